@@ -86,6 +86,8 @@ type clientProtocol interface {
 	roundTrip(hc *HostClient, req *Request, resp *Response, since time.Duration) (untouched bool, err error)
 	// shared reports whether the connection may have several users at a time.
 	shared() bool
+	// pooled is called for such a connection once the pool knows that.
+	pooled()
 	// reserve takes one more of as many as there may be, and reports whether there
 	// was room. It must not wait: the pool holds its lock.
 	reserve() bool
@@ -93,14 +95,14 @@ type clientProtocol interface {
 	Close() error
 }
 
-// protocolOf returns the protocol for cc, given the name that TLS has negotiated,
-// which is empty without TLS and for a server that does not negotiate.
-func protocolOf(cc *clientConn, negotiated string) (clientProtocol, error) {
+// agreeOnHTTP1 returns an error unless TLS has negotiated HTTP/1.1. The name is empty for a
+// server that does not negotiate.
+func agreeOnHTTP1(negotiated string) error {
 	switch negotiated {
 	case "", "http/1.1":
-		return (*http1Client)(cc), nil
+		return nil
 	}
-	return nil, fmt.Errorf("fasthttp: the server speaks %s, not HTTP/1.1", negotiated)
+	return fmt.Errorf("fasthttp: the server speaks %s, not HTTP/1.1", negotiated)
 }
 
 // http1Client is HTTP/1.1 on a connection.
@@ -126,6 +128,9 @@ func (p *http1Client) roundTrip(hc *HostClient, req *Request, resp *Response, si
 // shared implements clientProtocol.
 func (*http1Client) shared() bool { return false }
 
+// pooled implements clientProtocol.
+func (*http1Client) pooled() {}
+
 // reserve implements clientProtocol: the holder of the connection has the only
 // reservation.
 func (*http1Client) reserve() bool { return false }
@@ -139,13 +144,12 @@ func (p *http1Client) Close() error {
 // another time.
 const handshakeTimeout = 10 * time.Second
 
-// handshake starts TLS on the connection, before a deadline, and chooses the
-// protocol. It returns the state of the handshake, also if that fails. ctx may be
-// nil.
-func (cc *clientConn) handshake(ctx context.Context, config *tls.Config, by time.Time) (tls.ConnectionState, error) {
+// handshake starts TLS on the connection, before a deadline. agree gets the name of the
+// protocol that was negotiated. handshake returns the state of TLS, also if it fails. ctx
+// may be nil.
+func (cc *clientConn) handshake(ctx context.Context, config *tls.Config, by time.Time, agree func(negotiated string) error) (tls.ConnectionState, error) {
 	state, err := cc.line.Handshake(ctx, config, by, func(state *tls.ConnectionState) (err error) {
-		cc.protocol, err = protocolOf(cc, state.NegotiatedProtocol)
-		return err
+		return agree(state.NegotiatedProtocol)
 	})
 	if err != nil && isTimeout(err) && cc.line.Guard.Err() == nil {
 		err = ErrTLSHandshakeTimeout

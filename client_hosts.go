@@ -72,6 +72,8 @@ func (c *Client) newHostClient(addr string, isTLS bool) *HostClient {
 		RetryIf:                       c.RetryIf,
 		RetryIfErr:                    c.RetryIfErr,
 		RetryIfErrUpstream:            c.RetryIfErrUpstream,
+		Protocols:                     c.Protocols,
+		HTTP2:                         c.HTTP2,
 		Trace:                         c.Trace,
 		CheckRedirect:                 c.CheckRedirect,
 		Jar:                           c.Jar,

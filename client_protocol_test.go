@@ -37,6 +37,8 @@ func (p *sharedProtocol) roundTrip(hc *HostClient, req *Request, resp *Response,
 
 func (p *sharedProtocol) shared() bool { return true }
 
+func (p *sharedProtocol) pooled() {}
+
 func (p *sharedProtocol) reserve() bool {
 	if p.room.Add(-1) >= 0 {
 		return true
@@ -93,13 +95,12 @@ func TestClientProtocolIsWhatWasNegotiated(t *testing.T) {
 	defer a.Close()
 	defer b.Close()
 	cc := adoptConn(a, "pipe", 0)
+	if cc.protocol.shared() || cc.protocol.reserve() {
+		t.Error("another caller may use the connection")
+	}
 	for negotiated, want := range map[string]bool{"": true, "http/1.1": true, "h2": false, "spdy/3": false} {
-		protocol, err := protocolOf(cc, negotiated)
-		if (err == nil) != want || (protocol != nil) != want {
-			t.Errorf("%q: %v, %v", negotiated, protocol, err)
-		}
-		if want && (protocol.shared() || protocol.reserve()) {
-			t.Errorf("%q: another caller may use the connection", negotiated)
+		if err := agreeOnHTTP1(negotiated); (err == nil) != want {
+			t.Errorf("%q: %v", negotiated, err)
 		}
 	}
 }

@@ -57,21 +57,21 @@ const (
 // reported before.
 func (x *clientExchange) traceWrote(upTo tracedWrite, err error) {
 	if t := x.call.trace; t != nil && x.traced < upTo {
-		x.reportWrote(t, upTo, err)
+		x.traced.report(t, upTo, err)
 	}
 }
 
-// reportWrote is traceWrote for a call that is traced.
-func (x *clientExchange) reportWrote(t *httptrace.ClientTrace, upTo tracedWrite, err error) {
-	before := x.traced
-	x.traced = upTo
+// report tells a trace that the request was written up to a point.
+func (w *tracedWrite) report(t *httptrace.ClientTrace, upTo tracedWrite, err error) {
+	before := *w
+	*w = upTo
 	if err != nil {
-		x.traced = wroteRequest
+		*w = wroteRequest
 	}
 	if before < wroteHeaders && err == nil && t.WroteHeaders != nil {
 		t.WroteHeaders()
 	}
-	if x.traced == wroteRequest && t.WroteRequest != nil {
+	if *w == wroteRequest && t.WroteRequest != nil {
 		t.WroteRequest(httptrace.WroteRequestInfo{Err: err})
 	}
 }

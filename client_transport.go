@@ -49,7 +49,7 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 	if call.usedUp {
 		return false, errStreamUsedUp
 	}
-	for {
+	for refusals := 0; ; {
 		cc, since, err := hc.acquire(call)
 		if err != nil {
 			call.outcome = attemptUnreached
@@ -59,6 +59,10 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 		untouched, err := cc.protocol.roundTrip(hc, req, resp, since)
 		if err == nil {
 			return false, nil
+		}
+		if isRefusal(err) {
+			refusals++
+			untouched = untouched && call.awaitsRefused(refusals, hc.maxAttempts())
 		}
 		if untouched {
 			continue

@@ -22,8 +22,6 @@ const (
 	h2LargeOutput = 64 << 10
 	// h2Look is how often a connection looks at the time, in milliseconds.
 	h2Look = 1000
-	// h2WriteTime is how long a connection may take no bytes.
-	h2WriteTime = 15 * time.Second
 )
 
 // h2Messages has what header sections are read into.
@@ -228,7 +226,7 @@ func (h *h2Conn) look(now uint32) (feeds bool) {
 			h.asked = true
 			h.conn.Ping([8]byte{'a', 'l', 'i', 'v', 'e', '?'})
 		} else if now-h.heard >= uint32((ping + positive(s.HTTP2.PingTimeout, h2WriteTime)).Milliseconds()) {
-			err = errH2NoPong
+			err = http2.ErrNoPong
 		}
 	}
 	var over []*h2Exchange
@@ -292,7 +290,7 @@ func (h *h2Conn) drained() (over []*h2Exchange) {
 			x.phase = h2Over
 			over = append(over, x)
 		}
-		x.room.Broadcast()
+		x.out.Taken()
 	}
 	return over
 }

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bodymem"
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
+	"github.com/valyala/fasthttp/internal/http2body"
 	"github.com/valyala/fasthttp/internal/watch"
 )
 
@@ -43,7 +43,7 @@ type h2Exchange struct {
 	cut           error       // why nothing more is sent or received, or nil
 	content       *h2Content  // of a body that is read as it arrives, or nil
 	watch         *watch.Watch
-	room          sync.Cond // all content that was passed to http2.Conn was taken, or cut is set
+	out           http2body.Outgoing // of a response that is written piece by piece
 	readUntil     time.Time
 	writeUntil    time.Time
 
@@ -78,7 +78,6 @@ func (e h2Reset) Error() string {
 
 var (
 	errH2Gone      = errors.New("fasthttp: the connection of the request has ended")
-	errH2NoPong    = errors.New("fasthttp: the client does not answer a PING")
 	errH2LargeHead = &ErrSmallBuffer{fmt.Errorf("error when reading request headers: %w", http1.ErrLongHead)}
 )
 
@@ -86,12 +85,7 @@ var (
 func (x *h2Exchange) fill(m *http2.Message) {
 	head := &m.Head
 	h := &x.ctx.Request.Header
-	h.own()
-	// the lists of m are as good as those of the header, which were reset
-	h.list, m.Fields = m.Fields, h.list
-	head.Version = h.list.Append(strHTTP2)
-	h.adopt(http1.Request, head)
-	h.state |= overHTTP2
+	h.fillBlock(http1.Request, m)
 	x.method, x.framing = head.MethodID, head.Framing
 	x.expects = head.Has(http1.Expect100)
 	if head.Has(http1.ExpectOther) {
@@ -216,7 +210,7 @@ func (x *h2Exchange) received(ev *http2.Event, m *http2.Message) bool {
 		x.trailers(m)
 	}
 	switch {
-	case x.content != nil && x.content.put(ev):
+	case x.content != nil && x.content.in.Put(ev.Payload, ev.End):
 	case x.phase != h2Collects || x.cut != nil:
 		conn.Consumed(x.stream, n)
 	case int64(x.h.s.set.maxBodySize) >= x.limit && !conn.Keep(x.stream, n):
@@ -236,7 +230,7 @@ func (x *h2Exchange) received(ev *http2.Event, m *http2.Message) bool {
 func (x *h2Exchange) trailers(m *http2.Message) {
 	switch {
 	case x.content != nil:
-		x.content.putTrailers(m)
+		x.content.in.PutTrailers(m)
 	case x.phase == h2Collects && x.cut == nil:
 		x.refusal = x.ctx.Request.Header.addSection(&m.Fields, x.h.s.AcceptTrailer)
 	}
@@ -329,12 +323,12 @@ func (x *h2Exchange) cutOff(why error) bool {
 	}
 	x.cut = why
 	if x.content != nil {
-		x.content.fail(why)
+		x.content.in.Fail(why)
 	}
 	if x.watch != nil {
 		x.watch.PeerGone(false)
 	}
-	x.room.Broadcast()
+	x.out.Cut(why)
 	switch {
 	case x.phase == h2Sends, x.phase == h2Collects && !x.feeding:
 		x.phase = h2Over
@@ -371,7 +365,7 @@ func (x *h2Exchange) late() bool {
 		return x.cutOff(errH2Late)
 	case x.readUntil.IsZero() || !passed(x.readUntil) || x.stream.Receiving() >= http2.Ended:
 	case x.content != nil:
-		x.content.fail(errH2Late)
+		x.content.in.Fail(errH2Late)
 	case x.phase == h2Collects && !x.feeding:
 		x.phase = h2Serves
 		return true

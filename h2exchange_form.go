@@ -25,8 +25,7 @@ func (x *h2Exchange) spoolsForm() bool {
 // memory. end says that all of it has come.
 func (x *h2Exchange) receiveStream(end bool) {
 	req := &x.ctx.Request
-	content := newH2Content(x)
-	content.ended = end
+	content := newH2Content(x, end)
 	x.h.mu.Lock()
 	x.content = content
 	x.h.mu.Unlock()

@@ -58,7 +58,7 @@ func (x *h2Exchange) serve() {
 	}
 	if ctx.timedOut && x.content != nil {
 		x.h.mu.Lock()
-		x.content.fail(errReadingCut)
+		x.content.in.Fail(errReadingCut)
 		x.h.mu.Unlock()
 	}
 	x.respond()
@@ -111,7 +111,7 @@ func (x *h2Exchange) leaveCtx(response *Response) {
 	x.ctx.take(response)
 	if x.content != nil {
 		x.h.mu.Lock()
-		x.content.fail(errReadingCut)
+		x.content.in.Fail(errReadingCut)
 		x.h.mu.Unlock()
 	}
 }
@@ -251,12 +251,12 @@ func (x *h2Exchange) send(e http1.Encoding, body []byte) {
 
 // sendTrailed sends a response that is in memory, and its trailers.
 func (x *h2Exchange) sendTrailed(e http1.Encoding) {
-	w := h2Writer{x: x}
+	w := (*h2Writer)(x)
 	err := w.head(e)
 	if err == nil {
 		_, err = w.Write(x.ctx.Response.body.bytes())
 	}
-	x.endStream(&w, err)
+	x.endStream(w, err)
 }
 
 // sendStream sends a response whose body is a stream, and waits for the peer if it must.
@@ -266,7 +266,7 @@ func (x *h2Exchange) sendStream(e http1.Encoding) {
 	if x.content != nil && x.ctx.Request.arrives() {
 		x.sayContinue()
 	}
-	w := h2Writer{x: x}
+	w := (*h2Writer)(x)
 	err := w.head(e)
 	if err == nil && resp.ImmediateHeaderFlush {
 		err = w.Flush()
@@ -279,9 +279,9 @@ func (x *h2Exchange) sendStream(e http1.Encoding) {
 			resp.body.unsize()
 			plain.Kind = http1.UntilClose
 		}
-		err = writeStream(&w, &resp.body, plain, &resp.Header.header)
+		err = writeStream(w, &resp.body, plain, &resp.Header.header)
 	}
-	x.endStream(&w, err)
+	x.endStream(w, err)
 }
 
 // endStream ends a response that was written piece by piece: err is why it has no end.
@@ -385,7 +385,7 @@ func (x *h2Exchange) resetCtx() {
 func (x *h2Exchange) inform(h *ResponseHeader) error {
 	return x.sendInterim(func(b []byte, conn *http2.Conn) []byte {
 		b = conn.Encoder().AppendStatus(b, h.StatusCode())
-		return h.appendListBlock(b, conn.Encoder(), 0)
+		return h.appendListBlock(b, conn.Encoder(), http1.Response, 0)
 	}, "an informational response")
 }
 

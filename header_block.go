@@ -6,15 +6,40 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/cookie"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/hpack"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/http2"
 )
 
 // This file is how a header is sent and received by HTTP/2: as a block of HPACK.
 
 // isHTTP2 reports whether the message came by HTTP/2.
 func (h *header) isHTTP2() bool { return h.is(overHTTP2) }
+
+// fillBlock makes the head in m that of a message, whose header was reset. It takes the lists of
+// m, which are as good as those of the header.
+func (h *header) fillBlock(role http1.Role, m *http2.Message) {
+	h.own()
+	h.list, m.Fields = m.Fields, h.list
+	m.Head.Version = h.list.Append(strHTTP2)
+	h.adopt(role, &m.Head)
+	h.state |= overHTTP2
+}
+
+// fillBlock is that of all headers. A response whose content has no length does not end the
+// connection.
+func (h *ResponseHeader) fillBlock(m *http2.Message) {
+	h.reset(configured)
+	h.status = 0
+	h.header.fillBlock(http1.Response, m)
+	h.status = m.Head.Status
+	h.state &^= closing
+	if m.Head.Framing.Kind == http1.UntilClose {
+		h.contentLength = -1
+	}
+}
 
 // appendBlockField appends a field. Its name is a token, and its value may have blanks around
 // it, which HTTP/2 does not permit (RFC 9113 section 8.2.1).
@@ -46,7 +71,7 @@ func (h *ResponseHeader) appendBlock(dst []byte, enc *hpack.Encoder, start **blo
 		dst = appendBlockField(dst, enc, field.ContentLength, nil, ascii.AppendUint(text[:0], e.Length))
 	}
 	if len(h.list.Entries) > 0 {
-		dst = h.appendListBlock(dst, enc, e.Says)
+		dst = h.appendListBlock(dst, enc, http1.Response, e.Says)
 	}
 	if h.hasTrailerNames() {
 		dst = appendBlockField(dst, enc, field.Trailer, nil, h.trailerNames())
@@ -106,17 +131,78 @@ func (h *header) appendSlotBlock(dst []byte, enc *hpack.Encoder, slot int, id fi
 	return appendBlockField(dst, enc, id, nil, h.list.Bytes(s))
 }
 
+// appendBlock appends the header section of a request for a target, that is sent as e
+// says, with its pseudo-fields first (RFC 9113 section 8.3.1).
+func (h *RequestHeader) appendBlock(dst []byte, enc *hpack.Encoder, scheme string, target []byte, e http1.Encoding) []byte {
+	var text [32]byte
+	pseudo := func(name, value []byte, how hpack.Indexing) {
+		dst = enc.AppendField(dst, field.Unknown, name, value, how)
+	}
+	pseudo(strMethodName, h.method(), hpack.Index)
+	if h.IsConnect() {
+		pseudo(strAuthorityName, target, hpack.Index)
+	} else {
+		pseudo(strSchemeName, bytesconv.Bytes(scheme), hpack.Index)
+		pseudo(strAuthorityName, h.Host(), hpack.Index)
+		pseudo(strPathName, target, hpack.Plain)
+	}
+	if !h.is(noSpecial) {
+		dst = h.appendSlotBlock(dst, enc, slotUserAgent, field.UserAgent)
+		dst = h.appendSlotBlock(dst, enc, slotContentType, field.ContentType)
+		if e.Length > 0 && h.slots[slotContentType].Len == 0 && !h.is(noDefaultType) {
+			dst = appendBlockField(dst, enc, field.ContentType, nil, strOctetStream)
+		}
+		if e.Says.Has(http1.SaysLength) {
+			dst = appendBlockField(dst, enc, field.ContentLength, nil, ascii.AppendUint(text[:0], e.Length))
+		}
+	}
+	if len(h.list.Entries) > 0 {
+		dst = h.appendListBlock(dst, enc, http1.Request, e.Says)
+	}
+	if h.is(noSpecial) {
+		return dst
+	}
+	if h.hasTrailerNames() {
+		dst = appendBlockField(dst, enc, field.Trailer, nil, h.trailerNames())
+	}
+	if h.cookies.Len() > 0 {
+		from := h.scratch[scratchHead][:0]
+		from = cookie.AppendText(from, &h.cookies)
+		http1.Clean(from)
+		h.scratch[scratchHead] = from
+		dst = appendBlockField(dst, enc, field.Cookie, nil, from)
+	}
+	return dst
+}
+
+// The names of pseudo-fields.
+var (
+	strMethodName    = []byte(":method")
+	strSchemeName    = []byte(":scheme")
+	strAuthorityName = []byte(":authority")
+	strPathName      = []byte(":path")
+)
+
 // appendListBlock appends the fields of list that belong to the header section of a
-// response. Those of a connection have no meaning in HTTP/2 (RFC 9113 section 8.2.2).
-func (h *ResponseHeader) appendListBlock(dst []byte, enc *hpack.Encoder, says http1.Sayings) []byte {
+// message. Those of a connection have no meaning in HTTP/2 (RFC 9113 section 8.2.2).
+func (h *header) appendListBlock(dst []byte, enc *hpack.Encoder, role http1.Role, says http1.Sayings) []byte {
 	options := h.list.FindID(field.Connection, 0) >= 0
 	for i := range h.list.Entries {
 		e := &h.list.Entries[i]
 		switch e.ID {
-		case field.Connection, field.KeepAlive, field.ProxyConnection, field.Te, field.TransferEncoding, field.Upgrade:
+		case field.Connection, field.KeepAlive, field.ProxyConnection, field.TransferEncoding, field.Upgrade:
 			continue
+		case field.Te:
+			if role == http1.Response || !ascii.EqualFoldString(h.list.Bytes(e.Value), "trailers") {
+				continue
+			}
+		case field.Host:
+			if role == http1.Request {
+				// it is the pseudo-field
+				continue
+			}
 		}
-		if e.Flags&field.BadName != 0 || !h.isSent(http1.Response, e, says) || options && h.isOption(h.list.Bytes(e.Name)) {
+		if e.Flags&field.BadName != 0 || !h.isSent(role, e, says) || options && h.isOption(h.list.Bytes(e.Name)) {
 			continue
 		}
 		dst = appendBlockField(dst, enc, e.ID, h.list.Bytes(e.Name), h.list.Bytes(e.Value))

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/http/httptrace"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/hostmap"
+	"github.com/valyala/fasthttp/internal/http2client"
 	"golang.org/x/sys/cpu"
 )
 
@@ -163,6 +165,20 @@ type HostClient struct {
 	// IsTLS makes the connections ones with TLS.
 	IsTLS bool
 
+	// Protocols is the versions of HTTP that the client speaks: HTTP/1.1 alone by default.
+	// With TLS, client and server agree on one of them in the handshake, on HTTP/2 if both
+	// speak it. Without TLS the client speaks HTTP/2 if UnencryptedHTTP2 is in the set and
+	// HTTP1 is not; the server must be known to speak it. A connection of HTTP/2 serves
+	// many calls at a time, as many as the server permits; another one is opened when
+	// there is no room on those that are open. AcquireConn, and requests to an HTTP proxy
+	// in absolute form, are for HTTP/1.1 only.
+	Protocols Protocols
+
+	// HTTP2 configures HTTP/2. The defaults of MaxReceiveBufferPerStream and
+	// MaxReceiveBufferPerConnection are 1 MiB and 1 GiB, so that responses which are read
+	// slowly hold up no other ones; MaxConcurrentStreams has no meaning for a client.
+	HTTP2 HTTP2Config
+
 	// AbsoluteForm makes the targets of requests absolute URIs. It is for connections
 	// to an HTTP proxy, to which Addr or the dial function leads (RFC 9112 section
 	// 3.2.2). It has no effect with IsTLS: requests over TLS go through a tunnel. See
@@ -213,7 +229,8 @@ type HostClient struct {
 	addrs    []string
 	nextAddr atomic.Uint32
 	tls      clientconn.TLSConfigs
-	proxy    *proxyForm // as AbsoluteForm wants it
+	proxy    *proxyForm          // as AbsoluteForm wants it
+	h2       *http2client.Config // nil unless connections may speak HTTP/2
 
 	readers, writers sync.Pool
 }
@@ -230,6 +247,7 @@ func (c *HostClient) ready() error {
 		if c.AbsoluteForm && !c.IsTLS {
 			c.proxy = &proxyForm{c.ProxyAuthorization}
 		}
+		c.prepareHTTP2()
 		c.addrs = c.splitAddrs()
 		if !c.dialsItself() {
 			for i, addr := range c.addrs {
@@ -370,11 +388,16 @@ func (c *HostClient) CloseIdleConnections() { c.pool.CloseIdle() }
 // again, which has no effect here. The error is ErrTimeout if the time is over,
 // ErrNoFreeConns if there is no place and none to wait for, else that of dialing.
 //
+// A client that may speak HTTP/2 returns an error: its connections have many users.
+//
 // The caller returns it with ReleaseConn, once the response was read and if it
 // may be used again, or with CloseConn.
 func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool) (cc *clientConn, err error) {
 	if err := c.ready(); err != nil {
 		return nil, err
+	}
+	if c.h2 != nil {
+		return nil, errAcquireHTTP2
 	}
 	call := callState{trace: c.Trace, purpose: callHandsOut}
 	if reqTimeout > 0 {
@@ -401,6 +424,8 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 	taken = true
 	return cc, nil
 }
+
+var errAcquireHTTP2 = errors.New("fasthttp: AcquireConn is for HTTP/1.1 only: see HostClient.Protocols")
 
 // ReleaseConn makes a connection available to other calls. Deadlines that were set
 // on it are taken off.

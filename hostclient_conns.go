@@ -88,7 +88,7 @@ func (c *HostClient) usable(call *callState, cc *clientConn, now, since time.Dur
 	if now-since >= c.maxIdle() || c.MaxConnDuration > 0 && clock.At(now).Sub(cc.past.created) >= c.MaxConnDuration {
 		return false
 	}
-	return cc.isSeenLater(call) || cc.line.IsQuiet()
+	return cc.protocol.shared() || cc.isSeenLater(call) || cc.line.IsQuiet()
 }
 
 // open opens a connection in a place of the pool that the caller holds.
@@ -104,6 +104,7 @@ func (c *HostClient) open(call *callState) (cc *clientConn, err error) {
 	holds = err != nil && !late
 	if err == nil && cc.protocol.shared() {
 		c.pool.Share(cc)
+		cc.protocol.pooled()
 	}
 	return cc, err
 }
@@ -146,8 +147,11 @@ func (c *HostClient) connectTo(call *callState, addr string) (*clientConn, bool,
 		return nil, late, err
 	}
 	cc := adoptConn(conn, addr, c.readSize())
-	if config != nil {
+	switch {
+	case config != nil:
 		err = c.secure(call, cc, config)
+	case c.h2 != nil:
+		c.beginHTTP2(cc)
 	}
 	return cc, false, err
 }
@@ -165,12 +169,19 @@ func (c *HostClient) secure(call *callState, cc *clientConn, config *tls.Config)
 	}
 	stop := cc.line.Guard.Watch(call.ctx, contextError)
 	by := clock.Earliest(call.deadline, time.Now().Add(c.tlsTimeout()))
-	state, err := cc.handshake(call.ctx, config, by)
+	var http2 bool
+	state, err := cc.handshake(call.ctx, config, by, func(negotiated string) (err error) {
+		http2, err = c.agree(negotiated)
+		return err
+	})
 	if stop != nil && !stop() && err == nil {
 		err = call.canceled()
 	}
 	if t := call.trace; t != nil && t.TLSHandshakeDone != nil {
 		t.TLSHandshakeDone(state, err)
+	}
+	if err == nil && http2 {
+		c.beginHTTP2(cc)
 	}
 	done = true
 	return err
@@ -240,7 +251,7 @@ func (c *HostClient) keepLate(conn net.Conn, err error, addr string) {
 	switch {
 	case conn == nil || err != nil:
 		c.pool.Drop()
-	case c.IsTLS:
+	case c.IsTLS || c.h2 != nil:
 		_ = conn.Close()
 		c.pool.Drop()
 	default:
@@ -253,5 +264,5 @@ func (c *HostClient) tlsConfig(addr string) (*tls.Config, error) {
 	if !c.IsTLS {
 		return nil, nil
 	}
-	return c.tls.For(c.TLSConfig, addr)
+	return c.tls.For(c.TLSConfig, addr, c.protocolNames)
 }

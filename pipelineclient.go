@@ -286,7 +286,7 @@ func (c *PipelineClient) connect() (cc *clientConn, err error) {
 	}
 	cc = adoptConn(conn, addr, c.readSize())
 	if c.IsTLS {
-		_, err = cc.handshake(noContext, c.tls, time.Now().Add(handshakeTimeout))
+		_, err = cc.handshake(noContext, c.tls, time.Now().Add(handshakeTimeout), agreeOnHTTP1)
 	}
 	return cc, err
 }

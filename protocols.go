@@ -1,6 +1,9 @@
 package fasthttp
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Protocols is a set of versions of HTTP. The zero value stands for HTTP/1 alone; a set that
 // names any version has only those that it names. So a server that is to speak HTTP/2 beside
@@ -112,4 +115,16 @@ type HTTP2Config struct {
 	// that has not answered a PING. Several connections may call it at a time, and it must
 	// not wait.
 	CountError func(errType string)
+}
+
+// h2WriteTime is the default of PingTimeout and WriteByteTimeout.
+const h2WriteTime = 15 * time.Second
+
+// positive returns a value if it is set, or else its default.
+func positive[T cmp.Ordered](value, byDefault T) T {
+	var zero T
+	if value > zero {
+		return value
+	}
+	return byDefault
 }

@@ -388,10 +388,13 @@ func (req *Request) prepareContent() error {
 }
 
 // encode decides how the request is sent by HTTP/1.1, and makes its header say so.
-func (req *Request) encode() (e http1.Encoding) {
+func (req *Request) encode() (e http1.Encoding) { return req.encodeWithout(0) }
+
+// encodeWithout is encode under fewer conditions.
+func (req *Request) encodeWithout(terms http1.Terms) (e http1.Encoding) {
 	h := &req.Header
 	if req.body.stream != nil || len(h.trailers.Entries) > 0 || h.state&(closing|oldProtocol|noSpecial) != 0 {
-		return req.encodeUnusual()
+		return req.encodeUnusual(terms)
 	}
 	if size := len(req.content()); size > 0 || !h.ignoresBody() {
 		e = http1.Sized(size)
@@ -400,10 +403,10 @@ func (req *Request) encode() (e http1.Encoding) {
 	return e
 }
 
-// encodeUnusual is encode for any request.
-func (req *Request) encodeUnusual() http1.Encoding {
+// encodeUnusual is encodeWithout for any request.
+func (req *Request) encodeUnusual(without http1.Terms) http1.Encoding {
 	h := &req.Header
-	o := http1.Outgoing{Role: http1.Request, Terms: h.terms()}
+	o := http1.Outgoing{Role: http1.Request, Terms: h.terms() &^ without}
 	switch {
 	case req.body.stream != nil:
 		// a trailer that only a peer has announced may never arrive

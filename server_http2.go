@@ -54,7 +54,7 @@ func (s *Server) prepareHTTP2() {
 func (s *h2Server) exchange(h *h2Conn, stream *http2.Stream) *h2Exchange {
 	x := s.exchanges.Get().(*h2Exchange)
 	x.h, x.stream = h, stream
-	x.room.L = &h.mu
+	x.out.Init((*h2Side)(h), stream)
 	x.ctx = h.s.acquireCtx(h.c)
 	x.ctx.Request.isTLS = h.c.IsTLS
 	stream.User = x

@@ -1,7 +1,6 @@
 package fasthttp
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/http1"
@@ -72,13 +71,4 @@ func (s *Server) headerStates() (request, response headerState) {
 		response |= namesServer
 	}
 	return request, response
-}
-
-// positive returns a value if it is set, or else its default.
-func positive[T cmp.Ordered](value, byDefault T) T {
-	var zero T
-	if value > zero {
-		return value
-	}
-	return byDefault
 }

@@ -22,11 +22,12 @@ import (
 type Conn struct {
 	// Recv has the bytes that were received and not consumed. Only the reader uses
 	// it.
-	Recv  recvbuf.Buffer
-	conn  net.Conn // the connection for the application protocol: plain, or with TLS
-	gate  *gate    // below TLS, nil if there is none
-	asker *connpool.Asker
-	probe connpool.Probe
+	Recv   recvbuf.Buffer
+	conn   net.Conn // the connection for the application protocol: plain, or with TLS
+	gate   *gate    // below TLS, nil if there is none
+	poster *poster  // for Post, nil before Posts
+	asker  *connpool.Asker
+	probe  connpool.Probe
 	// Duplex says that another goroutine writes while the reader reads. Only the
 	// reader uses it.
 	Duplex bool

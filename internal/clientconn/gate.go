@@ -3,6 +3,7 @@ package clientconn
 import (
 	"encoding/binary"
 	"net"
+	"sync/atomic"
 
 	"github.com/valyala/fasthttp/internal/connpool"
 )
@@ -19,6 +20,27 @@ type gate struct {
 	head    [5]byte // of the current record
 	inHead  int     // bytes of it that came
 	content int     // bytes of the record's content that are still to come
+
+	// poster gets what TLS writes, unless it is nil
+	poster atomic.Pointer[poster]
+}
+
+// Write implements net.Conn.
+func (g *gate) Write(p []byte) (int, error) {
+	poster := g.poster.Load()
+	if poster == nil {
+		return g.Conn.Write(p)
+	}
+	poster.add(p)
+	return len(p), nil
+}
+
+// Close implements net.Conn. The last words of TLS go out if there is room for them.
+func (g *gate) Close() error {
+	if poster := g.poster.Load(); poster != nil {
+		_, _ = poster.post(nil)
+	}
+	return g.Conn.Close()
 }
 
 // NetConn returns the connection below.

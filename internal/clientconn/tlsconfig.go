@@ -47,9 +47,9 @@ type TLSConfigs struct {
 	configs map[string]*tls.Config
 }
 
-// For returns the configuration for an address, which the first call makes of base.
-// It returns the error of TLSConfig.
-func (c *TLSConfigs) For(base *tls.Config, addr string) (*tls.Config, error) {
+// For returns the configuration for an address, which the first call makes of base, with the
+// protocols that names returns for those in base. It returns the error of TLSConfig.
+func (c *TLSConfigs) For(base *tls.Config, addr string, names func([]string) []string) (*tls.Config, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if config := c.configs[addr]; config != nil {
@@ -59,6 +59,7 @@ func (c *TLSConfigs) For(base *tls.Config, addr string) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	config.NextProtos = names(config.NextProtos)
 	if c.configs == nil {
 		c.configs = make(map[string]*tls.Config)
 	}

@@ -50,16 +50,16 @@ func TestTLSConfigNamesTheServer(t *testing.T) {
 
 func TestTLSConfigsKeepOneForEachAddress(t *testing.T) {
 	var c TLSConfigs
-	first, err := c.For(nil, "a.test:443")
+	first, err := c.For(nil, "a.test:443", func(names []string) []string { return names })
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, _ := c.For(nil, "a.test:443")
-	other, _ := c.For(nil, "b.test:443")
+	again, _ := c.For(nil, "a.test:443", func(names []string) []string { return names })
+	other, _ := c.For(nil, "b.test:443", func(names []string) []string { return names })
 	if again != first || other == first || other.ServerName != "b.test" {
 		t.Error("the configurations are mixed up")
 	}
-	if _, err := c.For(nil, "a:b:c:443"); err == nil {
+	if _, err := c.For(nil, "a:b:c:443", func(names []string) []string { return names }); err == nil {
 		t.Error("a host that is none has a configuration")
 	}
 }

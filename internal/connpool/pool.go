@@ -48,6 +48,8 @@ type Pool[C Conn] struct {
 	_       cpu.CacheLinePad // every call writes what follows
 	mu      sync.Mutex
 	open    int // places taken, those of idle connections included
+	opening int // places in which a connection is being opened, in the phase inTurn
+	turns   turns
 	idle    queue[C]
 	waiting waiters[C]
 	shared  []*shared[C] // those of which Get may give reservations
@@ -81,10 +83,10 @@ func (p *Pool[C]) get() (g Grant[C], ok bool) {
 	if g, ok = p.take(); ok {
 		return g, true
 	}
-	if p.open >= p.Max {
+	if !p.mayOpen() {
 		return g, false
 	}
-	p.open++
+	p.beginOpen()
 	return g, true
 }
 
@@ -124,11 +126,14 @@ func (p *Pool[C]) leave(w *waiter[C]) bool {
 // shared and still in use, there may be neither.
 func (p *Pool[C]) Replace(c C) (g Grant[C], ok bool) {
 	p.mu.Lock()
-	last := p.retire(c)
+	last, holds := p.retire(c)
 	switch g, ok = p.take(); {
-	case ok && last:
+	case ok && holds:
 		p.free()
-	case last:
+	case holds && p.turns == inTurn:
+		p.free()
+		g, ok = p.get()
+	case holds:
 		ok = true
 	case !ok:
 		g, ok = p.get()
@@ -170,7 +175,6 @@ func (p *Pool[C]) Put(c C, now time.Duration) {
 			p.mu.Unlock()
 			if last {
 				_ = c.Close()
-				p.Drop()
 			}
 			return
 		}
@@ -197,17 +201,22 @@ func (p *Pool[C]) Put(c C, now time.Duration) {
 // The connection is closed; if it is shared, when its last reservation is returned.
 func (p *Pool[C]) Discard(c C) {
 	p.mu.Lock()
-	last := p.retire(c)
+	last, holds := p.retire(c)
 	p.mu.Unlock()
 	if last {
 		_ = c.Close()
-		p.Drop()
+	}
+	if holds {
+		p.mu.Lock()
+		p.free()
+		p.mu.Unlock()
 	}
 }
 
 // Drop gives a place back in which no connection was opened.
 func (p *Pool[C]) Drop() {
 	p.mu.Lock()
+	p.dropped()
 	p.free()
 	p.mu.Unlock()
 }
@@ -220,12 +229,12 @@ func (p *Pool[C]) free() {
 
 // admit gives all free places to waiters.
 func (p *Pool[C]) admit() {
-	for p.open < p.Max {
+	for p.mayOpen() {
 		w := p.waiting.first()
 		if w == nil {
 			return
 		}
-		p.open++
+		p.beginOpen()
 		w.ready <- Grant[C]{}
 	}
 }

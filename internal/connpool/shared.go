@@ -16,6 +16,8 @@ type shared[C any] struct {
 	since time.Duration // when it became idle, if there are none
 	// retired says that no further caller gets it
 	retired bool
+	// fresh says that it may have more room than it knows
+	fresh bool
 }
 
 // Share lets other callers use c, too. The caller holds c: it has got it from Get, or
@@ -24,16 +26,50 @@ type shared[C any] struct {
 // that there is room for it; the place is free when c was closed.
 func (p *Pool[C]) Share(c C) {
 	p.mu.Lock()
-	p.shared = append(p.shared, &shared[C]{conn: c, users: 1})
+	p.shared = append(p.shared, &shared[C]{conn: c, users: 1, fresh: true})
 	p.lend()
 	p.mu.Unlock()
 }
 
-// HasRoom says that a connection that is shared takes more users than it did.
-func (p *Pool[C]) HasRoom() {
+// HasRoom says that it is known how many users c takes, which is shared: it may be more than
+// before.
+func (p *Pool[C]) HasRoom(c C) {
 	p.mu.Lock()
+	if s := p.lookUp(c); s != nil {
+		p.settle(s)
+	}
 	p.lend()
+	p.admit()
 	p.mu.Unlock()
+}
+
+// settle ends the opening of a connection.
+func (p *Pool[C]) settle(s *shared[C]) {
+	if s.fresh {
+		s.fresh = false
+		p.opened()
+	}
+}
+
+// Retire makes no further caller get c, which is shared. It is closed when its last
+// reservation is returned, which may be now.
+func (p *Pool[C]) Retire(c C) {
+	p.mu.Lock()
+	s := p.lookUp(c)
+	last := false
+	if s != nil {
+		s.retired = true
+		p.settle(s)
+		if last = s.users == 0; last {
+			p.forget(s)
+			p.free()
+		}
+		p.admit()
+	}
+	p.mu.Unlock()
+	if last {
+		_ = c.Close()
+	}
 }
 
 // lend gives reservations to waiters.
@@ -74,7 +110,7 @@ func (p *Pool[C]) lookUp(c C) *shared[C] {
 }
 
 // giveBack takes back a reservation, and reports whether the connection is to be
-// closed: it was the last one of a retired connection.
+// closed: it was the last one of a retired connection, whose place is free now.
 func (p *Pool[C]) giveBack(s *shared[C], now time.Duration) (last bool) {
 	s.users--
 	s.since = now
@@ -84,6 +120,7 @@ func (p *Pool[C]) giveBack(s *shared[C], now time.Duration) (last bool) {
 	switch {
 	case s.retired && s.users == 0:
 		p.forget(s)
+		p.free()
 		return true
 	case s.users == 0 && !p.armed && p.MaxIdle > 0:
 		p.arm(p.MaxIdle)
@@ -93,19 +130,24 @@ func (p *Pool[C]) giveBack(s *shared[C], now time.Duration) (last bool) {
 }
 
 func (p *Pool[C]) forget(s *shared[C]) {
+	p.settle(s)
 	i := slices.Index(p.shared, s)
 	p.shared = slices.Delete(p.shared, i, i+1)
 }
 
 // retire takes back a reservation of c and retires c, so that no further caller gets
-// it. It reports whether c is to be closed.
-func (p *Pool[C]) retire(c C) (last bool) {
+// it. It reports whether c is to be closed, and whether the caller has its place, since it
+// is not shared.
+func (p *Pool[C]) retire(c C) (last, holds bool) {
 	s := p.lookUp(c)
 	if s == nil {
-		return true
+		return true, true
 	}
 	s.retired = true
-	return p.giveBack(s, 0)
+	p.settle(s)
+	last = p.giveBack(s, 0)
+	p.admit()
+	return last, false
 }
 
 // dropShared removes the shared connections without users for which condition holds,
@@ -114,7 +156,7 @@ func (p *Pool[C]) dropShared(dropped []C, condition func(since time.Duration) bo
 	for i := len(p.shared) - 1; i >= 0; i-- {
 		if s := p.shared[i]; s.users == 0 && condition(s.since) {
 			dropped = append(dropped, s.conn)
-			p.shared = slices.Delete(p.shared, i, i+1)
+			p.forget(s)
 			p.free()
 		}
 	}

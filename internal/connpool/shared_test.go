@@ -110,7 +110,7 @@ func TestWaitersGetReservations(t *testing.T) {
 			t.Errorf("%d have a reservation after one was given back", n)
 		}
 		s.room.Add(2)
-		p.HasRoom()
+		p.HasRoom(s)
 		synctest.Wait()
 		if n := len(got); n != 6 || p.Waiting() != 0 {
 			t.Errorf("%d have a reservation, %d wait", n, p.Waiting())
@@ -235,5 +235,86 @@ func TestNoReservationGetsLost(t *testing.T) {
 	p.CloseIdle()
 	if p.Open() != 0 {
 		t.Errorf("%d open at the end", p.Open())
+	}
+}
+
+// While a connection is being opened that many callers can share, they wait for it.
+func TestConnectionsAreOpenedInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := sharing(10)
+		p.OpenInTurn(true)
+		p.mustGet(t)
+		got := make(chan Grant[*streams], 10)
+		for range 5 {
+			go func() {
+				g, err := p.Get(time.Time{}, nil)
+				if err != nil {
+					t.Error(err)
+				}
+				got <- g
+			}()
+		}
+		synctest.Wait()
+		if len(got) != 0 || p.Open() != 1 {
+			t.Fatalf("%d callers go on, %d places are taken", len(got), p.Open())
+		}
+		first := &streams{}
+		first.room.Store(2)
+		p.Share(first)
+		synctest.Wait()
+		if len(got) != 2 || p.Open() != 1 {
+			t.Fatalf("%d callers share the connection, %d places are taken", len(got), p.Open())
+		}
+		first.room.Store(1)
+		p.HasRoom(first)
+		synctest.Wait()
+		// one more shares it, and another one opens a connection
+		if len(got) != 4 || p.Open() != 2 || p.Waiting() != 1 {
+			t.Fatalf("%d callers go on, %d places are taken, %d wait", len(got), p.Open(), p.Waiting())
+		}
+		// it cannot be opened: the others need not try in turn
+		p.Drop()
+		synctest.Wait()
+		if len(got) != 5 || p.Open() != 2 {
+			t.Fatalf("%d callers go on, %d places are taken", len(got), p.Open())
+		}
+		if g, ok := p.TryGet(); !ok || g.Found {
+			t.Errorf("a caller has to wait for one that may not come: %+v", g)
+		}
+		p.Drop()
+		p.Drop()
+		p.OpenInTurn(false)
+		for range 9 {
+			if g, ok := p.TryGet(); !ok || g.Found {
+				t.Errorf("a caller may not open a connection: %+v", g)
+			}
+		}
+	})
+}
+
+// A connection that ends is no longer lent, and its end lets callers open another one.
+func TestRetiredConnectionsGiveWay(t *testing.T) {
+	p := sharing(2)
+	p.OpenInTurn(true)
+	s := openShared(t, p, 2)
+	p.Retire(s)
+	if s.closed.Load() {
+		t.Error("a connection was closed under its user")
+	}
+	if g, ok := p.TryGet(); !ok || g.Found {
+		t.Errorf("%+v, %v: want the leave to open a connection", g, ok)
+	}
+	p.Drop()
+	s.put(p)
+	if !s.closed.Load() || p.Open() != 0 {
+		t.Errorf("closed: %v, %d places are taken", s.closed.Load(), p.Open())
+	}
+	idle := openShared(t, p, 2)
+	p.HasRoom(idle)
+	idle.put(p)
+	p.Retire(idle)
+	p.Retire(idle)
+	if !idle.closed.Load() || p.Open() != 0 || p.Idle() != 0 {
+		t.Errorf("closed: %v, %d places are taken", idle.closed.Load(), p.Open())
 	}
 }

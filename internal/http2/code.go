@@ -87,6 +87,7 @@ var (
 	ErrGlitches        = fault(EnhanceYourCalm, "too many frames that bring nothing")
 	ErrLastStream      = fault(ProtocolError, "a second GOAWAY permits more streams than the first")
 	ErrGreetingTimeout = fault(SettingsTimeout, "no preface, or no acknowledgement of the settings, in time")
+	ErrNoPong          = fault(NoError, "the peer does not answer a PING")
 	ErrStalled         = fault(EnhanceYourCalm, "the peer does not let the connection make progress")
 )
 
@@ -103,7 +104,7 @@ var (
 	errTooMany       = fault(RefusedStream, "more streams at a time than permitted")
 	errManyHeads     = fault(RefusedStream, "the header sections of a connection need too much memory")
 	errStreamStalled = fault(EnhanceYourCalm, "the peer does not take the content of a stream")
-	errResponseHead  = fault(EnhanceYourCalm, "the header section of a response, or the trailers, are too large")
+	ErrResponseHead  = fault(EnhanceYourCalm, "the header section of a response, or the trailers, are too large")
 )
 
 // The faults of a malformed message (RFC 9113 section 8.1.1), which end its stream.

@@ -133,6 +133,26 @@ func (c *Conn) Room() int {
 	return int(min(int64(c.peer.streams)-int64(c.active), math.MaxInt32))
 }
 
+// MostStreams returns how many streams a client may have open at a time, which is 0 once no
+// more may begin.
+func (c *Conn) MostStreams() int {
+	if c.life != LifeOpen {
+		return 0
+	}
+	return int(min(c.peer.streams, math.MaxInt32))
+}
+
+// LastID returns the highest id of the streams that have begun.
+func (c *Conn) LastID() uint32 {
+	if c.highest == math.MaxUint32 {
+		return 0
+	}
+	return c.highest
+}
+
+// All calls yield for each stream that has begun and not ended, until it returns false.
+func (c *Conn) All(yield func(s *Stream) bool) { c.table.all(yield) }
+
 // Paused reports whether Feed accepts nothing until output was taken, since the peer
 // makes more answers than it reads.
 func (c *Conn) Paused() bool {
@@ -180,6 +200,9 @@ func (c *Conn) fail(e *Error) {
 	c.err = e
 	if c.life < LifeDraining {
 		c.goodLast = c.lastOfPeer()
+	}
+	if c.role == Client {
+		c.dropOutput()
 	}
 	c.goAway(c.goodLast, e.Code)
 	c.setLife(LifeClosed)

@@ -164,7 +164,7 @@ func (c *Conn) receiveNext(s *Stream, h pendingHead, tooLarge bool, m *Message) 
 	case !h.end:
 		return c.refuse(s, errTrailersEnd)
 	case tooLarge:
-		return c.refuse(s, errResponseHead)
+		return c.refuse(s, ErrResponseHead)
 	}
 	e := m.checkTrailers()
 	if e == nil && s.bodyLeft > 0 {
@@ -180,7 +180,7 @@ func (c *Conn) receiveNext(s *Stream, h pendingHead, tooLarge bool, m *Message) 
 
 func (c *Conn) receiveResponse(s *Stream, h pendingHead, tooLarge bool, m *Message) (Event, error) {
 	if tooLarge {
-		return c.refuse(s, errResponseHead)
+		return c.refuse(s, ErrResponseHead)
 	}
 	if e := m.checkResponse(); e != nil {
 		return c.refuse(s, e)

@@ -1,6 +1,10 @@
 package http2
 
-import "github.com/valyala/fasthttp/internal/bufpool"
+import (
+	"bytes"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+)
 
 // firstOutput is the size of a new buffer for output.
 const firstOutput = 1 << 10
@@ -17,6 +21,25 @@ func (c *Conn) output() *bufpool.Buffer {
 func (c *Conn) put32(kind frameType, id, n uint32) {
 	o := c.output()
 	o.B = appendFrame32(o.B, kind, id, n)
+}
+
+// dropOutput drops the frames that Output has not begun, but for the beginning of a connection:
+// a request that was not written stays unwritten, as its caller is told.
+func (c *Conn) dropOutput() {
+	if c.out == nil {
+		return
+	}
+	b, at, least := c.out.B, 0, c.outRead
+	if bytes.HasPrefix(b, []byte(Preface)) {
+		at = len(Preface)
+		least = max(least, at+1)
+	}
+	for block := false; at < least || block; {
+		f := parseFrame(b[at:])
+		at += frameHead + f.size
+		block = (f.kind == frameHeaders || f.kind == frameContinuation) && !f.has(flagEndHeaders)
+	}
+	c.out.B = b[:at]
 }
 
 // HasOutput reports whether Output returns anything.

@@ -131,6 +131,14 @@ func (c *Conn) Send(s *Stream, p []byte, end bool) {
 	c.schedule(s)
 }
 
+// Own copies the content that Send got and that was not written yet, so that the caller may
+// change it.
+func (c *Conn) Own(s *Stream) {
+	if len(s.unsent) > 0 {
+		s.unsent = append([]byte(nil), s.unsent...)
+	}
+}
+
 // appendData appends a DATA frame.
 func (c *Conn) appendData(dst []byte, s *Stream, p []byte, end bool) []byte {
 	var flags uint8

@@ -413,6 +413,41 @@ func TestShutdownOfAClient(t *testing.T) {
 	}
 }
 
+// Requests that were not written when the connection ended are not written behind that: their
+// callers send them elsewhere.
+func TestRequestsThatWereNotWrittenAreDropped(t *testing.T) {
+	for name, end := range map[string]func(x *run){
+		"COMPRESSION_ERROR": func(x *run) {
+			x.feed(newScript().frame(frameHeaders, flagEndHeaders, 1, "\xff\xff\xff\xff\xff\xff").b, 1<<20)
+		},
+		"NO_ERROR": func(x *run) { x.c.Close(NoError) },
+	} {
+		for _, taken := range []int{0, 5, 12} {
+			x := opened(t, 1)
+			for range 3 {
+				x.request(x.c.Open(), SendWhole)
+			}
+			out := x.c.Output(nil, taken)
+			end(x)
+			out = append(out, x.c.Output(nil, 1<<20)...)
+			want := []string{"GOAWAY 0: " + name}
+			if taken > 0 {
+				want = append([]string{"HEADERS 3 end"}, want...)
+			}
+			if got := show(t, out); !slices.Equal(got, want) {
+				t.Errorf("%s after %d bytes: %q, want %q", name, taken, got, want)
+			}
+		}
+	}
+	x := &run{t: t, c: new(Conn)}
+	x.c.Init(Client, filled(Limits{}), 0)
+	x.request(x.c.Open(), SendWhole)
+	x.c.Close(NoError)
+	if got := strings.Join(x.frames(), "; "); got != "SETTINGS; GOAWAY 0: NO_ERROR" {
+		t.Errorf("before anything was written: %q", got)
+	}
+}
+
 func TestPings(t *testing.T) {
 	x := opened(t, 0)
 	x.c.Ping([8]byte{1, 2, 3})

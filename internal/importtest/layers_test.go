@@ -34,8 +34,8 @@ var layers = [][]string{
 	{"internal/coding"},
 	{"internal/bodyio"},
 	{"internal/netloop", "internal/connpool", "internal/tlswire", "internal/dial", "internal/workers", "internal/certs", "internal/tickets", "internal/userdata"},
-	{"internal/engine", "internal/files", "internal/clientconn", "internal/bodymem"},
-	{"internal/pipeline", "internal/sender"},
+	{"internal/engine", "internal/files", "internal/clientconn", "internal/bodymem", "internal/http2body"},
+	{"internal/pipeline", "internal/sender", "internal/http2client"},
 	{"."},
 	{
 		"expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "stackless", "tcplisten",

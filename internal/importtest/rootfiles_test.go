@@ -29,7 +29,7 @@ var rootLevels = [][]group{
 	{{"values", []string{
 		"doc.go", "errors.go", "panics.go", "logger.go", "poison_o*.go", "method.go", "headernames.go", "status.go",
 		"args*.go", "uri*.go", "cookie*.go", "convert*.go", "timer.go",
-		"codec.go",
+		"codec.go", "protocols.go",
 	}}},
 	{{"headers", []string{
 		"header*.go", "request_header*.go", "response_header*.go",
@@ -41,7 +41,7 @@ var rootLevels = [][]group{
 		"client*.go", "hostclient*.go", "pipelineclient*.go", "lbclient*.go", "dialer*.go", "redirect*.go",
 	}}},
 	{
-		{"server", []string{"server*.go", "protocols.go", "tls*.go", "timeout*.go", "compress*.go"}},
+		{"server", []string{"server*.go", "tls*.go", "timeout*.go", "compress*.go"}},
 		{"contexts and exchanges", []string{"ctx*.go", "exchange*.go", "h1conn*.go", "h2*.go"}},
 		{"engines", []string{"engine*.go"}},
 	},

@@ -277,7 +277,7 @@ func (s *Sender) Abandon() {
 	s.forget()
 	s.writing.Unlock()
 	if s.Stream != nil {
-		s.Stream.closeQuietly()
+		s.Stream.CloseQuietly()
 	}
 	if s.Lent {
 		<-s.done

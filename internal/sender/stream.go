@@ -49,8 +49,8 @@ func (s *Stream) Close() error {
 	return s.err
 }
 
-// closeQuietly is Close for callers that cannot handle a panic in it.
-func (s *Stream) closeQuietly() {
+// CloseQuietly is Close for callers that cannot handle a panic in it.
+func (s *Stream) CloseQuietly() {
 	defer func() { _ = recover() }()
 	_ = s.Close()
 }

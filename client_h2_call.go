@@ -1,0 +1,636 @@
+package fasthttp
+
+import (
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/http2"
+	"github.com/valyala/fasthttp/internal/http2client"
+)
+
+// h2Call is one request with its response, on a stream of a connection that many calls share.
+// The goroutine of the call sends the head, and content that is in memory; a sender of its own
+// sends a stream. The goroutine that reads the connection fills the response, and tells the
+// call when there is something that it waits for.
+type h2Call struct {
+	p      *http2Client
+	hc     *HostClient
+	req    *Request
+	call   *callState
+	signal chan struct{} // there is something that the call waits for
+	trace  tracedWrite
+	closes bool // the connection is not to be used for others
+	leads  bool // the call reads the connection while it waits
+	sender *h2Sender
+	pathed []byte // memory for the path
+
+	// guarded by the lock of the connection
+	resp    *Response // nil once the call has left it
+	stream  *http2.Stream
+	send    h2SendPhase
+	recv    h2Receiving
+	keeps   h2Keeping
+	eager   bool // the call waits for every step
+	isHead  bool
+	tunnel  bool // the request is CONNECT
+	fault   error
+	framing http1.Framing
+	got     int64
+	body    *h2Stream // if keeps is h2Streams, once the head came
+	hints   int       // informational responses that came
+	interim []*ResponseHeader
+}
+
+// h2SendPhase is how far the sending of a request has come.
+type h2SendPhase uint8
+
+const (
+	h2Begins  h2SendPhase = iota // the head was not sent yet
+	h2Asks                       // the head was sent, and the server is asked for the content
+	h2Granted                    // the server wants the content
+	h2Sending                    // the content is being sent
+	h2Sent                       // all was taken
+	h2Stopped                    // the rest is not sent
+)
+
+// h2Receiving is how far the receiving of a response has come.
+type h2Receiving uint8
+
+const (
+	h2AwaitsHead h2Receiving = iota
+	h2AwaitsBody
+	h2Complete
+)
+
+// h2Keeping is what becomes of the content of a response.
+type h2Keeping uint8
+
+const (
+	h2Buffers  h2Keeping = iota
+	h2Streams            // the caller reads it while it arrives
+	h2Discards           // nobody reads it
+	h2Skips              // it is not waited for
+)
+
+var h2Calls = sync.Pool{New: func() any { return &h2Call{signal: make(chan struct{}, 1)} }}
+
+var _ http2client.Exchange = (*h2Call)(nil)
+
+// run sends the request and waits for the response. It always gives the reservation up before
+// it returns, unless a stream has it.
+func (x *h2Call) run(since time.Duration) (untouched bool, err error) {
+	over := false
+	defer func() {
+		if !over {
+			// a hook of the application has panicked
+			x.leave()
+		}
+	}()
+	if x.call.trace != nil {
+		traceGotConn(x.call, x.p.cc.line.Net(), since)
+	}
+	h := &x.req.Header
+	x.isHead, x.tunnel, x.closes = h.IsHead(), h.IsConnect(), h.ConnectionClose()
+	streams := false
+	if err = x.exchange(); err == nil {
+		streams = x.body != nil
+		err = x.accept(since)
+	}
+	over = true
+	if err == nil {
+		// a stream leaves at its end, which may have been at once
+		if !streams {
+			x.leave()
+		}
+		return false, nil
+	}
+	untouched = x.isUntouched(err)
+	x.leave()
+	return untouched, err
+}
+
+// exchange goes on until the response is there, as far as the caller waits for it.
+func (x *h2Call) exchange() error {
+	e := x.req.encodeWithout(http1.LineIsOld | http1.AsksClose)
+	writeBy := x.call.deadline
+	if timeout := x.hc.WriteTimeout; timeout > 0 {
+		writeBy = clock.Earliest(writeBy, time.Now().Add(timeout))
+	}
+	asks, err := x.begin(e)
+	if err != nil {
+		return err
+	}
+	x.p.conn.Wake()
+	x.traceWrote(wroteHeaders, nil)
+	if asks {
+		if err := x.awaitContinue(); err != nil {
+			return err
+		}
+		x.sendContent(e)
+	}
+	return x.await(writeBy)
+}
+
+// begin opens the stream, and sends the head, with content that is in memory unless the server
+// is asked first.
+func (x *h2Call) begin(e http1.Encoding) (asks bool, err error) {
+	req, c := x.req, x.p.conn
+	stream := req.body.stream
+	var content []byte
+	if stream == nil && e.Kind != http1.NoBody {
+		content = req.content()
+	}
+	whole := stream == nil && len(content) == 0 && !(e.Kind == http1.Chunks && req.Header.hasSection()) && !x.tunnel
+	part := http2.SendHead
+	if whole {
+		part = http2.SendWhole
+	}
+	x.keeps = x.keeping()
+	x.eager = x.call.trace != nil || x.hc.limitsAnswers() || x.keeps == h2Streams
+	expects := !whole && !x.tunnel && req.MayContinue()
+	c.Lock()
+	conn := c.HTTP2()
+	s := conn.Open()
+	if s == nil || !conn.CanSend(s, part) {
+		// it has no more ids
+		x.closes = x.closes || conn.MostStreams() > conn.Streams()
+		if s != nil {
+			conn.Release(s)
+		}
+		c.Unlock()
+		return false, errH2NoStream
+	}
+	s.User = x
+	x.stream = s
+	if x.isHead {
+		s.ExpectNoContent()
+	}
+	conn.EndHeaders(s, x.appendHead(conn.BeginHeaders(), e), part)
+	x.leads = c.Begun(x.call.trace == nil && x.call.done() == nil)
+	switch {
+	case whole, x.tunnel:
+		x.send = h2Sent
+	case expects:
+		x.send = h2Asks
+	default:
+		x.sendLocked(e, content)
+	}
+	c.Unlock()
+	x.startSender()
+	return expects, nil
+}
+
+// keeping returns what becomes of the content.
+func (x *h2Call) keeping() h2Keeping {
+	resp, hc := x.resp, x.hc
+	switch {
+	case resp.SkipBody && !resp.skipsHead:
+		return h2Skips
+	case x.call.content == contentBuffered:
+		return h2Buffers
+	case resp.StreamBody, hc.StreamResponseBody:
+		return h2Streams
+	case x.call.content == contentDiscarded:
+		return h2Discards
+	}
+	return h2Buffers
+}
+
+// sendContent sends the content of a request whose head was sent before.
+func (x *h2Call) sendContent(e http1.Encoding) {
+	var content []byte
+	if x.req.body.stream == nil {
+		content = x.req.content()
+	}
+	c := x.p.conn
+	c.Lock()
+	// a server that has asked for the content may begin its response before that comes
+	if (x.send == h2Granted || x.recv == h2AwaitsHead) && x.recv < h2Complete && x.fault == nil {
+		x.sendLocked(e, content)
+	} else {
+		x.send = h2Stopped
+	}
+	c.Unlock()
+	x.startSender()
+	c.Wake()
+}
+
+// sendLocked sends content, or prepares the sender for a stream. The lock is held.
+func (x *h2Call) sendLocked(e http1.Encoding, content []byte) {
+	x.send = h2Sending
+	trailers := e.Kind == http1.Chunks && x.req.Header.hasSection()
+	if x.req.body.stream != nil || trailers {
+		x.sender = newH2Sender(x, e, content, trailers)
+		return
+	}
+	x.p.conn.HTTP2().Send(x.stream, content, true)
+	if x.stream.Unsent() == 0 {
+		x.send = h2Sent
+	}
+}
+
+func (x *h2Call) startSender() {
+	if x.sender != nil {
+		go x.sender.run()
+	}
+}
+
+// awaitContinue waits until the server asks for the content, answers without having seen it,
+// or has said nothing for too long.
+func (x *h2Call) awaitContinue() error {
+	if trace := x.call.trace; trace != nil && trace.Wait100Continue != nil {
+		trace.Wait100Continue()
+	}
+	until := time.Now().Add(x.hc.expectTimeout())
+	for {
+		if err := x.traceArrived(); err != nil {
+			return err
+		}
+		c := x.p.conn
+		c.Lock()
+		goesOn := x.send == h2Asks && x.recv == h2AwaitsHead && x.fault == nil
+		c.Unlock()
+		if !goesOn {
+			return nil
+		}
+		err := x.sleep(clock.Earliest(x.call.deadline, until))
+		if err == ErrTimeout && !x.call.expired() {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// await waits for the response.
+func (x *h2Call) await(writeBy time.Time) error {
+	by, sent := writeBy, false
+	var headBy time.Time
+	c := x.p.conn
+	for {
+		c.Lock()
+		recv, fault, taken := x.recv, x.fault, x.send >= h2Sent
+		c.Unlock()
+		if x.eager {
+			if taken && !sent {
+				sent = true
+				x.traceWrote(wroteRequest, nil)
+				by = x.hc.answerBy(x.call.deadline)
+				if limit := x.hc.ResponseHeaderTimeout; limit > 0 {
+					headBy = time.Now().Add(limit)
+				}
+			}
+			if err := x.traceArrived(); err != nil {
+				return err
+			}
+		}
+		switch {
+		case fault != nil:
+			return fault
+		case recv == h2Complete, recv == h2AwaitsBody && x.keeps == h2Streams:
+			return nil
+		}
+		until := by
+		if recv == h2AwaitsHead && !headBy.IsZero() {
+			until = clock.Earliest(until, headBy)
+		}
+		if err := x.sleep(until); err != nil {
+			return err
+		}
+	}
+}
+
+// sleep waits for the next step, until a time.
+func (x *h2Call) sleep(until time.Time) error {
+	done := x.call.done()
+	if x.leads {
+		if !x.p.conn.Lead(x.signal, until) {
+			return ErrTimeout
+		}
+		return nil
+	}
+	if until.IsZero() && done == nil {
+		<-x.signal
+		return nil
+	}
+	var expired <-chan time.Time
+	if !until.IsZero() {
+		timer := AcquireTimer(max(time.Until(until), 0))
+		defer ReleaseTimer(timer)
+		expired = timer.C
+	}
+	select {
+	case <-x.signal:
+		return nil
+	case <-expired:
+		if canceled := x.call.canceled(); canceled != nil {
+			return canceled
+		}
+		return ErrTimeout
+	case <-done:
+		return x.call.canceled()
+	}
+}
+
+// traceArrived tells the trace of what has arrived.
+func (x *h2Call) traceArrived() error {
+	t := x.call.trace
+	if t == nil {
+		return nil
+	}
+	c := x.p.conn
+	c.Lock()
+	hints := x.interim
+	x.interim = nil
+	first := (x.recv > h2AwaitsHead || len(hints) > 0) && x.call.outcome != attemptAnswered
+	c.Unlock()
+	if first {
+		x.call.outcome = attemptAnswered
+		if t.GotFirstResponseByte != nil {
+			t.GotFirstResponseByte()
+		}
+	}
+	for _, h := range hints {
+		if err := traceInformational(t, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// traceWrote is clientExchange.traceWrote.
+func (x *h2Call) traceWrote(upTo tracedWrite, err error) {
+	if t := x.call.trace; t != nil && x.trace < upTo {
+		x.trace.report(t, upTo, err)
+	}
+}
+
+// accept takes the response for the caller's.
+func (x *h2Call) accept(since time.Duration) error {
+	resp := x.resp
+	if resp.Header.StatusCode() == StatusMisdirectedRequest && since != 0 && !x.call.usedUp {
+		// RFC 9110 section 15.5.20: another connection may reach another server
+		x.closes = true
+		return errH2Misdirected
+	}
+	resp.ParseNetConn(x.p.cc.line.Net())
+	if x.body != nil {
+		x.startStream()
+	}
+	return nil
+}
+
+// errH2Misdirected says that a response is 421. No caller sees it.
+var errH2Misdirected = errors.New("fasthttp: the server is not the right one for the request")
+
+// isUntouched reports whether a request that failed with err may be sent again whatever its
+// method, since the server has not worked on it; and what becomes of the call otherwise.
+func (x *h2Call) isUntouched(err error) bool {
+	c := x.p.conn
+	c.Lock()
+	defer c.Unlock()
+	call := x.call
+	if x.recv > h2AwaitsHead || x.hints > 0 {
+		call.outcome = attemptAnswered
+	}
+	switch {
+	case err == errH2NoStream:
+		return true
+	case call.usedUp:
+		return false
+	case err == errH2Misdirected, isRefusal(err) && call.outcome != attemptAnswered:
+		return true
+	case x.fault == nil || err != x.fault:
+		return false
+	}
+	if _, reset := errors.AsType[h2CallReset](err); !reset && call.outcome != attemptAnswered && !isTimeout(err) {
+		call.outcome = attemptLost
+	}
+	return !c.MayBeWritten(x.stream)
+}
+
+// leave ends the exchange: after it nothing uses request and response.
+func (x *h2Call) leave() {
+	c := x.p.conn
+	if x.sender != nil {
+		x.sender.end()
+	}
+	c.Lock()
+	x.resp = nil
+	if x.body != nil {
+		x.body.leave()
+	}
+	if x.stream != nil {
+		c.HTTP2().Release(x.stream)
+		x.stream = nil
+	}
+	if x.leads {
+		c.StopLeading()
+	}
+	wake := c.Wakes()
+	c.Unlock()
+	if wake {
+		c.Wake()
+	}
+	x.p.giveBack(x.closes)
+	x.free()
+}
+
+// free makes the memory of the call available to another one.
+func (x *h2Call) free() {
+	select {
+	case <-x.signal:
+	default:
+	}
+	*x = h2Call{signal: x.signal, pathed: x.pathed}
+	h2Calls.Put(x)
+}
+
+// Receive implements http2client.Exchange.
+func (x *h2Call) Receive(ev *http2.Event, m *http2.Message) {
+	switch ev.Kind {
+	case http2.Interim:
+		x.receiveInterim(m)
+	case http2.Headers:
+		x.receiveHead(ev.End, m)
+	case http2.Data:
+		x.receiveData(ev)
+	case http2.Trailers:
+		x.receiveTrailers(m)
+	case http2.Reset:
+		x.Lost(h2CallReset{ev.Code, ev.Err})
+	}
+}
+
+// tell has the call look at its state. The lock is held.
+func (x *h2Call) tell() {
+	select {
+	case x.signal <- struct{}{}:
+	default:
+	}
+	if x.leads {
+		x.p.conn.Interrupt()
+	}
+}
+
+func (x *h2Call) fail(err error) {
+	if x.fault == nil && x.recv != h2Complete {
+		x.fault = err
+	}
+	x.tell()
+}
+
+func (x *h2Call) receiveInterim(m *http2.Message) {
+	if x.hints++; x.hints > maxInformational {
+		x.fail(errTooManyInformational)
+		return
+	}
+	if m.Head.Status == StatusContinue && x.send == h2Asks {
+		x.send = h2Granted
+		x.tell()
+	}
+	if x.call.trace != nil && x.resp != nil {
+		h := new(ResponseHeader)
+		h.fillBlock(m)
+		x.interim = append(x.interim, h)
+		x.tell()
+	}
+}
+
+func (x *h2Call) receiveHead(end bool, m *http2.Message) {
+	x.framing = m.Head.Framing
+	if x.resp == nil {
+		return
+	}
+	resp := x.resp
+	resp.reuse()
+	h := &resp.Header
+	h.setState(namesKept, h.is(namesKept) || x.hc.DisableHeaderNamesNormalizing)
+	h.fillBlock(m)
+	if x.isHead {
+		resp.skipHead()
+	}
+	x.recv = h2AwaitsBody
+	status, limit := h.status, x.hc.MaxResponseBodySize
+	switch opens := x.tunnel && status/100 == 2; {
+	case opens && x.keeps != h2Streams, x.keeps == h2Skips:
+		x.recv = h2Complete
+	case opens, x.keeps == h2Streams && (!end || x.send < h2Sent || !x.isHead && !bodiless(status)):
+		x.body = newH2Stream(x, opens, end)
+	case x.framing.Kind == http1.Length && limit > 0 && x.framing.Length > int64(limit):
+		x.fail(ErrBodyTooLarge)
+		return
+	case end:
+		x.recv = h2Complete
+	default:
+		resp.body.limit = limit
+	}
+	if x.eager || x.recv == h2Complete || x.send == h2Asks {
+		x.tell()
+	}
+}
+
+func (x *h2Call) receiveData(ev *http2.Event) {
+	conn, n := x.p.conn.HTTP2(), len(ev.Payload)
+	if x.body != nil && x.body.in.Put(ev.Payload, ev.End) {
+		return
+	}
+	conn.Consumed(x.stream, n)
+	if x.body != nil || x.recv != h2AwaitsBody || x.fault != nil || x.resp == nil {
+		return
+	}
+	x.got += int64(n)
+	limit := x.hc.MaxResponseBodySize
+	switch {
+	case limit > 0 && x.got > int64(limit):
+		x.fail(ErrBodyTooLarge)
+		return
+	case x.keeps == h2Discards:
+		if x.got > maxDrained {
+			x.complete()
+		}
+	case n > 0:
+		body := &x.resp.body
+		if x.framing.Kind == http1.Length {
+			if body.buf == nil {
+				body.buf = bufpool.Get(int(min(x.framing.Length, readStep)))
+			}
+			body.makeRoom(n, int64(n)+x.framing.Length-x.got)
+		}
+		body.write(ev.Payload)
+	}
+	if ev.End {
+		x.complete()
+	}
+}
+
+func (x *h2Call) receiveTrailers(m *http2.Message) {
+	switch {
+	case x.body != nil:
+		x.body.in.PutTrailers(m)
+	case x.recv != h2AwaitsBody || x.resp == nil:
+	default:
+		if err := x.resp.Header.addSection(&m.Fields, nil); err != nil {
+			x.fail(err)
+			return
+		}
+		x.complete()
+	}
+}
+
+// complete says that the response was received.
+func (x *h2Call) complete() {
+	if x.framing.Kind == http1.UntilClose && x.keeps == h2Buffers {
+		x.resp.Header.SetContentLength(len(x.resp.body.bytes()))
+	}
+	x.recv = h2Complete
+	x.tell()
+}
+
+// Taken implements http2client.Exchange.
+func (x *h2Call) Taken() {
+	if x.sender != nil {
+		x.sender.out.Taken()
+		return
+	}
+	x.sent()
+}
+
+// sent says that the request was sent to its end. The lock is held.
+func (x *h2Call) sent() {
+	x.send = h2Sent
+	if x.eager {
+		x.tell()
+	}
+}
+
+// Lost implements http2client.Exchange.
+func (x *h2Call) Lost(err error) {
+	if x.recv > h2AwaitsHead && err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	if x.sender != nil {
+		x.sender.out.Cut(err)
+	}
+	if x.body != nil {
+		// the reader of the stream is told, unless all of it came
+		x.failBody(err)
+		x.tell()
+		return
+	}
+	x.fail(err)
+}
+
+// failBody ends the body that the caller reads. The lock is held.
+func (x *h2Call) failBody(err error) {
+	if x.body != nil {
+		x.body.in.Fail(err)
+		x.body.cut(err)
+	}
+}

@@ -1,0 +1,584 @@
+package integrationtests
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+const (
+	maxStreams    = uint32(http2.SettingMaxConcurrentStreams)
+	initialWindow = uint32(http2.SettingInitialWindowSize)
+	maxFrame      = uint32(http2.SettingMaxFrameSize)
+	tableSize     = uint32(http2.SettingHeaderTableSize)
+)
+
+// greeted returns a client and its connection, over which one call has been made: the
+// client knows the settings.
+func (p *h2Peer) greeted(hc *fasthttp.HostClient, settings ...uint32) *h2Side {
+	p.t.Helper()
+	call := p.get(hc, "/first")
+	c := p.greet(settings...)
+	c.serve()
+	call.is(200, "/first")
+	c.until("the acknowledgement", func() bool { return c.acks == 1 })
+	return c
+}
+
+// change sends settings, and waits until the client has them.
+func (c *h2Side) change(settings ...uint32) {
+	c.T.Helper()
+	acks := c.acks
+	c.settings(settings...).flush()
+	c.until("the acknowledgement", func() bool { return c.acks > acks })
+}
+
+// expectNone checks that no request comes that request has not returned.
+func (c *h2Side) expectNone() {
+	c.T.Helper()
+	c.sync()
+	if len(c.order) > c.taken {
+		c.T.Fatalf("requests %v came, %d of which were expected", c.order, c.taken)
+	}
+}
+
+// TestHTTP2ClientSharesConnections fills a connection, then a second one, and has one call
+// more.
+func TestHTTP2ClientSharesConnections(t *testing.T) {
+	t.Parallel()
+	for name, p := range map[string]*h2Peer{"plain": newH2Peer(t), "TLS": newH2TLSPeer(t, "h2")} {
+		hc := p.client()
+		hc.MaxConns = 2
+		first := p.greeted(hc, maxStreams, 3)
+		var calls []*h2Call
+		call := func() {
+			calls = append(calls, p.get(hc, fmt.Sprint("/", len(calls))))
+		}
+		for range 3 {
+			call()
+		}
+		requests := first.requests(3)
+		p.hasAccepted(1)
+		call()
+		second := p.greet(maxStreams, 3)
+		others := second.requests(1)
+		second.sync()
+		call()
+		call()
+		others = append(others, second.requests(2)...)
+		call() // there is no room for it
+		servertest.Eventually(t, "7 calls", func() bool { return hc.PendingRequests() == 7 })
+		first.expectNone()
+		second.expectNone()
+		p.hasAccepted(2)
+		if n := hc.ConnsCount(); n != 2 {
+			t.Errorf("%s: ConnsCount is %d with two connections", name, n)
+		}
+		if n := hc.IdleConnsCount(); n != 0 {
+			t.Errorf("%s: IdleConnsCount is %d with calls on both connections", name, n)
+		}
+		first.respond(requests[1], "200", requests[1].field(":path"))
+		requests[1] = first.request()
+		for _, r := range requests {
+			first.respond(r, "200", r.field(":path"))
+		}
+		for _, r := range others {
+			second.respond(r, "200", r.field(":path"))
+		}
+		for i, call := range calls {
+			call.is(200, fmt.Sprint("/", i))
+		}
+		servertest.Eventually(t, "two idle connections", func() bool { return hc.IdleConnsCount() == 2 })
+	}
+}
+
+// TestHTTP2ClientFollowsTheNumberOfStreams changes the number of streams while calls run.
+func TestHTTP2ClientFollowsTheNumberOfStreams(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	hc.MaxConns = 1
+	c := p.greeted(hc, maxStreams, 3)
+	var calls []*h2Call
+	for range 3 {
+		calls = append(calls, p.get(hc, "/"))
+	}
+	open := c.requests(3)
+	c.change(maxStreams, 1)
+	for range 3 {
+		calls = append(calls, p.get(hc, "/"))
+	}
+	servertest.Eventually(t, "6 calls", func() bool { return hc.PendingRequests() == 6 })
+	for range 2 {
+		c.expectNone()
+		c.respond(open[0], "200", "well")
+		open = open[1:]
+	}
+	c.expectNone()
+	// two more at once
+	c.change(maxStreams, 3)
+	open = append(open, c.requests(2)...)
+	c.expectNone()
+	// none at all
+	c.change(maxStreams, 0)
+	for _, r := range open {
+		c.respond(r, "200", "well")
+	}
+	c.expectNone()
+	late := startCall(t, func(req *fasthttp.Request, resp *fasthttp.Response) error {
+		return hc.DoTimeout(req, resp, servertest.Short)
+	}, "GET", p.url("/"))
+	late.fails(fasthttp.ErrTimeout)
+	c.change(maxStreams, 100)
+	c.respond(c.request(), "200", "well")
+	for _, call := range calls {
+		call.is(200, "well")
+	}
+	p.hasAccepted(1)
+}
+
+// TestHTTP2ClientDialsOnce has many calls that begin before there is a connection.
+func TestHTTP2ClientDialsOnce(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		peer *h2Peer
+		set  func(hc *fasthttp.HostClient)
+	}{
+		"plain":                 {newH2Peer(t), func(*fasthttp.HostClient) {}},
+		"TLS":                   {newH2TLSPeer(t, "h2"), func(*fasthttp.HostClient) {}},
+		"TLS, HTTP/1.1 as well": {newH2TLSPeer(t, "h2"), func(hc *fasthttp.HostClient) { hc.Protocols.SetHTTP1(true) }},
+	} {
+		p, hc := tt.peer, tt.peer.client()
+		tt.set(hc)
+		gate := make(chan struct{})
+		var dials atomic.Int32
+		hc.Dial = func(addr string) (net.Conn, error) {
+			dials.Add(1)
+			<-gate
+			return net.Dial("tcp4", addr)
+		}
+		const n = 60
+		var calls []*h2Call
+		for i := range n {
+			calls = append(calls, p.post(hc, fmt.Sprint("/", i), numbered(i)))
+		}
+		servertest.Eventually(t, "all calls", func() bool { return hc.PendingRequests() == n })
+		servertest.Eventually(t, "a dial", func() bool { return dials.Load() > 0 })
+		close(gate)
+		c := p.greet(maxStreams, n)
+		for range n {
+			r := c.whole()
+			c.respond(r, "200", r.field(":path")+string(r.content))
+		}
+		for i, call := range calls {
+			call.is(200, fmt.Sprint("/", i, numbered(i)))
+		}
+		if got := dials.Load(); got != 1 {
+			t.Errorf("%s: %d dials, want 1", name, got)
+		}
+	}
+}
+
+// TestHTTP2ClientDialFails has calls that wait for a dial that fails: all of them fail, none
+// hangs, and the next call dials again.
+func TestHTTP2ClientDialFails(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	gate, broken := make(chan struct{}), fmt.Errorf("the network is gone")
+	var good atomic.Bool
+	hc.Dial = func(addr string) (net.Conn, error) {
+		if good.Load() {
+			return net.Dial("tcp4", addr)
+		}
+		<-gate
+		return nil, broken
+	}
+	hc.MaxIdemponentCallAttempts = 1
+	var calls []*h2Call
+	for range 20 {
+		calls = append(calls, p.get(hc, "/"))
+	}
+	servertest.Eventually(t, "all calls", func() bool { return hc.PendingRequests() == 20 })
+	close(gate)
+	for _, call := range calls {
+		call.failsWith(broken.Error())
+	}
+	good.Store(true)
+	call := p.get(hc, "/again")
+	p.greet().serve()
+	call.is(200, "/again")
+}
+
+// protocolServer serves the protocol of the request over TLS.
+func protocolServer(t *testing.T, protos ...string) (addr string) {
+	cert, key := servertest.Certificate()
+	pair, err := tls.X509KeyPair(cert, key)
+	servertest.Must(t, err)
+	ln, err := tls.Listen("tcp4", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: protos})
+	servertest.Must(t, err)
+	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) })}
+	s.ErrorLog = log.New(io.Discard, "", 0)
+	s.Protocols = new(http.Protocols)
+	s.Protocols.SetHTTP1(true)
+	s.Protocols.SetHTTP2(slices.Contains(protos, "h2"))
+	go func() { _ = s.Serve(ln) }()
+	t.Cleanup(func() { _ = s.Close() })
+	return ln.Addr().String()
+}
+
+// TestHTTP2ClientNegotiates meets servers that speak one version, both, or do not say.
+func TestHTTP2ClientNegotiates(t *testing.T) {
+	t.Parallel()
+	var none, one, two, both fasthttp.Protocols
+	one.SetHTTP1(true)
+	two.SetHTTP2(true)
+	both.SetHTTP1(true)
+	both.SetHTTP2(true)
+	for _, tt := range []struct {
+		client fasthttp.Protocols
+		server []string
+		want   string // "" for an error
+	}{
+		{none, []string{"h2", "http/1.1"}, "HTTP/1.1"},
+		{one, []string{"h2", "http/1.1"}, "HTTP/1.1"},
+		{two, []string{"h2", "http/1.1"}, "HTTP/2.0"},
+		{both, []string{"h2", "http/1.1"}, "HTTP/2.0"},
+		{both, []string{"http/1.1"}, "HTTP/1.1"},
+		{both, nil, "HTTP/1.1"},
+		{both, []string{"h2"}, "HTTP/2.0"},
+		{two, []string{"http/1.1"}, ""},
+		{two, nil, ""},
+	} {
+		t.Run(fmt.Sprint(tt.client, tt.server), func(t *testing.T) {
+			t.Parallel()
+			addr := protocolServer(t, tt.server...)
+			var dials atomic.Int32
+			client := &fasthttp.Client{Protocols: tt.client, TLSConfig: servertest.TrustCertificate(), Dial: func(addr string) (net.Conn, error) {
+				dials.Add(1)
+				return net.Dial("tcp4", addr)
+			}}
+			defer client.CloseIdleConnections()
+			for range 5 {
+				req, resp := requestTo(t, "GET", "https://"+addr+"/"), responseFor(t)
+				err := client.DoTimeout(req, resp, servertest.Patience)
+				if tt.want == "" {
+					if err == nil {
+						t.Errorf("the call succeeded by %s", resp.Header.Protocol())
+					} else if errors := err.Error(); strings.Contains(errors, "timeout") {
+						t.Errorf("got %v", err)
+					}
+					return
+				}
+				if err != nil || string(resp.Body()) != tt.want || string(resp.Header.Protocol()) != tt.want {
+					t.Fatalf("the server got %q, the client %q, %v, want %s", resp.Body(), resp.Header.Protocol(), err, tt.want)
+				}
+			}
+			if got := dials.Load(); got != 1 {
+				t.Errorf("%d dials, want 1", got)
+			}
+		})
+	}
+}
+
+// TestHTTP2ClientFindsHTTP1AfterManyCallsBegan has calls that all wait for the same
+// handshake, which ends with HTTP/1.1.
+func TestHTTP2ClientFindsHTTP1AfterManyCallsBegan(t *testing.T) {
+	t.Parallel()
+	addr := protocolServer(t, "http/1.1")
+	hc := &fasthttp.HostClient{Addr: addr, IsTLS: true, TLSConfig: servertest.TrustCertificate(), MaxConns: 4}
+	hc.Protocols.SetHTTP1(true)
+	hc.Protocols.SetHTTP2(true)
+	defer hc.CloseIdleConnections()
+	var all sync.WaitGroup
+	for range 40 {
+		all.Go(func() {
+			status, body, err := hc.GetTimeout(nil, "https://"+addr+"/", servertest.Patience)
+			if status != 200 || string(body) != "HTTP/1.1" || err != nil {
+				t.Errorf("got %d %q, %v", status, body, err)
+			}
+		})
+	}
+	all.Wait()
+	if n := hc.ConnsCount(); n > 4 {
+		t.Errorf("there are %d connections, MaxConns is 4", n)
+	}
+}
+
+// TestHTTP2ClientWithoutTLSAndBothVersions speaks HTTP/1.1 where it could speak both.
+func TestHTTP2ClientWithoutTLSAndBothVersions(t *testing.T) {
+	t.Parallel()
+	p := servertest.Answering(t, servertest.OK)
+	hc := hostFor(p)
+	hc.Protocols.SetHTTP1(true)
+	hc.Protocols.SetHTTP2(true)
+	hc.Protocols.SetUnencryptedHTTP2(true)
+	resp := responseFor(t)
+	servertest.Must(t, hc.Do(requestTo(t, "GET", p.URL("/")), resp))
+	if got := string(resp.Header.Protocol()); got != "HTTP/1.1" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestHTTP2ClientDrains meets GOAWAY: calls under way end, new ones go elsewhere.
+func TestHTTP2ClientDrains(t *testing.T) {
+	t.Parallel()
+	for name, goAway := range map[string]func(c *h2Side){
+		"at once": func(c *h2Side) { c.goAway(7, http2.ErrCodeNo).flush() },
+		"in two steps": func(c *h2Side) {
+			c.goAway(1<<31-1, http2.ErrCodeNo).flush()
+			c.sync()
+			c.goAway(7, http2.ErrCodeNo).flush()
+		},
+		"before it is sure": func(c *h2Side) { c.goAway(1<<31-1, http2.ErrCodeNo).flush() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newH2Peer(t)
+			hc := p.client()
+			c := p.greeted(hc)
+			var calls []*h2Call
+			for range 2 {
+				calls = append(calls, p.get(hc, "/old"))
+			}
+			calls = append(calls, p.post(hc, "/old", numbered(100_000)))
+			old := c.requests(3)
+			goAway(c)
+			c.sync()
+			fresh := p.get(hc, "/new")
+			other := p.greet()
+			other.serve()
+			fresh.is(200, "/new")
+			c.window(0, 100_000)
+			for _, r := range old {
+				if !r.ended {
+					c.window(r.id, 100_000)
+					c.flush()
+					c.endOf(r)
+				}
+				c.respond(r, "200", "old")
+			}
+			for _, call := range calls {
+				call.is(200, "old")
+			}
+			if got := c.expectEnd(); got != "NO_ERROR" && got != "cut" {
+				t.Errorf("the connection ends with %s", got)
+			}
+			fresh = p.get(hc, "/again")
+			other.serve()
+			fresh.is(200, "/again")
+			p.hasAccepted(2)
+			servertest.Eventually(t, "one connection", func() bool { return hc.ConnsCount() == 1 })
+		})
+	}
+}
+
+// TestHTTP2ClientSeesTheEndOfIdleConnections has a server that ends a connection on which
+// there is no call. The next call, also one that is not idempotent, has a new one.
+func TestHTTP2ClientSeesTheEndOfIdleConnections(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(c *h2Side){
+		"close":            func(c *h2Side) { _ = c.Close() },
+		"GOAWAY and close": func(c *h2Side) { c.goAway(1, http2.ErrCodeNo).flush(); _ = c.Close() },
+		"GOAWAY":           func(c *h2Side) { c.goAway(1, http2.ErrCodeNo).flush() },
+		"an error":         func(c *h2Side) { c.goAway(1, http2.ErrCodeEnhanceYourCalm).flush() },
+		"reset":            func(c *h2Side) { servertest.Reset(c.Conn.Conn) },
+	} {
+		p := newH2Peer(t)
+		hc := p.client()
+		end(p.greeted(hc))
+		servertest.Eventually(t, "no connection after "+name, func() bool { return hc.ConnsCount() == 0 })
+		call := p.post(hc, "/new", "pay")
+		p.greet().serve()
+		call.is(200, "/new")
+		p.hasAccepted(2)
+	}
+}
+
+// TestHTTP2ClientPostsWhileIdleConnectionsEnd has a POST that meets the end of its
+// connection at the same time.
+func TestHTTP2ClientPostsWhileIdleConnectionsEnd(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	for i := range servertest.Times(500) {
+		c := p.greeted(hc)
+		gone := make(chan struct{})
+		go func() {
+			defer close(gone)
+			_ = c.goAway(1, http2.ErrCodeNo).write()
+			_ = c.Close()
+		}()
+		call := p.post(hc, fmt.Sprint("/", i), "pay")
+		next := p.greet()
+		next.serve()
+		call.is(200, fmt.Sprint("/", i))
+		<-gone
+		_ = next.Close()
+		servertest.Eventually(t, "no connection", func() bool { return hc.ConnsCount() == 0 })
+	}
+}
+
+// TestHTTP2ClientEndsIdleConnections has connections that are not used.
+func TestHTTP2ClientEndsIdleConnections(t *testing.T) {
+	t.Parallel()
+	t.Run("MaxIdleConnDuration", func(t *testing.T) {
+		t.Parallel()
+		p := newH2Peer(t)
+		hc := p.client()
+		hc.MaxIdleConnDuration = 2 * servertest.Short
+		if got := p.greeted(hc).expectEnd(); got != "NO_ERROR" {
+			t.Errorf("the connection ends with %s", got)
+		}
+		servertest.Eventually(t, "no connection", func() bool { return hc.ConnsCount() == 0 })
+	})
+	t.Run("CloseIdleConnections", func(t *testing.T) {
+		t.Parallel()
+		p := newH2Peer(t)
+		hc := p.client()
+		c := p.greeted(hc)
+		call := p.get(hc, "/busy")
+		r := c.request()
+		hc.CloseIdleConnections()
+		c.sync()
+		if c.away != nil {
+			t.Error("a connection with a call is closed")
+		}
+		c.respond(r, "200", "well")
+		call.is(200, "well")
+		servertest.Eventually(t, "an idle connection", func() bool { return hc.IdleConnsCount() == 1 })
+		hc.CloseIdleConnections()
+		if got := c.expectEnd(); got != "NO_ERROR" {
+			t.Errorf("the connection ends with %s", got)
+		}
+	})
+	t.Run("MaxConnDuration", func(t *testing.T) {
+		t.Parallel()
+		p := newH2Peer(t)
+		hc := p.client()
+		hc.MaxConnDuration = 2 * servertest.Short
+		c := p.greeted(hc)
+		under := p.get(hc, "/long")
+		r := c.request()
+		time.Sleep(3 * servertest.Short) // the connection gets older
+		call := p.get(hc, "/new")
+		other := p.greet()
+		other.serve()
+		call.is(200, "/new")
+		c.respond(r, "200", "late")
+		under.is(200, "late")
+		if got := c.expectEnd(); got != "NO_ERROR" {
+			t.Errorf("the connection ends with %s", got)
+		}
+	})
+	t.Run("SetMaxConns", func(t *testing.T) {
+		t.Parallel()
+		p := newH2Peer(t)
+		hc := p.client()
+		first := p.greeted(hc, maxStreams, 1)
+		a := p.get(hc, "/a")
+		ra := first.request()
+		b := p.get(hc, "/b")
+		second := p.greet(maxStreams, 1)
+		rb := second.request()
+		hc.SetMaxConns(1)
+		first.respond(ra, "200", "a")
+		second.respond(rb, "200", "b")
+		a.is(200, "a")
+		b.is(200, "b")
+		servertest.Eventually(t, "one connection", func() bool { return hc.ConnsCount() == 1 })
+	})
+}
+
+// TestHTTP2ClientPings has servers that fall silent while they have calls.
+func TestHTTP2ClientPings(t *testing.T) {
+	t.Parallel()
+	start := func(t *testing.T) (*h2Peer, *fasthttp.HostClient, *h2Side) {
+		t.Parallel()
+		p := newH2Peer(t)
+		hc := p.client()
+		hc.HTTP2.SendPingTimeout = servertest.Short
+		hc.HTTP2.PingTimeout = 2 * time.Second
+		return p, hc, p.greeted(hc)
+	}
+	t.Run("answered", func(t *testing.T) {
+		p, hc, c := start(t)
+		call := p.get(hc, "/long")
+		r := c.request()
+		c.until("PING", func() bool { return c.pings > 0 })
+		c.respond(r, "200", "late")
+		call.is(200, "late")
+		p.hasAccepted(1)
+	})
+	t.Run("silent", func(t *testing.T) {
+		p, hc, c := start(t)
+		hc.HTTP2.PingTimeout = servertest.Short
+		c.mute = true
+		get, post := p.get(hc, "/get"), p.post(hc, "/post", "pay")
+		c.requests(2)
+		c.until("PING", func() bool { return c.pings > 0 })
+		// the GET is sent again
+		other := p.greet()
+		if r := other.serve(); r.field(":method") != "GET" {
+			t.Errorf("%s is sent again", r.field(":path"))
+		}
+		get.is(200, "/get")
+		if err := post.wait(); err == nil {
+			t.Error("the POST succeeds")
+		}
+		other.expectNone()
+		servertest.Eventually(t, "one connection", func() bool { return hc.ConnsCount() == 1 })
+	})
+	t.Run("silent while idle", func(t *testing.T) {
+		p, hc, c := start(t)
+		hc.HTTP2.PingTimeout = servertest.Short
+		c.mute = true
+		c.expectEnd()
+		servertest.Eventually(t, "no connection", func() bool { return hc.ConnsCount() == 0 })
+		call := p.post(hc, "/new", "pay")
+		p.greet().serve()
+		call.is(200, "/new")
+	})
+}
+
+// TestHTTP2ClientSaysGoodbye ends idle connections that are no sockets, or have TLS: the
+// server learns why by GOAWAY.
+func TestHTTP2ClientSaysGoodbye(t *testing.T) {
+	t.Parallel()
+	for name, p := range map[string]*h2Peer{"plain": newH2Peer(t), "TLS": newH2TLSPeer(t, "h2")} {
+		for _, wrap := range []bool{false, true} {
+			hc := p.client()
+			hc.Dial = func(addr string) (net.Conn, error) {
+				nc, err := net.Dial("tcp4", addr)
+				if wrap {
+					nc = struct{ net.Conn }{nc}
+				}
+				return nc, err
+			}
+			c := p.greeted(hc)
+			servertest.Eventually(t, "an idle connection", func() bool { return hc.IdleConnsCount() == 1 })
+			hc.CloseIdleConnections()
+			if got := c.expectEnd(); got != "NO_ERROR" {
+				t.Errorf("%s, wrapped %v: the connection ends with %s", name, wrap, got)
+			}
+			c = p.greeted(hc)
+			c.frame(http2.FramePing, 0, 1, "01234567").flush()
+			if got := c.expectEnd(); got != "PROTOCOL_ERROR" {
+				t.Errorf("%s, wrapped %v: the connection ends with %s", name, wrap, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,345 @@
+package integrationtests
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// h2Hostility is what a hostile server sends while a call is under way, r is its stream.
+type h2Hostility struct {
+	send func(c *h2Side, r *h2Request)
+	// times is how often it is sent, or as often until the connection ends.
+	times int
+	// end is the code with which the client ends the connection. Without it the connection
+	// goes on.
+	end http2.ErrCode
+	// fails says that the call fails although the connection goes on.
+	fails bool
+	// set changes the client.
+	set func(hc *fasthttp.HostClient)
+}
+
+// survives is the end of a connection that has none.
+const survives = http2.ErrCode(1 << 31)
+
+func frameOf(kind http2.FrameType, flags http2.Flags, id uint32, payload string) func(c *h2Side, r *h2Request) {
+	return func(c *h2Side, _ *h2Request) { c.frame(kind, flags, id, payload) }
+}
+
+func onStream(kind http2.FrameType, flags http2.Flags, payload string) func(c *h2Side, r *h2Request) {
+	return func(c *h2Side, r *h2Request) { c.frame(kind, flags, r.id, payload) }
+}
+
+func settingOf(id http2.SettingID, value uint32) func(c *h2Side, r *h2Request) {
+	return func(c *h2Side, _ *h2Request) { c.settings(uint32(id), value) }
+}
+
+var h2Hostilities = map[string]h2Hostility{
+	// frames that must not be
+	"DATA on stream 0":                {send: frameOf(http2.FrameData, 0, 0, "x"), end: http2.ErrCodeProtocol},
+	"HEADERS on stream 0":             {send: frameOf(http2.FrameHeaders, whole, 0, "\x88"), end: http2.ErrCodeProtocol},
+	"RST_STREAM on stream 0":          {send: frameOf(http2.FrameRSTStream, 0, 0, words(8)), end: http2.ErrCodeProtocol},
+	"SETTINGS on a stream":            {send: onStream(http2.FrameSettings, 0, ""), end: http2.ErrCodeProtocol},
+	"PING on a stream":                {send: onStream(http2.FramePing, 0, "01234567"), end: http2.ErrCodeProtocol},
+	"GOAWAY on a stream":              {send: onStream(http2.FrameGoAway, 0, words(0, 0)), end: http2.ErrCodeProtocol},
+	"DATA on an idle stream":          {send: frameOf(http2.FrameData, 0, 101, "x"), end: http2.ErrCodeProtocol},
+	"HEADERS on an idle stream":       {send: frameOf(http2.FrameHeaders, whole, 101, "\x88"), end: http2.ErrCodeProtocol},
+	"HEADERS on an even stream":       {send: frameOf(http2.FrameHeaders, whole, 2, "\x88"), end: http2.ErrCodeProtocol},
+	"RST_STREAM of an idle stream":    {send: frameOf(http2.FrameRSTStream, 0, 101, words(8)), end: http2.ErrCodeProtocol},
+	"WINDOW_UPDATE of an idle stream": {send: frameOf(http2.FrameWindowUpdate, 0, 101, words(8)), end: http2.ErrCodeProtocol},
+	"PUSH_PROMISE":                    {send: onStream(http2.FramePushPromise, endHeaders, words(2)+"\x82\x86\x84\x41\x01a"), end: http2.ErrCodeProtocol},
+	"CONTINUATION alone":              {send: onStream(http2.FrameContinuation, endHeaders, "\x88"), end: http2.ErrCodeProtocol},
+	"another frame in a block": {send: func(c *h2Side, r *h2Request) {
+		c.frame(http2.FrameHeaders, 0, r.id, "\x88").frame(http2.FramePing, 0, 0, "01234567")
+	}, end: http2.ErrCodeProtocol},
+	"CONTINUATION of another stream": {send: func(c *h2Side, r *h2Request) {
+		c.frame(http2.FrameHeaders, 0, r.id, "\x88").frame(http2.FrameContinuation, endHeaders, 101, "")
+	}, end: http2.ErrCodeProtocol},
+	"padding without end":     {send: onStream(http2.FrameData, http2.FlagDataPadded, "\x05abc"), end: http2.ErrCodeProtocol},
+	"padding of HEADERS":      {send: onStream(http2.FrameHeaders, endHeaders|http2.FlagHeadersPadded, "\x05\x88"), end: http2.ErrCodeProtocol},
+	"a large frame":           {send: onStream(http2.FrameData, 0, strings.Repeat("x", 16385)), end: http2.ErrCodeFrameSize},
+	"a large unknown frame":   {send: onStream(0xbb, 0, strings.Repeat("x", 16385)), end: http2.ErrCodeFrameSize},
+	"a short PING":            {send: frameOf(http2.FramePing, 0, 0, "0123"), end: http2.ErrCodeFrameSize},
+	"a short GOAWAY":          {send: frameOf(http2.FrameGoAway, 0, 0, "0123"), end: http2.ErrCodeFrameSize},
+	"a short RST_STREAM":      {send: onStream(http2.FrameRSTStream, 0, "012"), end: http2.ErrCodeFrameSize},
+	"a short WINDOW_UPDATE":   {send: frameOf(http2.FrameWindowUpdate, 0, 0, "012"), end: http2.ErrCodeFrameSize},
+	"GOAWAY for more streams": {send: func(c *h2Side, _ *h2Request) { c.goAway(3, 0).goAway(5, 0) }, end: http2.ErrCodeProtocol},
+
+	// windows
+	"WINDOW_UPDATE of 0":           {send: frameOf(http2.FrameWindowUpdate, 0, 0, words(0)), end: http2.ErrCodeProtocol},
+	"WINDOW_UPDATE of 0, a stream": {send: onStream(http2.FrameWindowUpdate, 0, words(0)), end: survives, fails: true},
+	"a window too large":           {send: frameOf(http2.FrameWindowUpdate, 0, 0, words(1<<31-1)), times: 2, end: http2.ErrCodeFlowControl},
+	"a window too large, a stream": {send: onStream(http2.FrameWindowUpdate, 0, words(1<<31-1)), end: survives, fails: true},
+	"more than the window of a stream": {
+		set: func(hc *fasthttp.HostClient) {
+			hc.HTTP2.MaxReceiveBufferPerStream, hc.StreamResponseBody = 20_000, true
+		},
+		send: func(c *h2Side, r *h2Request) {
+			c.head(r, endHeaders, "200")
+			for range 10 {
+				c.data(r.id, 0, strings.Repeat("x", 4000))
+			}
+		}, end: survives, fails: true,
+	},
+	"more than the window of the connection": {
+		set: func(hc *fasthttp.HostClient) {
+			hc.HTTP2.MaxReceiveBufferPerConnection, hc.StreamResponseBody = 65535, true
+		},
+		send: func(c *h2Side, r *h2Request) {
+			c.head(r, endHeaders, "200")
+			for range 20 {
+				c.data(r.id, 0, strings.Repeat("x", 4000))
+			}
+		}, end: http2.ErrCodeFlowControl,
+	},
+
+	// settings
+	"a window setting too large": {send: settingOf(http2.SettingInitialWindowSize, 1<<31), end: http2.ErrCodeFlowControl},
+	"frames of size 0":           {send: settingOf(http2.SettingMaxFrameSize, 0), end: http2.ErrCodeProtocol},
+	"frames of 16 KiB less 1":    {send: settingOf(http2.SettingMaxFrameSize, 1<<14-1), end: http2.ErrCodeProtocol},
+	"frames of 16 MiB":           {send: settingOf(http2.SettingMaxFrameSize, 1<<24), end: http2.ErrCodeProtocol},
+	"push is enabled":            {send: settingOf(http2.SettingEnablePush, 1), end: http2.ErrCodeProtocol},
+	"push is what":               {send: settingOf(http2.SettingEnablePush, 2), end: http2.ErrCodeProtocol},
+	"a setting of 5 bytes":       {send: frameOf(http2.FrameSettings, 0, 0, "01234"), end: http2.ErrCodeFrameSize},
+	"an acknowledgement of 6":    {send: frameOf(http2.FrameSettings, http2.FlagSettingsAck, 0, "012345"), end: http2.ErrCodeFrameSize},
+	"a thousand settings":        {send: frameOf(http2.FrameSettings, 0, 0, strings.Repeat("\x00\x04\x00\x00\xff\xff", 1000)), end: http2.ErrCodeEnhanceYourCalm},
+	"unknown settings":           {send: settingOf(0x7777, 1<<31), end: survives},
+	"a header list of no size":   {send: settingOf(http2.SettingMaxHeaderListSize, 0), end: survives},
+
+	// compression
+	"garbage in a block":        {send: onStream(http2.FrameHeaders, whole, "\xff\xff\xff\xff\xff\xff\xff\xff"), end: http2.ErrCodeCompression},
+	"an index beyond the table": {send: onStream(http2.FrameHeaders, whole, "\xc8"), end: http2.ErrCodeCompression},
+	"half a literal":            {send: onStream(http2.FrameHeaders, whole, "\x88\x40\x05ab"), end: http2.ErrCodeCompression},
+	"a table too large":         {send: onStream(http2.FrameHeaders, whole, "\x3f\xff\xff\x7f\x88"), end: http2.ErrCodeCompression},
+	"bad Huffman code":          {send: onStream(http2.FrameHeaders, whole, "\x88\x40\x01a\x84\xff\xff\xff\xff"), end: http2.ErrCodeCompression},
+	"garbage for a dead stream": {send: func(c *h2Side, r *h2Request) {
+		c.reset(r.id, http2.ErrCodeInternal).frame(http2.FrameHeaders, whole, r.id, "\xff\xff\xff\xff\xff\xff")
+	}, end: http2.ErrCodeCompression},
+
+	// floods
+	"SETTINGS":                    {send: frameOf(http2.FrameSettings, 0, 0, ""), times: 100_000, end: http2.ErrCodeEnhanceYourCalm},
+	"PING":                        {send: frameOf(http2.FramePing, 0, 0, "01234567"), times: 100_000, end: http2.ErrCodeEnhanceYourCalm},
+	"answers to PING":             {send: frameOf(http2.FramePing, http2.FlagPingAck, 0, "01234567"), times: 100_000, end: http2.ErrCodeEnhanceYourCalm},
+	"PRIORITY":                    {send: onStream(http2.FramePriority, 0, "\x00\x00\x00\x00\x07"), times: 100_000, end: http2.ErrCodeEnhanceYourCalm},
+	"unknown frames":              {send: onStream(0xbb, 0, ""), times: 100_000, end: http2.ErrCodeEnhanceYourCalm},
+	"empty DATA":                  {send: onStream(http2.FrameData, 0, ""), times: 100_000, end: http2.ErrCodeEnhanceYourCalm},
+	"small WINDOW_UPDATE":         {send: onStream(http2.FrameWindowUpdate, 0, words(1)), times: 100_000, end: http2.ErrCodeEnhanceYourCalm},
+	"RST_STREAM of a dead stream": {send: onStream(http2.FrameRSTStream, 0, words(8)), times: 100_000, end: http2.ErrCodeEnhanceYourCalm},
+	"1xx":                         {send: func(c *h2Side, r *h2Request) { c.head(r, endHeaders, "103", "x: y") }, times: 100, end: survives, fails: true},
+	"large 1xx": {send: func(c *h2Side, r *h2Request) {
+		c.head(r, endHeaders, "103", "x: "+strings.Repeat("y", 10_000))
+	}, times: 100, end: survives, fails: true},
+	"CONTINUATION": {send: func(c *h2Side, r *h2Request) {
+		c.frame(http2.FrameHeaders, 0, r.id, "\x88")
+		for range 1000 {
+			c.frame(http2.FrameContinuation, 0, r.id, "\x00\x01a\x01b")
+		}
+	}, end: http2.ErrCodeEnhanceYourCalm},
+	"empty CONTINUATION": {send: func(c *h2Side, r *h2Request) {
+		c.frame(http2.FrameHeaders, 0, r.id, "\x88").frame(http2.FrameContinuation, 0, r.id, "")
+	}, end: http2.ErrCodeEnhanceYourCalm},
+
+	// header sections
+	"a large header list": {send: func(c *h2Side, r *h2Request) { sendLarge(c, r, 70) }, end: survives, fails: true},
+	"a huge header list":  {send: func(c *h2Side, r *h2Request) { sendLarge(c, r, 200) }, end: http2.ErrCodeEnhanceYourCalm},
+	"a bomb": {send: func(c *h2Side, r *h2Request) {
+		block := c.block(":status: 200", "x: "+strings.Repeat("y", 4000))
+		c.frame(http2.FrameHeaders, whole, r.id, block+strings.Repeat("\xbe", 12_000))
+	}, end: http2.ErrCodeEnhanceYourCalm},
+	"too many fields": {send: func(c *h2Side, r *h2Request) {
+		c.head(r, whole, "200", slicesRepeat("x: y", 600)...)
+	}, end: survives, fails: true},
+	"more than ReadBufferSize": {set: func(hc *fasthttp.HostClient) { hc.ReadBufferSize = 2000 }, send: func(c *h2Side, r *h2Request) {
+		c.head(r, whole, "200", "x: "+strings.Repeat("y", 2000))
+	}, end: survives, fails: true},
+	"large trailers": {send: func(c *h2Side, r *h2Request) {
+		c.head(r, endHeaders, "200")
+		sendTrailers(c, r, 70)
+	}, end: survives, fails: true},
+}
+
+func slicesRepeat(text string, n int) (all []string) {
+	for range n {
+		all = append(all, text)
+	}
+	return all
+}
+
+// sendLarge sends the head of a response of n KiB.
+func sendLarge(c *h2Side, r *h2Request, n int) {
+	sendBlock(c, r, c.block(append([]string{":status: 200"}, slicesRepeat("x: "+strings.Repeat("y", 1000), n)...)...))
+}
+
+func sendTrailers(c *h2Side, r *h2Request, n int) {
+	sendBlock(c, r, c.block(slicesRepeat("x: "+strings.Repeat("y", 1000), n)...))
+}
+
+func sendBlock(c *h2Side, r *h2Request, block string) {
+	kind, flags := http2.FrameHeaders, http2.Flags(endStream)
+	for len(block) > 0 {
+		part := block[:min(len(block), 16<<10)]
+		if block = block[len(part):]; block == "" {
+			flags |= endHeaders
+		}
+		c.frame(kind, flags, r.id, part)
+		kind, flags = http2.FrameContinuation, 0
+	}
+}
+
+// TestHTTP2ClientMeetsHostileServers has servers that send what they must not, or too much of
+// it. The connection ends with the right code, or the call fails and the connection goes on.
+// Calls to other hosts go on in any case, and so does the next one to the same host.
+func TestHTTP2ClientMeetsHostileServers(t *testing.T) {
+	t.Parallel()
+	for name, tt := range h2Hostilities {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newH2Peer(t)
+			hc := p.client()
+			if tt.set != nil {
+				tt.set(hc)
+			}
+			c := p.greeted(hc)
+			call := startCall(t, hc.Do, "POST", p.url("/"))
+			tt.attack(c, c.whole())
+			if tt.end != survives {
+				if got := c.expectEnd(); got != tt.end.String() {
+					t.Errorf("the connection ends with %s, want %v", got, tt.end)
+				}
+				_ = c.Close()
+			} else {
+				if !tt.fails {
+					c.respond(c.streams[c.order[len(c.order)-1]], "200", "well")
+				}
+				c.sync()
+			}
+			err := call.wait()
+			if err == nil && call.resp.IsBodyStream() {
+				_, err = io.ReadAll(call.resp.BodyStream())
+				_ = call.resp.CloseBodyStream()
+			}
+			switch {
+			case err == nil && (tt.end != survives || tt.fails):
+				t.Errorf("the call succeeds with %d %.20q", call.resp.StatusCode(), call.resp.Body())
+			case err != nil && tt.end == survives && !tt.fails:
+				t.Errorf("the call fails: %v", err)
+			case err != nil:
+				t.Logf("the call fails: %v", err)
+			}
+			next := startCall(t, hc.Do, "POST", p.url("/next"))
+			if tt.end != survives {
+				c = p.greet()
+			}
+			c.serve()
+			next.is(200, "/next")
+			if n := p.accepted.Load(); tt.end == survives && n != 1 {
+				t.Errorf("%d connections", n)
+			}
+		})
+	}
+}
+
+// attack sends what is hostile as often as it is to be sent, and reads what comes.
+func (h *h2Hostility) attack(c *h2Side, r *h2Request) {
+	c.T.Helper()
+	for i := range max(h.times, 1) {
+		h.send(c, r)
+		if c.out.Len() < 32<<10 && i < h.times-1 {
+			continue
+		}
+		if c.write() != nil {
+			return
+		}
+		for c.more() {
+			if c.read() != nil {
+				return
+			}
+		}
+	}
+}
+
+// more reports whether there is something to read at once.
+func (c *h2Side) more() bool {
+	if c.R.Buffered() > 0 {
+		return true
+	}
+	_ = c.SetReadDeadline(time.Now().Add(time.Microsecond))
+	defer func() { _ = c.SetReadDeadline(time.Now().Add(servertest.Patience)) }()
+	_, err := c.R.Peek(1)
+	return !errors.Is(err, os.ErrDeadlineExceeded)
+}
+
+// TestHTTP2ClientHostileServersCostLittle has many servers at a time that make the client hold
+// what it can be made to hold: responses that nobody reads, header blocks without an end, and
+// answers to PING that nobody takes. Another host is asked meanwhile.
+func TestHTTP2ClientHostileServersCostLittle(t *testing.T) {
+	const conns = 20
+	p, good := newH2Peer(t), newH2Peer(t)
+	hc, other := p.client(), good.client()
+	hc.MaxConns = conns
+	g := good.greeted(other)
+	var sides []*h2Side
+	var calls []*h2Call
+	for range conns {
+		calls = append(calls, p.stream(hc, "/"))
+		c := p.greet(maxStreams, 1)
+		c.request()
+		c.sync() // it knows the number of streams
+		sides = append(sides, c)
+	}
+	before := heap()
+	for i, c := range sides {
+		r := c.streams[1]
+		switch i % 3 {
+		case 0:
+			c.head(r, endHeaders, "200")
+			c.fill(r)
+		case 1: // a block without an end, of 15 KiB a frame
+			c.frame(http2.FrameHeaders, 0, r.id, c.block(":status: 200", "x: "+strings.Repeat("y", 20_000)))
+			_ = c.write()
+		case 2:
+			var ping [9]byte
+			binary.BigEndian.PutUint32(ping[:], 8<<8|uint32(http2.FramePing))
+			flood := strings.Repeat(string(ping[:])+"01234567", 10_000)
+			_ = c.SetWriteDeadline(time.Now().Add(h2Limit))
+			for range 20 { // 3.4 MB of answers, which are not read
+				if _, err := io.WriteString(c.Conn, flood); err != nil {
+					break
+				}
+			}
+		}
+		call := good.get(other, fmt.Sprint("/", i))
+		g.serve()
+		call.is(200, fmt.Sprint("/", i))
+	}
+	if got := heap() - before; got > conns*1<<20 {
+		t.Errorf("%d connections hold %d KiB", conns, got>>10)
+	} else {
+		t.Logf("%d connections hold %d KiB", conns, got>>10)
+	}
+	p.stop()
+	for _, call := range calls {
+		if call.wait() == nil && call.resp.IsBodyStream() {
+			_ = call.resp.CloseBodyStream()
+		}
+	}
+}
+
+func heap() int {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}

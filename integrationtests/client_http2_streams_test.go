@@ -1,0 +1,339 @@
+package integrationtests
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/http2"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// fill sends content on a stream until its window, or that of the connection, is closed. It
+// returns how much that was.
+func (c *h2Side) fill(r *h2Request) (n int) {
+	c.T.Helper()
+	c.sync()
+	may := min(65535+c.granted[0], int(c.settled[http2.SettingInitialWindowSize])+c.granted[r.id])
+	c.send(r, numbered(may), false)
+	c.sync()
+	return may
+}
+
+// TestHTTP2ClientSlowReaderHoldsItsStream has responses that nobody reads: their windows
+// close, and all other calls go on.
+func TestHTTP2ClientSlowReaderHoldsItsStream(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	c := p.greeted(hc)
+	var calls []*h2Call
+	var requests []*h2Request
+	sizes := make([]int, 3)
+	for i := range sizes {
+		calls = append(calls, p.stream(hc, "/slow"))
+		r := c.whole()
+		requests = append(requests, r)
+		c.head(r, endHeaders, "200")
+		sizes[i] = c.fill(r)
+		calls[i].is(200, "")
+		if got := c.granted[r.id]; got > 0 {
+			t.Errorf("the window of a stream that nobody reads grows by %d", got)
+		}
+	}
+	for range 3 {
+		large := numbered(4 << 20)
+		call := p.get(hc, "/other")
+		r := c.whole()
+		c.head(r, endHeaders, "200")
+		c.send(r, large, true)
+		call.is(200, large)
+	}
+	for i, call := range calls {
+		read := make(chan string, 1)
+		go func() {
+			b, err := io.ReadAll(call.resp.BodyStream())
+			read <- fmt.Sprint(len(b), " ", err)
+		}()
+		c.send(requests[i], numbered(1<<20), true)
+		if got, want := servertest.Receive(t, "the stream", read), fmt.Sprint(sizes[i]+1<<20, " <nil>"); got != want {
+			t.Errorf("read %s, want %s", got, want)
+		}
+		servertest.Must(t, call.resp.CloseBodyStream())
+	}
+	p.hasAccepted(1)
+}
+
+// TestHTTP2ClientStreamClosedEarly closes streams of which content has come that was not read:
+// the window of the connection gets it back.
+func TestHTTP2ClientStreamClosedEarly(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	hc.HTTP2.MaxReceiveBufferPerConnection = 300_000
+	hc.HTTP2.MaxReceiveBufferPerStream = 100_000
+	c := p.greeted(hc)
+	for i := range 20 {
+		call := p.stream(hc, "/")
+		r := c.whole()
+		c.head(r, endHeaders, "200")
+		if n := c.fill(r); n != 100_000 {
+			t.Fatalf("the window of stream %d is %d, want 100000", r.id, n)
+		}
+		call.is(200, "")
+		body := call.resp.BodyStream()
+		if i%2 == 0 {
+			b := make([]byte, 1000)
+			if _, err := io.ReadFull(body, b); err != nil || string(b) != numbered(1000) {
+				t.Fatalf("read %.20q, %v", b, err)
+			}
+		}
+		servertest.Soon(t, "closing", func() { servertest.Must(t, call.resp.CloseBodyStream()) })
+		c.expectReset(r, http2.ErrCodeCancel)
+		if i%3 == 0 {
+			// content that was on its way
+			c.data(r.id, 0, "late").flush()
+			c.granted[0] -= 4
+		}
+	}
+	large := numbered(1 << 20)
+	call := p.get(hc, "/large")
+	r := c.whole()
+	c.head(r, endHeaders, "200")
+	c.send(r, large, true)
+	call.is(200, large)
+	p.hasAccepted(1)
+}
+
+// TestHTTP2ClientFullDuplex reads the response while the request is sent.
+func TestHTTP2ClientFullDuplex(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	c := p.greeted(hc)
+	in, out := io.Pipe()
+	call := startCall(t, hc.Do, "POST", p.url("/"), asStream, func(req *fasthttp.Request, _ *fasthttp.Response) {
+		req.SetBodyStream(in, -1)
+	})
+	r := c.request()
+	c.head(r, endHeaders, "200").flush()
+	resp := call.is(200, "")
+	for i := range 20 {
+		text := fmt.Sprint("message ", i)
+		if _, err := io.WriteString(out, text); err != nil {
+			t.Fatal(err)
+		}
+		c.until("the message", func() bool { return len(r.content) >= len(text) })
+		c.data(r.id, 0, string(r.content)).flush()
+		r.content = nil
+		b := make([]byte, len(text))
+		if _, err := io.ReadFull(resp.BodyStream(), b); err != nil || string(b) != text {
+			t.Fatalf("got %q, %v, want %q", b, err, text)
+		}
+	}
+	servertest.Must(t, out.Close())
+	c.endOf(r)
+	c.data(r.id, endStream, "").flush()
+	if b, err := io.ReadAll(resp.BodyStream()); len(b) > 0 || err != nil {
+		t.Errorf("at the end: %q, %v", b, err)
+	}
+	servertest.Must(t, resp.CloseBodyStream())
+	next := p.get(hc, "/next")
+	c.serve()
+	next.is(200, "/next")
+	p.hasAccepted(1)
+}
+
+// closingStream is a stream of a request that counts its ends.
+type closingStream struct {
+	io.Reader
+	closed chan struct{}
+}
+
+func (s closingStream) Close() error {
+	s.closed <- struct{}{}
+	return nil
+}
+
+// TestHTTP2ClientClosesStreamsOfRequests closes the stream of a request once, however the call
+// ends.
+func TestHTTP2ClientClosesStreamsOfRequests(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("the stream broke")
+	p := newH2Peer(t)
+	hc := p.client()
+	c := p.greeted(hc)
+	for name, tt := range map[string]struct {
+		body io.Reader
+		size int
+		act  func(r *h2Request, call *h2Call)
+	}{
+		"sent": {strings.NewReader("some"), -1, func(r *h2Request, call *h2Call) {
+			c.endOf(r)
+			c.respond(r, "200", "well")
+			call.is(200, "well")
+		}},
+		"broken": {io.MultiReader(strings.NewReader("some"), servertest.ReadFunc(func([]byte) (int, error) { return 0, broken })), -1, func(r *h2Request, call *h2Call) {
+			call.fails(broken)
+			c.until("a reset", func() bool { return r.reset != nil })
+		}},
+		"too short": {strings.NewReader("some"), 5, func(r *h2Request, call *h2Call) {
+			if err := call.wait(); err == nil {
+				t.Error("a stream that is too short is sent")
+			}
+			c.until("a reset", func() bool { return r.reset != nil })
+		}},
+		"reset": {io.MultiReader(strings.NewReader(numbered(100_000))), -1, func(r *h2Request, call *h2Call) {
+			c.reset(r.id, http2.ErrCodeInternal).flush()
+			call.failsWith("INTERNAL_ERROR")
+		}},
+	} {
+		closed := make(chan struct{}, 10)
+		call := startCall(t, hc.Do, "POST", p.url("/"), func(req *fasthttp.Request, _ *fasthttp.Response) {
+			req.SetBodyStream(closingStream{tt.body, closed}, tt.size)
+		})
+		r := c.request()
+		tt.act(r, call)
+		servertest.Receive(t, "the end of the stream: "+name, closed)
+		c.sync()
+		if len(closed) > 0 {
+			t.Errorf("%s: the stream was closed twice", name)
+		}
+		c.window(0, uint32(len(r.content)+1)).flush()
+		next := p.get(hc, "/next")
+		c.serve()
+		next.is(200, "/next")
+	}
+	p.hasAccepted(1)
+}
+
+// TestHTTP2ClientRequestFields has requests of all kinds, which must be well-formed.
+func TestHTTP2ClientRequestFields(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	hc.Name = "me"
+	c := p.greeted(hc)
+	for _, tt := range []struct {
+		method, url string
+		set         func(req *fasthttp.Request)
+		want        string // all fields
+	}{
+		{"GET", "http://a.test/x?y=z#f", func(*fasthttp.Request) {}, ":authority a.test|:method GET|:path /x?y=z|:scheme http|user-agent me"},
+		{"GET", "http://a.test:8080", func(*fasthttp.Request) {}, ":authority a.test:8080|:method GET|:path /|:scheme http|user-agent me"},
+		{"OPTIONS", "http://a.test/x", func(*fasthttp.Request) {}, ":authority a.test|:method OPTIONS|:path /x|:scheme http|content-length 0|user-agent me"},
+		{"POST", "http://a.test/", func(req *fasthttp.Request) {
+			req.SetBodyString("pay")
+			req.Header.SetContentType("text/x")
+		}, ":authority a.test|:method POST|:path /|:scheme http|content-length 3|content-type text/x|user-agent me"},
+		{"GET", "http://a.test/", func(req *fasthttp.Request) {
+			req.Header.Set("X-Upper", "Y")
+			req.Header.Set("Connection", "keep-alive, X-Hop")
+			req.Header.Set("Keep-Alive", "timeout=5")
+			req.Header.Set("Proxy-Connection", "keep-alive")
+			req.Header.Set("Upgrade", "h2c")
+			req.Header.Set("Transfer-Encoding", "chunked")
+			req.Header.Set("X-Hop", "1")
+		}, ":authority a.test|:method GET|:path /|:scheme http|user-agent me|x-upper Y"},
+		{"GET", "http://a.test/", func(req *fasthttp.Request) {
+			req.Header.SetHost("b.test")
+			req.UseHostHeader = true
+		}, ":authority b.test|:method GET|:path /|:scheme http|user-agent me"},
+		{"GET", "http://a.test/", func(req *fasthttp.Request) { req.Header.Set("TE", "trailers") }, ":authority a.test|:method GET|:path /|:scheme http|te trailers|user-agent me"},
+		{"GET", "http://a.test/", func(req *fasthttp.Request) { req.Header.Set("TE", "gzip") }, ":authority a.test|:method GET|:path /|:scheme http|user-agent me"},
+	} {
+		call := startCall(t, hc.Do, tt.method, tt.url, func(req *fasthttp.Request, _ *fasthttp.Response) { tt.set(req) })
+		r := c.serve()
+		call.is(200, r.field(":path"))
+		if err := checkRequestFields(r); err != nil {
+			t.Error(err)
+		}
+		var got []string
+		for _, f := range r.fields {
+			got = append(got, f.Name+" "+f.Value)
+		}
+		if text := strings.Join(slices.Sorted(slices.Values(got)), "|"); text != tt.want {
+			t.Errorf("got  %s\nwant %s", text, tt.want)
+		}
+	}
+	call := startCall(t, hc.Do, "GET", "http://a.test/", func(req *fasthttp.Request, _ *fasthttp.Response) {
+		req.Header.SetCookie("a", "1")
+		req.Header.SetCookie("b", "2")
+	})
+	r := c.serve()
+	call.is(200, "/")
+	var crumbs []string
+	for _, f := range r.fields {
+		if f.Name == "cookie" {
+			crumbs = append(crumbs, f.Value)
+		}
+	}
+	if got := strings.Join(crumbs, "; "); got != "a=1; b=2" {
+		t.Errorf("the cookies are %q", crumbs)
+	}
+}
+
+// checkRequestFields checks what RFC 9113 section 8.3 asks of a request.
+func checkRequestFields(r *h2Request) error {
+	regular := false
+	for _, f := range r.fields {
+		if f.Name != strings.ToLower(f.Name) || strings.ContainsAny(f.Name+f.Value, "\r\n\x00") || strings.Contains(f.Name, " ") {
+			return fmt.Errorf("a field %q with %q", f.Name, f.Value)
+		}
+		pseudo := strings.HasPrefix(f.Name, ":")
+		if pseudo && regular {
+			return fmt.Errorf("%s comes after other fields", f.Name)
+		}
+		regular = regular || !pseudo
+		switch f.Name {
+		case "connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade", "host":
+			return fmt.Errorf("there is %s: %q", f.Name, f.Value)
+		}
+	}
+	return nil
+}
+
+// TestHTTP2ClientInjectsNothing has requests whose values try to be more than values.
+func TestHTTP2ClientInjectsNothing(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	c := p.greeted(hc)
+	for _, set := range []func(req *fasthttp.Request){
+		func(req *fasthttp.Request) { req.Header.Set("X", "a\r\ny: b\x00c") },
+		func(req *fasthttp.Request) { req.Header.Set("X\r\nY", "a") },
+		func(req *fasthttp.Request) { req.Header.Set(":path", "/other") },
+		func(req *fasthttp.Request) { req.Header.Set("", "a") },
+		func(req *fasthttp.Request) { req.Header.Add("Content-Length", "7") },
+		func(req *fasthttp.Request) { req.Header.SetMethod("GET / HTTP/1.1\r\nX: y") },
+		func(req *fasthttp.Request) { req.URI().SetPath("/a\r\nx: y") },
+		func(req *fasthttp.Request) { req.Header.SetCookie("a", "b\r\nx: y") },
+		func(req *fasthttp.Request) { req.Header.SetUserAgent("a\nb") },
+	} {
+		call := startCall(t, hc.Do, "GET", "http://a.test/", func(req *fasthttp.Request, _ *fasthttp.Response) { set(req) })
+		r := c.requestUnless(call)
+		if r == nil {
+			if err := call.wait(); err == nil {
+				t.Error("the call succeeds without a request")
+			}
+			continue
+		}
+		c.endOf(r)
+		c.respond(r, "200", r.field(":path"))
+		call.is(200, r.field(":path"))
+		if err := checkRequestFields(r); err != nil {
+			t.Error(err)
+		}
+		for _, f := range r.fields {
+			if f.Name == "y" || f.Name == "" || f.Name == "x" && !strings.HasPrefix(f.Value, "a") {
+				t.Errorf("there is a field %q with %q", f.Name, f.Value)
+			}
+		}
+	}
+	p.hasAccepted(1)
+}

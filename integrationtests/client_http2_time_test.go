@@ -1,0 +1,325 @@
+package integrationtests
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// h2Limit is the timeout of calls that are meant to reach a stage before it is over.
+const h2Limit = 500 * time.Millisecond
+
+// h2Stage is where a call is when it ends before its time.
+type h2Stage struct {
+	settings []uint32
+	post     bool // the request has content
+	set      func(req *fasthttp.Request, resp *fasthttp.Response)
+	// reach has the server do what leads to the stage. It returns nil if the request does
+	// not arrive.
+	reach func(c *h2Side) *h2Request
+}
+
+var h2Stages = map[string]h2Stage{
+	"before a stream is free": {
+		settings: []uint32{maxStreams, 0},
+		reach:    func(c *h2Side) *h2Request { return nil },
+	},
+	"in the content of the request": {
+		settings: []uint32{initialWindow, 10}, post: true,
+		set: func(req *fasthttp.Request, _ *fasthttp.Response) { req.SetBodyString(numbered(1000)) },
+		reach: func(c *h2Side) *h2Request {
+			r := c.request()
+			c.until("a part of it", func() bool { return len(r.content) == 10 })
+			return r
+		},
+	},
+	"in the stream of the request": {
+		settings: []uint32{initialWindow, 10}, post: true,
+		set: func(req *fasthttp.Request, _ *fasthttp.Response) {
+			req.SetBodyStream(io.MultiReader(strings.NewReader(numbered(100_000)), never{}), -1)
+		},
+		reach: func(c *h2Side) *h2Request {
+			r := c.request()
+			c.until("a part of it", func() bool { return len(r.content) == 10 })
+			return r
+		},
+	},
+	"in a closed window of the connection": {
+		post: true,
+		set:  func(req *fasthttp.Request, _ *fasthttp.Response) { req.SetBodyString(numbered(100_000)) },
+		reach: func(c *h2Side) *h2Request {
+			r := c.request()
+			c.until("a window of it", func() bool { return len(r.content) == 65535 })
+			return r
+		},
+	},
+	"before 100 Continue": {
+		post: true,
+		set: func(req *fasthttp.Request, _ *fasthttp.Response) {
+			req.Header.Set(fasthttp.HeaderExpect, "100-continue")
+			req.SetBodyString("pay")
+		},
+		reach: func(c *h2Side) *h2Request { return c.request() },
+	},
+	"before the head": {reach: func(c *h2Side) *h2Request { return c.request() }},
+	"after an informational response": {reach: func(c *h2Side) *h2Request {
+		r := c.request()
+		c.head(r, endHeaders, "103", "link: </a>").flush()
+		return r
+	}},
+	"in the content": {reach: func(c *h2Side) *h2Request {
+		r := c.request()
+		c.head(r, endHeaders, "200").data(r.id, 0, "some").flush()
+		return r
+	}},
+	"before the trailers": {reach: func(c *h2Side) *h2Request {
+		r := c.request()
+		c.head(r, endHeaders, "200", "trailer: x-end", "content-length: 4").data(r.id, 0, "some").flush()
+		return r
+	}},
+}
+
+// never is a stream that is not read: the windows do not permit it.
+type never struct{}
+
+func (never) Read([]byte) (int, error) { return 0, errors.New("the stream is read too far") }
+
+// TestHTTP2ClientCallsEndAtEveryStage ends calls by timeouts and by contexts. The server
+// sees that its stream is canceled, and the connection serves the next call.
+func TestHTTP2ClientCallsEndAtEveryStage(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("changed my mind")
+	for name, stage := range h2Stages {
+		for _, how := range []string{"timeout", "deadline of a context", "context"} {
+			t.Run(name+"/"+how, func(t *testing.T) {
+				t.Parallel()
+				p := newH2Peer(t)
+				hc := p.client()
+				hc.MaxConns, hc.ExpectContinueTimeout = 1, servertest.Never
+				c := p.greeted(hc)
+				c.change(append(stage.settings, tableSize, 0)...)
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				method := "GET"
+				if stage.post {
+					method = "POST"
+				}
+				call := startCall(t, func(req *fasthttp.Request, resp *fasthttp.Response) error {
+					if stage.set != nil {
+						stage.set(req, resp)
+					}
+					switch how {
+					case "timeout":
+						return hc.DoTimeout(req, resp, h2Limit)
+					case "context":
+						return hc.DoContext(ctx, req, resp)
+					}
+					limited, stop := context.WithTimeout(t.Context(), h2Limit)
+					defer stop()
+					return hc.DoContext(limited, req, resp)
+				}, method, p.url("/"))
+				r := stage.reach(c)
+				if how == "context" {
+					if r == nil {
+						servertest.Eventually(t, "the call", func() bool { return hc.PendingRequests() == 1 })
+						c.sync()
+					}
+					cancel(cause)
+					call.fails(cause)
+				} else if err := call.wait(); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("got %v, want a timeout", err)
+				}
+				if r != nil {
+					c.expectReset(r, http2.ErrCodeCancel)
+				} else {
+					c.expectNone()
+				}
+				// what the window of the connection lacks, and what else was changed
+				c.window(0, 65535)
+				c.change(maxStreams, 100, initialWindow, 65535)
+				next := p.post(hc, "/next", numbered(60_000))
+				if r := c.serve(); string(r.content) != numbered(60_000) {
+					t.Errorf("the next request has %d bytes", len(r.content))
+				}
+				next.is(200, "/next")
+				p.hasAccepted(1)
+			})
+		}
+	}
+}
+
+// TestHTTP2ClientStreamsEndInTime ends calls whose responses are read as streams.
+func TestHTTP2ClientStreamsEndInTime(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("changed my mind")
+	for _, how := range []string{"timeout", "context"} {
+		for _, some := range []bool{false, true} {
+			t.Run(fmt.Sprint(how, " after content ", some), func(t *testing.T) {
+				t.Parallel()
+				p := newH2Peer(t)
+				hc := p.client()
+				c := p.greeted(hc)
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				call := startCall(t, func(req *fasthttp.Request, resp *fasthttp.Response) error {
+					if how == "timeout" {
+						return hc.DoTimeout(req, resp, h2Limit)
+					}
+					return hc.DoContext(ctx, req, resp)
+				}, "GET", p.url("/"), asStream)
+				r := c.request()
+				c.head(r, endHeaders, "200").flush()
+				resp := call.is(200, "")
+				got := make(chan error, 1)
+				body := resp.BodyStream()
+				go func() {
+					b, err := io.ReadAll(body)
+					if some && string(b) != "some" || !some && len(b) > 0 {
+						err = fmt.Errorf("read %q, %w", b, err)
+					}
+					got <- err
+				}()
+				if some {
+					c.data(r.id, 0, "some").flush()
+					c.sync()
+				}
+				if how == "context" {
+					cancel(cause)
+				}
+				err := servertest.Receive(t, "the end of the stream", got)
+				if how == "context" && !errors.Is(err, cause) || how == "timeout" && !errors.Is(err, fasthttp.ErrTimeout) {
+					t.Errorf("got %v", err)
+				}
+				c.expectReset(r, http2.ErrCodeCancel)
+				_ = resp.CloseBodyStream()
+				next := p.get(hc, "/next")
+				c.serve()
+				next.is(200, "/next")
+				p.hasAccepted(1)
+			})
+		}
+	}
+}
+
+// TestHTTP2ClientTimeouts has the timeouts that a client sets for all calls.
+func TestHTTP2ClientTimeouts(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		set  func(hc *fasthttp.HostClient)
+		body string
+		act  func(c *h2Side, r *h2Request)
+	}{
+		"ReadTimeout":            {func(hc *fasthttp.HostClient) { hc.ReadTimeout = h2Limit }, "pay", func(*h2Side, *h2Request) {}},
+		"ReadTimeout in content": {func(hc *fasthttp.HostClient) { hc.ReadTimeout = h2Limit }, "pay", func(c *h2Side, r *h2Request) { c.head(r, endHeaders, "200").flush() }},
+		"ResponseHeaderTimeout":  {func(hc *fasthttp.HostClient) { hc.ResponseHeaderTimeout = h2Limit }, "pay", func(*h2Side, *h2Request) {}},
+		"WriteTimeout":           {func(hc *fasthttp.HostClient) { hc.WriteTimeout = h2Limit }, numbered(100_000), func(*h2Side, *h2Request) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newH2Peer(t)
+			hc := p.client()
+			tt.set(hc)
+			c := p.greeted(hc)
+			call := p.post(hc, "/", tt.body)
+			r := c.request()
+			tt.act(c, r)
+			call.fails(fasthttp.ErrTimeout)
+			c.expectReset(r, http2.ErrCodeCancel)
+			c.window(0, 65535).flush()
+			next := p.post(hc, "/next", "pay")
+			c.serve()
+			next.is(200, "/next")
+			p.hasAccepted(1)
+		})
+	}
+	t.Run("ResponseHeaderTimeout leaves the content its time", func(t *testing.T) {
+		t.Parallel()
+		p := newH2Peer(t)
+		hc := p.client()
+		hc.ResponseHeaderTimeout = h2Limit
+		c := p.greeted(hc)
+		call := p.get(hc, "/")
+		r := c.request()
+		c.head(r, endHeaders, "200").flush()
+		time.Sleep(2 * h2Limit) // the time that is not limited
+		c.data(r.id, endStream, "late").flush()
+		call.is(200, "late")
+	})
+	t.Run("MaxConnWaitTimeout", func(t *testing.T) {
+		t.Parallel()
+		p := newH2Peer(t)
+		hc := p.client()
+		hc.MaxConns, hc.MaxConnWaitTimeout = 1, servertest.Short
+		c := p.greeted(hc, maxStreams, 1)
+		call := p.get(hc, "/")
+		r := c.request()
+		p.get(hc, "/").fails(fasthttp.ErrNoFreeConns)
+		c.respond(r, "200", "well")
+		call.is(200, "well")
+		c.expectNone()
+	})
+}
+
+// TestHTTP2ClientGivesUpBeforeTheGreeting ends calls while their connection is dialed or has
+// not said anything.
+func TestHTTP2ClientGivesUpBeforeTheGreeting(t *testing.T) {
+	t.Parallel()
+	for name, p := range map[string]*h2Peer{"plain": newH2Peer(t), "TLS": newH2TLSPeer(t, "h2")} {
+		hc := p.client()
+		err := hc.DoTimeout(requestTo(t, "GET", p.url("/")), responseFor(t), h2Limit)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: got %v", name, err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(servertest.Short, cancel)
+		if err := hc.DoContext(ctx, requestTo(t, "GET", p.url("/")), responseFor(t)); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// TestHTTP2ClientLeavesMessagesAloneAfterTimeout writes to the messages of calls whose time
+// is over, while the server answers. The race detector reports a violation.
+func TestHTTP2ClientLeavesMessagesAloneAfterTimeout(t *testing.T) {
+	t.Parallel()
+	ts := serveHTTP2(t, servertest.Engines[0], &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		time.Sleep(3 * time.Millisecond)
+		ctx.Response.Header.Set("X-Late", "yes")
+		ctx.SetBody(ctx.PostBody())
+	}})
+	hc := &fasthttp.HostClient{Addr: ts.Listener.Addr().String()}
+	hc.Protocols.SetUnencryptedHTTP2(true)
+	defer hc.CloseIdleConnections()
+	req, resp := requestTo(t, fasthttp.MethodPost, "http://a/"), responseFor(t)
+	body := []byte(numbered(100_000))
+	for i := range 50 {
+		req.SetBodyRaw(body)
+		err := hc.DoTimeout(req, resp, time.Duration(i)*100*time.Microsecond+time.Microsecond)
+		for i := range body {
+			body[i] = 'x'
+		}
+		req.Header.Set("X-Mine", "yes")
+		resp.Reset()
+		resp.SetBodyString("mine")
+		if err != nil && !errors.Is(err, fasthttp.ErrTimeout) {
+			t.Fatalf("got %v", err)
+		}
+		if string(resp.Body()) != "mine" {
+			t.Fatalf("the response became %.100q", resp.Body())
+		}
+	}
+	resp.Reset()
+	servertest.Must(t, hc.DoTimeout(req, resp, servertest.Patience))
+	if string(resp.Body()) != string(body) {
+		t.Errorf("got %d bytes", len(resp.Body()))
+	}
+}

@@ -1,0 +1,140 @@
+package clientconn
+
+import (
+	"net"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// poster writes to a connection without waiting. What the connection does not take at once
+// is kept, and flushed by a goroutine that may wait.
+//
+// Below TLS it is what TLS writes to: what one goroutine sends must not keep the others, or
+// TLS itself, waiting. TLS never learns of a write that took only a part, so its connection
+// stays of use.
+type poster struct {
+	conn net.Conn
+	raw  syscall.RawConn // nil if the system, or the connection, offers no writing without waiting
+	step func(fd uintptr) bool
+
+	mu     sync.Mutex
+	unsent []byte
+	err    error // of the connection, once it has failed
+
+	b     []byte // being written by step
+	sent  int
+	errno syscall.Errno
+}
+
+func newPoster(conn net.Conn) *poster {
+	p := &poster{conn: conn}
+	p.step = p.write
+	if tcp, ok := conn.(*net.TCPConn); ok && canPost {
+		p.raw, _ = tcp.SyscallConn()
+	}
+	return p
+}
+
+// add adds bytes to those that are to be written.
+func (p *poster) add(b []byte) {
+	p.mu.Lock()
+	p.unsent = append(p.unsent, b...)
+	p.mu.Unlock()
+}
+
+// post writes b, or what was added before and b, as far as the connection takes it.
+func (p *poster) post(b []byte) (waits bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err != nil {
+		return false, p.err
+	}
+	if len(p.unsent) > 0 {
+		p.unsent = append(p.unsent, b...)
+		b = p.unsent
+	}
+	n := 0
+	for p.raw != nil && n < len(b) {
+		p.b, p.sent, p.errno = b[n:], 0, 0
+		err := p.raw.Write(p.step)
+		p.b = nil
+		if err == nil && p.errno != 0 {
+			err = &net.OpError{Op: "write", Net: "tcp", Addr: p.conn.RemoteAddr(), Err: p.errno}
+		}
+		if err != nil {
+			p.err = err
+			return false, err
+		}
+		if p.sent == 0 {
+			break
+		}
+		n += p.sent
+	}
+	p.unsent = append(p.unsent[:0], b[n:]...)
+	return len(p.unsent) > 0, nil
+}
+
+// flush writes all that was added, and waits for the connection to take it: for each part of
+// it until a time is over.
+func (p *poster) flush(g *Guard, within time.Duration) error {
+	for {
+		p.mu.Lock()
+		b := p.unsent
+		p.unsent = nil
+		err := p.err
+		p.mu.Unlock()
+		if len(b) == 0 || err != nil {
+			return err
+		}
+		if err = g.LimitWrite(time.Now().Add(within)); err == nil {
+			_, err = p.conn.Write(b)
+		}
+		if err == nil {
+			err = g.LimitWrite(time.Time{})
+		}
+		if err != nil {
+			p.mu.Lock()
+			p.err = err
+			p.mu.Unlock()
+			return err
+		}
+	}
+}
+
+// Posts makes Post and Flush of use: from now on nothing else writes. It is called once, by
+// the only user of the connection.
+func (c *Conn) Posts() {
+	if c.gate == nil {
+		c.poster = newPoster(c.conn)
+		return
+	}
+	c.poster = newPoster(c.gate.Conn)
+	c.gate.poster.Store(c.poster)
+}
+
+// Post writes b without waiting. waits reports that some of it is left, for which Flush has
+// to be called. One goroutine at a time calls Post or Flush.
+func (c *Conn) Post(b []byte) (waits bool, err error) {
+	if c.gate == nil {
+		return c.poster.post(b)
+	}
+	if len(b) > 0 {
+		if _, err := c.conn.Write(b); err != nil {
+			return false, err
+		}
+	}
+	return c.poster.post(nil)
+}
+
+// Flush writes what Post has left, and waits until the connection has taken it: within a time
+// for each part.
+func (c *Conn) Flush(within time.Duration) error { return c.poster.flush(&c.Guard, within) }
+
+// HasUnsent reports whether there are bytes for Post, or Flush, to write: TLS answers some
+// messages of the peer by itself.
+func (c *Conn) HasUnsent() bool {
+	c.poster.mu.Lock()
+	defer c.poster.mu.Unlock()
+	return len(c.poster.unsent) > 0
+}

@@ -1,0 +1,582 @@
+// Package http2client drives the connections of clients that speak HTTP/2: one goroutine
+// reads each of them, and whoever has something to be sent writes, for all others too.
+package http2client
+
+import (
+	"errors"
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clientconn"
+	"github.com/valyala/fasthttp/internal/http2"
+	"github.com/valyala/fasthttp/internal/http2body"
+)
+
+// Config is what the connections to a host have in common.
+type Config struct {
+	Limits http2.Limits // filled
+	// Ping is after how long without a byte from the peer a PING asks whether it is still
+	// there, 0 for never; and Pong how long it may take to say anything after that.
+	Ping, Pong time.Duration
+	// Write is how long the connection may take no bytes that are to be written.
+	Write time.Duration
+	// Count is called for each fault of the peer's. It may be nil.
+	Count func(code http2.Code)
+}
+
+// Owner is told of what happens on a connection. Its methods are called without the lock.
+type Owner interface {
+	// Settled says that the peer's settings have come: MostStreams may have changed.
+	Settled()
+	// Ended says that no more streams begin. It is called once.
+	Ended()
+}
+
+// Exchange is what a stream's http2.Stream.User is. Its methods are called with the lock, and
+// must not wait.
+type Exchange interface {
+	// Receive takes an event of the kinds Headers, Interim, Data, Trailers and Reset.
+	Receive(ev *http2.Event, m *http2.Message)
+	// Taken says that all content that was passed to http2.Conn.Send was taken.
+	Taken()
+	// Lost says that the connection has ended.
+	Lost(err error)
+}
+
+// Conn is a connection. Its streams are those of its http2.Conn, for which one needs the lock.
+type Conn struct {
+	line  *clientconn.Conn
+	owner Owner
+	cfg   *Config
+
+	users atomic.Int64 // reservations
+	most  atomic.Int64 // how many there may be
+
+	in   *bufpool.Buffer // of whoever reads: received; the bytes before from are consumed
+	from int
+
+	mu      sync.Mutex // guards what follows
+	conn    http2.Conn
+	event   http2.Event // the last one
+	reader  reader
+	turn    sync.Cond // the thread may have to read
+	resume  *time.Timer
+	leads   uint32 // how many calls have led
+	seen    uint32 // leads when resume was started
+	resting bool   // resume runs
+	settled bool   // the settings of the peer have come
+	writer  writer
+	life    life
+	taken   uint32     // no stream with a higher id was written
+	room    *sync.Cond // the reader waits for output to be written; nil until it does
+	timer   *time.Timer
+	timed   bool      // the timer runs
+	heard   uint32    // when bytes last came
+	asked   bool      // a PING asks whether the peer is still there
+	fault   error     // why the connection takes no bytes
+	readBy  time.Time // until when answers are waited for, then
+	closing bool      // the connection is closed once all was written
+	feeding bool      // whoever reads passes on the events of what it has received
+	full    bool      // there was more output than went at once
+
+	out *bufpool.Buffer // of the writer
+}
+
+// writer is who writes.
+type writer uint8
+
+const (
+	nobody    writer = iota
+	passerBy         // a goroutine that had something to be sent, or the reader
+	ownThread        // a goroutine that was started to wait for the connection
+	broken           // nobody any more: the connection takes no bytes
+)
+
+// life is how far the life of a Conn has come.
+type life uint8
+
+const (
+	open     life = iota
+	retired       // no more streams begin
+	finished      // nothing is read or written any more
+)
+
+var (
+	_ http2body.Side = (*Conn)(nil)
+	_ io.Closer      = (*Conn)(nil)
+)
+
+// Begin makes line speak HTTP/2. The caller has a reservation.
+func Begin(line *clientconn.Conn, cfg *Config, owner Owner) *Conn {
+	c := &Conn{line: line, cfg: cfg, owner: owner}
+	c.turn.L = &c.mu
+	line.Posts()
+	c.heard = now()
+	c.conn.Init(http2.Client, &cfg.Limits, c.heard)
+	c.users.Store(1)
+	c.most.Store(int64(c.conn.MostStreams()))
+	c.mu.Lock()
+	c.arm()
+	c.mu.Unlock()
+	go c.read()
+	return c
+}
+
+var began = time.Now()
+
+// now returns the time in milliseconds since any moment.
+func now() uint32 { return uint32(time.Since(began).Milliseconds()) }
+
+// Reserve takes a reservation for a stream, and reports whether there is one left.
+func (c *Conn) Reserve() bool {
+	for {
+		n := c.users.Load()
+		if n >= c.most.Load() {
+			return false
+		}
+		if c.users.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// State reports whether the owner was, or is being, told that the connection has settled, and
+// that it has ended.
+func (c *Conn) State() (settled, ended bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.settled, c.life != open
+}
+
+// GiveBack gives a reservation back.
+func (c *Conn) GiveBack() { c.users.Add(-1) }
+
+// Lock implements http2body.Side.
+func (c *Conn) Lock() { c.mu.Lock() }
+
+// Unlock implements http2body.Side.
+func (c *Conn) Unlock() { c.mu.Unlock() }
+
+// HTTP2 implements http2body.Side. One needs the lock to use the result.
+func (c *Conn) HTTP2() *http2.Conn { return &c.conn }
+
+// Wakes implements http2body.Side.
+func (c *Conn) Wakes() bool { return c.writer == nobody && c.conn.HasOutput() }
+
+// Begun says that a stream was opened. If mayLead is set, the caller may be asked to read: then
+// it calls Lead whenever it waits, and StopLeading once it does not wait any more. The lock is
+// held.
+func (c *Conn) Begun(mayLead bool) (leads bool) {
+	c.arm()
+	if c.reader != isNobody {
+		return false
+	}
+	if !mayLead || c.life == finished {
+		c.hand(isThread)
+		return false
+	}
+	c.hand(isCall)
+	c.leads++
+	return true
+}
+
+// MayBeWritten reports whether a stream that has begun may have reached the peer. The lock is
+// held.
+func (c *Conn) MayBeWritten(s *http2.Stream) bool { return s.ID() != 0 && s.ID() <= c.taken }
+
+var messages = sync.Pool{New: func() any { return new(http2.Message) }}
+
+// receive goes as far as the received bytes reach, and returns how many were consumed.
+func (c *Conn) receive(in []byte) (used int, err error) {
+	m := messages.Get().(*http2.Message)
+	defer messages.Put(m)
+	var settled, ended bool
+	c.mu.Lock()
+	t := now()
+	if len(in) > 0 {
+		c.heard, c.asked = t, false
+	}
+	c.feeding = len(in) > 0
+	for err == nil {
+		var n int
+		ev := &c.event
+		n, *ev, err = c.conn.Feed(in[used:], t, m)
+		used += n
+		switch ev.Kind {
+		case http2.Headers, http2.Interim, http2.Data, http2.Trailers, http2.Reset:
+			c.pass(ev, m)
+		case http2.Settings:
+			settled, c.settled = true, true
+		}
+		if ev.Err != nil {
+			c.count(ev.Err)
+		}
+		if n == 0 && ev.Kind == http2.None {
+			if !c.conn.Paused() || !c.awaitOutput() {
+				break
+			}
+		}
+	}
+	c.feeding = false
+	if settled || c.conn.Life() != http2.LifeOpen {
+		c.most.Store(int64(c.conn.MostStreams()))
+	}
+	if c.conn.Life() != http2.LifeOpen && c.life == open {
+		c.life, ended = retired, true
+	}
+	flush := c.Wakes() || c.line.HasUnsent()
+	c.mu.Unlock()
+	if flush {
+		c.Wake()
+	}
+	if settled {
+		c.owner.Settled()
+	}
+	if ended {
+		c.owner.Ended()
+	}
+	return used, err
+}
+
+// pass passes an event on. What nobody wants counts as consumed.
+func (c *Conn) pass(ev *http2.Event, m *http2.Message) {
+	if x, ok := ev.Stream.User.(Exchange); ok {
+		x.Receive(ev, m)
+	} else if len(ev.Payload) > 0 {
+		c.conn.Consumed(ev.Stream, len(ev.Payload))
+	}
+}
+
+func (c *Conn) count(err error) {
+	if c.cfg.Count == nil {
+		return
+	}
+	if e, ok := errors.AsType[*http2.Error](err); ok {
+		c.cfg.Count(e.Code)
+	}
+}
+
+// awaitOutput waits until there is room for answers to the peer. It is false if there will be
+// none. The lock is held, but not while it waits.
+func (c *Conn) awaitOutput() bool {
+	if c.room == nil {
+		c.room = sync.NewCond(&c.mu)
+	}
+	feeding := c.feeding
+	c.feeding = false
+	defer func() { c.feeding = feeding }()
+	for c.conn.Paused() {
+		switch {
+		case c.life == finished || c.writer == broken:
+			return false
+		case c.writer != nobody:
+			c.room.Wait()
+		default:
+			c.mu.Unlock()
+			c.Wake()
+			c.mu.Lock()
+		}
+	}
+	return true
+}
+
+// fail ends the connection for a fault of the peer, which is told if it still reads.
+func (c *Conn) fail(err error) {
+	c.count(err)
+	c.end(err)
+	_ = c.Close()
+}
+
+// lose ends the connection, which has failed.
+func (c *Conn) lose(err error) {
+	c.mu.Lock()
+	if c.fault != nil {
+		err = c.fault
+	}
+	c.mu.Unlock()
+	c.end(err)
+	c.finish()
+}
+
+// end says that the connection has ended: all exchanges are lost.
+func (c *Conn) end(err error) {
+	c.mu.Lock()
+	tell := c.life == open
+	c.life = max(c.life, retired)
+	c.most.Store(0)
+	c.conn.All(func(s *http2.Stream) bool {
+		if x, ok := s.User.(Exchange); ok {
+			x.Lost(err)
+		}
+		return true
+	})
+	c.conn.Close(http2.NoError)
+	c.mu.Unlock()
+	if tell {
+		c.owner.Ended()
+	}
+}
+
+// Retire makes no more streams begin on the connection.
+func (c *Conn) Retire() {
+	c.mu.Lock()
+	tell := c.life == open
+	c.life = max(c.life, retired)
+	c.most.Store(0)
+	if c.conn.Life() == http2.LifeOpen {
+		c.conn.Shutdown()
+	}
+	wake := c.Wakes()
+	c.mu.Unlock()
+	if wake {
+		c.Wake()
+	}
+	if tell {
+		c.owner.Ended()
+	}
+}
+
+// Close closes the connection, in order if no stream is open: once all was written that there
+// is.
+func (c *Conn) Close() error {
+	c.Retire()
+	c.mu.Lock()
+	c.closing = true
+	w := c.writer
+	c.mu.Unlock()
+	switch w {
+	case nobody:
+		c.Wake()
+	case ownThread:
+		return c.line.Guard.LimitWrite(time.Now().Add(drainTime))
+	case broken:
+		c.finish()
+	}
+	return nil
+}
+
+// finish closes the connection.
+func (c *Conn) finish() {
+	c.mu.Lock()
+	over := c.life == finished
+	c.life = finished
+	if c.room != nil {
+		c.room.Broadcast()
+	}
+	for _, t := range []*time.Timer{c.timer, c.resume} {
+		if t != nil {
+			t.Stop()
+		}
+	}
+	c.turn.Signal()
+	c.mu.Unlock()
+	if !over {
+		_ = c.line.Net().Close()
+	}
+}
+
+// Wake writes what is to be written, unless somebody is at it. What the connection does not
+// take at once is left to a goroutine of its own.
+func (c *Conn) Wake() {
+	c.mu.Lock()
+	if c.writer != nobody {
+		c.mu.Unlock()
+		return
+	}
+	c.writer = passerBy
+	others := c.conn.Streams() > 1
+	c.mu.Unlock()
+	if others {
+		// they may be about to send something, which goes with the same call
+		runtime.Gosched()
+	}
+	c.write()
+}
+
+// patience is how many times a goroutine writes what others have added meanwhile.
+const patience = 4
+
+// write writes as the writer, and gives that up.
+func (c *Conn) write() {
+	for range patience {
+		if !c.fetch() {
+			return
+		}
+		waits, err := c.line.Post(c.out.B)
+		switch {
+		case err != nil:
+			c.unwritable(err)
+			return
+		case waits:
+			c.follow(c.wait)
+			return
+		}
+	}
+	c.follow(c.write)
+}
+
+// follow has another goroutine go on as the writer.
+func (c *Conn) follow(f func()) {
+	c.mu.Lock()
+	c.writer = ownThread
+	c.mu.Unlock()
+	go f()
+}
+
+// wait is write for a connection that has to be waited for.
+func (c *Conn) wait() {
+	c.mu.Lock()
+	within := c.cfg.Write
+	if c.closing {
+		within = min(within, drainTime)
+	}
+	c.mu.Unlock()
+	if err := c.line.Flush(within); err != nil {
+		c.unwritable(err)
+		return
+	}
+	c.write()
+}
+
+// The sizes of what is written at once.
+const (
+	littleOutput = 8 << 10
+	muchOutput   = 64 << 10
+)
+
+// fetch takes output, or gives up being the writer if there is none.
+func (c *Conn) fetch() bool {
+	c.mu.Lock()
+	some, closes := c.take(), c.closing
+	c.mu.Unlock()
+	if !some && closes {
+		c.finish()
+	}
+	return some
+}
+
+// take is fetch for a caller who has the lock.
+func (c *Conn) take() bool {
+	for s := c.conn.Drained(); s != nil; s = c.conn.Drained() {
+		if x, ok := s.User.(Exchange); ok {
+			x.Taken()
+		}
+	}
+	size := littleOutput
+	if c.full {
+		size = muchOutput
+	}
+	if c.out == nil || cap(c.out.B) < size {
+		bufpool.Put(c.out)
+		c.out = bufpool.Get(size)
+	}
+	c.out.B = c.out.B[:0]
+	if c.conn.HasOutput() {
+		if c.conn.Life() != http2.LifeClosed {
+			c.taken = c.conn.LastID()
+		}
+		c.out.B = c.conn.Output(c.out.B, size)
+		c.full = len(c.out.B) >= size-http2.MinOutput
+	}
+	if c.room != nil {
+		c.room.Broadcast()
+	}
+	if len(c.out.B) > 0 || c.line.HasUnsent() {
+		return true
+	}
+	c.writer = nobody
+	if c.conn.Streams() == 0 {
+		bufpool.Put(c.out)
+		c.out = nil
+	}
+	return false
+}
+
+// unwritable ends the connection, which takes no bytes. Answers may have come before that: the
+// reader finds them, and the end.
+func (c *Conn) unwritable(err error) {
+	c.mu.Lock()
+	c.writer, c.fault = broken, err
+	c.readBy = time.Now().Add(drainTime)
+	_ = c.line.Guard.LimitRead(c.readBy)
+	tell := c.life == open
+	c.life = max(c.life, retired)
+	c.most.Store(0)
+	if c.room != nil {
+		c.room.Broadcast()
+	}
+	closes := c.closing
+	c.mu.Unlock()
+	if tell {
+		c.owner.Ended()
+	}
+	if closes {
+		c.finish()
+	}
+}
+
+// drainTime is how long answers are waited for after nothing can be written any more, and how
+// long the last words may take.
+const drainTime = 250 * time.Millisecond
+
+// look is how often time is looked at.
+func (c *Conn) look() time.Duration {
+	every := time.Second
+	if c.cfg.Ping > 0 {
+		every = min(every, c.cfg.Ping/2, c.cfg.Pong/2)
+	}
+	return max(every, 5*time.Millisecond)
+}
+
+// arm has the timer run, if there is something that is bounded by time. The lock is held.
+func (c *Conn) arm() {
+	if c.timed || c.life == finished || c.cfg.Ping <= 0 && !c.conn.Timed() {
+		return
+	}
+	c.timed = true
+	if c.timer == nil {
+		c.timer = time.AfterFunc(c.look(), c.tick)
+	} else {
+		c.timer.Reset(c.look())
+	}
+}
+
+// tick ends what has taken too long.
+func (c *Conn) tick() {
+	t := now()
+	c.mu.Lock()
+	c.timed = false
+	err := c.conn.Tick(t)
+	if ping := c.cfg.Ping; ping > 0 && err == nil {
+		quiet := time.Duration(t-c.heard) * time.Millisecond
+		switch {
+		case c.asked && quiet >= ping+c.cfg.Pong:
+			err = http2.ErrNoPong
+		case !c.asked && quiet >= ping:
+			c.asked = true
+			c.conn.Ping([8]byte{'a', 'l', 'i', 'v', 'e', '?'})
+		}
+	}
+	if c.life == finished {
+		err = nil
+	}
+	lost := c.conn.HasLost()
+	if c.conn.Streams() == 0 {
+		c.conn.Rest()
+	}
+	c.arm()
+	wake := c.Wakes()
+	c.mu.Unlock()
+	switch {
+	case err != nil:
+		c.fail(err)
+	case lost:
+		_, _ = c.receive(nil)
+	case wake:
+		c.Wake()
+	}
+}
