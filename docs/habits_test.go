@@ -2,12 +2,17 @@ package docs
 
 import (
 	"bufio"
+	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -43,7 +48,7 @@ func post(size int) string {
 	return fmt.Sprintf("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s", size, strings.Repeat("x", size))
 }
 
-// late returns when the request was answered, and ends are what it waits for.
+// late is what a handler does that is late: it returns when the tests are done.
 func late(answered <-chan struct{}) { <-answered }
 
 func habits(answered <-chan struct{}) []habit {
@@ -249,13 +254,112 @@ func (h *habit) ask(t *testing.T, serve func(net.Listener) error, stop func() er
 		t.Fatal(err)
 	}
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Fatal(err)
 	}
 	if h.look == nil {
 		return resp.StatusCode
 	}
 	return h.look(resp, string(body))
+}
+
+// TestClientsOfNetHTTPDoOtherwise checks that a client of net/http asks for encoded
+// content and follows redirects, and that one of this module does so on demand.
+func TestClientsOfNetHTTPDoOtherwise(t *testing.T) {
+	ln := fasthttputil.NewInmemoryListener()
+	server := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		if string(ctx.Path()) == "/old" {
+			ctx.Redirect("/new", fasthttp.StatusFound)
+			return
+		}
+		fmt.Fprintf(ctx, "%s %q", ctx.Path(), ctx.Request.Header.Peek("Accept-Encoding"))
+	}}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ln) }()
+
+	netClient := &http.Client{Transport: &http.Transport{
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return ln.Dial() },
+	}}
+	netResp, err := netClient.Get("http://any.host/old")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(netResp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	netResp.Body.Close()
+	if string(body) != `/new "gzip"` {
+		t.Errorf("net/http: %s", body)
+	}
+	netClient.CloseIdleConnections()
+
+	client := &fasthttp.Client{Dial: func(string) (net.Conn, error) { return ln.Dial() }}
+	for _, c := range []struct {
+		name   string
+		call   func(req *fasthttp.Request, resp *fasthttp.Response) error
+		status int
+		body   string
+	}{
+		{"Do", client.Do, 302, ""},
+		{"DoRedirects", func(req *fasthttp.Request, resp *fasthttp.Response) error {
+			return client.DoRedirects(req, resp, 10)
+		}, 200, `/new ""`},
+	} {
+		var req fasthttp.Request
+		var resp fasthttp.Response
+		req.SetRequestURI("http://any.host/old")
+		if err := c.call(&req, &resp); err != nil {
+			t.Fatal(err)
+		}
+		if resp.StatusCode() != c.status || string(resp.Body()) != c.body {
+			t.Errorf("%s: %d %s", c.name, resp.StatusCode(), resp.Body())
+		}
+	}
+	client.CloseIdleConnections()
+	if err := server.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-served; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestEventsOutlastTheTimeForResponses checks that a stream is cut off when WriteTimeout
+// has passed, unless HeaderReceived gives its path more.
+func TestEventsOutlastTheTimeForResponses(t *testing.T) {
+	const limit = 50 * time.Millisecond
+	server := &fasthttp.Server{
+		Logger:       log.New(io.Discard, "", 0),
+		WriteTimeout: limit,
+		HeaderReceived: func(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
+			if string(h.RequestURI()) == "/events" {
+				return fasthttp.RequestConfig{WriteTimeout: time.Hour}
+			}
+			return fasthttp.RequestConfig{}
+		},
+		Handler: func(ctx *fasthttp.RequestCtx) {
+			start := ctx.Time()
+			ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+				for time.Since(start) < 6*limit {
+					fmt.Fprint(w, "data: x\n\n")
+					if w.Flush() != nil {
+						return
+					}
+				}
+				fmt.Fprint(w, "end")
+			})
+		},
+	}
+	for path, whole := range map[string]bool{"/other": false, "/events": true} {
+		h := habit{
+			request: "GET " + path + " HTTP/1.1\r\nHost: a\r\n\r\n",
+			look:    func(_ *http.Response, body string) any { return strings.HasSuffix(body, "end") },
+		}
+		if got := h.ask(t, server.Serve, server.Shutdown); got != whole {
+			t.Errorf("%s: the stream is whole: %v", path, got)
+		}
+	}
 }
 
 // tagged is a connection of which a listener knows something.
@@ -300,6 +404,35 @@ func TestServeContentRunsOnTheAdaptor(t *testing.T) {
 	})}
 	if got := h.ask(t, server.Serve, server.Shutdown); got != "206 ell" {
 		t.Errorf("got %v", got)
+	}
+}
+
+// TestReverseProxyRunsOnTheAdaptor checks that httputil.ReverseProxy passes a request on.
+func TestReverseProxyRunsOnTheAdaptor(t *testing.T) {
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, password, _ := r.BasicAuth()
+		fmt.Fprint(w, r.URL.Path, " ", user, " ", password)
+	}))
+	defer origin.Close()
+	target, err := url.Parse(origin.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := habit{
+		request: "GET /a HTTP/1.1\r\nHost: a\r\nAuthorization: Basic " + base64.StdEncoding.EncodeToString([]byte("eve:secret")) + "\r\n\r\n",
+		look:    content,
+	}
+	proxy := &fasthttp.Server{Handler: fasthttpadaptor.NewFastHTTPHandler(httputil.NewSingleHostReverseProxy(target))}
+	if got := h.ask(t, proxy.Serve, proxy.Shutdown); got != "/a eve secret" {
+		t.Errorf("by the proxy: %v", got)
+	}
+	server := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		r := http.Request{Header: http.Header{"Authorization": {string(ctx.Request.Header.Peek("Authorization"))}}}
+		user, password, ok := r.BasicAuth()
+		fmt.Fprint(ctx, user, " ", password, " ", ok)
+	}}
+	if got := h.ask(t, server.Serve, server.Shutdown); got != "eve secret true" {
+		t.Errorf("user and password: %v", got)
 	}
 }
 
