@@ -149,3 +149,21 @@ func TestFilesThatAreNamedAreThere(t *testing.T) {
 		}
 	}
 }
+
+// TestExamplesAreListed checks that README.md has each program of examples/, and no other.
+func TestExamplesAreListed(t *testing.T) {
+	entries, err := os.ReadDir("../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var there, told []string
+	for _, e := range entries {
+		there = append(there, "["+e.Name()+"](examples/"+e.Name()+"/main.go)")
+	}
+	for _, row := range rows(t, "../README.md", "Example", "What it does") {
+		told = append(told, row[0])
+	}
+	if !slices.Equal(there, told) {
+		t.Errorf("examples/ has\n%q\nREADME.md has\n%q", there, told)
+	}
+}
