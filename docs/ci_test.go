@@ -11,10 +11,11 @@ import (
 // TestStepsOfTheWholeCheckAreListed checks that CONTRIBUTING.md has the steps that
 // .ci/run has, in its order and in its words.
 func TestStepsOfTheWholeCheckAreListed(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip(".ci/run needs bash")
+	bash, err := exec.LookPath("bash")
+	if err != nil || runtime.GOOS == "windows" {
+		t.Skip("there is no bash that can read the paths of this system")
 	}
-	out, err := exec.CommandContext(t.Context(), "../.ci/run", "-l").Output()
+	out, err := exec.CommandContext(t.Context(), bash, "../.ci/run", "-l").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
