@@ -98,8 +98,8 @@ func habits(answered <-chan struct{}) []habit {
 		},
 		{
 			name:    "a redirect",
-			net:     func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", 303) },
-			handler: func(ctx *fasthttp.RequestCtx) { ctx.Redirect("/login", 303) },
+			net:     func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusSeeOther) },
+			handler: func(ctx *fasthttp.RequestCtx) { ctx.Redirect("/login", fasthttp.StatusSeeOther) },
 			mended: func(ctx *fasthttp.RequestCtx) {
 				ctx.SetStatusCode(fasthttp.StatusSeeOther)
 				ctx.Response.Header.Set("Location", "/login")
