@@ -14,6 +14,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -390,6 +391,48 @@ func TestAConnectionHasWhatItsListenerGaveIt(t *testing.T) {
 	serve := func(ln net.Listener) error { return server.Serve(tagging{ln}) }
 	if got := h.ask(t, serve, server.Shutdown); got != "north" {
 		t.Errorf("the connection has the zone %q", got)
+	}
+}
+
+// TestConnStateHasTheConnectionOfTheHandler checks that a connection can be the key of a map
+// with the values of connections.
+func TestConnStateHasTheConnectionOfTheHandler(t *testing.T) {
+	for _, engine := range []fasthttp.Engine{fasthttp.EngineAuto, fasthttp.EnginePortable} {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var zones sync.Map
+		server := &fasthttp.Server{
+			Engine: engine,
+			ConnState: func(c net.Conn, state fasthttp.ConnState) {
+				switch state {
+				case fasthttp.StateNew:
+					zones.Store(c, "north")
+				case fasthttp.StateClosed, fasthttp.StateHijacked:
+					zones.Delete(c)
+				}
+			},
+			Handler: func(ctx *fasthttp.RequestCtx) {
+				zone, _ := zones.Load(ctx.Conn())
+				fmt.Fprint(ctx, zone)
+			},
+		}
+		served := make(chan error, 1)
+		go func() { served <- server.Serve(ln) }()
+		_, body, err := fasthttp.Get(nil, "http://"+ln.Addr().String())
+		if err != nil || string(body) != "north" {
+			t.Errorf("%v: the zone %q, %v", engine, body, err)
+		}
+		if err := server.Shutdown(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-served; err != nil {
+			t.Fatal(err)
+		}
+		for c := range zones.Range {
+			t.Errorf("%v: %v is left", engine, c)
+		}
 	}
 }
 
