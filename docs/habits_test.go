@@ -52,8 +52,10 @@ func post(size int) string {
 // late is what a handler does that is late: it returns when the tests are done.
 func late(answered <-chan struct{}) { <-answered }
 
-func habits(answered <-chan struct{}) []habit {
-	hello := func(ctx *fasthttp.RequestCtx) { ctx.WriteString("hello") }
+func hello(ctx *fasthttp.RequestCtx) { ctx.WriteString("hello") }
+
+// habitsOfHandlers are those that a handler has a hand in.
+func habitsOfHandlers(answered <-chan struct{}) []habit {
 	soon := 10 * time.Millisecond
 	return []habit{
 		{
@@ -124,6 +126,12 @@ func habits(answered <-chan struct{}) []habit {
 			},
 			look: field("Content-Type"), theirs: "text/html; charset=utf-8", our: "text/plain; charset=utf-8",
 		},
+	}
+}
+
+// habitsOfServers are those of what a server reads and writes.
+func habitsOfServers() []habit {
+	return []habit{
 		{
 			name: "a status after content",
 			net: func(w http.ResponseWriter, _ *http.Request) {
@@ -190,7 +198,7 @@ func habits(answered <-chan struct{}) []habit {
 func TestServersOfNetHTTPDoOtherwise(t *testing.T) {
 	answered := make(chan struct{})
 	text := read(t, "migrating.md")
-	for _, h := range habits(answered) {
+	for _, h := range append(habitsOfHandlers(answered), habitsOfServers()...) {
 		t.Run(h.name, func(t *testing.T) {
 			if !strings.Contains(text, h.name) {
 				t.Errorf("migrating.md does not have %q", h.name)
