@@ -99,6 +99,8 @@ func (h *h2Conn) Step() (next engine.Action) {
 		// the goroutine that waits for input cannot do it
 		h.s.h2.workers.Do((*h2Leader)(h))
 	}
+	// the engine reads it, and a write may have failed on another goroutine than its own
+	h.c.Aborted = h.c.Aborted || h.broken
 	switch {
 	case h.output == h2Quiet && h.conn.Done():
 		return engine.Linger
@@ -305,8 +307,11 @@ func (h *h2Conn) Written(n int64, err error) {
 			h.output = h2Quiet
 		}
 	}
-	if err != nil && h.fault == nil {
-		h.fault = err
+	if err != nil {
+		h.broken = true
+		if h.fault == nil {
+			h.fault = err
+		}
 	}
 	over := h.drained()
 	h.mu.Unlock()
@@ -314,7 +319,6 @@ func (h *h2Conn) Written(n int64, err error) {
 		h.s.h2.workers.Do((*h2Released)(x))
 	}
 	if err != nil {
-		h.c.Aborted = true
 		h.end(h2Ended)
 	}
 }

@@ -22,7 +22,7 @@ var packages = map[string]string{
 	"signal": "os/signal", "slices": "slices", "slog": "log/slog", "strings": "strings", "strconv": "strconv",
 	"sync": "sync", "syscall": "syscall", "testing": "testing", "time": "time", "tls": "crypto/tls", "x509": "crypto/x509",
 	"filepath": "path/filepath", "httptest": "net/http/httptest", "httptrace": "net/http/httptrace", "url": "net/url",
-	"cookiejar": "net/http/cookiejar", "fs": "io/fs",
+	"cookiejar": "net/http/cookiejar", "fs": "io/fs", "httputil": "net/http/httputil",
 
 	"fasthttp":        module,
 	"expvarhandler":   module + "/expvarhandler",
@@ -226,7 +226,7 @@ func snippets(t *testing.T) []snippet {
 			default:
 				for j, cell := range cells(line) {
 					code := strings.Trim(cell, "`")
-					if j < len(columns) && strings.HasSuffix(columns[j], "code") && code != cell {
+					if j < len(columns) && strings.HasSuffix(columns[j], "code") && strings.HasPrefix(cell, "`") {
 						found = append(found, snippet{name, i + 1, strings.ReplaceAll(code, "` `", "\n") + "\n"})
 					}
 				}
@@ -241,7 +241,8 @@ func snippets(t *testing.T) []snippet {
 
 // cells returns the cells of a line of a table. A bar in code is written "\|".
 func cells(line string) []string {
-	line = strings.ReplaceAll(strings.Trim(line, "| "), `\|`, "\x00")
+	line = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "|"), "|")
+	line = strings.ReplaceAll(line, `\|`, "\x00")
 	var all []string
 	for cell := range strings.SplitSeq(line, "|") {
 		all = append(all, strings.TrimSpace(strings.ReplaceAll(cell, "\x00", "|")))

@@ -115,9 +115,22 @@ func reasons(t *testing.T, text string) []string {
 	return nil
 }
 
-// TestLinksLeadSomewhere checks links to files of this repository.
+// anchors returns the names under which links reach the headings of a document.
+func anchors(t *testing.T, name string) map[string]bool {
+	t.Helper()
+	heading := regexp.MustCompile(`(?m)^#+ (.*)$`)
+	left := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	found := map[string]bool{}
+	for _, m := range heading.FindAllStringSubmatch(read(t, name), -1) {
+		found["#"+strings.ReplaceAll(left.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")] = true
+	}
+	return found
+}
+
+// TestLinksLeadSomewhere checks links to files of this repository, and to headings in its
+// documents.
 func TestLinksLeadSomewhere(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
+	link := regexp.MustCompile(`\]\(([^)#]*)(#[^)]*)?\)`)
 	links := 0
 	for _, name := range documents(t) {
 		for _, m := range link.FindAllStringSubmatch(read(t, name), -1) {
@@ -125,8 +138,14 @@ func TestLinksLeadSomewhere(t *testing.T) {
 				continue
 			}
 			links++
-			if _, err := os.Stat(filepath.Join(filepath.Dir(name), m[1])); err != nil {
+			target := name
+			if m[1] != "" {
+				target = filepath.Join(filepath.Dir(name), m[1])
+			}
+			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s: the link to %s leads nowhere", name, m[1])
+			} else if m[2] != "" && !anchors(t, target)[m[2]] {
+				t.Errorf("%s: %s has no heading %s", name, target, m[2])
 			}
 		}
 	}
