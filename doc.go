@@ -14,7 +14,8 @@
 //
 // A server speaks HTTP/1.1, and HTTP/2 as well if [Server.Protocols] says so: over TLS, and
 // without TLS to clients that know of it. Handlers are the same for both, and
-// [RequestCtx.IsHTTP2] tells which it is.
+// [RequestCtx.IsHTTP2] tells which it is. Clients have [Client.Protocols] for the same: with
+// HTTP/2, calls to a host share a connection.
 //
 // # The life of a request
 //

@@ -33,7 +33,6 @@ type h2Conn struct {
 	output  h2Output
 	input   h2Input
 	fault   error // why the connection has ended before its time
-	broken  bool  // it takes no bytes any more
 
 	first   *h2Exchange // those that were not released
 	queue   h2Queue     // those whose handlers wait for their turn

@@ -99,8 +99,6 @@ func (h *h2Conn) Step() (next engine.Action) {
 		// the goroutine that waits for input cannot do it
 		h.s.h2.workers.Do((*h2Leader)(h))
 	}
-	// the engine reads it, and a write may have failed on another goroutine than its own
-	h.c.Aborted = h.c.Aborted || h.broken
 	switch {
 	case h.output == h2Quiet && h.conn.Done():
 		return engine.Linger
@@ -307,11 +305,8 @@ func (h *h2Conn) Written(n int64, err error) {
 			h.output = h2Quiet
 		}
 	}
-	if err != nil {
-		h.broken = true
-		if h.fault == nil {
-			h.fault = err
-		}
+	if err != nil && h.fault == nil {
+		h.fault = err
 	}
 	over := h.drained()
 	h.mu.Unlock()
@@ -319,6 +314,7 @@ func (h *h2Conn) Written(n int64, err error) {
 		h.s.h2.workers.Do((*h2Released)(x))
 	}
 	if err != nil {
+		h.c.Aborted.Store(true)
 		h.end(h2Ended)
 	}
 }
@@ -387,7 +383,7 @@ func (h *h2Conn) contain(next *engine.Action) {
 	if err, ok := p.(error); !ok || !isAbort(err) {
 		h.s.logger().Printf("fasthttp: panic serving %s: %v\n%s", h.c.NC.RemoteAddr(), p, debug.Stack())
 	}
-	h.c.Aborted = true
+	h.c.Aborted.Store(true)
 	*next = engine.Close
 }
 

@@ -66,13 +66,13 @@ func (p Protocols) String() string {
 	return text + "}"
 }
 
-// HTTP2Config configures HTTP/2. The names are those of net/http. A field that is 0 or less
-// stands for its default. Other settings of the server apply to HTTP/2 as well, such as
-// MaxRequestBodySize, ReadTimeout, WriteTimeout and IdleTimeout; docs/security.md has all
-// limits, and what the server does about a client that exceeds them.
+// HTTP2Config configures HTTP/2, of a server or of a client. The names are those of net/http. A
+// field that is 0 or less stands for its default. Other settings apply to HTTP/2 as well, such as
+// MaxRequestBodySize, ReadTimeout, WriteTimeout and IdleTimeout of a server; docs/security.md
+// has all limits, and what is done about a peer that exceeds them.
 type HTTP2Config struct {
-	// MaxConcurrentStreams is how many requests a client may have open on a connection at
-	// a time. The server refuses those above it, which the client may send again. At most
+	// MaxConcurrentStreams is how many requests a client may have open on a connection of a
+	// server at a time. It has no meaning for a client. The server refuses those above it, which the client may send again. At most
 	// as many handlers of a connection run at a time, also if the client has given up
 	// their requests; further requests wait. Default 250.
 	MaxConcurrentStreams int
@@ -92,12 +92,14 @@ type HTTP2Config struct {
 	// each. Clients wait until there is room for more. Content that the server buffers
 	// before it calls the handler does not count once it has come: see
 	// Server.MaxRequestBodySize and MaxRequestBodyMemory. Defaults 1 MiB and 256 KiB. The
-	// first is at least 65,535.
+	// first is at least 65,535. For a client they limit the content of responses that has
+	// come and was not read from a body stream: 1 GiB and 1 MiB by default.
 	MaxReceiveBufferPerConnection int
 	MaxReceiveBufferPerStream     int
 
 	// SendPingTimeout is after how long without a frame from the peer a PING asks whether
-	// it is still there. The default is never. Connections are looked at once a second.
+	// it is still there. The default is never. A server looks at its connections once a
+	// second; a client looks as often as it must.
 	SendPingTimeout time.Duration
 
 	// PingTimeout is how long the peer may take to send anything after that PING, before

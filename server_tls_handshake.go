@@ -81,7 +81,7 @@ func (s *Server) serveProto(c *engine.Conn, serve ServeHandler) (err error) {
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			c.Aborted = true
+			c.Aborted.Store(true)
 			s.logger().Printf("fasthttp: panic serving another protocol to %v: %v\n%s", c.NC.RemoteAddr(), r, debug.Stack())
 			err = fmt.Errorf("fasthttp: panic serving another protocol: %v", r)
 		}

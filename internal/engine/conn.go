@@ -55,8 +55,9 @@ type Conn struct {
 	Empty    uint8
 	// IsTLS says that the connection is a TLS connection.
 	IsTLS bool
-	// Aborted says that the connection is reset instead of ended in order.
-	Aborted bool
+	// Aborted says that the connection is reset instead of ended in order. A protocol that is
+	// Concurrent says so on any goroutine.
+	Aborted atomic.Bool
 	// Concurrent says that its protocol makes output at any time: see Link.Wake.
 	Concurrent bool
 	// RoomForEver says that its protocol limits no wait for room. An engine need not ask it
@@ -184,7 +185,7 @@ func (c *Conn) claimIdle() (closeIt func()) {
 
 // closeTransport closes nc, a connection of package net or one above it.
 func (c *Conn) closeTransport(nc net.Conn) error {
-	if c.Aborted {
+	if c.Aborted.Load() {
 		// a reset shows the peer that the message was cut off, whatever its framing;
 		// so does TLS without its closing alert
 		nc = c.Set.Host.Transport(nc)

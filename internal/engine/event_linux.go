@@ -537,7 +537,7 @@ func (c *eventConn) flushFile(head []byte, file *FilePart) error {
 func (c *eventConn) end(cache *protocolCache, linger bool) bool {
 	c.giveBack(cache)
 	switch {
-	case c.Aborted:
+	case c.Aborted.Load():
 		c.finish(true)
 		return false
 	case c.tls != nil:
@@ -561,7 +561,7 @@ func (c *eventConn) abandon() bool {
 	p := c.p
 	c.p = nil
 	_, _ = c.Set.Host.Return(p, false)
-	if c.Aborted {
+	if c.Aborted.Load() {
 		c.finish(true)
 		return false
 	}

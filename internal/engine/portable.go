@@ -78,7 +78,7 @@ func (e *portable) serve() error {
 		e.free()
 		return nil
 	}
-	if end == Leave && !e.Aborted {
+	if end == Leave && !e.Aborted.Load() {
 		// the handler that reads from the connection is to leave it; TLS is for
 		// one reader
 		_ = e.NC.SetReadDeadline(Passed)
@@ -92,7 +92,7 @@ func (e *portable) serve() error {
 		}
 		e.lastOf = e.Set
 	}
-	if end == Linger && !e.Aborted {
+	if end == Linger && !e.Aborted.Load() {
 		LingerOn(e.nc)
 	}
 	if closed := e.close(); err == nil && !errors.Is(closed, net.ErrClosed) {
@@ -141,7 +141,7 @@ func (e *portable) drop(panicked any) {
 		e.p.Abandoned()
 	}
 	if !e.left {
-		e.Aborted = true
+		e.Aborted.Store(true)
 		e.Pinned.Store(true)
 		_ = e.close()
 	}

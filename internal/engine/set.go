@@ -118,7 +118,8 @@ func (s *Set) register(c *Conn, nc net.Conn, peer netip.Addr) {
 	c.Set, c.NC, c.peer = s, nc, peer
 	c.ID = NewID()
 	c.Opened = time.Since(Began)
-	c.Requests, c.Empty, c.Aborted = 0, 0, false
+	c.Requests, c.Empty = 0, 0
+	c.Aborted.Store(false)
 	c.Concurrent, c.RoomForEver, c.Variant = false, false, 0
 	c.looks = 0
 	c.stage.Store(int32(stageWaiting))
