@@ -154,7 +154,7 @@ func (ctx *RequestCtx) deadlineConn() (net.Conn, error) {
 		return nil, ErrNilConnection
 	}
 	// the next request removes the deadline that is set here
-	ctx.c.Pinned.Store(true)
+	ctx.c.PinOnly()
 	return c, nil
 }
 

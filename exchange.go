@@ -78,7 +78,7 @@ func (x *exchange) advanceHead() (engine.Action, bool) {
 
 // begin prepares for a request whose first byte has arrived.
 func (x *exchange) begin() {
-	if x.c.Pinned.Load() && x.conn.Reading() == http1.ReadIdle {
+	if x.c.IsPinned() && x.conn.Reading() == http1.ReadIdle {
 		x.forgetDeadlines()
 	}
 	x.conn.SetReading(http1.ReadHead)

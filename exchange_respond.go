@@ -66,7 +66,7 @@ func (x *exchange) count() {
 
 func (x *exchange) logPanic(p any) {
 	if err, ok := p.(error); ok && isAbort(err) {
-		x.c.Aborted.Store(true)
+		x.c.Abort()
 		return
 	}
 	x.s.logger().Printf("fasthttp: panic serving %s: %v\n%s", x.c.NC.RemoteAddr(), p, debug.Stack())
@@ -75,7 +75,7 @@ func (x *exchange) logPanic(p any) {
 // endAfterPanic answers with 500, or resets the connection if the handler panicked
 // with http.ErrAbortHandler.
 func (x *exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
-	if x.c.Aborted.Load() {
+	if x.c.IsAborted() {
 		x.nothingSent(errNoAnswer)
 		x.conn.EndReading()
 		return engine.Close, false
@@ -123,14 +123,14 @@ func (x *exchange) answerBeside(isHead, ok bool) (engine.Action, bool) {
 	x.conn.SetLife(http1.LifeLeft)
 	x.cut.Store(true)
 	resp := &ctx.Response
-	if !ok && !x.c.Aborted.Load() {
+	if !ok && !x.c.IsAborted() {
 		_ = resp.body.closeStream()
 		resp.Reset()
 		x.s.configureResponse(resp)
 		resp.SetStatusCode(StatusInternalServerError)
 		resp.SetBodyString(StatusMessage(StatusInternalServerError))
 	}
-	if x.c.Aborted.Load() {
+	if x.c.IsAborted() {
 		x.nothingSent(errNoAnswer)
 	} else {
 		resp.SkipBody = resp.SkipBody || isHead
@@ -366,7 +366,9 @@ func (x *exchange) respondStream(e http1.Encoding) {
 		x.cutShort(err)
 		x.conn.End()
 		x.out.B = x.out.B[:w.from]
-		x.c.Aborted.Store(w.broken || w.flushed && e.Kind == http1.UntilClose)
+		if w.broken || w.flushed && e.Kind == http1.UntilClose {
+			x.c.Abort()
+		}
 	}
 	x.delivery.size = w.sent
 	x.endRequest()
@@ -451,7 +453,7 @@ func (w *streamOutput) Flush() error {
 // does not read for minutes.
 func (x *exchange) cutOff(err error) {
 	x.s.logWriteError(x.c, err)
-	x.c.Aborted.Store(true)
+	x.c.Abort()
 	if x.delivery.on {
 		x.cutShort(err)
 		x.sent()

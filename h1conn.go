@@ -133,7 +133,7 @@ func (h *h1Conn) contain(next *engine.Action) {
 		*next = h.afterPanic()
 		return
 	}
-	h.c.Aborted.Store(true)
+	h.c.Abort()
 	h.x.dropBodyCount()
 	h.x.nothingSent(errNoAnswer)
 	if h.x.ctx != nil {

@@ -47,7 +47,7 @@ func (h *h1Conn) Received(n int) {
 	}
 	h.in.B = h.in.B[:len(h.in.B)+n]
 	if h.conn.Reading() == http1.ReadIdle {
-		if h.c.Pinned.Load() {
+		if h.c.IsPinned() {
 			h.forgetDeadlines()
 		}
 		h.conn.SetReading(http1.ReadWoken)

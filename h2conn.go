@@ -107,7 +107,7 @@ func (q *h2Queue) take() *h2Exchange {
 func newH2Conn(s *Server, c *engine.Conn, l engine.Link) *h2Conn {
 	h := &h2Conn{s: s, c: c, link: l, outSize: h2SmallOutput}
 	// handlers may use it after its end, see release
-	c.Pinned.Store(true)
+	c.PinOnly()
 	c.Concurrent, c.Variant = true, variantHTTP2
 	now := h2Now()
 	h.ticked, h.heard, h.idle = now, now, now

@@ -314,7 +314,7 @@ func (h *h2Conn) Written(n int64, err error) {
 		h.s.h2.workers.Do((*h2Released)(x))
 	}
 	if err != nil {
-		h.c.Aborted.Store(true)
+		h.c.Abort()
 		h.end(h2Ended)
 	}
 }
@@ -383,7 +383,7 @@ func (h *h2Conn) contain(next *engine.Action) {
 	if err, ok := p.(error); !ok || !isAbort(err) {
 		h.s.logger().Printf("fasthttp: panic serving %s: %v\n%s", h.c.NC.RemoteAddr(), p, debug.Stack())
 	}
-	h.c.Aborted.Store(true)
+	h.c.Abort()
 	*next = engine.Close
 }
 

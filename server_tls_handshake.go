@@ -81,12 +81,12 @@ func (s *Server) serveProto(c *engine.Conn, serve ServeHandler) (err error) {
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			c.Aborted.Store(true)
+			c.Abort()
 			s.logger().Printf("fasthttp: panic serving another protocol to %v: %v\n%s", c.NC.RemoteAddr(), r, debug.Stack())
 			err = fmt.Errorf("fasthttp: panic serving another protocol: %v", r)
 		}
 	}()
-	c.Pinned.Store(true)
+	c.PinOnly()
 	if err = serve(c.NC); err != nil && (s.LogAllErrors || !isCommon(err)) {
 		s.logger().Printf("fasthttp: cannot serve another protocol to %v: %v", c.NC.RemoteAddr(), err)
 	}

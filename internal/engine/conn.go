@@ -55,9 +55,6 @@ type Conn struct {
 	Empty    uint8
 	// IsTLS says that the connection is a TLS connection.
 	IsTLS bool
-	// Aborted says that the connection is reset instead of ended in order. A protocol that is
-	// Concurrent says so on any goroutine.
-	Aborted atomic.Bool
 	// Concurrent says that its protocol makes output at any time: see Link.Wake.
 	Concurrent bool
 	// RoomForEver says that its protocol limits no wait for room. An engine need not ask it
@@ -66,15 +63,30 @@ type Conn struct {
 	// Variant is for the Host, which may tell by it which protocol Lend returns.
 	Variant uint8
 	looks   uint8 // how often shutdowns have found it asked
-	// Pinned says that the application may still hold a reference to this Conn, so
-	// that it is not reused for another connection.
-	Pinned atomic.Bool
 
-	stage atomic.Int32 // a stage
+	marks atomic.Uint32 // see Abort and Pin
+	stage atomic.Int32  // a stage
 
 	prev, next *Conn
 	peer       netip.Addr // the result of Host.Admit
 }
+
+const (
+	aborted uint32 = 1 << iota
+	pinned
+)
+
+// Abort has the connection reset instead of ended in order. It may be called on any goroutine.
+func (c *Conn) Abort() { c.marks.Or(aborted) }
+
+// IsAborted reports whether Abort was called.
+func (c *Conn) IsAborted() bool { return c.marks.Load()&aborted != 0 }
+
+// PinOnly keeps the Conn from being reused, since somebody may hold a reference to it.
+func (c *Conn) PinOnly() { c.marks.Or(pinned) }
+
+// IsPinned reports whether Pin or PinOnly was called.
+func (c *Conn) IsPinned() bool { return c.marks.Load()&pinned != 0 }
 
 // stage is how far a connection is on its way from one request to the next. On the
 // portable engine a shutdown and the goroutine of the connection agree by it which of
@@ -117,11 +129,10 @@ func (c *Conn) OpenedAt() time.Time {
 	return now.Add(c.Opened - now.Sub(Began))
 }
 
-// Pin keeps the Conn from being reused, since the application may hold a reference
-// from now on. It also records the addresses, which may be asked for after the end of
+// Pin is PinOnly for a reference of the application. It also records the addresses, which may be asked for after the end of
 // the connection.
 func (c *Conn) Pin() {
-	c.Pinned.Store(true)
+	c.PinOnly()
 	// an engine that asks the system for them knows them then
 	_, _ = c.NC.RemoteAddr(), c.NC.LocalAddr()
 }
@@ -185,7 +196,7 @@ func (c *Conn) claimIdle() (closeIt func()) {
 
 // closeTransport closes nc, a connection of package net or one above it.
 func (c *Conn) closeTransport(nc net.Conn) error {
-	if c.Aborted.Load() {
+	if c.IsAborted() {
 		// a reset shows the peer that the message was cut off, whatever its framing;
 		// so does TLS without its closing alert
 		nc = c.Set.Host.Transport(nc)

@@ -68,7 +68,7 @@ func (s *Set) acceptedEvent(fd int, g *eventGroup, isTCP bool) {
 		}
 	}
 	s.register(&c.Conn, nc, peer)
-	if c.Pinned.Load() {
+	if c.IsPinned() {
 		// the application may use it from the start
 		c.extras()
 	}
@@ -229,7 +229,7 @@ func (c *eventConn) drop(panicked any) {
 		c.p.Abandoned()
 	}
 	c.p = nil
-	c.Pinned.Store(true)
+	c.PinOnly()
 	c.finish(true)
 	if panicked != nil {
 		s.Host.Logf("fasthttp: panic serving a connection: %v\n%s", panicked, debug.Stack())
@@ -537,7 +537,7 @@ func (c *eventConn) flushFile(head []byte, file *FilePart) error {
 func (c *eventConn) end(cache *protocolCache, linger bool) bool {
 	c.giveBack(cache)
 	switch {
-	case c.Aborted.Load():
+	case c.IsAborted():
 		c.finish(true)
 		return false
 	case c.tls != nil:
@@ -561,7 +561,7 @@ func (c *eventConn) abandon() bool {
 	p := c.p
 	c.p = nil
 	_, _ = c.Set.Host.Return(p, false)
-	if c.Aborted.Load() {
+	if c.IsAborted() {
 		c.finish(true)
 		return false
 	}
@@ -634,7 +634,7 @@ func (c *eventConn) forget() {
 	s, g := c.Set, c.group
 	s.unregister(&c.Conn)
 	g.leave()
-	if c.Pinned.Load() || c.tls != nil {
+	if c.IsPinned() || c.tls != nil {
 		// hooks of crypto/tls have seen it, too
 		return
 	}

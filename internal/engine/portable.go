@@ -78,7 +78,7 @@ func (e *portable) serve() error {
 		e.free()
 		return nil
 	}
-	if end == Leave && !e.Aborted.Load() {
+	if end == Leave && !e.IsAborted() {
 		// the handler that reads from the connection is to leave it; TLS is for
 		// one reader
 		_ = e.NC.SetReadDeadline(Passed)
@@ -87,12 +87,12 @@ func (e *portable) serve() error {
 	if e.p != nil {
 		// a lingering connection holds no memory
 		var fault error
-		if e.last, fault = e.Set.Host.Return(e.p, end == Close && !e.Pinned.Load()); err == nil {
+		if e.last, fault = e.Set.Host.Return(e.p, end == Close && !e.IsPinned()); err == nil {
 			err = fault
 		}
 		e.lastOf = e.Set
 	}
-	if end == Linger && !e.Aborted.Load() {
+	if end == Linger && !e.IsAborted() {
 		LingerOn(e.nc)
 	}
 	if closed := e.close(); err == nil && !errors.Is(closed, net.ErrClosed) {
@@ -122,7 +122,7 @@ func (e *portable) forget() {
 // free makes e available for another connection, unless the application may still
 // hold a reference.
 func (e *portable) free() {
-	if e.Pinned.Load() {
+	if e.IsPinned() {
 		return
 	}
 	e.Set, e.NC, e.p, e.nc, e.waits, e.pairs = nil, nil, nil, nil, nil, nil
@@ -141,8 +141,8 @@ func (e *portable) drop(panicked any) {
 		e.p.Abandoned()
 	}
 	if !e.left {
-		e.Aborted.Store(true)
-		e.Pinned.Store(true)
+		e.Abort()
+		e.PinOnly()
 		_ = e.close()
 	}
 	if panicked != nil {

@@ -119,7 +119,6 @@ func (s *Set) register(c *Conn, nc net.Conn, peer netip.Addr) {
 	c.ID = NewID()
 	c.Opened = time.Since(Began)
 	c.Requests, c.Empty = 0, 0
-	c.Aborted.Store(false)
 	c.Concurrent, c.RoomForEver, c.Variant = false, false, 0
 	c.looks = 0
 	c.stage.Store(int32(stageWaiting))
@@ -127,7 +126,10 @@ func (s *Set) register(c *Conn, nc net.Conn, peer netip.Addr) {
 	if c.IsTLS = isTLS; opening {
 		c.stage.Store(int32(stageOpening))
 	}
-	c.Pinned.Store(s.Watched)
+	c.marks.Store(0)
+	if s.Watched {
+		c.PinOnly()
+	}
 	c.Done = s.Done()
 	s.open.Add(1)
 	s.shardOf(c).add(c)
