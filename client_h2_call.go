@@ -208,7 +208,8 @@ func (x *h2Call) sendContent(e http1.Encoding) {
 	}
 	c := x.p.conn
 	c.Lock()
-	if x.recv == h2AwaitsHead && x.fault == nil {
+	// the server has asked for the content, or has not answered
+	if (x.send == h2Granted || x.recv == h2AwaitsHead) && x.recv != h2Complete && x.fault == nil {
 		x.sendLocked(e, content)
 	} else {
 		x.send = h2Stopped
