@@ -86,6 +86,8 @@ type clientProtocol interface {
 	roundTrip(hc *HostClient, req *Request, resp *Response, since time.Duration) (untouched bool, err error)
 	// shared reports whether the connection may have several users at a time.
 	shared() bool
+	// pooled is called for such a connection once the pool knows that.
+	pooled()
 	// reserve takes one more of as many as there may be, and reports whether there
 	// was room. It must not wait: the pool holds its lock.
 	reserve() bool
@@ -125,6 +127,9 @@ func (p *http1Client) roundTrip(hc *HostClient, req *Request, resp *Response, si
 
 // shared implements clientProtocol.
 func (*http1Client) shared() bool { return false }
+
+// pooled implements clientProtocol.
+func (*http1Client) pooled() {}
 
 // reserve implements clientProtocol: the holder of the connection has the only
 // reservation.

@@ -123,6 +123,18 @@ func (c *HostClient) protocolNames(base []string) []string {
 // shared implements clientProtocol.
 func (*http2Client) shared() bool { return true }
 
+// pooled implements clientProtocol: the pool did not know the connection when it was told the
+// same before.
+func (p *http2Client) pooled() {
+	settled, ended := p.conn.State()
+	if settled {
+		p.Settled()
+	}
+	if ended {
+		p.Ended()
+	}
+}
+
 // reserve implements clientProtocol.
 func (p *http2Client) reserve() bool { return p.conn.Reserve() }
 

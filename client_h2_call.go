@@ -25,6 +25,7 @@ type h2Call struct {
 	signal chan struct{} // there is something that the call waits for
 	trace  tracedWrite
 	closes bool // the connection is not to be used for others
+	leads  bool // the call reads the connection while it waits
 	sender *h2Sender
 	pathed []byte // memory for the path
 
@@ -170,7 +171,7 @@ func (x *h2Call) begin(e http1.Encoding) (asks bool, err error) {
 		s.ExpectNoContent()
 	}
 	conn.EndHeaders(s, x.appendHead(conn.BeginHeaders(), e), part)
-	c.Begun()
+	x.leads = c.Begun(x.call.trace == nil && x.call.done() == nil)
 	switch {
 	case whole, x.tunnel:
 		x.send = h2Sent
@@ -308,6 +309,12 @@ func (x *h2Call) await(writeBy time.Time) error {
 // sleep waits for the next step, until a time.
 func (x *h2Call) sleep(until time.Time) error {
 	done := x.call.done()
+	if x.leads {
+		if !x.p.conn.Lead(x.signal, until) {
+			return ErrTimeout
+		}
+		return nil
+	}
 	if until.IsZero() && done == nil {
 		<-x.signal
 		return nil
@@ -416,9 +423,15 @@ func (x *h2Call) leave() {
 	}
 	c.Lock()
 	x.resp = nil
+	if x.body != nil {
+		x.body.leave()
+	}
 	if x.stream != nil {
 		c.HTTP2().Release(x.stream)
 		x.stream = nil
+	}
+	if x.leads {
+		c.StopLeading()
 	}
 	wake := c.Wakes()
 	c.Unlock()
@@ -455,10 +468,14 @@ func (x *h2Call) Receive(ev *http2.Event, m *http2.Message) {
 	}
 }
 
+// tell has the call look at its state. The lock is held.
 func (x *h2Call) tell() {
 	select {
 	case x.signal <- struct{}{}:
 	default:
+	}
+	if x.leads {
+		x.p.conn.Interrupt()
 	}
 }
 

@@ -77,6 +77,10 @@ func (x *h2Call) startStream() {
 	}
 	x.call = &callState{ctx: ctx, deadline: deadline}
 	x.req, x.resp = nil, nil
+	if x.leads {
+		x.leads = false
+		c.StopLeading()
+	}
 	_, known := s.in.Left()
 	empty := known && x.framing.Kind == http1.NoBody && s.tunnel == nil && x.send >= h2Sent
 	c.Unlock()
@@ -107,6 +111,13 @@ func (s *h2Stream) cancel(err error) {
 	if wake {
 		c.Wake()
 	}
+}
+
+// leave says that the stream of HTTP/2 is about to be released. The lock is held.
+func (s *h2Stream) leave() {
+	s.stream = nil
+	s.in.Leave(errStreamClosed)
+	s.cut(errStreamClosed)
 }
 
 // cut says that nothing more can be sent. The lock is held.
@@ -165,13 +176,8 @@ func (s *gatedH2Stream) Release(bool) {
 	if s.stop != nil {
 		s.stop()
 	}
-	x, c := s.x, s.c
+	x := s.x
 	s.x = nil
-	c.Lock()
-	s.stream = nil
-	s.in.Leave(errStreamClosed)
-	(*h2Stream)(s).cut(errStreamClosed)
-	c.Unlock()
 	x.leave()
 }
 

@@ -37,6 +37,8 @@ func (p *sharedProtocol) roundTrip(hc *HostClient, req *Request, resp *Response,
 
 func (p *sharedProtocol) shared() bool { return true }
 
+func (p *sharedProtocol) pooled() {}
+
 func (p *sharedProtocol) reserve() bool {
 	if p.room.Add(-1) >= 0 {
 		return true

@@ -104,6 +104,7 @@ func (c *HostClient) open(call *callState) (cc *clientConn, err error) {
 	holds = err != nil && !late
 	if err == nil && cc.protocol.shared() {
 		c.pool.Share(cc)
+		cc.protocol.pooled()
 	}
 	return cc, err
 }

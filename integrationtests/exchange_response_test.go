@@ -235,10 +235,15 @@ func TestFlushesOfAProducerReachTheClientAtOnce(t *testing.T) {
 			t.Errorf("after the events: %q, %v", rest, err)
 		}
 		c.Get("/")
-		if _, err := http.ReadResponse(c.R, nil); err != nil {
-			t.Error(err)
+		resp, err = http.ReadResponse(c.R, nil)
+		if err != nil {
+			t.Fatal(err)
 		}
 		close(goOn)
+		// the producer is done when its test is
+		if _, err := io.ReadAll(resp.Body); err != nil {
+			t.Error(err)
+		}
 	})
 }
 

@@ -126,14 +126,14 @@ func (p *Pool[C]) leave(w *waiter[C]) bool {
 // shared and still in use, there may be neither.
 func (p *Pool[C]) Replace(c C) (g Grant[C], ok bool) {
 	p.mu.Lock()
-	last := p.retire(c)
+	last, holds := p.retire(c)
 	switch g, ok = p.take(); {
-	case ok && last:
+	case ok && holds:
 		p.free()
-	case last && p.turns == inTurn:
+	case holds && p.turns == inTurn:
 		p.free()
 		g, ok = p.get()
-	case last:
+	case holds:
 		ok = true
 	case !ok:
 		g, ok = p.get()
@@ -174,7 +174,7 @@ func (p *Pool[C]) Put(c C, now time.Duration) {
 			last := p.giveBack(s, now)
 			p.mu.Unlock()
 			if last {
-				p.close(c)
+				_ = c.Close()
 			}
 			return
 		}
@@ -201,19 +201,16 @@ func (p *Pool[C]) Put(c C, now time.Duration) {
 // The connection is closed; if it is shared, when its last reservation is returned.
 func (p *Pool[C]) Discard(c C) {
 	p.mu.Lock()
-	last := p.retire(c)
+	last, holds := p.retire(c)
 	p.mu.Unlock()
 	if last {
-		p.close(c)
+		_ = c.Close()
 	}
-}
-
-// close closes a connection that has no users, and gives its place back.
-func (p *Pool[C]) close(c C) {
-	_ = c.Close()
-	p.mu.Lock()
-	p.free()
-	p.mu.Unlock()
+	if holds {
+		p.mu.Lock()
+		p.free()
+		p.mu.Unlock()
+	}
 }
 
 // Drop gives a place back in which no connection was opened.

@@ -62,12 +62,13 @@ func (p *Pool[C]) Retire(c C) {
 		p.settle(s)
 		if last = s.users == 0; last {
 			p.forget(s)
+			p.free()
 		}
 		p.admit()
 	}
 	p.mu.Unlock()
 	if last {
-		p.close(c)
+		_ = c.Close()
 	}
 }
 
@@ -109,7 +110,7 @@ func (p *Pool[C]) lookUp(c C) *shared[C] {
 }
 
 // giveBack takes back a reservation, and reports whether the connection is to be
-// closed: it was the last one of a retired connection.
+// closed: it was the last one of a retired connection, whose place is free now.
 func (p *Pool[C]) giveBack(s *shared[C], now time.Duration) (last bool) {
 	s.users--
 	s.since = now
@@ -119,6 +120,7 @@ func (p *Pool[C]) giveBack(s *shared[C], now time.Duration) (last bool) {
 	switch {
 	case s.retired && s.users == 0:
 		p.forget(s)
+		p.free()
 		return true
 	case s.users == 0 && !p.armed && p.MaxIdle > 0:
 		p.arm(p.MaxIdle)
@@ -134,17 +136,18 @@ func (p *Pool[C]) forget(s *shared[C]) {
 }
 
 // retire takes back a reservation of c and retires c, so that no further caller gets
-// it. It reports whether c is to be closed.
-func (p *Pool[C]) retire(c C) (last bool) {
+// it. It reports whether c is to be closed, and whether the caller has its place, since it
+// is not shared.
+func (p *Pool[C]) retire(c C) (last, holds bool) {
 	s := p.lookUp(c)
 	if s == nil {
-		return true
+		return true, true
 	}
 	s.retired = true
 	p.settle(s)
 	last = p.giveBack(s, 0)
 	p.admit()
-	return last
+	return last, false
 }
 
 // dropShared removes the shared connections without users for which condition holds,

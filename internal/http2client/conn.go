@@ -56,19 +56,32 @@ type Conn struct {
 	users atomic.Int64 // reservations
 	most  atomic.Int64 // how many there may be
 
-	mu     sync.Mutex // guards what follows
-	conn   http2.Conn
-	event  http2.Event // the last one
-	writer writer
-	life   life
-	taken  uint32     // no stream with a higher id was written
-	room   *sync.Cond // the reader waits for output to be written; nil until it does
-	timer  *time.Timer
-	timed  bool   // the timer runs
-	heard  uint32 // when bytes last came
-	asked  bool   // a PING asks whether the peer is still there
-	fault  error  // why the connection takes no bytes
-	full   bool   // there was more output than went at once
+	in   *bufpool.Buffer // of whoever reads: received; the bytes before from are consumed
+	from int
+
+	mu      sync.Mutex // guards what follows
+	conn    http2.Conn
+	event   http2.Event // the last one
+	reader  reader
+	turn    sync.Cond // the thread may have to read
+	resume  *time.Timer
+	leads   uint32 // how many calls have led
+	seen    uint32 // leads when resume was started
+	resting bool   // resume runs
+	settled bool   // the settings of the peer have come
+	writer  writer
+	life    life
+	taken   uint32     // no stream with a higher id was written
+	room    *sync.Cond // the reader waits for output to be written; nil until it does
+	timer   *time.Timer
+	timed   bool      // the timer runs
+	heard   uint32    // when bytes last came
+	asked   bool      // a PING asks whether the peer is still there
+	fault   error     // why the connection takes no bytes
+	readBy  time.Time // until when answers are waited for, then
+	closing bool      // the connection is closed once all was written
+	feeding bool      // whoever reads passes on the events of what it has received
+	full    bool      // there was more output than went at once
 
 	out *bufpool.Buffer // of the writer
 }
@@ -100,6 +113,7 @@ var (
 // Begin makes line speak HTTP/2. The caller has a reservation.
 func Begin(line *clientconn.Conn, cfg *Config, owner Owner) *Conn {
 	c := &Conn{line: line, cfg: cfg, owner: owner}
+	c.turn.L = &c.mu
 	line.Posts()
 	c.heard = now()
 	c.conn.Init(http2.Client, &cfg.Limits, c.heard)
@@ -130,6 +144,14 @@ func (c *Conn) Reserve() bool {
 	}
 }
 
+// State reports whether the owner was, or is being, told that the connection has settled, and
+// that it has ended.
+func (c *Conn) State() (settled, ended bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.settled, c.life != open
+}
+
 // GiveBack gives a reservation back.
 func (c *Conn) GiveBack() { c.users.Add(-1) }
 
@@ -145,68 +167,26 @@ func (c *Conn) HTTP2() *http2.Conn { return &c.conn }
 // Wakes implements http2body.Side.
 func (c *Conn) Wakes() bool { return c.writer == nobody && c.conn.HasOutput() }
 
-// Begun says that a stream was opened, so that it may be bounded by time. The lock is held.
-func (c *Conn) Begun() { c.arm() }
+// Begun says that a stream was opened. If mayLead is set, the caller may be asked to read: then
+// it calls Lead whenever it waits, and StopLeading once it does not wait any more. The lock is
+// held.
+func (c *Conn) Begun(mayLead bool) (leads bool) {
+	c.arm()
+	if c.reader != isNobody {
+		return false
+	}
+	if !mayLead || c.life == finished {
+		c.hand(isThread)
+		return false
+	}
+	c.hand(isCall)
+	c.leads++
+	return true
+}
 
 // MayBeWritten reports whether a stream that has begun may have reached the peer. The lock is
 // held.
 func (c *Conn) MayBeWritten(s *http2.Stream) bool { return s.ID() != 0 && s.ID() <= c.taken }
-
-// read receives until the connection ends.
-func (c *Conn) read() {
-	var in *bufpool.Buffer
-	from := 0
-	defer func() { bufpool.Put(in) }()
-	for {
-		in, from = space(in, from)
-		n, err := c.line.Read(in.B[len(in.B):cap(in.B)])
-		in.B = in.B[:len(in.B)+n]
-		if n > 0 {
-			used, fault := c.receive(in.B[from:])
-			if from += used; fault != nil {
-				c.fail(fault)
-				return
-			}
-			continue
-		}
-		if err != nil {
-			c.lose(err)
-			return
-		}
-	}
-}
-
-// The sizes of the buffer for reading: while little comes, and otherwise.
-const (
-	littleInput = 4 << 10
-	muchInput   = 64 << 10
-)
-
-// space makes room behind what was received, of which the part before from was consumed.
-func space(in *bufpool.Buffer, from int) (*bufpool.Buffer, int) {
-	switch {
-	case in == nil:
-		return bufpool.Get(littleInput), 0
-	case from == len(in.B) && cap(in.B) > littleInput && len(in.B) < littleInput:
-		bufpool.Put(in)
-		return bufpool.Get(littleInput), 0
-	case from == len(in.B) && len(in.B) < cap(in.B):
-		in.B = in.B[:0]
-		return in, 0
-	}
-	// it was filled, or a frame goes on: more is to be expected
-	if cap(in.B) < muchInput {
-		more := bufpool.Get(muchInput)
-		more.B = append(more.B, in.B[from:]...)
-		bufpool.Put(in)
-		return more, 0
-	}
-	in.B = in.B[:copy(in.B, in.B[from:])]
-	if len(in.B) == cap(in.B) {
-		in.Grow(cap(in.B))
-	}
-	return in, 0
-}
 
 var messages = sync.Pool{New: func() any { return new(http2.Message) }}
 
@@ -220,6 +200,7 @@ func (c *Conn) receive(in []byte) (used int, err error) {
 	if len(in) > 0 {
 		c.heard, c.asked = t, false
 	}
+	c.feeding = len(in) > 0
 	for err == nil {
 		var n int
 		ev := &c.event
@@ -229,7 +210,7 @@ func (c *Conn) receive(in []byte) (used int, err error) {
 		case http2.Headers, http2.Interim, http2.Data, http2.Trailers, http2.Reset:
 			c.pass(ev, m)
 		case http2.Settings:
-			settled = true
+			settled, c.settled = true, true
 		}
 		if ev.Err != nil {
 			c.count(ev.Err)
@@ -240,6 +221,7 @@ func (c *Conn) receive(in []byte) (used int, err error) {
 			}
 		}
 	}
+	c.feeding = false
 	if settled || c.conn.Life() != http2.LifeOpen {
 		c.most.Store(int64(c.conn.MostStreams()))
 	}
@@ -284,6 +266,9 @@ func (c *Conn) awaitOutput() bool {
 	if c.room == nil {
 		c.room = sync.NewCond(&c.mu)
 	}
+	feeding := c.feeding
+	c.feeding = false
+	defer func() { c.feeding = feeding }()
 	for c.conn.Paused() {
 		switch {
 		case c.life == finished || c.writer == broken:
@@ -303,7 +288,6 @@ func (c *Conn) awaitOutput() bool {
 func (c *Conn) fail(err error) {
 	c.count(err)
 	c.end(err)
-	c.Wake()
 	_ = c.Close()
 }
 
@@ -315,7 +299,7 @@ func (c *Conn) lose(err error) {
 	}
 	c.mu.Unlock()
 	c.end(err)
-	_ = c.Close()
+	c.finish()
 }
 
 // end says that the connection has ended: all exchanges are lost.
@@ -356,34 +340,39 @@ func (c *Conn) Retire() {
 	}
 }
 
-// Close closes the connection: in order, if no stream is open. Who is writing closes it behind
-// that, so that the peer gets the GOAWAY if it reads.
+// Close closes the connection, in order if no stream is open: once all was written that there
+// is.
 func (c *Conn) Close() error {
 	c.Retire()
+	c.mu.Lock()
+	c.closing = true
+	w := c.writer
+	c.mu.Unlock()
+	switch w {
+	case nobody:
+		c.Wake()
+	case broken:
+		c.finish()
+	}
+	return nil
+}
+
+// finish closes the connection.
+func (c *Conn) finish() {
 	c.mu.Lock()
 	over := c.life == finished
 	c.life = finished
 	if c.room != nil {
 		c.room.Broadcast()
 	}
-	if c.timer != nil {
-		c.timer.Stop()
+	for _, t := range []*time.Timer{c.timer, c.resume} {
+		if t != nil {
+			t.Stop()
+		}
 	}
-	writer := c.writer
+	c.turn.Signal()
 	c.mu.Unlock()
-	switch {
-	case over, writer == passerBy:
-		return nil
-	case writer == ownThread:
-		return c.line.Guard.LimitWrite(time.Now().Add(drainTime))
-	}
-	return c.line.Net().Close()
-}
-
-// closeWritten closes the connection if that was left to the writer, which is done. The lock is
-// held.
-func (c *Conn) closeWritten() {
-	if c.life == finished {
+	if !over {
 		_ = c.line.Net().Close()
 	}
 }
@@ -412,8 +401,7 @@ const patience = 4
 // write writes as the writer, and gives that up.
 func (c *Conn) write() {
 	for range patience {
-		more := c.fetch()
-		if !more {
+		if !c.fetch() {
 			return
 		}
 		waits, err := c.line.Post(c.out.B)
@@ -439,13 +427,7 @@ func (c *Conn) follow(f func()) {
 
 // wait is write for a connection that has to be waited for.
 func (c *Conn) wait() {
-	c.mu.Lock()
-	within := c.cfg.Write
-	if c.life == finished {
-		within = min(within, drainTime)
-	}
-	c.mu.Unlock()
-	if err := c.line.Flush(within); err != nil {
+	if err := c.line.Flush(c.cfg.Write); err != nil {
 		c.unwritable(err)
 		return
 	}
@@ -461,7 +443,16 @@ const (
 // fetch takes output, or gives up being the writer if there is none.
 func (c *Conn) fetch() bool {
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	some, closes := c.take(), c.closing
+	c.mu.Unlock()
+	if !some && closes {
+		c.finish()
+	}
+	return some
+}
+
+// take is fetch for a caller who has the lock.
+func (c *Conn) take() bool {
 	for s := c.conn.Drained(); s != nil; s = c.conn.Drained() {
 		if x, ok := s.User.(Exchange); ok {
 			x.Taken()
@@ -489,7 +480,6 @@ func (c *Conn) fetch() bool {
 	if len(c.out.B) > 0 || c.line.HasUnsent() {
 		return true
 	}
-	c.closeWritten()
 	c.writer = nobody
 	if c.conn.Streams() == 0 {
 		bufpool.Put(c.out)
@@ -502,23 +492,26 @@ func (c *Conn) fetch() bool {
 // reader finds them, and the end.
 func (c *Conn) unwritable(err error) {
 	c.mu.Lock()
-	c.closeWritten()
 	c.writer, c.fault = broken, err
+	c.readBy = time.Now().Add(drainTime)
+	_ = c.line.Guard.LimitRead(c.readBy)
 	tell := c.life == open
 	c.life = max(c.life, retired)
 	c.most.Store(0)
 	if c.room != nil {
 		c.room.Broadcast()
 	}
+	closes := c.closing
 	c.mu.Unlock()
 	if tell {
 		c.owner.Ended()
 	}
-	_ = c.line.Guard.LimitRead(time.Now().Add(drainTime))
+	if closes {
+		c.finish()
+	}
 }
 
-// drainTime is how long answers are waited for after nothing can be written any more, and how
-// long the last words may take.
+// drainTime is how long answers are waited for after nothing can be written any more.
 const drainTime = 250 * time.Millisecond
 
 // look is how often time is looked at.

@@ -1,0 +1,209 @@
+package http2client
+
+import (
+	"time"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clientconn"
+	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/neterr"
+)
+
+// Each connection has a goroutine that reads it, its thread. If there is one call at a time,
+// though, that call reads the connection itself while it waits: to switch between goroutines
+// would cost as much as all else. Nobody reads for a moment between two such calls. If none
+// follows soon, or another call comes beside the one, the thread reads.
+
+// reader is who reads a connection.
+type reader uint8
+
+const (
+	isThread reader = iota
+	isCall          // a call leads: it reads while it waits
+	isNobody        // no stream is open; the thread reads again if that lasts
+)
+
+// restTime is for how long nobody reads.
+const restTime = 5 * time.Millisecond
+
+// handOvers has, for each reader, those that may follow.
+var handOvers = [...]uint8{
+	isThread: 1 << isNobody,
+	isCall:   1<<isThread | 1<<isNobody,
+	isNobody: 1<<isThread | 1<<isCall,
+}
+
+// hand changes the reader. The lock is held.
+func (c *Conn) hand(to reader) {
+	if handOvers[c.reader]>>to&1 == 0 {
+		panic("http2client: a reader that cannot follow")
+	}
+	c.reader = to
+	switch to {
+	case isThread:
+		c.turn.Signal()
+	case isNobody:
+		bufpool.Put(c.in)
+		c.in, c.from = nil, 0
+		c.seen = c.leads
+		if c.resume == nil {
+			c.resume = time.AfterFunc(restTime, c.rested)
+		} else if !c.resting {
+			c.resume.Reset(restTime)
+		}
+		c.resting = true
+	}
+}
+
+// rested is called by the timer: if no call has led since it was set, the thread reads.
+func (c *Conn) rested() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.resting = false
+	switch {
+	case c.life == finished || c.reader == isThread:
+	case c.reader == isNobody && c.seen == c.leads:
+		c.hand(isThread)
+	default:
+		c.seen = c.leads
+		c.resting = true
+		c.resume.Reset(restTime)
+	}
+}
+
+// mayRest reports whether nobody need read: nothing is to be expected. The lock is held.
+func (c *Conn) mayRest() bool {
+	return c.life == open && c.conn.Streams() == 0 && (c.in == nil || c.from == len(c.in.B)) && c.settled
+}
+
+// read is the thread: it receives until the connection ends.
+func (c *Conn) read() {
+	for {
+		if err := c.fill(); err != nil {
+			if !neterr.IsTimeout(err) {
+				return
+			}
+			// it was for a call
+			_ = c.line.Guard.LimitRead(time.Time{})
+		}
+		c.mu.Lock()
+		if c.reader == isThread && c.mayRest() {
+			c.hand(isNobody)
+		}
+		for c.reader != isThread && c.life != finished {
+			c.turn.Wait()
+		}
+		over := c.life == finished
+		c.mu.Unlock()
+		if over {
+			return
+		}
+	}
+}
+
+// Lead reads until there is something in signal, or a time has come, unless that is zero: the
+// result is false then. The caller leads.
+func (c *Conn) Lead(signal <-chan struct{}, until time.Time) (told bool) {
+	for {
+		c.mu.Lock()
+		// in this order: Interrupt does it the other way round
+		_ = c.line.Guard.LimitRead(clock.Earliest(until, c.readBy))
+		c.mu.Unlock()
+		select {
+		case <-signal:
+			return true
+		default:
+		}
+		switch err := c.fill(); {
+		case err == nil:
+		case !neterr.IsTimeout(err):
+			// the call was told
+			<-signal
+			return true
+		case !until.IsZero() && !time.Now().Before(until):
+			return false
+		}
+	}
+}
+
+// Interrupt makes Lead, which reads, look at its signal. The lock is held.
+func (c *Conn) Interrupt() {
+	if c.reader == isCall && !c.feeding {
+		_ = c.line.Guard.LimitRead(clientconn.Past)
+	}
+}
+
+// StopLeading says that the caller does not wait any more, and has released its stream unless
+// it is read by somebody else. The lock is held.
+func (c *Conn) StopLeading() {
+	_ = c.line.Guard.LimitRead(c.readBy)
+	if c.mayRest() {
+		c.hand(isNobody)
+	} else {
+		c.hand(isThread)
+	}
+}
+
+// fill reads once, and goes as far as that reaches. After an error other than a timeout the
+// connection has ended.
+func (c *Conn) fill() error {
+	c.space()
+	n, err := c.line.Read(c.in.B[len(c.in.B):cap(c.in.B)])
+	c.in.B = c.in.B[:len(c.in.B)+n]
+	switch {
+	case n > 0:
+		used, fault := c.receive(c.in.B[c.from:])
+		if c.from += used; fault != nil {
+			c.fail(fault)
+			return fault
+		}
+	case err != nil && neterr.IsTimeout(err) && !c.isBroken():
+		return err
+	case err != nil:
+		c.lose(err)
+		return err
+	}
+	return nil
+}
+
+// isBroken reports whether nothing can be written any more.
+func (c *Conn) isBroken() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.writer == broken
+}
+
+// The sizes of the buffer for reading: while little comes, and otherwise.
+const (
+	littleInput = 4 << 10
+	muchInput   = 64 << 10
+)
+
+// space makes room behind what was received.
+func (c *Conn) space() {
+	in := c.in
+	switch {
+	case in == nil:
+		c.in, c.from = bufpool.Get(littleInput), 0
+		return
+	case c.from == len(in.B) && cap(in.B) > littleInput && len(in.B) < littleInput:
+		bufpool.Put(in)
+		c.in, c.from = bufpool.Get(littleInput), 0
+		return
+	case c.from == len(in.B) && len(in.B) < cap(in.B):
+		in.B, c.from = in.B[:0], 0
+		return
+	}
+	// it was filled, or a frame goes on: more is to be expected
+	if cap(in.B) < muchInput {
+		more := bufpool.Get(muchInput)
+		more.B = append(more.B, in.B[c.from:]...)
+		bufpool.Put(in)
+		c.in, c.from = more, 0
+		return
+	}
+	in.B, c.from = in.B[:copy(in.B, in.B[c.from:])], 0
+	if len(in.B) == cap(in.B) {
+		in.Grow(cap(in.B))
+	}
+}
