@@ -351,6 +351,8 @@ func (c *Conn) Close() error {
 	switch w {
 	case nobody:
 		c.Wake()
+	case ownThread:
+		return c.line.Guard.LimitWrite(time.Now().Add(drainTime))
 	case broken:
 		c.finish()
 	}
@@ -427,7 +429,13 @@ func (c *Conn) follow(f func()) {
 
 // wait is write for a connection that has to be waited for.
 func (c *Conn) wait() {
-	if err := c.line.Flush(c.cfg.Write); err != nil {
+	c.mu.Lock()
+	within := c.cfg.Write
+	if c.closing {
+		within = min(within, drainTime)
+	}
+	c.mu.Unlock()
+	if err := c.line.Flush(within); err != nil {
 		c.unwritable(err)
 		return
 	}
@@ -511,7 +519,8 @@ func (c *Conn) unwritable(err error) {
 	}
 }
 
-// drainTime is how long answers are waited for after nothing can be written any more.
+// drainTime is how long answers are waited for after nothing can be written any more, and how
+// long the last words may take.
 const drainTime = 250 * time.Millisecond
 
 // look is how often time is looked at.
