@@ -469,11 +469,11 @@ func TestHTTP2ClientEndsIdleConnections(t *testing.T) {
 		t.Parallel()
 		p := newH2Peer(t)
 		hc := p.client()
-		hc.MaxConnDuration = 2 * servertest.Short
+		hc.MaxConnDuration = h2Limit
 		c := p.greeted(hc)
 		under := p.get(hc, "/long")
 		r := c.request()
-		time.Sleep(3 * servertest.Short) // the connection gets older
+		time.Sleep(h2Limit + 5*servertest.Short) // the connection gets older
 		call := p.get(hc, "/new")
 		other := p.greet()
 		other.serve()
