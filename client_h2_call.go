@@ -209,8 +209,8 @@ func (x *h2Call) sendContent(e http1.Encoding) {
 	}
 	c := x.p.conn
 	c.Lock()
-	// the server has asked for the content, or has not answered
-	if (x.send == h2Granted || x.recv == h2AwaitsHead) && x.recv != h2Complete && x.fault == nil {
+	// a server that has asked for the content may begin its response before that comes
+	if (x.send == h2Granted || x.recv == h2AwaitsHead) && x.recv < h2Complete && x.fault == nil {
 		x.sendLocked(e, content)
 	} else {
 		x.send = h2Stopped

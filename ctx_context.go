@@ -43,8 +43,9 @@ func (p *keyProbe) Value(key any) any {
 	return nil
 }
 
-// SetUserValue keeps a value with the request, for handlers that share it. The
-// values are dropped when the handler returns; io.Closers are closed then.
+// SetUserValue keeps a value with the request, for handlers that share it, and for
+// Server.ResponseSent. The values are dropped when the response was sent, or has failed;
+// io.Closers are closed then.
 func (ctx *RequestCtx) SetUserValue(key, value any) { ctx.Request.SetUserValue(key, value) }
 
 // SetUserValueBytes is SetUserValue for the string that key holds.

@@ -8,8 +8,9 @@ import (
 )
 
 // WatchDisconnect makes Done and Err report when the client ends the connection while
-// the handler runs; without it they report only a shutdown of the server. A context
-// that is derived from ctx must be cancelled before the handler returns.
+// the handler runs, or while its body stream is sent; without it they report only a
+// shutdown of the server. A context that is derived from ctx must be cancelled before the
+// handler returns.
 //
 // A client that only ends its sending side counts as gone, as it does for net/http;
 // EndedSending reports which it is. If the handler has timed out, Done is closed when
@@ -73,7 +74,7 @@ func (ctx *RequestCtx) watched() *watch.Watch {
 // AfterFunc arranges for f to be called in a goroutine of its own when the
 // channel of Done is closed. The function that it returns takes that back, and
 // reports whether it was in time. f is not called any more once the handler has
-// returned.
+// returned, or, if its response is a stream, once that was sent.
 //
 // Package context uses it for contexts that are derived from ctx, which
 // therefore cost no goroutine, and do not ask ctx anything once it belongs to
@@ -126,6 +127,12 @@ func (x *exchange) resetCtx() {
 // Done returns a channel that is closed when the server shuts down and, if the client
 // is watched, when the client goes away; see WatchDisconnect. It is nil for a context
 // without a server.
+//
+// The context of a request of net/http does not end at a graceful shutdown. Here it does,
+// so that streams without an end stop. Shutdown still waits for the handler: a call that
+// the handler makes with ctx, or with a context derived from it, fails then, and one that
+// must be completed needs another context. The program examples/app has one that ends with
+// the client only (app.within).
 func (ctx *RequestCtx) Done() <-chan struct{} {
 	if ctx.c == nil {
 		return nil

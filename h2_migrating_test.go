@@ -168,3 +168,37 @@ func TestHTTP2ConfigHasTheNamesOfNetHTTP(t *testing.T) {
 		}
 	}
 }
+
+// As with HTTP/1.1, the server is named whatever the handler has reset. The requests share a
+// connection, on which the start of usual responses is remembered.
+func TestHTTP2NamesTheServer(t *testing.T) {
+	t.Parallel()
+	forEachEngine(t, func(t *testing.T, start starter) {
+		s := withHTTP2(&Server{Name: "named", Handler: func(ctx *RequestCtx) {
+			switch string(ctx.Path()) {
+			case "/reset":
+				ctx.Response.Reset()
+			case "/reset-error":
+				ctx.Response.Reset()
+				ctx.SetStatusCode(StatusTeapot)
+			case "/deleted":
+				ctx.Response.Header.Del("Server")
+			case "/own":
+				ctx.Response.Header.SetServer("own")
+			}
+			ctx.WriteString("text")
+		}})
+		r := start(s)
+		client, base := h2Client(t, r)
+		for _, path := range []string{"/reset", "/", "/reset-error", "/deleted", "/own", "/"} {
+			want := "named"
+			if path == "/own" {
+				want = "own"
+			}
+			resp, _ := h2Ask(t, client, "GET", base+path, nil)
+			if got := resp.Header["Server"]; len(got) != 1 || got[0] != want {
+				t.Errorf("%s: Server is %q, want %q", path, got, want)
+			}
+		}
+	})
+}

@@ -96,10 +96,13 @@ func (h *ResponseHeader) appendBlockStart(dst []byte, enc *hpack.Encoder, start 
 	}
 	from, state := len(dst), enc.State()
 	dst = enc.AppendStatus(dst, status)
-	if h.slots[slotServer].Len == 0 && len(server) > 0 {
-		h.nameServer()
+	name := h.list.Bytes(h.slots[slotServer])
+	if len(name) == 0 {
+		name = bytesconv.Bytes(server)
 	}
-	dst = h.appendSlotBlock(dst, enc, slotServer, field.Server)
+	if len(name) > 0 {
+		dst = appendBlockField(dst, enc, field.Server, nil, name)
+	}
 	if !h.is(noDefaultDate) {
 		var text [32]byte
 		dst = appendBlockField(dst, enc, field.Date, nil, append(text[:0], date...))

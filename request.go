@@ -179,8 +179,8 @@ func (req *Request) MayContinue() bool {
 // SetUserValue stores a value in the request under key. Keys are compared as those of a
 // map. A nil value for a key without a value is not stored.
 //
-// A server drops the values of a request when its handler returns, and closes those
-// that are io.Closers.
+// A server drops the values of a request when the response was sent, or has failed, and
+// closes those that are io.Closers.
 func (req *Request) SetUserValue(key, value any) { req.values.Set(key, value) }
 
 // SetUserValueBytes is SetUserValue with the key as a byte slice, for the key string(key).

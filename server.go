@@ -49,6 +49,11 @@ type Server struct {
 	// ErrGetOnly, ErrBodyTooLarge, ErrRequestBodyMemory, *ErrSmallBuffer,
 	// ErrBrokenChunk and those that wrap io.ErrUnexpectedEOF. ctx has only the part
 	// of the request that was read.
+	//
+	// The response is an empty 200 when it is called, so it must set the status: 413 for
+	// ErrBodyTooLarge, 503 for ErrRequestBodyMemory, 431 for *ErrSmallBuffer, 408 for a
+	// net.Error whose Timeout is true, and 400 otherwise. If HeaderReceived has refused
+	// the request, which is ErrRequestRefused, the status is set already, and stays.
 	ErrorHandler func(ctx *RequestCtx, err error)
 
 	// HeaderReceived is called when the header of a request was read. The fields of

@@ -10,6 +10,18 @@ import "context"
 // to return, however long that takes. It may be called more than once. Serve may be
 // called again afterwards. It returns the error of a listener that could not be closed;
 // the rest is done all the same.
+//
+// A call of Serve that begins after Shutdown serves, since it cannot know that it was meant.
+// A program that may be told to end while it starts closes the listener after Shutdown:
+//
+//	context.AfterFunc(ctx, func() {
+//		shutDown <- server.Shutdown()
+//		_ = ln.Close()
+//	})
+//	if err := server.Serve(ln); err != nil {
+//		return err
+//	}
+//	return <-shutDown
 func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Background()) }
 
 // ShutdownWithContext is Shutdown with an end: when ctx ends before the last

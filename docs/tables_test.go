@@ -149,3 +149,22 @@ func TestFilesThatAreNamedAreThere(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryExampleIsInTheREADME checks that the table of examples in README.md has all
+// programs, and that each has a test.
+func TestEveryExampleIsInTheREADME(t *testing.T) {
+	readme := read(t, "../README.md")
+	programs, err := filepath.Glob("../examples/*")
+	if err != nil || len(programs) < 10 {
+		t.Fatalf("there are %d examples, %v", len(programs), err)
+	}
+	for _, dir := range programs {
+		name := filepath.Base(dir)
+		if !strings.Contains(readme, "\n| ["+name+"](examples/"+name+"/") {
+			t.Errorf("README.md has no row for examples/%s", name)
+		}
+		if tests, err := filepath.Glob(dir + "/*_test.go"); err != nil || len(tests) == 0 {
+			t.Errorf("examples/%s has no test", name)
+		}
+	}
+}

@@ -173,15 +173,16 @@ func (b *browser) run(script string) string {
 	return fmt.Sprint(got.Result.Value)
 }
 
-// startExample runs an example on a port that it chooses.
-func startExample(t *testing.T, name string) (origin string) {
+// startExample runs an example, and returns the words of its first line, which ends in
+// the addresses that it listens on.
+func startExample(t *testing.T, name string, args ...string) (words []string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	build := command(t, "go", "build", "-o", path, "github.com/valyala/fasthttp/examples/"+name)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	cmd := command(t, path, "-addr", "127.0.0.1:0")
+	cmd := command(t, path, args...)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -196,11 +197,11 @@ func startExample(t *testing.T, name string) (origin string) {
 		}
 	})
 	line, err := bufio.NewReader(stdout).ReadString('\n')
-	words := strings.Fields(line)
-	if err != nil || len(words) == 0 {
+	words = strings.Fields(line)
+	if err != nil || len(words) < 4 {
 		t.Fatalf("the example says %q, %v", line, err)
 	}
-	return "http://" + words[len(words)-1]
+	return words
 }
 
 // TestChromiumShowsEvents opens the page of the sse example in a browser. The page
@@ -211,7 +212,7 @@ func TestChromiumShowsEvents(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("there is no go to build the example with")
 	}
-	origin := startExample(t, "sse")
+	origin := "http://" + startExample(t, "sse", "-addr", "127.0.0.1:0")[3]
 	b := startBrowser(t)
 	b.open(origin + "/")
 

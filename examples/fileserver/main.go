@@ -118,14 +118,18 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		Name:        "fileserver",
 		Handler:     handler(o, root, stop, out),
 		ReadTimeout: time.Minute,
-		IdleTimeout: 2 * time.Minute,
-		Logger:      out,
+		// a large file takes long on a slow line, but not forever
+		WriteTimeout: 6 * time.Hour,
+		IdleTimeout:  2 * time.Minute,
+		Logger:       out,
 	}
 	ended := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
 		limit, cancel := context.WithTimeout(context.Background(), o.grace)
 		defer cancel()
 		ended <- server.ShutdownWithContext(limit)
+		// Serve would serve if it began after that
+		_ = ln.Close()
 	})
 	out.Printf("serving %s on %s", root, address(ln.Addr(), o.cert != ""))
 	if o.cert != "" {

@@ -151,3 +151,12 @@ func TestItRefusesWhatMakesNoSense(t *testing.T) {
 		t.Errorf("%v with %q", err, help.String())
 	}
 }
+
+// A signal may come before the server has begun.
+func TestRunEndsAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := run(ctx, []string{"-addr", "127.0.0.1:0", t.TempDir()}, io.Discard); err != nil {
+		t.Errorf("run returned %v", err)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/valyala/fasthttp"
 )
@@ -33,9 +34,20 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	server := &fasthttp.Server{Handler: greet, Name: "helloworld"}
+	server := &fasthttp.Server{
+		Handler: greet,
+		Name:    "helloworld",
+		// a slow client must not be able to hold a connection forever
+		ReadTimeout:  10 * time.Second,
+		WriteTimeout: 10 * time.Second,
+		IdleTimeout:  time.Minute,
+	}
 	shutDown := make(chan error, 1)
-	context.AfterFunc(ctx, func() { shutDown <- server.Shutdown() })
+	context.AfterFunc(ctx, func() {
+		shutDown <- server.Shutdown()
+		// Serve would serve if it began after that
+		_ = ln.Close()
+	})
 
 	fmt.Fprintf(stdout, "helloworld listens on %s\n", ln.Addr())
 	if err := server.Serve(ln); err != nil {

@@ -67,3 +67,12 @@ func TestRunFailsWhereItCannotListen(t *testing.T) {
 		t.Error("run returned no error")
 	}
 }
+
+// A signal may come before the server has begun.
+func TestRunEndsAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := run(ctx, "127.0.0.1:0", io.Discard); err != nil {
+		t.Errorf("run returned %v", err)
+	}
+}

@@ -108,6 +108,8 @@ func run(ctx context.Context, secureAddr, plainAddr string, stdout io.Writer) er
 	soon, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	all := errors.Join(first, server.ShutdownWithContext(soon))
+	// a listener that Serve has not begun with yet would be served after that
+	_, _ = secure.Close(), plain.Close()
 	for range ends {
 		all = errors.Join(all, <-served)
 	}

@@ -59,7 +59,11 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 		IdleTimeout:  time.Minute,
 	}
 	shutDown := make(chan error, 1)
-	context.AfterFunc(ctx, func() { shutDown <- server.Shutdown() })
+	context.AfterFunc(ctx, func() {
+		shutDown <- server.Shutdown()
+		// Serve would serve if it began after that
+		_ = ln.Close()
+	})
 
 	fmt.Fprintf(stdout, "jsonapi listens on %s\n", ln.Addr())
 	if err := server.Serve(ln); err != nil {
@@ -74,6 +78,9 @@ type note struct {
 	Text string `json:"text"`
 }
 
+// maxNotes is how many notes there may be: they are in memory.
+const maxNotes = 10_000
+
 // notes is the store. Handlers run concurrently, so it has a lock.
 type notes struct {
 	mu   sync.RWMutex
@@ -81,7 +88,7 @@ type notes struct {
 	all  map[int]note
 }
 
-// statusError is an error with a status.
+// statusError is an error that clients may see, with its status.
 type statusError struct {
 	code int
 	text string
@@ -90,23 +97,32 @@ type statusError struct {
 func (e *statusError) Error() string { return e.text }
 
 var (
-	errNoPath = &statusError{fasthttp.StatusNotFound, "there is nothing here"}
-	errNoNote = &statusError{fasthttp.StatusNotFound, "there is no such note"}
+	errNoPath  = &statusError{fasthttp.StatusNotFound, "there is nothing here"}
+	errNoNote  = &statusError{fasthttp.StatusNotFound, "there is no such note"}
+	errFull    = &statusError{fasthttp.StatusInsufficientStorage, "there is no room for more notes"}
+	errUnknown = &statusError{fasthttp.StatusInternalServerError, "something went wrong"}
 )
 
 // serve is the handler: it routes the request and sends the result.
 func (n *notes) serve(ctx *fasthttp.RequestCtx) {
 	value, err := n.route(ctx)
+	respond(ctx, value, err)
+}
+
+// respond sends a value, or the error if that is not nil.
+func respond(ctx *fasthttp.RequestCtx, value any, err error) {
 	if err == nil {
 		send(ctx, value)
 		return
 	}
-	code := fasthttp.StatusInternalServerError
-	if e, ok := errors.AsType[*statusError](err); ok {
-		code = e.code
+	e, ok := errors.AsType[*statusError](err)
+	if !ok {
+		// its text is for the log alone: it may name files, hosts and users
+		ctx.Logger().Printf("%v", err)
+		e = errUnknown
 	}
-	ctx.SetStatusCode(code)
-	send(ctx, map[string]string{"error": err.Error()})
+	ctx.SetStatusCode(e.code)
+	send(ctx, map[string]string{"error": e.text})
 }
 
 // send sets the body of the response to value, as JSON.
@@ -200,6 +216,9 @@ func (n *notes) add(ctx *fasthttp.RequestCtx) (any, error) {
 	defer n.mu.Unlock()
 	if n.all == nil {
 		n.all = make(map[int]note)
+	}
+	if len(n.all) >= maxNotes {
+		return nil, errFull
 	}
 	n.last++
 	one := note{n.last, text}

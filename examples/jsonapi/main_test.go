@@ -3,10 +3,14 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp"
 )
 
 func TestNotes(t *testing.T) {
@@ -77,5 +81,45 @@ func TestNotes(t *testing.T) {
 	cancel()
 	if err := <-done; err != nil {
 		t.Errorf("run returned %v", err)
+	}
+}
+
+// A signal may come before the server has begun.
+func TestRunEndsAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := run(ctx, "127.0.0.1:0", io.Discard); err != nil {
+		t.Errorf("run returned %v", err)
+	}
+}
+
+func TestMemoryIsLimited(t *testing.T) {
+	n := &notes{all: make(map[int]note)}
+	for i := range maxNotes {
+		n.all[i] = note{}
+	}
+	var ctx fasthttp.RequestCtx
+	ctx.Request.Header.SetMethod("POST")
+	ctx.Request.SetRequestURI("/notes")
+	ctx.Request.Header.SetContentType("application/json")
+	ctx.Request.SetBodyString(`{"text":"one more"}`)
+	n.serve(&ctx)
+	if got := ctx.Response.StatusCode(); got != fasthttp.StatusInsufficientStorage || len(n.all) != maxNotes {
+		t.Errorf("one too many is answered with %d", got)
+	}
+}
+
+// logged is a fasthttp.Logger.
+type logged struct{ strings.Builder }
+
+func (l *logged) Printf(format string, args ...any) { fmt.Fprintf(l, format, args...) }
+
+func TestUnknownErrorsAreLoggedAndNotTold(t *testing.T) {
+	var ctx fasthttp.RequestCtx
+	log := new(logged)
+	ctx.Init(new(fasthttp.Request), nil, log)
+	respond(&ctx, nil, errors.New("secret of db7"))
+	if body := string(ctx.Response.Body()); ctx.Response.StatusCode() != 500 || strings.Contains(body, "secret") || !strings.Contains(log.String(), "secret of db7") {
+		t.Errorf("got %d %s, logged %q", ctx.Response.StatusCode(), body, log)
 	}
 }

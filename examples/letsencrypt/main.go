@@ -89,6 +89,8 @@ func run(ctx context.Context, o options, stdout io.Writer) error {
 	stop := func() {
 		shutDown <- https.Shutdown()
 		shutDown <- http.Shutdown()
+		// a server would serve if it began after that
+		_, _ = secure.Close(), plain.Close()
 	}
 
 	fmt.Fprintf(stdout, "letsencrypt listens on %s and %s\n", secure.Addr(), plain.Addr())

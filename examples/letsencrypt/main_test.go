@@ -154,3 +154,12 @@ func TestRunNeedsHostsAndAddresses(t *testing.T) {
 		}
 	}
 }
+
+// A signal may come before the server has begun.
+func TestRunEndsAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := run(ctx, options{https: "127.0.0.1:0", http: "127.0.0.1:0", cache: t.TempDir(), hosts: []string{host}}, io.Discard); err != nil {
+		t.Errorf("run returned %v", err)
+	}
+}

@@ -43,10 +43,20 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 		return err
 	}
 	m := new(metrics)
-	server := &fasthttp.Server{Handler: m.measure(serve), Name: "metrics"}
+	server := &fasthttp.Server{
+		Handler:      m.measure(serve),
+		Name:         "metrics",
+		ReadTimeout:  10 * time.Second,
+		WriteTimeout: 10 * time.Second,
+		IdleTimeout:  time.Minute,
+	}
 	m.server = server
 	shutDown := make(chan error, 1)
-	context.AfterFunc(ctx, func() { shutDown <- server.Shutdown() })
+	context.AfterFunc(ctx, func() {
+		shutDown <- server.Shutdown()
+		// Serve would serve if it began after that
+		_ = ln.Close()
+	})
 
 	fmt.Fprintf(stdout, "metrics listens on %s\n", ln.Addr())
 	if err := server.Serve(ln); err != nil {
@@ -91,7 +101,8 @@ var methods = map[string]bool{
 	"GET": true, "HEAD": true, "POST": true, "PUT": true, "PATCH": true, "DELETE": true, "OPTIONS": true,
 }
 
-// measure counts the requests to h, and serves the metrics.
+// measure counts the requests to h, and serves the metrics. A public server serves them on
+// a separate address, as the example app does: they are for operators alone.
 func (m *metrics) measure(h fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		if string(ctx.Path()) == "/metrics" {

@@ -71,10 +71,11 @@ func domain(host []byte) string {
 func run(ctx context.Context, addr string, stdout io.Writer) error {
 	all := newSites()
 	server := &fasthttp.Server{
-		Handler:     all.serve,
-		Name:        "multidomain",
-		ReadTimeout: 10 * time.Second,
-		IdleTimeout: time.Minute,
+		Handler:      all.serve,
+		Name:         "multidomain",
+		ReadTimeout:  10 * time.Second,
+		WriteTimeout: 10 * time.Second,
+		IdleTimeout:  time.Minute,
 	}
 	// a handshake uses the certificate for the name that the client sends
 	for name := range all {
@@ -91,7 +92,11 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 		return err
 	}
 	shutDown := make(chan error, 1)
-	context.AfterFunc(ctx, func() { shutDown <- server.Shutdown() })
+	context.AfterFunc(ctx, func() {
+		shutDown <- server.Shutdown()
+		// Serve would serve if it began after that
+		_ = ln.Close()
+	})
 
 	fmt.Fprintf(stdout, "multidomain listens on %s\n", ln.Addr())
 	if err := server.ServeTLS(ln, "", ""); err != nil {

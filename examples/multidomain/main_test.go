@@ -65,3 +65,12 @@ func TestDomain(t *testing.T) {
 		}
 	}
 }
+
+// A signal may come before the server has begun.
+func TestRunEndsAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := run(ctx, "127.0.0.1:0", io.Discard); err != nil {
+		t.Errorf("run returned %v", err)
+	}
+}

@@ -70,8 +70,9 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 			}
 			fmt.Fprintf(ctx, "Hello from process %d\n", os.Getpid())
 		},
-		ReadTimeout: 10 * time.Second,
-		IdleTimeout: time.Minute,
+		ReadTimeout:  10 * time.Second,
+		WriteTimeout: 10 * time.Second,
+		IdleTimeout:  time.Minute,
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ln) }()
@@ -84,10 +85,10 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 		case err := <-served:
 			return err
 		case <-ctx.Done():
-			if err := server.Shutdown(); err != nil {
-				return err
-			}
-			return <-served
+			err := server.Shutdown()
+			// Serve would serve if it began after that
+			_ = ln.Close()
+			return errors.Join(err, <-served)
 		case <-restart:
 			if err := startSuccessor(ln.(*net.TCPListener)); err != nil {
 				// this process continues to serve

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -48,26 +49,39 @@ func run(ctx context.Context, addr, backend string, stdout io.Writer) error {
 	server := &fasthttp.Server{
 		Handler:           p.serve,
 		StreamRequestBody: true,
+		// bodies may be large, so there is a time for heads, and bodies must arrive at a rate
+		ReadHeaderTimeout:  10 * time.Second,
+		MinRequestBodyRate: 1 << 10,
 		// the response is that of the other server
 		NoDefaultServerHeader: true,
 		NoDefaultContentType:  true,
 		IdleTimeout:           time.Minute,
 	}
 	shutDown := make(chan error, 1)
-	context.AfterFunc(ctx, func() { shutDown <- server.Shutdown() })
+	context.AfterFunc(ctx, func() {
+		// requests that have come are answered, but for responses that do not end
+		limit, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		p.leaving.Store(true)
+		shutDown <- server.ShutdownWithContext(limit)
+		// Serve would serve if it began after that
+		_ = ln.Close()
+	})
 
 	fmt.Fprintf(stdout, "reverseproxy listens on %s\n", ln.Addr())
 	if err := server.Serve(ln); err != nil {
 		return err
 	}
+	err = <-shutDown
 	p.client.CloseIdleConnections()
-	return <-shutDown
+	return err
 }
 
 type proxy struct {
-	client *fasthttp.HostClient
-	scheme string
-	host   string
+	client  *fasthttp.HostClient
+	scheme  string
+	host    string
+	leaving atomic.Bool // the server shuts down
 }
 
 func newProxy(backend string) (*proxy, error) {
@@ -86,6 +100,7 @@ func newProxy(backend string) (*proxy, error) {
 			IsTLS:                    u.Scheme == "https",
 			MaxConns:                 1024,
 			MaxConnWaitTimeout:       5 * time.Second,
+			ResponseHeaderTimeout:    time.Minute,
 			StreamResponseBody:       true,
 			NoDefaultUserAgentHeader: true,
 			// forward the path and the fields as the client has sent them
@@ -112,10 +127,15 @@ func (e *exchange) release() {
 
 func (p *proxy) serve(ctx *fasthttp.RequestCtx) {
 	// the call ends when the client closes its connection, also while the response is
-	// being forwarded, after this function has returned
+	// being forwarded, after this function has returned. It goes on when the server shuts
+	// down, although ctx ends then
 	callCtx, cancel := context.WithCancel(context.Background())
 	ctx.WatchDisconnect()
-	ctx.AfterFunc(cancel)
+	ctx.AfterFunc(func() {
+		if !p.leaving.Load() {
+			cancel()
+		}
+	})
 
 	e := &exchange{fasthttp.AcquireRequest(), fasthttp.AcquireResponse(), cancel}
 	p.fillRequest(ctx, e.req)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -301,5 +302,58 @@ func TestServerThatCannotBeReached(t *testing.T) {
 	resp, err := http.Get(base)
 	if read(t, resp, err); resp.StatusCode != http.StatusBadGateway {
 		t.Errorf("the status is %d", resp.StatusCode)
+	}
+}
+
+func TestShutdownWaitsForTheOtherServer(t *testing.T) {
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		close(begun)
+		select {
+		case <-goOn:
+			fmt.Fprint(w, "late")
+		case <-r.Context().Done():
+			t.Error("the proxy has given up")
+		}
+	}))
+	defer server.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	stdout, w := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- run(ctx, "127.0.0.1:0", server.URL, w) }()
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := strings.Fields(line)
+	addr := words[len(words)-1]
+	go func() {
+		<-begun
+		cancel()
+		// when the listener is closed, the shutdown has begun
+		for {
+			c, err := net.Dial("tcp", addr)
+			if err != nil {
+				break
+			}
+			_ = c.Close()
+		}
+		close(goOn)
+	}()
+	resp, err := http.Get("http://" + addr + "/")
+	if got := read(t, resp, err); got != "late" {
+		t.Errorf("got %s %q", resp.Status, got)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("run returned %v", err)
+	}
+}
+
+// A signal may come before the server has begun.
+func TestRunEndsAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := run(ctx, "127.0.0.1:0", "http://127.0.0.1:1", io.Discard); err != nil {
+		t.Errorf("run returned %v", err)
 	}
 }

@@ -38,16 +38,39 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 		return err
 	}
 	h := &hub{subscribers: make(map[chan string]struct{})}
-	// there is no WriteTimeout, which would end the streams of events
-	server := &fasthttp.Server{Handler: h.serve, Name: "sse", ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute}
+	server := &fasthttp.Server{
+		Handler:            h.serve,
+		HeaderReceived:     allow,
+		Name:               "sse",
+		ReadTimeout:        10 * time.Second,
+		WriteTimeout:       10 * time.Second,
+		IdleTimeout:        time.Minute,
+		MaxRequestBodySize: 64 << 10,
+	}
 	shutDown := make(chan error, 1)
-	context.AfterFunc(ctx, func() { shutDown <- server.Shutdown() })
+	context.AfterFunc(ctx, func() {
+		shutDown <- server.Shutdown()
+		// Serve would serve if it began after that
+		_ = ln.Close()
+	})
 
 	fmt.Fprintf(stdout, "sse listens on %s\n", ln.Addr())
 	if err := server.Serve(ln); err != nil {
 		return err
 	}
 	return <-shutDown
+}
+
+// streamTime is how long a stream of events may go on. Browsers begin another one then.
+const streamTime = time.Hour
+
+// allow gives streams of events the time that they need: WriteTimeout limits a whole
+// response.
+func allow(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
+	if h.IsGet() && string(h.RequestURI()) == "/events" {
+		return fasthttp.RequestConfig{WriteTimeout: streamTime}
+	}
+	return fasthttp.RequestConfig{}
 }
 
 const page = `<!doctype html>

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp"
 )
@@ -152,5 +153,24 @@ func TestRunServesThePage(t *testing.T) {
 	cancel()
 	if err := <-done; err != nil {
 		t.Errorf("run returned %v", err)
+	}
+}
+
+// A signal may come before the server has begun.
+func TestRunEndsAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := run(ctx, "127.0.0.1:0", io.Discard); err != nil {
+		t.Errorf("run returned %v", err)
+	}
+}
+
+func TestStreamsHaveMoreTime(t *testing.T) {
+	for target, want := range map[string]time.Duration{"/events": streamTime, "/": 0} {
+		var h fasthttp.RequestHeader
+		h.SetRequestURI(target)
+		if got := allow(&h).WriteTimeout; got != want {
+			t.Errorf("%s has %v", target, got)
+		}
 	}
 }

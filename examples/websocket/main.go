@@ -48,13 +48,21 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 		return err
 	}
 	r := &room{members: make(map[*member]struct{})}
-	server := &fasthttp.Server{Handler: r.serve, Name: "websocket", ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute}
+	server := &fasthttp.Server{
+		Handler:      r.serve,
+		Name:         "websocket",
+		ReadTimeout:  10 * time.Second,
+		WriteTimeout: 10 * time.Second,
+		IdleTimeout:  time.Minute,
+	}
 	shutDown := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
 		err := server.Shutdown()
 		// the server does not close connections that were hijacked
 		r.close()
 		shutDown <- err
+		// Serve would serve if it began after that
+		_ = ln.Close()
 	})
 
 	fmt.Fprintf(stdout, "websocket listens on %s\n", ln.Addr())

@@ -165,3 +165,12 @@ func TestPageIsServed(t *testing.T) {
 		t.Errorf("the page is %q, %v", body, err)
 	}
 }
+
+// A signal may come before the server has begun.
+func TestRunEndsAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := run(ctx, "127.0.0.1:0", io.Discard); err != nil {
+		t.Errorf("run returned %v", err)
+	}
+}

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"embed"
+
+	"github.com/valyala/fasthttp"
+)
+
+//go:embed page
+var files embed.FS
+
+// newPage returns the handler of the page, whose files are part of the program.
+func newPage() fasthttp.RequestHandler {
+	fs := &fasthttp.FS{
+		FS:             files,
+		Root:           "page",
+		IndexNames:     []string{"index.html"},
+		Compress:       true,
+		CompressBrotli: true,
+		// a new version of the program may have other files; the tags make asking cheap
+		CacheControl: "no-cache",
+		StrongETag:   true,
+	}
+	return fs.NewRequestHandler()
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+)
+
+// endpoint answers a request: with a value that is sent as JSON, with nil if there is
+// nothing to send or the response is there already, or with an error.
+type endpoint struct {
+	serve func(c *call) (any, error)
+	// open says that it needs no session
+	open bool
+}
+
+// methods are the endpoints of a path.
+type methods map[string]endpoint
+
+// call is a request to an endpoint.
+type call struct {
+	http *fasthttp.RequestCtx
+	ctx  context.Context // ends with the client's connection, or after callTime
+	user string          // the name of the session
+	id   string          // what {id} stands for in the path
+}
+
+func (a *app) newRoutes() map[string]methods {
+	return map[string]methods{
+		"/api/session": {
+			"GET":    {serve: a.showSession},
+			"POST":   {serve: a.logIn, open: true},
+			"DELETE": {serve: a.logOut, open: true},
+		},
+		"/api/notes":      {"GET": {serve: a.listNotes}, "POST": {serve: a.addNote}},
+		"/api/notes/{id}": {"GET": {serve: a.getNote}, "DELETE": {serve: a.removeNote}},
+		"/api/notes/{id}/picture": {
+			"GET":  {serve: a.getPicture},
+			"POST": {serve: a.setPicture},
+		},
+		"/api/events": {"GET": {serve: a.streamEvents}},
+	}
+}
+
+// path returns the path of a request of which there is the head only.
+func path(h *fasthttp.RequestHeader) string {
+	p, _, _ := strings.Cut(string(h.RequestURI()), "?")
+	return p
+}
+
+// pattern returns the key in routes for a path, and the part of the path that {id} stands
+// for. Many paths have few keys, so the keys can be labels of metrics.
+func pattern(path string) (key, id string) {
+	rest, ok := strings.CutPrefix(path, "/api/notes/")
+	if !ok || rest == "" {
+		return path, ""
+	}
+	id, rest, more := strings.Cut(rest, "/")
+	if more {
+		rest = "/" + rest
+	}
+	return "/api/notes/{id}" + rest, id
+}
+
+// route finds the endpoint of a request and sends what it returns. What does not begin
+// with /api/ is the page.
+func (a *app) route(ctx *fasthttp.RequestCtx) {
+	p := string(ctx.Path())
+	if !strings.HasPrefix(p, "/api/") {
+		a.page(ctx)
+		return
+	}
+	value, err := a.call(ctx, p)
+	if err != nil {
+		a.fail(ctx, err)
+		return
+	}
+	if value != nil {
+		a.send(ctx, value)
+	}
+}
+
+func (a *app) call(ctx *fasthttp.RequestCtx, path string) (any, error) {
+	key, id := pattern(path)
+	all, ok := a.routes[key]
+	if !ok {
+		return nil, errNoPath
+	}
+	method := string(ctx.Method())
+	if ctx.IsHead() {
+		// the server leaves out the body
+		method = "GET"
+	}
+	e, ok := all[method]
+	if !ok {
+		allowed := slices.Sorted(maps.Keys(all))
+		return nil, errMethod.with(fasthttp.HeaderAllow, strings.Join(allowed, ", "))
+	}
+	user, ok := a.sessions.find(string(ctx.Request.Header.Cookie(cookieName)))
+	if !ok && !e.open {
+		return nil, errNoSession
+	}
+	within, cancel := a.within(ctx)
+	defer cancel()
+	// responses to one user are not for the next one who uses the same browser
+	ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "no-store")
+	return e.serve(&call{http: ctx, ctx: within, user: user, id: id})
+}
+
+// within returns the context for what an endpoint waits for. It ends when the client
+// leaves, since nobody needs the result then. It does not end when the server shuts down,
+// as ctx itself does: requests that have come are answered.
+func (a *app) within(ctx *fasthttp.RequestCtx) (context.Context, func()) {
+	within, cancel := context.WithTimeout(context.Background(), callTime)
+	ctx.WatchDisconnect()
+	stop := ctx.AfterFunc(func() {
+		if phase(a.phase.Load()) == serving {
+			cancel()
+		}
+	})
+	return within, func() { stop(); cancel() }
+}
+
+// send makes value the body of the response, as JSON.
+func (a *app) send(ctx *fasthttp.RequestCtx, value any) {
+	body, err := json.Marshal(value)
+	if err != nil {
+		a.fail(ctx, err)
+		return
+	}
+	ctx.SetContentType("application/json")
+	ctx.SetBody(append(body, '\n'))
+}
+
+// receive decodes the body of a request, which is one JSON value with known names.
+func receive(ctx *fasthttp.RequestCtx, value any) error {
+	kind, _, _ := strings.Cut(string(ctx.Request.Header.ContentType()), ";")
+	if !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
+		return errNotJSON
+	}
+	d := json.NewDecoder(bytes.NewReader(ctx.PostBody()))
+	d.DisallowUnknownFields()
+	if err := d.Decode(value); err != nil {
+		return errBadJSON.because(err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errBadJSON
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/pprofhandler"
+)
+
+// The limits of the service. Each protects the others from one client, or the machine from
+// all of them.
+const (
+	maxBody    = 64 << 10 // bytes of a request, except for pictures
+	maxPicture = 8 << 20
+
+	requestTime  = 10 * time.Second // for a request to arrive
+	pictureTime  = time.Minute      // for one with a picture
+	responseTime = 30 * time.Second // for a client to take a response
+	callTime     = 5 * time.Second  // for what a handler waits for, such as the store
+
+	maxConns       = 20_000
+	maxClientConns = 100
+	maxStreams     = 50    // requests of a connection of HTTP/2 at a time
+	maxHandlers    = 1_000 // of all connections at a time
+)
+
+// phase is what the service is doing.
+type phase int32
+
+const (
+	starting phase = iota
+	serving
+	// leaving: it answers what comes, but wants no more to come
+	leaving
+)
+
+// app is the service.
+type app struct {
+	config   config
+	log      *slog.Logger
+	phase    atomic.Int32
+	store    store
+	pictures pictures
+	sessions *sessions
+	clients  *limiter
+	events   *hub
+	metrics  *metrics
+	slots    chan struct{} // one for each handler that runs
+	routes   map[string]methods
+	page     fasthttp.RequestHandler
+	public   *fasthttp.Server
+	admin    *fasthttp.Server
+}
+
+func newApp(c config, log *slog.Logger) *app {
+	a := &app{
+		config:   c,
+		log:      log,
+		store:    newMemory(),
+		pictures: pictures{c.data},
+		sessions: newSessions(),
+		clients:  newLimiter(c.rate),
+		events:   newHub(),
+		slots:    make(chan struct{}, maxHandlers),
+		page:     newPage(),
+	}
+	a.routes = a.newRoutes()
+	a.public = a.newServer()
+	a.metrics = newMetrics(a)
+	a.admin = &fasthttp.Server{
+		Handler:      a.operate,
+		Name:         "app",
+		Logger:       a.public.Logger,
+		ReadTimeout:  requestTime,
+		WriteTimeout: 2 * time.Minute, // taking a profile is slow
+		IdleTimeout:  time.Minute,
+		Concurrency:  100,
+	}
+	return a
+}
+
+// newServer returns the server that strangers reach.
+func (a *app) newServer() *fasthttp.Server {
+	s := &fasthttp.Server{
+		Handler:        a.handler(),
+		HeaderReceived: a.allow,
+		ErrorHandler:   a.refuse,
+		ResponseSent:   a.sent,
+		Name:           "app",
+		Logger:         slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
+
+		ReadTimeout:        requestTime,
+		WriteTimeout:       responseTime,
+		IdleTimeout:        time.Minute,
+		MaxRequestBodySize: maxBody,
+		Concurrency:        maxConns,
+		MaxConnsPerIP:      maxClientConns,
+		HTTP2:              fasthttp.HTTP2Config{MaxConcurrentStreams: maxStreams},
+
+		// Behind a proxy, MaxConnsPerIP must not be set: all connections come from there.
+		// Name the addresses of the proxy instead, so that ClientIP is that of the client:
+		// TrustedProxies: fasthttp.TrustedProxies{Ranges: ...},
+	}
+	s.Protocols.SetHTTP1(true)
+	s.Protocols.SetHTTP2(true)
+	return s
+}
+
+// allow decides by the head of a request what may follow it.
+func (a *app) allow(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
+	switch key, _ := pattern(path(h)); key {
+	case "/api/notes/{id}/picture":
+		if !h.IsPost() {
+			return fasthttp.RequestConfig{}
+		}
+		// megabytes are not received for somebody who may not send them
+		if _, ok := a.sessions.find(string(h.Cookie(cookieName))); !ok {
+			return fasthttp.RequestConfig{RefuseStatus: fasthttp.StatusUnauthorized}
+		}
+		return fasthttp.RequestConfig{MaxRequestBodySize: maxPicture, ReadTimeout: pictureTime}
+	case "/api/events":
+		// WriteTimeout is for a whole response, also for one that goes on
+		return fasthttp.RequestConfig{WriteTimeout: streamTime + responseTime}
+	}
+	return fasthttp.RequestConfig{}
+}
+
+// handler returns the handler of the public server: the first function below sees a
+// request first, and its response last.
+func (a *app) handler() fasthttp.RequestHandler {
+	var protection fasthttp.CrossOriginProtection
+	protection.SetDenyHandler(func(ctx *fasthttp.RequestCtx) { a.fail(ctx, errOtherOrigin) })
+
+	h := a.route
+	h = protection.Handler(h)
+	h = a.limitHandlers(h)
+	h = a.limitClients(h)
+	h = a.recover(h)
+	h = identify(h)
+	return h
+}
+
+// limitHandlers refuses requests while too many handlers run. Concurrency counts
+// connections, each of which has several handlers with HTTP/2.
+func (a *app) limitHandlers(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		select {
+		case a.slots <- struct{}{}:
+			defer func() { <-a.slots }()
+			next(ctx)
+		default:
+			a.fail(ctx, errBusy)
+		}
+	}
+}
+
+// operate is the handler of the server for operators.
+func (a *app) operate(ctx *fasthttp.RequestCtx) {
+	switch string(ctx.Path()) {
+	case "/healthz":
+		// the process is alive: whoever restarts it need not
+		ctx.WriteString("ok\n")
+	case "/readyz":
+		if phase(a.phase.Load()) != serving {
+			ctx.Error("not ready", fasthttp.StatusServiceUnavailable)
+			return
+		}
+		ctx.WriteString("ready\n")
+	case "/metrics":
+		ctx.SetContentType("text/plain; version=0.0.4; charset=utf-8")
+		a.metrics.write(ctx)
+	default:
+		// paths below /debug/pprof/, and 404 for all others
+		pprofhandler.PprofHandler(ctx)
+	}
+}
+
+// serve serves until ctx ends, and then ends in order.
+func (a *app) serve(ctx context.Context, config *tls.Config, public, admin net.Listener) error {
+	a.public.TLSConfig = config
+	served := make(chan error, 2)
+	var all sync.WaitGroup
+	all.Go(func() { served <- a.public.ServeTLS(public, "", "") })
+	all.Go(func() { served <- a.admin.Serve(admin) })
+	stop := make(chan struct{})
+	all.Go(func() { a.sweep(stop) })
+	a.phase.Store(int32(serving))
+
+	var first error
+	select {
+	case first = <-served:
+		// one server without the other is of no use
+	case <-ctx.Done():
+	}
+	a.phase.Store(int32(leaving))
+	if first == nil {
+		select {
+		case first = <-served:
+		case <-time.After(a.config.notice):
+		}
+	}
+	err := errors.Join(first, a.shutDown())
+	// a Serve that begins after Shutdown would serve
+	_, _ = public.Close(), admin.Close()
+	close(stop)
+	all.Wait()
+	close(served)
+	for e := range served {
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+// shutDown answers the requests that have come, and ends the streams of events. The
+// server for operators goes last, so that it can be asked what is going on.
+func (a *app) shutDown() error {
+	ctx, cancel := context.WithTimeout(context.Background(), a.config.grace)
+	defer cancel()
+	return errors.Join(a.public.ShutdownWithContext(ctx), a.admin.ShutdownWithContext(ctx))
+}
+
+// sweep forgets what is out of date.
+func (a *app) sweep(stop <-chan struct{}) {
+	ticker := time.NewTicker(time.Minute)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+			a.sessions.sweep()
+			a.clients.sweep()
+		}
+	}
+}
