@@ -503,6 +503,13 @@ func TestHTTP2ClientExpects(t *testing.T) {
 			c.respond(r, "200", string(r.content))
 			call.is(200, "some")
 
+			// a server that asks for the content and begins to answer
+			call, r = expecting(hc.Do)
+			c.head(r, endHeaders, "100").head(r, endHeaders, "200").flush()
+			c.endOf(r)
+			c.data(r.id, endStream, string(r.content)).flush()
+			call.is(200, "some")
+
 			for _, stream := range []bool{false, true} {
 				hc.StreamResponseBody = stream
 				call, r = expecting(hc.Do)

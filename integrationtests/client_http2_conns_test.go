@@ -469,11 +469,11 @@ func TestHTTP2ClientEndsIdleConnections(t *testing.T) {
 		t.Parallel()
 		p := newH2Peer(t)
 		hc := p.client()
-		hc.MaxConnDuration = 2 * servertest.Short
+		hc.MaxConnDuration = h2Limit
 		c := p.greeted(hc)
 		under := p.get(hc, "/long")
 		r := c.request()
-		time.Sleep(3 * servertest.Short) // the connection gets older
+		time.Sleep(h2Limit + 5*servertest.Short) // the connection gets older
 		call := p.get(hc, "/new")
 		other := p.greet()
 		other.serve()
@@ -506,16 +506,15 @@ func TestHTTP2ClientEndsIdleConnections(t *testing.T) {
 // TestHTTP2ClientPings has servers that fall silent while they have calls.
 func TestHTTP2ClientPings(t *testing.T) {
 	t.Parallel()
-	start := func(t *testing.T) (*h2Peer, *fasthttp.HostClient, *h2Side) {
+	start := func(t *testing.T, within time.Duration) (*h2Peer, *fasthttp.HostClient, *h2Side) {
 		t.Parallel()
 		p := newH2Peer(t)
 		hc := p.client()
-		hc.HTTP2.SendPingTimeout = servertest.Short
-		hc.HTTP2.PingTimeout = 2 * time.Second
+		hc.HTTP2.SendPingTimeout, hc.HTTP2.PingTimeout = 2*servertest.Short, within
 		return p, hc, p.greeted(hc)
 	}
 	t.Run("answered", func(t *testing.T) {
-		p, hc, c := start(t)
+		p, hc, c := start(t, servertest.Patience)
 		call := p.get(hc, "/long")
 		r := c.request()
 		c.until("PING", func() bool { return c.pings > 0 })
@@ -524,8 +523,7 @@ func TestHTTP2ClientPings(t *testing.T) {
 		p.hasAccepted(1)
 	})
 	t.Run("silent", func(t *testing.T) {
-		p, hc, c := start(t)
-		hc.HTTP2.PingTimeout = servertest.Short
+		p, hc, c := start(t, h2Limit)
 		c.mute = true
 		get, post := p.get(hc, "/get"), p.post(hc, "/post", "pay")
 		c.requests(2)
@@ -543,8 +541,7 @@ func TestHTTP2ClientPings(t *testing.T) {
 		servertest.Eventually(t, "one connection", func() bool { return hc.ConnsCount() == 1 })
 	})
 	t.Run("silent while idle", func(t *testing.T) {
-		p, hc, c := start(t)
-		hc.HTTP2.PingTimeout = servertest.Short
+		p, hc, c := start(t, h2Limit)
 		c.mute = true
 		c.expectEnd()
 		servertest.Eventually(t, "no connection", func() bool { return hc.ConnsCount() == 0 })

@@ -252,7 +252,7 @@ func TestHTTP2ClientWithFaultsOfAllKinds(t *testing.T) {
 			req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 			defer fasthttp.ReleaseRequest(req)
 			defer fasthttp.ReleaseResponse(resp)
-			for calls.next.Load() < int64(servertest.Times(20_000)) {
+			for calls.next.Load() < int64(servertest.Times(10_000)) {
 				calls.call(req, resp)
 			}
 		})

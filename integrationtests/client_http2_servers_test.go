@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -97,7 +98,7 @@ func (o *originCalls) ask(method, path, want string, set ...func(*fasthttp.Reque
 		f(req, resp)
 	}
 	if err := o.hc.DoTimeout(req, resp, servertest.Patience); err != nil {
-		o.t.Errorf("%s %s: %v", method, path, err)
+		o.t.Errorf("%s %s with %d bytes %s: %v", method, path, len(want), req.Header.String(), err)
 		return resp
 	}
 	content, err := io.ReadAll(streamOf(resp))
@@ -194,15 +195,22 @@ func originBehind(t *testing.T) string {
 	return port
 }
 
-// freePort returns a port on which nothing has listened a moment ago.
+// freePort returns a port on which nothing has listened a moment ago. It is below those that
+// systems assign, which another test could get.
 func freePort(t *testing.T) string {
 	t.Helper()
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	servertest.Must(t, err)
-	defer func() { _ = ln.Close() }()
-	_, port, err := net.SplitHostPort(ln.Addr().String())
-	servertest.Must(t, err)
-	return port
+	for range 1000 {
+		ln, err := net.Listen("tcp4", fmt.Sprint("127.0.0.1:", 10_000+rand.N(20_000)))
+		if err != nil {
+			continue
+		}
+		defer func() { _ = ln.Close() }()
+		_, port, err := net.SplitHostPort(ln.Addr().String())
+		servertest.Must(t, err)
+		return port
+	}
+	t.Fatal("no port is free")
+	return ""
 }
 
 // launch runs a program in a folder until the test ends.

@@ -30,7 +30,7 @@ func stressCalls() int {
 	case testing.Short(), servertest.RaceDetector:
 		return 300
 	}
-	return 1000
+	return 500
 }
 
 // h2Stress is many calls at a time over few connections, to servers that do all kinds of things.
