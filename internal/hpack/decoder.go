@@ -10,6 +10,10 @@ import (
 // Decoder decodes the header blocks that one connection receives. The zero value is not
 // ready for use: call Init.
 type Decoder struct {
+	// Valid reports whether a value of a pseudo-field is allowed. Decode asks it only once
+	// about a field that is in the table. All are allowed if it is nil.
+	Valid func(id field.ID, value []byte) bool
+
 	t            table
 	allowed      uint32 // the greatest size that the peer may choose
 	acknowledged bool   // the peer knows of allowed
@@ -43,10 +47,11 @@ func (d *Decoder) Rest() { d.t.rest() }
 func (d *Decoder) Acknowledged() { d.acknowledged = true }
 
 // Decode appends the fields of block, which is a whole header block, to l in their order.
-// Their text is copied to l.Block. Entry.ID is the id of a well-known name. Entry.Flags
-// has BadName if the name, as it was received, is not one that HTTP/2 allows: a token
-// without upper-case letters, or such a token behind a colon. It has BadValue if the value is
-// not one that HTTP/2 allows. Decode examines a field that is in the table only once.
+// Their text is copied to l.Block. Entry.ID is the id of a well-known name, or of a
+// pseudo-field. Entry.Flags has BadName if the name, as it was received, is not one that HTTP/2
+// allows: a token without upper-case letters, or such a token behind a colon. It has BadValue
+// if the value is not one that HTTP/2 allows, or Valid does. Decode examines a field that is
+// in the table only once.
 //
 // If a field exceeds max, Decode does not store it nor those after it, but decodes the
 // rest of the block, so that the table is that of the peer, and returns ErrTooLarge.
@@ -66,12 +71,13 @@ func (d *Decoder) Decode(l *field.List, block []byte, max Limits) error {
 	b := budget{limits: max}
 	for len(block) > 0 {
 		var e field.Entry
-		if block[0] >= 0x80 {
-			e, block, err = d.indexed(l, block)
-		} else {
-			e, block, err = d.literal(l, block)
-		}
-		if err != nil {
+		if block[0] > 0x80 && block[0] < 0xff {
+			// nearly all fields are
+			if !d.append(l, &e, uint32(block[0]&0x7f)) {
+				return ErrIndex
+			}
+			block = block[1:]
+		} else if block, err = d.field(l, &e, block); err != nil {
 			return err
 		}
 		if !b.take(e.Name.Len + e.Value.Len) {
@@ -147,44 +153,48 @@ func (d *Decoder) sizeUpdates(block []byte) (rest []byte, err error) {
 	return block, nil
 }
 
-// indexed decodes an indexed field (RFC 7541 section 6.1). It appends the text to l, and
-// the caller the entry.
-func (d *Decoder) indexed(l *field.List, block []byte) (e field.Entry, rest []byte, err error) {
-	index, rest := uint32(block[0]&0x7f), block[1:]
-	if index == 0x7f {
-		if index, rest, err = readInt(block, 7); err != nil {
-			return e, nil, err
-		}
-	}
+// append appends the text of the field at an index to l, and sets e by it. It is false if
+// there is no such field.
+func (d *Decoder) append(l *field.List, e *field.Entry, index uint32) bool {
 	off := uint32(len(l.Block))
 	if i := index - dynamicIndex; i < d.t.n {
 		known := d.t.at(i)
 		l.Block = append(l.Block, d.t.all(known)...)
-		return entryAt(off, known.nameLen, known.valueLen, known.id, known.flags), rest, nil
+		e.Name = field.Span{Off: off, Len: known.nameLen}
+		e.Value = field.Span{Off: off + known.nameLen, Len: known.valueLen}
+		e.ID, e.Flags = known.id, known.flags
+		return true
 	}
 	if index == 0 || index >= dynamicIndex {
-		return e, nil, ErrIndex
+		return false
 	}
 	s := &static[index]
 	l.Block = append(l.Block, s.text(d.normalized)...)
-	return entryAt(off, s.nameLen, s.valueLen, s.id, 0), rest, nil
+	e.Name = field.Span{Off: off, Len: s.nameLen}
+	e.Value = field.Span{Off: off + s.nameLen, Len: s.valueLen}
+	e.ID = s.id
+	return true
 }
 
-func entryAt(off, nameLen, valueLen uint32, id field.ID, flags field.Flag) field.Entry {
-	return field.Entry{
-		Name:  field.Span{Off: off, Len: nameLen},
-		Value: field.Span{Off: off + nameLen, Len: valueLen},
-		ID:    id,
-		Flags: flags,
+// field decodes a field. It appends the text to l, and sets e by it.
+func (d *Decoder) field(l *field.List, e *field.Entry, block []byte) (rest []byte, err error) {
+	if block[0] < 0x80 {
+		return d.literal(l, e, block)
 	}
+	// RFC 7541 section 6.1
+	index, rest, err := readInt(block, 7)
+	if err == nil && !d.append(l, e, index) {
+		err = ErrIndex
+	}
+	return rest, err
 }
 
-// literal decodes a literal field (RFC 7541 section 6.2), as indexed does.
-func (d *Decoder) literal(l *field.List, block []byte) (e field.Entry, rest []byte, err error) {
+// literal is field for a literal (RFC 7541 section 6.2).
+func (d *Decoder) literal(l *field.List, e *field.Entry, block []byte) (rest []byte, err error) {
 	first, prefix := block[0], uint(4)
 	if first&0xe0 == 0x20 {
 		// a size update behind a field, or one too many
-		return e, nil, ErrSizeUpdate
+		return nil, ErrSizeUpdate
 	}
 	store := first&0xc0 == 0x40
 	if store {
@@ -192,7 +202,7 @@ func (d *Decoder) literal(l *field.List, block []byte) (e field.Entry, rest []by
 	}
 	index, block, err := readInt(block, prefix)
 	if err != nil {
-		return e, nil, err
+		return nil, err
 	}
 	off := len(l.Block)
 	var id field.ID
@@ -203,20 +213,23 @@ func (d *Decoder) literal(l *field.List, block []byte) (e field.Entry, rest []by
 		id, flags = d.examineName(l.Block[off:])
 	}
 	if err != nil {
-		return e, nil, err
+		return nil, err
 	}
 	nameLen := len(l.Block) - off
 	if block, err = appendString(l, block); err != nil {
-		return e, nil, err
+		return nil, err
 	}
 	text := l.Block[off:]
-	if isBadValue(text[nameLen:]) {
+	if isBadValue(text[nameLen:]) || IsPseudo(id) && d.Valid != nil && !d.Valid(id, text[nameLen:]) {
 		flags |= field.BadValue
 	}
 	if store {
 		d.t.add(text[:nameLen], text[nameLen:], id, flags)
 	}
-	return entryAt(uint32(off), uint32(nameLen), uint32(len(text)-nameLen), id, flags), block, nil
+	e.Name = field.Span{Off: uint32(off), Len: uint32(nameLen)}
+	e.Value = field.Span{Off: uint32(off + nameLen), Len: uint32(len(text) - nameLen)}
+	e.ID, e.Flags = id, flags
+	return block, nil
 }
 
 // appendName appends the name at an index, which is not 0, to l.Block.
@@ -240,13 +253,13 @@ func (d *Decoder) examineName(name []byte) (id field.ID, flags field.Flag) {
 	if isBadName(name) {
 		flags = field.BadName
 	}
-	id = field.Lookup(name)
-	if d.normalized {
-		if id != field.Unknown {
-			copy(name, id.String())
-		} else {
-			field.Normalize(name)
-		}
+	id = lookup(name)
+	switch {
+	case !d.normalized:
+	case id == field.Unknown || IsPseudo(id):
+		field.Normalize(name)
+	default:
+		copy(name, id.String())
 	}
 	return id, flags
 }

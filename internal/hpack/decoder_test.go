@@ -377,7 +377,7 @@ func TestDecoderNormalizesNames(t *testing.T) {
 			t.Errorf("%v, %q, want %q", err, text(&l), c.want)
 		}
 		for i, e := range l.Entries {
-			if e.ID != field.Lookup(l.Name(i)) {
+			if e.ID != lookup(l.Name(i)) {
 				t.Errorf("%q has the id %v", l.Name(i), e.ID)
 			}
 		}

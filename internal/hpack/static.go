@@ -29,9 +29,9 @@ func buildStatic() (table [dynamicIndex]staticField, index [256]uint8) {
 	for i, f := range staticText {
 		normal := []byte(f.name)
 		field.Normalize(normal)
-		id := field.Lookup(normal)
+		id := lookup([]byte(f.name))
 		table[i] = staticField{f.name + f.value, string(normal) + f.value, uint32(len(f.name)), uint32(len(f.value)), id}
-		if id != field.Unknown && index[id] == 0 {
+		if id != field.Unknown && !IsPseudo(id) && index[id] == 0 {
 			index[id] = uint8(i)
 		}
 	}
