@@ -70,24 +70,25 @@ func (d *Decoder) Decode(l *field.List, block []byte, max Limits) error {
 	}
 	b := budget{limits: max}
 	for len(block) > 0 {
-		var e field.Entry
-		if block[0] > 0x80 && block[0] < 0xff {
-			// nearly all fields are
-			if !d.append(l, &e, uint32(block[0]&0x7f)) {
-				return ErrIndex
-			}
-			block = block[1:]
-		} else if block, err = d.field(l, &e, block); err != nil {
+		n, err := d.indexed(l, block, &b)
+		if err != nil {
 			return err
 		}
-		if !b.take(e.Name.Len + e.Value.Len) {
-			l.Block = l.Block[:e.Name.Off]
-			if b.isExceeded(2) {
-				return ErrExcessive
-			}
+		if block = block[n:]; len(block) == 0 {
+			break
+		}
+		var e field.Entry
+		if block, err = d.field(l, &e, block); err != nil {
+			return err
+		}
+		if b.take(e.Name.Len + e.Value.Len) {
+			l.Entries = append(l.Entries, e)
 			continue
 		}
-		l.Entries = append(l.Entries, e)
+		l.Block = l.Block[:e.Name.Off]
+		if b.isExceeded(2) {
+			return ErrExcessive
+		}
 	}
 	if b.isExceeded(1) {
 		return ErrTooLarge
@@ -153,27 +154,42 @@ func (d *Decoder) sizeUpdates(block []byte) (rest []byte, err error) {
 	return block, nil
 }
 
-// append appends the text of the field at an index to l, and sets e by it. It is false if
-// there is no such field.
-func (d *Decoder) append(l *field.List, e *field.Entry, index uint32) bool {
-	off := uint32(len(l.Block))
-	if i := index - dynamicIndex; i < d.t.n {
-		known := d.t.at(i)
-		l.Block = append(l.Block, d.t.all(known)...)
-		e.Name = field.Span{Off: off, Len: known.nameLen}
-		e.Value = field.Span{Off: off + known.nameLen, Len: known.valueLen}
-		e.ID, e.Flags = known.id, known.flags
-		return true
+// indexed appends the fields at the beginning of block that are one byte each, as nearly all
+// are, and returns how many it has appended. It stops before one that exceeds the limits.
+func (d *Decoder) indexed(l *field.List, block []byte, b *budget) (n int, err error) {
+	text, entries, size := l.Block, l.Entries, b.size
+	for _, c := range block {
+		if c <= 0x80 || c == 0xff || b.fields+n >= b.limits.Fields {
+			break
+		}
+		t, known := d.find(uint32(c & 0x7f))
+		if known == nil {
+			err = ErrIndex
+			break
+		}
+		with := size + uint64(known.len()) + entryOverhead
+		if with > uint64(b.limits.Size) {
+			break
+		}
+		off := uint32(len(text))
+		text, size = append(text, t.all(known)...), with
+		if len(entries) == cap(entries) {
+			entries = slices.Grow(entries, 1)
+		}
+		entries = entries[:len(entries)+1]
+		set(&entries[len(entries)-1], off, known.nameLen, known.valueLen, known.id, known.flags)
+		n++
 	}
-	if index == 0 || index >= dynamicIndex {
-		return false
-	}
-	s := &static[index]
-	l.Block = append(l.Block, s.text(d.normalized)...)
-	e.Name = field.Span{Off: off, Len: s.nameLen}
-	e.Value = field.Span{Off: off + s.nameLen, Len: s.valueLen}
-	e.ID = s.id
-	return true
+	l.Block, l.Entries, b.size = text, entries, size
+	b.fields += n
+	return n, err
+}
+
+// set sets an entry. Its text begins at off, the value behind the name.
+func set(e *field.Entry, off, nameLen, valueLen uint32, id field.ID, flags field.Flag) {
+	e.Name.Off, e.Name.Len = off, nameLen
+	e.Value.Off, e.Value.Len = off+nameLen, valueLen
+	e.ID, e.Flags, e.Spare = id, flags, 0
 }
 
 // field decodes a field. It appends the text to l, and sets e by it.
@@ -183,10 +199,32 @@ func (d *Decoder) field(l *field.List, e *field.Entry, block []byte) (rest []byt
 	}
 	// RFC 7541 section 6.1
 	index, rest, err := readInt(block, 7)
-	if err == nil && !d.append(l, e, index) {
-		err = ErrIndex
+	if err != nil {
+		return nil, err
 	}
-	return rest, err
+	t, known := d.find(index)
+	if known == nil {
+		return nil, ErrIndex
+	}
+	off := uint32(len(l.Block))
+	l.Block = append(l.Block, t.all(known)...)
+	set(e, off, known.nameLen, known.valueLen, known.id, known.flags)
+	return rest, nil
+}
+
+// find returns the table that has an index, and the entry, or nil.
+func (d *Decoder) find(index uint32) (*table, *entry) {
+	if i := index - dynamicIndex; i < d.t.n {
+		return &d.t, d.t.at(i)
+	}
+	if index == 0 || index >= dynamicIndex {
+		return nil, nil
+	}
+	t := &static
+	if d.normalized {
+		t = &staticNormalized
+	}
+	return t, &t.ring[index]
 }
 
 // literal is field for a literal (RFC 7541 section 6.2).
@@ -226,24 +264,17 @@ func (d *Decoder) literal(l *field.List, e *field.Entry, block []byte) (rest []b
 	if store {
 		d.t.add(text[:nameLen], text[nameLen:], id, flags)
 	}
-	e.Name = field.Span{Off: uint32(off), Len: uint32(nameLen)}
-	e.Value = field.Span{Off: uint32(off + nameLen), Len: uint32(len(text) - nameLen)}
-	e.ID, e.Flags = id, flags
+	set(e, uint32(off), uint32(nameLen), uint32(len(text)-nameLen), id, flags)
 	return block, nil
 }
 
 // appendName appends the name at an index, which is not 0, to l.Block.
 func (d *Decoder) appendName(l *field.List, index uint32) (field.ID, field.Flag, error) {
-	if index < dynamicIndex {
-		s := &static[index]
-		l.Block = append(l.Block, s.text(d.normalized)[:s.nameLen]...)
-		return s.id, 0, nil
-	}
-	if index -= dynamicIndex; index >= d.t.n {
+	t, known := d.find(index)
+	if known == nil {
 		return 0, 0, ErrIndex
 	}
-	known := d.t.at(index)
-	l.Block = append(l.Block, d.t.name(known)...)
+	l.Block = append(l.Block, t.name(known)...)
 	return known.id, known.flags & field.BadName, nil
 }
 
