@@ -36,7 +36,6 @@ type h2Conn struct {
 
 	first   *h2Exchange // those that were not released
 	spare   *h2Exchange // those for others, by their next
-	spares  int         // how many of them the connection has put there
 	queue   h2Queue     // those whose handlers wait for their turn
 	waiting int         // how many of them there are
 	running int         // goroutines that serve
@@ -56,6 +55,7 @@ type h2Conn struct {
 	left   bool   // Shutdown was called a second ago or earlier
 	rested bool   // the application was told that the connection is idle
 	known  bool   // a shutdown of the server finds the connection
+	spares uint8  // how many exchanges the connection has put into spare
 	lean   bool   // the connection has given its spare memory back since then
 
 	start *blockStart  // of the last usual response, or nil

@@ -10,17 +10,13 @@ import (
 // Decoder decodes the header blocks that one connection receives. The zero value is not
 // ready for use: call Init.
 type Decoder struct {
-	// Valid reports whether a value of a pseudo-field is allowed. Decode asks it only once
-	// about a field that is in the table. All are allowed if it is nil.
-	Valid func(id field.ID, value []byte) bool
-
 	t            table
 	allowed      uint32 // the greatest size that the peer may choose
 	acknowledged bool   // the peer knows of allowed
 	normalized   bool   // names in the table are normalised
 }
 
-// Limits says how much of a block Decode stores. Zero stores nothing.
+// Limits says what of a block Decode stores, and how. Zero stores nothing.
 type Limits struct {
 	// Size of all fields: name, value and 32 bytes for each (RFC 9113 section 6.5.2).
 	Size uint32
@@ -29,6 +25,10 @@ type Limits struct {
 	// Normalize asks for names in their normalised form (see field.Normalize), which
 	// leaves names of pseudo-fields as they are.
 	Normalize bool
+	// Valid reports whether a value of a pseudo-field is allowed. All are if it is nil.
+	// Decode asks it only once about a field that is in the table, so it must be the same
+	// for all blocks.
+	Valid func(id field.ID, value []byte) bool
 }
 
 // Init prepares d for a connection whose SETTINGS_HEADER_TABLE_SIZE is maxTable. d may
@@ -50,7 +50,7 @@ func (d *Decoder) Acknowledged() { d.acknowledged = true }
 // Their text is copied to l.Block. Entry.ID is the id of a well-known name, or of a
 // pseudo-field. Entry.Flags has BadName if the name, as it was received, is not one that HTTP/2
 // allows: a token without upper-case letters, or such a token behind a colon. It has BadValue
-// if the value is not one that HTTP/2 allows, or Valid does. Decode examines a field that is
+// if the value is not one that HTTP/2 allows, or Limits.Valid does. Decode examines a field that is
 // in the table only once.
 //
 // If a field exceeds max, Decode does not store it nor those after it, but decodes the
@@ -78,7 +78,7 @@ func (d *Decoder) Decode(l *field.List, block []byte, max Limits) error {
 			break
 		}
 		var e field.Entry
-		if block, err = d.field(l, &e, block); err != nil {
+		if block, err = d.field(l, &e, block, max.Valid); err != nil {
 			return err
 		}
 		if b.take(e.Name.Len + e.Value.Len) {
@@ -193,9 +193,9 @@ func set(e *field.Entry, off, nameLen, valueLen uint32, id field.ID, flags field
 }
 
 // field decodes a field. It appends the text to l, and sets e by it.
-func (d *Decoder) field(l *field.List, e *field.Entry, block []byte) (rest []byte, err error) {
+func (d *Decoder) field(l *field.List, e *field.Entry, block []byte, valid func(field.ID, []byte) bool) (rest []byte, err error) {
 	if block[0] < 0x80 {
-		return d.literal(l, e, block)
+		return d.literal(l, e, block, valid)
 	}
 	// RFC 7541 section 6.1
 	index, rest, err := readInt(block, 7)
@@ -228,7 +228,7 @@ func (d *Decoder) find(index uint32) (*table, *entry) {
 }
 
 // literal is field for a literal (RFC 7541 section 6.2).
-func (d *Decoder) literal(l *field.List, e *field.Entry, block []byte) (rest []byte, err error) {
+func (d *Decoder) literal(l *field.List, e *field.Entry, block []byte, valid func(field.ID, []byte) bool) (rest []byte, err error) {
 	first, prefix := block[0], uint(4)
 	if first&0xe0 == 0x20 {
 		// a size update behind a field, or one too many
@@ -258,7 +258,7 @@ func (d *Decoder) literal(l *field.List, e *field.Entry, block []byte) (rest []b
 		return nil, err
 	}
 	text := l.Block[off:]
-	if isBadValue(text[nameLen:]) || IsPseudo(id) && d.Valid != nil && !d.Valid(id, text[nameLen:]) {
+	if isBadValue(text[nameLen:]) || IsPseudo(id) && valid != nil && !valid(id, text[nameLen:]) {
 		flags |= field.BadValue
 	}
 	if store {

@@ -98,7 +98,6 @@ func (c *Conn) Init(r Role, l *Limits, now uint32) {
 		glitches:   bucket{int32(l.Glitches), now},
 	}
 	c.dec.Init(uint32(l.DecoderTable))
-	c.dec.Valid = validPseudo
 	c.enc.Init(uint32(l.EncoderTable))
 	if r == Client {
 		c.peer.streams = assumedStreams
