@@ -227,6 +227,11 @@ func TestHTTP2ConnectionEndsDuringAHead(t *testing.T) {
 			Handler: func(ctx *RequestCtx) { served++ },
 			HeaderReceived: func(*RequestHeader) RequestConfig {
 				h.end(h2Ended)
+				h.mu.Lock()
+				defer h.mu.Unlock()
+				if h.first == nil || h.first.phase == h2Over {
+					t.Error("the request is released while its head is looked at")
+				}
 				return RequestConfig{RefuseStatus: refuse}
 			},
 		})
