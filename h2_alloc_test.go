@@ -4,6 +4,7 @@ import (
 	"net"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/field"
@@ -252,5 +253,32 @@ func TestHTTP2ConnectionEndsDuringAHead(t *testing.T) {
 			t.Errorf("%d requests were served", served)
 		}
 		h.release()
+	}
+}
+
+func TestHTTP2PaceOfHandlers(t *testing.T) {
+	var p h2Pace
+	// the clock is looked at less often while handlers are quick
+	n := 1
+	for _, want := range []int{2, 4, 8, 8} {
+		if n = p.record(time.Duration(n)*time.Microsecond, n); n != want {
+			t.Errorf("%d handlers are recorded together, want %d", n, want)
+		}
+	}
+	if n = p.record(h2MostEach, n); n != 1 || p.slow() {
+		t.Errorf("after a slow handler %d are recorded together, and slow is %v", n, p.slow())
+	}
+	for range 3 {
+		n = p.record(time.Second, n)
+	}
+	if n != 1 || !p.slow() {
+		t.Errorf("after four slow handlers %d are recorded together, and slow is %v", n, p.slow())
+	}
+	handlers := 0
+	for ; p.slow(); handlers += n {
+		n = p.record(time.Duration(n)*time.Microsecond, n)
+	}
+	if most := int(h2Credit/h2Quick) + h2MostTogether; handlers > most {
+		t.Errorf("handlers count as slow until %d were quick, want at most %d", handlers, most)
 	}
 }
