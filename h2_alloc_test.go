@@ -2,7 +2,9 @@ package fasthttp
 
 import (
 	"net"
+	"reflect"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/field"
@@ -206,4 +208,77 @@ func TestHTTP2ShutdownFindsConnectionsThatAreDriven(t *testing.T) {
 		t.Errorf("the connection is in phase %v of its life: it does not wait for the client", h.conn.Life())
 	}
 	h.release()
+}
+
+// An idle connection has little more than its h2Conn, and the next size of memory is 896 bytes.
+func TestHTTP2ConnectionsAreSmall(t *testing.T) {
+	const limit = 768 - 8 // a word of the allocator's is before it
+	if size := reflect.TypeFor[h2Conn]().Size(); size > limit {
+		t.Errorf("an h2Conn has %d bytes, want %d at most", size, limit)
+	}
+}
+
+// A connection may end while one of its heads is looked at: the request that it begins is
+// nobody else's then.
+func TestHTTP2ConnectionEndsDuringAHead(t *testing.T) {
+	for _, refuse := range []int{0, StatusForbidden} {
+		var h *h2Conn
+		served := 0
+		s := withHTTP2(&Server{
+			Handler: func(ctx *RequestCtx) { served++ },
+			HeaderReceived: func(*RequestHeader) RequestConfig {
+				h.end(h2Ended)
+				h.mu.Lock()
+				defer h.mu.Unlock()
+				if h.first == nil || h.first.phase == h2Over {
+					t.Error("the request is released while its head is looked at")
+				}
+				return RequestConfig{RefuseStatus: refuse}
+			},
+		})
+		s.prepare()
+		h = newH2Conn(s, &engine.Conn{Set: &s.conns}, linkOfNothing{})
+		input := append([]byte(http2.Preface), 0, 0, 0, 4, 0, 0, 0, 0, 0) // and SETTINGS
+		input = append(input, 0, 0, 6, 1, 5, 0, 0, 0, 1, 0x82, 0x86, 0x84, 0x41, 1, 'x')
+		input = append(input, 0, 0, 6, 1, 4, 0, 0, 0, 3, 0x82, 0x86, 0x84, 0x41, 1, 'x')
+		h.Received(copy(h.Space(), input))
+		h.Step()
+		if h.waiting != 1 || h.first == nil {
+			t.Errorf("%d requests wait for their turn, want the one whose head was looked at", h.waiting)
+		}
+		if h.Work(); h.first != nil || h.conn.Held() != 0 {
+			t.Errorf("%d streams are not released", h.conn.Held())
+		}
+		if refuse == 0 != (served == 1) {
+			t.Errorf("%d requests were served", served)
+		}
+		h.release()
+	}
+}
+
+func TestHTTP2PaceOfHandlers(t *testing.T) {
+	var p h2Pace
+	// the clock is looked at less often while handlers are quick
+	n := 1
+	for _, want := range []int{2, 4, 8, 8} {
+		if n = p.record(time.Duration(n)*time.Microsecond, n); n != want {
+			t.Errorf("%d handlers are recorded together, want %d", n, want)
+		}
+	}
+	if n = p.record(h2MostEach, n); n != 1 || p.slow() {
+		t.Errorf("after a slow handler %d are recorded together, and slow is %v", n, p.slow())
+	}
+	for range 3 {
+		n = p.record(time.Second, n)
+	}
+	if n != 1 || !p.slow() {
+		t.Errorf("after four slow handlers %d are recorded together, and slow is %v", n, p.slow())
+	}
+	handlers := 0
+	for ; p.slow(); handlers += n {
+		n = p.record(time.Duration(n)*time.Microsecond, n)
+	}
+	if most := int(h2Credit/h2Quick) + h2MostTogether; handlers > most {
+		t.Errorf("handlers count as slow until %d were quick, want at most %d", handlers, most)
+	}
 }

@@ -35,6 +35,7 @@ type h2Conn struct {
 	fault   error // why the connection has ended before its time
 
 	first   *h2Exchange // those that were not released
+	spare   *h2Exchange // those for others, by their next
 	queue   h2Queue     // those whose handlers wait for their turn
 	waiting int         // how many of them there are
 	running int         // goroutines that serve
@@ -54,6 +55,7 @@ type h2Conn struct {
 	left   bool   // Shutdown was called a second ago or earlier
 	rested bool   // the application was told that the connection is idle
 	known  bool   // a shutdown of the server finds the connection
+	spares uint8  // how many exchanges the connection has put into spare
 	lean   bool   // the connection has given its spare memory back since then
 
 	start *blockStart  // of the last usual response, or nil
@@ -176,10 +178,15 @@ func (h *h2Conn) changed(state engine.State) {
 // dispatch puts an exchange into the queue of those that are to be served.
 func (h *h2Conn) dispatch(x *h2Exchange) {
 	h.mu.Lock()
-	x.phase = h2Serves
+	h.enqueue(x)
+	h.mu.Unlock()
+}
+
+// enqueue is dispatch for a caller who holds mu.
+func (h *h2Conn) enqueue(x *h2Exchange) {
+	x.phase, x.feeding = h2Serves, false
 	h.queue.put(x)
 	h.waiting++
-	h.mu.Unlock()
 }
 
 // leave begins to end the connection in order, unless that has begun: to say it again would

@@ -134,14 +134,19 @@ func (h *h2Conn) feed(now uint32) {
 	h.now = clock.Moment{}
 	m := h2Messages.Get().(*http2.Message)
 	defer h2Messages.Put(m)
+	var ready *h2Exchange // is to be served
 	for {
 		h.mu.Lock()
+		if ready != nil {
+			h.enqueue(ready)
+			ready = nil
+		}
 		n, ev, err := h.conn.Feed(h.pending(), now, m)
 		h.read += n
 		x := h.event(&ev, m)
 		h.mu.Unlock()
-		if x != nil {
-			x.proceed(&ev)
+		if x != nil && x.proceed(&ev) {
+			ready = x
 		}
 		if ev.Err != nil {
 			h.s.h2.count(ev.Err)
@@ -180,6 +185,7 @@ func (h *h2Conn) event(ev *http2.Event, m *http2.Message) *h2Exchange {
 	case http2.Headers, http2.TooLarge:
 		x := h.s.h2.exchange(h, ev.Stream)
 		h.add(x)
+		x.feeding = true
 		if ev.Kind == http2.TooLarge {
 			x.refusal = errH2LargeHead
 		} else {
@@ -213,6 +219,7 @@ func (h *h2Conn) look(now uint32) (feeds bool) {
 		h.start = nil
 		h.lean = true
 	}
+	s.h2.share(h)
 	switch {
 	case h.conn.Life() == http2.LifeLeaving && h.left, idle > 0 && h.first == nil && now-h.idle >= idle:
 		// the peer does not answer the PING of Shutdown, or need not be waited for
@@ -394,6 +401,10 @@ func (h *h2Conn) release() {
 	if h.first != nil {
 		// their handlers may ask for its addresses later
 		h.c.Pin()
+	}
+	for x := h.first; x != nil; x = x.after {
+		// a hook may have ended the goroutine
+		x.feeding = false
 	}
 	h.mu.Unlock()
 	h.end(h2Gone)

@@ -25,6 +25,8 @@ const (
 	// h2MostEach what counts of each: a processor may be busy with something else.
 	h2Credit   = time.Millisecond
 	h2MostEach = 500 * time.Microsecond
+	// h2MostTogether is how many handlers are recorded together, if they are quick.
+	h2MostTogether = 8
 	// h2Patience is after how long the timer looks at the leader.
 	h2Patience = 2 * time.Millisecond
 	// h2HoldSize is how many bytes of responses wait at most until the leader has served
@@ -38,14 +40,20 @@ type h2Pace struct{ excess atomic.Int64 }
 
 func (p *h2Pace) slow() bool { return p.excess.Load() > int64(h2Credit) }
 
-// record takes how long a handler took. That another goroutine does so at the same moment
-// does no harm.
-func (p *h2Pace) record(took time.Duration) {
+// record takes how long n handlers took together, and returns how many are to be recorded
+// together next: to look at the clock costs much of a quick one's time. That another goroutine
+// does so at the same moment does no harm.
+func (p *h2Pace) record(took time.Duration, n int) (next int) {
 	was := p.excess.Load()
-	now := min(max(was+int64(min(took, h2MostEach)-h2Quick), 0), 2*int64(h2Credit))
+	allowed := time.Duration(n) * h2Quick
+	now := min(max(was+int64(min(took, h2MostEach)-allowed), 0), 2*int64(h2Credit))
 	if now != was {
 		p.excess.Store(now)
 	}
+	if took > allowed/4 {
+		return 1
+	}
+	return min(2*n, h2MostTogether)
 }
 
 // h2Job is what the workers of a server do.
@@ -110,10 +118,14 @@ func (h *h2Conn) spread() {
 // follower if me is 0.
 func (h *h2Conn) serve(me uint32) {
 	ended := false
+	var last *h2Exchange // was closed, and is to be finished
 	defer func() {
 		if !ended {
-			// a handler has ended the goroutine
+			// the application has ended the goroutine
 			h.mu.Lock()
+			if last != nil {
+				last.finish()
+			}
 			h.running--
 			if me != 0 && h.leader == me {
 				h.leader = 0
@@ -122,22 +134,33 @@ func (h *h2Conn) serve(me uint32) {
 			h.spread()
 		}
 	}()
-	began := time.Since(engine.Began)
-	for x := h.next(me); x != nil; x = h.next(me) {
-		x.run()
-		now := time.Since(engine.Began)
-		h.s.h2.pace.record(now - began)
-		began = now
+	began, since, every := time.Since(engine.Began), 0, 1
+	for x := h.next(me, nil); x != nil; x = h.next(me, last) {
+		last = nil
+		if x.run() {
+			last = x
+			x.close()
+		}
+		if since++; since >= every {
+			now := time.Since(engine.Began)
+			every = h.s.h2.pace.record(now-began, since)
+			began, since = now, 0
+		}
 	}
 	ended = true
 }
 
-// next returns the next exchange to be served, or nil: then the caller serves no more. The
-// leader has the engine write before that.
-func (h *h2Conn) next(me uint32) *h2Exchange {
+// next finishes last, unless that is nil, and returns the next exchange to be served, or nil:
+// then the caller serves no more. The leader has the engine write before that.
+func (h *h2Conn) next(me uint32, last *h2Exchange) *h2Exchange {
 	h.mu.Lock()
-	defer h.mu.Unlock()
+	wake := last != nil && last.finish()
 	for {
+		if wake {
+			h.mu.Unlock()
+			h.link.Wake()
+			h.mu.Lock()
+		}
 		leads := me != 0 && h.leader == me
 		if x := h.queue.take(); x != nil {
 			h.waiting--
@@ -145,21 +168,20 @@ func (h *h2Conn) next(me uint32) *h2Exchange {
 				x.led = me
 				h.turns++
 			}
+			h.mu.Unlock()
 			return x
 		}
 		h.held = 0
-		if leads && h.wakes() {
-			h.mu.Unlock()
-			h.link.Wake()
-			h.mu.Lock()
-			continue
+		if wake = leads && h.wakes(); !wake {
+			break
 		}
-		h.running--
-		if leads {
-			h.leader = 0
-		}
-		return nil
 	}
+	h.running--
+	if me != 0 && h.leader == me {
+		h.leader = 0
+	}
+	h.mu.Unlock()
+	return nil
 }
 
 // ends is wakes for a caller who has just ended the response of x. What the leader makes

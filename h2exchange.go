@@ -22,7 +22,7 @@ type h2Exchange struct {
 	stream *http2.Stream
 	ctx    *RequestCtx
 	config RequestConfig
-	next   *h2Exchange // in h2Conn.queue
+	next   *h2Exchange // in h2Conn.queue, or in a list of those that nobody uses
 
 	method  http1.MethodID
 	framing http1.Framing
@@ -38,7 +38,7 @@ type h2Exchange struct {
 	// guarded by the mutex
 	phase         h2Phase
 	before, after *h2Exchange // of h2Conn.first
-	feeding       bool        // the engine is appending to the body
+	feeding       bool        // the engine is at the head, or is appending to the body
 	expects       bool        // the client waits for 100 (Continue)
 	cut           error       // why nothing more is sent or received, or nil
 	content       *h2Content  // of a body that is read as it arrives, or nil
@@ -93,22 +93,40 @@ func (x *h2Exchange) fill(m *http2.Message) {
 	}
 }
 
-// proceed goes on after an event.
-func (x *h2Exchange) proceed(ev *http2.Event) {
+// proceed goes on after an event, and reports whether the exchange is to be served.
+func (x *h2Exchange) proceed(ev *http2.Event) (serve bool) {
 	switch ev.Kind {
 	case http2.Headers, http2.TooLarge:
-		x.headReceived(ev.End)
+		return x.headReceived(ev.End) || x.fed(false)
 	case http2.Data, http2.Trailers:
-		x.collect(ev.Payload, ev.End)
+		return x.collect(ev.Payload, ev.End)
 	case http2.Reset:
 		// nobody else uses it
 		x.h.s.h2.workers.Do((*h2Released)(x))
 	}
+	return false
 }
 
-// headReceived decides how the request goes on after its head. end says that there is no
-// content.
-func (x *h2Exchange) headReceived(end bool) {
+// fed says that the engine is done with what has come. Unless serve is set, which it returns,
+// more is to come. If the stream was reset meanwhile, the exchange is released.
+func (x *h2Exchange) fed(serve bool) bool {
+	h := x.h
+	h.mu.Lock()
+	if x.cut != nil {
+		x.phase = h2Over
+		h.mu.Unlock()
+		h.s.h2.workers.Do((*h2Released)(x))
+		return false
+	}
+	// one that is to be served is nobody else's until it is in the queue
+	x.feeding = serve
+	h.mu.Unlock()
+	return serve
+}
+
+// headReceived decides how the request goes on after its head, and reports whether it is to
+// be served. end says that there is no content.
+func (x *h2Exchange) headReceived(end bool) (serve bool) {
 	s, req := x.h.s, &x.ctx.Request
 	x.count()
 	h := &req.Header
@@ -130,8 +148,7 @@ func (x *h2Exchange) headReceived(end bool) {
 		x.refusal = ErrRequestRefused
 	}
 	if x.refusal != nil {
-		x.h.dispatch(x)
-		return
+		return true
 	}
 	x.limit = int64(s.set.maxBodySize)
 	if x.config.MaxRequestBodySize > 0 {
@@ -139,8 +156,7 @@ func (x *h2Exchange) headReceived(end bool) {
 	}
 	if end {
 		req.finalizeEmpty()
-		x.h.dispatch(x)
-		return
+		return true
 	}
 	if x.framing.Kind != http1.Length {
 		h.contentLength = -1
@@ -149,21 +165,19 @@ func (x *h2Exchange) headReceived(end bool) {
 	if s.streamsBody(x.config.BodyMode) || x.method == http1.MethodConnect {
 		req.body.limit = int(x.limit)
 		x.receiveStream(false)
-		x.h.dispatch(x)
-		return
+		return true
 	}
 	if x.framing.Kind == http1.Length && x.framing.Length > x.limit {
 		x.refusal = ErrBodyTooLarge
-		x.h.dispatch(x)
-		return
+		return true
 	}
 	req.body.limit = int(x.limit)
 	if x.spools = x.spoolsForm(); x.spools {
 		x.receiveStream(false)
-		x.h.dispatch(x)
-		return
+		return true
 	}
 	x.sayContinue()
+	return false
 }
 
 // count counts the request as answered.
@@ -236,12 +250,12 @@ func (x *h2Exchange) trailers(m *http2.Message) {
 	}
 }
 
-// collect appends to the body, and calls the handler at its end.
-func (x *h2Exchange) collect(p []byte, end bool) {
+// collect appends to the body, and reports at its end that the request is to be served.
+func (x *h2Exchange) collect(p []byte, end bool) (serve bool) {
 	if !x.feeding {
 		// there is no room for it
 		x.h.s.h2.workers.Do((*h2Released)(x))
-		return
+		return false
 	}
 	body := &x.ctx.Request.body
 	if x.got += int64(len(p)); x.got > x.limit {
@@ -255,30 +269,21 @@ func (x *h2Exchange) collect(p []byte, end bool) {
 			x.refusal = x.hold(room, len(p), end)
 		}
 	}
-	h := x.h
 	if x.refusal == nil {
 		x.spools = x.spoolsForm()
 	}
-	h.mu.Lock()
-	x.feeding = false
-	cut := x.cut != nil
-	if cut {
-		x.phase = h2Over
+	if !x.fed(x.spools || end || x.refusal != nil) {
+		return false
 	}
-	h.mu.Unlock()
-	switch {
-	case cut:
-		h.s.h2.workers.Do((*h2Released)(x))
-	case x.spools:
+	if x.spools {
 		x.receiveStream(end)
-		h.dispatch(x)
-	case end || x.refusal != nil:
-		if x.held != nil {
-			h.s.bodies.Arrived(x.held)
-		}
-		x.ctx.Request.finalizeEmpty()
-		h.dispatch(x)
+		return true
 	}
+	if x.held != nil {
+		x.h.s.bodies.Arrived(x.held)
+	}
+	x.ctx.Request.finalizeEmpty()
+	return true
 }
 
 // hold counts the memory of the body, of which got bytes have just come.

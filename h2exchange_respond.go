@@ -14,35 +14,35 @@ import (
 
 var _ responder = (*h2Exchange)(nil)
 
-// run serves the exchange. A handler that ends its goroutine has it abandoned.
-func (x *h2Exchange) run() {
+// run serves the exchange. over says that it has ended: the caller finishes it, and nobody
+// else uses it any more. A handler that ends its goroutine has it abandoned.
+func (x *h2Exchange) run() (over bool) {
 	ended := false
 	defer func() {
 		if !ended {
 			x.abandon(recover())
 		}
 	}()
-	x.serve()
+	over = x.serve()
 	ended = true
+	return over
 }
 
 // serve calls the handler, and sends the response.
-func (x *h2Exchange) serve() {
+func (x *h2Exchange) serve() (over bool) {
 	ctx := x.ctx
 	if x.refusal != nil {
-		x.refuse()
-		return
+		return x.refuse()
 	}
 	if x.spools {
 		if x.refusal = x.spoolForm(); x.refusal != nil {
-			x.refuse()
-			return
+			return x.refuse()
 		}
 	}
 	ctx.responder = x
 	if p, ok := x.handle(); !ok {
 		x.abandon(p)
-		return
+		return false
 	}
 	response := ctx.timeoutResponse.Load()
 	if w := ctx.watch.Load(); w != nil && (response != nil || ctx.timedOut || ctx.Response.body.stream == nil) {
@@ -61,7 +61,7 @@ func (x *h2Exchange) serve() {
 		x.content.in.Fail(errReadingCut)
 		x.h.mu.Unlock()
 	}
-	x.respond()
+	return x.respond()
 }
 
 // handle calls the handler. ok is false if it has panicked.
@@ -80,7 +80,7 @@ func (x *h2Exchange) handle() (panicked any, ok bool) {
 }
 
 // refuse answers a request that the handler does not get.
-func (x *h2Exchange) refuse() {
+func (x *h2Exchange) refuse() (over bool) {
 	s, ctx := x.h.s, x.ctx
 	if h := &ctx.Request.Header; !h.is(wasRead) {
 		h.reset(configured)
@@ -98,7 +98,7 @@ func (x *h2Exchange) refuse() {
 	if response := ctx.timeoutResponse.Load(); response != nil {
 		x.leaveCtx(response)
 	}
-	x.respond()
+	return x.respond()
 }
 
 // leaveCtx leaves the context to a goroutine that still uses it, and goes on with another
@@ -142,8 +142,8 @@ func (x *h2Exchange) abandon(p any) {
 // errH2Hijack is what a client and the log get if a handler wants the connection.
 var errH2Hijack = errors.New("fasthttp: HTTP/2 has no connection for a handler to take over: use extended CONNECT (RFC 8441), or HTTP/1.1")
 
-// respond sends the response.
-func (x *h2Exchange) respond() {
+// respond sends the response. over says that the exchange has ended.
+func (x *h2Exchange) respond() (over bool) {
 	s, ctx := x.h.s, x.ctx
 	resp := &ctx.Response
 	switch status := resp.StatusCode(); {
@@ -175,14 +175,15 @@ func (x *h2Exchange) respond() {
 	switch {
 	case e.Kind == http1.NoBody:
 		_ = resp.body.closeStream()
-		x.send(e, nil)
+		return x.send(e, nil)
 	case resp.body.stream != nil:
 		x.sendStream(e)
+		return true
 	case e.Kind == http1.Chunks && resp.Header.trailers.Len() > 0:
 		x.sendTrailed(e)
-	default:
-		x.send(e, resp.body.bytes())
+		return true
 	}
+	return x.send(e, resp.body.bytes())
 }
 
 // encode decides how the response is sent. ends says that the application wants the connection
@@ -220,15 +221,16 @@ func (x *h2Exchange) sendHead(e http1.Encoding, part http2.Part) bool {
 	return true
 }
 
-// send sends a response that is in memory.
-func (x *h2Exchange) send(e http1.Encoding, body []byte) {
+// send sends a response that is in memory. over says that all was taken, otherwise Drained
+// ends the exchange.
+func (x *h2Exchange) send(e http1.Encoding, body []byte) (over bool) {
 	h := x.h
 	part := http2.SendHead
 	if len(body) == 0 {
 		part = http2.SendWhole
 	}
 	h.mu.Lock()
-	over := true
+	over = true
 	if x.sendHead(e, part) && len(body) > 0 {
 		h.conn.Send(x.stream, body, true)
 		x.sent += int64(len(body))
@@ -240,13 +242,11 @@ func (x *h2Exchange) send(e http1.Encoding, body []byte) {
 	}
 	wake := !over && h.wakes()
 	h.mu.Unlock()
-	switch {
-	case over:
-		x.release()
-	case wake:
+	if wake {
 		// the exchange may be another one's already
 		h.link.Wake()
 	}
+	return over
 }
 
 // sendTrailed sends a response that is in memory, and its trailers.
@@ -300,7 +300,6 @@ func (x *h2Exchange) endStream(w *h2Writer, err error) {
 		}
 		h.mu.Unlock()
 	}
-	x.release()
 }
 
 // wake has the engine write what there is.
@@ -327,14 +326,29 @@ func (x *h2Exchange) report(sent SentResponse) {
 
 // release ends the exchange: the caller is the last who uses it.
 func (x *h2Exchange) release() {
-	h, s := x.h, x.h.s
-	if ctx := x.ctx; ctx != nil {
-		if w := ctx.watch.Load(); w != nil {
-			x.endWatch(w, false)
-		}
-		h.mu.Lock()
+	h := x.h
+	x.close()
+	h.mu.Lock()
+	wake := x.finish()
+	h.mu.Unlock()
+	if wake {
+		h.link.Wake()
+	}
+}
+
+// close is the part of release that may call the application.
+func (x *h2Exchange) close() {
+	ctx := x.ctx
+	if ctx == nil {
+		return
+	}
+	if w := ctx.watch.Load(); w != nil {
+		x.endWatch(w, false)
+	}
+	if x.h.s.ResponseSent != nil {
+		x.h.mu.Lock()
 		cut := x.cut
-		h.mu.Unlock()
+		x.h.mu.Unlock()
 		if x.phase != h2Collects && x.sent > 0 || cut != nil {
 			sent := SentResponse{Bytes: x.sent, Refused: x.refusal, Err: cut}
 			if x.sent > 0 {
@@ -342,25 +356,27 @@ func (x *h2Exchange) release() {
 			}
 			x.report(sent)
 		}
-		if ctx.lent != nil {
-			x.leaveBodyCount(ctx.lent)
-		} else {
-			x.dropBodyCount()
-		}
-		x.resetCtx()
 	}
-	h.mu.Lock()
+	if ctx.lent != nil {
+		x.leaveBodyCount(ctx.lent)
+	} else {
+		x.dropBodyCount()
+	}
+	x.resetCtx()
+}
+
+// finish is the part of release that follows close. It reports whether the engine is to be
+// woken. mu is held.
+func (x *h2Exchange) finish() (wake bool) {
+	h := x.h
 	if x.content != nil {
 		x.content.leave()
 	}
 	h.conn.Release(x.stream)
 	h.remove(x)
-	wake := h.ends(x)
-	h.mu.Unlock()
-	s.h2.put(x)
-	if wake {
-		h.link.Wake()
-	}
+	wake = h.ends(x)
+	h.s.h2.put(h, x)
+	return wake
 }
 
 // resetCtx releases the context. One whose channel was closed is not used again, see
@@ -368,7 +384,11 @@ func (x *h2Exchange) release() {
 func (x *h2Exchange) resetCtx() {
 	ctx := x.ctx
 	x.ctx = nil
+	ended := false
 	defer func() {
+		if ended {
+			return
+		}
 		if p := recover(); p != nil {
 			x.h.s.logger().Printf("fasthttp: panic in a user value: %v\n%s", p, debug.Stack())
 		}
@@ -376,9 +396,10 @@ func (x *h2Exchange) resetCtx() {
 	if w := ctx.watch.Load(); w != nil && !w.Finish() || ctx.timedOut && x.content != nil {
 		ctx.Request.closeSource()
 		ctx.discard()
-		return
+	} else if x.h.s.cleanCtx(ctx) {
+		x.ctx = ctx // for the next request
 	}
-	x.h.s.releaseCtx(ctx)
+	ended = true
 }
 
 // inform implements responder.

@@ -64,11 +64,10 @@ type blockStart struct {
 // appendBlock appends the header section of a response that is sent as e says. server is the
 // value of the field Server if the response has none. *start is that of the last response.
 func (h *ResponseHeader) appendBlock(dst []byte, enc *hpack.Encoder, start **blockStart, server string, e http1.Encoding) []byte {
-	var text [32]byte
 	dst = h.appendBlockStart(dst, enc, start, server, e)
 	dst = h.appendSlotBlock(dst, enc, slotContentEncoding, field.ContentEncoding)
 	if e.Says.Has(http1.SaysLength) {
-		dst = appendBlockField(dst, enc, field.ContentLength, nil, ascii.AppendUint(text[:0], e.Length))
+		dst = enc.AppendLength(dst, e.Length)
 	}
 	if len(h.list.Entries) > 0 {
 		dst = h.appendListBlock(dst, enc, http1.Response, e.Says)

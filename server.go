@@ -437,9 +437,16 @@ func (s *Server) acquireCtx(c *engine.Conn) *RequestCtx {
 
 // releaseCtx takes back a context.
 func (s *Server) releaseCtx(ctx *RequestCtx) {
+	if s.cleanCtx(ctx) {
+		s.ctxs.Put(ctx)
+	}
+}
+
+// cleanCtx prepares a context for another request. It is false if that must not be.
+func (s *Server) cleanCtx(ctx *RequestCtx) bool {
 	if ctx.timeoutResponse.Load() != nil {
 		// the handler may still use it
-		return
+		return false
 	}
 	if ctx.used {
 		ctx.reset()
@@ -447,7 +454,7 @@ func (s *Server) releaseCtx(ctx *RequestCtx) {
 	ctx.Request.Header.shrink()
 	ctx.Response.Header.shrink()
 	ctx.c, ctx.responder = nil, nil
-	s.ctxs.Put(ctx)
+	return true
 }
 
 // configureRequest and configureResponse put the settings of the server into

@@ -17,7 +17,7 @@ type h2Server struct {
 	pace    h2Pace
 	counts  func(errType string)
 
-	exchanges sync.Pool
+	exchanges sync.Pool // of lists, by h2Exchange.next
 
 	mu    sync.Mutex
 	conns map[*h2Conn]struct{}
@@ -50,21 +50,46 @@ func (s *Server) prepareHTTP2() {
 	s.h2.exchanges.New = func() any { return new(h2Exchange) }
 }
 
-// exchange returns an exchange for a stream that has begun.
+// exchange returns an exchange for a stream that has begun. h.mu is held.
 func (s *h2Server) exchange(h *h2Conn, stream *http2.Stream) *h2Exchange {
-	x := s.exchanges.Get().(*h2Exchange)
+	x := h.spare
+	if x == nil {
+		x = s.exchanges.Get().(*h2Exchange)
+	} else {
+		h.spares--
+	}
+	h.spare, x.next = x.next, nil
 	x.h, x.stream = h, stream
 	x.out.Init((*h2Side)(h), stream)
-	x.ctx = h.s.acquireCtx(h.c)
+	if x.ctx == nil {
+		x.ctx = h.s.acquireCtx(h.c)
+	} else {
+		x.ctx.c, x.ctx.used = h.c, true
+	}
 	x.ctx.Request.isTLS = h.c.IsTLS
 	stream.User = x
 	return x
 }
 
-// put takes an exchange back.
-func (s *h2Server) put(x *h2Exchange) {
-	*x = h2Exchange{}
-	s.exchanges.Put(x)
+// h2MostSpares is how many exchanges a connection keeps at hand: to share each of them with
+// the others costs as much as much of a request.
+const h2MostSpares = 32
+
+// put takes an exchange back. h.mu is held.
+func (s *h2Server) put(h *h2Conn, x *h2Exchange) {
+	*x = h2Exchange{ctx: x.ctx, next: h.spare}
+	h.spare = x
+	if h.spares++; h.spares >= h2MostSpares || h.first == nil {
+		s.share(h)
+	}
+}
+
+// share gives the exchanges that a connection has at hand to the others. h.mu is held.
+func (s *h2Server) share(h *h2Conn) {
+	if h.spare != nil {
+		s.exchanges.Put(h.spare)
+		h.spare, h.spares = nil, 0
+	}
 }
 
 // count tells the application of an error.

@@ -243,6 +243,33 @@ func TestPythonSpeaksHTTP2(t *testing.T) {
 	runHTTP2Script(t, python, "http2.py", "get\nlarge\nstream\npost\npost stream\nhead\ntrailers\nhints\ncontinue\nat once\nreset\none connection\n")
 }
 
+// TestHyperSpeaksHTTP2 builds a client on hyper, and so needs its packages the first time.
+func TestHyperSpeaksHTTP2(t *testing.T) {
+	if testing.Short() {
+		t.Skip("to build hyper takes long")
+	}
+	cargo := program(t, "cargo")
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Skip(err)
+	}
+	manifest := filepath.Join("testdata", "hyper", "Cargo.toml")
+	if out, err := exec.CommandContext(t.Context(), cargo, "fetch", "--locked", "--manifest-path", manifest).CombinedOutput(); err != nil {
+		t.Skipf("the packages of hyper are not to be had: %v\n%s", err, out)
+	}
+	target := filepath.Join(cache, "fasthttp-hyper")
+	runProgram(t, cargo, "build", "--quiet", "--locked", "--offline", "--manifest-path", manifest, "--target-dir", target)
+	overHTTP2WithPeer(t, func(t *testing.T, s *http2Server) {
+		if s.Engine.TLS {
+			t.Skip("hyper has no TLS of its own")
+		}
+		const want = "get\nlarge\nstream\npost\npost stream\nhead\ntrailers\nhints\nat once\nreset\none connection\n"
+		if got := runProgram(t, filepath.Join(target, "debug", "hyper-http2"), s.url("")); got != want {
+			t.Errorf("the client got through %q, want %q", got, want)
+		}
+	})
+}
+
 // runHTTP2Script runs a script of testdata. It prints the name of each part that has
 // passed, and fails at the first wrong byte.
 func runHTTP2Script(t *testing.T, interpreter, script, want string) {

@@ -16,7 +16,7 @@ type Decoder struct {
 	normalized   bool   // names in the table are normalised
 }
 
-// Limits says how much of a block Decode stores. Zero stores nothing.
+// Limits says what of a block Decode stores, and how. Zero stores nothing.
 type Limits struct {
 	// Size of all fields: name, value and 32 bytes for each (RFC 9113 section 6.5.2).
 	Size uint32
@@ -25,6 +25,10 @@ type Limits struct {
 	// Normalize asks for names in their normalised form (see field.Normalize), which
 	// leaves names of pseudo-fields as they are.
 	Normalize bool
+	// Valid reports whether a value of a pseudo-field is allowed. All are if it is nil.
+	// Decode asks it only once about a field that is in the table, so it must be the same
+	// for all blocks.
+	Valid func(id field.ID, value []byte) bool
 }
 
 // Init prepares d for a connection whose SETTINGS_HEADER_TABLE_SIZE is maxTable. d may
@@ -43,10 +47,11 @@ func (d *Decoder) Rest() { d.t.rest() }
 func (d *Decoder) Acknowledged() { d.acknowledged = true }
 
 // Decode appends the fields of block, which is a whole header block, to l in their order.
-// Their text is copied to l.Block. Entry.ID is the id of a well-known name. Entry.Flags
-// has BadName if the name, as it was received, is not one that HTTP/2 allows: a token
-// without upper-case letters, or such a token behind a colon. It has BadValue if the value is
-// not one that HTTP/2 allows. Decode examines a field that is in the table only once.
+// Their text is copied to l.Block. Entry.ID is the id of a well-known name, or of a
+// pseudo-field. Entry.Flags has BadName if the name, as it was received, is not one that HTTP/2
+// allows: a token without upper-case letters, or such a token behind a colon. It has BadValue
+// if the value is not one that HTTP/2 allows, or Limits.Valid does. Decode examines a field that is
+// in the table only once.
 //
 // If a field exceeds max, Decode does not store it nor those after it, but decodes the
 // rest of the block, so that the table is that of the peer, and returns ErrTooLarge.
@@ -65,23 +70,25 @@ func (d *Decoder) Decode(l *field.List, block []byte, max Limits) error {
 	}
 	b := budget{limits: max}
 	for len(block) > 0 {
-		var e field.Entry
-		if block[0] >= 0x80 {
-			e, block, err = d.indexed(l, block)
-		} else {
-			e, block, err = d.literal(l, block)
-		}
+		n, err := d.indexed(l, block, &b)
 		if err != nil {
 			return err
 		}
-		if !b.take(e.Name.Len + e.Value.Len) {
-			l.Block = l.Block[:e.Name.Off]
-			if b.isExceeded(2) {
-				return ErrExcessive
-			}
+		if block = block[n:]; len(block) == 0 {
+			break
+		}
+		var e field.Entry
+		if block, err = d.field(l, &e, block, max.Valid); err != nil {
+			return err
+		}
+		if b.take(e.Name.Len + e.Value.Len) {
+			l.Entries = append(l.Entries, e)
 			continue
 		}
-		l.Entries = append(l.Entries, e)
+		l.Block = l.Block[:e.Name.Off]
+		if b.isExceeded(2) {
+			return ErrExcessive
+		}
 	}
 	if b.isExceeded(1) {
 		return ErrTooLarge
@@ -147,44 +154,85 @@ func (d *Decoder) sizeUpdates(block []byte) (rest []byte, err error) {
 	return block, nil
 }
 
-// indexed decodes an indexed field (RFC 7541 section 6.1). It appends the text to l, and
-// the caller the entry.
-func (d *Decoder) indexed(l *field.List, block []byte) (e field.Entry, rest []byte, err error) {
-	index, rest := uint32(block[0]&0x7f), block[1:]
-	if index == 0x7f {
-		if index, rest, err = readInt(block, 7); err != nil {
-			return e, nil, err
+// indexed appends the fields at the beginning of block that are one byte each, as nearly all
+// are, and returns how many it has appended. It stops before one that exceeds the limits.
+func (d *Decoder) indexed(l *field.List, block []byte, b *budget) (n int, err error) {
+	text, entries, size := l.Block, l.Entries, b.size
+	for _, c := range block {
+		if c <= 0x80 || c == 0xff || b.fields+n >= b.limits.Fields {
+			break
 		}
+		t, known := d.find(uint32(c & 0x7f))
+		if known == nil {
+			err = ErrIndex
+			break
+		}
+		with := size + uint64(known.len()) + entryOverhead
+		if with > uint64(b.limits.Size) {
+			break
+		}
+		off := uint32(len(text))
+		text, size = append(text, t.all(known)...), with
+		if len(entries) == cap(entries) {
+			entries = slices.Grow(entries, 1)
+		}
+		entries = entries[:len(entries)+1]
+		set(&entries[len(entries)-1], off, known.nameLen, known.valueLen, known.id, known.flags)
+		n++
+	}
+	l.Block, l.Entries, b.size = text, entries, size
+	b.fields += n
+	return n, err
+}
+
+// set sets an entry. Its text begins at off, the value behind the name.
+func set(e *field.Entry, off, nameLen, valueLen uint32, id field.ID, flags field.Flag) {
+	e.Name.Off, e.Name.Len = off, nameLen
+	e.Value.Off, e.Value.Len = off+nameLen, valueLen
+	e.ID, e.Flags, e.Spare = id, flags, 0
+}
+
+// field decodes a field. It appends the text to l, and sets e by it.
+func (d *Decoder) field(l *field.List, e *field.Entry, block []byte, valid func(field.ID, []byte) bool) (rest []byte, err error) {
+	if block[0] < 0x80 {
+		return d.literal(l, e, block, valid)
+	}
+	// RFC 7541 section 6.1
+	index, rest, err := readInt(block, 7)
+	if err != nil {
+		return nil, err
+	}
+	t, known := d.find(index)
+	if known == nil {
+		return nil, ErrIndex
 	}
 	off := uint32(len(l.Block))
+	l.Block = append(l.Block, t.all(known)...)
+	set(e, off, known.nameLen, known.valueLen, known.id, known.flags)
+	return rest, nil
+}
+
+// find returns the table that has an index, and the entry, or nil.
+func (d *Decoder) find(index uint32) (*table, *entry) {
 	if i := index - dynamicIndex; i < d.t.n {
-		known := d.t.at(i)
-		l.Block = append(l.Block, d.t.all(known)...)
-		return entryAt(off, known.nameLen, known.valueLen, known.id, known.flags), rest, nil
+		return &d.t, d.t.at(i)
 	}
 	if index == 0 || index >= dynamicIndex {
-		return e, nil, ErrIndex
+		return nil, nil
 	}
-	s := &static[index]
-	l.Block = append(l.Block, s.text(d.normalized)...)
-	return entryAt(off, s.nameLen, s.valueLen, s.id, 0), rest, nil
+	t := &static
+	if d.normalized {
+		t = &staticNormalized
+	}
+	return t, &t.ring[index]
 }
 
-func entryAt(off, nameLen, valueLen uint32, id field.ID, flags field.Flag) field.Entry {
-	return field.Entry{
-		Name:  field.Span{Off: off, Len: nameLen},
-		Value: field.Span{Off: off + nameLen, Len: valueLen},
-		ID:    id,
-		Flags: flags,
-	}
-}
-
-// literal decodes a literal field (RFC 7541 section 6.2), as indexed does.
-func (d *Decoder) literal(l *field.List, block []byte) (e field.Entry, rest []byte, err error) {
+// literal is field for a literal (RFC 7541 section 6.2).
+func (d *Decoder) literal(l *field.List, e *field.Entry, block []byte, valid func(field.ID, []byte) bool) (rest []byte, err error) {
 	first, prefix := block[0], uint(4)
 	if first&0xe0 == 0x20 {
 		// a size update behind a field, or one too many
-		return e, nil, ErrSizeUpdate
+		return nil, ErrSizeUpdate
 	}
 	store := first&0xc0 == 0x40
 	if store {
@@ -192,7 +240,7 @@ func (d *Decoder) literal(l *field.List, block []byte) (e field.Entry, rest []by
 	}
 	index, block, err := readInt(block, prefix)
 	if err != nil {
-		return e, nil, err
+		return nil, err
 	}
 	off := len(l.Block)
 	var id field.ID
@@ -203,34 +251,30 @@ func (d *Decoder) literal(l *field.List, block []byte) (e field.Entry, rest []by
 		id, flags = d.examineName(l.Block[off:])
 	}
 	if err != nil {
-		return e, nil, err
+		return nil, err
 	}
 	nameLen := len(l.Block) - off
 	if block, err = appendString(l, block); err != nil {
-		return e, nil, err
+		return nil, err
 	}
 	text := l.Block[off:]
-	if isBadValue(text[nameLen:]) {
+	if isBadValue(text[nameLen:]) || IsPseudo(id) && valid != nil && !valid(id, text[nameLen:]) {
 		flags |= field.BadValue
 	}
 	if store {
 		d.t.add(text[:nameLen], text[nameLen:], id, flags)
 	}
-	return entryAt(uint32(off), uint32(nameLen), uint32(len(text)-nameLen), id, flags), block, nil
+	set(e, uint32(off), uint32(nameLen), uint32(len(text)-nameLen), id, flags)
+	return block, nil
 }
 
 // appendName appends the name at an index, which is not 0, to l.Block.
 func (d *Decoder) appendName(l *field.List, index uint32) (field.ID, field.Flag, error) {
-	if index < dynamicIndex {
-		s := &static[index]
-		l.Block = append(l.Block, s.text(d.normalized)[:s.nameLen]...)
-		return s.id, 0, nil
-	}
-	if index -= dynamicIndex; index >= d.t.n {
+	t, known := d.find(index)
+	if known == nil {
 		return 0, 0, ErrIndex
 	}
-	known := d.t.at(index)
-	l.Block = append(l.Block, d.t.name(known)...)
+	l.Block = append(l.Block, t.name(known)...)
 	return known.id, known.flags & field.BadName, nil
 }
 
@@ -240,13 +284,13 @@ func (d *Decoder) examineName(name []byte) (id field.ID, flags field.Flag) {
 	if isBadName(name) {
 		flags = field.BadName
 	}
-	id = field.Lookup(name)
-	if d.normalized {
-		if id != field.Unknown {
-			copy(name, id.String())
-		} else {
-			field.Normalize(name)
-		}
+	id = lookup(name)
+	switch {
+	case !d.normalized:
+	case id == field.Unknown || IsPseudo(id):
+		field.Normalize(name)
+	default:
+		copy(name, id.String())
 	}
 	return id, flags
 }

@@ -377,7 +377,7 @@ func TestDecoderNormalizesNames(t *testing.T) {
 			t.Errorf("%v, %q, want %q", err, text(&l), c.want)
 		}
 		for i, e := range l.Entries {
-			if e.ID != field.Lookup(l.Name(i)) {
+			if e.ID != lookup(l.Name(i)) {
 				t.Errorf("%q has the id %v", l.Name(i), e.ID)
 			}
 		}
@@ -450,5 +450,44 @@ func TestDecodingDoesNotAllocate(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, churn); n != 0 {
 		t.Errorf("%v allocations while the table changes", n)
+	}
+}
+
+func TestPseudoFieldsAreExaminedOnce(t *testing.T) {
+	var d Decoder
+	d.Init(4096)
+	var asked []string
+	max := noLimits
+	max.Valid = func(id field.ID, value []byte) bool {
+		asked = append(asked, string(value))
+		return id == Path && value[0] == '/'
+	}
+	block := literal(":authority", "a")
+	block = append(block, literal(":path", "/b")...)
+	block = append(block, literal(":path", "c")...)
+	block = append(block, literal(":Path", "/d")...)
+	block = append(block, literal("path", "e")...)
+	var l field.List
+	if err := d.Decode(&l, block, max); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Decode(&l, []byte{0x82, 0xc2, 0xc1, 0xc0, 0xbf, 0xbe}, max); err != nil {
+		t.Fatal(err)
+	}
+	want := []struct {
+		id    field.ID
+		flags field.Flag
+	}{
+		{Authority, field.BadValue}, {Path, 0}, {Path, field.BadValue}, {OtherPseudo, field.BadName | field.BadValue}, {field.Unknown, 0},
+		{Method, 0},
+	}
+	want = append(want, want[:5]...)
+	for i, w := range want {
+		if e := &l.Entries[i]; e.ID != w.id || e.Flags != w.flags {
+			t.Errorf("%s: id %d and flags %b, want %d and %b", l.Name(i), e.ID, e.Flags, w.id, w.flags)
+		}
+	}
+	if got := strings.Join(asked, " "); got != "a /b c /d" {
+		t.Errorf("asked about %q", got)
 	}
 }

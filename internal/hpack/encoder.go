@@ -89,6 +89,17 @@ func (e *Encoder) AppendStatus(dst []byte, code int) []byte {
 	return append(dst, statusIndex, 3, '0'+byte(code/100%10), '0'+byte(code/10%10), '0'+byte(code%10))
 }
 
+// AppendLength appends the field Content-Length. It is in no table, and nearly all values are
+// no shorter in Huffman code.
+func (e *Encoder) AppendLength(dst []byte, n int) []byte {
+	const index = 28
+	dst = append(dst, 0x0f, index-0x0f, 0)
+	at := len(dst)
+	dst = ascii.AppendUint(dst, n)
+	dst[at-1] = byte(len(dst) - at)
+	return dst
+}
+
 // AppendField appends a field. id is that of name, whose case does not matter: it is sent
 // in lower case. If id is not Unknown, name is not used. A field that is in a table is
 // sent as its index, unless how is Never.

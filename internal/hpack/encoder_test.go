@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -443,4 +444,18 @@ func sentField(p pair) sent {
 	id := field.Lookup(name)
 	field.Normalize(name)
 	return sent{id, name, []byte(p.value)}
+}
+
+func TestAppendLength(t *testing.T) {
+	for _, n := range []int{0, 7, 13, 1234567890, math.MaxInt} {
+		var e Encoder
+		e.Init(4096)
+		var d Decoder
+		d.Init(4096)
+		var l field.List
+		err := d.Decode(&l, e.AppendLength(nil, n), noLimits)
+		if err != nil || text(&l) != "content-length="+strconv.Itoa(n)+";" || d.t.n != 0 {
+			t.Errorf("%d: %v, %q, %d entries", n, err, text(&l), d.t.n)
+		}
+	}
 }

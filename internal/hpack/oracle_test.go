@@ -132,7 +132,7 @@ func checkLimits(t *testing.T, l *field.List, whole []pair, max Limits, err erro
 func checkEntry(t *testing.T, l *field.List, i int) {
 	t.Helper()
 	e, name, value := l.Entries[i], l.Name(i), l.Value(i)
-	if e.ID != field.Lookup(name) || e.Flags&field.BadName != 0 != isBadName(name) || e.Flags&field.BadValue != 0 != isBadValue(value) {
+	if e.ID != lookup(name) || e.Flags&field.BadName != 0 != isBadName(name) || e.Flags&field.BadValue != 0 != isBadValue(value) {
 		t.Fatalf("%q = %q: %+v", name, value, e)
 	}
 }

@@ -6,36 +6,26 @@ import "github.com/valyala/fasthttp/internal/field"
 // static table, which begin at 1.
 const dynamicIndex = 62
 
-// staticField is a field of the static table.
-type staticField struct {
-	received, normalized string // name and value as one piece, in both forms of the name
-	nameLen, valueLen    uint32
-	id                   field.ID
-}
+// static is the static table in the form that Decoder uses, once with the names as they are
+// received and once normalised: the entry with an index is at it in the ring. staticIndex has
+// the first index of each well-known name, or 0.
+var static, staticNormalized, staticIndex = buildStatic()
 
-// text returns name and value of s as one piece.
-func (s *staticField) text(normalized bool) string {
-	if normalized {
-		return s.normalized
-	}
-	return s.received
-}
-
-// static is the static table as Decoder and Encoder use it, staticIndex has the first
-// index of each well-known name, or 0.
-var static, staticIndex = buildStatic()
-
-func buildStatic() (table [dynamicIndex]staticField, index [256]uint8) {
+func buildStatic() (received, normalized table, index [256]uint8) {
+	received.ring, normalized.ring = make([]entry, dynamicIndex), make([]entry, dynamicIndex)
 	for i, f := range staticText {
-		normal := []byte(f.name)
-		field.Normalize(normal)
-		id := field.Lookup(normal)
-		table[i] = staticField{f.name + f.value, string(normal) + f.value, uint32(len(f.name)), uint32(len(f.value)), id}
-		if id != field.Unknown && index[id] == 0 {
+		name := []byte(f.name)
+		id := lookup(name)
+		e := entry{uint32(len(received.text)), uint32(len(f.name)), uint32(len(f.value)), id, 0}
+		received.ring[i], normalized.ring[i] = e, e
+		received.text = append(append(received.text, name...), f.value...)
+		field.Normalize(name)
+		normalized.text = append(append(normalized.text, name...), f.value...)
+		if id != field.Unknown && !IsPseudo(id) && index[id] == 0 {
 			index[id] = uint8(i)
 		}
 	}
-	return table, index
+	return received, normalized, index
 }
 
 // staticText is the table of RFC 7541 appendix A. Nothing has the index 0.

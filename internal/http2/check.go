@@ -5,6 +5,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/hpack"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -30,11 +31,10 @@ func (m *Message) checkRequest() (p priority, e *Error) {
 		if f.Flags&badField != 0 {
 			return p, faultOfField(f)
 		}
-		name := l.Bytes(f.Name)
-		if name[0] != ':' {
+		if !hpack.IsPseudo(f.ID) {
 			break
 		}
-		bit := m.pseudo(name, f.Value)
+		bit := m.pseudo(f)
 		if bit == 0 || seen&bit != 0 {
 			return p, errPseudo
 		}
@@ -48,7 +48,7 @@ func (m *Message) checkRequest() (p priority, e *Error) {
 		return p, e
 	}
 	host := l.Bytes(h.Slots[http1.SlotHost])
-	if len(host) == 0 || !http1.ValidHost(host) {
+	if len(host) == 0 || seen&hasAuthority == 0 && !http1.ValidHost(host) {
 		return p, errAuthority
 	}
 	if cookies > 1 {
@@ -57,28 +57,50 @@ func (m *Message) checkRequest() (p priority, e *Error) {
 	return p, nil
 }
 
-// pseudo notes a pseudo-field of a request, and returns its bit, or 0 if there is none of
-// that name.
-func (m *Message) pseudo(name []byte, value field.Span) (bit int) {
-	switch h := &m.Head; string(name) {
-	case ":method":
-		h.Method = value
+// pseudo notes a pseudo-field of a request, and returns its bit, or 0 if requests have none
+// of that name.
+func (m *Message) pseudo(f *field.Entry) (bit int) {
+	switch h := &m.Head; f.ID {
+	case hpack.Method:
+		h.Method = f.Value
 		return hasMethod
-	case ":path":
-		h.Target = value
+	case hpack.Path:
+		h.Target = f.Value
 		return hasPath
-	case ":scheme":
-		m.Scheme = value
+	case hpack.Scheme:
+		m.Scheme = f.Value
 		return hasScheme
-	case ":authority":
-		h.Slots[http1.SlotHost] = value
+	case hpack.Authority:
+		h.Slots[http1.SlotHost] = f.Value
 		h.Flags |= http1.HasHost
 		return hasAuthority
 	}
 	return 0
 }
 
-// checkTarget checks the values of the pseudo-fields of a request.
+// validPseudo reports whether a pseudo-field may have a value, whatever the others have.
+func validPseudo(id field.ID, value []byte) bool {
+	switch id {
+	case hpack.Method:
+		return ascii.IsToken(value)
+	case hpack.Path:
+		return isPath(value) || string(value) == "*"
+	case hpack.Scheme:
+		return isScheme(value)
+	case hpack.Authority:
+		return http1.ValidHost(value)
+	}
+	return true
+}
+
+// isPath reports whether http1.CheckTarget accepts a path as that of a URI without a
+// fragment.
+func isPath(b []byte) bool {
+	return len(b) > 0 && b[0] == '/' && !ascii.HasSpaceOrControl(b) && bytes.IndexByte(b, '#') < 0
+}
+
+// checkTarget checks that a request has its pseudo-fields, and that their values fit each
+// other.
 func (m *Message) checkTarget(seen int) *Error {
 	l, h := &m.Fields, &m.Head
 	if seen&hasMethod == 0 {
@@ -101,30 +123,14 @@ func (m *Message) checkTarget(seen int) *Error {
 			return errAuthority
 		}
 		return nil
-	default:
-		if !ascii.IsToken(method) {
-			return errMethod
-		}
 	}
 	if seen|hasAuthority != hasMethod|hasScheme|hasAuthority|hasPath {
 		return errPseudoMissing
 	}
-	if !isScheme(l.Bytes(m.Scheme)) {
-		return errScheme
+	if string(l.Bytes(h.Target)) == "*" && string(method) != "OPTIONS" {
+		return errPath
 	}
-	return checkPath(method, l.Bytes(h.Target))
-}
-
-// checkPath checks a path as http1.CheckTarget does: it is that of a URI, which has no
-// fragment, or an asterisk.
-func checkPath(method, path []byte) *Error {
-	switch {
-	case len(path) == 0:
-	case path[0] == '/' && !ascii.HasSpaceOrControl(path) && bytes.IndexByte(path, '#') < 0,
-		string(path) == "*" && string(method) == "OPTIONS":
-		return nil
-	}
-	return errPath
+	return nil
 }
 
 func isScheme(b []byte) bool {
@@ -149,7 +155,7 @@ func (m *Message) requestFields(i, seen int) (p priority, cookies int, e *Error)
 	p = defaultPriority
 	for ; i < len(l.Entries); i++ {
 		f := &l.Entries[i]
-		if isPlain(l, f, http1.Request) {
+		if isPlain(f, http1.Request) {
 			l.Entries[kept] = *f
 			kept++
 			continue
@@ -203,13 +209,16 @@ var special = func() (t [http1.Response + 1][256]bool) {
 		} {
 			t[role][id] = true
 		}
+		for id := hpack.OtherPseudo; id != 0; id++ {
+			t[role][id] = true
+		}
 	}
 	return t
 }()
 
 // isPlain reports whether a field is allowed, and means nothing here, as most do.
-func isPlain(l *field.List, f *field.Entry, role http1.Role) bool {
-	return f.Flags&badField == 0 && !special[role][f.ID] && (f.ID != field.Unknown || l.Block[f.Name.Off] != ':')
+func isPlain(f *field.Entry, role http1.Role) bool {
+	return f.Flags&badField == 0 && !special[role][f.ID]
 }
 
 // checkField checks a field that is no pseudo-field.
@@ -218,16 +227,16 @@ func checkField(l *field.List, f *field.Entry) *Error {
 		return faultOfField(f)
 	}
 	switch f.ID {
-	case field.Unknown:
-		if l.Block[f.Name.Off] == ':' {
-			return errPseudo
-		}
 	case field.Connection, field.KeepAlive, field.ProxyConnection, field.TransferEncoding, field.Upgrade:
 		// RFC 9113 section 8.2.2
 		return errConnectionName
 	case field.Te:
 		if !ascii.EqualFoldString(l.Bytes(f.Value), "trailers") {
 			return errConnectionName
+		}
+	default:
+		if hpack.IsPseudo(f.ID) {
+			return errPseudo
 		}
 	}
 	return nil
@@ -236,6 +245,16 @@ func checkField(l *field.List, f *field.Entry) *Error {
 func faultOfField(f *field.Entry) *Error {
 	if f.Flags&field.BadName != 0 {
 		return errFieldName
+	}
+	switch f.ID {
+	case hpack.Method:
+		return errMethod
+	case hpack.Path:
+		return errPath
+	case hpack.Scheme:
+		return errScheme
+	case hpack.Authority:
+		return errAuthority
 	}
 	return errFieldValue
 }
@@ -287,7 +306,7 @@ func (m *Message) frame(end, none bool) *Error {
 func (m *Message) checkResponse() *Error {
 	l := &m.Fields
 	m.Head.Minor = 1
-	if l.Len() == 0 || string(l.Name(0)) != ":status" {
+	if l.Len() == 0 || l.Entries[0].ID != hpack.Status {
 		return errPseudoMissing
 	}
 	status := l.Value(0)
@@ -298,7 +317,7 @@ func (m *Message) checkResponse() *Error {
 	kept := 0
 	for i := 1; i < len(l.Entries); i++ {
 		f := &l.Entries[i]
-		if isPlain(l, f, http1.Response) {
+		if isPlain(f, http1.Response) {
 			l.Entries[kept] = *f
 			kept++
 			continue

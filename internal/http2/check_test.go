@@ -38,7 +38,7 @@ var checkCases = []struct {
 	{"a blank before a value", with(get, "x:  a"), errFieldValue},
 	{"a blank after a value", with(get, "x: a "), errFieldValue},
 	{"a tab after a value", with(get, "x: a\t"), errFieldValue},
-	{"LF in :path", []string{":method: GET", ":scheme: https", ":authority: a", ":path: /\nb"}, errFieldValue},
+	{"LF in :path", []string{":method: GET", ":scheme: https", ":authority: a", ":path: /\nb"}, errPath},
 
 	{"an unknown pseudo-field", with(get, ":test: ok"), errPseudo},
 	{"a pseudo-field of responses", with(get, ":status: 200"), errPseudo},

@@ -131,5 +131,5 @@ func (c *Conn) setWindow(value uint32) error {
 
 // hpackLimits returns the limits of a header section.
 func (c *Conn) hpackLimits() hpack.Limits {
-	return hpack.Limits{Size: uint32(c.l.HeaderList), Fields: c.l.Fields, Normalize: !c.l.KeepNames}
+	return hpack.Limits{Size: uint32(c.l.HeaderList), Fields: c.l.Fields, Normalize: !c.l.KeepNames, Valid: validPseudo}
 }

@@ -1,0 +1,37 @@
+package hpack
+
+import "github.com/valyala/fasthttp/internal/field"
+
+// The ids that Decode gives to pseudo-fields. They are none of those of package field, which
+// are less than field.NumIDs.
+const (
+	Method      field.ID = 0xff - iota // ":method"
+	Path                               // ":path"
+	Scheme                             // ":scheme"
+	Authority                          // ":authority"
+	Status                             // ":status"
+	OtherPseudo                        // every other name that begins with a colon
+)
+
+// IsPseudo reports whether id is that of a pseudo-field.
+func IsPseudo(id field.ID) bool { return id >= OtherPseudo }
+
+// lookup returns the id of a name in lower case.
+func lookup(name []byte) field.ID {
+	if len(name) == 0 || name[0] != ':' {
+		return field.Lookup(name)
+	}
+	switch string(name[1:]) {
+	case "method":
+		return Method
+	case "path":
+		return Path
+	case "scheme":
+		return Scheme
+	case "authority":
+		return Authority
+	case "status":
+		return Status
+	}
+	return OtherPseudo
+}
