@@ -133,7 +133,6 @@ func (h *header) appendSlotBlock(dst []byte, enc *hpack.Encoder, slot int, id fi
 // appendBlock appends the header section of a request for a target, that is sent as e
 // says, with its pseudo-fields first (RFC 9113 section 8.3.1).
 func (h *RequestHeader) appendBlock(dst []byte, enc *hpack.Encoder, scheme string, target []byte, e http1.Encoding) []byte {
-	var text [32]byte
 	pseudo := func(name, value []byte, how hpack.Indexing) {
 		dst = enc.AppendField(dst, field.Unknown, name, value, how)
 	}
@@ -152,7 +151,7 @@ func (h *RequestHeader) appendBlock(dst []byte, enc *hpack.Encoder, scheme strin
 			dst = appendBlockField(dst, enc, field.ContentType, nil, strOctetStream)
 		}
 		if e.Says.Has(http1.SaysLength) {
-			dst = appendBlockField(dst, enc, field.ContentLength, nil, ascii.AppendUint(text[:0], e.Length))
+			dst = enc.AppendLength(dst, e.Length)
 		}
 	}
 	if len(h.list.Entries) > 0 {
