@@ -193,10 +193,10 @@ func (x *h2Call) keeping() h2Keeping {
 		return h2Skips
 	case x.call.content == contentBuffered:
 		return h2Buffers
-	case resp.StreamBody, hc.StreamResponseBody:
-		return h2Streams
 	case x.call.content == contentDiscarded:
 		return h2Discards
+	case resp.StreamBody, hc.StreamResponseBody:
+		return h2Streams
 	}
 	return h2Buffers
 }
@@ -442,11 +442,17 @@ func (x *h2Call) leave() {
 	x.free()
 }
 
+// keptPath is the largest path whose memory is kept for another call.
+const keptPath = 4 << 10
+
 // free makes the memory of the call available to another one.
 func (x *h2Call) free() {
 	select {
 	case <-x.signal:
 	default:
+	}
+	if cap(x.pathed) > keptPath {
+		x.pathed = nil
 	}
 	*x = h2Call{signal: x.signal, pathed: x.pathed}
 	h2Calls.Put(x)
