@@ -166,9 +166,11 @@ func TestHTTP2ClientStreamOfRequestBreaks(t *testing.T) {
 	c.head(r, endHeaders, "200").data(r.id, 0, "some").flush()
 	resp := call.is(200, "")
 	_ = out.CloseWithError(broken)
-	if b, err := io.ReadAll(resp.BodyStream()); string(b) != "some" || !errors.Is(err, broken) {
-		t.Errorf("read %q, %v", b, err)
-	}
+	servertest.Soon(t, "the stream", func() {
+		if b, err := io.ReadAll(resp.BodyStream()); string(b) != "some" || !errors.Is(err, broken) {
+			t.Errorf("read %q, %v", b, err)
+		}
+	})
 	_ = resp.CloseBodyStream()
 	c.expectReset(r, http2.ErrCodeCancel)
 	next := p.get(hc, "/next")
