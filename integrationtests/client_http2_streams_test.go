@@ -179,6 +179,33 @@ func TestHTTP2ClientStreamOfRequestBreaks(t *testing.T) {
 	p.hasAccepted(1)
 }
 
+// TestHTTP2ClientTakesSmallFrames has responses that come in small pieces, as those of events
+// do.
+func TestHTTP2ClientTakesSmallFrames(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	c := p.greeted(hc)
+	for _, stream := range []bool{false, true} {
+		call := startCall(t, hc.Do, "GET", p.url("/"), func(_ *fasthttp.Request, resp *fasthttp.Response) { resp.StreamBody = stream })
+		r := c.whole()
+		text := numbered(5000)
+		c.head(r, endHeaders, "200")
+		for i := range text {
+			c.data(r.id, 0, text[i:i+1])
+		}
+		c.data(r.id, endStream, "").flush()
+		if err := call.wait(); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(streamOf(call.resp)); string(got) != text || err != nil {
+			t.Errorf("stream %v: %d bytes, %v", stream, len(got), err)
+		}
+		_ = call.resp.CloseBodyStream()
+	}
+	p.hasAccepted(1)
+}
+
 // closingStream is a stream of a request that counts its ends.
 type closingStream struct {
 	io.Reader

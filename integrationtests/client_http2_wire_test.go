@@ -531,16 +531,6 @@ func (c *h2Call) failsWith(text string) {
 	}
 }
 
-// isPending checks that the call has not returned.
-func (c *h2Call) isPending() {
-	c.t.Helper()
-	select {
-	case err := <-c.done:
-		c.t.Fatalf("the call has returned: %v", err)
-	default:
-	}
-}
-
 // TestHTTP2PeerServesNetHTTP has the client of net/http call the peer, so that what the
 // tests of the client here find is not a fault of the peer.
 func TestHTTP2PeerServesNetHTTP(t *testing.T) {
