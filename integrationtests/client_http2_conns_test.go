@@ -476,12 +476,18 @@ func TestHTTP2ClientEndsIdleConnections(t *testing.T) {
 		time.Sleep(h2Limit + 5*servertest.Short) // the connection gets older
 		call := p.get(hc, "/new")
 		other := p.greet()
-		other.serve()
-		call.is(200, "/new")
+		r2 := other.whole()
 		c.respond(r, "200", "late")
 		under.is(200, "late")
 		if got := c.expectEnd(); got != "NO_ERROR" {
 			t.Errorf("the connection ends with %s", got)
+		}
+		// one that gets too old in its last call
+		time.Sleep(h2Limit)
+		other.respond(r2, "200", "well")
+		call.is(200, "well")
+		if got := other.expectEnd(); got != "NO_ERROR" {
+			t.Errorf("the second connection ends with %s", got)
 		}
 	})
 	t.Run("SetMaxConns", func(t *testing.T) {

@@ -82,7 +82,9 @@ func TestHTTP2ClientStreamClosedEarly(t *testing.T) {
 		call := p.stream(hc, "/")
 		r := c.whole()
 		c.head(r, endHeaders, "200")
-		if n := c.fill(r); n != 100_000 {
+		if i%3 == 0 {
+			c.send(r, numbered(50_000), false)
+		} else if n := c.fill(r); n != 100_000 {
 			t.Fatalf("the window of stream %d is %d, want 100000", r.id, n)
 		}
 		call.is(200, "")
@@ -97,8 +99,7 @@ func TestHTTP2ClientStreamClosedEarly(t *testing.T) {
 		c.expectReset(r, http2.ErrCodeCancel)
 		if i%3 == 0 {
 			// content that was on its way
-			c.data(r.id, 0, "late").flush()
-			c.granted[0] -= 4
+			c.send(r, numbered(49_000), false)
 		}
 	}
 	large := numbered(1 << 20)
@@ -146,6 +147,62 @@ func TestHTTP2ClientFullDuplex(t *testing.T) {
 	next := p.get(hc, "/next")
 	c.serve()
 	next.is(200, "/next")
+	p.hasAccepted(1)
+}
+
+// TestHTTP2ClientStreamOfRequestBreaks has a request whose stream breaks while the response is
+// read: that is then no answer to the whole request.
+func TestHTTP2ClientStreamOfRequestBreaks(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	c := p.greeted(hc)
+	broken := errors.New("the stream broke")
+	in, out := io.Pipe()
+	call := startCall(t, hc.Do, "POST", p.url("/"), asStream, func(req *fasthttp.Request, _ *fasthttp.Response) {
+		req.SetBodyStream(in, -1)
+	})
+	r := c.request()
+	c.head(r, endHeaders, "200").data(r.id, 0, "some").flush()
+	resp := call.is(200, "")
+	_ = out.CloseWithError(broken)
+	servertest.Soon(t, "the stream", func() {
+		if b, err := io.ReadAll(resp.BodyStream()); string(b) != "some" || !errors.Is(err, broken) {
+			t.Errorf("read %q, %v", b, err)
+		}
+	})
+	_ = resp.CloseBodyStream()
+	c.expectReset(r, http2.ErrCodeCancel)
+	next := p.get(hc, "/next")
+	c.serve()
+	next.is(200, "/next")
+	p.hasAccepted(1)
+}
+
+// TestHTTP2ClientTakesSmallFrames has responses that come in small pieces, as those of events
+// do.
+func TestHTTP2ClientTakesSmallFrames(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	c := p.greeted(hc)
+	for _, stream := range []bool{false, true} {
+		call := startCall(t, hc.Do, "GET", p.url("/"), func(_ *fasthttp.Request, resp *fasthttp.Response) { resp.StreamBody = stream })
+		r := c.whole()
+		text := numbered(5000)
+		c.head(r, endHeaders, "200")
+		for i := range text {
+			c.data(r.id, 0, text[i:i+1])
+		}
+		c.data(r.id, endStream, "").flush()
+		if err := call.wait(); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(streamOf(call.resp)); string(got) != text || err != nil {
+			t.Errorf("stream %v: %d bytes, %v", stream, len(got), err)
+		}
+		_ = call.resp.CloseBodyStream()
+	}
 	p.hasAccepted(1)
 }
 

@@ -44,9 +44,10 @@ type Limits struct {
 	// 200 and 33.
 	Wasted, WastedRate int
 	// Glitches is the bucket for frames that bring nothing: PING, SETTINGS, PRIORITY,
-	// PRIORITY_UPDATE, unknown ones, those for closed streams, DATA of less than 256 bytes
-	// that does not end a stream, and WINDOW_UPDATE of less, unless it answers such DATA.
-	// An empty one ends the connection. Defaults 1,000, and 330 a second.
+	// PRIORITY_UPDATE, unknown ones, those for closed streams, DATA that does not end a
+	// stream and is empty or, from a client, of less than 256 bytes, and WINDOW_UPDATE of
+	// less, unless it answers such DATA. An empty one ends the connection. Defaults 1,000,
+	// and 330 a second.
 	Glitches, GlitchRate int
 
 	// Greeting is how many milliseconds a peer has for its preface, its SETTINGS, and the
@@ -89,7 +90,7 @@ const (
 // heldFactor is how many times Limits.Streams the caller may hold.
 const heldFactor = 4
 
-// smallFrame is the size below which DATA and WINDOW_UPDATE count as glitches.
+// smallFrame is the size below which DATA of a client and WINDOW_UPDATE count as glitches.
 const smallFrame = 256
 
 // Fill replaces the fields that are zero by their defaults, and brings the others into
