@@ -419,7 +419,7 @@ func (x *h2Call) isUntouched(err error) bool {
 func (x *h2Call) leave() {
 	c := x.p.conn
 	if x.sender != nil {
-		x.sender.end()
+		x.endSender()
 	}
 	c.Lock()
 	x.resp = nil
@@ -430,9 +430,7 @@ func (x *h2Call) leave() {
 		c.HTTP2().Release(x.stream)
 		x.stream = nil
 	}
-	if x.leads {
-		c.StopLeading()
-	}
+	x.stopLeading()
 	wake := c.Wakes()
 	c.Unlock()
 	if wake {
@@ -440,6 +438,15 @@ func (x *h2Call) leave() {
 	}
 	x.p.giveBack(x.closes)
 	x.free()
+}
+
+// stopLeading leaves the reading to others, before the call does something other than to wait for
+// its response: until then nobody else reads. The lock is held.
+func (x *h2Call) stopLeading() {
+	if x.leads {
+		x.leads = false
+		x.p.conn.StopLeading()
+	}
 }
 
 // free makes the memory of the call available to another one.

@@ -142,12 +142,44 @@ func (s *h2Sender) send() error {
 	})
 }
 
-// end ends the sending: nothing waits for the rest of the request.
-func (s *h2Sender) end() {
-	c := s.c
+// endSender ends the sending, when nothing waits for the rest of the request. The stream is
+// reset.
+func (x *h2Call) endSender() {
+	c, s := x.p.conn, x.sender
 	c.Lock()
 	s.out.Cut(sender.ErrAbandoned)
+	// the sender gives back memory that would be sent otherwise
+	c.HTTP2().Reset(x.stream, http2.Cancel)
+	x.stopLeading()
 	c.Unlock()
+	s.end()
+}
+
+// finishLent ends the sending of a form, which reads memory that is the caller's again once the
+// call has returned. The rest has a moment to be sent. What is not sent by then never will, but
+// the response goes on.
+func (x *h2Call) finishLent() {
+	c, s := x.p.conn, x.sender
+	c.Lock()
+	x.stopLeading()
+	c.Unlock()
+	timer := AcquireTimer(sender.Patience)
+	defer ReleaseTimer(timer)
+	select {
+	case <-s.done:
+		return
+	case <-timer.C:
+	}
+	c.Lock()
+	s.out.Cut(sender.ErrAbandoned)
+	c.HTTP2().Own(x.stream)
+	c.Unlock()
+	s.end()
+}
+
+// end is the rest of what ends the sending, once out is cut. It may take as long as the stream
+// takes to be closed.
+func (s *h2Sender) end() {
 	if s.stream != nil {
 		s.stream.CloseQuietly()
 	}
