@@ -50,16 +50,22 @@ type h2Sender struct {
 	lent   bool          // the stream reads memory that stays the caller's
 	done   chan struct{} // closed at the end
 
+	content []byte
+	trails  bool
+
 	// guarded by the lock
-	content  []byte
-	trails   bool
 	trailers *header    // of the request, nil once the call has left it
 	fields   field.List // the trailer section, then
 }
 
 // newH2Sender makes a sender for the content of x. The lock is held.
 func newH2Sender(x *h2Call, e http1.Encoding, content []byte, trailers bool) *h2Sender {
-	s := &h2Sender{c: x.p.conn, x: x, done: make(chan struct{}), content: content, trails: trailers}
+	s := &h2Sender{c: x.p.conn, x: x, done: make(chan struct{}), trails: trailers}
+	if x.keeps == h2Streams {
+		// the call may return before all of it was sent
+		content = bytes.Clone(content)
+	}
+	s.content = content
 	if trailers {
 		s.trailers = &x.req.Header.header
 	}
@@ -116,10 +122,7 @@ func (s *h2Sender) send() error {
 	var err error
 	switch {
 	case s.stream == nil:
-		s.c.Lock()
-		content := s.content
-		s.c.Unlock()
-		_, err = s.out.Write(content)
+		_, err = s.out.Write(s.content)
 	case s.body.size >= 0:
 		err = s.body.writeFixed(&s.out)
 	default:
@@ -190,7 +193,6 @@ func (s *h2Sender) end() {
 
 // detach copies what the sender still needs of the caller's memory. The lock is held.
 func (s *h2Sender) detach() {
-	s.content = bytes.Clone(s.content)
 	if s.trailers != nil {
 		for name, value := range s.trailers.eachTrailer {
 			s.fields.Add(name, value, field.Lookup(name), 0)

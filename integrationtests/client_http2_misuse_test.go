@@ -8,6 +8,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // TestHTTP2ClientAnsweredForms has a server answer a form before it has taken all of it. The
@@ -37,4 +38,37 @@ func TestHTTP2ClientAnsweredForms(t *testing.T) {
 	if text := string(r.content); strings.Trim(text, "\x00") != text || strings.Contains(text, "\xdb") {
 		t.Error("the server got other bytes than those of the form")
 	}
+}
+
+// TestHTTP2ClientContentIsItsCallersAfterTheCall has a server answer a request with content and
+// trailers early. Once the call has returned, the caller uses the memory for something else.
+func TestHTTP2ClientContentIsItsCallersAfterTheCall(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	c := p.greeted(hc)
+	content := strings.Repeat("a", 200_000)
+	var request *fasthttp.Request
+	call := startCall(t, hc.Do, "POST", p.url("/"), asStream, withBody(content), func(req *fasthttp.Request, _ *fasthttp.Response) {
+		request = req
+		servertest.Must(t, req.Header.SetTrailer("X-Sum"))
+		req.Header.Set("X-Sum", "7")
+	})
+	r := c.request()
+	c.head(r, endHeaders, "200").flush()
+	resp := call.is(200, "")
+	body := request.Body()
+	for i := range body {
+		body[i] = 'b'
+	}
+	c.window(0, 200_000).window(r.id, 200_000).flush()
+	c.endOf(r)
+	if string(r.content) != content {
+		t.Errorf("the server got %d bytes, of which %d are others", len(r.content), strings.Count(string(r.content), "b"))
+	}
+	if got := fieldOf(r.trailers, "x-sum"); got != "7" {
+		t.Errorf("the trailer is %q", got)
+	}
+	c.data(r.id, endStream, "").flush()
+	_, _ = io.ReadAll(resp.BodyStream())
 }
