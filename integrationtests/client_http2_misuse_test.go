@@ -72,3 +72,21 @@ func TestHTTP2ClientContentIsItsCallersAfterTheCall(t *testing.T) {
 	c.data(r.id, endStream, "").flush()
 	_, _ = io.ReadAll(resp.BodyStream())
 }
+
+// TestHTTP2ClientTakesSmallPieces has a server send each of many events as soon as it happens,
+// as servers of event streams do.
+func TestHTTP2ClientTakesSmallPieces(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	c := p.greeted(hc)
+	call := p.get(hc, "/")
+	r := c.request()
+	c.head(r, endHeaders, "200")
+	text := numbered(50_000)
+	for i := 0; i < len(text); i += 10 {
+		c.data(r.id, 0, text[i:i+10])
+	}
+	c.data(r.id, endStream, "").flush()
+	call.is(200, text)
+}

@@ -46,7 +46,8 @@ type Limits struct {
 	// Glitches is the bucket for frames that bring nothing: PING, SETTINGS, PRIORITY,
 	// PRIORITY_UPDATE, unknown ones, those for closed streams, DATA of less than 256 bytes
 	// that does not end a stream, and WINDOW_UPDATE of less, unless it answers such DATA.
-	// An empty one ends the connection. Defaults 1,000, and 330 a second.
+	// To a client, only DATA without content counts. An empty one ends the connection.
+	// Defaults 1,000, and 330 a second.
 	Glitches, GlitchRate int
 
 	// Greeting is how many milliseconds a peer has for its preface, its SETTINGS, and the

@@ -157,10 +157,13 @@ func (c *Conn) receiveData(f *frame, p []byte) (Event, error) {
 		c.creditStream(s, padding)
 	}
 	end := f.has(flagEndStream)
-	if end {
+	switch {
+	case end:
 		s.move(receivesEnd)
 		c.closeIfDone(s)
-	} else if f.size < smallFrame {
+	case f.size >= smallFrame, c.role == Client && len(p) > 0:
+		// a client has asked for the content, and for events as they happen
+	default:
 		if err := c.glitch(); err != nil {
 			return Event{}, err
 		}
