@@ -90,3 +90,51 @@ func TestHTTP2ClientTakesSmallPieces(t *testing.T) {
 	c.data(r.id, endStream, "").flush()
 	call.is(200, text)
 }
+
+// TestHTTP2ClientEndsManyCalls has calls run out of time while their responses are on their
+// way. What the server has sent before it knew is no fault of its, and other calls go on.
+func TestHTTP2ClientEndsManyCalls(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		calls int
+		send  func(c *h2Side, r *h2Request)
+	}{
+		"short responses": {700, func(c *h2Side, r *h2Request) { c.respond(r, "200", "late") }},
+		"large responses": {30, func(c *h2Side, r *h2Request) {
+			c.head(r, endHeaders, "200")
+			for range 100 {
+				c.data(r.id, 0, strings.Repeat("x", 8<<10))
+			}
+			c.flush()
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newH2Peer(t)
+			hc := p.client()
+			c := p.greeted(hc, maxStreams, 1000)
+			stays := p.post(hc, "/stays", "pay")
+			first := c.whole()
+			var calls []*h2Call
+			for range tt.calls {
+				calls = append(calls, startCall(t, func(req *fasthttp.Request, resp *fasthttp.Response) error {
+					return hc.DoTimeout(req, resp, h2Limit)
+				}, "GET", p.url("/")))
+			}
+			var late []*h2Request
+			for _, r := range c.requests(tt.calls) {
+				late = append(late, r)
+			}
+			for _, call := range calls {
+				call.fails(fasthttp.ErrTimeout)
+			}
+			for _, r := range late {
+				tt.send(c, r)
+			}
+			c.sync()
+			c.respond(first, "200", "well")
+			stays.is(200, "well")
+			p.hasAccepted(1)
+		})
+	}
+}

@@ -51,7 +51,7 @@ type Conn struct {
 	stall    stall  // of sendWindow
 	wasted   bucket
 	glitches bucket
-	answers  uint32 // WINDOW_UPDATE frames that DATA frames have earned the peer
+	answers  uint32 // frames that bring nothing, and of which excuse has said so
 
 	sendWindow int32 // what the peer accepts on all streams
 	recvWindow int32 // what the peer may send

@@ -202,6 +202,10 @@ func (c *Conn) afterEnd(id uint32) error {
 		return ErrClosedStream
 	case endByPeer:
 		c.rejectID(id, StreamClosed)
+	default:
+		if c.role == Client {
+			return c.late()
+		}
 	}
 	return c.glitch()
 }
@@ -264,7 +268,7 @@ func (c *Conn) receiveReset(f *frame, p []byte) (Event, error) {
 }
 
 // late counts a frame that the peer may have sent before it knew that the stream has
-// ended: each DATA frame excuses some.
+// ended: each DATA frame excuses some, and each request that was given up.
 func (c *Conn) late() error {
 	if c.answers > 0 {
 		c.answers--

@@ -150,9 +150,7 @@ func (c *Conn) appendData(dst []byte, s *Stream, p []byte, end bool) []byte {
 	c.sendWindow -= int32(len(p))
 	s.stall.sent += uint32(len(p))
 	c.stall.sent += uint32(len(p))
-	if c.answers < mostAnswers {
-		c.answers += answersEach
-	}
+	c.excuse(answersEach)
 	if end {
 		s.move(sendsEnd)
 		c.closeIfDone(s)
@@ -160,17 +158,28 @@ func (c *Conn) appendData(dst []byte, s *Stream, p []byte, end bool) []byte {
 	return dst
 }
 
-// A peer may answer a DATA frame with an update of each window, or with a reset.
+// excuse says that so many frames which bring nothing are no fault of the peer's.
+func (c *Conn) excuse(n uint32) { c.answers = min(c.answers+n, mostAnswers) }
+
 const (
+	// answersEach is for a DATA frame, which a peer may answer with an update of each
+	// window, or with a reset.
 	answersEach = 2
-	mostAnswers = 1 << 20
+	// answersReset is for a request that is given up: beside as much content as the window
+	// permits, there may be a head and trailers on their way, and updates of windows.
+	answersReset = 8
+	mostAnswers  = 1 << 20
 )
 
 // Reset ends a stream, unless it has ended.
 func (c *Conn) Reset(s *Stream, code Code) {
-	if !s.Closed() && s.id != 0 && c.life != LifeClosed {
-		c.resetStream(s, code)
+	if s.Closed() || s.id == 0 || c.life == LifeClosed {
+		return
 	}
+	if c.role == Client && s.Receiving() < Ended {
+		c.excuse(uint32(max(s.recvWindow, 0)/smallFrame) + answersReset)
+	}
+	c.resetStream(s, code)
 }
 
 // resetStream ends a stream that has begun.
