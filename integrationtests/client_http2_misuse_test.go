@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/http2"
 
@@ -136,5 +137,38 @@ func TestHTTP2ClientEndsManyCalls(t *testing.T) {
 			stays.is(200, "well")
 			p.hasAccepted(1)
 		})
+	}
+}
+
+// TestHTTP2ClientReadsWhileItsRequestsWait has a server that takes no further requests before its
+// responses are taken.
+func TestHTTP2ClientReadsWhileItsRequestsWait(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	c := p.greeted(hc, maxStreams, 1000)
+	head := strings.Repeat("x", 60_000)
+	var calls []*h2Call
+	first := p.post(hc, "/", "pay")
+	r := c.whole()
+	for range 200 { // 12 MB, more than sockets hold
+		calls = append(calls, startCall(t, hc.Do, "GET", p.url("/"), func(req *fasthttp.Request, _ *fasthttp.Response) {
+			req.Header.Set("X-Large", head)
+		}))
+	}
+	servertest.Eventually(t, "201 calls", func() bool { return hc.PendingRequests() == 201 })
+	c.respond(r, "200", "well")
+	select {
+	case err := <-first.done:
+		first.done <- err
+	case <-time.After(5 * time.Second):
+		t.Error("the response to the first call is not read")
+	}
+	for range calls {
+		c.respond(c.whole(), "200", "well")
+	}
+	first.is(200, "well")
+	for _, call := range calls {
+		call.is(200, "well")
 	}
 }

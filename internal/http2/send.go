@@ -69,6 +69,9 @@ func (c *Conn) EndHeaders(s *Stream, b []byte, part Part) {
 	}
 	f[0], f[1], f[2] = byte(size>>16), byte(size>>8), byte(size)
 	c.out.B = b
+	if c.role == Client {
+		c.asked += len(f)
+	}
 	c.closeIfDone(s)
 }
 
@@ -122,6 +125,9 @@ func (c *Conn) Send(s *Stream, p []byte, end bool) {
 		(c.ready.first == nil || s.urgency <= c.ready.first.urgency):
 		o := c.output()
 		o.B = c.appendData(o.B, s, p, end)
+		if c.role == Client {
+			c.asked += len(p)
+		}
 		return
 	}
 	if s.place == inDrained {
