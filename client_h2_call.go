@@ -374,9 +374,9 @@ func (x *h2Call) traceWrote(upTo tracedWrite, err error) {
 // accept takes the response for the caller's.
 func (x *h2Call) accept(since time.Duration) error {
 	resp := x.resp
-	if resp.Header.StatusCode() == StatusMisdirectedRequest && since != 0 && !x.call.usedUp {
+	if resp.Header.StatusCode() == StatusMisdirectedRequest && since != 0 && !x.call.usedUp && !x.call.misdirected {
 		// RFC 9110 section 15.5.20: another connection may reach another server
-		x.closes = true
+		x.closes, x.call.misdirected = true, true
 		return errH2Misdirected
 	}
 	resp.ParseNetConn(x.p.cc.line.Net())

@@ -3,6 +3,7 @@ package integrationtests
 import (
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -170,5 +171,35 @@ func TestHTTP2ClientReadsWhileItsRequestsWait(t *testing.T) {
 	first.is(200, "well")
 	for _, call := range calls {
 		call.is(200, "well")
+	}
+}
+
+// TestHTTP2ClientManyMisdirected has a server that says 421 to everything. Each request is sent
+// twice at most.
+func TestHTTP2ClientManyMisdirected(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int32
+	s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		requests.Add(1)
+		ctx.SetStatusCode(fasthttp.StatusMisdirectedRequest)
+	}}
+	s.Protocols.SetUnencryptedHTTP2(true)
+	ln, _ := servertest.ListenTCP(t)
+	addr := ln.Addr().String()
+	go func() { _ = s.Serve(ln) }()
+	defer func() { _ = s.Shutdown() }()
+	hc := &fasthttp.HostClient{Addr: addr}
+	hc.Protocols.SetUnencryptedHTTP2(true)
+	defer hc.CloseIdleConnections()
+	const calls = 50
+	var all []*h2Call
+	for range calls {
+		all = append(all, startCall(t, hc.Do, "GET", "http://"+addr+"/"))
+	}
+	for _, call := range all {
+		call.is(fasthttp.StatusMisdirectedRequest, "")
+	}
+	if n := requests.Load(); n > 2*calls {
+		t.Errorf("%d calls have made %d requests", calls, n)
 	}
 }
