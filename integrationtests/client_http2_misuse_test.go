@@ -1,7 +1,9 @@
 package integrationtests
 
 import (
+	"errors"
 	"io"
+	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -202,4 +204,34 @@ func TestHTTP2ClientManyMisdirected(t *testing.T) {
 	if n := requests.Load(); n > 2*calls {
 		t.Errorf("%d calls have made %d requests", calls, n)
 	}
+}
+
+// TestHTTP2ClientDialsBesideALateOne has a dial function that takes longer than the call has that
+// wants the connection. Other calls do not wait for it.
+func TestHTTP2ClientDialsBesideALateOne(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	release := make(chan struct{})
+	var dials atomic.Int32
+	hc.Dial = func(addr string) (net.Conn, error) {
+		if dials.Add(1) == 1 {
+			<-release
+			return nil, errors.New("late")
+		}
+		return net.Dial("tcp", addr)
+	}
+	err := hc.DoTimeout(requestTo(t, "GET", p.url("/")), responseFor(t), 50*time.Millisecond)
+	if !errors.Is(err, fasthttp.ErrTimeout) {
+		t.Errorf("got %v", err)
+	}
+	call := startCall(t, func(req *fasthttp.Request, resp *fasthttp.Response) error {
+		return hc.DoTimeout(req, resp, servertest.Patience/2)
+	}, "GET", p.url("/"))
+	if c := p.acceptUnless(call); c != nil {
+		c.greet().serve()
+	}
+	call.is(200, "/")
+	close(release)
+	servertest.Eventually(t, "one connection", func() bool { return hc.ConnsCount() == 1 })
 }
