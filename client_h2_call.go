@@ -167,8 +167,11 @@ func (x *h2Call) begin(e http1.Encoding) (asks bool, err error) {
 	}
 	s.User = x
 	x.stream = s
-	if x.isHead {
+	switch {
+	case x.isHead:
 		s.ExpectNoContent()
+	case x.tunnel:
+		s.ExpectTunnel()
 	}
 	conn.EndHeaders(s, x.appendHead(conn.BeginHeaders(), e), part)
 	x.leads = c.Begun(x.call.trace == nil && x.call.done() == nil)

@@ -235,3 +235,23 @@ func TestHTTP2ClientDialsBesideALateOne(t *testing.T) {
 	close(release)
 	servertest.Eventually(t, "one connection", func() bool { return hc.ConnsCount() == 1 })
 }
+
+// TestHTTP2ClientTunnelsIgnoreTheLength has a proxy say how long the content of a tunnel is, which
+// means nothing (RFC 9110 section 9.3.6).
+func TestHTTP2ClientTunnelsIgnoreTheLength(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	c := p.greeted(hc)
+	call := startCall(t, hc.Do, "CONNECT", p.url("/"), asStream)
+	r := c.request()
+	c.head(r, endHeaders, "200", "content-length: 0")
+	c.data(r.id, 0, "tunnel").flush()
+	resp := call.is(200, "")
+	b := make([]byte, 6)
+	if _, err := io.ReadFull(resp.BodyStream(), b); err != nil || string(b) != "tunnel" {
+		t.Errorf("read %q, %v", b, err)
+	}
+	_ = resp.CloseBodyStream()
+	c.expectReset(r, http2.ErrCodeCancel)
+}

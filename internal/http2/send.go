@@ -31,6 +31,10 @@ func (c *Conn) Open() *Stream {
 // response is not that of its content.
 func (s *Stream) ExpectNoContent() { s.noContent = true }
 
+// ExpectTunnel says that the request of a client is CONNECT, so that content-length of a response
+// that opens the tunnel means nothing (RFC 9110 section 9.3.6).
+func (s *Stream) ExpectTunnel() { s.connects = true }
+
 // CanSend reports whether a part can be sent on a stream. It cannot be after a reset, and
 // trailers not before all content was written.
 func (c *Conn) CanSend(s *Stream, part Part) bool {
