@@ -56,7 +56,7 @@ type Limits struct {
 	// Stall is how many milliseconds content may wait for a window, and a header block for
 	// its end, before the stream is reset, or the connection ends; and LeastData how many
 	// bytes of a stream that waits a peer must take in each such time, unless less is left.
-	// Defaults 15,000 and 1,024.
+	// For a client only header blocks count. Defaults 15,000 and 1,024.
 	Stall, LeastData int
 
 	// KeepNames leaves the names of fields in lower case, and KeepAll keeps fields in the
