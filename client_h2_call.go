@@ -167,8 +167,11 @@ func (x *h2Call) begin(e http1.Encoding) (asks bool, err error) {
 	}
 	s.User = x
 	x.stream = s
-	if x.isHead {
+	switch {
+	case x.isHead:
 		s.ExpectNoContent()
+	case x.tunnel:
+		s.ExpectTunnel()
 	}
 	conn.EndHeaders(s, x.appendHead(conn.BeginHeaders(), e), part)
 	x.leads = c.Begun(x.call.trace == nil && x.call.done() == nil)
@@ -374,9 +377,9 @@ func (x *h2Call) traceWrote(upTo tracedWrite, err error) {
 // accept takes the response for the caller's.
 func (x *h2Call) accept(since time.Duration) error {
 	resp := x.resp
-	if resp.Header.StatusCode() == StatusMisdirectedRequest && since != 0 && !x.call.usedUp {
+	if resp.Header.StatusCode() == StatusMisdirectedRequest && since != 0 && !x.call.usedUp && !x.call.misdirected {
 		// RFC 9110 section 15.5.20: another connection may reach another server
-		x.closes = true
+		x.closes, x.call.misdirected = true, true
 		return errH2Misdirected
 	}
 	resp.ParseNetConn(x.p.cc.line.Net())
@@ -419,7 +422,7 @@ func (x *h2Call) isUntouched(err error) bool {
 func (x *h2Call) leave() {
 	c := x.p.conn
 	if x.sender != nil {
-		x.sender.end()
+		x.endSender()
 	}
 	c.Lock()
 	x.resp = nil
@@ -430,9 +433,7 @@ func (x *h2Call) leave() {
 		c.HTTP2().Release(x.stream)
 		x.stream = nil
 	}
-	if x.leads {
-		c.StopLeading()
-	}
+	x.stopLeading()
 	wake := c.Wakes()
 	c.Unlock()
 	if wake {
@@ -440,6 +441,15 @@ func (x *h2Call) leave() {
 	}
 	x.p.giveBack(x.closes)
 	x.free()
+}
+
+// stopLeading leaves the reading to others, before the call does something other than to wait for
+// its response: until then nobody else reads. The lock is held.
+func (x *h2Call) stopLeading() {
+	if x.leads {
+		x.leads = false
+		x.p.conn.StopLeading()
+	}
 }
 
 // keptPath is the largest path whose memory is kept for another call.

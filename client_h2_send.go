@@ -50,16 +50,22 @@ type h2Sender struct {
 	lent   bool          // the stream reads memory that stays the caller's
 	done   chan struct{} // closed at the end
 
+	content []byte
+	trails  bool
+
 	// guarded by the lock
-	content  []byte
-	trails   bool
 	trailers *header    // of the request, nil once the call has left it
 	fields   field.List // the trailer section, then
 }
 
 // newH2Sender makes a sender for the content of x. The lock is held.
 func newH2Sender(x *h2Call, e http1.Encoding, content []byte, trailers bool) *h2Sender {
-	s := &h2Sender{c: x.p.conn, x: x, done: make(chan struct{}), content: content, trails: trailers}
+	s := &h2Sender{c: x.p.conn, x: x, done: make(chan struct{}), trails: trailers}
+	if x.keeps == h2Streams {
+		// the call may return before all of it was sent
+		content = bytes.Clone(content)
+	}
+	s.content = content
 	if trailers {
 		s.trailers = &x.req.Header.header
 	}
@@ -116,10 +122,7 @@ func (s *h2Sender) send() error {
 	var err error
 	switch {
 	case s.stream == nil:
-		s.c.Lock()
-		content := s.content
-		s.c.Unlock()
-		_, err = s.out.Write(content)
+		_, err = s.out.Write(s.content)
 	case s.body.size >= 0:
 		err = s.body.writeFixed(&s.out)
 	default:
@@ -142,12 +145,44 @@ func (s *h2Sender) send() error {
 	})
 }
 
-// end ends the sending: nothing waits for the rest of the request.
-func (s *h2Sender) end() {
-	c := s.c
+// endSender ends the sending, when nothing waits for the rest of the request. The stream is
+// reset.
+func (x *h2Call) endSender() {
+	c, s := x.p.conn, x.sender
 	c.Lock()
 	s.out.Cut(sender.ErrAbandoned)
+	// the sender gives back memory that would be sent otherwise
+	c.HTTP2().Reset(x.stream, http2.Cancel)
+	x.stopLeading()
 	c.Unlock()
+	s.end()
+}
+
+// finishLent ends the sending of a form, which reads memory that is the caller's again once the
+// call has returned. The rest has a moment to be sent. What is not sent by then never will, but
+// the response goes on.
+func (x *h2Call) finishLent() {
+	c, s := x.p.conn, x.sender
+	c.Lock()
+	x.stopLeading()
+	c.Unlock()
+	timer := AcquireTimer(sender.Patience)
+	defer ReleaseTimer(timer)
+	select {
+	case <-s.done:
+		return
+	case <-timer.C:
+	}
+	c.Lock()
+	s.out.Cut(sender.ErrAbandoned)
+	c.HTTP2().Own(x.stream)
+	c.Unlock()
+	s.end()
+}
+
+// end is the rest of what ends the sending, once out is cut. It may take as long as the stream
+// takes to be closed.
+func (s *h2Sender) end() {
 	if s.stream != nil {
 		s.stream.CloseQuietly()
 	}
@@ -158,7 +193,6 @@ func (s *h2Sender) end() {
 
 // detach copies what the sender still needs of the caller's memory. The lock is held.
 func (s *h2Sender) detach() {
-	s.content = bytes.Clone(s.content)
 	if s.trailers != nil {
 		for name, value := range s.trailers.eachTrailer {
 			s.fields.Add(name, value, field.Lookup(name), 0)

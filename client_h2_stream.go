@@ -55,8 +55,7 @@ func newH2Stream(x *h2Call, opens, end bool) *h2Stream {
 func (x *h2Call) startStream() {
 	s, resp, c := x.body, x.resp, x.p.conn
 	if x.sender != nil && x.sender.lent {
-		// it reads memory that is the caller's again
-		<-x.sender.done
+		x.finishLent()
 	}
 	deadline, ctx := x.call.deadline, x.call.ctx
 	if timeout := x.hc.ReadTimeout; timeout > 0 && s.tunnel == nil {
@@ -77,10 +76,7 @@ func (x *h2Call) startStream() {
 	}
 	x.call = &callState{ctx: ctx, deadline: deadline}
 	x.req, x.resp = nil, nil
-	if x.leads {
-		x.leads = false
-		c.StopLeading()
-	}
+	x.stopLeading()
 	_, known := s.in.Left()
 	empty := known && x.framing.Kind == http1.NoBody && s.tunnel == nil && x.send >= h2Sent
 	c.Unlock()

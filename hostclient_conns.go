@@ -102,6 +102,9 @@ func (c *HostClient) open(call *callState) (cc *clientConn, err error) {
 	}()
 	cc, late, err := c.connect(call)
 	holds = err != nil && !late
+	if late {
+		c.pool.Late()
+	}
 	if err == nil && cc.protocol.shared() {
 		c.pool.Share(cc)
 		cc.protocol.pooled()
@@ -250,10 +253,10 @@ func (c *HostClient) dialAside(call *callState, addr string, timeout time.Durati
 func (c *HostClient) keepLate(conn net.Conn, err error, addr string) {
 	switch {
 	case conn == nil || err != nil:
-		c.pool.Drop()
+		c.pool.DropLate()
 	case c.IsTLS || c.h2 != nil:
 		_ = conn.Close()
-		c.pool.Drop()
+		c.pool.DropLate()
 	default:
 		c.pool.Put(adoptConn(conn, addr, c.readSize()), clock.Elapsed())
 	}

@@ -24,6 +24,8 @@ type callState struct {
 	content contentUse
 	outcome attemptOutcome
 	usedUp  bool // the body was a stream, which has been read
+	// misdirected says that a connection was given up since the server was not the right one
+	misdirected bool
 
 	upstream string // the address of the last attempt
 }

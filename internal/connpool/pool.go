@@ -221,6 +221,23 @@ func (p *Pool[C]) Drop() {
 	p.mu.Unlock()
 }
 
+// Late says that a connection is still being opened for which nobody waits any more: those
+// who want to open one do not wait for it either. Its place stays taken, until Put or
+// DropLate.
+func (p *Pool[C]) Late() {
+	p.mu.Lock()
+	p.dropped()
+	p.admit()
+	p.mu.Unlock()
+}
+
+// DropLate is Drop after Late.
+func (p *Pool[C]) DropLate() {
+	p.mu.Lock()
+	p.free()
+	p.mu.Unlock()
+}
+
 // free releases a place, and gives it to the first waiter.
 func (p *Pool[C]) free() {
 	p.open--

@@ -34,6 +34,7 @@ type Conn struct {
 	out     *bufpool.Buffer // frames other than DATA that waits for a window
 	outRead int             // of which so many were written
 	blockAt int             // where the block in out begins that the caller encodes
+	asked   int             // how much was put into out for a client's requests, since it was empty
 
 	block   *bufpool.Buffer // of a section that CONTINUATION frames go on with
 	pending pendingHead
@@ -51,7 +52,7 @@ type Conn struct {
 	stall    stall  // of sendWindow
 	wasted   bucket
 	glitches bucket
-	answers  uint32 // WINDOW_UPDATE frames that DATA frames have earned the peer
+	answers  uint32 // frames that bring nothing, and of which excuse has said so
 
 	sendWindow int32 // what the peer accepts on all streams
 	recvWindow int32 // what the peer may send
@@ -154,9 +155,10 @@ func (c *Conn) LastID() uint32 {
 func (c *Conn) All(yield func(s *Stream) bool) { c.table.all(yield) }
 
 // Paused reports whether Feed accepts nothing until output was taken, since the peer
-// makes more answers than it reads.
+// makes more answers than it reads. The requests of a client are no answers: a server may
+// take no more of them before its responses are read.
 func (c *Conn) Paused() bool {
-	return c.out != nil && len(c.out.B)-c.outRead > c.l.Output
+	return c.out != nil && len(c.out.B)-c.outRead-c.asked > c.l.Output
 }
 
 // Done reports whether the connection is to be closed: it has ended, or no more streams
@@ -267,6 +269,11 @@ func (c *Conn) Tick(now uint32) error {
 	case c.pending.id != 0 && late(c.pending.since, c.l.Stall):
 		c.fail(ErrStalled)
 		return c.err
+	}
+	if c.role == Client {
+		// a server may have reasons to read slowly: how long a request may take is for its
+		// caller to say
+		return nil
 	}
 	if c.ready.first == nil {
 		c.stall.begun = false

@@ -192,11 +192,15 @@ func (c *Conn) receiveResponse(s *Stream, h pendingHead, tooLarge bool, m *Messa
 		s.move(receivesInterim)
 		return Event{Kind: Interim, Stream: s}, c.glitch()
 	}
+	opens := s.connects && m.Head.Status < 300
 	none := s.noContent || m.Head.Status == 204 || m.Head.Status == 304
-	if e := m.frame(h.end, none); e != nil {
+	if opens {
+		m.Head.Framing = http1.Framing{Kind: http1.UntilClose}
+	} else if e := m.frame(h.end, none); e != nil {
 		return c.refuse(s, e)
 	}
 	switch {
+	case opens:
 	case none:
 		s.bodyLeft = 0
 	case m.Head.Framing.Kind == http1.Length:

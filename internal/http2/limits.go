@@ -44,10 +44,10 @@ type Limits struct {
 	// 200 and 33.
 	Wasted, WastedRate int
 	// Glitches is the bucket for frames that bring nothing: PING, SETTINGS, PRIORITY,
-	// PRIORITY_UPDATE, unknown ones, those for closed streams, DATA that does not end a
-	// stream and is empty or, from a client, of less than 256 bytes, and WINDOW_UPDATE of
-	// less, unless it answers such DATA. An empty one ends the connection. Defaults 1,000,
-	// and 330 a second.
+	// PRIORITY_UPDATE, unknown ones, those for closed streams, DATA of less than 256 bytes
+	// that does not end a stream, and WINDOW_UPDATE of less, unless it answers such DATA.
+	// To a client, only DATA without content counts. An empty one ends the connection.
+	// Defaults 1,000, and 330 a second.
 	Glitches, GlitchRate int
 
 	// Greeting is how many milliseconds a peer has for its preface, its SETTINGS, and the
@@ -56,7 +56,7 @@ type Limits struct {
 	// Stall is how many milliseconds content may wait for a window, and a header block for
 	// its end, before the stream is reset, or the connection ends; and LeastData how many
 	// bytes of a stream that waits a peer must take in each such time, unless less is left.
-	// Defaults 15,000 and 1,024.
+	// For a client only header blocks count. Defaults 15,000 and 1,024.
 	Stall, LeastData int
 
 	// KeepNames leaves the names of fields in lower case, and KeepAll keeps fields in the

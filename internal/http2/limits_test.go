@@ -295,3 +295,25 @@ func TestTimes(t *testing.T) {
 		checkBooks(t, x.c)
 	}
 }
+
+// A client waits for windows as long as its caller does: a server may be busy with what it has.
+func TestClientsWaitForWindows(t *testing.T) {
+	for _, window := range []uint32{10, maxID} {
+		x := begin(t, Client, filled(Limits{Stall: 15000, Greeting: 10000}))
+		x.feed(newScript().settings(settingWindow, window).frame(frameSettings, flagAck, 0, "").b, 1<<20)
+		s := x.c.Open()
+		x.c.EndHeaders(s, x.c.BeginHeaders(), SendHead)
+		x.c.Send(s, make([]byte, 100_000), true)
+		x.take()
+		for range 60 {
+			x.now += 1000
+			if err := x.c.Tick(x.now); err != nil || x.c.HasLost() {
+				t.Fatalf("a window of %d: %v, lost %v after %d ms", window, err, x.c.HasLost(), x.now)
+			}
+		}
+		if s.Sending() != BodyAhead || s.Unsent() == 0 {
+			t.Errorf("a window of %d: the stream is in phase %d with %d bytes", window, s.Sending(), s.Unsent())
+		}
+		x.c.Release(s)
+	}
+}

@@ -66,7 +66,7 @@ func (c *Conn) Output(dst []byte, max int) []byte {
 		if c.outRead += n; c.outRead < len(c.out.B) {
 			return dst
 		}
-		c.out.B, c.outRead = c.out.B[:0], 0
+		c.out.B, c.outRead, c.asked = c.out.B[:0], 0, 0
 	}
 	for c.ready.first != nil && c.sendWindow > 0 && c.life != LifeClosed {
 		s := c.ready.first

@@ -157,11 +157,13 @@ func (c *Conn) receiveData(f *frame, p []byte) (Event, error) {
 		c.creditStream(s, padding)
 	}
 	end := f.has(flagEndStream)
-	if end {
+	switch {
+	case end:
 		s.move(receivesEnd)
 		c.closeIfDone(s)
-	} else if f.size < smallFrame && (c.role == Server || len(p) == 0) {
-		// a server may stream many responses in small pieces, which it was asked for
+	case f.size >= smallFrame, c.role == Client && len(p) > 0:
+		// a client has asked for the content, and for events as they happen
+	default:
 		if err := c.glitch(); err != nil {
 			return Event{}, err
 		}
@@ -200,6 +202,10 @@ func (c *Conn) afterEnd(id uint32) error {
 		return ErrClosedStream
 	case endByPeer:
 		c.rejectID(id, StreamClosed)
+	default:
+		if c.role == Client {
+			return c.late()
+		}
 	}
 	return c.glitch()
 }
@@ -262,7 +268,7 @@ func (c *Conn) receiveReset(f *frame, p []byte) (Event, error) {
 }
 
 // late counts a frame that the peer may have sent before it knew that the stream has
-// ended: each DATA frame excuses some.
+// ended: each DATA frame excuses some, and each request that was given up.
 func (c *Conn) late() error {
 	if c.answers > 0 {
 		c.answers--

@@ -31,6 +31,10 @@ func (c *Conn) Open() *Stream {
 // response is not that of its content.
 func (s *Stream) ExpectNoContent() { s.noContent = true }
 
+// ExpectTunnel says that the request of a client is CONNECT, so that content-length of a response
+// that opens the tunnel means nothing (RFC 9110 section 9.3.6).
+func (s *Stream) ExpectTunnel() { s.connects = true }
+
 // CanSend reports whether a part can be sent on a stream. It cannot be after a reset, and
 // trailers not before all content was written.
 func (c *Conn) CanSend(s *Stream, part Part) bool {
@@ -69,6 +73,9 @@ func (c *Conn) EndHeaders(s *Stream, b []byte, part Part) {
 	}
 	f[0], f[1], f[2] = byte(size>>16), byte(size>>8), byte(size)
 	c.out.B = b
+	if c.role == Client {
+		c.asked += len(f)
+	}
 	c.closeIfDone(s)
 }
 
@@ -122,6 +129,9 @@ func (c *Conn) Send(s *Stream, p []byte, end bool) {
 		(c.ready.first == nil || s.urgency <= c.ready.first.urgency):
 		o := c.output()
 		o.B = c.appendData(o.B, s, p, end)
+		if c.role == Client {
+			c.asked += len(p)
+		}
 		return
 	}
 	if s.place == inDrained {
@@ -150,9 +160,7 @@ func (c *Conn) appendData(dst []byte, s *Stream, p []byte, end bool) []byte {
 	c.sendWindow -= int32(len(p))
 	s.stall.sent += uint32(len(p))
 	c.stall.sent += uint32(len(p))
-	if c.answers < mostAnswers {
-		c.answers += answersEach
-	}
+	c.excuse(answersEach)
 	if end {
 		s.move(sendsEnd)
 		c.closeIfDone(s)
@@ -160,17 +168,28 @@ func (c *Conn) appendData(dst []byte, s *Stream, p []byte, end bool) []byte {
 	return dst
 }
 
-// A peer may answer a DATA frame with an update of each window, or with a reset.
+// excuse says that so many frames which bring nothing are no fault of the peer's.
+func (c *Conn) excuse(n uint32) { c.answers = min(c.answers+n, mostAnswers) }
+
 const (
+	// answersEach is for a DATA frame, which a peer may answer with an update of each
+	// window, or with a reset.
 	answersEach = 2
-	mostAnswers = 1 << 20
+	// answersReset is for a request that is given up: beside as much content as the window
+	// permits, there may be a head and trailers on their way, and updates of windows.
+	answersReset = 8
+	mostAnswers  = 1 << 20
 )
 
 // Reset ends a stream, unless it has ended.
 func (c *Conn) Reset(s *Stream, code Code) {
-	if !s.Closed() && s.id != 0 && c.life != LifeClosed {
-		c.resetStream(s, code)
+	if s.Closed() || s.id == 0 || c.life == LifeClosed {
+		return
 	}
+	if c.role == Client && s.Receiving() < Ended {
+		c.excuse(uint32(max(s.recvWindow, 0)/smallFrame) + answersReset)
+	}
+	c.resetStream(s, code)
 }
 
 // resetStream ends a stream that has begun.

@@ -29,6 +29,7 @@ type Stream struct {
 	incremental bool  // RFC 9218 section 4.2
 	endsAfter   bool  // unsent is the end of the content
 	noContent   bool  // the response answers HEAD
+	connects    bool  // the request is CONNECT
 	held        bool  // the caller has not released it
 }
 

@@ -1,0 +1,257 @@
+package integrationtests
+
+import (
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// TestHTTP2ClientAnsweredForms has a server answer a form before it has taken all of it. The
+// form is read from memory of the request, so that the call cannot return before the sending
+// has ended; it must not wait for a window that nobody reads.
+func TestHTTP2ClientAnsweredForms(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	c := p.greeted(hc)
+	call := startCall(t, hc.Do, "POST", p.url("/"), asStream, func(req *fasthttp.Request, _ *fasthttp.Response) {
+		text := "--b\r\nContent-Disposition: form-data; name=\"n\"\r\n\r\n" + numbered(200_000) + "\r\n--b--\r\n"
+		req.Header.SetContentType("multipart/form-data; boundary=b")
+		req.SetBodyStream(strings.NewReader(text), -1)
+		if _, err := req.MultipartForm(); err != nil {
+			t.Error(err)
+		}
+	})
+	r := c.request()
+	c.head(r, endHeaders, "200").flush()
+	resp := call.is(200, "")
+	c.data(r.id, endStream, "well").flush()
+	if b, err := io.ReadAll(resp.BodyStream()); string(b) != "well" || err != nil {
+		t.Errorf("read %q, %v", b, err)
+	}
+	c.expectReset(r, http2.ErrCodeCancel)
+	if text := string(r.content); strings.Trim(text, "\x00") != text || strings.Contains(text, "\xdb") {
+		t.Error("the server got other bytes than those of the form")
+	}
+}
+
+// TestHTTP2ClientContentIsItsCallersAfterTheCall has a server answer a request with content and
+// trailers early. Once the call has returned, the caller uses the memory for something else.
+func TestHTTP2ClientContentIsItsCallersAfterTheCall(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	c := p.greeted(hc)
+	content := strings.Repeat("a", 200_000)
+	var request *fasthttp.Request
+	call := startCall(t, hc.Do, "POST", p.url("/"), asStream, withBody(content), func(req *fasthttp.Request, _ *fasthttp.Response) {
+		request = req
+		servertest.Must(t, req.Header.SetTrailer("X-Sum"))
+		req.Header.Set("X-Sum", "7")
+	})
+	r := c.request()
+	c.head(r, endHeaders, "200").flush()
+	resp := call.is(200, "")
+	body := request.Body()
+	for i := range body {
+		body[i] = 'b'
+	}
+	c.window(0, 200_000).window(r.id, 200_000).flush()
+	c.endOf(r)
+	if string(r.content) != content {
+		t.Errorf("the server got %d bytes, of which %d are others", len(r.content), strings.Count(string(r.content), "b"))
+	}
+	if got := fieldOf(r.trailers, "x-sum"); got != "7" {
+		t.Errorf("the trailer is %q", got)
+	}
+	c.data(r.id, endStream, "").flush()
+	_, _ = io.ReadAll(resp.BodyStream())
+}
+
+// TestHTTP2ClientTakesSmallPieces has a server send each of many events as soon as it happens,
+// as servers of event streams do.
+func TestHTTP2ClientTakesSmallPieces(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	c := p.greeted(hc)
+	call := p.get(hc, "/")
+	r := c.request()
+	c.head(r, endHeaders, "200")
+	text := numbered(50_000)
+	for i := 0; i < len(text); i += 10 {
+		c.data(r.id, 0, text[i:i+10])
+	}
+	c.data(r.id, endStream, "").flush()
+	call.is(200, text)
+}
+
+// TestHTTP2ClientEndsManyCalls has calls run out of time while their responses are on their
+// way. What the server has sent before it knew is no fault of its, and other calls go on.
+func TestHTTP2ClientEndsManyCalls(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		calls int
+		send  func(c *h2Side, r *h2Request)
+	}{
+		"short responses": {700, func(c *h2Side, r *h2Request) { c.respond(r, "200", "late") }},
+		"large responses": {30, func(c *h2Side, r *h2Request) {
+			c.head(r, endHeaders, "200")
+			for range 100 {
+				c.data(r.id, 0, strings.Repeat("x", 8<<10))
+			}
+			c.flush()
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newH2Peer(t)
+			hc := p.client()
+			c := p.greeted(hc, maxStreams, 1000)
+			stays := p.post(hc, "/stays", "pay")
+			first := c.whole()
+			var calls []*h2Call
+			for range tt.calls {
+				calls = append(calls, startCall(t, func(req *fasthttp.Request, resp *fasthttp.Response) error {
+					return hc.DoTimeout(req, resp, h2Limit)
+				}, "GET", p.url("/")))
+			}
+			var late []*h2Request
+			for _, r := range c.requests(tt.calls) {
+				late = append(late, r)
+			}
+			for _, call := range calls {
+				call.fails(fasthttp.ErrTimeout)
+			}
+			for _, r := range late {
+				tt.send(c, r)
+			}
+			c.sync()
+			c.respond(first, "200", "well")
+			stays.is(200, "well")
+			p.hasAccepted(1)
+		})
+	}
+}
+
+// TestHTTP2ClientReadsWhileItsRequestsWait has a server that takes no further requests before its
+// responses are taken.
+func TestHTTP2ClientReadsWhileItsRequestsWait(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	c := p.greeted(hc, maxStreams, 1000)
+	head := strings.Repeat("x", 60_000)
+	var calls []*h2Call
+	first := p.post(hc, "/", "pay")
+	r := c.whole()
+	for range 200 { // 12 MB, more than sockets hold
+		calls = append(calls, startCall(t, hc.Do, "GET", p.url("/"), func(req *fasthttp.Request, _ *fasthttp.Response) {
+			req.Header.Set("X-Large", head)
+		}))
+	}
+	servertest.Eventually(t, "201 calls", func() bool { return hc.PendingRequests() == 201 })
+	c.respond(r, "200", "well")
+	select {
+	case err := <-first.done:
+		first.done <- err
+	case <-time.After(5 * time.Second):
+		t.Error("the response to the first call is not read")
+	}
+	for range calls {
+		c.respond(c.whole(), "200", "well")
+	}
+	first.is(200, "well")
+	for _, call := range calls {
+		call.is(200, "well")
+	}
+}
+
+// TestHTTP2ClientManyMisdirected has a server that says 421 to everything. Each request is sent
+// twice at most.
+func TestHTTP2ClientManyMisdirected(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int32
+	s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		requests.Add(1)
+		ctx.SetStatusCode(fasthttp.StatusMisdirectedRequest)
+	}}
+	s.Protocols.SetUnencryptedHTTP2(true)
+	ln, _ := servertest.ListenTCP(t)
+	addr := ln.Addr().String()
+	go func() { _ = s.Serve(ln) }()
+	defer func() { _ = s.Shutdown() }()
+	hc := &fasthttp.HostClient{Addr: addr}
+	hc.Protocols.SetUnencryptedHTTP2(true)
+	defer hc.CloseIdleConnections()
+	const calls = 50
+	var all []*h2Call
+	for range calls {
+		all = append(all, startCall(t, hc.Do, "GET", "http://"+addr+"/"))
+	}
+	for _, call := range all {
+		call.is(fasthttp.StatusMisdirectedRequest, "")
+	}
+	if n := requests.Load(); n > 2*calls {
+		t.Errorf("%d calls have made %d requests", calls, n)
+	}
+}
+
+// TestHTTP2ClientDialsBesideALateOne has a dial function that takes longer than the call has that
+// wants the connection. Other calls do not wait for it.
+func TestHTTP2ClientDialsBesideALateOne(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	release := make(chan struct{})
+	var dials atomic.Int32
+	hc.Dial = func(addr string) (net.Conn, error) {
+		if dials.Add(1) == 1 {
+			<-release
+			return nil, errors.New("late")
+		}
+		return net.Dial("tcp", addr)
+	}
+	err := hc.DoTimeout(requestTo(t, "GET", p.url("/")), responseFor(t), 50*time.Millisecond)
+	if !errors.Is(err, fasthttp.ErrTimeout) {
+		t.Errorf("got %v", err)
+	}
+	call := startCall(t, func(req *fasthttp.Request, resp *fasthttp.Response) error {
+		return hc.DoTimeout(req, resp, servertest.Patience/2)
+	}, "GET", p.url("/"))
+	if c := p.acceptUnless(call); c != nil {
+		c.greet().serve()
+	}
+	call.is(200, "/")
+	close(release)
+	servertest.Eventually(t, "one connection", func() bool { return hc.ConnsCount() == 1 })
+}
+
+// TestHTTP2ClientTunnelsIgnoreTheLength has a proxy say how long the content of a tunnel is, which
+// means nothing (RFC 9110 section 9.3.6).
+func TestHTTP2ClientTunnelsIgnoreTheLength(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	c := p.greeted(hc)
+	call := startCall(t, hc.Do, "CONNECT", p.url("/"), asStream)
+	r := c.request()
+	c.head(r, endHeaders, "200", "content-length: 0")
+	c.data(r.id, 0, "tunnel").flush()
+	resp := call.is(200, "")
+	b := make([]byte, 6)
+	if _, err := io.ReadFull(resp.BodyStream(), b); err != nil || string(b) != "tunnel" {
+		t.Errorf("read %q, %v", b, err)
+	}
+	_ = resp.CloseBodyStream()
+	c.expectReset(r, http2.ErrCodeCancel)
+}
