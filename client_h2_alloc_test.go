@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"net"
 	"testing"
 	"time"
 
@@ -23,22 +24,36 @@ func TestHTTP2CallsDoNotAllocate(t *testing.T) {
 	go func() { _ = s.Serve(l) }()
 	defer func() { _ = s.Shutdown() }()
 	c := &Client{}
-	c.Protocols.SetUnencryptedHTTP2(true)
-	defer c.CloseIdleConnections()
+	// nothing can be written to its connections without waiting, so goroutines do that
+	waits := &Client{Dial: func(addr string) (net.Conn, error) {
+		nc, err := net.Dial("tcp4", addr)
+		return struct{ net.Conn }{nc}, err
+	}}
+	for _, c := range []*Client{c, waits} {
+		c.Protocols.SetUnencryptedHTTP2(true)
+		defer c.CloseIdleConnections()
+	}
 	url := "http://" + l.Addr().String() + "/some/path?with=query"
 	for name, tt := range map[string]struct {
 		post    bool
 		timeout time.Duration
 		callers int
+		waits   bool
 	}{
 		"GET":                  {callers: 1},
 		"POST":                 {callers: 1, post: true},
 		"GET, deadline":        {callers: 1, timeout: time.Minute},
 		"POST, deadline":       {callers: 1, post: true, timeout: time.Minute},
+		"GET, waits":           {callers: 1, waits: true},
+		"POST, waits":          {callers: 1, waits: true, post: true, timeout: time.Minute},
 		"10 of GET":            {callers: 10},
 		"10 of POST, deadline": {callers: 10, post: true, timeout: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
+			c := c
+			if tt.waits {
+				c = waits
+			}
 			// each caller makes a call for what it receives
 			begin, over := make(chan bool), make(chan bool)
 			defer close(begin)
@@ -85,7 +100,7 @@ func TestHTTP2CallsDoNotAllocate(t *testing.T) {
 			}
 		})
 	}
-	if n := c.ConnsCount(); n != 1 {
-		t.Errorf("%d connections", n)
+	if c.ConnsCount() != 1 || waits.ConnsCount() != 1 {
+		t.Errorf("%d and %d connections", c.ConnsCount(), waits.ConnsCount())
 	}
 }
