@@ -20,6 +20,7 @@ type poster struct {
 
 	mu     sync.Mutex
 	unsent []byte
+	spare  []byte // memory for unsent while that is being flushed
 	err    error // of the connection, once it has failed
 
 	b     []byte // being written by step
@@ -80,27 +81,32 @@ func (p *poster) post(b []byte) (waits bool, err error) {
 func (p *poster) flush(g *Guard, within time.Duration) error {
 	for {
 		p.mu.Lock()
-		b := p.unsent
-		p.unsent = nil
-		err := p.err
-		p.mu.Unlock()
+		b, err := p.unsent, p.err
 		if len(b) == 0 || err != nil {
+			p.mu.Unlock()
 			return err
 		}
+		p.unsent, p.spare = p.spare, nil
+		p.mu.Unlock()
 		if err = g.LimitWrite(time.Now().Add(within)); err == nil {
 			_, err = p.conn.Write(b)
 		}
 		if err == nil {
 			err = g.LimitWrite(time.Time{})
 		}
+		p.mu.Lock()
+		if p.err = err; cap(b) <= mostSpare {
+			p.spare = b[:0]
+		}
+		p.mu.Unlock()
 		if err != nil {
-			p.mu.Lock()
-			p.err = err
-			p.mu.Unlock()
 			return err
 		}
 	}
 }
+
+// mostSpare is the most memory that is kept for the next bytes.
+const mostSpare = 64 << 10
 
 // Posts makes Post and Flush of use: from now on nothing else writes. It is called once, by
 // the only user of the connection.

@@ -84,6 +84,9 @@ type Conn struct {
 	full    bool      // there was more output than went at once
 
 	out *bufpool.Buffer // of the writer
+
+	// what goroutines of their own do: the methods write and wait
+	writes, waits func()
 }
 
 // writer is who writes.
@@ -114,6 +117,7 @@ var (
 func Begin(line *clientconn.Conn, cfg *Config, owner Owner) *Conn {
 	c := &Conn{line: line, cfg: cfg, owner: owner}
 	c.turn.L = &c.mu
+	c.writes, c.waits = c.write, c.wait
 	line.Posts()
 	c.heard = now()
 	c.conn.Init(http2.Client, &cfg.Limits, c.heard)
@@ -412,11 +416,11 @@ func (c *Conn) write() {
 			c.unwritable(err)
 			return
 		case waits:
-			c.follow(c.wait)
+			c.follow(c.waits)
 			return
 		}
 	}
-	c.follow(c.write)
+	c.follow(c.writes)
 }
 
 // follow has another goroutine go on as the writer.

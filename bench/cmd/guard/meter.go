@@ -44,6 +44,8 @@ var rows = []workload{
 	{"ClientPostVaried1CallersMemory", 6_144},
 	{"ClientGet1CallersMemory", 6_000},
 	{"ClientPost1CallersMemory", 6_000},
+	{"HTTP2ClientGet1CallersTCP", 10_240},
+	{"HTTP2ClientGetVaried10CallersTCP", 10_240},
 	{"RequestHeaderRead", 10_000},
 	{"ResponseHeaderRead", 10_000},
 	{"RequestHeaderReadVaried", 10_240},

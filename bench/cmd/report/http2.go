@@ -126,8 +126,9 @@ func (p *page) writeHTTP2(b *strings.Builder) {
 	b.WriteString("\n## HTTP/2\n\nUpstream has none, so ours is compared with net/http and with servers in C.\n")
 	if hasRows {
 		b.WriteString("\nIn memory: each client keeps one or 100 streams busy on its connection. In the varied rows path, cookie and request id\n" +
-			"differ from request to request, and are sent as literals; all other fields are in the table of the connection.\n")
-		p.Rows.WriteTables(b, "###", report.HTTP2Servers)
+			"differ from request to request, and are sent as literals; all other fields are in the table of the connection. The\n" +
+			"callers of a client share one connection, in memory or over TCP.\n")
+		p.Rows.WriteTables(b, "###", report.HTTP2Servers, report.HTTP2Clients)
 	}
 	for _, load := range r.loads() {
 		how := "by prior knowledge"

@@ -7,6 +7,8 @@
 // next Read has another request. It has sent one request before those that are measured, so
 // that the server's table of fields has all that do not change.
 //
+// Server is the other side, for clients.
+//
 // Start reading at Listener.
 package fakeh2
 

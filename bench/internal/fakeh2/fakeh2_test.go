@@ -2,6 +2,7 @@ package fakeh2
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -192,6 +193,79 @@ func TestClientRefusesSettingsThatItIsNotMadeFor(t *testing.T) {
 		if (err == nil) != test.ok {
 			t.Errorf("setting %d is %d: %v", test.id, test.value, err)
 		}
+	}
+}
+
+// dialServer returns a client of net/http whose connections are those of s.
+func dialServer(s *Server) *http.Client {
+	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return s.Dial(), nil }}
+	protocols.OnlyHTTP2(transport)
+	return &http.Client{Transport: transport}
+}
+
+func TestClientGetsEveryResponse(t *testing.T) {
+	var answers []Message
+	for i := range 3 {
+		answers = append(answers, Message{
+			Fields: []Field{{Name: ":status", Value: "200"}, {Name: "server", Value: "bench"}, {Name: "etag", Value: fmt.Sprint(i), Changes: true}},
+			Body:   []byte(strings.Repeat("x", 1+i)),
+		})
+	}
+	s, err := NewServer(answers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := dialServer(s)
+	defer c.CloseIdleConnections()
+	for i, want := range []int{1, 1, 2, 3, 1} {
+		resp, err := c.Post("http://example.com/", "text/plain", strings.NewReader("content"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		if err != nil || len(body) != want || resp.Header.Get("Etag") != fmt.Sprint(want-1) || resp.Header.Get("Server") != "bench" {
+			t.Errorf("response %d: %q, %v, %v", i, body, resp.Header, err)
+		}
+	}
+}
+
+func TestWrongRequestsAreNoticed(t *testing.T) {
+	answer := Message{Fields: []Field{{Name: ":status", Value: "200"}}, Body: []byte("x")}
+	if _, err := NewServer(nil); err == nil {
+		t.Error("a server without responses")
+	}
+	if _, err := NewServer([]Message{{Fields: answer.Fields}}); err == nil {
+		t.Error("a response without content")
+	}
+	request := func(id, flags byte) string {
+		b := appendFrame(nil, frameHeaders, flags, nil)
+		b[8] = id
+		return string(b)
+	}
+	for text, ok := range map[string]bool{
+		preface: true, preface[:5]: true, "GET / HTTP/1.1\r\n": false,
+		preface + request(1, flagEndHeaders|flagEndStream) + request(3, flagEndHeaders): true,
+		preface + request(1, flagEndStream):                                             false,
+		preface + request(2, flagEndHeaders):                                            false,
+		preface + request(3, flagEndHeaders) + request(1, flagEndHeaders):               false,
+		preface + string(appendFrame(nil, frameReset, 0, make([]byte, 4))):              false,
+		preface + string(appendFrame(nil, frameContinuation, 0, nil)):                   false,
+		preface + string(appendFrame(nil, frameData, 0, make([]byte, 20<<10))):          false,
+	} {
+		s, err := NewServer([]Message{answer})
+		if err != nil {
+			t.Fatal(err)
+		}
+		nc := s.Dial()
+		for i := range len(text) {
+			if _, err = nc.Write([]byte{text[i]}); err != nil {
+				break
+			}
+		}
+		if (err == nil) != ok {
+			t.Errorf("%q: %v", text, err)
+		}
+		_ = nc.Close()
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package protocols turns HTTP/2 on in servers of which not every build has it: the
-// published fasthttp has none.
+// Package protocols turns HTTP/2 on in servers and clients of which not every build has it:
+// the published fasthttp has none.
 package protocols
 
 import "reflect"
@@ -13,8 +13,35 @@ type setter interface {
 
 // EnableHTTP2 makes a server speak HTTP/1 and HTTP/2, with TLS and without. server is a
 // pointer to a struct. EnableHTTP2 reports false for one that has no field Protocols.
-func EnableHTTP2(server any) bool {
-	field := reflect.ValueOf(server).Elem().FieldByName("Protocols")
+func EnableHTTP2(server any) bool { return set(server, true) }
+
+// OnlyHTTP2 makes a client speak nothing but HTTP/2, without TLS by prior knowledge. client
+// is a pointer to a struct. OnlyHTTP2 reports false for one that has no field Protocols.
+func OnlyHTTP2(client any) bool { return set(client, false) }
+
+// AllowStreams sets how many streams a client may have open at a time. server is a pointer to
+// a struct. AllowStreams reports false for one that has no such setting.
+func AllowStreams(server any, n int) bool {
+	field := reflect.ValueOf(server).Elem().FieldByName("HTTP2")
+	if field.Kind() == reflect.Pointer {
+		if field.IsNil() {
+			field.Set(reflect.New(field.Type().Elem()))
+		}
+		field = field.Elem()
+	}
+	if field.Kind() != reflect.Struct {
+		return false
+	}
+	field = field.FieldByName("MaxConcurrentStreams")
+	if !field.IsValid() {
+		return false
+	}
+	field.SetInt(int64(n))
+	return true
+}
+
+func set(of any, http1 bool) bool {
+	field := reflect.ValueOf(of).Elem().FieldByName("Protocols")
 	if !field.IsValid() {
 		return false
 	}
@@ -27,7 +54,7 @@ func EnableHTTP2(server any) bool {
 	if !ok {
 		return false
 	}
-	p.SetHTTP1(true)
+	p.SetHTTP1(http1)
 	p.SetHTTP2(true)
 	p.SetUnencryptedHTTP2(true)
 	return true

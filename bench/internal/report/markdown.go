@@ -46,7 +46,7 @@ func (r *Report) WriteTables(b *strings.Builder, level string, titles ...string)
 func (g group) writeMarkdown(b *strings.Builder, level string) {
 	fmt.Fprintf(b, "\n%s %s, GOMAXPROCS %d\n\n", level, g.title, g.procs)
 	builds := []string{Ours}
-	if g.title != HTTP2Servers {
+	if !lacksUpstream(g.title) {
 		builds = append(builds, Upstream)
 	}
 	if g.has(NetHTTP) {

@@ -40,7 +40,9 @@ func IsServer(name string) bool {
 }
 
 // IsHTTP2 reports whether a row needs HTTP/2, which upstream lacks.
-func IsHTTP2(name string) bool { return Group(name) == HTTP2Servers }
+func IsHTTP2(name string) bool { return lacksUpstream(Group(name)) }
+
+func lacksUpstream(group string) bool { return group == HTTP2Servers || group == HTTP2Clients }
 
 // The groups of rows, in the order of their tables. In the varied ones no message has
 // the head of the one before; in the others of servers and clients all are the same.
@@ -50,18 +52,20 @@ const (
 	HTTP2Servers  = "Servers, HTTP/2"
 	VariedClients = "Clients, varied messages"
 	Clients       = "Clients, repeated messages"
+	HTTP2Clients  = "Clients, HTTP/2"
 	Values        = "Values"
 	Compression   = "Compression"
 	Files         = "Files"
 )
 
-var groupOrder = []string{VariedServers, Servers, HTTP2Servers, VariedClients, Clients, Values, Compression, Files}
+var groupOrder = []string{VariedServers, Servers, HTTP2Servers, VariedClients, Clients, HTTP2Clients, Values, Compression, Files}
 
 // groupPrefixes says what group rows with such names are in; all others are
 // Values.
 var groupPrefixes = []struct{ prefix, group string }{
 	{"Server", Servers},
 	{"HTTP2Server", HTTP2Servers},
+	{"HTTP2Client", HTTP2Clients},
 	{"Client", Clients},
 	{"PipelineClient", Clients},
 	{"AppendEncoded", Compression},

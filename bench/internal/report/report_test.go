@@ -177,20 +177,22 @@ func TestNames(t *testing.T) {
 
 func TestGroupsOfRows(t *testing.T) {
 	for name, want := range map[string]string{
-		"ServerGet10ReqPerConn":         Servers,
-		"ServerGetBrowserOnePerRead":    Servers,
-		"ServerPostVariedOnePerRead":    VariedServers,
-		"ServerGetProxied10KReqPerConn": VariedServers,
-		"ClientGet1CallersMemory":       Clients,
-		"ClientGetVaried1CallersMemory": VariedClients,
-		"PipelineClientVaried1":         VariedClients,
-		"RequestHeaderReadVaried":       Values,
-		"PipelineClientDo100":           Clients,
-		"ArgsParse":                     Values,
-		"AppendHTTPDate":                Values,
-		"AppendEncoded/Gzip":            Compression,
-		"CompressHandler":               Compression,
-		"FilesTCP/1KiB":                 Files,
+		"ServerGet10ReqPerConn":              Servers,
+		"ServerGetBrowserOnePerRead":         Servers,
+		"ServerPostVariedOnePerRead":         VariedServers,
+		"ServerGetProxied10KReqPerConn":      VariedServers,
+		"ClientGet1CallersMemory":            Clients,
+		"ClientGetVaried1CallersMemory":      VariedClients,
+		"PipelineClientVaried1":              VariedClients,
+		"HTTP2ServerGetVaried1Stream":        HTTP2Servers,
+		"HTTP2ClientGetVaried1CallersMemory": HTTP2Clients,
+		"RequestHeaderReadVaried":            Values,
+		"PipelineClientDo100":                Clients,
+		"ArgsParse":                          Values,
+		"AppendHTTPDate":                     Values,
+		"AppendEncoded/Gzip":                 Compression,
+		"CompressHandler":                    Compression,
+		"FilesTCP/1KiB":                      Files,
 	} {
 		if got := Group(name); got != want {
 			t.Errorf("%s is among %s, want %s", name, got, want)

@@ -68,6 +68,15 @@ func Build(ctx context.Context, dir, temp string, modules Modules) ([]*Server, e
 	return []*Server{&event, &portable, upstream, nethttp}, nil
 }
 
+// BuildEvent compiles only this fasthttp's server, with the event engine.
+func BuildEvent(ctx context.Context, dir, temp string) (*Server, error) {
+	s, err := build(ctx, dir, temp, "ours", "go.mod", "fasthttp")
+	if err == nil {
+		s.Name, s.env = Event, []string{engineVariable + "=event"}
+	}
+	return s, err
+}
+
 // BuildFloor compiles bench/floor, a loop in C that shows what the system calls
 // alone cost. It is an error if there is no C compiler.
 func BuildFloor(ctx context.Context, dir, temp string) (*Server, error) {

@@ -65,6 +65,9 @@ const (
 // HTTP2Flag makes a server speak HTTP/2 beside HTTP/1.
 const HTTP2Flag = "http2"
 
+// StreamsFlag says how many streams a client of HTTP/2 may have open at a time.
+const StreamsFlag = "streams"
+
 // BackendConns is how many connections a server that forwards may have to its
 // backend: more than any benchmark opens to the server.
 const BackendConns = 4096
@@ -77,6 +80,7 @@ type Job struct {
 	// Cert and Key are files in PEM. Without them the server speaks plain HTTP.
 	Cert, Key string
 	HTTP2     bool
+	Streams   int // that a client of HTTP/2 may have open at a time, 0 for what is usual
 }
 
 // TLS reports whether the server is to speak TLS.
@@ -106,6 +110,7 @@ func Main(serve func(ln net.Listener, job Job) error) {
 	flag.StringVar(&job.Cert, CertFlag, "", "file of a certificate, to speak TLS")
 	flag.StringVar(&job.Key, KeyFlag, "", "file of the certificate's key")
 	flag.BoolVar(&job.HTTP2, HTTP2Flag, false, "speak HTTP/2 beside HTTP/1, over TLS or by prior knowledge")
+	flag.IntVar(&job.Streams, StreamsFlag, 0, "with -"+HTTP2Flag+": how many streams a client may have open at a time; 0 for what is usual")
 	reuse := flag.Bool("reuseport", false, "let other processes listen on the same address")
 	life := flag.Duration("life", time.Hour, "how long to run at most")
 	flag.Parse()
@@ -133,7 +138,7 @@ func Main(serve func(ln net.Listener, job Job) error) {
 
 // valid reports whether a server can do the job.
 func (j Job) valid() bool {
-	if (j.Cert == "") != (j.Key == "") {
+	if (j.Cert == "") != (j.Key == "") || j.Streams < 0 || j.Streams > 0 && !j.HTTP2 {
 		return false
 	}
 	switch j.Mode {

@@ -21,6 +21,9 @@ func serve(ln net.Listener, job serving.Job) error {
 	if job.HTTP2 && !protocols.EnableHTTP2(s) {
 		return errors.New("this server has no HTTP/2")
 	}
+	if job.Streams > 0 && !protocols.AllowStreams(s, job.Streams) {
+		return errors.New("this server has no limit of streams")
+	}
 	if job.TLS() {
 		return s.ServeTLS(ln, job.Cert, job.Key)
 	}

@@ -1,0 +1,157 @@
+package calls
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/valyala/fasthttp/bench/internal/protocols"
+	"github.com/valyala/fasthttp/bench/internal/serving"
+	"github.com/valyala/fasthttp/bench/internal/traffic"
+)
+
+// The clients, in the order they are measured and shown.
+const (
+	OursHTTP2    = "ours, HTTP/2"
+	NetHTTPHTTP2 = "net/http, HTTP/2"
+	OursHTTP1    = "ours, HTTP/1.1"
+)
+
+var clients = []string{OursHTTP2, NetHTTPHTTP2, OursHTTP1}
+
+var errNoHTTP2 = errors.New("this client has no HTTP/2")
+
+// client makes what callers share, and counts its connections.
+type client struct {
+	job   job
+	url   string // of the server
+	calls []traffic.Call
+	conns atomic.Int64
+	doers atomic.Int64
+}
+
+func newClient(j job) *client {
+	c := &client{job: j, url: "https://" + j.addr}
+	if j.plain {
+		c.url = "http://" + j.addr
+	}
+	if j.varied {
+		c.calls = traffic.Calls()
+		for i := range c.calls {
+			_, rest, _ := strings.Cut(c.calls[i].URL, "//")
+			_, target, _ := strings.Cut(rest, "/")
+			c.calls[i].URL = c.url + "/" + target
+		}
+	} else {
+		c.calls = []traffic.Call{{URL: c.url + "/item?id=1729"}}
+	}
+	return c
+}
+
+// apart is how many calls further on each caller begins than the one before.
+const apart = 89
+
+// inTurn returns a function that returns the next call of a caller.
+func (c *client) inTurn() func() *traffic.Call {
+	next := int(c.doers.Add(1)) * apart % len(c.calls)
+	return func() *traffic.Call {
+		call := &c.calls[next]
+		if next++; next == len(c.calls) {
+			next = 0
+		}
+		return call
+	}
+}
+
+func (c *client) dial(addr string) (net.Conn, error) {
+	c.conns.Add(1)
+	return net.Dial("tcp4", addr)
+}
+
+// The certificate of the server is made for the run, and no client verifies it.
+var tlsConfig = tls.Config{InsecureSkipVerify: true}
+
+// prepare returns a function that makes a caller: that makes one call each time.
+func (c *client) prepare() (newCaller func() func() error, err error) {
+	switch c.job.client {
+	case OursHTTP1, OursHTTP2:
+		return c.ours()
+	case NetHTTPHTTP2:
+		return c.netHTTP()
+	}
+	return nil, fmt.Errorf("there is no client %q", c.job.client)
+}
+
+func (c *client) ours() (func() func() error, error) {
+	ours := &fasthttp.Client{TLSConfig: tlsConfig.Clone(), MaxConnsPerHost: c.job.callers, Dial: c.dial}
+	want := "HTTP/1.1"
+	if c.job.client == OursHTTP2 {
+		if want = "HTTP/2.0"; !protocols.OnlyHTTP2(ours) {
+			return nil, errNoHTTP2
+		}
+	}
+	return func() func() error {
+		req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+		next := c.inTurn()
+		return func() error {
+			call := next()
+			req.SetRequestURI(call.URL)
+			if call.ID != "" {
+				req.Header.Set("X-Request-Id", call.ID)
+			}
+			if err := ours.Do(req, resp); err != nil {
+				return err
+			}
+			if resp.StatusCode() != 200 || string(resp.Header.Protocol()) != want || string(resp.Body()) != serving.Body {
+				return fmt.Errorf("a response with status %d by %s: %q", resp.StatusCode(), resp.Header.Protocol(), resp.Body())
+			}
+			return nil
+		}
+	}, nil
+}
+
+func (c *client) netHTTP() (func() func() error, error) {
+	transport := &http.Transport{
+		TLSClientConfig:    tlsConfig.Clone(),
+		DisableCompression: true,
+		DialContext:        func(_ context.Context, _, addr string) (net.Conn, error) { return c.dial(addr) },
+	}
+	if !protocols.OnlyHTTP2(transport) {
+		return nil, errNoHTTP2
+	}
+	client := &http.Client{Transport: transport}
+	return func() func() error {
+		next := c.inTurn()
+		return func() error {
+			call := next()
+			req, err := http.NewRequest(http.MethodGet, call.URL, nil)
+			if err != nil {
+				return err
+			}
+			if call.ID != "" {
+				req.Header.Set("X-Request-Id", call.ID)
+			}
+			resp, err := client.Do(req)
+			if err != nil {
+				return err
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			if err != nil {
+				return err
+			}
+			if resp.StatusCode != 200 || resp.Proto != "HTTP/2.0" || string(body) != serving.Body {
+				return fmt.Errorf("a response with status %d by %s: %q", resp.StatusCode, resp.Proto, body)
+			}
+			return nil
+		}
+	}, nil
+}

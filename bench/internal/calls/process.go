@@ -1,0 +1,204 @@
+package calls
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp/bench/internal/cputime"
+	"github.com/valyala/fasthttp/bench/internal/rig"
+)
+
+// job is what a process of callers does.
+type job struct {
+	client        string
+	addr          string
+	callers       int
+	plain, varied bool
+	// warm is how long calls are made that do not count, and time how long those that
+	// count are made.
+	warm, time time.Duration
+}
+
+// result is what it came to.
+type result struct {
+	Calls  int64         `json:"calls"`
+	Took   time.Duration `json:"took"`
+	CPU    time.Duration `json:"cpu"`
+	Allocs uint64        `json:"allocations"`
+	Conns  int64         `json:"connections"` // that were dialed, with those of calls that do not count
+}
+
+// word as the first argument makes a program a process of callers.
+const word = "callers"
+
+// spareTime is how much longer than asked for the process may take.
+const spareTime = time.Minute
+
+// run does the job in a process of its own.
+func (j job) run(ctx context.Context, place rig.Place) (result, error) {
+	var r result
+	self, err := os.Executable()
+	if err != nil {
+		return r, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, j.warm+j.time+spareTime)
+	defer cancel()
+	child, err := rig.StartChild(ctx, []string{fmt.Sprintf("GOMAXPROCS=%d", place.Procs())}, place.Command(self, j.args()...))
+	if err != nil {
+		return r, fmt.Errorf("starting the callers: %w", err)
+	}
+	line, err := child.Line(ctx)
+	if err != nil {
+		_ = child.Stop() // err says as much
+		return r, fmt.Errorf("callers: %w", err)
+	}
+	if err := json.Unmarshal([]byte(line), &r); err != nil {
+		return r, errors.Join(fmt.Errorf("callers: %q: %w", line, err), child.Stop())
+	}
+	return r, child.Stop()
+}
+
+// args are those that Main understands.
+func (j job) args() []string {
+	return []string{
+		word, "-client", j.client, "-addr", j.addr, "-callers", fmt.Sprint(j.callers), "-plain=" + fmt.Sprint(j.plain),
+		"-varied=" + fmt.Sprint(j.varied), "-warm", j.warm.String(), "-time", j.time.String(),
+	}
+}
+
+// Main makes the process one of callers if its arguments ask for that, and does not return
+// then.
+func Main() {
+	if len(os.Args) < 2 || os.Args[1] != word {
+		return
+	}
+	if err := serve(os.Args[2:]); err != nil {
+		fmt.Fprintln(os.Stderr, "callers:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// serve is what the process does: it prints a result, and ends when its standard input does.
+func serve(args []string) error {
+	j, err := parse(args)
+	if err != nil {
+		return err
+	}
+	over := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		close(over)
+	}()
+	r, err := j.call(over)
+	if err != nil {
+		return err
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
+		return err
+	}
+	<-over
+	return nil
+}
+
+func parse(args []string) (job, error) {
+	var j job
+	flags := flag.NewFlagSet(word, flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // the error says enough
+	flags.StringVar(&j.client, "client", "", "which client calls")
+	flags.StringVar(&j.addr, "addr", "", "address of the server")
+	flags.IntVar(&j.callers, "callers", 1, "how many goroutines call")
+	flags.BoolVar(&j.plain, "plain", false, "the server speaks no TLS")
+	flags.BoolVar(&j.varied, "varied", false, "no two calls in a row are alike")
+	flags.DurationVar(&j.warm, "warm", 0, "time to make calls that do not count")
+	flags.DurationVar(&j.time, "time", time.Second, "time to make calls that count")
+	if err := flags.Parse(args); err != nil {
+		return j, err
+	}
+	if j.callers < 1 || j.warm < 0 || j.time <= 0 {
+		return j, fmt.Errorf("these are no callers: %+v", j)
+	}
+	return j, nil
+}
+
+// counter is the calls of one caller. No two share a cache line.
+type counter struct {
+	atomic.Int64
+	_ [120]byte
+}
+
+// call makes calls for the time of the job, or until over is closed.
+func (j job) call(over <-chan struct{}) (result, error) {
+	c := newClient(j)
+	newCaller, err := c.prepare()
+	if err != nil {
+		return result{}, err
+	}
+	// the first one connects: then callers share what there is
+	if err := newCaller()(); err != nil {
+		return result{}, err
+	}
+	var all sync.WaitGroup
+	var stopped atomic.Bool
+	failed := make(chan error, j.callers)
+	counters := make([]counter, j.callers)
+	for i := range counters {
+		call := newCaller()
+		all.Go(func() {
+			for !stopped.Load() {
+				if err := call(); err != nil {
+					failed <- err
+					return
+				}
+				counters[i].Add(1)
+			}
+		})
+	}
+	sum := func() (n int64) {
+		for i := range counters {
+			n += counters[i].Load()
+		}
+		return n
+	}
+	var before, after runtime.MemStats
+	err = j.wait(j.warm, failed, over)
+	runtime.ReadMemStats(&before)
+	calls, cpu, begin := sum(), cputime.Used(), time.Now()
+	if err == nil {
+		err = j.wait(j.time, failed, over)
+	}
+	r := result{Calls: sum() - calls, CPU: cputime.Used() - cpu, Took: time.Since(begin)}
+	runtime.ReadMemStats(&after)
+	r.Allocs, r.Conns = after.Mallocs-before.Mallocs, c.conns.Load()
+	stopped.Store(true)
+	if err != nil {
+		return r, err
+	}
+	all.Wait()
+	return r, nil
+}
+
+var errEnded = errors.New("ended while calling")
+
+// wait returns an error if a call fails, or if the process is to end, before d is over.
+func (j job) wait(d time.Duration, failed <-chan error, over <-chan struct{}) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case err := <-failed:
+		return err
+	case <-over:
+		return errEnded
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,262 @@
+package fakeh2
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// Server answers clients of HTTP/2 with responses that are made in advance. It finds the ends
+// of requests, and understands none.
+type Server struct {
+	first   message // of each connection
+	answers []message
+	conns   int
+	mu      sync.Mutex
+}
+
+// NewServer returns a Server that sends these responses in turn, again and again. Each
+// connection begins at another one.
+func NewServer(answers []Message) (*Server, error) {
+	if len(answers) == 0 {
+		return nil, errors.New("fakeh2: no responses")
+	}
+	for i := range answers {
+		if len(answers[i].Body) == 0 {
+			return nil, errors.New("fakeh2: a response without content")
+		}
+	}
+	s := new(Server)
+	var err error
+	s.first, s.answers, err = encode(answers)
+	return s, err
+}
+
+// Dial returns a connection in memory.
+func (s *Server) Dial() net.Conn {
+	c := &served{side: s.newSide()}
+	c.changed.L = &c.mu
+	return c
+}
+
+// Serve answers what comes over a connection, until that ends.
+func (s *Server) Serve(nc net.Conn) error {
+	side := s.newSide()
+	buf := make([]byte, 64<<10)
+	for {
+		if len(side.out) > 0 {
+			if _, err := nc.Write(side.out); err != nil {
+				return err
+			}
+			side.out = side.out[:0]
+		}
+		n, err := nc.Read(buf)
+		if err != nil {
+			return err
+		}
+		if err := side.take(buf[:n]); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Server) newSide() side {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := s.conns * apart % len(s.answers)
+	s.conns++
+	return side{
+		server: s, next: next, greets: len(preface),
+		out:   append(make([]byte, 0, enough), helloOfServer()...),
+		carry: make([]byte, 0, largestFrame+frameHead),
+	}
+}
+
+// helloOfServer lets the client send whatever it has to.
+func helloOfServer() []byte {
+	var settings []byte
+	for _, s := range []struct {
+		id    uint16
+		value uint32
+	}{{settingStreams, slots}, {settingWindow, largestWindow}} {
+		settings = binary.BigEndian.AppendUint16(settings, s.id)
+		settings = binary.BigEndian.AppendUint32(settings, s.value)
+	}
+	b := appendFrame(nil, frameSettings, 0, settings)
+	return appendFrame(b, frameWindow, 0, binary.BigEndian.AppendUint32(nil, largestWindow-firstWindow))
+}
+
+// side is the server's side of a connection.
+type side struct {
+	server   *Server
+	greets   int // how much of the preface has not come
+	next     int // answer
+	last     uint32
+	received int // content of requests since the last leave
+	out      []byte
+	carry    []byte // of a frame that has not come whole
+}
+
+// take takes what the client has written.
+func (s *side) take(p []byte) error {
+	if s.greets > 0 {
+		n := min(s.greets, len(p))
+		if string(p[:n]) != preface[len(preface)-s.greets:][:n] {
+			return errors.New("fakeh2: the client has another preface")
+		}
+		s.greets -= n
+		p = p[n:]
+	}
+	text := p
+	if len(s.carry) > 0 {
+		s.carry = append(s.carry, p...)
+		text = s.carry
+	}
+	read := 0
+	for len(text)-read >= frameHead {
+		head := text[read:]
+		size := int(head[0])<<16 | int(head[1])<<8 | int(head[2])
+		if size > largestFrame {
+			return fmt.Errorf("fakeh2: a frame of %d bytes", size)
+		}
+		if len(head) < frameHead+size {
+			break
+		}
+		if err := s.frame(head[3], head[4], binary.BigEndian.Uint32(head[5:]), head[frameHead:frameHead+size]); err != nil {
+			return err
+		}
+		read += frameHead + size
+	}
+	s.carry = append(s.carry[:0], text[read:]...)
+	return nil
+}
+
+func (s *side) frame(kind, flags byte, id uint32, payload []byte) error {
+	switch kind {
+	case frameHeaders:
+		if id <= s.last || id%2 == 0 || flags&flagEndHeaders == 0 {
+			return fmt.Errorf("fakeh2: a request on stream %d with flags %x", id, flags)
+		}
+		s.last = id
+		s.answerAt(flags, id)
+	case frameData:
+		if s.received += len(payload); s.received >= refresh {
+			s.out = appendFrame(s.out, frameWindow, 0, binary.BigEndian.AppendUint32(nil, uint32(s.received)))
+			s.received = 0
+		}
+		s.answerAt(flags, id)
+	case frameSettings:
+		if flags&flagAck == 0 {
+			s.out = appendFrame(s.out, frameSettings, flagAck, nil)
+		}
+	case framePing:
+		if flags&flagAck == 0 {
+			s.out = appendFrame(s.out, framePing, flagAck, payload)
+		}
+	case frameReset:
+		return fmt.Errorf("fakeh2: stream %d is reset: %x", id, payload)
+	case frameContinuation:
+		return fmt.Errorf("fakeh2: a frame of type %d", kind)
+	}
+	return nil
+}
+
+// answerAt answers a request if it has ended.
+func (s *side) answerAt(flags byte, id uint32) {
+	if flags&flagEndStream == 0 {
+		return
+	}
+	m := &s.server.first
+	if id > 1 {
+		m = &s.server.answers[s.next]
+		if s.next++; s.next == len(s.server.answers) {
+			s.next = 0
+		}
+	}
+	s.out = m.appendTo(s.out, id)
+}
+
+// served is the client's view of a connection in memory. It serves one reader and one writer
+// at a time.
+type served struct {
+	mu      sync.Mutex
+	changed sync.Cond
+	side    side
+	sent    int // of side.out
+	waiting bool
+	closed  bool
+	expired bool
+}
+
+// Read returns responses, and waits for them.
+func (c *served) Read(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for {
+		switch {
+		case c.closed:
+			return 0, io.EOF
+		case c.expired:
+			return 0, os.ErrDeadlineExceeded
+		case c.sent < len(c.side.out):
+			n := copy(p, c.side.out[c.sent:])
+			if c.sent += n; c.sent == len(c.side.out) {
+				c.side.out, c.sent = c.side.out[:0], 0
+			}
+			return n, nil
+		}
+		c.waiting = true
+		c.changed.Wait()
+		c.waiting = false
+	}
+}
+
+// Write takes requests.
+func (c *served) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return 0, net.ErrClosed
+	}
+	if err := c.side.take(p); err != nil {
+		c.closed = true
+		c.changed.Broadcast()
+		return 0, err
+	}
+	if c.waiting {
+		c.changed.Signal()
+	}
+	return len(p), nil
+}
+
+func (c *served) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	c.changed.Broadcast()
+	return nil
+}
+
+func (c *served) LocalAddr() net.Addr  { return clientAddr }
+func (c *served) RemoteAddr() net.Addr { return serverAddr }
+
+func (c *served) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
+
+// SetReadDeadline knows times that have passed, with which a client wakes its reader, and
+// takes all others for none: no row runs into one.
+func (c *served) SetReadDeadline(t time.Time) error {
+	passed := !t.IsZero() && time.Until(t) <= 0
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.expired = passed; passed {
+		c.changed.Broadcast()
+	}
+	return nil
+}
+
+func (c *served) SetWriteDeadline(time.Time) error { return nil }
