@@ -126,9 +126,7 @@ func TestHTTP2ClientEndsManyCalls(t *testing.T) {
 				}, "GET", p.url("/")))
 			}
 			var late []*h2Request
-			for _, r := range c.requests(tt.calls) {
-				late = append(late, r)
-			}
+			late = append(late, c.requests(tt.calls)...)
 			for _, call := range calls {
 				call.fails(fasthttp.ErrTimeout)
 			}
