@@ -534,6 +534,10 @@ func (x *h2Call) receiveHead(end bool, m *http2.Message) {
 	}
 	x.recv = h2AwaitsBody
 	status, limit := h.status, x.hc.MaxResponseBodySize
+	if x.send == h2Asks && status/100 == 2 && !end {
+		// the rest of the response may be made of the content
+		x.send = h2Granted
+	}
 	switch opens := x.tunnel && status/100 == 2; {
 	case opens && x.keeps != h2Streams, x.keeps == h2Skips:
 		x.recv = h2Complete
@@ -547,7 +551,7 @@ func (x *h2Call) receiveHead(end bool, m *http2.Message) {
 	default:
 		resp.body.limit = limit
 	}
-	if x.eager || x.recv == h2Complete || x.send == h2Asks {
+	if x.eager || x.recv == h2Complete || x.send == h2Asks || x.send == h2Granted {
 		x.tell()
 	}
 }

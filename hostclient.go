@@ -136,8 +136,9 @@ type HostClient struct {
 	// "Expect: 100-continue" in a request with content, before that is sent all
 	// the same: a second by default. If the server sends its response instead
 	// of asking for the content, nothing of that is sent, the call returns the
-	// response, whatever its status, and the connection is closed. A request
-	// without that field is sent in one go.
+	// response, whatever its status, and the connection is closed. With HTTP/2 the
+	// connection stays, and a response of success that has begun, and goes on, asks for the
+	// content as well. A request without that field is sent in one go.
 	ExpectContinueTimeout time.Duration
 
 	// MaxResponseBodySize limits the body of responses in bytes: a larger one

@@ -510,6 +510,13 @@ func TestHTTP2ClientExpects(t *testing.T) {
 			c.data(r.id, endStream, string(r.content)).flush()
 			call.is(200, "some")
 
+			// one that begins to answer without asking, and reads
+			call, r = expecting(hc.Do)
+			c.head(r, endHeaders, "200").flush()
+			c.endOf(r)
+			c.data(r.id, endStream, string(r.content)).flush()
+			call.is(200, "some")
+
 			for _, stream := range []bool{false, true} {
 				hc.StreamResponseBody = stream
 				call, r = expecting(hc.Do)

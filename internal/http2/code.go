@@ -1,5 +1,7 @@
 package http2
 
+import "strconv"
+
 // Code says why a stream or a connection has ended (RFC 9113 section 7).
 type Code uint32
 
@@ -43,7 +45,7 @@ func (c Code) String() string {
 	if int(c) < len(codeNames) {
 		return codeNames[c]
 	}
-	return "unknown code"
+	return "unknown code " + strconv.FormatUint(uint64(c), 10)
 }
 
 // Error is why a connection or a stream had to end. All errors of this package are
