@@ -2,8 +2,10 @@ package integrationtests
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"net/http/httptrace"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -254,4 +256,62 @@ func TestHTTP2ClientTunnelsIgnoreTheLength(t *testing.T) {
 	}
 	_ = resp.CloseBodyStream()
 	c.expectReset(r, http2.ErrCodeCancel)
+}
+
+// TestHTTP2ClientWithoutRoom has a server that permits no streams, which the client learns before
+// or after it has sent its request. It does not try for ever.
+func TestHTTP2ClientWithoutRoom(t *testing.T) {
+	t.Parallel()
+	for _, before := range []bool{true, false} {
+		t.Run(fmt.Sprint("known before ", before), func(t *testing.T) {
+			t.Parallel()
+			p := newH2Peer(t)
+			hc := p.client()
+			known := make(chan struct{}, 1000)
+			if before {
+				hc.Trace = &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { <-known }}
+			}
+			over, done := make(chan struct{}), make(chan struct{})
+			go func() {
+				defer close(done)
+				for {
+					select {
+					case nc := <-p.conns:
+						go refuseAll(p.side(nc), known)
+					case <-over:
+						return
+					}
+				}
+			}()
+			for range 3 {
+				call := startCall(t, hc.Do, "GET", p.url("/"))
+				if err := call.wait(); err == nil {
+					t.Error("the call succeeds")
+				}
+			}
+			if n := p.accepted.Load(); n > 15 {
+				t.Errorf("three calls have opened %d connections", n)
+			}
+			p.stop()
+			close(over)
+			<-done
+		})
+	}
+}
+
+// refuseAll permits no streams, and says when the client knows that.
+func refuseAll(c *h2Side, known chan<- struct{}) {
+	c.settings(maxStreams, 0).frame(http2.FrameSettings, http2.FlagSettingsAck, 0, "")
+	_ = c.write()
+	_, _ = io.ReadFull(c.R, make([]byte, len(http2.ClientPreface)))
+	for acks := 0; c.read() == nil; acks = c.acks {
+		if c.acks > acks {
+			known <- struct{}{}
+		}
+		for _, id := range c.order[c.taken:] {
+			c.taken++
+			c.reset(id, http2.ErrCodeRefusedStream)
+			_ = c.write()
+		}
+	}
 }
