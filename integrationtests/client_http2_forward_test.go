@@ -137,14 +137,15 @@ func TestHTTP2ClientInAProxy(t *testing.T) {
 				}
 				tt.answer(c, r)
 				br := bufio.NewReader(nc)
-				line, _ := br.Peek(len(tt.head))
+				peeked, _ := br.Peek(len(tt.head))
+				line := string(peeked)
 				method, _, _ := strings.Cut(tt.request, " ")
 				resp, err := http.ReadResponse(br, &http.Request{Method: method})
 				if err != nil {
 					t.Fatalf("%s: %v", tt.name, err)
 				}
 				body, err := io.ReadAll(resp.Body)
-				if string(line) != tt.head || string(body) != tt.text || err != nil {
+				if line != tt.head || string(body) != tt.text || err != nil {
 					t.Errorf("%s: %q, %q, %v", tt.name, line, body, err)
 				}
 				for name := range resp.Header {
