@@ -127,10 +127,7 @@ func TestHTTP2ClientEndsManyCalls(t *testing.T) {
 					return hc.DoTimeout(req, resp, h2Limit)
 				}, "GET", p.url("/")))
 			}
-			var late []*h2Request
-			for _, r := range c.requests(tt.calls) {
-				late = append(late, r)
-			}
+			late := c.requests(tt.calls)
 			for _, call := range calls {
 				call.fails(fasthttp.ErrTimeout)
 			}
