@@ -1,6 +1,7 @@
 package integrationtests
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -311,4 +312,36 @@ func refuseAll(c *h2Side, known chan<- struct{}) {
 			_ = c.write()
 		}
 	}
+}
+
+// TestHTTP2ClientStopsSendingWhenItsStreamEnds has the context of a call end while its response is
+// a stream, which nobody reads, and its request is still being sent.
+func TestHTTP2ClientStopsSendingWhenItsStreamEnds(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	c := p.greeted(hc)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	body := &endlessBody{closed: make(chan struct{})}
+	call := startCall(t, func(req *fasthttp.Request, resp *fasthttp.Response) error {
+		return hc.DoContext(ctx, req, resp)
+	}, "POST", p.url("/"), asStream, func(req *fasthttp.Request, _ *fasthttp.Response) { req.SetBodyStream(body, -1) })
+	r := c.request()
+	c.head(r, endHeaders, "200").flush()
+	resp := call.is(200, "")
+	cancel()
+	c.expectReset(r, http2.ErrCodeCancel)
+	servertest.Receive(t, "the end of the request", body.closed)
+	_ = resp.CloseBodyStream()
+}
+
+// endlessBody is the body of a request that has no end.
+type endlessBody struct{ closed chan struct{} }
+
+func (b *endlessBody) Read(p []byte) (int, error) { return len(p), nil }
+
+func (b *endlessBody) Close() error {
+	close(b.closed)
+	return nil
 }
