@@ -128,7 +128,8 @@ func TestHTTP2ClientEndsManyCalls(t *testing.T) {
 					return hc.DoTimeout(req, resp, h2Limit)
 				}, "GET", p.url("/")))
 			}
-			late := c.requests(tt.calls)
+			var late []*h2Request
+			late = append(late, c.requests(tt.calls)...)
 			for _, call := range calls {
 				call.fails(fasthttp.ErrTimeout)
 			}
