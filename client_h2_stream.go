@@ -28,6 +28,7 @@ type h2Stream struct {
 	done bool    // it got it
 
 	tunnel *http2body.Outgoing // nil unless the request was CONNECT
+	sender *h2Sender           // of the request, if it is still being sent
 	stream *http2.Stream       // nil after Release; guarded by the lock of c
 
 	timer *time.Timer // of the deadline, or nil
@@ -70,6 +71,7 @@ func (x *h2Call) startStream() {
 	c.Lock()
 	// the request is its caller's again, and so is the call
 	if x.sender != nil {
+		s.sender = x.sender
 		x.sender.detach()
 	} else if x.send < h2Sent {
 		c.HTTP2().Own(x.stream)
@@ -120,6 +122,9 @@ func (s *h2Stream) leave() {
 func (s *h2Stream) cut(err error) {
 	if s.tunnel != nil {
 		s.tunnel.Cut(err)
+	}
+	if s.sender != nil {
+		s.sender.out.Cut(err)
 	}
 }
 

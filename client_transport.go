@@ -60,7 +60,8 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 		if err == nil {
 			return false, nil
 		}
-		if isRefusal(err) {
+		if isRefusal(err) || err == errH2NoStream && since == 0 {
+			// a server that wants no requests on new connections may never want any
 			refusals++
 			untouched = untouched && call.awaitsRefused(refusals, hc.maxAttempts())
 		}

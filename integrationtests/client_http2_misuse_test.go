@@ -1,9 +1,12 @@
 package integrationtests
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"net/http/httptrace"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -252,4 +255,94 @@ func TestHTTP2ClientTunnelsIgnoreTheLength(t *testing.T) {
 	}
 	_ = resp.CloseBodyStream()
 	c.expectReset(r, http2.ErrCodeCancel)
+}
+
+// TestHTTP2ClientWithoutRoom has a server that permits no streams, which the client learns before
+// or after it has sent its request. It does not try for ever.
+func TestHTTP2ClientWithoutRoom(t *testing.T) {
+	t.Parallel()
+	for _, before := range []bool{true, false} {
+		t.Run(fmt.Sprint("known before ", before), func(t *testing.T) {
+			t.Parallel()
+			p := newH2Peer(t)
+			hc := p.client()
+			known := make(chan struct{}, 1000)
+			if before {
+				hc.Trace = &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { <-known }}
+			}
+			over, done := make(chan struct{}), make(chan struct{})
+			go func() {
+				defer close(done)
+				for {
+					select {
+					case nc := <-p.conns:
+						go refuseAll(p.side(nc), known)
+					case <-over:
+						return
+					}
+				}
+			}()
+			for range 3 {
+				call := startCall(t, hc.Do, "GET", p.url("/"))
+				if err := call.wait(); err == nil {
+					t.Error("the call succeeds")
+				}
+			}
+			if n := p.accepted.Load(); n > 15 {
+				t.Errorf("three calls have opened %d connections", n)
+			}
+			p.stop()
+			close(over)
+			<-done
+		})
+	}
+}
+
+// refuseAll permits no streams, and says when the client knows that.
+func refuseAll(c *h2Side, known chan<- struct{}) {
+	c.settings(maxStreams, 0).frame(http2.FrameSettings, http2.FlagSettingsAck, 0, "")
+	_ = c.write()
+	_, _ = io.ReadFull(c.R, make([]byte, len(http2.ClientPreface)))
+	for acks := 0; c.read() == nil; acks = c.acks {
+		if c.acks > acks {
+			known <- struct{}{}
+		}
+		for _, id := range c.order[c.taken:] {
+			c.taken++
+			c.reset(id, http2.ErrCodeRefusedStream)
+			_ = c.write()
+		}
+	}
+}
+
+// TestHTTP2ClientStopsSendingWhenItsStreamEnds has the context of a call end while its response is
+// a stream, which nobody reads, and its request is still being sent.
+func TestHTTP2ClientStopsSendingWhenItsStreamEnds(t *testing.T) {
+	t.Parallel()
+	p := newH2Peer(t)
+	hc := p.client()
+	c := p.greeted(hc)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	body := &endlessBody{closed: make(chan struct{})}
+	call := startCall(t, func(req *fasthttp.Request, resp *fasthttp.Response) error {
+		return hc.DoContext(ctx, req, resp)
+	}, "POST", p.url("/"), asStream, func(req *fasthttp.Request, _ *fasthttp.Response) { req.SetBodyStream(body, -1) })
+	r := c.request()
+	c.head(r, endHeaders, "200").flush()
+	resp := call.is(200, "")
+	cancel()
+	c.expectReset(r, http2.ErrCodeCancel)
+	servertest.Receive(t, "the end of the request", body.closed)
+	_ = resp.CloseBodyStream()
+}
+
+// endlessBody is the body of a request that has no end.
+type endlessBody struct{ closed chan struct{} }
+
+func (b *endlessBody) Read(p []byte) (int, error) { return len(p), nil }
+
+func (b *endlessBody) Close() error {
+	close(b.closed)
+	return nil
 }

@@ -215,6 +215,9 @@ func (c *Conn) receive(in []byte) (used int, err error) {
 			c.pass(ev, m)
 		case http2.Settings:
 			settled, c.settled = true, true
+		case http2.GoAway:
+			// whoever is told of it by its stream finds another connection
+			c.most.Store(0)
 		}
 		if ev.Err != nil {
 			c.count(ev.Err)
@@ -551,8 +554,9 @@ func (c *Conn) arm() {
 
 // tick ends what has taken too long.
 func (c *Conn) tick() {
-	t := now()
 	c.mu.Lock()
+	// not before: what was received while it waited for the lock would be of the future
+	t := now()
 	c.timed = false
 	err := c.conn.Tick(t)
 	if ping := c.cfg.Ping; ping > 0 && err == nil {

@@ -64,6 +64,8 @@ func (c *Conn) rested() {
 	case c.life == finished || c.reader == isThread:
 	case c.reader == isNobody && c.seen == c.leads:
 		c.hand(isThread)
+	case c.seen == c.leads:
+		// a call that waits for long: the timer runs again when it is over
 	default:
 		c.seen = c.leads
 		c.resting = true
