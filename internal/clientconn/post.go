@@ -21,7 +21,7 @@ type poster struct {
 	mu     sync.Mutex
 	unsent []byte
 	spare  []byte // memory for unsent while that is being flushed
-	err    error // of the connection, once it has failed
+	err    error  // of the connection, once it has failed
 
 	b     []byte // being written by step
 	sent  int
