@@ -70,7 +70,7 @@ func newPosting(t *testing.T, dial func(t *testing.T) (client, server net.Conn),
 		p.text = s
 		shaken := make(chan error, 1)
 		go func() { shaken <- s.Handshake() }()
-		_, err := p.line.Handshake(nil, &tls.Config{InsecureSkipVerify: true}, time.Time{}, func(*tls.ConnectionState) error { return nil })
+		_, err := p.line.Handshake(t.Context(), &tls.Config{InsecureSkipVerify: true}, time.Time{}, func(*tls.ConnectionState) error { return nil })
 		servertest.Must(t, err)
 		servertest.Must(t, <-shaken)
 	}

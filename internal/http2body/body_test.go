@@ -25,7 +25,6 @@ type end struct {
 	kick chan struct{} // there is output
 	m    http2.Message
 	on   func(ev *http2.Event, m *http2.Message) // with the lock
-	text []byte
 }
 
 func (e *end) HTTP2() *http2.Conn { return &e.conn }

@@ -350,7 +350,7 @@ func TestWritersHandOver(t *testing.T) {
 			p.conn.Init(http2.Server, &p.limits, 0)
 			go p.run()
 			if secure {
-				_, err := line.Handshake(nil, &tls.Config{InsecureSkipVerify: true}, time.Time{}, func(*tls.ConnectionState) error { return nil })
+				_, err := line.Handshake(t.Context(), &tls.Config{InsecureSkipVerify: true}, time.Time{}, func(*tls.ConnectionState) error { return nil })
 				servertest.Must(t, err)
 			}
 			cfg := &Config{Write: 10 * time.Second}

@@ -25,7 +25,6 @@ type peer struct {
 	held  []*http2.Stream // requests that were not answered
 	holds bool
 	got   int // content
-	pings int
 	out   []byte
 
 	goAway chan http2.Code // what the client has said
