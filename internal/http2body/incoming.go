@@ -103,6 +103,10 @@ func (c *Incoming) Fail(err error) {
 // held.
 func (c *Incoming) Leave(err error) {
 	c.stream = nil
+	if c.unread() > 0 {
+		// content without its end must not pass for all of it
+		c.ended = false
+	}
 	c.Fail(err)
 	c.drop()
 }
@@ -177,13 +181,18 @@ func (c *Incoming) take(p []byte) (n int) {
 // Close makes Read fail from now on. What arrives is discarded.
 func (c *Incoming) Close() error {
 	c.side.Lock()
-	defer c.side.Unlock()
 	c.closed = true
 	if n := c.unread(); n > 0 && c.stream != nil {
 		c.side.HTTP2().Consumed(c.stream, n)
 	}
 	c.drop()
 	c.more.Broadcast()
+	wake := c.side.Wakes()
+	c.side.Unlock()
+	if wake {
+		// the peer may wait for the window before it comes to the end
+		c.side.Wake()
+	}
 	return nil
 }
 

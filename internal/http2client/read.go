@@ -1,6 +1,7 @@
 package http2client
 
 import (
+	"net"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
@@ -98,6 +99,8 @@ func (c *Conn) read() {
 		over := c.life == finished
 		c.mu.Unlock()
 		if over {
+			// a call that has led may have left without a look at the end
+			c.lose(net.ErrClosed)
 			return
 		}
 	}

@@ -1,0 +1,287 @@
+package clientconn
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"io"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// posting is a Conn that posts, and its peer.
+type posting struct {
+	line Conn
+	peer net.Conn // below TLS, if there is any
+	text io.Reader
+	log  bytes.Buffer // of the peer's keys
+}
+
+// wires are what a Conn may be made of.
+var wires = map[string]struct {
+	dial   func(t *testing.T) (client, server net.Conn)
+	secure bool
+}{
+	"plain":       {dial: dialTCP},
+	"wrapped":     {dial: dialWrapped},
+	"pipe":        {dial: func(*testing.T) (net.Conn, net.Conn) { return net.Pipe() }},
+	"TLS":         {dial: dialTCP, secure: true},
+	"wrapped TLS": {dial: dialWrapped, secure: true},
+}
+
+// dialTCP returns a connection that takes little at a time.
+func dialTCP(t *testing.T) (client, server net.Conn) {
+	t.Helper()
+	ln, dial := servertest.ListenTCP(t)
+	client, err := dial()
+	servertest.Must(t, err)
+	server, err = ln.Accept()
+	servertest.Must(t, err)
+	servertest.Must(t, client.(*net.TCPConn).SetWriteBuffer(32<<10))
+	servertest.Must(t, server.(*net.TCPConn).SetReadBuffer(32<<10))
+	return client, server
+}
+
+func dialWrapped(t *testing.T) (client, server net.Conn) {
+	client, server = dialTCP(t)
+	return struct{ net.Conn }{client}, server
+}
+
+func newPosting(t *testing.T, dial func(t *testing.T) (client, server net.Conn), secure bool) *posting {
+	t.Helper()
+	client, server := dial(t)
+	t.Cleanup(func() { _, _ = client.Close(), server.Close() })
+	p := &posting{peer: server, text: server}
+	p.line.Attach(client, 4096)
+	if secure {
+		cert, _ := servertest.CertificateFor(t, []string{"localhost"})
+		s := tls.Server(server, &tls.Config{Certificates: []tls.Certificate{cert}, SessionTicketsDisabled: true, KeyLogWriter: &p.log})
+		p.text = s
+		shaken := make(chan error, 1)
+		go func() { shaken <- s.Handshake() }()
+		_, err := p.line.Handshake(t.Context(), &tls.Config{InsecureSkipVerify: true}, time.Time{}, func(*tls.ConnectionState) error { return nil })
+		servertest.Must(t, err)
+		servertest.Must(t, <-shaken)
+	}
+	p.line.Posts()
+	return p
+}
+
+// post posts pieces of text, and flushes what is left.
+func (p *posting) post(t *testing.T, text []byte) (waited int) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for len(text) > 0 {
+		n := min(len(text), 1+random.IntN(20<<10))
+		waits, err := p.line.Post(text[:n])
+		if err != nil {
+			t.Error(err)
+			return waited
+		}
+		text = text[n:]
+		if !waits {
+			continue
+		}
+		waited++
+		if err := p.line.Flush(time.Minute); err != nil {
+			t.Error(err)
+			return waited
+		}
+	}
+	if p.line.HasUnsent() {
+		t.Error("there is something left")
+	}
+	return waited
+}
+
+// What does not fit is flushed, in its order, to a peer that reads slowly.
+func TestPostKeepsTheOrder(t *testing.T) {
+	for name, w := range wires {
+		t.Run(name, func(t *testing.T) {
+			p := newPosting(t, w.dial, w.secure)
+			text := servertest.Noise(512 << 10)
+			got := make([]byte, len(text))
+			var all sync.WaitGroup
+			all.Go(func() {
+				for read := 0; read < len(got); {
+					n, err := p.text.Read(got[read:min(read+3000, len(got))])
+					if read += n; err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+			waited := p.post(t, text)
+			all.Wait()
+			if !bytes.Equal(got, text) {
+				t.Error("the peer has received something else")
+			}
+			if waited == 0 {
+				t.Error("the connection has taken everything at once")
+			}
+			if limit := p.line.Guard.writeLimit(); !limit.IsZero() {
+				t.Errorf("a deadline is left: %v", limit)
+			}
+		})
+	}
+}
+
+// A peer that reads nothing ends the connection for good.
+func TestFlushDoesNotWaitForever(t *testing.T) {
+	for name, w := range wires {
+		t.Run(name, func(t *testing.T) {
+			p := newPosting(t, w.dial, w.secure)
+			var err error
+			for range 1000 {
+				var waits bool
+				if waits, err = p.line.Post(make([]byte, 64<<10)); err != nil {
+					break
+				}
+				if !waits {
+					continue
+				}
+				if err = p.line.Flush(time.Millisecond); err != nil {
+					break
+				}
+			}
+			if !neterr.IsTimeout(err) {
+				t.Fatalf("got %v", err)
+			}
+			if _, again := p.line.Post([]byte("x")); again != err {
+				t.Errorf("another post: %v, want %v", again, err)
+			}
+			if again := p.line.Flush(time.Minute); again != err && p.line.HasUnsent() {
+				t.Errorf("another flush: %v, want %v", again, err)
+			}
+		})
+	}
+}
+
+// A connection that the peer has closed says so, and with TLS no write is left half done.
+func TestPostToNobodyFails(t *testing.T) {
+	for name, w := range wires {
+		t.Run(name, func(t *testing.T) {
+			p := newPosting(t, w.dial, w.secure)
+			if tcp, ok := p.peer.(*net.TCPConn); ok {
+				servertest.Must(t, tcp.SetLinger(0))
+			}
+			servertest.Must(t, p.peer.Close())
+			var err error
+			for err == nil {
+				var waits bool
+				if waits, err = p.line.Post([]byte("text")); waits {
+					err = p.line.Flush(time.Minute)
+				}
+			}
+			if neterr.IsTimeout(err) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// updateRequest returns the record with which a server of TLS 1.3 asks for another key, if
+// it is the first one after the handshake (RFC 8446 sections 4.6.3, 5.2 and 7.3).
+func updateRequest(t *testing.T, keys string) []byte {
+	t.Helper()
+	_, rest, found := strings.Cut(keys, "SERVER_TRAFFIC_SECRET_0 ")
+	fields := strings.Fields(rest)
+	if !found || len(fields) < 2 {
+		t.Fatalf("no secret in %q", keys)
+	}
+	secret, err := hex.DecodeString(fields[1])
+	servertest.Must(t, err)
+	expand := func(label string, size int) []byte {
+		label = "tls13 " + label
+		info := append([]byte{0, byte(size), byte(len(label))}, label...)
+		b, err := hkdf.Expand(sha256.New, secret, string(append(info, 0)), size)
+		servertest.Must(t, err)
+		return b
+	}
+	block, err := aes.NewCipher(expand("key", 16))
+	servertest.Must(t, err)
+	aead, err := cipher.NewGCM(block)
+	servertest.Must(t, err)
+	const handshake, keyUpdate, requested = 22, 24, 1
+	message := []byte{keyUpdate, 0, 0, 1, requested, handshake}
+	record := []byte{23, 3, 3, 0, byte(len(message) + aead.Overhead())}
+	return aead.Seal(record, expand("iv", 12), message, record)
+}
+
+// While one goroutine posts, the reader has TLS answer the peer: the bytes of both must not
+// be mixed up, and none be lost.
+func TestKeyUpdateWhilePosting(t *testing.T) {
+	for _, name := range []string{"TLS", "wrapped TLS"} {
+		t.Run(name, func(t *testing.T) {
+			p := newPosting(t, wires[name].dial, true)
+			if suite := p.text.(*tls.Conn).ConnectionState().CipherSuite; suite != tls.TLS_AES_128_GCM_SHA256 {
+				t.Skipf("the cipher is %s", tls.CipherSuiteName(suite))
+			}
+			text := servertest.Noise(512 << 10)
+			half := len(text) / 2
+			var all sync.WaitGroup
+			all.Go(func() {
+				// until the end of the connection
+				for {
+					if _, err := p.line.Read(make([]byte, 100)); err != nil {
+						return
+					}
+				}
+			})
+			all.Go(func() { p.post(t, text) })
+			got := make([]byte, half)
+			_, err := io.ReadFull(p.text, got)
+			servertest.Must(t, err)
+			_, err = p.peer.Write(updateRequest(t, p.log.String()))
+			servertest.Must(t, err)
+			rest := make([]byte, len(text)-half)
+			_, err = io.ReadFull(p.text, rest)
+			servertest.Must(t, err)
+			if !bytes.Equal(append(got, rest...), text) {
+				t.Error("the peer has received something else")
+			}
+			_ = p.peer.Close()
+			all.Wait()
+		})
+	}
+}
+
+// What TLS says by itself is found, and goes out although nothing else is posted.
+func TestAnswersOfTLSAreUnsentText(t *testing.T) {
+	p := newPosting(t, dialTCP, true)
+	if suite := p.text.(*tls.Conn).ConnectionState().CipherSuite; suite != tls.TLS_AES_128_GCM_SHA256 {
+		t.Skipf("the cipher is %s", tls.CipherSuiteName(suite))
+	}
+	if p.line.HasUnsent() {
+		t.Error("something is unsent before")
+	}
+	_, err := p.peer.Write(updateRequest(t, p.log.String()))
+	servertest.Must(t, err)
+	servertest.Must(t, p.line.Guard.LimitRead(time.Now().Add(100*time.Millisecond)))
+	for !p.line.HasUnsent() {
+		if _, err := p.line.Read(make([]byte, 100)); !neterr.IsTimeout(err) {
+			t.Fatalf("got %v", err)
+		}
+		servertest.Must(t, p.line.Guard.LimitRead(time.Now().Add(100*time.Millisecond)))
+	}
+	if waits, err := p.line.Post(nil); waits || err != nil || p.line.HasUnsent() {
+		t.Errorf("%v, %v, unsent: %v", waits, err, p.line.HasUnsent())
+	}
+	if waits, err := p.line.Post([]byte("with the new key")); waits || err != nil {
+		t.Errorf("%v, %v", waits, err)
+	}
+	got := make([]byte, len("with the new key"))
+	if _, err := io.ReadFull(p.text, got); err != nil || string(got) != "with the new key" {
+		t.Errorf("%q, %v", got, err)
+	}
+}

@@ -1,0 +1,398 @@
+package http2client
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/clientconn"
+	"github.com/valyala/fasthttp/internal/http2"
+	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+func TestReadersFollowEachOther(t *testing.T) {
+	const readers = isNobody + 1
+	allowed := map[[2]reader]bool{
+		{isThread, isNobody}: true,
+		{isCall, isThread}:   true,
+		{isCall, isNobody}:   true,
+		{isNobody, isThread}: true,
+		{isNobody, isCall}:   true,
+	}
+	for from := range readers {
+		for to := range readers {
+			c := &Conn{reader: from}
+			c.turn.L = &c.mu
+			refused := func() (refused bool) {
+				defer func() { refused = recover() != nil }()
+				c.hand(to)
+				return false
+			}()
+			if c.resume != nil {
+				c.resume.Stop()
+			}
+			if refused == allowed[[2]reader{from, to}] {
+				t.Errorf("from %d to %d: refused is %v", from, to, refused)
+			}
+			if !refused && c.reader != to || refused && c.reader != from {
+				t.Errorf("from %d to %d: the reader is %d", from, to, c.reader)
+			}
+		}
+	}
+}
+
+// A connection is walked through its readers by calls.
+func TestReaders(t *testing.T) {
+	c, _, p := connect(t, nil)
+	c.awaits(t, isNobody)
+	// a call that is alone leads, and one beside it does not
+	p.hold()
+	first, err := ask(c, nil)
+	servertest.Must(t, err)
+	second, err := ask(c, nil)
+	servertest.Must(t, err)
+	c.awaits(t, isCall)
+	if !first.leads || second.leads {
+		t.Errorf("leads: %v, %v", first.leads, second.leads)
+	}
+	// the first one leaves early: somebody has to read for the second one
+	if err := first.await(time.Now().Add(time.Millisecond)); err != errLate {
+		t.Errorf("got %v", err)
+	}
+	c.awaits(t, isThread)
+	p.release()
+	servertest.Must(t, second.await(time.Time{}))
+	c.awaits(t, isNobody)
+	// after a rest the thread reads, and calls are told by it
+	c.awaits(t, isThread)
+	third, err := ask(c, nil)
+	servertest.Must(t, err)
+	if third.leads {
+		t.Error("a call leads although the thread reads")
+	}
+	servertest.Must(t, third.await(time.Time{}))
+	c.awaits(t, isNobody)
+	_ = c.Close()
+	<-p.over
+}
+
+// Calls end at any time, alone and beside others, and the connection stays of use.
+func TestCallsWithRandomDeadlines(t *testing.T) {
+	c, _, p := connect(t, nil)
+	for _, callers := range []int{1, 2, 7} {
+		var all sync.WaitGroup
+		for k := range callers {
+			random := rand.New(rand.NewPCG(uint64(callers), uint64(k)))
+			all.Go(func() {
+				for range servertest.Times(3000) {
+					x, err := ask(c, make([]byte, random.IntN(3000)))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					var until time.Time
+					if random.IntN(2) == 0 {
+						until = time.Now().Add(time.Duration(random.IntN(200)) * time.Microsecond)
+					}
+					if err := x.await(until); err != nil && (err != errLate || until.IsZero()) {
+						t.Errorf("got %v", err)
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+		x, err := ask(c, nil)
+		servertest.Must(t, err)
+		servertest.Must(t, x.await(time.Time{}))
+	}
+	if n := c.users.Load(); n != 0 {
+		t.Errorf("%d reservations", n)
+	}
+	c.Lock()
+	if n := c.conn.Held(); n != 0 {
+		t.Errorf("%d streams", n)
+	}
+	c.Unlock()
+	_ = c.Close()
+	<-p.over
+}
+
+// The call that reads may leave once the connection is closed, without having read that: the
+// others are told nevertheless.
+func TestCallsBesideALeaderThatLeavesAreTold(t *testing.T) {
+	c, o, p := connect(t, nil)
+	c.awaits(t, isNobody)
+	p.hold()
+	leader, err := ask(c, nil)
+	servertest.Must(t, err)
+	other, err := ask(c, nil)
+	servertest.Must(t, err)
+	if !leader.leads || other.leads {
+		t.Fatalf("leads: %v, %v", leader.leads, other.leads)
+	}
+	_ = c.Close()
+	<-o.ended
+	<-p.over
+	leader.leave()
+	if err := other.await(time.Now().Add(10 * time.Second)); err == nil || err == errLate {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Calls end at any time while the connection is closed, retired, or cut by the peer.
+func TestConnectionsEndAtAnyTime(t *testing.T) {
+	ends := map[string]func(c *Conn, p *peer){
+		"close":  func(c *Conn, _ *peer) { _ = c.Close() },
+		"retire": func(c *Conn, _ *peer) { c.Retire() },
+		"cut":    func(_ *Conn, p *peer) { _ = p.nc.Close() },
+	}
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			for i := range servertest.Times(400) {
+				c, o, p := connect(t, nil)
+				random := rand.New(rand.NewPCG(1, uint64(i)))
+				var all sync.WaitGroup
+				for range 1 + i%3 {
+					content := make([]byte, random.IntN(20_000))
+					all.Go(func() {
+						for {
+							x, err := ask(c, content)
+							if err != nil {
+								return
+							}
+							if x.await(time.Now().Add(10*time.Second)) == errLate {
+								t.Error("a call was not told")
+								return
+							}
+						}
+					})
+				}
+				time.Sleep(time.Duration(random.IntN(500)) * time.Microsecond)
+				end(c, p)
+				<-o.ended
+				all.Wait()
+				_ = c.Close()
+				<-p.over
+				if len(o.ended) != 0 {
+					t.Error("the owner was told of the end twice")
+				}
+				if c.Reserve() {
+					t.Error("there is a reservation")
+				}
+			}
+		})
+	}
+}
+
+func TestCloseSaysGoAway(t *testing.T) {
+	for name, end := range map[string]func(c *Conn){
+		"close":             func(c *Conn) { _ = c.Close() },
+		"retire, and close": func(c *Conn) { c.Retire(); _ = c.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, o, p := connect(t, nil)
+			end(c)
+			if code := <-p.goAway; code != http2.NoError {
+				t.Errorf("got %v", code)
+			}
+			<-p.over
+			<-o.ended
+			if settled, ended := c.State(); !settled || !ended {
+				t.Errorf("settled %v, ended %v", settled, ended)
+			}
+		})
+	}
+}
+
+// A connection that is retired takes no more calls, and those that it has come to their end.
+func TestRetireLetsCallsEnd(t *testing.T) {
+	c, o, p := connect(t, nil)
+	p.hold()
+	x, err := ask(c, []byte("content"))
+	servertest.Must(t, err)
+	c.Retire()
+	<-o.ended
+	if c.Reserve() {
+		t.Error("there is a reservation")
+	}
+	<-p.goAway
+	p.release()
+	servertest.Must(t, x.await(time.Time{}))
+}
+
+func TestReservationsAreThoseOfThePeer(t *testing.T) {
+	client, server := dial(t)
+	p := newPeer(server)
+	p.limits.Streams = 3
+	p.conn.Init(http2.Server, &p.limits, 0)
+	go p.run()
+	c, _ := begin(t, client, nil)
+	n := 0
+	for c.Reserve() {
+		n++
+	}
+	if n != 3 {
+		t.Errorf("%d reservations", n)
+	}
+	if c.GiveBack(); !c.Reserve() || c.Reserve() {
+		t.Error("what was given back is not one")
+	}
+}
+
+// A PING asks whether a quiet peer is there: one that is stays, the other one's calls fail.
+func TestQuietPeersAreAsked(t *testing.T) {
+	t.Run("it answers", func(t *testing.T) {
+		c, o, p := connect(t, &Config{Ping: 20 * time.Millisecond, Pong: 10 * time.Second})
+		p.hold()
+		x, err := ask(c, nil)
+		servertest.Must(t, err)
+		if err := x.await(time.Now().Add(200 * time.Millisecond)); err != errLate {
+			t.Errorf("got %v", err)
+		}
+		if len(o.ended) != 0 {
+			t.Error("the connection has ended")
+		}
+		p.release()
+		x, err = ask(c, nil)
+		servertest.Must(t, err)
+		servertest.Must(t, x.await(time.Time{}))
+	})
+	t.Run("it does not", func(t *testing.T) {
+		client, server := dial(t)
+		p := newPeer(server)
+		_, err := server.Write(p.conn.Output(nil, 64<<10))
+		servertest.Must(t, err)
+		codes := make(chan http2.Code, 10)
+		c, o := begin(t, client, &Config{Ping: 20 * time.Millisecond, Pong: 20 * time.Millisecond, Count: func(code http2.Code) { codes <- code }})
+		x, err := ask(c, nil)
+		servertest.Must(t, err)
+		if err := x.await(time.Time{}); !errors.Is(err, http2.ErrNoPong) {
+			t.Errorf("got %v", err)
+		}
+		<-o.ended
+		<-codes
+		text, err := io.ReadAll(server)
+		servertest.Must(t, err)
+		if !bytes.Contains(text, []byte("alive?")) {
+			t.Error("the peer was not asked")
+		}
+	})
+}
+
+// silent is a peer that has said all it has to, and reads nothing.
+func silent(t *testing.T, server net.Conn) {
+	t.Helper()
+	p := newPeer(server)
+	// so that the client has a window for its content
+	p.limits.Window, p.limits.ConnWindow = 1<<30, 1<<30
+	p.conn.Init(http2.Server, &p.limits, 0)
+	_, err := server.Write(p.conn.Output(nil, 64<<10))
+	servertest.Must(t, err)
+}
+
+func TestPeerThatReadsNothing(t *testing.T) {
+	client, server := dial(t)
+	silent(t, server)
+	c, o := begin(t, client, &Config{Write: 30 * time.Millisecond})
+	var calls []*call
+	for range 10 {
+		x, err := ask(c, make([]byte, 4<<20))
+		if err != nil {
+			break
+		}
+		calls = append(calls, x)
+	}
+	<-o.ended
+	for _, x := range calls {
+		if err := x.await(time.Time{}); !neterr.IsTimeout(err) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// Close does not wait for a peer that reads nothing.
+func TestCloseOfAFullConnection(t *testing.T) {
+	client, server := dial(t)
+	silent(t, server)
+	c, o := begin(t, client, nil)
+	x, err := ask(c, make([]byte, 16<<20))
+	servertest.Must(t, err)
+	_ = c.Close()
+	<-o.ended
+	if err := x.await(time.Now().Add(5 * time.Second)); err == nil || err == errLate {
+		t.Errorf("got %v", err)
+	}
+}
+
+// When the socket is full a goroutine waits for it, and all content arrives in order.
+func TestWritersHandOver(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		t.Run(map[bool]string{false: "plain", true: "TLS"}[secure], func(t *testing.T) {
+			client, server := dial(t)
+			servertest.Must(t, client.(*net.TCPConn).SetWriteBuffer(32<<10))
+			line := new(clientconn.Conn)
+			line.Attach(client, 4096)
+			if secure {
+				cert, _ := servertest.CertificateFor(t, []string{"localhost"})
+				server = tls.Server(server, &tls.Config{Certificates: []tls.Certificate{cert}})
+			}
+			p := newPeer(server)
+			p.limits.Window, p.limits.ConnWindow = 1<<20, 1<<24
+			p.conn.Init(http2.Server, &p.limits, 0)
+			go p.run()
+			if secure {
+				_, err := line.Handshake(t.Context(), &tls.Config{InsecureSkipVerify: true}, time.Time{}, func(*tls.ConnectionState) error { return nil })
+				servertest.Must(t, err)
+			}
+			cfg := &Config{Write: 10 * time.Second}
+			cfg.Limits.Fill()
+			o := newOwner()
+			c := Begin(line, cfg, o)
+			c.Wake()
+			c.GiveBack()
+			t.Cleanup(func() { c.finish() })
+			<-o.settled
+			const callers, size = 8, 300_000
+			rounds := servertest.Times(60)
+			var all sync.WaitGroup
+			var waited atomic.Bool
+			for range callers {
+				all.Go(func() {
+					for range rounds {
+						x, err := ask(c, make([]byte, size))
+						c.mu.Lock()
+						if c.writer == ownThread {
+							waited.Store(true)
+						}
+						c.mu.Unlock()
+						if err == nil {
+							err = x.await(time.Now().Add(20 * time.Second))
+						}
+						if err != nil {
+							t.Error(err)
+							return
+						}
+					}
+				})
+			}
+			all.Wait()
+			if !waited.Load() {
+				t.Error("the connection has taken everything at once")
+			}
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if want := callers * size * rounds; p.got != want {
+				t.Errorf("the peer has received %d bytes, want %d", p.got, want)
+			}
+		})
+	}
+}

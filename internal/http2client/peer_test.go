@@ -1,0 +1,335 @@
+package http2client
+
+import (
+	"errors"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/clientconn"
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/hpack"
+	"github.com/valyala/fasthttp/internal/http2"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// peer is a server of HTTP/2 that answers each request at its end, unless it holds them.
+type peer struct {
+	nc     net.Conn
+	limits http2.Limits
+
+	mu    sync.Mutex
+	conn  http2.Conn
+	held  []*http2.Stream // requests that were not answered
+	holds bool
+	got   int // content
+	out   []byte
+
+	goAway chan http2.Code // what the client has said
+	over   chan struct{}   // closed at the end of the connection
+}
+
+func newPeer(nc net.Conn) *peer {
+	p := &peer{nc: nc, goAway: make(chan http2.Code, 10), over: make(chan struct{})}
+	p.limits = http2.Limits{Streams: 1000, Wasted: -1, Glitches: -1}
+	p.limits.Fill()
+	p.conn.Init(http2.Server, &p.limits, 0)
+	return p
+}
+
+// run serves until the connection ends.
+func (p *peer) run() {
+	defer close(p.over)
+	defer p.nc.Close()
+	var m http2.Message
+	in := make([]byte, 0, 64<<10)
+	for {
+		p.mu.Lock()
+		p.write()
+		p.mu.Unlock()
+		n, err := p.nc.Read(in[len(in):cap(in)])
+		if err != nil {
+			return
+		}
+		in = in[:len(in)+n]
+		p.mu.Lock()
+		read := 0
+		for {
+			n, ev, err := p.conn.Feed(in[read:], 0, &m)
+			if read += n; err != nil {
+				p.write()
+				p.mu.Unlock()
+				return
+			}
+			p.handle(&ev)
+			if n == 0 && ev.Kind == http2.None {
+				break
+			}
+		}
+		p.mu.Unlock()
+		in = in[:copy(in, in[read:])]
+	}
+}
+
+func (p *peer) handle(ev *http2.Event) {
+	switch ev.Kind {
+	case http2.Data:
+		p.got += len(ev.Payload)
+		p.conn.Consumed(ev.Stream, len(ev.Payload))
+	case http2.Reset:
+		p.held = slices.DeleteFunc(p.held, func(s *http2.Stream) bool { return s == ev.Stream })
+		p.conn.Release(ev.Stream)
+	case http2.GoAway:
+		p.goAway <- ev.Code
+	}
+	if !ev.End {
+		return
+	}
+	if p.holds {
+		p.held = append(p.held, ev.Stream)
+		return
+	}
+	p.answer(ev.Stream)
+}
+
+// answer answers a request. The lock is held.
+func (p *peer) answer(s *http2.Stream) {
+	if p.conn.CanSend(s, http2.SendWhole) {
+		b := p.conn.BeginHeaders()
+		p.conn.EndHeaders(s, p.conn.Encoder().AppendField(b, field.Lookup([]byte(":status")), []byte(":status"), []byte("200"), hpack.Index), http2.SendWhole)
+	}
+	p.conn.Release(s)
+}
+
+// release answers what was held, and whatever comes.
+func (p *peer) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.held {
+		p.answer(s)
+	}
+	p.held, p.holds = nil, false
+	p.write()
+}
+
+// hold has the peer not answer what comes.
+func (p *peer) hold() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.holds = true
+}
+
+func (p *peer) write() {
+	for p.conn.HasOutput() {
+		p.out = p.conn.Output(p.out[:0], 64<<10)
+		_ = p.nc.SetWriteDeadline(time.Now().Add(10 * time.Second))
+		if _, err := p.nc.Write(p.out); err != nil {
+			return
+		}
+	}
+}
+
+// owner counts what it is told.
+type owner struct{ settled, ended chan struct{} }
+
+func newOwner() *owner {
+	return &owner{settled: make(chan struct{}, 100), ended: make(chan struct{}, 100)}
+}
+
+func (o *owner) Settled() { o.settled <- struct{}{} }
+func (o *owner) Ended()   { o.ended <- struct{}{} }
+
+// begin returns a connection that has settled, and has no reservation.
+func begin(t *testing.T, nc net.Conn, cfg *Config) (*Conn, *owner) {
+	t.Helper()
+	c, o := beginUnsettled(nc, cfg)
+	<-o.settled
+	t.Cleanup(func() { c.finish() })
+	return c, o
+}
+
+func beginUnsettled(nc net.Conn, cfg *Config) (*Conn, *owner) {
+	line := new(clientconn.Conn)
+	line.Attach(nc, 4096)
+	if cfg == nil {
+		cfg = new(Config)
+	}
+	if cfg.Write == 0 {
+		cfg.Write = 10 * time.Second
+	}
+	cfg.Limits.Fill()
+	o := newOwner()
+	c := Begin(line, cfg, o)
+	c.Wake()
+	c.GiveBack()
+	return c, o
+}
+
+// connect returns a connection over TCP, and its peer.
+func connect(t *testing.T, cfg *Config) (*Conn, *owner, *peer) {
+	t.Helper()
+	client, server := dial(t)
+	p := newPeer(server)
+	go p.run()
+	c, o := begin(t, client, cfg)
+	return c, o, p
+}
+
+func dial(t *testing.T) (client, server net.Conn) {
+	t.Helper()
+	ln, dial := servertest.ListenTCP(t)
+	client, err := dial()
+	servertest.Must(t, err)
+	server, err = ln.Accept()
+	servertest.Must(t, err)
+	t.Cleanup(func() { _, _ = client.Close(), server.Close() })
+	return client, server
+}
+
+// call is one request with its response.
+type call struct {
+	c      *Conn
+	s      *http2.Stream
+	signal chan struct{}
+	leads  bool
+
+	// guarded by the lock
+	answered bool
+	fault    error
+}
+
+var (
+	errLate  = errors.New("the time is over")
+	errReset = errors.New("the stream was reset")
+)
+
+// ask begins a request, with content.
+func ask(c *Conn, content []byte) (*call, error) {
+	x := &call{c: c, signal: make(chan struct{}, 1)}
+	if !c.Reserve() {
+		return nil, errors.New("no reservation")
+	}
+	c.Lock()
+	conn := c.HTTP2()
+	s := conn.Open()
+	part := http2.SendWhole
+	if len(content) > 0 {
+		part = http2.SendHead
+	}
+	if s == nil || !conn.CanSend(s, part) {
+		if s != nil {
+			conn.Release(s)
+		}
+		c.Unlock()
+		c.GiveBack()
+		return nil, errors.New("no stream")
+	}
+	s.User, x.s = x, s
+	b := conn.BeginHeaders()
+	for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":authority", "h"}, {":path", "/"}} {
+		b = conn.Encoder().AppendField(b, field.Lookup([]byte(f[0])), []byte(f[0]), []byte(f[1]), hpack.Index)
+	}
+	conn.EndHeaders(s, b, part)
+	x.leads = c.Begun(true)
+	if len(content) > 0 {
+		conn.Send(s, content, true)
+	}
+	c.Unlock()
+	c.Wake()
+	return x, nil
+}
+
+// await waits for the response, and ends the call.
+func (x *call) await(until time.Time) error {
+	c := x.c
+	late := false
+	for {
+		c.Lock()
+		over, err := x.answered || x.fault != nil, x.fault
+		c.Unlock()
+		if over || late {
+			if !over {
+				err = errLate
+			}
+			x.leave()
+			return err
+		}
+		switch {
+		case x.leads:
+			late = !c.Lead(x.signal, until)
+		case until.IsZero():
+			<-x.signal
+		default:
+			timer := time.NewTimer(time.Until(until))
+			select {
+			case <-x.signal:
+			case <-timer.C:
+				late = true
+			}
+			timer.Stop()
+		}
+	}
+}
+
+func (x *call) leave() {
+	c := x.c
+	c.Lock()
+	c.HTTP2().Release(x.s)
+	if x.leads {
+		c.StopLeading()
+	}
+	wake := c.Wakes()
+	c.Unlock()
+	if wake {
+		c.Wake()
+	}
+	c.GiveBack()
+}
+
+func (x *call) tell() {
+	select {
+	case x.signal <- struct{}{}:
+	default:
+	}
+	if x.leads {
+		x.c.Interrupt()
+	}
+}
+
+// Receive implements Exchange.
+func (x *call) Receive(ev *http2.Event, _ *http2.Message) {
+	switch {
+	case ev.Kind == http2.Reset:
+		x.Lost(errReset)
+	case ev.End:
+		x.answered = true
+		x.tell()
+	}
+}
+
+// Taken implements Exchange.
+func (x *call) Taken() {}
+
+// Lost implements Exchange.
+func (x *call) Lost(err error) {
+	if x.fault == nil {
+		x.fault = err
+	}
+	x.tell()
+}
+
+// awaits waits until the reader is the one.
+func (c *Conn) awaits(t *testing.T, want reader) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Microsecond) {
+		c.mu.Lock()
+		got := c.reader
+		c.mu.Unlock()
+		if got == want {
+			return
+		}
+	}
+	t.Fatalf("the reader has not become %d", want)
+}
