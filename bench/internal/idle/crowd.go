@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -165,18 +166,18 @@ func crowdMain(args []string) error {
 		}
 	}()
 	conns, err := c.open(*addr, over)
-	return c.answer(conns, newOutcome(len(conns), err), asked, over)
+	return answer(os.Stdout, conns, newOutcome(len(conns), err), asked, over)
 }
 
 // answer says how opening went and does what is asked for, until over is closed.
-func (c crowd) answer(conns []conn, opened outcome, asked <-chan string, over <-chan struct{}) error {
+func answer(out io.Writer, conns []conn, opened outcome, asked <-chan string, over <-chan struct{}) error {
 	defer func() {
 		for _, conn := range conns {
 			_ = conn.Close()
 		}
 	}()
 	debug.FreeOSMemory() // others need it
-	if _, err := fmt.Println(opened.said(crowdOpen)); err != nil {
+	if _, err := fmt.Fprintln(out, opened.said(crowdOpen)); err != nil {
 		return err
 	}
 	for {
@@ -185,7 +186,7 @@ func (c crowd) answer(conns []conn, opened outcome, asked <-chan string, over <-
 			if word != crowdGet {
 				return fmt.Errorf("a crowd is asked for %q", word)
 			}
-			if _, err := fmt.Println(getAll(conns, over).said(crowdGot)); err != nil {
+			if _, err := fmt.Fprintln(out, getAll(conns, over).said(crowdGot)); err != nil {
 				return err
 			}
 		case <-over:

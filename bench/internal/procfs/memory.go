@@ -11,7 +11,7 @@ import (
 type Memory struct {
 	Total int64
 	Room  int64 // free, or with pages of files that the kernel drops if it needs their place
-	Slab  int64 // objects of the kernel, such as sockets, open files and their inodes
+	Slab  int64 // objects of the kernel that it cannot drop, such as sockets
 }
 
 // MachineMemory returns how the machine's memory is used at this moment.
@@ -31,7 +31,7 @@ func ParseMeminfo(text string) (Memory, error) {
 	var m Memory
 	var free, buffers, cached, shared int64
 	for name, size := range map[string]*int64{
-		"MemTotal": &m.Total, "MemFree": &free, "Buffers": &buffers, "Cached": &cached, "Shmem": &shared, "Slab": &m.Slab,
+		"MemTotal": &m.Total, "MemFree": &free, "Buffers": &buffers, "Cached": &cached, "Shmem": &shared, "SUnreclaim": &m.Slab,
 	} {
 		var err error
 		if *size, err = sizeField(text, name); err != nil {

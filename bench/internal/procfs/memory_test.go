@@ -7,14 +7,14 @@ import (
 
 func TestParseMeminfo(t *testing.T) {
 	const text = "MemTotal:       1000 kB\nMemFree:         300 kB\nMemAvailable:    900 kB\nBuffers:          20 kB\n" +
-		"Cached:          200 kB\nShmem:            10 kB\nSlab:             70 kB\n"
+		"Cached:          200 kB\nShmem:            10 kB\nSUnreclaim:       70 kB\n"
 	tests := []struct {
 		name, text string
 		want       Memory
 		ok         bool
 	}{
 		{"linux", text, Memory{Total: 1000 << 10, Room: 510 << 10, Slab: 70 << 10}, true},
-		{"without slab", text[:len(text)-len("Slab:             70 kB\n")], Memory{}, false},
+		{"without slab", text[:len(text)-len("SUnreclaim:       70 kB\n")], Memory{}, false},
 		{"another unit", text[:len(text)-len("kB\n")] + "MB\n", Memory{}, false},
 		{"empty", "", Memory{}, false},
 	}
