@@ -89,6 +89,6 @@ func parseFileNr(text string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("procfs: file-nr is %q", text)
 	}
-	const enough = 1 << 40 // the kernel's "no limit" is beyond what an int holds
+	const enough = 1 << 30 // where the kernel has no limit, it is beyond an int
 	return int(max(0, int64(min(most, enough))-open)), nil
 }
