@@ -1,6 +1,7 @@
 package idle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -163,11 +164,14 @@ func (f *filler) measure(ctx context.Context, row *Filled) (err error) {
 	if err != nil {
 		return err
 	}
-	spent, tried := f.openAll(ctx, &h, row)
-	if h.held == 0 {
-		return fmt.Errorf("no connection was opened: %s", h.wrong)
+	spent, tried, err := f.openAll(ctx, &h, row)
+	if err != nil {
+		return err
 	}
-	row.Held, row.Failed, row.Wrong = h.held, tried-h.held, h.wrong
+	if h.held == 0 {
+		return fmt.Errorf("no connection was opened: %s", cmp.Or(h.wrong, row.Limit))
+	}
+	row.Held, row.Failed = h.held, tried-h.held
 	row.OpenRate = float64(h.held) / spent.Seconds()
 	if err := h.weigh(); err != nil {
 		return err
@@ -197,11 +201,14 @@ const requestWeight = 0.3
 
 // openAll opens all connections that memory has room for, and returns how long that took and
 // how many it tried.
-func (f *filler) openAll(ctx context.Context, h *holding, row *Filled) (spent time.Duration, tried int) {
+func (f *filler) openAll(ctx context.Context, h *holding, row *Filled) (spent time.Duration, tried int, err error) {
 	begin := time.Now()
 	for _, c := range h.crowds {
 		m, err := procfs.MachineMemory()
-		if err == nil && !fits(m, c.conns, f.cost) {
+		if err != nil {
+			return 0, 0, err
+		}
+		if !fits(m, c.conns, f.cost) {
 			row.Limit = fmt.Sprintf("memory: %d were planned, but only %s is left", row.Asked, gib(m.Room))
 			f.log.Note(f.server.Name + ": " + row.Limit)
 			break
@@ -209,17 +216,13 @@ func (f *filler) openAll(ctx context.Context, h *holding, row *Filled) (spent ti
 		tried += c.conns
 		f.log.Begin(f.server.Name + ": opening")
 		took, err := h.open(ctx, c)
-		switch {
-		case err != nil:
+		if err != nil {
 			f.log.End(float64(c.conns), fmt.Sprintf("FAILED: %v", err))
-		default:
-			f.log.End(float64(c.conns), fmt.Sprintf("%d connections, %.0f a second, %s of memory left", h.held, float64(c.conns)/took.Seconds(), gib(m.Room)))
+			return 0, 0, fmt.Errorf("with %d connections open: %w", h.held, err)
 		}
-		if ctx.Err() != nil || err != nil {
-			break
-		}
+		f.log.End(float64(c.conns), fmt.Sprintf("%d connections, %.0f a second, %s of memory left", h.held, float64(c.conns)/took.Seconds(), gib(m.Room)))
 	}
-	return time.Since(begin), tried
+	return time.Since(begin), tried, nil
 }
 
 // request sends one request over each connection.
@@ -238,9 +241,7 @@ func (f *filler) request(ctx context.Context, h *holding, row *Filled) error {
 		return err
 	}
 	row.Failed += h.held - got
-	if row.Wrong == "" {
-		row.Wrong = h.wrong
-	}
+	row.Wrong = h.wrong
 	if got > 0 {
 		row.RequestRate = float64(got) / took.Seconds()
 		row.CPU = float64((after - used).Nanoseconds()) / 1e3 / float64(got)

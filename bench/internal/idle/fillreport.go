@@ -37,24 +37,19 @@ type Filled struct {
 	Seconds     float64 `json:"seconds"`
 }
 
-// add appends what came of a server: a row, an error, or both.
+// add appends what came of a server: a row, or an error.
 func (r *FillReport) add(server string, row *Filled, err error) {
 	r.runs++
-	var failures []string
-	if row != nil && row.Held > 0 {
+	if err == nil {
 		row.Server = server
 		r.Servers = append(r.Servers, row)
-		if row.Failed > 0 {
-			failures = append(failures, fmt.Sprintf("%s: %s, the first: %s", server, rig.Plural(row.Failed, "failure"), row.Wrong))
+		if row.Failed == 0 {
+			return
 		}
+		err = fmt.Errorf("%s, the first: %s", rig.Plural(row.Failed, "failure"), row.Wrong)
 	}
-	if err != nil {
-		failures = append(failures, fmt.Sprintf("%s: %v", server, err))
-	}
-	if len(failures) > 0 {
-		r.failed++
-	}
-	r.Failures = append(r.Failures, failures...)
+	r.failed++
+	r.Failures = append(r.Failures, fmt.Sprintf("%s: %v", server, err))
 }
 
 // Failed returns with how many servers something failed, and how many there are.

@@ -43,13 +43,11 @@ func (h *holding) open(ctx context.Context, c crowd) (time.Duration, error) {
 	begin := time.Now()
 	client, err := rig.StartChild(ctx, nil, c.command(h.self, h.servers[0].Addr))
 	if err != nil {
-		h.note(err.Error())
 		return 0, err
 	}
 	h.clients = append(h.clients, client)
 	opened, err := hear(ctx, client, crowdOpen)
 	if err != nil {
-		h.note(err.Error())
 		return 0, err
 	}
 	h.held += opened.conns
