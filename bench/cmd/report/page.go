@@ -284,6 +284,10 @@ func (p *page) writeIdle(b *strings.Builder) {
 		fmt.Fprintf(b, "\n%s connections of %d processes that share a port:\n", thousands(p.IdleMany.Conns), p.IdleMany.Procs)
 		p.IdleMany.WriteTable(b)
 	}
+	b.WriteString("\n### As many connections as fit\n\n" +
+		"`go run ./cmd/crowd` in the folder `bench` opens as many connections as the machine's descriptors and memory allow, to\n" +
+		"processes that share a port, and sends one request over each: with this fasthttp and its event engine, and with the\n" +
+		"published one. Its table says how many each held, what set that number, and what they cost.\n")
 }
 
 func (p *page) writeSize(b *strings.Builder) {

@@ -1,25 +1,65 @@
 package idle
 
 import (
+	"bufio"
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/probe"
 )
 
 // A crowd is a process, started by this program from its own file, that holds
-// connections. It has them all open when it says crowdReady, and drops them
-// when its standard input ends.
+// connections. It says crowdOpen when it has opened them. For each line crowdGet it
+// sends one request over each and says crowdGot. It drops them when its standard
+// input ends. What it says has an outcome behind the word.
 const (
-	crowdWord  = "crowd"
-	crowdReady = "open"
+	crowdWord = "crowd"
+	crowdOpen = "open"
+	crowdGet  = "get"
+	crowdGot  = "got"
 )
+
+// outcome is how many connections something went well for, and what went wrong with
+// the first for which it did not.
+type outcome struct {
+	conns int
+	wrong string
+}
+
+func newOutcome(conns int, err error) outcome {
+	o := outcome{conns: conns}
+	if err != nil {
+		o.wrong = strings.Join(strings.Fields(err.Error()), " ")
+	}
+	return o
+}
+
+// said returns the line in which a crowd says an outcome.
+func (o outcome) said(word string) string {
+	return strings.TrimSpace(fmt.Sprintf("%s %d %s", word, o.conns, o.wrong))
+}
+
+// parseOutcome understands such a line.
+func parseOutcome(line, word string) (outcome, error) {
+	said, rest, _ := strings.Cut(line, " ")
+	number, wrong, _ := strings.Cut(rest, " ")
+	conns, err := strconv.Atoi(number)
+	if said != word || err != nil || conns < 0 {
+		return outcome{}, fmt.Errorf("a crowd says %q", line)
+	}
+	return outcome{conns, wrong}, nil
+}
 
 // crowd is one such process: how many connections it holds, and the network it
 // has its addresses from.
@@ -74,11 +114,18 @@ func (c crowd) command(self, addr string) []string {
 	return []string{self, crowdWord, "-addr", addr, "-network", strconv.Itoa(c.network), "-conns", strconv.Itoa(c.conns), "-speak", string(c.speaks)}
 }
 
-// How many connections a crowd opens at the same time, and how long the process
-// runs at most if it is not ended before.
 const (
+	// crowdOpeners is how many connections a crowd opens, or sends requests over, at the
+	// same time.
 	crowdOpeners = 16
-	crowdLife    = 15 * time.Minute
+	// mostErrors keeps a server that does not answer from holding all up for as many
+	// timeouts as there are connections.
+	mostErrors = 10
+	// crowdLife is how long the process runs at most if it is not ended before.
+	crowdLife = 30 * time.Minute
+	// crowdGC is the growth of the heap, in percent, at which a crowd collects garbage. It
+	// makes little of it, and its memory is lacking to the servers.
+	crowdGC = 25
 )
 
 // Crowd makes the process a crowd if its arguments ask for one, and does not
@@ -109,51 +156,93 @@ func crowdMain(args []string) error {
 		fmt.Fprintln(os.Stderr, "idle: nobody ended this crowd in time")
 		os.Exit(1)
 	})
+	debug.SetGCPercent(crowdGC)
 	// The process that started this one may end before all connections are open.
-	over := make(chan struct{})
+	asked, over := make(chan string, 1), make(chan struct{})
 	go func() {
 		defer close(over)
-		_, _ = io.Copy(io.Discard, os.Stdin)
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			asked <- lines.Text()
+		}
 	}()
-	open, err := c.open(*addr, over)
-	if err != nil {
-		return err
-	}
-	if _, err := fmt.Println(crowdReady); err != nil {
-		return err
-	}
-	<-over
-	for _, conn := range open {
-		_ = conn.Close()
-	}
-	return nil
+	conns, err := c.open(*addr, over)
+	return answer(os.Stdout, conns, newOutcome(len(conns), err), asked, over)
 }
 
-// open opens the connections and sends one request on each. It gives up when
-// over is closed.
+// answer says how opening went and does what is asked for, until over is closed.
+func answer(out io.Writer, conns []conn, opened outcome, asked <-chan string, over <-chan struct{}) error {
+	defer func() {
+		for _, conn := range conns {
+			_ = conn.Close()
+		}
+	}()
+	debug.FreeOSMemory() // others need it
+	if _, err := fmt.Fprintln(out, opened.said(crowdOpen)); err != nil {
+		return err
+	}
+	for {
+		select {
+		case word := <-asked:
+			if word != crowdGet {
+				return fmt.Errorf("a crowd is asked for %q", word)
+			}
+			if _, err := fmt.Fprintln(out, getAll(conns, over).said(crowdGot)); err != nil {
+				return err
+			}
+		case <-over:
+			return nil
+		}
+	}
+}
+
+// open opens the connections and sends one request on each. It returns those that it
+// has, and what was wrong with the first that it has not. It gives up when over is closed.
 func (c crowd) open(addr string, over <-chan struct{}) ([]conn, error) {
 	conns := make([]conn, c.conns)
+	err := forEach(c.conns, over, func(i int) (err error) {
+		conns[i], err = open(c.source(i), addr, c.speaks)
+		return err
+	})
+	return slices.DeleteFunc(conns, func(c conn) bool { return c == nil }), err
+}
+
+// getAll sends one request over each connection.
+func getAll(conns []conn, over <-chan struct{}) outcome {
+	var got atomic.Int64
+	err := forEach(len(conns), over, func(i int) error {
+		err := conns[i].Get()
+		if err == nil {
+			got.Add(1)
+		}
+		return err
+	})
+	return newOutcome(int(got.Load()), err)
+}
+
+// forEach calls do for the numbers below n, on crowdOpeners goroutines, each of which
+// stops after mostErrors. It returns one of the errors.
+func forEach(n int, over <-chan struct{}, do func(i int) error) error {
 	errs := make([]error, crowdOpeners)
 	var group sync.WaitGroup
 	for opener := range crowdOpeners {
 		group.Go(func() {
-			for i := opener; i < c.conns && errs[opener] == nil; i += crowdOpeners {
+			failed := 0
+			for i := opener; i < n && failed < mostErrors; i += crowdOpeners {
 				select {
 				case <-over:
-					errs[opener] = errors.New("ended while opening connections")
+					errs[opener] = errors.New("ended before all connections were served")
+					return
 				default:
-					conns[i], errs[opener] = open(c.source(i), addr, c.speaks)
+				}
+				if err := do(i); err != nil {
+					failed++
+					errs[opener] = cmp.Or(errs[opener], err)
 				}
 			}
 		})
 	}
 	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return conns, nil
+	return cmp.Or(errs...)
 }
 
 func open(source, addr string, speaks Protocol) (conn, error) {

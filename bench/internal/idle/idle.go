@@ -43,17 +43,12 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r
 	if opts.Conns, err = connsFor(opts.Conns, opts.Procs, limit); err != nil {
 		return nil, 0, err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, 0, err
-	}
 	temp, err := os.MkdirTemp("", "fasthttp-bench-")
 	if err != nil {
 		return nil, 0, err
 	}
 	defer os.RemoveAll(temp)
-	log.Note(fmt.Sprintf("building the servers (%s, %s)", opts.Modules.Ours, opts.Modules.Upstream))
-	servers, err := rig.Build(ctx, dir, temp, opts.Modules)
+	self, servers, err := build(ctx, dir, temp, opts.Modules, log)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -75,6 +70,7 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r
 		servers:  servers,
 		conns:    opts.Conns,
 		procs:    opts.Procs,
+		cores:    rig.Anywhere.Procs(),
 		rounds:   opts.Rounds,
 		crowds:   crowds(opts.Conns*opts.Procs, limit, opts.Speaks),
 		self:     self,
@@ -84,6 +80,16 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r
 		return nil, 0, err
 	}
 	return s.report(), opts.Rounds * len(servers), nil
+}
+
+// build compiles the servers into temp. self is this program's file.
+func build(ctx context.Context, dir, temp string, modules rig.Modules, log progress.Log) (self string, servers []*rig.Server, err error) {
+	if self, err = os.Executable(); err != nil {
+		return "", nil, err
+	}
+	log.Note(fmt.Sprintf("building the servers (%s, %s)", modules.Ours, modules.Upstream))
+	servers, err = rig.Build(ctx, dir, temp, modules)
+	return self, servers, err
 }
 
 // TLSConns is how many connections are measured over TLS unless a number is asked for. To

@@ -18,6 +18,7 @@ type session struct {
 	speaks   Protocol
 	conns    int // of each process
 	procs    int
+	cores    int // of each process: GOMAXPROCS
 	rounds   int
 	crowds   []crowd
 	self     string // this program's file
@@ -63,11 +64,7 @@ func (s *session) runAll(ctx context.Context) error {
 // processes hold before and after.
 func (s *session) measure(ctx context.Context, server *rig.Server) (got sample, err error) {
 	processes, err := s.startServers(ctx, server)
-	defer func() {
-		for _, p := range processes {
-			err = errors.Join(err, p.Stop())
-		}
-	}()
+	defer func() { err = errors.Join(err, stopAll(processes)) }()
 	if err != nil {
 		return got, err
 	}
@@ -81,11 +78,7 @@ func (s *session) measure(ctx context.Context, server *rig.Server) (got sample, 
 	}
 
 	var children []*rig.Child
-	defer func() {
-		for _, child := range children {
-			err = errors.Join(err, child.Stop())
-		}
-	}()
+	defer func() { err = errors.Join(err, stopAll(children)) }()
 	conns := 0
 	for _, c := range s.crowds {
 		conns += c.conns
@@ -95,13 +88,13 @@ func (s *session) measure(ctx context.Context, server *rig.Server) (got sample, 
 		}
 		children = append(children, child)
 	}
-	for _, child := range children {
-		line, err := child.Line(ctx)
+	for i, child := range children {
+		opened, err := hear(ctx, child, crowdOpen)
+		if err == nil && opened.conns < s.crowds[i].conns {
+			err = errors.New(opened.wrong)
+		}
 		if err != nil {
 			return got, fmt.Errorf("opening connections: %w", err)
-		}
-		if line != crowdReady {
-			return got, fmt.Errorf("opening connections: a crowd says %q", line)
 		}
 	}
 	after, err := settled(ctx, processes)
@@ -109,6 +102,23 @@ func (s *session) measure(ctx context.Context, server *rig.Server) (got sample, 
 		return got, err
 	}
 	return compare(before, after, conns)
+}
+
+// hear waits for an outcome that a crowd says.
+func hear(ctx context.Context, child *rig.Child, word string) (outcome, error) {
+	line, err := child.Line(ctx)
+	if err != nil {
+		return outcome{}, err
+	}
+	return parseOutcome(line, word)
+}
+
+// stopAll ends servers or crowds.
+func stopAll[P interface{ Stop() error }](processes []P) (err error) {
+	for _, p := range processes {
+		err = errors.Join(err, p.Stop())
+	}
+	return err
 }
 
 // startServers starts the processes, which share one port if there are several.
@@ -119,7 +129,7 @@ func (s *session) startServers(ctx context.Context, server *rig.Server) ([]*rig.
 		Mode:      serving.Plain,
 		ReusePort: s.procs > 1,
 		Place:     rig.Anywhere,
-		Procs:     rig.Anywhere.Procs(),
+		Procs:     s.cores,
 		Identity:  s.identity,
 		HTTP2:     s.speaks == HTTP2,
 	}

@@ -14,7 +14,8 @@ type HTTP2Conn struct {
 	conn   *Conn
 	host   string
 	next   uint32 // stream
-	unread int    // bytes of the buffer that belong to no whole frame
+	buf    [1024]byte
+	unread int // bytes of buf that belong to no whole frame
 }
 
 // DialHTTP2 is Dial for HTTP/2.
@@ -61,7 +62,7 @@ func (c *HTTP2Conn) request() []byte {
 
 // Get sends a request and waits for its answer, which must be the one that servers give.
 func (c *HTTP2Conn) Get() error {
-	nc, buf := c.conn.conn, c.conn.buf[:]
+	nc, buf := c.conn.conn, c.buf[:]
 	if err := nc.SetDeadline(time.Now().Add(getTimeout)); err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func (c *HTTP2Conn) Get() error {
 // frames understands the frames that have come whole, answers them, and reports whether the
 // response has come to its end.
 func (c *HTTP2Conn) frames(stream uint32) (whole bool, err error) {
-	text := c.conn.buf[:c.unread]
+	text := c.buf[:c.unread]
 	var acks []byte
 	for len(text) >= frameHead && !whole {
 		size := int(text[0])<<16 | int(text[1])<<8 | int(text[2])
@@ -112,7 +113,7 @@ func (c *HTTP2Conn) frames(stream uint32) (whole bool, err error) {
 		whole = kind == frameData && flags&flagEndStream != 0 && binary.BigEndian.Uint32(text[5:]) == stream
 		text = text[frameHead+size:]
 	}
-	c.unread = copy(c.conn.buf[:], text)
+	c.unread = copy(c.buf[:], text)
 	if len(acks) > 0 {
 		_, err = c.conn.conn.Write(acks)
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/serving"
@@ -17,8 +18,11 @@ import (
 type Conn struct {
 	conn    net.Conn
 	request []byte
-	buf     [1024]byte
 }
+
+// buffers are lent for one answer each, so that a connection that waits for the next
+// holds none.
+var buffers = sync.Pool{New: func() any { return new([1024]byte) }}
 
 // Dial connects to a server, from the given address if it is not empty, to send
 // requests for path.
@@ -86,11 +90,13 @@ func (c *Conn) Get() error {
 	if _, err := c.conn.Write(c.request); err != nil {
 		return err
 	}
+	buf := buffers.Get().(*[1024]byte)
+	defer buffers.Put(buf)
 	have := 0
 	for {
-		n, err := c.conn.Read(c.buf[have:])
+		n, err := c.conn.Read(buf[have:])
 		have += n
-		whole, bad := Check(c.buf[:have])
+		whole, bad := Check(buf[:have])
 		switch {
 		case bad != nil:
 			return bad
@@ -98,7 +104,7 @@ func (c *Conn) Get() error {
 			return nil
 		case err != nil:
 			return err
-		case have == len(c.buf):
+		case have == len(buf):
 			return errors.New("probe: the response is too long")
 		}
 	}

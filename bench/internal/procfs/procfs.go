@@ -60,17 +60,22 @@ func Resident(pid int) (int64, error) {
 
 // ParseResident returns VmRSS from the text of /proc/PID/status, in bytes.
 func ParseResident(text string) (int64, error) {
-	value, err := statusField(text, "VmRSS")
+	return sizeField(text, "VmRSS")
+}
+
+// sizeField returns a figure that the kernel gives in kB, in bytes.
+func sizeField(text, name string) (int64, error) {
+	value, err := statusField(text, name)
 	if err != nil {
 		return 0, err
 	}
 	number, unit, _ := strings.Cut(value, " ")
 	if unit != "kB" {
-		return 0, fmt.Errorf("procfs: VmRSS is %q, which is not in kB", value)
+		return 0, fmt.Errorf("procfs: %s is %q, which is not in kB", name, value)
 	}
 	size, err := strconv.ParseInt(number, 10, 53)
 	if err != nil || size < 0 {
-		return 0, fmt.Errorf("procfs: VmRSS is %q", value)
+		return 0, fmt.Errorf("procfs: %s is %q", name, value)
 	}
 	return size * 1024, nil
 }

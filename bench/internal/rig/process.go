@@ -122,6 +122,9 @@ func (p *Process) Usage(ctx context.Context) (Usage, error) {
 	return u, err
 }
 
+// Resident returns how many bytes of the server are in memory, garbage included.
+func (p *Process) Resident() (int64, error) { return p.child.Resident() }
+
 // Stop ends the server. It returns an error if the server had ended before.
 func (p *Process) Stop() error {
 	if p.foreign {
@@ -183,6 +186,9 @@ func StartChild(ctx context.Context, env, line []string) (*Child, error) {
 }
 
 func (c *Child) pid() int { return c.cmd.Process.Pid }
+
+// Resident returns how many bytes of the program are in memory.
+func (c *Child) Resident() (int64, error) { return procfs.Resident(c.pid()) }
 
 // Say writes a line to the program.
 func (c *Child) Say(line string) error {

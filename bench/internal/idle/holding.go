@@ -1,0 +1,134 @@
+package idle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/valyala/fasthttp/bench/internal/procfs"
+	"github.com/valyala/fasthttp/bench/internal/rig"
+)
+
+// holding is the processes of both ends, and how many connections they hold.
+type holding struct {
+	*session
+	servers []*rig.Process
+	clients []*rig.Child
+	held    int
+	wrong   string // with the first connection that something was wrong with
+	slab    int64  // of the kernel, before the connections
+	kernel  int64  // what it has grown by
+}
+
+// begin starts the server processes.
+func (h *holding) begin(ctx context.Context, server *rig.Server) error {
+	m, err := procfs.MachineMemory()
+	if err != nil {
+		return err
+	}
+	h.slab = m.Slab
+	if h.servers, err = h.startServers(ctx, server); err != nil {
+		return err
+	}
+	if err := warmUp(h.servers[0].Addr, h.procs, h.speaks); err != nil {
+		return fmt.Errorf("warming up: %w", err)
+	}
+	return nil
+}
+
+// open starts a crowd and returns how long it took to open its connections. Those that
+// could not be opened are no error.
+func (h *holding) open(ctx context.Context, c crowd) (time.Duration, error) {
+	begin := time.Now()
+	client, err := rig.StartChild(ctx, nil, c.command(h.self, h.servers[0].Addr))
+	if err != nil {
+		return 0, err
+	}
+	h.clients = append(h.clients, client)
+	opened, err := hear(ctx, client, crowdOpen)
+	if err != nil {
+		return 0, err
+	}
+	h.held += opened.conns
+	h.note(opened.wrong)
+	return time.Since(begin), nil
+}
+
+// note remembers what was wrong first.
+func (h *holding) note(wrong string) {
+	if h.wrong == "" {
+		h.wrong = wrong
+	}
+}
+
+// get has all crowds send their requests at the same time. It returns how many were
+// answered, and how long that took.
+func (h *holding) get(ctx context.Context) (got int, took time.Duration, err error) {
+	begin := time.Now()
+	for _, client := range h.clients {
+		if err := client.Say(crowdGet); err != nil {
+			return 0, 0, err
+		}
+	}
+	for _, client := range h.clients {
+		answered, err := hear(ctx, client, crowdGot)
+		if err != nil {
+			return got, 0, err
+		}
+		got += answered.conns
+		h.note(answered.wrong)
+	}
+	return got, time.Since(begin), nil
+}
+
+// cpu is the processor time of the servers so far.
+func (h *holding) cpu() (sum time.Duration, err error) {
+	for _, p := range h.servers {
+		used, err := p.CPU()
+		if err != nil {
+			return 0, err
+		}
+		sum += used
+	}
+	return sum, nil
+}
+
+// inodeSize is what the kernel has for a socket's inode and its entry in a directory that
+// nobody sees: 832 and 192 bytes on all 64-bit systems of these years.
+//
+// It counts them as memory that can be dropped, together with those of files, whose number
+// changes all the time, and with those of /proc/PID/fd, which has one for each descriptor
+// if anything looks at it. So their growth cannot be measured.
+const inodeSize = 1 << 10
+
+// weigh looks at how much the kernel's memory has grown.
+func (h *holding) weigh() error {
+	m, err := procfs.MachineMemory()
+	const ends = 2
+	h.kernel = m.Slab - h.slab + int64(h.held)*ends*inodeSize
+	return err
+}
+
+// taken returns the memory of all processes, and the kernel's for their sockets.
+func (h *holding) taken() (int64, error) {
+	servers, err := resident(h.servers)
+	if err != nil {
+		return 0, err
+	}
+	clients, err := resident(h.clients)
+	return servers + clients + h.kernel, err
+}
+
+func resident[P interface{ Resident() (int64, error) }](processes []P) (sum int64, err error) {
+	for _, p := range processes {
+		size, err := p.Resident()
+		if err != nil {
+			return 0, err
+		}
+		sum += size
+	}
+	return sum, nil
+}
+
+func (h *holding) stop() error { return errors.Join(stopAll(h.clients), stopAll(h.servers)) }
