@@ -45,7 +45,7 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 		ReadTimeout:        10 * time.Second,
 		WriteTimeout:       10 * time.Second,
 		IdleTimeout:        time.Minute,
-		MaxRequestBodySize: 64 << 10,
+		MaxRequestBodySize: 1 << 20,
 	}
 	shutDown := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
