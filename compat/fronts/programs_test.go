@@ -41,7 +41,7 @@ defaults
 	timeout client 1s
 	timeout http-request 1s
 	timeout http-keep-alive 1s
-	timeout server 20s
+	timeout server 4s
 	timeout tunnel 1s
 	http-reuse always
 	OPTION
