@@ -2,12 +2,10 @@ package calls
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -45,26 +43,9 @@ const spareTime = time.Minute
 
 // run does the job in a process of its own.
 func (j job) run(ctx context.Context, place rig.Place) (result, error) {
-	var r result
-	self, err := os.Executable()
-	if err != nil {
-		return r, err
-	}
 	ctx, cancel := context.WithTimeout(ctx, j.warm+j.time+spareTime)
 	defer cancel()
-	child, err := rig.StartChild(ctx, []string{fmt.Sprintf("GOMAXPROCS=%d", place.Procs())}, place.Command(self, j.args()...))
-	if err != nil {
-		return r, fmt.Errorf("starting the callers: %w", err)
-	}
-	line, err := child.Line(ctx)
-	if err != nil {
-		_ = child.Stop() // err says as much
-		return r, fmt.Errorf("callers: %w", err)
-	}
-	if err := json.Unmarshal([]byte(line), &r); err != nil {
-		return r, errors.Join(fmt.Errorf("callers: %q: %w", line, err), child.Stop())
-	}
-	return r, child.Stop()
+	return rig.AskSelf[result](ctx, place, "callers", []string{fmt.Sprintf("GOMAXPROCS=%d", place.Procs())}, j.args()...)
 }
 
 // args are those that Main understands.
@@ -78,36 +59,13 @@ func (j job) args() []string {
 // Main makes the process one of callers if its arguments ask for that, and does not return
 // then.
 func Main() {
-	if len(os.Args) < 2 || os.Args[1] != word {
-		return
-	}
-	if err := serve(os.Args[2:]); err != nil {
-		fmt.Fprintln(os.Stderr, "callers:", err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
-// serve is what the process does: it prints a result, and ends when its standard input does.
-func serve(args []string) error {
-	j, err := parse(args)
-	if err != nil {
-		return err
-	}
-	over := make(chan struct{})
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		close(over)
-	}()
-	r, err := j.call(over)
-	if err != nil {
-		return err
-	}
-	if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
-		return err
-	}
-	<-over
-	return nil
+	rig.AnswerAs(word, "callers", func(ctx context.Context, args []string) (r result, err error) {
+		j, err := parse(args)
+		if err != nil {
+			return r, err
+		}
+		return j.call(ctx.Done())
+	})
 }
 
 func parse(args []string) (job, error) {

@@ -12,12 +12,9 @@ package closedloop
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/rig"
@@ -55,26 +52,9 @@ const spareTime = giveUp + 10*time.Second
 // Run puts the load on a server. The program must call Main before anything
 // else.
 func Run(ctx context.Context, place rig.Place, load Load) (Result, error) {
-	var r Result
-	self, err := os.Executable()
-	if err != nil {
-		return r, err
-	}
 	ctx, cancel := context.WithTimeout(ctx, load.Warm+load.Time+spareTime)
 	defer cancel()
-	child, err := rig.StartChild(ctx, []string{"GOMAXPROCS=1", "GOGC=off"}, place.Command(self, load.args()...))
-	if err != nil {
-		return r, fmt.Errorf("starting the load: %w", err)
-	}
-	line, err := child.Line(ctx)
-	if err != nil {
-		_ = child.Stop() // err says as much
-		return r, fmt.Errorf("load: %w", err)
-	}
-	if err := json.Unmarshal([]byte(line), &r); err != nil {
-		return r, errors.Join(fmt.Errorf("load: %q: %w", line, err), child.Stop())
-	}
-	return r, child.Stop()
+	return rig.AskSelf[Result](ctx, place, "load", []string{"GOMAXPROCS=1", "GOGC=off"}, load.args()...)
 }
 
 // args are those that Main understands.
@@ -88,37 +68,13 @@ func (l Load) args() []string {
 // Main makes the process a closed loop if its arguments ask for one, and does
 // not return then.
 func Main() {
-	if len(os.Args) < 2 || os.Args[1] != word {
-		return
-	}
-	if err := serve(os.Args[2:]); err != nil {
-		fmt.Fprintln(os.Stderr, "closed loop:", err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
-// serve is what the process does: it prints a Result, and ends when its standard
-// input does.
-func serve(args []string) error {
-	load, err := parse(args)
-	if err != nil {
-		return err
-	}
-	over := make(chan struct{})
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		close(over)
-	}()
-	r, err := load.run(over)
-	if err != nil {
-		return err
-	}
-	if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
-		return err
-	}
-	<-over
-	return nil
+	rig.AnswerAs(word, "closed loop", func(ctx context.Context, args []string) (r Result, err error) {
+		load, err := parse(args)
+		if err != nil {
+			return r, err
+		}
+		return load.run(ctx.Done())
+	})
 }
 
 func parse(args []string) (Load, error) {

@@ -6,8 +6,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"sync"
-	"time"
 )
 
 var (
@@ -34,12 +32,10 @@ type Conn struct {
 	ln   *Listener
 	gone chan struct{} // closed when the server has closed the connection
 
-	mu      sync.Mutex
-	changed sync.Cond // wakes a blocked reader
-	waiting bool      // a reader is blocked
-	ended   bool      // by the client
-	closed  bool      // by the server
-	expired bool      // the read deadline has passed
+	deadlines
+	waiting bool // a reader is blocked
+	ended   bool // by the client
+	closed  bool // by the server
 
 	out    []byte // what the reader is given, from sent on
 	sent   int
@@ -286,19 +282,3 @@ func (c *Conn) Close() error {
 
 func (c *Conn) LocalAddr() net.Addr  { return serverAddr }
 func (c *Conn) RemoteAddr() net.Addr { return clientAddr }
-
-func (c *Conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
-
-// SetReadDeadline knows times that have passed, with which a server wakes its reader, and
-// takes all others for none: no row runs into one.
-func (c *Conn) SetReadDeadline(t time.Time) error {
-	passed := !t.IsZero() && time.Until(t) <= 0
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.expired = passed; passed {
-		c.changed.Broadcast()
-	}
-	return nil
-}
-
-func (c *Conn) SetWriteDeadline(time.Time) error { return nil }

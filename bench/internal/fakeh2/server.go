@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"sync"
-	"time"
 )
 
 // Server answers clients of HTTP/2 with responses that are made in advance. It finds the ends
@@ -184,13 +183,11 @@ func (s *side) answerAt(flags byte, id uint32) {
 // served is the client's view of a connection in memory. It serves one reader and one writer
 // at a time.
 type served struct {
-	mu      sync.Mutex
-	changed sync.Cond
+	deadlines
 	side    side
 	sent    int // of side.out
 	waiting bool
 	closed  bool
-	expired bool
 }
 
 // Read returns responses, and waits for them.
@@ -244,19 +241,3 @@ func (c *served) Close() error {
 
 func (c *served) LocalAddr() net.Addr  { return clientAddr }
 func (c *served) RemoteAddr() net.Addr { return serverAddr }
-
-func (c *served) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
-
-// SetReadDeadline knows times that have passed, with which a client wakes its reader, and
-// takes all others for none: no row runs into one.
-func (c *served) SetReadDeadline(t time.Time) error {
-	passed := !t.IsZero() && time.Until(t) <= 0
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.expired = passed; passed {
-		c.changed.Broadcast()
-	}
-	return nil
-}
-
-func (c *served) SetWriteDeadline(time.Time) error { return nil }

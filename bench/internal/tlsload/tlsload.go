@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"time"
@@ -149,43 +148,19 @@ func (f *Flood) Stop(ctx context.Context) (Result, error) {
 
 // Main makes the process a load if its arguments ask for one, and does not return then.
 func Main() {
-	if len(os.Args) < 2 || os.Args[1] != word {
-		return
-	}
-	if err := serve(os.Args[2:]); err != nil {
-		fmt.Fprintln(os.Stderr, "load:", err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
-// serve is what the process does: it prints a Result, and ends when its standard input
-// does.
-func serve(args []string) error {
-	if len(args) != 1 {
-		return errors.New("want one argument")
-	}
-	var l Load
-	if err := json.Unmarshal([]byte(args[0]), &l); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		cancel()
-	}()
-	r, err := l.run(ctx, func() error {
-		_, err := fmt.Println(openWord)
-		return err
+	rig.AnswerAs(word, "load", func(ctx context.Context, args []string) (r Result, err error) {
+		if len(args) != 1 {
+			return r, errors.New("want one argument")
+		}
+		var l Load
+		if err := json.Unmarshal([]byte(args[0]), &l); err != nil {
+			return r, err
+		}
+		return l.run(ctx, func() error {
+			_, err := fmt.Println(openWord)
+			return err
+		})
 	})
-	if err != nil {
-		return err
-	}
-	if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
-		return err
-	}
-	<-ctx.Done()
-	return nil
 }
 
 // run does what the load is. A flood calls open when it is under way.
