@@ -264,17 +264,22 @@ func (s *h2Stress) run(cuts bool) {
 	s.relay.Wait()
 }
 
-// checkWindows makes large calls in each direction, over the connections that are there.
+// checkWindows makes large calls in each direction, over the connections that are there. After
+// cuts some of those may be dead without the client knowing: the calls may be sent again then.
 func (s *h2Stress) checkWindows(cuts bool) {
 	s.t.Helper()
 	before, conns := s.dials.Load(), s.hc.ConnsCount()
+	method := "POST"
+	if cuts {
+		method = "PUT"
+	}
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
 			req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 			defer fasthttp.ReleaseRequest(req)
 			defer fasthttp.ReleaseResponse(resp)
-			req.Header.SetMethod("POST")
+			req.Header.SetMethod(method)
 			id, text := fmt.Sprint("window ", i), numbered(900_000)
 			req.Header.Set("X-Id", id)
 			req.SetRequestURI("https://" + s.hc.Addr + "/echo")
