@@ -23,9 +23,10 @@ const (
 	OursHTTP2    = "ours, HTTP/2"
 	NetHTTPHTTP2 = "net/http, HTTP/2"
 	OursHTTP1    = "ours, HTTP/1.1"
+	Bare         = "ready frames" // see bare
 )
 
-var clients = []string{OursHTTP2, NetHTTPHTTP2, OursHTTP1}
+var clients = []string{OursHTTP2, NetHTTPHTTP2, OursHTTP1, Bare}
 
 var errNoHTTP2 = errors.New("this client has no HTTP/2")
 
@@ -79,15 +80,31 @@ func (c *client) dial(addr string) (net.Conn, error) {
 // The certificate of the server is made for the run, and no client verifies it.
 var tlsConfig = tls.Config{InsecureSkipVerify: true}
 
-// prepare returns a function that makes a caller: that makes one call each time.
-func (c *client) prepare() (newCaller func() func() error, err error) {
+// crew is the callers of a client.
+type crew struct {
+	size      int // how many goroutines call
+	each      int // calls that a caller makes at once
+	newCaller func() func() error
+}
+
+func (c *client) prepare() (crew, error) {
+	var err error
+	all := crew{size: c.job.callers, each: 1}
 	switch c.job.client {
 	case OursHTTP1, OursHTTP2:
-		return c.ours()
+		all.newCaller, err = c.ours()
 	case NetHTTPHTTP2:
-		return c.netHTTP()
+		all.newCaller, err = c.netHTTP()
+	case Bare:
+		all.size, all.each = 1, c.job.callers
+		var b *bare
+		if b, err = newBare(c); err == nil {
+			all.newCaller = func() func() error { return func() error { return b.calls(all.each) } }
+		}
+	default:
+		err = fmt.Errorf("there is no client %q", c.job.client)
 	}
-	return nil, fmt.Errorf("there is no client %q", c.job.client)
+	return all, err
 }
 
 func (c *client) ours() (func() func() error, error) {

@@ -66,7 +66,7 @@ func TestCallersCall(t *testing.T) {
 				if err != nil || r.Calls == 0 || r.Took < j.time || r.Conns < 1 || r.Conns > 6 {
 					t.Errorf("%+v: %+v, %v", j, r, err)
 				}
-				if client == OursHTTP2 && r.Conns != 1 {
+				if (client == OursHTTP2 || client == Bare) && r.Conns != 1 {
 					t.Errorf("%+v: %d connections", j, r.Conns)
 				}
 			}
@@ -88,7 +88,7 @@ func TestWrongResponsesAreNoticed(t *testing.T) {
 func TestAnotherVersionIsNoticed(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, serving.Body) }))
 	defer s.Close()
-	for _, client := range []string{OursHTTP2, NetHTTPHTTP2} {
+	for _, client := range []string{OursHTTP2, NetHTTPHTTP2, Bare} {
 		j := job{client: client, addr: s.Listener.Addr().String(), callers: 1, plain: true, time: time.Millisecond}
 		if r, err := j.call(nil); err == nil {
 			t.Errorf("%s: %+v from a server that has no HTTP/2", client, r)

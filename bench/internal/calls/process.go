@@ -97,27 +97,27 @@ type counter struct {
 // call makes calls for the time of the job, or until over is closed.
 func (j job) call(over <-chan struct{}) (result, error) {
 	c := newClient(j)
-	newCaller, err := c.prepare()
+	crew, err := c.prepare()
 	if err != nil {
 		return result{}, err
 	}
 	// the first one connects: then callers share what there is
-	if err := newCaller()(); err != nil {
+	if err := crew.newCaller()(); err != nil {
 		return result{}, err
 	}
 	var all sync.WaitGroup
 	var stopped atomic.Bool
-	failed := make(chan error, j.callers)
-	counters := make([]counter, j.callers)
+	failed := make(chan error, crew.size)
+	counters := make([]counter, crew.size)
 	for i := range counters {
-		call := newCaller()
+		call := crew.newCaller()
 		all.Go(func() {
 			for !stopped.Load() {
 				if err := call(); err != nil {
 					failed <- err
 					return
 				}
-				counters[i].Add(1)
+				counters[i].Add(int64(crew.each))
 			}
 		})
 	}
