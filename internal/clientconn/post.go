@@ -18,10 +18,11 @@ type poster struct {
 	raw  syscall.RawConn // nil if the system, or the connection, offers no writing without waiting
 	step func(fd uintptr) bool
 
-	mu     sync.Mutex
-	unsent []byte
-	spare  []byte // memory for unsent while that is being flushed
-	err    error  // of the connection, once it has failed
+	mu       sync.Mutex
+	unsent   []byte
+	spare    []byte // memory for unsent while that is being flushed
+	flushing bool   // bytes that come before those of unsent are being written
+	err      error  // of the connection, once it has failed
 
 	b     []byte // being written by step
 	sent  int
@@ -48,8 +49,12 @@ func (p *poster) add(b []byte) {
 func (p *poster) post(b []byte) (waits bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.err != nil {
+	switch {
+	case p.err != nil:
 		return false, p.err
+	case p.flushing:
+		p.unsent = append(p.unsent, b...)
+		return true, nil
 	}
 	if len(p.unsent) > 0 {
 		p.unsent = append(p.unsent, b...)
@@ -73,6 +78,9 @@ func (p *poster) post(b []byte) (waits bool, err error) {
 		n += p.sent
 	}
 	p.unsent = append(p.unsent[:0], b[n:]...)
+	if len(p.unsent) == 0 && cap(p.unsent) > mostSpare {
+		p.unsent = nil
+	}
 	return len(p.unsent) > 0, nil
 }
 
@@ -86,7 +94,7 @@ func (p *poster) flush(g *Guard, within time.Duration) error {
 			p.mu.Unlock()
 			return err
 		}
-		p.unsent, p.spare = p.spare, nil
+		p.unsent, p.spare, p.flushing = p.spare, nil, true
 		p.mu.Unlock()
 		if err = g.LimitWrite(time.Now().Add(within)); err == nil {
 			_, err = p.conn.Write(b)
@@ -95,6 +103,7 @@ func (p *poster) flush(g *Guard, within time.Duration) error {
 			err = g.LimitWrite(time.Time{})
 		}
 		p.mu.Lock()
+		p.flushing = false
 		if p.err = err; cap(b) <= mostSpare {
 			p.spare = b[:0]
 		}

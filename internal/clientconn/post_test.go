@@ -26,6 +26,7 @@ type posting struct {
 	peer net.Conn // below TLS, if there is any
 	text io.Reader
 	log  bytes.Buffer // of the peer's keys
+	full func()       // called when the connection is full, unless it is nil
 }
 
 // wires are what a Conn may be made of.
@@ -93,6 +94,9 @@ func (p *posting) post(t *testing.T, text []byte) (waited int) {
 			continue
 		}
 		waited++
+		if p.full != nil {
+			p.full()
+		}
 		if err := p.line.Flush(time.Minute); err != nil {
 			t.Error(err)
 			return waited
@@ -111,8 +115,11 @@ func TestPostKeepsTheOrder(t *testing.T) {
 			p := newPosting(t, w.dial, w.secure)
 			text := servertest.Noise(512 << 10)
 			got := make([]byte, len(text))
+			full := make(chan struct{})
+			p.full = sync.OnceFunc(func() { close(full) })
 			var all sync.WaitGroup
 			all.Go(func() {
+				<-full
 				for read := 0; read < len(got); {
 					n, err := p.text.Read(got[read:min(read+3000, len(got))])
 					if read += n; err != nil {
@@ -122,6 +129,7 @@ func TestPostKeepsTheOrder(t *testing.T) {
 				}
 			})
 			waited := p.post(t, text)
+			p.full()
 			all.Wait()
 			if !bytes.Equal(got, text) {
 				t.Error("the peer has received something else")
@@ -283,5 +291,33 @@ func TestAnswersOfTLSAreUnsentText(t *testing.T) {
 	got := make([]byte, len("with the new key"))
 	if _, err := io.ReadFull(p.text, got); err != nil || string(got) != "with the new key" {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// A connection whose peer takes nothing is closed at once, although a goroutine waits for it.
+func TestCloseWhileFlushing(t *testing.T) {
+	for name, w := range wires {
+		t.Run(name, func(t *testing.T) {
+			p := newPosting(t, w.dial, w.secure)
+			if waits, err := p.line.Post(make([]byte, 8<<20)); !waits || err != nil {
+				t.Fatalf("a connection took 8 MiB without a reader: %v, %v", waits, err)
+			}
+			flushed := make(chan error, 1)
+			go func() { flushed <- p.line.Flush(time.Minute) }()
+			servertest.Eventually(t, "the start of the flush", func() bool {
+				poster := p.line.poster
+				poster.mu.Lock()
+				defer poster.mu.Unlock()
+				return poster.flushing
+			})
+			begun := time.Now()
+			_ = p.line.Net().Close()
+			if took := time.Since(begun); took > 3*time.Second {
+				t.Errorf("Close took %v", took)
+			}
+			if err := <-flushed; err == nil {
+				t.Error("all was flushed")
+			}
+		})
 	}
 }
