@@ -44,10 +44,11 @@ type Limits struct {
 	// 200 and 33.
 	Wasted, WastedRate int
 	// Glitches is the bucket for frames that bring nothing: PING, SETTINGS, PRIORITY,
-	// PRIORITY_UPDATE, unknown ones, those for closed streams, DATA of less than 256 bytes
-	// that does not end a stream, and WINDOW_UPDATE of less, unless it answers such DATA.
-	// To a client, only DATA without content counts. An empty one ends the connection.
-	// Defaults 1,000, and 330 a second.
+	// PRIORITY_UPDATE, unknown ones, those for closed streams, DATA without content that
+	// does not end a stream, and WINDOW_UPDATE of less than 256 bytes, unless it answers
+	// small DATA. Small DATA does not count: applications send messages while they happen,
+	// and a frame costs no more than a request, of which there may be any number. An empty
+	// bucket ends the connection. Defaults 1,000, and 330 a second.
 	Glitches, GlitchRate int
 
 	// Greeting is how many milliseconds a peer has for its preface, its SETTINGS, and the
@@ -90,7 +91,7 @@ const (
 // heldFactor is how many times Limits.Streams the caller may hold.
 const heldFactor = 4
 
-// smallFrame is the size below which DATA of a client and WINDOW_UPDATE count as glitches.
+// smallFrame is the size below which WINDOW_UPDATE counts as a glitch.
 const smallFrame = 256
 
 // Fill replaces the fields that are zero by their defaults, and brings the others into

@@ -161,15 +161,8 @@ func (c *Conn) receiveData(f *frame, p []byte) (Event, error) {
 	case end:
 		s.move(receivesEnd)
 		c.closeIfDone(s)
-	case f.size >= smallFrame, c.role == Client && len(p) > 0:
-		// a client has asked for the content, and for events as they happen
-	default:
-		if err := c.glitch(); err != nil {
-			return Event{}, err
-		}
-		if len(p) == 0 {
-			return Event{}, nil
-		}
+	case len(p) == 0:
+		return Event{}, c.glitch()
 	}
 	return Event{Kind: Data, Stream: s, Payload: p, End: end}, nil
 }
