@@ -250,6 +250,34 @@ func TestCalls(t *testing.T) {
 }
 
 // TestCallsGoOnWithOtherConnections has a server that ends connections after some calls.
+// TestQuickCallsAreNoFlood makes calls as quickly as they are answered: a client of gRPC sends a
+// PING for many of them, to learn how long a round trip takes.
+func TestQuickCallsAreNoFlood(t *testing.T) {
+	eachServer(t, nil, func(t *testing.T, s *served) {
+		c := dial(t, s.addr, s.creds)
+		for i := range 3000 {
+			want := fmt.Sprint("call ", i)
+			if got, err := unary(callContext(t), c, "Unary", want); got != want || err != nil {
+				t.Fatalf("got %q, %v, want %q", got, err, want)
+			}
+		}
+		echo, err := c.NewStream(callContext(t), &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, "/test.Service/Echo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 3000 {
+			message, got := []byte(fmt.Sprint("message ", i)), []byte(nil)
+			if err := echo.SendMsg(&message); err != nil {
+				t.Fatal(err)
+			}
+			if err := echo.RecvMsg(&got); string(got) != string(message) || err != nil {
+				t.Fatalf("got %q, %v, want %q", got, err, message)
+			}
+		}
+		_ = echo.CloseSend()
+	})
+}
+
 func TestCallsGoOnWithOtherConnections(t *testing.T) {
 	eachServer(t, func(s *fasthttp.Server) { s.MaxRequestsPerConn = 7 }, func(t *testing.T, s *served) {
 		c := dial(t, s.addr, s.creds)

@@ -43,7 +43,9 @@ type Limits struct {
 	// that ended well and WastedRate a second. An empty one ends the connection. Defaults
 	// 200 and 33.
 	Wasted, WastedRate int
-	// Glitches is the bucket for frames that bring nothing: PING, SETTINGS, PRIORITY,
+	// Glitches is the bucket for frames that bring nothing. It gets one back for each DATA
+	// frame with content, of either side, and each stream that ended well: clients of gRPC
+	// send a PING with each of those. What it loses one for are PING, SETTINGS, PRIORITY,
 	// PRIORITY_UPDATE, unknown ones, those for closed streams, DATA without content that
 	// does not end a stream, and WINDOW_UPDATE of less than 256 bytes, unless it answers
 	// small DATA. Small DATA does not count: applications send messages while they happen,

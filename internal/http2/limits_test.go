@@ -1,6 +1,7 @@
 package http2
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -187,6 +188,39 @@ func TestStreamsThatEndWellPayForOthers(t *testing.T) {
 }
 
 // Updates of windows that answer DATA do not count.
+// A client may send a PING for each frame of content, or each request, and no more than that.
+func TestPingsBesideContentAreNoGlitches(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		pings int
+		want  error
+	}{{"one each", 1, nil}, {"two each", 2, ErrGlitches}} {
+		requests, content := client(), client().post(1)
+		for i := range uint32(1000) {
+			requests.get(2*i + 1)
+			content.data(1, 0, "a")
+			for range test.pings {
+				requests.frame(framePing, 0, 0, "12345678")
+				content.frame(framePing, 0, 0, "12345678")
+			}
+		}
+		for of, s := range map[string]*script{"requests": requests, "content": content} {
+			x := begin(t, Server, filled(Limits{Glitches: 10, GlitchRate: -1}))
+			x.answer = func(ev Event) {
+				if ev.End {
+					x.respond(ev.Stream, nil)
+					x.c.Release(ev.Stream)
+				}
+			}
+			x.feed(s.b, 1<<20)
+			if !errors.Is(x.err, test.want) {
+				t.Errorf("%s of %s: %v, want %v", test.name, of, x.err, test.want)
+			}
+			checkBooks(t, x.c)
+		}
+	}
+}
+
 func TestUpdatesThatAnswerContentAreNoGlitches(t *testing.T) {
 	x := begin(t, Server, filled(Limits{Glitches: 10, GlitchRate: -1}))
 	x.answer = func(ev Event) {

@@ -157,6 +157,9 @@ func (c *Conn) receiveData(f *frame, p []byte) (Event, error) {
 		c.creditStream(s, padding)
 	}
 	end := f.has(flagEndStream)
+	if len(p) > 0 {
+		c.glitches.give(c.l.Glitches)
+	}
 	switch {
 	case end:
 		s.move(receivesEnd)

@@ -161,6 +161,9 @@ func (c *Conn) appendData(dst []byte, s *Stream, p []byte, end bool) []byte {
 	s.stall.sent += uint32(len(p))
 	c.stall.sent += uint32(len(p))
 	c.excuse(answersEach)
+	if len(p) > 0 {
+		c.glitches.give(c.l.Glitches)
+	}
 	if end {
 		s.move(sendsEnd)
 		c.closeIfDone(s)
@@ -213,6 +216,7 @@ func (c *Conn) closeIfDone(s *Stream) {
 	if s.Closed() {
 		c.forget(s, endWell)
 		c.wasted.give(c.l.Wasted)
+		c.glitches.give(c.l.Glitches)
 	}
 }
 
