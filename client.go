@@ -299,11 +299,11 @@ type RetryIfFunc func(request *Request) bool
 // and resetTimeout whether the next attempt gets the whole timeout of the call again,
 // instead of the time that is left.
 //
-// err is io.EOF if the server closed the connection in the place of a response. The
-// function is not called if the last of the attempts that MaxIdemponentCallAttempts
-// allows has failed, nor if no other attempt could end differently: the request
-// cannot be sent as it is, its body was a stream that has been read, the response is
-// too large, or the context has ended.
+// err is io.EOF if the server closed the connection in the place of a response, and
+// wraps it if a GOAWAY frame of HTTP/2 said why. The function is not called if the last
+// of the attempts that MaxIdemponentCallAttempts allows has failed, nor if no other
+// attempt could end differently: the request cannot be sent as it is, its body was a
+// stream that has been read, the response is too large, or the context has ended.
 type RetryIfErrFunc func(request *Request, attempts int, err error) (resetTimeout bool, retry bool)
 
 // RetryIfErrUpstreamFunc is a RetryIfErrFunc that also gets the address of the

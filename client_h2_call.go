@@ -632,8 +632,8 @@ func (x *h2Call) sent() {
 
 // Lost implements http2client.Exchange.
 func (x *h2Call) Lost(err error) {
-	if x.recv > h2AwaitsHead && err == io.EOF {
-		err = io.ErrUnexpectedEOF
+	if x.recv > h2AwaitsHead {
+		err = http2client.Replace(err, io.EOF, io.ErrUnexpectedEOF)
 	}
 	if x.sender != nil {
 		x.sender.out.Cut(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/valyala/fasthttp/internal/cookie"
 	"github.com/valyala/fasthttp/internal/failures"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/http2client"
 )
 
 // Do sends req and fills resp with the response. Redirects are not followed.
@@ -180,12 +181,7 @@ func (c *HostClient) attempts(req *Request, resp *Response) error {
 }
 
 // finalError returns the error for the caller, given the error of an attempt.
-func finalError(err error) error {
-	if err == io.EOF {
-		return ErrConnectionClosed
-	}
-	return err
-}
+func finalError(err error) error { return http2client.Replace(err, io.EOF, ErrConnectionClosed) }
 
 // attempt makes one attempt.
 func (c *HostClient) attempt(req *Request, resp *Response) (retry bool, err error) {

@@ -165,7 +165,7 @@ func TestHTTP2ClientReadsWhileItsRequestsWait(t *testing.T) {
 	select {
 	case err := <-first.done:
 		first.done <- err
-	case <-time.After(5 * time.Second):
+	case <-time.After(servertest.Patience):
 		t.Error("the response to the first call is not read")
 	}
 	for range calls {

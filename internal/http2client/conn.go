@@ -4,6 +4,7 @@ package http2client
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"runtime"
 	"sync"
@@ -47,6 +48,29 @@ type Exchange interface {
 	Lost(err error)
 }
 
+// GoAwayError says that the peer has ended the connection, and why.
+type GoAwayError struct {
+	Code http2.Code // not NoError
+	Err  error      // as which the end was seen
+}
+
+func (e *GoAwayError) Error() string {
+	return fmt.Sprintf("fasthttp: the server has ended the connection: %v", e.Code)
+}
+
+func (e *GoAwayError) Unwrap() error { return e.Err }
+
+// Replace returns as in the place of err if that is was, also as the end of a connection.
+func Replace(err, was, as error) error {
+	if err == was {
+		return as
+	}
+	if e, ok := errors.AsType[*GoAwayError](err); ok && e.Err == was {
+		return &GoAwayError{e.Code, as}
+	}
+	return err
+}
+
 // Conn is a connection. Its streams are those of its http2.Conn, for which one needs the lock.
 type Conn struct {
 	line  *clientconn.Conn
@@ -74,14 +98,15 @@ type Conn struct {
 	taken   uint32     // no stream with a higher id was written
 	room    *sync.Cond // the reader waits for output to be written; nil until it does
 	timer   *time.Timer
-	timed   bool      // the timer runs
-	heard   uint32    // when bytes last came
-	asked   bool      // a PING asks whether the peer is still there
-	fault   error     // why the connection takes no bytes
-	readBy  time.Time // until when answers are waited for, then
-	closing bool      // the connection is closed once all was written
-	feeding bool      // whoever reads passes on the events of what it has received
-	full    bool      // there was more output than went at once
+	timed   bool       // the timer runs
+	heard   uint32     // when bytes last came
+	asked   bool       // a PING asks whether the peer is still there
+	fault   error      // why the connection takes no bytes
+	goodbye http2.Code // with which the peer has ended the connection, if that was for a fault
+	readBy  time.Time  // until when answers are waited for, then
+	closing bool       // the connection is closed once all was written
+	feeding bool       // whoever reads passes on the events of what it has received
+	full    bool       // there was more output than went at once
 
 	out *bufpool.Buffer // of the writer
 
@@ -218,6 +243,7 @@ func (c *Conn) receive(in []byte) (used int, err error) {
 		case http2.GoAway:
 			// whoever is told of it by its stream finds another connection
 			c.most.Store(0)
+			c.goodbye = max(c.goodbye, ev.Code)
 		}
 		if ev.Err != nil {
 			c.count(ev.Err)
@@ -303,6 +329,9 @@ func (c *Conn) lose(err error) {
 	c.mu.Lock()
 	if c.fault != nil {
 		err = c.fault
+	}
+	if c.goodbye != http2.NoError {
+		err = &GoAwayError{c.goodbye, err}
 	}
 	c.mu.Unlock()
 	c.end(err)
