@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -286,6 +287,38 @@ func TestQuietPeersAreAsked(t *testing.T) {
 			t.Error("the peer was not asked")
 		}
 	})
+}
+
+// TestPeersGreetInTime has peers that take too long for their SETTINGS, or for their answer to
+// ours, and that are told so.
+func TestPeersGreetInTime(t *testing.T) {
+	for name, greeting := range map[string][]byte{"nothing": nil, "no answer": {0, 0, 0, 4, 0, 0, 0, 0, 0}} {
+		t.Run(name, func(t *testing.T) {
+			client, server := dial(t)
+			_, err := server.Write(greeting)
+			servertest.Must(t, err)
+			codes := make(chan http2.Code, 10)
+			c, o := beginUnsettled(client, &Config{
+				Limits: http2.Limits{Greeting: 30}, Ping: 20 * time.Millisecond, Pong: time.Minute,
+				Count: func(code http2.Code) { codes <- code },
+			})
+			x, err := ask(c, nil)
+			servertest.Must(t, err)
+			if err := x.await(time.Time{}); !errors.Is(err, http2.ErrGreetingTimeout) {
+				t.Errorf("got %v", err)
+			}
+			<-o.ended
+			text, err := io.ReadAll(server)
+			servertest.Must(t, err)
+			goAway := string([]byte{7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, byte(http2.SettingsTimeout)})
+			if !strings.HasSuffix(string(text), goAway) {
+				t.Errorf("the last words are %q", text)
+			}
+			if len(codes) != 1 || <-codes != http2.SettingsTimeout {
+				t.Errorf("%d faults are counted, want one", len(codes))
+			}
+		})
+	}
 }
 
 // silent is a peer that has said all it has to, and reads nothing.
