@@ -111,6 +111,7 @@ func TestReport(t *testing.T) {
 	add(loads[0], OursHTTP2, 12)
 	add(loads[0], NetHTTPHTTP2, 30)
 	add(loads[0], OursHTTP1, 12.1)
+	add(loads[0], Bare, 9)
 	add(loads[1], OursHTTP2, 6)
 	add(loads[1], NetHTTPHTTP2, 30)
 	r := s.report()
@@ -122,8 +123,9 @@ func TestReport(t *testing.T) {
 		"| ours, HTTP/2 | 1000 ±0% | 12.00 ±1% | 11.88 | 3.00 | 2 | – |\n",
 		"| net/http, HTTP/2 | 1000 ±0% | 30.00 ±1% | 29.70 | 3.00 | 2 | 0.40 |\n",
 		"| ours, HTTP/1.1 | 1000 ±0% | 12.10 ±1% | 11.98 | 3.00 | 2 | (0.99) |\n",
-		"| 1 caller | 0.40 | 0.33 | **not met** |\n",
-		"| 100 callers | 0.20 | 0.33 | met |\n",
+		"| ready frames | 1000 ±0% | 9.00 ±1% | 8.91 | 3.00 | 2 | 1.33 |\n",
+		"| 1 caller | 0.40 | 0.33 | **not met** | 0.30 |\n",
+		"| 100 callers | 0.20 | 0.33 | met | – |\n",
 		"- round 1: exit status\n",
 	} {
 		if !strings.Contains(text, want) {

@@ -48,6 +48,8 @@ type Goal struct {
 	Most  float64   `json:"most"`
 	Ratio rig.Ratio `json:"ratio"`
 	Met   bool      `json:"met"`
+	// Bare is that of Bare to NetHTTPHTTP2: no client can get below it.
+	Bare rig.Ratio `json:"bare"`
 }
 
 // mostOfNetHTTP is what a call may take over TLS, as a share of net/http's.
@@ -101,6 +103,9 @@ func (row *Row) compare(hasGoal bool) {
 	}
 	if m := row.of(NetHTTPHTTP2); m != nil && hasGoal {
 		row.Goal = &Goal{Most: mostOfNetHTTP, Ratio: m.OursTo, Met: m.OursTo.Value <= mostOfNetHTTP}
+		if bare := row.of(Bare); bare != nil {
+			row.Goal.Bare = rig.NewRatio(bare.CPU, m.CPU)
+		}
 	}
 }
 
@@ -158,10 +163,10 @@ func (r *Report) WriteTables(b *strings.Builder, level string) {
 }
 
 func (r *Report) writeGoals(b *strings.Builder) {
-	table := rig.Table{Header: []string{"row", "CPU: ours ÷ net/http, HTTP/2", "goal: at most", ""}}
+	table := rig.Table{Header: []string{"row", "CPU: ours ÷ net/http, HTTP/2", "goal: at most", "", "ready frames ÷ net/http"}}
 	for _, row := range r.Rows {
 		if g := row.Goal; g != nil {
-			table.Rows = append(table.Rows, []string{row.Name, g.Ratio.String(), fmt.Sprintf("%.2f", g.Most), rig.Met(g.Met)})
+			table.Rows = append(table.Rows, []string{row.Name, g.Ratio.String(), fmt.Sprintf("%.2f", g.Most), rig.Met(g.Met), g.Bare.String()})
 		}
 	}
 	if len(table.Rows) > 0 {
