@@ -125,7 +125,7 @@ func documentedHTTP2Limits() map[string]any {
 		"header sections of all requests together":                          size(l.Heads),
 		"trailer section, counting 32 bytes more for each field":            size(l.HeaderList),
 		"CONTINUATION frames of a header block, none empty":                 l.Continuations,
-		"time for the rest of a header block":                               milliseconds(l.Stall),
+		"time for the rest of a header block":                               milliseconds(l.Block),
 		"payload of a frame":                                                size(l.Frame),
 		"content of a request that the handler has not read":                size(l.Window),
 		"the same of all requests together":                                 size(l.ConnWindow),

@@ -72,9 +72,10 @@ func (p Protocols) String() string {
 // has all limits, and what is done about a peer that exceeds them.
 type HTTP2Config struct {
 	// MaxConcurrentStreams is how many requests a client may have open on a connection of a
-	// server at a time. It has no meaning for a client. The server refuses those above it, which the client may send again. At most
-	// as many handlers of a connection run at a time, also if the client has given up
-	// their requests; further requests wait. Default 250.
+	// server at a time. It has no meaning for a client. The server refuses those above it,
+	// which the client may send again. At most as many handlers of a connection run at a
+	// time, also if the client has given up their requests; further requests wait. Default
+	// 250.
 	MaxConcurrentStreams int
 
 	// MaxDecoderHeaderTableSize and MaxEncoderHeaderTableSize limit the tables with which
@@ -107,8 +108,10 @@ type HTTP2Config struct {
 	PingTimeout time.Duration
 
 	// WriteByteTimeout is how long a connection may accept no bytes that are to be
-	// written, before it is closed. Default 15 seconds. On the portable engine it is the
-	// time for each write, of 64 KiB at most.
+	// written, before it is closed. On the portable engine it is the time for each write, of
+	// 64 KiB at most. In each such time a client must also let a stream of a server go on by
+	// 1 KiB if there is content for it, or the stream is reset: so it is the longest pause of
+	// a download, or of a reader of events. Default 15 seconds.
 	WriteByteTimeout time.Duration
 
 	// CountError is called for each fault of a peer that ends a stream or a connection,

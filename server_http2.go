@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -41,6 +42,7 @@ func (s *Server) prepareHTTP2() {
 		Window:       max(c.MaxReceiveBufferPerStream, 0),
 		DecoderTable: max(c.MaxDecoderHeaderTableSize, 0),
 		EncoderTable: max(c.MaxEncoderHeaderTableSize, 0),
+		Stall:        int(min(positive(c.WriteByteTimeout, h2WriteTime).Milliseconds(), math.MaxInt32)),
 		Bodies:       max(http2.DefaultBodies, s.set.maxBodySize),
 		KeepNames:    s.DisableHeaderNamesNormalizing,
 	}

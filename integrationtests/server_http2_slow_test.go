@@ -134,6 +134,12 @@ var slows = []h2Slow{
 	{name: "no window, and no timeout", long: true, configure: noTimeout, want: calm, use: func(c *h2Conn) string {
 		return c.greets(1).ask(1, "/large").reset
 	}},
+	{name: "no window, and a short pause", configure: byteTimeout, want: calm, use: func(c *h2Conn) string {
+		return c.greets(1).ask(1, "/large").reset
+	}},
+	{name: "no window for a streamed response, and a short pause", configure: byteTimeout, want: calm, use: func(c *h2Conn) string {
+		return c.greets(1).ask(1, "/stream").reset
+	}},
 	{name: "a window that drips, and no timeout", long: true, configure: noTimeout, want: calm, use: func(c *h2Conn) string {
 		c.greets(1).get(1, "/large").flush()
 		return c.drips(1, func() { c.window(1, 1) })

@@ -266,7 +266,7 @@ func (c *Conn) Tick(now uint32) error {
 	case c.greeting != Greeted && late(c.begun, c.l.Greeting):
 		c.fail(ErrGreetingTimeout)
 		return c.err
-	case c.pending.id != 0 && late(c.pending.since, c.l.Stall):
+	case c.pending.id != 0 && late(c.pending.since, c.l.Block):
 		c.fail(ErrStalled)
 		return c.err
 	}

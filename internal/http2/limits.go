@@ -56,10 +56,13 @@ type Limits struct {
 	// Greeting is how many milliseconds a peer has for its preface, its SETTINGS, and the
 	// acknowledgement of ours. Default 10,000.
 	Greeting int
-	// Stall is how many milliseconds content may wait for a window, and a header block for
-	// its end, before the stream is reset, or the connection ends; and LeastData how many
-	// bytes of a stream that waits a peer must take in each such time, unless less is left.
-	// For a client only header blocks count. Defaults 15,000 and 1,024.
+	// Block is how many milliseconds a header block may wait for its end, before the
+	// connection ends. Default 15,000.
+	Block int
+	// Stall is how many milliseconds content may wait for a window, before the stream is
+	// reset, or the connection ends; and LeastData how many bytes of a stream that waits a
+	// peer must take in each such time, unless less is left. They are for servers. Defaults
+	// 15,000 and 1,024.
 	Stall, LeastData int
 
 	// KeepNames leaves the names of fields in lower case, and KeepAll keeps fields in the
@@ -86,6 +89,7 @@ const (
 	DefaultGlitches      = 1000
 	DefaultGlitchRate    = 330
 	DefaultGreeting      = 10_000
+	DefaultBlock         = 15_000
 	DefaultStall         = 15_000
 	DefaultLeastData     = 1024
 )
@@ -109,7 +113,7 @@ func (l *Limits) Fill() {
 		{&l.Output, DefaultOutput}, {&l.Settings, DefaultSettings}, {&l.DecoderTable, DefaultTable},
 		{&l.EncoderTable, DefaultTable}, {&l.Wasted, DefaultWasted}, {&l.WastedRate, DefaultWastedRate},
 		{&l.Glitches, DefaultGlitches}, {&l.GlitchRate, DefaultGlitchRate}, {&l.Greeting, DefaultGreeting},
-		{&l.Stall, DefaultStall}, {&l.LeastData, DefaultLeastData},
+		{&l.Block, DefaultBlock}, {&l.Stall, DefaultStall}, {&l.LeastData, DefaultLeastData},
 	} {
 		if *f.field == 0 {
 			*f.field = f.def

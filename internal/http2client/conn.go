@@ -54,10 +54,12 @@ type GoAwayError struct {
 	Err  error      // as which the end was seen
 }
 
+// Error implements error.
 func (e *GoAwayError) Error() string {
 	return fmt.Sprintf("fasthttp: the server has ended the connection: %v", e.Code)
 }
 
+// Unwrap returns e.Err.
 func (e *GoAwayError) Unwrap() error { return e.Err }
 
 // Replace returns as in the place of err if that is was, also as the end of a connection.
