@@ -26,6 +26,7 @@ const (
 	variedClientsChart = "clients-varied.svg"
 	clientsChart       = "clients.svg"
 	valuesChart        = "values.svg"
+	cpuVariedChart     = "cpu-varied.svg"
 	cpuChart           = "cpu.svg"
 	idleChart          = "idle.svg"
 )
@@ -33,16 +34,22 @@ const (
 // charts draws everything that there are figures for.
 func charts(r *results) []chart {
 	var all []chart
+	memory := on(r, "Benchmarks without system calls: what a server does over sockets is another chart.")
 	if r.Rows != nil {
 		all = append(all,
-			ratioChart(r.Rows, variedServersChart, "Server, varied requests: times as fast as upstream v1.77.0", "Over connections in memory; no two requests in a row are alike. Longer is better.", report.VariedServers),
-			ratioChart(r.Rows, serversChart, "Server, repeated requests: times as fast as upstream v1.77.0", "Over connections in memory; all requests are the same. Longer is better.", report.Servers),
-			ratioChart(r.Rows, variedClientsChart, "Client, varied messages: times as fast as upstream v1.77.0", "Calls over connections in memory; no two responses in a row are alike. Longer is better.", report.VariedClients),
-			ratioChart(r.Rows, clientsChart, "Client, repeated messages: times as fast as upstream v1.77.0", "Calls over connections in memory and over TCP. Longer is better.", report.Clients),
-			ratioChart(r.Rows, valuesChart, "Values, compression, files: times as fast as upstream v1.77.0", "From the most gained to the least.", report.Values, report.Compression, report.Files))
+			ratioChart(r.Rows, variedServersChart, "Server, requests that differ: times as fast as upstream v1.77.0", "Over connections in memory; no two requests in a row are alike. Longer is better.", memory, report.VariedServers),
+			ratioChart(r.Rows, serversChart, "Server, repeated requests: times as fast as upstream v1.77.0", "Over connections in memory; all requests are the same. Longer is better.", memory, report.Servers),
+			ratioChart(r.Rows, variedClientsChart, "Client, messages that differ: times as fast as upstream v1.77.0", "Calls over connections in memory; no two responses in a row are alike. Longer is better.", memory, report.VariedClients),
+			ratioChart(r.Rows, clientsChart, "Client, repeated messages: times as fast as upstream v1.77.0", "Calls over connections in memory and over TCP. Longer is better.", on(r, "Benchmarks of a client and its server in one process."), report.Clients),
+			ratioChart(r.Rows, valuesChart, "Values, compression, files: times as fast as upstream v1.77.0", "From the most gained to the least.", on(r, "Benchmarks of single calls, in a loop that keeps caches warm."), report.Values, report.Compression, report.Files))
 	}
-	if r.TCP != nil {
-		all = append(all, chart{cpuChart, "Processor time for a request against connections", cpuLines(r.TCP).SVG()})
+	for _, c := range []struct {
+		file, of string
+		loads    *tcp.Report
+	}{{cpuVariedChart, "requests that differ", r.Varied}, {cpuChart, "repeated requests", r.TCP}} {
+		if c.loads != nil {
+			all = append(all, chart{c.file, "Processor time for a request against connections, " + c.of, cpuLines(r, c.loads, c.of).SVG()})
+		}
 	}
 	if r.Idle != nil {
 		all = append(all, chart{idleChart, "Memory of an idle connection", idleBars(r).SVG()})
@@ -52,7 +59,7 @@ func charts(r *results) []chart {
 
 // ratioChart draws the rows of some groups. Where all of them were run on one
 // processor only, there is one bar for each, and they are in order.
-func ratioChart(r *report.Report, file, title, note string, groups ...string) chart {
+func ratioChart(r *report.Report, file, title, note, foot string, groups ...string) chart {
 	var procs []int
 	var names []string
 	values := map[string]map[int]float64{}
@@ -78,7 +85,7 @@ func ratioChart(r *report.Report, file, title, note string, groups ...string) ch
 	if len(names) == 0 {
 		return chart{}
 	}
-	c := plot.Ratios{Title: title, Note: note}
+	c := plot.Ratios{Title: title, Note: note, Foot: foot}
 	for i, n := range procs {
 		c.Series = append(c.Series, plot.Series{Name: fmt.Sprintf("GOMAXPROCS %d", n), Colour: []plot.Colour{plot.Ours, plot.Second}[i]})
 	}
@@ -127,14 +134,20 @@ var series = map[string]plot.Series{
 // serverOrder is that of legends and bars.
 var serverOrder = []string{rig.Event, rig.Portable, rig.Upstream, rig.NetHTTP, rig.Floor}
 
-func cpuLines(r *tcp.Report) *plot.Lines {
+// on says on what the figures of a chart were measured, and what they do not show.
+func on(r *results, what string) string {
+	return fmt.Sprintf("%s, %s. %s", r.Machine.CPU, rig.Plural(r.Machine.Cores, "core"), what)
+}
+
+func cpuLines(r *results, loads *tcp.Report, of string) *plot.Lines {
 	l := &plot.Lines{
-		Title: "Processor time of the server for a request, in µs",
-		Note:  "GET with a 13-byte answer over loopback. Lower is better; the C loop is what the system calls cost.",
+		Title: "Processor time of the server for a request, in µs: " + of,
+		Note:  "13-byte answers over loopback, with wrk. Lower is better; the C loop is what the system calls cost.",
+		Foot:  on(r, "No network, and one thread of the server: neither rates nor latency."),
 		X:     "connections",
 	}
 	var rows []*tcp.Row
-	for _, row := range r.Rows {
+	for _, row := range loads.Rows {
 		if row.Kind == tcp.Steady {
 			rows = append(rows, row)
 			l.Places = append(l.Places, fmt.Sprint(row.Conns))
@@ -161,6 +174,7 @@ func idleBars(r *results) *plot.Amounts {
 	a := &plot.Amounts{
 		Title: "Resident memory of an idle connection, in bytes",
 		Note:  fmt.Sprintf("%s connections in one process, each after one request. Shorter is better.", thousands(r.Idle.Conns)),
+		Foot:  on(r, "Without the kernel's memory for sockets, which all pay alike."),
 	}
 	for _, server := range serverOrder {
 		if m := idleOf(r.Idle, server); m != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/valyala/fasthttp/bench/internal/calls"
 	"github.com/valyala/fasthttp/bench/internal/h2load"
 	"github.com/valyala/fasthttp/bench/internal/idle"
 	"github.com/valyala/fasthttp/bench/internal/progress"
@@ -120,7 +121,7 @@ func (p *page) writeHTTP2(b *strings.Builder) {
 	if r == nil {
 		r = new(http2Results)
 	}
-	if !hasRows && len(r.loads()) == 0 && r.Idle == nil {
+	if !hasRows && len(r.loads()) == 0 && r.Idle == nil && p.Calls == nil {
 		return
 	}
 	b.WriteString("\n## HTTP/2\n\nUpstream has none, so ours is compared with net/http and with servers in C.\n")
@@ -144,4 +145,33 @@ func (p *page) writeHTTP2(b *strings.Builder) {
 		fmt.Fprintf(b, "\n### Idle connections of HTTP/2\n\n%s connections without TLS, after one request each.\n", thousands(r.Idle.Conns))
 		r.Idle.WriteTable(b)
 	}
+	if p.Calls != nil {
+		fmt.Fprintf(b, "\n### Clients of HTTP/2 over sockets\n\n%s of %s each, in turn, over TLS 1.3; server %s, callers %s, GOMAXPROCS %d. CPU is the\n"+
+			"processor time for a call of the process that calls. Ready frames are no client: they were encoded before, those of all\n"+
+			"callers go in one write, and only the ends of the responses are looked for. No client takes less with crypto/tls.\n",
+			rig.Plural(p.Calls.Rounds, "round"), rig.Plural(p.Calls.Seconds, "second"), p.Calls.ServerPlace, p.Calls.ClientPlace, p.Calls.Procs)
+		p.Calls.WriteTables(b, "####")
+	}
+}
+
+// callGoals judges what was aimed at with clients of HTTP/2.
+func callGoals(r *calls.Report) []goal {
+	if r == nil {
+		r = new(calls.Report)
+	}
+	var all []goal
+	for _, name := range calls.Names() {
+		g := goal{id: "calls-" + name[:strings.IndexByte(name, ' ')], text: fmt.Sprintf("HTTP/2 over TLS, %s: processor time for a call at most %.2f of net/http's client", name, calls.Most)}
+		for _, row := range r.Rows {
+			if row.Name == name && row.Goal != nil {
+				g.met, g.figure = row.Goal.Met, row.Goal.Ratio.String()
+				if bare := row.Goal.Bare; bare.Value > 0 {
+					g.figure += fmt.Sprintf(" (ready frames: %.2f)", bare.Value)
+					g.evidence = fmt.Sprintf("A loop that sends ready frames and parses nothing is at %.2f.", bare.Value)
+				}
+			}
+		}
+		all = append(all, g)
+	}
+	return all
 }

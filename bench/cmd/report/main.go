@@ -1,8 +1,8 @@
 // Command report measures everything that the other commands measure, and writes
 // the performance page with its charts. It is run in the bench folder:
 //
-//	go run ./cmd/report            # about an hour and a quarter; nothing else may run
-//	go run ./cmd/report -short     # about five minutes, for a quick look
+//	go run ./cmd/report            # about two hours; nothing else may run
+//	go run ./cmd/report -short     # about six minutes, for a quick look
 //	go run ./cmd/report -parts tcp,idle    # these anew, the others as they were
 //	go run ./cmd/report -parts none        # only write the page anew
 //
@@ -26,6 +26,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/valyala/fasthttp/bench/internal/calls"
 	"github.com/valyala/fasthttp/bench/internal/closedloop"
 	"github.com/valyala/fasthttp/bench/internal/command"
 	"github.com/valyala/fasthttp/bench/internal/idle"
@@ -38,6 +39,7 @@ type options struct {
 	rounds    int
 	benchtime string
 	seconds   int
+	conns     int // of the part fill
 	rows      *regexp.Regexp
 	parts     []string // by their names
 	modules   rig.Modules
@@ -49,6 +51,7 @@ func main() {
 	idle.Crowd()
 	closedloop.Main()
 	tlsload.Main()
+	calls.Main()
 	command.Main("report", parseFlags, run)
 }
 
@@ -58,6 +61,7 @@ func parseFlags(args []string, help io.Writer) (options, error) {
 	flags.Rounds(&opts.rounds, 7, 1)
 	flags.Text(&opts.benchtime, "benchtime", "200ms", "20ms", "how long each benchmark runs")
 	flags.Int(&opts.seconds, "seconds", 4, 1, "how long each load over sockets lasts")
+	flags.Int(&opts.conns, "conns", 0, 20_000, "connections that the part fill opens; 0 for as many as fit")
 	flags.Rows(&opts.rows, "ServerGet; for benchmarks only")
 	flags.Modules(&opts.modules)
 	flags.Out(&opts.out)
@@ -68,8 +72,8 @@ func parseFlags(args []string, help io.Writer) (options, error) {
 	if opts.short, err = flags.Parse(args); err != nil {
 		return opts, err
 	}
-	if opts.rounds < 1 || opts.seconds < 1 {
-		return opts, errors.New("-rounds and -seconds must be at least 1")
+	if opts.rounds < 1 || opts.seconds < 1 || opts.conns < 0 {
+		return opts, errors.New("-rounds and -seconds must be at least 1, and -conns not negative")
 	}
 	switch *list {
 	case "all":

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/binsize"
+	"github.com/valyala/fasthttp/bench/internal/calls"
 	"github.com/valyala/fasthttp/bench/internal/compare"
 	"github.com/valyala/fasthttp/bench/internal/files"
 	"github.com/valyala/fasthttp/bench/internal/idle"
@@ -28,21 +30,25 @@ type results struct {
 	Failed  map[string]string `json:"failed"` // parts that could not be measured, and why
 	Missing []string          `json:"missing"`
 
-	Rows     *report.Report  `json:"rows"`
-	TCP      *tcp.Report     `json:"tcp"`
-	Slow     *tcp.SlowReport `json:"slow"`
-	Wait     *tcp.WaitReport `json:"wait"`
-	Files    *files.Report   `json:"files"`
-	Idle     *idle.Report    `json:"idle"`
-	IdleMany *idle.Report    `json:"idle_many"`
-	Size     *binsize.Report `json:"size"`
-	TLS      *tlsResults     `json:"tls"`
-	HTTP2    *http2Results   `json:"http2"`
+	Rows     *report.Report   `json:"rows"`
+	Varied   *tcp.Report      `json:"varied"` // over sockets
+	TCP      *tcp.Report      `json:"tcp"`
+	Slow     *tcp.SlowReport  `json:"slow"`
+	Wait     *tcp.WaitReport  `json:"wait"`
+	Files    *files.Report    `json:"files"`
+	Idle     *idle.Report     `json:"idle"`
+	IdleMany *idle.Report     `json:"idle_many"`
+	Fill     *idle.FillReport `json:"fill"`
+	Calls    *calls.Report    `json:"calls"`
+	Size     *binsize.Report  `json:"size"`
+	TLS      *tlsResults      `json:"tls"`
+	HTTP2    *http2Results    `json:"http2"`
 }
 
 // empty reports whether nothing was measured.
 func (r *results) empty() bool {
-	return r.Rows == nil && r.TCP == nil && r.Slow == nil && r.Wait == nil && r.Files == nil && r.Idle == nil && r.IdleMany == nil && r.Size == nil && r.TLS == nil && r.HTTP2 == nil
+	return r.Rows == nil && r.Varied == nil && r.TCP == nil && r.Slow == nil && r.Wait == nil && r.Files == nil && r.Idle == nil &&
+		r.IdleMany == nil && r.Fill == nil && r.Calls == nil && r.Size == nil && r.TLS == nil && r.HTTP2 == nil
 }
 
 // failures lists what went wrong in all parts.
@@ -56,8 +62,10 @@ func (r *results) failures() []string {
 	if r.Rows != nil {
 		all = append(all, r.Rows.Failures...)
 	}
-	if r.TCP != nil {
-		all = append(all, r.TCP.Failures...)
+	for _, loads := range []*tcp.Report{r.Varied, r.TCP} {
+		if loads != nil {
+			all = append(all, loads.Failures...)
+		}
 	}
 	if r.Slow != nil {
 		all = append(all, r.Slow.Failures...)
@@ -72,6 +80,12 @@ func (r *results) failures() []string {
 		if m != nil {
 			all = append(all, m.Failures...)
 		}
+	}
+	if r.Fill != nil {
+		all = append(all, r.Fill.Failures...)
+	}
+	if r.Calls != nil {
+		all = append(all, r.Calls.Failures...)
 	}
 	if r.TLS != nil {
 		all = append(all, r.TLS.failures()...)
@@ -104,7 +118,17 @@ const (
 	fileRuns   = 28
 	waitSpare  = 300 * time.Millisecond
 	crowdTime  = 12 * time.Second
+	callRuns   = 12
+	// fillTime is what it takes to fill a machine, besides opening connections: so many of
+	// them, as a guess, at such a rate.
+	fillTime  = 2 * time.Minute
+	fillConns = 2_000_000
+	fillRate  = 3000
 )
+
+func loadEstimate(o options) time.Duration {
+	return 5*time.Second + time.Duration(o.rounds)*loadRuns*(loadSpare+time.Duration(o.seconds)*time.Second)
+}
 
 // everything matches all rows.
 var everything = regexp.MustCompile("")
@@ -116,9 +140,13 @@ var parts = []part{
 		all.Rows, _, err = compare.Measure(ctx, dir, compare.Options{Rounds: o.rounds, Benchtime: o.benchtime, Rows: o.rows, Modules: o.modules}, log)
 		return err
 	}},
-	{"tcp", func(o options) time.Duration {
-		return 5*time.Second + time.Duration(o.rounds)*loadRuns*(loadSpare+time.Duration(o.seconds)*time.Second)
-	}, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
+	{"varied", loadEstimate, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
+		opts := tcpOptions(o)
+		opts.Varied = true
+		all.Varied, _, err = tcp.Measure(ctx, dir, opts, log)
+		return err
+	}},
+	{"tcp", loadEstimate, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
 		all.TCP, _, err = tcp.Measure(ctx, dir, tcpOptions(o), log)
 		return err
 	}},
@@ -156,6 +184,18 @@ var parts = []part{
 			many.Conns = 2000
 		}
 		all.IdleMany, _, err = idle.Measure(ctx, dir, many, log)
+		return err
+	}},
+	{"fill", func(o options) time.Duration {
+		return fillTime + time.Duration(cmp.Or(o.conns, fillConns))*time.Second/fillRate
+	}, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
+		all.Fill, err = idle.Fill(ctx, dir, idle.FillOptions{Conns: o.conns, Modules: o.modules}, log)
+		return err
+	}},
+	{"calls", func(o options) time.Duration {
+		return 5*time.Second + time.Duration(o.rounds)*callRuns*(loadSpare+time.Duration(o.seconds)*time.Second)
+	}, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
+		all.Calls, _, err = calls.Measure(ctx, dir, calls.Options{Rounds: o.rounds, Seconds: o.seconds, Pin: true, Rows: everything}, log)
 		return err
 	}},
 	{"tls", tlsEstimate, measureTLS},

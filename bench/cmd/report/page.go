@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/valyala/fasthttp/bench/internal/idle"
 	"github.com/valyala/fasthttp/bench/internal/report"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/stats"
@@ -41,17 +42,17 @@ func (p *page) markdown() string {
 		"v1.77.0 (\"upstream\") and net/http in turn on one machine. Run it on an idle machine to see what yours does;\n" +
 		"[bench/README.md](../bench/README.md) says what each row is and how to run parts of it.\n\n")
 	p.writeHead(&b)
-	p.writeGoals(&b)
-	p.writeServers(&b)
-	p.writeClients(&b)
-	p.writeValues(&b)
-	p.writeSockets(&b)
-	p.writeFiles(&b)
-	p.writeIdle(&b)
+	p.writeTraffic(&b)
+	p.writeWait(&b)
 	p.writeTLS(&b)
 	p.writeHTTP2(&b)
+	p.writeFiles(&b)
+	p.writeIdle(&b)
+	p.writeRepeated(&b)
+	p.writeValues(&b)
 	p.writeSize(&b)
 	p.writeNetHTTP(&b)
+	p.writeGoals(&b)
 	rig.WriteFailures(&b, p.failures())
 	return b.String()
 }
@@ -70,9 +71,9 @@ func (p *page) writeHead(b *strings.Builder) {
 	if p.Rows != nil {
 		fmt.Fprintf(b, "- benchmarks: %s of %s each, in turn\n", rig.Plural(p.Rows.Rounds, "round"), p.Rows.Benchtime)
 	}
-	if p.TCP != nil {
+	if loads := cmp.Or(p.Varied, p.TCP); loads != nil {
 		fmt.Fprintf(b, "- loads over sockets: %s of %s each, in turn; servers %s, GOMAXPROCS %d; wrk %s\n",
-			rig.Plural(p.TCP.Rounds, "round"), rig.Plural(p.TCP.Seconds, "second"), p.TCP.ServerPlace, p.TCP.Procs, p.TCP.ClientPlace)
+			rig.Plural(loads.Rounds, "round"), rig.Plural(loads.Seconds, "second"), loads.ServerPlace, loads.Procs, loads.ClientPlace)
 	}
 	var short []string
 	for _, part := range parts {
@@ -85,8 +86,13 @@ func (p *page) writeHead(b *strings.Builder) {
 			strings.Join(short, ", "))
 	}
 	lacking := slices.Clone(p.Missing)
-	if p.TCP != nil {
-		lacking = append(lacking, p.TCP.Missing...)
+	if loads := cmp.Or(p.Varied, p.TCP); loads != nil {
+		lacking = append(lacking, loads.Missing...)
+	}
+	if p.Calls != nil {
+		for _, what := range p.Calls.Missing {
+			lacking = append(lacking, "Clients of HTTP/2: "+what)
+		}
 	}
 	if p.Wait != nil {
 		lacking = append(lacking, p.Wait.Missing...)
@@ -118,8 +124,8 @@ func (p *page) version(name string) string {
 	if name == report.Ours {
 		server = rig.Event
 	}
-	if p.TCP != nil {
-		all = append(all, p.TCP.Versions)
+	if loads := cmp.Or(p.Varied, p.TCP); loads != nil {
+		all = append(all, loads.Versions)
 	}
 	if p.Wait != nil {
 		all = append(all, p.Wait.Versions)
@@ -175,38 +181,66 @@ func (p *page) figure(b *strings.Builder, file string) {
 const tableNote = "\nTimes are medians in ns/op, ± the median absolute deviation; a ratio over 1 means that ours is faster, and stands in\n" +
 	"parentheses where the ranges overlap. CPU ratios compare processor time.\n"
 
-func (p *page) writeServers(b *strings.Builder) {
-	if p.Rows == nil {
+// writeTraffic writes what a server and a client see whose messages are not the same again and
+// again.
+func (p *page) writeTraffic(b *strings.Builder) {
+	if p.Rows == nil && p.Varied == nil {
 		return
 	}
-	b.WriteString("\n## Server in memory\n\n" +
-		"Connections without sockets: what is compared is accepting, parsing, dispatching and writing. A request is answered with\n" +
-		"13 bytes of text.\n\n" +
-		"Varied requests are those of browsers, programs, probes and bots in turn (GetVaried), those of a client behind a proxy,\n" +
-		"which gives each an id (GetProxied), and JSON for an API (PostVaried). No two in a row have the same fields, so it is of\n" +
-		"no use to recognise those of the last request. Where one request comes per read, the client waits for each response;\n" +
-		"elsewhere it sends as fast as the server reads.\n")
-	p.figure(b, variedServersChart)
-	b.WriteString(tableNote)
-	p.Rows.WriteTables(b, "###", report.VariedServers)
-	b.WriteString("\n### The same request again and again\n\n" +
-		"Each client repeats one browser-like request of 230 bytes (Browser: of 800), which a server may recognise, as ours does.\n")
-	p.figure(b, serversChart)
-	p.Rows.WriteTables(b, "####", report.Servers)
+	b.WriteString("\n## Requests that differ\n\n" +
+		"The requests of browsers, programs, probes and bots in turn (GetVaried), those of a client behind a proxy, which gives\n" +
+		"each an id (GetProxied), and JSON for an API (PostVaried). No two in a row have the same fields, so it is of no use to\n" +
+		"recognise those of the last request. A request is answered with 13 bytes of text.\n")
+	if p.Rows != nil {
+		b.WriteString("\n### Servers in memory\n\n" +
+			"Connections without sockets: what is compared is accepting, parsing, dispatching and writing, and not what the system\n" +
+			"does. Where one request comes per read, the client waits for each response; elsewhere it sends as fast as the server\n" +
+			"reads.\n")
+		p.figure(b, variedServersChart)
+		b.WriteString(tableNote)
+		p.Rows.WriteTables(b, "####", report.VariedServers)
+	}
+	if p.Varied != nil {
+		b.WriteString("\n### Servers over sockets\n" + loadNote)
+		p.figure(b, cpuVariedChart)
+		p.Varied.WriteTables(b, "####")
+	}
+	if p.Rows != nil {
+		b.WriteString("\n### Clients\n\n" +
+			"Requests with an id and another path in each, and responses of an API: their dates, ids and tags change, and bodies have\n" +
+			"20 to 2000 bytes.\n")
+		p.figure(b, variedClientsChart)
+		p.Rows.WriteTables(b, "####", report.VariedClients)
+	}
 }
 
-func (p *page) writeClients(b *strings.Builder) {
-	if p.Rows == nil {
+const loadNote = "\nwrk over loopback. CPU is the server's processor time for a request, user and system: requests/s are often the limit\n" +
+	"of wrk. The C loop makes the system calls that a server has to make, and understands nothing of what it reads.\n"
+
+// writeRepeated writes what is measured with the same message again and again.
+func (p *page) writeRepeated(b *strings.Builder) {
+	if p.Rows == nil && p.TCP == nil {
 		return
 	}
-	b.WriteString("\n## Clients\n\n" +
-		"Varied messages are requests with an id and another path in each, and responses of an API: their dates, ids and tags\n" +
-		"change, and bodies have 20 to 2000 bytes.\n")
-	p.figure(b, variedClientsChart)
-	p.Rows.WriteTables(b, "###", report.VariedClients)
-	b.WriteString("\n### The same response again and again\n")
-	p.figure(b, clientsChart)
-	p.Rows.WriteTables(b, "####", report.Clients)
+	b.WriteString("\n## The same message again and again\n\n" +
+		"These rows are what benchmarks of servers usually show. Real traffic is above: a repeated message finds all caches and\n" +
+		"branch predictors prepared for it.\n")
+	if p.Rows != nil {
+		b.WriteString("\n### Servers in memory, repeated requests\n\n" +
+			"Each client repeats one browser-like request of 230 bytes (Browser: of 800).\n")
+		p.figure(b, serversChart)
+		p.Rows.WriteTables(b, "####", report.Servers)
+	}
+	if p.TCP != nil {
+		b.WriteString("\n### Servers over sockets, repeated requests\n" + loadNote)
+		p.figure(b, cpuChart)
+		p.TCP.WriteTables(b, "####")
+	}
+	if p.Rows != nil {
+		b.WriteString("\n### Clients, repeated messages\n")
+		p.figure(b, clientsChart)
+		p.Rows.WriteTables(b, "####", report.Clients)
+	}
 }
 
 func (p *page) writeValues(b *strings.Builder) {
@@ -229,31 +263,20 @@ func (p *page) writeValues(b *strings.Builder) {
 	p.Rows.WriteTables(b, "###", report.Values, report.Compression, report.Files)
 }
 
-func (p *page) writeSockets(b *strings.Builder) {
-	if p.TCP == nil && p.Slow == nil && p.Wait == nil {
+func (p *page) writeWait(b *strings.Builder) {
+	if p.Wait == nil && p.Slow == nil {
 		return
 	}
-	b.WriteString("\n## Server over sockets\n")
-	if p.TCP != nil {
-		b.WriteString("\nwrk over loopback. CPU is the server's processor time for a request, user and system: requests/s are often the limit\n" +
-			"of wrk. The C loop makes the system calls that a server has to make, and understands nothing of what it reads.\n")
-		p.figure(b, cpuChart)
-		p.TCP.WriteTables(b, "###")
+	b.WriteString("\n## Handlers that wait\n")
+	if p.Wait != nil {
+		fmt.Fprintf(b, "\n%s of %v each, in turn. With GOMAXPROCS 1 the server is %s, what asks it and the backend %s;\n"+
+			"else nothing is pinned.\n", rig.Plural(p.Wait.Rounds, "round"), p.Wait.Time, p.Wait.ServerPlace, p.Wait.ClientPlace)
+		p.Wait.WriteTables(b, "###")
 	}
 	if p.Slow != nil {
 		fmt.Fprintf(b, "\n### Beside slow requests\n\n%d ordinary requests a second, and slow ones on other connections; nothing is pinned.\n", p.Slow.Rate)
 		p.Slow.WriteTable(b)
 	}
-	p.writeWait(b)
-}
-
-func (p *page) writeWait(b *strings.Builder) {
-	if p.Wait == nil {
-		return
-	}
-	fmt.Fprintf(b, "\n### Handlers that wait\n\n%s of %v each, in turn. With GOMAXPROCS 1 the server is %s, what asks it and the backend %s;\n"+
-		"else nothing is pinned.\n", rig.Plural(p.Wait.Rounds, "round"), p.Wait.Time, p.Wait.ServerPlace, p.Wait.ClientPlace)
-	p.Wait.WriteTables(b, "####")
 }
 
 func (p *page) writeFiles(b *strings.Builder) {
@@ -270,7 +293,7 @@ func (p *page) writeFiles(b *strings.Builder) {
 }
 
 func (p *page) writeIdle(b *strings.Builder) {
-	if p.Idle == nil && p.IdleMany == nil {
+	if p.Idle == nil && p.IdleMany == nil && p.Fill == nil {
 		return
 	}
 	b.WriteString("\n## Idle connections\n\n" +
@@ -285,9 +308,12 @@ func (p *page) writeIdle(b *strings.Builder) {
 		p.IdleMany.WriteTable(b)
 	}
 	b.WriteString("\n### As many connections as fit\n\n" +
-		"`go run ./cmd/crowd` in the folder `bench` opens as many connections as the machine's descriptors and memory allow, to\n" +
-		"processes that share a port, and sends one request over each: with this fasthttp and its event engine, and with the\n" +
-		"published one. Its table says how many each held, what set that number, and what they cost.\n")
+		"`go run ./cmd/crowd` in the folder `bench` opens as many connections as the machine's descriptors and memory allow, or\n" +
+		"as many as it is told, to processes that share a port, and sends one request over each.\n")
+	if p.Fill != nil {
+		b.WriteString("\n" + idle.FillNote)
+		p.Fill.WriteTable(b)
+	}
 }
 
 func (p *page) writeSize(b *strings.Builder) {

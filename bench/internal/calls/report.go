@@ -52,8 +52,17 @@ type Goal struct {
 	Bare rig.Ratio `json:"bare"`
 }
 
-// mostOfNetHTTP is what a call may take over TLS, as a share of net/http's.
-const mostOfNetHTTP = 1. / 3
+// Most is what a call may take over TLS, as a share of net/http's.
+const Most = 1. / 3
+
+// Names returns the names of all rows.
+func Names() []string {
+	var all []string
+	for _, l := range loads {
+		all = append(all, l.name)
+	}
+	return all
+}
 
 // report puts the samples together.
 func (s *session) report() *Report {
@@ -102,7 +111,7 @@ func (row *Row) compare(hasGoal bool) {
 		}
 	}
 	if m := row.of(NetHTTPHTTP2); m != nil && hasGoal {
-		row.Goal = &Goal{Most: mostOfNetHTTP, Ratio: m.OursTo, Met: m.OursTo.Value <= mostOfNetHTTP}
+		row.Goal = &Goal{Most: Most, Ratio: m.OursTo, Met: m.OursTo.Value <= Most}
 		if bare := row.of(Bare); bare != nil {
 			row.Goal.Bare = rig.NewRatio(bare.CPU, m.CPU)
 		}

@@ -55,17 +55,20 @@ func (r *FillReport) add(server string, row *Filled, err error) {
 // Failed returns with how many servers something failed, and how many there are.
 func (r *FillReport) Failed() (n, all int) { return r.failed, r.runs }
 
+// FillNote says what the columns of WriteTable are.
+const FillNote = "All connections are kept alive, and go to processes with GOMAXPROCS 1 that share a port. Each had one\n" +
+	"request when it was opened, which is a part of the rate of opening. When all were open, one more request was\n" +
+	"sent over each; requests/s and CPU, the processor time of all server processes, are of these. The clients\n" +
+	"are processes on the same machine and compete for its cores. User is what the server processes hold more for\n" +
+	"a connection (VmRSS, after garbage collection); kernel is what SUnreclaim in /proc/meminfo grew by, and\n" +
+	"2 KiB for inodes, for both ends of the connection. The total has all processes, those of the clients as well,\n" +
+	"and the kernel.\n"
+
 // Markdown writes the report for people.
 func (r *FillReport) Markdown() string {
 	var b strings.Builder
 	r.WriteMarkdown(&b, "As many connections as fit")
-	b.WriteString("\nAll connections are kept alive, and go to processes with GOMAXPROCS 1 that share a port. Each had one\n" +
-		"request when it was opened, which is a part of the rate of opening. When all were open, one more request was\n" +
-		"sent over each; requests/s and CPU, the processor time of all server processes, are of these. The clients\n" +
-		"are processes on the same machine and compete for its cores. User is what the server processes hold more for\n" +
-		"a connection (VmRSS, after garbage collection); kernel is what SUnreclaim in /proc/meminfo grew by, and\n" +
-		"2 KiB for inodes, for both ends of the connection. The total has all processes, those of the clients as well,\n" +
-		"and the kernel.\n")
+	b.WriteString("\n" + FillNote)
 	r.WriteTable(&b)
 	rig.WriteFailures(&b, r.Failures)
 	return b.String()

@@ -16,9 +16,9 @@ type Series struct {
 // twice as fast is as long as what is half as fast, to the other side. A row has
 // a value for each series; one that is not positive is left out.
 type Ratios struct {
-	Title, Note string
-	Series      []Series
-	Rows        []Row
+	Title, Note, Foot string
+	Series            []Series
+	Rows              []Row
 }
 
 // Row is a label and its values.
@@ -47,7 +47,7 @@ func (r *Ratios) SVG() string {
 
 	var c canvas
 	height, ys := rowPlaces(r.Rows, len(r.Series))
-	c.begin(height, r.Title, r.Note)
+	c.begin(height, r.Title, r.Note, r.Foot)
 	if len(r.Series) > 1 {
 		c.legend(16, 68, r.Series)
 	}
@@ -95,8 +95,8 @@ func formatRatio(v float64) string {
 
 // Amounts draws amounts as bars from 0 on, each with its own colour.
 type Amounts struct {
-	Title, Note string
-	Bars        []Amount
+	Title, Note, Foot string
+	Bars              []Amount
 }
 
 // Amount is one bar. Text is written at its end.
@@ -126,7 +126,7 @@ func (a *Amounts) SVG() string {
 	const height, begin = 24.0, 68.0
 	bottom := begin + float64(len(a.Bars))*(height+rowGap) + 8
 	var c canvas
-	c.begin(bottom, a.Title, a.Note)
+	c.begin(bottom, a.Title, a.Note, a.Foot)
 	c.line("axis", left, begin-4, left, bottom-12)
 	for i, bar := range a.Bars {
 		y := begin + float64(i)*(height+rowGap)

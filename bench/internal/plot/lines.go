@@ -10,10 +10,10 @@ import (
 // Lines draws a line for each series over the same few places, which stand at
 // equal distances. A value that is not positive is left out.
 type Lines struct {
-	Title, Note string
-	X           string   // what the places are
-	Places      []string // from left to right
-	Lines       []Line
+	Title, Note, Foot string
+	X                 string   // what the places are
+	Places            []string // from left to right
+	Lines             []Line
 }
 
 // Line is one series.
@@ -50,7 +50,7 @@ func (l *Lines) SVG() string {
 	}
 
 	var c canvas
-	c.begin(linesBottom+56, l.Title, l.Note)
+	c.begin(linesBottom+56, l.Title, l.Note, l.Foot)
 	for _, tick := range ticks {
 		class := "grid"
 		if tick == 0 {

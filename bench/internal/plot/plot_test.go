@@ -16,7 +16,7 @@ var nan, inf = math.NaN(), math.Inf(1)
 func charts() map[string]string {
 	two := []Series{{"one <processor>", Ours}, {"two & more", Second}}
 	return map[string]string{
-		"ratios": (&Ratios{Title: "a < b", Note: `"quoted"`, Series: two, Rows: []Row{
+		"ratios": (&Ratios{Title: "a < b", Note: `"quoted"`, Foot: "c & d", Series: two, Rows: []Row{
 			{"ServerGet", []float64{2.5, 0.4}}, {"ServerPost & more", []float64{17, 0}},
 		}}).SVG(),
 		"ratios, one series":      (&Ratios{Series: two[:1], Rows: []Row{{"A", []float64{0.5}}, {"B", []float64{1}}}}).SVG(),

@@ -66,15 +66,25 @@ type canvas struct {
 	strings.Builder
 }
 
-// begin writes the part before the elements. The description is for readers that cannot
-// see the chart.
-func (c *canvas) begin(height float64, title, note string) {
+// footHeight is what a line below the chart takes.
+const footHeight = 20.0
+
+// begin writes the part before the elements, and the line below them if there is one. The
+// description is for readers that cannot see the chart.
+func (c *canvas) begin(height float64, title, note, foot string) {
+	at := height + 4
+	if foot != "" {
+		height += footHeight
+	}
 	fmt.Fprintf(c, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%s" viewBox="0 0 %d %s" role="img">`+"\n",
 		width, number(height), width, number(height))
-	fmt.Fprintf(c, "<title>%s</title>\n<desc>%s</desc>\n<style>%s</style>\n", html.EscapeString(title), html.EscapeString(note), style)
+	fmt.Fprintf(c, "<title>%s</title>\n<desc>%s</desc>\n<style>%s</style>\n", html.EscapeString(title), html.EscapeString(strings.TrimSpace(note+" "+foot)), style)
 	fmt.Fprintf(c, `<rect class="back" x="0.5" y="0.5" width="%d" height="%s" rx="6"/>`+"\n", width-1, number(height-1))
 	c.text(16, 28, "title", title)
 	c.text(16, 47, "small muted", note)
+	if foot != "" {
+		c.text(16, at, "small muted", foot)
+	}
 }
 
 func (c *canvas) end() string {
