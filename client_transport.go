@@ -23,8 +23,8 @@ type RoundTripper interface {
 }
 
 // DefaultTransport speaks HTTP/1.1, or HTTP/2 if HostClient.Protocols has that, over the
-// connections of the HostClient. All clients without a Transport use it, so an assignment to it changes all of them; it
-// must be made before the first call.
+// connections of the HostClient. All clients without a Transport use it, so an assignment
+// to it changes all of them; it must be made before the first call.
 var DefaultTransport RoundTripper = defaultTransport
 
 var defaultTransport = &transport{}

@@ -1,6 +1,6 @@
-// Package bytesconv converts between strings and byte slices without copying, reads
-// words of bytes, and distinguishes a value from its copies. All unsafe code of this module is here and
-// in rawsys.
+// Package bytesconv converts between strings and byte slices without copying, reads words of
+// bytes, and distinguishes a value from its copies. All unsafe code of this module is here
+// and in rawsys.
 //
 // The rule for views: a view is used only in the statement or call for which it is
 // made. It may live longer only if its maker owns the memory and knows that it is not

@@ -129,8 +129,8 @@ func (c *Conn) OpenedAt() time.Time {
 	return now.Add(c.Opened - now.Sub(Began))
 }
 
-// Pin is PinOnly for a reference of the application. It also records the addresses, which may be asked for after the end of
-// the connection.
+// Pin is PinOnly for a reference of the application. It also records the addresses, which
+// may be asked for after the end of the connection.
 func (c *Conn) Pin() {
 	c.PinOnly()
 	// an engine that asks the system for them knows them then
