@@ -172,9 +172,10 @@ type Client struct {
 	// Protocols is the versions of HTTP that the client speaks: HTTP/1.1 alone by default.
 	// For https, client and server agree on one of them in the handshake, on HTTP/2 if
 	// both speak it. For http the client speaks HTTP/2 if UnencryptedHTTP2 is in the set
-	// and HTTP1 is not; the servers must be known to speak it. A connection of HTTP/2
-	// serves many calls at a time, as many as the server permits; another one is opened
-	// when there is no room on those that are open.
+	// and HTTP1 is not; the servers must be known to speak it. Otherwise it speaks HTTP/1.1
+	// for http, whatever the set is. A connection of HTTP/2 serves many calls at a time, as
+	// many as the server permits; another one is opened when there is no room on those that
+	// are open.
 	Protocols Protocols
 
 	// HTTP2 configures HTTP/2, as HostClient.HTTP2 says.

@@ -39,7 +39,7 @@ var (
 	// ErrHostClientRedirectToDifferentScheme says that a request, or a redirect,
 	// asks a HostClient for https although it speaks http, or the other way round.
 	ErrHostClientRedirectToDifferentScheme = errors.New("fasthttp: hostclient can't follow redirects to a different protocol," +
-		" please use client instead")
+		" please use client instead: the scheme of the URI is not that of IsTLS")
 )
 
 // ErrTimeout says that the time for a call was up before the response was there. It

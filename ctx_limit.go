@@ -1,8 +1,8 @@
 package fasthttp
 
 // LimitRequestBody limits the body of the request to limit bytes, as
-// http.MaxBytesReader does. It is for servers with StreamRequestBody, to which
-// MaxRequestBodySize does not apply. If the body is a stream, it counts the bytes
+// http.MaxBytesReader does. It is for bodies that the handler gets as they arrive, by
+// StreamRequestBody or BodyModeStream: MaxRequestBodySize does not apply to those. If the body is a stream, it counts the bytes
 // that are read after the call. A limit lower than an earlier one replaces it, a
 // higher one changes nothing.
 //

@@ -63,8 +63,7 @@
 //
 // [Get] is the short way to fetch a URL. A program that sends many requests uses a
 // [Client], or a [HostClient] for one host. [LBClient] spreads calls over several
-// hosts, and [PipelineClient] sends many requests at once over few connections. Clients
-// speak HTTP/1.1.
+// hosts, and [PipelineClient] sends many requests at once over few connections.
 //
 // [Client.Do] follows no redirects, decodes no content and has no timeout: see
 // [Client.DoRedirects], [Response.BodyUncompressed] and [Client.DoTimeout].

@@ -83,13 +83,14 @@ func (x *exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	// the context may be inconsistent, so it is not used again
 	left := x.ctx
 	left.Request.closeSource()
-	left.discard()
 	x.ctx = x.s.acquireCtx(x.c)
 	x.ctx.requestNum, x.ctx.at = left.requestNum, left.at
 	if x.s.ResponseSent != nil {
 		left.Request.copyTextTo(&x.ctx.Request)
+		x.ctx.Request.values, left.Request.values = left.Request.values, nil
 		x.ctx.remoteAddr = left.remoteAddr
 	}
+	left.discard()
 	x.ctx.Response.SetStatusCode(StatusInternalServerError)
 	x.ctx.Response.SetBodyString(StatusMessage(StatusInternalServerError))
 	return x.answerAndEnd(isHead)

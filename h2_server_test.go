@@ -304,3 +304,51 @@ func TestHTTP2IsNotTheProtocolOfOtherConnections(t *testing.T) {
 		}
 	})
 }
+
+// TestHTTP2LimitsStreams limits streams after requests whose bodies were buffered, in the
+// contexts of which streams are read then.
+func TestHTTP2LimitsStreams(t *testing.T) {
+	t.Parallel()
+	forEachEngine(t, func(t *testing.T, start starter) {
+		r := start(withHTTP2(&Server{
+			HeaderReceived: func(h *RequestHeader) (c RequestConfig) {
+				if string(h.RequestURI()) != "/buffered" {
+					c.BodyMode = BodyModeStream
+				}
+				return c
+			},
+			Handler: func(ctx *RequestCtx) {
+				if string(ctx.Path()) == "/buffered" {
+					return
+				}
+				first := ctx.LimitRequestBody(10)
+				// has no effect, since it is higher
+				second := ctx.LimitRequestBody(1000)
+				body, err := io.ReadAll(ctx.RequestBodyStream())
+				fmt.Fprintf(ctx, "%v, %v, %d, %v", first, second, len(body), err)
+			},
+		}))
+		client, base := h2Client(t, r)
+		send := func(target string, body io.Reader) string {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+target, body)
+			servertest.Must(t, err)
+			resp, err := client.Do(req)
+			servertest.Must(t, err)
+			defer resp.Body.Close()
+			text, err := io.ReadAll(resp.Body)
+			servertest.Must(t, err)
+			return string(text)
+		}
+		// net/http cannot see its length
+		stream := func(n int) io.Reader { return struct{ io.Reader }{strings.NewReader(strings.Repeat("a", n))} }
+		for range 10 {
+			send("/buffered", strings.NewReader("small"))
+			if got, want := send("/", stream(10)), "<nil>, <nil>, 10, <nil>"; got != want {
+				t.Errorf("at the limit: %s, want %s", got, want)
+			}
+			if got := send("/", stream(500)); !strings.HasSuffix(got, ErrBodyTooLarge.Error()) {
+				t.Errorf("over the limit: %s, want %v", got, ErrBodyTooLarge)
+			}
+		}
+	})
+}

@@ -113,7 +113,9 @@ func (c *h2Content) CloseWithError(error) error { return c.Close() }
 
 // Limit implements contentSource.
 func (c *h2Content) Limit(n int64) error {
-	c.limited, c.limit = true, max(n, 0)
+	if n = max(n, 0); !c.limited || n < c.limit {
+		c.limited, c.limit = true, n
+	}
 	c.h.mu.Lock()
 	defer c.h.mu.Unlock()
 	if left, known := c.in.Left(); known && left > c.limit || int64(c.in.Unread()) > c.limit {

@@ -29,12 +29,13 @@ func (x *h2Exchange) receiveStream(end bool) {
 	x.h.mu.Lock()
 	x.content = content
 	x.h.mu.Unlock()
-	beginning := req.body.buf
-	req.body.buf = nil
-	if beginning == nil {
+	if len(req.body.bytes()) == 0 {
+		// the body may have a buffer from an earlier request
 		req.setSource(content, req.Header.contentLength)
 		return
 	}
+	beginning := req.body.buf
+	req.body.buf = nil
 	x.beginning = beginning
 	req.source = content
 	req.body.setStream(io.MultiReader(bytes.NewReader(beginning.B), content), -1)

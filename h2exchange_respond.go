@@ -15,11 +15,12 @@ import (
 var _ responder = (*h2Exchange)(nil)
 
 // run serves the exchange. over says that it has ended: the caller finishes it, and nobody
-// else uses it any more. A handler that ends its goroutine has it abandoned.
+// else uses it any more. A handler that panics, or ends its goroutine, has it abandoned.
 func (x *h2Exchange) run() (over bool) {
 	ended := false
 	defer func() {
 		if !ended {
+			// the stack is still that of the panic
 			x.abandon(recover())
 		}
 	}()
@@ -40,10 +41,7 @@ func (x *h2Exchange) serve() (over bool) {
 		}
 	}
 	ctx.responder = x
-	if p, ok := x.handle(); !ok {
-		x.abandon(p)
-		return false
-	}
+	x.h.s.Handler(ctx)
 	response := ctx.timeoutResponse.Load()
 	if w := ctx.watch.Load(); w != nil && (response != nil || ctx.timedOut || ctx.Response.body.stream == nil) {
 		x.endWatch(w, response != nil || ctx.timedOut)
@@ -62,21 +60,6 @@ func (x *h2Exchange) serve() (over bool) {
 		x.h.mu.Unlock()
 	}
 	return x.respond()
-}
-
-// handle calls the handler. ok is false if it has panicked.
-func (x *h2Exchange) handle() (panicked any, ok bool) {
-	defer func() {
-		if !ok {
-			panicked = recover()
-			if panicked == nil {
-				// runtime.Goexit goes on
-				return
-			}
-		}
-	}()
-	x.h.s.Handler(x.ctx)
-	return nil, true
 }
 
 // refuse answers a request that the handler does not get.

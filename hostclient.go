@@ -169,10 +169,11 @@ type HostClient struct {
 	// Protocols is the versions of HTTP that the client speaks: HTTP/1.1 alone by default.
 	// With TLS, client and server agree on one of them in the handshake, on HTTP/2 if both
 	// speak it. Without TLS the client speaks HTTP/2 if UnencryptedHTTP2 is in the set and
-	// HTTP1 is not; the server must be known to speak it. A connection of HTTP/2 serves
-	// many calls at a time, as many as the server permits; another one is opened when
-	// there is no room on those that are open. AcquireConn, and requests to an HTTP proxy
-	// in absolute form, are for HTTP/1.1 only.
+	// HTTP1 is not; the server must be known to speak it. Otherwise it speaks HTTP/1.1
+	// without TLS, whatever the set is. A connection of HTTP/2 serves many calls at a time,
+	// as many as the server permits; another one is opened when there is no room on those
+	// that are open. AcquireConn, and requests to an HTTP proxy in absolute form, are for
+	// HTTP/1.1 only.
 	Protocols Protocols
 
 	// HTTP2 configures HTTP/2. The defaults of MaxReceiveBufferPerStream and

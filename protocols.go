@@ -72,10 +72,9 @@ func (p Protocols) String() string {
 // has all limits, and what is done about a peer that exceeds them.
 type HTTP2Config struct {
 	// MaxConcurrentStreams is how many requests a client may have open on a connection of a
-	// server at a time. It has no meaning for a client. The server refuses those above it,
-	// which the client may send again. At most as many handlers of a connection run at a
-	// time, also if the client has given up their requests; further requests wait. Default
-	// 250.
+	// server at a time. The server refuses those above it, which the client may send again.
+	// At most as many handlers of a connection run at a time, also if the client has given up
+	// their requests; further requests wait. Default 250. It has no meaning for a client.
 	MaxConcurrentStreams int
 
 	// MaxDecoderHeaderTableSize and MaxEncoderHeaderTableSize limit the tables with which

@@ -353,7 +353,8 @@ type RequestConfig struct {
 	ReadTimeout time.Duration
 	// WriteTimeout is how long the client may take to receive the response.
 	WriteTimeout time.Duration
-	// MaxRequestBodySize limits the body in bytes.
+	// MaxRequestBodySize limits the body in bytes, unless the handler gets it as it
+	// arrives: see RequestCtx.LimitRequestBody.
 	MaxRequestBodySize int
 	// BodyMode says whether the handler gets the body as it arrives.
 	BodyMode BodyMode

@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -25,8 +26,11 @@ var ErrRequestRefused = errors.New("fasthttp: the request was refused by its hea
 // beginning.
 func requestError(text []byte, err error) error {
 	err = headerError("request", err)
-	if startsLikeTLS(text) {
+	switch {
+	case startsLikeTLS(text):
 		err = fmt.Errorf("the client speaks tls to a server of plain http: %w", err)
+	case bytes.HasPrefix(text, []byte("PRI * HTTP/2.0\r\n")):
+		err = fmt.Errorf("the client speaks http/2, the server http/1.1 alone (see Server.Protocols): %w", err)
 	}
 	return err
 }

@@ -185,6 +185,24 @@ func habitsOfServers() []habit {
 			look:    content, theirs: "/a//../b", our: "/b",
 		},
 		{
+			name:    "an argument that query and form have",
+			request: "POST /?a=query HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 6\r\n\r\na=form",
+			net:     func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.FormValue("a")) },
+			handler: func(ctx *fasthttp.RequestCtx) { ctx.Write(ctx.FormValue("a")) },
+			mend:    func(s *fasthttp.Server) { s.FormValueFunc = fasthttp.NetHttpFormValueFunc },
+			look:    content, theirs: "form", our: "query",
+		},
+		{
+			name:    "the text of an error",
+			net:     func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusNotFound) },
+			handler: func(ctx *fasthttp.RequestCtx) { ctx.Error("no", fasthttp.StatusNotFound) },
+			mended: func(ctx *fasthttp.RequestCtx) {
+				ctx.Error("no", fasthttp.StatusNotFound)
+				ctx.Response.Header.Set("X-Content-Type-Options", "nosniff")
+			},
+			look: field("X-Content-Type-Options"), theirs: "nosniff", our: "",
+		},
+		{
 			name: "semicolons in a query", request: "GET /?a=1;b=2 HTTP/1.1\r\nHost: a\r\n\r\n",
 			net:     func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.URL.Query().Get("a")) },
 			handler: func(ctx *fasthttp.RequestCtx) { ctx.Write(ctx.QueryArgs().Peek("a")) },

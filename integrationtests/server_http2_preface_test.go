@@ -74,11 +74,12 @@ func TestPrefaceWhereItIsNotPermitted(t *testing.T) {
 	for _, e := range servertest.Engines {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
-			s := &fasthttp.Server{Handler: tellProtocol, Logger: noLog{}}
+			s := &fasthttp.Server{Handler: tellProtocol}
 			s.Protocols.SetHTTP1(true)
 			s.Protocols.SetHTTP2(true)
 			s.Protocols.SetUnencryptedHTTP2(e.TLS)
-			c := startServer(t, e, s).Dial()
+			ts := startServer(t, e, s)
+			c := ts.Dial()
 			if e.TLS && c.Conn.(*tls.Conn).ConnectionState().NegotiatedProtocol == "h2" {
 				t.Fatal("HTTP/2 was negotiated")
 			}
@@ -86,6 +87,7 @@ func TestPrefaceWhereItIsNotPermitted(t *testing.T) {
 			if resp := c.Next("PRI"); resp.StatusCode != 505 && resp.StatusCode != 400 {
 				t.Errorf("%d %q", resp.StatusCode, resp.Content)
 			}
+			ts.Log.WaitFor(t, "the client speaks http/2", "Server.Protocols")
 		})
 	}
 }

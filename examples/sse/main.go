@@ -67,7 +67,7 @@ const streamTime = time.Hour
 // allow gives streams of events the time that they need: WriteTimeout limits a whole
 // response.
 func allow(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
-	if h.IsGet() && string(h.RequestURI()) == "/events" {
+	if path, _, _ := strings.Cut(string(h.RequestURI()), "?"); path == "/events" && h.IsGet() {
 		return fasthttp.RequestConfig{WriteTimeout: streamTime}
 	}
 	return fasthttp.RequestConfig{}

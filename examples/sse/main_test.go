@@ -166,7 +166,7 @@ func TestRunEndsAtOnce(t *testing.T) {
 }
 
 func TestStreamsHaveMoreTime(t *testing.T) {
-	for target, want := range map[string]time.Duration{"/events": streamTime, "/": 0} {
+	for target, want := range map[string]time.Duration{"/events": streamTime, "/events?from=7": streamTime, "/": 0} {
 		var h fasthttp.RequestHeader
 		h.SetRequestURI(target)
 		if got := allow(&h).WriteTimeout; got != want {

@@ -66,6 +66,7 @@ func fault(code Code, text string) *Error {
 var (
 	ErrPreface         = fault(ProtocolError, "the connection does not begin with the preface")
 	ErrFirstFrame      = fault(ProtocolError, "the first frame is not SETTINGS")
+	ErrHTTP1           = fault(ProtocolError, "the server speaks HTTP/1 on this connection")
 	ErrFrameSize       = fault(FrameSizeError, "a frame has a wrong size")
 	ErrLargeFrame      = fault(FrameSizeError, "a frame is larger than SETTINGS_MAX_FRAME_SIZE")
 	ErrStreamID        = fault(ProtocolError, "a frame is for a wrong stream")

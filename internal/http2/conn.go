@@ -33,7 +33,8 @@ type Conn struct {
 
 	out     *bufpool.Buffer // frames other than DATA that waits for a window
 	outRead int             // of which so many were written
-	blockAt int             // where the block in out begins that the caller encodes
+	blockAt int32           // where the block in out begins that the caller encodes
+	cut     int32           // where Output ends a write in out, if more than outRead
 	asked   int             // how much was put into out for a client's requests, since it was empty
 
 	block   *bufpool.Buffer // of a section that CONTINUATION frames go on with

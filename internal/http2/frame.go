@@ -46,6 +46,11 @@ type frame struct {
 	flags uint8
 }
 
+// isHTTP1 reports whether f is the beginning of a response of HTTP/1.
+func (f *frame) isHTTP1() bool {
+	return *f == parseFrame([]byte("HTTP/1.1 ")) || *f == parseFrame([]byte("HTTP/1.0 "))
+}
+
 // parseFrame reads the head of a frame from b, which has frameHead bytes.
 func parseFrame(b []byte) frame {
 	_ = b[8]

@@ -23,6 +23,15 @@ func (c *Conn) put32(kind frameType, id, n uint32) {
 	o.B = appendFrame32(o.B, kind, id, n)
 }
 
+// endWrite has Output return what there is before it returns what follows. curl 7.88 loses a
+// response that it gets together with a reset of its stream while it sends the request. A
+// second call before that has no effect.
+func (c *Conn) endWrite() {
+	if c.out != nil && int(c.cut) <= c.outRead {
+		c.cut = int32(len(c.out.B))
+	}
+}
+
 // dropOutput drops the frames that Output has not begun, but for the beginning of a connection:
 // a request that was not written stays unwritten, as its caller is told.
 func (c *Conn) dropOutput() {
@@ -39,7 +48,7 @@ func (c *Conn) dropOutput() {
 		at += frameHead + f.size
 		block = (f.kind == frameHeaders || f.kind == frameContinuation) && !f.has(flagEndHeaders)
 	}
-	c.out.B = b[:at]
+	c.out.B, c.cut = b[:at], 0
 }
 
 // HasOutput reports whether Output returns anything.
@@ -62,11 +71,14 @@ func (c *Conn) Output(dst []byte, max int) []byte {
 	end := len(dst) + max
 	if c.out != nil {
 		n := min(max, len(c.out.B)-c.outRead)
+		if cut := int(c.cut) - c.outRead; cut > 0 {
+			n = min(n, cut)
+		}
 		dst = append(dst, c.out.B[c.outRead:c.outRead+n]...)
 		if c.outRead += n; c.outRead < len(c.out.B) {
 			return dst
 		}
-		c.out.B, c.outRead, c.asked = c.out.B[:0], 0, 0
+		c.out.B, c.outRead, c.cut, c.asked = c.out.B[:0], 0, 0, 0
 	}
 	for c.ready.first != nil && c.sendWindow > 0 && c.life != LifeClosed {
 		s := c.ready.first

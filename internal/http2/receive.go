@@ -82,6 +82,8 @@ func (c *Conn) step(b []byte, m *Message) (n int, ev Event, err error) {
 // expects returns an error if the head of a frame shows that it must not come now.
 func (c *Conn) expects(f *frame) error {
 	switch {
+	case c.role == Client && c.greeting == GreetSettings && f.isHTTP1():
+		return ErrHTTP1
 	case f.size > c.l.Frame:
 		return ErrLargeFrame
 	case c.greeting == GreetSettings && (f.kind != frameSettings || f.has(flagAck)):

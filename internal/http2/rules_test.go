@@ -145,6 +145,8 @@ var clientRules = []rule{
 	{"content-length of 304", server().headers(1, flagEndStream, ":status: 304", "content-length: 5"), ""},
 	{"DATA after the end", server().headers(1, flagEndStream, ":status: 200").data(1, 0, "a"), "stop" + closed},
 	{"PRIORITY_UPDATE", server().frame(framePriorityUpdate, 0, 0, u32(1)+"u=1"), "stop" + protocol},
+	{"HTTP/1.1 instead", newScript().raw("HTTP/1.1 505 HTTP Version Not Supported\r\n\r\n"), "stop" + protocol},
+	{"HTTP/1.0 instead", newScript().raw("HTTP/1.0 400 Bad Request\r\n\r\n"), "stop" + protocol},
 	{"a frame beyond the limit", server().headers(1, flagEndStream, ":status: 200", "a: "+strings.Repeat("b", 70<<10)), "stop" + size},
 }
 

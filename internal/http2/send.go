@@ -49,7 +49,7 @@ func (c *Conn) CanSend(s *Stream, part Part) bool {
 // EndHeaders before anything else is done with the Conn.
 func (c *Conn) BeginHeaders() []byte {
 	o := c.output()
-	c.blockAt = len(o.B)
+	c.blockAt = int32(len(o.B))
 	return c.enc.Begin(appendFrame(o.B, frameHeaders, flagEndHeaders, 0, 0))
 }
 
@@ -81,8 +81,8 @@ func (c *Conn) EndHeaders(s *Stream, b []byte, part Part) {
 
 // split inserts the heads of CONTINUATION frames into the block at the end of b.
 func (c *Conn) split(b []byte, id uint32) []byte {
-	rest := append([]byte(nil), b[c.blockAt+frameHead+c.peer.frame:]...)
-	b = b[:c.blockAt+frameHead+c.peer.frame]
+	rest := append([]byte(nil), b[int(c.blockAt)+frameHead+c.peer.frame:]...)
+	b = b[:int(c.blockAt)+frameHead+c.peer.frame]
 	for len(rest) > 0 {
 		n := min(len(rest), c.peer.frame)
 		var flags uint8
@@ -237,11 +237,12 @@ func (c *Conn) Release(s *Stream) {
 	if s.id == 0 {
 		c.active--
 	} else if !s.Closed() {
-		code := Cancel
 		if s.Sending() == Ended && c.role == Server {
-			code = NoError
+			c.endWrite()
+			c.Reset(s, NoError)
+		} else {
+			c.Reset(s, Cancel)
 		}
-		c.Reset(s, code)
 	}
 	c.unqueue(s)
 	if c.life != LifeClosed {

@@ -232,14 +232,15 @@ func TestReleaseOfOpenStreams(t *testing.T) {
 		name string
 		in   *script
 		do   func(x *run, s *Stream)
-		want string
+		want string // written at once
+		then string // written after that
 	}{
-		{"nothing was sent", newScript().get(1), func(*run, *Stream) {}, "RST_STREAM 1: CANCEL"},
-		{"answered before the end", newScript().post(1), func(x *run, s *Stream) { x.respond(s, nil) }, "HEADERS 1; DATA 1: 0 end; RST_STREAM 1: NO_ERROR"},
-		{"answered", newScript().get(1), func(x *run, s *Stream) { x.respond(s, []byte("a")) }, "HEADERS 1; DATA 1: 1 end"},
-		{"content that waits", newScript().get(1), func(x *run, s *Stream) { x.respond(s, make([]byte, 5000)) }, "HEADERS 1; RST_STREAM 1: CANCEL"},
-		{"reset", newScript().get(1), func(x *run, s *Stream) { x.c.Reset(s, InternalError); x.c.Reset(s, Cancel); x.respond(s, nil) }, "RST_STREAM 1: INTERNAL_ERROR"},
-		{"reset by the peer", newScript().get(1).reset(1, Cancel), func(x *run, s *Stream) { x.respond(s, nil); x.c.Send(s, []byte("a"), true) }, ""},
+		{"nothing was sent", newScript().get(1), func(*run, *Stream) {}, "RST_STREAM 1: CANCEL", ""},
+		{"answered before the end", newScript().post(1), func(x *run, s *Stream) { x.respond(s, nil) }, "HEADERS 1; DATA 1: 0 end", "RST_STREAM 1: NO_ERROR"},
+		{"answered", newScript().get(1), func(x *run, s *Stream) { x.respond(s, []byte("a")) }, "HEADERS 1; DATA 1: 1 end", ""},
+		{"content that waits", newScript().get(1), func(x *run, s *Stream) { x.respond(s, make([]byte, 5000)) }, "HEADERS 1; RST_STREAM 1: CANCEL", ""},
+		{"reset", newScript().get(1), func(x *run, s *Stream) { x.c.Reset(s, InternalError); x.c.Reset(s, Cancel); x.respond(s, nil) }, "RST_STREAM 1: INTERNAL_ERROR", ""},
+		{"reset by the peer", newScript().get(1).reset(1, Cancel), func(x *run, s *Stream) { x.respond(s, nil); x.c.Send(s, []byte("a"), true) }, "", ""},
 	} {
 		x := begin(t, Server, filled(Limits{}))
 		x.feed(client().b, 1<<20)
@@ -249,6 +250,12 @@ func TestReleaseOfOpenStreams(t *testing.T) {
 		x.c.Release(x.held[1])
 		if got := strings.Join(x.frames(), "; "); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		if x.c.HasOutput() != (c.then != "") {
+			t.Errorf("%s: there is more to write: %v", c.name, x.c.HasOutput())
+		}
+		if got := strings.Join(x.frames(), "; "); got != c.then {
+			t.Errorf("%s: then %q, want %q", c.name, got, c.then)
 		}
 		checkBooks(t, x.c)
 		if x.c.Held() != 0 || x.c.Streams() != 0 {

@@ -1,0 +1,53 @@
+package fasthttp
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// makesMistake is a handler of its own, so that a stack can be searched for its name.
+func makesMistake(ctx *RequestCtx) {
+	ctx.SetUserValue("id", "7")
+	panic("a mistake")
+}
+
+// TestPanicsCanBeTracedToTheirHandlers checks what is left of a request whose handler has
+// panicked: the stack of the handler in the log, and the values for Server.ResponseSent.
+func TestPanicsCanBeTracedToTheirHandlers(t *testing.T) {
+	t.Parallel()
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ids := make(chan any, 1)
+		ts := start(withHTTP2(&Server{Handler: makesMistake, ResponseSent: func(ctx *RequestCtx, _ SentResponse) {
+			ids <- ctx.UserValue("id")
+		}}))
+		check := func(protocol string) {
+			if id := servertest.Receive(t, protocol+": a call of ResponseSent", ids); id != "7" {
+				t.Errorf("%s: ResponseSent got the id %v", protocol, id)
+			}
+		}
+
+		ts.Dial().Send(servertest.Get("/"))
+		check("HTTP/1.1")
+		client, base := h2Client(t, ts)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base, http.NoBody)
+		servertest.Must(t, err)
+		if resp, err := client.Do(req); err == nil {
+			_ = resp.Body.Close()
+			t.Errorf("HTTP/2: the response is a %d, want none", resp.StatusCode)
+		}
+		check("HTTP/2")
+
+		lines := ts.Log.All()
+		if len(lines) != 2 {
+			t.Fatalf("logged: %q", lines)
+		}
+		for _, line := range lines {
+			if !strings.Contains(line, "a mistake") || !strings.Contains(line, "fasthttp.makesMistake(") {
+				t.Errorf("the log has no stack of the handler: %q", line)
+			}
+		}
+	})
+}
