@@ -16,7 +16,7 @@ func TestFunctionIsInAPhase(t *testing.T) {
 		"github.com/valyala/fasthttp/internal/http1.(*Head).apply":        "index",
 		"github.com/valyala/fasthttp.(*header).adopt":                     "index",
 		"github.com/valyala/fasthttp/internal/field.LookupWords":          "index",
-		"github.com/valyala/fasthttp.(*exchange).respondBody":             "response",
+		"github.com/valyala/fasthttp.(*exchange).respondChunk":            "response",
 		"github.com/valyala/fasthttp.(*ResponseHeader).appendHead":        "response",
 		"github.com/valyala/fasthttp.(*exchange).begin":                   "reset",
 		"github.com/valyala/fasthttp.(*header).shrink":                    "reset",
