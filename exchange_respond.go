@@ -16,11 +16,22 @@ import (
 // serve runs the handler for the request that was read, and answers it.
 func (x *exchange) serve() (engine.Action, bool) {
 	x.count()
-	x.ctx.responder = x
+	ctx := x.ctx
+	ctx.responder = x
 	x.handling = true
-	x.s.Handler(x.ctx)
+	x.s.Handler(ctx)
 	x.handling = false
+	if ctx.isAlone() {
+		ctx.responder = nil
+		return x.respond(x.head.MethodID == http1.MethodHead)
+	}
 	return x.answer(true)
+}
+
+// isAlone reports whether nothing but the exchange uses the context once its handler has
+// returned, as is usual: no timeout, no watch, no producer of a stream.
+func (ctx *RequestCtx) isAlone() bool {
+	return ctx.timeoutResponse.Load() == nil && ctx.watch.Load() == nil && !ctx.timedOut && ctx.Response.body.stream == nil
 }
 
 // answer answers the request once its handler has returned, or has panicked if ok is false.
