@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	_ "embed" // for phases.md
 	"fmt"
 	"os"
 	"path/filepath"
@@ -175,6 +176,12 @@ func (p *page) figure(b *strings.Builder, file string) {
 const tableNote = "\nTimes are medians in ns/op, ± the median absolute deviation; a ratio over 1 means that ours is faster, and stands in\n" +
 	"parentheses where the ranges overlap. CPU ratios compare processor time.\n"
 
+// phases is a table of instructions, which do not depend on the machine as times do. It
+// is changed by hand.
+//
+//go:embed phases.md
+var phases string
+
 func (p *page) writeServers(b *strings.Builder) {
 	if p.Rows == nil {
 		return
@@ -189,6 +196,7 @@ func (p *page) writeServers(b *strings.Builder) {
 	p.figure(b, variedServersChart)
 	b.WriteString(tableNote)
 	p.Rows.WriteTables(b, "###", report.VariedServers)
+	b.WriteString(phases)
 	b.WriteString("\n### The same request again and again\n\n" +
 		"Each client repeats one browser-like request of 230 bytes (Browser: of 800), which a server may recognise, as ours does.\n")
 	p.figure(b, serversChart)
