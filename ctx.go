@@ -91,7 +91,8 @@ func (ctx *RequestCtx) reset() {
 	}
 	ctx.Request.Header.Reset()
 	ctx.Request.resetExceptHeader()
-	ctx.Response.Reset()
+	ctx.Response.Header.Reset()
+	ctx.Response.resetExceptHeader()
 	ctx.at, ctx.initTime = clock.Moment{}, time.Time{}
 	// pointers are only written if they must be: each write may need a write barrier
 	if ctx.remoteAddr != nil {

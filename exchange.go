@@ -110,19 +110,19 @@ func (x *exchange) headReceived() (engine.Action, bool) {
 	if h.ConnectionClose() {
 		x.conn.SetLife(http1.LifeLast)
 	}
-	framing := x.head.Framing
 	if s.GetOnly && !h.IsGet() && !h.IsHead() {
 		return x.refuse(ErrGetOnly)
 	}
 	if s.HeaderReceived != nil {
 		x.configure(s.HeaderReceived(h))
 		if x.config.RefuseStatus != 0 {
-			return x.refuseUnread(framing)
+			return x.refuseUnread(x.head.Framing)
 		}
 	}
-	if framing.Kind == http1.NoBody && !x.head.Has(http1.Expect100|http1.ExpectOther) {
+	if x.head.Framing.Kind == http1.NoBody && !x.head.Has(http1.Expect100|http1.ExpectOther) {
 		return x.serveEmpty()
 	}
+	framing := x.head.Framing
 	limit := s.set.maxBodySize
 	if x.config.MaxRequestBodySize > 0 {
 		limit = x.config.MaxRequestBodySize

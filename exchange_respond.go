@@ -16,11 +16,22 @@ import (
 // serve runs the handler for the request that was read, and answers it.
 func (x *exchange) serve() (engine.Action, bool) {
 	x.count()
-	x.ctx.responder = x
+	ctx := x.ctx
+	ctx.responder = x
 	x.handling = true
-	x.s.Handler(x.ctx)
+	x.s.Handler(ctx)
 	x.handling = false
+	if ctx.isAlone() {
+		ctx.responder = nil
+		return x.respond(x.head.MethodID == http1.MethodHead)
+	}
 	return x.answer(true)
+}
+
+// isAlone reports whether nothing but the exchange uses the context once its handler has
+// returned, as is usual: no timeout, no watch, no producer of a stream.
+func (ctx *RequestCtx) isAlone() bool {
+	return ctx.timeoutResponse.Load() == nil && ctx.watch.Load() == nil && !ctx.timedOut && ctx.Response.body.stream == nil
 }
 
 // answer answers the request once its handler has returned, or has panicked if ok is false.
@@ -256,10 +267,15 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 	out := x.output()
 	from := len(out.B)
 	out.B = resp.Header.appendHead(out.B, &x.s.start, e)
-	if e.Kind != http1.NoBody {
-		x.respondBody(out, e)
-	} else {
+	switch body := resp.body.bytes(); {
+	case e.Kind == http1.NoBody:
 		_ = resp.body.closeStream()
+	case e.Kind == http1.Chunks:
+		x.respondChunk(out)
+	case len(body) <= copyLimit:
+		out.B = append(out.B, body...)
+	default:
+		x.tail = body
 	}
 	if x.tail != nil || x.s.ResponseSent != nil {
 		x.beginSending(len(out.B) - from + len(x.tail))
@@ -300,25 +316,16 @@ func (x *exchange) encode(tunnel, closing bool) http1.Encoding {
 	return o.Encode()
 }
 
-// respondBody puts a buffered body after its head.
-func (x *exchange) respondBody(out *bufpool.Buffer, e http1.Encoding) {
+// respondChunk puts a buffered body after its head as a chunk, since trailers follow.
+func (x *exchange) respondChunk(out *bufpool.Buffer) {
 	resp := &x.ctx.Response
-	body := resp.body.bytes()
-	switch {
-	case e.Kind == http1.Chunks:
-		// trailers follow, so the body is a chunk
-		if len(body) > 0 {
-			out.B = http1.AppendChunkStart(out.B, len(body))
-			out.B = append(out.B, body...)
-			out.B = http1.AppendChunkEnd(out.B)
-		}
-		out.B = http1.AppendLastChunk(out.B)
-		out.B = resp.Header.appendTrailers(out.B)
-	case len(body) <= copyLimit:
+	if body := resp.body.bytes(); len(body) > 0 {
+		out.B = http1.AppendChunkStart(out.B, len(body))
 		out.B = append(out.B, body...)
-	default:
-		x.tail = body
+		out.B = http1.AppendChunkEnd(out.B)
 	}
+	out.B = http1.AppendLastChunk(out.B)
+	out.B = resp.Header.appendTrailers(out.B)
 }
 
 // respondStream writes a response whose body is a stream, waiting for the peer
@@ -497,6 +504,10 @@ func (x *exchange) endRequest() {
 		x.conn.EndReading()
 	default:
 		x.conn.SetReading(http1.ReadIdle)
+	}
+	if ctx.watch.Load() == nil && ctx.Request.source == nil {
+		ctx.reset()
+		return
 	}
 	x.resetCtx()
 }

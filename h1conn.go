@@ -119,11 +119,10 @@ func (h *h1Conn) consume(n int) {
 	}
 }
 
-// contain is deferred: it turns a panic of the handler into a response, and any other one
-// into the end of the connection.
-func (h *h1Conn) contain(next *engine.Action) {
+// contain is deferred with the result of recover: it turns a panic of the handler into a
+// response, and any other one into the end of the connection.
+func (h *h1Conn) contain(p any, next *engine.Action) {
 	// a nil panic value cannot be: the runtime replaces it
-	p := recover()
 	if p == nil {
 		return
 	}
@@ -150,7 +149,7 @@ func (h *h1Conn) contain(next *engine.Action) {
 
 // afterPanic goes on with a request whose handler has panicked.
 func (h *h1Conn) afterPanic() (next engine.Action) {
-	defer h.contain(&next)
+	defer func() { h.contain(recover(), &next) }()
 	next, wait := h.x.answer(false)
 	if wait && !h.conn.Left() {
 		return next

@@ -72,9 +72,11 @@ func (h *h1Conn) limitFirst() {
 // limitIdle sets how long the connection may wait for a request.
 func (h *h1Conn) limitIdle(timeout time.Duration) {
 	if timeout > 0 || !h.readUntil.IsZero() {
-		h.setReadUntil(afterTimeout(timeout))
+		h.limitWait(timeout)
 	}
 }
+
+func (h *h1Conn) limitWait(timeout time.Duration) { h.setReadUntil(afterTimeout(timeout)) }
 
 func (h *h1Conn) setReadUntil(until time.Time) {
 	if until.IsZero() && h.readUntil.IsZero() {

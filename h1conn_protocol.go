@@ -79,7 +79,7 @@ func (h *h1Conn) InputEnded(err error) {
 		err = io.ErrUnexpectedEOF
 	}
 	var next engine.Action
-	defer h.contain(&next)
+	defer func() { h.contain(recover(), &next) }()
 	_, _ = h.x.refuse(err)
 	// a peer that has sent nothing has nothing on its way
 	if silent && h.conn.Lingers() {
@@ -99,8 +99,15 @@ func (h *h1Conn) inputFault(err error) {
 // Step implements engine.Protocol: a panic in one of the application's hooks
 // ends the connection, not the process.
 func (h *h1Conn) Step() (next engine.Action) {
-	defer h.contain(&next)
-	return h.advance()
+	panicked := true
+	defer func() {
+		if panicked {
+			h.contain(recover(), &next)
+		}
+	}()
+	next = h.advance()
+	panicked = false
+	return next
 }
 
 // Output implements engine.Protocol.
@@ -179,7 +186,9 @@ func (h *h1Conn) rest(bare bool) {
 	if ctx := h.x.ctx; ctx == nil || !h.keeps(ctx, bare) {
 		h.restBare()
 	}
-	h.giveSpace()
+	if h.in != nil && cap(h.in.B) >= bodySpace {
+		h.giveSpace()
+	}
 	if bare {
 		bufpool.Put(h.in)
 		h.in, h.read = nil, 0

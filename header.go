@@ -224,10 +224,18 @@ func (h *header) storeAt(i int, text []byte) {
 
 // store is storeSlot for the span s, with the bytes behind it that are free.
 func (h *header) store(s *field.Span, spare *uint16, text []byte) {
-	h.makeRoom(len(text))
+	h.own()
+	h.list.Pinned = true
+	if len(h.list.Block)+len(text) >= cap(h.list.Block) {
+		h.makeRoom(len(text))
+	}
 	// text may point into the block, so it must not be used after Store
 	unclean := ascii.HasControl(text)
-	*s = h.list.Store(*s, spare, text)
+	if s.Len|uint32(*spare) == 0 {
+		*s = h.list.Append(text)
+	} else {
+		*s = h.list.Store(*s, spare, text)
+	}
 	if unclean {
 		http1.Clean(h.list.Bytes(*s))
 	}

@@ -92,7 +92,10 @@ func (req *Request) closeValues() {
 
 func (req *Request) resetExceptHeader() {
 	req.closeValues()
-	req.ResetBody()
+	req.bodyChanges()
+	if !req.body.isNew() {
+		req.body.reset(requestPool, req.KeepBodyBuffer)
+	}
 	if req.uriParsed {
 		req.uri.Reset()
 		req.uriParsed = false

@@ -81,7 +81,7 @@ type second struct {
 // Now returns the time of the last tick. The first call after an idle second
 // reads the system's clock.
 func (c *Clock) Now() time.Time {
-	elapsed := c.use()
+	elapsed := c.Elapsed()
 	return c.second.Load().base.Add(elapsed)
 }
 
@@ -115,7 +115,7 @@ func (c *Clock) Second() int64 {
 
 // Elapsed returns the monotonic time of the last tick, counted from shortly before
 // the first use of the clock: it is never 0. It is cheaper than Now.
-func (c *Clock) Elapsed() time.Duration { return c.use() }
+func (c *Clock) Elapsed() time.Duration { return time.Duration(c.use() >> flagBits) }
 
 // At returns the time that Now would have returned when Elapsed returned elapsed.
 func (c *Clock) At(elapsed time.Duration) time.Time { return c.second.Load().base.Add(elapsed) }
@@ -126,14 +126,13 @@ func (c *Clock) Date() string {
 	return c.second.Load().date
 }
 
-// use notes that the clock is needed and returns the monotonic time of the
-// last tick. Mostly it is one atomic load.
-func (c *Clock) use() time.Duration {
-	word := c.word.Load()
-	if word&(used|running) != used|running {
-		word = c.firstUse()
+// use notes that the clock is needed and returns the word. Mostly it is one atomic load,
+// which the compiler inlines.
+func (c *Clock) use() uint64 {
+	if word := c.word.Load(); word&(used|running) == used|running {
+		return word
 	}
-	return time.Duration(word >> flagBits)
+	return c.firstUse()
 }
 
 // firstUse is use for the first caller after a tick, and for a clock whose

@@ -81,6 +81,9 @@ func (s *TypeSet) Has(contentType []byte) bool {
 	if slash < 0 || len(contentType) > longestType {
 		return false
 	}
+	if slash > 0 && s.kinds[string(contentType[:slash+1])] {
+		return true // as nearly all texts are written
+	}
 	var text [longestType]byte
 	kind := append(append(text[:0], ascii.Trim(contentType[:slash])...), '/')
 	name := append(kind, ascii.Trim(contentType[slash+1:])...)

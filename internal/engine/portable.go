@@ -236,7 +236,9 @@ func (e *portable) receiveFirst() (claimed bool) {
 	if e.Waiting() || !e.asked() {
 		n, err := e.readFirst()
 		if n > 0 && e.Begin() {
-			e.began(n)
+			e.awake = true
+			e.p.Received(n)
+			e.Set.setState(e.NC, StateActive)
 			return false
 		}
 		if !neterr.IsTimeout(err) || !e.asked() {

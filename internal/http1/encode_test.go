@@ -216,8 +216,7 @@ func TestFrameUnderstandsEncode(t *testing.T) {
 				if e.Says.Has(SaysChunked) {
 					h.Flags = HasCoding | IsChunked
 				}
-				var err error
-				h.Framing, err = h.frame(o.Role)
+				err := h.frame(o.Role)
 				f := h.FrameAnswer(Exchange{Head: o.Has(SkipsContent), Connect: o.Has(BeginsTunnel)})
 				kind := f.Kind
 				if kind == Length && f.Length == 0 && e.Kind == NoBody {

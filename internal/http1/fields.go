@@ -43,13 +43,14 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 // usualLines parses field lines as long as they are complete and have the form that
 // nearly all lines have: a name, a colon, a space, a value without tabs, and CRLF. It
 // leaves any other line, and those at the end of b, to anyLine.
-func (h *Head) usualLines(role Role, b []byte, fields *field.List) error {
+func (h *Head) usualLines(role Role, b []byte, fields *field.List) (err error) {
 	most := h.Limits.fields()
-	const colons = ':' * 0x0101010101010101
-	effects := &effects[role]
-	i := h.next
-	for ; len(b)-i >= shortestUsual && b[i] != '\r' && h.Lines < most; h.Lines++ {
+	effects, i := &effects[role], h.next
+	for ; len(b)-i >= shortestUsual && h.Lines < most; h.Lines++ {
 		first, second, size := bytesconv.Word(b, i), uint64(0), 0
+		if byte(first) == '\r' {
+			break
+		}
 		last := first
 		if hit := ascii.ZeroBytes(first ^ colons); hit != 0 {
 			size = bits.TrailingZeros64(hit) / 8
@@ -75,7 +76,8 @@ func (h *Head) usualLines(role Role, b []byte, fields *field.List) error {
 			}
 		}
 		from := i + size + len(": ")
-		if from >= len(b) {
+		// only a last value of one byte has less than six bytes with those that follow it
+		if from+6 > len(b) || !isUsualStart(bytesconv.Word(b, from-2)) {
 			break
 		}
 		stop := ascii.NextControl(b, from)
@@ -84,27 +86,33 @@ func (h *Head) usualLines(role Role, b []byte, fields *field.List) error {
 			break
 		}
 		ends := bytesconv.Word(b, stop-5)
-		if uint32(ends>>40)&0xffff != '\r'|'\n'<<8 || byte(ends>>32) == ' ' || b[from-1] != ' ' || b[from] == ' ' ||
-			role == Response && isSpace(byte(ends>>56)) {
+		if uint16(ends>>40) != '\r'|'\n'<<8 || byte(ends>>32) == ' ' || role == Response && isSpace(byte(ends>>56)) {
 			break
 		}
 		value := field.Span{Off: uint32(from), Len: uint32(stop - from)}
-		if effect := effects[id]; effect != noEffect {
-			keep, err := h.apply(effect, role, b, value)
-			if err != nil {
+		keep := true
+		switch effect := effects[id]; effect {
+		case noEffect:
+		case cookie:
+			// this case and the next are those of apply, without a call
+			h.Flags |= HasCookie
+		case userAgent:
+			h.place(SlotUserAgent, value)
+			keep = h.KeepAll
+		default:
+			if keep, err = h.apply(effect, role, b, value); err != nil {
 				return err
 			}
-			if !keep {
-				i = stop + len("\r\n")
-				continue
-			}
+		}
+		if !keep {
+			i = stop + len("\r\n")
+			continue
 		}
 		n := len(fields.Entries)
 		if n == cap(fields.Entries) {
 			fields.Entries = slices.Grow(fields.Entries, 1)
 		}
-		// the parts are stored one by one: an Entry as a whole would be made elsewhere and
-		// copied
+		// an Entry as a whole would be made elsewhere and copied
 		fields.Entries = fields.Entries[:n+1]
 		e := &fields.Entries[n]
 		e.Name, e.Value = field.Span{Off: uint32(i), Len: uint32(size)}, value
@@ -114,6 +122,13 @@ func (h *Head) usualLines(role Role, b []byte, fields *field.List) error {
 	h.next = i
 	return nil
 }
+
+// isUsualStart reports whether a value follows a colon, which is the lowest byte of w,
+// and one space.
+func isUsualStart(w uint64) bool { return byte(w>>8) == ' ' && byte(w>>16) != ' ' }
+
+// colons is a word of eight colons.
+const colons = ':' * 0x0101010101010101
 
 // shortestUsual is the least number of bytes that are examined to find the name of a line.
 const shortestUsual = 24

@@ -37,27 +37,36 @@ func (h *Head) FrameAnswer(x Exchange) Framing {
 	return h.Framing
 }
 
-// frame decides the framing of a message: RFC 9112 section 6.3, rule by rule. The
-// framing of both roles is decided only here, and for the rules that depend on the
-// request in FrameAnswer.
-func (h *Head) frame(role Role) (Framing, error) {
-	// rule 1
-	if role == Response && (h.Status/100 == 1 || h.Status == 204 || h.Status == 304) {
-		return Framing{}, nil
+// frame decides the framing of a message, whose head was reset: RFC 9112 section 6.3. The
+// framing of both roles is decided only here and in frameMessage, and for the rules that
+// depend on the request in FrameAnswer.
+func (h *Head) frame(role Role) error {
+	if role == Request && h.Flags&(HasCoding|HasLength) == 0 {
+		// rule 7, as for most requests: Framing stays as Reset has left it
+		return nil
 	}
-	if h.Has(HasCoding) {
-		return h.frameCoding(role)
+	return h.frameMessage(role)
+}
+
+// frameMessage applies the rules one by one.
+func (h *Head) frameMessage(role Role) (err error) {
+	switch {
+	case role == Response && (h.Status/100 == 1 || h.Status == 204 || h.Status == 304):
+		// rule 1
+		h.Framing = Framing{}
+	case h.Has(HasCoding):
+		h.Framing, err = h.frameCoding(role)
+	case h.Has(HasLength):
+		// rules 5 and 6: noteLength has rejected an invalid length
+		h.Framing = Framing{Kind: Length, Length: h.ContentLength}
+	case role == Request:
+		// rule 7
+		h.Framing = Framing{}
+	default:
+		// rule 8
+		h.Framing = Framing{Kind: UntilClose, MustClose: true}
 	}
-	// rules 5 and 6: noteLength has rejected an invalid length
-	if h.Has(HasLength) {
-		return Framing{Kind: Length, Length: h.ContentLength}, nil
-	}
-	// rule 7
-	if role == Request {
-		return Framing{}, nil
-	}
-	// rule 8
-	return Framing{Kind: UntilClose, MustClose: true}, nil
+	return err
 }
 
 // frameCoding applies rules 3 and 4: a Transfer-Encoding overrides a Content-Length.

@@ -103,9 +103,15 @@ func (h *Head) Reset() {
 // of the content is not, it returns the length and the error of the framing.
 func (h *Head) Parse(role Role, b []byte, fields *field.List) (n int, err error) {
 	if h.next == 0 {
-		if err := h.startLine(role, b); err != nil || h.next == 0 {
-			return 0, err
+		if role == Request {
+			n, err = h.requestLine(b)
+		} else {
+			n, err = h.statusLine(b)
 		}
+		if n == 0 || err != nil || role == Request && n-len("\r\n") > h.Limits.line() {
+			return 0, h.startLineError(role, b, n, err)
+		}
+		h.next, h.Fields = n, n
 	}
 	n, err = h.parseFields(role, b, fields)
 	switch {
@@ -114,7 +120,7 @@ func (h *Head) Parse(role Role, b []byte, fields *field.List) (n int, err error)
 	case examined(b, n) > h.Limits.head():
 		return 0, ErrLongHead
 	case n > 0:
-		h.Framing, err = h.frame(role)
+		err = h.frame(role)
 	}
 	return n, err
 }
@@ -141,15 +147,9 @@ func examined(b []byte, n int) int {
 	return len(b)
 }
 
-// startLine parses the start line if all of it is there.
-func (h *Head) startLine(role Role, b []byte) error {
-	var n int
-	var err error
-	if role == Request {
-		n, err = h.requestLine(b)
-	} else {
-		n, err = h.statusLine(b)
-	}
+// startLineError returns the error of a start line of n bytes that has the error err, or
+// is too long, or is not complete. It is nil for one that may be completed.
+func (h *Head) startLineError(role Role, b []byte, n int, err error) error {
 	switch {
 	case err != nil:
 		return err
@@ -158,7 +158,6 @@ func (h *Head) startLine(role Role, b []byte) error {
 	case n == 0 && len(b) > h.Limits.head():
 		return ErrLongHead
 	}
-	h.next, h.Fields = n, n
 	return nil
 }
 

@@ -108,12 +108,10 @@ func number(line string, word int) (int64, error) {
 // change, callgrind sees calls that go round in circles.
 const rare = 100
 
-// perOperation returns what functions take of an operation, from two runs that differ by
-// so many of them. Instructions of a function belong to its callers in the proportion of
-// their calls.
-func perOperation(few, many profile, operations int) []function {
-	calls := map[string]int64{}
-	for name, t := range many {
+// less takes away from a profile what a run of fewer operations did, and the calls that
+// are rare. What is left is of so many operations.
+func (p profile) less(few profile, operations int) {
+	for name, t := range p {
 		before := few.of(name)
 		t.self -= before.self
 		for callee := range t.calls {
@@ -121,7 +119,17 @@ func perOperation(few, many profile, operations int) []function {
 			if t.calls[callee] < int64(operations)/rare {
 				t.calls[callee] = 0
 			}
-			calls[callee] += t.calls[callee]
+		}
+	}
+}
+
+// perOperation returns what functions take of an operation. Instructions of a function
+// belong to its callers in the proportion of their calls.
+func perOperation(p profile, operations int) []function {
+	calls := map[string]int64{}
+	for _, t := range p {
+		for callee, times := range t.calls {
+			calls[callee] += times
 		}
 	}
 	totals := map[string]float64{} // 0 as long as one is worked out
@@ -131,9 +139,9 @@ func perOperation(few, many profile, operations int) []function {
 			return n
 		}
 		totals[name] = 0
-		n := float64(many[name].self)
-		for callee, times := range many[name].calls {
-			if times > 0 && many[callee] != nil {
+		n := float64(p[name].self)
+		for callee, times := range p[name].calls {
+			if times > 0 && p[callee] != nil {
 				n += total(callee) * float64(times) / float64(calls[callee])
 			}
 		}
@@ -141,18 +149,32 @@ func perOperation(few, many profile, operations int) []function {
 		return n
 	}
 	var all []function
-	for name, t := range many {
+	for name, t := range p {
 		all = append(all, function{name: name, self: float64(t.self) / float64(operations), all: total(name) / float64(operations)})
 	}
 	return all
 }
 
-// show writes the functions that take the most of a row that was just measured: by
-// themselves, and with those that they call. There are none without valgrind.
-func (m *meter) show(row workload, top int, out io.Writer) error {
-	if top == 0 || m.valgrind == "" {
+// show writes what the options want to know of a row that was just measured. Without
+// valgrind that is nothing.
+func (m *meter) show(row workload, opts options, out io.Writer) error {
+	if m.valgrind == "" {
 		return nil
 	}
+	if opts.phases {
+		if err := m.showPhases(row, out); err != nil {
+			return err
+		}
+	}
+	if opts.top > 0 {
+		return m.showFunctions(row, opts.top, out)
+	}
+	return nil
+}
+
+// showFunctions writes the functions that take the most of a row: by themselves, and
+// with those that they call.
+func (m *meter) showFunctions(row workload, top int, out io.Writer) error {
 	all, err := m.functions(row)
 	if err != nil {
 		return err

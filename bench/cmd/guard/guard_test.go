@@ -90,7 +90,7 @@ func TestPlatformHasNoPatchLevel(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	for args, ok := range map[string]bool{"": true, "-margin 5 -update": true, "-margin -1": false, "-table -top 20": true, "-top -1": false, "-table -update": false, "-rows (": false, "x": false} {
+	for args, ok := range map[string]bool{"": true, "-margin 5 -update": true, "-margin -1": false, "-table -top 20": true, "-phases": true, "-top -1": false, "-table -update": false, "-rows (": false, "x": false} {
 		if _, err := parseFlags(strings.Fields(args), io.Discard); (err == nil) != ok {
 			t.Errorf("%q: %v", args, err)
 		}
@@ -110,8 +110,10 @@ func TestProfileIsReadByFunction(t *testing.T) {
 		}
 		return p
 	}
+	many := run("500", "240", "11")
+	many.less(run("100", "40", "1"), 10)
 	got := map[string]function{}
-	for _, f := range perOperation(run("100", "40", "1"), run("500", "240", "11"), 10) {
+	for _, f := range perOperation(many, 10) {
 		got[f.name] = f
 	}
 	for _, want := range []function{{"parse", 40, 50}, {"memmove", 20, 20}, {"write", 0, 10}, {"serve", 0, 50}} {

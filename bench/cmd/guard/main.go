@@ -8,6 +8,7 @@
 //	go run ./cmd/guard -update             # measure, and store what was measured
 //	go run ./cmd/guard -table              # compare with the published fasthttp instead
 //	go run ./cmd/guard -rows X -top 20     # and show which functions take them
+//	go run ./cmd/guard -rows X -phases     # and which parts of the work
 //
 // valgrind counts the instructions; without it they are left out, and the output says
 // so. There are bounds for each version of Go and each architecture; if they are missing,
@@ -36,6 +37,7 @@ type options struct {
 	margin float64
 	update bool
 	table  bool
+	phases bool
 	top    int
 	rig.Modules
 }
@@ -50,6 +52,7 @@ func parseFlags(args []string, help io.Writer) (options, error) {
 	flags.BoolVar(&opts.update, "update", false, "store what is measured")
 	flags.BoolVar(&opts.table, "table", false, "count for the published fasthttp, too, and compare with that instead of the bounds")
 	flags.IntVar(&opts.top, "top", 0, "show so many functions that take the most of our instructions")
+	flags.BoolVar(&opts.phases, "phases", false, "show what the parts of the work for a request take of our instructions")
 	flags.Modules(&opts.Modules)
 	if _, err := flags.Parse(args); err != nil {
 		return opts, err
@@ -124,7 +127,7 @@ func guard(ctx context.Context, opts options, m *meter, dir string, out io.Write
 		}
 		got[row.name] = c
 		fmt.Fprintf(out, "%-30s %7.0f instructions  %5.2f allocations  %7.1f bytes  %s\n", row.name, c.Instructions, c.Allocations, c.Bytes, judge(row.name, c))
-		if err := m.show(row, opts.top, out); err != nil {
+		if err := m.show(row, opts, out); err != nil {
 			return err
 		}
 	}
@@ -168,7 +171,7 @@ func table(ctx context.Context, opts options, ours *meter, dir, temp string, out
 		}
 		fmt.Fprintf(out, "%-30s %10.0f %10.0f %7.2f  %8.2f %8.2f  %8.1f %8.1f\n", row.name,
 			a.Instructions, b.Instructions, stats.Ratio(b.Instructions, a.Instructions), a.Allocations, b.Allocations, a.Bytes, b.Bytes)
-		if err := ours.show(row, opts.top, out); err != nil {
+		if err := ours.show(row, opts, out); err != nil {
 			return err
 		}
 	}

@@ -69,7 +69,7 @@ type meter struct {
 
 // newMeter builds the benchmarks with a module file.
 func newMeter(ctx context.Context, dir, temp, modfile string) (*meter, error) {
-	m := &meter{dir: dir, binary: filepath.Join(temp, modfile+".test")}
+	m := &meter{dir: dir, binary: filepath.Join(temp, filepath.Base(modfile)+".test")}
 	compile := exec.CommandContext(ctx, "go", "test", "-c", "-modfile="+modfile, "-o", m.binary, ".")
 	compile.Dir = dir
 	if text, err := compile.CombinedOutput(); err != nil {
@@ -145,6 +145,15 @@ const baseOperations = 1024
 
 // functions returns what the functions take of an operation that was measured.
 func (m *meter) functions(w workload) ([]function, error) {
+	p, err := m.difference(w)
+	if err != nil {
+		return nil, err
+	}
+	return perOperation(p, w.operations), nil
+}
+
+// difference returns what the operations did by which the runs of a workload differ.
+func (m *meter) difference(w workload) (profile, error) {
 	few, err := readProfile(m.profile(baseOperations))
 	if err != nil {
 		return nil, err
@@ -153,7 +162,8 @@ func (m *meter) functions(w workload) ([]function, error) {
 	if err != nil {
 		return nil, err
 	}
-	return perOperation(few, many, w.operations), nil
+	many.less(few, w.operations)
+	return many, nil
 }
 
 // profile is the file of the last run with so many operations.

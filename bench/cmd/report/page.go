@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	_ "embed" // for phases.md
 	"fmt"
 	"os"
 	"path/filepath"
@@ -181,6 +182,12 @@ func (p *page) figure(b *strings.Builder, file string) {
 const tableNote = "\nTimes are medians in ns/op, ± the median absolute deviation; a ratio over 1 means that ours is faster, and stands in\n" +
 	"parentheses where the ranges overlap. CPU ratios compare processor time.\n"
 
+// phases is a table of instructions, which do not depend on the machine as times do. It
+// is changed by hand.
+//
+//go:embed phases.md
+var phases string
+
 // writeTraffic writes what a server and a client see whose messages are not the same again and
 // again.
 func (p *page) writeTraffic(b *strings.Builder) {
@@ -199,6 +206,7 @@ func (p *page) writeTraffic(b *strings.Builder) {
 		p.figure(b, variedServersChart)
 		b.WriteString(tableNote)
 		p.Rows.WriteTables(b, "####", report.VariedServers)
+		b.WriteString(phases)
 	}
 	if p.Varied != nil {
 		b.WriteString("\n### Servers over sockets\n" + loadNote)
