@@ -191,7 +191,10 @@ func (s *Set) ServeEvents(ln net.Listener, config *tls.Config) (served bool, err
 		return false, nil
 	}
 	spare.keep()
-	g := &eventGroup{Group: loops, config: config, handshakes: newHandshakes()}
+	g := &eventGroup{Group: loops, config: config}
+	if config != nil {
+		g.handshakes = newHandshakes()
+	}
 	g.users.Add(1)
 	defer g.leave()
 	_, isTCP := ln.(*net.TCPListener)

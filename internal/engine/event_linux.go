@@ -28,11 +28,14 @@ type eventGroup struct {
 	*netloop.Group
 	users      atomic.Int64 // connections, and Serve itself
 	config     *tls.Config  // of TLS connections, or nil
-	handshakes *handshakes
+	handshakes *handshakes  // of TLS connections, or nil
 }
 
 func (g *eventGroup) leave() {
 	if g.users.Add(-1) == 0 {
+		if g.handshakes != nil {
+			g.handshakes.stop()
+		}
 		// the caller may be on one of the loops, which Close waits for
 		go g.Group.Close()
 	}

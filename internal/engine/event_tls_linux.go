@@ -154,7 +154,8 @@ func (c *eventConn) handshake() {
 		c.change(eventServing)
 		c.net.SetDeadline(c.waitFor(waitRead, c.Set.Limits.First))
 		ended = true
-		c.net.Release()
+		// the first request is often there: this goroutine has the stack for it
+		c.net.ReleaseServed()
 	}
 	ended = true
 }

@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/workers"
 )
 
 // handshakes is a line for places in which the handshakes of TLS connections compute.
@@ -15,6 +17,9 @@ import (
 // wait in a place. So a line that has not moved for a while gets another place.
 type handshakes struct {
 	limit int // places
+	// run has the goroutines. A handshake needs a large stack, and a new goroutine spends
+	// some 5 % of the handshake on growing to it
+	run *workers.Pool[*eventConn]
 
 	mu    sync.Mutex
 	taken int
@@ -31,16 +36,25 @@ type handshakes struct {
 // stillTime is for how long a line does not move before it gets another place.
 const stillTime = 50 * time.Millisecond
 
+// idleHandshake is for how long a goroutine waits for another handshake.
+const idleHandshake = time.Second
+
 func newHandshakes() *handshakes {
-	return &handshakes{limit: HandshakesEach * runtime.GOMAXPROCS(0)}
+	return &handshakes{
+		limit: HandshakesEach * runtime.GOMAXPROCS(0),
+		run:   workers.New(idleHandshake, (*eventConn).handshake),
+	}
 }
 
-// begin starts a goroutine for the handshake of c when there is a place.
+// stop ends the goroutines, of which none has a handshake any more.
+func (h *handshakes) stop() { h.run.Stop() }
+
+// begin gives c to a goroutine for its handshake when there is a place.
 func (h *handshakes) begin(c *eventConn) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.take() {
-		go c.handshake()
+		h.run.Do(c)
 		return
 	}
 	h.new.add(c)
@@ -89,7 +103,7 @@ func (h *handshakes) next() bool {
 	}
 	c, ok := h.new.take()
 	if ok {
-		go c.handshake()
+		h.run.Do(c)
 	}
 	return ok
 }

@@ -22,7 +22,8 @@ import (
 // tlsHost is a Host of TLS connections.
 type tlsHost struct {
 	linesHost
-	stuck chan struct{} // a handshake waits for it while it is not nil
+	stuck  chan struct{} // a handshake waits for it while it is not nil
+	stacks chan string   // of the goroutines of handshakes, while it is not nil
 }
 
 func (*tlsHost) KindOf(net.Conn) (opening, isTLS bool) { return true, true }
@@ -30,6 +31,10 @@ func (*tlsHost) KindOf(net.Conn) (opening, isTLS bool) { return true, true }
 func (h *tlsHost) Handshake(c *Conn) (serve func() error, err error) {
 	if h.stuck != nil {
 		<-h.stuck
+	}
+	if h.stacks != nil {
+		stack := make([]byte, 1<<10)
+		h.stacks <- string(stack[:runtime.Stack(stack, false)])
 	}
 	if err := c.NC.(*tls.Conn).Handshake(); err != nil {
 		return nil, err
@@ -367,6 +372,26 @@ func TestLineOfHandshakesMovesOn(t *testing.T) {
 		return strings.Count(string(servertest.Stacks()), "(*tlsHost).Handshake") >= waiting
 	})
 	close(h.stuck)
+}
+
+func TestHandshakesReuseGoroutines(t *testing.T) {
+	const clients = 40
+	h := &tlsHost{stacks: make(chan string, clients)}
+	s := newTLSServer(t, h, Limits{})
+	names := map[string]bool{}
+	for range clients {
+		ask(t, s.dialTLS(), "hello")
+		name, _, _ := strings.Cut(<-h.stacks, "[")
+		names[name] = true
+	}
+	// a goroutine may not be done with one when the next one begins
+	if len(names) > clients/2 {
+		t.Errorf("%d handshakes had %d goroutines", clients, len(names))
+	}
+	poll(t, "no goroutine waits for handshakes", func() bool {
+		return !strings.Contains(string(servertest.Stacks()), "(*eventConn).handshake") &&
+			!strings.Contains(string(servertest.Stacks()), "/workers.(*Pool")
+	})
 }
 
 func TestHandshakesHaveLimitedPlaces(t *testing.T) {

@@ -47,6 +47,7 @@ type Loop struct {
 	yielder   yielder
 	lastYield time.Duration // when the leader last yielded, or waited for events
 	nudger    nudger
+	guess     guess
 	wheel     wheel
 
 	mu sync.Mutex
@@ -203,6 +204,7 @@ type Poller struct {
 	got        int           // how many events it has fetched; -1 after an error
 	waited     bool          // it had to wait for them
 	nudges     bool          // handlers are running that may profit from a nudge
+	guesses    bool          // no handler is running, and none is expected to be slow
 	begun      time.Duration // when the last of these handlers began
 	hasPoked   bool          // it has poked the yielder and waits
 	now        time.Duration // the clock when it was last read
@@ -232,11 +234,18 @@ func (l *Loop) wakePoller() {
 // calls it again when the set is ready.
 func (p *Poller) poll(uintptr) bool {
 	l := p.l
+	if p.waited && p.guesses {
+		if ev, ok := l.guess.next(); ok {
+			l.queue[0], p.got = ev, 1
+			return true
+		}
+	}
 	n, errno := rawsys.Poll(l.set.fd, l.queue[:])
 	if n < 0 && errno != syscall.EINTR {
 		p.got = -1
 		return true
 	}
+	l.guess.fetched(l.queue[:max(n, 0)], p.waited)
 	p.got = l.nudger.remove(l.queue[:max(n, 0)])
 	if p.got == 0 {
 		p.waited = true
@@ -321,6 +330,7 @@ func (p *Poller) wait() {
 	l.hasLeader = true
 	others := l.pace.slow && l.serving > 0
 	p.nudges = others && l.serving >= nudgeMin && l.nudger.nudging()
+	p.guesses = !l.pace.slow && l.serving == 0
 	p.begun = l.begun
 	l.mu.Unlock()
 	p.got, p.waited = 0, false

@@ -27,6 +27,7 @@ const (
 	Upstream = report.Upstream
 	NetHTTP  = report.NetHTTP
 	Floor    = "C epoll loop, no HTTP"
+	TLSLoop  = "loop of crypto/tls, no HTTP"
 )
 
 // Server is a program to measure.
@@ -90,6 +91,16 @@ func BuildFloor(ctx context.Context, dir, temp string) (*Server, error) {
 		return nil, fmt.Errorf("building the floor: %w\n%s", err, text)
 	}
 	return &Server{Name: Floor, Version: "C", binary: binary}, nil
+}
+
+// BuildTLSLoop compiles the server that shows what TLS alone takes of a goroutine for each
+// connection.
+func BuildTLSLoop(ctx context.Context, dir, temp string) (*Server, error) {
+	s, err := build(ctx, dir, temp, "tlsloop", "go.mod", "tlsloop")
+	if err == nil {
+		s.Name, s.Version = TLSLoop, Host().Go
+	}
+	return s, err
 }
 
 func build(ctx context.Context, dir, temp, name, modfile, program string) (*Server, error) {

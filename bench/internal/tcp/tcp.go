@@ -67,6 +67,11 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r
 			return nil, 0, err
 		}
 		other = func() (*rig.Server, error) { return rig.NewNginx(ctx, temp, rig.HelloSite()) }
+		loop, err := rig.BuildTLSLoop(ctx, dir, temp)
+		if err != nil {
+			return nil, 0, err
+		}
+		servers = append(servers, loop)
 	}
 	if server, err := other(); err != nil {
 		missing = append(missing, err.Error())
