@@ -17,7 +17,7 @@ import (
 // character that either must not be part of a name or needs no escape.
 func ValidHost(host []byte) bool {
 	i := 0
-	if n := len(host); n >= 8 {
+	if n := portStart(host); n >= 8 {
 		// nearly every byte is plain, so eight are looked at before a decision
 		for i+8 < n && isPlainHost((*[8]byte)(host[i:])) {
 			i += 8
@@ -43,6 +43,26 @@ func ValidHost(host []byte) bool {
 	}
 	return true
 }
+
+// portStart returns the position of the colon before a valid port of at most five digits
+// at the end of host, or len(host) if it does not find one.
+func portStart(host []byte) int {
+	port, unit := 0, 1
+	for i := len(host) - 1; i >= 0; i-- {
+		c := host[i]
+		if c == ':' && port <= maxPort {
+			return i
+		}
+		if c -= '0'; c > 9 || unit > 10000 {
+			break
+		}
+		port += int(c) * unit
+		unit *= 10
+	}
+	return len(host)
+}
+
+const maxPort = 65535
 
 func isPlainHost(b *[8]byte) bool {
 	t := &plainHost
@@ -70,7 +90,7 @@ func ValidPort(port []byte) bool {
 		if c < '0' || c > '9' {
 			return false
 		}
-		if n = n*10 + int(c-'0'); n > 65535 {
+		if n = n*10 + int(c-'0'); n > maxPort {
 			return false
 		}
 	}

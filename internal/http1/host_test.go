@@ -10,7 +10,7 @@ import (
 func TestHostsThatAreTaken(t *testing.T) {
 	for _, host := range []string{
 		"", "a", "example.com", "EXAMPLE.com.", "a_b", "a~b", "-a", "a..b", "a!$&'()*+,;=b",
-		"a:", "a:0", "a:80", "a:65535", "a:080", "a:000000080",
+		"a:", "a:0", "a:80", "example.com:", "example.com:0", "127.0.0.1:8080", "www.example.com:65535", "example.com:000080", "a:65535", "a:080", "a:000000080",
 		"1.2.3.4", "1.2.3.4:5", "256.1.1.1", "a%C3%a4",
 		"[::]", "[::1]", "[::1]:", "[::1]:80", "[A::B]", "[1:2:3:4:5:6:7:8]", "[1::]", "[1:2:3:4:5:6:7::]",
 		"[::ffff:1.2.3.4]", "[1:2:3:4:5:6:1.2.3.4]", "[::1%25eth0]", "[fe80::1%25%31.a-b_c~]:80", "[fe80::1%25%c3%a4]",
@@ -23,7 +23,8 @@ func TestHostsThatAreTaken(t *testing.T) {
 
 func TestHostsThatAreRefused(t *testing.T) {
 	for _, host := range []string{
-		":", ":80", "a:65536", "a:99999999999999999999999", "a:-1", "a:+1", "a:8x", "a:80 ", "a:80:90", "a:b:c", "::1",
+		":", ":80", "a:65536", "example.com:65536", "example.com:99999", "example.com:100000", "example.com:8o80", "example.com:80:90",
+		"ex@mple.com:80", "example.com%41:80", "example.com/:80", ":12345678", "1234567890:99999", "a:99999999999999999999999", "a:-1", "a:+1", "a:8x", "a:80 ", "a:80:90", "a:b:c", "::1",
 		"u@a", "u:p@a", "@a", "a/b", "a?b", "a#b", "a\\b", "a b", " a", "a\tb", "a\r\nb", "a\x00b", "a\x7f",
 		"a<b", "a>b", "a\"b", "a^b", "a`b", "a{b", "a|b", "a}b", "ä", "\xff",
 		"a%", "a%4", "a%zz", "a%41", "a%2", "%24", "%26", "%2e", "a%20", "a%00", "a%2f", "a%40b", "a%3A80", "%7f",
