@@ -81,6 +81,26 @@ func FuzzValidHost(f *testing.F) {
 	})
 }
 
+// What looks at words agrees with what looks at bytes, for each byte at each place.
+func TestHostsAreTheSameInWordsAndBytes(t *testing.T) {
+	for _, host := range []string{"example-1.com", "www.example.com", "www.example.com:8", "www.example.com:8080", "www.example.com:65535", "127.0.0.1:80808", "a.b.c.de"} {
+		for i := range host {
+			for c := range 256 {
+				b := []byte(host)
+				b[i] = byte(c)
+				// a name with an exclamation mark is looked at byte by byte
+				slow := append([]byte("!"), b...)
+				if c == '[' && i == 0 || c == ':' && i == 0 {
+					continue
+				}
+				if got, want := ValidHost(b), ValidHost(slow); got != want {
+					t.Errorf("%q: %v, but %q: %v", b, got, slow, want)
+				}
+			}
+		}
+	}
+}
+
 func BenchmarkValidHost(b *testing.B) {
 	host := []byte("www.example.com:8080")
 	b.ReportAllocs()
