@@ -89,7 +89,7 @@ func (c *Conn) receiveSection(h pendingHead, block []byte, m *Message) (Event, e
 		// RFC 9113 section 5.1.1: ids grow
 		return Event{}, ErrStreamID
 	}
-	return Event{}, c.afterEnd(h.id)
+	return Event{}, c.afterEnd(h.id, 0)
 }
 
 // receiveRequest begins a stream of a client.
@@ -98,7 +98,8 @@ func (c *Conn) receiveRequest(h pendingHead, tooLarge bool, m *Message) (Event, 
 	if c.life >= LifeDraining {
 		// the peer sends the request again, on another connection
 		c.ended.add(h.id, endByUs)
-		return Event{}, c.glitch()
+		c.expectStrays(c.streamWindow())
+		return Event{}, c.late()
 	}
 	size := len(m.Fields.Block) + 32*m.Fields.Len()
 	switch {
@@ -145,6 +146,7 @@ func (c *Conn) receiveRequest(h pendingHead, tooLarge bool, m *Message) (Event, 
 // better.
 func (c *Conn) reject(id uint32, e *Error, wasted bool) (Event, error) {
 	c.rejectID(id, e.Code)
+	c.expectStrays(c.streamWindow())
 	ev := Event{Kind: Rejected, Code: e.Code, Err: e}
 	if wasted {
 		return ev, c.waste()
