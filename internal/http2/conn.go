@@ -53,7 +53,7 @@ type Conn struct {
 	wasted   bucket
 	glitches bucket
 	answers  uint32 // frames that bring nothing, and of which excuse has said so
-	strays   int    // how much content may be on its way for streams that were reset
+	strays   int32  // how much content may be on its way for streams that were reset
 
 	sendWindow int32 // what the peer accepts on all streams
 	recvWindow int32 // what the peer may send
@@ -65,13 +65,13 @@ type Conn struct {
 	heads      int    // the sizes of their header sections
 	kept       int    // the content of them that the caller keeps
 	favored    uint32 // the stream that gets window although kept is above its limit, or 0
-	favorKept  uint32 // what the caller kept of it when time was last looked at
 
 	role     Role
 	greeting Greeting
 	life     Life
 	pings    uint8 // own PING frames that were not answered
 	leaving  bool  // one of them is that of Shutdown
+	moves    bool  // the favored stream has got content since time was last looked at
 	withheld bool  // streams wait for window because of Limits.Bodies
 }
 

@@ -59,6 +59,7 @@ func (c *Conn) Keep(s *Stream, n int) bool {
 	c.kept += n
 	s.kept += uint32(n)
 	c.Consumed(s, n)
+	c.moves = c.moves || c.favored == s.id
 	if c.favored == s.id && s.Receiving() >= Ended {
 		c.favored = 0
 		c.passOn()
@@ -72,7 +73,7 @@ func (c *Conn) mayHave(s *Stream) bool {
 		return true
 	}
 	if c.favored == 0 {
-		c.favored, c.favorKept = s.id, 0
+		c.favored, c.moves = s.id, true
 		return true
 	}
 	c.withheld = true
@@ -105,7 +106,7 @@ func (c *Conn) favor(after uint32) {
 		}
 	}
 	if next != nil {
-		c.favored, c.favorKept = next.id, 0
+		c.favored, c.moves = next.id, true
 		c.creditStream(next, 0)
 	}
 }
@@ -120,10 +121,10 @@ func (c *Conn) favorOther() {
 	case s == nil:
 		c.favored = 0
 		c.passOn()
-	case s.kept == c.favorKept:
+	case !c.moves:
 		c.favor(s.id)
 	default:
-		c.favorKept = s.kept
+		c.moves = false
 	}
 }
 

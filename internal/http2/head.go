@@ -12,7 +12,7 @@ import (
 type pendingHead struct {
 	id      uint32
 	since   uint32 // when the block began
-	frames  int    // CONTINUATION frames
+	frames  int32  // CONTINUATION frames
 	end     bool   // END_STREAM
 	selfish bool   // the stream depends on itself
 }
@@ -44,7 +44,7 @@ func (c *Conn) receiveHeaders(f *frame, p []byte, m *Message) (Event, error) {
 
 func (c *Conn) receiveContinuation(f *frame, p []byte, m *Message) (Event, error) {
 	c.pending.frames++
-	if c.pending.frames > c.l.Continuations || len(p) == 0 {
+	if int(c.pending.frames) > c.l.Continuations || len(p) == 0 {
 		return Event{}, ErrContinuations
 	}
 	if len(c.block.B)+len(p) > 2*c.l.HeaderList+c.l.Frame {

@@ -199,10 +199,10 @@ func (c *Conn) afterEnd(id uint32, size int) error {
 	case endByPeer:
 		c.rejectID(id, StreamClosed)
 	default:
-		if size == 0 || size > c.strays {
+		if size == 0 || size > int(c.strays) {
 			return c.late()
 		}
-		c.strays -= size
+		c.strays -= int32(size)
 		return nil
 	}
 	return c.glitch()

@@ -197,7 +197,7 @@ func (c *Conn) Reset(s *Stream, code Code) {
 // expectStrays says that a stream was reset on which the peer may have sent as much content
 // as a window permits. Its frames are as small as the peer likes.
 func (c *Conn) expectStrays(window int32) {
-	c.strays = min(c.strays+int(max(window, 0)), math.MaxInt32)
+	c.strays = int32(min(int64(c.strays)+int64(max(window, 0)), math.MaxInt32))
 	c.excuse(answersReset)
 }
 
