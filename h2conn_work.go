@@ -137,7 +137,7 @@ func (h *h2Conn) serve(me uint32) {
 	began, since, every := time.Since(engine.Began), 0, 1
 	for x := h.next(me, nil); x != nil; x = h.next(me, last) {
 		last = nil
-		if x.run() {
+		if x.unwanted || x.run() {
 			last = x
 			x.close()
 		}
@@ -164,6 +164,8 @@ func (h *h2Conn) next(me uint32, last *h2Exchange) *h2Exchange {
 		leads := me != 0 && h.leader == me
 		if x := h.queue.take(); x != nil {
 			h.waiting--
+			// the client may have given up what waited for others to end
+			_, x.unwanted = x.cut.(h2Reset)
 			if leads {
 				x.led = me
 				h.turns++

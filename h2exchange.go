@@ -47,6 +47,8 @@ type h2Exchange struct {
 	readUntil     time.Time
 	writeUntil    time.Time
 
+	unwanted bool // the stream was reset before the handler was called, which so is not
+
 	duplex bool // see responder.readBeside
 	sent   int64
 	led    uint32 // by which leader it is served, or 0

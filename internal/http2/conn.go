@@ -54,6 +54,7 @@ type Conn struct {
 	wasted   bucket
 	glitches bucket
 	answers  uint32 // frames that bring nothing, and of which excuse has said so
+	strays   int32  // how much content may be on its way for streams that were reset
 
 	sendWindow int32 // what the peer accepts on all streams
 	recvWindow int32 // what the peer may send
@@ -64,12 +65,15 @@ type Conn struct {
 	held       int    // streams that the caller has not released
 	heads      int    // the sizes of their header sections
 	kept       int    // the content of them that the caller keeps
+	favored    uint32 // the stream that gets window although kept is above its limit, or 0
 
 	role     Role
 	greeting Greeting
 	life     Life
 	pings    uint8 // own PING frames that were not answered
 	leaving  bool  // one of them is that of Shutdown
+	moves    bool  // the favored stream has got content since time was last looked at
+	withheld bool  // streams wait for window because of Limits.Bodies
 }
 
 // peer is what the peer has said of itself.
@@ -236,6 +240,8 @@ var leavingPing = [8]byte{'l', 'a', 's', 't', 's', 'o', 'o', 'n'}
 func (c *Conn) drain() {
 	c.goodLast = c.lastOfPeer()
 	c.setLife(LifeDraining)
+	// the streams that a client begins before it knows
+	c.excuse(uint32(c.l.Streams))
 }
 
 // lastOfPeer returns the highest id of the streams that the peer has begun.
@@ -276,6 +282,7 @@ func (c *Conn) Tick(now uint32) error {
 		// caller to say
 		return nil
 	}
+	c.favorOther()
 	if c.ready.first == nil {
 		c.stall.begun = false
 	}

@@ -29,7 +29,7 @@ func (c *Conn) returnCredit() {
 // creditStream is creditConn for a stream. One that the peer has ended needs no window.
 func (c *Conn) creditStream(s *Stream, n int32) {
 	s.credit += n
-	if s.credit > 0 && int(s.credit) >= (c.l.Window+1)/2 && s.Receiving() < Ended {
+	if s.credit > 0 && int(s.credit) >= (c.l.Window+1)/2 && s.Receiving() < Ended && c.mayHave(s) {
 		c.put32(frameWindow, s.id, uint32(s.credit))
 		s.recvWindow += s.credit
 		s.credit = 0
@@ -49,16 +49,83 @@ func (c *Conn) Consumed(s *Stream, n int) {
 }
 
 // Keep is Consumed for content that stays in memory until Release, and so has a bound of
-// its own. It reports whether the content is within it. If not, nothing is consumed, and
-// the caller resets the stream.
+// its own, Limits.Bodies. Above it streams wait for others, but for one, which can so come
+// to its end. Keep reports whether the content is within what windows permit besides. If
+// not, nothing is consumed, and the caller resets the stream.
 func (c *Conn) Keep(s *Stream, n int) bool {
-	if c.kept+n > c.l.Bodies {
+	if c.kept+n > 2*c.l.Bodies+c.l.Streams*c.l.Window {
 		return false
 	}
 	c.kept += n
 	s.kept += uint32(n)
 	c.Consumed(s, n)
+	c.moves = c.moves || c.favored == s.id
+	if c.favored == s.id && s.Receiving() >= Ended {
+		c.favored = 0
+		c.passOn()
+	}
 	return true
+}
+
+// mayHave reports whether a stream may have more window now.
+func (c *Conn) mayHave(s *Stream) bool {
+	if s.kept == 0 || c.kept <= c.l.Bodies || c.favored == s.id {
+		return true
+	}
+	if c.favored == 0 {
+		c.favored, c.moves = s.id, true
+		return true
+	}
+	c.withheld = true
+	return false
+}
+
+// passOn gives streams the window that was withheld: all of them if the limit permits,
+// otherwise the next one if none is favored.
+func (c *Conn) passOn() {
+	switch {
+	case !c.withheld || c.life == LifeClosed:
+	case c.kept <= c.l.Bodies:
+		c.withheld, c.favored = false, 0
+		for s := range c.table.all {
+			c.creditStream(s, 0)
+		}
+	case c.favored == 0:
+		c.favor(0)
+	}
+}
+
+// favor lets the next stream after an id have window that waits for it, or the first.
+func (c *Conn) favor(after uint32) {
+	var next *Stream
+	for s := range c.table.all {
+		// ids before after become the largest
+		if s.kept > 0 && int(s.credit) >= (c.l.Window+1)/2 && s.Receiving() < Ended &&
+			(next == nil || s.id-after-1 < next.id-after-1) {
+			next = s
+		}
+	}
+	if next != nil {
+		c.favored, c.moves = next.id, true
+		c.creditStream(next, 0)
+	}
+}
+
+// favorOther has another stream favored if the peer sends nothing on the one that is.
+func (c *Conn) favorOther() {
+	if !c.withheld {
+		return
+	}
+	s := c.table.find(c.favored)
+	switch {
+	case s == nil:
+		c.favored = 0
+		c.passOn()
+	case !c.moves:
+		c.favor(s.id)
+	default:
+		c.moves = false
+	}
 }
 
 func (c *Conn) receiveWindow(f *frame, p []byte) (Event, error) {

@@ -73,17 +73,79 @@ func TestWindowOfTheConnectionComesBack(t *testing.T) {
 	}
 }
 
+// Content that is kept has a bound: above it one stream at a time gets window, until there is
+// room for others.
 func TestContentThatIsKeptHasABound(t *testing.T) {
-	x := begin(t, Server, filled(Limits{Bodies: 10000}))
-	x.feed(client().post(1, 3).data(1, 0, strings.Repeat("a", 6000)).data(3, 0, strings.Repeat("a", 6000)).b, 1<<20)
-	if !x.c.Keep(x.held[1], 6000) || x.c.Keep(x.held[3], 4001) || !x.c.Keep(x.held[3], 4000) {
-		t.Fatal("the bound is another one")
+	x := begin(t, Server, filled(Limits{Bodies: 10000, Window: 8000, Streams: 4}))
+	x.frames()
+	x.answer = func(ev Event) {
+		if ev.Kind == Data && !x.c.Keep(ev.Stream, len(ev.Payload)) {
+			x.events = append(x.events, "over the bound")
+		}
+	}
+	updates := func(what, want string) {
+		t.Helper()
+		var got []string
+		for _, f := range x.frames() {
+			if strings.HasPrefix(f, "WINDOW_UPDATE") && !strings.HasPrefix(f, "WINDOW_UPDATE 0") {
+				got = append(got, f)
+			}
+		}
+		if got := strings.Join(got, "; "); got != want {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+		checkBooks(t, x.c)
+	}
+	put := func(id uint32, flags uint8) { x.feed(newScript().data(id, flags, strings.Repeat("a", 6000)).b, 1<<20) }
+	x.feed(client().post(1, 3, 5, 7).b, 1<<20)
+	put(1, 0)
+	updates("within the bound", "WINDOW_UPDATE 1: 6000")
+	put(3, 0)
+	updates("the first above it", "WINDOW_UPDATE 3: 6000")
+	put(5, 0)
+	put(7, 0)
+	updates("others above it", "")
+	put(3, flagEndStream)
+	updates("the first has ended", "WINDOW_UPDATE 5: 6000")
+	x.now += 1000
+	_ = x.c.Tick(x.now)
+	updates("the next has just begun", "")
+	for want := range strings.SplitSeq("WINDOW_UPDATE 7: 6000;;", ";") {
+		x.now += 1000
+		_ = x.c.Tick(x.now)
+		updates("the client sends nothing on it", want)
+	}
+	put(1, 0)
+	updates("another one comes late", "")
+	x.c.Release(x.held[3])
+	x.c.Release(x.held[5])
+	updates("there is not enough room", "")
+	x.c.Release(x.held[7])
+	updates("there is room for one", "WINDOW_UPDATE 1: 6000")
+	x.c.Release(x.held[1])
+	if x.c.kept != 0 || x.c.withheld {
+		t.Errorf("%d bytes are kept, streams wait: %v", x.c.kept, x.c.withheld)
+	}
+	checkBooks(t, x.c)
+}
+
+// A client that goes on with one stream after the other does not get beyond what all windows
+// permit.
+func TestContentThatIsKeptEndsSomewhere(t *testing.T) {
+	x := begin(t, Server, filled(Limits{Bodies: 1000, Window: 1000, Streams: 2}))
+	x.feed(client().post(1).b, 1<<20)
+	over := 0
+	for range 10 {
+		x.feed(newScript().data(1, 0, strings.Repeat("a", 500)).b, 1<<20)
+		if !x.c.Keep(x.held[1], 500) {
+			over++
+			x.c.Consumed(x.held[1], 500)
+		}
+	}
+	if x.c.kept != 4000 || over != 2 {
+		t.Errorf("%d bytes are kept, %d times there were too many", x.c.kept, over)
 	}
 	x.c.Release(x.held[1])
-	if !x.c.Keep(x.held[3], 2000) || x.c.kept != 6000 {
-		t.Errorf("%d bytes are kept", x.c.kept)
-	}
-	x.c.Release(x.held[3])
 	checkBooks(t, x.c)
 }
 

@@ -12,7 +12,7 @@ import (
 type pendingHead struct {
 	id      uint32
 	since   uint32 // when the block began
-	frames  int    // CONTINUATION frames
+	frames  int32  // CONTINUATION frames
 	end     bool   // END_STREAM
 	selfish bool   // the stream depends on itself
 }
@@ -44,7 +44,7 @@ func (c *Conn) receiveHeaders(f *frame, p []byte, m *Message) (Event, error) {
 
 func (c *Conn) receiveContinuation(f *frame, p []byte, m *Message) (Event, error) {
 	c.pending.frames++
-	if c.pending.frames > c.l.Continuations || len(p) == 0 {
+	if int(c.pending.frames) > c.l.Continuations || len(p) == 0 {
 		return Event{}, ErrContinuations
 	}
 	if len(c.block.B)+len(p) > 2*c.l.HeaderList+c.l.Frame {
@@ -89,7 +89,7 @@ func (c *Conn) receiveSection(h pendingHead, block []byte, m *Message) (Event, e
 		// RFC 9113 section 5.1.1: ids grow
 		return Event{}, ErrStreamID
 	}
-	return Event{}, c.afterEnd(h.id)
+	return Event{}, c.afterEnd(h.id, 0)
 }
 
 // receiveRequest begins a stream of a client.
@@ -98,7 +98,8 @@ func (c *Conn) receiveRequest(h pendingHead, tooLarge bool, m *Message) (Event, 
 	if c.life >= LifeDraining {
 		// the peer sends the request again, on another connection
 		c.ended.add(h.id, endByUs)
-		return Event{}, c.glitch()
+		c.expectStrays(c.streamWindow())
+		return Event{}, c.late()
 	}
 	size := len(m.Fields.Block) + 32*m.Fields.Len()
 	switch {
@@ -145,6 +146,7 @@ func (c *Conn) receiveRequest(h pendingHead, tooLarge bool, m *Message) (Event, 
 // better.
 func (c *Conn) reject(id uint32, e *Error, wasted bool) (Event, error) {
 	c.rejectID(id, e.Code)
+	c.expectStrays(c.streamWindow())
 	ev := Event{Kind: Rejected, Code: e.Code, Err: e}
 	if wasted {
 		return ev, c.waste()

@@ -16,7 +16,8 @@ type Limits struct {
 	// one. The reactions are those of HeaderList. Default 500.
 	Fields int
 	// Heads bounds the header sections of all streams that the caller has not released, in
-	// bytes as HeaderList counts them. Above it new streams are refused. Default 1 MiB.
+	// bytes as HeaderList counts them. Above it new streams are refused. The default of 4 MiB
+	// is 16 KiB for each of Streams, if that is more.
 	Heads int
 	// Continuations is how many CONTINUATION frames a header block may have. More of them,
 	// or an empty one, end the connection. Default 8.
@@ -27,7 +28,8 @@ type Limits struct {
 	// all of them, before they are consumed. Going over it ends the stream, or the
 	// connection. Defaults 256 KiB and 1 MiB; ConnWindow is at least 65,535.
 	Window, ConnWindow int
-	// Bodies bounds the content that the caller keeps, see Conn.Keep. Default 16 MiB.
+	// Bodies bounds the content that the caller keeps, see Conn.Keep: above it only one
+	// stream at a time gets more window. Default 16 MiB.
 	Bodies int
 	// Output is how many bytes of frames other than DATA may wait to be written before
 	// Feed accepts no more. Default 256 KiB.
@@ -38,10 +40,11 @@ type Limits struct {
 	// under 4,096 counts as that. Defaults 4,096.
 	DecoderTable, EncoderTable int
 
-	// Wasted is the bucket for streams that come to nothing: those that the peer resets,
-	// and those that are reset for its fault. It holds Wasted, and gets one for each stream
-	// that ended well and WastedRate a second. An empty one ends the connection. Defaults
-	// 200 and 33.
+	// Wasted is the bucket for streams that come to nothing: those that the peer resets
+	// within quickReset, and those that are reset for its fault. It holds Wasted, and gets
+	// one for each stream that ended well and WastedRate a second. An empty one ends the
+	// connection. Defaults 1,000 and 1,000: a client may cancel all that it has asked for
+	// several times, and requests that it does not cancel may come faster.
 	Wasted, WastedRate int
 	// Glitches is the bucket for frames that bring nothing. It gets one back for each DATA
 	// frame with content, of either side, and each stream that ended well: clients of gRPC
@@ -75,7 +78,7 @@ const (
 	DefaultStreams       = 250
 	DefaultHeaderList    = 64 << 10
 	DefaultFields        = 500
-	DefaultHeads         = 1 << 20
+	DefaultHeads         = 4 << 20
 	DefaultContinuations = 8
 	DefaultFrame         = 16 << 10
 	DefaultWindow        = 256 << 10
@@ -84,8 +87,8 @@ const (
 	DefaultOutput        = 256 << 10
 	DefaultSettings      = 32
 	DefaultTable         = 4096
-	DefaultWasted        = 200
-	DefaultWastedRate    = 33
+	DefaultWasted        = 1000
+	DefaultWastedRate    = 1000
 	DefaultGlitches      = 1000
 	DefaultGlitchRate    = 330
 	DefaultGreeting      = 10_000
@@ -97,18 +100,26 @@ const (
 // heldFactor is how many times Limits.Streams the caller may hold.
 const heldFactor = 4
 
+// quickReset is how many milliseconds after its beginning a stream must last, for its reset
+// not to count as wasted. Clients give up what takes too long, all of it if the server is
+// busy; and those that last so long are bounded by Limits.Streams, as others are.
+const quickReset = 5
+
 // smallFrame is the size below which WINDOW_UPDATE counts as a glitch.
 const smallFrame = 256
 
 // Fill replaces the fields that are zero by their defaults, and brings the others into
 // their ranges. Init needs a Limits that was filled, so that one serves all connections.
 func (l *Limits) Fill() {
+	if l.Heads == 0 {
+		l.Heads = max(DefaultHeads, l.Streams*(16<<10))
+	}
 	for _, f := range []struct {
 		field *int
 		def   int
 	}{
 		{&l.Streams, DefaultStreams}, {&l.HeaderList, DefaultHeaderList}, {&l.Fields, DefaultFields},
-		{&l.Heads, DefaultHeads}, {&l.Continuations, DefaultContinuations}, {&l.Frame, DefaultFrame},
+		{&l.Continuations, DefaultContinuations}, {&l.Frame, DefaultFrame},
 		{&l.Window, DefaultWindow}, {&l.ConnWindow, DefaultConnWindow}, {&l.Bodies, DefaultBodies},
 		{&l.Output, DefaultOutput}, {&l.Settings, DefaultSettings}, {&l.DecoderTable, DefaultTable},
 		{&l.EncoderTable, DefaultTable}, {&l.Wasted, DefaultWasted}, {&l.WastedRate, DefaultWastedRate},

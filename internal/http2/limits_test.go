@@ -41,6 +41,10 @@ func TestEachLimitHasItsReaction(t *testing.T) {
 		s := client()
 		return s.times(n, func(i int) { s.post(uint32(2*i+1)).reset(uint32(2*i+1), Cancel) })
 	}
+	lateData := func(n int, p string) *script {
+		s := client().get(1, 3).post(5)
+		return s.times(n, func(int) { s.data(5, 0, p) })
+	}
 	for _, c := range []struct {
 		name   string
 		limits Limits
@@ -80,6 +84,8 @@ func TestEachLimitHasItsReaction(t *testing.T) {
 		{"no Glitches: small DATA", Limits{Glitches: 50}, opened(50, func(s *script) { s.data(1, 0, "a") }), opened(5000, func(s *script) { s.data(1, 0, "a") }), ""},
 		{"Glitches: small WINDOW_UPDATE", Limits{Glitches: 50}, opened(50, func(s *script) { s.window(1, 1) }), opened(51, func(s *script) { s.window(0, 1) }), calm},
 		{"Glitches: DATA after the end", Limits{Glitches: 50}, after(50, func(s *script) { s.data(1, 0, "a") }), after(51, func(s *script) { s.data(1, 0, "a") }), "reset 1 STREAM_CLOSED, " + calm},
+		{"Glitches: DATA of a refused stream", Limits{Glitches: 50, Streams: 2, Window: 1000}, lateData(1000+answersReset+50, "a"), lateData(1000+answersReset+51, "a"), "reset 5 REFUSED_STREAM, " + calm},
+		{"Glitches: empty DATA of a refused stream", Limits{Glitches: 50, Streams: 2, Window: 1000}, lateData(answersReset+50, ""), lateData(answersReset+51, ""), "reset 5 REFUSED_STREAM, " + calm},
 		{"Glitches: RST_STREAM after the end", Limits{Glitches: 50}, after(50, func(s *script) { s.reset(1, Cancel) }), after(51, func(s *script) { s.reset(1, Cancel) }), calm},
 		{"Glitches: WINDOW_UPDATE after the end", Limits{Glitches: 50}, after(50, func(s *script) { s.window(1, 1000) }), after(51, func(s *script) { s.window(1, 1000) }), calm},
 		{"no Glitches", Limits{Glitches: -1}, many(5000, ping), many(5001, ping), ""},
@@ -91,7 +97,7 @@ func TestEachLimitHasItsReaction(t *testing.T) {
 			checkBooks(t, x.c)
 			return x.verdict(), x.events
 		}
-		if got, _ := verdict(c.within); got != "" && got != "reset 1 STREAM_CLOSED" && !strings.HasSuffix(c.name, "twice") &&
+		if got, _ := verdict(c.within); got != "" && got != "reset 1 STREAM_CLOSED" && got != "reset 5 REFUSED_STREAM" && !strings.HasSuffix(c.name, "twice") &&
 			!strings.HasPrefix(c.name, "Wasted") {
 			t.Errorf("%s, within it: %q", c.name, got)
 		} else if strings.Contains(got, "stop") {
@@ -190,7 +196,80 @@ func TestStreamsThatEndWellPayForOthers(t *testing.T) {
 	}
 }
 
-// Updates of windows that answer DATA do not count.
+// Resets of streams that have lasted a while do not count.
+func TestClientsMayGiveUp(t *testing.T) {
+	for _, test := range []struct {
+		after uint32
+		want  error
+	}{{quickReset, nil}, {quickReset - 1, ErrWasted}} {
+		x := begin(t, Server, filled(Limits{Wasted: 20, WastedRate: -1}))
+		x.answer = func(ev Event) {
+			if ev.Kind == Reset {
+				x.c.Release(ev.Stream)
+			}
+		}
+		x.feed(client().b, 1<<20)
+		for i := range uint32(10) {
+			asks, resets := newScript(), newScript()
+			for j := range uint32(200) {
+				asks.post(2*(200*i+j) + 1)
+				resets.reset(2*(200*i+j)+1, Cancel)
+			}
+			x.feed(asks.b, 1<<20)
+			x.now += test.after
+			x.feed(resets.b, 1<<20)
+		}
+		if !errors.Is(x.err, test.want) {
+			t.Errorf("after %d ms: %v, want %v", test.after, x.err, test.want)
+		}
+		checkBooks(t, x.c)
+	}
+}
+
+// What was on its way when a stream was reset does not count, however small its frames.
+func TestContentOnItsWayIsNoGlitch(t *testing.T) {
+	for role, begins := range map[Role]*script{Server: client().post(1), Client: server()} {
+		x := begin(t, role, filled(Limits{Glitches: 10, GlitchRate: -1}))
+		x.feed(begins.b, 1<<20)
+		s := x.held[1]
+		if role == Client {
+			s = x.c.Open()
+			x.request(s, SendWhole)
+			x.feed(newScript().headers(1, flagEndHeaders, ":status: 200").b, 1<<20)
+		}
+		x.c.Release(s)
+		rest := newScript()
+		rest.times(DefaultWindow, func(int) { rest.data(1, 0, "a") })
+		rest.window(1, 1000).data(1, flagEndStream, "")
+		if x.feed(rest.b, 1<<20); x.err != nil {
+			t.Errorf("role %d: %v", role, x.err)
+		}
+		rest = newScript()
+		rest.times(100, func(int) { rest.data(1, 0, "a") })
+		if x.feed(rest.b, 1<<20); x.err != ErrGlitches {
+			t.Errorf("role %d, beyond the window: %v", role, x.err)
+		}
+		checkBooks(t, x.c)
+	}
+}
+
+// A server that ends a connection in order does not mind what a client sends before it knows.
+func TestStreamsAfterTheLastAreNoGlitches(t *testing.T) {
+	x := begin(t, Server, filled(Limits{Glitches: 10, GlitchRate: -1}))
+	x.feed(client().get(1).b, 1<<20)
+	x.c.Shutdown()
+	x.c.Shutdown()
+	s := newScript()
+	for i := range uint32(DefaultStreams) {
+		s.post(2*i+3).data(2*i+3, 0, "a").data(2*i+3, flagEndStream, "")
+	}
+	if x.feed(s.b, 1<<20); x.err != nil {
+		t.Error(x.err)
+	}
+	x.c.Release(x.held[1])
+	checkBooks(t, x.c)
+}
+
 // A client may send a PING for each frame of content, or each request, and no more than that.
 func TestPingsBesideContentAreNoGlitches(t *testing.T) {
 	for _, test := range []struct {
@@ -224,6 +303,7 @@ func TestPingsBesideContentAreNoGlitches(t *testing.T) {
 	}
 }
 
+// Updates of windows that answer DATA do not count.
 func TestUpdatesThatAnswerContentAreNoGlitches(t *testing.T) {
 	x := begin(t, Server, filled(Limits{Glitches: 10, GlitchRate: -1}))
 	x.answer = func(ev Event) {

@@ -146,7 +146,7 @@ func (c *Conn) receiveData(f *frame, p []byte) (Event, error) {
 	s := c.table.find(f.id)
 	if s == nil {
 		c.creditConn(size)
-		return Event{}, c.afterEnd(f.id)
+		return Event{}, c.afterEnd(f.id, f.size)
 	}
 	if e := s.acceptData(f, len(p)); e != nil {
 		c.creditConn(size)
@@ -193,17 +193,19 @@ func (s *Stream) acceptData(f *frame, n int) *Error {
 }
 
 // afterEnd treats a DATA or HEADERS frame for a stream that has ended (RFC 9113 section
-// 5.1, "closed").
-func (c *Conn) afterEnd(id uint32) error {
+// 5.1, "closed"). size is how much of the windows it takes.
+func (c *Conn) afterEnd(id uint32, size int) error {
 	switch c.ended.find(id) {
 	case endWell:
 		return ErrClosedStream
 	case endByPeer:
 		c.rejectID(id, StreamClosed)
 	default:
-		if c.role == Client {
+		if size == 0 || size > int(c.strays) {
 			return c.late()
 		}
+		c.strays -= int32(size)
+		return nil
 	}
 	return c.glitch()
 }
@@ -257,7 +259,7 @@ func (c *Conn) receiveReset(f *frame, p []byte) (Event, error) {
 	}
 	ev := Event{Kind: Reset, Stream: s, Code: Code(binary.BigEndian.Uint32(p))}
 	// a server may end a request that it has answered (RFC 9113 section 8.1)
-	wasted := c.role == Server || s.Receiving() != Ended
+	wasted := c.role == Server && c.now-s.began < quickReset || c.role == Client && s.Receiving() != Ended
 	c.endStream(s, endByPeer)
 	if wasted {
 		return ev, c.waste()
@@ -266,7 +268,7 @@ func (c *Conn) receiveReset(f *frame, p []byte) (Event, error) {
 }
 
 // late counts a frame that the peer may have sent before it knew that the stream has
-// ended: each DATA frame excuses some, and each request that was given up.
+// ended: each DATA frame excuses some, and each stream that was reset.
 func (c *Conn) late() error {
 	if c.answers > 0 {
 		c.answers--

@@ -1,5 +1,7 @@
 package http2
 
+import "math"
+
 // Part is a header section of a message that is sent.
 type Part uint8
 
@@ -178,7 +180,7 @@ const (
 	// answersEach is for a DATA frame, which a peer may answer with an update of each
 	// window, or with a reset.
 	answersEach = 2
-	// answersReset is for a request that is given up: beside as much content as the window
+	// answersReset is for a stream that is reset: beside as much content as the window
 	// permits, there may be a head and trailers on their way, and updates of windows.
 	answersReset = 8
 	mostAnswers  = 1 << 20
@@ -189,15 +191,22 @@ func (c *Conn) Reset(s *Stream, code Code) {
 	if s.Closed() || s.id == 0 || c.life == LifeClosed {
 		return
 	}
-	if c.role == Client && s.Receiving() < Ended {
-		c.excuse(uint32(max(s.recvWindow, 0)/smallFrame) + answersReset)
-	}
 	c.resetStream(s, code)
+}
+
+// expectStrays says that a stream was reset on which the peer may have sent as much content
+// as a window permits. Its frames are as small as the peer likes.
+func (c *Conn) expectStrays(window int32) {
+	c.strays = int32(min(int64(c.strays)+int64(max(window, 0)), math.MaxInt32))
+	c.excuse(answersReset)
 }
 
 // resetStream ends a stream that has begun.
 func (c *Conn) resetStream(s *Stream, code Code) {
 	c.put32(frameReset, s.id, uint32(code))
+	if s.Receiving() < Ended {
+		c.expectStrays(s.recvWindow)
+	}
 	c.endStream(s, endByUs)
 }
 
@@ -253,6 +262,10 @@ func (c *Conn) Release(s *Stream) {
 	}
 	c.heads -= int(s.headSize)
 	c.kept -= int(s.kept)
+	if c.favored == s.id {
+		c.favored = 0
+	}
+	c.passOn()
 	c.held--
 	c.discard(s)
 }

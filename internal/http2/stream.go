@@ -20,8 +20,9 @@ type Stream struct {
 	unread     int32 // received and not yet consumed
 	headSize   uint32
 	kept       uint32 // counts for Limits.Bodies
-	stall      stall  // of sendWindow
-	code       Code   // of the reset that the caller does not know yet
+	began      uint32
+	stall      stall // of sendWindow
+	code       Code  // of the reset that the caller does not know yet
 
 	halves      halves
 	place       place
@@ -218,6 +219,7 @@ func (c *Conn) newStream(id uint32) *Stream {
 		halves:     halvesOf(HeadAhead, HeadAhead),
 		urgency:    defaultUrgency,
 		held:       true,
+		began:      c.now,
 	}
 	c.held++
 	return s

@@ -1,0 +1,130 @@
+package integrationtests
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// crowd is how many requests are made at a time: fewer than there may be streams, so that all
+// of them are on one connection, beside another one that must not notice.
+const crowd = 240
+
+// crowdServer is the handler of a server that a crowd uses.
+func crowdServer(ctx *fasthttp.RequestCtx) {
+	switch string(ctx.Path()) {
+	case "/hang":
+		ctx.WatchDisconnect()
+		<-ctx.Done()
+	case "/early":
+		ctx.SetStatusCode(fasthttp.StatusUnauthorized)
+	default:
+		fmt.Fprint(ctx, len(ctx.PostBody()))
+	}
+}
+
+// askOnce makes a request whose body can be sent once, and returns the status and the body.
+func (s *http2Server) askOnce(ctx context.Context, t *testing.T, path string, body io.Reader, fields ...string) (string, error) {
+	if body != nil {
+		body = io.MultiReader(body)
+	}
+	resp, err := s.client.Do(s.request(t, http.MethodPost, path, body, fields...).WithContext(ctx))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	return fmt.Sprint(resp.StatusCode, " ", string(b)), err
+}
+
+// messages is a body of n pieces that are sent one by one.
+type messages struct{ n int }
+
+func (m *messages) Read(p []byte) (int, error) {
+	if m.n == 0 {
+		return 0, io.EOF
+	}
+	m.n--
+	return copy(p, "a small message"), nil
+}
+
+// TestHTTP2CrowdsAreServed has a client do what applications do, much of it at a time: give up
+// all that it waits for, again and again; upload; send large heads; and go on sending what the
+// server has refused. Nothing of that may end the connection, or refuse a request.
+func TestHTTP2CrowdsAreServed(t *testing.T) {
+	body := bytes.Repeat([]byte("b"), 2<<20)
+	large := "Bearer " + strings.Repeat("t", 8<<10)
+	for _, test := range []struct {
+		name   string
+		stream bool
+		n      int
+		rounds int
+		ask    func(ctx context.Context, t *testing.T, s *http2Server) (string, error)
+		want   string // "" if all is given up
+	}{
+		{"all is given up", false, crowd, 6, func(ctx context.Context, t *testing.T, s *http2Server) (string, error) {
+			return s.askOnce(ctx, t, "/hang", nil)
+		}, ""},
+		{"uploads", false, 24, 1, func(ctx context.Context, t *testing.T, s *http2Server) (string, error) {
+			return s.askOnce(ctx, t, "/", bytes.NewReader(body))
+		}, fmt.Sprint("200 ", len(body))},
+		{"large heads", false, crowd, 1, func(ctx context.Context, t *testing.T, s *http2Server) (string, error) {
+			return s.askOnce(ctx, t, "/", strings.NewReader("x"), "Authorization", large)
+		}, "200 1"},
+		{"answers before small messages have ended", true, 20, 3, func(ctx context.Context, t *testing.T, s *http2Server) (string, error) {
+			return s.askOnce(ctx, t, "/early", &messages{5000})
+		}, "401 "},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			overHTTP2(t, func(t *testing.T, start http2Starter) {
+				var faults atomic.Int32
+				server := &fasthttp.Server{Handler: crowdServer, StreamRequestBody: test.stream}
+				server.HTTP2.CountError = func(code string) {
+					if code != "cancel" {
+						faults.Add(1)
+						t.Log("the server counts", code)
+					}
+				}
+				s := start(server)
+				for range test.rounds {
+					ctx, cancel := context.WithCancel(t.Context())
+					outcomes := make(chan error, test.n)
+					for range test.n {
+						go func() {
+							got, err := test.ask(ctx, t, s)
+							if err == nil && got != test.want {
+								err = fmt.Errorf("%q, want %q", got, test.want)
+							}
+							outcomes <- err
+						}()
+					}
+					if test.want == "" {
+						// those that the server has not seen yet are given up as well
+						time.AfterFunc(50*time.Millisecond, cancel)
+					}
+					for range test.n {
+						if err := <-outcomes; err != nil && !(test.want == "" && errors.Is(err, context.Canceled)) {
+							t.Error(err)
+						}
+					}
+					cancel()
+					if got, err := s.askOnce(t.Context(), t, "/", nil); err != nil || got != "200 0" {
+						t.Errorf("afterwards: %q, %v", got, err)
+					}
+				}
+				if faults.Load() > 0 {
+					t.Errorf("%d faults", faults.Load())
+				}
+			})
+		})
+	}
+}
