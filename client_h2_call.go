@@ -411,6 +411,10 @@ func (x *h2Call) isUntouched(err error) bool {
 		return true
 	case x.fault == nil || err != x.fault:
 		return false
+	case errors.Is(err, http2.ErrHTTP1):
+		// nor does the server understand another attempt
+		call.outcome = attemptUnreached
+		return false
 	}
 	if _, reset := errors.AsType[h2CallReset](err); !reset && call.outcome != attemptAnswered && !isTimeout(err) {
 		call.outcome = attemptLost

@@ -7,6 +7,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -331,6 +332,31 @@ func TestHTTP2ClientWithoutTLSAndBothVersions(t *testing.T) {
 	servertest.Must(t, hc.Do(requestTo(t, "GET", p.URL("/")), resp))
 	if got := string(resp.Header.Protocol()); got != "HTTP/1.1" {
 		t.Errorf("got %s", got)
+	}
+}
+
+// TestHTTP2ClientFindsHTTP1WithoutTLS asks a server by HTTP/2 that speaks HTTP/1 alone: once.
+func TestHTTP2ClientFindsHTTP1WithoutTLS(t *testing.T) {
+	t.Parallel()
+	var conns atomic.Int32
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			conns.Add(1)
+		}
+	}
+	s.Start()
+	defer s.Close()
+	hc := &fasthttp.HostClient{Addr: s.Listener.Addr().String()}
+	hc.Protocols.SetUnencryptedHTTP2(true)
+	for _, method := range []string{"GET", "POST"} {
+		err := hc.Do(requestTo(t, method, s.URL), responseFor(t))
+		if err == nil || !strings.Contains(err.Error(), "the server speaks HTTP/1") {
+			t.Errorf("%s: got %v", method, err)
+		}
+		if n := conns.Swap(0); n != 1 {
+			t.Errorf("%s: %d connections", method, n)
+		}
 	}
 }
 
