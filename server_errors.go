@@ -29,7 +29,7 @@ func requestError(text []byte, err error) error {
 	switch {
 	case startsLikeTLS(text):
 		err = fmt.Errorf("the client speaks tls to a server of plain http: %w", err)
-	case bytes.HasPrefix(text, []byte("PRI * HTTP/2.0\r\n")):
+	case bytes.HasPrefix(text, []byte("PRI * HTTP/2")):
 		err = fmt.Errorf("the client speaks http/2, the server http/1.1 alone (see Server.Protocols): %w", err)
 	}
 	return err

@@ -193,7 +193,7 @@ func (s *Set) ServeEvents(ln net.Listener, config *tls.Config) (served bool, err
 	spare.keep()
 	g := &eventGroup{Group: loops, config: config}
 	if config != nil {
-		g.handshakes = newHandshakes()
+		g.handshakes = newHandshakes(s.IdleWorker)
 	}
 	g.users.Add(1)
 	defer g.leave()

@@ -36,13 +36,17 @@ type handshakes struct {
 // stillTime is for how long a line does not move before it gets another place.
 const stillTime = 50 * time.Millisecond
 
-// idleHandshake is for how long a goroutine waits for another handshake.
+// idleHandshake is for how long at most a goroutine waits for another handshake.
 const idleHandshake = time.Second
 
-func newHandshakes() *handshakes {
+// newHandshakes returns a line whose goroutines wait for no longer than idle, unless that is 0.
+func newHandshakes(idle time.Duration) *handshakes {
+	if idle <= 0 || idle > idleHandshake {
+		idle = idleHandshake
+	}
 	return &handshakes{
 		limit: HandshakesEach * runtime.GOMAXPROCS(0),
-		run:   workers.New(idleHandshake, (*eventConn).handshake),
+		run:   workers.New(idle, (*eventConn).handshake),
 	}
 }
 

@@ -56,7 +56,8 @@ type Set struct {
 	// application may keep any connection then.
 	Watched bool
 	// IdleWorker is how long a worker of the portable engine stays without a
-	// connection.
+	// connection, 0 for 10 seconds. Goroutines for TLS handshakes stay no longer, and a
+	// second at most.
 	IdleWorker time.Duration
 
 	open     atomic.Int32
