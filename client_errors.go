@@ -37,9 +37,10 @@ var (
 	ErrRedirectBodyStream = errors.New("fasthttp: cannot follow a body-preserving redirect for a request with a body stream")
 
 	// ErrHostClientRedirectToDifferentScheme says that a request, or a redirect,
-	// asks a HostClient for https although it speaks http, or the other way round.
+	// asks a HostClient for https although it speaks http, or the other way round: the
+	// scheme of the URI is not that of IsTLS. Nothing need have been redirected.
 	ErrHostClientRedirectToDifferentScheme = errors.New("fasthttp: hostclient can't follow redirects to a different protocol," +
-		" please use client instead: the scheme of the URI is not that of IsTLS")
+		" please use client instead")
 )
 
 // ErrTimeout says that the time for a call was up before the response was there. It
