@@ -225,6 +225,18 @@ func (c *Conn) data(flags byte, id uint32, payload []byte) error {
 	return nil
 }
 
+// skipUpdates returns block behind changes of the size of the table (RFC 7541 section 6.3): a
+// server that was idle for a while may have given its memory up.
+func skipUpdates(block []byte) []byte {
+	for len(block) > 0 && block[0]>>5 == 1 {
+		more := block[0]&31 == 31
+		for block = block[1:]; more && len(block) > 0; block = block[1:] {
+			more = block[0]>>7 == 1
+		}
+	}
+	return block
+}
+
 func (c *Conn) headers(flags byte, id uint32, block []byte) error {
 	if !c.isOpen(id) || flags != flagEndHeaders {
 		return fmt.Errorf("fakeh2: fields of stream %d with flags %x", id, flags)
@@ -232,7 +244,7 @@ func (c *Conn) headers(flags byte, id uint32, block []byte) error {
 	if c.answered == 0 {
 		return c.ln.cfg.checkFirst(block)
 	}
-	if len(block) == 0 || block[0] != status200 {
+	if block = skipUpdates(block); len(block) == 0 || block[0] != status200 {
 		return fmt.Errorf("fakeh2: the fields of a response begin with %x", block[:min(len(block), 1)])
 	}
 	return nil

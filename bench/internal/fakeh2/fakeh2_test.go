@@ -280,3 +280,17 @@ func TestMessagesThatFillTheTableAreRefused(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+func TestUpdatesOfTheTableAreSkipped(t *testing.T) {
+	for block, want := range map[string]string{
+		"":                         "",
+		"\x88":                     "\x88",
+		"\x20\x3f\xe1\x1f\x88\x20": "\x88\x20",
+		"\x20":                     "",
+		"\x3f\xff":                 "",
+	} {
+		if got := skipUpdates([]byte(block)); string(got) != want {
+			t.Errorf("%x: got %x, want %x", block, got, want)
+		}
+	}
+}
