@@ -27,7 +27,8 @@ var buffers = sync.Pool{New: func() any { return new([1024]byte) }}
 // Dial connects to a server, from the given address if it is not empty, to send
 // requests for path.
 func Dial(source, addr, path string) (*Conn, error) {
-	dialer := net.Dialer{Timeout: dialTimeout}
+	// a million connections that the system probes every 15 seconds leave it no time for more
+	dialer := net.Dialer{Timeout: dialTimeout, KeepAlive: -1}
 	if source != "" {
 		dialer.LocalAddr = &net.TCPAddr{IP: net.ParseIP(source)}
 	}
