@@ -10,6 +10,7 @@ import (
 	"net"
 	"strings"
 
+	"github.com/valyala/fasthttp/bench/internal/fakeh2"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 	"github.com/valyala/fasthttp/bench/internal/traffic"
 )
@@ -185,11 +186,6 @@ func (b *bare) frame() (ended bool, err error) {
 // isOK reports whether a header section begins with :status 200, perhaps after a change of the
 // size of the table.
 func isOK(block []byte) bool {
-	for len(block) > 0 && block[0]>>5 == 1 {
-		more := block[0]&31 == 31
-		for block = block[1:]; more && len(block) > 0; block = block[1:] {
-			more = block[0]>>7 == 1
-		}
-	}
+	block = fakeh2.SkipUpdates(block)
 	return len(block) > 0 && block[0] == 0x80|8
 }

@@ -225,9 +225,9 @@ func (c *Conn) data(flags byte, id uint32, payload []byte) error {
 	return nil
 }
 
-// skipUpdates returns block behind changes of the size of the table (RFC 7541 section 6.3): a
+// SkipUpdates returns block behind changes of the size of the table (RFC 7541 section 6.3): a
 // server that was idle for a while may have given its memory up.
-func skipUpdates(block []byte) []byte {
+func SkipUpdates(block []byte) []byte {
 	for len(block) > 0 && block[0]>>5 == 1 {
 		more := block[0]&31 == 31
 		for block = block[1:]; more && len(block) > 0; block = block[1:] {
@@ -244,7 +244,7 @@ func (c *Conn) headers(flags byte, id uint32, block []byte) error {
 	if c.answered == 0 {
 		return c.ln.cfg.checkFirst(block)
 	}
-	if block = skipUpdates(block); len(block) == 0 || block[0] != status200 {
+	if block = SkipUpdates(block); len(block) == 0 || block[0] != status200 {
 		return fmt.Errorf("fakeh2: the fields of a response begin with %x", block[:min(len(block), 1)])
 	}
 	return nil

@@ -289,7 +289,7 @@ func TestUpdatesOfTheTableAreSkipped(t *testing.T) {
 		"\x20":                     "",
 		"\x3f\xff":                 "",
 	} {
-		if got := skipUpdates([]byte(block)); string(got) != want {
+		if got := SkipUpdates([]byte(block)); string(got) != want {
 			t.Errorf("%x: got %x, want %x", block, got, want)
 		}
 	}
