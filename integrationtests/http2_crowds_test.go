@@ -12,7 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
+
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // crowd is how many requests are made at a time: fewer than there may be streams, so that all
@@ -125,6 +128,37 @@ func TestHTTP2CrowdsAreServed(t *testing.T) {
 					t.Errorf("%d faults", faults.Load())
 				}
 			})
+		})
+	}
+}
+
+// TestHTTP2ResetWhileQueuedHasNoHandler resets a request that waits for the handlers of others,
+// whose streams were reset as well.
+func TestHTTP2ResetWhileQueuedHasNoHandler(t *testing.T) {
+	for _, e := range servertest.Engines[:2] {
+		t.Run(e.Name, func(t *testing.T) {
+			began, goOn := make(chan string, 10), make(chan struct{})
+			s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+				began <- string(ctx.Path())
+				if string(ctx.Path()) == "/long" {
+					<-goOn
+				}
+				ctx.SetBodyString("ok")
+			}}
+			s.HTTP2.MaxConcurrentStreams = 1
+			c := greetHTTP2(serveHTTP2(t, e, s)).listen()
+			c.get(1, "/long").flush()
+			servertest.Receive(t, "the first request", began)
+			c.reset(1, http2.ErrCodeCancel)
+			c.get(3, "/queued").reset(3, http2.ErrCodeCancel)
+			c.get(5, "/last").sync()
+			close(goOn)
+			if got := servertest.Receive(t, "another request", began); got != "/last" {
+				t.Errorf("%s has reached a handler", got)
+			}
+			if got := c.await(5).String(); got != "200 ok" {
+				t.Errorf("got %s", got)
+			}
 		})
 	}
 }
