@@ -1,6 +1,7 @@
 package integrationtests
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -531,9 +532,10 @@ func (c *h2Call) failsWith(text string) {
 	}
 }
 
-// TestHTTP2PeerServesNetHTTP has the client of net/http call the peer, so that what the
-// tests of the client here find is not a fault of the peer.
-func TestHTTP2PeerServesNetHTTP(t *testing.T) {
+// TestHTTP2PeerServesAnotherClient has the client of x/net call the peer, so that what the
+// tests of the client here find is not a fault of the peer. That of net/http is the same
+// one, but may dial a connection more and close it unused.
+func TestHTTP2PeerServesAnotherClient(t *testing.T) {
 	t.Parallel()
 	for _, secure := range []bool{false, true} {
 		t.Run(fmt.Sprint("TLS ", secure), func(t *testing.T) {
@@ -541,10 +543,13 @@ func TestHTTP2PeerServesNetHTTP(t *testing.T) {
 			if secure {
 				p = newH2TLSPeer(t, "h2")
 			}
-			var protocols http.Protocols
-			protocols.SetHTTP2(p.tls != nil)
-			protocols.SetUnencryptedHTTP2(p.tls == nil)
-			tr := &http.Transport{Protocols: &protocols, TLSClientConfig: servertest.TrustCertificate()}
+			tr := &http2.Transport{TLSClientConfig: servertest.TrustCertificate()}
+			if !secure {
+				tr.AllowHTTP = true
+				tr.DialTLSContext = func(ctx context.Context, network, addr string, _ *tls.Config) (net.Conn, error) {
+					return new(net.Dialer).DialContext(ctx, network, addr)
+				}
+			}
 			defer tr.CloseIdleConnections()
 			type result struct {
 				text string
