@@ -185,8 +185,12 @@ type Server struct {
 	// for another one before it ends; 10 seconds if it is 0.
 	MaxIdleWorkerDuration time.Duration
 
-	// TCPKeepalivePeriod is the time between two keep-alive probes of the operating
-	// system; the system's default if it is 0.
+	// TCPKeepalivePeriod is, if TCPKeepalive is set, the time of silence after which the
+	// operating system probes whether the peer of a connection is still there, and the
+	// time between two probes, in whole seconds; 15 seconds if it is 0. Less than 0 stands
+	// for no probes, whatever TCPKeepalive says: a server with a million idle connections
+	// would else have little time for anything but answers to probes. It should have an
+	// IdleTimeout then, since the connections of peers that have vanished would stay.
 	TCPKeepalivePeriod time.Duration
 
 	// MaxRequestBodySize limits the body of a request in bytes;
@@ -222,8 +226,11 @@ type Server struct {
 	// DisableKeepalive closes every connection after its first response.
 	DisableKeepalive bool
 
-	// TCPKeepalive lets the operating system probe whether the peers of idle
-	// connections are still there.
+	// TCPKeepalive makes TCPKeepalivePeriod count. The operating system probes whether the
+	// peers of silent connections are still there without it as well, after 15 seconds:
+	// package net, whose listeners say so, has this as its default. A listener for which
+	// that was turned off keeps it off only if a goroutine serves each of its connections
+	// (EnginePortable).
 	TCPKeepalive bool
 
 	// ReduceMemoryUsage does nothing: an idle connection holds no buffers in

@@ -78,20 +78,27 @@ func (h *host) Gone(peer netip.Addr) { (*Server)(h).dismiss(peer) }
 
 // Prepare implements engine.Host.
 func (h *host) Prepare(nc net.Conn) {
-	if !h.TCPKeepalive {
-		return
+	if !h.TCPKeepalive && h.TCPKeepalivePeriod >= 0 {
+		return // it is as its listener says
 	}
 	if tcp, ok := transportOf(nc).(*net.TCPConn); ok {
-		_ = tcp.SetKeepAlive(true)
-		if h.TCPKeepalivePeriod > 0 {
-			_ = tcp.SetKeepAlivePeriod(h.TCPKeepalivePeriod)
-		}
+		period := h.Keepalive()
+		_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: period > 0, Idle: period, Interval: period})
 	}
 }
 
+// defaultKeepalive is what package net sets for the connections of its listeners.
+const defaultKeepalive = 15 * time.Second
+
 // Keepalive implements engine.Host.
-func (h *host) Keepalive() (on bool, period time.Duration) {
-	return h.TCPKeepalive, h.TCPKeepalivePeriod
+func (h *host) Keepalive() (period time.Duration) {
+	switch {
+	case h.TCPKeepalivePeriod < 0:
+		return 0
+	case h.TCPKeepalive && h.TCPKeepalivePeriod > 0:
+		return h.TCPKeepalivePeriod
+	}
+	return defaultKeepalive
 }
 
 // KindOf implements engine.Host.

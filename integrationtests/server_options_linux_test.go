@@ -1,17 +1,23 @@
 package integrationtests
 
 import (
+	"fmt"
 	"net"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// noDelayOf returns TCP_NODELAY of the socket of this process that is connected from the
-// port local to the port remote, or -1.
-func noDelayOf(local, remote int) int {
+// socketOptions are those of a server's socket: TCP_NODELAY, and after how many seconds of
+// silence the system probes whether the peer is still there, 0 for never.
+type socketOptions struct{ noDelay, probes int }
+
+// optionsOf returns the options of the socket of this process that is connected from the
+// port local to the port remote. They are negative if there is none.
+func optionsOf(local, remote int) socketOptions {
 	port := func(a syscall.Sockaddr, err error) int {
 		if in, ok := a.(*syscall.SockaddrInet4); ok && err == nil {
 			return in.Port
@@ -20,12 +26,31 @@ func noDelayOf(local, remote int) int {
 	}
 	for fd := range 1 << 12 {
 		if port(syscall.Getsockname(fd)) == local && port(syscall.Getpeername(fd)) == remote {
-			if n, err := syscall.GetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY); err == nil {
+			get := func(level, option int) int {
+				n, err := syscall.GetsockoptInt(fd, level, option)
+				if err != nil {
+					return -1
+				}
 				return n
 			}
+			o := socketOptions{noDelay: get(syscall.IPPROTO_TCP, syscall.TCP_NODELAY)}
+			if get(syscall.SOL_SOCKET, syscall.SO_KEEPALIVE) != 0 {
+				o.probes = get(syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE)
+				if between := get(syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL); between != o.probes {
+					o.probes = -1
+				}
+			}
+			return o
 		}
 	}
-	return -1
+	return socketOptions{-1, -1}
+}
+
+// optionsFor returns a handler that tells the options of its connection.
+func optionsFor(got chan<- socketOptions) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		got <- optionsOf(ctx.LocalAddr().(*net.TCPAddr).Port, ctx.RemoteAddr().(*net.TCPAddr).Port)
+	}
 }
 
 // A connection that was there before the server began to serve has the options of those
@@ -36,18 +61,51 @@ func TestConnectionsInTheQueueGetTheirOptions(t *testing.T) {
 		servertest.Must(t, err)
 		early, err := net.Dial("tcp4", ln.Addr().String())
 		servertest.Must(t, err)
-		local, remote := ln.Addr().(*net.TCPAddr).Port, early.LocalAddr().(*net.TCPAddr).Port
-		noDelay := make(chan int, 1)
-		s := &fasthttp.Server{Engine: engine, Handler: func(*fasthttp.RequestCtx) { noDelay <- noDelayOf(local, remote) }}
+		got := make(chan socketOptions, 1)
+		s := &fasthttp.Server{Engine: engine, Handler: optionsFor(got)}
 		_, err = early.Write([]byte("GET / HTTP/1.1\r\nHost: a\r\n\r\n"))
 		servertest.Must(t, err)
 		served := make(chan error, 1)
 		go func() { served <- s.Serve(ln) }()
-		if got := <-noDelay; got <= 0 {
-			t.Errorf("engine %v: TCP_NODELAY is %d", engine, got)
+		if got, want := <-got, (socketOptions{1, 15}); got != want {
+			t.Errorf("engine %v: got %v, want %v", engine, got, want)
 		}
 		_ = early.Close()
 		servertest.Must(t, s.Shutdown())
 		servertest.Must(t, <-served)
+	}
+}
+
+// Without probes, a server without IdleTimeout would keep the connections of clients that
+// have vanished.
+func TestServersProbeTheirPeers(t *testing.T) {
+	for _, test := range []struct {
+		on     bool
+		period time.Duration
+		want   int
+	}{
+		{false, 0, 15},
+		{true, 0, 15},
+		{true, time.Minute, 60},
+		{false, time.Minute, 15},
+		{true, 1, 1},
+		{true, -1, 0},
+		{false, -1, 0},
+	} {
+		for _, e := range servertest.Engines {
+			if !e.Sockets {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s %v %v", e.Name, test.on, test.period), func(t *testing.T) {
+				got := make(chan socketOptions, 1)
+				s := &fasthttp.Server{Handler: optionsFor(got), TCPKeepalive: test.on, TCPKeepalivePeriod: test.period}
+				ts := startServer(t, e, s)
+				c := ts.Dial()
+				c.Get("/")
+				if got, want := servertest.Receive(t, "a request", got), (socketOptions{1, test.want}); got != want {
+					t.Errorf("got %v, want %v", got, want)
+				}
+			})
+		}
 	}
 }

@@ -219,15 +219,15 @@ func (s *Set) ServeEvents(ln net.Listener, config *tls.Config) (served bool, err
 // inherit from their listener.
 func (s *Set) setOptions(fd int) {
 	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
-	keepalive, period := s.Host.Keepalive()
-	if !keepalive {
+	period := s.Host.Keepalive()
+	if period <= 0 {
+		_ = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, 0)
 		return
 	}
 	_ = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, 1)
-	if seconds := int(period / time.Second); seconds > 0 {
-		_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE, seconds)
-		_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL, seconds)
-	}
+	seconds := int((period + time.Second - 1) / time.Second)
+	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE, seconds)
+	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL, seconds)
 }
 
 // growEvery is after how many connections the number of loops follows that of

@@ -23,7 +23,7 @@ func (unlimited) Crowded(error) {}
 func (unlimited) Prepare(net.Conn) {}
 
 // Keepalive implements Host.
-func (unlimited) Keepalive() (on bool, period time.Duration) { return false, 0 }
+func (unlimited) Keepalive() (period time.Duration) { return 0 }
 
 // KindOf implements Host.
 func (unlimited) KindOf(net.Conn) (opening, isTLS bool) { return false, false }

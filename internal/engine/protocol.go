@@ -181,10 +181,10 @@ type Host interface {
 	// Crowded is called after a connection was refused. It may wait.
 	Crowded(why error)
 	// Prepare sets the options of a connection that was accepted. Sockets that are
-	// accepted as descriptors inherit theirs from the listener, which gets the keep-alive
-	// of TCP from Keepalive.
+	// accepted as descriptors inherit theirs from the listener, which gets the period of
+	// TCP's keep-alive probes from Keepalive; 0 stands for no probes.
 	Prepare(nc net.Conn)
-	Keepalive() (on bool, period time.Duration)
+	Keepalive() (period time.Duration)
 	// KindOf reports whether something comes before the protocol on a connection,
 	// and whether it is a TLS connection.
 	KindOf(nc net.Conn) (opening, isTLS bool)

@@ -115,9 +115,10 @@ func (c crowd) command(self, addr string) []string {
 }
 
 const (
-	// crowdOpeners is how many connections a crowd opens, or sends requests over, at the
-	// same time.
-	crowdOpeners = 16
+	// crowdOpeners is how many connections a crowd opens at the same time, and crowdAskers
+	// over how many it sends requests: a process that is woken, at either end, is to find
+	// more than one to serve.
+	crowdOpeners, crowdAskers = 16, 256
 	// mostErrors keeps a server that does not answer from holding all up for as many
 	// timeouts as there are connections.
 	mostErrors = 10
@@ -199,7 +200,7 @@ func answer(out io.Writer, conns []conn, opened outcome, asked <-chan string, ov
 // has, and what was wrong with the first that it has not. It gives up when over is closed.
 func (c crowd) open(addr string, over <-chan struct{}) ([]conn, error) {
 	conns := make([]conn, c.conns)
-	err := forEach(c.conns, over, func(i int) (err error) {
+	err := forEach(c.conns, crowdOpeners, over, func(i int) (err error) {
 		conns[i], err = open(c.source(i), addr, c.speaks)
 		return err
 	})
@@ -209,7 +210,7 @@ func (c crowd) open(addr string, over <-chan struct{}) ([]conn, error) {
 // getAll sends one request over each connection.
 func getAll(conns []conn, over <-chan struct{}) outcome {
 	var got atomic.Int64
-	err := forEach(len(conns), over, func(i int) error {
+	err := forEach(len(conns), crowdAskers, over, func(i int) error {
 		err := conns[i].Get()
 		if err == nil {
 			got.Add(1)
@@ -219,15 +220,15 @@ func getAll(conns []conn, over <-chan struct{}) outcome {
 	return newOutcome(int(got.Load()), err)
 }
 
-// forEach calls do for the numbers below n, on crowdOpeners goroutines, each of which
-// stops after mostErrors. It returns one of the errors.
-func forEach(n int, over <-chan struct{}, do func(i int) error) error {
-	errs := make([]error, crowdOpeners)
+// forEach calls do for the numbers below n, on some goroutines, each of which stops after
+// mostErrors. It returns one of the errors.
+func forEach(n, goroutines int, over <-chan struct{}, do func(i int) error) error {
+	errs := make([]error, goroutines)
 	var group sync.WaitGroup
-	for opener := range crowdOpeners {
+	for opener := range goroutines {
 		group.Go(func() {
 			failed := 0
-			for i := opener; i < n && failed < mostErrors; i += crowdOpeners {
+			for i := opener; i < n && failed < mostErrors; i += goroutines {
 				select {
 				case <-over:
 					errs[opener] = errors.New("ended before all connections were served")

@@ -155,7 +155,7 @@ func TestRequestsThatFailAreCounted(t *testing.T) {
 
 func TestOpenersStopAfterSomeErrors(t *testing.T) {
 	calls := make(chan int, 10_000)
-	err := forEach(cap(calls), nil, func(i int) error {
+	err := forEach(cap(calls), crowdOpeners, nil, func(i int) error {
 		calls <- i
 		return io.ErrUnexpectedEOF
 	})

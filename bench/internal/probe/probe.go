@@ -27,7 +27,7 @@ var buffers = sync.Pool{New: func() any { return new([1024]byte) }}
 // Dial connects to a server, from the given address if it is not empty, to send
 // requests for path.
 func Dial(source, addr, path string) (*Conn, error) {
-	// a million connections that the system probes every 15 seconds leave it no time for more
+	// as in serving.Job.Crowd
 	dialer := net.Dialer{Timeout: dialTimeout, KeepAlive: -1}
 	if source != "" {
 		dialer.LocalAddr = &net.TCPAddr{IP: net.ParseIP(source)}

@@ -81,6 +81,9 @@ type Job struct {
 	Cert, Key string
 	HTTP2     bool
 	Streams   int // that a client of HTTP/2 may have open at a time, 0 for what is usual
+	// Crowd says that other processes listen on the same address. The system is not to
+	// probe whether peers are there: a million connections would leave it no time for more.
+	Crowd bool
 }
 
 // TLS reports whether the server is to speak TLS.
@@ -111,7 +114,7 @@ func Main(serve func(ln net.Listener, job Job) error) {
 	flag.StringVar(&job.Key, KeyFlag, "", "file of the certificate's key")
 	flag.BoolVar(&job.HTTP2, HTTP2Flag, false, "speak HTTP/2 beside HTTP/1, over TLS or by prior knowledge")
 	flag.IntVar(&job.Streams, StreamsFlag, 0, "with -"+HTTP2Flag+": how many streams a client may have open at a time; 0 for what is usual")
-	reuse := flag.Bool("reuseport", false, "let other processes listen on the same address")
+	flag.BoolVar(&job.Crowd, "reuseport", false, "let other processes listen on the same address")
 	life := flag.Duration("life", time.Hour, "how long to run at most")
 	flag.Parse()
 	job.Mode = Mode(*mode)
@@ -119,7 +122,7 @@ func Main(serve func(ln net.Listener, job Job) error) {
 		flag.Usage()
 		os.Exit(2)
 	}
-	ln, err := listen(*addr, *reuse)
+	ln, err := listen(*addr, job.Crowd)
 	if err != nil {
 		fail(err)
 	}
@@ -163,6 +166,7 @@ func listen(addr string, reuse bool) (net.Listener, error) {
 			return nil, errors.New("this system cannot share an address")
 		}
 		config.Control = reusePort
+		config.KeepAlive = -1
 	}
 	return config.Listen(context.Background(), "tcp4", addr)
 }

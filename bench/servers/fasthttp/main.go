@@ -18,6 +18,9 @@ func main() { serving.Main(serve) }
 
 func serve(ln net.Listener, job serving.Job) error {
 	s := &fasthttp.Server{Handler: handler(job)}
+	if job.Crowd {
+		s.TCPKeepalivePeriod = -1
+	}
 	if job.HTTP2 && !protocols.EnableHTTP2(s) {
 		return errors.New("this server has no HTTP/2")
 	}
