@@ -67,6 +67,7 @@ func documentedLimits() map[string]any {
 		"time for a response":                                         nil,
 		"time between requests":                                       nil,
 		"time for a TLS handshake":                                    s.handshakeTimeout(),
+		"silence before the system probes whether the peer is there":  time.Duration(defaultKeepalive),
 		"TLS handshakes that compute at a time, for each processor":   engine.HandshakesEach,
 		"unsent answers to messages of TLS itself":                    size(tlswire.MaxUnsent),
 		"time for a header of the PROXY protocol":                     (&Server{ProxyProtocol: new(ProxyProtocol)}).proxyTimeout(),
