@@ -90,13 +90,16 @@ func (h *host) Prepare(nc net.Conn) {
 // defaultKeepalive is what package net sets for the connections of its listeners.
 const defaultKeepalive = 15 * time.Second
 
+// maxKeepalive is the most that Linux takes.
+const maxKeepalive = (1<<15 - 1) * time.Second
+
 // Keepalive implements engine.Host.
 func (h *host) Keepalive() (period time.Duration) {
 	switch {
 	case h.TCPKeepalivePeriod < 0:
 		return 0
 	case h.TCPKeepalive && h.TCPKeepalivePeriod > 0:
-		return h.TCPKeepalivePeriod
+		return min(h.TCPKeepalivePeriod, maxKeepalive)
 	}
 	return defaultKeepalive
 }

@@ -89,6 +89,7 @@ func TestServersProbeTheirPeers(t *testing.T) {
 		{true, time.Minute, 60},
 		{false, time.Minute, 15},
 		{true, 1, 1},
+		{true, 100 * time.Hour, 32767},
 		{true, -1, 0},
 		{false, -1, 0},
 	} {

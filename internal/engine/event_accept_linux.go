@@ -29,6 +29,8 @@ type eventListener struct {
 	set  *os.File        // the epoll set
 	wait syscall.RawConn // of the set
 
+	options bool // it has those that its connections are to inherit
+
 	// backlog is called once, before the server closes the listener
 	backlog func()
 
@@ -207,27 +209,12 @@ func (s *Set) ServeEvents(ln net.Listener, config *tls.Config) (served bool, err
 	}
 	defer s.removeListener(registered)
 	if isTCP {
-		_ = l.raw.Control(func(fd uintptr) { s.setOptions(int(fd)) })
+		_ = l.raw.Control(func(fd uintptr) { l.options = s.setOptions(int(fd)) })
 	}
 	if err = s.acceptEvents(l, g, isTCP); IsClosing(err) {
 		err = nil
 	}
 	return true, err
-}
-
-// setOptions sets the options of a connection, or those that accepted connections
-// inherit from their listener.
-func (s *Set) setOptions(fd int) {
-	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
-	period := s.Host.Keepalive()
-	if period <= 0 {
-		_ = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, 0)
-		return
-	}
-	_ = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, 1)
-	seconds := int((period + time.Second - 1) / time.Second)
-	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE, seconds)
-	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL, seconds)
 }
 
 // growEvery is after how many connections the number of loops follows that of
@@ -249,9 +236,9 @@ func (s *Set) acceptEvents(l *eventListener, g *eventGroup, isTCP bool) error {
 				// without more loops the old ones go on as before
 				_ = g.Grow(runtime.GOMAXPROCS(0))
 			}
-			if isTCP && !a.empty {
+			if isTCP && (!a.empty || !l.options) {
 				// it may have come before the listener had the options
-				s.setOptions(fd)
+				_ = s.setOptions(fd)
 			}
 			s.acceptedEvent(fd, g, isTCP)
 		case err == syscall.ECONNABORTED || err == syscall.EINTR || errors.Is(err, os.ErrDeadlineExceeded):
