@@ -156,10 +156,11 @@ func (s *Server) dismiss(ip netip.Addr) {
 	s.dismissAddress(ip)
 }
 
-// dismissAddress undoes admitAddress, if there is an address.
+// dismissAddress undoes admitAddress, if there is an address. Any address of the host will
+// do.
 func (s *Server) dismissAddress(ip netip.Addr) {
 	if ip.IsValid() {
-		s.perIP.Release(ip)
+		s.perIP.Release(peers.HostOf(ip))
 	}
 }
 

@@ -3,7 +3,6 @@ package engine
 import (
 	"crypto/tls"
 	"net"
-	"net/netip"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -63,12 +62,14 @@ type Conn struct {
 	// Variant is for the Host, which may tell by it which protocol Lend returns.
 	Variant uint8
 	looks   uint8 // how often shutdowns have found it asked
+	counted bool  // the result of Host.Admit was an address
 
 	marks atomic.Uint32 // see Abort and Pin
 	stage atomic.Int32  // a stage
 
 	prev, next *Conn
-	peer       netip.Addr // the result of Host.Admit
+	// peer is where the connection comes from, if that is known, or else what it counts for
+	peer address
 }
 
 const (

@@ -100,10 +100,11 @@ func (l *eventListener) Close() error {
 type acceptor struct {
 	l      *eventListener
 	fd     int
-	err    error // of accept4
-	closed error // says that the listener was closed
-	waited bool  // a connection has come since the last one was accepted
-	empty  bool  // there was nothing to accept at least once
+	from   address // of the peer
+	err    error   // of accept4
+	closed error   // says that the listener was closed
+	waited bool    // a connection has come since the last one was accepted
+	empty  bool    // there was nothing to accept at least once
 
 	fromListener func(fd uintptr)
 	fromSet      func(set uintptr) (done bool)
@@ -111,7 +112,7 @@ type acceptor struct {
 
 func (l *eventListener) newAcceptor() *acceptor {
 	a := &acceptor{l: l}
-	a.fromListener = func(fd uintptr) { a.fd, a.err = a.accept(int(fd)) }
+	a.fromListener = func(fd uintptr) { a.fd, a.from, a.err = a.accept(int(fd)) }
 	a.fromSet = func(uintptr) bool {
 		err := a.take()
 		a.waited = err == syscall.EAGAIN
@@ -123,10 +124,10 @@ func (l *eventListener) newAcceptor() *acceptor {
 
 // accept is acceptFrom, unless it can be known for less that there is nothing to
 // accept, as is the case as a rule when a connection was accepted just now.
-func (a *acceptor) accept(fd int) (int, error) {
+func (a *acceptor) accept(fd int) (int, address, error) {
 	if !a.waited {
 		if ready, errno := rawsys.Ready(fd); !ready && errno == 0 {
-			return -1, syscall.EAGAIN
+			return -1, address{}, syscall.EAGAIN
 		}
 	}
 	return acceptFrom(fd)
@@ -161,19 +162,18 @@ func (a *acceptor) next() (fd int, err error) {
 // closedCheck is how often a listener is asked whether it was closed.
 const closedCheck = 100 * time.Millisecond
 
-// acceptFrom accepts a connection as a nonblocking descriptor. The address of the
-// peer is not read until it is asked for.
+// acceptFrom accepts a connection as a nonblocking descriptor, and returns where it comes
+// from: later the system says that no more if the peer has reset the connection.
 //
 // Other processes may have copies of the listening socket, and clearing O_NONBLOCK
-// for one copy clears it for all. The call would block then. So the scheduler has to
-// know of it, and the flag is checked each time.
-func acceptFrom(fd int) (int, error) {
+// for one copy clears it for all. So the flag is checked each time.
+func acceptFrom(fd int) (int, address, error) {
 	_ = rawsys.SetNonblock(fd)
-	n, _, errno := syscall.Syscall6(syscall.SYS_ACCEPT4, uintptr(fd), 0, 0, syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0, 0)
+	n, from, errno := rawsys.Accept(fd)
 	if errno != 0 {
-		return -1, errno
+		return -1, address{}, errno
 	}
-	return int(n), nil
+	return n, address{ip: from.IP, zone: from.Zone, port: from.Port, size: from.Size}, nil
 }
 
 // ServeEvents accepts the connections of ln and serves them from event loops, until
@@ -240,7 +240,7 @@ func (s *Set) acceptEvents(l *eventListener, g *eventGroup, isTCP bool) error {
 				// it may have come before the listener had the options
 				_ = s.setOptions(fd)
 			}
-			s.acceptedEvent(fd, g, isTCP)
+			s.acceptedEvent(fd, a.from, g, isTCP)
 		case err == syscall.ECONNABORTED || err == syscall.EINTR || errors.Is(err, os.ErrDeadlineExceeded):
 		case errors.Is(err, net.ErrClosed):
 			return err
@@ -273,6 +273,6 @@ func (s *Set) acceptBacklog(l *eventListener, g *eventGroup, isTCP bool) {
 		if a.take() != nil {
 			return
 		}
-		s.acceptedEvent(a.fd, g, isTCP)
+		s.acceptedEvent(a.fd, a.from, g, isTCP)
 	}
 }

@@ -328,7 +328,11 @@ func (c *eventConn) RemoteAddr() net.Addr {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.remote == nil {
-		e.remote = c.address(syscall.Getpeername)
+		if c.peer.known() {
+			e.remote = c.peer.tcp()
+		} else {
+			e.remote = c.address(syscall.Getpeername)
+		}
 	}
 	return e.remote
 }

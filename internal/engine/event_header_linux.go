@@ -126,7 +126,7 @@ func (c *eventConn) leave() (net.Conn, error) {
 func (c *eventConn) leaveLoop() (net.Conn, error) {
 	fd := c.net.Remove()
 	c.change(eventEnded)
-	nc, err := spare.fileConn(fd)
+	nc, err := spare.fileConn(fd, c.peer)
 	if err != nil {
 		return nil, err
 	}

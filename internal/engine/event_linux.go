@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/netip"
 	"os"
 	"runtime/debug"
 	"sync"
@@ -42,9 +41,9 @@ func (g *eventGroup) leave() {
 }
 
 // acceptedEvent gives a connection to a loop, or refuses it.
-func (s *Set) acceptedEvent(fd int, g *eventGroup, isTCP bool) {
+func (s *Set) acceptedEvent(fd int, from address, g *eventGroup, isTCP bool) {
 	c := eventConns.Get().(*eventConn)
-	c.group, c.isTCP = g, isTCP
+	c.group, c.isTCP, c.peer = g, isTCP, from
 	c.net.Init(fd, c)
 	timeout := s.Limits.First
 	wait, header, served := s.Host.ExpectsHeader(c)
@@ -58,7 +57,7 @@ func (s *Set) acceptedEvent(fd int, g *eventGroup, isTCP bool) {
 	}
 	peer, err := s.Host.Admit(c)
 	if err != nil {
-		s.refuseEvent(fd, g, err)
+		s.refuseEvent(fd, from, g, err)
 		return
 	}
 	g.users.Add(1)
@@ -70,7 +69,7 @@ func (s *Set) acceptedEvent(fd int, g *eventGroup, isTCP bool) {
 			c.phase = eventHello
 		}
 	}
-	s.register(&c.Conn, nc, peer)
+	s.register(&c.Conn, nc, from, peer)
 	if c.IsPinned() {
 		// the application may use it from the start
 		c.extras()
@@ -82,8 +81,8 @@ func (s *Set) acceptedEvent(fd int, g *eventGroup, isTCP bool) {
 }
 
 // refuseEvent answers a connection that is not served, and closes it.
-func (s *Set) refuseEvent(fd int, g *eventGroup, why error) {
-	nc, err := spare.fileConn(fd)
+func (s *Set) refuseEvent(fd int, from address, g *eventGroup, why error) {
+	nc, err := spare.fileConn(fd, from)
 	if err != nil {
 		return
 	}
@@ -620,6 +619,10 @@ func (c *eventConn) finish(reset bool) {
 	defer c.forget()
 	s := c.Set
 	c.working()
+	if s.Watched {
+		// the hook may ask for it when the descriptor is closed
+		_ = c.LocalAddr()
+	}
 	if c.tls != nil && !reset {
 		c.sayGoodbye()
 	}
@@ -643,7 +646,6 @@ func (c *eventConn) forget() {
 	}
 	c.NC, c.Set, c.group, c.p = nil, nil, nil, nil
 	c.extra.Store(nil)
-	c.peer = netip.Addr{}
 	c.phase, c.drained = eventServing, false
 	eventConns.Put(c)
 }

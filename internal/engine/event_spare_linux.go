@@ -36,8 +36,17 @@ func (s *spareDescriptor) open() {
 	}
 }
 
-// fileConn makes a connection of package net of a descriptor, which it closes.
-func (s *spareDescriptor) fileConn(fd int) (net.Conn, error) {
+// fileConn makes a connection of package net of a descriptor, which it closes. from is the
+// address of the peer: if that has reset the connection, package net learns of none.
+func (s *spareDescriptor) fileConn(fd int, from address) (net.Conn, error) {
+	nc, err := s.netConn(fd)
+	if err == nil && nc.RemoteAddr() == nil && from.known() {
+		nc = NewProxiedConn(nc, &Ends{Remote: from.tcp(), Local: nc.LocalAddr()})
+	}
+	return nc, err
+}
+
+func (s *spareDescriptor) netConn(fd int) (net.Conn, error) {
 	f := os.NewFile(uintptr(fd), "connection")
 	nc, err := net.FileConn(f)
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {

@@ -60,7 +60,7 @@ func (s *Set) newPortable(nc net.Conn, peer netip.Addr) *portable {
 	if e.lastOf != s {
 		e.last, e.lastOf = nil, nil
 	}
-	s.register(&e.Conn, nc, peer)
+	s.register(&e.Conn, nc, address{}, peer)
 	return e
 }
 

@@ -114,9 +114,13 @@ func (s *Set) setState(nc net.Conn, state State) {
 
 func (s *Set) shardOf(c *Conn) *connShard { return &s.shards[c.ID%connShards] }
 
-// register enters a connection into the books.
-func (s *Set) register(c *Conn, nc net.Conn, peer netip.Addr) {
-	c.Set, c.NC, c.peer = s, nc, peer
+// register enters a connection into the books: one that comes from an address, if that is
+// known, and that counts for peer, which is the result of Host.Admit.
+func (s *Set) register(c *Conn, nc net.Conn, from address, peer netip.Addr) {
+	c.Set, c.NC, c.peer = s, nc, from
+	if c.counted = peer.IsValid(); c.counted && !from.known() {
+		c.peer = addressOf(peer)
+	}
 	c.ID = NewID()
 	c.Opened = time.Since(Began)
 	c.Requests, c.Empty = 0, 0
@@ -140,7 +144,11 @@ func (s *Set) register(c *Conn, nc net.Conn, peer netip.Addr) {
 // unregister takes a connection out of the books.
 func (s *Set) unregister(c *Conn) {
 	s.shardOf(c).remove(c)
-	s.Host.Gone(c.peer)
+	peer := netip.Addr{}
+	if c.counted {
+		peer = c.peer.addr()
+	}
+	s.Host.Gone(peer)
 	// a shutdown that is not seen here sees that the connection has gone
 	if s.open.Add(-1) == 0 && s.stopping.Load() {
 		s.mu.Lock()
@@ -151,7 +159,11 @@ func (s *Set) unregister(c *Conn) {
 
 // SetPeer says for which peer the connection counts that was admitted when more was
 // known of it.
-func (c *Conn) SetPeer(peer netip.Addr) { c.peer = peer }
+func (c *Conn) SetPeer(peer netip.Addr) {
+	if c.counted = peer.IsValid(); c.counted {
+		c.peer = addressOf(peer)
+	}
+}
 
 // Shutdown ends the server in order: it closes the listeners and the connections that
 // wait for a request, and waits for the other connections until ctx ends, and returns

@@ -9,7 +9,7 @@
 // the descriptor can clear it. Instead, the calls that send and receive use
 // MSG_DONTWAIT, CloseSocket checks SO_LINGER before it closes, and the count of an
 // Event never overflows. A call that may wait for a disk, a peer or another process
-// does not belong here.
+// does not belong here. Accept may, and tells the scheduler; it is here for its pointers.
 //
 // The package exists on Linux only. It imports nothing of this module.
 package rawsys

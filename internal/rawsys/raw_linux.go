@@ -3,6 +3,7 @@
 package rawsys
 
 import (
+	"encoding/binary"
 	"syscall"
 	"unsafe"
 )
@@ -45,6 +46,28 @@ func SendBoth(fd int, head, body []byte) (n int, errno syscall.Errno) {
 func Poll(set int, events []syscall.EpollEvent) (n int, errno syscall.Errno) {
 	r, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(set), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
 	return int(r), errno
+}
+
+// Accept is accept4(2). It is the exception: it may wait, and the scheduler knows of it.
+func Accept(fd int) (n int, from Address, errno syscall.Errno) {
+	var sa syscall.RawSockaddrInet6 // an address of IPv4 is shorter
+	size := uint32(unsafe.Sizeof(sa))
+	r, _, errno := syscall.Syscall6(syscall.SYS_ACCEPT4, uintptr(fd), uintptr(unsafe.Pointer(&sa)), uintptr(unsafe.Pointer(&size)), syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0, 0)
+	if errno != 0 {
+		return -1, from, errno
+	}
+	switch sa.Family {
+	case syscall.AF_INET:
+		// its four bytes are where those of IPv6 have the flow
+		binary.NativeEndian.PutUint32(from.IP[:], sa.Flowinfo)
+		from.Size = 4
+	case syscall.AF_INET6:
+		from.IP, from.Zone, from.Size = sa.Addr, sa.Scope_id, uint8(len(sa.Addr))
+	default:
+		return int(r), from, 0
+	}
+	from.Port = binary.BigEndian.Uint16(binary.NativeEndian.AppendUint16(nil, sa.Port))
+	return int(r), from, 0
 }
 
 // Ready is poll(2) for reading with a time limit of zero: it reports whether a

@@ -1,0 +1,103 @@
+package integrationtests
+
+import (
+	"net"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// A log should name clients that reset their connections, who may have had a reason for that.
+func TestAddressesAfterReset(t *testing.T) {
+	for _, e := range servertest.Engines {
+		if !e.Sockets {
+			continue
+		}
+		t.Run(e.Name, func(t *testing.T) {
+			testAddressesAfterReset(t, e)
+			testAddressesOfHijackedAfterReset(t, e)
+		})
+	}
+}
+
+func testAddressesAfterReset(t *testing.T, e servertest.Engine) {
+	remote, local := make(chan string, 1), make(chan string, 1)
+	asked, closed := make(chan struct{}, 1), make(chan string, 1)
+	s := &fasthttp.Server{
+		Handler: func(ctx *fasthttp.RequestCtx) {
+			ctx.WatchDisconnect()
+			asked <- struct{}{}
+			<-ctx.Done()
+			remote <- ctx.RemoteAddr().String()
+			local <- ctx.LocalAddr().String()
+		},
+		ConnState: func(nc net.Conn, state fasthttp.ConnState) {
+			if state == fasthttp.StateClosed {
+				closed <- nc.RemoteAddr().String() + " to " + nc.LocalAddr().String()
+			}
+		},
+	}
+	ts := startServer(t, e, s)
+	c := ts.Dial()
+	c.Get("/")
+	servertest.Receive(t, "a request", asked)
+	servertest.Reset(c.Conn)
+	want := c.LocalAddr().String()
+	if got := servertest.Receive(t, "the address", remote); got != want {
+		t.Errorf("RemoteAddr is %s, want %s", got, want)
+	}
+	if got, want := servertest.Receive(t, "the address", local), c.RemoteAddr().String(); got != want {
+		t.Errorf("LocalAddr is %s, want %s", got, want)
+	}
+	if got, want := servertest.Receive(t, "the end", closed), want+" to "+c.RemoteAddr().String(); got != want {
+		t.Errorf("the closed connection is one from %s, want %s", got, want)
+	}
+}
+
+func testAddressesOfHijackedAfterReset(t *testing.T, e servertest.Engine) {
+	asked, addrs := make(chan struct{}, 1), make(chan [2]net.Addr, 1)
+	s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		ctx.WatchDisconnect()
+		asked <- struct{}{}
+		<-ctx.Done()
+		ctx.HijackSetNoResponse(true)
+		ctx.Hijack(func(nc net.Conn) { addrs <- [2]net.Addr{nc.LocalAddr(), nc.RemoteAddr()} })
+	}}
+	ts := startServer(t, e, s)
+	c := ts.Dial()
+	c.Get("/")
+	servertest.Receive(t, "a request", asked)
+	servertest.Reset(c.Conn)
+	got := servertest.Receive(t, "the addresses", addrs)
+	if want := c.RemoteAddr(); got[0] == nil || got[0].String() != want.String() {
+		t.Errorf("LocalAddr of a hijacked connection is %v, want %v", got[0], want)
+	}
+	if want := c.LocalAddr(); got[1] == nil || got[1].String() != want.String() {
+		t.Errorf("RemoteAddr of a hijacked connection is %v, want %v", got[1], want)
+	}
+}
+
+// A connection that nobody has asked for its addresses has some when it is closed.
+func TestAddressesOfClosedConnections(t *testing.T) {
+	for _, e := range servertest.Engines {
+		if !e.Sockets {
+			continue
+		}
+		t.Run(e.Name, func(t *testing.T) {
+			closed := make(chan [2]string, 1)
+			ts := startServer(t, e, &fasthttp.Server{Handler: echo, ConnState: func(nc net.Conn, state fasthttp.ConnState) {
+				if state == fasthttp.StateClosed {
+					closed <- [2]string{nc.LocalAddr().String(), nc.RemoteAddr().String()}
+				}
+			}})
+			c := ts.Dial()
+			c.Get("/")
+			c.Expect(200, servertest.Echoed("GET", "/", ""))
+			_ = c.Close()
+			if got, want := servertest.Receive(t, "the end", closed), [2]string{c.RemoteAddr().String(), c.LocalAddr().String()}; got != want {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		})
+	}
+}
