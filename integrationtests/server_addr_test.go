@@ -101,3 +101,40 @@ func TestAddressesOfClosedConnections(t *testing.T) {
 		})
 	}
 }
+
+// A socket for both versions of IP has its peers' addresses in the form of IPv6.
+func TestAddressesOfBothVersions(t *testing.T) {
+	for _, test := range []struct {
+		listen, dial string
+		size         int
+	}{
+		{"127.0.0.1:0", "127.0.0.1", net.IPv4len},
+		{"[::1]:0", "::1", net.IPv6len},
+		{"[::]:0", "127.0.0.1", net.IPv6len},
+	} {
+		for _, engine := range []fasthttp.Engine{fasthttp.EnginePortable, fasthttp.EngineEvent} {
+			ln, err := net.Listen("tcp", test.listen)
+			if err != nil {
+				t.Logf("%s: %v", test.listen, err)
+				continue
+			}
+			got := make(chan *net.TCPAddr, 1)
+			s := &fasthttp.Server{Engine: engine, Handler: func(ctx *fasthttp.RequestCtx) { got <- ctx.RemoteAddr().(*net.TCPAddr) }}
+			served := make(chan error, 1)
+			go func() { served <- s.Serve(ln) }()
+			_, port, err := net.SplitHostPort(ln.Addr().String())
+			servertest.Must(t, err)
+			nc, err := net.Dial("tcp", net.JoinHostPort(test.dial, port))
+			servertest.Must(t, err)
+			_, err = nc.Write([]byte(servertest.Get("/")))
+			servertest.Must(t, err)
+			remote := servertest.Receive(t, "the address", got)
+			if remote.String() != nc.LocalAddr().String() || len(remote.IP) != test.size || remote.Zone != "" {
+				t.Errorf("%s, engine %v: got %#v, want %v in %d bytes", test.listen, engine, remote, nc.LocalAddr(), test.size)
+			}
+			_ = nc.Close()
+			servertest.ShutDown(t, s)
+			servertest.Must(t, servertest.Receive(t, "return of Serve", served))
+		}
+	}
+}
