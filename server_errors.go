@@ -73,7 +73,8 @@ func defaultErrorResponse(ctx *RequestCtx, err error) {
 	}
 }
 
-// isCommon reports whether err is common on a public server.
+// isCommon reports whether err is common on a public server: clients leave, are too slow, or
+// vanish, which the system learns of by probes without an answer, or from a router.
 func isCommon(err error) bool {
 	if _, ok := errors.AsType[h2Reset](err); ok {
 		return true
@@ -81,7 +82,8 @@ func isCommon(err error) bool {
 	return isTimeout(err) || errors.Is(err, errH2Gone) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) ||
-		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
+		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
 }
 
 func (s *Server) logRequestError(ctx *RequestCtx, err error) {
