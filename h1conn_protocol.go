@@ -91,7 +91,7 @@ func (h *h1Conn) InputEnded(err error) {
 // inputFault makes err the fault that has ended the connection, unless the peer gets
 // a response.
 func (h *h1Conn) inputFault(err error) {
-	if !isCommon(err) && h.conn.Reading() == http1.ReadEnded && h.flushThen(engine.Close) == engine.Close {
+	if !isCommonRead(err) && h.conn.Reading() == http1.ReadEnded && h.flushThen(engine.Close) == engine.Close {
 		h.fault = err
 	}
 }

@@ -228,9 +228,8 @@ type Server struct {
 
 	// TCPKeepalive makes TCPKeepalivePeriod count. The operating system probes whether the
 	// peers of silent connections are still there without it as well, after 15 seconds:
-	// package net, whose listeners say so, has this as its default. A listener for which
-	// that was turned off keeps it off only if a goroutine serves each of its connections
-	// (EnginePortable).
+	// that is the default of package net. A listener with another setting keeps it only if
+	// a goroutine serves each of its connections (EnginePortable).
 	TCPKeepalive bool
 
 	// ReduceMemoryUsage does nothing: an idle connection holds no buffers in

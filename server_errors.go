@@ -73,8 +73,7 @@ func defaultErrorResponse(ctx *RequestCtx, err error) {
 	}
 }
 
-// isCommon reports whether err is common on a public server: clients leave, are too slow, or
-// vanish, which the system learns of by probes without an answer, or from a router.
+// isCommon reports whether err is common on a public server.
 func isCommon(err error) bool {
 	if _, ok := errors.AsType[h2Reset](err); ok {
 		return true
@@ -82,8 +81,13 @@ func isCommon(err error) bool {
 	return isTimeout(err) || errors.Is(err, errH2Gone) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) ||
-		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) ||
-		errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
+		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
+}
+
+// isCommonRead is isCommon for what a read from a client returns. Some vanish: then routers may
+// say so, when the system probes whether they are still there.
+func isCommonRead(err error) bool {
+	return isCommon(err) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
 }
 
 func (s *Server) logRequestError(ctx *RequestCtx, err error) {
@@ -94,7 +98,7 @@ func (s *Server) logRequestError(ctx *RequestCtx, err error) {
 }
 
 func (s *Server) logReadError(c *engine.Conn, err error) {
-	if isCommon(err) && !s.LogAllErrors {
+	if isCommonRead(err) && !s.LogAllErrors {
 		return
 	}
 	s.logger().Printf("fasthttp: cannot read from %v: %v", c.NC.RemoteAddr(), err)

@@ -11,22 +11,22 @@ import (
 
 func TestCommonErrorsAreNotLogged(t *testing.T) {
 	for _, test := range []struct {
-		err    error
-		common bool
+		err          error
+		common, read bool
 	}{
-		{io.EOF, true},
-		{syscall.ECONNRESET, true},
-		{syscall.EPIPE, true},
-		{syscall.ETIMEDOUT, true},
-		{syscall.EHOSTUNREACH, true},
-		{syscall.ENETUNREACH, true},
-		{os.ErrDeadlineExceeded, true},
-		{syscall.EBADF, false},
-		{errors.New("another"), false},
+		{io.EOF, true, true},
+		{syscall.ECONNRESET, true, true},
+		{syscall.EPIPE, true, true},
+		{syscall.ETIMEDOUT, true, true},
+		{syscall.EHOSTUNREACH, false, true},
+		{syscall.ENETUNREACH, false, true},
+		{os.ErrDeadlineExceeded, true, true},
+		{syscall.EBADF, false, false},
+		{errors.New("another"), false, false},
 	} {
 		err := &net.OpError{Op: "read", Err: os.NewSyscallError("read", test.err)}
-		if got := isCommon(err); got != test.common {
-			t.Errorf("%v: got %v", err, got)
+		if got, read := isCommon(err), isCommonRead(err); got != test.common || read != test.read {
+			t.Errorf("%v: got %v, and %v for reads", err, got, read)
 		}
 	}
 }

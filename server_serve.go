@@ -71,9 +71,10 @@ func (s *Server) ListenAndServe(addr string) error {
 // listen opens a listener whose connections have the keep-alive settings of
 // the server from the start.
 func (s *Server) listen(network, addr string) (net.Listener, error) {
-	config := net.ListenConfig{KeepAlive: -1}
-	if s.TCPKeepalive {
-		config.KeepAlive = s.TCPKeepalivePeriod
+	period := (*host)(s).Keepalive()
+	config := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: period > 0, Idle: period, Interval: period}}
+	if period == 0 {
+		config.KeepAlive = -1
 	}
 	return config.Listen(context.Background(), network, addr)
 }

@@ -2,6 +2,7 @@ package integrationtests
 
 import (
 	"net"
+	"net/netip"
 	"testing"
 
 	"github.com/valyala/fasthttp"
@@ -136,5 +137,70 @@ func TestAddressesOfBothVersions(t *testing.T) {
 			servertest.ShutDown(t, s)
 			servertest.Must(t, servertest.Receive(t, "return of Serve", served))
 		}
+	}
+}
+
+// The header of a proxy may name no address: that of the proxy stays.
+func TestAddressesBehindProxyAfterReset(t *testing.T) {
+	for _, host := range []string{"127.0.0.1:0", "[::1]:0"} {
+		for _, engine := range []fasthttp.Engine{fasthttp.EnginePortable, fasthttp.EngineEvent} {
+			ln, err := net.Listen("tcp", host)
+			if err != nil {
+				t.Logf("%s: %v", host, err)
+				continue
+			}
+			asked, got := make(chan struct{}, 1), make(chan string, 1)
+			s := &fasthttp.Server{
+				Engine: engine, MaxConnsPerIP: 10,
+				ProxyProtocol: &fasthttp.ProxyProtocol{From: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}},
+				Handler: func(ctx *fasthttp.RequestCtx) {
+					ctx.WatchDisconnect()
+					asked <- struct{}{}
+					<-ctx.Done()
+					ctx.HijackSetNoResponse(true)
+					ctx.Hijack(func(nc net.Conn) { got <- nc.RemoteAddr().String() })
+				},
+			}
+			served := make(chan error, 1)
+			go func() { served <- s.Serve(ln) }()
+			nc, err := net.Dial("tcp", ln.Addr().String())
+			servertest.Must(t, err)
+			_, err = nc.Write([]byte("PROXY UNKNOWN\r\n" + servertest.Get("/")))
+			servertest.Must(t, err)
+			servertest.Receive(t, "a request", asked)
+			servertest.Reset(nc)
+			if got, want := servertest.Receive(t, "the address", got), nc.LocalAddr().String(); got != want {
+				t.Errorf("engine %v: got %v, want %v", engine, got, want)
+			}
+			servertest.ShutDown(t, s)
+			servertest.Must(t, servertest.Receive(t, "return of Serve", served))
+		}
+	}
+}
+
+// ConnState may keep a connection that is then hijacked, and ask for its addresses later.
+func TestAddressesOfHandedOverConnections(t *testing.T) {
+	for _, e := range servertest.Engines {
+		if !e.Sockets {
+			continue
+		}
+		t.Run(e.Name, func(t *testing.T) {
+			kept, over := make(chan net.Conn, 1), make(chan struct{})
+			ts := startServer(t, e, &fasthttp.Server{
+				Handler: func(ctx *fasthttp.RequestCtx) { ctx.Hijack(func(net.Conn) { close(over) }) },
+				ConnState: func(nc net.Conn, state fasthttp.ConnState) {
+					if state == fasthttp.StateHijacked {
+						kept <- nc
+					}
+				},
+			})
+			c := ts.Dial()
+			c.Get("/")
+			nc := servertest.Receive(t, "the connection", kept)
+			<-over
+			if nc.LocalAddr().String() != c.RemoteAddr().String() || nc.RemoteAddr().String() != c.LocalAddr().String() {
+				t.Errorf("got %v and %v, want %v and %v", nc.LocalAddr(), nc.RemoteAddr(), c.RemoteAddr(), c.LocalAddr())
+			}
+		})
 	}
 }

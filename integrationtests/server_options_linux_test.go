@@ -100,13 +100,51 @@ func TestServersProbeTheirPeers(t *testing.T) {
 			t.Run(fmt.Sprintf("%s %v %v", e.Name, test.on, test.period), func(t *testing.T) {
 				got := make(chan socketOptions, 1)
 				s := &fasthttp.Server{Handler: optionsFor(got), TCPKeepalive: test.on, TCPKeepalivePeriod: test.period}
+				answer := s.Handler
+				s.Handler = func(ctx *fasthttp.RequestCtx) {
+					answer(ctx)
+					ctx.Hijack(func(nc net.Conn) {
+						got <- optionsOf(nc.LocalAddr().(*net.TCPAddr).Port, nc.RemoteAddr().(*net.TCPAddr).Port)
+					})
+				}
 				ts := startServer(t, e, s)
 				c := ts.Dial()
 				c.Get("/")
-				if got, want := servertest.Receive(t, "a request", got), (socketOptions{1, test.want}); got != want {
-					t.Errorf("got %v, want %v", got, want)
+				for _, when := range []string{"in the handler", "hijacked"} {
+					if got, want := servertest.Receive(t, "the options", got), (socketOptions{1, test.want}); got != want {
+						t.Errorf("%s: got %v, want %v", when, got, want)
+					}
 				}
 			})
+		}
+	}
+}
+
+// The listeners of ListenAndServe have the default of package net, too.
+func TestOwnListenersProbeTheirPeers(t *testing.T) {
+	for _, engine := range []fasthttp.Engine{fasthttp.EnginePortable, fasthttp.EngineEvent} {
+		for period, want := range map[time.Duration]int{0: 15, -1: 0} {
+			ln, err := net.Listen("tcp4", "127.0.0.1:0")
+			servertest.Must(t, err)
+			addr := ln.Addr().String()
+			servertest.Must(t, ln.Close())
+			got := make(chan socketOptions, 1)
+			s := &fasthttp.Server{Engine: engine, TCPKeepalivePeriod: period, Handler: optionsFor(got)}
+			served := make(chan error, 1)
+			go func() { served <- s.ListenAndServe(addr) }()
+			var nc net.Conn
+			servertest.Eventually(t, "the server", func() bool {
+				nc, err = net.Dial("tcp4", addr)
+				return err == nil
+			})
+			_, err = nc.Write([]byte(servertest.Get("/")))
+			servertest.Must(t, err)
+			if got, want := servertest.Receive(t, "the options", got), (socketOptions{1, want}); got != want {
+				t.Errorf("engine %v, period %v: got %v, want %v", engine, period, got, want)
+			}
+			_ = nc.Close()
+			servertest.ShutDown(t, s)
+			servertest.Must(t, servertest.Receive(t, "return of ListenAndServe", served))
 		}
 	}
 }

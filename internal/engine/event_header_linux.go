@@ -124,12 +124,15 @@ func (c *eventConn) leave() (net.Conn, error) {
 
 // leaveLoop is leave for a connection that remains in the books.
 func (c *eventConn) leaveLoop() (net.Conn, error) {
+	c.recordAddresses()
 	fd := c.net.Remove()
 	c.change(eventEnded)
-	nc, err := spare.fileConn(fd, c.peer)
+	nc, err := spare.fileConn(fd, c.RemoteAddr)
 	if err != nil {
 		return nil, err
 	}
+	// package net has set its own options
+	c.Set.Host.Prepare(nc)
 	if e := c.extra.Load(); e != nil && e.proxied != nil {
 		nc = NewProxiedConn(nc, e.proxied)
 	}

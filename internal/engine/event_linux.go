@@ -57,7 +57,7 @@ func (s *Set) acceptedEvent(fd int, from address, g *eventGroup, isTCP bool) {
 	}
 	peer, err := s.Host.Admit(c)
 	if err != nil {
-		s.refuseEvent(fd, from, g, err)
+		s.refuseEvent(c, g, err)
 		return
 	}
 	g.users.Add(1)
@@ -81,8 +81,8 @@ func (s *Set) acceptedEvent(fd int, from address, g *eventGroup, isTCP bool) {
 }
 
 // refuseEvent answers a connection that is not served, and closes it.
-func (s *Set) refuseEvent(fd int, from address, g *eventGroup, why error) {
-	nc, err := spare.fileConn(fd, from)
+func (s *Set) refuseEvent(c *eventConn, g *eventGroup, why error) {
+	nc, err := spare.fileConn(c.net.FD(), c.RemoteAddr)
 	if err != nil {
 		return
 	}
@@ -619,10 +619,7 @@ func (c *eventConn) finish(reset bool) {
 	defer c.forget()
 	s := c.Set
 	c.working()
-	if s.Watched {
-		// the hook may ask for it when the descriptor is closed
-		_ = c.LocalAddr()
-	}
+	c.recordAddresses()
 	if c.tls != nil && !reset {
 		c.sayGoodbye()
 	}
@@ -633,6 +630,14 @@ func (c *eventConn) finish(reset bool) {
 		c.net.Close(reset)
 	}
 	s.setState(c.NC, StateClosed)
+}
+
+// recordAddresses is called before the descriptor is closed or handed over: a hook may ask for
+// them afterwards.
+func (c *eventConn) recordAddresses() {
+	if c.Set.Watched {
+		_, _ = c.LocalAddr(), c.RemoteAddr()
+	}
 }
 
 // forget takes the connection out of the books.

@@ -36,12 +36,12 @@ func (s *spareDescriptor) open() {
 	}
 }
 
-// fileConn makes a connection of package net of a descriptor, which it closes. from is the
-// address of the peer: if that has reset the connection, package net learns of none.
-func (s *spareDescriptor) fileConn(fd int, from address) (net.Conn, error) {
+// fileConn makes a connection of package net of a descriptor, which it closes. remote tells
+// the address of the peer: if that has reset the connection, package net learns of none.
+func (s *spareDescriptor) fileConn(fd int, remote func() net.Addr) (net.Conn, error) {
 	nc, err := s.netConn(fd)
-	if err == nil && nc.RemoteAddr() == nil && from.known() {
-		nc = NewProxiedConn(nc, &Ends{Remote: from.tcp(), Local: nc.LocalAddr()})
+	if err == nil && nc.RemoteAddr() == nil {
+		nc = NewProxiedConn(nc, &Ends{Remote: remote(), Local: nc.LocalAddr()})
 	}
 	return nc, err
 }

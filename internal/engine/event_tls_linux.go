@@ -66,6 +66,10 @@ func (rawControl) Write(func(fd uintptr) (done bool)) error { return errors.ErrU
 // beginTLS makes the connection one that speaks TLS, and returns what the application
 // sees of it.
 func (c *eventConn) beginTLS() net.Conn {
+	if !c.isTCP {
+		// a log may name it when the client has gone
+		_ = c.RemoteAddr()
+	}
 	over := tlswire.Server(c, nil, c.group.config)
 	c.tls = tlswire.ViewOf(over)
 	return over

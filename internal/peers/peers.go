@@ -27,13 +27,17 @@ func AddrOf(addr net.Addr) netip.Addr {
 	}
 }
 
-// translated are the IPv6 addresses that stand for IPv4 ones (RFC 6052 section 2.1).
-var translated = netip.MustParsePrefix("64:ff9b::/96")
+// translated are the IPv6 addresses that stand for IPv4 ones (RFC 6052 section 2.1), and
+// besides is one of the same network that does not.
+var (
+	translated = netip.MustParsePrefix("64:ff9b::/96")
+	besides    = netip.MustParseAddr("64:ff9b:0:0:1::")
+)
 
 // HostOf returns the address that stands for all those that one host may have: of
 // IPv6 that is the first one of its network of 64 bits (RFC 4291 section 2.5.4), any
 // address of which is at the disposal of that host. All link-local addresses are
-// in one such network, so they stand for themselves.
+// in one such network, so they stand for themselves. The host of the result is the result.
 func HostOf(ip netip.Addr) netip.Addr {
 	ip = ip.Unmap()
 	switch {
@@ -44,6 +48,9 @@ func HostOf(ip netip.Addr) netip.Addr {
 		return netip.AddrFrom4([4]byte(b[12:]))
 	}
 	network, _ := ip.WithZone("").Prefix(64)
+	if network.Contains(besides) {
+		return besides
+	}
 	return network.Addr()
 }
 

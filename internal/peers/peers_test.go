@@ -11,7 +11,7 @@ func TestHostOfAnAddress(t *testing.T) {
 		"10.1.2.3":                 "10.1.2.3",
 		"::ffff:10.1.2.3":          "10.1.2.3",
 		"64:ff9b::10.1.2.3":        "10.1.2.3",
-		"64:ff9b::1:a01:203":       "64:ff9b::",
+		"64:ff9b::1:a01:203":       "64:ff9b:0:0:1::",
 		"2001:db8:1:2:3:4:5:6":     "2001:db8:1:2::",
 		"2001:db8:1:2:3:4:5:6%eth": "2001:db8:1:2::",
 		"::1":                      "::",
@@ -67,5 +67,20 @@ func TestSetOfPeers(t *testing.T) {
 	}
 	if s := NewSet(nil, false); s.Has(&net.UnixAddr{}) || s.Has(nil) {
 		t.Error("the empty set has peers")
+	}
+}
+
+// A host that is counted may be asked for again.
+func TestHostOfAHost(t *testing.T) {
+	for _, ip := range []string{"192.0.2.1", "2001:db8::1", "64:ff9b::102:304", "64:ff9b:0:0:1::5", "64:ff9b::", "::1", "fe80::1", "::ffff:1.2.3.4", "::5:0:0:1"} {
+		host := HostOf(netip.MustParseAddr(ip))
+		if again := HostOf(host); again != host {
+			t.Errorf("%s: the host %s is that of %s", ip, again, host)
+		}
+	}
+	for _, ip := range []string{"64:ff9b:0:0:1::5", "64:ff9b::ffff:0:0:1"} {
+		if got := HostOf(netip.MustParseAddr(ip)); got != HostOf(netip.MustParseAddr("64:ff9b:0:0:1::")) {
+			t.Errorf("%s: got %s", ip, got)
+		}
 	}
 }
