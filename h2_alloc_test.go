@@ -219,7 +219,7 @@ func TestHTTP2ConnectionsAreSmall(t *testing.T) {
 }
 
 // A connection may end while one of its heads is looked at: the request that it begins is
-// nobody else's then.
+// nobody else's then. It is no fault that requests come behind it.
 func TestHTTP2ConnectionEndsDuringAHead(t *testing.T) {
 	for _, refuse := range []int{0, StatusForbidden} {
 		var h *h2Conn
@@ -235,6 +235,7 @@ func TestHTTP2ConnectionEndsDuringAHead(t *testing.T) {
 				}
 				return RequestConfig{RefuseStatus: refuse}
 			},
+			HTTP2: HTTP2Config{CountError: func(code string) { t.Errorf("%s is counted", code) }},
 		})
 		s.prepare()
 		h = newH2Conn(s, &engine.Conn{Set: &s.conns}, linkOfNothing{})

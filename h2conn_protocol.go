@@ -164,17 +164,21 @@ func (h *h2Conn) feed(now uint32) {
 	}
 }
 
-// failed ends the connection for a fault of the peer.
+// failed ends the connection for a fault of the peer, unless it has ended meanwhile: a write may
+// have failed while received frames were looked at.
 func (h *h2Conn) failed(err error) {
-	h.s.h2.count(err)
 	h.mu.Lock()
-	if h.fault == nil {
+	ended := h.input >= h2Ended
+	if h.fault == nil && !ended {
 		h.fault = err
 	}
 	if h.in != nil {
 		h.in.B, h.read = h.in.B[:0], 0
 	}
 	h.mu.Unlock()
+	if !ended {
+		h.s.h2.count(err)
+	}
 	h.end(h2Open)
 }
 
