@@ -91,7 +91,7 @@ func isCommonRead(err error) bool {
 }
 
 func (s *Server) logRequestError(ctx *RequestCtx, err error) {
-	if isCommon(err) && !s.LogAllErrors || errors.Is(err, ErrRequestBodyMemory) && !s.mayLogRefusal() {
+	if isCommonRead(err) && !s.LogAllErrors || errors.Is(err, ErrRequestBodyMemory) && !s.mayLogRefusal() {
 		return
 	}
 	s.logger().Printf("fasthttp: cannot read the request from %v: %v", ctx.RemoteAddr(), err)

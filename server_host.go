@@ -82,8 +82,7 @@ func (h *host) Prepare(nc net.Conn) {
 		return // it is as its listener says
 	}
 	if tcp, ok := transportOf(nc).(*net.TCPConn); ok {
-		period := h.Keepalive()
-		_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: period > 0, Idle: period, Interval: period})
+		_ = tcp.SetKeepAliveConfig(h.keepalive())
 	}
 }
 
@@ -102,6 +101,12 @@ func (h *host) Keepalive() (period time.Duration) {
 		return min(h.TCPKeepalivePeriod, maxKeepalive)
 	}
 	return defaultKeepalive
+}
+
+// keepalive is Keepalive for package net.
+func (h *host) keepalive() net.KeepAliveConfig {
+	period := h.Keepalive()
+	return net.KeepAliveConfig{Enable: period > 0, Idle: period, Interval: period}
 }
 
 // KindOf implements engine.Host.

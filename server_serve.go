@@ -71,10 +71,9 @@ func (s *Server) ListenAndServe(addr string) error {
 // listen opens a listener whose connections have the keep-alive settings of
 // the server from the start.
 func (s *Server) listen(network, addr string) (net.Listener, error) {
-	period := (*host)(s).Keepalive()
-	config := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: period > 0, Idle: period, Interval: period}}
-	if period == 0 {
-		config.KeepAlive = -1
+	config := net.ListenConfig{KeepAliveConfig: (*host)(s).keepalive()}
+	if !config.KeepAliveConfig.Enable {
+		config.KeepAlive = -1 // the config alone would leave the default on
 	}
 	return config.Listen(context.Background(), network, addr)
 }

@@ -516,12 +516,7 @@ func TestListenAndServe(t *testing.T) {
 	_ = ln.Close()
 	served := make(chan error, 1)
 	go func() { served <- s.ListenAndServe(addr) }()
-	var nc net.Conn
-	servertest.Eventually(t, "the server", func() bool {
-		nc, err = net.Dial("tcp4", addr)
-		return err == nil
-	})
-	c := &servertest.Conn{Conn: nc, T: t, R: bufio.NewReader(nc)}
+	c := servertest.DialOnceServed(t, addr)
 	c.Get("/")
 	c.Expect(200, servertest.Echoed("GET", "/", ""))
 	servertest.ShutDown(t, s)

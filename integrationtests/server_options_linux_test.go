@@ -132,17 +132,12 @@ func TestOwnListenersProbeTheirPeers(t *testing.T) {
 			s := &fasthttp.Server{Engine: engine, TCPKeepalivePeriod: period, Handler: optionsFor(got)}
 			served := make(chan error, 1)
 			go func() { served <- s.ListenAndServe(addr) }()
-			var nc net.Conn
-			servertest.Eventually(t, "the server", func() bool {
-				nc, err = net.Dial("tcp4", addr)
-				return err == nil
-			})
-			_, err = nc.Write([]byte(servertest.Get("/")))
-			servertest.Must(t, err)
+			c := servertest.DialOnceServed(t, addr)
+			c.Get("/")
 			if got, want := servertest.Receive(t, "the options", got), (socketOptions{1, want}); got != want {
 				t.Errorf("engine %v, period %v: got %v, want %v", engine, period, got, want)
 			}
-			_ = nc.Close()
+			_ = c.Close()
 			servertest.ShutDown(t, s)
 			servertest.Must(t, servertest.Receive(t, "return of ListenAndServe", served))
 		}

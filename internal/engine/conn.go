@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/rawsys"
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
@@ -69,7 +70,7 @@ type Conn struct {
 
 	prev, next *Conn
 	// peer is where the connection comes from, if that is known, or else what it counts for
-	peer address
+	peer rawsys.Address
 }
 
 const (

@@ -100,11 +100,11 @@ func (l *eventListener) Close() error {
 type acceptor struct {
 	l      *eventListener
 	fd     int
-	from   address // of the peer
-	err    error   // of accept4
-	closed error   // says that the listener was closed
-	waited bool    // a connection has come since the last one was accepted
-	empty  bool    // there was nothing to accept at least once
+	from   rawsys.Address // of the peer
+	err    error          // of accept4
+	closed error          // says that the listener was closed
+	waited bool           // a connection has come since the last one was accepted
+	empty  bool           // there was nothing to accept at least once
 
 	fromListener func(fd uintptr)
 	fromSet      func(set uintptr) (done bool)
@@ -124,10 +124,10 @@ func (l *eventListener) newAcceptor() *acceptor {
 
 // accept is acceptFrom, unless it can be known for less that there is nothing to
 // accept, as is the case as a rule when a connection was accepted just now.
-func (a *acceptor) accept(fd int) (int, address, error) {
+func (a *acceptor) accept(fd int) (int, rawsys.Address, error) {
 	if !a.waited {
 		if ready, errno := rawsys.Ready(fd); !ready && errno == 0 {
-			return -1, address{}, syscall.EAGAIN
+			return -1, rawsys.Address{}, syscall.EAGAIN
 		}
 	}
 	return acceptFrom(fd)
@@ -167,13 +167,13 @@ const closedCheck = 100 * time.Millisecond
 //
 // Other processes may have copies of the listening socket, and clearing O_NONBLOCK
 // for one copy clears it for all. So the flag is checked each time.
-func acceptFrom(fd int) (int, address, error) {
+func acceptFrom(fd int) (int, rawsys.Address, error) {
 	_ = rawsys.SetNonblock(fd)
 	n, from, errno := rawsys.Accept(fd)
 	if errno != 0 {
-		return -1, address{}, errno
+		return -1, rawsys.Address{}, errno
 	}
-	return n, address{ip: from.IP, zone: from.Zone, port: from.Port, size: from.Size}, nil
+	return n, from, nil
 }
 
 // ServeEvents accepts the connections of ln and serves them from event loops, until

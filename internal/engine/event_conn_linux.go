@@ -6,11 +6,13 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/valyala/fasthttp/internal/neterr"
 	"github.com/valyala/fasthttp/internal/netloop"
+	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
 // This file makes a connection of the event engine a net.Conn, and lets it wait while
@@ -328,10 +330,10 @@ func (c *eventConn) RemoteAddr() net.Addr {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.remote == nil {
-		if c.peer.known() {
-			e.remote = c.peer.tcp()
+		if c.peer.Known() {
+			e.remote = c.peer.TCP()
 		} else {
-			e.remote = c.address(syscall.Getpeername)
+			e.remote = c.address(unix.Getpeername)
 		}
 	}
 	return e.remote
@@ -343,29 +345,21 @@ func (c *eventConn) LocalAddr() net.Addr {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.local == nil {
-		e.local = c.address(syscall.Getsockname)
+		e.local = c.address(unix.Getsockname)
 	}
 	return e.local
 }
 
-func (c *eventConn) address(name func(fd int) (syscall.Sockaddr, error)) net.Addr {
-	var sa syscall.Sockaddr
+func (c *eventConn) address(name func(fd int) (unix.Sockaddr, error)) net.Addr {
+	var sa unix.Sockaddr
 	c.net.Use(func(fd int) {
 		// there is no address then
 		sa, _ = name(fd)
 	})
-	switch sa := sa.(type) {
-	case *syscall.SockaddrInet4:
-		return &net.TCPAddr{IP: append(net.IP(nil), sa.Addr[:]...), Port: sa.Port}
-	case *syscall.SockaddrInet6:
-		addr := &net.TCPAddr{IP: append(net.IP(nil), sa.Addr[:]...), Port: sa.Port}
-		if sa.ZoneId != 0 {
-			if i, err := net.InterfaceByIndex(int(sa.ZoneId)); err == nil {
-				addr.Zone = i.Name
-			}
-		}
-		return addr
-	case *syscall.SockaddrUnix:
+	if a := rawsys.AddressIn(sa); a.Known() {
+		return a.TCP()
+	}
+	if sa, ok := sa.(*unix.SockaddrUnix); ok {
 		return &net.UnixAddr{Name: sa.Name, Net: "unix"}
 	}
 	if c.isTCP {

@@ -9,12 +9,10 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/neterr"
 	"github.com/valyala/fasthttp/internal/netloop"
 	"github.com/valyala/fasthttp/internal/rawsys"
@@ -41,7 +39,7 @@ func (g *eventGroup) leave() {
 }
 
 // acceptedEvent gives a connection to a loop, or refuses it.
-func (s *Set) acceptedEvent(fd int, from address, g *eventGroup, isTCP bool) {
+func (s *Set) acceptedEvent(fd int, from rawsys.Address, g *eventGroup, isTCP bool) {
 	c := eventConns.Get().(*eventConn)
 	c.group, c.isTCP, c.peer = g, isTCP, from
 	c.net.Init(fd, c)
@@ -533,126 +531,6 @@ func (c *eventConn) flushFile(head []byte, file *FilePart) error {
 		c.p.Written(n, neterr.Op(c, "write", err))
 	}
 	return err
-}
-
-// end closes the connection.
-func (c *eventConn) end(cache *protocolCache, linger bool) bool {
-	c.giveBack(cache)
-	switch {
-	case c.IsAborted():
-		c.finish(true)
-		return false
-	case c.tls != nil:
-		return c.beginFarewell(linger)
-	}
-	return c.close(linger)
-}
-
-// close closes the connection, or lingers before.
-func (c *eventConn) close(linger bool) (alive bool) {
-	if linger {
-		return c.beginLinger()
-	}
-	c.finish(false)
-	return false
-}
-
-// abandon ends a connection whose protocol was left to a handler that is late
-// and may be reading from it.
-func (c *eventConn) abandon() bool {
-	p := c.p
-	c.p = nil
-	_, _ = c.Set.Host.Return(p, false)
-	if c.IsAborted() {
-		c.finish(true)
-		return false
-	}
-	_ = c.detach(time.Time{}, time.Time{}).SetReadDeadline(Passed)
-	if c.tls != nil {
-		return c.beginFarewell(true)
-	}
-	return c.beginLinger()
-}
-
-// beginLinger ends the sending side of the connection. Bytes that the peer is still
-// sending are discarded as they come: closing right away would make the system reset
-// the connection, and the peer could lose the response (RFC 9112 section 9.6).
-func (c *eventConn) beginLinger() bool {
-	var err error = syscall.ENOTCONN
-	c.net.Use(func(fd int) { err = syscall.Shutdown(fd, syscall.SHUT_WR) })
-	if err != nil {
-		c.finish(false)
-		return false
-	}
-	c.change(eventLingering)
-	c.toDiscard = lingerSize
-	c.net.SetDeadline(lingerTime)
-	return c.linger()
-}
-
-// linger discards the bytes that have come. It returns false if the connection was
-// closed.
-func (c *eventConn) linger() bool {
-	rest := bufpool.Get(lingerRead)
-	defer bufpool.Put(rest)
-	for range share {
-		n, err := c.net.Read(rest.B[:cap(rest.B)])
-		if err == netloop.ErrAgain {
-			return true
-		}
-		if c.toDiscard -= int32(n); err != nil || c.toDiscard <= 0 {
-			c.finish(false)
-			return false
-		}
-	}
-	c.net.ServeAgain()
-	return true
-}
-
-// finish closes the descriptor and forgets the connection, once: a hook can end the
-// goroutine in between, and the cleanup after that calls finish again.
-func (c *eventConn) finish(reset bool) {
-	if c.phase == eventEnded {
-		return
-	}
-	c.change(eventEnded)
-	defer c.forget()
-	s := c.Set
-	c.working()
-	c.recordAddresses()
-	if c.tls != nil && !reset {
-		c.sayGoodbye()
-	}
-	if d := c.detached(); d != nil {
-		// a goroutine of the application may wait in Read or Write
-		d.Abandon(reset)
-	} else {
-		c.net.Close(reset)
-	}
-	s.setState(c.NC, StateClosed)
-}
-
-// recordAddresses is called before the descriptor is closed or handed over: a hook may ask for
-// them afterwards.
-func (c *eventConn) recordAddresses() {
-	if c.Set.Watched {
-		_, _ = c.LocalAddr(), c.RemoteAddr()
-	}
-}
-
-// forget takes the connection out of the books.
-func (c *eventConn) forget() {
-	s, g := c.Set, c.group
-	s.unregister(&c.Conn)
-	g.leave()
-	if c.IsPinned() || c.tls != nil {
-		// hooks of crypto/tls have seen it, too
-		return
-	}
-	c.NC, c.Set, c.group, c.p = nil, nil, nil, nil
-	c.extra.Store(nil)
-	c.phase, c.drained = eventServing, false
-	eventConns.Put(c)
 }
 
 // handOver gives the connection to the application.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/ioread"
 	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
 // portable is the engine that runs anywhere and on any net.Conn: a goroutine
@@ -60,7 +61,7 @@ func (s *Set) newPortable(nc net.Conn, peer netip.Addr) *portable {
 	if e.lastOf != s {
 		e.last, e.lastOf = nil, nil
 	}
-	s.register(&e.Conn, nc, address{}, peer)
+	s.register(&e.Conn, nc, rawsys.Address{}, peer)
 	return e
 }
 

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
 // connShards is the number of lists that the connections of a server are spread over,
@@ -116,11 +118,9 @@ func (s *Set) shardOf(c *Conn) *connShard { return &s.shards[c.ID%connShards] }
 
 // register enters a connection into the books: one that comes from an address, if that is
 // known, and that counts for peer, which is the result of Host.Admit.
-func (s *Set) register(c *Conn, nc net.Conn, from address, peer netip.Addr) {
+func (s *Set) register(c *Conn, nc net.Conn, from rawsys.Address, peer netip.Addr) {
 	c.Set, c.NC, c.peer = s, nc, from
-	if c.counted = peer.IsValid(); c.counted && !from.known() {
-		c.peer = addressOf(peer)
-	}
+	c.countFor(peer)
 	c.ID = NewID()
 	c.Opened = time.Since(Began)
 	c.Requests, c.Empty = 0, 0
@@ -146,7 +146,7 @@ func (s *Set) unregister(c *Conn) {
 	s.shardOf(c).remove(c)
 	peer := netip.Addr{}
 	if c.counted {
-		peer = c.peer.addr()
+		peer = c.peer.Addr()
 	}
 	s.Host.Gone(peer)
 	// a shutdown that is not seen here sees that the connection has gone
@@ -160,8 +160,17 @@ func (s *Set) unregister(c *Conn) {
 // SetPeer says for which peer the connection counts that was admitted when more was
 // known of it.
 func (c *Conn) SetPeer(peer netip.Addr) {
-	if c.counted = peer.IsValid(); c.counted {
-		c.peer = addressOf(peer)
+	if peer.IsValid() {
+		c.peer = rawsys.Address{}
+	}
+	c.countFor(peer)
+}
+
+// countFor notes that the connection counts for a peer, if there is one. Its address is kept
+// unless that of the connection is known, which counts for the same.
+func (c *Conn) countFor(peer netip.Addr) {
+	if c.counted = peer.IsValid(); c.counted && !c.peer.Known() {
+		c.peer = rawsys.AddressOf(peer)
 	}
 }
 

@@ -11,5 +11,5 @@
 // Event never overflows. A call that may wait for a disk, a peer or another process
 // does not belong here. Accept may, and tells the scheduler; it is here for its pointers.
 //
-// The package exists on Linux only. It imports nothing of this module.
+// The calls exist on Linux only. The package imports nothing of this module.
 package rawsys

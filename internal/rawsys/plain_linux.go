@@ -63,13 +63,7 @@ func Ready(fd int) (ready bool, errno syscall.Errno) {
 func Accept(fd int) (n int, from Address, errno syscall.Errno) {
 	n, sa, err := unix.Accept4(fd, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
 	errno, _ = err.(syscall.Errno)
-	switch sa := sa.(type) {
-	case *unix.SockaddrInet4:
-		from.Port, from.Size = uint16(sa.Port), uint8(copy(from.IP[:], sa.Addr[:]))
-	case *unix.SockaddrInet6:
-		from = Address{IP: sa.Addr, Zone: sa.ZoneId, Port: uint16(sa.Port), Size: uint8(len(sa.Addr))}
-	}
-	return n, from, errno
+	return n, AddressIn(sa), errno
 }
 
 // Control is epoll_ctl(2).

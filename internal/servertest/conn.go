@@ -22,6 +22,18 @@ func NewConn(t testing.TB, nc net.Conn) *Conn {
 	return &Conn{Conn: nc, T: t, R: bufio.NewReader(nc)}
 }
 
+// DialOnceServed connects to a TCP address as soon as a server listens on it.
+func DialOnceServed(t testing.TB, addr string) *Conn {
+	t.Helper()
+	var nc net.Conn
+	Eventually(t, "the server", func() (served bool) {
+		var err error
+		nc, err = net.Dial("tcp", addr)
+		return err == nil
+	})
+	return NewConn(t, nc)
+}
+
 // Send writes text.
 func (c *Conn) Send(text string) {
 	c.T.Helper()
