@@ -151,7 +151,7 @@ func (ctx *RequestCtx) init(conn net.Conn, logger Logger) {
 	now := time.Now()
 	ctx.s = noServer()
 	c := &ctx.initConn
-	c.Set, c.NC, c.ID, c.Opened, c.Done, c.Requests = &ctx.s.conns, conn, engine.NewID(), now.Sub(engine.Began), ctx.s.conns.Done(), 1
+	c.Set, c.NC, c.ID, c.Opened, c.Done, c.Requests = &ctx.s.conns, conn, engine.NewID(), now.Sub(clock.Began), ctx.s.conns.Done(), 1
 	ctx.c = c
 	ctx.reset()
 	ctx.Request.isTLS = ctx.IsTLS()

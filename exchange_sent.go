@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"runtime/debug"
-	"time"
 
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
@@ -117,7 +116,7 @@ func (s *Server) reportRefusal(nc net.Conn, resp *Response, sent SentResponse) {
 	if s.ResponseSent == nil {
 		return
 	}
-	c := &engine.Conn{Set: &s.conns, NC: nc, ID: engine.NewID(), Opened: time.Since(engine.Began), Done: s.conns.Done()}
+	c := &engine.Conn{Set: &s.conns, NC: nc, ID: engine.NewID(), Opened: clock.Monotonic(), Done: s.conns.Done()}
 	ctx := &RequestCtx{s: s, c: c, at: clock.Read()}
 	resp.CopyTo(&ctx.Response)
 	sent.StatusCode = resp.StatusCode()

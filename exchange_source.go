@@ -52,7 +52,7 @@ func (x *exchange) Fill() error {
 		if x.held != nil {
 			x.held.Progress(n)
 		}
-		x.Received(n)
+		x.Received(n, 0)
 		return nil
 	}
 	return err

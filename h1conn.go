@@ -39,7 +39,7 @@ type h1Conn struct {
 	keeper bool         // it keeps its context while it waits
 	turn   int          // requests served since the last flush
 	fault  error        // the error that ended the connection early
-	now    clock.Moment // when the last bytes were received, once it was asked for
+	now    clock.Moment // when the last bytes were received, if the engine has said or it was asked for
 
 	x exchange // that of the current request
 }

@@ -40,7 +40,7 @@ func (h *h1Conn) Space() []byte {
 }
 
 // Received implements engine.Protocol.
-func (h *h1Conn) Received(n int) {
+func (h *h1Conn) Received(n int, at time.Duration) {
 	if h.x.held != nil && !h.x.held.Resumed() {
 		h.InputEnded(ErrRequestBodyMemory)
 		return
@@ -52,7 +52,7 @@ func (h *h1Conn) Received(n int) {
 		}
 		h.conn.SetReading(http1.ReadWoken)
 	}
-	h.now = clock.Moment{}
+	h.now = clock.MomentOf(at)
 }
 
 // InputEnded implements engine.Protocol. A request that has begun is refused.

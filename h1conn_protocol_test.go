@@ -34,7 +34,7 @@ func driven(t *testing.T, s *Server, keepsSpace bool) *h1Conn {
 func (h *h1Conn) give(text string) {
 	for len(text) > 0 {
 		n := copy(h.Space(), text)
-		h.Received(n)
+		h.Received(n, 0)
 		text = text[n:]
 	}
 }

@@ -242,7 +242,7 @@ func TestHTTP2ConnectionEndsDuringAHead(t *testing.T) {
 		input := append([]byte(http2.Preface), 0, 0, 0, 4, 0, 0, 0, 0, 0) // and SETTINGS
 		input = append(input, 0, 0, 6, 1, 5, 0, 0, 0, 1, 0x82, 0x86, 0x84, 0x41, 1, 'x')
 		input = append(input, 0, 0, 6, 1, 4, 0, 0, 0, 3, 0x82, 0x86, 0x84, 0x41, 1, 'x')
-		h.Received(copy(h.Space(), input))
+		h.Received(copy(h.Space(), input), 0)
 		h.Step()
 		if h.waiting != 1 || h.first == nil {
 			t.Errorf("%d requests wait for their turn, want the one whose head was looked at", h.waiting)

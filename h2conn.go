@@ -118,7 +118,7 @@ func newH2Conn(s *Server, c *engine.Conn, l engine.Link) *h2Conn {
 }
 
 // h2Now returns the time in milliseconds since any moment.
-func h2Now() uint32 { return uint32(time.Since(engine.Began).Milliseconds()) }
+func h2Now() uint32 { return uint32(clock.Monotonic().Milliseconds()) }
 
 // pending returns the bytes that were received and not yet consumed.
 func (h *h2Conn) pending() []byte {

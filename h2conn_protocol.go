@@ -44,7 +44,7 @@ func (h *h2Conn) Space() []byte {
 }
 
 // Received implements engine.Protocol.
-func (h *h2Conn) Received(n int) {
+func (h *h2Conn) Received(n int, _ time.Duration) {
 	h.in.B = h.in.B[:len(h.in.B)+n]
 	h.mu.Lock()
 	if h.input == h2Fresh {

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 )
 
@@ -134,7 +135,7 @@ func (h *h2Conn) serve(me uint32) {
 			h.spread()
 		}
 	}()
-	began, since, every := time.Since(engine.Began), 0, 1
+	began, since, every := clock.Monotonic(), 0, 1
 	for x := h.next(me, nil); x != nil; x = h.next(me, last) {
 		last = nil
 		if x.unwanted || x.run() {
@@ -142,7 +143,7 @@ func (h *h2Conn) serve(me uint32) {
 			x.close()
 		}
 		if since++; since >= every {
-			now := time.Since(engine.Began)
+			now := clock.Monotonic()
 			every = h.s.h2.pace.record(now-began, since)
 			began, since = now, 0
 		}

@@ -579,6 +579,48 @@ func TestServerKeepsFieldNames(t *testing.T) {
 	}
 }
 
+// TestRequestTimeBehindASlowHandler sends a request while the handler of another one runs, on
+// the same connection and on another one: its time is that of its own arrival.
+func TestRequestTimeBehindASlowHandler(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for _, same := range []bool{true, false} {
+			g := servertest.NewGate()
+			times := make(chan time.Time, 1)
+			s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+				if string(ctx.Path()) == "/slow" {
+					g.Pass("slow")
+				}
+				times <- ctx.Time()
+			}})
+			expect := func(what string, sent time.Time) {
+				if at := servertest.Receive(t, "the time", times); at.Before(sent) || at.After(time.Now()) {
+					t.Errorf("same connection %v: the %s request is of %v, but was sent after %v", same, what, at, sent)
+				}
+			}
+			first := s.Dial()
+			other := first
+			if !same {
+				other = s.Dial()
+			}
+			sent := time.Now()
+			first.Get("/slow")
+			servertest.Receive(t, "the slow request", g.Entered)
+			sentOther := time.Now()
+			other.Get("/")
+			if !same {
+				expect("other", sentOther)
+			}
+			close(g.Open)
+			expect("slow", sent)
+			first.Expect(200, "")
+			if same {
+				expect("other", sentOther)
+			}
+			other.Expect(200, "")
+		}
+	})
+}
+
 func TestLazyRequestTime(t *testing.T) {
 	for _, lazy := range []bool{false, true} {
 		s := &fasthttp.Server{LazyRequestTime: lazy, Handler: func(ctx *fasthttp.RequestCtx) {

@@ -22,6 +22,13 @@ func upTo(w, least uint64) uint64 {
 // lowest of these bits is always right; those above it may be wrong.
 func ZeroBytes(w uint64) uint64 { return (w - ones) &^ w & highs }
 
+// NotDigits returns a word with bits set for bytes of w that are not digits, and for bytes
+// above one that is outside of ASCII.
+func NotDigits(w uint64) uint64 {
+	// neither the sum nor the word itself may have a high bit, and the other sum must
+	return ((w + (0x80-':')*ones) | w | ^(w + (0x80-'0')*ones)) & highs
+}
+
 // IndexControl returns the position of the first byte of b that is a control
 // character (under 0x20, or 0x7f), or len(b) if there is none. A tab counts.
 func IndexControl(b []byte) int {

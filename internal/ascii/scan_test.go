@@ -2,6 +2,7 @@ package ascii
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -145,5 +146,18 @@ func BenchmarkIndexControl(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+func TestNotDigits(t *testing.T) {
+	for i := range 8 {
+		for c := range 256 {
+			b := []byte("01234567")
+			b[i] = byte(c)
+			isDigit := c >= '0' && c <= '9'
+			if got := NotDigits(binary.LittleEndian.Uint64(b)); got == 0 != isDigit || got&(0x80<<(8*i)) == 0 != isDigit || got<<(8*(8-i)) != 0 {
+				t.Errorf("%q: %#x", b, got)
+			}
+		}
 	}
 }

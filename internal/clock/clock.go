@@ -27,7 +27,10 @@ const Resolution = 10 * time.Millisecond
 // idleTicks is after how many ticks without use the goroutine ends.
 const idleTicks = int(time.Second / Resolution)
 
-var system Clock
+// Began is shortly before the process could ask for the time. It is the origin of Monotonic.
+var Began = time.Now().Add(-1)
+
+var system = Clock{origin: Began}
 
 // Now returns the time of the last tick, in local time and with a monotonic
 // reading, as time.Now does.
@@ -35,6 +38,19 @@ func Now() time.Time { return system.Now() }
 
 // Read returns the current moment, as Clock.Read does.
 func Read() Moment { return system.Read() }
+
+// Monotonic returns the time since Began by the monotonic clock of the system. It is never 0.
+func Monotonic() time.Duration { return time.Since(Began) }
+
+// MomentOf returns the moment at which Monotonic has returned at, not long ago, or the zero
+// Moment if at is 0.
+func MomentOf(at time.Duration) Moment {
+	if at == 0 {
+		return Moment{}
+	}
+	system.use()
+	return Moment{system.second.Load(), at}
+}
 
 // Elapsed returns the time of the last tick, as Clock.Elapsed does.
 func Elapsed() time.Duration { return system.Elapsed() }

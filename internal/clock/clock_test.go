@@ -242,3 +242,19 @@ func TestSecondIsThatOfTheDate(t *testing.T) {
 		}
 	})
 }
+
+func TestMomentsAreThoseOfMonotonic(t *testing.T) {
+	if m := MomentOf(0); !m.IsZero() {
+		t.Errorf("the moment 0 is %v", m)
+	}
+	before := time.Now()
+	m := MomentOf(Monotonic()).Time()
+	after := time.Now()
+	if m.Before(before) || m.After(after) {
+		t.Errorf("%v is not from %v to %v by the monotonic clock", m, before, after)
+	}
+	// the wall clock is looked at once a second
+	if d := m.Round(0).Sub(before.Round(0)); d.Abs() > 10*time.Second {
+		t.Errorf("%v is %v from %v", m, d, before)
+	}
+}

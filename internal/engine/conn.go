@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/rawsys"
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
@@ -33,9 +34,6 @@ var connIDs atomic.Uint64
 // NewID returns a number that no other connection of the process has had.
 func NewID() uint64 { return connIDs.Add(1) }
 
-// Began is the origin of moments that are kept for long.
-var Began = time.Now()
-
 // Conn is the state of a connection that lasts as long as the connection.
 type Conn struct {
 	// Set is the set that the connection is in.
@@ -44,7 +42,7 @@ type Conn struct {
 	NC net.Conn
 	// ID is a number that no other connection of the process has had.
 	ID uint64
-	// Opened is when the connection was accepted, from Began.
+	// Opened is when the connection was accepted, as clock.Monotonic says.
 	Opened time.Duration
 	// Done is closed when the server shuts down.
 	Done <-chan struct{}
@@ -128,7 +126,7 @@ func (c *Conn) change(from, to stage) bool {
 // OpenedAt returns when the connection was accepted.
 func (c *Conn) OpenedAt() time.Time {
 	now := time.Now()
-	return now.Add(c.Opened - now.Sub(Began))
+	return now.Add(c.Opened - now.Sub(clock.Began))
 }
 
 // Pin is PinOnly for a reference of the application. It also records the addresses, which

@@ -4,11 +4,11 @@ import (
 	"io"
 	"net"
 	"os"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/netloop"
 	"github.com/valyala/fasthttp/internal/proxyproto"
 )
@@ -54,7 +54,7 @@ func (c *eventConn) takeHeader() (taken, alive bool) {
 		c.turnAway(err)
 		return false, false
 	}
-	c.Opened = time.Since(Began)
+	c.Opened = clock.Monotonic()
 	c.net.SetDeadline(timeout)
 	return true, true
 }

@@ -151,6 +151,8 @@ func (c *eventConn) change(to eventPhase) {
 // serves one after the other.
 type protocolCache struct {
 	p Protocol
+	// at is when the event came that is being served, until something was received
+	at time.Duration
 }
 
 // cacheOf returns the cache of a poller, or an empty one for another goroutine.
@@ -169,6 +171,10 @@ func cacheOf(p *netloop.Poller) *protocolCache {
 // Serve implements netloop.Handler.
 func (c *eventConn) Serve(p *netloop.Poller) bool {
 	cache := cacheOf(p)
+	at := time.Duration(0)
+	if p != nil {
+		at = p.EventTime()
+	}
 	c.drained = false
 	if c.tls != nil {
 		c.tls.Arrived()
@@ -182,7 +188,12 @@ func (c *eventConn) Serve(p *netloop.Poller) bool {
 	if c.p == nil {
 		c.lend(cache)
 	}
-	return c.driveWithCare(cache, c.phase == eventServing)
+	readable := c.phase == eventServing
+	if !readable {
+		at = 0 // a handler may take long before something is received
+	}
+	cache.at = at
+	return c.driveWithCare(cache, readable)
 }
 
 // serveEnds is Serve for a connection on which the protocol has not begun, or has ended.
@@ -282,7 +293,7 @@ func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 		}
 		switch next {
 		case Read:
-			if c.receive() {
+			if c.receive(cache) {
 				break
 			}
 			if !asked && !p.Idle() {
@@ -305,7 +316,9 @@ func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 				return c.end(cache, false)
 			}
 			if c.drained && (next == FlushRest || p.Idle()) {
-				// nothing to be done until more comes
+				if c.hasReadAll() {
+					return c.rest(cache)
+				}
 				readable = true
 			}
 		case HandOver:
@@ -341,10 +354,8 @@ func (c *eventConn) giveTurn() {
 }
 
 // receive reads for the protocol. It is false if there is nothing at the moment.
-func (c *eventConn) receive() bool {
-	// a request that came while the last one was handled is answered, too, before the
-	// server shuts down
-	if c.drained && !c.net.Gone() && !c.Set.Stopping() {
+func (c *eventConn) receive(cache *protocolCache) bool {
+	if c.hasReadAll() {
 		return false
 	}
 	space := c.p.Space()
@@ -359,12 +370,14 @@ func (c *eventConn) receive() bool {
 	}
 	switch {
 	case n > 0:
-		if c.at() != stageBusy {
-			c.p.Received(n)
-			c.wake()
-			break
+		at := time.Duration(0)
+		if cache != nil {
+			at, cache.at = cache.at, 0
 		}
-		c.p.Received(n)
+		c.p.Received(n, at)
+		if c.at() != stageBusy {
+			c.wake()
+		}
 	case err == netloop.ErrAgain:
 		c.drained = true
 		return false
@@ -373,6 +386,11 @@ func (c *eventConn) receive() bool {
 	}
 	return true
 }
+
+// hasReadAll reports whether another read, before the loop calls again, would find nothing.
+// A request that came while the last one was handled is answered, too, before the server
+// shuts down.
+func (c *eventConn) hasReadAll() bool { return c.drained && !c.net.Gone() && !c.Set.Stopping() }
 
 // readTooLate is the error of a read that nothing came for in time.
 func (c *eventConn) readTooLate() error {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/neterr"
 	"github.com/valyala/fasthttp/internal/netloop"
 	"github.com/valyala/fasthttp/internal/tlswire"
@@ -132,7 +133,7 @@ func (c *eventConn) handshake() {
 			c.drop(recover())
 		}
 	}()
-	until := Began.Add(c.Opened + c.Set.Limits.Handshake)
+	until := clock.Began.Add(c.Opened + c.Set.Limits.Handshake)
 	d := c.detach(until, until)
 	d.Waiting = func(waits bool) {
 		if waits {
@@ -238,7 +239,7 @@ func (c *eventConn) endLooks() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.found > 0 {
-		c.p.Received(copy(c.p.Space(), l.first[:l.found]))
+		c.p.Received(copy(c.p.Space(), l.first[:l.found]), 0)
 		l.found = 0
 	}
 	// the rest of that record is in the tls.Conn

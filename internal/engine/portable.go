@@ -221,7 +221,7 @@ func (e *portable) receive() {
 	e.limit(e.p.Wait(WaitInput))
 	n, err := ioread.Some(e.nc, e.p.Space())
 	if n > 0 {
-		e.p.Received(n)
+		e.p.Received(n, 0)
 	} else {
 		e.p.InputEnded(err)
 	}
@@ -238,7 +238,7 @@ func (e *portable) receiveFirst() (claimed bool) {
 		n, err := e.readFirst()
 		if n > 0 && e.Begin() {
 			e.awake = true
-			e.p.Received(n)
+			e.p.Received(n, 0)
 			e.Set.setState(e.NC, StateActive)
 			return false
 		}
@@ -311,7 +311,7 @@ func (e *portable) wake(n int, err error) (claimed bool) {
 func (e *portable) began(n int) {
 	e.awake = true
 	if n > 0 {
-		e.p.Received(n)
+		e.p.Received(n, 0)
 	}
 	e.Set.setState(e.NC, StateActive)
 }
@@ -457,7 +457,7 @@ func (e *portable) Unwatch() (unlimited bool) {
 	e.LimitReads(time.Time{})
 	if r.read {
 		e.p.Space()[0] = r.first[0]
-		e.p.Received(1)
+		e.p.Received(1, 0)
 	}
 	return true
 }

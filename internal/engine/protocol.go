@@ -18,10 +18,11 @@ import (
 type Protocol interface {
 	// Space returns the buffer for the bytes that arrive next. It is not empty.
 	Space() []byte
-	// Received says that the first n bytes of Space have arrived. They end a wait for a
+	// Received says that the first n bytes of Space have arrived: just now if at is 0,
+	// otherwise soon after the moment at, as clock.Monotonic says. They end a wait for a
 	// request, after which deadlines that the application has set for an earlier request
 	// hold no more.
-	Received(n int)
+	Received(n int, at time.Duration)
 	// InputEnded says that nothing arrives any more: err is io.EOF, a timeout, or
 	// another error of reading.
 	InputEnded(err error)

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
@@ -122,7 +123,7 @@ func (s *Set) register(c *Conn, nc net.Conn, from rawsys.Address, peer netip.Add
 	c.Set, c.NC, c.peer = s, nc, from
 	c.countFor(peer)
 	c.ID = NewID()
-	c.Opened = time.Since(Began)
+	c.Opened = clock.Monotonic()
 	c.Requests, c.Empty = 0, 0
 	c.Concurrent, c.RoomForEver, c.Variant = false, false, 0
 	c.looks = 0

@@ -2,8 +2,10 @@ package http1
 
 import (
 	"bytes"
+	"math/bits"
 
 	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/bytesconv"
 )
 
 // ValidHost reports whether host may be the value of a Host field (RFC 9110
@@ -16,16 +18,10 @@ import (
 // the percent sign and of bytes outside of ASCII: any other escape would hide a
 // character that either must not be part of a name or needs no escape.
 func ValidHost(host []byte) bool {
-	i := 0
-	if n := portStart(host); n >= 8 {
-		// nearly every byte is plain, so eight are looked at before a decision
-		for i+8 < n && isPlainHost((*[8]byte)(host[i:])) {
-			i += 8
-		}
-		if i+8 >= n && isPlainHost((*[8]byte)(host[n-8:])) {
-			return true
-		}
+	if isPlainHost(host) {
+		return true
 	}
+	i := 0
 	for i < len(host) {
 		switch c := host[i]; {
 		case plainHost[c] != 0:
@@ -44,30 +40,39 @@ func ValidHost(host []byte) bool {
 	return true
 }
 
-// portStart returns the position of the colon before a valid port of at most five digits
-// at the end of host, or len(host) if it does not find one.
-func portStart(host []byte) int {
-	port, unit := 0, 1
-	for i := len(host) - 1; i >= 0; i-- {
-		c := host[i]
-		if c == ':' && port <= maxPort {
-			return i
-		}
-		if c -= '0'; c > 9 || unit > 10000 {
-			break
-		}
-		port += int(c) * unit
-		unit *= 10
+// isPlainHost reports whether host is what hosts mostly are, and valid: eight or more bytes
+// that may stand anywhere in a name, and perhaps a port of at most four digits.
+func isPlainHost(host []byte) bool {
+	n := len(host)
+	if n < 8 {
+		return false
 	}
-	return len(host)
+	if last := bytesconv.Word(host, n-8); ascii.ZeroBytes(last^':'*ones) != 0 {
+		at := bits.TrailingZeros64(ascii.ZeroBytes(last^':'*ones)) / 8
+		n -= 8 - at
+		if at < 3 || n < 8 || ascii.NotDigits(last)>>(8*at)>>8 != 0 {
+			return false
+		}
+	}
+	// nearly every byte is plain, so eight are looked at before a decision. The last of
+	// them may overlap those before
+	for i := 0; i < n-8; i += 8 {
+		if !arePlain((*[8]byte)(host[i:])) {
+			return false
+		}
+	}
+	return arePlain((*[8]byte)(host[n-8:]))
 }
 
-const maxPort = 65535
-
-func isPlainHost(b *[8]byte) bool {
+func arePlain(b *[8]byte) bool {
 	t := &plainHost
 	return t[b[0]]&t[b[1]]&t[b[2]]&t[b[3]]&t[b[4]]&t[b[5]]&t[b[6]]&t[b[7]] != 0
 }
+
+const (
+	ones    = 0x0101010101010101
+	maxPort = 65535
+)
 
 // plainHost has a 1 for the bytes that may stand anywhere in a name.
 var plainHost = func() (t [256]uint8) {

@@ -83,7 +83,7 @@ func FuzzValidHost(f *testing.F) {
 
 // What looks at words agrees with what looks at bytes, for each byte at each place.
 func TestHostsAreTheSameInWordsAndBytes(t *testing.T) {
-	for _, host := range []string{"example-1.com", "www.example.com", "www.example.com:8", "www.example.com:8080", "www.example.com:65535", "127.0.0.1:80808", "a.b.c.de"} {
+	for _, host := range []string{"example-1.com", "www.example.com", "www.example.com:8", "www.example.com:8080", "www.example.com:65535", "127.0.0.1:80808", "127.0.0.1:80", "example.com:", "1.2.3.4:8080", "a.b.c.de"} {
 		for i := range host {
 			for c := range 256 {
 				b := []byte(host)

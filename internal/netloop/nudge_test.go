@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/valyala/fasthttp/internal/clock"
 )
 
 func TestNudgesComeUntilHandlersHaveWaitedLong(t *testing.T) {
@@ -25,8 +27,8 @@ func TestNudgesComeUntilHandlersHaveWaitedLong(t *testing.T) {
 	defer unix.Close(nudge.fd)
 	last := nudges[len(nudges)-1]
 	n := 0
-	for begun := clock(); ; {
-		now := clock()
+	for begun := clock.Monotonic(); ; {
+		now := clock.Monotonic()
 		nudge.arm(begun, now)
 		if nudge.next <= now {
 			if now-begun < last {
@@ -49,7 +51,7 @@ func TestNudgesComeUntilHandlersHaveWaitedLong(t *testing.T) {
 	}
 	// arm keeps a nudge that comes soon enough, and replaces one that comes late
 	nudge = nudger{fd: nudge.fd}
-	now := clock()
+	now := clock.Monotonic()
 	nudge.arm(now, now)
 	next := nudge.next
 	nudge.arm(now+50*time.Microsecond, now+60*time.Microsecond)
@@ -133,9 +135,9 @@ func TestShortSleepsAreShort(t *testing.T) {
 	var longest atomic.Int64
 	var left atomic.Int32
 	handle := func(byte) {
-		begin := clock()
+		begin := clock.Monotonic()
 		time.Sleep(100 * time.Microsecond)
-		for took := int64(clock() - begin); ; {
+		for took := int64(clock.Monotonic() - begin); ; {
 			if old := longest.Load(); took <= old || longest.CompareAndSwap(old, took) {
 				break
 			}

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
@@ -99,7 +100,7 @@ func newLoop() (*Loop, error) {
 	l.wheel.start()
 	l.mu.Lock()
 	// until there are measurements, assume that handlers are slow
-	l.pace = pace{slow: true, until: clock() + slowFirst}
+	l.pace = pace{slow: true, until: clock.Monotonic() + slowFirst}
 	l.timer = time.AfterFunc(time.Hour, l.onTimer)
 	l.timer.Stop()
 	l.wakePoller()
@@ -208,6 +209,7 @@ type Poller struct {
 	begun      time.Duration // when the last of these handlers began
 	hasPoked   bool          // it has poked the yielder and waits
 	now        time.Duration // the clock when it was last read
+	eventAt    time.Duration // when it began with an event, for EventTime; 0 if that is not known
 	unrecorded time.Duration // what the last handler took, if no event is known to have waited for it
 	checked    time.Duration // when lockedToThread was last called
 	leaving    bool          // it ends instead of serving on
@@ -250,7 +252,7 @@ func (p *Poller) poll(uintptr) bool {
 	if p.got == 0 {
 		p.waited = true
 		if p.nudges {
-			l.nudger.arm(p.begun, clock())
+			l.nudger.arm(p.begun, clock.Monotonic())
 		}
 	}
 	return p.got != 0
@@ -262,7 +264,7 @@ func (p *Poller) yield() {
 	l := p.l
 	p.hasPoked = false
 	_ = l.yielder.raw.Read(p.yieldFunc)
-	p.now = clock()
+	p.now = clock.Monotonic()
 	l.lastYield = p.now
 }
 
@@ -304,7 +306,7 @@ func (p *Poller) run(woken bool) {
 	if woken {
 		l.starting--
 	}
-	p.now = clock()
+	p.now = clock.Monotonic()
 	p.checked = p.now
 	for !l.closed && !p.leaving {
 		switch {
@@ -335,7 +337,7 @@ func (p *Poller) wait() {
 	l.mu.Unlock()
 	p.got, p.waited = 0, false
 	err := l.set.raw.Read(p.fetchFunc)
-	p.now = clock()
+	p.now = clock.Monotonic()
 	switch {
 	case p.waited:
 		l.lastYield = p.now
@@ -362,7 +364,7 @@ func (p *Poller) serve() {
 	ev := l.queue[l.next]
 	l.next++
 	l.serving++
-	l.begun = p.now
+	l.begun, p.eventAt = p.now, p.now
 	if ev.Fd != l.last {
 		l.last = ev.Fd
 		l.changes++
@@ -377,7 +379,7 @@ func (p *Poller) serve() {
 	if c := find(ev); c != nil {
 		c.ready(p, ev.Events)
 	}
-	now := clock()
+	now := clock.Monotonic()
 	took := now - p.now
 	p.now = now
 	l.mu.Lock()
@@ -395,6 +397,13 @@ func (p *Poller) serve() {
 		p.checked = now
 		p.leaving = p.leaving || lockedToThread()
 	}
+}
+
+// EventTime returns when p has begun with the event that it serves, as clock.Monotonic says,
+// if only now something is done for that. It returns 0 from the second call on.
+func (p *Poller) EventTime() (at time.Duration) {
+	at, p.eventAt = p.eventAt, 0
+	return at
 }
 
 // lockedToThread reports whether the goroutine is locked to its thread. A poller
@@ -418,7 +427,7 @@ func (p *Poller) park() {
 	}
 	l.mu.Unlock()
 	<-p.wake
-	now := clock()
+	now := clock.Monotonic()
 	l.mu.Lock()
 	p.now = now
 	if !p.leaving {
@@ -460,7 +469,7 @@ func (l *Loop) startTimer() {
 // onTimer wakes a poller if a handler is slow while handlers are expected to be
 // fast.
 func (l *Loop) onTimer() {
-	now := clock()
+	now := clock.Monotonic()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	quiet := l.begun == l.begunSeen && l.hasLeader && l.next == l.fetched

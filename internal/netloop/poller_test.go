@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -147,7 +148,7 @@ func TestPollerIsWokenBeforeASlowHandler(t *testing.T) {
 	defer w.g.Close()
 	l := w.g.get(0)
 	l.mu.Lock()
-	l.pace = pace{slow: true, until: clock() + time.Hour}
+	l.pace = pace{slow: true, until: clock.Monotonic() + time.Hour}
 	l.mu.Unlock()
 	free := make(chan struct{})
 	looks := make(chan bool, 1)

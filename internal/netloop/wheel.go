@@ -7,19 +7,16 @@ import (
 	"math/bits"
 	"sync"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/clock"
 )
 
 // tick is the resolution of deadlines. Ticks are counted from the start of the
 // process in 64 bits, which do not wrap.
 const tick = 10 * time.Millisecond
 
-var startTime = time.Now()
-
-// clock returns the time since the start of the process.
-func clock() time.Duration { return time.Since(startTime) }
-
 // currentTick returns the tick that it is. It is never 0, which stands for none.
-func currentTick() uint64 { return tickOf(clock()) }
+func currentTick() uint64 { return tickOf(clock.Monotonic()) }
 
 func tickOf(t time.Duration) uint64 { return uint64(t/tick) + 1 }
 
@@ -27,7 +24,7 @@ func tickOf(t time.Duration) uint64 { return uint64(t/tick) + 1 }
 // if d is negative.
 func tickAfter(d time.Duration) uint64 {
 	if d < 0 {
-		return tickOf(max(clock()+d, 0))
+		return tickOf(max(clock.Monotonic()+d, 0))
 	}
 	return currentTick() + uint64((min(d, 1<<62)+tick-1)/tick) + 1
 }
@@ -112,7 +109,7 @@ func (w *wheel) setAlarm(at uint64) {
 		return
 	}
 	w.alarm = at
-	w.timer.Reset(time.Duration(at-1)*tick - clock())
+	w.timer.Reset(time.Duration(at-1)*tick - clock.Monotonic())
 }
 
 // forget removes c, which is closed, from the wheel.
