@@ -364,3 +364,64 @@ func TestGroupsGrow(t *testing.T) {
 	}
 	w.ask(nc, "x")
 }
+
+// timed is a connection that tells what EventTime returns, twice for each call of Serve. The
+// first call does not return before there is another event.
+type timed struct {
+	Conn
+	t       *testing.T
+	reading chan bool
+	times   chan [2]time.Duration
+	calls   int
+}
+
+func (c *timed) Serve(p *Poller) bool {
+	times := [2]time.Duration{p.EventTime(), p.EventTime()}
+	var buf [16]byte
+	for err := error(nil); err == nil; {
+		_, err = c.Read(buf[:])
+	}
+	if c.calls++; c.calls == 1 {
+		close(c.reading)
+		servertest.Eventually(c.t, "another event", c.Pending)
+	}
+	c.times <- times
+	return true
+}
+
+func (c *timed) PeerGone()    {}
+func (c *timed) PeerSent()    {}
+func (c *timed) Expire() bool { return true }
+
+// TestEventTimeIsThatOfOneCall has an event come while another is handled: when that was is
+// not known to the poller that serves it afterwards.
+func TestEventTimeIsThatOfOneCall(t *testing.T) {
+	w := newWorld(t, 1)
+	defer w.g.Close()
+	nc, fd := pair(t)
+	c := &timed{t: t, reading: make(chan bool), times: make(chan [2]time.Duration, 3)}
+	c.Init(fd, c)
+	servertest.Must(t, w.g.Add(&c.Conn, 0))
+	send := func() (before time.Duration) {
+		before = clock.Monotonic()
+		_, err := nc.Write([]byte("x"))
+		servertest.Must(t, err)
+		return before
+	}
+	before := send()
+	<-c.reading
+	send()
+	for i, known := range []bool{true, false, true} {
+		if i == 2 {
+			servertest.Eventually(t, "the connection is idle", c.TryAcquire)
+			c.Release()
+			before = send()
+		}
+		got := servertest.Receive(t, "the times", c.times)
+		if known && (got[0] < before || got[0] > clock.Monotonic()) || !known && got[0] != 0 || got[1] != 0 {
+			t.Errorf("call %d: the times are %v, sent at %v", i, got, before)
+		}
+	}
+	servertest.Eventually(t, "the connection can be acquired", c.TryAcquire)
+	c.Close(false)
+}
