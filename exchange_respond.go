@@ -240,9 +240,10 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 	if ctx.hijack != nil {
 		closing = x.prepareHijack(closing)
 	}
+	body := resp.body.bytes()
 	var e http1.Encoding
 	if !closing && !tunnel && x.minor > 0 && resp.isUsual() {
-		e = http1.Sized(len(resp.body.bytes()))
+		e = http1.Sized(len(body))
 	} else if e = x.encode(tunnel, closing); e.Says.Has(http1.EndsConn) {
 		x.conn.End()
 	}
@@ -267,7 +268,7 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 	out := x.output()
 	from := len(out.B)
 	out.B = resp.Header.appendHead(out.B, &x.s.start, e)
-	switch body := resp.body.bytes(); {
+	switch {
 	case e.Kind == http1.NoBody:
 		_ = resp.body.closeStream()
 	case e.Kind == http1.Chunks:

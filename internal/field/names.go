@@ -388,11 +388,11 @@ func Candidate(first, last uint64, size int) ID {
 }
 
 // Is reports whether a name with these ends and this size is the name of id in its
-// normalised form. second is its second eight bytes if it has more than 16, else 0. Is is
-// false for names of more than 24 bytes.
+// normalised form. second is its second eight bytes if it has 17 to 24, else 0. So Is is
+// false for longer names: those that are known have bytes there.
 func (id ID) Is(first, second, last uint64, size int) bool {
 	k := &table[id]
-	return k.first == first && k.last == last && k.second == second && k.size == size && size <= 24
+	return k.first == first && k.last == last && k.second == second && k.size == size
 }
 
 // LookupWords is LookupForm for a caller that has the first eight bytes of the name and

@@ -120,11 +120,7 @@ func (h *Head) apply(what effect, role Role, b []byte, at field.Span) (keep bool
 			h.place(SlotContentType, at)
 		}
 	case host:
-		if h.Has(HasHost) {
-			h.Flags |= ManyHosts
-		}
-		h.Flags |= HasHost
-		h.place(SlotHost, at)
+		h.noteHost(at)
 	case userAgent:
 		h.place(SlotUserAgent, at)
 	case server:
@@ -153,7 +149,7 @@ func (h *Head) apply(what effect, role Role, b []byte, at field.Span) (keep bool
 	return h.KeepAll, err
 }
 
-func textAt(b []byte, at field.Span) []byte { return b[at.Off:][:at.Len] }
+func textAt(b []byte, at field.Span) []byte { return b[at.Off : int(at.Off)+int(at.Len)] }
 
 // place makes a line the value of a slot. The last line counts, but the first one if
 // all lines are kept.
@@ -161,6 +157,15 @@ func (h *Head) place(slot int, at field.Span) {
 	if !h.KeepAll || h.Slots[slot] == (field.Span{}) {
 		h.Slots[slot] = at
 	}
+}
+
+// noteHost accounts for a Host.
+func (h *Head) noteHost(at field.Span) {
+	if h.Has(HasHost) {
+		h.Flags |= ManyHosts
+	}
+	h.Flags |= HasHost
+	h.place(SlotHost, at)
 }
 
 // noteLength parses a Content-Length: digits only, once (RFC 9110 section 8.6). In a

@@ -94,8 +94,11 @@ func (h *Head) usualLines(role Role, b []byte, fields *field.List) (err error) {
 		switch effect := effects[id]; effect {
 		case noEffect:
 		case cookie:
-			// this case and the next are those of apply, without a call
+			// this case and the next two are those of apply, without a call
 			h.Flags |= HasCookie
+		case host:
+			h.noteHost(value)
+			keep = h.KeepAll
 		case userAgent:
 			h.place(SlotUserAgent, value)
 			keep = h.KeepAll

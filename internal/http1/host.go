@@ -47,11 +47,14 @@ func isPlainHost(host []byte) bool {
 	if n < 8 {
 		return false
 	}
-	if last := bytesconv.Word(host, n-8); ascii.ZeroBytes(last^':'*ones) != 0 {
-		at := bits.TrailingZeros64(ascii.ZeroBytes(last^':'*ones)) / 8
-		n -= 8 - at
-		if at < 3 || n < 8 || ascii.NotDigits(last)>>(8*at)>>8 != 0 {
-			return false
+	if host[n-1] <= '9' {
+		last := bytesconv.Word(host, n-8)
+		if colon := ascii.ZeroBytes(last ^ ':'*ones); colon != 0 {
+			at := bits.TrailingZeros64(colon) / 8
+			n -= 8 - at
+			if at < 3 || n < 8 || ascii.NotDigits(last)>>(8*at)>>8 != 0 {
+				return false
+			}
 		}
 	}
 	// nearly every byte is plain, so eight are looked at before a decision. The last of
@@ -64,6 +67,7 @@ func isPlainHost(host []byte) bool {
 	return arePlain((*[8]byte)(host[n-8:]))
 }
 
+// arePlain reports whether the bytes may stand anywhere in a name.
 func arePlain(b *[8]byte) bool {
 	t := &plainHost
 	return t[b[0]]&t[b[1]]&t[b[2]]&t[b[3]]&t[b[4]]&t[b[5]]&t[b[6]]&t[b[7]] != 0

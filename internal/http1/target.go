@@ -18,8 +18,16 @@ func (h *Head) CheckRequest(b []byte) error {
 	} else if err := CheckTarget(textAt(b, h.Method), target); err != nil {
 		return err
 	}
-	at := h.Slots[SlotHost]
-	switch host := textAt(b, at); {
+	host := textAt(b, h.Slots[SlotHost])
+	if h.Flags&(HasHost|ManyHosts) == HasHost && isPlainHost(host) {
+		return nil
+	}
+	return h.checkHost(host)
+}
+
+// checkHost returns an error unless a request may have the host, or none.
+func (h *Head) checkHost(host []byte) error {
+	switch {
 	case !h.Has(HasHost):
 		if h.Minor > 0 {
 			return ErrHost
