@@ -201,6 +201,7 @@ func (c *PipelineClient) do(ctx context.Context, req *Request, resp *Response, d
 		c.clear(resp)
 		call.Response = resp
 	}
+	call.Patient = ctx == nil && deadline.IsZero()
 	c.pending.Add(1)
 	defer c.pending.Add(-1)
 	err := c.lanes.Enqueue(call)

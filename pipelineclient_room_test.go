@@ -47,7 +47,7 @@ func TestPipelineIsBounded(t *testing.T) {
 		req.SetTimeout(0)
 	}
 	for i := range 50 {
-		calls.Go(func() { expectPipelined(t, c, MethodGet, "/late"+strconv.Itoa(i)) })
+		calls.Go(func() { expectInTime(t, c, MethodGet, "/late"+strconv.Itoa(i)) })
 	}
 	servertest.Eventually(t, "calls that wait", func() bool { return c.lanes.Status().Waiting == 50 })
 	close(proceed)
@@ -76,7 +76,7 @@ func TestPipelineRoomIsForAll(t *testing.T) {
 	for i := range 100 {
 		calls.Go(func() {
 			for range 20 {
-				expectPipelined(t, c, MethodGet, "/"+strconv.Itoa(i))
+				expectInTime(t, c, MethodGet, "/"+strconv.Itoa(i))
 			}
 		})
 	}

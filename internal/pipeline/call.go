@@ -25,6 +25,8 @@ type Call[R any] struct {
 	// Idempotent says that there is no harm in sending it twice, and Closes that it
 	// asks for the connection to be closed.
 	Idempotent, Closes bool
+	// Patient says that its caller never gives it up. The caller may have to write it then.
+	Patient bool
 
 	// end is the offset at which its bytes end on the connection; only the writer
 	// uses it

@@ -5,5 +5,5 @@
 //
 // It knows the bytes of requests. Of responses it knows only where they begin and
 // end; a reader that the user of the package provides reports that. It imports
-// clientconn, http1, bufpool, connpool and neterr. Start with Lanes.
+// clientconn, http1, bufpool, clock, connpool and neterr. Start with Lanes.
 package pipeline

@@ -11,6 +11,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clientconn"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/neterr"
@@ -39,10 +40,10 @@ type Lane[R any] struct {
 	conn      *clientconn.Conn // nil if there is none
 	state     http1.ClientConn
 	haste     writeHaste
-	wrote     uint64 // bytes that were given to be sent
-	written   uint64 // bytes that were sent
-	answered  int    // responses that came on it
-	idleSince time.Time
+	wrote     uint64        // bytes that were given to be sent
+	written   uint64        // bytes that were sent
+	answered  int           // responses that came on it
+	idleSince time.Duration // on clock.Monotonic
 
 	// learned from earlier connections
 	window    int // how many calls may be in sent
@@ -60,6 +61,8 @@ const (
 	writerAbsent writerPhase = iota // there is none
 	writerWorks                     // it checks the lists before it waits
 	writerWaits                     // it is to be woken after changes
+	writerHelped                    // it waits, and a caller writes in its place
+	writerNeeded                    // it is to be woken when that caller has written
 )
 
 // writeHaste says which deadline a write has.
@@ -83,21 +86,28 @@ func (l *Lane[R]) enqueue(call *Call[R]) bool {
 	l.queue.push(call)
 	l.queued += len(call.Out)
 	l.waited++
-	if l.writer == writerAbsent {
+	switch {
+	case l.writer == writerAbsent:
 		l.writer = writerWorks
 		go l.run()
-	} else {
+	case l.mayHelp(call):
+		l.help(call)
+	default:
 		l.signal()
 	}
 	l.mu.Unlock()
 	return true
 }
 
-// signal wakes the writer if it waits. The mutex is held.
+// signal wakes the writer if it waits, as soon as nobody writes in its place. The mutex is
+// held.
 func (l *Lane[R]) signal() {
-	if l.writer == writerWaits {
+	switch l.writer {
+	case writerWaits:
 		l.writer = writerWorks
 		l.wake <- struct{}{}
+	case writerHelped:
+		l.writer = writerNeeded
 	}
 }
 
@@ -113,10 +123,15 @@ func (l *Lane[R]) await(timer *time.Timer) (expired bool) {
 	case <-timer.C:
 	}
 	l.mu.Lock()
-	if l.writer == writerWorks {
-		<-l.wake
+	if l.writer == writerWaits {
+		l.writer = writerWorks
+		return true
 	}
-	l.writer = writerWorks
+	// somebody has woken it meanwhile, or does so when a caller has written
+	l.signal()
+	l.mu.Unlock()
+	<-l.wake
+	l.mu.Lock()
 	return true
 }
 
@@ -171,7 +186,7 @@ func (l *Lane[R]) run() {
 		l.state.Advance(http1.AwaitsResponse)
 		l.conn, l.haste = conn, hasteNone
 		l.wrote, l.written, l.answered = 0, 0, 0
-		l.idleSince = time.Now()
+		l.idleSince = clock.Monotonic()
 		l.mu.Unlock()
 
 		read := make(chan error, 1)
@@ -261,20 +276,36 @@ func (l *Lane[R]) send(conn *clientconn.Conn, out *bufpool.Buffer) {
 			continue
 		}
 		l.mu.Lock()
-		l.written += uint64(n)
-		l.wrote = l.written
-		event := http1.SendFails
-		if neterr.IsTimeout(err) {
-			if l.haste != hasteEarly {
-				event = http1.SendTimesOut
-			}
-			_ = conn.Net().Close()
-		}
-		l.state.Advance(event)
-		// responses may have come before the connection broke
-		_ = conn.Guard.LimitRead(time.Now().Add(l.conf.DrainingTime))
+		l.sendFailed(conn, n, err)
 		l.mu.Unlock()
 		return
+	}
+}
+
+// sendFailed accounts for a write that has ended after n bytes. The mutex is held.
+func (l *Lane[R]) sendFailed(conn *clientconn.Conn, n int, err error) {
+	l.written += uint64(n)
+	l.wrote = l.written
+	event := http1.SendFails
+	if neterr.IsTimeout(err) {
+		if l.haste != hasteEarly {
+			event = http1.SendTimesOut
+		}
+		_ = conn.Net().Close()
+	}
+	l.state.Advance(event)
+	// responses may have come before the connection broke
+	_ = conn.Guard.LimitRead(time.Now().Add(l.conf.DrainingTime))
+}
+
+// sendEnded accounts for a write that has written all bytes. The mutex is held.
+func (l *Lane[R]) sendEnded() {
+	l.written = l.wrote
+	if l.haste == hasteEarly {
+		l.haste = hastePast
+	}
+	if l.state.Sending() == http1.SendingLast {
+		l.state.Advance(http1.SendEnds)
 	}
 }
 
@@ -284,13 +315,7 @@ func (l *Lane[R]) nextBatch(conn *clientconn.Conn, out *bufpool.Buffer, idle *ti
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	// the last batch was written to its end
-	l.written = l.wrote
-	if l.haste == hasteEarly {
-		l.haste = hastePast
-	}
-	if l.state.Sending() == http1.SendingLast {
-		l.state.Advance(http1.SendEnds)
-	}
+	l.sendEnded()
 	for {
 		switch {
 		case !l.state.MaySend():
@@ -313,7 +338,7 @@ func (l *Lane[R]) nextBatch(conn *clientconn.Conn, out *bufpool.Buffer, idle *ti
 		}
 		rest := l.conf.MaxIdle
 		if l.load.Load() == 0 {
-			rest -= time.Since(l.idleSince)
+			rest -= clock.Monotonic() - l.idleSince
 		}
 		if rest <= 0 {
 			l.state.Advance(http1.SendStops)
@@ -365,6 +390,19 @@ func (l *Lane[R]) isStale(conn *clientconn.Conn) bool {
 // batch moves calls from queue to sent. The mutex is held.
 func (l *Lane[R]) batch(conn *clientconn.Conn, out *bufpool.Buffer) {
 	out.B = out.B[:0]
+	l.beginSend(conn)
+	for size := l.conf.WriteSize; l.queue.n > 0 && l.sent.n < l.window && l.state.MaySend(); {
+		if next := len(l.queue.first.Out); len(out.B) > 0 && len(out.B)+next > size {
+			break
+		}
+		out.B = append(out.B, l.sendFirst().Out...)
+	}
+	l.all.signalRoom()
+}
+
+// beginSend sets the deadlines for calls that are about to be moved to sent, and written.
+// The mutex is held.
+func (l *Lane[R]) beginSend(conn *clientconn.Conn) {
 	if l.sent.n == 0 {
 		l.expect(conn)
 	}
@@ -374,21 +412,19 @@ func (l *Lane[R]) batch(conn *clientconn.Conn, out *bufpool.Buffer) {
 		_ = conn.Guard.LimitWrite(time.Time{})
 	}
 	l.haste = hasteNone
-	for size := l.conf.WriteSize; l.queue.n > 0 && l.sent.n < l.window && l.state.MaySend(); {
-		if next := len(l.queue.first.Out); len(out.B) > 0 && len(out.B)+next > size {
-			break
-		}
-		call := l.queue.shift()
-		l.sent.push(call)
-		l.queued -= len(call.Out)
-		out.B = append(out.B, call.Out...)
-		l.wrote += uint64(len(call.Out))
-		call.end = l.wrote
-		if call.Closes {
-			l.state.Advance(http1.SendsLast)
-		}
+}
+
+// sendFirst moves the first call of queue to sent. The mutex is held.
+func (l *Lane[R]) sendFirst() *Call[R] {
+	call := l.queue.shift()
+	l.sent.push(call)
+	l.queued -= len(call.Out)
+	l.wrote += uint64(len(call.Out))
+	call.end = l.wrote
+	if call.Closes {
+		l.state.Advance(http1.SendsLast)
 	}
-	l.all.signalRoom()
+	return call
 }
 
 // expect sets the deadline for the next response. The mutex is held.
@@ -434,9 +470,9 @@ func (l *Lane[R]) Respond(closes bool) (next *Call[R]) {
 		_ = conn.Guard.LimitRead(time.Time{})
 		fallthrough
 	default:
-		l.idleSince = time.Now()
+		l.idleSince = clock.Monotonic()
 	}
-	if full || closes {
+	if full && l.queue.n > 0 || closes {
 		l.signal()
 	}
 	next = l.sent.first

@@ -1,0 +1,227 @@
+package fasthttp
+
+import (
+	"errors"
+	"net"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/pipeline"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// callerWrites makes clients of a peer whose connections tell who writes.
+type callerWrites struct {
+	gate     atomic.Pointer[servertest.Gate] // each write waits at it, if there is one
+	fails    atomic.Bool                     // the next write fails in the middle
+	byCaller atomic.Bool                     // the caller of the last request has written it
+}
+
+func (w *callerWrites) client(p *pipelinePeer) *PipelineClient {
+	c := p.client()
+	c.Dial = func(addr string) (net.Conn, error) {
+		nc, err := Dial(addr)
+		return callerWritesConn{nc, w}, err
+	}
+	return c
+}
+
+type callerWritesConn struct {
+	net.Conn
+	w *callerWrites
+}
+
+var errBrokenWrite = errors.New("the write is broken")
+
+func (c callerWritesConn) Write(p []byte) (int, error) {
+	var stack [8 << 10]byte
+	c.w.byCaller.Store(strings.Contains(string(stack[:runtime.Stack(stack[:], false)]), "(*PipelineClient).do("))
+	if g := c.w.gate.Load(); g != nil {
+		g.Pass("write")
+	}
+	if c.w.fails.CompareAndSwap(true, false) {
+		n, _ := c.Conn.Write(p[:len(p)/2])
+		return n, errBrokenWrite
+	}
+	return c.Conn.Write(p)
+}
+
+// patientCall is a call without a limit.
+func patientCall(c *PipelineClient, method, path string) (string, error) {
+	var req Request
+	var resp Response
+	req.Header.SetMethod(method)
+	req.SetRequestURI("http://host.test" + path)
+	if method == MethodPost {
+		req.SetBodyString("content")
+	}
+	err := c.Do(&req, &resp)
+	return string(resp.Body()), err
+}
+
+func expectPatient(t *testing.T, c *PipelineClient, method, path string) {
+	t.Helper()
+	checkPipelined(t, patientCall, c, method, path)
+}
+
+// settle makes calls until one was written by its caller. So is the next lone one.
+func (w *callerWrites) settle(t *testing.T, c *PipelineClient) {
+	t.Helper()
+	servertest.Eventually(t, "a caller writes its request", func() bool {
+		expectPatient(t, c, MethodGet, "/settle")
+		return w.byCaller.Load()
+	})
+}
+
+func TestPipelineCallersWriteLoneRequests(t *testing.T) {
+	t.Parallel()
+	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
+	var w callerWrites
+	c := w.client(peer)
+	w.settle(t, c)
+	for range 3 {
+		if expectPatient(t, c, MethodGet, "/"); !w.byCaller.Load() {
+			t.Error("the writer was woken for a lone request")
+		}
+	}
+	var req Request
+	req.SetRequestURI("http://host.test/")
+	if err := c.DoTimeout(&req, nil, servertest.Patience); err != nil || w.byCaller.Load() {
+		t.Errorf("with a limit, by its caller: %v, error %v", w.byCaller.Load(), err)
+	}
+	c = w.client(peer)
+	c.MaxBatchDelay = time.Microsecond
+	for range 100 {
+		if expectPatient(t, c, MethodGet, "/"); w.byCaller.Load() {
+			t.Fatal("a request did not wait for others")
+		}
+	}
+}
+
+// A caller is about to write, and its connection is idle for too long meanwhile. Other calls
+// wait until it has written.
+func TestPipelineCallsWaitForACallerThatWrites(t *testing.T) {
+	t.Parallel()
+	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
+	var w callerWrites
+	c := w.client(peer)
+	c.MaxIdleConnDuration = 100 * time.Millisecond
+	w.settle(t, c)
+	conns := peer.conns.Load()
+	g := servertest.NewGate()
+	w.gate.Store(g)
+	results := make(chan error, 3)
+	call := func(f func(c *PipelineClient, method, path string) (string, error), path string) {
+		body, err := f(c, MethodGet, path)
+		if err == nil && body != "GET "+path {
+			err = errors.New("got " + body)
+		}
+		results <- err
+	}
+	go call(patientCall, "/1")
+	servertest.Receive(t, "the write", g.Entered)
+	<-time.After(2 * c.MaxIdleConnDuration)
+	go call(patientCall, "/2")
+	go call(pipelineGet, "/3")
+	servertest.Eventually(t, "the other calls wait", func() bool { return c.lanes.Status().Queued == 2 })
+	if s := c.lanes.Status(); s.Sent != 1 {
+		t.Errorf("%+v", s)
+	}
+	w.gate.Store(nil)
+	close(g.Open)
+	for range 3 {
+		if err := servertest.Receive(t, "a result", results); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := peer.conns.Load(); n != conns {
+		t.Errorf("%d connections, then %d", conns, n)
+	}
+}
+
+func TestPipelineWritesOfCallersFail(t *testing.T) {
+	t.Parallel()
+	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
+	var w callerWrites
+	c := w.client(peer)
+	for _, method := range []string{MethodGet, MethodPost} {
+		w.settle(t, c)
+		w.fails.Store(true)
+		if method == MethodGet {
+			expectPatient(t, c, method, "/")
+		} else if _, err := patientCall(c, method, "/"); !errors.Is(err, ErrConnectionClosed) {
+			t.Errorf("a request that may have been received ended with %v", err)
+		}
+		if w.fails.Load() {
+			t.Error("nothing was written")
+		}
+	}
+	servertest.Eventually(t, "the end of the writer", func() bool { return c.lanes.Status() == pipeline.Status{Failures: c.lanes.Status().Failures} })
+}
+
+// The server closes the connection while a caller is about to write.
+func TestPipelineEndsUnderACallerThatWrites(t *testing.T) {
+	t.Parallel()
+	leave, left := make(chan struct{}), make(chan struct{})
+	peer := startPipelinePeer(t, func(n int, c *pipelinePeerConn) {
+		if n == 1 {
+			go func() {
+				<-leave
+				_ = c.Conn.(*net.TCPConn).SetLinger(0)
+				_ = c.Conn.Close()
+				close(left)
+			}()
+		}
+		c.echo()
+	})
+	var w callerWrites
+	c := w.client(peer)
+	w.settle(t, c)
+	g := servertest.NewGate()
+	w.gate.Store(g)
+	result := make(chan error, 1)
+	go func() {
+		_, err := patientCall(c, MethodGet, "/")
+		result <- err
+	}()
+	servertest.Receive(t, "the write", g.Entered)
+	close(leave)
+	servertest.Receive(t, "the end of the connection", left)
+	w.gate.Store(nil)
+	close(g.Open)
+	if err := servertest.Receive(t, "the result", result); err != nil {
+		t.Error(err)
+	}
+	if n := peer.conns.Load(); n != 2 {
+		t.Errorf("%d connections", n)
+	}
+}
+
+func TestPipelineWriteTimeoutOfACaller(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
+		for {
+			if first, _ := c.r.Peek(1); string(first) != "G" {
+				break
+			}
+			c.ok(c.request())
+		}
+		<-release // the peer reads no content
+	})
+	defer close(release)
+	var w callerWrites
+	c := w.client(peer)
+	c.WriteTimeout = 50 * time.Millisecond
+	w.settle(t, c)
+	var req Request
+	req.Header.SetMethod(MethodPost)
+	req.SetRequestURI("http://host.test/")
+	req.SetBodyRaw(make([]byte, 16<<20))
+	if err := c.Do(&req, nil); err != error(ErrTimeout) || !w.byCaller.Load() {
+		t.Errorf("by its caller: %v, ended with %v", w.byCaller.Load(), err)
+	}
+}
