@@ -159,16 +159,21 @@ func (l *List) Add(name, value []byte, id ID, flags Flag) int {
 	l.Changed = true
 	l.makeRoom(len(name) + len(value))
 	at := len(l.Block)
-	l.Entries = append(l.Entries, Entry{
-		Name:  Span{uint32(at), uint32(len(name))},
-		Value: Span{uint32(at + len(name)), uint32(len(value))},
-		ID:    id,
-		Flags: flags,
-	})
-	room := l.Block[at : at+len(name)+len(value)]
-	copy(room[copy(room, name):], value)
-	l.Block = l.Block[:at+len(room)]
-	return len(l.Entries) - 1
+	block := l.Block[:at+len(name)+len(value)]
+	l.Block = block
+	copy(block[at:], name)
+	copy(block[at+len(name):], value)
+	n := len(l.Entries)
+	if n == cap(l.Entries) {
+		l.Entries = slices.Grow(l.Entries, 1)
+	}
+	// an Entry as a whole would be made elsewhere and copied
+	l.Entries = l.Entries[:n+1]
+	e := &l.Entries[n]
+	e.Name = Span{uint32(at), uint32(len(name))}
+	e.Value = Span{uint32(at + len(name)), uint32(len(value))}
+	e.ID, e.Flags, e.Spare = id, flags, 0
+	return n
 }
 
 // SetValue replaces the value of pair i and its flags.
