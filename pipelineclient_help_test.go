@@ -5,6 +5,7 @@ import (
 	"net"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ type callerWrites struct {
 	gate     atomic.Pointer[servertest.Gate] // each write waits at it, if there is one
 	fails    atomic.Bool                     // the next write fails in the middle
 	byCaller atomic.Bool                     // the caller of the last request has written it
+	writes   atomic.Int64
 }
 
 func (w *callerWrites) client(p *pipelinePeer) *PipelineClient {
@@ -37,6 +39,7 @@ type callerWritesConn struct {
 var errBrokenWrite = errors.New("the write is broken")
 
 func (c callerWritesConn) Write(p []byte) (int, error) {
+	c.w.writes.Add(1)
 	var stack [8 << 10]byte
 	c.w.byCaller.Store(strings.Contains(string(stack[:runtime.Stack(stack[:], false)]), "(*PipelineClient).do("))
 	if g := c.w.gate.Load(); g != nil {
@@ -223,5 +226,28 @@ func TestPipelineWriteTimeoutOfACaller(t *testing.T) {
 	req.SetBodyRaw(make([]byte, 16<<20))
 	if err := c.Do(&req, nil); err != error(ErrTimeout) || !w.byCaller.Load() {
 		t.Errorf("by its caller: %v, ended with %v", w.byCaller.Load(), err)
+	}
+}
+
+// Many callers share one processor, so that each of them runs until it waits.
+func TestPipelineBatchesOfManyCallers(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
+	var w callerWrites
+	c := w.client(peer)
+	w.settle(t, c)
+	w.writes.Store(0)
+	const callers, each = 50, 40
+	var calls sync.WaitGroup
+	for range callers {
+		calls.Go(func() {
+			for range each {
+				expectPatient(t, c, MethodGet, "/")
+			}
+		})
+	}
+	calls.Wait()
+	if n := w.writes.Load(); n > callers*each/10 {
+		t.Errorf("%d writes for %d requests", n, callers*each)
 	}
 }

@@ -364,11 +364,12 @@ func (l *Lane[R]) collect() {
 	}
 }
 
-// gather lets goroutines run that are about to add a call, if the last batch shows
-// that there are several: a write costs more than that. The mutex is held when it is
-// called and when it returns.
+// gather lets goroutines run that are about to add a call, if there may be some: the last
+// batch had several, or others wait for responses, which may have come by now. A write costs
+// more than that, and batches of one call each would go on for ever: each call comes while
+// the one before it is written. The mutex is held when gather is called and when it returns.
 func (l *Lane[R]) gather() {
-	if l.queue.n < l.together {
+	if l.queue.n < l.together || l.sent.n > 0 {
 		l.mu.Unlock()
 		runtime.Gosched()
 		l.mu.Lock()
