@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,6 +21,9 @@ type callerWrites struct {
 	fails    atomic.Bool                     // the next write fails in the middle
 	byCaller atomic.Bool                     // the caller of the last request has written it
 	writes   atomic.Int64
+	exits    atomic.Pointer[func()] // called instead of the next write
+	overdue  atomic.Bool            // the next write ends at its deadline
+	deadline atomic.Pointer[time.Time]
 }
 
 func (w *callerWrites) client(p *pipelinePeer) *PipelineClient {
@@ -45,11 +49,26 @@ func (c callerWritesConn) Write(p []byte) (int, error) {
 	if g := c.w.gate.Load(); g != nil {
 		g.Pass("write")
 	}
+	if c.w.overdue.CompareAndSwap(true, false) {
+		// nobody reads from the other end
+		near, far := net.Pipe()
+		defer far.Close()
+		_ = near.SetWriteDeadline(*c.w.deadline.Load())
+		return near.Write(p)
+	}
+	if exit := c.w.exits.Swap(nil); exit != nil {
+		(*exit)()
+	}
 	if c.w.fails.CompareAndSwap(true, false) {
 		n, _ := c.Conn.Write(p[:len(p)/2])
 		return n, errBrokenWrite
 	}
 	return c.Conn.Write(p)
+}
+
+func (c callerWritesConn) SetWriteDeadline(t time.Time) error {
+	c.w.deadline.Store(&t)
+	return c.Conn.SetWriteDeadline(t)
 }
 
 // patientCall is a call without a limit.
@@ -205,28 +224,16 @@ func TestPipelineEndsUnderACallerThatWrites(t *testing.T) {
 
 func TestPipelineWriteTimeoutOfACaller(t *testing.T) {
 	t.Parallel()
-	release := make(chan struct{})
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
-		for {
-			if first, _ := c.r.Peek(1); string(first) != "G" {
-				break
-			}
-			c.ok(c.request())
-		}
-		<-release // the peer reads no content
-	})
-	defer close(release)
+	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
 	var w callerWrites
 	c := w.client(peer)
 	c.WriteTimeout = 50 * time.Millisecond
 	w.settle(t, c)
-	var req Request
-	req.Header.SetMethod(MethodPost)
-	req.SetRequestURI("http://host.test/")
-	req.SetBodyRaw(make([]byte, 16<<20))
-	if err := c.Do(&req, nil); err != error(ErrTimeout) || !w.byCaller.Load() {
+	w.overdue.Store(true)
+	if _, err := patientCall(c, MethodGet, "/"); err != error(ErrTimeout) || !w.byCaller.Load() {
 		t.Errorf("by its caller: %v, ended with %v", w.byCaller.Load(), err)
 	}
+	w.settle(t, c)
 }
 
 // Many callers share one processor, so that each of them runs until it waits.
@@ -249,5 +256,79 @@ func TestPipelineBatchesOfManyCallers(t *testing.T) {
 	calls.Wait()
 	if n := w.writes.Load(); n > callers*each/10 {
 		t.Errorf("%d writes for %d requests", n, callers*each)
+	}
+}
+
+// The server answers before it has read the content, and reads no more.
+func TestPipelineEarlyResponseOfALoneCall(t *testing.T) {
+	t.Parallel()
+	release, early := make(chan struct{}), make(chan time.Time, 1)
+	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
+		for {
+			if first, _ := c.r.Peek(1); string(first) != "G" {
+				break
+			}
+			c.ok(c.request())
+		}
+		c.ok("early")
+		early <- time.Now()
+		<-release
+	})
+	defer close(release)
+	var w callerWrites
+	c := w.client(peer)
+	w.settle(t, c)
+	var req Request
+	var resp Response
+	req.Header.SetMethod(MethodPost)
+	req.SetRequestURI("http://host.test/")
+	req.SetBodyRaw(make([]byte, 32<<20))
+	if err := c.Do(&req, &resp); err != nil || string(resp.Body()) != "early" || w.byCaller.Load() {
+		t.Errorf("got %q, %v; written by its caller: %v", resp.Body(), err, w.byCaller.Load())
+	}
+}
+
+// A panic in the application's connection ends that connection, not the client.
+func TestPipelineSurvivesAPanicOfAConnection(t *testing.T) {
+	t.Parallel()
+	posts := make(chan string, 10)
+	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
+		for request := c.request(); request != ""; request = c.request() {
+			posts <- request
+			c.ok(request)
+		}
+	})
+	for _, exit := range []func(){func() { panic("the connection panics") }, runtime.Goexit} {
+		var w callerWrites
+		c := w.client(peer)
+		drain := func(want string) {
+			t.Helper()
+			if got := servertest.Receive(t, "a request", posts); got != want {
+				t.Errorf("the server got %q, want %q", got, want)
+			}
+		}
+		servertest.Eventually(t, "a caller writes its request", func() bool {
+			expectPatient(t, c, MethodGet, "/settle")
+			drain("GET /settle")
+			return w.byCaller.Load()
+		})
+		w.exits.Store(&exit)
+		ended := make(chan any)
+		go func() {
+			defer func() {
+				p := recover()
+				ended <- p
+			}()
+			_, _ = patientCall(c, MethodPost, "/lost")
+		}()
+		servertest.Receive(t, "the end of the call", ended)
+		for i := range 2 {
+			expectInTime(t, c, MethodGet, "/"+strconv.Itoa(i))
+			drain("GET /" + strconv.Itoa(i))
+		}
+		servertest.Eventually(t, "the end of the writer", func() bool { return c.lanes.Status().Writers == 0 })
+		if s := c.lanes.Status(); s.Load != 0 || s.Waited != 0 || c.PendingRequests() != 0 {
+			t.Errorf("%+v, %d pending", s, c.PendingRequests())
+		}
 	}
 }

@@ -236,8 +236,8 @@ type Server struct {
 	// any case.
 	ReduceMemoryUsage bool
 
-	// LazyRequestTime makes RequestCtx.Time the time of its first call,
-	// instead of reading the clock for every request.
+	// LazyRequestTime makes RequestCtx.Time the time of its first call, instead of
+	// that at which the request came. The server may have to read the clock for that.
 	LazyRequestTime bool
 
 	// GetOnly refuses all requests but GET and HEAD.

@@ -129,8 +129,8 @@ func (c *Clock) Second() int64 {
 	return c.second.Load().unix
 }
 
-// Elapsed returns the monotonic time of the last tick, counted from shortly before
-// the first use of the clock: it is never 0. It is cheaper than Now.
+// Elapsed returns the monotonic time of the last tick, counted from Began by the shared
+// Clock, and from shortly before the first use by any other: it is never 0. It is cheaper than Now.
 func (c *Clock) Elapsed() time.Duration { return time.Duration(c.use() >> flagBits) }
 
 // At returns the time that Now would have returned when Elapsed returned elapsed.

@@ -151,7 +151,7 @@ func (c *eventConn) change(to eventPhase) {
 // serves one after the other.
 type protocolCache struct {
 	p Protocol
-	// at is when the event came that is being served, until something was received
+	// at is when the event came that is being served, until the first read
 	at time.Duration
 }
 
@@ -184,6 +184,7 @@ func (c *eventConn) Serve(p *netloop.Poller) bool {
 		if ready, alive := c.serveEnds(); !ready {
 			return alive
 		}
+		at = 0 // the connection has become one only now
 	}
 	if c.p == nil {
 		c.lend(cache)
@@ -316,7 +317,7 @@ func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 				return c.end(cache, false)
 			}
 			if c.drained && (next == FlushRest || p.Idle()) {
-				if c.hasReadAll() {
+				if c.hasReadAll() && c.detached() == nil {
 					return c.rest(cache)
 				}
 				readable = true
@@ -355,6 +356,11 @@ func (c *eventConn) giveTurn() {
 
 // receive reads for the protocol. It is false if there is nothing at the moment.
 func (c *eventConn) receive(cache *protocolCache) bool {
+	// whatever is read later, perhaps after a handler, comes at another time
+	at := time.Duration(0)
+	if cache != nil {
+		at, cache.at = cache.at, 0
+	}
 	if c.hasReadAll() {
 		return false
 	}
@@ -370,10 +376,6 @@ func (c *eventConn) receive(cache *protocolCache) bool {
 	}
 	switch {
 	case n > 0:
-		at := time.Duration(0)
-		if cache != nil {
-			at, cache.at = cache.at, 0
-		}
 		c.p.Received(n, at)
 		if c.at() != stageBusy {
 			c.wake()

@@ -7,5 +7,5 @@
 // how other pollers take over. A Conn is one descriptor with one owner at a time:
 // see conn.go. Start with Group, which spreads connections over loops.
 //
-// It imports rawsys.
+// It imports clock and rawsys.
 package netloop

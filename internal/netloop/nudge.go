@@ -136,8 +136,7 @@ func (t *nudger) arm(begun, now time.Duration) {
 		}
 		if at := begun + nudge; t.next <= now || t.next > at {
 			t.next = at
-			var spec unix.ItimerSpec
-			spec.Value.Nsec = int64(at - now)
+			spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(at - now))}
 			_ = unix.TimerfdSettime(t.fd, 0, &spec, nil)
 		}
 		return

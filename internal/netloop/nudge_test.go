@@ -159,7 +159,8 @@ func TestShortSleepsAreShort(t *testing.T) {
 		}
 		// the test sleeps in the system, so that the scheduler has nothing to do
 		for left.Load() > 0 {
-			_ = unix.Nanosleep(&unix.Timespec{Nsec: int64(1200 * time.Microsecond)}, nil)
+			pause := unix.NsecToTimespec(int64(1200 * time.Microsecond))
+			_ = unix.Nanosleep(&pause, nil)
 		}
 		best = min(best, time.Duration(longest.Load()))
 	}

@@ -28,8 +28,8 @@ type Call[R any] struct {
 	// Patient says that its caller never gives it up. The caller may have to write it then.
 	Patient bool
 
-	// end is the offset at which its bytes end on the connection; only the writer
-	// uses it
+	// end is the offset at which its bytes end on the connection. The mutex of the lane
+	// guards it
 	end uint64
 
 	mu sync.Mutex // guards what follows

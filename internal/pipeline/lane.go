@@ -21,7 +21,7 @@ import (
 // for it.
 //
 // A goroutine, the writer, runs while there are calls or a connection. It connects,
-// sends the calls in queue, and tidies up after the connection. Each connection has a
+// sends the calls in queue, unless a caller does (help), and tidies up after the connection. Each connection has a
 // second goroutine, the reader, which gives the calls in sent their responses.
 type Lane[R any] struct {
 	all  *Lanes[R]
@@ -74,8 +74,9 @@ const (
 	hastePast                    // still that one, but what it was for was written
 )
 
-// enqueue adds a call that load counts already, and sees to it that there is a
-// writer. It reports whether there was room.
+// enqueue adds a call that load counts already, and sees to it that it is sent: by the
+// writer, or here, so it may wait for the write of a Patient call. It reports whether there was
+// room.
 func (l *Lane[R]) enqueue(call *Call[R]) bool {
 	l.mu.Lock()
 	if l.queue.n >= l.conf.MaxPending {

@@ -80,7 +80,8 @@ func (p *Lanes[R]) NewCall() *Call[R] {
 
 // Enqueue gives the call to the connection that has the fewest, or else to one that
 // has room. The choice counts at once, not when the lock is acquired: otherwise all
-// callers that choose meanwhile would take the same connection, and overflow it.
+// callers that choose meanwhile would take the same connection, and overflow it. Enqueue may
+// write the call, if that is Patient.
 func (p *Lanes[R]) Enqueue(call *Call[R]) error {
 	best := 0
 	for i := range p.lanes {
