@@ -262,7 +262,7 @@ func TestPipelineBatchesOfManyCallers(t *testing.T) {
 // The server answers before it has read the content, and reads no more.
 func TestPipelineEarlyResponseOfALoneCall(t *testing.T) {
 	t.Parallel()
-	release, early := make(chan struct{}), make(chan time.Time, 1)
+	release := make(chan struct{})
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
 		for {
 			if first, _ := c.r.Peek(1); string(first) != "G" {
@@ -271,7 +271,6 @@ func TestPipelineEarlyResponseOfALoneCall(t *testing.T) {
 			c.ok(c.request())
 		}
 		c.ok("early")
-		early <- time.Now()
 		<-release
 	})
 	defer close(release)
