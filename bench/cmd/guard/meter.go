@@ -40,6 +40,8 @@ var rows = []workload{
 	{"HTTP2ServerGetVaried100Streams", 10_240},
 	{"HTTP2ServerPost1Stream", 10_240},
 	{"HTTP2ServerPost100Streams", 10_240},
+	{"TLSServerGetTCP", 4_096},
+	{"TLSServerGetVariedTCP", 4_096},
 	{"ClientGetVaried1CallersMemory", 6_144},
 	{"ClientPostVaried1CallersMemory", 6_144},
 	{"ClientGet1CallersMemory", 6_000},
@@ -61,24 +63,44 @@ var rows = []workload{
 // for bytes alone.
 const sizeRow = "helloworld"
 
+// usesNetwork reports whether the benchmark waits for the system.
+func (w workload) usesNetwork() bool { return strings.HasSuffix(w.name, "TCP") }
+
 // meter measures what benchmarks cost.
 type meter struct {
 	dir, binary string
-	valgrind    string // "" if there is none
+	// still is the binary for counting the instructions of benchmarks without network: in
+	// it time stands still while any goroutine runs. Under valgrind all takes so much
+	// longer that servers hold handlers for slow ones, or do not, by the speed of the
+	// machine, and serve their requests differently.
+	still    string
+	valgrind string // "" if there is none
 }
 
 // newMeter builds the benchmarks with a module file.
 func newMeter(ctx context.Context, dir, temp, modfile string) (*meter, error) {
 	m := &meter{dir: dir, binary: filepath.Join(temp, filepath.Base(modfile)+".test")}
-	compile := exec.CommandContext(ctx, "go", "test", "-c", "-modfile="+modfile, "-o", m.binary, ".")
-	compile.Dir = dir
-	if text, err := compile.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("building the benchmarks: %w\n%s", err, text)
+	if err := compile(ctx, dir, "-modfile="+modfile, "-o", m.binary); err != nil {
+		return nil, err
 	}
-	if program, err := exec.LookPath("valgrind"); err == nil {
-		m.valgrind = program
+	program, err := exec.LookPath("valgrind")
+	if err != nil {
+		return m, nil
+	}
+	m.valgrind, m.still = program, m.binary+".still"
+	if err := compile(ctx, dir, "-modfile="+modfile, "-tags=faketime", "-o", m.still); err != nil {
+		return nil, err
 	}
 	return m, nil
+}
+
+func compile(ctx context.Context, dir string, flags ...string) error {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-c"}, append(flags, ".")...)...)
+	cmd.Dir = dir
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building the benchmarks: %w\n%s", err, text)
+	}
+	return nil
 }
 
 // cost is what one operation takes.
@@ -112,7 +134,7 @@ func (c cost) within(bound cost, margin float64) error {
 // does not contain costs that occur only once.
 func (m *meter) measure(ctx context.Context, w workload) (cost, error) {
 	var c cost
-	text, err := m.command(ctx, w.name, 10*w.operations).CombinedOutput()
+	text, err := m.command(ctx, m.binary, w.name, 10*w.operations).CombinedOutput()
 	if err != nil {
 		return c, fmt.Errorf("%s: %w\n%s", w.name, err, text)
 	}
@@ -127,11 +149,11 @@ func (m *meter) measure(ctx context.Context, w workload) (cost, error) {
 	if m.valgrind == "" {
 		return c, nil
 	}
-	few, err := m.count(ctx, w.name, baseOperations)
+	few, err := m.count(ctx, w, baseOperations)
 	if err != nil {
 		return c, err
 	}
-	many, err := m.count(ctx, w.name, baseOperations+w.operations)
+	many, err := m.count(ctx, w, baseOperations+w.operations)
 	if err != nil {
 		return c, err
 	}
@@ -175,8 +197,8 @@ func (m *meter) profile(operations int) string {
 // is not its own: with one processor, without collecting garbage, and without
 // the signals that take a processor from a goroutine, which valgrind 3.19 does
 // not survive.
-func (m *meter) command(ctx context.Context, name string, operations int, before ...string) *exec.Cmd {
-	line := append(before, m.binary,
+func (m *meter) command(ctx context.Context, binary, name string, operations int, before ...string) *exec.Cmd {
+	line := append(before, binary,
 		"-test.run=^$", "-test.bench=^Benchmark"+name+"$", fmt.Sprintf("-test.benchtime=%dx", operations), "-test.benchmem")
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Dir = m.dir
@@ -187,11 +209,15 @@ func (m *meter) command(ctx context.Context, name string, operations int, before
 var collected = regexp.MustCompile(`(?m)^==\d+== Collected : (\d+)`)
 
 // count returns how many instructions a whole run takes.
-func (m *meter) count(ctx context.Context, name string, operations int) (int64, error) {
-	cmd := m.command(ctx, name, operations, m.valgrind, "--tool=callgrind", "--callgrind-out-file="+m.profile(operations))
+func (m *meter) count(ctx context.Context, w workload, operations int) (int64, error) {
+	binary := m.still
+	if w.usesNetwork() {
+		binary = m.binary
+	}
+	cmd := m.command(ctx, binary, w.name, operations, m.valgrind, "--tool=callgrind", "--callgrind-out-file="+m.profile(operations))
 	text, err := cmd.CombinedOutput()
 	if err != nil {
-		return 0, fmt.Errorf("counting the instructions of %s: %w\n%s", name, err, text)
+		return 0, fmt.Errorf("counting the instructions of %s: %w\n%s", w.name, err, text)
 	}
 	return parseCollected(string(text))
 }

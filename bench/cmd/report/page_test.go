@@ -226,8 +226,11 @@ func samplePage(r *results) *page {
 	return &page{results: r, goals: goals(r), notes: map[string]string{"cpu-512": "The kernel does."}}
 }
 
-// TestPage compares the page with testdata/performance.md, which -update writes.
+// TestPage compares the page with testdata/performance.md, which -update writes. It has a
+// table of phases of its own: that of the page changes with the program.
 func TestPage(t *testing.T) {
+	defer func(real string) { phases = real }(phases)
+	phases = "\n#### What a varied GET takes\n\n| part | before | after |\n|---|---:|---:|\n| parse | 2 | 1 |\n"
 	folder := t.TempDir()
 	if err := samplePage(sample()).write(folder); err != nil {
 		t.Fatal(err)

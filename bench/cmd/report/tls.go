@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/files"
 	"github.com/valyala/fasthttp/bench/internal/idle"
 	"github.com/valyala/fasthttp/bench/internal/progress"
+	"github.com/valyala/fasthttp/bench/internal/report"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/tcp"
 	"github.com/valyala/fasthttp/bench/internal/tlsload"
@@ -203,8 +205,12 @@ func tlsFloodGoals(r *tcp.FloodReport) []goal {
 
 // writeTLS writes what was measured over TLS.
 func (p *page) writeTLS(b *strings.Builder) {
+	hasRows := p.Rows != nil && slices.ContainsFunc(p.Rows.Rows, func(row *report.Row) bool { return report.Group(row.Name) == report.TLSServers })
 	r := p.TLS
-	if r == nil || r.Loads == nil && r.Handshakes == nil && r.Flood == nil && r.Files == nil && r.Idle == nil {
+	if r == nil {
+		r = new(tlsResults)
+	}
+	if !hasRows && r.Loads == nil && r.Handshakes == nil && r.Flood == nil && r.Files == nil && r.Idle == nil {
 		return
 	}
 	b.WriteString("\n## TLS\n\n" +
@@ -212,6 +218,12 @@ func (p *page) writeTLS(b *strings.Builder) {
 	if r.Loads != nil {
 		b.WriteString("\nwrk over connections that it keeps. The handshakes of a run are a part of the processor time.\n")
 		r.Loads.WriteTables(b, "###")
+	}
+	if hasRows {
+		b.WriteString("\n### Server and client in one process\n\n" +
+			"A client of crypto/tls sends a request on each of eight connections, and then reads the responses. It takes about as much\n" +
+			"as the server, in all columns.\n")
+		p.Rows.WriteTables(b, "####", report.TLSServers)
 	}
 	if r.Handshakes != nil {
 		b.WriteString("\n### New connections\n\n" +

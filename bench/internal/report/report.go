@@ -50,6 +50,7 @@ const (
 	VariedServers = "Servers, varied requests"
 	Servers       = "Servers, repeated requests"
 	HTTP2Servers  = "Servers, HTTP/2"
+	TLSServers    = "Servers and their clients, TLS"
 	VariedClients = "Clients, varied messages"
 	Clients       = "Clients, repeated messages"
 	HTTP2Clients  = "Clients, HTTP/2"
@@ -58,7 +59,7 @@ const (
 	Files         = "Files"
 )
 
-var groupOrder = []string{VariedServers, Servers, HTTP2Servers, VariedClients, Clients, HTTP2Clients, Values, Compression, Files}
+var groupOrder = []string{VariedServers, Servers, HTTP2Servers, TLSServers, VariedClients, Clients, HTTP2Clients, Values, Compression, Files}
 
 // groupPrefixes says what group rows with such names are in; all others are
 // Values.
@@ -66,6 +67,7 @@ var groupPrefixes = []struct{ prefix, group string }{
 	{"Server", Servers},
 	{"HTTP2Server", HTTP2Servers},
 	{"HTTP2Client", HTTP2Clients},
+	{"TLSServer", TLSServers},
 	{"Client", Clients},
 	{"PipelineClient", Clients},
 	{"AppendEncoded", Compression},

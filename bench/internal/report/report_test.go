@@ -186,6 +186,7 @@ func TestGroupsOfRows(t *testing.T) {
 		"PipelineClientVaried1":              VariedClients,
 		"HTTP2ServerGetVaried1Stream":        HTTP2Servers,
 		"HTTP2ClientGetVaried1CallersMemory": HTTP2Clients,
+		"TLSServerGetVariedTCP":              TLSServers,
 		"RequestHeaderReadVaried":            Values,
 		"PipelineClientDo100":                Clients,
 		"ArgsParse":                          Values,
