@@ -146,7 +146,7 @@ func (ctx *RequestCtx) setStreamDeadlines(read, write *time.Time) {
 
 // deadlineConn returns the connection for setting a deadline. late is held.
 func (ctx *RequestCtx) deadlineConn() (net.Conn, error) {
-	if ctx.lost || ctx.timeoutResponse.Load() != nil {
+	if ctx.isLate() {
 		return nil, ErrDeadlineUpdatesDisabled
 	}
 	c := ctx.conn()

@@ -61,7 +61,7 @@ func (ctx *RequestCtx) Write(p []byte) (int, error) {
 
 // WriteString appends s to the body of the response. It never fails.
 func (ctx *RequestCtx) WriteString(s string) (int, error) {
-	ctx.Response.AppendBodyString(s)
+	ctx.Response.body.append(bytesconv.Bytes(s))
 	return len(s), nil
 }
 
@@ -197,12 +197,17 @@ func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 // timeOut makes resp the response. It waits for a method that uses the connection.
 func (ctx *RequestCtx) timeOut(resp *Response) {
 	ctx.late.Lock()
+	defer ctx.late.Unlock()
+	ctx.leaveWith(resp)
+}
+
+// leaveWith is timeOut with late held.
+func (ctx *RequestCtx) leaveWith(resp *Response) {
 	if run := ctx.run; run != nil {
-		run.leave(resp)
+		run.leave(ctx, resp)
 	}
 	ctx.timeoutResponse.Store(resp)
 	ctx.kept = true
-	ctx.late.Unlock()
 }
 
 // LastTimeoutErrorResponse returns the response that the last TimeoutError method has

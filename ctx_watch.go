@@ -31,9 +31,33 @@ import (
 func (ctx *RequestCtx) WatchDisconnect() {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
-	if w := ctx.watched(); w != nil && w.Link() && ctx.ownsConn() {
+	w := ctx.watched()
+	switch {
+	case w != nil || !ctx.isLate():
+	case ctx.responder != nil:
+		// the handler has not returned, so the client has no answer yet
+		w = ctx.newWatch()
+	default:
+		w = ctx.shareWatch(watch.NewLate())
+	}
+	if w != nil && w.Link() && ctx.ownsConn() {
 		ctx.responder.watchPeer(w)
 	}
+}
+
+// isLate reports whether the client gets another response than that of the context. late
+// is held.
+func (ctx *RequestCtx) isLate() bool {
+	return ctx.lost || ctx.timeoutResponse.Load() != nil
+}
+
+// shareWatch makes w the watch of the request if there is none, and returns the one that
+// there is.
+func (ctx *RequestCtx) shareWatch(w *watch.Watch) *watch.Watch {
+	if !ctx.watch.CompareAndSwap(nil, w) {
+		return ctx.watch.Load()
+	}
+	return w
 }
 
 // endResponder takes the connection away from a context whose handler has returned. What
@@ -60,9 +84,15 @@ func (ctx *RequestCtx) watched() *watch.Watch {
 	if !ctx.ownsConn() {
 		return nil
 	}
-	w := watch.New()
-	if !ctx.watch.CompareAndSwap(nil, w) {
-		return ctx.watch.Load()
+	return ctx.newWatch()
+}
+
+// newWatch gives the request a watch that also a shutdown ends.
+func (ctx *RequestCtx) newWatch() *watch.Watch {
+	own := watch.New()
+	w := ctx.shareWatch(own)
+	if w != own {
+		return w
 	}
 	ctx.s.watches.Add(w)
 	if ctx.s.conns.Stopping() {

@@ -67,17 +67,12 @@ func (x *exchange) mayReadAhead() bool {
 	return !(x.conn.Reading() == http1.ReadStream && x.ctx.Request.arrives()) && len(x.pending()) == 0
 }
 
-// endWatch ends the watch of the request that was handled. If a handler is late and
-// watches the client, the end of the watch says that no client waits for its response
-// any more.
+// endWatch ends the watch of the request that was handled. If a handler is late, it learns
+// from its watch that no client waits for its response any more, also if it begins to watch
+// only then.
 func (x *exchange) endWatch(w *watch.Watch, late bool) {
-	if !w.Link() {
-		if x.link.Unwatch() {
-			x.readUntil = time.Time{}
-		}
-		if late {
-			w.End()
-		}
+	if w.Unlink(late) && x.link.Unwatch() {
+		x.readUntil = time.Time{}
 	}
 	x.s.watches.Remove(w)
 	w.Finish()

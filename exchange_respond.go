@@ -39,6 +39,10 @@ func (x *exchange) answer(ok bool) (engine.Action, bool) {
 	ctx := x.ctx
 	isHead := x.head.MethodID == http1.MethodHead
 	response := ctx.timeoutResponse.Load()
+	if response != nil {
+		// whoever begins to watch from here on is told at once
+		ctx.endResponder()
+	}
 	if w := ctx.watch.Load(); w != nil && (!ok || response != nil || ctx.timedOut || ctx.Response.body.stream == nil) {
 		// the producer of a body stream needs the watch, too
 		x.endWatch(w, ok && (response != nil || ctx.timedOut))

@@ -43,6 +43,10 @@ func (x *h2Exchange) serve() (over bool) {
 	ctx.responder = x
 	x.h.s.Handler(ctx)
 	response := ctx.timeoutResponse.Load()
+	if response != nil {
+		// whoever begins to watch from here on is told at once
+		ctx.endResponder()
+	}
 	if w := ctx.watch.Load(); w != nil && (response != nil || ctx.timedOut || ctx.Response.body.stream == nil) {
 		x.endWatch(w, response != nil || ctx.timedOut)
 	}
@@ -439,13 +443,10 @@ func (x *h2Exchange) watchPeer(w *watch.Watch) {
 
 // endWatch ends the watch of the request that was handled: see exchange.endWatch.
 func (x *h2Exchange) endWatch(w *watch.Watch, late bool) {
-	if !w.Link() {
+	if w.Unlink(late) {
 		x.h.mu.Lock()
 		x.watch = nil
 		x.h.mu.Unlock()
-		if late {
-			w.End()
-		}
 	}
 	x.h.s.watches.Remove(w)
 	w.Finish()

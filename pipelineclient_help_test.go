@@ -132,7 +132,6 @@ func TestPipelineCallsWaitForACallerThatWrites(t *testing.T) {
 	c := w.client(peer)
 	c.MaxIdleConnDuration = 100 * time.Millisecond
 	w.settle(t, c)
-	conns := peer.conns.Load()
 	g := servertest.NewGate()
 	w.gate.Store(g)
 	results := make(chan error, 3)
@@ -145,6 +144,7 @@ func TestPipelineCallsWaitForACallerThatWrites(t *testing.T) {
 	}
 	go call(patientCall, "/1")
 	servertest.Receive(t, "the write", g.Entered)
+	conns := peer.conns.Load()
 	<-time.After(2 * c.MaxIdleConnDuration)
 	go call(patientCall, "/2")
 	go call(pipelineGet, "/3")

@@ -110,7 +110,7 @@ func TestRetryResetsTimeout(t *testing.T) {
 	silentPeer := servertest.Silent(t)
 	hc = hostFor(silentPeer)
 	hc.RetryIfErr = func(*Request, int, error) (bool, bool) { return false, true }
-	if err := hc.DoTimeout(requestTo(t, MethodGet, silentPeer.URL("/")), nil, servertest.Short); err != error(ErrTimeout) {
+	if err := hc.DoTimeout(requestTo(t, MethodGet, silentPeer.URL("/")), nil, 300*time.Millisecond); err != error(ErrTimeout) {
 		t.Errorf("got %v, want ErrTimeout", err)
 	}
 	silentPeer.Counts(1, 0)

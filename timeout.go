@@ -135,14 +135,24 @@ func (r *timedRun) expire(msg string, statusCode int) bool {
 	return true
 }
 
+// learnWatch makes the watch that a lent context has made that of ctx, whose exchange ends
+// it. late of both is held.
+func (ctx *RequestCtx) learnWatch(run *timedRun) {
+	if w := run.ctx.watch.Load(); w != nil {
+		ctx.shareWatch(w)
+	}
+}
+
 // leave makes resp the response of a handler that still runs: a TimeoutError method
-// was called on the context around it.
-func (r *timedRun) leave(resp *Response) {
+// was called on around, the context that its context was lent from.
+func (r *timedRun) leave(around *RequestCtx, resp *Response) {
 	r.ctx.late.Lock()
-	running := !r.ended
-	r.ctx.late.Unlock()
-	if running {
-		r.ctx.timeOut(resp)
+	defer r.ctx.late.Unlock()
+	if !r.ended {
+		// the exchange does not know of this context, and will not tell it of the answer
+		r.ctx.responder = nil
+		r.ctx.leaveWith(resp)
+		around.learnWatch(r)
 	}
 }
 
@@ -182,6 +192,7 @@ func (ctx *RequestCtx) loseConn() {
 	for run := ctx.run; run != nil; run = run.before {
 		run.ctx.late.Lock()
 		run.ctx.loseConn()
+		ctx.learnWatch(run)
 		run.ctx.late.Unlock()
 	}
 }

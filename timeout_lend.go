@@ -66,6 +66,8 @@ func (ctx *RequestCtx) takeBack(run *timedRun) {
 // readsOn reports whether the body of the request may be read at this moment, although
 // the handler has returned: see EnableFullDuplex.
 func (ctx *RequestCtx) readsOn() bool {
+	ctx.late.Lock() // a timeout around this one may take the connection away
+	defer ctx.late.Unlock()
 	return ctx.responder != nil && ctx.responder.readsBeside() && ctx.Response.body.stream != nil
 }
 
@@ -82,7 +84,10 @@ func (ctx *RequestCtx) giveUp(run *timedRun) {
 	ctx.Request.giveUp()
 	ctx.Response.answer(run.ctx.timeoutResponse.Load())
 	ctx.hijack, ctx.content, ctx.timedOut = nil, nil, true
-	ctx.watch.Store(run.ctx.watch.Load())
+	run.ctx.endResponder() // whoever begins to watch there from here on is told at once
+	if w := run.ctx.watch.Load(); w == nil || !w.Late() {
+		ctx.watch.Store(w)
+	}
 }
 
 // releaseRuns releases the contexts of handlers that have returned in time.

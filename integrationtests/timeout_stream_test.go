@@ -124,34 +124,182 @@ func TestContextWithALateReaderIsGivenAway(t *testing.T) {
 	})
 }
 
-// A late handler that watches its client learns that the response was sent.
+// A late handler that watches its client learns that the response was sent, also if it
+// begins to watch only after that. One that does not watch is not told.
 func TestLateHandlerThatWatchesIsTold(t *testing.T) {
+	type late struct {
+		before, watch func(ctx *fasthttp.RequestCtx) context.Context
+		told          bool
+	}
+	derived := func(ctx *fasthttp.RequestCtx) context.Context {
+		inner, cancel := context.WithCancel(ctx)
+		t.Cleanup(cancel)
+		return inner
+	}
+	itself := func(ctx *fasthttp.RequestCtx) context.Context {
+		ctx.WatchDisconnect()
+		return ctx
+	}
+	handlers := map[string]late{
+		"watches from the start":              {itself, derived, true},
+		"watches late":                        {nil, itself, true},
+		"watches late, with a derived one":    {nil, func(ctx *fasthttp.RequestCtx) context.Context { ctx.WatchDisconnect(); return derived(ctx) }, true},
+		"watches late for an earlier context": {derived, itself, true},
+		"does not watch":                      {nil, derived, false},
+	}
 	forEachEngine(t, func(t *testing.T, start starter) {
-		ended := make(chan error, 1)
-		limited := fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {
-			ctx.WatchDisconnect()
-			inner, cancel := context.WithCancel(ctx)
-			defer cancel()
-			<-inner.Done()
-			ended <- ctx.Err()
-		}, time.Millisecond, "too slow")
+		answered, ended := make(chan struct{}), make(chan error, 1)
+		limited := func(l late) fasthttp.RequestHandler {
+			return fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {
+				var told context.Context
+				if l.before != nil {
+					told = l.before(ctx)
+				}
+				<-answered
+				if inner := l.watch(ctx); told == nil {
+					told = inner
+				}
+				if l.told {
+					<-told.Done()
+				}
+				ended <- told.Err()
+			}, time.Millisecond, "too slow")
+		}
+		byPath := make(map[string]fasthttp.RequestHandler)
+		for name, l := range handlers {
+			byPath["/"+name] = limited(l)
+		}
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
-			if string(ctx.Path()) == "/next" {
-				fmt.Fprint(ctx, ctx.Err())
-				return
+			if h := byPath[string(ctx.Path())]; h != nil {
+				h(ctx)
 			}
-			limited(ctx)
+			if err := ctx.Err(); err != nil {
+				t.Errorf("the handler around it: %v", err)
+			}
+			if ctx.Response.StatusCode() == 200 {
+				fmt.Fprint(ctx, ctx.Err())
+			}
 		}})
 		c := ts.Dial()
-		for range 3 {
-			c.Get("/")
+		for name, l := range handlers {
+			c.Get("/" + strings.ReplaceAll(name, " ", "%20"))
 			c.Expect(408, "too slow")
-			if err := servertest.Receive(t, "the end of the late handler", ended); err != context.Canceled {
-				t.Errorf("Err is %v", err)
+			answered <- struct{}{}
+			var want error
+			if l.told {
+				want = context.Canceled
+			}
+			if err := servertest.Receive(t, "the end of the late handler", ended); err != want {
+				t.Errorf("%s: Err is %v", name, err)
 			}
 			c.Get("/next")
 			c.Expect(200, "<nil>")
 		}
+	})
+}
+
+// A goroutine that keeps the context of a handler that has left it with TimeoutError learns
+// that the client has an answer, also if it begins to watch only then. As long as the
+// handler has not returned, the client has none.
+func TestContextLeftBehindIsTold(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		answered, begun, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+		await := func(ctx *fasthttp.RequestCtx, watches bool) {
+			<-answered
+			if watches {
+				ctx.WatchDisconnect()
+			}
+			<-ctx.Done()
+			ended <- ctx.Err()
+		}
+		leave := func(early bool) fasthttp.RequestHandler {
+			return func(ctx *fasthttp.RequestCtx) {
+				go await(ctx, !early)
+				ctx.TimeoutError("left behind")
+				if early {
+					ctx.WatchDisconnect()
+				}
+				if err := ctx.Err(); err != nil {
+					t.Errorf("before the handler has returned: %v", err)
+				}
+			}
+		}
+		inner := func(early bool) fasthttp.RequestHandler {
+			return fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {
+				if early {
+					ctx.WatchDisconnect()
+				}
+				begun <- struct{}{}
+				await(ctx, !early)
+			}, servertest.Never, "too late")
+		}
+		around := func(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
+			return func(ctx *fasthttp.RequestCtx) {
+				go inner(ctx)
+				<-begun
+				ctx.TimeoutError("left behind")
+			}
+		}
+		nested := func(early bool) fasthttp.RequestHandler {
+			h := fasthttp.TimeoutHandler(inner(early), 100*time.Millisecond, "left behind")
+			return func(ctx *fasthttp.RequestCtx) {
+				go func() { <-begun }()
+				h(ctx)
+			}
+		}
+		handlers := map[string]fasthttp.RequestHandler{
+			"/early":        leave(true),
+			"/late":         leave(false),
+			"/early/timed":  fasthttp.TimeoutHandler(leave(true), servertest.Never, "too late"),
+			"/late/timed":   fasthttp.TimeoutHandler(leave(false), servertest.Never, "too late"),
+			"/early/inner":  around(inner(true)),
+			"/late/inner":   around(inner(false)),
+			"/early/nested": nested(true),
+			"/late/nested":  nested(false),
+		}
+		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			if h := handlers[string(ctx.Path())]; h != nil {
+				h(ctx)
+				return
+			}
+			fmt.Fprint(ctx, ctx.Err())
+		}})
+		c := ts.Dial()
+		for path := range handlers {
+			c.Get(path)
+			c.Expect(408, "left behind")
+			answered <- struct{}{}
+			if err := servertest.Receive(t, "the end of the context of "+path, ended); err != context.Canceled {
+				t.Errorf("%s: Err is %v", path, err)
+			}
+			c.Get("/next")
+			c.Expect(200, "<nil>")
+		}
+	})
+}
+
+// A handler that has called TimeoutError and goes on is told of a shutdown, also if it
+// watches its client.
+func TestShutdownEndsAHandlerAfterTimeoutError(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		begun, ended := make(chan struct{}), make(chan error, 1)
+		s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			ctx.TimeoutError("left behind")
+			ctx.WatchDisconnect()
+			close(begun)
+			<-ctx.Done()
+			ended <- ctx.Err()
+		}}
+		c := start(s).Dial()
+		c.Get("/")
+		servertest.Receive(t, "the handler", begun)
+		stopped := make(chan error, 1)
+		go func() { stopped <- s.Shutdown() }()
+		if err := servertest.Receive(t, "the end of the context", ended); err != context.Canceled {
+			t.Errorf("Err is %v", err)
+		}
+		c.Expect(408, "left behind")
+		servertest.Must(t, servertest.Receive(t, "the shutdown", stopped))
 	})
 }
 

@@ -9,7 +9,8 @@ type Watch struct {
 	done chan struct{}
 
 	mu     sync.Mutex
-	linked bool // the client is watched
+	linked bool // the client is watched, or may not be watched any more
+	late   bool // the client has another answer than that of the handler, which may still run
 	ended  bool // done is closed
 	half   bool // that is because the client has ended its sending side
 	over   bool // the request was handled: done will not be closed any more
@@ -23,9 +24,13 @@ func (w *Watch) End() { w.PeerGone(false) }
 func (w *Watch) PeerGone(half bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.ended || w.over {
-		return
+	if !w.ended && !w.over {
+		w.end(half)
 	}
+}
+
+// end closes the channel. mu is held.
+func (w *Watch) end(half bool) {
 	w.ended, w.half = true, half
 	close(w.done)
 	for f := range w.after {
@@ -35,10 +40,14 @@ func (w *Watch) PeerGone(half bool) {
 }
 
 // Finish makes sure that the channel is not closed from now on. It is false if it
-// is closed already: somebody may be about to ask the context for Err then.
+// is closed already, since somebody may be about to ask the context for Err then, and if
+// a handler that is late may still begin to watch.
 func (w *Watch) Finish() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.late {
+		return false
+	}
 	w.over = !w.ended
 	if w.over {
 		w.after = nil
@@ -46,13 +55,43 @@ func (w *Watch) Finish() bool {
 	return w.over
 }
 
-// Link reports whether the caller is the one to have the client watched.
+// Link reports whether the caller is the one to have the client watched. If the client
+// has another answer already, the channel is closed.
 func (w *Watch) Link() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	first := !w.linked
 	w.linked = true
+	if w.late && !w.ended {
+		w.end(false)
+	}
 	return first
+}
+
+// Unlink says that the client is not watched from now on, and reports whether it was. If
+// that is because the client got another answer than that of the handler, late is true:
+// the channel is closed, at once or when the handler begins to watch.
+func (w *Watch) Unlink(late bool) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	linked := w.linked
+	switch {
+	case late:
+		w.late = true
+		if linked && !w.ended {
+			w.end(false)
+		}
+	case !w.late:
+		w.linked = true
+	}
+	return linked
+}
+
+// Late reports whether the client got another answer than that of the handler.
+func (w *Watch) Late() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.late
 }
 
 // Set is the watches of a server, which a shutdown ends.
@@ -96,6 +135,9 @@ func (s *Set) EndAll() {
 
 // New returns a watch whose channel is open.
 func New() *Watch { return &Watch{done: make(chan struct{})} }
+
+// NewLate returns a watch for a handler whose client got another answer.
+func NewLate() *Watch { return &Watch{done: make(chan struct{}), late: true} }
 
 // Done returns the channel.
 func (w *Watch) Done() <-chan struct{} { return w.done }

@@ -60,3 +60,46 @@ func TestAfterFuncRunsUnlessItIsStopped(t *testing.T) {
 		t.Error("stop reports success after the function has run")
 	}
 }
+
+// A handler that is late has its channel closed once it watches and the client has another
+// answer, in whichever order.
+func TestLateWatchEndsOnceItIsLinked(t *testing.T) {
+	link := func(w *Watch) { w.Link() }
+	answer := func(w *Watch) { w.Unlink(true) }
+	handled := func(w *Watch) { w.Unlink(false) }
+	finish := func(w *Watch) { w.Finish() }
+	for name, c := range map[string]struct {
+		steps []func(*Watch)
+		ends  bool
+	}{
+		"linked, then answered":            {[]func(*Watch){link, answer, finish}, true},
+		"answered, then linked":            {[]func(*Watch){answer, finish, link}, true},
+		"answered and forgotten":           {[]func(*Watch){answer, finish, handled, finish}, false},
+		"answered, forgotten and linked":   {[]func(*Watch){answer, finish, handled, finish, link}, true},
+		"handled in time":                  {[]func(*Watch){link, handled, finish}, false},
+		"handled in time, and then linked": {[]func(*Watch){handled, finish, link}, false},
+	} {
+		w := New()
+		told := make(chan struct{}, 1)
+		w.AfterFunc(func() { told <- struct{}{} })
+		for _, step := range c.steps {
+			step(w)
+		}
+		if servertest.IsClosed(w.Done()) != c.ends {
+			t.Errorf("%s: closed is %v", name, !c.ends)
+		}
+		if c.ends {
+			servertest.Receive(t, name+": the function", told)
+		}
+		if w.Half() {
+			t.Errorf("%s: the client is said to read on", name)
+		}
+	}
+	w := NewLate()
+	if !w.Late() || servertest.IsClosed(w.Done()) {
+		t.Error("a late watch has ended before it was linked")
+	}
+	if w.Link(); !servertest.IsClosed(w.Done()) || w.Finish() {
+		t.Error("a late watch goes on once it is linked")
+	}
+}
