@@ -110,67 +110,67 @@ func (a *Args) WriteTo(w io.Writer) (int64, error) {
 
 // Add appends the argument key=value. It keeps existing arguments with that key.
 func (a *Args) Add(key, value string) {
-	a.list.Add(bytesconv.Bytes(key), bytesconv.Bytes(value), field.Unknown, 0)
+	a.list.Add(key, value)
 }
 
 // AddBytesK is Add for a key in bytes.
-func (a *Args) AddBytesK(key []byte, value string) { a.AddBytesKV(key, bytesconv.Bytes(value)) }
+func (a *Args) AddBytesK(key []byte, value string) { a.Add(bytesconv.String(key), value) }
 
 // AddBytesV is Add for a value in bytes.
-func (a *Args) AddBytesV(key string, value []byte) { a.AddBytesKV(bytesconv.Bytes(key), value) }
+func (a *Args) AddBytesV(key string, value []byte) { a.Add(key, bytesconv.String(value)) }
 
 // AddBytesKV is Add for a key and a value in bytes, which are copied.
-func (a *Args) AddBytesKV(key, value []byte) { a.list.Add(key, value, field.Unknown, 0) }
+func (a *Args) AddBytesKV(key, value []byte) { a.Add(bytesconv.String(key), bytesconv.String(value)) }
 
 // AddNoValue appends an argument that is encoded as its key alone, without '='.
-func (a *Args) AddNoValue(key string) { a.AddBytesKNoValue(bytesconv.Bytes(key)) }
+func (a *Args) AddNoValue(key string) { a.list.Add(key, "").Flags = field.NoValue }
 
 // AddBytesKNoValue is AddNoValue for a key in bytes.
-func (a *Args) AddBytesKNoValue(key []byte) { a.list.Add(key, nil, field.Unknown, field.NoValue) }
+func (a *Args) AddBytesKNoValue(key []byte) { a.AddNoValue(bytesconv.String(key)) }
 
 // Set sets the value of the first argument with that key, or appends an argument
 // if there is none. It does not change further arguments with that key.
-func (a *Args) Set(key, value string) {
-	a.set(bytesconv.Bytes(key), bytesconv.Bytes(value), 0)
-}
+func (a *Args) Set(key, value string) { a.set(key, value, 0) }
 
 // SetBytesK is Set for a key in bytes.
-func (a *Args) SetBytesK(key []byte, value string) { a.SetBytesKV(key, bytesconv.Bytes(value)) }
+func (a *Args) SetBytesK(key []byte, value string) { a.set(bytesconv.String(key), value, 0) }
 
 // SetBytesV is Set for a value in bytes.
-func (a *Args) SetBytesV(key string, value []byte) { a.SetBytesKV(bytesconv.Bytes(key), value) }
+func (a *Args) SetBytesV(key string, value []byte) { a.set(key, bytesconv.String(value), 0) }
 
 // SetBytesKV is Set for a key and a value in bytes, which are copied.
-func (a *Args) SetBytesKV(key, value []byte) { a.set(key, value, 0) }
-
-// SetNoValue is Set for an argument that is encoded as its key alone, without '='.
-func (a *Args) SetNoValue(key string) { a.SetBytesKNoValue(bytesconv.Bytes(key)) }
-
-// SetBytesKNoValue is SetNoValue for a key in bytes.
-func (a *Args) SetBytesKNoValue(key []byte) { a.set(key, nil, field.NoValue) }
-
-// SetUint is Set for a number in decimal. It panics if value is negative.
-func (a *Args) SetUint(key string, value int) { a.SetUintBytes(bytesconv.Bytes(key), value) }
-
-// SetUintBytes is SetUint for a key in bytes.
-func (a *Args) SetUintBytes(key []byte, value int) {
-	var text [20]byte
-	a.set(key, ascii.AppendUint(text[:0], value), 0)
+func (a *Args) SetBytesKV(key, value []byte) {
+	a.set(bytesconv.String(key), bytesconv.String(value), 0)
 }
 
-func (a *Args) set(key, value []byte, flags field.Flag) {
+// SetNoValue is Set for an argument that is encoded as its key alone, without '='.
+func (a *Args) SetNoValue(key string) { a.set(key, "", field.NoValue) }
+
+// SetBytesKNoValue is SetNoValue for a key in bytes.
+func (a *Args) SetBytesKNoValue(key []byte) { a.SetNoValue(bytesconv.String(key)) }
+
+// SetUint is Set for a number in decimal. It panics if value is negative.
+func (a *Args) SetUint(key string, value int) {
+	var text [20]byte
+	a.set(key, bytesconv.String(ascii.AppendUint(text[:0], value)), 0)
+}
+
+// SetUintBytes is SetUint for a key in bytes.
+func (a *Args) SetUintBytes(key []byte, value int) { a.SetUint(bytesconv.String(key), value) }
+
+func (a *Args) set(key, value string, flags field.Flag) {
 	if i := a.list.Find(key, 0); i >= 0 {
 		a.list.SetValue(i, value, flags)
 		return
 	}
-	a.list.Add(key, value, field.Unknown, flags)
+	a.list.Add(key, value).Flags = flags
 }
 
 // Del removes all arguments with that key.
-func (a *Args) Del(key string) { a.DelBytes(bytesconv.Bytes(key)) }
+func (a *Args) Del(key string) { a.list.RemoveAll(key) }
 
 // DelBytes is Del for a key in bytes.
-func (a *Args) DelBytes(key []byte) { a.list.RemoveAll(key) }
+func (a *Args) DelBytes(key []byte) { a.Del(bytesconv.String(key)) }
 
 // Sort sorts the arguments by key, and those with the same key by value. f compares
 // two of them: it returns a negative number if x is less than y, 0 if they are equal,
@@ -198,7 +198,7 @@ func (a *Args) SortKeys(f func(x, y []byte) int) {
 func (a *Args) Has(key string) bool { return a.list.Get(key) != nil }
 
 // HasBytes is Has for a key in bytes.
-func (a *Args) HasBytes(key []byte) bool { return a.list.Find(key, 0) >= 0 }
+func (a *Args) HasBytes(key []byte) bool { return a.Has(bytesconv.String(key)) }
 
 // Peek returns the value of the first argument with that key, or nil if there is
 // no such argument. An empty value is an empty slice that is not nil. The result
@@ -212,16 +212,16 @@ func (a *Args) PeekBytes(key []byte) []byte { return a.list.Get(bytesconv.String
 // PeekMulti returns the values of all arguments with that key, in their order, or
 // nil if there are none. Each value points into a, as the result of Peek does. The
 // outer slice belongs to the caller.
-func (a *Args) PeekMulti(key string) [][]byte { return a.PeekMultiBytes(bytesconv.Bytes(key)) }
-
-// PeekMultiBytes is PeekMulti for a key in bytes.
-func (a *Args) PeekMultiBytes(key []byte) [][]byte {
+func (a *Args) PeekMulti(key string) [][]byte {
 	var values [][]byte
 	for i := a.list.Find(key, 0); i >= 0; i = a.list.Find(key, i+1) {
 		values = append(values, a.list.Value(i))
 	}
 	return values
 }
+
+// PeekMultiBytes is PeekMulti for a key in bytes.
+func (a *Args) PeekMultiBytes(key []byte) [][]byte { return a.PeekMulti(bytesconv.String(key)) }
 
 // GetUint returns the value of the first argument with that key as a number, as
 // ParseUint parses it. The error is ErrNoArgValue if there is no value. With any

@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"bytes"
 
+	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/hpack"
 	"github.com/valyala/fasthttp/internal/http1"
@@ -195,7 +196,7 @@ func (s *h2Sender) end() {
 func (s *h2Sender) detach() {
 	if s.trailers != nil {
 		for name, value := range s.trailers.eachTrailer {
-			s.fields.Add(name, value, field.Lookup(name), 0)
+			s.fields.Add(bytesconv.String(name), bytesconv.String(value)).ID = field.Lookup(name)
 		}
 		s.trailers = nil
 	}

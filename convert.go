@@ -102,16 +102,21 @@ func AppendHTMLEscape(dst []byte, s string) []byte {
 
 // AppendHTMLEscapeBytes is AppendHTMLEscape for bytes.
 func AppendHTMLEscapeBytes(dst, s []byte) []byte {
-	for {
-		i := bytes.IndexAny(s, `<>&"'`)
-		if i < 0 {
-			return append(dst, s...)
+	from := 0
+	for i, c := range s {
+		// letters are greater than all of them
+		if c > '>' {
+			continue
 		}
-		dst = append(append(dst, s[:i]...), htmlEscape(s[i])...)
-		s = s[i+1:]
+		if escape := htmlEscape(c); escape != "" {
+			dst = append(append(dst, s[from:i]...), escape...)
+			from = i + 1
+		}
 	}
+	return append(dst, s[from:]...)
 }
 
+// htmlEscape returns what c is escaped as, or an empty string.
 func htmlEscape(c byte) string {
 	switch c {
 	case '<':
@@ -122,8 +127,10 @@ func htmlEscape(c byte) string {
 		return "&amp;"
 	case '"':
 		return "&#34;"
+	case '\'':
+		return "&#39;"
 	}
-	return "&#39;"
+	return ""
 }
 
 // AppendQuotedArg appends src to dst, encoded as a name or value of a query string,

@@ -37,6 +37,7 @@ type h1Conn struct {
 	readUntil, writeUntil, wholeUntil time.Time
 
 	keeper bool         // it keeps its context while it waits
+	filled bool         // the last read has filled its space, so more is likely to be there
 	turn   int          // requests served since the last flush
 	fault  error        // the error that ended the connection early
 	now    clock.Moment // when the last bytes were received, if the engine has said or it was asked for
@@ -52,6 +53,9 @@ const (
 	flushSize = 64 << 10
 	// bodySpace is how much is read at a time of a body that is larger
 	bodySpace = 64 << 10
+	// burstSpace is how much an event loop reads at a time of requests that come faster than
+	// they are read
+	burstSpace = 16 << 10
 )
 
 // newH1Conn returns an h1Conn that belongs to no connection.
@@ -85,7 +89,7 @@ func (h *h1Conn) attach(s *Server, c *engine.Conn, l engine.Link) {
 	}
 	h.tail, h.file = nil, engine.FilePart{}
 	h.conn, h.timing = http1.Conn{}, timesWait
-	h.turn = 0
+	h.turn, h.filled = 0, false
 	h.fault = nil
 	h.readUntil, h.writeUntil = time.Time{}, time.Time{}
 	h.now = clock.Moment{}
@@ -96,7 +100,7 @@ func (h *h1Conn) attach(s *Server, c *engine.Conn, l engine.Link) {
 // is: its buffers have not grown much, and no handler still uses it.
 func (h *h1Conn) reusable() bool {
 	return !h.conn.Left() && (h.x.ctx == nil || !h.x.ctx.used) &&
-		h.in != nil && cap(h.in.B) <= 2*h.s.set.readSize && (h.out == nil || cap(h.out.B) <= 2*h.s.set.writeSize)
+		h.in != nil && cap(h.in.B) <= max(2*h.s.set.readSize, burstSpace) && (h.out == nil || cap(h.out.B) <= 2*h.s.set.writeSize)
 }
 
 // pending returns the bytes that were received and not yet consumed.

@@ -16,18 +16,21 @@ var _ engine.Protocol = (*h1Conn)(nil)
 // Space implements engine.Protocol: at least a minimum of free bytes after the
 // received ones.
 func (h *h1Conn) Space() []byte {
-	large := h.conn.Reading() == http1.ReadBody && h.x.recv.decoder.Left() > bodySpace
-	if large && h.in != nil && h.read == len(h.in.B) && cap(h.in.B) < bodySpace {
-		bufpool.Put(h.in)
-		h.in, h.read = nil, 0
+	size := h.s.set.readSize
+	switch {
+	case h.conn.Reading() == http1.ReadBody && h.x.recv.decoder.Left() > bodySpace:
+		size = max(size, bodySpace)
+	case h.filled && !h.link.KeepsSpace():
+		size = max(size, burstSpace)
+	default:
+		h.filled = false
 	}
 	if h.in == nil {
-		size := h.s.set.readSize
-		if large {
-			size = max(size, bodySpace)
-		}
 		h.in = bufpool.Get(size)
+	} else if cap(h.in.B) < size && (h.filled || h.drained()) {
+		h.moveInput(size)
 	}
+	h.filled = false
 	b := h.in
 	if h.read > 0 && cap(b.B)-len(b.B) < cap(b.B)/2 {
 		b.B = b.B[:copy(b.B, b.B[h.read:])]
@@ -39,6 +42,25 @@ func (h *h1Conn) Space() []byte {
 	return b.B[len(b.B):cap(b.B)]
 }
 
+// spaceToWaitWith is Space for a goroutine that holds it while it waits: no more than usual,
+// however fast the last bytes came.
+func (h *h1Conn) spaceToWaitWith() []byte {
+	h.filled = false
+	if h.in != nil && cap(h.in.B) < bodySpace {
+		h.giveSpace()
+	}
+	return h.Space()
+}
+
+// moveInput moves the bytes that are not consumed to another buffer of this size, for
+// which they must not be too many.
+func (h *h1Conn) moveInput(size int) {
+	to := bufpool.Get(size)
+	to.B = append(to.B, h.pending()...)
+	bufpool.Put(h.in)
+	h.in, h.read = to, 0
+}
+
 // Received implements engine.Protocol.
 func (h *h1Conn) Received(n int, at time.Duration) {
 	if h.x.held != nil && !h.x.held.Resumed() {
@@ -46,6 +68,7 @@ func (h *h1Conn) Received(n int, at time.Duration) {
 		return
 	}
 	h.in.B = h.in.B[:len(h.in.B)+n]
+	h.filled = len(h.in.B) == cap(h.in.B)
 	if h.conn.Reading() == http1.ReadIdle {
 		if h.c.IsPinned() {
 			h.forgetDeadlines()
@@ -91,7 +114,7 @@ func (h *h1Conn) InputEnded(err error) {
 // inputFault makes err the fault that has ended the connection, unless the peer gets
 // a response.
 func (h *h1Conn) inputFault(err error) {
-	if !isCommonRead(err) && h.conn.Reading() == http1.ReadEnded && h.flushThen(engine.Close) == engine.Close {
+	if h.conn.Reading() == http1.ReadEnded && h.flushThen(engine.Close) == engine.Close && !isCommonRead(err) {
 		h.fault = err
 	}
 }
@@ -186,9 +209,8 @@ func (h *h1Conn) rest(bare bool) {
 	if ctx := h.x.ctx; ctx == nil || !h.keeps(ctx, bare) {
 		h.restBare()
 	}
-	if h.in != nil && cap(h.in.B) >= bodySpace {
-		h.giveSpace()
-	}
+	h.filled = false
+	h.giveSpace()
 	if bare {
 		bufpool.Put(h.in)
 		h.in, h.read = nil, 0
@@ -202,71 +224,19 @@ func (h *h1Conn) rest(bare bool) {
 	}
 }
 
-// keeps reports whether the connection keeps the context and the buffer for output while
-// it waits. A few connections of a server do, where each has a goroutine anyway: that
-// saves them the pools.
-func (h *h1Conn) keeps(ctx *RequestCtx, bare bool) bool {
-	if bare || ctx.used || ctx.timeoutResponse.Load() != nil || h.out != nil && cap(h.out.B) > 2*h.s.set.writeSize {
-		return false
-	}
-	if !h.keeper && !h.becomeKeeper() {
-		return false
-	}
-	if h.out != nil {
-		bufpool.Poison(h.out.B)
-	}
-	ctx.Request.Header.shrink()
-	ctx.Response.Header.shrink()
-	ctx.c = nil
-	return true
-}
-
-// maxKeepers is how many connections of a server keep their contexts while they wait.
-const maxKeepers = 128
-
-// becomeKeeper makes the connection one of those that keep their contexts, if there are
-// not enough of them.
-func (h *h1Conn) becomeKeeper() bool {
-	keepers := &h.s.keepers
-	if keepers.Load() >= maxKeepers || !h.link.KeepsSpace() {
-		return false
-	}
-	if h.keeper = keepers.Add(1) <= maxKeepers; !h.keeper {
-		keepers.Add(-1)
-	}
-	return h.keeper
-}
-
-// endKeeping makes room for another connection that keeps its context.
-func (h *h1Conn) endKeeping() {
-	if h.keeper {
-		h.keeper = false
-		h.s.keepers.Add(-1)
-	}
-}
-
-// restBare releases the context and the buffer for output.
-func (h *h1Conn) restBare() {
-	if ctx := h.x.ctx; ctx != nil {
-		if h.out != nil && ctx.spare == nil && cap(h.out.B) <= 2*h.s.set.writeSize {
-			// one visit of a pool instead of two
-			bufpool.Poison(h.out.B)
-			ctx.spare, h.out = h.out, nil
-		}
-		h.s.releaseCtx(ctx)
-		h.x.ctx = nil
-	}
-	if h.out != nil {
-		bufpool.Put(h.out)
-		h.out = nil
-	}
-}
-
-// giveSpace releases the buffer for a large body while no bytes come.
+// giveSpace releases a buffer that is larger than usual while no bytes come. The first bytes
+// of a request move to a smaller one: a peer that has sent much does not hold more memory
+// with them than any other.
 func (h *h1Conn) giveSpace() {
-	if h.in != nil && cap(h.in.B) >= bodySpace && len(h.in.B) == 0 {
+	usual := h.s.set.readSize
+	if h.in == nil || cap(h.in.B) < 2*usual {
+		return
+	}
+	if h.drained() {
 		bufpool.Put(h.in)
-		h.in = nil
+		h.in, h.read = nil, 0
+	} else if size := max(usual, len(h.pending())+minSpace); cap(h.in.B) >= 2*size {
+		h.moveInput(size)
 	}
 }
 

@@ -17,10 +17,11 @@ type noEngine struct {
 	keepsSpace bool
 }
 
-func (noEngine) LimitReads(time.Time)  {}
-func (noEngine) LimitWrites(time.Time) {}
-func (e noEngine) KeepsSpace() bool    { return e.keepsSpace }
-func (noEngine) SendsFiles() bool      { return false }
+func (noEngine) LimitReads(time.Time)      {}
+func (noEngine) LimitWrites(time.Time)     {}
+func (noEngine) ForgetDeadlines(time.Time) {}
+func (e noEngine) KeepsSpace() bool        { return e.keepsSpace }
+func (noEngine) SendsFiles() bool          { return false }
 
 // driven returns an h1Conn that no engine drives.
 func driven(t *testing.T, s *Server, keepsSpace bool) *h1Conn {
@@ -158,6 +159,13 @@ func TestWrittenInPieces(t *testing.T) {
 // answerOne has the connection answer a request, and wait for the next one.
 func answerOne(t *testing.T, h *h1Conn, w engine.Wait, request string) {
 	t.Helper()
+	answerRequest(t, h, request)
+	h.Wait(w)
+}
+
+// answerRequest has the connection answer a request.
+func answerRequest(t *testing.T, h *h1Conn, request string) {
+	t.Helper()
 	h.give(request)
 	for h.Step() == engine.Read {
 	}
@@ -166,7 +174,6 @@ func answerOne(t *testing.T, h *h1Conn, w engine.Wait, request string) {
 	if !h.Idle() {
 		t.Fatal("the connection is busy after a request")
 	}
-	h.Wait(w)
 }
 
 // Where goroutines wait with a buffer, a few connections of a server keep their contexts
@@ -259,5 +266,99 @@ func TestEngineNeedNotAskForTheTimeOfOutput(t *testing.T) {
 		if until := x.Wait(engine.WaitRoom); until.IsZero() != c.forEver {
 			t.Errorf("%s: output may take until %v", c.name, until)
 		}
+	}
+}
+
+// Requests that come faster than they are read are read many at a time, unless a goroutine
+// waits with the space in hand. A connection that waits afterwards holds no more memory for
+// that.
+func TestBurstsAreReadAtOnce(t *testing.T) {
+	const requests = 40
+	request := "GET / HTTP/1.1\r\nHost: a\r\nMuch: " + strings.Repeat("x", 500) + "\r\n\r\n"
+	for _, keepsSpace := range []bool{false, true} {
+		for _, size := range []int{0, 8 << 10} {
+			served := 0
+			x := driven(t, &Server{Handler: func(*RequestCtx) { served++ }, ReadBufferSize: size}, keepsSpace)
+			usual := x.s.set.readSize
+			rest, reads := strings.Repeat(request, requests)+request[:100], 0
+			for ; rest != ""; reads++ {
+				n := copy(x.Space(), rest)
+				x.Received(n, 0)
+				rest = rest[n:]
+				for x.Step() != engine.Read {
+					head, tail, _ := x.Output()
+					x.Written(int64(len(head)+len(tail)), nil)
+				}
+			}
+			if most := 2 + requests*len(request)/(burstSpace-len(request)); served != requests || !keepsSpace && reads > most {
+				t.Errorf("%d requests were read with %d reads, want %d with %d at most", served, reads, requests, most)
+			}
+			x.Wait(engine.WaitInput)
+			// the pool may have a buffer of a little less than twice the size
+			if size := cap(x.in.B); size >= 2*usual {
+				t.Errorf("the first %d bytes of a request are held in %d bytes", len(x.pending()), size)
+			}
+			answerOne(t, x, engine.WaitRequest, request[100:])
+			if served != requests+1 {
+				t.Errorf("%d requests were served, want %d", served, requests+1)
+			}
+
+			// the last of these fills the usual space
+			whole := request[:len(request)-4] + strings.Repeat("x", usual-len(request)) + "\r\n\r\n"
+			for _, part := range []string{strings.Repeat(request, requests), request, whole} {
+				answerOne(t, x, engine.WaitRequest, part)
+				if size := len(x.Space()); size >= 2*usual {
+					t.Errorf("an idle connection has room for %d bytes", size)
+				}
+			}
+		}
+	}
+}
+
+// The first bytes of a request that come behind many others move to a buffer of their size.
+func TestPartOfARequestBehindABurstIsSmall(t *testing.T) {
+	request := "GET / HTTP/1.1\r\nHost: a\r\nMuch: " + strings.Repeat("x", 3900) + "\r\n\r\n"
+	for part := 1; part < len(request); part += 389 {
+		x := driven(t, &Server{Handler: echo}, false)
+		x.give(strings.Repeat(request, 2) + request[:part])
+		for x.Step() != engine.Read {
+			head, tail, _ := x.Output()
+			x.Written(int64(len(head)+len(tail)), nil)
+		}
+		x.Wait(engine.WaitInput)
+		if size, most := cap(x.in.B), 4*max(x.s.set.readSize, part+minSpace); size >= most {
+			t.Errorf("%d bytes are held in %d", part, size)
+		}
+		answerOne(t, x, engine.WaitRequest, request[part:])
+	}
+}
+
+// A content that fills what is read at a time is read with fewer reads, too. A connection
+// that waits for the rest of it holds no large buffer, on a goroutine or without one.
+func TestContentIsReadInLargerParts(t *testing.T) {
+	head := "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 50000\r\n\r\n"
+	for _, keepsSpace := range []bool{false, true} {
+		x := driven(t, &Server{Handler: echo}, keepsSpace)
+		usual := x.s.set.readSize
+		rest, reads := head+strings.Repeat("x", 40000), 0
+		for ; rest != ""; reads++ {
+			n := copy(x.Space(), rest)
+			x.Received(n, 0)
+			rest = rest[n:]
+			expectAction(t, x, engine.Read)
+		}
+		if want := 2 + 40000/burstSpace; !keepsSpace && reads > want {
+			t.Errorf("%d reads, want %d at most", reads, want)
+		}
+		x.Wait(engine.WaitInput)
+		if x.in != nil && cap(x.in.B) >= 2*usual {
+			t.Errorf("a connection that waits holds %d bytes", cap(x.in.B))
+		}
+	}
+	x := driven(t, &Server{Handler: echo}, false)
+	x.give(head + strings.Repeat("x", 20000))
+	expectAction(t, x, engine.Read)
+	if size := len(x.spaceToWaitWith()); size >= 2*x.s.set.readSize {
+		t.Errorf("a goroutine waits with %d bytes", size)
 	}
 }

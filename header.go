@@ -287,7 +287,7 @@ func keyOf(name []byte) key { return key{name, field.Lookup(name)} }
 // that differs in its case.
 func (h *header) find(k key) int {
 	if h.is(namesKept) {
-		if i := h.list.Find(k.name, 0); i >= 0 {
+		if i := h.list.Find(bytesconv.String(k.name), 0); i >= 0 {
 			return i
 		}
 	}
@@ -297,7 +297,7 @@ func (h *header) find(k key) int {
 // findAll returns the function that finds the positions of all fields with the name
 // k: either all names are compared exactly, or all without regard to case.
 func (h *header) findAll(k key) func(h *header, k key, from int) int {
-	if h.is(namesKept) && h.list.Find(k.name, 0) >= 0 {
+	if h.is(namesKept) && h.list.Find(bytesconv.String(k.name), 0) >= 0 {
 		return (*header).findExact
 	}
 	return (*header).findFold
@@ -309,7 +309,7 @@ func (h *header) findFold(k key, from int) int { return h.list.FindFold(k.id, k.
 // that are exactly equal match.
 func (h *header) findExact(k key, from int) int {
 	if h.is(namesKept) {
-		return h.list.Find(k.name, from)
+		return h.list.Find(bytesconv.String(k.name), from)
 	}
 	return h.list.FindFold(k.id, k.name, from)
 }
@@ -435,14 +435,15 @@ func (h *header) append(k key, value []byte) {
 		flags = field.BadName
 		h.state |= hasBadName
 	}
-	i := h.list.Add(k.name, value, k.id, flags)
-	switch name := h.list.Name(i); {
+	e := h.list.Add(bytesconv.String(k.name), bytesconv.String(value))
+	e.ID, e.Flags = k.id, flags
+	switch name := h.list.Bytes(e.Name); {
 	case flags == field.BadName:
 		http1.Clean(name)
 	case !h.is(namesKept):
 		field.Normalize(name)
 	}
-	http1.Clean(h.list.Value(i))
+	http1.Clean(h.list.Bytes(e.Value))
 }
 
 // setSpecial sets a field that is not simply in list. It returns false if the field
@@ -612,7 +613,7 @@ func (h *header) setCoding(chunked bool) {
 // findPlain returns the position of the first field whose name is exactly name, or
 // -1 if there is none or it has another place than list.
 func (h *header) findPlain(role http1.Role, name []byte) int {
-	i := h.list.Find(name, 0)
+	i := h.list.Find(bytesconv.String(name), 0)
 	if i >= 0 && places[role][h.list.Entries[i].ID].place != inList {
 		return -1
 	}
@@ -639,7 +640,7 @@ func (h *header) peekCanonical(role http1.Role, name []byte) []byte {
 
 // setCanonical is set for a name that must match exactly and is not normalized.
 func (h *header) setCanonical(role http1.Role, name, value []byte) {
-	before := h.is(namesKept)
+	before := h.state & namesKept
 	h.state |= namesKept
 	if i := h.findPlain(role, name); i >= 0 {
 		k := key{name, h.list.Entries[i].ID}
@@ -650,5 +651,5 @@ func (h *header) setCanonical(role http1.Role, name, value []byte) {
 	} else {
 		h.set(role, keyOf(name), value)
 	}
-	h.setState(namesKept, before)
+	h.state = h.state&^namesKept | before
 }

@@ -42,7 +42,7 @@ func (h *header) addCookies(role http1.Role, value []byte) {
 	if role == http1.Request {
 		cookie.AppendPairs(&h.cookies, value)
 	} else {
-		h.cookies.Add(cookie.NameIn(value), value, field.Unknown, 0)
+		h.cookies.Add(bytesconv.String(cookie.NameIn(value)), bytesconv.String(value))
 	}
 }
 
@@ -56,20 +56,20 @@ func (h *header) setCookie(role http1.Role, name, value []byte) {
 		// value is all of a Set-Cookie field
 		name, value = cleaned(name), cleaned(value)
 	}
-	if i := h.cookies.Find(name, 0); i >= 0 {
-		h.cookies.SetValue(i, value, 0)
+	if i := h.cookies.Find(bytesconv.String(name), 0); i >= 0 {
+		h.cookies.SetValue(i, bytesconv.String(value), 0)
 		return
 	}
-	h.cookies.Add(name, value, field.Unknown, 0)
+	h.cookies.Add(bytesconv.String(name), bytesconv.String(value))
 }
 
 // cookie returns the value of the first cookie with that name, or nil.
-func (h *header) cookie(role http1.Role, name []byte) []byte {
+func (h *header) cookie(role http1.Role, name string) []byte {
 	h.collectCookies(role)
-	return h.cookies.Get(bytesconv.String(name))
+	return h.cookies.Get(name)
 }
 
-func (h *header) delCookie(role http1.Role, name []byte) {
+func (h *header) delCookie(role http1.Role, name string) {
 	h.own()
 	h.collectCookies(role)
 	h.cookies.RemoveAll(name)

@@ -12,7 +12,6 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/cookie"
 	"github.com/valyala/fasthttp/internal/failures"
-	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http2client"
 )
 
@@ -319,7 +318,7 @@ func (h *RequestHeader) lendCookies(cookies iter.Seq2[string, string]) (added []
 			}
 			added = append(added, name)
 		}
-		h.cookies.Add(bytesconv.Bytes(name), cookie.Cleaned(bytesconv.Bytes(value)), field.Unknown, 0)
+		h.cookies.Add(name, bytesconv.String(cookie.Cleaned(bytesconv.Bytes(value))))
 	}
 	return added
 }

@@ -135,11 +135,13 @@ func (h *RequestHeader) VisitAllInOrder(f func(key, value []byte)) {
 
 // Cookie returns the value of the first cookie with the name, or nil.
 func (h *RequestHeader) Cookie(key string) []byte {
-	return h.cookie(http1.Request, bytesconv.Bytes(key))
+	return h.cookie(http1.Request, key)
 }
 
 // CookieBytes is Cookie for a byte slice.
-func (h *RequestHeader) CookieBytes(key []byte) []byte { return h.cookie(http1.Request, key) }
+func (h *RequestHeader) CookieBytes(key []byte) []byte {
+	return h.cookie(http1.Request, bytesconv.String(key))
+}
 
 // Cookies returns an iterator over the names and values of all cookies. Names and
 // values are valid until the next step of the loop.
@@ -175,11 +177,11 @@ func (h *RequestHeader) SetCookieBytesKV(key, value []byte) {
 
 // DelCookie removes the cookies with the name.
 func (h *RequestHeader) DelCookie(key string) {
-	h.delCookie(http1.Request, bytesconv.Bytes(key))
+	h.delCookie(http1.Request, key)
 }
 
 // DelCookieBytes is DelCookie for a byte slice.
-func (h *RequestHeader) DelCookieBytes(key []byte) { h.delCookie(http1.Request, key) }
+func (h *RequestHeader) DelCookieBytes(key []byte) { h.delCookie(http1.Request, bytesconv.String(key)) }
 
 // DelAllCookies removes all cookies.
 func (h *RequestHeader) DelAllCookies() { h.delAllCookies(http1.Request) }

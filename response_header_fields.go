@@ -118,13 +118,13 @@ func (h *ResponseHeader) VisitAll(f func(key, value []byte)) {
 // PeekCookie returns the whole Set-Cookie value of the first cookie with the
 // name, or nil.
 func (h *ResponseHeader) PeekCookie(key string) []byte {
-	return h.cookie(http1.Response, bytesconv.Bytes(key))
+	return h.cookie(http1.Response, key)
 }
 
 // Cookie parses the first cookie with the key of cookie into cookie. It reports whether
 // there is such a cookie and it can be parsed.
 func (h *ResponseHeader) Cookie(cookie *Cookie) bool {
-	value := h.cookie(http1.Response, cookie.Key())
+	value := h.cookie(http1.Response, bytesconv.String(cookie.Key()))
 	return value != nil && cookie.ParseBytes(value) == nil
 }
 
@@ -155,11 +155,13 @@ func (h *ResponseHeader) SetCookie(cookie *Cookie) {
 // DelCookie removes the cookies with that name from the response. It does not make the
 // client delete them: see DelClientCookie.
 func (h *ResponseHeader) DelCookie(key string) {
-	h.delCookie(http1.Response, bytesconv.Bytes(key))
+	h.delCookie(http1.Response, key)
 }
 
 // DelCookieBytes is DelCookie for a byte slice.
-func (h *ResponseHeader) DelCookieBytes(key []byte) { h.delCookie(http1.Response, key) }
+func (h *ResponseHeader) DelCookieBytes(key []byte) {
+	h.delCookie(http1.Response, bytesconv.String(key))
+}
 
 // DelAllCookies removes all cookies from the response.
 func (h *ResponseHeader) DelAllCookies() { h.delAllCookies(http1.Response) }
@@ -168,7 +170,7 @@ func (h *ResponseHeader) DelAllCookies() { h.delAllCookies(http1.Response) }
 // it sets the cookie with an expiration time in the past. For other cookies, set a Cookie
 // with the same domain and path whose Expire is CookieExpireDelete.
 func (h *ResponseHeader) DelClientCookie(key string) {
-	h.delCookie(http1.Response, bytesconv.Bytes(key))
+	h.delCookie(http1.Response, key)
 	c := AcquireCookie()
 	c.SetKey(key)
 	c.SetExpire(CookieExpireDelete)

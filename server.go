@@ -122,7 +122,9 @@ type Server struct {
 
 	// ReadBufferSize is the size of the buffer for reading a connection, in bytes,
 	// and the limit of a request's header. If it is 0, buffers begin at 4 KiB and
-	// headers may have 64 KiB, of which 16 KiB for the request line.
+	// headers may have 64 KiB, of which 16 KiB for the request line. A connection on an
+	// event loop whose requests come faster than they are read has a buffer of 16 KiB
+	// meanwhile, if that is more.
 	ReadBufferSize int
 
 	// WriteBufferSize is the size of the buffer for responses, in bytes, 4 KiB if it
@@ -322,6 +324,8 @@ type Server struct {
 	start headPrefix
 	name  string // the field Server of responses, or empty
 	ctxs  sync.Pool
+	// rested has the h1Conns, with contexts, of connections that wait without them
+	rested sync.Pool
 	// keepers is how many connections keep a context while they wait
 	keepers atomic.Int32
 	log     Logger

@@ -115,10 +115,10 @@ func (s *Server) leaveBodyCount(ctx *RequestCtx, held *bodymem.Body) {
 func (x *exchange) awaitBody(conn net.Conn) (int, error) {
 	h := x.held
 	if h == nil {
-		return ioread.Some(conn, x.Space())
+		return ioread.Some(conn, x.spaceToWaitWith())
 	}
 	h.Block()
-	n, err := ioread.Some(conn, x.Space())
+	n, err := ioread.Some(conn, x.spaceToWaitWith())
 	if !h.Resume() {
 		return 0, ErrRequestBodyMemory
 	}

@@ -75,6 +75,10 @@ func defaultErrorResponse(ctx *RequestCtx, err error) {
 
 // isCommon reports whether err is common on a public server.
 func isCommon(err error) bool {
+	if err == io.EOF {
+		// with which most connections end
+		return true
+	}
 	if _, ok := errors.AsType[h2Reset](err); ok {
 		return true
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/engine"
 )
 
@@ -33,7 +34,11 @@ func (h *host) Lend(c *engine.Conn, l engine.Link, last engine.Protocol) engine.
 		return newH2Conn(s, c, l)
 	}
 	own, _ := last.(*h1Conn)
-	if own == nil {
+	switch {
+	case own != nil:
+	case l.KeepsSpace():
+		own = s.restedConn()
+	default:
 		own = h1Conns.Get().(*h1Conn)
 	}
 	own.attach(s, c, l)
@@ -50,7 +55,11 @@ func (h *host) Return(p engine.Protocol, reuse bool) (last engine.Protocol, faul
 	fault = own.fault
 	own.endKeeping()
 	if reuse && own.reusable() {
-		return own, fault
+		if !own.link.KeepsSpace() || !(*Server)(h).hasMany() {
+			return own, fault
+		}
+		own.putAway()
+		return nil, fault
 	}
 	own.release()
 	if !own.conn.Left() {
@@ -58,6 +67,39 @@ func (h *host) Return(p engine.Protocol, reuse bool) (last engine.Protocol, faul
 		h1Conns.Put(own)
 	}
 	return nil, fault
+}
+
+// PutAway implements engine.Host.
+func (h *host) PutAway(p engine.Protocol, bare bool) (space *bufpool.Buffer, until time.Time, ok bool) {
+	own, isH1 := p.(*h1Conn)
+	if !isH1 || !own.mayRest(bare) {
+		return nil, time.Time{}, false
+	}
+	if !bare {
+		space = own.letSpace()
+	}
+	own.putAway()
+	return space, afterTimeout(h.set.idleTimeout), true
+}
+
+// Dormant implements engine.Host.
+func (h *host) Dormant(c *engine.Conn) (size int, until time.Time, ok bool) {
+	if !(*Server)(h).hasMany() || h.set.headTimeout > 0 || c.IsPinned() || c.Variant == variantHTTP2 || h.set.onlyHTTP2 && !c.IsTLS {
+		return 0, time.Time{}, false
+	}
+	return h.set.readSize, afterTimeout(h.set.firstTimeout), true
+}
+
+// TakeUp implements engine.Host.
+func (h *host) TakeUp(c *engine.Conn, l engine.Link, space *bufpool.Buffer, readUntil, writeUntil time.Time) engine.Protocol {
+	own := (*Server)(h).restedConn()
+	own.attach((*Server)(h), c, l)
+	own.readUntil, own.writeUntil = readUntil, writeUntil
+	if space != nil {
+		bufpool.Put(own.in)
+		own.in, own.read = space, 0
+	}
+	return own
 }
 
 // Admit implements engine.Host.

@@ -105,6 +105,19 @@ func ToLower(b []byte) {
 	}
 }
 
+// Capitalize converts b, in place: its first letter and those after separator to upper
+// case, and all others to lower case.
+func Capitalize(b []byte, separator byte) {
+	t := &upper
+	for i, c := range b {
+		b[i] = t[c]
+		t = &lower
+		if c == separator {
+			t = &upper
+		}
+	}
+}
+
 // EqualFold reports whether a and b are equal without regard to the case of ASCII
 // letters.
 func EqualFold(a, b []byte) bool {

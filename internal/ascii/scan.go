@@ -3,6 +3,8 @@ package ascii
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/valyala/fasthttp/internal/bytesconv"
 )
 
 const (
@@ -107,15 +109,37 @@ func IsVisible(b []byte) bool {
 		}
 		return true
 	}
-	last := b[len(b)-8:]
-	var hit uint64
-	for len(b) > 8 {
-		w := binary.LittleEndian.Uint64(b)
-		hit |= upTo(w, 0x21*ones) | w&highs
-		b = b[8:]
+	hit := invisible(bytesconv.Word(b, len(b)-8))
+	for i := 0; i < len(b)-8; i += 8 {
+		hit |= invisible(bytesconv.Word(b, i))
 	}
-	w := binary.LittleEndian.Uint64(last)
-	return hit|upTo(w, 0x21*ones)|w&highs == 0
+	return hit&highs == 0
+}
+
+// invisible returns a word with a high bit set if a byte of w is not a visible ASCII
+// character. The other bits mean nothing.
+func invisible(w uint64) uint64 { return w | (w - 0x21*ones) | (w + ones) }
+
+// IsPlainPath reports whether b consists of lower-case letters, digits, hyphens, dots and
+// slashes, as most paths do. It is false for fewer than eight bytes.
+func IsPlainPath(b []byte) bool {
+	if len(b) < 8 {
+		return false
+	}
+	// the last word may overlap the one before
+	all := plainPath(bytesconv.Word(b, len(b)-8))
+	for i := 0; i < len(b)-8; i += 8 {
+		all &= plainPath(bytesconv.Word(b, i))
+	}
+	return all&highs == highs
+}
+
+// plainPath returns a word with the high bits of all bytes set if and only if all bytes of
+// w are as IsPlainPath says.
+func plainPath(w uint64) uint64 {
+	letters := (w + (0x80-'a')*ones) &^ (w + (0x7f-'z')*ones)
+	others := (w + (0x80-'-')*ones) &^ (w + (0x7f-'9')*ones) // '-', '.', '/' and digits
+	return (letters | others) &^ w
 }
 
 // IsASCII reports whether all bytes of b are ASCII characters.

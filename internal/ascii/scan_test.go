@@ -63,9 +63,32 @@ func checkScans(t *testing.T, b []byte) {
 		if got, want := IsVisible(part), invisible == len(part); got != want {
 			t.Errorf("IsVisible(%q) at alignment %d: %v", b, shift, got)
 		}
+		if got, want := IsPlainPath(part), len(part) >= 8 && naive(part, isNotPlain) == len(part); got != want {
+			t.Errorf("IsPlainPath(%q) at alignment %d: %v", b, shift, got)
+		}
 		other := naive(part, func(c byte) bool { return c >= 0x80 })
 		if got, want := IsASCII(part), other == len(part); got != want {
 			t.Errorf("IsASCII(%q) at alignment %d: %v", b, shift, got)
+		}
+	}
+}
+
+func isNotPlain(c byte) bool {
+	return bytes.IndexByte([]byte("abcdefghijklmnopqrstuvwxyz0123456789-./"), c) < 0
+}
+
+func TestPlainPathsAreFound(t *testing.T) {
+	for c := range 256 {
+		for size := 8; size < 20; size++ {
+			for at := range size {
+				for _, fill := range []byte{'a', '9', '-', 'z', 0x80, 0xff} {
+					b := bytes.Repeat([]byte{fill}, size)
+					b[at] = byte(c)
+					if got := IsPlainPath(b); got != (naive(b, isNotPlain) == size) {
+						t.Fatalf("IsPlainPath(%q): %t", b, got)
+					}
+				}
+			}
 		}
 	}
 }

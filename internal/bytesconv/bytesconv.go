@@ -11,13 +11,17 @@ import "unsafe"
 
 // String views b as a string. b must not change while the string is in use.
 func String(b []byte) string {
-	return unsafe.String(unsafe.SliceData(b), len(b))
+	return *(*string)(unsafe.Pointer(&b))
 }
 
 // Bytes views s as a byte slice, which must not be written to. Its capacity
 // is its length, so that appending to it copies.
 func Bytes(s string) []byte {
-	return unsafe.Slice(unsafe.StringData(s), len(s))
+	// unsafe.Slice would check where the text ends
+	return *(*[]byte)(unsafe.Pointer(&struct {
+		string
+		cap int
+	}{s, len(s)}))
 }
 
 // Address returns the address in p as a number. A value that stores its own address

@@ -41,3 +41,12 @@ func TestWordReadsEightBytes(t *testing.T) {
 		}
 	}
 }
+
+func TestHalfReadsFourBytes(t *testing.T) {
+	b := []byte("0123456789")
+	for i := range len(b) - 3 {
+		if got, want := Half(b, i), binary.LittleEndian.Uint32(b[i:]); got != want {
+			t.Errorf("at %d: %x, want %x", i, got, want)
+		}
+	}
+}

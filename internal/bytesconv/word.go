@@ -11,3 +11,8 @@ import "unsafe"
 func Word(b []byte, i int) uint64 {
 	return *(*uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(b)), i))
 }
+
+// Half is like Word, for the four bytes of b from i on.
+func Half(b []byte, i int) uint32 {
+	return *(*uint32)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(b)), i))
+}

@@ -70,7 +70,7 @@ func TestRequestCookiesOfSeveralFieldsAddUp(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 	// a change of one pair does not affect the others
-	l.SetValue(2, []byte("longer than before"), 0)
+	l.SetValue(2, "longer than before", 0)
 	if got, want := pairsText(&l), `"a":"b" "":"x" "c":"longer than before" "a":"e"`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -95,7 +95,7 @@ func TestRequestCookiesAreWritten(t *testing.T) {
 	} {
 		var l field.List
 		for i := 0; i < len(tc.pairs); i += 2 {
-			l.Add([]byte(tc.pairs[i]), []byte(tc.pairs[i+1]), field.Unknown, 0)
+			l.Add(tc.pairs[i], tc.pairs[i+1])
 		}
 		if got := string(AppendText([]byte("<"), &l)); got != "<"+tc.want {
 			t.Errorf("%q: %q, want %q", tc.pairs, got, "<"+tc.want)

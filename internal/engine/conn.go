@@ -58,6 +58,9 @@ type Conn struct {
 	// RoomForEver says that its protocol limits no wait for room. An engine need not ask it
 	// then.
 	RoomForEver bool
+	// Stays says that the Host would not put its protocol away. An engine need not ask it
+	// then, either.
+	Stays bool
 	// Variant is for the Host, which may tell by it which protocol Lend returns.
 	Variant uint8
 	looks   uint8 // how often shutdowns have found it asked

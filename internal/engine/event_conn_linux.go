@@ -29,7 +29,11 @@ type eventExtra struct {
 	local, remote net.Addr
 	proxied       *Ends          // the addresses that a header has named, or nil
 	own           [2]ownDeadline // of reading, and of writing
-	waits         waitKind       // what the connection waits for while it has no owner
+
+	// ruled says that own has a deadline. Whoever sets one stores that before it looks at
+	// waits, and whoever begins a wait does the reverse: so one of them sees the other.
+	ruled atomic.Bool
+	waits atomic.Uint32 // what the connection waits for while it has no owner: a waitKind
 }
 
 // ownDeadline is a deadline that the application has set in the place of the
@@ -40,7 +44,7 @@ type ownDeadline struct {
 }
 
 // waitKind is what a connection without an owner waits for.
-type waitKind uint8
+type waitKind uint32
 
 const (
 	waitNone  waitKind = iota // it has an owner
@@ -69,40 +73,41 @@ func untilTimeout(until time.Time) time.Duration {
 // waitFor says that the connection is about to be left to its loop, and returns
 // how long it may wait: the timeout, unless the application has set a deadline.
 func (c *eventConn) waitFor(kind waitKind, timeout time.Duration) time.Duration {
-	e := c.extra.Load()
-	if e == nil {
-		return timeout
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.waits = kind
-	if own := e.own[kind-waitRead]; own.set {
-		return untilTimeout(own.until)
+	if e := c.extra.Load(); e != nil && e.beginWait(kind) {
+		if own := e.ownFor(kind); own.set {
+			return untilTimeout(own.until)
+		}
 	}
 	return timeout
+}
+
+// beginWait says that the connection is about to be left to its loop, and reports whether
+// the application may have set a deadline.
+func (e *eventExtra) beginWait(kind waitKind) (ruled bool) {
+	e.waits.Store(uint32(kind))
+	return e.ruled.Load()
+}
+
+func (e *eventExtra) ownFor(kind waitKind) ownDeadline {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.own[kind-waitRead]
 }
 
 // stay leaves the connection to its loop after an event that has changed nothing: the
 // wait and its deadline go on.
 func (c *eventConn) stay(kind waitKind) {
-	e := c.extra.Load()
-	if e == nil {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.waits = kind
-	if own := e.own[kind-waitRead]; own.set {
-		c.net.SetDeadline(untilTimeout(own.until))
+	if e := c.extra.Load(); e != nil && e.beginWait(kind) {
+		if own := e.ownFor(kind); own.set {
+			c.net.SetDeadline(untilTimeout(own.until))
+		}
 	}
 }
 
 // working says that the caller owns the connection from now on.
 func (c *eventConn) working() {
 	if e := c.extra.Load(); e != nil {
-		e.mu.Lock()
-		e.waits = waitNone
-		e.mu.Unlock()
+		e.waits.Store(uint32(waitNone))
 	}
 }
 
@@ -113,17 +118,14 @@ func (c *eventConn) setOwn(kind waitKind, t time.Time) error {
 		return netloop.ErrClosed
 	}
 	e := c.extras()
-	e.mu.Lock()
-	e.own[kind-waitRead] = ownDeadline{t, true}
-	d, waits := e.detached.Load(), e.waits
-	e.mu.Unlock()
+	d := e.rule(kind, t)
 	switch {
 	case d != nil && kind == waitRead:
 		return d.SetReadDeadline(t)
 	case d != nil:
 		return d.SetWriteDeadline(t)
 	}
-	for waits == kind {
+	for e.waits.Load() == uint32(kind) {
 		if c.net.TryAcquire() {
 			c.net.SetDeadline(untilTimeout(t))
 			c.net.Release()
@@ -131,35 +133,48 @@ func (c *eventConn) setOwn(kind waitKind, t time.Time) error {
 		}
 		// the owner is about to release it, or has just acquired it
 		runtime.Gosched()
-		e.mu.Lock()
-		waits = e.waits
-		e.mu.Unlock()
 	}
 	return nil
 }
 
+// rule stores a deadline of the application, and returns the connection in blocking mode,
+// or nil if it is not in it.
+func (e *eventExtra) rule(kind waitKind, t time.Time) *netloop.Detached {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.own[kind-waitRead] = ownDeadline{t, true}
+	e.ruled.Store(true)
+	return e.detached.Load()
+}
+
 // LimitReads implements Link.
 func (c *eventConn) LimitReads(until time.Time) {
-	if e := c.extra.Load(); e != nil {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.own[0] = ownDeadline{}
-		if d := e.detached.Load(); d != nil {
-			_ = d.SetReadDeadline(until)
-		}
+	c.replaceOwn(waitRead, until)
+}
+
+// replaceOwn is a deadline of the server in the place of that of the application. If
+// nobody has set one, and nothing waits in Read or Write, there is nothing to be done.
+func (c *eventConn) replaceOwn(kind waitKind, until time.Time) {
+	e := c.extra.Load()
+	if e == nil || !e.ruled.Load() && e.detached.Load() == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.own[kind-waitRead] = ownDeadline{}
+	e.ruled.Store(e.own[0].set || e.own[1].set)
+	switch d := e.detached.Load(); {
+	case d == nil:
+	case kind == waitRead:
+		_ = d.SetReadDeadline(until)
+	default:
+		_ = d.SetWriteDeadline(until)
 	}
 }
 
 // LimitWrites implements Link.
 func (c *eventConn) LimitWrites(until time.Time) {
-	if e := c.extra.Load(); e != nil {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.own[1] = ownDeadline{}
-		if d := e.detached.Load(); d != nil {
-			_ = d.SetWriteDeadline(until)
-		}
-	}
+	c.replaceOwn(waitWrite, until)
 }
 
 // ForgetDeadlines implements Link.
@@ -179,6 +194,7 @@ func (c *eventConn) ForgetDeadlines(time.Time) {
 		}
 	}
 	e.own = [2]ownDeadline{}
+	e.ruled.Store(false)
 }
 
 // Blocking implements Link.

@@ -4,6 +4,8 @@ import (
 	"net"
 	"net/netip"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
 )
 
 // unlimited is a Host but for Lend and Return, without limits and hooks. It is for
@@ -39,6 +41,17 @@ func (unlimited) Transport(nc net.Conn) net.Conn { return nc }
 
 // Upgrade implements Host.
 func (unlimited) Upgrade(_ *Conn, _ Link, p Protocol) Protocol { return p }
+
+// PutAway implements Host.
+func (unlimited) PutAway(Protocol, bool) (space *bufpool.Buffer, until time.Time, ok bool) {
+	return nil, until, false
+}
+
+// Dormant implements Host.
+func (unlimited) Dormant(*Conn) (size int, until time.Time, ok bool) { return 0, until, false }
+
+// TakeUp implements Host.
+func (unlimited) TakeUp(*Conn, Link, *bufpool.Buffer, time.Time, time.Time) Protocol { return nil }
 
 // Gone implements Host.
 func (unlimited) Gone(netip.Addr) {}

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/ioread"
-	"github.com/valyala/fasthttp/internal/neterr"
 	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
@@ -30,6 +30,10 @@ type portable struct {
 	pairs interface{ WriteBoth(a, b []byte) error }
 
 	awake bool // something has come since the connection was last idle
+	// While the Host has the protocol, which leaves p nil, the connection waits with space,
+	// unless it waits without a buffer. It may hold space beside a protocol, too, from an
+	// earlier connection.
+	space *bufpool.Buffer
 	// readUntil and writeUntil are the deadlines that the protocol has set, and
 	// limited says for reading and for writing whether there was one
 	readUntil, writeUntil time.Time
@@ -96,7 +100,7 @@ func (e *portable) serve() error {
 	if end == Linger && !e.IsAborted() {
 		LingerOn(e.nc)
 	}
-	if closed := e.close(); err == nil && !errors.Is(closed, net.ErrClosed) {
+	if closed := e.close(); closed != nil && err == nil && !errors.Is(closed, net.ErrClosed) {
 		err = closed
 	}
 	if end != Leave {
@@ -162,9 +166,7 @@ func (e *portable) run() (end Action, err error) {
 	e.nc = nc
 	e.waits, _ = nc.(interface{ Await() error })
 	e.pairs, _ = nc.(interface{ WriteBoth(a, b []byte) error })
-	e.p = s.Host.Lend(&e.Conn, e, e.last)
-	e.last = nil
-	e.limit(e.p.Wait(e.forRequest()))
+	e.beginWait()
 	for idle := true; ; {
 		action := Read
 		if !idle {
@@ -175,7 +177,7 @@ func (e *portable) run() (end Action, err error) {
 		case Read:
 			if !idle {
 				e.receive()
-			} else if claimed := e.receiveFirst(); claimed {
+			} else if over := e.receiveFirst(); over {
 				return Close, nil
 			}
 			idle = false
@@ -201,14 +203,6 @@ func (e *portable) run() (end Action, err error) {
 	}
 }
 
-// forRequest is the kind of a wait for a request.
-func (e *portable) forRequest() Wait {
-	if e.waits != nil {
-		return WaitBare
-	}
-	return WaitRequest
-}
-
 // limit sets the deadline of reads that begin.
 func (e *portable) limit(until time.Time) {
 	if until != e.readUntil && !until.Equal(e.readUntil) {
@@ -225,95 +219,6 @@ func (e *portable) receive() {
 	} else {
 		e.p.InputEnded(err)
 	}
-}
-
-// receiveFirst waits for the first bytes of a request. claimed says that a shutdown has
-// closed the connection. A shutdown that finds the connection waiting ends the wait: a
-// request that has come by then is served all the same.
-func (e *portable) receiveFirst() (claimed bool) {
-	if e.awake {
-		e.rest()
-	}
-	if e.Waiting() || !e.asked() {
-		n, err := e.readFirst()
-		if n > 0 && e.Begin() {
-			e.awake = true
-			e.p.Received(n, 0)
-			e.Set.setState(e.NC, StateActive)
-			return false
-		}
-		if !neterr.IsTimeout(err) || !e.asked() {
-			return e.wake(n, err)
-		}
-	}
-	_ = e.nc.SetReadDeadline(time.Now().Add(lastLook))
-	n, err := e.readFirst()
-	if err != nil {
-		e.claim()
-	}
-	return e.wake(n, err)
-}
-
-// lastLook is how long a shutdown lets a connection that waits for a request read
-// once more. Bytes that have arrived are read at once; the time is for a busy
-// machine.
-const lastLook = 5 * time.Millisecond
-
-func (e *portable) readFirst() (int, error) {
-	if e.waits != nil {
-		if err := e.waits.Await(); err != nil {
-			return 0, err
-		}
-	}
-	space := e.p.Space()
-	n, err := e.nc.Read(space)
-	if n == 0 && err == nil {
-		return ioread.Again(e.nc, space)
-	}
-	return n, err
-}
-
-// rest prepares the connection for waiting for its next request.
-func (e *portable) rest() {
-	if until := e.p.Wait(e.forRequest()); until != e.readUntil {
-		e.limit(until)
-	}
-	e.awake = false
-	e.Set.setState(e.NC, StateIdle)
-	e.awaitRequest()
-}
-
-// wake ends a wait for a request, in which a read has returned n and err. claimed says
-// that a shutdown has closed the connection.
-func (e *portable) wake(n int, err error) (claimed bool) {
-	if n == 0 && !(neterr.IsTimeout(err) && e.NeverBegan()) {
-		if e.claimed() {
-			return true
-		}
-		e.p.InputEnded(err)
-		return false
-	}
-	ok, asked := e.begin()
-	if !ok {
-		return true
-	}
-	if asked {
-		_ = e.nc.SetReadDeadline(e.readUntil)
-	}
-	e.began(n)
-	if n == 0 {
-		e.p.InputEnded(err)
-	}
-	return false
-}
-
-// began says that a request has begun, with n bytes.
-func (e *portable) began(n int) {
-	e.awake = true
-	if n > 0 {
-		e.p.Received(n, 0)
-	}
-	e.Set.setState(e.NC, StateActive)
 }
 
 // writeShared is write for a protocol that is Concurrent.

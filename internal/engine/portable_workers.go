@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,14 +23,23 @@ type connWorkers struct {
 	ln   net.Listener
 	pool *workers.Pool[*portable]
 
-	accepted  atomic.Uint32 // by Serve, up to ManyAccepted
-	acceptors atomic.Int32  // workers that accept, or are about to
-	failed    atomic.Pointer[error]
+	accepted atomic.Uint32 // by Serve, up to ManyAccepted
+	failed   atomic.Pointer[error]
 
-	mu       sync.Mutex
-	stopped  bool
-	entering sync.WaitGroup // workers that register a connection they have accepted
+	// seats counts the workers that accept, or are about to, as seatAccept, and those that
+	// register a connection they have accepted as seatEnter. seatsStopped is added when
+	// Serve returns: it waits for the latter, and the last of them says on entered that it
+	// has left. One word has all of it, since the processors contend for it.
+	seats   atomic.Int64
+	entered chan struct{}
 }
+
+const (
+	seatAccept   int64 = 1
+	seatEnter    int64 = 1 << 31
+	seatsStopped int64 = 1 << 62
+	seatsAccept        = seatEnter - 1 // the part that counts the former
+)
 
 const (
 	// ManyAccepted is how many connections Serve accepts before workers do so as
@@ -90,7 +98,7 @@ func (s *Set) accepted(nc net.Conn) *portable {
 }
 
 func newConnWorkers(s *Set, ln net.Listener) *connWorkers {
-	w := &connWorkers{s: s, ln: ln}
+	w := &connWorkers{s: s, ln: ln, entered: make(chan struct{}, 1)}
 	patience := cmp.Or(max(s.IdleWorker, 0), defaultIdleWorker)
 	w.pool = workers.New(patience, w.serveAll)
 	return w
@@ -117,35 +125,35 @@ func (w *connWorkers) accept() *portable {
 	if w.accepted.Load() < ManyAccepted {
 		return nil
 	}
-	defer w.acceptors.Add(-1)
-	if int(w.acceptors.Add(1)) > max(MinAcceptors, runtime.GOMAXPROCS(0)) {
+	seat := seatAccept
+	defer func() { w.leave(seat) }()
+	if n := w.seats.Add(seat) & seatsAccept; n > MinAcceptors && int(n) > runtime.GOMAXPROCS(0) {
 		return nil
 	}
 	nc, err := w.ln.Accept()
-	switch {
-	case err != nil && isTemporaryAccept(err):
+	if err != nil {
+		if !isTemporaryAccept(err) {
+			w.fail(err)
+		}
 		return nil
-	case err != nil:
-		w.fail(err)
-		return nil
-	case !w.enter():
+	}
+	seat = seatEnter
+	if w.seats.Add(seatEnter-seatAccept) >= seatsStopped {
 		// Serve would not wait for it
 		_ = nc.Close()
 		return nil
 	}
-	defer w.entering.Done()
 	return w.s.accepted(nc)
 }
 
-// enter reports whether a worker may register a connection: Serve waits for it
-// then.
-func (w *connWorkers) enter() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.stopped {
-		w.entering.Add(1)
+// leave says that a worker has no seat any more.
+func (w *connWorkers) leave(seat int64) {
+	if w.seats.Add(-seat)&^seatsAccept == seatsStopped {
+		select {
+		case w.entered <- struct{}{}:
+		default:
+		}
 	}
-	return !w.stopped
 }
 
 // fail makes Serve return err, which the listener may not return again.
@@ -158,9 +166,9 @@ func (w *connWorkers) fail(err error) {
 // stop ends the idle workers, and the busy ones as soon as their connections have
 // ended. No worker brings in another connection when it has returned.
 func (w *connWorkers) stop() {
-	w.mu.Lock()
-	w.stopped = true
-	w.mu.Unlock()
+	w.seats.Add(seatsStopped)
 	w.pool.Stop()
-	w.entering.Wait()
+	for w.seats.Load()&^seatsAccept != seatsStopped {
+		<-w.entered
+	}
 }

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"os"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
 )
 
 // Protocol is the protocol of a connection: it receives the bytes that have arrived,
@@ -171,6 +173,16 @@ type Host interface {
 	// make that of another connection. fault is why the connection has ended before
 	// its time, or nil.
 	Return(p Protocol, reuse bool) (last Protocol, fault error)
+	// PutAway takes back the protocol of a connection that waits for a request, until
+	// something has come, if that is possible. It returns a buffer to wait with, unless bare
+	// is set, and until when to wait. Dormant reports whether a connection waits in that way
+	// for its first request, too, in the place of Lend, and what size the buffer has.
+	PutAway(p Protocol, bare bool) (space *bufpool.Buffer, until time.Time, ok bool)
+	Dormant(c *Conn) (size int, until time.Time, ok bool)
+	// TakeUp returns the protocol of a connection that has waited without one. The protocol
+	// gets the buffer, which may be nil, and uses it for Space, and the deadlines that the
+	// Link has.
+	TakeUp(c *Conn, l Link, space *bufpool.Buffer, readUntil, writeUntil time.Time) Protocol
 	// Upgrade takes the protocol of a connection back, and returns the one that goes on
 	// with what the other has received.
 	Upgrade(c *Conn, l Link, p Protocol) Protocol

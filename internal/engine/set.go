@@ -125,7 +125,7 @@ func (s *Set) register(c *Conn, nc net.Conn, from rawsys.Address, peer netip.Add
 	c.ID = NewID()
 	c.Opened = clock.Monotonic()
 	c.Requests, c.Empty = 0, 0
-	c.Concurrent, c.RoomForEver, c.Variant = false, false, 0
+	c.Concurrent, c.RoomForEver, c.Stays, c.Variant = false, false, false, 0
 	c.looks = 0
 	c.stage.Store(int32(stageWaiting))
 	opening, isTLS := s.Host.KindOf(nc)

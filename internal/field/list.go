@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/bytesconv"
 )
 
 // Span is a run of Len bytes in a block, from Off on. The zero Span is empty.
@@ -141,12 +142,12 @@ func (l *List) grow(n int) {
 func (l *List) Store(old Span, spare *uint16, text []byte) Span {
 	room := old.Len + uint32(*spare)
 	if size := uint32(len(text)); len(text) <= int(room) && old.Off >= l.frozen {
-		copy(l.Block[old.Off:], text)
 		if room -= size; room > math.MaxUint16 {
 			l.garbage += room - math.MaxUint16
 			room = math.MaxUint16
 		}
 		*spare = uint16(room)
+		copy(l.Block[old.Off:], text)
 		return Span{old.Off, size}
 	}
 	l.garbage += room
@@ -154,33 +155,45 @@ func (l *List) Store(old Span, spare *uint16, text []byte) Span {
 	return l.Append(text)
 }
 
-// Add appends a pair and returns its position.
-func (l *List) Add(name, value []byte, id ID, flags Flag) int {
-	l.Changed = true
-	l.makeRoom(len(name) + len(value))
-	at := len(l.Block)
-	block := l.Block[:at+len(name)+len(value)]
-	l.Block = block
-	copy(block[at:], name)
-	copy(block[at+len(name):], value)
-	n := len(l.Entries)
-	if n == cap(l.Entries) {
-		l.Entries = slices.Grow(l.Entries, 1)
+// Add appends a pair and returns its entry, whose id is Unknown, and whose flags are 0.
+func (l *List) Add(name, value string) *Entry {
+	n, at := len(l.Entries), len(l.Block)
+	// as in makeRoom
+	if end := at + len(name) + len(value); n >= cap(l.Entries) || end >= cap(l.Block) || uint64(end) > math.MaxUint32 {
+		return l.addGrowing(name, value)
 	}
 	// an Entry as a whole would be made elsewhere and copied
 	l.Entries = l.Entries[:n+1]
 	e := &l.Entries[n]
 	e.Name = Span{uint32(at), uint32(len(name))}
 	e.Value = Span{uint32(at + len(name)), uint32(len(value))}
-	e.ID, e.Flags, e.Spare = id, flags, 0
-	return n
+	e.ID, e.Flags, e.Spare = Unknown, 0, 0
+	l.Changed = true
+	// the block as a whole would be stored with its pointer, which is slower
+	l.Block = l.Block[:len(append(append(l.Block, name...), value...))]
+	return e
+}
+
+// addGrowing is Add for a list that may have no memory for the pair.
+func (l *List) addGrowing(name, value string) *Entry {
+	l.makeRoom(len(name) + len(value))
+	l.Entries = slices.Grow(l.Entries, 1)
+	return l.Add(name, value)
+}
+
+// Extend makes the list one empty entry longer, and returns that entry.
+//
+//go:noinline
+func (l *List) Extend() *Entry {
+	l.Entries = append(l.Entries, Entry{})
+	return &l.Entries[len(l.Entries)-1]
 }
 
 // SetValue replaces the value of pair i and its flags.
-func (l *List) SetValue(i int, value []byte, flags Flag) {
+func (l *List) SetValue(i int, value string, flags Flag) {
 	l.Changed = true
 	e := &l.Entries[i]
-	e.Value = l.Store(e.Value, &e.Spare, value)
+	e.Value = l.Store(e.Value, &e.Spare, bytesconv.Bytes(value))
 	e.Flags = flags
 }
 
@@ -211,7 +224,7 @@ func (l *List) RemoveEach(first int, next func(from int) int) {
 
 // RemoveAll removes all pairs whose name is name, byte for byte. It takes time in
 // proportion to the length of the list.
-func (l *List) RemoveAll(name []byte) {
+func (l *List) RemoveAll(name string) {
 	kept := l.Find(name, 0)
 	if kept < 0 {
 		return
@@ -221,7 +234,7 @@ func (l *List) RemoveAll(name []byte) {
 	l.garbage += entries[kept].size()
 	for i := kept + 1; i < len(entries); i++ {
 		e := &entries[i]
-		if int(e.Name.Len) == len(name) && string(l.Bytes(e.Name)) == string(name) {
+		if string(l.Bytes(e.Name)) == name {
 			l.garbage += e.size()
 			continue
 		}
@@ -239,20 +252,37 @@ func (l *List) RemoveID(id ID, from int) {
 
 // Find returns the position of the first pair at or after from whose name is
 // name, byte for byte, or -1.
-func (l *List) Find(name []byte, from int) int {
-	if len(name) == 0 {
-		return l.findNameless(from)
+func (l *List) Find(name string, from int) int {
+	if len(name) < 4 {
+		return l.findAny(name, from)
 	}
-	entries, block, last := l.Entries, l.Block, name[len(name)-1]
+	entries, block, text, n := l.Entries, l.Block, bytesconv.Bytes(name), len(name)
+	first, last := bytesconv.Half(text, 0), bytesconv.Half(text, n-4)
 	for i := uint(from); i < uint(len(entries)); i++ {
 		e := &entries[i]
-		if int(e.Name.Len) != len(name) {
+		if int(e.Name.Len) != n {
 			continue
 		}
-		// names of the same length mostly differ in their last byte
-		at, end := uint(e.Name.Off), uint(e.Name.Off)+uint(len(name))
-		if block[end-1] == last && string(block[at:end]) == string(name) {
+		at, end := int(e.Name.Off), int(e.Name.Off)+n
+		if end > len(block) || bytesconv.Half(block, at) != first || bytesconv.Half(block, end-4) != last {
+			continue
+		}
+		if n > 16 {
+			// a call in this loop would make it slower for all names
+			return l.findAny(name, int(i))
+		}
+		if n <= 8 || bytesconv.Word(block, at) == bytesconv.Word(text, 0) && bytesconv.Word(block, end-8) == bytesconv.Word(text, n-8) {
 			return int(i)
+		}
+	}
+	return -1
+}
+
+// findAny is Find for a name that is short or long, or has probably been found.
+func (l *List) findAny(name string, from int) int {
+	for i := from; i < len(l.Entries); i++ {
+		if e := &l.Entries[i]; int(e.Name.Len) == len(name) && string(l.Bytes(e.Name)) == name {
+			return i
 		}
 	}
 	return -1
@@ -273,15 +303,6 @@ func (l *List) Get(name string) []byte {
 		}
 	}
 	return nil
-}
-
-func (l *List) findNameless(from int) int {
-	for i := from; i < len(l.Entries); i++ {
-		if l.Entries[i].Name.Len == 0 {
-			return i
-		}
-	}
-	return -1
 }
 
 // FindFold is like Find, without regard to the case of ASCII letters. id must be the

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/bytesconv"
 )
 
 // pairs returns the list as text, which tests compare.
@@ -18,7 +21,13 @@ func pairs(l *List) string {
 }
 
 func add(l *List, name, value string) int {
-	return l.Add([]byte(name), []byte(value), Lookup([]byte(name)), 0)
+	return addWithID(l, name, value, Lookup([]byte(name)))
+}
+
+// addWithID adds a pair and returns its position.
+func addWithID(l *List, name, value string, id ID) int {
+	l.Add(name, value).ID = id
+	return l.Len() - 1
 }
 
 // remove removes the pair at i.
@@ -43,8 +52,8 @@ func TestPairsKeepTheirOrder(t *testing.T) {
 	if got := pairs(&l); got != "Cookie=2;a=3;" || l.Len() != 2 {
 		t.Error(got)
 	}
-	l.SetValue(1, []byte("longer than before"), NoValue)
-	l.SetValue(0, nil, 0)
+	l.SetValue(1, "longer than before", NoValue)
+	l.SetValue(0, "", 0)
 	if got := pairs(&l); got != "Cookie=;a=longer than before;" {
 		t.Error(got)
 	}
@@ -82,7 +91,7 @@ func TestFindLooksFromAPositionOn(t *testing.T) {
 		{"Host", 99, -1, -1, -1},
 	} {
 		name, id := []byte(c.name), Lookup([]byte(c.name))
-		if got := l.Find(name, c.from); got != c.exact {
+		if got := l.Find(c.name, c.from); got != c.exact {
 			t.Errorf("Find(%q, %d) = %d, want %d", c.name, c.from, got, c.exact)
 		}
 		if got := l.FindFold(id, name, c.from); got != c.fold {
@@ -91,6 +100,33 @@ func TestFindLooksFromAPositionOn(t *testing.T) {
 		if id != Unknown {
 			if got := l.FindID(id, c.from); got != c.id {
 				t.Errorf("FindID(%q, %d) = %d, want %d", c.name, c.from, got, c.id)
+			}
+		}
+	}
+}
+
+// TestFindComparesNamesOfEverySize has names of every size at the start of a block, in its
+// middle and at its end, which differ in one byte.
+func TestFindComparesNamesOfEverySize(t *testing.T) {
+	for size := range 20 {
+		name := "abcdefghijklmnopqrst"[:size]
+		for before := range 12 {
+			for behind := range 12 {
+				block := []byte(strings.Repeat("-", before) + name + strings.Repeat("+", behind))
+				l := List{Block: slices.Clip(block)}
+				l.Entries = []Entry{{Name: Span{uint32(before), uint32(size)}, Value: Span{uint32(before), 0}}}
+				if i := l.Find(name, 0); i != 0 || l.Get(name) == nil {
+					t.Fatalf("%q in %q: found at %d", name, block, i)
+				}
+				for i := range size {
+					other := name[:i] + "X" + name[i+1:]
+					if at := l.Find(other, 0); at != -1 || l.Get(other) != nil {
+						t.Fatalf("%q in %q: found at %d", other, block, at)
+					}
+				}
+				if l.Find(name+"X", 0) != -1 || size > 0 && l.Find(name[1:], 0) != -1 {
+					t.Fatalf("another size than that of %q was found", name)
+				}
 			}
 		}
 	}
@@ -134,7 +170,7 @@ func TestRemoveAllTakesEveryPairWithTheName(t *testing.T) {
 			add(&l, string(name), fmt.Sprint(i))
 		}
 		l.Changed = false
-		if l.RemoveAll([]byte("a")); l.Changed != strings.Contains(c.names, "a") {
+		if l.RemoveAll("a"); l.Changed != strings.Contains(c.names, "a") {
 			t.Errorf("%s: changed %v", c.names, l.Changed)
 		}
 		if got := pairs(&l); got != c.want {
@@ -174,12 +210,12 @@ func TestValuesAreStoredInPlaceWhereTheyFit(t *testing.T) {
 	add(&l, "a", "12345")
 	size := len(l.Block)
 	for _, v := range []string{"abcde", "abc", "xyz", ""} {
-		l.SetValue(0, []byte(v), 0)
+		l.SetValue(0, v, 0)
 		if got := pairs(&l); got != "a="+v+";" || len(l.Block) != size {
 			t.Errorf("%s, block of %d bytes", got, len(l.Block))
 		}
 	}
-	l.SetValue(0, []byte("123456"), 0)
+	l.SetValue(0, "123456", 0)
 	if got := pairs(&l); got != "a=123456;" || len(l.Block) != size+6 {
 		t.Errorf("%s, block of %d bytes", got, len(l.Block))
 	}
@@ -192,8 +228,8 @@ func TestReceivedTextIsNeverOverwritten(t *testing.T) {
 	l.Freeze()
 	host, x := l.Value(0), l.Value(1)
 	for range 3 {
-		l.SetValue(0, []byte("b"), 0)
-		l.SetValue(1, []byte("zzz"), 0)
+		l.SetValue(0, "b", 0)
+		l.SetValue(1, "zzz", 0)
 		remove(&l, add(&l, "Y", "yyyy"))
 	}
 	if string(host) != "a" || string(x) != "bcd" || string(l.Block[:len(head)]) != head {
@@ -204,7 +240,7 @@ func TestReceivedTextIsNeverOverwritten(t *testing.T) {
 	}
 	// text that the program has set is not received text
 	size := len(l.Block)
-	l.SetValue(0, []byte("c"), 0)
+	l.SetValue(0, "c", 0)
 	if len(l.Block) != size {
 		t.Errorf("block grew from %d to %d bytes", size, len(l.Block))
 	}
@@ -214,10 +250,10 @@ func TestAValueMayBeSetToAPieceOfTheList(t *testing.T) {
 	var l List
 	add(&l, "a", "12345")
 	add(&l, "b", "x")
-	l.SetValue(1, l.Value(0), 0)
-	l.SetValue(0, l.Value(0)[2:], 0)
+	l.SetValue(1, bytesconv.String(l.Value(0)), 0)
+	l.SetValue(0, bytesconv.String(l.Value(0)[2:]), 0)
 	for range 50 { // so that the block must grow under the text that is added
-		l.Add(l.Name(0), l.Value(1), Unknown, 0)
+		l.Add(bytesconv.String(l.Name(0)), bytesconv.String(l.Value(1)))
 	}
 	for i := range l.Len() {
 		want := "12345"
@@ -237,14 +273,14 @@ func TestACopyIsIndependent(t *testing.T) {
 	dst := new(List)
 	add(dst, "old", "old")
 	dst.CopyFrom(src)
-	src.SetValue(0, []byte("2"), 0)
+	src.SetValue(0, "2", 0)
 	src.Reset()
 	add(src, "z", "9")
 	if got := pairs(dst); got != "a=1;" {
 		t.Error(got)
 	}
 	old := dst.Value(0)
-	dst.SetValue(0, []byte("3"), 0)
+	dst.SetValue(0, "3", 0)
 	if string(old) != "1" {
 		t.Error("the received text of a copy was overwritten")
 	}
@@ -254,7 +290,7 @@ func TestSettingOverAndOverDoesNotGrowTheBlockWithoutEnd(t *testing.T) {
 	var l List
 	add(&l, "Kept", "kept")
 	add(&l, "Name", "")
-	long, short := bytes.Repeat([]byte{'v'}, 1000), []byte("v")
+	long, short := strings.Repeat("v", 1000), "v"
 	first := l.Value(0)
 	for range 2000 {
 		l.SetValue(1, short, 0)
@@ -312,14 +348,14 @@ func TestReceivedTextDoesNotKeepAListFromTidying(t *testing.T) {
 	l.Freeze()
 	received := l.Value(1)
 	for i := range 5000 {
-		l.SetValue(0, bytes.Repeat([]byte{'v'}, 1+i%200), 0)
+		l.SetValue(0, strings.Repeat("v", 1+i%200), 0)
 		if cap(l.Block) > 20*compactFrom {
 			t.Fatalf("%d bytes of block for 200 bytes of text", cap(l.Block))
 		}
 	}
 	// received text is still not overwritten
 	later := l.Value(1)
-	l.SetValue(1, []byte("x"), 0)
+	l.SetValue(1, "x", 0)
 	if string(received) != "2" || string(later) != "2" {
 		t.Errorf("received text changed to %q, %q", received, later)
 	}
@@ -354,15 +390,15 @@ func TestAnOwnerOfSpansDecidesWhenToTidy(t *testing.T) {
 
 func TestAReusedListDoesNotAllocate(t *testing.T) {
 	var l List
-	name, value, longer := []byte("Content-Type"), []byte("text/plain"), []byte("text/plain; charset=utf-8")
+	name, value, longer := "Content-Type", "text/plain", "text/plain; charset=utf-8"
 	allocs := testing.AllocsPerRun(100, func() {
 		l.Reset()
 		for range 20 {
-			l.Add(name, value, ContentType, 0)
+			l.Add(name, value).ID = ContentType
 		}
 		remove(&l, 3)
 		l.SetValue(5, longer, 0)
-		if l.FindFold(ContentType, name, 5) != 5 || l.Find(name, 18) != 18 || l.FindID(Host, 0) != -1 {
+		if l.FindFold(ContentType, []byte(name), 5) != 5 || l.Find(name, 18) != 18 || l.FindID(Host, 0) != -1 {
 			t.Error("found the wrong pair")
 		}
 	})
@@ -473,9 +509,9 @@ func runOperation(t *testing.T, l *List, m *model, op byte, which int, name, val
 	i := which % max(len(m.pairs), 1)
 	switch op % 8 {
 	case 0:
-		m.add(l, l.Add([]byte(name), []byte(value), id, 0), name, value)
+		m.add(l, addWithID(l, name, value, id), name, value)
 	case 1:
-		l.SetValue(i, []byte(value), NoValue)
+		l.SetValue(i, value, NoValue)
 		m.pairs[i].value, m.pairs[i].values = value, nil
 		m.remember(l, i)
 		if l.Entries[i].Flags != NoValue {
@@ -494,7 +530,7 @@ func runOperation(t *testing.T, l *List, m *model, op byte, which int, name, val
 		from := len(value) % (len(m.pairs) + 1)
 		exact := m.find(name, from, func(a, b string) bool { return a == b })
 		fold := m.find(name, from, strings.EqualFold)
-		if got := l.Find([]byte(name), from); got != exact {
+		if got := l.Find(name, from); got != exact {
 			t.Fatalf("Find(%q, %d) = %d, want %d", name, from, got, exact)
 		}
 		if got := l.FindFold(id, []byte(name), from); got != fold {
@@ -508,13 +544,13 @@ func runOperation(t *testing.T, l *List, m *model, op byte, which int, name, val
 		other.CopyFrom(l)
 		m.check(t, &other)
 		// changes of the copy must not affect the list
-		other.SetValue(i, []byte("changed"), 0)
+		other.SetValue(i, "changed", 0)
 		other.Reset()
-		other.Add([]byte(name), []byte(value), id, 0)
+		addWithID(&other, name, value, id)
 	case 6:
 		// a pair with text from the list itself
 		p := m.pairs[i]
-		m.add(l, l.Add(l.Name(i), l.Value(i), l.Entries[i].ID, 0), p.name, p.value)
+		m.add(l, addWithID(l, bytesconv.String(l.Name(i)), bytesconv.String(l.Value(i)), l.Entries[i].ID), p.name, p.value)
 	case 7:
 		if op < 248 {
 			m.remember(l, i)
@@ -542,7 +578,7 @@ func TestStoreUsesTheMemoryOfLongerTexts(t *testing.T) {
 		{"abcdef", 6, 0}, {"ab", 0, 0}, {"", 0, 0}, {"abcde", 0, 0}, {"uvwxyz", 0, 0}, {"longer-text", 11, 6}, {"x", 0, 6}, {"other-texts", 0, 6},
 	} {
 		if last = add(&l, "b", "v"); i == 0 {
-			l.SetValue(last, []byte("w"), 0)
+			l.SetValue(last, "w", 0)
 		}
 		before := len(l.Block)
 		span = l.Store(span, &spare, []byte(tt.text))
@@ -551,7 +587,7 @@ func TestStoreUsesTheMemoryOfLongerTexts(t *testing.T) {
 		}
 	}
 	for _, value := range []string{"01", "0123", "", "9876543210"} {
-		if l.SetValue(first, []byte(value), 0); string(l.Value(first)) != value {
+		if l.SetValue(first, value, 0); string(l.Value(first)) != value {
 			t.Errorf("%q: %q", value, l.Value(first))
 		}
 	}
@@ -562,12 +598,12 @@ func TestStoreUsesTheMemoryOfLongerTexts(t *testing.T) {
 	if large = l.Store(large, &spare, nil); spare != math.MaxUint16 || l.garbage != 6+11+1<<16+1 {
 		t.Errorf("%d bytes behind the text, and %d of garbage", spare, l.garbage)
 	}
-	l.SetValue(first, []byte("0"), 0)
-	l.RemoveAll([]byte("a"))
+	l.SetValue(first, "0", 0)
+	l.RemoveAll("a")
 	if want := uint32(6 + 11 + 1<<16 + 1 + len("a") + 10); l.garbage != want {
 		t.Errorf("%d bytes of garbage, want %d", l.garbage, want)
 	}
-	l.SetValue(last-1, nil, 0)
+	l.SetValue(last-1, "", 0)
 	if l.Compact(&large); l.Entries[last-1].Spare != 0 {
 		t.Error("a text has room behind it that belongs to another one")
 	}

@@ -327,42 +327,49 @@ const (
 	slotBits = 10
 	// found by trying random odd numbers until no two names shared a slot; a test
 	// fails if an added name makes another number necessary
-	slotFactor = 0x9b5ea933d0a88333
+	slotFactor = 0xce524e50f9740e05
 	lowerCase  = 0x2020202020202020
 )
 
-// slot computes a slot from the length and the ends of a name, without regard to case.
+// slot computes a slot from the length and the ends of a name, without regard to case. It
+// rotates by whole bytes, so that one operation removes the case from both ends.
 func (w words) slot(size int) uint64 {
-	return ((w.first | lowerCase) ^ bits.RotateLeft64(w.last|lowerCase, 29) ^ uint64(size)) * slotFactor >> (64 - slotBits)
+	return ((w.first ^ bits.RotateLeft64(w.last, 24) | lowerCase) ^ uint64(size)) * slotFactor >> (64 - slotBits)
 }
 
-// known is a well-known name as LookupWords compares it.
+// known is a well-known name as LookupWords compares it, beside its ends.
 type known struct {
-	words
 	// fold has the bit 0x20 set for every letter: it is the case of the letter
-	fold   words
-	second uint64 // as in ID.Is
-	size   int
+	fold words
+	// second and third are as in HasMiddle, for a name of more than 16 bytes
+	second, third uint64
+	size          int
 }
 
-// slots has the ids of the well-known names in their slots, and table what they are
-// compared with.
-var slots, table = buildTable()
+// slots has the ids of the well-known names in their slots, and ends and table what they
+// are compared with.
+var slots, ends, table = buildTable()
 
-func buildTable() (slots [1 << slotBits]ID, table [numIDs]known) {
+// ends and table have room for all numbers that an ID can be, so that no index is checked.
+func buildTable() (slots [1 << slotBits]ID, ends [256]words, table [256]known) {
 	for id := Unknown + 1; id < numIDs; id++ {
 		name := id.Bytes()
 		w := wordsOf(name)
-		k := known{words: w, fold: words{letters(w.first), letters(w.last)}, size: len(name)}
+		k := known{fold: words{letters(w.first), letters(w.last)}, size: len(name)}
 		if len(name) > 16 {
 			k.second = binary.LittleEndian.Uint64(name[8:])
+			k.third = binary.LittleEndian.Uint64(name[len(name)-16:])
 		}
-		table[id] = k
+		ends[id], table[id] = w, k
 		slots[w.slot(len(name))] = id
 	}
-	table[Unknown].size = -1 // no name has it
-	return slots, table
+	// no name has this size, and none in a message these ends
+	ends[Unknown], table[Unknown].size = words{noName, noName}, -1
+	return slots, ends, table
 }
+
+// noName is eight colons.
+const noName = ':' * 0x0101010101010101
 
 // letters returns a word with the bit 0x20 set for every byte of w that is a letter. w is
 // a part of a well-known name, or padding: of its bytes, only letters have the bit 0x40.
@@ -381,18 +388,23 @@ func LookupForm(name []byte) (id ID, normal bool) {
 	return LookupWords(w.first, w.last, name)
 }
 
-// Candidate returns the only id that a name with these ends, as in LookupWords, and this
-// size can have.
-func Candidate(first, last uint64, size int) ID {
-	return slots[words{first, last}.slot(size)]
+// Usual returns the only id that a name with these ends, as in LookupWords, and this size
+// can have, and reports whether the ends are those of its normalised form. Then the name
+// is that one if it has at most 16 bytes, or if HasMiddle says so, too.
+//
+// The sizes need not be compared: names with the same ends, but another size, have another
+// slot.
+func Usual(first, last uint64, size int) (id ID, ok bool) {
+	id = slots[words{first, last}.slot(size)]
+	e := &ends[id]
+	return id, e.first == first && e.last == last
 }
 
-// Is reports whether a name with these ends and this size is the name of id in its
-// normalised form. second is its second eight bytes if it has 17 to 24, else 0. So Is is
-// false for longer names: those that are known have bytes there.
-func (id ID) Is(first, second, last uint64, size int) bool {
+// HasMiddle reports whether the name of id has size bytes, 17 to 32, with second as its
+// second eight, and third as those before its last eight.
+func (id ID) HasMiddle(second, third uint64, size int) bool {
 	k := &table[id]
-	return k.first == first && k.last == last && k.second == second && k.size == size
+	return k.second == second && k.third == third && k.size == size && size <= 32
 }
 
 // LookupWords is LookupForm for a caller that has the first eight bytes of the name and
@@ -404,7 +416,7 @@ func LookupWords(first, last uint64, name []byte) (id ID, normal bool) {
 	if k.size != len(name) {
 		return Unknown, false
 	}
-	differ := words{first ^ k.first, last ^ k.last}
+	differ := words{first ^ ends[id].first, last ^ ends[id].last}
 	if differ.first&^k.fold.first|differ.last&^k.fold.last != 0 {
 		return Unknown, false
 	}
@@ -428,14 +440,4 @@ func (id ID) ifFolded(a []byte, b string) (_ ID, normal bool) {
 
 // Normalize converts name to its normalised form, in place: the first letter and
 // those after a hyphen in upper case, all others in lower case.
-func Normalize(name []byte) {
-	up := true
-	for i, c := range name {
-		if up {
-			name[i] = ascii.Upper(c)
-		} else {
-			name[i] = ascii.Lower(c)
-		}
-		up = c == '-'
-	}
-}
+func Normalize(name []byte) { ascii.Capitalize(name, '-') }

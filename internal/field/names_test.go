@@ -1,6 +1,7 @@
 package field
 
 import (
+	"encoding/binary"
 	"strings"
 	"testing"
 )
@@ -22,6 +23,44 @@ func TestEveryWellKnownNameHasItsOwnSlot(t *testing.T) {
 		Normalize(norm)
 		if string(norm) != id.String() {
 			t.Errorf("%s is listed in another form than %s", id, norm)
+		}
+	}
+}
+
+// TestUsualNeedsNoSize holds what Usual relies on: a name with the ends and the slot of a
+// well-known one has its size.
+func TestUsualNeedsNoSize(t *testing.T) {
+	for id := Unknown + 1; id < numIDs; id++ {
+		name := id.Bytes()
+		w := wordsOf(name)
+		for size := range 100 {
+			got, ok := Usual(w.first, w.last, size)
+			if ok && len(got.String()) != size || size == len(name) && (got != id || !ok) {
+				t.Errorf("the ends of %s with size %d: %v, %v", id, size, got, ok)
+			}
+		}
+	}
+	for size := range 100 {
+		if got, ok := Usual(0, 0, size); ok {
+			t.Errorf("%d zeros are %q", size, got)
+		}
+	}
+}
+
+func TestHasMiddle(t *testing.T) {
+	for id := Unknown + 1; id < numIDs; id++ {
+		name := id.Bytes()
+		if len(name) <= 16 {
+			continue
+		}
+		second, third := binary.LittleEndian.Uint64(name[8:]), binary.LittleEndian.Uint64(name[len(name)-16:])
+		for size := 17; size < 80; size++ {
+			if got, want := id.HasMiddle(second, third, size), size == len(name) && size <= 32; got != want {
+				t.Errorf("%s, size %d: %v, want %v", id, size, got, want)
+			}
+		}
+		if id.HasMiddle(second^0x20, third, len(name)) || id.HasMiddle(second, third^0x20, len(name)) {
+			t.Errorf("%s has another middle", id)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 func TestConditionsOfSeveralFieldLinesAreOneList(t *testing.T) {
 	var fields field.List
 	for _, tag := range []string{`"a"`, `"b"`} {
-		fields.Add([]byte("If-None-Match"), []byte(tag), field.IfNoneMatch, 0)
+		fields.Add("If-None-Match", tag).ID = field.IfNoneMatch
 	}
 	if got := EvalPreconditions(&fields, Validator{ETag: []byte(`W/"b"`)}); got != notModified {
 		t.Errorf("got %v", got)
@@ -28,7 +28,7 @@ func FuzzEntityTags(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, list string) {
 		var fields field.List
-		fields.Add([]byte("If-Match"), []byte(list), field.IfMatch, 0)
+		fields.Add("If-Match", list).ID = field.IfMatch
 		strong := matchesAny(&fields, field.IfMatch, []byte(`"a"`), strongMatch)
 		weak := matchesAny(&fields, field.IfMatch, []byte(`"a"`), weakMatch)
 		if strong && !weak {

@@ -56,7 +56,7 @@ func ask(t testing.TB, f *Finder, method, path, accept string) answer {
 	}
 	defer f.Done(n)
 	var fields field.List
-	fields.Add([]byte("Accept-Encoding"), []byte(accept), field.AcceptEncoding, 0)
+	fields.Add("Accept-Encoding", accept).ID = field.AcceptEncoding
 	c := f.Choose(n, &fields, method == "HEAD")
 	if !c.Acquire() {
 		t.Fatalf("%s was closed meanwhile", path)

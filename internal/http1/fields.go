@@ -2,7 +2,6 @@ package http1
 
 import (
 	"math/bits"
-	"slices"
 
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bytesconv"
@@ -44,80 +43,73 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 // nearly all lines have: a name, a colon, a space, a value without tabs, and CRLF. It
 // leaves any other line, and those at the end of b, to anyLine.
 func (h *Head) usualLines(role Role, b []byte, fields *field.List) (err error) {
-	most := h.Limits.fields()
 	effects, i := &effects[role], h.next
-	for ; len(b)-i >= shortestUsual && h.Lines < most; h.Lines++ {
-		first, second, size := bytesconv.Word(b, i), uint64(0), 0
-		if byte(first) == '\r' {
-			break
-		}
+	// those that begin before until are not too many, and have the words that are read
+	until := min(len(b)-shortestUsual+1, i+shortestLine*min(h.Limits.fields()-h.Lines, len(b)))
+	for ; i < until; h.Lines++ {
+		first, size := bytesconv.Word(b, i), 0
 		last := first
-		if hit := ascii.ZeroBytes(first ^ colons); hit != 0 {
+		if hit := maybeColon(first); hit != 0 {
 			size = bits.TrailingZeros64(hit) / 8
 			first &= (hit ^ (hit - 1)) >> 8
 			last = first
 		} else {
-			if hit := ascii.ZeroBytes(bytesconv.Word(b, i+8) ^ colons); hit != 0 {
+			if hit := maybeColon(bytesconv.Word(b, i+8)); hit != 0 {
 				size = 8 + bits.TrailingZeros64(hit)/8
-			} else if hit := ascii.ZeroBytes(bytesconv.Word(b, i+16) ^ colons); hit != 0 {
+			} else if hit := maybeColon(bytesconv.Word(b, i+16)); hit != 0 {
 				size = 16 + bits.TrailingZeros64(hit)/8
-				if size > 16 {
-					second = bytesconv.Word(b, i+8)
+				if size > len(b)-i-8 {
+					break
 				}
 			} else if size = longName(b, i); size == 0 {
 				break
 			}
 			last = bytesconv.Word(b, i+size-8)
 		}
-		id := field.Candidate(first, last, size)
-		if !id.Is(first, second, last, size) {
+		if !isUsualStart(bytesconv.Half(b, i+size)) {
+			break
+		}
+		id, ok := field.Usual(first, last, size)
+		if !ok || size > 16 && !id.HasMiddle(bytesconv.Word(b, i+8), bytesconv.Word(b, i+size-16), size) {
 			if id = h.lookUp(first, last, b[i:i+size]); id == badName {
 				break
 			}
 		}
 		from := i + size + len(": ")
-		// only a last value of one byte has less than six bytes with those that follow it
-		if from+6 > len(b) || !isUsualStart(bytesconv.Word(b, from-2)) {
-			break
-		}
 		stop := ascii.NextControl(b, from)
 		// with the byte behind the line, which shows whether the value goes on there
-		if end := stop + len("\r\n") + 1; end > len(b) || end < 8 {
-			break
-		}
-		ends := bytesconv.Word(b, stop-5)
-		if uint16(ends>>40) != '\r'|'\n'<<8 || byte(ends>>32) == ' ' || role == Response && isSpace(byte(ends>>56)) {
+		if stop+len("\r\n")+1 > len(b) || !isUsualStop(bytesconv.Half(b, stop-1)) {
 			break
 		}
 		value := field.Span{Off: uint32(from), Len: uint32(stop - from)}
-		keep := true
-		switch effect := effects[id]; effect {
-		case noEffect:
-		case cookie:
-			// this case and the next two are those of apply, without a call
-			h.Flags |= HasCookie
-		case host:
-			h.noteHost(value)
-			keep = h.KeepAll
-		case userAgent:
-			h.place(SlotUserAgent, value)
-			keep = h.KeepAll
-		default:
-			if keep, err = h.apply(effect, role, b, value); err != nil {
-				return err
+		if effect := effects[id]; effect != noEffect {
+			keep := h.KeepAll
+			switch effect {
+			case cookie:
+				// this case and the next two are those of apply, without a call
+				h.Flags |= HasCookie
+				keep = true
+			case host:
+				h.noteHost(value)
+			case userAgent:
+				h.place(SlotUserAgent, value)
+			default:
+				if keep, err = h.apply(effect, role, b, value); err != nil {
+					return err
+				}
+			}
+			if !keep {
+				i = stop + len("\r\n")
+				continue
 			}
 		}
-		if !keep {
-			i = stop + len("\r\n")
-			continue
+		n, e := len(fields.Entries), (*field.Entry)(nil)
+		if all := fields.Entries[:cap(fields.Entries)]; n < len(all) {
+			fields.Entries = fields.Entries[:n+1]
+			e = &all[n]
+		} else {
+			e = fields.Extend()
 		}
-		n := len(fields.Entries)
-		if n == cap(fields.Entries) {
-			fields.Entries = slices.Grow(fields.Entries, 1)
-		}
-		// an Entry as a whole would be made elsewhere and copied
-		fields.Entries = fields.Entries[:n+1]
-		e := &fields.Entries[n]
 		e.Name, e.Value = field.Span{Off: uint32(i), Len: uint32(size)}, value
 		e.ID, e.Flags, e.Spare = id, 0, 0
 		i = stop + len("\r\n")
@@ -126,15 +118,28 @@ func (h *Head) usualLines(role Role, b []byte, fields *field.List) (err error) {
 	return nil
 }
 
-// isUsualStart reports whether a value follows a colon, which is the lowest byte of w,
-// and one space.
-func isUsualStart(w uint64) bool { return byte(w>>8) == ' ' && byte(w>>16) != ' ' }
+// maybeColon returns a word whose lowest bit is the high bit of the first byte of w that is
+// a colon, or a byte outside of ASCII before it. It is zero if there is neither.
+func maybeColon(w uint64) uint64 { return (w ^ ':'*ones - ones) & (0x80 * ones) }
 
-// colons is a word of eight colons.
-const colons = ':' * 0x0101010101010101
+// isUsualStart reports whether w is a colon, one space, a byte that can be the first one of
+// a value, and any other byte.
+func isUsualStart(w uint32) bool {
+	return bits.ReverseBytes32(w)-(':'<<24|' '<<16|'!'<<8) < (0x100-'!')<<8
+}
+
+// isUsualStop reports whether w is the last byte of a value, CRLF, and a byte that does not
+// continue the value.
+func isUsualStop(w uint32) bool {
+	w = bits.RotateLeft32(w, 8)
+	return w-('\n'<<24|'\r'<<16|'!'<<8) < (0x100-'!')<<8 && (byte(w) > ' ' || !isSpace(byte(w)))
+}
 
 // shortestUsual is the least number of bytes that are examined to find the name of a line.
 const shortestUsual = 24
+
+// shortestLine is the least size of a line that usualLines parses: "a: b" and CRLF.
+const shortestLine = 6
 
 // badName is what lookUp returns in place of an id.
 const badName = field.ID(255)
@@ -143,9 +148,13 @@ const badName = field.ID(255)
 // there is no colon near enough.
 func longName(b []byte, i int) int {
 	const near = 64
-	end := min(len(b), i+near)
-	size := ascii.IndexByte(b[i:end], ':')
-	if i+size == end {
+	name := b[i:min(len(b), i+near)]
+	if name[0] == '\r' {
+		return 0
+	}
+	size := ascii.IndexByte(name, ':')
+	// a word is read behind the name
+	if size == len(name) || size > len(b)-i-8 {
 		return 0
 	}
 	return size

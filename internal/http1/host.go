@@ -41,7 +41,7 @@ func ValidHost(host []byte) bool {
 }
 
 // isPlainHost reports whether host is what hosts mostly are, and valid: eight or more bytes
-// that may stand anywhere in a name, and perhaps a port of at most four digits.
+// that may stand anywhere in a name, and perhaps a port of at most five digits.
 func isPlainHost(host []byte) bool {
 	n := len(host)
 	if n < 8 {
@@ -52,7 +52,11 @@ func isPlainHost(host []byte) bool {
 		if colon := ascii.ZeroBytes(last ^ ':'*ones); colon != 0 {
 			at := bits.TrailingZeros64(colon) / 8
 			n -= 8 - at
-			if at < 3 || n < 8 || ascii.NotDigits(last)>>(8*at)>>8 != 0 {
+			if at < 2 || n < 8 || ascii.NotDigits(last)>>(8*at)>>8 != 0 {
+				return false
+			}
+			// of five digits, those that begin with a 6 need a closer look
+			if first := byte(last >> 24); at == 2 && first > '5' && !ValidPort(host[n+1:]) {
 				return false
 			}
 		}

@@ -63,11 +63,12 @@ func (t *Trailers) Reannounce(id field.ID, name []byte, flags field.Flag) bool {
 
 // Put adds a name or a field.
 func (t *Trailers) Put(id field.ID, name, value []byte, flags field.Flag, keepName bool) {
-	i := t.Add(name, value, id, flags)
+	e := t.Add(bytesconv.String(name), bytesconv.String(value))
+	e.ID, e.Flags = id, flags
 	if !keepName {
-		field.Normalize(t.Name(i))
+		field.Normalize(t.Bytes(e.Name))
 	}
-	Clean(t.Value(i))
+	Clean(t.Bytes(e.Value))
 }
 
 // RemoveNames takes back what was announced, and leaves the fields.

@@ -165,23 +165,29 @@ const writeAtOnce = 256 << 10
 // Write writes as much of head, and then of body, as there is room for. If that is
 // not all, it returns ErrAgain, and the loop calls Serve when there is room again.
 func (c *Conn) Write(head, body []byte) (n int, err error) {
-	for n < len(head)+len(body) {
-		var k int
-		var errno syscall.Errno
-		if n < len(head) {
-			k, errno = c.writeParts(head[n:], body)
-		} else {
-			k, errno = rawsys.Send(int(c.fd), clip(body[n-len(head):]))
-		}
-		switch {
-		case k > 0:
+	if len(body) == 0 {
+		return c.writeOne(head)
+	}
+	for n < len(head) {
+		// with one system call one packet can hold both
+		k, errno := rawsys.SendBoth(int(c.fd), head[n:], clip(body))
+		if k > 0 {
 			n += k
-		case errno == syscall.EINTR:
-		case errno == syscall.EAGAIN:
-			c.ServeAgain()
-			return n, ErrAgain
-		default:
-			return n, os.NewSyscallError("write", errno)
+		} else if err = c.writeFailed(errno); err != nil {
+			return n, err
+		}
+	}
+	k, err := c.writeOne(body[n-len(head):])
+	return n + k, err
+}
+
+func (c *Conn) writeOne(p []byte) (n int, err error) {
+	for n < len(p) {
+		k, errno := rawsys.Send(int(c.fd), clip(p[n:]))
+		if k > 0 {
+			n += k
+		} else if err = c.writeFailed(errno); err != nil {
+			return n, err
 		}
 	}
 	c.unset(flagOutput)
@@ -190,13 +196,17 @@ func (c *Conn) Write(head, body []byte) (n int, err error) {
 
 func clip(p []byte) []byte { return p[:min(len(p), writeAtOnce)] }
 
-// writeParts writes two parts with one system call, so that one packet can hold
-// both.
-func (c *Conn) writeParts(head, body []byte) (n int, errno syscall.Errno) {
-	if len(body) == 0 {
-		return rawsys.Send(int(c.fd), clip(head))
+// writeFailed returns what Write returns after an error of the system, or nil if it is to
+// try again.
+func (c *Conn) writeFailed(errno syscall.Errno) error {
+	switch errno {
+	case syscall.EINTR:
+		return nil
+	case syscall.EAGAIN:
+		c.ServeAgain()
+		return ErrAgain
 	}
-	return rawsys.SendBoth(int(c.fd), head, clip(body))
+	return os.NewSyscallError("write", errno)
 }
 
 func (c *Conn) has(f uint32) bool { return c.flags.Load()&f != 0 }

@@ -15,18 +15,21 @@ func AppendDecodedArg(dst, src []byte) []byte {
 	dst = slices.Grow(dst, len(src))
 	room := dst[at : at+len(src)]
 	n := 0
-	for i := 0; i < len(src); i++ {
+	for i := uint(0); i < uint(len(src)); i++ {
 		c := src[i]
-		switch c {
-		case '+':
-			c = ' '
-		case '%':
-			if len(src)-i < len("%XX") {
-				return dst[:at+n+copy(room[n:], src[i:])]
-			}
-			if decoded, ok := escaped(src, i); ok {
-				c = decoded
-				i += 2
+		// letters and digits are greater than both
+		if c <= '+' {
+			switch c {
+			case '+':
+				c = ' '
+			case '%':
+				if uint(len(src))-i < uint(len("%XX")) {
+					return dst[:at+n+copy(room[n:], src[i:])]
+				}
+				if decoded, ok := escaped(src, int(i)); ok {
+					c = decoded
+					i += 2
+				}
 			}
 		}
 		room[n] = c

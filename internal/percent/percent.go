@@ -48,7 +48,12 @@ func table(kept, pluses string) (t [256]uint8) {
 func AppendArg(dst, src []byte) []byte { return appendEncoded(dst, src, &argBytes) }
 
 // AppendPath appends src as a path. Slashes stay slashes.
-func AppendPath(dst, src []byte) []byte { return appendEncoded(dst, src, &pathBytes) }
+func AppendPath(dst, src []byte) []byte {
+	if ascii.IsPlainPath(src) {
+		return append(dst, src...)
+	}
+	return appendEncoded(dst, src, &pathBytes)
+}
 
 // IsPath reports whether AppendPath leaves c as it is.
 func IsPath(c byte) bool { return pathBytes[c] == keep }

@@ -2,6 +2,7 @@ package tlswire
 
 import (
 	"encoding/binary"
+	"io"
 	"net"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
@@ -12,9 +13,9 @@ import (
 //
 // A Read of a tls.Conn can be repeated after an error of its transport that is
 // temporary: it goes on in the middle of a record. A Write and a handshake cannot. So
-// all that a tls.Conn writes goes into a buffer, from which as much is sent as there is
-// room for. One of the methods may run at a time, and no other goroutine may read or
-// write meanwhile.
+// all that a tls.Conn writes is taken: what cannot be sent at once goes into a buffer, from
+// which as much is sent as there is room for. One of the methods may run at a time, and no
+// other goroutine may read or write meanwhile.
 
 // Socket is a transport that can also be read and written without a wait.
 type Socket interface {
@@ -37,6 +38,9 @@ const (
 	// MaxUnsent is how many bytes of answers to messages of TLS itself may wait for
 	// room before no more such messages are read.
 	MaxUnsent = 16 << 10
+	// minOverhead is how much longer than its data a record is at least: by its header, and
+	// by what each cipher suite adds to tell that it is genuine.
+	minOverhead = HeaderSize + 16
 )
 
 // ReadNow reads what was received, and returns the error of the Socket if there is
@@ -92,10 +96,15 @@ func mayBeAlert(p []byte) bool {
 		alert, data = 21, 23
 		size        = 2 + 1 + 16 // that of an alert of TLS 1.3, without padding
 	)
-	if len(p) < HeaderSize || len(p) > MaxAlert || len(p) != HeaderSize+int(binary.BigEndian.Uint16(p[3:])) {
+	if len(p) > MaxAlert || !isRecord(p) {
 		return false
 	}
 	return p[0] == alert || p[0] == data && len(p) == HeaderSize+size
+}
+
+// isRecord reports whether p is one whole record.
+func isRecord(p []byte) bool {
+	return len(p) >= HeaderSize && len(p) == HeaderSize+int(binary.BigEndian.Uint16(p[3:]))
 }
 
 // HasInput reports whether bytes were received that ReadNow has not returned, as far
@@ -114,24 +123,26 @@ func (v *View) Drained() bool { return !v.HasInput() && !v.wire.more.Load() }
 // much that is. If that is not all it returns the error of the Socket; the next call
 // must begin with the rest, of which a part is encrypted already.
 func (v *View) Send(head, tail []byte) (n int, err error) {
-	for {
-		if err = v.wire.push(); err != nil {
-			return n, err
-		}
-		n += v.sealed
-		v.sealed = 0
-		switch {
-		case n < len(head):
+	if err = v.wire.push(); err != nil {
+		return 0, err
+	}
+	n, v.sealed = v.sealed, 0
+	for n < len(head)+len(tail) {
+		if n < len(head) {
 			err = v.seal(head[n:], tail)
-		case n < len(head)+len(tail):
+		} else {
 			err = v.seal(tail[n-len(head):], nil)
-		default:
-			return n, nil
+		}
+		if err == nil {
+			err = v.wire.push()
 		}
 		if err != nil {
 			return n, err
 		}
+		n += v.sealed
+		v.sealed = 0
 	}
+	return n, nil
 }
 
 // Sending reports whether a part of the output of Send was encrypted and is not sent.
@@ -141,17 +152,29 @@ func (v *View) Sending() bool { return v.sealed > 0 }
 func (v *View) seal(head, tail []byte) error {
 	head = head[:min(len(head), sealSize)]
 	tail = tail[:min(len(tail), sealSize-len(head))]
+	v.sealed = len(head) + len(tail)
 	w := v.wire
-	n := len(head) + len(tail)
-	w.reserve(n + n/recordShare + 512)
 	w.waitless.Add(1)
-	defer w.waitless.Add(-1)
+	w.output.Store(int32(v.sealed))
+	failed := true // crypto/tls may call a Config.Rand that panics
+	defer func() { w.endOutput(failed) }()
 	_, err := v.Conn.Write(head)
 	if err == nil && len(tail) > 0 {
 		_, err = v.Conn.Write(tail)
 	}
-	v.sealed = n
+	failed = err != nil
 	return err
+}
+
+// endOutput says that crypto/tls has returned. If it has failed, it may not have waited for
+// another goroutine that writes.
+func (w *wire) endOutput(failed bool) {
+	defer w.waitless.Add(-1)
+	if failed && w.output.Swap(0) == 0 {
+		// another goroutine has taken it, and may be sending in mu
+		w.mu.Lock()
+		defer w.mu.Unlock()
+	}
 }
 
 // Goodbye closes the tls.Conn: it sends the alert that ends the connection in order,
@@ -198,10 +221,78 @@ func (w *wire) fillNow(from Socket) error {
 	}
 }
 
-// keep appends p to the records that are to be sent. mu is held.
-func (w *wire) keep(p []byte) {
+// readDirectly is Read from a Socket without a buffer in between. What comes behind the
+// current record is kept.
+func (w *wire) readDirectly(from Socket, p []byte) (int, error) {
+	n, err := from.ReadNow(p)
+	if n <= 0 {
+		if err == nil {
+			err = io.EOF
+		}
+		return 0, err
+	}
+	w.eager = n == len(p)
+	w.more.Store(w.eager)
+	if w.missing == HeaderSize && !w.payload && isRecord(p[:n]) {
+		// it ends where the next one begins, as the last one did
+		return n, nil
+	}
+	received := p[:n]
+	if n = min(n, w.upToEnd(received)); n < len(received) {
+		w.buffer = bufpool.Get(len(received) - n)
+		w.buffer.B = append(w.buffer.B, received[n:]...)
+		w.ahead = w.buffer.B
+	}
+	w.follow(p[:n])
+	return n, nil
+}
+
+// writeNow is Write without a wait: what there is no room for is kept. A record that is the
+// whole output is sent from the memory of the tls.Conn. Other records are kept, for push to
+// send them together.
+//
+// A goroutine of the application may write, too, as on any net.Conn. It sends only while
+// seal waits for it in the tls.Conn: later its descriptor may be another connection's. That
+// is why the first record takes output away.
+func (w *wire) writeNow(p []byte) (n int, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.sendErr != nil {
+		return 0, w.sendErr
+	}
+	output := 0
+	if w.output.Load() > 0 {
+		output = int(w.output.Swap(0))
+	}
+	if output > 0 {
+		if w.gathered == nil && len(p) >= output+minOverhead {
+			n, err = w.to.Load().now.WriteNow(p)
+		}
+	}
+	switch {
+	case n == len(p):
+		return n, nil
+	case err != nil && !isTemporary(err):
+		// push returns it
+		w.sendErr = err
+		w.held.Store(true)
+		return len(p), nil
+	}
+	w.keep(p[n:], output)
+	if w.waitless.Load() == 0 && !w.gathering {
+		// the last push may have come too early, and not seen the record
+		if err = w.sendAll(); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}
+
+// keep appends p to the records that are to be sent, of that much output. mu is held.
+func (w *wire) keep(p []byte, output int) {
 	if w.gathered == nil {
-		w.gathered = bufpool.Get(len(p))
+		w.gathered = bufpool.Get(max(len(p), sizeOfRecords(output)))
+		w.held.Store(true)
 	}
 	if w.sent > 0 {
 		w.gathered.B = w.gathered.B[:copy(w.gathered.B, w.gathered.B[w.sent:])]
@@ -211,17 +302,15 @@ func (w *wire) keep(p []byte) {
 	w.gathered.B = append(w.gathered.B, p...)
 }
 
-// reserve makes room for n bytes of records.
-func (w *wire) reserve(n int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.gathered == nil {
-		w.gathered = bufpool.Get(n)
-	}
-}
-
 // push is send without a wait, and without an end of the gathering.
 func (w *wire) push() error {
+	if w.held.Load() {
+		return w.pushHeld()
+	}
+	return nil
+}
+
+func (w *wire) pushHeld() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.pushGathered()
@@ -237,8 +326,12 @@ func (w *wire) pushGathered() error {
 		return err
 	}
 	w.sendErr = err
-	bufpool.Put(b)
-	w.gathered, w.sent = nil, 0
+	if w.gathering {
+		// a goroutine is about to gather more
+		b.B, w.sent = b.B[:0], 0
+		return err
+	}
+	w.drop()
 	return err
 }
 

@@ -12,7 +12,9 @@ import (
 	"errors"
 	"hash"
 	"io"
+	"math/rand/v2"
 	"net"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -98,11 +100,17 @@ type pair struct {
 
 func newPair(t *testing.T, version uint16) *pair {
 	t.Helper()
+	return newPairWith(t, serverConfig(t), &tls.Config{InsecureSkipVerify: true, MinVersion: version, MaxVersion: version})
+}
+
+func newPairWith(t *testing.T, serving, asking *tls.Config) *pair {
+	t.Helper()
 	near, far := net.Pipe()
 	p := &pair{t: t, socket: &socket{Conn: far, room: 1 << 30}}
-	server := Server(p.socket, nil, serverConfig(t))
+	asking.KeyLogWriter = &p.keys
+	server := Server(p.socket, nil, serving)
 	end := &clientEnd{Conn: near, server: p.socket}
-	p.client = tls.Client(end, &tls.Config{InsecureSkipVerify: true, MinVersion: version, MaxVersion: version, KeyLogWriter: &p.keys})
+	p.client = tls.Client(end, asking)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Handshake() }()
 	if err := errors.Join(p.client.Handshake(), <-failed); err != nil {
@@ -175,6 +183,79 @@ func TestReadNowGoesOnAnywhereInARecord(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A record is read into the tls.Conn, and what comes with it stays in a buffer of its own
+// until it is read.
+func TestReadNowKeepsWhatComesBehindARecord(t *testing.T) {
+	forEachVersion(t, func(t *testing.T, p *pair) {
+		for _, texts := range [][]string{{"alone"}, {"first", "second"}, {"a", strings.Repeat("b", 300), "c", strings.Repeat("d", 2000), "e"}} {
+			for _, text := range texts {
+				_, _ = io.WriteString(p.client, text)
+			}
+			p.socket.in.Write(p.sent.Next(p.sent.Len()))
+			b := make([]byte, 4096)
+			for i, text := range texts {
+				n, err := p.v.ReadNow(b)
+				if string(b[:n]) != text || err != nil {
+					t.Fatalf("record %d of %d: %.40q, %v, want %.40q", i, len(texts), b[:n], err, text)
+				}
+				if w, last := p.v.wire, i == len(texts)-1; last && (w.buffer != nil || p.v.HasInput()) {
+					t.Errorf("behind the last of %d records a buffer is held", len(texts))
+				}
+			}
+			if _, err := p.v.ReadNow(b); err != syscall.EAGAIN {
+				t.Errorf("behind %d records: %v", len(texts), err)
+			}
+		}
+	})
+}
+
+// A look for the end may run while a goroutine writes, and sends what that has gathered.
+func TestLookForEndBesideAWrite(t *testing.T) {
+	forEachVersion(t, func(t *testing.T, p *pair) {
+		p.v.gather(100)
+		_, _ = io.WriteString(p.client, "ab")
+		p.socket.in.Write(p.sent.Next(p.sent.Len()))
+		var first [1]byte
+		if _, err := p.v.LookForEnd(p.socket.in.Bytes(), first[:]); err != nil {
+			t.Fatal(err)
+		}
+		_, err := p.v.Conn.Write([]byte("early"))
+		if _, now := p.v.LookForEnd(nil, first[:]); now != nil {
+			t.Fatal(now)
+		}
+		nc := &servertest.FakeConn{OnWrite: func(b []byte) { p.socket.out.Write(b) }}
+		p.v.Move(nc)
+		if err = p.v.send(err); err != nil {
+			t.Fatal(err)
+		}
+		p.receive("early")
+	})
+}
+
+// A record that is written while a read ends is not left behind.
+func TestWriteWhileAReadEnds(t *testing.T) {
+	p := newPair(t, tls.VersionTLS13)
+	p.socket.Conn = &servertest.FakeConn{OnWrite: func([]byte) {}}
+	w := p.v.wire
+	for range 1000 {
+		w.waitless.Add(1)
+		written := make(chan struct{})
+		go func() {
+			_, _ = w.Write([]byte("record"))
+			close(written)
+		}()
+		for w.unsent() == 0 && rand.IntN(10) > 0 {
+			runtime.Gosched()
+		}
+		w.waitless.Add(-1)
+		_ = w.push()
+		<-written
+		if n := w.unsent(); n > 0 {
+			t.Fatalf("%d bytes are left behind", n)
+		}
+	}
 }
 
 func TestReadNowFindsTheEnd(t *testing.T) {

@@ -76,9 +76,12 @@ func (v *View) WriteBoth(a, b []byte) error {
 // at most one byte for so many bytes of data.
 const recordShare = 16
 
+// sizeOfRecords returns about how many bytes the records of n bytes of data have.
+func sizeOfRecords(n int) int { return n + n/recordShare + 512 }
+
 func (v *View) gather(n int) {
 	if v.wire != nil {
-		v.wire.gather(n + n/recordShare + 512)
+		v.wire.gather(sizeOfRecords(n))
 	}
 }
 

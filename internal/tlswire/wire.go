@@ -43,7 +43,9 @@ func Transport(c net.Conn) (transport net.Conn, ok bool) {
 // wire is the connection between a tls.Conn of a server and its transport.
 //
 // It reads ahead into a buffer, which it returns to the pool as soon as it is empty,
-// and passes one record at a time to the tls.Conn. So a tls.Conn from which
+// and passes one record at a time to the tls.Conn. On an event loop it reads into the
+// memory of the tls.Conn as long as that has room, and keeps only what is behind the
+// record. So a tls.Conn from which
 // everything was read holds no bytes. If the wire has none either, the connection is
 // idle: it only has to wait for the transport, for which it needs no buffer. A
 // tls.Conn directly on the transport could hold the next record already, and there is
@@ -72,7 +74,11 @@ type wire struct {
 	waited  [HeaderSize]byte // the bytes that ended a wait without a buffer
 
 	waitless atomic.Int32 // while it is not 0, reads and writes do not wait
+	output   atomic.Int32 // the size of output that is encrypted, until its first record is written
 	leaving  atomic.Bool  // Close and the deadlines, which Close of a tls.Conn calls, do nothing
+
+	// held says that there are records that are not sent, or that some were lost
+	held atomic.Bool
 
 	mu        sync.Mutex
 	gathering bool            // records are sent when send is called
@@ -111,6 +117,11 @@ const (
 	// the peer sends more than that.
 	wireSize      = 4 << 10
 	wireEagerSize = 64 << 10
+
+	// directSize is how much room a tls.Conn must have for being read into without
+	// another buffer. It has that for the header of a record, and for more later: as much
+	// as its largest record so far has taken.
+	directSize = 512
 
 	// GatherSize is how much is gathered at most.
 	GatherSize = 64 << 10
@@ -194,11 +205,14 @@ func (w *wire) Read(p []byte) (int, error) {
 		return 0, nil
 	}
 	if len(w.ahead) == 0 {
+		if from := w.to.Load().now; from != nil && len(p) >= directSize && !w.eager && w.waitless.Load() > 0 {
+			return w.readDirectly(from, p)
+		}
 		if err := w.fill(); err != nil {
 			return 0, err
 		}
 	}
-	n := copy(p, w.ahead[:min(len(w.ahead), w.upToEnd())])
+	n := copy(p, w.ahead[:min(len(w.ahead), w.upToEnd(w.ahead))])
 	w.follow(p[:n])
 	if w.ahead = w.ahead[n:]; len(w.ahead) == 0 {
 		bufpool.Put(w.buffer)
@@ -208,14 +222,14 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// upToEnd returns how many bytes there are at least up to the end of the record. If its
-// header is there as a whole, that is all of them: a
-// tls.Conn allocates for each Read.
-func (w *wire) upToEnd() int {
-	if w.payload || w.missing < HeaderSize || len(w.ahead) < HeaderSize {
+// upToEnd returns how many bytes there are at least up to the end of the record that goes
+// on with next. If its header is there as a whole, that is all of them: a tls.Conn
+// allocates for each Read.
+func (w *wire) upToEnd(next []byte) int {
+	if w.payload || w.missing < HeaderSize || len(next) < HeaderSize {
 		return w.missing
 	}
-	return HeaderSize + int(binary.BigEndian.Uint16(w.ahead[3:]))
+	return HeaderSize + int(binary.BigEndian.Uint16(next[3:]))
 }
 
 // follow keeps track of the ends of records in the bytes that Read returns.
@@ -293,14 +307,13 @@ func (w *wire) await() error {
 
 // Write implements net.Conn.
 func (w *wire) Write(p []byte) (int, error) {
+	if w.waitless.Load() > 0 {
+		return w.writeNow(p)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.sendErr != nil {
 		return 0, w.sendErr
-	}
-	if w.waitless.Load() > 0 {
-		w.keep(p)
-		return len(p), nil
 	}
 	if !w.gathering {
 		// records for which there was no room come first
@@ -330,6 +343,7 @@ func (w *wire) gather(n int) {
 	w.gathering = true
 	if w.gathered == nil {
 		w.gathered = bufpool.Get(min(n, GatherSize))
+		w.held.Store(true)
 	}
 }
 
@@ -344,9 +358,15 @@ func (w *wire) send() error {
 // sendAll sends the gathered records, and drops their buffer. mu is held.
 func (w *wire) sendAll() error {
 	err := w.sendGathered()
-	bufpool.Put(w.gathered)
-	w.gathered = nil
+	w.drop()
 	return err
+}
+
+// drop drops the buffer of the gathered records. mu is held.
+func (w *wire) drop() {
+	bufpool.Put(w.gathered)
+	w.gathered, w.sent = nil, 0
+	w.held.Store(w.sendErr != nil)
 }
 
 // sendGathered sends the records gathered so far. mu is held. An error is permanent:

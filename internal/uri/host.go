@@ -2,7 +2,6 @@ package uri
 
 import (
 	"bytes"
-	"encoding/binary"
 	"strings"
 	"unicode/utf8"
 
@@ -75,24 +74,7 @@ func normalizeHost(host []byte) (n int, err error) {
 // isPlainHost reports whether host is a name in lower-case letters, digits, hyphens and
 // dots, as nearly all are. It is false for names of fewer than eight bytes.
 func isPlainHost(host []byte) bool {
-	if len(host) < 8 {
-		return false
-	}
-	// the last word may overlap the one before
-	last := host[len(host)-8:]
-	for len(host) > 8 {
-		if !isPlainName(binary.LittleEndian.Uint64(host)) {
-			return false
-		}
-		host = host[8:]
-	}
-	return isPlainName(binary.LittleEndian.Uint64(last))
-}
-
-func isPlainName(w uint64) bool {
-	letters := (w + (0x80-'a')*ones) &^ (w + (0x7f-'z')*ones)
-	others := (w + (0x80-'-')*ones) &^ (w + (0x7f-'9')*ones) // and the slash
-	return (letters|others)&^w&highs == highs && equal(w, '/') == 0
+	return ascii.IsPlainPath(host) && ascii.IndexByte(host, '/') == len(host)
 }
 
 // decodeHost takes off the escapes of a name, in place, and returns how long it is

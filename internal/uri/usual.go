@@ -44,7 +44,7 @@ func buildUsual() (t [256]uint8) {
 // and reports whether it has. Otherwise it changes nothing.
 //
 // Such a URI begins with http or https. Its host has no user, and is in normal form, as is
-// its path, which is written without an escape. It has no fragment.
+// its path, which is written without an escape. Query and fragment are visible ASCII.
 func (t *Text) parseUsual(text []byte) bool {
 	start, https := len("http://"), false
 	if len(text) <= start || string(text[:start]) != "http://" {
@@ -58,10 +58,20 @@ func (t *Text) parseUsual(text []byte) bool {
 		return false
 	}
 	end := usualPath(text, path)
-	query := span{}
+	var query, hash span
 	if end < len(text) {
-		query = span{end + 1, len(text)}
-		if rest := text[query.start:]; text[end] != '?' || !ascii.IsVisible(rest) || ascii.IndexByte(rest, '#') < len(rest) {
+		if !ascii.IsVisible(text[end:]) {
+			return false
+		}
+		to := end + ascii.IndexByte(text[end:], '#')
+		if to < len(text) {
+			hash = span{to + 1, len(text)}
+		}
+		switch text[end] {
+		case '?':
+			query = span{end + 1, to}
+		case '#':
+		default:
 			return false
 		}
 	}
@@ -69,7 +79,7 @@ func (t *Text) parseUsual(text []byte) bool {
 	t.https, t.visible, t.badHost, t.badEscape = https, true, false, false
 	t.plainUser = [2]bool{}
 	t.block = append(t.block[:0], text...)
-	t.parts = [numParts]span{Host: {start, path}, Original: {path, end}, Path: {path, end}, Query: query}
+	t.parts = [numParts]span{Host: {start, path}, Original: {path, end}, Path: {path, end}, Query: query, Hash: hash}
 	t.source, t.parsedAs, t.plain = span{0, len(text)}, t.changes, true
 	return true
 }

@@ -14,8 +14,8 @@ var usualSeeds = []struct {
 	{"http://a.test", false}, {"http://A.test/", false}, {"HTTP://a.test/", false}, {"http:///a", false}, {"http://:80/a", false},
 	{"http://u@h/a", false}, {"http://[::1]/a", false}, {"http://h:65536/a", false}, {"http://h:8x/a", false}, {"http://h%41/", false},
 	{"http://h/a//b", false}, {"http://h//", false}, {"http://h/./a", false}, {"http://h/a/..", false}, {"http://h/.a", false},
-	{"http://h/a%20b", false}, {"http://h/a!b", false}, {"http://h/a b", false}, {"http://h/a?b c", false}, {"http://h/a?b#c", false},
-	{"http://h/a#c", false}, {"http://h/\u00e4", false}, {"http://h\u00e4/a", false}, {"http://h?a=b", false}, {"http://", false},
+	{"http://h/a%20b", false}, {"http://h/a!b", false}, {"http://h/a b", false}, {"http://h/a?b c", false}, {"http://h/a?b#c", true},
+	{"http://h/a#c", true}, {"http://h/#", true}, {"http://h/a?#", true}, {"http://h/a#b?c#d", true}, {"http://h/a#b c", false}, {"http://h/a?b#\u00e4", false}, {"http://h/\u00e4", false}, {"http://h\u00e4/a", false}, {"http://h?a=b", false}, {"http://", false},
 	{"https://", false}, {"http:/", false}, {"/a/b", false}, {"", false}, {"http://h/a?\u00e4", false}, {"ftp://h/a", false},
 }
 
