@@ -1,0 +1,95 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// fault is a test that failed in one run.
+type fault struct {
+	name string
+	why  string // what it has printed
+}
+
+// record is what all runs have found.
+type record struct {
+	mu     sync.Mutex
+	runs   int
+	faults map[string][]found // by package and test
+	total  int
+}
+
+// found is a fault with the kind of the run that had it.
+type found struct {
+	kind string
+	why  string
+}
+
+func (r *record) add(k kind, faults []fault) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.runs++
+	if r.faults == nil {
+		r.faults = make(map[string][]found)
+	}
+	for _, f := range faults {
+		if hasChild(faults, f.name) {
+			// its subtest says why
+			continue
+		}
+		name := k.pkg + " " + f.name
+		r.faults[name] = append(r.faults[name], found{k.String(), f.why})
+		r.total++
+	}
+}
+
+// hasChild reports whether a subtest of the named test is among the faults.
+func hasChild(faults []fault, name string) bool {
+	return slices.ContainsFunc(faults, func(f fault) bool { return strings.HasPrefix(f.name, name+"/") })
+}
+
+func (r *record) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.total
+}
+
+// shownLines is how many lines of what a failed test has printed are shown.
+const shownLines = 12
+
+// write lists the tests that failed, those that failed most often first.
+func (r *record) write(w io.Writer, verbose bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	names := slices.SortedFunc(maps.Keys(r.faults), func(a, b string) int {
+		if d := len(r.faults[b]) - len(r.faults[a]); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	for _, name := range names {
+		all := r.faults[name]
+		fmt.Fprintf(w, "\nFAILED %s: %d times\n", name, len(all))
+		kinds := make(map[string]int)
+		for _, f := range all {
+			kinds[f.kind]++
+		}
+		for _, k := range slices.Sorted(maps.Keys(kinds)) {
+			fmt.Fprintf(w, "  %d times with %s\n", kinds[k], k)
+		}
+		lines := strings.Split(strings.TrimSpace(all[0].why), "\n")
+		if left := len(lines) - shownLines; left > 0 && !verbose {
+			lines = append(lines[:shownLines], fmt.Sprintf("... and %d more lines, see -v", left))
+		}
+		for _, line := range lines {
+			fmt.Fprintf(w, "    %s\n", line)
+		}
+	}
+	fmt.Fprintf(w, "\n%d runs, %d tests failed\n", r.runs, len(names))
+}
