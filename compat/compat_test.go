@@ -28,6 +28,7 @@ func TestProgramsAgree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	theirs, own := build(t, upstream), build(t, ours)
 	var all result
 	defer func() { t.Log(all.summary(fmt.Sprint(len(entries), " programs"))) }()
 	for _, e := range entries {
@@ -36,8 +37,8 @@ func TestProgramsAgree(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := run(t, upstream, e.Name())
-			got := run(t, ours, e.Name())
+			want := run(t, upstream, filepath.Join(theirs, e.Name()))
+			got := run(t, ours, filepath.Join(own, e.Name()))
 			r := compare(want, got, table)
 			for i, d := range r.unexplained {
 				if i == 40 {
@@ -55,16 +56,22 @@ func TestProgramsAgree(t *testing.T) {
 	}
 }
 
-// run builds a program against one side and returns what it prints.
-func run(t *testing.T, s side, program string) []byte {
+// build builds all programs against one side, and returns the folder that has them.
+func build(t *testing.T, s side) (dir string) {
 	t.Helper()
-	bin := filepath.Join(t.TempDir(), program)
+	dir = t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-modfile="+s.modfile, "-o", dir, "./programs/...")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("building against %s: %v\n%s", s.name, err, out)
+	}
+	return dir
+}
+
+// run runs a program that was built against one side, and returns what it prints.
+func run(t *testing.T, s side, bin string) []byte {
+	t.Helper()
 	if runtime.GOOS == "windows" {
 		bin += ".exe"
-	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-modfile="+s.modfile, "-o", bin, "./programs/"+program)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building against %s: %v\n%s", s.name, err, out)
 	}
 	cmd := exec.CommandContext(t.Context(), bin)
 	var stdout, stderr bytes.Buffer
