@@ -24,6 +24,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"github.com/valyala/fasthttp/bench/internal/binsize"
 	"github.com/valyala/fasthttp/bench/internal/command"
@@ -117,11 +118,8 @@ func guard(ctx context.Context, opts options, m *meter, dir string, out io.Write
 		}
 		return "ok"
 	}
-	for _, row := range rows {
-		if !opts.rows.MatchString(row.name) {
-			continue
-		}
-		c, err := m.measure(ctx, row)
+	for row, measured := range m.measureAll(ctx, chosen(opts.rows)) {
+		c, err := measured()
 		if err != nil {
 			return err
 		}
@@ -147,6 +145,11 @@ func guard(ctx context.Context, opts options, m *meter, dir string, out io.Write
 	return errors.Join(exceeded...)
 }
 
+// chosen returns the rows whose names match.
+func chosen(names *regexp.Regexp) []workload {
+	return slices.DeleteFunc(slices.Clone(rows), func(w workload) bool { return !names.MatchString(w.name) })
+}
+
 // table compares ours with upstream.
 func table(ctx context.Context, opts options, ours *meter, dir, temp string, out io.Writer) error {
 	upstream, err := newMeter(ctx, dir, temp, opts.Upstream)
@@ -155,10 +158,7 @@ func table(ctx context.Context, opts options, ours *meter, dir, temp string, out
 	}
 	fmt.Fprintf(out, "%-30s %21s %7s  %17s  %17s\n", "", "instructions", "", "allocations", "bytes")
 	fmt.Fprintf(out, "%-30s %10s %10s %7s  %8s %8s  %8s %8s\n", "row", "ours", "upstream", "ratio", "ours", "upstream", "ours", "upstream")
-	for _, row := range rows {
-		if !opts.rows.MatchString(row.name) {
-			continue
-		}
+	for _, row := range chosen(opts.rows) {
 		a, err := ours.measure(ctx, row)
 		if err != nil {
 			return err

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/valyala/fasthttp/bench/internal/gobench"
 )
@@ -130,6 +133,51 @@ func (c cost) within(bound cost, margin float64) error {
 	return nil
 }
 
+// measureAll returns what workloads cost, as soon as it is asked for them in their order.
+// Each uses one processor, so it measures as many at a time as there are, but those that
+// wait for the system one after the other, and last.
+func (m *meter) measureAll(ctx context.Context, all []workload) iter.Seq2[workload, func() (cost, error)] {
+	results := make([]func() (cost, error), len(all))
+	places := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var alone sync.WaitGroup
+	for i, w := range all {
+		if w.usesNetwork() {
+			continue
+		}
+		done := make(chan struct{})
+		var c cost
+		var err error
+		alone.Go(func() {
+			defer close(done)
+			places <- struct{}{}
+			defer func() { <-places }()
+			c, err = m.measure(ctx, w)
+		})
+		results[i] = func() (cost, error) {
+			<-done
+			return c, err
+		}
+	}
+	return func(yield func(workload, func() (cost, error)) bool) {
+		for _, networked := range []bool{false, true} {
+			for i, w := range all {
+				if w.usesNetwork() != networked {
+					continue
+				}
+				measured := results[i]
+				if networked {
+					alone.Wait()
+					measured = func() (cost, error) { return m.measure(ctx, w) }
+				}
+				if !yield(w, measured) {
+					alone.Wait()
+					return
+				}
+			}
+		}
+	}
+}
+
 // measure measures a workload twice, with fewer and with more operations: the difference
 // does not contain costs that occur only once.
 func (m *meter) measure(ctx context.Context, w workload) (cost, error) {
@@ -176,11 +224,11 @@ func (m *meter) functions(w workload) ([]function, error) {
 
 // difference returns what the operations did by which the runs of a workload differ.
 func (m *meter) difference(w workload) (profile, error) {
-	few, err := readProfile(m.profile(baseOperations))
+	few, err := readProfile(m.profile(w, baseOperations))
 	if err != nil {
 		return nil, err
 	}
-	many, err := readProfile(m.profile(baseOperations + w.operations))
+	many, err := readProfile(m.profile(w, baseOperations+w.operations))
 	if err != nil {
 		return nil, err
 	}
@@ -188,9 +236,9 @@ func (m *meter) difference(w workload) (profile, error) {
 	return many, nil
 }
 
-// profile is the file of the last run with so many operations.
-func (m *meter) profile(operations int) string {
-	return fmt.Sprintf("%s.%d.callgrind", m.binary, operations)
+// profile is the file of a workload's run with so many operations.
+func (m *meter) profile(w workload, operations int) string {
+	return fmt.Sprintf("%s.%s.%d.callgrind", m.binary, w.name, operations)
 }
 
 // command runs a benchmark in a process that does as little as possible that
@@ -214,7 +262,7 @@ func (m *meter) count(ctx context.Context, w workload, operations int) (int64, e
 	if w.usesNetwork() {
 		binary = m.binary
 	}
-	cmd := m.command(ctx, binary, w.name, operations, m.valgrind, "--tool=callgrind", "--callgrind-out-file="+m.profile(operations))
+	cmd := m.command(ctx, binary, w.name, operations, m.valgrind, "--tool=callgrind", "--callgrind-out-file="+m.profile(w, operations))
 	text, err := cmd.CombinedOutput()
 	if err != nil {
 		return 0, fmt.Errorf("counting the instructions of %s: %w\n%s", w.name, err, text)
