@@ -451,9 +451,10 @@ func (c *Conn) SetDeadline(d time.Duration) {
 		}
 		return
 	}
-	at := tickAfter(d)
+	now := c.loop.now()
+	at := tickAfter(now, d)
 	c.deadline.Store(at)
 	if planned := c.planned.Load(); planned == 0 || at < planned {
-		c.loop.wheel.plan(c)
+		c.loop.wheel.plan(c, now)
 	}
 }

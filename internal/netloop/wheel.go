@@ -7,26 +7,22 @@ import (
 	"math/bits"
 	"sync"
 	"time"
-
-	"github.com/valyala/fasthttp/internal/clock"
 )
 
 // tick is the resolution of deadlines. Ticks are counted from the start of the
 // process in 64 bits, which do not wrap.
 const tick = 10 * time.Millisecond
 
-// currentTick returns the tick that it is. It is never 0, which stands for none.
-func currentTick() uint64 { return tickOf(clock.Monotonic()) }
+// tickOf returns the tick that it is at now. It is never 0, which stands for none.
+func tickOf(now time.Duration) uint64 { return uint64(now/tick) + 1 }
 
-func tickOf(t time.Duration) uint64 { return uint64(t/tick) + 1 }
-
-// tickAfter returns the first tick that is d or more away, or one that has passed
+// tickAfter returns the first tick that is d or more after now, or one that has passed
 // if d is negative.
-func tickAfter(d time.Duration) uint64 {
+func tickAfter(now, d time.Duration) uint64 {
 	if d < 0 {
-		return tickOf(max(clock.Monotonic()+d, 0))
+		return tickOf(max(now+d, 0))
 	}
-	return currentTick() + uint64((min(d, 1<<62)+tick-1)/tick) + 1
+	return tickOf(now) + uint64((min(d, 1<<62)+tick-1)/tick) + 1
 }
 
 // The wheel has a level for every 6 bits of a tick. A slot of the lowest level
@@ -65,11 +61,12 @@ type wheel struct {
 	stopped bool
 }
 
-func (w *wheel) start() {
+// start makes the wheel check connections by a clock.
+func (w *wheel) start(now func() time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.last = currentTick()
-	w.timer = time.AfterFunc(time.Hour, w.turn)
+	w.last = tickOf(now())
+	w.timer = time.AfterFunc(time.Hour, func() { w.turn(now()) })
 	w.timer.Stop()
 }
 
@@ -81,7 +78,7 @@ func (w *wheel) stop() {
 }
 
 // plan makes the wheel check c, which the caller owns, at its deadline or before.
-func (w *wheel) plan(c *Conn) {
+func (w *wheel) plan(c *Conn, now time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.stopped {
@@ -89,7 +86,7 @@ func (w *wheel) plan(c *Conn) {
 	}
 	if w.alarm == 0 {
 		// no connection is planned: there is nothing to check up to here
-		w.last = max(w.last, currentTick()-1)
+		w.last = max(w.last, tickOf(now)-1)
 	}
 	at := c.deadline.Load()
 	planned := c.planned.Load()
@@ -99,17 +96,17 @@ func (w *wheel) plan(c *Conn) {
 	if planned != 0 {
 		c.unlink()
 	}
-	w.setAlarm(w.place(c, at))
+	w.setAlarm(w.place(c, at), now)
 }
 
 // setAlarm sets the timer to the tick at, unless it is set for an earlier tick. mu
 // is held.
-func (w *wheel) setAlarm(at uint64) {
+func (w *wheel) setAlarm(at uint64, now time.Duration) {
 	if w.alarm != 0 && w.alarm <= at {
 		return
 	}
 	w.alarm = at
-	w.timer.Reset(time.Duration(at-1)*tick - clock.Monotonic())
+	w.timer.Reset(time.Duration(at-1)*tick - now)
 }
 
 // forget removes c, which is closed, from the wheel.
@@ -166,12 +163,12 @@ func (w *wheel) upcoming() (at uint64, level, slot int, ok bool) {
 }
 
 // turn checks all connections that are due.
-func (w *wheel) turn() {
+func (w *wheel) turn(now time.Duration) {
 	w.mu.Lock()
-	due := w.advance(currentTick(), nil)
+	due := w.advance(tickOf(now), nil)
 	w.alarm = 0
 	if at, _, _, ok := w.upcoming(); ok && !w.stopped {
-		w.setAlarm(at)
+		w.setAlarm(at, now)
 	}
 	w.mu.Unlock()
 	for _, c := range due {
@@ -245,11 +242,11 @@ func (c *Conn) expire() {
 		for {
 			deadline := c.deadline.Load()
 			alive := true
-			if deadline != 0 && deadline <= currentTick() {
+			if deadline != 0 && deadline <= tickOf(c.loop.now()) {
 				c.deadline.Store(0)
 				alive = c.handler.Expire()
 			} else if deadline != 0 {
-				c.loop.wheel.plan(c)
+				c.loop.wheel.plan(c, c.loop.now())
 			}
 			if !alive || c.release() || !c.handler.Serve(&Poller{}) {
 				return
