@@ -191,12 +191,10 @@ func TestPollerIsWokenBeforeASlowHandler(t *testing.T) {
 
 // While handlers are fast no other poller is woken: one does all the work.
 func TestShortHandlersNeedOnePoller(t *testing.T) {
-	clock := newHandClock()
-	w := newWorldAt(t, 1, clock.now)
+	w := newWorldAt(t, 1, newHandClock().now)
 	l := w.g.get(0)
 	var wakes atomic.Int32
 	nc := w.call(func(byte) {
-		clock.pass(shortHandler)
 		l.mu.Lock()
 		wakes.Add(int32(l.starting))
 		l.mu.Unlock()
