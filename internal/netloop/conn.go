@@ -451,10 +451,9 @@ func (c *Conn) SetDeadline(d time.Duration) {
 		}
 		return
 	}
-	now := c.loop.now()
-	at := tickAfter(now, d)
+	at := tickAfter(c.loop.now(), d)
 	c.deadline.Store(at)
 	if planned := c.planned.Load(); planned == 0 || at < planned {
-		c.loop.wheel.plan(c, now)
+		c.loop.wheel.plan(c)
 	}
 }

@@ -52,6 +52,7 @@ const plannedNone = math.MaxUint64
 // has set the deadline to 0 and then finds planned to be 0 knows that the wheel has
 // removed the connection.
 type wheel struct {
+	now     func() time.Duration // the clock
 	mu      sync.Mutex
 	slots   [levels][slotCount]*Conn
 	full    [levels]uint64 // a bit for each slot that may hold a connection
@@ -65,8 +66,8 @@ type wheel struct {
 func (w *wheel) start(now func() time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.last = tickOf(now())
-	w.timer = time.AfterFunc(time.Hour, func() { w.turn(now()) })
+	w.now, w.last = now, tickOf(now())
+	w.timer = time.AfterFunc(time.Hour, w.turn)
 	w.timer.Stop()
 }
 
@@ -78,7 +79,7 @@ func (w *wheel) stop() {
 }
 
 // plan makes the wheel check c, which the caller owns, at its deadline or before.
-func (w *wheel) plan(c *Conn, now time.Duration) {
+func (w *wheel) plan(c *Conn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.stopped {
@@ -86,7 +87,7 @@ func (w *wheel) plan(c *Conn, now time.Duration) {
 	}
 	if w.alarm == 0 {
 		// no connection is planned: there is nothing to check up to here
-		w.last = max(w.last, tickOf(now)-1)
+		w.last = max(w.last, tickOf(w.now())-1)
 	}
 	at := c.deadline.Load()
 	planned := c.planned.Load()
@@ -96,17 +97,17 @@ func (w *wheel) plan(c *Conn, now time.Duration) {
 	if planned != 0 {
 		c.unlink()
 	}
-	w.setAlarm(w.place(c, at), now)
+	w.setAlarm(w.place(c, at))
 }
 
 // setAlarm sets the timer to the tick at, unless it is set for an earlier tick. mu
 // is held.
-func (w *wheel) setAlarm(at uint64, now time.Duration) {
+func (w *wheel) setAlarm(at uint64) {
 	if w.alarm != 0 && w.alarm <= at {
 		return
 	}
 	w.alarm = at
-	w.timer.Reset(time.Duration(at-1)*tick - now)
+	w.timer.Reset(time.Duration(at-1)*tick - w.now())
 }
 
 // forget removes c, which is closed, from the wheel.
@@ -163,12 +164,12 @@ func (w *wheel) upcoming() (at uint64, level, slot int, ok bool) {
 }
 
 // turn checks all connections that are due.
-func (w *wheel) turn(now time.Duration) {
+func (w *wheel) turn() {
 	w.mu.Lock()
-	due := w.advance(tickOf(now), nil)
+	due := w.advance(tickOf(w.now()), nil)
 	w.alarm = 0
 	if at, _, _, ok := w.upcoming(); ok && !w.stopped {
-		w.setAlarm(at, now)
+		w.setAlarm(at)
 	}
 	w.mu.Unlock()
 	for _, c := range due {
@@ -246,7 +247,7 @@ func (c *Conn) expire() {
 				c.deadline.Store(0)
 				alive = c.handler.Expire()
 			} else if deadline != 0 {
-				c.loop.wheel.plan(c, c.loop.now())
+				c.loop.wheel.plan(c)
 			}
 			if !alive || c.release() || !c.handler.Serve(&Poller{}) {
 				return

@@ -145,12 +145,13 @@ func TestWheelSeesADeadlineThatIsSetMeanwhile(t *testing.T) {
 func TestWheelWakesForNothing(t *testing.T) {
 	const now = time.Hour
 	w := stillWheel(tickOf(now))
+	w.now = func() time.Duration { return now }
 	defer w.timer.Stop()
 	conns := make([]Conn, 400)
 	for i := range conns {
 		at := tickOf(now) + 6000 + uint64(i) // a minute and more
 		conns[i].deadline.Store(at)
-		w.plan(&conns[i], now)
+		w.plan(&conns[i])
 	}
 	end := w.last + 6000 - 1
 	wakes := 0
