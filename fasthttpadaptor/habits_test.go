@@ -2,6 +2,7 @@ package fasthttpadaptor
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -10,9 +11,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestMain(m *testing.M) {
@@ -40,14 +43,21 @@ func TestClientThatHasEndedItsSideIsAnswered(t *testing.T) {
 			if !ctx.EndedSending() {
 				t.Error("the client has not ended its side")
 			}
-			select {
-			case <-r.Context().Done():
-				t.Error("the context has ended")
-			case <-time.After(20 * time.Millisecond):
+			own := r.Context().Value("own").(*requestContext)
+			servertest.Eventually(t, "the end of the client's side", func() bool {
+				own.mu.Lock()
+				defer own.mu.Unlock()
+				return own.leaving != nil
+			})
+			if err := r.Context().Err(); err != nil {
+				t.Errorf("the context has ended: %v", err)
 			}
 			io.WriteString(w, "answer")
 		})
-		bridge := NewFastHTTPHandler(http.TimeoutHandler(h, time.Minute, "late"))
+		late := http.TimeoutHandler(h, time.Minute, "late")
+		bridge := NewFastHTTPHandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			late.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), "own", r.Context())))
+		})
 		c := serve(t, &fasthttp.Server{
 			Engine: engine,
 			Handler: func(ctx *fasthttp.RequestCtx) {
@@ -84,7 +94,7 @@ func TestResetEndsTheContextAtOnce(t *testing.T) {
 		_ = c.Close()
 		select {
 		case <-ended:
-		case <-time.After(10 * time.Second):
+		case <-time.After(servertest.Patience):
 			t.Fatal("the context goes on")
 		}
 	}
@@ -224,7 +234,17 @@ func TestPanicsAreLoggedOnce(t *testing.T) {
 // The deadline of a handler takes effect even if the server sets its own only after
 // the Flush has returned.
 func TestWriteDeadlineSetBehindAFlushHolds(t *testing.T) {
-	const timeout = 50 * time.Millisecond
+	t.Run("event engine", func(t *testing.T) {
+		writeDeadlineHolds(t, fasthttp.EngineAuto, listenTCP, time.Second)
+	})
+	t.Run("portable engine", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			writeDeadlineHolds(t, fasthttp.EnginePortable, listenMemory, time.Minute)
+		})
+	})
+}
+
+func writeDeadlineHolds(t *testing.T, engine fasthttp.Engine, listen listenFunc, timeout time.Duration) {
 	h := NewFastHTTPHandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		rc := http.NewResponseController(w)
 		_ = rc.Flush()
@@ -232,19 +252,20 @@ func TestWriteDeadlineSetBehindAFlushHolds(t *testing.T) {
 			t.Errorf("SetWriteDeadline: %v", err)
 		}
 		// the deadline of the server passes
-		time.Sleep(2 * timeout)
+		time.Sleep(2 * timeout) // real time: connections of the event engine have no bubble
 		io.WriteString(w, "late")
 	})
 	var all sync.WaitGroup
-	for _, engine := range []fasthttp.Engine{fasthttp.EngineAuto, fasthttp.EnginePortable} {
-		for range 20 {
-			c := serve(t, &fasthttp.Server{Engine: engine, Handler: h, WriteTimeout: timeout}, listenTCP)
-			all.Go(func() {
-				if got := ask(t, c, get); got.body != "late" || got.err != nil {
-					t.Errorf("the answer is %s, %v", got, got.err)
-				}
-			})
-		}
+	for range 20 {
+		// the clock of the Date field does not run in a bubble
+		s := &fasthttp.Server{Engine: engine, Handler: h, WriteTimeout: timeout, NoDefaultDate: true}
+		c := serve(t, s, listen)
+		_ = c.SetDeadline(time.Now().Add(2*timeout + servertest.Patience))
+		all.Go(func() {
+			if got := ask(t, c, get); got.body != "late" || got.err != nil {
+				t.Errorf("the answer is %s, %v", got, got.err)
+			}
+		})
 	}
 	all.Wait()
 }

@@ -62,7 +62,7 @@ func TestHTTP2GoesThroughTunnels(t *testing.T) {
 					req.Header.SetMethod("POST")
 					req.SetRequestURI("https://name.test/")
 					req.SetBodyString(content)
-					err := client.DoTimeout(req, resp, 10*time.Second)
+					err := client.DoTimeout(req, resp, time.Minute)
 					if string(resp.Body()) != "HTTP/2.0 "+content || string(resp.Header.Protocol()) != "HTTP/2.0" {
 						t.Errorf("%s, %s: got %.40q by %s, %v", tt.proxy, name, resp.Body(), resp.Header.Protocol(), err)
 					}

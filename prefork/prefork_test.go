@@ -230,7 +230,7 @@ func (f *family) line(t *testing.T, word string) string {
 // get sends a request to one of the children, which may not be listening yet.
 func (f *family) get(t *testing.T, path string) string {
 	t.Helper()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: f.tls}, Timeout: 10 * time.Second}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: f.tls}, Timeout: 20 * time.Second}
 	origin := "http://" + f.addr
 	if f.tls != nil {
 		origin = "https://" + f.addr

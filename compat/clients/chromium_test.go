@@ -12,9 +12,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/process"
 )
 
 // browser is a Chromium that the test controls through two pipes, with JSON messages
@@ -82,16 +82,7 @@ func profileFolder(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-			err := os.RemoveAll(dir)
-			if err == nil {
-				return
-			}
-			if time.Now().After(end) {
-				t.Errorf("the profile of the browser cannot be removed: %v", err)
-				return
-			}
-		}
+		process.Await(t, "the end of the browser's profile", func() error { return os.RemoveAll(dir) })
 	})
 	return dir
 }

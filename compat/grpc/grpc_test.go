@@ -73,7 +73,7 @@ func eachServer(t *testing.T, configure func(s *fasthttp.Server), test func(t *t
 
 func start(t *testing.T, server *fasthttp.Server, secure bool) *served {
 	t.Helper()
-	s := &served{Server: server, service: &service{gone: make(chan error, 10)}, creds: insecure.NewCredentials(), tls: secure}
+	s := &served{Server: server, service: &service{hangs: make(chan bool, 100), gone: make(chan error, 100)}, creds: insecure.NewCredentials(), tls: secure}
 	server.Handler = s.serve
 	server.Protocols.SetHTTP2(true)
 	server.Protocols.SetUnencryptedHTTP2(true)
@@ -297,18 +297,40 @@ func TestHandlerLearnsOfACancelledCall(t *testing.T) {
 		if _, err := unary(callContext(t), c, "Unary", "x"); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		learns := func(limit time.Duration) bool {
+			select {
+			case err := <-s.gone:
+				if err != context.Canceled {
+					t.Errorf("Err is %v", err)
+				}
+				return true
+			case <-time.After(limit):
+				return false
+			}
+		}
+		ctx, cancel := context.WithCancel(callContext(t))
 		defer cancel()
-		if _, err := unary(ctx, c, "Hang", "x"); status.Code(err) != codes.DeadlineExceeded {
+		go func() {
+			<-s.hangs
+			cancel()
+		}()
+		if _, err := unary(ctx, c, "Hang", "x"); status.Code(err) != codes.Canceled {
 			t.Errorf("the call ends with %v", err)
 		}
-		select {
-		case err := <-s.gone:
-			if err != context.Canceled {
-				t.Errorf("Err is %v", err)
+		if !learns(patience) {
+			t.Fatal("the handler does not learn that its client has given up")
+		}
+		// the time may be over before the handler begins
+		limit := 100 * time.Millisecond
+		for over := false; !over; limit *= 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			if _, err := unary(ctx, c, "Hang", "x"); status.Code(err) != codes.DeadlineExceeded {
+				t.Errorf("the call ends with %v", err)
 			}
-		case <-time.After(patience):
-			t.Error("the handler does not learn that its client has gone")
+			if over = learns(limit); !over && limit > patience {
+				t.Fatal("the handler does not learn that the time of its client is over")
+			}
 		}
 		if _, err := unary(callContext(t), c, "Unary", "x"); err != nil {
 			t.Errorf("the next call: %v", err)

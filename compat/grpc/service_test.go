@@ -45,8 +45,11 @@ func appendMessage(dst, message []byte) []byte {
 //	/test.Service/Count    answers "n" with n messages
 //	/test.Service/Sum      answers with the number of messages, and of their bytes
 //	/test.Service/Echo     answers each message at once
-//	/test.Service/Hang     answers when the client has gone, and then to gone
-type service struct{ gone chan error }
+//	/test.Service/Hang     says so to hangs, and when the client has gone, to gone
+type service struct {
+	hangs chan bool
+	gone  chan error
+}
 
 func (s *service) serve(ctx *fasthttp.RequestCtx) {
 	h := &ctx.Response.Header
@@ -123,6 +126,7 @@ func (s *service) serve(ctx *fasthttp.RequestCtx) {
 		})
 	case "Hang":
 		ctx.WatchDisconnect()
+		s.hangs <- true
 		<-ctx.Done()
 		s.gone <- ctx.Err()
 		return

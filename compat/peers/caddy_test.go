@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/compat/internal/process"
@@ -197,31 +197,27 @@ func TestCaddyAnswersOverTLS(t *testing.T) {
 func caddyRoots(t *testing.T, data string) *x509.CertPool {
 	t.Helper()
 	name := filepath.Join(data, "pki", "authorities", "local", "root.crt")
-	for deadline := time.Now().Add(process.Patience); ; time.Sleep(5 * time.Millisecond) {
+	roots := x509.NewCertPool()
+	process.Await(t, "the root certificate of Caddy", func() error {
 		pem, err := os.ReadFile(name)
-		roots := x509.NewCertPool()
-		if err == nil && roots.AppendCertsFromPEM(pem) {
-			return roots
+		if err == nil && !roots.AppendCertsFromPEM(pem) {
+			err = errors.New("it is not whole")
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("Caddy has not made its root certificate: %v", err)
-		}
-	}
+		return err
+	})
+	return roots
 }
 
 // awaitCertificate waits until a server has its certificate.
 func awaitCertificate(t *testing.T, addr string, config *tls.Config) {
 	t.Helper()
-	for deadline := time.Now().Add(process.Patience); ; time.Sleep(5 * time.Millisecond) {
+	process.Await(t, "TLS with "+addr, func() error {
 		c, err := tls.Dial("tcp4", addr, config)
 		if err == nil {
 			_ = c.Close()
-			return
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no TLS with %s: %v", addr, err)
-		}
-	}
+		return err
+	})
 }
 
 func TestCaddyAnswersPipelines(t *testing.T) {

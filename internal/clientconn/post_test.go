@@ -275,13 +275,13 @@ func TestAnswersOfTLSAreUnsentText(t *testing.T) {
 	}
 	_, err := p.peer.Write(updateRequest(t, p.log.String()))
 	servertest.Must(t, err)
-	servertest.Must(t, p.line.Guard.LimitRead(time.Now().Add(100*time.Millisecond)))
-	for !p.line.HasUnsent() {
+	servertest.Eventually(t, "the answer", func() bool {
+		servertest.Must(t, p.line.Guard.LimitRead(time.Now().Add(servertest.Short)))
 		if _, err := p.line.Read(make([]byte, 100)); !neterr.IsTimeout(err) {
 			t.Fatalf("got %v", err)
 		}
-		servertest.Must(t, p.line.Guard.LimitRead(time.Now().Add(100*time.Millisecond)))
-	}
+		return p.line.HasUnsent()
+	})
 	if waits, err := p.line.Post(nil); waits || err != nil || p.line.HasUnsent() {
 		t.Errorf("%v, %v, unsent: %v", waits, err, p.line.HasUnsent())
 	}
@@ -303,19 +303,15 @@ func TestCloseWhileFlushing(t *testing.T) {
 				t.Fatalf("a connection took 8 MiB without a reader: %v, %v", waits, err)
 			}
 			flushed := make(chan error, 1)
-			go func() { flushed <- p.line.Flush(time.Minute) }()
+			go func() { flushed <- p.line.Flush(servertest.Never) }()
 			servertest.Eventually(t, "the start of the flush", func() bool {
 				poster := p.line.poster
 				poster.mu.Lock()
 				defer poster.mu.Unlock()
 				return poster.flushing
 			})
-			begun := time.Now()
-			_ = p.line.Net().Close()
-			if took := time.Since(begun); took > 3*time.Second {
-				t.Errorf("Close took %v", took)
-			}
-			if err := <-flushed; err == nil {
+			servertest.Soon(t, "Close", func() { _ = p.line.Net().Close() })
+			if err := servertest.Receive(t, "the end of the flush", flushed); err == nil {
 				t.Error("all was flushed")
 			}
 		})

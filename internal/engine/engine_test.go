@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // lines is a Protocol that sends back each line that it gets.
@@ -77,13 +78,13 @@ func serveUntilEnd(t *testing.T, s *Set, ln net.Listener, serve func() error) {
 	served := make(chan error, 1)
 	go func() { served <- serve() }()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
 		defer cancel()
 		if err := s.Shutdown(ctx, func() {}); err != nil {
 			t.Errorf("Shutdown: %v", err)
 		}
 		_ = ln.Close()
-		if err := <-served; err != nil {
+		if err := servertest.Receive(t, "the end of Serve", served); err != nil {
 			t.Errorf("Serve: %v", err)
 		}
 	})
@@ -107,6 +108,7 @@ func TestAnotherProtocolRunsOnBothEngines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			_ = nc.SetDeadline(time.Now().Add(servertest.Patience))
 			r := bufio.NewReader(nc)
 			for _, text := range []string{"one\n", "two\nthree\n", string(bytes.Repeat([]byte("long"), 1<<18)) + "\n"} {
 				go func() {

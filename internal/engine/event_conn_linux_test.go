@@ -1,13 +1,16 @@
 package engine
 
 import (
+	"errors"
 	"io"
 	"math/rand/v2"
-	"net"
+	"os"
 	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // A deadline that the application sets while a connection begins to wait, or stops
@@ -27,11 +30,11 @@ func TestDeadlineSetAroundAWait(t *testing.T) {
 		}
 		_ = c.SetReadDeadline(time.Unix(1, 0))
 		// a reset is an end as well
-		if _, err := io.Copy(io.Discard, client); err != nil && err.(net.Error).Timeout() {
+		if _, err := io.Copy(io.Discard, client); errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Fatal("the connection has not ended")
 		}
 		_ = client.Close()
-		poll(t, "the connection is closed", func() bool { return s.set.Open() == 0 })
+		servertest.Eventually(t, "the connection is closed", func() bool { return s.set.Open() == 0 })
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // probingHost is a linesHost that has peers probed, and tells TCP_NODELAY of connections.
@@ -59,7 +61,7 @@ func TestListenerWithoutOptions(t *testing.T) {
 				if _, err := nc.Write([]byte("a\n")); err != nil {
 					t.Fatal(err)
 				}
-				return <-h.noDelay
+				return servertest.Receive(t, "the option", h.noDelay)
 			}
 			if got := ask(); got <= 0 {
 				t.Errorf("TCP_NODELAY is %d", got)

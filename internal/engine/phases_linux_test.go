@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/netloop"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // TestPhasesOfEventConnections walks all changes from each phase to each other one.
@@ -62,7 +63,7 @@ func TestLoopsFollowTheNumberOfProcessors(t *testing.T) {
 	}
 	ask := func(nc net.Conn) {
 		t.Helper()
-		_ = nc.SetDeadline(time.Now().Add(time.Minute))
+		_ = nc.SetDeadline(time.Now().Add(servertest.Patience))
 		var got [2]byte
 		if _, err := nc.Write([]byte("x\n")); err != nil {
 			t.Fatal(err)
@@ -125,30 +126,20 @@ func TestEmptyLinesDoNotTakeTheFirstDeadlineAway(t *testing.T) {
 	}
 	defer peer.Close()
 	var c *eventConn
-	poll(t, "the connection is on its loop", func() bool {
+	servertest.Eventually(t, "the connection is on its loop", func() bool {
 		s.All(func(found *Conn) { c = found.NC.(*eventConn) })
 		return c != nil && c.net.TryAcquire()
 	})
 	if _, err := peer.Write([]byte("\n")); err != nil {
 		t.Fatal(err)
 	}
-	poll(t, "the empty line is there", c.hasInput)
+	servertest.Eventually(t, "the empty line is there", c.hasInput)
 	// what the wheel does
 	c.net.SetDeadline(0)
 	if c.Expire() {
 		c.net.Release()
 	}
-	poll(t, "the connection is closed", func() bool { return s.Open() == 0 })
-}
-
-// poll waits until something is the case.
-func poll(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); runtime.Gosched() {
-		if time.Now().After(end) {
-			t.Fatalf("%s: not within a minute", what)
-		}
-	}
+	servertest.Eventually(t, "the connection is closed", func() bool { return s.Open() == 0 })
 }
 
 var _ netloop.Handler = (*eventConn)(nil)
@@ -179,7 +170,7 @@ func TestInputBeforeATurnIsServedAfterIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = nc.SetDeadline(time.Now().Add(time.Minute))
+		_ = nc.SetDeadline(time.Now().Add(servertest.Patience))
 		text := strings.Repeat("x", size-1) + "\n"
 		if _, err := io.WriteString(nc, text); err != nil {
 			t.Fatal(err)

@@ -61,7 +61,9 @@ func newTLSServer(t *testing.T, h Host, limits Limits) *tlsServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limits.Handshake = max(limits.Handshake, time.Second)
+	if limits.Handshake == 0 {
+		limits.Handshake = servertest.Never
+	}
 	s := &Set{Host: h, Limits: limits}
 	s.Renew()
 	serveUntilEnd(t, s, ln, func() error {
@@ -79,7 +81,7 @@ func (s *tlsServer) dial() net.Conn {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { _ = nc.Close() })
-	_ = nc.SetDeadline(time.Now().Add(time.Minute))
+	_ = nc.SetDeadline(time.Now().Add(servertest.Patience))
 	return nc
 }
 
@@ -141,19 +143,19 @@ func TestPartOfARecordDoesNotTakeTheDeadlineAway(t *testing.T) {
 	client := tls.Client(nc, clientConfig())
 	ask(t, client, "once")
 	var c *eventConn
-	poll(t, "the connection is on its loop", func() bool {
+	servertest.Eventually(t, "the connection is on its loop", func() bool {
 		s.set.All(func(found *Conn) { c = transportOf(found.NC).(*eventConn) })
 		return c != nil && c.Waiting() && c.net.TryAcquire()
 	})
 	if _, err := nc.Write([]byte("\x17\x03\x03\x01")); err != nil {
 		t.Fatal(err)
 	}
-	poll(t, "the bytes are there", c.hasInput)
+	servertest.Eventually(t, "the bytes are there", c.hasInput)
 	// what the wheel does
 	if c.Expire() {
 		c.net.Release()
 	}
-	poll(t, "the connection is closed", func() bool { return s.set.Open() == 0 })
+	servertest.Eventually(t, "the connection is closed", func() bool { return s.set.Open() == 0 })
 }
 
 // The alert at the end is sent when there is room for it, or the connection is closed.
@@ -163,7 +165,7 @@ func TestFarewellWaitsForRoom(t *testing.T) {
 		nc := s.dial()
 		ask(t, tls.Client(nc, clientConfig()), "once")
 		var c *eventConn
-		poll(t, "the connection is on its loop", func() bool {
+		servertest.Eventually(t, "the connection is on its loop", func() bool {
 			s.set.All(func(found *Conn) { c = transportOf(found.NC).(*eventConn) })
 			return c != nil && c.Waiting() && c.net.TryAcquire()
 		})
@@ -196,7 +198,7 @@ func TestFarewellWaitsForRoom(t *testing.T) {
 			t.Errorf("expires: %v, and behind the junk is %q", expires, alert)
 		}
 		_ = nc.Close()
-		poll(t, "the connection is closed", func() bool { return s.set.Open() == 0 })
+		servertest.Eventually(t, "the connection is closed", func() bool { return s.set.Open() == 0 })
 	}
 }
 
@@ -230,7 +232,7 @@ func TestHandshakeWhoseHookFails(t *testing.T) {
 					t.Errorf("the connection ended with %v", err)
 				}
 			}
-			poll(t, "the connections are closed", func() bool { return s.set.Open() == 0 })
+			servertest.Eventually(t, "the connections are closed", func() bool { return s.set.Open() == 0 })
 			if name == "panic" {
 				if line := servertest.Receive(t, "a line", h.logs); !strings.Contains(line, "at the disco") {
 					t.Errorf("logged %q", line)
@@ -278,7 +280,7 @@ func TestHandshakeThatIsCutAnywhere(t *testing.T) {
 			_ = nc.Close()
 		}
 	}
-	poll(t, "the connections are closed", func() bool { return s.set.Open() == 0 })
+	servertest.Eventually(t, "the connections are closed", func() bool { return s.set.Open() == 0 })
 	ask(t, s.dialTLS(), "others are served")
 }
 
@@ -312,7 +314,7 @@ func helloOf(t *testing.T) []byte {
 // Clients that have not sent their first message have no goroutine, and those that do
 // not go on with it do not hold up others.
 func TestHalfOpenHandshakesHoldNobodyUp(t *testing.T) {
-	s := newTLSServer(t, new(tlsHost), Limits{Handshake: time.Hour})
+	s := newTLSServer(t, new(tlsHost), Limits{})
 	old := s.dialTLS()
 	ask(t, old, "one")
 	hello := helloOf(t)
@@ -324,7 +326,7 @@ func TestHalfOpenHandshakesHoldNobodyUp(t *testing.T) {
 		}
 	}
 	ask(t, s.dialTLS(), "two")
-	poll(t, "the connections are there", func() bool { return s.set.Open() == clients+2 })
+	servertest.Eventually(t, "the connections are there", func() bool { return s.set.Open() == clients+2 })
 	if n := runtime.NumGoroutine(); n > before+clients/4 {
 		t.Errorf("%d goroutines, %d before", n, before)
 	}
@@ -343,24 +345,24 @@ func TestHalfOpenHandshakesHoldNobodyUp(t *testing.T) {
 }
 
 func TestHandshakesEndInTime(t *testing.T) {
-	s := newTLSServer(t, new(tlsHost), Limits{Handshake: time.Second})
+	s := newTLSServer(t, new(tlsHost), Limits{Handshake: servertest.Short})
 	hello := helloOf(t)
 	for _, n := range []int{0, 3, len(hello) - 1, len(hello)} {
+		begun := time.Now()
 		nc := s.dial()
-		if _, err := nc.Write(hello[:n]); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.Copy(io.Discard, nc); errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("%d bytes of %d: %v", n, len(hello), err)
+		_, _ = nc.Write(hello[:n])
+		_, err := io.Copy(io.Discard, nc)
+		if took := time.Since(begun); errors.Is(err, os.ErrDeadlineExceeded) || took < servertest.Short {
+			t.Errorf("%d bytes of %d: %v after %v", n, len(hello), err, took)
 		}
 	}
-	poll(t, "the connections are closed", func() bool { return s.set.Open() == 0 })
+	servertest.Eventually(t, "the connections are closed", func() bool { return s.set.Open() == 0 })
 }
 
 // A hook of a handshake may wait for long.
 func TestLineOfHandshakesMovesOn(t *testing.T) {
 	h := &tlsHost{stuck: make(chan struct{})}
-	s := newTLSServer(t, h, Limits{Handshake: time.Hour})
+	s := newTLSServer(t, h, Limits{})
 	hello := helloOf(t)
 	waiting := HandshakesEach*runtime.GOMAXPROCS(0) + 3
 	for range waiting {
@@ -368,7 +370,7 @@ func TestLineOfHandshakesMovesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	poll(t, "all handshakes have begun", func() bool {
+	servertest.Eventually(t, "all handshakes have begun", func() bool {
 		return strings.Count(string(servertest.Stacks()), "(*tlsHost).Handshake") >= waiting
 	})
 	close(h.stuck)
@@ -381,70 +383,17 @@ func TestHandshakesReuseGoroutines(t *testing.T) {
 	names := map[string]bool{}
 	for range clients {
 		ask(t, s.dialTLS(), "hello")
-		name, _, _ := strings.Cut(<-h.stacks, "[")
+		name, _, _ := strings.Cut(servertest.Receive(t, "a stack", h.stacks), "[")
 		names[name] = true
 	}
 	// a goroutine may not be done with one when the next one begins
 	if len(names) > clients/2 {
 		t.Errorf("%d handshakes had %d goroutines", clients, len(names))
 	}
-	poll(t, "no goroutine waits for handshakes", func() bool {
+	servertest.Eventually(t, "no goroutine waits for handshakes", func() bool {
 		return !strings.Contains(string(servertest.Stacks()), "(*eventConn).handshake") &&
 			!strings.Contains(string(servertest.Stacks()), "/workers.(*Pool")
 	})
-}
-
-func TestHandshakesHaveLimitedPlaces(t *testing.T) {
-	h := &handshakes{limit: 2}
-	if first, second := h.take(), h.take(); !first || !second || h.take() {
-		t.Fatal("there are not two places")
-	}
-	entered := make(chan int, 3)
-	for i := range 3 {
-		go func() {
-			h.enter()
-			entered <- i
-		}()
-		poll(t, "somebody waits", func() bool {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			return h.begun.len() == i+1
-		})
-	}
-	for i := range 3 {
-		h.leave()
-		if got := servertest.Receive(t, "a place", entered); got != i {
-			t.Errorf("%d was the next, want %d", got, i)
-		}
-	}
-	h.leave()
-	h.leave()
-	if h.taken != 0 || h.more != 0 {
-		t.Errorf("%d places are taken, and there are %d more", h.taken, h.more)
-	}
-}
-
-func TestQueueKeepsItsOrder(t *testing.T) {
-	var q queue[int]
-	next, last := 0, 0
-	for _, step := range []int{3, -2, 10, -5, -6, 1, -1, 100, -50, 60, -110} {
-		for ; step > 0; step-- {
-			q.add(last)
-			last++
-		}
-		for ; step < 0; step++ {
-			if v, ok := q.take(); !ok || v != next {
-				t.Fatalf("got %d, %v, want %d", v, ok, next)
-			}
-			next++
-		}
-		if q.len() != last-next {
-			t.Fatalf("the length is %d, want %d", q.len(), last-next)
-		}
-	}
-	if _, ok := q.take(); ok || q.all != nil {
-		t.Error("the empty queue has something")
-	}
 }
 
 // An idle connection has no goroutine, and what there is of it is small.
@@ -485,13 +434,28 @@ func memoryInUse() int {
 func TestPeersThatReadSlowlyGetTheEnd(t *testing.T) {
 	s := newTLSServer(t, new(tlsHost), Limits{})
 	c := s.dialTLS()
+	var served *eventConn
+	servertest.Eventually(t, "the connection is on its loop", func() bool {
+		s.set.All(func(found *Conn) { served = transportOf(found.NC).(*eventConn) })
+		return served != nil
+	})
 	line := append(bytes.Repeat([]byte("x"), 4<<20), '\n')
 	go func() {
 		_, _ = c.Write(line)
 		_ = c.CloseWrite()
 	}()
+	rests := func(phase func() bool) bool {
+		if !served.net.TryAcquire() {
+			return false
+		}
+		defer served.net.Release()
+		return phase()
+	}
+	servertest.Eventually(t, "the server waits for room", func() bool {
+		return rests(func() bool { return served.phase == eventUnsent })
+	})
+	b := make([]byte, 10_000)
 	for at := 0; ; {
-		b := make([]byte, 10_000)
 		n, err := c.Read(b)
 		at += n
 		if err == io.EOF && at == len(line) {
@@ -501,7 +465,9 @@ func TestPeersThatReadSlowlyGetTheEnd(t *testing.T) {
 			t.Fatal(fmt.Errorf("after %d of %d bytes: %w", at, len(line), err))
 		}
 		if at%(1<<20) < n {
-			time.Sleep(time.Millisecond)
+			servertest.Eventually(t, "the server has filled the room that there is now", func() bool {
+				return rests(func() bool { return true }) || s.set.Open() == 0
+			})
 		}
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/field"
@@ -100,7 +100,7 @@ func newLink(t *testing.T, window int, framing http1.Framing) *link {
 		close(l.over)
 		l.all.Wait()
 	})
-	<-begun
+	servertest.Receive(t, "the head", begun)
 	return l
 }
 
@@ -244,11 +244,11 @@ func TestIncomingEndsEarly(t *testing.T) {
 				_, err := l.out.Write([]byte("text"))
 				servertest.Must(t, err)
 				servertest.Must(t, l.out.Flush())
-				for arrived := 0; arrived < 4; time.Sleep(10 * time.Microsecond) {
+				servertest.Eventually(t, "the text", func() bool {
 					l.server.Lock()
-					arrived = l.in.Unread()
-					l.server.Unlock()
-				}
+					defer l.server.Unlock()
+					return l.in.Unread() == 4
+				})
 			}
 			text := tt.text
 			if waits {
@@ -275,7 +275,7 @@ func TestIncomingEndsEarly(t *testing.T) {
 				}
 				read <- err
 			}
-			if err := <-read; err != tt.want || string(got) != text {
+			if err := servertest.Receive(t, "the end of reading", read); err != tt.want || string(got) != text {
 				t.Errorf("%s, waits %v: %q, %v, want %q, %v", name, waits, got, err, text, tt.want)
 			}
 			if n, err := l.in.Read(make([]byte, 5)); n != 0 || err != tt.want {
@@ -307,11 +307,11 @@ func TestOutgoingIsCut(t *testing.T) {
 		l := newLink(t, 1000, http1.Framing{Kind: http1.UntilClose})
 		got := make(chan error, 1)
 		go func() { got <- write(&l.out) }()
-		for unsent := 0; unsent == 0; time.Sleep(10 * time.Microsecond) {
+		servertest.Eventually(t, "a writer that waits", func() bool {
 			l.client.Lock()
-			unsent = l.stream.Unsent()
-			l.client.Unlock()
-		}
+			defer l.client.Unlock()
+			return l.stream.Unsent() > 0
+		})
 		l.client.Lock()
 		l.out.Cut(errOther)
 		l.out.Cut(errCut)
@@ -322,7 +322,7 @@ func TestOutgoingIsCut(t *testing.T) {
 		if err != errOther {
 			t.Errorf("%s: Err is %v", name, err)
 		}
-		if err := <-got; !errors.Is(err, errOther) {
+		if err := servertest.Receive(t, "the end of writing", got); !errors.Is(err, errOther) {
 			t.Errorf("%s: %v", name, err)
 		}
 		l.out.Release()
@@ -355,9 +355,11 @@ func TestContentWithEndsAtAnyTime(t *testing.T) {
 				t.Errorf("reading: %v", err)
 			}
 		})
-		wait := time.Duration(random.IntN(300)) * time.Microsecond
+		steps := random.IntN(500)
 		all.Go(func() {
-			time.Sleep(wait)
+			for range steps {
+				runtime.Gosched()
+			}
 			switch i % 4 {
 			case 0:
 				_ = l.in.Close()

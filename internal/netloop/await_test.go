@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestAwaitWaitsForInput(t *testing.T) {
@@ -54,13 +56,13 @@ func TestAwaitWaitsForInput(t *testing.T) {
 			t.Errorf("of a closed connection: %v", err)
 		}
 	})
-	<-waits
+	servertest.Receive(t, "a wait", waits)
 	if _, err := nc.Write([]byte("ab")); err != nil {
 		t.Fatal(err)
 	}
-	<-waits
+	servertest.Receive(t, "a wait", waits)
 	_ = nc.Close()
-	<-done
+	servertest.Receive(t, "the end of the connection", done)
 	if want := []bool{true, false, true, false}; !slices.Equal(told, want) {
 		t.Errorf("told of waits: %v, want %v", told, want)
 	}

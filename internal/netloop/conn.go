@@ -451,7 +451,7 @@ func (c *Conn) SetDeadline(d time.Duration) {
 		}
 		return
 	}
-	at := tickAfter(d)
+	at := tickAfter(c.loop.now(), d)
 	c.deadline.Store(at)
 	if planned := c.planned.Load(); planned == 0 || at < planned {
 		c.loop.wheel.plan(c)

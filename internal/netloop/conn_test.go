@@ -38,7 +38,7 @@ func TestInitWaitsForThoseWhoUseTheConnection(t *testing.T) {
 	default:
 	}
 	c.flags.Add(^(flagUser - 1))
-	<-done
+	servertest.Receive(t, "the end of Init", done)
 	if f := c.flags.Load(); f != 0 {
 		t.Errorf("flags %#x of a new connection", f)
 	}
@@ -49,7 +49,6 @@ func TestInitWaitsForThoseWhoUseTheConnection(t *testing.T) {
 // pointer to it.
 func TestConnectionsAreUsedAgainWhileOthersHoldThem(t *testing.T) {
 	w := newWorld(t, 2)
-	defer w.g.Close()
 	c := &echo{t: t, free: w.free, blocked: &w.blocked, served: &w.served, expired: make(chan struct{})}
 	_, fd := pair(t)
 	c.Init(fd, c)
@@ -88,7 +87,6 @@ func TestConnectionsAreUsedAgainWhileOthersHoldThem(t *testing.T) {
 
 func TestEventsAreForOneUseOfADescriptor(t *testing.T) {
 	w := newWorld(t, 1)
-	defer w.g.Close()
 	_, c := w.connect()
 	ev := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(c.FD()), Pad: int32(c.generation.Load())}
 	if find(ev) != &c.Conn {
@@ -104,7 +102,6 @@ func TestEventsAreForOneUseOfADescriptor(t *testing.T) {
 // the connection, too.
 func TestBlockingDescriptorsBlockNoPoller(t *testing.T) {
 	w := newWorld(t, 1)
-	defer w.g.Close()
 	nc, c := w.connect()
 	if err := syscall.SetNonblock(c.FD(), false); err != nil {
 		t.Fatal(err)
@@ -187,20 +184,14 @@ func TestUrgentDataHidesNothing(t *testing.T) {
 	send("!", syscall.MSG_OOB)
 	send("def", 0)
 	w := newWorld(t, 1)
-	defer w.g.Close()
 	c := &reader{got: make(chan byte, 64)}
 	c.Init(fd, c)
 	if err := w.g.Add(&c.Conn, 0); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range "abcdef" {
-		select {
-		case b := <-c.got:
-			if b != byte(want) {
-				t.Fatalf("got %q, want %q", b, want)
-			}
-		case <-time.After(10 * time.Second):
-			t.Fatalf("%q never came", want)
+		if b := servertest.Receive(t, string(want), c.got); b != byte(want) {
+			t.Fatalf("got %q, want %q", b, want)
 		}
 	}
 }

@@ -162,7 +162,6 @@ func TestLoopsSendFilesAsPeersTakeThem(t *testing.T) {
 	const size = 3*sendTurn + 77
 	file, content := planted(t, size)
 	w := newWorld(t, 1)
-	defer w.g.Close()
 	want := append([]byte("head"), content...)
 	var conns []*sender
 	var peers []net.Conn

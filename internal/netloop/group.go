@@ -9,20 +9,26 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/clock"
 )
 
 // Group is a set of loops that share the connections.
 type Group struct {
 	loops atomic.Pointer[[]*Loop]
 	turn  atomic.Uint32
+	now   func() time.Duration // the clock of the loops
 
 	growing sync.Mutex
 	closed  bool
 }
 
 // NewGroup starts n loops.
-func NewGroup(n int) (*Group, error) {
-	g := &Group{}
+func NewGroup(n int) (*Group, error) { return newGroup(n, clock.Monotonic) }
+
+// newGroup is NewGroup for loops with another clock, which a test sets.
+func newGroup(n int, now func() time.Duration) (*Group, error) {
+	g := &Group{now: now}
 	g.loops.Store(new([]*Loop))
 	if err := g.Grow(n); err != nil {
 		g.Close()
@@ -43,7 +49,7 @@ func (g *Group) Grow(n int) error {
 	g.growing.Lock()
 	defer g.growing.Unlock()
 	for !g.closed && g.Len() < n {
-		l, err := newLoop()
+		l, err := newLoop(g.now)
 		if err != nil {
 			return fmt.Errorf("netloop: cannot start an event loop: %w", err)
 		}

@@ -65,7 +65,6 @@ func TestGuessNeedsAStreakOfOneConnection(t *testing.T) {
 // was closed, or has ended.
 func TestEventsThatWereNotExpectedAreServed(t *testing.T) {
 	w := newWorld(t, 1)
-	defer w.g.Close()
 	ask := func(nc net.Conn) {
 		t.Helper()
 		w.g.get(0).quicken()

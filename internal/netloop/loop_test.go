@@ -4,7 +4,6 @@ package netloop
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"net"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -86,7 +86,7 @@ func pair(t *testing.T) (net.Conn, int) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = nc.Close() })
-	_ = nc.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = nc.SetDeadline(time.Now().Add(servertest.Patience))
 	return nc, fds[1]
 }
 
@@ -94,17 +94,31 @@ type world struct {
 	t       *testing.T
 	g       *Group
 	free    chan struct{}
+	release func() // closes free
+	close   func() // ends the loops
 	blocked atomic.Int32
 	served  atomic.Int64
 }
 
+// newWorld returns loops that end with the test, and the handlers that block with them.
 func newWorld(t *testing.T, loops int) *world {
 	t.Helper()
-	g, err := NewGroup(loops)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &world{t: t, g: g, free: make(chan struct{})}
+	return newWorldAt(t, loops, clock.Monotonic)
+}
+
+// newWorldAt is newWorld for loops that have another clock.
+func newWorldAt(t *testing.T, loops int, now func() time.Duration) *world {
+	t.Helper()
+	g, err := newGroup(loops, now)
+	servertest.Must(t, err)
+	w := &world{t: t, g: g, free: make(chan struct{})}
+	w.release = sync.OnceFunc(func() { close(w.free) })
+	w.close = sync.OnceFunc(func() { servertest.Soon(t, "the end of the loops", g.Close) })
+	t.Cleanup(func() {
+		w.release()
+		w.close()
+	})
+	return w
 }
 
 // get returns one of the loops.
@@ -123,14 +137,21 @@ func (w *world) connect() (net.Conn, *echo) {
 
 func (w *world) ask(nc net.Conn, text string) {
 	w.t.Helper()
+	w.send(nc, text)
+	w.expect(nc, text)
+}
+
+func (w *world) send(nc net.Conn, text string) {
+	w.t.Helper()
+	_ = nc.SetDeadline(time.Now().Add(servertest.Patience))
 	if _, err := nc.Write([]byte(text)); err != nil {
 		w.t.Fatal(err)
 	}
-	w.expect(nc, text)
 }
 
 func (w *world) expect(nc net.Conn, text string) {
 	w.t.Helper()
+	_ = nc.SetDeadline(time.Now().Add(servertest.Patience))
 	got := make([]byte, len(text))
 	if _, err := io.ReadFull(nc, got); err != nil || string(got) != text {
 		w.t.Fatalf("got %q, %v, want %q", got, err, text)
@@ -165,26 +186,22 @@ func TestConnectionsAreServed(t *testing.T) {
 	for _, nc := range all {
 		_ = nc.Close()
 	}
-	w.g.Close()
+	w.close()
 	servertest.Eventually(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= before })
 }
 
 func TestHandlersThatBlockHoldUpNoConnection(t *testing.T) {
 	w := newWorld(t, 1)
-	defer w.g.Close()
 	var blocking []net.Conn
 	other, _ := w.connect()
 	for n := int32(1); n <= 20; n++ {
-		nc, c := w.connect()
+		nc, _ := w.connect()
 		blocking = append(blocking, nc)
-		if _, err := nc.Write([]byte("block")); err != nil {
-			t.Fatal(err)
-		}
-		_ = c
+		w.send(nc, "block")
 		servertest.Eventually(t, "the handler blocks", func() bool { return w.blocked.Load() == n })
 		w.ask(other, "still here")
 	}
-	close(w.free)
+	w.release()
 	for _, nc := range blocking {
 		w.expect(nc, "block")
 		_ = nc.Close()
@@ -196,28 +213,23 @@ func TestHandlersThatBlockHoldUpNoConnection(t *testing.T) {
 // a handler which blocks.
 func TestEventsBehindOneThatBlocksAreTakenOver(t *testing.T) {
 	w := newWorld(t, 1)
-	defer w.g.Close()
 	var all []net.Conn
 	for range 40 {
 		nc, _ := w.connect()
 		all = append(all, nc)
 	}
 	// hold the loop, so that what comes next is one batch
-	if _, err := all[0].Write([]byte("b")); err != nil {
-		t.Fatal(err)
-	}
+	w.send(all[0], "b")
 	servertest.Eventually(t, "the first handler blocks", func() bool { return w.blocked.Load() == 1 })
 	for i, nc := range all[1:] {
 		text := "x"
 		if i%2 == 0 {
 			text = "b"
 		}
-		if _, err := nc.Write([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		w.send(nc, text)
 	}
 	servertest.Eventually(t, "all others were begun", func() bool { return w.blocked.Load() == 21 && w.served.Load() >= 19 })
-	close(w.free)
+	w.release()
 	for i, nc := range all {
 		text := "x"
 		if i%2 == 1 || i == 0 {
@@ -229,47 +241,12 @@ func TestEventsBehindOneThatBlocksAreTakenOver(t *testing.T) {
 
 func TestOutputThatDoesNotFitIsWrittenLater(t *testing.T) {
 	w := newWorld(t, 1)
-	defer w.g.Close()
 	nc, _ := w.connect()
 	big := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
 	go func() { _, _ = nc.Write(big) }()
 	got := make([]byte, len(big))
 	if _, err := io.ReadFull(nc, got); err != nil || !bytes.Equal(got, big) {
 		t.Fatalf("the echo differs: %v", err)
-	}
-}
-
-func TestDeadlinesExpire(t *testing.T) {
-	w := newWorld(t, 1)
-	defer w.g.Close()
-	nc, c := w.connect()
-	w.ask(nc, "x")
-	c.SetDeadline(30 * time.Millisecond)
-	<-c.expired
-	if _, err := nc.Read(make([]byte, 1)); err != io.EOF {
-		t.Errorf("the connection lives on: %v", err)
-	}
-}
-
-func TestDeadlinesMove(t *testing.T) {
-	w := newWorld(t, 1)
-	defer w.g.Close()
-	_, late := w.connect()
-	late.SetDeadline(time.Hour)
-	late.SetDeadline(50 * time.Millisecond) // sooner than the wheel had planned
-	_, never := w.connect()
-	never.SetDeadline(20 * time.Millisecond)
-	never.SetDeadline(0)
-	_, far := w.connect()
-	far.SetDeadline(20 * time.Millisecond)
-	far.SetDeadline(time.Hour)
-	<-late.expired
-	select {
-	case <-never.expired:
-		t.Error("a deadline that was taken away has passed")
-	case <-far.expired:
-		t.Error("a deadline that was moved away has passed")
-	default:
 	}
 }
 
@@ -298,7 +275,6 @@ func (c *waiter) PeerSent() {}
 func detached(t *testing.T, work func(d *Detached)) (net.Conn, chan struct{}) {
 	t.Helper()
 	w := newWorld(t, 1)
-	t.Cleanup(w.g.Close)
 	nc, fd := pair(t)
 	c := &waiter{work: work, done: make(chan struct{})}
 	c.Init(fd, c)
@@ -331,31 +307,7 @@ func TestDetachedConnectionsWait(t *testing.T) {
 	if err != nil || !bytes.Equal(got, big) {
 		t.Errorf("got %d bytes, %v", len(got), err)
 	}
-	<-done
-}
-
-func TestDetachedConnectionsHaveDeadlines(t *testing.T) {
-	_, done := detached(t, func(d *Detached) {
-		buf := make([]byte, 16)
-		_, _ = d.Read(buf)
-		_ = d.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
-		if _, err := d.Read(buf); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("read: %v", err)
-		}
-		if _, err := d.Read(buf); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("read again: %v", err)
-		}
-		_ = d.SetWriteDeadline(time.Now().Add(20 * time.Millisecond))
-		if _, err := d.Write(make([]byte, 8<<20)); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("write: %v", err)
-		}
-		_ = d.SetReadDeadline(time.Now().Add(-time.Second))
-		if _, err := d.Read(buf); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("read after a past deadline: %v", err)
-		}
-		_ = d.SetReadDeadline(time.Time{})
-	})
-	<-done
+	servertest.Receive(t, "the end of the connection", done)
 }
 
 func TestDetachedConnectionsAreShutDownFromAnywhere(t *testing.T) {
@@ -368,8 +320,8 @@ func TestDetachedConnectionsAreShutDownFromAnywhere(t *testing.T) {
 			t.Error("the read has come back without an error")
 		}
 	})
-	(<-reads).Shutdown()
-	<-done
+	servertest.Receive(t, "the connection", reads).Shutdown()
+	servertest.Receive(t, "the end of the connection", done)
 	if _, err := nc.Read(make([]byte, 1)); err != io.EOF {
 		t.Errorf("the peer sees %v", err)
 	}
@@ -377,18 +329,15 @@ func TestDetachedConnectionsAreShutDownFromAnywhere(t *testing.T) {
 
 func TestGoneIsKnown(t *testing.T) {
 	w := newWorld(t, 1)
-	defer w.g.Close()
 	nc, c := w.connect()
-	if _, err := nc.Write([]byte("b")); err != nil {
-		t.Fatal(err)
-	}
+	w.send(nc, "b")
 	servertest.Eventually(t, "the handler blocks", func() bool { return w.blocked.Load() == 1 })
 	if c.Gone() {
 		t.Error("gone too early")
 	}
 	_ = nc.Close()
 	servertest.Eventually(t, "the connection is known to be gone", c.Gone)
-	close(w.free)
+	w.release()
 }
 
 // quitter ends the goroutine that serves it.
@@ -412,7 +361,6 @@ func (c *quitter) PeerSent() {}
 
 func TestLoopSurvivesTheEndOfItsGoroutines(t *testing.T) {
 	w := newWorld(t, 1)
-	defer w.g.Close()
 	other, _ := w.connect()
 	for range 20 {
 		nc, fd := pair(t)
@@ -430,54 +378,4 @@ func TestLoopSurvivesTheEndOfItsGoroutines(t *testing.T) {
 		w.ask(other, "still here")
 	}
 	_ = other.Close()
-}
-
-// A connection is reused for another descriptor on another loop. What the old loop
-// had planned for it does not hold any more.
-func TestDeadlineHoldsForAConnectionThatIsUsedAgain(t *testing.T) {
-	first := newWorld(t, 1)
-	_, c := first.connect()
-	c.SetDeadline(200 * time.Millisecond)
-	if !c.TryAcquire() {
-		t.Fatal("the connection is not idle")
-	}
-	c.Close(false)
-	first.g.Close()
-
-	second := newWorld(t, 1)
-	defer second.g.Close()
-	_, fd := pair(t)
-	c.Init(fd, c)
-	if err := second.g.Add(&c.Conn, 300*time.Millisecond); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-c.expired:
-	case <-time.After(10 * time.Second):
-		t.Error("the deadline passes unnoticed")
-	}
-}
-
-// An owner that is called again and again sets a deadline that has passed each
-// time. The connection must expire all the same.
-func TestDeadlinesThatHavePassedAreNotPutOff(t *testing.T) {
-	w := newWorld(t, 1)
-	defer w.g.Close()
-	_, c := w.connect()
-	passed := time.Now()
-	for end := time.Now().Add(10 * time.Second); ; {
-		if time.Now().After(end) {
-			t.Fatal("put off for ever")
-		}
-		select {
-		case <-c.expired:
-			return
-		default:
-		}
-		if c.TryAcquire() {
-			c.SetDeadline(-time.Since(passed) - 1)
-			c.Release()
-		}
-		runtime.Gosched()
-	}
 }

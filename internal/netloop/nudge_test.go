@@ -3,55 +3,62 @@
 package netloop
 
 import (
-	"net"
-	"sync/atomic"
+	"fmt"
 	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-func TestNudgesComeUntilHandlersHaveWaitedLong(t *testing.T) {
-	set, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
-	if err != nil {
-		t.Fatal(err)
+// comes waits until a descriptor has something to be read.
+func comes(t *testing.T, what string, fd int) {
+	t.Helper()
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, err := 0, error(unix.EINTR)
+	for err == unix.EINTR {
+		n, err = unix.Poll(fds, int(servertest.Patience.Milliseconds()))
 	}
+	if n != 1 || err != nil {
+		t.Fatalf("never came: %s; %v", what, err)
+	}
+}
+
+// One nudge comes after the other, at the times of the list.
+func TestNudgesComeUntilHandlersHaveWaitedLong(t *testing.T) {
+	clock := newHandClock()
+	l := &Loop{now: clock.now}
+	servertest.Must(t, l.open())
+	defer l.set.file.Close()
+	defer l.yielder.file.Close()
+	defer unix.Close(l.nudger.fd)
+	begun := clock.now()
+	p := &Poller{l: l, nudges: true, begun: begun}
+	for _, nudge := range nudges {
+		if p.poll(0) {
+			t.Fatalf("%d events", p.got)
+		}
+		if next := l.nudger.next - begun; next != nudge {
+			t.Fatalf("the next nudge comes after %v, want %v", next, nudge)
+		}
+		comes(t, fmt.Sprint("the nudge after ", nudge), l.set.fd)
+		clock.pass(begun + nudge - clock.now())
+	}
+	if p.poll(0) || l.nudger.next > clock.now() {
+		t.Errorf("a nudge more, at %v", l.nudger.next-begun)
+	}
+}
+
+func TestNudgesThatComeSoonEnoughAreKept(t *testing.T) {
+	set, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	servertest.Must(t, err)
 	defer unix.Close(set)
 	nudge, err := newNudger(set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.Must(t, err)
 	defer unix.Close(nudge.fd)
-	last := nudges[len(nudges)-1]
-	n := 0
-	for begun := clock.Monotonic(); ; {
-		now := clock.Monotonic()
-		nudge.arm(begun, now)
-		if nudge.next <= now {
-			if now-begun < last {
-				t.Errorf("no nudge after %v", now-begun)
-			}
-			break
-		}
-		var events [2]syscall.EpollEvent
-		got, err := syscall.EpollWait(set, events[:], 1000)
-		if err == syscall.EINTR {
-			continue
-		}
-		if got != 1 || int(events[0].Fd) != nudge.fd {
-			t.Fatalf("%d events, %v", got, err)
-		}
-		n++
-	}
-	if n > len(nudges) {
-		t.Errorf("%d nudges", n)
-	}
-	// arm keeps a nudge that comes soon enough, and replaces one that comes late
-	nudge = nudger{fd: nudge.fd}
-	now := clock.Monotonic()
+	now := time.Hour
 	nudge.arm(now, now)
 	next := nudge.next
 	nudge.arm(now+50*time.Microsecond, now+60*time.Microsecond)
@@ -127,45 +134,39 @@ func TestNudgesAreNoEvents(t *testing.T) {
 	}
 }
 
-// Handlers that sleep for less than a millisecond continue in less than one.
-func TestShortSleepsAreShort(t *testing.T) {
-	w := newWorld(t, 1)
-	defer w.g.Close()
-	const conns, rounds = 2 * nudgeMin, 4 * trialHandlers / nudgeMin
-	var longest atomic.Int64
-	var left atomic.Int32
-	handle := func(byte) {
-		begin := clock.Monotonic()
-		time.Sleep(100 * time.Microsecond)
-		for took := int64(clock.Monotonic() - begin); ; {
-			if old := longest.Load(); took <= old || longest.CompareAndSwap(old, took) {
-				break
+// A poller that waits beside enough handlers is nudged if that helps them.
+func TestLoopsAreNudgedBesideHandlersThatWait(t *testing.T) {
+	for name, tt := range map[string]struct {
+		handlers int
+		phase    nudgePhase
+		want     bool
+	}{
+		"enough handlers":  {nudgeMin, nudgesOn, true},
+		"a measurement":    {nudgeMin, nudgesMeasured, true},
+		"too few handlers": {nudgeMin - 1, nudgesOn, false},
+		"nudges are off":   {nudgeMin, nudgesOff, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			// this clock stands still, so the first nudge is all there is
+			clock := newHandClock()
+			w := newWorldAt(t, 1, clock.now)
+			l := w.g.get(0)
+			l.mu.Lock()
+			l.nudger.phase, l.nudger.left, l.nudger.until = tt.phase, trialHandlers, clock.now()+time.Hour
+			l.mu.Unlock()
+			for range tt.handlers {
+				w.send(w.call(func(byte) { <-w.free }), "x")
 			}
-		}
-		left.Add(-1)
-	}
-	var peers [conns]net.Conn
-	for i := range peers {
-		peers[i] = w.call(handle)
-	}
-	best := time.Hour
-	for range rounds {
-		longest.Store(0)
-		left.Store(conns)
-		for _, nc := range peers {
-			if _, err := nc.Write([]byte("x")); err != nil {
-				t.Fatal(err)
+			w.rest(l, tt.handlers)
+			begun := clock.now()
+			if tt.want {
+				comes(t, "a nudge", l.nudger.fd)
 			}
-		}
-		// the test sleeps in the system, so that the scheduler has nothing to do
-		for left.Load() > 0 {
-			pause := unix.NsecToTimespec(int64(1200 * time.Microsecond))
-			_ = unix.Nanosleep(&pause, nil)
-		}
-		best = min(best, time.Duration(longest.Load()))
-	}
-	w.empty(peers[:])
-	if best >= time.Millisecond {
-		t.Errorf("the best of %d rounds of sleeping for 100 µs took %v", rounds, best)
+			w.release()
+			w.close()
+			if armed := l.nudger.next == begun+nudges[0]; armed != tt.want {
+				t.Errorf("the nudge is at %v, and the last handler began at %v", l.nudger.next, begun)
+			}
+		})
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
@@ -43,8 +42,12 @@ import (
 //
 // The leader waits through Go's own network poller: an epoll descriptor is
 // pollable, so a poller that waits is a parked goroutine and blocks no thread.
+//
+// All that a loop decides by time it decides by its own clock, now. A test moves that
+// clock by hand.
 type Loop struct {
 	set       pollable // the epoll set
+	now       func() time.Duration
 	yielder   yielder
 	lastYield time.Duration // when the leader last yielded, or waited for events
 	nudger    nudger
@@ -92,15 +95,15 @@ func newPollable(fd int, name string) (w pollable, err error) {
 	return w, err
 }
 
-func newLoop() (*Loop, error) {
-	l := &Loop{}
+func newLoop(now func() time.Duration) (*Loop, error) {
+	l := &Loop{now: now}
 	if err := l.open(); err != nil {
 		return nil, err
 	}
-	l.wheel.start()
+	l.wheel.start(now)
 	l.mu.Lock()
 	// until there are measurements, assume that handlers are slow
-	l.pace = pace{slow: true, until: clock.Monotonic() + slowFirst}
+	l.pace = pace{slow: true, until: now() + slowFirst}
 	l.timer = time.AfterFunc(time.Hour, l.onTimer)
 	l.timer.Stop()
 	l.wakePoller()
@@ -252,7 +255,7 @@ func (p *Poller) poll(uintptr) bool {
 	if p.got == 0 {
 		p.waited = true
 		if p.nudges {
-			l.nudger.arm(p.begun, clock.Monotonic())
+			l.nudger.arm(p.begun, l.now())
 		}
 	}
 	return p.got != 0
@@ -264,7 +267,7 @@ func (p *Poller) yield() {
 	l := p.l
 	p.hasPoked = false
 	_ = l.yielder.raw.Read(p.yieldFunc)
-	p.now = clock.Monotonic()
+	p.now = l.now()
 	l.lastYield = p.now
 }
 
@@ -306,7 +309,7 @@ func (p *Poller) run(woken bool) {
 	if woken {
 		l.starting--
 	}
-	p.now = clock.Monotonic()
+	p.now = l.now()
 	p.checked = p.now
 	for !l.closed && !p.leaving {
 		switch {
@@ -337,7 +340,7 @@ func (p *Poller) wait() {
 	l.mu.Unlock()
 	p.got, p.waited = 0, false
 	err := l.set.raw.Read(p.fetchFunc)
-	p.now = clock.Monotonic()
+	p.now = l.now()
 	switch {
 	case p.waited:
 		l.lastYield = p.now
@@ -379,7 +382,7 @@ func (p *Poller) serve() {
 	if c := find(ev); c != nil {
 		c.ready(p, ev.Events)
 	}
-	now := clock.Monotonic()
+	now := l.now()
 	took := now - p.now
 	p.now = now
 	l.mu.Lock()
@@ -427,7 +430,7 @@ func (p *Poller) park() {
 	}
 	l.mu.Unlock()
 	<-p.wake
-	now := clock.Monotonic()
+	now := l.now()
 	l.mu.Lock()
 	p.now = now
 	if !p.leaving {
@@ -469,7 +472,7 @@ func (l *Loop) startTimer() {
 // onTimer wakes a poller if a handler is slow while handlers are expected to be
 // fast.
 func (l *Loop) onTimer() {
-	now := clock.Monotonic()
+	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	quiet := l.begun == l.begunSeen && l.hasLeader && l.next == l.fetched

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -62,80 +61,106 @@ func (l *Loop) quicken() {
 	l.pace = pace{}
 }
 
+// rest waits until n handlers are running, and a poller waits for further events: each
+// other one is parked.
+func (w *world) rest(l *Loop, n int) {
+	w.t.Helper()
+	servertest.Eventually(w.t, fmt.Sprintf("a loop that rests beside %d handlers", n), func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.serving == n && l.starting == 0 && l.hasLeader && l.next == l.fetched
+	})
+}
+
+// isSlow reports whether a loop expects slow handlers.
+func (l *Loop) isSlow() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.pace.slow
+}
+
 // Handlers run at the same time even if each waits for less time than the timer
-// needs to notice it.
+// needs to notice it: here, for no time at all.
 func TestHandlersThatWaitALittleWaitTogether(t *testing.T) {
-	w := newWorld(t, 1)
-	defer w.g.Close()
-	const conns = 32
-	var inside, most atomic.Int32
+	w := newWorldAt(t, 1, newHandClock().now)
+	const conns, rounds = 32, 50
+	inside := make(chan struct{}, conns)
+	goOn := make(chan struct{})
 	handle := func(byte) {
-		n := inside.Add(1)
-		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+		inside <- struct{}{}
+		select {
+		case <-goOn:
+		case <-w.free:
 		}
-		time.Sleep(time.Millisecond)
-		inside.Add(-1)
 	}
-	var wg sync.WaitGroup
+	var all []net.Conn
 	for range conns {
-		nc := w.call(handle)
-		wg.Go(func() {
-			for range 50 {
-				w.ask(nc, "x")
-			}
-			_ = nc.Close()
-		})
+		all = append(all, w.call(handle))
 	}
-	wg.Wait()
-	if n := most.Load(); n < conns/2 {
-		t.Errorf("%d of %d handlers wait at a time", n, conns)
+	for range rounds {
+		for _, nc := range all {
+			w.send(nc, "x")
+		}
+		for range conns {
+			servertest.Receive(t, "a handler beside others that wait", inside)
+		}
+		for range conns {
+			goOn <- struct{}{}
+		}
+		for _, nc := range all {
+			w.expect(nc, "x")
+		}
 	}
 }
 
-// A handler that is slow unexpectedly holds up others until the timer fires. The
-// next one holds up no connection.
+// A handler that is slow unexpectedly holds up others until the timer finds it. The
+// next ones hold up no connection, until all this is forgotten.
 func TestLoopLearnsThatHandlersAreLong(t *testing.T) {
-	w := newWorld(t, 1)
-	defer w.g.Close()
+	clock := newHandClock()
+	w := newWorldAt(t, 1, clock.now)
 	l := w.g.get(0)
-	free := make(chan struct{})
-	var blocked atomic.Int32
+	inside := make(chan struct{}, 1)
 	handle := func(b byte) {
 		if b == 'b' {
-			blocked.Add(1)
-			<-free
+			inside <- struct{}{}
+			<-w.free
 		}
 	}
 	quick := w.call(handle)
 	w.ask(quick, "x")
 	var long []net.Conn
-	missed := 0
-	for n := int32(1); n <= 10; n++ {
-		if n == 1 || n == 5 {
-			l.quicken()
-		}
+	block := func() {
+		t.Helper()
+		w.rest(l, len(long))
 		nc := w.call(handle)
 		long = append(long, nc)
-		if _, err := nc.Write([]byte("b")); err != nil {
-			t.Fatal(err)
+		w.send(nc, "b")
+		servertest.Receive(t, "a handler that blocks", inside)
+	}
+	l.quicken()
+	for range 3 {
+		block()
+		if l.isSlow() {
+			t.Fatal("a loop with fast handlers expects slow ones")
 		}
-		servertest.Eventually(t, "the handler blocks", func() bool { return blocked.Load() == n })
+		w.send(quick, "x")
+		clock.pass(slowMax)
+		w.expect(quick, "x")
+		if !l.isSlow() {
+			t.Fatal("the loop has learned nothing of a handler that blocks")
+		}
+		for range 3 {
+			block()
+			w.ask(quick, "x")
+		}
+		clock.pass(slowFactor * slowMax)
 		w.ask(quick, "x")
-		// whether one such handler is enough depends on when the timer fires
-		l.mu.Lock()
-		if l.pace.until == 0 {
-			t.Errorf("after %d handlers that block the loop knows of none", n)
+		w.rest(l, len(long))
+		if l.isSlow() {
+			t.Fatal("the loop remembers for too long")
 		}
-		if !l.pace.slow {
-			// the timer has to find the next one, too
-			missed++
-		}
-		l.mu.Unlock()
 	}
-	if missed > 6 {
-		t.Errorf("after %d of 10 handlers that block the loop expects short ones", missed)
-	}
-	close(free)
+	w.release()
 	for _, nc := range long {
 		w.expect(nc, "b")
 	}
@@ -144,52 +169,43 @@ func TestLoopLearnsThatHandlersAreLong(t *testing.T) {
 // While handlers are slow, a poller is woken before a handler begins: the timer is
 // not needed.
 func TestPollerIsWokenBeforeASlowHandler(t *testing.T) {
-	w := newWorld(t, 1)
-	defer w.g.Close()
+	w := newWorldAt(t, 1, newHandClock().now)
 	l := w.g.get(0)
-	l.mu.Lock()
-	l.pace = pace{slow: true, until: clock.Monotonic() + time.Hour}
-	l.mu.Unlock()
-	free := make(chan struct{})
 	looks := make(chan bool, 1)
 	nc := w.call(func(byte) {
 		l.mu.Lock()
 		looks <- l.needsPoller()
 		l.timer.Stop()
 		l.mu.Unlock()
-		<-free
+		<-w.free
 	})
 	other := w.call(func(byte) {})
-	if _, err := nc.Write([]byte("x")); err != nil {
-		t.Fatal(err)
-	}
-	if <-looks {
+	w.send(nc, "x")
+	if servertest.Receive(t, "a look at the loop", looks) {
 		t.Error("a handler runs that is expected to be slow, and no poller was woken")
 	}
 	w.ask(other, "y")
-	close(free)
+	w.release()
 	w.expect(nc, "x")
 }
 
-// While handlers are fast no other poller is woken: one does all the work. The loop
-// may take a few handlers for slow ones, since the machine may be busy.
+// While handlers are fast no other poller is woken: one does all the work.
 func TestShortHandlersNeedOnePoller(t *testing.T) {
-	w := newWorld(t, 1)
-	defer w.g.Close()
+	w := newWorldAt(t, 1, newHandClock().now)
 	l := w.g.get(0)
-	const asks = 200
-	var calls atomic.Int32
+	var wakes atomic.Int32
 	nc := w.call(func(byte) {
 		l.mu.Lock()
-		calls.Add(int32(l.starting))
+		wakes.Add(int32(l.starting))
 		l.mu.Unlock()
 	})
-	for range asks {
-		l.quicken()
+	w.rest(l, 0)
+	l.quicken()
+	for range 200 {
 		w.ask(nc, "x")
 	}
-	if n := calls.Load(); n > asks/10 {
-		t.Errorf("pollers were woken for %d of %d handlers", n, asks)
+	if n := wakes.Load(); n > 0 {
+		t.Errorf("pollers were woken for %d of 200 handlers", n)
 	}
 }
 
@@ -199,8 +215,9 @@ func TestWhateverIsReadyIsBegun(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
-	w := newWorld(t, 1)
-	defer w.g.Close()
+	// some handlers take long by the clock of the loop
+	var passed atomic.Int64
+	w := newWorldAt(t, 1, func() time.Duration { return clock.Monotonic() + time.Duration(passed.Load()) })
 	l := w.g.get(0)
 	type conn struct {
 		nc       net.Conn
@@ -215,9 +232,12 @@ func TestWhateverIsReadyIsBegun(t *testing.T) {
 			c.begun.Add(1)
 			switch b {
 			case 'b':
-				<-c.free
+				select {
+				case <-c.free:
+				case <-w.free:
+				}
 			case 's':
-				time.Sleep(50 * time.Microsecond)
+				passed.Add(int64(2 * shortHandler))
 			case 'y':
 				runtime.Gosched()
 			}
@@ -254,9 +274,7 @@ func TestWhateverIsReadyIsBegun(t *testing.T) {
 				b := "bsyqqq"[r.IntN(6)]
 				c.blocking = b == 'b'
 				c.sent++
-				if _, err := c.nc.Write([]byte{b}); err != nil {
-					t.Fatal(err)
-				}
+				w.send(c.nc, string(b))
 				if !c.blocking {
 					w.expect(c.nc, string(b))
 				}
@@ -278,7 +296,6 @@ func TestWhateverIsReadyIsBegun(t *testing.T) {
 // A goroutine that a handler has locked to its thread stops being a poller.
 func TestLockedGoroutinesLeaveTheLoop(t *testing.T) {
 	w := newWorld(t, 1)
-	defer w.g.Close()
 	threads := make(chan int, 100)
 	nc := w.call(func(b byte) {
 		if b == 'l' {
@@ -302,24 +319,24 @@ func TestLockedGoroutinesLeaveTheLoop(t *testing.T) {
 
 func TestPollersThatAreNotNeededEnd(t *testing.T) {
 	w := newWorld(t, 1)
-	defer w.g.Close()
 	l := w.g.get(0)
+	// only the test trims
+	l.mu.Lock()
+	l.trimmer = time.AfterFunc(time.Hour, func() {})
+	l.mu.Unlock()
 	const many = 50
-	free := make(chan struct{})
 	var blocked atomic.Int32
 	var all []net.Conn
 	for range many {
 		nc := w.call(func(byte) {
 			blocked.Add(1)
-			<-free
+			<-w.free
 		})
-		if _, err := nc.Write([]byte("b")); err != nil {
-			t.Fatal(err)
-		}
+		w.send(nc, "b")
 		all = append(all, nc)
 	}
 	servertest.Eventually(t, "all handlers block", func() bool { return blocked.Load() == many })
-	close(free)
+	w.release()
 	for _, nc := range all {
 		w.expect(nc, "b")
 	}
@@ -345,7 +362,6 @@ func TestPollersThatAreNotNeededEnd(t *testing.T) {
 
 func TestGroupsGrow(t *testing.T) {
 	w := newWorld(t, 1)
-	defer w.g.Close()
 	nc, _ := w.connect()
 	w.ask(nc, "x")
 	for _, n := range []int{3, 2} {
@@ -397,7 +413,6 @@ func (c *timed) Expire() bool { return true }
 // not known to the poller that serves it afterwards.
 func TestEventTimeIsThatOfOneCall(t *testing.T) {
 	w := newWorld(t, 1)
-	defer w.g.Close()
 	nc, fd := pair(t)
 	c := &timed{t: t, reading: make(chan bool), times: make(chan [2]time.Duration, 3)}
 	c.Init(fd, c)
@@ -409,7 +424,7 @@ func TestEventTimeIsThatOfOneCall(t *testing.T) {
 		return before
 	}
 	before := send()
-	<-c.reading
+	servertest.Receive(t, "the first call", c.reading)
 	send()
 	for i, known := range []bool{true, false, true} {
 		if i == 2 {

@@ -15,7 +15,6 @@ import (
 // on its loop.
 func TestConnectionsCannotBeAcquiredBeforeTheyAreOnALoop(t *testing.T) {
 	w := newWorld(t, 1)
-	defer w.g.Close()
 	nc, fd := pair(t)
 	c := &echo{t: t, free: w.free, blocked: &w.blocked, served: &w.served, expired: make(chan struct{})}
 	c.Init(fd, c)
@@ -34,7 +33,6 @@ func TestConnectionsCannotBeAcquiredBeforeTheyAreOnALoop(t *testing.T) {
 // owner, its deadline could close it as well.
 func TestConnectionsThatCannotBeAddedStayTheCallers(t *testing.T) {
 	w := newWorld(t, 1)
-	defer w.g.Close()
 	fd, err := syscall.Open(os.DevNull, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -7,26 +7,22 @@ import (
 	"math/bits"
 	"sync"
 	"time"
-
-	"github.com/valyala/fasthttp/internal/clock"
 )
 
 // tick is the resolution of deadlines. Ticks are counted from the start of the
 // process in 64 bits, which do not wrap.
 const tick = 10 * time.Millisecond
 
-// currentTick returns the tick that it is. It is never 0, which stands for none.
-func currentTick() uint64 { return tickOf(clock.Monotonic()) }
+// tickOf returns the tick that it is at now. It is never 0, which stands for none.
+func tickOf(now time.Duration) uint64 { return uint64(now/tick) + 1 }
 
-func tickOf(t time.Duration) uint64 { return uint64(t/tick) + 1 }
-
-// tickAfter returns the first tick that is d or more away, or one that has passed
+// tickAfter returns the first tick that is d or more after now, or one that has passed
 // if d is negative.
-func tickAfter(d time.Duration) uint64 {
+func tickAfter(now, d time.Duration) uint64 {
 	if d < 0 {
-		return tickOf(max(clock.Monotonic()+d, 0))
+		return tickOf(max(now+d, 0))
 	}
-	return currentTick() + uint64((min(d, 1<<62)+tick-1)/tick) + 1
+	return tickOf(now) + uint64((min(d, 1<<62)+tick-1)/tick) + 1
 }
 
 // The wheel has a level for every 6 bits of a tick. A slot of the lowest level
@@ -56,6 +52,7 @@ const plannedNone = math.MaxUint64
 // has set the deadline to 0 and then finds planned to be 0 knows that the wheel has
 // removed the connection.
 type wheel struct {
+	now     func() time.Duration // the clock
 	mu      sync.Mutex
 	slots   [levels][slotCount]*Conn
 	full    [levels]uint64 // a bit for each slot that may hold a connection
@@ -65,10 +62,11 @@ type wheel struct {
 	stopped bool
 }
 
-func (w *wheel) start() {
+// start makes the wheel check connections by a clock.
+func (w *wheel) start(now func() time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.last = currentTick()
+	w.now, w.last = now, tickOf(now())
 	w.timer = time.AfterFunc(time.Hour, w.turn)
 	w.timer.Stop()
 }
@@ -89,7 +87,7 @@ func (w *wheel) plan(c *Conn) {
 	}
 	if w.alarm == 0 {
 		// no connection is planned: there is nothing to check up to here
-		w.last = max(w.last, currentTick()-1)
+		w.last = max(w.last, tickOf(w.now())-1)
 	}
 	at := c.deadline.Load()
 	planned := c.planned.Load()
@@ -109,7 +107,7 @@ func (w *wheel) setAlarm(at uint64) {
 		return
 	}
 	w.alarm = at
-	w.timer.Reset(time.Duration(at-1)*tick - clock.Monotonic())
+	w.timer.Reset(time.Duration(at-1)*tick - w.now())
 }
 
 // forget removes c, which is closed, from the wheel.
@@ -168,7 +166,7 @@ func (w *wheel) upcoming() (at uint64, level, slot int, ok bool) {
 // turn checks all connections that are due.
 func (w *wheel) turn() {
 	w.mu.Lock()
-	due := w.advance(currentTick(), nil)
+	due := w.advance(tickOf(w.now()), nil)
 	w.alarm = 0
 	if at, _, _, ok := w.upcoming(); ok && !w.stopped {
 		w.setAlarm(at)
@@ -245,7 +243,7 @@ func (c *Conn) expire() {
 		for {
 			deadline := c.deadline.Load()
 			alive := true
-			if deadline != 0 && deadline <= currentTick() {
+			if deadline != 0 && deadline <= tickOf(c.loop.now()) {
 				c.deadline.Store(0)
 				alive = c.handler.Expire()
 			} else if deadline != 0 {

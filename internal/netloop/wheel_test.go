@@ -143,12 +143,13 @@ func TestWheelSeesADeadlineThatIsSetMeanwhile(t *testing.T) {
 
 // The timer of a wheel full of idle connections sleeps until something is due.
 func TestWheelWakesForNothing(t *testing.T) {
-	w := stillWheel(currentTick())
-	w.timer = time.AfterFunc(time.Hour, func() {})
+	const now = time.Hour
+	w := stillWheel(tickOf(now))
+	w.now = func() time.Duration { return now }
 	defer w.timer.Stop()
 	conns := make([]Conn, 400)
 	for i := range conns {
-		at := currentTick() + 6000 + uint64(i) // a minute and more
+		at := tickOf(now) + 6000 + uint64(i) // a minute and more
 		conns[i].deadline.Store(at)
 		w.plan(&conns[i])
 	}

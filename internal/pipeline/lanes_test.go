@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clientconn"
@@ -45,12 +46,13 @@ func TestLanesSpreadCallsThatWaitForTheLock(t *testing.T) {
 				t.Errorf("the call ended with %v", call.Result())
 			}
 		})
-		for sum := int64(0); sum != int64(i+1); {
-			sum = 0
+		servertest.Eventually(t, "the call", func() bool {
+			sum := 0
 			for i := range p.lanes {
-				sum += p.lanes[i].load.Load()
+				sum += int(p.lanes[i].load.Load())
 			}
-		}
+			return sum == i+1
+		})
 	}
 	for i := range p.lanes {
 		if n := p.lanes[i].load.Load(); n != 2 {
@@ -59,11 +61,13 @@ func TestLanesSpreadCallsThatWaitForTheLock(t *testing.T) {
 		p.lanes[i].mu.Unlock()
 	}
 	calls.Wait()
-	for s := p.Status(); s != (Status{Failures: s.Failures}); s = p.Status() {
+	servertest.Eventually(t, "lanes without work", func() bool {
+		s := p.Status()
 		if s.Queued != 0 {
 			t.Errorf("calls are left: %+v", s)
 		}
-	}
+		return s == Status{Failures: s.Failures}
+	})
 }
 
 func TestLanesHaveRoomForSoManyCalls(t *testing.T) {
@@ -95,7 +99,7 @@ func TestLanesHaveRoomForSoManyCalls(t *testing.T) {
 	if err := calls[2].Leave(errTest); err != errTest {
 		t.Errorf("a call that is given up got %v", err)
 	}
-	if err := <-waits; err != nil {
+	if err := servertest.Receive(t, "room", waits); err != nil {
 		t.Errorf("with room the seventh call got %v", err)
 	}
 	if s := p.Status(); s.Queued != 6 || s.Waited != 6 || s.Waiting != 0 {
@@ -104,14 +108,16 @@ func TestLanesHaveRoomForSoManyCalls(t *testing.T) {
 }
 
 func TestLaneBacksOff(t *testing.T) {
-	var l Lane[response]
-	for i, most := range []time.Duration{10, 20, 40, 80, 160, 320, 640, 1000, 1000, 1000, 1000, 1000, 1000} {
-		l.backOff()
-		wait := time.Until(l.notBefore)
-		if most *= time.Millisecond; wait > most*5/4 || wait < most/2 {
-			t.Errorf("after %d failures the next attempt waits for %v, want about %v", i+1, wait, most)
+	synctest.Test(t, func(t *testing.T) {
+		var l Lane[response]
+		for i, most := range []time.Duration{10, 20, 40, 80, 160, 320, 640, 1000, 1000, 1000, 1000, 1000, 1000} {
+			l.backOff()
+			wait := time.Until(l.notBefore)
+			if most *= time.Millisecond; wait > most*5/4 || wait < most/2 {
+				t.Errorf("after %d failures the next attempt waits for %v, want about %v", i+1, wait, most)
+			}
 		}
-	}
+	})
 }
 
 // A canceled call leaves its list, whatever its position.

@@ -154,7 +154,7 @@ func TestClosingASocketThatLingersStopsNobody(t *testing.T) {
 	}
 	select {
 	case <-closed:
-	case <-time.After(10 * time.Second):
+	case <-time.After(20 * time.Second):
 		t.Fatal("never closed")
 	}
 }

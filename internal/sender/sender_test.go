@@ -13,6 +13,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // fakeOwner sends stream in chunks and counts its calls.
@@ -72,7 +73,7 @@ func start(t *testing.T, r Request, stream io.Reader) *rig {
 func (g *rig) expect(t *testing.T, want string) {
 	t.Helper()
 	got := make([]byte, len(want))
-	_ = g.peer.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = g.peer.SetDeadline(time.Now().Add(servertest.Patience))
 	if n, err := io.ReadFull(g.peer, got); err != nil || string(got) != want {
 		t.Fatalf("the peer got %q, %v; want %q", got[:n], err, want)
 	}
@@ -101,7 +102,7 @@ func TestEverythingIsSent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := start(t, tt.r, tt.stream)
 			g.expect(t, tt.want)
-			<-g.done
+			servertest.Receive(t, "the end of sending", g.done)
 			g.expectPhase(t, http1.Sent, nil)
 			if g.owner.answers != 1 || g.owner.drainings != 0 {
 				t.Errorf("the answer was limited %d times, the draining %d times", g.owner.answers, g.owner.drainings)
@@ -121,7 +122,7 @@ func TestDetachedSendersNeedNothingOfTheCaller(t *testing.T) {
 			clear(content)
 			g.trailers.text = "nonsense"
 			g.expect(t, "head:3\r\nabc\r\n0\r\nT: 1\r\n\r\n")
-			<-g.done
+			servertest.Receive(t, "the end of sending", g.done)
 			g.expectPhase(t, http1.Sent, nil)
 		})
 	}
@@ -147,7 +148,7 @@ func TestAbandonedSendersStop(t *testing.T) {
 	}
 	g.Abandon()
 	g.Abandon()
-	<-g.done
+	servertest.Receive(t, "the end of sending", g.done)
 	g.expectPhase(t, http1.SendStopped, nil)
 	_ = g.Stream.Close()
 	if stream.closed != 1 {
@@ -167,7 +168,7 @@ func TestSettleGivesAMoment(t *testing.T) {
 		settled <- phase
 	}()
 	g.expect(t, "head:abc")
-	if phase := <-settled; phase != http1.Sent {
+	if phase := servertest.Receive(t, "the phase", settled); phase != http1.Sent {
 		t.Errorf("the phase is %v", phase)
 	}
 }
@@ -175,7 +176,7 @@ func TestSettleGivesAMoment(t *testing.T) {
 func TestFailuresOfTheConnection(t *testing.T) {
 	g := start(t, Request{Content: []byte("abc")}, nil)
 	_ = g.peer.Close()
-	<-g.done
+	servertest.Receive(t, "the end of sending", g.done)
 	g.expectPhase(t, http1.SendFailed, io.ErrClosedPipe)
 	if g.owner.drainings != 1 {
 		t.Errorf("the draining was limited %d times", g.owner.drainings)
@@ -183,7 +184,7 @@ func TestFailuresOfTheConnection(t *testing.T) {
 
 	g = start(t, Request{Content: []byte("abc")}, nil)
 	_ = g.line.Guard.LimitWrite(clientconn.Past)
-	<-g.done
+	servertest.Receive(t, "the end of sending", g.done)
 	g.expectPhase(t, http1.SendFailed, errTimeout)
 	if err := g.line.Guard.Err(); err != errTimeout {
 		t.Errorf("the connection was canceled because of %v", err)
@@ -198,7 +199,7 @@ func (panicking) Read([]byte) (int, error) { panic("read") }
 func TestPanicsAreErrors(t *testing.T) {
 	g := start(t, Request{Chunked: true}, panicking{})
 	go func() { _, _ = io.Copy(io.Discard, g.peer) }()
-	<-g.done
+	servertest.Receive(t, "the end of sending", g.done)
 	g.expectPhase(t, http1.SendFailed, errPanic)
 	if g.owner.panics != 1 {
 		t.Errorf("%d panics", g.owner.panics)

@@ -54,7 +54,7 @@ func TestEveryConnectionIsBusyAllTheTime(t *testing.T) {
 
 func TestOneOfEveryIsForThePath(t *testing.T) {
 	addr, all, waited := start(t)
-	load := Load{Addr: addr, Conns: 4, Path: serving.WaitPath, Every: 5, Time: 5 * wait}
+	load := Load{Addr: addr, Conns: 4, Path: serving.WaitPath, Every: 5, Time: 50 * wait}
 	r, err := load.run(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -1,9 +1,10 @@
 package rig
 
 import (
+	"errors"
+	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/probe"
 )
@@ -58,12 +59,10 @@ func TestNginxThatEndsAtOnceIsNoticed(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	begin := time.Now()
-	if _, err := nginx.Start(t.Context(), Settings{Place: Anywhere}); err == nil {
-		t.Error("nginx runs with settings that make no sense")
-	}
-	if took := time.Since(begin); took > 8*time.Second {
-		t.Errorf("that took %v to find out", took)
+	_, err = nginx.Start(t.Context(), Settings{Place: Anywhere})
+	// its end is found, not that nothing listens in time
+	if _, ok := errors.AsType[*exec.ExitError](err); !ok {
+		t.Errorf("nginx has settings that make no sense: %v", err)
 	}
 }
 

@@ -36,7 +36,7 @@ func TestLateRequestsCountFromWhenTheyWereDue(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if first {
 			first = false
-			time.Sleep(slow)
+			time.Sleep(slow) // real time: the load measures it over a socket
 		}
 		_, _ = io.WriteString(w, serving.Body)
 	}))

@@ -25,11 +25,12 @@ func TestMain(m *testing.M) {
 type server struct {
 	addr                        string
 	accepted, requests, resumed atomic.Int64
+	conns                       chan struct{} // a value for each of the first connections
 }
 
 func start(t *testing.T) *server {
 	t.Helper()
-	s := new(server)
+	s := &server{conns: make(chan struct{}, 100)}
 	hs := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.requests.Add(1)
 		if r.TLS.DidResume {
@@ -41,6 +42,10 @@ func start(t *testing.T) *server {
 	hs.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
 			s.accepted.Add(1)
+			select {
+			case s.conns <- struct{}{}:
+			default:
+			}
 		}
 	}
 	hs.TLS = new(tls.Config)
@@ -55,7 +60,7 @@ const short = 100 * time.Millisecond
 func TestHandshakesAreWhatTheyAreCalled(t *testing.T) {
 	for _, kind := range []Kind{Full, Resumed} {
 		s := start(t)
-		r, err := Run(t.Context(), rig.Anywhere, Load{Kind: kind, Addr: s.addr, Conns: 4, Warm: short / 2, Time: short})
+		r, err := Run(t.Context(), rig.Anywhere, Load{Kind: kind, Addr: s.addr, Conns: 4, Warm: short / 2, Time: 10 * short})
 		if err != nil || r.Done < 4 || r.Rate <= 0 || r.P50 <= 0 || r.P99 < r.P50 {
 			t.Fatalf("%s: %+v, %v", kind, r, err)
 		}
@@ -87,8 +92,12 @@ func TestFloodsGoOnUntilTheyAreStopped(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", kind, err)
 		}
-		for before := s.accepted.Load(); s.accepted.Load() < before+8; {
-			time.Sleep(time.Millisecond)
+		for range 16 {
+			select {
+			case <-s.conns:
+			case <-time.After(patience):
+				t.Fatalf("%s: %d connections", kind, s.accepted.Load())
+			}
 		}
 		r, err := flood.Stop(context.WithoutCancel(t.Context()))
 		if err != nil || r.Done < 8 || r.Rate <= 0 || int64(r.Done) > s.accepted.Load()+8 {

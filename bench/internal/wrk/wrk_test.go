@@ -154,11 +154,11 @@ func batchServer(t *testing.T, size int, usual, slow time.Duration, slowEach int
 					if requests++; requests%size != 0 {
 						continue
 					}
+					wait := usual
 					if requests/size%slowEach == 0 {
-						time.Sleep(slow)
-					} else {
-						time.Sleep(usual)
+						wait = slow
 					}
+					time.Sleep(wait) // real time: wrk measures it
 					if _, err := io.WriteString(conn, answer); err != nil {
 						return
 					}

@@ -54,15 +54,26 @@ var givenPorts sync.Map // by FreePort
 // AwaitListener returns when a server takes connections.
 func AwaitListener(t *testing.T, addr string) {
 	t.Helper()
-	deadline := time.Now().Add(Patience)
-	for {
+	Await(t, "a listener on "+addr, func() error {
 		c, err := net.DialTimeout("tcp4", addr, time.Second)
 		if err == nil {
 			_ = c.Close()
+		}
+		return err
+	})
+}
+
+// Await calls try until it succeeds.
+func Await(t testing.TB, what string, try func() error) {
+	t.Helper()
+	deadline := time.Now().Add(Patience)
+	for {
+		err := try()
+		if err == nil {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("nothing listens on %s: %v", addr, err)
+			t.Fatalf("never seen: %s: %v", what, err)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

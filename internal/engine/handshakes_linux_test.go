@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// newcomer is a handshake that comes to a line, and tells its number when it has a place.
+func newcomer(h *handshakes, i int, entered chan<- int) {
+	go func() {
+		h.enter()
+		entered <- i
+	}()
+	synctest.Wait()
+}
+
+func TestHandshakesHaveLimitedPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &handshakes{limit: 2}
+		if first, second := h.take(), h.take(); !first || !second || h.take() {
+			t.Fatal("there are not two places")
+		}
+		entered := make(chan int, 3)
+		for i := range 3 {
+			newcomer(h, i, entered)
+		}
+		for i := range 3 {
+			if n := h.begun.len(); n != 3-i || len(entered) > 0 {
+				t.Fatalf("%d wait, want %d", n, 3-i)
+			}
+			h.leave()
+			if got := <-entered; got != i {
+				t.Errorf("%d was the next, want %d", got, i)
+			}
+		}
+		h.leave()
+		h.leave()
+		if h.taken != 0 || h.more != 0 {
+			t.Errorf("%d places are taken, and there are %d more", h.taken, h.more)
+		}
+	})
+}
+
+// Those in the places may wait for long: a line gets another place for each time that it
+// stands still.
+func TestALineThatStandsStillGetsAnotherPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &handshakes{limit: 1}
+		h.take()
+		entered := make(chan int, 4)
+		in := 0
+		at := func(d time.Duration, want int) {
+			t.Helper()
+			time.Sleep(d)
+			synctest.Wait()
+			for len(entered) > 0 {
+				if got := <-entered; got != in {
+					t.Errorf("%d was the next, want %d", got, in)
+				}
+				in++
+			}
+			if in != want {
+				t.Fatalf("%d have a place, want %d", in, want)
+			}
+		}
+		for i := range 4 {
+			newcomer(h, i, entered)
+		}
+		at(stillTime-1, 0)
+		at(1, 1)
+		// it moves in this time
+		at(stillTime/2, 1)
+		h.leave()
+		at(stillTime/2, 2)
+		at(stillTime-1, 2)
+		at(1, 3)
+		at(stillTime, 4)
+		for range 4 {
+			h.leave()
+		}
+		if h.taken != 0 || h.more != 0 {
+			t.Errorf("%d places are taken, and there are %d more", h.taken, h.more)
+		}
+		// a line that is empty has no timer
+		at(time.Hour, 4)
+		if h.ticks {
+			t.Error("the timer goes on")
+		}
+	})
+}
+
+func TestQueueKeepsItsOrder(t *testing.T) {
+	var q queue[int]
+	next, last := 0, 0
+	for _, step := range []int{3, -2, 10, -5, -6, 1, -1, 100, -50, 60, -110} {
+		for ; step > 0; step-- {
+			q.add(last)
+			last++
+		}
+		for ; step < 0; step++ {
+			if v, ok := q.take(); !ok || v != next {
+				t.Fatalf("got %d, %v, want %d", v, ok, next)
+			}
+			next++
+		}
+		if q.len() != last-next {
+			t.Fatalf("the length is %d, want %d", q.len(), last-next)
+		}
+	}
+	if _, ok := q.take(); ok || q.all != nil {
+		t.Error("the empty queue has something")
+	}
+}
