@@ -64,9 +64,9 @@ type RequestCtx struct {
 	late            sync.Mutex    // held while the context times out or uses the connection
 	content         *bytes.Reader // of a body that is no stream, once it was asked for
 	run             *timedRun     // that was given the context last, and is not late
-	lent            *RequestCtx   // of a handler that is late, which still has the body
-	timedOut        bool          // a run was late: Response is the answer to that
+	left            *timedRun     // that was late last, and still has the body: Response is the answer to that
 	lost            bool          // it belongs to a late run, or to one within that: it may not use the connection; guarded by late
+	fullDuplex      bool          // see EnableFullDuplex
 	kept            bool          // a TimeoutError method has left it to the goroutines of the handler
 	used            bool          // since the last reset
 
@@ -110,10 +110,10 @@ func (ctx *RequestCtx) reset() {
 	if ctx.run != nil {
 		ctx.releaseRuns()
 	}
-	if ctx.lent != nil {
-		ctx.lent = nil
+	if ctx.left != nil {
+		ctx.left = nil
 	}
-	ctx.timedOut, ctx.lost = false, false
+	ctx.lost, ctx.fullDuplex = false, false
 	ctx.hijackNoResponse, ctx.hijackDropped = false, false
 	if ctx.s != nil {
 		ctx.s.configureRequest(&ctx.Request)

@@ -43,6 +43,7 @@ func (ctx *RequestCtx) HijackHandler() (handler HijackHandler, noResponse bool) 
 func (ctx *RequestCtx) EnableFullDuplex() {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
+	ctx.fullDuplex = true
 	if ctx.ownsConn() {
 		ctx.responder.readBeside()
 	}
@@ -56,5 +57,5 @@ func (ctx *RequestCtx) EndedSending() bool {
 	if w == nil {
 		return false
 	}
-	return w.Half()
+	return w.HalfClosed()
 }

@@ -204,7 +204,7 @@ func (ctx *RequestCtx) timeOut(resp *Response) {
 // leaveWith is timeOut with late held.
 func (ctx *RequestCtx) leaveWith(resp *Response) {
 	if run := ctx.run; run != nil {
-		run.leave(ctx, resp)
+		run.leave(resp)
 	}
 	ctx.timeoutResponse.Store(resp)
 	ctx.kept = true
@@ -213,7 +213,7 @@ func (ctx *RequestCtx) leaveWith(resp *Response) {
 // LastTimeoutErrorResponse returns the response that the last TimeoutError method has
 // set, or nil. After a TimeoutHandler whose handler was late it is Response itself.
 func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response {
-	if resp := ctx.timeoutResponse.Load(); resp != nil || !ctx.timedOut {
+	if resp := ctx.timeoutResponse.Load(); resp != nil || ctx.left == nil {
 		return resp
 	}
 	return &ctx.Response

@@ -31,18 +31,49 @@ import (
 func (ctx *RequestCtx) WatchDisconnect() {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
-	w := ctx.watched()
-	switch {
-	case w != nil || !ctx.isLate():
-	case ctx.responder != nil:
-		// the handler has not returned, so the client has no answer yet
-		w = ctx.newWatch()
-	default:
-		w = ctx.shareWatch(watch.NewLate())
-	}
-	if w != nil && w.Link() && ctx.ownsConn() {
+	if w := ctx.watched(true); w != nil && ctx.ownsConn() {
 		ctx.responder.watchPeer(w)
 	}
+}
+
+// watched returns the watch of the request, or nil if there cannot be one; arm arms it. late
+// is held.
+func (ctx *RequestCtx) watched(arm bool) *watch.Watch {
+	w, answered := ctx.watch.Load(), false
+	switch {
+	case w != nil:
+	case ctx.responder != nil:
+		// the client has no answer yet
+		w = ctx.responder.requestWatch()
+		ctx.watch.Store(w)
+	case ctx.isLate() && ctx.s != nil:
+		w, answered = ctx.ownWatch(), true
+	default:
+		return nil
+	}
+	if arm {
+		w.Arm()
+	}
+	if answered {
+		ctx.s.watches.Abandon(w)
+	}
+	return w
+}
+
+// ownWatch returns the watch that the context has, and gives it one if it has none.
+func (ctx *RequestCtx) ownWatch() *watch.Watch {
+	if w := ctx.watch.Load(); w != nil {
+		return w
+	}
+	w := watch.New()
+	if !ctx.watch.CompareAndSwap(nil, w) {
+		return ctx.watch.Load()
+	}
+	ctx.s.watches.Add(w)
+	if ctx.s.conns.Stopping() {
+		w.Cancel()
+	}
+	return w
 }
 
 // isLate reports whether the client gets another response than that of the context. late
@@ -51,55 +82,30 @@ func (ctx *RequestCtx) isLate() bool {
 	return ctx.lost || ctx.timeoutResponse.Load() != nil
 }
 
-// shareWatch makes w the watch of the request if there is none, and returns the one that
-// there is.
-func (ctx *RequestCtx) shareWatch(w *watch.Watch) *watch.Watch {
-	if !ctx.watch.CompareAndSwap(nil, w) {
-		return ctx.watch.Load()
-	}
-	return w
-}
-
-// endResponder takes the connection away from a context whose handler has returned. What
-// the handler has left to other goroutines, such as the producer of a stream, cannot begin
-// to watch the client: nothing would end that watch.
+// endResponder takes the exchange away from a context whose handler has returned. What the
+// handler has left to other goroutines, such as the producer of a stream, cannot begin to
+// watch the client: nothing would end that watch.
 func (ctx *RequestCtx) endResponder() {
 	ctx.late.Lock()
 	ctx.responder = nil
 	ctx.late.Unlock()
 }
 
+// endResponders takes the exchange, which is about to answer, away from ctx and from all
+// contexts that were lent from it, whose handlers may still run. If one of these begins to
+// watch the client from now on, it is told at once that the client has another answer.
+func (ctx *RequestCtx) endResponders() {
+	ctx.late.Lock()
+	defer ctx.late.Unlock()
+	ctx.responder = nil
+	for run := range ctx.runs() {
+		run.ctx.endResponders()
+	}
+}
+
 // ownsConn reports whether the connection is at work for this request. One that
 // has timed out must leave it to the next. late is held.
-func (ctx *RequestCtx) ownsConn() bool {
-	return ctx.responder != nil && ctx.timeoutResponse.Load() == nil
-}
-
-// watched returns the watch of the request, or nil if there cannot be one. late is
-// held.
-func (ctx *RequestCtx) watched() *watch.Watch {
-	if w := ctx.watch.Load(); w != nil {
-		return w
-	}
-	if !ctx.ownsConn() {
-		return nil
-	}
-	return ctx.newWatch()
-}
-
-// newWatch gives the request a watch that also a shutdown ends.
-func (ctx *RequestCtx) newWatch() *watch.Watch {
-	own := watch.New()
-	w := ctx.shareWatch(own)
-	if w != own {
-		return w
-	}
-	ctx.s.watches.Add(w)
-	if ctx.s.conns.Stopping() {
-		w.End()
-	}
-	return w
-}
+func (ctx *RequestCtx) ownsConn() bool { return ctx.responder != nil && !ctx.isLate() }
 
 // AfterFunc arranges for f to be called in a goroutine of its own when the
 // channel of Done is closed. The function that it returns takes that back, and
@@ -112,7 +118,7 @@ func (ctx *RequestCtx) newWatch() *watch.Watch {
 func (ctx *RequestCtx) AfterFunc(f func()) (stop func() bool) {
 	done := ctx.Done() // also begins to watch the client if CancelOnDisconnect is set
 	ctx.late.Lock()
-	w := ctx.watched()
+	w := ctx.watched(false)
 	ctx.late.Unlock()
 	if w == nil {
 		return context.AfterFunc(onlyDone{done}, f)
@@ -141,7 +147,7 @@ func (o onlyDone) Err() error {
 // resetCtx makes the context ready for the next request. A context whose channel was
 // closed is not reused: goroutines that wait for the channel may still call Err.
 func (x *exchange) resetCtx() {
-	if w := x.ctx.watch.Load(); w != nil && !w.Finish() {
+	if w := x.ctx.watch.Load(); w != nil && !w.Finished() {
 		x.ctx.Request.closeSource()
 		x.ctx.discard()
 		x.ctx = nil

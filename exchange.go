@@ -34,6 +34,7 @@ type exchange struct {
 	duplex     bool
 	handling   bool // the handler is running
 	continuing sync.Mutex
+	watching   atomic.Bool // the engine watches the client for the handler
 	// cut says that a late handler, which has the body, must not read more of it
 	cut atomic.Bool
 }

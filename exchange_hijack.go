@@ -45,7 +45,7 @@ func (s *Server) endHijacked(ctx *RequestCtx, returned bool) {
 			s.logger().Printf("fasthttp: panic in a user value: %v\n%s", r, debug.Stack())
 		}
 	}()
-	if w := ctx.watch.Load(); !returned || w != nil && !w.Finish() {
+	if w := ctx.watch.Load(); !returned || w != nil && !w.Finished() {
 		ctx.discard()
 		return
 	}

@@ -15,13 +15,16 @@ type responder interface {
 	// with the Link fields that are set so far.
 	inform(h *ResponseHeader) error
 	earlyHints(h *ResponseHeader) error
-	// watchPeer makes the engine call w when the client goes away, until the request
-	// was handled.
+	// requestWatch returns the watch of the request, which all its contexts share, and
+	// makes it if there is none. It may be called until the exchange has been taken away
+	// from these contexts: see RequestCtx.endResponders.
+	requestWatch() *watch.Watch
+	// watchPeer makes the engine call w, the watch of the request, when the client goes
+	// away, until the request was handled.
 	watchPeer(w *watch.Watch)
 	// readBeside lets the body of the request be read in one goroutine while the
-	// response is written in another, and readsBeside reports whether it may be.
+	// response is written in another.
 	readBeside()
-	readsBeside() bool
 }
 
 var _ responder = (*exchange)(nil)
@@ -58,8 +61,15 @@ func (x *exchange) earlyHints(h *ResponseHeader) error {
 	return nil
 }
 
-// watchPeer implements responder.
-func (x *exchange) watchPeer(w *watch.Watch) { x.link.Watch(w, x.mayReadAhead()) }
+// requestWatch implements responder.
+func (x *exchange) requestWatch() *watch.Watch { return x.ctx.ownWatch() }
+
+// watchPeer implements responder. Contexts of more than one goroutine may call it.
+func (x *exchange) watchPeer(w *watch.Watch) {
+	if x.watching.CompareAndSwap(false, true) {
+		x.link.Watch(w, x.mayReadAhead())
+	}
+}
 
 // mayReadAhead reports whether the next bytes on the connection do not belong to the
 // current request.
@@ -71,15 +81,15 @@ func (x *exchange) mayReadAhead() bool {
 // from its watch that no client waits for its response any more, also if it begins to watch
 // only then.
 func (x *exchange) endWatch(w *watch.Watch, late bool) {
-	if w.Unlink(late) && x.link.Unwatch() {
+	if x.watching.CompareAndSwap(true, false) && x.link.Unwatch() {
 		x.readUntil = time.Time{}
 	}
-	x.s.watches.Remove(w)
-	w.Finish()
+	if late {
+		x.s.watches.Abandon(w)
+	} else {
+		x.s.watches.Finish(w)
+	}
 }
 
 // readBeside implements responder.
 func (x *exchange) readBeside() { x.duplex = true }
-
-// readsBeside implements responder.
-func (x *exchange) readsBeside() bool { return x.duplex }

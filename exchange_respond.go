@@ -31,7 +31,7 @@ func (x *exchange) serve() (engine.Action, bool) {
 // isAlone reports whether nothing but the exchange uses the context once its handler has
 // returned, as is usual: no timeout, no watch, no producer of a stream.
 func (ctx *RequestCtx) isAlone() bool {
-	return ctx.timeoutResponse.Load() == nil && ctx.watch.Load() == nil && !ctx.timedOut && ctx.Response.body.stream == nil
+	return ctx.timeoutResponse.Load() == nil && ctx.watch.Load() == nil && ctx.left == nil && ctx.Response.body.stream == nil
 }
 
 // answer answers the request once its handler has returned, or has panicked if ok is false.
@@ -39,24 +39,22 @@ func (x *exchange) answer(ok bool) (engine.Action, bool) {
 	ctx := x.ctx
 	isHead := x.head.MethodID == http1.MethodHead
 	response := ctx.timeoutResponse.Load()
-	if response != nil {
-		// whoever begins to watch from here on is told at once
-		ctx.endResponder()
+	late := !ok || response != nil || ctx.left != nil
+	streams := ok && response == nil && ctx.Response.body.stream != nil
+	if late || streams {
+		ctx.endResponders()
+	} else {
+		ctx.responder = nil
 	}
-	if w := ctx.watch.Load(); w != nil && (!ok || response != nil || ctx.timedOut || ctx.Response.body.stream == nil) {
+	if w := ctx.watch.Load(); w != nil && !streams {
 		// the producer of a body stream needs the watch, too
-		x.endWatch(w, ok && (response != nil || ctx.timedOut))
+		x.endWatch(w, late)
 	}
-	if response == nil && ctx.timedOut && x.conn.Reading() == http1.ReadStream {
+	if response == nil && ctx.left != nil && x.conn.Reading() == http1.ReadStream {
 		return x.answerBeside(isHead, ok)
 	}
 	if response != nil {
 		return x.answerLate(response, isHead)
-	}
-	if ctx.Response.body.stream == nil {
-		ctx.responder = nil
-	} else {
-		ctx.endResponder()
 	}
 	if !ok {
 		return x.endAfterPanic(isHead)
@@ -135,7 +133,7 @@ func (x *exchange) answerLate(response *Response, isHead bool) (engine.Action, b
 // where it is.
 func (x *exchange) answerBeside(isHead, ok bool) (engine.Action, bool) {
 	ctx := x.ctx
-	x.leaveBodyCount(ctx.lent)
+	x.leaveBodyCount(ctx.left.ctx)
 	x.conn.SetLife(http1.LifeLeft)
 	x.cut.Store(true)
 	resp := &ctx.Response
@@ -151,6 +149,9 @@ func (x *exchange) answerBeside(isHead, ok bool) (engine.Action, bool) {
 	} else {
 		resp.SkipBody = resp.SkipBody || isHead
 		x.sendBeside(resp)
+	}
+	if w := ctx.watch.Load(); w != nil {
+		x.endWatch(w, true)
 	}
 	ctx.discard()
 	x.ctx = x.s.acquireCtx(x.c)
@@ -478,7 +479,7 @@ func (x *exchange) cutOff(err error) {
 func (x *exchange) endRequest() {
 	ctx := x.ctx
 	if w := ctx.watch.Load(); w != nil {
-		x.endWatch(w, false)
+		x.endWatch(w, ctx.left != nil)
 	}
 	if x.s.ResponseSent != nil {
 		x.sent()
@@ -488,8 +489,8 @@ func (x *exchange) endRequest() {
 	}
 	x.timing = timesWait
 	if x.held != nil {
-		if ctx.lent != nil {
-			x.leaveBodyCount(ctx.lent)
+		if ctx.left != nil {
+			x.leaveBodyCount(ctx.left.ctx)
 		} else {
 			x.dropBodyCount()
 		}

@@ -43,22 +43,20 @@ func (x *h2Exchange) serve() (over bool) {
 	ctx.responder = x
 	x.h.s.Handler(ctx)
 	response := ctx.timeoutResponse.Load()
-	if response != nil {
-		// whoever begins to watch from here on is told at once
-		ctx.endResponder()
-	}
-	if w := ctx.watch.Load(); w != nil && (response != nil || ctx.timedOut || ctx.Response.body.stream == nil) {
-		x.endWatch(w, response != nil || ctx.timedOut)
-	}
-	switch {
-	case response != nil:
-		x.leaveCtx(response)
-	case ctx.Response.body.stream == nil:
+	late := response != nil || ctx.left != nil
+	streams := response == nil && ctx.Response.body.stream != nil
+	if late || streams {
+		ctx.endResponders()
+	} else {
 		ctx.responder = nil
-	default:
-		ctx.endResponder()
 	}
-	if ctx.timedOut && x.content != nil {
+	if w := ctx.watch.Load(); w != nil && !streams {
+		// the producer of a body stream needs the watch, too
+		x.endWatch(w, late)
+	}
+	if response != nil {
+		x.leaveCtx(response)
+	} else if ctx.left != nil && x.content != nil {
 		x.h.mu.Lock()
 		x.content.in.Fail(errReadingCut)
 		x.h.mu.Unlock()
@@ -111,10 +109,10 @@ func (x *h2Exchange) abandon(p any) {
 		h.s.logger().Printf("fasthttp: panic serving %s: %v\n%s", h.c.NC.RemoteAddr(), p, debug.Stack())
 	}
 	ctx := x.ctx
+	ctx.endResponders()
 	if w := ctx.watch.Load(); w != nil {
-		x.endWatch(w, false)
+		x.endWatch(w, true)
 	}
-	ctx.endResponder()
 	h.mu.Lock()
 	h.conn.Reset(x.stream, http2.InternalError)
 	h.mu.Unlock()
@@ -330,7 +328,7 @@ func (x *h2Exchange) close() {
 		return
 	}
 	if w := ctx.watch.Load(); w != nil {
-		x.endWatch(w, false)
+		x.endWatch(w, ctx.left != nil)
 	}
 	if x.h.s.ResponseSent != nil {
 		x.h.mu.Lock()
@@ -344,8 +342,8 @@ func (x *h2Exchange) close() {
 			x.report(sent)
 		}
 	}
-	if ctx.lent != nil {
-		x.leaveBodyCount(ctx.lent)
+	if ctx.left != nil {
+		x.leaveBodyCount(ctx.left.ctx)
 	} else {
 		x.dropBodyCount()
 	}
@@ -380,7 +378,7 @@ func (x *h2Exchange) resetCtx() {
 			x.h.s.logger().Printf("fasthttp: panic in a user value: %v\n%s", p, debug.Stack())
 		}
 	}()
-	if w := ctx.watch.Load(); w != nil && !w.Finish() || ctx.timedOut && x.content != nil {
+	if w := ctx.watch.Load(); w != nil && !w.Finished() || ctx.left != nil && x.content != nil {
 		ctx.Request.closeSource()
 		ctx.discard()
 	} else if x.h.s.cleanCtx(ctx) {
@@ -430,6 +428,9 @@ func (x *h2Exchange) sendInterim(fields func(b []byte, conn *http2.Conn) []byte,
 	return nil
 }
 
+// requestWatch implements responder.
+func (x *h2Exchange) requestWatch() *watch.Watch { return x.ctx.ownWatch() }
+
 // watchPeer implements responder.
 func (x *h2Exchange) watchPeer(w *watch.Watch) {
 	x.h.mu.Lock()
@@ -443,21 +444,19 @@ func (x *h2Exchange) watchPeer(w *watch.Watch) {
 
 // endWatch ends the watch of the request that was handled: see exchange.endWatch.
 func (x *h2Exchange) endWatch(w *watch.Watch, late bool) {
-	if w.Unlink(late) {
-		x.h.mu.Lock()
-		x.watch = nil
-		x.h.mu.Unlock()
+	x.h.mu.Lock()
+	x.watch = nil
+	x.h.mu.Unlock()
+	if late {
+		x.h.s.watches.Abandon(w)
+	} else {
+		x.h.s.watches.Finish(w)
 	}
-	x.h.s.watches.Remove(w)
-	w.Finish()
 }
 
 // readBeside implements responder. Streams of HTTP/2 are read and written beside each other
 // in any case.
 func (x *h2Exchange) readBeside() { x.duplex = true }
-
-// readsBeside implements responder.
-func (x *h2Exchange) readsBeside() bool { return x.duplex }
 
 // dropBodyCount says that the body is not used any more.
 func (x *h2Exchange) dropBodyCount() {

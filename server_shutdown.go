@@ -32,7 +32,7 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
 	defer s.h2.rest()
 	return s.conns.Shutdown(ctx, func() {
-		s.watches.EndAll()
+		s.watches.CancelAll()
 		s.h2.shutdown()
 	})
 }

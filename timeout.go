@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"errors"
+	"iter"
 	"sync"
 	"time"
 )
@@ -69,10 +70,10 @@ func TimeoutWithCodeHandler(h RequestHandler, timeout time.Duration, msg string,
 type timedRun struct {
 	ctx     *RequestCtx
 	handler RequestHandler
-	late    bool // it has timed out; guarded by ctx.late
-	ended   bool // it has returned; guarded by ctx.late
-	fault   any  // the value of its panic
-	before  *timedRun
+	late    bool      // it has timed out; guarded by ctx.late
+	ended   bool      // it has returned; guarded by ctx.late
+	fault   any       // the value of its panic
+	before  *timedRun // in RequestCtx.run or RequestCtx.left; guarded by late of that context
 
 	start func()        // serve, as a value that is made once
 	done  chan struct{} // gets a value when it has ended
@@ -135,24 +136,13 @@ func (r *timedRun) expire(msg string, statusCode int) bool {
 	return true
 }
 
-// learnWatch makes the watch that a lent context has made that of ctx, whose exchange ends
-// it. late of both is held.
-func (ctx *RequestCtx) learnWatch(run *timedRun) {
-	if w := run.ctx.watch.Load(); w != nil {
-		ctx.shareWatch(w)
-	}
-}
-
 // leave makes resp the response of a handler that still runs: a TimeoutError method
-// was called on around, the context that its context was lent from.
-func (r *timedRun) leave(around *RequestCtx, resp *Response) {
+// was called on the context that its context was lent from.
+func (r *timedRun) leave(resp *Response) {
 	r.ctx.late.Lock()
 	defer r.ctx.late.Unlock()
 	if !r.ended {
-		// the exchange does not know of this context, and will not tell it of the answer
-		r.ctx.responder = nil
 		r.ctx.leaveWith(resp)
-		around.learnWatch(r)
 	}
 }
 
@@ -186,13 +176,27 @@ func (r *timedRun) logFault() {
 }
 
 // loseConn takes the connection from a context, whose late is held, and from the
-// contexts that were lent from it.
+// contexts that were lent from it. They keep the exchange until it answers, for it has the
+// watch that tells them of that.
 func (ctx *RequestCtx) loseConn() {
-	ctx.responder, ctx.lost = nil, true
-	for run := ctx.run; run != nil; run = run.before {
+	ctx.lost = true
+	for run := range ctx.runs() {
 		run.ctx.late.Lock()
 		run.ctx.loseConn()
-		ctx.learnWatch(run)
 		run.ctx.late.Unlock()
+	}
+}
+
+// runs are those that the context was lent to in the current request, late or not. late is
+// held.
+func (ctx *RequestCtx) runs() iter.Seq[*timedRun] {
+	return func(yield func(*timedRun) bool) {
+		for _, last := range [...]*timedRun{ctx.run, ctx.left} {
+			for run := last; run != nil; run = run.before {
+				if !yield(run) {
+					return
+				}
+			}
+		}
 	}
 }

@@ -25,9 +25,8 @@ func (ctx *RequestCtx) lend(h RequestHandler) *timedRun {
 		// a TimeoutError method has already left it to other goroutines
 		to.timeoutResponse.Store(resp)
 		to.kept = true
-	} else {
-		to.responder = ctx.responder
 	}
+	to.responder, to.lost = ctx.responder, ctx.lost
 	run.before, ctx.run = ctx.run, run
 	return run
 }
@@ -37,8 +36,10 @@ func (ctx *RequestCtx) exchangeWith(to *RequestCtx) {
 	ctx.Response.moveTo(&to.Response)
 	to.at, to.initTime, to.remoteAddr = ctx.at, ctx.initTime, ctx.remoteAddr
 	to.hijack, to.hijackNoResponse = ctx.hijack, ctx.hijackNoResponse
-	to.watch.Store(ctx.watch.Load())
-	to.content = ctx.content
+	to.content, to.fullDuplex = ctx.content, ctx.fullDuplex
+	if w := ctx.watch.Load(); w != nil {
+		to.watch.CompareAndSwap(nil, w)
+	}
 }
 
 // takeBack copies back the changes of a handler that has returned in time. The
@@ -51,24 +52,28 @@ func (ctx *RequestCtx) takeBack(run *timedRun) {
 	if ctx.Response.body.stream != nil {
 		from.Response.Header.moveTrailers(&ctx.Response.Header.header)
 	}
-	if from.timedOut {
-		ctx.timedOut, ctx.lent = true, from.lent
-	}
-	ctx.Request.takeBack(&from.Request, ctx.timedOut, ctx.readsOn())
+	// the body may be read at this moment, although the handler has returned
+	reading := ctx.fullDuplex && ctx.Response.body.stream != nil
+	ctx.Request.takeBack(&from.Request, ctx.left != nil || from.left != nil, reading)
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
+	ctx.takeLeft(from)
 	if ctx.responder == nil {
 		// there is no exchange that says when that is
 		ctx.run = run.before
 	}
 }
 
-// readsOn reports whether the body of the request may be read at this moment, although
-// the handler has returned: see EnableFullDuplex.
-func (ctx *RequestCtx) readsOn() bool {
-	ctx.late.Lock() // a timeout around this one may take the connection away
-	defer ctx.late.Unlock()
-	return ctx.responder != nil && ctx.responder.readsBeside() && ctx.Response.body.stream != nil
+// takeLeft takes over the late runs of a context whose handler has returned. late is held.
+func (ctx *RequestCtx) takeLeft(from *RequestCtx) {
+	if from.left == nil {
+		return
+	}
+	first := from.left
+	for first.before != nil {
+		first = first.before
+	}
+	first.before, ctx.left, from.left = ctx.left, from.left, nil
 }
 
 // giveUp answers with the timeout response of the run, and leaves the context of the
@@ -76,18 +81,14 @@ func (ctx *RequestCtx) readsOn() bool {
 func (ctx *RequestCtx) giveUp(run *timedRun) {
 	ctx.late.Lock()
 	ctx.run = run.before
+	run.before, ctx.left = ctx.left, run
 	ctx.late.Unlock()
 	if ctx.c != nil && ctx.c.NC != nil {
 		ctx.c.Pin()
 	}
-	ctx.lent = run.ctx
 	ctx.Request.giveUp()
 	ctx.Response.answer(run.ctx.timeoutResponse.Load())
-	ctx.hijack, ctx.content, ctx.timedOut = nil, nil, true
-	run.ctx.endResponder() // whoever begins to watch there from here on is told at once
-	if w := run.ctx.watch.Load(); w == nil || !w.Late() {
-		ctx.watch.Store(w)
-	}
+	ctx.hijack, ctx.content = nil, nil
 }
 
 // releaseRuns releases the contexts of handlers that have returned in time.

@@ -1,43 +1,107 @@
 package watch
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-func TestWatchEndsOnceAndNotAfterTheRequest(t *testing.T) {
-	var s Set
-	gone, stopped, over := New(), New(), New()
-	for _, w := range []*Watch{gone, stopped, over} {
-		s.Add(w)
-		if !w.Link() || w.Link() {
-			t.Error("more than one is to have the client watched")
+// table is what follows in each phase from each event.
+const table = `
+             Arm        Cancel     PeerGone   HalfClosed Abandon    Finish
+open         armed      canceled   open       open       abandoned  finished
+armed        armed      canceled   canceled   halfClosed canceled   finished
+abandoned    canceled   canceled   abandoned  abandoned  abandoned  abandoned
+canceled     canceled   canceled   canceled   canceled   canceled   canceled
+halfClosed   halfClosed halfClosed halfClosed halfClosed halfClosed halfClosed
+finished     finished   finished   finished   finished   finished   finished
+`
+
+// acts are the events as the users of the package make them happen.
+var acts = map[string]func(s *Set, w *Watch){
+	"Arm":        func(_ *Set, w *Watch) { w.Arm() },
+	"Cancel":     func(s *Set, _ *Watch) { s.CancelAll() },
+	"PeerGone":   func(_ *Set, w *Watch) { w.PeerGone(false) },
+	"HalfClosed": func(_ *Set, w *Watch) { w.PeerGone(true) },
+	"Abandon":    func(s *Set, w *Watch) { s.Abandon(w) },
+	"Finish":     func(s *Set, w *Watch) { s.Finish(w) },
+}
+
+// paths are the shortest ways into the phases.
+var paths = map[string]string{
+	"open": "", "armed": "Arm", "abandoned": "Abandon", "canceled": "Cancel", "halfClosed": "Arm HalfClosed", "finished": "Finish",
+}
+
+// seen describes what the users of the package can see of a phase.
+type seen struct{ closed, half, finished bool }
+
+var looks = map[string]seen{
+	"open": {}, "armed": {}, "abandoned": {}, "canceled": {closed: true}, "halfClosed": {closed: true, half: true}, "finished": {finished: true},
+}
+
+var names = []string{open: "open", armed: "armed", abandoned: "abandoned", canceled: "canceled", halfClosed: "halfClosed", finished: "finished"}
+
+// TestMoves takes a Watch into each phase, and has each event happen there.
+func TestMoves(t *testing.T) {
+	lines := strings.Split(strings.Trim(table, "\n"), "\n")
+	events := strings.Fields(lines[0])
+	if len(lines)-1 != int(numPhases) || len(events) != int(numEvents) || len(events) != len(acts) {
+		t.Fatalf("the table has %d phases and %d events, want %d and %d", len(lines)-1, len(events), numPhases, numEvents)
+	}
+	for _, line := range lines[1:] {
+		row := strings.Fields(line)
+		for i, event := range events {
+			t.Run(row[0]+"/"+event, func(t *testing.T) { testMove(t, row[0], event, row[1+i]) })
 		}
 	}
-	gone.PeerGone(true)
-	if !over.Finish() {
-		t.Error("a watch that did not end cannot be finished")
+}
+
+func testMove(t *testing.T, from, event, to string) {
+	var s Set
+	w := New()
+	s.Add(w)
+	for _, act := range strings.Fields(paths[from]) {
+		acts[act](&s, w)
 	}
-	s.EndAll()
-	if !servertest.IsClosed(gone.Done()) || !gone.Half() {
-		t.Error("the end of the client is not told")
+	ran := make(chan struct{}, 2)
+	stop := w.AfterFunc(func() { ran <- struct{}{} })
+	check := func(phase string) {
+		t.Helper()
+		if got := names[w.now()]; got != phase {
+			t.Errorf("the phase is %s, want %s", got, phase)
+		}
+		if got := (seen{servertest.IsClosed(w.Done()), w.HalfClosed(), w.Finished()}); got != looks[phase] {
+			t.Errorf("%s looks like %+v", phase, got)
+		}
 	}
-	if !servertest.IsClosed(stopped.Done()) || stopped.Half() {
-		t.Error("the end of the server is not told")
+	check(from)
+	acts[event](&s, w)
+	check(to)
+	if looks[to].closed {
+		servertest.Receive(t, "the function", ran)
 	}
-	if servertest.IsClosed(over.Done()) {
-		t.Error("a request that was handled ends")
+	if inTime := stop(); inTime != (!looks[to].closed && (to != "finished" || from == "finished")) {
+		t.Errorf("stopping the function is in time: %v", inTime)
 	}
-	if gone.Finish() {
-		t.Error("a watch that has ended can be finished")
+	// nothing that is done twice does more
+	acts[event](&s, w)
+	check(after(to, event))
+	if len(ran) > 0 {
+		t.Error("the function ran twice, or though nothing was canceled")
 	}
-	for _, w := range []*Watch{gone, stopped, over} {
-		s.Remove(w)
+}
+
+// after returns the phase that follows in the table.
+func after(phase, event string) string {
+	lines := strings.Split(strings.Trim(table, "\n"), "\n")
+	for _, line := range lines[1:] {
+		if row := strings.Fields(line); row[0] == phase {
+			return row[1+slices.Index(strings.Fields(lines[0]), event)]
+		}
 	}
-	if n := s.Len(); n != 0 {
-		t.Errorf("%d watches are left", n)
-	}
+	return ""
 }
 
 func TestAfterFuncRunsUnlessItIsStopped(t *testing.T) {
@@ -48,58 +112,15 @@ func TestAfterFuncRunsUnlessItIsStopped(t *testing.T) {
 	if !stop() || stop() {
 		t.Error("stopping is not told once")
 	}
-	w.End()
-	if got := <-ran; got != "first" {
+	w.Cancel()
+	if got := servertest.Receive(t, "the first function", ran); got != "first" {
 		t.Errorf("%s ran", got)
 	}
 	stop = w.AfterFunc(func() { ran <- "late" })
-	if got := <-ran; got != "late" {
+	if got := servertest.Receive(t, "the late function", ran); got != "late" {
 		t.Errorf("%s ran", got)
 	}
 	if stop() {
 		t.Error("stop reports success after the function has run")
-	}
-}
-
-// A handler that is late has its channel closed once it watches and the client has another
-// answer, in whichever order.
-func TestLateWatchEndsOnceItIsLinked(t *testing.T) {
-	link := func(w *Watch) { w.Link() }
-	answer := func(w *Watch) { w.Unlink(true) }
-	handled := func(w *Watch) { w.Unlink(false) }
-	finish := func(w *Watch) { w.Finish() }
-	for name, c := range map[string]struct {
-		steps []func(*Watch)
-		ends  bool
-	}{
-		"linked, then answered":            {[]func(*Watch){link, answer, finish}, true},
-		"answered, then linked":            {[]func(*Watch){answer, finish, link}, true},
-		"answered and forgotten":           {[]func(*Watch){answer, finish, handled, finish}, false},
-		"answered, forgotten and linked":   {[]func(*Watch){answer, finish, handled, finish, link}, true},
-		"handled in time":                  {[]func(*Watch){link, handled, finish}, false},
-		"handled in time, and then linked": {[]func(*Watch){handled, finish, link}, false},
-	} {
-		w := New()
-		told := make(chan struct{}, 1)
-		w.AfterFunc(func() { told <- struct{}{} })
-		for _, step := range c.steps {
-			step(w)
-		}
-		if servertest.IsClosed(w.Done()) != c.ends {
-			t.Errorf("%s: closed is %v", name, !c.ends)
-		}
-		if c.ends {
-			servertest.Receive(t, name+": the function", told)
-		}
-		if w.Half() {
-			t.Errorf("%s: the client is said to read on", name)
-		}
-	}
-	w := NewLate()
-	if !w.Late() || servertest.IsClosed(w.Done()) {
-		t.Error("a late watch has ended before it was linked")
-	}
-	if w.Link(); !servertest.IsClosed(w.Done()) || w.Finish() {
-		t.Error("a late watch goes on once it is linked")
 	}
 }
