@@ -1,8 +1,11 @@
 package fasthttp
 
 import (
+	"net"
+	"sync/atomic"
 	"testing"
 
+	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -33,4 +36,28 @@ func responseFor(t testing.TB) *Response {
 	resp := AcquireResponse()
 	t.Cleanup(func() { ReleaseResponse(resp) })
 	return resp
+}
+
+// connWatch is a dial function that shows what comes on the last connection.
+type connWatch struct {
+	last atomic.Pointer[connpool.Probe]
+}
+
+func (w *connWatch) dial(addr string) (net.Conn, error) {
+	nc, err := net.Dial("tcp", addr)
+	if err == nil {
+		p := new(connpool.Probe)
+		p.Attach(nc)
+		w.last.Store(p)
+	}
+	return nc, err
+}
+
+// awaitEnd waits until the server's end of the last connection is seen here, if this system
+// can show that.
+func (w *connWatch) awaitEnd(t testing.TB) {
+	t.Helper()
+	if p := w.last.Load(); p.Sees() {
+		servertest.Eventually(t, "the end of the connection", func() bool { return p.Look() == connpool.Ended })
+	}
 }

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // tcpPair returns the two ends of a TCP connection.
@@ -90,11 +92,10 @@ func TestAskerSendsNothingUnlessItIsQuiet(t *testing.T) {
 		want  State
 	}{
 		{"unasked bytes", func(_, server net.Conn) { _, _ = server.Write([]byte("x")) }, Readable},
-		{"the peer has closed", func(_, server net.Conn) { _ = server.Close() }, Ended},
+		{"the peer has closed", func(_, server net.Conn) { _ = servertest.Close(server) }, Ended},
 		{"the peer has closed for writing", func(_, server net.Conn) { _ = server.(*net.TCPConn).CloseWrite() }, Ended},
 		{"the peer has reset", func(_, server net.Conn) {
-			_ = server.(*net.TCPConn).SetLinger(0)
-			_ = server.Close()
+			servertest.Reset(server)
 		}, Ended},
 		{"closed", func(client, _ net.Conn) { _ = client.Close() }, Unknown},
 		{"too late", func(client, _ net.Conn) { _ = client.SetReadDeadline(time.Unix(1, 0)) }, Unknown},
@@ -125,10 +126,9 @@ func TestAskerStopsWaiting(t *testing.T) {
 	}{
 		{"deadline", func(client, _ net.Conn) { _ = client.SetReadDeadline(time.Unix(1, 0)) }, os.ErrDeadlineExceeded, nil},
 		{"close", func(client, _ net.Conn) { _ = client.Close() }, net.ErrClosed, nil},
-		{"end", func(_, server net.Conn) { _ = server.Close() }, io.EOF, io.EOF},
+		{"end", func(_, server net.Conn) { _ = servertest.Close(server) }, io.EOF, io.EOF},
 		{"reset", func(_, server net.Conn) {
-			_ = server.(*net.TCPConn).SetLinger(0)
-			_ = server.Close()
+			servertest.Reset(server)
 		}, io.EOF, syscall.ECONNRESET},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

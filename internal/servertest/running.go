@@ -127,7 +127,6 @@ func (r *Running[S]) DialPlain() *Conn {
 // Wrap makes a connection to the server one of the test.
 func (r *Running[S]) Wrap(nc net.Conn) *Conn {
 	c := NewConn(r.T, nc)
-	_ = nc.SetDeadline(time.Now().Add(Patience))
 	r.Conns = append(r.Conns, c)
 	return c
 }
