@@ -13,25 +13,6 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// tcpPair returns the two ends of a TCP connection.
-func tcpPair(t testing.TB) (client, server net.Conn) {
-	t.Helper()
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	if client, err = net.Dial("tcp4", ln.Addr().String()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Close() })
-	if server, err = ln.Accept(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
-	return client, server
-}
-
 func newAsker(t testing.TB, c net.Conn) *Asker {
 	t.Helper()
 	a := NewAsker(c)
@@ -60,7 +41,7 @@ func echo(c net.Conn, size int) {
 // The asker must notice an answer that arrives before its wait begins, as well as a
 // later one.
 func TestAskerGetsItsAnswers(t *testing.T) {
-	client, server := tcpPair(t)
+	client, server := servertest.TCPPair(t)
 	a := newAsker(t, client)
 	go echo(server, 5)
 	for i := range 5000 {
@@ -101,7 +82,7 @@ func TestAskerSendsNothingUnlessItIsQuiet(t *testing.T) {
 		{"too late", func(client, _ net.Conn) { _ = client.SetReadDeadline(time.Unix(1, 0)) }, Unknown},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			client, server := tcpPair(t)
+			client, server := servertest.TCPPair(t)
 			a := newAsker(t, client)
 			tc.spoil(client, server)
 			if tc.want != Unknown {
@@ -132,7 +113,7 @@ func TestAskerStopsWaiting(t *testing.T) {
 		}, io.EOF, syscall.ECONNRESET},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			client, server := tcpPair(t)
+			client, server := servertest.TCPPair(t)
 			a := newAsker(t, client)
 			go func() {
 				b := make([]byte, 5)
@@ -157,7 +138,7 @@ func TestAskerStopsWaiting(t *testing.T) {
 }
 
 func TestAskerLeavesTheRest(t *testing.T) {
-	client, _ := tcpPair(t)
+	client, _ := servertest.TCPPair(t)
 	a := newAsker(t, client)
 	// more than the buffers of both sockets hold while no program reads
 	b := make([]byte, 64<<20)
@@ -173,7 +154,7 @@ func TestAskerLeavesTheRest(t *testing.T) {
 
 // An asker must not look below a wrapper, which may count, log or change the bytes.
 func TestAskersAreForBareConnectionsOnly(t *testing.T) {
-	client, _ := tcpPair(t)
+	client, _ := servertest.TCPPair(t)
 	tcp := client.(*net.TCPConn)
 	for _, c := range []net.Conn{struct{ *net.TCPConn }{tcp}, struct{ net.Conn }{tcp}, nil} {
 		if NewAsker(c) != nil {

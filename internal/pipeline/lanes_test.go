@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clientconn"
@@ -89,13 +90,13 @@ func TestLanesHaveRoomForSoManyCalls(t *testing.T) {
 	if err := p.AwaitRoom(late, expired); err != p.conf.ErrTimeout {
 		t.Errorf("without time the seventh call got %v", err)
 	}
-	waits := make(chan error)
+	waits := make(chan error, 1)
 	go func() { waits <- p.AwaitRoom(late, nil) }()
 	servertest.Eventually(t, "a call that waits", func() bool { return p.Status().Waiting > 0 })
 	if err := calls[2].Leave(errTest); err != errTest {
 		t.Errorf("a call that is given up got %v", err)
 	}
-	if err := <-waits; err != nil {
+	if err := servertest.Receive(t, "room", waits); err != nil {
 		t.Errorf("with room the seventh call got %v", err)
 	}
 	if s := p.Status(); s.Queued != 6 || s.Waited != 6 || s.Waiting != 0 {
@@ -104,14 +105,16 @@ func TestLanesHaveRoomForSoManyCalls(t *testing.T) {
 }
 
 func TestLaneBacksOff(t *testing.T) {
-	var l Lane[response]
-	for i, most := range []time.Duration{10, 20, 40, 80, 160, 320, 640, 1000, 1000, 1000, 1000, 1000, 1000} {
-		l.backOff()
-		wait := time.Until(l.notBefore)
-		if most *= time.Millisecond; wait > most*5/4 || wait < most/2 {
-			t.Errorf("after %d failures the next attempt waits for %v, want about %v", i+1, wait, most)
+	synctest.Test(t, func(t *testing.T) {
+		var l Lane[response]
+		for i, most := range []time.Duration{10, 20, 40, 80, 160, 320, 640, 1000, 1000, 1000, 1000, 1000, 1000} {
+			l.backOff()
+			wait := time.Until(l.notBefore)
+			if most *= time.Millisecond; wait > most*5/4 || wait < most/2 {
+				t.Errorf("after %d failures the next attempt waits for %v, want about %v", i+1, wait, most)
+			}
 		}
-	}
+	})
 }
 
 // A canceled call leaves its list, whatever its position.
