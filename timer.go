@@ -7,23 +7,23 @@ import (
 
 // timers keeps timers for their next users. A client has its own: a timer that was made in a
 // bubble of testing/synctest must not leave it, and one from outside runs by another clock.
-type timers struct{ pool sync.Pool }
+type timers struct{ sync.Pool }
 
-// sharedTimers are those of AcquireTimer.
-var sharedTimers timers
+// timerPool has those of AcquireTimer.
+var timerPool timers
 
 // AcquireTimer returns a timer that sends the time on its channel after timeout, or at once
 // if timeout is not positive. The timer may come from a pool: return it with ReleaseTimer
 // when it is no longer needed, whether it has fired or not.
-func AcquireTimer(timeout time.Duration) *time.Timer { return sharedTimers.acquire(timeout) }
+func AcquireTimer(timeout time.Duration) *time.Timer { return timerPool.acquire(timeout) }
 
 // ReleaseTimer stops a timer from AcquireTimer and returns it to the pool. Neither t
 // nor its channel may be used after that: the next time on it is for another caller of
 // AcquireTimer.
-func ReleaseTimer(t *time.Timer) { sharedTimers.release(t) }
+func ReleaseTimer(t *time.Timer) { timerPool.release(t) }
 
 func (p *timers) acquire(timeout time.Duration) *time.Timer {
-	t, ok := p.pool.Get().(*time.Timer)
+	t, ok := p.Get().(*time.Timer)
 	if !ok {
 		return time.NewTimer(timeout)
 	}
@@ -40,7 +40,7 @@ func (p *timers) release(t *time.Timer) {
 		default:
 		}
 	}
-	p.pool.Put(t)
+	p.Put(t)
 }
 
 // CoarseTimeNow returns the current time truncated to the second, without a monotonic clock
