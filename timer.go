@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// timers keeps timers for their next users. A client has its own: a timer that was made in a
-// bubble of testing/synctest must not leave it, and one from outside runs by another clock.
+// timers keeps timers for their next users. A PipelineClient has its own: a timer that was made
+// in a bubble of testing/synctest must not leave it, and one from outside runs by another clock.
 type timers struct{ sync.Pool }
 
 // timerPool has those of AcquireTimer.
