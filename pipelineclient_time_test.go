@@ -203,36 +203,46 @@ func TestPipelineWriteTimeout(t *testing.T) {
 // go on.
 func TestPipelineGoesOnWhenTheReaderHasEnded(t *testing.T) {
 	t.Parallel()
-	for name, answer := range map[string]string{
-		"reads nothing":  "",
-		"413 and close":  "HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
-		"nonsense":       "nonsense\r\n\r\n",
-		"413 and silent": "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n",
+	for name, tt := range map[string]struct {
+		answer string
+		waits  bool // the client has to wait for ReadTimeout
+	}{
+		"reads nothing":  {"", true},
+		"413 and close":  {"HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", false},
+		"nonsense":       {"nonsense\r\n\r\n", false},
+		"413 and silent": {"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n", true},
 	} {
+		test := func(t *testing.T, start func(t *testing.T, serve func(c *servertest.PeerConn)) pipelinePeer) {
+			peer := start(t, func(c *servertest.PeerConn) {
+				if c.Number > 1 {
+					c.Echo()
+					return
+				}
+				c.Send(tt.answer)
+				<-c.Peer.Ended()
+			})
+			client := peer.client()
+			client.ReadTimeout = servertest.Patience / 2
+			client.Logger = servertest.LoggerFunc(func(string, ...any) {})
+			var req Request
+			req.Header.SetMethod(MethodPost)
+			req.SetRequestURI("http://host.test/")
+			req.SetBodyRaw(make([]byte, 64<<20))
+			servertest.Soon(t, "the first call", func() { _ = client.Do(&req, nil) })
+			for range 3 {
+				expectPipelined(t, client, MethodGet, "/next")
+			}
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				peer := pipelinePeerInMemory(t, func(c *servertest.PeerConn) {
-					if c.Number > 1 {
-						c.Echo()
-						return
-					}
-					c.Send(answer)
-					<-c.Peer.Ended()
-				})
-				client := peer.client()
-				client.ReadTimeout = time.Second
-				client.Logger = servertest.LoggerFunc(func(string, ...any) {})
-				var req Request
-				req.Header.SetMethod(MethodPost)
-				req.SetRequestURI("http://host.test/")
-				req.SetBodyRaw(make([]byte, 64<<20))
-				servertest.Soon(t, "the first call", func() { _ = client.Do(&req, nil) })
-				for range 3 {
-					expectPipelined(t, client, MethodGet, "/next")
-				}
-			})
+			synctest.Test(t, func(t *testing.T) { test(t, pipelinePeerInMemory) })
 		})
+		if !tt.waits {
+			t.Run(name+", on a socket", func(t *testing.T) {
+				t.Parallel()
+				test(t, startPipelinePeer)
+			})
+		}
 	}
 }
 
