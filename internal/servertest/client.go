@@ -7,9 +7,9 @@ import (
 
 // Client is what this package does with a client of the root package.
 type Client interface {
-	CloseIdleConnections()
-	ConnsCount() int
-	PendingRequests() int
+	CloseIdleConnections() // those that no call uses
+	ConnsCount() int       // open connections
+	PendingRequests() int  // calls
 }
 
 // EndsWith has a client end with the test: there are neither connections nor calls then, once

@@ -16,12 +16,12 @@ import (
 
 // H2Stream is what came on a stream.
 type H2Stream struct {
-	ID      uint32
+	ID      uint32                // of the stream
 	Heads   [][]hpack.HeaderField // also informational ones, and trailers
 	Content []byte                // as much as is kept
 	Length  int                   // of the content
-	Ended   bool
-	Reset   *http2.ErrCode
+	Ended   bool                  // in order
+	Reset   *http2.ErrCode        // nil unless it was reset
 }
 
 // FieldOf returns the value of a field, or "".
@@ -100,11 +100,11 @@ func (s H2Stream) String() string {
 
 // H2Seen is what the other side of a connection has sent.
 type H2Seen struct {
-	Streams map[uint32]*H2Stream
-	Order   []uint32 // of the streams, as their first heads came
-	Settled map[http2.SettingID]uint32
-	Acks    int // how many SETTINGS were acknowledged
-	Pings   int // how many PING frames came, and Pongs how many were answered
+	Streams map[uint32]*H2Stream       // by their ids
+	Order   []uint32                   // of the streams, as their first heads came
+	Settled map[http2.SettingID]uint32 // the settings of the other side
+	Acks    int                        // how many SETTINGS were acknowledged
+	Pings   int                        // how many PING frames came, and Pongs how many were answered
 	Pongs   int
 	Mute    bool               // PING is not to be answered
 	Away    *http2.GoAwayFrame // the last one

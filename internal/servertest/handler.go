@@ -7,12 +7,12 @@ import (
 
 // Exchange is what the handlers here need of a RequestCtx of the root package.
 type Exchange interface {
-	io.Writer // the body of the response
-	Method() []byte
-	RequestURI() []byte
-	Path() []byte
-	PostBody() []byte
-	SetBodyString(body string)
+	io.Writer                  // the body of the response
+	Method() []byte            // of the request
+	RequestURI() []byte        // the target of the request
+	Path() []byte              // of the request
+	PostBody() []byte          // of the request
+	SetBodyString(body string) // of the response
 }
 
 // Echo is a handler that responds with a description of the request: see Echoed.
