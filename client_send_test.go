@@ -297,42 +297,6 @@ func TestClientTraceOfALargeBody(t *testing.T) {
 	}
 }
 
-// If a peer stops reading, with or without a response, the later calls of a pipeline
-// go on.
-func TestPipelineGoesOnWhenTheReaderHasEnded(t *testing.T) {
-	t.Parallel()
-	for name, answer := range map[string]string{
-		"reads nothing":  "",
-		"413 and close":  "HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
-		"nonsense":       "nonsense\r\n\r\n",
-		"413 and silent": "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			release := make(chan struct{})
-			peer := startPipelinePeer(t, func(n int, c *pipelinePeerConn) {
-				if n > 1 {
-					c.echo()
-					return
-				}
-				c.send(answer)
-				<-release
-			})
-			defer close(release)
-			client := peer.client()
-			client.ReadTimeout = 300 * time.Millisecond
-			client.Logger = servertest.LoggerFunc(func(string, ...any) {})
-			var req Request
-			req.Header.SetMethod(MethodPost)
-			req.SetRequestURI("http://host.test/")
-			req.SetBodyRaw(make([]byte, 64<<20))
-			servertest.Soon(t, "the first call", func() { _ = client.Do(&req, nil) })
-			for range 3 {
-				expectPipelined(t, client, MethodGet, "/next")
-			}
-		})
-	}
-}
-
 // A call ends as usual if its body is larger than the buffer of a wrapped
 // connection.
 func TestClientSendsLargeBodiesThroughPipes(t *testing.T) {

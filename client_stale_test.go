@@ -1,7 +1,6 @@
 package fasthttp
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp/fasthttputil"
 	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/sender"
 	"github.com/valyala/fasthttp/internal/servertest"
@@ -22,20 +20,20 @@ import (
 // Known failure 29: the server closes each connection while it is idle. Every
 // request goes out on another connection, and no server gets a request twice.
 func TestClientPostsAfterIdleCloseSucceed(t *testing.T) {
-	closed := make(chan struct{})
+	t.Parallel()
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		if c.Request() != nil {
 			c.Send(servertest.OK)
 		}
-		_ = c.Close()
-		closed <- struct{}{}
 	})
+	var w connWatch
 	hc := hostFor(p)
+	hc.Dial = w.dial
 	req, resp := requestTo(t, MethodPost, p.URL("/")), responseFor(t)
 	for i := range 60 {
 		req.SetBodyString(fmt.Sprint("body ", i))
 		servertest.Must(t, hc.Do(req, resp))
-		<-closed
+		w.awaitEnd(t)
 	}
 	p.Counts(60, 60)
 }
@@ -78,10 +76,10 @@ func TestClientLooksAtEveryConnection(t *testing.T) {
 					if c.Number > 1 {
 						return
 					}
-					<-spoil
+					c.Await(spoil)
 					c.Send(text)
 					if text == "" {
-						_ = c.Conn.(*net.TCPConn).CloseWrite()
+						c.EndWrites()
 					}
 					n, _ := io.Copy(io.Discard, c.R)
 					rest <- n
@@ -102,7 +100,7 @@ func TestClientLooksAtEveryConnection(t *testing.T) {
 				hc.ReleaseConn(g.Conn)
 				prepare(hc, req)
 				servertest.Must(t, hc.Do(req, resp))
-				if n := <-rest; n != 0 {
+				if n := servertest.Receive(t, "the end of the connection", rest); n != 0 {
 					t.Errorf("%d bytes were written to a connection that the server had closed", n)
 				}
 				p.Counts(2, 2)
@@ -146,31 +144,21 @@ func TestAcquireConnLooksAtConnections(t *testing.T) {
 // A closed connection that cannot be checked fails on the first write, before any
 // byte is sent.
 func TestClientPostsOnClosedPipeSucceed(t *testing.T) {
-	ln := fasthttputil.NewInmemoryListener()
-	defer ln.Close()
-	var closed atomic.Int32
-	go func() {
-		for {
-			nc, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			c := &servertest.PeerConn{Conn: nc, Peer: &servertest.Peer{}, R: bufio.NewReader(nc)}
-			if c.Request() != nil {
-				c.Send(servertest.OK)
-			}
-			_ = nc.Close()
-			closed.Add(1)
+	t.Parallel()
+	p := servertest.NewMemoryPeer(t, func(c *servertest.PeerConn) {
+		if c.Request() != nil {
+			c.Send(servertest.OK)
 		}
-	}()
-	hc := &HostClient{Addr: "memory", Dial: func(string) (net.Conn, error) { return ln.Dial() }}
-	defer hc.CloseIdleConnections()
+	})
+	hc := hostFor(p)
+	hc.Dial = func(string) (net.Conn, error) { return p.Dial() }
 	req, resp := requestTo(t, MethodPost, "http://memory/"), responseFor(t)
 	req.SetBodyString("body")
-	for i := range int32(60) {
+	for range 60 {
 		servertest.Must(t, hc.Do(req, resp))
-		servertest.Eventually(t, "the connection closed", func() bool { return closed.Load() > i })
+		servertest.Eventually(t, "the connection closed", func() bool { return p.OpenConns() == 0 })
 	}
+	p.Counts(60, 60)
 }
 
 // A POST is not sent again if the server has read its bytes.
@@ -244,9 +232,14 @@ func TestClientTruncatedResponseIsUnexpectedEOF(t *testing.T) {
 
 // Known failure 31.
 func TestClientCallsQueueForConnections(t *testing.T) {
+	full := make(chan struct{})
+	var here atomic.Int32
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for c.Request() != nil {
-			time.Sleep(time.Millisecond)
+			if here.Add(1) == DefaultMaxConnsPerHost {
+				close(full)
+			}
+			c.Await(full) // so that the other calls have to wait
 			c.Send(servertest.OK)
 		}
 	})
@@ -262,13 +255,11 @@ func TestClientCallsQueueForConnections(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	servertest.Soon(t, "700 calls", wg.Wait)
 	if n := failed.Load(); n > 0 {
 		t.Errorf("%d of 700 calls failed", n)
 	}
-	if n := p.Conns.Load(); n > DefaultMaxConnsPerHost {
-		t.Errorf("%d connections, more than %d", n, DefaultMaxConnsPerHost)
-	}
+	p.HasAccepted(DefaultMaxConnsPerHost)
 }
 
 // Known failure 31: MaxConnWaitTimeout limits the wait for a connection.
@@ -276,14 +267,14 @@ func TestClientWaitTimeout(t *testing.T) {
 	release := make(chan struct{})
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for c.Request() != nil {
-			<-release
+			c.Await(release)
 			c.Send(servertest.OK)
 		}
 	})
 	hc := hostFor(p)
 	hc.MaxConns = 1
-	hc.MaxConnWaitTimeout = 20 * time.Millisecond
-	first := make(chan error)
+	hc.MaxConnWaitTimeout = servertest.Short
+	first := make(chan error, 1)
 	go func() { first <- hc.Do(requestTo(t, MethodGet, p.URL("/")), responseFor(t)) }()
 	servertest.Eventually(t, "a request", func() bool { return p.Requests.Load() == 1 })
 	req, resp := requestTo(t, MethodGet, p.URL("/")), responseFor(t)
@@ -294,7 +285,7 @@ func TestClientWaitTimeout(t *testing.T) {
 		t.Errorf("got %v, want ErrTimeout", err)
 	}
 	close(release)
-	servertest.Must(t, <-first)
+	servertest.Must(t, servertest.Receive(t, "the first response", first))
 	servertest.Must(t, hc.Do(req, resp))
 	p.Counts(1, 2)
 }
@@ -304,7 +295,7 @@ func TestClientSetMaxConnsWakesWaiters(t *testing.T) {
 	release := make(chan struct{})
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for c.Request() != nil {
-			<-release
+			c.Await(release)
 			c.Send(servertest.OK)
 		}
 	})
@@ -326,7 +317,7 @@ func TestClientSetMaxConnsWakesWaiters(t *testing.T) {
 	hc.SetMaxConns(4)
 	servertest.Eventually(t, "all calls at the server", func() bool { return p.Requests.Load() == 4 })
 	close(release)
-	wg.Wait()
+	servertest.Soon(t, "4 calls", wg.Wait)
 	hc.SetMaxConns(2)
 	if n := hc.ConnsCount(); n != 2 {
 		t.Errorf("%d connections after SetMaxConns(2)", n)

@@ -131,6 +131,7 @@ type PipelineClient struct {
 
 	once    sync.Once
 	lanes   pipeline.Lanes[Response]
+	timers  timers
 	tls     *tls.Config
 	broken  error // the error in the fields
 	pending atomic.Int64
@@ -212,7 +213,7 @@ func (c *PipelineClient) do(ctx context.Context, req *Request, resp *Response, d
 		call.Drop(2)
 		return err
 	}
-	err = awaitPipelined(ctx, call, deadline)
+	err = c.await(ctx, call, deadline)
 	call.Drop(1)
 	switch {
 	case resp == nil:
@@ -254,8 +255,8 @@ func (c *PipelineClient) init() {
 
 // awaitRoom gives the call to a connection as soon as there is room.
 func (c *PipelineClient) awaitRoom(call *pipelineCall, deadline time.Time) error {
-	timer := AcquireTimer(time.Until(deadline))
-	defer ReleaseTimer(timer)
+	timer := c.timers.acquire(time.Until(deadline))
+	defer c.timers.release(timer)
 	return c.lanes.AwaitRoom(call, timer.C)
 }
 
@@ -382,17 +383,17 @@ func (e *pipelineEncoder) Write(p []byte) (int, error) {
 
 func (e *pipelineEncoder) Flush() error { return nil }
 
-// awaitPipelined waits for the result. After it has returned, the client does not
+// await waits for the result. After it has returned, the client does not
 // touch the caller's response any more.
-func awaitPipelined(ctx context.Context, call *pipelineCall, deadline time.Time) error {
+func (c *PipelineClient) await(ctx context.Context, call *pipelineCall, deadline time.Time) error {
 	if ctx == nil && deadline.IsZero() {
 		<-call.Done()
 		return call.Result()
 	}
 	var expired <-chan time.Time
 	if !deadline.IsZero() {
-		timer := AcquireTimer(time.Until(deadline))
-		defer ReleaseTimer(timer)
+		timer := c.timers.acquire(time.Until(deadline))
+		defer c.timers.release(timer)
 		expired = timer.C
 	}
 	var canceled <-chan struct{}

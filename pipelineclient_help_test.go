@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/pipeline"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -26,10 +25,10 @@ type callerWrites struct {
 	deadline atomic.Pointer[time.Time]
 }
 
-func (w *callerWrites) client(p *pipelinePeer) *PipelineClient {
+func (w *callerWrites) client(p pipelinePeer) *PipelineClient {
 	c := p.client()
-	c.Dial = func(addr string) (net.Conn, error) {
-		nc, err := Dial(addr)
+	c.Dial = func(string) (net.Conn, error) {
+		nc, err := p.Dial()
 		return callerWritesConn{nc, w}, err
 	}
 	return c
@@ -100,7 +99,7 @@ func (w *callerWrites) settle(t *testing.T, c *PipelineClient) {
 
 func TestPipelineCallersWriteLoneRequests(t *testing.T) {
 	t.Parallel()
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
+	peer := startPipelinePeer(t, (*servertest.PeerConn).Echo)
 	var w callerWrites
 	c := w.client(peer)
 	w.settle(t, c)
@@ -123,50 +122,9 @@ func TestPipelineCallersWriteLoneRequests(t *testing.T) {
 	}
 }
 
-// A caller is about to write, and its connection is idle for too long meanwhile. Other calls
-// wait until it has written.
-func TestPipelineCallsWaitForACallerThatWrites(t *testing.T) {
-	t.Parallel()
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
-	var w callerWrites
-	c := w.client(peer)
-	c.MaxIdleConnDuration = 100 * time.Millisecond
-	w.settle(t, c)
-	g := servertest.NewGate()
-	w.gate.Store(g)
-	results := make(chan error, 3)
-	call := func(f func(c *PipelineClient, method, path string) (string, error), path string) {
-		body, err := f(c, MethodGet, path)
-		if err == nil && body != "GET "+path {
-			err = errors.New("got " + body)
-		}
-		results <- err
-	}
-	go call(patientCall, "/1")
-	servertest.Receive(t, "the write", g.Entered)
-	conns := peer.conns.Load()
-	<-time.After(2 * c.MaxIdleConnDuration)
-	go call(patientCall, "/2")
-	go call(pipelineGet, "/3")
-	servertest.Eventually(t, "the other calls wait", func() bool { return c.lanes.Status().Queued == 2 })
-	if s := c.lanes.Status(); s.Sent != 1 {
-		t.Errorf("%+v", s)
-	}
-	w.gate.Store(nil)
-	close(g.Open)
-	for range 3 {
-		if err := servertest.Receive(t, "a result", results); err != nil {
-			t.Error(err)
-		}
-	}
-	if n := peer.conns.Load(); n != conns {
-		t.Errorf("%d connections, then %d", conns, n)
-	}
-}
-
 func TestPipelineWritesOfCallersFail(t *testing.T) {
 	t.Parallel()
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
+	peer := startPipelinePeer(t, (*servertest.PeerConn).Echo)
 	var w callerWrites
 	c := w.client(peer)
 	for _, method := range []string{MethodGet, MethodPost} {
@@ -181,23 +139,22 @@ func TestPipelineWritesOfCallersFail(t *testing.T) {
 			t.Error("nothing was written")
 		}
 	}
-	servertest.Eventually(t, "the end of the writer", func() bool { return c.lanes.Status() == pipeline.Status{Failures: c.lanes.Status().Failures} })
+	peer.expectNoPipelineLeft(c)
 }
 
 // The server closes the connection while a caller is about to write.
 func TestPipelineEndsUnderACallerThatWrites(t *testing.T) {
 	t.Parallel()
 	leave, left := make(chan struct{}), make(chan struct{})
-	peer := startPipelinePeer(t, func(n int, c *pipelinePeerConn) {
-		if n == 1 {
+	peer := startPipelinePeer(t, func(c *servertest.PeerConn) {
+		if c.Number == 1 {
 			go func() {
-				<-leave
-				_ = c.Conn.(*net.TCPConn).SetLinger(0)
-				_ = c.Conn.Close()
+				c.Await(leave)
+				servertest.Reset(c.Conn)
 				close(left)
 			}()
 		}
-		c.echo()
+		c.Echo()
 	})
 	var w callerWrites
 	c := w.client(peer)
@@ -217,29 +174,13 @@ func TestPipelineEndsUnderACallerThatWrites(t *testing.T) {
 	if err := servertest.Receive(t, "the result", result); err != nil {
 		t.Error(err)
 	}
-	if n := peer.conns.Load(); n != 2 {
-		t.Errorf("%d connections", n)
-	}
-}
-
-func TestPipelineWriteTimeoutOfACaller(t *testing.T) {
-	t.Parallel()
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
-	var w callerWrites
-	c := w.client(peer)
-	c.WriteTimeout = 50 * time.Millisecond
-	w.settle(t, c)
-	w.overdue.Store(true)
-	if _, err := patientCall(c, MethodGet, "/"); err != error(ErrTimeout) || !w.byCaller.Load() {
-		t.Errorf("by its caller: %v, ended with %v", w.byCaller.Load(), err)
-	}
-	w.settle(t, c)
+	peer.HasAccepted(2)
 }
 
 // Many callers share one processor, so that each of them runs until it waits.
 func TestPipelineBatchesOfManyCallers(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
+	peer := startPipelinePeer(t, (*servertest.PeerConn).Echo)
 	var w callerWrites
 	c := w.client(peer)
 	w.settle(t, c)
@@ -263,15 +204,15 @@ func TestPipelineBatchesOfManyCallers(t *testing.T) {
 func TestPipelineEarlyResponseOfALoneCall(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
+	peer := startPipelinePeer(t, func(c *servertest.PeerConn) {
 		for {
-			if first, _ := c.r.Peek(1); string(first) != "G" {
+			if first, _ := c.R.Peek(1); string(first) != "G" {
 				break
 			}
-			c.ok(c.request())
+			c.OK(c.Asked())
 		}
-		c.ok("early")
-		<-release
+		c.OK("early")
+		c.Await(release)
 	})
 	defer close(release)
 	var w callerWrites
@@ -291,12 +232,13 @@ func TestPipelineEarlyResponseOfALoneCall(t *testing.T) {
 func TestPipelineSurvivesAPanicOfAConnection(t *testing.T) {
 	t.Parallel()
 	posts := make(chan string, 10)
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
-		for request := c.request(); request != ""; request = c.request() {
+	peer := startPipelinePeer(t, func(c *servertest.PeerConn) {
+		for request := c.Asked(); request != ""; request = c.Asked() {
 			posts <- request
-			c.ok(request)
+			c.OK(request)
 		}
 	})
+	var clients []*PipelineClient
 	for _, exit := range []func(){func() { panic("the connection panics") }, runtime.Goexit} {
 		var w callerWrites
 		c := w.client(peer)
@@ -312,7 +254,7 @@ func TestPipelineSurvivesAPanicOfAConnection(t *testing.T) {
 			return w.byCaller.Load()
 		})
 		w.exits.Store(&exit)
-		ended := make(chan any)
+		ended := make(chan any, 1)
 		go func() {
 			defer func() {
 				p := recover()
@@ -325,9 +267,10 @@ func TestPipelineSurvivesAPanicOfAConnection(t *testing.T) {
 			expectInTime(t, c, MethodGet, "/"+strconv.Itoa(i))
 			drain("GET /" + strconv.Itoa(i))
 		}
-		servertest.Eventually(t, "the end of the writer", func() bool { return c.lanes.Status().Writers == 0 })
-		if s := c.lanes.Status(); s.Load != 0 || s.Waited != 0 || c.PendingRequests() != 0 {
-			t.Errorf("%+v, %d pending", s, c.PendingRequests())
-		}
+		clients = append(clients, c)
+	}
+	peer.Stop()
+	for _, c := range clients {
+		expectNoPipelineLeft(t, c)
 	}
 }

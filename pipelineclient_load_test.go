@@ -1,13 +1,13 @@
 package fasthttp
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"math/rand/v2"
 	"net/http/httptest"
+	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/pipeline"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -23,15 +22,15 @@ import (
 // request and response. The race detector reports a violation.
 func TestPipelineTimeoutsLeaveNothingBehind(t *testing.T) {
 	const body = "the quick brown fox jumps over the lazy dog"
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
-		for c.request() != "" {
+	peer := startPipelinePeer(t, func(c *servertest.PeerConn) {
+		for c.Asked() != "" {
 			// written in pieces, so that calls end in the middle of a response
 			for piece := range bytes.SplitAfterSeq([]byte("HTTP/1.1 200 OK\r\nContent-Length: "+strconv.Itoa(len(body))+"\r\n\r\n"+body), []byte(" ")) {
 				if _, err := c.Write(piece); err != nil {
 					return
 				}
-				if rand.N(4) == 0 {
-					time.Sleep(time.Duration(rand.N(200)) * time.Microsecond)
+				for range rand.N(10) {
+					runtime.Gosched()
 				}
 			}
 		}
@@ -67,21 +66,12 @@ func TestPipelineTimeoutsLeaveNothingBehind(t *testing.T) {
 	if n := c.PendingRequests(); n != 0 {
 		t.Errorf("%d requests are pending", n)
 	}
-	expectNoPipelineLeft(t, c)
-}
-
-// expectNoPipelineLeft waits until the client has neither goroutines nor calls.
-func expectNoPipelineLeft(t *testing.T, c *PipelineClient) {
-	t.Helper()
-	servertest.Eventually(t, "the end of a pipeline", func() bool { return c.lanes.Status().Writers == 0 })
-	if s := c.lanes.Status(); s != (pipeline.Status{Failures: s.Failures}) {
-		t.Errorf("a pipeline ended with %+v", s)
-	}
+	peer.expectNoPipelineLeft(c)
 }
 
 func TestPipelineUnderLoad(t *testing.T) {
 	t.Parallel()
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
+	peer := startPipelinePeer(t, (*servertest.PeerConn).Echo)
 	c := peer.client()
 	c.MaxConns = 3
 	c.MaxPendingRequests = 2000
@@ -90,18 +80,18 @@ func TestPipelineUnderLoad(t *testing.T) {
 		calls.Go(func() { expectPipelined(t, c, MethodPost, "/"+strconv.Itoa(i)) })
 	}
 	calls.Wait()
-	if n := peer.conns.Load(); n > 3 {
+	if n := peer.Conns.Load(); n > 3 {
 		t.Errorf("%d connections", n)
 	}
-	expectNoPipelineLeft(t, c)
+	peer.expectNoPipelineLeft(c)
 }
 
 // The server ends connections at any moment and in every way.
 func TestPipelineWithAnUnreliableServer(t *testing.T) {
 	t.Parallel()
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
+	peer := startPipelinePeer(t, func(c *servertest.PeerConn) {
 		for {
-			request := c.request()
+			request := c.Asked()
 			if request == "" {
 				return
 			}
@@ -109,13 +99,13 @@ func TestPipelineWithAnUnreliableServer(t *testing.T) {
 			case 0:
 				return
 			case 1:
-				c.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(request)) + "\r\n\r\n" + request)
+				c.Send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(request)) + "\r\n\r\n" + request)
 				return
 			case 2:
-				c.send("HTTP/1.0 200 OK\r\n\r\n" + request)
+				c.Send("HTTP/1.0 200 OK\r\n\r\n" + request)
 				return
 			default:
-				c.ok(request)
+				c.OK(request)
 			}
 		}
 	})
@@ -141,88 +131,14 @@ func TestPipelineWithAnUnreliableServer(t *testing.T) {
 	if n := failed.Load(); n > 100 {
 		t.Errorf("%d of 1000 calls failed", n)
 	}
-	expectNoPipelineLeft(t, c)
-}
-
-// After a timeout, the client leaves a connection with no waiting call, so that a
-// server that hangs on one request does not delay the next ones.
-func TestPipelineLeavesAServerThatHangs(t *testing.T) {
-	t.Parallel()
-	peer := startPipelinePeer(t, func(n int, c *pipelinePeerConn) {
-		if n <= 2 {
-			c.expect("GET /hang")
-			c.waitForEnd()
-			return
-		}
-		c.echo()
-	})
-	c := peer.client()
-	for range 2 {
-		var req Request
-		req.SetRequestURI("http://host.test/hang")
-		if err := c.DoTimeout(&req, nil, 500*time.Millisecond); err != error(ErrTimeout) {
-			t.Error(err)
-		}
-	}
-	expectPipelined(t, c, MethodGet, "/next")
-}
-
-func TestPipelineReadTimeout(t *testing.T) {
-	t.Parallel()
-	peer := startPipelinePeer(t, func(n int, c *pipelinePeerConn) {
-		if n > 1 {
-			c.echo()
-			return
-		}
-		c.expect("GET /0")
-		c.waitForEnd()
-	})
-	c := peer.client()
-	c.ReadTimeout, c.MaxIdleConnDuration = 200*time.Millisecond, time.Second
-	bodies, errs := pipelineTogether(t, c, MethodGet, 3)
-	if errs[0] != error(ErrTimeout) {
-		t.Errorf("the first call ended with %v", errs[0])
-	}
-	for i := range 2 {
-		if errs[i+1] != nil {
-			t.Errorf("call %d: %q, %v", i+1, bodies[i+1], errs[i+1])
-		}
-	}
-	// ReadTimeout does not count while no request is pending
-	time.Sleep(2 * c.ReadTimeout)
-	expectPipelined(t, c, MethodGet, "/later")
-	if got := peer.conns.Load(); got != 2 {
-		t.Errorf("%d connections", got)
-	}
-}
-
-func TestPipelineWriteTimeout(t *testing.T) {
-	t.Parallel()
-	release := make(chan struct{})
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
-		<-release // the peer reads nothing
-	})
-	defer close(release)
-	c := peer.client()
-	c.WriteTimeout = 50 * time.Millisecond
-	var req Request
-	req.Header.SetMethod(MethodPost)
-	req.SetRequestURI("http://host.test/")
-	req.SetBodyRaw(make([]byte, 16<<20))
-	if err := c.Do(&req, nil); err != error(ErrTimeout) {
-		t.Errorf("the call ended with %v", err)
-	}
-	servertest.Eventually(t, "the connection is accepted", func() bool { return peer.conns.Load() > 0 })
-	if n := peer.conns.Load(); n != 1 {
-		t.Errorf("%d connections", n)
-	}
+	peer.expectNoPipelineLeft(c)
 }
 
 func TestPipelineAllocatesNothing(t *testing.T) {
 	if servertest.RaceDetector {
 		t.Skip("the race detector allocates")
 	}
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
+	peer := startPipelinePeer(t, func(c *servertest.PeerConn) {
 		answer := []byte("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
 		var b [4096]byte
 		for {
@@ -258,15 +174,14 @@ func TestPipelineOverTLS(t *testing.T) {
 	trusting := &tls.Config{RootCAs: x509.NewCertPool()}
 	trusting.RootCAs.AddCert(known.Certificate())
 
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
-		secure := tls.Server(c.Conn, config)
-		(&pipelinePeerConn{t: t, Conn: secure, r: bufio.NewReader(secure)}).echo()
+	peer := startPipelinePeer(t, func(c *servertest.PeerConn) {
+		c.Over(tls.Server(c.Conn, config)).Echo()
 	})
 	do := func(c *PipelineClient, path string) (string, error) {
 		var req Request
 		var resp Response
 		req.SetRequestURI("https://host.test" + path)
-		err := c.DoTimeout(&req, &resp, 20*time.Second)
+		err := c.DoTimeout(&req, &resp, servertest.Patience)
 		return string(resp.Body()), err
 	}
 	for name, config := range map[string]*tls.Config{

@@ -12,10 +12,10 @@ import (
 func TestPipelineIsBounded(t *testing.T) {
 	t.Parallel()
 	proceed := make(chan struct{})
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
+	peer := startPipelinePeer(t, (*servertest.PeerConn).Echo)
 	c := peer.client()
 	c.MaxPendingRequests = 5
-	c.Dial = held(proceed)
+	c.Dial = peer.held(proceed)
 	var calls sync.WaitGroup
 	for i := range 5 {
 		calls.Go(func() { expectPipelined(t, c, MethodGet, "/"+strconv.Itoa(i)) })
@@ -34,10 +34,10 @@ func TestPipelineIsBounded(t *testing.T) {
 	}
 	// a call with a deadline waits for room
 	for name, do := range map[string]func() error{
-		"DoTimeout":  func() error { return c.DoTimeout(req, nil, 20*time.Millisecond) },
-		"DoDeadline": func() error { return c.DoDeadline(req, nil, time.Now().Add(20*time.Millisecond)) },
+		"DoTimeout":  func() error { return c.DoTimeout(req, nil, servertest.Short) },
+		"DoDeadline": func() error { return c.DoDeadline(req, nil, time.Now().Add(servertest.Short)) },
 		"SetTimeout": func() error {
-			req.SetTimeout(20 * time.Millisecond)
+			req.SetTimeout(servertest.Short)
 			return c.DoTimeout(req, nil, servertest.Patience)
 		},
 	} {
@@ -69,7 +69,7 @@ func (c *PipelineClient) queued() int {
 // Calls of all kinds share the queue, and each call gets its response.
 func TestPipelineRoomIsForAll(t *testing.T) {
 	t.Parallel()
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
+	peer := startPipelinePeer(t, (*servertest.PeerConn).Echo)
 	c := peer.client()
 	c.MaxPendingRequests, c.MaxConns = 2, 2
 	var calls sync.WaitGroup

@@ -1,7 +1,6 @@
 package fasthttp
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -13,237 +12,65 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// pipelinePeer is a server that runs a script for each connection.
-type pipelinePeer struct {
-	addr  string
-	conns atomic.Int64
-}
-
-// startPipelinePeer listens until the test ends. By then all connections must have
-// ended.
-func startPipelinePeer(t *testing.T, serve func(n int, c *pipelinePeerConn)) *pipelinePeer {
-	t.Helper()
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &pipelinePeer{addr: ln.Addr().String()}
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			conn, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			n := int(p.conns.Add(1))
-			serving.Go(func() {
-				serve(n, &pipelinePeerConn{t: t, Conn: conn, r: bufio.NewReader(conn)})
-				closeInOrder(conn)
-			})
-		}
-	})
-	t.Cleanup(func() {
-		_ = ln.Close()
-		serving.Wait()
-	})
-	return p
-}
-
-// closeInOrder closes a connection so that the client can read the last response. A
-// plain close with unread requests would reset the connection.
-func closeInOrder(conn net.Conn) {
-	_ = conn.(*net.TCPConn).CloseWrite()
-	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
-	_, _ = io.Copy(io.Discard, conn)
-	_ = conn.Close()
-}
-
-// client returns a client of the peer. It closes connections soon after the last
-// call.
-func (p *pipelinePeer) client() *PipelineClient {
-	return &PipelineClient{Addr: p.addr, MaxIdleConnDuration: 200 * time.Millisecond}
-}
-
-type pipelinePeerConn struct {
-	net.Conn
-	t *testing.T
-	r *bufio.Reader
-}
-
-// request reads a request and returns its method and target, or "" at the end of the
-// connection.
-func (c *pipelinePeerConn) request() string {
-	var req Request
-	if err := req.Read(c.r); err != nil {
-		return ""
-	}
-	return string(req.Header.Method()) + " " + string(req.Header.RequestURI())
-}
-
-// expect reads requests and fails the test if they differ.
-func (c *pipelinePeerConn) expect(requests ...string) {
-	for _, want := range requests {
-		if got := c.request(); got != want {
-			c.t.Errorf("the server got %q, want %q", got, want)
-		}
-	}
-}
-
-func (c *pipelinePeerConn) send(text string) { _, _ = io.WriteString(c, text) }
-
-// ok sends a response with a body.
-func (c *pipelinePeerConn) ok(body string) {
-	c.send("HTTP/1.1 200 OK\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body)
-}
-
-// echo responds to each request with its target.
-func (c *pipelinePeerConn) echo() {
-	for {
-		request := c.request()
-		if request == "" {
-			return
-		}
-		c.ok(request)
-	}
-}
-
-// waitForEnd waits until the client closes the connection.
-func (c *pipelinePeerConn) waitForEnd() { _, _ = io.Copy(io.Discard, c.r) }
-
-// pipelineGet sends a request and returns the content of the response.
-func pipelineGet(c *PipelineClient, method, path string) (string, error) {
-	req, resp := AcquireRequest(), AcquireResponse()
-	defer ReleaseRequest(req)
-	defer ReleaseResponse(resp)
-	req.Header.SetMethod(method)
-	req.SetRequestURI("http://host.test" + path)
-	if method == MethodPost {
-		req.SetBodyString("content")
-	}
-	err := c.DoTimeout(req, resp, 20*time.Second)
-	return string(resp.Body()), err
-}
-
-// pipelinedCalls counts the calls of expectPipelined.
-var pipelinedCalls atomic.Int64
-
-// expectPipelined checks the response to a request. Every other one has no deadline, and may be
-// written by its caller.
-func expectPipelined(t *testing.T, c *PipelineClient, method, path string) {
-	t.Helper()
-	if pipelinedCalls.Add(1)%2 == 0 {
-		expectPatient(t, c, method, path)
-	} else {
-		expectInTime(t, c, method, path)
-	}
-}
-
-// expectInTime checks the response to a request that has a deadline.
-func expectInTime(t *testing.T, c *PipelineClient, method, path string) {
-	t.Helper()
-	checkPipelined(t, pipelineGet, c, method, path)
-}
-
-func checkPipelined(t *testing.T, call func(c *PipelineClient, method, path string) (string, error), c *PipelineClient, method, path string) {
-	t.Helper()
-	body, err := call(c, method, path)
-	if want := method + " " + path; err != nil || body != want {
-		t.Errorf("%s %s: %q, %v", method, path, body, err)
-	}
-}
-
-// pipelineTogether sends requests for /0, /1 and so on, in that order in the queue,
-// and returns their results.
-func pipelineTogether(t *testing.T, c *PipelineClient, method string, n int) (bodies []string, errs []error) {
-	t.Helper()
-	bodies, errs = make([]string, n), make([]error, n)
-	var calls sync.WaitGroup
-	var ended atomic.Int64
-	for i := range n {
-		calls.Go(func() {
-			defer ended.Add(1)
-			bodies[i], errs[i] = pipelineGet(c, method, "/"+strconv.Itoa(i))
-		})
-		// reads Ended first, so that no call counts twice
-		for int(ended.Load())+c.PendingRequests() <= i {
-			runtime.Gosched()
-		}
-	}
-	calls.Wait()
-	return bodies, errs
-}
-
-// held is a dial function that waits until the channel is closed, so that all
-// earlier calls wait together.
-func held(proceed chan struct{}) DialFunc {
-	return func(addr string) (net.Conn, error) {
-		<-proceed
-		return Dial(addr)
-	}
-}
-
 func TestPipelinedRequestsGoOutTogether(t *testing.T) {
 	t.Parallel()
 	const n = 20
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
+	peer := startPipelinePeer(t, func(c *servertest.PeerConn) {
 		// responds after all requests have arrived
 		for i := range n {
-			c.expect("GET /" + strconv.Itoa(i))
+			c.Expect("GET /" + strconv.Itoa(i))
 		}
 		for i := range n {
-			c.ok("answer " + strconv.Itoa(i))
+			c.OK("answer " + strconv.Itoa(i))
 		}
-		c.waitForEnd()
+		c.UntilClosed()
 	})
 	proceed := make(chan struct{})
 	c := peer.client()
-	c.Dial = held(proceed)
-	time.AfterFunc(10*time.Millisecond, func() {
-		for c.PendingRequests() < n {
+	c.Dial = peer.held(proceed)
+	go func() {
+		for c.PendingRequests() < n && t.Context().Err() == nil {
 			runtime.Gosched()
 		}
 		close(proceed)
-	})
+	}()
 	bodies, errs := pipelineTogether(t, c, MethodGet, n)
 	for i := range n {
 		if errs[i] != nil || bodies[i] != "answer "+strconv.Itoa(i) {
 			t.Errorf("request %d: %q, %v", i, bodies[i], errs[i])
 		}
 	}
-	if got := peer.conns.Load(); got != 1 {
-		t.Errorf("%d connections", got)
-	}
+	peer.HasAccepted(1)
 }
 
 // Known failures 36 and 39: the client reads no body if the response has none, and
 // takes no 1xx for the final response.
 func TestPipelinedResponsesStayWithTheirRequests(t *testing.T) {
 	t.Parallel()
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
-		c.expect("HEAD /0")
-		c.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-		c.expect("GET /1")
-		c.send("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
-		c.ok("one")
-		c.expect("GET /2")
-		c.send("HTTP/1.1 204 No Content\r\n\r\n")
-		c.expect("GET /3")
-		c.send("HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n")
-		c.expect("GET /4")
-		c.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-End\r\n\r\n3\r\nfou\r\n1\r\nr\r\n0\r\nX-End: yes\r\n\r\n")
-		c.expect("HEAD /5")
-		c.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
-		c.expect("GET /6")
+	peer := startPipelinePeer(t, func(c *servertest.PeerConn) {
+		c.Expect("HEAD /0")
+		c.Send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+		c.Expect("GET /1")
+		c.Send("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
+		c.OK("one")
+		c.Expect("GET /2")
+		c.Send("HTTP/1.1 204 No Content\r\n\r\n")
+		c.Expect("GET /3")
+		c.Send("HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n")
+		c.Expect("GET /4")
+		c.Send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-End\r\n\r\n3\r\nfou\r\n1\r\nr\r\n0\r\nX-End: yes\r\n\r\n")
+		c.Expect("HEAD /5")
+		c.Send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+		c.Expect("GET /6")
 		// and byte by byte
 		for _, b := range []byte("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nsix") {
-			c.send(string(b))
+			c.Send(string(b))
 		}
-		c.echo()
+		c.Echo()
 	})
 	c := peer.client()
 	for _, want := range []struct {
@@ -266,29 +93,27 @@ func TestPipelinedResponsesStayWithTheirRequests(t *testing.T) {
 		if want.path == "/4" && string(resp.Header.Peek("X-End")) != "yes" {
 			t.Errorf("the trailer is %q", resp.Header.Peek("X-End"))
 		}
-		if got := resp.RemoteAddr().String(); got != peer.addr {
+		if got := resp.RemoteAddr().String(); got != peer.Addr() {
 			t.Errorf("the response is from %s", got)
 		}
 	}
-	if got := peer.conns.Load(); got != 1 {
-		t.Errorf("%d connections", got)
-	}
+	peer.HasAccepted(1)
 }
 
 func TestPipelineGoesOnAfterAClosingResponse(t *testing.T) {
 	t.Parallel()
-	for name, answer := range map[string]func(c *pipelinePeerConn, request string){
-		"Connection: close": func(c *pipelinePeerConn, request string) {
-			c.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(request)) + "\r\n\r\n" + request)
+	for name, answer := range map[string]func(c *servertest.PeerConn, request string){
+		"Connection: close": func(c *servertest.PeerConn, request string) {
+			c.Send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(request)) + "\r\n\r\n" + request)
 		},
-		"HTTP/1.0": func(c *pipelinePeerConn, request string) {
-			c.send("HTTP/1.0 200 OK\r\nContent-Length: " + strconv.Itoa(len(request)) + "\r\n\r\n" + request)
+		"HTTP/1.0": func(c *servertest.PeerConn, request string) {
+			c.Send("HTTP/1.0 200 OK\r\nContent-Length: " + strconv.Itoa(len(request)) + "\r\n\r\n" + request)
 		},
-		"until close": func(c *pipelinePeerConn, request string) { c.send("HTTP/1.1 200 OK\r\n\r\n" + request) },
+		"until close": func(c *servertest.PeerConn, request string) { c.Send("HTTP/1.1 200 OK\r\n\r\n" + request) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { answer(c, c.request()) })
+			peer := startPipelinePeer(t, func(c *servertest.PeerConn) { answer(c, c.Asked()) })
 			// the server did not process the requests after such a response,
 			// whatever their method
 			bodies, errs := pipelineTogether(t, peer.client(), MethodPost, 15)
@@ -297,20 +122,18 @@ func TestPipelineGoesOnAfterAClosingResponse(t *testing.T) {
 					t.Errorf("request %d: %q, %v", i, bodies[i], errs[i])
 				}
 			}
-			if got := peer.conns.Load(); got != 15 {
-				t.Errorf("%d connections for 15 requests", got)
-			}
+			peer.HasAccepted(15)
 		})
 	}
 }
 
 func TestPipelineEndsWhereARequestWantsThat(t *testing.T) {
 	t.Parallel()
-	peer := startPipelinePeer(t, func(n int, c *pipelinePeerConn) {
-		c.expect("GET /" + strconv.Itoa(n))
-		c.ok("GET /" + strconv.Itoa(n))
-		if got := c.request(); got != "" {
-			c.t.Errorf("%q arrived after a request with Connection: close", got)
+	peer := startPipelinePeer(t, func(c *servertest.PeerConn) {
+		c.Expect("GET /" + strconv.Itoa(c.Number))
+		c.OK("GET /" + strconv.Itoa(c.Number))
+		if got := c.Asked(); got != "" {
+			c.Fail("%q arrived after a request with Connection: close", got)
 		}
 	})
 	c := peer.client()
@@ -320,7 +143,7 @@ func TestPipelineEndsWhereARequestWantsThat(t *testing.T) {
 			var req Request
 			req.SetRequestURI("http://host.test/" + strconv.Itoa(i+1))
 			req.SetConnectionClose()
-			if err := c.DoTimeout(&req, nil, 10*time.Second); err != nil {
+			if err := c.DoTimeout(&req, nil, servertest.Patience); err != nil {
 				t.Error(err)
 			}
 		})
@@ -331,14 +154,14 @@ func TestPipelineEndsWhereARequestWantsThat(t *testing.T) {
 func TestPipelineRepeatsWhatIsSafe(t *testing.T) {
 	t.Parallel()
 	t.Run("idempotent", func(t *testing.T) {
-		peer := startPipelinePeer(t, func(n int, c *pipelinePeerConn) {
-			switch n {
+		peer := startPipelinePeer(t, func(c *servertest.PeerConn) {
+			switch c.Number {
 			case 1:
-				c.expect("GET /0")
-				c.ok("GET /0")
-				c.expect("GET /1")
+				c.Expect("GET /0")
+				c.OK("GET /0")
+				c.Expect("GET /1")
 			default:
-				c.echo()
+				c.Echo()
 			}
 		})
 		bodies, errs := pipelineTogether(t, peer.client(), MethodGet, 10)
@@ -350,12 +173,12 @@ func TestPipelineRepeatsWhatIsSafe(t *testing.T) {
 	})
 	t.Run("others", func(t *testing.T) {
 		var received atomic.Int64
-		peer := startPipelinePeer(t, func(n int, c *pipelinePeerConn) {
-			if n > 1 {
-				c.echo()
+		peer := startPipelinePeer(t, func(c *servertest.PeerConn) {
+			if c.Number > 1 {
+				c.Echo()
 				return
 			}
-			for c.request() != "POST /2" {
+			for asked := c.Asked(); asked != "" && asked != "POST /2"; asked = c.Asked() {
 				received.Add(1)
 			}
 		})
@@ -372,12 +195,12 @@ func TestPipelineRepeatsWhatIsSafe(t *testing.T) {
 		expectPipelined(t, c, MethodPost, "/3")
 	})
 	t.Run("not for ever", func(t *testing.T) {
-		peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.expect("GET /") })
+		peer := startPipelinePeer(t, func(c *servertest.PeerConn) { c.Expect("GET /") })
 		_, err := pipelineGet(peer.client(), MethodGet, "/")
 		if !errors.Is(err, ErrConnectionClosed) {
 			t.Error(err)
 		}
-		if n := peer.conns.Load(); n != DefaultMaxIdemponentCallAttempts {
+		if n := peer.Conns.Load(); n != DefaultMaxIdemponentCallAttempts {
 			t.Errorf("the request was sent %d times", n)
 		}
 	})
@@ -386,21 +209,21 @@ func TestPipelineRepeatsWhatIsSafe(t *testing.T) {
 // Known failure 29: the server closed the connection while it was idle.
 func TestPipelineNoticesThatTheServerLeft(t *testing.T) {
 	t.Parallel()
-	leave, left := make(chan struct{}), make(chan struct{})
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
-		request := c.request()
-		c.ok(request)
-		<-leave
+	leave := make(chan struct{})
+	peer := startPipelinePeer(t, func(c *servertest.PeerConn) {
+		c.OK(c.Asked())
+		c.Await(leave)
 		_ = c.Close()
-		left <- struct{}{}
 	})
+	var w connWatch
 	c := peer.client()
-	c.MaxIdleConnDuration = time.Minute
+	c.Dial = w.dial
 	for i := range 60 {
 		expectPipelined(t, c, MethodPost, "/"+strconv.Itoa(i))
-		leave <- struct{}{}
-		<-left
+		servertest.Send(t, "the word to leave", leave, struct{}{})
+		w.awaitEnd(t)
 	}
+	peer.HasAccepted(60)
 }
 
 // Known failure 30: a truncated response is not a closed connection, and the client
@@ -412,14 +235,14 @@ func TestPipelineReportsTruncatedResponses(t *testing.T) {
 		"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfour",
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n",
 	} {
-		peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
-			c.expect("GET /")
-			c.send(text)
+		peer := startPipelinePeer(t, func(c *servertest.PeerConn) {
+			c.Expect("GET /")
+			c.Send(text)
 		})
 		if _, err := pipelineGet(peer.client(), MethodGet, "/"); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%q: %v", text, err)
 		}
-		if n := peer.conns.Load(); n != 1 {
+		if n := peer.Conns.Load(); n != 1 {
 			t.Errorf("%q: the request was sent %d times", text, n)
 		}
 	}
@@ -440,14 +263,14 @@ func TestPipelineRefusesBadResponses(t *testing.T) {
 		"long head":     {"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 70<<10), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			peer := startPipelinePeer(t, func(n int, conn *pipelinePeerConn) {
-				if n == 1 {
-					conn.expect("GET /0")
-					conn.send(c.text)
-					conn.waitForEnd()
+			peer := startPipelinePeer(t, func(conn *servertest.PeerConn) {
+				if conn.Number == 1 {
+					conn.Expect("GET /0")
+					conn.Send(c.text)
+					conn.UntilClosed()
 					return
 				}
-				conn.echo()
+				conn.Echo()
 			})
 			client := peer.client()
 			client.MaxResponseBodySize = 100
@@ -462,20 +285,20 @@ func TestPipelineRefusesBadResponses(t *testing.T) {
 func TestPipelineDropsBytesNobodyAskedFor(t *testing.T) {
 	t.Parallel()
 	lines := make(chan string, 10)
-	peer := startPipelinePeer(t, func(n int, c *pipelinePeerConn) {
-		if n == 1 {
-			request := c.request()
-			c.ok(request)
-			c.ok("this is no response to the next request")
-			c.waitForEnd()
+	peer := startPipelinePeer(t, func(c *servertest.PeerConn) {
+		if c.Number == 1 {
+			request := c.Asked()
+			c.OK(request)
+			c.OK("this is no response to the next request")
+			c.UntilClosed()
 			return
 		}
-		c.echo()
+		c.Echo()
 	})
 	c := peer.client()
 	c.Logger = servertest.LoggerFunc(func(format string, args ...any) { lines <- fmt.Sprintf(format, args...) })
 	expectPipelined(t, c, MethodGet, "/0")
-	if line := <-lines; !strings.Contains(line, errUnasked.Error()) {
+	if line := servertest.Receive(t, "a line of the log", lines); !strings.Contains(line, errUnasked.Error()) {
 		t.Errorf("logged %q", line)
 	}
 	expectPipelined(t, c, MethodGet, "/1")
@@ -502,7 +325,7 @@ func TestPipelineReportsDialErrors(t *testing.T) {
 
 func TestPipelineReconnectsWhenTheServerIsBack(t *testing.T) {
 	t.Parallel()
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
+	peer := startPipelinePeer(t, (*servertest.PeerConn).Echo)
 	var dials atomic.Int64
 	c := peer.client()
 	refused := errors.New("refused")
@@ -523,7 +346,7 @@ func TestPipelineReconnectsWhenTheServerIsBack(t *testing.T) {
 
 func TestPipelineBadRequestsConcernNobodyElse(t *testing.T) {
 	t.Parallel()
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
+	peer := startPipelinePeer(t, (*servertest.PeerConn).Echo)
 	c := peer.client()
 	expectPipelined(t, c, MethodGet, "/0")
 	var req Request
@@ -538,9 +361,7 @@ func TestPipelineBadRequestsConcernNobodyElse(t *testing.T) {
 		t.Error("a request with a broken body was sent")
 	}
 	expectPipelined(t, c, MethodGet, "/1")
-	if got := peer.conns.Load(); got != 1 {
-		t.Errorf("%d connections", got)
-	}
+	peer.HasAccepted(1)
 }
 
 type failingStream struct{}
@@ -550,13 +371,9 @@ func (*failingStream) Read([]byte) (int, error) { return 0, errors.New("broken")
 func TestPipelineSendsBodies(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("0123456789", 50_000)
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
-		for {
-			var req Request
-			if err := req.Read(c.r); err != nil {
-				return
-			}
-			c.ok(string(req.Header.UserAgent()) + " " + string(req.Body()))
+	peer := startPipelinePeer(t, func(c *servertest.PeerConn) {
+		for req := c.Request(); req != nil; req = c.Request() {
+			c.OK(req.UserAgent() + " " + c.Body)
 		}
 	})
 	c := peer.client()
@@ -589,14 +406,16 @@ func TestPipelineSendsBodies(t *testing.T) {
 func TestPipelineUsesAllConnections(t *testing.T) {
 	t.Parallel()
 	const n = 4
-	var here sync.WaitGroup
-	here.Add(n)
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
-		request := c.request()
-		here.Done()
-		here.Wait()
-		c.ok(request)
-		c.echo()
+	all := make(chan struct{})
+	var here atomic.Int32
+	peer := startPipelinePeer(t, func(c *servertest.PeerConn) {
+		request := c.Asked()
+		if here.Add(1) == n {
+			close(all)
+		}
+		c.Await(all)
+		c.OK(request)
+		c.Echo()
 	})
 	c := peer.client()
 	c.MaxConns = n
@@ -604,57 +423,21 @@ func TestPipelineUsesAllConnections(t *testing.T) {
 	for i := range n {
 		had := c.PendingRequests()
 		calls.Go(func() { expectPipelined(t, c, MethodGet, "/"+strconv.Itoa(i)) })
-		for c.PendingRequests() == had {
-			runtime.Gosched()
-		}
+		servertest.Eventually(t, "the call", func() bool { return c.PendingRequests() != had })
 	}
 	calls.Wait()
-	if got := peer.conns.Load(); got != n {
-		t.Errorf("%d connections", got)
-	}
-}
-
-func TestPipelineBatchesForMaxBatchDelay(t *testing.T) {
-	t.Parallel()
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
-	c := peer.client()
-	c.MaxBatchDelay = 50 * time.Millisecond
-	began := time.Now()
-	expectPipelined(t, c, MethodGet, "/0")
-	if took := time.Since(began); took < c.MaxBatchDelay {
-		t.Errorf("a lonely request was answered after %v", took)
-	}
-	c = peer.client()
-	c.MaxBatchDelay = time.Hour
-	c.WriteBufferSize = 1
-	expectPipelined(t, c, MethodGet, "/1") // a full batch is sent at once
-}
-
-func TestPipelineClosesIdleConnections(t *testing.T) {
-	t.Parallel()
-	ended := make(chan struct{})
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
-		c.echo()
-		ended <- struct{}{}
-	})
-	c := peer.client()
-	c.MaxIdleConnDuration = 20 * time.Millisecond
-	for i := range 2 {
-		expectPipelined(t, c, MethodGet, "/"+strconv.Itoa(i))
-		<-ended
-	}
-	if got := peer.conns.Load(); got != 2 {
-		t.Errorf("%d connections", got)
-	}
-	servertest.Eventually(t, "the end of the writer", func() bool { return c.lanes.Status().Writers == 0 })
+	peer.HasAccepted(n)
 }
 
 func TestPipelineDoContext(t *testing.T) {
 	t.Parallel()
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
-		for request := c.request(); request != ""; request = c.request() {
+	hanging := make(chan struct{}, 10)
+	peer := startPipelinePeer(t, func(c *servertest.PeerConn) {
+		for request := c.Asked(); request != ""; request = c.Asked() {
 			if request != "GET /hang" {
-				c.ok(request)
+				c.OK(request)
+			} else {
+				hanging <- struct{}{}
 			}
 		}
 	})
@@ -669,14 +452,17 @@ func TestPipelineDoContext(t *testing.T) {
 	}
 	reason := errors.New("reason")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	time.AfterFunc(10*time.Millisecond, func() { cancel(reason) })
+	go func() {
+		<-hanging
+		cancel(reason)
+	}()
 	if err := do(ctx, "/hang"); !errors.Is(err, context.Canceled) || !errors.Is(err, reason) {
 		t.Errorf("a canceled call ended with %v", err)
 	}
 	if err := do(ctx, "/"); !errors.Is(err, reason) {
 		t.Errorf("a call with a canceled context ended with %v", err)
 	}
-	timed, cancelTimed := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	timed, cancelTimed := context.WithTimeout(t.Context(), servertest.Short)
 	defer cancelTimed()
 	if err := do(timed, "/hang"); err != error(ErrTimeout) {
 		t.Errorf("a timed-out call ended with %v", err)
@@ -707,5 +493,42 @@ func TestPipelineLeavesTheTargetAlone(t *testing.T) {
 			t.Errorf("the target of the request is %q now", got)
 		}
 		call.Drop(2)
+	}
+}
+
+// A pipeline sends a POST once, too, if the server has read it or may have read a
+// part of it.
+func TestPipelineSendsPostOnceWhateverHappens(t *testing.T) {
+	t.Parallel()
+	for name, part := range map[string]int{"all": 0, "a part": 1 << 10} {
+		t.Run(name, func(t *testing.T) {
+			var posts atomic.Int32
+			peer := startPipelinePeer(t, func(c *servertest.PeerConn) {
+				c.Expect("GET /first")
+				c.OK("GET /first")
+				if part > 0 {
+					_, _ = io.ReadFull(c.R, make([]byte, part))
+				} else {
+					c.Request()
+				}
+				posts.Add(1)
+				servertest.Reset(c.Conn)
+			})
+			client := peer.client()
+			expectPipelined(t, client, MethodGet, "/first")
+			var req Request
+			req.Header.SetMethod(MethodPost)
+			req.SetRequestURI("http://host.test/")
+			req.SetBodyString("pay")
+			if part > 0 {
+				req.SetBodyRaw(make([]byte, 32<<20))
+			}
+			if err := client.DoTimeout(&req, nil, servertest.Patience); !errors.Is(err, ErrConnectionClosed) {
+				t.Errorf("got %v, want ErrConnectionClosed", err)
+			}
+			if n := posts.Load(); n != 1 {
+				t.Errorf("the server has seen the POST %d times", n)
+			}
+		})
 	}
 }

@@ -1,7 +1,6 @@
 package fasthttp
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/valyala/fasthttp/internal/servertest"
@@ -36,17 +35,10 @@ func prepare(s *Server, e servertest.Engine) (log *servertest.Log) {
 	return log
 }
 
-// echo responds with a description of the request: see servertest.Echoed.
-func echo(ctx *RequestCtx) {
-	fmt.Fprintf(ctx, "%s %s %q", ctx.Method(), ctx.RequestURI(), ctx.Request.Body())
-}
-
-// passing is a handler that waits at the gate.
-func passing(g *servertest.Gate) RequestHandler {
-	return func(ctx *RequestCtx) {
-		g.Pass(string(ctx.Path()))
-		ctx.SetBodyString("through")
-	}
-}
+// echo and passing are handlers.
+var (
+	echo    = servertest.Echo[*RequestCtx]
+	passing = servertest.Passing[*RequestCtx]
+)
 
 func TestMain(m *testing.M) { servertest.Main(m) }

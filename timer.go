@@ -5,13 +5,25 @@ import (
 	"time"
 )
 
-var timerPool sync.Pool
+// timers keeps timers for their next users. A PipelineClient has its own: a timer that was made
+// in a bubble of testing/synctest must not leave it, and one from outside runs by another clock.
+type timers struct{ sync.Pool }
+
+// timerPool has those of AcquireTimer.
+var timerPool timers
 
 // AcquireTimer returns a timer that sends the time on its channel after timeout, or at once
 // if timeout is not positive. The timer may come from a pool: return it with ReleaseTimer
 // when it is no longer needed, whether it has fired or not.
-func AcquireTimer(timeout time.Duration) *time.Timer {
-	t, ok := timerPool.Get().(*time.Timer)
+func AcquireTimer(timeout time.Duration) *time.Timer { return timerPool.acquire(timeout) }
+
+// ReleaseTimer stops a timer from AcquireTimer and returns it to the pool. Neither t
+// nor its channel may be used after that: the next time on it is for another caller of
+// AcquireTimer.
+func ReleaseTimer(t *time.Timer) { timerPool.release(t) }
+
+func (p *timers) acquire(timeout time.Duration) *time.Timer {
+	t, ok := p.Get().(*time.Timer)
 	if !ok {
 		return time.NewTimer(timeout)
 	}
@@ -19,10 +31,7 @@ func AcquireTimer(timeout time.Duration) *time.Timer {
 	return t
 }
 
-// ReleaseTimer stops a timer from AcquireTimer and returns it to the pool. Neither t
-// nor its channel may be used after that: the next time on it is for another caller of
-// AcquireTimer.
-func ReleaseTimer(t *time.Timer) {
+func (p *timers) release(t *time.Timer) {
 	if !t.Stop() {
 		// A program that runs with GODEBUG=asynctimerchan=1 may find the
 		// time of the last run here.
@@ -31,7 +40,7 @@ func ReleaseTimer(t *time.Timer) {
 		default:
 		}
 	}
-	timerPool.Put(t)
+	p.Put(t)
 }
 
 // CoarseTimeNow returns the current time truncated to the second, without a monotonic clock

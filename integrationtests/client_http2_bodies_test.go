@@ -47,37 +47,37 @@ func TestHTTP2ClientSendsContent(t *testing.T) {
 					continue
 				}
 				text := numbered(size)
-				call := startCall(t, hc.Do, "POST", p.url("/"), func(req *fasthttp.Request, _ *fasthttp.Response) { set(req, text) })
-				r := c.request()
+				call := startCall(t, hc.Do, "POST", p.URL("/"), func(req *fasthttp.Request, _ *fasthttp.Response) { set(req, text) })
+				r := c.Request()
 				allowed := 1000
 				for allowed < size {
-					c.until("a full window", func() bool { return len(r.content) >= allowed })
-					c.sync()
-					if len(r.content) > allowed {
-						t.Fatalf("%d bytes came, and %d were permitted", len(r.content), allowed)
+					c.Until("a full window", func() bool { return len(r.Content) >= allowed })
+					c.Sync()
+					if len(r.Content) > allowed {
+						t.Fatalf("%d bytes came, and %d were permitted", len(r.Content), allowed)
 					}
-					c.change(initialWindow, 500)  // 500 too many came
-					c.change(initialWindow, 1700) // now 700 are permitted
+					changeSettings(c, initialWindow, 500)  // 500 too many came
+					changeSettings(c, initialWindow, 1700) // now 700 are permitted
 					allowed += 700
-					c.until("more", func() bool { return len(r.content) >= min(allowed, size) })
-					c.change(initialWindow, 1000) // 700 too many
-					c.window(0, 10_000).window(r.id, 700+9000)
-					c.flush()
+					c.Until("more", func() bool { return len(r.Content) >= min(allowed, size) })
+					changeSettings(c, initialWindow, 1000) // 700 too many
+					c.Window(0, 10_000).Window(r.ID, 700+9000)
+					c.Flush()
 					allowed += 9000
 				}
-				c.endOf(r)
-				length := r.field("content-length")
-				if string(r.content) != text {
-					t.Errorf("%d bytes: got %d", size, len(r.content))
+				c.EndOf(r)
+				length := r.Field("content-length")
+				if string(r.Content) != text {
+					t.Errorf("%d bytes: got %d", size, len(r.Content))
 				}
 				if known := name != "unknown length" && name != "byte by byte"; known && length != fmt.Sprint(size) || !known && length != "" {
 					t.Errorf("%d bytes: content-length is %q", size, length)
 				}
-				c.window(0, uint32(size+1))
-				c.respond(r, "200", "well")
+				c.Window(0, uint32(size+1))
+				c.Respond(r, "200", "well")
 				call.is(200, "well")
 			}
-			p.hasAccepted(1)
+			p.HasAccepted(1)
 		})
 	}
 }
@@ -88,15 +88,15 @@ func TestHTTP2ClientRespectsFrameSizes(t *testing.T) {
 	p := newH2Peer(t)
 	hc := p.client()
 	c := p.greeted(hc, initialWindow, 1<<20)
-	c.window(0, 8<<20).flush()
+	c.Window(0, 8<<20).Flush()
 	for _, size := range []uint32{1 << 14, 1 << 16} {
-		c.fr.SetMaxReadFrameSize(size) // a larger one is an error
-		c.change(maxFrame, size)
-		call := startCall(t, hc.Do, "POST", p.url("/"), withBody(numbered(300_000)), func(req *fasthttp.Request, _ *fasthttp.Response) {
+		c.Framer.SetMaxReadFrameSize(size) // a larger one is an error
+		changeSettings(c, maxFrame, size)
+		call := startCall(t, hc.Do, "POST", p.URL("/"), withBody(numbered(300_000)), func(req *fasthttp.Request, _ *fasthttp.Response) {
 			req.Header.Set("X-Large", strings.Repeat("x", 40_000))
 		})
-		if r := c.serve(); len(r.content) != 300_000 || len(r.field("x-large")) != 40_000 {
-			t.Errorf("got %d bytes, and a field of %d", len(r.content), len(r.field("x-large")))
+		if r := c.Serve(); len(r.Content) != 300_000 || len(r.Field("x-large")) != 40_000 {
+			t.Errorf("got %d bytes, and a field of %d", len(r.Content), len(r.Field("x-large")))
 		}
 		call.is(200, "/")
 	}
@@ -110,19 +110,19 @@ func TestHTTP2ClientFollowsTheTableSize(t *testing.T) {
 	hc := p.client()
 	c := p.greeted(hc)
 	dec := hpack.NewDecoder(4096, nil)
-	c.fr.ReadMetaHeaders = dec
+	c.Framer.ReadMetaHeaders = dec
 	// the table of before was that of another decoder
-	c.change(tableSize, 0)
+	changeSettings(c, tableSize, 0)
 	for i, size := range []uint32{0, 4096, 100, 0, 1 << 20, 4096, 64} {
 		dec.SetAllowedMaxDynamicTableSize(size)
-		c.change(tableSize, size)
+		changeSettings(c, tableSize, size)
 		for j := range 5 {
-			call := startCall(t, hc.Do, "GET", p.url("/"), func(req *fasthttp.Request, _ *fasthttp.Response) {
+			call := startCall(t, hc.Do, "GET", p.URL("/"), func(req *fasthttp.Request, _ *fasthttp.Response) {
 				req.Header.Set("X-Indexed", fmt.Sprint("a value ", i))
 				req.Header.Set("X-Other", fmt.Sprint("a value ", j))
 			})
-			r := c.serve()
-			if got := r.field("x-indexed") + r.field("x-other"); got != fmt.Sprint("a value ", i, "a value ", j) {
+			r := c.Serve()
+			if got := r.Field("x-indexed") + r.Field("x-other"); got != fmt.Sprint("a value ", i, "a value ", j) {
 				t.Errorf("table of %d: got %q", size, got)
 			}
 			call.is(200, "/")
@@ -139,7 +139,7 @@ func TestHTTP2ClientSendsTrailers(t *testing.T) {
 	for _, size := range []int{0, 10, 100_000} {
 		for _, stream := range []bool{false, true} {
 			text := numbered(size)
-			call := startCall(t, hc.Do, "POST", p.url("/"), func(req *fasthttp.Request, _ *fasthttp.Response) {
+			call := startCall(t, hc.Do, "POST", p.URL("/"), func(req *fasthttp.Request, _ *fasthttp.Response) {
 				if stream {
 					req.SetBodyStream(strings.NewReader(text), -1)
 				} else {
@@ -148,14 +148,14 @@ func TestHTTP2ClientSendsTrailers(t *testing.T) {
 				servertest.Must(t, req.Header.AddTrailerField("X-Sum", "7"))
 				servertest.Must(t, req.Header.AddTrailerField("X-Sum", "8"))
 			})
-			r := c.request()
-			c.window(0, 100_000).window(r.id, 100_000)
-			c.flush()
-			c.endOf(r)
-			if string(r.content) != text || len(r.trailers) != 2 || fieldOf(r.trailers, "x-sum") != "7" || r.field("x-sum") != "" {
-				t.Errorf("%d bytes, stream %v: got %d bytes and %v", size, stream, len(r.content), r.trailers)
+			r := c.Request()
+			c.Window(0, 100_000).Window(r.ID, 100_000)
+			c.Flush()
+			c.EndOf(r)
+			if string(r.Content) != text || len(r.Trailers()) != 2 || fieldOf(r.Trailers(), "x-sum") != "7" || r.Field("x-sum") != "" {
+				t.Errorf("%d bytes, stream %v: got %d bytes and %v", size, stream, len(r.Content), r.Trailers())
 			}
-			c.respond(r, "200", "")
+			c.Respond(r, "200", "")
 			call.is(200, "")
 		}
 	}
@@ -173,41 +173,41 @@ func TestHTTP2ClientReceives(t *testing.T) {
 		length       int    // Content-Length, if the response is buffered
 		trailer      string // X-End
 	}{
-		{name: "no content", send: func(c *h2Side, r *h2Request) { c.head(r, whole, "200") }, status: 200},
-		{name: "the end alone", send: func(c *h2Side, r *h2Request) { c.head(r, endHeaders, "200").data(r.id, endStream, "") }, status: 200},
+		{name: "no content", send: func(c *h2Side, r *h2Request) { c.Head(r, whole, "200") }, status: 200},
+		{name: "the end alone", send: func(c *h2Side, r *h2Request) { c.Head(r, endHeaders, "200").Data(r.ID, endStream, "") }, status: 200},
 		{name: "content", send: func(c *h2Side, r *h2Request) {
-			c.head(r, endHeaders, "201", "content-length: 4").data(r.id, endStream, "some")
+			c.Head(r, endHeaders, "201", "content-length: 4").Data(r.ID, endStream, "some")
 		}, status: 201, content: "some", length: 4},
 		{name: "unknown length", send: func(c *h2Side, r *h2Request) {
-			c.head(r, endHeaders, "404").data(r.id, 0, "so").data(r.id, 0, "me").data(r.id, endStream, "")
+			c.Head(r, endHeaders, "404").Data(r.ID, 0, "so").Data(r.ID, 0, "me").Data(r.ID, endStream, "")
 		}, status: 404, content: "some", length: 4},
 		{name: "padding", send: func(c *h2Side, r *h2Request) {
-			c.frame(http2.FrameHeaders, endHeaders|http2.FlagHeadersPadded, r.id, "\x03"+c.block(":status: 200")+"\x00\x00\x00")
-			c.data(r.id, http2.FlagDataPadded, "\xff"+"some"+strings.Repeat("\x00", 255)).data(r.id, endStream|http2.FlagDataPadded, "\x00")
+			c.Frame(http2.FrameHeaders, endHeaders|http2.FlagHeadersPadded, r.ID, "\x03"+c.Block(":status: 200")+"\x00\x00\x00")
+			c.Data(r.ID, http2.FlagDataPadded, "\xff"+"some"+strings.Repeat("\x00", 255)).Data(r.ID, endStream|http2.FlagDataPadded, "\x00")
 		}, status: 200, content: "some", length: 4},
-		{name: "large", send: func(c *h2Side, r *h2Request) { c.head(r, endHeaders, "200"); c.send(r, large, true) }, status: 200, content: large, length: len(large)},
+		{name: "large", send: func(c *h2Side, r *h2Request) { c.Head(r, endHeaders, "200"); c.SendContent(r, large, true) }, status: 200, content: large, length: len(large)},
 		{name: "large with a length", send: func(c *h2Side, r *h2Request) {
-			c.head(r, endHeaders, "200", fmt.Sprint("content-length: ", len(large)))
-			c.send(r, large, true)
+			c.Head(r, endHeaders, "200", fmt.Sprint("content-length: ", len(large)))
+			c.SendContent(r, large, true)
 		}, status: 200, content: large, length: len(large)},
 		{name: "trailers", send: func(c *h2Side, r *h2Request) {
-			c.head(r, endHeaders, "200").data(r.id, 0, "some").headers(r.id, whole, "x-end: yes")
+			c.Head(r, endHeaders, "200").Data(r.ID, 0, "some").Headers(r.ID, whole, "x-end: yes")
 		}, status: 200, content: "some", length: 4, trailer: "yes"},
-		{name: "trailers alone", send: func(c *h2Side, r *h2Request) { c.head(r, endHeaders, "200").headers(r.id, whole, "x-end: yes") }, status: 200, trailer: "yes"},
+		{name: "trailers alone", send: func(c *h2Side, r *h2Request) { c.Head(r, endHeaders, "200").Headers(r.ID, whole, "x-end: yes") }, status: 200, trailer: "yes"},
 		{name: "continuation", send: func(c *h2Side, r *h2Request) {
-			block := c.block(":status: 200", "x-large: "+strings.Repeat("x", 20_000))
-			c.frame(http2.FrameHeaders, 0, r.id, block[:1]).frame(http2.FrameContinuation, 0, r.id, block[1:10_000])
-			c.frame(http2.FrameContinuation, endHeaders, r.id, block[10_000:]).data(r.id, endStream, "some")
+			block := c.Block(":status: 200", "x-large: "+strings.Repeat("x", 20_000))
+			c.Frame(http2.FrameHeaders, 0, r.ID, block[:1]).Frame(http2.FrameContinuation, 0, r.ID, block[1:10_000])
+			c.Frame(http2.FrameContinuation, endHeaders, r.ID, block[10_000:]).Data(r.ID, endStream, "some")
 		}, status: 200, content: "some", length: 4},
-		{name: "HEAD", method: "HEAD", send: func(c *h2Side, r *h2Request) { c.head(r, whole, "200", "content-length: 1000") }, status: 200, length: 1000},
+		{name: "HEAD", method: "HEAD", send: func(c *h2Side, r *h2Request) { c.Head(r, whole, "200", "content-length: 1000") }, status: 200, length: 1000},
 		{name: "HEAD with an empty frame", method: "HEAD", send: func(c *h2Side, r *h2Request) {
-			c.head(r, endHeaders, "200", "content-length: 1000").data(r.id, endStream, "")
+			c.Head(r, endHeaders, "200", "content-length: 1000").Data(r.ID, endStream, "")
 		}, status: 200, length: 1000},
-		{name: "204", send: func(c *h2Side, r *h2Request) { c.head(r, whole, "204") }, status: 204},
-		{name: "304", send: func(c *h2Side, r *h2Request) { c.head(r, whole, "304", "content-length: 1000", "etag: \"a\"") }, status: 304, length: 1000},
+		{name: "204", send: func(c *h2Side, r *h2Request) { c.Head(r, whole, "204") }, status: 204},
+		{name: "304", send: func(c *h2Side, r *h2Request) { c.Head(r, whole, "304", "content-length: 1000", "etag: \"a\"") }, status: 304, length: 1000},
 		{name: "unknown frames", send: func(c *h2Side, r *h2Request) {
-			c.frame(0x0a, 0, 0, "\x00\x01ah2=").frame(0xbb, 0xff, r.id, "what").frame(http2.FramePriority, 0, r.id, "\x00\x00\x00\x00\x07")
-			c.head(r, endHeaders, "200").frame(0xbb, 0, r.id, "").data(r.id, endStream, "some")
+			c.Frame(0x0a, 0, 0, "\x00\x01ah2=").Frame(0xbb, 0xff, r.ID, "what").Frame(http2.FramePriority, 0, r.ID, "\x00\x00\x00\x00\x07")
+			c.Head(r, endHeaders, "200").Frame(0xbb, 0, r.ID, "").Data(r.ID, endStream, "some")
 		}, status: 200, content: "some", length: 4},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -219,10 +219,10 @@ func TestHTTP2ClientReceives(t *testing.T) {
 			p := newH2Peer(t)
 			hc := p.client()
 			c := p.greeted(hc)
-			call := startCall(t, hc.Do, method, p.url("/"))
-			r := c.whole()
+			call := startCall(t, hc.Do, method, p.URL("/"))
+			r := c.Whole()
 			tt.send(c, r)
-			c.flush()
+			c.Flush()
 			resp := call.is(tt.status, tt.content)
 			if got := resp.Header.ContentLength(); got != tt.length && tt.status != 204 && !(got <= 0 && tt.length == 0) {
 				t.Errorf("the Content-Length is %d, want %d", got, tt.length)
@@ -230,19 +230,19 @@ func TestHTTP2ClientReceives(t *testing.T) {
 			if got := string(resp.Header.PeekTrailer("X-End")); got != tt.trailer || resp.Header.Peek("X-End") != nil {
 				t.Errorf("X-End is %q, want %q", got, tt.trailer)
 			}
-			call = startCall(t, hc.Do, method, p.url("/"), asStream)
-			r = c.whole()
+			call = startCall(t, hc.Do, method, p.URL("/"), asStream)
+			r = c.Whole()
 			finished := make(chan error, 1)
 			go func() { finished <- readStream(call, tt.content, tt.trailer) }()
 			tt.send(c, r) // the windows may wait for the reader
-			c.flush()
+			c.Flush()
 			if err := servertest.Receive(t, "the end of the stream", finished); err != nil || call.resp.StatusCode() != tt.status {
 				t.Errorf("stream: %d, %v", call.resp.StatusCode(), err)
 			}
 			next := p.get(hc, "/next")
-			c.serve()
+			c.Serve()
 			next.is(200, "/next")
-			p.hasAccepted(1)
+			p.HasAccepted(1)
 		})
 	}
 }
@@ -275,33 +275,33 @@ func streamOf(resp *fasthttp.Response) io.Reader {
 func TestHTTP2ClientRejectsResponses(t *testing.T) {
 	t.Parallel()
 	head := func(fields ...string) func(c *h2Side, r *h2Request) {
-		return func(c *h2Side, r *h2Request) { c.headers(r.id, whole, fields...) }
+		return func(c *h2Side, r *h2Request) { c.Headers(r.ID, whole, fields...) }
 	}
 	for name, send := range map[string]func(c *h2Side, r *h2Request){
 		"less than the length": func(c *h2Side, r *h2Request) {
-			c.head(r, endHeaders, "200", "content-length: 5").data(r.id, endStream, "some")
+			c.Head(r, endHeaders, "200", "content-length: 5").Data(r.ID, endStream, "some")
 		},
 		"more than the length": func(c *h2Side, r *h2Request) {
-			c.head(r, endHeaders, "200", "content-length: 3").data(r.id, endStream, "some")
+			c.Head(r, endHeaders, "200", "content-length: 3").Data(r.ID, endStream, "some")
 		},
-		"a length and no content": func(c *h2Side, r *h2Request) { c.head(r, whole, "200", "content-length: 5") },
+		"a length and no content": func(c *h2Side, r *h2Request) { c.Head(r, whole, "200", "content-length: 5") },
 		"a length and trailers": func(c *h2Side, r *h2Request) {
-			c.head(r, endHeaders, "200", "content-length: 5").headers(r.id, whole, "x-end: yes")
+			c.Head(r, endHeaders, "200", "content-length: 5").Headers(r.ID, whole, "x-end: yes")
 		},
 		"two lengths": func(c *h2Side, r *h2Request) {
-			c.head(r, endHeaders, "200", "content-length: 4", "content-length: 5").data(r.id, endStream, "some")
+			c.Head(r, endHeaders, "200", "content-length: 4", "content-length: 5").Data(r.ID, endStream, "some")
 		},
 		"a bad length": func(c *h2Side, r *h2Request) {
-			c.head(r, endHeaders, "200", "content-length: 4x").data(r.id, endStream, "some")
+			c.Head(r, endHeaders, "200", "content-length: 4x").Data(r.ID, endStream, "some")
 		},
-		"content of 204":             func(c *h2Side, r *h2Request) { c.head(r, endHeaders, "204").data(r.id, endStream, "some") },
-		"content of 304":             func(c *h2Side, r *h2Request) { c.head(r, endHeaders, "304").data(r.id, endStream, "some") },
-		"content before the head":    func(c *h2Side, r *h2Request) { c.data(r.id, endStream, "some") },
-		"an interim end":             func(c *h2Side, r *h2Request) { c.head(r, whole, "103") },
-		"content after 103":          func(c *h2Side, r *h2Request) { c.head(r, endHeaders, "103").data(r.id, 0, "some") },
-		"101":                        func(c *h2Side, r *h2Request) { c.head(r, endHeaders, "101") },
-		"trailers with no end":       func(c *h2Side, r *h2Request) { c.head(r, endHeaders, "200").headers(r.id, endHeaders, "x-end: yes") },
-		"trailers with a status":     func(c *h2Side, r *h2Request) { c.head(r, endHeaders, "200").headers(r.id, whole, ":status: 200") },
+		"content of 204":             func(c *h2Side, r *h2Request) { c.Head(r, endHeaders, "204").Data(r.ID, endStream, "some") },
+		"content of 304":             func(c *h2Side, r *h2Request) { c.Head(r, endHeaders, "304").Data(r.ID, endStream, "some") },
+		"content before the head":    func(c *h2Side, r *h2Request) { c.Data(r.ID, endStream, "some") },
+		"an interim end":             func(c *h2Side, r *h2Request) { c.Head(r, whole, "103") },
+		"content after 103":          func(c *h2Side, r *h2Request) { c.Head(r, endHeaders, "103").Data(r.ID, 0, "some") },
+		"101":                        func(c *h2Side, r *h2Request) { c.Head(r, endHeaders, "101") },
+		"trailers with no end":       func(c *h2Side, r *h2Request) { c.Head(r, endHeaders, "200").Headers(r.ID, endHeaders, "x-end: yes") },
+		"trailers with a status":     func(c *h2Side, r *h2Request) { c.Head(r, endHeaders, "200").Headers(r.ID, whole, ":status: 200") },
 		"no status":                  head("x: y"),
 		"a bad status":               head(":status: 2000"),
 		"a status that is none":      head(":status: ok"),
@@ -323,10 +323,10 @@ func TestHTTP2ClientRejectsResponses(t *testing.T) {
 			hc := p.client()
 			c := p.greeted(hc)
 			for _, stream := range []bool{false, true} {
-				call := startCall(t, hc.Do, "GET", p.url("/"), func(_ *fasthttp.Request, resp *fasthttp.Response) { resp.StreamBody = stream })
-				r := c.whole()
+				call := startCall(t, hc.Do, "GET", p.URL("/"), func(_ *fasthttp.Request, resp *fasthttp.Response) { resp.StreamBody = stream })
+				r := c.Whole()
 				send(c, r)
-				c.flush()
+				c.Flush()
 				err := call.wait()
 				if err == nil && stream {
 					_, err = io.ReadAll(streamOf(call.resp))
@@ -342,13 +342,13 @@ func TestHTTP2ClientRejectsResponses(t *testing.T) {
 					t.Errorf("stream %v: got %v", stream, err)
 				}
 				next := p.get(hc, "/next")
-				c.serve()
+				c.Serve()
 				next.is(200, "/next")
-				if len(c.order) > c.taken {
+				if len(c.Order) > c.Taken {
 					t.Error("the request was sent again")
 				}
 			}
-			p.hasAccepted(1)
+			p.HasAccepted(1)
 		})
 	}
 }
@@ -362,17 +362,17 @@ func TestHTTP2ClientLimitsBodies(t *testing.T) {
 	c := p.greeted(hc)
 	for _, fields := range [][]string{nil, {"content-length: 1001"}} {
 		call := p.get(hc, "/")
-		r := c.whole()
-		c.head(r, endHeaders, "200", fields...).data(r.id, 0, numbered(1001)).flush()
+		r := c.Whole()
+		c.Head(r, endHeaders, "200", fields...).Data(r.ID, 0, numbered(1001)).Flush()
 		call.fails(fasthttp.ErrBodyTooLarge)
-		c.expectReset(r, http2.ErrCodeCancel)
+		c.ExpectReset(r, http2.ErrCodeCancel)
 	}
 	call := p.get(hc, "/")
-	c.respond(c.whole(), "200", numbered(1000))
+	c.Respond(c.Whole(), "200", numbered(1000))
 	call.is(200, numbered(1000))
 	// a stream is not limited
 	call = p.stream(hc, "/")
-	c.respond(c.whole(), "200", numbered(5000))
+	c.Respond(c.Whole(), "200", numbered(5000))
 	call.is(200, "")
 	if got, err := io.ReadAll(call.resp.BodyStream()); len(got) != 5000 || err != nil {
 		t.Errorf("the stream has %d bytes, %v", len(got), err)
@@ -387,21 +387,21 @@ func TestHTTP2ClientEarlyAnswers(t *testing.T) {
 		answer func(c *h2Side, r *h2Request)
 		resets bool // the server resets the stream
 	}{
-		"alone": {func(c *h2Side, r *h2Request) { c.respond(r, "413", "too large") }, false},
+		"alone": {func(c *h2Side, r *h2Request) { c.Respond(r, "413", "too large") }, false},
 		"and a reset": {func(c *h2Side, r *h2Request) {
-			c.respond(r, "413", "too large")
-			c.reset(r.id, http2.ErrCodeNo).flush()
+			c.Respond(r, "413", "too large")
+			c.Reset(r.ID, http2.ErrCodeNo).Flush()
 		}, true},
 		"and a reset at once": {func(c *h2Side, r *h2Request) {
-			c.head(r, endHeaders, "413").data(r.id, endStream, "too large").reset(r.id, http2.ErrCodeNo).flush()
+			c.Head(r, endHeaders, "413").Data(r.ID, endStream, "too large").Reset(r.ID, http2.ErrCodeNo).Flush()
 		}, true},
 		"trailers and a reset": {func(c *h2Side, r *h2Request) {
-			c.head(r, endHeaders, "413").data(r.id, 0, "too large").headers(r.id, whole, "x-end: y").reset(r.id, http2.ErrCodeNo).flush()
+			c.Head(r, endHeaders, "413").Data(r.ID, 0, "too large").Headers(r.ID, whole, "x-end: y").Reset(r.ID, http2.ErrCodeNo).Flush()
 		}, true},
 		"a hint before": {func(c *h2Side, r *h2Request) {
-			c.head(r, endHeaders, "103")
-			c.respond(r, "413", "too large")
-			c.reset(r.id, http2.ErrCodeNo).flush()
+			c.Head(r, endHeaders, "103")
+			c.Respond(r, "413", "too large")
+			c.Reset(r.ID, http2.ErrCodeNo).Flush()
 		}, true},
 	} {
 		for form, set := range h2Contents {
@@ -411,12 +411,12 @@ func TestHTTP2ClientEarlyAnswers(t *testing.T) {
 				hc := p.client()
 				c := p.greeted(hc, initialWindow, 10)
 				for _, stream := range []bool{false, true} {
-					call := startCall(t, hc.Do, "POST", p.url("/"), func(req *fasthttp.Request, resp *fasthttp.Response) {
+					call := startCall(t, hc.Do, "POST", p.URL("/"), func(req *fasthttp.Request, resp *fasthttp.Response) {
 						set(req, numbered(100_000))
 						resp.StreamBody = stream
 					})
-					r := c.request()
-					c.until("a part of the content", func() bool { return len(r.content) == 10 })
+					r := c.Request()
+					c.Until("a part of the content", func() bool { return len(r.Content) == 10 })
 					tt.answer(c, r)
 					resp := call.is(413, "too large")
 					if content, err := io.ReadAll(streamOf(resp)); string(content) != "too large" || err != nil {
@@ -424,19 +424,19 @@ func TestHTTP2ClientEarlyAnswers(t *testing.T) {
 					}
 					servertest.Must(t, resp.CloseBodyStream())
 					if !tt.resets {
-						c.until("a reset", func() bool { return r.reset != nil })
+						c.Until("a reset", func() bool { return r.Reset != nil })
 					}
 					// no more of the content comes
-					c.window(r.id, 1000).flush()
-					c.sync()
-					if len(r.content) > 10 {
-						t.Errorf("%d bytes came after the response", len(r.content)-10)
+					c.Window(r.ID, 1000).Flush()
+					c.Sync()
+					if len(r.Content) > 10 {
+						t.Errorf("%d bytes came after the response", len(r.Content)-10)
 					}
 					next := p.get(hc, "/next")
-					c.serve()
+					c.Serve()
 					next.is(200, "/next")
 				}
-				p.hasAccepted(1)
+				p.HasAccepted(1)
 			})
 		}
 	}
@@ -450,9 +450,9 @@ func TestHTTP2ClientDoesNotTakeAResetForAnEnd(t *testing.T) {
 	c := p.greeted(hc)
 	for _, code := range []http2.ErrCode{http2.ErrCodeNo, http2.ErrCodeInternal, http2.ErrCodeCancel, 77} {
 		for _, stream := range []bool{false, true} {
-			call := startCall(t, hc.Do, "POST", p.url("/"), func(req *fasthttp.Request, resp *fasthttp.Response) { resp.StreamBody = stream })
-			r := c.whole()
-			c.head(r, endHeaders, "200").data(r.id, 0, "some").reset(r.id, code).flush()
+			call := startCall(t, hc.Do, "POST", p.URL("/"), func(req *fasthttp.Request, resp *fasthttp.Response) { resp.StreamBody = stream })
+			r := c.Whole()
+			c.Head(r, endHeaders, "200").Data(r.ID, 0, "some").Reset(r.ID, code).Flush()
 			err := call.wait()
 			if err == nil && stream {
 				_, err = io.ReadAll(call.resp.BodyStream())
@@ -463,8 +463,8 @@ func TestHTTP2ClientDoesNotTakeAResetForAnEnd(t *testing.T) {
 			}
 		}
 	}
-	c.expectNone()
-	p.hasAccepted(1)
+	expectNoRequest(c)
+	p.HasAccepted(1)
 }
 
 // TestHTTP2ClientExpects asks the server before it sends content.
@@ -478,71 +478,71 @@ func TestHTTP2ClientExpects(t *testing.T) {
 			hc.ExpectContinueTimeout = servertest.Never
 			c := p.greeted(hc)
 			expecting := func(do func(*fasthttp.Request, *fasthttp.Response) error) (*h2Call, *h2Request) {
-				call := startCall(t, do, "POST", p.url("/"), func(req *fasthttp.Request, _ *fasthttp.Response) {
+				call := startCall(t, do, "POST", p.URL("/"), func(req *fasthttp.Request, _ *fasthttp.Response) {
 					req.Header.Set("Expect", "100-continue")
 					set(req, "some")
 				})
-				r := c.request()
-				if r.field("expect") != "100-continue" {
-					t.Errorf("the fields are %v", r.fields)
+				r := c.Request()
+				if r.Field("expect") != "100-continue" {
+					t.Errorf("the fields are %v", r.Fields())
 				}
-				c.sync()
-				if len(r.content) > 0 || r.ended {
-					t.Errorf("%d bytes came unasked", len(r.content))
+				c.Sync()
+				if len(r.Content) > 0 || r.Ended {
+					t.Errorf("%d bytes came unasked", len(r.Content))
 				}
 				return call, r
 			}
 			call, r := expecting(hc.Do)
-			c.head(r, endHeaders, "103").flush()
-			c.sync()
-			if len(r.content) > 0 {
-				t.Errorf("%d bytes came after 103", len(r.content))
+			c.Head(r, endHeaders, "103").Flush()
+			c.Sync()
+			if len(r.Content) > 0 {
+				t.Errorf("%d bytes came after 103", len(r.Content))
 			}
-			c.head(r, endHeaders, "100").flush()
-			c.endOf(r)
-			c.respond(r, "200", string(r.content))
+			c.Head(r, endHeaders, "100").Flush()
+			c.EndOf(r)
+			c.Respond(r, "200", string(r.Content))
 			call.is(200, "some")
 
 			// a server that asks for the content and begins to answer
 			call, r = expecting(hc.Do)
-			c.head(r, endHeaders, "100").head(r, endHeaders, "200").flush()
-			c.endOf(r)
-			c.data(r.id, endStream, string(r.content)).flush()
+			c.Head(r, endHeaders, "100").Head(r, endHeaders, "200").Flush()
+			c.EndOf(r)
+			c.Data(r.ID, endStream, string(r.Content)).Flush()
 			call.is(200, "some")
 
 			// one that begins to answer without asking, and reads
 			call, r = expecting(hc.Do)
-			c.head(r, endHeaders, "200").flush()
-			c.endOf(r)
-			c.data(r.id, endStream, string(r.content)).flush()
+			c.Head(r, endHeaders, "200").Flush()
+			c.EndOf(r)
+			c.Data(r.ID, endStream, string(r.Content)).Flush()
 			call.is(200, "some")
 
 			for _, stream := range []bool{false, true} {
 				hc.StreamResponseBody = stream
 				call, r = expecting(hc.Do)
-				c.head(r, endHeaders, "417").flush()
-				c.sync()
-				c.data(r.id, endStream, "no").flush()
+				c.Head(r, endHeaders, "417").Flush()
+				c.Sync()
+				c.Data(r.ID, endStream, "no").Flush()
 				resp := call.is(417, "no")
 				if content, err := io.ReadAll(streamOf(resp)); string(content) != "no" || err != nil {
 					t.Errorf("got %q, %v", content, err)
 				}
 				servertest.Must(t, resp.CloseBodyStream())
-				c.until("the end", func() bool { return r.reset != nil || r.ended })
-				if len(r.content) > 0 {
-					t.Errorf("stream %v: %d bytes came after the response", stream, len(r.content))
+				c.Until("the end", func() bool { return r.Reset != nil || r.Ended })
+				if len(r.Content) > 0 {
+					t.Errorf("stream %v: %d bytes came after the response", stream, len(r.Content))
 				}
 			}
-			p.hasAccepted(1)
+			p.HasAccepted(1)
 
 			p = newH2Peer(t)
 			hc = p.client()
 			hc.ExpectContinueTimeout = h2Limit
 			c = p.greeted(hc)
 			call, r = expecting(hc.Do)
-			c.endOf(r) // nothing was said
-			c.head(r, endHeaders, "100")
-			c.respond(r, "200", string(r.content))
+			c.EndOf(r) // nothing was said
+			c.Head(r, endHeaders, "100")
+			c.Respond(r, "200", string(r.Content))
 			call.is(200, "some")
 		})
 	}
@@ -560,9 +560,9 @@ func TestHTTP2ClientTellsOfHints(t *testing.T) {
 	}}
 	c := p.greeted(hc)
 	call := p.get(hc, "/")
-	r := c.whole()
-	c.head(r, endHeaders, "103", "link: </a>").head(r, endHeaders, "102").head(r, endHeaders, "103", "link: </b>")
-	c.respond(r, "200", "well")
+	r := c.Whole()
+	c.Head(r, endHeaders, "103", "link: </a>").Head(r, endHeaders, "102").Head(r, endHeaders, "103", "link: </b>")
+	c.Respond(r, "200", "well")
 	call.is(200, "well")
 	if text := strings.Join(got, ", "); text != "103 </a>, 102 , 103 </b>" {
 		t.Errorf("the trace was told of %s", text)

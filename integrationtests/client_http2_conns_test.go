@@ -31,29 +31,29 @@ const (
 // greeted returns a client and its connection, over which one call has been made: the
 // client knows the settings.
 func (p *h2Peer) greeted(hc *fasthttp.HostClient, settings ...uint32) *h2Side {
-	p.t.Helper()
+	p.T.Helper()
 	call := p.get(hc, "/first")
-	c := p.greet(settings...)
-	c.serve()
+	c := p.Greet(settings...)
+	c.Serve()
 	call.is(200, "/first")
-	c.until("the acknowledgement", func() bool { return c.acks == 1 })
+	c.Until("the acknowledgement", func() bool { return c.Acks == 1 })
 	return c
 }
 
 // change sends settings, and waits until the client has them.
-func (c *h2Side) change(settings ...uint32) {
+func changeSettings(c *h2Side, settings ...uint32) {
 	c.T.Helper()
-	acks := c.acks
-	c.settings(settings...).flush()
-	c.until("the acknowledgement", func() bool { return c.acks > acks })
+	acks := c.Acks
+	c.Settings(settings...).Flush()
+	c.Until("the acknowledgement", func() bool { return c.Acks > acks })
 }
 
 // expectNone checks that no request comes that request has not returned.
-func (c *h2Side) expectNone() {
+func expectNoRequest(c *h2Side) {
 	c.T.Helper()
-	c.sync()
-	if len(c.order) > c.taken {
-		c.T.Fatalf("requests %v came, %d of which were expected", c.order, c.taken)
+	c.Sync()
+	if len(c.Order) > c.Taken {
+		c.T.Fatalf("requests %v came, %d of which were expected", c.Order, c.Taken)
 	}
 }
 
@@ -72,33 +72,33 @@ func TestHTTP2ClientSharesConnections(t *testing.T) {
 		for range 3 {
 			call()
 		}
-		requests := first.requests(3)
-		p.hasAccepted(1)
+		requests := first.Requests(3)
+		p.HasAccepted(1)
 		call()
-		second := p.greet(maxStreams, 3)
-		others := second.requests(1)
-		second.sync()
+		second := p.Greet(maxStreams, 3)
+		others := second.Requests(1)
+		second.Sync()
 		call()
 		call()
-		others = append(others, second.requests(2)...)
+		others = append(others, second.Requests(2)...)
 		call() // there is no room for it
 		servertest.Eventually(t, "7 calls", func() bool { return hc.PendingRequests() == 7 })
-		first.expectNone()
-		second.expectNone()
-		p.hasAccepted(2)
+		expectNoRequest(first)
+		expectNoRequest(second)
+		p.HasAccepted(2)
 		if n := hc.ConnsCount(); n != 2 {
 			t.Errorf("%s: ConnsCount is %d with two connections", name, n)
 		}
 		if n := hc.IdleConnsCount(); n != 0 {
 			t.Errorf("%s: IdleConnsCount is %d with calls on both connections", name, n)
 		}
-		first.respond(requests[1], "200", requests[1].field(":path"))
-		requests[1] = first.request()
+		first.Respond(requests[1], "200", requests[1].Field(":path"))
+		requests[1] = first.Request()
 		for _, r := range requests {
-			first.respond(r, "200", r.field(":path"))
+			first.Respond(r, "200", r.Field(":path"))
 		}
 		for _, r := range others {
-			second.respond(r, "200", r.field(":path"))
+			second.Respond(r, "200", r.Field(":path"))
 		}
 		for i, call := range calls {
 			call.is(200, fmt.Sprint("/", i))
@@ -118,38 +118,38 @@ func TestHTTP2ClientFollowsTheNumberOfStreams(t *testing.T) {
 	for range 3 {
 		calls = append(calls, p.get(hc, "/"))
 	}
-	open := c.requests(3)
-	c.change(maxStreams, 1)
+	open := c.Requests(3)
+	changeSettings(c, maxStreams, 1)
 	for range 3 {
 		calls = append(calls, p.get(hc, "/"))
 	}
 	servertest.Eventually(t, "6 calls", func() bool { return hc.PendingRequests() == 6 })
 	for range 2 {
-		c.expectNone()
-		c.respond(open[0], "200", "well")
+		expectNoRequest(c)
+		c.Respond(open[0], "200", "well")
 		open = open[1:]
 	}
-	c.expectNone()
+	expectNoRequest(c)
 	// two more at once
-	c.change(maxStreams, 3)
-	open = append(open, c.requests(2)...)
-	c.expectNone()
+	changeSettings(c, maxStreams, 3)
+	open = append(open, c.Requests(2)...)
+	expectNoRequest(c)
 	// none at all
-	c.change(maxStreams, 0)
+	changeSettings(c, maxStreams, 0)
 	for _, r := range open {
-		c.respond(r, "200", "well")
+		c.Respond(r, "200", "well")
 	}
-	c.expectNone()
+	expectNoRequest(c)
 	late := startCall(t, func(req *fasthttp.Request, resp *fasthttp.Response) error {
 		return hc.DoTimeout(req, resp, servertest.Short)
-	}, "GET", p.url("/"))
+	}, "GET", p.URL("/"))
 	late.fails(fasthttp.ErrTimeout)
-	c.change(maxStreams, 100)
-	c.respond(c.request(), "200", "well")
+	changeSettings(c, maxStreams, 100)
+	c.Respond(c.Request(), "200", "well")
 	for _, call := range calls {
 		call.is(200, "well")
 	}
-	p.hasAccepted(1)
+	p.HasAccepted(1)
 }
 
 // TestHTTP2ClientDialsOnce has many calls that begin before there is a connection.
@@ -180,10 +180,10 @@ func TestHTTP2ClientDialsOnce(t *testing.T) {
 		servertest.Eventually(t, "all calls", func() bool { return hc.PendingRequests() == n })
 		servertest.Eventually(t, "a dial", func() bool { return dials.Load() > 0 })
 		close(gate)
-		c := p.greet(maxStreams, n)
+		c := p.Greet(maxStreams, n)
 		for range n {
-			r := c.whole()
-			c.respond(r, "200", r.field(":path")+string(r.content))
+			r := c.Whole()
+			c.Respond(r, "200", r.Field(":path")+string(r.Content))
 		}
 		for i, call := range calls {
 			call.is(200, fmt.Sprint("/", i, numbered(i)))
@@ -221,7 +221,7 @@ func TestHTTP2ClientDialFails(t *testing.T) {
 	}
 	good.Store(true)
 	call := p.get(hc, "/again")
-	p.greet().serve()
+	p.Greet().Serve()
 	call.is(200, "/again")
 }
 
@@ -364,13 +364,13 @@ func TestHTTP2ClientFindsHTTP1WithoutTLS(t *testing.T) {
 func TestHTTP2ClientDrains(t *testing.T) {
 	t.Parallel()
 	for name, goAway := range map[string]func(c *h2Side){
-		"at once": func(c *h2Side) { c.goAway(7, http2.ErrCodeNo).flush() },
+		"at once": func(c *h2Side) { c.GoAway(7, http2.ErrCodeNo).Flush() },
 		"in two steps": func(c *h2Side) {
-			c.goAway(1<<31-1, http2.ErrCodeNo).flush()
-			c.sync()
-			c.goAway(7, http2.ErrCodeNo).flush()
+			c.GoAway(1<<31-1, http2.ErrCodeNo).Flush()
+			c.Sync()
+			c.GoAway(7, http2.ErrCodeNo).Flush()
 		},
-		"before it is sure": func(c *h2Side) { c.goAway(1<<31-1, http2.ErrCodeNo).flush() },
+		"before it is sure": func(c *h2Side) { c.GoAway(1<<31-1, http2.ErrCodeNo).Flush() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newH2Peer(t)
@@ -381,32 +381,32 @@ func TestHTTP2ClientDrains(t *testing.T) {
 				calls = append(calls, p.get(hc, "/old"))
 			}
 			calls = append(calls, p.post(hc, "/old", numbered(100_000)))
-			old := c.requests(3)
+			old := c.Requests(3)
 			goAway(c)
-			c.sync()
+			c.Sync()
 			fresh := p.get(hc, "/new")
-			other := p.greet()
-			other.serve()
+			other := p.Greet()
+			other.Serve()
 			fresh.is(200, "/new")
-			c.window(0, 100_000)
+			c.Window(0, 100_000)
 			for _, r := range old {
-				if !r.ended {
-					c.window(r.id, 100_000)
-					c.flush()
-					c.endOf(r)
+				if !r.Ended {
+					c.Window(r.ID, 100_000)
+					c.Flush()
+					c.EndOf(r)
 				}
-				c.respond(r, "200", "old")
+				c.Respond(r, "200", "old")
 			}
 			for _, call := range calls {
 				call.is(200, "old")
 			}
-			if got := c.expectEnd(); got != "NO_ERROR" && got != "cut" {
+			if got := c.Ending(); got != "NO_ERROR" && got != "cut" {
 				t.Errorf("the connection ends with %s", got)
 			}
 			fresh = p.get(hc, "/again")
-			other.serve()
+			other.Serve()
 			fresh.is(200, "/again")
-			p.hasAccepted(2)
+			p.HasAccepted(2)
 			servertest.Eventually(t, "one connection", func() bool { return hc.ConnsCount() == 1 })
 		})
 	}
@@ -418,9 +418,9 @@ func TestHTTP2ClientSeesTheEndOfIdleConnections(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(c *h2Side){
 		"close":            func(c *h2Side) { _ = c.Close() },
-		"GOAWAY and close": func(c *h2Side) { c.goAway(1, http2.ErrCodeNo).flush(); _ = c.Close() },
-		"GOAWAY":           func(c *h2Side) { c.goAway(1, http2.ErrCodeNo).flush() },
-		"an error":         func(c *h2Side) { c.goAway(1, http2.ErrCodeEnhanceYourCalm).flush() },
+		"GOAWAY and close": func(c *h2Side) { c.GoAway(1, http2.ErrCodeNo).Flush(); _ = c.Close() },
+		"GOAWAY":           func(c *h2Side) { c.GoAway(1, http2.ErrCodeNo).Flush() },
+		"an error":         func(c *h2Side) { c.GoAway(1, http2.ErrCodeEnhanceYourCalm).Flush() },
 		"reset":            func(c *h2Side) { servertest.Reset(c.Conn.Conn) },
 	} {
 		p := newH2Peer(t)
@@ -428,9 +428,9 @@ func TestHTTP2ClientSeesTheEndOfIdleConnections(t *testing.T) {
 		end(p.greeted(hc))
 		servertest.Eventually(t, "no connection after "+name, func() bool { return hc.ConnsCount() == 0 })
 		call := p.post(hc, "/new", "pay")
-		p.greet().serve()
+		p.Greet().Serve()
 		call.is(200, "/new")
-		p.hasAccepted(2)
+		p.HasAccepted(2)
 	}
 }
 
@@ -445,12 +445,12 @@ func TestHTTP2ClientPostsWhileIdleConnectionsEnd(t *testing.T) {
 		gone := make(chan struct{})
 		go func() {
 			defer close(gone)
-			_ = c.goAway(1, http2.ErrCodeNo).write()
+			_ = c.GoAway(1, http2.ErrCodeNo).TryFlush()
 			_ = c.Close()
 		}()
 		call := p.post(hc, fmt.Sprint("/", i), "pay")
-		next := p.greet()
-		next.serve()
+		next := p.Greet()
+		next.Serve()
 		call.is(200, fmt.Sprint("/", i))
 		<-gone
 		_ = next.Close()
@@ -466,7 +466,7 @@ func TestHTTP2ClientEndsIdleConnections(t *testing.T) {
 		p := newH2Peer(t)
 		hc := p.client()
 		hc.MaxIdleConnDuration = 2 * servertest.Short
-		if got := p.greeted(hc).expectEnd(); got != "NO_ERROR" {
+		if got := p.greeted(hc).Ending(); got != "NO_ERROR" {
 			t.Errorf("the connection ends with %s", got)
 		}
 		servertest.Eventually(t, "no connection", func() bool { return hc.ConnsCount() == 0 })
@@ -477,17 +477,17 @@ func TestHTTP2ClientEndsIdleConnections(t *testing.T) {
 		hc := p.client()
 		c := p.greeted(hc)
 		call := p.get(hc, "/busy")
-		r := c.request()
+		r := c.Request()
 		hc.CloseIdleConnections()
-		c.sync()
-		if c.away != nil {
+		c.Sync()
+		if c.Away != nil {
 			t.Error("a connection with a call is closed")
 		}
-		c.respond(r, "200", "well")
+		c.Respond(r, "200", "well")
 		call.is(200, "well")
 		servertest.Eventually(t, "an idle connection", func() bool { return hc.IdleConnsCount() == 1 })
 		hc.CloseIdleConnections()
-		if got := c.expectEnd(); got != "NO_ERROR" {
+		if got := c.Ending(); got != "NO_ERROR" {
 			t.Errorf("the connection ends with %s", got)
 		}
 	})
@@ -498,21 +498,21 @@ func TestHTTP2ClientEndsIdleConnections(t *testing.T) {
 		hc.MaxConnDuration = h2Limit
 		c := p.greeted(hc)
 		under := p.get(hc, "/long")
-		r := c.request()
+		r := c.Request()
 		time.Sleep(h2Limit + 5*servertest.Short) // the connection gets older
 		call := p.get(hc, "/new")
-		other := p.greet()
-		r2 := other.whole()
-		c.respond(r, "200", "late")
+		other := p.Greet()
+		r2 := other.Whole()
+		c.Respond(r, "200", "late")
 		under.is(200, "late")
-		if got := c.expectEnd(); got != "NO_ERROR" {
+		if got := c.Ending(); got != "NO_ERROR" {
 			t.Errorf("the connection ends with %s", got)
 		}
 		// one that gets too old in its last call
 		time.Sleep(h2Limit)
-		other.respond(r2, "200", "well")
+		other.Respond(r2, "200", "well")
 		call.is(200, "well")
-		if got := other.expectEnd(); got != "NO_ERROR" {
+		if got := other.Ending(); got != "NO_ERROR" {
 			t.Errorf("the second connection ends with %s", got)
 		}
 	})
@@ -522,13 +522,13 @@ func TestHTTP2ClientEndsIdleConnections(t *testing.T) {
 		hc := p.client()
 		first := p.greeted(hc, maxStreams, 1)
 		a := p.get(hc, "/a")
-		ra := first.request()
+		ra := first.Request()
 		b := p.get(hc, "/b")
-		second := p.greet(maxStreams, 1)
-		rb := second.request()
+		second := p.Greet(maxStreams, 1)
+		rb := second.Request()
 		hc.SetMaxConns(1)
-		first.respond(ra, "200", "a")
-		second.respond(rb, "200", "b")
+		first.Respond(ra, "200", "a")
+		second.Respond(rb, "200", "b")
 		a.is(200, "a")
 		b.is(200, "b")
 		servertest.Eventually(t, "one connection", func() bool { return hc.ConnsCount() == 1 })
@@ -548,37 +548,37 @@ func TestHTTP2ClientPings(t *testing.T) {
 	t.Run("answered", func(t *testing.T) {
 		p, hc, c := start(t, servertest.Patience)
 		call := p.get(hc, "/long")
-		r := c.request()
-		c.until("PING", func() bool { return c.pings > 0 })
-		c.respond(r, "200", "late")
+		r := c.Request()
+		c.Until("PING", func() bool { return c.Pings > 0 })
+		c.Respond(r, "200", "late")
 		call.is(200, "late")
-		p.hasAccepted(1)
+		p.HasAccepted(1)
 	})
 	t.Run("silent", func(t *testing.T) {
 		p, hc, c := start(t, h2Limit)
-		c.mute = true
+		c.Mute = true
 		get, post := p.get(hc, "/get"), p.post(hc, "/post", "pay")
-		c.requests(2)
-		c.until("PING", func() bool { return c.pings > 0 })
+		c.Requests(2)
+		c.Until("PING", func() bool { return c.Pings > 0 })
 		// the GET is sent again
-		other := p.greet()
-		if r := other.serve(); r.field(":method") != "GET" {
-			t.Errorf("%s is sent again", r.field(":path"))
+		other := p.Greet()
+		if r := other.Serve(); r.Field(":method") != "GET" {
+			t.Errorf("%s is sent again", r.Field(":path"))
 		}
 		get.is(200, "/get")
 		if err := post.wait(); err == nil {
 			t.Error("the POST succeeds")
 		}
-		other.expectNone()
+		expectNoRequest(other)
 		servertest.Eventually(t, "one connection", func() bool { return hc.ConnsCount() == 1 })
 	})
 	t.Run("silent while idle", func(t *testing.T) {
 		p, hc, c := start(t, h2Limit)
-		c.mute = true
-		c.expectEnd()
+		c.Mute = true
+		c.Ending()
 		servertest.Eventually(t, "no connection", func() bool { return hc.ConnsCount() == 0 })
 		call := p.post(hc, "/new", "pay")
-		p.greet().serve()
+		p.Greet().Serve()
 		call.is(200, "/new")
 	})
 }
@@ -600,12 +600,12 @@ func TestHTTP2ClientSaysGoodbye(t *testing.T) {
 			c := p.greeted(hc)
 			servertest.Eventually(t, "an idle connection", func() bool { return hc.IdleConnsCount() == 1 })
 			hc.CloseIdleConnections()
-			if got := c.expectEnd(); got != "NO_ERROR" {
+			if got := c.Ending(); got != "NO_ERROR" {
 				t.Errorf("%s, wrapped %v: the connection ends with %s", name, wrap, got)
 			}
 			c = p.greeted(hc)
-			c.frame(http2.FramePing, 0, 1, "01234567").flush()
-			if got := c.expectEnd(); got != "PROTOCOL_ERROR" {
+			c.Frame(http2.FramePing, 0, 1, "01234567").Flush()
+			if got := c.Ending(); got != "PROTOCOL_ERROR" {
 				t.Errorf("%s, wrapped %v: the connection ends with %s", name, wrap, got)
 			}
 		}

@@ -35,15 +35,15 @@ type h2Hostility struct {
 const survives = http2.ErrCode(1 << 31)
 
 func frameOf(kind http2.FrameType, flags http2.Flags, id uint32, payload string) func(c *h2Side, r *h2Request) {
-	return func(c *h2Side, _ *h2Request) { c.frame(kind, flags, id, payload) }
+	return func(c *h2Side, _ *h2Request) { c.Frame(kind, flags, id, payload) }
 }
 
 func onStream(kind http2.FrameType, flags http2.Flags, payload string) func(c *h2Side, r *h2Request) {
-	return func(c *h2Side, r *h2Request) { c.frame(kind, flags, r.id, payload) }
+	return func(c *h2Side, r *h2Request) { c.Frame(kind, flags, r.ID, payload) }
 }
 
 func settingOf(id http2.SettingID, value uint32) func(c *h2Side, r *h2Request) {
-	return func(c *h2Side, _ *h2Request) { c.settings(uint32(id), value) }
+	return func(c *h2Side, _ *h2Request) { c.Settings(uint32(id), value) }
 }
 
 var h2Hostilities = map[string]h2Hostility{
@@ -62,10 +62,10 @@ var h2Hostilities = map[string]h2Hostility{
 	"PUSH_PROMISE":                    {send: onStream(http2.FramePushPromise, endHeaders, words(2)+"\x82\x86\x84\x41\x01a"), end: http2.ErrCodeProtocol},
 	"CONTINUATION alone":              {send: onStream(http2.FrameContinuation, endHeaders, "\x88"), end: http2.ErrCodeProtocol},
 	"another frame in a block": {send: func(c *h2Side, r *h2Request) {
-		c.frame(http2.FrameHeaders, 0, r.id, "\x88").frame(http2.FramePing, 0, 0, "01234567")
+		c.Frame(http2.FrameHeaders, 0, r.ID, "\x88").Frame(http2.FramePing, 0, 0, "01234567")
 	}, end: http2.ErrCodeProtocol},
 	"CONTINUATION of another stream": {send: func(c *h2Side, r *h2Request) {
-		c.frame(http2.FrameHeaders, 0, r.id, "\x88").frame(http2.FrameContinuation, endHeaders, 101, "")
+		c.Frame(http2.FrameHeaders, 0, r.ID, "\x88").Frame(http2.FrameContinuation, endHeaders, 101, "")
 	}, end: http2.ErrCodeProtocol},
 	"padding without end":     {send: onStream(http2.FrameData, http2.FlagDataPadded, "\x05abc"), end: http2.ErrCodeProtocol},
 	"padding of HEADERS":      {send: onStream(http2.FrameHeaders, endHeaders|http2.FlagHeadersPadded, "\x05\x88"), end: http2.ErrCodeProtocol},
@@ -75,7 +75,7 @@ var h2Hostilities = map[string]h2Hostility{
 	"a short GOAWAY":          {send: frameOf(http2.FrameGoAway, 0, 0, "0123"), end: http2.ErrCodeFrameSize},
 	"a short RST_STREAM":      {send: onStream(http2.FrameRSTStream, 0, "012"), end: http2.ErrCodeFrameSize},
 	"a short WINDOW_UPDATE":   {send: frameOf(http2.FrameWindowUpdate, 0, 0, "012"), end: http2.ErrCodeFrameSize},
-	"GOAWAY for more streams": {send: func(c *h2Side, _ *h2Request) { c.goAway(3, 0).goAway(5, 0) }, end: http2.ErrCodeProtocol},
+	"GOAWAY for more streams": {send: func(c *h2Side, _ *h2Request) { c.GoAway(3, 0).GoAway(5, 0) }, end: http2.ErrCodeProtocol},
 
 	// windows
 	"WINDOW_UPDATE of 0":           {send: frameOf(http2.FrameWindowUpdate, 0, 0, words(0)), end: http2.ErrCodeProtocol},
@@ -87,9 +87,9 @@ var h2Hostilities = map[string]h2Hostility{
 			hc.HTTP2.MaxReceiveBufferPerStream, hc.StreamResponseBody = 20_000, true
 		},
 		send: func(c *h2Side, r *h2Request) {
-			c.head(r, endHeaders, "200")
+			c.Head(r, endHeaders, "200")
 			for range 10 {
-				c.data(r.id, 0, strings.Repeat("x", 4000))
+				c.Data(r.ID, 0, strings.Repeat("x", 4000))
 			}
 		}, end: survives, fails: true,
 	},
@@ -98,9 +98,9 @@ var h2Hostilities = map[string]h2Hostility{
 			hc.HTTP2.MaxReceiveBufferPerConnection, hc.StreamResponseBody = 65535, true
 		},
 		send: func(c *h2Side, r *h2Request) {
-			c.head(r, endHeaders, "200")
+			c.Head(r, endHeaders, "200")
 			for range 20 {
-				c.data(r.id, 0, strings.Repeat("x", 4000))
+				c.Data(r.ID, 0, strings.Repeat("x", 4000))
 			}
 		}, end: http2.ErrCodeFlowControl,
 	},
@@ -125,7 +125,7 @@ var h2Hostilities = map[string]h2Hostility{
 	"a table too large":         {send: onStream(http2.FrameHeaders, whole, "\x3f\xff\xff\x7f\x88"), end: http2.ErrCodeCompression},
 	"bad Huffman code":          {send: onStream(http2.FrameHeaders, whole, "\x88\x40\x01a\x84\xff\xff\xff\xff"), end: http2.ErrCodeCompression},
 	"garbage for a dead stream": {send: func(c *h2Side, r *h2Request) {
-		c.reset(r.id, http2.ErrCodeInternal).frame(http2.FrameHeaders, whole, r.id, "\xff\xff\xff\xff\xff\xff")
+		c.Reset(r.ID, http2.ErrCodeInternal).Frame(http2.FrameHeaders, whole, r.ID, "\xff\xff\xff\xff\xff\xff")
 	}, end: http2.ErrCodeCompression},
 
 	// floods
@@ -137,35 +137,35 @@ var h2Hostilities = map[string]h2Hostility{
 	"empty DATA":                  {send: onStream(http2.FrameData, 0, ""), times: 100_000, end: http2.ErrCodeEnhanceYourCalm},
 	"small WINDOW_UPDATE":         {send: onStream(http2.FrameWindowUpdate, 0, words(1)), times: 100_000, end: http2.ErrCodeEnhanceYourCalm},
 	"RST_STREAM of a dead stream": {send: onStream(http2.FrameRSTStream, 0, words(8)), times: 100_000, end: http2.ErrCodeEnhanceYourCalm},
-	"1xx":                         {send: func(c *h2Side, r *h2Request) { c.head(r, endHeaders, "103", "x: y") }, times: 100, end: survives, fails: true},
+	"1xx":                         {send: func(c *h2Side, r *h2Request) { c.Head(r, endHeaders, "103", "x: y") }, times: 100, end: survives, fails: true},
 	"large 1xx": {send: func(c *h2Side, r *h2Request) {
-		c.head(r, endHeaders, "103", "x: "+strings.Repeat("y", 10_000))
+		c.Head(r, endHeaders, "103", "x: "+strings.Repeat("y", 10_000))
 	}, times: 100, end: survives, fails: true},
 	"CONTINUATION": {send: func(c *h2Side, r *h2Request) {
-		c.frame(http2.FrameHeaders, 0, r.id, "\x88")
+		c.Frame(http2.FrameHeaders, 0, r.ID, "\x88")
 		for range 1000 {
-			c.frame(http2.FrameContinuation, 0, r.id, "\x00\x01a\x01b")
+			c.Frame(http2.FrameContinuation, 0, r.ID, "\x00\x01a\x01b")
 		}
 	}, end: http2.ErrCodeEnhanceYourCalm},
 	"empty CONTINUATION": {send: func(c *h2Side, r *h2Request) {
-		c.frame(http2.FrameHeaders, 0, r.id, "\x88").frame(http2.FrameContinuation, 0, r.id, "")
+		c.Frame(http2.FrameHeaders, 0, r.ID, "\x88").Frame(http2.FrameContinuation, 0, r.ID, "")
 	}, end: http2.ErrCodeEnhanceYourCalm},
 
 	// header sections
 	"a large header list": {send: func(c *h2Side, r *h2Request) { sendLarge(c, r, 70) }, end: survives, fails: true},
 	"a huge header list":  {send: func(c *h2Side, r *h2Request) { sendLarge(c, r, 200) }, end: http2.ErrCodeEnhanceYourCalm},
 	"a bomb": {send: func(c *h2Side, r *h2Request) {
-		block := c.block(":status: 200", "x: "+strings.Repeat("y", 4000))
-		c.frame(http2.FrameHeaders, whole, r.id, block+strings.Repeat("\xbe", 12_000))
+		block := c.Block(":status: 200", "x: "+strings.Repeat("y", 4000))
+		c.Frame(http2.FrameHeaders, whole, r.ID, block+strings.Repeat("\xbe", 12_000))
 	}, end: http2.ErrCodeEnhanceYourCalm},
 	"too many fields": {send: func(c *h2Side, r *h2Request) {
-		c.head(r, whole, "200", slicesRepeat("x: y", 600)...)
+		c.Head(r, whole, "200", slicesRepeat("x: y", 600)...)
 	}, end: survives, fails: true},
 	"more than ReadBufferSize": {set: func(hc *fasthttp.HostClient) { hc.ReadBufferSize = 2000 }, send: func(c *h2Side, r *h2Request) {
-		c.head(r, whole, "200", "x: "+strings.Repeat("y", 2000))
+		c.Head(r, whole, "200", "x: "+strings.Repeat("y", 2000))
 	}, end: survives, fails: true},
 	"large trailers": {send: func(c *h2Side, r *h2Request) {
-		c.head(r, endHeaders, "200")
+		c.Head(r, endHeaders, "200")
 		sendTrailers(c, r, 70)
 	}, end: survives, fails: true},
 }
@@ -179,11 +179,11 @@ func slicesRepeat(text string, n int) (all []string) {
 
 // sendLarge sends the head of a response of n KiB.
 func sendLarge(c *h2Side, r *h2Request, n int) {
-	sendBlock(c, r, c.block(append([]string{":status: 200"}, slicesRepeat("x: "+strings.Repeat("y", 1000), n)...)...))
+	sendBlock(c, r, c.Block(append([]string{":status: 200"}, slicesRepeat("x: "+strings.Repeat("y", 1000), n)...)...))
 }
 
 func sendTrailers(c *h2Side, r *h2Request, n int) {
-	sendBlock(c, r, c.block(slicesRepeat("x: "+strings.Repeat("y", 1000), n)...))
+	sendBlock(c, r, c.Block(slicesRepeat("x: "+strings.Repeat("y", 1000), n)...))
 }
 
 func sendBlock(c *h2Side, r *h2Request, block string) {
@@ -193,7 +193,7 @@ func sendBlock(c *h2Side, r *h2Request, block string) {
 		if block = block[len(part):]; block == "" {
 			flags |= endHeaders
 		}
-		c.frame(kind, flags, r.id, part)
+		c.Frame(kind, flags, r.ID, part)
 		kind, flags = http2.FrameContinuation, 0
 	}
 }
@@ -212,18 +212,18 @@ func TestHTTP2ClientMeetsHostileServers(t *testing.T) {
 				tt.set(hc)
 			}
 			c := p.greeted(hc)
-			call := startCall(t, hc.Do, "POST", p.url("/"))
-			tt.attack(c, c.whole())
+			call := startCall(t, hc.Do, "POST", p.URL("/"))
+			tt.attack(c, c.Whole())
 			if tt.end != survives {
-				if got := c.expectEnd(); got != tt.end.String() {
+				if got := c.Ending(); got != tt.end.String() {
 					t.Errorf("the connection ends with %s, want %v", got, tt.end)
 				}
 				_ = c.Close()
 			} else {
 				if !tt.fails {
-					c.respond(c.streams[c.order[len(c.order)-1]], "200", "well")
+					c.Respond(c.Streams[c.Order[len(c.Order)-1]], "200", "well")
 				}
-				c.sync()
+				c.Sync()
 			}
 			err := call.wait()
 			if err == nil && call.resp.IsBodyStream() {
@@ -238,13 +238,13 @@ func TestHTTP2ClientMeetsHostileServers(t *testing.T) {
 			case err != nil:
 				t.Logf("the call fails: %v", err)
 			}
-			next := startCall(t, hc.Do, "POST", p.url("/next"))
+			next := startCall(t, hc.Do, "POST", p.URL("/next"))
 			if tt.end != survives {
-				c = p.greet()
+				c = p.Greet()
 			}
-			c.serve()
+			c.Serve()
 			next.is(200, "/next")
-			if n := p.accepted.Load(); tt.end == survives && n != 1 {
+			if n := p.Conns.Load(); tt.end == survives && n != 1 {
 				t.Errorf("%d connections", n)
 			}
 		})
@@ -256,14 +256,14 @@ func (h *h2Hostility) attack(c *h2Side, r *h2Request) {
 	c.T.Helper()
 	for i := range max(h.times, 1) {
 		h.send(c, r)
-		if c.out.Len() < 32<<10 && i < h.times-1 {
+		if c.Out.Len() < 32<<10 && i < h.times-1 {
 			continue
 		}
-		if c.write() != nil {
+		if c.TryFlush() != nil {
 			return
 		}
-		for c.more() {
-			if c.read() != nil {
+		for sendsMore(c) {
+			if c.Take() != nil {
 				return
 			}
 		}
@@ -271,7 +271,7 @@ func (h *h2Hostility) attack(c *h2Side, r *h2Request) {
 }
 
 // more reports whether there is something to read at once.
-func (c *h2Side) more() bool {
+func sendsMore(c *h2Side) bool {
 	if c.R.Buffered() > 0 {
 		return true
 	}
@@ -295,22 +295,22 @@ func TestHTTP2ClientHostileServersCostLittle(t *testing.T) {
 	var calls []*h2Call
 	for range conns {
 		calls = append(calls, p.stream(hc, "/"))
-		c := p.greet(maxStreams, 1)
-		c.request()
-		c.sync() // it knows the number of streams
+		c := p.Greet(maxStreams, 1)
+		c.Request()
+		c.Sync() // it knows the number of streams
 		sides = append(sides, c)
 	}
 	_ = numbered(1) // it is made once
 	before := heap()
 	for i, c := range sides {
-		r := c.streams[1]
+		r := c.Streams[1]
 		switch i % 3 {
 		case 0:
-			c.head(r, endHeaders, "200")
-			c.fill(r)
+			c.Head(r, endHeaders, "200")
+			fillWindow(c, r)
 		case 1: // a block without an end, of 15 KiB a frame
-			c.frame(http2.FrameHeaders, 0, r.id, c.block(":status: 200", "x: "+strings.Repeat("y", 20_000)))
-			_ = c.write()
+			c.Frame(http2.FrameHeaders, 0, r.ID, c.Block(":status: 200", "x: "+strings.Repeat("y", 20_000)))
+			_ = c.TryFlush()
 		case 2:
 			var ping [9]byte
 			binary.BigEndian.PutUint32(ping[:], 8<<8|uint32(http2.FramePing))
@@ -323,7 +323,7 @@ func TestHTTP2ClientHostileServersCostLittle(t *testing.T) {
 			}
 		}
 		call := good.get(other, fmt.Sprint("/", i))
-		g.serve()
+		g.Serve()
 		call.is(200, fmt.Sprint("/", i))
 	}
 	if got := heap() - before; got > conns*150<<10 {
@@ -331,7 +331,7 @@ func TestHTTP2ClientHostileServersCostLittle(t *testing.T) {
 	} else {
 		t.Logf("%d connections hold %d KiB", conns, got>>10)
 	}
-	p.stop()
+	p.Stop()
 	for _, call := range calls {
 		if call.wait() == nil && call.resp.IsBodyStream() {
 			_ = call.resp.CloseBodyStream()

@@ -29,8 +29,8 @@ var h2Forwards = []struct {
 		pseudo:  ":method POST|:scheme http|:authority a.test:80|:path /a?b",
 		content: "body",
 		answer: func(c *h2Side, r *h2Request) {
-			c.head(r, endHeaders, "200", "content-type: a/b", "x-y: z")
-			c.data(r.id, endStream, "answer").flush()
+			c.Head(r, endHeaders, "200", "content-type: a/b", "x-y: z")
+			c.Data(r.ID, endStream, "answer").Flush()
 		},
 		head: "HTTP/1.1 200 OK", text: "answer",
 	},
@@ -39,8 +39,8 @@ var h2Forwards = []struct {
 		request: "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n",
 		pseudo:  ":method GET|:scheme http|:authority a.test|:path /",
 		answer: func(c *h2Side, r *h2Request) {
-			c.head(r, endHeaders, "404", "trailer: x-end")
-			c.data(r.id, 0, "answer").headers(r.id, whole, "x-end: 1").flush()
+			c.Head(r, endHeaders, "404", "trailer: x-end")
+			c.Data(r.ID, 0, "answer").Headers(r.ID, whole, "x-end: 1").Flush()
 		},
 		head: "HTTP/1.1 404 Not Found", text: "answer",
 	},
@@ -48,35 +48,35 @@ var h2Forwards = []struct {
 		name:    "HEAD",
 		request: "HEAD / HTTP/1.1\r\nHost: a.test\r\n\r\n",
 		pseudo:  ":method HEAD|:scheme http|:authority a.test|:path /",
-		answer:  func(c *h2Side, r *h2Request) { c.respond(r, "200", "", "content-length: 77") },
+		answer:  func(c *h2Side, r *h2Request) { c.Respond(r, "200", "", "content-length: 77") },
 		head:    "HTTP/1.1 200 OK",
 	},
 	{
 		name:    "204",
 		request: "DELETE / HTTP/1.1\r\nHost: a.test\r\n\r\n",
 		pseudo:  ":method DELETE|:scheme http|:authority a.test|:path /",
-		answer:  func(c *h2Side, r *h2Request) { c.respond(r, "204", "") },
+		answer:  func(c *h2Side, r *h2Request) { c.Respond(r, "204", "") },
 		head:    "HTTP/1.1 204 No Content",
 	},
 	{
 		name:    "304 with a length",
 		request: "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n",
 		pseudo:  ":method GET|:scheme http|:authority a.test|:path /",
-		answer:  func(c *h2Side, r *h2Request) { c.respond(r, "304", "", "content-length: 77") },
+		answer:  func(c *h2Side, r *h2Request) { c.Respond(r, "304", "", "content-length: 77") },
 		head:    "HTTP/1.1 304 Not Modified",
 	},
 	{
 		name:    "an asterisk",
 		request: "OPTIONS * HTTP/1.1\r\nHost: a.test\r\n\r\n",
 		pseudo:  ":method OPTIONS|:scheme http|:authority a.test|:path *",
-		answer:  func(c *h2Side, r *h2Request) { c.respond(r, "200", "") },
+		answer:  func(c *h2Side, r *h2Request) { c.Respond(r, "200", "") },
 		head:    "HTTP/1.1 200 OK",
 	},
 	{
 		name:    "an absolute target",
 		request: "GET http://b.test:8080/x HTTP/1.1\r\nHost: a.test\r\n\r\n",
 		pseudo:  ":method GET|:scheme http|:authority b.test:8080|:path /x",
-		answer:  func(c *h2Side, r *h2Request) { c.respond(r, "200", "") },
+		answer:  func(c *h2Side, r *h2Request) { c.Respond(r, "200", "") },
 		head:    "HTTP/1.1 200 OK",
 	},
 	{
@@ -84,8 +84,8 @@ var h2Forwards = []struct {
 		request: "GET / HTTP/1.0\r\nHost: a.test\r\nConnection: keep-alive\r\n\r\n",
 		pseudo:  ":method GET|:scheme http|:authority a.test|:path /",
 		answer: func(c *h2Side, r *h2Request) {
-			c.head(r, endHeaders, "200")
-			c.data(r.id, endStream, "answer").flush()
+			c.Head(r, endHeaders, "200")
+			c.Data(r.ID, endStream, "answer").Flush()
 		},
 		head: "HTTP/1.1 200 OK", text: "answer",
 	},
@@ -118,22 +118,22 @@ func TestHTTP2ClientInAProxy(t *testing.T) {
 				_ = nc.SetDeadline(time.Now().Add(servertest.Patience))
 				_, _ = io.WriteString(nc, tt.request)
 				if c == nil {
-					c = p.greet()
+					c = p.Greet()
 				}
-				r := c.whole()
+				r := c.Whole()
 				if err := checkRequestFields(r); err != nil {
 					t.Errorf("%s: %v", tt.name, err)
 				}
 				var pseudo []string
-				for _, f := range r.fields {
+				for _, f := range r.Fields() {
 					if strings.HasPrefix(f.Name, ":") {
 						pseudo = append(pseudo, f.Name+" "+f.Value)
 					} else if slices.Contains([]string{"x-hop", "te", "expect"}, f.Name) && f.Value != "trailers" {
 						t.Errorf("%s: the request has %s %s", tt.name, f.Name, f.Value)
 					}
 				}
-				if got := strings.Join(pseudo, "|"); got != tt.pseudo || string(r.content) != tt.content {
-					t.Errorf("%s: got %s with %q", tt.name, got, r.content)
+				if got := strings.Join(pseudo, "|"); got != tt.pseudo || string(r.Content) != tt.content {
+					t.Errorf("%s: got %s with %q", tt.name, got, r.Content)
 				}
 				tt.answer(c, r)
 				br := bufio.NewReader(nc)
@@ -174,19 +174,19 @@ func TestHTTP2ClientSendsAuthorities(t *testing.T) {
 		{"CONNECT", "http://a.test:443/", ":method CONNECT|:authority a.test:443", ""},
 	} {
 		call := startCall(t, hc.Do, tt.method, tt.url)
-		r := c.request()
-		c.respond(r, "200", "")
+		r := c.Request()
+		c.Respond(r, "200", "")
 		if err := call.wait(); err != nil {
 			t.Errorf("%s: %v", tt.url, err)
 		}
 		var pseudo []string
-		for _, f := range r.fields {
+		for _, f := range r.Fields() {
 			if strings.HasPrefix(f.Name, ":") {
 				pseudo = append(pseudo, f.Name+" "+f.Value)
 			}
 		}
-		if got := strings.Join(pseudo, "|"); got != tt.pseudo || r.field("authorization") != tt.authorization {
-			t.Errorf("%s %s: got %s, %q", tt.method, tt.url, got, r.field("authorization"))
+		if got := strings.Join(pseudo, "|"); got != tt.pseudo || r.Field("authorization") != tt.authorization {
+			t.Errorf("%s %s: got %s, %q", tt.method, tt.url, got, r.Field("authorization"))
 		}
 	}
 }

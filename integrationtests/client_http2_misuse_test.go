@@ -26,7 +26,7 @@ func TestHTTP2ClientAnsweredForms(t *testing.T) {
 	p := newH2Peer(t)
 	hc := p.client()
 	c := p.greeted(hc)
-	call := startCall(t, hc.Do, "POST", p.url("/"), asStream, func(req *fasthttp.Request, _ *fasthttp.Response) {
+	call := startCall(t, hc.Do, "POST", p.URL("/"), asStream, func(req *fasthttp.Request, _ *fasthttp.Response) {
 		text := "--b\r\nContent-Disposition: form-data; name=\"n\"\r\n\r\n" + numbered(200_000) + "\r\n--b--\r\n"
 		req.Header.SetContentType("multipart/form-data; boundary=b")
 		req.SetBodyStream(strings.NewReader(text), -1)
@@ -34,15 +34,15 @@ func TestHTTP2ClientAnsweredForms(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	r := c.request()
-	c.head(r, endHeaders, "200").flush()
+	r := c.Request()
+	c.Head(r, endHeaders, "200").Flush()
 	resp := call.is(200, "")
-	c.data(r.id, endStream, "well").flush()
+	c.Data(r.ID, endStream, "well").Flush()
 	if b, err := io.ReadAll(resp.BodyStream()); string(b) != "well" || err != nil {
 		t.Errorf("read %q, %v", b, err)
 	}
-	c.expectReset(r, http2.ErrCodeCancel)
-	if text := string(r.content); strings.Trim(text, "\x00") != text || strings.Contains(text, "\xdb") {
+	c.ExpectReset(r, http2.ErrCodeCancel)
+	if text := string(r.Content); strings.Trim(text, "\x00") != text || strings.Contains(text, "\xdb") {
 		t.Error("the server got other bytes than those of the form")
 	}
 }
@@ -56,27 +56,27 @@ func TestHTTP2ClientContentIsItsCallersAfterTheCall(t *testing.T) {
 	c := p.greeted(hc)
 	content := strings.Repeat("a", 200_000)
 	var request *fasthttp.Request
-	call := startCall(t, hc.Do, "POST", p.url("/"), asStream, withBody(content), func(req *fasthttp.Request, _ *fasthttp.Response) {
+	call := startCall(t, hc.Do, "POST", p.URL("/"), asStream, withBody(content), func(req *fasthttp.Request, _ *fasthttp.Response) {
 		request = req
 		servertest.Must(t, req.Header.SetTrailer("X-Sum"))
 		req.Header.Set("X-Sum", "7")
 	})
-	r := c.request()
-	c.head(r, endHeaders, "200").flush()
+	r := c.Request()
+	c.Head(r, endHeaders, "200").Flush()
 	resp := call.is(200, "")
 	body := request.Body()
 	for i := range body {
 		body[i] = 'b'
 	}
-	c.window(0, 200_000).window(r.id, 200_000).flush()
-	c.endOf(r)
-	if string(r.content) != content {
-		t.Errorf("the server got %d bytes, of which %d are others", len(r.content), strings.Count(string(r.content), "b"))
+	c.Window(0, 200_000).Window(r.ID, 200_000).Flush()
+	c.EndOf(r)
+	if string(r.Content) != content {
+		t.Errorf("the server got %d bytes, of which %d are others", len(r.Content), strings.Count(string(r.Content), "b"))
 	}
-	if got := fieldOf(r.trailers, "x-sum"); got != "7" {
+	if got := fieldOf(r.Trailers(), "x-sum"); got != "7" {
 		t.Errorf("the trailer is %q", got)
 	}
-	c.data(r.id, endStream, "").flush()
+	c.Data(r.ID, endStream, "").Flush()
 	_, _ = io.ReadAll(resp.BodyStream())
 }
 
@@ -88,13 +88,13 @@ func TestHTTP2ClientTakesSmallPieces(t *testing.T) {
 	hc := p.client()
 	c := p.greeted(hc)
 	call := p.get(hc, "/")
-	r := c.request()
-	c.head(r, endHeaders, "200")
+	r := c.Request()
+	c.Head(r, endHeaders, "200")
 	text := numbered(50_000)
 	for i := 0; i < len(text); i += 10 {
-		c.data(r.id, 0, text[i:i+10])
+		c.Data(r.ID, 0, text[i:i+10])
 	}
-	c.data(r.id, endStream, "").flush()
+	c.Data(r.ID, endStream, "").Flush()
 	call.is(200, text)
 }
 
@@ -106,13 +106,13 @@ func TestHTTP2ClientEndsManyCalls(t *testing.T) {
 		calls int
 		send  func(c *h2Side, r *h2Request)
 	}{
-		"short responses": {700, func(c *h2Side, r *h2Request) { c.respond(r, "200", "late") }},
+		"short responses": {700, func(c *h2Side, r *h2Request) { c.Respond(r, "200", "late") }},
 		"large responses": {30, func(c *h2Side, r *h2Request) {
-			c.head(r, endHeaders, "200")
+			c.Head(r, endHeaders, "200")
 			for range 100 {
-				c.data(r.id, 0, strings.Repeat("x", 8<<10))
+				c.Data(r.ID, 0, strings.Repeat("x", 8<<10))
 			}
-			c.flush()
+			c.Flush()
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,25 +121,25 @@ func TestHTTP2ClientEndsManyCalls(t *testing.T) {
 			hc := p.client()
 			c := p.greeted(hc, maxStreams, 1000)
 			stays := p.post(hc, "/stays", "pay")
-			first := c.whole()
+			first := c.Whole()
 			var calls []*h2Call
 			for range tt.calls {
 				calls = append(calls, startCall(t, func(req *fasthttp.Request, resp *fasthttp.Response) error {
 					return hc.DoTimeout(req, resp, h2Limit)
-				}, "GET", p.url("/")))
+				}, "GET", p.URL("/")))
 			}
 			var late []*h2Request
-			late = append(late, c.requests(tt.calls)...)
+			late = append(late, c.Requests(tt.calls)...)
 			for _, call := range calls {
 				call.fails(fasthttp.ErrTimeout)
 			}
 			for _, r := range late {
 				tt.send(c, r)
 			}
-			c.sync()
-			c.respond(first, "200", "well")
+			c.Sync()
+			c.Respond(first, "200", "well")
 			stays.is(200, "well")
-			p.hasAccepted(1)
+			p.HasAccepted(1)
 		})
 	}
 }
@@ -154,14 +154,14 @@ func TestHTTP2ClientReadsWhileItsRequestsWait(t *testing.T) {
 	head := strings.Repeat("x", 60_000)
 	var calls []*h2Call
 	first := p.post(hc, "/", "pay")
-	r := c.whole()
+	r := c.Whole()
 	for range 200 { // 12 MB, more than sockets hold
-		calls = append(calls, startCall(t, hc.Do, "GET", p.url("/"), func(req *fasthttp.Request, _ *fasthttp.Response) {
+		calls = append(calls, startCall(t, hc.Do, "GET", p.URL("/"), func(req *fasthttp.Request, _ *fasthttp.Response) {
 			req.Header.Set("X-Large", head)
 		}))
 	}
 	servertest.Eventually(t, "201 calls", func() bool { return hc.PendingRequests() == 201 })
-	c.respond(r, "200", "well")
+	c.Respond(r, "200", "well")
 	select {
 	case err := <-first.done:
 		first.done <- err
@@ -169,7 +169,7 @@ func TestHTTP2ClientReadsWhileItsRequestsWait(t *testing.T) {
 		t.Error("the response to the first call is not read")
 	}
 	for range calls {
-		c.respond(c.whole(), "200", "well")
+		c.Respond(c.Whole(), "200", "well")
 	}
 	first.is(200, "well")
 	for _, call := range calls {
@@ -222,15 +222,15 @@ func TestHTTP2ClientDialsBesideALateOne(t *testing.T) {
 		}
 		return net.Dial("tcp", addr)
 	}
-	err := hc.DoTimeout(requestTo(t, "GET", p.url("/")), responseFor(t), 50*time.Millisecond)
+	err := hc.DoTimeout(requestTo(t, "GET", p.URL("/")), responseFor(t), 50*time.Millisecond)
 	if !errors.Is(err, fasthttp.ErrTimeout) {
 		t.Errorf("got %v", err)
 	}
 	call := startCall(t, func(req *fasthttp.Request, resp *fasthttp.Response) error {
 		return hc.DoTimeout(req, resp, servertest.Patience/2)
-	}, "GET", p.url("/"))
+	}, "GET", p.URL("/"))
 	if c := p.acceptUnless(call); c != nil {
-		c.greet().serve()
+		c.Greet().Serve()
 	}
 	call.is(200, "/")
 	close(release)
@@ -244,17 +244,17 @@ func TestHTTP2ClientTunnelsIgnoreTheLength(t *testing.T) {
 	p := newH2Peer(t)
 	hc := p.client()
 	c := p.greeted(hc)
-	call := startCall(t, hc.Do, "CONNECT", p.url("/"), asStream)
-	r := c.request()
-	c.head(r, endHeaders, "200", "content-length: 0")
-	c.data(r.id, 0, "tunnel").flush()
+	call := startCall(t, hc.Do, "CONNECT", p.URL("/"), asStream)
+	r := c.Request()
+	c.Head(r, endHeaders, "200", "content-length: 0")
+	c.Data(r.ID, 0, "tunnel").Flush()
 	resp := call.is(200, "")
 	b := make([]byte, 6)
 	if _, err := io.ReadFull(resp.BodyStream(), b); err != nil || string(b) != "tunnel" {
 		t.Errorf("read %q, %v", b, err)
 	}
 	_ = resp.CloseBodyStream()
-	c.expectReset(r, http2.ErrCodeCancel)
+	c.ExpectReset(r, http2.ErrCodeCancel)
 }
 
 // TestHTTP2ClientWithoutRoom has a server that permits no streams, which the client learns before
@@ -275,23 +275,23 @@ func TestHTTP2ClientWithoutRoom(t *testing.T) {
 				defer close(done)
 				for {
 					select {
-					case nc := <-p.conns:
-						go refuseAll(p.side(nc), known)
+					case nc := <-p.Accepted:
+						go refuseAll(p.Side(nc), known)
 					case <-over:
 						return
 					}
 				}
 			}()
 			for range 3 {
-				call := startCall(t, hc.Do, "GET", p.url("/"))
+				call := startCall(t, hc.Do, "GET", p.URL("/"))
 				if err := call.wait(); err == nil {
 					t.Error("the call succeeds")
 				}
 			}
-			if n := p.accepted.Load(); n > 15 {
+			if n := p.Conns.Load(); n > 15 {
 				t.Errorf("three calls have opened %d connections", n)
 			}
-			p.stop()
+			p.Stop()
 			close(over)
 			<-done
 		})
@@ -300,17 +300,17 @@ func TestHTTP2ClientWithoutRoom(t *testing.T) {
 
 // refuseAll permits no streams, and says when the client knows that.
 func refuseAll(c *h2Side, known chan<- struct{}) {
-	c.settings(maxStreams, 0).frame(http2.FrameSettings, http2.FlagSettingsAck, 0, "")
-	_ = c.write()
+	c.Settings(maxStreams, 0).Frame(http2.FrameSettings, http2.FlagSettingsAck, 0, "")
+	_ = c.TryFlush()
 	_, _ = io.ReadFull(c.R, make([]byte, len(http2.ClientPreface)))
-	for acks := 0; c.read() == nil; acks = c.acks {
-		if c.acks > acks {
+	for acks := 0; c.Take() == nil; acks = c.Acks {
+		if c.Acks > acks {
 			known <- struct{}{}
 		}
-		for _, id := range c.order[c.taken:] {
-			c.taken++
-			c.reset(id, http2.ErrCodeRefusedStream)
-			_ = c.write()
+		for _, id := range c.Order[c.Taken:] {
+			c.Taken++
+			c.Reset(id, http2.ErrCodeRefusedStream)
+			_ = c.TryFlush()
 		}
 	}
 }
@@ -327,12 +327,12 @@ func TestHTTP2ClientStopsSendingWhenItsStreamEnds(t *testing.T) {
 	body := &endlessBody{closed: make(chan struct{})}
 	call := startCall(t, func(req *fasthttp.Request, resp *fasthttp.Response) error {
 		return hc.DoContext(ctx, req, resp)
-	}, "POST", p.url("/"), asStream, func(req *fasthttp.Request, _ *fasthttp.Response) { req.SetBodyStream(body, -1) })
-	r := c.request()
-	c.head(r, endHeaders, "200").flush()
+	}, "POST", p.URL("/"), asStream, func(req *fasthttp.Request, _ *fasthttp.Response) { req.SetBodyStream(body, -1) })
+	r := c.Request()
+	c.Head(r, endHeaders, "200").Flush()
 	resp := call.is(200, "")
 	cancel()
-	c.expectReset(r, http2.ErrCodeCancel)
+	c.ExpectReset(r, http2.ErrCodeCancel)
 	servertest.Receive(t, "the end of the request", body.closed)
 	_ = resp.CloseBodyStream()
 }

@@ -20,25 +20,25 @@ func TestHTTP2ClientSendsRefusedRequestsAgain(t *testing.T) {
 	t.Parallel()
 	for name, refuse := range map[string]func(p *h2Peer, c *h2Side, r *h2Request) *h2Side{
 		"REFUSED_STREAM": func(p *h2Peer, c *h2Side, r *h2Request) *h2Side {
-			c.reset(r.id, http2.ErrCodeRefusedStream).flush()
+			c.Reset(r.ID, http2.ErrCodeRefusedStream).Flush()
 			return c
 		},
 		"GOAWAY": func(p *h2Peer, c *h2Side, r *h2Request) *h2Side {
-			c.goAway(r.id-2, http2.ErrCodeNo).flush()
-			return p.greet()
+			c.GoAway(r.ID-2, http2.ErrCodeNo).Flush()
+			return p.Greet()
 		},
 		"GOAWAY and the end": func(p *h2Peer, c *h2Side, r *h2Request) *h2Side {
-			c.goAway(r.id-2, http2.ErrCodeNo).flush()
+			c.GoAway(r.ID-2, http2.ErrCodeNo).Flush()
 			_ = c.Close()
-			return p.greet()
+			return p.Greet()
 		},
 		"GOAWAY with an error": func(p *h2Peer, c *h2Side, r *h2Request) *h2Side {
-			c.goAway(r.id-2, http2.ErrCodeInternal).flush()
-			return p.greet()
+			c.GoAway(r.ID-2, http2.ErrCodeInternal).Flush()
+			return p.Greet()
 		},
 		"GOAWAY in two steps": func(p *h2Peer, c *h2Side, r *h2Request) *h2Side {
-			c.goAway(1<<31-1, http2.ErrCodeNo).goAway(r.id-2, http2.ErrCodeNo).flush()
-			return p.greet()
+			c.GoAway(1<<31-1, http2.ErrCodeNo).GoAway(r.ID-2, http2.ErrCodeNo).Flush()
+			return p.Greet()
 		},
 	} {
 		for _, method := range []string{"GET", "POST", "DELETE", "PATCH"} {
@@ -51,13 +51,13 @@ func TestHTTP2ClientSendsRefusedRequestsAgain(t *testing.T) {
 				if method != "GET" {
 					body = "pay"
 				}
-				call := startCall(t, hc.Do, method, p.url("/"), withBody(body))
-				c = refuse(p, c, c.whole())
-				if r := c.serve(); r.field(":method") != method || string(r.content) != body {
-					t.Errorf("what is sent again is %s %q", r.field(":method"), r.content)
+				call := startCall(t, hc.Do, method, p.URL("/"), withBody(body))
+				c = refuse(p, c, c.Whole())
+				if r := c.Serve(); r.Field(":method") != method || string(r.Content) != body {
+					t.Errorf("what is sent again is %s %q", r.Field(":method"), r.Content)
 				}
 				call.is(200, "/")
-				c.expectNone()
+				expectNoRequest(c)
 			})
 		}
 	}
@@ -70,10 +70,10 @@ func TestHTTP2ClientDoesNotTryForever(t *testing.T) {
 		p := newH2Peer(t)
 		hc := p.client()
 		c := p.greeted(hc)
-		call := startCall(t, hc.Do, method, p.url("/"))
+		call := startCall(t, hc.Do, method, p.URL("/"))
 		refused := 0
-		for r := c.requestUnless(call); r != nil; r = c.requestUnless(call) {
-			c.reset(r.id, http2.ErrCodeRefusedStream).flush()
+		for r := c.RequestUnless(call); r != nil; r = c.RequestUnless(call) {
+			c.Reset(r.ID, http2.ErrCodeRefusedStream).Flush()
 			if refused++; refused > 100 {
 				t.Fatalf("%s was sent %d times", method, refused)
 			}
@@ -81,7 +81,7 @@ func TestHTTP2ClientDoesNotTryForever(t *testing.T) {
 		call.failsWith("REFUSED_STREAM")
 		t.Logf("%s was sent %d times", method, refused)
 		next := p.get(hc, "/next")
-		c.serve()
+		c.Serve()
 		next.is(200, "/next")
 	}
 }
@@ -93,12 +93,12 @@ func TestHTTP2ClientCannotSendStreamsAgain(t *testing.T) {
 	p := newH2Peer(t)
 	hc := p.client()
 	c := p.greeted(hc)
-	call := startCall(t, hc.Do, "PUT", p.url("/"), func(req *fasthttp.Request, _ *fasthttp.Response) {
+	call := startCall(t, hc.Do, "PUT", p.URL("/"), func(req *fasthttp.Request, _ *fasthttp.Response) {
 		req.SetBodyStream(strings.NewReader(numbered(1000)), -1)
 	})
-	c.reset(c.whole().id, http2.ErrCodeRefusedStream).flush()
+	c.Reset(c.Whole().ID, http2.ErrCodeRefusedStream).Flush()
 	call.failsWith("REFUSED_STREAM")
-	c.expectNone()
+	expectNoRequest(c)
 }
 
 // h2Loss is a way in which a request may come to nothing, of which the server may have taken
@@ -112,27 +112,27 @@ type h2Loss struct {
 }
 
 var h2Losses = map[string]h2Loss{
-	"INTERNAL_ERROR": {act: func(c *h2Side, r *h2Request) { c.reset(r.id, http2.ErrCodeInternal).flush() }},
-	"CANCEL":         {act: func(c *h2Side, r *h2Request) { c.reset(r.id, http2.ErrCodeCancel).flush() }},
-	"NO_ERROR":       {act: func(c *h2Side, r *h2Request) { c.reset(r.id, http2.ErrCodeNo).flush() }},
+	"INTERNAL_ERROR": {act: func(c *h2Side, r *h2Request) { c.Reset(r.ID, http2.ErrCodeInternal).Flush() }},
+	"CANCEL":         {act: func(c *h2Side, r *h2Request) { c.Reset(r.ID, http2.ErrCodeCancel).Flush() }},
+	"NO_ERROR":       {act: func(c *h2Side, r *h2Request) { c.Reset(r.ID, http2.ErrCodeNo).Flush() }},
 	// it has worked on the request all the same
 	"REFUSED_STREAM": {act: func(c *h2Side, r *h2Request) {
-		c.head(r, endHeaders, "200").reset(r.id, http2.ErrCodeRefusedStream).flush()
+		c.Head(r, endHeaders, "200").Reset(r.ID, http2.ErrCodeRefusedStream).Flush()
 	}, begun: true},
 	"close":             {act: func(c *h2Side, _ *h2Request) { _ = c.Close() }, cut: true},
 	"reset":             {act: func(c *h2Side, _ *h2Request) { servertest.Reset(c.Conn.Conn) }, cut: true},
-	"GOAWAY and close":  {act: func(c *h2Side, r *h2Request) { c.goAway(r.id, http2.ErrCodeNo).flush(); _ = c.Close() }, cut: true},
-	"GOAWAY of unknown": {act: func(c *h2Side, _ *h2Request) { c.goAway(1<<31-1, http2.ErrCodeNo).flush(); _ = c.Close() }, cut: true},
-	"ENHANCE_YOUR_CALM": {act: func(c *h2Side, r *h2Request) { c.goAway(r.id, http2.ErrCodeEnhanceYourCalm).flush(); _ = c.Close() }, cut: true, reason: true},
+	"GOAWAY and close":  {act: func(c *h2Side, r *h2Request) { c.GoAway(r.ID, http2.ErrCodeNo).Flush(); _ = c.Close() }, cut: true},
+	"GOAWAY of unknown": {act: func(c *h2Side, _ *h2Request) { c.GoAway(1<<31-1, http2.ErrCodeNo).Flush(); _ = c.Close() }, cut: true},
+	"ENHANCE_YOUR_CALM": {act: func(c *h2Side, r *h2Request) { c.GoAway(r.ID, http2.ErrCodeEnhanceYourCalm).Flush(); _ = c.Close() }, cut: true, reason: true},
 	"PROTOCOL_ERROR": {act: func(c *h2Side, r *h2Request) {
-		c.head(r, endHeaders, "200").goAway(r.id, http2.ErrCodeProtocol).flush()
+		c.Head(r, endHeaders, "200").GoAway(r.ID, http2.ErrCodeProtocol).Flush()
 		_ = c.Close()
 	}, cut: true, begun: true, reason: true},
-	"a half frame":   {act: func(c *h2Side, r *h2Request) { c.raw("\x00\x01").flush(); _ = c.Close() }, cut: true},
-	"after a hint":   {act: func(c *h2Side, r *h2Request) { c.head(r, endHeaders, "103").flush(); _ = c.Close() }, cut: true, begun: true},
-	"after the head": {act: func(c *h2Side, r *h2Request) { c.head(r, endHeaders, "200").flush(); _ = c.Close() }, cut: true, begun: true},
+	"a half frame":   {act: func(c *h2Side, r *h2Request) { c.Raw("\x00\x01").Flush(); _ = c.Close() }, cut: true},
+	"after a hint":   {act: func(c *h2Side, r *h2Request) { c.Head(r, endHeaders, "103").Flush(); _ = c.Close() }, cut: true, begun: true},
+	"after the head": {act: func(c *h2Side, r *h2Request) { c.Head(r, endHeaders, "200").Flush(); _ = c.Close() }, cut: true, begun: true},
 	"in the content": {act: func(c *h2Side, r *h2Request) {
-		c.head(r, endHeaders, "200").data(r.id, 0, "some").flush()
+		c.Head(r, endHeaders, "200").Data(r.ID, 0, "some").Flush()
 		servertest.Reset(c.Conn.Conn)
 	}, cut: true, begun: true},
 }
@@ -149,9 +149,9 @@ func TestHTTP2ClientSendsPostOnceWhateverHappens(t *testing.T) {
 				hc := p.client()
 				c := p.greeted(hc)
 				call := p.post(hc, "/", numbered(size))
-				r := c.request()
+				r := c.Request()
 				if size < 100_000 {
-					c.endOf(r)
+					c.EndOf(r)
 				}
 				loss.act(c, r)
 				err := call.wait()
@@ -167,9 +167,9 @@ func TestHTTP2ClientSendsPostOnceWhateverHappens(t *testing.T) {
 				// the next call is the next request, wherever it is sent
 				next := p.get(hc, "/next")
 				if loss.cut {
-					c = p.greet()
+					c = p.Greet()
 				}
-				if got := c.serve().field(":path"); got != "/next" {
+				if got := c.Serve().Field(":path"); got != "/next" {
 					t.Errorf("%s is sent again", got)
 				}
 				next.is(200, "/next")
@@ -188,11 +188,11 @@ func TestHTTP2ClientReplays(t *testing.T) {
 			p := newH2Peer(t)
 			hc := p.client()
 			c := p.greeted(hc)
-			call := startCall(t, hc.Do, "PUT", p.url("/put"), withBody("pay"))
-			loss.act(c, c.whole())
+			call := startCall(t, hc.Do, "PUT", p.URL("/put"), withBody("pay"))
+			loss.act(c, c.Whole())
 			if loss.cut && !loss.begun {
-				if r := p.greet().serve(); string(r.content) != "pay" {
-					t.Errorf("what is sent again has %q", r.content)
+				if r := p.Greet().Serve(); string(r.Content) != "pay" {
+					t.Errorf("what is sent again has %q", r.Content)
 				}
 				call.is(200, "/put")
 				return
@@ -212,8 +212,8 @@ func TestHTTP2ClientStreamsAreCut(t *testing.T) {
 	c := p.greeted(hc)
 	for _, length := range []string{"content-length: 10", "x: y"} {
 		call := p.stream(hc, "/")
-		r := c.whole()
-		c.head(r, endHeaders, "200", length).data(r.id, 0, "some").flush()
+		r := c.Whole()
+		c.Head(r, endHeaders, "200", length).Data(r.ID, 0, "some").Flush()
 		call.is(200, "")
 		_ = c.Close()
 		b, err := io.ReadAll(call.resp.BodyStream())
@@ -222,8 +222,8 @@ func TestHTTP2ClientStreamsAreCut(t *testing.T) {
 		}
 		_ = call.resp.CloseBodyStream()
 		next := p.get(hc, "/next")
-		c = p.greet()
-		c.serve()
+		c = p.Greet()
+		c.Serve()
 		next.is(200, "/next")
 	}
 }
@@ -241,9 +241,9 @@ func TestHTTP2ClientAsksTheApplicationAboutRetries(t *testing.T) {
 	c := p.greeted(hc)
 	call := p.post(hc, "/", "pay")
 	for range 2 {
-		c.reset(c.whole().id, http2.ErrCodeInternal).flush()
+		c.Reset(c.Whole().ID, http2.ErrCodeInternal).Flush()
 	}
-	c.serve()
+	c.Serve()
 	call.is(200, "/")
 	if len(told) != 2 || !strings.HasPrefix(told[0], "POST 1 ") || !strings.Contains(told[1], "INTERNAL_ERROR") {
 		t.Errorf("the function was told of %q", told)
@@ -260,20 +260,20 @@ func TestHTTP2ClientMisdirected(t *testing.T) {
 			p := newH2Peer(t)
 			hc := p.client()
 			c := p.greeted(hc)
-			call := startCall(t, hc.Do, method, p.url("/a"), withBody("pay"))
-			c.respond(c.whole(), "421", "not here")
-			other := p.greet()
-			if r := other.serve(); string(r.content) != "pay" || r.field(":method") != method {
-				t.Errorf("what is sent again is %s %q", r.field(":method"), r.content)
+			call := startCall(t, hc.Do, method, p.URL("/a"), withBody("pay"))
+			c.Respond(c.Whole(), "421", "not here")
+			other := p.Greet()
+			if r := other.Serve(); string(r.Content) != "pay" || r.Field(":method") != method {
+				t.Errorf("what is sent again is %s %q", r.Field(":method"), r.Content)
 			}
 			call.is(200, "/a")
 
-			call = startCall(t, hc.Do, method, p.url("/b"), withBody("pay"))
-			other.respond(other.whole(), "421", "not here")
+			call = startCall(t, hc.Do, method, p.URL("/b"), withBody("pay"))
+			other.Respond(other.Whole(), "421", "not here")
 			tries := 1
 			for last := p.acceptUnless(call); last != nil; last = p.acceptUnless(call) {
-				last.greet()
-				last.respond(last.whole(), "421", "nor here")
+				last.Greet()
+				last.Respond(last.Whole(), "421", "nor here")
 				if tries++; tries > 3 {
 					t.Fatalf("the request was sent %d times", tries)
 				}
@@ -292,12 +292,12 @@ func TestHTTP2ClientRefusedAtTheDoor(t *testing.T) {
 	for name, act := range map[string]func(c *h2Side){
 		"close": func(c *h2Side) { _ = c.Close() },
 		"HTTP/1.1": func(c *h2Side) {
-			c.raw("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").flush()
+			c.Raw("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").Flush()
 			_ = c.Close()
 		},
-		"nonsense":           func(c *h2Side) { c.raw(strings.Repeat("nonsense", 10)).flush() },
-		"no SETTINGS":        func(c *h2Side) { c.frame(http2.FramePing, 0, 0, "01234567").flush() },
-		"an acknowledgement": func(c *h2Side) { c.frame(http2.FrameSettings, http2.FlagSettingsAck, 0, "").flush() },
+		"nonsense":           func(c *h2Side) { c.Raw(strings.Repeat("nonsense", 10)).Flush() },
+		"no SETTINGS":        func(c *h2Side) { c.Frame(http2.FramePing, 0, 0, "01234567").Flush() },
+		"an acknowledgement": func(c *h2Side) { c.Frame(http2.FrameSettings, http2.FlagSettingsAck, 0, "").Flush() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -310,9 +310,9 @@ func TestHTTP2ClientRefusedAtTheDoor(t *testing.T) {
 			if err := call.wait(); err == nil {
 				t.Error("the call succeeds")
 			} else {
-				t.Logf("after %d connections: %v", p.accepted.Load(), err)
+				t.Logf("after %d connections: %v", p.Conns.Load(), err)
 			}
-			if n := p.accepted.Load(); n > 5 {
+			if n := p.Conns.Load(); n > 5 {
 				t.Errorf("%d connections for a call", n)
 			}
 		})

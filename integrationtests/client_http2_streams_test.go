@@ -16,12 +16,12 @@ import (
 
 // fill sends content on a stream until its window, or that of the connection, is closed. It
 // returns how much that was.
-func (c *h2Side) fill(r *h2Request) (n int) {
+func fillWindow(c *h2Side, r *h2Request) (n int) {
 	c.T.Helper()
-	c.sync()
-	may := min(65535+c.granted[0], int(c.settled[http2.SettingInitialWindowSize])+c.granted[r.id])
-	c.send(r, numbered(may), false)
-	c.sync()
+	c.Sync()
+	may := min(65535+c.Granted[0], int(c.Settled[http2.SettingInitialWindowSize])+c.Granted[r.ID])
+	c.SendContent(r, numbered(may), false)
+	c.Sync()
 	return may
 }
 
@@ -37,21 +37,21 @@ func TestHTTP2ClientSlowReaderHoldsItsStream(t *testing.T) {
 	sizes := make([]int, 3)
 	for i := range sizes {
 		calls = append(calls, p.stream(hc, "/slow"))
-		r := c.whole()
+		r := c.Whole()
 		requests = append(requests, r)
-		c.head(r, endHeaders, "200")
-		sizes[i] = c.fill(r)
+		c.Head(r, endHeaders, "200")
+		sizes[i] = fillWindow(c, r)
 		calls[i].is(200, "")
-		if got := c.granted[r.id]; got > 0 {
+		if got := c.Granted[r.ID]; got > 0 {
 			t.Errorf("the window of a stream that nobody reads grows by %d", got)
 		}
 	}
 	for range 3 {
 		large := numbered(4 << 20)
 		call := p.get(hc, "/other")
-		r := c.whole()
-		c.head(r, endHeaders, "200")
-		c.send(r, large, true)
+		r := c.Whole()
+		c.Head(r, endHeaders, "200")
+		c.SendContent(r, large, true)
 		call.is(200, large)
 	}
 	for i, call := range calls {
@@ -60,13 +60,13 @@ func TestHTTP2ClientSlowReaderHoldsItsStream(t *testing.T) {
 			b, err := io.ReadAll(call.resp.BodyStream())
 			read <- fmt.Sprint(len(b), " ", err)
 		}()
-		c.send(requests[i], numbered(1<<20), true)
+		c.SendContent(requests[i], numbered(1<<20), true)
 		if got, want := servertest.Receive(t, "the stream", read), fmt.Sprint(sizes[i]+1<<20, " <nil>"); got != want {
 			t.Errorf("read %s, want %s", got, want)
 		}
 		servertest.Must(t, call.resp.CloseBodyStream())
 	}
-	p.hasAccepted(1)
+	p.HasAccepted(1)
 }
 
 // TestHTTP2ClientStreamClosedEarly closes streams of which content has come that was not read:
@@ -80,12 +80,12 @@ func TestHTTP2ClientStreamClosedEarly(t *testing.T) {
 	c := p.greeted(hc)
 	for i := range 20 {
 		call := p.stream(hc, "/")
-		r := c.whole()
-		c.head(r, endHeaders, "200")
+		r := c.Whole()
+		c.Head(r, endHeaders, "200")
 		if i%3 == 0 {
-			c.send(r, numbered(50_000), false)
-		} else if n := c.fill(r); n != 100_000 {
-			t.Fatalf("the window of stream %d is %d, want 100000", r.id, n)
+			c.SendContent(r, numbered(50_000), false)
+		} else if n := fillWindow(c, r); n != 100_000 {
+			t.Fatalf("the window of stream %d is %d, want 100000", r.ID, n)
 		}
 		call.is(200, "")
 		body := call.resp.BodyStream()
@@ -96,19 +96,19 @@ func TestHTTP2ClientStreamClosedEarly(t *testing.T) {
 			}
 		}
 		servertest.Soon(t, "closing", func() { servertest.Must(t, call.resp.CloseBodyStream()) })
-		c.expectReset(r, http2.ErrCodeCancel)
+		c.ExpectReset(r, http2.ErrCodeCancel)
 		if i%3 == 0 {
 			// content that was on its way
-			c.send(r, numbered(49_000), false)
+			c.SendContent(r, numbered(49_000), false)
 		}
 	}
 	large := numbered(1 << 20)
 	call := p.get(hc, "/large")
-	r := c.whole()
-	c.head(r, endHeaders, "200")
-	c.send(r, large, true)
+	r := c.Whole()
+	c.Head(r, endHeaders, "200")
+	c.SendContent(r, large, true)
 	call.is(200, large)
-	p.hasAccepted(1)
+	p.HasAccepted(1)
 }
 
 // TestHTTP2ClientFullDuplex reads the response while the request is sent.
@@ -118,36 +118,36 @@ func TestHTTP2ClientFullDuplex(t *testing.T) {
 	hc := p.client()
 	c := p.greeted(hc)
 	in, out := io.Pipe()
-	call := startCall(t, hc.Do, "POST", p.url("/"), asStream, func(req *fasthttp.Request, _ *fasthttp.Response) {
+	call := startCall(t, hc.Do, "POST", p.URL("/"), asStream, func(req *fasthttp.Request, _ *fasthttp.Response) {
 		req.SetBodyStream(in, -1)
 	})
-	r := c.request()
-	c.head(r, endHeaders, "200").flush()
+	r := c.Request()
+	c.Head(r, endHeaders, "200").Flush()
 	resp := call.is(200, "")
 	for i := range 20 {
 		text := fmt.Sprint("message ", i)
 		if _, err := io.WriteString(out, text); err != nil {
 			t.Fatal(err)
 		}
-		c.until("the message", func() bool { return len(r.content) >= len(text) })
-		c.data(r.id, 0, string(r.content)).flush()
-		r.content = nil
+		c.Until("the message", func() bool { return len(r.Content) >= len(text) })
+		c.Data(r.ID, 0, string(r.Content)).Flush()
+		r.Content = nil
 		b := make([]byte, len(text))
 		if _, err := io.ReadFull(resp.BodyStream(), b); err != nil || string(b) != text {
 			t.Fatalf("got %q, %v, want %q", b, err, text)
 		}
 	}
 	servertest.Must(t, out.Close())
-	c.endOf(r)
-	c.data(r.id, endStream, "").flush()
+	c.EndOf(r)
+	c.Data(r.ID, endStream, "").Flush()
 	if b, err := io.ReadAll(resp.BodyStream()); len(b) > 0 || err != nil {
 		t.Errorf("at the end: %q, %v", b, err)
 	}
 	servertest.Must(t, resp.CloseBodyStream())
 	next := p.get(hc, "/next")
-	c.serve()
+	c.Serve()
 	next.is(200, "/next")
-	p.hasAccepted(1)
+	p.HasAccepted(1)
 }
 
 // TestHTTP2ClientStreamOfRequestBreaks has a request whose stream breaks while the response is
@@ -159,11 +159,11 @@ func TestHTTP2ClientStreamOfRequestBreaks(t *testing.T) {
 	c := p.greeted(hc)
 	broken := errors.New("the stream broke")
 	in, out := io.Pipe()
-	call := startCall(t, hc.Do, "POST", p.url("/"), asStream, func(req *fasthttp.Request, _ *fasthttp.Response) {
+	call := startCall(t, hc.Do, "POST", p.URL("/"), asStream, func(req *fasthttp.Request, _ *fasthttp.Response) {
 		req.SetBodyStream(in, -1)
 	})
-	r := c.request()
-	c.head(r, endHeaders, "200").data(r.id, 0, "some").flush()
+	r := c.Request()
+	c.Head(r, endHeaders, "200").Data(r.ID, 0, "some").Flush()
 	resp := call.is(200, "")
 	_ = out.CloseWithError(broken)
 	servertest.Soon(t, "the stream", func() {
@@ -172,11 +172,11 @@ func TestHTTP2ClientStreamOfRequestBreaks(t *testing.T) {
 		}
 	})
 	_ = resp.CloseBodyStream()
-	c.expectReset(r, http2.ErrCodeCancel)
+	c.ExpectReset(r, http2.ErrCodeCancel)
 	next := p.get(hc, "/next")
-	c.serve()
+	c.Serve()
 	next.is(200, "/next")
-	p.hasAccepted(1)
+	p.HasAccepted(1)
 }
 
 // TestHTTP2ClientTakesSmallFrames has responses that come in small pieces, as those of events
@@ -187,14 +187,14 @@ func TestHTTP2ClientTakesSmallFrames(t *testing.T) {
 	hc := p.client()
 	c := p.greeted(hc)
 	for _, stream := range []bool{false, true} {
-		call := startCall(t, hc.Do, "GET", p.url("/"), func(_ *fasthttp.Request, resp *fasthttp.Response) { resp.StreamBody = stream })
-		r := c.whole()
+		call := startCall(t, hc.Do, "GET", p.URL("/"), func(_ *fasthttp.Request, resp *fasthttp.Response) { resp.StreamBody = stream })
+		r := c.Whole()
 		text := numbered(5000)
-		c.head(r, endHeaders, "200")
+		c.Head(r, endHeaders, "200")
 		for i := range text {
-			c.data(r.id, 0, text[i:i+1])
+			c.Data(r.ID, 0, text[i:i+1])
 		}
-		c.data(r.id, endStream, "").flush()
+		c.Data(r.ID, endStream, "").Flush()
 		if err := call.wait(); err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +203,7 @@ func TestHTTP2ClientTakesSmallFrames(t *testing.T) {
 		}
 		_ = call.resp.CloseBodyStream()
 	}
-	p.hasAccepted(1)
+	p.HasAccepted(1)
 }
 
 // closingStream is a stream of a request that counts its ends.
@@ -231,42 +231,42 @@ func TestHTTP2ClientClosesStreamsOfRequests(t *testing.T) {
 		act  func(r *h2Request, call *h2Call)
 	}{
 		"sent": {strings.NewReader("some"), -1, func(r *h2Request, call *h2Call) {
-			c.endOf(r)
-			c.respond(r, "200", "well")
+			c.EndOf(r)
+			c.Respond(r, "200", "well")
 			call.is(200, "well")
 		}},
 		"broken": {io.MultiReader(strings.NewReader("some"), servertest.ReadFunc(func([]byte) (int, error) { return 0, broken })), -1, func(r *h2Request, call *h2Call) {
 			call.fails(broken)
-			c.until("a reset", func() bool { return r.reset != nil })
+			c.Until("a reset", func() bool { return r.Reset != nil })
 		}},
 		"too short": {strings.NewReader("some"), 5, func(r *h2Request, call *h2Call) {
 			if err := call.wait(); err == nil {
 				t.Error("a stream that is too short is sent")
 			}
-			c.until("a reset", func() bool { return r.reset != nil })
+			c.Until("a reset", func() bool { return r.Reset != nil })
 		}},
 		"reset": {io.MultiReader(strings.NewReader(numbered(100_000))), -1, func(r *h2Request, call *h2Call) {
-			c.reset(r.id, http2.ErrCodeInternal).flush()
+			c.Reset(r.ID, http2.ErrCodeInternal).Flush()
 			call.failsWith("INTERNAL_ERROR")
 		}},
 	} {
 		closed := make(chan struct{}, 10)
-		call := startCall(t, hc.Do, "POST", p.url("/"), func(req *fasthttp.Request, _ *fasthttp.Response) {
+		call := startCall(t, hc.Do, "POST", p.URL("/"), func(req *fasthttp.Request, _ *fasthttp.Response) {
 			req.SetBodyStream(closingStream{tt.body, closed}, tt.size)
 		})
-		r := c.request()
+		r := c.Request()
 		tt.act(r, call)
 		servertest.Receive(t, "the end of the stream: "+name, closed)
-		c.sync()
+		c.Sync()
 		if len(closed) > 0 {
 			t.Errorf("%s: the stream was closed twice", name)
 		}
-		c.window(0, uint32(len(r.content)+1)).flush()
+		c.Window(0, uint32(len(r.Content)+1)).Flush()
 		next := p.get(hc, "/next")
-		c.serve()
+		c.Serve()
 		next.is(200, "/next")
 	}
-	p.hasAccepted(1)
+	p.HasAccepted(1)
 }
 
 // TestHTTP2ClientRequestFields has requests of all kinds, which must be well-formed.
@@ -305,13 +305,13 @@ func TestHTTP2ClientRequestFields(t *testing.T) {
 		{"GET", "http://a.test/", func(req *fasthttp.Request) { req.Header.Set("TE", "gzip") }, ":authority a.test|:method GET|:path /|:scheme http|user-agent me"},
 	} {
 		call := startCall(t, hc.Do, tt.method, tt.url, func(req *fasthttp.Request, _ *fasthttp.Response) { tt.set(req) })
-		r := c.serve()
-		call.is(200, r.field(":path"))
+		r := c.Serve()
+		call.is(200, r.Field(":path"))
 		if err := checkRequestFields(r); err != nil {
 			t.Error(err)
 		}
 		var got []string
-		for _, f := range r.fields {
+		for _, f := range r.Fields() {
 			got = append(got, f.Name+" "+f.Value)
 		}
 		if text := strings.Join(slices.Sorted(slices.Values(got)), "|"); text != tt.want {
@@ -322,10 +322,10 @@ func TestHTTP2ClientRequestFields(t *testing.T) {
 		req.Header.SetCookie("a", "1")
 		req.Header.SetCookie("b", "2")
 	})
-	r := c.serve()
+	r := c.Serve()
 	call.is(200, "/")
 	var crumbs []string
-	for _, f := range r.fields {
+	for _, f := range r.Fields() {
 		if f.Name == "cookie" {
 			crumbs = append(crumbs, f.Value)
 		}
@@ -338,7 +338,7 @@ func TestHTTP2ClientRequestFields(t *testing.T) {
 // checkRequestFields checks what RFC 9113 section 8.3 asks of a request.
 func checkRequestFields(r *h2Request) error {
 	regular := false
-	for _, f := range r.fields {
+	for _, f := range r.Fields() {
 		if f.Name != strings.ToLower(f.Name) || strings.ContainsAny(f.Name+f.Value, "\r\n\x00") || strings.Contains(f.Name, " ") {
 			return fmt.Errorf("a field %q with %q", f.Name, f.Value)
 		}
@@ -373,24 +373,24 @@ func TestHTTP2ClientInjectsNothing(t *testing.T) {
 		func(req *fasthttp.Request) { req.Header.SetUserAgent("a\nb") },
 	} {
 		call := startCall(t, hc.Do, "GET", "http://a.test/", func(req *fasthttp.Request, _ *fasthttp.Response) { set(req) })
-		r := c.requestUnless(call)
+		r := c.RequestUnless(call)
 		if r == nil {
 			if err := call.wait(); err == nil {
 				t.Error("the call succeeds without a request")
 			}
 			continue
 		}
-		c.endOf(r)
-		c.respond(r, "200", r.field(":path"))
-		call.is(200, r.field(":path"))
+		c.EndOf(r)
+		c.Respond(r, "200", r.Field(":path"))
+		call.is(200, r.Field(":path"))
 		if err := checkRequestFields(r); err != nil {
 			t.Error(err)
 		}
-		for _, f := range r.fields {
+		for _, f := range r.Fields() {
 			if f.Name == "y" || f.Name == "" || f.Name == "x" && !strings.HasPrefix(f.Value, "a") {
 				t.Errorf("there is a field %q with %q", f.Name, f.Value)
 			}
 		}
 	}
-	p.hasAccepted(1)
+	p.HasAccepted(1)
 }

@@ -37,8 +37,8 @@ var h2Stages = map[string]h2Stage{
 		settings: []uint32{initialWindow, 10}, post: true,
 		set: func(req *fasthttp.Request, _ *fasthttp.Response) { req.SetBodyString(numbered(1000)) },
 		reach: func(c *h2Side) *h2Request {
-			r := c.request()
-			c.until("a part of it", func() bool { return len(r.content) == 10 })
+			r := c.Request()
+			c.Until("a part of it", func() bool { return len(r.Content) == 10 })
 			return r
 		},
 	},
@@ -48,8 +48,8 @@ var h2Stages = map[string]h2Stage{
 			req.SetBodyStream(io.MultiReader(strings.NewReader(numbered(100_000)), never{}), -1)
 		},
 		reach: func(c *h2Side) *h2Request {
-			r := c.request()
-			c.until("a part of it", func() bool { return len(r.content) == 10 })
+			r := c.Request()
+			c.Until("a part of it", func() bool { return len(r.Content) == 10 })
 			return r
 		},
 	},
@@ -57,8 +57,8 @@ var h2Stages = map[string]h2Stage{
 		post: true,
 		set:  func(req *fasthttp.Request, _ *fasthttp.Response) { req.SetBodyString(numbered(100_000)) },
 		reach: func(c *h2Side) *h2Request {
-			r := c.request()
-			c.until("a window of it", func() bool { return len(r.content) == 65535 })
+			r := c.Request()
+			c.Until("a window of it", func() bool { return len(r.Content) == 65535 })
 			return r
 		},
 	},
@@ -68,22 +68,22 @@ var h2Stages = map[string]h2Stage{
 			req.Header.Set(fasthttp.HeaderExpect, "100-continue")
 			req.SetBodyString("pay")
 		},
-		reach: func(c *h2Side) *h2Request { return c.request() },
+		reach: func(c *h2Side) *h2Request { return c.Request() },
 	},
-	"before the head": {reach: func(c *h2Side) *h2Request { return c.request() }},
+	"before the head": {reach: func(c *h2Side) *h2Request { return c.Request() }},
 	"after an informational response": {reach: func(c *h2Side) *h2Request {
-		r := c.request()
-		c.head(r, endHeaders, "103", "link: </a>").flush()
+		r := c.Request()
+		c.Head(r, endHeaders, "103", "link: </a>").Flush()
 		return r
 	}},
 	"in the content": {reach: func(c *h2Side) *h2Request {
-		r := c.request()
-		c.head(r, endHeaders, "200").data(r.id, 0, "some").flush()
+		r := c.Request()
+		c.Head(r, endHeaders, "200").Data(r.ID, 0, "some").Flush()
 		return r
 	}},
 	"before the trailers": {reach: func(c *h2Side) *h2Request {
-		r := c.request()
-		c.head(r, endHeaders, "200", "trailer: x-end", "content-length: 4").data(r.id, 0, "some").flush()
+		r := c.Request()
+		c.Head(r, endHeaders, "200", "trailer: x-end", "content-length: 4").Data(r.ID, 0, "some").Flush()
 		return r
 	}},
 }
@@ -106,7 +106,7 @@ func TestHTTP2ClientCallsEndAtEveryStage(t *testing.T) {
 				hc := p.client()
 				hc.MaxConns, hc.ExpectContinueTimeout = 1, servertest.Never
 				c := p.greeted(hc)
-				c.change(append(stage.settings, tableSize, 0)...)
+				changeSettings(c, append(stage.settings, tableSize, 0)...)
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
 				method := "GET"
@@ -126,12 +126,12 @@ func TestHTTP2ClientCallsEndAtEveryStage(t *testing.T) {
 					limited, stop := context.WithTimeout(t.Context(), h2Limit)
 					defer stop()
 					return hc.DoContext(limited, req, resp)
-				}, method, p.url("/"))
+				}, method, p.URL("/"))
 				r := stage.reach(c)
 				if how == "context" {
 					if r == nil {
 						servertest.Eventually(t, "the call", func() bool { return hc.PendingRequests() == 1 })
-						c.sync()
+						c.Sync()
 					}
 					cancel(cause)
 					call.fails(cause)
@@ -139,19 +139,19 @@ func TestHTTP2ClientCallsEndAtEveryStage(t *testing.T) {
 					t.Errorf("got %v, want a timeout", err)
 				}
 				if r != nil {
-					c.expectReset(r, http2.ErrCodeCancel)
+					c.ExpectReset(r, http2.ErrCodeCancel)
 				} else {
-					c.expectNone()
+					expectNoRequest(c)
 				}
 				// what the window of the connection lacks, and what else was changed
-				c.window(0, 65535)
-				c.change(maxStreams, 100, initialWindow, 65535)
+				c.Window(0, 65535)
+				changeSettings(c, maxStreams, 100, initialWindow, 65535)
 				next := p.post(hc, "/next", numbered(60_000))
-				if r := c.serve(); string(r.content) != numbered(60_000) {
-					t.Errorf("the next request has %d bytes", len(r.content))
+				if r := c.Serve(); string(r.Content) != numbered(60_000) {
+					t.Errorf("the next request has %d bytes", len(r.Content))
 				}
 				next.is(200, "/next")
-				p.hasAccepted(1)
+				p.HasAccepted(1)
 			})
 		}
 	}
@@ -175,9 +175,9 @@ func TestHTTP2ClientStreamsEndInTime(t *testing.T) {
 						return hc.DoTimeout(req, resp, h2Limit)
 					}
 					return hc.DoContext(ctx, req, resp)
-				}, "GET", p.url("/"), asStream)
-				r := c.request()
-				c.head(r, endHeaders, "200").flush()
+				}, "GET", p.URL("/"), asStream)
+				r := c.Request()
+				c.Head(r, endHeaders, "200").Flush()
 				resp := call.is(200, "")
 				got := make(chan error, 1)
 				body := resp.BodyStream()
@@ -189,8 +189,8 @@ func TestHTTP2ClientStreamsEndInTime(t *testing.T) {
 					got <- err
 				}()
 				if some {
-					c.data(r.id, 0, "some").flush()
-					c.sync()
+					c.Data(r.ID, 0, "some").Flush()
+					c.Sync()
 				}
 				if how == "context" {
 					cancel(cause)
@@ -199,12 +199,12 @@ func TestHTTP2ClientStreamsEndInTime(t *testing.T) {
 				if how == "context" && !errors.Is(err, cause) || how == "timeout" && !errors.Is(err, fasthttp.ErrTimeout) {
 					t.Errorf("got %v", err)
 				}
-				c.expectReset(r, http2.ErrCodeCancel)
+				c.ExpectReset(r, http2.ErrCodeCancel)
 				_ = resp.CloseBodyStream()
 				next := p.get(hc, "/next")
-				c.serve()
+				c.Serve()
 				next.is(200, "/next")
-				p.hasAccepted(1)
+				p.HasAccepted(1)
 			})
 		}
 	}
@@ -219,7 +219,7 @@ func TestHTTP2ClientTimeouts(t *testing.T) {
 		act  func(c *h2Side, r *h2Request)
 	}{
 		"ReadTimeout":            {func(hc *fasthttp.HostClient) { hc.ReadTimeout = h2Limit }, "pay", func(*h2Side, *h2Request) {}},
-		"ReadTimeout in content": {func(hc *fasthttp.HostClient) { hc.ReadTimeout = h2Limit }, "pay", func(c *h2Side, r *h2Request) { c.head(r, endHeaders, "200").flush() }},
+		"ReadTimeout in content": {func(hc *fasthttp.HostClient) { hc.ReadTimeout = h2Limit }, "pay", func(c *h2Side, r *h2Request) { c.Head(r, endHeaders, "200").Flush() }},
 		"ResponseHeaderTimeout":  {func(hc *fasthttp.HostClient) { hc.ResponseHeaderTimeout = h2Limit }, "pay", func(*h2Side, *h2Request) {}},
 		"WriteTimeout":           {func(hc *fasthttp.HostClient) { hc.WriteTimeout = h2Limit }, numbered(100_000), func(*h2Side, *h2Request) {}},
 	} {
@@ -230,15 +230,15 @@ func TestHTTP2ClientTimeouts(t *testing.T) {
 			tt.set(hc)
 			c := p.greeted(hc)
 			call := p.post(hc, "/", tt.body)
-			r := c.request()
+			r := c.Request()
 			tt.act(c, r)
 			call.fails(fasthttp.ErrTimeout)
-			c.expectReset(r, http2.ErrCodeCancel)
-			c.window(0, 65535).flush()
+			c.ExpectReset(r, http2.ErrCodeCancel)
+			c.Window(0, 65535).Flush()
 			next := p.post(hc, "/next", "pay")
-			c.serve()
+			c.Serve()
 			next.is(200, "/next")
-			p.hasAccepted(1)
+			p.HasAccepted(1)
 		})
 	}
 	t.Run("ResponseHeaderTimeout leaves the content its time", func(t *testing.T) {
@@ -248,10 +248,10 @@ func TestHTTP2ClientTimeouts(t *testing.T) {
 		hc.ResponseHeaderTimeout = h2Limit
 		c := p.greeted(hc)
 		call := p.get(hc, "/")
-		r := c.request()
-		c.head(r, endHeaders, "200").flush()
+		r := c.Request()
+		c.Head(r, endHeaders, "200").Flush()
 		time.Sleep(2 * h2Limit) // the time that is not limited
-		c.data(r.id, endStream, "late").flush()
+		c.Data(r.ID, endStream, "late").Flush()
 		call.is(200, "late")
 	})
 	t.Run("MaxConnWaitTimeout", func(t *testing.T) {
@@ -261,11 +261,11 @@ func TestHTTP2ClientTimeouts(t *testing.T) {
 		hc.MaxConns, hc.MaxConnWaitTimeout = 1, servertest.Short
 		c := p.greeted(hc, maxStreams, 1)
 		call := p.get(hc, "/")
-		r := c.request()
+		r := c.Request()
 		p.get(hc, "/").fails(fasthttp.ErrNoFreeConns)
-		c.respond(r, "200", "well")
+		c.Respond(r, "200", "well")
 		call.is(200, "well")
-		c.expectNone()
+		expectNoRequest(c)
 	})
 }
 
@@ -275,13 +275,13 @@ func TestHTTP2ClientGivesUpBeforeTheGreeting(t *testing.T) {
 	t.Parallel()
 	for name, p := range map[string]*h2Peer{"plain": newH2Peer(t), "TLS": newH2TLSPeer(t, "h2")} {
 		hc := p.client()
-		err := hc.DoTimeout(requestTo(t, "GET", p.url("/")), responseFor(t), h2Limit)
+		err := hc.DoTimeout(requestTo(t, "GET", p.URL("/")), responseFor(t), h2Limit)
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: got %v", name, err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(servertest.Short, cancel)
-		if err := hc.DoContext(ctx, requestTo(t, "GET", p.url("/")), responseFor(t)); !errors.Is(err, context.Canceled) {
+		if err := hc.DoContext(ctx, requestTo(t, "GET", p.URL("/")), responseFor(t)); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

@@ -1,7 +1,6 @@
 package integrationtests
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/valyala/fasthttp"
@@ -37,17 +36,10 @@ func prepare(s *fasthttp.Server, e servertest.Engine) (log *servertest.Log) {
 	return log
 }
 
-// echo responds with a description of the request: see servertest.Echoed.
-func echo(ctx *fasthttp.RequestCtx) {
-	fmt.Fprintf(ctx, "%s %s %q", ctx.Method(), ctx.RequestURI(), ctx.Request.Body())
-}
-
-// passing is a handler that waits at the gate.
-func passing(g *servertest.Gate) fasthttp.RequestHandler {
-	return func(ctx *fasthttp.RequestCtx) {
-		g.Pass(string(ctx.Path()))
-		ctx.SetBodyString("through")
-	}
-}
+// echo and passing are handlers.
+var (
+	echo    = servertest.Echo[*fasthttp.RequestCtx]
+	passing = servertest.Passing[*fasthttp.RequestCtx]
+)
 
 func TestMain(m *testing.M) { servertest.Main(m) }

@@ -69,24 +69,24 @@ func TestHTTP2ConnectionClose(t *testing.T) {
 					return
 				}
 				c := s.dialFrames(t)
-				c.ask(1, true, "GET", "/wait")
+				c.Begin(1, true, "GET", "/wait")
 				servertest.Receive(t, "the request", g.Entered)
 				path := "/close"
 				if tc.requests > 0 {
 					path = "/"
 				}
-				c.ask(3, true, "GET", path)
-				c.response(3)
+				c.Begin(3, true, "GET", path)
+				c.Response(3)
 				if tc.requests > 0 {
-					c.ask(5, true, "GET", "/")
-					c.response(5)
+					c.Begin(5, true, "GET", "/")
+					c.Response(5)
 				}
-				c.until("GOAWAY", func() bool { return c.away != nil })
+				c.Until("GOAWAY", func() bool { return c.Away != nil })
 				close(g.Open)
-				if f := c.response(1); f.head(0)[":status"] != "200" {
-					t.Errorf("a request before GOAWAY gets %v, reset %v", f.heads, f.reset)
+				if f := c.Response(1); f.Head(0)[":status"] != "200" {
+					t.Errorf("a request before GOAWAY gets %v, reset %v", f.Heads, f.Reset)
 				}
-				c.expectEnd(http2.ErrCodeNo)
+				c.ExpectGoAway(http2.ErrCodeNo)
 			})
 		})
 	}
@@ -159,30 +159,30 @@ func TestHTTP2ShutdownInTwoSteps(t *testing.T) {
 		g := servertest.NewGate()
 		s := start(&fasthttp.Server{Handler: passing(g)})
 		c, idle := s.dialFrames(t), s.dialFrames(t)
-		idle.roundTrip()
-		c.ask(1, true, "GET", "/1")
+		idle.Sync()
+		c.Begin(1, true, "GET", "/1")
 		servertest.Receive(t, "the request", g.Entered)
 		stopped := make(chan error, 1)
 		go func() { stopped <- s.S.Shutdown() }()
-		c.until("the first GOAWAY", func() bool { return c.away != nil })
-		if c.away.ErrCode != http2.ErrCodeNo {
-			t.Errorf("the first GOAWAY is %v", c.away)
+		c.Until("the first GOAWAY", func() bool { return c.Away != nil })
+		if c.Away.ErrCode != http2.ErrCodeNo {
+			t.Errorf("the first GOAWAY is %v", c.Away)
 		}
-		if c.away.LastStreamID != 1<<31-1 {
-			t.Errorf("the first GOAWAY has the last stream %d", c.away.LastStreamID)
+		if c.Away.LastStreamID != 1<<31-1 {
+			t.Errorf("the first GOAWAY has the last stream %d", c.Away.LastStreamID)
 		}
 		// this request was on its way
-		c.ask(3, true, "GET", "/3")
+		c.Begin(3, true, "GET", "/3")
 		servertest.Receive(t, "the request that was on its way", g.Entered)
-		c.until("the last GOAWAY", func() bool { return c.away.LastStreamID < 1<<31-1 })
-		if c.away.ErrCode != http2.ErrCodeNo || c.away.LastStreamID != 3 {
-			t.Errorf("the last GOAWAY is %v", c.away)
+		c.Until("the last GOAWAY", func() bool { return c.Away.LastStreamID < 1<<31-1 })
+		if c.Away.ErrCode != http2.ErrCodeNo || c.Away.LastStreamID != 3 {
+			t.Errorf("the last GOAWAY is %v", c.Away)
 		}
 		close(g.Open)
-		c.expect(1, "200", "through")
-		c.expect(3, "200", "through")
-		c.expectEnd(http2.ErrCodeNo)
-		idle.expectEnd(http2.ErrCodeNo)
+		c.ExpectResponse(1, "200", "through")
+		c.ExpectResponse(3, "200", "through")
+		c.ExpectGoAway(http2.ErrCodeNo)
+		idle.ExpectGoAway(http2.ErrCodeNo)
 		if err := servertest.Receive(t, "the end of Shutdown", stopped); err != nil {
 			t.Errorf("Shutdown: %v", err)
 		}
@@ -219,7 +219,7 @@ func TestHTTP2ShutdownThatMustNotWait(t *testing.T) {
 		g := servertest.NewGate()
 		s := start(&fasthttp.Server{Handler: passing(g)})
 		c := s.dialFrames(t)
-		c.ask(1, true, "GET", "/")
+		c.Begin(1, true, "GET", "/")
 		servertest.Receive(t, "the request", g.Entered)
 		ctx, cancel := context.WithTimeout(t.Context(), servertest.Short)
 		defer cancel()
@@ -227,7 +227,7 @@ func TestHTTP2ShutdownThatMustNotWait(t *testing.T) {
 			t.Errorf("ShutdownWithContext: %v", err)
 		}
 		close(g.Open)
-		_ = c.nc.Close()
+		_ = c.Conn.Close()
 	})
 }
 
@@ -237,13 +237,13 @@ func TestHTTP2ConnState(t *testing.T) {
 		g := servertest.NewGate()
 		s := start(&fasthttp.Server{ConnState: states.Note, Handler: passing(g)})
 		c := s.dialFrames(t)
-		c.roundTrip()
+		c.Sync()
 		expect := func(want string) {
 			t.Helper()
 			servertest.Eventually(t, want, func() bool { return states.Of(0) == want })
 		}
-		c.ask(1, true, "GET", "/")
-		c.ask(3, true, "GET", "/")
+		c.Begin(1, true, "GET", "/")
+		c.Begin(3, true, "GET", "/")
 		servertest.Receive(t, "a request", g.Entered)
 		servertest.Receive(t, "another request", g.Entered)
 		// two requests at a time make a connection active once
@@ -252,10 +252,10 @@ func TestHTTP2ConnState(t *testing.T) {
 			t.Errorf("the states are %q", before)
 		}
 		close(g.Open)
-		c.expect(1, "200", "through")
-		c.expect(3, "200", "through")
+		c.ExpectResponse(1, "200", "through")
+		c.ExpectResponse(3, "200", "through")
 		expect(before + " idle")
-		_ = c.nc.Close()
+		_ = c.Conn.Close()
 		expect(before + " idle closed")
 	})
 }
@@ -266,13 +266,13 @@ func TestHTTP2IdleTimeout(t *testing.T) {
 		g := servertest.NewGate()
 		s := start(&fasthttp.Server{IdleTimeout: 10 * servertest.Short, Handler: passing(g)})
 		c, idle := s.dialFrames(t), s.dialFrames(t)
-		c.ask(1, true, "GET", "/")
+		c.Begin(1, true, "GET", "/")
 		servertest.Receive(t, "the request", g.Entered)
-		idle.expectEnd(http2.ErrCodeNo)
+		idle.ExpectGoAway(http2.ErrCodeNo)
 		// the other one began before, and is open
-		c.roundTrip()
+		c.Sync()
 		close(g.Open)
-		c.expect(1, "200", "through")
+		c.ExpectResponse(1, "200", "through")
 	})
 }
 
@@ -292,18 +292,18 @@ func TestHTTP2ReadTimeout(t *testing.T) {
 			}
 		}})
 		c := s.dialFrames(t)
-		c.ask(1, false, "POST", "/stream")
-		c.must(c.WriteData(1, false, []byte("abc")))
-		c.ask(3, false, "POST", "/buffered")
-		c.must(c.WriteData(3, false, []byte("abc")))
+		c.Begin(1, false, "POST", "/stream")
+		c.Must(c.WriteData(1, false, []byte("abc")))
+		c.Begin(3, false, "POST", "/buffered")
+		c.Must(c.WriteData(3, false, []byte("abc")))
 		if err := servertest.Receive(t, "the end of the stream", read); err == nil {
 			t.Error("a body without its end ends well")
 		}
-		if f := c.response(3); f.reset == nil && f.head(0)[":status"] != "408" {
-			t.Errorf("got %v", f.heads)
+		if f := c.Response(3); f.Reset == nil && f.Head(0)[":status"] != "408" {
+			t.Errorf("got %v", f.Heads)
 		}
-		c.ask(5, true, "GET", "/")
-		c.expect(5, "200", "")
+		c.Begin(5, true, "GET", "/")
+		c.ExpectResponse(5, "200", "")
 	})
 }
 
@@ -321,9 +321,9 @@ func TestHTTP2HandlersMayTakeLong(t *testing.T) {
 			close(ended)
 		}})
 		c := s.dialFrames(t)
-		c.ask(1, true, "GET", "/")
+		c.Begin(1, true, "GET", "/")
 		servertest.Receive(t, "the end of the handler", ended)
-		c.expect(1, "200", "")
+		c.ExpectResponse(1, "200", "")
 	})
 }
 
@@ -342,18 +342,18 @@ func TestHTTP2WriteTimeout(t *testing.T) {
 		conns := []*frameConn{s.dialFrames(t), s.dialFrames(t)}
 		for i, path := range []string{"/large", "/stream"} {
 			c := conns[i]
-			c.ask(1, true, "GET", path)
-			c.until("a part of the response", func() bool { return len(c.stream(1).content) > 0 })
+			c.Begin(1, true, "GET", path)
+			c.Until("a part of the response", func() bool { return len(c.Stream(1).Content) > 0 })
 		}
 		for _, c := range conns {
-			f := c.stream(1)
-			for f.reset == nil {
-				if err := c.read(); err != nil {
+			f := c.Stream(1)
+			for f.Reset == nil {
+				if err := c.Take(); err != nil {
 					// the whole connection may end
 					break
 				}
 			}
-			if f.ended {
+			if f.Ended {
 				t.Error("the response ends well")
 			}
 		}
@@ -395,12 +395,12 @@ func TestHTTP2PingsAClientThatIsSilent(t *testing.T) {
 		server.HTTP2.SendPingTimeout, server.HTTP2.PingTimeout = servertest.Short, time.Second
 		s := start(server)
 		silent := s.dialFrames(t)
-		silent.ask(1, true, "GET", "/")
-		silent.expect(1, "200", `GET / ""`)
+		silent.Begin(1, true, "GET", "/")
+		silent.ExpectResponse(1, "200", `GET / ""`)
 		c := s.dialFrames(t)
 		for range 2 {
-			c.pings = 0
-			c.until("a PING", func() bool { return c.pings > 0 })
+			c.Pings = 0
+			c.Until("a PING", func() bool { return c.Pings > 0 })
 		}
 		// it answers nothing from here on, although it reads
 		for {
@@ -408,8 +408,8 @@ func TestHTTP2PingsAClientThatIsSilent(t *testing.T) {
 				break
 			}
 		}
-		c.ask(1, true, "GET", "/")
-		c.expect(1, "200", `GET / ""`)
+		c.Begin(1, true, "GET", "/")
+		c.ExpectResponse(1, "200", `GET / ""`)
 	})
 }
 

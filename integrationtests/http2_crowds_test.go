@@ -146,17 +146,17 @@ func TestHTTP2ResetWhileQueuedHasNoHandler(t *testing.T) {
 				ctx.SetBodyString("ok")
 			}}
 			s.HTTP2.MaxConcurrentStreams = 1
-			c := greetHTTP2(serveHTTP2(t, e, s)).listen()
-			c.get(1, "/long").flush()
+			c := greetHTTP2(serveHTTP2(t, e, s)).Listen()
+			c.Get(1, "/long").Flush()
 			servertest.Receive(t, "the first request", began)
-			c.reset(1, http2.ErrCodeCancel)
-			c.get(3, "/queued").reset(3, http2.ErrCodeCancel)
-			c.get(5, "/last").sync()
+			c.Reset(1, http2.ErrCodeCancel)
+			c.Get(3, "/queued").Reset(3, http2.ErrCodeCancel)
+			c.Get(5, "/last").Sync()
 			close(goOn)
 			if got := servertest.Receive(t, "another request", began); got != "/last" {
 				t.Errorf("%s has reached a handler", got)
 			}
-			if got := c.await(5).String(); got != "200 ok" {
+			if got := c.Await(5).String(); got != "200 ok" {
 				t.Errorf("got %s", got)
 			}
 		})

@@ -39,17 +39,17 @@ func TestHTTP2HeadsOfTheWire(t *testing.T) {
 			{false, []string{"content-length", "3"}, `true GET a /x?y  ""  3`},
 		} {
 			id := uint32(2*i + 1)
-			c.ask(id, tc.end, "GET", "/x?y", tc.fields...)
+			c.Begin(id, tc.end, "GET", "/x?y", tc.fields...)
 			if !tc.end {
-				c.must(c.WriteData(id, true, []byte("abc")))
+				c.Must(c.WriteData(id, true, []byte("abc")))
 			}
-			c.expect(id, "200", tc.want)
+			c.ExpectResponse(id, "200", tc.want)
 		}
 		// the authority may stand in the Host field alone
-		c.fields(101, true, ":method", "GET", ":scheme", "http", ":path", "/", "host", "b")
-		c.expect(101, "200", `true GET b /  ""  -2`)
-		c.fields(103, true, ":method", "OPTIONS", ":scheme", "http", ":authority", "a", ":path", "*")
-		c.expect(103, "200", `true OPTIONS a *  ""  0`)
+		c.SendFields(101, true, ":method", "GET", ":scheme", "http", ":path", "/", "host", "b")
+		c.ExpectResponse(101, "200", `true GET b /  ""  -2`)
+		c.SendFields(103, true, ":method", "OPTIONS", ":scheme", "http", ":authority", "a", ":path", "*")
+		c.ExpectResponse(103, "200", `true OPTIONS a *  ""  0`)
 	})
 }
 
@@ -75,14 +75,14 @@ func TestHTTP2ConnectIsATunnel(t *testing.T) {
 			})
 		}})
 		c := s.dialFrames(t)
-		c.fields(1, false, ":method", "CONNECT", ":authority", "b:443")
-		f := c.stream(1)
+		c.SendFields(1, false, ":method", "CONNECT", ":authority", "b:443")
+		f := c.Stream(1)
 		for i, piece := range []string{"first", "second", "third"} {
-			c.must(c.WriteData(1, i == 2, []byte(piece)))
+			c.Must(c.WriteData(1, i == 2, []byte(piece)))
 			want := strings.ToUpper(strings.Join([]string{"first", "second", "third"}[:i+1], ""))
-			c.until("the answer to "+piece, func() bool { return string(f.content) == want })
+			c.Until("the answer to "+piece, func() bool { return string(f.Content) == want })
 		}
-		if got := c.expect(1, "200", "FIRSTSECONDTHIRD").head(0)["content-length"]; got != "" {
+		if got := c.ExpectResponse(1, "200", "FIRSTSECONDTHIRD").Head(0)["content-length"]; got != "" {
 			t.Errorf("a tunnel has the length %q", got)
 		}
 	})
@@ -118,17 +118,17 @@ func TestHTTP2DeadlinesOfAHandler(t *testing.T) {
 			}
 		}})
 		c := s.dialFrames(t, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1000})
-		c.ask(1, false, "POST", "/read")
-		c.ask(3, true, "GET", "/write")
+		c.Begin(1, false, "POST", "/read")
+		c.Begin(3, true, "GET", "/write")
 		if err := servertest.Receive(t, "the end of the body", ended); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("reading ends with %v", err)
 		}
 		if err := servertest.Receive(t, "the end of the response", cut); err == nil {
 			t.Error("writing ends well")
 		}
-		c.response(3)
-		c.ask(5, true, "GET", "/")
-		c.expect(5, "200", `GET / ""`)
+		c.Response(3)
+		c.Begin(5, true, "GET", "/")
+		c.ExpectResponse(5, "200", `GET / ""`)
 	})
 }
 
@@ -147,19 +147,19 @@ func TestHTTP2LateReader(t *testing.T) {
 			read <- err
 		}, 10*servertest.Short, "too late", 504)})
 		c := s.dialFrames(t)
-		c.ask(1, false, "POST", "/late")
-		c.must(c.WriteData(1, false, []byte("abcdef")))
-		f := c.stream(1)
-		c.until("the response", func() bool { return f.ended })
-		if f.head(0)[":status"] != "504" || string(f.content) != "too late" {
-			t.Errorf("got %v %q", f.heads, f.content)
+		c.Begin(1, false, "POST", "/late")
+		c.Must(c.WriteData(1, false, []byte("abcdef")))
+		f := c.Stream(1)
+		c.Until("the response", func() bool { return f.Ended })
+		if f.Head(0)[":status"] != "504" || string(f.Content) != "too late" {
+			t.Errorf("got %v %q", f.Heads, f.Content)
 		}
 		close(late)
 		if err := servertest.Receive(t, "the end of the body", read); err == nil {
 			t.Error("a late handler reads to the end of a body that has none")
 		}
-		c.ask(3, true, "GET", "/")
-		c.expect(3, "200", `GET / ""`)
+		c.Begin(3, true, "GET", "/")
+		c.ExpectResponse(3, "200", `GET / ""`)
 	})
 }
 

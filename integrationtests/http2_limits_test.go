@@ -93,27 +93,27 @@ func TestHTTP2RefusesRequests(t *testing.T) {
 func testHTTP2Refusal(t *testing.T, s *http2Server, tc *http2Refusal, failures <-chan error) {
 	t.Helper()
 	c := s.dialFrames(t)
-	c.ask(1, true, "GET", "/before")
-	c.expect(1, "200", `GET /before ""`)
+	c.Begin(1, true, "GET", "/before")
+	c.ExpectResponse(1, "200", `GET /before ""`)
 	method := tc.method
 	if method == "" {
 		method = "POST"
 	}
-	c.ask(3, !tc.open && tc.body == "", method, "/x", tc.fields...)
+	c.Begin(3, !tc.open && tc.body == "", method, "/x", tc.fields...)
 	for rest := []byte(tc.body); len(rest) > 0; {
 		part := rest[:min(len(rest), 16<<10)]
 		rest = rest[len(part):]
-		c.must(c.WriteData(3, !tc.open && len(rest) == 0, part))
+		c.Must(c.WriteData(3, !tc.open && len(rest) == 0, part))
 	}
-	f := c.stream(3)
-	c.until("the response", func() bool { return f.ended || f.reset != nil && len(f.heads) == 0 })
+	f := c.Stream(3)
+	c.Until("the response", func() bool { return f.Ended || f.Reset != nil && len(f.Heads) == 0 })
 	status := tc.status
 	if failures != nil {
 		if err := servertest.Receive(t, "the error", failures); !tc.err(err) {
 			t.Errorf("the error is %v", err)
 		}
-		if f.head(0)["x-error"] != "mine" {
-			t.Errorf("the response of ErrorHandler is %v", f.heads)
+		if f.Head(0)["x-error"] != "mine" {
+			t.Errorf("the response of ErrorHandler is %v", f.Heads)
 		}
 		if status != "400" && status != "401" && status != "403" {
 			// only the status of a refusal by HeaderReceived stays
@@ -122,11 +122,11 @@ func testHTTP2Refusal(t *testing.T, s *http2Server, tc *http2Refusal, failures <
 			status = "200"
 		}
 	}
-	if got := f.head(0)[":status"]; got != status || tc.content != "" && string(f.content) != tc.content {
-		t.Errorf("got %v %q, want %s %q", f.heads, f.content, status, tc.content)
+	if got := f.Head(0)[":status"]; got != status || tc.content != "" && string(f.Content) != tc.content {
+		t.Errorf("got %v %q, want %s %q", f.Heads, f.Content, status, tc.content)
 	}
-	c.ask(5, true, "GET", "/after")
-	c.expect(5, "200", `GET /after ""`)
+	c.Begin(5, true, "GET", "/after")
+	c.ExpectResponse(5, "200", `GET /after ""`)
 }
 
 // TestHTTP2BodyThatIsRead has a handler that limits the body itself.
@@ -197,16 +197,16 @@ func TestHTTP2StreamsAboveTheLimit(t *testing.T) {
 		s := start(server)
 		c := s.dialFrames(t)
 		for i := range 5 {
-			c.ask(uint32(2*i+1), true, "GET", fmt.Sprint("/", i))
+			c.Begin(uint32(2*i+1), true, "GET", fmt.Sprint("/", i))
 		}
 		for range 3 {
 			servertest.Receive(t, "a request", g.Entered)
 		}
-		c.expectReset(7, http2.ErrCodeRefusedStream)
-		c.expectReset(9, http2.ErrCodeRefusedStream)
+		c.ExpectReset(7, http2.ErrCodeRefusedStream)
+		c.ExpectReset(9, http2.ErrCodeRefusedStream)
 		close(g.Open)
 		for i := range 3 {
-			c.expect(uint32(2*i+1), "200", "through")
+			c.ExpectResponse(uint32(2*i+1), "200", "through")
 		}
 		// a client of net/http waits, or tries again
 		failed := make(chan string, 20)

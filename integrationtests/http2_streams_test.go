@@ -106,21 +106,21 @@ func TestHTTP2SlowReaderHoldsTheProducerUp(t *testing.T) {
 				answer(ctx, &produced)
 			}})
 			c := s.dialFrames(t, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 20_000})
-			c.ask(1, true, "GET", path)
-			f := c.stream(1)
-			c.until("as much content as the window takes", func() bool { return len(f.content) == 20_000 })
+			c.Begin(1, true, "GET", path)
+			f := c.Stream(1)
+			c.Until("as much content as the window takes", func() bool { return len(f.Content) == 20_000 })
 			for i := range 30 {
 				// others are served meanwhile, and have room on the connection
 				id := uint32(3 + 2*i)
-				c.ask(id, true, "GET", "/other")
-				c.expect(id, "200", `GET /other ""`)
+				c.Begin(id, true, "GET", "/other")
+				c.ExpectResponse(id, "200", `GET /other ""`)
 			}
 			if n := produced.Load(); n > bound {
 				t.Errorf("%s: %d bytes were produced for a client that has taken 20,000", path, n)
 			}
-			c.must(c.WriteWindowUpdate(0, size))
-			c.must(c.WriteWindowUpdate(1, size))
-			c.expect(1, "200", numbered(size))
+			c.Must(c.WriteWindowUpdate(0, size))
+			c.Must(c.WriteWindowUpdate(1, size))
+			c.ExpectResponse(1, "200", numbered(size))
 		}
 	})
 }
@@ -143,42 +143,42 @@ func TestHTTP2SlowHandlerHoldsTheSenderUp(t *testing.T) {
 			fmt.Fprint(ctx, n, " ", err)
 		}})
 		c := s.dialFrames(t)
-		c.ask(1, false, "POST", "/slow")
+		c.Begin(1, false, "POST", "/slow")
 		servertest.Receive(t, "the slow handler", g.Entered)
-		c.until("the settings of the server", func() bool { return c.greeted })
+		c.Until("the settings of the server", func() bool { return c.Greeted() })
 		sent, conn := 0, 65535
 		piece := make([]byte, 16<<10)
 		send := func() bool {
-			n := min(len(piece), size-sent, int(c.window)+c.granted[1]-sent, conn+c.granted[0]-sent)
+			n := min(len(piece), size-sent, int(c.InitialWindow())+c.Granted[1]-sent, conn+c.Granted[0]-sent)
 			if n <= 0 {
 				return false
 			}
-			c.must(c.WriteData(1, sent+n == size, piece[:n]))
+			c.Must(c.WriteData(1, sent+n == size, piece[:n]))
 			sent += n
 			return true
 		}
 		for range 100 {
 			for send() {
 			}
-			c.roundTrip()
+			c.Sync()
 		}
 		if sent < 65535 || sent > window {
 			t.Errorf("the server takes %d bytes for a handler that reads nothing", sent)
 		}
-		c.ask(3, true, "POST", "/quick")
-		c.expect(3, "200", "none")
+		c.Begin(3, true, "POST", "/quick")
+		c.ExpectResponse(3, "200", "none")
 		close(g.Open)
 		for sent < size {
 			before := sent
-			c.until("more room", func() bool { return send() || c.stream(1).done() })
-			if c.stream(1).done() {
+			c.Until("more room", func() bool { return send() || c.Stream(1).IsDone() })
+			if c.Stream(1).IsDone() {
 				break
 			}
 			if sent == before {
 				t.Fatal("nothing was sent")
 			}
 		}
-		c.expect(1, "200", fmt.Sprint(size, " <nil>"))
+		c.ExpectResponse(1, "200", fmt.Sprint(size, " <nil>"))
 	})
 }
 
@@ -199,11 +199,11 @@ func TestHTTP2HandlersThatWaitHoldNobodyUp(t *testing.T) {
 			if i%10 == 0 {
 				path = fmt.Sprint("/wait", i)
 			}
-			c.ask(uint32(2*i+1), true, "GET", path)
+			c.Begin(uint32(2*i+1), true, "GET", path)
 		}
 		for i := range 100 {
 			if i%10 != 0 {
-				c.expect(uint32(2*i+1), "200", fmt.Sprint("/", i))
+				c.ExpectResponse(uint32(2*i+1), "200", fmt.Sprint("/", i))
 			}
 		}
 		for range 10 {
@@ -211,7 +211,7 @@ func TestHTTP2HandlersThatWaitHoldNobodyUp(t *testing.T) {
 		}
 		close(g.Open)
 		for i := 0; i < 100; i += 10 {
-			c.expect(uint32(2*i+1), "200", fmt.Sprint("/wait", i))
+			c.ExpectResponse(uint32(2*i+1), "200", fmt.Sprint("/wait", i))
 		}
 	})
 }
@@ -244,9 +244,9 @@ func TestHTTP2HandlerLearnsOfAReset(t *testing.T) {
 				}
 				// the end of the connection is the end of its requests
 				c := s.dialFrames(t)
-				c.ask(1, true, "GET", "/hang")
+				c.Begin(1, true, "GET", "/hang")
 				servertest.Receive(t, "the request", h.entered)
-				_ = c.nc.Close()
+				_ = c.Conn.Close()
 				servertest.Receive(t, "the end of the context", h.left)
 			})
 		})
@@ -280,25 +280,25 @@ func TestHTTP2ResetEndsBodies(t *testing.T) {
 			}
 		}})
 		c := s.dialFrames(t)
-		c.ask(1, false, "POST", "/read")
-		c.must(c.WriteData(1, false, []byte("abc")))
+		c.Begin(1, false, "POST", "/read")
+		c.Must(c.WriteData(1, false, []byte("abc")))
 		servertest.Receive(t, "a part of the body", reading)
-		c.must(c.WriteRSTStream(1, http2.ErrCodeCancel))
+		c.Must(c.WriteRSTStream(1, http2.ErrCodeCancel))
 		if err := servertest.Receive(t, "the end of the body", ended); err == nil {
 			t.Error("a request that was reset ends well")
 		}
-		c.ask(3, true, "GET", "/write")
-		c.until("a part of the response", func() bool { return len(c.stream(3).content) > 0 })
-		c.must(c.WriteRSTStream(3, http2.ErrCodeCancel))
+		c.Begin(3, true, "GET", "/write")
+		c.Until("a part of the response", func() bool { return len(c.Stream(3).Content) > 0 })
+		c.Must(c.WriteRSTStream(3, http2.ErrCodeCancel))
 		if err := servertest.Receive(t, "the end of the response", ended); err == nil {
 			t.Error("the producer for a client that has left ends well")
 		}
-		c.must(c.WriteWindowUpdate(0, 1<<20))
-		c.ask(5, true, "GET", "/")
-		c.expect(5, "200", "well")
-		c.ask(7, true, "GET", "/write")
-		c.until("a part of the response", func() bool { return len(c.stream(7).content) > 0 })
-		_ = c.nc.Close()
+		c.Must(c.WriteWindowUpdate(0, 1<<20))
+		c.Begin(5, true, "GET", "/")
+		c.ExpectResponse(5, "200", "well")
+		c.Begin(7, true, "GET", "/write")
+		c.Until("a part of the response", func() bool { return len(c.Stream(7).Content) > 0 })
+		_ = c.Conn.Close()
 		if err := servertest.Receive(t, "the end of the response", ended); err == nil {
 			t.Error("the producer for a connection that has ended ends well")
 		}
@@ -338,21 +338,21 @@ func TestHTTP2PanicEndsItsStream(t *testing.T) {
 			ctx.Response.Header.Set("X-Path", string(ctx.Path()))
 		}})
 		c := s.dialFrames(t)
-		c.ask(1, true, "GET", "/wait")
+		c.Begin(1, true, "GET", "/wait")
 		servertest.Receive(t, "the handler that waits", g.Entered)
 		for i, path := range []string{"/panic", "/abort", "/goexit", "/writer", "/reader", "/short", "/fails"} {
 			id := uint32(3 + 2*i)
-			c.ask(id, true, "GET", path)
-			if f := c.expectReset(id, http2.ErrCodeInternal); len(f.heads) > 0 && !strings.Contains("/writer/reader/short/fails", path) {
-				t.Errorf("%s: a response has begun: %v", path, f.heads)
+			c.Begin(id, true, "GET", path)
+			if f := c.ExpectReset(id, http2.ErrCodeInternal); len(f.Heads) > 0 && !strings.Contains("/writer/reader/short/fails", path) {
+				t.Errorf("%s: a response has begun: %v", path, f.Heads)
 			}
 		}
 		for _, text := range []string{"a mistake", "a mistake of a producer", "a mistake of a reader"} {
 			s.Log.WaitFor(t, text)
 		}
 		close(g.Open)
-		if f := c.expect(1, "200", ""); f.head(0)["x-path"] != "/wait" {
-			t.Errorf("got %v", f.heads)
+		if f := c.ExpectResponse(1, "200", ""); f.Head(0)["x-path"] != "/wait" {
+			t.Errorf("got %v", f.Heads)
 		}
 		if _, err := s.client.Do(s.request(t, "GET", "/panic", nil)); !resetWith(err, http2.ErrCodeInternal) {
 			t.Errorf("the client of net/http sees %v", err)
@@ -395,15 +395,15 @@ func TestHTTP2Expect(t *testing.T) {
 				return string(h.Peek("X-Who")) == "friend"
 			}})
 			c := s.dialFrames(t)
-			c.ask(1, false, "POST", "/", "expect", "100-continue", "content-length", "3", "x-who", "friend")
-			c.until("100 Continue", func() bool { return c.stream(1).head(0)[":status"] == "100" })
-			c.must(c.WriteData(1, true, []byte("abc")))
-			c.expect(1, "200", `POST / "abc"`)
-			c.ask(3, false, "POST", "/", "expect", "100-continue", "content-length", "3", "x-who", "foe")
-			c.until("417", func() bool { return c.stream(3).head(0)[":status"] == "417" })
+			c.Begin(1, false, "POST", "/", "expect", "100-continue", "content-length", "3", "x-who", "friend")
+			c.Until("100 Continue", func() bool { return c.Stream(1).Head(0)[":status"] == "100" })
+			c.Must(c.WriteData(1, true, []byte("abc")))
+			c.ExpectResponse(1, "200", `POST / "abc"`)
+			c.Begin(3, false, "POST", "/", "expect", "100-continue", "content-length", "3", "x-who", "foe")
+			c.Until("417", func() bool { return c.Stream(3).Head(0)[":status"] == "417" })
 			// the connection goes on, whatever becomes of the stream
-			c.ask(5, true, "GET", "/")
-			c.expect(5, "200", `GET / ""`)
+			c.Begin(5, true, "GET", "/")
+			c.ExpectResponse(5, "200", `GET / ""`)
 
 			req, got := informed(s.request(t, "POST", "/", strings.NewReader("abc"), "Expect", "100-continue", "X-Who", "friend"))
 			if resp := s.do(t, req); resp.StatusCode != 200 || resp.Content != `POST / "abc"` {
@@ -413,8 +413,8 @@ func TestHTTP2Expect(t *testing.T) {
 				t.Errorf("a foe gets %d", resp.StatusCode)
 			}
 			if streams {
-				c.ask(7, false, "POST", "/unread", "expect", "100-continue", "content-length", "3", "x-who", "friend")
-				c.until("403", func() bool { return c.stream(7).head(0)[":status"] == "403" })
+				c.Begin(7, false, "POST", "/unread", "expect", "100-continue", "content-length", "3", "x-who", "friend")
+				c.Until("403", func() bool { return c.Stream(7).Head(0)[":status"] == "403" })
 			}
 		}
 	})
@@ -426,19 +426,19 @@ func TestHTTP2ResponseGoesBeforeTheBody(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		s := start(&fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) { ctx.Error("no, thanks", 403) }})
 		c := s.dialFrames(t)
-		c.ask(1, false, "POST", "/")
-		c.must(c.WriteData(1, false, make([]byte, 10_000)))
-		f := c.stream(1)
-		c.until("the response", func() bool { return f.ended })
-		if f.head(0)[":status"] != "403" || string(f.content) != "no, thanks" {
-			t.Errorf("got %v %q", f.heads, f.content)
+		c.Begin(1, false, "POST", "/")
+		c.Must(c.WriteData(1, false, make([]byte, 10_000)))
+		f := c.Stream(1)
+		c.Until("the response", func() bool { return f.Ended })
+		if f.Head(0)[":status"] != "403" || string(f.Content) != "no, thanks" {
+			t.Errorf("got %v %q", f.Heads, f.Content)
 		}
-		c.until("the end of the stream", func() bool { return f.reset != nil })
-		if *f.reset != http2.ErrCodeNo {
-			t.Errorf("the stream is reset with %v", *f.reset)
+		c.Until("the end of the stream", func() bool { return f.Reset != nil })
+		if *f.Reset != http2.ErrCodeNo {
+			t.Errorf("the stream is reset with %v", *f.Reset)
 		}
-		c.ask(3, true, "GET", "/")
-		c.expect(3, "403", "no, thanks")
+		c.Begin(3, true, "GET", "/")
+		c.ExpectResponse(3, "403", "no, thanks")
 		// a client of net/http has the response though it cannot send its body
 		r, w := io.Pipe()
 		defer w.Close()

@@ -7,23 +7,14 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// hostFor returns a client of p. The client closes its connections when the test
-// ends.
+// hostFor returns a client of p, of which nothing must be left when the test ends.
 func hostFor(p *servertest.Peer) *fasthttp.HostClient {
-	hc := &fasthttp.HostClient{Addr: p.Addr()}
-	p.T.Cleanup(func() {
-		hc.CloseIdleConnections()
-		if n, pending := hc.ConnsCount(), hc.PendingRequests(); n != 0 || pending != 0 {
-			p.T.Errorf("%d connections and %d calls are left", n, pending)
-		}
-	})
-	return hc
+	return servertest.EndsWith(p.T, &fasthttp.HostClient{Addr: p.Addr()})
 }
 
 // requestTo returns a request, which is released when the test ends.
 func requestTo(t testing.TB, method, url string) *fasthttp.Request {
-	req := fasthttp.AcquireRequest()
-	t.Cleanup(func() { fasthttp.ReleaseRequest(req) })
+	req := servertest.Borrow(t, fasthttp.AcquireRequest, fasthttp.ReleaseRequest)
 	req.Header.SetMethod(method)
 	req.SetRequestURI(url)
 	return req
@@ -31,7 +22,5 @@ func requestTo(t testing.TB, method, url string) *fasthttp.Request {
 
 // responseFor returns a response, which is released when the test ends.
 func responseFor(t testing.TB) *fasthttp.Response {
-	resp := fasthttp.AcquireResponse()
-	t.Cleanup(func() { fasthttp.ReleaseResponse(resp) })
-	return resp
+	return servertest.Borrow(t, fasthttp.AcquireResponse, fasthttp.ReleaseResponse)
 }

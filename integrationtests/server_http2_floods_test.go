@@ -49,14 +49,14 @@ func each(f func(c *h2Conn, id uint32)) func(c *h2Conn, i uint32) {
 }
 
 func same(kind http2.FrameType, flags http2.Flags, id uint32, payload string) func(c *h2Conn, i uint32) {
-	return func(c *h2Conn, _ uint32) { c.frame(kind, flags, id, payload) }
+	return func(c *h2Conn, _ uint32) { c.Frame(kind, flags, id, payload) }
 }
 
 // opens begins a flood on a stream whose content is awaited.
-func opens(c *h2Conn) { c.post(1, "/") }
+func opens(c *h2Conn) { c.Post(1, "/") }
 
 // resetsOne begins a flood on a stream that has ended.
-func resetsOne(c *h2Conn) { c.post(1, "/").reset(1, http2.ErrCodeCancel) }
+func resetsOne(c *h2Conn) { c.Post(1, "/").Reset(1, http2.ErrCodeCancel) }
 
 func smallStreamWindow(s *fasthttp.Server) { s.HTTP2.MaxReceiveBufferPerStream = 1 }
 
@@ -66,67 +66,67 @@ const largeStep = 1<<31 - 1
 // that it makes the server reset ("MadeYouReset", CVE-2025-8671).
 var resetFloods = []h2Flood{
 	{name: "rapid reset (CVE-2023-44487)", want: calm, turn: each(func(c *h2Conn, id uint32) {
-		c.get(id, "/").reset(id, http2.ErrCodeCancel)
+		c.Get(id, "/").Reset(id, http2.ErrCodeCancel)
 	})},
 	{name: "rapid reset of requests that have content", want: calm, turn: each(func(c *h2Conn, id uint32) {
-		c.post(id, "/").reset(id, http2.ErrCodeCancel)
+		c.Post(id, "/").Reset(id, http2.ErrCodeCancel)
 	})},
 	{name: "rapid reset while handlers wait", want: calm, turn: each(func(c *h2Conn, id uint32) {
-		c.get(id, "/wait").reset(id, http2.ErrCodeCancel)
+		c.Get(id, "/wait").Reset(id, http2.ErrCodeCancel)
 	})},
 	{name: "rapid reset of large responses", want: calm, turn: each(func(c *h2Conn, id uint32) {
-		c.get(id, "/large").reset(id, http2.ErrCodeCancel)
+		c.Get(id, "/large").Reset(id, http2.ErrCodeCancel)
 	})},
-	{name: "a window that is to grow by 0", want: calm, turn: each(func(c *h2Conn, id uint32) { c.post(id, "/").window(id, 0) })},
-	{name: "a window that grows beyond 2^31-1", want: calm, turn: each(func(c *h2Conn, id uint32) { c.post(id, "/").window(id, largeStep) })},
-	{name: "DATA on a half-closed stream", want: calm, turn: each(func(c *h2Conn, id uint32) { c.get(id, "/wait").data(id, 0, "x") })},
-	{name: "HEADERS on a half-closed stream", want: calm, turn: each(func(c *h2Conn, id uint32) { c.get(id, "/wait").get(id, "/") })},
+	{name: "a window that is to grow by 0", want: calm, turn: each(func(c *h2Conn, id uint32) { c.Post(id, "/").Window(id, 0) })},
+	{name: "a window that grows beyond 2^31-1", want: calm, turn: each(func(c *h2Conn, id uint32) { c.Post(id, "/").Window(id, largeStep) })},
+	{name: "DATA on a half-closed stream", want: calm, turn: each(func(c *h2Conn, id uint32) { c.Get(id, "/wait").Data(id, 0, "x") })},
+	{name: "HEADERS on a half-closed stream", want: calm, turn: each(func(c *h2Conn, id uint32) { c.Get(id, "/wait").Get(id, "/") })},
 	{name: "PRIORITY that depends on itself", want: calm, turn: each(func(c *h2Conn, id uint32) {
-		c.post(id, "/").frame(http2.FramePriority, 0, id, words(id)+"a")
+		c.Post(id, "/").Frame(http2.FramePriority, 0, id, words(id)+"a")
 	})},
 	{name: "HEADERS that depend on themselves", want: calm, turn: each(func(c *h2Conn, id uint32) {
-		c.frame(http2.FrameHeaders, whole|http2.FlagHeadersPriority, id, words(id)+"a"+c.block(requestFields("GET", "/")...))
+		c.Frame(http2.FrameHeaders, whole|http2.FlagHeadersPriority, id, words(id)+"a"+c.Block(requestFields("GET", "/")...))
 	})},
-	{name: "PRIORITY of 4 bytes", want: calm, turn: each(func(c *h2Conn, id uint32) { c.post(id, "/").frame(http2.FramePriority, 0, id, "1234") })},
+	{name: "PRIORITY of 4 bytes", want: calm, turn: each(func(c *h2Conn, id uint32) { c.Post(id, "/").Frame(http2.FramePriority, 0, id, "1234") })},
 	{name: "more content than content-length", want: calm, turn: each(func(c *h2Conn, id uint32) {
-		c.post(id, "/", "content-length: 1").data(id, 0, "xx")
+		c.Post(id, "/", "content-length: 1").Data(id, 0, "xx")
 	})},
 	{name: "less content than content-length", want: calm, turn: each(func(c *h2Conn, id uint32) {
-		c.post(id, "/", "content-length: 5").data(id, endStream, "x")
+		c.Post(id, "/", "content-length: 5").Data(id, endStream, "x")
 	})},
 	{name: "more content than the window of a stream", configure: smallStreamWindow, want: calm, turn: each(func(c *h2Conn, id uint32) {
-		c.post(id, "/").data(id, 0, "xx")
+		c.Post(id, "/").Data(id, 0, "xx")
 	})},
-	{name: "malformed requests (CVE-2019-9514)", want: calm, turn: each(func(c *h2Conn, id uint32) { c.get(id, "/", "Upper: case") })},
-	{name: "trailers that do not end the stream", want: calm, turn: each(func(c *h2Conn, id uint32) { c.post(id, "/").headers(id, endHeaders, "a: b") })},
-	{name: "malformed trailers", want: calm, turn: each(func(c *h2Conn, id uint32) { c.post(id, "/").headers(id, whole, ":path: b") })},
-	{name: "more streams than permitted", want: calm, gets: "REFUSED_STREAM", turn: each(func(c *h2Conn, id uint32) { c.get(id, "/wait") })},
+	{name: "malformed requests (CVE-2019-9514)", want: calm, turn: each(func(c *h2Conn, id uint32) { c.Get(id, "/", "Upper: case") })},
+	{name: "trailers that do not end the stream", want: calm, turn: each(func(c *h2Conn, id uint32) { c.Post(id, "/").Headers(id, endHeaders, "a: b") })},
+	{name: "malformed trailers", want: calm, turn: each(func(c *h2Conn, id uint32) { c.Post(id, "/").Headers(id, whole, ":path: b") })},
+	{name: "more streams than permitted", want: calm, gets: "REFUSED_STREAM", turn: each(func(c *h2Conn, id uint32) { c.Get(id, "/wait") })},
 }
 
 // frameFloods are frames that bring nothing.
 var frameFloods = []h2Flood{
 	{name: "SETTINGS (CVE-2019-9515)", want: calm, turn: same(http2.FrameSettings, 0, 0, "")},
 	{name: "SETTINGS with windows that change, while streams wait for them", want: calm, begin: func(c *h2Conn) {
-		c.settings(uint32(http2.SettingInitialWindowSize), 0)
+		c.Settings(uint32(http2.SettingInitialWindowSize), 0)
 		for i := range uint32(100) {
-			c.get(id(i), "/large")
+			c.Get(id(i), "/large")
 		}
-	}, turn: func(c *h2Conn, i uint32) { c.settings(uint32(http2.SettingInitialWindowSize), i%2) }},
+	}, turn: func(c *h2Conn, i uint32) { c.Settings(uint32(http2.SettingInitialWindowSize), i%2) }},
 	{name: "SETTINGS acknowledged again and again", want: calm, turn: same(http2.FrameSettings, http2.FlagSettingsAck, 0, "")},
-	{name: "33 settings", want: calm, turns: 1, turn: func(c *h2Conn, _ uint32) { c.settings(make([]uint32, 66)...) }},
+	{name: "33 settings", want: calm, turns: 1, turn: func(c *h2Conn, _ uint32) { c.Settings(make([]uint32, 66)...) }},
 	{name: "PING (CVE-2019-9512)", want: calm, turn: same(http2.FramePing, 0, 0, "12345678")},
 	{name: "answers to no PING", want: calm, turn: same(http2.FramePing, http2.FlagPingAck, 0, "12345678")},
 	{name: "PRIORITY (CVE-2019-9513)", want: calm, turn: func(c *h2Conn, i uint32) {
-		c.frame(http2.FramePriority, 0, id(i), words(id(i)-1)+"a")
+		c.Frame(http2.FramePriority, 0, id(i), words(id(i)-1)+"a")
 	}},
-	{name: "PRIORITY_UPDATE", want: calm, turn: func(c *h2Conn, i uint32) { c.frame(priorityUpdate, 0, 0, words(id(i))+"u=1") }},
+	{name: "PRIORITY_UPDATE", want: calm, turn: func(c *h2Conn, i uint32) { c.Frame(priorityUpdate, 0, 0, words(id(i))+"u=1") }},
 	{name: "PRIORITY_UPDATE of streams that wait", want: calm, begin: func(c *h2Conn) {
-		c.settings(uint32(http2.SettingInitialWindowSize), 0)
+		c.Settings(uint32(http2.SettingInitialWindowSize), 0)
 		for i := range uint32(100) {
-			c.get(id(i), "/large")
+			c.Get(id(i), "/large")
 		}
 	}, turn: func(c *h2Conn, i uint32) {
-		c.frame(priorityUpdate, 0, 0, words(id(i%100))+fmt.Sprintf("u=%d", i%8))
+		c.Frame(priorityUpdate, 0, 0, words(id(i%100))+fmt.Sprintf("u=%d", i%8))
 	}},
 	{name: "unknown frames", want: calm, turn: same(0xbb, 0xff, 1, "whatever")},
 	{name: "GOAWAY", want: calm, turn: same(http2.FrameGoAway, 0, 0, words(0, 0))},
@@ -154,16 +154,16 @@ var bogus = []h2Flood{
 	{name: "a window of the connection that is to grow by 0", want: protocolFail, turn: same(http2.FrameWindowUpdate, 0, 0, words(0))},
 	{name: "a window of the connection beyond 2^31-1", want: "FLOW_CONTROL_ERROR", turn: same(http2.FrameWindowUpdate, 0, 0, words(largeStep))},
 	{name: "a frame of 2^14+1 bytes", want: "FRAME_SIZE_ERROR", turn: same(http2.FramePing, 0, 0, strings.Repeat("a", 1<<14+1))},
-	{name: "a frame that says it is 2^24-1 bytes long", want: "FRAME_SIZE_ERROR", turn: func(c *h2Conn, _ uint32) { c.raw("\xff\xff\xff\x00\x00\x00\x00\x00\x01") }},
+	{name: "a frame that says it is 2^24-1 bytes long", want: "FRAME_SIZE_ERROR", turn: func(c *h2Conn, _ uint32) { c.Raw("\xff\xff\xff\x00\x00\x00\x00\x00\x01") }},
 }
 
 func setting(id http2.SettingID, value uint32) func(c *h2Conn, i uint32) {
-	return func(c *h2Conn, _ uint32) { c.settings(uint32(id), value) }
+	return func(c *h2Conn, _ uint32) { c.Settings(uint32(id), value) }
 }
 
 // begun is a header block without its end, and goesOn a frame that continues it.
 func begun(c *h2Conn) {
-	c.frame(http2.FrameHeaders, endStream, 1, c.block(requestFields("GET", "/")...))
+	c.Frame(http2.FrameHeaders, endStream, 1, c.Block(requestFields("GET", "/")...))
 }
 
 func goesOn(payload string) func(c *h2Conn, i uint32) {
@@ -172,7 +172,7 @@ func goesOn(payload string) func(c *h2Conn, i uint32) {
 
 // indexed puts a field of 4000 bytes into the table, by the first request: it is
 // byte 0xbe in blocks from then on.
-func indexed(c *h2Conn) { c.get(1, "/", "a: "+strings.Repeat("b", 4000)) }
+func indexed(c *h2Conn) { c.Get(1, "/", "a: "+strings.Repeat("b", 4000)) }
 
 // bomb returns the block of a request with that field n times.
 func bomb(c *h2Conn, path string, n int) string {
@@ -185,39 +185,39 @@ var headFloods = []h2Flood{
 	{name: "CONTINUATION of a byte", want: calm, begin: begun, turn: goesOn("\x90")},
 	{name: "empty CONTINUATION (CVE-2019-9518)", want: calm, begin: begun, turn: goesOn("")},
 	{name: "CONTINUATION without end", want: calm, begin: begun, turn: goesOn(strings.Repeat("\x90", 1<<14))},
-	{name: "empty blocks", want: calm, turn: each(func(c *h2Conn, id uint32) { c.frame(http2.FrameHeaders, whole, id, "") })},
+	{name: "empty blocks", want: calm, turn: each(func(c *h2Conn, id uint32) { c.Frame(http2.FrameHeaders, whole, id, "") })},
 	{name: "HPACK bomb", want: calm, begin: indexed, turns: 1, turn: func(c *h2Conn, _ uint32) {
-		c.frame(http2.FrameHeaders, whole, 3, bomb(c, "/", 33))
+		c.Frame(http2.FrameHeaders, whole, 3, bomb(c, "/", 33))
 	}},
 	{name: "HPACK bomb, below the limit of a head, and no window (CVE-2026-49975)", gets: "REFUSED_STREAM", turns: 5000, begin: func(c *h2Conn) {
-		c.settings(uint32(http2.SettingInitialWindowSize), 0)
+		c.Settings(uint32(http2.SettingInitialWindowSize), 0)
 		indexed(c)
 	}, turn: func(c *h2Conn, i uint32) {
-		c.frame(http2.FrameHeaders, whole, id(i+1), bomb(c, "/large", 15))
+		c.Frame(http2.FrameHeaders, whole, id(i+1), bomb(c, "/large", 15))
 	}},
 	{name: "a head above the limit", turns: 1000, gets: "431", begin: indexed, turn: func(c *h2Conn, i uint32) {
-		c.frame(http2.FrameHeaders, whole, id(i+1), bomb(c, "/", 17))
+		c.Frame(http2.FrameHeaders, whole, id(i+1), bomb(c, "/", 17))
 	}},
-	{name: "501 fields", turns: 1, gets: "431", turn: func(c *h2Conn, _ uint32) { c.get(1, "/", repeatedFields(501, "x%d: y")...) }},
-	{name: "501 empty values", turns: 1, gets: "431", turn: func(c *h2Conn, _ uint32) { c.get(1, "/", repeatedFields(501, "x%d: ")...) }},
+	{name: "501 fields", turns: 1, gets: "431", turn: func(c *h2Conn, _ uint32) { c.Get(1, "/", repeatedFields(501, "x%d: y")...) }},
+	{name: "501 empty values", turns: 1, gets: "431", turn: func(c *h2Conn, _ uint32) { c.Get(1, "/", repeatedFields(501, "x%d: ")...) }},
 	{name: "501 crumbs of cookies", turns: 1, gets: "431", turn: func(c *h2Conn, _ uint32) {
-		c.get(1, "/", slices.Repeat([]string{"cookie: a"}, 501)...)
+		c.Get(1, "/", slices.Repeat([]string{"cookie: a"}, 501)...)
 	}},
 	{name: "a table of 4 GiB", turns: 500, gets: "200", begin: func(c *h2Conn) {
-		c.settings(uint32(http2.SettingHeaderTableSize), 1<<32-1)
-	}, turn: func(c *h2Conn, i uint32) { c.get(id(i), fmt.Sprint("/varied/", i)).sync() }},
-	{name: "fields without end", want: calm, turns: 1, turn: func(c *h2Conn, _ uint32) { c.get(1, "/", repeatedFields(1001, "x%d: y")...) }},
+		c.Settings(uint32(http2.SettingHeaderTableSize), 1<<32-1)
+	}, turn: func(c *h2Conn, i uint32) { c.Get(id(i), fmt.Sprint("/varied/", i)).Sync() }},
+	{name: "fields without end", want: calm, turns: 1, turn: func(c *h2Conn, _ uint32) { c.Get(1, "/", repeatedFields(1001, "x%d: y")...) }},
 	{name: "crumbs of cookies without end (CVE-2026-49975)", want: calm, turns: 1, turn: func(c *h2Conn, _ uint32) {
-		c.frame(http2.FrameHeaders, whole, 1, c.block(requestFields("GET", "/", "cookie: a")...)+strings.Repeat("\xbe", 1000))
+		c.Frame(http2.FrameHeaders, whole, 1, c.Block(requestFields("GET", "/", "cookie: a")...)+strings.Repeat("\xbe", 1000))
 	}},
 	{name: "empty names (CVE-2019-9516)", want: calm, turn: each(func(c *h2Conn, id uint32) {
-		c.frame(http2.FrameHeaders, whole, id, c.block(requestFields("GET", "/")...)+"\x00\x00\x00")
+		c.Frame(http2.FrameHeaders, whole, id, c.Block(requestFields("GET", "/")...)+"\x00\x00\x00")
 	})},
 	{name: "table sizes", want: "COMPRESSION_ERROR", turns: 1, turn: func(c *h2Conn, _ uint32) {
-		c.frame(http2.FrameHeaders, whole, 1, strings.Repeat("\x20\x3f\xe1\x1f", 1000)+c.block(requestFields("GET", "/")...))
+		c.Frame(http2.FrameHeaders, whole, 1, strings.Repeat("\x20\x3f\xe1\x1f", 1000)+c.Block(requestFields("GET", "/")...))
 	}},
 	{name: "an index without end", want: "COMPRESSION_ERROR", turns: 1, turn: func(c *h2Conn, _ uint32) {
-		c.frame(http2.FrameHeaders, whole, 1, strings.Repeat("\xff", 1000))
+		c.Frame(http2.FrameHeaders, whole, 1, strings.Repeat("\xff", 1000))
 	}},
 }
 
@@ -276,11 +276,11 @@ func (f *h2Flood) run(t *testing.T, e servertest.Engine) {
 	ts := serveHTTP2(t, e, s)
 	// handlers that wait end before the server does
 	t.Cleanup(func() { close(fs.gate.Open) })
-	other := greetHTTP2(ts).listen()
-	other.ask(1, "/")
-	other.seen.setBrief()
-	c := greetHTTP2(ts).listen()
-	c.seen.setBrief()
+	other := greetHTTP2(ts).Listen()
+	other.Ask(1, "/")
+	other.SetBrief()
+	c := greetHTTP2(ts).Listen()
+	c.SetBrief()
 	before := servertest.Measure(t)
 	asked, busy := startAsking(other), cpuTime()
 
@@ -292,24 +292,24 @@ func (f *h2Flood) run(t *testing.T, e servertest.Engine) {
 		turns = floodTurns
 	}
 	done := 0
-	for ; done < turns && !c.seen.isOver(); done++ {
+	for ; done < turns && !c.IsOver(); done++ {
 		f.turn(c, uint32(done))
-		if c.out.Len() > floodBatch && c.write() != nil {
+		if c.Out.Len() > floodBatch && c.TryFlush() != nil {
 			break
 		}
 	}
-	_ = c.write()
+	_ = c.TryFlush()
 	got := f.outcome(c)
 	busy = cpuTime() - busy
 	after := servertest.Measure(t)
 	served, slowest := asked()
 
 	t.Logf("%d turns in %v of processor time, %v each; %s; %d handlers, %d at a time; before: %v, after: %v; others: %d, at most %v",
-		done, busy, (busy / time.Duration(max(done, 1))).Round(time.Nanosecond), c.seen.summary(), fs.all.Load(), fs.most.Load(), before, after, served, slowest.Round(time.Microsecond))
+		done, busy, (busy / time.Duration(max(done, 1))).Round(time.Nanosecond), c.Summary(), fs.all.Load(), fs.most.Load(), before, after, served, slowest.Round(time.Microsecond))
 	if got != f.want {
 		t.Errorf("the connection ends with %q, want %q", got, f.want)
 	}
-	if f.gets != "" && c.seen.count(f.gets) == 0 {
+	if f.gets != "" && c.Count(f.gets) == 0 {
 		t.Errorf("no stream has got %s", f.gets)
 	}
 	// the other client has one stream at a time
@@ -329,11 +329,11 @@ func (f *h2Flood) run(t *testing.T, e servertest.Engine) {
 func (f *h2Flood) outcome(c *h2Conn) string {
 	c.T.Helper()
 	if f.want != "" {
-		servertest.Eventually(c.T, "the end of the connection", c.seen.isOver)
-		return c.verdict()
+		servertest.Eventually(c.T, "the end of the connection", c.IsOver)
+		return c.Verdict()
 	}
-	c.sync()
-	return c.verdict()
+	c.Sync()
+	return c.Verdict()
 }
 
 // startAsking has a client ask for something again and again. The result ends that, and
@@ -344,16 +344,16 @@ func startAsking(c *h2Conn) func() (n int, slowest time.Duration) {
 	var slowest time.Duration
 	go func() {
 		defer close(ended)
-		first := c.seen.count("200")
+		first := c.Count("200")
 		for id := uint32(3); !servertest.IsClosed(stop) || n == 0; id += 2 {
 			begun := time.Now()
-			if err := c.get(id, "/").write(); err != nil {
+			if err := c.Get(id, "/").TryFlush(); err != nil {
 				c.T.Errorf("another client cannot send: %v", err)
 				return
 			}
-			for c.seen.count("200") <= first+n {
-				if c.seen.isOver() || time.Since(begun) > servertest.Patience {
-					c.T.Errorf("another client has got %s", c.seen.summary())
+			for c.Count("200") <= first+n {
+				if c.IsOver() || time.Since(begun) > servertest.Patience {
+					c.T.Errorf("another client has got %s", c.Summary())
 					return
 				}
 				time.Sleep(100 * time.Microsecond)
@@ -387,15 +387,15 @@ func checkStopsReading(t *testing.T, e servertest.Engine, timeout time.Duration)
 	ts := serveHTTP2(t, e, s)
 	before := servertest.Measure(t)
 	c := dialHTTP2(ts)
-	c.unread()
+	readNothing(c)
 	written := make(chan error, 1)
 	sent, stuck := int64(0), false
 	for sent < most && !stuck {
 		for range batch {
-			c.get(id(uint32(sent)), "/heads")
+			c.Get(id(uint32(sent)), "/heads")
 			sent++
 		}
-		go func() { written <- c.write() }()
+		go func() { written <- c.TryFlush() }()
 		// it is stuck if nothing happens for long
 		var n int64
 		for last := time.Now(); n < sent && !stuck; time.Sleep(time.Millisecond) {
@@ -438,14 +438,14 @@ func checkBodies(t *testing.T, e servertest.Engine) {
 	fs := newFloodServer()
 	ts := serveHTTP2(t, e, &fasthttp.Server{Handler: fs.handle})
 	before := servertest.Measure(t)
-	c := greetHTTP2(ts).listen()
+	c := greetHTTP2(ts).Listen()
 	for i := range uint32(room / size) {
-		c.post(id(i), "/").upload(id(i), size-1)
+		c.Post(id(i), "/").Upload(id(i), size-1)
 	}
 	for i := uint32(room / size); i < streams; i++ {
-		c.post(id(i), "/").upload(id(i), window)
+		c.Post(id(i), "/").Upload(id(i), window)
 	}
-	c.sync()
+	c.Sync()
 	after := servertest.Measure(t)
 	t.Logf("before: %v, after: %v", before, after)
 	// a buffer may have room for more
@@ -454,14 +454,14 @@ func checkBodies(t *testing.T, e servertest.Engine) {
 	}
 	for i := range uint32(streams) {
 		if i >= room/size {
-			c.upload(id(i), size-window)
+			c.Upload(id(i), size-window)
 		}
-		c.data(id(i), endStream, "").flush()
-		if got := c.await(id(i)).String(); got != "200 ok" {
+		c.Data(id(i), endStream, "").Flush()
+		if got := c.Await(id(i)).String(); got != "200 ok" {
 			t.Errorf("stream %d: %s", id(i), got)
 		}
 	}
-	if n := c.seen.count("REFUSED_STREAM"); n > 0 {
+	if n := c.Count("REFUSED_STREAM"); n > 0 {
 		t.Errorf("%d streams are refused", n)
 	}
 }

@@ -16,54 +16,54 @@ import (
 // h2Leavings are ways in which a client of HTTP/2 leaves.
 var h2Leavings = map[string]func(c *h2Conn){
 	"at once":            func(*h2Conn) {},
-	"in the preface":     func(c *h2Conn) { c.raw(http2.ClientPreface[:10]).flush() },
-	"after the preface":  func(c *h2Conn) { c.raw(http2.ClientPreface).flush() },
-	"in a frame":         func(c *h2Conn) { c.raw(http2.ClientPreface).raw("\x00\x00\x06\x04\x00\x00").flush() },
-	"after the settings": func(c *h2Conn) { c.greets(65535) },
-	"after a response":   func(c *h2Conn) { c.greets(65535).ask(1, "/") },
+	"in the preface":     func(c *h2Conn) { c.Raw(http2.ClientPreface[:10]).Flush() },
+	"after the preface":  func(c *h2Conn) { c.Raw(http2.ClientPreface).Flush() },
+	"in a frame":         func(c *h2Conn) { c.Raw(http2.ClientPreface).Raw("\x00\x00\x06\x04\x00\x00").Flush() },
+	"after the settings": func(c *h2Conn) { greetWith(c, 65535) },
+	"after a response":   func(c *h2Conn) { greetWith(c, 65535).Ask(1, "/") },
 	"in a head": func(c *h2Conn) {
-		c.greets(65535)
+		greetWith(c, 65535)
 		begun(c)
-		c.flush()
+		c.Flush()
 	},
-	"in a body": func(c *h2Conn) { c.greets(65535).post(1, "/").data(1, 0, strings.Repeat("x", 10_000)).flush() },
+	"in a body": func(c *h2Conn) { greetWith(c, 65535).Post(1, "/").Data(1, 0, strings.Repeat("x", 10_000)).Flush() },
 	"in a streamed body": func(c *h2Conn) {
-		c.greets(65535).post(1, "/read").data(1, 0, strings.Repeat("x", 10_000)).flush()
-		c.sync()
+		greetWith(c, 65535).Post(1, "/read").Data(1, 0, strings.Repeat("x", 10_000)).Flush()
+		c.Sync()
 	},
 	"in many bodies": func(c *h2Conn) {
-		c.greets(65535)
+		greetWith(c, 65535)
 		for i := range uint32(50) {
-			c.post(id(i), "/").data(id(i), 0, strings.Repeat("x", 1000))
+			c.Post(id(i), "/").Data(id(i), 0, strings.Repeat("x", 1000))
 		}
-		c.flush()
-		c.sync()
+		c.Flush()
+		c.Sync()
 	},
-	"in a large response":     func(c *h2Conn) { c.begins("/large") },
-	"in a streamed response":  func(c *h2Conn) { c.begins("/stream") },
-	"in an endless response":  func(c *h2Conn) { c.begins("/endless") },
-	"while a handler watches": func(c *h2Conn) { c.greets(65535).get(1, "/watch").flush(); c.sync() },
+	"in a large response":     func(c *h2Conn) { awaitBegin(c, "/large") },
+	"in a streamed response":  func(c *h2Conn) { awaitBegin(c, "/stream") },
+	"in an endless response":  func(c *h2Conn) { awaitBegin(c, "/endless") },
+	"while a handler watches": func(c *h2Conn) { greetWith(c, 65535).Get(1, "/watch").Flush(); c.Sync() },
 	"after a GOAWAY": func(c *h2Conn) {
-		c.greets(65535).ask(1, "/")
-		c.frame(http2.FrameGoAway, 0, 0, words(0, 0)).flush()
-		c.sync()
+		greetWith(c, 65535).Ask(1, "/")
+		c.Frame(http2.FrameGoAway, 0, 0, words(0, 0)).Flush()
+		c.Sync()
 	},
 	"after a fault": func(c *h2Conn) {
-		c.greets(65535).frame(http2.FrameWindowUpdate, 0, 0, words(0)).flush()
-		_ = c.end()
+		greetWith(c, 65535).Frame(http2.FrameWindowUpdate, 0, 0, words(0)).Flush()
+		_ = c.Ending()
 	},
-	"after a panic": func(c *h2Conn) { c.greets(65535).ask(1, "/panic") },
+	"after a panic": func(c *h2Conn) { greetWith(c, 65535).Ask(1, "/panic") },
 	"after a reset": func(c *h2Conn) {
-		c.begins("/endless")
-		c.reset(1, http2.ErrCodeCancel).flush()
-		c.sync()
+		awaitBegin(c, "/endless")
+		c.Reset(1, http2.ErrCodeCancel).Flush()
+		c.Sync()
 	},
 }
 
 // begins reads the beginning of a response.
-func (c *h2Conn) begins(path string) {
-	c.greets(65535).get(1, path).flush()
-	servertest.Eventually(c.T, "a response", func() bool { return c.seen.stream(1).length > 0 || c.seen.isOver() })
+func awaitBegin(c *h2Conn, path string) {
+	greetWith(c, 65535).Get(1, path).Flush()
+	servertest.Eventually(c.T, "a response", func() bool { return c.Snapshot(1).Length > 0 || c.IsOver() })
 }
 
 func handleH2Leaving(ctx *fasthttp.RequestCtx) {

@@ -101,15 +101,15 @@ func testPrefaceInPieces(t *testing.T, e servertest.Engine) {
 	ts := serveHTTP2(t, e, &fasthttp.Server{Handler: tellProtocol, Logger: noLog{}})
 	for size := range 30 {
 		c := dialHTTP2(ts)
-		c.raw(http2.ClientPreface).settings().frame(http2.FrameSettings, http2.FlagSettingsAck, 0, "").get(1, "/one")
-		all := c.out.String()
-		c.out.Reset()
+		c.Raw(http2.ClientPreface).Settings().Frame(http2.FrameSettings, http2.FlagSettingsAck, 0, "").Get(1, "/one")
+		all := c.Out.String()
+		c.Out.Reset()
 		for len(all) > 0 {
 			n := min(size+1, len(all))
 			c.Send(all[:n])
 			all = all[n:]
 		}
-		if got := c.listen().await(1).String(); got != "200 HTTP/2.0/one" {
+		if got := c.Listen().Await(1).String(); got != "200 HTTP/2.0/one" {
 			t.Errorf("pieces of %d bytes: %q", size+1, got)
 		}
 		_ = c.Close()

@@ -40,35 +40,35 @@ func checkResponseFields(fields []hpack.HeaderField, trailers bool) error {
 }
 
 // check reports what is wrong with a response to a request with a method.
-func (s h2Stream) check(method string) error {
-	if !s.ended || s.reset != "" && s.reset != "NO_ERROR" {
+func checkResponse(s h2Stream, method string) error {
+	if !s.Ended || s.ResetCode() != "" && s.ResetCode() != "NO_ERROR" {
 		return fmt.Errorf("it is cut: %s", s)
 	}
-	if err := checkResponseFields(s.fields, false); err != nil {
+	if err := checkResponseFields(s.Fields(), false); err != nil {
 		return err
 	}
 	var lengths []string
-	for _, f := range s.fields {
+	for _, f := range s.Fields() {
 		if f.Name == "content-length" {
 			lengths = append(lengths, f.Value)
 		}
 	}
-	noContent := method == "HEAD" || s.status() == "304" || s.status() == "204"
+	noContent := method == "HEAD" || s.Status() == "304" || s.Status() == "204"
 	switch {
 	case len(lengths) > 1:
 		return fmt.Errorf("content-length %q", lengths)
-	case noContent && s.length > 0:
-		return fmt.Errorf("%d bytes of content", s.length)
-	case !noContent && len(lengths) == 1 && lengths[0] != strconv.Itoa(s.length):
-		return fmt.Errorf("content-length %q, but %d bytes", lengths, s.length)
+	case noContent && s.Length > 0:
+		return fmt.Errorf("%d bytes of content", s.Length)
+	case !noContent && len(lengths) == 1 && lengths[0] != strconv.Itoa(s.Length):
+		return fmt.Errorf("content-length %q, but %d bytes", lengths, s.Length)
 	}
-	for _, f := range s.trailers {
+	for _, f := range s.Trailers() {
 		switch f.Name {
 		case "content-length", "content-type", "host", "trailer", "content-encoding":
 			return fmt.Errorf("the trailer %s", f.Name)
 		}
 	}
-	return checkResponseFields(s.trailers, true)
+	return checkResponseFields(s.Trailers(), true)
 }
 
 // oddResponses are what handlers may do, and must not do to a connection of HTTP/2. The
@@ -165,22 +165,22 @@ func testHTTP2ResponsesAreWellFormed(t *testing.T, e servertest.Engine) {
 	for name := range oddResponses {
 		for _, method := range []string{"GET", "HEAD"} {
 			// a response may end its connection
-			c := greetHTTP2(ts).listen()
-			c.headers(1, whole, requestFields(method, "/", "case: "+name)...).flush()
-			got := c.await(1)
+			c := greetHTTP2(ts).Listen()
+			c.Headers(1, whole, requestFields(method, "/", "case: "+name)...).Flush()
+			got := c.Await(1)
 			if oddResponses[name] == nil && method == "GET" {
-				if got.reset == "" {
+				if got.ResetCode() == "" {
 					t.Errorf("%s: %s", name, got)
 				}
 				continue
 			}
-			if err := got.check(method); err != nil {
-				t.Errorf("%s, %s: %v: %v %v", method, name, err, got.fields, got.trailers)
+			if err := checkResponse(got, method); err != nil {
+				t.Errorf("%s, %s: %v: %v %v", method, name, err, got.Fields(), got.Trailers())
 			}
-			if s := fmt.Sprint(got.fields, got.trailers); strings.Contains(strings.ToLower(s), "name:x-evil") {
+			if s := fmt.Sprint(got.Fields(), got.Trailers()); strings.Contains(strings.ToLower(s), "name:x-evil") {
 				t.Errorf("%s, %s: a field is added: %s", method, name, s)
 			}
-			c.sync()
+			c.Sync()
 			_ = c.Close()
 		}
 	}
@@ -212,18 +212,18 @@ func testHTTP2IsPassedOnByHTTP1(t *testing.T, e servertest.Engine) {
 	for _, streams := range []bool{false, true} {
 		ts, lines := startPassing(t, e, streams)
 		for i, r := range passedBack {
-			c := greetHTTP2(ts).listen()
-			c.post(1, "/"+strconv.Itoa(i), "content-length: 5").data(1, endStream, "hello").flush()
-			got := c.await(1)
+			c := greetHTTP2(ts).Listen()
+			c.Post(1, "/"+strconv.Itoa(i), "content-length: 5").Data(1, endStream, "hello").Flush()
+			got := c.Await(1)
 			// trailers that are malformed may be found when the head was sent
-			if err := got.check("POST"); err != nil && (r.want != "" || got.reset == "") {
-				t.Errorf("%q: %v: %v %v", r.raw, err, got.fields, got.trailers)
+			if err := checkResponse(got, "POST"); err != nil && (r.want != "" || got.ResetCode() == "") {
+				t.Errorf("%q: %v: %v %v", r.raw, err, got.Fields(), got.Trailers())
 			}
 			if r.want != "" && got.String() != r.want {
 				t.Errorf("%q: %q, want %q", r.raw, got, r.want)
 			}
-			if strings.Contains(r.raw, "X-Foo") && got.field("x-foo") != "" {
-				t.Errorf("a field that Connection names is passed on: %v", got.fields)
+			if strings.Contains(r.raw, "X-Foo") && got.Field("x-foo") != "" {
+				t.Errorf("a field that Connection names is passed on: %v", got.Fields())
 			}
 			want := fmt.Sprintf("POST /%d HTTP/1.1\r\n", i)
 			if line := servertest.Receive(t, "a request", lines); line != want {
@@ -276,9 +276,9 @@ func testHTTP2AndHTTP1TakeTurns(t *testing.T, e servertest.Engine) {
 	ts := serveHTTP2(t, e, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 		fmt.Fprintf(ctx, "%s %s %s", ctx.Request.Header.Protocol(), ctx.Request.Header.Peek("X-Old"), ctx.Path())
 	}})
-	c2, c1 := greetHTTP2(ts).listen(), ts.Dial()
+	c2, c1 := greetHTTP2(ts).Listen(), ts.Dial()
 	for i := range uint32(20) {
-		if got := c2.ask(id(i), "/two", "x-old: no").String(); got != "200 HTTP/2.0 no /two" {
+		if got := c2.Ask(id(i), "/two", "x-old: no").String(); got != "200 HTTP/2.0 no /two" {
 			t.Fatalf("HTTP/2 gets %q", got)
 		}
 		c1.Get("/one")

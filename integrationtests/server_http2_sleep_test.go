@@ -77,11 +77,11 @@ type pacedFrame struct {
 
 func newPaced(ts *testServer) *paced {
 	p := &paced{h2Conn: greetHTTP2(ts), id: 1, begun: map[uint32]time.Time{}, frames: make(chan pacedFrame, 1000)}
-	p.frame(http2.FrameWindowUpdate, 0, 0, words(1<<30)).flush()
+	p.Frame(http2.FrameWindowUpdate, 0, 0, words(1<<30)).Flush()
 	go func() {
 		defer close(p.frames)
 		for {
-			f, err := p.fr.ReadFrame()
+			f, err := p.Framer.ReadFrame()
 			if err != nil {
 				return
 			}
@@ -97,7 +97,7 @@ func newPaced(ts *testServer) *paced {
 func (p *paced) send(path string) uint32 {
 	id := p.id
 	p.id += 2
-	p.get(id, path)
+	p.Get(id, path)
 	return id
 }
 
@@ -111,7 +111,7 @@ func (p *paced) run(more string, length time.Duration) (p99 time.Duration) {
 	for due := begun; due.Sub(begun) < length; due = due.Add(sleeperPace) {
 		for range sleeperBatch {
 			for len(p.begun) >= sleeperOthers {
-				p.flush()
+				p.Flush()
 				p.note(servertest.Receive(p.T, "a response", p.frames), more)
 			}
 			p.begun[p.send("/")] = due
@@ -124,7 +124,7 @@ func (p *paced) run(more string, length time.Duration) (p99 time.Duration) {
 				wait = nil
 			}
 		}
-		p.flush()
+		p.Flush()
 	}
 	for len(p.begun) > 0 {
 		p.note(servertest.Receive(p.T, "a response", p.frames), "")

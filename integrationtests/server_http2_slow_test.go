@@ -46,16 +46,16 @@ func streamed(s *fasthttp.Server) {
 
 // greets exchanges settings, and has the frames of the server read. The windows of the
 // client have a size.
-func (c *h2Conn) greets(window uint32) *h2Conn {
-	c.raw(http2.ClientPreface).settings(uint32(http2.SettingInitialWindowSize), window).frame(http2.FrameSettings, http2.FlagSettingsAck, 0, "")
-	c.flush()
-	return c.listen()
+func greetWith(c *h2Conn, window uint32) *h2Conn {
+	c.Raw(http2.ClientPreface).Settings(uint32(http2.SettingInitialWindowSize), window).Frame(http2.FrameSettings, http2.FlagSettingsAck, 0, "")
+	c.Flush()
+	return c.Listen()
 }
 
 // cut waits for the end of a connection, with a GOAWAY without a fault if the server knows
 // that it is one of HTTP/2.
-func (c *h2Conn) cut() string {
-	got := c.listen().end()
+func cutOf(c *h2Conn) string {
+	got := c.Listen().Ending()
 	if strings.HasPrefix(got, "cut") || strings.HasPrefix(got, "NO_ERROR") {
 		return "cut"
 	}
@@ -63,147 +63,147 @@ func (c *h2Conn) cut() string {
 }
 
 // drips sends a frame again and again, until the stream has ended.
-func (c *h2Conn) drips(id uint32, frame func()) string {
-	for s := c.seen.stream(id); s.reset == "" && !s.ended && !c.seen.isOver(); s = c.seen.stream(id) {
+func dripFrames(c *h2Conn, id uint32, frame func()) string {
+	for s := c.Snapshot(id); s.ResetCode() == "" && !s.Ended && !c.IsOver(); s = c.Snapshot(id) {
 		frame()
-		if c.write() != nil {
+		if c.TryFlush() != nil {
 			break
 		}
 		time.Sleep(drip)
 	}
-	if got := c.verdict(); got != "" {
+	if got := c.Verdict(); got != "" {
 		return got
 	}
-	if s := c.seen.stream(id); !s.ended {
-		return s.reset
+	if s := c.Snapshot(id); !s.Ended {
+		return s.ResetCode()
 	}
-	return c.seen.stream(id).status()
+	return c.Snapshot(id).Status()
 }
 
 // slows are the clients. Each holds something up that the server bounds by time.
 var slows = []h2Slow{
-	{name: "nothing is sent", configure: readTimeout, want: "cut", use: (*h2Conn).cut},
+	{name: "nothing is sent", configure: readTimeout, want: "cut", use: cutOf},
 	{name: "a part of the preface", configure: readTimeout, want: "cut", use: func(c *h2Conn) string {
-		c.raw(http2.ClientPreface[:5]).flush()
-		return c.cut()
+		c.Raw(http2.ClientPreface[:5]).Flush()
+		return cutOf(c)
 	}},
 	{name: "no SETTINGS", long: true, configure: noTimeout, want: "SETTINGS_TIMEOUT", use: func(c *h2Conn) string {
-		c.raw(http2.ClientPreface).flush()
-		return c.listen().end()
+		c.Raw(http2.ClientPreface).Flush()
+		return c.Listen().Ending()
 	}},
 	{name: "no acknowledgement", long: true, configure: noTimeout, want: "SETTINGS_TIMEOUT", use: func(c *h2Conn) string {
-		c.raw(http2.ClientPreface).settings().flush()
-		return c.listen().end()
+		c.Raw(http2.ClientPreface).Settings().Flush()
+		return c.Listen().Ending()
 	}},
 	{name: "idle", configure: idleTimeout, want: "NO_ERROR", use: func(c *h2Conn) string {
-		c.greets(65535).ask(1, "/")
+		greetWith(c, 65535).Ask(1, "/")
 		// the second one says which was the last stream
-		return strings.TrimPrefix(c.end(), "NO_ERROR ")
+		return strings.TrimPrefix(c.Ending(), "NO_ERROR ")
 	}},
 	{name: "a head without end", long: true, configure: noTimeout, want: calm, use: func(c *h2Conn) string {
-		c.greets(65535)
+		greetWith(c, 65535)
 		begun(c)
-		c.flush()
-		return c.end()
+		c.Flush()
+		return c.Ending()
 	}},
 	{name: "a body that does not come", configure: readTimeout, want: "408", use: func(c *h2Conn) string {
-		c.greets(65535).post(1, "/").flush()
-		return c.await(1).status()
+		greetWith(c, 65535).Post(1, "/").Flush()
+		return c.Await(1).Status()
 	}},
 	{name: "a body that drips", configure: readTimeout, want: "408", use: func(c *h2Conn) string {
-		c.greets(65535).post(1, "/").flush()
-		return c.drips(1, func() { c.data(1, 0, "a") })
+		greetWith(c, 65535).Post(1, "/").Flush()
+		return dripFrames(c, 1, func() { c.Data(1, 0, "a") })
 	}},
 	{name: "a streamed body that drips", configure: streamed, want: "200", use: func(c *h2Conn) string {
-		c.greets(65535).post(1, "/read").flush()
-		return c.drips(1, func() { c.data(1, 0, "a") })
+		greetWith(c, 65535).Post(1, "/read").Flush()
+		return dripFrames(c, 1, func() { c.Data(1, 0, "a") })
 	}},
 	{name: "no window for a response", configure: writeTimeout, want: "CANCEL", use: func(c *h2Conn) string {
-		return c.greets(1).ask(1, "/large").reset
+		return greetWith(c, 1).Ask(1, "/large").ResetCode()
 	}},
 	{name: "a window that drips", configure: writeTimeout, want: "CANCEL", use: func(c *h2Conn) string {
-		c.greets(1).get(1, "/large").flush()
-		return c.drips(1, func() { c.window(1, 1) })
+		greetWith(c, 1).Get(1, "/large").Flush()
+		return dripFrames(c, 1, func() { c.Window(1, 1) })
 	}},
 	{name: "no window for a streamed response", configure: writeTimeout, want: "CANCEL", use: func(c *h2Conn) string {
-		return c.greets(1).ask(1, "/stream").reset
+		return greetWith(c, 1).Ask(1, "/stream").ResetCode()
 	}},
 	{name: "no window of the connection", configure: writeTimeout, want: "CANCEL", use: func(c *h2Conn) string {
-		return c.greets(largeStep).ask(1, "/large").reset
+		return greetWith(c, largeStep).Ask(1, "/large").ResetCode()
 	}},
 	{name: "no window, and no timeout", long: true, configure: noTimeout, want: calm, use: func(c *h2Conn) string {
-		return c.greets(1).ask(1, "/large").reset
+		return greetWith(c, 1).Ask(1, "/large").ResetCode()
 	}},
 	{name: "no window, and a short pause", configure: byteTimeout, want: calm, use: func(c *h2Conn) string {
-		return c.greets(1).ask(1, "/large").reset
+		return greetWith(c, 1).Ask(1, "/large").ResetCode()
 	}},
 	{name: "no window for a streamed response, and a short pause", configure: byteTimeout, want: calm, use: func(c *h2Conn) string {
-		return c.greets(1).ask(1, "/stream").reset
+		return greetWith(c, 1).Ask(1, "/stream").ResetCode()
 	}},
 	{name: "a window that drips, and no timeout", long: true, configure: noTimeout, want: calm, use: func(c *h2Conn) string {
-		c.greets(1).get(1, "/large").flush()
-		return c.drips(1, func() { c.window(1, 1) })
+		greetWith(c, 1).Get(1, "/large").Flush()
+		return dripFrames(c, 1, func() { c.Window(1, 1) })
 	}},
 	{name: "no window of the connection, and no timeout", long: true, configure: noTimeout, want: calm, use: func(c *h2Conn) string {
-		c.greets(largeStep).get(1, "/large").flush()
-		return c.end()
+		greetWith(c, largeStep).Get(1, "/large").Flush()
+		return c.Ending()
 	}},
 	{name: "no window for trailers", configure: writeTimeout, want: "CANCEL", use: func(c *h2Conn) string {
-		return c.greets(0).ask(1, "/trailers").reset
+		return greetWith(c, 0).Ask(1, "/trailers").ResetCode()
 	}},
 	{name: "a client that does not read (CVE-2019-9517)", configure: byteTimeout, want: "cut", use: func(c *h2Conn) string {
-		c.unread()
+		readNothing(c)
 		for i := range uint32(h2Streams) {
-			c.get(id(i), "/large")
+			c.Get(id(i), "/large")
 		}
-		c.flush()
-		return c.stalls()
+		c.Flush()
+		return stall(c)
 	}},
 	{name: "a client that does not read, and sends PING", configure: byteTimeout, want: "cut", use: func(c *h2Conn) string {
-		c.unread()
-		c.get(1, "/endless")
+		readNothing(c)
+		c.Get(1, "/endless")
 		for range 900 {
-			c.frame(http2.FramePing, 0, 0, "12345678")
+			c.Frame(http2.FramePing, 0, 0, "12345678")
 		}
-		c.flush()
-		return c.stalls()
+		c.Flush()
+		return stall(c)
 	}},
 	{name: "a client that does not read a stream", configure: byteTimeout, want: "cut", use: func(c *h2Conn) string {
-		c.unread()
-		c.get(1, "/endless").flush()
-		return c.stalls()
+		readNothing(c)
+		c.Get(1, "/endless").Flush()
+		return stall(c)
 	}},
 	{name: "a half-closed socket", configure: noTimeout, want: "over", use: func(c *h2Conn) string {
-		c.greets(65535).get(1, "/wait-a-little").flush()
+		greetWith(c, 65535).Get(1, "/wait-a-little").Flush()
 		if _, ok := c.Conn.Conn.(interface{ CloseWrite() error }); !ok {
 			return "over"
 		}
 		c.EndWrites()
-		servertest.Receive(c.T, "the end of the connection", c.seen.over)
+		servertest.Receive(c.T, "the end of the connection", c.Over)
 		return "over"
 	}},
 	{name: "a half-closed socket without a request", configure: noTimeout, want: "over", use: func(c *h2Conn) string {
-		c.greets(65535).ask(1, "/")
+		greetWith(c, 65535).Ask(1, "/")
 		if _, ok := c.Conn.Conn.(interface{ CloseWrite() error }); !ok {
 			return "over"
 		}
 		c.EndWrites()
-		servertest.Receive(c.T, "the end of the connection", c.seen.over)
+		servertest.Receive(c.T, "the end of the connection", c.Over)
 		return "over"
 	}},
 }
 
 // unread greets, and opens all windows, though nothing is read.
-func (c *h2Conn) unread() {
+func readNothing(c *h2Conn) {
 	if tcp, ok := c.Conn.Conn.(*net.TCPConn); ok {
 		_ = tcp.SetReadBuffer(4 << 10)
 	}
-	c.raw(http2.ClientPreface).settings(uint32(http2.SettingInitialWindowSize), largeStep).window(0, largeStep-65535)
-	c.frame(http2.FrameSettings, http2.FlagSettingsAck, 0, "")
+	c.Raw(http2.ClientPreface).Settings(uint32(http2.SettingInitialWindowSize), largeStep).Window(0, largeStep-65535)
+	c.Frame(http2.FrameSettings, http2.FlagSettingsAck, 0, "")
 }
 
 // stalls waits until the server has given the connection up, and reads the rest of it.
-func (c *h2Conn) stalls() string {
+func stall(c *h2Conn) string {
 	awaitClosed(c)
 	_, _ = io.Copy(io.Discard, c.R)
 	return "cut"
@@ -212,7 +212,7 @@ func (c *h2Conn) stalls() string {
 // awaitClosed writes until that fails, as it does when the server has closed the connection.
 func awaitClosed(c *h2Conn) {
 	servertest.Eventually(c.T, "the end of a connection that nobody reads", func() bool {
-		return c.frame(0xbb, 0, 0, strings.Repeat("x", 1<<10)).write() != nil
+		return c.Frame(0xbb, 0, 0, strings.Repeat("x", 1<<10)).TryFlush() != nil
 	})
 }
 
@@ -266,14 +266,14 @@ func (s *h2Slow) run(t *testing.T, e servertest.Engine) {
 	server := &fasthttp.Server{Handler: slowHandler, Logger: noLog{}}
 	s.configure(server)
 	ts := serveHTTP2(t, e, server)
-	other := greetHTTP2(ts).listen()
+	other := greetHTTP2(ts).Listen()
 	c := dialHTTP2(ts)
 	_ = c.SetDeadline(time.Now().Add(2 * servertest.Patience))
 	if got := s.use(c); got != s.want {
 		t.Errorf("%q, want %q", got, s.want)
 	}
 	if server.IdleTimeout == 0 && server.ReadTimeout == 0 {
-		other.ask(1, "/")
+		other.Ask(1, "/")
 	}
 	_ = c.Close()
 	_ = other.Close()
@@ -306,11 +306,11 @@ func checkUnread(t *testing.T, e servertest.Engine, path string, most int64) {
 	before := servertest.Measure(t)
 	for range crowd {
 		c := dialHTTP2(ts)
-		c.unread()
+		readNothing(c)
 		for i := range uint32(h2Streams) {
-			c.get(id(i), path)
+			c.Get(id(i), path)
 		}
-		c.flush()
+		c.Flush()
 	}
 	// the server need not read requests whose responses it cannot write
 	var after servertest.Usage
@@ -346,8 +346,8 @@ func TestWriteTimeoutOfHTTP2EndsDrippingReaders(t *testing.T) {
 			})
 		}})
 		c := dialHTTP2(ts)
-		c.unread()
-		c.get(1, "/").flush()
+		readNothing(c)
+		c.Get(1, "/").Flush()
 		go func() {
 			b := make([]byte, 256)
 			for err := error(nil); err == nil; time.Sleep(drip) {

@@ -32,18 +32,18 @@ func (m *h2Message) send(c *h2Conn, id uint32) {
 	if m.content == nil && m.trailers == nil {
 		flags |= endStream
 	}
-	c.headers(id, flags, m.head...)
+	c.Headers(id, flags, m.head...)
 	for i, p := range m.content {
 		var flags http2.Flags
 		if i == len(m.content)-1 && m.trailers == nil {
 			flags = endStream
 		}
-		c.data(id, flags, p)
+		c.Data(id, flags, p)
 	}
 	if m.trailers != nil {
-		c.headers(id, whole, m.trailers...)
+		c.Headers(id, whole, m.trailers...)
 	}
-	c.flush()
+	c.Flush()
 }
 
 // tellRequest answers with what it sees of a request.
@@ -226,15 +226,15 @@ func testHTTP2RequestsSmuggleNothing(t *testing.T, e servertest.Engine) {
 		ctx.SetBody(told)
 	}})
 	for _, kind := range [][]h2Message{smugglers, targets, lengths} {
-		c := greetHTTP2(ts).listen()
+		c := greetHTTP2(ts).Listen()
 		for i := range kind {
 			// malformed requests are counted
 			if i%150 == 149 {
-				c = greetHTTP2(ts).listen()
+				c = greetHTTP2(ts).Listen()
 			}
 			kind[i].check(t, c, id(uint32(i)), p)
 		}
-		if got := c.verdict(); got != "" {
+		if got := c.Verdict(); got != "" {
 			t.Errorf("the connection has ended: %s", got)
 		}
 	}
@@ -243,10 +243,10 @@ func testHTTP2RequestsSmuggleNothing(t *testing.T, e servertest.Engine) {
 // check sends a request, and looks at what became of it.
 func (m *h2Message) check(t *testing.T, c *h2Conn, id uint32, p *upstream) {
 	m.send(c, id)
-	got := c.await(id)
+	got := c.Await(id)
 	passed := p.take()
 	if m.want == "" {
-		if got.String() != protocolFail && got.status() != "400" {
+		if got.String() != protocolFail && got.Status() != "400" {
 			t.Errorf("%s: %s", m.name, got)
 		}
 		if passed != "" {

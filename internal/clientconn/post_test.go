@@ -44,11 +44,7 @@ var wires = map[string]struct {
 // dialTCP returns a connection that takes little at a time.
 func dialTCP(t *testing.T) (client, server net.Conn) {
 	t.Helper()
-	ln, dial := servertest.ListenTCP(t)
-	client, err := dial()
-	servertest.Must(t, err)
-	server, err = ln.Accept()
-	servertest.Must(t, err)
+	client, server = servertest.TCPPair(t)
 	servertest.Must(t, client.(*net.TCPConn).SetWriteBuffer(32<<10))
 	servertest.Must(t, server.(*net.TCPConn).SetReadBuffer(32<<10))
 	return client, server

@@ -5,10 +5,12 @@ package connpool
 import (
 	"io"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestAskingAllocatesNothing(t *testing.T) {
-	client, server := tcpPair(t)
+	client, server := servertest.TCPPair(t)
 	a := newAsker(t, client)
 	go echo(server, 5)
 	b := []byte("hello")

@@ -9,26 +9,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
-)
 
-// tcpPair returns the two ends of a TCP connection.
-func tcpPair(t testing.TB) (client, server net.Conn) {
-	t.Helper()
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	if client, err = net.Dial("tcp4", ln.Addr().String()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Close() })
-	if server, err = ln.Accept(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
-	return client, server
-}
+	"github.com/valyala/fasthttp/internal/servertest"
+)
 
 func newAsker(t testing.TB, c net.Conn) *Asker {
 	t.Helper()
@@ -58,7 +41,7 @@ func echo(c net.Conn, size int) {
 // The asker must notice an answer that arrives before its wait begins, as well as a
 // later one.
 func TestAskerGetsItsAnswers(t *testing.T) {
-	client, server := tcpPair(t)
+	client, server := servertest.TCPPair(t)
 	a := newAsker(t, client)
 	go echo(server, 5)
 	for i := range 5000 {
@@ -90,17 +73,16 @@ func TestAskerSendsNothingUnlessItIsQuiet(t *testing.T) {
 		want  State
 	}{
 		{"unasked bytes", func(_, server net.Conn) { _, _ = server.Write([]byte("x")) }, Readable},
-		{"the peer has closed", func(_, server net.Conn) { _ = server.Close() }, Ended},
+		{"the peer has closed", func(_, server net.Conn) { _ = servertest.Close(server) }, Ended},
 		{"the peer has closed for writing", func(_, server net.Conn) { _ = server.(*net.TCPConn).CloseWrite() }, Ended},
 		{"the peer has reset", func(_, server net.Conn) {
-			_ = server.(*net.TCPConn).SetLinger(0)
-			_ = server.Close()
+			servertest.Reset(server)
 		}, Ended},
 		{"closed", func(client, _ net.Conn) { _ = client.Close() }, Unknown},
 		{"too late", func(client, _ net.Conn) { _ = client.SetReadDeadline(time.Unix(1, 0)) }, Unknown},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			client, server := tcpPair(t)
+			client, server := servertest.TCPPair(t)
 			a := newAsker(t, client)
 			tc.spoil(client, server)
 			if tc.want != Unknown {
@@ -125,14 +107,13 @@ func TestAskerStopsWaiting(t *testing.T) {
 	}{
 		{"deadline", func(client, _ net.Conn) { _ = client.SetReadDeadline(time.Unix(1, 0)) }, os.ErrDeadlineExceeded, nil},
 		{"close", func(client, _ net.Conn) { _ = client.Close() }, net.ErrClosed, nil},
-		{"end", func(_, server net.Conn) { _ = server.Close() }, io.EOF, io.EOF},
+		{"end", func(_, server net.Conn) { _ = servertest.Close(server) }, io.EOF, io.EOF},
 		{"reset", func(_, server net.Conn) {
-			_ = server.(*net.TCPConn).SetLinger(0)
-			_ = server.Close()
+			servertest.Reset(server)
 		}, io.EOF, syscall.ECONNRESET},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			client, server := tcpPair(t)
+			client, server := servertest.TCPPair(t)
 			a := newAsker(t, client)
 			go func() {
 				b := make([]byte, 5)
@@ -157,7 +138,7 @@ func TestAskerStopsWaiting(t *testing.T) {
 }
 
 func TestAskerLeavesTheRest(t *testing.T) {
-	client, _ := tcpPair(t)
+	client, _ := servertest.TCPPair(t)
 	a := newAsker(t, client)
 	// more than the buffers of both sockets hold while no program reads
 	b := make([]byte, 64<<20)
@@ -173,7 +154,7 @@ func TestAskerLeavesTheRest(t *testing.T) {
 
 // An asker must not look below a wrapper, which may count, log or change the bytes.
 func TestAskersAreForBareConnectionsOnly(t *testing.T) {
-	client, _ := tcpPair(t)
+	client, _ := servertest.TCPPair(t)
 	tcp := client.(*net.TCPConn)
 	for _, c := range []net.Conn{struct{ *net.TCPConn }{tcp}, struct{ net.Conn }{tcp}, nil} {
 		if NewAsker(c) != nil {

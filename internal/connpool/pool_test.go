@@ -332,7 +332,7 @@ func TestProbe(t *testing.T) {
 	if s := p.Look(); s != Quiet {
 		t.Errorf("after reading: %v", s)
 	}
-	_ = server.Close()
+	_ = servertest.Close(server)
 	waitFor(t, &p, Ended)
 	_ = c.Close()
 	if s := p.Look(); s != Ended {

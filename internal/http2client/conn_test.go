@@ -7,10 +7,12 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clientconn"
@@ -52,42 +54,45 @@ func TestReadersFollowEachOther(t *testing.T) {
 
 // A connection is walked through its readers by calls.
 func TestReaders(t *testing.T) {
-	c, _, p := connect(t, nil)
-	c.awaits(t, isNobody)
-	// a call that is alone leads, and one beside it does not
-	p.hold()
-	first, err := ask(c, nil)
-	servertest.Must(t, err)
-	second, err := ask(c, nil)
-	servertest.Must(t, err)
-	c.awaits(t, isCall)
-	if !first.leads || second.leads {
-		t.Errorf("leads: %v, %v", first.leads, second.leads)
-	}
-	// the first one leaves early: somebody has to read for the second one
-	if err := first.await(time.Now().Add(time.Millisecond)); err != errLate {
-		t.Errorf("got %v", err)
-	}
-	c.awaits(t, isThread)
-	p.release()
-	servertest.Must(t, second.await(time.Time{}))
-	c.awaits(t, isNobody)
-	// after a rest the thread reads, and calls are told by it
-	c.awaits(t, isThread)
-	third, err := ask(c, nil)
-	servertest.Must(t, err)
-	if third.leads {
-		t.Error("a call leads although the thread reads")
-	}
-	servertest.Must(t, third.await(time.Time{}))
-	c.awaits(t, isNobody)
-	_ = c.Close()
-	<-p.over
+	synctest.Test(t, func(t *testing.T) {
+		c, _, p := connect(t, servertest.MemoryPair, nil)
+		c.expectReader(t, isNobody)
+		// a call that is alone leads, and one beside it does not
+		p.hold()
+		first, err := ask(c, nil)
+		servertest.Must(t, err)
+		second, err := ask(c, nil)
+		servertest.Must(t, err)
+		c.expectReader(t, isCall)
+		if !first.leads || second.leads {
+			t.Errorf("leads: %v, %v", first.leads, second.leads)
+		}
+		// the first one leaves early: somebody has to read for the second one
+		if err := first.await(time.Now().Add(time.Millisecond)); err != errLate {
+			t.Errorf("got %v", err)
+		}
+		c.expectReader(t, isThread)
+		p.release()
+		second.succeeds(t)
+		c.expectReader(t, isNobody)
+		// after a rest the thread reads, and calls are told by it
+		time.Sleep(restTime)
+		c.expectReader(t, isThread)
+		third, err := ask(c, nil)
+		servertest.Must(t, err)
+		if third.leads {
+			t.Error("a call leads although the thread reads")
+		}
+		third.succeeds(t)
+		c.expectReader(t, isNobody)
+		_ = c.Close()
+		servertest.Receive(t, "the end of the peer", p.over)
+	})
 }
 
 // Calls end at any time, alone and beside others, and the connection stays of use.
 func TestCallsWithRandomDeadlines(t *testing.T) {
-	c, _, p := connect(t, nil)
+	c, _, p := connect(t, servertest.TCPPair, nil)
 	for _, callers := range []int{1, 2, 7} {
 		var all sync.WaitGroup
 		for k := range callers {
@@ -110,10 +115,10 @@ func TestCallsWithRandomDeadlines(t *testing.T) {
 				}
 			})
 		}
-		all.Wait()
+		servertest.Soon(t, "the calls", all.Wait)
 		x, err := ask(c, nil)
 		servertest.Must(t, err)
-		servertest.Must(t, x.await(time.Time{}))
+		x.succeeds(t)
 	}
 	if n := c.users.Load(); n != 0 {
 		t.Errorf("%d reservations", n)
@@ -124,29 +129,31 @@ func TestCallsWithRandomDeadlines(t *testing.T) {
 	}
 	c.Unlock()
 	_ = c.Close()
-	<-p.over
+	servertest.Receive(t, "the end of the peer", p.over)
 }
 
 // The call that reads may leave once the connection is closed, without having read that: the
 // others are told nevertheless.
 func TestCallsBesideALeaderThatLeavesAreTold(t *testing.T) {
-	c, o, p := connect(t, nil)
-	c.awaits(t, isNobody)
-	p.hold()
-	leader, err := ask(c, nil)
-	servertest.Must(t, err)
-	other, err := ask(c, nil)
-	servertest.Must(t, err)
-	if !leader.leads || other.leads {
-		t.Fatalf("leads: %v, %v", leader.leads, other.leads)
-	}
-	_ = c.Close()
-	<-o.ended
-	<-p.over
-	leader.leave()
-	if err := other.await(time.Now().Add(10 * time.Second)); err == nil || err == errLate {
-		t.Errorf("got %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c, o, p := connect(t, servertest.MemoryPair, nil)
+		c.expectReader(t, isNobody)
+		p.hold()
+		leader, err := ask(c, nil)
+		servertest.Must(t, err)
+		other, err := ask(c, nil)
+		servertest.Must(t, err)
+		if !leader.leads || other.leads {
+			t.Fatalf("leads: %v, %v", leader.leads, other.leads)
+		}
+		_ = c.Close()
+		servertest.Receive(t, "the end of the connection", o.ended)
+		servertest.Receive(t, "the end of the peer", p.over)
+		leader.leave()
+		if err := other.await(time.Now().Add(servertest.Patience)); err == nil || err == errLate {
+			t.Errorf("got %v", err)
+		}
+	})
 }
 
 // Calls end at any time while the connection is closed, retired, or cut by the peer.
@@ -154,12 +161,12 @@ func TestConnectionsEndAtAnyTime(t *testing.T) {
 	ends := map[string]func(c *Conn, p *peer){
 		"close":  func(c *Conn, _ *peer) { _ = c.Close() },
 		"retire": func(c *Conn, _ *peer) { c.Retire() },
-		"cut":    func(_ *Conn, p *peer) { _ = p.nc.Close() },
+		"cut":    func(_ *Conn, p *peer) { p.close() },
 	}
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
 			for i := range servertest.Times(400) {
-				c, o, p := connect(t, nil)
+				c, o, p := connect(t, servertest.TCPPair, nil)
 				random := rand.New(rand.NewPCG(1, uint64(i)))
 				var all sync.WaitGroup
 				for range 1 + i%3 {
@@ -170,19 +177,21 @@ func TestConnectionsEndAtAnyTime(t *testing.T) {
 							if err != nil {
 								return
 							}
-							if x.await(time.Now().Add(10*time.Second)) == errLate {
+							if x.await(time.Now().Add(servertest.Patience)) == errLate {
 								t.Error("a call was not told")
 								return
 							}
 						}
 					})
 				}
-				time.Sleep(time.Duration(random.IntN(500)) * time.Microsecond)
+				for range random.IntN(100) {
+					runtime.Gosched()
+				}
 				end(c, p)
-				<-o.ended
-				all.Wait()
+				servertest.Receive(t, "the end of the connection", o.ended)
+				servertest.Soon(t, "the calls", all.Wait)
 				_ = c.Close()
-				<-p.over
+				servertest.Receive(t, "the end of the peer", p.over)
 				if len(o.ended) != 0 {
 					t.Error("the owner was told of the end twice")
 				}
@@ -200,13 +209,13 @@ func TestCloseSaysGoAway(t *testing.T) {
 		"retire, and close": func(c *Conn) { c.Retire(); _ = c.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, o, p := connect(t, nil)
+			c, o, p := connect(t, servertest.TCPPair, nil)
 			end(c)
-			if code := <-p.goAway; code != http2.NoError {
+			if code := servertest.Receive(t, "GOAWAY", p.goAway); code != http2.NoError {
 				t.Errorf("got %v", code)
 			}
-			<-p.over
-			<-o.ended
+			servertest.Receive(t, "the end of the peer", p.over)
+			servertest.Receive(t, "the end of the connection", o.ended)
 			if settled, ended := c.State(); !settled || !ended {
 				t.Errorf("settled %v, ended %v", settled, ended)
 			}
@@ -216,22 +225,22 @@ func TestCloseSaysGoAway(t *testing.T) {
 
 // A connection that is retired takes no more calls, and those that it has come to their end.
 func TestRetireLetsCallsEnd(t *testing.T) {
-	c, o, p := connect(t, nil)
+	c, o, p := connect(t, servertest.TCPPair, nil)
 	p.hold()
 	x, err := ask(c, []byte("content"))
 	servertest.Must(t, err)
 	c.Retire()
-	<-o.ended
+	servertest.Receive(t, "the end of the connection", o.ended)
 	if c.Reserve() {
 		t.Error("there is a reservation")
 	}
-	<-p.goAway
+	servertest.Receive(t, "GOAWAY", p.goAway)
 	p.release()
-	servertest.Must(t, x.await(time.Time{}))
+	x.succeeds(t)
 }
 
 func TestReservationsAreThoseOfThePeer(t *testing.T) {
-	client, server := dial(t)
+	client, server := servertest.TCPPair(t)
 	p := newPeer(server)
 	p.limits.Streams = 3
 	p.conn.Init(http2.Server, &p.limits, 0)
@@ -252,40 +261,44 @@ func TestReservationsAreThoseOfThePeer(t *testing.T) {
 // A PING asks whether a quiet peer is there: one that is stays, the other one's calls fail.
 func TestQuietPeersAreAsked(t *testing.T) {
 	t.Run("it answers", func(t *testing.T) {
-		c, o, p := connect(t, &Config{Ping: 20 * time.Millisecond, Pong: 10 * time.Second})
-		p.hold()
-		x, err := ask(c, nil)
-		servertest.Must(t, err)
-		if err := x.await(time.Now().Add(200 * time.Millisecond)); err != errLate {
-			t.Errorf("got %v", err)
-		}
-		if len(o.ended) != 0 {
-			t.Error("the connection has ended")
-		}
-		p.release()
-		x, err = ask(c, nil)
-		servertest.Must(t, err)
-		servertest.Must(t, x.await(time.Time{}))
+		synctest.Test(t, func(t *testing.T) {
+			c, o, p := connect(t, servertest.MemoryPair, &Config{Ping: time.Minute, Pong: time.Minute})
+			p.hold()
+			x, err := ask(c, nil)
+			servertest.Must(t, err)
+			if err := x.await(time.Now().Add(time.Hour)); err != errLate {
+				t.Errorf("got %v", err)
+			}
+			if len(o.ended) != 0 {
+				t.Error("the connection has ended")
+			}
+			p.release()
+			x, err = ask(c, nil)
+			servertest.Must(t, err)
+			x.succeeds(t)
+		})
 	})
 	t.Run("it does not", func(t *testing.T) {
-		client, server := dial(t)
-		p := newPeer(server)
-		_, err := server.Write(p.conn.Output(nil, 64<<10))
-		servertest.Must(t, err)
-		codes := make(chan http2.Code, 10)
-		c, o := begin(t, client, &Config{Ping: 20 * time.Millisecond, Pong: 20 * time.Millisecond, Count: func(code http2.Code) { codes <- code }})
-		x, err := ask(c, nil)
-		servertest.Must(t, err)
-		if err := x.await(time.Time{}); !errors.Is(err, http2.ErrNoPong) {
-			t.Errorf("got %v", err)
-		}
-		<-o.ended
-		<-codes
-		text, err := io.ReadAll(server)
-		servertest.Must(t, err)
-		if !bytes.Contains(text, []byte("alive?")) {
-			t.Error("the peer was not asked")
-		}
+		synctest.Test(t, func(t *testing.T) {
+			client, server := servertest.MemoryPair(t)
+			p := newPeer(server)
+			_, err := server.Write(p.conn.Output(nil, 64<<10))
+			servertest.Must(t, err)
+			codes := make(chan http2.Code, 10)
+			c, o := begin(t, client, &Config{Ping: time.Second, Pong: time.Second, Count: func(code http2.Code) { codes <- code }})
+			x, err := ask(c, nil)
+			servertest.Must(t, err)
+			if err := x.result(t); !errors.Is(err, http2.ErrNoPong) {
+				t.Errorf("got %v", err)
+			}
+			servertest.Receive(t, "the end of the connection", o.ended)
+			servertest.Receive(t, "a code", codes)
+			text, err := io.ReadAll(server)
+			servertest.Must(t, err)
+			if !bytes.Contains(text, []byte("alive?")) {
+				t.Error("the peer was not asked")
+			}
+		})
 	})
 }
 
@@ -294,29 +307,31 @@ func TestQuietPeersAreAsked(t *testing.T) {
 func TestPeersGreetInTime(t *testing.T) {
 	for name, greeting := range map[string][]byte{"nothing": nil, "no answer": {0, 0, 0, 4, 0, 0, 0, 0, 0}} {
 		t.Run(name, func(t *testing.T) {
-			client, server := dial(t)
-			_, err := server.Write(greeting)
-			servertest.Must(t, err)
-			codes := make(chan http2.Code, 10)
-			c, o := beginUnsettled(client, &Config{
-				Limits: http2.Limits{Greeting: 30}, Ping: 20 * time.Millisecond, Pong: time.Minute,
-				Count: func(code http2.Code) { codes <- code },
+			synctest.Test(t, func(t *testing.T) {
+				client, server := servertest.MemoryPair(t)
+				_, err := server.Write(greeting)
+				servertest.Must(t, err)
+				codes := make(chan http2.Code, 10)
+				c, o := beginUnsettled(client, &Config{
+					Limits: http2.Limits{Greeting: 30}, Ping: time.Second, Pong: time.Minute,
+					Count: func(code http2.Code) { codes <- code },
+				})
+				x, err := ask(c, nil)
+				servertest.Must(t, err)
+				if err := x.result(t); !errors.Is(err, http2.ErrGreetingTimeout) {
+					t.Errorf("got %v", err)
+				}
+				servertest.Receive(t, "the end of the connection", o.ended)
+				text, err := io.ReadAll(server)
+				servertest.Must(t, err)
+				goAway := string([]byte{7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, byte(http2.SettingsTimeout)})
+				if !strings.HasSuffix(string(text), goAway) {
+					t.Errorf("the last words are %q", text)
+				}
+				if len(codes) != 1 || <-codes != http2.SettingsTimeout {
+					t.Errorf("%d faults are counted, want one", len(codes))
+				}
 			})
-			x, err := ask(c, nil)
-			servertest.Must(t, err)
-			if err := x.await(time.Time{}); !errors.Is(err, http2.ErrGreetingTimeout) {
-				t.Errorf("got %v", err)
-			}
-			<-o.ended
-			text, err := io.ReadAll(server)
-			servertest.Must(t, err)
-			goAway := string([]byte{7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, byte(http2.SettingsTimeout)})
-			if !strings.HasSuffix(string(text), goAway) {
-				t.Errorf("the last words are %q", text)
-			}
-			if len(codes) != 1 || <-codes != http2.SettingsTimeout {
-				t.Errorf("%d faults are counted, want one", len(codes))
-			}
 		})
 	}
 }
@@ -333,35 +348,37 @@ func silent(t *testing.T, server net.Conn) {
 }
 
 func TestPeerThatReadsNothing(t *testing.T) {
-	client, server := dial(t)
-	silent(t, server)
-	c, o := begin(t, client, &Config{Write: 30 * time.Millisecond})
-	var calls []*call
-	for range 10 {
-		x, err := ask(c, make([]byte, 4<<20))
-		if err != nil {
-			break
+	synctest.Test(t, func(t *testing.T) {
+		client, server := servertest.MemoryPair(t)
+		silent(t, server)
+		c, o := begin(t, client, &Config{Write: time.Second})
+		var calls []*call
+		for range 10 {
+			x, err := ask(c, make([]byte, 4<<20))
+			if err != nil {
+				break
+			}
+			calls = append(calls, x)
 		}
-		calls = append(calls, x)
-	}
-	<-o.ended
-	for _, x := range calls {
-		if err := x.await(time.Time{}); !neterr.IsTimeout(err) {
-			t.Errorf("got %v", err)
+		servertest.Receive(t, "the end of the connection", o.ended)
+		for _, x := range calls {
+			if err := x.result(t); !neterr.IsTimeout(err) {
+				t.Errorf("got %v", err)
+			}
 		}
-	}
+	})
 }
 
 // Close does not wait for a peer that reads nothing.
 func TestCloseOfAFullConnection(t *testing.T) {
-	client, server := dial(t)
+	client, server := servertest.TCPPair(t)
 	silent(t, server)
 	c, o := begin(t, client, nil)
 	x, err := ask(c, make([]byte, 16<<20))
 	servertest.Must(t, err)
 	_ = c.Close()
-	<-o.ended
-	if err := x.await(time.Now().Add(5 * time.Second)); err == nil || err == errLate {
+	servertest.Receive(t, "the end of the connection", o.ended)
+	if err := x.await(time.Now().Add(servertest.Patience)); err == nil || err == errLate {
 		t.Errorf("got %v", err)
 	}
 }
@@ -370,7 +387,7 @@ func TestCloseOfAFullConnection(t *testing.T) {
 func TestWritersHandOver(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		t.Run(map[bool]string{false: "plain", true: "TLS"}[secure], func(t *testing.T) {
-			client, server := dial(t)
+			client, server := servertest.TCPPair(t)
 			servertest.Must(t, client.(*net.TCPConn).SetWriteBuffer(32<<10))
 			line := new(clientconn.Conn)
 			line.Attach(client, 4096)
@@ -386,14 +403,14 @@ func TestWritersHandOver(t *testing.T) {
 				_, err := line.Handshake(t.Context(), &tls.Config{InsecureSkipVerify: true}, time.Time{}, func(*tls.ConnectionState) error { return nil })
 				servertest.Must(t, err)
 			}
-			cfg := &Config{Write: 10 * time.Second}
+			cfg := &Config{Write: servertest.Patience}
 			cfg.Limits.Fill()
 			o := newOwner()
 			c := Begin(line, cfg, o)
 			c.Wake()
 			c.GiveBack()
 			t.Cleanup(func() { c.finish() })
-			<-o.settled
+			servertest.Receive(t, "the settings of the peer", o.settled)
 			const callers, size = 8, 300_000
 			rounds := servertest.Times(60)
 			var all sync.WaitGroup
@@ -408,7 +425,7 @@ func TestWritersHandOver(t *testing.T) {
 						}
 						c.mu.Unlock()
 						if err == nil {
-							err = x.await(time.Now().Add(20 * time.Second))
+							err = x.await(time.Now().Add(servertest.Patience))
 						}
 						if err != nil {
 							t.Error(err)
@@ -417,7 +434,7 @@ func TestWritersHandOver(t *testing.T) {
 					}
 				})
 			}
-			all.Wait()
+			servertest.Soon(t, "the calls", all.Wait)
 			if !waited.Load() {
 				t.Error("the connection has taken everything at once")
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clientconn"
@@ -42,7 +43,7 @@ func newPeer(nc net.Conn) *peer {
 // run serves until the connection ends.
 func (p *peer) run() {
 	defer close(p.over)
-	defer p.nc.Close()
+	defer p.close()
 	var m http2.Message
 	in := make([]byte, 0, 64<<10)
 	for {
@@ -72,6 +73,9 @@ func (p *peer) run() {
 		in = in[:copy(in, in[read:])]
 	}
 }
+
+// close ends the connection in order.
+func (p *peer) close() { _ = servertest.Close(p.nc) }
 
 func (p *peer) handle(ev *http2.Event) {
 	switch ev.Kind {
@@ -124,7 +128,7 @@ func (p *peer) hold() {
 func (p *peer) write() {
 	for p.conn.HasOutput() {
 		p.out = p.conn.Output(p.out[:0], 64<<10)
-		_ = p.nc.SetWriteDeadline(time.Now().Add(10 * time.Second))
+		_ = p.nc.SetWriteDeadline(time.Now().Add(servertest.Patience))
 		if _, err := p.nc.Write(p.out); err != nil {
 			return
 		}
@@ -145,8 +149,8 @@ func (o *owner) Ended()   { o.ended <- struct{}{} }
 func begin(t *testing.T, nc net.Conn, cfg *Config) (*Conn, *owner) {
 	t.Helper()
 	c, o := beginUnsettled(nc, cfg)
-	<-o.settled
 	t.Cleanup(func() { c.finish() })
+	servertest.Receive(t, "the settings of the peer", o.settled)
 	return c, o
 }
 
@@ -157,7 +161,7 @@ func beginUnsettled(nc net.Conn, cfg *Config) (*Conn, *owner) {
 		cfg = new(Config)
 	}
 	if cfg.Write == 0 {
-		cfg.Write = 10 * time.Second
+		cfg.Write = servertest.Patience
 	}
 	cfg.Limits.Fill()
 	o := newOwner()
@@ -167,25 +171,14 @@ func beginUnsettled(nc net.Conn, cfg *Config) (*Conn, *owner) {
 	return c, o
 }
 
-// connect returns a connection over TCP, and its peer.
-func connect(t *testing.T, cfg *Config) (*Conn, *owner, *peer) {
+// connect returns a connection and its peer. dial makes it: see servertest.TCPPair.
+func connect(t *testing.T, dial func(t testing.TB) (client, server net.Conn), cfg *Config) (*Conn, *owner, *peer) {
 	t.Helper()
 	client, server := dial(t)
 	p := newPeer(server)
 	go p.run()
 	c, o := begin(t, client, cfg)
 	return c, o, p
-}
-
-func dial(t *testing.T) (client, server net.Conn) {
-	t.Helper()
-	ln, dial := servertest.ListenTCP(t)
-	client, err := dial()
-	servertest.Must(t, err)
-	server, err = ln.Accept()
-	servertest.Must(t, err)
-	t.Cleanup(func() { _, _ = client.Close(), server.Close() })
-	return client, server
 }
 
 // call is one request with its response.
@@ -320,16 +313,28 @@ func (x *call) Lost(err error) {
 	x.tell()
 }
 
-// awaits waits until the reader is the one.
-func (c *Conn) awaits(t *testing.T, want reader) {
+// succeeds waits for the response, without a limit of the call's own.
+func (x *call) succeeds(t *testing.T) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Microsecond) {
-		c.mu.Lock()
-		got := c.reader
-		c.mu.Unlock()
-		if got == want {
-			return
-		}
+	servertest.Must(t, x.result(t))
+}
+
+// result is await without a limit of the call's own.
+func (x *call) result(t *testing.T) error {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- x.await(time.Time{}) }()
+	return servertest.Receive(t, "the end of a call", done)
+}
+
+// expectReader checks who reads, once all that can happen without time has happened. It is for
+// bubbles of testing/synctest.
+func (c *Conn) expectReader(t *testing.T, want reader) {
+	t.Helper()
+	synctest.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reader != want {
+		t.Fatalf("the reader is %d, want %d", c.reader, want)
 	}
-	t.Fatalf("the reader has not become %d", want)
 }

@@ -93,7 +93,7 @@ func TestLanesHaveRoomForSoManyCalls(t *testing.T) {
 	if err := p.AwaitRoom(late, expired); err != p.conf.ErrTimeout {
 		t.Errorf("without time the seventh call got %v", err)
 	}
-	waits := make(chan error)
+	waits := make(chan error, 1)
 	go func() { waits <- p.AwaitRoom(late, nil) }()
 	servertest.Eventually(t, "a call that waits", func() bool { return p.Status().Waiting > 0 })
 	if err := calls[2].Leave(errTest); err != errTest {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"testing"
+	"time"
 )
 
 // Conn is the client's side of a connection.
@@ -17,8 +18,9 @@ type Conn struct {
 	R *bufio.Reader // what reads from it
 }
 
-// NewConn makes a connection one of a test.
+// NewConn makes a connection one of a test, for a limited time.
 func NewConn(t testing.TB, nc net.Conn) *Conn {
+	_ = nc.SetDeadline(time.Now().Add(life()))
 	return &Conn{Conn: nc, T: t, R: bufio.NewReader(nc)}
 }
 
@@ -33,6 +35,9 @@ func DialOnceServed(t testing.TB, addr string) *Conn {
 	})
 	return NewConn(t, nc)
 }
+
+// Close ends the connection: see the function Close.
+func (c *Conn) Close() error { return Close(c.Conn) }
 
 // Send writes text.
 func (c *Conn) Send(text string) {
@@ -133,12 +138,4 @@ func (c *Conn) ExpectCut() {
 	if b, err := io.ReadAll(c.R); len(b) > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
 		c.T.Fatalf("got %q, %v, want the end of the connection", b, err)
 	}
-}
-
-// Reset ends the connection without order.
-func Reset(c net.Conn) {
-	if tcp, ok := c.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0)
-	}
-	_ = c.Close()
 }

@@ -69,3 +69,31 @@ func ListenMemory(testing.TB) (net.Listener, func() (net.Conn, error)) {
 	ln := fasthttputil.NewInmemoryListener()
 	return ln, ln.Dial
 }
+
+// TCPPair returns both sides of a connection over TCP, which ends with the test.
+func TCPPair(t testing.TB) (client, server net.Conn) { return pair(t, ListenTCP) }
+
+// MemoryPair returns both sides of a connection in memory, which ends with the test.
+func MemoryPair(t testing.TB) (client, server net.Conn) { return pair(t, ListenMemory) }
+
+func pair(t testing.TB, listen func(t testing.TB) (net.Listener, func() (net.Conn, error))) (client, server net.Conn) {
+	t.Helper()
+	ln, dial := listen(t)
+	defer ln.Close()
+	type result struct {
+		nc  net.Conn
+		err error
+	}
+	accepted := make(chan result, 1)
+	go func() {
+		nc, err := ln.Accept()
+		accepted <- result{nc, err}
+	}()
+	client, err := dial()
+	Must(t, err)
+	t.Cleanup(func() { _ = Close(client) })
+	r := Receive(t, "the connection", accepted)
+	Must(t, r.err)
+	t.Cleanup(func() { _ = Close(r.nc) })
+	return client, r.nc
+}

@@ -2,19 +2,23 @@ package servertest
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
-// Peer is a server of which a test says what it does on every connection.
+// Peer is a server of which a test says what it does on every connection. No connection
+// outlives the test, nor lasts so long that a test hangs.
 type Peer struct {
-	T        testing.TB   // the test it belongs to
-	Conns    atomic.Int32 // how many connections it has accepted
-	Requests atomic.Int32 // how many requests it has read
+	T        testing.TB               // the test it belongs to
+	Dial     func() (net.Conn, error) // connects to it
+	Conns    atomic.Int32             // how many connections it has accepted
+	Requests atomic.Int32             // how many requests it has read
 
 	ln    net.Listener
 	all   sync.WaitGroup
@@ -22,17 +26,28 @@ type Peer struct {
 	end   func() // closes ended
 
 	mu   sync.Mutex
-	open map[net.Conn]bool
+	over bool                     // no connection is opened any more
+	open map[net.Conn]*time.Timer // each ends its connection
 }
 
-// NewPeer runs serve for every connection, which is closed afterwards.
+// NewPeer runs serve for every connection, which is closed afterwards: see Close. serve is
+// not on the goroutine of the test, so it says by PeerConn.Fail what is wrong.
 func NewPeer(t testing.TB, serve func(c *PeerConn)) *Peer {
 	t.Helper()
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &Peer{T: t, ln: ln, ended: make(chan struct{}), open: make(map[net.Conn]bool)}
+	ln, dial := ListenTCP(t)
+	return newPeer(t, ln, dial, serve)
+}
+
+// NewMemoryPeer is NewPeer for connections in memory, as a bubble of testing/synctest needs
+// them.
+func NewMemoryPeer(t testing.TB, serve func(c *PeerConn)) *Peer {
+	t.Helper()
+	ln, dial := ListenMemory(t)
+	return newPeer(t, ln, dial, serve)
+}
+
+func newPeer(t testing.TB, ln net.Listener, dial func() (net.Conn, error), serve func(c *PeerConn)) *Peer {
+	p := &Peer{T: t, Dial: dial, ln: ln, ended: make(chan struct{}), open: make(map[net.Conn]*time.Timer)}
 	p.end = sync.OnceFunc(func() { close(p.ended) })
 	p.all.Go(func() {
 		for {
@@ -41,9 +56,9 @@ func NewPeer(t testing.TB, serve func(c *PeerConn)) *Peer {
 				return
 			}
 			n := p.Conns.Add(1)
-			p.mu.Lock()
-			p.open[nc] = true
-			p.mu.Unlock()
+			if !p.begin(nc) {
+				return
+			}
 			p.all.Go(func() {
 				defer p.close(nc)
 				serve(&PeerConn{Conn: nc, Peer: p, Number: int(n), R: bufio.NewReader(nc)})
@@ -68,11 +83,24 @@ func Silent(t testing.TB) *Peer {
 	return NewPeer(t, func(c *PeerConn) { c.UntilClosed() })
 }
 
-func (p *Peer) close(nc net.Conn) {
-	_ = nc.Close()
+// begin notes a connection, unless the peer has stopped.
+func (p *Peer) begin(nc net.Conn) bool {
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over {
+		_ = Close(nc)
+		return false
+	}
+	p.open[nc] = time.AfterFunc(life(), func() { _ = Close(nc) })
+	return true
+}
+
+func (p *Peer) close(nc net.Conn) {
+	_ = Close(nc)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open[nc].Stop()
 	delete(p.open, nc)
-	p.mu.Unlock()
 }
 
 // Stop closes the listener and all connections, and waits for those who serve
@@ -81,11 +109,21 @@ func (p *Peer) Stop() {
 	p.end()
 	_ = p.ln.Close()
 	p.mu.Lock()
+	p.over = true
 	for nc := range p.open {
-		_ = nc.Close()
+		_ = Close(nc)
 	}
 	p.mu.Unlock()
-	p.all.Wait()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		p.all.Wait()
+	}()
+	select {
+	case <-served:
+	case <-time.After(Patience):
+		p.T.Errorf("a peer does not end:\n%s", Stacks())
+	}
 }
 
 // Ended is closed when the peer stops.
@@ -113,6 +151,14 @@ func (p *Peer) Counts(conns, requests int32) {
 	}
 }
 
+// HasAccepted checks how many connections the peer has seen.
+func (p *Peer) HasAccepted(conns int32) {
+	p.T.Helper()
+	if n := p.Conns.Load(); n != conns {
+		p.T.Errorf("the peer has seen %d connections, want %d", n, conns)
+	}
+}
+
 // PeerConn is a connection of a Peer.
 type PeerConn struct {
 	net.Conn
@@ -120,6 +166,22 @@ type PeerConn struct {
 	Number int           // counted from 1
 	R      *bufio.Reader // what reads from it
 	Body   string        // of the last request
+}
+
+// Over makes c one that speaks through nc, which is a connection over its own.
+func (c *PeerConn) Over(nc net.Conn) *PeerConn {
+	over := *c
+	over.Conn, over.R = nc, bufio.NewReader(nc)
+	return &over
+}
+
+// Close ends the connection: see the function Close.
+func (c *PeerConn) Close() error { return Close(c.Conn) }
+
+// Fail says what is wrong, and ends the connection, so that nobody waits for more on it.
+func (c *PeerConn) Fail(format string, args ...any) {
+	c.Peer.T.Errorf("connection %d: %s", c.Number, fmt.Sprintf(format, args...))
+	_ = c.Close()
 }
 
 // Request reads a request with its body; it is nil at the end of the connection.
@@ -135,6 +197,26 @@ func (c *PeerConn) Request() *http.Request {
 	c.Body = string(body)
 	c.Peer.Requests.Add(1)
 	return req
+}
+
+// Asked reads a request, and returns its method and target, or "" at the end of the
+// connection.
+func (c *PeerConn) Asked() string {
+	req := c.Request()
+	if req == nil {
+		return ""
+	}
+	return req.Method + " " + req.RequestURI
+}
+
+// Expect reads requests, which must have these methods and targets.
+func (c *PeerConn) Expect(requests ...string) {
+	for _, want := range requests {
+		if got := c.Asked(); got != want {
+			c.Fail("got the request %q, want %q", got, want)
+			return
+		}
+	}
 }
 
 // Head reads the head of a request, and reports whether there was one.
@@ -155,12 +237,43 @@ func (c *PeerConn) Head() bool {
 func (c *PeerConn) Content(want string) {
 	got := make([]byte, len(want))
 	if _, err := io.ReadFull(c.R, got); err != nil || string(got) != want {
-		c.Peer.T.Errorf("the content is %q, %v, want %q", got, err, want)
+		c.Fail("the content is %q, %v, want %q", got, err, want)
 	}
 }
 
 // Send writes text.
 func (c *PeerConn) Send(text string) { _, _ = io.WriteString(c.Conn, text) }
 
+// OK sends a response with a body.
+func (c *PeerConn) OK(body string) {
+	c.Send(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
+}
+
+// Echo answers each request with its method and target.
+func (c *PeerConn) Echo() {
+	for asked := c.Asked(); asked != ""; asked = c.Asked() {
+		c.OK(asked)
+	}
+}
+
+// EndWrites ends what the peer sends.
+func (c *PeerConn) EndWrites() { endWrites(c.Conn) }
+
 // UntilClosed waits until the client closes the connection.
 func (c *PeerConn) UntilClosed() { _, _ = io.Copy(io.Discard, c.R) }
+
+// Linger ends what the peer sends, and waits until the client closes the connection, too: a
+// Close with unread requests would reset the connection, and the client might not read the
+// last response.
+func (c *PeerConn) Linger() {
+	c.EndWrites()
+	c.UntilClosed()
+}
+
+// Await waits until a channel is closed or brings something, or the peer has stopped.
+func (c *PeerConn) Await(ch <-chan struct{}) {
+	select {
+	case <-ch:
+	case <-c.Peer.Ended():
+	}
+}

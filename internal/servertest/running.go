@@ -2,6 +2,7 @@ package servertest
 
 import (
 	"net"
+	"sync"
 	"testing"
 	"time"
 )
@@ -51,6 +52,8 @@ type Running[S Server] struct {
 	Dialer   func() (net.Conn, error) // connects to that
 	Served   chan error               // what Serve returned
 	Conns    []*Conn                  // those that were dialed, which Stop closes
+
+	mu sync.Mutex // guards Conns
 }
 
 // Start starts a server, which is shut down when the test ends.
@@ -78,9 +81,11 @@ func (r *Running[S]) Serve() {
 
 // Stop shuts the server down once all connections of the test are closed.
 func (r *Running[S]) Stop() {
+	r.mu.Lock()
 	for _, c := range r.Conns {
 		_ = c.Close()
 	}
+	r.mu.Unlock()
 	ShutDown(r.T, r.S)
 	// a test may end before Serve has begun
 	_ = r.Listener.Close()
@@ -127,7 +132,8 @@ func (r *Running[S]) DialPlain() *Conn {
 // Wrap makes a connection to the server one of the test.
 func (r *Running[S]) Wrap(nc net.Conn) *Conn {
 	c := NewConn(r.T, nc)
-	_ = nc.SetDeadline(time.Now().Add(Patience))
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.Conns = append(r.Conns, c)
 	return c
 }

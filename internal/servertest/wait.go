@@ -46,6 +46,16 @@ func Receive[T any](t testing.TB, what string, c <-chan T) (v T) {
 	return v
 }
 
+// Send gives c a value, which somebody must take.
+func Send[T any](t testing.TB, what string, c chan<- T, v T) {
+	t.Helper()
+	select {
+	case c <- v:
+	case <-time.After(Patience):
+		t.Fatalf("never taken: %s\n%s", what, Stacks())
+	}
+}
+
 // Soon fails a test whose call takes much longer than it may.
 func Soon(t testing.TB, what string, f func()) {
 	t.Helper()
