@@ -13,71 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/valyala/fasthttp/fasthttputil"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
-
-// inBubble runs a test with a server on an in-memory listener and a fake clock: time
-// passes only while all goroutines wait, so all instants are exact.
-func inBubble(t *testing.T, s *Server, test func(t *testing.T, dial func() *servertest.Conn)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		// the clock of the Date field does not run on the fake time
-		s.NoDefaultDate = true
-		if s.Logger == nil {
-			s.Logger = &servertest.Log{}
-		}
-		if s.Handler == nil {
-			s.Handler = echo
-		}
-		ln := fasthttputil.NewInmemoryListener()
-		served := make(chan error)
-		go func() { served <- s.Serve(ln) }()
-		var conns []net.Conn
-		defer func() {
-			for _, c := range conns {
-				_ = c.Close()
-			}
-			if err := s.Shutdown(); err != nil {
-				t.Errorf("Shutdown: %v", err)
-			}
-			if err := <-served; err != nil {
-				t.Errorf("Serve: %v", err)
-			}
-		}()
-		test(t, func() *servertest.Conn {
-			nc, err := ln.Dial()
-			if err != nil {
-				t.Fatal(err)
-			}
-			conns = append(conns, nc)
-			return &servertest.Conn{Conn: nc, T: t, R: bufio.NewReader(nc)}
-		})
-	})
-}
-
-// endsAfter checks that the server closes the connection after that time, without a
-// response.
-func endsAfter(c *servertest.Conn, after time.Duration) {
-	c.T.Helper()
-	start := time.Now()
-	b, err := io.ReadAll(c.R)
-	if got := time.Since(start); len(b) > 0 || err != nil || got != after {
-		c.T.Fatalf("got %q, %v after %v, want the end after %v", b, err, got, after)
-	}
-}
-
-// timesOutAfter checks that the server answers with 408 and closes the connection
-// after that time.
-func timesOutAfter(c *servertest.Conn, after time.Duration) {
-	c.T.Helper()
-	start := time.Now()
-	resp := c.Next("GET")
-	if got := time.Since(start); resp.StatusCode != StatusRequestTimeout || !resp.Close || got != after {
-		c.T.Fatalf("got %d after %v, want 408 after %v", resp.StatusCode, got, after)
-	}
-	endsAfter(c, 0)
-}
 
 const (
 	readTime  = 3 * time.Second
