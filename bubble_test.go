@@ -164,3 +164,19 @@ func withLongerTimeouts(t *testing.T, attempt func(timeout time.Duration) (why s
 	}
 	t.Fatal(why)
 }
+
+// expires waits until the server ends a connection that it need not wait for any longer,
+// with a response or without one: then as much time has passed for other connections.
+func expires(c *servertest.Conn) {
+	c.T.Helper()
+	if b, err := io.ReadAll(c.R); isTimeout(err) {
+		c.T.Fatalf("got %q, %v, want the end of a connection that is late", b, err)
+	}
+}
+
+// answered sends a request, and reports whether the response has the status 200.
+func answered(c *servertest.Conn, request string) bool {
+	_, _ = io.WriteString(c.Conn, request)
+	resp, err := servertest.ReadResponse(c.R, "GET")
+	return err == nil && resp.StatusCode == StatusOK
+}

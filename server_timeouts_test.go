@@ -33,9 +33,9 @@ func TestIdleTimeoutAloneCoversTheWaitForTheFirstByte(t *testing.T) {
 		endsAfter(dial(), idleTime)
 		// it does not cover the rest of a request
 		c := dial()
-		time.Sleep(idleTime - 1)
+		time.Sleep(idleTime - 1) // bubble: inBubble
 		c.Send("GET / HTTP/1.1\r\n")
-		time.Sleep(10 * idleTime)
+		time.Sleep(10 * idleTime) // bubble: inBubble
 		c.Send("Host: a\r\n\r\n")
 		c.Expect(200, servertest.Echoed("GET", "/", ""))
 		endsAfter(c, idleTime)
@@ -63,14 +63,14 @@ func TestSilentConnectionsEndOnEveryEngine(t *testing.T) {
 			} else {
 				ts.Dial().ExpectCut()
 			}
-			for answered := false; !answered; {
+			// and so may a request
+			servertest.Eventually(t, "a request in time", func() bool {
 				c := ts.Dial()
-				// and so may a request
 				_, _ = io.WriteString(c.Conn, servertest.Get("/"))
 				_, err := servertest.ReadResponse(c.R, "GET")
-				answered = err == nil
 				c.ExpectCut()
-			}
+				return err == nil
+			})
 		}
 	})
 }
@@ -98,7 +98,7 @@ func TestReadTimeoutIsForTheWholeRequest(t *testing.T) {
 					if _, err := io.WriteString(c.Conn, drips.more); err != nil {
 						return
 					}
-					time.Sleep(readTime / 10)
+					time.Sleep(readTime / 10) // bubble: inBubble
 				}
 			}()
 			timesOutAfter(c, readTime)
@@ -113,13 +113,13 @@ func TestReadTimeoutBeginsAnewWithEachRequest(t *testing.T) {
 		c.Get("/")
 		c.Expect(200, servertest.Echoed("GET", "/", ""))
 		for range 3 {
-			time.Sleep(idleTime - 1)
+			time.Sleep(idleTime - 1) // bubble: inBubble
 			c.Send("GET /2 HTTP/1.1\r\n")
-			time.Sleep(readTime - 1)
+			time.Sleep(readTime - 1) // bubble: inBubble
 			c.Send("Host: a\r\n\r\n")
 			c.Expect(200, servertest.Echoed("GET", "/2", ""))
 		}
-		time.Sleep(idleTime - 1)
+		time.Sleep(idleTime - 1) // bubble: inBubble
 		c.Send("GET /3 HTTP/1.1\r\n")
 		timesOutAfter(c, readTime)
 	})
@@ -134,7 +134,7 @@ func TestReadTimeoutBeginsAnewInsideAPipeline(t *testing.T) {
 		half := len(request) / 2
 		c.Send(request[:half])
 		for range 10 {
-			time.Sleep(readTime - time.Millisecond)
+			time.Sleep(readTime - time.Millisecond) // bubble: inBubble
 			c.Send(request[half:] + request[:half])
 			c.Expect(200, servertest.Echoed("GET", "/", ""))
 		}
@@ -155,7 +155,7 @@ func TestIdleTimeout(t *testing.T) {
 				for range 3 {
 					c.Get("/")
 					c.Expect(200, servertest.Echoed("GET", "/", ""))
-					time.Sleep(test.want - 1)
+					time.Sleep(test.want - 1) // bubble: inBubble
 				}
 				c.Get("/")
 				c.Expect(200, servertest.Echoed("GET", "/", ""))
@@ -170,9 +170,9 @@ func TestNoTimeoutByDefault(t *testing.T) {
 	inBubble(t, &Server{}, func(t *testing.T, dial func() *servertest.Conn) {
 		c := dial()
 		for range 3 {
-			time.Sleep(24 * time.Hour)
+			time.Sleep(24 * time.Hour) // bubble: inBubble
 			c.Send("GET / HTTP/1.1\r\n")
-			time.Sleep(24 * time.Hour)
+			time.Sleep(24 * time.Hour) // bubble: inBubble
 			c.Send("Host: a\r\n\r\n")
 			c.Expect(200, servertest.Echoed("GET", "/", ""))
 		}
@@ -181,7 +181,7 @@ func TestNoTimeoutByDefault(t *testing.T) {
 
 func TestReadTimeoutDoesNotCountTheHandler(t *testing.T) {
 	slow := &Server{ReadTimeout: readTime, Handler: func(ctx *RequestCtx) {
-		time.Sleep(10 * readTime)
+		time.Sleep(10 * readTime) // bubble: inBubble
 		echo(ctx)
 	}}
 	inBubble(t, slow, func(t *testing.T, dial func() *servertest.Conn) {
@@ -226,12 +226,12 @@ func TestHeaderReceivedSetsTimeouts(t *testing.T) {
 	inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
 		c := dial()
 		c.Send(servertest.Head("POST /slow HTTP/1.1", "Host: a", "Content-Length: 3") + "a")
-		time.Sleep(time.Minute - 1)
+		time.Sleep(time.Minute - 1) // bubble: inBubble
 		c.Send("bc")
 		c.Expect(200, "xxx")
 
 		// the timeout of one request does not apply to the next
-		time.Sleep(readTime - 1)
+		time.Sleep(readTime - 1) // bubble: inBubble
 		c.Send(servertest.Head("POST /fast HTTP/1.1", "Host: a", "Content-Length: 3") + "a")
 		timesOutAfter(c, readTime)
 
@@ -253,11 +253,14 @@ func TestReadTimeoutOfOneRequestIsNotForTheNext(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, streamed := range []bool{false, true} {
+			unlimited := make(chan struct{}, 1)
 			ts := start(&Server{
 				StreamRequestBody: streamed,
 				HeaderReceived: func(h *RequestHeader) (c RequestConfig) {
 					if string(h.RequestURI()) == "/limited" {
 						c.ReadTimeout = time.Millisecond
+					} else {
+						unlimited <- struct{}{}
 					}
 					return c
 				},
@@ -267,12 +270,13 @@ func TestReadTimeoutOfOneRequestIsNotForTheNext(t *testing.T) {
 			c.Send(servertest.Get("/limited"))
 			c.Expect(200, "")
 			c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 3") + "a")
-			// no byte arrives for many times as long
-			_ = c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
-			if b, err := c.R.Peek(1); !isTimeout(err) {
-				t.Errorf("got %q, %v before the body was there", b, err)
+			servertest.Receive(t, "the next request", unlimited)
+			// as long as it takes for others to have their time go by
+			for range 3 {
+				late := ts.Dial()
+				late.Send(servertest.Part("/limited", 3, 1))
+				expires(late)
 			}
-			_ = c.SetReadDeadline(time.Now().Add(servertest.Patience))
 			c.Send("bc")
 			c.Expect(200, "xxx")
 		}
@@ -297,12 +301,12 @@ func TestWriteTimeoutOfOneRequestIsNotForTheNext(t *testing.T) {
 		for range 2 {
 			c.Get("/limited")
 			c.Expect(200, "buffered")
-			time.Sleep(2 * writeTime)
+			time.Sleep(2 * writeTime) // bubble: inBubble
 			c.Get("/stream")
 			c.Expect(200, "streamed")
 			c.Get("/limited")
 			c.Expect(200, "buffered")
-			time.Sleep(2 * writeTime)
+			time.Sleep(2 * writeTime) // bubble: inBubble
 			c.Get("/")
 			c.Expect(200, "buffered")
 		}
@@ -323,7 +327,7 @@ func TestWriteTimeoutCutsClientsThatDoNotRead(t *testing.T) {
 			var ended chan time.Time
 			log := &servertest.Log{}
 			s := &Server{WriteTimeout: writeTime, Logger: log, LogAllErrors: true, Handler: func(ctx *RequestCtx) {
-				time.Sleep(10 * writeTime) // the time of the handler does not count
+				time.Sleep(10 * writeTime) // bubble: inBubble, and the time of the handler does not count
 				h(ctx)
 			}, ConnState: func(_ net.Conn, state ConnState) {
 				if state == StateClosed {
@@ -396,7 +400,7 @@ func TestWriteTimeoutCountsFromEachResponse(t *testing.T) {
 		for range 5 {
 			c.Get("/")
 			c.Expect(200, servertest.Echoed("GET", "/", ""))
-			time.Sleep(writeTime - 1)
+			time.Sleep(writeTime - 1) // bubble: inBubble
 		}
 	})
 }
@@ -459,7 +463,7 @@ func TestIdleWorkersEnd(t *testing.T) {
 		}
 		// one worker is busy with one connection after the other
 		for range 8 {
-			time.Sleep(30 * time.Second)
+			time.Sleep(30 * time.Second) // bubble: inBubble
 			c := dial()
 			c.Get("/")
 			c.Expect(200, servertest.Echoed("GET", "/", ""))
@@ -468,7 +472,7 @@ func TestIdleWorkersEnd(t *testing.T) {
 		if n := workers(); n != 1 {
 			t.Errorf("%d workers, want the one that is used", n)
 		}
-		time.Sleep(3 * time.Minute)
+		time.Sleep(3 * time.Minute) // bubble: inBubble
 		if n := workers(); n != 0 {
 			t.Errorf("%d workers wait for nothing", n)
 		}
