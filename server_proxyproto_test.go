@@ -231,7 +231,7 @@ func TestProxyProtocolHeaderHasATimeout(t *testing.T) {
 			ts := start(s)
 			for _, in := range []string{"", header1[:20]} {
 				c := ts.DialPlain()
-				c.Send(in)
+				_, _ = io.WriteString(c.Conn, in)
 				c.ExpectCut()
 			}
 			ts.Log.WaitFor(t, "cannot read the proxy protocol from 127.0.0.1", "timeout")

@@ -48,10 +48,10 @@ func TestTLSHandshakeIsCutAfterReadTimeout(t *testing.T) {
 
 func testTLSHandshakeIsCutAfterReadTimeout(t *testing.T, e servertest.Engine) {
 	t.Parallel()
-	s := &Server{Handler: echo, ReadTimeout: 100 * time.Millisecond, LogAllErrors: true}
+	s := &Server{Handler: echo, ReadTimeout: servertest.Short, LogAllErrors: true}
 	ts := startServer(t, e, s)
 	silent, slow := ts.DialPlain(), ts.DialPlain()
-	slow.Send("\x16\x03\x01\x02\x00\x01")
+	_, _ = io.WriteString(slow.Conn, "\x16\x03\x01\x02\x00\x01")
 	silent.ExpectCut()
 	slow.ExpectCut()
 	servertest.Eventually(t, "no connection", func() bool { return s.GetOpenConnectionsCount() == 0 })
