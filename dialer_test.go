@@ -38,7 +38,7 @@ func listenOn(t *testing.T, addr string) (port string) {
 	})
 	t.Cleanup(func() {
 		_ = ln.Close()
-		accepting.Wait()
+		servertest.Soon(t, "the listener", accepting.Wait)
 	})
 	_, port, _ = net.SplitHostPort(ln.Addr().String())
 	return port

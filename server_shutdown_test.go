@@ -291,7 +291,7 @@ func TestShutdownMeetsNewConnections(t *testing.T) {
 				t.Errorf("%d connections are open after Shutdown", n)
 			}
 			servertest.Receive(t, "return of Serve", ts.Served)
-			clients.Wait()
+			servertest.Soon(t, "the clients", clients.Wait)
 			ts.Serve()
 		}
 	})

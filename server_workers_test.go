@@ -68,7 +68,7 @@ func (l *crowdedListener) visit(t *testing.T, clients, each int) {
 			}
 		})
 	}
-	wg.Wait()
+	servertest.Soon(t, "all goroutines", wg.Wait)
 }
 
 func TestWorkersAcceptOnceThereWereManyConnections(t *testing.T) {
