@@ -414,7 +414,7 @@ func TestStreamReaderClosedBeforeItIsRead(t *testing.T) {
 }
 
 func TestStreamReaderSeesFlushedBytesBeforeTheEnd(t *testing.T) {
-	next := make(chan struct{})
+	next := make(chan struct{}, 2)
 	r := NewStreamReader(func(w *bufio.Writer) {
 		for _, piece := range []string{"one", "two"} {
 			_, _ = w.WriteString(piece)

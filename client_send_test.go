@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http/httptrace"
@@ -308,27 +309,33 @@ func TestPipelineGoesOnWhenTheReaderHasEnded(t *testing.T) {
 		"413 and silent": "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			release := make(chan struct{})
-			peer := startPipelinePeer(t, func(n int, c *pipelinePeerConn) {
-				if n > 1 {
-					c.echo()
-					return
+			withLongerTimeouts(t, func(timeout time.Duration) (why string) {
+				p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+					if c.Number == 1 {
+						c.Send(answer)
+						<-c.Peer.Ended()
+						return
+					}
+					for c.Request() != nil {
+						c.Send(servertest.OK)
+					}
+				})
+				client := &PipelineClient{
+					Addr: p.Addr(), MaxConns: 1, ReadTimeout: timeout, MaxIdleConnDuration: servertest.Short,
+					Logger: servertest.LoggerFunc(func(string, ...any) {}),
 				}
-				c.send(answer)
-				<-release
+				req, resp := requestTo(t, MethodPost, p.URL("/")), responseFor(t)
+				req.SetBodyRaw(make([]byte, 64<<20))
+				servertest.Soon(t, "the first call", func() { _ = client.Do(req, nil) })
+				for range 3 {
+					var err error
+					servertest.Soon(t, "the next call", func() { err = client.Do(requestTo(t, MethodGet, p.URL("/next")), resp) })
+					if err != nil || string(resp.Body()) != "ok" {
+						return fmt.Sprintf("a call behind one that has ended: %q, %v, with a ReadTimeout of %v", resp.Body(), err, timeout)
+					}
+				}
+				return ""
 			})
-			defer close(release)
-			client := peer.client()
-			client.ReadTimeout = 300 * time.Millisecond
-			client.Logger = servertest.LoggerFunc(func(string, ...any) {})
-			var req Request
-			req.Header.SetMethod(MethodPost)
-			req.SetRequestURI("http://host.test/")
-			req.SetBodyRaw(make([]byte, 64<<20))
-			servertest.Soon(t, "the first call", func() { _ = client.Do(&req, nil) })
-			for range 3 {
-				expectPipelined(t, client, MethodGet, "/next")
-			}
 		})
 	}
 }
