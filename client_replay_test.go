@@ -83,13 +83,6 @@ func TestClientSendsPostOnceWhateverHappens(t *testing.T) {
 	}
 }
 
-// letOthersRun gives the client time to wait for its response, if the machine has that.
-func letOthersRun() {
-	for range 1000 {
-		runtime.Gosched()
-	}
-}
-
 // warmUp leaves n idle connections in hc.
 func warmUp(t *testing.T, hc *HostClient, p *servertest.Peer, n int, ready chan struct{}) {
 	var calls sync.WaitGroup
