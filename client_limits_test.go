@@ -24,13 +24,13 @@ func TestResponseHeaderTimeout(t *testing.T) {
 				c.Send("HTTP/1.1 200 OK\r\nContent-Le")
 				c.UntilClosed()
 			case "/hints":
-				time.Sleep(headTime - 1) // bubble: run by callInBubble
+				time.Sleep(headTime - 1) // bubble: callInBubble
 				c.Send("HTTP/1.1 103 Early Hints\r\n\r\n")
 				c.UntilClosed()
 			case "/body":
-				time.Sleep(headTime - 1) // bubble: run by callInBubble
+				time.Sleep(headTime - 1) // bubble: callInBubble
 				c.Send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
-				time.Sleep(2 * headTime) // bubble: run by callInBubble
+				time.Sleep(2 * headTime) // bubble: callInBubble
 				c.Send("ok")
 			case "/endless":
 				c.Send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
@@ -97,7 +97,7 @@ func TestResponseHeaderTimeoutBesideTheRequest(t *testing.T) {
 				c.UntilClosed()
 				return
 			}
-			time.Sleep(2 * headTime) // bubble: run by callInBubble
+			time.Sleep(2 * headTime) // bubble: callInBubble
 			c.Send("ok")
 		}
 	}
@@ -113,7 +113,7 @@ func TestResponseHeaderTimeoutBesideTheRequest(t *testing.T) {
 				req.SetBodyStream(pr, -1)
 				go func() {
 					_, _ = io.WriteString(pw, "begin")
-					time.Sleep(2 * headTime) // bubble: run by callInBubble
+					time.Sleep(2 * headTime)
 					_ = pw.Close()
 				}()
 				takesTime(t, path, want.after, func() {

@@ -25,24 +25,24 @@ func TestReadHeaderTimeoutIsForTheHead(t *testing.T) {
 		inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
 			timesOutAfter(dial(), readTime)
 			c := dial()
-			time.Sleep(readTime - 1) // bubble: run by inBubble
+			time.Sleep(readTime - 1)
 			c.Send("GET / HT")
 			timesOutAfter(c, 1)
 
 			c = dial()
 			for range 2 {
 				c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 6")[:20])
-				time.Sleep(readTime - 1) // bubble: run by inBubble
+				time.Sleep(readTime - 1)
 				c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 6")[20:] + "abc")
-				time.Sleep(24 * time.Hour) // bubble: run by inBubble
+				time.Sleep(24 * time.Hour)
 				c.Send("def")
 				c.Expect(200, servertest.Echoed("POST", "/", "abcdef"))
-				time.Sleep(24 * time.Hour) // bubble: run by inBubble
+				time.Sleep(24 * time.Hour)
 				c.Get("/")
 				c.Expect(200, servertest.Echoed("GET", "/", ""))
 			}
 			c.Send("GET / HT")
-			time.Sleep(readTime - 1) // bubble: run by inBubble
+			time.Sleep(readTime - 1)
 			c.Send("TP")
 			timesOutAfter(c, 1)
 		})
@@ -58,14 +58,14 @@ func TestReadTimeoutGoesOnBehindTheHead(t *testing.T) {
 			c := dial()
 			for range 2 {
 				c.Send("POST / HTTP/1.1\r\n")
-				time.Sleep(readTime - 1) // bubble: run by inBubble
+				time.Sleep(readTime - 1)
 				c.Send("Host: a\r\nContent-Length: 2\r\n\r\n")
-				time.Sleep(2 * readTime) // bubble: run by inBubble
+				time.Sleep(2 * readTime)
 				c.Send("ab")
 				c.Expect(200, servertest.Echoed("POST", "/", "ab"))
 			}
 			c.Send("POST / HTTP/1.1\r\n")
-			time.Sleep(readTime - 1) // bubble: run by inBubble
+			time.Sleep(readTime - 1)
 			c.Send("Host: a\r\nContent-Length: 2\r\n\r\n")
 			timesOutAfter(c, 2*readTime+1)
 		})
@@ -120,7 +120,7 @@ const (
 // drip sends some bytes each second for a while, and ignores errors.
 func drip(c *servertest.Conn, bytes int, format string, seconds int) {
 	for range seconds {
-		time.Sleep(time.Second) // bubble: run by inBubble
+		time.Sleep(time.Second) // bubble: inBubble
 		_, _ = fmt.Fprintf(c.Conn, format, strings.Repeat("x", bytes))
 	}
 }
@@ -139,7 +139,7 @@ func TestMinRequestBodyRate(t *testing.T) {
 					return
 				}
 				// the time that the handler takes does not count
-				time.Sleep(time.Hour) // bubble: run by inBubble
+				time.Sleep(time.Hour) // bubble: inBubble
 			}
 			fmt.Fprint(ctx, int(n)+len(ctx.PostBody()))
 		}
@@ -177,9 +177,9 @@ func TestMinRequestBodyRate(t *testing.T) {
 				drip(c, bodyRate, "%s", 60)
 				c.Expect(200, fmt.Sprint(60*bodyRate))
 				// a request without a body, and an idle connection, are not measured
-				time.Sleep(24 * time.Hour) // bubble: run by inBubble
+				time.Sleep(24 * time.Hour)
 				c.Send("GET / HTTP/1.1\r\n")
-				time.Sleep(24 * time.Hour) // bubble: run by inBubble
+				time.Sleep(24 * time.Hour)
 				c.Send("Host: a\r\n\r\n")
 				c.Expect(200, "0")
 			}
@@ -196,7 +196,7 @@ func TestMinRequestBodyRateOfSlowReaders(t *testing.T) {
 	s := &Server{StreamRequestBody: true, MinRequestBodyRate: bodyRate, Handler: func(ctx *RequestCtx) {
 		var buf [10]byte
 		for range 10 {
-			time.Sleep(time.Hour) // bubble: run by inBubble
+			time.Sleep(time.Hour) // bubble: inBubble
 			if _, err := io.ReadFull(ctx.RequestBodyStream(), buf[:]); err != nil {
 				ctx.Error(err.Error(), 500)
 				return
@@ -208,11 +208,11 @@ func TestMinRequestBodyRateOfSlowReaders(t *testing.T) {
 		c := dial()
 		c.Send(servertest.Part("/", 100, 5))
 		for range 100 - 5 {
-			time.Sleep(time.Minute) // bubble: run by inBubble
+			time.Sleep(time.Minute)
 			c.Send("x")
 		}
 		c.Expect(200, "done")
-		time.Sleep(24 * time.Hour) // bubble: run by inBubble
+		time.Sleep(24 * time.Hour)
 		c.Send(servertest.Part("/", 100, 95))
 		start := time.Now()
 		if resp := c.Next("POST"); resp.StatusCode != 500 || time.Since(start) != 10*time.Hour+defaultBodyRateGrace {

@@ -100,7 +100,7 @@ func TestRetryResetsTimeout(t *testing.T) {
 			c.UntilClosed()
 			return
 		}
-		time.Sleep(timeout - 1) // bubble: run by callInBubble
+		time.Sleep(timeout - 1) // bubble: callInBubble
 		c.Send(servertest.OK)
 		c.UntilClosed()
 	}

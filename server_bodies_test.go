@@ -150,7 +150,7 @@ func TestBodiesStallWithTime(t *testing.T) {
 			clients = append(clients, c)
 		}
 		for range 6 {
-			time.Sleep(bodymem.StallTime / 5) // bubble: run by inBubble
+			time.Sleep(bodymem.StallTime / 5)
 			for i, c := range clients {
 				// the first client sends 3 KiB in a second, the second 6 KiB, and so
 				// on
@@ -163,14 +163,14 @@ func TestBodiesStallWithTime(t *testing.T) {
 		expectBusy(clients[0])
 		clients = clients[1:]
 		for range 3 {
-			time.Sleep(bodymem.StallTime / 5) // bubble: run by inBubble
+			time.Sleep(bodymem.StallTime / 5)
 			for _, c := range clients {
 				c.Send(strings.Repeat("x", 1000))
 			}
 		}
 		more := dial()
 		more.Send(servertest.Part("/", 300_000, 250_000))
-		time.Sleep(time.Nanosecond) // bubble: run by inBubble
+		time.Sleep(time.Nanosecond)
 		c.Send(servertest.Part("/", 200_000, 200_000))
 		expectBusy(c)
 		// no client was cut off

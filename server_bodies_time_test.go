@@ -48,7 +48,7 @@ func TestHeadsHaveNoMoreTimeBehindEmptyLines(t *testing.T) {
 		inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
 			c := dial()
 			c.Send("\r\n")
-			time.Sleep(headTime / 4) // bubble: run by inBubble
+			time.Sleep(headTime / 4)
 			c.Send("GET / HT")
 			timesOutAfter(c, headTime*3/4)
 
@@ -56,9 +56,9 @@ func TestHeadsHaveNoMoreTimeBehindEmptyLines(t *testing.T) {
 			c.Get("/")
 			c.Next("GET")
 			c.Send("\r")
-			time.Sleep(headTime / 4) // bubble: run by inBubble
+			time.Sleep(headTime / 4)
 			c.Send("\n")
-			time.Sleep(headTime / 4) // bubble: run by inBubble
+			time.Sleep(headTime / 4)
 			begin := time.Now()
 			c.Send("GET / HT")
 			if resp := c.Next("GET"); resp.StatusCode != StatusRequestTimeout || time.Since(begin) > headTime {
@@ -89,7 +89,7 @@ func TestFormsThatKeepTheRateAreTaken(t *testing.T) {
 			chunk(strings.Repeat("x", 100_000))
 		}
 		for range 10 {
-			time.Sleep(s.MinRequestBodyRateGrace / 3) // bubble: run by inBubble
+			time.Sleep(s.MinRequestBodyRateGrace / 3)
 			chunk(strings.Repeat("x", 100_000))
 		}
 		chunk("\r\n--b--\r\n")

@@ -98,9 +98,9 @@ func TestTimeOfAWaitIsNotThatOfTheRequest(t *testing.T) {
 		c := crowd(t, s)[0]
 		_ = c.SetDeadline(time.Time{})
 		for range 2 {
-			time.Sleep(idle - time.Second) // bubble: run by bubble
+			time.Sleep(idle - time.Second)
 			c.Send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbo")
-			time.Sleep(2 * idle) // bubble: run by bubble
+			time.Sleep(2 * idle)
 			c.Send("dy")
 			b := make([]byte, 4096)
 			if n, err := c.Read(b); !strings.HasPrefix(string(b[:n]), "HTTP/1.1 200 ") || err != nil {
@@ -140,7 +140,7 @@ func TestTimeOfAResponseIsNotThatOfTheNext(t *testing.T) {
 		if _, err := c.Read(b); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * once) // bubble: run by bubble
+		time.Sleep(2 * once)
 		c.Send(servertest.Get("/stream", "Connection: close"))
 		if all, err := io.ReadAll(c); len(all) < 1<<20 || err != nil {
 			t.Errorf("%d bytes, %v", len(all), err)

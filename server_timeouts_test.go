@@ -33,9 +33,9 @@ func TestIdleTimeoutAloneCoversTheWaitForTheFirstByte(t *testing.T) {
 		endsAfter(dial(), idleTime)
 		// it does not cover the rest of a request
 		c := dial()
-		time.Sleep(idleTime - 1) // bubble: run by inBubble
+		time.Sleep(idleTime - 1)
 		c.Send("GET / HTTP/1.1\r\n")
-		time.Sleep(10 * idleTime) // bubble: run by inBubble
+		time.Sleep(10 * idleTime)
 		c.Send("Host: a\r\n\r\n")
 		c.Expect(200, servertest.Echoed("GET", "/", ""))
 		endsAfter(c, idleTime)
@@ -98,7 +98,7 @@ func TestReadTimeoutIsForTheWholeRequest(t *testing.T) {
 					if _, err := io.WriteString(c.Conn, drips.more); err != nil {
 						return
 					}
-					time.Sleep(readTime / 10) // bubble: run by inBubble
+					time.Sleep(readTime / 10)
 				}
 			}()
 			timesOutAfter(c, readTime)
@@ -113,13 +113,13 @@ func TestReadTimeoutBeginsAnewWithEachRequest(t *testing.T) {
 		c.Get("/")
 		c.Expect(200, servertest.Echoed("GET", "/", ""))
 		for range 3 {
-			time.Sleep(idleTime - 1) // bubble: run by inBubble
+			time.Sleep(idleTime - 1)
 			c.Send("GET /2 HTTP/1.1\r\n")
-			time.Sleep(readTime - 1) // bubble: run by inBubble
+			time.Sleep(readTime - 1)
 			c.Send("Host: a\r\n\r\n")
 			c.Expect(200, servertest.Echoed("GET", "/2", ""))
 		}
-		time.Sleep(idleTime - 1) // bubble: run by inBubble
+		time.Sleep(idleTime - 1)
 		c.Send("GET /3 HTTP/1.1\r\n")
 		timesOutAfter(c, readTime)
 	})
@@ -134,7 +134,7 @@ func TestReadTimeoutBeginsAnewInsideAPipeline(t *testing.T) {
 		half := len(request) / 2
 		c.Send(request[:half])
 		for range 10 {
-			time.Sleep(readTime - time.Millisecond) // bubble: run by inBubble
+			time.Sleep(readTime - time.Millisecond)
 			c.Send(request[half:] + request[:half])
 			c.Expect(200, servertest.Echoed("GET", "/", ""))
 		}
@@ -155,7 +155,7 @@ func TestIdleTimeout(t *testing.T) {
 				for range 3 {
 					c.Get("/")
 					c.Expect(200, servertest.Echoed("GET", "/", ""))
-					time.Sleep(test.want - 1) // bubble: run by inBubble
+					time.Sleep(test.want - 1)
 				}
 				c.Get("/")
 				c.Expect(200, servertest.Echoed("GET", "/", ""))
@@ -170,9 +170,9 @@ func TestNoTimeoutByDefault(t *testing.T) {
 	inBubble(t, &Server{}, func(t *testing.T, dial func() *servertest.Conn) {
 		c := dial()
 		for range 3 {
-			time.Sleep(24 * time.Hour) // bubble: run by inBubble
+			time.Sleep(24 * time.Hour)
 			c.Send("GET / HTTP/1.1\r\n")
-			time.Sleep(24 * time.Hour) // bubble: run by inBubble
+			time.Sleep(24 * time.Hour)
 			c.Send("Host: a\r\n\r\n")
 			c.Expect(200, servertest.Echoed("GET", "/", ""))
 		}
@@ -181,7 +181,7 @@ func TestNoTimeoutByDefault(t *testing.T) {
 
 func TestReadTimeoutDoesNotCountTheHandler(t *testing.T) {
 	slow := &Server{ReadTimeout: readTime, Handler: func(ctx *RequestCtx) {
-		time.Sleep(10 * readTime) // bubble: run by inBubble
+		time.Sleep(10 * readTime) // bubble: inBubble
 		echo(ctx)
 	}}
 	inBubble(t, slow, func(t *testing.T, dial func() *servertest.Conn) {
@@ -226,12 +226,12 @@ func TestHeaderReceivedSetsTimeouts(t *testing.T) {
 	inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
 		c := dial()
 		c.Send(servertest.Head("POST /slow HTTP/1.1", "Host: a", "Content-Length: 3") + "a")
-		time.Sleep(time.Minute - 1) // bubble: run by inBubble
+		time.Sleep(time.Minute - 1)
 		c.Send("bc")
 		c.Expect(200, "xxx")
 
 		// the timeout of one request does not apply to the next
-		time.Sleep(readTime - 1) // bubble: run by inBubble
+		time.Sleep(readTime - 1)
 		c.Send(servertest.Head("POST /fast HTTP/1.1", "Host: a", "Content-Length: 3") + "a")
 		timesOutAfter(c, readTime)
 
@@ -301,12 +301,12 @@ func TestWriteTimeoutOfOneRequestIsNotForTheNext(t *testing.T) {
 		for range 2 {
 			c.Get("/limited")
 			c.Expect(200, "buffered")
-			time.Sleep(2 * writeTime) // bubble: run by inBubble
+			time.Sleep(2 * writeTime)
 			c.Get("/stream")
 			c.Expect(200, "streamed")
 			c.Get("/limited")
 			c.Expect(200, "buffered")
-			time.Sleep(2 * writeTime) // bubble: run by inBubble
+			time.Sleep(2 * writeTime)
 			c.Get("/")
 			c.Expect(200, "buffered")
 		}
@@ -327,7 +327,7 @@ func TestWriteTimeoutCutsClientsThatDoNotRead(t *testing.T) {
 			var ended chan time.Time
 			log := &servertest.Log{}
 			s := &Server{WriteTimeout: writeTime, Logger: log, LogAllErrors: true, Handler: func(ctx *RequestCtx) {
-				time.Sleep(10 * writeTime) // bubble: run by inBubble, and the time of the handler does not count
+				time.Sleep(10 * writeTime) // bubble: inBubble. The time of the handler does not count.
 				h(ctx)
 			}, ConnState: func(_ net.Conn, state ConnState) {
 				if state == StateClosed {
@@ -400,7 +400,7 @@ func TestWriteTimeoutCountsFromEachResponse(t *testing.T) {
 		for range 5 {
 			c.Get("/")
 			c.Expect(200, servertest.Echoed("GET", "/", ""))
-			time.Sleep(writeTime - 1) // bubble: run by inBubble
+			time.Sleep(writeTime - 1)
 		}
 	})
 }
@@ -463,7 +463,7 @@ func TestIdleWorkersEnd(t *testing.T) {
 		}
 		// one worker is busy with one connection after the other
 		for range 8 {
-			time.Sleep(30 * time.Second) // bubble: run by inBubble
+			time.Sleep(30 * time.Second)
 			c := dial()
 			c.Get("/")
 			c.Expect(200, servertest.Echoed("GET", "/", ""))
@@ -472,7 +472,7 @@ func TestIdleWorkersEnd(t *testing.T) {
 		if n := workers(); n != 1 {
 			t.Errorf("%d workers, want the one that is used", n)
 		}
-		time.Sleep(3 * time.Minute) // bubble: run by inBubble
+		time.Sleep(3 * time.Minute)
 		if n := workers(); n != 0 {
 			t.Errorf("%d workers wait for nothing", n)
 		}
