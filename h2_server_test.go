@@ -251,7 +251,7 @@ func TestHTTP2PrefaceMayComeLate(t *testing.T) {
 	inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
 		_, nc := dial(), dial()
 		// the server looks at the time more often than that
-		time.Sleep(10 * h2Look * time.Millisecond) // bubble: run by inBubble
+		time.Sleep(10 * h2Look * time.Millisecond)
 		p := newH2Peer(t, nc)
 		p.ask(1)
 		p.await(1)
