@@ -279,7 +279,7 @@ func TestServerDrainsContentThatIsNotOfHTTP1(t *testing.T) {
 // A late handler keeps the source of its body.
 func TestLateHandlersReadContentThatIsNotOfHTTP1(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
-		goOn, got := make(chan struct{}), make(chan string, 1)
+		goOn, got := make(chan struct{}, 1), make(chan string, 1)
 		source := newPieces("one ", "two ", "three")
 		source.trailers = map[string]string{"X-Sum": "3"}
 		c := start(&Server{StreamRequestBody: true, Handler: from(source, TimeoutHandler(func(ctx *RequestCtx) {
@@ -305,7 +305,7 @@ func TestLateHandlersReadContentThatIsNotOfHTTP1(t *testing.T) {
 func TestBodyStreamAfterHijack(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		streaming := servertest.NewGate()
-		hijacked, goOn := make(chan error), make(chan struct{})
+		hijacked, goOn := make(chan error, 1), make(chan struct{}, 1)
 		ts := start(&Server{StreamRequestBody: true, Handler: func(ctx *RequestCtx) {
 			stream := ctx.RequestBodyStream()
 			if string(ctx.Path()) == "/hijack" {

@@ -389,7 +389,7 @@ func TestStreamReaderHoldsTheProducerBack(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-done; err == nil {
+	if err := servertest.Receive(t, "the end of the producer", done); err == nil {
 		t.Error("the producer was not told")
 	}
 }
@@ -407,14 +407,14 @@ func TestStreamReaderClosedBeforeItIsRead(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	<-done
+	servertest.Receive(t, "the end of the producer", done)
 	if err := r.Close(); err != nil {
 		t.Errorf("closing twice: %v", err)
 	}
 }
 
 func TestStreamReaderSeesFlushedBytesBeforeTheEnd(t *testing.T) {
-	next := make(chan struct{})
+	next := make(chan struct{}, 2)
 	r := NewStreamReader(func(w *bufio.Writer) {
 		for _, piece := range []string{"one", "two"} {
 			_, _ = w.WriteString(piece)
@@ -488,7 +488,7 @@ func TestBodyStreamWriter(t *testing.T) {
 		if _, err := m.WriteTo(failingWriter{boom}); !errors.Is(err, boom) {
 			t.Errorf("%v", err)
 		}
-		<-ended
+		servertest.Receive(t, "the end of the producer", ended)
 	})
 }
 

@@ -237,7 +237,7 @@ func TestClientStreamClosedWhileReadLeavesTheResponse(t *testing.T) {
 			t.Fatalf("got %q, %v", got, err)
 		}
 		resp.Reset()
-		reading.Wait()
+		servertest.Soon(t, "the read", reading.Wait)
 	}
 }
 

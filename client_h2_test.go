@@ -13,7 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/valyala/fasthttp/internal/servertest"
 )
@@ -189,7 +188,7 @@ func TestHTTP2ClientStreams(t *testing.T) {
 				}
 			})
 		}
-		wg.Wait()
+		servertest.Soon(t, "the calls", wg.Wait)
 		// one that is closed early costs the connection nothing
 		for range 3 {
 			var req Request
@@ -207,9 +206,10 @@ func TestHTTP2ClientStreams(t *testing.T) {
 }
 
 func TestHTTP2ClientTimes(t *testing.T) {
-	release := make(chan struct{})
+	entered, release := make(chan struct{}, 2), make(chan struct{})
 	s := &Server{Handler: func(ctx *RequestCtx) {
 		if string(ctx.Path()) == "/wait" {
+			entered <- struct{}{}
 			<-release
 		}
 		ctx.WriteString("ok")
@@ -227,11 +227,15 @@ func TestHTTP2ClientTimes(t *testing.T) {
 	var req Request
 	var resp Response
 	req.SetRequestURI("http://h/wait")
-	if err := c.DoTimeout(&req, &resp, 20*time.Millisecond); err != ErrTimeout {
+	if err := c.DoTimeout(&req, &resp, servertest.Short); err != ErrTimeout {
 		t.Errorf("%v", err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	time.AfterFunc(20*time.Millisecond, cancel)
+	ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
+	defer cancel()
+	go func() {
+		<-entered
+		cancel()
+	}()
 	if err := c.DoContext(ctx, &req, &resp); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
@@ -242,16 +246,16 @@ func TestHTTP2ClientTimes(t *testing.T) {
 }
 
 func TestHTTP2ClientSharesConnections(t *testing.T) {
-	var conns, most, now atomic.Int32
+	var most, now atomic.Int32
+	full := make(chan struct{})
 	s := &Server{Concurrency: 1000, Handler: func(ctx *RequestCtx) {
 		n := now.Add(1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 		}
-		time.Sleep(time.Millisecond)
+		<-full
 		now.Add(-1)
 		ctx.Write(ctx.Request.Body())
 	}}
-	s.ConnState = nil
 	s.Protocols.SetUnencryptedHTTP2(true)
 	s.HTTP2.MaxConcurrentStreams = 50
 	l, _ := servertest.ListenTCP(t)
@@ -260,7 +264,6 @@ func TestHTTP2ClientSharesConnections(t *testing.T) {
 	c := &HostClient{Addr: l.Addr().String(), MaxConns: 4}
 	c.Protocols.SetUnencryptedHTTP2(true)
 	defer c.CloseIdleConnections()
-	_ = conns.Load()
 	var wg sync.WaitGroup
 	for i := range 500 {
 		wg.Go(func() {
@@ -274,7 +277,9 @@ func TestHTTP2ClientSharesConnections(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	servertest.Eventually(t, "all connections full", func() bool { return now.Load() == 200 })
+	close(full)
+	servertest.Soon(t, "the calls", wg.Wait)
 	if n := c.ConnsCount(); n > 4 || most.Load() > 200 {
 		t.Errorf("%d connections, %d requests at a time", n, most.Load())
 	}

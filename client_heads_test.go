@@ -25,7 +25,11 @@ func TestClientHeadsDoNotDependOnEarlierOnes(t *testing.T) {
 	next := make(chan string, 1)
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for c.Request() != nil {
-			c.Send(<-next)
+			select {
+			case head := <-next:
+				c.Send(head)
+			case <-c.Peer.Ended():
+			}
 		}
 	})
 	ask := func(hc *HostClient, head string, namesKept bool) string {

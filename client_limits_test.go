@@ -3,7 +3,6 @@ package fasthttp
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -15,39 +14,41 @@ import (
 
 // ResponseHeaderTimeout limits the head of a response, not its body.
 func TestResponseHeaderTimeout(t *testing.T) {
-	t.Parallel()
+	const headTime = time.Second
+	serve := func(c *servertest.PeerConn) {
+		for req := c.Request(); req != nil; req = c.Request() {
+			switch req.URL.Path {
+			case "/silent":
+				c.UntilClosed()
+			case "/half":
+				c.Send("HTTP/1.1 200 OK\r\nContent-Le")
+				c.UntilClosed()
+			case "/hints":
+				time.Sleep(headTime - 1) // bubble: callInBubble
+				c.Send("HTTP/1.1 103 Early Hints\r\n\r\n")
+				c.UntilClosed()
+			case "/body":
+				time.Sleep(headTime - 1) // bubble: callInBubble
+				c.Send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+				time.Sleep(2 * headTime) // bubble: callInBubble
+				c.Send("ok")
+			case "/endless":
+				c.Send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+				c.UntilClosed()
+			default:
+				c.Send(servertest.OK)
+			}
+		}
+	}
 	for _, streamed := range []bool{false, true} {
-		t.Run(fmt.Sprint(streamed), func(t *testing.T) {
-			t.Parallel()
-			late := make(chan struct{})
-			p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
-				for req := c.Request(); req != nil; req = c.Request() {
-					switch req.URL.Path {
-					case "/silent":
-						c.UntilClosed()
-					case "/half":
-						c.Send("HTTP/1.1 200 OK\r\nContent-Le")
-						c.UntilClosed()
-					case "/hints":
-						c.Send("HTTP/1.1 103 Early Hints\r\n\r\n")
-						c.UntilClosed()
-					case "/body":
-						c.Send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
-						<-late
-						c.Send("ok")
-					default:
-						c.Send(servertest.OK)
-					}
-				}
-			})
-			hc := hostFor(p)
-			hc.ResponseHeaderTimeout = servertest.Short
+		callInBubble(t, serve, func(t *testing.T, hc *HostClient) {
+			hc.ResponseHeaderTimeout = headTime
 			hc.StreamResponseBody = streamed
 			hc.MaxIdemponentCallAttempts = 1
 			for _, path := range []string{"/silent", "/half", "/hints"} {
 				resp := responseFor(t)
-				servertest.Soon(t, path, func() {
-					if err := hc.Do(requestTo(t, MethodGet, p.URL(path)), resp); err != error(ErrTimeout) {
+				takesTime(t, path, headTime, func() {
+					if err := hc.Do(requestTo(t, MethodGet, "http://peer.test"+path), resp); err != error(ErrTimeout) {
 						t.Errorf("%s: got %v", path, err)
 					}
 				})
@@ -55,24 +56,19 @@ func TestResponseHeaderTimeout(t *testing.T) {
 			}
 			// one body takes longer than the timeout of the head, another one takes too
 			// long
-			hc = hostFor(p)
-			hc.ResponseHeaderTimeout = 10 * servertest.Short
-			hc.StreamResponseBody = streamed
 			resp := responseFor(t)
-			servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/")), resp))
+			servertest.Must(t, hc.Do(requestTo(t, MethodGet, "http://peer.test/"), resp))
 			_ = resp.Body()
-			go func() {
-				time.Sleep(2 * hc.ResponseHeaderTimeout)
-				late <- struct{}{}
-			}()
-			servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/body")), resp))
-			if string(resp.Body()) != "ok" {
-				t.Errorf("got %q", resp.Body())
-			}
-			hc.ReadTimeout = 3 * hc.ResponseHeaderTimeout
+			takesTime(t, "/body", 3*headTime-1, func() {
+				servertest.Must(t, hc.Do(requestTo(t, MethodGet, "http://peer.test/body"), resp))
+				if string(resp.Body()) != "ok" {
+					t.Errorf("got %q", resp.Body())
+				}
+			})
+			hc.ReadTimeout = 3 * headTime
 			resp = responseFor(t)
-			servertest.Soon(t, "/body", func() {
-				err := hc.Do(requestTo(t, MethodGet, p.URL("/body")), resp)
+			takesTime(t, "/endless", hc.ReadTimeout, func() {
+				err := hc.Do(requestTo(t, MethodGet, "http://peer.test/endless"), resp)
 				if streamed {
 					servertest.Must(t, err)
 					_, err = io.ReadAll(resp.BodyStream())
@@ -82,7 +78,6 @@ func TestResponseHeaderTimeout(t *testing.T) {
 				}
 			})
 			_ = resp.CloseBodyStream()
-			late <- struct{}{}
 		})
 	}
 }
@@ -90,9 +85,8 @@ func TestResponseHeaderTimeout(t *testing.T) {
 // ResponseHeaderTimeout begins when the request is written. It has no effect if the
 // head has arrived before that.
 func TestResponseHeaderTimeoutBesideTheRequest(t *testing.T) {
-	t.Parallel()
-	const timeout = 10 * servertest.Short
-	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+	const headTime = time.Second
+	serve := func(c *servertest.PeerConn) {
 		for req, err := http.ReadRequest(c.R); err == nil; req, err = http.ReadRequest(c.R) {
 			early := req.URL.Path == "/early"
 			if early {
@@ -103,32 +97,33 @@ func TestResponseHeaderTimeoutBesideTheRequest(t *testing.T) {
 				c.UntilClosed()
 				return
 			}
-			time.Sleep(2 * timeout)
+			time.Sleep(2 * headTime) // bubble: callInBubble
 			c.Send("ok")
 		}
-	})
+	}
 	for _, streamed := range []bool{false, true} {
-		for path, want := range map[string]error{"/early": nil, "/silent": ErrTimeout} {
-			t.Run(fmt.Sprint(streamed, path), func(t *testing.T) {
-				t.Parallel()
-				hc := hostFor(p)
-				hc.ResponseHeaderTimeout, hc.StreamResponseBody = timeout, streamed
-				req, resp := requestTo(t, MethodPost, p.URL(path)), responseFor(t)
+		for path, want := range map[string]struct {
+			err   error
+			after time.Duration
+		}{"/early": {nil, 4 * headTime}, "/silent": {ErrTimeout, 3 * headTime}} {
+			callInBubble(t, serve, func(t *testing.T, hc *HostClient) {
+				hc.ResponseHeaderTimeout, hc.StreamResponseBody = headTime, streamed
+				req, resp := requestTo(t, MethodPost, "http://peer.test"+path), responseFor(t)
 				pr, pw := io.Pipe()
 				req.SetBodyStream(pr, -1)
 				go func() {
 					_, _ = io.WriteString(pw, "begin")
-					time.Sleep(2 * timeout)
+					time.Sleep(2 * headTime)
 					_ = pw.Close()
 				}()
-				servertest.Soon(t, path, func() {
-					if err := hc.Do(req, resp); err != want {
-						t.Errorf("got %v, want %v", err, want)
+				takesTime(t, path, want.after, func() {
+					if err := hc.Do(req, resp); err != want.err {
+						t.Errorf("%s: got %v, want %v", path, err, want.err)
+					}
+					if want.err == nil && string(resp.Body()) != "ok" {
+						t.Errorf("%s: got %q", path, resp.Body())
 					}
 				})
-				if want == nil && string(resp.Body()) != "ok" {
-					t.Errorf("got %q", resp.Body())
-				}
 			})
 		}
 	}

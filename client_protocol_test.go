@@ -79,7 +79,7 @@ func TestClientSharesAConnection(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	servertest.Soon(t, "all goroutines", wg.Wait)
 	// the peer may not have accepted it yet
 	servertest.Eventually(t, "the connection at the peer", func() bool { return p.Conns.Load() == 1 })
 	if most.Load() != calls || hc.ConnsCount() != 1 {

@@ -34,7 +34,7 @@ func TestClientSendsPostOnceWhateverHappens(t *testing.T) {
 		unread bool // the server leaves the body unread, so the system resets the connection
 	}{
 		"reset":        {func(c *servertest.PeerConn) { servertest.Reset(c.Conn) }, false},
-		"late reset":   {func(c *servertest.PeerConn) { time.Sleep(10 * time.Millisecond); servertest.Reset(c.Conn) }, false},
+		"late reset":   {func(c *servertest.PeerConn) { letOthersRun(); servertest.Reset(c.Conn) }, false},
 		"end":          {func(c *servertest.PeerConn) { _ = c.Close() }, false},
 		"unread bytes": {func(c *servertest.PeerConn) { _ = c.Conn.Close() }, true},
 	} {
@@ -51,9 +51,13 @@ func TestClientSendsPostOnceWhateverHappens(t *testing.T) {
 						if c.Request() == nil {
 							return
 						}
-						<-ready
-						c.Send(servertest.OK)
-						continue
+						select {
+						case <-ready:
+							c.Send(servertest.OK)
+							continue
+						case <-c.Peer.Ended():
+							return
+						}
 					}
 					if !tt.unread {
 						c.Request()
@@ -91,7 +95,7 @@ func warmUp(t *testing.T, hc *HostClient, p *servertest.Peer, n int, ready chan 
 	}
 	servertest.Eventually(t, "all requests", func() bool { return p.Conns.Load() == int32(n) })
 	close(ready)
-	calls.Wait()
+	servertest.Soon(t, "the calls", calls.Wait)
 	if got := hc.IdleConnsCount(); got != n {
 		t.Fatalf("%d idle connections, want %d", got, n)
 	}
@@ -120,7 +124,7 @@ func TestClientPostsOnClosedWrappedConnections(t *testing.T) {
 	for i := range 30 {
 		req.SetBodyString(fmt.Sprint("body ", i))
 		servertest.Must(t, hc.Do(req, resp))
-		<-closed
+		servertest.Receive(t, "the end of the connection", closed)
 	}
 	p.Counts(30, 30)
 }
@@ -139,9 +143,9 @@ func TestClientNeverTakesAnUnaskedResponse(t *testing.T) {
 		rounds = 50
 	}
 	for _, secure := range []bool{false, true} {
-		for _, wait := range []time.Duration{0, 500 * time.Microsecond} {
-			t.Run(fmt.Sprint(secure, wait), func(t *testing.T) {
-				sent := make(chan struct{}, 1)
+		for _, later := range []bool{false, true} {
+			t.Run(fmt.Sprint(secure, later), func(t *testing.T) {
+				sent, answered := make(chan struct{}, 1), make(chan struct{}, 1)
 				p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 					if secure {
 						c.Conn = tls.Server(c.Conn, &tls.Config{Certificates: []tls.Certificate{cert}})
@@ -153,7 +157,13 @@ func TestClientNeverTakesAnUnaskedResponse(t *testing.T) {
 							continue
 						}
 						c.Send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
-						time.Sleep(wait)
+						if later {
+							select {
+							case <-answered:
+							case <-c.Peer.Ended():
+								return
+							}
+						}
 						c.Send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbad")
 						sent <- struct{}{}
 					}
@@ -168,7 +178,10 @@ func TestClientNeverTakesAnUnaskedResponse(t *testing.T) {
 				wrong := 0
 				for range rounds {
 					servertest.Must(t, hc.Do(head, resp))
-					<-sent
+					if later {
+						answered <- struct{}{}
+					}
+					servertest.Receive(t, "the unasked response", sent)
 					if err := hc.Do(get, resp); err == nil && string(resp.Body()) != "ok" {
 						wrong++
 					}
@@ -276,13 +289,16 @@ func TestClientLooksBelowWrappers(t *testing.T) {
 		t.Skip("connections cannot be looked at on this system")
 	}
 	cert, _ := servertest.CertificateFor(t, nil, net.IPv4(127, 0, 0, 1))
-	end, ended := make(chan struct{}), make(chan struct{})
+	end, ended := make(chan struct{}, 1), make(chan struct{}, 1)
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		c.Conn = tls.Server(c.Conn, &tls.Config{Certificates: []tls.Certificate{cert}, MaxVersion: tls.VersionTLS12})
 		c.R.Reset(c.Conn)
 		c.Request()
 		c.Send(servertest.OK)
-		<-end
+		select {
+		case <-end:
+		case <-c.Peer.Ended():
+		}
 		_ = c.Close()
 		ended <- struct{}{}
 	})
@@ -294,7 +310,7 @@ func TestClientLooksBelowWrappers(t *testing.T) {
 	for range 10 {
 		servertest.Must(t, hc.Do(req, responseFor(t)))
 		end <- struct{}{}
-		<-ended
+		servertest.Receive(t, "the end of the connection", ended)
 	}
 	p.Counts(10, 10)
 }

@@ -323,7 +323,7 @@ func TestClientSendsLargeBodiesThroughPipes(t *testing.T) {
 		servertest.Soon(t, "the call", func() { servertest.Must(t, hc.Do(req, nil)) })
 	}
 	hc.CloseIdleConnections()
-	serving.Wait()
+	servertest.Soon(t, "the peer", serving.Wait)
 	if n := seen.Load(); n != 1_000_000 {
 		t.Errorf("%d bytes came", n)
 	}

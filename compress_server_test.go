@@ -61,7 +61,7 @@ func TestServerSendsEncodedBodies(t *testing.T) {
 // only after the client has received everything that it flushed.
 func TestCompressedStreamsAreFlushedAsTheProducerFlushes(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
-		seen := make(chan struct{})
+		seen := make(chan struct{}, 3)
 		ts := start(&Server{Handler: withBrotli(func(ctx *RequestCtx) {
 			ctx.SetContentType("text/event-stream")
 			ctx.SetBodyStreamWriter(func(w *bufio.Writer) {

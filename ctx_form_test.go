@@ -161,7 +161,7 @@ func TestUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
 	files := tempFiles(t)
 	text, long := largeForm(formMemory+1), sendForm("/", largeForm(formMemory+2<<20))
 	forEachEngine(t, func(t *testing.T, start starter) {
-		goOn := make(chan struct{})
+		goOn := make(chan struct{}, 2)
 		parse := func(ctx *RequestCtx) {
 			if _, err := ctx.MultipartForm(); err != nil {
 				t.Errorf("%s: %v", ctx.Path(), err)

@@ -38,7 +38,7 @@ func listenOn(t *testing.T, addr string) (port string) {
 	})
 	t.Cleanup(func() {
 		_ = ln.Close()
-		accepting.Wait()
+		servertest.Soon(t, "the listener", accepting.Wait)
 	})
 	_, port, _ = net.SplitHostPort(ln.Addr().String())
 	return port
@@ -250,21 +250,23 @@ func TestDialerLeavesNamesToTheSystem(t *testing.T) {
 
 func TestDialerNeverHasMoreDialsThanSeats(t *testing.T) {
 	port := listenOn(t, "127.0.0.1:0")
+	const all, seats = 50, 3
 	var now, most atomic.Int64
+	goOn := make(chan struct{})
 	d := &TCPDialer{
-		Concurrency: 3,
+		Concurrency: seats,
 		Control: func(string, string, syscall.RawConn) error {
 			n := now.Add(1)
 			for seen := most.Load(); n > seen && !most.CompareAndSwap(seen, n); {
 				seen = most.Load()
 			}
-			time.Sleep(time.Millisecond)
+			<-goOn
 			now.Add(-1)
 			return nil
 		},
 	}
 	var dials sync.WaitGroup
-	for range 50 {
+	for range all {
 		dials.Go(func() {
 			conn, err := d.DialTimeout("127.0.0.1:"+port, time.Minute)
 			if err != nil {
@@ -274,9 +276,13 @@ func TestDialerNeverHasMoreDialsThanSeats(t *testing.T) {
 			_ = conn.Close()
 		})
 	}
-	dials.Wait()
-	if n := most.Load(); n > 3 || n < 1 {
-		t.Errorf("%d dials at the same time", n)
+	for n := range int64(all) {
+		servertest.Eventually(t, "dials in all seats", func() bool { return now.Load() >= min(seats, all-n) })
+		goOn <- struct{}{}
+	}
+	servertest.Soon(t, "the dials", dials.Wait)
+	if n := most.Load(); n != seats {
+		t.Errorf("%d dials at the same time, want %d", n, seats)
 	}
 }
 

@@ -120,7 +120,10 @@ func TestShutdownUnderAFlood(t *testing.T) {
 			ConnState: func(_ net.Conn, state ConnState) {
 				if state == StateNew {
 					accepted.Add(1)
-					time.Sleep(5 * time.Millisecond)
+					// the clients have their turns
+					for range 100 {
+						runtime.Gosched()
+					}
 				}
 			},
 		})
@@ -150,13 +153,9 @@ func TestShutdownUnderAFlood(t *testing.T) {
 			})
 		}
 		servertest.Eventually(t, "the flood", func() bool { return accepted.Load() > 10 })
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), servertest.Short)
 		defer cancel()
-		begun := time.Now()
-		_ = ts.S.ShutdownWithContext(ctx)
-		if took := time.Since(begun); took > 500*time.Millisecond {
-			t.Errorf("ShutdownWithContext took %v", took)
-		}
+		servertest.Soon(t, "ShutdownWithContext, while clients go on connecting,", func() { _ = ts.S.ShutdownWithContext(ctx) })
 		if err := servertest.Receive(t, "return of Serve", ts.Served); err != nil {
 			t.Errorf("Serve: %v", err)
 		}

@@ -23,10 +23,9 @@ func TestPeerThatReadsNothingIsCutOffBetweenTurns(t *testing.T) {
 	for _, size := range []int{24 << 10, 64 << 10, 200 << 10} {
 		body := bytes.Repeat([]byte("x"), size)
 		var closed atomic.Bool
-		const timeout = 100 * time.Millisecond
 		ts := startServer(t, eventEngine, &Server{
-			ReadTimeout: timeout, WriteTimeout: timeout, IdleTimeout: timeout,
-			Handler: func(ctx *RequestCtx) { ctx.SetBody(body) },
+			WriteTimeout: servertest.Short,
+			Handler:      func(ctx *RequestCtx) { ctx.SetBody(body) },
 			ConnState: func(_ net.Conn, state ConnState) {
 				if state == StateClosed {
 					closed.Store(true)
@@ -34,9 +33,7 @@ func TestPeerThatReadsNothingIsCutOffBetweenTurns(t *testing.T) {
 			},
 		})
 		c := ts.Dial()
-		if _, err := io.WriteString(c, strings.Repeat("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 128)); err != nil {
-			t.Fatal(err)
-		}
+		c.Send(strings.Repeat("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 128))
 		servertest.Eventually(t, "the connection is closed", closed.Load)
 	}
 }
@@ -65,7 +62,7 @@ func TestHookThatEndsItsGoroutineClosesOnce(t *testing.T) {
 	c := ts.Dial()
 	c.Send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 	c.Expect(200, "")
-	<-reached
+	servertest.Receive(t, "the hook", reached)
 	// open connections until one gets the same descriptor
 	var others []net.Conn
 	for range 4 {

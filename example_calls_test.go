@@ -54,7 +54,7 @@ func ExampleAcquireRequest() {
 		defer fasthttp.ReleaseRequest(req)
 		defer fasthttp.ReleaseResponse(resp)
 		req.SetRequestURI(url)
-		if err := client.DoTimeout(req, resp, 5*time.Second); err != nil {
+		if err := client.DoTimeout(req, resp, 30*time.Second); err != nil {
 			return "", err
 		}
 		return string(resp.Body()), nil // a copy, which outlives resp

@@ -204,7 +204,7 @@ func ExamplePipelineClient() {
 	defer fasthttp.ReleaseRequest(req)
 	defer fasthttp.ReleaseResponse(resp)
 	req.SetRequestURI("http://api.example.com/v1/notes")
-	if err := client.DoTimeout(req, resp, time.Second); err != nil {
+	if err := client.DoTimeout(req, resp, 30*time.Second); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Printf("%d %s\n", resp.StatusCode(), resp.Body())
@@ -226,7 +226,7 @@ func ExampleLBClient() {
 			Dial: func(string) (net.Conn, error) { return ln.Dial() },
 		})
 	}
-	balancer := &fasthttp.LBClient{Clients: clients, Timeout: time.Second}
+	balancer := &fasthttp.LBClient{Clients: clients, Timeout: 30 * time.Second}
 
 	for range 10 {
 		req := get("http://service/")

@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -77,27 +76,39 @@ func TestReadHeaderTimeoutOnEveryEngine(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		t.Parallel()
-		ts := start(&Server{ReadHeaderTimeout: 300 * time.Millisecond, Handler: echo})
-		c := ts.Dial()
-		for range 2 {
-			c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 6") + "abc")
-			_ = c.SetReadDeadline(time.Now().Add(450 * time.Millisecond))
-			if b, err := c.R.Peek(1); !isTimeout(err) {
-				t.Fatalf("got %q, %v before the body was there", b, err)
+		withLongerTimeouts(t, func(timeout time.Duration) (why string) {
+			heads := make(chan struct{}, 2)
+			ts := start(&Server{ReadHeaderTimeout: timeout, Handler: echo, HeaderReceived: func(*RequestHeader) (c RequestConfig) {
+				heads <- struct{}{}
+				return c
+			}})
+			c := ts.Dial()
+			for range 2 {
+				_, _ = io.WriteString(c.Conn, "POST / HT")
+				letOthersRun() // so that the head has a time
+				_, _ = io.WriteString(c.Conn, "TP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nabc")
+				late := ts.Dial()
+				_, _ = io.WriteString(late.Conn, "GET / HT")
+				expires(late)
+				select {
+				case <-heads:
+				default:
+					return fmt.Sprintf("no head arrives within %v", timeout)
+				}
+				c.Send("def")
+				c.Expect(200, servertest.Echoed("POST", "/", "abcdef"))
 			}
-			_ = c.SetReadDeadline(time.Now().Add(servertest.Patience))
-			c.Send("def")
-			c.Expect(200, servertest.Echoed("POST", "/", "abcdef"))
-		}
-		c.Send("GET / HT")
-		if resp := c.Next("GET"); resp.StatusCode != StatusRequestTimeout {
-			t.Errorf("status %d", resp.StatusCode)
-		}
-		c.ExpectEnd()
-		if !ts.Engine.TLS {
-			// the server sends no response to a failed handshake
-			ts.Dial().Expect(StatusRequestTimeout, "Request timeout")
-		}
+			c.Send("GET / HT")
+			if resp := c.Next("GET"); resp.StatusCode != StatusRequestTimeout {
+				t.Errorf("status %d", resp.StatusCode)
+			}
+			c.ExpectEnd()
+			if !ts.Engine.TLS {
+				// the server sends no response to a failed handshake
+				ts.Dial().Expect(StatusRequestTimeout, "Request timeout")
+			}
+			return ""
+		})
 	})
 }
 
@@ -109,7 +120,7 @@ const (
 // drip sends some bytes each second for a while, and ignores errors.
 func drip(c *servertest.Conn, bytes int, format string, seconds int) {
 	for range seconds {
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // bubble: inBubble
 		_, _ = fmt.Fprintf(c.Conn, format, strings.Repeat("x", bytes))
 	}
 }
@@ -128,7 +139,7 @@ func TestMinRequestBodyRate(t *testing.T) {
 					return
 				}
 				// the time that the handler takes does not count
-				time.Sleep(time.Hour)
+				time.Sleep(time.Hour) // bubble: inBubble
 			}
 			fmt.Fprint(ctx, int(n)+len(ctx.PostBody()))
 		}
@@ -185,7 +196,7 @@ func TestMinRequestBodyRateOfSlowReaders(t *testing.T) {
 	s := &Server{StreamRequestBody: true, MinRequestBodyRate: bodyRate, Handler: func(ctx *RequestCtx) {
 		var buf [10]byte
 		for range 10 {
-			time.Sleep(time.Hour)
+			time.Sleep(time.Hour) // bubble: inBubble
 			if _, err := io.ReadFull(ctx.RequestBodyStream(), buf[:]); err != nil {
 				ctx.Error(err.Error(), 500)
 				return
@@ -214,103 +225,98 @@ func TestMinRequestBodyRateOfSlowReaders(t *testing.T) {
 // another connection.
 func TestMinRequestBodyRateBeginsAnew(t *testing.T) {
 	t.Parallel()
-	const grace = 500 * time.Millisecond
 	forEachEngine(t, func(t *testing.T, start starter) {
 		t.Parallel()
-		ts := start(&Server{
-			MinRequestBodyRate: 1000, MinRequestBodyRateGrace: grace, Handler: echo,
-			ErrorHandler: func(*RequestCtx, error) { panic("this one ends") },
+		withLongerTimeouts(t, func(grace time.Duration) (why string) {
+			heads := make(chan struct{}, 20)
+			ts := start(&Server{
+				MinRequestBodyRate: 1000, MinRequestBodyRateGrace: grace, Handler: echo,
+				ErrorHandler: func(*RequestCtx, error) { panic("this one ends") },
+				HeaderReceived: func(*RequestHeader) (c RequestConfig) {
+					heads <- struct{}{}
+					return c
+				},
+			})
+			var ended []*servertest.Conn
+			for range 10 {
+				c := ts.Dial()
+				c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked", "Expect: 100-continue"))
+				if resp := c.Next("POST"); resp.StatusCode != StatusContinue {
+					t.Fatalf("status %d", resp.StatusCode)
+				}
+				servertest.Receive(t, "the head", heads)
+				ended = append(ended, c)
+			}
+			// half of them end before the time is up, if the machine is fast enough, and
+			// half of them by that
+			for i, c := range ended {
+				if i%2 == 0 {
+					_, _ = io.WriteString(c.Conn, "xyz\r\n")
+				}
+				c.ExpectCut()
+			}
+			for range 5 {
+				c := ts.Dial()
+				c.Send(servertest.Part("/", 2, 1))
+				servertest.Receive(t, "the head", heads)
+				if !answered(c, "x") {
+					return fmt.Sprintf("no body arrives within %v", grace)
+				}
+			}
+			return ""
 		})
-		for range 5 {
-			c := ts.Dial()
-			c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked", "Expect: 100-continue"))
-			if resp := c.Next("POST"); resp.StatusCode != StatusContinue {
-				t.Fatalf("status %d", resp.StatusCode)
-			}
-			_ = c.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
-			if b, err := c.R.Peek(1); !isTimeout(err) {
-				t.Fatalf("got %q, %v", b, err)
-			}
-			_ = c.SetReadDeadline(time.Now().Add(servertest.Patience))
-			c.Send("xyz\r\n")
-			c.ExpectCut()
-		}
-		<-time.After(grace + grace/10)
-		for range 5 {
-			c := ts.Dial()
-			c.Send(servertest.Part("/", 2, 1))
-			_ = c.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
-			if b, err := c.R.Peek(1); !isTimeout(err) {
-				t.Errorf("got %q, %v before the body was there", b, err)
-			}
-			_ = c.SetReadDeadline(time.Now().Add(servertest.Patience))
-			c.Send("x")
-			c.Expect(200, servertest.Echoed("POST", "/", "xx"))
-		}
 	})
 }
 
 func TestMinRequestBodyRateOnEveryEngine(t *testing.T) {
 	t.Parallel()
-	const grace = 300 * time.Millisecond
 	forEachEngine(t, func(t *testing.T, start starter) {
 		t.Parallel()
 		for _, streamed := range []bool{false, true} {
-			var read atomic.Int64
-			ts := start(&Server{
-				StreamRequestBody: streamed, MinRequestBodyRate: 10_000, MinRequestBodyRateGrace: grace,
-				Handler: func(ctx *RequestCtx) {
-					if stream := ctx.RequestBodyStream(); stream != nil {
-						if _, err := io.Copy(io.Discard, stream); err != nil {
-							ctx.Error("slow", StatusRequestTimeout)
+			withLongerTimeouts(t, func(grace time.Duration) (why string) {
+				ts := start(&Server{
+					StreamRequestBody: streamed, MinRequestBodyRate: 10_000, MinRequestBodyRateGrace: grace,
+					Handler: func(ctx *RequestCtx) {
+						if stream := ctx.RequestBodyStream(); stream != nil {
+							if _, err := io.Copy(io.Discard, stream); err != nil {
+								ctx.Error("slow", StatusRequestTimeout)
+							}
 						}
+					},
+				})
+				fast := ts.Dial()
+				post := servertest.Part("/", 1_000_000, 1_000_000)
+				if !answered(fast, post) {
+					return fmt.Sprintf("a body that is sent at once does not arrive within %v", grace)
+				}
+				var slow []*servertest.Conn
+				for _, sent := range []int{0, 99_000, 0} {
+					c := ts.Dial()
+					_, _ = io.WriteString(c.Conn, servertest.Part("/", 100_000, sent))
+					slow = append(slow, c)
+				}
+				// one byte now and then is too slow
+				drips := slow[2]
+				begun := time.Now()
+				for ended := false; !ended && time.Since(begun) < servertest.Patience; {
+					_, _ = io.WriteString(drips.Conn, "x")
+					_ = drips.SetReadDeadline(time.Now().Add(5 * time.Millisecond))
+					_, err := drips.R.Peek(1)
+					ended = !isTimeout(err)
+				}
+				_ = drips.SetReadDeadline(time.Now().Add(servertest.Patience))
+				for _, c := range slow {
+					if resp := c.Next("POST"); resp.StatusCode != StatusRequestTimeout {
+						t.Errorf("status %d", resp.StatusCode)
 					}
-					read.Add(int64(len(ctx.PostBody())))
-				},
+					c.ExpectCut()
+				}
+				// a client that was fast may pause, as it has while the others ended
+				if !answered(fast, post) {
+					return fmt.Sprintf("a body behind a pause does not arrive within %v", grace)
+				}
+				return ""
 			})
-			fast := ts.Dial()
-			post := func() {
-				fast.Send(servertest.Part("/", 1_000_000, 1_000_000))
-				if resp := fast.Next("POST"); resp.StatusCode != 200 {
-					t.Errorf("status %d", resp.StatusCode)
-				}
-			}
-			pauses := func(rest time.Duration) {
-				_ = fast.SetReadDeadline(time.Now().Add(rest))
-				if b, err := fast.R.Peek(1); !isTimeout(err) {
-					t.Errorf("got %q, %v of a connection that waits", b, err)
-				}
-				_ = fast.SetReadDeadline(time.Now().Add(servertest.Patience))
-			}
-			post()
-			var slow []*servertest.Conn
-			for _, sent := range []int{0, 99_000} {
-				c := ts.Dial()
-				c.Send(servertest.Part("/", 100_000, sent))
-				slow = append(slow, c)
-			}
-			// one byte now and then is too slow
-			c := ts.Dial()
-			c.Send(servertest.Part("/", 100_000, 0))
-			slow = append(slow, c)
-			begun := time.Now()
-			for ended := false; !ended && time.Since(begun) < servertest.Patience; {
-				_, _ = io.WriteString(c.Conn, "x")
-				_ = c.SetReadDeadline(time.Now().Add(5 * time.Millisecond))
-				_, err := c.R.Peek(1)
-				ended = !isTimeout(err)
-			}
-			_ = c.SetReadDeadline(time.Now().Add(servertest.Patience))
-			for _, c := range slow {
-				if resp := c.Next("POST"); resp.StatusCode != StatusRequestTimeout {
-					t.Errorf("status %d", resp.StatusCode)
-				}
-				c.ExpectCut()
-			}
-			// a client that was fast may pause, as it has while the others ended
-			pauses(grace - time.Since(begun))
-			post()
-			pauses(grace)
 		}
 	})
 }

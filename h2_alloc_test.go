@@ -122,7 +122,8 @@ func TestHTTP2RequestsDoNotAllocate(t *testing.T) {
 			t.Skip("crypto/tls allocates")
 		}
 		for _, n := range []int{1, 100} {
-			p := newH2Peer(t, r.Dial())
+			nc := r.Dial()
+			p := newH2Peer(t, nc)
 			once := func() {
 				p.ask(n)
 				p.await(n)
@@ -130,6 +131,7 @@ func TestHTTP2RequestsDoNotAllocate(t *testing.T) {
 			// goroutines and pools come to what they need in their own time
 			allocs := 1.0
 			for range 20 {
+				_ = nc.SetDeadline(time.Now().Add(servertest.Patience))
 				if allocs = testing.AllocsPerRun(100, once); allocs == 0 {
 					break
 				}
@@ -156,28 +158,35 @@ func TestHTTP2HandlersThatWaitHoldUpNoOthers(t *testing.T) {
 			}
 			ctx.SetBodyString("x")
 		}}))
-		nc, err := r.Dialer()
-		servertest.Must(t, err)
-		defer nc.Close()
 		if r.Engine.TLS {
 			t.Skip("the connection has not agreed on HTTP/2")
 		}
+		nc := r.Dial()
 		p := newH2Peer(t, nc)
 		path := &p.fields[3][1]
+		letThrough := func() {
+			t.Helper()
+			select {
+			case through <- struct{}{}:
+			case <-time.After(servertest.Patience):
+				t.Fatal("no handler waits")
+			}
+		}
 		for range 3 {
 			for range 10 {
+				_ = nc.SetDeadline(time.Now().Add(servertest.Patience))
 				p.ask(9)
 				*path = []byte("/wait")
 				p.ask(1)
 				*path = []byte("/")
 			}
 			p.await(90)
-			through <- struct{}{}
+			letThrough()
 			p.await(1)
 			p.ask(9)
 			p.await(9)
 			for range 9 {
-				through <- struct{}{}
+				letThrough()
 			}
 			p.await(9)
 		}

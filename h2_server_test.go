@@ -83,7 +83,7 @@ func TestHTTP2Serves(t *testing.T) {
 				}
 			})
 		}
-		all.Wait()
+		servertest.Soon(t, "the clients", all.Wait)
 	})
 }
 
@@ -246,29 +246,20 @@ func TestHTTP2ResetsAreNotLogged(t *testing.T) {
 // A client may take its time between the handshake and its preface, and a server that shuts
 // down does not wait for it.
 func TestHTTP2PrefaceMayComeLate(t *testing.T) {
-	t.Parallel()
-	forEachEngine(t, func(t *testing.T, start starter) {
-		r := start(withHTTP2(&Server{Handler: func(ctx *RequestCtx) { ctx.SetBodyString("x") }}))
-		dial := func() net.Conn {
-			if !r.Engine.TLS {
-				nc, err := r.Dialer()
-				servertest.Must(t, err)
-				return nc
-			}
-			config := servertest.TrustCertificate()
-			config.NextProtos = []string{"h2"}
-			nc, err := tls.Dial(r.Listener.Addr().Network(), r.Listener.Addr().String(), config)
-			servertest.Must(t, err)
-			return nc
-		}
-		silent, nc := dial(), dial()
-		defer silent.Close()
-		defer nc.Close()
+	s := &Server{}
+	s.Protocols.SetUnencryptedHTTP2(true)
+	inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
+		_, nc := dial(), dial()
 		// the server looks at the time more often than that
-		<-time.After(h2Look * 3 / 2 * time.Millisecond)
+		time.Sleep(10 * h2Look * time.Millisecond)
 		p := newH2Peer(t, nc)
 		p.ask(1)
 		p.await(1)
+		_ = nc.Close()
+		start := time.Now()
+		if err, took := s.Shutdown(), time.Since(start); err != nil || took >= h2Look*time.Millisecond {
+			t.Errorf("a shutdown beside a silent client takes %v, %v", took, err)
+		}
 	})
 }
 
@@ -298,7 +289,7 @@ func TestHTTP2IsNotTheProtocolOfOtherConnections(t *testing.T) {
 		servertest.Must(t, err)
 		_ = resp.Body.Close()
 		for _, want := range []string{"HTTP/2.0 GET / HTTP/1.1", "GET / HTTP/1.1", "GET / HTTP/2.0"} {
-			if got := <-lines; got != want {
+			if got := servertest.Receive(t, "a line", lines); got != want {
 				t.Errorf("%q, want %q", got, want)
 			}
 		}

@@ -69,8 +69,11 @@ func TestHostClientCounts(t *testing.T) {
 	gate := make(chan struct{})
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for c.Request() != nil {
-			<-gate
-			c.Send(servertest.OK)
+			select {
+			case <-gate:
+				c.Send(servertest.OK)
+			case <-c.Peer.Ended():
+			}
 		}
 	})
 	hc := hostFor(p)
@@ -87,7 +90,7 @@ func TestHostClientCounts(t *testing.T) {
 	}
 	close(gate)
 	for range 3 {
-		servertest.Must(t, <-done)
+		servertest.Must(t, servertest.Receive(t, "the end of a call", done))
 	}
 	if hc.PendingRequests() != 0 || hc.ConnsCount() != 3 || hc.IdleConnsCount() != 3 {
 		t.Errorf("%d calls, %d connections, %d idle", hc.PendingRequests(), hc.ConnsCount(), hc.IdleConnsCount())
@@ -199,7 +202,7 @@ func TestDialFunctionsGetTheAddressAsItIs(t *testing.T) {
 			got = addr
 			return nil, errors.New("down")
 		}, Logger: &servertest.Log{}}
-		if err := pc.DoTimeout(requestTo(t, MethodGet, "http://any/"), nil, 5*time.Second); err == nil || got != addr {
+		if err := pc.DoTimeout(requestTo(t, MethodGet, "http://any/"), nil, servertest.Patience); err == nil || got != addr {
 			t.Errorf("a PipelineClient dialed %q, want %q; %v", got, addr, err)
 		}
 	}

@@ -116,7 +116,7 @@ func TestHooksSeeHowResponsesWereSent(t *testing.T) {
 			hook := start(&Server{Handler: tc.handler, ResponseSent: func(ctx *RequestCtx, _ SentResponse) { sent <- saw(&ctx.Response) }})
 			c := hook.Dial()
 			c.Send(tc.request)
-			if got := <-sent; got != tc.want {
+			if got := servertest.Receive(t, "the call of ResponseSent", sent); got != tc.want {
 				t.Errorf("%s: ResponseSent sees %s, want %s", tc.name, got, tc.want)
 			}
 			value := start(&Server{Handler: func(ctx *RequestCtx) {
@@ -125,7 +125,7 @@ func TestHooksSeeHowResponsesWereSent(t *testing.T) {
 			}})
 			c = value.Dial()
 			c.Send(tc.request)
-			if got := <-closed; got != tc.want {
+			if got := servertest.Receive(t, "the end of the value", closed); got != tc.want {
 				t.Errorf("%s: a value sees %s, want %s", tc.name, got, tc.want)
 			}
 		})

@@ -92,28 +92,40 @@ func TestRetryIf(t *testing.T) {
 
 // The timeout begins again if the hook asks for it.
 func TestRetryResetsTimeout(t *testing.T) {
-	t.Parallel()
-	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+	const timeout = time.Second
+	attempts := 0
+	serve := func(c *servertest.PeerConn) {
 		c.Request()
-		if c.Number < 3 {
+		if attempts++; c.Number < 3 {
 			c.UntilClosed()
 			return
 		}
+		time.Sleep(timeout - 1) // bubble: callInBubble
 		c.Send(servertest.OK)
-	})
-	hc := hostFor(p)
-	hc.RetryIfErr = func(_ *Request, _ int, err error) (bool, bool) { return true, err == error(ErrTimeout) }
-	servertest.Must(t, hc.DoTimeout(requestTo(t, MethodPost, p.URL("/")), responseFor(t), 300*time.Millisecond))
-	p.Counts(3, 3)
-	hc.CloseIdleConnections()
-
-	silentPeer := servertest.Silent(t)
-	hc = hostFor(silentPeer)
-	hc.RetryIfErr = func(*Request, int, error) (bool, bool) { return false, true }
-	if err := hc.DoTimeout(requestTo(t, MethodGet, silentPeer.URL("/")), nil, 300*time.Millisecond); err != error(ErrTimeout) {
-		t.Errorf("got %v, want ErrTimeout", err)
+		c.UntilClosed()
 	}
-	silentPeer.Counts(1, 0)
+	for _, tt := range []struct {
+		resets   bool
+		want     error
+		after    time.Duration
+		attempts int
+	}{
+		{true, nil, 3*timeout - 1, 3},
+		{false, ErrTimeout, timeout, 1},
+	} {
+		attempts = 0
+		callInBubble(t, serve, func(t *testing.T, hc *HostClient) {
+			hc.RetryIfErr = func(_ *Request, _ int, err error) (bool, bool) { return tt.resets, err == error(ErrTimeout) }
+			takesTime(t, "the call", tt.after, func() {
+				if err := hc.DoTimeout(requestTo(t, MethodPost, "http://peer.test/"), responseFor(t), timeout); err != tt.want {
+					t.Errorf("got %v, want %v", err, tt.want)
+				}
+			})
+		})
+		if attempts != tt.attempts {
+			t.Errorf("%d attempts, want %d", attempts, tt.attempts)
+		}
+	}
 }
 
 // The client does not send a request again after its body stream was read.

@@ -83,7 +83,7 @@ func TestServeConnCountsOnce(t *testing.T) {
 		t.Errorf("got %q, closed %d times", c.Out.String(), c.Closed)
 	}
 	close(g.Open)
-	done.Wait()
+	servertest.Soon(t, "the connections", done.Wait)
 	if a, b := s.GetCurrentConcurrency(), s.GetOpenConnectionsCount(); a != 0 || b != 0 {
 		t.Errorf("concurrency %d, open connections %d in the end", a, b)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"syscall"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/engine"
@@ -194,6 +195,9 @@ func (ln *proxiedListener) SetDeadline(t time.Time) error {
 	}
 	return own.SetDeadline(t)
 }
+
+// SyscallConn leads to the socket of the listener if it has one.
+func (ln *proxiedListener) SyscallConn() (syscall.RawConn, error) { return socketOf(ln.Listener) }
 
 // awaitHeader reads the header of a connection, if it begins with one. It returns an
 // error if the connection is not to be served; the client has got a response by then

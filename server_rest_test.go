@@ -88,55 +88,64 @@ func TestManyConnectionsGoOnAfterTheyHaveWaited(t *testing.T) {
 
 // The time of a wait ends with it.
 func TestTimeOfAWaitIsNotThatOfTheRequest(t *testing.T) {
-	const idle = 200 * time.Millisecond
-	s := &Server{StreamRequestBody: true, IdleTimeout: idle, Handler: func(ctx *RequestCtx) {
-		if b, err := io.ReadAll(ctx.RequestBodyStream()); string(b) != "body" || err != nil {
-			t.Errorf("the body is %q, %v", b, err)
+	const idle = time.Minute
+	bubble(t, func(t *testing.T) {
+		s := &Server{NoDefaultDate: true, StreamRequestBody: true, IdleTimeout: idle, Handler: func(ctx *RequestCtx) {
+			if b, err := io.ReadAll(ctx.RequestBodyStream()); string(b) != "body" || err != nil {
+				t.Errorf("the body is %q, %v", b, err)
+			}
+		}}
+		c := crowd(t, s)[0]
+		_ = c.SetDeadline(time.Time{})
+		for range 2 {
+			time.Sleep(idle - time.Second)
+			c.Send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbo")
+			time.Sleep(2 * idle)
+			c.Send("dy")
+			b := make([]byte, 4096)
+			if n, err := c.Read(b); !strings.HasPrefix(string(b[:n]), "HTTP/1.1 200 ") || err != nil {
+				t.Fatalf("got %q, %v", b[:n], err)
+			}
 		}
-	}}
-	c := crowd(t, s)[0]
-	for range 2 {
-		c.Send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbo")
-		time.Sleep(2 * idle)
-		c.Send("dy")
-		b := make([]byte, 4096)
-		if n, err := c.Read(b); !strings.HasPrefix(string(b[:n]), "HTTP/1.1 200 ") || err != nil {
-			t.Fatalf("got %q, %v", b[:n], err)
-		}
-	}
-	if b, err := io.ReadAll(c); len(b) > 0 || err != nil {
-		t.Errorf("got %q, %v, want the end of a connection that has waited for long", b, err)
-	}
-	servertest.Eventually(t, "no connection", func() bool { return s.GetOpenConnectionsCount() == 0 })
+		takesTime(t, "the wait for another request", idle, func() {
+			if b, err := io.ReadAll(c); len(b) > 0 || err != nil {
+				t.Errorf("got %q, %v, want the end of a connection that has waited for long", b, err)
+			}
+		})
+	})
 }
 
 // The time that one response had is not that of the next one, even if that is a stream.
 func TestTimeOfAResponseIsNotThatOfTheNext(t *testing.T) {
-	const once = 100 * time.Millisecond
-	s := &Server{
-		HeaderReceived: func(h *RequestHeader) (c RequestConfig) {
-			if string(h.RequestURI()) == "/once" {
-				c.WriteTimeout = once
-			}
-			return c
-		},
-		Handler: func(ctx *RequestCtx) {
-			if string(ctx.Path()) == "/stream" {
-				ctx.SetBodyStream(strings.NewReader(strings.Repeat("x", 1<<20)), 1<<20)
-			}
-		},
-	}
-	c := crowd(t, s)[0]
-	c.Send(servertest.Get("/once"))
-	b := make([]byte, 4096)
-	if _, err := c.Read(b); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(2 * once)
-	c.Send(servertest.Get("/stream", "Connection: close"))
-	if all, err := io.ReadAll(c); len(all) < 1<<20 || err != nil {
-		t.Errorf("%d bytes, %v", len(all), err)
-	}
+	const once = time.Minute
+	bubble(t, func(t *testing.T) {
+		s := &Server{
+			NoDefaultDate: true,
+			HeaderReceived: func(h *RequestHeader) (c RequestConfig) {
+				if string(h.RequestURI()) == "/once" {
+					c.WriteTimeout = once
+				}
+				return c
+			},
+			Handler: func(ctx *RequestCtx) {
+				if string(ctx.Path()) == "/stream" {
+					ctx.SetBodyStream(strings.NewReader(strings.Repeat("x", 1<<20)), 1<<20)
+				}
+			},
+		}
+		c := crowd(t, s)[0]
+		_ = c.SetDeadline(time.Time{})
+		c.Send(servertest.Get("/once"))
+		b := make([]byte, 4096)
+		if _, err := c.Read(b); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * once)
+		c.Send(servertest.Get("/stream", "Connection: close"))
+		if all, err := io.ReadAll(c); len(all) < 1<<20 || err != nil {
+			t.Errorf("%d bytes, %v", len(all), err)
+		}
+	})
 }
 
 // Beside a crowd, connections that come and go have what earlier ones have left, whatever

@@ -13,71 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/valyala/fasthttp/fasthttputil"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
-
-// inBubble runs a test with a server on an in-memory listener and a fake clock: time
-// passes only while all goroutines wait, so all instants are exact.
-func inBubble(t *testing.T, s *Server, test func(t *testing.T, dial func() *servertest.Conn)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		// the clock of the Date field does not run on the fake time
-		s.NoDefaultDate = true
-		if s.Logger == nil {
-			s.Logger = &servertest.Log{}
-		}
-		if s.Handler == nil {
-			s.Handler = echo
-		}
-		ln := fasthttputil.NewInmemoryListener()
-		served := make(chan error)
-		go func() { served <- s.Serve(ln) }()
-		var conns []net.Conn
-		defer func() {
-			for _, c := range conns {
-				_ = c.Close()
-			}
-			if err := s.Shutdown(); err != nil {
-				t.Errorf("Shutdown: %v", err)
-			}
-			if err := <-served; err != nil {
-				t.Errorf("Serve: %v", err)
-			}
-		}()
-		test(t, func() *servertest.Conn {
-			nc, err := ln.Dial()
-			if err != nil {
-				t.Fatal(err)
-			}
-			conns = append(conns, nc)
-			return &servertest.Conn{Conn: nc, T: t, R: bufio.NewReader(nc)}
-		})
-	})
-}
-
-// endsAfter checks that the server closes the connection after that time, without a
-// response.
-func endsAfter(c *servertest.Conn, after time.Duration) {
-	c.T.Helper()
-	start := time.Now()
-	b, err := io.ReadAll(c.R)
-	if got := time.Since(start); len(b) > 0 || err != nil || got != after {
-		c.T.Fatalf("got %q, %v after %v, want the end after %v", b, err, got, after)
-	}
-}
-
-// timesOutAfter checks that the server answers with 408 and closes the connection
-// after that time.
-func timesOutAfter(c *servertest.Conn, after time.Duration) {
-	c.T.Helper()
-	start := time.Now()
-	resp := c.Next("GET")
-	if got := time.Since(start); resp.StatusCode != StatusRequestTimeout || !resp.Close || got != after {
-		c.T.Fatalf("got %d after %v, want 408 after %v", resp.StatusCode, got, after)
-	}
-	endsAfter(c, 0)
-}
 
 const (
 	readTime  = 3 * time.Second
@@ -126,14 +63,14 @@ func TestSilentConnectionsEndOnEveryEngine(t *testing.T) {
 			} else {
 				ts.Dial().ExpectCut()
 			}
-			for answered := false; !answered; {
+			// and so may a request
+			servertest.Eventually(t, "a request in time", func() bool {
 				c := ts.Dial()
-				// and so may a request
 				_, _ = io.WriteString(c.Conn, servertest.Get("/"))
 				_, err := servertest.ReadResponse(c.R, "GET")
-				answered = err == nil
 				c.ExpectCut()
-			}
+				return err == nil
+			})
 		}
 	})
 }
@@ -244,7 +181,7 @@ func TestNoTimeoutByDefault(t *testing.T) {
 
 func TestReadTimeoutDoesNotCountTheHandler(t *testing.T) {
 	slow := &Server{ReadTimeout: readTime, Handler: func(ctx *RequestCtx) {
-		time.Sleep(10 * readTime)
+		time.Sleep(10 * readTime) // bubble: inBubble
 		echo(ctx)
 	}}
 	inBubble(t, slow, func(t *testing.T, dial func() *servertest.Conn) {
@@ -316,11 +253,14 @@ func TestReadTimeoutOfOneRequestIsNotForTheNext(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, streamed := range []bool{false, true} {
+			unlimited := make(chan struct{}, 1)
 			ts := start(&Server{
 				StreamRequestBody: streamed,
 				HeaderReceived: func(h *RequestHeader) (c RequestConfig) {
 					if string(h.RequestURI()) == "/limited" {
 						c.ReadTimeout = time.Millisecond
+					} else {
+						unlimited <- struct{}{}
 					}
 					return c
 				},
@@ -330,12 +270,13 @@ func TestReadTimeoutOfOneRequestIsNotForTheNext(t *testing.T) {
 			c.Send(servertest.Get("/limited"))
 			c.Expect(200, "")
 			c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 3") + "a")
-			// no byte arrives for many times as long
-			_ = c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
-			if b, err := c.R.Peek(1); !isTimeout(err) {
-				t.Errorf("got %q, %v before the body was there", b, err)
+			servertest.Receive(t, "the next request", unlimited)
+			// as long as it takes for others to have their time go by
+			for range 3 {
+				late := ts.Dial()
+				late.Send(servertest.Part("/limited", 3, 1))
+				expires(late)
 			}
-			_ = c.SetReadDeadline(time.Now().Add(servertest.Patience))
 			c.Send("bc")
 			c.Expect(200, "xxx")
 		}
@@ -386,7 +327,7 @@ func TestWriteTimeoutCutsClientsThatDoNotRead(t *testing.T) {
 			var ended chan time.Time
 			log := &servertest.Log{}
 			s := &Server{WriteTimeout: writeTime, Logger: log, LogAllErrors: true, Handler: func(ctx *RequestCtx) {
-				time.Sleep(10 * writeTime) // the time of the handler does not count
+				time.Sleep(10 * writeTime) // bubble: inBubble. The time of the handler does not count.
 				h(ctx)
 			}, ConnState: func(_ net.Conn, state ConnState) {
 				if state == StateClosed {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/certs"
@@ -241,6 +242,17 @@ func (ln *tlsListener) SetDeadline(t time.Time) error {
 		return errors.ErrUnsupported
 	}
 	return own.SetDeadline(t)
+}
+
+// SyscallConn leads to the socket of the listener if it has one.
+func (ln *tlsListener) SyscallConn() (syscall.RawConn, error) { return socketOf(ln.Listener) }
+
+// socketOf leads to the socket of a listener if it has one.
+func socketOf(ln net.Listener) (syscall.RawConn, error) {
+	if own, ok := ln.(syscall.Conn); ok {
+		return own.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
 }
 
 // transportOf returns the connection below the TLS connection nc, or nc itself if it

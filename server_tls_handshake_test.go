@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -47,10 +48,10 @@ func TestTLSHandshakeIsCutAfterReadTimeout(t *testing.T) {
 
 func testTLSHandshakeIsCutAfterReadTimeout(t *testing.T, e servertest.Engine) {
 	t.Parallel()
-	s := &Server{Handler: echo, ReadTimeout: 100 * time.Millisecond, LogAllErrors: true}
+	s := &Server{Handler: echo, ReadTimeout: servertest.Short, LogAllErrors: true}
 	ts := startServer(t, e, s)
 	silent, slow := ts.DialPlain(), ts.DialPlain()
-	slow.Send("\x16\x03\x01\x02\x00\x01")
+	_, _ = io.WriteString(slow.Conn, "\x16\x03\x01\x02\x00\x01")
 	silent.ExpectCut()
 	slow.ExpectCut()
 	servertest.Eventually(t, "no connection", func() bool { return s.GetOpenConnectionsCount() == 0 })
@@ -79,16 +80,24 @@ func TestTLSConnectionOutlivesItsHandshakeTimeout(t *testing.T) {
 
 func testTLSConnectionOutlivesItsHandshakeTimeout(t *testing.T, e servertest.Engine) {
 	t.Parallel()
-	s := &Server{Handler: echo, ReadTimeout: 500 * time.Millisecond, IdleTimeout: time.Hour}
-	ts := startServer(t, e, s)
-	c := ts.Dial()
-	for range 2 {
-		c.Get("/")
-		c.Expect(200, servertest.Echoed("GET", "/", ""))
-		time.Sleep(600 * time.Millisecond)
-	}
-	c.Get("/")
-	c.Expect(200, servertest.Echoed("GET", "/", ""))
+	withLongerTimeouts(t, func(timeout time.Duration) (why string) {
+		ts := startServer(t, e, &Server{Handler: echo, ReadTimeout: timeout, IdleTimeout: time.Hour})
+		nc, err := ts.Dialer()
+		if err != nil {
+			return fmt.Sprintf("no handshake within %v: %v", timeout, err)
+		}
+		c := ts.Wrap(nc)
+		for range 2 {
+			if !answered(c, servertest.Get("/")) {
+				return fmt.Sprintf("no request is answered on a connection whose handshake may take %v", timeout)
+			}
+			expires(ts.DialPlain())
+		}
+		if !answered(c, servertest.Get("/")) {
+			return fmt.Sprintf("no request is answered after the %v that the handshake may take", timeout)
+		}
+		return ""
+	})
 }
 
 func TestFailedTLSHandshakesAreLogged(t *testing.T) {
@@ -153,7 +162,7 @@ func TestNextProtoServesItsConnections(t *testing.T) {
 func testNextProtoServesItsConnections(t *testing.T, e servertest.Engine) {
 	t.Parallel()
 	log := &servertest.States[ConnState]{}
-	s := &Server{Handler: echo, ConnState: log.Note, ReadTimeout: 500 * time.Millisecond}
+	s := &Server{Handler: echo, ConnState: log.Note}
 	kinds := make(chan net.Conn, 1)
 	s.NextProto("lines", func(c net.Conn) error {
 		kinds <- c
@@ -169,8 +178,6 @@ func testNextProtoServesItsConnections(t *testing.T, e servertest.Engine) {
 	if a, b := s.GetCurrentConcurrency(), s.GetOpenConnectionsCount(); a != 1 || b != 1 {
 		t.Errorf("%d served connections, %d open ones", a, b)
 	}
-	// the deadlines of HTTP do not apply
-	time.Sleep(600 * time.Millisecond)
 	c.Send("bye\n")
 	c.ExpectLine("you said bye\n")
 	c.ExpectEnd()
@@ -179,6 +186,34 @@ func testNextProtoServesItsConnections(t *testing.T, e servertest.Engine) {
 		t.Errorf("states %q, want %q", got, want)
 	}
 	ts.Log.CheckEmpty(t)
+}
+
+// The deadlines of HTTP do not apply to connections that speak another protocol.
+func TestNextProtoHasNoDeadlines(t *testing.T) {
+	t.Parallel()
+	servertest.ForEachTLSEngine(t, func(t *testing.T, e servertest.Engine) {
+		t.Parallel()
+		withLongerTimeouts(t, func(timeout time.Duration) (why string) {
+			s := &Server{Handler: echo, ReadTimeout: timeout, WriteTimeout: timeout, IdleTimeout: timeout}
+			s.NextProto("lines", lines)
+			ts := startServer(t, e, s)
+			c, err := dialTLS(ts, &tls.Config{NextProtos: []string{"lines"}})
+			if err != nil {
+				return fmt.Sprintf("no handshake within %v: %v", timeout, err)
+			}
+			for range 2 {
+				_, _ = io.WriteString(c.Conn, "hello\n")
+				if line, err := c.R.ReadString('\n'); line != "you said hello\n" {
+					return fmt.Sprintf("got %q, %v on a connection whose handshake may take %v", line, err, timeout)
+				}
+				expires(ts.DialPlain())
+			}
+			c.Send("bye\n")
+			c.ExpectLine("you said bye\n")
+			c.ExpectEnd()
+			return ""
+		})
+	})
 }
 
 func TestHTTPIsSpokenBesideNextProto(t *testing.T) {

@@ -68,7 +68,7 @@ func (l *crowdedListener) visit(t *testing.T, clients, each int) {
 			}
 		})
 	}
-	wg.Wait()
+	servertest.Soon(t, "all goroutines", wg.Wait)
 }
 
 func TestWorkersAcceptOnceThereWereManyConnections(t *testing.T) {
@@ -120,21 +120,23 @@ func TestServeReturnsTheErrorThatAWorkerMet(t *testing.T) {
 type lateListener struct {
 	*crowdedListener
 	late    atomic.Bool
-	taken   chan struct{}
+	taken   chan bool // each connection by now, and whether a worker has taken it
 	release chan struct{}
 }
 
 func (l *lateListener) Accept() (net.Conn, error) {
 	nc, err := l.crowdedListener.Accept()
-	if err == nil && l.late.Load() && bytes.Contains(debug.Stack(), []byte("(*connWorkers).accept(")) {
-		l.taken <- struct{}{}
-		<-l.release
+	if err == nil && l.late.Load() {
+		byWorker := bytes.Contains(debug.Stack(), []byte("(*connWorkers).accept("))
+		if l.taken <- byWorker; byWorker {
+			<-l.release
+		}
 	}
 	return nc, err
 }
 
 func TestNoHandlerRunsAfterShutdown(t *testing.T) {
-	ln := &lateListener{crowdedListener: newCrowdedListener(), taken: make(chan struct{}, 1), release: make(chan struct{})}
+	ln := &lateListener{crowdedListener: newCrowdedListener(), taken: make(chan bool, 1), release: make(chan struct{})}
 	var down atomic.Bool
 	s := &Server{Handler: func(*RequestCtx) {
 		if down.Load() {
@@ -153,11 +155,7 @@ func TestNoHandlerRunsAfterShutdown(t *testing.T) {
 		}
 		defer nc.Close()
 		clients = append(clients, nc)
-		select {
-		case <-ln.taken:
-			taken = true
-		case <-time.After(10 * time.Millisecond):
-		}
+		taken = servertest.Receive(t, "the connection in Accept", ln.taken)
 	}
 	if err := s.Shutdown(); err != nil {
 		t.Error(err)

@@ -100,7 +100,7 @@ func TestBoundedStreamReaderWhoseProducerFails(t *testing.T) {
 // panic cuts the message off.
 func TestBoundedStreamReaderAsABody(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
-		goOn, left := make(chan struct{}), make(chan struct{}, 1)
+		goOn, left := make(chan struct{}, 3), make(chan struct{}, 1)
 		ts := start(&Server{Handler: func(ctx *RequestCtx) {
 			path := string(ctx.Path())
 			ctx.SetBodyStream(NewBoundedStreamReader(func(w *bufio.Writer) {

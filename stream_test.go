@@ -72,7 +72,7 @@ func TestStreamReaderOfNothing(t *testing.T) {
 }
 
 func TestStreamReaderSeesEachFlush(t *testing.T) {
-	goOn := make(chan struct{})
+	goOn := make(chan struct{}, 3)
 	r := NewStreamReader(func(w *bufio.Writer) {
 		for i := range 3 {
 			fmt.Fprintf(w, "%d", i)

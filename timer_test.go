@@ -3,6 +3,8 @@ package fasthttp
 import (
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestAcquiredTimerFiresAfterItsTimeout(t *testing.T) {
@@ -10,7 +12,7 @@ func TestAcquiredTimerFiresAfterItsTimeout(t *testing.T) {
 		for _, timeout := range []time.Duration{time.Millisecond, 0, -time.Hour} {
 			start := time.Now()
 			tm := AcquireTimer(timeout)
-			<-tm.C
+			servertest.Receive(t, "the time", tm.C)
 			if got := time.Since(start); got < timeout {
 				t.Errorf("a timer of %v fired after %v", timeout, got)
 			}
@@ -22,7 +24,7 @@ func TestAcquiredTimerFiresAfterItsTimeout(t *testing.T) {
 func TestReleasedTimerDoesNotFireForItsNextUser(t *testing.T) {
 	for range 10 {
 		fired := AcquireTimer(0)
-		<-fired.C
+		servertest.Receive(t, "the time", fired.C)
 		ReleaseTimer(fired)
 		unread := AcquireTimer(0)
 		ReleaseTimer(unread)

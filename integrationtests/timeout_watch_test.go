@@ -194,16 +194,16 @@ type http2Asker struct {
 
 func (c *http2Asker) get(path string) {
 	c.id += 2
-	c.ask(c.id, true, "GET", path)
+	c.Begin(c.id, true, "GET", path)
 }
 
 func (c *http2Asker) expect(status int, content string) {
-	c.frameConn.expect(c.id, strconv.Itoa(status), content)
+	c.ExpectResponse(c.id, strconv.Itoa(status), content)
 }
 
-func (c *http2Asker) await() { c.response(c.id) }
+func (c *http2Asker) await() { c.Response(c.id) }
 
-func (c *http2Asker) leave() { _ = c.nc.Close() }
+func (c *http2Asker) leave() { _ = c.Close() }
 
 // forEachAsker runs a test on every engine and with both protocols. dial connects to a server
 // that start has started.

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/neterr"
 )
 
 // listener is a listener that a Set accepts from.
@@ -16,6 +18,7 @@ type listener struct {
 	net.Listener
 	once   sync.Once
 	closed error // the error of Close
+	wound  int   // how often Serve has gone on since the server shuts down
 }
 
 // Close closes the listener, once.
@@ -28,12 +31,27 @@ func (l *listener) Close() error {
 // listener has deadlines: the connections in its queue come at once.
 const lastAccepts = 5 * time.Millisecond
 
+// mostAccepts is how often Serve goes on for another lastAccepts: new connections may come
+// faster than they are accepted.
+const mostAccepts = 5
+
 // wind makes Serve accept the connections that have come by now, and no more.
 func (l *listener) wind() {
-	if ln, ok := l.Listener.(interface{ SetDeadline(t time.Time) error }); ok && ln.SetDeadline(time.Now().Add(lastAccepts)) == nil {
-		return
+	if !l.limit() {
+		_ = l.Close()
 	}
-	_ = l.Close()
+}
+
+func (l *listener) limit() bool {
+	ln, ok := l.Listener.(interface{ SetDeadline(t time.Time) error })
+	return ok && ln.SetDeadline(time.Now().Add(lastAccepts)) == nil
+}
+
+// goesOn reports whether Serve is to go on after an error when the server shuts down: on a
+// busy machine the time may be over before Accept has looked at the queue.
+func (l *listener) goesOn(err error) bool {
+	l.wound++
+	return l.wound < mostAccepts && neterr.IsTimeout(err) && isReady(l.Listener) && l.limit()
 }
 
 // addListener registers a listener. It returns nil if the server is shutting down.

@@ -256,8 +256,11 @@ func (s *Set) acceptEvents(l *eventListener, g *eventGroup, isTCP bool) error {
 
 const (
 	// backlogTime and backlogSize bound what a server that stops still accepts:
-	// new connections may come faster than they are accepted.
+	// new connections may come faster than they are accepted. The time counts from
+	// backlogSure connections on: all of it may go by before the first one on a busy
+	// machine.
 	backlogTime = 50 * time.Millisecond
+	backlogSure = 128
 	backlogSize = 4096
 )
 
@@ -269,7 +272,7 @@ func (s *Set) acceptBacklog(l *eventListener, g *eventGroup, isTCP bool) {
 	}
 	a := l.newAcceptor()
 	end := time.Now().Add(backlogTime)
-	for n := 0; n < backlogSize && time.Now().Before(end); n++ {
+	for n := 0; n < backlogSize && (n < backlogSure || time.Now().Before(end)); n++ {
 		if a.take() != nil {
 			return
 		}

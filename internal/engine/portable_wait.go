@@ -87,18 +87,33 @@ func (e *portable) receiveFirst() (over bool) {
 			return e.wake(n, err)
 		}
 	}
-	_ = e.nc.SetReadDeadline(time.Now().Add(lastLook))
-	n, err := e.readFirst()
+	n, err := e.readLast()
 	if err != nil {
 		e.claim()
 	}
 	return e.wake(n, err)
 }
 
-// lastLook is how long a shutdown lets a connection that waits for a request read
-// once more. Bytes that have arrived are read at once; the time is for a busy
-// machine.
-const lastLook = 5 * time.Millisecond
+const (
+	// lastLook is how long a shutdown lets a connection that waits for a request read
+	// once more. Bytes that have arrived are read at once, but on a busy machine even
+	// that time may be over before Read has begun. So there is another look, and there
+	// are more while the socket says that it has something.
+	lastLook  = 5 * time.Millisecond
+	lastLooks = 2
+	mostLooks = 100
+)
+
+// readLast reads what has arrived when the server shuts down.
+func (e *portable) readLast() (n int, err error) {
+	for i := 1; ; i++ {
+		_ = e.nc.SetReadDeadline(time.Now().Add(lastLook))
+		n, err = e.readFirst()
+		if n > 0 || !neterr.IsTimeout(err) || i >= lastLooks && (i >= mostLooks || !isReady(e.Set.Host.Transport(e.NC))) {
+			return n, err
+		}
+	}
+}
 
 func (e *portable) readFirst() (int, error) {
 	if e.waits != nil {

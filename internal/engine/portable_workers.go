@@ -70,7 +70,13 @@ func (s *Set) Serve(ln net.Listener) error {
 			if failed := w.failed.Load(); failed != nil {
 				err = *failed
 			}
-			if s.stopping.Load() || IsClosing(err) {
+			if IsClosing(err) {
+				return nil
+			}
+			if s.stopping.Load() {
+				if l.goesOn(err) {
+					continue
+				}
 				return nil
 			}
 			if !s.waitToAccept(&failing, err) {

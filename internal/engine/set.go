@@ -189,7 +189,7 @@ func (s *Set) Shutdown(ctx context.Context, begun func()) error {
 	// a connection that becomes idle at this very moment is found next time
 	again := time.NewTicker(shutdownLook)
 	defer again.Stop()
-	for {
+	for looks := 1; ; looks++ {
 		s.closeIdle(ctx)
 		select {
 		case <-drained:
@@ -198,7 +198,10 @@ func (s *Set) Shutdown(ctx context.Context, begun func()) error {
 			_ = closeAll(listeners)
 			return ctx.Err()
 		case <-again.C:
-			_ = closeAll(listeners)
+			// Serve may not have come to what they have, or not heed their deadlines
+			if looks >= acceptLooks {
+				_ = closeAll(listeners)
+			}
 		}
 	}
 }
@@ -270,6 +273,9 @@ func isClosed(c <-chan struct{}) bool {
 // shutdownLook is how often a shutdown looks for connections that have become
 // idle.
 const shutdownLook = 20 * time.Millisecond
+
+// acceptLooks is after how many looks a shutdown closes listeners that Serve has not closed.
+const acceptLooks = 10
 
 // closesPerLook is how many connections are closed before the end of the context
 // counts: a shutdown that has no time left closes idle connections all the same, and

@@ -1,0 +1,99 @@
+package fasthttp
+
+import (
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// A shutdown responds to requests that arrived before it began.
+func TestShutdownAnswersWhatHasArrived(t *testing.T) {
+	const rounds = 40
+	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
+		for name, prepare := range map[string]func(c *servertest.Conn){
+			"first request": func(*servertest.Conn) {},
+			"next request": func(c *servertest.Conn) {
+				c.Get("/1")
+				c.Expect(200, servertest.Echoed("GET", "/1", ""))
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				dropped := 0
+				for range rounds {
+					ts := start(&Server{Handler: echo})
+					servertest.Eventually(t, "Serve", func() bool { return ts.S.conns.Listeners() > 0 })
+					c := ts.Dial()
+					prepare(c)
+					c.Get("/2")
+					if err := ts.S.Shutdown(); err != nil {
+						t.Fatal(err)
+					}
+					resp, err := servertest.ReadResponse(c.R, "GET")
+					if err != nil {
+						dropped++
+						continue
+					}
+					if resp.Content != servertest.Echoed("GET", "/2", "") {
+						t.Errorf("got %q", resp.Content)
+					}
+					c.ExpectEnd()
+				}
+				if dropped > 0 {
+					t.Errorf("%d of %d requests were dropped", dropped, rounds)
+				}
+			})
+		}
+	})
+}
+
+// busyConn is a connection on a machine that is too busy to read what arrives: a Read ends
+// when there is a deadline, and nothing comes of the first ones.
+type busyConn struct {
+	net.Conn
+	misses   int // how many reads with a deadline come to nothing
+	deadline chan struct{}
+}
+
+func (c *busyConn) SetReadDeadline(t time.Time) error {
+	if !t.IsZero() {
+		select {
+		case c.deadline <- struct{}{}:
+		default:
+		}
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+func (c *busyConn) Read(p []byte) (int, error) {
+	<-c.deadline
+	if c.misses--; c.misses >= 0 {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return c.Conn.Read(p)
+}
+
+// A request that has arrived is answered even if a busy machine lets the time go by in which
+// it was to be read.
+func TestShutdownLooksAgain(t *testing.T) {
+	s := &Server{Handler: echo, Logger: &servertest.Log{}}
+	pc := fasthttputil.NewPipeConns()
+	defer pc.Close()
+	served := inBackground(func() error {
+		// the wait for a request misses it, and the first look after that
+		return s.ServeConn(&busyConn{Conn: pc.Conn2(), misses: 2, deadline: make(chan struct{}, 1)})
+	})
+	c := servertest.NewConn(t, pc.Conn1())
+	_ = c.SetDeadline(time.Now().Add(servertest.Patience))
+	c.Get("/")
+	servertest.Eventually(t, "the connection", func() bool { return s.GetOpenConnectionsCount() == 1 })
+	servertest.ShutDown(t, s)
+	c.Expect(200, servertest.Echoed("GET", "/", ""))
+	if err := servertest.Receive(t, "return of ServeConn", served); err != nil {
+		t.Errorf("ServeConn: %v", err)
+	}
+}
