@@ -100,10 +100,11 @@ func give[T any](t testing.TB, what string, c chan<- T, v T) {
 }
 
 // clientInBubble returns a client whose connections, in memory, are served by serve. The client
-// closes them when the test ends.
+// closes them when the test ends. Within a bubble it must not need a timer of AcquireTimer, as
+// it does for Dial with a deadline: the next one to get that timer is outside of the bubble.
 func clientInBubble(t *testing.T, serve func(c *servertest.PeerConn)) *fasthttp.HostClient {
 	p := &servertest.Peer{T: t}
-	hc := &fasthttp.HostClient{Addr: "peer", Dial: func(string) (net.Conn, error) {
+	hc := &fasthttp.HostClient{Addr: "peer", DialTimeout: func(string, time.Duration) (net.Conn, error) {
 		pipe, n := fasthttputil.NewPipeConns(), p.Conns.Add(1)
 		nc := pipe.Conn2()
 		go func() {
