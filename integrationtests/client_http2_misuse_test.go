@@ -162,12 +162,8 @@ func TestHTTP2ClientReadsWhileItsRequestsWait(t *testing.T) {
 	}
 	servertest.Eventually(t, "201 calls", func() bool { return hc.PendingRequests() == 201 })
 	c.respond(r, "200", "well")
-	select {
-	case err := <-first.done:
-		first.done <- err
-	case <-time.After(servertest.Patience):
-		t.Error("the response to the first call is not read")
-	}
+	// before any further request is read
+	first.done <- servertest.Receive(t, "the response to the first call", first.done)
 	for range calls {
 		c.respond(c.whole(), "200", "well")
 	}

@@ -115,7 +115,7 @@ func TestHTTP2CrowdsAreServed(t *testing.T) {
 						time.AfterFunc(50*time.Millisecond, cancel)
 					}
 					for range test.n {
-						if err := <-outcomes; err != nil && !(test.want == "" && errors.Is(err, context.Canceled)) {
+						if err := servertest.Receive(t, "an outcome", outcomes); err != nil && !(test.want == "" && errors.Is(err, context.Canceled)) {
 							t.Error(err)
 						}
 					}
