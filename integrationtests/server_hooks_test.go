@@ -439,32 +439,39 @@ func TestHooksThatPanicEndOneConnection(t *testing.T) {
 	}
 }
 
-// TestErrorHandlerThatPanicsEndsItsConnection has an ErrorHandler panic before any
-// byte has arrived: after the deadline, or after the client has left.
+// TestErrorHandlerThatPanicsEndsItsConnection has an ErrorHandler panic when the rest of a
+// request does not come: after the deadline, or after the client has left.
 func TestErrorHandlerThatPanicsEndsItsConnection(t *testing.T) {
 	t.Parallel()
-	forEachEngine(t, func(t *testing.T, start starter) {
-		t.Parallel()
-		s := &fasthttp.Server{
-			// the timeout also applies to the TLS handshake
-			ReadTimeout: 500 * time.Millisecond, Handler: func(*fasthttp.RequestCtx) {},
+	server := func(timeout time.Duration) *fasthttp.Server {
+		return &fasthttp.Server{
+			ReadTimeout: timeout, Handler: func(*fasthttp.RequestCtx) {},
 			ErrorHandler: func(_ *fasthttp.RequestCtx, err error) { panic(fmt.Sprintf("cannot bear %v", err)) },
 		}
-		ts := start(s)
-		for _, part := range []string{"GET / HT", servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 10") + "abc"} {
+	}
+	for _, part := range []string{"GET / HT", servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 10") + "abc"} {
+		overTime(t, func(t *testing.T, start starter) {
+			ts := start(server(reach))
 			c := ts.Dial()
 			c.Send(part)
 			c.ExpectCut()
 			ts.Log.WaitFor(t, "cannot bear", "timeout")
 			c = ts.Dial()
+			c.Get("/good")
+			c.Expect(200, "")
+		})
+		forEachEngine(t, func(t *testing.T, start starter) {
+			t.Parallel()
+			ts := start(server(servertest.Never))
+			c := ts.Dial()
 			c.Send(part)
 			_ = c.Close()
 			ts.Log.WaitFor(t, "cannot bear", io.ErrUnexpectedEOF.Error())
 			c = ts.Dial()
 			c.Get("/good")
 			c.Expect(200, "")
-		}
-	})
+		})
+	}
 }
 
 type panickingCloser struct{}
@@ -697,25 +704,27 @@ func TestRequestTimeBehindAProxysHeader(t *testing.T) {
 }
 
 func TestLazyRequestTime(t *testing.T) {
-	for _, lazy := range []bool{false, true} {
-		s := &fasthttp.Server{LazyRequestTime: lazy, Handler: func(ctx *fasthttp.RequestCtx) {
-			before := time.Now()
-			time.Sleep(time.Millisecond)
-			at := ctx.Time()
-			if at.After(before) != lazy {
-				t.Errorf("lazy %v: Time is %v after the handler began", lazy, at.Sub(before))
+	inBubble(t, func(t *testing.T) {
+		for _, lazy := range []bool{false, true} {
+			s := &fasthttp.Server{LazyRequestTime: lazy, Handler: func(ctx *fasthttp.RequestCtx) {
+				before := time.Now()
+				time.Sleep(time.Minute) // bubble: the argument of inBubble
+				at := ctx.Time()
+				if at.After(before) != lazy {
+					t.Errorf("lazy %v: Time is %v after the handler began", lazy, at.Sub(before))
+				}
+				if again := ctx.Time(); again != at {
+					t.Errorf("lazy %v: Time is %v, then %v", lazy, at, again)
+				}
+				if !ctx.ConnTime().Before(before.Add(1)) {
+					t.Errorf("the connection is from the future: %v", ctx.ConnTime())
+				}
+			}}
+			if err := s.ServeConn(&servertest.FakeConn{Pieces: [][]byte{[]byte(servertest.Get("/")), []byte(servertest.Get("/"))}}); err != nil {
+				t.Fatal(err)
 			}
-			if again := ctx.Time(); again != at {
-				t.Errorf("lazy %v: Time is %v, then %v", lazy, at, again)
-			}
-			if !ctx.ConnTime().Before(before.Add(1)) {
-				t.Errorf("the connection is from the future: %v", ctx.ConnTime())
-			}
-		}}
-		if err := s.ServeConn(&servertest.FakeConn{Pieces: [][]byte{[]byte(servertest.Get("/")), []byte(servertest.Get("/"))}}); err != nil {
-			t.Fatal(err)
 		}
-	}
+	})
 }
 
 // Programs recognise timeouts and other errors by the types of package net.
@@ -725,7 +734,7 @@ func TestErrorHandlerGetsErrorsOfPackageNet(t *testing.T) {
 		t.Parallel()
 		errs := make(chan error, 10)
 		ts := start(&fasthttp.Server{
-			ReadTimeout: 500 * time.Millisecond,
+			ReadTimeout: reach,
 			Handler:     func(*fasthttp.RequestCtx) {},
 			ErrorHandler: func(_ *fasthttp.RequestCtx, err error) {
 				errs <- err
