@@ -217,6 +217,48 @@ func TestHTTP2HandlersThatWaitHoldNobodyUp(t *testing.T) {
 	})
 }
 
+// TestHTTP2SleepingStreamHoldsUpNoOther has one stream of a connection wait, again and again,
+// while requests are sent on its other streams in batches: all are answered while it waits.
+func TestHTTP2SleepingStreamHoldsUpNoOther(t *testing.T) {
+	const sleepers, batches, batch = 3, 30, 10
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		entered, wake := make(chan struct{}, 1), make(chan struct{})
+		s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			if string(ctx.Path()) == "/sleep" {
+				entered <- struct{}{}
+				<-wake
+			}
+			ctx.SetBody(ctx.Path())
+		}})
+		c := s.dialFrames(t)
+		next := uint32(1)
+		ask := func(path string) uint32 {
+			id := next
+			next += 2
+			c.ask(id, true, "GET", path)
+			return id
+		}
+		for range sleepers {
+			sleeper := ask("/sleep")
+			for range batches {
+				var others []uint32
+				for range batch {
+					others = append(others, ask("/"))
+				}
+				for _, id := range others {
+					c.expect(id, "200", "/")
+				}
+			}
+			servertest.Receive(t, "the request of the sleeper", entered)
+			if c.stream(sleeper).done() {
+				t.Error("the sleeper is answered before it wakes")
+			}
+			give(t, "the end of its sleep", wake, struct{}{})
+			c.expect(sleeper, "200", "/sleep")
+		}
+	})
+}
+
 // TestHTTP2HandlerLearnsOfAReset has clients that give up a request, but not the
 // connection.
 func TestHTTP2HandlerLearnsOfAReset(t *testing.T) {
