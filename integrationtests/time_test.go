@@ -33,7 +33,11 @@ func pause(d time.Duration) {
 func inBubble(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	defer holdClock()()
-	synctest.Test(t, test)
+	synctest.Test(t, func(t *testing.T) {
+		// workers that are idle, and handlers of clients that have left, end by themselves
+		t.Cleanup(func() { time.Sleep(time.Hour) })
+		test(t)
+	})
 }
 
 // holdClock keeps the clock that all tests share on the time of the system until the
