@@ -177,46 +177,58 @@ func TestWriteDeadlineOfAHandler(t *testing.T) {
 func TestReadTimeoutOfAStreamIsThatOfTheRequest(t *testing.T) {
 	t.Parallel()
 	overTime(t, func(t *testing.T, start starter) {
-		failed := make(chan error, 1)
+		failed := make(chan error, 10)
 		ts := start(&fasthttp.Server{StreamRequestBody: true, ReadTimeout: reach, IdleTimeout: farTime, Handler: func(ctx *fasthttp.RequestCtx) {
 			_, err := io.ReadAll(ctx.RequestBodyStream())
 			failed <- err
 		}})
-		c, other := ts.Dial(), ts.Dial()
-		for _, c := range []*servertest.Conn{c, other} {
-			c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 3") + "abc")
-			if err := servertest.Receive(t, "the body", failed); err != nil {
-				t.Fatal(err)
+		// a machine may be so busy that a third of the time passes before what it is to precede
+		const tries = 3
+		for try := 1; !timesOutFirst(ts, failed); try++ {
+			if try == tries {
+				t.Fatalf("a request that began later has timed out before, in each of %d tries", try)
 			}
-			c.Expect(200, "")
 		}
-		begun := time.Now()
-		c.Send("POST / HTTP/1.1\r\n")
-		pass(reach / 3)
-		later := make(chan error, 1)
-		go func() {
-			_, err := io.WriteString(other.Conn, "GET / HTTP/1.1\r\n")
-			if err == nil {
-				_, err = other.R.ReadByte() // of 408
-			}
-			later <- err
-		}()
-		pass(reach / 3)
-		c.Send("Host: a\r\nContent-Length: 3\r\n\r\n")
-		select {
-		case err := <-failed:
-			if !errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Errorf("the body ends with %v", err)
-			}
-		case err := <-later:
-			t.Errorf("a request that began later has timed out before: %v", err)
-		case <-time.After(servertest.Patience):
-			t.Error("the body does not end")
+	})
+}
+
+// timesOutFirst sends the parts of a request, and reports whether its body ends before a
+// request on another connection that began later.
+func timesOutFirst(ts *testServer, failed <-chan error) bool {
+	t, c, other := ts.T, ts.Dial(), ts.Dial()
+	for _, c := range []*servertest.Conn{c, other} {
+		c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 3") + "abc")
+		if err := servertest.Receive(t, "the body", failed); err != nil {
+			t.Fatal(err)
+		}
+		c.Expect(200, "")
+	}
+	begun := time.Now()
+	c.Send("POST / HTTP/1.1\r\n")
+	pass(reach / 3)
+	other.Send("GET / HTTP/1.1\r\n")
+	later := make(chan error, 1)
+	go func() {
+		_, err := other.R.ReadByte() // of 408
+		later <- err
+	}()
+	pass(reach / 3)
+	_, _ = io.WriteString(c.Conn, "Host: a\r\nContent-Length: 3\r\n\r\n")
+	select {
+	case err := <-failed:
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("the body ends with %v", err)
 		}
 		if took := time.Since(begun); took < reach {
 			t.Errorf("the request timed out after %v, want %v", took, reach)
 		}
-	})
+		return true
+	case <-later:
+		return false
+	case <-time.After(servertest.Patience):
+		t.Error("the body does not end")
+		return true
+	}
 }
 
 // The server may serve a pipeline for longer than the deadline of the first wait. A
