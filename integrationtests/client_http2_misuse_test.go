@@ -186,7 +186,7 @@ func TestHTTP2ClientManyMisdirected(t *testing.T) {
 	ln, _ := servertest.ListenTCP(t)
 	addr := ln.Addr().String()
 	go func() { _ = s.Serve(ln) }()
-	defer func() { _ = s.Shutdown() }()
+	defer servertest.ShutDown(t, s)
 	hc := &fasthttp.HostClient{Addr: addr}
 	hc.Protocols.SetUnencryptedHTTP2(true)
 	defer hc.CloseIdleConnections()
@@ -289,7 +289,7 @@ func TestHTTP2ClientWithoutRoom(t *testing.T) {
 			}
 			p.stop()
 			close(over)
-			<-done
+			servertest.Receive(t, "the end of accepting", done)
 		})
 	}
 }

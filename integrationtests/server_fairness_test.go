@@ -45,7 +45,7 @@ func TestRequestsBehindAnAnswerThatDoesNotFit(t *testing.T) {
 		}()
 		if ts.Engine.Sockets {
 			// a pipe passes the requests one by one
-			<-sent
+			servertest.Receive(t, "the end of sending", sent)
 		}
 		resp := c.Next("GET")
 		if resp.StatusCode != 200 || resp.Content != big {

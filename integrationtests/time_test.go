@@ -35,7 +35,7 @@ func inBubble(t *testing.T, test func(t *testing.T)) {
 	defer holdClock()()
 	synctest.Test(t, func(t *testing.T) {
 		// workers that are idle, and handlers of clients that have left, end by themselves
-		t.Cleanup(func() { time.Sleep(time.Hour) })
+		t.Cleanup(func() { time.Sleep(time.Hour) }) // bubble: within synctest.Test
 		test(t)
 	})
 }
