@@ -217,11 +217,13 @@ func TestHandlersThatBlockHoldNobodyUp(t *testing.T) {
 				other := ts.Dial()
 				for i := range crowd {
 					ts.Dial().Send(blocker.request)
+					_ = other.SetDeadline(time.Now().Add(servertest.Patience))
 					other.Get(fmt.Sprint("/", i))
 					other.Expect(200, servertest.Echoed("GET", fmt.Sprint("/", i), ""))
 				}
 				servertest.Eventually(t, "all that block have begun", func() bool { return begun.Load() == int64(crowd) })
 				for range rounds {
+					_ = other.SetDeadline(time.Now().Add(servertest.Patience))
 					c := ts.Dial()
 					c.Get("/")
 					c.Expect(200, servertest.Echoed("GET", "/", ""))
