@@ -80,7 +80,7 @@ func TestClientsReachIPv6ByDefault(t *testing.T) {
 	}
 	server := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { _, _ = ctx.Write(ctx.Host()) }}
 	go func() { _ = server.Serve(ln) }()
-	t.Cleanup(func() { _ = server.Shutdown() })
+	t.Cleanup(func() { servertest.ShutDown(t, server) })
 	addr := ln.Addr().String()
 	client, hc, pc := &fasthttp.Client{}, &fasthttp.HostClient{Addr: addr}, &fasthttp.PipelineClient{Addr: addr}
 	defer client.CloseIdleConnections()

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -452,7 +453,7 @@ func TestHTTP2ClientPostsWhileIdleConnectionsEnd(t *testing.T) {
 		next := p.Greet()
 		next.Serve()
 		call.is(200, fmt.Sprint("/", i))
-		<-gone
+		servertest.Receive(t, "the end of the connection", gone)
 		_ = next.Close()
 		servertest.Eventually(t, "no connection", func() bool { return hc.ConnsCount() == 0 })
 	}
@@ -495,11 +496,17 @@ func TestHTTP2ClientEndsIdleConnections(t *testing.T) {
 		t.Parallel()
 		p := newH2Peer(t)
 		hc := p.client()
-		hc.MaxConnDuration = h2Limit
 		c := p.greeted(hc)
 		under := p.get(hc, "/long")
 		r := c.Request()
-		time.Sleep(h2Limit + 5*servertest.Short) // the connection gets older
+		// the clock by which the client judges connections
+		older := func() {
+			t.Helper()
+			made := time.Now()
+			servertest.Eventually(t, "an older connection", func() bool { return clock.Now().After(made.Add(servertest.Short)) })
+		}
+		older()
+		hc.MaxConnDuration = servertest.Short
 		call := p.get(hc, "/new")
 		other := p.Greet()
 		r2 := other.Whole()
@@ -509,7 +516,7 @@ func TestHTTP2ClientEndsIdleConnections(t *testing.T) {
 			t.Errorf("the connection ends with %s", got)
 		}
 		// one that gets too old in its last call
-		time.Sleep(h2Limit)
+		older()
 		other.Respond(r2, "200", "well")
 		call.is(200, "well")
 		if got := other.Ending(); got != "NO_ERROR" {

@@ -231,7 +231,7 @@ func (c *unreliableConn) work(id uint32) bool {
 			}
 		}
 	case 26:
-		time.Sleep(rand.N(2 * time.Millisecond))
+		pause(rand.N(2 * time.Millisecond))
 		return good()
 	default:
 		return good()

@@ -108,7 +108,7 @@ func TestHTTP2ClientInAProxy(t *testing.T) {
 			}}
 			ln, _ := servertest.ListenTCP(t)
 			go func() { _ = proxy.Serve(ln) }()
-			defer func() { _ = proxy.Shutdown() }()
+			defer servertest.ShutDown(t, proxy)
 			var c *h2Side
 			for _, tt := range h2Forwards {
 				nc, err := net.Dial("tcp", ln.Addr().String())

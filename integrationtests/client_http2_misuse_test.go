@@ -162,12 +162,8 @@ func TestHTTP2ClientReadsWhileItsRequestsWait(t *testing.T) {
 	}
 	servertest.Eventually(t, "201 calls", func() bool { return hc.PendingRequests() == 201 })
 	c.Respond(r, "200", "well")
-	select {
-	case err := <-first.done:
-		first.done <- err
-	case <-time.After(servertest.Patience):
-		t.Error("the response to the first call is not read")
-	}
+	// before any further request is read
+	first.done <- servertest.Receive(t, "the response to the first call", first.done)
 	for range calls {
 		c.Respond(c.Whole(), "200", "well")
 	}
@@ -190,7 +186,7 @@ func TestHTTP2ClientManyMisdirected(t *testing.T) {
 	ln, _ := servertest.ListenTCP(t)
 	addr := ln.Addr().String()
 	go func() { _ = s.Serve(ln) }()
-	defer func() { _ = s.Shutdown() }()
+	defer servertest.ShutDown(t, s)
 	hc := &fasthttp.HostClient{Addr: addr}
 	hc.Protocols.SetUnencryptedHTTP2(true)
 	defer hc.CloseIdleConnections()
@@ -293,7 +289,7 @@ func TestHTTP2ClientWithoutRoom(t *testing.T) {
 			}
 			p.Stop()
 			close(over)
-			<-done
+			servertest.Receive(t, "the end of accepting", done)
 		})
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // h2Limit is the timeout of calls that are meant to reach a stage before it is over.
-const h2Limit = 500 * time.Millisecond
+const h2Limit = reach
 
 // h2Stage is where a call is when it ends before its time.
 type h2Stage struct {
@@ -250,7 +250,7 @@ func TestHTTP2ClientTimeouts(t *testing.T) {
 		call := p.get(hc, "/")
 		r := c.Request()
 		c.Head(r, endHeaders, "200").Flush()
-		time.Sleep(2 * h2Limit) // the time that is not limited
+		pass(h2Limit * 5 / 4) // the time that is not limited
 		c.Data(r.ID, endStream, "late").Flush()
 		call.is(200, "late")
 	})
@@ -275,7 +275,7 @@ func TestHTTP2ClientGivesUpBeforeTheGreeting(t *testing.T) {
 	t.Parallel()
 	for name, p := range map[string]*h2Peer{"plain": newH2Peer(t), "TLS": newH2TLSPeer(t, "h2")} {
 		hc := p.client()
-		err := hc.DoTimeout(requestTo(t, "GET", p.URL("/")), responseFor(t), h2Limit)
+		err := hc.DoTimeout(requestTo(t, "GET", p.URL("/")), responseFor(t), servertest.Short)
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: got %v", name, err)
 		}
@@ -292,7 +292,7 @@ func TestHTTP2ClientGivesUpBeforeTheGreeting(t *testing.T) {
 func TestHTTP2ClientLeavesMessagesAloneAfterTimeout(t *testing.T) {
 	t.Parallel()
 	ts := serveHTTP2(t, servertest.Engines[0], &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
-		time.Sleep(3 * time.Millisecond)
+		pause(3 * time.Millisecond)
 		ctx.Response.Header.Set("X-Late", "yes")
 		ctx.SetBody(ctx.PostBody())
 	}})

@@ -70,7 +70,7 @@ func TestClientJarMayHaveANameTwice(t *testing.T) {
 	req.Header.Set("Cookie", "own=1; other=2")
 	for range 2 {
 		servertest.Must(t, hc.Do(req, responseFor(t)))
-		if cookies, want := <-got, `own=1; other=2; a=/x/y; q="v w"; a=/x; b d=x y  z`; cookies != want {
+		if cookies, want := servertest.Receive(t, "a request", got), `own=1; other=2; a=/x/y; q="v w"; a=/x; b d=x y  z`; cookies != want {
 			t.Errorf("sent %s, want %s", cookies, want)
 		}
 		if left := string(req.Header.Peek("Cookie")); left != "own=1; other=2" {

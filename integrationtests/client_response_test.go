@@ -344,7 +344,7 @@ func TestClientFillsInTheRequest(t *testing.T) {
 		req := requestTo(t, fasthttp.MethodGet, "http://example.com/a/b?c=d")
 		tt.change(hc, req)
 		servertest.Must(t, hc.Do(req, responseFor(t)))
-		if got := <-heads; got != tt.want {
+		if got := servertest.Receive(t, "a head", heads); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}

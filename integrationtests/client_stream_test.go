@@ -68,7 +68,11 @@ func TestClientStreamBeginsBeforeItsEnd(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		c.Request()
 		c.Send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")
-		<-gate
+		select {
+		case <-gate:
+		case <-c.Peer.Ended():
+			return
+		}
 		c.Send("67890")
 		c.UntilClosed()
 	})
@@ -168,23 +172,26 @@ func TestProxyPassesTruncatedBodyOn(t *testing.T) {
 
 func TestClientStreamDeadline(t *testing.T) {
 	t.Parallel()
-	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
-		c.Request()
-		c.Send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")
-		c.UntilClosed()
-	})
 	for name, prepare := range map[string]func(hc *fasthttp.HostClient, req *fasthttp.Request){
-		"ReadTimeout": func(hc *fasthttp.HostClient, _ *fasthttp.Request) { hc.ReadTimeout = servertest.Short },
-		"SetTimeout":  func(_ *fasthttp.HostClient, req *fasthttp.Request) { req.SetTimeout(servertest.Short) },
+		"ReadTimeout": func(hc *fasthttp.HostClient, _ *fasthttp.Request) { hc.ReadTimeout = time.Minute },
+		"SetTimeout":  func(_ *fasthttp.HostClient, req *fasthttp.Request) { req.SetTimeout(time.Minute) },
 	} {
-		hc := hostFor(p)
-		hc.StreamResponseBody = true
-		req, resp := requestTo(t, fasthttp.MethodGet, p.URL("/")), responseFor(t)
-		prepare(hc, req)
-		servertest.Must(t, hc.Do(req, resp))
-		if got, err := io.ReadAll(resp.BodyStream()); err != error(fasthttp.ErrTimeout) {
-			t.Errorf("%s: read %q, %v, want ErrTimeout", name, got, err)
-		}
+		inBubble(t, func(t *testing.T) {
+			hc := clientInBubble(t, func(c *servertest.PeerConn) {
+				c.Request()
+				c.Send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")
+				c.UntilClosed()
+			})
+			hc.StreamResponseBody = true
+			req, resp := requestTo(t, fasthttp.MethodGet, "http://peer/"), responseFor(t)
+			prepare(hc, req)
+			begun := time.Now()
+			servertest.Must(t, hc.Do(req, resp))
+			got, err := io.ReadAll(resp.BodyStream())
+			if took := time.Since(begun); err != error(fasthttp.ErrTimeout) || took != time.Minute {
+				t.Errorf("%s: read %q, %v after %v, want ErrTimeout after a minute", name, got, err, took)
+			}
+		})
 	}
 }
 
@@ -303,19 +310,31 @@ func TestClientUpgrade(t *testing.T) {
 
 // A stream returns the pieces of a slow body as they arrive.
 func TestClientStreamOfSlowServer(t *testing.T) {
+	read := make(chan struct{})
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		c.Request()
 		c.Send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
 		for range 5 {
 			c.Send("3\r\nabc\r\n")
-			time.Sleep(time.Millisecond)
+			select {
+			case <-read:
+			case <-c.Peer.Ended():
+				return
+			}
 		}
 		c.Send("0\r\n\r\n")
 		c.UntilClosed()
 	})
 	_, body := stream(t, hostFor(p), p.URL("/"))
-	if got, err := io.ReadAll(body); err != nil || string(got) != "abcabcabcabcabc" {
-		t.Errorf("got %q, %v", got, err)
+	for range 5 {
+		var b [3]byte
+		if _, err := io.ReadFull(body, b[:]); err != nil || string(b[:]) != "abc" {
+			t.Fatalf("got %q, %v", b, err)
+		}
+		give(t, "a piece that was read", read, struct{}{})
+	}
+	if rest, err := io.ReadAll(body); err != nil || len(rest) > 0 {
+		t.Errorf("got %q, %v after the last piece", rest, err)
 	}
 }
 
@@ -323,21 +342,22 @@ func TestClientStreamOfSlowServer(t *testing.T) {
 // protocol.
 func TestClientUpgradeOutlivesTimeouts(t *testing.T) {
 	t.Parallel()
-	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
-		c.Request()
-		c.Send("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n")
-		_, _ = io.Copy(c.Conn, c.R)
+	inBubble(t, func(t *testing.T) {
+		hc := clientInBubble(t, func(c *servertest.PeerConn) {
+			c.Request()
+			c.Send("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n")
+			_, _ = io.Copy(c.Conn, c.R)
+		})
+		hc.WriteTimeout, hc.ReadTimeout = time.Minute, time.Minute
+		_, body := stream(t, hc, "http://peer/")
+		defer body.Close()
+		time.Sleep(time.Hour) // bubble: the argument of inBubble
+		if _, err := io.WriteString(body.(io.Writer), "ping"); err != nil {
+			t.Fatal(err)
+		}
+		var b [4]byte
+		if _, err := io.ReadFull(body, b[:]); err != nil || string(b[:]) != "ping" {
+			t.Errorf("got %q, %v", b, err)
+		}
 	})
-	hc := hostFor(p)
-	hc.WriteTimeout, hc.ReadTimeout = servertest.Short, servertest.Short
-	_, body := stream(t, hc, p.URL("/"))
-	defer body.Close()
-	time.Sleep(2 * servertest.Short)
-	if _, err := io.WriteString(body.(io.Writer), "ping"); err != nil {
-		t.Fatal(err)
-	}
-	var b [4]byte
-	if _, err := io.ReadFull(body, b[:]); err != nil || string(b[:]) != "ping" {
-		t.Errorf("got %q, %v", b, err)
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,7 +19,7 @@ func TestClientLeavesMessagesAloneAfterTimeout(t *testing.T) {
 	t.Parallel()
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for c.Request() != nil {
-			time.Sleep(3 * time.Millisecond)
+			pause(3 * time.Millisecond)
 			c.Send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Late: yes\r\n\r\nlate!")
 		}
 	})
@@ -121,16 +122,23 @@ func TestClientKeepsConnectionThatCameTooLate(t *testing.T) {
 }
 
 func TestClientReadTimeout(t *testing.T) {
-	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
-		c.Request()
-		c.UntilClosed()
+	inBubble(t, func(t *testing.T) {
+		var requests atomic.Int32
+		hc := clientInBubble(t, func(c *servertest.PeerConn) {
+			c.Request()
+			requests.Add(1)
+			c.UntilClosed()
+		})
+		hc.ReadTimeout = time.Minute
+		begun := time.Now()
+		err := hc.Do(requestTo(t, fasthttp.MethodGet, "http://peer/"), responseFor(t))
+		if took := time.Since(begun); err != error(fasthttp.ErrTimeout) || took != time.Minute {
+			t.Errorf("got %v after %v, want ErrTimeout after a minute", err, took)
+		}
+		if n := requests.Load(); n != 1 {
+			t.Errorf("the peer has got %d requests", n)
+		}
 	})
-	hc := hostFor(p)
-	hc.ReadTimeout = servertest.Short
-	if err := hc.Do(requestTo(t, fasthttp.MethodGet, p.URL("/")), responseFor(t)); err != error(fasthttp.ErrTimeout) {
-		t.Errorf("got %v, want ErrTimeout", err)
-	}
-	p.Counts(1, 1)
 }
 
 func TestClientWriteTimeout(t *testing.T) {
@@ -149,24 +157,29 @@ func TestClientWriteTimeout(t *testing.T) {
 // The deadline of a call does not apply to the next call on the connection.
 func TestClientDeadlineIsTakenAway(t *testing.T) {
 	t.Parallel()
-	const limit = 500 * time.Millisecond // a busy machine answers within it
-	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
-		for c.Request() != nil {
-			if c.Body == "slow" {
-				time.Sleep(limit + servertest.Short)
+	inBubble(t, func(t *testing.T) {
+		var conns, requests atomic.Int32
+		hc := clientInBubble(t, func(c *servertest.PeerConn) {
+			conns.Add(1)
+			for c.Request() != nil {
+				requests.Add(1)
+				if c.Body == "slow" {
+					time.Sleep(time.Hour) // bubble: the argument of inBubble
+				}
+				c.Send(servertest.OK)
 			}
-			c.Send(servertest.OK)
+		})
+		req, resp := requestTo(t, fasthttp.MethodPost, "http://peer/"), responseFor(t)
+		for range 3 {
+			req.SetBodyString("fast")
+			servertest.Must(t, hc.DoTimeout(req, resp, time.Minute))
+			req.SetBodyString("slow")
+			servertest.Must(t, hc.Do(req, resp))
+		}
+		if conns.Load() != 1 || requests.Load() != 6 {
+			t.Errorf("%d connections and %d requests, want 1 and 6", conns.Load(), requests.Load())
 		}
 	})
-	hc := hostFor(p)
-	req, resp := requestTo(t, fasthttp.MethodPost, p.URL("/")), responseFor(t)
-	for range 3 {
-		req.SetBodyString("fast")
-		servertest.Must(t, hc.DoTimeout(req, resp, limit))
-		req.SetBodyString("slow")
-		servertest.Must(t, hc.Do(req, resp))
-	}
-	p.Counts(1, 6)
 }
 
 func TestClientTimeoutThatIsOver(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/servertest"
@@ -121,11 +122,13 @@ func TestClientTLSIdleConnections(t *testing.T) {
 }
 
 func TestClientTLSHandshakeTimeout(t *testing.T) {
-	p := servertest.Silent(t)
-	hc := hostFor(p)
-	hc.IsTLS = true
-	err := hc.DoTimeout(requestTo(t, fasthttp.MethodGet, "https://example.test/"), nil, servertest.Short)
-	if err != fasthttp.ErrTLSHandshakeTimeout {
-		t.Errorf("got %v, want ErrTLSHandshakeTimeout", err)
-	}
+	inBubble(t, func(t *testing.T) {
+		hc := clientInBubble(t, func(c *servertest.PeerConn) { c.UntilClosed() })
+		hc.IsTLS = true
+		begun := time.Now()
+		err := hc.DoTimeout(requestTo(t, fasthttp.MethodGet, "https://example.test/"), nil, 5*time.Second)
+		if took := time.Since(begun); err != fasthttp.ErrTLSHandshakeTimeout || took != 5*time.Second {
+			t.Errorf("got %v after %v, want ErrTLSHandshakeTimeout after 5 s", err, took)
+		}
+	})
 }

@@ -309,7 +309,7 @@ func TestTimeoutsAreLogged(t *testing.T) {
 		t.Parallel()
 		log := make(accessLog, 10)
 		ended := make(chan struct{}, 1)
-		ts := start(&fasthttp.Server{ResponseSent: log.note, StreamRequestBody: true, ReadTimeout: 150 * time.Millisecond,
+		ts := start(&fasthttp.Server{ResponseSent: log.note, StreamRequestBody: true, ReadTimeout: reach,
 			HeaderReceived: func(*fasthttp.RequestHeader) fasthttp.RequestConfig {
 				return fasthttp.RequestConfig{ReadTimeout: servertest.Patience}
 			},

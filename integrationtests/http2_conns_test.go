@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"golang.org/x/net/http2"
 
@@ -264,7 +263,7 @@ func TestHTTP2ConnState(t *testing.T) {
 func TestHTTP2IdleTimeout(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		g := servertest.NewGate()
-		s := start(&fasthttp.Server{IdleTimeout: 10 * servertest.Short, Handler: passing(g)})
+		s := start(&fasthttp.Server{IdleTimeout: reach, Handler: passing(g)})
 		c, idle := s.dialFrames(t), s.dialFrames(t)
 		c.Begin(1, true, "GET", "/")
 		servertest.Receive(t, "the request", g.Entered)
@@ -280,7 +279,7 @@ func TestHTTP2IdleTimeout(t *testing.T) {
 func TestHTTP2ReadTimeout(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		read := make(chan error, 1)
-		s := start(&fasthttp.Server{ReadTimeout: 10 * servertest.Short, IdleTimeout: servertest.Never, HeaderReceived: func(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
+		s := start(&fasthttp.Server{ReadTimeout: reach, IdleTimeout: servertest.Never, HeaderReceived: func(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
 			if string(h.RequestURI()) == "/stream" {
 				c.BodyMode = fasthttp.BodyModeStream
 			}
@@ -312,11 +311,11 @@ func TestHTTP2ReadTimeout(t *testing.T) {
 func TestHTTP2HandlersMayTakeLong(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		ended := make(chan struct{})
-		s := start(&fasthttp.Server{ReadTimeout: 10 * servertest.Short, CancelOnDisconnect: true, Handler: func(ctx *fasthttp.RequestCtx) {
-			select {
-			case <-ctx.Done():
+		s := start(&fasthttp.Server{ReadTimeout: reach, CancelOnDisconnect: true, Handler: func(ctx *fasthttp.RequestCtx) {
+			done := ctx.Done()
+			pass(reach * 5 / 4)
+			if servertest.IsClosed(done) {
 				t.Errorf("the connection has ended: %v", ctx.Err())
-			case <-time.After(1500 * time.Millisecond):
 			}
 			close(ended)
 		}})
@@ -343,7 +342,6 @@ func TestHTTP2WriteTimeout(t *testing.T) {
 		for i, path := range []string{"/large", "/stream"} {
 			c := conns[i]
 			c.Begin(1, true, "GET", path)
-			c.Until("a part of the response", func() bool { return len(c.Stream(1).Content) > 0 })
 		}
 		for _, c := range conns {
 			f := c.Stream(1)
@@ -392,22 +390,27 @@ func TestHTTP2OnOnePort(t *testing.T) {
 func TestHTTP2PingsAClientThatIsSilent(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		server := &fasthttp.Server{Handler: echo}
-		server.HTTP2.SendPingTimeout, server.HTTP2.PingTimeout = servertest.Short, time.Second
+		server.HTTP2.SendPingTimeout, server.HTTP2.PingTimeout = servertest.Short, reach
 		s := start(server)
 		silent := s.dialFrames(t)
 		silent.Begin(1, true, "GET", "/")
 		silent.ExpectResponse(1, "200", `GET / ""`)
+		// it answers nothing from here on, although it reads
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for {
+				if _, err := silent.ReadFrame(); err != nil {
+					return
+				}
+			}
+		}()
 		c := s.dialFrames(t)
 		for range 2 {
 			c.Pings = 0
 			c.Until("a PING", func() bool { return c.Pings > 0 })
 		}
-		// it answers nothing from here on, although it reads
-		for {
-			if _, err := silent.ReadFrame(); err != nil {
-				break
-			}
-		}
+		c.Until("the end of the silent one", func() bool { return servertest.IsClosed(ended) })
 		c.Begin(1, true, "GET", "/")
 		c.ExpectResponse(1, "200", `GET / ""`)
 	})

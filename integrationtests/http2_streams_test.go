@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -212,6 +213,48 @@ func TestHTTP2HandlersThatWaitHoldNobodyUp(t *testing.T) {
 		close(g.Open)
 		for i := 0; i < 100; i += 10 {
 			c.ExpectResponse(uint32(2*i+1), "200", fmt.Sprint("/wait", i))
+		}
+	})
+}
+
+// TestHTTP2SleepingStreamHoldsUpNoOther has one stream of a connection wait, again and again,
+// while requests are sent on its other streams in batches: all are answered while it waits.
+func TestHTTP2SleepingStreamHoldsUpNoOther(t *testing.T) {
+	const sleepers, batches, batch = 3, 30, 10
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		entered, wake := make(chan struct{}, 1), make(chan struct{})
+		s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			if string(ctx.Path()) == "/sleep" {
+				entered <- struct{}{}
+				<-wake
+			}
+			ctx.SetBody(ctx.Path())
+		}})
+		c := s.dialFrames(t)
+		next := uint32(1)
+		ask := func(path string) uint32 {
+			id := next
+			next += 2
+			c.Begin(id, true, "GET", path)
+			return id
+		}
+		for range sleepers {
+			sleeper := ask("/sleep")
+			for range batches {
+				var others []uint32
+				for range batch {
+					others = append(others, ask("/"))
+				}
+				for _, id := range others {
+					c.ExpectResponse(id, "200", "/")
+				}
+			}
+			servertest.Receive(t, "the request of the sleeper", entered)
+			if c.Stream(sleeper).IsDone() {
+				t.Error("the sleeper is answered before it wakes")
+			}
+			give(t, "the end of its sleep", wake, struct{}{})
+			c.ExpectResponse(sleeper, "200", "/sleep")
 		}
 	})
 }
@@ -453,12 +496,16 @@ func TestHTTP2ManyRequestsAtOnce(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		conns := make(map[uint64]bool)
 		var mu sync.Mutex
+		var quick atomic.Int32
+		served := make(chan struct{}) // many requests that are quick
 		s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 			mu.Lock()
 			conns[ctx.ConnID()] = true
 			mu.Unlock()
 			if string(ctx.Path()) == "/slow" {
-				time.Sleep(time.Millisecond)
+				<-served
+			} else if quick.Add(1) == 100 {
+				close(served)
 			}
 			ctx.SetBody(ctx.PostBody())
 		}})
@@ -492,28 +539,60 @@ func TestHTTP2ManyRequestsAtOnce(t *testing.T) {
 	})
 }
 
+// writeParts answers with what comes from next, part by part. "" is the end.
+func writeParts(next <-chan string) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		_ = ctx.Response.Header.SetTrailer("X-End")
+		if string(ctx.Path()) == "/trailers" {
+			ctx.Response.Header.Set("X-End", "yes")
+		}
+		ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+			for text := range next {
+				if text == "" {
+					return
+				}
+				_, _ = w.WriteString(text)
+				_ = w.Flush()
+			}
+		})
+	}
+}
+
 // TestHTTP2NothingWaitsForAClock has responses whose parts are made when all before them
-// was written. Each would take long if it was written only when the connection looks at
-// the time.
+// was written. In the bubble no time passes: time would if a part was written only when the
+// connection looks at the clock.
 func TestHTTP2NothingWaitsForAClock(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		next := make(chan string)
+		c := greetHTTP2(serveHTTP2(t, servertest.MemoryEngine, &fasthttp.Server{Handler: writeParts(next)})).Listen()
+		begun := time.Now()
+		for i := range uint32(20) {
+			c.Get(id(i), []string{"/trailers", "/"}[i%2]).Flush()
+			for n := range 4 {
+				give(t, "a part", next, "some text")
+				synctest.Wait()
+				if got, want := string(c.Snapshot(id(i)).Content), strings.Repeat("some text", n+1); got != want {
+					t.Fatalf("got %q, want %q", got, want)
+				}
+			}
+			give(t, "the end", next, "")
+			synctest.Wait()
+			if s := c.Snapshot(id(i)); !s.Ended || len(s.Trailers()) != int(1-i%2) {
+				t.Errorf("at the end: ended %v, trailers %v", s.Ended, s.Trailers())
+			}
+		}
+		if d := time.Since(begun); d > 0 {
+			t.Errorf("20 responses took %v", d)
+		}
+	})
+}
+
+// TestHTTP2PartsComeOneByOne is the same on every engine.
+func TestHTTP2PartsComeOneByOne(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		next := make(chan string)
-		s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
-			_ = ctx.Response.Header.SetTrailer("X-End")
-			if string(ctx.Path()) == "/trailers" {
-				ctx.Response.Header.Set("X-End", "yes")
-			}
-			ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
-				for text := range next {
-					if text == "" {
-						return
-					}
-					_, _ = w.WriteString(text)
-					_ = w.Flush()
-				}
-			})
-		}})
-		begun := time.Now()
+		s := start(&fasthttp.Server{Handler: writeParts(next)})
 		for i := range 20 {
 			path := "/"
 			if i%2 == 0 {
@@ -521,21 +600,18 @@ func TestHTTP2NothingWaitsForAClock(t *testing.T) {
 			}
 			opened := make(chan *http.Response, 1)
 			go func() { opened <- s.open(t, s.request(t, "GET", path, nil)) }()
-			next <- "some text"
+			give(t, "a part", next, "some text")
 			resp := servertest.Receive(t, "the response", opened)
 			for range 3 {
 				if _, err := io.ReadFull(resp.Body, make([]byte, len("some text"))); err != nil {
 					t.Fatal(err)
 				}
-				next <- "some text"
+				give(t, "a part", next, "some text")
 			}
-			next <- ""
+			give(t, "the end", next, "")
 			if rest, err := io.ReadAll(resp.Body); string(rest) != "some text" || err != nil {
 				t.Errorf("the rest is %q, %v", rest, err)
 			}
-		}
-		if d := time.Since(begun); d > 5*time.Second {
-			t.Errorf("20 responses took %v", d)
 		}
 	})
 }

@@ -53,7 +53,7 @@ func TestRedirectMethodAndBody(t *testing.T) {
 			req.Header.SetContentEncoding("own")
 		}
 		servertest.Must(t, hostFor(p).DoRedirects(req, resp, 1))
-		got, body := <-seen, <-bodies
+		got, body := servertest.Receive(t, "a request", seen), servertest.Receive(t, "a body", bodies)
 		if got.Method != tt.want || body != tt.body || got.URL.RequestURI() != "/to?x=1" || got.Header.Get("X-Own") != "kept" {
 			t.Errorf("%d after %s: got %s %s with body %q", tt.status, tt.method, got.Method, got.URL, body)
 		}
@@ -99,13 +99,13 @@ func TestRedirectLeavesCredentialsBehind(t *testing.T) {
 	seen, bodies := make(chan *http.Request, 1), make(chan string, 1)
 	same := redirecting(t, 302, "/to", seen, bodies)
 	send(t, same.URL("/from"))
-	check(t, <-seen, true)
-	<-bodies
+	check(t, servertest.Receive(t, "a request", seen), true)
+	servertest.Receive(t, "a body", bodies)
 
 	other := redirecting(t, 302, same.URL("/to"), nil, nil)
 	send(t, other.URL("/from"))
-	check(t, <-seen, false)
-	<-bodies
+	check(t, servertest.Receive(t, "a request", seen), false)
+	servertest.Receive(t, "a body", bodies)
 
 	// a -> b -> a
 	var back *servertest.Peer
@@ -115,8 +115,8 @@ func TestRedirectLeavesCredentialsBehind(t *testing.T) {
 	})
 	back = redirecting(t, 302, away.URL("/"), seen, bodies)
 	send(t, back.URL("/from"))
-	check(t, <-seen, false)
-	<-bodies
+	check(t, servertest.Receive(t, "a request", seen), false)
+	servertest.Receive(t, "a body", bodies)
 }
 
 // Known failure 37: the values that a Location may have.
@@ -164,7 +164,7 @@ func TestRedirectLocation(t *testing.T) {
 			}
 			continue
 		}
-		if got := (<-seen).RequestURI; !strings.EqualFold(got, tt.want) {
+		if got := servertest.Receive(t, "a request", seen).RequestURI; !strings.EqualFold(got, tt.want) {
 			t.Errorf("%q: got %s, want %s", tt.location, got, tt.want)
 		}
 	}
@@ -213,7 +213,7 @@ func TestRedirectLeavesCredentialsBehindHoweverTheyWereSet(t *testing.T) {
 				}
 				set(&req.Header, name)
 				servertest.Must(t, client.DoRedirects(req, responseFor(t), 1))
-				if head := <-heads; strings.Contains(head, "secret") {
+				if head := servertest.Receive(t, "a head", heads); strings.Contains(head, "secret") {
 					t.Errorf("%s %s in mode %d: sent %q", how, name, mode, head)
 				}
 			}
@@ -354,10 +354,10 @@ func TestRedirectGetsTheBodyAnew(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		if got := <-seen; got != tt.sent {
+		if got := servertest.Receive(t, "a request", seen); got != tt.sent {
 			t.Errorf("%s: the peer got %q, want %q", tt.name, got, tt.sent)
 		}
-		if size := <-sizes; tt.sent != "GET " && size != int64(tt.size) {
+		if size := servertest.Receive(t, "a size", sizes); tt.sent != "GET " && size != int64(tt.size) {
 			t.Errorf("%s: the size is %d", tt.name, size)
 		}
 		if req.Reset(); req.GetBody != nil {

@@ -115,7 +115,7 @@ func TestUserInformationStaysWithItsURI(t *testing.T) {
 			t.Errorf("%s: Authorization became %q", name, got)
 		}
 		for i, want := range []string{"us@er:p", "", "own", "us@er:p"} {
-			if got := basicOf(t, <-heads); got != want {
+			if got := basicOf(t, servertest.Receive(t, "a head", heads)); got != want {
 				t.Errorf("%s: call %d sent %q, want %q", name, i, got, want)
 			}
 		}
@@ -155,7 +155,7 @@ func TestUserInformationFollowsRedirectsWithinItsOrigin(t *testing.T) {
 		req := requestTo(t, fasthttp.MethodGet, strings.Replace(from.URL("/from"), "//", "//us%40er:p@", 1))
 		client := &fasthttp.Client{}
 		servertest.Must(t, client.DoRedirects(req, responseFor(t), 1))
-		if sent := <-got; sent != want {
+		if sent := servertest.Receive(t, "a request", got); sent != want {
 			t.Errorf("%s: sent %q, want %q", location, sent, want)
 		}
 		client.CloseIdleConnections()

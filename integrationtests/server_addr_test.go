@@ -197,7 +197,7 @@ func TestAddressesOfHandedOverConnections(t *testing.T) {
 			c := ts.Dial()
 			c.Get("/")
 			nc := servertest.Receive(t, "the connection", kept)
-			<-over
+			servertest.Receive(t, "the hijack", over)
 			if nc.LocalAddr().String() != c.RemoteAddr().String() || nc.RemoteAddr().String() != c.LocalAddr().String() {
 				t.Errorf("got %v and %v, want %v and %v", nc.LocalAddr(), nc.RemoteAddr(), c.RemoteAddr(), c.LocalAddr())
 			}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -44,7 +45,7 @@ func TestRequestsBehindAnAnswerThatDoesNotFit(t *testing.T) {
 		}()
 		if ts.Engine.Sockets {
 			// a pipe passes the requests one by one
-			<-sent
+			servertest.Receive(t, "the end of sending", sent)
 		}
 		resp := c.Next("GET")
 		if resp.StatusCode != 200 || resp.Content != big {
@@ -78,28 +79,41 @@ func TestLongPipelinesOfLargeAnswers(t *testing.T) {
 	})
 }
 
-// flood writes requests until the server stops reading for a while, and returns the
+// flood writes requests until the server stops reading, of which stops waits, and returns the
 // number that it has written when the last one is written, too. It sets no deadline,
 // because a TLS connection is unusable after a write that timed out.
-func flood(nc net.Conn, request string, limit int) (n int) {
+func flood(nc net.Conn, request string, limit int, stops func(progress func() int64)) func() int {
 	var begun atomic.Int64
 	var enough atomic.Bool
+	over := make(chan struct{})
 	go func() {
-		for begun.Load() < int64(limit) && !enough.Load() {
+		defer close(over)
+		for !enough.Load() && begun.Load() < int64(limit) {
 			begun.Add(1)
 			if _, err := io.WriteString(nc, request); err != nil {
 				return
 			}
 		}
-		enough.Store(true)
 	}()
-	for before := int64(-1); !enough.Load() && begun.Load() != before; {
-		before = begun.Load()
-		time.Sleep(300 * time.Millisecond)
-	}
+	stops(begun.Load)
 	enough.Store(true)
-	return int(begun.Load())
+	return func() int {
+		<-over
+		return int(begun.Load())
+	}
 }
+
+// stopsForAWhile waits until there is no progress for a while. Nothing tells that there will
+// be none.
+func stopsForAWhile(progress func() int64) {
+	for before := int64(-1); progress() != before; {
+		before = progress()
+		pass(servertest.Short * 10)
+	}
+}
+
+// stopsInBubble waits until there can be no progress.
+func stopsInBubble(func() int64) { synctest.Wait() }
 
 // If a client does not read its responses, the server stops reading its requests.
 // Otherwise responses would pile up.
@@ -108,19 +122,36 @@ func TestPeerThatDoesNotReadIsNotRead(t *testing.T) {
 	const limit = 20_000
 	answer := bytes.Repeat([]byte("x"), 10_000)
 	request := "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n" + strings.Repeat("y", 5000)
-	forEachEngine(t, func(t *testing.T, start starter) {
-		t.Parallel()
+	overTimeOn(t, func(t *testing.T, e servertest.Engine) {
+		stops := stopsForAWhile
+		if !e.Sockets {
+			stops = stopsInBubble
+		}
 		var served atomic.Int64
-		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		ts := startServer(t, e, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 			served.Add(1)
 			ctx.SetBody(answer)
 		}})
 		c := ts.Dial()
-		n := flood(c.Conn, request, limit)
+		written := flood(c.Conn, request, limit, stops)
+		most := served.Load()
+		read := make(chan error, 1)
+		go func() {
+			// also the last one, which may wait for the first ones to be read
+			for range most {
+				if _, err := servertest.ReadResponse(c.R, "POST"); err != nil {
+					read <- err
+					return
+				}
+			}
+			read <- nil
+		}()
+		servertest.Must(t, servertest.Receive(t, "the responses so far", read))
+		n := written()
 		if n >= limit {
-			t.Fatalf("all %d requests were read, and %d served, though no answer was", n, served.Load())
+			t.Fatalf("all %d requests were read, and %d served, though no answer was", n, most)
 		}
-		for range n {
+		for range n - int(most) {
 			c.Expect(200, string(answer))
 		}
 	})
@@ -162,6 +193,9 @@ var blockers = map[string]struct {
 func TestHandlersThatBlockHoldNobodyUp(t *testing.T) {
 	for name, blocker := range blockers {
 		t.Run(name, func(t *testing.T) {
+			if name != "the handler computes" {
+				t.Parallel()
+			}
 			forEachEngine(t, func(t *testing.T, start starter) {
 				crowd, rounds := 100, 20
 				if name == "the handler computes" {
@@ -183,18 +217,20 @@ func TestHandlersThatBlockHoldNobodyUp(t *testing.T) {
 				other := ts.Dial()
 				for i := range crowd {
 					ts.Dial().Send(blocker.request)
+					_ = other.SetDeadline(time.Now().Add(servertest.Patience))
 					other.Get(fmt.Sprint("/", i))
 					other.Expect(200, servertest.Echoed("GET", fmt.Sprint("/", i), ""))
 				}
 				servertest.Eventually(t, "all that block have begun", func() bool { return begun.Load() == int64(crowd) })
 				for range rounds {
+					_ = other.SetDeadline(time.Now().Add(servertest.Patience))
 					c := ts.Dial()
 					c.Get("/")
 					c.Expect(200, servertest.Echoed("GET", "/", ""))
 					other.Get("/")
 					other.Expect(200, servertest.Echoed("GET", "/", ""))
 				}
-				// if the handlers wait for the clients, the clients leave here
+				// clients for whom handlers wait leave when the test ends
 				freeAll()
 			})
 		})
@@ -250,9 +286,6 @@ func TestFloodsStarveNobody(t *testing.T) {
 	}
 }
 
-// slowTimeout is short enough for a test, and long enough for a busy machine.
-const slowTimeout = time.Second
-
 // onEvents runs a test that takes seconds. The event engine uses the clock of the
 // system; the other engine is tested with a fake clock.
 func onEvents(t *testing.T, test func(t *testing.T, start starter)) {
@@ -272,7 +305,7 @@ func TestWriteTimeoutIsForTheWholeResponse(t *testing.T) {
 	t.Parallel()
 	big := bytes.Repeat([]byte("x"), 64<<20)
 	onEvents(t, func(t *testing.T, start starter) {
-		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { ctx.SetBody(big) }, WriteTimeout: slowTimeout})
+		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { ctx.SetBody(big) }, WriteTimeout: reach})
 		c := ts.Dial()
 		c.Get("/")
 		got := 0
@@ -283,8 +316,8 @@ func TestWriteTimeoutIsForTheWholeResponse(t *testing.T) {
 			if err != nil {
 				break
 			}
-			// at this rate the response would take 5 seconds
-			time.Sleep(5 * time.Millisecond)
+			// at this rate the response would take 10 seconds
+			pass(10 * time.Millisecond)
 		}
 		if got >= len(big) {
 			t.Errorf("a client that took its time got all of the response")
@@ -297,7 +330,7 @@ func TestWriteTimeoutIsForTheWholeResponse(t *testing.T) {
 func TestReadTimeoutBeginsAnewBetweenAnswersThatWait(t *testing.T) {
 	t.Parallel()
 	onEvents(t, func(t *testing.T, start starter) {
-		ts := start(&fasthttp.Server{ReadTimeout: slowTimeout, Handler: func(ctx *fasthttp.RequestCtx) {
+		ts := start(&fasthttp.Server{ReadTimeout: reach, Handler: func(ctx *fasthttp.RequestCtx) {
 			if string(ctx.Path()) == "/big" {
 				ctx.SetBody(make([]byte, 16<<20))
 				return
@@ -309,7 +342,7 @@ func TestReadTimeoutBeginsAnewBetweenAnswersThatWait(t *testing.T) {
 		half := len(request) / 2
 		c.Send(request[:half])
 		for range 3 {
-			time.Sleep(slowTimeout / 2)
+			pass(reach / 2)
 			c.Send(request[half:] + request[:half])
 			c.Expect(200, servertest.Echoed("GET", "/", ""))
 		}

@@ -35,9 +35,8 @@ func upgrade(ctx *fasthttp.RequestCtx) {
 
 func TestHijackHandsTheConnectionOver(t *testing.T) {
 	t.Parallel()
-	forEachEngine(t, func(t *testing.T, start starter) {
-		t.Parallel()
-		ts := start(&fasthttp.Server{Handler: upgrade, ReadTimeout: 500 * time.Millisecond, WriteTimeout: 500 * time.Millisecond, IdleTimeout: 500 * time.Millisecond})
+	overTime(t, func(t *testing.T, start starter) {
+		ts := start(&fasthttp.Server{Handler: upgrade, ReadTimeout: reach, WriteTimeout: reach, IdleTimeout: reach})
 		c := ts.Dial()
 		// bytes that were sent early are read first
 		c.Send(servertest.Get("/", "Connection: Upgrade", "Upgrade: lines") + "first\nsec")
@@ -47,7 +46,7 @@ func TestHijackHandsTheConnectionOver(t *testing.T) {
 		}
 		c.ExpectLine("you said first\n")
 		// the timeouts of the server do not apply
-		time.Sleep(600 * time.Millisecond)
+		pass(reach * 5 / 4)
 		c.Send("ond\n")
 		c.ExpectLine("you said second\n")
 		for i := range 100 {

@@ -201,7 +201,7 @@ func (r *modelRun) handle(ctx *fasthttp.RequestCtx) {
 		_ = ctx.EarlyHints()
 		ctx.SetBody(body)
 	case "waits":
-		time.Sleep(time.Duration(number%5) * time.Millisecond)
+		pause(time.Duration(number%5) * time.Millisecond)
 		ctx.SetBody(body)
 	case "panics":
 		panic("this one ends")
@@ -327,7 +327,7 @@ func (c *modelClient) step(mayBegin bool, streams *int) bool {
 	if idle {
 		select {
 		case <-c.changed:
-		case <-time.After(time.Millisecond):
+		case <-time.After(time.Millisecond): // real time: it may choose to do something else
 		}
 		return more
 	}
@@ -384,10 +384,18 @@ func (c *modelClient) leave() {
 	}
 	// the server returns what has come when half of the window has come together, and what no
 	// handler has read when it is done with the request
-	for begun := time.Now(); c.fault == "" && !c.windowIsWhole(); time.Sleep(time.Millisecond) {
-		if time.Since(begun) > modelPatience/4 {
+	late := time.NewTimer(modelPatience)
+	defer late.Stop()
+	for c.fault == "" && !c.windowIsWhole() {
+		select {
+		case <-c.changed:
+		case <-c.readerDone:
+		case <-late.C:
+			c.mu.Lock()
 			c.fail("the window of the connection is %d", c.sendWindow)
-			break
+			c.mu.Unlock()
+			<-c.readerDone
+			return
 		}
 	}
 	c.mu.Lock()

@@ -67,12 +67,12 @@ func TestConnectionsInTheQueueGetTheirOptions(t *testing.T) {
 		servertest.Must(t, err)
 		served := make(chan error, 1)
 		go func() { served <- s.Serve(ln) }()
-		if got, want := <-got, (socketOptions{1, 15}); got != want {
+		if got, want := servertest.Receive(t, "the options", got), (socketOptions{1, 15}); got != want {
 			t.Errorf("engine %v: got %v, want %v", engine, got, want)
 		}
 		_ = early.Close()
 		servertest.Must(t, s.Shutdown())
-		servertest.Must(t, <-served)
+		servertest.Must(t, servertest.Receive(t, "return of Serve", served))
 	}
 }
 

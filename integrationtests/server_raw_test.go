@@ -229,7 +229,7 @@ func (tc *rawCase) checkEngine(t *testing.T, start starter) {
 			}
 		}
 		if tc.keeps {
-			<-done
+			servertest.Receive(t, "the end of sending", done)
 			c.Send(nextRequest)
 			if resp := c.Next("GET"); resp.StatusCode != 200 {
 				t.Fatalf("step %d: the connection is not usable: status %d", step, resp.StatusCode)
@@ -238,7 +238,7 @@ func (tc *rawCase) checkEngine(t *testing.T, start starter) {
 			c.ExpectCut()
 		}
 		_ = c.Close()
-		<-done
+		servertest.Receive(t, "the end of sending", done)
 	}
 }
 

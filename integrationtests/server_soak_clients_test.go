@@ -300,7 +300,7 @@ func (c *soakConn) sendPieces(n int) func(text string) error {
 			}
 			text = text[k:]
 			if r.IntN(10) == 0 {
-				time.Sleep(time.Duration(r.IntN(2_000_000)))
+				pause(time.Duration(r.IntN(2_000_000)))
 			}
 		}
 		return nil
@@ -365,7 +365,7 @@ func (c *soakConn) flooding() error {
 	flood := text.String()
 	sent := make(chan error, 1)
 	go func() { sent <- c.send(flood) }()
-	time.Sleep(10 * time.Millisecond)
+	pause(10 * time.Millisecond)
 	for i := range requests {
 		if err := c.answer(&requests[i]); err != nil {
 			_ = c.nc.Close()
@@ -417,7 +417,7 @@ type slowReader struct{ c *soakConn }
 
 func (r slowReader) Read(p []byte) (int, error) {
 	if r.c.r.IntN(10) == 0 {
-		time.Sleep(time.Duration(r.c.r.IntN(1_000_000)))
+		pause(time.Duration(r.c.r.IntN(1_000_000)))
 	}
 	return r.c.nc.Read(p[:min(len(p), 1+r.c.r.IntN(20_000))])
 }
@@ -535,7 +535,7 @@ func (c *soakConn) malformed() error {
 
 // vanishing connects, and leaves without sending.
 func (c *soakConn) vanishing() error {
-	time.Sleep(time.Duration(c.r.IntN(2) * c.r.IntN(20_000_000)))
+	pause(time.Duration(c.r.IntN(2) * c.r.IntN(20_000_000)))
 	return nil
 }
 
@@ -575,7 +575,7 @@ func (c *soakConn) notReading() error {
 		id := c.s.ids.Add(1)
 		_ = c.send(fmt.Sprintf("GET %s?id=%d&n=%d HTTP/1.1\r\nHost: soak\r\n\r\n", path, id, soakMaxBody))
 	}
-	for end := time.Now().Add(soakPatience); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(soakPatience); ; pause(5 * time.Millisecond) {
 		// the connection has ended when a write fails
 		err := c.send("x")
 		if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {

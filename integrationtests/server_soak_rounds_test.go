@@ -118,8 +118,7 @@ func plainTimeout(timeout time.Duration) <-chan time.Duration {
 		go func() {
 			nc, err := ln.Accept()
 			if err == nil {
-				time.Sleep(timeout - time.Since(begun))
-				_ = nc.Close()
+				time.AfterFunc(timeout-time.Since(begun), func() { _ = nc.Close() })
 			}
 		}()
 		nc, err := net.Dial("tcp", ln.Addr().String())
@@ -128,6 +127,7 @@ func plainTimeout(timeout time.Duration) <-chan time.Duration {
 			return
 		}
 		defer nc.Close()
+		_ = nc.SetReadDeadline(begun.Add(soakPatience))
 		_, _ = nc.Read(make([]byte, 1))
 		late <- max(time.Since(begun)-timeout, 0)
 	}()
@@ -137,7 +137,6 @@ func plainTimeout(timeout time.Duration) <-chan time.Duration {
 // late records how late a timeout was, and how late a plain one was that began at
 // the same time.
 func (s *soak) late(by, plain time.Duration) {
-	raise(&s.worst, by-plain)
 	raise(&s.latest, by)
 	raise(&s.plainest, plain)
 }

@@ -38,10 +38,10 @@ const (
 	// soakGrowth is the number of bytes by which the heap may have grown in the end.
 	// A leak in each connection exceeds it within a second.
 	soakGrowth = 4 << 20
-	// soakLateness is how much later than a plain timeout one of the server may be.
-	// A short run shares the machine with other tests.
-	soakLateness      = 150 * time.Millisecond
-	soakShortLateness = 2 * time.Second
+	// soakLateness is how many times as late as the latest plain timeout one of the server
+	// may be. Below soakLeast the machine is so quiet that this says nothing.
+	soakLateness = 10
+	soakLeast    = 20 * time.Millisecond
 	// soakRound is the length of a round of the server that is shut down again and
 	// again, if the run is long enough.
 	soakRound = 2 * time.Second
@@ -97,10 +97,9 @@ type soak struct {
 	failures atomic.Int32
 
 	plain, timed, streaming, hasty *testServer
-	// Maxima in nanoseconds: latest is how late the end of an idle connection was,
-	// plainest how late a plain timeout was (plainTimeout), and worst the largest
-	// difference of two that began together.
-	worst, latest, plainest atomic.Int64
+	// Maxima in nanoseconds: latest is how late the end of an idle connection was, and
+	// plainest how late a plain timeout was that began at the same time (plainTimeout).
+	latest, plainest atomic.Int64
 
 	rounds atomic.Int64 // of the server that is shut down again and again
 	counts []soakCounts
@@ -157,12 +156,9 @@ func (s *soak) run(e servertest.Engine, length time.Duration) {
 	s.pass(length)
 	s.stop()
 	wg.Wait()
-	limit := soakLateness
-	if length <= soakTime {
-		limit = soakShortLateness
-	}
-	if worst := time.Duration(s.worst.Load()); worst > limit {
-		s.t.Errorf("a timeout came %v later than a plain one", worst)
+	// a short run has too few of them to compare
+	if latest, plainest := time.Duration(s.latest.Load()), time.Duration(s.plainest.Load()); length > soakTime && latest > soakLateness*max(plainest, soakLeast) {
+		s.t.Errorf("a timeout came %v late, and plain ones at most %v", latest, plainest)
 	}
 	for _, ts := range []*testServer{s.plain, s.timed, s.streaming, s.hasty} {
 		ts.Stop()
@@ -249,7 +245,7 @@ func (s *soak) fail(kind string, number uint64, err error) {
 func (s *soak) pass(length time.Duration) {
 	select {
 	case <-s.stopped:
-	case <-time.After(length):
+	case <-time.After(length): // real time: it is how long the run is to take
 	}
 }
 
@@ -264,8 +260,8 @@ func (s *soak) summary() string {
 		answers += n.answers.Load()
 	}
 	fmt.Fprintf(&b, "\n%-14s %8d connections %9d answers", "all", conns, answers)
-	fmt.Fprintf(&b, "\n%d rounds of a second server, timeouts at most %v late, plain ones %v, and at most %v later than those",
-		s.rounds.Load(), time.Duration(s.latest.Load()), time.Duration(s.plainest.Load()), time.Duration(s.worst.Load()))
+	fmt.Fprintf(&b, "\n%d rounds of a second server, timeouts at most %v late, plain ones %v",
+		s.rounds.Load(), time.Duration(s.latest.Load()), time.Duration(s.plainest.Load()))
 	return b.String()
 }
 
@@ -288,10 +284,10 @@ func (s *soak) handle(ctx *fasthttp.RequestCtx) {
 	case "/buffered":
 		ctx.SetBody(content)
 	case "/sleep":
-		time.Sleep(time.Duration(id%4) * time.Millisecond)
+		pause(time.Duration(id%4) * time.Millisecond)
 		ctx.SetBody(content)
 	case "/wait":
-		time.Sleep(time.Duration(1+id%100) * 100 * time.Microsecond)
+		pause(time.Duration(1+id%100) * 100 * time.Microsecond)
 		ctx.SetBody(content)
 	case "/lock":
 		// the thread ends with the goroutine, which may be that of an event loop

@@ -249,11 +249,12 @@ func TestLoadGeneratorsSpeakTLS(t *testing.T) {
 		want    string // what is printed if all is well
 		never   []string
 	}{
-		{"wrk", []string{"-t2", "-c64", "-d1s"}, "Requests/sec:", []string{"Socket errors", "Non-2xx"}},
+		{"wrk", []string{"-t2", "-c64", "-d1s", "--timeout", "20s"}, "Requests/sec:", []string{"Socket errors", "Non-2xx"}},
 		{"h2load", []string{"--h1", "-n3000", "-c64", "-m1"}, "3000 succeeded, 0 failed, 0 errored, 0 timeout", nil},
 	} {
 		t.Run(tc.program, func(t *testing.T) {
 			servertest.ForEachTLSEngine(t, func(t *testing.T, e servertest.Engine) {
+				t.Parallel()
 				path := program(t, tc.program)
 				ts := startServer(t, e, &fasthttp.Server{Handler: tellTLS})
 				got := runProgram(t, path, append(tc.args, "https://"+ts.Listener.Addr().String()+"/")...)

@@ -25,7 +25,7 @@ func watchIn(t *testing.T, r *lateRequest, at, watch stage) (done <-chan struct{
 // the response of neither.
 func TestPanicAroundALateHandlerTellsIt(t *testing.T) {
 	t.Parallel()
-	forEachAsker(t, func(t *testing.T, start func(s *fasthttp.Server) func() asker) {
+	forEachAsker(t, func(t *testing.T, start func(s *fasthttp.Server) func() client) {
 		requests := make(chan servedLate, 1)
 		dial := start(lateServer(requests))
 		for name, how := range latenesses {
@@ -63,7 +63,7 @@ func TestPanicAroundALateHandlerTellsIt(t *testing.T) {
 // clients, whoever has begun to watch before.
 func TestHandlerAroundALateOneSeesItsClientLeave(t *testing.T) {
 	t.Parallel()
-	forEachAsker(t, func(t *testing.T, start func(s *fasthttp.Server) func() asker) {
+	forEachAsker(t, func(t *testing.T, start func(s *fasthttp.Server) func() client) {
 		requests := make(chan servedLate, 1)
 		dial := start(lateServer(requests))
 		for _, name := range []string{"timeout", "outer of two timeouts", "inner of two timeouts", "timeout before another handler"} {
@@ -144,7 +144,7 @@ func (s *streamsAround) respond(ctx *fasthttp.RequestCtx) {
 // client leaves, and not before; the late handler when the client has the response.
 func TestStreamAroundALateHandlerGoesOn(t *testing.T) {
 	t.Parallel()
-	forEachAsker(t, func(t *testing.T, start func(s *fasthttp.Server) func() asker) {
+	forEachAsker(t, func(t *testing.T, start func(s *fasthttp.Server) func() client) {
 		requests := make(chan servedLate, 1)
 		s := lateServer(requests)
 		s.StreamRequestBody = true

@@ -172,8 +172,8 @@ var latenesses = map[string]struct {
 	}, atAnswer},
 }
 
-// asker is a client of either protocol that sends requests one after the other.
-type asker interface {
+// client is a client of either protocol that sends requests one after the other.
+type client interface {
 	get(path string)
 	expect(status int, content string)
 	await() // any end of the response
@@ -207,22 +207,22 @@ func (c *http2Asker) leave() { _ = c.Close() }
 
 // forEachAsker runs a test on every engine and with both protocols. dial connects to a server
 // that start has started.
-func forEachAsker(t *testing.T, test func(t *testing.T, start func(s *fasthttp.Server) (dial func() asker))) {
+func forEachAsker(t *testing.T, test func(t *testing.T, start func(s *fasthttp.Server) (dial func() client))) {
 	t.Run("HTTP1", func(t *testing.T) {
 		t.Parallel()
 		forEachEngine(t, func(t *testing.T, start starter) {
 			t.Parallel()
-			test(t, func(s *fasthttp.Server) func() asker {
+			test(t, func(s *fasthttp.Server) func() client {
 				ts := start(s)
-				return func() asker { return http1Asker{ts.Dial()} }
+				return func() client { return http1Asker{ts.Dial()} }
 			})
 		})
 	})
 	t.Run("HTTP2", func(t *testing.T) {
 		overHTTP2(t, func(t *testing.T, start http2Starter) {
-			test(t, func(s *fasthttp.Server) func() asker {
+			test(t, func(s *fasthttp.Server) func() client {
 				ts := start(s)
-				return func() asker { return &http2Asker{frameConn: ts.dialFrames(t), id: ^uint32(0)} }
+				return func() client { return &http2Asker{frameConn: ts.dialFrames(t), id: ^uint32(0)} }
 			})
 		})
 	})
@@ -258,7 +258,7 @@ type servedLate struct {
 // told.
 func TestLateHandlerIsToldOfTheAnswer(t *testing.T) {
 	t.Parallel()
-	forEachAsker(t, func(t *testing.T, start func(s *fasthttp.Server) func() asker) {
+	forEachAsker(t, func(t *testing.T, start func(s *fasthttp.Server) func() client) {
 		requests := make(chan servedLate, 1)
 		dial := start(lateServer(requests))
 		all := lateServer(requests)
@@ -282,7 +282,7 @@ func TestLateHandlerIsToldOfTheAnswer(t *testing.T) {
 	})
 }
 
-func toldOfTheAnswer(t *testing.T, what string, c asker, r *lateRequest, begins, derive, watch stage, begin func(ctx *fasthttp.RequestCtx)) {
+func toldOfTheAnswer(t *testing.T, what string, c client, r *lateRequest, begins, derive, watch stage, begin func(ctx *fasthttp.RequestCtx)) {
 	t.Helper()
 	c.get("/")
 	var own <-chan struct{}
@@ -333,7 +333,7 @@ func toldOfTheAnswer(t *testing.T, what string, c asker, r *lateRequest, begins,
 // in each stage of their requests. A shutdown ends these in each later stage.
 func TestShutdownEndsLateHandlers(t *testing.T) {
 	t.Parallel()
-	forEachAsker(t, func(t *testing.T, start func(s *fasthttp.Server) func() asker) {
+	forEachAsker(t, func(t *testing.T, start func(s *fasthttp.Server) func() client) {
 		for name, how := range latenesses {
 			for derive := how.begins; derive <= atAnswer; derive++ {
 				for stop := max(derive, atLate); stop <= atAnswer; stop++ {
@@ -350,7 +350,7 @@ func TestShutdownEndsLateHandlers(t *testing.T) {
 	})
 }
 
-func endedByShutdown(t *testing.T, s *fasthttp.Server, c asker, r *lateRequest, begins, derive, stop stage) {
+func endedByShutdown(t *testing.T, s *fasthttp.Server, c client, r *lateRequest, begins, derive, stop stage) {
 	c.get("/")
 	var derived context.Context
 	stopped := make(chan error, 1)

@@ -1,0 +1,122 @@
+package integrationtests
+
+import (
+	"bufio"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// reach is a timeout that passes in a test, but not before what must come in time: that
+// takes a thousandth of it on a quiet machine, and less than it on a very busy one.
+const reach = 2 * time.Second
+
+// pass lets a time pass that a server or a client measures: at once in a bubble.
+func pass(d time.Duration) {
+	time.Sleep(d) // real time: the event engine measures the time of the system
+}
+
+// pause lets others go on for a random time, in tests that have all kinds of things happen
+// at random. No test waits for anything with it.
+func pause(d time.Duration) {
+	time.Sleep(d) // real time: clients and servers that do things at random do so at random times
+}
+
+// inBubble runs a test in a bubble, in which time passes only while all goroutines wait:
+// at once, and exactly. Connections must be in memory.
+func inBubble(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	defer holdClock()()
+	synctest.Test(t, func(t *testing.T) {
+		// workers that are idle, and handlers of clients that have left, end by themselves
+		t.Cleanup(func() { time.Sleep(time.Hour) }) // bubble: within synctest.Test
+		test(t)
+	})
+}
+
+// holdClock keeps the clock that all tests share on the time of the system until the
+// function that it returns is called: the first use of a clock that stands starts it, and in
+// a bubble it would have the time of that.
+func holdClock() (release func()) {
+	clock.Now()
+	released, stop := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(released)
+		ticker := time.NewTicker(clock.Resolution)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				clock.Now()
+			case <-stop:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(stop)
+		<-released
+	}
+}
+
+// overTime runs a test of what a server does after some time: in a bubble with the portable
+// engine, and on the event engine, which needs sockets, in real time.
+func overTime(t *testing.T, test func(t *testing.T, start starter)) {
+	t.Helper()
+	overTimeOn(t, func(t *testing.T, e servertest.Engine) {
+		test(t, func(s *fasthttp.Server) *testServer { return startServer(t, e, s) })
+	})
+}
+
+// overTimeOn is overTime for tests that start their servers themselves.
+func overTimeOn(t *testing.T, test func(t *testing.T, e servertest.Engine)) {
+	t.Helper()
+	for _, e := range servertest.Engines {
+		switch {
+		case !e.Sockets:
+			t.Run(e.Name, func(t *testing.T) {
+				t.Parallel()
+				inBubble(t, func(t *testing.T) { test(t, e) })
+			})
+		case e.Kind == servertest.Event:
+			t.Run(e.Name, func(t *testing.T) {
+				t.Parallel()
+				test(t, e)
+			})
+		}
+	}
+}
+
+// give sends a value to a goroutine that must take it.
+func give[T any](t testing.TB, what string, c chan<- T, v T) {
+	t.Helper()
+	select {
+	case c <- v:
+	case <-time.After(servertest.Patience):
+		t.Fatalf("never taken: %s\n%s", what, servertest.Stacks())
+	}
+}
+
+// clientInBubble returns a client whose connections, in memory, are served by serve. The client
+// closes them when the test ends. Within a bubble it must not need a timer of AcquireTimer, as
+// it does for Dial with a deadline: the next one to get that timer is outside of the bubble.
+func clientInBubble(t *testing.T, serve func(c *servertest.PeerConn)) *fasthttp.HostClient {
+	p := &servertest.Peer{T: t}
+	hc := &fasthttp.HostClient{Addr: "peer", DialTimeout: func(string, time.Duration) (net.Conn, error) {
+		pipe, n := fasthttputil.NewPipeConns(), p.Conns.Add(1)
+		nc := pipe.Conn2()
+		go func() {
+			defer func() { _ = nc.Close() }()
+			serve(&servertest.PeerConn{Conn: nc, Peer: p, Number: int(n), R: bufio.NewReader(nc)})
+		}()
+		return pipe.Conn1(), nil
+	}}
+	t.Cleanup(hc.CloseIdleConnections)
+	return hc
+}
