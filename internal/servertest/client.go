@@ -1,9 +1,6 @@
 package servertest
 
-import (
-	"testing"
-	"time"
-)
+import "testing"
 
 // Client is what this package does with a client of the root package.
 type Client interface {
@@ -22,16 +19,13 @@ func EndsWith[C Client](t testing.TB, c C) C {
 // NothingLeft waits until a client has neither connections nor calls, and closes those that
 // become idle.
 func NothingLeft(t testing.TB, c Client) {
-	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
+	var n, pending int
+	if !holdsInTime(func() bool {
 		c.CloseIdleConnections()
-		n, pending := c.ConnsCount(), c.PendingRequests()
-		if n == 0 && pending == 0 {
-			return
-		}
-		if time.Since(begun) > Patience {
-			t.Errorf("%d connections and %d calls are left", n, pending)
-			return
-		}
+		n, pending = c.ConnsCount(), c.PendingRequests()
+		return n == 0 && pending == 0
+	}) {
+		t.Errorf("%d connections and %d calls are left", n, pending)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"strings"
-	"time"
 
 	"golang.org/x/net/http2"
 )
@@ -176,19 +175,19 @@ func (c *H2Conn) Ending() string {
 func (c *H2Conn) Upload(id uint32, size int) {
 	c.T.Helper()
 	content := strings.Repeat("x", 8<<10)
-	for sent, begun := 0, time.Now(); sent < size && c.Snapshot(id).Reset == nil; {
-		c.mu.Lock()
-		may := min(65535+c.Granted[0]-c.uploaded, c.InitialWindow()+c.Granted[id]-sent, size-sent, len(content))
-		c.mu.Unlock()
-		if may <= 0 {
-			if time.Since(begun) > Patience {
-				c.T.Fatalf("no window after %d bytes", sent)
-			}
-			time.Sleep(50 * time.Microsecond)
-			continue
+	for sent := 0; sent < size && c.Snapshot(id).Reset == nil; {
+		var may int
+		Eventually(c.T, "a window to send with", func() bool {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			may = min(65535+c.Granted[0]-c.uploaded, c.InitialWindow()+c.Granted[id]-sent, size-sent, len(content))
+			st := c.Streams[id]
+			return may > 0 || st != nil && st.Reset != nil
+		})
+		if may > 0 {
+			c.Data(id, 0, content[:may]).Flush()
+			sent += may
+			c.uploaded += may
 		}
-		c.Data(id, 0, content[:may]).Flush()
-		sent += may
-		c.uploaded += may
 	}
 }

@@ -22,17 +22,25 @@ func Stacks() []byte {
 	return b[:runtime.Stack(b, true)]
 }
 
-// Eventually waits until a condition holds. It looks again at once in the beginning,
-// and less often the longer it has waited.
+// Eventually waits until a condition holds.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
+	if !holdsInTime(holds) {
+		t.Fatalf("never seen: %s", what)
+	}
+}
+
+// holdsInTime waits until a condition holds, and reports whether it does within Patience. It
+// looks again at once in the beginning, and less often the longer it has waited.
+func holdsInTime(holds func() bool) bool {
 	for begun := time.Now(); !holds(); {
 		waited := time.Since(begun)
 		if waited > Patience {
-			t.Fatalf("never seen: %s", what)
+			return false
 		}
-		time.Sleep(min(max(waited/8, time.Millisecond/4), 50*time.Millisecond))
+		time.Sleep(min(max(waited/8, time.Millisecond/4), 50*time.Millisecond)) // real time: nothing tells when to look again
 	}
+	return true
 }
 
 // Receive returns the next value of c.
