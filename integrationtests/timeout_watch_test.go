@@ -3,6 +3,7 @@ package integrationtests
 import (
 	"context"
 	"fmt"
+	"net"
 	"strconv"
 	"testing"
 	"time"
@@ -40,7 +41,7 @@ type lateRequest struct {
 
 func newLateRequest(t *testing.T) *lateRequest {
 	return &lateRequest{
-		begin: make(chan struct{}), begun: make(chan struct{}), acts: make(chan func(*fasthttp.RequestCtx)),
+		begin: make(chan struct{}), begun: make(chan struct{}), acts: make(chan func(*fasthttp.RequestCtx), 1),
 		acted: make(chan struct{}, 1), late: make(chan struct{}, 1), answer: make(chan struct{}), ended: make(chan struct{}),
 		stop: t.Context().Done(),
 	}
@@ -130,6 +131,13 @@ var latenesses = map[string]struct {
 			next(ctx)
 		}
 	}, atRun},
+	"timeout before another one": {func(r *lateRequest) fasthttp.RequestHandler {
+		late, next := tooSlow(r.handle), tooSlow(func(*fasthttp.RequestCtx) { r.wait(r.answer) })
+		return func(ctx *fasthttp.RequestCtx) {
+			late(ctx)
+			next(ctx)
+		}
+	}, atRun},
 	"TimeoutError": {func(r *lateRequest) fasthttp.RequestHandler { return leftBehind(r, r.handle) }, atRun},
 	"TimeoutError under a timeout": {func(r *lateRequest) fasthttp.RequestHandler {
 		return inTime(leftBehind(r, r.handle))
@@ -185,7 +193,11 @@ type http1Asker struct{ *servertest.Conn }
 func (c http1Asker) get(path string)                   { c.Get(path) }
 func (c http1Asker) expect(status int, content string) { c.Expect(status, content) }
 func (c http1Asker) await()                            { c.Next("GET") }
-func (c http1Asker) leave()                            { _ = c.Close() }
+
+func (c http1Asker) leave() {
+	endWrites(c.Conn.Conn)
+	_ = c.Close()
+}
 
 type http2Asker struct {
 	*frameConn
@@ -203,7 +215,18 @@ func (c *http2Asker) expect(status int, content string) {
 
 func (c *http2Asker) await() { c.response(c.id) }
 
-func (c *http2Asker) leave() { _ = c.nc.Close() }
+func (c *http2Asker) leave() {
+	endWrites(c.nc)
+	_ = c.nc.Close()
+}
+
+// endWrites sends the end of a connection, also if a child process that was forked just now
+// still has it.
+func endWrites(c net.Conn) {
+	if half, ok := c.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
+}
 
 // forEachAsker runs a test on every engine and with both protocols. dial connects to a server
 // that start has started.
@@ -229,7 +252,7 @@ func forEachAsker(t *testing.T, test func(t *testing.T, start func(s *fasthttp.S
 }
 
 // lateServer serves the requests that it gets from the channel, and others.
-func lateServer(requests <-chan servedLate) *fasthttp.Server {
+func lateServer(t *testing.T, requests <-chan servedLate) *fasthttp.Server {
 	return &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 		if string(ctx.Path()) != "/" {
 			fmt.Fprint(ctx, ctx.Err())
@@ -237,6 +260,9 @@ func lateServer(requests <-chan servedLate) *fasthttp.Server {
 		}
 		served := <-requests
 		served.around(ctx)
+		if err := ctx.Err(); err != nil {
+			t.Errorf("the handler around it: %v", err)
+		}
 		served.late <- struct{}{}
 		served.wait(served.answer)
 		if served.then != nil {
@@ -260,8 +286,8 @@ func TestLateHandlerIsToldOfTheAnswer(t *testing.T) {
 	t.Parallel()
 	forEachAsker(t, func(t *testing.T, start func(s *fasthttp.Server) func() asker) {
 		requests := make(chan servedLate, 1)
-		dial := start(lateServer(requests))
-		all := lateServer(requests)
+		dial := start(lateServer(t, requests))
+		all := lateServer(t, requests)
 		all.CancelOnDisconnect = true
 		dialAll := start(all)
 		for name, how := range latenesses {
@@ -339,7 +365,7 @@ func TestShutdownEndsLateHandlers(t *testing.T) {
 				for stop := max(derive, atLate); stop <= atAnswer; stop++ {
 					t.Run(fmt.Sprintf("%s, derives: %v, shut down: %v", name, derive, stop), func(t *testing.T) {
 						requests := make(chan servedLate, 1)
-						s := lateServer(requests)
+						s := lateServer(t, requests)
 						c, r := start(s)(), newLateRequest(t)
 						requests <- servedLate{r, how.around(r), nil}
 						endedByShutdown(t, s, c, r, how.begins, derive, stop)
