@@ -41,11 +41,8 @@ func (x *exchange) answer(ok bool) (engine.Action, bool) {
 	response := ctx.timeoutResponse.Load()
 	late := !ok || response != nil || ctx.left != nil
 	streams := ok && response == nil && ctx.Response.body.stream != nil
-	if late || streams {
-		ctx.endResponders()
-	} else {
-		ctx.responder = nil
-	}
+	// goroutines of derived contexts may ask ctx at this moment
+	ctx.endResponders()
 	if w := ctx.watch.Load(); w != nil && !streams {
 		// the producer of a body stream needs the watch, too
 		x.endWatch(w, late)

@@ -78,7 +78,7 @@ func TestHandlerThatTimedOutKeepsItsContext(t *testing.T) {
 		other.Get("/quick")
 		other.Expect(200, "quick")
 		close(ended)
-		late.Wait()
+		servertest.Soon(t, "the end of the late goroutines", late.Wait)
 	})
 }
 
@@ -172,7 +172,7 @@ func TestHandlerThatTimedOutReadsItsBodyOn(t *testing.T) {
 			}
 			_ = c.Close()
 		}
-		late.Wait()
+		servertest.Soon(t, "the end of the late goroutines", late.Wait)
 	})
 }
 
@@ -308,7 +308,7 @@ func TestContextThatTimedOutIsAskedForItsEnd(t *testing.T) {
 			c.Get("/")
 			c.Expect(200, "")
 		}
-		late.Wait()
+		servertest.Soon(t, "the end of the late goroutines", late.Wait)
 		if n := ts.S.watches.Len(); n > 0 {
 			t.Errorf("%d requests are still watched", n)
 		}

@@ -45,12 +45,15 @@ func (x *h2Exchange) serve() (over bool) {
 	response := ctx.timeoutResponse.Load()
 	late := response != nil || ctx.left != nil
 	streams := response == nil && ctx.Response.body.stream != nil
-	if late || streams {
+	w := ctx.watch.Load()
+	if late || streams || w != nil {
+		// goroutines of derived contexts may ask ctx at this moment
 		ctx.endResponders()
+		w = ctx.watch.Load()
 	} else {
 		ctx.responder = nil
 	}
-	if w := ctx.watch.Load(); w != nil && !streams {
+	if w != nil && !streams {
 		// the producer of a body stream needs the watch, too
 		x.endWatch(w, late)
 	}

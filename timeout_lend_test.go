@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -296,8 +297,52 @@ func TestContextGivenAwayAroundATimeoutHandler(t *testing.T) {
 		c.Get("/")
 		c.Expect(408, "given away")
 		close(left)
-		<-ended
+		servertest.Receive(t, "the end of the handler", ended)
 		c.Get("/next")
 		c.Expect(200, "next")
 	})
+}
+
+// trailingReader is a body stream that is told which request its trailers go to.
+type trailingReader struct {
+	io.Reader
+	told func()
+}
+
+// TrailersTo implements trailingStream.
+func (s trailingReader) TrailersTo(func(name, value string) error) { s.told() }
+
+// TestTimeoutWhileAnInnerHandlerEnds has a handler take its context back from an inner one,
+// while a timeout around it passes and the client gets the answer. The race detector reports
+// if one does not wait for the other.
+func TestTimeoutWhileAnInnerHandlerEnds(t *testing.T) {
+	for range 100 {
+		outer := RequestCtx{responder: new(exchange)}
+		run := outer.lend(nil)
+		inner := run.ctx.lend(nil)
+		inner.end()
+		// this is called in the middle of taking back
+		inner.ctx.Request.body.stream = trailingReader{strings.NewReader(""), func() {
+			for range 10 {
+				runtime.Gosched()
+			}
+		}}
+		answered := make(chan struct{})
+		go func() {
+			defer close(answered)
+			run.expire("too slow", 408)
+			outer.giveUp(run)
+			outer.endResponders()
+		}()
+		run.ctx.takeBack(inner)
+		servertest.Receive(t, "the answer", answered)
+		for name, ctx := range map[string]*RequestCtx{"outer": &outer, "late": run.ctx, "inner": inner.ctx} {
+			if ctx.responder != nil {
+				t.Fatalf("the %s context has kept the exchange", name)
+			}
+		}
+		if !run.ctx.lost {
+			t.Fatal("the late context has kept the connection")
+		}
+	}
 }

@@ -300,7 +300,7 @@ func TestTimeoutHandlerKeepsAContextThatWasGivenAway(t *testing.T) {
 		close(goOn)
 		servertest.Eventually(t, "the end of the late handler", func() bool { return ts.S.timed.Load() == 0 })
 		close(checked)
-		late.Wait()
+		servertest.Soon(t, "the goroutine that has the context", late.Wait)
 	})
 }
 

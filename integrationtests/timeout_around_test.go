@@ -27,7 +27,7 @@ func TestPanicAroundALateHandlerTellsIt(t *testing.T) {
 	t.Parallel()
 	forEachAsker(t, func(t *testing.T, start func(s *fasthttp.Server) func() client) {
 		requests := make(chan servedLate, 1)
-		dial := start(lateServer(requests))
+		dial := start(lateServer(t, requests))
 		for name, how := range latenesses {
 			for watch := how.begins; watch <= atAnswer; watch++ {
 				what, r := fmt.Sprintf("%s, watches: %v", name, watch), newLateRequest(t)
@@ -65,7 +65,7 @@ func TestHandlerAroundALateOneSeesItsClientLeave(t *testing.T) {
 	t.Parallel()
 	forEachAsker(t, func(t *testing.T, start func(s *fasthttp.Server) func() client) {
 		requests := make(chan servedLate, 1)
-		dial := start(lateServer(requests))
+		dial := start(lateServer(t, requests))
 		for _, name := range []string{"timeout", "outer of two timeouts", "inner of two timeouts", "timeout before another handler"} {
 			for _, watch := range []stage{atRun, atLate, atNever} {
 				what, r := fmt.Sprintf("%s, watches: %v", name, watch), newLateRequest(t)
@@ -146,7 +146,7 @@ func TestStreamAroundALateHandlerGoesOn(t *testing.T) {
 	t.Parallel()
 	forEachAsker(t, func(t *testing.T, start func(s *fasthttp.Server) func() client) {
 		requests := make(chan servedLate, 1)
-		s := lateServer(requests)
+		s := lateServer(t, requests)
 		s.StreamRequestBody = true
 		dial := start(s)
 		for _, name := range []string{"timeout", "outer of two timeouts", "inner of two timeouts"} {
@@ -193,6 +193,55 @@ func TestStreamAroundALateHandlerGoesOn(t *testing.T) {
 					}
 				}
 			}
+		}
+	})
+}
+
+// TestContextsOfARequestShareAWatch has two contexts of a request begin to watch the client
+// while a handler with a time limit runs, in either order. Both are told when the client
+// leaves, and otherwise nothing of the next request is taken.
+func TestContextsOfARequestShareAWatch(t *testing.T) {
+	t.Parallel()
+	forEachAsker(t, func(t *testing.T, start func(s *fasthttp.Server) func() client) {
+		waits, left := make(chan struct{}, 1), make(chan struct{}, 2)
+		dial := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			order := string(ctx.QueryArgs().Peek("order"))
+			var outer, inner <-chan struct{}
+			inTime(func(within *fasthttp.RequestCtx) {
+				for _, who := range order {
+					switch who {
+					case 'o':
+						ctx.WatchDisconnect()
+						outer = ctx.Done()
+					case 'i':
+						within.WatchDisconnect()
+						inner = within.Done()
+					}
+				}
+			})(ctx)
+			if string(ctx.Path()) != "/leave" {
+				fmt.Fprint(ctx, ctx.Err())
+				return
+			}
+			waits <- struct{}{}
+			for _, done := range []<-chan struct{}{outer, inner} {
+				if done != nil {
+					<-done
+				}
+				left <- struct{}{}
+			}
+		}})
+		for _, order := range []string{"o", "i", "oi", "io"} {
+			c := dial()
+			for range 3 {
+				c.get("/?order=" + order)
+				c.expect(200, "<nil>")
+			}
+			c.get("/leave?order=" + order)
+			servertest.Receive(t, "the handler", waits)
+			c.leave()
+			servertest.Receive(t, order+": the end of the outer context", left)
+			servertest.Receive(t, order+": the end of the inner context", left)
 		}
 	})
 }

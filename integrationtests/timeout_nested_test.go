@@ -59,37 +59,54 @@ func lateHandlerKeepsItsBody(t *testing.T, around func(fasthttp.RequestHandler) 
 	})
 }
 
-// A handler that a late handler calls cannot use the connection.
+// A handler that a late handler calls, before or after it is late, cannot use the connection.
 func TestHandlerWithinALateOneHasNoConnection(t *testing.T) {
-	forEachEngine(t, func(t *testing.T, start starter) {
-		release, in, did := make(chan struct{}), make(chan struct{}), make(chan error, 2)
-		inner := fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {
-			<-release
-			ctx.Response.Header.Set(fasthttp.HeaderLink, "</of-the-first>; rel=preload")
-			did <- ctx.EarlyHints()
-			did <- ctx.SetReadDeadline(time.Now().Add(time.Hour))
-		}, servertest.Never, "late")
-		outer := fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) { inner(ctx) }, 10*time.Millisecond, "outer")
-		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
-			if string(ctx.Path()) != "/next" {
-				outer(ctx)
-				return
-			}
-			close(in)
-			_ = servertest.Receive(t, "the hints", did)
-			if err := servertest.Receive(t, "the deadline", did); err != fasthttp.ErrDeadlineUpdatesDisabled {
-				t.Errorf("setting a deadline: %v", err)
-			}
-			ctx.SetBodyString("next")
-		}})
-		c := ts.Dial()
-		c.Get("/")
-		c.Expect(fasthttp.StatusRequestTimeout, "outer")
-		c.Get("/next")
-		<-in
-		close(release)
-		if resp := c.Next("GET"); resp.StatusCode != fasthttp.StatusOK || resp.Content != "next" {
-			t.Errorf("got %d %q", resp.StatusCode, resp.Content)
-		}
-	})
+	t.Parallel()
+	for _, begins := range []string{"before", "after"} {
+		t.Run(begins, func(t *testing.T) {
+			forEachEngine(t, func(t *testing.T, start starter) {
+				begin, release, in, did := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan error, 3)
+				inner := fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {
+					<-release
+					ctx.Response.Header.Set(fasthttp.HeaderLink, "</of-the-first>; rel=preload")
+					did <- ctx.EarlyHints()
+					did <- ctx.SetReadDeadline(time.Now().Add(servertest.Never))
+					did <- ctx.SetWriteDeadline(time.Now().Add(servertest.Never))
+				}, servertest.Never, "late")
+				outer := fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {
+					<-begin
+					inner(ctx)
+				}, servertest.Short, "outer")
+				ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+					if string(ctx.Path()) != "/next" {
+						outer(ctx)
+						return
+					}
+					close(in)
+					servertest.Must(t, servertest.Receive(t, "the hints", did))
+					for range 2 {
+						if err := servertest.Receive(t, "a deadline", did); err != fasthttp.ErrDeadlineUpdatesDisabled {
+							t.Errorf("setting a deadline: %v", err)
+						}
+					}
+					ctx.SetBodyString("next")
+				}})
+				if begins == "before" {
+					close(begin)
+				}
+				c := ts.Dial()
+				c.Get("/")
+				c.Expect(fasthttp.StatusRequestTimeout, "outer")
+				if begins == "after" {
+					close(begin)
+				}
+				c.Get("/next")
+				servertest.Receive(t, "the next request", in)
+				close(release)
+				if resp := c.Next("GET"); resp.StatusCode != fasthttp.StatusOK || resp.Content != "next" {
+					t.Errorf("got %d %q", resp.StatusCode, resp.Content)
+				}
+			})
+		})
+	}
 }

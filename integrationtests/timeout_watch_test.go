@@ -40,7 +40,7 @@ type lateRequest struct {
 
 func newLateRequest(t *testing.T) *lateRequest {
 	return &lateRequest{
-		begin: make(chan struct{}), begun: make(chan struct{}), acts: make(chan func(*fasthttp.RequestCtx)),
+		begin: make(chan struct{}), begun: make(chan struct{}), acts: make(chan func(*fasthttp.RequestCtx), 1),
 		acted: make(chan struct{}, 1), late: make(chan struct{}, 1), answer: make(chan struct{}), ended: make(chan struct{}),
 		stop: t.Context().Done(),
 	}
@@ -125,6 +125,13 @@ var latenesses = map[string]struct {
 	}, atRun},
 	"timeout before another handler": {func(r *lateRequest) fasthttp.RequestHandler {
 		late, next := tooSlow(r.handle), inTime(func(*fasthttp.RequestCtx) {})
+		return func(ctx *fasthttp.RequestCtx) {
+			late(ctx)
+			next(ctx)
+		}
+	}, atRun},
+	"timeout before another one": {func(r *lateRequest) fasthttp.RequestHandler {
+		late, next := tooSlow(r.handle), tooSlow(func(*fasthttp.RequestCtx) { r.wait(r.answer) })
 		return func(ctx *fasthttp.RequestCtx) {
 			late(ctx)
 			next(ctx)
@@ -229,7 +236,7 @@ func forEachAsker(t *testing.T, test func(t *testing.T, start func(s *fasthttp.S
 }
 
 // lateServer serves the requests that it gets from the channel, and others.
-func lateServer(requests <-chan servedLate) *fasthttp.Server {
+func lateServer(t *testing.T, requests <-chan servedLate) *fasthttp.Server {
 	return &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 		if string(ctx.Path()) != "/" {
 			fmt.Fprint(ctx, ctx.Err())
@@ -237,6 +244,9 @@ func lateServer(requests <-chan servedLate) *fasthttp.Server {
 		}
 		served := <-requests
 		served.around(ctx)
+		if err := ctx.Err(); err != nil {
+			t.Errorf("the handler around it: %v", err)
+		}
 		served.late <- struct{}{}
 		served.wait(served.answer)
 		if served.then != nil {
@@ -260,8 +270,8 @@ func TestLateHandlerIsToldOfTheAnswer(t *testing.T) {
 	t.Parallel()
 	forEachAsker(t, func(t *testing.T, start func(s *fasthttp.Server) func() client) {
 		requests := make(chan servedLate, 1)
-		dial := start(lateServer(requests))
-		all := lateServer(requests)
+		dial := start(lateServer(t, requests))
+		all := lateServer(t, requests)
 		all.CancelOnDisconnect = true
 		dialAll := start(all)
 		for name, how := range latenesses {
@@ -339,7 +349,7 @@ func TestShutdownEndsLateHandlers(t *testing.T) {
 				for stop := max(derive, atLate); stop <= atAnswer; stop++ {
 					t.Run(fmt.Sprintf("%s, derives: %v, shut down: %v", name, derive, stop), func(t *testing.T) {
 						requests := make(chan servedLate, 1)
-						s := lateServer(requests)
+						s := lateServer(t, requests)
 						c, r := start(s)(), newLateRequest(t)
 						requests <- servedLate{r, how.around(r), nil}
 						endedByShutdown(t, s, c, r, how.begins, derive, stop)
