@@ -100,6 +100,7 @@ func serveApart(t *testing.T, limit time.Duration, test string, env ...string) (
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	cmd, in, out := startTest(ctx, t, test, env...)
 	log = &servertest.Log{}
+	said := &servertest.Log{}
 	addrs := make(chan string, 1)
 	var reading sync.WaitGroup
 	reading.Go(func() {
@@ -108,6 +109,8 @@ func serveApart(t *testing.T, limit time.Duration, test string, env ...string) (
 				log.Printf("%s", line)
 			} else if addr, ok := strings.CutPrefix(lines.Text(), "serving "); ok {
 				addrs <- addr
+			} else {
+				said.Printf("%s", lines.Text())
 			}
 		}
 	})
@@ -115,7 +118,7 @@ func serveApart(t *testing.T, limit time.Duration, test string, env ...string) (
 		_ = in.Close()
 		reading.Wait()
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("the process with the server: %v", err)
+			t.Errorf("the process with the server: %v\n%.3000s", err, strings.Join(said.All(), "\n"))
 		}
 		cancel()
 	})

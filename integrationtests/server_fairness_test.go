@@ -340,8 +340,8 @@ func TestReadTimeoutBeginsAnewBetweenAnswersThatWait(t *testing.T) {
 		request := servertest.Get("/")
 		half := len(request) / 2
 		c.Send(request[:half])
-		for range 3 {
-			pass(reach / 2)
+		for range 6 {
+			pass(reach / 4)
 			c.Send(request[half:] + request[:half])
 			c.Expect(200, servertest.Echoed("GET", "/", ""))
 		}
