@@ -26,6 +26,13 @@ func listenOn(t *testing.T, addr string) (port string) {
 	if err != nil {
 		t.Skipf("%s cannot be listened on here: %v", addr, err)
 	}
+	acceptUntilTheEnd(t, ln)
+	_, port, _ = net.SplitHostPort(ln.Addr().String())
+	return port
+}
+
+// acceptUntilTheEnd accepts connections until the test ends.
+func acceptUntilTheEnd(t *testing.T, ln net.Listener) {
 	var accepting sync.WaitGroup
 	accepting.Go(func() {
 		for {
@@ -40,19 +47,52 @@ func listenOn(t *testing.T, addr string) (port string) {
 		_ = ln.Close()
 		servertest.Soon(t, "the listener", accepting.Wait)
 	})
-	_, port, _ = net.SplitHostPort(ln.Addr().String())
+}
+
+// freePort returns a port on which no program listens until the test ends, at any of the
+// loopback addresses, which are 127.0.0.1 by default: each with the port is the end of
+// another connection. An address that the system does not have is left out.
+func freePort(t *testing.T, addresses ...string) (port string) {
+	t.Helper()
+	if len(addresses) == 0 {
+		addresses = []string{"127.0.0.1"}
+	}
+	servertest.Eventually(t, "a port that is free", func() bool {
+		port = "0"
+		for _, a := range addresses {
+			ln, err := net.Listen("tcp", net.JoinHostPort(a, "0"))
+			if err != nil {
+				continue
+			}
+			t.Cleanup(func() { _ = ln.Close() })
+			from, _ := net.ResolveTCPAddr("tcp", net.JoinHostPort(a, port))
+			conn, err := (&net.Dialer{LocalAddr: from}).Dial("tcp", ln.Addr().String())
+			if err != nil {
+				return false
+			}
+			t.Cleanup(func() { _ = conn.Close() })
+			_, port, _ = net.SplitHostPort(conn.LocalAddr().String())
+		}
+		return true
+	})
 	return port
 }
 
-// freePort returns a port of the loopback address on which no program listens.
-func freePort(t *testing.T) string {
+// listenBeside is listenOn for a port that another address refuses.
+func listenBeside(t *testing.T, addr, other string) (port string) {
 	t.Helper()
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = ln.Close() }()
-	_, port, _ := net.SplitHostPort(ln.Addr().String())
+	servertest.Eventually(t, "a port that is free", func() bool {
+		port = freePort(t, other)
+		ln, err := net.Listen("tcp", net.JoinHostPort(addr, port))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return false
+		}
+		if err != nil {
+			t.Skipf("%s cannot be listened on here: %v", addr, err)
+		}
+		acceptUntilTheEnd(t, ln)
+		return true
+	})
 	return port
 }
 
@@ -66,7 +106,7 @@ func upstreamOf(t *testing.T, err error) string {
 }
 
 func TestDialerConnectsOverBothVersions(t *testing.T) {
-	port4, port6 := listenOn(t, "127.0.0.1:0"), listenOn(t, "[::1]:0")
+	port4, port6 := listenBeside(t, "127.0.0.1", "::1"), listenBeside(t, "::1", "127.0.0.1")
 	d := &TCPDialer{Resolver: servertest.ResolvesTo("127.0.0.1", "::1")}
 	for _, c := range []struct {
 		name string
@@ -161,7 +201,7 @@ func TestDialerErrorsNameTheUpstreamAndTheCause(t *testing.T) {
 }
 
 func TestDialerReportsEveryAddressThatFailed(t *testing.T) {
-	port := freePort(t)
+	port := freePort(t, "127.0.0.1", "127.0.0.2", "::1")
 	for network, addresses := range map[string][]string{
 		"tcp4": {"127.0.0.1", "127.0.0.2"},
 		"tcp":  {"127.0.0.1", "127.0.0.2", "::1"},
