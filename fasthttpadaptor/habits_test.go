@@ -29,6 +29,9 @@ func serve(t *testing.T, s *fasthttp.Server, listen listenFunc) net.Conn {
 	return serveAll(t, s, listen)()
 }
 
+// ownContext is the key of the context that the adaptor has made.
+type ownContext struct{}
+
 // A client that has ended its sending side may still read. So the context of its
 // request must not end yet: a TimeoutHandler would respond in place of the handler.
 func TestClientThatHasEndedItsSideIsAnswered(t *testing.T) {
@@ -43,7 +46,7 @@ func TestClientThatHasEndedItsSideIsAnswered(t *testing.T) {
 			if !ctx.EndedSending() {
 				t.Error("the client has not ended its side")
 			}
-			own := r.Context().Value("own").(*requestContext)
+			own := r.Context().Value(ownContext{}).(*requestContext)
 			servertest.Eventually(t, "the end of the client's side", func() bool {
 				own.mu.Lock()
 				defer own.mu.Unlock()
@@ -56,7 +59,7 @@ func TestClientThatHasEndedItsSideIsAnswered(t *testing.T) {
 		})
 		late := http.TimeoutHandler(h, time.Minute, "late")
 		bridge := NewFastHTTPHandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			late.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), "own", r.Context())))
+			late.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), ownContext{}, r.Context())))
 		})
 		c := serve(t, &fasthttp.Server{
 			Engine: engine,

@@ -23,49 +23,15 @@ import (
 // unreliable is a server that makes all kinds of faults at random, and counts how
 // often it gets each request.
 type unreliable struct {
-	ln    net.Listener
-	conns sync.WaitGroup
-
+	*servertest.Peer
 	mu   sync.Mutex
 	seen map[string]int
-	open map[net.Conn]bool
 }
 
 func startUnreliable(t *testing.T) *unreliable {
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := &unreliable{ln: ln, seen: make(map[string]int), open: make(map[net.Conn]bool)}
-	u.conns.Go(func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			u.mu.Lock()
-			u.open[c] = true
-			u.mu.Unlock()
-			u.conns.Go(func() {
-				u.serve(c)
-				_ = c.Close()
-				u.mu.Lock()
-				delete(u.open, c)
-				u.mu.Unlock()
-			})
-		}
-	})
+	u := &unreliable{seen: make(map[string]int)}
+	u.Peer = servertest.NewPeer(t, func(c *servertest.PeerConn) { u.serve(c.Conn) })
 	return u
-}
-
-func (u *unreliable) stop() {
-	_ = u.ln.Close()
-	u.mu.Lock()
-	for c := range u.open {
-		_ = c.Close()
-	}
-	u.mu.Unlock()
-	u.conns.Wait()
 }
 
 // serve responds to requests until a fault ends the connection.
@@ -269,7 +235,7 @@ func TestClientsWithFaultsOfAllKinds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := runtime.NumGoroutine()
 			u := startUnreliable(t)
-			*tt.addr = u.ln.Addr().String()
+			*tt.addr = u.Addr()
 			calls := &faultyCalls{t: t, addr: *tt.addr, do: tt.do, sends: []string{fasthttp.MethodGet, fasthttp.MethodPost, fasthttp.MethodPost}}
 			const callers = 32
 			var running sync.WaitGroup
@@ -285,7 +251,7 @@ func TestClientsWithFaultsOfAllKinds(t *testing.T) {
 			}
 			running.Wait()
 			servertest.Eventually(t, "the end of all connections", func() bool { return tt.rest() == 0 })
-			u.stop()
+			u.Stop()
 			for id, n := range u.seen {
 				if n > 1 && strings.HasPrefix(id, "/post") {
 					t.Errorf("%s was seen %d times", id, n)

@@ -21,47 +21,15 @@ import (
 // unreliableH2 is a server of HTTP/2 that makes all kinds of faults at random, and counts how
 // often it works on each request.
 type unreliableH2 struct {
-	ln    net.Listener
-	conns sync.WaitGroup
-
+	*servertest.Peer
 	mu   sync.Mutex
 	seen map[string]int
-	open map[net.Conn]bool
 }
 
 func startUnreliableH2(t *testing.T) *unreliableH2 {
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	servertest.Must(t, err)
-	u := &unreliableH2{ln: ln, seen: make(map[string]int), open: make(map[net.Conn]bool)}
-	u.conns.Go(func() {
-		for {
-			nc, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			u.mu.Lock()
-			u.open[nc] = true
-			u.mu.Unlock()
-			u.conns.Go(func() {
-				u.serve(nc)
-				_ = nc.Close()
-				u.mu.Lock()
-				delete(u.open, nc)
-				u.mu.Unlock()
-			})
-		}
-	})
+	u := &unreliableH2{seen: make(map[string]int)}
+	u.Peer = servertest.NewPeer(t, func(c *servertest.PeerConn) { u.serve(c.Conn) })
 	return u
-}
-
-func (u *unreliableH2) stop() {
-	_ = u.ln.Close()
-	u.mu.Lock()
-	for nc := range u.open {
-		_ = nc.Close()
-	}
-	u.mu.Unlock()
-	u.conns.Wait()
 }
 
 // unreliableConn is a connection of it.
@@ -243,7 +211,7 @@ func (c *unreliableConn) work(id uint32) bool {
 func TestHTTP2ClientWithFaultsOfAllKinds(t *testing.T) {
 	before := runtime.NumGoroutine()
 	u := startUnreliableH2(t)
-	hc := &fasthttp.HostClient{Addr: u.ln.Addr().String(), MaxConns: 4, ReadTimeout: 500 * time.Millisecond, WriteTimeout: 500 * time.Millisecond}
+	hc := &fasthttp.HostClient{Addr: u.Addr(), MaxConns: 4, ReadTimeout: 500 * time.Millisecond, WriteTimeout: 500 * time.Millisecond}
 	hc.Protocols.SetUnencryptedHTTP2(true)
 	calls := &faultyCalls{t: t, addr: hc.Addr, do: hc.DoContext, sends: []string{fasthttp.MethodGet, fasthttp.MethodPost, fasthttp.MethodPost}}
 	var running sync.WaitGroup
@@ -262,7 +230,7 @@ func TestHTTP2ClientWithFaultsOfAllKinds(t *testing.T) {
 		hc.CloseIdleConnections()
 		return hc.ConnsCount() == 0 && hc.PendingRequests() == 0
 	})
-	u.stop()
+	u.Stop()
 	for id, n := range u.seen {
 		if n > 1 && strings.HasPrefix(id, "/post") {
 			t.Errorf("%s was seen %d times", id, n)
