@@ -25,14 +25,14 @@ type exchange struct {
 	pace     pace
 	delivery delivery // of the response, for Server.ResponseSent
 
-	minor   int        // of HTTP/1.x
 	toDrain int        // how much of the body may still be discarded, see drain
 	spare   *h1Content // for the next body that is a stream, or nil
 	// duplex says that the body, which is a stream, may be read in one goroutine
 	// while the response is written in another. continuing is held then while 100
 	// (Continue) is sent.
 	duplex     bool
-	handling   bool // the handler is running
+	handling   bool  // the handler is running
+	minor      uint8 // of HTTP/1.x
 	continuing sync.Mutex
 	watching   atomic.Bool // the engine watches the client for the handler
 	// cut says that a late handler, which has the body, must not read more of it
@@ -107,7 +107,7 @@ func (x *exchange) headReceived() (engine.Action, bool) {
 	if x.timing.ofHead() {
 		x.endHead()
 	}
-	x.minor = x.head.Minor
+	x.minor = uint8(x.head.Minor)
 	if h.ConnectionClose() {
 		x.conn.SetLife(http1.LifeLast)
 	}
