@@ -305,6 +305,7 @@ func testRefusedConnectionsAreLogged(t *testing.T, e servertest.Engine) {
 // TestTimeoutsAreLogged has requests that do not arrive in time, and late handlers
 // that still read.
 func TestTimeoutsAreLogged(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		t.Parallel()
 		log := make(accessLog, 10)
