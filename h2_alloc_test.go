@@ -1,8 +1,10 @@
 package fasthttp
 
 import (
+	"errors"
 	"net"
 	"reflect"
+	"runtime"
 	"testing"
 	"time"
 
@@ -217,6 +219,43 @@ func TestHTTP2ShutdownFindsConnectionsThatAreDriven(t *testing.T) {
 		t.Errorf("the connection is in phase %v of its life: it does not wait for the client", h.conn.Life())
 	}
 	h.release()
+}
+
+// A handler that is late writes when its engine has left the connection, and may fail. That
+// is no moment at which the engine may read why the connection has ended: under the race
+// detector this test fails if it does.
+func TestHTTP2WritesFailWhileTheEngineLeaves(t *testing.T) {
+	early, late := errors.New("early"), errors.New("late")
+	for _, before := range []error{nil, early} {
+		s := withHTTP2(&Server{Handler: echo})
+		s.prepare()
+		nc, peer := net.Pipe()
+		_ = peer.Close()
+		h := newH2Conn(s, &engine.Conn{Set: &s.conns, NC: nc}, linkOfNothing{})
+		h.fault = before
+		gone := func() bool {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			return h.input == h2Gone
+		}
+		written := make(chan struct{})
+		go func() {
+			defer close(written)
+			for !gone() {
+				runtime.Gosched()
+			}
+			h.Written(0, late)
+		}()
+		last, fault := (*host)(s).Return(h, false)
+		servertest.Receive(t, "the late write", written)
+		if last != nil || fault != before && fault != late {
+			t.Errorf("the engine is told of %v and is to reuse %v", fault, last)
+		}
+		if before != nil && fault != before {
+			t.Errorf("the connection has ended with %v, want what came first", fault)
+		}
+		_ = nc.Close()
+	}
 }
 
 // An idle connection has little more than its h2Conn, and the next size of memory is 896 bytes.

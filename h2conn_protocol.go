@@ -383,7 +383,7 @@ func (h *h2Conn) HandOver() (take func(nc net.Conn, err error)) {
 }
 
 // Abandoned implements engine.Protocol.
-func (h *h2Conn) Abandoned() { h.release() }
+func (h *h2Conn) Abandoned() { _ = h.release() }
 
 // contain is deferred: it turns a panic of a hook into the end of the connection.
 func (h *h2Conn) contain(next *engine.Action) {
@@ -398,8 +398,9 @@ func (h *h2Conn) contain(next *engine.Action) {
 	*next = engine.Close
 }
 
-// release ends what the connection has not ended itself.
-func (h *h2Conn) release() {
+// release ends what the connection has not ended itself, and returns why it has ended before
+// its time, if it has. A handler that is late may still be writing, and fail.
+func (h *h2Conn) release() error {
 	h.s.h2.remove(h)
 	h.mu.Lock()
 	if h.first != nil {
@@ -414,4 +415,7 @@ func (h *h2Conn) release() {
 	h.end(h2Gone)
 	bufpool.Put(h.in)
 	h.in, h.read = nil, 0
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.fault
 }

@@ -48,8 +48,7 @@ func (h *host) Lend(c *engine.Conn, l engine.Link, last engine.Protocol) engine.
 // Return implements engine.Host.
 func (h *host) Return(p engine.Protocol, reuse bool) (last engine.Protocol, fault error) {
 	if over, ok := p.(*h2Conn); ok {
-		over.release()
-		return nil, over.fault
+		return nil, over.release()
 	}
 	own := p.(*h1Conn)
 	fault = own.fault
