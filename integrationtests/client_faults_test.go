@@ -217,6 +217,10 @@ func (f *faultyCalls) fill(req *fasthttp.Request) {
 // No request that must not be repeated is sent twice, and no connection or goroutine
 // is left. With FASTHTTP_SOAK set, each client makes 20,000 calls.
 func TestClientsWithFaultsOfAllKinds(t *testing.T) {
+	servertest.Apart(t, testClientsWithFaultsOfAllKinds)
+}
+
+func testClientsWithFaultsOfAllKinds(t *testing.T) {
 	hc := &fasthttp.HostClient{MaxConns: 16, ReadTimeout: 500 * time.Millisecond, WriteTimeout: 500 * time.Millisecond}
 	pc := &fasthttp.PipelineClient{MaxConns: 8, MaxIdleConnDuration: 50 * time.Millisecond, ReadTimeout: 100 * time.Millisecond, WriteTimeout: 100 * time.Millisecond}
 	pc.Logger = servertest.LoggerFunc(func(string, ...any) {})

@@ -209,6 +209,10 @@ func (c *unreliableConn) work(id uint32) bool {
 
 // TestHTTP2ClientWithFaultsOfAllKinds is TestClientsWithFaultsOfAllKinds of HTTP/2.
 func TestHTTP2ClientWithFaultsOfAllKinds(t *testing.T) {
+	servertest.Apart(t, testHTTP2ClientWithFaultsOfAllKinds)
+}
+
+func testHTTP2ClientWithFaultsOfAllKinds(t *testing.T) {
 	before := runtime.NumGoroutine()
 	u := startUnreliableH2(t)
 	hc := &fasthttp.HostClient{Addr: u.Addr(), MaxConns: 4, ReadTimeout: 500 * time.Millisecond, WriteTimeout: 500 * time.Millisecond}

@@ -285,6 +285,10 @@ func sendsMore(c *h2Side) bool {
 // what it can be made to hold: responses that nobody reads, header blocks without an end, and
 // answers to PING that nobody takes. Another host is asked meanwhile.
 func TestHTTP2ClientHostileServersCostLittle(t *testing.T) {
+	servertest.Apart(t, testHTTP2ClientHostileServersCostLittle)
+}
+
+func testHTTP2ClientHostileServersCostLittle(t *testing.T) {
 	const conns = 20
 	p, good := newH2Peer(t), newH2Peer(t)
 	hc, other := p.client(), good.client()

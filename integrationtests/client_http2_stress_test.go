@@ -367,7 +367,9 @@ func (s *h2Stress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // TestHTTP2ClientUnderStress has 10,000 calls at once, with FASTHTTP_SOAK set, over at most 4
 // connections, which are cut, canceled, drained and reset at random.
-func TestHTTP2ClientUnderStress(t *testing.T) {
+func TestHTTP2ClientUnderStress(t *testing.T) { servertest.Apart(t, testHTTP2ClientUnderStress) }
+
+func testHTTP2ClientUnderStress(t *testing.T) {
 	warmUpStress(t)
 	for _, cuts := range []bool{false, true} {
 		t.Run(fmt.Sprint("ours, cuts ", cuts), func(t *testing.T) {

@@ -204,6 +204,7 @@ func TestClientMaxResponseBodySize(t *testing.T) {
 
 // Large bodies pass in both directions, whatever their framing.
 func TestClientLargeBodies(t *testing.T) {
+	t.Parallel()
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for req := c.Request(); req != nil; req = c.Request() {
 			if req.URL.Path == "/chunked" {

@@ -14,6 +14,7 @@ import (
 // TestHeaderReceivedRefusesRequests refuses requests by their header. The server
 // does not ask for their bodies. It drains small ones, and keeps the connection.
 func TestHeaderReceivedRefusesRequests(t *testing.T) {
+	t.Parallel()
 	for _, streams := range []bool{false, true} {
 		forEachEngine(t, func(t *testing.T, start starter) {
 			var handled atomic.Int32

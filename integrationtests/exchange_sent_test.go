@@ -45,6 +45,7 @@ func (l accessLog) expect(t *testing.T, want string) {
 // TestEveryResponseIsLogged has responses of each kind, and requests that the server
 // refuses.
 func TestEveryResponseIsLogged(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, []byte(numbered(200_000)), 0o600); err != nil {
 		t.Fatal(err)
@@ -151,6 +152,7 @@ func (c *countingConn) Read(p []byte) (int, error) {
 // TestBytesOfResponsesAreCounted compares the reported number of bytes with the
 // bytes that arrive.
 func TestBytesOfResponsesAreCounted(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, []byte(numbered(200_000)), 0o600); err != nil {
 		t.Fatal(err)

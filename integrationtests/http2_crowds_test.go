@@ -64,6 +64,7 @@ func (m *messages) Read(p []byte) (int, error) {
 // all that it waits for, again and again; upload; send large heads; and go on sending what the
 // server has refused. Nothing of that may end the connection, or refuse a request.
 func TestHTTP2CrowdsAreServed(t *testing.T) {
+	t.Parallel()
 	body := bytes.Repeat([]byte("b"), 2<<20)
 	large := "Bearer " + strings.Repeat("t", 8<<10)
 	for _, test := range []struct {

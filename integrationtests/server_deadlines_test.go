@@ -244,7 +244,7 @@ func TestDeadlineOfAnEarlierWait(t *testing.T) {
 			}
 		}
 		var passed atomic.Bool // the deadline of the first wait
-		ts := start(&fasthttp.Server{ReadTimeout: reach, IdleTimeout: farTime, WriteTimeout: farTime, ConnState: noteBegun, Handler: func(ctx *fasthttp.RequestCtx) {
+		ts := start(&fasthttp.Server{ReadTimeout: reach / 5, IdleTimeout: farTime, WriteTimeout: farTime, ConnState: noteBegun, Handler: func(ctx *fasthttp.RequestCtx) {
 			// so long in each handler that the pipelines take turns, and are not served before
 			for end := time.Now().Add(500 * time.Microsecond); !passed.Load() && time.Now().Before(end); {
 			}

@@ -128,6 +128,7 @@ func serveApart(t *testing.T, limit time.Duration, test string, env ...string) (
 // A server without free descriptors serves its open connections, logs the error
 // once, and goes on when descriptors are free.
 func TestServerOutOfDescriptors(t *testing.T) {
+	t.Parallel()
 	for _, e := range servertest.Engines {
 		// the limit does not depend on the layers above TCP
 		if !strings.HasSuffix(e.Name, "/tcp") {

@@ -20,6 +20,7 @@ import (
 // A client may send requests while it does not read the response to an earlier one.
 // They wait for their turn.
 func TestRequestsBehindAnAnswerThatDoesNotFit(t *testing.T) {
+	t.Parallel()
 	big := strings.Repeat("0123456789abcdef", 1<<20)
 	forEachEngine(t, func(t *testing.T, start starter) {
 		served := make(chan string, 10)
@@ -61,6 +62,7 @@ func TestRequestsBehindAnAnswerThatDoesNotFit(t *testing.T) {
 // A connection must let others go first in the middle of a long pipeline, without an
 // effect on its responses.
 func TestLongPipelinesOfLargeAnswers(t *testing.T) {
+	t.Parallel()
 	const requests = 200
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
@@ -190,11 +192,10 @@ var blockers = map[string]struct {
 
 // Many handlers may block for any time, without a delay for other requests.
 func TestHandlersThatBlockHoldNobodyUp(t *testing.T) {
+	t.Parallel()
 	for name, blocker := range blockers {
 		t.Run(name, func(t *testing.T) {
-			if name != "the handler computes" {
-				t.Parallel()
-			}
+			t.Parallel()
 			forEachEngine(t, func(t *testing.T, start starter) {
 				crowd, rounds := 100, 20
 				if name == "the handler computes" {
@@ -238,7 +239,9 @@ func TestHandlersThatBlockHoldNobodyUp(t *testing.T) {
 
 // Connections that always have bytes to read must let others have their turn, even
 // on a single processor.
-func TestFloodsStarveNobody(t *testing.T) {
+func TestFloodsStarveNobody(t *testing.T) { servertest.Apart(t, testFloodsStarveNobody) }
+
+func testFloodsStarveNobody(t *testing.T) {
 	for _, procs := range []int{1, 2} {
 		t.Run(fmt.Sprintf("GOMAXPROCS=%d", procs), func(t *testing.T) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))

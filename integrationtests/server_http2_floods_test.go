@@ -221,7 +221,9 @@ var headFloods = []h2Flood{
 	}},
 }
 
-func TestFloodsOfHTTP2(t *testing.T) {
+func TestFloodsOfHTTP2(t *testing.T) { servertest.Apart(t, testFloodsOfHTTP2) }
+
+func testFloodsOfHTTP2(t *testing.T) {
 	for i, f := range slices.Concat(resetFloods, frameFloods, bogus, headFloods) {
 		for _, e := range http2Engines(i) {
 			t.Run(f.name+"/"+e.Name, func(t *testing.T) { f.run(t, e) })
@@ -413,6 +415,10 @@ func (a *asker) end() (n int, slowest time.Duration) {
 
 // A client that has the server answer, and reads nothing, is not read from any more.
 func TestServerStopsReadingIfNothingIsRead(t *testing.T) {
+	servertest.Apart(t, testServerStopsReadingIfNothingIsRead)
+}
+
+func testServerStopsReadingIfNothingIsRead(t *testing.T) {
 	for i, timeout := range []time.Duration{0, servertest.Short} {
 		for _, e := range http2Engines(i) {
 			t.Run(fmt.Sprint(timeout, "/", e.Name), func(t *testing.T) { checkStopsReading(t, e, timeout) })
@@ -468,6 +474,10 @@ func checkStopsReading(t *testing.T, e servertest.Engine, timeout time.Duration)
 // The bodies that a connection has the server keep have a bound together: above it streams wait
 // for others, one at a time goes on, and none is refused.
 func TestBodiesOfAConnectionAreBounded(t *testing.T) {
+	servertest.Apart(t, testBodiesOfAConnectionAreBounded)
+}
+
+func testBodiesOfAConnectionAreBounded(t *testing.T) {
 	for i := range 2 {
 		for _, e := range http2Engines(i) {
 			t.Run(e.Name, func(t *testing.T) { checkBodies(t, e) })

@@ -81,6 +81,10 @@ func handleH2Leaving(ctx *fasthttp.RequestCtx) {
 // After a connection of HTTP/2 has ended in any way, the server keeps no memory, goroutine
 // or descriptor of it.
 func TestConnectionsOfHTTP2LeaveNothingBehind(t *testing.T) {
+	servertest.Apart(t, testConnectionsOfHTTP2LeaveNothingBehind)
+}
+
+func testConnectionsOfHTTP2LeaveNothingBehind(t *testing.T) {
 	for i, name := range slices.Sorted(maps.Keys(h2Leavings)) {
 		for _, e := range http2Engines(i) {
 			t.Run(name+"/"+e.Name, func(t *testing.T) {

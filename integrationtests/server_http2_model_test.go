@@ -37,7 +37,9 @@ const (
 // TestHTTP2Model runs clients that do anything at random that the rules permit, and now and
 // then something that they do not, in pieces of any size. They check every byte of the
 // responses, and keep books of windows and streams that the server must agree with.
-func TestHTTP2Model(t *testing.T) {
+func TestHTTP2Model(t *testing.T) { servertest.Apart(t, testHTTP2Model) }
+
+func testHTTP2Model(t *testing.T) {
 	length, err := time.ParseDuration(os.Getenv(servertest.SoakVariable))
 	if err != nil {
 		length = modelTime

@@ -150,7 +150,10 @@ var oddResponses = map[string]func(ctx *fasthttp.RequestCtx){
 	"a stream that is shorter than it says": nil, // it is cut: see below
 }
 
-func TestHTTP2ResponsesAreWellFormed(t *testing.T) { forEachHTTP2(t, testHTTP2ResponsesAreWellFormed) }
+func TestHTTP2ResponsesAreWellFormed(t *testing.T) {
+	t.Parallel()
+	forEachHTTP2(t, testHTTP2ResponsesAreWellFormed)
+}
 
 func testHTTP2ResponsesAreWellFormed(t *testing.T, e servertest.Engine) {
 	t.Parallel()

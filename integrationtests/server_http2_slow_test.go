@@ -292,6 +292,10 @@ func (s *h2Slow) run(t *testing.T, e servertest.Engine) {
 // Responses that nobody reads wait in the server. Those that handlers make piece by piece
 // hold some pieces each; others nothing but what the handler has given.
 func TestUnreadResponsesOfHTTP2HoldLittle(t *testing.T) {
+	servertest.Apart(t, testUnreadResponsesOfHTTP2HoldLittle)
+}
+
+func testUnreadResponsesOfHTTP2HoldLittle(t *testing.T) {
 	for i, c := range []struct {
 		path string
 		most int64 // for each connection

@@ -207,6 +207,7 @@ var lengths = func() (all []h2Message) {
 }()
 
 func TestHTTP2RequestsSmuggleNothing(t *testing.T) {
+	t.Parallel()
 	forEachHTTP2(t, testHTTP2RequestsSmuggleNothing)
 }
 

@@ -158,6 +158,10 @@ func handleLeaving(ctx *fasthttp.RequestCtx) {
 // After a connection has ended in any way, the server keeps no memory, goroutine or
 // descriptor of it.
 func TestConnectionsLeaveNothingBehind(t *testing.T) {
+	servertest.Apart(t, testConnectionsLeaveNothingBehind)
+}
+
+func testConnectionsLeaveNothingBehind(t *testing.T) {
 	// connections at a time, and repetitions after a first round
 	const crowd, rounds = 6, 2
 	for name, leaving := range leavings {
@@ -242,7 +246,9 @@ func TestManyBlockedHandlersLeaveFewGoroutines(t *testing.T) {
 
 // An idle connection costs a descriptor and little memory, and on the event engine
 // no goroutine.
-func TestIdleConnectionsCostLittle(t *testing.T) {
+func TestIdleConnectionsCostLittle(t *testing.T) { servertest.Apart(t, testIdleConnectionsCostLittle) }
+
+func testIdleConnectionsCostLittle(t *testing.T) {
 	const crowd = 500
 	for _, e := range servertest.Engines {
 		if e.Name != "event/tcp" || runtime.GOOS != "linux" {
@@ -283,6 +289,7 @@ func TestIdleConnectionsCostLittle(t *testing.T) {
 // During a shutdown under load, every response arrives complete, and every request
 // that a handler has seen gets a response.
 func TestShutdownUnderLoad(t *testing.T) {
+	t.Parallel()
 	const clients, rounds = 8, 5
 	body := bytes.Repeat([]byte("answer "), 5000)
 	forEachEngine(t, func(t *testing.T, start starter) {

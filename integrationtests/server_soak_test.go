@@ -49,7 +49,9 @@ const (
 
 // TestSoak runs clients of all kinds against handlers of all kinds. It checks every
 // byte of the responses. In the end no connection, goroutine or memory may be left.
-func TestSoak(t *testing.T) {
+func TestSoak(t *testing.T) { servertest.Apart(t, testSoak) }
+
+func testSoak(t *testing.T) {
 	length, err := time.ParseDuration(os.Getenv(servertest.SoakVariable))
 	if err != nil {
 		length = soakTime

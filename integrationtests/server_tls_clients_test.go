@@ -49,7 +49,10 @@ func tellTLS(ctx *fasthttp.RequestCtx) {
 	}, " ") + "\n")
 }
 
-func TestCurlSpeaksTLS(t *testing.T) { servertest.ForEachTLSEngine(t, testCurlSpeaksTLS) }
+func TestCurlSpeaksTLS(t *testing.T) {
+	t.Parallel()
+	servertest.ForEachTLSEngine(t, testCurlSpeaksTLS)
+}
 
 func testCurlSpeaksTLS(t *testing.T, e servertest.Engine) {
 	t.Parallel()
@@ -105,7 +108,10 @@ for method, path, body in ("GET", "/1", None), ("POST", "/2", "x" * 20000), ("GE
 c.close()
 `
 
-func TestPythonSpeaksTLS(t *testing.T) { servertest.ForEachTLSEngine(t, testPythonSpeaksTLS) }
+func TestPythonSpeaksTLS(t *testing.T) {
+	t.Parallel()
+	servertest.ForEachTLSEngine(t, testPythonSpeaksTLS)
+}
 
 func testPythonSpeaksTLS(t *testing.T, e servertest.Engine) {
 	t.Parallel()

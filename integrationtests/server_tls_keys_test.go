@@ -172,6 +172,7 @@ func (c *keyClient) read(p []byte) (int, error) {
 // TestKeysChangeInTheMiddleOfBodies changes the keys of both sides while the body of a
 // request and that of its response are on their way, at the same time if both are streams.
 func TestKeysChangeInTheMiddleOfBodies(t *testing.T) {
+	t.Parallel()
 	servertest.ForEachTLSEngine(t, func(t *testing.T, e servertest.Engine) {
 		for name, tc := range map[string]struct {
 			streams bool

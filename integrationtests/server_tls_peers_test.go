@@ -82,7 +82,10 @@ func (d *dialogue) end() (output string, err error) {
 	return d.out.String(), err
 }
 
-func TestOpenSSLSpeaksTLS(t *testing.T) { servertest.ForEachTLSEngine(t, testOpenSSLSpeaksTLS) }
+func TestOpenSSLSpeaksTLS(t *testing.T) {
+	t.Parallel()
+	servertest.ForEachTLSEngine(t, testOpenSSLSpeaksTLS)
+}
 
 func testOpenSSLSpeaksTLS(t *testing.T, e servertest.Engine) {
 	t.Parallel()
@@ -205,6 +208,7 @@ func echoTLS(ctx *fasthttp.RequestCtx) {
 }
 
 func TestNodeSpeaksTLS(t *testing.T) {
+	t.Parallel()
 	servertest.ForEachTLSEngine(t, func(t *testing.T, e servertest.Engine) {
 		t.Parallel()
 		node := program(t, "node", "nodejs")
@@ -220,6 +224,7 @@ func TestNodeSpeaksTLS(t *testing.T) {
 }
 
 func TestCurlUploadsOverTLS(t *testing.T) {
+	t.Parallel()
 	servertest.ForEachTLSEngine(t, func(t *testing.T, e servertest.Engine) {
 		t.Parallel()
 		curl := program(t, "curl")
@@ -243,6 +248,7 @@ func TestCurlUploadsOverTLS(t *testing.T) {
 // TestLoadGeneratorsSpeakTLS has many connections at the same time, all of which are
 // answered.
 func TestLoadGeneratorsSpeakTLS(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		program string
 		args    []string

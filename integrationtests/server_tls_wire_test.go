@@ -78,7 +78,10 @@ func dialInPieces(ts *testServer, config *tls.Config, size int) (*tls.Conn, *ser
 
 // TestTLSOfAnyKind goes through versions, keys and groups, with records that arrive as
 // they are and byte by byte.
-func TestTLSOfAnyKind(t *testing.T) { servertest.ForEachTLSEngine(t, testTLSOfAnyKind) }
+func TestTLSOfAnyKind(t *testing.T) {
+	t.Parallel()
+	servertest.ForEachTLSEngine(t, testTLSOfAnyKind)
+}
 
 func testTLSOfAnyKind(t *testing.T, e servertest.Engine) {
 	t.Parallel()
@@ -144,6 +147,7 @@ func checkTLSOfAKind(t *testing.T, ts *testServer, config *tls.Config, size int)
 // while requests or responses are on their way. They get every response that they have
 // asked for, and the end in order.
 func TestCloseNotifyMeetsRequestsAndResponses(t *testing.T) {
+	t.Parallel()
 	servertest.ForEachTLSEngine(t, testCloseNotifyMeetsRequestsAndResponses)
 }
 

@@ -171,6 +171,9 @@ func runOnce(ctx context.Context, set settings, k kind) []fault {
 	tests := exec.CommandContext(ctx, k.binary, args...)
 	tests.Dir = k.dir
 	tests.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(k.procs), "GORACE=atexit_sleep_ms=50")
+	// tests start processes of their own, which are to be stopped as well
+	tests.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	tests.Cancel = func() error { return syscall.Kill(-tests.Process.Pid, syscall.SIGKILL) }
 	convert := exec.CommandContext(ctx, "go", "tool", "test2json")
 	output, err := tests.StdoutPipe()
 	if err != nil {
@@ -190,7 +193,7 @@ func runOnce(ctx context.Context, set settings, k kind) []fault {
 	}
 	ended := make(chan struct{})
 	var disturbing sync.WaitGroup
-	disturbing.Go(func() { disturb(tests.Process, ended) })
+	disturbing.Go(func() { disturb(tests.Process.Pid, ended) })
 	faults, readErr := read(events)
 	_ = convert.Wait()
 	err = tests.Wait()
@@ -207,8 +210,8 @@ func runOnce(ctx context.Context, set settings, k kind) []fault {
 	return faults
 }
 
-// disturb stops and continues a process until it has ended.
-func disturb(p *os.Process, ended <-chan struct{}) {
+// disturb stops and continues the processes of a group until the first one has ended.
+func disturb(group int, ended <-chan struct{}) {
 	for {
 		for _, step := range []struct {
 			min, max time.Duration
@@ -219,7 +222,7 @@ func disturb(p *os.Process, ended <-chan struct{}) {
 				return
 			case <-time.After(step.min + rand.N(step.max-step.min)):
 			}
-			if p.Signal(step.then) != nil {
+			if syscall.Kill(-group, step.then) != nil {
 				return
 			}
 		}

@@ -5,10 +5,12 @@ import (
 	"testing"
 )
 
-// parallel is how many tests run at a time that wait more than they work. By
-// default there would be one for each processor, as there is with the race detector:
-// with that they work much more.
-const parallel = "8"
+// How many tests run at a time, since most wait more than they work: by default there would
+// be one for each processor. With the race detector they work much more.
+const (
+	parallel      = "24"
+	parallelRaces = "8"
+)
 
 // Main runs the tests of a package. It is called by TestMain.
 func Main(m *testing.M) {
@@ -16,8 +18,12 @@ func Main(m *testing.M) {
 	chosen := false
 	// a fuzz test has as many workers
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" || f.Name == "test.fuzz" })
-	if !chosen && !RaceDetector {
-		if err := flag.Set("test.parallel", parallel); err != nil {
+	if !chosen {
+		n := parallel
+		if RaceDetector {
+			n = parallelRaces
+		}
+		if err := flag.Set("test.parallel", n); err != nil {
 			panic(err)
 		}
 	}

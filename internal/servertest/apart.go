@@ -1,0 +1,64 @@
+package servertest
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// apartVariable names, in the environment of a process, the test that it is there for.
+const apartVariable = "FASTHTTP_TEST_APART"
+
+// apartTime is how long a process may take if the tests have no limit of their own.
+const apartTime = 20 * time.Minute
+
+// Apart runs a test in a process of its own, in which no other test counts: it may count
+// memory, goroutines and descriptors. Other tests run at the same time. A test calls Apart
+// at its beginning, and does nothing else.
+func Apart(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	if os.Getenv(apartVariable) == t.Name() {
+		test(t)
+		return
+	}
+	t.Parallel()
+	deadline, ok := t.Deadline()
+	if !ok {
+		deadline = time.Now().Add(apartTime)
+	}
+	ctx, cancel := context.WithDeadline(t.Context(), deadline)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], apartArgs(t.Name(), time.Until(deadline))...)
+	cmd.Env = append(os.Environ(), apartVariable+"="+t.Name())
+	out, err := cmd.CombinedOutput()
+	switch {
+	case err != nil:
+		t.Errorf("the process of the test: %v\n%s", err, out)
+	case !bytes.Contains(out, []byte("\n--- ")):
+		t.Errorf("the process has run no test:\n%s", out)
+	case bytes.Contains(out, []byte("\n--- SKIP: "+t.Name()+" ")):
+		t.Skipf("%s", out)
+	default:
+		t.Logf("%s", out)
+	}
+}
+
+// apartArgs returns the arguments of a process that runs the test of that name, with those
+// of its subtests that this process is to run.
+func apartArgs(name string, limit time.Duration) []string {
+	pattern := "^" + name + "$"
+	if _, of, ok := strings.Cut(flag.Lookup("test.run").Value.String(), "/"); ok {
+		pattern += "/" + of
+	}
+	return []string{
+		"-test.run=" + pattern, "-test.v", "-test.count=1", "-test.timeout=" + limit.String(),
+		"-test.cpu=" + strconv.Itoa(runtime.GOMAXPROCS(0)),
+	}
+}
