@@ -158,6 +158,10 @@ func TestFormOnAConnection(t *testing.T) {
 // TestUploadedFilesAreRemovedWithTheRequest checks known failure 26 for every way in
 // which a request to a server can end.
 func TestUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
+	servertest.Apart(t, testUploadedFilesAreRemovedWithTheRequest)
+}
+
+func testUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
 	files := tempFiles(t)
 	text, long := largeForm(formMemory+1), sendForm("/", largeForm(formMemory+2<<20))
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -287,6 +291,10 @@ func TestLargeFormsWithACodingAreHeldInMemory(t *testing.T) {
 // TestLargeFormsAreParsedAsTheyArrive sends forms of more than 4 MiB to servers that
 // allow them.
 func TestLargeFormsAreParsedAsTheyArrive(t *testing.T) {
+	servertest.Apart(t, testLargeFormsAreParsedAsTheyArrive)
+}
+
+func testLargeFormsAreParsedAsTheyArrive(t *testing.T) {
 	files := tempFiles(t)
 	const size = spoolFrom + 1<<20
 	text := largeForm(size)
@@ -360,6 +368,10 @@ func TestLargeFormsAreParsedAsTheyArrive(t *testing.T) {
 // TestLargeFormsInChunksAreParsedAsTheyArrive is the same for chunked forms, whose
 // size is unknown in advance.
 func TestLargeFormsInChunksAreParsedAsTheyArrive(t *testing.T) {
+	servertest.Apart(t, testLargeFormsInChunksAreParsedAsTheyArrive)
+}
+
+func testLargeFormsInChunksAreParsedAsTheyArrive(t *testing.T) {
 	files := tempFiles(t)
 	const limit = spoolFrom + 3<<20
 	chunks := func(form, trailers string) string {
@@ -546,6 +558,10 @@ func TestUploadWithCurl(t *testing.T) {
 // TestEncodedFormsMakeNoLargeFiles checks known failure 41: a few encoded bytes must
 // not become a large file.
 func TestEncodedFormsMakeNoLargeFiles(t *testing.T) {
+	servertest.Apart(t, testEncodedFormsMakeNoLargeFiles)
+}
+
+func testEncodedFormsMakeNoLargeFiles(t *testing.T) {
 	files := tempFiles(t)
 	pack := func(form string, codings ...coding.Coding) string {
 		body, names := []byte(form), []string{}

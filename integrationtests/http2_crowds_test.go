@@ -65,7 +65,7 @@ func (m *messages) Read(p []byte) (int, error) {
 // server has refused. Nothing of that may end the connection, or refuse a request.
 func TestHTTP2CrowdsAreServed(t *testing.T) {
 	t.Parallel()
-	body := bytes.Repeat([]byte("b"), 2<<20)
+	body := bytes.Repeat([]byte("b"), servertest.Heavy(2<<20))
 	large := "Bearer " + strings.Repeat("t", 8<<10)
 	for _, test := range []struct {
 		name   string
@@ -75,7 +75,7 @@ func TestHTTP2CrowdsAreServed(t *testing.T) {
 		ask    func(ctx context.Context, t *testing.T, s *http2Server) (string, error)
 		want   string // "" if all is given up
 	}{
-		{"all is given up", false, crowd, 6, func(ctx context.Context, t *testing.T, s *http2Server) (string, error) {
+		{"all is given up", false, crowd, servertest.Heavy(8), func(ctx context.Context, t *testing.T, s *http2Server) (string, error) {
 			return s.askOnce(ctx, t, "/hang", nil)
 		}, ""},
 		{"uploads", false, 24, 1, func(ctx context.Context, t *testing.T, s *http2Server) (string, error) {

@@ -197,7 +197,7 @@ func TestHandlersThatBlockHoldNobodyUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			forEachEngine(t, func(t *testing.T, start starter) {
-				crowd, rounds := 100, 20
+				crowd, rounds := servertest.Heavy(100), 20
 				if name == "the handler computes" {
 					// with few processors everything is slow
 					crowd, rounds = 2, 3

@@ -30,3 +30,12 @@ func Times(n int) int {
 	}
 	return n / 10
 }
+
+// Heavy returns how much of a work is done whose amount is not the point of a test: n, or a
+// quarter of that with the race detector, which makes work take ten times as long.
+func Heavy(n int) int {
+	if RaceDetector {
+		return n / 4
+	}
+	return n
+}

@@ -2,6 +2,8 @@ package servertest
 
 import (
 	"flag"
+	"os"
+	"runtime/debug"
 	"testing"
 )
 
@@ -11,6 +13,9 @@ const (
 	parallel      = "24"
 	parallelRaces = "8"
 )
+
+// racesGC is GOGC with the race detector.
+const racesGC = 400
 
 // Main runs the tests of a package. It is called by TestMain.
 func Main(m *testing.M) {
@@ -26,6 +31,10 @@ func Main(m *testing.M) {
 		if err := flag.Set("test.parallel", n); err != nil {
 			panic(err)
 		}
+	}
+	if RaceDetector && os.Getenv("GOGC") == "" {
+		// memory that is new costs much more then, since the detector has several bytes for each
+		debug.SetGCPercent(racesGC)
 	}
 	m.Run()
 }

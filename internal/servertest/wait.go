@@ -9,7 +9,7 @@ import (
 const (
 	// Patience is how long a test waits for what must come. It is only ever
 	// reached by a test that fails.
-	Patience = 20 * time.Second
+	Patience = time.Minute
 	// Short is a timeout that is meant to pass.
 	Short = 30 * time.Millisecond
 	// Never is a timeout that no test reaches.
