@@ -14,8 +14,11 @@ const (
 	parallelRaces = "8"
 )
 
-// racesGC is GOGC with the race detector.
-const racesGC = 400
+// GOGC and GOMEMLIMIT with the race detector.
+const (
+	racesGC     = 400
+	racesMemory = 512 << 20
+)
 
 // Main runs the tests of a package. It is called by TestMain.
 func Main(m *testing.M) {
@@ -35,6 +38,7 @@ func Main(m *testing.M) {
 	if RaceDetector && os.Getenv("GOGC") == "" {
 		// memory that is new costs much more then, since the detector has several bytes for each
 		debug.SetGCPercent(racesGC)
+		debug.SetMemoryLimit(racesMemory)
 	}
 	m.Run()
 }

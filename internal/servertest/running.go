@@ -94,6 +94,11 @@ func (r *Running[S]) Stop() {
 // ShutDown ends s, whose clients have gone, and checks that nothing is left.
 func ShutDown[S Server](t testing.TB, s S) {
 	t.Helper()
+	patience := Patience
+	if t.Failed() {
+		// its handlers may wait for what it would have done next
+		patience = 10 * Short
+	}
 	done := make(chan error, 1)
 	go func() { done <- s.Shutdown() }()
 	select {
@@ -101,7 +106,10 @@ func ShutDown[S Server](t testing.TB, s S) {
 		if err != nil {
 			t.Errorf("Shutdown: %v", err)
 		}
-	case <-time.After(Patience):
+	case <-time.After(patience):
+		if t.Failed() {
+			return
+		}
 		t.Errorf("Shutdown hangs with %d open connections:\n%s", s.GetOpenConnectionsCount(), Stacks())
 	}
 	Eventually(t, "counts of connections back at 0", func() bool {

@@ -84,7 +84,7 @@ type wire struct {
 	gathering bool            // records are sent when send is called
 	gathered  *bufpool.Buffer // records that are not sent yet; nil if there are none
 	sent      int             // bytes of gathered that were sent
-	sendErr   error           // the error by which records were lost that Write has accepted
+	sendErr   error           // the error by which records were lost: no others are sent
 }
 
 // transport is what a wire reads from and writes to.
@@ -320,7 +320,7 @@ func (w *wire) Write(p []byte) (int, error) {
 		if err := w.sendAll(); err != nil {
 			return 0, err
 		}
-		return w.to.Load().Write(p)
+		return w.sendNow(p)
 	}
 	b := w.gathered
 	if len(b.B)+len(p) > cap(b.B) {
@@ -328,11 +328,21 @@ func (w *wire) Write(p []byte) (int, error) {
 			return 0, err
 		}
 		if len(p) > cap(b.B) {
-			return w.to.Load().Write(p)
+			return w.sendNow(p)
 		}
 	}
 	b.B = append(b.B, p...)
 	return len(p), nil
+}
+
+// sendNow sends records. If that fails no others are sent, not even the alert of a Close: the
+// peer would take them for forged ones. mu is held.
+func (w *wire) sendNow(p []byte) (n int, err error) {
+	if n, err = w.to.Load().Write(p); err != nil {
+		w.sendErr = err
+		w.held.Store(true)
+	}
+	return n, err
 }
 
 // gather makes Write collect records, up to GatherSize bytes, until send is called.

@@ -269,3 +269,45 @@ func TestWireAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// lossy is a transport whose next Write fails with err, unless that is nil.
+type lossy struct {
+	net.Conn
+	err error
+}
+
+func (l *lossy) Write(p []byte) (n int, err error) {
+	if err, l.err = l.err, nil; err != nil {
+		return 0, err
+	}
+	return l.Conn.Write(p)
+}
+
+// Records that follow a lost one look forged to the peer. It is to see that the connection
+// has been cut off, and not that somebody has changed what it got.
+func TestNothingFollowsALostRecord(t *testing.T) {
+	for name, write := range map[string]func(v *View, p []byte) error{
+		"Conn": func(v *View, p []byte) error { _, err := v.Conn.Write(p); return err },
+		"View": func(v *View, p []byte) error { _, err := v.Write(p); return err },
+		"both": func(v *View, p []byte) error { return v.WriteBoth(p, p) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			forEachVersion(t, func(t *testing.T, p *pair) {
+				nc := &lossy{Conn: &servertest.FakeConn{OnWrite: func(b []byte) { p.socket.out.Write(b) }}}
+				p.socket.Conn = nc
+				if err := write(p.v, []byte("arrives")); err != nil {
+					t.Fatal(err)
+				}
+				arrived := p.socket.out.Len()
+				nc.err = os.ErrDeadlineExceeded
+				if err := write(p.v, []byte("is lost")); !errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("the write ends with %v", err)
+				}
+				_ = p.v.Conn.Close()
+				if n := p.socket.out.Len(); n != arrived {
+					t.Errorf("%d bytes follow a record that was lost", n-arrived)
+				}
+			})
+		})
+	}
+}
