@@ -97,6 +97,16 @@ func (w *callerWrites) settle(t *testing.T, c *PipelineClient) {
 	})
 }
 
+// settledCaller returns a client of an echo in memory, whose callers write their requests.
+func settledCaller(t *testing.T, set func(c *PipelineClient)) (pipelinePeer, *PipelineClient, *callerWrites) {
+	t.Helper()
+	peer, w := pipelinePeerInMemory(t, (*servertest.PeerConn).Echo), new(callerWrites)
+	c := w.client(peer)
+	set(c)
+	w.settle(t, c)
+	return peer, c, w
+}
+
 func TestPipelineCallersWriteLoneRequests(t *testing.T) {
 	t.Parallel()
 	peer := startPipelinePeer(t, (*servertest.PeerConn).Echo)

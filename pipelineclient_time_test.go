@@ -63,11 +63,7 @@ func TestPipelineClosesIdleConnections(t *testing.T) {
 func TestPipelineCallsWaitForACallerThatWrites(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		peer := pipelinePeerInMemory(t, (*servertest.PeerConn).Echo)
-		var w callerWrites
-		c := w.client(peer)
-		c.MaxIdleConnDuration = time.Minute
-		w.settle(t, c)
+		peer, c, w := settledCaller(t, func(c *PipelineClient) { c.MaxIdleConnDuration = time.Minute })
 		g := servertest.NewGate()
 		w.gate.Store(g)
 		results := make(chan error, 3)
@@ -101,11 +97,7 @@ func TestPipelineCallsWaitForACallerThatWrites(t *testing.T) {
 func TestPipelineWriteTimeoutOfACaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		peer := pipelinePeerInMemory(t, (*servertest.PeerConn).Echo)
-		var w callerWrites
-		c := w.client(peer)
-		c.WriteTimeout = time.Minute
-		w.settle(t, c)
+		_, c, w := settledCaller(t, func(c *PipelineClient) { c.WriteTimeout = time.Minute })
 		w.overdue.Store(true)
 		began := time.Now()
 		if _, err := patientCall(c, MethodGet, "/"); err != error(ErrTimeout) || !w.byCaller.Load() {

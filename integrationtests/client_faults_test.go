@@ -75,7 +75,7 @@ func (u *unreliable) answer(c net.Conn, req *http.Request, id string) bool {
 	case 2:
 		return false
 	case 3:
-		pause(rand.N(3 * time.Millisecond))
+		yield(3000)
 		servertest.Reset(c)
 		return false
 	case 4:
@@ -100,7 +100,7 @@ func (u *unreliable) answer(c net.Conn, req *http.Request, id string) bool {
 		return false
 	case 10:
 		say(good)
-		pause(rand.N(time.Millisecond))
+		yield(1000)
 		return false
 	case 11:
 		say("nonsense\r\n\r\n")

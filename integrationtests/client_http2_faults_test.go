@@ -199,7 +199,7 @@ func (c *unreliableConn) work(id uint32) bool {
 			}
 		}
 	case 26:
-		pause(rand.N(2 * time.Millisecond))
+		yield(2000)
 		return good()
 	default:
 		return good()

@@ -112,11 +112,14 @@ func (s *h2Stress) cut() {
 	}
 }
 
-// reach notes that a request has reached a handler, and reports which one it is.
-func (s *h2Stress) reach(method, id string) {
+// reach notes that a request has reached a handler, and returns when that may go on.
+func (s *h2Stress) reach(method, path, id string) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.seen[method+" "+id]++
+	s.mu.Unlock()
+	if path == "/slow" {
+		pause(rand.N(20 * time.Millisecond))
+	}
 }
 
 // stressSize is the size of what is sent in either direction.
@@ -199,7 +202,7 @@ func (s *h2Stress) read(resp *fasthttp.Response) ([]byte, error) {
 		_, _ = resp.BodyStream().Read(make([]byte, 100))
 		return nil, errStressLeft
 	case 1:
-		pause(rand.N(20 * time.Millisecond))
+		yield(10_000)
 	}
 	return io.ReadAll(resp.BodyStream())
 }
@@ -299,13 +302,11 @@ func (s *h2Stress) checkWindows(cuts bool) {
 // handleOurs serves the paths of a stress.
 func (s *h2Stress) handleOurs(ctx *fasthttp.RequestCtx) {
 	id := string(ctx.Request.Header.Peek("X-Id"))
-	s.reach(string(ctx.Method()), id)
-	switch string(ctx.Path()) {
+	path := string(ctx.Path())
+	s.reach(string(ctx.Method()), path, id)
+	switch path {
 	case "/early":
 		ctx.SetBodyString(id) // the content is left unread
-	case "/slow":
-		pause(rand.N(20 * time.Millisecond))
-		ctx.SetBodyString(id + string(ctx.PostBody()))
 	case "/large":
 		ctx.SetBodyStream(strings.NewReader(numbered(ctx.QueryArgs().GetUintOrZero("n"))), -1)
 	case "/hang":
@@ -327,7 +328,7 @@ func (s *h2Stress) handleOurs(ctx *fasthttp.RequestCtx) {
 // ServeHTTP is handleOurs for net/http.
 func (s *h2Stress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get("X-Id")
-	s.reach(r.Method, id)
+	s.reach(r.Method, r.URL.Path, id)
 	echo := func() {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -338,9 +339,6 @@ func (s *h2Stress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/early":
 		_, _ = io.WriteString(w, id)
-	case "/slow":
-		pause(rand.N(20 * time.Millisecond))
-		echo()
 	case "/large":
 		n, _ := strconv.Atoi(r.URL.Query().Get("n"))
 		for rest := numbered(n); rest != ""; {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -250,7 +251,7 @@ func TestHTTP2ClientTimeouts(t *testing.T) {
 		call := p.get(hc, "/")
 		r := c.Request()
 		c.Head(r, endHeaders, "200").Flush()
-		pass(h2Limit * 5 / 4) // the time that is not limited
+		p.get(hc, "/later").fails(fasthttp.ErrTimeout) // its time ends after that of the first one
 		c.Data(r.ID, endStream, "late").Flush()
 		call.is(200, "late")
 	})
@@ -291,8 +292,9 @@ func TestHTTP2ClientGivesUpBeforeTheGreeting(t *testing.T) {
 // is over, while the server answers. The race detector reports a violation.
 func TestHTTP2ClientLeavesMessagesAloneAfterTimeout(t *testing.T) {
 	t.Parallel()
+	late := newLateCalls()
 	ts := serveHTTP2(t, servertest.Engines[0], &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
-		pause(3 * time.Millisecond)
+		late.await(string(ctx.Path()))
 		ctx.Response.Header.Set("X-Late", "yes")
 		ctx.SetBody(ctx.PostBody())
 	}})
@@ -301,17 +303,19 @@ func TestHTTP2ClientLeavesMessagesAloneAfterTimeout(t *testing.T) {
 	defer hc.CloseIdleConnections()
 	req, resp := requestTo(t, fasthttp.MethodPost, "http://a/"), responseFor(t)
 	body := []byte(numbered(100_000))
-	for i := range 50 {
+	for i := range late {
+		req.SetRequestURI("http://a/" + strconv.Itoa(i))
 		req.SetBodyRaw(body)
-		err := hc.DoTimeout(req, resp, time.Duration(i)*100*time.Microsecond+time.Microsecond)
+		err := hc.DoTimeout(req, resp, late.limit(i))
+		close(late[i])
 		for i := range body {
 			body[i] = 'x'
 		}
 		req.Header.Set("X-Mine", "yes")
 		resp.Reset()
 		resp.SetBodyString("mine")
-		if err != nil && !errors.Is(err, fasthttp.ErrTimeout) {
-			t.Fatalf("got %v", err)
+		if !errors.Is(err, fasthttp.ErrTimeout) && (err != nil || late.isLate(i)) {
+			t.Fatalf("got %v, want ErrTimeout", err)
 		}
 		if string(resp.Body()) != "mine" {
 			t.Fatalf("the response became %.100q", resp.Body())

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,31 +15,58 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
+// lateCalls are calls whose time is over at about the time of their answers, or before: those
+// with odd numbers are answered once they have returned. Each channel is closed then.
+type lateCalls [50]chan struct{}
+
+func newLateCalls() *lateCalls {
+	var l lateCalls
+	for i := range l {
+		l[i] = make(chan struct{})
+	}
+	return &l
+}
+
+// isLate reports whether a call is answered after it has returned.
+func (l *lateCalls) isLate(i int) bool { return i%2 == 1 }
+
+// await waits until the call for a path may be answered.
+func (l *lateCalls) await(path string) {
+	if i, err := strconv.Atoi(strings.TrimPrefix(path, "/")); err == nil && l.isLate(i) {
+		<-l[i]
+	}
+}
+
+// limit returns the time that a call has.
+func (l *lateCalls) limit(i int) time.Duration {
+	return time.Duration(i)*100*time.Microsecond + time.Microsecond
+}
+
 // Known failure 33: after a call has returned, the client neither writes to the
 // response nor reads the request. The race detector reports a violation.
 func TestClientLeavesMessagesAloneAfterTimeout(t *testing.T) {
 	t.Parallel()
+	late := newLateCalls()
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
-		for c.Request() != nil {
-			pause(3 * time.Millisecond)
+		for r := c.Request(); r != nil; r = c.Request() {
+			late.await(r.URL.Path)
 			c.Send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Late: yes\r\n\r\nlate!")
 		}
 	})
 	hc := hostFor(p)
 	req, resp := requestTo(t, fasthttp.MethodPost, p.URL("/")), responseFor(t)
 	body := []byte("the body of the caller")
-	for range 50 {
+	for i := range late {
+		req.SetRequestURI(p.URL("/" + strconv.Itoa(i)))
 		req.SetBodyRaw(body)
-		err := hc.DoTimeout(req, resp, 2*time.Millisecond)
+		err := hc.DoTimeout(req, resp, late.limit(i))
+		close(late[i])
 		for i := range body {
 			body[i] = 'x'
 		}
 		resp.Reset()
 		resp.SetBodyString("mine")
-		if err == nil {
-			continue
-		}
-		if err != error(fasthttp.ErrTimeout) {
+		if err != error(fasthttp.ErrTimeout) && (err != nil || late.isLate(i)) {
 			t.Fatalf("got %v, want ErrTimeout", err)
 		}
 		if string(resp.Body()) != "mine" {

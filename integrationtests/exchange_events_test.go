@@ -17,8 +17,11 @@ func TestEventsGoOnBeyondReadTimeout(t *testing.T) {
 		overTime(t, func(t *testing.T, start starter) {
 			gone := make(chan struct{}, 1)
 			proceed := make(chan struct{})
-			s := &fasthttp.Server{ReadTimeout: reach, StreamRequestBody: forAll, CancelOnDisconnect: forAll}
+			s := &fasthttp.Server{ReadTimeout: reach, IdleTimeout: reach * 5 / 4, StreamRequestBody: forAll, CancelOnDisconnect: forAll}
 			s.Handler = func(ctx *fasthttp.RequestCtx) {
+				if string(ctx.Path()) == outlasting {
+					return
+				}
 				if !forAll {
 					ctx.WatchDisconnect()
 				}
@@ -38,12 +41,13 @@ func TestEventsGoOnBeyondReadTimeout(t *testing.T) {
 					}
 				})
 			}
-			c := start(s).Dial()
+			ts := start(s)
+			c := ts.Dial()
 			for i, request := range []string{servertest.Post("/", "abc"), servertest.Get("/")} {
 				c.Send(request)
 				events := newTestEcho(t, c.R)
 				events.expect("event\n")
-				pass(reach * 5 / 4)
+				outlast(ts)
 				if len(gone) > 0 {
 					t.Fatalf("the stream of request %d has ended before its client left", i)
 				}

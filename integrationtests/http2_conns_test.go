@@ -310,18 +310,25 @@ func TestHTTP2ReadTimeout(t *testing.T) {
 // for longer than a connection may take to begin.
 func TestHTTP2HandlersMayTakeLong(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
-		ended := make(chan struct{})
-		s := start(&fasthttp.Server{ReadTimeout: reach, CancelOnDisconnect: true, Handler: func(ctx *fasthttp.RequestCtx) {
-			done := ctx.Done()
-			pass(reach * 5 / 4)
-			if servertest.IsClosed(done) {
-				t.Errorf("the connection has ended: %v", ctx.Err())
+		begun, proceed := make(chan struct{}), make(chan struct{})
+		s := start(&fasthttp.Server{ReadTimeout: reach, IdleTimeout: reach * 5 / 4, CancelOnDisconnect: true, Handler: func(ctx *fasthttp.RequestCtx) {
+			if string(ctx.Path()) == outlasting {
+				return
 			}
-			close(ended)
+			close(begun)
+			select {
+			case <-ctx.Done():
+				t.Errorf("the connection has ended: %v", ctx.Err())
+			case <-proceed:
+			}
 		}})
 		c := s.dialFrames(t)
 		c.Begin(1, true, "GET", "/")
-		servertest.Receive(t, "the end of the handler", ended)
+		servertest.Receive(t, "the handler", begun)
+		idle := s.dialFrames(t).Listen()
+		idle.Ask(1, outlasting)
+		idle.Ending() // for its IdleTimeout
+		give(t, "the end of the wait", proceed, struct{}{})
 		c.ExpectResponse(1, "200", "")
 	})
 }

@@ -125,7 +125,7 @@ func TestDeadlinesOfTheApplicationEndWithTheNextRequest(t *testing.T) {
 	for _, streams := range []bool{false, true} {
 		for _, apart := range []bool{true, false} {
 			overTime(t, func(t *testing.T, start starter) {
-				ts := start(&fasthttp.Server{StreamRequestBody: streams, Handler: func(ctx *fasthttp.RequestCtx) {
+				ts := start(&fasthttp.Server{StreamRequestBody: streams, IdleTimeout: reach * 5 / 4, Handler: func(ctx *fasthttp.RequestCtx) {
 					body := len(ctx.PostBody())
 					if string(ctx.Path()) == "/limit" {
 						_ = ctx.SetReadDeadline(time.Now().Add(reach))
@@ -143,7 +143,7 @@ func TestDeadlinesOfTheApplicationEndWithTheNextRequest(t *testing.T) {
 					c.Send(servertest.Get("/limit") + half)
 					c.Expect(200, "0")
 				}
-				pass(reach * 5 / 4)
+				outlast(ts)
 				c.Send("def")
 				c.Expect(200, "6")
 			})
@@ -203,17 +203,20 @@ func timesOutFirst(ts *testServer, failed <-chan error) bool {
 		}
 		c.Expect(200, "")
 	}
-	begun := time.Now()
-	c.Send("POST / HTTP/1.1\r\n")
-	pass(reach / 3)
-	other.Send("GET / HTTP/1.1\r\n")
 	later := make(chan error, 1)
 	go func() {
 		_, err := other.R.ReadByte() // of 408
 		later <- err
 	}()
-	pass(reach / 3)
-	_, _ = io.WriteString(c.Conn, "Host: a\r\nContent-Length: 3\r\n\r\n")
+	begun := time.Now()
+	c.Send("POST / HTTP/1.1\r\n")
+	for _, next := range []struct {
+		c    *servertest.Conn
+		text string
+	}{{other, "GET / HTTP/1.1\r\n"}, {c, "Host: a\r\nContent-Length: 3\r\n\r\n"}} {
+		pass(reach / 3)
+		_, _ = io.WriteString(next.c.Conn, next.text) // it may have ended
+	}
 	select {
 	case err := <-failed:
 		if !errors.Is(err, os.ErrDeadlineExceeded) {

@@ -301,6 +301,19 @@ func onEvents(t *testing.T, test func(t *testing.T, start starter)) {
 	}
 }
 
+// readSlowly reads n bytes from time to time, to the end, and returns how many there were.
+func readSlowly(r io.Reader, n int, every time.Duration) (all int) {
+	buf := make([]byte, n)
+	for {
+		n, err := r.Read(buf)
+		all += n
+		if err != nil {
+			return all
+		}
+		pass(every)
+	}
+}
+
 // A client that reads a little of a response from time to time must not delay the
 // timeout.
 func TestWriteTimeoutIsForTheWholeResponse(t *testing.T) {
@@ -310,18 +323,8 @@ func TestWriteTimeoutIsForTheWholeResponse(t *testing.T) {
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { ctx.SetBody(big) }, WriteTimeout: reach})
 		c := ts.Dial()
 		c.Get("/")
-		got := 0
-		buf := make([]byte, 64<<10)
-		for {
-			n, err := c.Conn.Read(buf)
-			got += n
-			if err != nil {
-				break
-			}
-			// at this rate the response would take 10 seconds
-			pass(10 * time.Millisecond)
-		}
-		if got >= len(big) {
+		// at this rate the response would take 10 seconds
+		if got := readSlowly(c.Conn, 64<<10, 10*time.Millisecond); got >= len(big) {
 			t.Errorf("a client that took its time got all of the response")
 		}
 	})

@@ -178,16 +178,8 @@ func startOthers(t *testing.T, addr string, pid int) *others {
 	o.stopAll = sync.OnceFunc(func() { close(o.stop) })
 	t.Cleanup(o.end)
 	for _, request := range []string{servertest.Get("/"), servertest.Post("/", strings.Repeat("x", 1000)), servertest.Post("/", strings.Repeat("x", 100_000))} {
-		o.wg.Go(func() { o.ask(addr, request) })
+		o.wg.Go(func() { o.ask(addr, request, pid) })
 	}
-	o.wg.Go(func() {
-		for o.wait(2 * time.Millisecond) {
-			now := resident(t, pid)
-			o.mu.Lock()
-			o.most = max(o.most, now)
-			o.mu.Unlock()
-		}
-	})
 	return o
 }
 
@@ -212,8 +204,8 @@ func (o *others) wait(d time.Duration) bool {
 	}
 }
 
-// ask sends a request from time to time.
-func (o *others) ask(addr, request string) {
+// ask sends a request from time to time, and looks how much memory the server has.
+func (o *others) ask(addr, request string, pid int) {
 	var c *servertest.Conn
 	for o.wait(3 * time.Millisecond) {
 		if c == nil {
@@ -229,8 +221,9 @@ func (o *others) ask(addr, request string) {
 		_ = c.SetDeadline(begun.Add(servertest.Patience))
 		_, _ = io.WriteString(c.Conn, request)
 		resp, err := servertest.ReadResponse(c.R, "GET")
-		took := time.Since(begun)
+		took, now := time.Since(begun), resident(o.t, pid)
 		o.mu.Lock()
+		o.most = max(o.most, now)
 		switch {
 		case err == nil && resp.StatusCode == fasthttp.StatusServiceUnavailable, err != nil && len(request) > servertest.UncountedBody:
 			// on a busy machine the client may miss the refusal of a body

@@ -203,7 +203,7 @@ func (r *modelRun) handle(ctx *fasthttp.RequestCtx) {
 		_ = ctx.EarlyHints()
 		ctx.SetBody(body)
 	case "waits":
-		pause(time.Duration(number%5) * time.Millisecond)
+		yield(5000)
 		ctx.SetBody(body)
 	case "panics":
 		panic("this one ends")

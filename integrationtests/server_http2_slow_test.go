@@ -177,7 +177,7 @@ var slows = []h2Slow{
 		return stall(c)
 	}},
 	{name: "a half-closed socket", configure: noTimeout, want: "over", use: func(c *h2Conn) string {
-		greetWith(c, 65535).Get(1, "/wait-a-little").Flush()
+		greetWith(c, 65535).Get(1, "/yield").Flush()
 		if _, ok := c.Conn.Conn.(interface{ CloseWrite() error }); !ok {
 			return "over"
 		}
@@ -241,8 +241,8 @@ func slowHandler(ctx *fasthttp.RequestCtx) {
 		_ = ctx.Response.Header.AddTrailer("X")
 		ctx.Response.Header.Set("X", "y")
 		ctx.SetBodyString("ok")
-	case "/wait-a-little":
-		pass(drip)
+	case "/yield":
+		yield(10_000)
 	default:
 		ctx.SetBodyString("ok")
 	}
@@ -360,12 +360,7 @@ func TestWriteTimeoutOfHTTP2EndsDrippingReaders(t *testing.T) {
 		c := dialHTTP2(ts)
 		readNothing(c)
 		c.Get(1, "/").Flush()
-		go func() {
-			b := make([]byte, 256)
-			for err := error(nil); err == nil; pass(drip) {
-				_, err = c.Read(b)
-			}
-		}()
+		go readSlowly(c, 256, drip)
 		servertest.Receive(t, "the end of the response", ended)
 		_ = c.Close()
 	})

@@ -148,11 +148,9 @@ func (c *soakConn) writeChunks(b *strings.Builder, content []byte) {
 // keeping returns a request after which the connection goes on.
 func (c *soakConn) keeping(limit int) soakRequest {
 	switch c.r.IntN(14) {
-	case 10:
-		return c.simple("/wait", 200)
 	case 11:
 		return c.simple("/lock", 200)
-	case 0:
+	case 0, 10:
 		return c.simple("/sleep", 200)
 	case 1:
 		return c.simple("/spin", 200)
@@ -535,7 +533,8 @@ func (c *soakConn) malformed() error {
 
 // vanishing connects, and leaves without sending.
 func (c *soakConn) vanishing() error {
-	pause(time.Duration(c.r.IntN(2) * c.r.IntN(20_000_000)))
+	c.nc.patience = time.Duration(c.r.IntN(2) * c.r.IntN(20_000_000))
+	_, _ = c.in.Peek(1) // nothing comes, or the end if the server is faster
 	return nil
 }
 
@@ -575,15 +574,16 @@ func (c *soakConn) notReading() error {
 		id := c.s.ids.Add(1)
 		_ = c.send(fmt.Sprintf("GET %s?id=%d&n=%d HTTP/1.1\r\nHost: soak\r\n\r\n", path, id, soakMaxBody))
 	}
-	for end := time.Now().Add(soakPatience); ; pause(5 * time.Millisecond) {
-		// the connection has ended when a write fails
-		err := c.send("x")
-		if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
-			c.counts.cut.Add(1)
-			return nil
-		}
-		if err != nil || time.Now().After(end) {
-			return fmt.Errorf("a client that does not read may stay: %v", err)
-		}
+	// the connection has ended when a write fails: that waits, as the server does not read either
+	_ = c.tcp().SetWriteBuffer(4096)
+	more := strings.Repeat("x", 4096)
+	err := error(nil)
+	for begun := time.Now(); err == nil && time.Since(begun) < soakPatience; {
+		err = c.send(more)
 	}
+	if !errors.Is(err, syscall.EPIPE) && !errors.Is(err, syscall.ECONNRESET) {
+		return fmt.Errorf("a client that does not read may stay: %v", err)
+	}
+	c.counts.cut.Add(1)
+	return nil
 }

@@ -56,7 +56,7 @@ func (s *soak) visit(ts *testServer) bool {
 	defer nc.Close()
 	_ = nc.SetDeadline(time.Now().Add(soakPatience))
 	in := bufio.NewReader(nc)
-	for _, path := range []string{"/buffered", "/wait", "/lock", "/sized"} {
+	for _, path := range []string{"/buffered", "/sleep", "/lock", "/sized"} {
 		id := s.ids.Add(1)
 		q := soakTarget(path, id, 1000)
 		if _, err := io.WriteString(nc, q); err != nil {

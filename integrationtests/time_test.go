@@ -2,7 +2,9 @@ package integrationtests
 
 import (
 	"bufio"
+	"math/rand/v2"
 	"net"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,10 +24,30 @@ func pass(d time.Duration) {
 	time.Sleep(d) // real time: the event engine measures the time of the system
 }
 
+// outlast waits until the server has ended a connection that began after all others, for its
+// IdleTimeout: all that it measures and that is shorter has passed for those.
+func outlast(ts *testServer) {
+	c := ts.Dial()
+	c.Get(outlasting)
+	c.Next("GET")
+	c.ExpectEnd()
+}
+
+// outlasting is the path of the request before outlast waits. A handler must answer it at once.
+const outlasting = "/outlasting"
+
 // pause lets others go on for a random time, in tests that have all kinds of things happen
 // at random. No test waits for anything with it.
 func pause(d time.Duration) {
 	time.Sleep(d) // real time: clients and servers that do things at random do so at random times
+}
+
+// yield lets others go on, in tests that have all kinds of things happen at random: up to
+// most times it goes behind all goroutines that can run.
+func yield(most int) {
+	for range rand.N(most) {
+		runtime.Gosched()
+	}
 }
 
 // inBubble runs a test in a bubble, in which time passes only while all goroutines wait:

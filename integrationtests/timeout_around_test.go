@@ -36,17 +36,7 @@ func TestPanicAroundALateHandlerTellsIt(t *testing.T) {
 				c.get("/")
 				var own <-chan struct{}
 				for at := atRun; at <= atAnswer; at++ {
-					switch at {
-					case atLate:
-						servertest.Receive(t, what+": the handlers around it", r.late)
-					case atAnswer:
-						close(r.answer)
-						c.await()
-					}
-					if at == how.begins {
-						close(r.begin)
-						servertest.Receive(t, what+": the handler", r.begun)
-					}
+					r.reach(t, what, at, how.begins, c.await)
 					if done := watchIn(t, r, at, watch); done != nil {
 						own = done
 					}

@@ -292,25 +292,32 @@ func TestLateHandlerIsToldOfTheAnswer(t *testing.T) {
 	})
 }
 
+// reach has a request reach a stage, in which its handler may begin. Once it may be answered,
+// answered looks at the answer.
+func (r *lateRequest) reach(t *testing.T, what string, at, begins stage, answered func()) {
+	t.Helper()
+	switch at {
+	case atLate:
+		servertest.Receive(t, what+": the handlers around it", r.late)
+	case atAnswer:
+		close(r.answer)
+		answered()
+	}
+	if at == begins {
+		close(r.begin)
+		servertest.Receive(t, what+": the handler", r.begun)
+	}
+}
+
 func toldOfTheAnswer(t *testing.T, what string, c client, r *lateRequest, begins, derive, watch stage, begin func(ctx *fasthttp.RequestCtx)) {
 	t.Helper()
 	c.get("/")
 	var own <-chan struct{}
 	var derived context.Context
 	for at := atRun; at <= atAnswer; at++ {
-		switch at {
-		case atLate:
-			servertest.Receive(t, what+": the handlers around it", r.late)
-		case atAnswer:
-			close(r.answer)
-			c.expect(408, "late")
-		}
+		r.reach(t, what, at, begins, func() { c.expect(408, "late") })
 		if at < begins {
 			continue
-		}
-		if at == begins {
-			close(r.begin)
-			servertest.Receive(t, what+": the handler", r.begun)
 		}
 		r.do(t, func(ctx *fasthttp.RequestCtx) {
 			if at == derive {
@@ -365,17 +372,7 @@ func endedByShutdown(t *testing.T, s *fasthttp.Server, c client, r *lateRequest,
 	var derived context.Context
 	stopped := make(chan error, 1)
 	for at := atRun; at <= atAnswer; at++ {
-		switch at {
-		case atLate:
-			servertest.Receive(t, "the handlers around it", r.late)
-		case atAnswer:
-			close(r.answer)
-			c.expect(408, "late")
-		}
-		if at == begins {
-			close(r.begin)
-			servertest.Receive(t, "the handler", r.begun)
-		}
+		r.reach(t, "shutdown", at, begins, func() { c.expect(408, "late") })
 		if at == derive {
 			r.do(t, func(ctx *fasthttp.RequestCtx) {
 				inner, cancel := context.WithCancel(ctx)

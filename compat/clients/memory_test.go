@@ -99,7 +99,7 @@ func (w *watcher) keepLooking() (stop func()) {
 			select {
 			case <-done:
 				return
-			case <-time.After(2 * time.Millisecond):
+			case <-time.After(2 * time.Millisecond): // real time: each look stops the world
 				w.heapMost = max(w.heapMost, heap())
 			}
 		}

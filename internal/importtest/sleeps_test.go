@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -23,6 +24,10 @@ const maxSleeps = 20
 //
 //	time.Sleep(d) // real time: REASON
 //	time.Sleep(d) // bubble: the functions that call this one in a bubble
+//
+// A function that sleeps counts wherever it is named: its callers sleep as well, unless they
+// are in a bubble, or say so. It counts once for a caller that runs in bubbles and in real
+// time, and so does a sleep. Callers of its callers do not count.
 func TestSleepsAreFewAndSayWhy(t *testing.T) {
 	fset := token.NewFileSet()
 	realTime := 0
@@ -30,18 +35,27 @@ func TestSleepsAreFewAndSayWhy(t *testing.T) {
 		if s.bubble {
 			continue
 		}
-		realTime++
+		realTime += len(s.places)
+		for _, at := range s.places {
+			t.Logf("%s sleeps in real time: %s", inModule(t, at), s.reason)
+		}
 		if s.reason == "" {
-			name, err := filepath.Rel(moduleDir, s.at.Filename)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Errorf("%s:%d: sleeps outside of a bubble, and has no comment that says why", filepath.ToSlash(name), s.at.Line)
+			t.Errorf("%s: sleeps outside of a bubble, and has no comment that says why", inModule(t, s.at))
 		}
 	}
 	if t.Logf("%d sleeps in real time", realTime); realTime > maxSleeps {
 		t.Errorf("%d sleeps in real time, more than %d", realTime, maxSleeps)
 	}
+}
+
+// inModule returns the file and line of a place.
+func inModule(t *testing.T, at token.Position) string {
+	t.Helper()
+	name, err := filepath.Rel(moduleDir, at.Filename)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%s:%d", filepath.ToSlash(name), at.Line)
 }
 
 // testFiles parses all tests of this module and of those in its folders, and what they
@@ -82,6 +96,10 @@ type sleep struct {
 	at     token.Position
 	bubble bool
 	reason string
+	// places are those that count in real time: the place itself, or those that name the
+	// function which sleeps
+	places []token.Position
+	pos    token.Pos
 }
 
 // sleepsOf returns all sleeps of tests, which are grouped by folder.
@@ -93,11 +111,20 @@ func sleepsOf(fset *token.FileSet, folders map[string][]*ast.File) []sleep {
 		}
 	}
 	var all []sleep
+	u := usesOf(fset, folders)
 	for _, files := range folders {
 		b := bubbles{everywhere: everywhere}
 		b.here = b.in(files)
 		for _, f := range files {
 			all = append(all, b.sleepsIn(fset, f)...)
+			u.note(b, f)
+		}
+	}
+	for i := range all {
+		if s := &all[i]; !s.bubble {
+			if s.places = u.placesOf(s.pos); len(s.places) == 0 {
+				s.places = append(s.places, s.at)
+			}
 		}
 	}
 	slices.SortFunc(all, func(a, b sleep) int {
@@ -179,7 +206,7 @@ func (b bubbles) walk(root ast.Node, f func(n ast.Node, bubble bool)) {
 // sleepsIn returns the places in which a file names time.Sleep, or waits for time.After
 // and nothing else.
 func (b bubbles) sleepsIn(fset *token.FileSet, f *ast.File) (all []sleep) {
-	// a case of a select limits the wait for another one
+	// a case of a select limits the wait for another one, unless it says that it sleeps
 	limits := map[ast.Node]bool{}
 	b.walk(f, func(n ast.Node, bubble bool) {
 		if c, ok := n.(*ast.CommClause); ok && c.Comm != nil {
@@ -189,19 +216,28 @@ func (b bubbles) sleepsIn(fset *token.FileSet, f *ast.File) (all []sleep) {
 			}
 			return
 		}
-		if !isName(n, "time", "Sleep") && (limits[n] || !waitsOnly(n)) {
+		if !isName(n, "time", "Sleep") && !waitsOnly(n) {
 			return
 		}
-		s := sleep{at: fset.Position(n.Pos()), bubble: bubble}
-		switch kind, text, _ := strings.Cut(commentAt(fset, f, s.at.Line), ": "); kind {
+		s := sleep{at: fset.Position(n.Pos()), bubble: bubble, pos: n.Pos()}
+		kind, text := kindAt(fset, f, s.at.Line)
+		switch kind {
 		case "real time":
 			s.reason = text
 		case "bubble":
 			s.bubble = s.bubble || text != ""
 		}
-		all = append(all, s)
+		if !limits[n] || kind == "real time" {
+			all = append(all, s)
+		}
 	})
 	return all
+}
+
+// kindAt returns what the comment at the end of a line says of a sleep, and why.
+func kindAt(fset *token.FileSet, f *ast.File, line int) (kind, text string) {
+	kind, text, _ = strings.Cut(commentAt(fset, f, line), ": ")
+	return kind, text
 }
 
 // waitsOnly reports whether n is <-time.After(d).
@@ -235,6 +271,21 @@ func commentAt(fset *token.FileSet, f *ast.File, line int) string {
 	return ""
 }
 
+// sleepsIn returns the sleeps of tests, by the names of their files.
+func sleepsIn(t *testing.T, sources map[string]string) []sleep {
+	t.Helper()
+	fset := token.NewFileSet()
+	folders := map[string][]*ast.File{}
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		f, err := parser.ParseFile(fset, name, sources[name], parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		folders[path.Dir(name)] = append(folders[path.Dir(name)], f)
+	}
+	return sleepsOf(fset, folders)
+}
+
 func TestSleepsAreFound(t *testing.T) {
 	sources := map[string]string{
 		"x/internal/servertest/a.go": `package servertest
@@ -254,6 +305,7 @@ func TestSleepsAreFound(t *testing.T) {
 				beside(t, func() { time.Sleep(1) })
 				for !done() { <-time.After(1) }
 				select { case <-done: case <-time.After(1): }
+				select { case <-done: case <-time.After(1): } // real time: so long
 			}
 			func called() { time.Sleep(1) } // bubble: TestA
 			func beside(t T, f func()) { f(); synctest.Test(t, func() {}) }`,
@@ -262,26 +314,87 @@ func TestSleepsAreFound(t *testing.T) {
 			func in(t T, f func(t T)) { t.Run("", func(t T) { synctest.Test(t, f) }) }
 			var pause = time.Sleep`,
 	}
-	fset := token.NewFileSet()
-	folders := map[string][]*ast.File{}
-	for name, text := range sources {
-		f, err := parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		folders[path.Dir(name)] = append(folders[path.Dir(name)], f)
-	}
 	var got []string
-	for _, s := range sleepsOf(fset, folders) {
+	for _, s := range sleepsIn(t, sources) {
 		got = append(got, fmt.Sprint(path.Base(s.at.Filename), ":", s.at.Line, " ", s.bubble, " ", s.reason))
 	}
 	want := []string{
 		"a_test.go:3 false ", "a_test.go:4 false ", "a_test.go:5 false ", "a_test.go:6 false no other way",
 		"a_test.go:7 true ", "a_test.go:8 true ", "a_test.go:9 true ", "a_test.go:10 true ",
-		"a_test.go:12 false ", "a_test.go:13 false ", "a_test.go:16 true ",
+		"a_test.go:12 false ", "a_test.go:13 false ", "a_test.go:15 false so long", "a_test.go:17 true ",
 		"b_test.go:4 false ", "a.go:3 false it waits",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("found %q, want %q", got, want)
+	}
+}
+
+func TestSleepsCountForThoseWhoCall(t *testing.T) {
+	const helpers = `package x
+		func nap() { time.Sleep(1) } // real time: it must
+		func doze() { snooze() }
+		func snooze() { time.Sleep(1) }
+		func napTwice() { time.Sleep(1); time.Sleep(1) }
+		func (*bed) nap(d int) { select { case <-d: case <-time.After(1): } } // real time: it must
+		func (*floor) nap(d int) {}
+		func (*floor) Read() { time.Sleep(1) }
+		func again(n int) { time.Sleep(1); again(n - 1) }
+		func inside() { time.Sleep(1) } // bubble: TestX
+		func sleeper[V any](v V) { time.Sleep(1) }
+		var rest = time.Sleep
+		type reader interface { Read() }
+		type bed struct { soft any }
+		type floor struct { hard any }
+		func in(t T, f func()) { synctest.Test(t, func(t T) { f() }) }
+	`
+	// each sleep counts once if nobody names its function, two of them in servertest
+	const least = 11
+	for _, tt := range []struct {
+		body string
+		more int // sleeps that count beside those
+	}{
+		{"", 0},
+		{"nap()", 0},
+		{"nap(); nap()", 1},
+		{"nap(); go nap(); t.Run(name, nap)", 2},
+		{"for { nap() }; defer nap()", 1},
+		{"nap(); napTwice(); napTwice()", 2},
+		{"synctest.Test(t, func(t T) { nap(); nap() })", 0},
+		{"in(t, func() { nap() }); in(t, nap); nap()", 0},
+		{"nap() \n nap() // bubble: nobody else", 0},
+		{"nap() \n nap() \n nap() // real time: for its own reason", 2},
+		{"doze(); doze(); doze()", 0},
+		{"nap := func() {}; nap(); nap(); nap()", 0},
+		{"wait := func() { time.Sleep(1) }; wait(); wait(); wait()", 3},
+		{"wait := func() { time.Sleep(1) }; in(t, func() { wait() }); other(wait)", 1},
+		{"var wait = func() { time.Sleep(1) }; wait(); wait()", 2},
+		{"x := fasthttp.Server{Handler: func() { nap(); nap() }}", 1},
+		{"unknown.Call(unknown.X{Y: nap}, func() { nap() })", 1},
+		{"b := new(bed); b.nap(1); b.nap(2)", 1},
+		{"b := &bed{}; g := new(floor); b.nap(1); g.nap(2); g.nap(3)", 0},
+		{"var r reader; r.Read(); r.Read()", 0},
+		{"again(3)", 0},
+		{"inside(); inside()", 0},
+		{"sleeper(1); sleeper(true)", 1},
+		{"rest(1); rest(2)", 1},
+		{"servertest.Wait(); servertest.Wait(); new(servertest.Line).Wait()", 1},
+	} {
+		sources := map[string]string{
+			"x/a_test.go": helpers,
+			"x/b_test.go": "package x\nimport \"m/internal/servertest\"\nfunc TestX(t T) {\n" + tt.body + "\n}",
+			// another package of the folder, which has a function of that name
+			"x/c_test.go": "package x_test\nfunc TestY(t T) { nap(); nap() }\nfunc nap() {}",
+			"m/internal/servertest/a.go": `package servertest
+				func Wait() { time.Sleep(1) }
+				type Line struct{}
+				func (*Line) Wait() { time.Sleep(1) }`,
+		}
+		got := -least
+		for _, s := range sleepsIn(t, sources) {
+			got += len(s.places)
+		}
+		if got != tt.more {
+			t.Errorf("%q: %d more sleeps, want %d", tt.body, got, tt.more)
+		}
 	}
 }
