@@ -69,9 +69,10 @@ func TestDeadlineOfAnIdleConnection(t *testing.T) {
 					case fasthttp.StateActive:
 						c.Send("GET / HT")
 						if server.ReadTimeout > 0 {
-							// the server sets its own deadline when it waits for the
+							// the server has its own deadline while it waits for the
 							// rest
 							servertest.Eventually(t, "a request", set.Load)
+							saysNothing(t, c, 2*nearTime)
 							c.Send("TP/1.1\r\nHost: a\r\n\r\n")
 							c.Expect(200, servertest.Echoed("GET", "/", ""))
 							return
@@ -94,6 +95,17 @@ func TestDeadlineOfAnIdleConnection(t *testing.T) {
 			}
 		}
 	})
+}
+
+// saysNothing checks that a server sends nothing, and does not end the connection, for a
+// while.
+func saysNothing(t *testing.T, c *servertest.Conn, d time.Duration) {
+	t.Helper()
+	_ = c.SetReadDeadline(time.Now().Add(d))
+	if b, err := c.R.Peek(1); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("the server sends %q, %v", b, err)
+	}
+	_ = c.SetReadDeadline(time.Now().Add(servertest.Patience))
 }
 
 // A deadline in the past ends an idle connection at once.

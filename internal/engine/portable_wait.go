@@ -187,4 +187,8 @@ func (e *portable) began(n int) {
 		e.p.Received(n, 0)
 	}
 	e.Set.setState(e.NC, StateActive)
+	if e.Set.Watched && !e.readUntil.IsZero() {
+		// the hook may have set another deadline, which was for the wait
+		_ = e.nc.SetReadDeadline(e.readUntil)
+	}
 }
