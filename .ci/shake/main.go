@@ -67,9 +67,9 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	var all record
+	all := record{log: os.Stdout, verbose: set.verbose}
 	err := shake(ctx, set, packages, &all)
-	all.write(os.Stdout, set.verbose)
+	all.write(os.Stdout)
 	switch {
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "shake:", err)

@@ -23,6 +23,9 @@ type record struct {
 	runs   int
 	faults map[string][]found // by package and test
 	total  int
+
+	log     io.Writer // is told of each fault at once, unless it is nil
+	verbose bool      // all is shown that failed tests have printed
 }
 
 // found is a fault with the kind of the run that had it.
@@ -44,9 +47,25 @@ func (r *record) add(k kind, faults []fault) {
 			continue
 		}
 		name := k.pkg + " " + f.name
-		r.faults[name] = append(r.faults[name], found{k.String(), f.why})
+		why := withParents(faults, f)
+		r.faults[name] = append(r.faults[name], found{k.String(), why})
 		r.total++
+		if r.log != nil {
+			_, _ = fmt.Fprintf(r.log, "FAILED %s with %v\n%s", name, k, indented(why, r.verbose))
+		}
 	}
+}
+
+// withParents returns what a test has printed, and what the tests have that it belongs to: a
+// subtest may end since something of theirs has failed.
+func withParents(faults []fault, f fault) string {
+	why := f.why
+	for _, parent := range faults {
+		if strings.HasPrefix(f.name, parent.name+"/") {
+			why += parent.why
+		}
+	}
+	return why
 }
 
 // hasChild reports whether a subtest of the named test is among the faults.
@@ -64,7 +83,7 @@ func (r *record) count() int {
 const shownLines = 12
 
 // write lists the tests that failed, those that failed most often first.
-func (r *record) write(w io.Writer, verbose bool) {
+func (r *record) write(w io.Writer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	names := slices.SortedFunc(maps.Keys(r.faults), func(a, b string) int {
@@ -83,13 +102,16 @@ func (r *record) write(w io.Writer, verbose bool) {
 		for _, k := range slices.Sorted(maps.Keys(kinds)) {
 			fmt.Fprintf(w, "  %d times with %s\n", kinds[k], k)
 		}
-		lines := strings.Split(strings.TrimSpace(all[0].why), "\n")
-		if left := len(lines) - shownLines; left > 0 && !verbose {
-			lines = append(lines[:shownLines], fmt.Sprintf("... and %d more lines, see -v", left))
-		}
-		for _, line := range lines {
-			fmt.Fprintf(w, "    %s\n", line)
-		}
+		_, _ = io.WriteString(w, indented(all[0].why, r.verbose))
 	}
 	fmt.Fprintf(w, "\n%d runs, %d tests failed\n", r.runs, len(names))
+}
+
+// indented returns the first lines of what a test has printed, or all of them.
+func indented(text string, all bool) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if left := len(lines) - shownLines; left > 0 && !all {
+		lines = append(lines[:shownLines:shownLines], fmt.Sprintf("... and %d more lines, see -v", left))
+	}
+	return "    " + strings.Join(lines, "\n    ") + "\n"
 }

@@ -35,16 +35,20 @@ func TestFailedAndHungTestsAreFound(t *testing.T) {
 }
 
 func TestRecordNamesEachTestWithCountAndReason(t *testing.T) {
-	var r record
+	var told strings.Builder
+	r := record{log: &told}
 	k := kind{pkg: "./a", procs: 2}
 	r.add(k, []fault{{"TestA/sub", "the reason\n"}, {"TestA", "of its subtest"}})
 	k.race = true
 	r.add(k, []fault{{"TestA/sub", "another"}, {"TestB", strings.Repeat("line\n", 100)}})
 	r.add(k, nil)
+	if n := strings.Count(told.String(), "FAILED "); n != 3 || !strings.Contains(told.String(), "FAILED ./a TestB with ./a, GOMAXPROCS=2, race\n    line\n") {
+		t.Errorf("%d faults are told at once:\n%s", n, told.String())
+	}
 	var out strings.Builder
-	r.write(&out, false)
+	r.write(&out)
 	for _, want := range []string{
-		"FAILED ./a TestA/sub: 2 times\n  1 times with ./a, GOMAXPROCS=2\n  1 times with ./a, GOMAXPROCS=2, race\n    the reason\n",
+		"FAILED ./a TestA/sub: 2 times\n  1 times with ./a, GOMAXPROCS=2\n  1 times with ./a, GOMAXPROCS=2, race\n    the reason\n    of its subtest\n",
 		"FAILED ./a TestB: 1 times\n", "... and 88 more lines", "3 runs, 2 tests failed\n",
 	} {
 		if !strings.Contains(out.String(), want) {
