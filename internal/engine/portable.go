@@ -142,16 +142,19 @@ func (e *portable) free() {
 // references to it may remain.
 func (e *portable) drop(panicked any) {
 	s := e.Set
+	// a hook of the application may end the goroutine again
+	defer func() {
+		if !e.left {
+			e.Abort()
+			e.PinOnly()
+			_ = e.close()
+		}
+		if panicked != nil {
+			s.Host.Logf("fasthttp: panic serving a connection: %v\n%s", panicked, debug.Stack())
+		}
+	}()
 	if e.p != nil {
 		e.p.Abandoned()
-	}
-	if !e.left {
-		e.Abort()
-		e.PinOnly()
-		_ = e.close()
-	}
-	if panicked != nil {
-		s.Host.Logf("fasthttp: panic serving a connection: %v\n%s", panicked, debug.Stack())
 	}
 }
 
