@@ -80,6 +80,9 @@ type wire struct {
 	// held says that there are records that are not sent, or that some were lost
 	held atomic.Bool
 
+	// waits says that whoever holds mu may wait for room
+	waits atomic.Bool
+
 	mu        sync.Mutex
 	gathering bool            // records are sent when send is called
 	gathered  *bufpool.Buffer // records that are not sent yet; nil if there are none
@@ -320,7 +323,7 @@ func (w *wire) Write(p []byte) (int, error) {
 		if err := w.sendAll(); err != nil {
 			return 0, err
 		}
-		return w.to.Load().Write(p)
+		return w.writeOut(p)
 	}
 	b := w.gathered
 	if len(b.B)+len(p) > cap(b.B) {
@@ -328,11 +331,18 @@ func (w *wire) Write(p []byte) (int, error) {
 			return 0, err
 		}
 		if len(p) > cap(b.B) {
-			return w.to.Load().Write(p)
+			return w.writeOut(p)
 		}
 	}
 	b.B = append(b.B, p...)
 	return len(p), nil
+}
+
+// writeOut writes to the transport, and waits for room. mu is held.
+func (w *wire) writeOut(p []byte) (int, error) {
+	w.waits.Store(true)
+	defer w.waits.Store(false)
+	return w.to.Load().Write(p)
 }
 
 // gather makes Write collect records, up to GatherSize bytes, until send is called.
@@ -373,7 +383,7 @@ func (w *wire) drop() {
 // the peer cannot decrypt a record after a lost one.
 func (w *wire) sendGathered() error {
 	if b := w.gathered; w.sendErr == nil && b != nil && len(b.B) > 0 {
-		_, w.sendErr = w.to.Load().Write(b.B[w.sent:])
+		_, w.sendErr = w.writeOut(b.B[w.sent:])
 		b.B, w.sent = b.B[:0], 0
 	}
 	return w.sendErr
