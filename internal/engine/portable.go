@@ -39,8 +39,8 @@ type portable struct {
 	readUntil, writeUntil time.Time
 	limited               [2]bool
 	watcher               *watcher
-	left                  bool       // the connection was given to the application
-	writing               sync.Mutex // held while output is written, if the protocol is Concurrent
+	left                  bool         // the connection was given to the application
+	shared                sharedWrites // if the protocol is Concurrent
 	buffers               [2][]byte
 	both                  net.Buffers // buffers, as they are being written
 }
@@ -185,15 +185,16 @@ func (e *portable) run() (end Action, err error) {
 			}
 			idle = false
 		case Flush, FlushRest:
+			again := false
 			if e.Concurrent {
-				err = e.writeShared()
+				again, err = e.writeShared()
 			} else {
 				err = e.write()
 			}
 			if err != nil {
 				return Close, err
 			}
-			idle = action == FlushRest || e.p.Idle()
+			idle = !again && (action == FlushRest || e.p.Idle())
 		case HandOver:
 			e.handOver()
 			return HandOver, nil
@@ -221,33 +222,6 @@ func (e *portable) receive() {
 		e.p.Received(n, 0)
 	} else {
 		e.p.InputEnded(err)
-	}
-}
-
-// writeShared is write for a protocol that is Concurrent.
-func (e *portable) writeShared() error {
-	e.writing.Lock()
-	defer e.writing.Unlock()
-	if head, _, _ := e.p.Output(); len(head) == 0 {
-		// another goroutine has written it
-		return nil
-	}
-	return e.write()
-}
-
-// Wake implements Link: the calling goroutine writes. If that fails, the goroutine of the
-// connection is to see that.
-func (e *portable) Wake() {
-	e.writing.Lock()
-	defer e.writing.Unlock()
-	for {
-		if head, _, _ := e.p.Output(); len(head) == 0 {
-			return
-		}
-		if e.write() != nil {
-			e.Interrupt()
-			return
-		}
 	}
 }
 
