@@ -639,3 +639,22 @@ func TestHTTP2ExitWaitsForNoClock(t *testing.T) {
 		}
 	})
 }
+
+// A shutdown asks an idle client whether anything is on its way. One that does not answer is
+// not waited for, although the connection has no time limit at all until then.
+func TestHTTP2ShutdownDoesNotWaitForASilentClient(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		s := &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}, Logger: noLog{}}
+		c := dialHTTP2(serveHTTP2(t, servertest.MemoryEngine, s))
+		greetWith(c, 65535)
+		// until the connection has given its memory back, it looks at the time
+		time.Sleep(time.Minute)
+		begun := time.Now()
+		down := make(chan error, 1)
+		go func() { down <- s.Shutdown() }()
+		if err := servertest.Receive(t, "the end of the shutdown", down); err != nil || time.Since(begun) > 3*time.Second {
+			t.Errorf("%v after %v", err, time.Since(begun))
+		}
+	})
+}

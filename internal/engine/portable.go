@@ -41,6 +41,9 @@ type portable struct {
 	watcher               *watcher
 	left                  bool         // the connection was given to the application
 	shared                sharedWrites // if the protocol is Concurrent
+	// interrupted says that Interrupt was called since the last read: its deadline holds,
+	// also if another one was set at that moment
+	interrupted atomic.Bool
 	buffers               [2][]byte
 	both                  net.Buffers // buffers, as they are being written
 }
@@ -132,6 +135,7 @@ func (e *portable) free() {
 	}
 	e.Set, e.NC, e.p, e.nc, e.waits, e.pairs = nil, nil, nil, nil, nil, nil
 	e.awake, e.limited, e.left = false, [2]bool{}, false
+	e.interrupted.Store(false)
 	e.readUntil, e.writeUntil = time.Time{}, time.Time{}
 	portables.Put(e)
 }
@@ -217,7 +221,15 @@ func (e *portable) limit(until time.Time) {
 // receive waits for the rest of a request.
 func (e *portable) receive() {
 	e.limit(e.p.Wait(WaitInput))
+	if e.Concurrent && e.interrupted.Load() {
+		_ = e.nc.SetReadDeadline(Passed)
+	}
 	n, err := ioread.Some(e.nc, e.p.Space())
+	if e.Concurrent && n == 0 {
+		// what the protocol says next holds, even if it is the same as before
+		e.interrupted.Store(false)
+		e.readUntil = Passed
+	}
 	if n > 0 {
 		e.p.Received(n, 0)
 	} else {
@@ -284,6 +296,7 @@ func (e *portable) ForgetDeadlines(until time.Time) {
 
 // Interrupt implements Link.
 func (e *portable) Interrupt() {
+	e.interrupted.Store(true)
 	if err := e.nc.SetReadDeadline(Passed); err != nil {
 		_ = e.nc.Close()
 	}
