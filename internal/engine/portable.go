@@ -44,8 +44,8 @@ type portable struct {
 	// interrupted says that Interrupt was called since the last read: its deadline holds,
 	// also if another one was set at that moment
 	interrupted atomic.Bool
-	buffers               [2][]byte
-	both                  net.Buffers // buffers, as they are being written
+	buffers     [2][]byte
+	both        net.Buffers // buffers, as they are being written
 }
 
 var portables = sync.Pool{New: func() any { return new(portable) }}
