@@ -106,6 +106,38 @@ func (x *exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	return x.answerAndEnd(isHead)
 }
 
+// abandon ends a request that gets no response, or no more of it, since the application's code
+// has panicked or has ended the goroutine. The context may be inconsistent, so it is not used
+// again. Whoever still has it is told that nobody waits.
+func (x *exchange) abandon() {
+	ctx := x.ctx
+	if ctx == nil {
+		x.dropBodyCount()
+		return
+	}
+	ctx.endResponders()
+	if w := ctx.watch.Load(); w != nil {
+		x.endWatch(w, true)
+	}
+	response := ctx.timeoutResponse.Load()
+	if (response != nil || ctx.left != nil) && x.conn.Reading() == http1.ReadStream {
+		// a late handler may be reading the body at this moment
+		x.cut.Store(true)
+	}
+	switch {
+	case response != nil:
+		x.leaveCtx(response)
+	case ctx.left != nil:
+		x.leaveBodyCount(ctx.left.ctx)
+	default:
+		ctx.Request.closeSource()
+	}
+	x.dropBodyCount()
+	x.nothingSent(errNoAnswer)
+	x.ctx.discard()
+	x.ctx = nil
+}
+
 // answerLate answers with the timeout response, and leaves the context to a handler
 // that timed out and goes on using it.
 func (x *exchange) answerLate(response *Response, isHead bool) (engine.Action, bool) {

@@ -27,6 +27,7 @@ type SentResponse struct {
 // delivery is the state of the response that is being written.
 type delivery struct {
 	on      bool  // Server.ResponseSent is to be called for it
+	told    bool  // it was called
 	size    int64 // in bytes
 	missing int64 // of them, which are in no buffer
 	refused error // why the request was refused
@@ -75,6 +76,7 @@ func (x *exchange) sent() {
 			report.StatusCode = x.ctx.Response.StatusCode()
 			report.Bytes = max(d.size-d.missing-x.unsent(), 0)
 		}
+		d.told = true // it may end the goroutine
 		x.s.reportSent(x.ctx, report)
 	}
 	*d = delivery{}
@@ -83,7 +85,7 @@ func (x *exchange) sent() {
 // nothingSent reports to Server.ResponseSent that the request that has begun gets no
 // response.
 func (x *exchange) nothingSent(err error) {
-	if x.s.ResponseSent == nil || x.ctx == nil || !x.conn.Begun() {
+	if x.s.ResponseSent == nil || x.ctx == nil || !x.conn.Begun() || x.delivery.told {
 		return
 	}
 	x.stamp()

@@ -137,13 +137,8 @@ func (h *h1Conn) contain(p any, next *engine.Action) {
 		return
 	}
 	h.c.Abort()
-	h.x.dropBodyCount()
-	h.x.nothingSent(errNoAnswer)
-	if h.x.ctx != nil {
-		h.x.ctx.discard()
-	}
+	h.x.abandon()
 	h.conn.EndReading()
-	h.x.ctx = nil
 	h.tail, h.file = nil, engine.FilePart{}
 	if h.out != nil {
 		h.out.B = h.out.B[:0]
@@ -263,6 +258,13 @@ func (h *h1Conn) flushTo(conn net.Conn) (n int, err error) {
 func (h *h1Conn) release() {
 	h.endKeeping()
 	h.x.dropBodyCount()
+	if ctx := h.x.ctx; ctx != nil {
+		if w := ctx.watch.Load(); w != nil {
+			// its response, a stream, was cut off
+			h.x.endWatch(w, ctx.left != nil)
+			h.x.resetCtx()
+		}
+	}
 	if h.x.ctx != nil {
 		h.s.releaseCtx(h.x.ctx)
 		h.x.ctx = nil

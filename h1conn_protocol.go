@@ -284,5 +284,5 @@ func (h *h1Conn) HandOver() (take func(nc net.Conn, err error)) {
 // Abandoned implements engine.Protocol.
 func (h *h1Conn) Abandoned() {
 	h.endKeeping()
-	h.x.dropBodyCount()
+	h.x.abandon()
 }

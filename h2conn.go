@@ -206,6 +206,8 @@ func (h *h2Conn) shutdown() {
 	if wake {
 		h.link.Wake()
 	}
+	// a goroutine that waits for input is to look at the time from now on
+	h.link.Interrupt()
 }
 
 // end says that the peer is gone: all requests have ended.

@@ -124,15 +124,18 @@ func (h *h2Conn) serve(me uint32) {
 		if !ended {
 			// the application has ended the goroutine
 			h.mu.Lock()
-			if last != nil {
-				last.finish()
-			}
+			wake := last != nil && last.finish()
 			h.running--
 			if me != 0 && h.leader == me {
-				h.leader = 0
+				// what it has held must not wait for another
+				h.leader, h.held = 0, 0
+				wake = h.wakes() || wake
 			}
 			h.mu.Unlock()
 			h.spread()
+			if wake {
+				h.link.Wake()
+			}
 		}
 	}()
 	began, since, every := clock.Monotonic(), 0, 1

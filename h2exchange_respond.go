@@ -116,6 +116,11 @@ func (x *h2Exchange) abandon(p any) {
 	if w := ctx.watch.Load(); w != nil {
 		x.endWatch(w, true)
 	}
+	if response := ctx.timeoutResponse.Load(); response != nil {
+		// others still use it
+		x.leaveCtx(response)
+		ctx = x.ctx
+	}
 	h.mu.Lock()
 	h.conn.Reset(x.stream, http2.InternalError)
 	h.mu.Unlock()

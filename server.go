@@ -87,8 +87,8 @@ type Server struct {
 	// streams and hijacked connections included (before the HijackHandler), for those
 	// to refused requests, and for those to refused connections, such as connections
 	// over Concurrency. It is called with the status 0 if there was no response,
-	// because a handler panicked with http.ErrAbortHandler, a hook panicked, or
-	// HijackSetNoResponse was called.
+	// because a handler panicked with http.ErrAbortHandler or ended its goroutine, a hook
+	// panicked, or HijackSetNoResponse was called.
 	//
 	// It runs as part of handling the request, before the next request of the
 	// connection: pipelined responses are written one by one. Several connections may

@@ -615,3 +615,46 @@ func TestHTTP2PartsComeOneByOne(t *testing.T) {
 		}
 	})
 }
+
+// A handler that ends its goroutine may be one of several that are served, and written,
+// together. What is to be written then does not wait for a look at the clock.
+func TestHTTP2ExitWaitsForNoClock(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		c := greetHTTP2(serveHTTP2(t, servertest.MemoryEngine, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			if string(ctx.Path()) == "/exit" {
+				runtime.Goexit()
+			}
+		}})).Listen()
+		begun := time.Now()
+		for i := range uint32(5) {
+			c.Get(id(2*i), "/").Get(id(2*i+1), "/exit").Flush()
+			synctest.Wait()
+			if got, want := c.Snapshot(id(2*i)).Status()+" "+c.Snapshot(id(2*i+1)).ResetCode(), "200 INTERNAL_ERROR"; got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		}
+		if d := time.Since(begun); d > 0 {
+			t.Errorf("it took %v", d)
+		}
+	})
+}
+
+// A shutdown asks an idle client whether anything is on its way. One that does not answer is
+// not waited for, although the connection has no time limit at all until then.
+func TestHTTP2ShutdownDoesNotWaitForASilentClient(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		s := &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}, Logger: noLog{}}
+		c := dialHTTP2(serveHTTP2(t, servertest.MemoryEngine, s))
+		greetWith(c, 65535)
+		// until the connection has given its memory back, it looks at the time
+		time.Sleep(time.Minute)
+		begun := time.Now()
+		down := make(chan error, 1)
+		go func() { down <- s.Shutdown() }()
+		if err := servertest.Receive(t, "the end of the shutdown", down); err != nil || time.Since(begun) > 3*time.Second {
+			t.Errorf("%v after %v", err, time.Since(begun))
+		}
+	})
+}

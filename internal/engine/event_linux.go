@@ -237,14 +237,17 @@ func (c *eventConn) driveWithCare(cache *protocolCache, readable bool) (alive bo
 // use is not reused, since references to it may remain.
 func (c *eventConn) drop(panicked any) {
 	s := c.Set
+	// a hook of the application may end the goroutine again
+	defer func() {
+		c.p = nil
+		c.PinOnly()
+		c.finish(true)
+		if panicked != nil {
+			s.Host.Logf("fasthttp: panic serving a connection: %v\n%s", panicked, debug.Stack())
+		}
+	}()
 	if c.p != nil {
 		c.p.Abandoned()
-	}
-	c.p = nil
-	c.PinOnly()
-	c.finish(true)
-	if panicked != nil {
-		s.Host.Logf("fasthttp: panic serving a connection: %v\n%s", panicked, debug.Stack())
 	}
 }
 

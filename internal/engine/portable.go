@@ -39,10 +39,13 @@ type portable struct {
 	readUntil, writeUntil time.Time
 	limited               [2]bool
 	watcher               *watcher
-	left                  bool       // the connection was given to the application
-	writing               sync.Mutex // held while output is written, if the protocol is Concurrent
-	buffers               [2][]byte
-	both                  net.Buffers // buffers, as they are being written
+	left                  bool         // the connection was given to the application
+	shared                sharedWrites // if the protocol is Concurrent
+	// interrupted says that Interrupt was called since the last read: its deadline holds,
+	// also if another one was set at that moment
+	interrupted atomic.Bool
+	buffers     [2][]byte
+	both        net.Buffers // buffers, as they are being written
 }
 
 var portables = sync.Pool{New: func() any { return new(portable) }}
@@ -132,6 +135,7 @@ func (e *portable) free() {
 	}
 	e.Set, e.NC, e.p, e.nc, e.waits, e.pairs = nil, nil, nil, nil, nil, nil
 	e.awake, e.limited, e.left = false, [2]bool{}, false
+	e.interrupted.Store(false)
 	e.readUntil, e.writeUntil = time.Time{}, time.Time{}
 	portables.Put(e)
 }
@@ -142,16 +146,19 @@ func (e *portable) free() {
 // references to it may remain.
 func (e *portable) drop(panicked any) {
 	s := e.Set
+	// a hook of the application may end the goroutine again
+	defer func() {
+		if !e.left {
+			e.Abort()
+			e.PinOnly()
+			_ = e.close()
+		}
+		if panicked != nil {
+			s.Host.Logf("fasthttp: panic serving a connection: %v\n%s", panicked, debug.Stack())
+		}
+	}()
 	if e.p != nil {
 		e.p.Abandoned()
-	}
-	if !e.left {
-		e.Abort()
-		e.PinOnly()
-		_ = e.close()
-	}
-	if panicked != nil {
-		s.Host.Logf("fasthttp: panic serving a connection: %v\n%s", panicked, debug.Stack())
 	}
 }
 
@@ -182,15 +189,16 @@ func (e *portable) run() (end Action, err error) {
 			}
 			idle = false
 		case Flush, FlushRest:
+			again := false
 			if e.Concurrent {
-				err = e.writeShared()
+				again, err = e.writeShared()
 			} else {
 				err = e.write()
 			}
 			if err != nil {
 				return Close, err
 			}
-			idle = action == FlushRest || e.p.Idle()
+			idle = !again && (action == FlushRest || e.p.Idle())
 		case HandOver:
 			e.handOver()
 			return HandOver, nil
@@ -213,38 +221,19 @@ func (e *portable) limit(until time.Time) {
 // receive waits for the rest of a request.
 func (e *portable) receive() {
 	e.limit(e.p.Wait(WaitInput))
+	if e.Concurrent && e.interrupted.Load() {
+		_ = e.nc.SetReadDeadline(Passed)
+	}
 	n, err := ioread.Some(e.nc, e.p.Space())
+	if e.Concurrent && n == 0 {
+		// what the protocol says next holds, even if it is the same as before
+		e.interrupted.Store(false)
+		e.readUntil = Passed
+	}
 	if n > 0 {
 		e.p.Received(n, 0)
 	} else {
 		e.p.InputEnded(err)
-	}
-}
-
-// writeShared is write for a protocol that is Concurrent.
-func (e *portable) writeShared() error {
-	e.writing.Lock()
-	defer e.writing.Unlock()
-	if head, _, _ := e.p.Output(); len(head) == 0 {
-		// another goroutine has written it
-		return nil
-	}
-	return e.write()
-}
-
-// Wake implements Link: the calling goroutine writes. If that fails, the goroutine of the
-// connection is to see that.
-func (e *portable) Wake() {
-	e.writing.Lock()
-	defer e.writing.Unlock()
-	for {
-		if head, _, _ := e.p.Output(); len(head) == 0 {
-			return
-		}
-		if e.write() != nil {
-			e.Interrupt()
-			return
-		}
 	}
 }
 
@@ -307,6 +296,7 @@ func (e *portable) ForgetDeadlines(until time.Time) {
 
 // Interrupt implements Link.
 func (e *portable) Interrupt() {
+	e.interrupted.Store(true)
 	if err := e.nc.SetReadDeadline(Passed); err != nil {
 		_ = e.nc.Close()
 	}

@@ -281,11 +281,12 @@ func (c *Conn) ready(p *Poller, events uint32) {
 	} else if events&syscall.EPOLLIN == 0 && !c.has(flagOutput) && c.detached.Load() == nil {
 		return
 	}
-	if events&syscall.EPOLLIN != 0 && c.has(flagWatchedInput) {
-		c.handler.PeerSent()
-	}
 	if s := c.detached.Load(); s != nil {
 		s.notify(events)
+	}
+	if events&syscall.EPOLLIN != 0 && c.has(flagWatchedInput) {
+		// only now: it may need what those hold that have waited
+		c.handler.PeerSent()
 	}
 	if c.acquire() {
 		c.run(p)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
+	"runtime"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
 )
@@ -50,7 +51,10 @@ func (v *View) ReadNow(p []byte) (n int, err error) {
 	if err := w.push(); err != nil && w.unsent() > MaxUnsent {
 		return 0, err
 	}
-	return v.readNow(p)
+	n, err = v.readNow(p)
+	// the end of a connection that takes nothing is found by reading from it
+	_ = w.push()
+	return n, err
 }
 
 func (v *View) readNow(p []byte) (n int, err error) {
@@ -59,8 +63,6 @@ func (v *View) readNow(p []byte) (n int, err error) {
 	n, err = v.Conn.Read(p)
 	w.waitless.Add(-1)
 	v.rest = n == len(p)
-	// the end of a connection that takes nothing is found by reading from it
-	_ = w.push()
 	return n, err
 }
 
@@ -87,6 +89,7 @@ func (v *View) LookForEnd(next, p []byte) (n int, err error) {
 	if n, err = v.readNow(p[:1]); isTemporary(err) {
 		err = nil
 	}
+	w.pushBeside()
 	return n, err
 }
 
@@ -308,6 +311,19 @@ func (w *wire) push() error {
 		return w.pushHeld()
 	}
 	return nil
+}
+
+// pushBeside is push beside a goroutine that may wait for room: that one sends what there is
+// before it waits.
+func (w *wire) pushBeside() {
+	for w.held.Load() && !w.waits.Load() {
+		if w.mu.TryLock() {
+			_ = w.pushGathered()
+			w.mu.Unlock()
+			return
+		}
+		runtime.Gosched()
+	}
 }
 
 func (w *wire) pushHeld() error {

@@ -234,6 +234,34 @@ func TestLookForEndBesideAWrite(t *testing.T) {
 	})
 }
 
+// A look for the end does not wait for a goroutine that waits for room.
+func TestLookForEndBesideAWriteThatWaits(t *testing.T) {
+	forEachVersion(t, func(t *testing.T, p *pair) {
+		waits, room := make(chan struct{}), make(chan struct{})
+		p.v.Move(&servertest.FakeConn{OnWrite: func(b []byte) {
+			close(waits)
+			<-room
+			p.socket.out.Write(b)
+		}})
+		written := make(chan error, 1)
+		go func() {
+			_, err := p.v.Write([]byte("early"))
+			written <- err
+		}()
+		servertest.Receive(t, "a write that waits", waits)
+		_ = p.client.CloseWrite()
+		p.v.wire.ahead = bytes.Clone(p.sent.Next(p.sent.Len()))
+		servertest.Soon(t, "the look", func() {
+			if n, err := p.v.LookForEnd(nil, make([]byte, 1)); n > 0 || err != io.EOF {
+				t.Errorf("got %d, %v", n, err)
+			}
+		})
+		close(room)
+		servertest.Must(t, servertest.Receive(t, "the end of the write", written))
+		p.receive("early")
+	})
+}
+
 // A record that is written while a read ends is not left behind.
 func TestWriteWhileAReadEnds(t *testing.T) {
 	p := newPair(t, tls.VersionTLS13)

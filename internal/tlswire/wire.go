@@ -80,6 +80,9 @@ type wire struct {
 	// held says that there are records that are not sent, or that some were lost
 	held atomic.Bool
 
+	// waits says that whoever holds mu may wait for room
+	waits atomic.Bool
+
 	mu        sync.Mutex
 	gathering bool            // records are sent when send is called
 	gathered  *bufpool.Buffer // records that are not sent yet; nil if there are none
@@ -338,11 +341,18 @@ func (w *wire) Write(p []byte) (int, error) {
 // sendNow sends records. If that fails no others are sent, not even the alert of a Close: the
 // peer would take them for forged ones. mu is held.
 func (w *wire) sendNow(p []byte) (n int, err error) {
-	if n, err = w.to.Load().Write(p); err != nil {
+	if n, err = w.writeOut(p); err != nil {
 		w.sendErr = err
 		w.held.Store(true)
 	}
 	return n, err
+}
+
+// writeOut writes to the transport, and waits for room. mu is held.
+func (w *wire) writeOut(p []byte) (int, error) {
+	w.waits.Store(true)
+	defer w.waits.Store(false)
+	return w.to.Load().Write(p)
 }
 
 // gather makes Write collect records, up to GatherSize bytes, until send is called.
@@ -383,7 +393,7 @@ func (w *wire) drop() {
 // the peer cannot decrypt a record after a lost one.
 func (w *wire) sendGathered() error {
 	if b := w.gathered; w.sendErr == nil && b != nil && len(b.B) > 0 {
-		_, w.sendErr = w.to.Load().Write(b.B[w.sent:])
+		_, w.sendErr = w.writeOut(b.B[w.sent:])
 		b.B, w.sent = b.B[:0], 0
 	}
 	return w.sendErr

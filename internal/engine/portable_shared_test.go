@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// shouts is a protocol whose output any goroutine adds to.
+type shouts struct {
+	lines
+	mu     sync.Mutex
+	failed error
+}
+
+func (p *shouts) say(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.out = append(p.out, text...)
+}
+
+func (p *shouts) Output() (head, tail []byte, file *FilePart) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	// what is being written must stay where it is
+	return p.out[:len(p.out):len(p.out)], nil, nil
+}
+
+func (p *shouts) Written(n int64, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.out = append([]byte(nil), p.out[n:]...); err != nil {
+		p.failed = err
+	}
+}
+
+// shared returns a connection of the engine without its goroutine, and its peer.
+func shared(p *shouts) (e *portable, peer net.Conn) {
+	near, far := net.Pipe()
+	e = &portable{nc: near, p: p}
+	e.NC, e.Concurrent, e.RoomForEver = near, true, true
+	return e, far
+}
+
+// While one goroutine waits for the peer, others go on, and what they have made is written, in
+// order. The goroutine of the connection goes on as well, but not at once.
+func TestNobodyWaitsForAWriterThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &shouts{}
+		e, peer := shared(p)
+		begun := time.Now()
+		p.say("a")
+		go e.Wake()
+		synctest.Wait()
+		for _, text := range []string{"b", "c", "d"} {
+			p.say(text)
+			e.Wake()
+		}
+		if d := time.Since(begun); d > 0 {
+			t.Errorf("others have waited for %v", d)
+		}
+		if again, err := e.writeShared(); !again || err != nil || time.Since(begun) != lookAnew {
+			t.Errorf("the connection goes on after %v: %v, %v", time.Since(begun), again, err)
+		}
+		free := make(chan struct{})
+		go func() {
+			_, _ = e.writeShared()
+			close(free)
+		}()
+		synctest.Wait()
+		got := make([]byte, 4)
+		if _, err := io.ReadFull(peer, got); string(got) != "abcd" || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+		<-free
+		if d := time.Since(begun); d != lookAnew {
+			t.Errorf("the connection goes on %v after the end of the writes", d-lookAnew)
+		}
+		_ = peer.Close()
+	})
+}
+
+// A goroutine that has come to have its own output written does not write that of others for
+// ever.
+func TestWriterIsRelieved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &shouts{}
+		e, peer := shared(p)
+		p.say("x")
+		returned := false
+		go func() {
+			e.Wake()
+			returned = true
+		}()
+		synctest.Wait()
+		const n = 10 * maxTurn
+		text, b := "", make([]byte, 1)
+		for i := range n {
+			// there is always more when one is written
+			if i < n-1 {
+				p.say("x")
+				e.Wake()
+			}
+			if _, err := peer.Read(b); err != nil {
+				t.Fatal(err)
+			}
+			text += string(b)
+			synctest.Wait()
+			if i == 2*maxTurn && !returned {
+				t.Error("the goroutine writes for others all the time")
+			}
+		}
+		if text != strings.Repeat("x", n) {
+			t.Errorf("got %q", text)
+		}
+		_ = peer.Close()
+	})
+}
+
+// The goroutine of the connection is told of an error that another one has met.
+func TestErrorOfAnotherWriterEndsTheRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &shouts{}
+		e, peer := shared(p)
+		read := make(chan error)
+		go func() {
+			_, err := e.nc.Read(make([]byte, 1))
+			read <- err
+		}()
+		_ = e.nc.SetWriteDeadline(time.Now().Add(time.Minute))
+		p.say("x")
+		begun := time.Now()
+		go e.Wake()
+		if err := <-read; err == nil || time.Since(begun) != time.Minute {
+			t.Errorf("%v after %v", err, time.Since(begun))
+		}
+		synctest.Wait()
+		if p.failed == nil {
+			t.Error("the protocol was not told")
+		}
+		if !e.shared.begin() {
+			t.Error("a writer that has failed is still at it")
+		}
+		_ = peer.Close()
+	})
+}
+
+// Writes of several goroutines need no memory of their own.
+func TestSharedWritesAllocateNothing(t *testing.T) {
+	var s sharedWrites
+	s.begin()
+	s.ended, s.timer = make(chan struct{}, 1), time.NewTimer(time.Hour)
+	s.quit()
+	if n := testing.AllocsPerRun(100, func() {
+		s.begin()
+		s.begin()
+		done := s.end()
+		s.quit()
+		s.wait()
+		if done {
+			t.Error("nobody has seen what the other has made")
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
