@@ -47,12 +47,18 @@ func TestHTTP2BothDirectionsAtOnce(t *testing.T) {
 			"/lines":  strings.ToUpper,
 		} {
 			r, w := io.Pipe()
-			req := s.request(t, "POST", path, r)
+			// each line has its time, and not all of them together
+			ctx, giveUp := context.WithCancel(t.Context())
+			defer giveUp()
+			late := time.AfterFunc(servertest.Patience, giveUp)
+			defer late.Stop()
+			req := s.request(t, "POST", path, r).WithContext(ctx)
 			go func() { _, _ = io.WriteString(w, "first line\n") }()
 			resp := s.open(t, req)
 			answers := bufio.NewReader(resp.Body)
 			expect := func(line string) {
 				t.Helper()
+				late.Reset(servertest.Patience)
 				if got, err := answers.ReadString('\n'); got != change(line) || err != nil {
 					t.Fatalf("got %q, %v, want %q", got, err, change(line))
 				}
