@@ -55,7 +55,8 @@ func newLink(t *testing.T, window int, framing http1.Framing) *link {
 	l := &link{over: make(chan struct{})}
 	limits := http2.Limits{Window: window, Wasted: -1, Glitches: -1}
 	limits.Fill()
-	begun := make(chan struct{})
+	begun, limited := make(chan struct{}), make(chan struct{})
+	limit := sync.OnceFunc(func() { close(limited) })
 	for e, role := range map[*end]http2.Role{&l.client: http2.Client, &l.server: http2.Server} {
 		e.link, e.kick = l, make(chan struct{}, 1)
 		e.conn.Init(role, &limits, 0)
@@ -78,8 +79,11 @@ func newLink(t *testing.T, window int, framing http1.Framing) *link {
 		}
 	}
 	l.client.on = func(ev *http2.Event, _ *http2.Message) {
-		if ev.Kind == http2.Reset {
+		switch ev.Kind {
+		case http2.Reset:
 			l.out.Cut(errCut)
+		case http2.Settings:
+			limit()
 		}
 	}
 	l.client.Lock()
@@ -101,6 +105,8 @@ func newLink(t *testing.T, window int, framing http1.Framing) *link {
 		l.all.Wait()
 	})
 	servertest.Receive(t, "the head", begun)
+	// before it comes, the window is larger
+	servertest.Receive(t, "the window of the server", limited)
 	return l
 }
 
