@@ -108,7 +108,8 @@ func (ctx *RequestCtx) NotModified() {
 
 // Redirect sends the client to uri, which may be relative to the URI of the
 // request: Location is absolute, unless the request names no host, as one of
-// HTTP/1.0 may. A statusCode that is none of 301, 302, 303, 307 and 308 is
+// HTTP/1.0 may. Behind a proxy of Server.TrustedProxies its scheme and host are
+// ClientScheme and ClientHost: the client knows nothing of those that the proxy uses. A statusCode that is none of 301, 302, 303, 307 and 308 is
 // replaced by 302.
 func (ctx *RequestCtx) Redirect(uri string, statusCode int) {
 	ctx.RedirectBytes(bytesconv.Bytes(uri), statusCode)
@@ -121,9 +122,15 @@ func (ctx *RequestCtx) RedirectBytes(uri []byte, statusCode int) {
 	}
 	u := AcquireURI()
 	ctx.URI().CopyTo(u)
+	host := ctx.Host()
+	if ctx.proxyTrust() != nil {
+		host = ctx.ClientHost()
+		u.SetScheme(ctx.ClientScheme())
+		u.SetHostBytes(host)
+	}
 	if err := u.update(uri); err == nil {
 		uri = u.FullURI()
-		if len(u.Host()) == 0 && len(ctx.Host()) == 0 {
+		if len(u.Host()) == 0 && len(host) == 0 {
 			uri = withoutAuthority(uri)
 		}
 	}

@@ -262,3 +262,38 @@ func TestClientIPHasNoZoneWhateverTheKindOfAddress(t *testing.T) {
 		}
 	}
 }
+
+// A relative redirect keeps to the scheme and the host by which the client has come.
+func TestRedirectsBehindProxiesAreTheClients(t *testing.T) {
+	withHost := plainTrust
+	withHost.HostField = "X-Forwarded-Host"
+	fields := []string{"X-Forwarded-Proto: https", "X-Forwarded-Host: www.example:8443"}
+	for _, tc := range []struct {
+		name    string
+		trusted TrustedProxies
+		peer    net.Addr
+		lines   []string
+		uri     string
+		want    string
+	}{
+		{"scheme and host", withHost, proxyPeer, fields, "/login?a=b", "https://www.example:8443/login?a=b"},
+		{"a path without a slash", withHost, proxyPeer, fields, "login", "https://www.example:8443/login"},
+		{"the scheme alone", plainTrust, proxyPeer, fields, "/login", "https://own.example/login"},
+		{"Forwarded", standardTrust, proxyPeer, []string{"Forwarded: for=192.0.2.1;proto=https;host=www.example"}, "/login", "https://www.example/login"},
+		{"no fields", withHost, proxyPeer, nil, "/login", "http://own.example/login"},
+		{"a stranger", withHost, otherPeer, fields, "/login", "http://own.example/login"},
+		{"nobody trusted", TrustedProxies{}, proxyPeer, fields, "/login", "http://own.example/login"},
+		{"another host", withHost, proxyPeer, fields, "http://other.example/", "http://other.example/"},
+		{"another host by the scheme of the client", withHost, proxyPeer, fields, "//other.example/", "https://other.example/"},
+		{"an invalid host", withHost, proxyPeer, []string{"X-Forwarded-Host: a/b"}, "/login", "http://own.example/login"},
+	} {
+		ctx := contextBehind(t, tc.trusted, tc.peer, tc.lines...)
+		ctx.Redirect(tc.uri, StatusFound)
+		if got := string(ctx.Response.Header.Peek("Location")); got != tc.want {
+			t.Errorf("%s: Location is %q, want %q", tc.name, got, tc.want)
+		}
+		if uri := ctx.URI().String(); uri != "http://own.example/" {
+			t.Errorf("%s: the URI of the request is %q", tc.name, uri)
+		}
+	}
+}

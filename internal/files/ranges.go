@@ -29,7 +29,7 @@ func (s Span) End() int64 { return s.Offset + s.Length }
 
 // ParseRanges reads the value of a Range field for content of size bytes and
 // appends what is to be sent to dst, which is empty: nothing where the field is
-// to be ignored, since it has another unit or asks for too much. The order is
+// to be ignored, since it has another unit, or asks for too much or for nothing. The order is
 // the one asked for; ranges that overlap or touch become one (RFC 9110 section
 // 15.3.7.2).
 //
@@ -40,7 +40,7 @@ func ParseRanges(dst []Span, value []byte, size int64) ([]Span, error) {
 	if len(value) < len(unit) || !ascii.EqualFoldString(value[:len(unit)], unit) {
 		return dst, nil
 	}
-	list := value[len(unit):]
+	list, asked := value[len(unit):], false
 	if bytes.Count(list, []byte(",")) >= MaxRanges {
 		return dst, nil
 	}
@@ -51,6 +51,11 @@ func ParseRanges(dst []Span, value []byte, size int64) ([]Span, error) {
 			list = bytes.TrimLeft(list, " \t")
 			spec = bytes.TrimRight(spec, " \t")
 		}
+		if len(spec) == 0 {
+			// a list may have empty elements (RFC 9110 section 5.6.1.2)
+			continue
+		}
+		asked = true
 		start, end, err := parseRangeSpec(spec, int(size))
 		switch err {
 		case nil:
@@ -60,7 +65,7 @@ func ParseRanges(dst []Span, value []byte, size int64) ([]Span, error) {
 			return dst, err
 		}
 	}
-	if len(dst) == 0 {
+	if len(dst) == 0 && asked {
 		return dst, errRangeUnsatisfiable
 	}
 	return dst, nil
