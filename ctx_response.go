@@ -129,6 +129,7 @@ func (ctx *RequestCtx) RedirectBytes(uri []byte, statusCode int) {
 		u.SetHostBytes(host)
 	}
 	if err := u.update(uri); err == nil {
+		u.text.KeepQuestionMark(uri)
 		uri = u.FullURI()
 		if len(u.Host()) == 0 && len(host) == 0 {
 			uri = withoutAuthority(uri)

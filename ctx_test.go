@@ -242,6 +242,8 @@ func TestCtxRedirects(t *testing.T) {
 		{"/x/y?z", "/a", 301, "http://a/a", 301},
 		{"/x/y?z", "b", 302, "http://a/x/b", 302},
 		{"/x/y?z", "../b?c#d", 303, "http://a/b?c#d", 303},
+		{"/x/y?z", "?", 302, "http://a/x/y?", 302},
+		{"/x/y?z", "/a?", 302, "http://a/a?", 302},
 		{"/x/y?z", "?q", 307, "http://a/x/y?q", 307},
 		{"/x/y?z", "https://b.test/c", 308, "https://b.test/c", 308},
 		{"/x/y?z", "//b.test/c", 308, "http://b.test/c", 308},

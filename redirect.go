@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/ascii"
@@ -151,7 +152,9 @@ func redirect(req *Request, resp *Response, content *redirectContent) error {
 	}
 	u := req.URI()
 	before, user := u.text.Origin(), u.text.User()
-	if err := uri.CheckLocation(location); err != nil {
+	if err := uri.CheckLocation(location); err == uri.ErrNoHost {
+		return redirectNoHost(location)
+	} else if err != nil {
 		return err
 	}
 	if err := u.update(location); err != nil {
@@ -161,8 +164,9 @@ func redirect(req *Request, resp *Response, content *redirectContent) error {
 		return errUnsupportedScheme(u.Scheme())
 	}
 	if len(u.Host()) == 0 {
-		return errNoHost
+		return redirectNoHost(location)
 	}
+	u.text.KeepAsCame(location, !req.DisableRedirectPathNormalizing)
 	u.DisablePathNormalizing = u.DisablePathNormalizing || req.DisableRedirectPathNormalizing
 	switch {
 	case u.text.Origin() != before:
@@ -175,6 +179,12 @@ func redirect(req *Request, resp *Response, content *redirectContent) error {
 		*content = redirectContent{}
 	}
 	return nil
+}
+
+// redirectNoHost returns the error for a Location that names no host.
+func redirectNoHost(location []byte) error {
+	told, _ := uri.Safe(location)
+	return namedError{errors.New("fasthttp: the redirect to " + strconv.Quote(told) + " has no host"), errNoHost}
 }
 
 // credentials are the fields that are meant for one origin alone.

@@ -17,6 +17,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -150,6 +151,7 @@ func (d *Dialer) config(useEnv bool) (*httpproxy.Config, error) {
 	if useEnv {
 		config = *httpproxy.FromEnvironment()
 	}
+	config.NoProxy = withoutBrackets(config.NoProxy)
 	for _, text := range []string{config.HTTPProxy, config.HTTPSProxy} {
 		if text == "" {
 			continue
@@ -159,6 +161,19 @@ func (d *Dialer) config(useEnv bool) (*httpproxy.Config, error) {
 		}
 	}
 	return &config, nil
+}
+
+// withoutBrackets returns the value of NO_PROXY with IPv6 addresses that have brackets but no
+// port, which package httpproxy does not know, as it knows them.
+func withoutBrackets(list string) string {
+	hosts := strings.Split(list, ",")
+	for i, host := range hosts {
+		host = strings.TrimSpace(host)
+		if n := len(host); n > 2 && host[0] == '[' && host[n-1] == ']' {
+			hosts[i] = host[1 : n-1]
+		}
+	}
+	return strings.Join(hosts, ",")
 }
 
 // pickFunc returns the proxy for a URL, or nil for none.

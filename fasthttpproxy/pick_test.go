@@ -1,6 +1,7 @@
 package fasthttpproxy
 
 import (
+	"net/url"
 	"testing"
 
 	"github.com/valyala/fasthttp"
@@ -56,6 +57,33 @@ func TestOneProxyIsForThisHostToo(t *testing.T) {
 					t.Errorf("%s: a client of %s with TLS=%v goes through the proxy: %v", name, target, isTLS, got)
 				}
 			}
+		}
+	}
+}
+
+// NO_PROXY may have IPv6 addresses in brackets, with a port and without, as URLs have them.
+func TestNoProxyKnowsBrackets(t *testing.T) {
+	for list, wants := range map[string]map[string]bool{
+		"[2001:db8::4]":            {"[2001:db8::4]:80": false, "[2001:db8::4]:8080": false, "[2001:db8::5]:80": true},
+		"a.test, [2001:db8::4] ,b": {"[2001:db8::4]:80": false, "[2001:db8::5]:80": true},
+		"[2001:db8::4]:80":         {"[2001:db8::4]:80": false, "[2001:db8::4]:8080": true},
+		"2001:db8::4":              {"[2001:db8::4]:80": false},
+		"[]":                       {"[2001:db8::4]:80": true},
+	} {
+		d := &Dialer{Config: httpproxy.Config{HTTPProxy: "127.0.0.1:1", HTTPSProxy: "127.0.0.1:1", NoProxy: list}}
+		config, err := d.config(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pick := pickerForAll(config)
+		for target, want := range wants {
+			found, err := pick(&url.URL{Scheme: "http", Host: target})
+			if err != nil || (found != nil) != want {
+				t.Errorf("%s: %s has the proxy %v, %v", list, target, found, err)
+			}
+		}
+		if d.Config.NoProxy != list {
+			t.Errorf("the application's NoProxy has become %q", d.Config.NoProxy)
 		}
 	}
 }

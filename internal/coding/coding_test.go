@@ -69,6 +69,17 @@ func TestDecodingTellsWhatIsWrong(t *testing.T) {
 	}
 }
 
+// What follows a member of gzip and is none is told as every other fault of the content is.
+func TestBytesBehindAGzipMember(t *testing.T) {
+	encoded := AppendEncoded(nil, []byte("content"), Gzip, 1)
+	for _, behind := range []string{"no member, but text behind one", "\x1f\x8c", "\x00"} {
+		_, err := appendPlain(nil, append(bytes.Clone(encoded), behind...), Gzip)
+		if err == nil || !strings.HasPrefix(err.Error(), "fasthttp: cannot decode gzip: ") {
+			t.Errorf("%q: %v", behind, err)
+		}
+	}
+}
+
 // Programs compare these errors, and their tests compare the texts.
 func TestDecodingWhatIsNoStreamAtAll(t *testing.T) {
 	for _, text := range []string{"this is no encoded text at all", "\x1f\x8c is not the start", "\x78\x00 neither"} {

@@ -165,7 +165,7 @@ func (d *Decoder) Read(p []byte) (int, error) {
 				// the stream ends inside its header
 				err = io.ErrUnexpectedEOF
 			}
-			d.err = d.failure(err)
+			d.err = d.failure(err, true)
 		}
 	}
 	if d.err != nil {
@@ -173,20 +173,21 @@ func (d *Decoder) Read(p []byte) (int, error) {
 	}
 	n, err := d.decoderState.Read(p)
 	if err != nil {
-		d.err = d.failure(err)
+		d.err = d.failure(err, false)
 	}
 	return n, d.err
 }
 
-// failure returns the error of Read for an error of a library.
-func (d *Decoder) failure(err error) error {
+// failure returns the error of Read for an error of a library. atStart says that it is no
+// error of what follows a first member of gzip.
+func (d *Decoder) failure(err error, atStart bool) error {
 	if err == io.EOF {
 		return err
 	}
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
 		return http1.ErrBodyTooLarge
 	}
-	if err == gzip.ErrHeader || err == zlib.ErrHeader {
+	if err == gzip.ErrHeader && atStart || err == zlib.ErrHeader {
 		// programs know these errors, and their texts, for data without a valid header
 		return err
 	}

@@ -27,6 +27,60 @@ func CheckLocation(location []byte) error {
 	return nil
 }
 
+// KeepAsCame has path and query written as ref, which t was updated by last, has them: escapes
+// and slashes stay as they are, and so does a question mark with nothing behind it. With dots
+// set the dot segments of the path are removed (RFC 3986 section 5.2.4).
+func (t *Text) KeepAsCame(ref []byte, dots bool) {
+	ref, _, _ = bytes.Cut(ref, []byte("#"))
+	if len(ref) == 0 {
+		return
+	}
+	t.KeepQuestionMark(ref)
+	t.changes++
+	if ref[0] == '?' {
+		return
+	}
+	t.asCame = true
+	if path := t.Bytes(Original); dots && bytes.Contains(path, []byte("/.")) {
+		s := t.store(path)
+		s.end = s.start + removeDots(t.block[s.start:s.end])
+		t.parts[Original] = s
+	}
+}
+
+// KeepQuestionMark is KeepAsCame for a question mark with nothing behind it alone.
+func (t *Text) KeepQuestionMark(ref []byte) {
+	ref, _, _ = bytes.Cut(ref, []byte("#"))
+	if len(ref) > 0 && bytes.IndexByte(ref, '?') == len(ref)-1 {
+		t.changes++
+		t.bareQuery = true
+	}
+}
+
+// removeDots removes the dot segments of a path in place, and returns its new length.
+func removeDots(path []byte) (n int) {
+	for i := 0; i < len(path); {
+		end := i + 1
+		for end < len(path) && path[end] != '/' {
+			end++
+		}
+		switch segment := string(path[i+1 : end]); segment {
+		case ".", "..":
+			if segment == ".." {
+				n = max(bytes.LastIndexByte(path[:n], '/'), 0)
+			}
+			if end == len(path) {
+				path[n] = '/'
+				n++
+			}
+		default:
+			n += copy(path[n:], path[i:end])
+		}
+		i = end
+	}
+	return n
+}
+
 // Origin returns scheme, host and port (RFC 6454 section 4).
 func (t *Text) Origin() string {
 	return string(t.Scheme()) + "://" + AddPort(string(t.Bytes(Host)), t.https)

@@ -186,6 +186,7 @@ func isUserinfo(text []byte) bool {
 // from start on. The path lasts at least until from.
 func (t *Text) parseTarget(start, from int) {
 	end := len(t.block)
+	t.bareQuery = false
 	t.parts[Query], t.parts[Hash] = span{}, span{}
 	if i := bytes.IndexByte(t.block[from:end], '#'); i >= 0 {
 		t.parts[Hash] = span{from + i + 1, end}
@@ -200,7 +201,7 @@ func (t *Text) parseTarget(start, from int) {
 
 // takePath makes a text in the block the path.
 func (t *Text) takePath(s span) {
-	t.badEscape = false
+	t.badEscape, t.asCame = false, false
 	t.parts[Original], t.parts[Path] = s, s
 	path := t.block[s.start:s.end]
 	if len(path) == 0 || isNormalPath(path) {

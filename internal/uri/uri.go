@@ -23,6 +23,10 @@ type Text struct {
 	badHost bool
 	// the path was received with a percent sign that begins no escape
 	badEscape bool
+	// the path is written as it came, without dot segments: see KeepAsCame
+	asCame bool
+	// the query is there, and empty: see KeepAsCame
+	bareQuery bool
 	// user name and password were set, not parsed: they hold no escapes
 	plainUser [2]bool
 	// all that was parsed is visible ASCII, and since then no part was set but scheme
@@ -73,6 +77,7 @@ var (
 func (t *Text) Clear() {
 	t.changes++
 	t.https, t.badHost, t.badEscape, t.visible = false, false, false, false
+	t.asCame, t.bareQuery = false, false
 	t.block = t.block[:0]
 	t.parts = [numParts]span{}
 	t.plainUser = [2]bool{}
@@ -88,6 +93,7 @@ func (t *Text) Drop() { t.block = nil }
 func (t *Text) CopyTo(dst *Text) {
 	dst.changes++
 	dst.https, dst.badHost, dst.badEscape, dst.visible = t.https, t.badHost, t.badEscape, t.visible
+	dst.asCame, dst.bareQuery = t.asCame, t.bareQuery
 	dst.block = append(dst.block[:0], t.block...)
 	dst.parts, dst.plainUser = t.parts, t.plainUser
 }
@@ -135,6 +141,9 @@ func (t *Text) Set(p Part, text []byte) {
 	t.changes++
 	t.parts[p] = t.store(text)
 	t.visible = false
+	if p == Query {
+		t.bareQuery = false
+	}
 	if p == Username || p == Password {
 		t.plainUser[p-Username] = true
 	}

@@ -28,7 +28,7 @@ func (t *Text) appendScheme(dst []byte) []byte {
 // AppendPath appends the path in encoded form, with a slash in front. With asIs it
 // is the path as it came, and else the normal form.
 func (t *Text) AppendPath(dst []byte, asIs bool) []byte {
-	if !asIs && !t.badEscape {
+	if !asIs && !t.asCame && !t.badEscape {
 		return t.appendNormal(dst)
 	}
 	original := t.Bytes(Original)
@@ -41,6 +41,9 @@ func (t *Text) AppendPath(dst []byte, asIs bool) []byte {
 	}
 	if asIs {
 		return percent.AppendVisible(dst, original)
+	}
+	if t.asCame {
+		return percent.AppendASCII(dst, original)
 	}
 	// a percent sign that begins no escape is passed on as it is (other
 	// software may give it a meaning); of the decoded path one cannot tell
@@ -60,7 +63,7 @@ func (t *Text) appendNormal(dst []byte) []byte {
 // AppendQuery appends the query with its question mark, if there is one.
 func (t *Text) AppendQuery(dst []byte) []byte {
 	query := t.Bytes(Query)
-	if len(query) == 0 {
+	if len(query) == 0 && !t.bareQuery {
 		return dst
 	}
 	dst = append(dst, '?')
