@@ -474,11 +474,11 @@ func (req *Request) prepareHost() error {
 }
 
 // sentHeader returns the header that is sent. It has user name and password of the URI
-// as a basic Authorization (RFC 7617), which replaces one that was set, and the
+// as a basic Authorization (RFC 7617) unless one was set, as net/http and curl do, and the
 // Proxy-Authorization for a proxy. They are not stored in the request itself, which may
 // get another URI. The caller releases the header with sent.
 func (req *Request) sentHeader() *RequestHeader {
-	user := req.uriParsed && req.uri.text.HasUser()
+	user := req.uriParsed && req.uri.text.HasUser() && req.Header.peekID(field.Authorization) == nil
 	proxy := req.call.proxy
 	if !user && proxy == nil {
 		return &req.Header
@@ -486,7 +486,6 @@ func (req *Request) sentHeader() *RequestHeader {
 	h := sentHeaders.Get().(*RequestHeader)
 	req.Header.CopyTo(h)
 	if user {
-		h.removeID(field.Authorization)
 		text := bufpool.Get(basicRoom)
 		text.B = req.uri.text.AppendUser(text.B)
 		n := len(text.B)
@@ -525,7 +524,7 @@ func releaseSent(h *RequestHeader) {
 // piece.
 //
 // Host and target are those of the URI, unless they were only set through Header. User
-// name and password of the URI are sent as a basic Authorization.
+// name and password of the URI are sent as a basic Authorization unless one is set.
 //
 // If the request cannot be sent, Write returns ErrorInvalidURI or another error before
 // it writes anything. Later errors are those of w or of the stream, or

@@ -51,7 +51,7 @@ func TestRequestIsWrittenToItsTargetAndHost(t *testing.T) {
 		{"SetURI nil", func(req *Request) { req.SetURI(mustURI("http://u/x")); req.SetURI(nil); req.SetRequestURI("http://w/") }, "GET / HTTP/1.1\r\nHost: w\r\n\r\n"},
 		{"changed query", func(req *Request) { req.SetRequestURI("http://h/p?a=1"); req.URI().QueryArgs().Add("b", "2 3") }, "GET /p?a=1&b=2+3 HTTP/1.1\r\nHost: h\r\n\r\n"},
 		{"user and password", func(req *Request) { req.SetRequestURI("http://user:pass@h/") }, "GET / HTTP/1.1\r\nHost: h\r\nAuthorization: Basic dXNlcjpwYXNz\r\n\r\n"},
-		{"user and Authorization", func(req *Request) { req.SetRequestURI("http://user:pass@h/"); req.Header.Set("Authorization", "mine") }, "GET / HTTP/1.1\r\nHost: h\r\nAuthorization: Basic dXNlcjpwYXNz\r\n\r\n"},
+		{"user and Authorization", func(req *Request) { req.SetRequestURI("http://user:pass@h/"); req.Header.Set("Authorization", "mine") }, "GET / HTTP/1.1\r\nHost: h\r\nAuthorization: mine\r\n\r\n"},
 		{"connect", func(req *Request) {
 			req.SetRequestURI("h:443")
 			req.Header.SetHost("h:443")

@@ -210,3 +210,23 @@ func TestAcquiredResponsesAreEmpty(t *testing.T) {
 		ReleaseResponse(resp)
 	}
 }
+
+// A response to HEAD has the fields of that to GET, also in HTTP/1.0, and if the size is not
+// known.
+func TestHeadHasTheContentTypeOfGet(t *testing.T) {
+	for _, version := range []string{"1.0", "1.1"} {
+		for name, size := range map[string]int{"unknown": -1, "known": 5, "empty": 0} {
+			kinds := map[string]string{}
+			for _, method := range []string{"GET", "HEAD"} {
+				out := serveOne(t, method+" / HTTP/"+version+"\r\nHost: a\r\n\r\n", func(ctx *RequestCtx) {
+					ctx.SetBodyStream(strings.NewReader("piece"[:max(size, 0)]), size)
+				})
+				_, kind, _ := strings.Cut(out, "Content-Type: ")
+				kinds[method], _, _ = strings.Cut(kind, "\r\n")
+			}
+			if kinds["GET"] != kinds["HEAD"] || (kinds["GET"] == "") != (size == 0) {
+				t.Errorf("HTTP/%s, %s size: the types are %q", version, name, kinds)
+			}
+		}
+	}
+}

@@ -205,10 +205,8 @@ func (o Outgoing) frame() Encoding {
 		e = Encoding{Kind: UntilClose, Length: OpenLength}
 	}
 	if skips {
+		// the length stays: a field may depend on it in a response to GET
 		e.Kind = NoBody
-		if old && e.Length < 0 {
-			e.Length = 0
-		}
 	}
 	return e
 }
