@@ -109,8 +109,8 @@ func (ctx *RequestCtx) NotModified() {
 // Redirect sends the client to uri, which may be relative to the URI of the
 // request: Location is absolute, unless the request names no host, as one of
 // HTTP/1.0 may. Behind a proxy of Server.TrustedProxies its scheme and host are
-// ClientScheme and ClientHost: the client knows nothing of those that the proxy uses. A statusCode that is none of 301, 302, 303, 307 and 308 is
-// replaced by 302.
+// ClientScheme and ClientHost: the client knows nothing of those that the proxy uses. A
+// statusCode that is none of 301, 302, 303, 307 and 308 is replaced by 302.
 func (ctx *RequestCtx) Redirect(uri string, statusCode int) {
 	ctx.RedirectBytes(bytesconv.Bytes(uri), statusCode)
 }
