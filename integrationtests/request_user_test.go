@@ -114,7 +114,7 @@ func TestUserInformationStaysWithItsURI(t *testing.T) {
 		if got := string(req.Header.Peek("Authorization")); got != "own" {
 			t.Errorf("%s: Authorization became %q", name, got)
 		}
-		for i, want := range []string{"us@er:p", "", "own", "us@er:p"} {
+		for i, want := range []string{"us@er:p", "", "own", "own"} {
 			if got := basicOf(t, servertest.Receive(t, "a head", heads)); got != want {
 				t.Errorf("%s: call %d sent %q, want %q", name, i, got, want)
 			}
