@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -136,8 +137,8 @@ func (e *portable) writeAll(most int) (over bool) {
 	ended := false
 	defer func() {
 		if !ended {
-			// the connection has failed, or its Write has panicked
-			e.shared.quit()
+			e.failWrites(recover())
+			over = true
 		}
 	}()
 	for range most {
@@ -149,9 +150,22 @@ func (e *portable) writeAll(most int) (over bool) {
 		}
 		if e.write() != nil {
 			e.Interrupt()
+			e.shared.quit()
+			ended = true
 			return true
 		}
 	}
 	ended = true
 	return false
+}
+
+// failWrites ends a connection whose Write has ended the goroutine of the caller, who writes,
+// or has panicked. That may be a goroutine for which nobody else would recover.
+func (e *portable) failWrites(panicked any) {
+	e.Abort()
+	_ = e.nc.Close()
+	e.shared.quit()
+	if panicked != nil {
+		e.Set.Host.Logf("fasthttp: panic serving a connection: %v\n%s", panicked, debug.Stack())
+	}
 }

@@ -3,8 +3,10 @@ package engine
 import (
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -166,5 +168,79 @@ func TestSharedWritesAllocateNothing(t *testing.T) {
 		}
 	}); n > 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// badWrites is a connection whose writes after the first do not return.
+type badWrites struct {
+	net.Conn
+	first func()
+	end   func()
+}
+
+func (c *badWrites) Write(p []byte) (int, error) {
+	if c.first == nil {
+		c.end()
+	}
+	c.first()
+	c.first = nil
+	return len(p), nil
+}
+
+// loggingHost counts what is logged.
+type loggingHost struct {
+	linesHost
+	logged atomic.Int32
+}
+
+func (h *loggingHost) Logf(string, ...any) { h.logged.Add(1) }
+
+// A Write that panics, or ends its goroutine, ends the connection and nothing else, whoever
+// has called it. The goroutine of the connection sees that.
+func TestWriteThatDoesNotReturnEndsTheConnection(t *testing.T) {
+	for name, test := range map[string]struct {
+		end    func()
+		logged int32
+	}{
+		"panic": {func() { panic("a write") }, 1},
+		"exit":  {runtime.Goexit, 0},
+	} {
+		for _, wake := range []func(e *portable){(*portable).Wake, func(e *portable) {
+			if !e.shared.begin() {
+				t.Error("somebody writes")
+			}
+			e.writeRest()
+		}} {
+			synctest.Test(t, func(t *testing.T) {
+				p, h := &shouts{}, &loggingHost{}
+				e, peer := shared(p)
+				e.Set = &Set{Host: h}
+				e.nc = &badWrites{Conn: e.nc, end: test.end, first: func() {
+					p.say("more")
+					e.Wake()
+				}}
+				read := make(chan error, 1)
+				go func() {
+					_, err := e.nc.Read(make([]byte, 1))
+					read <- err
+				}()
+				p.say("x")
+				go wake(e)
+				synctest.Wait()
+				select {
+				case <-read:
+				default:
+					t.Errorf("%s: the connection goes on", name)
+				}
+				if n := h.logged.Load(); n != test.logged {
+					t.Errorf("%s: %d lines were logged", name, n)
+				}
+				if !e.shared.begin() {
+					t.Errorf("%s: the writer is still at it", name)
+				}
+				_ = peer.Close()
+				_ = e.nc.Close()
+			})
+		}
 	}
 }
