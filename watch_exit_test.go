@@ -61,11 +61,7 @@ func TestWatchEndsWithARequestThatIsNotAnswered(t *testing.T) {
 						if how.Err == nil {
 							t.Errorf("%s: the report is %+v", protocol, how)
 						}
-						servertest.Eventually(t, protocol+": no request is watched", func() bool {
-							// a watch that somebody may still ask goes with its context
-							runtime.GC()
-							return r.S.watches.Len() == 0
-						})
+						watchesNobody(t, protocol, r.S)
 					}
 					c := r.Dial()
 					c.Get("/")
@@ -83,6 +79,16 @@ func TestWatchEndsWithARequestThatIsNotAnswered(t *testing.T) {
 			})
 		})
 	}
+}
+
+// watchesNobody waits until no request is watched.
+func watchesNobody(t *testing.T, protocol string, s *Server) {
+	t.Helper()
+	servertest.Eventually(t, protocol+": no request is watched", func() bool {
+		// a watch that somebody may still ask goes with its context
+		runtime.GC()
+		return s.watches.Len() == 0
+	})
 }
 
 // A client goes away from a file that it does not read, whose handler has asked for the end
@@ -110,10 +116,7 @@ func TestWatchEndsWithAFileThatIsCutOff(t *testing.T) {
 				if how := servertest.Receive(t, protocol+": a report", sent); how.Err == nil {
 					t.Errorf("%s: the report is %+v", protocol, how)
 				}
-				servertest.Eventually(t, protocol+": no request is watched", func() bool {
-					runtime.GC()
-					return r.S.watches.Len() == 0
-				})
+				watchesNobody(t, protocol, r.S)
 			}
 			c := r.Dial()
 			c.Get("/")

@@ -57,30 +57,6 @@ func (t *Text) KeepQuestionMark(ref []byte) {
 	}
 }
 
-// removeDots removes the dot segments of a path in place, and returns its new length.
-func removeDots(path []byte) (n int) {
-	for i := 0; i < len(path); {
-		end := i + 1
-		for end < len(path) && path[end] != '/' {
-			end++
-		}
-		switch segment := string(path[i+1 : end]); segment {
-		case ".", "..":
-			if segment == ".." {
-				n = max(bytes.LastIndexByte(path[:n], '/'), 0)
-			}
-			if end == len(path) {
-				path[n] = '/'
-				n++
-			}
-		default:
-			n += copy(path[n:], path[i:end])
-		}
-		i = end
-	}
-	return n
-}
-
 // Origin returns scheme, host and port (RFC 6454 section 4).
 func (t *Text) Origin() string {
 	return string(t.Scheme()) + "://" + AddPort(string(t.Bytes(Host)), t.https)

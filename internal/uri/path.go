@@ -90,3 +90,29 @@ func NormalizePath(b []byte) int {
 	}
 	return written
 }
+
+// removeDots takes the dot segments out of path, which begins with a slash, and returns how
+// much of it is left. All else stays, unlike with NormalizePath: repeated slashes may mean
+// something to the server that a URI is from.
+func removeDots(path []byte) (n int) {
+	for i := 0; i < len(path); {
+		end := i + 1
+		for end < len(path) && path[end] != '/' {
+			end++
+		}
+		switch segment := string(path[i+1 : end]); segment {
+		case ".", "..":
+			if segment == ".." {
+				n = max(bytes.LastIndexByte(path[:n], '/'), 0)
+			}
+			if end == len(path) {
+				path[n] = '/'
+				n++
+			}
+		default:
+			n += copy(path[n:], path[i:end])
+		}
+		i = end
+	}
+	return n
+}
