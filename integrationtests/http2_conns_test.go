@@ -397,7 +397,7 @@ func TestHTTP2OnOnePort(t *testing.T) {
 func TestHTTP2PingsAClientThatIsSilent(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		server := &fasthttp.Server{Handler: echo}
-		server.HTTP2.SendPingTimeout, server.HTTP2.PingTimeout = servertest.Short, reach
+		server.HTTP2.SendPingTimeout, server.HTTP2.PingTimeout = servertest.Short, 3*reach // the other client answers in this time
 		s := start(server)
 		silent := s.dialFrames(t)
 		silent.Begin(1, true, "GET", "/")
