@@ -19,9 +19,9 @@ type Usage struct {
 	Heap       int64 // bytes
 }
 
-// String names all but Others.
+// String names all of it.
 func (u Usage) String() string {
-	return fmt.Sprintf("%d goroutines, %d descriptors, %d KiB of memory", u.Goroutines, u.Files, u.Heap>>10)
+	return fmt.Sprintf("%d goroutines (%d of no event loop), %d descriptors, %d KiB of memory", u.Goroutines, u.Others, u.Files, u.Heap>>10)
 }
 
 // Measure counts what is in use. Pools are emptied before, which takes two
