@@ -97,9 +97,8 @@ func testConnectionsOfHTTP2LeaveNothingBehind(t *testing.T) {
 }
 
 func checkLeaving(t *testing.T, ts *testServer, leave func(c *h2Conn)) {
-	// connections one after the other, and repetitions after a first round
-	const crowd, rounds = 6, 2
-	round := func() {
+	const crowd = 6 // connections one after the other
+	expectNothingLeft(t, 1<<20, func() {
 		for range crowd {
 			c := dialHTTP2(ts)
 			leave(c)
@@ -107,23 +106,5 @@ func checkLeaving(t *testing.T, ts *testServer, leave func(c *h2Conn)) {
 		}
 		ts.Conns = nil
 		servertest.Eventually(t, "the end of all connections", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })
-	}
-	round()
-	before := servertest.Measure(t)
-	for range rounds {
-		round()
-	}
-	after := before
-	defer func() {
-		if t.Failed() {
-			t.Errorf("in use after the first round: %v; at last: %v\n%s", before, after, servertest.Stacks())
-		}
-	}()
-	// workers that have nothing to do end a moment later
-	servertest.Eventually(t, "the memory, files and goroutines of the first round", func() bool {
-		after = servertest.Measure(t)
-		return after.Heap-before.Heap <= 1<<20 &&
-			after.Others <= before.Others && after.Files <= before.Files &&
-			after.Goroutines-after.Others <= maxIdlePollers
 	})
 }

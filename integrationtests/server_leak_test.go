@@ -162,8 +162,7 @@ func TestConnectionsLeaveNothingBehind(t *testing.T) {
 }
 
 func testConnectionsLeaveNothingBehind(t *testing.T) {
-	// connections at a time, and repetitions after a first round
-	const crowd, rounds = 6, 2
+	const crowd = 6 // connections at a time
 	for name, leaving := range leavings {
 		t.Run(name, func(t *testing.T) {
 			for _, e := range servertest.Engines {
@@ -191,28 +190,36 @@ func testConnectionsLeaveNothingBehind(t *testing.T) {
 						ts.Conns = nil
 						servertest.Eventually(t, "the end of all connections", func() bool { return s.GetOpenConnectionsCount() == 0 })
 					}
-					round()
-					before := servertest.Measure(t)
-					for range rounds {
-						round()
-					}
-					after := before
-					defer func() {
-						if t.Failed() {
-							t.Errorf("in use after the first round: %v; at last: %v\n%s", before, after, servertest.Stacks())
-						}
-					}()
-					// workers that have nothing to do end a moment later
-					servertest.Eventually(t, "the memory, files and goroutines of the first round", func() bool {
-						after = servertest.Measure(t)
-						return after.Heap-before.Heap <= 3<<20 &&
-							after.Others <= before.Others && after.Files <= before.Files &&
-							after.Goroutines-after.Others <= maxIdlePollers
-					})
+					expectNothingLeft(t, 3<<20, round)
 				})
 			}
 		})
 	}
+}
+
+// expectNothingLeft has rounds of connections, and expects that those after the first leave no
+// goroutine or descriptor behind, and at most some bytes of memory.
+func expectNothingLeft(t *testing.T, memory int64, round func()) {
+	t.Helper()
+	const more = 2 // rounds
+	round()
+	before := servertest.Measure(t)
+	for range more {
+		round()
+	}
+	after := before
+	defer func() {
+		if t.Failed() {
+			t.Errorf("in use after the first round: %v; at last: %v\n%s", before, after, servertest.Stacks())
+		}
+	}()
+	// workers that have nothing to do end a moment later
+	servertest.Eventually(t, "the memory, files and goroutines of the first round", func() bool {
+		after = servertest.Measure(t)
+		return after.Heap-before.Heap <= memory &&
+			after.Others <= before.Others && after.Files <= before.Files &&
+			after.Goroutines-after.Others <= maxIdlePollers
+	})
 }
 
 // maxIdlePollers is the number of goroutines that the loops of a server may keep for
