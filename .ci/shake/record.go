@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -79,8 +80,13 @@ func (r *record) count() int {
 	return r.total
 }
 
-// shownLines is how many lines of what a failed test has printed are shown.
+// shownLines is how many lines of what a failed test has printed are shown, and how many of
+// those that follow and say why.
 const shownLines = 12
+
+// reason matches a line in which a test says what was wrong, and the first one of a panic or
+// a data race. The lines of stacks name files as well, without a colon behind the number.
+var reason = regexp.MustCompile(`\.go:\d+: |^\s*(panic:|fatal error:|WARNING: DATA RACE|--- FAIL:)`)
 
 // write lists the tests that failed, those that failed most often first.
 func (r *record) write(w io.Writer) {
@@ -107,11 +113,24 @@ func (r *record) write(w io.Writer) {
 	fmt.Fprintf(w, "\n%d runs, %d tests failed\n", r.runs, len(names))
 }
 
-// indented returns the first lines of what a test has printed, or all of them.
+// indented returns the first lines of what a test has printed and those behind them that say
+// why it failed, or all lines.
 func indented(text string, all bool) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	if left := len(lines) - shownLines; left > 0 && !all {
-		lines = append(lines[:shownLines:shownLines], fmt.Sprintf("... and %d more lines, see -v", left))
+	if len(lines) > shownLines && !all {
+		rest := lines[shownLines:]
+		lines = lines[:shownLines:shownLines]
+		hidden := 0
+		for _, line := range rest {
+			if reason.MatchString(line) && len(lines) < 2*shownLines {
+				lines = append(lines, line)
+			} else {
+				hidden++
+			}
+		}
+		if hidden > 0 {
+			lines = append(lines, fmt.Sprintf("... and %d more lines, see -v", hidden))
+		}
 	}
 	return "    " + strings.Join(lines, "\n    ") + "\n"
 }

@@ -62,3 +62,14 @@ func TestRecordNamesEachTestWithCountAndReason(t *testing.T) {
 		t.Errorf("%d faults are counted, want 3", r.count())
 	}
 }
+
+func TestReasonsAreShownHoweverManyLinesComeBefore(t *testing.T) {
+	text := strings.Repeat("line\n", 100) + "    a_test.go:12: got 1\n\t/a_test.go:9 +0x1d\n--- FAIL: TestA/sub (1.00s)\npanic: it hangs\nend\n"
+	want := strings.Repeat("    line\n", shownLines) + "        a_test.go:12: got 1\n    --- FAIL: TestA/sub (1.00s)\n    panic: it hangs\n    ... and 90 more lines, see -v\n"
+	if got := indented(text, false); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := indented(strings.Repeat("a_test.go:1: wrong\n", 100), false); strings.Count(got, "wrong") != 2*shownLines {
+		t.Errorf("%d reasons are shown, want %d", strings.Count(got, "wrong"), 2*shownLines)
+	}
+}
