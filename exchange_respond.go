@@ -363,6 +363,10 @@ func (x *exchange) respondChunk(out *bufpool.Buffer) {
 	out.B = resp.Header.appendTrailers(out.B)
 }
 
+// largeResponse is the size from which on the system may hold much of a response that was
+// written, and would drop that if something came on a connection that is closed.
+const largeResponse = 16 << 10
+
 // respondStream writes a response whose body is a stream, waiting for the peer
 // if it must.
 func (x *exchange) respondStream(e http1.Encoding) {
@@ -505,11 +509,15 @@ func (x *exchange) cutOff(err error) {
 
 // endRequest makes the exchange ready for the next request, once the response
 // is in out or written.
+//
+// A connection that ends lingers if bytes are known to have come behind the request, or if
+// many may come before the peer has the response.
 func (x *exchange) endRequest() {
 	ctx := x.ctx
 	if w := ctx.watch.Load(); w != nil {
 		x.endWatch(w, ctx.left != nil)
 	}
+	large := x.delivery.size > largeResponse
 	if x.s.ResponseSent != nil {
 		x.sent()
 	}
@@ -533,7 +541,7 @@ func (x *exchange) endRequest() {
 		x.conn.SetLife(http1.LifeHandedOver)
 		return
 	case x.conn.Ends():
-		if len(x.pending()) > 0 {
+		if large || len(x.pending()) > 0 {
 			x.conn.Linger()
 		}
 		x.conn.EndReading()

@@ -233,7 +233,7 @@ func (s *Server) sendRefusal(nc net.Conn, resp *Response, why error) {
 	n, err := resp.WriteTo(nc)
 	s.reportRefusal(nc, resp, SentResponse{Bytes: n, Refused: why, Err: err})
 	if err == nil {
-		engine.LingerOn(nc)
+		engine.LingerOn(nc, engine.LingerLittle)
 	}
 }
 

@@ -1,8 +1,12 @@
 package integrationtests
 
 import (
+	"context"
 	"io"
+	"net"
+	"net/http"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -74,4 +78,110 @@ func TestManyConnectionsLinger(t *testing.T) {
 		}
 		servertest.Eventually(t, "the end of all connections", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })
 	})
+}
+
+// TestRefusedUploadsHearWhy has clients that send a body which is too large, to its end before
+// they look for a response, and one that reads meanwhile, as net/http does.
+func TestRefusedUploadsHearWhy(t *testing.T) {
+	const size = 20 << 20
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&fasthttp.Server{MaxRequestBodySize: 1 << 20, Handler: echo})
+		if !ts.Engine.Sockets {
+			t.Skip("connections in memory have no other end to close")
+		}
+		for range uploads() {
+			c := ts.Dial()
+			c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: "+strconv.Itoa(size)))
+			sendZeros(c, size)
+			if resp := c.Next("POST"); resp.StatusCode != 413 || !resp.Close {
+				t.Fatalf("got %d, closes: %v", resp.StatusCode, resp.Close)
+			}
+			c.ExpectEnd()
+		}
+		tr := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return ts.Dial().Conn, nil }}
+		defer tr.CloseIdleConnections()
+		for range uploads() {
+			resp, err := (&http.Client{Transport: tr}).Post("http://a/", "", io.LimitReader(zeros{}, size))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			if resp.StatusCode != 413 {
+				t.Fatalf("got %d", resp.StatusCode)
+			}
+		}
+	})
+}
+
+// TestLastResponsesAreNotLostToWhatFollows has clients that go on sending while a response
+// comes with which the connection ends.
+func TestLastResponsesAreNotLostToWhatFollows(t *testing.T) {
+	const size = 2 << 20
+	body := numbered(size)
+	for name, s := range map[string]*fasthttp.Server{
+		"the handler closes": {},
+		"one request":        {MaxRequestsPerConn: 1},
+		"no keep-alive":      {DisableKeepalive: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			forEachEngine(t, func(t *testing.T, start starter) {
+				written := make(chan struct{}, 1)
+				ts := start(&fasthttp.Server{
+					MaxRequestsPerConn: s.MaxRequestsPerConn, DisableKeepalive: s.DisableKeepalive,
+					ResponseSent: func(*fasthttp.RequestCtx, fasthttp.SentResponse) { written <- struct{}{} },
+					Handler: func(ctx *fasthttp.RequestCtx) {
+						ctx.SetConnectionClose()
+						ctx.SetBodyString(body)
+					},
+				})
+				if !ts.Engine.Sockets {
+					t.Skip("only sockets lose sent bytes")
+				}
+				for range uploads() {
+					c := ts.Dial()
+					c.Get("/")
+					c.ExpectLine("HTTP/1.1 200 OK\r\n")
+					for line := ""; line != "\r\n"; {
+						var err error
+						line, err = c.R.ReadString('\n')
+						servertest.Must(t, err)
+					}
+					// the response is read as slowly as the rest is sent
+					for got := 0; got < size; got += 64 << 10 {
+						sendZeros(c, 1000)
+						piece := make([]byte, min(64<<10, size-got))
+						if _, err := io.ReadFull(c.R, piece); err != nil || string(piece) != body[got:got+len(piece)] {
+							t.Fatalf("behind %d bytes: %v", got, err)
+						}
+					}
+					servertest.Receive(t, "the end of the response", written)
+					_ = c.Close()
+				}
+			})
+		})
+	}
+}
+
+// uploads is how many bodies a test sends in each way.
+func uploads() int {
+	if testing.Short() || servertest.RaceDetector {
+		return 2
+	}
+	return 5
+}
+
+// zeros is a reader without an end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// sendZeros sends so many bytes of zero.
+func sendZeros(c *servertest.Conn, size int64) {
+	c.T.Helper()
+	if _, err := io.CopyN(struct{ io.Writer }{c.Conn}, zeros{}, size); err != nil {
+		c.T.Fatalf("cannot send: %v", err)
+	}
 }

@@ -22,6 +22,8 @@ import (
 type eventExtra struct {
 	detached atomic.Pointer[netloop.Detached]
 
+	lingering lingering // in the phase of that name
+
 	watch atomic.Pointer[Watcher] // of the request that is being handled
 	look  endLook
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/netloop"
 )
 
@@ -58,27 +59,52 @@ func (c *eventConn) beginLinger() bool {
 		return false
 	}
 	c.change(eventLingering)
-	c.toDiscard = lingerSize
-	c.net.SetDeadline(lingerTime)
+	c.extras().lingering = beginLingering(c.lingerSize())
+	c.net.SetDeadline(LingerTime)
 	return c.linger()
 }
 
 // linger discards the bytes that have come. It returns false if the connection was
 // closed.
 func (c *eventConn) linger() bool {
+	l := &c.extras().lingering
+	if l.left <= 0 {
+		return true
+	}
 	rest := bufpool.Get(lingerRead)
 	defer bufpool.Put(rest)
+	before := l.size
 	for range share {
 		n, err := c.net.Read(rest.B[:cap(rest.B)])
 		if err == netloop.ErrAgain {
-			return true
+			return l.size == before || c.lingerOn(l)
 		}
-		if c.toDiscard -= int32(n); err != nil || c.toDiscard <= 0 {
+		if err != nil {
 			c.finish(false)
 			return false
 		}
+		if l.discarded(n); l.left <= 0 {
+			// a peer that reads can still take the response: it cannot send for long, since
+			// nobody takes what it sends
+			c.net.SetDeadline(LingerTime)
+			return true
+		}
+	}
+	if !c.lingerOn(l) {
+		return false
 	}
 	c.net.ServeAgain()
+	return true
+}
+
+// lingerOn waits for more bytes, or closes the connection.
+func (c *eventConn) lingerOn(l *lingering) bool {
+	wait := l.wait(clock.Monotonic())
+	if wait == 0 {
+		c.finish(false)
+		return false
+	}
+	c.net.SetDeadline(wait)
 	return true
 }
 

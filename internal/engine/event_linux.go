@@ -102,10 +102,10 @@ type eventConn struct {
 	p     Protocol      // of the request that is on its way, or nil
 	tls   *tlswire.View // nil if the connection is not a TLS connection
 	extra atomic.Pointer[eventExtra]
-	// toDiscard is how many bytes are still discarded before the connection is closed
-	toDiscard int32
-	phase     eventPhase
-	isTCP     bool
+	phase eventPhase
+	isTCP bool
+	// lingers says what follows a farewell
+	lingers bool
 	// drained says that the last read took all there was
 	drained bool
 }
@@ -473,6 +473,10 @@ func (c *eventConn) Expire() bool {
 		c.beginHandshake()
 		return false
 	case eventLingering, eventFarewell:
+		if c.phase == eventLingering && c.extras().lingering.left > 0 && c.has(unix.POLLIN) {
+			// it may have come in time, and the loop was busy
+			return c.linger()
+		}
 		c.finish(false)
 		return false
 	case eventTurn:

@@ -269,10 +269,7 @@ func (c *eventConn) beginFarewell(linger bool) (alive bool) {
 		return c.close(linger)
 	}
 	c.change(eventFarewell)
-	c.toDiscard = 0
-	if linger {
-		c.toDiscard = lingerSize
-	}
+	c.lingers = linger
 	c.net.SetDeadline(farewellTime)
 	return true
 }
@@ -290,5 +287,5 @@ func (c *eventConn) farewell() (alive bool) {
 	if c.tls.Push() == netloop.ErrAgain {
 		return true
 	}
-	return c.close(c.toDiscard > 0)
+	return c.close(c.lingers)
 }

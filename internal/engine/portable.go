@@ -90,8 +90,9 @@ func (e *portable) serve() error {
 		// the handler that reads from the connection is to leave it; TLS is for
 		// one reader
 		_ = e.NC.SetReadDeadline(Passed)
-		LingerOn(e.NC)
+		LingerOn(e.NC, LingerSize)
 	}
+	most := e.lingerSize()
 	if e.p != nil {
 		// a lingering connection holds no memory
 		var fault error
@@ -101,7 +102,7 @@ func (e *portable) serve() error {
 		e.lastOf = e.Set
 	}
 	if end == Linger && !e.IsAborted() {
-		LingerOn(e.nc)
+		LingerOn(e.nc, most)
 	}
 	if closed := e.close(); closed != nil && err == nil && !errors.Is(closed, net.ErrClosed) {
 		err = closed
