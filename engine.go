@@ -41,7 +41,7 @@ func (s *Server) wantsEvents(ln net.Listener) bool {
 		return false
 	}
 	switch ln.(type) {
-	case *net.TCPListener, *net.UnixListener:
+	case *net.TCPListener, *net.UnixListener, *unixListener:
 		return true
 	}
 	return false

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/engine"
@@ -80,12 +81,13 @@ func (s *Server) listen(network, addr string) (net.Listener, error) {
 
 // ListenAndServeUNIX serves HTTP on the Unix socket addr, whose file gets the mode. A
 // file that is there already is removed. It returns nil after Shutdown; otherwise the
-// error of removing the file, of creating it, or of Serve.
+// error of removing the file, of creating it, or of Serve. The file is removed when the
+// server ends, unless another server has replaced it meanwhile.
 func (s *Server) ListenAndServeUNIX(addr string, mode os.FileMode) error {
 	if err := os.Remove(addr); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("fasthttp: cannot remove the old socket %q: %w", addr, err)
 	}
-	ln, err := net.Listen("unix", addr)
+	ln, err := listenUNIX(addr)
 	if err != nil {
 		return err
 	}
@@ -94,6 +96,40 @@ func (s *Server) ListenAndServeUNIX(addr string, mode os.FileMode) error {
 		return fmt.Errorf("fasthttp: cannot set the mode of %q to %#o: %w", addr, mode, err)
 	}
 	return s.Serve(ln)
+}
+
+// unixListener is a listener that removes its own file alone: the path may be that of its
+// successor by the time it is closed.
+type unixListener struct {
+	*net.UnixListener
+	path string
+	file os.FileInfo
+	once sync.Once
+	err  error
+}
+
+func listenUNIX(path string) (*unixListener, error) {
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	ln.SetUnlinkOnClose(false)
+	// without it the file stays, as it does for a name that is no path
+	file, _ := os.Lstat(path)
+	return &unixListener{UnixListener: ln, path: path, file: file}, nil
+}
+
+// Close removes the file, and closes the listener.
+func (ln *unixListener) Close() error {
+	ln.once.Do(func() {
+		// the system does not use the file's number for another file before the listener is
+		// closed
+		if there, err := os.Lstat(ln.path); err == nil && ln.file != nil && os.SameFile(there, ln.file) {
+			_ = os.Remove(ln.path)
+		}
+		ln.err = ln.UnixListener.Close()
+	})
+	return ln.err
 }
 
 // Serve serves HTTP on the connections that ln accepts, until ln fails for good, and

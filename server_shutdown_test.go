@@ -503,6 +503,47 @@ func TestListenAndServeUNIX(t *testing.T) {
 	}
 }
 
+// Two servers serve a path in turn, and the first ends when the second serves already, as
+// in a restart without a gap.
+func TestAServerLeavesTheSocketOfItsSuccessorAlone(t *testing.T) {
+	for name, engine := range map[string]Engine{"portable": EnginePortable, "event": EngineEvent} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "socket")
+			serve := func(name string) (s *Server, served chan error) {
+				s, served = &Server{Engine: engine, Handler: func(ctx *RequestCtx) { ctx.SetBodyString(name) }}, make(chan error, 1)
+				go func() { served <- s.ListenAndServeUNIX(path, 0o600) }()
+				servertest.Eventually(t, "the server "+name, func() bool {
+					nc, err := net.Dial("unix", path)
+					if err != nil {
+						return false
+					}
+					c := servertest.NewConn(t, nc)
+					defer func() { _ = c.Close() }()
+					c.Get("/")
+					return c.Next("GET").Content == name
+				})
+				return s, served
+			}
+			end := func(s *Server, served chan error) {
+				servertest.ShutDown(t, s)
+				if err := servertest.Receive(t, "return of ListenAndServeUNIX", served); err != nil {
+					t.Error(err)
+				}
+			}
+			first, firstServed := serve("first")
+			second, secondServed := serve("second")
+			end(first, firstServed)
+			if _, err := os.Stat(path); err != nil {
+				t.Errorf("the socket of the second server: %v", err)
+			}
+			end(second, secondServed)
+			if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("a socket is left: %v", err)
+			}
+		})
+	}
+}
+
 func TestListenAndServe(t *testing.T) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
