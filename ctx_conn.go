@@ -199,7 +199,8 @@ func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
 func (ctx *RequestCtx) Hijack(handler HijackHandler) { ctx.hijack = handler }
 
 // HijackSetNoResponse says whether the handler given to Hijack gets the
-// connection without a response having been sent.
+// connection without a response having been sent. If it sends one with 101 (Switching
+// Protocols), the status of ctx.Response should say so, for logs and Server.ResponseSent.
 func (ctx *RequestCtx) HijackSetNoResponse(noResponse bool) { ctx.hijackNoResponse = noResponse }
 
 // Hijacked reports whether Hijack was called.

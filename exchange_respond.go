@@ -290,6 +290,10 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 	}
 	switch {
 	case ctx.hijack != nil && ctx.hijackNoResponse:
+		if resp.StatusCode() == StatusSwitchingProtocols {
+			// what takes the connection over sends it
+			x.beginSending(0)
+		}
 		x.endRequest()
 		return engine.Read, false
 	case resp.body.stream != nil && e.Kind != http1.NoBody:

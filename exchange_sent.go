@@ -11,7 +11,9 @@ import (
 
 // SentResponse describes a response to Server.ResponseSent.
 type SentResponse struct {
-	// StatusCode is the status of the response, or 0 if there was none.
+	// StatusCode is the status of the response, or 0 if there was none. It is 101 as well
+	// if the handler has set that status, and a HijackHandler without a response
+	// (HijackSetNoResponse) is to send it.
 	StatusCode int
 	// Bytes is how many bytes of it the connection has taken, its head included and
 	// before they are encrypted. Whether they have arrived is not known.

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/valyala/fasthttp"
 )
 
 // hijack is the result of Hijack.
@@ -119,6 +121,13 @@ func (w *responseWriter) rawHead() []byte {
 // handOver makes the server hand the connection over to the handler. It runs in the
 // server's goroutine.
 func (w *responseWriter) handOver() {
+	// what logs requests looks there
+	switch {
+	case w.status != 0:
+		w.ctx.SetStatusCode(w.status)
+	case len(w.ctx.Request.Header.Peek(fasthttp.HeaderUpgrade)) > 0:
+		w.ctx.SetStatusCode(fasthttp.StatusSwitchingProtocols)
+	}
 	w.ctx.HijackSetNoResponse(true)
 	w.ctx.Hijack(func(c net.Conn) {
 		conn := &hijackedConn{Conn: c, closed: make(chan struct{})}

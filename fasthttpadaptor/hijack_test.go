@@ -8,6 +8,10 @@ import (
 	"net/http"
 	"net/rpc"
 	"testing"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestHijackedConnectionBelongsToTheHandler(t *testing.T) {
@@ -137,4 +141,56 @@ func TestServerOfPackageRPC(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A handler sends the response itself, so logs have its status from elsewhere.
+func TestAnUpgradeByHijackIsLoggedWithItsStatus(t *testing.T) {
+	for name, tt := range map[string]struct {
+		fields string
+		write  int
+		want   int // for Server.ResponseSent: nothing is known of other responses
+		logged int
+	}{
+		"an upgrade":                     {"Connection: Upgrade\r\nUpgrade: websocket\r\n", 0, 101, 101},
+		"an upgrade with a header first": {"Connection: Upgrade\r\nUpgrade: websocket\r\n", 101, 101, 101},
+		"another status":                 {"", 202, 0, 202},
+		"no upgrade":                     {"", 0, 0, 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			logged, sent := make(chan int, 1), make(chan fasthttp.SentResponse, 1)
+			handler := NewFastHTTPHandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if tt.write != 0 {
+					w.WriteHeader(tt.write)
+				}
+				conn, _, err := http.NewResponseController(w).Hijack()
+				if err != nil {
+					t.Errorf("Hijack: %v", err)
+					return
+				}
+				_ = conn.Close()
+			})
+			ln := fasthttputil.NewInmemoryListener()
+			s := &fasthttp.Server{
+				Handler: func(ctx *fasthttp.RequestCtx) {
+					handler(ctx)
+					logged <- ctx.Response.StatusCode()
+				},
+				ResponseSent: func(_ *fasthttp.RequestCtx, r fasthttp.SentResponse) { sent <- r },
+			}
+			served := make(chan error, 1)
+			go func() { served <- s.Serve(ln) }()
+			c, err := ln.Dial()
+			servertest.Must(t, err)
+			send(t, c, "GET / HTTP/1.1\r\nHost: a\r\n"+tt.fields+"\r\n")
+			if got := servertest.Receive(t, "the log", logged); got != tt.logged {
+				t.Errorf("status %d is logged, want %d", got, tt.logged)
+			}
+			if got := servertest.Receive(t, "the report", sent); got.StatusCode != tt.want || got.Err != nil {
+				t.Errorf("status %d is reported, %v, want %d", got.StatusCode, got.Err, tt.want)
+			}
+			_ = c.Close()
+			servertest.ShutDown(t, s)
+			servertest.Must(t, servertest.Receive(t, "the end of Serve", served))
+		})
+	}
 }
