@@ -297,7 +297,7 @@ func (x *exchange) flushNow() error {
 // wantsClose reports whether the connection ends with the current request.
 func (x *exchange) wantsClose() bool {
 	s, ctx := x.s, x.ctx
-	return !x.conn.KeepAlive() || s.DisableKeepalive || s.conns.Stopping() ||
+	return !x.conn.KeepAlive() || s.DisableKeepalive || x.c.Stopping() ||
 		s.MaxRequestsPerConn > 0 && x.c.Requests >= uint64(s.MaxRequestsPerConn) ||
 		ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose()
 }

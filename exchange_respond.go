@@ -567,7 +567,7 @@ func (x *exchange) prepareHijack(closing bool) bool {
 		return false
 	}
 	asked := !x.conn.KeepAlive() || ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose() ||
-		x.s.conns.Stopping() && x.s.CloseOnShutdown
+		x.c.Stopping() && x.s.CloseOnShutdown
 	ctx.hijackDropped = asked
 	return asked && closing
 }

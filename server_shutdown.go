@@ -26,8 +26,8 @@ func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Backgro
 
 // ShutdownWithContext is Shutdown with an end: when ctx ends before the last
 // connection has gone, it returns ctx.Err() and leaves the connections that
-// are still busy to themselves. Serve may be called again then, with another
-// listener. RequestCtx.Done stays closed for the requests that go on.
+// are still busy to themselves; each of them ends with its request. Serve may be called
+// again then, with another listener. RequestCtx.Done stays closed for the requests that go on.
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
 	defer s.h2.rest()

@@ -185,7 +185,13 @@ func TestShutdownWithContextGivesUp(t *testing.T) {
 			t.Errorf("%d connections, want that of the request that goes on", n)
 		}
 		close(g.Open)
-		c.Expect(200, "through")
+		// the client has sent another request meanwhile, which the server does not serve
+		c.Send(servertest.Get("/again"))
+		if resp := c.Expect(200, "through"); !resp.Close {
+			t.Error("the client is not told that the connection ends")
+		}
+		c.ExpectCut()
+		servertest.Eventually(t, "the end of the connection", func() bool { return s.GetOpenConnectionsCount() == 0 })
 	})
 }
 
@@ -209,7 +215,11 @@ func TestShutdownWithoutTimeClosesIdleConnections(t *testing.T) {
 			return s.GetOpenConnectionsCount() == 1
 		})
 		idle.ExpectCut()
-		_ = busy.Close()
+		busy.Send(" HTTP/1.1\r\nHost: a\r\n\r\n")
+		if resp := busy.Expect(200, servertest.Echoed("GET", "/half", "")); !resp.Close {
+			t.Error("the client is not told that the connection ends")
+		}
+		busy.ExpectEnd()
 	})
 }
 

@@ -77,7 +77,12 @@ type Conn struct {
 const (
 	aborted uint32 = 1 << iota
 	pinned
+	left // by a shutdown that gave up
 )
+
+// Stopping reports whether the connection is to end with its request: the server shuts down,
+// or a shutdown has left the connection when it gave up.
+func (c *Conn) Stopping() bool { return c.marks.Load()&left != 0 || c.Set.Stopping() }
 
 // Abort has the connection reset instead of ended in order. It may be called on any goroutine.
 func (c *Conn) Abort() { c.marks.Or(aborted) }

@@ -395,7 +395,7 @@ func (c *eventConn) receive(cache *protocolCache) bool {
 // hasReadAll reports whether another read, before the loop calls again, would find nothing.
 // A request that came while the last one was handled is answered, too, before the server
 // shuts down.
-func (c *eventConn) hasReadAll() bool { return c.drained && !c.net.Gone() && !c.Set.Stopping() }
+func (c *eventConn) hasReadAll() bool { return c.drained && !c.net.Gone() && !c.Stopping() }
 
 // readTooLate is the error of a read that nothing came for in time.
 func (c *eventConn) readTooLate() error {
@@ -431,7 +431,7 @@ func (c *eventConn) await(cache *protocolCache) (alive, done bool) {
 func (c *eventConn) rest(cache *protocolCache) (alive bool) {
 	s := c.Set
 	c.giveBack(cache)
-	if s.Stopping() && !c.hasInput() {
+	if c.Stopping() && !c.hasInput() {
 		c.finish(false)
 		return false
 	}

@@ -256,6 +256,7 @@ func (s *Set) endShutdown() {
 // more that the server was to stop. mu is held.
 func (s *Set) checkStopped() {
 	if s.shutdowns == 0 && len(s.listeners) == 0 && s.stopping.Load() {
+		s.All(func(c *Conn) { c.marks.Or(left) })
 		s.stopping.Store(false)
 		s.Renew()
 	}
