@@ -380,12 +380,31 @@ func (h *header) set(role http1.Role, k key, value []byte) {
 		}
 		h.removeTrailing(k, h.is(namesKept))
 	}
+	if k.id == field.Host && role == http1.Request {
+		h.setHostLine(k, value)
+		return
+	}
 	i := h.findExact(k, 0)
 	if i < 0 {
 		h.append(k, value)
 		return
 	}
 	h.setOnly(i, k, value)
+}
+
+// setHostLine sets the line of Host in list, whatever its spelling. A request with two of
+// them is refused (RFC 9112 section 3.2).
+func (h *header) setHostLine(k key, value []byte) {
+	i := h.list.FindID(field.Host, 0)
+	if i < 0 {
+		h.append(k, value)
+		return
+	}
+	h.storeAt(i, value)
+	if h.list.FindID(field.Host, i+1) >= 0 {
+		h.own()
+		h.list.RemoveID(field.Host, i+1)
+	}
 }
 
 // setOnly sets the field k, whose first line is at i, to value, its only value.
@@ -412,6 +431,9 @@ func (h *header) add(role http1.Role, k key, value []byte) {
 	case w.place == inList:
 	case w.place == inTrailers && !h.is(noSpecial):
 		_ = h.addTrailers(cleaned(value))
+		return
+	case k.id == field.Host:
+		h.set(role, k, value)
 		return
 	case w.place == inSlot && h.is(noSpecial) && h.slots[w.slot].Len > 0:
 		// the slot keeps the first of several values

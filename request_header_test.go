@@ -70,6 +70,35 @@ func TestRequestHeaderMethods(t *testing.T) {
 	}
 }
 
+// RFC 9112 section 3.2: a server refuses a request with two Host lines.
+func TestRequestHeaderHasOneHostLineWithoutSpecialFields(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		call func(h *RequestHeader)
+		want string
+	}{
+		{"two added", func(h *RequestHeader) { h.Add("Host", "a"); h.Add("X", "1"); h.Add("Host", "b") }, "Host: b|X: 1"},
+		{"added after set", func(h *RequestHeader) { h.Set("Host", "a"); h.Add("host", "b") }, "Host: b"},
+		{"added as bytes", func(h *RequestHeader) {
+			h.AddBytesKV([]byte("Host"), []byte("a"))
+			h.AddBytesKV([]byte("HOST"), []byte("b"))
+		}, "Host: b"},
+		{"names as they are", func(h *RequestHeader) { h.DisableNormalizing(); h.Add("HOST", "a"); h.Add("host", "b") }, "HOST: b"},
+		{"set under two names", func(h *RequestHeader) { h.DisableNormalizing(); h.Set("HOST", "a"); h.Set("host", "b") }, "HOST: b"},
+		{"canonical", func(h *RequestHeader) { h.Add("Host", "a"); h.SetCanonical([]byte("Host"), []byte("b")) }, "Host: b"},
+	} {
+		var h RequestHeader
+		h.DisableSpecialHeader()
+		tc.call(&h)
+		if got := written(&h); got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
+		}
+		if host, all := string(h.Host()), texts(h.PeekAll("HOST")); host != "b" || all != "b" && tc.want[:5] != "HOST:" {
+			t.Errorf("%s: the host is %q, all are %q", tc.name, host, all)
+		}
+	}
+}
+
 func TestRequestHeaderSpecialFieldsHaveOneValue(t *testing.T) {
 	var h RequestHeader
 	h.SetHost("a")

@@ -33,7 +33,8 @@ type TrustedProxies struct {
 	// replace, such as "X-Real-IP".
 	//
 	// With "Forwarded" (RFC 7239) each element has the address, the scheme and the
-	// host of one hop, so SchemeField and HostField have no effect.
+	// host of one hop, so SchemeField and HostField have no effect. An IPv6 address has
+	// brackets there (RFC 7239 section 6); one without them is none, like "unknown".
 	AddressField string
 
 	// SchemeField is the name of the field in which the proxies say whether the
@@ -169,14 +170,15 @@ func (ctx *RequestCtx) clientHop() (ip netip.Addr, hop forwarded.Element) {
 			if node, rest = forwarded.Last(rest); len(node) == 0 {
 				continue
 			}
+			parse := forwarded.ParseNode
 			if trust.standard {
 				next, ok := forwarded.ParseElement(node)
 				if !ok {
 					return ip, hop
 				}
-				hop, node = next, next.For
+				hop, node, parse = next, next.For, forwarded.ParseFor
 			}
-			next, ok := forwarded.ParseNode(node)
+			next, ok := parse(node)
 			if !ok {
 				return ip, hop
 			}

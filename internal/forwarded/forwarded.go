@@ -126,6 +126,15 @@ func (e *Element) set(name, value []byte) bool {
 	return true
 }
 
+// ParseFor is ParseNode for the parameter for of the field Forwarded, in which an IPv6
+// address has brackets (RFC 7239 section 6). Without them a port could be a part of it.
+func ParseFor(b []byte) (addr netip.Addr, ok bool) {
+	if colon := bytes.IndexByte(b, ':'); colon >= 0 && b[0] != '[' && bytes.IndexByte(b[colon+1:], ':') >= 0 {
+		return addr, false
+	}
+	return ParseNode(b)
+}
+
 // ParseNode parses the address of a client or a proxy (RFC 7239 section 6): an IPv4
 // address, or an IPv6 address with or without brackets, and optionally a port. It
 // ignores the port and the zone of an address, which has a meaning for the proxy

@@ -155,6 +155,18 @@ func TestNodes(t *testing.T) {
 	}
 }
 
+func TestAddressesOfForwardedHaveBrackets(t *testing.T) {
+	for in, want := range map[string]string{
+		"192.0.2.1": "192.0.2.1", "192.0.2.1:80": "192.0.2.1", "[2001:db8::1]": "2001:db8::1", "[2001:db8::1]:80": "2001:db8::1",
+		"2001:db8::1": "", "2001:db8::1:80": "", "::1": "", "::": "", "::ffff:192.0.2.1": "", "fe80::1%eth0": "",
+		"": "", ":": "", "_hidden": "", "unknown": "",
+	} {
+		if addr, ok := ParseFor([]byte(in)); ok != (want != "") || ok && addr.String() != want || !ok && addr.IsValid() {
+			t.Errorf("%q: got %v, %v, want %q", in, addr, ok, want)
+		}
+	}
+}
+
 func TestReadingDoesNotAllocate(t *testing.T) {
 	list := []byte(`for="[2001:db8::1]:80";proto=https;host="a", for=192.0.2.1:80, for="[fe80::1%eth0]"`)
 	n := testing.AllocsPerRun(100, func() {

@@ -48,7 +48,7 @@ func (m *Message) checkRequest() (p priority, e *Error) {
 		return p, e
 	}
 	host := l.Bytes(h.Slots[http1.SlotHost])
-	if len(host) == 0 || seen&hasAuthority == 0 && !http1.ValidHost(host) {
+	if len(host) == 0 || seen&hasAuthority == 0 && !validAuthority(host) {
 		return p, errAuthority
 	}
 	if cookies > 1 {
@@ -88,15 +88,21 @@ func validPseudo(id field.ID, value []byte) bool {
 	case hpack.Scheme:
 		return isScheme(value)
 	case hpack.Authority:
-		return http1.ValidHost(value)
+		return validAuthority(value)
 	}
 	return true
 }
 
+// validAuthority reports whether http1.ValidHost accepts a host that is one: with a comma
+// it may be two Host fields that a peer has joined.
+func validAuthority(b []byte) bool {
+	return http1.ValidHost(b) && bytes.IndexByte(b, ',') < 0
+}
+
 // isPath reports whether http1.CheckTarget accepts a path as that of a URI without a
-// fragment.
+// fragment. RFC 9113 section 8.3.1 has it by the grammar of URIs, which is ASCII.
 func isPath(b []byte) bool {
-	return len(b) > 0 && b[0] == '/' && !ascii.HasSpaceOrControl(b) && bytes.IndexByte(b, '#') < 0
+	return len(b) > 0 && b[0] == '/' && ascii.IsVisible(b) && bytes.IndexByte(b, '#') < 0
 }
 
 // checkTarget checks that a request has its pseudo-fields, and that their values fit each

@@ -94,6 +94,7 @@ func (c *Conn) receiveSection(h pendingHead, block []byte, m *Message) (Event, e
 
 // receiveRequest begins a stream of a client.
 func (c *Conn) receiveRequest(h pendingHead, tooLarge bool, m *Message) (Event, error) {
+	c.ended.skip(c.highest, h.id)
 	c.highest = h.id
 	if c.life >= LifeDraining {
 		// the peer sends the request again, on another connection

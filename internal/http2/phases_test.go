@@ -134,6 +134,28 @@ func TestStreamTable(t *testing.T) {
 	}
 }
 
+func TestSkippedStreamsAreRemembered(t *testing.T) {
+	var e ended
+	e.skip(0, 1)
+	e.skip(1, 3)
+	if e.memory != nil {
+		t.Error("a peer that skips nothing costs memory")
+	}
+	highest := uint32(3)
+	for range 2 * gapsSize {
+		e.skip(highest, highest+6)
+		for id, want := range map[uint32]bool{highest: false, highest + 2: true, highest + 4: true, highest + 6: false} {
+			if e.skipped(id) != want {
+				t.Errorf("of %d and %d, %d was skipped: %v", highest, highest+6, id, !want)
+			}
+		}
+		highest += 6
+	}
+	if e.skipped(5) || !e.skipped(highest-6*(gapsSize-1)-2) {
+		t.Error("not the last gaps are remembered")
+	}
+}
+
 func TestEndedStreamsAreRemembered(t *testing.T) {
 	var e ended
 	if e.find(1) != endUnknown {

@@ -195,6 +195,10 @@ func (s *Stream) acceptData(f *frame, n int) *Error {
 // afterEnd treats a DATA or HEADERS frame for a stream that has ended (RFC 9113 section
 // 5.1, "closed"). size is how much of the windows it takes.
 func (c *Conn) afterEnd(id uint32, size int) error {
+	if c.ended.skipped(id) {
+		// nothing of it can be on its way
+		return ErrClosedStream
+	}
 	switch c.ended.find(id) {
 	case endWell:
 		return ErrClosedStream

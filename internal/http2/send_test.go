@@ -507,7 +507,7 @@ func TestRest(t *testing.T) {
 		}
 		x.frames()
 		x.c.Rest()
-		if x.c.out != nil || x.c.spare > 0 || len(x.c.table.slots) > 0 || x.c.ended.ring != nil {
+		if x.c.out != nil || x.c.spare > 0 || len(x.c.table.slots) > 0 || x.c.ended.memory != nil {
 			t.Errorf("%d streams, %d slots", x.c.spare, len(x.c.table.slots))
 		}
 		checkBooks(t, x.c)

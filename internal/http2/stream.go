@@ -310,27 +310,73 @@ const (
 // ended remembers how the last streams have ended. Ids have the same lowest bit, which
 // gives way to one of the ending.
 type ended struct {
-	ring *[endedSize]uint32
-	next uint8
+	memory  *endedMemory // nil until something is to be remembered
+	next    uint8        // in ring
+	nextGap uint8
 }
 
-const endedSize = 64
+type endedMemory struct {
+	ring [endedSize]uint32
+	gaps *[gapsSize]gap // nil for most peers, which skip none
+}
+
+// endedSize makes endedMemory 256 bytes.
+const endedSize = 62
+
+// gap is a range of ids that the peer has skipped, first and last included.
+type gap struct{ first, last uint32 }
+
+// gapsSize bounds what a peer costs that skips ids all the time. DATA for an older gap is
+// treated as that of a stream that was forgotten.
+const gapsSize = 8
+
+func (e *ended) remember() *endedMemory {
+	if e.memory == nil {
+		e.memory = new(endedMemory)
+	}
+	return e.memory
+}
+
+// skip notes the ids between two that the peer has used. It closes their streams (RFC 9113
+// section 5.1.1).
+func (e *ended) skip(before, id uint32) {
+	first := (before + 1) | 1
+	if first == id {
+		return
+	}
+	m := e.remember()
+	if m.gaps == nil {
+		m.gaps = new([gapsSize]gap)
+	}
+	m.gaps[e.nextGap] = gap{first, id - 2}
+	e.nextGap = (e.nextGap + 1) % gapsSize
+}
+
+// skipped reports whether the stream with an id is known to have never been open.
+func (e *ended) skipped(id uint32) bool {
+	if e.memory == nil || e.memory.gaps == nil {
+		return false
+	}
+	for _, g := range e.memory.gaps {
+		if g.first <= id && id <= g.last {
+			return true
+		}
+	}
+	return false
+}
 
 func (e *ended) add(id uint32, how ending) {
-	if e.ring == nil {
-		e.ring = new([endedSize]uint32)
-	}
-	e.ring[e.next] = id>>1<<2 | uint32(how)
+	e.remember().ring[e.next] = id>>1<<2 | uint32(how)
 	e.next = (e.next + 1) % endedSize
 }
 
 // find returns how a stream has ended. The newest entry counts.
 func (e *ended) find(id uint32) ending {
-	if e.ring == nil {
+	if e.memory == nil {
 		return endUnknown
 	}
 	for i := range uint8(endedSize) {
-		if w := e.ring[(e.next+endedSize-1-i)%endedSize]; w>>2 == id>>1 && w != 0 {
+		if w := e.memory.ring[(e.next+endedSize-1-i)%endedSize]; w>>2 == id>>1 && w != 0 {
 			return ending(w & 3)
 		}
 	}
@@ -338,15 +384,15 @@ func (e *ended) find(id uint32) ending {
 }
 
 // rest forgets the streams that both sides have ended: nothing of them is on its way any
-// more. What the peer has sent of those that were reset may be.
+// more. What the peer has sent of those that were reset may be, and gaps stay.
 func (e *ended) rest() {
-	if e.ring == nil {
+	if e.memory == nil || e.memory.gaps != nil {
 		return
 	}
-	for _, w := range e.ring {
+	for _, w := range e.memory.ring {
 		if w != 0 && ending(w&3) != endWell {
 			return
 		}
 	}
-	e.ring = nil
+	e.memory = nil
 }
