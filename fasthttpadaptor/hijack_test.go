@@ -158,7 +158,9 @@ func TestAnUpgradeByHijackIsLoggedWithItsStatus(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			logged, sent := make(chan int, 1), make(chan fasthttp.SentResponse, 1)
+			over := make(chan struct{})
 			handler := NewFastHTTPHandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				defer close(over)
 				if tt.write != 0 {
 					w.WriteHeader(tt.write)
 				}
@@ -188,6 +190,8 @@ func TestAnUpgradeByHijackIsLoggedWithItsStatus(t *testing.T) {
 			if got := servertest.Receive(t, "the report", sent); got.StatusCode != tt.want || got.Err != nil {
 				t.Errorf("status %d is reported, %v, want %d", got.StatusCode, got.Err, tt.want)
 			}
+			// the handler may still be about to write to the connection
+			servertest.Receive(t, "the end of the handler", over)
 			_ = c.Close()
 			servertest.ShutDown(t, s)
 			servertest.Must(t, servertest.Receive(t, "the end of Serve", served))
