@@ -1,6 +1,7 @@
 package http1
 
 import (
+	"errors"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -64,7 +65,7 @@ func FuzzValidIPv6(f *testing.F) {
 }
 
 func FuzzValidHost(f *testing.F) {
-	for _, s := range []string{"a:80", "[::1%25eth0]:80", "a%c3%a4", "u@a", "a b", "[::1]x"} {
+	for _, s := range []string{"a:80", "[::1%25eth0]:80", "[::1%25%e5]", "a%c3%a4", "u@a", "a b", "[::1]x"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -72,6 +73,10 @@ func FuzzValidHost(f *testing.F) {
 			return
 		}
 		u, err := url.Parse("http://" + s + "/")
+		if _, escape := errors.AsType[url.EscapeError](err); escape && s[0] == '[' {
+			// RFC 6874 has any byte escaped in a zone, net/url none outside of ASCII
+			return
+		}
 		if err != nil {
 			t.Fatalf("%q is taken, net/url says %v", s, err)
 		}
