@@ -48,7 +48,8 @@ type RequestCtx struct {
 
 	s         *Server
 	c         *engine.Conn
-	responder responder // while the handler runs
+	service   atomic.Pointer[engine.Service] // that c belongs to, or the last one has
+	responder responder                      // while the handler runs
 
 	requestNum uint64
 	at         clock.Moment // when it was received, or the zero Moment
@@ -113,7 +114,12 @@ func (ctx *RequestCtx) reset() {
 	if ctx.left != nil {
 		ctx.left = nil
 	}
-	ctx.lost, ctx.fullDuplex = false, false
+	if ctx.lost {
+		ctx.late.Lock()
+		ctx.lost = false
+		ctx.late.Unlock()
+	}
+	ctx.fullDuplex = false
 	ctx.hijackNoResponse, ctx.hijackDropped = false, false
 	if ctx.s != nil {
 		ctx.s.configureRequest(&ctx.Request)
@@ -149,10 +155,12 @@ func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, reduceMemoryUsage boo
 func (ctx *RequestCtx) init(conn net.Conn, logger Logger) {
 	ctx.initAddr, ctx.initLogger = nil, logger
 	now := time.Now()
-	ctx.s = noServer()
+	if s := noServer(); ctx.s != s {
+		ctx.s = s
+	}
 	c := &ctx.initConn
-	c.Set, c.NC, c.ID, c.Opened, c.Done, c.Requests = &ctx.s.conns, conn, engine.NewID(), now.Sub(clock.Began), ctx.s.conns.Done(), 1
-	ctx.c = c
+	c.Set, c.NC, c.ID, c.Opened, c.Service, c.Requests = &ctx.s.conns, conn, engine.NewID(), now.Sub(clock.Began), ctx.s.conns.Service(), 1
+	ctx.serveOn(c)
 	ctx.reset()
 	ctx.Request.isTLS = ctx.IsTLS()
 	ctx.requestNum = 1

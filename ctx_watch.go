@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/watch"
 )
 
@@ -80,6 +81,26 @@ func (ctx *RequestCtx) ownWatch() *watch.Watch {
 // is held.
 func (ctx *RequestCtx) isLate() bool {
 	return ctx.lost || ctx.timeoutResponse.Load() != nil
+}
+
+// setResponder gives the context the exchange of its request, or none. Late calls of Done
+// read it only if the server watches all clients.
+func (ctx *RequestCtx) setResponder(r responder) {
+	if ctx.s == nil || !ctx.s.CancelOnDisconnect {
+		ctx.responder = r
+		return
+	}
+	ctx.late.Lock()
+	ctx.responder = r
+	ctx.late.Unlock()
+}
+
+// serveOn makes the context that of a request of c.
+func (ctx *RequestCtx) serveOn(c *engine.Conn) {
+	ctx.c = c
+	if ctx.service.Load() != c.Service {
+		ctx.service.Store(c.Service)
+	}
 }
 
 // endResponder takes the exchange away from a context whose handler has returned. What the
@@ -169,29 +190,30 @@ func (x *exchange) resetCtx() {
 // the handler makes with ctx, or with a context derived from it, fails then, and one that
 // must be completed needs another context. The program examples/app has one that ends with
 // the client only (app.within).
+//
+// Goroutines that the handler has started, such as those of database/sql, may call Done and
+// Err at any time. Once the request was handled, what these say is about the server, and
+// about whatever request the context then belongs to: a goroutine that has to know of the
+// end of this one needs a context that the handler derives, and cancels before it returns.
 func (ctx *RequestCtx) Done() <-chan struct{} {
-	if ctx.c == nil {
+	service := ctx.service.Load()
+	if service == nil {
 		return nil
 	}
-	if ctx.s != nil && ctx.s.CancelOnDisconnect {
+	if ctx.s.CancelOnDisconnect {
 		ctx.WatchDisconnect()
 	}
 	if w := ctx.watch.Load(); w != nil {
 		return w.Done()
 	}
-	return ctx.c.Done
+	return service.Done()
 }
 
 // Err returns the error context.Canceled once the channel of Done is closed, and nil
 // before.
 func (ctx *RequestCtx) Err() error {
-	done := ctx.Done()
-	if done == nil && ctx.s != nil {
-		// the method was called after the request had ended
-		done = ctx.s.conns.Done()
-	}
 	select {
-	case <-done:
+	case <-ctx.Done():
 		return context.Canceled
 	default:
 		return nil

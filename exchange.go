@@ -90,7 +90,7 @@ func (x *exchange) begin() {
 	if x.ctx == nil {
 		x.ctx = x.s.acquireCtx(x.c)
 	} else if x.ctx.c == nil {
-		x.ctx.c = x.c
+		x.ctx.serveOn(x.c)
 	}
 	x.ctx.used = true
 	x.ctx.Request.isTLS = x.c.IsTLS

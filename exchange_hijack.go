@@ -16,7 +16,7 @@ func (x *exchange) letGo() *RequestCtx {
 	ctx.Request.RemoveMultipartFormFiles()
 	ctx.Request.closeSource()
 	c := x.c
-	ctx.c = &engine.Conn{Set: c.Set, NC: c.NC, ID: c.ID, Opened: c.Opened, Done: c.Done, IsTLS: c.IsTLS, Requests: c.Requests}
+	ctx.c = &engine.Conn{Set: c.Set, NC: c.NC, ID: c.ID, Opened: c.Opened, Service: c.Service, IsTLS: c.IsTLS, Requests: c.Requests}
 	return ctx
 }
 

@@ -17,11 +17,11 @@ import (
 func (x *exchange) serve() (engine.Action, bool) {
 	x.count()
 	ctx := x.ctx
-	ctx.responder = x
+	ctx.setResponder(x)
 	x.handling = true
 	x.s.Handler(ctx)
 	x.handling = false
-	if ctx.isAlone() {
+	if ctx.isAlone() && !x.s.CancelOnDisconnect {
 		ctx.responder = nil
 		return x.respond(x.head.MethodID == http1.MethodHead)
 	}

@@ -120,8 +120,9 @@ func (s *Server) reportRefusal(nc net.Conn, resp *Response, sent SentResponse) {
 	if s.ResponseSent == nil {
 		return
 	}
-	c := &engine.Conn{Set: &s.conns, NC: nc, ID: engine.NewID(), Opened: clock.Monotonic(), Done: s.conns.Done()}
-	ctx := &RequestCtx{s: s, c: c, at: clock.Read()}
+	c := &engine.Conn{Set: &s.conns, NC: nc, ID: engine.NewID(), Opened: clock.Monotonic(), Service: s.conns.Service()}
+	ctx := &RequestCtx{s: s, at: clock.Read()}
+	ctx.serveOn(c)
 	resp.CopyTo(&ctx.Response)
 	sent.StatusCode = resp.StatusCode()
 	s.reportSent(ctx, sent)

@@ -79,7 +79,7 @@ func (h *h1Conn) attach(s *Server, c *engine.Conn, l engine.Link) {
 	h.x.recv.accept = s.AcceptTrailer
 	h.head.KeepNames, h.head.Limits = s.DisableHeaderNamesNormalizing, s.set.limits
 	if h.x.ctx != nil {
-		h.x.ctx.c = c
+		h.x.ctx.serveOn(c)
 	}
 	if h.in != nil {
 		h.in.B, h.read = h.in.B[:0], 0

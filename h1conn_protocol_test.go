@@ -28,7 +28,7 @@ func driven(t *testing.T, s *Server, keepsSpace bool) *h1Conn {
 	s.prepare()
 	nc, other := net.Pipe()
 	t.Cleanup(func() { _, _ = nc.Close(), other.Close() })
-	c := &engine.Conn{Set: &s.conns, NC: nc, Done: s.conns.Done()}
+	c := &engine.Conn{Set: &s.conns, NC: nc, Service: s.conns.Service()}
 	return (*host)(s).Lend(c, noEngine{keepsSpace: keepsSpace}, nil).(*h1Conn)
 }
 

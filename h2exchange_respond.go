@@ -40,13 +40,13 @@ func (x *h2Exchange) serve() (over bool) {
 			return x.refuse()
 		}
 	}
-	ctx.responder = x
+	ctx.setResponder(x)
 	x.h.s.Handler(ctx)
 	response := ctx.timeoutResponse.Load()
 	late := response != nil || ctx.left != nil
 	streams := response == nil && ctx.Response.body.stream != nil
 	w := ctx.watch.Load()
-	if late || streams || w != nil {
+	if late || streams || w != nil || x.h.s.CancelOnDisconnect {
 		// goroutines of derived contexts may ask ctx at this moment
 		ctx.endResponders()
 		w = ctx.watch.Load()

@@ -324,6 +324,7 @@ type Server struct {
 	start headPrefix
 	name  string // the field Server of responses, or empty
 	ctxs  sync.Pool
+	runs  sync.Pool // of timedRun
 	// rested has the h1Conns, with contexts, of connections that wait without them
 	rested sync.Pool
 	// keepers is how many connections keep a context while they wait
@@ -442,7 +443,8 @@ func (s *Server) acquireCtx(c *engine.Conn) *RequestCtx {
 		s.configureRequest(&ctx.Request)
 		s.configureResponse(&ctx.Response)
 	}
-	ctx.c, ctx.used = c, true
+	ctx.serveOn(c)
+	ctx.used = true
 	return ctx
 }
 
@@ -464,7 +466,8 @@ func (s *Server) cleanCtx(ctx *RequestCtx) bool {
 	}
 	ctx.Request.Header.shrink()
 	ctx.Response.Header.shrink()
-	ctx.c, ctx.responder = nil, nil
+	ctx.c = nil
+	ctx.setResponder(nil)
 	return true
 }
 

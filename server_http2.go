@@ -66,7 +66,8 @@ func (s *h2Server) exchange(h *h2Conn, stream *http2.Stream) *h2Exchange {
 	if x.ctx == nil {
 		x.ctx = h.s.acquireCtx(h.c)
 	} else {
-		x.ctx.c, x.ctx.used = h.c, true
+		x.ctx.serveOn(h.c)
+		x.ctx.used = true
 	}
 	x.ctx.Request.isTLS = h.c.IsTLS
 	stream.User = x

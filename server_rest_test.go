@@ -162,7 +162,7 @@ func TestConnectionsBesideACrowdAllocateLittle(t *testing.T) {
 			crowd(t, s)
 			each := testing.AllocsPerRun(200, func() {
 				h := (*host)(s)
-				c := &engine.Conn{Set: &s.conns, Done: s.conns.Done()}
+				c := &engine.Conn{Set: &s.conns, Service: s.conns.Service()}
 				p := h.Lend(c, noEngine{keepsSpace: true}, nil).(*h1Conn)
 				p.Wait(engine.WaitRequest)
 				answerRequest(t, p, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")

@@ -3,7 +3,6 @@ package fasthttp
 import (
 	"errors"
 	"iter"
-	"sync"
 	"time"
 )
 
@@ -79,11 +78,18 @@ type timedRun struct {
 	done  chan struct{} // gets a value when it has ended
 }
 
-var timedRuns = sync.Pool{New: func() any {
-	r := &timedRun{ctx: new(RequestCtx), done: make(chan struct{}, 1)}
+// timedRun returns a run for a handler of s, which may be nil. Its context always belongs to
+// s, for late calls of Done ask it for that at any time.
+func (s *Server) timedRun() *timedRun {
+	if s != nil {
+		if r, ok := s.runs.Get().(*timedRun); ok {
+			return r
+		}
+	}
+	r := &timedRun{ctx: &RequestCtx{s: s}, done: make(chan struct{}, 1)}
 	r.start = r.serve
 	return r
-}}
+}
 
 // errHandlerLeft is the fault of a handler that has ended its goroutine instead of
 // returning.

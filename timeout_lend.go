@@ -12,10 +12,13 @@ import (
 
 // lend returns a run of h with a context that begins as ctx.
 func (ctx *RequestCtx) lend(h RequestHandler) *timedRun {
-	run := timedRuns.Get().(*timedRun)
+	run := ctx.s.timedRun()
 	run.handler = h
 	to := run.ctx
-	to.s, to.c, to.used = ctx.s, ctx.c, true
+	to.used = true
+	if ctx.c != nil {
+		to.serveOn(ctx.c)
+	}
 	to.requestNum, to.initAddr, to.initLogger = ctx.requestNum, ctx.initAddr, ctx.initLogger
 	ctx.Request.lendTo(&to.Request)
 	ctx.exchangeWith(to)
@@ -26,7 +29,9 @@ func (ctx *RequestCtx) lend(h RequestHandler) *timedRun {
 		to.timeoutResponse.Store(resp)
 		to.kept = true
 	}
+	to.late.Lock()
 	to.responder, to.lost = ctx.responder, ctx.lost
+	to.late.Unlock()
 	run.before, ctx.run = ctx.run, run
 	return run
 }
@@ -99,12 +104,15 @@ func (ctx *RequestCtx) releaseRuns() {
 		lent.releaseRuns()
 		lent.Request.Header.onward, lent.Response.Header.onward = nil, nil
 		lent.watch.Store(nil)
-		lent.s, lent.c, lent.responder = nil, nil, nil
+		lent.c = nil
+		lent.endResponder()
 		lent.reset()
 		lent.Request.Header.shrink()
 		lent.Response.Header.shrink()
 		*run = timedRun{ctx: lent, start: run.start, done: run.done}
-		timedRuns.Put(run)
+		if lent.s != nil {
+			lent.s.runs.Put(run)
+		}
 		run = before
 	}
 	ctx.run = nil

@@ -44,8 +44,8 @@ type Conn struct {
 	ID uint64
 	// Opened is when the connection was accepted, as clock.Monotonic says.
 	Opened time.Duration
-	// Done is closed when the server shuts down.
-	Done <-chan struct{}
+	// Service is the time of the server that the connection belongs to.
+	Service *Service
 
 	// Requests is how many requests the protocol has answered, and Empty for its use:
 	// it is 0 until a byte has come.

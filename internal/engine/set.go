@@ -66,7 +66,7 @@ type Set struct {
 	open     atomic.Int32
 	stopping atomic.Bool
 	shards   [connShards]connShard
-	done     atomic.Pointer[chan struct{}]
+	service  atomic.Pointer[Service]
 
 	mu        sync.Mutex
 	listeners []*listener
@@ -74,14 +74,20 @@ type Set struct {
 	shutdowns int           // that are under way
 }
 
-// Renew makes the channel of Done a new one.
-func (s *Set) Renew() {
-	done := make(chan struct{})
-	s.done.Store(&done)
-}
+// Service is one time that a server serves, from its begin to a shutdown.
+type Service struct{ done chan struct{} }
 
 // Done returns a channel that is closed when the server shuts down.
-func (s *Set) Done() <-chan struct{} { return *s.done.Load() }
+func (s *Service) Done() <-chan struct{} { return s.done }
+
+// Renew begins a new Service.
+func (s *Set) Renew() { s.service.Store(&Service{done: make(chan struct{})}) }
+
+// Service returns the Service that began last.
+func (s *Set) Service() *Service { return s.service.Load() }
+
+// Done returns a channel that is closed when the server shuts down.
+func (s *Set) Done() <-chan struct{} { return s.Service().Done() }
 
 // Stopping reports whether the server shuts down.
 func (s *Set) Stopping() bool { return s.stopping.Load() }
@@ -136,7 +142,7 @@ func (s *Set) register(c *Conn, nc net.Conn, from rawsys.Address, peer netip.Add
 	if s.Watched {
 		c.PinOnly()
 	}
-	c.Done = s.Done()
+	c.Service = s.Service()
 	s.open.Add(1)
 	s.shardOf(c).add(c)
 	s.setState(nc, StateNew)
@@ -224,7 +230,7 @@ func (s *Set) beginShutdown() (drained <-chan struct{}, listeners []*listener) {
 	defer s.mu.Unlock()
 	s.shutdowns++
 	s.stopping.Store(true)
-	if done := *s.done.Load(); !isClosed(done) {
+	if done := s.Service().done; !isClosed(done) {
 		close(done)
 	}
 	if s.drained == nil {
