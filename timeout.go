@@ -38,18 +38,13 @@ func TimeoutWithCodeHandler(h RequestHandler, timeout time.Duration, msg string,
 			return
 		}
 		run := ctx.lend(h)
+		run.limit(timeout, msg, statusCode)
 		go run.start()
 		timer := AcquireTimer(timeout)
 		defer ReleaseTimer(timer)
-		select {
-		case <-run.done:
-		case <-timer.C:
-			if run.expire(msg, statusCode) {
-				ctx.giveUp(run)
-				return
-			}
-			// it has ended at the same moment
-			<-run.done
+		if run.isLate(timer.C) {
+			ctx.giveUp(run)
+			return
 		}
 		if run.ctx.timeoutResponse.Load() != nil {
 			ctx.giveUp(run)
@@ -69,10 +64,15 @@ func TimeoutWithCodeHandler(h RequestHandler, timeout time.Duration, msg string,
 type timedRun struct {
 	ctx     *RequestCtx
 	handler RequestHandler
-	late    bool      // it has timed out; guarded by ctx.late
-	ended   bool      // it has returned; guarded by ctx.late
-	fault   any       // the value of its panic
-	before  *timedRun // in RequestCtx.run or RequestCtx.left; guarded by late of that context
+
+	due        time.Time // it is late if it has not returned by then
+	msg        string    // of the answer if it is late
+	statusCode int
+
+	late   bool      // it has timed out; guarded by ctx.late
+	ended  bool      // it has returned; guarded by ctx.late
+	fault  any       // the value of its panic
+	before *timedRun // in RequestCtx.run or RequestCtx.left; guarded by late of that context
 
 	start func()        // serve, as a value that is made once
 	done  chan struct{} // gets a value when it has ended
@@ -123,23 +123,47 @@ func (s *Server) admitTimed() bool {
 	return true
 }
 
-// expire marks the handler as late. It returns false if the handler has returned in
-// the meantime.
-func (r *timedRun) expire(msg string, statusCode int) bool {
-	resp := timeoutErrorResponse(msg, statusCode)
-	ctx := r.ctx
-	ctx.late.Lock()
-	defer ctx.late.Unlock()
+// limit gives the handler a time limit that begins now, and says what the client gets if it
+// takes longer.
+func (r *timedRun) limit(timeout time.Duration, msg string, statusCode int) {
+	r.due, r.msg, r.statusCode = time.Now().Add(timeout), msg, statusCode
+}
+
+// isLate waits until the handler has returned, or has timed out, and reports whether it has
+// timed out.
+func (r *timedRun) isLate(timeout <-chan time.Time) bool {
+	select {
+	case <-timeout:
+		if r.timeOut() {
+			return true
+		}
+		// it has returned at the same moment
+		<-r.done
+	case <-r.done:
+	}
+	return r.late
+}
+
+// timeOut marks the handler as late, and reports true, unless it has returned in the
+// meantime.
+func (r *timedRun) timeOut() bool {
+	r.ctx.late.Lock()
+	defer r.ctx.late.Unlock()
 	if r.ended {
 		return false
 	}
-	r.late = true
-	ctx.loseConn()
-	// if a TimeoutError method has set a response, that one stands
-	if ctx.timeoutResponse.Load() == nil {
-		ctx.timeoutResponse.Store(resp)
-	}
+	r.expire()
 	return true
+}
+
+// expire marks the handler as late. ctx.late is held.
+func (r *timedRun) expire() {
+	r.late = true
+	r.ctx.loseConn()
+	// if a TimeoutError method has set a response, that one stands
+	if r.ctx.timeoutResponse.Load() == nil {
+		r.ctx.timeoutResponse.Store(timeoutErrorResponse(r.msg, r.statusCode))
+	}
 }
 
 // leave makes resp the response of a handler that still runs: a TimeoutError method
@@ -161,6 +185,10 @@ func (r *timedRun) end() {
 	}
 	ctx.late.Lock()
 	r.ended = true
+	if !r.late && time.Now().After(r.due) {
+		// the goroutine that waits for it is later than it was
+		r.expire()
+	}
 	late, kept := r.late, ctx.kept
 	ctx.late.Unlock()
 	if !late {

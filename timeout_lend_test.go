@@ -319,7 +319,9 @@ func TestTimeoutWhileAnInnerHandlerEnds(t *testing.T) {
 	for range 100 {
 		outer := RequestCtx{responder: new(exchange)}
 		run := outer.lend(nil)
+		run.limit(servertest.Never, "too slow", 408)
 		inner := run.ctx.lend(nil)
+		inner.limit(servertest.Never, "too slow", 408)
 		inner.end()
 		// this is called in the middle of taking back
 		inner.ctx.Request.body.stream = trailingReader{strings.NewReader(""), func() {
@@ -330,7 +332,7 @@ func TestTimeoutWhileAnInnerHandlerEnds(t *testing.T) {
 		answered := make(chan struct{})
 		go func() {
 			defer close(answered)
-			run.expire("too slow", 408)
+			run.timeOut()
 			outer.giveUp(run)
 			outer.endResponders()
 		}()

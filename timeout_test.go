@@ -44,6 +44,32 @@ func TestTimeoutHandlerInTime(t *testing.T) {
 	})
 }
 
+// A handler is late if it has taken longer than its timeout, also if the goroutine that waits
+// for it is even later and finds it returned.
+func TestTimeoutHandlerMeasuresTheHandler(t *testing.T) {
+	for took, want := range map[time.Duration]bool{time.Minute - 1: false, time.Minute + 1: true} {
+		bubble(t, func(t *testing.T) {
+			var ctx RequestCtx
+			closed := false
+			run := ctx.lend(func(ctx *RequestCtx) {
+				time.Sleep(took)
+				ctx.SetUserValue("x", servertest.CloserFunc(func() { closed = true }))
+			})
+			run.limit(time.Minute, "too slow", 408)
+			timer := time.NewTimer(time.Minute)
+			go run.start()
+			// both the timer and the handler have ended before it looks
+			time.Sleep(time.Hour)
+			if late := run.isLate(timer.C); late != want || closed != want {
+				t.Errorf("after %v it is late: %v, and its context was released: %v", took, late, closed)
+			}
+			if resp := run.ctx.timeoutResponse.Load(); (resp != nil) != want || want && (resp.StatusCode() != 408 || string(resp.Body()) != "too slow") {
+				t.Errorf("after %v the answer is %v", took, resp)
+			}
+		})
+	}
+}
+
 // TestTimeoutHandlerLeavesItsContextToTheLateHandler checks known failure 33 for
 // TimeoutHandler. The server does not touch a context that a late handler uses,
 // which the race detector would report, and no part of it reaches the client.
