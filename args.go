@@ -17,6 +17,10 @@ import (
 // argument is missing or has an empty value.
 var ErrNoArgValue = errors.New("fasthttp: no args value for the given key")
 
+// ErrTooManyFormArgs is the error of a form that has too many arguments; see
+// [Request.PostArgs].
+var ErrTooManyFormArgs = errors.New("fasthttp: the form has more than 10000 arguments")
+
 // Args is an ordered list of key/value pairs: the arguments of a query string,
 // or of a form in a body. A key may occur any number of times, and a pair may
 // have been written without '=' (a flag: its value is empty).
@@ -35,7 +39,7 @@ type Args struct {
 	query []byte
 }
 
-// A released Args with more memory than this does not go back to the pool.
+// An Args with more memory than this is not used again.
 const (
 	maxKeptArgsBytes   = 64 << 10
 	maxKeptArgsEntries = 4 << 10
@@ -52,10 +56,22 @@ func AcquireArgs() *Args { return argsPool.Get().(*Args) }
 func ReleaseArgs(a *Args) {
 	poisonArgs(a)
 	a.Reset()
-	if cap(a.list.Block) > maxKeptArgsBytes || cap(a.query) > maxKeptArgsBytes || cap(a.list.Entries) > maxKeptArgsEntries {
-		return
+	if !a.isLarge() {
+		argsPool.Put(a)
 	}
-	argsPool.Put(a)
+}
+
+// isLarge reports whether a has more memory than is kept for other arguments.
+func (a *Args) isLarge() bool {
+	return cap(a.list.Block)+cap(a.query) > maxKeptArgsBytes || cap(a.list.Entries) > maxKeptArgsEntries
+}
+
+// clear removes all arguments, and frees the memory of a if it has much.
+func (a *Args) clear() {
+	a.Reset()
+	if a.isLarge() {
+		a.list, a.query = field.List{}, nil
+	}
 }
 
 // Reset removes all arguments.

@@ -231,12 +231,20 @@ func (ctx *RequestCtx) UserAgent() []byte { return ctx.Request.Header.UserAgent(
 func (ctx *RequestCtx) QueryArgs() *Args { return ctx.URI().QueryArgs() }
 
 // PostArgs returns the arguments in a body of type
-// application/x-www-form-urlencoded; they are parsed on first use.
+// application/x-www-form-urlencoded; they are parsed on first use. There are none if the
+// body has more than 10,000, or could not be read: see PostBodyError.
 func (ctx *RequestCtx) PostArgs() *Args { return ctx.Request.PostArgs() }
 
 // PostBody returns the body of the request. With Server.StreamRequestBody it
-// reads the whole body into memory first; see RequestBodyStream.
+// reads the whole body into memory first; see RequestBodyStream. If that fails it returns
+// nil: see PostBodyError.
 func (ctx *RequestCtx) PostBody() []byte { return ctx.Request.Body() }
+
+// PostBodyError returns why PostBody, PostArgs, FormValue or MultipartForm has returned
+// nothing, or nil; see Request.BodyError. A handler that reads a body with
+// Server.StreamRequestBody has to ask it before it takes an empty body for what the client
+// has sent.
+func (ctx *RequestCtx) PostBodyError() error { return ctx.Request.BodyError() }
 
 // RequestBodyStream returns a reader of the body of the request, or nil if there is
 // no content. With Server.StreamRequestBody, or RequestConfig.BodyMode, it is the

@@ -30,7 +30,8 @@ var NetHttpFormValueFunc = func(ctx *RequestCtx, key string) []byte {
 
 // FormValue returns the first value under key, which is searched for in the query, in
 // a body of type application/x-www-form-urlencoded, and in a multipart form, in this
-// order; Server.FormValueFunc may set another. It is nil if there is none.
+// order; Server.FormValueFunc may set another. It is nil if there is none, and if the body
+// could not be read: see PostBodyError.
 //
 // A multipart form is parsed on first use, without a limit for its size other than
 // the server's: if Server.StreamRequestBody is set, and bodies therefore have no

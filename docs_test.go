@@ -91,6 +91,7 @@ func documentedLimits() map[string]any {
 		"what the body of a response decodes to":                                           size(coding.DefaultDecodedSize),
 		"window of a zstd body":                                                            size(coding.ZstdContentWindow),
 		"files of a form that are in memory":                                               size(formMemory),
+		"arguments of a body that is a form":                                               maxFormArgs,
 		"parts of a form":                                                                  1000, // of mime/multipart: TestMultipartPartsAreLimited
 		"ranges of a request":                                                              files.MaxRanges,
 		"cached files":                                                                     files.MaxCachedFiles,

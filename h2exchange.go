@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -77,6 +78,13 @@ func (e h2Reset) Error() string {
 	}
 	return fmt.Sprintf("fasthttp: the client has reset the stream: %v", e.code)
 }
+
+// contentCut is the error of reading content that will never be whole. As with HTTP/1 it wraps
+// io.ErrUnexpectedEOF, whatever has cut it off.
+type contentCut struct{ why error }
+
+func (e contentCut) Error() string   { return e.why.Error() }
+func (e contentCut) Unwrap() []error { return []error{e.why, io.ErrUnexpectedEOF} }
 
 var (
 	errH2Gone      = errors.New("fasthttp: the connection of the request has ended")
@@ -330,7 +338,7 @@ func (x *h2Exchange) cutOff(why error) bool {
 	}
 	x.cut = why
 	if x.content != nil {
-		x.content.in.Fail(why)
+		x.content.in.Fail(contentCut{why})
 	}
 	if x.watch != nil {
 		x.watch.PeerGone(false)

@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"bufio"
 	"fmt"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -442,6 +443,40 @@ func TestHostileInputsTakeTimeInProportion(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// memoryPerByte is how many bytes of memory a byte received may take, freed ones counted. The
+// largest are the lists of pairs that have a byte or two of text, and the maps of mime/multipart,
+// of which there are no more than its limits allow. docs/security.md has a table.
+const memoryPerByte = 70
+
+// decodedPerByte is the same for bodies that are decoded: what these become has a limit of its
+// own.
+const decodedPerByte = 300
+
+func TestHostileInputsTakeMemoryInProportion(t *testing.T) {
+	if servertest.RaceDetector {
+		t.Skip("the race detector takes memory")
+	}
+	for _, c := range hostile {
+		bound := memoryPerByte
+		if strings.HasSuffix(c.name, "body of zeros") {
+			bound = decodedPerByte
+		}
+		in := c.make(64 << 10)
+		// what others take at the moment counts as well, so the least counts
+		least := uint64(math.MaxUint64)
+		for range 4 {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			c.run(in)
+			runtime.ReadMemStats(&after)
+			least = min(least, after.TotalAlloc-before.TotalAlloc)
+		}
+		if perByte := float64(least) / float64(len(in)); perByte > float64(bound) {
+			t.Errorf("%s: %.1f bytes for a byte received, want %d at most", c.name, perByte, bound)
+		}
 	}
 }
 

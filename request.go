@@ -16,6 +16,7 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/recvbuf"
 	"github.com/valyala/fasthttp/internal/uri"
+	"github.com/valyala/fasthttp/internal/urlencoded"
 	"github.com/valyala/fasthttp/internal/userdata"
 )
 
@@ -69,6 +70,7 @@ type Request struct {
 	// uriParsed means that uri is used instead of the target in the header
 	uriParsed  bool
 	argsParsed bool
+	argsErr    error // why there are none although there is a form
 	isTLS      bool
 	again      bool // the last call of parseTarget found the target known
 }
@@ -118,7 +120,7 @@ func (req *Request) CopyTo(dst *Request) {
 	}
 	if req.argsParsed {
 		req.args.CopyTo(&dst.args)
-		dst.argsParsed = true
+		dst.argsParsed, dst.argsErr = true, req.argsErr
 	}
 	dst.UseHostHeader = req.UseHostHeader
 	dst.DisableRedirectPathNormalizing = req.DisableRedirectPathNormalizing
@@ -161,14 +163,30 @@ func (req *Request) GetTimeOut() time.Duration { return req.timeout }
 // which it parses on first use. If such a body is a stream, PostArgs reads it into
 // memory. If the body is empty, the arguments that the caller sets are sent as the
 // body.
+//
+// A body with more than 10,000 arguments has none, and neither has a stream that cannot be
+// read to its end: BodyError returns the error. For larger forms, parse the body with
+// Args.ParseBytes, which takes any number.
 func (req *Request) PostArgs() *Args {
 	if !req.argsParsed {
 		req.argsParsed = true
 		if contentType := req.Header.ContentType(); len(contentType) >= len(strFormURL) && ascii.EqualFold(contentType[:len(strFormURL)], strFormURL) {
-			req.args.ParseBytes(req.Body())
+			req.parsePostArgs(req.Body())
 		}
 	}
 	return &req.args
+}
+
+// maxFormArgs is how many arguments of a body are parsed: each may be two bytes of the body,
+// and is ten times as large in memory.
+const maxFormArgs = 10_000
+
+func (req *Request) parsePostArgs(body []byte) {
+	if urlencoded.Count(body) > maxFormArgs {
+		req.argsErr = ErrTooManyFormArgs
+		return
+	}
+	req.args.ParseBytes(body)
 }
 
 // MayContinue reports whether the peer waits for a "100 Continue" before it sends the body:

@@ -8,7 +8,7 @@ import (
 )
 
 // Body returns the body. It reads a body stream to its end first. If that fails, it
-// returns nil; BodyWriteTo returns the error, as the reader of BodyStream does.
+// returns nil, and BodyError returns the error.
 //
 // If MultipartForm has parsed a form from a stream, the body is the form as
 // WriteMultipartForm writes it.
@@ -17,6 +17,20 @@ func (req *Request) Body() []byte {
 		return nil
 	}
 	return req.bodyBytes()
+}
+
+// BodyError returns why Body, PostArgs or MultipartForm has returned nothing: the error of
+// reading the body stream, such as one that wraps io.ErrUnexpectedEOF if the client left in
+// the middle of it, ErrTooManyFormArgs, or the error of the multipart form. It is nil if none
+// of them was called, or none has failed.
+func (req *Request) BodyError() error {
+	switch {
+	case req.body.broken != nil:
+		return req.body.broken
+	case req.form != nil && req.form.err != nil:
+		return req.form.err
+	}
+	return req.argsErr
 }
 
 func (req *Request) bodyBytes() []byte { return req.body.bytes() }
@@ -55,8 +69,8 @@ func (req *Request) bodyChanges() {
 
 func (req *Request) dropParsed() {
 	if req.argsParsed {
-		req.args.Reset()
-		req.argsParsed = false
+		req.args.clear()
+		req.argsParsed, req.argsErr = false, nil
 	}
 	if req.form != nil {
 		req.dropForm()

@@ -167,7 +167,7 @@ func (req *Request) copyTargetTo(dst *Request) {
 	if req.argsParsed {
 		req.args.CopyTo(&dst.args)
 	}
-	dst.uriParsed, dst.argsParsed = req.uriParsed, req.argsParsed
+	dst.uriParsed, dst.argsParsed, dst.argsErr = req.uriParsed, req.argsParsed, req.argsErr
 	dst.knownAs = 0
 	dst.KeepBodyBuffer, dst.UseHostHeader = req.KeepBodyBuffer, req.UseHostHeader
 	dst.DisableRedirectPathNormalizing = req.DisableRedirectPathNormalizing

@@ -94,7 +94,7 @@ func (u *URI) Reset() {
 		u.text.Drop()
 		u.full, u.shown, u.target, u.targetOf = nil, nil, nil, 0
 	}
-	if cap(u.args.list.Block)+cap(u.args.query) > maxKeptArgsBytes || cap(u.args.list.Entries) > maxKeptArgsEntries {
+	if u.args.isLarge() {
 		u.args.list, u.args.query = field.List{}, nil
 	}
 }

@@ -3,6 +3,8 @@
 package urlencoded
 
 import (
+	"bytes"
+
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/percent"
 )
@@ -31,6 +33,14 @@ func Parse(l *field.List, text []byte) {
 		}
 		l.Entries = append(l.Entries, e)
 	}
+}
+
+// Count returns how many arguments text has, with those of nothing and nothing.
+func Count(text []byte) int {
+	if len(text) == 0 {
+		return 0
+	}
+	return bytes.Count(text, []byte{'&'}) + 1
 }
 
 // Append appends the pairs of l in encoded form to dst: in their order, separated by
