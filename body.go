@@ -25,6 +25,9 @@ type body struct {
 	broken error      // why stream could not be read to its end
 	limit  int        // in bytes, under which the content was read; also limits its decoded form
 	spare  *h1Content // for the next stream of leaveOn, or nil
+	// owner is the context whose response the body is of, or nil. It closes the stream if the
+	// response is never sent
+	owner *RequestCtx
 }
 
 // bodyPoolLimits are the sizes over which buffers of request and response bodies
@@ -193,6 +196,18 @@ func (b *body) setStream(r io.Reader, size int) {
 		size = int(l.N)
 	}
 	b.stream, b.size = r, size
+	if b.owner != nil && r != nil && !b.owner.noteStream(r) {
+		closeUnsent(r)
+	}
+}
+
+// takeStream takes the stream out of the body, and returns its size as well.
+func (b *body) takeStream() (stream io.Reader, size int) {
+	stream, b.stream = b.stream, nil
+	if stream != nil && b.owner != nil && !b.owner.claimStream() {
+		return nil, 0
+	}
+	return stream, b.size
 }
 
 // ownBuffer is the size up to which a message keeps the buffer of its body for the
@@ -268,8 +283,7 @@ func (b *body) closeStream() error {
 	if b.stream == nil {
 		return nil
 	}
-	s := b.stream
-	b.stream = nil
+	s, _ := b.takeStream()
 	c, ok := s.(io.Closer)
 	if !ok {
 		return nil

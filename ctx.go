@@ -68,13 +68,22 @@ type RequestCtx struct {
 	left            *timedRun     // that was late last, and still has the body: Response is the answer to that
 	lost            bool          // it belongs to a late run, or to one within that: it may not use the connection; guarded by late
 	fullDuplex      bool          // see EnableFullDuplex
-	kept            bool          // a TimeoutError method has left it to the goroutines of the handler
+	kept            bool          // a TimeoutError method has left it to the goroutines of the handler; guarded by late
+	answered        bool          // the client got the timeout response; guarded by late
+	stream          io.Reader     // of the body of Response, unless it was closed; guarded by late
 	used            bool          // since the last reset
 
 	spare            *bufpool.Buffer // for output, which the pool of contexts keeps with the context
 	hijack           HijackHandler
 	hijackNoResponse bool
 	hijackDropped    bool
+}
+
+// newRequestCtx returns a context for requests of s.
+func newRequestCtx(s *Server) *RequestCtx {
+	ctx := &RequestCtx{s: s}
+	ctx.Response.body.owner = ctx
+	return ctx
 }
 
 // reset makes the context ready for the next request of its connection.

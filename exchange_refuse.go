@@ -19,8 +19,8 @@ func (x *exchange) refuse(err error) (engine.Action, bool) {
 	x.s.configureResponse(&ctx.Response)
 	isHead := ctx.Request.Header.IsHead()
 	x.s.errorResponse(ctx, err)
-	if response := ctx.timeoutResponse.Load(); response != nil {
-		x.leaveCtx(response)
+	if ctx.timeoutResponse.Load() != nil {
+		x.leaveCtx()
 	}
 	return x.answerAndEnd(isHead)
 }
@@ -29,8 +29,8 @@ func (x *exchange) refuse(err error) (engine.Action, bool) {
 func (x *exchange) reject(code int) (engine.Action, bool) {
 	isHead := x.ctx.Request.Header.IsHead()
 	x.refused(ErrRequestRefused)
-	if response := x.ctx.timeoutResponse.Load(); response != nil {
-		x.leaveCtx(response)
+	if x.ctx.timeoutResponse.Load() != nil {
+		x.leaveCtx()
 	} else {
 		x.ctx.Response.SetStatusCode(code)
 	}
@@ -54,8 +54,8 @@ func (x *exchange) refuseUnread(framing http1.Framing) (engine.Action, bool) {
 	x.count()
 	isHead := req.Header.IsHead()
 	x.s.makeRefusal(x.ctx, x.config.RefuseStatus)
-	if response := x.ctx.timeoutResponse.Load(); response != nil {
-		x.leaveCtx(response)
+	if x.ctx.timeoutResponse.Load() != nil {
+		x.leaveCtx()
 		return x.answerAndEnd(isHead)
 	}
 	if framing.Kind == http1.NoBody {

@@ -51,7 +51,7 @@ func (x *exchange) answer(ok bool) (engine.Action, bool) {
 		return x.answerBeside(isHead, ok)
 	}
 	if response != nil {
-		return x.answerLate(response, isHead)
+		return x.answerLate(isHead)
 	}
 	if !ok {
 		return x.endAfterPanic(isHead)
@@ -126,7 +126,7 @@ func (x *exchange) abandon() {
 	}
 	switch {
 	case response != nil:
-		x.leaveCtx(response)
+		x.leaveCtx()
 	case ctx.left != nil:
 		x.leaveBodyCount(ctx.left.ctx)
 	default:
@@ -140,8 +140,8 @@ func (x *exchange) abandon() {
 
 // answerLate answers with the timeout response, and leaves the context to a handler
 // that timed out and goes on using it.
-func (x *exchange) answerLate(response *Response, isHead bool) (engine.Action, bool) {
-	x.leaveCtx(response)
+func (x *exchange) answerLate(isHead bool) (engine.Action, bool) {
+	x.leaveCtx()
 	if x.conn.Reading() != http1.ReadStream {
 		return x.respond(isHead)
 	}
@@ -229,22 +229,24 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 
 // leaveCtx leaves the context to a goroutine that still uses it, and goes on
 // with another one that has the response.
-func (x *exchange) leaveCtx(response *Response) {
+func (x *exchange) leaveCtx() {
 	s, requestNum, began := x.s, x.ctx.requestNum, clock.Moment{}
 	if !s.LazyRequestTime {
 		began = x.ctx.at
 	}
 	x.c.Pin()
 	x.leaveBodyCount(x.ctx)
+	left := x.ctx
 	x.ctx = s.acquireCtx(x.c)
 	x.ctx.requestNum, x.ctx.at = requestNum, began
-	x.ctx.take(response)
+	x.ctx.take(left.takeTimeoutResponse())
 }
 
-// take makes the context have a copy of the response.
-func (ctx *RequestCtx) take(response *Response) {
+// take makes the context have a copy of the response, and its stream.
+func (ctx *RequestCtx) take(response timedOutResponse) {
 	resp := &ctx.Response
 	response.CopyTo(resp)
+	response.giveStreamTo(resp)
 	resp.Header.setState(noDefaultType, resp.Header.is(noDefaultType) || ctx.s.NoDefaultContentType)
 	resp.Header.setState(noDefaultDate, resp.Header.is(noDefaultDate) || ctx.s.NoDefaultDate)
 }

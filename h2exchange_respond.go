@@ -58,7 +58,7 @@ func (x *h2Exchange) serve() (over bool) {
 		x.endWatch(w, late)
 	}
 	if response != nil {
-		x.leaveCtx(response)
+		x.leaveCtx()
 	} else if ctx.left != nil && x.content != nil {
 		x.h.mu.Lock()
 		x.content.in.Fail(errReadingCut)
@@ -83,20 +83,20 @@ func (x *h2Exchange) refuse() (over bool) {
 	default:
 		ctx.Response.SetStatusCode(x.status)
 	}
-	if response := ctx.timeoutResponse.Load(); response != nil {
-		x.leaveCtx(response)
+	if ctx.timeoutResponse.Load() != nil {
+		x.leaveCtx()
 	}
 	return x.respond()
 }
 
 // leaveCtx leaves the context to a goroutine that still uses it, and goes on with another
 // one that has the response.
-func (x *h2Exchange) leaveCtx(response *Response) {
+func (x *h2Exchange) leaveCtx() {
 	left := x.ctx
 	x.leaveBodyCount(left)
 	x.ctx = x.h.s.acquireCtx(x.h.c)
 	x.ctx.requestNum, x.ctx.at = left.requestNum, left.at
-	x.ctx.take(response)
+	x.ctx.take(left.takeTimeoutResponse())
 	if x.content != nil {
 		x.h.mu.Lock()
 		x.content.in.Fail(errReadingCut)
@@ -116,9 +116,9 @@ func (x *h2Exchange) abandon(p any) {
 	if w := ctx.watch.Load(); w != nil {
 		x.endWatch(w, true)
 	}
-	if response := ctx.timeoutResponse.Load(); response != nil {
+	if ctx.timeoutResponse.Load() != nil {
 		// others still use it
-		x.leaveCtx(response)
+		x.leaveCtx()
 		ctx = x.ctx
 	}
 	h.mu.Lock()

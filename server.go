@@ -418,7 +418,7 @@ func (s *Server) prepare() {
 		}
 		s.bodies.Begin(s.bodyMemoryLimit())
 		s.ctxs.New = func() any {
-			return new(RequestCtx)
+			return newRequestCtx(nil)
 		}
 		s.prepareHTTP2()
 		s.prepareConns()

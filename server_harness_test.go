@@ -41,4 +41,8 @@ var (
 	passing = servertest.Passing[*RequestCtx]
 )
 
-func TestMain(m *testing.M) { servertest.Main(m) }
+func TestMain(m *testing.M) {
+	// a handshake may take longer than that on a busy machine
+	turnAwayTimeout = servertest.Patience
+	servertest.Main(m)
+}

@@ -217,7 +217,7 @@ func (s *Server) admitAddress(nc net.Conn) (ip netip.Addr, err error) {
 
 // turnAwayTimeout is how long a connection that is refused may take to receive
 // the refusal. A client that is far away needs a second for the TLS handshake alone.
-const turnAwayTimeout = 10 * time.Second
+var turnAwayTimeout = 10 * time.Second
 
 // maxRefusals is how many refused connections get a response at a time. Each of them
 // holds a descriptor until its client has received it: clients that open too many

@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"errors"
+	"io"
 	"iter"
 	"time"
 )
@@ -86,7 +87,7 @@ func (s *Server) timedRun() *timedRun {
 			return r
 		}
 	}
-	r := &timedRun{ctx: &RequestCtx{s: s}, done: make(chan struct{}, 1)}
+	r := &timedRun{ctx: newRequestCtx(s), done: make(chan struct{}, 1)}
 	r.start = r.serve
 	return r
 }
@@ -168,12 +169,13 @@ func (r *timedRun) expire() {
 
 // leave makes resp the response of a handler that still runs: a TimeoutError method
 // was called on the context that its context was lent from.
-func (r *timedRun) leave(resp *Response) {
+func (r *timedRun) leave(resp *Response) (unsent []io.Reader) {
 	r.ctx.late.Lock()
 	defer r.ctx.late.Unlock()
 	if !r.ended {
-		r.ctx.leaveWith(resp)
+		unsent = r.ctx.leaveWith(resp)
 	}
+	return unsent
 }
 
 // end says that the handler has returned. A late one discards its context, unless a

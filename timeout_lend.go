@@ -26,7 +26,7 @@ func (ctx *RequestCtx) lend(h RequestHandler) *timedRun {
 	defer ctx.late.Unlock()
 	if resp := ctx.timeoutResponse.Load(); resp != nil && ctx.kept {
 		// a TimeoutError method has already left it to other goroutines
-		to.timeoutResponse.Store(resp)
+		to.timeoutResponse.Store(resp.withoutStream())
 		to.kept = true
 	}
 	to.late.Lock()
@@ -92,7 +92,9 @@ func (ctx *RequestCtx) giveUp(run *timedRun) {
 		ctx.c.Pin()
 	}
 	ctx.Request.giveUp()
-	ctx.Response.answer(run.ctx.timeoutResponse.Load())
+	response := run.ctx.takeTimeoutResponse()
+	ctx.Response.answer(response.Response)
+	response.giveStreamTo(&ctx.Response)
 	ctx.hijack, ctx.content = nil, nil
 }
 
@@ -214,7 +216,13 @@ func (resp *Response) moveTo(dst *Response) {
 	dst.ImmediateHeaderFlush, dst.StreamBody = resp.ImmediateHeaderFlush, resp.StreamBody
 	dst.SkipBody, dst.skipsHead, dst.KeepBodyBuffer = resp.SkipBody, resp.skipsHead, resp.KeepBodyBuffer
 	dst.remoteAddr, dst.localAddr = resp.remoteAddr, resp.localAddr
-	dst.body, resp.body = resp.body, body{}
+	from, to := resp.body.owner, dst.body.owner
+	stream, size := resp.body.takeStream()
+	dst.body, resp.body = resp.body, body{owner: from}
+	dst.body.owner = to
+	if stream != nil {
+		dst.body.setStream(stream, size)
+	}
 }
 
 // answer gives the response status, content and fields of another one. Its own fields

@@ -40,7 +40,7 @@ func Apart(t *testing.T, test func(t *testing.T)) {
 	out, err := cmd.CombinedOutput()
 	switch {
 	case err != nil:
-		t.Errorf("the process of the test: %v\n%s", err, out)
+		t.Errorf("the process of the test: %v\n%s", err, failedParts(string(out)))
 	case !bytes.Contains(out, []byte("\n--- ")):
 		t.Errorf("the process has run no test:\n%s", out)
 	case bytes.Contains(out, []byte("\n--- SKIP: "+t.Name()+" ")):
@@ -48,6 +48,38 @@ func Apart(t *testing.T, test func(t *testing.T)) {
 	default:
 		t.Logf("%s", out)
 	}
+}
+
+// failedParts returns the lines that failed tests have written in the verbose output of a
+// test binary, or all of it if no test says that it has failed, as after a panic.
+func failedParts(out string) string {
+	lines := strings.SplitAfter(out, "\n")
+	failed := make(map[string]bool)
+	for _, line := range lines {
+		if _, result, ok := strings.Cut(line, "--- FAIL: "); ok {
+			name, _, _ := strings.Cut(result, " ")
+			failed[name] = true
+		}
+	}
+	if len(failed) == 0 || strings.Contains(out, "\npanic: ") {
+		return out
+	}
+	var kept strings.Builder
+	of := "" // the test that the line is of
+	for _, line := range lines {
+		words := strings.Fields(line)
+		switch {
+		case len(words) >= 3 && words[0] == "===":
+			of = words[2]
+		case len(words) >= 3 && words[0] == "---":
+			if words[1] == "FAIL:" {
+				kept.WriteString(line)
+			}
+		case failed[of]:
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
 }
 
 // apartArgs returns the arguments of a process that runs the test of that name, with those
