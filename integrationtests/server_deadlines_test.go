@@ -207,8 +207,11 @@ func TestReadTimeoutOfAStreamIsThatOfTheRequest(t *testing.T) {
 // timesOutFirst sends the parts of a request, and reports whether its body ends before a
 // request on another connection that began later.
 func timesOutFirst(ts *testServer, failed <-chan error) bool {
-	t, c, other := ts.T, ts.Dial(), ts.Dial()
-	for _, c := range []*servertest.Conn{c, other} {
+	t := ts.T
+	var c, other *servertest.Conn
+	for _, begins := range []**servertest.Conn{&c, &other} {
+		c := ts.Dial() // the time for its first request begins here
+		*begins = c
 		c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 3") + "abc")
 		if err := servertest.Receive(t, "the body", failed); err != nil {
 			t.Fatal(err)
