@@ -337,7 +337,7 @@ func (h *RequestHeader) AppendBytes(dst []byte) []byte {
 
 // appendHead appends the head of a message that is sent as e says.
 func (h *RequestHeader) appendHead(dst []byte, e http1.Encoding) []byte {
-	if line := h.receivedStart(); line != nil {
+	if line := h.receivedStart(); line != nil && !e.Says.Has(http1.OwnVersion) {
 		return h.appendFields(append(dst, line...), e)
 	}
 	return h.appendBehindTarget(append(h.appendMethod(dst), h.target()...), e)
@@ -411,7 +411,7 @@ func (h *RequestHeader) checkLine() error {
 
 // appendBehindTarget appends the part of the head after the target.
 func (h *RequestHeader) appendBehindTarget(dst []byte, e http1.Encoding) []byte {
-	if h.line[lineVersion].Len == 0 {
+	if h.line[lineVersion].Len == 0 || e.Says.Has(http1.OwnVersion) {
 		return h.appendFields(append(dst, " HTTP/1.1"...), e)
 	}
 	return h.appendFields(append(append(dst, ' '), h.version()...), e)
