@@ -56,7 +56,8 @@ type headerState uint16
 const (
 	closing       headerState = 1 << iota // Connection: close
 	hasLength                             // Content-Length is to be written
-	rawCookies                            // list has Cookie fields that are not yet in cookies
+	rawCookies                            // list has received cookies, which are sent from there
+	seenCookies                           // with rawCookies: cookies has them, too
 	namesKept                             // header names are not normalized
 	noSpecial                             // RequestHeader.DisableSpecialHeader
 	noDefaultType                         // SetNoDefaultContentType
