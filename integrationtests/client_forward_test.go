@@ -1,6 +1,7 @@
 package integrationtests
 
 import (
+	"bufio"
 	"io"
 	"strings"
 	"testing"
@@ -117,5 +118,74 @@ func TestForwardedMessagesHaveTheVersionOfTheProxy(t *testing.T) {
 				c.ExpectEnd()
 			})
 		})
+	}
+}
+
+// A percent sign that begins no escape is escaped in what a program asks for (RFC 3986 section
+// 2.4): other servers refuse it. What a proxy has received goes on as it came.
+func TestPercentSignsInTargets(t *testing.T) {
+	asked := make(chan string, 1)
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for {
+			// net/http would not parse these
+			line, err := c.R.ReadString('\n')
+			if err != nil || !c.Head() {
+				return
+			}
+			asked <- line
+			c.OK("")
+		}
+	})
+	c := hostFor(p)
+	send := func(req *fasthttp.Request) string {
+		t.Helper()
+		if err := c.Do(req, nil); err != nil {
+			t.Fatal(err)
+		}
+		line := servertest.Receive(t, "a request", asked)
+		return strings.TrimSuffix(strings.TrimPrefix(line, "GET "), " HTTP/1.1\r\n")
+	}
+	for _, tc := range []struct{ target, given, received string }{
+		{"/100%", "/100%25", "/100%"},
+		{"/50% off", "/50%25%20off", ""},
+		{"/%zz/%41", "/%25zz/A", "/%zz/%41"},
+		{"/a%2", "/a%252", "/a%2"},
+		{"/a%25", "/a%25", "/a%25"},
+		{"/a%20b", "/a%20b", "/a%20b"},
+		{"/?q=100%", "/?q=100%", "/?q=100%"},
+		{"/100%?q=100%", "/100%25?q=100%", "/100%?q=100%"},
+	} {
+		if got := send(requestTo(t, "GET", p.URL(tc.target))); got != tc.given {
+			t.Errorf("%q of a URL was sent as %q, want %q", tc.target, got, tc.given)
+		}
+		req := requestTo(t, "GET", tc.target)
+		req.Header.SetHost("h")
+		if got := send(req); got != tc.given {
+			t.Errorf("%q beside a Host was sent as %q, want %q", tc.target, got, tc.given)
+		}
+		req = requestTo(t, "GET", p.URL(tc.target))
+		if first, _, _ := strings.Cut(req.String(), "\r\n"); first != "GET "+tc.given+" HTTP/1.1" {
+			t.Errorf("%q is written as %q", tc.target, first)
+		}
+		if tc.received == "" {
+			continue
+		}
+		for _, look := range []bool{false, true} {
+			forwarded := requestTo(t, "GET", "/")
+			text := servertest.Get(tc.target)
+			if err := forwarded.Read(bufio.NewReader(strings.NewReader(text))); err != nil {
+				t.Fatal(err)
+			}
+			want := tc.received
+			if look {
+				forwarded.URI().SetHost("other")
+				if want == "/%zz/%41" {
+					want = "/%zz/A" // the path is in normal form then
+				}
+			}
+			if got := send(forwarded); got != want {
+				t.Errorf("%q was received and forwarded as %q, want %q", tc.target, got, want)
+			}
+		}
 	}
 }
