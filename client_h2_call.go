@@ -116,7 +116,7 @@ func (x *h2Call) run(since time.Duration) (untouched bool, err error) {
 
 // exchange goes on until the response is there, as far as the caller waits for it.
 func (x *h2Call) exchange() error {
-	e := x.req.encodeWithout(http1.LineIsOld | http1.AsksClose)
+	e := x.req.encodeWithout(http1.LineIsOld | http1.LineIsReceived | http1.AsksClose)
 	writeBy := x.call.deadline
 	if timeout := x.hc.WriteTimeout; timeout > 0 {
 		writeBy = clock.Earliest(writeBy, time.Now().Add(timeout))

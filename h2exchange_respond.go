@@ -188,7 +188,7 @@ func (x *h2Exchange) encode() (e http1.Encoding, ends bool) {
 	}
 	o := resp.outgoing()
 	ends = o.Has(http1.AsksClose)
-	o.Terms &^= http1.LineIsOld | http1.AsksClose
+	o.Terms &^= http1.LineIsOld | http1.LineIsReceived | http1.AsksClose
 	if e = o.Encode(); x.method == http1.MethodConnect && o.Status/100 == 2 {
 		// the content is that of a tunnel, which has no length
 		e.Says &^= http1.SaysLength

@@ -56,7 +56,8 @@ type headerState uint16
 const (
 	closing       headerState = 1 << iota // Connection: close
 	hasLength                             // Content-Length is to be written
-	rawCookies                            // list has Cookie fields that are not yet in cookies
+	rawCookies                            // list has received cookies, which are sent from there
+	seenCookies                           // with rawCookies: cookies has them, too
 	namesKept                             // header names are not normalized
 	noSpecial                             // RequestHeader.DisableSpecialHeader
 	noDefaultType                         // SetNoDefaultContentType
@@ -67,6 +68,7 @@ const (
 	trailing                              // trailers has fields, and not names alone
 	namesServer                           // of a response: Server is serverName, see nameServer
 	overHTTP2                             // the message came by HTTP/2, and its protocol was not set since then
+	peerVersion                           // the protocol is not HTTP/1.1, and was received
 
 	// the flags that reading a head does not change
 	configured = namesKept | noSpecial | noDefaultType | noDefaultDate
@@ -600,7 +602,7 @@ func (h *header) IsHTTP11() bool { return !h.is(oldProtocol) }
 
 func (h *header) setVersion(version []byte) {
 	h.storeLine(lineVersion, version)
-	h.state &^= overHTTP2
+	h.state &^= overHTTP2 | peerVersion
 	h.setState(oldProtocol, len(version) > 0 && !bytes.Equal(version, strHTTP11))
 }
 

@@ -163,7 +163,7 @@ func (h *RequestHeader) appendBlock(dst []byte, enc *hpack.Encoder, scheme strin
 	if h.hasTrailerNames() {
 		dst = appendBlockField(dst, enc, field.Trailer, nil, h.trailerNames())
 	}
-	if h.cookies.Len() > 0 {
+	if h.hasOwnCookies() {
 		from := h.scratch[scratchHead][:0]
 		from = cookie.AppendText(from, &h.cookies)
 		http1.Clean(from)

@@ -7,23 +7,47 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// collectCookies moves the cookies of a received head from list into cookies. Until
-// it is called, they stay as they were received.
+// collectCookies moves the cookies of a received head from list into cookies, which are to
+// be changed. Until it is called, they are sent as they were received.
 func (h *header) collectCookies(role http1.Role) {
-	if h.is(rawCookies) {
+	if !h.is(rawCookies) {
+		return
+	}
+	h.lookAtCookies(role)
+	h.state &^= rawCookies | seenCookies
+	if !h.is(noSpecial) {
+		h.removeID(cookieField(role))
+	}
+}
+
+// lookAtCookies copies the cookies of a received head from list into cookies, which are not
+// to be changed.
+func (h *header) lookAtCookies(role http1.Role) {
+	if h.state&(rawCookies|seenCookies) == rawCookies {
 		h.parseCookies(role)
 	}
 }
 
 func (h *header) parseCookies(role http1.Role) {
-	h.state &^= rawCookies
+	h.own()
+	h.state |= seenCookies
 	id := cookieField(role)
 	for i := h.list.FindID(id, 0); i >= 0; i = h.list.FindID(id, i+1) {
-		h.addCookies(role, h.list.Value(i))
+		value := cleaned(h.list.Value(i))
+		if role == http1.Request {
+			cookie.AppendReceived(&h.cookies, value)
+		} else {
+			h.appendSetCookie(value)
+		}
 	}
-	if !h.is(noSpecial) {
-		h.removeID(id)
-	}
+}
+
+// hasOwnCookies reports whether cookies has what is sent.
+func (h *header) hasOwnCookies() bool { return h.cookies.Len() > 0 && !h.is(rawCookies) }
+
+// appendSetCookie adds the value of a Set-Cookie field.
+func (h *header) appendSetCookie(value []byte) {
+	h.cookies.Add(bytesconv.String(cookie.NameIn(value)), bytesconv.String(value))
 }
 
 func cookieField(role http1.Role) field.ID {
@@ -42,7 +66,7 @@ func (h *header) addCookies(role http1.Role, value []byte) {
 	if role == http1.Request {
 		cookie.AppendPairs(&h.cookies, value)
 	} else {
-		h.cookies.Add(bytesconv.String(cookie.NameIn(value)), bytesconv.String(value))
+		h.appendSetCookie(value)
 	}
 }
 
@@ -65,14 +89,29 @@ func (h *header) setCookie(role http1.Role, name, value []byte) {
 
 // cookie returns the value of the first cookie with that name, or nil.
 func (h *header) cookie(role http1.Role, name string) []byte {
-	h.collectCookies(role)
-	return h.cookies.Get(name)
+	h.lookAtCookies(role)
+	for i := h.cookies.Find(name, 0); i >= 0; i = h.cookies.Find(name, i+1) {
+		if h.cookies.Entries[i].Flags&field.BadValue == 0 {
+			return h.cookies.Value(i)
+		}
+	}
+	return nil
+}
+
+// hasCookie reports whether the request has a cookie with that name, be its value one that no
+// cookie can have.
+func (h *header) hasCookie(name string) bool {
+	h.lookAtCookies(http1.Request)
+	return h.cookies.Find(name, 0) >= 0
 }
 
 func (h *header) delCookie(role http1.Role, name string) {
 	h.own()
-	h.collectCookies(role)
-	h.cookies.RemoveAll(name)
+	h.lookAtCookies(role)
+	if h.cookies.Find(name, 0) >= 0 {
+		h.collectCookies(role)
+		h.cookies.RemoveAll(name)
+	}
 }
 
 func (h *header) delAllCookies(role http1.Role) {
@@ -80,14 +119,20 @@ func (h *header) delAllCookies(role http1.Role) {
 	h.cookies.Reset()
 }
 
-// peekCookies returns all cookies as one text, or nil.
+// peekCookies returns all cookies as one text, or the first Cookie field of a request that was
+// received, or nil.
 func (h *header) peekCookies(role http1.Role) []byte {
 	if h.is(rawCookies) && role == http1.Request {
 		if i := h.list.FindID(field.Cookie, 0); i >= 0 {
 			return h.list.Value(i)
 		}
 	}
-	h.collectCookies(role)
+	return h.joinedCookies(role)
+}
+
+// joinedCookies returns the cookies of all fields as one text, or nil.
+func (h *header) joinedCookies(role http1.Role) []byte {
+	h.lookAtCookies(role)
 	if h.cookies.Len() == 0 {
 		return nil
 	}
@@ -123,8 +168,11 @@ func (h *header) peekAllCookies(role http1.Role) [][]byte {
 
 // eachCookie calls yield for every cookie until it returns false.
 func (h *header) eachCookie(role http1.Role, yield func(name, value []byte) bool) {
-	h.collectCookies(role)
+	h.lookAtCookies(role)
 	for i := range h.cookies.Len() {
+		if h.cookies.Entries[i].Flags&field.BadValue != 0 {
+			continue
+		}
 		if !yield(h.cookies.Name(i), h.cookies.Value(i)) {
 			return
 		}

@@ -113,14 +113,11 @@ func TestRequestHeaderCookiesThatNobodyAskedForStayAsTheyCame(t *testing.T) {
 	if got := string(h.Cookie("b")); got != "2" {
 		t.Errorf("cookie b is %q", got)
 	}
-	if got, want := written(h), "Host: h|A: 1|B: 2|C: 3|Cookie: a=1; b=2; c=3"; got != want {
-		t.Errorf("after Cookie %s, want %s", got, want)
-	}
 	if got := dst.String(); got != head {
 		t.Errorf("the copy is %q, want %q", got, head)
 	}
 	dst.SetCookie("c", "changed")
-	if got, want := written(dst), "Host: h|A: 1|B: 2|C: 3|Cookie: a=1; b=2; c=changed"; got != want {
+	if got, want := written(dst), "Host: h|A: 1|B: 2|C: 3|Cookie: a=1; b=\"2\"; c=changed"; got != want {
 		t.Errorf("after SetCookie %s, want %s", got, want)
 	}
 	deleted := readRequestHeader(t, head)
@@ -132,6 +129,104 @@ func TestRequestHeaderCookiesThatNobodyAskedForStayAsTheyCame(t *testing.T) {
 	added.Add("Cookie", "d=4")
 	if got := listed(added.Cookies()); got != "a: 1|b: 2|c: 3|d: 4" {
 		t.Errorf("after Add %s", got)
+	}
+}
+
+// Methods that only look at the fields of a message do not change what a proxy passes on.
+func TestLookingAtAReceivedHeaderDoesNotChangeIt(t *testing.T) {
+	const head = "GET / HTTP/1.1\r\nHost: h\r\nA: 1\r\nCookie: a=\"q v\"; b={\"x\":1}; c\r\nUser-Agent: u\r\nCookie: d=1;e=\"2\"\r\nB: 2\r\nConnection: te, x\r\n\r\n"
+	const answer = "HTTP/1.1 200 OK\r\nContent-Type: t\r\nSet-Cookie: a=\"q v\"; path=/\r\nContent-Length: 0\r\nSet-Cookie: b={\"x\":1}\r\nB: 2\r\nTrailer: X\r\nConnection: x\r\n\r\n"
+	type looks = map[string]func(h *RequestHeader)
+	for name, look := range (looks{
+		"Cookie":         func(h *RequestHeader) { h.Cookie("c") },
+		"CookieBytes":    func(h *RequestHeader) { h.CookieBytes([]byte("none")) },
+		"Cookies":        func(h *RequestHeader) { listed(h.Cookies()) },
+		"VisitAllCookie": func(h *RequestHeader) { h.VisitAllCookie(func(_, _ []byte) {}) },
+		"DelCookie":      func(h *RequestHeader) { h.DelCookie("none") },
+		"Peek":           func(h *RequestHeader) { h.Peek("Cookie"); h.Peek("Connection"); h.Peek("Content-Length") },
+		"PeekAll":        func(h *RequestHeader) { h.PeekAll("Cookie"); h.PeekAll("Trailer") },
+		"PeekKeys":       func(h *RequestHeader) { h.PeekKeys() },
+		"All":            func(h *RequestHeader) { listed(h.All()) },
+		"Len":            func(h *RequestHeader) { h.Len() },
+		"looks during All": func(h *RequestHeader) {
+			for range h.All() {
+				h.Cookie("a")
+			}
+		},
+		"the others": func(h *RequestHeader) {
+			h.ConnectionClose()
+			h.ConnectionUpgrade()
+			h.ContentType()
+			h.MultipartFormBoundary()
+			h.PeekTrailerKeys()
+			h.RawHeaders()
+			_ = h.String()
+			h.CopyTo(new(RequestHeader))
+		},
+	}) {
+		h := readRequestHeader(t, head)
+		h.SetUserAgentBytes(h.UserAgent()) // now each field is written by itself
+		want := readRequestHeader(t, head)
+		want.SetUserAgentBytes(want.UserAgent())
+		look(h)
+		if got, want := h.String(), want.String(); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	for name, look := range map[string]func(h *ResponseHeader){
+		"PeekCookie": func(h *ResponseHeader) { h.PeekCookie("a") },
+		"Cookie":     func(h *ResponseHeader) { h.Cookie(&Cookie{}) },
+		"Cookies":    func(h *ResponseHeader) { listed(h.Cookies()) },
+		"DelCookie":  func(h *ResponseHeader) { h.DelCookie("none") },
+		"Peek":       func(h *ResponseHeader) { h.Peek("Set-Cookie"); h.Peek("Server"); h.Peek("Content-Length") },
+		"All":        func(h *ResponseHeader) { listed(h.All()) },
+		"PeekKeys":   func(h *ResponseHeader) { h.PeekKeys(); h.PeekAll("Set-Cookie") },
+		"the others": func(h *ResponseHeader) {
+			h.ConnectionClose()
+			h.ConnectionUpgrade()
+			h.ContentType()
+			h.Server()
+			h.StatusMessage()
+			h.PeekTrailerKeys()
+			_ = h.String()
+			h.CopyTo(new(ResponseHeader))
+		},
+	} {
+		h := readResponseHeader(t, answer)
+		look(h)
+		if got, want := written(h), written(readResponseHeader(t, answer)); got != want {
+			t.Errorf("response, %s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// A change of one cookie leaves the others as they came.
+func TestRequestHeaderChangesOneReceivedCookie(t *testing.T) {
+	const head = "GET / HTTP/1.1\r\nHost: h\r\nCookie: a=\"q v\"; b={\"x\":1}; c; d=1\r\n\r\n"
+	for _, tc := range []struct {
+		change func(h *RequestHeader)
+		want   string
+	}{
+		{func(h *RequestHeader) { h.SetCookie("d", "2") }, `a="q v"; b={"x":1}; c; d=2`},
+		{func(h *RequestHeader) { h.SetCookie("e", "2") }, `a="q v"; b={"x":1}; c; d=1; e=2`},
+		{func(h *RequestHeader) { h.DelCookie("d") }, `a="q v"; b={"x":1}; c`},
+		{func(h *RequestHeader) { h.SetCookie("a", "2") }, `a=2; b={"x":1}; c; d=1`},
+		{func(h *RequestHeader) { h.DelCookie("b") }, `a="q v"; c; d=1`},
+		{func(h *RequestHeader) { h.SetCookie("b", "2") }, `a="q v"; b=2; c; d=1`},
+		{func(h *RequestHeader) { h.Add("Cookie", `f="2"`) }, `a="q v"; b={"x":1}; c; d=1; f=2`},
+	} {
+		h := readRequestHeader(t, head)
+		tc.change(h)
+		if h.Cookie("b") != nil && string(h.Cookie("b")) != "2" {
+			t.Errorf("cookie b is %q", h.Cookie("b"))
+		}
+		again := new(RequestHeader)
+		h.CopyTo(again)
+		for _, h := range []*RequestHeader{h, again} {
+			if got, want := written(h), "Host: h|Cookie: "+tc.want; got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		}
 	}
 }
 

@@ -23,13 +23,16 @@ func (h *header) declared() (http1.ContentKind, int) {
 	return http1.OpenContent, 0
 }
 
-// terms returns the conditions of the header for sending the message.
+// terms returns the conditions of the header for sending the message on a connection.
 func (h *header) terms() (t http1.Terms) {
 	if h.is(closing) {
 		t |= http1.AsksClose
 	}
 	if h.is(oldProtocol) {
 		t |= http1.LineIsOld
+	}
+	if h.is(peerVersion) {
+		t |= http1.LineIsReceived
 	}
 	return t
 }

@@ -50,8 +50,11 @@ func (h *header) adopt(role http1.Role, head *http1.Head) {
 	// an assignment of arrays takes no call
 	*(*[http1.NumSlots]field.Span)(h.slots[:]) = head.Slots
 	state := wasRead
-	if head.Minor == 0 {
-		state |= oldProtocol
+	if string(h.list.Bytes(head.Version)) != "HTTP/1.1" {
+		state |= peerVersion
+		if head.Minor == 0 {
+			state |= oldProtocol
+		}
 	}
 	if !head.KeepsAlive() {
 		state |= closing

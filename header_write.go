@@ -164,7 +164,7 @@ func (h *header) appendEnd(dst []byte, role http1.Role, says http1.Sayings) []by
 	if role == http1.Response {
 		h.collectCookies(role)
 	}
-	if h.cookies.Len() > 0 {
+	if h.hasOwnCookies() {
 		dst = h.appendCookies(dst, role)
 	}
 	if says.Has(http1.SaysClose) && !h.saysClose(says) {
@@ -194,13 +194,13 @@ func (h *header) each(role http1.Role, yield func(name, value []byte) bool) bool
 		return false
 	}
 	places, trails := &places[role], len(h.trailers.Entries) > 0
-	cookie := -1 // the position of the field that eachSpecial has visited as the cookies
+	cookies := 0 // how many fields were passed that eachSpecial has visited as the cookies
 	for i := 0; i < len(h.list.Entries); i++ {
 		e := &h.list.Entries[i]
 		if place := places[e.ID].place; place != inList || trails {
 			if place == inCookies && !h.is(noSpecial) {
 				if h.is(rawCookies) {
-					cookie = i
+					cookies++
 				}
 				continue
 			}
@@ -211,10 +211,10 @@ func (h *header) each(role http1.Role, yield func(name, value []byte) bool) bool
 		if !yield(h.list.Bytes(e.Name), h.list.Bytes(e.Value)) {
 			return false
 		}
-		if cookie >= 0 && !h.is(rawCookies) {
-			// the caller has looked a cookie up, which has removed that field
-			cookie = -1
-			i--
+		if cookies > 0 && !h.is(rawCookies) {
+			// the caller has changed a cookie, which has removed these fields
+			i -= cookies
+			cookies = 0
 		}
 	}
 	if h.closesUnsaid() {
@@ -248,8 +248,8 @@ func (h *header) eachSpecial(role http1.Role, yield func(name, value []byte) boo
 	if cookie := h.onlyCookieField(); cookie >= 0 {
 		return yield(h.lend(lentCookie), h.list.Value(cookie))
 	}
-	h.collectCookies(http1.Request)
-	return h.cookies.Len() == 0 || yield(h.lend(lentCookie), h.peekCookies(http1.Request))
+	cookies := h.joinedCookies(http1.Request)
+	return cookies == nil || yield(h.lend(lentCookie), cookies)
 }
 
 func (h *header) eachSpecialOfResponse(yield func(name, value []byte) bool) bool {

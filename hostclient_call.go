@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/cookie"
 	"github.com/valyala/fasthttp/internal/failures"
+	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2client"
 )
 
@@ -313,11 +314,12 @@ func (h *RequestHeader) lendCookies(cookies iter.Seq2[string, string]) (added []
 	for name, value := range cookies {
 		name = string(cookie.Cleaned(bytesconv.Bytes(name)))
 		if !slices.Contains(added, name) {
-			if h.Cookie(name) != nil {
+			if h.hasCookie(name) {
 				continue
 			}
 			added = append(added, name)
 		}
+		h.collectCookies(http1.Request)
 		h.cookies.Add(name, bytesconv.String(cookie.Cleaned(bytesconv.Bytes(value))))
 	}
 	return added

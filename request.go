@@ -414,7 +414,7 @@ func (req *Request) encode() (e http1.Encoding) { return req.encodeWithout(0) }
 // encodeWithout is encode under fewer conditions.
 func (req *Request) encodeWithout(terms http1.Terms) (e http1.Encoding) {
 	h := &req.Header
-	if req.body.stream != nil || len(h.trailers.Entries) > 0 || h.state&(closing|oldProtocol|noSpecial) != 0 {
+	if req.body.stream != nil || len(h.trailers.Entries) > 0 || h.state&(closing|oldProtocol|peerVersion|noSpecial) != 0 {
 		return req.encodeUnusual(terms)
 	}
 	if size := len(req.content()); size > 0 || !h.ignoresBody() {
@@ -552,7 +552,7 @@ func (req *Request) Write(w *bufio.Writer) error {
 		_ = req.body.closeStream()
 		return err
 	}
-	e := req.encode()
+	e := req.encodeWithout(http1.LineIsReceived)
 	h := req.sentHeader()
 	err := h.write(w, e)
 	req.sent(h)

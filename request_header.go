@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/percent"
 )
 
 // RequestHeader is the head of a request: the request line and the fields.
@@ -99,7 +100,23 @@ func (h *RequestHeader) target() []byte {
 // targetIsPath reports whether the target is a path that can be sent as it is.
 func (h *RequestHeader) targetIsPath() bool {
 	target := h.target()
-	return target[0] == '/' && ascii.IsVisible(target) && ascii.IndexByte(target, '#') == len(target)
+	return target[0] == '/' && ascii.IsVisible(target) && ascii.IndexByte(target, '#') == len(target) &&
+		(h.hasReceivedTarget() || !hasBadEscape(target))
+}
+
+// hasReceivedTarget reports whether the target is the one that was received.
+func (h *RequestHeader) hasReceivedTarget() bool {
+	target := h.line[lineTarget]
+	return target.Len > 0 && h.list.IsFrozen(target)
+}
+
+// hasBadEscape reports whether the path of target has a percent sign that begins no escape.
+func hasBadEscape(target []byte) bool {
+	if bytes.IndexByte(target, '%') < 0 {
+		return false
+	}
+	path, _, _ := bytes.Cut(target, []byte{'?'})
+	return percent.HasBadEscape(path)
 }
 
 // SetRequestURI sets the request target, which must be percent-encoded as on the wire,
@@ -337,7 +354,7 @@ func (h *RequestHeader) AppendBytes(dst []byte) []byte {
 
 // appendHead appends the head of a message that is sent as e says.
 func (h *RequestHeader) appendHead(dst []byte, e http1.Encoding) []byte {
-	if line := h.receivedStart(); line != nil {
+	if line := h.receivedStart(); line != nil && !e.Says.Has(http1.OwnVersion) {
 		return h.appendFields(append(dst, line...), e)
 	}
 	return h.appendBehindTarget(append(h.appendMethod(dst), h.target()...), e)
@@ -411,7 +428,7 @@ func (h *RequestHeader) checkLine() error {
 
 // appendBehindTarget appends the part of the head after the target.
 func (h *RequestHeader) appendBehindTarget(dst []byte, e http1.Encoding) []byte {
-	if h.line[lineVersion].Len == 0 {
+	if h.line[lineVersion].Len == 0 || e.Says.Has(http1.OwnVersion) {
 		return h.appendFields(append(dst, " HTTP/1.1"...), e)
 	}
 	return h.appendFields(append(append(dst, ' '), h.version()...), e)

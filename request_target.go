@@ -23,7 +23,11 @@ func (req *Request) parseURI() error {
 		// the target is the authority, and nothing else (RFC 9112 section 3.2.3)
 		return req.uri.parse(target, strSlash, req.isTLS)
 	}
-	return req.uri.parse(h.Host(), h.target(), req.isTLS)
+	err := req.uri.parse(h.Host(), h.target(), req.isTLS)
+	if h.hasReceivedTarget() {
+		req.uri.text.KeepBadEscapes()
+	}
+	return err
 }
 
 // SetURI makes the URI of the request a copy of newURI.

@@ -227,7 +227,7 @@ func (resp *Response) framing() http1.Framing {
 func (resp *Response) isUsual() bool {
 	h := &resp.Header
 	return resp.body.stream == nil && !resp.SkipBody && h.StatusCode() == StatusOK &&
-		len(h.trailers.Entries) == 0 && h.state&(closing|oldProtocol) == 0
+		len(h.trailers.Entries) == 0 && h.state&(closing|oldProtocol|peerVersion) == 0
 }
 
 // outgoing returns what the response itself says of how it is sent. A connection adds its
@@ -271,7 +271,7 @@ func (resp *Response) Write(w *bufio.Writer) error {
 		e = http1.Sized(len(resp.body.bytes()))
 	} else {
 		o := resp.outgoing()
-		o.Terms |= http1.ByApplication
+		o.Terms = o.Terms&^http1.LineIsReceived | http1.ByApplication
 		e = o.Encode()
 	}
 	resp.Header.record(e)

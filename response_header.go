@@ -241,7 +241,7 @@ func (h *ResponseHeader) appendHead(dst []byte, start *headPrefix, e http1.Encod
 		}
 		dst = append(dst, now.text...)
 	} else {
-		dst = h.appendStart(dst, status, start)
+		dst = h.appendStart(dst, status, start, e)
 	}
 	return h.appendRest(dst, status, e)
 }
@@ -264,18 +264,23 @@ func (h *ResponseHeader) appendRest(dst []byte, status int, e http1.Encoding) []
 	return h.appendEnd(dst, http1.Response, e.Says)
 }
 
-func (h *ResponseHeader) appendStart(dst []byte, status int, start *headPrefix) []byte {
+func (h *ResponseHeader) appendStart(dst []byte, status int, start *headPrefix, e http1.Encoding) []byte {
+	own := e.Says.Has(http1.OwnVersion)
 	switch reason := h.StatusMessage(); {
 	case reason == nil && h.line[lineVersion].Len == 0:
 		dst = http1.AppendUsualStatusLine(dst, status)
-	case h.isReceivedStart(status):
+	case !own && h.isReceivedStart(status):
 		end := h.line[lineReason].Off + h.line[lineReason].Len
 		dst = append(append(dst, h.list.Bytes(field.Span{Len: end})...), "\r\n"...)
 	default:
 		if reason == nil {
 			reason = bytesconv.Bytes(StatusMessage(status))
 		}
-		dst = http1.AppendStatusLine(dst, h.version(), status, reason)
+		version := strHTTP11
+		if !own {
+			version = h.version()
+		}
+		dst = http1.AppendStatusLine(dst, version, status, reason)
 	}
 	if h.slots[slotServer].Len > 0 {
 		dst = h.appendSlot(dst, slotServer, "Server: ")

@@ -340,7 +340,9 @@ func (u *URI) update(ref []byte) error {
 
 // FullURI returns the whole URI, scheme://host/path?query#hash, without user name and
 // password. It escapes spaces and control characters, which a URI must not contain, in all
-// parts, and text that is not ASCII in query and fragment.
+// parts, and text that is not ASCII in query and fragment. A percent sign in the path that
+// begins no escape becomes "%25", unless the path is that of a received request, or
+// DisablePathNormalizing is set.
 func (u *URI) FullURI() []byte {
 	u.full = u.AppendBytes(u.full[:0])
 	return u.full

@@ -45,7 +45,7 @@ func TestURIUpdate(t *testing.T) {
 		{base, "g;x=1/../y", "https://h:1/a/b/y"},
 		{base, "%2e%2e/y", "https://h:1/a/y"},
 		{base, "y z", "https://h:1/a/b/y%20z"},
-		{base, "y%20z%zz", "https://h:1/a/b/y%20z%zz"},
+		{base, "y%20z%zz", "https://h:1/a/b/y%20z%25zz"},
 		{base, "mailto:a@b", "https://h:1/a/b/mailto:a@b"},
 		{base, "?z", "https://h:1/a/b/c?z"},
 		{base, "?z#w", "https://h:1/a/b/c?z#w"},
@@ -60,7 +60,7 @@ func TestURIUpdate(t *testing.T) {
 		{"http://h?q", "#z", "http://h/?q#z"},
 		{"http://h/a%2fb/c", "y", "http://h/a/b/y"},
 		{"http://h/d%20e/f;x?q", "y", "http://h/d%20e/y"},
-		{"http://h/%zz/f", "y%", "http://h/%zz/y%"},
+		{"http://h/%zz/f", "y%", "http://h/%25zz/y%25"},
 		{"http://h/a/b/..", "y", "http://h/a/y"},
 	} {
 		u := mustParseURI(t, tc.base)

@@ -12,16 +12,39 @@ import (
 // dst. A piece without an equals sign is a value without a name; pieces that
 // are empty, or have a value that no cookie can have, are left out.
 func AppendPairs(dst *field.List, src []byte) {
+	from := dst.Len()
+	AppendReceived(dst, src)
+	kept := dst.Entries[:from]
+	for _, e := range dst.Entries[from:] {
+		if e.Flags&field.BadValue == 0 {
+			e.Flags = 0
+			kept = append(kept, e)
+		}
+	}
+	dst.Entries = kept
+}
+
+// AppendReceived is AppendPairs for a field that a peer has sent: AppendText writes the
+// cookies that are not changed after that as they came. Cookies that AppendPairs would leave
+// out are marked with BadValue, and are not for the application.
+func AppendReceived(dst *field.List, src []byte) {
 	// one copy serves all pairs: what they are made of is pieces of src
 	base := dst.Append(src).Off
 	for pos := 0; pos < len(src); {
 		end := pos + nextPiece(src[pos:])
 		name, value := cutPiece(src[pos:end])
-		value, ok := unquote(value)
-		if ok && len(name)+len(value) > 0 {
+		var flags field.Flag
+		switch unquoted, ok := unquote(value); {
+		case !ok:
+			flags = field.BadValue
+		case len(unquoted) < len(value):
+			value, flags = unquoted, field.Quoted
+		}
+		if len(name)+len(value) > 0 {
 			dst.Entries = append(dst.Entries, field.Entry{
 				Name:  spanIn(base, src, name),
 				Value: spanIn(base, src, value),
+				Flags: flags,
 			})
 		}
 		pos = end + 1
@@ -53,7 +76,11 @@ func AppendText(dst []byte, src *field.List) []byte {
 		if len(name) > 0 {
 			dst = append(append(dst, name...), '=')
 		}
-		dst = append(dst, value...)
+		if src.Entries[i].Flags&field.Quoted != 0 {
+			dst = append(append(append(dst, '"'), value...), '"')
+		} else {
+			dst = append(dst, value...)
+		}
 		Clean(dst[from:])
 	}
 	return dst

@@ -41,8 +41,11 @@ const (
 	// announced.
 	InHeader
 	// BadValue marks a field that was received in HTTP/2 with a value that is not allowed
-	// there: one with control characters, or with white space at an end.
+	// there: one with control characters, or with white space at an end. It also marks a
+	// received cookie whose value no cookie can have.
 	BadValue
+	// Quoted marks a cookie that was received with quotes around its value.
+	Quoted
 )
 
 // Entry is one name/value pair: 20 bytes.

@@ -41,6 +41,10 @@ const (
 	// LineIsOld says that the start line of the message says HTTP/1.0, whatever the peer
 	// speaks: the application has set or received it.
 	LineIsOld
+	// LineIsReceived says that a connection sends a message whose start line has another
+	// version than HTTP/1.1, and was received so. The version that is sent is that of the
+	// connection (RFC 9110 section 2.5), so LineIsOld does not count.
+	LineIsReceived
 	// SkipsContent says that the content of a response is not sent: in answer to HEAD, or
 	// since the application says so.
 	SkipsContent
@@ -102,6 +106,8 @@ const (
 	LacksTrailers
 	// EndsConn says that there is no other message on the connection.
 	EndsConn
+	// OwnVersion says that the start line has HTTP/1.1, whatever the message has.
+	OwnVersion
 )
 
 // Has reports whether any of the flags in set is set.
@@ -119,9 +125,9 @@ func (o Outgoing) Has(set Terms) bool { return o.Terms&set != 0 }
 // Encode decides how the message is sent. Nothing else decides that.
 //
 // The first line that applies says how its content is framed (RFC 9112 section 6, RFC
-// 9110 sections 8.6 and 9.3.2). "old" is a response to an HTTP/1.0 client, for which
-// there is no chunked coding and no trailer section (RFC 9112 section 6.1). A 205 by the
-// application itself is like other responses.
+// 9110 sections 8.6 and 9.3.2). "old" is a response to an HTTP/1.0 client, or with
+// HTTP/1.0 in its status line, for which there is no chunked coding and no trailer section
+// (RFC 9112 section 6.1). A 205 by the application itself is like other responses.
 //
 //	message                      content      fields
 //	request, none                none         none
@@ -149,12 +155,22 @@ func (o Outgoing) Has(set Terms) bool { return o.Terms&set != 0 }
 //	content until close                       close        ends
 //	connection ends, 101                      nothing      ends
 //	connection ends                           close        ends
-//	old                                       keep-alive   goes on
+//	to an HTTP/1.0 client                     keep-alive   goes on
 //	other                                     nothing      goes on
 //
 // A 101 leaves HTTP, so what it says of Connection is the upgrade.
+//
+// A request of HTTP/1.0 whose content has no known size is sent as one of HTTP/1.1: it can
+// neither have chunks nor end with the connection.
 func (o Outgoing) Encode() Encoding {
+	own := o.Has(LineIsReceived) || o.Role == Request && o.Content == UnsizedContent && o.Has(LineIsOld)
+	if own {
+		o.Terms &^= LineIsOld
+	}
 	e := o.frame()
+	if own {
+		e.Says |= OwnVersion
+	}
 	if o.Has(PeerIsOld | LineIsOld) {
 		e.Says |= LacksTrailers
 	}
@@ -174,7 +190,7 @@ func (o Outgoing) Encode() Encoding {
 
 // frame is the part of Encode for the content.
 func (o Outgoing) frame() Encoding {
-	old, skips := o.Has(PeerIsOld), o.Has(SkipsContent)
+	old, skips := o.Has(PeerIsOld|LineIsOld), o.Has(SkipsContent)
 	if o.Role == Response {
 		switch {
 		case o.Status < 200 || o.Status == 204 || o.Has(BeginsTunnel):
@@ -193,7 +209,7 @@ func (o Outgoing) frame() Encoding {
 	switch o.Content {
 	case SizedContent:
 		e = Sized(o.Size)
-		if o.Has(HasTrailers) && !skips && !o.Has(PeerIsOld|LineIsOld) {
+		if o.Has(HasTrailers) && !skips && !old {
 			e = Encoding{Kind: Chunks, Says: SaysChunked, Length: UnsizedLength}
 		}
 	case UnsizedContent:

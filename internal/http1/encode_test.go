@@ -15,7 +15,7 @@ func words(e Encoding) string {
 		word string
 	}{
 		{SaysLength, fmt.Sprintf("length %d", e.Length)}, {SaysChunked, "chunked"}, {SaysClose, "close"},
-		{SaysKeepAlive, "keep-alive"}, {OverridesKeepAlive, "alone"}, {LacksTrailers, "no trailers"}, {EndsConn, "ends"},
+		{SaysKeepAlive, "keep-alive"}, {OverridesKeepAlive, "alone"}, {LacksTrailers, "no trailers"}, {EndsConn, "ends"}, {OwnVersion, "HTTP/1.1"},
 	} {
 		if e.Says.Has(s.flag) {
 			says = append(says, s.word)
@@ -44,6 +44,10 @@ func TestEncodeSendsMessages(t *testing.T) {
 		{req(SizedContent, 5, HasTrailers), "chunks: chunked"},
 		{req(SizedContent, 5, HasTrailers|LineIsOld), "5 bytes: length 5, no trailers"},
 		{req(UnsizedContent, 0, 0), "chunks: chunked"},
+		{req(UnsizedContent, 0, LineIsOld), "chunks: chunked, HTTP/1.1"},
+		{req(UnsizedContent, 0, LineIsOld|LineIsReceived), "chunks: chunked, HTTP/1.1"},
+		{req(SizedContent, 5, LineIsOld|LineIsReceived|HasTrailers), "chunks: chunked, HTTP/1.1"},
+		{req(SizedContent, 5, LineIsReceived), "5 bytes: length 5, HTTP/1.1"},
 
 		{resp(200, SizedContent, 5, 0), "5 bytes: length 5"},
 		{resp(200, SizedContent, 0, 0), "0 bytes: length 0"},
@@ -57,6 +61,10 @@ func TestEncodeSendsMessages(t *testing.T) {
 		{resp(200, SizedContent, 5, HasTrailers|SkipsContent), "nothing: length 5"},
 		{resp(200, UnsizedContent, 0, 0), "chunks: chunked"},
 		{resp(200, UnsizedContent, 0, PeerIsOld), "until close: close, alone, no trailers, ends"},
+		{resp(200, UnsizedContent, 0, LineIsOld), "until close: close, alone, no trailers, ends"},
+		{resp(200, UnsizedContent, 0, LineIsOld|SkipsContent), "nothing: no trailers"},
+		{resp(200, UnsizedContent, 0, LineIsOld|LineIsReceived), "chunks: chunked, HTTP/1.1"},
+		{resp(200, UnsizedContent, 0, LineIsOld|LineIsReceived|PeerIsOld), "until close: close, alone, no trailers, ends, HTTP/1.1"},
 		{resp(200, UnsizedContent, 0, SkipsContent), "nothing: chunked"},
 		{resp(200, UnsizedContent, 0, SkipsContent|PeerIsOld), "nothing: keep-alive, no trailers"},
 		{resp(200, NoContent, 0, SkipsContent), "nothing:"},
@@ -118,6 +126,7 @@ func brokenRule(o Outgoing, e Encoding) string {
 	follows := e.Kind != NoBody
 	skips := o.Has(SkipsContent)
 	old := o.Has(PeerIsOld)
+	oldLine := o.Has(LineIsOld) && !e.Says.Has(OwnVersion)
 	ends := e.Says.Has(EndsConn)
 	final := o.Role == Request || o.Status >= 200
 	noContent := o.Role == Response && (!final || o.Status == 204 || o.Status == 304 || o.Has(BeginsTunnel) || o.Status == 205 && !o.Has(ByApplication))
@@ -131,8 +140,9 @@ func brokenRule(o Outgoing, e Encoding) string {
 		{e.Kind == Chunks && !e.Says.Has(SaysChunked), "RFC 9112 6.1: chunks are announced"},
 		{e.Kind == UntilClose && (e.Says.Has(SaysLength|SaysChunked) || !ends || !e.Says.Has(SaysClose)), "RFC 9112 6.3: the end of the connection is the end of content without a length"},
 		{e.Kind == UntilClose && o.Role == Request, "RFC 9112 6.3: a request cannot end with its connection"},
-		{old && e.Says.Has(SaysChunked) && o.Role == Response, "RFC 9112 6.1: HTTP/1.0 has no transfer codings"},
-		{(old || o.Has(LineIsOld)) && !e.Says.Has(LacksTrailers), "RFC 9112 7.1.2: HTTP/1.0 has no trailers"},
+		{(old && o.Role == Response || oldLine) && e.Says.Has(SaysChunked), "RFC 9112 6.1: HTTP/1.0 has no transfer codings"},
+		{o.Has(LineIsReceived) && !e.Says.Has(OwnVersion), "RFC 9110 2.5: the version that is sent is that of the sender"},
+		{(old || oldLine) && !e.Says.Has(LacksTrailers), "RFC 9112 7.1.2: HTTP/1.0 has no trailers"},
 		{noContent && follows, "RFC 9110 6.4.1: such a response has no content"},
 		{skips && follows, "RFC 9110 9.3.2: the content is skipped"},
 		{!noContent && !skips && !follows && o.Role == Response, "RFC 9112 6.3: other responses have content, be it empty"},

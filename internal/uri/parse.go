@@ -199,6 +199,15 @@ func (t *Text) parseTarget(start, from int) {
 	t.takePath(span{start, end})
 }
 
+// KeepBadEscapes says that the path is that of a request which was received. A percent sign
+// that begins no escape is passed on as it is then: other software may give it a meaning. In
+// all other paths it stands for itself, and is escaped.
+func (t *Text) KeepBadEscapes() {
+	if t.parts[Path] != t.parts[Original] {
+		t.badEscape = percent.HasBadEscape(t.Bytes(Original))
+	}
+}
+
 // takePath makes a text in the block the path.
 func (t *Text) takePath(s span) {
 	t.badEscape, t.asCame = false, false
@@ -207,7 +216,6 @@ func (t *Text) takePath(s span) {
 	if len(path) == 0 || isNormalPath(path) {
 		return
 	}
-	t.badEscape = percent.HasBadEscape(path)
 	start := len(t.block)
 	t.block = AppendNormalPath(t.block, path)
 	t.parts[Path] = span{start, len(t.block)}

@@ -21,7 +21,7 @@ type Text struct {
 	https bool
 	// the host was parsed and is none
 	badHost bool
-	// the path was received with a percent sign that begins no escape
+	// the path was received with a percent sign that begins no escape: see KeepBadEscapes
 	badEscape bool
 	// the path is written as it came, without dot segments: see KeepAsCame
 	asCame bool
@@ -171,8 +171,6 @@ func (t *Text) SetHost(host []byte) {
 func (t *Text) SetPath(path []byte) {
 	t.changes++
 	t.takePath(t.store(path))
-	// what is set, unlike what is received, is text to encode
-	t.badEscape = false
 	t.tidy()
 }
 

@@ -45,9 +45,7 @@ func (t *Text) AppendPath(dst []byte, asIs bool) []byte {
 	if t.asCame {
 		return percent.AppendASCII(dst, original)
 	}
-	// a percent sign that begins no escape is passed on as it is (other
-	// software may give it a meaning); of the decoded path one cannot tell
-	// it from an escaped one
+	// the decoded path does not say whether a percent sign was escaped
 	dst = percent.AppendRecodedPath(dst, original)
 	return dst[:start+NormalizePath(dst[start:])]
 }
