@@ -35,7 +35,7 @@ func (ctx *RequestCtx) HijackHandler() (handler HijackHandler, noResponse bool) 
 // The producer must not end before the reader.
 //
 // Otherwise only the body stream of the response itself may read the request body
-// while the response is written.
+// while the response is written. HTTP/2 allows both without this call.
 //
 // If the response to such a request has a body stream, a TimeoutHandler leaves the
 // request header to its handler: the handlers around it see the header as it was
@@ -47,6 +47,14 @@ func (ctx *RequestCtx) EnableFullDuplex() {
 	if ctx.ownsConn() {
 		ctx.responder.readBeside()
 	}
+}
+
+// FullDuplex reports whether the body of the request may be read while another goroutine
+// produces the response: EnableFullDuplex was called, or the protocol is HTTP/2.
+func (ctx *RequestCtx) FullDuplex() bool {
+	ctx.late.Lock()
+	defer ctx.late.Unlock()
+	return ctx.fullDuplex || ctx.c != nil && ctx.c.Variant == variantHTTP2
 }
 
 // EndedSending reports whether the channel of Done was closed because the client

@@ -26,8 +26,10 @@ func NewFastHTTPHandlerFunc(h http.HandlerFunc) fasthttp.RequestHandler {
 //   - The ResponseWriter is an http.Flusher and an http.Hijacker, and supports all
 //     methods of http.ResponseController. An informational status is sent at once.
 //     Trailers are announced in the Trailer field or set with http.TrailerPrefix.
-//   - Before the response begins, up to 256 KiB of unread content of the request are
-//     discarded, unless h has called EnableFullDuplex or the body is in memory.
+//   - h may read the body of the request while it writes the response over HTTP/2, and
+//     over HTTP/1 if it has called EnableFullDuplex, or a handler around it has called
+//     that of ctx. Otherwise up to 256 KiB of unread content are discarded before the
+//     response begins, unless the body is in memory.
 //   - The context of the request ends when h returns, when the client closes the
 //     connection, and when the server shuts down. A client that has ended its sending
 //     side only may still read the response. Then the context ends after 5 seconds, or
@@ -50,7 +52,11 @@ func NewFastHTTPHandler(h http.Handler) fasthttp.RequestHandler {
 			return
 		}
 		body, _ := r.Body.(*requestBody)
-		c := newRequestContext(ctx, body)
+		if body != nil && body.streamed && ctx.FullDuplex() {
+			// over HTTP/2, too, a handler around this one must leave the header to the reader
+			ctx.EnableFullDuplex()
+		}
+		c := newRequestContext(ctx, r, body)
 		w := newResponseWriter(ctx, r, body, c)
 		r = r.WithContext(c)
 		if body != nil {

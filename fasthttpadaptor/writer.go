@@ -77,6 +77,7 @@ func newResponseWriter(ctx *fasthttp.RequestCtx, r *http.Request, body *requestB
 		preset:    presetStatus(&ctx.Response),
 		header:    make(http.Header),
 		length:    -1,
+		duplex:    ctx.FullDuplex(),
 		begun:     make(chan struct{}),
 		hijacking: make(chan struct{}),
 		hijacked:  make(chan hijack, 1),
@@ -282,7 +283,7 @@ func (w *responseWriter) SetWriteDeadline(deadline time.Time) error {
 }
 
 // EnableFullDuplex lets the handler continue to read the body of the request after the
-// response has begun. It must be called before that.
+// response has begun. It must be called before that. Over HTTP/2 it is not needed.
 func (w *responseWriter) EnableFullDuplex() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
