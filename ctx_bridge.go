@@ -57,9 +57,29 @@ func (ctx *RequestCtx) FullDuplex() bool {
 	return ctx.fullDuplex || ctx.c != nil && ctx.c.Variant == variantHTTP2
 }
 
-// EndedSending reports whether the channel of Done was closed because the client
-// has ended its sending side. It may have left, or still read the response: only
-// writing shows that. It is false for a reset and for a shutdown of the server.
+// AfterDisconnect arranges for f to be called in a goroutine of its own when the client ends
+// the connection: it begins to watch the client, as WatchDisconnect does. A shutdown of the
+// server closes the channel of Done, but does not call f: requests that have begun are still
+// answered. EndedSending reports whether the client may still read the response. The
+// function that AfterDisconnect returns takes that back, and reports whether it was in time.
+// f is not called any more once the handler has returned, or, if its response is a stream,
+// once that was sent.
+//
+// It does nothing unless ctx belongs to a handler of a server.
+func (ctx *RequestCtx) AfterDisconnect(f func()) (stop func() bool) {
+	ctx.WatchDisconnect()
+	ctx.late.Lock()
+	w := ctx.watched(true)
+	ctx.late.Unlock()
+	if w == nil {
+		return func() bool { return false }
+	}
+	return w.AfterLeave(f)
+}
+
+// EndedSending reports whether the channel of Done is closed, and the client has ended its
+// sending side. It may have left, or still read the response: only writing shows that. It
+// is false for a reset and for a shutdown of the server alone.
 func (ctx *RequestCtx) EndedSending() bool {
 	w := ctx.watch.Load()
 	if w == nil {

@@ -167,8 +167,8 @@ func (x *exchange) resetCtx() {
 // The context of a request of net/http does not end at a graceful shutdown. Here it does,
 // so that streams without an end stop. Shutdown still waits for the handler: a call that
 // the handler makes with ctx, or with a context derived from it, fails then, and one that
-// must be completed needs another context. The program examples/app has one that ends with
-// the client only (app.within).
+// must be completed needs another context. AfterDisconnect makes one that ends with the
+// client only: the program examples/app does that (within).
 func (ctx *RequestCtx) Done() <-chan struct{} {
 	if ctx.c == nil {
 		return nil

@@ -19,9 +19,10 @@ type parent = context.Context
 // for its response. A client that has closed its connection looks the same.
 var leaveWait = 5 * time.Second
 
-// requestContext is the context of an http.Request that came from fasthttp. It
-// ends when the client closes the connection, when the server shuts down, and when the
-// handler has returned. The client is watched only after the first call of Done or Err.
+// requestContext is the context of an http.Request that came from fasthttp. As with
+// net/http, it ends when the client closes the connection and when the handler has returned,
+// and not when the server begins to shut down. The client is watched only after the first
+// call of Done or Err.
 //
 // Its values are those that the RequestCtx had when the handler was called.
 type requestContext struct {
@@ -102,8 +103,7 @@ func (c *requestContext) bodyEnded() {
 }
 
 func (c *requestContext) startWatch() {
-	c.ctx.WatchDisconnect()
-	c.ctx.AfterFunc(c.clientLeft)
+	c.ctx.AfterDisconnect(c.clientLeft)
 }
 
 // clientLeft ends the context: at once, or later if the client may still read.

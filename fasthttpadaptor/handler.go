@@ -30,10 +30,11 @@ func NewFastHTTPHandlerFunc(h http.HandlerFunc) fasthttp.RequestHandler {
 //     over HTTP/1 if it has called EnableFullDuplex, or a handler around it has called
 //     that of ctx. Otherwise up to 256 KiB of unread content are discarded before the
 //     response begins, unless the body is in memory.
-//   - The context of the request ends when h returns, when the client closes the
-//     connection, and when the server shuts down. A client that has ended its sending
-//     side only may still read the response. Then the context ends after 5 seconds, or
-//     at once if writing fails. The values of the context are the user values of the
+//   - The context of the request ends when h returns, and when the connection ends, or the
+//     stream of HTTP/2. A client that has ended its sending side only may still read the
+//     response. Then the context ends after 5 seconds, or at once if writing fails. A
+//     graceful shutdown does not end it, unlike RequestCtx.Done: a response without an end,
+//     such as a stream of events, needs another signal, as with net/http. The values of the context are the user values of the
 //     RequestCtx, and the address under http.LocalAddrContextKey; there is no
 //     http.ServerContextKey.
 //
