@@ -35,7 +35,7 @@ func (ctx *RequestCtx) HijackHandler() (handler HijackHandler, noResponse bool) 
 // The producer must not end before the reader.
 //
 // Otherwise only the body stream of the response itself may read the request body
-// while the response is written.
+// while the response is written. HTTP/2 allows both without this call.
 //
 // If the response to such a request has a body stream, a TimeoutHandler leaves the
 // request header to its handler: the handlers around it see the header as it was
@@ -49,9 +49,37 @@ func (ctx *RequestCtx) EnableFullDuplex() {
 	}
 }
 
-// EndedSending reports whether the channel of Done was closed because the client
-// has ended its sending side. It may have left, or still read the response: only
-// writing shows that. It is false for a reset and for a shutdown of the server.
+// FullDuplex reports whether the body of the request may be read while another goroutine
+// produces the response: EnableFullDuplex was called, or the protocol is HTTP/2.
+func (ctx *RequestCtx) FullDuplex() bool {
+	ctx.late.Lock()
+	defer ctx.late.Unlock()
+	return ctx.fullDuplex || ctx.c != nil && ctx.c.Variant == variantHTTP2
+}
+
+// AfterDisconnect arranges for f to be called in a goroutine of its own when the client ends
+// the connection: it begins to watch the client, as WatchDisconnect does. A shutdown of the
+// server closes the channel of Done, but does not call f: requests that have begun are still
+// answered. EndedSending reports whether the client may still read the response. The
+// function that AfterDisconnect returns takes that back, and reports whether it was in time.
+// f is not called any more once the handler has returned, or, if its response is a stream,
+// once that was sent.
+//
+// It does nothing unless ctx belongs to a handler of a server.
+func (ctx *RequestCtx) AfterDisconnect(f func()) (stop func() bool) {
+	ctx.WatchDisconnect()
+	ctx.late.Lock()
+	w := ctx.watched(true)
+	ctx.late.Unlock()
+	if w == nil {
+		return func() bool { return false }
+	}
+	return w.AfterLeave(f)
+}
+
+// EndedSending reports whether the channel of Done is closed, and the client has ended its
+// sending side. It may have left, or still read the response: only writing shows that. It
+// is false for a reset and for a shutdown of the server alone.
 func (ctx *RequestCtx) EndedSending() bool {
 	w := ctx.watch.Load()
 	if w == nil {

@@ -188,8 +188,8 @@ func (x *exchange) resetCtx() {
 // The context of a request of net/http does not end at a graceful shutdown. Here it does,
 // so that streams without an end stop. Shutdown still waits for the handler: a call that
 // the handler makes with ctx, or with a context derived from it, fails then, and one that
-// must be completed needs another context. The program examples/app has one that ends with
-// the client only (app.within).
+// must be completed needs another context. AfterDisconnect makes one that ends with the
+// client only: the program examples/app does that (within).
 //
 // Goroutines that the handler has started, such as those of database/sql, may call Done and
 // Err at any time. Once the request was handled, what these say is about the server, and

@@ -105,6 +105,10 @@ func (c *h2Content) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Interrupt ends the reading now, also that of a goroutine which waits in Read. Package
+// fasthttpadaptor calls it, from any goroutine.
+func (c *h2Content) Interrupt() { _ = c.in.Close() }
+
 // Close implements io.Closer.
 func (c *h2Content) Close() error { return c.in.Close() }
 

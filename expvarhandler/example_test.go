@@ -31,6 +31,6 @@ func ExampleExpvarHandler() {
 	}
 	// Output:
 	// {
-	// "orders": 2
+	// 	"orders": 2
 	// }
 }

@@ -14,6 +14,11 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
+var (
+	calls        = expvar.NewInt("expvarHandlerCalls")
+	regexpErrors = expvar.NewInt("expvarRegexpErrors")
+)
+
 // ExpvarHandler responds with the published variables as one JSON object, sorted by
 // name, as expvar.Handler does. It ignores the path; package expvar uses
 // "/debug/vars".
@@ -21,10 +26,15 @@ import (
 // If the query has the argument r, a regular expression in the syntax of package
 // regexp, the object has only the variables whose name contains a match. The response
 // to an invalid regular expression is 400.
+//
+// The package publishes two variables of its own: expvarHandlerCalls is the number of calls of
+// ExpvarHandler, and expvarRegexpErrors is how many of them had an invalid regular expression.
 func ExpvarHandler(ctx *fasthttp.RequestCtx) {
+	calls.Add(1)
 	names, err := filter(ctx.QueryArgs())
 	if err != nil {
-		ctx.Error(fmt.Sprintf("the argument r is no regular expression: %v", err), fasthttp.StatusBadRequest)
+		regexpErrors.Add(1)
+		ctx.Error(fmt.Sprintf("Error when obtaining expvar regexp: %v", err), fasthttp.StatusBadRequest)
 		return
 	}
 	ctx.SetContentType("application/json; charset=utf-8")
@@ -40,7 +50,7 @@ func ExpvarHandler(ctx *fasthttp.RequestCtx) {
 		first = false
 		// Go and JSON quote some characters differently
 		name, _ := json.Marshal(kv.Key)
-		fmt.Fprintf(ctx, "%s: %s", name, kv.Value)
+		fmt.Fprintf(ctx, "\t%s: %s", name, kv.Value)
 	})
 	ctx.WriteString("\n}\n")
 }
@@ -51,5 +61,9 @@ func filter(args *fasthttp.Args) (*regexp.Regexp, error) {
 	if len(expression) == 0 {
 		return nil, nil
 	}
-	return regexp.Compile(string(expression))
+	re, err := regexp.Compile(string(expression))
+	if err != nil {
+		return nil, fmt.Errorf("cannot parse r=%q: %w", expression, err)
+	}
+	return re, nil
 }

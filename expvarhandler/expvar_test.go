@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -91,6 +92,26 @@ func TestBadExpressionIsRefused(t *testing.T) {
 	}
 	if body := string(ctx.Response.Body()); !strings.Contains(body, "missing closing )") {
 		t.Errorf("the body is %q", body)
+	}
+}
+
+// TestHandlerCountsItsCalls has what monitoring reads of programs with version 1.77.0.
+func TestHandlerCountsItsCalls(t *testing.T) {
+	count := func(name string) int {
+		t.Helper()
+		n, err := strconv.Atoi(string(decode(t, get(t, "/?r=^expvar"))[name]))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return n
+	}
+	calls, failed := count("expvarHandlerCalls"), count("expvarRegexpErrors")
+	get(t, "/?r=%28")
+	if got := count("expvarHandlerCalls"); got != calls+3 {
+		t.Errorf("after three more calls %d are counted, before %d", got, calls)
+	}
+	if got := count("expvarRegexpErrors"); got != failed+1 {
+		t.Errorf("after one more error %d are counted, before %d", got, failed)
 	}
 }
 

@@ -1,6 +1,7 @@
 package fasthttpadaptor
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -18,6 +19,7 @@ type requestBody struct {
 	r        *http.Request
 	src      io.Reader // the body, if it is streamed
 	rest     []byte    // the unread part of the body, if it is in memory
+	stream   any       // src, which does not change
 	streamed bool
 	shared   bool // the context keeps the bytes that are read from its stream
 
@@ -25,6 +27,8 @@ type requestBody struct {
 	begun  bool       // a part of it was read
 	closed bool
 	err    error // what Read returns from now on
+
+	interrupted atomic.Bool // Close has ended a Read that waits
 
 	ended atomic.Bool // the body was read to its end
 	onEnd func()      // called at the end of the body, with mu held
@@ -35,10 +39,25 @@ func (b *requestBody) Read(p []byte) (n int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
-		return 0, http.ErrBodyReadAfterClose
+		return 0, b.errClosed()
 	}
-	return b.read(p)
+	n, err = b.read(p)
+	if err != nil && err != io.EOF && b.interrupted.Load() {
+		err = b.errClosed()
+	}
+	return n, err
 }
+
+// errClosed returns the error of reading a closed body. Servers for net/http, such as that of
+// grpc-go, look for its text if the body is that of a stream of HTTP/2.
+func (b *requestBody) errClosed() error {
+	if b.interrupted.Load() {
+		return errClosedByHandler
+	}
+	return http.ErrBodyReadAfterClose
+}
+
+var errClosedByHandler = fmt.Errorf("fasthttpadaptor: body closed by handler: %w", http.ErrBodyReadAfterClose)
 
 func (b *requestBody) read(p []byte) (n int, err error) {
 	if b.err != nil {
@@ -97,8 +116,25 @@ func (b *requestBody) end() {
 	}
 }
 
-// Close implements io.Closer. It leaves unread content to the server.
+// interrupter is a body stream whose reading can be ended while it goes on.
+type interrupter interface{ Interrupt() }
+
+// interrupt makes a Read that waits return, and reports whether that is possible. It is for
+// streams of HTTP/2: in HTTP/1 the body shares the connection with what follows.
+func (b *requestBody) interrupt() bool {
+	stream, ok := b.stream.(interrupter)
+	if ok {
+		b.interrupted.Store(true)
+		stream.Interrupt()
+	}
+	return ok
+}
+
+// Close implements io.Closer. It leaves unread content to the server. As with net/http, a
+// Read that waits fails if the body is that of a stream of HTTP/2, and otherwise Close waits
+// for it.
 func (b *requestBody) Close() error {
+	b.interrupt()
 	b.mu.Lock()
 	b.closed = true
 	b.mu.Unlock()
@@ -144,7 +180,7 @@ func (b *requestBody) drain() (complete bool) {
 func (b *requestBody) leave() (complete bool) {
 	complete = true
 	if !b.mu.TryLock() {
-		if b.streamed {
+		if !b.interrupt() && b.streamed {
 			complete = false
 			_ = b.ctx.SetReadDeadline(time.Unix(1, 0))
 		}

@@ -217,6 +217,62 @@ func TestResponsesAreThoseOfNetHTTP(t *testing.T) {
 				panic(err)
 			}
 		}},
+		{"too long at once", get, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "5")
+			if n, err := w.Write([]byte("hello!")); n != 0 || err != http.ErrContentLength {
+				panic(fmt.Sprint(n, err))
+			}
+		}},
+		{"a string that is too long at once", get, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "5")
+			if n, err := io.WriteString(w, "hello!"); n != 0 || err != http.ErrContentLength {
+				panic(fmt.Sprint(n, err))
+			}
+		}},
+		{"much too long at once", get, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "5")
+			if n, err := io.WriteString(w, large); n != 0 || err != http.ErrContentLength {
+				panic(fmt.Sprint(n, err))
+			}
+		}},
+		{"too long, then what would fit", get, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "5")
+			for _, text := range []string{"he", "hello!", "llo"} {
+				_, err := io.WriteString(w, text)
+				if want := map[bool]error{true: nil, false: http.ErrContentLength}[text == "he"]; err != want {
+					panic(err)
+				}
+			}
+		}},
+		{"too long after a flush", get, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "5")
+			io.WriteString(w, "hel")
+			w.(http.Flusher).Flush()
+			for range 2 {
+				if _, err := io.WriteString(w, "lo!"); err != http.ErrContentLength {
+					panic(err)
+				}
+			}
+		}},
+		{"more than nothing", get, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "0")
+			if _, err := io.WriteString(w, "x"); err != http.ErrContentLength {
+				panic(err)
+			}
+		}},
+		{"nothing of an announced length", get, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "5")
+		}},
+		{"nothing of an announced length, flushed", get, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "5")
+			w.(http.Flusher).Flush()
+		}},
+		{"HEAD, too long at once", "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "5")
+			if _, err := io.WriteString(w, "hello!"); err != http.ErrContentLength {
+				panic(err)
+			}
+		}},
 		{"too short and flushed", get, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "10")
 			io.WriteString(w, "hello")

@@ -19,9 +19,10 @@ type parent = context.Context
 // for its response. A client that has closed its connection looks the same.
 var leaveWait = 5 * time.Second
 
-// requestContext is the context of an http.Request that came from fasthttp. It
-// ends when the client closes the connection, when the server shuts down, and when the
-// handler has returned. The client is watched only after the first call of Done or Err.
+// requestContext is the context of an http.Request that came from fasthttp. As with
+// net/http, it ends when the client closes the connection and when the handler has returned,
+// and not when the server begins to shut down. The client is watched only after the first
+// call of Done or Err.
 //
 // Its values are those that the RequestCtx had when the handler was called.
 type requestContext struct {
@@ -32,20 +33,20 @@ type requestContext struct {
 
 	mu      sync.Mutex
 	ctx     *fasthttp.RequestCtx // nil after detach
-	body    *requestBody         // nil if there is none, or it is in memory
+	body    *requestBody         // nil if it does not keep the client from being watched
 	watched bool                 // the client is watched, or will be after the body
 	leaving *time.Timer          // ends the context of a client that has ended its sending side
 }
 
 type userValue struct{ key, value any }
 
-func newRequestContext(ctx *fasthttp.RequestCtx, body *requestBody) *requestContext {
+func newRequestContext(ctx *fasthttp.RequestCtx, r *http.Request, body *requestBody) *requestContext {
 	c := &requestContext{ctx: ctx, body: body, local: ctx.LocalAddr()}
 	c.parent, c.cancel = context.WithCancel(context.Background())
 	ctx.VisitUserValuesAll(func(key, value any) {
 		c.values = append(c.values, userValue{key, value})
 	})
-	if body != nil && body.streamed {
+	if body != nil && body.streamed && r.ProtoMajor < 2 {
 		body.onEnd = c.bodyEnded
 	} else {
 		c.body = nil
@@ -79,7 +80,7 @@ func (c *requestContext) Value(key any) any {
 }
 
 // watch makes the context end when the client closes the connection. While the client
-// still sends a body, watch only records that it was called.
+// still sends a body over HTTP/1, watch only records that it was called.
 func (c *requestContext) watch() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,8 +103,7 @@ func (c *requestContext) bodyEnded() {
 }
 
 func (c *requestContext) startWatch() {
-	c.ctx.WatchDisconnect()
-	c.ctx.AfterFunc(c.clientLeft)
+	c.ctx.AfterDisconnect(c.clientLeft)
 }
 
 // clientLeft ends the context: at once, or later if the client may still read.

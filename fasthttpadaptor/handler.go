@@ -26,12 +26,15 @@ func NewFastHTTPHandlerFunc(h http.HandlerFunc) fasthttp.RequestHandler {
 //   - The ResponseWriter is an http.Flusher and an http.Hijacker, and supports all
 //     methods of http.ResponseController. An informational status is sent at once.
 //     Trailers are announced in the Trailer field or set with http.TrailerPrefix.
-//   - Before the response begins, up to 256 KiB of unread content of the request are
-//     discarded, unless h has called EnableFullDuplex or the body is in memory.
-//   - The context of the request ends when h returns, when the client closes the
-//     connection, and when the server shuts down. A client that has ended its sending
-//     side only may still read the response. Then the context ends after 5 seconds, or
-//     at once if writing fails. The values of the context are the user values of the
+//   - h may read the body of the request while it writes the response over HTTP/2, and
+//     over HTTP/1 if it has called EnableFullDuplex, or a handler around it has called
+//     that of ctx. Otherwise up to 256 KiB of unread content are discarded before the
+//     response begins, unless the body is in memory.
+//   - The context of the request ends when h returns, and when the connection ends, or the
+//     stream of HTTP/2. A client that has ended its sending side only may still read the
+//     response. Then the context ends after 5 seconds, or at once if writing fails. A
+//     graceful shutdown does not end it, unlike RequestCtx.Done: a response without an end,
+//     such as a stream of events, needs another signal, as with net/http. The values of the context are the user values of the
 //     RequestCtx, and the address under http.LocalAddrContextKey; there is no
 //     http.ServerContextKey.
 //
@@ -50,7 +53,11 @@ func NewFastHTTPHandler(h http.Handler) fasthttp.RequestHandler {
 			return
 		}
 		body, _ := r.Body.(*requestBody)
-		c := newRequestContext(ctx, body)
+		if body != nil && body.streamed && ctx.FullDuplex() {
+			// over HTTP/2, too, a handler around this one must leave the header to the reader
+			ctx.EnableFullDuplex()
+		}
+		c := newRequestContext(ctx, r, body)
 		w := newResponseWriter(ctx, r, body, c)
 		r = r.WithContext(c)
 		if body != nil {

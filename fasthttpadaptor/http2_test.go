@@ -201,6 +201,9 @@ func TestHandlersAnswerOverHTTP2(t *testing.T) {
 		w.(http.Flusher).Flush()
 		panic(http.ErrAbortHandler)
 	})
+	mux.HandleFunc("/short", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "5")
+	})
 	mux.HandleFunc("/hijack", func(w http.ResponseWriter, _ *http.Request) {
 		_, _, err := http.NewResponseController(w).Hijack()
 		_, _ = fmt.Fprint(w, errors.Is(err, http.ErrNotSupported))
@@ -209,7 +212,7 @@ func TestHandlersAnswerOverHTTP2(t *testing.T) {
 	overHTTP2(t, mux, func(t *testing.T, c *http.Client, url string, _ bool) {
 		for _, tc := range []struct{ method, path string }{
 			{"GET", "/small"}, {"HEAD", "/small"}, {"GET", "/large"}, {"GET", "/status"}, {"GET", "/none"}, {"POST", "/trailers"},
-			{"GET", "/alone"}, {"GET", "/hints"}, {"GET", "/flush"}, {"GET", "/abort"}, {"GET", "/hijack"}, {"GET", "/missing"},
+			{"GET", "/alone"}, {"GET", "/hints"}, {"GET", "/flush"}, {"GET", "/abort"}, {"GET", "/short"}, {"GET", "/hijack"}, {"GET", "/missing"},
 		} {
 			var informed []string
 			trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {

@@ -24,8 +24,9 @@ import (
 // the request, as Request.WithContext does, net/http provides only the trailers that a
 // Trailer field announces.
 //
-// Each piece of a body stream of the response is sent at once. If the stream fails, the
-// connection is aborted. A panic of h is a panic of the http.Handler. Hijack works if
+// Each piece of a body stream of the response is sent at once, and the header before the
+// first one if ImmediateHeaderFlush is set. Such a response may be made while the body of
+// the request arrives. If the stream fails, the connection is aborted. A panic of h is a panic of the http.Handler. Hijack works if
 // the http.Server allows it. Deadlines, TLS state and addresses are those of its
 // connection. The channel of ctx.Done is never closed: use the context of
 // NetHTTPRequest, which ends when the client closes the connection. EarlyHints and
@@ -104,13 +105,22 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 	if bodyAllowed(status) && size >= 0 && len(resp.Header.PeekTrailerKeys()) == 0 && (r.Method != http.MethodHead || size > 0) {
 		header.Set("Content-Length", strconv.Itoa(size))
 	}
+	control := http.NewResponseController(w)
+	if stream != nil && r.Body != nil && r.Body != http.NoBody {
+		// it may read the request; over HTTP/2 it may in any case
+		_ = control.EnableFullDuplex()
+	}
 	w.WriteHeader(status)
+	if stream != nil && resp.ImmediateHeaderFlush {
+		// if this fails, so does the first piece
+		_ = control.Flush()
+	}
 	if r.Method == http.MethodHead || resp.SkipBody || !bodyAllowed(status) {
 		return
 	}
 	if stream == nil {
 		_, _ = w.Write(resp.Body())
-	} else if err := copyPieces(w, stream); err != nil {
+	} else if err := copyPieces(w, control, stream); err != nil {
 		// the client must not take the part that it got for the whole
 		panic(http.ErrAbortHandler)
 	}
@@ -161,8 +171,7 @@ func addTrailers(w http.ResponseWriter, h *fasthttp.ResponseHeader) {
 }
 
 // copyPieces sends the bytes of each Read of a stream at once.
-func copyPieces(w http.ResponseWriter, stream io.Reader) error {
-	rc := http.NewResponseController(w)
+func copyPieces(w http.ResponseWriter, rc *http.ResponseController, stream io.Reader) error {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := stream.Read(buf)

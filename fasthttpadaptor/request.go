@@ -28,7 +28,7 @@ func ConvertRequest(ctx *fasthttp.RequestCtx, r *http.Request, forServer bool) e
 		return err
 	}
 	if body, ok := r.Body.(*requestBody); ok && body.streamed {
-		body.src, body.shared = nil, true
+		body.src, body.stream, body.shared = nil, nil, true
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func convertBody(ctx *fasthttp.RequestCtx, r *http.Request) {
 	}
 	b := &requestBody{ctx: ctx, r: r}
 	if stream != nil {
-		b.src, b.streamed = stream, true
+		b.src, b.stream, b.streamed = stream, stream, true
 	} else {
 		b.rest = ctx.PostBody()
 	}

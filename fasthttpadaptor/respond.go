@@ -27,8 +27,9 @@ func (w *responseWriter) sendBuffered() {
 		return
 	}
 	w.endTrailers()
-	if w.length >= 0 && w.length != w.written {
-		// the client can notice this only if the connection ends too early
+	if w.length >= 0 && w.length != int64(w.buffered) {
+		// the client can notice this only if the connection ends too early, after the head
+		resp.ImmediateHeaderFlush = true
 		body := bytes.Clone(resp.Body())
 		resp.SetBodyStream(incomplete{bytes.NewReader(body)}, int(w.length))
 	}

@@ -43,9 +43,9 @@ type responseWriter struct {
 	status   int         // 0 until WriteHeader
 	head     http.Header // a copy of header at the time of WriteHeader
 	length   int64       // the length that the handler has announced; -1 if none
-	written  int64
-	sniff    []byte // the beginning of the body
-	buffered int    // bytes in the body of ctx.Response
+	written  int64       // what the handler has written, or has tried to
+	sniff    []byte      // the beginning of the body
+	buffered int         // bytes in the body of ctx.Response
 	state    state
 	duplex   bool
 	closes   bool // the connection is not used again
@@ -77,6 +77,7 @@ func newResponseWriter(ctx *fasthttp.RequestCtx, r *http.Request, body *requestB
 		preset:    presetStatus(&ctx.Response),
 		header:    make(http.Header),
 		length:    -1,
+		duplex:    ctx.FullDuplex(),
 		begun:     make(chan struct{}),
 		hijacking: make(chan struct{}),
 		hijacked:  make(chan hijack, 1),
@@ -188,7 +189,8 @@ func (w *responseWriter) WriteString(s string) (int, error) {
 var _ io.StringWriter = (*responseWriter)(nil)
 
 // mayWrite counts n more bytes of the body, or returns the error by which they must not
-// be written.
+// be written. As with net/http, nothing is written after a Write that was too long, nor any
+// part of that.
 func (w *responseWriter) mayWrite(n int) error {
 	if err := w.ensureStatus(); err != nil || n == 0 {
 		return err
@@ -196,10 +198,10 @@ func (w *responseWriter) mayWrite(n int) error {
 	if !bodyAllowed(w.status) {
 		return http.ErrBodyNotAllowed
 	}
-	if w.length >= 0 && w.written+int64(n) > w.length {
+	w.written += int64(n)
+	if w.length >= 0 && w.written > w.length {
 		return http.ErrContentLength
 	}
-	w.written += int64(n)
 	return nil
 }
 
@@ -282,7 +284,7 @@ func (w *responseWriter) SetWriteDeadline(deadline time.Time) error {
 }
 
 // EnableFullDuplex lets the handler continue to read the body of the request after the
-// response has begun. It must be called before that.
+// response has begun. It must be called before that. Over HTTP/2 it is not needed.
 func (w *responseWriter) EnableFullDuplex() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

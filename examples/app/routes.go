@@ -106,7 +106,7 @@ func (a *app) call(ctx *fasthttp.RequestCtx, path string) (any, error) {
 	if !ok && !e.open {
 		return nil, errNoSession
 	}
-	within, cancel := a.within(ctx)
+	within, cancel := within(ctx)
 	defer cancel()
 	// responses to one user are not for the next one who uses the same browser
 	ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "no-store")
@@ -116,14 +116,9 @@ func (a *app) call(ctx *fasthttp.RequestCtx, path string) (any, error) {
 // within returns the context for what an endpoint waits for. It ends when the client
 // leaves, since nobody needs the result then. It does not end when the server shuts down,
 // as ctx itself does: requests that have come are answered.
-func (a *app) within(ctx *fasthttp.RequestCtx) (context.Context, func()) {
+func within(ctx *fasthttp.RequestCtx) (context.Context, func()) {
 	within, cancel := context.WithTimeout(context.Background(), callTime)
-	ctx.WatchDisconnect()
-	stop := ctx.AfterFunc(func() {
-		if phase(a.phase.Load()) == serving {
-			cancel()
-		}
-	})
+	stop := ctx.AfterDisconnect(cancel)
 	return within, func() { stop(); cancel() }
 }
 

@@ -17,11 +17,18 @@ const (
 	// abandoned: the client got another response than the handler's, which has not asked
 	// about the client. If it asks, the answer is that nobody waits for its response.
 	abandoned
-	// canceled: the channel is closed.
-	canceled
-	// halfClosed: the channel is closed because the client has ended its sending side. It
-	// may still read the response.
+	// stopped: the channel is closed because the server shuts down. The handler has not asked
+	// about the client.
+	stopped
+	// stoppedArmed is stopped, but the handler wants to know of a disconnect.
+	stoppedArmed
+	// gone: the channel is closed, and nobody waits for the response.
+	gone
+	// halfClosed: the channel is closed, and the client has ended its sending side. It may
+	// still read the response.
 	halfClosed
+	// over: the response was sent after a shutdown had closed the channel.
+	over
 	// finished: the response was sent without a cancellation. The channel stays open.
 	finished
 
@@ -48,23 +55,32 @@ const (
 	numEvents
 )
 
-// moves has the phase that follows an event. Only an armed Watch is canceled by what the
-// client does, and the last three phases are final.
+// moves has the phase that follows an event. Only an armed Watch is moved by what the client
+// does, and the last four phases are final.
 var moves = [numPhases][numEvents]phase{
 	open: {
-		arm: armed, cancel: canceled, disconnect: open, halfClose: open, abandon: abandoned, finish: finished,
+		arm: armed, cancel: stopped, disconnect: open, halfClose: open, abandon: abandoned, finish: finished,
 	},
 	armed: {
-		arm: armed, cancel: canceled, disconnect: canceled, halfClose: halfClosed, abandon: canceled, finish: finished,
+		arm: armed, cancel: stoppedArmed, disconnect: gone, halfClose: halfClosed, abandon: gone, finish: finished,
 	},
 	abandoned: {
-		arm: canceled, cancel: canceled, disconnect: abandoned, halfClose: abandoned, abandon: abandoned, finish: abandoned,
+		arm: gone, cancel: gone, disconnect: abandoned, halfClose: abandoned, abandon: abandoned, finish: abandoned,
 	},
-	canceled: {
-		arm: canceled, cancel: canceled, disconnect: canceled, halfClose: canceled, abandon: canceled, finish: canceled,
+	stopped: {
+		arm: stoppedArmed, cancel: stopped, disconnect: stopped, halfClose: stopped, abandon: gone, finish: over,
+	},
+	stoppedArmed: {
+		arm: stoppedArmed, cancel: stoppedArmed, disconnect: gone, halfClose: halfClosed, abandon: gone, finish: over,
+	},
+	gone: {
+		arm: gone, cancel: gone, disconnect: gone, halfClose: gone, abandon: gone, finish: gone,
 	},
 	halfClosed: {
 		arm: halfClosed, cancel: halfClosed, disconnect: halfClosed, halfClose: halfClosed, abandon: halfClosed, finish: halfClosed,
+	},
+	over: {
+		arm: over, cancel: over, disconnect: over, halfClose: over, abandon: over, finish: over,
 	},
 	finished: {
 		arm: finished, cancel: finished, disconnect: finished, halfClose: finished, abandon: finished, finish: finished,
@@ -72,7 +88,19 @@ var moves = [numPhases][numEvents]phase{
 }
 
 // closed reports whether the channel is closed in the phase.
-func (p phase) closed() bool { return p == canceled || p == halfClosed }
+func (p phase) closed() bool {
+	switch p {
+	case stopped, stoppedArmed, gone, halfClosed, over:
+		return true
+	}
+	return false
+}
+
+// left reports whether the client has left in the phase, as far as the handler can know.
+func (p phase) left() bool { return p == gone || p == halfClosed }
+
+// handled reports whether the response was sent in the phase, so that nothing more happens.
+func (p phase) handled() bool { return p == finished || p == over }
 
 // Watch signals the cancellation of a request by closing its channel.
 type Watch struct {
@@ -80,7 +108,19 @@ type Watch struct {
 
 	mu    sync.Mutex
 	phase phase
-	after map[*func()]struct{}
+	after funcs // called when the channel is closed
+	leave funcs // called when the client has left
+}
+
+// funcs are functions that are called once.
+type funcs map[*func()]struct{}
+
+// call calls the functions, each in a goroutine of its own.
+func (fs *funcs) call() {
+	for f := range *fs {
+		go (*f)()
+	}
+	*fs = nil
 }
 
 // New returns the Watch of a request that has begun.
@@ -92,16 +132,15 @@ func (w *Watch) move(e event) phase {
 	defer w.mu.Unlock()
 	was := w.phase
 	w.phase = moves[was][e]
-	switch {
-	case w.phase == was:
-	case w.phase.closed():
+	if w.phase.closed() && !was.closed() {
 		close(w.done)
-		for f := range w.after {
-			go (*f)()
-		}
-		w.after = nil
-	case w.phase == finished:
-		w.after = nil
+		w.after.call()
+	}
+	if w.phase.left() && !was.left() {
+		w.leave.call()
+	}
+	if w.phase.handled() && !was.handled() {
+		w.after, w.leave = nil, nil
 	}
 	return w.phase
 }
@@ -133,8 +172,8 @@ func (w *Watch) PeerGone(half bool) {
 	}
 }
 
-// HalfClosed reports whether the request is canceled because the client has ended its
-// sending side.
+// HalfClosed reports whether the request is canceled, and the client has ended its sending
+// side.
 func (w *Watch) HalfClosed() bool { return w.now() == halfClosed }
 
 // Finished reports whether the request was handled without a cancellation, so that the
@@ -144,22 +183,29 @@ func (w *Watch) Finished() bool { return w.now() == finished }
 // AfterFunc arranges for f to be called in a goroutine of its own when the request is
 // canceled. The function that it returns takes that back, and reports whether it was in
 // time.
-func (w *Watch) AfterFunc(f func()) (stop func() bool) {
+func (w *Watch) AfterFunc(f func()) (stop func() bool) { return w.add(&w.after, f, phase.closed) }
+
+// AfterLeave is like AfterFunc, but a shutdown of the server alone does not call f: the
+// client must have left, or got another response than the handler's.
+func (w *Watch) AfterLeave(f func()) (stop func() bool) { return w.add(&w.leave, f, phase.left) }
+
+// add adds f to a list of functions that are called in a phase, or calls it if that has come.
+func (w *Watch) add(to *funcs, f func(), now func(phase) bool) (stop func() bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.phase.closed() {
+	if now(w.phase) {
 		go f()
 		return func() bool { return false }
 	}
-	if w.after == nil {
-		w.after = make(map[*func()]struct{})
+	if *to == nil {
+		*to = make(funcs)
 	}
-	w.after[&f] = struct{}{}
+	(*to)[&f] = struct{}{}
 	return func() bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		_, inTime := w.after[&f]
-		delete(w.after, &f)
+		_, inTime := (*to)[&f]
+		delete(*to, &f)
 		return inTime
 	}
 }

@@ -10,13 +10,16 @@ import (
 
 // table is what follows in each phase from each event.
 const table = `
-             Arm        Cancel     PeerGone   HalfClosed Abandon    Finish
-open         armed      canceled   open       open       abandoned  finished
-armed        armed      canceled   canceled   halfClosed canceled   finished
-abandoned    canceled   canceled   abandoned  abandoned  abandoned  abandoned
-canceled     canceled   canceled   canceled   canceled   canceled   canceled
-halfClosed   halfClosed halfClosed halfClosed halfClosed halfClosed halfClosed
-finished     finished   finished   finished   finished   finished   finished
+             Arm          Cancel       PeerGone     HalfClosed   Abandon      Finish
+open         armed        stopped      open         open         abandoned    finished
+armed        armed        stoppedArmed gone         halfClosed   gone         finished
+abandoned    gone         gone         abandoned    abandoned    abandoned    abandoned
+stopped      stoppedArmed stopped      stopped      stopped      gone         over
+stoppedArmed stoppedArmed stoppedArmed gone         halfClosed   gone         over
+gone         gone         gone         gone         gone         gone         gone
+halfClosed   halfClosed   halfClosed   halfClosed   halfClosed   halfClosed   halfClosed
+over         over         over         over         over         over         over
+finished     finished     finished     finished     finished     finished     finished
 `
 
 // acts are the events as the users of the package make them happen.
@@ -31,17 +34,25 @@ var acts = map[string]func(s *Set, w *Watch){
 
 // paths are the shortest ways into the phases.
 var paths = map[string]string{
-	"open": "", "armed": "Arm", "abandoned": "Abandon", "canceled": "Cancel", "halfClosed": "Arm HalfClosed", "finished": "Finish",
+	"open": "", "armed": "Arm", "abandoned": "Abandon", "stopped": "Cancel", "stoppedArmed": "Arm Cancel", "gone": "Arm PeerGone",
+	"halfClosed": "Arm HalfClosed", "over": "Cancel Finish", "finished": "Finish",
 }
 
 // seen describes what the users of the package can see of a phase.
 type seen struct{ closed, half, finished bool }
 
 var looks = map[string]seen{
-	"open": {}, "armed": {}, "abandoned": {}, "canceled": {closed: true}, "halfClosed": {closed: true, half: true}, "finished": {finished: true},
+	"open": {}, "armed": {}, "abandoned": {}, "stopped": {closed: true}, "stoppedArmed": {closed: true}, "gone": {closed: true},
+	"halfClosed": {closed: true, half: true}, "over": {closed: true}, "finished": {finished: true},
 }
 
-var names = []string{open: "open", armed: "armed", abandoned: "abandoned", canceled: "canceled", halfClosed: "halfClosed", finished: "finished"}
+// left has the phases in which the client has left, and handled those that follow the response.
+var left, handled = map[string]bool{"gone": true, "halfClosed": true}, map[string]bool{"finished": true, "over": true}
+
+var names = []string{
+	open: "open", armed: "armed", abandoned: "abandoned", stopped: "stopped", stoppedArmed: "stoppedArmed", gone: "gone",
+	halfClosed: "halfClosed", over: "over", finished: "finished",
+}
 
 // TestMoves takes a Watch into each phase, and has each event happen there.
 func TestMoves(t *testing.T) {
@@ -65,8 +76,9 @@ func testMove(t *testing.T, from, event, to string) {
 	for _, act := range strings.Fields(paths[from]) {
 		acts[act](&s, w)
 	}
-	ran := make(chan struct{}, 2)
+	ran, leaves := make(chan struct{}, 2), make(chan struct{}, 2)
 	stop := w.AfterFunc(func() { ran <- struct{}{} })
+	stopLeave := w.AfterLeave(func() { leaves <- struct{}{} })
 	check := func(phase string) {
 		t.Helper()
 		if got := names[w.now()]; got != phase {
@@ -82,13 +94,21 @@ func testMove(t *testing.T, from, event, to string) {
 	if looks[to].closed {
 		servertest.Receive(t, "the function", ran)
 	}
-	if inTime := stop(); inTime != (!looks[to].closed && (to != "finished" || from == "finished")) {
+	if left[to] {
+		servertest.Receive(t, "the function of a client that leaves", leaves)
+	}
+	// what is added after the end stays, and is never called
+	kept := !handled[to] || handled[from]
+	if inTime := stop(); inTime != (!looks[to].closed && kept) {
 		t.Errorf("stopping the function is in time: %v", inTime)
+	}
+	if inTime := stopLeave(); inTime != (!left[to] && kept) {
+		t.Errorf("stopping the function of a client that leaves is in time: %v", inTime)
 	}
 	// nothing that is done twice does more
 	acts[event](&s, w)
 	check(after(to, event))
-	if len(ran) > 0 {
+	if len(ran) > 0 || len(leaves) > 0 {
 		t.Error("the function ran twice, or though nothing was canceled")
 	}
 }

@@ -7,10 +7,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"expvar"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/valyala/fasthttp"
@@ -173,7 +175,11 @@ func runProxies() {
 	(&fasthttp.TCPDialer{}).FlushDNSCache()
 }
 
+// changingVars are variables that are different in each process.
+var changingVars = regexp.MustCompile(`"(cmdline|memstats)": .*`)
+
 func runHandlers() {
+	expvar.NewMap("own").Add("a", 1)
 	for _, path := range []string{"/debug/pprof/", "/debug/pprof/cmdline", "/debug/pprof/none", "/debug/pprof/heap/", "/debug/pprof/goroutine?debug=1", "/debug/pprof/symbol", "/x"} {
 		report.Run("pprof/"+path, func(c *report.Case) {
 			var ctx fasthttp.RequestCtx
@@ -182,12 +188,14 @@ func runHandlers() {
 			c.Val("status", fmt.Sprint(ctx.Response.StatusCode(), " ", len(ctx.Response.Body()) > 0))
 		})
 	}
-	for _, query := range []string{"", "?r=cmdline", "?r=none", "?r=(", "?r=^mem"} {
-		report.Run("expvar/"+query, func(c *report.Case) {
+	// the handler counts its calls
+	for i, query := range []string{"", "?r=cmdline", "?r=none", "?r=(", "?r=^mem", "?r=expvar", "?r=", "?r=%5B", "?r=expvar", "?r=own", "?x=1&r=Calls"} {
+		report.Run(fmt.Sprint("expvar/", i, query), func(c *report.Case) {
 			var ctx fasthttp.RequestCtx
 			ctx.Request.SetRequestURI("/vars" + query)
 			expvarhandler.ExpvarHandler(&ctx)
 			c.Val("status", fmt.Sprint(ctx.Response.StatusCode(), " ", string(ctx.Response.Header.ContentType()), " ", bytes.Contains(ctx.Response.Body(), []byte("memstats")), bytes.Contains(ctx.Response.Body(), []byte("cmdline"))))
+			c.Val("content", changingVars.ReplaceAllString(string(ctx.Response.Body()), "$1: ..."))
 		})
 	}
 }
