@@ -37,6 +37,7 @@ func readTimeout(s *fasthttp.Server)  { s.ReadTimeout = heldUp }
 func writeTimeout(s *fasthttp.Server) { s.WriteTimeout = heldUp }
 func idleTimeout(s *fasthttp.Server)  { s.IdleTimeout = heldUp }
 func byteTimeout(s *fasthttp.Server)  { s.HTTP2.WriteByteTimeout = heldUp }
+func headTimeout(s *fasthttp.Server)  { s.ReadHeaderTimeout = heldUp }
 func noTimeout(*fasthttp.Server)      {}
 
 func streamed(s *fasthttp.Server) {
@@ -52,12 +53,14 @@ func greetWith(c *h2Conn, window uint32) *h2Conn {
 	return c.Listen()
 }
 
-// cut waits for the end of a connection, with a GOAWAY without a fault if the server knows
+// cutOf waits for the end of a connection that has not begun: with a GOAWAY if the server knows
 // that it is one of HTTP/2.
 func cutOf(c *h2Conn) string {
 	got := c.Listen().Ending()
-	if strings.HasPrefix(got, "cut") || strings.HasPrefix(got, "NO_ERROR") {
-		return "cut"
+	for _, end := range []string{"cut", "NO_ERROR", "SETTINGS_TIMEOUT"} {
+		if strings.HasPrefix(got, end) {
+			return "cut"
+		}
 	}
 	return got
 }
@@ -94,6 +97,18 @@ var slows = []h2Slow{
 	{name: "no acknowledgement", long: true, configure: noTimeout, want: "SETTINGS_TIMEOUT", use: func(c *h2Conn) string {
 		c.Raw(http2.ClientPreface).Settings().Flush()
 		return c.Listen().Ending()
+	}},
+	{name: "SETTINGS that drip", long: true, configure: headTimeout, want: "SETTINGS_TIMEOUT", use: func(c *h2Conn) string {
+		c.Raw(http2.ClientPreface).Flush()
+		_ = c.Listen()
+		settings := "\x00\x00\x24\x04\x00\x00\x00\x00\x00" + strings.Repeat("\x00\x04\x00\x00\x00\x01", 6)
+		for i := 0; !c.IsOver(); i++ {
+			if c.Raw(settings[i:i+1]).TryFlush() != nil {
+				break
+			}
+			pass(time.Second)
+		}
+		return c.Ending()
 	}},
 	{name: "idle", configure: idleTimeout, want: "NO_ERROR", use: func(c *h2Conn) string {
 		greetWith(c, 65535).Ask(1, "/")
