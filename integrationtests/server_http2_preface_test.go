@@ -136,14 +136,7 @@ func testPrefaceInDrips(t *testing.T, e servertest.Engine) {
 	whole, drips := dialHTTP2(ts), dialHTTP2(ts)
 	whole.Raw(http2.ClientPreface).Flush()
 	_ = whole.Listen()
-	_ = drips.Listen()
-	for i := 0; i < len(http2.ClientPreface)-1 && !drips.IsOver(); i++ {
-		if drips.Raw(http2.ClientPreface[i:i+1]).TryFlush() != nil {
-			break
-		}
-		pass(reach / 8)
-	}
-	drips.Ending()
+	dripBytes(drips.Listen(), http2.ClientPreface[:len(http2.ClientPreface)-1], int(reach/drip/8))
 	if whole.IsOver() {
 		t.Errorf("it had as much time as there is for all of the beginning; the other: %s", whole.Verdict())
 	}

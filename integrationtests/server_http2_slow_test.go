@@ -83,6 +83,18 @@ func dripFrames(c *h2Conn, id uint32, frame func()) string {
 	return c.Snapshot(id).Status()
 }
 
+// dripBytes sends a text in bytes, one for so many drips, until the connection ends.
+func dripBytes(c *h2Conn, text string, every int) string {
+	drips := 0
+	dripFrames(c, 1, func() {
+		if i := drips / every; drips%every == 0 && i < len(text) {
+			c.Raw(text[i : i+1])
+		}
+		drips++
+	})
+	return c.Ending()
+}
+
 // slows are the clients. Each holds something up that the server bounds by time.
 var slows = []h2Slow{
 	{name: "nothing is sent", configure: readTimeout, want: "cut", use: cutOf},
@@ -100,15 +112,7 @@ var slows = []h2Slow{
 	}},
 	{name: "SETTINGS that drip", long: true, configure: headTimeout, want: "SETTINGS_TIMEOUT", use: func(c *h2Conn) string {
 		c.Raw(http2.ClientPreface).Flush()
-		_ = c.Listen()
-		settings := "\x00\x00\x24\x04\x00\x00\x00\x00\x00" + strings.Repeat("\x00\x04\x00\x00\x00\x01", 6)
-		for i := 0; !c.IsOver(); i++ {
-			if c.Raw(settings[i:i+1]).TryFlush() != nil {
-				break
-			}
-			pass(time.Second)
-		}
-		return c.Ending()
+		return dripBytes(c.Listen(), "\x00\x00\x24\x04\x00\x00\x00\x00\x00"+strings.Repeat("\x00\x04\x00\x00\x00\x01", 6), 25)
 	}},
 	{name: "idle", configure: idleTimeout, want: "NO_ERROR", use: func(c *h2Conn) string {
 		greetWith(c, 65535).Ask(1, "/")
