@@ -200,6 +200,7 @@ type linkOfNothing struct{ engine.Link }
 
 func (linkOfNothing) KeepsSpace() bool { return false }
 func (linkOfNothing) Wake()            {}
+func (linkOfNothing) Push() bool       { return true }
 func (linkOfNothing) Interrupt()       {}
 
 // A shutdown wakes the engines of the connections that it finds, so each must have its

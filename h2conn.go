@@ -21,8 +21,9 @@ type h2Conn struct {
 	c    *engine.Conn
 	link engine.Link
 
-	in   *bufpool.Buffer // received; the bytes before read are consumed
-	read int
+	in    *bufpool.Buffer // received; the bytes before read are consumed
+	read  int
+	begun bool // the preface has come
 
 	mu   sync.Mutex // guards what follows, and what an h2Exchange says of it
 	conn http2.Conn

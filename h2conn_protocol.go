@@ -84,7 +84,7 @@ func (h *h2Conn) Step() (next engine.Action) {
 		h.s.h2.add(h)
 	}
 	now := h2Now()
-	feeds := now-h.ticked >= h2Look && h.look(now)
+	feeds := (now-h.ticked >= h2Look || h.prefaceLeft(now) == 0) && h.look(now)
 	if h.in != nil && h.read < len(h.in.B) {
 		h.heard, h.asked, feeds = now, false, true
 	}
@@ -112,6 +112,22 @@ func (h *h2Conn) Step() (next engine.Action) {
 		return engine.Close
 	}
 	return engine.Read
+}
+
+// prefaceLeft returns how many milliseconds the client still has for its preface, or -1 if it has
+// sent that.
+func (h *h2Conn) prefaceLeft(now uint32) int {
+	if h.begun {
+		return -1
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	left := -1
+	if h.input == h2Open {
+		left = h.conn.PrefaceLeft(now)
+		h.begun = left < 0
+	}
+	return left
 }
 
 // over reports whether nothing is received any more.
@@ -346,10 +362,13 @@ func (h *h2Conn) Wait(w engine.Wait) (until time.Time) {
 		bufpool.Put(h.in)
 		h.in, h.read = nil, 0
 	}
+	left := h.prefaceLeft(h2Now())
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	idle := h.s.set.idleTimeout
 	switch {
+	case left >= 0:
+		return time.Now().Add(time.Duration(min(left+1, h2Look)) * time.Millisecond)
 	case h.input == h2Fresh && h.conn.Life() == http2.LifeOpen:
 		return afterTimeout(h.s.set.firstTimeout)
 	case !h.lean || h.conn.Timed() || h.first != nil || h.conn.Life() != http2.LifeOpen || h.s.HTTP2.SendPingTimeout > 0:

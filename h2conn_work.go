@@ -61,16 +61,34 @@ func (p *h2Pace) record(took time.Duration, n int) (next int) {
 type h2Job interface{ do() }
 
 // h2Leader serves the requests of a connection as its leader, or has others serve them;
-// h2Follower is one of these; and h2Released releases an exchange.
+// h2Follower is one of these; h2Waker does what a handler must not do; and h2Released releases
+// an exchange.
 type (
 	h2Leader   h2Conn
 	h2Follower h2Conn
+	h2Waker    h2Conn
 	h2Released h2Exchange
 )
 
 func (l *h2Leader) do()   { (*h2Conn)(l).Work() }
 func (f *h2Follower) do() { (*h2Conn)(f).serve(0) }
+func (w *h2Waker) do()    { w.link.Wake() }
 func (x *h2Released) do() { (*h2Exchange)(x).release() }
+
+// push has the engine write, for a goroutine that may be inside of a handler. It must not serve
+// others, for whom its own request would wait, nor call hooks: they may want a mutex that the
+// handler holds. So it only writes, and leaves the rest to a worker.
+func (h *h2Conn) push() {
+	over := h.link.Push()
+	if over {
+		h.mu.Lock()
+		over = !h.conn.Done() && h.fault == nil
+		h.mu.Unlock()
+	}
+	if !over {
+		h.s.h2.workers.Do((*h2Waker)(h))
+	}
+}
 
 // HasWork implements engine.Worker.
 func (h *h2Conn) HasWork() bool {

@@ -28,7 +28,7 @@ func (h *h2Side) HTTP2() *http2.Conn { return &h.conn }
 func (h *h2Side) Wakes() bool { return (*h2Conn)(h).wakes() }
 
 // Wake implements http2body.Side.
-func (h *h2Side) Wake() { h.link.Wake() }
+func (h *h2Side) Wake() { (*h2Conn)(h).push() }
 
 // h2Content is the content of a request of HTTP/2 that is read while it arrives.
 //
@@ -88,7 +88,7 @@ func (c *h2Content) Read(p []byte) (int, error) {
 	says := c.x != nil && c.x.putContinue()
 	c.h.mu.Unlock()
 	if says {
-		c.h.link.Wake()
+		c.h.push()
 	}
 	n, err := c.in.Read(p)
 	if err == io.EOF && !c.done {

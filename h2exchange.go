@@ -206,7 +206,7 @@ func (x *h2Exchange) sayContinue() {
 	wake := x.putContinue()
 	x.h.mu.Unlock()
 	if wake {
-		x.h.link.Wake()
+		x.h.push()
 	}
 }
 

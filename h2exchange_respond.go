@@ -302,7 +302,7 @@ func (x *h2Exchange) wake() {
 	wake := h.wakes()
 	h.mu.Unlock()
 	if wake {
-		h.link.Wake()
+		h.push()
 	}
 }
 

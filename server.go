@@ -151,7 +151,8 @@ type Server struct {
 
 	// ReadHeaderTimeout is how long the head of a request may take to arrive, from
 	// the same moment on as ReadTimeout, which ends it too if it is shorter. 0 stands
-	// for ReadTimeout alone.
+	// for ReadTimeout alone. It is also how long the preface of a connection of HTTP/2
+	// may take (RFC 9113 section 3.4), though at most 10 seconds.
 	ReadHeaderTimeout time.Duration
 
 	// MinRequestBodyRate is how many bytes of a request body a client has to send in

@@ -43,6 +43,7 @@ func (s *Server) prepareHTTP2() {
 		DecoderTable: max(c.MaxDecoderHeaderTableSize, 0),
 		EncoderTable: max(c.MaxEncoderHeaderTableSize, 0),
 		Stall:        int(min(positive(c.WriteByteTimeout, h2WriteTime).Milliseconds(), math.MaxInt32)),
+		Preface:      h2Preface(s.set.headTimeout),
 		Bodies:       max(http2.DefaultBodies, s.set.maxBodySize),
 		KeepNames:    s.DisableHeaderNamesNormalizing,
 	}
@@ -50,6 +51,12 @@ func (s *Server) prepareHTTP2() {
 	s.h2.workers = workers.New(positive(s.MaxIdleWorkerDuration, 10*time.Second), h2Job.do)
 	s.h2.conns = make(map[*h2Conn]struct{})
 	s.h2.exchanges.New = func() any { return new(h2Exchange) }
+}
+
+// h2Preface returns how many milliseconds a client has for its preface, which it begins a
+// connection with as it does with the head of a request of HTTP/1.
+func h2Preface(headTimeout time.Duration) int {
+	return int(min(positive(headTimeout, http2.DefaultGreeting*time.Millisecond).Milliseconds()+1, http2.DefaultGreeting))
 }
 
 // exchange returns an exchange for a stream that has begun. h.mu is held.

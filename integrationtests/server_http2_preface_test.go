@@ -125,3 +125,19 @@ func testPrefaceInPieces(t *testing.T, e servertest.Engine) {
 		_ = c.Close()
 	}
 }
+
+// A client has Server.ReadHeaderTimeout for its preface, in whatever pieces it comes: it must not
+// have the longer time that there is for what follows.
+func TestPrefaceInDripsHasTheTimeOfAHead(t *testing.T) { forEachHTTP2(t, testPrefaceInDrips) }
+
+func testPrefaceInDrips(t *testing.T, e servertest.Engine) {
+	t.Parallel()
+	ts := serveHTTP2(t, e, &fasthttp.Server{Handler: tellProtocol, ReadHeaderTimeout: reach, Logger: noLog{}})
+	whole, drips := dialHTTP2(ts), dialHTTP2(ts)
+	whole.Raw(http2.ClientPreface).Flush()
+	_ = whole.Listen()
+	dripBytes(drips.Listen(), http2.ClientPreface[:len(http2.ClientPreface)-1], int(reach/drip/8))
+	if whole.IsOver() {
+		t.Errorf("it had as much time as there is for all of the beginning; the other: %s", whole.Verdict())
+	}
+}

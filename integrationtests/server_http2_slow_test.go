@@ -37,6 +37,7 @@ func readTimeout(s *fasthttp.Server)  { s.ReadTimeout = heldUp }
 func writeTimeout(s *fasthttp.Server) { s.WriteTimeout = heldUp }
 func idleTimeout(s *fasthttp.Server)  { s.IdleTimeout = heldUp }
 func byteTimeout(s *fasthttp.Server)  { s.HTTP2.WriteByteTimeout = heldUp }
+func headTimeout(s *fasthttp.Server)  { s.ReadHeaderTimeout = heldUp }
 func noTimeout(*fasthttp.Server)      {}
 
 func streamed(s *fasthttp.Server) {
@@ -52,12 +53,14 @@ func greetWith(c *h2Conn, window uint32) *h2Conn {
 	return c.Listen()
 }
 
-// cut waits for the end of a connection, with a GOAWAY without a fault if the server knows
+// cutOf waits for the end of a connection that has not begun: with a GOAWAY if the server knows
 // that it is one of HTTP/2.
 func cutOf(c *h2Conn) string {
 	got := c.Listen().Ending()
-	if strings.HasPrefix(got, "cut") || strings.HasPrefix(got, "NO_ERROR") {
-		return "cut"
+	for _, end := range []string{"cut", "NO_ERROR", "SETTINGS_TIMEOUT"} {
+		if strings.HasPrefix(got, end) {
+			return "cut"
+		}
 	}
 	return got
 }
@@ -80,6 +83,18 @@ func dripFrames(c *h2Conn, id uint32, frame func()) string {
 	return c.Snapshot(id).Status()
 }
 
+// dripBytes sends a text in bytes, one for so many drips, until the connection ends.
+func dripBytes(c *h2Conn, text string, every int) string {
+	drips := 0
+	dripFrames(c, 1, func() {
+		if i := drips / every; drips%every == 0 && i < len(text) {
+			c.Raw(text[i : i+1])
+		}
+		drips++
+	})
+	return c.Ending()
+}
+
 // slows are the clients. Each holds something up that the server bounds by time.
 var slows = []h2Slow{
 	{name: "nothing is sent", configure: readTimeout, want: "cut", use: cutOf},
@@ -94,6 +109,10 @@ var slows = []h2Slow{
 	{name: "no acknowledgement", long: true, configure: noTimeout, want: "SETTINGS_TIMEOUT", use: func(c *h2Conn) string {
 		c.Raw(http2.ClientPreface).Settings().Flush()
 		return c.Listen().Ending()
+	}},
+	{name: "SETTINGS that drip", long: true, configure: headTimeout, want: "SETTINGS_TIMEOUT", use: func(c *h2Conn) string {
+		c.Raw(http2.ClientPreface).Flush()
+		return dripBytes(c.Listen(), "\x00\x00\x24\x04\x00\x00\x00\x00\x00"+strings.Repeat("\x00\x04\x00\x00\x00\x01", 6), 25)
 	}},
 	{name: "idle", configure: idleTimeout, want: "NO_ERROR", use: func(c *h2Conn) string {
 		greetWith(c, 65535).Ask(1, "/")

@@ -125,6 +125,12 @@ func (e *portable) Wake() {
 	}
 }
 
+// Push implements Link: Wake does not more than that.
+func (e *portable) Push() (over bool) {
+	e.Wake()
+	return true
+}
+
 // writeRest goes on in the place of a goroutine that has written enough for others.
 func (e *portable) writeRest() {
 	for !e.writeAll(maxTurn) {

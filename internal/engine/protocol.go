@@ -152,8 +152,13 @@ type Link interface {
 	// Wake says that there is output, made by another goroutine than that of the engine:
 	// the engine writes it, while the connection waits for input or soon after. Any
 	// goroutine may call it, also after the end of the connection, if the protocol has set
-	// Conn.Concurrent. It may call methods of the protocol, and wait for room.
+	// Conn.Concurrent. It may call methods of the protocol, and wait for room. It may also
+	// call Step, and serve requests by Work: a goroutine that is inside of a handler calls
+	// Push instead.
 	Wake()
+	// Push is Wake that calls Output, Written and Wait alone. It is false if a goroutine
+	// that is not inside of a handler must call Wake for the rest.
+	Push() (over bool)
 }
 
 // Watcher learns of the end of a connection. With half set the peer has only ended

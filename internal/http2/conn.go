@@ -261,6 +261,15 @@ func (c *Conn) Timed() bool {
 	return c.life != LifeClosed && (c.greeting != Greeted || c.pending.id != 0 || c.ready.first != nil || c.table.n > 0)
 }
 
+// PrefaceLeft returns how many milliseconds the peer still has for its preface, when Tick is to be
+// called, or -1 if there is no such limit any more.
+func (c *Conn) PrefaceLeft(now uint32) int {
+	if c.greeting != GreetPreface || c.life == LifeClosed || c.l.Preface < 0 {
+		return -1
+	}
+	return max(c.l.Preface-int(now-c.begun), 0)
+}
+
 // Tick ends what has taken too long: streams, for which Feed returns events, or the
 // connection, for which it returns an error.
 func (c *Conn) Tick(now uint32) error {
@@ -270,7 +279,7 @@ func (c *Conn) Tick(now uint32) error {
 	}
 	late := func(since uint32, limit int) bool { return limit > 0 && now-since >= uint32(limit) }
 	switch {
-	case c.greeting != Greeted && late(c.begun, c.l.Greeting):
+	case c.greeting != Greeted && late(c.begun, c.l.Greeting), c.greeting == GreetPreface && late(c.begun, c.l.Preface):
 		c.fail(ErrGreetingTimeout)
 		return c.err
 	case c.pending.id != 0 && late(c.pending.since, c.l.Block):

@@ -57,8 +57,9 @@ type Limits struct {
 	Glitches, GlitchRate int
 
 	// Greeting is how many milliseconds a peer has for its preface, its SETTINGS, and the
-	// acknowledgement of ours. Default 10,000.
-	Greeting int
+	// acknowledgement of ours, and Preface how many of them for the preface alone. Default
+	// 10,000.
+	Greeting, Preface int
 	// Block is how many milliseconds a header block may wait for its end, before the
 	// connection ends. Default 15,000.
 	Block int
@@ -123,7 +124,7 @@ func (l *Limits) Fill() {
 		{&l.Window, DefaultWindow}, {&l.ConnWindow, DefaultConnWindow}, {&l.Bodies, DefaultBodies},
 		{&l.Output, DefaultOutput}, {&l.Settings, DefaultSettings}, {&l.DecoderTable, DefaultTable},
 		{&l.EncoderTable, DefaultTable}, {&l.Wasted, DefaultWasted}, {&l.WastedRate, DefaultWastedRate},
-		{&l.Glitches, DefaultGlitches}, {&l.GlitchRate, DefaultGlitchRate}, {&l.Greeting, DefaultGreeting},
+		{&l.Glitches, DefaultGlitches}, {&l.GlitchRate, DefaultGlitchRate}, {&l.Greeting, DefaultGreeting}, {&l.Preface, DefaultGreeting},
 		{&l.Block, DefaultBlock}, {&l.Stall, DefaultStall}, {&l.LeastData, DefaultLeastData},
 	} {
 		if *f.field == 0 {

@@ -357,7 +357,12 @@ func TestTimes(t *testing.T) {
 		want  string
 		event string
 	}{
-		{"nothing comes", func(x *run) {}, nil, 10, "stop SETTINGS_TIMEOUT", ""},
+		{"nothing comes", func(x *run) {}, nil, 5, "stop SETTINGS_TIMEOUT", ""},
+		{"a preface that drips", func(x *run) {}, func(x *run) { x.feed([]byte(Preface)[x.now/1000-1:x.now/1000], 99) }, 5, "stop SETTINGS_TIMEOUT", ""},
+		{"SETTINGS that drip", func(x *run) { x.feed([]byte(Preface), 99) }, func(x *run) {
+			settings := newScript().settings(settingWindow, 10).b
+			x.feed(settings[x.now/1000-1:x.now/1000], 99)
+		}, 10, "stop SETTINGS_TIMEOUT", ""},
 		{"no SETTINGS", func(x *run) { x.feed([]byte(Preface), 99) }, nil, 10, "stop SETTINGS_TIMEOUT", ""},
 		{"no ACK", func(x *run) { x.feed(newScript().raw(Preface).settings().b, 99) }, nil, 10, "stop SETTINGS_TIMEOUT", ""},
 		{"an idle connection", func(x *run) { x.feed(client().b, 99) }, nil, 0, "", ""},
@@ -386,7 +391,7 @@ func TestTimes(t *testing.T) {
 			x.take()
 		}, func(x *run) { x.feed(newScript().window(0, 100).b, 99) }, 0, "", ""},
 	} {
-		x := begin(t, Server, filled(Limits{Stall: 15000, Greeting: 10000}))
+		x := begin(t, Server, filled(Limits{Stall: 15000, Greeting: 10000, Preface: 5000}))
 		c.begin(x)
 		x.frames()
 		x.events = nil
