@@ -21,9 +21,8 @@ type h2Conn struct {
 	c    *engine.Conn
 	link engine.Link
 
-	in    *bufpool.Buffer // received; the bytes before read are consumed
-	read  int
-	begun bool // the preface has come
+	in   *bufpool.Buffer // received; the bytes before read are consumed
+	read int
 
 	mu   sync.Mutex // guards what follows, and what an h2Exchange says of it
 	conn http2.Conn
@@ -58,6 +57,8 @@ type h2Conn struct {
 	known  bool   // a shutdown of the server finds the connection
 	spares uint8  // how many exchanges the connection has put into spare
 	lean   bool   // the connection has given its spare memory back since then
+
+	begun bool // the preface has come; used by what reads alone, without mu
 
 	start *blockStart  // of the last usual response, or nil
 	now   clock.Moment // when the requests came that are being received, once it was asked for
