@@ -78,7 +78,9 @@ func (e *ErrDialWithUpstream) Unwrap() error { return e.cause }
 
 // TCPDialer establishes TCP connections. It remembers the addresses of names
 // for DNSCacheDuration, looks a name up once however many goroutines wait for
-// it, and begins with another address of the name each time.
+// it, and begins with another address of the name each time. If a dial fails at all
+// remembered addresses, it asks the resolver again, and tries addresses that are new, in the
+// time that it has. Such questions for a name are at least a second apart.
 //
 // Every timeout covers the whole dial: the wait for its turn if Concurrency is set,
 // the look-up, and the attempts at all addresses. The error is an ErrDialWithUpstream
@@ -107,7 +109,8 @@ type TCPDialer struct {
 
 	// DNSCacheDuration is how long the addresses of a name are used without asking
 	// the resolver again: DefaultDNSCacheDuration by default, not at all if it is
-	// negative. Failed look-ups are not remembered.
+	// negative. Addresses at which a dial has failed are asked for earlier. Failed
+	// look-ups are not remembered.
 	DNSCacheDuration time.Duration
 
 	// KeepAlive is the interval between keep-alive probes on connections. The default

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -110,4 +112,47 @@ func TestADialEndsInTimeWhereTheResolverDoesNot(t *testing.T) {
 		}
 		time.Sleep(time.Hour) // longer than the test takes
 	})
+}
+
+// Known failure 62: addresses that refuse are forgotten at the first failed dial.
+func TestADialAsksAgainWhenRememberedAddressesRefuse(t *testing.T) {
+	now, err := net.Listen("tcp4", "127.0.0.2:0")
+	if err != nil {
+		t.Skip("there is no other address: ", err)
+	}
+	defer now.Close()
+	_, port, _ := net.SplitHostPort(now.Addr().String())
+	for _, network := range []string{"tcp", "tcp4"} {
+		t.Run(network, func(t *testing.T) {
+			var moved atomic.Bool
+			resolver := &servertest.Resolver{Find: func(context.Context, string) ([]net.IPAddr, error) {
+				if moved.Load() {
+					return []net.IPAddr{{IP: net.IPv4(127, 0, 0, 2)}}, nil
+				}
+				return []net.IPAddr{{IP: net.IPv4(127, 0, 0, 3)}}, nil
+			}}
+			d := &TCPDialer{Resolver: resolver}
+			dial := func() (string, error) {
+				ctx, cancel := context.WithTimeout(t.Context(), servertest.Patience)
+				defer cancel()
+				c, err := d.DialContext(ctx, network, "name.test:"+port)
+				if err != nil {
+					return "", err
+				}
+				defer c.Close()
+				return c.RemoteAddr().String(), nil
+			}
+			// the first dial has asked, so it does not ask again
+			if _, err := dial(); !errors.Is(err, syscall.ECONNREFUSED) || resolver.Lookups.Load() != 1 {
+				t.Fatalf("%v after %d look-ups", err, resolver.Lookups.Load())
+			}
+			moved.Store(true)
+			if got, err := dial(); err != nil || got != now.Addr().String() || resolver.Lookups.Load() != 2 {
+				t.Errorf("%q, %v after %d look-ups, want %q after 2", got, err, resolver.Lookups.Load(), now.Addr())
+			}
+			if _, err := dial(); err != nil || resolver.Lookups.Load() != 2 {
+				t.Errorf("%v after %d look-ups", err, resolver.Lookups.Load())
+			}
+		})
+	}
 }

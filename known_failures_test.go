@@ -38,7 +38,7 @@ var knownFailures = []struct {
 	{12, "a bare LF or CR is refused at once", []string{"integrationtests.TestServerReadsHeads", "internal/http1.TestRequestHeads", "internal/http1.TestAPeerThatNeverEndsALineIsRefused"}},
 	{13, "folded lines are refused in requests", []string{"integrationtests.TestServerReadsHeads", "internal/http1.TestRequestHeads", "TestResponseHeaderUnfoldsLines"}},
 	{14, "chunk sizes are numbers", []string{"integrationtests.TestServerReadsChunks", "TestRequestReadBrokenChunks", "internal/http1.TestChunkedMessages"}},
-	{15, "request targets have a grammar", []string{"integrationtests.TestServerReadsHeads", "integrationtests.TestServerAnswersConnectWithoutAnyFraming", "TestURIPassesBadEscapesOn", "internal/http1.TestRequestHeads"}},
+	{15, "request targets have a grammar", []string{"integrationtests.TestServerReadsHeads", "integrationtests.TestServerAnswersConnectWithoutAnyFraming", "TestBadEscapesInPaths", "integrationtests.TestPercentSignsInTargets", "internal/http1.TestRequestHeads"}},
 	{16, "control bytes in fields are refused", []string{"integrationtests.TestServerReadsHeads", "TestRequestHeaderReadRefuses", "internal/http1.TestRequestHeads"}},
 	{17, "no byte makes a parser panic", []string{"integrationtests.TestServerReadsHeads", "integrationtests.FuzzServerConn", "FuzzRequestRead", "internal/http1.FuzzParseRequest", "internal/http1.FuzzChunked"}},
 	{18, "two empty lines before a request are skipped", []string{"integrationtests.TestServerReadsHeads", "TestRequestHeaderReadSkipsTwoEmptyLinesAtMost", "internal/http1.TestEmptyLinesBeforeARequest"}},
@@ -74,6 +74,7 @@ var knownFailures = []struct {
 	{53, "setters cannot inject lines", []string{"TestRequestHeaderSettersInjectNothing", "TestResponseHeaderSettersInjectNothing", "TestHeaderSetOfEveryKnownNameInjectsNothing", "TestRequestURISettersInjectNothing", "TestTrailerSectionInjectsNothing", "TestResponseCookiesInjectNothing", "internal/http1.TestTextLosesLineBreaksAndNothingElse"}},
 	{54, "cookies cannot inject attributes", []string{"TestRequestHeaderCookieTextCannotEndACookie", "TestCookieSettersNeutralizeControls", "TestCookieKeepsPartitionedSecure"}},
 	{56, "encoders of streams are released on every path", []string{"internal/bodyio.TestEncodersOfStreamsAreReleased"}},
+	{62, "addresses that refuse are looked up again", []string{"TestADialAsksAgainWhenRememberedAddressesRefuse", "internal/dial.TestDoubtedNamesAreLookedUpOncePerSecond"}},
 }
 
 // TestKnownFailuresAreHeld checks that all numbers are listed, and that the tests

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
@@ -52,10 +53,44 @@ func (d *Dialer) Dial(ctx context.Context, c *Config, network, addr string) (net
 		return nil, c.failed(ctx, addr, err)
 	}
 	defer d.leaveSeat()
-	targets, err := d.Targets(ctx, c, network, addr)
+	f, err := d.find(ctx, c, addr)
 	if err != nil {
 		return nil, c.failed(ctx, addr, err)
 	}
+	targets, err := f.targets(c, network)
+	if err != nil {
+		return nil, c.failed(ctx, addr, err)
+	}
+	conn, err := c.connect(ctx, network, targets)
+	if err == nil || !f.remembered || errors.Is(ctx.Err(), context.Canceled) {
+		return conn, err
+	}
+	if !d.Names.Doubt(f.host, f.addresses) || ctx.Err() != nil {
+		return nil, err
+	}
+	return d.dialOthers(ctx, c, network, f, targets, err)
+}
+
+// dialOthers is the part of Dial after none of the remembered addresses could be connected
+// to, with that error: the name may have others now. It asks for them once.
+func (d *Dialer) dialOthers(ctx context.Context, c *Config, network string, f found, tried []string, failed error) (net.Conn, error) {
+	err := error(nil)
+	if f.addresses, _, err = d.Names.lookUp(ctx, f.host, c.Resolver, c.Keep); err != nil {
+		if ctx.Err() != nil {
+			return nil, c.failed(ctx, net.JoinHostPort(f.host, f.port), err)
+		}
+		return nil, failed
+	}
+	targets, _ := f.targets(c, network)
+	targets = slices.DeleteFunc(targets, func(target string) bool { return slices.Contains(tried, target) })
+	if len(targets) == 0 {
+		return nil, failed
+	}
+	return c.connect(ctx, network, targets)
+}
+
+// connect connects to one of the targets.
+func (c *Config) connect(ctx context.Context, network string, targets []string) (net.Conn, error) {
 	attempts := Attempts{Connect: c.Net.DialContext, Report: c.Report}
 	if network == "tcp" {
 		return attempts.Race(ctx, targets)
@@ -93,26 +128,47 @@ func (d *Dialer) leaveSeat() {
 
 // Targets returns what is dialed for addr, in the order of the attempts.
 func (d *Dialer) Targets(ctx context.Context, c *Config, network, addr string) ([]string, error) {
-	host, port, err := net.SplitHostPort(addr)
+	f, err := d.find(ctx, c, addr)
 	if err != nil {
 		return nil, err
 	}
-	if host, err = c.Host(host); err != nil {
-		return nil, err
+	return f.targets(c, network)
+}
+
+// found is a host and what is known of it.
+type found struct {
+	host, port string
+	addresses  *Addresses // nil if the operating system is to find them
+	remembered bool       // the addresses were found by an earlier dial
+}
+
+// find finds the addresses of the host of addr.
+func (d *Dialer) find(ctx context.Context, c *Config, addr string) (f found, err error) {
+	if f.host, f.port, err = net.SplitHostPort(addr); err != nil {
+		return f, err
 	}
-	if host == "" || c.Resolver == nil {
-		return []string{net.JoinHostPort(host, port)}, nil
+	if f.host, err = c.Host(f.host); err != nil {
+		return f, err
 	}
-	var hosts *Addresses
-	if ip, err := netip.ParseAddr(host); err == nil {
-		hosts = NewAddresses([]netip.Addr{ip})
-	} else if hosts, err = d.Names.Lookup(ctx, host, c.Resolver, c.Keep); err != nil {
-		return nil, err
+	if f.host == "" || c.Resolver == nil {
+		return f, nil
 	}
-	var targets []string
-	for _, ip := range hosts.InTurn() {
+	if ip, err := netip.ParseAddr(f.host); err == nil {
+		f.addresses = NewAddresses([]netip.Addr{ip})
+		return f, nil
+	}
+	f.addresses, f.remembered, err = d.Names.lookUp(ctx, f.host, c.Resolver, c.Keep)
+	return f, err
+}
+
+// targets returns what is dialed, in the order of the attempts.
+func (f found) targets(c *Config, network string) (targets []string, err error) {
+	if f.addresses == nil {
+		return []string{net.JoinHostPort(f.host, f.port)}, nil
+	}
+	for _, ip := range f.addresses.InTurn() {
 		if c.mayDial(network, ip) {
-			targets = append(targets, net.JoinHostPort(ip.String(), port))
+			targets = append(targets, net.JoinHostPort(ip.String(), f.port))
 		}
 	}
 	if len(targets) == 0 {

@@ -18,6 +18,9 @@ const (
 	MaxNames = 4096
 	// MaxAddresses is how many addresses of a name are used at most.
 	MaxAddresses = 64
+	// doubtDelay is how long addresses that were found after a doubt, or had to be kept,
+	// are not doubted again: dials that fail do not ask more often.
+	doubtDelay = time.Second
 )
 
 // Resolver finds the addresses of a host. A *net.Resolver is one.
@@ -34,6 +37,10 @@ type Addresses struct {
 	first, second []netip.Addr
 	expires       time.Time
 	uses          atomic.Uint32
+
+	// guarded by the mutex of the cache
+	doubted bool      // see Names.Doubt
+	trusted time.Time // until when they are not doubted
 }
 
 // NewAddresses returns the first MaxAddresses of addresses. It does not keep the
@@ -93,14 +100,20 @@ type lookup struct {
 // ends before the result is there, Lookup returns the error of ctx. Errors are not
 // cached.
 func (c *Names) Lookup(ctx context.Context, host string, resolver Resolver, keep time.Duration) (*Addresses, error) {
+	e, _, err := c.lookUp(ctx, host, resolver, keep)
+	return e, err
+}
+
+// lookUp is Lookup that also reports whether the addresses were in the cache.
+func (c *Names) lookUp(ctx context.Context, host string, resolver Resolver, keep time.Duration) (e *Addresses, cached bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	host = strings.ToLower(host)
 	c.mu.Lock()
-	if e := c.entries[host]; e != nil && time.Now().Before(e.expires) {
+	if e := c.entries[host]; e != nil && !e.doubted && time.Now().Before(e.expires) {
 		c.mu.Unlock()
-		return e, nil
+		return e, true, nil
 	}
 	l := c.lookups[host]
 	if l == nil {
@@ -111,11 +124,28 @@ func (c *Names) Lookup(ctx context.Context, host string, resolver Resolver, keep
 
 	select {
 	case <-l.done:
-		return l.entry, l.err
+		return l.entry, false, l.err
 	case <-ctx.Done():
 		c.leave(l, host)
-		return nil, ctx.Err()
+		return nil, false, ctx.Err()
 	}
+}
+
+// Doubt says that no connection could be established to any of the addresses of host that
+// Lookup has returned, and reports whether another Lookup may return others. That asks the
+// resolver then, unless it was asked for this reason less than doubtDelay ago. If the
+// resolver fails, the addresses stay in the cache.
+func (c *Names) Doubt(host string, e *Addresses) bool {
+	host = strings.ToLower(host)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.entries[host] != e {
+		return true
+	}
+	if !time.Now().Before(e.trusted) {
+		e.doubted = true
+	}
+	return e.doubted
 }
 
 // begin starts a look-up. The look-up continues as long as any caller waits for it,
@@ -148,9 +178,17 @@ func (c *Names) end(l *lookup, host string, entry *Addresses, err error, keep ti
 		return
 	}
 	delete(c.lookups, host)
+	now, before := time.Now(), c.entries[host]
+	doubted := before != nil && before.doubted
+	if doubted && err != nil {
+		before.doubted = false
+		before.trusted = now.Add(doubtDelay)
+	}
 	if err == nil && keep > 0 {
-		now := time.Now()
 		entry.expires = now.Add(keep)
+		if doubted {
+			entry.trusted = now.Add(doubtDelay)
+		}
 		c.sweep(now, keep)
 		if c.entries == nil {
 			c.entries = make(map[string]*Addresses)

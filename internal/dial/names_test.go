@@ -159,3 +159,56 @@ func TestNamesUnderLoad(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// Dials that fail together ask the resolver once, and not again for a second.
+func TestDoubtedNamesAreLookedUpOncePerSecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fails := false
+		resolver := &servertest.Resolver{Find: func(context.Context, string) ([]net.IPAddr, error) {
+			time.Sleep(time.Millisecond)
+			if fails {
+				return nil, errors.New("fault")
+			}
+			return []net.IPAddr{{IP: net.IPv4(127, 0, 0, 1)}}, nil
+		}}
+		var names Names
+		look := func() *Addresses {
+			e, err := names.Lookup(t.Context(), "Name.test", resolver, time.Minute)
+			if err != nil && !fails {
+				t.Error(err)
+			}
+			return e
+		}
+		expect := func(when string, n int64) {
+			t.Helper()
+			if got := resolver.Lookups.Load(); got != n {
+				t.Errorf("%s: %d look-ups, want %d", when, got, n)
+			}
+		}
+		look()
+		var all sync.WaitGroup
+		for range 100 {
+			all.Go(func() {
+				if e := look(); names.Doubt("nAME.test", e) {
+					look()
+				}
+			})
+		}
+		all.Wait()
+		expect("after a crowd", 2)
+		if e := look(); names.Doubt("name.test", e) {
+			t.Error("what was just looked up is doubted")
+		}
+		time.Sleep(doubtDelay)
+		fails = true
+		stale := look()
+		if !names.Doubt("name.test", stale) || look() != nil {
+			t.Error("the addresses were not looked up")
+		}
+		expect("after a failure", 3)
+		if look() != stale || names.Doubt("name.test", stale) {
+			t.Error("the addresses were not kept, though the resolver has failed")
+		}
+		expect("in the end", 3)
+	})
+}
