@@ -169,8 +169,12 @@ type FS struct {
 	AcceptByteRange bool
 
 	// GenerateETag makes responses carry a weak entity tag, derived from the
-	// modification time and the size. Files without a known modification time, such
-	// as those of embed.FS, get none.
+	// modification time and the size.
+	//
+	// Files of up to 64 MiB whose modification time is not known, such as those of
+	// embed.FS, get a weak tag that is derived from their content, also without
+	// GenerateETag unless SkipCache is set: a client has no other way to ask whether
+	// its copy is current. The handler reads such a file when it looks it up.
 	GenerateETag bool
 
 	// StrongETag makes responses carry a strong entity tag, derived from the
@@ -246,6 +250,8 @@ func (fs *FS) settings() *files.Settings {
 		s.Tags = files.StrongTags
 	case fs.GenerateETag:
 		s.Tags = files.WeakTags
+	case !fs.SkipCache:
+		s.Tags = files.TimelessTags
 	}
 	if fs.Compress {
 		fs.setCodings(s)

@@ -318,11 +318,52 @@ func TestTagsAreThoseOfTheRepresentation(t *testing.T) {
 //go:embed fs_handler_test.go
 var embedded embed.FS
 
-func TestFilesWithoutATimeHaveNoValidators(t *testing.T) {
-	h := (&FS{FS: embedded, GenerateETag: true}).NewRequestHandler()
-	a := askFor(t, h, "GET", "/fs_handler_test.go", "If-Modified-Since", "Fri, 01 Jan 2100 00:00:00 GMT", "If-None-Match", `"a"`)
-	if a.status != 200 || a.get("Etag") != "" || a.get("Last-Modified") != "" || !strings.HasPrefix(a.body, "package fasthttp") {
-		t.Errorf("got %d\n%s", a.status, a.header)
+// TestFilesWithoutATimeAreRevalidatedByTheirContent has files of embed.FS, whose time is that of
+// year 1, which says nothing.
+func TestFilesWithoutATimeAreRevalidatedByTheirContent(t *testing.T) {
+	for name, h := range map[string]RequestHandler{
+		"default":            (&FS{FS: embedded}).NewRequestHandler(),
+		"pages":              (&FS{FS: embedded, GenerateIndexPages: true}).NewRequestHandler(),
+		"compressed":         (&FS{FS: embedded, Compress: true}).NewRequestHandler(),
+		"ETag":               (&FS{FS: embedded, GenerateETag: true}).NewRequestHandler(),
+		"strong":             (&FS{FS: embedded, StrongETag: true}).NewRequestHandler(),
+		"ETag, not cached":   (&FS{FS: embedded, GenerateETag: true, SkipCache: true}).NewRequestHandler(),
+		"strong, not cached": (&FS{FS: embedded, StrongETag: true, SkipCache: true}).NewRequestHandler(),
+		"ServeFS":            func(ctx *RequestCtx) { ServeFS(ctx, embedded, string(ctx.Path())) },
+		"one more":           (&FS{FS: fstest.MapFS{"fs_handler_test.go": {Data: []byte("package fasthttp, changed")}}}).NewRequestHandler(),
+	} {
+		prefix := `W/"`
+		if strings.HasPrefix(name, "strong") {
+			prefix = `"`
+		}
+		seen := map[string]string{}
+		for _, coding := range []string{"identity", "gzip"} {
+			a := askFor(t, h, "GET", "/fs_handler_test.go", "Accept-Encoding", coding, "If-Modified-Since", "Fri, 01 Jan 2100 00:00:00 GMT", "If-None-Match", `"a"`)
+			tag := a.get("Etag")
+			if a.status != 200 || !strings.HasPrefix(tag, prefix) || a.get("Last-Modified") != "" || !strings.HasPrefix(a.decode(t), "package fasthttp") {
+				t.Errorf("%s: got %d\n%s", name, a.status, a.header)
+			}
+			if with := seen[tag]; with != "" && with != a.get("Content-Encoding")+"!" {
+				t.Errorf("%s: two codings have the tag %s", name, tag)
+			}
+			seen[tag] = a.get("Content-Encoding") + "!"
+			for _, method := range []string{"GET", "HEAD"} {
+				again := askFor(t, h, method, "/fs_handler_test.go", "Accept-Encoding", coding, "If-None-Match", tag)
+				if again.status != 304 || again.get("Etag") != tag || again.body != "" {
+					t.Errorf("%s: %s again got %d\n%s", name, method, again.status, again.header)
+				}
+			}
+		}
+	}
+	// two contents of one size have two tags
+	h := (&FS{FS: fstest.MapFS{"a": {Data: []byte("1")}, "b": {Data: []byte("2")}}}).NewRequestHandler()
+	if a, b := askFor(t, h, "GET", "/a").get("Etag"), askFor(t, h, "GET", "/b").get("Etag"); a == b {
+		t.Errorf("both files have the tag %s", a)
+	}
+	// reading them for each request would cost too much
+	h = (&FS{FS: embedded, SkipCache: true}).NewRequestHandler()
+	if a := askFor(t, h, "GET", "/fs_handler_test.go"); a.status != 200 || a.get("Etag") != "" || a.get("Last-Modified") != "" {
+		t.Errorf("not cached: got %d\n%s", a.status, a.header)
 	}
 }
 

@@ -9,6 +9,11 @@ import (
 // Body returns the body. It reads a body stream to its end first. If that fails, it
 // returns the text of the error; BodyWriteTo returns the error, as the reader of
 // BodyStream does.
+//
+// Code that runs for every response, such as an access log, must not call Body without
+// asking IsBodyStream: the client gets nothing of a stream of events before it has ended,
+// and a large download is kept in memory. BodySize does not read, and SentResponse.Bytes
+// is what was sent.
 func (resp *Response) Body() []byte {
 	if resp.body.stream != nil {
 		if err := resp.body.load(); err != nil {
@@ -16,6 +21,16 @@ func (resp *Response) Body() []byte {
 		}
 	}
 	return resp.body.bytes()
+}
+
+// BodySize returns the size of the body in bytes, without reading it: that of a body
+// stream as it was given to SetBodyStream, or -1 if it is not known. It is the size of the
+// body as it is set now, also if it is not sent, as in a response to HEAD.
+func (resp *Response) BodySize() int {
+	if resp.body.stream != nil {
+		return max(resp.body.size, -1)
+	}
+	return len(resp.body.bytes())
 }
 
 // SetBody sets the body to a copy of body.

@@ -11,34 +11,35 @@ import (
 type TagKind uint8
 
 const (
-	NoTags     TagKind = iota // none at all
-	WeakTags                  // made of the time and the size
-	StrongTags                // made of the content
+	NoTags       TagKind = iota // none at all
+	TimelessTags                // weak ones, made of content whose time is not known
+	WeakTags                    // the same, and weak ones of other content, made of its time and size
+	StrongTags                  // made of the content
 )
 
-// MaxHashed is the size of the largest content that gets a strong tag. The first
+// MaxHashed is the size of the largest content that gets a tag made of it. The first
 // client waits until the content was read for that.
 const MaxHashed = 64 << 20
 
 // tag gives content its entity tag.
 func (k TagKind) tag(c *Content) error {
-	if k == NoTags {
-		return nil
-	}
-	if k == WeakTags || c.Size > MaxHashed {
+	timeless := c.modified.IsZero()
+	switch {
+	case k == NoTags:
+	case k == StrongTags && c.Size <= MaxHashed:
+		return c.hash("")
+	case timeless && c.Size <= MaxHashed:
+		// two responses may be made of different content, if that is written to meanwhile
+		return c.hash("W/")
+	case !timeless && k != TimelessTags:
 		c.setWeakTag()
-		return nil
 	}
-	return c.setStrongTag()
+	return nil
 }
 
 // setWeakTag derives an entity tag from the time of the change and the size.
-// That is a guess at whether the content is the same, so the tag is weak. Content
-// whose time is not known gets none: the size alone says too little.
+// That is a guess at whether the content is the same, so the tag is weak.
 func (c *Content) setWeakTag() {
-	if c.modified.IsZero() {
-		return
-	}
 	b := append(make([]byte, 0, 48), `W/"`...)
 	b = strconv.AppendInt(b, c.modified.UnixNano(), 16)
 	b = append(b, '-')
@@ -49,9 +50,9 @@ func (c *Content) setWeakTag() {
 	c.ETag = append(b, '"')
 }
 
-// setStrongTag derives an entity tag from the bytes of the content. Half of a
-// SHA-256 is more than enough to tell two contents apart.
-func (c *Content) setStrongTag() error {
+// hash derives an entity tag from the bytes of the content; prefix is W/ for a weak one.
+// Half of a SHA-256 is more than enough to tell two contents apart.
+func (c *Content) hash(prefix string) error {
 	src, err := c.reader()
 	if err != nil {
 		return err
@@ -66,7 +67,8 @@ func (c *Content) setStrongTag() error {
 		return errChanged
 	}
 	const bytes = sha256.Size / 2
-	b := append(make([]byte, 0, 2*bytes+len(`""`)), '"')
+	b := append(make([]byte, 0, len(prefix)+2*bytes+len(`""`)), prefix...)
+	b = append(b, '"')
 	b = hex.AppendEncode(b, sum.Sum(nil)[:bytes])
 	c.ETag = append(b, '"')
 	return nil
