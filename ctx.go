@@ -48,7 +48,8 @@ type RequestCtx struct {
 
 	s         *Server
 	c         *engine.Conn
-	responder responder // while the handler runs
+	responder responder   // while the handler runs
+	streaming *h2Exchange // while it sends the body stream of the response; late guards it
 
 	requestNum uint64
 	at         clock.Moment // when it was received, or the zero Moment

@@ -1,6 +1,7 @@
 package fasthttpadaptor
 
 import (
+	"fmt"
 	"io"
 
 	"github.com/valyala/fasthttp"
@@ -19,6 +20,7 @@ type stream struct {
 	pieces chan []byte
 	taken  chan error    // for each piece: the error of writing it, or nil
 	closed chan struct{} // closed when the server does not read any more
+	gone   error         // the error of writing from then on; valid after closed is closed
 
 	// used by the server's goroutine
 	began bool
@@ -65,7 +67,7 @@ func (s *stream) pass(p []byte) error {
 	case s.pieces <- p:
 		s.err = <-s.taken
 	case <-s.closed:
-		s.err = errGone
+		s.err = s.gone
 	}
 	return s.err
 }
@@ -161,10 +163,15 @@ func (s *stream) Close() error {
 		return nil
 	default:
 	}
+	s.gone = errGone
+	if s.ended != nil && s.ended != io.EOF {
+		// a handler may ask whether a deadline has passed
+		s.gone = fmt.Errorf("%w: %w", errGone, s.ended)
+	}
 	close(s.closed)
 	if s.owed {
 		s.owed = false
-		s.taken <- errGone
+		s.taken <- s.gone
 	}
 	select {
 	case <-s.w.done:
