@@ -132,15 +132,25 @@ func (ctx *RequestCtx) SetWriteDeadline(deadline time.Time) error {
 func (ctx *RequestCtx) setStreamDeadlines(read, write *time.Time) {
 	x, ok := ctx.responder.(*h2Exchange)
 	if !ok {
+		// the producer of a body stream goes on when the handler has returned
+		x = ctx.streaming
+	}
+	if x == nil {
 		return
 	}
 	x.h.mu.Lock()
-	defer x.h.mu.Unlock()
 	if read != nil {
 		x.readUntil = *read
 	}
 	if write != nil {
 		x.writeUntil = *write
+	}
+	// the connection looks at the time only now and then
+	over := x.late()
+	x.h.mu.Unlock()
+	x.wake()
+	if over {
+		x.expired()
 	}
 }
 

@@ -124,6 +124,13 @@ func (ctx *RequestCtx) endResponders() {
 	}
 }
 
+// setStreaming says which exchange sends the body stream of ctx, if any.
+func (ctx *RequestCtx) setStreaming(x *h2Exchange) {
+	ctx.late.Lock()
+	ctx.streaming = x
+	ctx.late.Unlock()
+}
+
 // ownsConn reports whether the connection is at work for this request. One that
 // has timed out must leave it to the next. late is held.
 func (ctx *RequestCtx) ownsConn() bool { return ctx.responder != nil && !ctx.isLate() }

@@ -254,6 +254,8 @@ func (x *h2Exchange) sendTrailed(e http1.Encoding) {
 
 // sendStream sends a response whose body is a stream, and waits for the peer if it must.
 func (x *h2Exchange) sendStream(e http1.Encoding) {
+	x.ctx.setStreaming(x)
+	defer x.ctx.setStreaming(nil)
 	resp := &x.ctx.Response
 	// the response body may be made from the request body, and this is the last moment
 	if x.content != nil && x.ctx.Request.arrives() {

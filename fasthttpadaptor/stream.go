@@ -1,6 +1,7 @@
 package fasthttpadaptor
 
 import (
+	"fmt"
 	"io"
 
 	"github.com/valyala/fasthttp"
@@ -8,10 +9,13 @@ import (
 
 // stream is the body stream of a response that a handler is still writing. A piece
 // goes from the handler's goroutine to the server's without a copy: the handler waits
-// until the server has written it.
+// until the server has written it. Short writes are collected before.
 type stream struct {
-	w     *responseWriter
-	first []byte // the content that was buffered when the response began
+	w *responseWriter
+
+	// used by the handler's goroutine, with responseWriter.mu held, and by the server's
+	// once the handler has returned
+	unsent []byte // what was written, and not passed: at first all before the response began
 
 	// used by the handler's goroutine, with responseWriter.mu held
 	err error // the error of all further writes
@@ -19,6 +23,7 @@ type stream struct {
 	pieces chan []byte
 	taken  chan error    // for each piece: the error of writing it, or nil
 	closed chan struct{} // closed when the server does not read any more
+	gone   error         // the error of writing from then on; valid after closed is closed
 
 	// used by the server's goroutine
 	began bool
@@ -36,8 +41,22 @@ func newStream(w *responseWriter) *stream {
 	}
 }
 
-// write passes p to the server's goroutine.
+// collectLimit is how many bytes are collected before they are passed. To pass them costs two
+// switches of goroutines and a call of the system, so a handler that writes many words must
+// not pay that for each.
+const collectLimit = 4 << 10
+
+// write passes p to the server's goroutine, or keeps a copy of it until there is more.
 func (s *stream) write(p []byte) (int, error) {
+	if s.err == nil && len(s.unsent)+len(p) <= collectLimit {
+		select {
+		case <-s.closed:
+			s.err = s.gone
+		default:
+			s.unsent = append(s.unsent, p...)
+			return len(p), nil
+		}
+	}
 	if err := s.flush(); err != nil {
 		return 0, err
 	}
@@ -50,12 +69,17 @@ func (s *stream) write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush passes the buffered content to the server's goroutine.
+// flush passes the collected content to the server's goroutine.
 func (s *stream) flush() error {
-	if s.err == nil && len(s.first) > 0 {
-		p := s.first
-		s.first = nil
-		return s.pass(p)
+	if s.err == nil && len(s.unsent) > 0 {
+		p := s.unsent
+		s.unsent = nil
+		err := s.pass(p)
+		if err == nil && cap(p) <= 2*collectLimit {
+			// the server is done with it
+			s.unsent = p[:0]
+		}
+		return err
 	}
 	return s.err
 }
@@ -65,7 +89,7 @@ func (s *stream) pass(p []byte) error {
 	case s.pieces <- p:
 		s.err = <-s.taken
 	case <-s.closed:
-		s.err = errGone
+		s.err = s.gone
 	}
 	return s.err
 }
@@ -94,8 +118,8 @@ func (s *stream) next() error {
 
 // end returns the error with which the stream ends after the handler has returned.
 func (s *stream) end() error {
-	if len(s.first) > 0 && s.w.fault == nil {
-		s.rest, s.first = s.first, nil
+	if len(s.unsent) > 0 && s.w.fault == nil {
+		s.rest, s.unsent = s.unsent, nil
 		return nil
 	}
 	s.ended = io.EOF
@@ -161,10 +185,15 @@ func (s *stream) Close() error {
 		return nil
 	default:
 	}
+	s.gone = errGone
+	if s.ended != nil && s.ended != io.EOF {
+		// a handler may ask whether a deadline has passed
+		s.gone = fmt.Errorf("%w: %w", errGone, s.ended)
+	}
 	close(s.closed)
 	if s.owed {
 		s.owed = false
-		s.taken <- errGone
+		s.taken <- s.gone
 	}
 	select {
 	case <-s.w.done:

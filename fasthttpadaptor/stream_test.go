@@ -74,6 +74,36 @@ func TestBodyIsReadWhileItArrives(t *testing.T) {
 	})
 }
 
+// A piece for each of them would cost a write to the connection each.
+func TestShortWritesAreSentTogether(t *testing.T) {
+	eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
+		c := start(func(w http.ResponseWriter, _ *http.Request) {
+			w.(http.Flusher).Flush()
+			for _, text := range []string{"one", "two", "three"} {
+				if n, err := io.WriteString(w, text); n != len(text) || err != nil {
+					t.Errorf("WriteString: %d, %v", n, err)
+				}
+			}
+			w.(http.Flusher).Flush()
+			for range 3 {
+				fmt.Fprint(w, "x")
+			}
+		})
+		send(t, c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+		r := bufio.NewReader(c)
+		for {
+			line, err := r.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			if line == "\r\n" {
+				break
+			}
+		}
+		expect(t, r, "b\r\nonetwothree\r\n3\r\nxxx\r\n0\r\n\r\n")
+	})
+}
+
 func TestFlushedPiecesArriveWhileTheHandlerRuns(t *testing.T) {
 	for _, length := range []string{"", "6"} {
 		eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {

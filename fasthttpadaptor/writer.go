@@ -303,7 +303,7 @@ func (w *responseWriter) begin() {
 	// watching the client cannot begin while the server writes
 	w.context.watch()
 	w.stream = newStream(w)
-	w.stream.first = w.ctx.Response.SwapBody(nil)
+	w.stream.unsent = w.ctx.Response.SwapBody(nil)
 	w.state = stateSending
 	close(w.begun)
 }

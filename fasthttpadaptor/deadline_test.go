@@ -1,0 +1,68 @@
+package fasthttpadaptor
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// writeUntilItFails answers a request with a stream, sets a deadline once the client has
+// the header, and writes until that fails.
+func writeUntilItFails(deadline time.Duration, begun <-chan struct{}, failed chan<- error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		c := http.NewResponseController(w)
+		if err := c.Flush(); err != nil {
+			failed <- err
+			return
+		}
+		<-begun
+		if err := c.SetWriteDeadline(time.Now().Add(deadline)); err != nil {
+			failed <- err
+			return
+		}
+		piece := make([]byte, 16<<10)
+		for {
+			if _, err := w.Write(piece); err != nil {
+				failed <- err
+				return
+			}
+		}
+	})
+}
+
+func expectDeadline(t *testing.T, c *http.Client, url string, begun chan<- struct{}, failed <-chan error) {
+	t.Helper()
+	resp, err := c.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	begun <- struct{}{}
+	if _, err := io.Copy(io.Discard, resp.Body); err == nil {
+		t.Error("the client has received a whole response")
+	}
+	if err := servertest.Receive(t, "the end of the handler", failed); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the handler got %v, want os.ErrDeadlineExceeded", err)
+	}
+}
+
+var writeDeadlines = []struct {
+	name  string
+	after time.Duration
+}{{"past", -time.Hour}, {"soon", time.Millisecond}}
+
+func TestWriteDeadlineEndsAResponseThatHasBegunOverHTTP2(t *testing.T) {
+	for _, d := range writeDeadlines {
+		t.Run(d.name, func(t *testing.T) {
+			begun, failed := make(chan struct{}, 1), make(chan error, 1)
+			overHTTP2(t, writeUntilItFails(d.after, begun, failed), func(t *testing.T, c *http.Client, url string, _ bool) {
+				expectDeadline(t, c, url, begun, failed)
+			})
+		})
+	}
+}
