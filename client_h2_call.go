@@ -154,6 +154,7 @@ func (x *h2Call) begin(e http1.Encoding) (asks bool, err error) {
 	x.eager = x.call.trace != nil || x.hc.limitsAnswers() || x.keeps == h2Streams
 	expects := !whole && !x.tunnel && req.MayContinue()
 	c.Lock()
+	c.Look()
 	conn := c.HTTP2()
 	s := conn.Open()
 	if s == nil || !conn.CanSend(s, part) {

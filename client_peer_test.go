@@ -50,3 +50,12 @@ func (w *connWatch) awaitEnd(t testing.TB) {
 		servertest.Eventually(t, "the end of the connection", func() bool { return p.Look() == connpool.Ended })
 	}
 }
+
+// awaitSomething waits until something was sent on the last connection, or the client has read
+// that and closed it.
+func (w *connWatch) awaitSomething(t testing.TB) {
+	t.Helper()
+	if p := w.last.Load(); p.Sees() {
+		servertest.Eventually(t, "something on the connection", func() bool { return p.Look() != connpool.Quiet })
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/sender"
 	"github.com/valyala/fasthttp/internal/servertest"
+	"golang.org/x/net/http2"
 )
 
 // Known failure 29: the server closes each connection while it is idle. Every
@@ -36,6 +37,53 @@ func TestClientPostsAfterIdleCloseSucceed(t *testing.T) {
 		w.awaitEnd(t)
 	}
 	p.Counts(60, 60)
+}
+
+// Known failure 60: so does a server of HTTP/2, with or without a word. Nothing reads the
+// connection in the first moment after a call, which is when the next call begins.
+func TestClientPostsAfterIdleCloseOfHTTP2Succeed(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(c *servertest.H2Side){
+		"close":            func(c *servertest.H2Side) { _ = c.Close() },
+		"reset":            func(c *servertest.H2Side) { servertest.Reset(c.Conn.Conn) },
+		"GOAWAY and close": func(c *servertest.H2Side) { c.GoAway(1, http2.ErrCodeNo).Flush(); _ = c.Close() },
+	} {
+		for _, secure := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", TLS ", secure), func(t *testing.T) {
+				t.Parallel()
+				var w connWatch
+				hc := &HostClient{Dial: w.dial, IsTLS: secure}
+				var p *servertest.H2Peer
+				if secure {
+					p = servertest.NewH2TLSPeer(t, "h2")
+					hc.Protocols.SetHTTP2(true)
+					hc.TLSConfig = servertest.TrustCertificate()
+				} else {
+					p = servertest.NewH2Peer(t)
+					hc.Protocols.SetUnencryptedHTTP2(true)
+				}
+				hc.Addr = p.Addr()
+				servertest.EndsWith(t, hc)
+				req, resp := requestTo(t, MethodPost, p.URL("/")), responseFor(t)
+				for i := range 30 {
+					req.SetBodyString(fmt.Sprint("body ", i))
+					done := make(chan error, 1)
+					go func() { done <- hc.Do(req, resp) }()
+					c := p.AcceptUnless(done)
+					if c == nil {
+						t.Fatalf("call %d: %v", i, <-done)
+					}
+					c.Greet()
+					c.Respond(c.Whole(), "200", "ok")
+					if err := servertest.Receive(t, "the response", done); err != nil {
+						t.Fatalf("call %d: %v", i, err)
+					}
+					end(c)
+					w.awaitSomething(t)
+				}
+			})
+		}
+	}
 }
 
 // The client checks every connection before it reuses it, whatever the request and

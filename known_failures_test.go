@@ -74,6 +74,7 @@ var knownFailures = []struct {
 	{53, "setters cannot inject lines", []string{"TestRequestHeaderSettersInjectNothing", "TestResponseHeaderSettersInjectNothing", "TestHeaderSetOfEveryKnownNameInjectsNothing", "TestRequestURISettersInjectNothing", "TestTrailerSectionInjectsNothing", "TestResponseCookiesInjectNothing", "internal/http1.TestTextLosesLineBreaksAndNothingElse"}},
 	{54, "cookies cannot inject attributes", []string{"TestRequestHeaderCookieTextCannotEndACookie", "TestCookieSettersNeutralizeControls", "TestCookieKeepsPartitionedSecure"}},
 	{56, "encoders of streams are released on every path", []string{"internal/bodyio.TestEncodersOfStreamsAreReleased"}},
+	{60, "shared connections that ended while idle take no call", []string{"TestClientPostsAfterIdleCloseOfHTTP2Succeed", "integrationtests.TestHTTP2ClientPostsWhileIdleConnectionsEnd"}},
 	{62, "addresses that refuse are looked up again", []string{"TestADialAsksAgainWhenRememberedAddressesRefuse", "internal/dial.TestDoubtedNamesAreLookedUpOncePerSecond"}},
 }
 

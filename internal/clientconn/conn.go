@@ -214,6 +214,36 @@ func (c *Conn) Look() connpool.State { return c.probe.Look() }
 // IsTLS reports whether the connection speaks TLS.
 func (c *Conn) IsTLS() bool { return c.gate != nil }
 
+// HasEnded reports whether the peer sends nothing any more, as far as the system can tell:
+// there may be something to be read before that.
+func (c *Conn) HasEnded() bool { return c.probe.HasEnded() }
+
+// MayHaveCome reports whether there may be something for ReadReady: bytes, or the end of the
+// connection. With TLS, bytes may have been received before that were not read.
+func (c *Conn) MayHaveCome() bool {
+	if c.gate != nil {
+		return true
+	}
+	state := c.probe.Look()
+	return state == connpool.Readable || state == connpool.Ended
+}
+
+// ReadReady is Read that does not wait: if nothing has come, or the connection cannot be
+// checked, the error is a timeout.
+func (c *Conn) ReadReady(p []byte) (int, error) {
+	if c.gate == nil {
+		if !c.MayHaveCome() {
+			return 0, errWouldWait
+		}
+		return c.Read(p)
+	}
+	n, err := c.gate.readReady(c.conn, p)
+	if n == 0 && err != nil && err != error(errWouldWait) {
+		c.readErr = err
+	}
+	return n, err
+}
+
 // IsQuiet reports whether an idle connection seems usable: nothing came since its
 // last response, and the peer did not close it. It is true for a connection that
 // cannot be checked.

@@ -96,9 +96,15 @@ func (g *gate) follow(b []byte) {
 // the connection above. Bytes that TLS had received with the last response count as
 // well.
 func (g *gate) isQuiet(secure net.Conn) bool {
+	var b [1]byte
+	n, err := g.readReady(secure, b[:])
+	return n == 0 && err == error(errWouldWait) && g.inHead == 0 && g.content == 0
+}
+
+// readReady reads from secure, the connection above, what has come. The error is errWouldWait
+// if that is not as much as a record, or nothing.
+func (g *gate) readReady(secure net.Conn, p []byte) (int, error) {
 	g.dry = true
 	defer func() { g.dry = false }()
-	var b [1]byte
-	n, err := secure.Read(b[:])
-	return n == 0 && err == error(errWouldWait) && g.inHead == 0 && g.content == 0
+	return secure.Read(p)
 }

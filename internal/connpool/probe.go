@@ -27,6 +27,8 @@ type Probe struct {
 	raw   syscall.RawConn
 	look  func(fd uintptr)
 	state State
+	end   func(fd uintptr)
+	ended bool
 }
 
 // Attach makes p check c. Only connections of the operating system can be checked,
@@ -43,10 +45,20 @@ func (p *Probe) Attach(c net.Conn) {
 	}
 	p.raw = raw
 	p.look = func(fd uintptr) { p.state = peek(fd) }
+	p.end = func(fd uintptr) { p.ended = hungUp(fd) }
 }
 
 // Sees reports whether the connection can be checked.
 func (p *Probe) Sees() bool { return p.raw != nil }
+
+// HasEnded reports whether the peer sends nothing any more, or the connection has failed. If
+// there are bytes to be read, only Linux can tell.
+func (p *Probe) HasEnded() bool {
+	if p.raw == nil {
+		return false
+	}
+	return p.raw.Control(p.end) != nil || p.ended
+}
 
 // Look returns the state of the connection, at the price of one system call.
 func (p *Probe) Look() State {

@@ -14,3 +14,5 @@ func peekInto(fd uintptr, p []byte) (n int, err error) {
 	n, _, err = unix.Recvfrom(int(fd), p, unix.MSG_PEEK|unix.MSG_DONTWAIT)
 	return n, err
 }
+
+func hungUp(fd uintptr) bool { return peek(fd) == Ended }

@@ -20,3 +20,8 @@ func peekInto(fd uintptr, p []byte) (n int, err error) {
 	}
 	return n, nil
 }
+
+func hungUp(fd uintptr) bool {
+	ended, errno := rawsys.HungUp(int(fd))
+	return errno == 0 && ended
+}

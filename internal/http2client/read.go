@@ -1,6 +1,7 @@
 package http2client
 
 import (
+	"io"
 	"net"
 	"time"
 
@@ -149,11 +150,48 @@ func (c *Conn) StopLeading() {
 	}
 }
 
+// mostLooks is how often Look reads at most: a peer that goes on sending does not keep a call
+// from beginning.
+const mostLooks = 16
+
+// Look receives what came while nobody read, and is called before a stream begins: the peer
+// may have ended the connection, which takes no streams then. It does not wait, and does
+// nothing if there are streams, whose calls are told of the end. The lock is held, but not
+// while Look reads.
+func (c *Conn) Look() {
+	switch {
+	case c.conn.Streams() > 0 || c.life != open:
+		return
+	case c.reader == isThread:
+		// it may not have come to read the end
+		if c.line.HasEnded() {
+			c.mu.Unlock()
+			c.end(io.EOF)
+			c.mu.Lock()
+		}
+		return
+	case c.reader != isNobody || !c.line.MayHaveCome():
+		return
+	}
+	c.hand(isCall)
+	c.leads++
+	c.mu.Unlock()
+	for range mostLooks {
+		if c.fillBy(c.line.ReadReady) != nil {
+			break
+		}
+	}
+	c.mu.Lock()
+	c.StopLeading()
+}
+
 // fill reads once, and goes as far as that reaches. After an error other than a timeout the
 // connection has ended.
-func (c *Conn) fill() error {
+func (c *Conn) fill() error { return c.fillBy(c.line.Read) }
+
+func (c *Conn) fillBy(read func(p []byte) (int, error)) error {
 	c.space()
-	n, err := c.line.Read(c.in.B[len(c.in.B):cap(c.in.B)])
+	n, err := read(c.in.B[len(c.in.B):cap(c.in.B)])
 	c.in.B = c.in.B[:len(c.in.B)+n]
 	switch {
 	case n > 0:

@@ -72,8 +72,14 @@ func Accept(fd int) (n int, from Address, errno syscall.Errno) {
 
 // Ready is poll(2) for reading with a time limit of zero: it reports whether a
 // read of the descriptor would not wait, be it for bytes, an end or an error.
-func Ready(fd int) (ready bool, errno syscall.Errno) {
-	watched := pollFd{fd: int32(fd), events: pollIn}
+func Ready(fd int) (ready bool, errno syscall.Errno) { return poll(fd, pollIn) }
+
+// HungUp is poll(2) for the end of what the peer sends, with a time limit of zero. Bytes that
+// came before the end do not matter, nor does it matter whether they were read.
+func HungUp(fd int) (ended bool, errno syscall.Errno) { return poll(fd, pollRdHup) }
+
+func poll(fd int, events int16) (is bool, errno syscall.Errno) {
+	watched := pollFd{fd: int32(fd), events: events}
 	var limit syscall.Timespec
 	n, _, errno := syscall.RawSyscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&watched)), 1, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
 	return n == 1, errno
@@ -85,7 +91,10 @@ type pollFd struct {
 	events, revents int16
 }
 
-const pollIn = 1
+const (
+	pollIn    = 1
+	pollRdHup = 0x2000
+)
 
 // Control is epoll_ctl(2).
 func Control(set, op, fd int, ev *syscall.EpollEvent) syscall.Errno {

@@ -12,7 +12,7 @@ func TestTextIsResolvedAndWritten(t *testing.T) {
 		{"H", "/a?q#f", "#g h", "http://h/a?q#g%20h"},
 		{"h", "/a/b?q#f", "?r", "http://h/a/b?r"},
 		{"h", "/a/b?q#f", "../c", "http://h/c"},
-		{"h", "/a/b", "//[::1%25x]/%zz", "http://[::1%25x]/%zz"},
+		{"h", "/a/b", "//[::1%25x]/%zz", "http://[::1%25x]/%25zz"},
 		{"h", "*", "wss://i", "wss://i/"},
 	} {
 		var text, copied Text
