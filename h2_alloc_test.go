@@ -223,6 +223,24 @@ func TestHTTP2ShutdownFindsConnectionsThatAreDriven(t *testing.T) {
 	h.release()
 }
 
+// While other connections have their turn, a connection waits for room if it has output: there may
+// be none. So that wait needs its time.
+func TestHTTP2TurnOfOthersIsLimitedForOutput(t *testing.T) {
+	s := withHTTP2(&Server{Handler: echo})
+	s.prepare()
+	h := newH2Conn(s, &engine.Conn{Set: &s.conns}, linkOfNothing{})
+	defer h.release()
+	if w, until := h.Turn(); w != engine.WaitRoom || until.IsZero() {
+		t.Errorf("with output: it waits for %v until %v", w, until)
+	}
+	for head, _, _ := h.Output(); len(head) > 0; head, _, _ = h.Output() {
+		h.Written(int64(len(head)), nil)
+	}
+	if w, _ := h.Turn(); w != engine.WaitInput {
+		t.Errorf("without output: it waits for %v", w)
+	}
+}
+
 // A handler that is late writes when its engine has left the connection, and may fail. That
 // is no moment at which the engine may read why the connection has ended: under the race
 // detector this test fails if it does.

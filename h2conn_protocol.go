@@ -390,8 +390,18 @@ func (s *Server) writeByteTimeout() time.Duration {
 	return limit
 }
 
-// Turn implements engine.Protocol.
-func (h *h2Conn) Turn() (w engine.Wait, until time.Time) { return engine.WaitNone, time.Time{} }
+// Turn implements engine.Protocol. What is to be written may find no room after the turn of the
+// others, either.
+func (h *h2Conn) Turn() (w engine.Wait, until time.Time) {
+	h.mu.Lock()
+	writes := h.output == h2Writing || h.conn.HasOutput()
+	h.mu.Unlock()
+	w = engine.WaitInput
+	if writes {
+		w = engine.WaitRoom
+	}
+	return w, h.Wait(w)
+}
 
 // Expired implements engine.Protocol: Step looks at the time.
 func (h *h2Conn) Expired() {}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"golang.org/x/net/http2"
 
@@ -473,4 +475,48 @@ func TestHTTP2OnListenersThatShareAPort(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A shutdown costs idle connections no time whose clients answer the PING that comes with the first
+// GOAWAY (RFC 9113 section 6.8). It waits for others until the connection has looked at the time
+// twice, and then for the end of what they send.
+func TestHTTP2ShutdownOfIdleConnectionsIsShort(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name    string
+		answers bool
+		most    time.Duration
+	}{
+		{"clients that answer", true, 100 * time.Millisecond},
+		{"clients that do not", false, 3 * time.Second},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T) {
+				server := &fasthttp.Server{Handler: echo, Logger: noLog{}}
+				ts := serveHTTP2(t, servertest.MemoryEngine, server)
+				for range 100 {
+					c := greetHTTP2(ts)
+					c.Get(1, "/").Flush()
+					c.ExpectResponse(1, "200", `GET / ""`)
+					if !test.answers {
+						continue
+					}
+					go func() {
+						for c.Take() == nil {
+						}
+						_ = c.Close()
+					}()
+				}
+				// long enough that they have given their memory back
+				synctest.Wait()
+				time.Sleep(time.Minute) // bubble: within inBubble
+				begun := time.Now()
+				servertest.Must(t, server.Shutdown())
+				if d := time.Since(begun); d > test.most {
+					t.Errorf("it took %v", d)
+				}
+			})
+		})
+	}
 }

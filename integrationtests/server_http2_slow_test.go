@@ -3,6 +3,7 @@ package integrationtests
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -394,4 +395,47 @@ func checkDrippingReader(t *testing.T, e servertest.Engine) {
 	go readSlowly(c, 256, drip)
 	servertest.Receive(t, "the end of the response", ended)
 	_ = c.Close()
+}
+
+// Responses that are in memory, and that nobody takes, are given up in time, whatever part of them
+// the system had room for; Server.ResponseSent is called for each.
+func TestUnreadResponsesOfHTTP2AreGivenUp(t *testing.T) {
+	t.Parallel()
+	forEachHTTP2(t, func(t *testing.T, e servertest.Engine) {
+		if e.Sockets {
+			t.Parallel()
+			checkGivenUp(t, e)
+		}
+	})
+}
+
+func checkGivenUp(t *testing.T, e servertest.Engine) {
+	const most = 24
+	large := make([]byte, most<<20)
+	var told, cut atomic.Int32
+	server := &fasthttp.Server{Logger: noLog{}, Handler: func(ctx *fasthttp.RequestCtx) {
+		size, _ := ctx.URI().QueryArgs().GetUint("mb")
+		ctx.Response.SetBodyRaw(large[:size<<20])
+	}, ResponseSent: func(_ *fasthttp.RequestCtx, sent fasthttp.SentResponse) {
+		if told.Add(1); sent.Err != nil {
+			cut.Add(1)
+		}
+	}}
+	server.HTTP2.WriteByteTimeout = heldUp
+	ts := serveHTTP2(t, e, server)
+	asked := int32(0)
+	for mb := 4; mb <= most; mb += 2 {
+		c := dialHTTP2(ts)
+		readNothing(c)
+		c.Get(1, fmt.Sprint("/?mb=", mb)).Get(3, fmt.Sprint("/?mb=", mb)).Flush()
+		asked += 2
+	}
+	servertest.Eventually(t, "the end of each response", func() bool { return told.Load() == asked })
+	if cut.Load() == 0 {
+		t.Error("all responses were taken")
+	}
+	for _, c := range ts.Conns {
+		_ = c.Close()
+	}
+	servertest.Eventually(t, "the end of all connections", func() bool { return server.GetOpenConnectionsCount() == 0 })
 }
