@@ -24,8 +24,8 @@ import (
 // the request, as Request.WithContext does, net/http provides only the trailers that a
 // Trailer field announces.
 //
-// Each piece of a body stream of the response is sent at once. If the stream fails, the
-// connection is aborted. A panic of h is a panic of the http.Handler. Hijack works if
+// Each piece of a body stream of the response is sent at once, and so is the head if
+// Response.ImmediateHeaderFlush is set. If the stream fails, the connection is aborted. A panic of h is a panic of the http.Handler. Hijack works if
 // the http.Server allows it. Deadlines, TLS state and addresses are those of its
 // connection. The channel of ctx.Done is never closed: use the context of
 // NetHTTPRequest, which ends when the client closes the connection. EarlyHints and
@@ -107,6 +107,9 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 	w.WriteHeader(status)
 	if r.Method == http.MethodHead || resp.SkipBody || !bodyAllowed(status) {
 		return
+	}
+	if stream != nil && resp.ImmediateHeaderFlush {
+		_ = http.NewResponseController(w).Flush()
 	}
 	if stream == nil {
 		_, _ = w.Write(resp.Body())
