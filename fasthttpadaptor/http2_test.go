@@ -171,6 +171,12 @@ func TestHandlersAnswerOverHTTP2(t *testing.T) {
 		w.Header().Set("X-A", "1")
 		w.WriteHeader(418)
 	})
+	mux.HandleFunc("/twice", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "one")
+		// without effect, as any status would be
+		w.WriteHeader(0)
+		_, _ = io.WriteString(w, "two")
+	})
 	mux.HandleFunc("/none", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) })
 	mux.HandleFunc("/trailers", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Trailer", "X-Sum")
@@ -211,7 +217,7 @@ func TestHandlersAnswerOverHTTP2(t *testing.T) {
 	want := make(map[string]string)
 	overHTTP2(t, mux, func(t *testing.T, c *http.Client, url string, _ bool) {
 		for _, tc := range []struct{ method, path string }{
-			{"GET", "/small"}, {"HEAD", "/small"}, {"GET", "/large"}, {"GET", "/status"}, {"GET", "/none"}, {"POST", "/trailers"},
+			{"GET", "/small"}, {"HEAD", "/small"}, {"GET", "/large"}, {"GET", "/status"}, {"GET", "/twice"}, {"GET", "/none"}, {"POST", "/trailers"},
 			{"GET", "/alone"}, {"GET", "/hints"}, {"GET", "/flush"}, {"GET", "/abort"}, {"GET", "/short"}, {"GET", "/hijack"}, {"GET", "/missing"},
 		} {
 			var informed []string
@@ -369,6 +375,8 @@ func TestFastHTTPHandlersOverHTTP2OfNetHTTP(t *testing.T) {
 			ended <- r.Context().Err()
 		case "/back":
 			ctx.SetBodyStream(ctx.RequestBodyStream(), -1)
+		case "/empty":
+			fmt.Fprint(ctx, ctx.Request.IsBodyStream(), ctx.Request.Header.ContentLength())
 		default:
 			_ = ctx.Response.Header.SetTrailer("X-End")
 			ctx.Response.Header.Set("X-End", "yes")
@@ -389,6 +397,16 @@ func TestFastHTTPHandlersOverHTTP2OfNetHTTP(t *testing.T) {
 	_ = resp.Body.Close()
 	if want := ln.Addr().String() + " true https"; string(got) != want || err != nil || resp.ProtoMajor != 2 || !slices.Equal(resp.Trailer["X-End"], []string{"yes"}) {
 		t.Errorf("got %s %q, %v, trailers %v, want %q", resp.Proto, got, err, resp.Trailer, want)
+	}
+
+	// a body of unknown size would be sent on as one in chunks
+	if resp, err = c.Get(url + "/empty"); err != nil {
+		t.Fatal(err)
+	}
+	got, err = io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if want := "false 0"; string(got) != want || err != nil {
+		t.Errorf("a request without a body has %q, %v, want %q", got, err, want)
 	}
 
 	// each piece comes back at once

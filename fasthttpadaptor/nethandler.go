@@ -26,7 +26,8 @@ import (
 //
 // Each piece of a body stream of the response is sent at once, and the header before the
 // first one if ImmediateHeaderFlush is set. Such a response may be made while the body of
-// the request arrives. If the stream fails, the connection is aborted. A panic of h is a panic of the http.Handler. Hijack works if
+// the request arrives. If the stream fails, the connection is aborted. A panic of h is a
+// panic of the http.Handler. Hijack works if
 // the http.Server allows it. Deadlines, TLS state and addresses are those of its
 // connection. The channel of ctx.Done is never closed: use the context of
 // NetHTTPRequest, which ends when the client closes the connection. EarlyHints and
@@ -117,6 +118,9 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 	}
 	if r.Method == http.MethodHead || resp.SkipBody || !bodyAllowed(status) {
 		return
+	}
+	if stream != nil && resp.ImmediateHeaderFlush {
+		_ = http.NewResponseController(w).Flush()
 	}
 	if stream == nil {
 		_, _ = w.Write(resp.Body())

@@ -10,10 +10,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func serveNet(t *testing.T, h fasthttp.RequestHandler) (addr string, url string) {
@@ -127,6 +129,29 @@ func TestHandlerOfFasthttpAnswersOnNetHTTP(t *testing.T) {
 type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("broken") }
+
+// waitingReader is a stream whose first piece comes when the channel is closed.
+type waitingReader struct{ c <-chan struct{} }
+
+func (r waitingReader) Read([]byte) (int, error) {
+	<-r.c
+	return 0, io.EOF
+}
+
+func TestHeadIsSentBeforeTheStreamIfAHandlerAsksForThat(t *testing.T) {
+	arrived := make(chan struct{})
+	_, url := serveNet(t, func(ctx *fasthttp.RequestCtx) {
+		ctx.Response.ImmediateHeaderFlush = true
+		ctx.SetBodyStream(waitingReader{arrived}, -1)
+	})
+	t.Cleanup(sync.OnceFunc(func() { close(arrived) }))
+	c := &http.Client{Timeout: servertest.Patience}
+	resp, err := c.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+}
 
 func TestNetHTTPRequestIsThere(t *testing.T) {
 	_, url := serveNet(t, func(ctx *fasthttp.RequestCtx) {

@@ -19,7 +19,8 @@ import (
 // http.Request.Write, and never from r.Header. Its size is r.ContentLength; it is sent
 // in chunks if that is 0 or less, if r.TransferEncoding says so, or if r has trailers. If
 // the body is longer than its size, writing fails, and the excess is not sent. Only a
-// nil body and http.NoBody are empty.
+// nil body and http.NoBody are empty, and the body of a request that a server has got by
+// HTTP/2 with r.ContentLength 0.
 //
 // The target is r.RequestURI or, if that is empty, the target of r.URL. For CONNECT
 // without a path it is the authority. The host is r.Host or, if that is empty, the host
@@ -125,6 +126,10 @@ func attachBody(r *http.Request, req *fasthttp.Request) (chunked bool) {
 	}
 	size := -1
 	coded := len(r.TransferEncoding) > 0 && strings.EqualFold(r.TransferEncoding[len(r.TransferEncoding)-1], "chunked")
+	if r.ProtoMajor > 1 && r.RequestURI != "" && r.ContentLength == 0 && !coded && len(r.Trailer) == 0 {
+		// a server of HTTP/2 gives each request a body, and knows its size
+		return false
+	}
 	if r.ContentLength > 0 && !coded && len(r.Trailer) == 0 {
 		size = int(r.ContentLength)
 	}

@@ -99,15 +99,14 @@ func (w *responseWriter) Header() http.Header { return w.header }
 
 // WriteHeader implements http.ResponseWriter.
 func (w *responseWriter) WriteHeader(status int) {
-	if status < 100 || status > 999 {
-		panic(fmt.Sprintf("invalid WriteHeader code %v", status))
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
 	case w.state == stateHijacked || w.state == stateOver:
 	case w.status != 0:
 		w.ctx.Logger().Printf("fasthttpadaptor: superfluous WriteHeader call with %d after %d", status, w.status)
+	case status < 100 || status > 999:
+		panic(fmt.Sprintf("invalid WriteHeader code %v", status))
 	case status < 200 && status != http.StatusSwitchingProtocols:
 		w.inform(status)
 	default:
