@@ -119,9 +119,6 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 	if r.Method == http.MethodHead || resp.SkipBody || !bodyAllowed(status) {
 		return
 	}
-	if stream != nil && resp.ImmediateHeaderFlush {
-		_ = http.NewResponseController(w).Flush()
-	}
 	if stream == nil {
 		_, _ = w.Write(resp.Body())
 	} else if err := copyPieces(w, control, stream); err != nil {
