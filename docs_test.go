@@ -22,6 +22,7 @@ import (
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/files"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/http2body"
 	"github.com/valyala/fasthttp/internal/proxyproto"
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
@@ -133,6 +134,7 @@ func documentedHTTP2Limits() map[string]any {
 		"header sections of all requests together":                                                size(l.Heads),
 		"trailer section, counting 32 bytes more for each field":                                  size(l.HeaderList),
 		"CONTINUATION frames of a header block, none empty":                                       l.Continuations,
+		"content of a response that is a stream, while the client takes none":                     size(http2body.MostHeld), // TestUnreadResponsesOfHTTP2HoldLittle
 		"time for the rest of a header block":                                                     milliseconds(l.Block),
 		"payload of a frame":                                                                      size(l.Frame),
 		"content of a request that the handler has not read":                                      size(l.Window),

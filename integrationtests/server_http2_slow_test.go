@@ -222,6 +222,11 @@ func readNothing(c *h2Conn) {
 	c.Frame(http2.FrameSettings, http2.FlagSettingsAck, 0, "")
 }
 
+// openNoWindow greets, and has the server send no content.
+func openNoWindow(c *h2Conn) {
+	c.Raw(http2.ClientPreface).Settings(uint32(http2.SettingInitialWindowSize), 0).AckSettings()
+}
+
 // stall waits until the server has given the connection up, and reads the rest of it.
 func stall(c *h2Conn) string {
 	awaitClosed(c)
@@ -312,18 +317,24 @@ func TestUnreadResponsesOfHTTP2HoldLittle(t *testing.T) {
 
 func testUnreadResponsesOfHTTP2HoldLittle(t *testing.T) {
 	for i, c := range []struct {
-		path string
-		most int64 // for each connection
+		name, path string
+		most       int64 // for each connection
+		greet      func(c *h2Conn)
 	}{
-		{"/large", 2 << 20}, {"/stream", h2Streams * 128 << 10}, {"/endless", h2Streams * 256 << 10},
+		{"unread", "/large", 2 << 20, readNothing},
+		{"unread", "/stream", h2Streams * 128 << 10, readNothing},
+		{"unread", "/endless", h2Streams * 256 << 10, readNothing},
+		{"no window", "/large", 2 << 20, openNoWindow},
+		{"no window", "/stream", h2Streams * 128 << 10, openNoWindow},
+		{"no window", "/endless", h2Streams * 256 << 10, openNoWindow},
 	} {
 		for _, e := range http2Engines(i) {
-			t.Run(e.Name+c.path, func(t *testing.T) { checkUnread(t, e, c.path, c.most) })
+			t.Run(e.Name+"/"+c.name+c.path, func(t *testing.T) { checkUnread(t, e, c.path, c.most, c.greet) })
 		}
 	}
 }
 
-func checkUnread(t *testing.T, e servertest.Engine, path string, most int64) {
+func checkUnread(t *testing.T, e servertest.Engine, path string, most int64, greet func(c *h2Conn)) {
 	const crowd = 4
 	var began atomic.Int32
 	s := &fasthttp.Server{Logger: noLog{}, MaxIdleWorkerDuration: time.Millisecond, Handler: func(ctx *fasthttp.RequestCtx) {
@@ -334,7 +345,7 @@ func checkUnread(t *testing.T, e servertest.Engine, path string, most int64) {
 	before := servertest.Measure(t)
 	for range crowd {
 		c := dialHTTP2(ts)
-		readNothing(c)
+		greet(c)
 		for i := range uint32(h2Streams) {
 			c.Get(id(i), path)
 		}

@@ -17,6 +17,10 @@ const (
 	piece      = 32 << 10
 )
 
+// MostHeld is how much content an Outgoing holds at most, in bytes, while the peer takes none: what
+// is being sent, and what was collected after that.
+const MostHeld = 2 * piece
+
 // Outgoing is content that is written to a stream. What was written last is still being sent
 // while the next piece is collected. One goroutine uses it, except for Taken and Cut.
 type Outgoing struct {
