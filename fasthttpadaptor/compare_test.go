@@ -177,6 +177,14 @@ func TestResponsesAreThoseOfNetHTTP(t *testing.T) {
 			w.Header()["Content-Type"] = nil
 			io.WriteString(w, "<html>")
 		}},
+		{"length is forbidden", get, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Length"] = nil
+			io.WriteString(w, "hello")
+		}},
+		{"chunks are asked for", get, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Transfer-Encoding", "chunked")
+			io.WriteString(w, "hello")
+		}},
 		{"encoded bodies are not guessed", get, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "br")
 			io.WriteString(w, "<html>")

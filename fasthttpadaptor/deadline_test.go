@@ -66,3 +66,14 @@ func TestWriteDeadlineEndsAResponseThatHasBegunOverHTTP2(t *testing.T) {
 		})
 	}
 }
+
+func TestWriteDeadlineEndsAResponseThatHasBegunBehindNetHTTP(t *testing.T) {
+	for _, d := range writeDeadlines {
+		t.Run(d.name, func(t *testing.T) {
+			begun, failed := make(chan struct{}, 1), make(chan error, 1)
+			_, url := serveNet(t, NewFastHTTPHandler(writeUntilItFails(d.after, begun, failed)))
+			c := &http.Client{Timeout: servertest.Patience}
+			expectDeadline(t, c, url, begun, failed)
+		})
+	}
+}

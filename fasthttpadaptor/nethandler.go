@@ -31,12 +31,12 @@ import (
 // the http.Server allows it. Deadlines, TLS state and addresses are those of its
 // connection. The channel of ctx.Done is never closed: use the context of
 // NetHTTPRequest, which ends when the client closes the connection. EarlyHints and
-// Inform send nothing. The response to a request whose host and target do not form a
-// URI is 400.
+// Inform send nothing. The logger of ctx is the ErrorLog of the http.Server, if that is
+// set. The response to a request whose host and target do not form a URI is 400.
 func NewHTTPHandler(h fasthttp.RequestHandler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := new(fasthttp.RequestCtx)
-		ctx.Init2(newNetConn(w, r), nil, false)
+		ctx.Init2(newNetConn(w, r), errorLog(r), false)
 		ConvertNetHTTPRequestToFastHTTPRequest(r, &ctx.Request)
 		if !hasURI(&ctx.Request.Header) {
 			http.Error(w, http.StatusText(http.StatusBadRequest), http.StatusBadRequest)
@@ -59,6 +59,14 @@ func NewHTTPHandler(h fasthttp.RequestHandler) http.Handler {
 		}
 		writeResponse(w, r, &ctx.Response)
 	})
+}
+
+// errorLog returns the log of the server that has received r, or nil for the default.
+func errorLog(r *http.Request) fasthttp.Logger {
+	if s, _ := r.Context().Value(http.ServerContextKey).(*http.Server); s != nil && s.ErrorLog != nil {
+		return s.ErrorLog
+	}
+	return nil
 }
 
 // hasURI reports whether target and host form a URI, as a fasthttp.Server requires.
@@ -171,16 +179,19 @@ func addTrailers(w http.ResponseWriter, h *fasthttp.ResponseHeader) {
 	}
 }
 
-// copyPieces sends the bytes of each Read of a stream at once.
+// copyPieces sends the bytes of each Read of a stream at once. A stream that writes itself
+// learns why writing fails.
 func copyPieces(w http.ResponseWriter, rc *http.ResponseController, stream io.Reader) error {
+	pieces := pieceWriter{w, rc}
+	if own, ok := stream.(fasthttp.BodyWriterTo); ok && own.SupportsBodyWriteTo() {
+		_, err := own.WriteTo(pieces)
+		return err
+	}
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := stream.Read(buf)
 		if n > 0 {
-			if _, err := w.Write(buf[:n]); err != nil {
-				return err
-			}
-			if err := rc.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			if _, err := pieces.Write(buf[:n]); err != nil {
 				return err
 			}
 		}
@@ -191,6 +202,23 @@ func copyPieces(w http.ResponseWriter, rc *http.ResponseController, stream io.Re
 			return err
 		}
 	}
+}
+
+// pieceWriter sends what is written at once.
+type pieceWriter struct {
+	w       io.Writer
+	control *http.ResponseController
+}
+
+func (p pieceWriter) Write(b []byte) (int, error) {
+	n, err := p.w.Write(b)
+	if err != nil {
+		return n, err
+	}
+	if err := p.control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return n, err
+	}
+	return n, nil
 }
 
 // serveHijacked hands the connection over to the HijackHandler, after the response

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -151,6 +152,21 @@ func TestHeadIsSentBeforeTheStreamIfAHandlerAsksForThat(t *testing.T) {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
+}
+
+func TestHandlerLogsToTheServerOfNetHTTP(t *testing.T) {
+	var b bytes.Buffer
+	s := httptest.NewUnstartedServer(NewHTTPHandler(func(ctx *fasthttp.RequestCtx) { ctx.Logger().Printf("from the handler") }))
+	s.Config.ErrorLog = log.New(&b, "", 0)
+	s.Start()
+	resp, err := http.Get(s.URL)
+	if err == nil {
+		resp.Body.Close()
+	}
+	s.Close()
+	if got := b.String(); err != nil || !strings.Contains(got, "from the handler") {
+		t.Errorf("%v, the log is %q", err, got)
+	}
 }
 
 func TestNetHTTPRequestIsThere(t *testing.T) {

@@ -27,12 +27,23 @@ func (w *responseWriter) sendBuffered() {
 		return
 	}
 	w.endTrailers()
-	if w.length >= 0 && w.length != int64(w.buffered) {
+	switch {
+	case w.length >= 0 && w.length != int64(w.buffered):
 		// the client can notice this only if the connection ends too early, after the head
 		resp.ImmediateHeaderFlush = true
 		body := bytes.Clone(resp.Body())
 		resp.SetBodyStream(incomplete{bytes.NewReader(body)}, int(w.length))
+	case w.hidesLength():
+		body := bytes.Clone(resp.Body())
+		resp.SetBodyStream(bytes.NewReader(body), -1)
 	}
+}
+
+// hidesLength reports whether the handler wants no Content-Length: it has set the field to
+// nil, or asks for chunks.
+func (w *responseWriter) hidesLength() bool {
+	values, ok := w.head["Content-Length"]
+	return ok && len(values) == 0 || strings.EqualFold(w.head.Get("Transfer-Encoding"), "chunked")
 }
 
 // moveBarredTrailers moves fields that must not be trailers, such as Content-Type, to

@@ -231,10 +231,10 @@ func (w *responseWriter) startSniff(p []byte) {
 }
 
 // knowsType reports whether the handler has set the type of the body, or has forbidden
-// to guess it.
+// to guess it. As in net/http, content with a coding is not looked at.
 func (w *responseWriter) knowsType() bool {
 	_, typed := w.head["Content-Type"]
-	return typed || w.head.Get("Content-Encoding") != ""
+	return typed || w.head.Get("Content-Encoding") != "" || w.head.Get("Transfer-Encoding") != ""
 }
 
 func bodyAllowed(status int) bool {
