@@ -25,9 +25,17 @@ type body struct {
 	broken error      // why stream could not be read to its end
 	limit  int        // in bytes, under which the content was read; also limits its decoded form
 	spare  *h1Content // for the next stream of leaveOn, or nil
-	// owner is the context whose response the body is of, or nil. It closes the stream if the
-	// response is never sent
-	owner *RequestCtx
+	owner  streamOwner
+}
+
+// streamOwner closes the stream of a body that is never sent, if the body has an owner.
+type streamOwner interface {
+	// noteStream says that r is the stream now, and reports whether it may still be sent.
+	// Otherwise the caller closes it.
+	noteStream(r io.Reader) (sent bool)
+	// claimStream reports whether the stream is still to be closed, which is up to the caller
+	// then.
+	claimStream() bool
 }
 
 // bodyPoolLimits are the sizes over which buffers of request and response bodies

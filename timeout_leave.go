@@ -109,8 +109,7 @@ func (resp *Response) withoutStream() *Response {
 	return own
 }
 
-// noteStream says that r is the body stream of the response, and reports whether it may
-// still be sent. Otherwise the caller closes it.
+// noteStream implements streamOwner: the stream is sent unless the client has another response.
 func (ctx *RequestCtx) noteStream(r io.Reader) (sent bool) {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
@@ -121,8 +120,7 @@ func (ctx *RequestCtx) noteStream(r io.Reader) (sent bool) {
 	return true
 }
 
-// claimStream reports whether the stream of the response is still to be closed, which is up
-// to the caller then.
+// claimStream implements streamOwner.
 func (ctx *RequestCtx) claimStream() bool {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
