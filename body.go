@@ -209,6 +209,24 @@ func (b *body) setStream(r io.Reader, size int) {
 	}
 }
 
+// closeUnsent closes a stream that is not sent, or does nothing if there is none.
+func closeUnsent(stream io.Reader) {
+	// a panic in a Close of the application matters no more than what has kept it from being sent
+	defer func() { _ = recover() }()
+	if c, ok := stream.(io.Closer); ok {
+		_ = c.Close()
+	}
+}
+
+// LastTimeoutErrorResponse returns the response that the last TimeoutError method has
+// set, or nil. After a TimeoutHandler whose handler was late it is Response itself.
+func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response {
+	if resp := ctx.timeoutResponse.Load(); resp != nil || ctx.left == nil {
+		return resp
+	}
+	return &ctx.Response
+}
+
 // takeStream takes the stream out of the body, and returns its size as well.
 func (b *body) takeStream() (stream io.Reader, size int) {
 	stream, b.stream = b.stream, nil

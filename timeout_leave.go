@@ -128,21 +128,3 @@ func (ctx *RequestCtx) claimStream() bool {
 	ctx.stream = nil
 	return claimed
 }
-
-// closeUnsent closes a stream that is not sent, or does nothing if there is none.
-func closeUnsent(stream io.Reader) {
-	// a panic in a Close of the application matters no more than the timeout before it
-	defer func() { _ = recover() }()
-	if c, ok := stream.(io.Closer); ok {
-		_ = c.Close()
-	}
-}
-
-// LastTimeoutErrorResponse returns the response that the last TimeoutError method has
-// set, or nil. After a TimeoutHandler whose handler was late it is Response itself.
-func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response {
-	if resp := ctx.timeoutResponse.Load(); resp != nil || ctx.left == nil {
-		return resp
-	}
-	return &ctx.Response
-}
