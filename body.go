@@ -218,15 +218,6 @@ func closeUnsent(stream io.Reader) {
 	}
 }
 
-// LastTimeoutErrorResponse returns the response that the last TimeoutError method has
-// set, or nil. After a TimeoutHandler whose handler was late it is Response itself.
-func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response {
-	if resp := ctx.timeoutResponse.Load(); resp != nil || ctx.left == nil {
-		return resp
-	}
-	return &ctx.Response
-}
-
 // takeStream takes the stream out of the body, and returns its size as well.
 func (b *body) takeStream() (stream io.Reader, size int) {
 	stream, b.stream = b.stream, nil

@@ -128,3 +128,12 @@ func (ctx *RequestCtx) claimStream() bool {
 	ctx.stream = nil
 	return claimed
 }
+
+// LastTimeoutErrorResponse returns the response that the last TimeoutError method has
+// set, or nil. After a TimeoutHandler whose handler was late it is Response itself.
+func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response {
+	if resp := ctx.timeoutResponse.Load(); resp != nil || ctx.left == nil {
+		return resp
+	}
+	return &ctx.Response
+}
