@@ -5,7 +5,9 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -62,13 +64,24 @@ func (d *Dialer) Dial(ctx context.Context, c *Config, network, addr string) (net
 		return nil, c.failed(ctx, addr, err)
 	}
 	conn, err := c.connect(ctx, network, targets)
-	if err == nil || !f.remembered || errors.Is(ctx.Err(), context.Canceled) {
+	if err == nil || !f.remembered || errors.Is(ctx.Err(), context.Canceled) || !isOfAddress(err) {
 		return conn, err
 	}
 	if !d.Names.Doubt(f.host, f.addresses) || ctx.Err() != nil {
 		return nil, err
 	}
 	return d.dialOthers(ctx, c, network, f, targets, err)
+}
+
+// isOfAddress reports whether a dial has failed with err since an address was not the right one:
+// it has refused, could not be reached, or did not answer. An invalid port, or a lack of
+// descriptors, is the same with other addresses.
+func isOfAddress(err error) bool {
+	if call, ok := errors.AsType[*os.SyscallError](err); ok && strings.HasPrefix(call.Syscall, "connect") {
+		return true
+	}
+	timeout, ok := errors.AsType[net.Error](err)
+	return ok && timeout.Timeout()
 }
 
 // dialOthers is the part of Dial after none of the remembered addresses could be connected
