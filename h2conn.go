@@ -21,9 +21,8 @@ type h2Conn struct {
 	c    *engine.Conn
 	link engine.Link
 
-	in    *bufpool.Buffer // received; the bytes before read are consumed
-	read  int
-	begun bool // the preface has come
+	in   *bufpool.Buffer // received; the bytes before read are consumed
+	read int
 
 	mu   sync.Mutex // guards what follows, and what an h2Exchange says of it
 	conn http2.Conn
@@ -56,6 +55,7 @@ type h2Conn struct {
 	left   bool   // Shutdown was called a second ago or earlier
 	rested bool   // the application was told that the connection is idle
 	known  bool   // a shutdown of the server finds the connection
+	begun  bool   // the preface has come; known and begun are the engine's
 	spares uint8  // how many exchanges the connection has put into spare
 	lean   bool   // the connection has given its spare memory back since then
 
