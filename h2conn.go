@@ -59,8 +59,6 @@ type h2Conn struct {
 	spares uint8  // how many exchanges the connection has put into spare
 	lean   bool   // the connection has given its spare memory back since then
 
-	begun bool // the preface has come; used by what reads alone, without mu
-
 	start *blockStart  // of the last usual response, or nil
 	now   clock.Moment // when the requests came that are being received, once it was asked for
 }
