@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"sync"
 	"time"
 )
 
@@ -82,14 +83,22 @@ type timedRun struct {
 // timedRun returns a run for a handler of s, which may be nil. Its context always belongs to
 // s, for late calls of Done ask it for that at any time.
 func (s *Server) timedRun() *timedRun {
-	if s != nil {
-		if r, ok := s.runs.Get().(*timedRun); ok {
-			return r
-		}
+	if r, ok := s.pooledRuns().Get().(*timedRun); ok {
+		return r
 	}
 	r := &timedRun{ctx: newRequestCtx(s), done: make(chan struct{}, 1)}
 	r.start = r.serve
 	return r
+}
+
+// bareRuns has the runs for contexts without a server.
+var bareRuns sync.Pool
+
+func (s *Server) pooledRuns() *sync.Pool {
+	if s == nil {
+		return &bareRuns
+	}
+	return &s.runs
 }
 
 // errHandlerLeft is the fault of a handler that has ended its goroutine instead of

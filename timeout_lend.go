@@ -112,9 +112,7 @@ func (ctx *RequestCtx) releaseRuns() {
 		lent.Request.Header.shrink()
 		lent.Response.Header.shrink()
 		*run = timedRun{ctx: lent, start: run.start, done: run.done}
-		if lent.s != nil {
-			lent.s.runs.Put(run)
-		}
+		lent.s.pooledRuns().Put(run)
 		run = before
 	}
 	ctx.run = nil
