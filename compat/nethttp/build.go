@@ -219,7 +219,7 @@ func (b *built) note(file *ast.File) {
 
 // writeModule writes the go.mod of the tests: with the modules of this one.
 func (b *built) writeModule(tree string) error {
-	here := filepath.Join(tree, "compat")
+	here := filepath.Join(tree, "compat", "nethttp")
 	sum, err := os.ReadFile(filepath.Join(here, "go.sum"))
 	if err != nil {
 		return err
@@ -233,12 +233,12 @@ go 1.26
 
 require (
 	github.com/valyala/fasthttp v1.77.0
-	github.com/valyala/fasthttp/compat v0.0.0
+	github.com/valyala/fasthttp/compat/nethttp v0.0.0
 )
 
 replace (
 	github.com/valyala/fasthttp => %q
-	github.com/valyala/fasthttp/compat => %q
+	github.com/valyala/fasthttp/compat/nethttp => %q
 )
 `, tree, here)
 	return os.WriteFile(filepath.Join(b.dir, "go.mod"), []byte(mod), 0o644)
