@@ -592,3 +592,16 @@ func TestContextIsNotAskedForTheKeysOfItsPackage(t *testing.T) {
 		t.Errorf("%v, %v", ctx.Value(ownKey), inner.Value("k"))
 	}
 }
+
+// A bubble does not end while a goroutine of it waits.
+func TestNothingWaitsForTheEndOfAContextWithoutServer(t *testing.T) {
+	var ctx RequestCtx
+	ctx.Init(&Request{}, nil, nil)
+	bubble(t, func(t *testing.T) {
+		stop := ctx.AfterFunc(func() { t.Error("the context has ended") })
+		context.AfterFunc(&ctx, func() { t.Error("the context has ended") })
+		if !stop() || stop() {
+			t.Error("stop has not reported what it did")
+		}
+	})
+}

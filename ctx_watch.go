@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/engine"
@@ -144,6 +145,12 @@ func (ctx *RequestCtx) ownsConn() bool { return ctx.responder != nil && !ctx.isL
 // therefore cost no goroutine, and do not ask ctx anything once it belongs to
 // another request.
 func (ctx *RequestCtx) AfterFunc(f func()) (stop func() bool) {
+	if ctx.c == &ctx.initConn && ctx.watch.Load() == nil {
+		// the channel of a context without a server is never closed: a goroutine would
+		// wait for it without an end
+		var stopped atomic.Bool
+		return func() bool { return !stopped.Swap(true) }
+	}
 	done := ctx.Done() // also begins to watch the client if CancelOnDisconnect is set
 	ctx.late.Lock()
 	w := ctx.watched(false)

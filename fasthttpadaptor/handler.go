@@ -19,12 +19,15 @@ func NewFastHTTPHandlerFunc(h http.HandlerFunc) fasthttp.RequestHandler {
 //   - If Server.StreamRequestBody is set, the body of the request is received while h
 //     reads it. Otherwise the server has received it before.
 //   - The response is sent when h has returned, or in pieces as soon as h flushes it
-//     or has written more than 32 KiB. If h then panics or writes less than it has
-//     announced, the connection is aborted, so that the client notices. A panic is
-//     logged; the response is 500 if nothing was sent or flushed before. A panic with
-//     http.ErrAbortHandler always aborts the connection, and is not logged.
+//     or has written more than 32 KiB. Then short writes are collected, up to 4 KiB, until
+//     the next Flush. If h then panics or writes less than it has announced, the
+//     connection is aborted, so that the client notices. A panic is logged; the response
+//     is 500 if nothing was sent or flushed before. A panic with http.ErrAbortHandler
+//     always aborts the connection, and is not logged.
 //   - The ResponseWriter is an http.Flusher and an http.Hijacker, and supports all
-//     methods of http.ResponseController. An informational status is sent at once.
+//     methods of http.ResponseController, but it is no http.CloseNotifier and no
+//     io.ReaderFrom. Deadlines hold for HTTP/2, too; one that is not over when it is set
+//     ends a response up to a second later there. An informational status is sent at once.
 //     Trailers are announced in the Trailer field or set with http.TrailerPrefix.
 //   - h may read the body of the request while it writes the response over HTTP/2, and
 //     over HTTP/1 if it has called EnableFullDuplex, or a handler around it has called

@@ -159,7 +159,8 @@ func TestHandlerLogsToTheServerOfNetHTTP(t *testing.T) {
 	s := httptest.NewUnstartedServer(NewHTTPHandler(func(ctx *fasthttp.RequestCtx) { ctx.Logger().Printf("from the handler") }))
 	s.Config.ErrorLog = log.New(&b, "", 0)
 	s.Start()
-	resp, err := http.Get(s.URL)
+	c := &http.Client{Timeout: servertest.Patience}
+	resp, err := c.Get(s.URL)
 	if err == nil {
 		resp.Body.Close()
 	}

@@ -23,7 +23,10 @@ var insideFiles embed.FS
 type built struct {
 	dir    string // with testdata
 	binary string
-	calls  map[string]map[string]bool // by the name of a function: what names its body has
+	// test2json is the tool of this name: to ask the go command for it each time costs
+	// more than most tests.
+	test2json string
+	calls     map[string]map[string]bool // by the name of a function: what names its body has
 }
 
 // hooks are where servers of net/http are replaced: a text of server.go that is there
@@ -81,6 +84,11 @@ func build(ctx context.Context, tree, dir string) (*built, error) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go test -c: %w\n%s", err, out)
 	}
+	tool, err := exec.CommandContext(ctx, "go", "tool", "-n", "test2json").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go tool -n test2json: %w", err)
+	}
+	b.test2json = strings.TrimSpace(string(tool))
 	return b, nil
 }
 
@@ -106,12 +114,10 @@ func writeOverlay(source, dir, overlay string) error {
 		return err
 	}
 	replace := map[string]string{
-		filepath.Join(net, "server.go"):             patched,
-		filepath.Join(net, "replaced_exports.go"):   filepath.Join(net, "export_test.go"),
-		filepath.Join(net, "replaced_inside.go"):    filepath.Join(dir, "server.go.txt"),
-		filepath.Join(net, "server_export_test.go"): "",
+		filepath.Join(net, "server.go"):           patched,
+		filepath.Join(net, "replaced_exports.go"): filepath.Join(net, "export_test.go"),
+		filepath.Join(net, "replaced_inside.go"):  filepath.Join(dir, "server.go.txt"),
 	}
-	delete(replace, filepath.Join(net, "server_export_test.go"))
 	for path, in := range internals {
 		to := filepath.Join(net, "replaced", in.name)
 		if in.file != "" {
@@ -213,7 +219,7 @@ func (b *built) note(file *ast.File) {
 
 // writeModule writes the go.mod of the tests: with the modules of this one.
 func (b *built) writeModule(tree string) error {
-	here := filepath.Join(tree, "compat")
+	here := filepath.Join(tree, "compat", "nethttp")
 	sum, err := os.ReadFile(filepath.Join(here, "go.sum"))
 	if err != nil {
 		return err
@@ -227,12 +233,12 @@ go 1.26
 
 require (
 	github.com/valyala/fasthttp v1.77.0
-	github.com/valyala/fasthttp/compat v0.0.0
+	github.com/valyala/fasthttp/compat/nethttp v0.0.0
 )
 
 replace (
 	github.com/valyala/fasthttp => %q
-	github.com/valyala/fasthttp/compat => %q
+	github.com/valyala/fasthttp/compat/nethttp => %q
 )
 `, tree, here)
 	return os.WriteFile(filepath.Join(b.dir, "go.mod"), []byte(mod), 0o644)

@@ -75,7 +75,7 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return fmt.Errorf("differences.tsv: %w", err)
 	}
-	tree, err := filepath.Abs("..")
+	tree, err := filepath.Abs("../..")
 	if err != nil {
 		return err
 	}

@@ -190,7 +190,7 @@ func runOne(ctx context.Context, b *built, s side, name string, limit time.Durat
 	for i, part := range parts {
 		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
 	}
-	cmd := exec.CommandContext(ctx, "go", "tool", "test2json", b.binary, "-test.v=test2json", "-test.short",
+	cmd := exec.CommandContext(ctx, b.test2json, b.binary, "-test.v=test2json", "-test.short",
 		"-test.paniconexit0", "-test.timeout="+limit.String(), "-test.run="+strings.Join(parts, "/"))
 	cmd.Dir = b.dir
 	cmd.Env = append(os.Environ(), "NETHTTP_REPLACED="+string(s))

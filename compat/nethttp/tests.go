@@ -14,7 +14,7 @@ type test struct {
 	apart bool
 }
 
-// servers are what a test names that has a server serve.
+// servers are the names by which a test has a server serve.
 var servers = []string{
 	"newClientServerTest",
 	"httptest.NewServer", "httptest.NewTLSServer", "httptest.NewUnstartedServer", "httptest.Server",
