@@ -103,7 +103,8 @@ func TestRequestBodyMemoryIsLimited(t *testing.T) {
 	})
 }
 
-// The client whose body has stalled for longest is cut off, and no other client is.
+// A client whose body has stalled is cut off, and no other client is. It is the one that has
+// stalled for longest, which only a test of one clock can see: TestBodiesStallWithTime.
 func TestStalledBodiesMakeRoomForOthers(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		var failed atomic.Int32
@@ -114,22 +115,37 @@ func TestStalledBodiesMakeRoomForOthers(t *testing.T) {
 			defaultErrorResponse(ctx, err)
 		}}
 		ts := start(s)
-		clients := holders(t, ts)
+		waiting := make(map[*servertest.Conn]bool)
+		answered := make(chan *servertest.Conn, 100)
+		waits := func(c *servertest.Conn) {
+			waiting[c] = true
+			go func() {
+				_, _ = c.R.Peek(1)
+				answered <- c
+			}()
+		}
+		for _, c := range holders(t, ts) {
+			waits(c)
+		}
 		s.bodies.Age(time.Minute)
 		c := ts.Dial()
-		for i := range 2 {
+		for range 2 {
 			c.Send(servertest.Part("/", 200_000, 200_000))
 			c.Expect(200, "200000")
-			expectBusy(clients[i])
+			ended := servertest.Receive(t, "an answer to a stalled request", answered)
+			expectBusy(ended)
+			delete(waiting, ended)
 			takes(t, s, holdersMemory-heldRoom(ts))
 			more := ts.Dial()
 			more.Send(servertest.Part("/", 200_000, 199_999))
-			clients = append(clients, more)
+			waits(more)
 			takes(t, s, holdersMemory)
 		}
-		for _, c := range clients[2:] {
+		for c := range waiting {
 			c.Send("x")
-			c.Expect(200, "200000")
+		}
+		for range waiting {
+			servertest.Receive(t, "an answer", answered).Expect(200, "200000")
 		}
 		takes(t, s, 0)
 		if n := failed.Load(); n != 2 {
