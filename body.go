@@ -220,8 +220,11 @@ func closeUnsent(stream io.Reader) {
 
 // takeStream takes the stream out of the body, and returns its size as well.
 func (b *body) takeStream() (stream io.Reader, size int) {
+	if b.stream == nil {
+		return nil, b.size
+	}
 	stream, b.stream = b.stream, nil
-	if stream != nil && b.owner != nil && !b.owner.claimStream() {
+	if b.owner != nil && !b.owner.claimStream() {
 		return nil, 0
 	}
 	return stream, b.size

@@ -171,6 +171,11 @@ func (ctx *RequestCtx) init(conn net.Conn, logger Logger) {
 	c := &ctx.initConn
 	c.Set, c.NC, c.ID, c.Opened, c.Service, c.Requests = &ctx.s.conns, conn, engine.NewID(), now.Sub(clock.Began), ctx.s.conns.Service(), 1
 	ctx.serveOn(c)
+	ctx.Response.body.owner = ctx
+	ctx.late.Lock()
+	ctx.timeoutResponse.Store(nil)
+	ctx.kept, ctx.answered = false, false
+	ctx.late.Unlock()
 	ctx.reset()
 	ctx.Request.isTLS = ctx.IsTLS()
 	ctx.requestNum = 1
@@ -179,7 +184,7 @@ func (ctx *RequestCtx) init(conn net.Conn, logger Logger) {
 
 // noServer returns the server of the contexts that are made without one.
 var noServer = sync.OnceValue(func() *Server {
-	s := &Server{NoDefaultServerHeader: true}
+	s := &Server{NoDefaultServerHeader: true, bare: true}
 	s.prepare()
 	return s
 })

@@ -30,6 +30,21 @@ func (ctx *RequestCtx) HijackHandler() (handler HijackHandler, noResponse bool) 
 	return ctx.hijack, ctx.hijackNoResponse
 }
 
+// TakeTimeoutResponse returns the response that the client gets in the place of ctx.Response:
+// a copy of what the last TimeoutError method has set, with its body stream, or the response
+// of a TimeoutHandler whose handler was late, or nil. It is for code that has called a
+// RequestHandler without a Server, and sends that response. What later calls of TimeoutError
+// methods set is not sent, and body streams that nobody sends are closed.
+func (ctx *RequestCtx) TakeTimeoutResponse() *Response {
+	if ctx.timeoutResponse.Load() == nil {
+		return ctx.LastTimeoutErrorResponse()
+	}
+	taken, resp := ctx.takeTimeoutResponse(), new(Response)
+	taken.CopyTo(resp)
+	taken.giveStreamTo(resp)
+	return resp
+}
+
 // EnableFullDuplex lets one goroutine read the body of the request, if it is a
 // stream, while another produces the body stream of the response, as a proxy does.
 // The producer must not end before the reader.

@@ -145,7 +145,7 @@ func (ctx *RequestCtx) ownsConn() bool { return ctx.responder != nil && !ctx.isL
 // therefore cost no goroutine, and do not ask ctx anything once it belongs to
 // another request.
 func (ctx *RequestCtx) AfterFunc(f func()) (stop func() bool) {
-	if ctx.c == &ctx.initConn && ctx.watch.Load() == nil {
+	if ctx.s != nil && ctx.s.bare && ctx.watch.Load() == nil {
 		// the channel of a context without a server is never closed: a goroutine would
 		// wait for it without an end
 		var stopped atomic.Bool
@@ -182,7 +182,7 @@ func (o onlyDone) Err() error {
 // resetCtx makes the context ready for the next request. A context whose channel was
 // closed is not reused: goroutines that wait for the channel may still call Err.
 func (x *exchange) resetCtx() {
-	if w := x.ctx.watch.Load(); w != nil && !w.Finished() {
+	if w := x.ctx.watch.Load(); w != nil && !w.Finished() || x.ctx.timeoutResponse.Load() != nil {
 		x.ctx.Request.closeSource()
 		x.ctx.discard()
 		x.ctx = nil

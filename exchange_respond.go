@@ -554,7 +554,7 @@ func (x *exchange) endRequest() {
 	default:
 		x.conn.SetReading(http1.ReadIdle)
 	}
-	if ctx.watch.Load() == nil && ctx.Request.source == nil {
+	if ctx.watch.Load() == nil && ctx.Request.source == nil && ctx.timeoutResponse.Load() == nil {
 		ctx.reset()
 		return
 	}

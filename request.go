@@ -164,7 +164,7 @@ func (req *Request) GetTimeOut() time.Duration { return req.timeout }
 // memory. If the body is empty, the arguments that the caller sets are sent as the
 // body.
 //
-// A body with more than 10,000 arguments has none, and neither has a stream that cannot be
+// A body with more than 10,000 arguments, empty ones counted, has none, and neither has a stream that cannot be
 // read to its end: BodyError returns the error. For larger forms, parse the body with
 // Args.ParseBytes, which takes any number.
 func (req *Request) PostArgs() *Args {

@@ -326,6 +326,7 @@ type Server struct {
 	name  string // the field Server of responses, or empty
 	ctxs  sync.Pool
 	runs  sync.Pool // of timedRun
+	bare  bool      // it is that of contexts without one
 	// rested has the h1Conns, with contexts, of connections that wait without them
 	rested sync.Pool
 	// keepers is how many connections keep a context while they wait

@@ -30,6 +30,7 @@ func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 	if stream, size := resp.body.takeStream(); stream != nil {
 		own.body.stream, own.body.size = stream, size
 	}
+	own.ImmediateHeaderFlush = resp.ImmediateHeaderFlush
 	ctx.timeOut(own)
 }
 
@@ -96,14 +97,13 @@ func (ctx *RequestCtx) takeTimeoutResponse() (resp timedOutResponse) {
 func (resp timedOutResponse) giveStreamTo(dst *Response) {
 	if resp.stream != nil {
 		dst.SetBodyStream(resp.stream, resp.size)
+		dst.ImmediateHeaderFlush = resp.ImmediateHeaderFlush
 	}
 }
 
-// withoutStream returns resp, or a copy without its stream if it has one.
+// withoutStream returns a copy of resp without its stream, for a context that has a lock of its
+// own.
 func (resp *Response) withoutStream() *Response {
-	if resp.body.stream == nil {
-		return resp
-	}
 	own := new(Response)
 	resp.CopyTo(own)
 	return own

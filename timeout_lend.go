@@ -108,6 +108,12 @@ func (ctx *RequestCtx) releaseRuns() {
 		lent.watch.Store(nil)
 		lent.c = nil
 		lent.endResponder()
+		if lent.timeoutResponse.Load() != nil {
+			// a TimeoutError method was called after the handler had returned
+			lent.discard()
+			run = before
+			continue
+		}
 		lent.reset()
 		lent.Request.Header.shrink()
 		lent.Response.Header.shrink()

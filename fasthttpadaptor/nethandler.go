@@ -44,7 +44,7 @@ func NewHTTPHandler(h fasthttp.RequestHandler) http.Handler {
 		}
 		ctx.SetUserValue(requestKey{}, r)
 		h(ctx)
-		if late := ctx.LastTimeoutErrorResponse(); late != nil {
+		if late := ctx.TakeTimeoutResponse(); late != nil {
 			if late == &ctx.Response {
 				// the late handler has its own context: the values of this one can be closed
 				defer ctx.ResetUserValues()
