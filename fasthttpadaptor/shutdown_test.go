@@ -175,6 +175,7 @@ func askFor(s *stoppable) string {
 func TestContextEndsWithTheClientAtAShutdown(t *testing.T) {
 	for _, asksLate := range []bool{false, true} {
 		entered, ask, asked, ended := make(chan bool, 1), make(chan bool, 1), make(chan bool, 1), make(chan error, 1)
+		gone := make(chan bool, 1)
 		handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			if !asksLate {
 				r.Context().Done()
@@ -188,6 +189,8 @@ func TestContextEndsWithTheClientAtAShutdown(t *testing.T) {
 			asked <- true
 			<-done
 			ended <- r.Context().Err()
+			// a client that is about to close its connection would still take a response
+			servertest.Receive(t, "the end of the client", gone)
 		})
 		eachStoppable(t, handler, func(t *testing.T, s *stoppable) {
 			ctx, leave := context.WithCancel(t.Context())
@@ -215,6 +218,7 @@ func TestContextEndsWithTheClientAtAShutdown(t *testing.T) {
 			if err := servertest.Receive(t, "the end of the request", failed); err == nil {
 				t.Error("the request that was given up has a response")
 			}
+			gone <- true
 			if err := servertest.Receive(t, "the end of the shutdown", over); err != nil {
 				t.Errorf("Shutdown: %v", err)
 			}
