@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 )
@@ -63,10 +62,11 @@ var internals = map[string]struct{ name, file string }{
 
 // build builds the tests with the tree in a folder.
 func build(ctx context.Context, tree, dir string) (*built, error) {
-	source := filepath.Join(runtime.GOROOT(), "src")
-	if out, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output(); err == nil {
-		source = filepath.Join(strings.TrimSpace(string(out)), "src")
+	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go env GOROOT: %w", err)
 	}
+	source := filepath.Join(strings.TrimSpace(string(root)), "src")
 	b := &built{dir: filepath.Join(dir, "tests"), binary: filepath.Join(dir, "nethttp.test"), calls: map[string]map[string]bool{}}
 	overlay := filepath.Join(dir, "overlay.json")
 	for _, step := range []func() error{

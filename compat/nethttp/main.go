@@ -129,7 +129,7 @@ func report(ctx context.Context, b *built, s side, own, got *results, known map[
 	listed := 0
 	for _, name := range passing {
 		d, differs := known[name], got.of[name] != pass
-		if differs != (d != nil) {
+		if differs != (d != nil) && !d.unsteady() {
 			odd = append(odd, name)
 			continue
 		}
