@@ -1,10 +1,12 @@
 package fasthttp
 
 import (
+	"bytes"
 	"errors"
 	"net"
 	"reflect"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -238,6 +240,42 @@ func TestHTTP2TurnOfOthersIsLimitedForOutput(t *testing.T) {
 	}
 	if w, _ := h.Turn(); w != engine.WaitInput {
 		t.Errorf("without output: it waits for %v", w)
+	}
+}
+
+// A connection stops taking frames while much output waits. If another goroutine writes that
+// before the engine asks what is next, the frames that have come are taken then: a wait for more
+// input would have them wait, too.
+func TestHTTP2GoesOnIfOthersHaveWrittenWhatItStoppedFor(t *testing.T) {
+	s := withHTTP2(&Server{Handler: echo})
+	s.prepare()
+	s.h2.limits.Output = 32
+	h := newH2Conn(s, &engine.Conn{Set: &s.conns}, linkOfNothing{})
+	defer h.release()
+	wrote := 0
+	write := func() {
+		for head, _, _ := h.Output(); len(head) > 0; head, _, _ = h.Output() {
+			wrote += bytes.Count(head, []byte("ping"))
+			h.Written(int64(len(head)), nil)
+		}
+	}
+	const pings = 10
+	from := http2.Preface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00" +
+		strings.Repeat("\x00\x00\x08\x06\x00\x00\x00\x00\x00pingping", pings)
+	h.Received(copy(h.Space(), from), 0)
+	for range pings {
+		h.feed(h2Now())
+		if len(h.pending()) == 0 {
+			break
+		}
+		write()
+		if next, feeds := h.decide(); next != engine.Read || !feeds {
+			t.Fatalf("with %d bytes of frames: %v, %v", len(h.pending()), next, feeds)
+		}
+	}
+	write()
+	if next, feeds := h.decide(); next != engine.Read || feeds || wrote != 2*pings {
+		t.Errorf("at the end: %v, %v, with %d answers", next, feeds, wrote/2)
 	}
 }
 

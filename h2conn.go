@@ -55,7 +55,8 @@ type h2Conn struct {
 	left   bool   // Shutdown was called a second ago or earlier
 	rested bool   // the application was told that the connection is idle
 	known  bool   // a shutdown of the server finds the connection
-	begun  bool   // the preface has come; known and begun are the engine's
+	begun  bool   // the preface has come
+	paused bool   // feed has stopped since too much output waits; begun, known and paused are the engine's
 	spares uint8  // how many exchanges the connection has put into spare
 	lean   bool   // the connection has given its spare memory back since then
 

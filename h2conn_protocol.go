@@ -88,9 +88,18 @@ func (h *h2Conn) Step() (next engine.Action) {
 	if h.in != nil && h.read < len(h.in.B) {
 		h.heard, h.asked, feeds = now, false, true
 	}
-	if feeds && !h.over() {
-		h.feed(now)
+	for {
+		if feeds && !h.over() {
+			h.feed(now)
+		}
+		if next, feeds = h.decide(); !feeds {
+			return next
+		}
 	}
+}
+
+// decide returns what the engine is to do after feed, or that feed is to be called again.
+func (h *h2Conn) decide() (next engine.Action, feeds bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.leader != 0 {
@@ -101,17 +110,21 @@ func (h *h2Conn) Step() (next engine.Action) {
 	}
 	switch {
 	case h.output == h2Quiet && h.conn.Done():
-		return engine.Linger
+		return engine.Linger, false
 	case h.fault != nil && h.input >= h2Ended:
-		return engine.Close
+		return engine.Close, false
 	case h.conn.HasOutput() || h.output == h2Writing:
-		return engine.Flush
+		return engine.Flush, false
 	case h.conn.Done():
-		return engine.Linger
+		return engine.Linger, false
 	case h.input >= h2Ended:
-		return engine.Close
+		return engine.Close, false
+	case h.paused && len(h.pending()) > 0 && !h.conn.Paused():
+		// others have written meanwhile what feed has stopped for
+		h.paused = false
+		return engine.Read, true
 	}
-	return engine.Read
+	return engine.Read, false
 }
 
 // prefaceLeft returns how many milliseconds the client still has for its preface, or -1 if it has
@@ -160,6 +173,7 @@ func (h *h2Conn) feed(now uint32) {
 		n, ev, err := h.conn.Feed(h.pending(), now, m)
 		h.read += n
 		x := h.event(&ev, m)
+		h.paused = h.conn.Paused()
 		h.mu.Unlock()
 		if x != nil && x.proceed(&ev) {
 			ready = x

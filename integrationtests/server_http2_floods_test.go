@@ -460,11 +460,15 @@ func checkStopsReading(t *testing.T, e servertest.Engine, timeout time.Duration)
 		}
 	}()
 	stopsForAWhile(fs.all.Load)
-	after := servertest.Measure(t)
-	n := fs.all.Load()
-	t.Logf("%d of %d handlers; before: %v, after: %v", n, sent.Load(), before, after)
-	if grown := after.Heap - before.Heap; sent.Load() >= most || grown > floodHeap {
-		t.Errorf("%d handlers for %d requests, %d bytes more than before", n, sent.Load(), grown)
+	// on a busy machine the handlers may go on after a pause, each with memory of its own
+	var after servertest.Usage
+	servertest.Eventually(t, "a server that needs little memory", func() bool {
+		after = servertest.Measure(t)
+		return after.Heap-before.Heap <= floodHeap
+	})
+	t.Logf("%d of %d handlers; before: %v, after: %v", fs.all.Load(), sent.Load(), before, after)
+	if sent.Load() >= most {
+		t.Errorf("the server has read all %d requests", sent.Load())
 	}
 	if timeout > 0 {
 		servertest.Eventually(t, "the end of the connection", func() bool { return s.GetOpenConnectionsCount() == 0 })

@@ -26,7 +26,7 @@ func Stacks() []byte {
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	if !holdsInTime(holds) {
-		t.Fatalf("never seen: %s", what)
+		t.Fatalf("never seen: %s\n%s", what, Stacks())
 	}
 }
 
