@@ -213,6 +213,7 @@ func (c *Conn) fail(e *Error) {
 	}
 	c.goAway(c.goodLast, e.Code)
 	c.setLife(LifeClosed)
+	c.dropLingering()
 	bufpool.Put(c.block)
 	c.block, c.pending = nil, pendingHead{}
 }
@@ -292,6 +293,7 @@ func (c *Conn) Tick(now uint32) error {
 		return nil
 	}
 	c.favorOther()
+	c.endLingering()
 	if c.ready.first == nil {
 		c.stall.begun = false
 	}

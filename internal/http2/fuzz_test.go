@@ -89,6 +89,8 @@ func feedAll(t *testing.T, limits *Limits, in []byte, mode uint8, step int) *run
 		x.c.Release(s)
 	}
 	checkBooks(t, x.c)
+	x.endLingering()
+	checkBooks(t, x.c)
 	if x.c.Held() != 0 || x.c.Streams() != 0 || x.c.heads != 0 || x.c.kept != 0 {
 		t.Fatalf("%d streams are held, %d open", x.c.Held(), x.c.Streams())
 	}

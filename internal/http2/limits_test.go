@@ -138,6 +138,7 @@ func TestTooLargeRequestsAreAnswered(t *testing.T) {
 	if got := x.frames(); !slices.Equal(got, []string{"SETTINGS ack", "HEADERS 1", "DATA 1: 2 end"}) {
 		t.Errorf("%q", got)
 	}
+	x.endLingering()
 	if got := x.frames(); !slices.Equal(got, []string{"RST_STREAM 1: NO_ERROR"}) {
 		t.Errorf("behind the response: %q", got)
 	}

@@ -509,6 +509,8 @@ func TestExchangesWithAnotherImplementation(t *testing.T) {
 				a.act(false)
 				a.exchange(p)
 			}
+			a.endLingering()
+			a.exchange(p)
 			for len(p.acks) > 0 || p.pings > 0 {
 				a.exchange(p)
 			}

@@ -156,7 +156,9 @@ func (c *Conn) receiveData(f *frame, p []byte) (Event, error) {
 	s.unread += size - padding
 	if padding > 0 {
 		c.creditConn(padding)
-		c.creditStream(s, padding)
+		if s.held {
+			c.creditStream(s, padding)
+		}
 	}
 	end := f.has(flagEndStream)
 	if len(p) > 0 {
@@ -168,6 +170,10 @@ func (c *Conn) receiveData(f *frame, p []byte) (Event, error) {
 		c.closeIfDone(s)
 	case len(p) == 0:
 		return Event{}, c.glitch()
+	}
+	if !s.held {
+		c.drop(s)
+		return Event{}, nil
 	}
 	return Event{Kind: Data, Stream: s, Payload: p, End: end}, nil
 }
@@ -223,6 +229,10 @@ func (c *Conn) rejectID(id uint32, code Code) {
 // refuse resets a stream for a fault of the peer's.
 func (c *Conn) refuse(s *Stream, e *Error) (Event, error) {
 	c.resetStream(s, e.Code)
+	if !s.held {
+		c.discard(s)
+		return Event{Kind: Rejected, Code: e.Code, Err: e}, c.waste()
+	}
 	return Event{Kind: Reset, Stream: s, Code: e.Code, Err: e}, c.waste()
 }
 
@@ -260,6 +270,11 @@ func (c *Conn) receiveReset(f *frame, p []byte) (Event, error) {
 	s := c.table.find(f.id)
 	if s == nil {
 		return Event{}, c.late()
+	}
+	if !s.held {
+		c.endStream(s, endByPeer)
+		c.discard(s)
+		return Event{}, nil
 	}
 	ev := Event{Kind: Reset, Stream: s, Code: Code(binary.BigEndian.Uint32(p))}
 	// a server may end a request that it has answered (RFC 9113 section 8.1)

@@ -238,19 +238,23 @@ func (c *Conn) forget(s *Stream, how ending) {
 
 // Release says that the caller uses a stream no more. One that is still open is reset: with
 // NoError if a server has answered without waiting for all of the request (RFC 9113 section
-// 8.1), otherwise with Cancel.
+// 8.1), otherwise with Cancel. If the rest of that request may be on its way, it has some time to
+// come, see lingers.
 func (c *Conn) Release(s *Stream) {
 	if !s.held {
 		panic("http2: a stream is released twice")
 	}
+	lingers := false
 	if s.id == 0 {
 		c.active--
 	} else if !s.Closed() {
-		if s.Sending() == Ended && c.role == Server {
-			c.endWrite()
-			c.Reset(s, NoError)
-		} else {
+		switch {
+		case s.Sending() != Ended || c.role == Client:
 			c.Reset(s, Cancel)
+		case c.lingers(s):
+			lingers = true
+		default:
+			c.endUnread(s)
 		}
 	}
 	c.unqueue(s)
@@ -267,7 +271,12 @@ func (c *Conn) Release(s *Stream) {
 	}
 	c.passOn()
 	c.held--
-	c.discard(s)
+	if !lingers {
+		c.discard(s)
+		return
+	}
+	s.held, s.User = false, nil
+	s.unread, s.credit, s.headSize, s.kept = 0, 0, 0, 0
 }
 
 // Ping asks the peer for a sign of life: there is an event Pong when it comes.

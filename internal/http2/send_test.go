@@ -236,7 +236,7 @@ func TestReleaseOfOpenStreams(t *testing.T) {
 		then string // written after that
 	}{
 		{"nothing was sent", newScript().get(1), func(*run, *Stream) {}, "RST_STREAM 1: CANCEL", ""},
-		{"answered before the end", newScript().post(1), func(x *run, s *Stream) { x.respond(s, nil) }, "HEADERS 1; DATA 1: 0 end", "RST_STREAM 1: NO_ERROR"},
+		{"answered before the end, which is far", newScript().headers(1, 0, with(post, "content-length: 1000000")...), func(x *run, s *Stream) { x.respond(s, nil) }, "HEADERS 1; DATA 1: 0 end", "RST_STREAM 1: NO_ERROR"},
 		{"answered", newScript().get(1), func(x *run, s *Stream) { x.respond(s, []byte("a")) }, "HEADERS 1; DATA 1: 1 end", ""},
 		{"content that waits", newScript().get(1), func(x *run, s *Stream) { x.respond(s, make([]byte, 5000)) }, "HEADERS 1; RST_STREAM 1: CANCEL", ""},
 		{"reset", newScript().get(1), func(x *run, s *Stream) { x.c.Reset(s, InternalError); x.c.Reset(s, Cancel); x.respond(s, nil) }, "RST_STREAM 1: INTERNAL_ERROR", ""},
