@@ -29,6 +29,7 @@ func (x *clientExchange) send() error {
 	out := bufpool.Get(x.hc.writeSize())
 	out.B = x.req.appendHead(out.B, x.encoding)
 	if asks {
+		out.Grow(len(content))
 		out.B = append(out.B, content...)
 		return x.ask(out)
 	}
@@ -183,6 +184,7 @@ func (x *clientExchange) write(out *bufpool.Buffer, content []byte) error {
 			err = w.Flush()
 		}
 	case len(content) <= copyLimit:
+		out.Grow(len(content))
 		out.B = append(out.B, content...)
 		_, err = cc.line.Write(out.B)
 	case len(out.B) == 0:

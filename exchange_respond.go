@@ -314,6 +314,7 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 	case e.Kind == http1.Chunks:
 		x.respondChunk(out)
 	case len(body) <= copyLimit:
+		out.Grow(len(body))
 		out.B = append(out.B, body...)
 	default:
 		x.tail = body
@@ -362,6 +363,7 @@ func (x *exchange) respondChunk(out *bufpool.Buffer) {
 	resp := &x.ctx.Response
 	if body := resp.body.bytes(); len(body) > 0 {
 		out.B = http1.AppendChunkStart(out.B, len(body))
+		out.Grow(len(body))
 		out.B = append(out.B, body...)
 		out.B = http1.AppendChunkEnd(out.B)
 	}
@@ -489,6 +491,7 @@ func (w *streamOutput) Write(p []byte) (int, error) {
 			return n, err
 		}
 	}
+	out.Grow(len(p))
 	out.B = append(out.B, p...)
 	return len(p), nil
 }

@@ -25,7 +25,7 @@ func TestHostClientCallAllocatesNothing(t *testing.T) {
 	defer ln.Close()
 	go func() {
 		nc, err := ln.Accept()
-		for buf, answer := make([]byte, 4096), []byte(servertest.OK); err == nil; {
+		for buf, answer := make([]byte, 64<<10), []byte(servertest.OK); err == nil; {
 			if _, err = nc.Read(buf); err == nil {
 				_, err = nc.Write(answer)
 			}
@@ -36,6 +36,7 @@ func TestHostClientCallAllocatesNothing(t *testing.T) {
 	defer client.CloseIdleConnections()
 	req, resp := requestTo(t, MethodPost, "http://example.com/path?query"), responseFor(t)
 	req.SetBodyString("a body")
+	upload, content := requestTo(t, MethodPost, "http://example.com/upload"), make([]byte, copyLimit)
 	var body []byte
 	var args Args
 	args.Set("name", "value")
@@ -43,6 +44,7 @@ func TestHostClientCallAllocatesNothing(t *testing.T) {
 		"Do":         func() error { return client.Do(req, resp) },
 		"DoTimeout":  func() error { return client.DoTimeout(req, resp, time.Minute) },
 		"DoDeadline": func() error { return client.DoDeadline(req, resp, time.Now().Add(time.Minute)) },
+		"upload":     func() error { upload.SetBodyRaw(content); return client.Do(upload, resp) },
 		"new target": func() error { req.SetRequestURI("http://example.com/other"); return client.Do(req, resp) },
 		"redirects":  func() error { return client.DoRedirects(req, resp, 1) },
 		"Get": func() (err error) {

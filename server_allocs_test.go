@@ -50,7 +50,7 @@ func TestServerAllocatesNothing(t *testing.T) {
 		t.Skip("the pools forget things under the race detector")
 	}
 	body := []byte("the body of the response")
-	large := make([]byte, 100_000)
+	large, trailer := make([]byte, 100_000), []byte("X-Sum")
 	plain := func(ctx *RequestCtx) {
 		ctx.SetContentType("text/plain")
 		ctx.SetBody(body)
@@ -78,6 +78,13 @@ func TestServerAllocatesNothing(t *testing.T) {
 			_, _ = ctx.Write(ctx.PostArgs().Peek("c"))
 			_, _ = ctx.Write(ctx.Request.Header.Cookie("e"))
 			_, _ = ctx.Write(ctx.Host())
+		}},
+		"medium response": {servertest.Get("/"), func(ctx *RequestCtx) { ctx.Response.SetBodyRaw(large[:5000]) }},
+		"copied response": {servertest.Get("/"), func(ctx *RequestCtx) { ctx.Response.SetBodyRaw(large[:copyLimit]) }},
+		"response with trailers": {servertest.Get("/"), func(ctx *RequestCtx) {
+			_ = ctx.Response.Header.SetTrailerBytes(trailer)
+			ctx.Response.Header.SetBytesKV(trailer, trailer)
+			ctx.Response.SetBodyRaw(large[:copyLimit])
 		}},
 		"large response": {servertest.Get("/"), func(ctx *RequestCtx) { ctx.Response.SetBodyRaw(large) }},
 		"large request":  {servertest.Post("/", string(large)), func(ctx *RequestCtx) { ctx.SetBody(ctx.PostBody()[:10]) }},

@@ -87,6 +87,7 @@ func (w *pipeWriter) Write(b []byte) (n int, err error) {
 			p.filled = bufpool.Get(p.room(len(b)))
 		}
 		k := min(len(b), Window-len(p.filled.B))
+		p.filled.Grow(k)
 		p.filled.B = append(p.filled.B, b[:k]...)
 		b = b[k:]
 		n += k

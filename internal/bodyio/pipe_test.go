@@ -2,9 +2,12 @@ package bodyio
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // waitUntilFull waits until the pipe has room for no more bytes.
@@ -96,5 +99,49 @@ func TestPipeWhoseProducerPanics(t *testing.T) {
 	}
 	if p.Waits() {
 		t.Error("Waits returns true after the end")
+	}
+}
+
+// The memory of what passes through is that of the pool: a pipe of 1 MB allocates no more than one
+// of a few bytes.
+func TestPipeAllocatesNoMoreForMore(t *testing.T) {
+	if servertest.RaceDetector {
+		t.Skip("under the race detector pools lose memory")
+	}
+	piece := bytes.Repeat([]byte("a"), 100)
+	allocated := func(writes int) float64 {
+		return testing.AllocsPerRun(20, func() {
+			r := NewPipe(func(w *bufio.Writer) {
+				for range writes {
+					_, _ = w.Write(piece)
+				}
+			}, false, nil)
+			if n, err := io.Copy(io.Discard, r); n != int64(writes*len(piece)) || err != nil {
+				t.Errorf("%d, %v", n, err)
+			}
+			_ = r.Close()
+		})
+	}
+	if few, many := allocated(1), allocated(10_000); many > few+5 {
+		t.Errorf("%v allocations for 1 MB, %v for 100 bytes", many, few)
+	}
+}
+
+// BenchmarkPipe writes 100 bytes at a time, as templates do, which another goroutine reads.
+func BenchmarkPipe(b *testing.B) {
+	const writes = 10_000
+	piece := bytes.Repeat([]byte("a"), 100)
+	b.SetBytes(writes * int64(len(piece)))
+	b.ReportAllocs()
+	for b.Loop() {
+		r := NewPipe(func(w *bufio.Writer) {
+			for range writes {
+				_, _ = w.Write(piece)
+			}
+		}, false, nil)
+		if n, err := io.Copy(io.Discard, r); n != writes*int64(len(piece)) || err != nil {
+			b.Fatal(n, err)
+		}
+		_ = r.Close()
 	}
 }
