@@ -32,6 +32,7 @@ type Stream struct {
 	noContent   bool  // the response answers HEAD
 	connects    bool  // the request is CONNECT
 	held        bool  // the caller has not released it
+	malformed   bool  // the request is, and was counted as wasted
 }
 
 // unknownLength is the length of a body that was not announced.
