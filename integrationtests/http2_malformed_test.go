@@ -55,6 +55,13 @@ func TestMalformedTargetsAreAnswered(t *testing.T) {
 				}
 			},
 		}
+		var counted atomic.Int32
+		s.HTTP2.CountError = func(errType string) {
+			if errType != "protocol_error" {
+				t.Errorf("%s is counted", errType)
+			}
+			counted.Add(1)
+		}
 		ts := serveHTTP2(t, e, s)
 		c := greetHTTP2(ts).Listen()
 		next := uint32(1)
@@ -101,6 +108,9 @@ func TestMalformedTargetsAreAnswered(t *testing.T) {
 				t.Errorf("after %s: %s", tc.name, got)
 			}
 			next += 6
+		}
+		if got := int(counted.Load()); got != 2*len(malformedTargets) {
+			t.Errorf("%d faults are counted, want %d", got, 2*len(malformedTargets))
 		}
 		if got := c.Verdict(); got != "" {
 			t.Errorf("the connection has ended: %s", got)
