@@ -216,7 +216,7 @@ func (h *h2Conn) failed(err error) {
 // released, or nil.
 func (h *h2Conn) event(ev *http2.Event, m *http2.Message) *h2Exchange {
 	switch ev.Kind {
-	case http2.Headers, http2.TooLarge:
+	case http2.Headers, http2.TooLarge, http2.Malformed:
 		x := h.s.h2.exchange(h, ev.Stream)
 		h.add(x)
 		x.feeding = true
@@ -224,6 +224,7 @@ func (h *h2Conn) event(ev *http2.Event, m *http2.Message) *h2Exchange {
 			x.refusal = errH2LargeHead
 		} else {
 			x.fill(m)
+			x.refusal = h2Flaw(ev.Err)
 		}
 		return x
 	case http2.Data, http2.Trailers:

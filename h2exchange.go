@@ -89,7 +89,21 @@ func (e contentCut) Unwrap() []error { return []error{e.why, io.ErrUnexpectedEOF
 var (
 	errH2Gone      = errors.New("fasthttp: the connection of the request has ended")
 	errH2LargeHead = &ErrSmallBuffer{fmt.Errorf("error when reading request headers: %w", http1.ErrLongHead)}
+	errH2Target    = headerError("request", http1.ErrTarget)
+	errH2Host      = headerError("request", http1.ErrHost)
 )
+
+// h2Flaw returns the error of a request that is answered although it is malformed. It is that
+// of the same request by HTTP/1.
+func h2Flaw(e *http2.Error) error {
+	switch e {
+	case http2.ErrTarget:
+		return errH2Target
+	case http2.ErrHost:
+		return errH2Host
+	}
+	return nil
+}
 
 // fill makes the head in m that of the request. mu is held, though only for the lists of m.
 func (x *h2Exchange) fill(m *http2.Message) {
@@ -106,7 +120,7 @@ func (x *h2Exchange) fill(m *http2.Message) {
 // proceed goes on after an event, and reports whether the exchange is to be served.
 func (x *h2Exchange) proceed(ev *http2.Event) (serve bool) {
 	switch ev.Kind {
-	case http2.Headers, http2.TooLarge:
+	case http2.Headers, http2.TooLarge, http2.Malformed:
 		return x.headReceived(ev.End) || x.fed(false)
 	case http2.Data, http2.Trailers:
 		return x.collect(ev.Payload, ev.End)

@@ -113,8 +113,8 @@ type HTTP2Config struct {
 	// a download, or of a reader of events. Default 15 seconds.
 	WriteByteTimeout time.Duration
 
-	// CountError is called for each fault of a peer that ends a stream or a connection,
-	// for metrics. errType is the name that RFC 9113 section 7 has for its code, in lower
+	// CountError is called for each fault of a peer that ends a stream or a connection, and
+	// for each malformed request that gets 400 instead, for metrics. errType is the name that RFC 9113 section 7 has for its code, in lower
 	// case, such as "protocol_error" and "enhance_your_calm", or "no_error" for a peer
 	// that has not answered a PING. Several connections may call it at a time, and it must
 	// not wait.

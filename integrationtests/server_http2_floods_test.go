@@ -98,6 +98,7 @@ var resetFloods = []h2Flood{
 		c.Post(id, "/").Data(id, 0, "xx")
 	})},
 	{name: "malformed requests (CVE-2019-9514)", want: calm, turn: each(func(c *h2Conn, id uint32) { c.Get(id, "/", "Upper: case") })},
+	{name: "malformed requests that are answered", want: calm, turn: each(func(c *h2Conn, id uint32) { c.Get(id, "*") })},
 	{name: "trailers that do not end the stream", want: calm, turn: each(func(c *h2Conn, id uint32) { c.Post(id, "/").Headers(id, endHeaders, "a: b") })},
 	{name: "malformed trailers", want: calm, turn: each(func(c *h2Conn, id uint32) { c.Post(id, "/").Headers(id, whole, ":path: b") })},
 	{name: "more streams than permitted", want: calm, gets: "REFUSED_STREAM", turn: each(func(c *h2Conn, id uint32) { c.Get(id, "/wait") })},

@@ -24,7 +24,7 @@ type h2Message struct {
 	head     []string
 	content  []string // a DATA frame for each; if it is nil, the head ends the request
 	trailers []string
-	want     string // what a handler sees, as tellRequest has it; "" if the request is malformed
+	want     string // what a handler sees, as tellRequest has it; "" or badRequest if the request is malformed
 }
 
 func (m *h2Message) send(c *h2Conn, id uint32) {
@@ -73,6 +73,9 @@ func postWith(fields ...string) []string { return requestFields("POST", "/", fie
 
 const plainGet = "GET / of a"
 
+// badRequest is what a request gets that is malformed in no dangerous way.
+const badRequest = "400"
+
 // smugglers are the requests. Their order has no meaning.
 var smugglers = func() (all []h2Message) {
 	add := func(name, want string, head []string, content ...string) {
@@ -87,7 +90,12 @@ var smugglers = func() (all []h2Message) {
 		add("a content-type with "+name, "", withField("content-type", value))
 		add("a path with "+name, "", requestFields("GET", "/"+value))
 		add("a method with "+name, "", requestFields("GET"+value, "/"))
-		add("a host with "+name, "", requestWith(":method: GET", ":scheme: http", ":path: /", ":authority: a"+value))
+		host := ""
+		if strings.HasSuffix(name, "before it") {
+			// it is inside of the host
+			host = badRequest
+		}
+		add("a host with "+name, host, requestWith(":method: GET", ":scheme: http", ":path: /", ":authority: a"+value))
 		add("a scheme with "+name, "", requestWith(":method: GET", ":scheme: http"+value, ":path: /", ":authority: a"))
 		all = append(all, h2Message{name: "a trailer with " + name, head: postWith(), trailers: []string{"x: " + value}})
 	}
@@ -128,21 +136,34 @@ var targets = func() (all []h2Message) {
 	add("host and another :authority", "", with(":authority: a", "host: b")...)
 	add("host and :authority", plainGet, with(":authority: a", "host: a")...)
 	add("host alone", plainGet, with("host: a")...)
-	add("neither of them", "", get...)
+	add("neither of them", badRequest, get...)
 	add("host and an empty :authority", "", with(":authority: ", "host: b")...)
-	add("an empty host", "", with("host: ")...)
+	add("an empty host", badRequest, with("host: ")...)
+	add("an empty :authority", badRequest, with(":authority: ")...)
 	for _, host := range []string{"a b", "a/b", "u@a", "a?b", "a#b", "a\\b", "http://a", "a:b", "[::1", "a:80:80"} {
+		add(fmt.Sprintf("the authority %q", host), badRequest, with(":authority: "+host)...)
+		add(fmt.Sprintf("the host %q", host), badRequest, with("host: "+host)...)
+		add(fmt.Sprintf("the host %q twice", host), "", with("host: "+host, "host: "+host)...)
+		add(fmt.Sprintf("the authority %q, and Connection", host), "", with(":authority: "+host, "connection: close")...)
+		add(fmt.Sprintf("the authority %q, and a host", host), "", with(":authority: "+host, "host: a")...)
+	}
+	for _, host := range []string{"a,b", "u@a,b", "a\x00", "a\x01", "a\r\nHost: b"} {
 		add(fmt.Sprintf("the authority %q", host), "", with(":authority: "+host)...)
 		add(fmt.Sprintf("the host %q", host), "", with("host: "+host)...)
 	}
 	add("a port", "GET / of a:8080", with(":authority: a:8080")...)
 	for _, path := range []string{
-		"", "a", "*", "/a b", "/a\tb", "/a\x7fb", "/a#b", "http://b/", "?a", "\\", " /", "/ HTTP/1.1", "/ HTTP/1.1\r\nHost: b\r\n\r\n",
+		"", "a", "**", "*/", "/a b", "/a\tb", "/a\x7fb", "/a#b", "http://b/", "?a", "\\", " /", "/ HTTP/1.1", "/ HTTP/1.1\r\nHost: b\r\n\r\n",
 	} {
 		add(fmt.Sprintf("the path %q", path), "", requestFields("GET", path)...)
 	}
 	for _, path := range []string{"/a?b=c", "//b/c", "/%0d%0aHost:%20b", "/%00", "/a;b", "/http://b/"} {
 		add(fmt.Sprintf("the path %q", path), "GET "+path+" of a", requestFields("GET", path)...)
+	}
+	for _, method := range []string{"GET", "POST", "FOO", "options", "OPTIONS2"} {
+		add("an asterisk of "+method, badRequest, requestFields(method, "*")...)
+		add("an asterisk of "+method+", and Upgrade", "", requestFields(method, "*", "upgrade: h2c")...)
+		add("an asterisk of "+method+", and a content-length", "", requestFields(method, "*", "content-length: 5")...)
 	}
 	add("an asterisk", "OPTIONS * of a", requestFields("OPTIONS", "*")...)
 	for _, method := range []string{"", "GE T", "GET ", "G:T", "G\x00", "GET / HTTP/1.1\r\nHost: b\r\n\r\nGET", "(", "G\x80"} {
@@ -169,7 +190,8 @@ var targets = func() (all []h2Message) {
 	add("CONNECT with a path", "", ":method: CONNECT", ":path: /", ":authority: a:443")
 	add("CONNECT with a scheme", "", ":method: CONNECT", ":scheme: http", ":authority: a:443")
 	add("CONNECT without a host", "", ":method: CONNECT")
-	add("CONNECT to a path", "", ":method: CONNECT", ":authority: /a")
+	add("CONNECT without a port", badRequest, ":method: CONNECT", ":authority: a")
+	add("CONNECT to a path", badRequest, ":method: CONNECT", ":authority: /a")
 	return all
 }()
 
@@ -246,8 +268,10 @@ func (m *h2Message) check(t *testing.T, c *h2Conn, id uint32, p *upstream) {
 	m.send(c, id)
 	got := c.Await(id)
 	passed := p.take()
-	if m.want == "" {
-		if got.String() != protocolFail && got.Status() != "400" {
+	if m.want == "" || m.want == badRequest {
+		// a section of trailers that is not acceptable gets a response
+		isAnswered := got.Status() == badRequest && got.Reset == nil
+		if isAnswered != (m.want == badRequest) && m.trailers == nil || !isAnswered && got.String() != protocolFail {
 			t.Errorf("%s: %s", m.name, got)
 		}
 		if passed != "" {

@@ -3,9 +3,11 @@ module github.com/valyala/fasthttp/compat/grpc
 go 1.26.0
 
 require (
+	connectrpc.com/connect v1.21.1
 	github.com/valyala/fasthttp v1.77.0
 	github.com/valyala/fasthttp/compat v0.0.0-00010101000000-000000000000
 	google.golang.org/grpc v1.85.0
+	google.golang.org/protobuf v1.36.12
 )
 
 require (
@@ -19,7 +21,6 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260817212433-ac3dfec99bb1 // indirect
-	google.golang.org/protobuf v1.36.12 // indirect
 )
 
 replace (

@@ -51,6 +51,7 @@ type served struct {
 	// creds are those with which clients connect.
 	creds credentials.TransportCredentials
 	tls   bool
+	roots *x509.CertPool // for TLS
 	// handler is what answers, the service unless a test sets another one.
 	handler fasthttp.RequestHandler
 }
@@ -94,9 +95,9 @@ func start(t *testing.T, server *fasthttp.Server, secure bool) *served {
 		if err != nil {
 			t.Fatal(err)
 		}
-		roots := x509.NewCertPool()
-		roots.AppendCertsFromPEM(cert)
-		s.creds = credentials.NewTLS(&tls.Config{RootCAs: roots})
+		s.roots = x509.NewCertPool()
+		s.roots.AppendCertsFromPEM(cert)
+		s.creds = credentials.NewTLS(&tls.Config{RootCAs: s.roots})
 		go func() { done <- server.ServeTLSEmbed(ln, cert, key) }()
 	} else {
 		go func() { done <- server.Serve(ln) }()

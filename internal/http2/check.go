@@ -22,39 +22,56 @@ const badField = field.BadName | field.BadValue
 
 // checkRequest checks the fields of a request (RFC 9113 sections 8.2 and 8.3), and sets Head
 // and Scheme by them. Those that Fields is not to have are removed.
-func (m *Message) checkRequest() (p priority, e *Error) {
+//
+// flaw is a fault for which the request gets a response rather than a reset (RFC 9113 section
+// 8.1.1 permits both): clients of net/http would send it again after a reset, as often as it
+// is reset. It concerns the target alone. What may be an attempt to have two recipients read
+// different requests is e, and so is all else: then flaw has no meaning.
+func (m *Message) checkRequest() (p priority, flaw, e *Error) {
 	l, h := &m.Fields, &m.Head
 	h.Minor = 1
 	seen, i := 0, 0
 	for ; i < len(l.Entries); i++ {
 		f := &l.Entries[i]
 		if f.Flags&badField != 0 {
-			return p, faultOfField(f)
+			if e := faultOfField(f); e != errAuthority || !isPlainlyNoHost(l.Bytes(f.Value)) {
+				return p, nil, e
+			}
+			flaw = ErrHost
 		}
 		if !hpack.IsPseudo(f.ID) {
 			break
 		}
 		bit := m.pseudo(f)
 		if bit == 0 || seen&bit != 0 {
-			return p, errPseudo
+			return p, nil, errPseudo
 		}
 		seen |= bit
 	}
-	if e := m.checkTarget(seen); e != nil {
-		return p, e
+	permitted, e := m.checkTarget(seen)
+	if e != nil {
+		return p, nil, e
 	}
 	p, cookies, e := m.requestFields(i, seen)
 	if e != nil {
-		return p, e
+		return p, nil, e
 	}
-	host := l.Bytes(h.Slots[http1.SlotHost])
-	if len(host) == 0 || seen&hasAuthority == 0 && !validAuthority(host) {
-		return p, errAuthority
+	switch host := l.Bytes(h.Slots[http1.SlotHost]); {
+	case len(host) == 0:
+		flaw = ErrHost
+	case seen&hasAuthority == 0 && !validAuthority(host):
+		if !isPlainlyNoHost(host) {
+			return p, nil, errAuthority
+		}
+		flaw = ErrHost
+	}
+	if !permitted {
+		flaw = ErrTarget
 	}
 	if cookies > 1 {
 		m.joinCookies()
 	}
-	return p, nil
+	return p, flaw, nil
 }
 
 // pseudo notes a pseudo-field of a request, and returns its bit, or 0 if requests have none
@@ -99,18 +116,25 @@ func validAuthority(b []byte) bool {
 	return http1.ValidHost(b) && bytes.IndexByte(b, ',') < 0
 }
 
+// isPlainlyNoHost reports whether a value that validAuthority does not accept is but one that
+// no host has: a field may have it, and it is not two of them.
+func isPlainlyNoHost(b []byte) bool {
+	return ascii.All(b, ascii.FieldByte) && bytes.IndexByte(b, ',') < 0 &&
+		(len(b) == 0 || !ascii.IsBlank(b[0]) && !ascii.IsBlank(b[len(b)-1]))
+}
+
 // isPath reports whether http1.CheckTarget accepts a path as that of a URI without a
 // fragment. RFC 9113 section 8.3.1 has it by the grammar of URIs, which is ASCII.
 func isPath(b []byte) bool {
 	return len(b) > 0 && b[0] == '/' && ascii.IsVisible(b) && bytes.IndexByte(b, '#') < 0
 }
 
-// checkTarget checks that a request has its pseudo-fields, and that their values fit each
-// other.
-func (m *Message) checkTarget(seen int) *Error {
+// checkTarget checks that a request has its pseudo-fields. permitted reports whether its method
+// permits the values that the others have.
+func (m *Message) checkTarget(seen int) (permitted bool, e *Error) {
 	l, h := &m.Fields, &m.Head
 	if seen&hasMethod == 0 {
-		return errPseudoMissing
+		return false, errPseudoMissing
 	}
 	method := l.Bytes(h.Method)
 	switch string(method) {
@@ -121,22 +145,16 @@ func (m *Message) checkTarget(seen int) *Error {
 	case "CONNECT":
 		h.MethodID = http1.MethodConnect
 		h.Target = h.Slots[http1.SlotHost]
-		switch {
-		case seen != hasMethod|hasAuthority:
+		if seen != hasMethod|hasAuthority {
 			// RFC 9113 section 8.5
-			return errPseudo
-		case !http1.IsAuthority(l.Bytes(h.Target)):
-			return errAuthority
+			return false, errPseudo
 		}
-		return nil
+		return http1.IsAuthority(l.Bytes(h.Target)), nil
 	}
 	if seen|hasAuthority != hasMethod|hasScheme|hasAuthority|hasPath {
-		return errPseudoMissing
+		return false, errPseudoMissing
 	}
-	if string(l.Bytes(h.Target)) == "*" && string(method) != "OPTIONS" {
-		return errPath
-	}
-	return nil
+	return string(l.Bytes(h.Target)) != "*" || string(method) == "OPTIONS", nil
 }
 
 func isScheme(b []byte) bool {

@@ -8,7 +8,7 @@ import (
 )
 
 // checkCases are requests, most of them malformed, as a list of fields. fault is what is
-// wrong, or nil.
+// wrong, or nil: with ErrTarget and ErrHost the caller gets the request, to answer it.
 var checkCases = []struct {
 	name   string
 	fields []string
@@ -66,20 +66,58 @@ var checkCases = []struct {
 	{"a comma in a long :authority", []string{":method: GET", ":scheme: https", ":authority: a.example,b.example:443", ":path: /"}, errAuthority},
 	{"a comma in the :authority of CONNECT", []string{":method: CONNECT", ":authority: a,b:443"}, errAuthority},
 	{"a comma in Host", []string{":method: GET", ":scheme: https", ":path: /", "host: a,b"}, errAuthority},
-	{"GET *", []string{":method: GET", ":scheme: https", ":authority: a", ":path: *"}, errPath},
+	{"GET *", []string{":method: GET", ":scheme: https", ":authority: a", ":path: *"}, ErrTarget},
 	{"an empty :scheme", []string{":method: GET", ":scheme: ", ":authority: a", ":path: /"}, errScheme},
 	{"a :scheme with a colon", []string{":method: GET", ":scheme: http:", ":authority: a", ":path: /"}, errScheme},
 	{"a :scheme that begins with a digit", []string{":method: GET", ":scheme: 1a", ":authority: a", ":path: /"}, errScheme},
-	{"neither :authority nor Host", []string{":method: GET", ":scheme: https", ":path: /"}, errAuthority},
-	{"an empty :authority", []string{":method: GET", ":scheme: https", ":authority: ", ":path: /"}, errAuthority},
-	{"user information", []string{":method: GET", ":scheme: https", ":authority: a@b", ":path: /"}, errAuthority},
-	{"a path in :authority", []string{":method: GET", ":scheme: https", ":authority: a/b", ":path: /"}, errAuthority},
+	{"neither :authority nor Host", []string{":method: GET", ":scheme: https", ":path: /"}, ErrHost},
+	{"an empty :authority", []string{":method: GET", ":scheme: https", ":authority: ", ":path: /"}, ErrHost},
+	{"user information", []string{":method: GET", ":scheme: https", ":authority: a@b", ":path: /"}, ErrHost},
+	{"a path in :authority", []string{":method: GET", ":scheme: https", ":authority: a/b", ":path: /"}, ErrHost},
+	{"a space in :authority", []string{":method: GET", ":scheme: https", ":authority: a b", ":path: /"}, ErrHost},
+	{"a tab in :authority", []string{":method: GET", ":scheme: https", ":authority: a\tb", ":path: /"}, ErrHost},
+	{"a port of letters", []string{":method: GET", ":scheme: https", ":authority: a:b", ":path: /"}, ErrHost},
+	{"a port beyond all", []string{":method: GET", ":scheme: https", ":authority: a:65536", ":path: /"}, ErrHost},
+	{"a port without a host", []string{":method: GET", ":scheme: https", ":authority: :80", ":path: /"}, ErrHost},
+	{"brackets without an end", []string{":method: GET", ":scheme: https", ":authority: [::1", ":path: /"}, ErrHost},
+	{"an empty Host", []string{":method: GET", ":scheme: https", ":path: /", "host: "}, ErrHost},
+	{"a blank before :authority", []string{":method: GET", ":scheme: https", ":authority:  a", ":path: /"}, errAuthority},
+	{"a blank after :authority", []string{":method: GET", ":scheme: https", ":authority: a ", ":path: /"}, errAuthority},
+	{"a blank as :authority", []string{":method: GET", ":scheme: https", ":authority:  ", ":path: /"}, errAuthority},
+	{"CR LF in :authority", []string{":method: GET", ":scheme: https", ":authority: a\r\nb: c", ":path: /"}, errAuthority},
+	{"NUL in :authority", []string{":method: GET", ":scheme: https", ":authority: a\x00", ":path: /"}, errAuthority},
+	{"a comma and user information", []string{":method: GET", ":scheme: https", ":authority: a@b,c", ":path: /"}, errAuthority},
+	{"a comma and user information in Host", []string{":method: GET", ":scheme: https", ":path: /", "host: a@b,c"}, errAuthority},
+
+	// what is worse comes first, wherever it stands
+	{"GET * twice", []string{":method: GET", ":scheme: https", ":authority: a", ":path: *", ":path: *"}, errPseudo},
+	{"GET * without :scheme", []string{":method: GET", ":authority: a", ":path: *"}, errPseudoMissing},
+	{"GET * and a malformed name", []string{":method: GET", ":scheme: https", ":authority: a", ":path: *", "A: b"}, errFieldName},
+	{"GET * and a malformed value", []string{":method: GET", ":scheme: https", ":authority: a", ":path: *", "a: b\nc"}, errFieldValue},
+	{"GET * and another Host", []string{":method: GET", ":scheme: https", ":authority: a", ":path: *", "host: b"}, errAuthority},
+	{"GET * and a malformed :authority", []string{":method: GET", ":scheme: https", ":authority: a@b", ":path: *"}, ErrTarget},
+	{"GET * and a malformed content-length", []string{":method: GET", ":scheme: https", ":authority: a", ":path: *", "content-length: x"}, errLength},
+	{"user information twice", []string{":method: GET", ":scheme: https", ":authority: a@b", ":authority: a@b", ":path: /"}, errPseudo},
+	{"user information without :path", []string{":method: GET", ":scheme: https", ":authority: a@b"}, errPseudoMissing},
+	{"user information and Transfer-Encoding", []string{":method: GET", ":scheme: https", ":authority: a@b", ":path: /", "transfer-encoding: chunked"}, errConnectionName},
+	{"user information and a malformed :path", []string{":method: GET", ":scheme: https", ":authority: a@b", ":path: a"}, errPath},
+	{"user information and another Host", []string{":method: GET", ":scheme: https", ":authority: a@b", ":path: /", "host: b"}, errAuthority},
+	{"user information and two Host", []string{":method: GET", ":scheme: https", ":path: /", "host: a@b", "host: a@b"}, errAuthority},
+	{"no host and Connection", []string{":method: GET", ":scheme: https", ":path: /", "connection: close"}, errConnectionName},
+	{"no host and two content-length", []string{":method: GET", ":scheme: https", ":path: /", "content-length: 1", "content-length: 1"}, errLength},
+	{"CONNECT without a port, with a scheme", []string{":method: CONNECT", ":authority: a", ":scheme: https"}, errPseudo},
+	{"CONNECT without a port, with Upgrade", []string{":method: CONNECT", ":authority: a", "upgrade: h2c"}, errConnectionName},
+
 	{"another Host", with(get, "host: b"), errAuthority},
 	{"two Host", []string{":method: GET", ":scheme: https", ":path: /", "host: a", "host: a"}, errAuthority},
 	{"two Host beside :authority", with(get, "host: example.com", "host: example.com"), errAuthority},
-	{"a malformed Host", []string{":method: GET", ":scheme: https", ":path: /", "host: a b"}, errAuthority},
+	{"a malformed Host", []string{":method: GET", ":scheme: https", ":path: /", "host: a b"}, ErrHost},
 	{"CONNECT without :authority", []string{":method: CONNECT"}, errPseudo},
-	{"CONNECT without a port", []string{":method: CONNECT", ":authority: a"}, errAuthority},
+	{"CONNECT without a port", []string{":method: CONNECT", ":authority: a"}, ErrTarget},
+	{"CONNECT to a path", []string{":method: CONNECT", ":authority: /a"}, ErrTarget},
+	{"CONNECT to nothing", []string{":method: CONNECT", ":authority: "}, ErrTarget},
+	{"CONNECT to user information", []string{":method: CONNECT", ":authority: a@b:443"}, ErrTarget},
+	{"CONNECT to a control character", []string{":method: CONNECT", ":authority: a\x01:443"}, errAuthority},
 	{"CONNECT with a path", []string{":method: CONNECT", ":authority: a:443", ":path: /"}, errPseudo},
 	{"CONNECT with a scheme", []string{":method: CONNECT", ":authority: a:443", ":scheme: https"}, errPseudo},
 
@@ -99,6 +137,7 @@ func TestRequestsAreChecked(t *testing.T) {
 	for _, c := range checkCases {
 		x := begin(t, Server, filled(Limits{}))
 		var rejected *Error
+		answered := false
 		x.feed(client().b, 1<<20)
 		s := newScript().headers(1, 0, c.fields...)
 		// after a malformed request the connection goes on
@@ -108,8 +147,8 @@ func TestRequestsAreChecked(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", c.name, err)
 			}
-			if ev.Kind == Rejected {
-				rejected = ev.Err
+			if ev.Err != nil {
+				rejected, answered = ev.Err, ev.Kind == Malformed
 			}
 			x.note(ev)
 			in = in[n:]
@@ -118,8 +157,11 @@ func TestRequestsAreChecked(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.name, rejected, c.fault)
 		}
 		want := "reset 1 PROTOCOL_ERROR"
-		if c.fault == nil {
+		if c.fault == nil || answered {
 			want = ""
+		}
+		if wantAnswer := c.fault == ErrTarget || c.fault == ErrHost; answered != wantAnswer || answered != (x.held[1] != nil && c.fault != nil) {
+			t.Errorf("%s: the caller gets it: %v", c.name, answered)
 		}
 		if got := x.verdict(); got != want || x.held[3] == nil {
 			t.Errorf("%s: %q, and then %q", c.name, got, x.events)

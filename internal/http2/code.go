@@ -110,6 +110,12 @@ var (
 	ErrResponseHead  = fault(EnhanceYourCalm, "the header section of a response, or the trailers, are too large")
 )
 
+// The faults of a request that is answered although it is malformed.
+var (
+	ErrTarget = fault(ProtocolError, "a :path or :authority that the :method does not permit")
+	ErrHost   = fault(ProtocolError, "missing or malformed :authority")
+)
+
 // The faults of a malformed message (RFC 9113 section 8.1.1), which end its stream.
 var (
 	errFieldName      = fault(ProtocolError, "malformed field name")
@@ -120,7 +126,7 @@ var (
 	errMethod         = fault(ProtocolError, "malformed :method")
 	errScheme         = fault(ProtocolError, "malformed :scheme")
 	errPath           = fault(ProtocolError, "malformed :path")
-	errAuthority      = fault(ProtocolError, "missing, malformed or contradictory :authority")
+	errAuthority      = fault(ProtocolError, "malformed or contradictory :authority")
 	errStatus         = fault(ProtocolError, "malformed :status")
 	errLength         = fault(ProtocolError, "malformed or repeated content-length")
 	errTrailersEnd    = fault(ProtocolError, "a second header section that does not end the stream")

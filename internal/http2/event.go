@@ -17,6 +17,10 @@ const (
 	// TooLarge takes the place of Headers if the section is too large. A server answers
 	// the new Stream with 431.
 	TooLarge
+	// Malformed takes the place of Headers if a request is malformed in a way that leaves no
+	// doubt of where it ends and of what its fields are. Err says in which. A server answers
+	// the new Stream with 400.
+	Malformed
 	// Data is a part of the content, in Payload; it may be empty at the end. The caller
 	// must tell by Consumed when it is done with it.
 	Data
@@ -45,7 +49,7 @@ type Event struct {
 	Code    Code    // of Reset, Rejected and GoAway
 	Stream  *Stream // that of the message, or nil
 	Payload []byte  // a part of what was passed to Feed
-	Err     *Error  // why the stream was reset, or nil
+	Err     *Error  // why the stream was reset, or what is Malformed, or nil
 }
 
 // Message is where Feed puts a header section. One can serve many connections, since it

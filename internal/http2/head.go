@@ -114,17 +114,25 @@ func (c *Conn) receiveRequest(h pendingHead, tooLarge bool, m *Message) (Event, 
 		return c.reject(h.id, errDependency, true)
 	}
 	prio := defaultPriority
+	var flaw *Error
 	if !tooLarge {
 		var e *Error
-		if prio, e = m.checkRequest(); e == nil {
+		if prio, flaw, e = m.checkRequest(); e == nil {
 			e = m.frame(h.end, false)
 		}
 		if e != nil {
 			return c.reject(h.id, e, true)
 		}
 	}
+	if flaw != nil {
+		if err := c.waste(); err != nil {
+			ev, _ := c.reject(h.id, flaw, false)
+			return ev, err
+		}
+	}
 	s := c.newStream(h.id)
 	s.urgency, s.incremental = prio.urgency, prio.incremental
+	s.malformed = flaw != nil
 	s.headSize = uint32(size)
 	c.heads += size
 	c.table.add(s)
@@ -139,6 +147,9 @@ func (c *Conn) receiveRequest(h pendingHead, tooLarge bool, m *Message) (Event, 
 	}
 	if m.Head.Framing.Kind == http1.Length {
 		s.bodyLeft = m.Head.Framing.Length
+	}
+	if flaw != nil {
+		return Event{Kind: Malformed, Stream: s, End: h.end, Err: flaw}, nil
 	}
 	return Event{Kind: Headers, Stream: s, End: h.end}, nil
 }

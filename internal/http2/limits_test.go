@@ -70,6 +70,7 @@ func TestEachLimitHasItsReaction(t *testing.T) {
 		{"Wasted: RST_STREAM", Limits{Wasted: 20}, aborted(20), aborted(21), calm},
 		{"Wasted: our RST_STREAM", Limits{Wasted: 20}, floodOfFaults(20), floodOfFaults(21), calm},
 		{"Wasted: malformed requests", Limits{Wasted: 20}, floodOfMalformed(20), floodOfMalformed(21), calm},
+		{"Wasted: malformed requests that are answered", Limits{Wasted: 20}, floodOfAnswered(20), floodOfAnswered(21), calm},
 		{"Wasted: refused streams", Limits{Wasted: 20, Streams: 1}, client().get(ids(21)...), client().get(ids(22)...), calm},
 		{"Glitches: PING", Limits{Glitches: 50}, many(50, ping), many(51, ping), calm},
 		{"Glitches: PING ACK", Limits{Glitches: 50}, many(50, func(s *script) { s.frame(framePing, 1, 0, "12345678") }), many(51, func(s *script) { s.frame(framePing, 1, 0, "12345678") }), calm},
@@ -123,6 +124,50 @@ func floodOfFaults(n int) *script {
 func floodOfMalformed(n int) *script {
 	s := client()
 	return s.times(n, func(i int) { s.headers(uint32(2*i+1), 5, "a: b") })
+}
+
+func floodOfAnswered(n int) *script {
+	s := client()
+	return s.times(n, func(i int) {
+		s.headers(uint32(2*i+1), 5, ":method: GET", ":scheme: https", ":authority: a@b", ":path: /")
+	})
+}
+
+// A malformed request that is answered costs the peer as much as one that is reset: its end is
+// no good one, and to reset it costs nothing more.
+func TestMalformedRequestsThatAreAnswered(t *testing.T) {
+	x := begin(t, Server, filled(Limits{Wasted: 10, WastedRate: -1}))
+	x.frames()
+	x.feed(client().b, 1<<20)
+	bad := []string{":method: POST", ":scheme: https", ":authority: a", ":path: *", "content-length: 3"}
+	answer := func(id uint32) {
+		x.respond(x.held[id], []byte("no"))
+		x.frames()
+		x.c.Release(x.held[id])
+	}
+	id := uint32(1)
+	for left := 9; left > 0; left -= 3 {
+		x.feed(newScript().headers(id, 0, bad...).data(id, flagEndStream, "abc").b, 1<<20)
+		answer(id)
+		// the peer learns before the end of its content
+		x.feed(newScript().headers(id+2, 0, bad...).b, 1<<20)
+		answer(id + 2)
+		if got := x.frames(); !slices.Contains(got, fmt.Sprintf("RST_STREAM %d: NO_ERROR", id+2)) {
+			t.Errorf("behind the response: %q", got)
+		}
+		x.feed(newScript().headers(id+4, 0, bad...).reset(id+4, Cancel).b, 1<<20)
+		x.c.Release(x.held[id+4])
+		id += 6
+	}
+	if x.err != nil || x.c.wasted.left != 1 {
+		t.Errorf("after 9 of them: %v, and %d are left", x.err, x.c.wasted.left)
+	}
+	// what is wrong with the content is a fault as ever
+	x.feed(newScript().headers(id, 0, bad...).data(id, flagEndStream, "abcd").b, 1<<20)
+	if got := x.verdict(); !strings.HasPrefix(got, fmt.Sprintf("reset %d PROTOCOL_ERROR", id)) || x.err != ErrWasted {
+		t.Errorf("too much content: %q, %v", got, x.err)
+	}
+	checkBooks(t, x.c)
 }
 
 // A request that is too large is answered, and the connection goes on.

@@ -346,7 +346,7 @@ type task struct {
 func (a *app) handle(ev Event) {
 	t := a.open[ev.Stream]
 	switch ev.Kind {
-	case Rejected, TooLarge, GoAway:
+	case Rejected, TooLarge, Malformed, GoAway:
 		a.t.Fatalf("an event of kind %d: %v", ev.Kind, ev.Err)
 	case Headers:
 		if t == nil {

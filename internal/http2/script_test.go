@@ -214,7 +214,7 @@ func (x *run) drive() {
 	}
 }
 
-var kindNames = []string{"", "headers", "interim", "too large", "data", "trailers", "reset", "rejected", "go away", "settings", "pong"}
+var kindNames = []string{"", "headers", "interim", "too large", "malformed", "data", "trailers", "reset", "rejected", "go away", "settings", "pong"}
 
 func (x *run) note(ev Event) {
 	if ev.Kind == None || ev.Kind == Settings {
@@ -223,7 +223,7 @@ func (x *run) note(ev Event) {
 	text := kindNames[ev.Kind]
 	if ev.Stream != nil {
 		text += fmt.Sprintf(" %d", ev.Stream.id)
-		if ev.Kind == Headers || ev.Kind == TooLarge {
+		if ev.Kind == Headers || ev.Kind == TooLarge || ev.Kind == Malformed {
 			x.held[ev.Stream.id] = ev.Stream
 		}
 	}

@@ -224,6 +224,9 @@ func (c *Conn) endStream(s *Stream, how ending) {
 func (c *Conn) closeIfDone(s *Stream) {
 	if s.Closed() {
 		c.forget(s, endWell)
+		if s.malformed {
+			return
+		}
 		c.wasted.give(c.l.Wasted)
 		c.glitches.give(c.l.Glitches)
 	}

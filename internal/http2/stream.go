@@ -33,6 +33,7 @@ type Stream struct {
 	connects    bool  // the request is CONNECT
 	held        bool  // the caller has not released it
 	lingered    bool  // it lingers, and Tick has seen that
+	malformed   bool  // the request is, and was counted as wasted
 }
 
 // unknownLength is the length of a body that was not announced.
