@@ -1,7 +1,11 @@
 package fasthttp
 
 import (
+	"bytes"
+	"strings"
+
 	"github.com/valyala/fasthttp/internal/bodyio"
+	"github.com/valyala/fasthttp/internal/files"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -38,6 +42,23 @@ func (x *exchange) dropBody(mayWait bool) {
 // peer may be waiting for the response before it sends more, so that is left to
 // dropRest.
 func (x *exchange) dropUnread() { x.dropBody(false) }
+
+// mayReadRequest reports whether the response may be made from the body of the request while
+// it is sent: its body is a stream, unless that is one of a file or of memory.
+func (x *exchange) mayReadRequest() bool {
+	stream := x.ctx.Response.body.stream
+	if e, ok := stream.(*bodyio.Encoded); ok {
+		stream = *e.Source()
+	}
+	switch stream.(type) {
+	case nil:
+		return false
+	case fileSpan, *files.Part, *bytes.Reader, *strings.Reader:
+		// another goroutine may be reading it nevertheless
+		return x.duplex
+	}
+	return true
+}
 
 // dropRest drains the part of the body that comes after the response, which it
 // flushes first. A connection that closes anyway only lingers.

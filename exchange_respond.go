@@ -258,7 +258,7 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 	if isHead {
 		resp.SkipBody = true
 	}
-	if ctx.Request.source != nil && resp.body.stream == nil {
+	if ctx.Request.source != nil && !x.mayReadRequest() {
 		x.dropUnread()
 	}
 	tunnel, connected := false, false
@@ -387,7 +387,7 @@ func (x *exchange) respondStream(e http1.Encoding) {
 	if x.duplex {
 		x.continuing.Lock()
 	}
-	if x.conn.Waiting() == http1.WaitOpen && x.ctx.Request.arrives() {
+	if x.conn.Waiting() == http1.WaitOpen && x.ctx.Request.arrives() && x.mayReadRequest() {
 		x.sayContinue()
 	}
 	if x.duplex {

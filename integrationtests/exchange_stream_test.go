@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -415,4 +417,67 @@ func TestRequestStreamAfterTheHandler(t *testing.T) {
 	if !strings.HasSuffix(c.Out.String(), "/2 def") {
 		t.Errorf("got %q", c.Out.String())
 	}
+}
+
+// TestResponseSaysThatAnUnreadBodyEndsTheConnection has bodies of which the server knows, when
+// it responds, that it will not read the rest.
+func TestResponseSaysThatAnUnreadBodyEndsTheConnection(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file.txt")
+	content := numbered(100_000)
+	servertest.Must(t, os.WriteFile(file, []byte(content), 0o644))
+	forEachEngine(t, func(t *testing.T, start starter) {
+		handler := func(ctx *fasthttp.RequestCtx) {
+			switch string(ctx.Path()) {
+			case "/text":
+				ctx.SetBodyString(content)
+			case "/file":
+				if err := ctx.Response.SendFile(file); err != nil {
+					t.Error(err)
+				}
+			case "/serve":
+				ctx.SendFile(file)
+			case "/strings":
+				ctx.SetBodyStream(strings.NewReader(content), len(content))
+			case "/bytes":
+				ctx.SetBodyStream(bytes.NewReader([]byte(content)), -1)
+			}
+		}
+		ts := start(&fasthttp.Server{StreamRequestBody: true, Handler: handler})
+		encoding := start(&fasthttp.Server{StreamRequestBody: true, Handler: fasthttp.CompressHandler(handler)})
+		for _, path := range []string{"/text", "/file", "/serve", "/strings", "/bytes"} {
+			for _, tc := range []struct {
+				name, request, rest string
+				closes              bool
+			}{
+				{"nothing is missing", servertest.Post(path, "abc"), "", false},
+				{"chunks that have come", servertest.Chunked(path, "3\r\nabc\r\n0\r\n\r\n"), "", false},
+				{"little is missing", servertest.Head("POST "+path+" HTTP/1.1", "Host: a", "Content-Length: 6") + "abc", "def", false},
+				{"chunks without an end", servertest.Chunked(path, "3\r\nabc\r\n"), "0\r\n\r\n", false},
+				{"much is missing", servertest.Head("POST "+path+" HTTP/1.1", "Host: a", fmt.Sprint("Content-Length: ", servertest.DrainLimit+4)) + "abc", "", true},
+				{"a large chunk", servertest.Chunked(path, fmt.Sprintf("3\r\nabc\r\n%x\r\nabc", servertest.DrainLimit+1)), "", true},
+				{"a malformed chunk", servertest.Chunked(path, "3\r\nabc\r\nx\r\n"), "", true},
+				{"the client waits", servertest.Head("POST "+path+" HTTP/1.1", "Host: a", "Content-Length: 6", "Expect: 100-continue"), "", true},
+			} {
+				for _, ts := range []*testServer{ts, encoding} {
+					c := ts.Dial()
+					request := tc.request
+					if ts == encoding {
+						request = strings.Replace(request, "Host: a\r\n", "Host: a\r\nAccept-Encoding: gzip\r\n", 1)
+					}
+					c.Send(request)
+					resp := c.Next("POST")
+					if resp.StatusCode != 200 || resp.Close != tc.closes || ts != encoding && resp.Content != content {
+						t.Errorf("%s, %s, encoded %v: %d, closes %v, %d bytes", path, tc.name, ts == encoding, resp.StatusCode, resp.Close, len(resp.Content))
+					}
+					if resp.Close {
+						c.ExpectCut()
+						continue
+					}
+					c.Send(tc.rest + servertest.Get("/text"))
+					c.Expect(200, content)
+				}
+			}
+		}
+	})
 }
