@@ -149,9 +149,10 @@ func TestMalformedRequestsThatAreAnswered(t *testing.T) {
 	for left := 9; left > 0; left -= 3 {
 		x.feed(newScript().headers(id, 0, bad...).data(id, flagEndStream, "abc").b, 1<<20)
 		answer(id)
-		// the peer learns before the end of its content
+		// the peer does not end its content
 		x.feed(newScript().headers(id+2, 0, bad...).b, 1<<20)
 		answer(id + 2)
+		x.endLingering()
 		if got := x.frames(); !slices.Contains(got, fmt.Sprintf("RST_STREAM %d: NO_ERROR", id+2)) {
 			t.Errorf("behind the response: %q", got)
 		}
