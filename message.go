@@ -48,6 +48,7 @@ func ReleaseResponse(resp *Response) {
 	resp.KeepBodyBuffer = false
 	resp.Reset()
 	resp.Header.EnableNormalizing()
+	resp.Header.SetNoDefaultDate(false)
 	resp.Header.shrink()
 	responses.Put(resp)
 }

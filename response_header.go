@@ -127,8 +127,12 @@ func (h *ResponseHeader) setID(id field.ID, value []byte) {
 	h.set(http1.Response, key{id.Bytes(), id}, value)
 }
 
+// SetNoDefaultDate sets whether the response is sent without a Date field (true), or with the time
+// at which it is sent (false). In a response of a Server it overrides Server.NoDefaultDate.
+func (h *ResponseHeader) SetNoDefaultDate(noDate bool) { h.setState(noDefaultDate, noDate) }
+
 // Reset empties the header, and undoes the settings of DisableNormalizing and similar
-// methods.
+// methods, but not of SetNoDefaultDate.
 func (h *ResponseHeader) Reset() {
 	h.reset(noDefaultDate)
 	h.status = 0

@@ -120,7 +120,8 @@ type reply struct {
 // String returns the parts of a reply that must be the same for two servers.
 func (r reply) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s length %d chunked %v close %v\n", r.status, r.length, r.chunked, r.close)
+	_, dated := r.header["Date"]
+	fmt.Fprintf(&b, "%s length %d chunked %v close %v dated %v\n", r.status, r.length, r.chunked, r.close, dated)
 	for _, name := range slices.Sorted(maps.Keys(r.header)) {
 		if name != "Date" && name != "Server" && name != "Connection" {
 			fmt.Fprintf(&b, "%s: %q\n", name, r.header[name])
@@ -179,6 +180,10 @@ func TestResponsesAreThoseOfNetHTTP(t *testing.T) {
 		}},
 		{"length is forbidden", get, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header()["Content-Length"] = nil
+			io.WriteString(w, "hello")
+		}},
+		{"date is forbidden", get, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Date"] = nil
 			io.WriteString(w, "hello")
 		}},
 		{"chunks are asked for", get, func(w http.ResponseWriter, _ *http.Request) {

@@ -29,7 +29,7 @@ import (
 // the request arrives. If the stream fails, the connection is aborted. A panic of h is a
 // panic of the http.Handler. Hijack works if
 // the http.Server allows it. Deadlines, TLS state and addresses are those of its
-// connection. The channel of ctx.Done is never closed: use the context of
+// connection, and net/http makes the Date. The channel of ctx.Done is never closed: use the context of
 // NetHTTPRequest, which ends when the client closes the connection. EarlyHints and
 // Inform send nothing. The logger of ctx is the ErrorLog of the http.Server, if that is
 // set. The response to a request whose host and target do not form a URI is 400.
@@ -111,7 +111,9 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 	case stream == nil && len(resp.Body()) > 0:
 		size = len(resp.Body())
 	}
-	if bodyAllowed(status) && size >= 0 && len(resp.Header.PeekTrailerKeys()) == 0 && (r.Method != http.MethodHead || size > 0) {
+	// the response to HEAD may be without a length
+	sized := r.Method != http.MethodHead || size > 0 || len(resp.Header.Peek("Content-Length")) > 0
+	if bodyAllowed(status) && size >= 0 && len(resp.Header.PeekTrailerKeys()) == 0 && sized {
 		header.Set("Content-Length", strconv.Itoa(size))
 	}
 	control := http.NewResponseController(w)

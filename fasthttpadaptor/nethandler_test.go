@@ -85,6 +85,8 @@ func TestHandlerOfFasthttpAnswersOnNetHTTP(t *testing.T) {
 			ctx.SetBodyStream(io.MultiReader(strings.NewReader("half"), brokenReader{}), -1)
 		}},
 		{"no content", get, func(ctx *fasthttp.RequestCtx) { ctx.SetStatusCode(fasthttp.StatusNoContent) }},
+		{"HEAD of nothing", "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", func(ctx *fasthttp.RequestCtx) { ctx.Response.Header.SetContentLength(0) }},
+		{"HEAD without a length", "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", func(ctx *fasthttp.RequestCtx) {}},
 		{"HEAD", "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", func(ctx *fasthttp.RequestCtx) { ctx.WriteString("hello") }},
 		{"body", "POST /p?q=1 HTTP/1.1\r\nHost: h.example\r\nContent-Type: text/x\r\nX-A: 1\r\nContent-Length: 5\r\n\r\nhello",
 			func(ctx *fasthttp.RequestCtx) {

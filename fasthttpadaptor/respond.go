@@ -120,6 +120,9 @@ func setFields(h *fasthttp.ResponseHeader, fields http.Header) {
 			continue
 		}
 		h.Del(name)
+		if name == "Date" && len(fields[name]) == 0 {
+			h.SetNoDefaultDate(true)
+		}
 		for _, value := range fields[name] {
 			h.Add(name, value)
 		}
