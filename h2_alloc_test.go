@@ -170,11 +170,7 @@ func TestHTTP2HandlersThatWaitHoldUpNoOthers(t *testing.T) {
 		path := &p.fields[3][1]
 		letThrough := func() {
 			t.Helper()
-			select {
-			case through <- struct{}{}:
-			case <-time.After(servertest.Patience):
-				t.Fatal("no handler waits")
-			}
+			servertest.Send(t, "a handler's permission to go on", through, struct{}{})
 		}
 		for range 3 {
 			for range 10 {

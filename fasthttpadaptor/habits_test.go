@@ -95,11 +95,7 @@ func TestResetEndsTheContextAtOnce(t *testing.T) {
 		<-began
 		_ = c.(*net.TCPConn).SetLinger(0)
 		_ = c.Close()
-		select {
-		case <-ended:
-		case <-time.After(servertest.Patience):
-			t.Fatal("the context goes on")
-		}
+		servertest.Receive(t, "the end of the context", ended)
 	}
 }
 

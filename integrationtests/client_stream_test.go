@@ -331,7 +331,7 @@ func TestClientStreamOfSlowServer(t *testing.T) {
 		if _, err := io.ReadFull(body, b[:]); err != nil || string(b[:]) != "abc" {
 			t.Fatalf("got %q, %v", b, err)
 		}
-		give(t, "a piece that was read", read, struct{}{})
+		servertest.Send(t, "a piece that was read", read, struct{}{})
 	}
 	if rest, err := io.ReadAll(body); err != nil || len(rest) > 0 {
 		t.Errorf("got %q, %v after the last piece", rest, err)

@@ -51,10 +51,10 @@ func TestEventsGoOnBeyondReadTimeout(t *testing.T) {
 				if len(gone) > 0 {
 					t.Fatalf("the stream of request %d has ended before its client left", i)
 				}
-				give(t, "the second event", proceed, struct{}{})
+				servertest.Send(t, "the second event", proceed, struct{}{})
 				events.expect("event\n")
 				if i < 1 {
-					give(t, "the end", proceed, struct{}{})
+					servertest.Send(t, "the end", proceed, struct{}{})
 					events.expectEnd()
 				}
 			}

@@ -230,7 +230,7 @@ func TestFlushesOfAProducerReachTheClientAtOnce(t *testing.T) {
 			if want := fmt.Sprintf("event %d\n", i); line != want || err != nil {
 				t.Fatalf("got %q, %v, want %q", line, err, want)
 			}
-			give(t, "the sign to go on", goOn, struct{}{})
+			servertest.Send(t, "the sign to go on", goOn, struct{}{})
 		}
 		if rest, err := io.ReadAll(events); len(rest) > 0 || err != nil {
 			t.Errorf("after the events: %q, %v", rest, err)
@@ -389,7 +389,7 @@ func TestEarlyHints(t *testing.T) {
 			if links := hints.Header["Link"]; len(links) != 2 || links[0] != "</a>; rel=preload" || links[1] != "</b>  X: y" || len(hints.Header) != 1 {
 				t.Errorf("the hints are %v", hints.Header)
 			}
-			give(t, "the sign to go on", goOn, struct{}{})
+			servertest.Send(t, "the sign to go on", goOn, struct{}{})
 			if resp := c.Expect(200, "done"); len(resp.Header["Link"]) != 2 || resp.Header.Get("X-Other") != "not yet" {
 				t.Errorf("the fields are %v", resp.Header)
 			}

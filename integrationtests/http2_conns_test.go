@@ -330,7 +330,7 @@ func TestHTTP2HandlersMayTakeLong(t *testing.T) {
 		idle := s.dialFrames(t).Listen()
 		idle.Ask(1, outlasting)
 		idle.Ending() // for its IdleTimeout
-		give(t, "the end of the wait", proceed, struct{}{})
+		servertest.Send(t, "the end of the wait", proceed, struct{}{})
 		c.ExpectResponse(1, "200", "")
 	})
 }

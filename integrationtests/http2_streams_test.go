@@ -259,7 +259,7 @@ func TestHTTP2SleepingStreamHoldsUpNoOther(t *testing.T) {
 			if c.Stream(sleeper).IsDone() {
 				t.Error("the sleeper is answered before it wakes")
 			}
-			give(t, "the end of its sleep", wake, struct{}{})
+			servertest.Send(t, "the end of its sleep", wake, struct{}{})
 			c.ExpectResponse(sleeper, "200", "/sleep")
 		}
 	})
@@ -576,13 +576,13 @@ func TestHTTP2NothingWaitsForAClock(t *testing.T) {
 		for i := range uint32(20) {
 			c.Get(id(i), []string{"/trailers", "/"}[i%2]).Flush()
 			for n := range 4 {
-				give(t, "a part", next, "some text")
+				servertest.Send(t, "a part", next, "some text")
 				synctest.Wait()
 				if got, want := string(c.Snapshot(id(i)).Content), strings.Repeat("some text", n+1); got != want {
 					t.Fatalf("got %q, want %q", got, want)
 				}
 			}
-			give(t, "the end", next, "")
+			servertest.Send(t, "the end", next, "")
 			synctest.Wait()
 			if s := c.Snapshot(id(i)); !s.Ended || len(s.Trailers()) != int(1-i%2) {
 				t.Errorf("at the end: ended %v, trailers %v", s.Ended, s.Trailers())
@@ -606,15 +606,15 @@ func TestHTTP2PartsComeOneByOne(t *testing.T) {
 			}
 			opened := make(chan *http.Response, 1)
 			go func() { opened <- s.open(t, s.request(t, "GET", path, nil)) }()
-			give(t, "a part", next, "some text")
+			servertest.Send(t, "a part", next, "some text")
 			resp := servertest.Receive(t, "the response", opened)
 			for range 3 {
 				if _, err := io.ReadFull(resp.Body, make([]byte, len("some text"))); err != nil {
 					t.Fatal(err)
 				}
-				give(t, "a part", next, "some text")
+				servertest.Send(t, "a part", next, "some text")
 			}
-			give(t, "the end", next, "")
+			servertest.Send(t, "the end", next, "")
 			if rest, err := io.ReadAll(resp.Body); string(rest) != "some text" || err != nil {
 				t.Errorf("the rest is %q, %v", rest, err)
 			}

@@ -115,16 +115,6 @@ func overTimeOn(t *testing.T, test func(t *testing.T, e servertest.Engine)) {
 	}
 }
 
-// give sends a value to a goroutine that must take it.
-func give[T any](t testing.TB, what string, c chan<- T, v T) {
-	t.Helper()
-	select {
-	case c <- v:
-	case <-time.After(servertest.Patience):
-		t.Fatalf("never taken: %s\n%s", what, servertest.Stacks())
-	}
-}
-
 // clientInBubble returns a client whose connections, in memory, are served by serve. The client
 // closes them when the test ends. Within a bubble it must not need a timer of AcquireTimer, as
 // it does for Dial with a deadline: the next one to get that timer is outside of the bubble.

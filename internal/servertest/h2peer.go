@@ -65,13 +65,23 @@ func (p *H2Peer) Accept() *H2Side {
 // result of the call stays in done.
 func (p *H2Peer) AcceptUnless(done chan error) *H2Side {
 	p.T.Helper()
-	select {
-	case c := <-p.Accepted:
-		return p.Side(c)
-	case err := <-done:
-		done <- err
-	case <-time.After(Patience):
+	var c *PeerConn
+	came := patiently(func(late <-chan time.Time) bool {
+		select {
+		case c = <-p.Accepted:
+			return true
+		case err := <-done:
+			done <- err
+			return true
+		case <-late:
+			return false
+		}
+	})
+	switch {
+	case !came:
 		p.T.Fatal("neither a connection nor the end of the call")
+	case c != nil:
+		return p.Side(c)
 	}
 	return nil
 }

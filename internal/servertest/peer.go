@@ -119,9 +119,7 @@ func (p *Peer) Stop() {
 		defer close(served)
 		p.all.Wait()
 	}()
-	select {
-	case <-served:
-	case <-time.After(Patience):
+	if !received(served, new(struct{})) {
 		p.T.Errorf("a peer does not end:\n%s", Stacks())
 	}
 }

@@ -30,11 +30,18 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
+// patienceStep is how much of Patience is used up at most between two looks. A machine may stand
+// still for minutes, as a virtual one does that is moved, and what a test waits for with it.
+const patienceStep = time.Second
+
 // holdsInTime waits until a condition holds, and reports whether it does within Patience. It
 // looks again at once in the beginning, and less often the longer it has waited.
 func holdsInTime(holds func() bool) bool {
-	for begun := time.Now(); !holds(); {
-		waited := time.Since(begun)
+	waited := time.Duration(0)
+	for looked := time.Now(); !holds(); {
+		now := time.Now()
+		waited += min(now.Sub(looked), patienceStep)
+		looked = now
 		if waited > Patience {
 			return false
 		}
@@ -43,23 +50,50 @@ func holdsInTime(holds func() bool) bool {
 	return true
 }
 
+// patiently calls try until it returns true, and reports whether it does within Patience. try
+// waits for an event, or for late.
+func patiently(try func(late <-chan time.Time) bool) bool {
+	for range Patience / patienceStep {
+		if try(time.After(patienceStep)) {
+			return true
+		}
+	}
+	return false
+}
+
 // Receive returns the next value of c.
 func Receive[T any](t testing.TB, what string, c <-chan T) (v T) {
 	t.Helper()
-	select {
-	case v = <-c:
-	case <-time.After(Patience):
+	if !received(c, &v) {
 		t.Fatalf("never came: %s\n%s", what, Stacks())
 	}
 	return v
 }
 
+// received waits for a value of c, and reports whether it comes within Patience.
+func received[T any](c <-chan T, v *T) bool {
+	return patiently(func(late <-chan time.Time) bool {
+		select {
+		case *v = <-c:
+			return true
+		case <-late:
+			return false
+		}
+	})
+}
+
 // Send gives c a value, which somebody must take.
 func Send[T any](t testing.TB, what string, c chan<- T, v T) {
 	t.Helper()
-	select {
-	case c <- v:
-	case <-time.After(Patience):
+	taken := patiently(func(late <-chan time.Time) bool {
+		select {
+		case c <- v:
+			return true
+		case <-late:
+			return false
+		}
+	})
+	if !taken {
 		t.Fatalf("never taken: %s\n%s", what, Stacks())
 	}
 }
@@ -72,9 +106,7 @@ func Soon(t testing.TB, what string, f func()) {
 		defer close(done)
 		f()
 	}()
-	select {
-	case <-done:
-	case <-time.After(Patience):
+	if !received(done, new(struct{})) {
 		t.Fatalf("%s hangs:\n%s", what, Stacks())
 	}
 }
