@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -240,6 +241,35 @@ func TestHTTP2ResetsAreNotLogged(t *testing.T) {
 			}
 		}
 		r.Log.CheckEmpty(t)
+	})
+}
+
+// A hook that ends its goroutine leaves nothing of a request whose handler has panicked: a shutdown
+// waits for no request that is over.
+func TestHTTP2HookMayEndTheGoroutine(t *testing.T) {
+	t.Parallel()
+	forEachEngine(t, func(t *testing.T, start starter) {
+		r := start(withHTTP2(&Server{
+			ResponseSent: func(*RequestCtx, SentResponse) { runtime.Goexit() },
+			Handler: func(ctx *RequestCtx) {
+				if string(ctx.Path()) == "/panic" {
+					panic(http.ErrAbortHandler)
+				}
+			},
+		}))
+		client, base := h2Client(t, r)
+		for _, path := range []string{"/panic", "/", "/panic", "/"} {
+			resp, err := client.Get(base + path)
+			if err == nil {
+				_ = resp.Body.Close()
+			}
+			if (err == nil) != (path == "/") {
+				t.Errorf("%s: %v %v", path, resp, err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), servertest.Patience)
+		defer cancel()
+		servertest.Must(t, r.S.ShutdownWithContext(ctx))
 	})
 }
 

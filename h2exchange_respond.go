@@ -124,12 +124,15 @@ func (x *h2Exchange) abandon(p any) {
 	h.mu.Lock()
 	h.conn.Reset(x.stream, http2.InternalError)
 	h.mu.Unlock()
+	// the hook may end the goroutine
+	defer func() {
+		x.leaveBodyCount(ctx)
+		ctx.Request.closeSource()
+		ctx.discard()
+		x.ctx = nil
+		x.release()
+	}()
 	x.report(SentResponse{Err: errNoAnswer})
-	x.leaveBodyCount(ctx)
-	ctx.Request.closeSource()
-	ctx.discard()
-	x.ctx = nil
-	x.release()
 }
 
 // errH2Hijack is what a client and the log get if a handler wants the connection.
@@ -337,6 +340,22 @@ func (x *h2Exchange) close() {
 	if ctx == nil {
 		return
 	}
+	returned := false
+	defer func() {
+		if ctx.left != nil {
+			x.leaveBodyCount(ctx.left.ctx)
+		} else {
+			x.dropBodyCount()
+		}
+		if returned {
+			x.resetCtx()
+			return
+		}
+		// the hook has ended the goroutine, and others may have the context
+		x.ctx = nil
+		ctx.Request.closeSource()
+		ctx.discard()
+	}()
 	if w := ctx.watch.Load(); w != nil {
 		x.endWatch(w, ctx.left != nil)
 	}
@@ -352,12 +371,7 @@ func (x *h2Exchange) close() {
 			x.report(sent)
 		}
 	}
-	if ctx.left != nil {
-		x.leaveBodyCount(ctx.left.ctx)
-	} else {
-		x.dropBodyCount()
-	}
-	x.resetCtx()
+	returned = true
 }
 
 // finish is the part of release that follows close. It reports whether the engine is to be
