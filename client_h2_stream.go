@@ -51,6 +51,9 @@ func newH2Stream(x *h2Call, opens, end bool) *h2Stream {
 	return s
 }
 
+// trailersTo makes h the header that gets the trailer section. Nobody reads meanwhile.
+func (s *h2Stream) trailersTo(h *header) { s.to = h }
+
 // startStream leaves the body to the caller. A request that is still being sent goes on
 // meanwhile.
 func (x *h2Call) startStream() {

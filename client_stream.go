@@ -89,6 +89,9 @@ func (s *clientStream) Read(p []byte) (int, error) {
 	return s.gate.Read((*gatedStream)(s), p)
 }
 
+// trailersTo makes h the header that gets the trailer section. Nobody reads meanwhile.
+func (s *clientStream) trailersTo(h *header) { s.body.trailersTo(h) }
+
 // gatedStream is a clientStream behind its gate.
 type gatedStream clientStream
 

@@ -29,6 +29,7 @@ func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 	resp.CopyTo(own)
 	if stream, size := resp.body.takeStream(); stream != nil {
 		own.body.stream, own.body.size = stream, size
+		own.pointStream()
 	}
 	own.ImmediateHeaderFlush = resp.ImmediateHeaderFlush
 	ctx.timeOut(own)
@@ -98,6 +99,15 @@ func (resp timedOutResponse) giveStreamTo(dst *Response) {
 	if resp.stream != nil {
 		dst.SetBodyStream(resp.stream, resp.size)
 		dst.ImmediateHeaderFlush = resp.ImmediateHeaderFlush
+		dst.pointStream()
+	}
+}
+
+// pointStream makes the stream of the body, if it is that of a response that a client receives,
+// add its trailer section to resp. The response it was taken from may be another's by then.
+func (resp *Response) pointStream() {
+	if stream, ok := resp.body.stream.(interface{ trailersTo(h *header) }); ok {
+		stream.trailersTo(&resp.Header.header)
 	}
 }
 

@@ -175,3 +175,47 @@ func TestStreamOfATimeoutResponseToHEAD(t *testing.T) {
 		}
 	})
 }
+
+// The stream of a timeout response may be that of a response which a client receives: its
+// trailers go on with it, and not into the response that it was taken from, which may be another's
+// by then.
+func TestTrailersOfATimeoutResponseFollowItsStream(t *testing.T) {
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		origin := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			_ = ctx.Response.Header.AnnounceTrailer("X-Sum")
+			ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+				_, _ = w.WriteString("content")
+				_ = ctx.Response.Header.AddTrailerField("X-Sum", "7")
+			})
+		}})
+		for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
+			client := &fasthttp.Client{StreamResponseBody: true, TLSConfig: servertest.TrustCertificate()}
+			client.Protocols.SetHTTP1(protocol == "HTTP/1.1")
+			client.Protocols.SetHTTP2(protocol == "HTTP/2.0")
+			client.Protocols.SetUnencryptedHTTP2(protocol == "HTTP/2.0")
+			t.Cleanup(client.CloseIdleConnections)
+			from := new(fasthttp.Response) // is not released, so that it can be looked at
+			front := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+				var req fasthttp.Request
+				req.SetRequestURI(origin.url("/"))
+				if err := client.Do(&req, from); err != nil {
+					t.Error(protocol, err)
+				}
+				if got := string(from.Header.Protocol()); got != protocol {
+					t.Errorf("the client speaks %s, want %s", got, protocol)
+				}
+				ctx.TimeoutErrorWithResponse(from)
+			}})
+			resp, err := front.client.Get(front.url("/"))
+			servertest.Must(t, err)
+			content, err := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			if string(content) != "content" || err != nil || resp.Trailer.Get("X-Sum") != "7" {
+				t.Errorf("%s: %q, %v, trailers %v", protocol, content, err, resp.Trailer)
+			}
+			if got := from.Header.PeekTrailer("X-Sum"); len(got) > 0 {
+				t.Errorf("%s: the response whose stream was taken has got the trailer %q", protocol, got)
+			}
+		}
+	})
+}
