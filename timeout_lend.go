@@ -254,6 +254,7 @@ func (resp *Response) answer(other *Response) {
 	}
 	h.SetContentTypeBytes(from.text(from.slots[slotContentType]))
 	h.setState(noDefaultType, h.is(noDefaultType) || from.is(noDefaultType))
+	h.setState(noDefaultDate, h.is(noDefaultDate) || from.is(noDefaultDate))
 	if other.ConnectionClose() {
 		h.SetConnectionClose()
 	}
