@@ -234,7 +234,7 @@ func appendDate(dst []byte, date string) []byte {
 // start of the usual response; it may be nil. Other responses get its Server field.
 func (h *ResponseHeader) appendHead(dst []byte, start *headPrefix, e http1.Encoding) []byte {
 	status := h.StatusCode()
-	if start != nil && status == StatusOK && h.line[lineVersion].Len|h.line[lineReason].Len == 0 && h.slots[slotServer].Len == 0 && !h.is(noDefaultDate) {
+	if start != nil && status == StatusOK && h.line[lineVersion].Len|h.line[lineReason].Len == 0 && h.slots[slotServer].Len == 0 && !h.is(undated) {
 		now := start.now(h, e)
 		if e.Length == now.contentLength && e.Says == http1.SaysLength && h.isPlain() && string(h.list.Bytes(h.slots[slotContentType])) == now.contentType {
 			return append(dst, now.whole...)
@@ -287,7 +287,7 @@ func (h *ResponseHeader) appendStart(dst []byte, status int, start *headPrefix, 
 	} else if start != nil {
 		dst = append(dst, start.server...)
 	}
-	if !h.is(noDefaultDate) {
+	if !h.is(undated) {
 		dst = appendDate(dst, clock.Date())
 	}
 	return dst

@@ -254,6 +254,7 @@ func (resp *Response) answer(other *Response) {
 	}
 	h.SetContentTypeBytes(from.text(from.slots[slotContentType]))
 	h.setState(noDefaultType, h.is(noDefaultType) || from.is(noDefaultType))
+	h.setState(noDate, h.is(noDate) || from.is(noDate))
 	if other.ConnectionClose() {
 		h.SetConnectionClose()
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/bridge"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -103,7 +104,7 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 		// a fasthttp.Server does not guess the type of empty content
 		resp.Header.SetNoDefaultContentType(true)
 	}
-	copyFields(header, &resp.Header)
+	sized := copyFields(header, &resp.Header)
 	size := resp.Header.ContentLength()
 	switch {
 	case stream == nil && !resp.SkipBody && r.Method != http.MethodHead && bodyAllowed(status):
@@ -111,7 +112,7 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 	case stream == nil && len(resp.Body()) > 0:
 		size = len(resp.Body())
 	}
-	if bodyAllowed(status) && size >= 0 && len(resp.Header.PeekTrailerKeys()) == 0 && (r.Method != http.MethodHead || size > 0) {
+	if bodyAllowed(status) && size >= 0 && len(resp.Header.PeekTrailerKeys()) == 0 && (r.Method != http.MethodHead || size > 0 || sized) {
 		header.Set("Content-Length", strconv.Itoa(size))
 	}
 	control := http.NewResponseController(w)
@@ -137,11 +138,13 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 }
 
 // copyFields copies the fields of the header section, but for those that frame the
-// message, and announces trailers.
-func copyFields(dst http.Header, h *fasthttp.ResponseHeader) {
+// message, and announces trailers. It reports whether there is a Content-Length.
+func copyFields(dst http.Header, h *fasthttp.ResponseHeader) (sized bool) {
 	for name, value := range h.All() {
 		switch key := string(name); key {
-		case "Content-Length", "Transfer-Encoding", "Trailer", "Date":
+		case "Content-Length":
+			sized = true
+		case "Transfer-Encoding", "Trailer", "Date":
 		default:
 			dst.Add(key, string(value))
 		}
@@ -153,6 +156,10 @@ func copyFields(dst http.Header, h *fasthttp.ResponseHeader) {
 		// net/http must not add one, either
 		dst["Content-Type"] = nil
 	}
+	if bridge.LeavesOutDate(h) {
+		dst["Date"] = nil
+	}
+	return sized
 }
 
 // addTrailers makes the fields of the trailer section follow the body, which must have
