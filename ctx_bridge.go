@@ -12,6 +12,9 @@ import (
 func init() {
 	bridge.LeaveOutDate = func(header any) { header.(*ResponseHeader).setState(noDate, true) }
 	bridge.LeavesOutDate = func(header any) bool { return header.(*ResponseHeader).is(noDate) }
+	bridge.HijackAtOnce = func(ctx any) {
+		ctx.(*RequestCtx).hijackNoResponse, ctx.(*RequestCtx).hijackAtOnce = true, true
+	}
 }
 
 // Inform sends an informational response at once: the status code of h, which must be

@@ -1,6 +1,7 @@
 package fasthttpadaptor
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/tls"
 	"errors"
@@ -50,16 +51,43 @@ func NewHTTPHandler(h fasthttp.RequestHandler) http.Handler {
 				// the late handler has its own context: the values of this one can be closed
 				defer ctx.ResetUserValues()
 			}
-			writeResponse(w, r, late)
+			writeResponse(w, r, late, nil)
 			return
 		}
 		defer ctx.ResetUserValues()
 		if takeOver, noResponse := ctx.HijackHandler(); takeOver != nil {
-			serveHijacked(w, &ctx.Response, takeOver, noResponse)
+			conn, rw, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				http.Error(w, http.StatusText(http.StatusNotImplemented), http.StatusNotImplemented)
+				return
+			}
+			serveHijacked(conn, rw, &ctx.Response, takeOver, noResponse)
 			return
 		}
-		writeResponse(w, r, &ctx.Response)
+		writeResponse(w, r, &ctx.Response, ctx)
+		if takeOver, noResponse := ctx.HijackHandler(); takeOver != nil {
+			conn, rw, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				// the client must not take the part that it got for the whole
+				panic(http.ErrAbortHandler)
+			}
+			serveHijacked(conn, rw, &ctx.Response, takeOver, noResponse)
+		}
 	})
+}
+
+// canHijack reports whether w, or what it wraps, is an http.Hijacker.
+func canHijack(w http.ResponseWriter) bool {
+	for {
+		if _, ok := w.(http.Hijacker); ok {
+			return true
+		}
+		wrapper, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return false
+		}
+		w = wrapper.Unwrap()
+	}
 }
 
 // errorLog returns the log of the server that has received r, or nil for the default.
@@ -94,8 +122,9 @@ func NetHTTPRequest(ctx *fasthttp.RequestCtx) *http.Request {
 	return r
 }
 
-// writeResponse sends resp.
-func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Response) {
+// writeResponse sends resp. The body stream may end in the middle with a call of Hijack of ctx,
+// if that is not nil.
+func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Response, ctx *fasthttp.RequestCtx) {
 	defer resp.CloseBodyStream()
 	header := w.Header()
 	status := resp.StatusCode()
@@ -128,9 +157,21 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 	if r.Method == http.MethodHead || resp.SkipBody || !bodyAllowed(status) {
 		return
 	}
+	taker, _ := stream.(bridge.ConnTaker)
+	if taker != nil && ctx != nil && r.ProtoMajor == 1 && canHijack(w) {
+		taker.OfferConn()
+	}
+	var err error
 	if stream == nil {
 		_, _ = w.Write(resp.Body())
-	} else if err := copyPieces(w, control, stream); err != nil {
+	} else {
+		err = copyPieces(w, control, stream)
+	}
+	switch {
+	case taker != nil && err == bridge.ErrTaken:
+		taker.TakeConn(ctx)
+		return
+	case err != nil:
 		// the client must not take the part that it got for the whole
 		panic(http.ErrAbortHandler)
 	}
@@ -230,12 +271,7 @@ func (p pieceWriter) Write(b []byte) (int, error) {
 
 // serveHijacked hands the connection over to the HijackHandler, after the response
 // unless that is suppressed.
-func serveHijacked(w http.ResponseWriter, resp *fasthttp.Response, takeOver fasthttp.HijackHandler, noResponse bool) {
-	conn, rw, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		http.Error(w, http.StatusText(http.StatusNotImplemented), http.StatusNotImplemented)
-		return
-	}
+func serveHijacked(conn net.Conn, rw *bufio.ReadWriter, resp *fasthttp.Response, takeOver fasthttp.HijackHandler, noResponse bool) {
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Time{})
 	if !noResponse {
