@@ -19,9 +19,9 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// hijackServers are all servers with streamed bodies: net/http as a check of the tests, the
+// allServers are all servers with streamed bodies: net/http as a check of the tests, the
 // adaptor with and without TLS, under a TimeoutHandler, and behind net/http.
-func hijackServers() []server {
+func allServers() []server {
 	timed := func(t *testing.T, h http.Handler) func() net.Conn {
 		return serveAll(t, &fasthttp.Server{
 			Handler:           fasthttp.TimeoutHandler(NewFastHTTPHandler(h), servertest.Patience, "late"),
@@ -64,7 +64,7 @@ func secureServer(engine fasthttp.Engine) func(*testing.T, http.Handler) func() 
 // eachHijackServer runs a test on each of them. The handler has ended when the test has.
 func eachHijackServer(t *testing.T, h http.HandlerFunc, test func(t *testing.T, c net.Conn)) {
 	t.Helper()
-	for _, s := range hijackServers() {
+	for _, s := range allServers() {
 		t.Run(s.name, func(t *testing.T) {
 			over := make(chan struct{})
 			c := s.start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -44,6 +44,9 @@ func NewHTTPHandler(h fasthttp.RequestHandler) http.Handler {
 			http.Error(w, http.StatusText(http.StatusBadRequest), http.StatusBadRequest)
 			return
 		}
+		if r.ProtoMajor > 1 && ctx.Request.IsBodyStream() {
+			ctx.EnableFullDuplex()
+		}
 		ctx.SetUserValue(requestKey{}, r)
 		h(ctx)
 		if late := ctx.TakeTimeoutResponse(); late != nil {

@@ -301,7 +301,12 @@ func (w *responseWriter) EnableFullDuplex() error {
 
 // begin starts the response before the handler has returned.
 func (w *responseWriter) begin() {
-	if w.body != nil && !w.duplex && !w.body.drain() {
+	switch {
+	case w.body == nil || w.duplex:
+	case w.body.stays():
+		w.closes = true
+		w.ctx.EnableFullDuplex()
+	case !w.body.drain():
 		w.closes = true
 	}
 	// watching the client cannot begin while the server writes
