@@ -182,11 +182,8 @@ func TestStreamOfATimeoutResponseToHEAD(t *testing.T) {
 func TestTrailersOfATimeoutResponseFollowItsStream(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		origin := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
-			_ = ctx.Response.Header.AnnounceTrailer("X-Sum")
-			ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
-				_, _ = w.WriteString("content")
-				_ = ctx.Response.Header.AddTrailerField("X-Sum", "7")
-			})
+			_ = ctx.Response.Header.AddTrailerField("X-Sum", "7")
+			ctx.SetBodyStream(strings.NewReader("content"), -1)
 		}})
 		for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
 			client := &fasthttp.Client{StreamResponseBody: true, TLSConfig: servertest.TrustCertificate()}
