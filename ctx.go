@@ -78,6 +78,7 @@ type RequestCtx struct {
 	hijack           HijackHandler
 	hijackNoResponse bool
 	hijackDropped    bool
+	hijackAtOnce     bool // see bridge.HijackAtOnce
 }
 
 // newRequestCtx returns a context for requests of s.
@@ -130,7 +131,7 @@ func (ctx *RequestCtx) reset() {
 		ctx.late.Unlock()
 	}
 	ctx.fullDuplex = false
-	ctx.hijackNoResponse, ctx.hijackDropped = false, false
+	ctx.hijackNoResponse, ctx.hijackDropped, ctx.hijackAtOnce = false, false, false
 	if ctx.s != nil {
 		ctx.s.configureRequest(&ctx.Request)
 		ctx.s.configureResponse(&ctx.Response)

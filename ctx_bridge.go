@@ -1,9 +1,21 @@
 package fasthttp
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/valyala/fasthttp/internal/bridge"
+)
 
 // This file is for code that calls handlers in the place of a Server, or answers for
 // handlers of another kind: see package fasthttpadaptor.
+
+func init() {
+	bridge.LeaveOutDate = func(header any) { header.(*ResponseHeader).setState(noDate, true) }
+	bridge.LeavesOutDate = func(header any) bool { return header.(*ResponseHeader).is(noDate) }
+	bridge.HijackAtOnce = func(ctx any) {
+		ctx.(*RequestCtx).hijackNoResponse, ctx.(*RequestCtx).hijackAtOnce = true, true
+	}
+}
 
 // Inform sends an informational response at once: the status code of h, which must be
 // 102 to 199, and its fields, as they were set. The final response follows it.

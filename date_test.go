@@ -3,8 +3,6 @@ package fasthttp
 import (
 	"testing"
 	"time"
-
-	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestHTTPDateRoundTrip(t *testing.T) {
@@ -27,45 +25,5 @@ func TestParseHTTPDateRefusesOtherFormats(t *testing.T) {
 		if got, err := ParseHTTPDate([]byte(text)); err == nil || !got.IsZero() {
 			t.Errorf("ParseHTTPDate(%q) = %v, %v; want an error", text, got, err)
 		}
-	}
-}
-
-// A handler can do without Date for one response, also under a TimeoutHandler.
-func TestResponseWithoutDate(t *testing.T) {
-	undated := func(ctx *RequestCtx) {
-		ctx.Response.Header.SetNoDefaultDate(string(ctx.Path()) == "/undated")
-	}
-	gaveUp := func(ctx *RequestCtx) {
-		resp := AcquireResponse()
-		defer ReleaseResponse(resp)
-		resp.Header.SetNoDefaultDate(string(ctx.Path()) == "/undated")
-		ctx.TimeoutErrorWithResponse(resp)
-	}
-	for name, h := range map[string]RequestHandler{
-		"plain":                undated,
-		"timeout":              TimeoutHandler(undated, time.Minute, "late"),
-		"timeout error":        gaveUp,
-		"timeout error within": TimeoutHandler(gaveUp, time.Minute, "late"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			forEachEngine(t, func(t *testing.T, start starter) {
-				r := start(withHTTP2(&Server{Handler: h}))
-				c := r.Dial()
-				client, base := h2Client(t, r)
-				for _, path := range []string{"/undated", "/", "/undated", "/"} {
-					want := path == "/"
-					c.Get(path)
-					if got := c.Next("GET").Header.Get("Date") != ""; got != want {
-						t.Errorf("HTTP/1: %s: Date: %v", path, got)
-					}
-					resp, err := client.Get(base + path)
-					servertest.Must(t, err)
-					_ = resp.Body.Close()
-					if got := resp.Header.Get("Date") != ""; got != want {
-						t.Errorf("HTTP/2: %s: Date: %v", path, got)
-					}
-				}
-			})
-		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"runtime/debug"
 
+	"github.com/valyala/fasthttp/internal/bridge"
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
@@ -258,7 +259,7 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 	if isHead {
 		resp.SkipBody = true
 	}
-	if ctx.Request.source != nil && !x.mayReadRequest() {
+	if ctx.Request.source != nil && !x.mayReadRequest() && !ctx.hijackAtOnce {
 		x.dropUnread()
 	}
 	tunnel, connected := false, false
@@ -401,6 +402,10 @@ func (x *exchange) respondStream(e http1.Encoding) {
 	defer x.conn.SetWriting(http1.WriteIdle)
 	x.beginSending(0)
 	w := streamOutput{x: x, conn: x.blocking(), from: from, sent: -int64(from)}
+	taker, _ := resp.body.stream.(bridge.ConnTaker)
+	if taker != nil {
+		taker.OfferConn()
+	}
 	err := error(nil)
 	if resp.ImmediateHeaderFlush {
 		err = w.Flush()
@@ -410,10 +415,17 @@ func (x *exchange) respondStream(e http1.Encoding) {
 	} else {
 		_ = resp.body.closeStream()
 	}
-	if err == nil {
+	taken := taker != nil && err == bridge.ErrTaken
+	if taken {
+		taker.TakeConn(x.ctx)
+	}
+	if err == nil || taken {
 		err = w.Flush()
 	}
 	if err != nil {
+		if taken {
+			x.ctx.hijack, x.ctx.hijackAtOnce = nil, false
+		}
 		// the message is cut off, which shows the peer the failure; if the end of the
 		// connection would end the message properly, a reset is needed
 		x.s.logWriteError(x.c, err)
@@ -530,7 +542,7 @@ func (x *exchange) endRequest() {
 	if x.s.ResponseSent != nil {
 		x.sent()
 	}
-	if ctx.Request.source != nil {
+	if ctx.Request.source != nil && !ctx.hijackAtOnce {
 		x.dropRest()
 	}
 	x.timing = timesWait

@@ -69,9 +69,13 @@ const (
 	namesServer                           // of a response: Server is serverName, see nameServer
 	overHTTP2                             // the message came by HTTP/2, and its protocol was not set since then
 	peerVersion                           // the protocol is not HTTP/1.1, and was received
+	noDate                                // of a response: its handler wants no Date
 
 	// the flags that reading a head does not change
 	configured = namesKept | noSpecial | noDefaultType | noDefaultDate
+
+	// the flags of a response that is sent without Date
+	undated = noDefaultDate | noDate
 )
 
 func (h *header) is(s headerState) bool { return h.state&s != 0 }

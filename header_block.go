@@ -89,7 +89,7 @@ func (h *ResponseHeader) appendBlockStart(dst []byte, enc *hpack.Encoder, start 
 	if len(kind) == 0 && e.Length != 0 && !h.is(noDefaultType) && !bodiless(status) {
 		kind = strTextPlain
 	}
-	usual := status == StatusOK && h.slots[slotServer].Len == 0 && !h.is(noDefaultDate)
+	usual := status == StatusOK && h.slots[slotServer].Len == 0 && !h.is(undated)
 	if s := *start; usual && s != nil && s.state == enc.State() && s.date == date && string(s.kind) == string(kind) {
 		return append(dst, s.text...)
 	}
@@ -102,7 +102,7 @@ func (h *ResponseHeader) appendBlockStart(dst []byte, enc *hpack.Encoder, start 
 	if len(name) > 0 {
 		dst = appendBlockField(dst, enc, field.Server, nil, name)
 	}
-	if !h.is(noDefaultDate) {
+	if !h.is(undated) {
 		var text [32]byte
 		dst = appendBlockField(dst, enc, field.Date, nil, append(text[:0], date...))
 	}

@@ -48,7 +48,6 @@ func ReleaseResponse(resp *Response) {
 	resp.KeepBodyBuffer = false
 	resp.Reset()
 	resp.Header.EnableNormalizing()
-	resp.Header.SetNoDefaultDate(false)
 	resp.Header.shrink()
 	responses.Put(resp)
 }

@@ -127,12 +127,8 @@ func (h *ResponseHeader) setID(id field.ID, value []byte) {
 	h.set(http1.Response, key{id.Bytes(), id}, value)
 }
 
-// SetNoDefaultDate sets whether the response is sent without a Date field (true), or with the time
-// at which it is sent (false). In a response of a Server it overrides Server.NoDefaultDate.
-func (h *ResponseHeader) SetNoDefaultDate(noDate bool) { h.setState(noDefaultDate, noDate) }
-
 // Reset empties the header, and undoes the settings of DisableNormalizing and similar
-// methods, but not of SetNoDefaultDate.
+// methods.
 func (h *ResponseHeader) Reset() {
 	h.reset(noDefaultDate)
 	h.status = 0
@@ -238,7 +234,7 @@ func appendDate(dst []byte, date string) []byte {
 // start of the usual response; it may be nil. Other responses get its Server field.
 func (h *ResponseHeader) appendHead(dst []byte, start *headPrefix, e http1.Encoding) []byte {
 	status := h.StatusCode()
-	if start != nil && status == StatusOK && h.line[lineVersion].Len|h.line[lineReason].Len == 0 && h.slots[slotServer].Len == 0 && !h.is(noDefaultDate) {
+	if start != nil && status == StatusOK && h.line[lineVersion].Len|h.line[lineReason].Len == 0 && h.slots[slotServer].Len == 0 && !h.is(undated) {
 		now := start.now(h, e)
 		if e.Length == now.contentLength && e.Says == http1.SaysLength && h.isPlain() && string(h.list.Bytes(h.slots[slotContentType])) == now.contentType {
 			return append(dst, now.whole...)
@@ -291,7 +287,7 @@ func (h *ResponseHeader) appendStart(dst []byte, status int, start *headPrefix, 
 	} else if start != nil {
 		dst = append(dst, start.server...)
 	}
-	if !h.is(noDefaultDate) {
+	if !h.is(undated) {
 		dst = appendDate(dst, clock.Date())
 	}
 	return dst

@@ -40,7 +40,7 @@ func (ctx *RequestCtx) lend(h RequestHandler) *timedRun {
 func (ctx *RequestCtx) exchangeWith(to *RequestCtx) {
 	ctx.Response.moveTo(&to.Response)
 	to.at, to.initTime, to.remoteAddr = ctx.at, ctx.initTime, ctx.remoteAddr
-	to.hijack, to.hijackNoResponse = ctx.hijack, ctx.hijackNoResponse
+	to.hijack, to.hijackNoResponse, to.hijackAtOnce = ctx.hijack, ctx.hijackNoResponse, ctx.hijackAtOnce
 	to.content, to.fullDuplex = ctx.content, ctx.fullDuplex
 	if w := ctx.watch.Load(); w != nil {
 		to.watch.CompareAndSwap(nil, w)
@@ -254,7 +254,7 @@ func (resp *Response) answer(other *Response) {
 	}
 	h.SetContentTypeBytes(from.text(from.slots[slotContentType]))
 	h.setState(noDefaultType, h.is(noDefaultType) || from.is(noDefaultType))
-	h.setState(noDefaultDate, h.is(noDefaultDate) || from.is(noDefaultDate))
+	h.setState(noDate, h.is(noDate) || from.is(noDate))
 	if other.ConnectionClose() {
 		h.SetConnectionClose()
 	}

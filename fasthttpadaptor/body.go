@@ -21,10 +21,12 @@ type requestBody struct {
 	rest     []byte    // the unread part of the body, if it is in memory
 	stream   any       // src, which does not change
 	streamed bool
-	shared   bool // the context keeps the bytes that are read from its stream
+	size     int64 // -1 if it is not known
+	shared   bool  // the context keeps the bytes that are read from its stream
 
 	mu     sync.Mutex // held while the body is read
 	begun  bool       // a part of it was read
+	taken  int64      // how much of it was read
 	closed bool
 	err    error // what Read returns from now on
 
@@ -72,6 +74,12 @@ func (b *requestBody) read(p []byte) (n int, err error) {
 	}
 	if b.streamed {
 		n, err = b.src.Read(p)
+		b.taken += int64(n)
+		if err == nil && b.taken == b.size && b.r.ProtoMajor < 2 {
+			// a handler that knows the size may not look for the end; trailers may
+			// follow in HTTP/2 alone
+			err = io.EOF
+		}
 	} else {
 		n = copy(p, b.rest)
 		b.rest = b.rest[n:]
@@ -172,6 +180,21 @@ func (b *requestBody) drain() (complete bool) {
 		}
 	}
 	return false
+}
+
+// stays reports whether the body is known to be larger than what is discarded before a
+// response begins. Then the handler may read on, as with net/http, although the connection
+// must not be used for another request.
+func (b *requestBody) stays() bool {
+	if !b.streamed || b.size < drainLimit {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.begun && b.ctx.Request.MayContinue() {
+		return false
+	}
+	return !b.closed && b.size-b.taken >= drainLimit
 }
 
 // leave ends the use of the body when the handler has returned. If another goroutine

@@ -32,9 +32,13 @@ func NewFastHTTPHandlerFunc(h http.HandlerFunc) fasthttp.RequestHandler {
 //   - h may read the body of the request while it writes the response over HTTP/2, and
 //     over HTTP/1 if it has called EnableFullDuplex, or a handler around it has called
 //     that of ctx. Otherwise up to 256 KiB of unread content are discarded before the
-//     response begins, unless the body is in memory. A response that begins when h has
-//     returned does not wait for that, unlike those of net/http: it has "Connection: close"
-//     if there is known to be more by then, and else the connection may end behind it.
+//     response begins, unless the body is in memory. If the size of the body says that
+//     there is more, h may read on, and the connection is closed after the response. A
+//     response that begins when h has returned does not wait for that, unlike those of
+//     net/http: it has "Connection: close" if there is known to be more by then, and else
+//     the connection may end after it.
+//   - h may hijack a connection of HTTP/1 also in the middle of a response, unless a handler
+//     around it sends that in another form, as CompressHandler does.
 //   - The context of the request ends when h returns, and when the connection ends, or the
 //     stream of HTTP/2. A client that has ended its sending side only may still read the
 //     response. Then the context ends after 5 seconds, or at once if writing fails. A

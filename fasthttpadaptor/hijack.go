@@ -12,13 +12,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/bridge"
 )
-
-// hijack is the result of Hijack.
-type hijack struct {
-	conn net.Conn
-	err  error
-}
 
 // hijackWait is for how long Hijack waits for the connection after the server is done
 // with the request. The server hands the connection over at that moment, unless it has
@@ -31,9 +26,11 @@ var errHTTP2 = fmt.Errorf("fasthttpadaptor: a connection of HTTP/2 cannot be hij
 var errNoConn = errors.New("fasthttpadaptor: the connection has failed before it could be handed over")
 
 // Hijack implements http.Hijacker. If a header was written, it is sent first, with the
-// content written after it; the caller must frame that content itself. The caller owns
-// the connection from then on: the timeouts and the shutdown of the server do not
-// affect it.
+// content written after it; the caller must frame that content itself, unless the response
+// has begun before: then content without a Content-Length is sent in chunks, and the caller
+// goes on with that. The caller owns the connection from then on: the timeouts and the
+// shutdown of the server do not affect it. What was not read of the body of the request is
+// read from the connection.
 func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, err := w.hijack()
 	if err != nil {
@@ -50,14 +47,17 @@ func (w *responseWriter) hijack() (net.Conn, error) {
 		return nil, http.ErrHijacked
 	case stateOver:
 		return nil, errOver
-	case stateSending:
-		return nil, errBegun
 	}
-	if w.ctx.IsHTTP2() {
+	if w.http2 {
 		return nil, errHTTP2
 	}
 	var head []byte
-	if w.status != 0 {
+	switch {
+	case w.state == stateSending:
+		if err := w.stream.mayTake(); err != nil {
+			return nil, err
+		}
+	case w.status != 0:
 		head = w.rawHead()
 	}
 	if w.body != nil {
@@ -65,13 +65,16 @@ func (w *responseWriter) hijack() (net.Conn, error) {
 	}
 	w.state = stateHijacked
 	w.context.detach()
-	released := make(releaseSignal)
-	w.ctx.SetUserValue(released, released)
+	w.released = make(releaseSignal)
 	close(w.hijacking)
 	// the server owns the context from here on
-	got, err := w.awaitConn(released)
-	if err != nil || len(head) == 0 {
-		return got, err
+	got, err := w.awaitConn()
+	if err != nil {
+		return nil, err
+	}
+	w.owns = true
+	if len(head) == 0 {
+		return got, nil
 	}
 	if _, err := got.Write(head); err != nil {
 		_ = got.Close()
@@ -91,17 +94,17 @@ func (r releaseSignal) Close() error {
 
 var _ io.Closer = releaseSignal(nil)
 
-func (w *responseWriter) awaitConn(released releaseSignal) (net.Conn, error) {
+func (w *responseWriter) awaitConn() (net.Conn, error) {
 	select {
 	case got := <-w.hijacked:
-		return got.conn, got.err
-	case <-released:
+		return got, nil
+	case <-w.released:
 	}
 	timer := time.NewTimer(hijackWait)
 	defer timer.Stop()
 	select {
 	case got := <-w.hijacked:
-		return got.conn, got.err
+		return got, nil
 	case <-timer.C:
 		return nil, errNoConn
 	}
@@ -128,10 +131,21 @@ func (w *responseWriter) handOver() {
 	case len(w.ctx.Request.Header.Peek(fasthttp.HeaderUpgrade)) > 0:
 		w.ctx.SetStatusCode(fasthttp.StatusSwitchingProtocols)
 	}
-	w.ctx.HijackSetNoResponse(true)
-	w.ctx.Hijack(func(c net.Conn) {
+	w.takeConn(w.ctx)
+}
+
+// takeConn makes the server of ctx hand the connection over to the handler. It runs in the
+// server's goroutine.
+func (w *responseWriter) takeConn(ctx *fasthttp.RequestCtx) {
+	ctx.SetUserValue(w.released, w.released)
+	bridge.HijackAtOnce(ctx)
+	ctx.Hijack(func(c net.Conn) {
 		conn := &hijackedConn{Conn: c, closed: make(chan struct{})}
-		w.hijacked <- hijack{conn: conn}
+		w.hijacked <- conn
+		<-w.done
+		if w.panicked() {
+			ctx.Logger().Printf("fasthttpadaptor: %v", w.fault)
+		}
 		// c is closed when this returns
 		<-conn.closed
 	})

@@ -99,23 +99,6 @@ func TestHeaderMayBeWrittenBeforeHijack(t *testing.T) {
 	})
 }
 
-func TestHijackIsTooLateWhenTheResponseHasBegun(t *testing.T) {
-	for _, s := range servers {
-		t.Run(s.name, func(t *testing.T) {
-			c := s.start(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.(http.Flusher).Flush()
-				if _, _, err := w.(http.Hijacker).Hijack(); err == nil {
-					t.Error("the connection was hijacked in the middle of a response")
-				}
-				io.WriteString(w, "still here")
-			}))()
-			if got := ask(t, c, get); got.body != "still here" {
-				t.Errorf("the answer is %s", got)
-			}
-		})
-	}
-}
-
 type arithmetic struct{}
 
 func (arithmetic) Double(n int, twice *int) error { *twice = 2 * n; return nil }

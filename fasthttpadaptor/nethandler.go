@@ -1,6 +1,7 @@
 package fasthttpadaptor
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/tls"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/bridge"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -29,7 +31,7 @@ import (
 // the request arrives. If the stream fails, the connection is aborted. A panic of h is a
 // panic of the http.Handler. Hijack works if
 // the http.Server allows it. Deadlines, TLS state and addresses are those of its
-// connection, and net/http makes the Date. The channel of ctx.Done is never closed: use the context of
+// connection. The channel of ctx.Done is never closed: use the context of
 // NetHTTPRequest, which ends when the client closes the connection. EarlyHints and
 // Inform send nothing. The logger of ctx is the ErrorLog of the http.Server, if that is
 // set. The response to a request whose host and target do not form a URI is 400.
@@ -42,6 +44,9 @@ func NewHTTPHandler(h fasthttp.RequestHandler) http.Handler {
 			http.Error(w, http.StatusText(http.StatusBadRequest), http.StatusBadRequest)
 			return
 		}
+		if r.ProtoMajor > 1 && ctx.Request.IsBodyStream() {
+			ctx.EnableFullDuplex()
+		}
 		ctx.SetUserValue(requestKey{}, r)
 		h(ctx)
 		if late := ctx.TakeTimeoutResponse(); late != nil {
@@ -49,16 +54,43 @@ func NewHTTPHandler(h fasthttp.RequestHandler) http.Handler {
 				// the late handler has its own context: the values of this one can be closed
 				defer ctx.ResetUserValues()
 			}
-			writeResponse(w, r, late)
+			writeResponse(w, r, late, nil)
 			return
 		}
 		defer ctx.ResetUserValues()
 		if takeOver, noResponse := ctx.HijackHandler(); takeOver != nil {
-			serveHijacked(w, &ctx.Response, takeOver, noResponse)
+			conn, rw, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				http.Error(w, http.StatusText(http.StatusNotImplemented), http.StatusNotImplemented)
+				return
+			}
+			serveHijacked(conn, rw, &ctx.Response, takeOver, noResponse)
 			return
 		}
-		writeResponse(w, r, &ctx.Response)
+		writeResponse(w, r, &ctx.Response, ctx)
+		if takeOver, noResponse := ctx.HijackHandler(); takeOver != nil {
+			conn, rw, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				// the client must not take the part that it got for the whole
+				panic(http.ErrAbortHandler)
+			}
+			serveHijacked(conn, rw, &ctx.Response, takeOver, noResponse)
+		}
 	})
+}
+
+// canHijack reports whether w, or what it wraps, is an http.Hijacker.
+func canHijack(w http.ResponseWriter) bool {
+	for {
+		if _, ok := w.(http.Hijacker); ok {
+			return true
+		}
+		wrapper, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return false
+		}
+		w = wrapper.Unwrap()
+	}
 }
 
 // errorLog returns the log of the server that has received r, or nil for the default.
@@ -93,8 +125,9 @@ func NetHTTPRequest(ctx *fasthttp.RequestCtx) *http.Request {
 	return r
 }
 
-// writeResponse sends resp.
-func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Response) {
+// writeResponse sends resp. The body stream may end in the middle with a call of Hijack of ctx,
+// if that is not nil.
+func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Response, ctx *fasthttp.RequestCtx) {
 	defer resp.CloseBodyStream()
 	header := w.Header()
 	status := resp.StatusCode()
@@ -103,7 +136,7 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 		// a fasthttp.Server does not guess the type of empty content
 		resp.Header.SetNoDefaultContentType(true)
 	}
-	copyFields(header, &resp.Header)
+	sized := copyFields(header, &resp.Header)
 	size := resp.Header.ContentLength()
 	switch {
 	case stream == nil && !resp.SkipBody && r.Method != http.MethodHead && bodyAllowed(status):
@@ -111,9 +144,7 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 	case stream == nil && len(resp.Body()) > 0:
 		size = len(resp.Body())
 	}
-	// the response to HEAD may be without a length
-	sized := r.Method != http.MethodHead || size > 0 || len(resp.Header.Peek("Content-Length")) > 0
-	if bodyAllowed(status) && size >= 0 && len(resp.Header.PeekTrailerKeys()) == 0 && sized {
+	if bodyAllowed(status) && size >= 0 && len(resp.Header.PeekTrailerKeys()) == 0 && (r.Method != http.MethodHead || size > 0 || sized) {
 		header.Set("Content-Length", strconv.Itoa(size))
 	}
 	control := http.NewResponseController(w)
@@ -129,9 +160,21 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 	if r.Method == http.MethodHead || resp.SkipBody || !bodyAllowed(status) {
 		return
 	}
+	taker, _ := stream.(bridge.ConnTaker)
+	if taker != nil && ctx != nil && r.ProtoMajor == 1 && canHijack(w) {
+		taker.OfferConn()
+	}
+	var err error
 	if stream == nil {
 		_, _ = w.Write(resp.Body())
-	} else if err := copyPieces(w, control, stream); err != nil {
+	} else {
+		err = copyPieces(w, control, stream)
+	}
+	switch {
+	case taker != nil && err == bridge.ErrTaken:
+		taker.TakeConn(ctx)
+		return
+	case err != nil:
 		// the client must not take the part that it got for the whole
 		panic(http.ErrAbortHandler)
 	}
@@ -139,11 +182,13 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 }
 
 // copyFields copies the fields of the header section, but for those that frame the
-// message, and announces trailers.
-func copyFields(dst http.Header, h *fasthttp.ResponseHeader) {
+// message, and announces trailers. It reports whether there is a Content-Length.
+func copyFields(dst http.Header, h *fasthttp.ResponseHeader) (sized bool) {
 	for name, value := range h.All() {
 		switch key := string(name); key {
-		case "Content-Length", "Transfer-Encoding", "Trailer", "Date":
+		case "Content-Length":
+			sized = true
+		case "Transfer-Encoding", "Trailer", "Date":
 		default:
 			dst.Add(key, string(value))
 		}
@@ -155,6 +200,10 @@ func copyFields(dst http.Header, h *fasthttp.ResponseHeader) {
 		// net/http must not add one, either
 		dst["Content-Type"] = nil
 	}
+	if bridge.LeavesOutDate(h) {
+		dst["Date"] = nil
+	}
+	return sized
 }
 
 // addTrailers makes the fields of the trailer section follow the body, which must have
@@ -225,12 +274,7 @@ func (p pieceWriter) Write(b []byte) (int, error) {
 
 // serveHijacked hands the connection over to the HijackHandler, after the response
 // unless that is suppressed.
-func serveHijacked(w http.ResponseWriter, resp *fasthttp.Response, takeOver fasthttp.HijackHandler, noResponse bool) {
-	conn, rw, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		http.Error(w, http.StatusText(http.StatusNotImplemented), http.StatusNotImplemented)
-		return
-	}
+func serveHijacked(conn net.Conn, rw *bufio.ReadWriter, resp *fasthttp.Response, takeOver fasthttp.HijackHandler, noResponse bool) {
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Time{})
 	if !noResponse {

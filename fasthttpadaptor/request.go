@@ -195,7 +195,7 @@ func convertBody(ctx *fasthttp.RequestCtx, r *http.Request) {
 		r.Body = http.NoBody
 		return
 	}
-	b := &requestBody{ctx: ctx, r: r}
+	b := &requestBody{ctx: ctx, r: r, size: r.ContentLength}
 	if stream != nil {
 		b.src, b.stream, b.streamed = stream, stream, true
 	} else {

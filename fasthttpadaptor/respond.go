@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/bridge"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -91,6 +92,9 @@ func (w *responseWriter) sendHead() {
 	resp.SetStatusCode(w.status)
 	h := &resp.Header
 	setFields(h, w.head)
+	if values, ok := w.head["Date"]; ok && len(values) == 0 {
+		bridge.LeaveOutDate(h)
+	}
 	for name := range announcedTrailers(w.head) {
 		// fields that must not be trailers are left out
 		_ = h.AnnounceTrailer(name)
@@ -120,9 +124,6 @@ func setFields(h *fasthttp.ResponseHeader, fields http.Header) {
 			continue
 		}
 		h.Del(name)
-		if name == "Date" && len(fields[name]) == 0 {
-			h.SetNoDefaultDate(true)
-		}
 		for _, value := range fields[name] {
 			h.Add(name, value)
 		}

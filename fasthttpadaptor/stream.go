@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/bridge"
 )
 
 // stream is the body stream of a response that a handler is still writing. A piece
@@ -26,10 +27,11 @@ type stream struct {
 	gone   error         // the error of writing from then on; valid after closed is closed
 
 	// used by the server's goroutine
-	began bool
-	rest  []byte // of the piece that is being read
-	owed  bool   // the handler waits for the result of a piece
-	ended error  // the result of all further calls of Read
+	began   bool
+	offered bool   // the stream may end with bridge.ErrTaken
+	rest    []byte // of the piece that is being read
+	owed    bool   // the handler waits for the result of a piece
+	ended   error  // the result of all further calls of Read
 }
 
 func newStream(w *responseWriter) *stream {
@@ -107,12 +109,25 @@ func (s *stream) next() error {
 	if s.ended != nil {
 		return s.ended
 	}
-	select {
-	case s.rest = <-s.pieces:
-		s.owed = true
-		return nil
-	case <-s.w.done:
-		return s.end()
+	for {
+		select {
+		case p := <-s.pieces:
+			if len(p) > 0 {
+				s.rest, s.owed = p, true
+				return nil
+			}
+			// the handler asks whether it may take the connection over
+			if s.offered {
+				s.taken <- nil
+			} else {
+				s.taken <- errBegun
+			}
+		case <-s.w.hijacking:
+			s.ended = bridge.ErrTaken
+			return s.ended
+		case <-s.w.done:
+			return s.end()
+		}
 	}
 }
 
@@ -178,7 +193,7 @@ func (s *stream) SendsPieces() bool { return true }
 
 // Close implements io.Closer. It makes further writes of the handler fail and ends its
 // context. Then it waits until the handler has returned, since that may use the request
-// until then.
+// until then, unless it has taken the connection over.
 func (s *stream) Close() error {
 	select {
 	case <-s.closed:
@@ -195,6 +210,9 @@ func (s *stream) Close() error {
 		s.owed = false
 		s.taken <- s.gone
 	}
+	if s.ended == bridge.ErrTaken {
+		return nil
+	}
 	select {
 	case <-s.w.done:
 	default:
@@ -208,7 +226,28 @@ func (s *stream) Close() error {
 var (
 	_ fasthttp.BodyWriterTo    = (*stream)(nil)
 	_ fasthttp.PiecewiseStream = (*stream)(nil)
+	_ bridge.ConnTaker         = (*stream)(nil)
 )
+
+// OfferConn implements bridge.ConnTaker.
+func (s *stream) OfferConn() { s.offered = true }
+
+// TakeConn implements bridge.ConnTaker.
+func (s *stream) TakeConn(ctx any) { s.w.takeConn(ctx.(*fasthttp.RequestCtx)) }
+
+// mayTake passes the collected content, and asks the server's goroutine whether the stream
+// may end with bridge.ErrTaken. The handler's goroutine calls it.
+func (s *stream) mayTake() error {
+	if err := s.flush(); err != nil {
+		return err
+	}
+	select {
+	case s.pieces <- nil:
+		return <-s.taken
+	case <-s.closed:
+		return s.gone
+	}
+}
 
 // endTrailers sets the trailers at the end of the body.
 func (w *responseWriter) endTrailers() {

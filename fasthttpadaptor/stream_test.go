@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // eachServer runs a test on net/http, as a check of the test, and on the adaptor.
@@ -440,5 +441,32 @@ func TestBadTargetIsRefused(t *testing.T) {
 	}))()
 	if got := ask(t, c, "GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n"); got.status != "400 Bad Request" {
 		t.Errorf("the answer is %s", got)
+	}
+}
+
+// TestContextEndsWithoutALookAtTheEndOfTheBody has handlers that read as much of the body as there is,
+// and no more.
+func TestContextEndsWithoutALookAtTheEndOfTheBody(t *testing.T) {
+	for _, s := range allServers() {
+		if s.name == "behind net/http" {
+			// no handler sees there that the client leaves
+			continue
+		}
+		t.Run(s.name, func(t *testing.T) {
+			got, ended := make(chan error, 1), make(chan struct{})
+			c := s.start(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				_, err := io.ReadFull(r.Body, make([]byte, 5))
+				got <- err
+				<-r.Context().Done()
+				close(ended)
+			}))()
+			send(t, c, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhe")
+			send(t, c, "llo")
+			if err := servertest.Receive(t, "the body", got); err != nil {
+				t.Errorf("reading: %v", err)
+			}
+			_ = c.Close()
+			servertest.Receive(t, "the end of the context", ended)
+		})
 	}
 }

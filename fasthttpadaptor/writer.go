@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -20,7 +21,7 @@ import (
 const bufferLimit = 32 << 10
 
 var (
-	errBegun = errors.New("fasthttpadaptor: the response has begun, so the connection cannot be hijacked")
+	errBegun = errors.New("fasthttpadaptor: the response has begun, and is not sent to the connection as it is, so that cannot be hijacked")
 	errOver  = errors.New("fasthttpadaptor: the handler has returned")
 	errGone  = errors.New("fasthttpadaptor: the client is gone, or the response was dropped")
 )
@@ -33,6 +34,7 @@ type responseWriter struct {
 	body    *requestBody // nil if the request has none
 	context *requestContext
 	isHead  bool
+	http2   bool
 	preset  int // the status that was set before the handler was called
 
 	header http.Header // of the handler
@@ -54,7 +56,9 @@ type responseWriter struct {
 
 	begun     chan struct{} // closed when the response begins before the handler returns
 	hijacking chan struct{} // closed when the handler calls Hijack
-	hijacked  chan hijack   // the result of Hijack
+	hijacked  chan net.Conn // the result of Hijack
+	released  releaseSignal // closed when the server is done with a hijacked request
+	owns      bool          // the handler has got the connection
 	done      chan struct{} // closed when the handler has returned
 	fault     any           // the value of a panic of the handler; valid after done is closed
 	stream    *stream       // nil until begun
@@ -74,13 +78,14 @@ func newResponseWriter(ctx *fasthttp.RequestCtx, r *http.Request, body *requestB
 	return &responseWriter{
 		ctx: ctx, body: body, context: c,
 		isHead:    r.Method == http.MethodHead,
+		http2:     ctx.IsHTTP2(),
 		preset:    presetStatus(&ctx.Response),
 		header:    make(http.Header),
 		length:    -1,
 		duplex:    ctx.FullDuplex(),
 		begun:     make(chan struct{}),
 		hijacking: make(chan struct{}),
-		hijacked:  make(chan hijack, 1),
+		hijacked:  make(chan net.Conn, 1),
 		done:      make(chan struct{}),
 	}
 }
@@ -296,7 +301,12 @@ func (w *responseWriter) EnableFullDuplex() error {
 
 // begin starts the response before the handler has returned.
 func (w *responseWriter) begin() {
-	if w.body != nil && !w.duplex && !w.body.drain() {
+	switch {
+	case w.body == nil || w.duplex:
+	case w.body.stays():
+		w.closes = true
+		w.ctx.EnableFullDuplex()
+	case !w.body.drain():
 		w.closes = true
 	}
 	// watching the client cannot begin while the server writes
@@ -313,8 +323,8 @@ func (w *responseWriter) finish() {
 	defer w.mu.Unlock()
 	w.context.cancel()
 	if w.state == stateHijacked {
-		if w.panicked() {
-			// the server owns the context again
+		if w.panicked() && !w.owns {
+			// otherwise the server logs it; the context is not of this goroutine
 			log.Print(w.fault)
 		}
 		return

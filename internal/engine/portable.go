@@ -361,7 +361,8 @@ func (e *portable) Unwatch() (unlimited bool) {
 // handOver gives the connection to the application.
 func (e *portable) handOver() {
 	s, nc := e.Set, e.NC
-	if e.limited[0] || e.limited[1] {
+	if e.limited[0] || e.limited[1] || e.IsPinned() {
+		// a handler may have set deadlines, too
 		_ = nc.SetDeadline(time.Time{})
 	}
 	take := e.p.HandOver()

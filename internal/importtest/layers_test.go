@@ -24,7 +24,7 @@ const (
 // only from rows above its own. "." is the root package; a name that ends in
 // "/..." stands for all folders below.
 var layers = [][]string{
-	{"internal/bytesconv", "internal/rawsys", "internal/neterr", "internal/ioread", "internal/hostmap", "internal/failures"},
+	{"internal/bytesconv", "internal/rawsys", "internal/neterr", "internal/ioread", "internal/hostmap", "internal/failures", "internal/bridge"},
 	{"internal/ascii"},
 	{"internal/percent", "internal/httpdate", "internal/bufpool", "internal/forwarded", "internal/proxyproto", "internal/balance", "internal/peers", "internal/watch"},
 	{"internal/clock", "internal/recvbuf"},
