@@ -49,7 +49,7 @@ type RequestCtx struct {
 	s         *Server
 	c         *engine.Conn
 	service   atomic.Pointer[engine.Service] // that c belongs to, or the last one has
-	responder responder                      // while the handler runs
+	exchange  *exchange                      // while the handler runs
 	streaming *h2Exchange                    // while it sends the body stream of the response; late guards it
 
 	requestNum uint64

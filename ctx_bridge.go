@@ -32,7 +32,7 @@ func (ctx *RequestCtx) Inform(h *ResponseHeader) error {
 	if !ctx.ownsConn() || !ctx.Request.Header.IsHTTP11() {
 		return nil
 	}
-	return ctx.responder.inform(h)
+	return ctx.exchange.inform(h)
 }
 
 // HijackHandler returns the arguments of Hijack and HijackSetNoResponse. It is for
@@ -72,7 +72,7 @@ func (ctx *RequestCtx) EnableFullDuplex() {
 	defer ctx.late.Unlock()
 	ctx.fullDuplex = true
 	if ctx.ownsConn() {
-		ctx.responder.readBeside()
+		ctx.exchange.enableFullDuplex()
 	}
 }
 

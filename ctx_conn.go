@@ -130,10 +130,10 @@ func (ctx *RequestCtx) SetWriteDeadline(deadline time.Time) error {
 // setStreamDeadlines sets deadlines of a request of HTTP/2, which shares its connection. late
 // is held.
 func (ctx *RequestCtx) setStreamDeadlines(read, write *time.Time) {
-	x, ok := ctx.responder.(*h2Exchange)
-	if !ok {
-		// the producer of a body stream goes on when the handler has returned
-		x = ctx.streaming
+	// the producer of a body stream goes on when the handler has returned
+	x := ctx.streaming
+	if ctx.exchange != nil {
+		x, _ = ctx.exchange.t.(*h2Exchange)
 	}
 	if x == nil {
 		return

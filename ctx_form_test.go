@@ -267,7 +267,7 @@ func testUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
 // it. The handler finds the file in the form.
 func TestLargeFormsWithACodingAreHeldInMemory(t *testing.T) {
 	t.Parallel()
-	const size = spoolFrom + 1<<20
+	const size = parseFrom + 1<<20
 	// level 0 stores its input, so the body is as large as the form
 	coded := string(AppendGzipBytesLevel(nil, []byte(largeForm(size)), CompressNoCompression))
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -296,7 +296,7 @@ func TestLargeFormsAreParsedAsTheyArrive(t *testing.T) {
 
 func testLargeFormsAreParsedAsTheyArrive(t *testing.T) {
 	files := tempFiles(t)
-	const size = spoolFrom + 1<<20
+	const size = parseFrom + 1<<20
 	text := largeForm(size)
 	requests := sendForm("/", text) + servertest.Get("/next")
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -373,7 +373,7 @@ func TestLargeFormsInChunksAreParsedAsTheyArrive(t *testing.T) {
 
 func testLargeFormsInChunksAreParsedAsTheyArrive(t *testing.T) {
 	files := tempFiles(t)
-	const limit = spoolFrom + 3<<20
+	const limit = parseFrom + 3<<20
 	chunks := func(form, trailers string) string {
 		var b strings.Builder
 		for len(form) > 0 {
@@ -384,13 +384,13 @@ func testLargeFormsInChunksAreParsedAsTheyArrive(t *testing.T) {
 		return servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Type: "+formType, "Transfer-Encoding: chunked") + b.String() + "0\r\n" + trailers + "\r\n"
 	}
 	forms, requests := map[int]string{}, map[int]string{}
-	for _, size := range []int{1000, spoolFrom - 1000, spoolFrom + 1<<20} {
+	for _, size := range []int{1000, parseFrom - 1000, parseFrom + 1<<20} {
 		forms[size] = largeForm(size)
 		requests[size] = chunks(forms[size], "X-Sum: 1\r\n") + servertest.Get("/next")
 	}
 	wrong := map[int]string{
 		413: chunks(largeForm(limit), ""),
-		400: strings.Replace(chunks(forms[spoolFrom+1<<20], ""), "Disposition", "Disposition\xff ", 1),
+		400: strings.Replace(chunks(forms[parseFrom+1<<20], ""), "Disposition", "Disposition\xff ", 1),
 	}
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, inMemory := range []bool{false, true} {
@@ -416,7 +416,7 @@ func testLargeFormsInChunksAreParsedAsTheyArrive(t *testing.T) {
 			})
 			for size, request := range requests {
 				spooled := 0
-				if size > spoolFrom && !inMemory {
+				if size > parseFrom && !inMemory {
 					spooled = 1
 				}
 				c := ts.Dial()
@@ -437,7 +437,7 @@ func testLargeFormsInChunksAreParsedAsTheyArrive(t *testing.T) {
 				_ = c.Close()
 			}
 			c := ts.Dial()
-			c.Send(requests[spoolFrom+1<<20][:spoolFrom+1<<19])
+			c.Send(requests[parseFrom+1<<20][:parseFrom+1<<19])
 			_ = c.Close()
 			servertest.Eventually(t, "the end of the connections", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })
 			if left := files(); len(left) > 0 {

@@ -173,5 +173,5 @@ func (ctx *RequestCtx) EarlyHints() error {
 	if !ctx.ownsConn() || !ctx.Request.Header.IsHTTP11() {
 		return nil
 	}
-	return ctx.responder.earlyHints(&ctx.Response.Header)
+	return ctx.exchange.earlyHints(&ctx.Response.Header)
 }

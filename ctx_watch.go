@@ -34,7 +34,7 @@ func (ctx *RequestCtx) WatchDisconnect() {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
 	if w := ctx.watched(true); w != nil && ctx.ownsConn() {
-		ctx.responder.watchPeer(w)
+		ctx.exchange.t.watchPeer(w)
 	}
 }
 
@@ -44,9 +44,9 @@ func (ctx *RequestCtx) watched(arm bool) *watch.Watch {
 	w, answered := ctx.watch.Load(), false
 	switch {
 	case w != nil:
-	case ctx.responder != nil:
+	case ctx.exchange != nil:
 		// the client has no answer yet
-		w = ctx.responder.requestWatch()
+		w = ctx.exchange.requestWatch()
 		ctx.watch.Store(w)
 	case ctx.isLate() && ctx.s != nil:
 		w, answered = ctx.ownWatch(), true
@@ -84,15 +84,15 @@ func (ctx *RequestCtx) isLate() bool {
 	return ctx.lost || ctx.timeoutResponse.Load() != nil
 }
 
-// setResponder gives the context the exchange of its request, or none. Late calls of Done
+// setExchange gives the context the exchange of its request, or none. Late calls of Done
 // read it only if the server watches all clients.
-func (ctx *RequestCtx) setResponder(r responder) {
+func (ctx *RequestCtx) setExchange(x *exchange) {
 	if ctx.s == nil || !ctx.s.CancelOnDisconnect {
-		ctx.responder = r
+		ctx.exchange = x
 		return
 	}
 	ctx.late.Lock()
-	ctx.responder = r
+	ctx.exchange = x
 	ctx.late.Unlock()
 }
 
@@ -104,24 +104,24 @@ func (ctx *RequestCtx) serveOn(c *engine.Conn) {
 	}
 }
 
-// endResponder takes the exchange away from a context whose handler has returned. What the
+// endExchange takes the exchange away from a context whose handler has returned. What the
 // handler has left to other goroutines, such as the producer of a stream, cannot begin to
 // watch the client: nothing would end that watch.
-func (ctx *RequestCtx) endResponder() {
+func (ctx *RequestCtx) endExchange() {
 	ctx.late.Lock()
-	ctx.responder = nil
+	ctx.exchange = nil
 	ctx.late.Unlock()
 }
 
-// endResponders takes the exchange, which is about to answer, away from ctx and from all
+// endExchanges takes the exchange, which is about to answer, away from ctx and from all
 // contexts that were lent from it, whose handlers may still run. If one of these begins to
 // watch the client from now on, it is told at once that the client has another answer.
-func (ctx *RequestCtx) endResponders() {
+func (ctx *RequestCtx) endExchanges() {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
-	ctx.responder = nil
+	ctx.exchange = nil
 	for run := range ctx.runs() {
-		run.ctx.endResponders()
+		run.ctx.endExchanges()
 	}
 }
 
@@ -134,7 +134,7 @@ func (ctx *RequestCtx) setStreaming(x *h2Exchange) {
 
 // ownsConn reports whether the connection is at work for this request. One that
 // has timed out must leave it to the next. late is held.
-func (ctx *RequestCtx) ownsConn() bool { return ctx.responder != nil && !ctx.isLate() }
+func (ctx *RequestCtx) ownsConn() bool { return ctx.exchange != nil && !ctx.isLate() }
 
 // AfterFunc arranges for f to be called in a goroutine of its own when the
 // channel of Done is closed. The function that it returns takes that back, and
@@ -179,13 +179,10 @@ func (o onlyDone) Err() error {
 	}
 }
 
-// resetCtx makes the context ready for the next request. A context whose channel was
-// closed is not reused: goroutines that wait for the channel may still call Err.
-func (x *exchange) resetCtx() {
-	if w := x.ctx.watch.Load(); w != nil && !w.Finished() || x.ctx.timeoutResponse.Load() != nil {
-		x.ctx.Request.closeSource()
-		x.ctx.discard()
-		x.ctx = nil
+// resetCtx makes the context ready for the next request, if it can serve that.
+func (x *h1Exchange) resetCtx() {
+	if !x.mayReuseCtx() {
+		x.dropCtx()
 		return
 	}
 	source := x.ctx.Request.source

@@ -1,303 +1,343 @@
 package fasthttp
 
 import (
-	"sync"
-	"sync/atomic"
+	"fmt"
 
 	"github.com/valyala/fasthttp/internal/bodymem"
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/watch"
 )
 
-// exchange is one request of a connection and the response to it: the hooks and the
-// handler, the body, and how they end. The next request of the connection uses it
-// again.
+// exchange is one request that a server has received, and the response to it: what the
+// server does with them in every protocol. Its transport knows how they travel.
 //
-// Only bodies that are streams, in either direction, need a connection that can wait:
-// the exchange asks the link for one.
+// One goroutine at a time uses it: first the one that receives the request, then the one
+// that runs the handler.
 type exchange struct {
-	*h1Conn
+	s   *Server
+	c   *engine.Conn
+	t   serverTransport
+	ctx *RequestCtx
 
-	ctx      *RequestCtx
-	config   RequestConfig
-	recv     receiver
-	held     *bodymem.Body // the body, if it counts for MaxRequestBodyMemory
-	pace     pace
-	delivery delivery // of the response, for Server.ResponseSent
+	config  RequestConfig // returned by Server.HeaderReceived
+	refusal error         // why the handler does not get the request, or nil
+	status  int           // of the response to an Expect field that is not met
+	limit   int64         // of the body, in bytes
 
-	toDrain int        // how much of the body may still be discarded, see drain
-	spare   *h1Content // for the next body that is a stream, or nil
-	// duplex says that the body, which is a stream, may be read in one goroutine
-	// while the response is written in another. continuing is held then while 100
-	// (Continue) is sent.
-	duplex     bool
-	minor      uint8 // of HTTP/1.x
-	handling   bool  // the handler is running
-	continuing sync.Mutex
-	watching   atomic.Bool // the engine watches the client for the handler
-	// cut says that a late handler, which has the body, must not read more of it
-	cut atomic.Bool
+	held      *bodymem.Body   // the body, if it counts for MaxRequestBodyMemory
+	beginning *bufpool.Buffer // of a form that is parsed from here on as it arrives
+	duplex    bool            // see RequestCtx.EnableFullDuplex
+	handling  bool            // the handler is running
 }
 
-// advanceHead reads a head. The second result reports whether the exchange has to
-// wait for the step.
-func (x *exchange) advanceHead() (engine.Action, bool) {
-	b := x.pending()
-	if x.conn.Idle() {
-		if x.s.set.unencryptedHTTP2 && x.c.NeverAsked() {
-			if next, wait := x.lookForPreface(b); wait {
-				return next, true
-			}
-		}
-		if len(b) > 0 && b[0] == '\r' {
-			if b = x.skipEmptyLines(b); len(b) == 1 && b[0] == '\r' {
-				b = nil
-			}
-		}
-		if len(b) == 0 {
-			return x.flushThen(engine.Read), true
-		}
-		if x.turn >= turnLimit || x.out != nil && len(x.out.B) >= flushSize {
-			return engine.Flush, true
-		}
-		x.begin()
-	}
-	h := &x.ctx.Request.Header
-	n, err := h.feed(http1.Request, &x.head, b)
-	if err == nil && n == 0 {
-		return x.flushThen(engine.Read), true
-	}
-	if err == nil {
-		x.consume(n)
-		err = x.head.CheckRequest(h.list.Block)
-	}
-	if err != nil {
-		return x.refuse(requestError(b, err))
-	}
-	return x.headReceived()
+// serverTransport is the way of an exchange's messages: a connection of HTTP/1.1, or a stream of
+// HTTP/2.
+type serverTransport interface {
+	// Owner is told if the memory of the body is needed for others.
+	bodymem.Owner
+	// sendInterim sends an informational response at once: all fields of h, or only those
+	// with the name.
+	sendInterim(status int, h *ResponseHeader, only field.ID) error
+	// watchPeer makes the transport call w when the client leaves, until unwatchPeer. Contexts
+	// of more than one goroutine may call it.
+	watchPeer(w *watch.Watch)
+	unwatchPeer()
+	// ctxLeft says that a goroutine of the handler has the context, and with it the
+	// content, which it must not read any more.
+	ctxLeft()
+	// formParsed discards the content after a form that was parsed as it arrived.
+	formParsed()
 }
 
-// begin prepares for a request whose first byte has arrived.
-func (x *exchange) begin() {
-	if x.c.IsPinned() && x.conn.Reading() == http1.ReadIdle {
-		x.forgetDeadlines()
+// plan is how an exchange continues after the head of its request.
+type plan uint8
+
+const (
+	planServe   plan = iota // there is no content: the handler is called
+	planRefuse              // exchange.refusal is the reason
+	planCollect             // the content is received into memory first
+	planStream              // the handler reads the content as it arrives
+	planParse               // the content is a large form, which is parsed as it arrives
+)
+
+// expectation is the content of the Expect field.
+type expectation uint8
+
+const (
+	expectsNothing expectation = iota
+	expectsContinue
+	expectsOther // which no server can meet
+)
+
+// expectationOf returns what the client expects before it sends the content.
+func expectationOf(head *http1.Head) expectation {
+	switch {
+	case head.Has(http1.ExpectOther):
+		return expectsOther
+	case head.Has(http1.Expect100):
+		return expectsContinue
 	}
-	x.conn.SetReading(http1.ReadHead)
-	if x.conn.Waiting() != http1.WaitNever {
-		x.conn.SetWaiting(http1.WaitNever)
-	}
-	x.c.Empty = 0
-	if x.ctx == nil {
-		x.ctx = x.s.acquireCtx(x.c)
-	} else if x.ctx.c == nil {
-		x.ctx.serveOn(x.c)
-	}
-	x.ctx.used = true
-	x.ctx.Request.isTLS = x.c.IsTLS
-	// the header was reset after the last response
-	x.head.Reset()
-	x.config = RequestConfig{}
-	x.minor, x.duplex = 1, false
+	return expectsNothing
 }
 
-// headReceived decides how the request goes on after its head.
-func (x *exchange) headReceived() (engine.Action, bool) {
-	s, req := x.s, &x.ctx.Request
-	h := &req.Header
-	if x.timing.ofHead() {
-		x.endHead()
-	}
-	x.minor = uint8(x.head.Minor)
-	if h.ConnectionClose() {
-		x.conn.SetLife(http1.LifeLast)
-	}
+// admit decides how the exchange continues after a head whose content has the framing.
+// isTunnel says that the content belongs to a tunnel, which nothing limits.
+func (x *exchange) admit(framing http1.Framing, expects expectation, isTunnel bool) plan {
+	s, h := x.s, &x.ctx.Request.Header
 	if s.GetOnly && !h.IsGet() && !h.IsHead() {
-		return x.refuse(ErrGetOnly)
+		return x.deny(ErrGetOnly)
 	}
 	if s.HeaderReceived != nil {
-		x.configure(s.HeaderReceived(h))
-		if x.config.RefuseStatus != 0 {
-			return x.refuseUnread(x.head.Framing)
+		if x.config = s.HeaderReceived(h); x.config.RefuseStatus != 0 {
+			return x.deny(ErrRequestRefused)
 		}
 	}
-	if x.head.Framing.Kind == http1.NoBody && !x.head.Has(http1.Expect100|http1.ExpectOther) {
-		return x.serveEmpty()
+	if framing.Kind == http1.NoBody && expects == expectsNothing {
+		return planServe
 	}
-	framing := x.head.Framing
-	limit := s.set.maxBodySize
+	x.limit = int64(s.set.maxBodySize)
 	if x.config.MaxRequestBodySize > 0 {
-		limit = x.config.MaxRequestBodySize
+		x.limit = int64(x.config.MaxRequestBodySize)
 	}
-	spools := x.spoolsForm(framing)
-	streams := (x.streamsBodies() || spools) && framing.Kind != http1.NoBody
-	if !streams || spools {
-		if err := x.recv.start(framing, limit); err != nil {
-			return x.refuse(err)
+	next := planCollect
+	switch {
+	case framing.Kind == http1.NoBody:
+		next = planServe
+	case isTunnel || x.streamsBodies():
+		next = planStream
+	case framing.Kind == http1.Length && framing.Length > x.limit && x.limit > 0:
+		return x.deny(ErrBodyTooLarge)
+	case x.parsesForm(framing, 0):
+		next = planParse
+	}
+	if expects != expectsNothing {
+		if x.status = x.meet(expects); x.status != StatusContinue {
+			return x.deny(ErrRequestRefused)
 		}
 	}
-	if x.head.Has(http1.Expect100|http1.ExpectOther) && x.minor > 0 {
-		if code := x.expectation(framing, !streams); code != StatusContinue {
-			return x.reject(code)
-		}
-	}
-	if framing.Kind == http1.NoBody {
-		return x.serveEmpty()
-	}
-	req.body.limit = limit // for decoding it, too
-	if streams {
-		x.conn.SetReading(http1.ReadStream)
-		x.limitRequest()
-		x.blocking()
-		if err := x.flushNow(); err != nil {
-			return x.flushFailed(err)
-		}
-		source := x.newSource()
-		source.start(x, framing, &h.header, s.AcceptTrailer)
-		req.setSource(source, h.contentLength)
-		if spools {
-			if err := x.spoolForm(limit); err != nil {
-				return x.refuse(err)
-			}
-		}
-		return x.serve()
-	}
-	x.conn.SetReading(http1.ReadBody)
-	return x.advanceBody()
+	x.ctx.Request.body.limit = int(x.limit) // for decoding it, too
+	return next
 }
 
-// serveEmpty answers a request that has no body.
-func (x *exchange) serveEmpty() (engine.Action, bool) {
-	x.conn.SetReading(http1.ReadDone)
-	if x.head.MethodID != http1.MethodGet {
-		x.ctx.Request.finalizeEmpty()
+// deny refuses the request.
+func (x *exchange) deny(why error) plan {
+	x.refusal = why
+	return planRefuse
+}
+
+// meet asks the application whether the client may send the content (RFC 9110 section
+// 10.1.1). It returns StatusContinue, or the status to refuse the request with.
+func (x *exchange) meet(expects expectation) int {
+	s := x.s
+	switch {
+	case expects == expectsOther:
+		return StatusExpectationFailed
+	case s.ExpectHandler != nil:
+		return s.ExpectHandler(x.ctx)
+	case s.ContinueHandler != nil && !s.ContinueHandler(&x.ctx.Request.Header):
+		return StatusExpectationFailed
 	}
-	return x.serve()
+	return StatusContinue
 }
 
-// flushFailed ends a connection to which earlier output could not be written before
-// the call of the handler.
-func (x *exchange) flushFailed(err error) (engine.Action, bool) {
-	x.cutOff(err)
-	x.fault = err
-	x.conn.EndReading()
-	return engine.Close, false
-}
-
-// configure applies the settings that Server.HeaderReceived has returned for the
-// request.
-func (x *exchange) configure(c RequestConfig) {
-	x.config = c
-	if c.ReadTimeout > 0 {
-		x.timing = timesWait
-	}
-}
-
-// streamsBodies reports whether the handler of the current request gets the body as
-// it arrives.
-func (x *exchange) streamsBodies() bool { return x.s.streamsBody(x.config.BodyMode) }
-
-// streamsBody reports whether the handler of a request with this mode gets the body as it
-// arrives.
-func (s *Server) streamsBody(mode BodyMode) bool {
-	if mode != BodyModeServer {
+// streamsBodies reports whether the handler gets the body as it arrives.
+func (x *exchange) streamsBodies() bool {
+	if mode := x.config.BodyMode; mode != BodyModeServer {
 		return mode == BodyModeStream
 	}
-	return s.StreamRequestBody
+	return x.s.StreamRequestBody
 }
 
-// expectation answers an Expect field (RFC 9110 section 10.1.1), and returns
-// StatusContinue or the status to refuse the request with. The server sends 100
-// (Continue) at once, or when the body is read.
-func (x *exchange) expectation(framing http1.Framing, atOnce bool) int {
-	if x.head.Has(http1.ExpectOther) {
-		return StatusExpectationFailed
+// count counts the request as answered. received is when it came, or the zero Moment, which
+// count replaces: requests that came together share it.
+func (x *exchange) count(received *clock.Moment) {
+	ctx := x.ctx
+	x.c.Requests++
+	ctx.requestNum = x.c.Requests
+	if x.s.LazyRequestTime {
+		return
 	}
-	if code := x.s.expectation(x.ctx); code != StatusContinue {
-		return code
+	if received.IsZero() {
+		*received = clock.Read()
 	}
-	if framing.Kind == http1.Chunks || framing.Length > 0 {
-		x.conn.SetWaiting(http1.WaitOpen)
-		if atOnce {
-			x.sayContinue()
-		}
-	}
-	return StatusContinue
+	ctx.at = *received
 }
 
-// expectation asks the application whether the client may send the body. It returns
-// StatusContinue or the status to refuse the request with.
-func (s *Server) expectation(ctx *RequestCtx) int {
+// answerRefusal makes the response to a request that the handler does not get, and reports
+// whether the method was HEAD.
+func (x *exchange) answerRefusal() (isHead bool) {
+	ctx := x.ctx
+	h := &ctx.Request.Header
+	if x.refusal != ErrRequestRefused && !h.is(wasRead) {
+		h.reset(configured)
+	}
+	isHead = h.IsHead()
 	switch {
-	case s.ExpectHandler != nil:
-		return s.ExpectHandler(ctx)
-	case s.ContinueHandler != nil && !s.ContinueHandler(&ctx.Request.Header):
-		return StatusExpectationFailed
+	case x.refusal != ErrRequestRefused:
+		ctx.Response.Reset()
+		x.s.configureResponse(&ctx.Response)
+		x.s.errorResponse(ctx, x.refusal)
+	case x.config.RefuseStatus != 0:
+		x.s.makeRefusal(ctx, x.config.RefuseStatus)
+	case ctx.timeoutResponse.Load() == nil:
+		ctx.Response.SetStatusCode(x.status)
 	}
-	return StatusContinue
+	if ctx.timeoutResponse.Load() != nil {
+		x.leaveCtx()
+	}
+	return isHead
 }
 
-// sayContinue sends 100 (Continue) to a client that waits for it.
-func (x *exchange) sayContinue() {
-	if x.conn.Waiting() == http1.WaitOpen {
-		x.conn.SetWaiting(http1.WaitOver)
-		out := x.output()
-		out.B = append(out.B, "HTTP/1.1 100 Continue\r\n\r\n"...)
+// makeRefusal makes the response to a request that was refused with the status.
+func (s *Server) makeRefusal(ctx *RequestCtx, status int) {
+	if status < StatusOK || status > 599 {
+		status = StatusBadRequest
+	}
+	ctx.Error(StatusMessage(status), status)
+	if s.ErrorHandler != nil {
+		s.ErrorHandler(ctx, ErrRequestRefused)
+		ctx.SetStatusCode(status)
 	}
 }
 
-// advanceBody reads a body into the request.
-func (x *exchange) advanceBody() (engine.Action, bool) {
-	req := &x.ctx.Request
-	b := x.pending()
-	if len(b) == 0 && !x.recv.decoder.Done() {
-		return x.flushThen(engine.Read), true
+// handle calls the handler. It reports whether nothing but the exchange uses the context
+// then, as is usual: no timeout, no watch, no producer of a stream. Otherwise takeCtx must
+// be called.
+func (x *exchange) handle() (alone bool) {
+	ctx := x.ctx
+	ctx.setExchange(x)
+	x.handling = true
+	x.s.Handler(ctx)
+	x.handling = false
+	if x.s.CancelOnDisconnect || ctx.timeoutResponse.Load() != nil || ctx.watch.Load() != nil || ctx.left != nil || ctx.Response.body.stream != nil {
+		return false
 	}
-	if more := x.recv.grown(&req.body, len(b)); more > aheadRoom {
-		if err := x.growBody(more); err != nil {
-			return x.refuse(err)
-		}
-	}
-	n, done, err := x.recv.feed(b, &req.body, &req.Header.header)
-	if n > 0 {
-		x.consume(n)
-	}
-	// the buffer of a small body that has arrived is below the size that counts
-	if err == nil && (!done || x.recv.got > ownBuffer) {
-		if room := x.bodyRoom(req.body.room()); room > uncountedBody {
-			err = x.holdBody(room, n, done)
-		}
-	}
-	if err != nil {
-		return x.refuse(err)
-	}
-	if !done {
-		if x.outgrown() {
-			return x.spoolRest()
-		}
-		return x.flushThen(engine.Read), true
-	}
-	x.conn.SetReading(http1.ReadDone)
-	req.finalizeEmpty()
-	return x.serve()
+	ctx.exchange = nil
+	return true
 }
 
-// flushNow writes the bytes in out, before the response to the current request or in
-// the middle of it.
-func (x *exchange) flushNow() error {
-	if x.out == nil || len(x.out.B) == 0 {
+// ending is how a handler has left its context.
+type ending uint8
+
+const (
+	endedWell     ending = iota // the response is the context's
+	endedByPanic                // there is no response
+	endedTimedOut               // a TimeoutError method has set the response
+	endedInside                 // a handler within a TimeoutHandler still has the body
+)
+
+// takeCtx takes the context back from a handler that has returned, or has panicked if ok is
+// false.
+func (x *exchange) takeCtx(ok bool) ending {
+	ctx := x.ctx
+	end := endedWell
+	switch {
+	case ctx.timeoutResponse.Load() != nil:
+		end = endedTimedOut
+	case ctx.left != nil:
+		end = endedInside
+	case !ok:
+		end = endedByPanic
+	}
+	streams := ok && end != endedTimedOut && ctx.Response.body.stream != nil
+	// goroutines of derived contexts may ask ctx at this moment
+	ctx.endExchanges()
+	if w := ctx.watch.Load(); w != nil && !streams {
+		// the producer of a body stream needs the watch, too
+		x.endWatch(w, end != endedWell)
+	}
+	return end
+}
+
+// leaveCtx leaves the context to goroutines of the handler that still use it, and continues
+// with another one that has the response.
+func (x *exchange) leaveCtx() {
+	left := x.ctx
+	x.c.Pin()
+	x.leaveBodyCount(left)
+	x.ctx = x.s.acquireCtx(x.c)
+	x.ctx.requestNum = left.requestNum
+	if !x.s.LazyRequestTime {
+		x.ctx.at = left.at
+	}
+	x.ctx.take(left.takeTimeoutResponse())
+	x.t.ctxLeft()
+}
+
+// take makes the context have a copy of the response, and its stream.
+func (ctx *RequestCtx) take(response timedOutResponse) {
+	resp := &ctx.Response
+	response.CopyTo(resp)
+	response.giveStreamTo(resp)
+	resp.Header.setState(noDefaultType, resp.Header.is(noDefaultType) || ctx.s.NoDefaultContentType)
+	resp.Header.setState(noDefaultDate, resp.Header.is(noDefaultDate) || ctx.s.NoDefaultDate)
+}
+
+// noteHead prepares the response for readers that come after it was sent with e.
+func (x *exchange) noteHead(e http1.Encoding) {
+	resp := &x.ctx.Response
+	if x.s.ResponseSent != nil || len(x.ctx.Request.values) > 0 {
+		// values may be closers
+		resp.Header.record(e)
+	}
+	if resp.Header.is(hasBadName) {
+		x.s.logBadName(&resp.Header.list)
+	}
+}
+
+// mayReuseCtx reports whether the context can serve another request. After its channel was
+// closed, goroutines that wait for that may still call Err.
+func (x *exchange) mayReuseCtx() bool {
+	w := x.ctx.watch.Load()
+	return (w == nil || w.Finished()) && x.ctx.timeoutResponse.Load() == nil
+}
+
+// dropCtx releases a context that cannot serve another request.
+func (x *exchange) dropCtx() {
+	ctx := x.ctx
+	x.ctx = nil
+	ctx.Request.closeSource()
+	ctx.discard()
+}
+
+// inform sends an informational response at once.
+func (x *exchange) inform(h *ResponseHeader) error {
+	if err := x.t.sendInterim(h.StatusCode(), h, 0); err != nil {
+		return fmt.Errorf("fasthttp: cannot send an informational response: %w", err)
+	}
+	return nil
+}
+
+// earlyHints sends a 103 response with the Link fields of h, if there are any.
+func (x *exchange) earlyHints(h *ResponseHeader) error {
+	if h.list.FindID(field.Link, 0) < 0 {
 		return nil
 	}
-	if x.conn.Writing() != http1.WriteStream {
-		x.limitResponse()
+	if err := x.t.sendInterim(StatusEarlyHints, h, field.Link); err != nil {
+		return fmt.Errorf("fasthttp: cannot send early hints: %w", err)
 	}
-	_, err := x.flushTo(x.blocking())
-	return err
+	return nil
 }
 
-// wantsClose reports whether the connection ends with the current request.
-func (x *exchange) wantsClose() bool {
-	s, ctx := x.s, x.ctx
-	return !x.conn.KeepAlive() || s.DisableKeepalive || x.c.Stopping() ||
-		s.MaxRequestsPerConn > 0 && x.c.Requests >= uint64(s.MaxRequestsPerConn) ||
-		ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose()
+// requestWatch returns the watch of the request, which all its contexts share, and makes it
+// if there is none. It may be called until endExchanges of these contexts.
+func (x *exchange) requestWatch() *watch.Watch { return x.ctx.ownWatch() }
+
+// endWatch ends the watch of the request that was handled. If a handler is late, it learns
+// from its watch that no client waits for its response any more, also if it begins to watch
+// only then.
+func (x *exchange) endWatch(w *watch.Watch, late bool) {
+	x.t.unwatchPeer()
+	if late {
+		x.s.watches.Abandon(w)
+	} else {
+		x.s.watches.Finish(w)
+	}
 }
+
+// enableFullDuplex lets the body be read in one goroutine while another writes the response.
+func (x *exchange) enableFullDuplex() { x.duplex = true }

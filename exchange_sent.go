@@ -3,7 +3,6 @@ package fasthttp
 import (
 	"errors"
 	"net"
-	"runtime/debug"
 
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
@@ -32,37 +31,27 @@ type delivery struct {
 	told    bool  // it was called
 	size    int64 // in bytes
 	missing int64 // of them, which are in no buffer
-	refused error // why the request was refused
 	err     error // why the response was cut off
 }
 
 // errNoAnswer is why there is no response.
 var errNoAnswer = errors.New("fasthttp: the connection was cut off without a response")
 
-// refused says that the current request is refused.
-func (x *exchange) refused(err error) {
-	if x.s.ResponseSent == nil {
-		return
-	}
-	x.delivery.refused = err
-	x.stamp()
-}
-
-// stamp says which request it is that the handler does not get, and when it came.
-func (x *exchange) stamp() {
+// stampRefused says which request it is that the handler does not get, and when it came.
+func (x *h1Exchange) stampRefused() {
 	ctx := x.ctx
-	if ctx.at.IsZero() && !x.s.LazyRequestTime {
+	if x.s.ResponseSent != nil && !x.s.LazyRequestTime && ctx.at.IsZero() {
 		ctx.requestNum, ctx.at = x.c.Requests+1, clock.Read()
 	}
 }
 
 // beginSending says that a response of the size is about to be written.
-func (x *exchange) beginSending(size int) {
+func (x *h1Exchange) beginSending(size int) {
 	x.delivery.on, x.delivery.size = x.s.ResponseSent != nil, int64(size)
 }
 
 // cutShort says why no more of the response is written.
-func (x *exchange) cutShort(err error) {
+func (x *h1Exchange) cutShort(err error) {
 	if x.delivery.on {
 		x.delivery.err = err
 	}
@@ -70,10 +59,10 @@ func (x *exchange) cutShort(err error) {
 
 // sent reports to Server.ResponseSent the response that was written, as a whole or as
 // far as it will be.
-func (x *exchange) sent() {
+func (x *h1Exchange) sent() {
 	d := &x.delivery
 	if x.s.ResponseSent != nil {
-		report := SentResponse{Refused: d.refused, Err: d.err}
+		report := SentResponse{Refused: x.refusal, Err: d.err}
 		if d.on {
 			report.StatusCode = x.ctx.Response.StatusCode()
 			report.Bytes = max(d.size-d.missing-x.unsent(), 0)
@@ -86,31 +75,27 @@ func (x *exchange) sent() {
 
 // nothingSent reports to Server.ResponseSent that the request that has begun gets no
 // response.
-func (x *exchange) nothingSent(err error) {
-	if x.s.ResponseSent == nil || x.ctx == nil || !x.conn.Begun() || x.delivery.told {
+func (x *h1Exchange) nothingSent(err error) {
+	if x.s.ResponseSent == nil || x.ctx == nil || !x.h.conn.Begun() || x.delivery.told {
 		return
 	}
-	x.stamp()
+	x.stampRefused()
 	x.delivery.on, x.delivery.err = false, err
 	x.sent()
 }
 
 // unsent returns how many bytes of the response are still to be written.
-func (x *exchange) unsent() int64 {
-	n := int64(len(x.tail)) + x.file.Length
-	if x.out != nil {
-		n += int64(len(x.out.B))
+func (x *h1Exchange) unsent() int64 {
+	n := int64(len(x.h.tail)) + x.h.file.Length
+	if x.h.out != nil {
+		n += int64(len(x.h.out.B))
 	}
 	return n
 }
 
 // reportSent calls Server.ResponseSent.
 func (s *Server) reportSent(ctx *RequestCtx, sent SentResponse) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.logger().Printf("fasthttp: panic in ResponseSent: %v\n%s", p, debug.Stack())
-		}
-	}()
+	defer s.catchPanic("ResponseSent")
 	s.ResponseSent(ctx, sent)
 }
 

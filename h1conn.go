@@ -42,7 +42,7 @@ type h1Conn struct {
 	fault  error        // the error that ended the connection early
 	now    clock.Moment // when the last bytes were received, if the engine has said or it was asked for
 
-	x exchange // that of the current request
+	x h1Exchange // that of the current request
 }
 
 const (
@@ -61,7 +61,7 @@ const (
 // newH1Conn returns an h1Conn that belongs to no connection.
 func newH1Conn() *h1Conn {
 	h := new(h1Conn)
-	h.x.h1Conn = h
+	h.x.h, h.x.t = h, &h.x
 	return h
 }
 
@@ -69,12 +69,13 @@ func newH1Conn() *h1Conn {
 func (h *h1Conn) clear() {
 	spare := h.x.spare
 	*h = h1Conn{}
-	h.x.h1Conn, h.x.spare = h, spare
+	h.x.h, h.x.t, h.x.spare = h, &h.x, spare
 }
 
 // attach makes h serve a connection.
 func (h *h1Conn) attach(s *Server, c *engine.Conn, l engine.Link) {
 	h.s, h.c, h.link = s, c, l
+	h.x.s, h.x.c = s, c
 	c.RoomForEver = s.WriteTimeout <= 0 && s.HeaderReceived == nil
 	h.x.recv.accept = s.AcceptTrailer
 	h.head.KeepNames, h.head.Limits = s.DisableHeaderNamesNormalizing, s.set.limits
@@ -130,7 +131,9 @@ func (h *h1Conn) contain(p any, next *engine.Action) {
 	if p == nil {
 		return
 	}
-	h.x.logPanic(p)
+	if h.s.logPanic(h.c, p) {
+		h.c.Abort()
+	}
 	if h.x.handling {
 		h.x.handling = false
 		*next = h.afterPanic()

@@ -3,7 +3,6 @@ package fasthttp
 import (
 	"io"
 	"net"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -435,9 +434,7 @@ func (h *h2Conn) contain(next *engine.Action) {
 	if p == nil {
 		return
 	}
-	if err, ok := p.(error); !ok || !isAbort(err) {
-		h.s.logger().Printf("fasthttp: panic serving %s: %v\n%s", h.c.NC.RemoteAddr(), p, debug.Stack())
-	}
+	h.s.logPanic(h.c, p)
 	h.c.Abort()
 	*next = engine.Close
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bufpool"
-	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/http2body"
 )
@@ -54,12 +53,8 @@ var (
 
 // newH2Content makes the content of the request of x. end says that all of it has come.
 func newH2Content(x *h2Exchange, end bool) *h2Content {
-	c := &h2Content{h: x.h, x: x, accept: x.h.s.AcceptTrailer, to: &x.ctx.Request.Header.header}
-	framing := x.framing
-	if framing.Kind == http1.NoBody {
-		framing.Kind = http1.UntilClose
-	}
-	c.in.Init((*h2Side)(x.h), x.stream, framing)
+	c := &h2Content{h: x.h, x: x, accept: x.s.AcceptTrailer, to: &x.ctx.Request.Header.header}
+	c.in.Init((*h2Side)(x.h), x.stream, x.framing)
 	if end {
 		c.in.End()
 	}

@@ -7,34 +7,26 @@ import (
 	"os"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/bodymem"
-	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/http2body"
 	"github.com/valyala/fasthttp/internal/watch"
 )
 
-// h2Exchange is one request of a connection of HTTP/2 and the response to it, which is what
-// exchange is for HTTP/1. The goroutine of the engine uses it until its handler is to run,
-// and then the goroutine of that. What both need is guarded by the mutex of the connection.
+// h2Exchange is an exchange by a stream of HTTP/2. The goroutine of the engine uses it until
+// its handler is to run, and then the goroutine of that. What both need is guarded by the
+// mutex of the connection.
 type h2Exchange struct {
+	exchange
 	h      *h2Conn
 	stream *http2.Stream
-	ctx    *RequestCtx
-	config RequestConfig
 	next   *h2Exchange // in h2Conn.queue, or in a list of those that nobody uses
 
 	method  http1.MethodID
 	framing http1.Framing
-	refusal error
-	status  int // of a response that refuses the request, or 0
-
-	// of a body that is buffered
-	limit, got int64
-	held       *bodymem.Body
-	spools     bool            // it is a form that is parsed before the handler is called
-	beginning  *bufpool.Buffer // the part of that which came before
+	asked   expectation
+	got     int64 // bytes of a body that is buffered
+	parses  bool  // it is a form that is parsed before the handler is called
 
 	// guarded by the mutex
 	phase         h2Phase
@@ -50,9 +42,8 @@ type h2Exchange struct {
 
 	unwanted bool // the stream was reset before the handler was called, which so is not
 
-	duplex bool // see responder.readBeside
-	sent   int64
-	led    uint32 // by which leader it is served, or 0
+	sent int64
+	led  uint32 // by which leader it is served, or 0
 }
 
 // h2Phase is how far an exchange has come.
@@ -111,10 +102,7 @@ func (x *h2Exchange) fill(m *http2.Message) {
 	h := &x.ctx.Request.Header
 	h.fillBlock(http1.Request, m)
 	x.method, x.framing = head.MethodID, head.Framing
-	x.expects = head.Has(http1.Expect100)
-	if head.Has(http1.ExpectOther) {
-		x.status = StatusExpectationFailed
-	}
+	x.asked = expectationOf(head)
 }
 
 // proceed goes on after an event, and reports whether the exchange is to be served.
@@ -126,7 +114,7 @@ func (x *h2Exchange) proceed(ev *http2.Event) (serve bool) {
 		return x.collect(ev.Payload, ev.End)
 	case http2.Reset:
 		// nobody else uses it
-		x.h.s.h2.workers.Do((*h2Released)(x))
+		x.s.h2.workers.Do((*h2Released)(x))
 	}
 	return false
 }
@@ -148,70 +136,44 @@ func (x *h2Exchange) fed(serve bool) bool {
 	return serve
 }
 
-// headReceived decides how the request goes on after its head, and reports whether it is to
-// be served. end says that there is no content.
+// headReceived continues after the head of a request, and reports whether it is to be
+// served. end says that there is no content.
 func (x *h2Exchange) headReceived(end bool) (serve bool) {
-	s, req := x.h.s, &x.ctx.Request
-	x.count()
-	h := &req.Header
-	switch {
-	case x.refusal != nil:
-	case s.GetOnly && !h.IsGet() && !h.IsHead():
-		x.refusal = ErrGetOnly
-	case s.HeaderReceived != nil:
-		if x.config = s.HeaderReceived(h); x.config.RefuseStatus != 0 {
-			x.refusal, x.status = ErrRequestRefused, x.config.RefuseStatus
-		}
-	}
-	if x.refusal == nil && x.status == 0 && x.expects {
-		if code := s.expectation(x.ctx); code != StatusContinue {
-			x.status = code
-		}
-	}
-	if x.status != 0 && x.refusal == nil {
-		x.refusal = ErrRequestRefused
-	}
+	x.count(&x.h.now)
 	if x.refusal != nil {
 		return true
 	}
-	x.limit = int64(s.set.maxBodySize)
-	if x.config.MaxRequestBodySize > 0 {
-		x.limit = int64(x.config.MaxRequestBodySize)
+	framing := x.framing
+	switch {
+	case end:
+		framing.Kind = http1.NoBody
+	case framing.Kind == http1.NoBody:
+		framing.Kind = http1.UntilClose
 	}
-	if end {
-		req.finalizeEmpty()
+	next := x.admit(framing, x.asked, x.method == http1.MethodConnect)
+	switch next {
+	case planRefuse:
+		return true
+	case planServe:
+		x.ctx.Request.finalizeEmpty()
 		return true
 	}
-	if x.framing.Kind != http1.Length {
-		h.contentLength = -1
+	x.framing = framing
+	if framing.Kind != http1.Length {
+		x.ctx.Request.Header.contentLength = -1
+	}
+	if x.asked == expectsContinue {
+		x.h.mu.Lock()
+		x.expects = true
+		x.h.mu.Unlock()
 	}
 	x.limitReading()
-	if s.streamsBody(x.config.BodyMode) || x.method == http1.MethodConnect {
-		req.body.limit = int(x.limit)
-		x.receiveStream(false)
-		return true
-	}
-	if x.framing.Kind == http1.Length && x.framing.Length > x.limit {
-		x.refusal = ErrBodyTooLarge
-		return true
-	}
-	req.body.limit = int(x.limit)
-	if x.spools = x.spoolsForm(); x.spools {
+	if x.parses = next == planParse; x.parses || next == planStream {
 		x.receiveStream(false)
 		return true
 	}
 	x.sayContinue()
 	return false
-}
-
-// count counts the request as answered.
-func (x *h2Exchange) count() {
-	ctx, c := x.ctx, x.h.c
-	c.Requests++
-	ctx.requestNum = c.Requests
-	if !x.h.s.LazyRequestTime {
-		ctx.at = x.h.moment()
-	}
 }
 
 // sayContinue sends 100 (Continue) to a client that waits for it.
@@ -251,11 +213,11 @@ func (x *h2Exchange) received(ev *http2.Event, m *http2.Message) bool {
 	case x.content != nil && x.content.in.Put(ev.Payload, ev.End):
 	case x.phase != h2Collects || x.cut != nil:
 		conn.Consumed(x.stream, n)
-	case int64(x.h.s.set.maxBodySize) >= x.limit && !conn.Keep(x.stream, n):
+	case int64(x.s.set.maxBodySize) >= x.limit && !conn.Keep(x.stream, n):
 		conn.Reset(x.stream, http2.RefusedStream)
 		return x.cutOff(ErrRequestBodyMemory)
 	default:
-		if int64(x.h.s.set.maxBodySize) < x.limit {
+		if int64(x.s.set.maxBodySize) < x.limit {
 			conn.Consumed(x.stream, n)
 		}
 		x.feeding = true
@@ -270,7 +232,7 @@ func (x *h2Exchange) trailers(m *http2.Message) {
 	case x.content != nil:
 		x.content.in.PutTrailers(m)
 	case x.phase == h2Collects && x.cut == nil:
-		x.refusal = x.ctx.Request.Header.addSection(&m.Fields, x.h.s.AcceptTrailer)
+		x.refusal = x.ctx.Request.Header.addSection(&m.Fields, x.s.AcceptTrailer)
 	}
 }
 
@@ -278,7 +240,7 @@ func (x *h2Exchange) trailers(m *http2.Message) {
 func (x *h2Exchange) collect(p []byte, end bool) (serve bool) {
 	if !x.feeding {
 		// there is no room for it
-		x.h.s.h2.workers.Do((*h2Released)(x))
+		x.s.h2.workers.Do((*h2Released)(x))
 		return false
 	}
 	body := &x.ctx.Request.body
@@ -290,39 +252,22 @@ func (x *h2Exchange) collect(p []byte, end bool) (serve bool) {
 		}
 		body.write(p)
 		if room := body.room(); room > uncountedBody {
-			x.refusal = x.hold(room, len(p), end)
+			x.refusal = x.holdBody(room, len(p), end)
 		}
 	}
 	if x.refusal == nil {
-		x.spools = x.spoolsForm()
+		x.parses = x.parsesForm(x.framing, x.got)
 	}
-	if !x.fed(x.spools || end || x.refusal != nil) {
+	if !x.fed(x.parses || end || x.refusal != nil) {
 		return false
 	}
-	if x.spools {
+	if x.parses {
 		x.receiveStream(end)
 		return true
 	}
-	if x.held != nil {
-		x.h.s.bodies.Arrived(x.held)
-	}
+	x.bodyArrived()
 	x.ctx.Request.finalizeEmpty()
 	return true
-}
-
-// hold counts the memory of the body, of which got bytes have just come.
-func (x *h2Exchange) hold(room, got int, done bool) error {
-	m := &x.h.s.bodies
-	if !m.Fits(room) {
-		return ErrBodyTooLarge
-	}
-	if x.held == nil {
-		x.held = m.New(x, x.h.c.ID)
-	}
-	if !m.Hold(x.held, room, got, done) {
-		return ErrRequestBodyMemory
-	}
-	return nil
 }
 
 // InterruptBody implements bodymem.Owner. No goroutine waits for the body.
@@ -369,11 +314,11 @@ func (x *h2Exchange) cutOff(why error) bool {
 // limitReading and limitWriting begin the time for the rest of the request, and for the
 // response. A deadline that the handler has set holds until then.
 func (x *h2Exchange) limitReading() {
-	x.setDeadline(&x.readUntil, positive(x.config.ReadTimeout, x.h.s.ReadTimeout))
+	x.setDeadline(&x.readUntil, positive(x.config.ReadTimeout, x.s.ReadTimeout))
 }
 
 func (x *h2Exchange) limitWriting() {
-	x.setDeadline(&x.writeUntil, positive(x.config.WriteTimeout, x.h.s.WriteTimeout))
+	x.setDeadline(&x.writeUntil, positive(x.config.WriteTimeout, x.s.WriteTimeout))
 }
 
 func (x *h2Exchange) setDeadline(of *time.Time, timeout time.Duration) {
@@ -405,7 +350,7 @@ func (x *h2Exchange) late() bool {
 // expired goes on with an exchange that is late.
 func (x *h2Exchange) expired() {
 	if x.phase == h2Over {
-		x.h.s.h2.workers.Do((*h2Released)(x))
+		x.s.h2.workers.Do((*h2Released)(x))
 		return
 	}
 	x.refusal = errH2Late

@@ -2,8 +2,6 @@ package fasthttp
 
 import (
 	"errors"
-	"fmt"
-	"runtime/debug"
 
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/field"
@@ -12,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/watch"
 )
 
-var _ responder = (*h2Exchange)(nil)
+var _ serverTransport = (*h2Exchange)(nil)
 
 // run serves the exchange. over says that it has ended: the caller finishes it, and nobody
 // else uses it any more. A handler that panics, or ends its goroutine, has it abandoned.
@@ -31,72 +29,27 @@ func (x *h2Exchange) run() (over bool) {
 
 // serve calls the handler, and sends the response.
 func (x *h2Exchange) serve() (over bool) {
-	ctx := x.ctx
+	if x.refusal == nil && x.parses {
+		x.refusal = x.parseForm()
+	}
 	if x.refusal != nil {
-		return x.refuse()
+		x.answerRefusal()
+		return x.respond()
 	}
-	if x.spools {
-		if x.refusal = x.spoolForm(); x.refusal != nil {
-			return x.refuse()
-		}
+	if x.handle() {
+		return x.respond()
 	}
-	ctx.setResponder(x)
-	x.h.s.Handler(ctx)
-	response := ctx.timeoutResponse.Load()
-	late := response != nil || ctx.left != nil
-	streams := response == nil && ctx.Response.body.stream != nil
-	w := ctx.watch.Load()
-	if late || streams || w != nil || x.h.s.CancelOnDisconnect {
-		// goroutines of derived contexts may ask ctx at this moment
-		ctx.endResponders()
-		w = ctx.watch.Load()
-	} else {
-		ctx.responder = nil
-	}
-	if w != nil && !streams {
-		// the producer of a body stream needs the watch, too
-		x.endWatch(w, late)
-	}
-	if response != nil {
+	switch x.takeCtx(true) {
+	case endedTimedOut:
 		x.leaveCtx()
-	} else if ctx.left != nil && x.content != nil {
-		x.h.mu.Lock()
-		x.content.in.Fail(errReadingCut)
-		x.h.mu.Unlock()
+	case endedInside:
+		x.ctxLeft()
 	}
 	return x.respond()
 }
 
-// refuse answers a request that the handler does not get.
-func (x *h2Exchange) refuse() (over bool) {
-	s, ctx := x.h.s, x.ctx
-	if h := &ctx.Request.Header; !h.is(wasRead) {
-		h.reset(configured)
-	}
-	ctx.Response.Reset()
-	s.configureResponse(&ctx.Response)
-	switch {
-	case x.refusal != ErrRequestRefused:
-		s.errorResponse(ctx, x.refusal)
-	case x.config.RefuseStatus != 0:
-		s.makeRefusal(ctx, x.config.RefuseStatus)
-	default:
-		ctx.Response.SetStatusCode(x.status)
-	}
-	if ctx.timeoutResponse.Load() != nil {
-		x.leaveCtx()
-	}
-	return x.respond()
-}
-
-// leaveCtx leaves the context to a goroutine that still uses it, and goes on with another
-// one that has the response.
-func (x *h2Exchange) leaveCtx() {
-	left := x.ctx
-	x.leaveBodyCount(left)
-	x.ctx = x.h.s.acquireCtx(x.h.c)
-	x.ctx.requestNum, x.ctx.at = left.requestNum, left.at
-	x.ctx.take(left.takeTimeoutResponse())
+// ctxLeft implements serverTransport.
+func (x *h2Exchange) ctxLeft() {
 	if x.content != nil {
 		x.h.mu.Lock()
 		x.content.in.Fail(errReadingCut)
@@ -108,19 +61,14 @@ func (x *h2Exchange) leaveCtx() {
 // context may be inconsistent, so it is not used again.
 func (x *h2Exchange) abandon(p any) {
 	h := x.h
-	if err, ok := p.(error); p != nil && (!ok || !isAbort(err)) {
-		h.s.logger().Printf("fasthttp: panic serving %s: %v\n%s", h.c.NC.RemoteAddr(), p, debug.Stack())
+	if p != nil {
+		x.s.logPanic(x.c, p)
 	}
-	ctx := x.ctx
-	ctx.endResponders()
-	if w := ctx.watch.Load(); w != nil {
-		x.endWatch(w, true)
-	}
-	if ctx.timeoutResponse.Load() != nil {
+	if x.takeCtx(false) == endedTimedOut {
 		// others still use it
 		x.leaveCtx()
-		ctx = x.ctx
 	}
+	ctx := x.ctx
 	h.mu.Lock()
 	h.conn.Reset(x.stream, http2.InternalError)
 	h.mu.Unlock()
@@ -140,7 +88,7 @@ var errH2Hijack = errors.New("fasthttp: HTTP/2 has no connection for a handler t
 
 // respond sends the response. over says that the exchange has ended.
 func (x *h2Exchange) respond() (over bool) {
-	s, ctx := x.h.s, x.ctx
+	s, ctx := x.s, x.ctx
 	resp := &ctx.Response
 	switch status := resp.StatusCode(); {
 	case ctx.hijack != nil || status == StatusSwitchingProtocols:
@@ -156,12 +104,7 @@ func (x *h2Exchange) respond() (over bool) {
 	}
 	e, ends := x.encode()
 	ends = ends || s.DisableKeepalive || s.MaxRequestsPerConn > 0 && ctx.requestNum >= uint64(s.MaxRequestsPerConn)
-	if resp.Header.is(hasBadName) {
-		s.logBadName(&resp.Header.list)
-	}
-	if s.ResponseSent != nil || len(ctx.Request.values) > 0 {
-		resp.Header.record(e)
-	}
+	x.noteHead(e)
 	x.limitWriting()
 	if ends {
 		x.h.mu.Lock()
@@ -208,7 +151,7 @@ func (x *h2Exchange) sendHead(e http1.Encoding, part http2.Part) bool {
 	}
 	b := conn.BeginHeaders()
 	from := len(b)
-	b = resp.Header.appendBlock(b, conn.Encoder(), &x.h.start, x.h.s.name, e)
+	b = resp.Header.appendBlock(b, conn.Encoder(), &x.h.start, x.s.name, e)
 	x.sent += int64(len(b) - from + http2.FrameHead)
 	conn.EndHeaders(x.stream, b, part)
 	if i := resp.Header.list.FindID(field.Priority, 0); i >= 0 {
@@ -313,13 +256,13 @@ func (x *h2Exchange) wake() {
 
 // report calls Server.ResponseSent.
 func (x *h2Exchange) report(sent SentResponse) {
-	if x.h.s.ResponseSent == nil {
+	if x.s.ResponseSent == nil {
 		return
 	}
-	if x.ctx.at.IsZero() && !x.h.s.LazyRequestTime {
+	if x.ctx.at.IsZero() && !x.s.LazyRequestTime {
 		x.ctx.at = clock.Read()
 	}
-	x.h.s.reportSent(x.ctx, sent)
+	x.s.reportSent(x.ctx, sent)
 }
 
 // release ends the exchange: the caller is the last who uses it.
@@ -342,11 +285,7 @@ func (x *h2Exchange) close() {
 	}
 	returned := false
 	defer func() {
-		if ctx.left != nil {
-			x.leaveBodyCount(ctx.left.ctx)
-		} else {
-			x.dropBodyCount()
-		}
+		x.endBodyCount()
 		if returned {
 			x.resetCtx()
 			return
@@ -359,7 +298,7 @@ func (x *h2Exchange) close() {
 	if w := ctx.watch.Load(); w != nil {
 		x.endWatch(w, ctx.left != nil)
 	}
-	if x.h.s.ResponseSent != nil {
+	if x.s.ResponseSent != nil {
 		x.h.mu.Lock()
 		cut := x.cut
 		x.h.mu.Unlock()
@@ -388,74 +327,44 @@ func (x *h2Exchange) finish() (wake bool) {
 	return wake
 }
 
-// resetCtx releases the context. One whose channel was closed is not used again, see
-// exchange.resetCtx.
+// resetCtx makes the context ready for another request, if it can serve that.
 func (x *h2Exchange) resetCtx() {
+	if !x.mayReuseCtx() || x.ctx.left != nil && x.content != nil {
+		x.dropCtx()
+		return
+	}
 	ctx := x.ctx
 	x.ctx = nil
-	ended := false
-	defer func() {
-		if ended {
-			return
-		}
-		if p := recover(); p != nil {
-			x.h.s.logger().Printf("fasthttp: panic in a user value: %v\n%s", p, debug.Stack())
-		}
-	}()
-	if w := ctx.watch.Load(); w != nil && !w.Finished() || ctx.left != nil && x.content != nil {
-		ctx.Request.closeSource()
-		ctx.discard()
-	} else if x.h.s.cleanCtx(ctx) {
-		x.ctx = ctx // for the next request
+	defer x.s.catchPanic("a user value")
+	if x.s.cleanCtx(ctx) {
+		x.ctx = ctx
 	}
-	ended = true
 }
 
-// inform implements responder.
-func (x *h2Exchange) inform(h *ResponseHeader) error {
-	return x.sendInterim(func(b []byte, conn *http2.Conn) []byte {
-		b = conn.Encoder().AppendStatus(b, h.StatusCode())
-		return h.appendListBlock(b, conn.Encoder(), http1.Response, 0)
-	}, "an informational response")
-}
-
-// earlyHints implements responder.
-func (x *h2Exchange) earlyHints(h *ResponseHeader) error {
-	if h.list.FindID(field.Link, 0) < 0 {
-		return nil
+// sendInterim implements serverTransport.
+func (x *h2Exchange) sendInterim(status int, h *ResponseHeader, only field.ID) error {
+	conn := &x.h.conn
+	x.h.mu.Lock()
+	if x.cut != nil || !conn.CanSend(x.stream, http2.SendInterim) {
+		defer x.h.mu.Unlock()
+		return x.gone()
 	}
-	return x.sendInterim(func(b []byte, conn *http2.Conn) []byte {
-		enc := conn.Encoder()
-		b = enc.AppendStatus(b, StatusEarlyHints)
-		for i := h.list.FindID(field.Link, 0); i >= 0; i = h.list.FindID(field.Link, i+1) {
-			b = appendBlockField(b, enc, field.Link, h.list.Name(i), h.list.Value(i))
+	enc := conn.Encoder()
+	b := enc.AppendStatus(conn.BeginHeaders(), status)
+	if only == 0 {
+		b = h.appendListBlock(b, enc, http1.Response, 0)
+	} else {
+		for i := h.list.FindID(only, 0); i >= 0; i = h.list.FindID(only, i+1) {
+			b = appendBlockField(b, enc, only, h.list.Name(i), h.list.Value(i))
 		}
-		return b
-	}, "early hints")
-}
-
-func (x *h2Exchange) sendInterim(fields func(b []byte, conn *http2.Conn) []byte, what string) error {
-	h := x.h
-	h.mu.Lock()
-	err := x.cut
-	if err == nil && !h.conn.CanSend(x.stream, http2.SendInterim) {
-		err = errH2Gone
 	}
-	if err == nil {
-		h.conn.EndHeaders(x.stream, fields(h.conn.BeginHeaders(), &h.conn), http2.SendInterim)
-	}
-	h.mu.Unlock()
-	if err != nil {
-		return fmt.Errorf("fasthttp: cannot send %s: %w", what, err)
-	}
+	conn.EndHeaders(x.stream, b, http2.SendInterim)
+	x.h.mu.Unlock()
 	x.wake()
 	return nil
 }
 
-// requestWatch implements responder.
-func (x *h2Exchange) requestWatch() *watch.Watch { return x.ctx.ownWatch() }
-
-// watchPeer implements responder.
+// watchPeer implements serverTransport.
 func (x *h2Exchange) watchPeer(w *watch.Watch) {
 	x.h.mu.Lock()
 	x.watch = w
@@ -466,34 +375,9 @@ func (x *h2Exchange) watchPeer(w *watch.Watch) {
 	}
 }
 
-// endWatch ends the watch of the request that was handled: see exchange.endWatch.
-func (x *h2Exchange) endWatch(w *watch.Watch, late bool) {
+// unwatchPeer implements serverTransport.
+func (x *h2Exchange) unwatchPeer() {
 	x.h.mu.Lock()
 	x.watch = nil
 	x.h.mu.Unlock()
-	if late {
-		x.h.s.watches.Abandon(w)
-	} else {
-		x.h.s.watches.Finish(w)
-	}
-}
-
-// readBeside implements responder. Streams of HTTP/2 are read and written beside each other
-// in any case.
-func (x *h2Exchange) readBeside() { x.duplex = true }
-
-// dropBodyCount says that the body is not used any more.
-func (x *h2Exchange) dropBodyCount() {
-	if held := x.held; held != nil {
-		x.held = nil
-		x.h.s.bodies.Drop(held)
-	}
-}
-
-// leaveBodyCount counts the body until the context that keeps it is garbage.
-func (x *h2Exchange) leaveBodyCount(ctx *RequestCtx) {
-	if held := x.held; held != nil {
-		x.held = nil
-		x.h.s.leaveBodyCount(ctx, held)
-	}
 }

@@ -469,7 +469,7 @@ func (s *Server) cleanCtx(ctx *RequestCtx) bool {
 	ctx.Request.Header.shrink()
 	ctx.Response.Header.shrink()
 	ctx.c = nil
-	ctx.setResponder(nil)
+	ctx.setExchange(nil)
 	return true
 }
 

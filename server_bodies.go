@@ -3,10 +3,8 @@ package fasthttp
 import (
 	"math"
 	"net"
-	"runtime"
 	"runtime/debug"
 
-	"github.com/valyala/fasthttp/internal/bodymem"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/ioread"
 )
@@ -49,32 +47,16 @@ func (s *Server) bodyMemoryLimit() int64 {
 // bodyRoom returns how much memory the body of the current request takes if its
 // buffer has this size. For a large body that includes the space for reading, if the
 // engine holds it while it waits.
-func (x *exchange) bodyRoom(size int) int {
-	if x.link.KeepsSpace() && (x.in != nil && cap(x.in.B) >= bodySpace || x.recv.decoder.Left() > bodySpace) {
+func (x *h1Exchange) bodyRoom(size int) int {
+	if x.h.link.KeepsSpace() && (x.h.in != nil && cap(x.h.in.B) >= bodySpace || x.recv.decoder.Left() > bodySpace) {
 		size += bodySpace
 	}
 	return size
 }
 
-// holdBody counts the memory of the body of the current request, of which got bytes
-// have just come. A body that is done cannot stall any more.
-func (x *exchange) holdBody(room, got int, done bool) error {
-	m := &x.s.bodies
-	if !m.Fits(room) {
-		return ErrBodyTooLarge
-	}
-	if x.held == nil {
-		x.held = m.New(x, x.c.ID)
-	}
-	if !m.Hold(x.held, room, got, done) {
-		return ErrRequestBodyMemory
-	}
-	return nil
-}
-
 // growBody gives the body of the current request a buffer of the size. The buffer is
 // counted before it is allocated, and not allocated if there is no room.
-func (x *exchange) growBody(size int) error {
+func (x *h1Exchange) growBody(size int) error {
 	if err := x.holdBody(x.bodyRoom(size), 0, false); err != nil {
 		return err
 	}
@@ -83,42 +65,15 @@ func (x *exchange) growBody(size int) error {
 	return nil
 }
 
-// arrived says that the body has arrived, or is not waited for any more.
-func (x *exchange) arrived() {
-	if x.held != nil {
-		x.s.bodies.Arrived(x.held)
-	}
-}
-
-// dropBodyCount says that the body is not used any more.
-func (x *exchange) dropBodyCount() {
-	if h := x.held; h != nil {
-		x.held = nil
-		x.s.bodies.Drop(h)
-	}
-}
-
-// leaveBodyCount counts the body until the context that keeps it is garbage.
-func (x *exchange) leaveBodyCount(ctx *RequestCtx) {
-	if h := x.held; h != nil {
-		x.held = nil
-		x.s.leaveBodyCount(ctx, h)
-	}
-}
-
-func (s *Server) leaveBodyCount(ctx *RequestCtx, held *bodymem.Body) {
-	runtime.AddCleanup(ctx, bodymem.Left.Drop, s.bodies.Leave(held))
-}
-
 // awaitBody reads more of a request from its connection, in a goroutine that waits
 // for it. Meanwhile a stalled body may be ended to make room for other requests.
-func (x *exchange) awaitBody(conn net.Conn) (int, error) {
+func (x *h1Exchange) awaitBody(conn net.Conn) (int, error) {
 	h := x.held
 	if h == nil {
-		return ioread.Some(conn, x.spaceToWaitWith())
+		return ioread.Some(conn, x.h.spaceToWaitWith())
 	}
 	h.Block()
-	n, err := ioread.Some(conn, x.spaceToWaitWith())
+	n, err := ioread.Some(conn, x.h.spaceToWaitWith())
 	if !h.Resume() {
 		return 0, ErrRequestBodyMemory
 	}
@@ -126,15 +81,15 @@ func (x *exchange) awaitBody(conn net.Conn) (int, error) {
 }
 
 // InterruptBody implements bodymem.Owner.
-func (x *exchange) InterruptBody() {
-	x.link.Interrupt()
+func (x *h1Exchange) InterruptBody() {
+	x.h.link.Interrupt()
 	// it may take its time until the goroutine gets a processor
 	x.ctx.Request.body.drop()
 }
 
 // ClaimStalledBody implements bodymem.Owner.
-func (x *exchange) ClaimStalledBody() (end func()) {
-	if stop := x.link.ClaimStalled(x.h1Conn); stop != nil {
+func (x *h1Exchange) ClaimStalledBody() (end func()) {
+	if stop := x.h.link.ClaimStalled(x.h); stop != nil {
 		end = func() { stop(ErrRequestBodyMemory) }
 	}
 	return end

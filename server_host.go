@@ -3,7 +3,6 @@ package fasthttp
 import (
 	"net"
 	"net/netip"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -206,11 +205,7 @@ func (h *host) AdmitClient(c *engine.Conn) error { return (*Server)(h).admitClie
 
 // StateChanged implements engine.Host.
 func (h *host) StateChanged(nc net.Conn, state engine.State) {
-	defer func() {
-		if p := recover(); p != nil {
-			h.Logf("fasthttp: panic in ConnState: %v\n%s", p, debug.Stack())
-		}
-	}()
+	defer (*Server)(h).catchPanic("ConnState")
 	h.ConnState(nc, ConnState(state))
 }
 

@@ -69,6 +69,7 @@ func (s *h2Server) exchange(h *h2Conn, stream *http2.Stream) *h2Exchange {
 	}
 	h.spare, x.next = x.next, nil
 	x.h, x.stream = h, stream
+	x.s, x.c, x.t = h.s, h.c, x
 	x.out.Init((*h2Side)(h), stream)
 	if x.ctx == nil {
 		x.ctx = h.s.acquireCtx(h.c)
@@ -87,7 +88,7 @@ const h2MostSpares = 32
 
 // put takes an exchange back. h.mu is held.
 func (s *h2Server) put(h *h2Conn, x *h2Exchange) {
-	*x = h2Exchange{ctx: x.ctx, next: h.spare}
+	*x = h2Exchange{exchange: exchange{ctx: x.ctx}, next: h.spare}
 	h.spare = x
 	if h.spares++; h.spares >= h2MostSpares || h.first == nil {
 		s.share(h)
@@ -172,7 +173,7 @@ func (ctx *RequestCtx) IsHTTP2() bool {
 
 // lookForPreface looks whether a connection begins with the preface of HTTP/2, which no
 // request of HTTP/1 does. wait says that it does, or that more must come.
-func (x *exchange) lookForPreface(b []byte) (next engine.Action, wait bool) {
+func (x *h1Exchange) lookForPreface(b []byte) (next engine.Action, wait bool) {
 	n := min(len(b), len(http2.Preface))
 	switch {
 	case n == 0 || x.c.IsTLS || string(b[:n]) != http2.Preface[:n]:

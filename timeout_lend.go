@@ -30,7 +30,7 @@ func (ctx *RequestCtx) lend(h RequestHandler) *timedRun {
 		to.kept = true
 	}
 	to.late.Lock()
-	to.responder, to.lost = ctx.responder, ctx.lost
+	to.exchange, to.lost = ctx.exchange, ctx.lost
 	to.late.Unlock()
 	run.before, ctx.run = ctx.run, run
 	return run
@@ -52,7 +52,7 @@ func (ctx *RequestCtx) exchangeWith(to *RequestCtx) {
 // released with ctx.
 func (ctx *RequestCtx) takeBack(run *timedRun) {
 	from := run.ctx
-	from.endResponder()
+	from.endExchange()
 	from.exchangeWith(ctx)
 	if ctx.Response.body.stream != nil {
 		from.Response.Header.moveTrailers(&ctx.Response.Header.header)
@@ -63,7 +63,7 @@ func (ctx *RequestCtx) takeBack(run *timedRun) {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
 	ctx.takeLeft(from)
-	if ctx.responder == nil {
+	if ctx.exchange == nil {
 		// there is no exchange that says when that is
 		ctx.run = run.before
 	}
@@ -107,7 +107,7 @@ func (ctx *RequestCtx) releaseRuns() {
 		lent.Request.Header.onward, lent.Response.Header.onward = nil, nil
 		lent.watch.Store(nil)
 		lent.c = nil
-		lent.endResponder()
+		lent.endExchange()
 		if lent.timeoutResponse.Load() != nil {
 			// a TimeoutError method was called after the handler had returned
 			lent.discard()

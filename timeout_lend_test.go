@@ -317,7 +317,7 @@ func (s trailingReader) TrailersTo(func(name, value string) error) { s.told() }
 // if one does not wait for the other.
 func TestTimeoutWhileAnInnerHandlerEnds(t *testing.T) {
 	for range 100 {
-		outer := RequestCtx{responder: new(exchange)}
+		outer := RequestCtx{exchange: new(exchange)}
 		run := outer.lend(nil)
 		run.limit(servertest.Never, "too slow", 408)
 		inner := run.ctx.lend(nil)
@@ -334,12 +334,12 @@ func TestTimeoutWhileAnInnerHandlerEnds(t *testing.T) {
 			defer close(answered)
 			run.timeOut()
 			outer.giveUp(run)
-			outer.endResponders()
+			outer.endExchanges()
 		}()
 		run.ctx.takeBack(inner)
 		servertest.Receive(t, "the answer", answered)
 		for name, ctx := range map[string]*RequestCtx{"outer": &outer, "late": run.ctx, "inner": inner.ctx} {
-			if ctx.responder != nil {
+			if ctx.exchange != nil {
 				t.Fatalf("the %s context has kept the exchange", name)
 			}
 		}

@@ -367,7 +367,7 @@ func TestTimeoutHandlerInTimeAllocatesNothing(t *testing.T) {
 	if servertest.RaceDetector {
 		t.Skip("under the race detector a sync.Pool drops some values on purpose")
 	}
-	ctx := RequestCtx{responder: new(exchange)}
+	ctx := RequestCtx{exchange: new(exchange)}
 	h := TimeoutHandler(func(ctx *RequestCtx) { ctx.SetStatusCode(204) }, servertest.Never, "too slow")
 	if n := testing.AllocsPerRun(1000, func() {
 		h(&ctx)

@@ -9,7 +9,7 @@ import (
 
 // letGo takes the context of a request whose connection was hijacked out of the
 // exchange. The HijackHandler may use it, and user values end with that.
-func (x *exchange) letGo() *RequestCtx {
+func (x *h1Exchange) letGo() *RequestCtx {
 	ctx := x.ctx
 	x.ctx = nil
 	// the rest of the body is never read, and a hijacked connection can live for days
@@ -40,11 +40,7 @@ func (s *Server) runHijacked(ctx *RequestCtx, hc *hijackedConn) {
 // endHijacked releases the context of a request whose connection was hijacked, unless
 // the handler did not return or the channel of Done was closed.
 func (s *Server) endHijacked(ctx *RequestCtx, returned bool) {
-	defer func() {
-		if r := recover(); r != nil {
-			s.logger().Printf("fasthttp: panic in a user value: %v\n%s", r, debug.Stack())
-		}
-	}()
+	defer s.catchPanic("a user value")
 	if w := ctx.watch.Load(); !returned || w != nil && !w.Finished() {
 		ctx.discard()
 		return

@@ -7,10 +7,10 @@ import (
 	"github.com/valyala/fasthttp/internal/recvbuf"
 )
 
-var _ recvbuf.Source = (*exchange)(nil)
+var _ recvbuf.Source = (*h1Exchange)(nil)
 
 // newSource returns the source of the body of the current request, to be started.
-func (x *exchange) newSource() *h1Content {
+func (x *h1Exchange) newSource() *h1Content {
 	c := x.spare
 	if x.spare = nil; c == nil {
 		c = new(h1Content)
@@ -21,7 +21,7 @@ func (x *exchange) newSource() *h1Content {
 
 // reclaim takes the source of a request that has ended. A request whose context is
 // left to the application keeps its source, which may be read at any time.
-func (x *exchange) reclaim(source contentSource) {
+func (x *h1Exchange) reclaim(source contentSource) {
 	if c, ok := source.(*h1Content); ok {
 		c.clear()
 		x.spare = c
@@ -30,29 +30,29 @@ func (x *exchange) reclaim(source contentSource) {
 
 // Peek implements recvbuf.Source: the body of a request that is a stream is read from
 // its exchange.
-func (x *exchange) Peek() []byte { return x.pending() }
+func (x *h1Exchange) Peek() []byte { return x.h.pending() }
 
 // Discard implements recvbuf.Source.
-func (x *exchange) Discard(n int) {
+func (x *h1Exchange) Discard(n int) {
 	if n > 0 {
-		x.consume(n)
+		x.h.consume(n)
 	}
 }
 
 // Fill implements recvbuf.Source.
-func (x *exchange) Fill() error {
+func (x *h1Exchange) Fill() error {
 	if x.cut.Load() {
 		return errReadingCut
 	}
 	if err := x.goOn(); err != nil {
 		return err
 	}
-	n, err := x.awaitPaced(x.blocking())
+	n, err := x.awaitPaced(x.h.blocking())
 	if n > 0 {
 		if x.held != nil {
 			x.held.Progress(n)
 		}
-		x.Received(n, 0)
+		x.h.Received(n, 0)
 		return nil
 	}
 	return err
@@ -65,14 +65,14 @@ var errReadingCut = errors.New("fasthttp: the rest of the body is not read since
 // goOn sends 100 (Continue) to a client that waits for it before it sends a body that
 // is a stream, and flushes output that the client may wait for before it sends more.
 // If the stream has a goroutine of its own, the other goroutine handles the response.
-func (x *exchange) goOn() error {
+func (x *h1Exchange) goOn() error {
 	if !x.duplex {
 		x.sayContinue()
 		return x.flushNow()
 	}
 	x.continuing.Lock()
 	defer x.continuing.Unlock()
-	if x.conn.Waiting() != http1.WaitOpen {
+	if x.h.conn.Waiting() != http1.WaitOpen {
 		return nil
 	}
 	x.sayContinue()

@@ -5,90 +5,48 @@ import (
 	"errors"
 	"io"
 	"net"
-	"runtime/debug"
 
 	"github.com/valyala/fasthttp/internal/bridge"
 	"github.com/valyala/fasthttp/internal/bufpool"
-	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // serve runs the handler for the request that was read, and answers it.
-func (x *exchange) serve() (engine.Action, bool) {
-	x.count()
-	ctx := x.ctx
-	ctx.setResponder(x)
-	x.handling = true
-	x.s.Handler(ctx)
-	x.handling = false
-	if ctx.isAlone() && !x.s.CancelOnDisconnect {
-		ctx.responder = nil
-		return x.respond(x.head.MethodID == http1.MethodHead)
+func (x *h1Exchange) serve() (engine.Action, bool) {
+	x.countRequest()
+	if x.handle() {
+		return x.respond(x.h.head.MethodID == http1.MethodHead)
 	}
 	return x.answer(true)
 }
 
-// isAlone reports whether nothing but the exchange uses the context once its handler has
-// returned, as is usual: no timeout, no watch, no producer of a stream.
-func (ctx *RequestCtx) isAlone() bool {
-	return ctx.timeoutResponse.Load() == nil && ctx.watch.Load() == nil && ctx.left == nil && ctx.Response.body.stream == nil
+// countRequest counts the current request as answered.
+func (x *h1Exchange) countRequest() {
+	x.h.turn++
+	x.count(&x.h.now)
 }
 
 // answer answers the request once its handler has returned, or has panicked if ok is false.
-func (x *exchange) answer(ok bool) (engine.Action, bool) {
-	ctx := x.ctx
-	isHead := x.head.MethodID == http1.MethodHead
-	response := ctx.timeoutResponse.Load()
-	late := !ok || response != nil || ctx.left != nil
-	streams := ok && response == nil && ctx.Response.body.stream != nil
-	// goroutines of derived contexts may ask ctx at this moment
-	ctx.endResponders()
-	if w := ctx.watch.Load(); w != nil && !streams {
-		// the producer of a body stream needs the watch, too
-		x.endWatch(w, late)
-	}
-	if response == nil && ctx.left != nil && x.conn.Reading() == http1.ReadStream {
-		return x.answerBeside(isHead, ok)
-	}
-	if response != nil {
+func (x *h1Exchange) answer(ok bool) (engine.Action, bool) {
+	isHead := x.h.head.MethodID == http1.MethodHead
+	switch end := x.takeCtx(ok); {
+	case end == endedTimedOut:
 		return x.answerLate(isHead)
-	}
-	if !ok {
+	case end == endedInside && x.h.conn.Reading() == http1.ReadStream:
+		return x.answerBeside(isHead, ok)
+	case !ok:
 		return x.endAfterPanic(isHead)
 	}
 	return x.respond(isHead)
 }
 
-// count counts the current request as answered.
-func (x *exchange) count() {
-	ctx := x.ctx
-	x.turn++
-	x.c.Requests++
-	ctx.requestNum = x.c.Requests
-	if x.s.LazyRequestTime {
-		return
-	}
-	if x.now.IsZero() {
-		x.now = clock.Read()
-	}
-	ctx.at = x.now
-}
-
-func (x *exchange) logPanic(p any) {
-	if err, ok := p.(error); ok && isAbort(err) {
-		x.c.Abort()
-		return
-	}
-	x.s.logger().Printf("fasthttp: panic serving %s: %v\n%s", x.c.NC.RemoteAddr(), p, debug.Stack())
-}
-
 // endAfterPanic answers with 500, or resets the connection if the handler panicked
 // with http.ErrAbortHandler.
-func (x *exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
+func (x *h1Exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	if x.c.IsAborted() {
 		x.nothingSent(errNoAnswer)
-		x.conn.EndReading()
+		x.h.conn.EndReading()
 		return engine.Close, false
 	}
 	// the context may be inconsistent, so it is not used again
@@ -110,28 +68,23 @@ func (x *exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 // abandon ends a request that gets no response, or no more of it, since the application's code
 // has panicked or has ended the goroutine. The context may be inconsistent, so it is not used
 // again. Whoever still has it is told that nobody waits.
-func (x *exchange) abandon() {
-	ctx := x.ctx
-	if ctx == nil {
+func (x *h1Exchange) abandon() {
+	if x.ctx == nil {
 		x.dropBodyCount()
 		return
 	}
-	ctx.endResponders()
-	if w := ctx.watch.Load(); w != nil {
-		x.endWatch(w, true)
-	}
-	response := ctx.timeoutResponse.Load()
-	if (response != nil || ctx.left != nil) && x.conn.Reading() == http1.ReadStream {
+	end := x.takeCtx(false)
+	if end != endedByPanic && x.h.conn.Reading() == http1.ReadStream {
 		// a late handler may be reading the body at this moment
 		x.cut.Store(true)
 	}
-	switch {
-	case response != nil:
+	switch end {
+	case endedTimedOut:
 		x.leaveCtx()
-	case ctx.left != nil:
-		x.leaveBodyCount(ctx.left.ctx)
+	case endedInside:
+		x.leaveBodyCount(x.ctx.left.ctx)
 	default:
-		ctx.Request.closeSource()
+		x.ctx.Request.closeSource()
 	}
 	x.dropBodyCount()
 	x.nothingSent(errNoAnswer)
@@ -141,15 +94,15 @@ func (x *exchange) abandon() {
 
 // answerLate answers with the timeout response, and leaves the context to a handler
 // that timed out and goes on using it.
-func (x *exchange) answerLate(isHead bool) (engine.Action, bool) {
+func (x *h1Exchange) answerLate(isHead bool) (engine.Action, bool) {
 	x.leaveCtx()
-	if x.conn.Reading() != http1.ReadStream {
+	if x.h.conn.Reading() != http1.ReadStream {
 		return x.respond(isHead)
 	}
 	// the handler may be reading the body at this moment, so the exchange is left to
 	// it, too: closing the connection ends that. Earlier responses were written
 	// before the handler was called.
-	x.conn.SetLife(http1.LifeLeft)
+	x.h.conn.SetLife(http1.LifeLeft)
 	x.cut.Store(true)
 	resp := &x.ctx.Response
 	resp.SkipBody = isHead
@@ -161,10 +114,10 @@ func (x *exchange) answerLate(isHead bool) (engine.Action, bool) {
 // the body at this moment. The context is that of the handlers around it, which have
 // set the response, or have panicked if ok is false. The stream in that context stays
 // where it is.
-func (x *exchange) answerBeside(isHead, ok bool) (engine.Action, bool) {
+func (x *h1Exchange) answerBeside(isHead, ok bool) (engine.Action, bool) {
 	ctx := x.ctx
 	x.leaveBodyCount(ctx.left.ctx)
-	x.conn.SetLife(http1.LifeLeft)
+	x.h.conn.SetLife(http1.LifeLeft)
 	x.cut.Store(true)
 	resp := &ctx.Response
 	if !ok && !x.c.IsAborted() {
@@ -190,7 +143,7 @@ func (x *exchange) answerBeside(isHead, ok bool) (engine.Action, bool) {
 
 // sendBeside sends the last response of a connection from which a late handler may be
 // reading.
-func (x *exchange) sendBeside(resp *Response) {
+func (x *h1Exchange) sendBeside(resp *Response) {
 	tunnel, _ := x.opensTunnel()
 	e := x.encode(tunnel, true)
 	resp.Header.record(e)
@@ -228,32 +181,11 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// leaveCtx leaves the context to a goroutine that still uses it, and goes on
-// with another one that has the response.
-func (x *exchange) leaveCtx() {
-	s, requestNum, began := x.s, x.ctx.requestNum, clock.Moment{}
-	if !s.LazyRequestTime {
-		began = x.ctx.at
-	}
-	x.c.Pin()
-	x.leaveBodyCount(x.ctx)
-	left := x.ctx
-	x.ctx = s.acquireCtx(x.c)
-	x.ctx.requestNum, x.ctx.at = requestNum, began
-	x.ctx.take(left.takeTimeoutResponse())
-}
-
-// take makes the context have a copy of the response, and its stream.
-func (ctx *RequestCtx) take(response timedOutResponse) {
-	resp := &ctx.Response
-	response.CopyTo(resp)
-	response.giveStreamTo(resp)
-	resp.Header.setState(noDefaultType, resp.Header.is(noDefaultType) || ctx.s.NoDefaultContentType)
-	resp.Header.setState(noDefaultDate, resp.Header.is(noDefaultDate) || ctx.s.NoDefaultDate)
-}
+// ctxLeft implements serverTransport. The body is left, too, if it is still arriving: see answerLate.
+func (x *h1Exchange) ctxLeft() {}
 
 // respond puts the response into out. With isHead no body follows.
-func (x *exchange) respond(isHead bool) (engine.Action, bool) {
+func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 	ctx := x.ctx
 	resp := &ctx.Response
 	if isHead {
@@ -263,7 +195,7 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 		x.dropUnread()
 	}
 	tunnel, connected := false, false
-	if x.head.MethodID == http1.MethodConnect {
+	if x.h.head.MethodID == http1.MethodConnect {
 		if tunnel, connected = x.opensTunnel(); tunnel {
 			resp.SkipBody = true
 		}
@@ -271,7 +203,7 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 	if ctx.hijack == nil && (connected || resp.StatusCode() < StatusOK) {
 		// after a status below 200 the peer still waits for a response, and would take the
 		// next one for it
-		x.conn.End()
+		x.h.conn.End()
 	}
 	closing := x.wantsClose()
 	if ctx.hijack != nil {
@@ -282,15 +214,9 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 	if !closing && !tunnel && x.minor > 0 && resp.isUsual() {
 		e = http1.Sized(len(body))
 	} else if e = x.encode(tunnel, closing); e.Says.Has(http1.EndsConn) {
-		x.conn.End()
+		x.h.conn.End()
 	}
-	if x.s.ResponseSent != nil || len(ctx.Request.values) > 0 {
-		// these, the values if they are closers, may look at the response later
-		resp.Header.record(e)
-	}
-	if resp.Header.is(hasBadName) {
-		x.s.logBadName(&resp.Header.list)
-	}
+	x.noteHead(e)
 	switch {
 	case ctx.hijack != nil && ctx.hijackNoResponse:
 		if resp.StatusCode() == StatusSwitchingProtocols {
@@ -306,7 +232,7 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 		x.respondStream(e)
 		return engine.Read, false
 	}
-	out := x.output()
+	out := x.h.output()
 	from := len(out.B)
 	out.B = resp.Header.appendHead(out.B, &x.s.start, e)
 	switch {
@@ -318,11 +244,11 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 		out.Grow(len(body))
 		out.B = append(out.B, body...)
 	default:
-		x.tail = body
+		x.h.tail = body
 	}
-	if x.tail != nil || x.s.ResponseSent != nil {
-		x.beginSending(len(out.B) - from + len(x.tail))
-		x.conn.SetWriting(http1.WriteQueued)
+	if x.h.tail != nil || x.s.ResponseSent != nil {
+		x.beginSending(len(out.B) - from + len(x.h.tail))
+		x.h.conn.SetWriting(http1.WriteQueued)
 		return engine.Flush, true
 	}
 	x.endRequest()
@@ -338,14 +264,14 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 // handler takes the connection over, it ends then: a front end passes on all bytes of
 // a tunnel, so requests that were served from there would be ones that it has not
 // checked.
-func (x *exchange) opensTunnel() (tunnel, connected bool) {
+func (x *h1Exchange) opensTunnel() (tunnel, connected bool) {
 	connected = x.ctx.Response.StatusCode()/100 == 2
 	return connected && (x.ctx.hijack != nil || x.ctx.Request.Header.target()[0] != '/'), connected
 }
 
 // encode decides how the response is sent on this connection, which ends after it if
 // closing is set.
-func (x *exchange) encode(tunnel, closing bool) http1.Encoding {
+func (x *h1Exchange) encode(tunnel, closing bool) http1.Encoding {
 	o := x.ctx.Response.outgoing()
 	if tunnel {
 		o.Terms |= http1.BeginsTunnel
@@ -360,7 +286,7 @@ func (x *exchange) encode(tunnel, closing bool) http1.Encoding {
 }
 
 // respondChunk puts a buffered body after its head as a chunk, since trailers follow.
-func (x *exchange) respondChunk(out *bufpool.Buffer) {
+func (x *h1Exchange) respondChunk(out *bufpool.Buffer) {
 	resp := &x.ctx.Response
 	if body := resp.body.bytes(); len(body) > 0 {
 		out.B = http1.AppendChunkStart(out.B, len(body))
@@ -378,30 +304,30 @@ const largeResponse = 16 << 10
 
 // respondStream writes a response whose body is a stream, waiting for the peer
 // if it must.
-func (x *exchange) respondStream(e http1.Encoding) {
+func (x *h1Exchange) respondStream(e http1.Encoding) {
 	resp := &x.ctx.Response
 	if e.Kind == http1.UntilClose && x.ctx.Request.arrives() {
-		x.conn.Linger()
+		x.h.conn.Linger()
 	}
 	// the response body may be made from the request body, and this is the last
 	// moment
 	if x.duplex {
 		x.continuing.Lock()
 	}
-	if x.conn.Waiting() == http1.WaitOpen && x.ctx.Request.arrives() && x.mayReadRequest() {
+	if x.h.conn.Waiting() == http1.WaitOpen && x.ctx.Request.arrives() && x.mayReadRequest() {
 		x.sayContinue()
 	}
 	if x.duplex {
 		x.continuing.Unlock()
 	}
-	out := x.output()
+	out := x.h.output()
 	from := len(out.B)
 	out.B = resp.Header.appendHead(out.B, &x.s.start, e)
 	x.limitResponse()
-	x.conn.SetWriting(http1.WriteStream)
-	defer x.conn.SetWriting(http1.WriteIdle)
+	x.h.conn.SetWriting(http1.WriteStream)
+	defer x.h.conn.SetWriting(http1.WriteIdle)
 	x.beginSending(0)
-	w := streamOutput{x: x, conn: x.blocking(), from: from, sent: -int64(from)}
+	w := streamOutput{x: x, conn: x.h.blocking(), from: from, sent: -int64(from)}
 	taker, _ := resp.body.stream.(bridge.ConnTaker)
 	if taker != nil {
 		taker.OfferConn()
@@ -429,10 +355,10 @@ func (x *exchange) respondStream(e http1.Encoding) {
 		// the message is cut off, which shows the peer the failure; if the end of the
 		// connection would end the message properly, a reset is needed
 		x.s.logWriteError(x.c, err)
-		x.fault = err
+		x.h.fault = err
 		x.cutShort(err)
-		x.conn.End()
-		x.out.B = x.out.B[:w.from]
+		x.h.conn.End()
+		x.h.out.B = x.h.out.B[:w.from]
 		if w.broken || w.flushed && e.Kind == http1.UntilClose {
 			x.c.Abort()
 		}
@@ -441,7 +367,7 @@ func (x *exchange) respondStream(e http1.Encoding) {
 	x.endRequest()
 }
 
-func (x *exchange) writeStream(w *streamOutput, e http1.Encoding) error {
+func (x *h1Exchange) writeStream(w *streamOutput, e http1.Encoding) error {
 	resp := &x.ctx.Response
 	if span, ok := resp.body.stream.(fileSpan); ok && e.Kind == http1.Length && e.Length > 0 {
 		if known, err := x.sendFile(w, span); known {
@@ -453,7 +379,7 @@ func (x *exchange) writeStream(w *streamOutput, e http1.Encoding) error {
 
 // sendFile makes the system copy a body from its file to the connection, if it can do
 // that with both; known is false otherwise.
-func (x *exchange) sendFile(w *streamOutput, span fileSpan) (known bool, err error) {
+func (x *h1Exchange) sendFile(w *streamOutput, span fileSpan) (known bool, err error) {
 	body := &x.ctx.Response.body
 	file, offset, length := span.span()
 	if file == nil || length != int64(body.size) {
@@ -464,14 +390,14 @@ func (x *exchange) sendFile(w *streamOutput, span fileSpan) (known bool, err err
 		return false, nil
 	}
 	defer body.endStream(&err)
-	out := x.output()
+	out := x.h.output()
 	w.from, w.flushed = 0, true
 	sent, err := send(out.B, file, offset, length)
 	if err == nil || sent > 0 {
 		w.sent += int64(len(out.B)) + sent
 	}
 	out.B = out.B[:0]
-	x.turn = 0
+	x.h.turn = 0
 	if w.broken = err != nil; errors.Is(err, io.ErrUnexpectedEOF) {
 		// the connection is intact, and the bytes that were sent should arrive
 		w.broken = false
@@ -482,7 +408,7 @@ func (x *exchange) sendFile(w *streamOutput, span fileSpan) (known bool, err err
 
 // streamOutput writes to a connection through out.
 type streamOutput struct {
-	x       *exchange
+	x       *h1Exchange
 	conn    net.Conn
 	from    int   // where the message begins in out
 	sent    int64 // bytes of it that were written, less those that stood before it
@@ -491,7 +417,7 @@ type streamOutput struct {
 }
 
 func (w *streamOutput) Write(p []byte) (int, error) {
-	out := w.x.output()
+	out := w.x.h.output()
 	if len(out.B)+len(p) > flushSize {
 		if err := w.Flush(); err != nil {
 			return 0, err
@@ -510,7 +436,7 @@ func (w *streamOutput) Write(p []byte) (int, error) {
 
 func (w *streamOutput) Flush() error {
 	w.from, w.flushed = 0, true
-	n, err := w.x.flushTo(w.conn)
+	n, err := w.x.h.flushTo(w.conn)
 	w.sent += int64(n)
 	w.broken = err != nil
 	return err
@@ -519,7 +445,7 @@ func (w *streamOutput) Flush() error {
 // cutOff ends a connection that could not be written to, or not in time. If the
 // connection were ended in order, the system would hold the output for a peer that
 // does not read for minutes.
-func (x *exchange) cutOff(err error) {
+func (x *h1Exchange) cutOff(err error) {
 	x.s.logWriteError(x.c, err)
 	x.c.Abort()
 	if x.delivery.on {
@@ -533,7 +459,7 @@ func (x *exchange) cutOff(err error) {
 //
 // A connection that ends lingers if bytes are known to have come behind the request, or if
 // many may come before the peer has the response.
-func (x *exchange) endRequest() {
+func (x *h1Exchange) endRequest() {
 	ctx := x.ctx
 	if w := ctx.watch.Load(); w != nil {
 		x.endWatch(w, ctx.left != nil)
@@ -545,29 +471,23 @@ func (x *exchange) endRequest() {
 	if ctx.Request.source != nil && !ctx.hijackAtOnce {
 		x.dropRest()
 	}
-	x.timing = timesWait
-	if x.held != nil {
-		if ctx.left != nil {
-			x.leaveBodyCount(ctx.left.ctx)
-		} else {
-			x.dropBodyCount()
-		}
-	}
+	x.h.timing = timesWait
+	x.endBodyCount()
 	if x.pace.begun {
 		x.endPace()
 	}
 	switch {
 	case ctx.hijack != nil && !ctx.hijackDropped:
-		x.conn.EndReading()
-		x.conn.SetLife(http1.LifeHandedOver)
+		x.h.conn.EndReading()
+		x.h.conn.SetLife(http1.LifeHandedOver)
 		return
-	case x.conn.Ends():
-		if large || len(x.pending()) > 0 {
-			x.conn.Linger()
+	case x.h.conn.Ends():
+		if large || len(x.h.pending()) > 0 {
+			x.h.conn.Linger()
 		}
-		x.conn.EndReading()
+		x.h.conn.EndReading()
 	default:
-		x.conn.SetReading(http1.ReadIdle)
+		x.h.conn.SetReading(http1.ReadIdle)
 	}
 	if ctx.watch.Load() == nil && ctx.Request.source == nil && ctx.timeoutResponse.Load() == nil {
 		ctx.reset()
@@ -578,12 +498,12 @@ func (x *exchange) endRequest() {
 
 // prepareHijack decides whether the handler that was given to Hijack will be
 // called, and returns whether the connection closes instead.
-func (x *exchange) prepareHijack(closing bool) bool {
+func (x *h1Exchange) prepareHijack(closing bool) bool {
 	ctx := x.ctx
 	if ctx.hijackNoResponse {
 		return false
 	}
-	asked := !x.conn.KeepAlive() || ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose() ||
+	asked := !x.h.conn.KeepAlive() || ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose() ||
 		x.c.Stopping() && x.s.CloseOnShutdown
 	ctx.hijackDropped = asked
 	return asked && closing

@@ -32,7 +32,7 @@ func (p *pace) spend(s *Server, waited time.Duration, n int64) {
 
 // paceUntil returns when the wait ends that is about to begin for more of a buffered
 // body: at the time until, if not before.
-func (x *exchange) paceUntil(until time.Time) time.Time {
+func (x *h1Exchange) paceUntil(until time.Time) time.Time {
 	if x.s.MinRequestBodyRate <= 0 {
 		return until
 	}
@@ -44,7 +44,7 @@ func (x *exchange) paceUntil(until time.Time) time.Time {
 
 // awaitPaced is awaitBody for a body that a handler reads. The time that the handler
 // takes does not count.
-func (x *exchange) awaitPaced(conn net.Conn) (int, error) {
+func (x *h1Exchange) awaitPaced(conn net.Conn) (int, error) {
 	if x.s.MinRequestBodyRate <= 0 {
 		return x.awaitBody(conn)
 	}
@@ -52,7 +52,7 @@ func (x *exchange) awaitPaced(conn net.Conn) (int, error) {
 	if !p.begun {
 		p.spend(x.s, 0, 0)
 	}
-	x.link.LimitReads(sooner(x.readUntil, now.Add(p.left)))
+	x.h.link.LimitReads(sooner(x.h.readUntil, now.Add(p.left)))
 	if x.cut.Load() {
 		// LimitReads may have replaced the deadline that ends the reading
 		return 0, errReadingCut
@@ -63,9 +63,9 @@ func (x *exchange) awaitPaced(conn net.Conn) (int, error) {
 }
 
 // endPace does away with the deadline of the last wait.
-func (x *exchange) endPace() {
+func (x *h1Exchange) endPace() {
 	x.pace = pace{}
-	x.link.LimitReads(x.readUntil)
+	x.h.link.LimitReads(x.h.readUntil)
 }
 
 // passed reports whether a time has come that is not the zero time.

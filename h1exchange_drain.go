@@ -16,12 +16,12 @@ const drainLimit = 256 << 10
 // drain discards the rest that the handler left unread of a body that is a stream:
 // unless mayWait is set, only the bytes that have arrived. It does not wait for a
 // body that the peer may be waiting to send.
-func (x *exchange) drain(mayWait bool) bodyio.Drained {
+func (x *h1Exchange) drain(mayWait bool) bodyio.Drained {
 	source := x.ctx.Request.source
 	switch {
 	case source.Ended():
 		return bodyio.DrainedAll
-	case x.conn.Waiting() != http1.WaitNever:
+	case x.h.conn.Waiting() != http1.WaitNever:
 		return bodyio.DrainedNever
 	case mayWait:
 		return source.Drain(&x.toDrain)
@@ -31,9 +31,9 @@ func (x *exchange) drain(mayWait bool) bodyio.Drained {
 
 // dropBody drains the body, and makes the connection end if the next request cannot
 // be found after it.
-func (x *exchange) dropBody(mayWait bool) {
+func (x *h1Exchange) dropBody(mayWait bool) {
 	if x.drain(mayWait) == bodyio.DrainedNever {
-		x.conn.Linger()
+		x.h.conn.Linger()
 	}
 }
 
@@ -41,11 +41,11 @@ func (x *exchange) dropBody(mayWait bool) {
 // that the response can say whether the connection closes because of the rest. The
 // peer may be waiting for the response before it sends more, so that is left to
 // dropRest.
-func (x *exchange) dropUnread() { x.dropBody(false) }
+func (x *h1Exchange) dropUnread() { x.dropBody(false) }
 
 // mayReadRequest reports whether the response may be made from the body of the request while
 // it is sent: its body is a stream, unless that is one of a file or of memory.
-func (x *exchange) mayReadRequest() bool {
+func (x *h1Exchange) mayReadRequest() bool {
 	stream := x.ctx.Response.body.stream
 	if e, ok := stream.(*bodyio.Encoded); ok {
 		stream = *e.Source()
@@ -62,17 +62,17 @@ func (x *exchange) mayReadRequest() bool {
 
 // dropRest drains the part of the body that comes after the response, which it
 // flushes first. A connection that closes anyway only lingers.
-func (x *exchange) dropRest() {
-	if x.ctx.Request.source.Ended() || x.conn.Lingers() || x.fault != nil {
+func (x *h1Exchange) dropRest() {
+	if x.ctx.Request.source.Ended() || x.h.conn.Lingers() || x.h.fault != nil {
 		return
 	}
 	if err := x.flushNow(); err != nil {
 		x.cutOff(err)
-		x.conn.End()
+		x.h.conn.End()
 		return
 	}
-	if x.conn.Ends() {
-		x.conn.Linger()
+	if x.h.conn.Ends() {
+		x.h.conn.Linger()
 		return
 	}
 	x.dropBody(true)

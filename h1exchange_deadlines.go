@@ -34,30 +34,30 @@ func sooner(a, b time.Time) time.Time {
 // limitRequest sets how long the rest of the current request may take to arrive,
 // before the first wait for it, and before each wait for more of a body that must
 // come at a minimum rate.
-func (x *exchange) limitRequest() {
-	buffers := x.conn.Reading() == http1.ReadBody
-	if x.timing != timesWait && (!buffers || x.s.MinRequestBodyRate <= 0) {
+func (x *h1Exchange) limitRequest() {
+	buffers := x.h.conn.Reading() == http1.ReadBody
+	if x.h.timing != timesWait && (!buffers || x.s.MinRequestBodyRate <= 0) {
 		return
 	}
-	if x.timing == timesWait {
-		x.timing = timesRequest
-		x.wholeUntil = x.requestEnd()
+	if x.h.timing == timesWait {
+		x.h.timing = timesRequest
+		x.h.wholeUntil = x.requestEnd()
 	}
-	until := x.wholeUntil
+	until := x.h.wholeUntil
 	switch {
 	case buffers:
 		until = x.paceUntil(until)
 	case x.s.ReadHeaderTimeout > 0 && !x.headRead():
-		x.timing = timesHead
+		x.h.timing = timesHead
 		until = x.requestTimeout(x.s.set.headTimeout)
 	}
-	x.setReadUntil(until)
+	x.h.setReadUntil(until)
 }
 
 // headRead reports whether all of the head of the current request is there.
-func (x *exchange) headRead() bool { return x.ctx != nil && x.ctx.Request.Header.is(wasRead) }
+func (x *h1Exchange) headRead() bool { return x.ctx != nil && x.ctx.Request.Header.is(wasRead) }
 
-func (x *exchange) requestEnd() time.Time {
+func (x *h1Exchange) requestEnd() time.Time {
 	if x.config.ReadTimeout > 0 {
 		return time.Now().Add(x.config.ReadTimeout)
 	}
@@ -65,7 +65,7 @@ func (x *exchange) requestEnd() time.Time {
 }
 
 // requestTimeout returns when a time is over that begins with the current request.
-func (x *exchange) requestTimeout(timeout time.Duration) time.Time {
+func (x *h1Exchange) requestTimeout(timeout time.Duration) time.Time {
 	if timeout > 0 && x.c.Requests == 0 {
 		return x.c.OpenedAt().Add(timeout)
 	}
@@ -73,23 +73,23 @@ func (x *exchange) requestTimeout(timeout time.Duration) time.Time {
 }
 
 // endHead ends the time of a head that has arrived.
-func (x *exchange) endHead() {
+func (x *h1Exchange) endHead() {
 	// it may have come at the last moment; the rest of the request has its own time
-	x.timing = x.timing.headRead(passed(x.wholeUntil))
-	x.setReadUntil(x.wholeUntil)
+	x.h.timing = x.h.timing.headRead(passed(x.h.wholeUntil))
+	x.h.setReadUntil(x.h.wholeUntil)
 }
 
 // limitResponse sets how long the peer may take to receive the bytes that are about
 // to be written.
-func (x *exchange) limitResponse() {
-	if timeout := x.writeTimeout(); timeout > 0 || !x.writeUntil.IsZero() {
-		x.writeUntil = afterTimeout(timeout)
-		x.link.LimitWrites(x.writeUntil)
+func (x *h1Exchange) limitResponse() {
+	if timeout := x.writeTimeout(); timeout > 0 || !x.h.writeUntil.IsZero() {
+		x.h.writeUntil = afterTimeout(timeout)
+		x.h.link.LimitWrites(x.h.writeUntil)
 	}
 }
 
 // writeTimeout returns how long writing the current response may take, or 0.
-func (x *exchange) writeTimeout() time.Duration {
+func (x *h1Exchange) writeTimeout() time.Duration {
 	if x.config.WriteTimeout > 0 {
 		return x.config.WriteTimeout
 	}

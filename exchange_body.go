@@ -1,0 +1,110 @@
+package fasthttp
+
+import (
+	"bytes"
+	"io"
+	"runtime"
+
+	"github.com/valyala/fasthttp/internal/bodymem"
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// holdBody counts the memory of the body of the current request, of which got bytes
+// have just come. A body that is done cannot stall any more.
+func (x *exchange) holdBody(room, got int, done bool) error {
+	m := &x.s.bodies
+	if !m.Fits(room) {
+		return ErrBodyTooLarge
+	}
+	if x.held == nil {
+		x.held = m.New(x.t, x.c.ID)
+	}
+	if !m.Hold(x.held, room, got, done) {
+		return ErrRequestBodyMemory
+	}
+	return nil
+}
+
+// bodyArrived says that the body has arrived, or is not waited for any more.
+func (x *exchange) bodyArrived() {
+	if x.held != nil {
+		x.s.bodies.Arrived(x.held)
+	}
+}
+
+// endBodyCount says that the exchange does not use the body any more. If a handler within a
+// TimeoutHandler still has it, it counts on.
+func (x *exchange) endBodyCount() {
+	switch {
+	case x.held == nil:
+	case x.ctx != nil && x.ctx.left != nil:
+		x.leaveBodyCount(x.ctx.left.ctx)
+	default:
+		x.dropBodyCount()
+	}
+}
+
+// dropBodyCount says that the body is not used any more.
+func (x *exchange) dropBodyCount() {
+	if held := x.held; held != nil {
+		x.held = nil
+		x.s.bodies.Drop(held)
+	}
+}
+
+// leaveBodyCount counts the body until the context that keeps it is garbage.
+func (x *exchange) leaveBodyCount(ctx *RequestCtx) {
+	if held := x.held; held != nil {
+		x.held = nil
+		runtime.AddCleanup(ctx, bodymem.Left.Drop, x.s.bodies.Leave(held))
+	}
+}
+
+// parseFrom is the size over which the body of a multipart form is parsed while
+// it arrives: with the default limit for bodies that is never needed.
+const parseFrom = DefaultMaxRequestBodySize
+
+// parsesForm reports whether the body, of which got bytes have come, is a form that is too
+// large to be held in memory. A form with content codings is held in memory as any
+// other body: it is decoded if the handler asks for it.
+func (x *exchange) parsesForm(framing http1.Framing, got int64) bool {
+	if framing.Kind == http1.Length {
+		got = framing.Length
+	}
+	if got <= parseFrom || x.s.DisablePreParseMultipartForm || x.streamsBodies() {
+		return false
+	}
+	h := &x.ctx.Request.Header
+	return len(h.MultipartFormBoundary()) > 0 && h.list.FindID(field.ContentEncoding, 0) < 0
+}
+
+// readOn makes the body a stream: what is in memory, and then what source gets.
+func (x *exchange) readOn(source contentSource) {
+	req := &x.ctx.Request
+	x.beginning, req.body.buf = req.body.buf, nil
+	req.source = source
+	req.body.setStream(io.MultiReader(bytes.NewReader(x.beginning.B), source), -1)
+}
+
+// parseForm parses the form of the current request, whose body is a stream until then.
+// What comes after the form is discarded.
+func (x *exchange) parseForm() error {
+	beginning := x.beginning
+	x.beginning = nil
+	room := formMemory
+	if x.held != nil {
+		room += int(x.held.Bytes())
+	}
+	if err := x.holdBody(room, 0, false); err != nil {
+		return err
+	}
+	if err := x.ctx.Request.parseForm(max(x.limit, 0), (*formDecoder).startPlain); err != nil {
+		return err
+	}
+	bufpool.Put(beginning)
+	x.t.formParsed()
+	x.bodyArrived()
+	return nil
+}
