@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/valyala/fasthttp/internal/bodymem"
-	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/field"
@@ -23,15 +22,12 @@ type exchange struct {
 	t   serverTransport
 	ctx *RequestCtx
 
-	config  RequestConfig // returned by Server.HeaderReceived
-	refusal error         // why the handler does not get the request, or nil
-	status  int           // of the response to an Expect field that is not met
-	limit   int64         // of the body, in bytes
-
-	held      *bodymem.Body   // the body, if it counts for MaxRequestBodyMemory
-	beginning *bufpool.Buffer // of a form that is parsed from here on as it arrives
-	duplex    bool            // see RequestCtx.EnableFullDuplex
-	handling  bool            // the handler is running
+	config   RequestConfig // returned by Server.HeaderReceived
+	refusal  error         // why the handler does not get the request, or nil
+	held     *bodymem.Body // the body, if it counts for MaxRequestBodyMemory
+	status   uint16        // of the response to an Expect field that is not met
+	duplex   bool          // see RequestCtx.EnableFullDuplex
+	handling bool          // the handler is running
 }
 
 // serverTransport is the way of an exchange's messages: a connection of HTTP/1.1, or a stream of
@@ -99,27 +95,25 @@ func (x *exchange) admit(framing http1.Framing, expects expectation, isTunnel bo
 	if framing.Kind == http1.NoBody && expects == expectsNothing {
 		return planServe
 	}
-	x.limit = int64(s.set.maxBodySize)
-	if x.config.MaxRequestBodySize > 0 {
-		x.limit = int64(x.config.MaxRequestBodySize)
-	}
+	limit := x.bodyLimit()
 	next := planCollect
 	switch {
 	case framing.Kind == http1.NoBody:
 		next = planServe
 	case isTunnel || x.streamsBodies():
 		next = planStream
-	case framing.Kind == http1.Length && framing.Length > x.limit && x.limit > 0:
+	case framing.Kind == http1.Length && framing.Length > int64(limit) && limit > 0:
 		return x.deny(ErrBodyTooLarge)
 	case x.parsesForm(framing, 0):
 		next = planParse
 	}
 	if expects != expectsNothing {
-		if x.status = x.meet(expects); x.status != StatusContinue {
+		if status := x.meet(expects); status != StatusContinue {
+			x.status = uint16(status)
 			return x.deny(ErrRequestRefused)
 		}
 	}
-	x.ctx.Request.body.limit = int(x.limit) // for decoding it, too
+	x.ctx.Request.body.limit = limit // for decoding it, too
 	return next
 }
 
@@ -142,6 +136,14 @@ func (x *exchange) meet(expects expectation) int {
 		return StatusExpectationFailed
 	}
 	return StatusContinue
+}
+
+// bodyLimit returns how many bytes the body may have.
+func (x *exchange) bodyLimit() int {
+	if x.config.MaxRequestBodySize > 0 {
+		return x.config.MaxRequestBodySize
+	}
+	return x.s.set.maxBodySize
 }
 
 // streamsBodies reports whether the handler gets the body as it arrives.
@@ -184,7 +186,7 @@ func (x *exchange) answerRefusal() (isHead bool) {
 	case x.config.RefuseStatus != 0:
 		x.s.makeRefusal(ctx, x.config.RefuseStatus)
 	case ctx.timeoutResponse.Load() == nil:
-		ctx.Response.SetStatusCode(x.status)
+		ctx.Response.SetStatusCode(int(x.status))
 	}
 	if ctx.timeoutResponse.Load() != nil {
 		x.leaveCtx()

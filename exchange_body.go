@@ -3,7 +3,9 @@ package fasthttp
 import (
 	"bytes"
 	"io"
+	"math"
 	"runtime"
+	"runtime/debug"
 
 	"github.com/valyala/fasthttp/internal/bodymem"
 	"github.com/valyala/fasthttp/internal/bufpool"
@@ -80,19 +82,19 @@ func (x *exchange) parsesForm(framing http1.Framing, got int64) bool {
 	return len(h.MultipartFormBoundary()) > 0 && h.list.FindID(field.ContentEncoding, 0) < 0
 }
 
-// readOn makes the body a stream: what is in memory, and then what source gets.
-func (x *exchange) readOn(source contentSource) {
+// readOn makes the body a stream: the beginning, which is in memory, and then what source
+// gets.
+func (x *exchange) readOn(source contentSource) (beginning *bufpool.Buffer) {
 	req := &x.ctx.Request
-	x.beginning, req.body.buf = req.body.buf, nil
+	beginning, req.body.buf = req.body.buf, nil
 	req.source = source
-	req.body.setStream(io.MultiReader(bytes.NewReader(x.beginning.B), source), -1)
+	req.body.setStream(io.MultiReader(bytes.NewReader(beginning.B), source), -1)
+	return beginning
 }
 
 // parseForm parses the form of the current request, whose body is a stream until then.
-// What comes after the form is discarded.
-func (x *exchange) parseForm() error {
-	beginning := x.beginning
-	x.beginning = nil
+// What comes after the form is discarded. beginning is what readOn has returned, or nil.
+func (x *exchange) parseForm(beginning *bufpool.Buffer) error {
 	room := formMemory
 	if x.held != nil {
 		room += int(x.held.Bytes())
@@ -100,11 +102,46 @@ func (x *exchange) parseForm() error {
 	if err := x.holdBody(room, 0, false); err != nil {
 		return err
 	}
-	if err := x.ctx.Request.parseForm(max(x.limit, 0), (*formDecoder).startPlain); err != nil {
+	if err := x.ctx.Request.parseForm(int64(max(x.bodyLimit(), 0)), (*formDecoder).startPlain); err != nil {
 		return err
 	}
 	bufpool.Put(beginning)
 	x.t.formParsed()
 	x.bodyArrived()
 	return nil
+}
+
+// ErrRequestBodyMemory says that a request was refused since the bodies that a
+// Server holds have reached MaxRequestBodyMemory.
+var ErrRequestBodyMemory error = http1.ErrBodyMemory
+
+// Small bodies, as most are, are not counted.
+
+const (
+	// defaultBodyMemory is how much all bodies may take, unless the memory limit of
+	// the runtime is set.
+	defaultBodyMemory = 1 << 30
+	// uncountedBody is the size up to which a buffer is not counted.
+	uncountedBody = 16 << 10
+	// aheadRoom is the size over which a buffer is counted before it is allocated.
+	aheadRoom = 64 << 10
+	// bodyRetryAfter is in how many seconds a refused client may try again.
+	bodyRetryAfter = "1"
+)
+
+// bodyMemoryLimit returns how many bytes the buffers of all bodies may have. By
+// default there is room for the largest body, whose buffer may be twice its size.
+func (s *Server) bodyMemoryLimit() int64 {
+	switch {
+	case s.MaxRequestBodyMemory > 0:
+		return int64(s.MaxRequestBodyMemory)
+	case s.MaxRequestBodyMemory < 0:
+		return math.MaxInt64
+	}
+	limit := int64(defaultBodyMemory)
+	if all := debug.SetMemoryLimit(-1); all < math.MaxInt64 {
+		limit = all / 2
+	}
+	largest := int64(s.settings().maxBodySize)
+	return max(limit, min(largest, math.MaxInt64/2)*2)
 }

@@ -1,11 +1,23 @@
 package fasthttp
 
 import (
+	"bytes"
+	"errors"
+	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/valyala/fasthttp/internal/bodyio"
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/files"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/ioread"
+	"github.com/valyala/fasthttp/internal/recvbuf"
+	"github.com/valyala/fasthttp/internal/watch"
 )
 
 // h1Exchange is an exchange of a connection of HTTP/1: it receives the request and sends the
@@ -23,7 +35,6 @@ type h1Exchange struct {
 
 	toDrain int        // how much of the body may still be discarded, see drain
 	spare   *h1Content // for the next body that is a stream, or nil
-	minor   uint8      // of HTTP/1.x
 	// continuing is held while 100 (Continue) is sent, if the body, which is a stream, may be
 	// read in one goroutine while the response is written in another.
 	continuing sync.Mutex
@@ -92,7 +103,7 @@ func (x *h1Exchange) begin() {
 	// the header was reset after the last response
 	x.h.head.Reset()
 	x.config, x.refusal = RequestConfig{}, nil
-	x.minor, x.duplex = 1, false
+	x.h.minor, x.duplex = 1, false
 }
 
 // headReceived continues after the head of a request.
@@ -101,12 +112,12 @@ func (x *h1Exchange) headReceived() (engine.Action, bool) {
 	if h.timing.ofHead() {
 		x.endHead()
 	}
-	x.minor = uint8(h.head.Minor)
+	h.minor = uint8(h.head.Minor)
 	if x.ctx.Request.Header.ConnectionClose() {
 		h.conn.SetLife(http1.LifeLast)
 	}
 	expects := expectsNothing
-	if x.minor > 0 {
+	if h.minor > 0 {
 		expects = expectationOf(&h.head)
 	}
 	next := x.admit(framing, expects, false)
@@ -126,7 +137,7 @@ func (x *h1Exchange) headReceived() (engine.Action, bool) {
 		h.conn.SetWaiting(http1.WaitOpen)
 	}
 	if next == planCollect {
-		_ = x.recv.start(framing, int(x.limit)) // admit has looked at its length
+		_ = x.recv.start(framing, x.bodyLimit()) // admit has looked at its length
 		x.sayContinue()
 		h.conn.SetReading(http1.ReadBody)
 		return x.advanceBody()
@@ -141,7 +152,7 @@ func (x *h1Exchange) headReceived() (engine.Action, bool) {
 	source.start(x, framing, &x.ctx.Request.Header.header, x.s.AcceptTrailer)
 	x.ctx.Request.setSource(source, x.ctx.Request.Header.contentLength)
 	if next == planParse {
-		return x.serveForm()
+		return x.serveForm(nil)
 	}
 	return x.serve()
 }
@@ -228,4 +239,312 @@ func (x *h1Exchange) wantsClose() bool {
 	return !x.h.conn.KeepAlive() || s.DisableKeepalive || x.c.Stopping() ||
 		s.MaxRequestsPerConn > 0 && x.c.Requests >= uint64(s.MaxRequestsPerConn) ||
 		ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose()
+}
+
+// parseRest parses a form whose beginning is in memory and whose rest is still to
+// come.
+func (x *h1Exchange) parseRest() (engine.Action, bool) {
+	x.h.conn.SetReading(http1.ReadStream)
+	x.h.setReadUntil(x.h.wholeUntil)
+	x.h.blocking()
+	if err := x.flushNow(); err != nil {
+		return x.flushFailed(err)
+	}
+	source := x.newSource()
+	source.resume(x, x.recv.decoder, &x.ctx.Request.Header.header, x.s.AcceptTrailer)
+	return x.serveForm(x.readOn(source))
+}
+
+// serveForm serves a request whose form is parsed as it arrives.
+func (x *h1Exchange) serveForm(beginning *bufpool.Buffer) (engine.Action, bool) {
+	if err := x.parseForm(beginning); err != nil {
+		return x.refuse(err)
+	}
+	return x.serve()
+}
+
+// formParsed implements serverTransport.
+func (x *h1Exchange) formParsed() {
+	x.dropBody(true)
+	// the handler gets a form, so it cannot be reading from the connection
+	x.h.conn.SetReading(http1.ReadDone)
+}
+
+// refuse answers a request that the handler does not get, and ends the connection.
+func (x *h1Exchange) refuse(why error) (engine.Action, bool) {
+	x.refusal = why
+	if why != ErrRequestRefused {
+		x.h.fault = why
+	}
+	x.bodyArrived()
+	x.stampRefused()
+	return x.answerAndEnd(x.answerRefusal())
+}
+
+func (x *h1Exchange) answerAndEnd(isHead bool) (engine.Action, bool) {
+	x.ctx.Response.SetConnectionClose()
+	if x.h.conn.Reading() != http1.ReadDone {
+		x.h.conn.SetReading(http1.ReadDone)
+	}
+	x.h.conn.Linger()
+	return x.respond(isHead)
+}
+
+// refuseUnread answers a request that Server.HeaderReceived has refused. The body is
+// drained within the same limits as one that a handler leaves unread.
+func (x *h1Exchange) refuseUnread(framing http1.Framing) (engine.Action, bool) {
+	req := &x.ctx.Request
+	x.stampRefused()
+	x.countRequest()
+	ctx := x.ctx
+	isHead := x.answerRefusal()
+	if x.ctx != ctx {
+		// it is left to goroutines of the application
+		return x.answerAndEnd(isHead)
+	}
+	if framing.Kind == http1.NoBody {
+		x.h.conn.SetReading(http1.ReadDone)
+		req.finalizeEmpty()
+		return x.respond(isHead)
+	}
+	x.h.conn.SetReading(http1.ReadStream)
+	if x.h.head.Has(http1.Expect100 | http1.ExpectOther) {
+		x.h.conn.SetWaiting(http1.WaitOver)
+	}
+	x.limitRequest()
+	source := x.newSource()
+	source.start(x, framing, &req.Header.header, nil)
+	req.source = source
+	if x.drain(false) == bodyio.DrainedLater && framing.Kind == http1.Chunks {
+		// how much is still to come is not known
+		x.h.conn.Linger()
+	}
+	return x.respond(isHead)
+}
+
+// sendInterim implements serverTransport.
+func (x *h1Exchange) sendInterim(status int, h *ResponseHeader, only field.ID) error {
+	out := x.h.output()
+	out.B = http1.AppendUsualStatusLine(out.B, status)
+	if only == 0 {
+		out.B = h.appendList(out.B, http1.Response, 0)
+	} else {
+		for i := h.list.FindID(only, 0); i >= 0; i = h.list.FindID(only, i+1) {
+			out.B = http1.AppendKnown(out.B, only, h.list.Value(i))
+		}
+	}
+	out.B = append(out.B, strCRLF...)
+	return x.flushNow()
+}
+
+// watchPeer implements serverTransport.
+func (x *h1Exchange) watchPeer(w *watch.Watch) {
+	if x.watching.CompareAndSwap(false, true) {
+		x.h.link.Watch(w, x.mayReadAhead())
+	}
+}
+
+// unwatchPeer implements serverTransport.
+func (x *h1Exchange) unwatchPeer() {
+	if x.watching.CompareAndSwap(true, false) && x.h.link.Unwatch() {
+		x.h.readUntil = time.Time{}
+	}
+}
+
+// mayReadAhead reports whether the next bytes on the connection do not belong to the
+// current request.
+func (x *h1Exchange) mayReadAhead() bool {
+	return !(x.h.conn.Reading() == http1.ReadStream && x.ctx.Request.arrives()) && len(x.h.pending()) == 0
+}
+
+var _ recvbuf.Source = (*h1Exchange)(nil)
+
+// newSource returns the source of the body of the current request, to be started.
+func (x *h1Exchange) newSource() *h1Content {
+	c := x.spare
+	if x.spare = nil; c == nil {
+		c = new(h1Content)
+	}
+	x.toDrain = drainLimit
+	return c
+}
+
+// reclaim takes the source of a request that has ended. A request whose context is
+// left to the application keeps its source, which may be read at any time.
+func (x *h1Exchange) reclaim(source contentSource) {
+	if c, ok := source.(*h1Content); ok {
+		c.clear()
+		x.spare = c
+	}
+}
+
+// Peek implements recvbuf.Source: the body of a request that is a stream is read from
+// its exchange.
+func (x *h1Exchange) Peek() []byte { return x.h.pending() }
+
+// Discard implements recvbuf.Source.
+func (x *h1Exchange) Discard(n int) {
+	if n > 0 {
+		x.h.consume(n)
+	}
+}
+
+// Fill implements recvbuf.Source.
+func (x *h1Exchange) Fill() error {
+	if x.cut.Load() {
+		return errReadingCut
+	}
+	if err := x.goOn(); err != nil {
+		return err
+	}
+	n, err := x.awaitPaced(x.h.blocking())
+	if n > 0 {
+		if x.held != nil {
+			x.held.Progress(n)
+		}
+		x.h.Received(n, 0)
+		return nil
+	}
+	return err
+}
+
+// errReadingCut is the error of reading a body that was still arriving when its
+// handler timed out.
+var errReadingCut = errors.New("fasthttp: the rest of the body is not read since the handler has timed out")
+
+// goOn sends 100 (Continue) to a client that waits for it before it sends a body that
+// is a stream, and flushes output that the client may wait for before it sends more.
+// If the stream has a goroutine of its own, the other goroutine handles the response.
+func (x *h1Exchange) goOn() error {
+	if !x.duplex {
+		x.sayContinue()
+		return x.flushNow()
+	}
+	x.continuing.Lock()
+	defer x.continuing.Unlock()
+	if x.h.conn.Waiting() != http1.WaitOpen {
+		return nil
+	}
+	x.sayContinue()
+	return x.flushNow()
+}
+
+// bodyRoom returns how much memory the body of the current request takes if its
+// buffer has this size. For a large body that includes the space for reading, if the
+// engine holds it while it waits.
+func (x *h1Exchange) bodyRoom(size int) int {
+	if x.h.link.KeepsSpace() && (x.h.in != nil && cap(x.h.in.B) >= bodySpace || x.recv.decoder.Left() > bodySpace) {
+		size += bodySpace
+	}
+	return size
+}
+
+// growBody gives the body of the current request a buffer of the size. The buffer is
+// counted before it is allocated, and not allocated if there is no room.
+func (x *h1Exchange) growBody(size int) error {
+	if err := x.holdBody(x.bodyRoom(size), 0, false); err != nil {
+		return err
+	}
+	x.s.bodies.Tidy()
+	x.ctx.Request.body.grow(size)
+	return nil
+}
+
+// awaitBody reads more of a request from its connection, in a goroutine that waits
+// for it. Meanwhile a stalled body may be ended to make room for other requests.
+func (x *h1Exchange) awaitBody(conn net.Conn) (int, error) {
+	h := x.held
+	if h == nil {
+		return ioread.Some(conn, x.h.spaceToWaitWith())
+	}
+	h.Block()
+	n, err := ioread.Some(conn, x.h.spaceToWaitWith())
+	if !h.Resume() {
+		return 0, ErrRequestBodyMemory
+	}
+	return n, err
+}
+
+// InterruptBody implements bodymem.Owner.
+func (x *h1Exchange) InterruptBody() {
+	x.h.link.Interrupt()
+	// it may take its time until the goroutine gets a processor
+	x.ctx.Request.body.drop()
+}
+
+// ClaimStalledBody implements bodymem.Owner.
+func (x *h1Exchange) ClaimStalledBody() (end func()) {
+	if stop := x.h.link.ClaimStalled(x.h); stop != nil {
+		end = func() { stop(ErrRequestBodyMemory) }
+	}
+	return end
+}
+
+// drainLimit is how much of a body that the handler left unread is discarded to keep
+// the connection.
+const drainLimit = 256 << 10
+
+// drain discards the rest that the handler left unread of a body that is a stream:
+// unless mayWait is set, only the bytes that have arrived. It does not wait for a
+// body that the peer may be waiting to send.
+func (x *h1Exchange) drain(mayWait bool) bodyio.Drained {
+	source := x.ctx.Request.source
+	switch {
+	case source.Ended():
+		return bodyio.DrainedAll
+	case x.h.conn.Waiting() != http1.WaitNever:
+		return bodyio.DrainedNever
+	case mayWait:
+		return source.Drain(&x.toDrain)
+	}
+	return source.DrainArrived(&x.toDrain)
+}
+
+// dropBody drains the body, and makes the connection end if the next request cannot
+// be found after it.
+func (x *h1Exchange) dropBody(mayWait bool) {
+	if x.drain(mayWait) == bodyio.DrainedNever {
+		x.h.conn.Linger()
+	}
+}
+
+// dropUnread drains the part of the body that has arrived before the response, so
+// that the response can say whether the connection closes because of the rest. The
+// peer may be waiting for the response before it sends more, so that is left to
+// dropRest.
+func (x *h1Exchange) dropUnread() { x.dropBody(false) }
+
+// mayReadRequest reports whether the response may be made from the body of the request while
+// it is sent: its body is a stream, unless that is one of a file or of memory.
+func (x *h1Exchange) mayReadRequest() bool {
+	stream := x.ctx.Response.body.stream
+	if e, ok := stream.(*bodyio.Encoded); ok {
+		stream = *e.Source()
+	}
+	switch stream.(type) {
+	case nil:
+		return false
+	case fileSpan, *files.Part, *bytes.Reader, *strings.Reader:
+		// another goroutine may be reading it nevertheless
+		return x.duplex
+	}
+	return true
+}
+
+// dropRest drains the part of the body that comes after the response, which it
+// flushes first. A connection that closes anyway only lingers.
+func (x *h1Exchange) dropRest() {
+	if x.ctx.Request.source.Ended() || x.h.conn.Lingers() || x.h.fault != nil {
+		return
+	}
+	if err := x.flushNow(); err != nil {
+		x.cutOff(err)
+		x.h.conn.End()
+		return
+	}
+	if x.h.conn.Ends() {
+		x.h.conn.Linger()
+		return
+	}
+	x.dropBody(true)
 }

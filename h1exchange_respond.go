@@ -3,8 +3,10 @@ package fasthttp
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"runtime/debug"
 
 	"github.com/valyala/fasthttp/internal/bridge"
 	"github.com/valyala/fasthttp/internal/bufpool"
@@ -211,7 +213,7 @@ func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 	}
 	body := resp.body.bytes()
 	var e http1.Encoding
-	if !closing && !tunnel && x.minor > 0 && resp.isUsual() {
+	if !closing && !tunnel && x.h.minor > 0 && resp.isUsual() {
 		e = http1.Sized(len(body))
 	} else if e = x.encode(tunnel, closing); e.Says.Has(http1.EndsConn) {
 		x.h.conn.End()
@@ -279,7 +281,7 @@ func (x *h1Exchange) encode(tunnel, closing bool) http1.Encoding {
 	if closing {
 		o.Terms |= http1.ConnEnds
 	}
-	if x.minor == 0 {
+	if x.h.minor == 0 {
 		o.Terms |= http1.PeerIsOld
 	}
 	return o.Encode()
@@ -508,3 +510,110 @@ func (x *h1Exchange) prepareHijack(closing bool) bool {
 	ctx.hijackDropped = asked
 	return asked && closing
 }
+
+// queueFile leaves a body that lies in a file to an engine that sends it bit by bit,
+// as the peer takes it: no goroutine waits meanwhile. It returns false, and does
+// nothing, if the body is not a file, or is not sent as it is, or the engine does not send
+// files.
+func (x *h1Exchange) queueFile(e http1.Encoding) bool {
+	resp := &x.ctx.Response
+	span, ok := resp.body.stream.(fileSpan)
+	if !ok || !x.h.link.SendsFiles() || resp.ImmediateHeaderFlush || e.Kind != http1.Length {
+		return false
+	}
+	if x.ctx.Request.arrives() {
+		// 100 (Continue) may have to be sent before the body is read
+		return false
+	}
+	file, offset, length := span.span()
+	if file == nil || length <= 0 || length != int64(resp.body.size) {
+		return false
+	}
+	out := x.h.output()
+	from := len(out.B)
+	out.B = resp.Header.appendHead(out.B, &x.s.start, e)
+	x.h.file = engine.FilePart{File: file, Offset: offset, Length: length}
+	x.beginSending(len(out.B) - from + int(length))
+	x.h.conn.SetWriting(http1.WriteQueued)
+	return true
+}
+
+// fileEnded says that a file ended before the announced length was sent. The end of
+// the connection shows this to the peer, which keeps the bytes that it has got.
+func (x *h1Exchange) fileEnded() {
+	size := int64(x.ctx.Response.body.size)
+	err := shortFile(size-x.h.file.Length, size)
+	x.s.logWriteError(x.c, err)
+	x.h.fault = err
+	x.cutShort(err)
+	x.delivery.missing = x.h.file.Length
+	x.h.conn.End()
+}
+
+func shortFile(sent, size int64) error {
+	return fmt.Errorf("%w: %d of %d bytes: %w", errShortStream, sent, size, io.ErrUnexpectedEOF)
+}
+
+// letGo takes the context of a request whose connection was hijacked out of the
+// exchange. The HijackHandler may use it, and user values end with that.
+func (x *h1Exchange) letGo() *RequestCtx {
+	ctx := x.ctx
+	x.ctx = nil
+	// the rest of the body is never read, and a hijacked connection can live for days
+	ctx.Request.RemoveMultipartFormFiles()
+	ctx.Request.closeSource()
+	c := x.c
+	ctx.c = &engine.Conn{Set: c.Set, NC: c.NC, ID: c.ID, Opened: c.Opened, Service: c.Service, IsTLS: c.IsTLS, Requests: c.Requests}
+	return ctx
+}
+
+// runHijacked runs the HijackHandler of a request, and ends that.
+func (s *Server) runHijacked(ctx *RequestCtx, hc *hijackedConn) {
+	handler, returned := ctx.hijack, false
+	ctx.hijack = nil
+	defer func() {
+		if r := recover(); r != nil {
+			s.logger().Printf("fasthttp: panic in a HijackHandler: %v\n%s", r, debug.Stack())
+		}
+		if !returned || !s.KeepHijackedConns {
+			_ = hc.Close()
+		}
+		s.endHijacked(ctx, returned)
+	}()
+	handler(hc)
+	returned = true
+}
+
+// endHijacked releases the context of a request whose connection was hijacked, unless
+// the handler did not return or the channel of Done was closed.
+func (s *Server) endHijacked(ctx *RequestCtx, returned bool) {
+	defer s.catchPanic("a user value")
+	if w := ctx.watch.Load(); !returned || w != nil && !w.Finished() {
+		ctx.discard()
+		return
+	}
+	s.releaseCtx(ctx)
+}
+
+// hijackedConn is a connection whose Read returns the bytes that were read ahead
+// first.
+type hijackedConn struct {
+	net.Conn
+	ahead []byte
+}
+
+// Read implements net.Conn.
+func (c *hijackedConn) Read(p []byte) (int, error) {
+	if len(c.ahead) == 0 {
+		return c.Conn.Read(p)
+	}
+	n := copy(p, c.ahead)
+	if c.ahead = c.ahead[n:]; len(c.ahead) == 0 {
+		c.ahead = nil
+	}
+	return n, nil
+}
+
+// UnsafeConn returns the connection itself. Bytes that were read ahead cannot be read
+// from it.
+func (c *hijackedConn) UnsafeConn() net.Conn { return c.Conn }

@@ -1,6 +1,8 @@
 package fasthttp
 
 import (
+	"io"
+	"net"
 	"sync"
 	"time"
 
@@ -233,4 +235,453 @@ func (h *h2Conn) end(input h2Input) {
 	for _, x := range over {
 		h.s.h2.workers.Do((*h2Released)(x))
 	}
+}
+
+var _ engine.Protocol = (*h2Conn)(nil)
+
+const (
+	// h2SmallOutput is how much is written at a time at first, and h2LargeOutput if there
+	// is more.
+	h2SmallOutput = 16 << 10
+	h2LargeOutput = 64 << 10
+	// h2Look is how often a connection looks at the time, in milliseconds.
+	h2Look = 1000
+)
+
+// h2Messages has what header sections are read into.
+var h2Messages = sync.Pool{New: func() any { return new(http2.Message) }}
+
+// Space implements engine.Protocol.
+func (h *h2Conn) Space() []byte {
+	if h.in == nil {
+		h.in = bufpool.Get(h.s.set.readSize)
+	}
+	b := h.in
+	if h.read > 0 && cap(b.B)-len(b.B) < cap(b.B)/2 {
+		b.B = b.B[:copy(b.B, b.B[h.read:])]
+		h.read = 0
+	}
+	if cap(b.B)-len(b.B) < minSpace {
+		b.Grow(max(cap(b.B), minSpace))
+	}
+	return b.B[len(b.B):cap(b.B)]
+}
+
+// Received implements engine.Protocol.
+func (h *h2Conn) Received(n int, _ time.Duration) {
+	h.in.B = h.in.B[:len(h.in.B)+n]
+	h.mu.Lock()
+	if h.input == h2Fresh {
+		h.input = h2Open
+		now := h2Now()
+		h.ticked, h.heard, h.idle = now, now, now
+		h.conn.Greet(now)
+	}
+	h.mu.Unlock()
+}
+
+// InputEnded implements engine.Protocol. The end of a wait is a look at the time.
+func (h *h2Conn) InputEnded(err error) {
+	h.mu.Lock()
+	fresh := h.input == h2Fresh
+	if isTimeout(err) && !fresh {
+		h.mu.Unlock()
+		return
+	}
+	if h.conn.Held() > 0 && err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != io.EOF && !fresh && h.fault == nil {
+		h.fault = err
+	}
+	h.mu.Unlock()
+	h.end(h2Ended)
+}
+
+// Step implements engine.Protocol. A panic in a hook of the application ends the
+// connection.
+func (h *h2Conn) Step() (next engine.Action) {
+	defer h.contain(&next)
+	if !h.known {
+		// not earlier: a shutdown wakes the engine, which must have this protocol by then
+		h.known = true
+		h.s.h2.add(h)
+	}
+	now := h2Now()
+	feeds := (now-h.ticked >= h2Look || h.prefaceLeft(now) == 0) && h.look(now)
+	if h.in != nil && h.read < len(h.in.B) {
+		h.heard, h.asked, feeds = now, false, true
+	}
+	for {
+		if feeds && !h.over() {
+			h.feed(now)
+		}
+		if next, feeds = h.decide(); !feeds {
+			return next
+		}
+	}
+}
+
+// decide returns what the engine is to do after feed, or that feed is to be called again.
+func (h *h2Conn) decide() (next engine.Action, feeds bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.leader != 0 {
+		h.watchLeader(h.waiting)
+	} else if h.link.KeepsSpace() && h.hasWork() {
+		// the goroutine that waits for input cannot do it
+		h.s.h2.workers.Do((*h2Leader)(h))
+	}
+	switch {
+	case h.output == h2Quiet && h.conn.Done():
+		return engine.Linger, false
+	case h.fault != nil && h.input >= h2Ended:
+		return engine.Close, false
+	case h.conn.HasOutput() || h.output == h2Writing:
+		return engine.Flush, false
+	case h.conn.Done():
+		return engine.Linger, false
+	case h.input >= h2Ended:
+		return engine.Close, false
+	case h.paused && len(h.pending()) > 0 && !h.conn.Paused():
+		// others have written meanwhile what feed has stopped for
+		h.paused = false
+		return engine.Read, true
+	}
+	return engine.Read, false
+}
+
+// prefaceLeft returns how many milliseconds the client still has for its preface, or -1 if it has
+// sent that.
+func (h *h2Conn) prefaceLeft(now uint32) int {
+	if h.begun {
+		return -1
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	left := -1
+	if h.input == h2Open {
+		left = h.conn.PrefaceLeft(now)
+		h.begun = left < 0
+	}
+	return left
+}
+
+// over reports whether nothing is received any more.
+func (h *h2Conn) over() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.input >= h2Ended || h.conn.Life() == http2.LifeClosed
+}
+
+// moment returns when the requests came that are being received.
+func (h *h2Conn) moment() clock.Moment {
+	if h.now.IsZero() {
+		h.now = clock.Read()
+	}
+	return h.now
+}
+
+// feed goes as far as the received bytes reach.
+func (h *h2Conn) feed(now uint32) {
+	h.now = clock.Moment{}
+	m := h2Messages.Get().(*http2.Message)
+	defer h2Messages.Put(m)
+	var ready *h2Exchange // is to be served
+	for {
+		h.mu.Lock()
+		if ready != nil {
+			h.enqueue(ready)
+			ready = nil
+		}
+		n, ev, err := h.conn.Feed(h.pending(), now, m)
+		h.read += n
+		x := h.event(&ev, m)
+		h.paused = h.conn.Paused()
+		h.mu.Unlock()
+		if x != nil && x.proceed(&ev) {
+			ready = x
+		}
+		if ev.Err != nil {
+			h.s.h2.count(ev.Err)
+		}
+		if err != nil {
+			h.failed(err)
+			return
+		}
+		if n == 0 && ev.Kind == http2.None {
+			break
+		}
+	}
+	if h.in != nil && h.read == len(h.in.B) {
+		h.in.B, h.read = h.in.B[:0], 0
+	}
+}
+
+// failed ends the connection for a fault of the peer, unless it has ended meanwhile: a write may
+// have failed while received frames were looked at.
+func (h *h2Conn) failed(err error) {
+	h.mu.Lock()
+	ended := h.input >= h2Ended
+	if h.fault == nil && !ended {
+		h.fault = err
+	}
+	if h.in != nil {
+		h.in.B, h.read = h.in.B[:0], 0
+	}
+	h.mu.Unlock()
+	if !ended {
+		h.s.h2.count(err)
+	}
+	h.end(h2Open)
+}
+
+// event takes an event, and returns the exchange that is to go on with it once mu is
+// released, or nil.
+func (h *h2Conn) event(ev *http2.Event, m *http2.Message) *h2Exchange {
+	switch ev.Kind {
+	case http2.Headers, http2.TooLarge, http2.Malformed:
+		x := h.s.h2.exchange(h, ev.Stream)
+		h.add(x)
+		x.feeding = true
+		if ev.Kind == http2.TooLarge {
+			x.refusal = errH2LargeHead
+		} else {
+			x.fill(m)
+			x.refusal = h2Flaw(ev.Err)
+		}
+		return x
+	case http2.Data, http2.Trailers:
+		x, _ := ev.Stream.User.(*h2Exchange)
+		if x != nil && x.received(ev, m) {
+			return x
+		}
+	case http2.Reset:
+		x, _ := ev.Stream.User.(*h2Exchange)
+		if x != nil && x.cutOff(h2Reset{ev.Code, ev.Err}) {
+			return x
+		}
+	}
+	return nil
+}
+
+// look ends what has taken too long, and what is not needed any more. It reports whether
+// feed is to be called for that.
+func (h *h2Conn) look(now uint32) (feeds bool) {
+	s := h.s
+	h.mu.Lock()
+	h.ticked = now
+	err := h.conn.Tick(now)
+	idle := uint32(s.set.idleTimeout.Milliseconds())
+	if h.first == nil && now-h.idle >= h2Look {
+		h.conn.Rest()
+		h.start = nil
+		h.lean = true
+	}
+	s.h2.share(h)
+	switch {
+	case h.conn.Life() == http2.LifeLeaving && h.left, idle > 0 && h.first == nil && now-h.idle >= idle:
+		// the peer does not answer the PING of Shutdown, or need not be waited for
+		h.conn.Shutdown()
+		h.conn.Shutdown()
+	case h.conn.Life() == http2.LifeLeaving:
+		h.left = true
+	}
+	if ping := s.HTTP2.SendPingTimeout; ping > 0 && now-h.heard >= uint32(ping.Milliseconds()) {
+		if !h.asked {
+			h.asked = true
+			h.conn.Ping([8]byte{'a', 'l', 'i', 'v', 'e', '?'})
+		} else if now-h.heard >= uint32((ping + positive(s.HTTP2.PingTimeout, h2WriteTime)).Milliseconds()) {
+			err = http2.ErrNoPong
+		}
+	}
+	var over []*h2Exchange
+	for x := h.first; x != nil; x = x.after {
+		if x.late() {
+			over = append(over, x)
+		}
+	}
+	feeds = h.conn.HasLost()
+	h.mu.Unlock()
+	for _, x := range over {
+		x.expired()
+	}
+	if err != nil {
+		h.failed(err)
+	}
+	return feeds
+}
+
+// Output implements engine.Protocol.
+func (h *h2Conn) Output() (head, tail []byte, file *engine.FilePart) {
+	h.mu.Lock()
+	if h.out == nil {
+		if !h.conn.HasOutput() {
+			h.output = h2Quiet
+			done := h.conn.Done()
+			h.mu.Unlock()
+			if done {
+				// a goroutine that waits for input is to end the connection
+				h.link.Interrupt()
+			}
+			return nil, nil, nil
+		}
+		h.output = h2Writing
+		h.out = bufpool.Get(h.outSize)
+		h.out.B = h.conn.Output(h.out.B[:0], h.outSize)
+		if len(h.out.B) < h.outSize-http2.MinOutput {
+			h.outSize = h2SmallOutput
+		} else {
+			h.outSize = h2LargeOutput
+		}
+	}
+	over := h.drained()
+	b := h.out.B[h.sent:]
+	h.mu.Unlock()
+	for _, x := range over {
+		h.s.h2.workers.Do((*h2Released)(x))
+	}
+	return b, nil, nil
+}
+
+// drained tells the exchanges whose content was taken, and returns those that are done. mu
+// is held.
+func (h *h2Conn) drained() (over []*h2Exchange) {
+	for s := h.conn.Drained(); s != nil; s = h.conn.Drained() {
+		x, _ := s.User.(*h2Exchange)
+		if x == nil {
+			continue
+		}
+		if x.phase == h2Sends {
+			x.phase = h2Over
+			over = append(over, x)
+		}
+		x.out.Taken()
+	}
+	return over
+}
+
+// Written implements engine.Protocol.
+func (h *h2Conn) Written(n int64, err error) {
+	h.mu.Lock()
+	if h.sent += int(n); h.out != nil && h.sent == len(h.out.B) {
+		bufpool.Put(h.out)
+		h.out, h.sent = nil, 0
+		if !h.conn.HasOutput() {
+			h.output = h2Quiet
+		}
+	}
+	if err != nil && h.fault == nil {
+		h.fault = err
+	}
+	over := h.drained()
+	h.mu.Unlock()
+	for _, x := range over {
+		h.s.h2.workers.Do((*h2Released)(x))
+	}
+	if err != nil {
+		h.c.Abort()
+		h.end(h2Ended)
+	}
+}
+
+// Idle implements engine.Protocol: the connection keeps its protocol, which ends it in its
+// own way.
+func (h *h2Conn) Idle() bool { return false }
+
+// Wait implements engine.Protocol.
+func (h *h2Conn) Wait(w engine.Wait) (until time.Time) {
+	switch w {
+	case engine.WaitRoom:
+		return time.Now().Add(h.s.writeByteTimeout())
+	case engine.WaitRequest, engine.WaitBare:
+		return afterTimeout(h.s.set.firstTimeout)
+	}
+	if h.in != nil && h.read == len(h.in.B) && !h.link.KeepsSpace() {
+		bufpool.Put(h.in)
+		h.in, h.read = nil, 0
+	}
+	left := h.prefaceLeft(h2Now())
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	idle := h.s.set.idleTimeout
+	switch {
+	case left >= 0:
+		return time.Now().Add(time.Duration(min(left+1, h2Look)) * time.Millisecond)
+	case h.input == h2Fresh && h.conn.Life() == http2.LifeOpen:
+		return afterTimeout(h.s.set.firstTimeout)
+	case !h.lean || h.conn.Timed() || h.first != nil || h.conn.Life() != http2.LifeOpen || h.s.HTTP2.SendPingTimeout > 0:
+		return time.Now().Add(h2Look * time.Millisecond)
+	case idle > 0:
+		left := idle - time.Duration(h2Now()-h.idle)*time.Millisecond
+		return time.Now().Add(max(left, 0) + time.Millisecond)
+	}
+	return time.Time{}
+}
+
+// writeByteTimeout is how long a connection of HTTP/2 may take no bytes. All responses that
+// wait for it are late after WriteTimeout; and nothing looks at them before it takes some.
+func (s *Server) writeByteTimeout() time.Duration {
+	limit := positive(s.HTTP2.WriteByteTimeout, h2WriteTime)
+	if s.WriteTimeout > 0 {
+		limit = min(limit, max(s.WriteTimeout, h2Look*time.Millisecond))
+	}
+	return limit
+}
+
+// Turn implements engine.Protocol. What is to be written may find no room after the turn of the
+// others, either.
+func (h *h2Conn) Turn() (w engine.Wait, until time.Time) {
+	h.mu.Lock()
+	writes := h.output == h2Writing || h.conn.HasOutput()
+	h.mu.Unlock()
+	w = engine.WaitInput
+	if writes {
+		w = engine.WaitRoom
+	}
+	return w, h.Wait(w)
+}
+
+// Expired implements engine.Protocol: Step looks at the time.
+func (h *h2Conn) Expired() {}
+
+// HandOver implements engine.Protocol. There is no such action.
+func (h *h2Conn) HandOver() (take func(nc net.Conn, err error)) {
+	return func(net.Conn, error) {}
+}
+
+// Abandoned implements engine.Protocol.
+func (h *h2Conn) Abandoned() { _ = h.release() }
+
+// contain is deferred: it turns a panic of a hook into the end of the connection.
+func (h *h2Conn) contain(next *engine.Action) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	h.s.logPanic(h.c, p)
+	h.c.Abort()
+	*next = engine.Close
+}
+
+// release ends what the connection has not ended itself, and returns why it has ended before
+// its time, if it has. A handler that is late may still be writing, and fail.
+func (h *h2Conn) release() error {
+	h.s.h2.remove(h)
+	h.mu.Lock()
+	if h.first != nil {
+		// their handlers may ask for its addresses later
+		h.c.Pin()
+	}
+	for x := h.first; x != nil; x = x.after {
+		// a hook may have ended the goroutine
+		x.feeding = false
+	}
+	h.mu.Unlock()
+	h.end(h2Gone)
+	bufpool.Put(h.in)
+	h.in, h.read = nil, 0
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.fault
 }

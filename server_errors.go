@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/valyala/fasthttp/internal/engine"
@@ -132,4 +133,23 @@ func (s *Server) logBadName(list *field.List) {
 			s.logger().Printf("fasthttp: the response field %q is not sent, since its name is no token; this is logged once", list.Name(i))
 		}
 	}
+}
+
+// catchPanic is deferred around code of the application for which no client waits: a panic
+// in it is logged.
+func (s *Server) catchPanic(in string) {
+	if p := recover(); p != nil {
+		s.logger().Printf("fasthttp: panic in %s: %v\n%s", in, p, debug.Stack())
+	}
+}
+
+// logPanic logs a panic of a handler or a hook while a connection was served, and reports
+// true if it is only meant to abort the response: that is not logged. It is called while the
+// panic is on the stack.
+func (s *Server) logPanic(c *engine.Conn, p any) (aborts bool) {
+	if err, ok := p.(error); ok && isAbort(err) {
+		return true
+	}
+	s.logger().Printf("fasthttp: panic serving %s: %v\n%s", c.NC.RemoteAddr(), p, debug.Stack())
+	return false
 }
