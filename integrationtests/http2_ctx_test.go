@@ -136,16 +136,19 @@ func TestHTTP2DeadlinesOfAHandler(t *testing.T) {
 func TestHTTP2LateReader(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		late, read := make(chan struct{}), make(chan error, 1)
-		s := start(&fasthttp.Server{StreamRequestBody: true, Handler: fasthttp.TimeoutWithCodeHandler(func(ctx *fasthttp.RequestCtx) {
-			if string(ctx.Path()) != "/late" {
-				echo(ctx)
-				return
-			}
+		limited := fasthttp.TimeoutWithCodeHandler(func(ctx *fasthttp.RequestCtx) {
 			_, _ = io.ReadFull(ctx.RequestBodyStream(), make([]byte, 3))
 			<-late
 			_, err := io.Copy(io.Discard, ctx.RequestBodyStream())
 			read <- err
-		}, 10*servertest.Short, "too late", 504)})
+		}, 10*servertest.Short, "too late", 504)
+		s := start(&fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) {
+			if string(ctx.Path()) == "/late" {
+				limited(ctx)
+			} else {
+				echo(ctx)
+			}
+		}})
 		c := s.dialFrames(t)
 		c.Begin(1, false, "POST", "/late")
 		c.Must(c.WriteData(1, false, []byte("abcdef")))
