@@ -374,14 +374,6 @@ func (h *h2Conn) over() bool {
 	return h.input >= h2Ended || h.conn.Life() == http2.LifeClosed
 }
 
-// moment returns when the requests came that are being received.
-func (h *h2Conn) moment() clock.Moment {
-	if h.now.IsZero() {
-		h.now = clock.Read()
-	}
-	return h.now
-}
-
 // feed goes as far as the received bytes reach.
 func (h *h2Conn) feed(now uint32) {
 	h.now = clock.Moment{}
