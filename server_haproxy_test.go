@@ -31,7 +31,8 @@ func startHAProxy(t *testing.T, server net.Addr) (fronts []string, requests stri
 		t.Skip("haproxy is not installed, so nothing is known about it as a peer")
 	}
 	config := new(strings.Builder)
-	config.WriteString("defaults\n timeout connect 10s\n timeout client 30s\n timeout server 30s\n")
+	// a check that takes as long as the machine lets it must not make the server count as down
+	config.WriteString("defaults\n timeout connect 10s\n timeout check 30s\n timeout client 60s\n timeout server 60s\n default-server fall 1000\n")
 	cmd := exec.Command(path, "-db", "-f", "haproxy.cfg")
 	// HAProxy inherits open listeners, so that no other program can take a port
 	listen := func(name, mode, server string, more ...string) string {
