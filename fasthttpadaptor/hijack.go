@@ -20,12 +20,11 @@ type hijack struct {
 	err  error
 }
 
-// hijackWait is for how long Hijack waits for the connection after the server is done
-// with the request. The server hands the connection over at that moment, unless it has
-// failed.
+// hijackWait is how long Hijack waits for the connection after the server is done with the
+// request. The server hands the connection over at that moment, unless it has failed.
 const hijackWait = 10 * time.Second
 
-// errHTTP2 says that the connection carries other requests, too.
+// errHTTP2 is returned if the connection carries other requests, too.
 var errHTTP2 = fmt.Errorf("fasthttpadaptor: a connection of HTTP/2 cannot be hijacked: %w", http.ErrNotSupported)
 
 var errNoConn = errors.New("fasthttpadaptor: the connection has failed before it could be handed over")
@@ -121,7 +120,7 @@ func (w *responseWriter) rawHead() []byte {
 // handOver makes the server hand the connection over to the handler. It runs in the
 // server's goroutine.
 func (w *responseWriter) handOver() {
-	// what logs requests looks there
+	// access logs read the status there
 	switch {
 	case w.status != 0:
 		w.ctx.SetStatusCode(w.status)

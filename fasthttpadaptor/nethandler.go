@@ -15,8 +15,8 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// NewHTTPHandler returns an http.Handler that calls h, so that an http.Server can serve
-// h, also with HTTP/2, or h can be a part of a mux of net/http.
+// NewHTTPHandler returns an http.Handler that calls h, so that an http.Server can serve h,
+// including over HTTP/2, and a mux of net/http can route to h.
 //
 // The body of the request is a stream for h, which ctx.PostBody reads to its end. After
 // the end its trailers are in ctx.Request.Header, except for fields that must not be
@@ -24,15 +24,15 @@ import (
 // the request, as Request.WithContext does, net/http provides only the trailers that a
 // Trailer field announces.
 //
-// Each piece of a body stream of the response is sent at once, and the header before the
-// first one if ImmediateHeaderFlush is set. Such a response may be made while the body of
-// the request arrives. If the stream fails, the connection is aborted. A panic of h is a
-// panic of the http.Handler. Hijack works if
-// the http.Server allows it. Deadlines, TLS state and addresses are those of its
-// connection, and net/http makes the Date. The channel of ctx.Done is never closed: use the context of
-// NetHTTPRequest, which ends when the client closes the connection. EarlyHints and
-// Inform send nothing. The logger of ctx is the ErrorLog of the http.Server, if that is
-// set. The response to a request whose host and target do not form a URI is 400.
+// Each piece of a body stream of the response is sent at once; with ImmediateHeaderFlush the header
+// is sent before the first piece. Such a response may be sent while the body of the request is
+// still being received. If the stream fails, the connection is aborted. A panic of h becomes a
+// panic of the http.Handler. Hijack works if the http.Server allows it. Deadlines, TLS state and
+// addresses belong to the connection of the http.Server, and net/http sets the Date field. The
+// channel of ctx.Done is never closed: use the context of NetHTTPRequest, which ends when the
+// client closes the connection. EarlyHints and Inform send nothing. The logger of ctx is the
+// ErrorLog of the http.Server, if that is set. The response to a request whose host and target do
+// not form a URI is 400.
 func NewHTTPHandler(h fasthttp.RequestHandler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := new(fasthttp.RequestCtx)
@@ -69,9 +69,9 @@ func errorLog(r *http.Request) fasthttp.Logger {
 	return nil
 }
 
-// hasURI reports whether target and host form a URI, as a fasthttp.Server requires.
-// net/http accepts hosts such as "h:99999". With such a host the path of the URI would
-// not be that of the target.
+// hasURI reports whether target and host form a URI, as a fasthttp.Server requires. net/http
+// accepts hosts such as "h:99999". With such a host the path of the URI would differ from the
+// path of the target.
 func hasURI(h *fasthttp.RequestHeader) bool {
 	if host := h.Host(); len(host) > 0 && !http1.ValidHost(host) {
 		return false
@@ -83,11 +83,11 @@ func hasURI(h *fasthttp.RequestHeader) bool {
 	return u.Parse(h.Host(), h.RequestURI()) == nil
 }
 
-// requestKey is the key of the user value that is the *http.Request.
+// requestKey is the key of the user value that holds the *http.Request.
 type requestKey struct{}
 
-// NetHTTPRequest returns the request that a handler made by NewHTTPHandler was
-// called with, or nil for a context that has none. Its body is that of ctx.
+// NetHTTPRequest returns the request with which a handler from NewHTTPHandler was called, or
+// nil if ctx has none. The request and ctx share one body.
 func NetHTTPRequest(ctx *fasthttp.RequestCtx) *http.Request {
 	r, _ := ctx.UserValue(requestKey{}).(*http.Request)
 	return r
@@ -118,7 +118,7 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 	}
 	control := http.NewResponseController(w)
 	if stream != nil && r.Body != nil && r.Body != http.NoBody {
-		// it may read the request; over HTTP/2 it may in any case
+		// the stream may read the request; over HTTP/2 it may in any case
 		_ = control.EnableFullDuplex()
 	}
 	w.WriteHeader(status)
@@ -132,14 +132,14 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 	if stream == nil {
 		_, _ = w.Write(resp.Body())
 	} else if err := copyPieces(w, control, stream); err != nil {
-		// the client must not take the part that it got for the whole
+		// the client must not mistake the part that it received for the whole
 		panic(http.ErrAbortHandler)
 	}
 	addTrailers(w, &resp.Header)
 }
 
-// copyFields copies the fields of the header section, but for those that frame the
-// message, and announces trailers.
+// copyFields copies the fields of the header section, except for the framing fields, and
+// announces trailers.
 func copyFields(dst http.Header, h *fasthttp.ResponseHeader) {
 	for name, value := range h.All() {
 		switch key := string(name); key {
@@ -267,7 +267,7 @@ type netConn struct {
 	local, remote net.Addr
 }
 
-// newNetConn returns a connection that is a TLS connection if that of r is one.
+// newNetConn returns a connection for r: a TLS connection if r was received over TLS.
 func newNetConn(w http.ResponseWriter, r *http.Request) net.Conn {
 	c := &netConn{control: http.NewResponseController(w)}
 	c.local, _ = r.Context().Value(http.LocalAddrContextKey).(net.Addr)
