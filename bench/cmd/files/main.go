@@ -1,6 +1,6 @@
-// Command files measures servers of files over loopback sockets: this fasthttp
-// with its event engine and with its portable one, the published fasthttp, and
-// nginx. The load comes from wrk. It is run in the bench folder, on linux:
+// Command files measures servers of files over loopback sockets: this fasthttp with its event
+// engine and with its portable one, the published fasthttp, and nginx. wrk generates the load.
+// It is run in the bench folder, on linux:
 //
 //	go run ./cmd/files
 //	go run ./cmd/files -tls    # large files, encrypted

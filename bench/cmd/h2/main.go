@@ -1,6 +1,6 @@
 // Command h2 measures servers of HTTP/2 over loopback sockets: this fasthttp with its event
-// engine and with its portable one, net/http, and those of nghttpd, h2o and nginx that are
-// installed. The load comes from h2load. It is run in the bench folder, on linux:
+// engine and with its portable one, net/http, and nghttpd, h2o and nginx as far as they are
+// installed. h2load generates the load. It is run in the bench folder, on linux:
 //
 //	go run ./cmd/h2          # by prior knowledge
 //	go run ./cmd/h2 -tls     # over TLS 1.3

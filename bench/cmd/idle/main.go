@@ -1,6 +1,6 @@
-// Command idle measures what a server holds for a connection that waits for its
-// next request: this fasthttp with its event engine and with its portable one,
-// the published fasthttp, and net/http. It is run in the bench folder, on linux:
+// Command idle measures the resources that a server holds for a connection that waits for its
+// next request: this fasthttp with its event engine and with its portable one, the published
+// fasthttp, and net/http. It is run in the bench folder, on linux:
 //
 //	go run ./cmd/idle              # as many connections as descriptors allow
 //	go run ./cmd/idle -tls         # over TLS
