@@ -30,7 +30,7 @@ func TestParseHTTPDateRefusesOtherFormats(t *testing.T) {
 	}
 }
 
-// A handler can do without Date for one response, also under a TimeoutHandler.
+// A handler can omit Date from one response, even under a TimeoutHandler.
 func TestResponseWithoutDate(t *testing.T) {
 	undated := func(ctx *RequestCtx) {
 		ctx.Response.Header.SetNoDefaultDate(string(ctx.Path()) == "/undated")

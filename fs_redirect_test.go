@@ -45,8 +45,8 @@ func TestARewriterThatEndsInASlashGetsNoRedirect(t *testing.T) {
 	}
 }
 
-// A client that makes up a link to a directory of this server does not choose the
-// target of the redirect.
+// A client that constructs a link to a directory of this server does not control the target of
+// the redirect.
 func TestRedirectsOfDirectoriesStayOnTheServer(t *testing.T) {
 	root := plant(t, map[string]string{
 		"evil.com/x": "x", `\evil.com/x`: "x", "a:b/x": "x", "http:/x": "x", "d/evil.com/x": "x", "%2e%2e/x": "x", "q?/x": "x", "a%2fb/x": "x",

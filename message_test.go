@@ -387,7 +387,7 @@ func TestMessagesAreReadAndWrittenWithoutAllocating(t *testing.T) {
 	})
 }
 
-// A message that was unusually large does not leave its memory to later ones.
+// An unusually large message does not leave its memory to later ones.
 func TestReleasedMessagesLetGoOfLargeMemory(t *testing.T) {
 	req, resp := AcquireRequest(), AcquireResponse()
 	for i := range 2000 {
