@@ -331,8 +331,7 @@ func TestHijackHandlerHasTheRequest(t *testing.T) {
 	})
 }
 
-// A program that calls ServeConn goes on with other connections while one is
-// hijacked.
+// A program that calls ServeConn continues with other connections while one is hijacked.
 func TestServeConnDoesNotWaitForAHijackHandler(t *testing.T) {
 	goOn := make(chan struct{})
 	s := &fasthttp.Server{Logger: &servertest.Log{}, Handler: func(ctx *fasthttp.RequestCtx) {
