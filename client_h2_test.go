@@ -189,7 +189,7 @@ func TestHTTP2ClientStreams(t *testing.T) {
 			})
 		}
 		servertest.Soon(t, "the calls", wg.Wait)
-		// a stream that is closed early does not end the connection
+		// a stream closed early does not end the connection
 		for range 3 {
 			var req Request
 			var resp Response

@@ -27,7 +27,7 @@ func responseFor(t testing.TB) *Response {
 	return servertest.Borrow(t, AcquireResponse, ReleaseResponse)
 }
 
-// connWatch is a dial function that shows what arrives on the last connection.
+// connWatch is a dial function that shows the input of the last connection.
 type connWatch struct {
 	last atomic.Pointer[connpool.Probe]
 }

@@ -423,8 +423,8 @@ func ExampleServeFS() {
 	// Output: 200 <h1>hello</h1>
 }
 
-// ListenAndServeTLS serves HTTPS with a certificate that is read once. For renewed
-// certificates, use NewTLSReloader.
+// ListenAndServeTLS serves HTTPS, and reads its certificate once. For renewed certificates,
+// use NewTLSReloader.
 func ExampleListenAndServeTLS() {
 	handler := func(ctx *fasthttp.RequestCtx) { fmt.Fprintf(ctx, "TLS: %v", ctx.IsTLS()) }
 	if err := fasthttp.ListenAndServeTLS(":8443", "cert.pem", "key.pem", handler); err != nil {

@@ -122,7 +122,7 @@ func TestPathsOfFilesDoNotEndInASlash(t *testing.T) {
 		}
 		if c.status == 404 {
 			askFor(t, c.h, "POST", c.target).check(t, name, 404, "")
-			// a file that is cached by then is found
+			// a file cached by then is found
 			if name == "slash" {
 				askFor(t, c.h, "GET", "/file.txt").check(t, name, 200, "text")
 				askFor(t, c.h, "GET", c.target).check(t, name, 404, "")

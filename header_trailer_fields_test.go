@@ -116,8 +116,7 @@ func TestTrailersAreFoundByTheirCalls(t *testing.T) {
 	})
 }
 
-// A change to a field changes it in both sections: a field that is deleted or
-// replaced is not sent.
+// A change to a field changes it in both sections: a deleted or replaced field is not sent.
 func TestSetAndDelReachTrailers(t *testing.T) {
 	forBothHeaders(t, func(t *testing.T, h anyHeader) {
 		for name, change := range map[string]func(){

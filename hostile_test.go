@@ -422,7 +422,7 @@ func readField(h *RequestHeader, line string) {
 	}
 }
 
-// An input that is ten times as long may take 25 times the processor time: an input that no
+// An input of ten times the length may take 25 times the processor time: an input that no
 // longer fits into the processor's cache has taken 17 times. If the time grows with the length
 // to the power of 1.5, it takes 31 times. There are several attempts: a busy machine is slow
 // in some of them, but worse growth shows in all.
@@ -480,7 +480,7 @@ func TestHostileInputsTakeMemoryInProportion(t *testing.T) {
 	}
 }
 
-// The test detects growth that is worse than linear.
+// The test detects growth worse than linear.
 func TestTimeOutOfProportionShows(t *testing.T) {
 	if testing.Short() || servertest.RaceDetector {
 		t.Skip("it measures times")

@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// A URI that is not parsed again equals the URI that parsing would return.
+// Without parsing again, a URI equals the result of parsing.
 func TestTargetIsParsedAgainWhenItMustBe(t *testing.T) {
 	const uri = "http://example.com/a?b=c"
 	changes := map[string]func(req *Request){

@@ -15,7 +15,7 @@ import (
 // It allocates nothing itself.
 type loopConn struct {
 	request []byte
-	rest    []byte // bytes of the request that is being read
+	rest    []byte // unread bytes of the current request
 	left    int    // requests that follow
 	wrote   int
 }
@@ -171,8 +171,8 @@ func TestServingSocketsAllocatesNothing(t *testing.T) {
 	})
 }
 
-// A request over TLS allocates only what crypto/tls allocates for the records of both sides. A
-// server with only a tls.Conn measures how much that is.
+// A request over TLS allocates no more than crypto/tls does for the records of both sides,
+// measured by a server with only a tls.Conn.
 func TestServingTLSAllocatesNothingOfItsOwn(t *testing.T) {
 	if servertest.RaceDetector {
 		t.Skip("the race detector allocates")

@@ -245,7 +245,7 @@ func FuzzClientIP(f *testing.F) {
 	})
 }
 
-// textAddr is an address of a type that is unknown to the server.
+// textAddr is an address of a type unknown to the server.
 type textAddr string
 
 func (textAddr) Network() string  { return "other" }

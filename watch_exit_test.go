@@ -85,7 +85,7 @@ func TestWatchEndsWithARequestThatIsNotAnswered(t *testing.T) {
 func watchesNobody(t *testing.T, protocol string, s *Server) {
 	t.Helper()
 	servertest.Eventually(t, protocol+": no request is watched", func() bool {
-		// a watch that is still reachable is released with its context
+		// a still reachable watch is released with its context
 		runtime.GC()
 		return s.watches.Len() == 0
 	})

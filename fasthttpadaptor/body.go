@@ -25,7 +25,7 @@ type requestBody struct {
 	mu     sync.Mutex // held while the body is read
 	begun  bool       // a part of it was read
 	closed bool
-	err    error // what Read returns from now on
+	err    error // the error of Read from now on
 
 	interrupted atomic.Bool // Close has interrupted a waiting Read
 

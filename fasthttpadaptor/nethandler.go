@@ -206,7 +206,7 @@ func copyPieces(w http.ResponseWriter, rc *http.ResponseController, stream io.Re
 	}
 }
 
-// pieceWriter sends what is written at once.
+// pieceWriter sends written bytes at once.
 type pieceWriter struct {
 	w       io.Writer
 	control *http.ResponseController

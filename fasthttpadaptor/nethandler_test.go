@@ -211,7 +211,7 @@ func TestFasthttpHandlerHijacksOnNetHTTP(t *testing.T) {
 	expect(t, r, "you said hello\n")
 }
 
-// A handler that is converted twice behaves as before.
+// A handler converted twice behaves as before.
 func TestBridgeBothWays(t *testing.T) {
 	inner := func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)

@@ -155,7 +155,7 @@ func (b *netBody) TrailersTo(add func(name, value string) error) { b.add = add }
 func (b *netBody) Read(p []byte) (int, error) {
 	n, err := b.r.Body.Read(p)
 	if err == io.EOF {
-		// a request that is being received has its trailers only after the body
+		// a received request has its trailers only after the body
 		b.addTrailers()
 	}
 	return n, err

@@ -56,13 +56,13 @@ func (w *responseWriter) moveBarredTrailers() {
 	}
 }
 
-// incomplete is a body that is shorter than its announced size. It is sent nevertheless.
+// incomplete is a body shorter than its announced size. It is sent nevertheless.
 type incomplete struct{ io.Reader }
 
 // SendsPieces implements fasthttp.PiecewiseStream.
 func (incomplete) SendsPieces() bool { return true }
 
-// sendLengthOfHead sets the length of a body that is not sent.
+// sendLengthOfHead sets the length of the unsent body of a response to HEAD.
 func (w *responseWriter) sendLengthOfHead() {
 	resp := &w.ctx.Response
 	resp.SkipBody = true
@@ -106,9 +106,9 @@ func (w *responseWriter) sendHead() {
 	}
 }
 
-// setFields sets the fields of a response, except for those of its framing. As in
-// net/http, fields that are set before the response begins are sent in the header
-// section, even if they are announced as trailers.
+// setFields sets the fields of a response, except for the framing fields. As in net/http,
+// fields that are set before the response begins are sent in the header section, even if they
+// are announced as trailers.
 func setFields(h *fasthttp.ResponseHeader, fields http.Header) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		switch {

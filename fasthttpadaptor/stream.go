@@ -27,7 +27,7 @@ type stream struct {
 
 	// used by the server's goroutine
 	began bool
-	rest  []byte // of the piece that is being read
+	rest  []byte // of the current piece
 	owed  bool   // the handler waits for the result of a piece
 	ended error  // the result of all further calls of Read
 }

@@ -107,9 +107,9 @@ func (d *Dialer) GetDialFuncForTLS(useEnv, isTLS bool) (fasthttp.DialFunc, error
 // proxy receives plain HTTP as requests with an absolute URI, which it can read and may answer
 // from its cache. TLS, and all connections through a SOCKS proxy, are tunneled.
 //
-// The host in HostClient.Addr decides, once, which proxy is used, if any. The errors
-// are those of GetDialFunc. The returned function returns an error for a host whose
-// proxy cannot be used.
+// The host in HostClient.Addr decides, once, which proxy is used, if any. The errors are the
+// same as GetDialFunc's. The returned function returns an error for a host whose proxy cannot
+// be used.
 func (d *Dialer) ConfigureClient(useEnv bool) (func(hc *fasthttp.HostClient) error, error) {
 	config, err := d.config(useEnv)
 	if err != nil {
@@ -279,8 +279,8 @@ func (d *Dialer) network(network string) string {
 
 // Dial connects to addr without a proxy, within Timeout. With this method a Dialer is a dialer
 // for other packages, such as golang.org/x/net/proxy. network is "tcp4", "tcp6", or "tcp", for
-// which DialDualStack selects the IP versions. The errors are those of
-// fasthttp.TCPDialer.DialContext.
+// which DialDualStack selects the IP versions. The errors are the same as
+// fasthttp.TCPDialer.DialContext's.
 func (d *Dialer) Dial(network, addr string) (net.Conn, error) {
 	return d.DialContext(context.Background(), network, addr)
 }

@@ -333,7 +333,7 @@ func TestHTTP2ClientRejectsResponses(t *testing.T) {
 					_, err = io.ReadAll(streamOf(call.resp))
 					_ = call.resp.CloseBodyStream()
 				}
-				// a stream that is known to be empty ends with the head
+				// a known empty stream ends with the head
 				if err == nil && stream && strings.HasPrefix(name, "content of") && call.resp.StatusCode() >= 204 && len(call.resp.Body()) == 0 {
 					err = io.ErrUnexpectedEOF
 				}

@@ -435,8 +435,7 @@ func TestHTTP2ClientSeesTheEndOfIdleConnections(t *testing.T) {
 	}
 }
 
-// TestHTTP2ClientPostsWhileIdleConnectionsEnd has a POST that is sent while its connection
-// ends.
+// TestHTTP2ClientPostsWhileIdleConnectionsEnd sends a POST while its connection ends.
 func TestHTTP2ClientPostsWhileIdleConnectionsEnd(t *testing.T) {
 	t.Parallel()
 	p := newH2Peer(t)

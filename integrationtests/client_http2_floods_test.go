@@ -17,7 +17,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// h2Hostility is what a hostile server sends during a call; r is the request of the call.
+// h2Hostility is the input from a hostile server during a call; r is the request of the call.
 type h2Hostility struct {
 	send func(c *h2Side, r *h2Request)
 	// times is how often it is sent, unless the connection ends earlier.

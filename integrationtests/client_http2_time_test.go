@@ -89,7 +89,7 @@ var h2Stages = map[string]h2Stage{
 	}},
 }
 
-// never is a stream that is not read: the windows do not permit it.
+// never is an unread stream: the windows do not permit it.
 type never struct{}
 
 func (never) Read([]byte) (int, error) { return 0, errors.New("the stream is read too far") }

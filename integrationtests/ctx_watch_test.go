@@ -102,8 +102,8 @@ func TestWatchedContextEndsWithShutdown(t *testing.T) {
 	})
 }
 
-// A context that is derived from a RequestCtx may live a little longer. Then the RequestCtx
-// must look ended to it, and not serve another request.
+// A context derived from a RequestCtx may live a little longer. Then the RequestCtx must look
+// ended to it, and not serve another request.
 func TestContextsDerivedFromAWatchedOneEndWell(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		derived := make(chan context.Context, 1)

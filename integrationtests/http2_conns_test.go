@@ -372,8 +372,7 @@ func TestHTTP2WriteTimeout(t *testing.T) {
 	})
 }
 
-// TestHTTP2OnOnePort has clients of both versions, and clients that use a version that is not
-// enabled.
+// TestHTTP2OnOnePort has clients of both versions, and clients that use a disabled version.
 func TestHTTP2OnOnePort(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { ctx.SetBody(ctx.Request.Header.Protocol()) }})

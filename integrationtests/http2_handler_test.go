@@ -242,7 +242,7 @@ func TestHTTP2Responses(t *testing.T) {
 // gzipped returns the text as CompressHandler encodes it.
 func gzipped(text string) string { return string(fasthttp.AppendGzipBytes(nil, []byte(text))) }
 
-// TestHTTP2CompressedStream has a stream that is compressed while it is sent.
+// TestHTTP2CompressedStream has a stream, compressed while it is sent.
 func TestHTTP2CompressedStream(t *testing.T) {
 	large := numbered(1 << 20)
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
@@ -296,8 +296,8 @@ func TestHTTP2FilesByTag(t *testing.T) {
 	})
 }
 
-// TestHTTP2Forms has a form that is parsed on first use, and one that is written to the disk
-// while it arrives.
+// TestHTTP2Forms has one form parsed on first use, and one written to the disk while it
+// arrives.
 func TestHTTP2Forms(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		s := start(&fasthttp.Server{MaxRequestBodySize: 16 << 20, Handler: func(ctx *fasthttp.RequestCtx) {

@@ -125,7 +125,7 @@ func (s *http2Server) ask(t testing.TB, method, path, body string, status int, c
 	return resp
 }
 
-// get is ask for a GET that is answered with 200.
+// get is ask for a GET, with status 200.
 func (s *http2Server) get(t testing.TB, path, content string) servertest.Response {
 	t.Helper()
 	return s.ask(t, "GET", path, "", 200, content)

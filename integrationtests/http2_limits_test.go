@@ -88,8 +88,8 @@ func TestHTTP2RefusesRequests(t *testing.T) {
 	})
 }
 
-// testHTTP2Refusal sends a request that is refused. The connection is used before and
-// afterwards.
+// testHTTP2Refusal sends a request that the server must refuse. The connection is used before
+// and afterwards.
 func testHTTP2Refusal(t *testing.T, s *http2Server, tc *http2Refusal, failures <-chan error) {
 	t.Helper()
 	c := s.dialFrames(t)

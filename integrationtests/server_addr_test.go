@@ -178,7 +178,7 @@ func TestAddressesBehindProxyAfterReset(t *testing.T) {
 	}
 }
 
-// ConnState may keep a connection that is then hijacked, and ask for its addresses later.
+// ConnState may keep a connection, which is then hijacked, and ask for its addresses later.
 func TestAddressesOfHandedOverConnections(t *testing.T) {
 	for _, e := range servertest.Engines {
 		if !e.Sockets {

@@ -68,9 +68,9 @@ func FuzzServerConn(f *testing.F) {
 	})
 }
 
-// sameAnswers reports whether two lists of responses, one a line, are equal. A head that is
-// too long and malformed may be refused for either reason, because that depends on how many
-// bytes arrive at once.
+// sameAnswers reports whether two lists of responses, one a line, are equal. A malformed head
+// above the limit may be refused for either reason, because that depends on how many bytes
+// arrive at once.
 func sameAnswers(a, b string) bool {
 	if a == b {
 		return true

@@ -402,7 +402,7 @@ func TestHijackBehindARequestStream(t *testing.T) {
 			}
 			c.ExpectLine("you said hello\n")
 		}
-		// a body that is too large to drain ends the connection
+		// a body too large to drain ends the connection
 		c := ts.Dial()
 		c.Send(servertest.Head("POST /unread HTTP/1.1", "Host: a", "Content-Length: 1000000") + "x")
 		if resp := c.Next("POST"); resp.StatusCode != 101 {

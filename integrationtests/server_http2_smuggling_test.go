@@ -73,7 +73,7 @@ func postWith(fields ...string) []string { return requestFields("POST", "/", fie
 
 const plainGet = "GET / of a"
 
-// badRequest is the response to a request that is malformed in a harmless way.
+// badRequest is the response to a harmless malformed request.
 const badRequest = "400"
 
 // smugglers are the requests. Their order has no meaning.

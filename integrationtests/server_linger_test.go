@@ -80,7 +80,7 @@ func TestManyConnectionsLinger(t *testing.T) {
 	})
 }
 
-// TestRefusedUploadsHearWhy has clients that send all of a body that is too large before they
+// TestRefusedUploadsHearWhy has clients that send all of a body above the limit before they
 // read the response, and one that reads meanwhile, as net/http does.
 func TestRefusedUploadsHearWhy(t *testing.T) {
 	const size = 20 << 20

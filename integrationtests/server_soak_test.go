@@ -43,8 +43,8 @@ const (
 	// nothing.
 	soakLateness = 10
 	soakLeast    = 20 * time.Millisecond
-	// soakRound is the length of a round of the server that is shut down repeatedly, if the
-	// run is long enough.
+	// soakRound is the length of a round of the repeatedly restarted server, if the run is
+	// long enough.
 	soakRound = 2 * time.Second
 )
 
@@ -104,7 +104,7 @@ type soak struct {
 	// plainest how late a plain timeout was that began at the same time (plainTimeout).
 	latest, plainest atomic.Int64
 
-	rounds atomic.Int64 // of the server that is shut down repeatedly
+	rounds atomic.Int64 // of the repeatedly restarted server
 	counts []soakCounts
 }
 

@@ -154,7 +154,7 @@ func TestStreamAroundALateHandlerGoesOn(t *testing.T) {
 					stream := &streamsAround{early: early, sent: make(chan struct{}, 1), goOn: make(chan struct{}), leaves: make(chan struct{}, 1), stop: t.Context().Done()}
 					requests <- servedLate{r, stream.around(latenesses[name].around(r)), stream.respond}
 					if end == "ends the connection" {
-						// the late handler may read the body that is still arriving
+						// the late handler may read the body while it arrives
 						h1.Send(half("1.1"))
 					} else {
 						c.get("/")

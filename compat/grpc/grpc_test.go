@@ -108,7 +108,7 @@ func start(t *testing.T, server *fasthttp.Server, secure bool) *served {
 		if err := server.ShutdownWithContext(ctx); err != nil {
 			t.Errorf("Shutdown: %v", err)
 		}
-		// a test that is skipped may end before Serve has begun
+		// a skipped test may end before Serve has begun
 		_ = ln.Close()
 		if err := <-done; err != nil {
 			t.Errorf("Serve: %v", err)

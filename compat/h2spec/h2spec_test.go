@@ -41,7 +41,7 @@ func TestServerKeepsTheRules(t *testing.T) {
 	}
 }
 
-// startServer returns the port of a server that is shut down when the test ends.
+// startServer starts a server, which is shut down when the test ends, and returns its port.
 func startServer(t *testing.T, engine fasthttp.Engine, secure bool) (port int) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

@@ -381,9 +381,9 @@ func TestOriginsMayCloseConnections(t *testing.T) {
 	})
 }
 
-// Known failure 29: POSTs succeed on a client whose connections the server closes after
-// each response without notice, and are never sent twice. A POST that is sent while the
-// server closes fails: the client cannot know whether the server has read it.
+// Known failure 29: POSTs succeed on a client whose connections the server closes after each
+// response without notice, and are never sent twice. A POST sent while the server closes
+// fails: the client cannot know whether the server has read it.
 func TestOriginsMayDropConnections(t *testing.T) {
 	onlyHere(t, "v1.77.0 fails if the server has closed the connection")
 	eachOrigin(t, func(t *testing.T, c *caller) {

@@ -6,9 +6,9 @@
 //	suites [-v] [-run REGEXP] [-update] [all | MODULE | MODULE@VERSION ...]
 //
 // Without arguments it runs the suites that CI runs, with "all" the suites of suites.tsv. It
-// downloads the modules from the Go module proxy and copies them to a folder that is removed
-// at the end; only their go.mod is changed. A suite is skipped and reported if it cannot be
-// fetched, or if none of its tests passes with v1.77.0.
+// downloads the modules from the Go module proxy and copies them to a temporary folder; only
+// their go.mod is changed. A suite is skipped and reported if it cannot be fetched, or if none
+// of its tests passes with v1.77.0.
 //
 // Differing tests are run again, each alone and several times with both, since many suites
 // have tests that sometimes fail.

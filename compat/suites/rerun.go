@@ -35,8 +35,8 @@ func (r *reruns) remove() {
 	}
 }
 
-// alone returns the results of a test that is run alone, and its output when it failed with
-// this tree.
+// alone runs a test alone, and returns its results, and its output when it failed with this
+// tree.
 func (r *reruns) alone(ctx context.Context, name string) ([2][]string, string, error) {
 	pkg, test := root(name)
 	return r.run(ctx, name, pkg, "^"+test+"$")

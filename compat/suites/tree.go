@@ -44,7 +44,7 @@ func download(ctx context.Context, module string) (string, error) {
 	return found.Dir, nil
 }
 
-// prepare makes a copy of a module that is built with this side.
+// prepare makes a copy of a module, to be built with this side.
 func (s side) prepare(ctx context.Context, tests suite, source, place string) error {
 	if err := copyTree(source, place); err != nil {
 		return err

@@ -91,8 +91,8 @@ func (a *app) refuse(ctx *fasthttp.RequestCtx, err error) {
 	secure(&ctx.Response.Header)
 }
 
-// statusOf returns the status for an error of the server. An error that is not in the list is
-// a violation of HTTP.
+// statusOf returns the status for an error of the server. Any other error is a violation of
+// HTTP.
 func statusOf(err error) int {
 	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
 		return fasthttp.StatusRequestTimeout

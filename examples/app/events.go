@@ -91,8 +91,8 @@ func (h *hub) unsubscribe(events chan []byte) {
 	delete(h.all, events)
 }
 
-// publish sends an event to all clients. The stream of a client that is too slow is ended, so
-// that the others need not wait for it. Its browser opens another one, and requests the list.
+// publish sends an event to all clients. If a client is too slow, its stream is ended, so that
+// the others need not wait for it. Its browser opens another one, and requests the list.
 func (h *hub) publish(kind string, n note) {
 	// a note can always be marshaled, and JSON is one line
 	data, _ := json.Marshal(n)

@@ -43,7 +43,7 @@ func requestID(ctx *fasthttp.RequestCtx) string {
 	return id
 }
 
-// secure sets the fields that restrict what browsers do with a response.
+// secure sets the fields that restrict the use of a response in browsers.
 func secure(h *fasthttp.ResponseHeader) {
 	h.Set(fasthttp.HeaderXContentTypeOptions, "nosniff")
 	h.Set(fasthttp.HeaderContentSecurityPolicy, "default-src 'self'; frame-ancestors 'none'; base-uri 'none'")

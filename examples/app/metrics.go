@@ -32,7 +32,7 @@ type label struct {
 	status int
 }
 
-// gauge is a number that is read when the metrics are requested.
+// gauge is a number, read when the metrics are requested.
 type gauge struct {
 	name, help string
 	value      func() int

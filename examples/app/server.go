@@ -104,8 +104,8 @@ func (a *app) newServer() *fasthttp.Server {
 		MaxConnsPerIP:      maxClientConns,
 		HTTP2:              fasthttp.HTTP2Config{MaxConcurrentStreams: maxStreams},
 
-		// Behind a proxy, MaxConnsPerIP must not be set: all connections come from there. Name
-		// the addresses of the proxy instead, so that ClientIP is the client's:
+		// Behind a proxy, MaxConnsPerIP must not be set: all connections are from the proxy.
+		// Name the addresses of the proxy instead, so that ClientIP is the client's:
 		// TrustedProxies: fasthttp.TrustedProxies{Ranges: ...},
 	}
 	s.Protocols.SetHTTP1(true)

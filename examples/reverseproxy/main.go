@@ -220,8 +220,8 @@ func passOn(ctx *fasthttp.RequestCtx, e *exchange) {
 	ctx.SetBodyStream(&passedBody{body, e}, size)
 }
 
-// trailingBody is a body that is being forwarded. The trailer fields that from has after the
-// body are added to to.
+// trailingBody is a forwarded body. The trailer fields that from has after the body are added
+// to to.
 type trailingBody struct {
 	io.Reader
 	from, to header
@@ -247,8 +247,8 @@ func (b *trailingBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// passedBody is the body of a response that is being forwarded. Its errors make the
-// server abort the response.
+// passedBody is the body of a forwarded response. Its errors make the server abort the
+// response.
 type passedBody struct {
 	io.Reader
 	e *exchange

@@ -107,8 +107,8 @@ func (h *hub) serve(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// queue is how many events may wait for a client. A client that is slower loses events,
-// so that the others need not wait for it.
+// queue is how many events may wait for a client. A slower client loses events, so that the
+// others need not wait for it.
 const queue = 64
 
 // heartbeat prevents proxies from closing a quiet connection.

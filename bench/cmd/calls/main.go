@@ -9,8 +9,8 @@
 //
 // The tables go to standard output, and with every sample to the files calls.md and
 // calls.json, calls-plain.md and calls-plain.json, and so on, in the results folder. The exit
-// code is 1 if anything failed, and 2 if the command line is wrong. A goal that is not met is
-// no failure.
+// code is 1 if anything failed, and 2 if the command line is wrong. A missed goal is no
+// failure.
 package main
 
 import (

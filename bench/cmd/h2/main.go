@@ -6,9 +6,9 @@
 //	go run ./cmd/h2 -tls     # over TLS 1.3
 //	go run ./cmd/h2 -short   # a quick look
 //
-// The tables go to standard output, and with every sample to the files h2.md and h2.json,
-// or h2-tls.md and h2-tls.json, in the results folder. The exit code is 1 if anything
-// failed, and 2 if the command line is wrong. A goal that is not met is no failure.
+// The tables go to standard output, and with every sample to the files h2.md and h2.json, or
+// h2-tls.md and h2-tls.json, in the results folder. The exit code is 1 if anything failed, and
+// 2 if the command line is wrong. A missed goal is no failure.
 package main
 
 import (

@@ -21,7 +21,7 @@ type goal struct {
 	id, text string
 	figure   string // the measured figure; "" if not measured
 	met      bool
-	// evidence is the explanation in the figures themselves for a goal that is not met.
+	// evidence is the explanation in the figures themselves for a missed goal.
 	evidence string
 }
 

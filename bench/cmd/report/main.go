@@ -7,9 +7,9 @@
 //	go run ./cmd/report -parts none        # only write the page anew
 //
 // The page is docs/performance.md, its charts are in docs/img; every sample is in
-// results/report.json. For a goal that is not met, notes.md beside this file has an
-// explanation under the name of the goal; it becomes part of the page. The exit code is 1 if
-// anything failed, and 2 if the command line is wrong. A goal that is not met is no failure.
+// results/report.json. For a missed goal, notes.md beside this file has an explanation under
+// the name of the goal; it becomes part of the page. The exit code is 1 if anything failed,
+// and 2 if the command line is wrong. A missed goal is no failure.
 package main
 
 import (

@@ -51,7 +51,7 @@ func (r *results) empty() bool {
 		r.IdleMany == nil && r.Fill == nil && r.Calls == nil && r.Size == nil && r.TLS == nil && r.HTTP2 == nil
 }
 
-// failures lists what went wrong in all parts.
+// failures lists the failures of all parts.
 func (r *results) failures() []string {
 	var all []string
 	for _, p := range parts {
@@ -96,15 +96,15 @@ func (r *results) failures() []string {
 	return all
 }
 
-// part is something that is measured on its own.
+// part is a separate measurement.
 type part struct {
 	name     string
 	estimate func(options) time.Duration
 	measure  func(ctx context.Context, dir string, opts options, all *results, log progress.Log) error
 }
 
-// crowdProcs is how many processes hold the crowd of idle connections that is measured in
-// addition to the crowd of one process.
+// crowdProcs is how many processes hold the second crowd of idle connections. The first crowd
+// has one process.
 const crowdProcs = 8
 
 // The duration of parts on an idle machine with two cores, besides the requested times: the

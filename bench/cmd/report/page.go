@@ -224,7 +224,7 @@ func (p *page) writeTraffic(b *strings.Builder) {
 const loadNote = "\nwrk over loopback. CPU is the server's processor time for a request, user and system: requests/s are often the limit\n" +
 	"of wrk. The C loop makes the system calls that a server has to make, and understands nothing of what it reads.\n"
 
-// writeRepeated writes the measurements with one message that is repeated.
+// writeRepeated writes the measurements with one repeated message.
 func (p *page) writeRepeated(b *strings.Builder) {
 	if p.Rows == nil && p.TCP == nil {
 		return

@@ -26,7 +26,7 @@ type tlsResults struct {
 	Idle       *idle.Report         `json:"idle"`
 }
 
-// failures lists what went wrong.
+// failures lists the failures.
 func (r *tlsResults) failures() []string {
 	var all []string
 	if r.Loads != nil {

@@ -11,9 +11,9 @@
 //	go run ./cmd/tcp -wait    # handlers that all wait a little
 //	go run ./cmd/tcp -wait -only 'sleep300us|mix' -conns 64 -procs 1 -servers event,portable
 //
-// The tables go to standard output, and with every sample to the files tcp.md
-// and tcp.json, tcp-varied.md and tcp-varied.json, and so on, in the results folder. The exit code is 1 if anything failed, and 2 if the
-// command line is wrong. A goal that is not met is no failure.
+// The tables go to standard output, and with every sample to the files tcp.md and tcp.json,
+// tcp-varied.md and tcp-varied.json, and so on, in the results folder. The exit code is 1 if
+// anything failed, and 2 if the command line is wrong. A missed goal is no failure.
 package main
 
 import (

@@ -16,8 +16,8 @@ import (
 )
 
 // bare is a minimal HTTP/2 client: it sends requests encoded in advance, all callers' requests
-// in one write, and counts the streams that the server ends. Its calls cost what TLS and the
-// system cost; no client with crypto/tls can cost less.
+// in one write, and counts the streams that the server ends. Its calls cost only TLS and the
+// system; no client with crypto/tls can cost less.
 type bare struct {
 	conn   net.Conn
 	in     *bufio.Reader

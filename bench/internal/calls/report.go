@@ -39,7 +39,7 @@ type Measurement struct {
 	CPU    stats.Summary `json:"cpu_us_per_call"`
 	Allocs stats.Summary `json:"allocations_per_call"`
 	Conns  stats.Summary `json:"connections"`
-	// OursTo is the processor time of OursHTTP2 over that of this client.
+	// OursTo is the processor time of OursHTTP2 over this client's.
 	OursTo rig.Ratio `json:"ours_cpu_to_this"`
 }
 

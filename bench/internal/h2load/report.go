@@ -35,7 +35,7 @@ type Measurement struct {
 	Server string        `json:"server"`
 	Rate   stats.Summary `json:"requests_per_second"`
 	CPU    stats.Summary `json:"cpu_us_per_request"`
-	// EventTo is the event engine's processor time over that of this server.
+	// EventTo is the event engine's processor time over this server's.
 	EventTo rig.Ratio `json:"event_cpu_to_this"`
 }
 

@@ -37,8 +37,7 @@ func boundOfFiles(left int) bound {
 	return bound{max(0, left-spareFiles) / 2, fmt.Sprintf("open files: fs.file-max leaves %d, two for each connection", left)}
 }
 
-// reserve is the memory that is left to other programs, and to the kernel for memory that is
-// not counted.
+// reserve is the memory left to other programs, and to the kernel for uncounted memory.
 func reserve(m procfs.Memory) int64 {
 	const share, floor = 16, 1 << 30
 	return max(m.Total/share, floor)

@@ -14,7 +14,7 @@ type Series struct {
 
 // Ratios draws ratios as bars that begin at 1, on a logarithmic scale: the bars for twice as
 // fast and half as fast have the same length, in opposite directions. A row has a value for
-// each series; a value that is not positive is omitted.
+// each series; values that are not positive are omitted.
 type Ratios struct {
 	Title, Note, Foot string
 	Series            []Series

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Lines draws a line for each series over a few equidistant places. A value that is not
-// positive is omitted.
+// Lines draws a line for each series over a few equidistant places. Values that are not
+// positive are omitted.
 type Lines struct {
 	Title, Note, Foot string
 	X                 string   // the label of the places

@@ -15,7 +15,7 @@ type Bar struct {
 	now      func() time.Time
 	begin    time.Time
 	said     time.Time
-	wide     int // runes of the line that is shown on a terminal
+	wide     int // runes of the line on a terminal
 
 	names     []string
 	estimates []time.Duration
@@ -74,8 +74,8 @@ func (b *Bar) Note(text string) {
 	b.show()
 }
 
-// progress returns the share that is done, and the time left: the estimate, corrected by the
-// ratio of actual to estimated time so far.
+// progress returns the finished share, and the time left: the estimate, corrected by the ratio
+// of actual to estimated time so far.
 func (b *Bar) progress() (share float64, left time.Duration) {
 	var all, done time.Duration
 	for i, estimate := range b.estimates {
@@ -135,7 +135,7 @@ func (b *Bar) show() {
 	fmt.Fprint(b.out, line)
 }
 
-// wipe clears the line that is shown on a terminal.
+// wipe clears the line on a terminal.
 func (b *Bar) wipe() {
 	if b.terminal && b.wide > 0 {
 		fmt.Fprintf(b.out, "\r%s\r", strings.Repeat(" ", b.wide))

@@ -71,7 +71,7 @@ func (r *Rest) Add(weight float64, took time.Duration) {
 	r.spent += took
 }
 
-// Share returns the share that is done, from 0 to 1.
+// Share returns the finished share, from 0 to 1.
 func (r *Rest) Share() float64 {
 	if r.all <= 0 {
 		return 0

@@ -124,7 +124,7 @@ func (s *Server) startDaemon(ctx context.Context, settings Settings) (*Process, 
 	return StartForeign(ctx, settings.Place.Command(s.binary, args...), addr)
 }
 
-// freeAddr returns an address that is not in use.
+// freeAddr returns an unused address.
 func freeAddr() (string, error) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

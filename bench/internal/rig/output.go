@@ -121,7 +121,7 @@ func Plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Met returns the word for a goal that is met, or not.
+// Met returns the word for a met or a missed goal.
 func Met(met bool) string {
 	if met {
 		return "met"

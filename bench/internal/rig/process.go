@@ -245,7 +245,7 @@ func (c *Child) Stop() (err error) {
 	return err
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the bytes written to it.
 type tail struct {
 	mu   sync.Mutex
 	text []byte

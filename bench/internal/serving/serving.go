@@ -1,5 +1,5 @@
-// Package serving has what the server programs of the socket benchmarks share: their flags,
-// their response, and the protocol with their parent program.
+// Package serving has the common parts of the server programs of the socket benchmarks: their
+// flags, their response, and the protocol with their parent program.
 //
 // A server prints "ready ADDRESS" when it listens. A line "memory" on its standard input makes
 // it collect garbage and print its figures, as Memory in JSON. The end of standard input ends
@@ -184,7 +184,7 @@ func converse(in, out *os.File) error {
 }
 
 // collect returns all unused memory to the system. FreeOSMemory runs a second collection,
-// which also frees what a sync.Pool kept in the first.
+// which also frees objects that a sync.Pool kept in the first.
 func collect() Memory {
 	runtime.GC()
 	debug.FreeOSMemory()

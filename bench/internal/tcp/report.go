@@ -98,7 +98,7 @@ func summarize(server string, samples []sample) *Measurement {
 	return m
 }
 
-// reference returns the server that is not compared, but shows what is possible.
+// reference returns the server that shows the possible minimum, and is not compared.
 func (r *Report) reference() string {
 	if r.TLS {
 		return rig.Nginx

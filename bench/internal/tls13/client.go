@@ -19,7 +19,7 @@ import (
 	"net"
 )
 
-// Client has what all of its handshakes share.
+// Client has the common state of its handshakes.
 type Client struct {
 	key    *ecdh.PrivateKey
 	hello  []byte // a record

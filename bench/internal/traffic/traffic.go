@@ -87,7 +87,7 @@ func (s source) bearer() string {
 	return "Bearer eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9." + s.token(s.between(120, 220)) + "." + s.token(86)
 }
 
-// message is the text of a message that is being written.
+// message is the text of an unfinished message.
 type message struct{ b []byte }
 
 func request(method, target string) *message {

@@ -77,8 +77,7 @@ func as[T error](err error) bool {
 	return errors.As(err, &t)
 }
 
-// Err prints the class of err as a compared field and its text as a field that is not
-// compared.
+// Err prints the class of err as a compared field and its text as an uncompared field.
 func (c *Case) Err(field string, err error) {
 	c.Str(field, ErrClass(err))
 	if err != nil {

@@ -92,7 +92,7 @@ func (s *server) requests() []string {
 	return append([]string(nil), s.got...)
 }
 
-// always returns an answer that is the same for each request.
+// always returns an answer that does not depend on the request.
 func always(text string) func(int) string { return func(int) string { return text } }
 
 // inTurn answers with one text after the other, and with ok after the last.
