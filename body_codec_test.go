@@ -120,8 +120,8 @@ func TestDecodingABrokenStreamTellsItsError(t *testing.T) {
 	}
 }
 
-// TestBodiesDecodeToNoMoreThanTheyMayHave checks known failure 41: the limit that a
-// body was read under also applies to its decoded content.
+// TestBodiesDecodeToNoMoreThanTheyMayHave checks known failure 41: the limit with which a body
+// was read also applies to its decoded content.
 func TestBodiesDecodeToNoMoreThanTheyMayHave(t *testing.T) {
 	for _, h := range allHelpers {
 		encoded := h.append(nil, make([]byte, 10_001))

@@ -410,7 +410,7 @@ func TestStreamThatIsLentIsNotUsedAgain(t *testing.T) {
 		}
 		return req.BodyStream()
 	}
-	// closed by its own request, a stream is used again; before that it reads nothing
+	// closed by its own request, a stream is reused; before that it reads nothing
 	first := next("first")
 	_ = req.CloseBodyStream()
 	if n, err := first.Read(make([]byte, 10)); n > 0 || err != errStreamClosed {

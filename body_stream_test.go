@@ -133,7 +133,7 @@ func TestBodyStreamThatIsNoWhatItSaid(t *testing.T) {
 			name string
 			r    io.Reader
 			size int
-			want error // nil stands for any error
+			want error // nil means any error
 		}{
 			{"short", strings.NewReader("hello"), 6, io.ErrUnexpectedEOF},
 			{"empty", strings.NewReader(""), 1, io.ErrUnexpectedEOF},
@@ -262,7 +262,7 @@ func TestResponseBodyOfABrokenStreamIsTheError(t *testing.T) {
 	}
 }
 
-// countingReader counts its reads. Its WriteTo calls that of the reader in it.
+// countingReader counts its reads. Its WriteTo calls the WriteTo of its reader.
 type countingReader struct {
 	*strings.Reader
 	reads int

@@ -16,10 +16,10 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// bubble runs a test on a fake clock: time passes only while all goroutines of the test
-// wait, so all instants are exact. What the process shares stays outside: its clock runs on
-// the time of the system, and no timer goes from one side to the other by a pool. Such a
-// test does not run beside others.
+// bubble runs a test on a fake clock: time passes only while all goroutines of the test wait,
+// so all instants are exact. State shared by the process stays outside: its clock uses the
+// system's time, and no pooled timer is used on both sides. Such a test does not run in
+// parallel with others.
 func bubble(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	over, kept := make(chan struct{}), make(chan struct{})
@@ -28,7 +28,7 @@ func bubble(t *testing.T, test func(t *testing.T)) {
 		ticker := time.NewTicker(clock.Resolution)
 		defer ticker.Stop()
 		for !servertest.IsClosed(over) {
-			// while it is used, nobody inside starts it
+			// a clock in use is not started inside the bubble
 			_ = clock.Elapsed()
 			<-ticker.C
 		}
@@ -151,10 +151,10 @@ func takesTime(t *testing.T, what string, want time.Duration, call func()) {
 	}
 }
 
-// withLongerTimeouts makes attempts with longer and longer timeouts until one succeeds. It
-// is for what must not be cut off by a timeout on connections of the system, for which there
-// is no fake clock: on a busy machine what comes before it may take longer than a short one.
-// Code at fault fails with every timeout.
+// withLongerTimeouts makes attempts with longer and longer timeouts until one succeeds. It is
+// for tests of steps that a timeout must not cut off, on sockets, which have no fake clock: on
+// a busy machine the steps before them may take longer than a short timeout. Faulty code fails
+// with every timeout.
 func withLongerTimeouts(t *testing.T, attempt func(timeout time.Duration) (why string)) {
 	t.Helper()
 	why := ""
@@ -166,8 +166,8 @@ func withLongerTimeouts(t *testing.T, attempt func(timeout time.Duration) (why s
 	t.Fatal(why)
 }
 
-// expires waits until the server ends a connection that it need not wait for any longer,
-// with a response or without one: then as much time has passed for other connections.
+// expires waits until the server ends a connection because of a timeout, with a response or
+// without one: then the same time has passed for other connections.
 func expires(c *servertest.Conn) {
 	c.T.Helper()
 	if b, err := io.ReadAll(c.R); isTimeout(err) {
@@ -182,8 +182,8 @@ func answered(c *servertest.Conn, request string) bool {
 	return err == nil && resp.StatusCode == StatusOK
 }
 
-// letOthersRun gives others time for what they are about to do, if the machine has that. No
-// test depends on it: what is tested is only tested less well without.
+// letOthersRun gives other goroutines time for their next steps, if the machine has that time.
+// No test depends on it: without it a test is only less strict.
 func letOthersRun() {
 	for range 1000 {
 		runtime.Gosched()

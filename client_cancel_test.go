@@ -67,8 +67,7 @@ func TestClientCancelBetweenStages(t *testing.T) {
 	}
 }
 
-// If contexts end at random moments, no call goes on and no connection stays
-// counted.
+// If contexts end at random moments, no call continues and no connection stays counted.
 func TestClientCancelAtRandomMoments(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for n := 0; c.Head(); n++ {

@@ -24,7 +24,7 @@ func TestHTTP2CallsDoNotAllocate(t *testing.T) {
 	go func() { _ = s.Serve(l) }()
 	defer func() { _ = s.Shutdown() }()
 	c := &Client{}
-	// nothing can be written to its connections without waiting, so goroutines do that
+	// every write to its connections blocks, so separate goroutines write
 	waits := &Client{Dial: func(addr string) (net.Conn, error) {
 		nc, err := net.Dial("tcp4", addr)
 		return struct{ net.Conn }{nc}, err
@@ -54,7 +54,7 @@ func TestHTTP2CallsDoNotAllocate(t *testing.T) {
 			if tt.waits {
 				c = waits
 			}
-			// each caller makes a call for what it receives
+			// each caller makes a call for each value that it receives
 			begin, over := make(chan bool), make(chan bool)
 			defer close(begin)
 			for range tt.callers {
@@ -88,7 +88,7 @@ func TestHTTP2CallsDoNotAllocate(t *testing.T) {
 					<-over
 				}
 			}
-			// goroutines and pools come to what they need in their own time
+			// goroutines and pools need some rounds until they allocate no more
 			allocs := 1.0
 			for range 20 {
 				servertest.Soon(t, "one of the calls", func() { allocs = testing.AllocsPerRun(100, once) })

@@ -189,7 +189,7 @@ func TestHTTP2ClientStreams(t *testing.T) {
 			})
 		}
 		servertest.Soon(t, "the calls", wg.Wait)
-		// one that is closed early costs the connection nothing
+		// a stream closed early does not end the connection
 		for range 3 {
 			var req Request
 			var resp Response

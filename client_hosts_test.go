@@ -45,8 +45,8 @@ func TestKnownHostsAreNotMixedUp(t *testing.T) {
 	}
 }
 
-// A Client drops a host between two calls, never during one. The next call makes the
-// host again, while other calls go on.
+// A Client drops a host between two calls, never during one. The next call makes the host
+// again, while other calls continue.
 func TestHostsAreDroppedBetweenCalls(t *testing.T) {
 	p := servertest.Answering(t, servertest.OK)
 	client := &Client{Dial: func(string) (net.Conn, error) { return net.Dial("tcp4", p.Addr()) }}

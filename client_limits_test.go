@@ -165,7 +165,7 @@ func TestDialContext(t *testing.T) {
 	for range 2 {
 		servertest.Must(t, client.DoContext(ctx, requestTo(t, MethodGet, p.URL("/")), resp))
 	}
-	// a connection goes on after the end of the context that dialed it
+	// a connection outlives the context that dialed it
 	cancel()
 	servertest.Must(t, client.Do(requestTo(t, MethodGet, p.URL("/")), resp))
 	if string(resp.Body()) != "ok" || dials != 1 {

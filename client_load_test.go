@@ -20,24 +20,24 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// A loadKind says what the scripted peer does with a request, and which results the
-// call may have. The path of a request is /KIND/NUMBER. Responses repeat the number
-// in their content, so that a response to another request shows.
+// A loadKind is the scripted peer's reaction to a request, and the possible results of the
+// call. The path of a request is /KIND/NUMBER. Responses repeat the number in their content,
+// so that a response to another request is detected.
 type loadKind struct {
 	// serve responds to the request with the number, and reports whether the peer
 	// keeps the connection
 	serve func(c *servertest.PeerConn, r *http.Request, number string) bool
-	// status and body are the result of the call if want is nil; a body of "#"
-	// stands for the number
+	// status and body are the result of the call if want is nil; a body of "#" means the
+	// number
 	status int
 	body   string
 	want   error // the error of the call, which may wrap it
 }
 
-// errAny stands for any error.
+// errAny means any error.
 var errAny = errors.New("any error")
 
-// loadAnswer responds with a head and a body, in which # stands for the number.
+// loadAnswer responds with a head and a body, in which # is replaced by the number.
 func loadAnswer(head, body string) func(c *servertest.PeerConn, r *http.Request, number string) bool {
 	return func(c *servertest.PeerConn, r *http.Request, number string) bool {
 		body := strings.ReplaceAll(body, "#", number)
@@ -98,9 +98,9 @@ var loadKinds = map[string]loadKind{
 	}, 200, "#", nil},
 }
 
-// TestClientUnderLoad runs many calls at a time: every kind of response, with every
-// form of call. No call may get the response to another one. In the end no
-// connection and no goroutine is left.
+// TestClientUnderLoad runs many calls at once: every kind of response, with every form of
+// call. No call may get the response to another one. In the end no connection and no goroutine
+// is left.
 func TestClientUnderLoad(t *testing.T) {
 	var names []string
 	for name := range loadKinds {
@@ -136,7 +136,7 @@ func TestClientUnderLoad(t *testing.T) {
 		}
 		servertest.Soon(t, "one of many calls", wg.Wait)
 		servertest.Eventually(t, "the end of all connections", func() bool {
-			// A dial may still bring a connection for a call that has ended.
+			// A dial may still return a connection for a call that has ended.
 			client.CloseIdleConnections()
 			return client.ConnsCount() == 0
 		})

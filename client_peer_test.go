@@ -27,7 +27,7 @@ func responseFor(t testing.TB) *Response {
 	return servertest.Borrow(t, AcquireResponse, ReleaseResponse)
 }
 
-// connWatch is a dial function that shows what comes on the last connection.
+// connWatch is a dial function that shows the input of the last connection.
 type connWatch struct {
 	last atomic.Pointer[connpool.Probe]
 }
@@ -42,8 +42,8 @@ func (w *connWatch) dial(addr string) (net.Conn, error) {
 	return nc, err
 }
 
-// awaitEnd waits until the server's end of the last connection is seen here, if this system
-// can show that.
+// awaitEnd waits until this side sees that the server has closed the last connection, if this
+// system can show that.
 func (w *connWatch) awaitEnd(t testing.TB) {
 	t.Helper()
 	if p := w.last.Load(); p.Sees() {

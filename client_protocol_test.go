@@ -12,11 +12,11 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// sharedProtocol responds to many requests at a time on one connection.
+// sharedProtocol responds to many concurrent requests on one connection.
 type sharedProtocol struct {
 	cc      *clientConn
 	room    atomic.Int32
-	most    *atomic.Int32 // the highest number of requests at a time
+	most    *atomic.Int32 // the highest number of concurrent requests
 	under   atomic.Int32
 	arrived *sync.WaitGroup // released when all requests have arrived
 }
@@ -49,8 +49,8 @@ func (p *sharedProtocol) reserve() bool {
 
 func (p *sharedProtocol) Close() error { return p.cc.line.Net().Close() }
 
-// If a protocol takes several requests at a time, they all go over one connection,
-// which counts once.
+// If a protocol accepts several requests at once, one connection carries all of them, and
+// counts once.
 func TestClientSharesAConnection(t *testing.T) {
 	const calls = 8
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) { c.Request() })

@@ -129,9 +129,8 @@ func TestClientPostsOnClosedWrappedConnections(t *testing.T) {
 	p.Counts(30, 30)
 }
 
-// The client never takes an unsolicited response for the response to its next
-// request, with and without TLS, and whether it arrives with the last response or
-// later.
+// The client never takes an unsolicited response for the response to its next request, with
+// and without TLS, whether it arrives with the last response or later.
 func TestClientNeverTakesAnUnaskedResponse(t *testing.T) {
 	t.Parallel()
 	if !looksAtConns {

@@ -39,7 +39,7 @@ func TestClientPostsAfterIdleCloseSucceed(t *testing.T) {
 	p.Counts(60, 60)
 }
 
-// Known failure 60: so does a server of HTTP/2, with or without a word. Nothing reads the
+// Known failure 60: the same for an HTTP/2 server, with or without a GOAWAY. Nothing reads the
 // connection in the first moment after a call, which is when the next call begins.
 func TestClientPostsAfterIdleCloseOfHTTP2Succeed(t *testing.T) {
 	t.Parallel()
@@ -157,7 +157,7 @@ func TestClientLooksAtEveryConnection(t *testing.T) {
 	}
 }
 
-// dialWrapped returns a connection that shows, by NetConn, the one that it wraps.
+// dialWrapped returns a connection whose NetConn returns the wrapped one.
 func dialWrapped(addr string) (net.Conn, error) {
 	conn, err := net.Dial("tcp", addr)
 	return wrappedConn{conn}, err
@@ -209,7 +209,7 @@ func TestClientPostsOnClosedPipeSucceed(t *testing.T) {
 	p.Counts(60, 60)
 }
 
-// A POST is not sent again if the server has read its bytes.
+// A POST is not repeated if the server has read its bytes.
 func TestClientDoesNotRepeatPostThatWasTaken(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		c.Request()
@@ -338,7 +338,7 @@ func TestClientWaitTimeout(t *testing.T) {
 	p.Counts(1, 2)
 }
 
-// Known failure 32: a higher limit lets waiting calls go on.
+// Known failure 32: a higher limit lets waiting calls continue.
 func TestClientSetMaxConnsWakesWaiters(t *testing.T) {
 	release := make(chan struct{})
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {

@@ -57,8 +57,8 @@ func TestServerSendsEncodedBodies(t *testing.T) {
 	})
 }
 
-// TestCompressedStreamsAreFlushedAsTheProducerFlushes has a producer that goes on
-// only after the client has received everything that it flushed.
+// TestCompressedStreamsAreFlushedAsTheProducerFlushes has a producer that continues only after
+// the client has received all flushed bytes.
 func TestCompressedStreamsAreFlushedAsTheProducerFlushes(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		seen := make(chan struct{}, 3)

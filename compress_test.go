@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// compressed calls a handler that wrap has made compress, and returns the response.
+// compressed calls a handler that wrap makes compress, and returns the response.
 func compressed(wrap func(RequestHandler) RequestHandler, accept string, h RequestHandler) *Response {
 	var ctx RequestCtx
 	if accept != "" {

@@ -290,9 +290,8 @@ func FuzzCookieParse(f *testing.F) {
 		if text == "" || len(c.Key()) == 0 && bytes.IndexByte(c.Value(), '=') >= 0 {
 			return
 		}
-		// a cookie that was parsed is parsed again from its text, but for quotes
-		// within quotes, and for spaces that were control characters or stood in
-		// quotes
+		// the text of a parsed cookie parses as the same cookie, except for quotes within
+		// quotes, and for spaces that were control characters or were in quotes
 		if err := d.Parse(text); err != nil {
 			t.Fatalf("%q is written as %q: %v", src, text, err)
 		}
@@ -324,8 +323,8 @@ func FuzzCookieSetters(f *testing.F) {
 		if got := strings.Count(text, ";"); got != want || strings.ContainsAny(text, "\r\n\x00") {
 			t.Fatalf("%q", text)
 		}
-		// net/http takes fewer names and values than RFC 6265 section 5 requires.
-		// With a plain name and value it must take the attributes.
+		// net/http accepts fewer names and values than RFC 6265 section 5 requires. With a
+		// plain name and value it must accept the attributes.
 		c.SetKey("k")
 		c.SetValue("v")
 		text = c.String()

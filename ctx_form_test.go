@@ -247,7 +247,7 @@ func testUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
 		_ = c.Close()
 		servertest.Eventually(t, "no temporary files", func() bool { return len(files()) == 0 })
 
-		// the server itself parses a form that is too large for its memory
+		// the server itself parses a form too large for its memory
 		ts = start(&Server{MaxRequestBodySize: 4 * formMemory, Handler: func(ctx *RequestCtx) {
 			t.Errorf("the handler was called for a form that was cut off")
 		}})
@@ -329,7 +329,7 @@ func testLargeFormsAreParsedAsTheyArrive(t *testing.T) {
 			c.Send(requests)
 			c.Expect(200, "")
 			c.Expect(200, "next")
-			// a body with an epilogue that is too long to drain
+			// a body with an epilogue too long to drain
 			c.Send(requests)
 			c.Expect(200, "")
 			c.Expect(200, "next")
@@ -447,8 +447,7 @@ func testLargeFormsInChunksAreParsedAsTheyArrive(t *testing.T) {
 	})
 }
 
-// TestFormBehindWhichTooMuchComes sends a large form with a rest that is too long to
-// drain.
+// TestFormBehindWhichTooMuchComes sends a large form with a rest too long to drain.
 func TestFormBehindWhichTooMuchComes(t *testing.T) {
 	tempFiles(t)
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -468,8 +467,7 @@ func TestFormBehindWhichTooMuchComes(t *testing.T) {
 	})
 }
 
-// TestUploadTakesBoundedMemory uploads a file that is larger than the memory that a
-// form may take.
+// TestUploadTakesBoundedMemory uploads a file larger than the memory that a form may take.
 func TestUploadTakesBoundedMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("uploads 48 MiB several times")

@@ -10,8 +10,8 @@ import (
 	"github.com/valyala/fasthttp/internal/engine"
 )
 
-// memoryOf returns how many bytes v refers to, with the room behind slices. What a context
-// shares with others is left out: its server and its connection.
+// memoryOf returns how many bytes v refers to, including the spare capacity of slices. It
+// excludes the parts that a context shares with others: its server and its connection.
 func memoryOf(v reflect.Value, seen map[uintptr]bool) (size uintptr) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -56,8 +56,8 @@ func memoryOf(v reflect.Value, seen map[uintptr]bool) (size uintptr) {
 	return size
 }
 
-// Whatever a request makes grow, its context gives back before it waits, on an idle
-// connection or in a pool, for the next one.
+// A context releases all memory that grew for a request before it waits, on an idle connection
+// or in a pool, for the next one.
 func TestContextsKeepLittleOfALargeRequest(t *testing.T) {
 	const most = 64 << 10
 	fields := counted("X-%d: a\r\n")(400 << 10)

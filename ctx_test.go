@@ -593,7 +593,7 @@ func TestContextIsNotAskedForTheKeysOfItsPackage(t *testing.T) {
 	}
 }
 
-// A bubble does not end while a goroutine of it waits.
+// A bubble does not end while one of its goroutines waits.
 func TestNothingWaitsForTheEndOfAContextWithoutServer(t *testing.T) {
 	var ctx RequestCtx
 	ctx.Init(&Request{}, nil, nil)

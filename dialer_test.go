@@ -50,8 +50,8 @@ func acceptUntilTheEnd(t *testing.T, ln net.Listener) {
 }
 
 // freePort returns a port on which no program listens until the test ends, at any of the
-// loopback addresses, which are 127.0.0.1 by default: each with the port is the end of
-// another connection. An address that the system does not have is left out.
+// loopback addresses; the default is 127.0.0.1. On each address, another connection uses the
+// port as its local end. An address that the system does not have is ignored.
 func freePort(t *testing.T, addresses ...string) (port string) {
 	t.Helper()
 	if len(addresses) == 0 {

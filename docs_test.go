@@ -118,7 +118,7 @@ func documentedLimits() map[string]any {
 	}
 }
 
-// documentedHTTP2Limits are those of a connection of HTTP/2.
+// documentedHTTP2Limits are the limits of an HTTP/2 connection.
 func documentedHTTP2Limits() map[string]any {
 	var s Server
 	s.Protocols.SetHTTP2(true)
@@ -158,8 +158,8 @@ func documentedHTTP2Limits() map[string]any {
 	}
 }
 
-// TestDocumentedSettingsOfHTTP2 checks that docs/security.md has each setting of HTTP/2, and
-// that each that it has is there.
+// TestDocumentedSettingsOfHTTP2 checks that docs/security.md lists all settings of HTTP/2, and
+// no others.
 func TestDocumentedSettingsOfHTTP2(t *testing.T) {
 	settings := map[string]bool{}
 	for f := range reflect.TypeFor[HTTP2Config]().Fields() {
@@ -219,8 +219,8 @@ func TestDocumentedLimitsAreThoseOfTheCode(t *testing.T) {
 	}
 }
 
-// TestDocumentedTestsAreThere checks that the tests that README.md, docs/http.md and
-// docs/security.md name exist, and that docs/security.md names all fuzz tests.
+// TestDocumentedTestsAreThere checks that the tests named in README.md, docs/http.md and
+// docs/security.md exist, and that docs/security.md names all fuzz tests.
 func TestDocumentedTestsAreThere(t *testing.T) {
 	all := testNames(t)
 	name := regexp.MustCompile("`((?:[a-z0-9/]+\\.)?(?:Test|Fuzz)[A-Za-z0-9]+)`")
@@ -248,8 +248,8 @@ func TestDocumentedTestsAreThere(t *testing.T) {
 	}
 }
 
-// TestDocumentedPlacesAreThere checks that the functions and files that the tables
-// of docs/http.md name exist.
+// TestDocumentedPlacesAreThere checks that the functions and files named in the tables of
+// docs/http.md exist.
 func TestDocumentedPlacesAreThere(t *testing.T) {
 	place := regexp.MustCompile("`([a-z0-9_/]+\\.go)`(?: `([A-Za-z.]+)`)?")
 	places := 0

@@ -15,8 +15,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// blockedVariable makes TestServerOfABlockingListener serve, in a process of its
-// own: if the event loop blocks, no deadline inside of that process fires.
+// blockedVariable makes TestServerOfABlockingListener serve, in a separate process: if the
+// event loop blocks, no deadline inside that process fires.
 const blockedVariable = "FASTHTTP_TEST_BLOCKED"
 
 // TestServerOfABlockingListener is the process under test. It does nothing in a
@@ -141,7 +141,7 @@ func TestShutdownUnderAFlood(t *testing.T) {
 				for !stop.Load() {
 					nc, err := dialer()
 					if err != nil {
-						// the client goes on connecting after errors
+						// the client continues to connect after errors
 						runtime.Gosched()
 						continue
 					}

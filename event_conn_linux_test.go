@@ -16,8 +16,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// A connection waits for room to write between its turns. If its peer never reads,
-// it waits no longer than for a response.
+// A connection waits for room to write between its turns. If its peer never reads, it waits no
+// longer than the time for a response.
 func TestPeerThatReadsNothingIsCutOffBetweenTurns(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{24 << 10, 64 << 10, 200 << 10} {
@@ -33,7 +33,7 @@ func TestPeerThatReadsNothingIsCutOffBetweenTurns(t *testing.T) {
 			},
 		})
 		c := ts.Dial()
-		// more than the system takes for a peer that does not read
+		// more than the system buffers for a peer that does not read
 		c.Send(strings.Repeat("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 32<<20/size))
 		servertest.Eventually(t, "the connection is closed", closed.Load)
 	}

@@ -43,8 +43,8 @@ func ExampleGet() {
 	// served: <nil>
 }
 
-// What an Acquire function returns goes to the Release function of the same name, once.
-// Nothing that was reached through it may be used after that.
+// Pass the result of an Acquire function to the Release function of the same name, once.
+// Nothing reached through it may be used after that.
 func ExampleAcquireRequest() {
 	client, stop := hello()
 	defer stop()
@@ -105,7 +105,7 @@ func ExampleURI() {
 	// https://example.com:8443/d?x=1
 }
 
-// A Cookie is what a Set-Cookie field says.
+// A Cookie is a parsed Set-Cookie field.
 func ExampleCookie() {
 	cookie := fasthttp.AcquireCookie()
 	defer fasthttp.ReleaseCookie(cookie)
@@ -118,7 +118,7 @@ func ExampleCookie() {
 	// Output: session=42 for /, 3600 s, true true true
 }
 
-// A handler looks at the request.
+// A handler reads the request.
 func ExampleRequestCtx_Path() {
 	handler := func(ctx *fasthttp.RequestCtx) {
 		fmt.Fprintf(ctx, "%s %s on %s, as %s, from %s", ctx.Method(), ctx.Path(), ctx.Host(), ctx.RequestURI(), ctx.RemoteIP())
@@ -168,7 +168,7 @@ func ExampleRequestCtx_Redirect() {
 	// 303 /login
 }
 
-// Error and NotFound begin the response anew: fields that it needs are set behind them.
+// Error and NotFound reset the response: set its fields after the call.
 func ExampleRequestCtx_Error() {
 	handler := func(ctx *fasthttp.RequestCtx) {
 		ctx.Response.Header.Set("X-Lost", "1")
@@ -185,7 +185,7 @@ func ExampleRequestCtx_Error() {
 	// "" "7"
 }
 
-// Middleware hands values to the handlers behind it.
+// Middleware passes values to the handlers that it calls.
 func ExampleRequestCtx_SetUserValue() {
 	type userKey struct{}
 	authenticated := func(next fasthttp.RequestHandler) fasthttp.RequestHandler {
@@ -204,7 +204,7 @@ func ExampleRequestCtx_SetUserValue() {
 	// Output: 200 eve true eve
 }
 
-// A body may come from a reader: of a known size here, or of any size with -1.
+// A body may be read from a reader: here of a known size, or of any size with -1.
 func ExampleRequestCtx_SetBodyStream() {
 	client, stop := serve(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 		text := "a report"
@@ -240,8 +240,7 @@ func ExampleRequestCtx_IfModifiedSince() {
 	// 304
 }
 
-// The user name and password of basic authentication, as r.BasicAuth of net/http has
-// them.
+// The user name and password of basic authentication, as net/http's r.BasicAuth returns them.
 func ExampleRequestCtx_basicAuth() {
 	basicAuth := func(ctx *fasthttp.RequestCtx) (user, password string, ok bool) {
 		value := string(ctx.Request.Header.Peek(fasthttp.HeaderAuthorization))
@@ -266,7 +265,7 @@ func ExampleRequestCtx_basicAuth() {
 	// 200 come in, eve
 }
 
-// Fields are found in any case, one line or all of them.
+// Peek and PeekAll find fields in any case: one line or all lines.
 func ExampleRequestHeader_Peek() {
 	req := get("/")
 	req.Header.Add("Via", "1.1 a")
@@ -284,7 +283,7 @@ func ExampleRequestHeader_Peek() {
 	// X-Request-Id: 7
 }
 
-// Serve takes a listener: for IPv4 and IPv6 here, which ListenAndServe does not do.
+// Serve accepts any listener: here one for IPv4 and IPv6, which ListenAndServe does not open.
 func ExampleServer_Serve() {
 	ln, err := net.Listen("tcp", ":8080")
 	if err != nil {
@@ -300,7 +299,7 @@ func ExampleServer_Serve() {
 	}
 }
 
-// ShutdownWithContext answers the requests that have begun, as long as the context says.
+// ShutdownWithContext answers the requests that have begun, until the context ends.
 func ExampleServer_ShutdownWithContext() {
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	server := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
@@ -350,7 +349,7 @@ func ExampleClient_DoRedirects() {
 	// 200 GET /new
 }
 
-// A client gets encoded content if it asks for it, and decodes it.
+// A client requests encoded content, and decodes it.
 func ExampleResponse_BodyUncompressed() {
 	client, stop := serve(&fasthttp.Server{Handler: fasthttp.CompressHandler(func(ctx *fasthttp.RequestCtx) {
 		ctx.WriteString(strings.Repeat("hello ", 100))
@@ -424,8 +423,8 @@ func ExampleServeFS() {
 	// Output: 200 <h1>hello</h1>
 }
 
-// ListenAndServeTLS serves HTTPS with a certificate that is read once. NewTLSReloader is
-// for one that is renewed.
+// ListenAndServeTLS serves HTTPS, and reads its certificate once. For renewed certificates,
+// use NewTLSReloader.
 func ExampleListenAndServeTLS() {
 	handler := func(ctx *fasthttp.RequestCtx) { fmt.Fprintf(ctx, "TLS: %v", ctx.IsTLS()) }
 	if err := fasthttp.ListenAndServeTLS(":8443", "cert.pem", "key.pem", handler); err != nil {

@@ -70,8 +70,8 @@ func ExampleClient_Post() {
 	// Output: 200 POST / name=J%C3%BCrgen
 }
 
-// Do sends a request with fields and a body. Request and response go back to their
-// pools, and the program does not use them after that.
+// Do sends a request with fields and a body. Request and response are released to their pools,
+// and the program does not use them after that.
 func ExampleClient_Do() {
 	client, stop := hello()
 	defer stop()
@@ -238,8 +238,8 @@ func ExampleLBClient() {
 	// Output: 5 5
 }
 
-// A dialer for a client that fetches URLs from strangers: it caches addresses for an
-// hour and refuses the addresses of the own network.
+// A dialer for a client that fetches untrusted URLs: it caches addresses for an hour and
+// refuses the addresses of the own network.
 func ExampleTCPDialer() {
 	dialer := &fasthttp.TCPDialer{
 		DNSCacheDuration: time.Hour,

@@ -216,8 +216,8 @@ func ExampleRequestCtx_SetBodyStreamWriter() {
 	// 2: hello, you
 }
 
-// A handler sends events and flushes each one. If the client leaves, Flush fails,
-// and the channel of Done is closed.
+// A handler sends events and flushes each one. If the client disconnects, Flush fails, and the
+// channel of Done is closed.
 func ExampleRequestCtx_WatchDisconnect() {
 	server := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 		ctx.WatchDisconnect()
@@ -324,8 +324,7 @@ func ExampleTimeoutHandler() {
 	// Output: 408 too slow
 }
 
-// Middleware around a handler with a timeout sees the final response, and adds to
-// it.
+// Middleware around a handler with a timeout sees the final response, and can add to it.
 func ExampleTimeoutHandler_middleware() {
 	late := make(chan struct{})
 	limited := fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {

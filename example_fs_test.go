@@ -59,9 +59,8 @@ func ExampleFS_FS() {
 	// 206 text
 }
 
-// A file server for strangers: browsers do not guess types and may cache the files
-// for an hour. Files that were compressed when the program was built are sent as
-// they are.
+// A public file server: browsers do not guess types and may cache the files for an hour. Files
+// that were compressed when the program was built are sent as they are.
 func ExampleFS_Precompressed() {
 	files := &fasthttp.FS{
 		FS: fstest.MapFS{

@@ -70,7 +70,7 @@ func ExampleTrustedProxies_forwarded() {
 	// 2001:db8::7 asks for https://example.com
 }
 
-// A proxy that passes on connections sends the address of the client first.
+// A proxy that forwards connections sends the address of the client first.
 func ExampleProxyProtocol() {
 	server := &fasthttp.Server{
 		ProxyProtocol: &fasthttp.ProxyProtocol{
@@ -87,8 +87,8 @@ func ExampleProxyProtocol() {
 	// 192.0.2.7:4711, to 198.51.100.1:80
 }
 
-// The server takes forms from pages of its own origin and of one other. It does not
-// check a path for other programs, which authenticate in another way.
+// The server accepts forms from pages of its own origin and of one other. It does not check a
+// path for other programs, which authenticate in another way.
 func ExampleCrossOriginProtection() {
 	var protection fasthttp.CrossOriginProtection
 	if err := protection.AddTrustedOrigin("https://shop.example.com"); err != nil {

@@ -36,8 +36,8 @@ func get(target string) *fasthttp.Request {
 	return req
 }
 
-// serve starts a server in memory, and returns a client for it. The client reaches
-// this server whatever host it asks for.
+// serve starts a server in memory, and returns a client for it. The client reaches this server
+// whatever the host of the request.
 func serve(server *fasthttp.Server) (client *fasthttp.Client, stop func()) {
 	ln := fasthttputil.NewInmemoryListener()
 	served := make(chan error, 1)
@@ -326,12 +326,12 @@ func ExampleServer_streamRequestBody() {
 	// Output: 1000 lines
 }
 
-// A server speaks HTTP/2 beside HTTP/1.1, here without TLS. The handler is the same.
+// A server speaks HTTP/2 and HTTP/1.1, here without TLS. The handler is the same.
 func ExampleServer_protocols() {
 	server := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 		fmt.Fprintf(ctx, "%s, HTTP/2: %v", ctx.Request.Header.Protocol(), ctx.IsHTTP2())
 	}}
-	// a set that names any version has no others
+	// once a set names a version, it has only the named ones
 	server.Protocols.SetHTTP1(true)
 	server.Protocols.SetHTTP2(true)
 	server.Protocols.SetUnencryptedHTTP2(true)
@@ -414,8 +414,7 @@ func ExampleServer_ServeTLSEmbed() {
 	// served: <nil>
 }
 
-// A TLSReloader loads certificates from files, and loads them again after they
-// change.
+// A TLSReloader loads certificates from files, and reloads them after they change.
 func ExampleNewTLSReloader() {
 	certs, err := fasthttp.NewTLSReloader("cert.pem", "key.pem")
 	if err != nil {

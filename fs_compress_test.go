@@ -150,8 +150,8 @@ func TestCopiesAreMadeOnceAndKept(t *testing.T) {
 	}
 }
 
-// The name of a copy may be as long as the system allows. There is no room then for
-// the suffix of a temporary file.
+// The name of a copy may be as long as the system allows. Then there is no room for the suffix
+// of a temporary file.
 func TestCopiesOfFilesWithLongNames(t *testing.T) {
 	files := make(map[string]string)
 	for _, n := range []int{238, 239, 240, 241, 242} {
@@ -178,8 +178,8 @@ func TestCopiesOfFilesWithLongNames(t *testing.T) {
 	}
 }
 
-// Known failure 47: the server does not send links in the place of copies,
-// half-written copies, or copies that are out of date.
+// Known failure 47: the server does not send links in place of copies, half-written copies, or
+// copies that are out of date.
 func TestCopiesAreNeverLinksOrOld(t *testing.T) {
 	files := map[string]string{
 		"link.txt": long, "link.txt.fasthttp.gz@": "../victim", "../victim": "untouched",
@@ -223,7 +223,7 @@ func TestCopiesThatFailLeaveNothing(t *testing.T) {
 	noise := string(random)
 	root := plant(t, map[string]string{
 		"noise.txt": noise,
-		// a directory in the place of a copy is no copy, and cannot be replaced
+		// a directory in place of a copy is no copy, and cannot be replaced
 		"taken.txt": long, "taken.txt.fasthttp.gz/inside": "",
 	})
 	if err := os.Chtimes(filepath.Join(root, "taken.txt.fasthttp.gz"), modelTime, modelTime); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/valyala/fasthttp/internal/files"
 )
 
-// conditionModel decides as RFC 9110 section 13 does, without the code under test.
-// Its tags and dates are those of the tables.
+// conditionModel decides as RFC 9110 section 13 does, without the code under test. It knows
+// only the tags and dates of the tables.
 type conditionModel struct {
 	etag     string
 	modified time.Time

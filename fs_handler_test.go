@@ -318,8 +318,8 @@ func TestTagsAreThoseOfTheRepresentation(t *testing.T) {
 //go:embed fs_handler_test.go
 var embedded embed.FS
 
-// TestFilesWithoutATimeAreRevalidatedByTheirContent has files of embed.FS, whose time is that of
-// year 1, which says nothing.
+// TestFilesWithoutATimeAreRevalidatedByTheirContent has files of embed.FS, whose time is the
+// zero time and cannot serve as a validator.
 func TestFilesWithoutATimeAreRevalidatedByTheirContent(t *testing.T) {
 	for name, h := range map[string]RequestHandler{
 		"default":            (&FS{FS: embedded}).NewRequestHandler(),

@@ -200,8 +200,7 @@ func checkMatrix(t *testing.T, what string, h RequestHandler, method, target str
 	}
 	switch len(want.ranges) {
 	case 0:
-		// decoding takes most of the time, and the same content comes again and
-		// again
+		// decoding takes most of the time, and the same content occurs many times
 		known := len(decodedBefore[text]) > 0 && decodedBefore[text] == a.body
 		if want.coding == "" && a.body != text || want.coding != "" && !known && a.decode(t) != text {
 			t.Fatalf("%s: the content is another one", what)

@@ -45,8 +45,8 @@ func TestARewriterThatEndsInASlashGetsNoRedirect(t *testing.T) {
 	}
 }
 
-// A client that makes up a link to a directory of this server does not choose the
-// target of the redirect.
+// A client that constructs a link to a directory of this server does not control the target of
+// the redirect.
 func TestRedirectsOfDirectoriesStayOnTheServer(t *testing.T) {
 	root := plant(t, map[string]string{
 		"evil.com/x": "x", `\evil.com/x`: "x", "a:b/x": "x", "http:/x": "x", "d/evil.com/x": "x", "%2e%2e/x": "x", "q?/x": "x", "a%2fb/x": "x",
@@ -122,7 +122,7 @@ func TestPathsOfFilesDoNotEndInASlash(t *testing.T) {
 		}
 		if c.status == 404 {
 			askFor(t, c.h, "POST", c.target).check(t, name, 404, "")
-			// a file that is cached by then is found
+			// a file cached by then is found
 			if name == "slash" {
 				askFor(t, c.h, "GET", "/file.txt").check(t, name, 200, "text")
 				askFor(t, c.h, "GET", c.target).check(t, name, 404, "")

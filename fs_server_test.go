@@ -213,8 +213,7 @@ func TestFileLastModifiedIsInWholeSeconds(t *testing.T) {
 	}
 }
 
-// FuzzServedPathsLieInTheRoot checks that all content that is served comes from
-// inside of the root.
+// FuzzServedPathsLieInTheRoot checks that all served content is from inside the root.
 func FuzzServedPathsLieInTheRoot(f *testing.F) {
 	root := plant(f, map[string]string{
 		"a.txt": "inside", "dir/b.txt": "inside", "dir/index.html": "inside", "%2e%2e/c": "inside", `..\d`: "inside", "in@": "a.txt",
@@ -256,8 +255,8 @@ func FuzzServedPathsLieInTheRoot(f *testing.F) {
 	})
 }
 
-// TestLinksThatChangeWhileTheyAreFollowedLeadNowhereElse changes a link between a
-// folder inside of the root and one outside, as fast as it can.
+// TestLinksThatChangeWhileTheyAreFollowedLeadNowhereElse switches a link between a folder
+// inside the root and one outside, as fast as it can.
 func TestLinksThatChangeWhileTheyAreFollowedLeadNowhereElse(t *testing.T) {
 	inside := "inside " + long[:1000]
 	root := plant(t, map[string]string{"dir/a.txt": inside, "../out/a.txt": "secret " + long[:1000]})

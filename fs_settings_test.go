@@ -189,7 +189,7 @@ func TestFilesAreCompressedByType(t *testing.T) {
 	}
 }
 
-// A wrong Root responds like a missing file, and the log says why.
+// With a wrong Root every file seems to be missing, and the log has the reason.
 func TestAMissingRootIsLoggedOnce(t *testing.T) {
 	base := plant(t, map[string]string{"file": "x", "there/a": "a"})
 	missing := filepath.Join(base, "misspelt")

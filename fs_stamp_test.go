@@ -75,7 +75,7 @@ func TestCopiesAreNotServedByTheirNames(t *testing.T) {
 	askFor(t, func(ctx *RequestCtx) { ServeFile(ctx, root+"/a.txt.fasthttp.gz") }, "GET", "/").check(t, "named", 404, "")
 }
 
-// The suffix that the application chose may be that of other files, too.
+// Other files may also have the suffix that the application has chosen.
 func TestCopiesWithAnotherSuffixAreToldByTheirStamp(t *testing.T) {
 	root := plant(t, map[string]string{"a.txt": long, "archive.gz": zipped(random(200)), "b.txt": long})
 	s := func() *FS {
@@ -100,8 +100,8 @@ func TestCopiesWithAnotherSuffixAreToldByTheirStamp(t *testing.T) {
 	}
 }
 
-// The handler removes the copies of removed files, also of those that were removed
-// while no handler ran.
+// The handler removes the copies of removed files, including files removed while no handler
+// ran.
 func TestCopiesOfFilesThatAreGoneAreRemoved(t *testing.T) {
 	apart := filepath.Join(t.TempDir(), "copies")
 	for name, copies := range map[string]string{"beside": "", "apart": apart} {
@@ -158,7 +158,7 @@ func TestCopiesOfFilesThatAreGoneAreRemoved(t *testing.T) {
 }
 
 func TestCompressedSiblingsAreTaken(t *testing.T) {
-	// the siblings have another text, which shows that they are not made here
+	// the siblings have another text, which shows that the handler has not made them
 	sibling := "the sibling's " + long
 	root := plant(t, map[string]string{
 		"a.txt": long, "a.txt.gz": zipped(sibling), "old.txt": long, "old.txt.gz": zipped(sibling), "linked.txt": long, "linked.txt.gz@": "../outside.gz",

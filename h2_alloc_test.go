@@ -17,7 +17,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// h2Peer is a client of HTTP/2 that allocates nothing for a request.
+// h2Peer is an HTTP/2 client that allocates nothing for a request.
 type h2Peer struct {
 	t       testing.TB
 	nc      net.Conn
@@ -25,7 +25,7 @@ type h2Peer struct {
 	limits  http2.Limits
 	m       http2.Message
 	in, out []byte
-	got     int // responses that have come to their end
+	got     int // complete responses
 	bytes   int // of content
 	fields  [][2][]byte
 	body    []byte
@@ -76,7 +76,7 @@ func (p *h2Peer) write() {
 	}
 }
 
-// await reads until n more responses have come to their end.
+// await reads until n more responses are complete.
 func (p *h2Peer) await(n int) {
 	for n += p.got; p.got < n; {
 		k, err := p.nc.Read(p.in[len(p.in):cap(p.in)])
@@ -132,7 +132,7 @@ func TestHTTP2RequestsDoNotAllocate(t *testing.T) {
 				p.ask(n)
 				p.await(n)
 			}
-			// goroutines and pools come to what they need in their own time
+			// goroutines and pools need some rounds until they allocate no more
 			allocs := 1.0
 			for range 20 {
 				_ = nc.SetDeadline(time.Now().Add(servertest.Patience))
@@ -150,8 +150,7 @@ func TestHTTP2RequestsDoNotAllocate(t *testing.T) {
 	})
 }
 
-// A handler that waits holds up no other request of its connection, whether it comes before
-// or after it.
+// A handler that waits delays no other request of its connection, earlier or later.
 func TestHTTP2HandlersThatWaitHoldUpNoOthers(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -193,7 +192,7 @@ func TestHTTP2HandlersThatWaitHoldUpNoOthers(t *testing.T) {
 	})
 }
 
-// linkOfNothing is a link below which there is no connection.
+// linkOfNothing is a link without a connection.
 type linkOfNothing struct{ engine.Link }
 
 func (linkOfNothing) KeepsSpace() bool { return false }
@@ -202,7 +201,7 @@ func (linkOfNothing) Push() bool       { return true }
 func (linkOfNothing) Interrupt()       {}
 
 // A shutdown wakes the engines of the connections that it finds, so each must have its
-// protocol by then: it has once it calls Step.
+// protocol by then: an engine has it once it calls Step.
 func TestHTTP2ShutdownFindsConnectionsThatAreDriven(t *testing.T) {
 	s := withHTTP2(&Server{Handler: echo})
 	s.prepare()
@@ -213,7 +212,7 @@ func TestHTTP2ShutdownFindsConnectionsThatAreDriven(t *testing.T) {
 	if h.Step(); len(s.h2.conns) != 1 {
 		t.Error("a shutdown does not find the connection")
 	}
-	// what ends the connection may be said more than once
+	// the end of the connection may be signalled more than once
 	h.shutdown()
 	if h.shutdown(); h.conn.Life() != http2.LifeLeaving {
 		t.Errorf("the connection is in phase %v of its life: it does not wait for the client", h.conn.Life())
@@ -221,8 +220,8 @@ func TestHTTP2ShutdownFindsConnectionsThatAreDriven(t *testing.T) {
 	h.release()
 }
 
-// While other connections have their turn, a connection waits for room if it has output: there may
-// be none. So that wait needs its time.
+// While other connections have their turn, a connection with output waits for room to write. There
+// may be none, so that wait needs a timeout.
 func TestHTTP2TurnOfOthersIsLimitedForOutput(t *testing.T) {
 	s := withHTTP2(&Server{Handler: echo})
 	s.prepare()
@@ -239,9 +238,9 @@ func TestHTTP2TurnOfOthersIsLimitedForOutput(t *testing.T) {
 	}
 }
 
-// A connection stops taking frames while much output waits. If another goroutine writes that
-// before the engine asks what is next, the frames that have come are taken then: a wait for more
-// input would have them wait, too.
+// A connection stops reading frames while much output waits. If another goroutine writes that
+// output before the engine asks for the next step, the connection must read the received frames:
+// if it waited for more input, they would wait, too.
 func TestHTTP2GoesOnIfOthersHaveWrittenWhatItStoppedFor(t *testing.T) {
 	s := withHTTP2(&Server{Handler: echo})
 	s.prepare()
@@ -275,9 +274,9 @@ func TestHTTP2GoesOnIfOthersHaveWrittenWhatItStoppedFor(t *testing.T) {
 	}
 }
 
-// A handler that is late writes when its engine has left the connection, and may fail. That
-// is no moment at which the engine may read why the connection has ended: under the race
-// detector this test fails if it does.
+// A late handler may write after its engine has left the connection, and the write may fail.
+// The engine must not read the reason for the end of the connection at that moment: under the
+// race detector this test fails if it does.
 func TestHTTP2WritesFailWhileTheEngineLeaves(t *testing.T) {
 	early, late := errors.New("early"), errors.New("late")
 	for _, before := range []error{nil, early} {
@@ -314,14 +313,14 @@ func TestHTTP2WritesFailWhileTheEngineLeaves(t *testing.T) {
 
 // An idle connection has little more than its h2Conn, and the next size of memory is 896 bytes.
 func TestHTTP2ConnectionsAreSmall(t *testing.T) {
-	const limit = 768 - 8 // a word of the allocator's is before it
+	const limit = 768 - 8 // the allocator adds a word
 	if size := reflect.TypeFor[h2Conn]().Size(); size > limit {
 		t.Errorf("an h2Conn has %d bytes, want %d at most", size, limit)
 	}
 }
 
-// A connection may end while one of its heads is looked at: the request that it begins is
-// nobody else's then. It is no fault that requests come behind it.
+// A connection may end while one of its heads is checked: the request of that head must not be
+// released meanwhile. Requests after it are no error.
 func TestHTTP2ConnectionEndsDuringAHead(t *testing.T) {
 	for _, refuse := range []int{0, StatusForbidden} {
 		var h *h2Conn
@@ -361,7 +360,7 @@ func TestHTTP2ConnectionEndsDuringAHead(t *testing.T) {
 
 func TestHTTP2PaceOfHandlers(t *testing.T) {
 	var p h2Pace
-	// the clock is looked at less often while handlers are quick
+	// the clock is read less often while handlers are quick
 	n := 1
 	for _, want := range []int{2, 4, 8, 8} {
 		if n = p.record(time.Duration(n)*time.Microsecond, n); n != want {

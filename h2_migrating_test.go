@@ -93,7 +93,7 @@ func h2Names(ctx *RequestCtx) {
 	}
 }
 
-// A client that sends a body slowly is not held to MinRequestBodyRate.
+// MinRequestBodyRate does not apply to a client that sends a body slowly.
 func TestHTTP2HasNoRateOfBodies(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -102,7 +102,7 @@ func TestHTTP2HasNoRateOfBodies(t *testing.T) {
 		in, out := io.Pipe()
 		go func() {
 			_, _ = io.WriteString(out, "slow")
-			// the time of these is lost for the body
+			// these requests take time from the body
 			for range 20 {
 				h2Ask(t, client, "GET", base+"/", nil)
 			}
@@ -114,7 +114,7 @@ func TestHTTP2HasNoRateOfBodies(t *testing.T) {
 	})
 }
 
-// Malformed requests are reset, and counted; nothing else is told of them.
+// Malformed requests are reset and counted; no hook is called for them.
 func TestHTTP2MalformedRequestsAreCounted(t *testing.T) {
 	t.Parallel()
 	counted := make(chan string, 10)
@@ -153,7 +153,7 @@ func TestHTTP2MalformedRequestsAreCounted(t *testing.T) {
 	}
 }
 
-// The settings are those of net/http by the same names.
+// The settings have the names of net/http's.
 func TestHTTP2ConfigHasTheNamesOfNetHTTP(t *testing.T) {
 	theirs := reflect.TypeFor[http.HTTP2Config]()
 	for f := range reflect.TypeFor[HTTP2Config]().Fields() {
@@ -169,8 +169,8 @@ func TestHTTP2ConfigHasTheNamesOfNetHTTP(t *testing.T) {
 	}
 }
 
-// As with HTTP/1.1, the server is named whatever the handler has reset. The requests share a
-// connection, on which the start of usual responses is remembered.
+// As with HTTP/1.1, the response has the Server field whatever the handler has reset. The
+// requests share a connection, which caches the start of usual responses.
 func TestHTTP2NamesTheServer(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {

@@ -12,7 +12,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// protocolsOf returns a set of versions: "1", "2" for that over TLS, "c" for that without.
+// protocolsOf returns a set of versions: "1" for HTTP/1, "2" for HTTP/2 over TLS, "c" for
+// HTTP/2 without TLS.
 func protocolsOf(names string) (p Protocols) {
 	p.SetHTTP1(strings.Contains(names, "1"))
 	p.SetHTTP2(strings.Contains(names, "2"))
@@ -46,7 +47,7 @@ func TestVersionsThatAServerOffers(t *testing.T) {
 	}
 }
 
-// What clients speak with servers: each set of versions, over TLS and without.
+// The version between clients and servers, for each set of versions, with and without TLS.
 func TestBothVersionsShareAServer(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -79,7 +80,7 @@ func TestBothVersionsShareAServer(t *testing.T) {
 	})
 }
 
-// spoken returns the version by which a client has got a response, or "" if it has got none.
+// spoken returns the version of the response that a client has received, or "" for none.
 func spoken(t *testing.T, r *testServer, scheme, versions string) string {
 	transport := &http.Transport{Protocols: new(http.Protocols), TLSClientConfig: servertest.TrustCertificate()}
 	defer transport.CloseIdleConnections()

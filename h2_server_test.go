@@ -28,8 +28,7 @@ func withHTTP2(s *Server) *Server {
 	return s
 }
 
-// h2Client returns a client of net/http that speaks HTTP/2 alone, and the beginning of its
-// URIs.
+// h2Client returns a net/http client that speaks only HTTP/2, and the beginning of its URIs.
 func h2Client(t testing.TB, r *testServer) (client *http.Client, base string) {
 	transport := &http.Transport{Protocols: new(http.Protocols), TLSClientConfig: servertest.TrustCertificate()}
 	transport.Protocols.SetHTTP2(true)
@@ -137,7 +136,7 @@ func (s trailed) Read(p []byte) (int, error) {
 
 var _ = tls.VersionTLS13
 
-// A client has sent all that it has to say with the preface, and then nothing for a while.
+// A client sends the preface and its settings, and then nothing for a while.
 func TestHTTP2ClientsMayBeSilentBehindThePreface(t *testing.T) {
 	t.Parallel()
 	for _, e := range servertest.Engines {
@@ -160,7 +159,7 @@ func TestHTTP2ClientsMayBeSilentBehindThePreface(t *testing.T) {
 				if err != nil {
 					t.Fatalf("the connection ends: %v", err)
 				}
-				// the server has looked at the connection when this comes
+				// when this arrives, the server has read from the connection
 				if _, ok := frame.(*http2.PingFrame); ok {
 					return
 				}
@@ -169,7 +168,7 @@ func TestHTTP2ClientsMayBeSilentBehindThePreface(t *testing.T) {
 	}
 }
 
-// A client takes nothing of a response, and says nothing: the request ends all the same.
+// A client reads nothing of a response, and sends nothing: the request ends nevertheless.
 func TestHTTP2StalledResponsesEnd(t *testing.T) {
 	t.Parallel()
 	for _, e := range servertest.Engines {
@@ -216,7 +215,7 @@ func TestHTTP2StalledResponsesEnd(t *testing.T) {
 	}
 }
 
-// Clients that give up a response are common, and not worth a line in the log.
+// It is common that clients cancel a response, and not worth a line in the log.
 func TestHTTP2ResetsAreNotLogged(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -244,8 +243,8 @@ func TestHTTP2ResetsAreNotLogged(t *testing.T) {
 	})
 }
 
-// A hook that ends its goroutine leaves nothing of a request whose handler has panicked: a shutdown
-// waits for no request that is over.
+// If a hook ends its goroutine after a handler has panicked, nothing of the request is left: a
+// shutdown does not wait for it.
 func TestHTTP2HookMayEndTheGoroutine(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -273,14 +272,14 @@ func TestHTTP2HookMayEndTheGoroutine(t *testing.T) {
 	})
 }
 
-// A client may take its time between the handshake and its preface, and a server that shuts
-// down does not wait for it.
+// A client may wait between the handshake and its preface, and a server that shuts down does
+// not wait for it.
 func TestHTTP2PrefaceMayComeLate(t *testing.T) {
 	s := &Server{}
 	s.Protocols.SetUnencryptedHTTP2(true)
 	inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
 		_, nc := dial(), dial()
-		// the server looks at the time more often than that
+		// the server checks the time more often than that
 		time.Sleep(10 * h2Look * time.Millisecond)
 		p := newH2Peer(t, nc)
 		p.ask(1)
@@ -293,7 +292,7 @@ func TestHTTP2PrefaceMayComeLate(t *testing.T) {
 	})
 }
 
-// The protocol of a request is that of its connection: passed on by HTTP/1 it is HTTP/1.1,
+// The protocol of a request belongs to its connection: forwarded by HTTP/1 it is HTTP/1.1,
 // unless the application sets another one.
 func TestHTTP2IsNotTheProtocolOfOtherConnections(t *testing.T) {
 	t.Parallel()
@@ -326,8 +325,8 @@ func TestHTTP2IsNotTheProtocolOfOtherConnections(t *testing.T) {
 	})
 }
 
-// TestHTTP2LimitsStreams limits streams after requests whose bodies were buffered, in the
-// contexts of which streams are read then.
+// TestHTTP2LimitsStreams limits streams after requests with buffered bodies. The streams are
+// read in the contexts of those requests.
 func TestHTTP2LimitsStreams(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {

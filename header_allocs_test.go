@@ -181,8 +181,8 @@ func TestARequestHeadIsNotLongerThanItsWrittenSize(t *testing.T) {
 	check()
 }
 
-// The memory of a request that a client uses again and again does not grow, and no text
-// changes with that of another field.
+// The memory of a request that a client reuses many times does not grow, and a change of one
+// field changes no other text.
 func TestTextsOfVariousLengthsNeedNoNewMemory(t *testing.T) {
 	const size = 60
 	target := "/" + strings.Repeat("x", size)

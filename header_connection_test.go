@@ -41,7 +41,7 @@ func TestHeaderConnectionIsWhatAllLinesSay(t *testing.T) {
 		if got := fmt.Sprint(h.ConnectionClose()); got != want {
 			t.Errorf("%q: close is %s", lines, got)
 		}
-		// the header that is passed on has the same options
+		// the forwarded header has the same options
 		again := readRequestHeader(t, h.String())
 		if again.ConnectionClose() != h.ConnectionClose() {
 			t.Errorf("%q is passed on as %s", lines, written(h))

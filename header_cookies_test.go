@@ -92,7 +92,7 @@ func TestRequestHeaderCookieFieldIsParsed(t *testing.T) {
 	}
 }
 
-// A proxy passes cookies on unchanged unless it asks for them.
+// A proxy forwards cookies unchanged unless it reads them.
 func TestRequestHeaderCookiesThatNobodyAskedForStayAsTheyCame(t *testing.T) {
 	const head = "GET / HTTP/1.1\r\nHost: h\r\nA: 1\r\nCookie: a=1;b=\"2\"\r\nB: 2\r\nCookie: c=3;\r\nC: 3\r\n\r\n"
 	h := readRequestHeader(t, head)
@@ -132,7 +132,8 @@ func TestRequestHeaderCookiesThatNobodyAskedForStayAsTheyCame(t *testing.T) {
 	}
 }
 
-// Methods that only look at the fields of a message do not change what a proxy passes on.
+// Methods that only read the fields of a message do not change the message that a proxy
+// forwards.
 func TestLookingAtAReceivedHeaderDoesNotChangeIt(t *testing.T) {
 	const head = "GET / HTTP/1.1\r\nHost: h\r\nA: 1\r\nCookie: a=\"q v\"; b={\"x\":1}; c\r\nUser-Agent: u\r\nCookie: d=1;e=\"2\"\r\nB: 2\r\nConnection: te, x\r\n\r\n"
 	const answer = "HTTP/1.1 200 OK\r\nContent-Type: t\r\nSet-Cookie: a=\"q v\"; path=/\r\nContent-Length: 0\r\nSet-Cookie: b={\"x\":1}\r\nB: 2\r\nTrailer: X\r\nConnection: x\r\n\r\n"
@@ -200,7 +201,7 @@ func TestLookingAtAReceivedHeaderDoesNotChangeIt(t *testing.T) {
 	}
 }
 
-// A change of one cookie leaves the others as they came.
+// A change of one cookie leaves the others as they were received.
 func TestRequestHeaderChangesOneReceivedCookie(t *testing.T) {
 	const head = "GET / HTTP/1.1\r\nHost: h\r\nCookie: a=\"q v\"; b={\"x\":1}; c; d=1\r\n\r\n"
 	for _, tc := range []struct {

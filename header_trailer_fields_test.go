@@ -23,8 +23,8 @@ func readMessage(t *testing.T, h anyHeader, fields, trailers string) {
 	}
 }
 
-// If a front end sets or deletes fields of the header section, it still passes
-// trailers on unchanged.
+// If a front end sets or deletes fields of the header section, it still forwards trailers
+// unchanged.
 func TestTrailersAreNoFieldsOfTheHeaderSection(t *testing.T) {
 	for _, tc := range []struct {
 		name             string
@@ -116,8 +116,7 @@ func TestTrailersAreFoundByTheirCalls(t *testing.T) {
 	})
 }
 
-// A change to a field changes it in both sections: a field that is deleted or
-// replaced is not sent.
+// A change to a field changes it in both sections: a deleted or replaced field is not sent.
 func TestSetAndDelReachTrailers(t *testing.T) {
 	forBothHeaders(t, func(t *testing.T, h anyHeader) {
 		for name, change := range map[string]func(){
@@ -193,8 +192,8 @@ func TestAddTrailerFieldLeavesTheHeaderSectionAlone(t *testing.T) {
 	})
 }
 
-// Added trailers follow the body, whatever announces trailers and whatever the
-// length of the body. HTTP/1.0 has no trailers.
+// Added trailers follow the body, however trailers are announced and whatever the length of
+// the body. HTTP/1.0 has no trailers.
 func TestTrailerFieldsAreSent(t *testing.T) {
 	bodies := map[string]func(req *Request, resp *Response){
 		"bytes": func(req *Request, resp *Response) { req.SetBodyString("hello"); resp.SetBodyString("hello") },
@@ -248,7 +247,7 @@ func TestTrailerFieldsAreSent(t *testing.T) {
 	}
 }
 
-// A proxy that passes on a copy of what it has received passes trailers on.
+// A proxy that forwards a copy of a received message forwards its trailers.
 func TestCopiesPassTrailersOn(t *testing.T) {
 	const tail = "\r\nTransfer-Encoding: chunked\r\nTrailer: X-A\r\nX-A: h\r\n\r\n5\r\nhello\r\n0\r\nX-A: t\r\nX-B: u\r\n\r\n"
 	var req, outReq Request
@@ -281,8 +280,8 @@ func TestCopiesPassTrailersOn(t *testing.T) {
 	}
 }
 
-// To a client of HTTP/1.0, a server sends no trailers, neither as such nor in the
-// header section.
+// A server sends no trailers to an HTTP/1.0 client, neither as trailers nor in the header
+// section.
 func TestTrailersOfAnotherServerForHTTP10(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&Server{Handler: func(ctx *RequestCtx) {

@@ -237,7 +237,7 @@ func TestHostClientDialErrors(t *testing.T) {
 	}
 }
 
-// A program may read and write on a connection of the client itself.
+// A program may read and write on a connection of the client directly.
 func TestHostClientAcquireConn(t *testing.T) {
 	p := servertest.Answering(t, servertest.OK)
 	hc := hostFor(p)

@@ -422,16 +422,16 @@ func readField(h *RequestHeader, line string) {
 	}
 }
 
-// An input that is ten times as long may take 25 times the processor time: one that no
-// longer fits into the processor's cache was seen to take 17 times. If the time grows with
-// the length to the power of 1.5, it takes 31 times. There are several attempts: a busy
-// machine is slow in some of them, worse growth shows in all.
+// An input of ten times the length may take 25 times the processor time: an input that no
+// longer fits into the processor's cache has taken 17 times. If the time grows with the length
+// to the power of 1.5, it takes 31 times. There are several attempts: a busy machine is slow
+// in some of them, but worse growth shows in all.
 func TestHostileInputsTakeTimeInProportion(t *testing.T) {
 	if testing.Short() || servertest.RaceDetector {
 		t.Skip("it measures times")
 	}
-	// inputs of megabytes would make the garbage collector run all the time, and a part
-	// of its work counts as that of the code
+	// inputs of megabytes would make the garbage collector run all the time, and a part of its
+	// work would count
 	defer debug.SetGCPercent(debug.SetGCPercent(800))
 	const small = 10 << 10
 	for _, c := range hostile {
@@ -446,13 +446,13 @@ func TestHostileInputsTakeTimeInProportion(t *testing.T) {
 	}
 }
 
-// memoryPerByte is how many bytes of memory a byte received may take, freed ones counted. The
-// largest are the lists of pairs that have a byte or two of text, and the maps of mime/multipart,
-// of which there are no more than its limits allow. docs/security.md has a table.
+// memoryPerByte is how many bytes may be allocated for a received byte, including freed ones. The
+// largest users are lists of pairs with a byte or two of text, and the maps of mime/multipart,
+// whose limits bound their number. docs/security.md has a table.
 const memoryPerByte = 70
 
-// decodedPerByte is the same for bodies that are decoded: what these become has a limit of its
-// own.
+// decodedPerByte is the same for bodies that are decoded: their decoded content has a separate
+// limit.
 const decodedPerByte = 300
 
 func TestHostileInputsTakeMemoryInProportion(t *testing.T) {
@@ -465,7 +465,7 @@ func TestHostileInputsTakeMemoryInProportion(t *testing.T) {
 			bound = decodedPerByte
 		}
 		in := c.make(64 << 10)
-		// what others take at the moment counts as well, so the least counts
+		// memory of other goroutines counts as well, so the least measurement is used
 		least := uint64(math.MaxUint64)
 		for range 4 {
 			var before, after runtime.MemStats
@@ -480,7 +480,7 @@ func TestHostileInputsTakeMemoryInProportion(t *testing.T) {
 	}
 }
 
-// What is worse than linear shows.
+// The test detects growth worse than linear.
 func TestTimeOutOfProportionShows(t *testing.T) {
 	if testing.Short() || servertest.RaceDetector {
 		t.Skip("it measures times")

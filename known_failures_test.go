@@ -14,10 +14,10 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// knownFailures are failures of HTTP libraries in the past, by number, and the tests
-// that check that they do not happen here. It leaves out those of files (43 to 50),
-// which tests name in their comments, and that of the bridge to net/http (55). A
-// test outside of the root package has its folder in front.
+// knownFailures are failures of HTTP libraries in the past, by number, and the tests that
+// check that they do not happen here. It omits the failures of files (43 to 50), which tests
+// name in their comments, and of the bridge to net/http (55). A test outside of the root
+// package has its folder in front.
 var knownFailures = []struct {
 	number int
 	what   string

@@ -59,8 +59,8 @@ func asHeader(fields []pair) http.Header {
 	return h
 }
 
-// headerOf returns the fields of h without those of framing and routing. The names
-// are normalised.
+// headerOf returns the fields of h without the fields of framing and routing. The names are
+// normalised.
 func headerOf(h anyHeader) http.Header {
 	all := http.Header{}
 	for name, value := range h.All() {
@@ -387,7 +387,7 @@ func TestMessagesAreReadAndWrittenWithoutAllocating(t *testing.T) {
 	})
 }
 
-// A message that was unusually large does not leave its memory to later ones.
+// An unusually large message does not leave its memory to later ones.
 func TestReleasedMessagesLetGoOfLargeMemory(t *testing.T) {
 	req, resp := AcquireRequest(), AcquireResponse()
 	for i := range 2000 {

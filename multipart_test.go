@@ -77,7 +77,7 @@ func TestWriteMultipartFormInjectsNothing(t *testing.T) {
 	}
 }
 
-// brokenWriter takes that many bytes before it fails.
+// brokenWriter accepts that many bytes before it fails.
 type brokenWriter int
 
 var errBrokenWriter = errors.New("the writer is broken")

@@ -8,13 +8,13 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// makesMistake is a handler of its own, so that a stack can be searched for its name.
+// makesMistake is a named handler, so that a stack can be searched for its name.
 func makesMistake(ctx *RequestCtx) {
 	ctx.SetUserValue("id", "7")
 	panic("a mistake")
 }
 
-// TestPanicsCanBeTracedToTheirHandlers checks what is left of a request whose handler has
+// TestPanicsCanBeTracedToTheirHandlers checks the traces of a request whose handler has
 // panicked: the stack of the handler in the log, and the values for Server.ResponseSent.
 func TestPanicsCanBeTracedToTheirHandlers(t *testing.T) {
 	t.Parallel()

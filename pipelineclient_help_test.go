@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// callerWrites makes clients of a peer whose connections tell who writes.
+// callerWrites makes clients of a peer; their connections record which goroutine writes.
 type callerWrites struct {
 	gate     atomic.Pointer[servertest.Gate] // each write waits at it, if there is one
 	fails    atomic.Bool                     // the next write fails in the middle
@@ -49,7 +49,7 @@ func (c callerWritesConn) Write(p []byte) (int, error) {
 		g.Pass("write")
 	}
 	if c.w.overdue.CompareAndSwap(true, false) {
-		// nobody reads from the other end
+		// the other end is not read
 		near, far := net.Pipe()
 		defer far.Close()
 		_ = near.SetWriteDeadline(*c.w.deadline.Load())
@@ -88,7 +88,8 @@ func expectPatient(t *testing.T, c *PipelineClient, method, path string) {
 	checkPipelined(t, patientCall, c, method, path)
 }
 
-// settle makes calls until one was written by its caller. So is the next lone one.
+// settle makes calls until a caller has written its request itself. The next lone caller does
+// so, too.
 func (w *callerWrites) settle(t *testing.T, c *PipelineClient) {
 	t.Helper()
 	servertest.Eventually(t, "a caller writes its request", func() bool {

@@ -33,7 +33,7 @@ func lingering(serve func(c *servertest.PeerConn)) func(c *servertest.PeerConn) 
 	}
 }
 
-// client returns a client of the peer, which closes no connection that is idle.
+// client returns a client of the peer, which closes no idle connection.
 func (p pipelinePeer) client() *PipelineClient {
 	return &PipelineClient{Addr: p.Addr(), MaxIdleConnDuration: servertest.Never, Dial: p.dial}
 }

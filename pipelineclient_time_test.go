@@ -58,8 +58,8 @@ func TestPipelineClosesIdleConnections(t *testing.T) {
 	})
 }
 
-// A caller is about to write, and its connection is idle for too long meanwhile. Other calls
-// wait until it has written.
+// A caller is about to write while its connection exceeds the idle time. Other calls wait
+// until it has written.
 func TestPipelineCallsWaitForACallerThatWrites(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -191,8 +191,7 @@ func TestPipelineWriteTimeout(t *testing.T) {
 	})
 }
 
-// If a peer stops reading, with or without a response, the later calls of a pipeline
-// go on.
+// If a peer stops reading, with or without a response, the later calls of a pipeline continue.
 func TestPipelineGoesOnWhenTheReaderHasEnded(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -49,7 +49,7 @@ func TestFormsHaveABoundOfArguments(t *testing.T) {
 	}
 }
 
-// What a large form has taken is given back when its request ends: an idle connection, or a
+// The memory of a large form is released when its request ends: an idle connection, or a
 // context in a pool, keeps none of it.
 func TestMemoryOfFormArgumentsIsGivenBack(t *testing.T) {
 	for name, body := range map[string]string{

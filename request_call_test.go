@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// A URI that is not parsed again equals the one that parsing would give.
+// Without parsing again, a URI equals the result of parsing.
 func TestTargetIsParsedAgainWhenItMustBe(t *testing.T) {
 	const uri = "http://example.com/a?b=c"
 	changes := map[string]func(req *Request){
@@ -56,8 +56,8 @@ func TestTargetIsParsedAgainWhenItMustBe(t *testing.T) {
 	}
 }
 
-// A program may change a URI that it has got, after a call, too. The text of a later
-// SetRequestURI still counts.
+// A program may change a URI that it has got, even after a call. A later SetRequestURI still
+// takes effect.
 func TestTargetIsThatOfTheLastSetter(t *testing.T) {
 	var targets []string
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
@@ -110,7 +110,7 @@ func TestTargetIsThatOfTheLastSetter(t *testing.T) {
 	}
 }
 
-// Only an absolute URI has the same meaning for every host.
+// Only an absolute URI is the same for every host.
 func TestOnlyAbsoluteTargetsAreKnown(t *testing.T) {
 	for _, target := range []string{"/path", "http", "httpfoo/bar", "://example.com/", "*", "//example.com/", "?http://x"} {
 		var req Request
@@ -222,7 +222,7 @@ func TestRequestsSentAgainAreSentAsNewOnes(t *testing.T) {
 				t.Errorf("%s %s: %q, want %q", name, uri, got, want)
 			}
 			if i%3 == 0 && name != "CONNECT" {
-				// the target of the old URI does not count for the next one
+				// the target of the old URI is not used for the next one
 				again.URI().SetHost("\u00e4.test")
 				fresh.URI().SetHost("\u00e4.test")
 				if want, got := head(fresh), head(again); got != want {

@@ -301,7 +301,7 @@ func TestFilesOfAForgottenFormAreRemoved(t *testing.T) {
 		}
 		return form.File["f"][1]
 	}()
-	// if two forms share a temporary file, it exists as long as one of them
+	// if two forms share a temporary file, it exists as long as either of them
 	for range 3 {
 		runtime.GC()
 		if n := len(fileText(t, fh)); n != formMemory+1 {
@@ -574,8 +574,8 @@ func TestEncodedFormHasTheLimitOfItsBody(t *testing.T) {
 	}
 }
 
-// A request does not decode a malformed form again for each value that is asked for.
-// It does if a higher limit or other fields may give another result.
+// A request does not decode a malformed form again for each requested value. It does if a
+// higher limit or other fields may change the result.
 func TestOutcomeOfAFormIsRemembered(t *testing.T) {
 	form := "--b\r\nContent-Disposition: form-data; name=f\r\n\r\n" + strings.Repeat("x", 100_000) + "\r\n--b--\r\n"
 	var req Request

@@ -320,8 +320,7 @@ func TestRequestBodyStreamErrors(t *testing.T) {
 	}
 }
 
-// A body that cannot be read to its end is not passed on as a complete one (known
-// failure 42).
+// A body that cannot be read to its end is not forwarded as a complete one (known failure 42).
 func TestRequestWithABrokenStreamIsNotWritten(t *testing.T) {
 	r := readerOf(postChunked + "5\r\nhello\r\n")
 	var req Request

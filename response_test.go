@@ -211,8 +211,8 @@ func TestAcquiredResponsesAreEmpty(t *testing.T) {
 	}
 }
 
-// A response to HEAD has the fields of that to GET, also in HTTP/1.0, and if the size is not
-// known.
+// A response to HEAD has the fields of the response to GET, even in HTTP/1.0, and if the size
+// is not known.
 func TestHeadHasTheContentTypeOfGet(t *testing.T) {
 	for _, version := range []string{"1.0", "1.1"} {
 		for name, size := range map[string]int{"unknown": -1, "known": 5, "empty": 0} {

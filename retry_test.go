@@ -128,7 +128,7 @@ func TestRetryResetsTimeout(t *testing.T) {
 	}
 }
 
-// The client does not send a request again after its body stream was read.
+// The client does not repeat a request after its body stream was read.
 func TestRetryNotAfterBodyStream(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) { c.Request() })
 	hc := hostFor(p)

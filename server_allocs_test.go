@@ -11,11 +11,11 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// loopConn is a connection with a peer that sends the same request again and again,
-// and reads all responses. It allocates nothing itself.
+// loopConn is a connection with a peer that repeats the same request, and reads all responses.
+// It allocates nothing itself.
 type loopConn struct {
 	request []byte
-	rest    []byte // bytes of the request that is being read
+	rest    []byte // unread bytes of the current request
 	left    int    // requests that follow
 	wrote   int
 }
@@ -171,8 +171,8 @@ func TestServingSocketsAllocatesNothing(t *testing.T) {
 	})
 }
 
-// A request over TLS allocates what crypto/tls does, for the records of both sides, and
-// nothing else. A server that has nothing but a tls.Conn tells how much that is.
+// A request over TLS allocates no more than crypto/tls does for the records of both sides,
+// measured by a server with only a tls.Conn.
 func TestServingTLSAllocatesNothingOfItsOwn(t *testing.T) {
 	if servertest.RaceDetector {
 		t.Skip("the race detector allocates")
@@ -201,7 +201,7 @@ func TestServingTLSAllocatesNothingOfItsOwn(t *testing.T) {
 	})
 }
 
-// bareTLS serves a connection with crypto/tls alone. It responds to each record.
+// bareTLS serves a connection with only crypto/tls. It responds to each record.
 func bareTLS(t *testing.T, response []byte) (addr string) {
 	t.Helper()
 	pair, err := tls.X509KeyPair(servertest.Certificate())

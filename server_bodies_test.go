@@ -103,8 +103,9 @@ func TestRequestBodyMemoryIsLimited(t *testing.T) {
 	})
 }
 
-// A client whose body has stalled is cut off, and no other client is. It is the one that has
-// stalled for longest, which only a test of one clock can see: TestBodiesStallWithTime.
+// A client whose body has stalled is cut off, and no other client is. It is the client that
+// has stalled for longest, which only a test with one clock can check:
+// TestBodiesStallWithTime.
 func TestStalledBodiesMakeRoomForOthers(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		var failed atomic.Int32
@@ -343,7 +344,7 @@ func TestBodiesOfRequestsThatHaveEndedDoNotCount(t *testing.T) {
 			takes(t, ts.S, 0)
 		}
 
-		// a handler that has timed out keeps its body for as long as it runs
+		// a handler that has timed out keeps its body as long as it runs
 		late = make(chan struct{})
 		c := ts.Dial()
 		c.Send(do("late"))

@@ -38,9 +38,9 @@ func contextOf(t testing.TB, head string) *RequestCtx {
 	return ctx
 }
 
-// The decisions are those of net/http for all combinations, with two exceptions.
-// Hosts are compared without regard to case. An origin without a host never equals
-// that of the server, as net/http finds for "null" and an empty Host.
+// The decisions equal net/http's for all combinations, with two exceptions. Hosts are compared
+// without regard to case. An origin without a host never equals the server's origin; for
+// net/http "null" equals an empty Host.
 func TestCrossOriginProtectionDecidesAsNetHTTPDoes(t *testing.T) {
 	t.Parallel()
 	var ours CrossOriginProtection

@@ -14,16 +14,15 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// haproxyFronts are the ways in which an HAProxy passes connections or requests on.
+// haproxyFronts are the ways in which an HAProxy forwards connections or requests.
 var haproxyFronts = []struct{ name, mode, server string }{
 	{"version 1", "tcp", "send-proxy check inter 50ms"},
 	{"version 2", "tcp", "send-proxy-v2 check inter 50ms"},
 	{"version 2 with a checksum", "tcp", "send-proxy-v2 proxy-v2-options crc32c,unique-id"},
 }
 
-// startHAProxy starts an HAProxy in front of the server, and returns the addresses
-// of its fronts: those that pass connections on, and the one that passes requests
-// on.
+// startHAProxy starts an HAProxy in front of the server, and returns the addresses of its
+// fronts: of the fronts that forward connections, and of the one that forwards requests.
 func startHAProxy(t *testing.T, server net.Addr) (fronts []string, requests string) {
 	t.Helper()
 	path, err := exec.LookPath("haproxy")
@@ -130,7 +129,7 @@ func TestHAProxyNamesTheClient(t *testing.T) {
 	})
 }
 
-// The fields that HAProxy sets name the client. Those that the client sends do not.
+// The fields that HAProxy sets determine the client address. Fields from the client do not.
 func TestHAProxySaysWhoAsks(t *testing.T) {
 	t.Parallel()
 	for _, e := range servertest.Engines[:2] {

@@ -196,8 +196,7 @@ func TestServersKnowClientsBehindProxies(t *testing.T) {
 		// the fields of the previous request do not count
 		c.Get("/")
 		c.Expect(200, "127.0.0.1 "+scheme+" a 127.0.0.1")
-		// fields of a trailer section, if the server accepts them, do not come from
-		// a proxy
+		// fields of a trailer section, if the server accepts them, are not from a proxy
 		c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Trailer: X-Forwarded-For", "Transfer-Encoding: chunked") +
 			"1\r\na\r\n0\r\nX-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: b\r\n\r\n")
 		if resp := c.Next("POST"); resp.StatusCode != 400 && resp.Content != "127.0.0.1 "+scheme+" a 127.0.0.1" {
@@ -246,7 +245,7 @@ func FuzzClientIP(f *testing.F) {
 	})
 }
 
-// textAddr is an address of a type that is unknown to the server.
+// textAddr is an address of a type unknown to the server.
 type textAddr string
 
 func (textAddr) Network() string  { return "other" }
@@ -267,7 +266,7 @@ func TestClientIPHasNoZoneWhateverTheKindOfAddress(t *testing.T) {
 	}
 }
 
-// A relative redirect keeps to the scheme and the host by which the client has come.
+// A relative redirect uses the scheme and the host that the client has used.
 func TestRedirectsBehindProxiesAreTheClients(t *testing.T) {
 	withHost := plainTrust
 	withHost.HostField = "X-Forwarded-Host"

@@ -284,7 +284,7 @@ func TestProxyProtocolRequestsHaveAllTheirTime(t *testing.T) {
 			}
 			late.ExpectEnd()
 			c.Send(header1[20:] + "GET / HT")
-			// a response comes now only if the time is up
+			// a response arrives now only if the time is up
 			_ = c.SetReadDeadline(time.Now().Add(headTime / 3))
 			_, err := c.R.Peek(1)
 			_ = c.SetReadDeadline(time.Now().Add(servertest.Patience))
@@ -317,7 +317,7 @@ func TestProxyProtocolShutdown(t *testing.T) {
 		idle.Expect(200, endsOfClient)
 		conns = append(conns, idle)
 		servertest.Eventually(t, "all connections", func() bool { return s.GetOpenConnectionsCount() == int32(len(conns)) })
-		// it has less patience than the server has with headers
+		// ShutDown waits less long than the server waits for headers
 		servertest.ShutDown(t, s)
 		for _, c := range conns {
 			c.ExpectCut()
@@ -426,7 +426,7 @@ func TestProxyProtocolConnectionsHaveTheAddressesOfTheClient(t *testing.T) {
 	})
 }
 
-// Large bodies, files and uploads pass as they do without a header.
+// Large bodies, files and uploads work as without a header.
 func TestProxyProtocolConnectionsCarryBodies(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "file")
@@ -477,8 +477,7 @@ func TestProxyProtocolOnUnixSockets(t *testing.T) {
 	}
 }
 
-// A listener of crypto/tls returns TLS connections. The header comes before their
-// handshake.
+// A listener of crypto/tls returns TLS connections. The header precedes their handshake.
 func TestProxyProtocolUnderTLSOfOthers(t *testing.T) {
 	cert, key := servertest.Certificate()
 	pair, err := tls.X509KeyPair(cert, key)
@@ -531,8 +530,8 @@ func TestProxyProtocolOfServeConn(t *testing.T) {
 	servertest.ShutDown(t, s)
 }
 
-// The address in a header is the peer: it may be that of another proxy, which has
-// set fields.
+// The address in a header is the peer: it may be the address of another proxy, which has set
+// fields.
 func TestProxyProtocolBeforeTrustedProxies(t *testing.T) {
 	forEachSocketEngine(t, func(t *testing.T, start starter) {
 		s := &Server{

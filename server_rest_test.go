@@ -50,7 +50,7 @@ func expectEcho(t *testing.T, c net.Conn, method, path, body string) {
 	}
 }
 
-// Whatever a request is like, it finds the connection as it was left.
+// Whatever the request, the connection is in the state that the previous request has left.
 func TestManyConnectionsGoOnAfterTheyHaveWaited(t *testing.T) {
 	s := &Server{Handler: echo, IdleTimeout: time.Hour}
 	clients := crowd(t, s)
@@ -86,7 +86,7 @@ func TestManyConnectionsGoOnAfterTheyHaveWaited(t *testing.T) {
 	servertest.Eventually(t, "no connection", func() bool { return s.GetOpenConnectionsCount() == 0 })
 }
 
-// The time of a wait ends with it.
+// The timeout of a wait does not apply to the request after it.
 func TestTimeOfAWaitIsNotThatOfTheRequest(t *testing.T) {
 	const idle = time.Minute
 	bubble(t, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestTimeOfAWaitIsNotThatOfTheRequest(t *testing.T) {
 	})
 }
 
-// The time that one response had is not that of the next one, even if that is a stream.
+// The timeout of one response does not apply to the next one, even if that is a stream.
 func TestTimeOfAResponseIsNotThatOfTheNext(t *testing.T) {
 	const once = time.Minute
 	bubble(t, func(t *testing.T) {
@@ -148,8 +148,7 @@ func TestTimeOfAResponseIsNotThatOfTheNext(t *testing.T) {
 	})
 }
 
-// Beside a crowd, connections that come and go have what earlier ones have left, whatever
-// the settings are.
+// Beside a crowd, new connections reuse the memory of closed ones, whatever the settings.
 func TestConnectionsBesideACrowdAllocateLittle(t *testing.T) {
 	if servertest.RaceDetector {
 		t.Skip("the pools forget things under the race detector")
@@ -170,7 +169,7 @@ func TestConnectionsBesideACrowdAllocateLittle(t *testing.T) {
 					t.Error("a connection of many keeps its protocol for the next one")
 				}
 			})
-			// the connection and its engine, and what the handler formats
+			// the connection and its engine, and the strings that the handler formats
 			if each > 8 {
 				t.Errorf("%v allocations for a connection", each)
 			}
@@ -178,7 +177,8 @@ func TestConnectionsBesideACrowdAllocateLittle(t *testing.T) {
 	}
 }
 
-// What a connection leaves is for the next one, but the buffer is what it waits with.
+// A connection that ends leaves its protocol to the next one. A waiting connection keeps only
+// its buffer.
 func TestConnectionThatWaitsLeavesItsProtocol(t *testing.T) {
 	s := &Server{Handler: echo}
 	crowd(t, s)

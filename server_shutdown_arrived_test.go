@@ -51,11 +51,11 @@ func TestShutdownAnswersWhatHasArrived(t *testing.T) {
 	})
 }
 
-// busyConn is a connection on a machine that is too busy to read what arrives: a Read ends
-// when there is a deadline, and nothing comes of the first ones.
+// busyConn is a connection on a machine that is too busy to read in time: a Read waits until
+// there is a deadline, and the first such Reads return nothing.
 type busyConn struct {
 	net.Conn
-	misses   int // how many reads with a deadline come to nothing
+	misses   int // how many reads with a deadline return nothing
 	deadline chan struct{}
 }
 
@@ -77,8 +77,8 @@ func (c *busyConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// A request that has arrived is answered even if a busy machine lets the time go by in which
-// it was to be read.
+// A request that has arrived is answered even if a busy machine has missed the time for
+// reading it.
 func TestShutdownLooksAgain(t *testing.T) {
 	s := &Server{Handler: echo, Logger: &servertest.Log{}}
 	pc := fasthttputil.NewPipeConns()

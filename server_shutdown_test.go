@@ -511,8 +511,8 @@ func TestListenAndServeUNIX(t *testing.T) {
 	}
 }
 
-// Two servers serve a path in turn, and the first ends when the second serves already, as
-// in a restart without a gap.
+// Two servers serve a path in turn, and the first ends after the second has started, as in a
+// restart without a gap.
 func TestAServerLeavesTheSocketOfItsSuccessorAlone(t *testing.T) {
 	for name, engine := range map[string]Engine{"portable": EnginePortable, "event": EngineEvent} {
 		t.Run(name, func(t *testing.T) {
@@ -628,7 +628,7 @@ func (c *brokenConn) LocalAddr() net.Addr       { return zeroTCPAddr }
 func TestServerLeavesNothingBehind(t *testing.T) {
 	piece := strings.Repeat("x", 10_000)
 	forEachEngine(t, func(t *testing.T, start starter) {
-		// a first round makes what stays, such as the poller of the runtime
+		// a first round creates permanent resources, such as the poller of the runtime
 		round := func() {
 			s := &Server{Handler: func(ctx *RequestCtx) {
 				switch string(ctx.Path()) {

@@ -42,8 +42,8 @@ func TestIdleTimeoutAloneCoversTheWaitForTheFirstByte(t *testing.T) {
 	})
 }
 
-// TestSilentConnectionsEndOnEveryEngine is the same in real time: a client that
-// sends nothing, at first or between requests, does not keep its connection.
+// TestSilentConnectionsEndOnEveryEngine is the same in real time: a client that sends nothing,
+// at first or between requests, loses its connection.
 func TestSilentConnectionsEndOnEveryEngine(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -271,7 +271,7 @@ func TestReadTimeoutOfOneRequestIsNotForTheNext(t *testing.T) {
 			c.Expect(200, "")
 			c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 3") + "a")
 			servertest.Receive(t, "the next request", unlimited)
-			// as long as it takes for others to have their time go by
+			// until the timeouts of other connections have passed
 			for range 3 {
 				late := ts.Dial()
 				late.Send(servertest.Part("/limited", 3, 1))
@@ -352,8 +352,8 @@ func TestWriteTimeoutCutsClientsThatDoNotRead(t *testing.T) {
 	}
 }
 
-// After an orderly close, the system would keep the written bytes for as long as the
-// peer does not read.
+// After a normal close, the system would keep the written bytes as long as the peer does not
+// read.
 func TestWriteTimeoutResetsTheConnection(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {

@@ -72,7 +72,7 @@ func TestTLSHandshakeTimeouts(t *testing.T) {
 	}
 }
 
-// The deadline of the handshake must not become that of the connection.
+// The deadline of the handshake must not apply to the connection.
 func TestTLSConnectionOutlivesItsHandshakeTimeout(t *testing.T) {
 	t.Parallel()
 	servertest.ForEachTLSEngine(t, testTLSConnectionOutlivesItsHandshakeTimeout)
@@ -107,7 +107,7 @@ func TestFailedTLSHandshakesAreLogged(t *testing.T) {
 func testFailedTLSHandshakesAreLogged(t *testing.T, e servertest.Engine) {
 	for _, all := range []bool{false, true} {
 		ts := startServer(t, e, &Server{Handler: echo, LogAllErrors: all})
-		// a client that leaves is nothing to talk about
+		// a client that disconnects is not logged
 		_ = ts.DialPlain().Close()
 		// a client that does not trust the server is logged
 		if _, err := dialTLS(ts, &tls.Config{ServerName: "other.test"}); err == nil {

@@ -323,7 +323,7 @@ func testMutualTLS(t *testing.T, e servertest.Engine) {
 
 	for name, certs := range map[string][]tls.Certificate{"no certificate": nil, "a stranger's": pair(stranger, strangerKey)} {
 		c, err := dialTLS(ts, &tls.Config{
-			// a client sends no certificate that the server says it does not accept
+			// a client sends no certificate that the server does not accept
 			GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 				if certs == nil {
 					return new(tls.Certificate), nil
@@ -364,7 +364,7 @@ func testTLSConnectionsAreResumed(t *testing.T, e servertest.Engine) {
 	}
 }
 
-// A client may come to any listener of a server.
+// A client may connect to any listener of a server.
 func TestTLSSessionsAreThoseOfAllListeners(t *testing.T) {
 	servertest.ForEachTLSEngine(t, testTLSSessionsAreThoseOfAllListeners)
 }

@@ -222,7 +222,7 @@ func testServerUsesRenewedCertificates(t *testing.T, e servertest.Engine) {
 	old := ts.Wrap(check("old.test"))
 	f.renew(t, "new.test")
 	check("new.test")
-	// open connections go on
+	// open connections stay
 	old.Get("/still")
 	old.Expect(200, servertest.Echoed("GET", "/still", ""))
 }

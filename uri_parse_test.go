@@ -171,8 +171,8 @@ func TestURIOfARequestOverTLS(t *testing.T) {
 	}
 }
 
-// A percent sign in a path that begins no escape stands for itself. That of a request which
-// was received is passed on as it came, since other software may give it a meaning.
+// A percent sign in a path that begins no escape is literal. In a received request it is
+// forwarded unchanged, since other software may interpret it.
 func TestBadEscapesInPaths(t *testing.T) {
 	for _, tc := range []struct{ in, given, received string }{
 		{"/%zz", "/%25zz", "/%zz"},

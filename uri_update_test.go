@@ -206,8 +206,8 @@ func FuzzURIUpdate(f *testing.F) {
 	})
 }
 
-// compareWithNetURL compares the result of from and ref with that of net/url, if
-// both packages follow the same rule.
+// compareWithNetURL compares the result of from and ref with net/url's, if both packages
+// follow the same rule.
 func compareWithNetURL(t *testing.T, from, ref string, u *URI) {
 	// this package decodes escapes before it removes dot segments, merges repeated
 	// slashes, and requires two slashes after a scheme

@@ -33,8 +33,8 @@ var unanswered = map[string]RequestHandler{
 	},
 }
 
-// A request that ends without a response is not watched any more, and those who still have
-// its context are told that nobody waits.
+// A request that ends without a response is no longer watched, and its context ends for
+// goroutines that still have it.
 func TestWatchEndsWithARequestThatIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	for name, handler := range unanswered {
@@ -85,13 +85,13 @@ func TestWatchEndsWithARequestThatIsNotAnswered(t *testing.T) {
 func watchesNobody(t *testing.T, protocol string, s *Server) {
 	t.Helper()
 	servertest.Eventually(t, protocol+": no request is watched", func() bool {
-		// a watch that somebody may still ask goes with its context
+		// a still reachable watch is released with its context
 		runtime.GC()
 		return s.watches.Len() == 0
 	})
 }
 
-// A client goes away from a file that it does not read, whose handler has asked for the end
+// A client disconnects in the middle of a file, after the handler has registered for the end
 // of the context.
 func TestWatchEndsWithAFileThatIsCutOff(t *testing.T) {
 	t.Parallel()

@@ -35,8 +35,8 @@ func (w wires) open(b *testing.B) (net.Listener, func(string) (net.Conn, error))
 	return ln, func(string) (net.Conn, error) { return net.Dial("tcp4", addr) }
 }
 
-// mostConnections is the most connections that a row has: each takes two
-// descriptors, of which many systems allow a process 20,000 or fewer.
+// mostConnections is the largest number of connections of a row: each takes two descriptors,
+// and many systems allow a process 20,000 or fewer.
 const mostConnections = 4000
 
 // benchEndToEnd measures Client.Get with a server of the same build. Callers beyond

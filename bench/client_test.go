@@ -47,8 +47,8 @@ func requestEnd(b []byte) bool {
 	return len(b) == size
 }
 
-// answeringConn is a connection with a very cheap server in it: a write is a
-// request, and a read returns the response.
+// answeringConn is a connection with a very cheap built-in server: a write is a request, and a
+// read returns the response.
 type answeringConn struct {
 	all     [][]byte // the responses, in turn
 	turn    int
@@ -234,7 +234,7 @@ func benchClient(b *testing.B, kind callKind, dial func(string) (net.Conn, error
 	})
 }
 
-// netHTTPClient returns a client of net/http for so many callers.
+// netHTTPClient returns a net/http client for parallel callers.
 func netHTTPClient(dial func(string) (net.Conn, error), parallel int) *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		Dial:                func(_, addr string) (net.Conn, error) { return dial(addr) },

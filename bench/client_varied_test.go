@@ -69,8 +69,8 @@ func inTurn(callers *atomic.Int64) func() *traffic.Call {
 	}
 }
 
-// wholeAnswer reports whether a body is one of those of the API, and has the length
-// that its head declares.
+// wholeAnswer reports whether a body is one of the API's, and has the length that its head
+// declares.
 func wholeAnswer(status, length int, body []byte) bool {
 	return status == 200 && length == len(body) && body[0] == '{' && body[len(body)-1] == '}'
 }

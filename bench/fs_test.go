@@ -66,8 +66,7 @@ func fileHandler(root string) fasthttp.RequestHandler {
 	return (&fasthttp.FS{Root: root, Compress: true, AcceptByteRange: true, GenerateIndexPages: true, CacheDuration: time.Minute}).NewRequestHandler()
 }
 
-// repeated is a connection that sends the same request again and again, and drops
-// the responses.
+// repeated is a connection that sends the same request repeatedly, and drops the responses.
 type repeated struct {
 	net.Conn
 	request, rest []byte

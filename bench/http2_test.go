@@ -23,8 +23,8 @@ var (
 	http2Posts  = []fakeh2.Message{jsonPost()}
 )
 
-// browserFields are the fields of getRequest. id is that of the request, or "". The fields
-// that change are path, id and cookie.
+// browserFields returns the fields of getRequest. id is the id of the request, or "". The
+// fields that change are path, id and cookie.
 func browserFields(method, path, session, id string, changes bool) []fakeh2.Field {
 	fields := []fakeh2.Field{
 		{Name: ":method", Value: method},
@@ -41,7 +41,7 @@ func browserFields(method, path, session, id string, changes bool) []fakeh2.Fiel
 	return fields
 }
 
-// variedGets are always the same.
+// variedGets always returns the same messages.
 func variedGets() []fakeh2.Message {
 	random := rand.New(rand.NewPCG(9113, 7541))
 	var all []fakeh2.Message
@@ -64,8 +64,8 @@ func jsonPost() fakeh2.Message {
 	}
 }
 
-// benchHTTP2 measures a handler with a few clients that keep so many streams busy. The
-// published fasthttp has no HTTP/2.
+// benchHTTP2 measures a handler with a few clients, each of which keeps a number of streams
+// busy. The published fasthttp has no HTTP/2.
 func benchHTTP2(b *testing.B, handler fasthttp.RequestHandler, messages []fakeh2.Message, streams int) {
 	b.Helper()
 	s := &fasthttp.Server{Handler: handler}
@@ -144,7 +144,7 @@ func BenchmarkNetHTTPHTTP2ServerPost100Streams(b *testing.B) {
 }
 
 // BenchmarkHarnessHTTP2Get1Stream and similar benchmarks run a server that answers each
-// HEADERS frame and understands none.
+// HEADERS frame without decoding it.
 func BenchmarkHarnessHTTP2Get1Stream(b *testing.B)    { driveHTTP2(b, serveBareHTTP2, http2Gets, 1) }
 func BenchmarkHarnessHTTP2Get100Streams(b *testing.B) { driveHTTP2(b, serveBareHTTP2, http2Gets, 100) }
 
@@ -160,7 +160,7 @@ var bareHTTP2Answer = []byte("\x00\x00\x13\x01\x04\x00\x00\x00\x00\x88" +
 	"\x0f\x10\x0atext/plain\x0f\x0d\x0213" +
 	"\x00\x00\x0d\x00\x01\x00\x00\x00\x00" + answer)
 
-// bareHTTP2Data is where the DATA frame begins.
+// bareHTTP2Data is the offset of the DATA frame.
 const bareHTTP2Data = frameHeadSize + 19
 
 func serveBareHTTP2(ln net.Listener) error {

@@ -18,15 +18,15 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/protocols"
 )
 
-// http2Answers are the responses of the rows of HTTP/2, and http2APIAnswers those of the
-// varied ones. They are clientAnswer and apiAnswers.
+// http2Answers are the responses of the HTTP/2 rows, and http2APIAnswers of the varied rows.
+// They are clientAnswer and apiAnswers.
 var (
 	http2Answers    = asHTTP2([][]byte{clientAnswerBytes})
 	http2APIAnswers = asHTTP2(apiAnswers)
 )
 
-// changingFields are those of apiAnswers that have another value in each: a server that has
-// a table for some kilobytes does not put them into it.
+// changingFields are the fields of apiAnswers whose values differ in each response: a server
+// with a table of some kilobytes does not add them to it.
 var changingFields = map[string]bool{"date": true, "x-request-id": true, "etag": true, "content-length": true, "set-cookie": true}
 
 func asHTTP2(texts [][]byte) []fakeh2.Message {
@@ -55,8 +55,8 @@ func asHTTP2(texts [][]byte) []fakeh2.Message {
 	return all
 }
 
-// fillTable marks as changing whatever the first response does not have: only that fills
-// the table.
+// fillTable marks all fields as changing that the first response does not have: only the first
+// response fills the table.
 func fillTable(all []fakeh2.Message) {
 	known := map[string]string{}
 	for _, f := range all[0].Fields {
@@ -94,7 +94,7 @@ func dialHTTP2(b testing.TB, w wires, answers []fakeh2.Message) func(string) (ne
 			}
 			all.Go(func() {
 				defer nc.Close()
-				_ = s.Serve(nc) // the caller finds that something is wrong
+				_ = s.Serve(nc) // the caller detects the error
 			})
 		}
 	})
@@ -106,7 +106,7 @@ func dialHTTP2(b testing.TB, w wires, answers []fakeh2.Message) func(string) (ne
 	return func(string) (net.Conn, error) { return net.Dial("tcp4", addr) }
 }
 
-// http2Row is what a row of clients of HTTP/2 does.
+// http2Row describes a row of HTTP/2 clients.
 type http2Row struct {
 	kind     callKind
 	varied   bool

@@ -34,8 +34,8 @@ var variedAnswers = func() (all [][]byte) {
 // one before.
 var variedPipelined = bytes.Repeat(slices.Concat(variedAnswers[:5]...), 51)
 
-// pipelineConn is a connection with a server in it that takes pipelined GET
-// requests. Each written request makes a response to read.
+// pipelineConn is a connection with a built-in server for pipelined GET requests. Each written
+// request makes a response to read.
 type pipelineConn struct {
 	mu     sync.Mutex
 	come   sync.Cond

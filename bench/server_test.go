@@ -39,9 +39,9 @@ var (
 
 const (
 	manyClients = 10_000
-	// manyBatch is the number of requests that a client among many sends in a turn.
-	// It costs the harness about as much to wake the goroutine of a connection as it
-	// costs a fast server to serve a request, so some requests share that cost.
+	// manyBatch is the number of requests that a client among many sends in a turn. Waking the
+	// goroutine of a connection costs the harness about as much as a request costs a fast
+	// server, so some requests share that cost.
 	manyBatch = 10
 )
 
@@ -249,8 +249,8 @@ const (
 // bareAnswers are the responses to as many requests as can end in one buffer.
 var bareAnswers = bytes.Repeat([]byte(bareAnswer), bareBuffer/len(getRequest)+1)
 
-// serveBare serves each connection on a goroutine of its own. It trusts that
-// every request has the length of getRequest.
+// serveBare serves each connection on a separate goroutine. It trusts that every request has
+// the length of getRequest.
 func serveBare(ln net.Listener) error {
 	workers := make(chan net.Conn)
 	for {

@@ -12,12 +12,12 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// tlsConns is how many connections the rows of TLS have. A client sends a request on each
-// before it reads the responses, so that a loop finds several of them.
+// tlsConns is the number of connections in TLS rows. A client sends a request on each before
+// it reads the responses, so that a loop finds several of them.
 const tlsConns = 8
 
-// benchTLS measures a server and a client of crypto/tls, which takes about as much as the
-// server.
+// benchTLS measures a server together with a crypto/tls client, which takes about as much time
+// as the server.
 func benchTLS(b *testing.B, serve func(ln net.Listener, cert tls.Certificate) (stop func() error), texts [][]byte) {
 	b.Helper()
 	certPEM, keyPEM, err := fasthttp.GenerateTestCertificate("localhost")

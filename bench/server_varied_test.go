@@ -33,7 +33,7 @@ func browserRequest() (request []byte) {
 	return request
 }
 
-// variedClients is the number of clients in rows that do not have ten thousand.
+// variedClients is the number of clients in all rows but those with ten thousand.
 const variedClients = 64
 
 // benchVaried measures serve with clients that never pause and send texts in turn, as
@@ -48,7 +48,7 @@ func benchOnePerRead(b *testing.B, serve func(net.Listener) error, texts [][]byt
 	drive(b, serve, fakenet.Config{Texts: texts, OnePerRead: true, PerConn: 10_000, Clients: variedClients})
 }
 
-// benchVariedCrowd is benchCrowd with many texts, and benchOnePerReadCrowd is that with
+// benchVariedCrowd is benchCrowd with many texts, and benchOnePerReadCrowd is the same with
 // one request for each read.
 func benchVariedCrowd(b *testing.B, serve func(net.Listener) error, texts [][]byte) {
 	drive(b, serve, variedCrowd(texts, false))

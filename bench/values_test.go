@@ -17,8 +17,8 @@ const (
 	uriFull    = "http://shop.example.com/catalogue/boots/?size=42&sort=price#reviews"
 )
 
-// loop measures work, which reports whether its result is right. The figures of two
-// rows are not comparable, those of two builds are.
+// loop measures work, which reports whether its result is right. Figures of two builds are
+// comparable, figures of two rows are not.
 func loop(b *testing.B, work func() bool) {
 	b.Helper()
 	if !work() {

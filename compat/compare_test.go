@@ -38,7 +38,7 @@ func parse(out []byte) *observation {
 	return o
 }
 
-// absent stands for a field that one side did not print.
+// absent marks a field that one side did not print.
 const absent = "(absent)"
 
 type difference struct{ id, field, want, got string }

@@ -1,5 +1,5 @@
-// Package compat runs the same programs against this module and against the
-// published one and compares what they print, field by field.
+// Package compat runs the same programs against this module and against the published one and
+// compares their output, field by field.
 package compat
 
 import (
@@ -67,7 +67,7 @@ func build(t *testing.T, s side) (dir string) {
 	return dir
 }
 
-// run runs a program that was built against one side, and returns what it prints.
+// run runs a program that was built against one side, and returns its output.
 func run(t *testing.T, s side, bin string) []byte {
 	t.Helper()
 	if runtime.GOOS == "windows" {

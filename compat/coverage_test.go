@@ -74,7 +74,7 @@ type listedPackage struct {
 	GoFiles                 []string
 }
 
-// publicPackages returns the packages that the list of the API names.
+// publicPackages returns the packages in the list of the API.
 func publicPackages(t *testing.T) []string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "api", "fasthttp-1.77.txt"))
@@ -119,8 +119,8 @@ func listPackages(t *testing.T, public []string) map[string]*listedPackage {
 	}
 }
 
-// functionsOf lists the exported functions of a package: functions, methods of its
-// types, and those of its interfaces.
+// functionsOf lists the exported functions of a package: functions, and methods of its types
+// and interfaces.
 func functionsOf(pkg *types.Package) []string {
 	var list []string
 	for _, name := range pkg.Scope().Names() {

@@ -1,8 +1,8 @@
-// Package expvarhandler serves the variables that a program publishes with
-// package expvar: its counters, its memory statistics, its command line.
+// Package expvarhandler serves the variables that a program publishes with package expvar: its
+// counters, memory statistics and command line.
 //
-// They reveal much about a program, so the handler belongs on an address that only
-// its operators can reach.
+// They reveal much about a program, so serve the handler on an address that only its operators
+// can reach.
 package expvarhandler
 
 import (
@@ -23,9 +23,9 @@ var (
 // name, as expvar.Handler does. It ignores the path; package expvar uses
 // "/debug/vars".
 //
-// If the query has the argument r, a regular expression in the syntax of package
-// regexp, the object has only the variables whose name contains a match. The response
-// to an invalid regular expression is 400.
+// If the query has the argument r, a regular expression in the syntax of package regexp, the
+// object has only the variables whose name contains a match. An invalid regular expression is
+// answered with 400.
 //
 // The package publishes two variables of its own: expvarHandlerCalls is the number of calls of
 // ExpvarHandler, and expvarRegexpErrors is how many of them had an invalid regular expression.

@@ -95,7 +95,8 @@ func TestBadExpressionIsRefused(t *testing.T) {
 	}
 }
 
-// TestHandlerCountsItsCalls has what monitoring reads of programs with version 1.77.0.
+// TestHandlerCountsItsCalls checks the variables that monitoring reads from programs with
+// version 1.77.0.
 func TestHandlerCountsItsCalls(t *testing.T) {
 	count := func(name string) int {
 		t.Helper()

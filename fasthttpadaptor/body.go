@@ -11,9 +11,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// requestBody is the body of a fasthttp request for a handler of net/http. Another
-// goroutine than that of the handler may read it, also one that still runs after the
-// handler has returned.
+// requestBody is the body of a fasthttp request for a handler of net/http. Goroutines other
+// than the handler's may read it, even after the handler has returned.
 type requestBody struct {
 	ctx      *fasthttp.RequestCtx
 	r        *http.Request
@@ -28,9 +27,9 @@ type requestBody struct {
 	begun  bool       // a part of it was read
 	taken  int64      // how much of it was read
 	closed bool
-	err    error // what Read returns from now on
+	err    error // the error of Read from now on
 
-	interrupted atomic.Bool // Close has ended a Read that waits
+	interrupted atomic.Bool // Close has interrupted a waiting Read
 
 	ended atomic.Bool // the body was read to its end
 	onEnd func()      // called at the end of the body, with mu held
@@ -50,8 +49,8 @@ func (b *requestBody) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// errClosed returns the error of reading a closed body. Servers for net/http, such as that of
-// grpc-go, look for its text if the body is that of a stream of HTTP/2.
+// errClosed returns the error of reading a closed body. Servers for net/http, such as
+// grpc-go's, look for its text if the body belongs to an HTTP/2 stream.
 func (b *requestBody) errClosed() error {
 	if b.interrupted.Load() {
 		return errClosedByHandler
@@ -124,11 +123,11 @@ func (b *requestBody) end() {
 	}
 }
 
-// interrupter is a body stream whose reading can be ended while it goes on.
+// interrupter is a body stream whose Read can be interrupted while it waits.
 type interrupter interface{ Interrupt() }
 
-// interrupt makes a Read that waits return, and reports whether that is possible. It is for
-// streams of HTTP/2: in HTTP/1 the body shares the connection with what follows.
+// interrupt makes a waiting Read return, and reports whether that is possible. It works for
+// HTTP/2 streams only: in HTTP/1 the body shares the connection with the next request.
 func (b *requestBody) interrupt() bool {
 	stream, ok := b.stream.(interrupter)
 	if ok {
@@ -139,8 +138,7 @@ func (b *requestBody) interrupt() bool {
 }
 
 // Close implements io.Closer. It leaves unread content to the server. As with net/http, a
-// Read that waits fails if the body is that of a stream of HTTP/2, and otherwise Close waits
-// for it.
+// waiting Read fails if the body belongs to an HTTP/2 stream; otherwise Close waits for it.
 func (b *requestBody) Close() error {
 	b.interrupt()
 	b.mu.Lock()
@@ -153,10 +151,9 @@ func (b *requestBody) Close() error {
 // net/http.
 const drainLimit = 256 << 10
 
-// drain closes the body and discards its unread content, so that no goroutine reads it
-// any more. It returns false if there is more than drainLimit, or if the client would
-// send the content only after a 100 Continue: the connection must not be used for
-// another request then.
+// drain closes the body and discards its unread content, so that no goroutine reads it any
+// more. It returns false if there is more than drainLimit, or if the client would send the
+// content only after a 100 Continue. Then the connection must not be used for another request.
 func (b *requestBody) drain() (complete bool) {
 	if !b.streamed {
 		// it is in memory, and does not affect the connection

@@ -102,7 +102,7 @@ func dialer(t *testing.T, dial func() (net.Conn, error)) func() net.Conn {
 
 type testLogger struct{ t *testing.T }
 
-// Printf keeps the log of a test that fails, and no other.
+// Printf writes to the log of the test, which is shown only if the test fails.
 func (l testLogger) Printf(format string, args ...any) { l.t.Logf(format, args...) }
 
 // reply is the response of a server.

@@ -15,16 +15,16 @@ import (
 // at the end of the chain.
 type parent = context.Context
 
-// leaveWait is for how long a client that has ended its sending side counts as waiting
-// for its response. A client that has closed its connection looks the same.
+// leaveWait is how long a client that has closed its sending side counts as waiting for its
+// response. A client that has closed its connection looks the same.
 var leaveWait = 5 * time.Second
 
-// requestContext is the context of an http.Request that came from fasthttp. As with
-// net/http, it ends when the client closes the connection and when the handler has returned,
-// and not when the server begins to shut down. The client is watched only after the first
-// call of Done or Err.
+// requestContext is the context of an http.Request converted from fasthttp. As with net/http,
+// it ends when the client closes the connection and when the handler has returned, and not
+// when the server begins to shut down. The client is watched only after the first call of Done
+// or Err.
 //
-// Its values are those that the RequestCtx had when the handler was called.
+// Its values are the user values of the RequestCtx at the call of the handler.
 type requestContext struct {
 	parent
 	cancel context.CancelFunc
@@ -33,9 +33,9 @@ type requestContext struct {
 
 	mu      sync.Mutex
 	ctx     *fasthttp.RequestCtx // nil after detach
-	body    *requestBody         // nil if it does not keep the client from being watched
+	body    *requestBody         // if not nil, the client is watched only after the body
 	watched bool                 // the client is watched, or will be after the body
-	leaving *time.Timer          // ends the context of a client that has ended its sending side
+	leaving *time.Timer          // ends the context of a client that has closed its sending side
 }
 
 type userValue struct{ key, value any }

@@ -44,8 +44,8 @@ func TestCookieJarOfNetHTTP(t *testing.T) {
 	}
 }
 
-// A server gets its cookies back as it has set them: with their quotes. If several
-// have the same name, it gets all of them, the one with the longest path first.
+// A server gets its cookies back as it has set them, with their quotes. If several have the
+// same name, it gets all of them, the one with the longest path first.
 func TestCookieJarKeepsQuotesAndPaths(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, cookie := range []string{"a=root; Path=/", `q="v w"; Path=/`, "a=deep; Path=/x/y", "a=x; Path=/x", "a=other; Path=/z"} {

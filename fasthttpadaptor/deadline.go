@@ -7,9 +7,9 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// writeDeadline is the write deadline that a handler has set. The server sets its own
-// deadline when it begins to write, which may be after a Flush has returned. Then the
-// deadline of the handler is set again.
+// writeDeadline is the write deadline that a handler has set. When the server begins to write,
+// which may be after a Flush has returned, it sets its own deadline. Then the handler's
+// deadline is set again.
 type writeDeadline struct {
 	mu    sync.Mutex // responseWriter.mu is held while the server reads
 	own   bool       // the handler has set one, and the server may overwrite it

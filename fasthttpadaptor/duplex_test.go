@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// echoLines answers each line at once. It does not ask for full duplex.
+// echoLines answers each line at once. It does not enable full duplex.
 func echoLines(w http.ResponseWriter, r *http.Request) {
 	lines := bufio.NewReader(r.Body)
 	for {
@@ -45,8 +45,8 @@ func converse(t *testing.T, answers *bufio.Reader, out io.Writer, lines ...strin
 	}
 }
 
-// TestHTTP2IsFullDuplex has handlers of net/http that read and write at the same time without a call
-// of EnableFullDuplex, which HTTP/2 does not need.
+// TestHTTP2IsFullDuplex has net/http handlers that read and write concurrently without
+// EnableFullDuplex, which HTTP/2 does not need.
 func TestHTTP2IsFullDuplex(t *testing.T) {
 	readerEnd := make(chan error, 1)
 	readOn := func(r *http.Request) {
@@ -121,7 +121,7 @@ func TestHTTP2IsFullDuplex(t *testing.T) {
 		converse(t, answers, out, "second\n", "third\n")
 		end("/echo", answers, out)
 
-		// nothing of the content is sent before the head of the response has come
+		// no content is sent before the head of the response has arrived
 		resp, out = begin("/head", nil)
 		if resp.StatusCode != http.StatusAccepted {
 			t.Errorf("the status is %d", resp.StatusCode)
@@ -154,8 +154,8 @@ func TestHTTP2IsFullDuplex(t *testing.T) {
 	})
 }
 
-// TestContextEndsWhileTheBodyArrives has a client that gives up a request before it has sent all of its
-// content. A connection of HTTP/2 tells at once, even if nobody reads the content.
+// TestContextEndsWhileTheBodyArrives has a client that cancels a request before it has sent all of
+// its content. An HTTP/2 connection reports that at once, even if the content is not read.
 func TestContextEndsWhileTheBodyArrives(t *testing.T) {
 	entered, ended := make(chan struct{}, 1), make(chan error, 1)
 	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -195,8 +195,8 @@ func TestContextEndsWhileTheBodyArrives(t *testing.T) {
 	})
 }
 
-// TestFullDuplexOfAHandlerAround has a fasthttp handler that enables full duplex before it calls the
-// handler of net/http.
+// TestFullDuplexOfAHandlerAround has a fasthttp handler that enables full duplex before it calls
+// the net/http handler.
 func TestFullDuplexOfAHandlerAround(t *testing.T) {
 	for _, engine := range []fasthttp.Engine{fasthttp.EngineAuto, fasthttp.EnginePortable} {
 		t.Run(fmt.Sprint(engine), func(t *testing.T) {
@@ -223,7 +223,7 @@ func TestFullDuplexOfAHandlerAround(t *testing.T) {
 }
 
 // TestFastHTTPHandlersInFullDuplexBehindNetHTTP is the opposite: responses of fasthttp handlers, in
-// servers of net/http, that are made while the request arrives.
+// net/http servers, that are sent while the request arrives.
 func TestFastHTTPHandlersInFullDuplexBehindNetHTTP(t *testing.T) {
 	handler := NewHTTPHandler(func(ctx *fasthttp.RequestCtx) {
 		body := ctx.RequestBodyStream()

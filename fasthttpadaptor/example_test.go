@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/fasthttp/fasthttpadaptor"
 )
 
-// NewFastHTTPHandler runs a mux of net/http on a server of fasthttp.
+// NewFastHTTPHandler runs a net/http mux on a fasthttp server.
 func ExampleNewFastHTTPHandler() {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /hello/{name}", func(w http.ResponseWriter, r *http.Request) {
@@ -39,7 +39,7 @@ func ExampleNewFastHTTPHandler() {
 	// Output: Hello, world!
 }
 
-// NewHTTPHandler lets a handler of fasthttp serve one path of a mux of net/http.
+// NewHTTPHandler lets a fasthttp handler serve one path of a net/http mux.
 func ExampleNewHTTPHandler() {
 	fast := func(ctx *fasthttp.RequestCtx) {
 		fmt.Fprintf(ctx, "fast: %s", ctx.Path())

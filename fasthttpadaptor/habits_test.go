@@ -32,8 +32,8 @@ func serve(t *testing.T, s *fasthttp.Server, listen listenFunc) net.Conn {
 // ownContext is the key of the context that the adaptor has made.
 type ownContext struct{}
 
-// A client that has ended its sending side may still read. So the context of its
-// request must not end yet: a TimeoutHandler would respond in place of the handler.
+// A client that has closed its sending side may still read. So the context of its request must
+// not end yet: a TimeoutHandler would respond instead of the handler.
 func TestClientThatHasEndedItsSideIsAnswered(t *testing.T) {
 	wait := leaveWait
 	leaveWait = time.Hour

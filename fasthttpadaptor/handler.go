@@ -13,21 +13,21 @@ func NewFastHTTPHandlerFunc(h http.HandlerFunc) fasthttp.RequestHandler {
 	return NewFastHTTPHandler(h)
 }
 
-// NewFastHTTPHandler returns a RequestHandler that calls h, so that a fasthttp.Server
-// can serve h. For h it is as if a server of net/http had called it:
+// NewFastHTTPHandler returns a RequestHandler that calls h, so that a fasthttp.Server can
+// serve h. h is called as a net/http server would call it:
 //
-//   - If Server.StreamRequestBody is set, the body of the request is received while h
-//     reads it. Otherwise the server has received it before.
-//   - The response is sent when h has returned, or in pieces as soon as h flushes it
-//     or has written more than 32 KiB. Then short writes are collected, up to 4 KiB, until
-//     the next Flush. If h then panics or writes less than it has announced, the
-//     connection is aborted, so that the client notices. A panic is logged; the response
-//     is 500 if nothing was sent or flushed before. A panic with http.ErrAbortHandler
-//     always aborts the connection, and is not logged.
-//   - The ResponseWriter is an http.Flusher and an http.Hijacker, and supports all
-//     methods of http.ResponseController, but it is no http.CloseNotifier and no
-//     io.ReaderFrom. Deadlines hold for HTTP/2, too; one that is not over when it is set
-//     ends a response up to a second later there. An informational status is sent at once.
+//   - If Server.StreamRequestBody is set, the body of the request is received while h reads
+//     it. Otherwise the server receives it before it calls h.
+//   - The response is sent when h has returned, or in pieces as soon as h flushes it or has
+//     written more than 32 KiB. From then on short writes are collected, up to 4 KiB, until
+//     the next Flush, and if h panics or writes less than it has announced, the connection is
+//     aborted, so that the client notices. A panic is logged; the response is 500 if nothing
+//     was sent or flushed before the panic. A panic with http.ErrAbortHandler always aborts
+//     the connection, and is not logged.
+//   - The ResponseWriter is an http.Flusher and an http.Hijacker, and supports all methods
+//     of http.ResponseController, but it is no http.CloseNotifier and no io.ReaderFrom.
+//     Deadlines work over HTTP/2, too; there a deadline that lies in the future when it is
+//     set may end a response up to a second late. An informational status is sent at once.
 //     Trailers are announced in the Trailer field or set with http.TrailerPrefix.
 //   - h may read the body of the request while it writes the response over HTTP/2, and
 //     over HTTP/1 if it has called EnableFullDuplex, or a handler around it has called
@@ -42,14 +42,13 @@ func NewFastHTTPHandlerFunc(h http.HandlerFunc) fasthttp.RequestHandler {
 //   - The context of the request ends when h returns, and when the connection ends, or the
 //     stream of HTTP/2. A client that has ended its sending side only may still read the
 //     response. Then the context ends after 5 seconds, or at once if writing fails. A
-//     graceful shutdown does not end it, unlike RequestCtx.Done: a response without an end,
-//     such as a stream of events, needs another signal, as with net/http. The values of the context are the user values of the
-//     RequestCtx, and the address under http.LocalAddrContextKey; there is no
-//     http.ServerContextKey.
+//     graceful shutdown does not end it, unlike RequestCtx.Done. As with net/http, a response
+//     without an end, such as a stream of events, needs another signal. The values of the
+//     context are the user values of the RequestCtx, and the local address under
+//     http.LocalAddrContextKey; there is no http.ServerContextKey.
 //
-// Fields and the status that a handler around this one has set in ctx.Response are
-// kept unless h sets them, too. The response to a request whose target is not a URL is
-// 400.
+// If a handler around this one has set the status or fields in ctx.Response, they are kept
+// unless h sets them, too. The response to a request whose target is not a URL is 400.
 //
 // h runs in a separate goroutine. The RequestHandler returns when h has returned, or
 // when the response begins. In the latter case the response has a body stream whose
@@ -95,8 +94,8 @@ func (w *responseWriter) run(h http.Handler, r *http.Request) {
 	returned = true
 }
 
-// await waits until the handler has returned, or begins to send its response before,
-// and sets the response of the context.
+// await waits until the handler has returned or has begun to send its response, and sets the
+// response of the context.
 func (w *responseWriter) await() {
 	select {
 	case <-w.begun:
@@ -129,9 +128,9 @@ type handlerPanic struct {
 	stack []byte
 }
 
-// faultOf returns the value with which another goroutine panics for a panic of the
-// handler. It returns http.ErrAbortHandler unchanged, since callers may compare it. A
-// nil value says that the handler has ended its goroutine, which is an abort, too.
+// faultOf returns the value with which the server's goroutine repeats a panic of the handler.
+// It returns http.ErrAbortHandler unchanged, since callers may compare it. A nil value means
+// that the handler has ended its goroutine, which is an abort, too.
 func faultOf(value any) any {
 	if value == nil || value == http.ErrAbortHandler {
 		return http.ErrAbortHandler
@@ -150,8 +149,8 @@ func (p *handlerPanic) Unwrap() error {
 	return err
 }
 
-// loggedPanic is a handlerPanic that was logged already. For the server it is an
-// abort, which the server does not log.
+// loggedPanic is a handlerPanic that was logged already. The server takes it for an abort,
+// which it does not log.
 type loggedPanic struct{ *handlerPanic }
 
 // Unwrap returns http.ErrAbortHandler.

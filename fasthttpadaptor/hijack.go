@@ -20,7 +20,7 @@ import (
 // failed.
 const hijackWait = 10 * time.Second
 
-// errHTTP2 says that the connection carries other requests, too.
+// errHTTP2 is returned if the connection carries other requests, too.
 var errHTTP2 = fmt.Errorf("fasthttpadaptor: a connection of HTTP/2 cannot be hijacked: %w", http.ErrNotSupported)
 
 var errNoConn = errors.New("fasthttpadaptor: the connection has failed before it could be handed over")
@@ -124,7 +124,7 @@ func (w *responseWriter) rawHead() []byte {
 // handOver makes the server hand the connection over to the handler. It runs in the
 // server's goroutine.
 func (w *responseWriter) handOver() {
-	// what logs requests looks there
+	// access logs read the status there
 	switch {
 	case w.status != 0:
 		w.ctx.SetStatusCode(w.status)

@@ -40,7 +40,7 @@ func TestHijackedConnectionBelongsToTheHandler(t *testing.T) {
 			}
 			fmt.Fprintf(conn, "you said %s", line)
 		})
-		// bytes that come together with the request are not lost
+		// bytes that arrive together with the request are not lost
 		send(t, c, "GET /path HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nhel")
 		expect(t, c, "this is /path\n")
 		send(t, c, "lo\n")

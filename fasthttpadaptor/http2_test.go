@@ -21,8 +21,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// http2Servers are a server of net/http, with which the others are compared, and the
-// adaptor on both engines, with and without TLS and streamed bodies.
+// http2Servers are a net/http server, with which the others are compared, and the adaptor on
+// both engines, with and without TLS and streamed bodies.
 var http2Servers = []struct {
 	name     string
 	tls, net bool
@@ -37,8 +37,8 @@ var http2Servers = []struct {
 	{name: "buffered"},
 }
 
-// overHTTP2 runs a test with a handler on each server, and a client that speaks HTTP/2
-// alone. streams says whether bodies arrive while the handler reads them.
+// overHTTP2 runs a test with a handler on each server, and a client that speaks only HTTP/2.
+// streams is set if bodies arrive while the handler reads them.
 func overHTTP2(t *testing.T, h http.Handler, test func(t *testing.T, c *http.Client, url string, streams bool)) {
 	t.Helper()
 	for _, s := range http2Servers {
@@ -89,7 +89,7 @@ func overHTTP2(t *testing.T, h http.Handler, test func(t *testing.T, c *http.Cli
 // unsized hides the length of a body.
 type unsized struct{ io.Reader }
 
-// TestHandlersGetTheRequestsOfHTTP2 compares requests with those of net/http.
+// TestHandlersGetTheRequestsOfHTTP2 compares requests with net/http's.
 func TestHandlersGetTheRequestsOfHTTP2(t *testing.T) {
 	tests := []struct {
 		name, method, path string
@@ -118,7 +118,7 @@ func TestHandlersGetTheRequestsOfHTTP2(t *testing.T) {
 			r.Header.Del("Content-Length")
 		}
 		dumpRequest(&b, r)
-		// with HTTP/2 the body of net/http is another one if it is empty
+		// with HTTP/2, net/http has a different body if it is empty
 		text := strings.ReplaceAll(b.String(), "has body true", "has body false")
 		w.Header()["X-Dump"] = []string{fmt.Sprintf("%q", text)}
 	})
@@ -161,7 +161,7 @@ func TestHandlersGetTheRequestsOfHTTP2(t *testing.T) {
 	})
 }
 
-// TestHandlersAnswerOverHTTP2 compares responses with those of net/http.
+// TestHandlersAnswerOverHTTP2 compares responses with net/http's.
 func TestHandlersAnswerOverHTTP2(t *testing.T) {
 	large := strings.Repeat("0123456789", 20_000)
 	mux := http.NewServeMux()
@@ -244,7 +244,7 @@ func TestHandlersAnswerOverHTTP2(t *testing.T) {
 					resp.Header.Del(name)
 				}
 				if len(resp.Trailer) > 0 {
-					// the length of what has trailers need not be announced
+					// a body with trailers need not announce its length
 					resp.Header.Del("Content-Length")
 					resp.ContentLength = -1
 				}
@@ -261,8 +261,8 @@ func TestHandlersAnswerOverHTTP2(t *testing.T) {
 	})
 }
 
-// TestHandlersSendAndReceiveAtOnceOverHTTP2 has pieces that are sent when the answer to the
-// one before has come.
+// TestHandlersSendAndReceiveAtOnceOverHTTP2 has pieces that are sent after the answer to the
+// one before has arrived.
 func TestHandlersSendAndReceiveAtOnceOverHTTP2(t *testing.T) {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -304,7 +304,7 @@ func TestHandlersSendAndReceiveAtOnceOverHTTP2(t *testing.T) {
 	})
 }
 
-// TestContextEndsWithItsStream has clients that give up requests, but not the connection.
+// TestContextEndsWithItsStream has clients that cancel requests, but keep the connection.
 func TestContextEndsWithItsStream(t *testing.T) {
 	entered, ended := make(chan string, 10), make(chan error, 10)
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -351,7 +351,7 @@ func TestContextEndsWithItsStream(t *testing.T) {
 	})
 }
 
-// TestFastHTTPHandlersOverHTTP2OfNetHTTP is the opposite: a server of net/http that calls a
+// TestFastHTTPHandlersOverHTTP2OfNetHTTP is the opposite: a net/http server that calls a
 // fasthttp handler.
 func TestFastHTTPHandlersOverHTTP2OfNetHTTP(t *testing.T) {
 	entered, ended := make(chan struct{}), make(chan error, 1)
@@ -399,7 +399,7 @@ func TestFastHTTPHandlersOverHTTP2OfNetHTTP(t *testing.T) {
 		t.Errorf("got %s %q, %v, trailers %v, want %q", resp.Proto, got, err, resp.Trailer, want)
 	}
 
-	// a body of unknown size would be sent on as one in chunks
+	// a body of unknown size would be forwarded in chunks
 	if resp, err = c.Get(url + "/empty"); err != nil {
 		t.Fatal(err)
 	}
@@ -409,7 +409,7 @@ func TestFastHTTPHandlersOverHTTP2OfNetHTTP(t *testing.T) {
 		t.Errorf("a request without a body has %q, %v, want %q", got, err, want)
 	}
 
-	// each piece comes back at once
+	// each piece is echoed at once
 	in, out := io.Pipe()
 	go func() { _, _ = io.WriteString(out, "first\n") }()
 	if resp, err = c.Post(url+"/back", "text/plain", in); err != nil {

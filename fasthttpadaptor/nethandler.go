@@ -17,8 +17,8 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// NewHTTPHandler returns an http.Handler that calls h, so that an http.Server can serve
-// h, also with HTTP/2, or h can be a part of a mux of net/http.
+// NewHTTPHandler returns an http.Handler that calls h, so that an http.Server can serve h,
+// including over HTTP/2, and a mux of net/http can route to h.
 //
 // The body of the request is a stream for h, which ctx.PostBody reads to its end. After
 // the end its trailers are in ctx.Request.Header, except for fields that must not be
@@ -101,9 +101,9 @@ func errorLog(r *http.Request) fasthttp.Logger {
 	return nil
 }
 
-// hasURI reports whether target and host form a URI, as a fasthttp.Server requires.
-// net/http accepts hosts such as "h:99999". With such a host the path of the URI would
-// not be that of the target.
+// hasURI reports whether target and host form a URI, as a fasthttp.Server requires. net/http
+// accepts hosts such as "h:99999". With such a host the path of the URI would differ from the
+// path of the target.
 func hasURI(h *fasthttp.RequestHeader) bool {
 	if host := h.Host(); len(host) > 0 && !http1.ValidHost(host) {
 		return false
@@ -115,11 +115,11 @@ func hasURI(h *fasthttp.RequestHeader) bool {
 	return u.Parse(h.Host(), h.RequestURI()) == nil
 }
 
-// requestKey is the key of the user value that is the *http.Request.
+// requestKey is the key of the user value that holds the *http.Request.
 type requestKey struct{}
 
-// NetHTTPRequest returns the request that a handler made by NewHTTPHandler was
-// called with, or nil for a context that has none. Its body is that of ctx.
+// NetHTTPRequest returns the request with which a handler from NewHTTPHandler was called, or
+// nil if ctx has none. The request and ctx share one body.
 func NetHTTPRequest(ctx *fasthttp.RequestCtx) *http.Request {
 	r, _ := ctx.UserValue(requestKey{}).(*http.Request)
 	return r
@@ -149,7 +149,7 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 	}
 	control := http.NewResponseController(w)
 	if stream != nil && r.Body != nil && r.Body != http.NoBody {
-		// it may read the request; over HTTP/2 it may in any case
+		// the stream may read the request; over HTTP/2 it may in any case
 		_ = control.EnableFullDuplex()
 	}
 	w.WriteHeader(status)
@@ -255,7 +255,7 @@ func copyPieces(w http.ResponseWriter, rc *http.ResponseController, stream io.Re
 	}
 }
 
-// pieceWriter sends what is written at once.
+// pieceWriter sends written bytes at once.
 type pieceWriter struct {
 	w       io.Writer
 	control *http.ResponseController
@@ -311,7 +311,7 @@ type netConn struct {
 	local, remote net.Addr
 }
 
-// newNetConn returns a connection that is a TLS connection if that of r is one.
+// newNetConn returns a connection for r: a TLS connection if r was received over TLS.
 func newNetConn(w http.ResponseWriter, r *http.Request) net.Conn {
 	c := &netConn{control: http.NewResponseController(w)}
 	c.local, _ = r.Context().Value(http.LocalAddrContextKey).(net.Addr)

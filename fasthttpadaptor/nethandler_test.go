@@ -133,7 +133,7 @@ type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("broken") }
 
-// waitingReader is a stream whose first piece comes when the channel is closed.
+// waitingReader is a stream whose first piece arrives when the channel is closed.
 type waitingReader struct{ c <-chan struct{} }
 
 func (r waitingReader) Read([]byte) (int, error) {
@@ -211,7 +211,7 @@ func TestFasthttpHandlerHijacksOnNetHTTP(t *testing.T) {
 	expect(t, r, "you said hello\n")
 }
 
-// A handler that is converted twice behaves as before.
+// A handler converted twice behaves as before.
 func TestBridgeBothWays(t *testing.T) {
 	inner := func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -289,7 +289,7 @@ func TestConvertedRequestIsWrittenAsByNetHTTP(t *testing.T) {
 			}
 			var got, want bytes.Buffer
 			if test.name == "credentials" {
-				// net/http.Request.Write leaves them to its client
+				// http.Request.Write leaves the credentials to its client
 				parsed[1].SetBasicAuth("user", "pass")
 			}
 			dumpRequest(&got, parsed[0])

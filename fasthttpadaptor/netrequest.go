@@ -13,14 +13,14 @@ import (
 // ConvertNetHTTPRequestToFastHTTPRequest copies the request r to req, for a client or a
 // handler of fasthttp. It does not reset req first.
 //
-// The body is not copied: r.Body becomes the body stream of req, so the caller must not
-// use it until req is done with it. The trailers are those that r has after the end of
-// the body. The framing of the body comes from the fields of the struct r, as in
-// http.Request.Write, and never from r.Header. Its size is r.ContentLength; it is sent
-// in chunks if that is 0 or less, if r.TransferEncoding says so, or if r has trailers. If
-// the body is longer than its size, writing fails, and the excess is not sent. Only a
-// nil body and http.NoBody are empty, and the body of a request that a server has got by
-// HTTP/2 with r.ContentLength 0.
+// The body is not copied: r.Body becomes the body stream of req, so the caller must not use it
+// until req is done with it. The trailers are taken from r after the end of the body. The
+// fields of the struct r determine the framing of the body, as in http.Request.Write, and
+// r.Header never does. The size is r.ContentLength; the body is sent in chunks if that is 0 or
+// less, if r.TransferEncoding names chunked, or if r has trailers. If the body is longer than
+// its size, writing fails, and the excess is not sent. Only these bodies are empty: nil,
+// http.NoBody, and the body of a request that a server has received over HTTP/2 with
+// r.ContentLength 0.
 //
 // The target is r.RequestURI or, if that is empty, the target of r.URL. For CONNECT
 // without a path it is the authority. The host is r.Host or, if that is empty, the host
@@ -118,8 +118,7 @@ func targetOf(r *http.Request, u *url.URL, method, host string) (target string, 
 	return absolute.RequestURI(), true
 }
 
-// attachBody sets the body and the trailers of req to those of r, and reports whether
-// they need chunks.
+// attachBody gives req the body and the trailers of r, and reports whether they need chunks.
 func attachBody(r *http.Request, req *fasthttp.Request) (chunked bool) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return false
@@ -148,15 +147,15 @@ type netBody struct {
 	ended bool
 }
 
-// TrailersTo makes the trailers those of another request: a TimeoutHandler passes a
-// separate request to its handler.
+// TrailersTo adds the trailers to another request: a TimeoutHandler passes a separate request
+// to its handler.
 func (b *netBody) TrailersTo(add func(name, value string) error) { b.add = add }
 
 // Read implements io.Reader.
 func (b *netBody) Read(p []byte) (int, error) {
 	n, err := b.r.Body.Read(p)
 	if err == io.EOF {
-		// a request that is being received has its trailers only after the body
+		// a received request has its trailers only after the body
 		b.addTrailers()
 	}
 	return n, err
@@ -165,8 +164,8 @@ func (b *netBody) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (b *netBody) Close() error { return b.r.Body.Close() }
 
-// addTrailers adds the trailers of the request, once. It does not change fields of the
-// header section, also those with the same names.
+// addTrailers adds the trailers of the request, once. It does not change fields of the header
+// section, even those with the same names.
 func (b *netBody) addTrailers() {
 	if b.ended {
 		return

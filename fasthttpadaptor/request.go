@@ -14,13 +14,13 @@ import (
 // ConvertRequest copies the request of ctx to r. It overwrites all fields of r except
 // those without a counterpart: the context and the form fields.
 //
-// If forServer is set, r is as an http.Handler gets it, with RequestURI set. Otherwise
-// it is as an http.Client accepts it.
+// If forServer is set, r is a request for an http.Handler, with RequestURI set. Otherwise r is
+// a request for an http.Client.
 //
-// The body of r is that of ctx, which still has it afterwards. If it is a stream (see
+// r shares the body of ctx, which still has it afterwards. If it is a stream (see
 // Server.StreamRequestBody), the first Read of r.Body reads all of it into memory, as
-// ctx.PostBody does. r.Body must not be read after the handler of ctx has returned.
-// Everything else is a copy.
+// ctx.PostBody does. r.Body must not be read after the handler of ctx has returned. Everything
+// else is a copy.
 //
 // ConvertRequest returns an error if the target of the request is not a URL.
 func ConvertRequest(ctx *fasthttp.RequestCtx, r *http.Request, forServer bool) error {
@@ -81,7 +81,7 @@ func versionOf(protocol string) (proto string, major, minor int) {
 
 const noVersion = "HTTP/0.0"
 
-// parseTarget parses the target of a request. That of CONNECT is an authority.
+// parseTarget parses the target of a request. The target of CONNECT is an authority.
 func parseTarget(method, target string) (*url.URL, error) {
 	authority := method == http.MethodConnect && !strings.HasPrefix(target, "/")
 	if authority {
@@ -94,8 +94,8 @@ func parseTarget(method, target string) (*url.URL, error) {
 	return u, err
 }
 
-// convertFields sets r.Header and the other parts of r that come from the fields of h.
-// Fields that net/http keeps elsewhere are not in r.Header.
+// convertFields sets r.Header and the other parts of r that depend on the fields of h. Fields
+// that net/http keeps elsewhere are not in r.Header.
 func convertFields(h *fasthttp.RequestHeader, r *http.Request) {
 	count, size := 0, 0
 	for _, value := range h.All() {
@@ -113,7 +113,7 @@ func convertFields(h *fasthttp.RequestHeader, r *http.Request) {
 	for name, value := range h.All() {
 		key := http.CanonicalHeaderKey(string(name))
 		if http2 && key == "Expect" {
-			// net/http keeps it of HTTP/1 alone
+			// net/http keeps it for HTTP/1 only
 			continue
 		}
 		start := text.Len()
@@ -132,7 +132,7 @@ func convertFields(h *fasthttp.RequestHeader, r *http.Request) {
 				chunked = true
 			}
 		case "Connection":
-			// nor need HTTP/1.0 request that the connection is closed
+			// nor does HTTP/1.0 need a field to close the connection
 			if v != "close" || hasLine(h.RawHeaders(), "Connection:") {
 				header[key] = append(header[key], v)
 			}
@@ -162,7 +162,7 @@ func convertFields(h *fasthttp.RequestHeader, r *http.Request) {
 	r.Header = header
 }
 
-// hasLine reports whether the lines of a header have one that begins with name.
+// hasLine reports whether a line of the header begins with name.
 func hasLine(lines []byte, name string) bool {
 	for line := range bytes.Lines(lines) {
 		if len(line) >= len(name) && strings.EqualFold(string(line[:len(name)]), name) {
@@ -186,7 +186,7 @@ func convertBody(ctx *fasthttp.RequestCtx, r *http.Request) {
 	case length > 0:
 		r.ContentLength = int64(length)
 	case stream == nil:
-		// a request that was not received, but made by a program, has no length yet
+		// a request made by the program, not received, has no length yet
 		r.ContentLength = int64(len(ctx.PostBody()))
 	default:
 		r.ContentLength = 0

@@ -47,9 +47,8 @@ func (w *responseWriter) hidesLength() bool {
 	return ok && len(values) == 0 || strings.EqualFold(w.head.Get("Transfer-Encoding"), "chunked")
 }
 
-// moveBarredTrailers moves fields that must not be trailers, such as Content-Type, to
-// the head, although the handler has announced them and set them after the body: the
-// head was not sent yet.
+// moveBarredTrailers moves fields that must not be trailers, such as Content-Type, to the head
+// if the handler has announced them and set them after the body: the head was not sent yet.
 func (w *responseWriter) moveBarredTrailers() {
 	for name := range announcedTrailers(w.head) {
 		if values, ok := w.header[name]; ok && http1.IsBarredTrailer([]byte(name)) {
@@ -58,14 +57,13 @@ func (w *responseWriter) moveBarredTrailers() {
 	}
 }
 
-// incomplete is a body that is shorter than its announced size. It is sent all the
-// same.
+// incomplete is a body shorter than its announced size. It is sent nevertheless.
 type incomplete struct{ io.Reader }
 
 // SendsPieces implements fasthttp.PiecewiseStream.
 func (incomplete) SendsPieces() bool { return true }
 
-// sendLengthOfHead sets the length of a body that is not sent.
+// sendLengthOfHead sets the length of the unsent body of a response to HEAD.
 func (w *responseWriter) sendLengthOfHead() {
 	resp := &w.ctx.Response
 	resp.SkipBody = true
@@ -85,8 +83,8 @@ func (w *responseWriter) sendStream() {
 	resp.SetBodyStream(w.stream, int(w.length))
 }
 
-// sendHead sets the status and the fields of the response. Those that the server or a
-// handler around this one has set stay unless the handler has set them, too.
+// sendHead sets the status and the fields of the response. Fields set by the server or by a
+// handler around this one stay unless the handler has set them, too.
 func (w *responseWriter) sendHead() {
 	resp := &w.ctx.Response
 	resp.SetStatusCode(w.status)
@@ -112,9 +110,9 @@ func (w *responseWriter) sendHead() {
 	}
 }
 
-// setFields sets the fields of a response, except for those of its framing. As in
-// net/http, fields that are set before the response begins are sent in the header
-// section, even if they are announced as trailers.
+// setFields sets the fields of a response, except for the framing fields. As in net/http,
+// fields that are set before the response begins are sent in the header section, even if they
+// are announced as trailers.
 func setFields(h *fasthttp.ResponseHeader, fields http.Header) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		switch {

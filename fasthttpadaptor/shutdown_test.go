@@ -16,7 +16,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// stoppable is a server of a handler of net/http that a test shuts down, and a client of it.
+// stoppable is a server of a net/http handler, which a test shuts down, and its client.
 type stoppable struct {
 	*http.Client
 	url string
@@ -25,7 +25,7 @@ type stoppable struct {
 	stop func() (over chan error)
 }
 
-// eachStoppable runs a test with servers on both engines, and with a server of net/http.
+// eachStoppable runs a test with servers on both engines, and with a net/http server.
 func eachStoppable(t *testing.T, h http.Handler, test func(t *testing.T, s *stoppable)) {
 	t.Helper()
 	for _, name := range []string{"net/http", "event", "portable"} {
@@ -126,7 +126,7 @@ func serveStoppable(t *testing.T, ln net.Listener, h http.Handler, engine fastht
 	}
 }
 
-// TestShutdownLeavesContextsOfHandlers has a reverse proxy of net/http, whose backend answers when
+// TestShutdownLeavesContextsOfHandlers has a net/http reverse proxy, whose backend answers when
 // the proxy shuts down.
 func TestShutdownLeavesContextsOfHandlers(t *testing.T) {
 	asked, answer := make(chan bool, 1), make(chan bool, 1)
@@ -170,8 +170,8 @@ func askFor(s *stoppable) string {
 	return fmt.Sprint(resp.StatusCode, " ", string(b))
 }
 
-// TestContextEndsWithTheClientAtAShutdown has clients that leave when the server is shutting down,
-// before and after the handler has asked for the end of its context.
+// TestContextEndsWithTheClientAtAShutdown has clients that disconnect while the server is shutting
+// down, before and after the handler has called Done.
 func TestContextEndsWithTheClientAtAShutdown(t *testing.T) {
 	for _, asksLate := range []bool{false, true} {
 		entered, ask, asked, ended := make(chan bool, 1), make(chan bool, 1), make(chan bool, 1), make(chan error, 1)

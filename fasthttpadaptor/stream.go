@@ -8,15 +8,15 @@ import (
 	"github.com/valyala/fasthttp/internal/bridge"
 )
 
-// stream is the body stream of a response that a handler is still writing. A piece
-// goes from the handler's goroutine to the server's without a copy: the handler waits
-// until the server has written it. Short writes are collected before.
+// stream is the body stream of a response that a handler is still writing. A piece passes from
+// the handler's goroutine to the server's without a copy: the handler waits until the server
+// has written it. Short writes are collected first.
 type stream struct {
 	w *responseWriter
 
 	// used by the handler's goroutine, with responseWriter.mu held, and by the server's
-	// once the handler has returned
-	unsent []byte // what was written, and not passed: at first all before the response began
+	// goroutine once the handler has returned
+	unsent []byte // bytes written but not passed yet; at first, all before the response began
 
 	// used by the handler's goroutine, with responseWriter.mu held
 	err error // the error of all further writes
@@ -43,9 +43,9 @@ func newStream(w *responseWriter) *stream {
 	}
 }
 
-// collectLimit is how many bytes are collected before they are passed. To pass them costs two
-// switches of goroutines and a call of the system, so a handler that writes many words must
-// not pay that for each.
+// collectLimit is how many bytes are collected before they are passed. Passing them costs two
+// goroutine switches and a system call. A handler that writes many words must not pay that for
+// each word.
 const collectLimit = 4 << 10
 
 // write passes p to the server's goroutine, or keeps a copy of it until there is more.

@@ -75,7 +75,7 @@ func TestBodyIsReadWhileItArrives(t *testing.T) {
 	})
 }
 
-// A piece for each of them would cost a write to the connection each.
+// A separate piece for each would cost a write to the connection.
 func TestShortWritesAreSentTogether(t *testing.T) {
 	eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
 		c := start(func(w http.ResponseWriter, _ *http.Request) {

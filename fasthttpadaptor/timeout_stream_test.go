@@ -33,8 +33,8 @@ func (s *closingStream) Close() error {
 	return nil
 }
 
-// A context that a TimeoutError method has left to others has two streams: its own is closed,
-// and that of the response is sent, whatever comes meanwhile.
+// A context that a TimeoutError method has left to other goroutines has two streams: its own
+// is closed, and the stream of the response is sent, whatever happens meanwhile.
 func TestStreamsOfALeftContextBehindNetHTTP(t *testing.T) {
 	own := &closingStream{Reader: strings.NewReader("own")}
 	sent := &closingStream{Reader: strings.NewReader("sent")}

@@ -13,7 +13,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// timeouts are handlers around one of net/http that time out after d.
+// timeouts are handlers around a net/http handler that time out after d.
 var timeouts = []struct {
 	name   string
 	around func(h fasthttp.RequestHandler, d time.Duration) fasthttp.RequestHandler

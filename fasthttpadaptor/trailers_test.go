@@ -47,7 +47,7 @@ func TestFieldsOfAFrontEndReachTheHandler(t *testing.T) {
 	}
 }
 
-// Trailers pass an http.Server with HTTP/2 in both directions, beside fields of the same
+// Trailers pass an http.Server with HTTP/2 in both directions, even with fields of the same
 // names.
 func TestTrailersOverHTTP2(t *testing.T) {
 	s := httptest.NewUnstartedServer(NewHTTPHandler(func(ctx *fasthttp.RequestCtx) {

@@ -39,13 +39,12 @@ type responseWriter struct {
 
 	header http.Header // of the handler
 
-	// mu guards the fields below, for handlers that use several goroutines one after
-	// the other
+	// mu guards the fields below, for handlers that write from several goroutines in turn
 	mu       sync.Mutex
 	status   int         // 0 until WriteHeader
 	head     http.Header // a copy of header at the time of WriteHeader
 	length   int64       // the length that the handler has announced; -1 if none
-	written  int64       // what the handler has written, or has tried to
+	written  int64       // bytes that the handler has written, or has tried to write
 	sniff    []byte      // the beginning of the body
 	buffered int         // bytes in the body of ctx.Response
 	state    state
@@ -90,8 +89,8 @@ func newResponseWriter(ctx *fasthttp.RequestCtx, r *http.Request, body *requestB
 	}
 }
 
-// presetStatus returns the status of a response whose handler sets none: the one that a
-// handler around it has set.
+// presetStatus returns the status of a response whose handler sets none: the status set by a
+// handler around it.
 func presetStatus(resp *fasthttp.Response) int {
 	if status := resp.StatusCode(); status >= 200 && status <= 999 {
 		return status
@@ -192,9 +191,9 @@ func (w *responseWriter) WriteString(s string) (int, error) {
 
 var _ io.StringWriter = (*responseWriter)(nil)
 
-// mayWrite counts n more bytes of the body, or returns the error by which they must not
-// be written. As with net/http, nothing is written after a Write that was too long, nor any
-// part of that.
+// mayWrite counts n more bytes of the body, or returns the error of a Write that must not
+// write them. As with net/http, a Write that is too long writes nothing, and neither do later
+// ones.
 func (w *responseWriter) mayWrite(n int) error {
 	if err := w.ensureStatus(); err != nil || n == 0 {
 		return err
@@ -249,8 +248,8 @@ func bodyAllowed(status int) bool {
 // Flush implements http.Flusher.
 func (w *responseWriter) Flush() { _ = w.FlushError() }
 
-// FlushError sends the content written so far. An error says that the connection has
-// ended. A response without a body is sent when the handler returns.
+// FlushError sends the content written so far. An error means that the connection has ended. A
+// response without a body is sent when the handler returns.
 func (w *responseWriter) FlushError() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -2,11 +2,11 @@
 // CONNECT, and SOCKS5 proxies.
 //
 // The functions return a fasthttp.DialFunc for Client.Dial, HostClient.Dial and
-// PipelineClient.Dial, for one proxy or for those that the environment names. A Dialer
-// has more options. All connections are tunnels, for plain HTTP, too, so that the
-// proxy never sees a request. Dialer.ConfigureClient is for proxies that shall see the
-// requests of plain HTTP. A client with such a function ignores its own options for
-// dialing: those of the Dialer apply.
+// PipelineClient.Dial, for one proxy or for the proxies that the environment names. A Dialer
+// has more options. All connections are tunnels, even for plain HTTP, so the proxy never sees
+// a request. Use Dialer.ConfigureClient if the proxy should see the requests of plain HTTP. A
+// client with such a function ignores its own options for dialing; the options of the Dialer
+// apply.
 //
 // The package is built on the root package. A reader starts with Dialer.
 package fasthttpproxy
@@ -36,8 +36,8 @@ import (
 type Dialer struct {
 	fasthttp.TCPDialer
 
-	// Config says which proxy is used for which target: HTTPProxy for plain HTTP,
-	// HTTPSProxy for TLS, and no proxy for the hosts in NoProxy.
+	// Config selects the proxy for a target: HTTPProxy for plain HTTP, HTTPSProxy for TLS, and
+	// no proxy for the hosts in NoProxy.
 	//
 	// If NoProxy is empty and both proxies are given by the same text, all
 	// connections use that proxy. If NoProxy is empty, all connections of a function
@@ -46,16 +46,17 @@ type Dialer struct {
 	// is set.
 	httpproxy.Config
 
-	// DialDualStack allows IPv6 as well as IPv4 for connections to proxies and for
-	// those without a proxy.
+	// DialDualStack allows IPv6 as well as IPv4, for connections to proxies and for
+	// connections without a proxy.
 	DialDualStack bool
 
 	// Timeout limits the time to connect to the proxy, or to the target if there is
 	// no proxy. The default is fasthttp.DefaultDialTimeout.
 	Timeout time.Duration
 
-	// ConnectTimeout limits the time after that in which the proxy connects to the
-	// target, including a TLS handshake with the proxy. The default is Timeout.
+	// ConnectTimeout limits the time between the connection to the proxy and the connection of
+	// the proxy to the target. It includes a TLS handshake with the proxy. The default is
+	// Timeout.
 	ConnectTimeout time.Duration
 
 	// ProxyTLSConfig is the configuration for TLS with proxies whose URL begins
@@ -63,14 +64,14 @@ type Dialer struct {
 	ProxyTLSConfig *tls.Config
 }
 
-// GetDialFunc returns a function that dials through the proxies of Config. If useEnv
-// is set, it uses those of the environment variables HTTP_PROXY, HTTPS_PROXY and
-// NO_PROXY, in upper or lower case, which it reads during this call. GetDialFunc fails
-// if the URL of a proxy cannot be used.
+// GetDialFunc returns a function that dials through the proxies of Config. If useEnv is set,
+// the proxies are taken from the environment variables HTTP_PROXY, HTTPS_PROXY and NO_PROXY,
+// in upper or lower case, which this call reads. GetDialFunc fails if the URL of a proxy
+// cannot be used.
 //
-// The function does not know whether it dials for TLS. If that makes a difference, it
-// takes port 443 for TLS and all others for plain HTTP. GetDialFuncForTLS returns a
-// function that does know.
+// The function does not know whether it dials for TLS. If that makes a difference, it assumes
+// TLS for port 443 and plain HTTP for all other ports. GetDialFuncForTLS returns a function
+// that does know.
 func (d *Dialer) GetDialFunc(useEnv bool) (fasthttp.DialFunc, error) {
 	config, err := d.config(useEnv)
 	if err != nil {
@@ -86,8 +87,8 @@ func (d *Dialer) GetDialFunc(useEnv bool) (fasthttp.DialFunc, error) {
 	}, nil
 }
 
-// GetDialFuncForTLS is like GetDialFunc, for a client of which it is known whether it
-// uses TLS: isTLS should be the value of HostClient.IsTLS.
+// GetDialFuncForTLS is like GetDialFunc, for a client that always or never uses TLS: isTLS
+// should be the value of HostClient.IsTLS.
 func (d *Dialer) GetDialFuncForTLS(useEnv, isTLS bool) (fasthttp.DialFunc, error) {
 	config, err := d.config(useEnv)
 	if err != nil {
@@ -101,15 +102,14 @@ func (d *Dialer) GetDialFuncForTLS(useEnv, isTLS bool) (fasthttp.DialFunc, error
 	return func(addr string) (net.Conn, error) { return d.dialPicked(pick, addr, isTLS) }, nil
 }
 
-// ConfigureClient returns a function that makes a client use the proxies of
-// GetDialFunc. It is for Client.ConfigureClient, or to be called with a HostClient
-// before its first use. An HTTP proxy gets plain HTTP as requests with an absolute
-// URI, which it understands and may answer from its cache. TLS, and everything that
-// uses a SOCKS proxy, is tunneled.
+// ConfigureClient returns a function that makes a client use the proxies of GetDialFunc. Set
+// it as Client.ConfigureClient, or call it with a HostClient before its first use. An HTTP
+// proxy receives plain HTTP as requests with an absolute URI, which it can read and may answer
+// from its cache. TLS, and all connections through a SOCKS proxy, are tunneled.
 //
-// The host in HostClient.Addr decides, once, which proxy is used, if any. The errors
-// are those of GetDialFunc. The returned function returns an error for a host whose
-// proxy cannot be used.
+// The host in HostClient.Addr decides, once, which proxy is used, if any. The errors are the
+// same as GetDialFunc's. The returned function returns an error for a host whose proxy cannot
+// be used.
 func (d *Dialer) ConfigureClient(useEnv bool) (func(hc *fasthttp.HostClient) error, error) {
 	config, err := d.config(useEnv)
 	if err != nil {
@@ -163,8 +163,8 @@ func (d *Dialer) config(useEnv bool) (*httpproxy.Config, error) {
 	return &config, nil
 }
 
-// withoutBrackets returns the value of NO_PROXY with IPv6 addresses that have brackets but no
-// port, which package httpproxy does not know, as it knows them.
+// withoutBrackets returns the value of NO_PROXY for package httpproxy, which does not accept
+// an IPv6 address in brackets without a port: it removes these brackets.
 func withoutBrackets(list string) string {
 	hosts := strings.Split(list, ",")
 	for i, host := range hosts {
@@ -225,7 +225,7 @@ func (d *Dialer) direct(addr string) (net.Conn, error) {
 	return d.TCPDialer.DialContext(ctx, d.network("tcp"), addr)
 }
 
-// to connects to a proxy that gets each request for addr itself.
+// to connects to a proxy that receives the requests for addr itself.
 func (d *Dialer) to(p *proxy, addr string) (net.Conn, error) {
 	conn, err := d.direct(p.addr)
 	if err != nil {
@@ -268,8 +268,8 @@ func (d *Dialer) timeout() time.Duration {
 	return cmp.Or(max(d.Timeout, 0), fasthttp.DefaultDialTimeout)
 }
 
-// network returns the network for the TCPDialer: for "tcp" DialDualStack decides on
-// the IP version.
+// network returns the network for the TCPDialer: for "tcp" DialDualStack selects the IP
+// versions.
 func (d *Dialer) network(network string) string {
 	if network == "tcp" && !d.DialDualStack {
 		return "tcp4"
@@ -277,10 +277,10 @@ func (d *Dialer) network(network string) string {
 	return network
 }
 
-// Dial connects to addr without a proxy, within Timeout. With this method a Dialer is
-// a dialer for other packages, such as golang.org/x/net/proxy. network is "tcp4",
-// "tcp6", or "tcp", for which DialDualStack decides on the IP version. The errors are
-// those of fasthttp.TCPDialer.DialContext.
+// Dial connects to addr without a proxy, within Timeout. With this method a Dialer is a dialer
+// for other packages, such as golang.org/x/net/proxy. network is "tcp4", "tcp6", or "tcp", for
+// which DialDualStack selects the IP versions. The errors are the same as
+// fasthttp.TCPDialer.DialContext's.
 func (d *Dialer) Dial(network, addr string) (net.Conn, error) {
 	return d.DialContext(context.Background(), network, addr)
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/valyala/fasthttp/fasthttpproxy"
 )
 
-// The client uses the proxies of HTTP_PROXY, HTTPS_PROXY and NO_PROXY, as clients of
-// net/http do.
+// The client uses the proxies of HTTP_PROXY, HTTPS_PROXY and NO_PROXY, as net/http clients do.
 func ExampleFasthttpProxyHTTPDialer() {
 	client := &fasthttp.Client{Dial: fasthttpproxy.FasthttpProxyHTTPDialer()}
 	status, _, err := client.Get(nil, "https://example.com/")

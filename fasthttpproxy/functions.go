@@ -14,15 +14,14 @@ import (
 //		Dial: fasthttpproxy.FasthttpHTTPDialer("user:password@localhost:8080"),
 //	}
 //
-// proxy is "host:port" or a URL, as for a Dialer. All connections use it, whatever
-// the environment says. An empty proxy means none. If proxy is invalid, every dial
-// fails.
+// proxy is "host:port" or a URL, as for a Dialer. All connections use it, whatever the
+// environment is. An empty proxy means none. If proxy is invalid, every dial fails.
 func FasthttpHTTPDialer(proxy string) fasthttp.DialFunc {
 	return fixed(new(Dialer), proxy, "http")
 }
 
-// FasthttpHTTPDialerTimeout is like FasthttpHTTPDialer, with a timeout: once for the
-// connection to the proxy, and once for that of the proxy to the target.
+// FasthttpHTTPDialerTimeout is like FasthttpHTTPDialer, with a timeout. It applies separately
+// to the connection to the proxy, and to the connection of the proxy to the target.
 func FasthttpHTTPDialerTimeout(proxy string, timeout time.Duration) fasthttp.DialFunc {
 	return fixed(&Dialer{Timeout: timeout, ConnectTimeout: timeout}, proxy, "http")
 }
@@ -64,8 +63,8 @@ func FasthttpProxyHTTPDialer() fasthttp.DialFunc {
 	return fromEnvironment(new(Dialer))
 }
 
-// FasthttpProxyHTTPDialerTimeout is like FasthttpProxyHTTPDialer, with a timeout: once
-// for the connection to the proxy, and once for that of the proxy to the target.
+// FasthttpProxyHTTPDialerTimeout is like FasthttpProxyHTTPDialer, with a timeout. It applies
+// separately to the connection to the proxy, and to the connection of the proxy to the target.
 func FasthttpProxyHTTPDialerTimeout(timeout time.Duration) fasthttp.DialFunc {
 	return fromEnvironment(&Dialer{Timeout: timeout, ConnectTimeout: timeout})
 }

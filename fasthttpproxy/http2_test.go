@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/http/httpproxy"
 )
 
-// serveHTTP2 returns the address of a server that speaks HTTP/2 over TLS, and tells the
+// serveHTTP2 returns the address of a server that speaks HTTP/2 over TLS, and answers with the
 // protocol and the content of each request.
 func serveHTTP2(t *testing.T) string {
 	s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
@@ -33,8 +33,8 @@ func serveHTTP2(t *testing.T) string {
 	return ln.Addr().String()
 }
 
-// HTTP/2 goes through tunnels of any kind. Calls share the connection, for which the proxy is
-// asked once.
+// HTTP/2 works through tunnels of any kind. Calls share the connection, for which the proxy
+// gets one request.
 func TestHTTP2GoesThroughTunnels(t *testing.T) {
 	p := &testProxy{target: serveHTTP2(t)}
 	addr := listen(t, "127.0.0.1:0", p.serve)

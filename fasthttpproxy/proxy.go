@@ -19,7 +19,7 @@ import (
 	xproxy "golang.org/x/net/proxy"
 )
 
-// Error says that a proxy has not connected to the target.
+// Error is the error of a proxy that has not connected to the target.
 type Error struct {
 	// Proxy and Target are "host:port".
 	Proxy, Target string
@@ -28,8 +28,8 @@ type Error struct {
 	// requires other credentials, or 0 if there is no response.
 	StatusCode int
 
-	// Body is the beginning of the content of that response, as far as it has
-	// arrived together with the status.
+	// Body is the beginning of the content of that response: the part that was received
+	// together with the status.
 	Body []byte
 
 	reason string
@@ -68,8 +68,8 @@ type proxy struct {
 	user   *url.Userinfo
 }
 
-// errProxy says that a proxy is invalid. Its text does not contain the proxy, which
-// may have a password.
+// errProxy is the error for an invalid proxy. Its text does not contain the proxy, which may
+// have a password.
 var errProxy = errors.New("fasthttpproxy: the address of the proxy is not a valid url of a known scheme: http, https or socks5")
 
 // withScheme returns the URL of a proxy, with the given scheme unless it has one.
@@ -115,8 +115,8 @@ func orPort(port, usual string) string {
 	return port
 }
 
-// errTarget says that a target is not "host:port", or has characters that a proxy
-// could take for more than that.
+// errTarget is the error for a target that is not "host:port", or has characters that a proxy
+// could take for more than a target.
 var errTarget = errors.New("fasthttpproxy: the address to connect to is not a valid host with a port")
 
 // checkTarget returns addr in the form for a proxy.
@@ -174,7 +174,7 @@ type socksDialer interface {
 	DialWithConn(ctx context.Context, c net.Conn, network, address string) (net.Addr, error)
 }
 
-// errSocks says that the SOCKS5 dialer of golang.org/x/net/proxy has other methods.
+// errSocks is returned if the SOCKS5 dialer of golang.org/x/net/proxy has other methods.
 var errSocks = errors.New("fasthttpproxy: golang.org/x/net/proxy does not take connections any more")
 
 func (p *proxy) socks(ctx context.Context, conn net.Conn, target string) error {
@@ -214,7 +214,7 @@ func (p *proxy) connect(ctx context.Context, conn net.Conn, target string) (net.
 	if r.Buffered() == 0 {
 		return conn, nil
 	}
-	// the target has sent bytes already, which came with the response
+	// bytes of the target that were received with the response
 	early, _ := r.Peek(r.Buffered())
 	return &earlyConn{Conn: conn, early: early}, nil
 }
@@ -246,11 +246,11 @@ const (
 	maxErrorBody = 1 << 10
 )
 
-// errHints says that a proxy has sent more than maxHints informational responses.
+// errHints is returned if a proxy sends more than maxHints informational responses.
 var errHints = errors.New("fasthttpproxy: too many informational responses")
 
-// readAnswer reads the head of the response. The bytes after the head of a 2xx belong
-// to the tunnel, whatever its fields say.
+// readAnswer reads the head of the response. The bytes after the head of a 2xx belong to the
+// tunnel, whatever its fields are.
 func (p *proxy) readAnswer(r *bufio.Reader, target string) error {
 	var h fasthttp.ResponseHeader
 	for range maxHints {

@@ -49,7 +49,7 @@ func listen(t *testing.T, addr string, serve func(net.Conn)) string {
 	return ln.Addr().String()
 }
 
-// echoes returns the address of a server that sends back what it gets.
+// echoes returns the address of an echo server.
 func echoes(t *testing.T) string {
 	return listen(t, "127.0.0.1:0", func(c net.Conn) { _, _ = io.Copy(c, c) })
 }
@@ -167,8 +167,8 @@ func (p *testProxy) serveSocks(r *bufio.Reader, c net.Conn) bool {
 	return code == 0
 }
 
-// expectEcho checks that conn is a connection to the echo server, closes it, and
-// returns the bytes that came before the echo.
+// expectEcho checks that conn is a connection to the echo server, closes it, and returns the
+// bytes received before the echo.
 func expectEcho(t *testing.T, conn net.Conn) (before string) {
 	t.Helper()
 	defer func() { _ = conn.Close() }()

@@ -93,8 +93,7 @@ func TestConnWriteThatWaitsStaysWhole(t *testing.T) {
 	forEachPair(t, func(t *testing.T, c1, c2 net.Conn) {
 		first := startWrite(c1, bytes.Repeat([]byte("a"), bound+10))
 		checkBlocked(t, first)
-		// there is room for one byte of the second write, but the first write comes
-		// first
+		// there is room for one byte of the second write, but the first write is served first
 		second := startWrite(c1, []byte("b"))
 		buf := make([]byte, 5)
 		if _, err := io.ReadFull(c2, buf); err != nil {
@@ -131,7 +130,7 @@ func TestConnWriteDeadlineEndsTheWait(t *testing.T) {
 					t.Errorf("Write = %d, %v after %v, want %d and ErrTimeout after a minute", n, err, got, bound)
 				}
 
-				// the connection goes on at the byte at which the write ended
+				// the connection continues after the last byte that was written
 				_ = set(c1, time.Time{})
 				if _, err := io.ReadFull(c2, make([]byte, bound)); err != nil {
 					t.Fatal(err)

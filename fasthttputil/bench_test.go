@@ -57,8 +57,8 @@ func BenchmarkPipeConnsPingPong(b *testing.B) {
 	}
 }
 
-// BenchmarkPipeConnsBulk has one goroutine send 1 MiB at a time, in writes of the
-// given size, while another reads it and acknowledges each MiB.
+// BenchmarkPipeConnsBulk has one goroutine send blocks of 1 MiB, in writes of the given size,
+// while another reads and acknowledges each block.
 func BenchmarkPipeConnsBulk(b *testing.B) {
 	const total = 1 << 20
 	for _, size := range []int{4 << 10, 64 << 10, 1 << 20} {
@@ -119,7 +119,7 @@ func BenchmarkInmemoryListenerDial(b *testing.B) {
 	}
 }
 
-// echo sends back what it reads, in messages of size bytes, until the connection
+// echo sends back the bytes that it reads, in messages of size bytes, until the connection
 // ends.
 func echo(c net.Conn, size int, timeout time.Duration) {
 	buf := make([]byte, size)

@@ -17,9 +17,9 @@ import (
 	"github.com/valyala/fasthttp/fasthttputil"
 )
 
-// The tests in this file check that the connections follow the contract of net.Conn,
-// each with both ways to make a pair. Those that deal with time run in a synctest
-// bubble: its clock moves only while all goroutines wait, so the times are exact.
+// The tests in this file check that the connections follow the contract of net.Conn, each with
+// both ways to make a pair. Tests of time run in a synctest bubble: its clock moves only while
+// all goroutines wait, so the times are exact.
 
 var pairMakers = []struct {
 	name string

@@ -19,8 +19,8 @@ var ErrInmemoryListenerClosed error = &closedError{"fasthttputil: inmemorylisten
 // os.ErrDeadlineExceeded.
 var ErrTimeout = &timeoutError{}
 
-// closedError has the fixed text that callers know, and is a net.ErrClosed, for which
-// servers check to distinguish a shutdown from a failure.
+// closedError has a fixed text that callers know, and matches net.ErrClosed, by which servers
+// distinguish a shutdown from a failure.
 type closedError struct {
 	text string
 }
@@ -38,8 +38,8 @@ func (e *timeoutError) Error() string { return "fasthttputil: timeout" }
 // Timeout is always true.
 func (e *timeoutError) Timeout() bool { return true }
 
-// Temporary is always true, as for the deadline errors of package net: the connection
-// works again after the deadline was moved.
+// Temporary is always true, as for the deadline errors of package net: the connection works
+// again after the deadline has been moved.
 func (e *timeoutError) Temporary() bool { return true }
 
 func (e *timeoutError) Is(target error) bool { return target == os.ErrDeadlineExceeded }

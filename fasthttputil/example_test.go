@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp/fasthttputil"
 )
 
-// A server of net/http and its client, without a port.
+// A net/http server and its client, without a port.
 func ExampleInmemoryListener() {
 	ln := fasthttputil.NewInmemoryListener()
 	server := &http.Server{
@@ -43,7 +43,7 @@ func ExampleInmemoryListener() {
 	// Output: 200 OK: hello from /there
 }
 
-// A server that decides by the client's address sees the one that the client gives.
+// A server sees the address that the client has chosen.
 func ExampleInmemoryListener_DialWithLocalAddr() {
 	ln := fasthttputil.NewInmemoryListener()
 	defer ln.Close()

@@ -5,16 +5,15 @@ import (
 	"sync"
 )
 
-// InmemoryListener is a net.Listener together with a Dial that connects to it. It
-// uses no socket: its connections are those of PipeConns, and everything in the
-// documentation of PipeConns holds for them. Use NewInmemoryListener to make one; the
-// zero value cannot be used.
+// InmemoryListener is a net.Listener together with a Dial that connects to it. It uses no
+// socket: each connection is a PipeConns pair, with the behavior that PipeConns documents. Use
+// NewInmemoryListener to make one; the zero value cannot be used.
 //
 // All methods may be called by several goroutines at once.
 type InmemoryListener struct {
-	// accepted has no buffer, so that a send ends exactly when an Accept receives
-	// the connection. Dial and Accept wait for it and for done, which Close closes:
-	// afterwards neither of them waits, and so no connection is accepted.
+	// accepted has no buffer, so a send ends exactly when an Accept receives the connection.
+	// Dial and Accept wait for accepted and for done, which Close closes: from then on neither
+	// waits, and no connection is accepted.
 	accepted chan net.Conn
 	done     chan struct{}
 
@@ -32,9 +31,9 @@ func NewInmemoryListener() *InmemoryListener {
 	}
 }
 
-// SetLocalAddr makes addr the address of the listener: what Addr returns, and what
-// the connections dialed from now on have as local address on the server's side and
-// as remote address on the client's. With nil the default address returns.
+// SetLocalAddr sets the address of the listener: the result of Addr, and for connections
+// dialed from now on the local address of the server's side and the remote address of the
+// client's. Nil restores the default address.
 func (ln *InmemoryListener) SetLocalAddr(localAddr net.Addr) {
 	ln.mu.Lock()
 	ln.addr = localAddr
@@ -51,8 +50,8 @@ func (ln *InmemoryListener) Addr() net.Addr {
 	return ln.addr
 }
 
-// Accept waits for a Dial and returns the server's side of its connection. Each Dial
-// is accepted once. After Close, or if Close is called meanwhile, Accept returns
+// Accept waits for a Dial and returns the server's side of its connection. Each Dial is
+// accepted once. If the listener is closed, before the call or during it, Accept returns
 // ErrInmemoryListenerClosed.
 func (ln *InmemoryListener) Accept() (net.Conn, error) {
 	select {
@@ -63,16 +62,16 @@ func (ln *InmemoryListener) Accept() (net.Conn, error) {
 	}
 }
 
-// Dial opens a connection to the listener and returns the client's side of it. It
-// waits until Accept has returned the server's side. After Close, or if Close is
-// called meanwhile, Dial returns ErrInmemoryListenerClosed. The address of the client
-// is the default of PipeConns; DialWithLocalAddr sets another one.
+// Dial opens a connection to the listener and returns the client's side of it. It waits until
+// Accept has returned the server's side. If the listener is closed, before the call or during
+// it, Dial returns ErrInmemoryListenerClosed. The client has the default address of PipeConns;
+// DialWithLocalAddr sets another one.
 func (ln *InmemoryListener) Dial() (net.Conn, error) {
 	return ln.DialWithLocalAddr(nil)
 }
 
-// DialWithLocalAddr is like Dial, and gives the client the address local, which is
-// the remote address for the server. Nil means the default.
+// DialWithLocalAddr is like Dial, and gives the client the address local, which the server
+// sees as the remote address. Nil means the default.
 func (ln *InmemoryListener) DialWithLocalAddr(local net.Addr) (net.Conn, error) {
 	pc := NewPipeConns()
 	addr := ln.Addr()

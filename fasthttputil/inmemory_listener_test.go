@@ -67,7 +67,7 @@ func TestInmemoryListenerAddresses(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			ln := fasthttputil.NewInmemoryListener()
 			defer ln.Close()
-			// What was set is replaced, also by the default.
+			// A new address replaces the old one; so does the default.
 			ln.SetLocalAddr(addr(99))
 			ln.SetLocalAddr(test.listener)
 			if got := addrText(ln.Addr()); got != test.wantListener {
@@ -252,8 +252,8 @@ func TestInmemoryListenerDialAllocatesOnce(t *testing.T) {
 	}
 }
 
-// dialOnly makes an http.Transport that reaches ln, whatever the URL says, and adds
-// one to dials for each connection.
+// dialOnly makes an http.Transport that connects to ln, whatever the URL, and adds one to
+// dials for each connection.
 func dialOnly(ln *fasthttputil.InmemoryListener, dials *atomic.Int32) *http.Transport {
 	return &http.Transport{
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
@@ -264,10 +264,9 @@ func dialOnly(ln *fasthttputil.InmemoryListener, dials *atomic.Int32) *http.Tran
 }
 
 func TestInmemoryListenerServesNetHTTPClientsInParallel(t *testing.T) {
-	// The client of net/http closes a connection if its writer has not finished
-	// within 50 ms after the response, which happens on a busy machine. In a bubble
-	// this time does not pass while any goroutine can run, so that the number of
-	// connections is exact.
+	// The net/http client closes a connection if its writer has not finished within 50 ms
+	// after the response, which happens on a busy machine. In a bubble this time does not pass
+	// while any goroutine can run, so that the number of connections is exact.
 	synctest.Test(t, serveParallelClients)
 }
 
@@ -276,8 +275,8 @@ func serveParallelClients(t *testing.T) {
 	ln := fasthttputil.NewInmemoryListener()
 	server := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			// The response begins after the body has been read: net/http drops what
-			// is left of a body when the first part of the response goes out.
+			// The response begins after the body has been read: net/http drops the rest of a
+			// body when it sends the first part of the response.
 			body, err := io.ReadAll(r.Body)
 			if err != nil {
 				t.Errorf("reading a request: %v", err)
@@ -319,7 +318,7 @@ func serveParallelClients(t *testing.T) {
 	}
 }
 
-// postEcho posts body and checks that it comes back.
+// postEcho posts body and checks that it is echoed.
 func postEcho(client *http.Client, body []byte) error {
 	resp, err := client.Post("http://in.memory/echo", "text/plain", bytes.NewReader(body))
 	if err != nil {

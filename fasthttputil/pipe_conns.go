@@ -15,9 +15,8 @@ import (
 // to read, as on a socket. Reading releases the memory of the buffer; a connection
 // without unread bytes holds none.
 //
-// The connections follow the contract of net.Conn. All their methods may be called
-// by several goroutines at once, and the bytes of one Write are not mixed with those
-// of another. In detail:
+// The connections follow the contract of net.Conn. All their methods may be called by several
+// goroutines at once, and the bytes of one Write stay together. In detail:
 //
 //   - Closing either end closes both directions and wakes every blocked Read and
 //     Write. Data that was written before stays readable, then Read returns io.EOF.
@@ -25,8 +24,8 @@ import (
 //   - Once a deadline has passed, Read and Write return ErrTimeout until it is moved
 //     or cleared. It may be set at any time, also while a Read or Write is blocked.
 //     After the connection has been closed, deadlines have no effect.
-//   - A Write that its deadline or Close interrupts returns an error and the number
-//     of bytes written so far; the peer can still read those.
+//   - A Write that its deadline or Close interrupts returns an error and the number of
+//     bytes written so far; the peer can still read these bytes.
 //   - Reading into an empty slice returns 0 and nil at once. Writing an empty slice
 //     returns the error for a closed connection or a passed deadline, and otherwise
 //     does nothing: the peer does not notice it.
@@ -35,7 +34,7 @@ import (
 // goroutines at once.
 type PipeConns struct {
 	conn1, conn2 pipeConn
-	// stream1 carries what conn1 writes, stream2 what conn2 writes.
+	// stream1 carries the bytes that conn1 writes, and stream2 the bytes that conn2 writes.
 	stream1, stream2 stream
 }
 
@@ -61,9 +60,9 @@ func (pc *PipeConns) Conn2() net.Conn {
 	return &pc.conn2
 }
 
-// SetAddresses sets what LocalAddr and RemoteAddr return: the first two arguments
-// for Conn1, the last two for Conn2. A nil argument means the default address "pipe".
-// Call it before other goroutines use the connections.
+// SetAddresses sets the results of LocalAddr and RemoteAddr: the first two arguments for
+// Conn1, the last two for Conn2. A nil argument means the default address "pipe". Call it
+// before other goroutines use the connections.
 func (pc *PipeConns) SetAddresses(localAddr1, remoteAddr1, localAddr2, remoteAddr2 net.Addr) {
 	pc.conn1.local, pc.conn1.remote = localAddr1, remoteAddr1
 	pc.conn2.local, pc.conn2.remote = localAddr2, remoteAddr2

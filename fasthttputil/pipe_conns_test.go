@@ -133,7 +133,7 @@ func TestPipeConnsEmptyReadsAndWrites(t *testing.T) {
 	checkWrite(t, c1, "data")
 	checkWrite(t, c1, "")
 	emptyRead()
-	checkRead(t, c2, "data") // No empty Read came before it.
+	checkRead(t, c2, "data") // No empty Read was before it.
 	_ = pc.Close()
 	emptyRead()
 }

@@ -86,8 +86,8 @@ func TestDrainedConnHoldsNoBuffer(t *testing.T) {
 	}
 }
 
-// FuzzQueue runs a random sequence of writes and reads on a queue and on a
-// bytes.Buffer. Each pair of input bytes is one step: what to do, and how much.
+// FuzzQueue runs a random sequence of writes and reads on a queue and on a bytes.Buffer. Each
+// pair of input bytes is one step: the operation, and the number of bytes.
 func FuzzQueue(f *testing.F) {
 	f.Add([]byte{0, 1, 1, 1})
 	f.Add([]byte{0, 255, 2, 255, 1, 200, 3, 3, 0, 0, 1, 255, 1, 255})
@@ -122,8 +122,8 @@ func FuzzQueue(f *testing.F) {
 	})
 }
 
-// pattern returns n bytes that differ from those of other seeds and repeat with a
-// period that no chunk size is a multiple of.
+// pattern returns n bytes that differ between seeds. No chunk size is a multiple of their
+// period.
 func pattern(n, seed int) []byte {
 	p := make([]byte, n)
 	for i := range p {

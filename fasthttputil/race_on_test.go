@@ -2,6 +2,6 @@
 
 package fasthttputil_test
 
-// raceEnabled says that the race detector is on, which makes sync.Pool drop items at
+// raceEnabled reports whether the race detector is on, which makes sync.Pool drop items at
 // random. Tests of allocations need to know that.
 const raceEnabled = true

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// maxUnread is how many bytes a stream holds for its reader at most. A program is not
-// likely to write more before it reads in the same goroutine, and a peer that does not
-// read costs its writer only a little memory.
+// maxUnread is the largest number of unread bytes in a stream. A program that reads and writes
+// in one goroutine rarely writes more before it reads, and a peer that does not read costs
+// little memory.
 const maxUnread = 1 << 20
 
 // stream carries bytes one way: from the Writes of one end to the Reads of the
@@ -25,9 +25,9 @@ type stream struct {
 
 // side is one side of a stream: the goroutines that wait there, and their deadline.
 //
-// Its timer is lazy. If the deadline moves to a later time, the timer is not changed:
-// it wakes the goroutines once too early, and is set again then. So a connection whose
-// deadline moves with each message hardly ever changes the timer.
+// Its timer is lazy. If the deadline moves to a later time, the timer stays: it wakes the
+// goroutines once too early, and is then set again. So a connection whose deadline moves with
+// each message rarely sets the timer.
 type side struct {
 	wake     sync.Cond // broadcast by every change that can end a wait
 	deadline time.Time
@@ -69,8 +69,8 @@ func (d *side) wakeAfter(left time.Duration) {
 	d.timer.Reset(left)
 }
 
-// timerFired wakes the waiting goroutines. It may run late, after the timer was set
-// again. That does no harm: each goroutine checks the clock and sets the timer again.
+// timerFired wakes the waiting goroutines. It may run late, after the timer was set again.
+// That is harmless: each goroutine checks the clock and sets the timer again.
 func (d *side) timerFired() {
 	d.wake.L.Lock()
 	d.timerAt = time.Time{}

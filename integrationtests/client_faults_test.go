@@ -52,8 +52,7 @@ func (u *unreliable) serve(c net.Conn) {
 	}
 }
 
-// answer responds to one request with a fault, and reports whether the connection
-// goes on.
+// answer responds to one request with a fault, and reports whether the connection stays open.
 func (u *unreliable) answer(c net.Conn, req *http.Request, id string) bool {
 	say := func(text string) { _, _ = io.WriteString(c, text) }
 	good := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(id), id)

@@ -10,8 +10,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// What a proxy forwards has the version of the proxy, and not that of the message (RFC
-// 9110 section 2.5), and nobody who says HTTP/1.0 is sent chunks.
+// Forwarded messages have the version of the proxy, not of the received message (RFC 9110
+// section 2.5), and no HTTP/1.0 peer is sent chunks.
 func TestForwardedMessagesHaveTheVersionOfTheProxy(t *testing.T) {
 	unsized := func(req *fasthttp.Request) {
 		req.SetBodyStream(io.MultiReader(strings.NewReader("as"), strings.NewReader("ked")), -1)
@@ -21,10 +21,10 @@ func TestForwardedMessagesHaveTheVersionOfTheProxy(t *testing.T) {
 		method       string
 		version      string                        // of the client
 		response     string                        // of the server
-		prepare      func(req *fasthttp.Request)   // what the proxy does before it asks
-		finish       func(resp *fasthttp.Response) // and before it answers
-		sent, coding string                        // what the server gets
-		line         string                        // what the client gets
+		prepare      func(req *fasthttp.Request)   // by the proxy, before its call
+		finish       func(resp *fasthttp.Response) // by the proxy, before its response
+		sent, coding string                        // what the server receives
+		line         string                        // what the client receives
 		codings      int
 	}{
 		{
@@ -121,8 +121,8 @@ func TestForwardedMessagesHaveTheVersionOfTheProxy(t *testing.T) {
 	}
 }
 
-// A percent sign that begins no escape is escaped in what a program asks for (RFC 3986 section
-// 2.4): other servers refuse it. What a proxy has received goes on as it came.
+// A percent sign that begins no escape is escaped in the target of a program (RFC 3986 section
+// 2.4), since other servers refuse it. A proxy forwards a received target unchanged.
 func TestPercentSignsInTargets(t *testing.T) {
 	asked := make(chan string, 1)
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
@@ -180,7 +180,7 @@ func TestPercentSignsInTargets(t *testing.T) {
 			if look {
 				forwarded.URI().SetHost("other")
 				if want == "/%zz/%41" {
-					want = "/%zz/A" // the path is in normal form then
+					want = "/%zz/A" // then the path is normalized
 				}
 			}
 			if got := send(forwarded); got != want {

@@ -56,7 +56,7 @@ func TestHTTP2ClientSendsContent(t *testing.T) {
 					if len(r.Content) > allowed {
 						t.Fatalf("%d bytes came, and %d were permitted", len(r.Content), allowed)
 					}
-					changeSettings(c, initialWindow, 500)  // 500 too many came
+					changeSettings(c, initialWindow, 500)  // 500 too many were sent
 					changeSettings(c, initialWindow, 1700) // now 700 are permitted
 					allowed += 700
 					c.Until("more", func() bool { return len(r.Content) >= min(allowed, size) })
@@ -102,8 +102,8 @@ func TestHTTP2ClientRespectsFrameSizes(t *testing.T) {
 	}
 }
 
-// TestHTTP2ClientFollowsTheTableSize changes the table with which fields are compressed, also
-// between the frames of a call.
+// TestHTTP2ClientFollowsTheTableSize changes the size of the compression table, even between
+// the frames of a call.
 func TestHTTP2ClientFollowsTheTableSize(t *testing.T) {
 	t.Parallel()
 	p := newH2Peer(t)
@@ -111,7 +111,7 @@ func TestHTTP2ClientFollowsTheTableSize(t *testing.T) {
 	c := p.greeted(hc)
 	dec := hpack.NewDecoder(4096, nil)
 	c.Framer.ReadMetaHeaders = dec
-	// the table of before was that of another decoder
+	// the earlier table belonged to another decoder
 	changeSettings(c, tableSize, 0)
 	for i, size := range []uint32{0, 4096, 100, 0, 1 << 20, 4096, 64} {
 		dec.SetAllowedMaxDynamicTableSize(size)
@@ -130,7 +130,7 @@ func TestHTTP2ClientFollowsTheTableSize(t *testing.T) {
 	}
 }
 
-// TestHTTP2ClientSendsTrailers has fields behind content of both kinds.
+// TestHTTP2ClientSendsTrailers has fields after content of both kinds.
 func TestHTTP2ClientSendsTrailers(t *testing.T) {
 	t.Parallel()
 	p := newH2Peer(t)
@@ -262,7 +262,8 @@ func readStream(call *h2Call, want, trailer string) error {
 	return call.resp.CloseBodyStream()
 }
 
-// streamOf returns the stream of a response, also if there is none, since all has come.
+// streamOf returns the stream of a response, or a reader of the body if all content has
+// arrived.
 func streamOf(resp *fasthttp.Response) io.Reader {
 	if resp.IsBodyStream() {
 		return resp.BodyStream()
@@ -270,8 +271,8 @@ func streamOf(resp *fasthttp.Response) io.Reader {
 	return strings.NewReader(string(resp.Body()))
 }
 
-// TestHTTP2ClientRejectsResponses has responses that are not well-formed: the call fails, its
-// stream is reset, and the connection goes on.
+// TestHTTP2ClientRejectsResponses has malformed responses: the call fails, its stream is
+// reset, and the connection stays open.
 func TestHTTP2ClientRejectsResponses(t *testing.T) {
 	t.Parallel()
 	head := func(fields ...string) func(c *h2Side, r *h2Request) {
@@ -332,7 +333,7 @@ func TestHTTP2ClientRejectsResponses(t *testing.T) {
 					_, err = io.ReadAll(streamOf(call.resp))
 					_ = call.resp.CloseBodyStream()
 				}
-				// a stream that is known to be empty ends with the head
+				// a known empty stream ends with the head
 				if err == nil && stream && strings.HasPrefix(name, "content of") && call.resp.StatusCode() >= 204 && len(call.resp.Body()) == 0 {
 					err = io.ErrUnexpectedEOF
 				}
@@ -426,7 +427,7 @@ func TestHTTP2ClientEarlyAnswers(t *testing.T) {
 					if !tt.resets {
 						c.Until("a reset", func() bool { return r.Reset != nil })
 					}
-					// no more of the content comes
+					// no more content is sent
 					c.Window(r.ID, 1000).Flush()
 					c.Sync()
 					if len(r.Content) > 10 {
@@ -510,7 +511,7 @@ func TestHTTP2ClientExpects(t *testing.T) {
 			c.Data(r.ID, endStream, string(r.Content)).Flush()
 			call.is(200, "some")
 
-			// one that begins to answer without asking, and reads
+			// a server that begins to answer without asking, and reads
 			call, r = expecting(hc.Do)
 			c.Head(r, endHeaders, "200").Flush()
 			c.EndOf(r)
@@ -540,7 +541,7 @@ func TestHTTP2ClientExpects(t *testing.T) {
 			hc.ExpectContinueTimeout = h2Limit
 			c = p.greeted(hc)
 			call, r = expecting(hc.Do)
-			c.EndOf(r) // nothing was said
+			c.EndOf(r) // no content was sent
 			c.Head(r, endHeaders, "100")
 			c.Respond(r, "200", string(r.Content))
 			call.is(200, "some")
@@ -548,7 +549,8 @@ func TestHTTP2ClientExpects(t *testing.T) {
 	}
 }
 
-// TestHTTP2ClientTellsOfHints has informational responses, which the trace sees.
+// TestHTTP2ClientTellsOfHints has informational responses, for which the hooks of the trace
+// are called.
 func TestHTTP2ClientTellsOfHints(t *testing.T) {
 	t.Parallel()
 	p := newH2Peer(t)

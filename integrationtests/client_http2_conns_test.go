@@ -29,8 +29,7 @@ const (
 	tableSize     = uint32(http2.SettingHeaderTableSize)
 )
 
-// greeted returns a client and its connection, over which one call has been made: the
-// client knows the settings.
+// greeted returns the connection of a client after one call: the client knows the settings.
 func (p *h2Peer) greeted(hc *fasthttp.HostClient, settings ...uint32) *h2Side {
 	p.T.Helper()
 	call := p.get(hc, "/first")
@@ -49,7 +48,7 @@ func changeSettings(c *h2Side, settings ...uint32) {
 	c.Until("the acknowledgement", func() bool { return c.Acks > acks })
 }
 
-// expectNone checks that no request comes that request has not returned.
+// expectNoRequest checks that no further request arrives.
 func expectNoRequest(c *h2Side) {
 	c.T.Helper()
 	c.Sync()
@@ -58,8 +57,8 @@ func expectNoRequest(c *h2Side) {
 	}
 }
 
-// TestHTTP2ClientSharesConnections fills a connection, then a second one, and has one call
-// more.
+// TestHTTP2ClientSharesConnections fills a connection, then a second one, and has one more
+// call.
 func TestHTTP2ClientSharesConnections(t *testing.T) {
 	t.Parallel()
 	for name, p := range map[string]*h2Peer{"plain": newH2Peer(t), "TLS": newH2TLSPeer(t, "h2")} {
@@ -195,7 +194,7 @@ func TestHTTP2ClientDialsOnce(t *testing.T) {
 	}
 }
 
-// TestHTTP2ClientDialFails has calls that wait for a dial that fails: all of them fail, none
+// TestHTTP2ClientDialFails has calls that wait for a failing dial: all of them fail, none
 // hangs, and the next call dials again.
 func TestHTTP2ClientDialFails(t *testing.T) {
 	t.Parallel()
@@ -243,7 +242,7 @@ func protocolServer(t *testing.T, protos ...string) (addr string) {
 	return ln.Addr().String()
 }
 
-// TestHTTP2ClientNegotiates meets servers that speak one version, both, or do not say.
+// TestHTTP2ClientNegotiates has servers that speak one version or both, or do not use ALPN.
 func TestHTTP2ClientNegotiates(t *testing.T) {
 	t.Parallel()
 	var none, one, two, both fasthttp.Protocols
@@ -336,7 +335,7 @@ func TestHTTP2ClientWithoutTLSAndBothVersions(t *testing.T) {
 	}
 }
 
-// TestHTTP2ClientFindsHTTP1WithoutTLS asks a server by HTTP/2 that speaks HTTP/1 alone: once.
+// TestHTTP2ClientFindsHTTP1WithoutTLS sends HTTP/2 to a server that speaks only HTTP/1: once.
 func TestHTTP2ClientFindsHTTP1WithoutTLS(t *testing.T) {
 	t.Parallel()
 	var conns atomic.Int32
@@ -361,7 +360,8 @@ func TestHTTP2ClientFindsHTTP1WithoutTLS(t *testing.T) {
 	}
 }
 
-// TestHTTP2ClientDrains meets GOAWAY: calls under way end, new ones go elsewhere.
+// TestHTTP2ClientDrains receives GOAWAY: calls in progress complete, and new ones use another
+// connection.
 func TestHTTP2ClientDrains(t *testing.T) {
 	t.Parallel()
 	for name, goAway := range map[string]func(c *h2Side){
@@ -413,8 +413,8 @@ func TestHTTP2ClientDrains(t *testing.T) {
 	}
 }
 
-// TestHTTP2ClientSeesTheEndOfIdleConnections has a server that ends a connection on which
-// there is no call. The next call, also one that is not idempotent, has a new one.
+// TestHTTP2ClientSeesTheEndOfIdleConnections has a server that ends a connection without
+// calls. The next call uses a new one, even if it is not idempotent.
 func TestHTTP2ClientSeesTheEndOfIdleConnections(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(c *h2Side){
@@ -435,8 +435,7 @@ func TestHTTP2ClientSeesTheEndOfIdleConnections(t *testing.T) {
 	}
 }
 
-// TestHTTP2ClientPostsWhileIdleConnectionsEnd has a POST that meets the end of its
-// connection at the same time.
+// TestHTTP2ClientPostsWhileIdleConnectionsEnd sends a POST while its connection ends.
 func TestHTTP2ClientPostsWhileIdleConnectionsEnd(t *testing.T) {
 	t.Parallel()
 	p := newH2Peer(t)
@@ -515,7 +514,7 @@ func TestHTTP2ClientEndsIdleConnections(t *testing.T) {
 		if got := c.Ending(); got != "NO_ERROR" {
 			t.Errorf("the connection ends with %s", got)
 		}
-		// one that gets too old in its last call
+		// a connection that gets too old during its last call
 		older()
 		other.Respond(r2, "200", "well")
 		call.is(200, "well")
@@ -590,8 +589,8 @@ func TestHTTP2ClientPings(t *testing.T) {
 	})
 }
 
-// TestHTTP2ClientSaysGoodbye ends idle connections that are no sockets, or have TLS: the
-// server learns why by GOAWAY.
+// TestHTTP2ClientSaysGoodbye closes idle connections that are no sockets, or use TLS: the
+// client sends GOAWAY first.
 func TestHTTP2ClientSaysGoodbye(t *testing.T) {
 	t.Parallel()
 	for name, p := range map[string]*h2Peer{"plain": newH2Peer(t), "TLS": newH2TLSPeer(t, "h2")} {

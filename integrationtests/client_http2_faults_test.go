@@ -18,7 +18,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// unreliableH2 is a server of HTTP/2 that makes all kinds of faults at random, and counts how
+// unreliableH2 is an HTTP/2 server that makes all kinds of faults at random, and counts how
 // often it works on each request.
 type unreliableH2 struct {
 	*servertest.Peer
@@ -32,17 +32,17 @@ func startUnreliableH2(t *testing.T) *unreliableH2 {
 	return u
 }
 
-// unreliableConn is a connection of it.
+// unreliableConn is one of its connections.
 type unreliableConn struct {
 	*http2.Framer
 	u       *unreliableH2
 	nc      net.Conn
 	enc     *hpack.Encoder
 	block   bytes.Buffer
-	paths   map[uint32]string // of requests that are not answered
-	highest uint32            // of the streams that were worked on
-	last    uint32            // of the streams that are looked at
-	late    []uint32          // streams whose answers wait for others
+	paths   map[uint32]string // of unanswered requests
+	highest uint32            // of the streams that were processed
+	last    uint32            // of the streams that were received
+	late    []uint32          // streams whose responses wait for others
 }
 
 func (u *unreliableH2) serve(nc net.Conn) {
@@ -71,7 +71,7 @@ func (c *unreliableConn) settle() error {
 	)
 }
 
-// receive takes a frame, and reports whether the connection goes on.
+// receive processes a frame, and reports whether the connection stays open.
 func (c *unreliableConn) receive(frame http2.Frame) bool {
 	id := frame.Header().StreamID
 	switch f := frame.(type) {
@@ -113,7 +113,7 @@ func (c *unreliableConn) receive(frame http2.Frame) bool {
 	return true
 }
 
-// begin notes that the server works on a request.
+// begin records that the server processes a request.
 func (c *unreliableConn) begin(id uint32) string {
 	path := c.paths[id]
 	c.highest = max(c.highest, id)
@@ -136,7 +136,7 @@ func (c *unreliableConn) answer(id uint32, status, content string, end bool) boo
 	return c.fields(id, false, ":status", status, "x", content) && c.WriteData(id, end, []byte(content)) == nil
 }
 
-// work answers a request with a fault, and reports whether the connection goes on.
+// work answers a request with a fault, and reports whether the connection stays open.
 func (c *unreliableConn) work(id uint32) bool {
 	if rand.N(40) == 0 {
 		// the client sends it to another server
@@ -207,7 +207,7 @@ func (c *unreliableConn) work(id uint32) bool {
 	return true
 }
 
-// TestHTTP2ClientWithFaultsOfAllKinds is TestClientsWithFaultsOfAllKinds of HTTP/2.
+// TestHTTP2ClientWithFaultsOfAllKinds is TestClientsWithFaultsOfAllKinds for HTTP/2.
 func TestHTTP2ClientWithFaultsOfAllKinds(t *testing.T) {
 	servertest.Apart(t, testHTTP2ClientWithFaultsOfAllKinds)
 }

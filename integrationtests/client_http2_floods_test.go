@@ -17,21 +17,21 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// h2Hostility is what a hostile server sends while a call is under way, r is its stream.
+// h2Hostility is the input from a hostile server during a call; r is the request of the call.
 type h2Hostility struct {
 	send func(c *h2Side, r *h2Request)
-	// times is how often it is sent, or as often until the connection ends.
+	// times is how often it is sent, unless the connection ends earlier.
 	times int
-	// end is the code with which the client ends the connection. Without it the connection
-	// goes on.
+	// end is the code with which the client ends the connection. Without a code the connection
+	// stays open.
 	end http2.ErrCode
-	// fails says that the call fails although the connection goes on.
+	// fails is set if the call fails although the connection stays open.
 	fails bool
 	// set changes the client.
 	set func(hc *fasthttp.HostClient)
 }
 
-// survives is the end of a connection that has none.
+// survives is the code of a connection that stays open.
 const survives = http2.ErrCode(1 << 31)
 
 func frameOf(kind http2.FrameType, flags http2.Flags, id uint32, payload string) func(c *h2Side, r *h2Request) {
@@ -47,7 +47,7 @@ func settingOf(id http2.SettingID, value uint32) func(c *h2Side, r *h2Request) {
 }
 
 var h2Hostilities = map[string]h2Hostility{
-	// frames that must not be
+	// forbidden frames
 	"DATA on stream 0":                {send: frameOf(http2.FrameData, 0, 0, "x"), end: http2.ErrCodeProtocol},
 	"HEADERS on stream 0":             {send: frameOf(http2.FrameHeaders, whole, 0, "\x88"), end: http2.ErrCodeProtocol},
 	"RST_STREAM on stream 0":          {send: frameOf(http2.FrameRSTStream, 0, 0, words(8)), end: http2.ErrCodeProtocol},
@@ -198,9 +198,10 @@ func sendBlock(c *h2Side, r *h2Request, block string) {
 	}
 }
 
-// TestHTTP2ClientMeetsHostileServers has servers that send what they must not, or too much of
-// it. The connection ends with the right code, or the call fails and the connection goes on.
-// Calls to other hosts go on in any case, and so does the next one to the same host.
+// TestHTTP2ClientMeetsHostileServers has servers that send forbidden or too many frames.
+// Either the connection ends with the right code, or the call fails and the connection stays
+// open. In any case calls to other hosts continue, and the next call to the same host
+// succeeds.
 func TestHTTP2ClientMeetsHostileServers(t *testing.T) {
 	t.Parallel()
 	for name, tt := range h2Hostilities {
@@ -251,7 +252,7 @@ func TestHTTP2ClientMeetsHostileServers(t *testing.T) {
 	}
 }
 
-// attack sends what is hostile as often as it is to be sent, and reads what comes.
+// attack sends the hostile frames as often as required, and reads the frames of the client.
 func (h *h2Hostility) attack(c *h2Side, r *h2Request) {
 	c.T.Helper()
 	for i := range max(h.times, 1) {
@@ -270,7 +271,7 @@ func (h *h2Hostility) attack(c *h2Side, r *h2Request) {
 	}
 }
 
-// more reports whether there is something to read at once.
+// sendsMore reports whether there is something to read at once.
 func sendsMore(c *h2Side) bool {
 	if c.R.Buffered() > 0 {
 		return true
@@ -281,9 +282,10 @@ func sendsMore(c *h2Side) bool {
 	return !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// TestHTTP2ClientHostileServersCostLittle has many servers at a time that make the client hold
-// what it can be made to hold: responses that nobody reads, header blocks without an end, and
-// answers to PING that nobody takes. Another host is asked meanwhile.
+// TestHTTP2ClientHostileServersCostLittle has many servers at once that make the client hold
+// as much memory as possible: with responses that the caller does not read, header blocks
+// without an end, and answers to PING that the server does not read. Meanwhile the client
+// calls another host.
 func TestHTTP2ClientHostileServersCostLittle(t *testing.T) {
 	servertest.Apart(t, testHTTP2ClientHostileServersCostLittle)
 }
@@ -345,7 +347,7 @@ func testHTTP2ClientHostileServersCostLittle(t *testing.T) {
 
 func heap() int {
 	runtime.GC()
-	runtime.GC() // pools keep things for one round
+	runtime.GC() // pools keep objects for one collection
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)

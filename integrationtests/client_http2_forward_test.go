@@ -15,7 +15,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// h2Forwards is requests and responses that a proxy forwards.
+// h2Forwards are requests and responses that a proxy forwards.
 var h2Forwards = []struct {
 	name, request string
 	pseudo        string
@@ -91,8 +91,9 @@ var h2Forwards = []struct {
 	},
 }
 
-// TestHTTP2ClientInAProxy has a server forward what it gets by HTTP/1.1 to a server of HTTP/2, with
-// the same request and response, and the response back. Nothing of one version gets into the other.
+// TestHTTP2ClientInAProxy has a server forward HTTP/1.1 requests to an HTTP/2 server, with the same
+// Request and Response objects, and the responses back. Nothing specific to one version gets into
+// the other.
 func TestHTTP2ClientInAProxy(t *testing.T) {
 	t.Parallel()
 	for _, streams := range []bool{false, true} {

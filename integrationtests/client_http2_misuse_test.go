@@ -18,9 +18,9 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// TestHTTP2ClientAnsweredForms has a server answer a form before it has taken all of it. The
-// form is read from memory of the request, so that the call cannot return before the sending
-// has ended; it must not wait for a window that nobody reads.
+// TestHTTP2ClientAnsweredForms has a server answer a form before it has received all of it.
+// The form is read from memory of the request, so the call cannot return before the sending
+// has ended; it must not wait for a window that never opens.
 func TestHTTP2ClientAnsweredForms(t *testing.T) {
 	t.Parallel()
 	p := newH2Peer(t)
@@ -99,7 +99,7 @@ func TestHTTP2ClientTakesSmallPieces(t *testing.T) {
 }
 
 // TestHTTP2ClientEndsManyCalls has calls run out of time while their responses are on their
-// way. What the server has sent before it knew is no fault of its, and other calls go on.
+// way. Frames that the server sent before it knew are no error, and other calls continue.
 func TestHTTP2ClientEndsManyCalls(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -144,8 +144,8 @@ func TestHTTP2ClientEndsManyCalls(t *testing.T) {
 	}
 }
 
-// TestHTTP2ClientReadsWhileItsRequestsWait has a server that takes no further requests before its
-// responses are taken.
+// TestHTTP2ClientReadsWhileItsRequestsWait has a server that reads no further requests before its
+// responses are read.
 func TestHTTP2ClientReadsWhileItsRequestsWait(t *testing.T) {
 	t.Parallel()
 	p := newH2Peer(t)
@@ -173,8 +173,8 @@ func TestHTTP2ClientReadsWhileItsRequestsWait(t *testing.T) {
 	}
 }
 
-// TestHTTP2ClientManyMisdirected has a server that says 421 to everything. Each request is sent
-// twice at most.
+// TestHTTP2ClientManyMisdirected has a server that answers everything with 421. Each request is
+// sent twice at most.
 func TestHTTP2ClientManyMisdirected(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32
@@ -203,8 +203,8 @@ func TestHTTP2ClientManyMisdirected(t *testing.T) {
 	}
 }
 
-// TestHTTP2ClientDialsBesideALateOne has a dial function that takes longer than the call has that
-// wants the connection. Other calls do not wait for it.
+// TestHTTP2ClientDialsBesideALateOne has a dial function that takes longer than the timeout of
+// the call that needs the connection. Other calls do not wait for it.
 func TestHTTP2ClientDialsBesideALateOne(t *testing.T) {
 	t.Parallel()
 	p := newH2Peer(t)
@@ -233,8 +233,8 @@ func TestHTTP2ClientDialsBesideALateOne(t *testing.T) {
 	servertest.Eventually(t, "one connection", func() bool { return hc.ConnsCount() == 1 })
 }
 
-// TestHTTP2ClientTunnelsIgnoreTheLength has a proxy say how long the content of a tunnel is, which
-// means nothing (RFC 9110 section 9.3.6).
+// TestHTTP2ClientTunnelsIgnoreTheLength has a proxy that sends a Content-Length for a tunnel,
+// which must be ignored (RFC 9110 section 9.3.6).
 func TestHTTP2ClientTunnelsIgnoreTheLength(t *testing.T) {
 	t.Parallel()
 	p := newH2Peer(t)
@@ -254,7 +254,7 @@ func TestHTTP2ClientTunnelsIgnoreTheLength(t *testing.T) {
 }
 
 // TestHTTP2ClientWithoutRoom has a server that permits no streams, which the client learns before
-// or after it has sent its request. It does not try for ever.
+// or after it has sent its request. The client does not try forever.
 func TestHTTP2ClientWithoutRoom(t *testing.T) {
 	t.Parallel()
 	for _, before := range []bool{true, false} {
@@ -294,7 +294,7 @@ func TestHTTP2ClientWithoutRoom(t *testing.T) {
 	}
 }
 
-// refuseAll permits no streams, and says when the client knows that.
+// refuseAll permits no streams, and signals when the client knows that.
 func refuseAll(c *h2Side, known chan<- struct{}) {
 	c.Settings(maxStreams, 0).Frame(http2.FrameSettings, http2.FlagSettingsAck, 0, "")
 	_ = c.TryFlush()
@@ -312,7 +312,7 @@ func refuseAll(c *h2Side, known chan<- struct{}) {
 }
 
 // TestHTTP2ClientStopsSendingWhenItsStreamEnds has the context of a call end while its response is
-// a stream, which nobody reads, and its request is still being sent.
+// an unread stream, and its request is still being sent.
 func TestHTTP2ClientStopsSendingWhenItsStreamEnds(t *testing.T) {
 	t.Parallel()
 	p := newH2Peer(t)
@@ -333,7 +333,7 @@ func TestHTTP2ClientStopsSendingWhenItsStreamEnds(t *testing.T) {
 	_ = resp.CloseBodyStream()
 }
 
-// endlessBody is the body of a request that has no end.
+// endlessBody is a request body without an end.
 type endlessBody struct{ closed chan struct{} }
 
 func (b *endlessBody) Read(p []byte) (int, error) { return len(p), nil }

@@ -14,8 +14,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// TestHTTP2ClientSendsRefusedRequestsAgain has a server that says of a stream that it has not
-// worked on it: the request is sent again whatever its method.
+// TestHTTP2ClientSendsRefusedRequestsAgain has a server that declares a stream unprocessed:
+// the request is sent again whatever its method.
 func TestHTTP2ClientSendsRefusedRequestsAgain(t *testing.T) {
 	t.Parallel()
 	for name, refuse := range map[string]func(p *h2Peer, c *h2Side, r *h2Request) *h2Side{
@@ -101,13 +101,12 @@ func TestHTTP2ClientCannotSendStreamsAgain(t *testing.T) {
 	expectNoRequest(c)
 }
 
-// h2Loss is a way in which a request may come to nothing, of which the server may have taken
-// notice.
+// h2Loss is a way in which a request may fail after the server may have processed it.
 type h2Loss struct {
 	act   func(c *h2Side, r *h2Request)
 	cut   bool // the connection ends
 	begun bool // a response has begun
-	// reason says that the error names the code, although the connection ends
+	// reason is set if the error has the code, although the connection ends
 	reason bool
 }
 
@@ -115,7 +114,7 @@ var h2Losses = map[string]h2Loss{
 	"INTERNAL_ERROR": {act: func(c *h2Side, r *h2Request) { c.Reset(r.ID, http2.ErrCodeInternal).Flush() }},
 	"CANCEL":         {act: func(c *h2Side, r *h2Request) { c.Reset(r.ID, http2.ErrCodeCancel).Flush() }},
 	"NO_ERROR":       {act: func(c *h2Side, r *h2Request) { c.Reset(r.ID, http2.ErrCodeNo).Flush() }},
-	// it has worked on the request all the same
+	// it has processed the request nevertheless
 	"REFUSED_STREAM": {act: func(c *h2Side, r *h2Request) {
 		c.Head(r, endHeaders, "200").Reset(r.ID, http2.ErrCodeRefusedStream).Flush()
 	}, begun: true},
@@ -138,7 +137,7 @@ var h2Losses = map[string]h2Loss{
 }
 
 // TestHTTP2ClientSendsPostOnceWhateverHappens loses requests that are not idempotent: each
-// fails, and is not sent again.
+// fails, and is not repeated.
 func TestHTTP2ClientSendsPostOnceWhateverHappens(t *testing.T) {
 	t.Parallel()
 	for name, loss := range h2Losses {
@@ -250,8 +249,8 @@ func TestHTTP2ClientAsksTheApplicationAboutRetries(t *testing.T) {
 	}
 }
 
-// TestHTTP2ClientMisdirected has servers that say that they are not the right one (RFC 9110
-// section 15.5.20): the request is sent once more, on a new connection.
+// TestHTTP2ClientMisdirected has servers that answer 421 (RFC 9110 section 15.5.20): the
+// request is sent once more, on a new connection.
 func TestHTTP2ClientMisdirected(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"GET", "POST"} {
@@ -285,7 +284,7 @@ func TestHTTP2ClientMisdirected(t *testing.T) {
 	}
 }
 
-// TestHTTP2ClientRefusedAtTheDoor has servers that end connections before they have said
+// TestHTTP2ClientRefusedAtTheDoor has servers that end connections before they have sent
 // anything, or speak another protocol.
 func TestHTTP2ClientRefusedAtTheDoor(t *testing.T) {
 	t.Parallel()

@@ -21,19 +21,17 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// h2Origin is a server of another kind, which answers these requests, or has another one do
-// so:
+// h2Origin is a third-party server that answers these requests itself, or forwards them:
 //
 //	/text/N     N bytes of numbered, with their length
-//	/stream/N   the same, maybe without
+//	/stream/N the same, possibly without
 //	/echo       the content
 //	/trailers   the content, and the trailer X-End
 type h2Origin struct {
 	name string
-	// start starts it at a port, which is that of the address, in a folder that has key.pem
-	// and cert.pem.
+	// start starts it at a port, in a folder that has key.pem and cert.pem.
 	start func(t *testing.T, dir, port string, secure bool)
-	// trailers says that the server sends trailers.
+	// trailers is set if the server sends trailers.
 	trailers bool
 }
 
@@ -46,7 +44,7 @@ var h2Origins = []h2Origin{
 	{"Caddy", startCaddy, false},
 }
 
-// TestHTTP2ClientMeetsOtherServers calls servers of other kinds, with TLS and without.
+// TestHTTP2ClientMeetsOtherServers calls third-party servers, with TLS and without.
 func TestHTTP2ClientMeetsOtherServers(t *testing.T) {
 	t.Parallel()
 	for _, origin := range h2Origins {
@@ -172,7 +170,7 @@ func (o *originCalls) run(trailers bool) {
 	}
 }
 
-// handleOrigin is what an h2Origin answers, for those that pass requests on.
+// handleOrigin answers the requests that an h2Origin forwards.
 func handleOrigin(ctx *fasthttp.RequestCtx) {
 	kind, size, _ := strings.Cut(string(ctx.Path())[1:], "/")
 	n, _ := strconv.Atoi(size)
@@ -186,7 +184,7 @@ func handleOrigin(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// originBehind starts a server of HTTP/1.1 for an h2Origin that passes requests on, and returns
+// originBehind starts an HTTP/1.1 server for an h2Origin that forwards requests, and returns
 // its port.
 func originBehind(t *testing.T) string {
 	ts := startServer(t, servertest.Engines[0], &fasthttp.Server{Handler: handleOrigin, MaxRequestBodySize: 2 * http2PeerSize})
@@ -195,8 +193,8 @@ func originBehind(t *testing.T) string {
 	return port
 }
 
-// freePort returns a port on which nothing has listened a moment ago. It is below those that
-// systems assign, which another test could get.
+// freePort returns a port on which nothing has listened a moment ago. It is below the ports
+// that systems assign, which another test could get.
 func freePort(t *testing.T) string {
 	t.Helper()
 	for range 1000 {
@@ -231,7 +229,7 @@ func launch(t *testing.T, dir, path string, args ...string) {
 	})
 }
 
-// configure writes a file in which NAME stands for the value behind it.
+// configure writes a file in which each NAME of values is replaced by the value after it.
 func configure(t *testing.T, dir, name, text string, values ...string) {
 	t.Helper()
 	servertest.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(strings.NewReplacer(values...).Replace(text)), 0o600))

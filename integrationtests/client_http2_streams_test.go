@@ -14,8 +14,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// fill sends content on a stream until its window, or that of the connection, is closed. It
-// returns how much that was.
+// fillWindow sends content on a stream until its window, or the connection's, is closed. It
+// returns the number of bytes.
 func fillWindow(c *h2Side, r *h2Request) (n int) {
 	c.T.Helper()
 	c.Sync()
@@ -25,8 +25,8 @@ func fillWindow(c *h2Side, r *h2Request) (n int) {
 	return may
 }
 
-// TestHTTP2ClientSlowReaderHoldsItsStream has responses that nobody reads: their windows
-// close, and all other calls go on.
+// TestHTTP2ClientSlowReaderHoldsItsStream has responses that are not read: their windows
+// close, and all other calls continue.
 func TestHTTP2ClientSlowReaderHoldsItsStream(t *testing.T) {
 	t.Parallel()
 	p := newH2Peer(t)
@@ -69,8 +69,8 @@ func TestHTTP2ClientSlowReaderHoldsItsStream(t *testing.T) {
 	p.HasAccepted(1)
 }
 
-// TestHTTP2ClientStreamClosedEarly closes streams of which content has come that was not read:
-// the window of the connection gets it back.
+// TestHTTP2ClientStreamClosedEarly closes streams with unread content: the window of the
+// connection is restored.
 func TestHTTP2ClientStreamClosedEarly(t *testing.T) {
 	t.Parallel()
 	p := newH2Peer(t)
@@ -150,8 +150,8 @@ func TestHTTP2ClientFullDuplex(t *testing.T) {
 	p.HasAccepted(1)
 }
 
-// TestHTTP2ClientStreamOfRequestBreaks has a request whose stream breaks while the response is
-// read: that is then no answer to the whole request.
+// TestHTTP2ClientStreamOfRequestBreaks has a request whose stream fails while the response is
+// read: then it is no response to the whole request.
 func TestHTTP2ClientStreamOfRequestBreaks(t *testing.T) {
 	t.Parallel()
 	p := newH2Peer(t)
@@ -179,8 +179,7 @@ func TestHTTP2ClientStreamOfRequestBreaks(t *testing.T) {
 	p.HasAccepted(1)
 }
 
-// TestHTTP2ClientTakesSmallFrames has responses that come in small pieces, as those of events
-// do.
+// TestHTTP2ClientTakesSmallFrames has responses that arrive in small pieces, as events do.
 func TestHTTP2ClientTakesSmallFrames(t *testing.T) {
 	t.Parallel()
 	p := newH2Peer(t)
@@ -206,7 +205,7 @@ func TestHTTP2ClientTakesSmallFrames(t *testing.T) {
 	p.HasAccepted(1)
 }
 
-// closingStream is a stream of a request that counts its ends.
+// closingStream is a request stream that counts its calls of Close.
 type closingStream struct {
 	io.Reader
 	closed chan struct{}
@@ -335,7 +334,7 @@ func TestHTTP2ClientRequestFields(t *testing.T) {
 	}
 }
 
-// checkRequestFields checks what RFC 9113 section 8.3 asks of a request.
+// checkRequestFields checks the requirements of RFC 9113 section 8.3.
 func checkRequestFields(r *h2Request) error {
 	regular := false
 	for _, f := range r.Fields() {
@@ -355,7 +354,7 @@ func checkRequestFields(r *h2Request) error {
 	return nil
 }
 
-// TestHTTP2ClientInjectsNothing has requests whose values try to be more than values.
+// TestHTTP2ClientInjectsNothing has requests whose values try to inject fields.
 func TestHTTP2ClientInjectsNothing(t *testing.T) {
 	t.Parallel()
 	p := newH2Peer(t)

@@ -22,7 +22,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// stressCalls is how many calls there are at a time: 10,000 with FASTHTTP_SOAK set.
+// stressCalls is the number of concurrent calls: 10,000 with FASTHTTP_SOAK set.
 func stressCalls() int {
 	switch {
 	case isSoak():
@@ -33,17 +33,18 @@ func stressCalls() int {
 	return 500
 }
 
-// h2Stress is many calls at a time over few connections, to servers that do all kinds of things.
+// h2Stress makes many concurrent calls over few connections, to servers that behave in many
+// ways.
 type h2Stress struct {
 	t      *testing.T
 	hc     *fasthttp.HostClient
 	dials  atomic.Int32
-	closes atomic.Int32 // requests that had the server close their connection in order
+	closes atomic.Int32 // requests after which the server closed their connection gracefully
 	good   atomic.Int64
-	ends   sync.Map // by the text of an error or the status, how many calls have ended so
+	ends   sync.Map // number of calls by their result: the text of an error, or the status
 
 	mu    sync.Mutex
-	seen  map[string]int    // how often a handler got each request
+	seen  map[string]int    // how often a handler received each request
 	open  map[net.Conn]bool // the connections of the client, and their ends at the server
 	relay sync.WaitGroup
 }
@@ -53,7 +54,7 @@ func newH2Stress(t *testing.T, addr string) *h2Stress {
 	s.hc = &fasthttp.HostClient{
 		Addr: addr, MaxConns: 4, IsTLS: true, TLSConfig: servertest.TrustCertificate(), MaxIdleConnDuration: servertest.Never,
 		MaxResponseBodySize: 1 << 20, Dial: s.dial,
-		// so small that a window which does not add up stops everything
+		// so small that a lost window update stops everything
 		HTTP2: fasthttp.HTTP2Config{MaxReceiveBufferPerConnection: 300_000, MaxReceiveBufferPerStream: 70_000},
 	}
 	s.hc.Protocols.SetHTTP2(true)
@@ -113,7 +114,8 @@ func (s *h2Stress) cut() {
 	}
 }
 
-// reach notes that a request has reached a handler, and returns when that may go on.
+// reach records that a request has reached a handler, and returns when the handler may
+// continue.
 func (s *h2Stress) reach(method, path, id string) {
 	s.mu.Lock()
 	s.seen[method+" "+id]++
@@ -123,7 +125,7 @@ func (s *h2Stress) reach(method, path, id string) {
 	}
 }
 
-// stressSize is the size of what is sent in either direction.
+// stressSize returns the size of the content in either direction.
 func stressSize() int {
 	if rand.N(10) == 0 {
 		return rand.N(400_000)
@@ -141,7 +143,7 @@ func (s *h2Stress) call(number int) {
 	id, size := strconv.Itoa(number), stressSize()
 	path := stressPaths[rand.N(len(stressPaths))]
 	if rand.N(100) == 0 {
-		path = "/close" // refuses all others that are on their way
+		path = "/close" // refuses all other requests that are on their way
 		s.closes.Add(1)
 	}
 	req.SetRequestURI("https://" + s.hc.Addr + path + "?n=" + strconv.Itoa(stressSize()))
@@ -193,7 +195,7 @@ func (s *h2Stress) call(number int) {
 
 var errStressLeft = errors.New("left the stream")
 
-// read reads the content, if need be slowly, or not to its end.
+// read reads the content, sometimes slowly, or not to its end.
 func (s *h2Stress) read(resp *fasthttp.Response) ([]byte, error) {
 	if !resp.IsBodyStream() {
 		return resp.Body(), nil
@@ -269,8 +271,8 @@ func (s *h2Stress) run(cuts bool) {
 	s.relay.Wait()
 }
 
-// checkWindows makes large calls in each direction, over the connections that are there. After
-// cuts some of those may be dead without the client knowing: the calls may be sent again then.
+// checkWindows makes large calls in each direction, over the existing connections. After cuts
+// some of these may be dead without the client knowing: then the calls may be sent again.
 // Without cuts a round of calls needs a new connection only if a request for /close has closed
 // all others since the round before.
 func (s *h2Stress) checkWindows(cuts bool) {
@@ -419,7 +421,7 @@ func testHTTP2ClientUnderStress(t *testing.T) {
 	}
 }
 
-// warmUpStress has the process open what it keeps, such as event loops.
+// warmUpStress makes the process open its permanent resources, such as event loops.
 func warmUpStress(t *testing.T) {
 	ts := serveHTTP2(t, servertest.TLSEngines[1], &fasthttp.Server{Handler: tellProtocol})
 	s := newH2Stress(t, ts.Listener.Addr().String())
@@ -430,7 +432,7 @@ func warmUpStress(t *testing.T) {
 	ts.Stop()
 }
 
-// checkLeaks checks that no goroutine and no descriptor is left of what f has done.
+// checkLeaks checks that f leaves no goroutine and no descriptor.
 func checkLeaks(t *testing.T, f func()) {
 	t.Helper()
 	goroutines, files := runtime.NumGoroutine(), servertest.OpenFiles(t)

@@ -16,15 +16,15 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// h2Limit is the timeout of calls that are meant to reach a stage before it is over.
+// h2Limit is the timeout of calls that must reach a stage before it is over.
 const h2Limit = reach
 
-// h2Stage is where a call is when it ends before its time.
+// h2Stage is the stage at which a call ends early.
 type h2Stage struct {
 	settings []uint32
 	post     bool // the request has content
 	set      func(req *fasthttp.Request, resp *fasthttp.Response)
-	// reach has the server do what leads to the stage. It returns nil if the request does
+	// reach makes the server bring the call to the stage. It returns nil if the request does
 	// not arrive.
 	reach func(c *h2Side) *h2Request
 }
@@ -89,7 +89,7 @@ var h2Stages = map[string]h2Stage{
 	}},
 }
 
-// never is a stream that is not read: the windows do not permit it.
+// never is an unread stream: the windows do not permit it.
 type never struct{}
 
 func (never) Read([]byte) (int, error) { return 0, errors.New("the stream is read too far") }
@@ -144,7 +144,7 @@ func TestHTTP2ClientCallsEndAtEveryStage(t *testing.T) {
 				} else {
 					expectNoRequest(c)
 				}
-				// what the window of the connection lacks, and what else was changed
+				// restores the window of the connection, and other changes
 				c.Window(0, 65535)
 				changeSettings(c, maxStreams, 100, initialWindow, 65535)
 				next := p.post(hc, "/next", numbered(60_000))
@@ -251,7 +251,7 @@ func TestHTTP2ClientTimeouts(t *testing.T) {
 		call := p.get(hc, "/")
 		r := c.Request()
 		c.Head(r, endHeaders, "200").Flush()
-		p.get(hc, "/later").fails(fasthttp.ErrTimeout) // its time ends after that of the first one
+		p.get(hc, "/later").fails(fasthttp.ErrTimeout) // its timeout ends after the first one's
 		c.Data(r.ID, endStream, "late").Flush()
 		call.is(200, "late")
 	})
@@ -270,8 +270,8 @@ func TestHTTP2ClientTimeouts(t *testing.T) {
 	})
 }
 
-// TestHTTP2ClientGivesUpBeforeTheGreeting ends calls while their connection is dialed or has
-// not said anything.
+// TestHTTP2ClientGivesUpBeforeTheGreeting ends calls while their connection is dialed, or
+// before the server has sent anything.
 func TestHTTP2ClientGivesUpBeforeTheGreeting(t *testing.T) {
 	t.Parallel()
 	for name, p := range map[string]*h2Peer{"plain": newH2Peer(t), "TLS": newH2TLSPeer(t, "h2")} {
@@ -288,8 +288,8 @@ func TestHTTP2ClientGivesUpBeforeTheGreeting(t *testing.T) {
 	}
 }
 
-// TestHTTP2ClientLeavesMessagesAloneAfterTimeout writes to the messages of calls whose time
-// is over, while the server answers. The race detector reports a violation.
+// TestHTTP2ClientLeavesMessagesAloneAfterTimeout writes to the messages of calls that have
+// timed out, while the server answers. The race detector reports a violation.
 func TestHTTP2ClientLeavesMessagesAloneAfterTimeout(t *testing.T) {
 	t.Parallel()
 	late := newLateCalls()

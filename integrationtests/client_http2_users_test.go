@@ -62,7 +62,7 @@ func (u *h2User) is(resp *fasthttp.Response, err error, status int, content stri
 	}
 }
 
-// handleUsers answers what the tests below ask for.
+// handleUsers answers the requests of the tests below.
 func handleUsers(ctx *fasthttp.RequestCtx) {
 	switch string(ctx.Path()) {
 	case "/redirect":
@@ -281,7 +281,7 @@ func TestHTTP2ClientBalances(t *testing.T) {
 // TestHTTP2ClientConcurrentCallers has many goroutines that share a client.
 func TestHTTP2ClientConcurrentCallers(t *testing.T) {
 	overH2Users(t, handleUsers, func(t *testing.T, u *h2User) {
-		// the first call finds out what the server speaks
+		// the first call learns the protocol of the server
 		_, _, err := u.client.Get(nil, u.base)
 		servertest.Must(t, err)
 		var all sync.WaitGroup

@@ -9,7 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// h2Peer is a server of HTTP/2 with its clients.
+// h2Peer is an HTTP/2 server with its clients.
 type h2Peer struct{ *servertest.H2Peer }
 
 func newH2Peer(t testing.TB) *h2Peer { return &h2Peer{servertest.NewH2Peer(t)} }
@@ -18,8 +18,8 @@ func newH2TLSPeer(t testing.TB, protos ...string) *h2Peer {
 	return &h2Peer{servertest.NewH2TLSPeer(t, protos...)}
 }
 
-// client returns a client of p that speaks HTTP/2 alone. When the test ends, nothing of it
-// must be left.
+// client returns a client of p that speaks only HTTP/2. When the test ends, nothing of it must
+// be left.
 func (p *h2Peer) client() *fasthttp.HostClient {
 	hc := &fasthttp.HostClient{Addr: p.Addr(), IsTLS: p.TLS != nil, MaxIdleConnDuration: servertest.Never}
 	if p.TLS != nil {

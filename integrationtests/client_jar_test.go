@@ -9,7 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// listJar returns the same cookies for every URL, and keeps those that are set.
+// listJar returns the same cookies for every URL, and stores the ones that are set.
 type listJar struct {
 	cookies [][2]string
 	set     []string

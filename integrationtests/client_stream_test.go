@@ -146,7 +146,7 @@ func TestClientStreamCutOff(t *testing.T) {
 	}
 }
 
-// Known failure 42: a proxy passes a truncated body on as a truncated one.
+// Known failure 42: a proxy forwards a truncated body as a truncated one.
 func TestProxyPassesTruncatedBodyOn(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		c.Request()
@@ -250,8 +250,7 @@ func TestClientGetDoesNotStream(t *testing.T) {
 	}
 }
 
-// Get resets its settings before a request goes back to the pool, also after a
-// redirect.
+// Get resets its settings before it releases a request to the pool, even after a redirect.
 func TestClientStreamsAfterGetWasRedirected(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for req := c.Request(); req != nil; req = c.Request() {

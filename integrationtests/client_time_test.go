@@ -15,8 +15,9 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// lateCalls are calls whose time is over at about the time of their answers, or before: those
-// with odd numbers are answered once they have returned. Each channel is closed then.
+// lateCalls are calls that time out at about the time of their responses, or before: calls
+// with odd numbers are answered after they have returned. Each channel is closed at that
+// moment.
 type lateCalls [50]chan struct{}
 
 func newLateCalls() *lateCalls {
@@ -37,7 +38,7 @@ func (l *lateCalls) await(path string) {
 	}
 }
 
-// limit returns the time that a call has.
+// limit returns the timeout of a call.
 func (l *lateCalls) limit(i int) time.Duration {
 	return time.Duration(i)*100*time.Microsecond + time.Microsecond
 }

@@ -35,8 +35,7 @@ func TestClientTLS(t *testing.T) {
 	}
 }
 
-// Known failure 38: the certificate must be that of the host, for every form of an
-// address.
+// Known failure 38: the certificate must match the host, for every form of an address.
 func TestClientTLSIsVerified(t *testing.T) {
 	cert, roots := servertest.CertificateFor(t, []string{"example.test"})
 	addr, _ := servertest.SecureServer(t, cert)

@@ -11,9 +11,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// Goroutines that a handler has started ask the context when they come to it, as those of
-// database/sql do: the handler may have returned by then, and the context may belong to
-// another request, or to none.
+// Goroutines of a handler may call Done and Err late, as database/sql does: by then the
+// handler may have returned, and the context may belong to another request, or to none.
 func TestDoneAndErrMayBeAskedAfterTheHandlerHasReturned(t *testing.T) {
 	for _, forAll := range []bool{false, true} {
 		for name, around := range map[string]func(fasthttp.RequestHandler) fasthttp.RequestHandler{

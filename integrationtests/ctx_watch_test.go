@@ -102,8 +102,8 @@ func TestWatchedContextEndsWithShutdown(t *testing.T) {
 	})
 }
 
-// A context that is derived from a RequestCtx may live a little longer. It must then
-// find the RequestCtx ended, and not serving another request.
+// A context derived from a RequestCtx may live a little longer. Then the RequestCtx must look
+// ended to it, and not serve another request.
 func TestContextsDerivedFromAWatchedOneEndWell(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		derived := make(chan context.Context, 1)
@@ -177,9 +177,9 @@ func TestWithoutWatchingNobodyLearnsOfTheClient(t *testing.T) {
 	}
 }
 
-// The producer of a body stream goes on when its handler has returned. If it begins to
-// watch the client then, under TimeoutHandler or not, the watch must not take anything of
-// the next request.
+// The producer of a body stream runs on after its handler has returned. If it then begins to
+// watch the client, under TimeoutHandler or not, the watch must not read any part of the next
+// request.
 func TestWatchOfAProducerTakesNothing(t *testing.T) {
 	produce := func(ctx *fasthttp.RequestCtx) {
 		ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
@@ -204,7 +204,7 @@ func TestWatchOfAProducerTakesNothing(t *testing.T) {
 	}
 }
 
-// tellEnd is a handler that waits until its client is gone, and says how it went.
+// tellEnd is a handler that waits until its client has disconnected, and reports the result.
 func tellEnd(entered, left chan<- string, before func(ctx *fasthttp.RequestCtx)) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		before(ctx)
@@ -220,7 +220,7 @@ func tellEnd(entered, left chan<- string, before func(ctx *fasthttp.RequestCtx))
 	}
 }
 
-// A client of TLS may say that it sends no more, and leave the connection open.
+// A TLS client may send close_notify, and leave the connection open.
 func TestEndOfTLSIsSeenWhileTheHandlerRuns(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		for name, before := range map[string]func(ctx *fasthttp.RequestCtx){
@@ -243,7 +243,7 @@ func testEndOfTLSIsSeen(t *testing.T, e servertest.Engine, version uint16, befor
 	config.MinVersion, config.MaxVersion = version, version
 	for _, tc := range []struct {
 		name, want string
-		atOnce     bool // the client leaves before the handler watches it
+		atOnce     bool // the client sends close_notify before the handler watches it
 		leave      func(c *tls.Conn)
 	}{
 		{"close_notify", "ended sending", false, func(c *tls.Conn) { _ = c.CloseWrite() }},
@@ -276,7 +276,7 @@ func testEndOfTLSIsSeen(t *testing.T, e servertest.Engine, version uint16, befor
 	}
 }
 
-// The producer of events notices the same.
+// The producer of an event stream notices it, too.
 func TestProducerSeesTheEndOfTLS(t *testing.T) {
 	servertest.ForEachTLSEngine(t, func(t *testing.T, e servertest.Engine) {
 		left := make(chan error, 1)
@@ -305,8 +305,7 @@ func TestProducerSeesTheEndOfTLS(t *testing.T) {
 	})
 }
 
-// A record of TLS 1.3 with two bytes cannot be told from the one that says that the
-// client sends no more, until it is decrypted.
+// Until it is decrypted, a TLS 1.3 record with two bytes looks like a close_notify.
 func TestWatchingTLSLosesNoBytes(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		servertest.ForEachTLSEngine(t, func(t *testing.T, e servertest.Engine) {

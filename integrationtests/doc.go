@@ -1,4 +1,4 @@
-// Package integrationtests has the tests of whole servers and whole clients, which
-// need no name of the root package but those that it exports. What they share with
-// the tests of that is in internal/servertest.
+// Package integrationtests has the tests of whole servers and whole clients, which use only
+// exported names of the root package. Helpers shared with the tests of the root package are in
+// internal/servertest.
 package integrationtests

@@ -105,8 +105,8 @@ func TestErrorHandlerDressesRefusals(t *testing.T) {
 	})
 }
 
-// TestHeaderReceivedChoosesStreams streams the body of one request, and buffers that
-// of another.
+// TestHeaderReceivedChoosesStreams streams the body of one request, and buffers the body of
+// another.
 func TestHeaderReceivedChoosesStreams(t *testing.T) {
 	for _, streams := range []bool{false, true} {
 		forEachEngine(t, func(t *testing.T, start starter) {

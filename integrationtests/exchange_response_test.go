@@ -174,8 +174,8 @@ func TestStreamsThatFailCutTheConnection(t *testing.T) {
 	})
 }
 
-// endless is a stream that has more bytes than its declared size. They come much
-// later, as from a connection to another server.
+// endless is a stream that has more bytes than its declared size. They arrive much later, as
+// from a connection to another server.
 type endless struct {
 	io.Reader
 	open chan struct{}
@@ -241,7 +241,7 @@ func TestFlushesOfAProducerReachTheClientAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		close(goOn)
-		// the producer is done when its test is
+		// the producer ends with its test
 		if _, err := io.ReadAll(resp.Body); err != nil {
 			t.Error(err)
 		}
@@ -394,7 +394,7 @@ func TestEarlyHints(t *testing.T) {
 				t.Errorf("the fields are %v", resp.Header)
 			}
 		}
-		// a client of HTTP/1.0 gets no informational responses
+		// an HTTP/1.0 client gets no informational responses
 		c.Send(servertest.Head("GET / HTTP/1.0"))
 		close(goOn)
 		c.Expect(200, "done")

@@ -99,7 +99,7 @@ func TestBufferedBodyHasAStream(t *testing.T) {
 			_, _ = io.CopyN(ctx, body, 2)
 			_, _ = ctx.WriteString("|")
 			limited(ctx)
-			// the stream goes on after the part that was read
+			// the stream continues after the part that was read
 			_, _ = io.Copy(ctx, ctx.RequestBodyStream())
 			fmt.Fprintf(ctx, "|%s %v", ctx.PostBody(), ctx.Request.IsBodyStream())
 		}})

@@ -17,11 +17,11 @@ import (
 type busyStream struct {
 	name string
 	run  func(b *busyHandler, ctx *fasthttp.RequestCtx)
-	// feeds says that the client sends content, which the handler reads
+	// feeds is set if the client sends content, which the handler reads
 	feeds bool
 }
 
-// busyHandler is what the handler of a busyStream tells the test.
+// busyHandler is the state that the handler of a busyStream shares with the test.
 type busyHandler struct {
 	moves atomic.Int64 // how often it has used the connection, or how much it has read
 	stop  atomic.Bool
@@ -68,9 +68,9 @@ var busyStreams = []busyStream{
 	}},
 }
 
-// TestHTTP2HandlersServeNoOthers has a handler use its connection all the time, while requests
-// come beside it whose handlers wait: each of these must wait on a goroutine of its own, whoever
-// has received it.
+// TestHTTP2HandlersServeNoOthers has a handler use its connection all the time, while the
+// handlers of other requests wait: each of these must wait on a separate goroutine, whichever
+// goroutine has received its request.
 func TestHTTP2HandlersServeNoOthers(t *testing.T) {
 	t.Parallel()
 	for _, busy := range busyStreams {
@@ -84,8 +84,8 @@ func TestHTTP2HandlersServeNoOthers(t *testing.T) {
 	}
 }
 
-// TestHTTP2HandlersNeverWaitForThemselves has the handler hold a mutex that the handlers of the
-// other requests wait for.
+// TestHTTP2HandlersNeverWaitForThemselves has the busy handler hold a mutex for which the
+// handlers of the other requests wait.
 func TestHTTP2HandlersNeverWaitForThemselves(t *testing.T) {
 	t.Parallel()
 	for _, busy := range busyStreams {
@@ -104,7 +104,7 @@ func TestHTTP2HandlersNeverWaitForThemselves(t *testing.T) {
 }
 
 // check sends the request of b, and requests beside it, which beside serves. arrived waits until
-// one of them is served, and leave has all of them return.
+// one of them is served, and leave makes all of them return.
 func (b busyStream) check(t *testing.T, start http2Starter, beside, arrived, leave func()) {
 	const others, piece = 60, 32
 	h := &busyHandler{ended: make(chan struct{})}

@@ -21,9 +21,8 @@ import (
 	"github.com/valyala/fasthttp/reuseport"
 )
 
-// TestHTTP2ConnectionClose has handlers that want an end of the connection: the server
-// says so with GOAWAY, all that it has accepted is answered, and clients go on with
-// another connection.
+// TestHTTP2ConnectionClose has handlers that close the connection: the server sends GOAWAY,
+// answers all requests that it has accepted, and clients continue on another connection.
 func TestHTTP2ConnectionClose(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
@@ -61,7 +60,7 @@ func TestHTTP2ConnectionClose(t *testing.T) {
 					conns[resp.Content]++
 				}
 				for id, n := range conns {
-					// a client may send a request more before it sees GOAWAY
+					// a client may send one more request before it sees GOAWAY
 					if want := max(tc.requests, 1); n > want {
 						t.Errorf("connection %s has answered %d requests, want %d", id, n, want)
 					}
@@ -153,8 +152,8 @@ func TestHTTP2ShutdownAnswersWhatWasAccepted(t *testing.T) {
 	})
 }
 
-// TestHTTP2ShutdownInTwoSteps looks at the frames with which connections end (RFC 9113
-// section 6.8).
+// TestHTTP2ShutdownInTwoSteps checks the frames with which connections end (RFC 9113 section
+// 6.8).
 func TestHTTP2ShutdownInTwoSteps(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		g := servertest.NewGate()
@@ -247,7 +246,7 @@ func TestHTTP2ConnState(t *testing.T) {
 		c.Begin(3, true, "GET", "/")
 		servertest.Receive(t, "a request", g.Entered)
 		servertest.Receive(t, "another request", g.Entered)
-		// two requests at a time make a connection active once
+		// two concurrent requests make a connection active once
 		before := states.Of(0)
 		if !strings.HasPrefix(before, "new active") && !strings.HasPrefix(before, "new idle active") || strings.Count(before, "active") > 2 {
 			t.Errorf("the states are %q", before)
@@ -277,7 +276,8 @@ func TestHTTP2IdleTimeout(t *testing.T) {
 	})
 }
 
-// TestHTTP2ReadTimeout has requests that do not arrive. Others on the connection go on.
+// TestHTTP2ReadTimeout has requests that do not arrive in full. Other requests on the
+// connection continue.
 func TestHTTP2ReadTimeout(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		read := make(chan error, 1)
@@ -308,8 +308,8 @@ func TestHTTP2ReadTimeout(t *testing.T) {
 	})
 }
 
-// TestHTTP2HandlersMayTakeLong has a client that sends all it has at once, and then waits
-// for longer than a connection may take to begin.
+// TestHTTP2HandlersMayTakeLong has a client that sends everything at once, and then waits for
+// longer than a connection may take to begin.
 func TestHTTP2HandlersMayTakeLong(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		begun, proceed := make(chan struct{}), make(chan struct{})
@@ -372,7 +372,7 @@ func TestHTTP2WriteTimeout(t *testing.T) {
 	})
 }
 
-// TestHTTP2OnOnePort has clients of both versions, and what either may not speak.
+// TestHTTP2OnOnePort has clients of both versions, and clients that use a disabled version.
 func TestHTTP2OnOnePort(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { ctx.SetBody(ctx.Request.Header.Protocol()) }})
@@ -394,8 +394,8 @@ func TestHTTP2OnOnePort(t *testing.T) {
 	})
 }
 
-// TestHTTP2PingsAClientThatIsSilent has a client that answers them, and one that has gone
-// without a word.
+// TestHTTP2PingsAClientThatIsSilent has a client that answers them, and one that has
+// disappeared.
 func TestHTTP2PingsAClientThatIsSilent(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		server := &fasthttp.Server{Handler: echo}
@@ -404,7 +404,7 @@ func TestHTTP2PingsAClientThatIsSilent(t *testing.T) {
 		silent := s.dialFrames(t)
 		silent.Begin(1, true, "GET", "/")
 		silent.ExpectResponse(1, "200", `GET / ""`)
-		// it answers nothing from here on, although it reads
+		// from now on it answers nothing, although it reads
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
@@ -425,8 +425,8 @@ func TestHTTP2PingsAClientThatIsSilent(t *testing.T) {
 	})
 }
 
-// TestHTTP2OnListenersThatShareAPort has two servers, both of which answer. One of them
-// shuts down, and clients go on with the other one.
+// TestHTTP2OnListenersThatShareAPort has two servers, both of which answer. One of them shuts
+// down, and clients continue with the other one.
 func TestHTTP2OnListenersThatShareAPort(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		engine := start(&fasthttp.Server{}).Engine
@@ -477,9 +477,9 @@ func TestHTTP2OnListenersThatShareAPort(t *testing.T) {
 	})
 }
 
-// A shutdown costs idle connections no time whose clients answer the PING that comes with the first
-// GOAWAY (RFC 9113 section 6.8). It waits for others until the connection has looked at the time
-// twice, and then for the end of what they send.
+// A shutdown ends idle connections at once if their clients answer the PING sent with the first
+// GOAWAY (RFC 9113 section 6.8). For other clients it waits until the connection has checked the
+// time twice, and then for the end of their input.
 func TestHTTP2ShutdownOfIdleConnectionsIsShort(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -508,7 +508,7 @@ func TestHTTP2ShutdownOfIdleConnectionsIsShort(t *testing.T) {
 						_ = c.Close()
 					}()
 				}
-				// long enough that they have given their memory back
+				// long enough for them to release their memory
 				synctest.Wait()
 				time.Sleep(time.Minute) // bubble: within inBubble
 				begun := time.Now()

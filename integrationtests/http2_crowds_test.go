@@ -18,8 +18,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// crowd is how many requests are made at a time: fewer than there may be streams, so that all
-// of them are on one connection, beside another one that must not notice.
+// crowd is the number of concurrent requests: below the limit of streams, so that all of them
+// use one connection, beside another connection that must not be affected.
 const crowd = 240
 
 // crowdServer is the handler of a server that a crowd uses.
@@ -60,9 +60,10 @@ func (m *messages) Read(p []byte) (int, error) {
 	return copy(p, "a small message"), nil
 }
 
-// TestHTTP2CrowdsAreServed has a client do what applications do, much of it at a time: give up
-// all that it waits for, again and again; upload; send large heads; and go on sending what the
-// server has refused. Nothing of that may end the connection, or refuse a request.
+// TestHTTP2CrowdsAreServed has a client behave as applications do, with many requests at once:
+// repeatedly cancel all pending requests; upload; send large heads; and continue to send
+// content that the server has refused. None of that may end the connection, and no request may
+// be refused.
 func TestHTTP2CrowdsAreServed(t *testing.T) {
 	t.Parallel()
 	body := bytes.Repeat([]byte("b"), servertest.Heavy(2<<20))
@@ -73,7 +74,7 @@ func TestHTTP2CrowdsAreServed(t *testing.T) {
 		n      int
 		rounds int
 		ask    func(ctx context.Context, t *testing.T, s *http2Server) (string, error)
-		want   string // "" if all is given up
+		want   string // "" if all requests are canceled
 	}{
 		{"all is given up", false, crowd, servertest.Heavy(8), func(ctx context.Context, t *testing.T, s *http2Server) (string, error) {
 			return s.askOnce(ctx, t, "/hang", nil)
@@ -116,7 +117,7 @@ func TestHTTP2CrowdsAreServed(t *testing.T) {
 						}()
 					}
 					if test.want == "" {
-						// those that the server has not seen yet are given up as well
+						// requests that the server has not seen yet are canceled as well
 						time.AfterFunc(50*time.Millisecond, cancel)
 					}
 					for range test.n {
@@ -137,8 +138,8 @@ func TestHTTP2CrowdsAreServed(t *testing.T) {
 	}
 }
 
-// TestHTTP2ResetWhileQueuedHasNoHandler resets a request that waits for the handlers of others,
-// whose streams were reset as well.
+// TestHTTP2ResetWhileQueuedHasNoHandler resets a request that waits for the handlers of other
+// requests, whose streams were reset as well.
 func TestHTTP2ResetWhileQueuedHasNoHandler(t *testing.T) {
 	for _, e := range servertest.Engines[:2] {
 		t.Run(e.Name, func(t *testing.T) {

@@ -45,7 +45,7 @@ func TestHTTP2HeadsOfTheWire(t *testing.T) {
 			}
 			c.ExpectResponse(id, "200", tc.want)
 		}
-		// the authority may stand in the Host field alone
+		// the authority may be in the Host field only
 		c.SendFields(101, true, ":method", "GET", ":scheme", "http", ":path", "/", "host", "b")
 		c.ExpectResponse(101, "200", `true GET b /  ""  -2`)
 		c.SendFields(103, true, ":method", "OPTIONS", ":scheme", "http", ":authority", "a", ":path", "*")
@@ -132,7 +132,7 @@ func TestHTTP2DeadlinesOfAHandler(t *testing.T) {
 	})
 }
 
-// TestHTTP2LateReader has a handler that reads its body when its time is over.
+// TestHTTP2LateReader has a handler that reads its body after its timeout.
 func TestHTTP2LateReader(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		late, read := make(chan struct{}), make(chan error, 1)

@@ -34,7 +34,7 @@ type http2Case struct {
 
 	status  int // 200
 	content string
-	want    map[string]string // fields of the response; "" stands for none
+	want    map[string]string // fields of the response; "" means none
 	trails  http.Header       // of the response
 	informs []string          // informational responses
 }
@@ -71,7 +71,7 @@ func (tc *http2Case) run(t *testing.T, start http2Starter) {
 		tc.settings(server)
 	}
 	s := start(server)
-	// the second request finds what the first one has left
+	// the second request reuses the state of the first one
 	for range 2 {
 		req, got := informed(tc.request(t, s))
 		resp := s.do(t, req)
@@ -242,7 +242,7 @@ func TestHTTP2Responses(t *testing.T) {
 // gzipped returns the text as CompressHandler encodes it.
 func gzipped(text string) string { return string(fasthttp.AppendGzipBytes(nil, []byte(text))) }
 
-// TestHTTP2CompressedStream has a stream that is compressed while it is sent.
+// TestHTTP2CompressedStream has a stream, compressed while it is sent.
 func TestHTTP2CompressedStream(t *testing.T) {
 	large := numbered(1 << 20)
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
@@ -296,8 +296,8 @@ func TestHTTP2FilesByTag(t *testing.T) {
 	})
 }
 
-// TestHTTP2Forms has a form that is parsed on first use, and one that goes to the disk
-// while it arrives.
+// TestHTTP2Forms has one form parsed on first use, and one written to the disk while it
+// arrives.
 func TestHTTP2Forms(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		s := start(&fasthttp.Server{MaxRequestBodySize: 16 << 20, Handler: func(ctx *fasthttp.RequestCtx) {
@@ -333,7 +333,7 @@ func TestHTTP2Forms(t *testing.T) {
 			}
 		}
 		s.ask(t, "POST", "/", "nonsense", 400, "fasthttp: cannot read the multipart form: multipart: NextPart: EOF", "Content-Type", "multipart/form-data; boundary=x")
-		// the server finds out while the form arrives
+		// the server notices while the form arrives
 		large := "--x\r\nContent-Disposition: form-data; name=f; filename=f\r\n\r\n" + numbered(6<<20)
 		s.ask(t, "POST", "/", large, 400, "Error when parsing request", "Content-Type", "multipart/form-data; boundary=x")
 		resp := s.do(t, s.request(t, "POST", "/", unsizedReader{strings.NewReader(large + numbered(9<<20) + numbered(9<<20))}, "Content-Type", "multipart/form-data; boundary=x"))
@@ -343,7 +343,7 @@ func TestHTTP2Forms(t *testing.T) {
 	})
 }
 
-// TestHTTP2ContextOfARequest checks what a handler is told about the connection.
+// TestHTTP2ContextOfARequest checks the methods of a context that describe the connection.
 func TestHTTP2ContextOfARequest(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		type told struct{ conn, num, id uint64 }

@@ -17,8 +17,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// http2Server is a server that speaks HTTP/2 and HTTP/1, and a client of net/http that
-// speaks HTTP/2 alone.
+// http2Server is a server that speaks HTTP/2 and HTTP/1, with a net/http client that speaks
+// only HTTP/2.
 type http2Server struct {
 	*testServer
 	client *http.Client
@@ -125,13 +125,13 @@ func (s *http2Server) ask(t testing.TB, method, path, body string, status int, c
 	return resp
 }
 
-// get is ask for a GET that is answered with 200.
+// get is ask for a GET, with status 200.
 func (s *http2Server) get(t testing.TB, path, content string) servertest.Response {
 	t.Helper()
 	return s.ask(t, "GET", path, "", 200, content)
 }
 
-// informed makes a request one that notes informational responses.
+// informed returns a request that records informational responses.
 func informed(req *http.Request) (*http.Request, func() []string) {
 	var mu sync.Mutex
 	var got []string
@@ -148,8 +148,8 @@ func informed(req *http.Request) (*http.Request, func() []string) {
 	}
 }
 
-// reset reports whether the error of a client of net/http is that the server has reset the
-// stream with a code. The type of the error is not exported.
+// resetWith reports whether the error of a net/http client is a stream reset by the server
+// with a code. The type of the error is not exported.
 func resetWith(err error, code http2.ErrCode) bool {
 	return err != nil && strings.Contains(err.Error(), "stream error: stream ID ") && strings.Contains(err.Error(), "; "+code.String()+"; received from peer")
 }

@@ -23,7 +23,7 @@ type http2Refusal struct {
 	open     bool   // the stream does not end
 	status   string
 	content  string
-	err      func(error) bool // of what ErrorHandler gets
+	err      func(error) bool // of the error for ErrorHandler
 }
 
 func TestHTTP2RefusesRequests(t *testing.T) {
@@ -88,8 +88,8 @@ func TestHTTP2RefusesRequests(t *testing.T) {
 	})
 }
 
-// testHTTP2Refusal sends a request that is refused. The connection is used before and
-// afterwards.
+// testHTTP2Refusal sends a request that the server must refuse. The connection is used before
+// and afterwards.
 func testHTTP2Refusal(t *testing.T, s *http2Server, tc *http2Refusal, failures <-chan error) {
 	t.Helper()
 	c := s.dialFrames(t)
@@ -129,7 +129,7 @@ func testHTTP2Refusal(t *testing.T, s *http2Server, tc *http2Refusal, failures <
 	c.ExpectResponse(5, "200", `GET /after ""`)
 }
 
-// TestHTTP2BodyThatIsRead has a handler that limits the body itself.
+// TestHTTP2BodyThatIsLimited has a handler that limits the body itself.
 func TestHTTP2BodyThatIsLimited(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		s := start(&fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) {
@@ -150,7 +150,7 @@ func TestHTTP2BodyThatIsLimited(t *testing.T) {
 	})
 }
 
-// TestHTTP2BodyMemory has two bodies for which there is no room together.
+// TestHTTP2BodyMemory has two bodies that together exceed the memory.
 func TestHTTP2BodyMemory(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		g := servertest.NewGate()
@@ -187,8 +187,8 @@ func TestHTTP2BodyMemory(t *testing.T) {
 	})
 }
 
-// TestHTTP2StreamsAboveTheLimit has a client that opens more streams than it may, before
-// it knows the limit and after.
+// TestHTTP2StreamsAboveTheLimit has a client that opens more streams than allowed, before it
+// knows the limit and after.
 func TestHTTP2StreamsAboveTheLimit(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		g := servertest.NewGate()
@@ -208,7 +208,7 @@ func TestHTTP2StreamsAboveTheLimit(t *testing.T) {
 		for i := range 3 {
 			c.ExpectResponse(uint32(2*i+1), "200", "through")
 		}
-		// a client of net/http waits, or tries again
+		// a net/http client waits, or tries again
 		failed := make(chan string, 20)
 		for range 20 {
 			go func() {

@@ -12,13 +12,14 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// malformedTargets are requests that get 400 by either version of HTTP, from the same code of
-// an application: the line and the fields of HTTP/1.1, and the pseudo-fields of HTTP/2.
+// malformedTargets are requests that get 400 over either version of HTTP, from the same
+// application code: the request line and the fields of HTTP/1.1, and the pseudo-fields of
+// HTTP/2.
 var malformedTargets = []struct {
 	name string
 	h1   string
 	h2   []string
-	host bool // it is the host that is wrong
+	host bool // the host is wrong
 }{
 	{"GET *", servertest.Head("GET * HTTP/1.1", "Host: a"), []string{":method: GET", ":scheme: http", ":path: *", ":authority: a"}, false},
 	{"HEAD *", servertest.Head("HEAD * HTTP/1.1", "Host: a"), []string{":method: HEAD", ":scheme: http", ":path: *", ":authority: a"}, false},
@@ -32,8 +33,8 @@ var malformedTargets = []struct {
 	{"a malformed Host", servertest.Head("GET / HTTP/1.1", "Host: a:b"), []string{":method: GET", ":scheme: http", ":path: /", "host: a:b"}, true},
 }
 
-// TestMalformedTargetsAreAnswered has the same requests by HTTP/1.1 and HTTP/2. Over HTTP/2 the
-// connection goes on.
+// TestMalformedTargetsAreAnswered has the same requests over HTTP/1.1 and HTTP/2. Over HTTP/2
+// the connection stays open.
 func TestMalformedTargetsAreAnswered(t *testing.T) {
 	t.Parallel()
 	forEachHTTP2(t, func(t *testing.T, e servertest.Engine) {
@@ -95,7 +96,7 @@ func TestMalformedTargetsAreAnswered(t *testing.T) {
 				t.Errorf("%s: reported as %+v", tc.name, r)
 			}
 
-			// the response needs no content
+			// the response does not wait for content
 			c.Headers(next+2, endHeaders, tc.h2...).Flush()
 			if got := c.Await(next + 2); got.Status() != "400" {
 				t.Errorf("%s with content: %s", tc.name, got)

@@ -17,7 +17,7 @@ import (
 // http2PeerSize is the size of the bodies that other programs send and receive.
 const http2PeerSize = 1 << 20
 
-// servePeer answers what other programs ask for:
+// servePeer answers the requests of other programs:
 //
 //	/proto       the protocol
 //	/text?n=     n bytes
@@ -25,9 +25,9 @@ const http2PeerSize = 1 << 20
 //	/echo        the body; also as /echo/stream, while it arrives
 //	/trailers    the body, and the trailer X-Sum in the trailer X-Echoed
 //	/hints       a 103 before the answer
-//	/hang        nothing, until the client has gone
+//	/hang nothing, until the client has disconnected
 //
-// /gone tells how the last /hang has ended.
+// /gone reports how the last /hang has ended.
 func servePeer(left chan error) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		n := ctx.QueryArgs().GetUintOrZero("n")
@@ -151,7 +151,7 @@ func TestCurlSpeaksHTTP2(t *testing.T) {
 			t.Errorf("100 requests at a time: got %q", got)
 		}
 		if !s.Engine.TLS {
-			// there is no upgrade: the answer comes over HTTP/1.1
+			// there is no upgrade: the response is HTTP/1.1
 			got := runProgram(t, curl, "--http2", "--silent", "--show-error", "--fail", "--max-time", "20", s.url("/proto"))
 			if got != "HTTP/1.1" {
 				t.Errorf("to a request for an upgrade: %q", got)
@@ -281,7 +281,7 @@ func runHTTP2Script(t *testing.T, interpreter, script, want string) {
 	})
 }
 
-// TestHTTP2ShutdownMeetsLoad shuts a server down while h2load sends requests. Those that
+// TestHTTP2ShutdownMeetsLoad shuts a server down while h2load sends requests. Requests that
 // were sent before are answered.
 func TestHTTP2ShutdownMeetsLoad(t *testing.T) {
 	h2load := program(t, "h2load")
@@ -304,7 +304,7 @@ func TestHTTP2ShutdownMeetsLoad(t *testing.T) {
 		}
 		servertest.Receive(t, "a request", begun)
 		servertest.ShutDown(t, s.S)
-		// it tries to connect again, in vain
+		// it tries to connect again, and fails
 		got, _ := io.ReadAll(out)
 		_ = cmd.Wait()
 		if !strings.Contains(string(got), " 0 4xx, 0 5xx") {

@@ -21,8 +21,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// TestHTTP2BothDirectionsAtOnce has a client that sends each piece when it has the answer
-// to the one before.
+// TestHTTP2BothDirectionsAtOnce has a client that sends each piece after the answer to the one
+// before.
 func TestHTTP2BothDirectionsAtOnce(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		s := start(&fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) {
@@ -47,7 +47,7 @@ func TestHTTP2BothDirectionsAtOnce(t *testing.T) {
 			"/lines":  strings.ToUpper,
 		} {
 			r, w := io.Pipe()
-			// each line has its time, and not all of them together
+			// the timeout is for each line, not for all of them
 			ctx, giveUp := context.WithCancel(t.Context())
 			defer giveUp()
 			late := time.AfterFunc(servertest.Patience, giveUp)
@@ -64,7 +64,7 @@ func TestHTTP2BothDirectionsAtOnce(t *testing.T) {
 				}
 			}
 			expect("first line\n")
-			// more small frames than a connection may have of those that bring nothing
+			// more small frames than the limit for empty frames
 			for i := range 2000 {
 				line := fmt.Sprintf("line %d\n", i)
 				_, _ = io.WriteString(w, line)
@@ -78,8 +78,8 @@ func TestHTTP2BothDirectionsAtOnce(t *testing.T) {
 	})
 }
 
-// TestHTTP2SlowReaderHoldsTheProducerUp has clients that open no window: what the server
-// keeps must be bounded, and everything must arrive once they do.
+// TestHTTP2SlowReaderHoldsTheProducerUp has clients that open no window: the memory of the
+// server must be bounded, and everything must arrive once they open it.
 func TestHTTP2SlowReaderHoldsTheProducerUp(t *testing.T) {
 	const size, bound = 8 << 20, 512 << 10
 	kinds := map[string]func(ctx *fasthttp.RequestCtx, produced *atomic.Int64){
@@ -117,7 +117,7 @@ func TestHTTP2SlowReaderHoldsTheProducerUp(t *testing.T) {
 			f := c.Stream(1)
 			c.Until("as much content as the window takes", func() bool { return len(f.Content) == 20_000 })
 			for i := range 30 {
-				// others are served meanwhile, and have room on the connection
+				// other requests are served meanwhile, and have room on the connection
 				id := uint32(3 + 2*i)
 				c.Begin(id, true, "GET", "/other")
 				c.ExpectResponse(id, "200", `GET /other ""`)
@@ -132,8 +132,8 @@ func TestHTTP2SlowReaderHoldsTheProducerUp(t *testing.T) {
 	})
 }
 
-// TestHTTP2SlowHandlerHoldsTheSenderUp has a handler that does not read its body: the
-// server must not take more of it than it says, and others must be served.
+// TestHTTP2SlowHandlerHoldsTheSenderUp has a handler that does not read its body: the server
+// must not receive more than its window, and must serve other requests.
 func TestHTTP2SlowHandlerHoldsTheSenderUp(t *testing.T) {
 	const window, size = 256 << 10, 4 << 20
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
@@ -223,8 +223,8 @@ func TestHTTP2HandlersThatWaitHoldNobodyUp(t *testing.T) {
 	})
 }
 
-// TestHTTP2SleepingStreamHoldsUpNoOther has one stream of a connection wait, again and again,
-// while requests are sent on its other streams in batches: all are answered while it waits.
+// TestHTTP2SleepingStreamHoldsUpNoOther has one stream of a connection wait repeatedly, while
+// requests are sent on its other streams in batches: all are answered while it waits.
 func TestHTTP2SleepingStreamHoldsUpNoOther(t *testing.T) {
 	const sleepers, batches, batch = 3, 30, 10
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
@@ -265,8 +265,7 @@ func TestHTTP2SleepingStreamHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-// TestHTTP2HandlerLearnsOfAReset has clients that give up a request, but not the
-// connection.
+// TestHTTP2HandlerLearnsOfAReset has clients that cancel a request, but keep the connection.
 func TestHTTP2HandlerLearnsOfAReset(t *testing.T) {
 	for _, forAll := range []bool{false, true} {
 		t.Run(fmt.Sprintf("CancelOnDisconnect %v", forAll), func(t *testing.T) {
@@ -302,8 +301,8 @@ func TestHTTP2HandlerLearnsOfAReset(t *testing.T) {
 	}
 }
 
-// TestHTTP2ResetEndsBodies has clients that reset a stream while the handler reads the
-// body of the request, and while it writes that of the response.
+// TestHTTP2ResetEndsBodies has clients that reset a stream while the handler reads the body of
+// the request, and while it writes the body of the response.
 func TestHTTP2ResetEndsBodies(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		reading, ended := make(chan struct{}, 1), make(chan error, 1)
@@ -351,13 +350,13 @@ func TestHTTP2ResetEndsBodies(t *testing.T) {
 		if err := servertest.Receive(t, "the end of the response", ended); err == nil {
 			t.Error("the producer for a connection that has ended ends well")
 		}
-		// clients may leave as they like
+		// clients may disconnect in any way
 		servertest.Eventually(t, "no connection", func() bool { return s.S.GetOpenConnectionsCount() == 0 })
 		s.Log.CheckEmpty(t)
 	})
 }
 
-// TestHTTP2PanicEndsItsStream checks that others on the connection go on.
+// TestHTTP2PanicEndsItsStream checks that other streams of the connection continue.
 func TestHTTP2PanicEndsItsStream(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		g := servertest.NewGate()
@@ -450,7 +449,7 @@ func TestHTTP2Expect(t *testing.T) {
 			c.ExpectResponse(1, "200", `POST / "abc"`)
 			c.Begin(3, false, "POST", "/", "expect", "100-continue", "content-length", "3", "x-who", "foe")
 			c.Until("417", func() bool { return c.Stream(3).Head(0)[":status"] == "417" })
-			// the connection goes on, whatever becomes of the stream
+			// the connection stays open, whatever happens to the stream
 			c.Begin(5, true, "GET", "/")
 			c.ExpectResponse(5, "200", `GET / ""`)
 
@@ -469,8 +468,8 @@ func TestHTTP2Expect(t *testing.T) {
 	})
 }
 
-// TestHTTP2ResponseGoesBeforeTheBody has a handler that answers without reading: the rest
-// of the body is not wanted (RFC 9113 section 8.1).
+// TestHTTP2ResponseGoesBeforeTheBody has a handler that answers without reading: the server
+// asks the client to stop sending (RFC 9113 section 8.1).
 func TestHTTP2ResponseGoesBeforeTheBody(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		s := start(&fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) { ctx.Error("no, thanks", 403) }})
@@ -488,7 +487,7 @@ func TestHTTP2ResponseGoesBeforeTheBody(t *testing.T) {
 		}
 		c.Begin(3, true, "GET", "/")
 		c.ExpectResponse(3, "403", "no, thanks")
-		// a client of net/http has the response though it cannot send its body
+		// a net/http client gets the response although it cannot send its body
 		r, w := io.Pipe()
 		defer w.Close()
 		if resp := s.do(t, s.request(t, "POST", "/", r)); resp.StatusCode != 403 || resp.Content != "no, thanks" {
@@ -545,7 +544,7 @@ func TestHTTP2ManyRequestsAtOnce(t *testing.T) {
 	})
 }
 
-// writeParts answers with what comes from next, part by part. "" is the end.
+// writeParts answers with the parts received from next. "" is the end.
 func writeParts(next <-chan string) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		_ = ctx.Response.Header.SetTrailer("X-End")
@@ -564,9 +563,9 @@ func writeParts(next <-chan string) fasthttp.RequestHandler {
 	}
 }
 
-// TestHTTP2NothingWaitsForAClock has responses whose parts are made when all before them
-// was written. In the bubble no time passes: time would if a part was written only when the
-// connection looks at the clock.
+// TestHTTP2NothingWaitsForAClock has responses in which each part is made after all earlier
+// parts were written. In the bubble no time passes: it would pass if a part waited for the
+// connection's next look at the clock.
 func TestHTTP2NothingWaitsForAClock(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
@@ -622,8 +621,8 @@ func TestHTTP2PartsComeOneByOne(t *testing.T) {
 	})
 }
 
-// A handler that ends its goroutine may be one of several that are served, and written,
-// together. What is to be written then does not wait for a look at the clock.
+// A handler that ends its goroutine may be one of several that are served, and whose responses
+// are written, together. Their output does not wait for a look at the clock.
 func TestHTTP2ExitWaitsForNoClock(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
@@ -646,15 +645,15 @@ func TestHTTP2ExitWaitsForNoClock(t *testing.T) {
 	})
 }
 
-// A shutdown asks an idle client whether anything is on its way. One that does not answer is
-// not waited for, although the connection has no time limit at all until then.
+// A shutdown asks an idle client, with PING, whether anything is on its way. It does not wait
+// for a client that does not answer, although the connection has no time limit until then.
 func TestHTTP2ShutdownDoesNotWaitForASilentClient(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		s := &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}, Logger: noLog{}}
 		c := dialHTTP2(serveHTTP2(t, servertest.MemoryEngine, s))
 		greetWith(c, 65535)
-		// until the connection has given its memory back, it looks at the time
+		// until the connection has released its memory, it checks the time
 		time.Sleep(time.Minute)
 		begun := time.Now()
 		down := make(chan error, 1)

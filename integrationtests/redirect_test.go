@@ -66,8 +66,8 @@ func TestRedirectMethodAndBody(t *testing.T) {
 	}
 }
 
-// Known failure 37: the client sends credentials only to their origin, also after a
-// redirect back to it.
+// Known failure 37: the client sends credentials only to their origin, even after a redirect
+// back to it.
 func TestRedirectLeavesCredentialsBehind(t *testing.T) {
 	credentials := []string{"Authorization", "Cookie", "Proxy-Authorization"}
 	check := func(t *testing.T, got *http.Request, want bool) {
@@ -151,7 +151,7 @@ func TestRedirectLocation(t *testing.T) {
 		{"http://", `"http://" has no host`},
 		{"http://a b/", "invalid"},
 		{"http://host:99999/", "invalid"},
-		// it is asked for what came, dot segments aside
+		// the client requests the received target, except for dot segments
 		{"/to?", "/to?"},
 		{"/to?#part", "/to?"},
 		{"/to??", "/to??"},

@@ -10,8 +10,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// cutBodies are ways to read a body that has nothing to read: each returns whether it has
-// returned nothing.
+// cutBodies are ways to read a body that has no bytes: each reports whether it has read
+// nothing.
 var cutBodies = map[string]struct {
 	contentType string
 	read        func(ctx *fasthttp.RequestCtx) (empty bool)
@@ -26,8 +26,8 @@ var cutBodies = map[string]struct {
 	}},
 }
 
-// A client that leaves in the middle of a body that the handler reads as it arrives: what
-// reads the body has no error to return, so the handler can ask for it.
+// A client disconnects in the middle of a body that the handler reads as it arrives: the
+// methods that read the body return no error, but the handler can get it.
 func TestErrorOfABodyThatWasCutOff(t *testing.T) {
 	for name, tc := range cutBodies {
 		t.Run(name, func(t *testing.T) {

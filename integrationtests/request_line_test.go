@@ -185,8 +185,8 @@ func TestHostIsTheFirstField(t *testing.T) {
 	}
 }
 
-// A body is framed, and the end of the connection is announced and obeyed, with
-// special fields turned off, too.
+// A body is framed, and the end of the connection is announced and obeyed, even with special
+// fields turned off.
 func TestOwnFieldsFrameTheBody(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -9,7 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// A log should name clients that reset their connections, who may have had a reason for that.
+// A log should have the addresses of clients that reset their connections.
 func TestAddressesAfterReset(t *testing.T) {
 	for _, e := range servertest.Engines {
 		if !e.Sockets {
@@ -79,7 +79,7 @@ func testAddressesOfHijackedAfterReset(t *testing.T, e servertest.Engine) {
 	}
 }
 
-// A connection that nobody has asked for its addresses has some when it is closed.
+// A closed connection still has its addresses, even if they were not read before.
 func TestAddressesOfClosedConnections(t *testing.T) {
 	for _, e := range servertest.Engines {
 		if !e.Sockets {
@@ -103,7 +103,7 @@ func TestAddressesOfClosedConnections(t *testing.T) {
 	}
 }
 
-// A socket for both versions of IP has its peers' addresses in the form of IPv6.
+// A socket for both versions of IP returns its peers' addresses in the form of IPv6.
 func TestAddressesOfBothVersions(t *testing.T) {
 	for _, test := range []struct {
 		listen, dial string
@@ -140,7 +140,7 @@ func TestAddressesOfBothVersions(t *testing.T) {
 	}
 }
 
-// The header of a proxy may name no address: that of the proxy stays.
+// The header of a proxy may have no address: then the proxy's own address stays.
 func TestAddressesBehindProxyAfterReset(t *testing.T) {
 	for _, host := range []string{"127.0.0.1:0", "[::1]:0"} {
 		for _, engine := range []fasthttp.Engine{fasthttp.EnginePortable, fasthttp.EngineEvent} {
@@ -178,7 +178,7 @@ func TestAddressesBehindProxyAfterReset(t *testing.T) {
 	}
 }
 
-// ConnState may keep a connection that is then hijacked, and ask for its addresses later.
+// ConnState may keep a connection, which is then hijacked, and ask for its addresses later.
 func TestAddressesOfHandedOverConnections(t *testing.T) {
 	for _, e := range servertest.Engines {
 		if !e.Sockets {

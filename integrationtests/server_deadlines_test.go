@@ -184,8 +184,8 @@ func TestWriteDeadlineOfAHandler(t *testing.T) {
 	})
 }
 
-// ReadTimeout covers a whole request, however a handler reads the body: it ends before that of
-// a request on another connection that begins later, which itself begins before the body.
+// ReadTimeout covers a whole request, however a handler reads the body: it ends before the
+// timeout of a request on another connection that begins later, but before the body.
 func TestReadTimeoutOfAStreamIsThatOfTheRequest(t *testing.T) {
 	t.Parallel()
 	overTime(t, func(t *testing.T, start starter) {
@@ -194,7 +194,8 @@ func TestReadTimeoutOfAStreamIsThatOfTheRequest(t *testing.T) {
 			_, err := io.ReadAll(ctx.RequestBodyStream())
 			failed <- err
 		}})
-		// a machine may be so busy that a third of the time passes before what it is to precede
+		// a machine may be so busy that a third of the timeout passes before the event that
+		// must happen first
 		const tries = 3
 		for try := 1; !timesOutFirst(ts, failed); try++ {
 			if try == tries {
@@ -263,7 +264,8 @@ func TestDeadlineOfAnEarlierWait(t *testing.T) {
 		}
 		var passed atomic.Bool // the deadline of the first wait
 		ts := start(&fasthttp.Server{ReadTimeout: reach / 5, IdleTimeout: farTime, WriteTimeout: farTime, ConnState: noteBegun, Handler: func(ctx *fasthttp.RequestCtx) {
-			// so long in each handler that the pipelines take turns, and are not served before
+			// each handler takes so long that the pipelines take turns, and none is finished
+			// early
 			for end := time.Now().Add(500 * time.Microsecond); !passed.Load() && time.Now().Before(end); {
 			}
 			ctx.SetBodyString("ok")

@@ -125,8 +125,8 @@ func serveApart(t *testing.T, limit time.Duration, test string, env ...string) (
 	return servertest.Receive(t, "the address of the server", addrs), log, cmd.Process.Pid
 }
 
-// A server without free descriptors serves its open connections, logs the error
-// once, and goes on when descriptors are free.
+// A server without free descriptors serves its open connections, logs the error once, and
+// continues when descriptors are free.
 func TestServerOutOfDescriptors(t *testing.T) {
 	t.Parallel()
 	for _, e := range servertest.Engines {

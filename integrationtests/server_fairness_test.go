@@ -81,9 +81,9 @@ func TestLongPipelinesOfLargeAnswers(t *testing.T) {
 	})
 }
 
-// flood writes requests until the server stops reading, for which stops waits. The result gets
-// the number that it has written when the last one is written, too. It sets no deadline,
-// because a TLS connection is unusable after a write that timed out.
+// flood writes requests until stops returns, which waits until the server stops reading. It
+// sends the number of written requests to the result when the last one is also written. It
+// sets no deadline, because a TLS connection is unusable after a write that timed out.
 func flood(nc net.Conn, request string, limit int, stops func(progress func() int64)) <-chan int {
 	var begun atomic.Int64
 	var enough atomic.Bool
@@ -102,8 +102,8 @@ func flood(nc net.Conn, request string, limit int, stops func(progress func() in
 	return written
 }
 
-// stopsForAWhile waits until there is no progress for a while. Nothing tells that there will
-// be none.
+// stopsForAWhile waits until there is no progress for a while. The absence of progress cannot
+// be detected otherwise.
 func stopsForAWhile(progress func() int64) {
 	for before := int64(-1); progress() != before; {
 		before = progress()
@@ -230,7 +230,7 @@ func TestHandlersThatBlockHoldNobodyUp(t *testing.T) {
 					other.Get("/")
 					other.Expect(200, servertest.Echoed("GET", "/", ""))
 				}
-				// clients for whom handlers wait leave when the test ends
+				// clients of waiting handlers disconnect when the test ends
 				freeAll()
 			})
 		})
@@ -330,9 +330,9 @@ func TestWriteTimeoutIsForTheWholeResponse(t *testing.T) {
 	})
 }
 
-// overlap sends requests of which each begins with the end of the one before, for longer
-// than the timeout. It leaves one that has begun, behind what comes before it. It reports
-// false if a request was not answered that had taken as long as the timeout.
+// overlap sends requests, each of which begins together with the end of the one before, for
+// longer than the timeout. It leaves one request unfinished, after beforeLast. It returns
+// false if an unanswered request had taken as long as the timeout.
 func overlap(c *servertest.Conn, begin, end, beforeLast string) bool {
 	begun := time.Now()
 	c.Send(begin)
@@ -343,7 +343,7 @@ func overlap(c *servertest.Conn, begin, end, beforeLast string) bool {
 		if i == times-1 {
 			end += beforeLast
 		}
-		_, _ = io.WriteString(c.Conn, end+begin) // it may have ended
+		_, _ = io.WriteString(c.Conn, end+begin) // the connection may have ended
 		resp, err := servertest.ReadResponse(c.R, "GET")
 		took := time.Since(begun)
 		if err != nil || resp.StatusCode != 200 || string(resp.Content) != servertest.Echoed("GET", "/", "") {

@@ -10,8 +10,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// The numbers in the names of the cases are those of known failures of HTTP servers:
-// see docs/security.md.
+// The numbers in the names of the cases are the numbers of known failures of HTTP servers: see
+// docs/security.md.
 
 // ignoresBody is a handler that does not read the body of the request.
 func ignoresBody(ctx *fasthttp.RequestCtx) { ctx.SetBodyString("ignored") }

@@ -68,9 +68,9 @@ func FuzzServerConn(f *testing.F) {
 	})
 }
 
-// sameAnswers reports whether two lists of responses, one a line, are equal. A head
-// that is too long and malformed may be refused for either reason, because that
-// depends on how many bytes arrive at a time.
+// sameAnswers reports whether two lists of responses, one a line, are equal. A malformed head
+// above the limit may be refused for either reason, because that depends on how many bytes
+// arrive at once.
 func sameAnswers(a, b string) bool {
 	if a == b {
 		return true
@@ -147,10 +147,9 @@ func fuzzServer(settings byte) *fasthttp.Server {
 	return s
 }
 
-// fuzzAnswers checks that out is a sequence of responses, and returns them as one
-// text. It leaves out what may differ: 100 Continue, which a client that does not
-// wait does not get. Without closes, it also leaves out which responses close the
-// connection.
+// fuzzAnswers checks that out is a sequence of responses, and returns them as one text. It
+// omits 100 Continue, which may differ: a client that does not wait does not get it. Without
+// closes, it also omits which responses close the connection.
 func fuzzAnswers(t *testing.T, out []byte, methods []string, closes bool) string {
 	var text bytes.Buffer
 	r := bufio.NewReader(bytes.NewReader(out))

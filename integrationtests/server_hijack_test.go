@@ -331,8 +331,7 @@ func TestHijackHandlerHasTheRequest(t *testing.T) {
 	})
 }
 
-// A program that calls ServeConn goes on with other connections while one is
-// hijacked.
+// A program that calls ServeConn continues with other connections while one is hijacked.
 func TestServeConnDoesNotWaitForAHijackHandler(t *testing.T) {
 	goOn := make(chan struct{})
 	s := &fasthttp.Server{Logger: &servertest.Log{}, Handler: func(ctx *fasthttp.RequestCtx) {
@@ -403,7 +402,7 @@ func TestHijackBehindARequestStream(t *testing.T) {
 			}
 			c.ExpectLine("you said hello\n")
 		}
-		// a body that is too large to drain ends the connection
+		// a body too large to drain ends the connection
 		c := ts.Dial()
 		c.Send(servertest.Head("POST /unread HTTP/1.1", "Host: a", "Content-Length: 1000000") + "x")
 		if resp := c.Next("POST"); resp.StatusCode != 101 {

@@ -19,9 +19,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// holdersVariable names the engine of a server, and the memory limit for bodies. The
-// server runs in its own process, so that the memory of the process is that of the
-// server.
+// holdersVariable names the engine of a server, and the memory limit for bodies. The server
+// runs in its own process, so that the memory of the process is the server's.
 const holdersVariable = "FASTHTTP_TEST_HOLDERS"
 
 // TestServerOfHolders is the process of the server. It does nothing in a usual run.
@@ -39,9 +38,9 @@ func TestServerOfHolders(t *testing.T) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// crowdVariable names the address of a server, the number of clients that hold back
-// bodies, and the length of a body. The clients run in their own process, so that
-// their processor time does not count as that of the server.
+// crowdVariable names the address of a server, the number of clients that hold back bodies,
+// and the length of a body. The clients run in their own process, so that their processor time
+// does not count as the server's.
 const crowdVariable = "FASTHTTP_TEST_CROWD"
 
 // TestCrowdOfHolders is the process of the clients. It does nothing in a usual run.
@@ -100,8 +99,8 @@ func resident(t *testing.T, pid int) int64 {
 // each.
 func TestHeldBodiesLeaveOthersAlone(t *testing.T) {
 	t.Parallel()
-	// how much garbage there is beside the memory for bodies depends on how often the processor is
-	// there for the garbage collector
+	// the amount of garbage besides the memory for bodies depends on how often the garbage
+	// collector gets the processor
 	clients, memory, answers, most := 300, 128<<20, 50, int64(2*128<<20)
 	if isSoak() {
 		clients, memory, answers, most = 5000, 0, 10_000, servertest.DefaultBodyMemory+servertest.DefaultBodyMemory/4
@@ -201,12 +200,12 @@ func (o *others) wait(d time.Duration) bool {
 	select {
 	case <-o.stop:
 		return false
-	case <-time.After(d): // real time: ordinary clients do not ask all the time
+	case <-time.After(d): // real time: ordinary clients pause between requests
 		return true
 	}
 }
 
-// ask sends a request from time to time, and looks how much memory the server has.
+// ask sends a request from time to time, and checks the memory of the server.
 func (o *others) ask(addr, request string, pid int) {
 	var c *servertest.Conn
 	for o.wait(3 * time.Millisecond) {

@@ -300,7 +300,7 @@ func TestConnStateTellsTheStates(t *testing.T) {
 		for range 2 {
 			c.Get("/")
 			c.Expect(200, "ok")
-			// the second request comes after the first response, not in one pipeline
+			// the second request follows the first response, not in one pipeline
 			servertest.Eventually(t, "idle", func() bool { return strings.HasSuffix(log.Of(n), "idle") })
 		}
 		_ = c.Close()
@@ -337,8 +337,8 @@ func TestConnStateNames(t *testing.T) {
 	}
 }
 
-// TestHooksThatPanicEndOneConnection has each hook of the application panic. The
-// server goes on, and its counts are right.
+// TestHooksThatPanicEndOneConnection has each hook of the application panic. The server
+// continues, and its counts are right.
 func TestHooksThatPanicEndOneConnection(t *testing.T) {
 	t.Parallel()
 	bad := func(name string) bool { return strings.HasPrefix(name, "/bad") }
@@ -439,7 +439,7 @@ func TestHooksThatPanicEndOneConnection(t *testing.T) {
 }
 
 // TestErrorHandlerThatPanicsEndsItsConnection has an ErrorHandler panic when the rest of a
-// request does not come: after the deadline, or after the client has left.
+// request does not arrive: after the deadline, or after the client has disconnected.
 func TestErrorHandlerThatPanicsEndsItsConnection(t *testing.T) {
 	t.Parallel()
 	server := func(timeout time.Duration) *fasthttp.Server {

@@ -18,32 +18,32 @@ import (
 const (
 	calm         = "ENHANCE_YOUR_CALM"
 	protocolFail = "PROTOCOL_ERROR"
-	// floodTurns is how often a flood repeats what it does, if nothing ends it: several
-	// times what any limit permits, and what comes back while the flood lasts.
+	// floodTurns is how often a flood repeats its turn, unless it ends earlier: several times
+	// what any limit permits, including the allowance that grows during the flood.
 	floodTurns = 20_000
-	// floodHeap is how many bytes more than before a server may have in use because of one
-	// connection: several times the sum of the limits, since the client is counted, too.
+	// floodHeap is by how many bytes the memory in use may grow because of one connection:
+	// several times the sum of the limits, since the client's memory counts, too.
 	floodHeap = 8 << 20
 	// h2Streams is the default of HTTP2Config.MaxConcurrentStreams.
 	h2Streams = 250
 )
 
-// h2Flood is something that a hostile client does again and again.
+// h2Flood is something that a hostile client does repeatedly.
 type h2Flood struct {
 	name      string
 	configure func(s *fasthttp.Server)
 	begin     func(c *h2Conn)           // before the flood
 	turn      func(c *h2Conn, i uint32) // i is from 0 on
 	turns     int                       // floodTurns, if it is 0
-	want      string                    // the codes of GOAWAY; "" if the connection goes on
-	gets      string                    // a status or code that streams must get meanwhile, if it is not ""
+	want      string                    // the codes of GOAWAY; "" if the connection stays open
+	gets      string                    // a status or code that streams must get meanwhile, or ""
 	heap      int64                     // floodHeap, if it is 0
 }
 
 // id returns the id of the stream of a turn.
 func id(i uint32) uint32 { return 2*i + 1 }
 
-// each is a flood of streams, and same one of frames that are equal.
+// each is a flood of streams, and same a flood of equal frames.
 func each(f func(c *h2Conn, id uint32)) func(c *h2Conn, i uint32) {
 	return func(c *h2Conn, i uint32) { f(c, id(i)) }
 }
@@ -52,7 +52,7 @@ func same(kind http2.FrameType, flags http2.Flags, id uint32, payload string) fu
 	return func(c *h2Conn, _ uint32) { c.Frame(kind, flags, id, payload) }
 }
 
-// opens begins a flood on a stream whose content is awaited.
+// opens begins a flood on a stream that lacks its content.
 func opens(c *h2Conn) { c.Post(1, "/") }
 
 // resetsOne begins a flood on a stream that has ended.
@@ -62,8 +62,8 @@ func smallStreamWindow(s *fasthttp.Server) { s.HTTP2.MaxReceiveBufferPerStream =
 
 const largeStep = 1<<31 - 1
 
-// resetFloods are streams that come to nothing: those that the client resets, and those
-// that it makes the server reset ("MadeYouReset", CVE-2025-8671).
+// resetFloods are aborted streams: streams that the client resets, and streams that it makes
+// the server reset ("MadeYouReset", CVE-2025-8671).
 var resetFloods = []h2Flood{
 	{name: "rapid reset (CVE-2023-44487)", want: calm, turn: each(func(c *h2Conn, id uint32) {
 		c.Get(id, "/").Reset(id, http2.ErrCodeCancel)
@@ -104,7 +104,7 @@ var resetFloods = []h2Flood{
 	{name: "more streams than permitted", want: calm, gets: "REFUSED_STREAM", turn: each(func(c *h2Conn, id uint32) { c.Get(id, "/wait") })},
 }
 
-// frameFloods are frames that bring nothing.
+// frameFloods are frames without a use.
 var frameFloods = []h2Flood{
 	{name: "SETTINGS (CVE-2019-9515)", want: calm, turn: same(http2.FrameSettings, 0, 0, "")},
 	{name: "SETTINGS with windows that change, while streams wait for them", want: calm, begin: func(c *h2Conn) {
@@ -171,17 +171,17 @@ func goesOn(payload string) func(c *h2Conn, i uint32) {
 	return same(http2.FrameContinuation, 0, 1, payload)
 }
 
-// indexed puts a field of 4000 bytes into the table, by the first request: it is
-// byte 0xbe in blocks from then on.
+// indexed adds a field of 4000 bytes to the table, with the first request: from then on it is
+// byte 0xbe in blocks.
 func indexed(c *h2Conn) { c.Get(1, "/", "a: "+strings.Repeat("b", 4000)) }
 
 // bomb returns the block of a request with that field n times.
 func bomb(c *h2Conn, path string, n int) string {
-	// indexed names, and values that no table gets
+	// indexed names, and values that are not added to a table
 	return "\x82\x86\x01\x01a" + "\x04" + string(rune(len(path))) + path + strings.Repeat("\xbe", n)
 }
 
-// headFloods are heads that cost more than they show.
+// headFloods are heads whose cost exceeds their size.
 var headFloods = []h2Flood{
 	{name: "CONTINUATION of a byte", want: calm, begin: begun, turn: goesOn("\x90")},
 	{name: "empty CONTINUATION (CVE-2019-9518)", want: calm, begin: begun, turn: goesOn("")},
@@ -232,7 +232,7 @@ func testFloodsOfHTTP2(t *testing.T) {
 	}
 }
 
-// floodServer is the handler of a server that is flooded.
+// floodServer is the handler of a flooded server.
 type floodServer struct {
 	gate          *servertest.Gate
 	large         []byte
@@ -271,7 +271,7 @@ func (f *floodServer) handle(ctx *fasthttp.RequestCtx) {
 
 var largeField = strings.Repeat("f", 8<<10)
 
-// floodBatch is how many bytes a flood writes at a time.
+// floodBatch is how many bytes a flood writes at once.
 const floodBatch = 16 << 10
 
 func (f *h2Flood) run(t *testing.T, e servertest.Engine) {
@@ -296,8 +296,8 @@ func (f *h2Flood) run(t *testing.T, e servertest.Engine) {
 	if turns == 0 {
 		turns = floodTurns
 	}
-	// what must end the connection goes on until it does: a server that has to wait for its
-	// processor permits more, since what it permits grows with time
+	// a flood that must end the connection continues until then: a server that waits for its
+	// processor permits more, since its limits grow with time
 	goesOn := func() bool { return f.want != "" && f.turns == 0 && time.Since(begun) < servertest.Patience }
 	done := 0
 	for ; !c.IsOver() && (done < turns || goesOn()); done++ {
@@ -326,7 +326,7 @@ func (f *h2Flood) run(t *testing.T, e servertest.Engine) {
 	if served == 0 && !t.Failed() {
 		t.Error("another client has got no answer")
 	}
-	// the other client has one stream at a time
+	// the other client adds one stream
 	if most := int(fs.most.Load()); most > h2Streams+1 {
 		t.Errorf("%d handlers run at a time", most)
 	}
@@ -339,7 +339,7 @@ func (f *h2Flood) run(t *testing.T, e servertest.Engine) {
 	}
 }
 
-// outcome waits until the connection has ended, or the server has read all that came.
+// outcome waits until the connection has ended, or the server has read all input.
 func (f *h2Flood) outcome(c *h2Conn) string {
 	c.T.Helper()
 	if f.want != "" {
@@ -350,10 +350,10 @@ func (f *h2Flood) outcome(c *h2Conn) string {
 	return c.Verdict()
 }
 
-// asker is a client that asks for something while another one floods the server.
+// asker is a client that sends requests while another one floods the server.
 type asker struct {
 	c       *h2Conn
-	ask     chan struct{} // another request is due
+	ask     chan struct{} // requests are due
 	ended   chan struct{}
 	n       int
 	slowest time.Duration
@@ -377,7 +377,7 @@ func startAsking(c *h2Conn) *asker {
 	return a
 }
 
-// askOnce asks, and reads the answer.
+// askOnce sends a request, and reads the response.
 func (a *asker) askOnce(id uint32) error {
 	begun := time.Now()
 	_ = a.c.SetDeadline(begun.Add(servertest.Patience))
@@ -402,7 +402,7 @@ func (a *asker) askOnce(id uint32) error {
 	}
 }
 
-// due has it ask once more, unless it still waits for an answer.
+// due makes it send one more request, unless it still waits for a response.
 func (a *asker) due() {
 	select {
 	case a.ask <- struct{}{}:
@@ -410,14 +410,14 @@ func (a *asker) due() {
 	}
 }
 
-// end returns how often there was an answer, and how long the slowest took.
+// end returns the number of responses, and the time of the slowest.
 func (a *asker) end() (n int, slowest time.Duration) {
 	close(a.ask)
 	servertest.Receive(a.c.T, "the last answer", a.ended)
 	return a.n, a.slowest
 }
 
-// A client that has the server answer, and reads nothing, is not read from any more.
+// The server stops reading from a client that makes it answer, and reads nothing.
 func TestServerStopsReadingIfNothingIsRead(t *testing.T) {
 	servertest.Apart(t, testServerStopsReadingIfNothingIsRead)
 }
@@ -461,7 +461,7 @@ func checkStopsReading(t *testing.T, e servertest.Engine, timeout time.Duration)
 		}
 	}()
 	stopsForAWhile(fs.all.Load)
-	// on a busy machine the handlers may go on after a pause, each with memory of its own
+	// on a busy machine the handlers may continue after a pause, each with its own memory
 	var after servertest.Usage
 	servertest.Eventually(t, "a server that needs little memory", func() bool {
 		after = servertest.Measure(t)
@@ -479,8 +479,8 @@ func checkStopsReading(t *testing.T, e servertest.Engine, timeout time.Duration)
 	servertest.Receive(t, "the end of writing", over)
 }
 
-// The bodies that a connection has the server keep have a bound together: above it streams wait
-// for others, one at a time goes on, and none is refused.
+// The buffered bodies of a connection have a common limit: above it streams wait for others,
+// one at a time continues, and none is refused.
 func TestBodiesOfAConnectionAreBounded(t *testing.T) {
 	servertest.Apart(t, testBodiesOfAConnectionAreBounded)
 }
@@ -494,7 +494,7 @@ func testBodiesOfAConnectionAreBounded(t *testing.T) {
 }
 
 func checkBodies(t *testing.T, e servertest.Engine) {
-	// window is that of a stream, which may be used up before it waits
+	// window is the window of a stream, which may be used up before it waits
 	const size, streams, room, window = 2 << 20, 12, 16 << 20, 256 << 10
 	fs := newFloodServer()
 	ts := serveHTTP2(t, e, &fasthttp.Server{Handler: fs.handle})

@@ -13,7 +13,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// h2Leavings are ways in which a client of HTTP/2 leaves.
+// h2Leavings are ways in which an HTTP/2 client disconnects.
 var h2Leavings = map[string]func(c *h2Conn){
 	"at once":            func(*h2Conn) {},
 	"in the preface":     func(c *h2Conn) { c.Raw(http2.ClientPreface[:10]).Flush() },
@@ -60,7 +60,7 @@ var h2Leavings = map[string]func(c *h2Conn){
 	},
 }
 
-// begins reads the beginning of a response.
+// awaitBegin reads the beginning of a response.
 func awaitBegin(c *h2Conn, path string) {
 	greetWith(c, 65535).Get(1, path).Flush()
 	servertest.Eventually(c.T, "a response", func() bool { return c.Snapshot(1).Length > 0 || c.IsOver() })
@@ -78,8 +78,8 @@ func handleH2Leaving(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// After a connection of HTTP/2 has ended in any way, the server keeps no memory, goroutine
-// or descriptor of it.
+// After an HTTP/2 connection has ended in any way, the server keeps no memory, goroutine or
+// descriptor of it.
 func TestConnectionsOfHTTP2LeaveNothingBehind(t *testing.T) {
 	servertest.Apart(t, testConnectionsOfHTTP2LeaveNothingBehind)
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// A handler may answer without the content. If the rest of that is on its way, the stream is not
-// reset: a client that has sent all, and so has finished, may take a reset for one of its next
-// request. If it is not, the client is told to send no more.
+// A handler may answer without the content. If the rest of the content is on its way, the stream
+// is not reset: a client that has sent everything, and so has finished, may take the reset for
+// its next request. Otherwise the server asks the client to stop sending.
 func TestHTTP2RequestThatWasAnsweredEarlyMayEnd(t *testing.T) {
 	forEachHTTP2(t, testHTTP2RequestThatWasAnsweredEarlyMayEnd)
 }

@@ -25,7 +25,7 @@ func dialModel(ts *testServer) (io.ReadWriteCloser, error) {
 	return tls.Dial(ts.Listener.Addr().Network(), ts.Listener.Addr().String(), config)
 }
 
-// act does something at random that the rules permit. mu is held.
+// act does something random that the rules permit. The caller holds mu.
 func (c *modelClient) act(mayBegin bool) {
 	glitches := c.glitches < modelGlitches
 	switch k := c.rnd.IntN(24); {
@@ -68,7 +68,7 @@ func (c *modelClient) act(mayBegin bool) {
 // settings changes the windows of streams, and the size of frames.
 func (c *modelClient) settings() {
 	window := int64(c.rnd.IntN(100_000))
-	// x/net's decoder does not permit that a size rises again
+	// x/net's decoder does not permit the size to rise again
 	c.table -= uint32(c.rnd.IntN(int(c.table)/4 + 1))
 	c.acks = append(c.acks, window)
 	c.glitches++
@@ -152,7 +152,7 @@ func (c *modelClient) headers(id uint32, end bool, pairs ...string) {
 	}
 }
 
-// actOn goes on with a stream.
+// actOn continues a stream.
 func (c *modelClient) actOn(s *modelStream) {
 	switch {
 	case s.toReturn > 0 && c.rnd.IntN(2) == 0:
@@ -200,7 +200,7 @@ func (c *modelClient) sendData(s *modelStream) {
 	}
 }
 
-// malformed sends a request that is refused as a stream.
+// malformed sends a request whose stream is refused.
 func (c *modelClient) malformed() {
 	s := &modelStream{id: c.next, kind: "malformed", breaks: protocolFail, sendWindow: c.firstSend, recvWindow: c.firstRecv, since: time.Now(), hasEnded: true}
 	c.next += 2
@@ -222,7 +222,7 @@ func (c *modelClient) malformed() {
 	}
 }
 
-// modelFaults are frames that end a connection, and the codes by which they do.
+// modelFaults are frames that end a connection, and the resulting codes.
 var modelFaults = []struct {
 	write func(c *modelClient)
 	code  string
@@ -256,7 +256,7 @@ var modelFaults = []struct {
 	}, "FRAME_SIZE_ERROR"},
 }
 
-// breakRules sends something that ends the connection, maybe while streams are open.
+// breakRules sends something that ends the connection, possibly while streams are open.
 func (c *modelClient) breakRules() {
 	for range c.rnd.IntN(5) {
 		c.begin()

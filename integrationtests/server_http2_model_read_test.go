@@ -30,7 +30,7 @@ func (c *modelClient) read() {
 	}
 }
 
-// receive takes a frame. mu is held.
+// receive processes a frame. The caller holds mu.
 func (c *modelClient) receive(f http2.Frame) error {
 	switch f := f.(type) {
 	case *http2.SettingsFrame:
@@ -100,7 +100,8 @@ func (c *modelClient) receiveReset(f *http2.RSTStreamFrame) error {
 	code := f.ErrCode.String()
 	switch {
 	case s == nil && (c.over[f.StreamID] || code == "NO_ERROR"):
-		// it has crossed that of the client; or the response came without all of the request
+		// it has crossed the client's reset; or the response was sent without all of the
+		// request
 		return nil
 	case s == nil || s.breaks != code:
 		return fmt.Errorf("%v of %v", f, s)
@@ -181,7 +182,7 @@ func (c *modelClient) receiveData(f *http2.DataFrame) error {
 	}
 	s.recvWindow -= n
 	s.toReturn += n
-	// a window may have shrunk under what was sent before the server knew
+	// the window may have shrunk below the bytes sent before the server knew
 	if s.recvWindow < 0 && len(c.acks) == 0 && n > 0 {
 		return fmt.Errorf("stream %d: %d bytes more than its window", s.id, -s.recvWindow)
 	}

@@ -23,20 +23,21 @@ import (
 )
 
 const (
-	// modelTime is how long a model test runs on each engine, unless a soak is asked for.
+	// modelTime is how long a model test runs on each engine, unless it is a soak.
 	modelTime  = 200 * time.Millisecond
 	modelConns = 6
 	// modelPatience is how long a stream may take. The machine may be busy.
 	modelPatience = time.Minute
-	// modelStreams is how many streams a client has open at a time at most.
+	// modelStreams is the largest number of concurrent streams of a client.
 	modelStreams = 20
-	// What a client may do without being ended for it: see Glitches and Wasted of the limits.
+	// How much a client may do before the server ends the connection: see Glitches and Wasted
+	// in the limits.
 	modelGlitches, modelWaste = 800, 150
 )
 
-// TestHTTP2Model runs clients that do anything at random that the rules permit, and now and
-// then something that they do not, in pieces of any size. They check every byte of the
-// responses, and keep books of windows and streams that the server must agree with.
+// TestHTTP2Model runs clients that do random things that the rules permit, and sometimes
+// violate the rules, in pieces of any size. They check every byte of the responses, and track
+// windows and streams; the server must agree with them.
 func TestHTTP2Model(t *testing.T) { servertest.Apart(t, testHTTP2Model) }
 
 func testHTTP2Model(t *testing.T) {
@@ -51,7 +52,7 @@ func testHTTP2Model(t *testing.T) {
 	for _, e := range servertest.Engines {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Logf("%s=%d", soakSeedVariable, seed)
-			// a first round makes what stays
+			// a first round creates permanent resources
 			newModelRun(t, e, seed+1).run(length / 4)
 			before := servertest.Measure(t)
 			r := newModelRun(t, e, seed)
@@ -77,7 +78,7 @@ type modelRun struct {
 	e    servertest.Engine
 
 	begun, ended atomic.Int64 // handlers
-	served       sync.Map     // what was served of each connection, by its number
+	served       sync.Map     // the served requests of each connection, by its number
 	conns        atomic.Int64
 	outcomes     [modelOutcomes]atomic.Int64
 	faults       atomic.Int64
@@ -91,7 +92,7 @@ const (
 	wholeAnswer modelOutcome = iota // with a whole response, as expected
 	cancelled                       // by the client
 	broken                          // by the server, as expected
-	lost                            // with the connection, that the client has ended by a fault
+	lost                            // with the connection, which the client has ended by a fault
 	modelOutcomes
 )
 
@@ -138,16 +139,16 @@ func (r *modelRun) run(length time.Duration) {
 	servertest.Eventually(r.t, "the end of all handlers", func() bool { return r.begun.Load() == r.ended.Load() })
 }
 
-// modelBlock is what contents are parts of.
+// modelBlock is the block from which contents are taken.
 var modelBlock = servertest.Noise(1 << 20)
 
-// modelContent is content that follows from a number.
+// modelContent returns content determined by a number.
 func modelContent(n, size int) []byte {
 	from := n * 7919 % (len(modelBlock) - modelMost)
 	return modelBlock[from : from+size]
 }
 
-// modelMost is how large contents are at most.
+// modelMost is the largest size of contents.
 const modelMost = 1 << 19
 
 // modelServed is how often requests of a connection were served, by their names.
@@ -171,7 +172,8 @@ func (r *modelRun) serve(name string) {
 	}
 }
 
-// handle answers as the path says: the number of the content, and its size.
+// handle answers as the path selects, with the content that the fields X-Number and X-Size
+// select.
 func (r *modelRun) handle(ctx *fasthttp.RequestCtx) {
 	r.begun.Add(1)
 	defer r.ended.Add(1)
@@ -210,7 +212,7 @@ func (r *modelRun) handle(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// modelKinds are the kinds of requests. Those of the first ones have content.
+// modelKinds are the kinds of requests. Requests of the first kinds have content.
 var modelKinds = []string{"echo", "pipe", "raw", "stream", "trailers", "hints", "waits", "panics"}
 
 // modelStream is a stream as a client sees it.
@@ -222,14 +224,14 @@ type modelStream struct {
 	sendWindow, recvWindow int64
 	got                    int
 	toReturn               int64
-	head, trailers         bool // which sections came
+	head, trailers         bool // received sections
 	hasEnded               bool // the client's side
 	breaks                 string
 	since                  time.Time
 }
 
-// modelClient is a client on golang.org/x/net's Framer, and naive otherwise. One goroutine
-// reads, and one acts.
+// modelClient is a simple client based on golang.org/x/net's Framer. One goroutine reads, and
+// one acts.
 type modelClient struct {
 	r      *modelRun
 	nc     io.ReadWriteCloser
@@ -246,7 +248,7 @@ type modelClient struct {
 	open    map[uint32]*modelStream
 	over    map[uint32]bool // streams that were reset, and may still have frames on their way
 	next    uint32
-	changed chan struct{} // something has come
+	changed chan struct{} // something was received
 
 	sendWindow, recvWindow, toReturn int64
 	firstSend, firstRecv             int64
@@ -254,8 +256,8 @@ type modelClient struct {
 	pings                            int
 	table                            uint32
 	glitches, waste                  int
-	fault                            string // the code that must come
-	goAway                           string // that has come
+	fault                            string // the expected code
+	goAway                           string // the received code
 	err                              error  // of reading
 	readerDone                       chan struct{}
 }
@@ -280,7 +282,7 @@ func (c *modelClient) fail(format string, args ...any) {
 	_ = c.nc.Close()
 }
 
-// run acts until a time, brings what is open to its end, and leaves.
+// run acts until a time, completes the open streams, and disconnects.
 func (c *modelClient) run(end time.Time) {
 	c.settings()
 	go c.read()
@@ -329,14 +331,14 @@ func (c *modelClient) step(mayBegin bool, streams *int) bool {
 	if idle {
 		select {
 		case <-c.changed:
-		case <-time.After(time.Millisecond): // real time: it may choose to do something else
+		case <-time.After(time.Millisecond): // real time: then it may do something else
 		}
 		return more
 	}
 	return c.flush() && more
 }
 
-// flush writes what there is, in pieces of any size.
+// flush writes the pending output, in pieces of any size.
 func (c *modelClient) flush() bool {
 	c.mu.Lock()
 	b := slices.Clone(c.out.Bytes())
@@ -376,7 +378,7 @@ func (c *modelClient) awaitEnd() {
 	}
 }
 
-// leave closes the connection, and checks the books.
+// leave closes the connection, and checks the tracked windows and streams.
 func (c *modelClient) leave() {
 	defer c.r.served.Delete(strconv.FormatInt(c.number, 10))
 	if c.r.t.Failed() {
@@ -384,8 +386,8 @@ func (c *modelClient) leave() {
 		<-c.readerDone
 		return
 	}
-	// the server returns what has come when half of the window has come together, and what no
-	// handler has read when it is done with the request
+	// the server updates the window when half of it has been received, and returns unread
+	// content when it is done with the request
 	late := time.NewTimer(modelPatience)
 	defer late.Stop()
 	for c.fault == "" && !c.windowIsWhole() {

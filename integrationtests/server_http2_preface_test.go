@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// tellProtocol answers with the version by which a request came.
+// tellProtocol answers with the version of the request.
 func tellProtocol(ctx *fasthttp.RequestCtx) {
 	_, _ = ctx.WriteString(string(ctx.Request.Header.Protocol()) + string(ctx.Path()))
 }
@@ -50,8 +50,8 @@ func testPrefaceElsewhereIsNoPreface(t *testing.T, e servertest.Engine) {
 	c.Expect(200, "HTTP/1.1/two")
 }
 
-// A client asks for HTTP/2 by the preface, or in the handshake of TLS, and in no other way
-// (RFC 9113 section 3.1).
+// A client requests HTTP/2 with the preface, or in the TLS handshake, and in no other way (RFC
+// 9113 section 3.1).
 func TestUpgradeToHTTP2IsIgnored(t *testing.T) { forEachHTTP2(t, testUpgradeToHTTP2IsIgnored) }
 
 func testUpgradeToHTTP2IsIgnored(t *testing.T, e servertest.Engine) {
@@ -67,8 +67,7 @@ func testUpgradeToHTTP2IsIgnored(t *testing.T, e servertest.Engine) {
 	}
 }
 
-// Without the option for it, and over TLS with another protocol, a preface is a malformed
-// request.
+// Without its option, and over TLS with another protocol, a preface is a malformed request.
 func TestPrefaceWhereItIsNotPermitted(t *testing.T) {
 	t.Parallel()
 	for _, e := range servertest.Engines {
@@ -92,7 +91,7 @@ func TestPrefaceWhereItIsNotPermitted(t *testing.T) {
 	}
 }
 
-// The preface, and all that follows, may come in pieces of any size; what is like its
+// The preface, and everything after it, may arrive in pieces of any size; bytes like its
 // beginning may be a request.
 func TestPrefaceInPieces(t *testing.T) { forEachHTTP2(t, testPrefaceInPieces) }
 
@@ -126,8 +125,8 @@ func testPrefaceInPieces(t *testing.T, e servertest.Engine) {
 	}
 }
 
-// A client has Server.ReadHeaderTimeout for its preface, in whatever pieces it comes: it must not
-// have the longer time that there is for what follows.
+// Server.ReadHeaderTimeout applies to the preface, in whatever pieces it arrives: it must not
+// have the longer timeout of the frames after it.
 func TestPrefaceInDripsHasTheTimeOfAHead(t *testing.T) { forEachHTTP2(t, testPrefaceInDrips) }
 
 func testPrefaceInDrips(t *testing.T, e servertest.Engine) {

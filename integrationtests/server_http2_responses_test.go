@@ -17,7 +17,7 @@ import (
 // connectionFields must not be in messages of HTTP/2 (RFC 9113 section 8.2.2).
 var connectionFields = []string{"connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "te"}
 
-// checkResponseFields reports what is wrong with the fields of a response, or with trailers.
+// checkResponseFields returns an error if the fields of a response, or trailers, are wrong.
 func checkResponseFields(fields []hpack.HeaderField, trailers bool) error {
 	for i, f := range fields {
 		switch {
@@ -39,7 +39,7 @@ func checkResponseFields(fields []hpack.HeaderField, trailers bool) error {
 	return nil
 }
 
-// check reports what is wrong with a response to a request with a method.
+// checkResponse returns an error if a response to a request with a method is wrong.
 func checkResponse(s h2Stream, method string) error {
 	if !s.Ended || s.ResetCode() != "" && s.ResetCode() != "NO_ERROR" {
 		return fmt.Errorf("it is cut: %s", s)
@@ -71,8 +71,8 @@ func checkResponse(s h2Stream, method string) error {
 	return checkResponseFields(s.Trailers(), true)
 }
 
-// oddResponses are what handlers may do, and must not do to a connection of HTTP/2. The
-// content is "ok" if a handler sets none.
+// oddResponses are responses of handlers that must not break an HTTP/2 connection. The content
+// is "ok" if a handler sets none.
 var oddResponses = map[string]func(ctx *fasthttp.RequestCtx){
 	"connection: close":      func(ctx *fasthttp.RequestCtx) { ctx.Response.Header.Set("Connection", "close") },
 	"connection: keep-alive": func(ctx *fasthttp.RequestCtx) { ctx.Response.Header.Set("Connection", "keep-alive") },
@@ -147,7 +147,7 @@ var oddResponses = map[string]func(ctx *fasthttp.RequestCtx){
 		}
 		ctx.Response.SetBodyStream(strings.NewReader("ok"), -1)
 	},
-	"a stream that is shorter than it says": nil, // it is cut: see below
+	"a stream that is shorter than it says": nil, // it is cut off: see below
 }
 
 func TestHTTP2ResponsesAreWellFormed(t *testing.T) {
@@ -189,8 +189,8 @@ func testHTTP2ResponsesAreWellFormed(t *testing.T, e servertest.Engine) {
 	}
 }
 
-// passedBack are responses of a server of HTTP/1.1, and what an HTTP/2 client gets if a
-// handler passes them on.
+// passedBack are responses of an HTTP/1.1 server, and the responses that an HTTP/2 client gets
+// if a handler forwards them.
 var passedBack = []struct{ raw, want string }{
 	{servertest.OK, "200 ok"},
 	{servertest.OKClose, "200 ok"},
@@ -206,8 +206,8 @@ var passedBack = []struct{ raw, want string }{
 	{"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "200 ok"},
 }
 
-// What is received by HTTP/2 goes on by HTTP/1.1, and the response back. The handler passes
-// on what it has, as a proxy of few lines does.
+// HTTP/2 requests are forwarded by HTTP/1.1, and the responses back. The handler forwards
+// messages unchanged, as a simple proxy does.
 func TestHTTP2IsPassedOnByHTTP1(t *testing.T) { forEachHTTP2(t, testHTTP2IsPassedOnByHTTP1) }
 
 func testHTTP2IsPassedOnByHTTP1(t *testing.T, e servertest.Engine) {
@@ -218,7 +218,7 @@ func testHTTP2IsPassedOnByHTTP1(t *testing.T, e servertest.Engine) {
 			c := greetHTTP2(ts).Listen()
 			c.Post(1, "/"+strconv.Itoa(i), "content-length: 5").Data(1, endStream, "hello").Flush()
 			got := c.Await(1)
-			// trailers that are malformed may be found when the head was sent
+			// malformed trailers may be found after the head was sent
 			if err := checkResponse(got, "POST"); err != nil && (r.want != "" || got.ResetCode() == "") {
 				t.Errorf("%q: %v: %v %v", r.raw, err, got.Fields(), got.Trailers())
 			}
@@ -237,8 +237,8 @@ func testHTTP2IsPassedOnByHTTP1(t *testing.T, e servertest.Engine) {
 	}
 }
 
-// startPassing starts a server that passes requests on, and returns the lines with which
-// they arrive.
+// startPassing starts a server that forwards requests, and returns the request lines that
+// arrive.
 func startPassing(t *testing.T, e servertest.Engine, streams bool) (*testServer, <-chan string) {
 	lines := make(chan string, len(passedBack))
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
@@ -252,7 +252,7 @@ func startPassing(t *testing.T, e servertest.Engine, streams bool) (*testServer,
 			i, _ := strconv.Atoi(strings.TrimPrefix(strings.Fields(line)[1], "/"))
 			raw := passedBack[i].raw
 			c.Send(raw)
-			// a client must not be about to use it again
+			// a client must not be about to reuse the connection
 			if strings.HasPrefix(raw, "HTTP/1.0") || strings.Contains(raw, "\nConnection: close") {
 				return
 			}
@@ -271,7 +271,7 @@ func startPassing(t *testing.T, e servertest.Engine, streams bool) (*testServer,
 	}}), lines
 }
 
-// A context that has served HTTP/2 serves HTTP/1.1 as any other, and the other way round.
+// A context that has served HTTP/2 serves HTTP/1.1 like any other, and the other way round.
 func TestHTTP2AndHTTP1TakeTurns(t *testing.T) { forEachHTTP2(t, testHTTP2AndHTTP1TakeTurns) }
 
 func testHTTP2AndHTTP1TakeTurns(t *testing.T, e servertest.Engine) {

@@ -17,15 +17,15 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// h2Slow is a client that holds a connection up. It waits for the end that this must have:
-// what it returns is compared with want.
+// h2Slow is a client that stalls a connection. It waits for the expected end and returns it;
+// the result is compared with want.
 type h2Slow struct {
 	name      string
 	configure func(s *fasthttp.Server)
 	use       func(c *h2Conn) string
 	want      string
-	// long says that a limit of ten seconds and more is waited for, which no option makes
-	// shorter: in a bubble, or if a soak is asked for
+	// long is set if the client waits for a limit of ten seconds or more, which no option
+	// shortens: then it runs in a bubble, or in a soak
 	long bool
 }
 
@@ -46,8 +46,8 @@ func streamed(s *fasthttp.Server) {
 	s.StreamRequestBody = true
 }
 
-// greets exchanges settings, and has the frames of the server read. The windows of the
-// client have a size.
+// greetWith exchanges settings, and starts to read the frames of the server. window is the
+// size of the client's windows.
 func greetWith(c *h2Conn, window uint32) *h2Conn {
 	c.Raw(http2.ClientPreface).Settings(uint32(http2.SettingInitialWindowSize), window).Frame(http2.FrameSettings, http2.FlagSettingsAck, 0, "")
 	c.Flush()
@@ -55,7 +55,7 @@ func greetWith(c *h2Conn, window uint32) *h2Conn {
 }
 
 // cutOf waits for the end of a connection that has not begun: with a GOAWAY if the server knows
-// that it is one of HTTP/2.
+// that it is an HTTP/2 connection.
 func cutOf(c *h2Conn) string {
 	got := c.Listen().Ending()
 	for _, end := range []string{"cut", "NO_ERROR", "SETTINGS_TIMEOUT"} {
@@ -66,7 +66,7 @@ func cutOf(c *h2Conn) string {
 	return got
 }
 
-// drips sends a frame again and again, until the stream has ended.
+// dripFrames sends a frame repeatedly, until the stream has ended.
 func dripFrames(c *h2Conn, id uint32, frame func()) string {
 	for s := c.Snapshot(id); s.ResetCode() == "" && !s.Ended && !c.IsOver(); s = c.Snapshot(id) {
 		frame()
@@ -84,7 +84,7 @@ func dripFrames(c *h2Conn, id uint32, frame func()) string {
 	return c.Snapshot(id).Status()
 }
 
-// dripBytes sends a text in bytes, one for so many drips, until the connection ends.
+// dripBytes sends a text byte by byte, one byte after every drips, until the connection ends.
 func dripBytes(c *h2Conn, text string, every int) string {
 	drips := 0
 	dripFrames(c, 1, func() {
@@ -96,7 +96,7 @@ func dripBytes(c *h2Conn, text string, every int) string {
 	return c.Ending()
 }
 
-// slows are the clients. Each holds something up that the server bounds by time.
+// slows are the clients. Each stalls something that has a timeout in the server.
 var slows = []h2Slow{
 	{name: "nothing is sent", configure: readTimeout, want: "cut", use: cutOf},
 	{name: "a part of the preface", configure: readTimeout, want: "cut", use: func(c *h2Conn) string {
@@ -117,7 +117,7 @@ var slows = []h2Slow{
 	}},
 	{name: "idle", configure: idleTimeout, want: "NO_ERROR", use: func(c *h2Conn) string {
 		greetWith(c, 65535).Ask(1, "/")
-		// the second one says which was the last stream
+		// the second GOAWAY has the last stream
 		return strings.TrimPrefix(c.Ending(), "NO_ERROR ")
 	}},
 	{name: "a head without end", long: true, configure: noTimeout, want: calm, use: func(c *h2Conn) string {
@@ -213,7 +213,7 @@ var slows = []h2Slow{
 	}},
 }
 
-// readNothing greets, and opens all windows, though nothing is read.
+// readNothing greets, and opens all windows, but reads nothing.
 func readNothing(c *h2Conn) {
 	if tcp, ok := c.Conn.Conn.(*net.TCPConn); ok {
 		_ = tcp.SetReadBuffer(4 << 10)
@@ -222,12 +222,12 @@ func readNothing(c *h2Conn) {
 	c.Frame(http2.FrameSettings, http2.FlagSettingsAck, 0, "")
 }
 
-// openNoWindow greets, and has the server send no content.
+// openNoWindow greets with windows in which the server cannot send content.
 func openNoWindow(c *h2Conn) {
 	c.Raw(http2.ClientPreface).Settings(uint32(http2.SettingInitialWindowSize), 0).AckSettings()
 }
 
-// stall waits until the server has given the connection up, and reads the rest of it.
+// stall waits until the server has closed the connection, and reads the rest of it.
 func stall(c *h2Conn) string {
 	awaitClosed(c)
 	_, _ = io.Copy(io.Discard, c.R)
@@ -309,8 +309,8 @@ func (s *h2Slow) run(t *testing.T, e servertest.Engine) {
 	servertest.Eventually(t, "the end of all connections", func() bool { return server.GetOpenConnectionsCount() == 0 })
 }
 
-// Responses that nobody reads wait in the server. Those that handlers make piece by piece
-// hold some pieces each; others nothing but what the handler has given.
+// Unread responses wait in the server. Responses that handlers make piece by piece hold a few
+// pieces each; others hold only the content of the handler.
 func TestUnreadResponsesOfHTTP2HoldLittle(t *testing.T) {
 	servertest.Apart(t, testUnreadResponsesOfHTTP2HoldLittle)
 }
@@ -366,7 +366,7 @@ func checkUnread(t *testing.T, e servertest.Engine, path string, most int64, gre
 	servertest.Eventually(t, "the end of all connections", func() bool { return s.GetOpenConnectionsCount() == 0 })
 }
 
-// A response has its time, though the client takes some of it again and again.
+// WriteTimeout limits a response, even if the client repeatedly reads a part of it.
 func TestWriteTimeoutOfHTTP2EndsDrippingReaders(t *testing.T) {
 	t.Parallel()
 	t.Run("in a bubble", func(t *testing.T) {
@@ -374,8 +374,8 @@ func TestWriteTimeoutOfHTTP2EndsDrippingReaders(t *testing.T) {
 		inBubble(t, func(t *testing.T) {
 			begun := time.Now()
 			checkDrippingReader(t, servertest.MemoryEngine)
-			// the connection looks at the time once a second, while a handler writes that is
-			// told once it has written a piece, which takes another one
+			// the connection checks the time once a second; the writing handler notices after
+			// its next piece, up to a second later
 			if d := time.Since(begun); d < heldUp || d > heldUp+2500*time.Millisecond {
 				t.Errorf("it took %v", d)
 			}
@@ -397,7 +397,7 @@ func checkDrippingReader(t *testing.T, e servertest.Engine) {
 			}
 		})
 	}}
-	// what else would end it
+	// the other timeout that would end it
 	server.HTTP2.WriteByteTimeout = servertest.Never
 	ts := serveHTTP2(t, e, server)
 	c := dialHTTP2(ts)
@@ -408,8 +408,8 @@ func checkDrippingReader(t *testing.T, e servertest.Engine) {
 	_ = c.Close()
 }
 
-// Responses that are in memory, and that nobody takes, are given up in time, whatever part of them
-// the system had room for; Server.ResponseSent is called for each.
+// The server gives up unread responses in memory after a timeout, whatever part of them the system
+// has buffered; Server.ResponseSent is called for each.
 func TestUnreadResponsesOfHTTP2AreGivenUp(t *testing.T) {
 	t.Parallel()
 	forEachHTTP2(t, func(t *testing.T, e servertest.Engine) {

@@ -24,7 +24,7 @@ type h2Message struct {
 	head     []string
 	content  []string // a DATA frame for each; if it is nil, the head ends the request
 	trailers []string
-	want     string // what a handler sees, as tellRequest has it; "" or badRequest if the request is malformed
+	want     string // the request in the handler, in the form of tellRequest; "" or badRequest if the request is malformed
 }
 
 func (m *h2Message) send(c *h2Conn, id uint32) {
@@ -46,7 +46,7 @@ func (m *h2Message) send(c *h2Conn, id uint32) {
 	c.Flush()
 }
 
-// tellRequest answers with what it sees of a request.
+// tellRequest answers with the parts of the request.
 func tellRequest(ctx *fasthttp.RequestCtx) {
 	fmt.Fprintf(ctx, "%s %s of %s", ctx.Method(), ctx.RequestURI(), ctx.Host())
 	for k, v := range ctx.Request.Header.All() {
@@ -64,7 +64,7 @@ func tellRequest(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// withField is a request with a field, and requestWith one with other pseudo-fields.
+// withField returns a request with a field, and requestWith one with other pseudo-fields.
 func withField(name, value string) []string { return requestFields("GET", "/", name+": "+value) }
 
 func requestWith(pseudo ...string) []string { return pseudo }
@@ -73,7 +73,7 @@ func postWith(fields ...string) []string { return requestFields("POST", "/", fie
 
 const plainGet = "GET / of a"
 
-// badRequest is what a request gets that is malformed in no dangerous way.
+// badRequest is the response to a harmless malformed request.
 const badRequest = "400"
 
 // smugglers are the requests. Their order has no meaning.
@@ -92,7 +92,7 @@ var smugglers = func() (all []h2Message) {
 		add("a method with "+name, "", requestFields("GET"+value, "/"))
 		host := ""
 		if strings.HasSuffix(name, "before it") {
-			// it is inside of the host
+			// it is inside the host
 			host = badRequest
 		}
 		add("a host with "+name, host, requestWith(":method: GET", ":scheme: http", ":path: /", ":authority: a"+value))
@@ -195,7 +195,8 @@ var targets = func() (all []h2Message) {
 	return all
 }()
 
-// lengths are requests whose content-length is not that of their content, and trailers.
+// lengths are requests whose content-length differs from the length of their content, and
+// requests with trailers.
 var lengths = func() (all []h2Message) {
 	add := func(name, want string, head []string, content ...string) {
 		all = append(all, h2Message{name: name, want: want, head: head, content: content})
@@ -263,13 +264,13 @@ func testHTTP2RequestsSmuggleNothing(t *testing.T, e servertest.Engine) {
 	}
 }
 
-// check sends a request, and looks at what became of it.
+// check sends a request, and checks the result.
 func (m *h2Message) check(t *testing.T, c *h2Conn, id uint32, p *upstream) {
 	m.send(c, id)
 	got := c.Await(id)
 	passed := p.take()
 	if m.want == "" || m.want == badRequest {
-		// a section of trailers that is not acceptable gets a response
+		// a request with unacceptable trailers gets a response
 		isAnswered := got.Status() == badRequest && got.Reset == nil
 		if isAnswered != (m.want == badRequest) && m.trailers == nil || !isAnswered && got.String() != protocolFail {
 			t.Errorf("%s: %s", m.name, got)
@@ -287,7 +288,7 @@ func (m *h2Message) check(t *testing.T, c *h2Conn, id uint32, p *upstream) {
 	}
 }
 
-// upstream is a server of HTTP/1.1 that keeps the bytes of each request.
+// upstream is an HTTP/1.1 server that records the bytes of each request.
 type upstream struct {
 	*servertest.Peer
 	mu    sync.Mutex
@@ -331,8 +332,8 @@ var (
 	fieldLine   = regexp.MustCompile("^([!#$%&'*+.^_`|~0-9A-Za-z-]+): ?([^\x00-\x20\x7f]([^\x00-\x08\x0a-\x1f\x7f]*[^\x00-\x20\x7f])?)?$")
 )
 
-// checkPassedOn reports what is wrong with a request of HTTP/1.1, read by the letter. told is
-// what tellRequest says of it.
+// checkPassedOn returns an error if an HTTP/1.1 request, read strictly, is wrong. told is the
+// result of tellRequest for it.
 func checkPassedOn(raw, told string) error {
 	head, content, ok := strings.Cut(raw, "\r\n\r\n")
 	if !ok {
@@ -380,7 +381,7 @@ func checkPassedOn(raw, told string) error {
 	return nil
 }
 
-// checkChunks reads chunks by the letter.
+// checkChunks reads chunks strictly.
 func checkChunks(content, want string) error {
 	var got string
 	for {

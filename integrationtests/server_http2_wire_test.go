@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// serveHTTP2 starts a server that speaks HTTP/2, and HTTP/1.1 beside it.
+// serveHTTP2 starts a server that speaks HTTP/2 and HTTP/1.1.
 func serveHTTP2(t testing.TB, e servertest.Engine, s *fasthttp.Server) *testServer {
 	t.Helper()
 	s.Protocols.SetHTTP1(true)
@@ -23,8 +23,8 @@ func forEachHTTP2(t *testing.T, test func(t *testing.T, e servertest.Engine)) {
 	}
 }
 
-// http2Engines returns the engines of a row of a table: if no soak is asked for, they take
-// turns, with TLS and without.
+// http2Engines returns the engines of a row of a table: they take turns, with TLS and without,
+// unless it is a soak.
 func http2Engines(row int) []servertest.Engine {
 	if isSoak() {
 		return servertest.Engines
@@ -35,7 +35,7 @@ func http2Engines(row int) []servertest.Engine {
 // isSoak reports whether tests may take long.
 func isSoak() bool { return os.Getenv(servertest.SoakVariable) != "" }
 
-// The harness of HTTP/2, which servertest has for both sides.
+// The HTTP/2 harness of servertest, for both sides.
 type (
 	h2Conn    = servertest.H2Conn
 	frameConn = servertest.H2Conn // of dialFrames

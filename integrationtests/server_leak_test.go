@@ -25,8 +25,7 @@ type noLog struct{}
 
 func (noLog) Printf(string, ...any) {}
 
-// leavings are ways in which a connection ends, each with a server of its own
-// settings.
+// leavings are ways in which a connection ends, each with its own settings of the server.
 var leavings = map[string]struct {
 	configure func(s *fasthttp.Server)
 	use       func(t *testing.T, c *servertest.Conn)
@@ -93,7 +92,7 @@ var leavings = map[string]struct {
 		c.Send("no request\r\n\r\n" + strings.Repeat("x", 50_000))
 		_, _ = io.ReadAll(c.R)
 	}},
-	// a slow machine may be too late for the answer, or for the handshake
+	// a slow machine may miss the response or the handshake
 	"idle for too long": {func(s *fasthttp.Server) { s.IdleTimeout = servertest.Short }, func(t *testing.T, c *servertest.Conn) {
 		_, _ = io.WriteString(c.Conn, servertest.Get("/"))
 	}},
@@ -162,7 +161,7 @@ func TestConnectionsLeaveNothingBehind(t *testing.T) {
 }
 
 func testConnectionsLeaveNothingBehind(t *testing.T) {
-	const crowd = 6 // connections at a time
+	const crowd = 6 // concurrent connections
 	for name, leaving := range leavings {
 		t.Run(name, func(t *testing.T) {
 			for _, e := range servertest.Engines {
@@ -197,8 +196,8 @@ func testConnectionsLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// expectNothingLeft has rounds of connections, and expects that those after the first leave no
-// goroutine or descriptor behind, and at most some bytes of memory.
+// expectNothingLeft runs rounds of connections, and expects that the rounds after the first
+// leave no goroutine or descriptor, and at most memory bytes.
 func expectNothingLeft(t *testing.T, memory int64, round func()) {
 	t.Helper()
 	const more = 2 // rounds

@@ -80,8 +80,8 @@ func TestManyConnectionsLinger(t *testing.T) {
 	})
 }
 
-// TestRefusedUploadsHearWhy has clients that send a body which is too large, to its end before
-// they look for a response, and one that reads meanwhile, as net/http does.
+// TestRefusedUploadsHearWhy has clients that send all of a body above the limit before they
+// read the response, and one that reads meanwhile, as net/http does.
 func TestRefusedUploadsHearWhy(t *testing.T) {
 	const size = 20 << 20
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -113,8 +113,8 @@ func TestRefusedUploadsHearWhy(t *testing.T) {
 	})
 }
 
-// TestLastResponsesAreNotLostToWhatFollows has clients that go on sending while a response
-// comes with which the connection ends.
+// TestLastResponsesAreNotLostToWhatFollows has clients that continue to send while the last
+// response of the connection arrives.
 func TestLastResponsesAreNotLostToWhatFollows(t *testing.T) {
 	const size = 2 << 20
 	body := numbered(size)
@@ -178,7 +178,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sendZeros sends so many bytes of zero.
+// sendZeros sends size bytes of zero.
 func sendZeros(c *servertest.Conn, size int64) {
 	c.T.Helper()
 	if _, err := io.CopyN(struct{ io.Writer }{c.Conn}, zeros{}, size); err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// socketOptions are those of a server's socket: TCP_NODELAY, and after how many seconds of
-// silence the system probes whether the peer is still there, 0 for never.
+// socketOptions are options of a server's socket: TCP_NODELAY, and after how many seconds of
+// silence the system probes the peer, 0 for never.
 type socketOptions struct{ noDelay, probes int }
 
-// optionsOf returns the options of the socket of this process that is connected from the
-// port local to the port remote. They are negative if there is none.
+// optionsOf returns the options of the socket of this process that is connected from the port
+// local to the port remote. They are negative if there is no such socket.
 func optionsOf(local, remote int) socketOptions {
 	port := func(a syscall.Sockaddr, err error) int {
 		if in, ok := a.(*syscall.SockaddrInet4); ok && err == nil {
@@ -46,15 +46,15 @@ func optionsOf(local, remote int) socketOptions {
 	return socketOptions{-1, -1}
 }
 
-// optionsFor returns a handler that tells the options of its connection.
+// optionsFor returns a handler that reports the options of its connection.
 func optionsFor(got chan<- socketOptions) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		got <- optionsOf(ctx.LocalAddr().(*net.TCPAddr).Port, ctx.RemoteAddr().(*net.TCPAddr).Port)
 	}
 }
 
-// A connection that was there before the server began to serve has the options of those
-// that come later: without TCP_NODELAY, each piece of a streamed response may wait for 40 ms.
+// A connection opened before the server began to serve has the same options as later ones:
+// without TCP_NODELAY, each piece of a streamed response may wait for 40 ms.
 func TestConnectionsInTheQueueGetTheirOptions(t *testing.T) {
 	for _, engine := range []fasthttp.Engine{fasthttp.EnginePortable, fasthttp.EngineEvent} {
 		ln, err := net.Listen("tcp4", "127.0.0.1:0")

@@ -18,14 +18,14 @@ type rawCase struct {
 	s    *fasthttp.Server // nil for a server that echoes
 	in   string
 	want []rawAnswer
-	// keeps says that the server keeps the connection. If not, the server closes it,
-	// and the last response announces that.
+	// keeps is set if the server keeps the connection. If not, the server closes it, and the
+	// last response announces that.
 	keeps bool
-	// rude says that the server closes the connection without an announcement
+	// rude is set if the server closes the connection without an announcement
 	rude bool
 }
 
-// rawAnswer is a response. An empty body stands for any body, "-" for no body.
+// rawAnswer is a response. An empty body matches any body, "-" no body.
 type rawAnswer struct {
 	status int
 	body   string
@@ -100,9 +100,8 @@ func (tc *rawCase) checkSplits(t *testing.T, s *fasthttp.Server) {
 // longInput is the size above which checkSplits does not try all positions.
 const longInput = 2000
 
-// splitPositions returns all positions at which n bytes can be split in two. For a
-// long text it returns those at both ends, and those near multiples of the sizes of
-// buffers.
+// splitPositions returns all positions at which n bytes can be split in two. For a long text
+// it returns positions at both ends, and positions near multiples of the sizes of buffers.
 func splitPositions(n int) (at []int) {
 	for i := 1; i < n; i++ {
 		if n <= longInput || i < 200 || n-i < 200 || i%4096 < 2 {

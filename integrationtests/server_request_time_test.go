@@ -12,7 +12,7 @@ import (
 )
 
 // TestRequestTimeBehindASlowHandler sends a request while the handler of another one runs, on
-// the same connection and on another one: its time is that of its own arrival.
+// the same connection and on another one: its time is the time of its own arrival.
 func TestRequestTimeBehindASlowHandler(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, same := range []bool{true, false} {
@@ -54,7 +54,7 @@ func TestRequestTimeBehindASlowHandler(t *testing.T) {
 }
 
 // TestRequestTimeBehindATurnWithoutInput sends contents of sizes at which the turn of a
-// connection ends with the last byte: the loop finds nothing to read then, calls the handler,
+// connection ends with the last byte: then the loop has nothing to read, calls the handler,
 // and reads the next request in the same turn.
 func TestRequestTimeBehindATurnWithoutInput(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {

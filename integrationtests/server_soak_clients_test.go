@@ -63,7 +63,7 @@ type soakRequest struct {
 	// closes: the response announces the end of the connection; ends: the connection
 	// ends without that; mayClose: either is possible
 	closes, ends, mayClose bool
-	// foreign says that the response does not come from the context of the request
+	// foreign is set if the response is not from the context of the request
 	foreign bool
 }
 
@@ -145,7 +145,7 @@ func (c *soakConn) writeChunks(b *strings.Builder, content []byte) {
 	b.WriteString("\r\n")
 }
 
-// keeping returns a request after which the connection goes on.
+// keeping returns a request after which the connection stays open.
 func (c *soakConn) keeping(limit int) soakRequest {
 	switch c.r.IntN(14) {
 	case 11:
@@ -236,8 +236,7 @@ func (c *soakConn) answer(q *soakRequest) error {
 	return errCut
 }
 
-// checkNumbers checks that all responses come from the same connection, and none is
-// missing.
+// checkNumbers checks that all responses are from the same connection, and none is missing.
 func (c *soakConn) checkNumbers(q *soakRequest, resp *http.Response) error {
 	if q.foreign {
 		return nil
@@ -410,7 +409,7 @@ func (c *soakConn) sendingSlowly() error {
 	return nil
 }
 
-// slowReader reads a little at a time.
+// slowReader reads in small pieces.
 type slowReader struct{ c *soakConn }
 
 func (r slowReader) Read(p []byte) (int, error) {
@@ -452,8 +451,7 @@ func (c *soakConn) halfClosing() error {
 	return nil
 }
 
-// aborting leaves in the middle of a request, in the middle of a response, or
-// between.
+// aborting disconnects in the middle of a request, in the middle of a response, or between.
 func (c *soakConn) aborting() error {
 	var text strings.Builder
 	for _, q := range c.batch(1+c.size(10), 200_000) {
@@ -461,7 +459,7 @@ func (c *soakConn) aborting() error {
 	}
 	all := text.String()
 	part := all[:c.r.IntN(1+len(all))]
-	// it leaves after a random number of bytes and a random time
+	// it disconnects after a random number of bytes and a random time
 	n := rand.IntN(1 + rand.IntN(300_000))
 	c.nc.patience = time.Duration(rand.IntN(20_000_000))
 	go func() { _ = c.send(part) }()
@@ -531,10 +529,10 @@ func (c *soakConn) malformed() error {
 	return nil
 }
 
-// vanishing connects, and leaves without sending.
+// vanishing connects, and disconnects without sending.
 func (c *soakConn) vanishing() error {
 	c.nc.patience = time.Duration(c.r.IntN(2) * c.r.IntN(20_000_000))
-	_, _ = c.in.Peek(1) // nothing comes, or the end if the server is faster
+	_, _ = c.in.Peek(1) // nothing arrives, or the end if the server is faster
 	return nil
 }
 
@@ -574,7 +572,8 @@ func (c *soakConn) notReading() error {
 		id := c.s.ids.Add(1)
 		_ = c.send(fmt.Sprintf("GET %s?id=%d&n=%d HTTP/1.1\r\nHost: soak\r\n\r\n", path, id, soakMaxBody))
 	}
-	// the connection has ended when a write fails: that waits, as the server does not read either
+	// the connection has ended when a write fails: the write blocks, since the server does not
+	// read either
 	_ = c.tcp().SetWriteBuffer(4096)
 	more := strings.Repeat("x", 4096)
 	err := error(nil)

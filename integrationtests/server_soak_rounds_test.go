@@ -14,8 +14,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// comeAndGo serves and shuts down a second server again and again, with busy clients
-// in each round. Its end must not affect the connections of the other servers.
+// comeAndGo repeatedly serves and shuts down a second server, with busy clients in each round.
+// Its end must not affect the connections of the other servers.
 func (s *soak) comeAndGo(e servertest.Engine, round time.Duration) {
 	for !s.stopping.Load() {
 		server := &fasthttp.Server{Handler: s.handle, Logger: &soakLog{}, ReadTimeout: soakTimeout, IdleTimeout: soakTimeout}

@@ -38,12 +38,13 @@ const (
 	// soakGrowth is the number of bytes by which the heap may have grown in the end.
 	// A leak in each connection exceeds it within a second.
 	soakGrowth = 4 << 20
-	// soakLateness is how many times as late as the latest plain timeout one of the server
-	// may be. Below soakLeast the machine is so quiet that this says nothing.
+	// soakLateness is the largest lateness of a server's timeout, as a multiple of the latest
+	// plain timeout. Below soakLeast the machine is so quiet that the comparison means
+	// nothing.
 	soakLateness = 10
 	soakLeast    = 20 * time.Millisecond
-	// soakRound is the length of a round of the server that is shut down again and
-	// again, if the run is long enough.
+	// soakRound is the length of a round of the repeatedly restarted server, if the run is
+	// long enough.
 	soakRound = 2 * time.Second
 )
 
@@ -66,7 +67,7 @@ func testSoak(t *testing.T) {
 		}
 		t.Run(e.Name, func(t *testing.T) {
 			t.Logf("%s=%d", soakSeedVariable, seed)
-			// a first round makes what stays
+			// a first round creates permanent resources
 			newSoak(t, seed+1).run(e, soakTime/4)
 			s := newSoak(t, seed)
 			before := servertest.Measure(t)
@@ -103,7 +104,7 @@ type soak struct {
 	// plainest how late a plain timeout was that began at the same time (plainTimeout).
 	latest, plainest atomic.Int64
 
-	rounds atomic.Int64 // of the server that is shut down again and again
+	rounds atomic.Int64 // of the repeatedly restarted server
 	counts []soakCounts
 }
 
@@ -246,7 +247,7 @@ func (s *soak) fail(kind string, number uint64, err error) {
 func (s *soak) pass(length time.Duration) {
 	select {
 	case <-s.stopped:
-	case <-time.After(length): // real time: it is how long the run is to take
+	case <-time.After(length): // real time: the length of the run
 	}
 }
 
@@ -266,8 +267,8 @@ func (s *soak) summary() string {
 	return b.String()
 }
 
-// handle is the handler of all servers. The path selects what it does, the query
-// selects the content.
+// handle is the handler of all servers. The path selects the action, the query selects the
+// content.
 func (s *soak) handle(ctx *fasthttp.RequestCtx) {
 	id, err := strconv.ParseUint(string(ctx.QueryArgs().Peek("id")), 10, 64)
 	if err != nil {
@@ -288,7 +289,7 @@ func (s *soak) handle(ctx *fasthttp.RequestCtx) {
 		pause(time.Duration(id%100) * 100 * time.Microsecond)
 		ctx.SetBody(content)
 	case "/lock":
-		// the thread ends with the goroutine, which may be that of an event loop
+		// the thread ends with the goroutine, which may run an event loop
 		runtime.LockOSThread()
 		ctx.SetBody(content)
 	case "/spin":
@@ -393,5 +394,5 @@ func writePieces(w *bufio.Writer, content []byte, id uint64) {
 	}
 }
 
-// errCut says that the server has ended a connection as it should.
+// errCut is returned if the server has ended a connection as expected.
 var errCut = errors.New("the connection was cut")

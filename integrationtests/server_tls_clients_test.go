@@ -13,8 +13,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// program returns the path of a program that is not part of Go. It skips the test if
-// the machine does not have it.
+// program returns the path of a third-party program. It skips the test if the machine does not
+// have it.
 func program(t *testing.T, names ...string) string {
 	t.Helper()
 	for _, name := range names {

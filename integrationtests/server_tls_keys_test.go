@@ -22,14 +22,14 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// keyClient is a client of TLS 1.3 whose records the test makes by hand after the
-// handshake: crypto/tls cannot change its keys.
+// keyClient is a TLS 1.3 client whose records the test makes itself after the handshake:
+// crypto/tls cannot change its keys.
 type keyClient struct {
 	net.Conn
 	t         *testing.T
 	sends     recordKeys
 	receives  recordKeys
-	rest      []byte // data that was received and not read
+	rest      []byte // received data that was not read
 	responses *bufio.Reader
 	updates   int // how often the server has changed its key
 }
@@ -50,7 +50,7 @@ func (k *recordKeys) expand(label string, size int) []byte {
 	return out
 }
 
-// next returns what seals or opens the next record.
+// next returns the cipher and the nonce of the next record.
 func (k *recordKeys) next() (aead cipher.AEAD, nonce []byte) {
 	block, _ := aes.NewCipher(k.expand("key", 16))
 	aead, _ = cipher.NewGCM(block)
@@ -169,8 +169,8 @@ func (c *keyClient) read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestKeysChangeInTheMiddleOfBodies changes the keys of both sides while the body of a
-// request and that of its response are on their way, at the same time if both are streams.
+// TestKeysChangeInTheMiddleOfBodies changes the keys of both sides while the bodies of a
+// request and its response are on their way, at the same time if both are streams.
 func TestKeysChangeInTheMiddleOfBodies(t *testing.T) {
 	t.Parallel()
 	servertest.ForEachTLSEngine(t, func(t *testing.T, e servertest.Engine) {
@@ -234,7 +234,7 @@ func testKeysChange(t *testing.T, c *keyClient) {
 			t.Error("the server has not changed its key")
 		}
 	}
-	// the alert of the client, and that of the server
+	// the alerts of the client and of the server
 	if err := c.write(c.record(recordAlert, "\x01\x00")); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// outputBuffer is what a program prints, which the test may read meanwhile.
+// outputBuffer has the output of a program, which the test may read meanwhile.
 type outputBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -62,7 +62,7 @@ func (d *dialogue) say(text string) {
 	}
 }
 
-// await waits for a text after the one that was awaited before.
+// await waits for a text after the previously awaited one.
 func (d *dialogue) await(text string) {
 	d.t.Helper()
 	servertest.Eventually(d.t, text, func() bool {
@@ -108,7 +108,7 @@ func testOpenSSLSpeaksTLS(t *testing.T, e servertest.Engine) {
 			if out, err := d.end(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
-			// the session is kept when the ticket has come, with the response in TLS 1.3
+			// the session is saved when the ticket has arrived; in TLS 1.3, with the response
 			kept := filepath.Join(t.TempDir(), "session")
 			d = client(t, flag, "-sess_out", kept)
 			d.await("New, TLSv")
@@ -252,7 +252,7 @@ func TestLoadGeneratorsSpeakTLS(t *testing.T) {
 	for _, tc := range []struct {
 		program string
 		args    []string
-		want    string // what is printed if all is well
+		want    string // the output on success
 		never   []string
 	}{
 		{"wrk", []string{"-t2", "-c64", "-d1s", "--timeout", "20s"}, "Requests/sec:", []string{"Socket errors", "Non-2xx"}},

@@ -76,8 +76,8 @@ func dialInPieces(ts *testServer, config *tls.Config, size int) (*tls.Conn, *ser
 	return over, c, over.Handshake()
 }
 
-// TestTLSOfAnyKind goes through versions, keys and groups, with records that arrive as
-// they are and byte by byte.
+// TestTLSOfAnyKind tries versions, keys and groups, with records that arrive whole and byte by
+// byte.
 func TestTLSOfAnyKind(t *testing.T) {
 	t.Parallel()
 	servertest.ForEachTLSEngine(t, testTLSOfAnyKind)
@@ -143,9 +143,9 @@ func checkTLSOfAKind(t *testing.T, ts *testServer, config *tls.Config, size int)
 	}
 }
 
-// TestCloseNotifyMeetsRequestsAndResponses has clients that say that they send no more
-// while requests or responses are on their way. They get every response that they have
-// asked for, and the end in order.
+// TestCloseNotifyMeetsRequestsAndResponses has clients that send close_notify while requests
+// or responses are on their way. They get the response to each request, and then the server's
+// close_notify.
 func TestCloseNotifyMeetsRequestsAndResponses(t *testing.T) {
 	t.Parallel()
 	servertest.ForEachTLSEngine(t, testCloseNotifyMeetsRequestsAndResponses)

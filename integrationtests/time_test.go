@@ -15,17 +15,17 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// reach is a timeout that passes in a test, but not before what must come in time: that
-// takes a thousandth of it on a quiet machine, and less than it on a very busy one.
+// reach is a timeout that expires in a test, but not before the steps that must happen in
+// time: they take a thousandth of it on a quiet machine, and less than it on a very busy one.
 const reach = 2 * time.Second
 
-// pass lets a time pass that a server or a client measures: at once in a bubble.
+// pass waits for a time that a server or a client measures: in a bubble it passes at once.
 func pass(d time.Duration) {
 	time.Sleep(d) // real time: the event engine measures the time of the system
 }
 
-// outlast waits until the server has ended a connection that began after all others, for its
-// IdleTimeout: all that it measures and that is shorter has passed for those.
+// outlast waits until the server has ended a connection that began after all others, because
+// of its IdleTimeout: then all shorter timeouts have passed for the other connections.
 func outlast(ts *testServer) {
 	c := ts.Dial()
 	c.Get(outlasting)
@@ -36,14 +36,14 @@ func outlast(ts *testServer) {
 // outlasting is the path of the request before outlast waits. A handler must answer it at once.
 const outlasting = "/outlasting"
 
-// pause lets others go on for a random time, in tests that have all kinds of things happen
-// at random. No test waits for anything with it.
+// pause lets other goroutines run for a random time, in tests with random events. No test
+// waits for anything with it.
 func pause(d time.Duration) {
-	time.Sleep(d) // real time: clients and servers that do things at random do so at random times
+	time.Sleep(d) // real time: random events happen at random times
 }
 
-// yield lets others go on, in tests that have all kinds of things happen at random: up to
-// most times it goes behind all goroutines that can run.
+// yield lets other goroutines run, in tests with random events: up to most times it goes to
+// the end of the run queue.
 func yield(most int) {
 	for range rand.N(most) {
 		runtime.Gosched()
@@ -62,9 +62,9 @@ func inBubble(t *testing.T, test func(t *testing.T)) {
 	})
 }
 
-// holdClock keeps the clock that all tests share on the time of the system until the
-// function that it returns is called: the first use of a clock that stands starts it, and in
-// a bubble it would have the time of that.
+// holdClock keeps the shared clock of all tests on the time of the system until release is
+// called: the first use of a stopped clock starts it, and in a bubble it would use the
+// bubble's time.
 func holdClock() (release func()) {
 	clock.Now()
 	released, stop := make(chan struct{}), make(chan struct{})
@@ -87,8 +87,8 @@ func holdClock() (release func()) {
 	}
 }
 
-// overTime runs a test of what a server does after some time: in a bubble with the portable
-// engine, and on the event engine, which needs sockets, in real time.
+// overTime runs a test of a server's timeouts: in a bubble with the portable engine, and in
+// real time on the event engine, which needs sockets.
 func overTime(t *testing.T, test func(t *testing.T, start starter)) {
 	t.Helper()
 	overTimeOn(t, func(t *testing.T, e servertest.Engine) {
@@ -116,8 +116,8 @@ func overTimeOn(t *testing.T, test func(t *testing.T, e servertest.Engine)) {
 }
 
 // clientInBubble returns a client whose connections, in memory, are served by serve. The client
-// closes them when the test ends. Within a bubble it must not need a timer of AcquireTimer, as
-// it does for Dial with a deadline: the next one to get that timer is outside of the bubble.
+// closes them when the test ends. Within a bubble it must not use AcquireTimer, as it does for
+// Dial with a deadline: the next user of that timer would be outside of the bubble.
 func clientInBubble(t *testing.T, serve func(c *servertest.PeerConn)) *fasthttp.HostClient {
 	p := &servertest.Peer{T: t}
 	hc := &fasthttp.HostClient{Addr: "peer", DialTimeout: func(string, time.Duration) (net.Conn, error) {

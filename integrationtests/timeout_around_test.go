@@ -9,7 +9,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// watchIn has the late handler begin to watch its client in a stage, and returns its channel.
+// watchIn makes the late handler begin to watch its client in a stage, and returns its
+// channel.
 func watchIn(t *testing.T, r *lateRequest, at, watch stage) (done <-chan struct{}) {
 	t.Helper()
 	if at == watch {
@@ -22,7 +23,7 @@ func watchIn(t *testing.T, r *lateRequest, at, watch stage) (done <-chan struct{
 }
 
 // TestPanicAroundALateHandlerTellsIt has the handler around a late one panic: the client gets
-// the response of neither.
+// neither response.
 func TestPanicAroundALateHandlerTellsIt(t *testing.T) {
 	t.Parallel()
 	forEachAsker(t, func(t *testing.T, start func(s *fasthttp.Server) func() client) {
@@ -50,7 +51,7 @@ func TestPanicAroundALateHandlerTellsIt(t *testing.T) {
 }
 
 // TestHandlerAroundALateOneSeesItsClientLeave has handlers around late ones watch their
-// clients, whoever has begun to watch before.
+// clients, whichever handler has begun to watch before.
 func TestHandlerAroundALateOneSeesItsClientLeave(t *testing.T) {
 	t.Parallel()
 	forEachAsker(t, func(t *testing.T, start func(s *fasthttp.Server) func() client) {
@@ -89,8 +90,8 @@ func TestHandlerAroundALateOneSeesItsClientLeave(t *testing.T) {
 }
 
 // streamsAround is a handler around a late one that watches the client, before it calls the
-// late one or later, and responds with a stream. The stream goes on until the channel goOn is
-// closed, or the client has left, which ends receives.
+// late one or later, and responds with a stream. The stream lasts until the channel goOn is
+// closed, or until the client disconnects, which the channel leaves reports.
 type streamsAround struct {
 	early              bool
 	done               <-chan struct{}
@@ -130,8 +131,9 @@ func (s *streamsAround) respond(ctx *fasthttp.RequestCtx) {
 }
 
 // TestStreamAroundALateHandlerGoesOn has the handler around a late one respond with a stream
-// whose producer watches the client, as the late one does. The producer is told when the
-// client leaves, and not before; the late handler when the client has the response.
+// whose producer watches the client, as the late one does. The producer's context ends when
+// the client disconnects, and not before; the late handler's context ends when the client has
+// the response.
 func TestStreamAroundALateHandlerGoesOn(t *testing.T) {
 	t.Parallel()
 	forEachAsker(t, func(t *testing.T, start func(s *fasthttp.Server) func() client) {
@@ -152,7 +154,7 @@ func TestStreamAroundALateHandlerGoesOn(t *testing.T) {
 					stream := &streamsAround{early: early, sent: make(chan struct{}, 1), goOn: make(chan struct{}), leaves: make(chan struct{}, 1), stop: t.Context().Done()}
 					requests <- servedLate{r, stream.around(latenesses[name].around(r)), stream.respond}
 					if end == "ends the connection" {
-						// the late handler may read the body that is still arriving
+						// the late handler may read the body while it arrives
 						h1.Send(half("1.1"))
 					} else {
 						c.get("/")
@@ -188,8 +190,8 @@ func TestStreamAroundALateHandlerGoesOn(t *testing.T) {
 }
 
 // TestContextsOfARequestShareAWatch has two contexts of a request begin to watch the client
-// while a handler with a time limit runs, in either order. Both are told when the client
-// leaves, and otherwise nothing of the next request is taken.
+// while a handler with a time limit runs, in either order. Both end when the client
+// disconnects; otherwise the watch reads nothing of the next request.
 func TestContextsOfARequestShareAWatch(t *testing.T) {
 	t.Parallel()
 	forEachAsker(t, func(t *testing.T, start func(s *fasthttp.Server) func() client) {

@@ -32,11 +32,11 @@ func (s *onceClosed) await(t *testing.T, what string) {
 	servertest.Eventually(t, "the end of "+what, func() bool { return s.closes.Load() > 0 })
 }
 
-// leftStreams are what a test has made streams of.
+// leftStreams has the streams of a test.
 type leftStreams struct {
 	own, sent, unsent *onceClosed
 	answered          chan struct{} // closed when the client has its response
-	after             chan struct{} // closed when what a goroutine does after that is done
+	after             chan struct{} // closed when a goroutine has finished its work after that
 }
 
 // streamResponse returns a response whose body is a stream.
@@ -47,8 +47,8 @@ func streamResponse(stream io.Reader) *fasthttp.Response {
 	return resp
 }
 
-// leavingHandlers leave their context to others, and have streams. content is what the client
-// gets with 504.
+// leavingHandlers leave their context to other goroutines, and have streams. content is the
+// content of the 504.
 var leavingHandlers = map[string]struct {
 	content string
 	handle  func(ctx *fasthttp.RequestCtx, s *leftStreams)
@@ -112,8 +112,8 @@ var leavingHandlers = map[string]struct {
 	}},
 }
 
-// The streams of a context that a TimeoutError method has left to others: the one that is
-// sent arrives, and each is closed once, whoever has it.
+// The streams of a context that a TimeoutError method has left to other goroutines: the one
+// that is sent arrives, and each is closed once, whichever goroutine has it.
 func TestStreamsOfALeftContextAreClosed(t *testing.T) {
 	for name, tc := range leavingHandlers {
 		for around, wrap := range map[string]func(fasthttp.RequestHandler) fasthttp.RequestHandler{
@@ -155,7 +155,7 @@ func TestStreamsOfALeftContextAreClosed(t *testing.T) {
 	}
 }
 
-// A stream that comes with the answer to HEAD is closed without being sent.
+// A stream in the response to HEAD is closed without being sent.
 func TestStreamOfATimeoutResponseToHEAD(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		stream := newOnceClosed("content")
@@ -176,9 +176,9 @@ func TestStreamOfATimeoutResponseToHEAD(t *testing.T) {
 	})
 }
 
-// The stream of a timeout response may be that of a response which a client receives: its
-// trailers go on with it, and not into the response that it was taken from, which may be another's
-// by then.
+// The stream of a timeout response may be the body of a response that a client receives. Its
+// trailers stay with the stream, and are not added to the original response, which may have
+// another user by then.
 func TestTrailersOfATimeoutResponseFollowItsStream(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		origin := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
@@ -191,7 +191,7 @@ func TestTrailersOfATimeoutResponseFollowItsStream(t *testing.T) {
 			client.Protocols.SetHTTP2(protocol == "HTTP/2.0")
 			client.Protocols.SetUnencryptedHTTP2(protocol == "HTTP/2.0")
 			t.Cleanup(client.CloseIdleConnections)
-			from := new(fasthttp.Response) // is not released, so that it can be looked at
+			from := new(fasthttp.Response) // is not released, so that the test can check it
 			front := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 				var req fasthttp.Request
 				req.SetRequestURI(origin.url("/"))

@@ -124,8 +124,8 @@ func TestContextWithALateReaderIsGivenAway(t *testing.T) {
 	})
 }
 
-// A handler that has called TimeoutError and goes on is told of a shutdown, also if it
-// watches its client.
+// If a handler continues after TimeoutError, a shutdown ends its context, even if it watches
+// its client.
 func TestShutdownEndsAHandlerAfterTimeoutError(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		begun, ended := make(chan struct{}), make(chan error, 1)
@@ -149,8 +149,8 @@ func TestShutdownEndsAHandlerAfterTimeoutError(t *testing.T) {
 	})
 }
 
-// A body stream sets trailers, and reads those of the request, in the context of the
-// inner handler, after the context has gone back to the outer one.
+// A body stream sets trailers, and reads the trailers of the request, in the context of the
+// inner handler, after that context has been returned to the outer handler.
 func TestTrailersOfStreamsUnderTimeoutHandlers(t *testing.T) {
 	t.Parallel()
 	h := func(ctx *fasthttp.RequestCtx) {

@@ -11,12 +11,11 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// soon is a time limit that passes while the handler waits. Nothing that must succeed is
-// bounded by it.
+// soon is a time limit that passes while the handler waits. It limits nothing that must
+// succeed.
 const soon = time.Millisecond
 
-// stage is how far a request has come whose client gets another response than the
-// handler's.
+// stage is the progress of a request whose client gets another response than the handler's.
 type stage int
 
 const (
@@ -28,7 +27,7 @@ const (
 
 func (s stage) String() string { return [...]string{"running", "late", "answered", "never"}[s] }
 
-// lateRequest is a request whose handler does what it is told in each stage.
+// lateRequest is a request whose handler executes the test's functions in each stage.
 type lateRequest struct {
 	begin, begun chan struct{} // for handlers that do not begin at once
 	acts         chan func(ctx *fasthttp.RequestCtx)
@@ -72,14 +71,14 @@ func (r *lateRequest) wait(c <-chan struct{}) {
 	}
 }
 
-// do has the late handler call f.
+// do makes the late handler call f.
 func (r *lateRequest) do(t *testing.T, f func(ctx *fasthttp.RequestCtx)) {
 	t.Helper()
 	r.acts <- f
 	servertest.Receive(t, "the end of a step of the handler", r.acted)
 }
 
-// end has the late handler return.
+// end makes the late handler return.
 func (r *lateRequest) end(t *testing.T) {
 	t.Helper()
 	close(r.acts)
@@ -235,7 +234,7 @@ func forEachAsker(t *testing.T, test func(t *testing.T, start func(s *fasthttp.S
 	})
 }
 
-// lateServer serves the requests that it gets from the channel, and others.
+// lateServer serves the requests that it receives from the channel, and others.
 func lateServer(t *testing.T, requests <-chan servedLate) *fasthttp.Server {
 	return &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 		if string(ctx.Path()) != "/" {
@@ -263,9 +262,9 @@ type servedLate struct {
 }
 
 // TestLateHandlerIsToldOfTheAnswer has late handlers begin to watch their clients, and derive
-// contexts, in each stage of their requests. They are told when the client has the other
-// response, whenever they begin to watch, and not before. Those that do not watch are not
-// told.
+// contexts, in each stage of their requests. Their contexts end when the client has the other
+// response, whenever they begin to watch, and not before. Contexts of handlers that do not
+// watch do not end.
 func TestLateHandlerIsToldOfTheAnswer(t *testing.T) {
 	t.Parallel()
 	forEachAsker(t, func(t *testing.T, start func(s *fasthttp.Server) func() client) {
@@ -283,7 +282,7 @@ func TestLateHandlerIsToldOfTheAnswer(t *testing.T) {
 					requests <- servedLate{r, how.around(r), nil}
 					toldOfTheAnswer(t, what, c, r, how.begins, derive, watch, (*fasthttp.RequestCtx).WatchDisconnect)
 				}
-				// with CancelOnDisconnect a context that is derived watches
+				// with CancelOnDisconnect a derived context watches
 				r := newLateRequest(t)
 				requests <- servedLate{r, how.around(r), nil}
 				toldOfTheAnswer(t, fmt.Sprintf("%s, derives and watches: %v", name, derive), cAll, r, how.begins, derive, derive, func(ctx *fasthttp.RequestCtx) { _ = ctx.Done() })
@@ -292,8 +291,8 @@ func TestLateHandlerIsToldOfTheAnswer(t *testing.T) {
 	})
 }
 
-// reach has a request reach a stage, in which its handler may begin. Once it may be answered,
-// answered looks at the answer.
+// reach brings a request to a stage, in which its handler may begin. Once it may be answered,
+// answered checks the response.
 func (r *lateRequest) reach(t *testing.T, what string, at, begins stage, answered func()) {
 	t.Helper()
 	switch at {

@@ -7,8 +7,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// User values that are closers see the request and the response before they are
-// reset. What they read does not carry over to the next request.
+// Close of user values can read the request and the response before they are reset. Its reads
+// do not affect the next request.
 func TestUserValuesAreClosedBeforeTheRequestIsReset(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		closed := make(chan string, 1)

@@ -56,7 +56,7 @@ func (p *Prefork) childListener(addr string) (net.Listener, error) {
 	}
 	f := os.NewFile(inheritedFD, "listener")
 	ln, err := net.FileListener(f)
-	// ln has a copy, and no process shall inherit this one
+	// ln has a copy, and no process may inherit this one
 	_ = f.Close()
 	if err != nil {
 		return nil, fmt.Errorf("prefork: cannot take over the listener of the master: %w", err)
@@ -64,8 +64,8 @@ func (p *Prefork) childListener(addr string) (net.Listener, error) {
 	return ln, nil
 }
 
-// masterPID returns the process id of the master. The master may have died already, so
-// the value that it has passed takes precedence over that of the system.
+// masterPID returns the process id of the master. The master may have died already, so the
+// value that it has passed takes precedence over the system's.
 func masterPID() int {
 	if pid, err := strconv.Atoi(os.Getenv(masterEnv)); err == nil {
 		return pid
@@ -76,8 +76,8 @@ func masterPID() int {
 // masterInterval is how often a child checks whether its master has died.
 const masterInterval = 250 * time.Millisecond
 
-// watchMaster calls OnMasterDeath when the parent of this process is not the master
-// any more, which means that the master has died.
+// watchMaster calls OnMasterDeath when the master is no longer the parent of this process,
+// which means that the master has died.
 func (p *Prefork) watchMaster(master int, parent func() int, stop <-chan struct{}) {
 	ticker := time.NewTicker(masterInterval)
 	defer ticker.Stop()

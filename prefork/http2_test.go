@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// TestChildrenSpeakHTTP2 has connections that stay with one child, and that end in order
+// TestChildrenSpeakHTTP2 has connections that stay with one child, and that close gracefully
 // with it.
 func TestChildrenSpeakHTTP2(t *testing.T) {
 	t.Setenv("PREFORK_TEST_HTTP2", "yes")

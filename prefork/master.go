@@ -24,7 +24,7 @@ type master struct {
 	crashes  int
 }
 
-// childEnd says that a child has ended, and that it is time to replace it.
+// childEnd reports that a child has ended, and that it is time to replace it.
 type childEnd struct {
 	pid   int
 	state string
@@ -44,7 +44,7 @@ func (p *Prefork) watchChildren(addr string) error {
 		}
 		defer m.closeFiles()
 	}
-	// from here on a signal ends the children, too
+	// from now on a signal ends the children, too
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
 	defer signal.Stop(signals)

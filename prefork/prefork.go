@@ -1,8 +1,7 @@
-// Package prefork runs a server as several processes: a master, which starts and
-// supervises the children, and a child for each processor, which serves. The children
-// do not share a heap or a garbage collector. On large machines that serves more
-// requests. But anything that a handler keeps in memory, such as a cache or a limit, is
-// not known to the other children.
+// Package prefork runs a server as several processes: a master, which starts and supervises
+// the children, and a child for each processor, which serves. The children do not share a heap
+// or a garbage collector. On large machines that serves more requests. But data that a handler
+// keeps in memory, such as a cache or a limit, is local to one child.
 //
 // Each child runs the program from its beginning, up to the call of ListenAndServe. In
 // a child ListenAndServe serves; in the master it supervises. IsChild reports whether
@@ -24,7 +23,7 @@ import (
 const (
 	// childEnv is set to "1" in the environment of a child.
 	childEnv = "FASTHTTP_PREFORK_CHILD"
-	// masterEnv is the process id of the master in the environment of a child.
+	// masterEnv is set to the process id of the master in the environment of a child.
 	masterEnv = "FASTHTTP_PREFORK_MASTER"
 
 	defaultNetwork     = "tcp4"
@@ -32,40 +31,39 @@ const (
 )
 
 var (
-	// ErrOverRecovery says that children have ended more often than
-	// RecoverThreshold allows.
+	// ErrOverRecovery is returned if more children have ended than RecoverThreshold allows.
 	ErrOverRecovery = errors.New("prefork: exceeding the value of recoverthreshold")
 
-	// ErrOnlyReuseportOnWindows says that Reuseport is not set. Windows has no other
-	// way to share a listener.
+	// ErrOnlyReuseportOnWindows is returned on Windows if Reuseport is not set. Windows has no
+	// other way to share a listener.
 	ErrOnlyReuseportOnWindows = errors.New("prefork: windows only supports reuseport = true")
 
-	// ErrCommandProducerNilCmd says that CommandProducer has returned neither a
-	// command nor an error.
+	// ErrCommandProducerNilCmd is returned if CommandProducer returns neither a command nor an
+	// error.
 	ErrCommandProducerNilCmd = errors.New("prefork: commandproducer returned nil command")
 
-	// ErrCommandProducerNotStarted says that CommandProducer has returned a
-	// command without having started it.
+	// ErrCommandProducerNotStarted is returned if CommandProducer returns a command that it
+	// has not started.
 	ErrCommandProducerNotStarted = errors.New("prefork: commandproducer must return a started command")
 )
 
-// Logger writes log lines. Its method is that of fasthttp.Logger.
+// Logger writes log lines. It has the method of fasthttp.Logger.
 type Logger interface {
 	// Printf must be safe for concurrent use, and take arguments as log.Printf does.
 	Printf(format string, args ...any)
 }
 
-// Prefork runs a server as several processes. Make one with New, or set the function
-// that serves and RecoverThreshold. Fields must not be changed after a ListenAndServe
-// method was called.
+// Prefork runs a server as several processes. Make one with New, or set RecoverThreshold and
+// the function that serves. Fields must not be changed after a ListenAndServe method was
+// called.
 type Prefork struct {
 	// Logger logs starts and ends of children. By default the log goes to standard
 	// error.
 	Logger Logger
 
-	// ServeFunc, ServeTLSFunc and ServeTLSEmbedFunc serve in a child the listener of
-	// ListenAndServe, ListenAndServeTLS and ListenAndServeTLSEmbed, respectively.
-	// New sets them to the methods of the server.
+	// In a child, ServeFunc, ServeTLSFunc and ServeTLSEmbedFunc serve the listener of
+	// ListenAndServe, ListenAndServeTLS and ListenAndServeTLSEmbed, respectively. New sets
+	// them to the methods of the server.
 	ServeFunc         func(ln net.Listener) error
 	ServeTLSFunc      func(ln net.Listener, certFile, keyFile string) error
 	ServeTLSEmbedFunc func(ln net.Listener, certData, keyData []byte) error
@@ -73,8 +71,8 @@ type Prefork struct {
 	// Network is "tcp4", "tcp6", or "tcp" for both. The default is "tcp4".
 	Network string
 
-	// RecoverThreshold is how many children may end, for any reason, and are
-	// replaced. When one more ends, the master stops with ErrOverRecovery. New sets
+	// RecoverThreshold is how many ended children are replaced, whatever the reason for their
+	// end. When one more ends, the master stops with ErrOverRecovery. New sets
 	// RecoverThreshold to half of GOMAXPROCS, but at least 1.
 	RecoverThreshold int
 
@@ -88,10 +86,9 @@ type Prefork struct {
 	// the master kills them at once.
 	ShutdownGracePeriod time.Duration
 
-	// Reuseport makes each child listen itself, with SO_REUSEPORT, so that the
-	// system distributes the connections among the children. Otherwise the master
-	// listens, and the children inherit the listener and accept connections from one
-	// queue. See package reuseport.
+	// Reuseport makes each child listen itself, with SO_REUSEPORT, and the system distributes
+	// the connections among the children. Otherwise the master listens, and the children
+	// inherit the listener and accept connections from one queue. See package reuseport.
 	Reuseport bool
 
 	// OnMasterDeath is called once in a child whose master has died, within a
@@ -99,10 +96,9 @@ type Prefork struct {
 	// to serve. To end it, set a function that calls os.Exit.
 	OnMasterDeath func()
 
-	// OnChildSpawn is called in the master after a child was started, at the
-	// beginning or as a replacement. An error stops all children, and the
-	// ListenAndServe method returns it. This callback and those below are called one
-	// after the other; the master waits for them.
+	// OnChildSpawn is called in the master after a child was started, at the beginning or as a
+	// replacement. An error stops all children, and the ListenAndServe method returns it. This
+	// callback and the ones below are called one after the other; the master waits for each.
 	OnChildSpawn func(pid int) error
 
 	// OnMasterReady is called once in the master after all children were started,
@@ -114,12 +110,12 @@ type Prefork struct {
 	// child oldPID, and after OnChildSpawn.
 	OnChildRecover func(oldPID, newPID int)
 
-	// CommandProducer starts a child and returns its command. The default starts
-	// this program with its arguments, with FASTHTTP_PREFORK_CHILD=1 in the
-	// environment, files as ExtraFiles and the outputs of the master. Another
-	// producer must set that variable, too: otherwise IsChild is false. It must also
-	// pass on files, which is the listener of the master unless Reuseport is set. Its
-	// children do not share the keys of TLS session tickets: see ListenAndServeTLS.
+	// CommandProducer starts a child and returns its command. The default starts this program
+	// with its arguments, with FASTHTTP_PREFORK_CHILD=1 in the environment, files as
+	// ExtraFiles and the outputs of the master. Another producer must set that variable, too:
+	// otherwise IsChild is false. It must also pass files on, which hold the listener of the
+	// master unless Reuseport is set. Its children do not share the keys of TLS session
+	// tickets: see ListenAndServeTLS.
 	CommandProducer func(files []*os.File) (*exec.Cmd, error)
 
 	server  *fasthttp.Server // nil if New was not used
@@ -128,8 +124,8 @@ type Prefork struct {
 
 // New returns a Prefork that serves with s. It uses s.Logger.
 //
-// A child that receives SIGTERM, which the master sends to end it, or SIGINT, shuts s
-// down: it completes the requests in progress, and its ListenAndServe method returns.
+// A child shuts s down when it receives SIGINT or SIGTERM, which the master sends to end it:
+// the child completes the requests in progress, and its ListenAndServe method returns.
 func New(s *fasthttp.Server) *Prefork {
 	p := &Prefork{
 		ServeFunc:         s.Serve,
@@ -158,17 +154,16 @@ func (p *Prefork) ListenAndServe(addr string) error {
 	return p.run(addr, func(ln net.Listener) error { return p.ServeFunc(ln) })
 }
 
-// ListenAndServeTLS is like ListenAndServe, for HTTPS, with the PEM files of the key
-// and of the certificate. Note that their order is not that of
-// fasthttp.Server.ListenAndServeTLS.
+// ListenAndServeTLS is like ListenAndServe, for HTTPS, with the PEM files of the key and of
+// the certificate. Note that fasthttp.Server.ListenAndServeTLS takes them in the other order.
 //
-// The children of New share the keys of session tickets, so that a client resumes its
-// session with any of them: the master hands them a secret, from which a new key follows
-// each day; a ticket is accepted for a week. Keys that the application has set in
-// TLSConfig remain. So do those of a configuration that GetConfigForClient returns; if it
-// has none, crypto/tls uses those of TLSConfig. A restart of the master makes new keys.
-// Children of a CommandProducer, those on Windows, and servers of several masters have
-// common keys only if the application sets them, with tls.Config.SetSessionTicketKeys.
+// The children of New share the keys of session tickets, so that a client resumes its session
+// with any of them: the master hands them a secret, from which a new key follows each day; a
+// ticket is accepted for a week. Keys that the application has set in TLSConfig remain. So do
+// the keys of a configuration that GetConfigForClient returns; if it has none, crypto/tls uses
+// the keys of TLSConfig. A restart of the master makes new keys. Children of a
+// CommandProducer, children on Windows, and servers of several masters share keys only if the
+// application sets them, with tls.Config.SetSessionTicketKeys.
 func (p *Prefork) ListenAndServeTLS(addr, certKey, certFile string) error {
 	p.shareTickets()
 	return p.run(addr, func(ln net.Listener) error { return p.ServeTLSFunc(ln, certFile, certKey) })

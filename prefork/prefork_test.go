@@ -30,8 +30,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Some tests start the test binary as their child, or as their master. The environment
-// says which role it has.
+// Some tests start the test binary as their child, or as their master. A variable in the
+// environment selects its role.
 const roleEnv = "PREFORK_TEST_ROLE"
 
 func TestMain(m *testing.M) {

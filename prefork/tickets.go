@@ -17,12 +17,12 @@ import (
 // child starts.
 const ticketsEnv = "FASTHTTP_PREFORK_TICKETS"
 
-// shareTickets makes the keys of session tickets those of all children. A child that does
-// not get them has keys of its own.
+// shareTickets makes all children use the same keys of session tickets. A child that does not
+// receive them has its own keys.
 func (p *Prefork) shareTickets() {
 	switch {
 	case p.server == nil || runtime.GOOS == "windows":
-		// there a child inherits nothing but its standard files
+		// there a child inherits only its standard files
 	case !IsChild():
 		p.tickets = tickets.New(time.Now())
 	case os.Getenv(ticketsEnv) != "":

@@ -17,7 +17,7 @@ import (
 	"github.com/valyala/fasthttp/internal/tickets"
 )
 
-// chooseConfig makes s choose a configuration for each client, without keys of its own.
+// chooseConfig makes s choose a configuration without keys for each client.
 func chooseConfig(s *fasthttp.Server) {
 	if s.TLSConfig == nil {
 		s.TLSConfig = new(tls.Config)
@@ -113,13 +113,13 @@ func TestSessionsResumeWithAChosenConfiguration(t *testing.T) {
 	f.stop(t)
 }
 
-// Only keys that the application has set are those of more than one master.
+// Several masters share keys only if the application has set them.
 func TestTicketKeysOfTheApplicationAreUsed(t *testing.T) {
 	for _, key := range []string{"", "some key"} {
 		t.Setenv("PREFORK_TEST_TICKET_KEY", key)
 		first := startFamilyOfTLS(t, "inherit", "auto", "files")
 		first.tls.ClientSessionCache = tls.NewLRUClientSessionCache(0)
-		// the sessions are those of this name, at any address
+		// sessions belong to this name, at any address
 		first.tls.ServerName = "127.0.0.1"
 		first.session(t)
 		first.expectResumed(t, first.pids...)

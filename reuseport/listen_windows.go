@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// Listen listens on addr, of the form "host:port", with SO_REUSEADDR, which on
-// Windows lets several listeners share one address. Which of them gets a connection
-// is not defined: usually it is the first one, until that is closed. The network is
-// "tcp4", "tcp6", or "tcp" for both.
+// Listen listens on addr, of the form "host:port", with SO_REUSEADDR, which on Windows lets
+// several listeners share one address. It is not defined which of them gets a connection:
+// usually the first one does, until it is closed. The network is "tcp4", "tcp6", or "tcp" for
+// both.
 //
 // The result is a *net.TCPListener. The error is an *ErrNoReusePort if the option
 // cannot be set.

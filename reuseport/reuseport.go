@@ -1,13 +1,13 @@
-// Package reuseport makes TCP listeners that share their address with other listeners
-// of this process, or of other processes of the same user. The system distributes the
-// connections among them. So a server can run as several processes without one that
-// distributes the connections.
+// Package reuseport makes TCP listeners that share their address with other listeners of this
+// process, or of other processes of the same user. The system distributes the connections
+// among them. So a server can run as several processes without a process that distributes the
+// connections.
 //
 // Package prefork starts and supervises such processes. Package tcplisten offers the
 // options separately.
 package reuseport
 
-// ErrNoReusePort says that the system does not let listeners share an address.
+// ErrNoReusePort is the error on a system that does not let listeners share an address.
 type ErrNoReusePort struct {
 	err error
 }

@@ -1,6 +1,6 @@
-// Package stackless runs functions that need much stack on a few separate goroutines,
-// instead of on the many goroutines that call them: a stack that has grown stays large
-// until its goroutine ends or the garbage collector shrinks it.
+// Package stackless runs functions that need much stack on a few separate goroutines instead
+// of on the many goroutines that call them. A stack that has grown stays large until its
+// goroutine ends or the garbage collector shrinks it.
 //
 // NewFunc is for any function, NewWriter for compressors and the like.
 package stackless
@@ -19,13 +19,12 @@ const queuePerWorker = 1024
 // goroutines, which all calls of that function share, and waits for f to return. If
 // too many calls are waiting already, it returns false without calling f.
 //
-// That is useful if f needs much stack, is called from many goroutines, and keeps a
-// processor busy. It is not if f waits for other things: then the calls in the queue
-// wait, too. If f panics, so does the caller. f must not call the returned function:
-// it might wait for itself.
+// Use it if f needs much stack, is called from many goroutines, and keeps a processor busy. Do
+// not use it if f blocks: then the calls in the queue wait, too. If f panics, so does the
+// caller. f must not call the returned function: it might wait for itself.
 //
-// The first call starts the goroutines, and they never end. So NewFunc is for package
-// variables.
+// The first call starts the goroutines, and they never end. So call NewFunc for package
+// variables only.
 func NewFunc(f func(ctx any)) func(ctx any) bool {
 	p := &pool{f: f, workers: runtime.GOMAXPROCS(0)}
 	p.queue = make(chan *call, p.workers*queuePerWorker)
@@ -105,7 +104,7 @@ func (p *pool) serve(c *call) {
 	returned = true
 }
 
-// Panic is the value with which a function made by NewFunc panics if f has panicked.
+// Panic is the value of a panic of a function from NewFunc if f has panicked.
 type Panic struct {
 	Value any    // the value of the panic
 	Stack []byte // the stack of the goroutine that has panicked

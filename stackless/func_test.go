@@ -62,8 +62,8 @@ func TestFuncRefusesCallsWhenItsQueueIsFull(t *testing.T) {
 		}
 	})
 	<-busy
-	// the test takes the place of the second call in the queue itself, so that the
-	// result does not depend on when its goroutine runs
+	// the test itself queues the second call, so that the result does not depend on when a
+	// goroutine runs
 	p.queue <- &call{done: make(chan struct{}, 1)}
 	if p.run("third") {
 		t.Error("the third call was taken")

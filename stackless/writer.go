@@ -7,7 +7,8 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 )
 
-// Writer has the methods that the writers of the packages below compress share.
+// Writer has the methods that the writers of compress/flate, compress/gzip and compress/zlib
+// share.
 type Writer interface {
 	// Write compresses p. It may hold back output.
 	Write(p []byte) (int, error)
@@ -26,10 +27,9 @@ type NewWriterFunc func(w io.Writer) Writer
 // this package (see NewFunc), and writes the result to dstW on the goroutine of the
 // caller. So dstW may be slow, or a connection.
 //
-// If too many calls wait for these goroutines, the caller does the work itself, as it
-// would without this package. When a method returns nil, everything that it has
-// produced was written. Like other writers, a Writer must not be used by several
-// goroutines at once.
+// If too many calls wait for these goroutines, the caller does the work itself, as it would
+// without this package. When a method returns nil, it has written all of its output. Like
+// other writers, a Writer must not be used by several goroutines at once.
 func NewWriter(dstW io.Writer, newWriter NewWriterFunc) Writer {
 	w := &writer{dst: dstW}
 	w.inner = newWriter((*output)(w))
@@ -57,8 +57,8 @@ const (
 	opReset
 )
 
-// pieceSize is how much the inner writer gets at a time, so that its output, which is
-// held in memory, stays small.
+// pieceSize is the largest piece passed to the inner writer, so that its output, which is held
+// in memory, stays small.
 const pieceSize = 64 << 10
 
 // Write implements Writer.

@@ -86,7 +86,7 @@ func TestWritersWorkSideBySide(t *testing.T) {
 	wg.Wait()
 }
 
-// copier is an inner writer that copies its input, and fails if the test says so.
+// copier is an inner writer that copies its input, and fails if the test wants that.
 type copier struct {
 	w    io.Writer
 	fail error

@@ -1,7 +1,7 @@
-// Package brrr stands in for the brotli package that fasthttp v1.77.0 was
-// published with, so that this version builds wherever that package is not to
-// be had. It offers the few names fasthttp needs, over andybalholm/brotli. No
-// benchmark here compresses anything, so the choice does not touch a figure.
+// Package brrr replaces the brotli package that fasthttp v1.77.0 requires, so that this
+// version builds where that package is not available. It has the few names that fasthttp
+// needs, implemented with andybalholm/brotli. No benchmark here compresses anything, so the
+// choice affects no figure.
 package brrr
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/andybalholm/brotli"
 )
 
-// The two ends of the scale of quality levels.
+// The lowest and the highest quality level.
 const (
 	BestSpeed       = brotli.BestSpeed
 	BestCompression = brotli.BestCompression
@@ -25,8 +25,8 @@ type Writer = brotli.Writer
 // NewReader returns a Reader of the compressed bytes in r.
 func NewReader(r io.Reader) *Reader { return brotli.NewReader(r) }
 
-// NewWriter returns a Writer that compresses into w at the given level. The
-// error is always nil: levels out of bounds are brought to the nearest one.
+// NewWriter returns a Writer that compresses into w at the given level. The error is always
+// nil: a level out of bounds becomes the nearest valid one.
 func NewWriter(w io.Writer, level int) (*Writer, error) {
 	return brotli.NewWriterLevel(w, min(max(level, BestSpeed), BestCompression)), nil
 }

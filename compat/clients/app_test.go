@@ -10,7 +10,7 @@ import (
 )
 
 // TestChromiumUsesTheApp opens the page of the app example in a browser, by HTTP/2: a user
-// logs in, posts a note with a picture, sees that of another user at once, removes one, and
+// logs in, posts a note with a picture, sees another user's note at once, removes one, and
 // logs out.
 func TestChromiumUsesTheApp(t *testing.T) {
 	skipOriginal(t)

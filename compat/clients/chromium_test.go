@@ -195,8 +195,8 @@ func startExample(t *testing.T, name string, args ...string) (words []string) {
 	return words
 }
 
-// TestChromiumShowsEvents opens the page of the sse example in a browser. The page
-// shows each post while the stream goes on.
+// TestChromiumShowsEvents opens the page of the sse example in a browser. The page shows each
+// post while the stream stays open.
 func TestChromiumShowsEvents(t *testing.T) {
 	skipOriginal(t)
 	program(t, "chromium", "chromium-browser", "google-chrome")
@@ -248,8 +248,8 @@ const eventSource = `<!DOCTYPE html><script>
 	source.onmessage = event => got.push(event.lastEventId + ':' + event.data)
 </script>`
 
-// serveEvents responds with that page, and with an event for each value of next. It
-// reports why the producer of the events has ended.
+// serveEvents responds with that page, and with an event for each value of next. It reports
+// why the producer has ended.
 func serveEvents(ctx *fasthttp.RequestCtx, next <-chan struct{}, left chan<- error) {
 	switch string(ctx.Path()) {
 	case "/":

@@ -37,7 +37,7 @@ func program(t *testing.T, names ...string) string {
 // command prepares a program. It kills the program if it takes too long.
 func command(t *testing.T, path string, args ...string) *exec.Cmd {
 	t.Helper()
-	// a program that must end in order must not be killed at the end of the test
+	// a program that must shut down cleanly must not be killed at the end of the test
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, path, args...)
@@ -127,7 +127,7 @@ func text(n int) []byte {
 // unsized hides the length of a stream.
 type unsized struct{ io.Reader }
 
-// serve answers what the clients ask for:
+// serve answers the requests of the clients:
 //
 //	/text?n=     n bytes of text
 //	/stream?n=   the same as a stream of unknown length
@@ -135,9 +135,9 @@ type unsized struct{ io.Reader }
 //	/form?part=  the content of a file of the form, or of a field
 //	/trailers    the body, and the trailer X-Sum in the trailer X-Echoed
 //	/hints       a 103 before the answer
-//	/away        a cookie, and a redirect to where it is shown
+//	/away a cookie, and a redirect to a page that shows it
 //
-// All answers name their connection.
+// All answers have a number for their connection.
 func serve(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Header.Set("X-Conn", fmt.Sprint(ctx.ConnID()))
 	n := ctx.QueryArgs().GetUintOrZero("n")

@@ -322,7 +322,7 @@ func TestChromiumSeeks(t *testing.T) {
 				t.Errorf("at %s, want %d", got, to)
 			}
 		}
-		// it goes on playing from there
+		// it continues to play from there
 		if got := b.run(`v.play().then(() => new Promise(resolve => { const look = () => v.currentTime > 300.2 ? resolve('playing') : setTimeout(look, 5); look() }))`); got != "playing" {
 			t.Error(got)
 		}

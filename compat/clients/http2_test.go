@@ -11,9 +11,9 @@ import (
 	"github.com/valyala/fasthttp/compat/internal/protocols"
 )
 
-// TestChromiumSpeaksHTTP2 opens a page with many scripts in a browser, which gets all of
-// them over one connection. It posts a large body, gets events one by one, and gives up a
-// request that the handler then ends.
+// TestChromiumSpeaksHTTP2 opens a page with many scripts in a browser, which gets all of them
+// over one connection. It posts a large body, gets events one by one, and cancels a request,
+// which ends its handler.
 func TestChromiumSpeaksHTTP2(t *testing.T) {
 	skipOriginal(t)
 	program(t, "chromium", "chromium-browser", "google-chrome")

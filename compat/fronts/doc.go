@@ -1,5 +1,4 @@
-// Package fronts has only tests: proxies that others wrote, in front of servers of
-// this module. A reader starts with fronts_test.go, which says what is sent and
-// what must hold then; cases_test.go has the messages. Each test is skipped if
-// its program is missing.
+// Package fronts has only tests: third-party proxies in front of servers of this module. Start
+// with fronts_test.go, which describes the exchanges and the checks; cases_test.go has the
+// messages. Each test is skipped if its program is missing.
 package fronts

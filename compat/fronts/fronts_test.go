@@ -26,7 +26,7 @@ type wrapped struct{ net.Listener }
 // service is a server that records its requests.
 type service struct {
 	mu    sync.Mutex
-	seen  []string            // the requests that handlers have seen, in order
+	seen  []string            // the requests that handlers have received, in order
 	conns map[string][]string // the same by connection
 }
 
@@ -259,7 +259,7 @@ func (c *client) send(raw string) {
 	_, _ = io.WriteString(c, raw)
 }
 
-// reply is the response to a request with the method. err says that there is none.
+// reply is the response to a request with the method. err is set if there is none.
 type reply struct {
 	*http.Response
 	body string
@@ -318,7 +318,7 @@ func askSound(t *testing.T, s *service, dial func() *client) {
 // odd they are, and every response belongs to its request.
 func TestFrontsAndServersAgreeOnOddRequests(t *testing.T) {
 	eachPair(t, nil, func(t *testing.T, _ *front, s *service, dial func() *client) {
-		// many at a time, because a front may wait for more bytes
+		// many at once, because a front may wait for more bytes
 		var wg sync.WaitGroup
 		next := make(chan int)
 		for range 32 {
@@ -365,7 +365,7 @@ func TestTrailersBringInNoFields(t *testing.T) {
 	const fields = "X-Real-Ip=192.0.2.1 X-Team=front X-Role= X-Auth-User= "
 	rows := []struct {
 		name, announced, trailers string
-		fields, came              string // if the front passes trailers on
+		fields, came              string // if the front forwards trailers
 		refused                   bool
 	}{
 		{"nothing", "", "", fields + "X-Sum=", "X-Real-Ip= X-Team= X-Role= X-Auth-User= X-Sum=", false},
@@ -413,8 +413,8 @@ func checkFields(t *testing.T, name string, resp reply, fields, trailers string)
 	}
 }
 
-// Peek returns a trailer whose name is announced. So a service that relies on its front
-// end to delete a field must say which trailers it accepts.
+// Peek returns a trailer whose name is announced. So a service that relies on its front end to
+// delete a field must declare which trailers it accepts.
 func TestServicesBehindFrontsChooseTheirTrailers(t *testing.T) {
 	configure := func(s *fasthttp.Server) {
 		accept := reflect.ValueOf(s).Elem().FieldByName("AcceptTrailer")

@@ -84,15 +84,15 @@ func eachHTTP2Pair(t *testing.T, both bool, test func(t *testing.T, s *service, 
 	}
 }
 
-// TestHaproxySpeaksHTTP2ToServers has clients of HTTP/1.
+// TestHaproxySpeaksHTTP2ToServers has HTTP/1 clients.
 func TestHaproxySpeaksHTTP2ToServers(t *testing.T) {
 	eachHTTP2Pair(t, false, func(t *testing.T, s *service, in string) {
 		askSound(t, s, func() *client { return dial(t, in) })
 	})
 }
 
-// TestHaproxySpeaksHTTP2OnBothSides has a client of net/http that speaks nothing else, and
-// trailers that pass in both directions.
+// TestHaproxySpeaksHTTP2OnBothSides has a net/http client that speaks only HTTP/2, and
+// trailers in both directions.
 func TestHaproxySpeaksHTTP2OnBothSides(t *testing.T) {
 	eachHTTP2Pair(t, true, func(t *testing.T, _ *service, in string) {
 		var p http.Protocols

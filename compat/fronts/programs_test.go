@@ -16,13 +16,13 @@ import (
 // front is a proxy that sends its requests to a server.
 type front struct {
 	name, program string
-	// config is the configuration file, with IN and OUT in the place of the ports.
-	// args are the arguments of the program, which runs in the folder of the file.
+	// config is the configuration file, with IN and OUT in place of the ports. args are the
+	// arguments of the program, which runs in the folder of the file.
 	config string
 	args   []string
-	// passesTrailers says that trailers of requests reach the server.
+	// passesTrailers is set if trailers of requests reach the server.
 	passesTrailers bool
-	// comparesTargets says that a rule for paths compares the target as it arrived.
+	// comparesTargets is set if a rule for paths compares the target as received.
 	comparesTargets bool
 }
 

@@ -16,8 +16,7 @@ import (
 	"testing"
 )
 
-// tap stands between a front and the server. It passes on every byte, and records
-// it.
+// tap is a relay between a front and the server. It forwards every byte, and records it.
 type tap struct {
 	ln    net.Listener
 	to    string

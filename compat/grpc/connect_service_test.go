@@ -17,7 +17,7 @@ import (
 	"github.com/valyala/fasthttp/fasthttpadaptor"
 )
 
-// The messages of the service, which need no code of a generator.
+// The messages of the service, which need no generated code.
 type (
 	textMessage   = wrapperspb.StringValue
 	numberMessage = wrapperspb.Int64Value
@@ -30,9 +30,9 @@ type (
 //	/test.Connect/Sum     answers with the number of bytes in the messages
 //	/test.Connect/Count   answers "n" with n messages, and with an error after them if n is odd
 //	/test.Connect/Echo    answers each message at once
-//	/test.Connect/Time    answers with whether the client has set a time limit
-//	/test.Connect/Hang    says the message to hangs, and when its time is over or the client has
-//	                      gone, with the error to gone
+//	/test.Connect/Time answers whether the client has set a time limit
+//	/test.Connect/Hang    sends the message to hangs, and sends it with the error to gone when
+//	                      its time is over or the client has disconnected
 //
 // Each answers the field Ask of a request with one and with a trailer, Told and Told-After.
 type connectService struct {
@@ -43,7 +43,7 @@ type connectService struct {
 	seen map[string]bool // of requests: see note
 }
 
-// goneCall is a call that nobody waits for any more.
+// goneCall is a call whose client no longer waits.
 type goneCall struct {
 	message string
 	err     error
@@ -137,7 +137,7 @@ func (s *connectService) hang(ctx context.Context, req *connect.Request[textMess
 	return nil, ctx.Err()
 }
 
-// handler returns what serves the service.
+// handler returns the handler of the service.
 func (s *connectService) handler() fasthttp.RequestHandler {
 	mux := http.NewServeMux()
 	idempotent := connect.WithIdempotency(connect.IdempotencyNoSideEffects)
@@ -159,8 +159,8 @@ func (s *connectService) handler() fasthttp.RequestHandler {
 	}
 }
 
-// note notes by which protocol and in which form a request has come, such as
-// "HTTP/2 POST application/grpc gzip".
+// note records the protocol and the form of a request, such as "HTTP/2 POST application/grpc
+// gzip".
 func (s *connectService) note(ctx *fasthttp.RequestCtx) {
 	h := &ctx.Request.Header
 	words := []string{"HTTP/1", string(ctx.Method()), string(h.ContentType())}
@@ -177,7 +177,7 @@ func (s *connectService) note(ctx *fasthttp.RequestCtx) {
 	s.mu.Unlock()
 }
 
-// missing returns which of the forms has not come.
+// missing returns the forms that have not been received.
 func (s *connectService) missing(forms ...string) (missing []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -39,7 +39,7 @@ var connectProtocols = []struct {
 	{"gRPC-Web", "application/grpc-web+proto", "application/grpc-web+proto", []connect.ClientOption{connect.WithGRPCWeb()}},
 }
 
-// newConnectHTTP returns a client that speaks one version of HTTP alone.
+// newConnectHTTP returns a client that speaks only one version of HTTP.
 func newConnectHTTP(t *testing.T, s *served, http2 bool) *http.Client {
 	var p http.Protocols
 	switch {
@@ -59,8 +59,8 @@ func connectTo[Req, Res any](c *connectClient, method string, options ...connect
 	return connect.NewClient[Req, Res](c.web, c.url+method, append(c.options[:len(c.options):len(c.options)], options...)...)
 }
 
-// TestConnect has clients of connect-go, and its handlers behind fasthttpadaptor, by each of
-// its protocols and by each version of HTTP.
+// TestConnect has clients of connect-go, and its handlers through fasthttpadaptor, with each
+// of its protocols and each version of HTTP.
 func TestConnect(t *testing.T) {
 	eachServer(t, func(s *fasthttp.Server) { s.Protocols.SetHTTP1(true) }, func(t *testing.T, s *served) {
 		service := newConnectService()
@@ -81,7 +81,7 @@ func TestConnect(t *testing.T) {
 					checkConnectEcho(t, c, http2)
 					checkConnectTime(t, c)
 					if http2 {
-						// by HTTP/1 the handler learns of it seconds later
+						// over HTTP/1 the handler learns of it seconds later
 						checkConnectCancel(t, c)
 					}
 					forms := []string{"POST " + p.unary, "POST " + p.unary + " gzip", "POST " + p.stream, "POST " + p.stream + " gzip"}
@@ -101,7 +101,7 @@ func TestConnect(t *testing.T) {
 	})
 }
 
-// checkTold checks what answers the field Ask of a request.
+// checkTold checks the fields that answer the field Ask of a request.
 func checkTold(t *testing.T, what string, header, trailer http.Header) {
 	t.Helper()
 	if fmt.Sprint(header["Told"], trailer["Told-After"]) != "[something] [something]" {
@@ -151,7 +151,7 @@ func checkConnectGet(t *testing.T, c *connectClient) {
 	}
 }
 
-// checkRefusal checks that an error is that of refusal.
+// checkRefusal checks that an error is the one of refusal.
 func checkRefusal(t *testing.T, what string, err error) {
 	t.Helper()
 	e, ok := errors.AsType[*connect.Error](err)
@@ -227,8 +227,8 @@ func checkConnectStreams(t *testing.T, c *connectClient) {
 	}
 }
 
-// checkConnectEcho sends each message when the one before has come back. connect-go refuses such
-// streams by HTTP/1.
+// checkConnectEcho sends each message after the one before was echoed. connect-go refuses such
+// streams over HTTP/1.
 func checkConnectEcho(t *testing.T, c *connectClient, http2 bool) {
 	t.Helper()
 	for form, options := range map[string][]connect.ClientOption{"plain": nil, "gzip": {connect.WithSendGzip()}} {
@@ -277,7 +277,7 @@ func checkConnectTime(t *testing.T, c *connectClient) {
 		}
 	}
 	hang := connectTo[textMessage, textMessage](c, "Hang")
-	// the time may be over before the handler begins
+	// the timeout may pass before the handler begins
 	limit := 50 * time.Millisecond
 	for over := false; !over; limit *= 2 {
 		message := fmt.Sprint(t.Name(), limit)
@@ -292,7 +292,7 @@ func checkConnectTime(t *testing.T, c *connectClient) {
 	}
 }
 
-// checkConnectCancel has a call that the client gives up.
+// checkConnectCancel has a call that the client cancels.
 func checkConnectCancel(t *testing.T, c *connectClient) {
 	t.Helper()
 	message := t.Name() + " cancel"
@@ -315,7 +315,8 @@ func checkConnectCancel(t *testing.T, c *connectClient) {
 	}
 }
 
-// learns waits until the handler of a call that hangs has learnt that nobody waits for it.
+// learns waits until the handler of a hanging call has noticed that the client no longer
+// waits.
 func (s *connectService) learns(message string, limit time.Duration) (err error, ok bool) {
 	late := time.After(limit)
 	for {

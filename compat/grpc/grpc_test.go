@@ -48,11 +48,11 @@ type served struct {
 	*fasthttp.Server
 	*service
 	addr string
-	// creds are those with which clients connect.
+	// creds are the credentials with which clients connect.
 	creds credentials.TransportCredentials
 	tls   bool
 	roots *x509.CertPool // for TLS
-	// handler is what answers, the service unless a test sets another one.
+	// handler is the handler: the service, unless a test sets another one.
 	handler fasthttp.RequestHandler
 }
 
@@ -108,7 +108,7 @@ func start(t *testing.T, server *fasthttp.Server, secure bool) *served {
 		if err := server.ShutdownWithContext(ctx); err != nil {
 			t.Errorf("Shutdown: %v", err)
 		}
-		// a test that is skipped may end before Serve has begun
+		// a skipped test may end before Serve has begun
 		_ = ln.Close()
 		if err := <-done; err != nil {
 			t.Errorf("Serve: %v", err)
@@ -243,7 +243,7 @@ func checkStreams(t *testing.T, c *grpc.ClientConn) {
 	_ = sum.CloseSend()
 	expect(sum, "200 2000000")
 
-	// each message is sent when the one before has come back
+	// each message is sent after the one before was echoed
 	echo := open("Echo", grpc.StreamDesc{ServerStreams: true, ClientStreams: true})
 	for i := range 50 {
 		text := strings.Repeat(fmt.Sprint("message ", i), i*10)
@@ -258,8 +258,8 @@ func TestCalls(t *testing.T) {
 	eachServer(t, nil, func(t *testing.T, s *served) { checkCalls(t, dial(t, s.addr, s.creds)) })
 }
 
-// TestQuickCallsAreNoFlood makes calls as quickly as they are answered: a client of gRPC sends a
-// PING for many of them, to learn how long a round trip takes.
+// TestQuickCallsAreNoFlood makes calls as quickly as they are answered: a gRPC client sends a
+// PING for many of them, to measure the round trip time.
 func TestQuickCallsAreNoFlood(t *testing.T) {
 	eachServer(t, nil, func(t *testing.T, s *served) {
 		c := dial(t, s.addr, s.creds)
@@ -299,7 +299,7 @@ func TestCallsGoOnWithOtherConnections(t *testing.T) {
 	})
 }
 
-// TestHandlerLearnsOfACancelledCall has a client that gives up, and one whose time is over.
+// TestHandlerLearnsOfACancelledCall has a client that cancels, and one whose deadline passes.
 func TestHandlerLearnsOfACancelledCall(t *testing.T) {
 	eachServer(t, nil, func(t *testing.T, s *served) {
 		c := dial(t, s.addr, s.creds)
@@ -329,7 +329,7 @@ func TestHandlerLearnsOfACancelledCall(t *testing.T) {
 		if !learns(patience) {
 			t.Fatal("the handler does not learn that its client has given up")
 		}
-		// the time may be over before the handler begins
+		// the timeout may pass before the handler begins
 		limit := 100 * time.Millisecond
 		for over := false; !over; limit *= 2 {
 			ctx, cancel := context.WithTimeout(t.Context(), limit)

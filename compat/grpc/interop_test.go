@@ -21,7 +21,7 @@ import (
 	"github.com/valyala/fasthttp/fasthttpadaptor"
 )
 
-// failure is what a case of grpc-go's interop client says when it fails.
+// failure is the message of a failing case of grpc-go's interop client.
 type failure string
 
 // panicLogger panics if grpc-go wants to end the process, which is how the cases of its interop
@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 
 // interopCases are the cases of grpc-go's interop client (google.golang.org/grpc/interop/client).
 //
-// Some are left out. compute_engine_creds, service_account_creds, jwt_token_creds,
+// Some are omitted. compute_engine_creds, service_account_creds, jwt_token_creds,
 // per_rpc_creds, oauth2_auth_token, google_default_credentials and
 // compute_engine_channel_credentials need accounts of Google. pick_first_unary needs a server
 // that names itself, which the interop server of grpc-go does not. rpc_soak and channel_soak
@@ -100,7 +100,7 @@ func newInteropServer(t *testing.T) *grpc.Server {
 	return s
 }
 
-// dialInterop returns a client as that of grpc-go's interop client.
+// dialInterop returns a connection like the one of grpc-go's interop client.
 func dialInterop(t *testing.T, s *served) *grpc.ClientConn {
 	t.Helper()
 	cc, err := grpc.NewClient("passthrough:///"+s.addr, grpc.WithTransportCredentials(s.creds), grpc.WithNoProxy(),
@@ -111,8 +111,8 @@ func dialInterop(t *testing.T, s *served) *grpc.ClientConn {
 	return cc
 }
 
-// TestInterop runs grpc-go's own interop client with its own interop server, unmodified, behind
-// fasthttpadaptor.
+// TestInterop runs grpc-go's own interop client with its own interop server, unmodified,
+// through fasthttpadaptor.
 func TestInterop(t *testing.T) {
 	eachServer(t, nil, func(t *testing.T, s *served) {
 		s.handle(fasthttpadaptor.NewFastHTTPHandler(newInteropServer(t)))
@@ -130,7 +130,7 @@ func TestInterop(t *testing.T) {
 	})
 }
 
-// soak makes 60 large calls by four workers, each with a connection of its own if reconnect is set.
+// soak makes 60 large calls with four workers, each with its own connection if reconnect is set.
 func soak(t *testing.T, s *served, cc *grpc.ClientConn, reconnect bool) interop.SoakTestConfig {
 	return interop.SoakTestConfig{
 		RequestSize: 271828, ResponseSize: 314159,
@@ -159,7 +159,7 @@ func runInterop(t *testing.T, run func(ctx context.Context)) {
 	run(callContext(t))
 }
 
-// TestCallsBehindNetHTTP has a fasthttp handler in a server of net/http.
+// TestCallsBehindNetHTTP has a fasthttp handler in a net/http server.
 func TestCallsBehindNetHTTP(t *testing.T) {
 	t.Parallel()
 	s := &service{}

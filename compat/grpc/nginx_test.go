@@ -16,8 +16,7 @@ import (
 	"github.com/valyala/fasthttp/compat/internal/process"
 )
 
-// nginxConf is a front end for a service of gRPC, with IN and OUT in the place of the
-// ports.
+// nginxConf is a front end for a gRPC service, with IN and OUT in place of the ports.
 const nginxConf = `
 daemon off;
 master_process off;
@@ -45,7 +44,7 @@ http {
 }
 `
 
-// startNginx runs nginx before a server.
+// startNginx runs nginx in front of a server.
 func startNginx(t *testing.T, s *served) (addr string) {
 	t.Helper()
 	path := process.Find(t, "nginx", "a front end for gRPC")

@@ -12,9 +12,9 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// The service answers messages of plain bytes. This is all there is to gRPC on the side of
-// a server: frames of five bytes and a message, in the content of requests and responses,
-// and the outcome in the trailers.
+// The service answers messages of plain bytes. A gRPC server needs no more than this: frames
+// of five bytes and a message, in the content of requests and responses, and the outcome in
+// the trailers.
 
 // readMessage returns the next message of a request.
 func readMessage(r io.Reader) ([]byte, error) {
@@ -40,12 +40,12 @@ func appendMessage(dst, message []byte) []byte {
 // service is a handler, for servers that stream bodies:
 //
 //	/test.Service/Unary    answers with the message
-//	/test.Service/Fail     answers with an error, which is all of the response
+//	/test.Service/Fail answers with an error and no message
 //	/test.Service/Late     answers with an error after a message
 //	/test.Service/Count    answers "n" with n messages
 //	/test.Service/Sum      answers with the number of messages, and of their bytes
 //	/test.Service/Echo     answers each message at once
-//	/test.Service/Hang     says so to hangs, and when the client has gone, to gone
+//	/test.Service/Hang reports to hangs, and to gone when the client has disconnected
 type service struct {
 	hangs chan bool
 	gone  chan error

@@ -15,11 +15,11 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// cases is how many there are in strict mode.
+// cases is the number of cases in strict mode.
 const cases = 146
 
-// byPreface are the cases that want another end of a connection than one of HTTP/1.1 has,
-// which what they send could be as well.
+// byPreface are the cases with input that could also be HTTP/1.1, after which the server ends
+// the connection in another way than they expect.
 var byPreface = map[string]bool{"http2/3.5/2": true}
 
 func TestServerKeepsTheRules(t *testing.T) {
@@ -41,7 +41,7 @@ func TestServerKeepsTheRules(t *testing.T) {
 	}
 }
 
-// startServer returns the port of a server that is shut down when the test ends.
+// startServer starts a server, which is shut down when the test ends, and returns its port.
 func startServer(t *testing.T, engine fasthttp.Engine, secure bool) (port int) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -77,7 +77,7 @@ func startServer(t *testing.T, engine fasthttp.Engine, secure bool) (port int) {
 	return ln.Addr().(*net.TCPAddr).Port
 }
 
-// runGroup runs the cases of a group and of those in it, and returns how many they are.
+// runGroup runs the cases of a group and of its subgroups, and returns their number.
 func runGroup(t *testing.T, c *config.Config, group *spec.TestGroup) (run int) {
 	for i, test := range append(group.Tests, group.StrictTests...) {
 		id := fmt.Sprintf("%s/%d", group.ID(), i+1)

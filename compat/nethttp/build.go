@@ -22,14 +22,14 @@ var insideFiles embed.FS
 type built struct {
 	dir    string // with testdata
 	binary string
-	// test2json is the tool of this name: to ask the go command for it each time costs
-	// more than most tests.
+	// test2json is the tool of this name: running it through the go command takes longer than
+	// most tests.
 	test2json string
-	calls     map[string]map[string]bool // by the name of a function: what names its body has
+	calls     map[string]map[string]bool // by the name of a function: the names in its body
 }
 
-// hooks are where servers of net/http are replaced: a text of server.go that is there
-// once, and what is added after it.
+// hooks are the places where servers of net/http are replaced: a text that occurs once in
+// server.go, and the text to add after it.
 var hooks = []struct{ after, add string }{
 	{
 		"\tif fn := testHookServerServe; fn != nil {\n\t\tfn(s, l) // call hook with unwrapped listener\n\t}\n",
@@ -49,9 +49,9 @@ var hooks = []struct{ after, add string }{
 	},
 }
 
-// internals are packages that the tests import and that programs must not: the name under
-// which they get them, and the file of this program that stands for it, if the package
-// has more than can be had under another name.
+// internals are packages that the tests import and programs must not: the name under which the
+// tests import them, and the file of this program that replaces the package, if importing it
+// under another name is not enough.
 var internals = map[string]struct{ name, file string }{
 	"internal/testenv":           {"testenv", ""},
 	"internal/nettrace":          {"nettrace", "nettrace.go.txt"},
@@ -92,7 +92,7 @@ func build(ctx context.Context, tree, dir string) (*built, error) {
 	return b, nil
 }
 
-// writeOverlay writes which files the go command reads in the place of others.
+// writeOverlay writes the overlay: the files that the go command reads instead of others.
 func writeOverlay(source, dir, overlay string) error {
 	net := filepath.Join(source, "net", "http")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -150,8 +150,8 @@ func writeOverlay(source, dir, overlay string) error {
 	return os.WriteFile(overlay, content, 0o644)
 }
 
-// copyTests copies the tests outside of package http, with what they read, and notes which
-// function of them names which.
+// copyTests copies the tests outside of package http, with the files that they read, and
+// records the names in each function.
 func (b *built) copyTests(source string) error {
 	if err := os.CopyFS(filepath.Join(b.dir, "testdata"), os.DirFS(filepath.Join(source, "testdata"))); err != nil {
 		return err
@@ -217,7 +217,7 @@ func (b *built) note(file *ast.File) {
 	}
 }
 
-// writeModule writes the go.mod of the tests: with the modules of this one.
+// writeModule writes the go.mod of the tests, with the requirements of this module.
 func (b *built) writeModule(tree string) error {
 	here := filepath.Join(tree, "compat", "nethttp")
 	sum, err := os.ReadFile(filepath.Join(here, "go.sum"))

@@ -1,6 +1,6 @@
-// Command nethttp runs tests of package net/http with servers of this module. It takes
-// those tests of the Go installation that are outside of the package and that send
-// something, and runs them three times:
+// Command nethttp runs tests of package net/http with servers of this module. It takes the
+// tests of the Go installation that are outside of the package and use a server, and runs them
+// three times:
 //
 //	net/http   as they are
 //	server     each http.Server serves by a fasthttp.Server, its handlers through
@@ -8,18 +8,18 @@
 //	handler    each handler is called through both adaptors, NewHTTPHandler and
 //	           NewFastHTTPHandler; the servers are those of net/http
 //
-// It fails if a test passes as it is and not in another way, unless differences.tsv
-// says why. It also fails on a line of that file whose test passes.
+// It fails if a test passes as it is and not in another way, unless differences.tsv has the
+// reason. It also fails on a line of that file whose test passes.
 //
 //	nethttp [-v] [-again TIMES] [-run REGEXP] [-keep FOLDER]
 //
-// The tests are built with an overlay of the standard library that has the hooks by which
-// servers are replaced, and the names that net/http exports to its own tests. Nothing of
-// the Go installation is changed, nor is anything of it in this repository.
+// The tests are built with an overlay of the standard library. The overlay has the hooks that
+// replace servers, and the names that net/http exports to its own tests. The Go installation
+// is not changed, and this repository contains no part of it.
 //
-// Each test runs in a process of its own, so that one that hangs or ends the process
-// concerns no other. Parts of tests in bubbles of testing/synctest do, too, since what is
-// pooled must not go from one bubble to another.
+// Each test runs in a separate process, so that a test that hangs or exits affects no other.
+// Parts of tests in testing/synctest bubbles also run in separate processes, since a pooled
+// object must not move from one bubble to another.
 package main
 
 import (
@@ -36,7 +36,7 @@ import (
 	"strings"
 )
 
-// tableVersion is the version of Go whose tests differences.tsv is about.
+// tableVersion is the version of Go for differences.tsv.
 const tableVersion = "go1.26"
 
 type options struct {
@@ -114,18 +114,18 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
-// ofVersion reports whether a version of Go is a release of another one: of go1.26 are
-// go1.26 and go1.26.8.
+// ofVersion reports whether a version of Go belongs to a release: go1.26 and go1.26.8 belong
+// to go1.26.
 func ofVersion(version, release string) bool {
 	rest, ok := strings.CutPrefix(version, release)
 	return ok && (rest == "" || rest[0] < '0' || rest[0] > '9')
 }
 
-// report compares the results of a side with those of the tests as they are, and returns
+// report compares the results of a side with the results of the unchanged tests, and returns
 // how many differences are not as listed.
 func report(ctx context.Context, b *built, s side, own, got *results, known map[string]*difference, o options) (faults int) {
 	passing := own.passing()
-	var odd []string // what is not as listed
+	var odd []string // differences that are not as listed
 	listed := 0
 	for _, name := range passing {
 		d, differs := known[name], got.of[name] != pass

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// A side is what the tests run with; the tests get it by the environment.
+// A side is the variant that the tests run with; the environment passes it to them.
 type side string
 
 const (
@@ -27,26 +27,26 @@ const (
 	byHandler side = "handler"
 )
 
-// What becomes of a test.
+// The outcomes of a test.
 const (
 	pass = "pass"
 	fail = "fail"
 )
 
-// The time that a test has: with net/http the longest takes a second, on an idle machine.
-// One that is expected to differ may be one that waits for ever; one that is not as
-// expected may have more time when it is run again.
+// The time limits of a test: with net/http the longest takes a second on an idle machine. A
+// test that is expected to differ may wait forever. A test with an unexpected result is run
+// again with more time.
 const (
 	timeout       = 10 * time.Second
 	timeoutListed = 3 * time.Second
 	timeoutAgain  = 20 * time.Second
 )
 
-// atOnce is how many processes run at a time: most of them wait.
+// atOnce is how many processes run at once: most of them wait.
 var atOnce = 3 * runtime.GOMAXPROCS(0)
 
-// results are what became of tests and their parts, and what they said. Tests that have
-// parts are left out: they fail if a part does.
+// results has the outcomes of tests and their parts, and their output. Tests with parts are
+// omitted: they fail if a part fails.
 type results struct {
 	of     map[string]string
 	output map[string]string
@@ -65,7 +65,7 @@ func (r *results) passing() []string {
 	return names
 }
 
-// of a test, or of its parts
+// parts returns the names of a test and of its parts.
 func (r *results) parts(test string) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(r.of)) {
@@ -76,7 +76,7 @@ func (r *results) parts(test string) []string {
 	return names
 }
 
-// said returns the end of what a test has printed.
+// said returns the end of the output of a test.
 func (r *results) said(name string) string {
 	text := cmp.Or(r.output[name], r.output[rootOf(name)])
 	text = text[max(0, len(text)-3000):]
@@ -92,15 +92,16 @@ func rootOf(name string) string {
 	return root
 }
 
-// A job is a test, or parts of it, that one after the other have processes of their own.
+// A job is a test, or parts of it, each of which runs in a separate process, one after the
+// other.
 type job struct {
 	test  test
 	parts []string
 	limit time.Duration
 }
 
-// runAll runs tests, several at a time. If own is not nil, it has what parts they have.
-// Tests of which a part is known to differ, and those that must, run in parts.
+// runAll runs tests, several at once. own, if not nil, has their parts. A test runs in parts
+// if a part is known to differ, or if its parts must be apart.
 func runAll(ctx context.Context, b *built, s side, tests []test, own *results, known map[string]*difference) *results {
 	var jobs []job
 	for _, t := range tests {
@@ -142,7 +143,7 @@ func runAll(ctx context.Context, b *built, s side, tests []test, own *results, k
 	return all
 }
 
-// each calls a function for each of a list, several at a time.
+// each calls a function for each element of a list, several at once.
 func each[T any](list []T, do func(T)) {
 	var wg sync.WaitGroup
 	room := make(chan struct{}, atOnce)
@@ -156,7 +157,7 @@ func each[T any](list []T, do func(T)) {
 	wg.Wait()
 }
 
-// runParts runs parts of a test, each in a process of its own.
+// runParts runs parts of a test, each in a separate process.
 func runParts(ctx context.Context, b *built, s side, parts []string, limit time.Duration) *results {
 	all := newResults()
 	for _, name := range parts {
@@ -167,7 +168,7 @@ func runParts(ctx context.Context, b *built, s side, parts []string, limit time.
 	return all
 }
 
-// again runs tests some times more, and returns the outcomes of each.
+// again runs tests several more times, and returns the outcomes of each.
 func again(ctx context.Context, b *built, s side, names []string, times int) [][]string {
 	outcomes := make([][]string, len(names))
 	numbers := make([]int, len(names))
@@ -183,7 +184,7 @@ func again(ctx context.Context, b *built, s side, names []string, times int) [][
 	return outcomes
 }
 
-// runOne runs a test, or a part of it, in a process. It reports whether that ended by
+// runOne runs a test, or a part of it, in a process. It reports whether the process ended by
 // itself.
 func runOne(ctx context.Context, b *built, s side, name string, limit time.Duration) (got *results, whole bool) {
 	parts := strings.Split(name, "/")
@@ -194,11 +195,11 @@ func runOne(ctx context.Context, b *built, s side, name string, limit time.Durat
 		"-test.paniconexit0", "-test.timeout="+limit.String(), "-test.run="+strings.Join(parts, "/"))
 	cmd.Dir = b.dir
 	cmd.Env = append(os.Environ(), "NETHTTP_REPLACED="+string(s))
-	out, _ := cmd.Output() // it fails if the test does
+	out, _ := cmd.Output() // it fails if the test fails
 	return read(bytes.NewReader(out))
 }
 
-// read reads what test2json prints.
+// read reads the output of test2json.
 func read(r io.Reader) (got *results, whole bool) {
 	got = newResults()
 	whole = true
@@ -221,7 +222,7 @@ func read(r io.Reader) (got *results, whole bool) {
 	}
 }
 
-// leaves leaves out tests that have parts.
+// leaves returns the results without tests that have parts.
 func (r *results) leaves() *results {
 	for name := range r.of {
 		for i := range len(name) {

@@ -13,18 +13,17 @@ var differencesTable string
 // A difference is a part of a test that passes as it is, and not on another side.
 type difference struct{ side, test, reason string }
 
-// reasons are the kinds of reasons: a rule, a sentence of the documentation, a wording, what
-// only the server of net/http can have, a fault that is not mended, or why a test passes at
-// some times only.
+// reasons matches the kinds of reasons: a rule, a sentence of the documentation, a wording, a
+// property of net/http's server only, a known failure, or why a test passes sometimes only.
 var reasons = regexp.MustCompile(`^(RFC \d{4} §\d|known failure \d+: |documented: |wording: |inside: |fault: |unsteady: )`)
 
-// unsteady reports whether the test may pass, too.
+// unsteady reports whether the test may also pass.
 func (d *difference) unsteady() bool {
 	return d != nil && strings.HasPrefix(d.reason, "unsteady: ")
 }
 
-// readDifferences reads a table of tab-separated columns: the side, the test with its
-// part, and the reason. Lines that start with '#' are left out.
+// readDifferences reads a table of tab-separated columns: the side, the test with its part,
+// and the reason. Lines that start with '#' are ignored.
 func readDifferences(table string) ([]*difference, error) {
 	var list []*difference
 	seen := map[string]bool{}

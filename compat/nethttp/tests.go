@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// A test is a function of the tests.
+// A test is a test function.
 type test struct {
 	name string
-	// apart says that each part of it must have a process of its own.
+	// apart is set if each part of it must have a separate process.
 	apart bool
 }
 
-// servers are the names by which a test has a server serve.
+// servers are the names that a test with a server uses.
 var servers = []string{
 	"newClientServerTest",
 	"httptest.NewServer", "httptest.NewTLSServer", "httptest.NewUnstartedServer", "httptest.Server",
 	"Serve", "ServeTLS", "ListenAndServe", "ListenAndServeTLS",
 }
 
-// wireTests returns the tests that have a server serve.
+// wireTests returns the tests that use a server.
 func (b *built) wireTests(pattern *regexp.Regexp) []test {
 	var tests []test
 	for _, name := range slices.Sorted(maps.Keys(b.calls)) {
@@ -36,7 +36,7 @@ func (b *built) wireTests(pattern *regexp.Regexp) []test {
 	return tests
 }
 
-// reached returns all names that a function and those that it calls have.
+// reached returns all names in a function and in the functions that it calls.
 func (b *built) reached(name string) map[string]bool {
 	names := map[string]bool{name: true}
 	for todo := []string{name}; len(todo) > 0; todo = todo[1:] {

@@ -13,9 +13,8 @@ import (
 	"github.com/valyala/fasthttp/compat/internal/process"
 )
 
-// httpbin starts httpbin with gunicorn in front, and returns its address. It tries
-// the first Python in the path, which may belong to a version manager, and that of
-// the system.
+// httpbin starts httpbin with gunicorn in front, and returns its address. It tries the first
+// Python in the path, which may belong to a version manager, and the system's.
 func httpbin(t *testing.T) string {
 	python := ""
 	for _, name := range []string{"python3", "/usr/bin/python3"} {

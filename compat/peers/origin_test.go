@@ -20,13 +20,13 @@ import (
 	"github.com/valyala/fasthttp/compat/internal/process"
 )
 
-// An origin is a server with the same resources in several languages. Each of
-// its responses says in X-Connection which connection it is on and in X-Request
-// how many requests have come so far, both counted from one.
+// An origin is a server with the same resources in several languages. Each of its responses
+// has the number of its connection in X-Connection and the number of requests so far in
+// X-Request, both counted from one.
 //
 //	/hello             "hello\n", with its length
 //	/echo              the body, with X-Method and X-Framing: none, length, chunked
-//	/gzip              text that is encoded for clients that accept that
+//	/gzip text, encoded for clients that accept it
 //	/redirect          302 to /hello
 //	/redirect307       307 to /echo, with a body
 //	/204, /304         no body
@@ -34,8 +34,8 @@ import (
 //	/stream            20 chunks
 //	/close             Connection: close
 //	/until-close       a body that ends with the connection
-//	/drop              a connection that ends though nothing says so
-//	/truncate          less than Content-Length says
+//	/drop a connection that ends without an announcement
+//	/truncate less than Content-Length declares
 //	/truncate-chunked  no last chunk
 var origins = map[string]func(t *testing.T) string{
 	"node":    func(t *testing.T) string { return launchOnAnyPort(t, program(t, "node", "testdata/origin.js")) },
@@ -157,7 +157,7 @@ type doer interface {
 	Do(req *fasthttp.Request, resp *fasthttp.Response) error
 }
 
-// A caller makes requests of one server with a client of its own.
+// A caller sends requests to one server with its own client.
 type caller struct {
 	t      *testing.T
 	scheme string
@@ -236,8 +236,8 @@ func TestOriginsAnswerOnOneConnection(t *testing.T) {
 	eachOrigin(t, func(t *testing.T, c *caller) {
 		host := &fasthttp.HostClient{Addr: c.addr, ReadTimeout: process.Patience, WriteTimeout: process.Patience}
 		defer host.CloseIdleConnections()
-		// another request follows, which finds the bytes that the one before has
-		// left on the connection
+		// another request follows, which would read bytes that the one before has left on the
+		// connection
 		for range 2 {
 			c.prepare("GET", "/hello")
 			c.do(host)
@@ -381,9 +381,9 @@ func TestOriginsMayCloseConnections(t *testing.T) {
 	})
 }
 
-// Known failure 29: POSTs succeed on a client whose connections the server closes after
-// each response without notice, and are never sent twice. A POST that is sent while the
-// server closes fails: the client cannot know whether the server has read it.
+// Known failure 29: POSTs succeed on a client whose connections the server closes after each
+// response without notice, and are never sent twice. A POST sent while the server closes
+// fails: the client cannot know whether the server has read it.
 func TestOriginsMayDropConnections(t *testing.T) {
 	onlyHere(t, "v1.77.0 fails if the server has closed the connection")
 	eachOrigin(t, func(t *testing.T, c *caller) {

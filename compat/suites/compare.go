@@ -17,20 +17,19 @@ type comparer struct {
 	options
 }
 
-// A row has what became of a suite.
+// A row is the result of a suite.
 type row struct {
 	suite
-	// skipped says why nothing was compared, if nothing was.
+	// skipped is the reason why nothing was compared, or "".
 	skipped string
-	// passed has how many tests pass with v1.77.0, and with this tree.
+	// passed is how many tests pass with v1.77.0, and with this tree.
 	passed [2]int
 	// neither is how many tests pass with neither.
 	neither int
-	// lost are the tests that pass with v1.77.0 only, and said what they say.
+	// lost are the tests that pass with v1.77.0 only, and said is their output.
 	lost []string
 	said map[string]string
-	// gained and unsteady are how many tests pass with this tree only, or now
-	// and then.
+	// gained and unsteady are how many tests pass with this tree only, or only sometimes.
 	gained, unsteady int
 }
 
@@ -96,8 +95,7 @@ func (c *comparer) skip(ctx context.Context, r row, reason string) (row, error) 
 // settled has, for both sides, the tests that pass.
 type settled [2]map[string]bool
 
-// judgeAll runs tests that differ again, and puts what comes of it into the row
-// and into final.
+// judgeAll runs differing tests again, and adds the verdicts to the row and to final.
 func (c *comparer) judgeAll(ctx context.Context, r *row, places [2]string, outcomes [2]*outcome, final settled) error {
 	runs := newReruns(places, c.again, c.timeout)
 	defer runs.remove()
@@ -107,7 +105,7 @@ func (c *comparer) judgeAll(ctx context.Context, r *row, places [2]string, outco
 			return err
 		}
 		if outcomes[0].of(name) == pass && !slices.Contains(results[0], pass) {
-			// It needs what the tests before it leave behind.
+			// It depends on state that earlier tests leave.
 			if results, said, err = runs.whole(ctx, name); err != nil {
 				return err
 			}
@@ -143,6 +141,6 @@ func tally(results []string) string {
 
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	// Errors of the go command are long, and say what matters first.
+	// Errors of the go command are long, and begin with the important part.
 	return s[:min(len(s), 200)]
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The lists stand beside this file, where a reader finds them without Go.
+// The lists are separate files beside this one, readable without Go.
 var (
 	//go:embed suites.tsv
 	suitesTable string
@@ -16,23 +16,23 @@ var (
 	differencesTable string
 )
 
-// A suite is the tests of one version of a module.
+// A suite has the tests of one version of a module.
 type suite struct {
 	module, version string
-	// quick says that CI runs it.
+	// quick is set if CI runs it.
 	quick bool
-	// args are the packages to test, and flags of go test that come before them.
+	// args are flags of go test, followed by the packages to test.
 	args []string
-	// needs are modules that its go.mod has to name.
+	// needs are modules that its go.mod must name.
 	needs []string
 	note  string
 }
 
 func (s suite) String() string { return s.module + "@" + s.version }
 
-// readSuites reads a table of tab-separated columns: the module with its
-// version, "ci" or "all" for when it is run, the arguments of go test, and a
-// note for the table of results. Lines that start with '#' are left out.
+// readSuites reads a table of tab-separated columns: the module with its version, "ci" or
+// "all" for when it is run, the arguments of go test, and a note for the table of results.
+// Lines that start with '#' are ignored.
 func readSuites(table string) ([]suite, error) {
 	var list []suite
 	err := eachLine(table, func(columns []string) error {
@@ -75,9 +75,9 @@ func parseSuite(name string) (suite, error) {
 	return suite{module: module, version: version, args: []string{"./..."}}, nil
 }
 
-// choose returns the suites that arguments of the command name: those of CI
-// without any, the whole list for "all", those of a module, or a version that
-// need not be in the list.
+// choose returns the suites named by the arguments of the command: without arguments the
+// suites that CI runs, for "all" the whole list, for a module its suites, and for a version
+// that suite, even if it is not in the list.
 func choose(list []suite, args []string) ([]suite, error) {
 	var chosen []suite
 	if len(args) == 0 {
@@ -107,13 +107,13 @@ func choose(list []suite, args []string) ([]suite, error) {
 	return chosen, nil
 }
 
-// A difference is a test that passes with v1.77.0 only, and has to.
+// A difference is a test that passes with v1.77.0 only, for a reason.
 type difference struct {
 	suite, test, reason string
 	found               bool
 }
 
-// rule is what a reason has to name.
+// rule matches the rule that a reason must name.
 var rule = regexp.MustCompile(`known failure \d+|RFC \d{4} §\d|documented: `)
 
 // readDifferences reads a table of tab-separated columns: the module with its
@@ -146,9 +146,9 @@ func readDifferences(table string) ([]*difference, error) {
 	return list, err
 }
 
-// settle marks those of the list that are among the tests that a suite has
-// lost, and returns the lost tests that are not in the list, and the entries
-// of the list that are not among the tests.
+// settle compares the list with the tests that a suite has lost. It marks the entries that
+// were lost, and returns the lost tests that are not in the list, and the entries that were
+// not lost.
 func settle(list []*difference, s suite, lost []string) (unlisted []string, gone []*difference) {
 	known := map[string]*difference{}
 	for _, d := range list {

@@ -1,18 +1,17 @@
-// Command suites runs the test suites of other projects that are built on
-// fasthttp: once with the published v1.77.0 and once with this tree in its
-// place. It fails if a test passes with the former and not with the latter, unless
-// differences.tsv has the rule that requires the difference. It also fails on a line of
-// that file whose difference does not exist any more.
+// Command suites runs the test suites of other projects that are built on fasthttp: once with
+// the published v1.77.0 and once with this tree in its place. It fails if a test passes with
+// the former and not with the latter, unless differences.tsv has the rule that requires the
+// difference. It also fails on a line of that file whose difference no longer exists.
 //
 //	suites [-v] [-run REGEXP] [-update] [all | MODULE | MODULE@VERSION ...]
 //
-// Without arguments it runs the suites that CI runs, with "all" those of suites.tsv. The
-// modules come from the Go module proxy. They are copied to a folder that is removed at
-// the end; only their go.mod is changed. A suite that cannot be fetched, or of which no
-// test passes with v1.77.0, is skipped and reported.
+// Without arguments it runs the suites that CI runs, with "all" the suites of suites.tsv. It
+// downloads the modules from the Go module proxy and copies them to a temporary folder; only
+// their go.mod is changed. A suite is skipped and reported if it cannot be fetched, or if none
+// of its tests passes with v1.77.0.
 //
-// Tests that differ are run again, each alone and several times with both, since many
-// suites have tests that sometimes fail.
+// Differing tests are run again, each alone and several times with both, since many suites
+// have tests that sometimes fail.
 package main
 
 import (
@@ -103,14 +102,14 @@ func run(ctx context.Context, args []string, o options) error {
 	return errors.Join(failed, conclude(rows, faults))
 }
 
-// report prints what the list of differences does not have of a row, and what
-// it has and the row does not. It returns how many there are of both.
+// report prints the differences of a row that are not in the list, and the listed ones that
+// the row does not have. It returns the number of both.
 func report(r row, listed []*difference, o options) int {
 	unlisted, gone := settle(listed, r.suite, r.lost)
 	for _, test := range unlisted {
 		fmt.Printf("  a difference that differences.tsv does not have: %s\n%s", test, r.said[test])
 	}
-	// A part of a suite tells nothing of the rest.
+	// A part of a suite has no results for the rest.
 	if r.skipped != "" || o.pattern != "" {
 		return len(unlisted)
 	}

@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// What go test says of a test, or of a package that has no name in it.
+// The results of go test for a test, or for a package, with an empty name.
 const (
 	pass = "pass"
 	fail = "fail"
 	skip = "skip"
 )
 
-// An outcome is what became of each test of a suite, by its package and name.
+// An outcome has the result of each test of a suite, by its package and name.
 type outcome struct {
 	results map[string]string
 	output  map[string]*strings.Builder
 }
 
-// runTests runs the tests of the packages in args. A test that fails is no
-// error. What vet says of code that is older than its checks is not looked at.
+// runTests runs the tests of the packages in args. A test that fails is no error. vet is
+// disabled, since its checks may be newer than the code.
 func runTests(ctx context.Context, dir string, timeout time.Duration, pattern string, args []string) (*outcome, error) {
 	flags := []string{"test", "-json", "-count=1", "-vet=off", "-timeout=" + timeout.String()}
 	if pattern != "" {
@@ -48,7 +48,7 @@ func runTests(ctx context.Context, dir string, timeout time.Duration, pattern st
 	return o, nil
 }
 
-// output returns what a command prints. It is no error if the command fails.
+// output returns the output of a command. It is no error if the command fails.
 func output(cmd *exec.Cmd) (stdout []byte, stderr string, err error) {
 	var b bytes.Buffer
 	cmd.Stderr = &b
@@ -59,7 +59,7 @@ func output(cmd *exec.Cmd) (stdout []byte, stderr string, err error) {
 	return stdout, b.String(), err
 }
 
-// readOutcome reads what go test -json prints.
+// readOutcome reads the output of go test -json.
 func readOutcome(r io.Reader) (*outcome, error) {
 	o := &outcome{results: map[string]string{}, output: map[string]*strings.Builder{}}
 	for d := json.NewDecoder(r); ; {
@@ -103,8 +103,7 @@ func (o *outcome) passing() map[string]bool {
 	return passing
 }
 
-// buildError returns the first error of the compiler, behind a colon, if there
-// is one.
+// buildError returns the first error of the compiler, after a colon, if there is one.
 func (o *outcome) buildError() string {
 	for _, name := range slices.Sorted(maps.Keys(o.output)) {
 		for line := range strings.Lines(o.output[name].String()) {
@@ -118,7 +117,7 @@ func (o *outcome) buildError() string {
 
 func (o *outcome) of(name string) string { return o.results[name] }
 
-// count leaves out packages: they fail if one of their tests does.
+// count ignores packages: they fail if one of their tests fails.
 func (o *outcome) count() (passed, failed int) {
 	for name, result := range o.results {
 		switch {
@@ -131,8 +130,7 @@ func (o *outcome) count() (passed, failed int) {
 	return passed, failed
 }
 
-// said returns the end of what a test printed, and what its package did if it
-// did not get as far as the test.
+// said returns the end of the output of a test, or of its package if the test was not reached.
 func (o *outcome) said(name string) string {
 	b := o.output[name]
 	if b == nil {

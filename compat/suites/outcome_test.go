@@ -30,7 +30,7 @@ func TestOutcomeTellsTestsFromPackages(t *testing.T) {
 	if s := o.said("p TestB"); s != "    why it failed\n" {
 		t.Errorf("TestB said %q", s)
 	}
-	// The outcome of a test that did not run says that its package does not build.
+	// The output of a test that did not run is that its package does not build.
 	if s := o.said("s TestX"); s != "    does not build\n" {
 		t.Errorf("the test of a package that does not build said %q", s)
 	}

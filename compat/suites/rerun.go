@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// reruns runs tests again, with both sides by turns. A package is compiled
-// once for a side, and a test is run once for all its parts.
+// reruns runs tests again, alternately with both sides. A package is compiled once for each
+// side, and a test is run once for all its parts.
 type reruns struct {
 	places   [2]string
 	times    int
@@ -21,8 +21,8 @@ type reruns struct {
 	done     map[string][2][]*outcome
 }
 
-// A testBinary is the tests of a package, and the folder to run them in. It has
-// no file if the package does not build.
+// A testBinary has the test binary of a package, and the folder in which to run it. It has no
+// file if the package does not build.
 type testBinary struct{ file, dir string }
 
 func newReruns(places [2]string, times int, timeout time.Duration) *reruns {
@@ -35,8 +35,8 @@ func (r *reruns) remove() {
 	}
 }
 
-// alone returns the results of a test that is run without others, and what it
-// said when it failed with this tree.
+// alone runs a test alone, and returns its results, and its output when it failed with this
+// tree.
 func (r *reruns) alone(ctx context.Context, name string) ([2][]string, string, error) {
 	pkg, test := root(name)
 	return r.run(ctx, name, pkg, "^"+test+"$")

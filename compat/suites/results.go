@@ -22,7 +22,7 @@ func printRows(w io.Writer, rows []row) {
 	t.Flush()
 }
 
-// remarks are what a reader should know of a row beside its figures.
+// remarks returns remarks about a row besides its figures.
 func (r row) remarks() []string {
 	var remarks []string
 	if r.note != "" {
@@ -37,7 +37,7 @@ func (r row) remarks() []string {
 	return remarks
 }
 
-// The table of results stands between these lines of README.md.
+// The table of results is between these lines of README.md.
 const (
 	tableBegins = "<!-- run-suites -update writes what follows -->\n"
 	tableEnds   = "<!-- run-suites -update ends here -->\n"
@@ -55,8 +55,8 @@ func updateReadme(path string, rows []row, list []suite, listed []*difference) e
 	return os.WriteFile(path, []byte(text), 0o644)
 }
 
-// withResults returns a text with the rows in its table. Rows of other suites
-// stay as they are while these are in the list.
+// withResults returns a text with the rows in its table. Rows of other suites are kept as long
+// as the suites are in the list.
 func withResults(text string, rows []row, list []suite, listed []*difference) (string, error) {
 	before, rest, ok := strings.Cut(text, tableBegins)
 	old, after, ends := strings.Cut(rest, tableEnds)
@@ -93,7 +93,7 @@ func (r row) markdown() string {
 
 func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 
-// reasons lists the reasons of all differences, each with the tests it is for.
+// reasons lists the reasons of all differences, each with its tests.
 func reasons(listed []*difference) string {
 	var order []string
 	tests := map[string][]string{}

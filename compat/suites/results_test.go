@@ -23,7 +23,7 @@ func TestResultsGoIntoTheirTable(t *testing.T) {
 	if text, err = withResults(text, []row{c, a}, list, listed); err != nil {
 		t.Fatal(err)
 	}
-	// A row of another run stays, and one of a suite that is not listed is removed.
+	// A row of another run stays, and a row of an unlisted suite is removed.
 	if text, err = withResults(text, []row{b}, list[:2], listed); err != nil {
 		t.Fatal(err)
 	}

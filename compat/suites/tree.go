@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// A side is what a suite is built with.
+// A side is a version of fasthttp with which a suite is built.
 type side struct {
 	name, folder string
 	edits        []string
@@ -22,7 +22,7 @@ type side struct {
 func bothSides(root string) [2]side {
 	require := "-require=github.com/valyala/fasthttp@v1.77.0"
 	return [2]side{
-		// The brotli package of v1.77.0 is not to be had any more.
+		// The brotli package of v1.77.0 is no longer available.
 		{"v1.77.0", "upstream", []string{require, "-replace=github.com/molecule-man/go-brrr=" + filepath.Join(root, "bench", "brrrshim")}},
 		{"this tree", "here", []string{require, "-replace=github.com/valyala/fasthttp=" + root}},
 	}
@@ -31,7 +31,7 @@ func bothSides(root string) [2]side {
 // download returns the folder of a module in the module cache.
 func download(ctx context.Context, module string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
-	// Outside of any module, go.mod of this one is left as it is.
+	// Outside of any module, so that the go.mod of this one is not changed.
 	cmd.Dir = os.TempDir()
 	out, err := cmd.Output()
 	var found struct{ Dir, Error string }
@@ -44,7 +44,7 @@ func download(ctx context.Context, module string) (string, error) {
 	return found.Dir, nil
 }
 
-// prepare makes a copy of a module that is built with this side.
+// prepare makes a copy of a module, to be built with this side.
 func (s side) prepare(ctx context.Context, tests suite, source, place string) error {
 	if err := copyTree(source, place); err != nil {
 		return err
@@ -72,8 +72,8 @@ func (s side) prepare(ctx context.Context, tests suite, source, place string) er
 	return goTool(ctx, place, "mod", "tidy", "-e")
 }
 
-// localReplaces returns the edits that drop what a go.mod, as go mod edit -json
-// prints it, replaces with folders beside it: these are not in the module.
+// localReplaces returns the edits that drop the replacements with local folders from a go.mod,
+// as go mod edit -json prints it: the module does not contain these folders.
 func localReplaces(mod []byte) ([]string, error) {
 	type module struct{ Path, Version string }
 	var file struct{ Replace []struct{ Old, New module } }
@@ -108,8 +108,8 @@ func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// copyTree copies files and folders, and makes all of them writable: those of
-// the module cache are not.
+// copyTree copies files and folders, and makes all of them writable: the files of the module
+// cache are not.
 func copyTree(from, to string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -5,17 +5,16 @@ import (
 	"strings"
 )
 
-// A verdict is what further runs make of a test that has not ended the same
-// with both.
+// A verdict is the result of further runs of a test that differs between the sides.
 type verdict int
 
 const (
-	// lost: v1.77.0 passes it whenever it runs, and this tree does not.
+	// lost: it always passes with v1.77.0, and not always with this tree.
 	lost verdict = iota + 1
-	// gained: this tree passes it whenever it runs, and v1.77.0 never does.
+	// gained: it always passes with this tree, and never with v1.77.0.
 	gained
-	// unsteady: it passes now and then with v1.77.0, or with both when it has
-	// the machine for itself, and so says nothing about either.
+	// unsteady: it passes only sometimes with v1.77.0, or passes with both when it runs alone,
+	// so it is no evidence about either.
 	unsteady
 )
 
@@ -44,8 +43,8 @@ func differing(theirs, here *outcome) []string {
 	return names
 }
 
-// leaves leaves out tests of which a part is in the list as well: they fail if
-// one of their parts does.
+// leaves drops tests of which a part is also in the list: they fail if one of their parts
+// fails.
 func leaves(names []string) []string {
 	var list []string
 	for _, name := range names {
@@ -62,10 +61,10 @@ func union(a, b *outcome) []string {
 	return slices.Compact(names)
 }
 
-// isTest reports whether a name is that of a test, and not of a package.
+// isTest reports whether a name belongs to a test, not to a package.
 func isTest(name string) bool { return strings.Contains(name, " ") }
 
-// root returns the package and the test that go test -run can name by itself.
+// root returns the package and the top-level test, which go test -run can select.
 func root(name string) (pkg, test string) {
 	pkg, test, _ = strings.Cut(name, " ")
 	test, _, _ = strings.Cut(test, "/")

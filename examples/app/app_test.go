@@ -75,7 +75,7 @@ func start(t *testing.T, change func(a *app)) *service {
 	return s
 }
 
-// browser is a client with a cookie jar. It speaks HTTP/2, or HTTP/1.1 alone.
+// browser is a client with a cookie jar. It speaks HTTP/2, or only HTTP/1.1.
 type browser struct {
 	t *testing.T
 	*http.Client
@@ -147,7 +147,7 @@ func (b *browser) want(method, path, body string, status int, text string) *http
 	return resp
 }
 
-// operator asks the server for operators.
+// operator sends a request to the server for operators.
 func (s *service) operator(path string) (status int, body string) {
 	s.t.Helper()
 	client := &fasthttp.Client{Dial: func(string) (net.Conn, error) { return s.admin.Dial() }}
@@ -159,13 +159,13 @@ func (s *service) operator(path string) (status int, body string) {
 	return status, string(text)
 }
 
-// lines has what was logged.
+// lines has the logged lines.
 type lines struct {
 	mu  sync.Mutex
 	all []map[string]any
 }
 
-// Write implements io.Writer. It gets a line at a time.
+// Write implements io.Writer. It is called for each line.
 func (l *lines) Write(p []byte) (int, error) {
 	var line map[string]any
 	if err := json.Unmarshal(p, &line); err != nil {
@@ -240,7 +240,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// blocked is a store whose List waits until it is told to go on, or the context ends.
+// blocked is a store whose List waits until the test lets it continue, or the context ends.
 type blocked struct {
 	store
 	begun, goOn chan struct{}
@@ -420,7 +420,7 @@ func TestOperatorsSeeWhatGoesOn(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d %s", c.path, status, body, c.status, c.want)
 		}
 	}
-	// strangers do not
+	// other clients do not
 	ada.want("GET", "/metrics", "", 404, "")
 }
 
@@ -516,7 +516,7 @@ func TestServeEndsWithEitherListener(t *testing.T) {
 	}
 }
 
-// A signal may come before the servers have begun.
+// A signal may arrive before the servers have begun.
 func TestServeEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -10,14 +10,14 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// burst is for how many seconds a client may save up requests.
+// burst is how many seconds' worth of requests a client may save up.
 const burst = 5
 
-// maxClients is how many clients are counted one by one. Those above share one count.
+// maxClients is how many clients are counted one by one. All others share one count.
 const maxClients = 100_000
 
-// limiter limits the rate of requests of each client. A client has tokens, of which each
-// request takes one, and gets new ones as time goes by.
+// limiter limits the rate of requests of each client. A client has tokens. Each request takes
+// one, and new ones are added at a fixed rate.
 type limiter struct {
 	rate float64 // tokens in a second
 	mu   sync.Mutex
@@ -26,7 +26,7 @@ type limiter struct {
 
 type tokens struct {
 	n    float64
-	then time.Time // when there were n
+	then time.Time // when the client had n tokens
 }
 
 func newLimiter(rate float64) *limiter {
@@ -45,8 +45,7 @@ func (a *app) limitClients(next fasthttp.RequestHandler) fasthttp.RequestHandler
 	}
 }
 
-// take takes a token of the client. If there is none it returns how long it takes until
-// there is one.
+// take takes a token of the client. If there is none, it returns the time until there is one.
 func (l *limiter) take(client netip.Addr) time.Duration {
 	key := network(client)
 	now := time.Now()
@@ -69,7 +68,7 @@ func (l *limiter) take(client netip.Addr) time.Duration {
 	return 0
 }
 
-// at returns how many tokens there are at a time.
+// at returns the number of tokens at the time now.
 func (l *limiter) at(t *tokens, now time.Time) float64 {
 	return min(l.most(), t.n+now.Sub(t.then).Seconds()*l.rate)
 }
@@ -88,14 +87,14 @@ func (l *limiter) sweep() {
 	}
 }
 
-// network returns what counts as one client: an IPv4 address, or a network of 64 bits,
-// all of which one customer of a provider has.
+// network returns the network that counts as one client: an IPv4 address, or an IPv6 network
+// with a prefix of 64 bits, since providers assign at least that to one customer.
 func network(client netip.Addr) netip.Prefix {
 	bits := 32
 	if client.Is6() {
 		bits = 64
 	}
-	// the zero Prefix for the zero Addr, which clients in memory have
+	// the zero Prefix for the zero Addr: in-memory connections have no IP address
 	p, _ := client.Prefix(bits)
 	return p
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// statusError is an error that clients may see, with its status. All others are answered
-// with 500, and are for the log.
+// statusError is an error that clients may see, with its status. Any other error is logged,
+// and answered with 500.
 type statusError struct {
 	code        int
 	text        string
@@ -26,7 +26,7 @@ func (e *statusError) with(field, data string) *statusError {
 	return &statusError{e.code, e.text, field, data}
 }
 
-// because returns e with a reason, which clients see, too.
+// because returns e with a reason, which clients see as well.
 func (e *statusError) because(err error) *statusError {
 	return &statusError{e.code, e.text + ": " + err.Error(), e.field, e.data}
 }
@@ -60,7 +60,7 @@ func (a *app) fail(ctx *fasthttp.RequestCtx, err error) {
 	e, known := errors.AsType[*statusError](err)
 	if !known {
 		a.log.Error("request failed", "id", requestID(ctx), "err", err)
-		// it may name files, hosts and users
+		// the text of err may name files, hosts and users
 		e = &statusError{code: fasthttp.StatusInternalServerError, text: "something went wrong"}
 	}
 	describe(ctx, e)
@@ -91,8 +91,8 @@ func (a *app) refuse(ctx *fasthttp.RequestCtx, err error) {
 	secure(&ctx.Response.Header)
 }
 
-// statusOf returns the status for an error of the server. What is not in the list is a
-// request that breaks the rules of HTTP.
+// statusOf returns the status for an error of the server. Any other error is a violation of
+// HTTP.
 func statusOf(err error) int {
 	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
 		return fasthttp.StatusRequestTimeout
@@ -111,8 +111,8 @@ func statusOf(err error) int {
 	return fasthttp.StatusBadRequest
 }
 
-// recover answers for a handler that panics, and logs where that was. Without it the
-// server does so, with a text of its own and without the id of the request.
+// recover responds when a handler panics, and logs the stack. Without it the server does both,
+// with its own text and without the id of the request.
 func (a *app) recover(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		defer func() {

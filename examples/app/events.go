@@ -11,11 +11,11 @@ import (
 const (
 	// queue is how many events may wait for a client.
 	queue = 64
-	// heartbeat is the time between the lines that keep a quiet connection from being
-	// closed by proxies, and that find clients that have gone without a word.
+	// heartbeat is the time between the lines that are sent on a quiet connection, so that
+	// proxies keep it open and clients that have disappeared are found.
 	heartbeat = 15 * time.Second
-	// streamTime is how long a stream goes on. Browsers begin another one, for which the
-	// session is checked again.
+	// streamTime is how long a stream lasts. Browsers then open another one, and the session
+	// is checked again.
 	streamTime     = 10 * time.Minute
 	maxSubscribers = 10_000
 )
@@ -28,15 +28,15 @@ type hub struct {
 
 func newHub() *hub { return &hub{all: make(map[chan []byte]struct{})} }
 
-// streamEvents sends what changes from now on, as server-sent events. A client begins
-// with it and requests the list then, so that it misses nothing.
+// streamEvents sends all further changes as server-sent events. A client opens the stream
+// before it requests the list, so that it misses no change.
 func (a *app) streamEvents(c *call) (any, error) {
 	events, err := a.events.subscribe()
 	if err != nil {
 		return nil, err
 	}
-	// closed when the client leaves and when the server shuts down; it is the only part
-	// of the request that may be used when this function has returned
+	// closed when the client disconnects and when the server shuts down; it is the only part
+	// of the request that may be used after this function has returned
 	done := c.http.Done()
 	c.http.SetContentType("text/event-stream")
 	c.http.Response.ImmediateHeaderFlush = true
@@ -47,15 +47,14 @@ func (a *app) streamEvents(c *call) (any, error) {
 	return nil, nil
 }
 
-// stream writes events until done is closed, events is closed, or the client takes no
-// more.
+// stream writes events until done is closed, events is closed, or writing fails.
 func stream(w *bufio.Writer, events <-chan []byte, done <-chan struct{}) {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	end := time.NewTimer(streamTime)
 	defer end.Stop()
 	for {
-		// errors of writes are those of Flush, too
+		// Flush returns the errors of earlier writes, too
 		select {
 		case <-done:
 			return
@@ -92,8 +91,8 @@ func (h *hub) unsubscribe(events chan []byte) {
 	delete(h.all, events)
 }
 
-// publish sends an event to all. The stream of a client that is too slow ends, so that
-// the others need not wait for it. Its browser begins another one, and requests the list.
+// publish sends an event to all clients. If a client is too slow, its stream is ended, so that
+// the others need not wait for it. Its browser opens another one, and requests the list.
 func (h *hub) publish(kind string, n note) {
 	// a note can always be marshaled, and JSON is one line
 	data, _ := json.Marshal(n)

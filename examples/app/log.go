@@ -14,11 +14,11 @@ import (
 // responses.
 const idField = "X-Request-Id"
 
-// idKey is the key of the id among the values of a request. A type of its own keeps it
-// apart from the keys of others.
+// idKey is the key of the id among the values of a request. The separate type keeps it from
+// being equal to keys of other packages.
 type idKey struct{}
 
-// goodID is the form of ids that are taken over: they go into logs.
+// goodID matches the ids that are accepted from requests: they are written to logs.
 var goodID = regexp.MustCompile(`^[A-Za-z0-9_-]{8,64}$`)
 
 // identify gives each request an id, by which its lines in the logs of all services can
@@ -43,15 +43,15 @@ func requestID(ctx *fasthttp.RequestCtx) string {
 	return id
 }
 
-// secure sets the fields that restrict what browsers do with a response.
+// secure sets the fields that restrict the use of a response in browsers.
 func secure(h *fasthttp.ResponseHeader) {
 	h.Set(fasthttp.HeaderXContentTypeOptions, "nosniff")
 	h.Set(fasthttp.HeaderContentSecurityPolicy, "default-src 'self'; frame-ancestors 'none'; base-uri 'none'")
 	h.Set(fasthttp.HeaderReferrerPolicy, "same-origin")
 }
 
-// sent is called after each response, also for requests that no handler has seen. It
-// writes the access log, and counts.
+// sent is called after each response, even if no handler was called. It writes the access log
+// and counts the response.
 func (a *app) sent(ctx *fasthttp.RequestCtx, sent fasthttp.SentResponse) {
 	key, _ := pattern(string(ctx.Path()))
 	if _, ok := a.routes[key]; !ok {
@@ -64,7 +64,7 @@ func (a *app) sent(ctx *fasthttp.RequestCtx, sent fasthttp.SentResponse) {
 	if sent.StatusCode >= 500 {
 		level = slog.LevelError
 	}
-	// the conversions copy: logging may go on when the next request uses the memory
+	// the conversions copy: logging may still run when the next request reuses the memory
 	a.log.LogAttrs(context.Background(), level, "request",
 		slog.String("id", requestID(ctx)),
 		slog.String("client", ctx.ClientIP().String()),

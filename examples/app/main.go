@@ -1,5 +1,5 @@
-// Command app is a whole service to start from: a board on which people post notes and
-// pictures, and see those of the others at once. See README.md for what is where.
+// Command app is a complete service to start from: a board on which users post notes and
+// pictures, and see new ones at once. README.md describes the files.
 package main
 
 import (
@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// config are the options of the command line.
+// config has the options of the command line.
 type config struct {
 	addr, admin     string
 	data, cert, key string

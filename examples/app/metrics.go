@@ -15,8 +15,8 @@ var bounds = [...]time.Duration{
 	time.Millisecond, 5 * time.Millisecond, 25 * time.Millisecond, 100 * time.Millisecond, time.Second, 10 * time.Second,
 }
 
-// metrics counts responses, and has the figures of the rest of the service. It writes the
-// text format of Prometheus.
+// metrics counts responses, and has the gauges of the rest of the service. It writes the text
+// format of Prometheus.
 type metrics struct {
 	gauges  []gauge
 	all     sync.Map // label -> *atomic.Uint64
@@ -25,14 +25,14 @@ type metrics struct {
 	bytes   atomic.Int64
 }
 
-// label distinguishes responses. It has no values that clients choose freely: the number
-// of labels would have no limit.
+// label distinguishes responses. It has no values that clients choose freely: otherwise the
+// number of labels would be unlimited.
 type label struct {
 	path   string // a key of routes, or "other"
 	status int
 }
 
-// gauge is a figure that is asked for when it is needed.
+// gauge is a number, read when the metrics are requested.
 type gauge struct {
 	name, help string
 	value      func() int
@@ -58,7 +58,7 @@ func (m *metrics) count(l label, taken time.Duration, bytes int64) {
 	n.(*atomic.Uint64).Add(1)
 	m.bytes.Add(bytes)
 	if l.path == "/api/events" {
-		// the time of a stream says nothing of how fast the service is
+		// the duration of a stream does not measure the speed of the service
 		return
 	}
 	bucket := 0

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	maxText  = 2000 // letters of a note
-	pageSize = 100  // notes of a list
+	maxText  = 2000 // characters of a note
+	pageSize = 100  // notes in a list
 )
 
-// listNotes responds with the latest notes; with ?before=ID with those before that one.
+// listNotes responds with the latest notes, or with the notes before ID for ?before=ID.
 func (a *app) listNotes(c *call) (any, error) {
 	before := 0
 	if args := c.http.QueryArgs(); args.Has("before") {

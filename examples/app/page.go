@@ -17,7 +17,8 @@ func newPage() fasthttp.RequestHandler {
 		IndexNames:     []string{"index.html"},
 		Compress:       true,
 		CompressBrotli: true,
-		// a new version of the program may have other files; the tags make asking cheap
+		// a new version of the program may have other files; entity tags make revalidation
+		// cheap
 		CacheControl: "no-cache",
 		StrongETag:   true,
 	}

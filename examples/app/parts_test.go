@@ -39,7 +39,7 @@ func TestSessionsBeginAndEnd(t *testing.T) {
 	}
 	b.want("DELETE", "/api/session", "", 204, "")
 	b.want("GET", "/api/session", "", 401, "log in first")
-	// the value of a cookie alone is of no use when its session has ended
+	// the value of a cookie is of no use after its session has ended
 	req := newRequest(t.Context(), t, "GET", "/api/session", "", nil)
 	req.Header.Set("Cookie", strings.Split(cookie, ";")[0])
 	if resp, _ := s.browser(false).send(req); resp.StatusCode != 401 {
@@ -197,12 +197,12 @@ func TestOthersSeeWhatChanges(t *testing.T) {
 			ada.want("DELETE", "/api/notes/1", "", 204, "")
 			there.want("removed", `"id":1`)
 
-			// the end of one does not concern the other
+			// the end of one does not affect the other
 			_ = here.body.Close()
 			for s.events.count() != 1 {
 				ada.want("POST", "/api/notes", `{"text":"more"}`, 201, "")
 			}
-			// a shutdown ends the streams in order
+			// a shutdown ends the streams cleanly
 			if err := s.stop(); err != nil {
 				t.Error(err)
 			}
@@ -290,7 +290,7 @@ func TestPictures(t *testing.T) {
 			ada, bob, stranger := s.user("ada", old), s.user("bob", old), s.browser(old)
 			ada.want("POST", "/api/notes", `{"text":"a"}`, 201, "")
 			image := picture(t)
-			large := append(bytes.Clone(image), make([]byte, 5<<20)...) // goes to the disk while it arrives
+			large := append(bytes.Clone(image), make([]byte, 5<<20)...) // written to the disk while it arrives
 			for _, c := range []struct {
 				who         *browser
 				path, field string
@@ -315,7 +315,7 @@ func TestPictures(t *testing.T) {
 			if resp.Header.Get("Content-Type") != "image/png" || resp.Header.Get("X-Content-Type-Options") != "nosniff" || body != strings.TrimSpace(string(image)) {
 				t.Errorf("the picture is %q with %v", body, resp.Header)
 			}
-			// what was replaced or refused is not left
+			// replaced and refused pictures are not left
 			if left, err := os.ReadDir(s.config.data); err != nil || len(left) != 1 {
 				t.Errorf("there are %v, %v", left, err)
 			}
@@ -327,7 +327,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// A stranger's picture is refused before it was sent.
+// A picture from a client without a session is refused before it is sent.
 func TestHeadsDecideWhatMayFollow(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

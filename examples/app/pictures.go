@@ -15,7 +15,7 @@ import (
 // pictures keeps pictures as files in a directory.
 type pictures struct{ dir string }
 
-// extensions are the types that are taken. None of them can contain scripts, unlike SVG.
+// extensions has the accepted types. Unlike SVG, none of them can contain scripts.
 var extensions = map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 
 // setPicture takes the file "picture" of a form as the picture of a note. The server has
@@ -61,15 +61,15 @@ func (a *app) getPicture(c *call) (any, error) {
 	if n.Picture == "" {
 		return nil, errNoPicture
 	}
-	// ranges and conditions as well
+	// handles ranges and conditions as well
 	c.http.SendFileLiteral(a.pictures.path(n.Picture))
 	return nil, nil
 }
 
 func (p pictures) path(name string) string { return filepath.Join(p.dir, name) }
 
-// save stores a file, and returns its new name. The name that the client has sent is not
-// used, nor the type.
+// save stores a file, and returns its new name. The name and the type that the client has sent
+// are not used.
 func (p pictures) save(file *multipart.FileHeader) (string, error) {
 	f, err := file.Open()
 	if err != nil {
@@ -89,7 +89,7 @@ func (p pictures) save(file *multipart.FileHeader) (string, error) {
 	return name, fasthttp.SaveMultipartFile(file, p.path(name))
 }
 
-// remove removes a picture; none if name is "". One that cannot be removed does no harm.
+// remove removes a picture; none if name is "". A picture that cannot be removed does no harm.
 func (p pictures) remove(name string) {
 	if name != "" {
 		_ = os.Remove(p.path(name))

@@ -12,11 +12,11 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// endpoint answers a request: with a value that is sent as JSON, with nil if there is
-// nothing to send or the response is there already, or with an error.
+// endpoint handles a request. It returns a value to send as JSON, nil if there is nothing to
+// send or the response is already set, or an error.
 type endpoint struct {
 	serve func(c *call) (any, error)
-	// open says that it needs no session
+	// open is set if it needs no session
 	open bool
 }
 
@@ -28,7 +28,7 @@ type call struct {
 	http *fasthttp.RequestCtx
 	ctx  context.Context // ends with the client's connection, or after callTime
 	user string          // the name of the session
-	id   string          // what {id} stands for in the path
+	id   string          // the part of the path in place of {id}
 }
 
 func (a *app) newRoutes() map[string]methods {
@@ -48,14 +48,14 @@ func (a *app) newRoutes() map[string]methods {
 	}
 }
 
-// path returns the path of a request of which there is the head only.
+// path returns the path of a request of which only the head has been read.
 func path(h *fasthttp.RequestHeader) string {
 	p, _, _ := strings.Cut(string(h.RequestURI()), "?")
 	return p
 }
 
-// pattern returns the key in routes for a path, and the part of the path that {id} stands
-// for. Many paths have few keys, so the keys can be labels of metrics.
+// pattern returns the key in routes for a path, and the part of the path in place of {id}.
+// Many paths have few keys, so the keys can be labels of metrics.
 func pattern(path string) (key, id string) {
 	rest, ok := strings.CutPrefix(path, "/api/notes/")
 	if !ok || rest == "" {
@@ -68,8 +68,8 @@ func pattern(path string) (key, id string) {
 	return "/api/notes/{id}" + rest, id
 }
 
-// route finds the endpoint of a request and sends what it returns. What does not begin
-// with /api/ is the page.
+// route finds the endpoint of a request and sends its result. A path that does not begin with
+// /api/ is a file of the page.
 func (a *app) route(ctx *fasthttp.RequestCtx) {
 	p := string(ctx.Path())
 	if !strings.HasPrefix(p, "/api/") {
@@ -108,14 +108,14 @@ func (a *app) call(ctx *fasthttp.RequestCtx, path string) (any, error) {
 	}
 	within, cancel := within(ctx)
 	defer cancel()
-	// responses to one user are not for the next one who uses the same browser
+	// the next user of the same browser must not see responses to this one
 	ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "no-store")
 	return e.serve(&call{http: ctx, ctx: within, user: user, id: id})
 }
 
-// within returns the context for what an endpoint waits for. It ends when the client
-// leaves, since nobody needs the result then. It does not end when the server shuts down,
-// as ctx itself does: requests that have come are answered.
+// within returns the context for an endpoint. It ends when the client disconnects, since the
+// result is not needed then. Unlike ctx itself, it does not end when the server shuts down:
+// requests that have been received are answered.
 func within(ctx *fasthttp.RequestCtx) (context.Context, func()) {
 	within, cancel := context.WithTimeout(context.Background(), callTime)
 	stop := ctx.AfterDisconnect(cancel)

@@ -14,30 +14,30 @@ import (
 	"github.com/valyala/fasthttp/pprofhandler"
 )
 
-// The limits of the service. Each protects the others from one client, or the machine from
-// all of them.
+// The limits of the service. Each protects the other clients from one client, or the machine
+// from all clients.
 const (
 	maxBody    = 64 << 10 // bytes of a request, except for pictures
 	maxPicture = 8 << 20
 
-	requestTime  = 10 * time.Second // for a request to arrive
-	pictureTime  = time.Minute      // for one with a picture
-	responseTime = 30 * time.Second // for a client to take a response
-	callTime     = 5 * time.Second  // for what a handler waits for, such as the store
+	requestTime  = 10 * time.Second // to receive a request
+	pictureTime  = time.Minute      // to receive a request with a picture
+	responseTime = 30 * time.Second // to send a response
+	callTime     = 5 * time.Second  // for the calls of a handler, such as to the store
 
 	maxConns       = 20_000
 	maxClientConns = 100
-	maxStreams     = 50    // requests of a connection of HTTP/2 at a time
-	maxHandlers    = 1_000 // of all connections at a time
+	maxStreams     = 50    // concurrent requests of an HTTP/2 connection
+	maxHandlers    = 1_000 // concurrent handlers, for all connections
 )
 
-// phase is what the service is doing.
+// phase is the phase of the service.
 type phase int32
 
 const (
 	starting phase = iota
 	serving
-	// leaving: it answers what comes, but wants no more to come
+	// leaving: it still answers requests, but is not ready for more
 	leaving
 )
 
@@ -86,7 +86,7 @@ func newApp(c config, log *slog.Logger) *app {
 	return a
 }
 
-// newServer returns the server that strangers reach.
+// newServer returns the public server.
 func (a *app) newServer() *fasthttp.Server {
 	s := &fasthttp.Server{
 		Handler:        a.handler(),
@@ -104,8 +104,8 @@ func (a *app) newServer() *fasthttp.Server {
 		MaxConnsPerIP:      maxClientConns,
 		HTTP2:              fasthttp.HTTP2Config{MaxConcurrentStreams: maxStreams},
 
-		// Behind a proxy, MaxConnsPerIP must not be set: all connections come from there.
-		// Name the addresses of the proxy instead, so that ClientIP is that of the client:
+		// Behind a proxy, MaxConnsPerIP must not be set: all connections are from the proxy.
+		// Name the addresses of the proxy instead, so that ClientIP is the client's:
 		// TrustedProxies: fasthttp.TrustedProxies{Ranges: ...},
 	}
 	s.Protocols.SetHTTP1(true)
@@ -113,26 +113,26 @@ func (a *app) newServer() *fasthttp.Server {
 	return s
 }
 
-// allow decides by the head of a request what may follow it.
+// allow decides by the head of a request how large its body may be and how long it may take.
 func (a *app) allow(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 	switch key, _ := pattern(path(h)); key {
 	case "/api/notes/{id}/picture":
 		if !h.IsPost() {
 			return fasthttp.RequestConfig{}
 		}
-		// megabytes are not received for somebody who may not send them
+		// a client without a session may not send megabytes
 		if _, ok := a.sessions.find(string(h.Cookie(cookieName))); !ok {
 			return fasthttp.RequestConfig{RefuseStatus: fasthttp.StatusUnauthorized}
 		}
 		return fasthttp.RequestConfig{MaxRequestBodySize: maxPicture, ReadTimeout: pictureTime}
 	case "/api/events":
-		// WriteTimeout is for a whole response, also for one that goes on
+		// WriteTimeout limits a whole response, even a stream
 		return fasthttp.RequestConfig{WriteTimeout: streamTime + responseTime}
 	}
 	return fasthttp.RequestConfig{}
 }
 
-// handler returns the handler of the public server: the first function below sees a
+// handler returns the handler of the public server: the first function below receives a
 // request first, and its response last.
 func (a *app) handler() fasthttp.RequestHandler {
 	var protection fasthttp.CrossOriginProtection
@@ -147,8 +147,8 @@ func (a *app) handler() fasthttp.RequestHandler {
 	return h
 }
 
-// limitHandlers refuses requests while too many handlers run. Concurrency counts
-// connections, each of which has several handlers with HTTP/2.
+// limitHandlers refuses requests while too many handlers run. Concurrency counts connections;
+// over HTTP/2 each can have several handlers.
 func (a *app) limitHandlers(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		select {
@@ -165,7 +165,7 @@ func (a *app) limitHandlers(next fasthttp.RequestHandler) fasthttp.RequestHandle
 func (a *app) operate(ctx *fasthttp.RequestCtx) {
 	switch string(ctx.Path()) {
 	case "/healthz":
-		// the process is alive: whoever restarts it need not
+		// the process is alive, and need not be restarted
 		ctx.WriteString("ok\n")
 	case "/readyz":
 		if phase(a.phase.Load()) != serving {
@@ -182,7 +182,7 @@ func (a *app) operate(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// serve serves until ctx ends, and then ends in order.
+// serve serves until ctx ends, and then shuts down gracefully.
 func (a *app) serve(ctx context.Context, config *tls.Config, public, admin net.Listener) error {
 	a.public.TLSConfig = config
 	served := make(chan error, 2)
@@ -218,15 +218,15 @@ func (a *app) serve(ctx context.Context, config *tls.Config, public, admin net.L
 	return err
 }
 
-// shutDown answers the requests that have come, and ends the streams of events. The
-// server for operators goes last, so that it can be asked what is going on.
+// shutDown answers the requests that have been received, and ends the streams of events. The
+// server for operators is shut down last, so that the shutdown can be observed.
 func (a *app) shutDown() error {
 	ctx, cancel := context.WithTimeout(context.Background(), a.config.grace)
 	defer cancel()
 	return errors.Join(a.public.ShutdownWithContext(ctx), a.admin.ShutdownWithContext(ctx))
 }
 
-// sweep forgets what is out of date.
+// sweep removes expired data.
 func (a *app) sweep(stop <-chan struct{}) {
 	ticker := time.NewTicker(time.Minute)
 	defer ticker.Stop()

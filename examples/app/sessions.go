@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// cookieName begins with a prefix for which browsers make sure that the cookie is
-	// from this host, and was sent over TLS.
+	// cookieName begins with a prefix for which browsers ensure that this host has set the
+	// cookie, over TLS.
 	cookieName = "__Host-session"
 
-	idleTime    = 30 * time.Minute // a session ends without a request for so long,
+	idleTime    = 30 * time.Minute // a session ends after this time without a request,
 	sessionTime = 12 * time.Hour   // and after that in any case
 	maxSessions = 100_000
 	maxName     = 40
 )
 
-// session is a user who is logged in.
+// session is the session of a user.
 type session struct {
 	name      string
 	idle, end time.Time
@@ -28,8 +28,8 @@ type session struct {
 
 func (s session) over(now time.Time) bool { return now.After(s.idle) || now.After(s.end) }
 
-// sessions has the sessions by the value of their cookie, which nobody can guess. Clients
-// have nothing else, so a session ends when it is removed here.
+// sessions has the sessions by the value of their cookie, which cannot be guessed. Clients
+// store nothing else, so a session ends when it is removed here.
 type sessions struct {
 	mu  sync.Mutex
 	all map[string]session
@@ -50,7 +50,7 @@ func (s *sessions) begin(name string) (string, error) {
 	return id, nil
 }
 
-// find returns the name of the user of a session, which goes on for idleTime.
+// find returns the name of the user of a session, and extends the session by idleTime.
 func (s *sessions) find(id string) (name string, ok bool) {
 	now := time.Now()
 	s.mu.Lock()
@@ -70,7 +70,7 @@ func (s *sessions) end(id string) {
 	delete(s.all, id)
 }
 
-// sweep removes sessions that are over.
+// sweep removes expired sessions.
 func (s *sessions) sweep() {
 	now := time.Now()
 	s.mu.Lock()
@@ -95,8 +95,8 @@ type user struct {
 
 func (a *app) showSession(c *call) (any, error) { return user{c.user}, nil }
 
-// logIn begins a session. It believes every name: this is where a real service checks a
-// password, or what an identity provider has signed.
+// logIn begins a session. It accepts every name: this is where a real service checks a
+// password, or the signature of an identity provider.
 func (a *app) logIn(c *call) (any, error) {
 	var u user
 	if err := receive(c.http, &u); err != nil {
@@ -105,7 +105,7 @@ func (a *app) logIn(c *call) (any, error) {
 	if n := utf8.RuneCountInString(u.Name); n == 0 || n > maxName {
 		return nil, errBadName
 	}
-	// the cookie from before may be known to somebody else
+	// another user may know the previous cookie
 	a.sessions.end(string(c.http.Request.Header.Cookie(cookieName)))
 	id, err := a.sessions.begin(u.Name)
 	if err != nil {

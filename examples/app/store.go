@@ -15,24 +15,24 @@ type note struct {
 	Picture string    `json:"picture,omitempty"` // the name of its file
 }
 
-// store keeps notes. It is what a database takes the place of: each method takes the
-// context of the request, and may be called by many goroutines at a time.
+// store keeps notes. A real service implements it with a database: each method takes the
+// context of the request, and may be called by many goroutines at once.
 type store interface {
-	// List returns up to limit notes, the latest first; those before an ID if that is
-	// not 0.
+	// List returns up to limit notes, the latest first. If before is not 0, it returns notes
+	// before that ID only.
 	List(ctx context.Context, before, limit int) ([]note, error)
 	Get(ctx context.Context, id int) (note, error)
 	// Add stores a note and returns it with its ID.
 	Add(ctx context.Context, n note) (note, error)
-	// Update changes a note by a function, which is called with the note as it is and
-	// may return an error to leave it so. It returns the note before and after that.
+	// Update calls change with the current note, which change may modify; if change returns an
+	// error, the note stays as it was. Update returns the note before and after the change.
 	Update(ctx context.Context, id int, change func(*note) error) (before, after note, err error)
 	// Remove removes a note if check returns nil for it, and returns it.
 	Remove(ctx context.Context, id int, check func(note) error) (note, error)
 	Count() int
 }
 
-// maxNotes is how many notes the memory has room for.
+// maxNotes is how many notes a memory has room for.
 const maxNotes = 10_000
 
 // memory is a store that forgets everything at the end of the program.

@@ -1,5 +1,5 @@
-// Command client fetches URIs and prints the responses: briefly with Get, and in full
-// with a Request and a Response. It follows redirects, with one timeout for all of it.
+// Command client fetches URIs and prints the responses: briefly with Get, and in full with a
+// Request and a Response. It follows redirects, with one overall timeout.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 // connections.
 var client = &fasthttp.Client{
 	Name: "example",
-	// a server that is not trusted must not exhaust the memory
+	// an untrusted server must not exhaust the memory
 	MaxResponseBodySize: 8 << 20,
 	// try again if a host is down for a moment
 	RetryIfErr: fasthttp.RetryWithBackoff(50*time.Millisecond, time.Second),
@@ -58,8 +58,8 @@ func run(ctx context.Context, uris []string, stdout io.Writer) error {
 	return nil
 }
 
-// describe requests the header fields only. It releases the Request and the Response to
-// their pools when it does not use any part of them any more.
+// describe requests the header fields only. It releases the Request and the Response to their
+// pools when it no longer uses any part of them.
 func describe(ctx context.Context, uri string, stdout io.Writer) error {
 	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(req)
@@ -71,7 +71,7 @@ func describe(ctx context.Context, uri string, stdout io.Writer) error {
 	if err := client.DoRedirectsContext(ctx, req, resp, 10); err != nil {
 		return err
 	}
-	// after redirects the URI is that of the last request
+	// after redirects the URI is the last request's
 	fmt.Fprintf(stdout, "    at %s, from %s\n", req.URI(), resp.RemoteAddr())
 	for name, value := range resp.Header.All() {
 		fmt.Fprintf(stdout, "    %s: %s\n", name, value)

@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// options are the options of the command line.
+// options has the options of the command line.
 type options struct {
 	addr, dir, copies, index string
 	cert, key                string
@@ -118,7 +118,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		Name:        "fileserver",
 		Handler:     handler(o, root, stop, out),
 		ReadTimeout: time.Minute,
-		// a large file takes long on a slow line, but not forever
+		// a large file takes long on a slow line, but not without a limit
 		WriteTimeout: 6 * time.Hour,
 		IdleTimeout:  2 * time.Minute,
 		Logger:       out,
@@ -208,7 +208,7 @@ func address(addr net.Addr, tls bool) string {
 	return scheme + "://" + net.JoinHostPort(host, port) + "/"
 }
 
-// lines writes one line at a time. It is a fasthttp.Logger.
+// lines writes whole lines, one at a time. It is a fasthttp.Logger.
 type lines struct {
 	mu sync.Mutex
 	w  io.Writer

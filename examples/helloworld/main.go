@@ -56,8 +56,8 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 	return <-shutDown
 }
 
-// greet is the handler. It writes to ctx as to any io.Writer. Nothing is sent before it
-// returns, so the header may be set at the end.
+// greet is the handler. It writes to ctx as to any io.Writer. The response is sent after it
+// has returned, so the header may be set at the end.
 func greet(ctx *fasthttp.RequestCtx) {
 	fmt.Fprintf(ctx, "Hello, world!\n\n")
 

@@ -17,7 +17,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// options are the options of the command line.
+// options has the options of the command line.
 type options struct {
 	addr, path     string
 	requests       int

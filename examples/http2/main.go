@@ -1,6 +1,6 @@
 // Command http2 serves the same handler by HTTP/2 and HTTP/1.1: over TLS, where a client
-// chooses the version in the handshake, and without TLS on a second port, where a client of
-// HTTP/2 must know that the server speaks it. Try it with
+// chooses the version in the handshake, and without TLS on a second port, where an HTTP/2
+// client needs prior knowledge. Try it with
 //
 //	curl -k https://localhost:8443/
 //	curl -k --http1.1 https://localhost:8443/
@@ -10,8 +10,8 @@
 // The program makes its certificate at its start, and no browser trusts it. A real program
 // has one in files (Server.ServeTLS) or requests it, as the example letsencrypt does.
 //
-// After SIGINT or SIGTERM it tells its clients that it takes no more requests, answers those
-// that it has accepted, and ends.
+// After SIGINT or SIGTERM it announces to its clients that it accepts no more requests,
+// answers the requests that it has accepted, and ends.
 package main
 
 import (
@@ -47,22 +47,22 @@ func newServer() *fasthttp.Server {
 	server := &fasthttp.Server{
 		Handler: greet,
 		Name:    "http2",
-		// Over HTTP/2 these are times of each request, of which a connection has many
+		// Over HTTP/2 these times apply to each request of a connection
 		ReadTimeout:  10 * time.Second,
 		WriteTimeout: 30 * time.Second,
 		// of a connection without requests
 		IdleTimeout:        time.Minute,
 		MaxRequestBodySize: 1 << 20,
-		// Concurrency counts connections, each of which may have as many handlers as streams
+		// Concurrency counts connections; each may have as many handlers as streams
 		Concurrency: 10_000,
 		HTTP2: fasthttp.HTTP2Config{
 			MaxConcurrentStreams: 100,
-			// a client that has gone without a word is found within 45 seconds
+			// a client that has disappeared is found within 45 seconds
 			SendPingTimeout: 30 * time.Second,
 			PingTimeout:     15 * time.Second,
 		},
 	}
-	// a set that names any version has no others
+	// once a set names a version, it has only the named ones
 	server.Protocols.SetHTTP1(true)
 	server.Protocols.SetHTTP2(true)
 	server.Protocols.SetUnencryptedHTTP2(true)
@@ -97,18 +97,18 @@ func run(ctx context.Context, secureAddr, plainAddr string, stdout io.Writer) er
 	go func() { served <- server.ServeTLSEmbed(secure, cert, key) }()
 	go func() { served <- server.Serve(plain) }()
 	var first error
-	ends := 1 // of calls of Serve that are still to come
+	ends := 1 // calls of Serve that have yet to return
 	select {
 	case first = <-served:
 		// one listener without the other is of no use
 	case <-ctx.Done():
 		ends = 2
 	}
-	// clients that do not take their responses are not waited for longer
+	// do not wait longer for clients that do not read their responses
 	soon, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	all := errors.Join(first, server.ShutdownWithContext(soon))
-	// a listener that Serve has not begun with yet would be served after that
+	// a Serve that begins after Shutdown would serve its listener
 	_, _ = secure.Close(), plain.Close()
 	for range ends {
 		all = errors.Join(all, <-served)

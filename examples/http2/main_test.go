@@ -33,7 +33,7 @@ func start(t *testing.T) (secure, plain string, stop func() error) {
 	}
 }
 
-// speaks returns a client of net/http that speaks the versions that set says, and no other.
+// speaks returns a net/http client that speaks only the versions that set selects.
 func speaks(set func(p *http.Protocols)) *http.Client {
 	p := new(http.Protocols)
 	set(p)
@@ -78,7 +78,7 @@ func TestBothVersionsAreServedOnBothPorts(t *testing.T) {
 	}
 }
 
-// A client of HTTP/2 is told that the server shuts down, although its connection is open.
+// The server announces its shutdown to an HTTP/2 client, although the connection is open.
 func TestShutdownTellsClientsOfHTTP2(t *testing.T) {
 	secure, _, stop := start(t)
 	c, err := tls.Dial("tcp", secure, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
@@ -109,7 +109,7 @@ func TestShutdownTellsClientsOfHTTP2(t *testing.T) {
 		switch frame := frame.(type) {
 		case *http2.SettingsFrame:
 			if frame.IsAck() {
-				// the server has read what was sent
+				// the server has read the request
 				go func() { stopped <- stop() }()
 				continue
 			}
@@ -146,7 +146,7 @@ func TestAddressesThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// A signal may come before the server has begun.
+// A signal may arrive before the server has begun.
 func TestRunEndsAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

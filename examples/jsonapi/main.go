@@ -117,7 +117,7 @@ func respond(ctx *fasthttp.RequestCtx, value any, err error) {
 	}
 	e, ok := errors.AsType[*statusError](err)
 	if !ok {
-		// its text is for the log alone: it may name files, hosts and users
+		// log the text only: it may name files, hosts and users
 		ctx.Logger().Printf("%v", err)
 		e = errUnknown
 	}

@@ -124,7 +124,7 @@ func greet(ctx *fasthttp.RequestCtx) {
 	state := ctx.TLSConnectionState()
 	fmt.Fprintf(ctx, "Hello over %s, %s!\n", tls.VersionName(state.Version), ctx.Host())
 	ctx.SetContentType("text/plain; charset=utf-8")
-	// from now on browsers shall use HTTPS by themselves
+	// from now on browsers use HTTPS without a redirect
 	ctx.Response.Header.Set("Strict-Transport-Security", "max-age=31536000")
 }
 

@@ -155,7 +155,7 @@ func TestRunNeedsHostsAndAddresses(t *testing.T) {
 	}
 }
 
-// A signal may come before the server has begun.
+// A signal may arrive before the server has begun.
 func TestRunEndsAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

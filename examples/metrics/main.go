@@ -89,8 +89,8 @@ type metrics struct {
 	nanos    atomic.Int64
 }
 
-// label distinguishes requests. It does not contain values that clients choose freely,
-// such as paths: the number of labels would have no limit.
+// label distinguishes requests. It does not contain values that clients choose freely, such as
+// paths: otherwise the number of labels would be unlimited.
 type label struct {
 	method string
 	status int
@@ -101,8 +101,8 @@ var methods = map[string]bool{
 	"GET": true, "HEAD": true, "POST": true, "PUT": true, "PATCH": true, "DELETE": true, "OPTIONS": true,
 }
 
-// measure counts the requests to h, and serves the metrics. A public server serves them on
-// a separate address, as the example app does: they are for operators alone.
+// measure counts the requests to h, and serves the metrics. A public server serves them on a
+// separate address, as the example app does: only operators should see them.
 func (m *metrics) measure(h fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		if string(ctx.Path()) == "/metrics" {

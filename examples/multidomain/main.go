@@ -47,8 +47,8 @@ func newSites() sites {
 	}
 }
 
-// serve calls the handler of the site that a request is for. For any other site it
-// responds that this is the wrong server (RFC 9110 section 15.5.20).
+// serve calls the handler of the requested site. For any other site the response is 421 (RFC
+// 9110 section 15.5.20).
 func (s sites) serve(ctx *fasthttp.RequestCtx) {
 	serve, ok := s[domain(ctx.Host())]
 	if !ok {
@@ -58,8 +58,8 @@ func (s sites) serve(ctx *fasthttp.RequestCtx) {
 	serve(ctx)
 }
 
-// domain returns the name in a Host field, without its port and without the dot
-// that a full name may end in.
+// domain returns the name in a Host field, without its port and without the dot at the end of
+// a fully qualified name.
 func domain(host []byte) string {
 	if colon := bytes.LastIndexByte(host, ':'); colon >= 0 {
 		host = host[:colon]

@@ -3,9 +3,9 @@
 // Command restart replaces itself by a new process when it gets SIGHUP, without losing a
 // request: replace the binary, send the signal, and the new binary serves.
 //
-// The new process inherits the listening socket, so that no connection is ever refused.
-// When it serves, the old process accepts no more connections, closes those that it has
-// after their next response, and exits.
+// The new process inherits the listening socket, so that no connection is ever refused. When
+// it serves, the old process accepts no more connections, closes its open connections after
+// their next response, and exits.
 package main
 
 import (
@@ -34,8 +34,8 @@ const (
 	listenerFD = 3
 	readyFD    = 4
 
-	// startTime is how long a new process may take to serve, and drainTime how
-	// long the connections of the old one may take to end by themselves.
+	// startTime is how long a new process may take until it serves, and drainTime how long the
+	// old process waits for its connections to end.
 	startTime = 30 * time.Second
 	drainTime = 10 * time.Second
 )
@@ -101,9 +101,9 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 	}
 }
 
-// leave ends a process that was replaced. A client may be about to send a request on an
-// idle connection. So a connection is closed only after a response has announced that,
-// or after it was idle for long.
+// leave ends a process that was replaced. A client may be about to send a request on an idle
+// connection. So a connection is closed only after a response has announced the close, or
+// after a long idle time.
 func leave(ctx context.Context, server *fasthttp.Server, ln net.Listener, served <-chan error) error {
 	// the socket stays open in the new process
 	if err := ln.Close(); err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// The processes of the test run the test binary. The environment says that it acts as
+// The processes of the test run the test binary. A variable in the environment makes it act as
 // the example.
 const roleEnv = "RESTART_TEST_ADDR"
 
@@ -175,7 +175,7 @@ func TestProcessGoesOnWhereItsSuccessorFails(t *testing.T) {
 	c.end(t)
 }
 
-// A signal may come before the server has begun.
+// A signal may arrive before the server has begun.
 func TestRunEndsAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -1,7 +1,7 @@
-// Command reverseproxy forwards requests to another server. Bodies of any size stream
-// through it in both directions, with their trailer fields. It does not forward fields
-// that concern one connection only. If the other server aborts a response, the proxy
-// aborts its own, too, instead of sending a part as the whole.
+// Command reverseproxy forwards requests to another server. Bodies of any size stream through
+// it in both directions, with their trailer fields. It does not forward fields that concern
+// one connection only. If the other server aborts a response, the proxy also aborts its
+// response: the client must not mistake a part for the whole.
 package main
 
 import (
@@ -49,17 +49,17 @@ func run(ctx context.Context, addr, backend string, stdout io.Writer) error {
 	server := &fasthttp.Server{
 		Handler:           p.serve,
 		StreamRequestBody: true,
-		// bodies may be large, so there is a time for heads, and bodies must arrive at a rate
+		// bodies may be large: only heads have a timeout, and bodies have a minimum rate
 		ReadHeaderTimeout:  10 * time.Second,
 		MinRequestBodyRate: 1 << 10,
-		// the response is that of the other server
+		// the fields are the other server's
 		NoDefaultServerHeader: true,
 		NoDefaultContentType:  true,
 		IdleTimeout:           time.Minute,
 	}
 	shutDown := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
-		// requests that have come are answered, but for responses that do not end
+		// received requests are answered, except for responses that do not end
 		limit, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
 		p.leaving.Store(true)
@@ -126,9 +126,9 @@ func (e *exchange) release() {
 }
 
 func (p *proxy) serve(ctx *fasthttp.RequestCtx) {
-	// the call ends when the client closes its connection, also while the response is
-	// being forwarded, after this function has returned. It goes on when the server shuts
-	// down, although ctx ends then
+	// the call ends when the client closes its connection, also while the response is being
+	// forwarded, after this function has returned. It does not end when the server shuts down,
+	// although ctx does
 	callCtx, cancel := context.WithCancel(context.Background())
 	ctx.WatchDisconnect()
 	ctx.AfterFunc(func() {
@@ -147,7 +147,7 @@ func (p *proxy) serve(ctx *fasthttp.RequestCtx) {
 	passOn(ctx, e)
 }
 
-// fail responds that the other server has sent no response.
+// fail sends the response for a failure of the other server.
 func fail(ctx *fasthttp.RequestCtx, err error) {
 	ctx.Logger().Printf("%v", err)
 	code := fasthttp.StatusBadGateway
@@ -220,8 +220,8 @@ func passOn(ctx *fasthttp.RequestCtx, e *exchange) {
 	ctx.SetBodyStream(&passedBody{body, e}, size)
 }
 
-// trailingBody is a body that is being forwarded. The trailer fields after it in from
-// are sent after it in to.
+// trailingBody is a forwarded body. The trailer fields that from has after the body are added
+// to to.
 type trailingBody struct {
 	io.Reader
 	from, to header
@@ -240,15 +240,15 @@ func (b *trailingBody) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
 	if err == io.EOF {
 		for name, value := range b.from.TrailerFields() {
-			// fields that were accepted may be sent
+			// fields that were accepted on receipt can be sent
 			_ = b.to.AddTrailerFieldBytes(name, value)
 		}
 	}
 	return n, err
 }
 
-// passedBody is the body of a response that is being forwarded. Its errors make the
-// server abort the response.
+// passedBody is the body of a forwarded response. Its errors make the server abort the
+// response.
 type passedBody struct {
 	io.Reader
 	e *exchange

@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// start puts a proxy in front of backend.
+// start starts a proxy in front of backend.
 func start(t *testing.T, backend http.HandlerFunc) (base string) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(backend)
@@ -190,7 +190,7 @@ func TestWhatIsCutOffIsNotPassedOnAsTheWhole(t *testing.T) {
 
 func TestTrailersArriveBehindTheirBodies(t *testing.T) {
 	base := start(t, func(w http.ResponseWriter, r *http.Request) {
-		// one is announced, the other is not, and a third never comes
+		// one is announced, the other is not, and a third is never sent
 		w.Header().Set("Trailer", "X-Sum, X-None")
 		w.Header().Set("X-More", "in the header")
 		body, err := io.ReadAll(r.Body)
@@ -349,7 +349,7 @@ func TestShutdownWaitsForTheOtherServer(t *testing.T) {
 	}
 }
 
-// A signal may come before the server has begun.
+// A signal may arrive before the server has begun.
 func TestRunEndsAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

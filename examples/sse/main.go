@@ -1,5 +1,5 @@
-// Command sse sends events to browsers as they happen (server-sent events). A GET of
-// /events receives the events that others POST to it, and / is a page that shows them.
+// Command sse sends events to browsers as they happen (server-sent events). GET /events
+// receives the events that clients send with POST /events, and / is a page that shows them.
 package main
 
 import (
@@ -61,7 +61,7 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 	return <-shutDown
 }
 
-// streamTime is how long a stream of events may go on. Browsers begin another one then.
+// streamTime is how long a stream of events may last. Then browsers open another one.
 const streamTime = time.Hour
 
 // allow gives streams of events the time that they need: WriteTimeout limits a whole
@@ -107,8 +107,8 @@ func (h *hub) serve(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// queue is how many events may wait for a client. A client that is slower loses events,
-// so that the others need not wait for it.
+// queue is how many events may wait for a client. A slower client loses events, so that the
+// others need not wait for it.
 const queue = 64
 
 // heartbeat prevents proxies from closing a quiet connection.
@@ -168,7 +168,7 @@ func (h *hub) publish(event string) {
 // lineEnds are the three ways to end a line, all of which end a field, too.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// writeEvent writes an event: each line of it is a field of its own.
+// writeEvent writes an event: each of its lines becomes a separate field.
 func writeEvent(w io.Writer, event string) {
 	for line := range strings.SplitSeq(lineEnds.Replace(event), "\n") {
 		fmt.Fprintf(w, "data: %s\n", line)

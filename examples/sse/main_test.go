@@ -88,7 +88,7 @@ func TestEventsReachAllWhoListen(t *testing.T) {
 			}
 		}
 	}
-	// a shutdown ends the streams, and does not wait until the clients do that
+	// a shutdown ends the streams, and does not wait for the clients to end them
 	shutDown()
 	h.await(0)
 	for i, r := range readers {
@@ -156,7 +156,7 @@ func TestRunServesThePage(t *testing.T) {
 	}
 }
 
-// A signal may come before the server has begun.
+// A signal may arrive before the server has begun.
 func TestRunEndsAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

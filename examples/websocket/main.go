@@ -1,7 +1,6 @@
-// Command websocket is a chat: all clients that are connected to /chat receive what one
-// of them sends, and / is a page for it. The program does the handshake itself, and uses
-// github.com/gobwas/ws for the frames. Because of that library this example is a
-// separate module.
+// Command websocket is a chat: each message of a client of /chat is sent to all its clients,
+// and / is a page for it. The program does the handshake itself, and uses github.com/gobwas/ws
+// for the frames. Because of that library this example is a separate module.
 //
 // A library that needs an http.ResponseWriter, such as github.com/coder/websocket, works
 // with fasthttpadaptor.NewFastHTTPHandler.
@@ -117,7 +116,7 @@ func upgrade(ctx *fasthttp.RequestCtx) error {
 	case err != nil || len(decoded) != 16:
 		return fmt.Errorf("the key must be 16 bytes in base64")
 	case !sameOrigin(string(h.Peek("Origin")), string(h.Host())):
-		// browsers let pages of other sites connect, with the cookies of the user
+		// browsers allow pages of other sites to connect, with the cookies of the user
 		return fmt.Errorf("pages of other origins must not connect")
 	}
 	sum := sha1.Sum(append(bytes.Clone(key), "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"...))
@@ -143,10 +142,10 @@ const (
 	// connection.
 	maxMessage = 4 << 10
 	// queue is how many messages may wait for a slow member. A member with more is
-	// disconnected, so that the others need not wait.
+	// disconnected, so that the other members need not wait.
 	queue = 64
-	// pingEvery is the time between pings, which keep connections alive. patience is
-	// for how long a member may be silent, or take to receive a message.
+	// pingEvery is the time between pings, which keep connections alive. patience is how long
+	// a member may be silent, or take to receive a message.
 	pingEvery = 20 * time.Second
 	patience  = time.Minute
 )

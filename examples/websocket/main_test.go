@@ -145,7 +145,7 @@ func TestHandshake(t *testing.T) {
 		if resp.StatusCode != test.status {
 			t.Errorf("%s: the status is %d, want %d", test.name, resp.StatusCode, test.status)
 		}
-		// the key and the answer are those of RFC 6455 section 1.3
+		// the key and the answer are from RFC 6455 section 1.3
 		if accept := resp.Header.Get("Sec-Websocket-Accept"); test.status == 101 && accept != "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" {
 			t.Errorf("%s: the key was accepted with %q", test.name, accept)
 		}
@@ -166,7 +166,7 @@ func TestPageIsServed(t *testing.T) {
 	}
 }
 
-// A signal may come before the server has begun.
+// A signal may arrive before the server has begun.
 func TestRunEndsAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

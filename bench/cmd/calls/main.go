@@ -1,7 +1,6 @@
-// Command calls measures clients over loopback sockets: what a call takes of the processor
-// time of the process that makes it, with HTTP/2 and with HTTP/1.1 of this fasthttp and with
-// HTTP/2 of net/http, for 1, 100 and 1000 callers at a time. It is run in the bench folder, on
-// linux:
+// Command calls measures clients over loopback sockets: the processor time that a call costs
+// the calling process, with HTTP/2 and HTTP/1.1 of this fasthttp and with HTTP/2 of net/http,
+// for 1, 100 and 1000 concurrent callers. It is run in the bench folder, on linux:
 //
 //	go run ./cmd/calls           # over TLS 1.3
 //	go run ./cmd/calls -plain    # without TLS, HTTP/2 by prior knowledge
@@ -10,8 +9,8 @@
 //
 // The tables go to standard output, and with every sample to the files calls.md and
 // calls.json, calls-plain.md and calls-plain.json, and so on, in the results folder. The exit
-// code is 1 if anything failed, and 2 if the command line is wrong. A goal that is not met is
-// no failure.
+// code is 1 if anything failed, and 2 if the command line is wrong. A missed goal is no
+// failure.
 package main
 
 import (
@@ -54,7 +53,7 @@ func parseFlags(args []string, help io.Writer) (options, error) {
 	return opts, nil
 }
 
-// name is that of the files with the results.
+// name is the name of the files with the results.
 func (o options) name() string {
 	name := "calls"
 	if o.Plain {

@@ -1,6 +1,5 @@
-// Command compare measures this fasthttp, the published one and net/http by the
-// same benchmarks, in turn, and puts the medians side by side. It is run in the
-// bench folder:
+// Command compare measures this fasthttp, the published one and net/http with the same
+// benchmarks, in turn, and compares the medians. It is run in the bench folder:
 //
 //	go run ./cmd/compare
 //
@@ -20,8 +19,8 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
-// leastRounds is how many rounds a comparison needs before its medians are
-// worth anything. Only -short allows fewer.
+// leastRounds is how many rounds a comparison needs for meaningful medians. Only -short allows
+// fewer.
 const leastRounds = 5
 
 type options struct {

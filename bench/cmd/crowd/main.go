@@ -1,15 +1,14 @@
-// Command crowd fills the machine with idle connections: to processes of this fasthttp,
-// with its event engine, that share a port as the children of package prefork do, and
-// then to processes of the published fasthttp. It opens as many as descriptors and memory
-// allow, and sends one request over each. It is run in the bench folder, on linux:
+// Command crowd fills the machine with idle connections: first to processes of this fasthttp,
+// with its event engine, that share a port as the children of package prefork do, and then to
+// processes of the published fasthttp. It opens as many as descriptors and memory allow, and
+// sends one request over each. It is run in the bench folder, on linux:
 //
 //	go run ./cmd/crowd                # as many as fit
 //	go run ./cmd/crowd -conns 50000   # or this many, if they fit
 //
-// The table goes to standard output and to the files crowd.md and crowd.json in the
-// results folder. The exit code is 1 if anything failed, and 2 if the command line is
-// wrong. Fewer connections than -conns asks for are no failure if the machine has no room
-// for more.
+// The table goes to standard output and to the files crowd.md and crowd.json in the results
+// folder. The exit code is 1 if anything failed, and 2 if the command line is wrong. It is no
+// failure to open fewer connections than -conns requests if the machine has no room for more.
 package main
 
 import (

@@ -1,13 +1,13 @@
-// Command files measures servers of files over loopback sockets: this fasthttp
-// with its event engine and with its portable one, the published fasthttp, and
-// nginx. The load comes from wrk. It is run in the bench folder, on linux:
+// Command files measures servers of files over loopback sockets: this fasthttp with its event
+// engine and with its portable one, the published fasthttp, and nginx. wrk generates the load.
+// It is run in the bench folder, on linux:
 //
 //	go run ./cmd/files
 //	go run ./cmd/files -tls    # large files, encrypted
 //
-// The tables go to standard output, and with every sample to the files files.md
-// and files.json, or files-tls.md and files-tls.json, in the results folder. The exit code is 1 if anything failed,
-// and 2 if the command line is wrong. A goal that is not met is no failure.
+// The tables go to standard output, and with every sample to the files files.md and files.json, or
+// files-tls.md and files-tls.json, in the results folder. The exit code is 1 if anything failed,
+// and 2 if the command line is wrong. A missed goal is no failure.
 package main
 
 import (

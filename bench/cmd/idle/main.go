@@ -1,16 +1,15 @@
-// Command idle measures what a server holds for a connection that waits for its
-// next request: this fasthttp with its event engine and with its portable one,
-// the published fasthttp, and net/http. It is run in the bench folder, on linux:
+// Command idle measures the resources that a server holds for a connection that waits for its
+// next request: this fasthttp with its event engine and with its portable one, the published
+// fasthttp, and net/http. It is run in the bench folder, on linux:
 //
 //	go run ./cmd/idle              # as many connections as descriptors allow
 //	go run ./cmd/idle -tls         # over TLS
 //	go run ./cmd/idle -http2       # of HTTP/2 without TLS, which the published fasthttp lacks
 //	go run ./cmd/idle -procs 8     # the same with 8 processes that share a port
 //
-// The table goes to standard output, and with every sample to the files idle.md
-// and idle.json, idle-tls.md and idle-tls.json, and so on, in the results folder. The exit
-// code is 1 if anything failed, and 2 if the command line is wrong. A goal that
-// is not met is no failure.
+// The table goes to standard output, and with every sample to the files idle.md and idle.json,
+// idle-tls.md and idle-tls.json, and so on, in the results folder. The exit code is 1 if
+// anything failed, and 2 if the command line is wrong. A missed goal is no failure.
 package main
 
 import (

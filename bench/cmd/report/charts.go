@@ -31,7 +31,7 @@ const (
 	idleChart          = "idle.svg"
 )
 
-// charts draws everything that there are figures for.
+// charts draws all charts for which there are figures.
 func charts(r *results) []chart {
 	var all []chart
 	memory := on(r, "Benchmarks without system calls: what a server does over sockets is another chart.")
@@ -57,8 +57,8 @@ func charts(r *results) []chart {
 	return slices.DeleteFunc(all, func(c chart) bool { return c.svg == "" })
 }
 
-// ratioChart draws the rows of some groups. Where all of them were run on one
-// processor only, there is one bar for each, and they are in order.
+// ratioChart draws the rows of some groups. If all of them were run on one processor only,
+// there is one bar for each, and the bars are sorted.
 func ratioChart(r *report.Report, file, title, note, foot string, groups ...string) chart {
 	var procs []int
 	var names []string
@@ -101,7 +101,7 @@ func ratioChart(r *report.Report, file, title, note, foot string, groups ...stri
 
 var serverName = regexp.MustCompile(`^Server(Get|Post)(Varied|Proxied|Browser)?(?:(\d+K?)ReqPerConn|OnePerRead)(10KClients)?$`)
 
-// shortName says in words what a row of a server measures.
+// shortName describes in words a row of a server.
 func shortName(name string) string {
 	match := serverName.FindStringSubmatch(name)
 	if match == nil {
@@ -122,7 +122,7 @@ func shortName(name string) string {
 	return short
 }
 
-// series is what a server is called in charts, and its colour.
+// series has the name and the colour of each server in charts.
 var series = map[string]plot.Series{
 	rig.Event:    {Name: "event engine", Colour: plot.Ours},
 	rig.Portable: {Name: "portable engine", Colour: plot.Second},
@@ -131,10 +131,11 @@ var series = map[string]plot.Series{
 	rig.Floor:    {Name: "C loop, no parsing", Colour: plot.Floor},
 }
 
-// serverOrder is that of legends and bars.
+// serverOrder is the order of legends and bars.
 var serverOrder = []string{rig.Event, rig.Portable, rig.Upstream, rig.NetHTTP, rig.Floor}
 
-// on says on what the figures of a chart were measured, and what they do not show.
+// on describes the machine on which the figures of a chart were measured, and the limits of
+// the figures.
 func on(r *results, what string) string {
 	return fmt.Sprintf("%s, %s. %s", r.Machine.CPU, rig.Plural(r.Machine.Cores, "core"), what)
 }

@@ -16,16 +16,16 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/tcp"
 )
 
-// goal is something that was aimed at. Its id is what notes.md calls it.
+// goal is a goal of the project. Its id is its heading in notes.md.
 type goal struct {
 	id, text string
-	figure   string // what was measured; "" if it was not
+	figure   string // the measured figure; "" if not measured
 	met      bool
-	// evidence is what the figures themselves tell about what holds it back.
+	// evidence is the explanation in the figures themselves for a missed goal.
 	evidence string
 }
 
-// verdict is how the page puts it.
+// verdict returns the verdict for the page.
 func (g goal) verdict() string {
 	if g.figure == "" {
 		return "not measured"
@@ -33,13 +33,13 @@ func (g goal) verdict() string {
 	return rig.Met(g.met)
 }
 
-// goals judges everything that was aimed at, in the order of the page.
+// goals judges all goals, in the order of the page.
 func goals(r *results) []goal {
 	return slices.Concat(rowGoals(r.Rows), socketGoals(r.TCP), slowGoals(r.Slow), waitGoals(r.Wait), fileGoals(r.Files), idleGoals(r), tlsGoals(r.TLS), http2Goals(r.HTTP2), callGoals(r.Calls), sizeGoals(r))
 }
 
-// The goals for rows of benchmarks: how many times as fast as upstream. Varied rows are
-// those whose messages are not the same again and again.
+// The goals for rows of benchmarks: the speed relative to upstream. The messages of varied
+// rows are not all the same.
 const (
 	variedServerEach = 2.0
 	variedServerMean = 2.5
@@ -48,8 +48,8 @@ const (
 	variedClientEach = 1.3
 	clientEach       = 1.2
 	clientMean       = 1.5
-	// manyRequests for a connection is where the price of the connection itself
-	// no longer matters much.
+	// From manyRequests for each connection on, the cost of the connection itself hardly
+	// matters.
 	manyRequests = 10
 )
 
@@ -64,7 +64,7 @@ func rowGoals(r *report.Report) []goal {
 		}
 	}
 	if len(procs) == 1 {
-		procs = append(procs, 2) // to say that it was not measured
+		procs = append(procs, 2) // to report that it was not measured
 	}
 	var varied, repeated []goal
 	for i, n := range procs[:2] {
@@ -96,7 +96,7 @@ func rowGoals(r *report.Report) []goal {
 		slowerGoal("none-slower", "Values, compression and files: no row slower than upstream", others))
 }
 
-// rowsOf returns the rows that both builds have a figure of.
+// rowsOf returns the rows for which both builds have a figure.
 func rowsOf(r *report.Report, of func(*report.Row) bool) []*report.Row {
 	var rows []*report.Row
 	for _, row := range r.Rows {
@@ -109,7 +109,7 @@ func rowsOf(r *report.Report, of func(*report.Row) bool) []*report.Row {
 
 var perConn = regexp.MustCompile(`(\d+)(K?)ReqPerConn`)
 
-// requestsPerConn reads the number in the name of a row. Without one, it is many.
+// requestsPerConn reads the number in the name of a row. Without a number it returns many.
 func requestsPerConn(name string) int {
 	match := perConn.FindStringSubmatch(name)
 	if match == nil {
@@ -156,8 +156,7 @@ func meanGoal(id, text string, least float64, rows []*report.Row) goal {
 	return g
 }
 
-// allocGoal counts what is left of a whole allocation after rounding, as
-// go test does.
+// allocGoal counts whole allocations after rounding, as go test does.
 func allocGoal(id, text string, rows []*report.Row) goal {
 	g := goal{id: id, text: text}
 	if len(rows) == 0 {
@@ -177,8 +176,8 @@ func allocGoal(id, text string, rows []*report.Row) goal {
 	return g
 }
 
-// slowerGoal counts a row as slower only if that cannot be chance: half of
-// all equal rows would be slower by some hair.
+// slowerGoal counts a row as slower only if that cannot be chance: half of all equal rows
+// would be slower by a tiny amount.
 func slowerGoal(id, text string, rows []*report.Row) goal {
 	g := goal{id: id, text: text}
 	if len(rows) == 0 {
@@ -203,10 +202,10 @@ func slowerGoal(id, text string, rows []*report.Row) goal {
 	return g
 }
 
-// mostNamed is how many rows a goal names that is not met by them.
+// mostNamed is how many of the rows that miss a goal are named.
 const mostNamed = 6
 
-// socketLoads says what the goals for loads over sockets are called.
+// socketLoads has the names of the goals for loads over sockets.
 var socketLoads = []struct {
 	id    string
 	kind  string
@@ -222,8 +221,8 @@ var socketLoads = []struct {
 	{"cpu-churn", tcp.Churn, 64, "64 connections, closed after 10 requests", 1.15},
 }
 
-// kernelDecides is the share of upstream's processor time above which the loop in C shows that
-// the kernel decides.
+// kernelDecides is a share of upstream's processor time. If the loop in C takes more, most of
+// the time is the kernel's.
 const kernelDecides = 0.7
 
 func socketGoals(r *tcp.Report) []goal {
@@ -245,7 +244,7 @@ func socketGoals(r *tcp.Report) []goal {
 	return append(all, p99)
 }
 
-// judgeLoad compares the event engine with the loop in C.
+// judgeLoad judges the event engine by its processor time relative to the loop in C.
 func judgeLoad(g *goal, row *tcp.Row, most float64) {
 	m := row.Of(rig.Event)
 	if m == nil || m.FloorRatio.Value <= 0 {
@@ -275,7 +274,7 @@ func loadOf(r *tcp.Report, kind string, conns int) *tcp.Row {
 	return nil
 }
 
-// slowMost is how much the p99 of requests may grow beside slow ones.
+// slowMost is by what factor the p99 of requests may grow beside slow ones.
 const slowMost = 2
 
 func slowGoals(r *tcp.SlowReport) []goal {
@@ -314,7 +313,7 @@ func slowGoals(r *tcp.SlowReport) []goal {
 	return append(all, toNetHTTP)
 }
 
-// waitGoals puts the goals of all handlers that wait together.
+// waitGoals combines the goals of all handlers that wait.
 func waitGoals(r *tcp.WaitReport) []goal {
 	all := []goal{
 		{id: "wait-rate", text: fmt.Sprintf("Handlers that wait: requests/s at least %.2f of the best other server's, in each row", tcp.WaitRateLeast)},
@@ -353,7 +352,7 @@ func waitGoals(r *tcp.WaitReport) []goal {
 	return all
 }
 
-// fileGoals puts the goals for loads together: one to each other server.
+// fileGoals combines the goals for loads: one for each other server.
 func fileGoals(r *files.Report) []goal {
 	all := []goal{
 		{id: "files-upstream", text: "Files over sockets: processor time for a request no more than upstream's"},
@@ -388,8 +387,8 @@ func fileGoals(r *files.Report) []goal {
 const (
 	idleMost  = 300
 	crowdMost = 400
-	// spareGoroutines is what a connection may have of a goroutine that is not
-	// its own: those of the server itself, divided by all connections.
+	// spareGoroutines is how many goroutines a connection may have on average, since the
+	// server's own goroutines are divided by all connections.
 	spareGoroutines = 0.01
 )
 
@@ -422,7 +421,7 @@ func idleOf(r *idle.Report, server string) *idle.Measurement {
 	return nil
 }
 
-// sizeMost is what the program may have of the size that it has with upstream.
+// sizeMost is the largest size of the program as a multiple of its size with upstream.
 const sizeMost = 1.1
 
 func sizeGoals(r *results) []goal {

@@ -16,14 +16,14 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
-// http2Results is what was measured of HTTP/2 over sockets. What was not is nil.
+// http2Results has the measurements of HTTP/2 over sockets. A missing one is nil.
 type http2Results struct {
 	Plain *h2load.Report `json:"plain"`
 	TLS   *h2load.Report `json:"tls"`
 	Idle  *idle.Report   `json:"idle"`
 }
 
-// loads are the reports there are.
+// loads returns the reports that are not nil.
 func (r *http2Results) loads() []*h2load.Report {
 	var all []*h2load.Report
 	for _, load := range []*h2load.Report{r.Plain, r.TLS} {
@@ -45,7 +45,7 @@ func (r *http2Results) failures() []string {
 	return all
 }
 
-// missing lists what was not there to measure with.
+// missing lists the servers and tools that were not installed.
 func (r *http2Results) missing() []string {
 	var all []string
 	for _, load := range r.loads() {
@@ -66,8 +66,8 @@ func http2Estimate(o options) time.Duration {
 	return 10*time.Second + time.Duration(o.rounds+fewer(o))*http2Runs*run + time.Duration(fewer(o))*3*crowdTime
 }
 
-// measureHTTP2 measures everything of HTTP/2 that needs sockets. If one thing fails it goes
-// on with the next.
+// measureHTTP2 makes all measurements of HTTP/2 that need sockets. If one fails, it continues
+// with the next.
 func measureHTTP2(ctx context.Context, dir string, o options, all *results, log progress.Log) error {
 	r := new(http2Results)
 	all.HTTP2 = r
@@ -87,7 +87,7 @@ func measureHTTP2(ctx context.Context, dir string, o options, all *results, log 
 	return errors.Join(plain, secure, held)
 }
 
-// http2Goals judges what was aimed at with HTTP/2.
+// http2Goals judges the goals for HTTP/2.
 func http2Goals(r *http2Results) []goal {
 	if r == nil {
 		r = new(http2Results)
@@ -114,7 +114,7 @@ func http2Goals(r *http2Results) []goal {
 	return append(all, held)
 }
 
-// writeHTTP2 writes what was measured of HTTP/2, in memory and over sockets.
+// writeHTTP2 writes the measurements of HTTP/2, in memory and over sockets.
 func (p *page) writeHTTP2(b *strings.Builder) {
 	hasRows := p.Rows != nil && slices.ContainsFunc(p.Rows.Rows, func(row *report.Row) bool { return report.IsHTTP2(row.Name) })
 	r := p.HTTP2
@@ -154,7 +154,7 @@ func (p *page) writeHTTP2(b *strings.Builder) {
 	}
 }
 
-// callGoals judges what was aimed at with clients of HTTP/2.
+// callGoals judges the goals for HTTP/2 clients.
 func callGoals(r *calls.Report) []goal {
 	if r == nil {
 		r = new(calls.Report)

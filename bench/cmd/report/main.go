@@ -1,16 +1,15 @@
-// Command report measures everything that the other commands measure, and writes
-// the performance page with its charts. It is run in the bench folder:
+// Command report makes the measurements of all other commands, and writes the performance page
+// with its charts. It is run in the bench folder:
 //
 //	go run ./cmd/report            # about two hours; nothing else may run
 //	go run ./cmd/report -short     # about six minutes, for a quick look
 //	go run ./cmd/report -parts tcp,idle    # these anew, the others as they were
 //	go run ./cmd/report -parts none        # only write the page anew
 //
-// The page is docs/performance.md, its charts are in docs/img; every sample is
-// in results/report.json. What holds back a goal that is not met is explained in
-// notes.md beside this file, by the name of the goal, and becomes part of the
-// page. The exit code is 1 if anything failed, and 2 if the command line is
-// wrong. A goal that is not met is no failure.
+// The page is docs/performance.md, its charts are in docs/img; every sample is in
+// results/report.json. For a missed goal, notes.md beside this file has an explanation under
+// the name of the goal; it becomes part of the page. The exit code is 1 if anything failed,
+// and 2 if the command line is wrong. A missed goal is no failure.
 package main
 
 import (
@@ -113,7 +112,7 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 		return err
 	}
 	if all.empty() {
-		// a page without figures must not take the place of one that has some
+		// a page without figures must not replace a page with figures
 		return errors.Join(errors.New("there is nothing to write"), errors.New(strings.Join(all.failures(), "\n")))
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "cmd", "report", "notes.md"))
@@ -134,7 +133,7 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 	return nil
 }
 
-// isTerminal reports whether a bar can be drawn in place.
+// isTerminal reports whether w is a terminal, on which a bar can be drawn in place.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	if !ok {
@@ -144,7 +143,7 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&fs.ModeCharDevice != 0
 }
 
-// readResults reads what was measured before, if anything was.
+// readResults reads the results of earlier runs, if there are any.
 func readResults(file string) (*results, error) {
 	all := new(results)
 	text, err := os.ReadFile(file)

@@ -22,11 +22,11 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/tcp"
 )
 
-// results is everything that was measured. A part that was not is nil.
+// results has all measurements. A part that was not measured is nil.
 type results struct {
 	Machine report.Machine    `json:"machine"`
 	Date    string            `json:"date"`
-	Short   map[string]bool   `json:"short"`  // parts that are of a short run
+	Short   map[string]bool   `json:"short"`  // parts measured in a short run
 	Failed  map[string]string `json:"failed"` // parts that could not be measured, and why
 	Missing []string          `json:"missing"`
 
@@ -51,7 +51,7 @@ func (r *results) empty() bool {
 		r.IdleMany == nil && r.Fill == nil && r.Calls == nil && r.Size == nil && r.TLS == nil && r.HTTP2 == nil
 }
 
-// failures lists what went wrong in all parts.
+// failures lists the failures of all parts.
 func (r *results) failures() []string {
 	var all []string
 	for _, p := range parts {
@@ -96,19 +96,19 @@ func (r *results) failures() []string {
 	return all
 }
 
-// part is something that is measured on its own.
+// part is a separate measurement.
 type part struct {
 	name     string
 	estimate func(options) time.Duration
 	measure  func(ctx context.Context, dir string, opts options, all *results, log progress.Log) error
 }
 
-// crowdProcs is how many processes the crowd of idle connections has that is
-// measured besides that of one process.
+// crowdProcs is how many processes hold the second crowd of idle connections. The first crowd
+// has one process.
 const crowdProcs = 8
 
-// How long parts take on an idle machine with two cores, besides what is asked
-// for: how many runs there are in a round, and what comes with each of them.
+// The duration of parts on an idle machine with two cores, besides the requested times: the
+// number of runs in a round, and the extra time of each run.
 const (
 	benchRuns  = 372 // of a binary, one or two benchmarks in each
 	benchSpare = 120 * time.Millisecond
@@ -119,8 +119,8 @@ const (
 	waitSpare  = 300 * time.Millisecond
 	crowdTime  = 12 * time.Second
 	callRuns   = 12
-	// fillTime is what it takes to fill a machine, besides opening connections: so many of
-	// them, as a guess, at such a rate.
+	// fillTime is the time to fill a machine, without the time to open the connections. That
+	// is estimated from a guessed number of connections and a rate.
 	fillTime  = 2 * time.Minute
 	fillConns = 2_000_000
 	fillRate  = 3000
@@ -212,7 +212,7 @@ func tcpOptions(o options) tcp.Options {
 	return tcp.Options{Rounds: o.rounds, Seconds: o.seconds, Pin: true, Rows: everything, Rate: 2000, Modules: o.modules}
 }
 
-// waitOptions measure everything. There are many runs, and so they are short.
+// waitOptions select all loads. There are many runs, so each is short.
 func waitOptions(o options) tcp.WaitOptions {
 	w := tcp.WaitOptions{
 		Rounds: fewer(o), Time: time.Second, Pin: true, Only: everything,
@@ -224,7 +224,7 @@ func waitOptions(o options) tcp.WaitOptions {
 	return w
 }
 
-// fewer is the number of rounds for what hardly differs from one to the next.
+// fewer is the number of rounds for measurements that hardly vary between rounds.
 func fewer(o options) int { return min(o.rounds, 3) }
 
 // benchtime is how long a benchmark runs; a number of operations is taken for
@@ -244,8 +244,8 @@ func partNames() []string {
 	return names
 }
 
-// tools are programs that something is measured with, and what is missing
-// without them.
+// tools are the programs used for measurements, and the measurements that are missing without
+// them.
 var tools = []struct{ program, without string }{
 	{"wrk", "The load generator wrk is not installed: there are no figures for servers over sockets. On Debian and Ubuntu: `sudo apt-get install wrk`."},
 	{"h2load", "The load generator h2load is not installed: there are no figures for servers of HTTP/2 over sockets. On Debian and Ubuntu: `sudo apt-get install nghttp2-client`."},
@@ -254,13 +254,13 @@ var tools = []struct{ program, without string }{
 	{"taskset", "taskset is not installed: servers and load share their processors. On Debian and Ubuntu: `sudo apt-get install util-linux`."},
 }
 
-// missing says which tools are not there.
+// missing lists the tools that are not installed.
 func missing(look func(string) (string, error)) []string {
 	var list []string
 	for _, tool := range tools {
 		_, err := look(tool.program)
 		if err != nil {
-			// the folders of daemons are not in the PATH of every user
+			// not every user has the folder of daemons in PATH
 			_, err = look("/usr/sbin/" + tool.program)
 		}
 		if err != nil {

@@ -2,8 +2,8 @@ package main
 
 import "strings"
 
-// parseNotes reads notes.md: a heading of the second level is the id of a goal,
-// and what follows says what holds it back.
+// parseNotes reads notes.md: a heading of the second level is the id of a goal, and the text
+// below explains why it is not met.
 func parseNotes(text string) map[string]string {
 	notes := map[string]string{}
 	for _, section := range strings.Split("\n"+text, "\n## ")[1:] {

@@ -58,7 +58,7 @@ func (p *page) markdown() string {
 	return b.String()
 }
 
-// writeHead says on what, of what and when the figures are.
+// writeHead describes the figures: the machine, the versions and the time.
 func (p *page) writeHead(b *strings.Builder) {
 	m := p.Machine
 	fmt.Fprintf(b, "- machine: %s, %s, %s/%s, kernel %s\n", m.CPU, rig.Plural(m.Cores, "core"), m.OS, m.Arch, m.Kernel)
@@ -115,7 +115,7 @@ func (p *page) writeHead(b *strings.Builder) {
 	}
 }
 
-// version returns what one of the two is, from whichever part knows it.
+// version returns the version of one of the two, from any part that has it.
 func (p *page) version(name string) string {
 	var all []map[string]string
 	if p.Rows != nil {
@@ -182,14 +182,13 @@ func (p *page) figure(b *strings.Builder, file string) {
 const tableNote = "\nTimes are medians in ns/op, ± the median absolute deviation; a ratio over 1 means that ours is faster, and stands in\n" +
 	"parentheses where the ranges overlap. CPU ratios compare processor time.\n"
 
-// phases is a table of instructions, which do not depend on the machine as times do. It
-// is changed by hand.
+// phases is a table of instruction counts, which depend on the machine less than times. It is
+// edited by hand.
 //
 //go:embed phases.md
 var phases string
 
-// writeTraffic writes what a server and a client see whose messages are not the same again and
-// again.
+// writeTraffic writes the measurements of servers and clients with varied messages.
 func (p *page) writeTraffic(b *strings.Builder) {
 	if p.Rows == nil && p.Varied == nil {
 		return
@@ -225,7 +224,7 @@ func (p *page) writeTraffic(b *strings.Builder) {
 const loadNote = "\nwrk over loopback. CPU is the server's processor time for a request, user and system: requests/s are often the limit\n" +
 	"of wrk. The C loop makes the system calls that a server has to make, and understands nothing of what it reads.\n"
 
-// writeRepeated writes what is measured with the same message again and again.
+// writeRepeated writes the measurements with one repeated message.
 func (p *page) writeRepeated(b *strings.Builder) {
 	if p.Rows == nil && p.TCP == nil {
 		return
@@ -332,7 +331,7 @@ func (p *page) writeSize(b *strings.Builder) {
 		p.Size.Program, thousands(int(p.Size.Ours)), thousands(int(p.Size.Upstream)), p.Size.Ratio())
 }
 
-// writeNetHTTP says how net/http compares, with one figure for each thing.
+// writeNetHTTP compares with net/http, with one figure for each topic.
 func (p *page) writeNetHTTP(b *strings.Builder) {
 	table := rig.Table{Header: []string{"net/http ÷ ours", "ratio"}}
 	add := func(what string, ratio float64) {
@@ -363,7 +362,7 @@ func (p *page) writeNetHTTP(b *strings.Builder) {
 	table.Write(b)
 }
 
-// summary is the goals in a few lines, for the terminal.
+// summary returns the goals in a few lines, for the terminal.
 func (p *page) summary() string {
 	var b strings.Builder
 	for _, g := range p.goals {

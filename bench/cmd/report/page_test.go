@@ -226,8 +226,8 @@ func samplePage(r *results) *page {
 	return &page{results: r, goals: goals(r), notes: map[string]string{"cpu-512": "The kernel does."}}
 }
 
-// TestPage compares the page with testdata/performance.md, which -update writes. It has a
-// table of phases of its own: that of the page changes with the program.
+// TestPage compares the page with testdata/performance.md, which -update writes. It has its
+// own table of phases: the real table changes with the program.
 func TestPage(t *testing.T) {
 	defer func(real string) { phases = real }(phases)
 	phases = "\n#### What a varied GET takes\n\n| part | before | after |\n|---|---:|---:|\n| parse | 2 | 1 |\n"
@@ -405,8 +405,8 @@ func TestGoals(t *testing.T) {
 	}
 }
 
-// TestNotesAreOfGoals checks that notes.md has no note without a goal, because the
-// page would leave it out.
+// TestNotesAreOfGoals checks that notes.md has no note without a goal, because the page would
+// omit it.
 func TestNotesAreOfGoals(t *testing.T) {
 	text, err := os.ReadFile("notes.md")
 	if err != nil {

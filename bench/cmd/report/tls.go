@@ -17,7 +17,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/tlsload"
 )
 
-// tlsResults is everything that was measured over TLS. What was not is nil.
+// tlsResults has all measurements over TLS. A missing one is nil.
 type tlsResults struct {
 	Loads      *tcp.Report          `json:"loads"`
 	Handshakes *tcp.HandshakeReport `json:"handshakes"`
@@ -26,7 +26,7 @@ type tlsResults struct {
 	Idle       *idle.Report         `json:"idle"`
 }
 
-// failures lists what went wrong.
+// failures lists the failures.
 func (r *tlsResults) failures() []string {
 	var all []string
 	if r.Loads != nil {
@@ -47,8 +47,8 @@ func (r *tlsResults) failures() []string {
 	return all
 }
 
-// missing lists what was not there to measure with. What the handshakes lack the flood
-// lacks as well.
+// missing lists the servers and tools that were not installed. The flood needs no others than
+// the handshakes.
 func (r *tlsResults) missing() []string {
 	var all []string
 	if r.Loads != nil {
@@ -72,8 +72,8 @@ const (
 	tlsShakeRuns = 10
 	tlsFloodRuns = 12
 	tlsFileRuns  = 8
-	// tlsFloodSpare is what a flood takes besides what is asked for: to be under way,
-	// and for the server to tell what it holds.
+	// tlsFloodSpare is how much longer than requested a flood takes: it must start, and the
+	// server must report its memory.
 	tlsFloodSpare = 2 * time.Second
 )
 
@@ -83,7 +83,7 @@ func tlsEstimate(o options) time.Duration {
 		time.Duration(fewer(o))*((tlsShakeRuns+tlsFileRuns)*run+tlsFloodRuns*(run+tlsFloodSpare)+4*crowdTime)
 }
 
-// measureTLS measures everything over TLS. If one thing fails it goes on with the next.
+// measureTLS makes all measurements over TLS. If one fails, it continues with the next.
 func measureTLS(ctx context.Context, dir string, o options, all *results, log progress.Log) error {
 	r := new(tlsResults)
 	all.TLS = r
@@ -122,10 +122,10 @@ const (
 	tlsFilesMost = 1.05
 )
 
-// tlsConns are the loads over TLS by their connections.
+// tlsConns are the numbers of connections of the loads over TLS.
 var tlsConns = []int{1, 64, 512}
 
-// tlsGoals judges what was aimed at over TLS.
+// tlsGoals judges the goals for TLS.
 func tlsGoals(r *tlsResults) []goal {
 	if r == nil {
 		r = new(tlsResults)
@@ -162,7 +162,7 @@ func tlsGoals(r *tlsResults) []goal {
 	return append(append(all, tlsFileGoal(r.Files)), append(tlsIdleGoals(r.Idle), tlsFloodGoals(r.Flood)...)...)
 }
 
-// tlsFileGoal puts the goals for all sizes together.
+// tlsFileGoal combines the goals for all sizes.
 func tlsFileGoal(r *files.Report) goal {
 	g := goal{id: "tls-files", text: fmt.Sprintf("Files over TLS: processor time of server and client at most %.2f of that with upstream", tlsFilesMost)}
 	if r == nil || len(r.Goals) == 0 {
@@ -203,7 +203,7 @@ func tlsFloodGoals(r *tcp.FloodReport) []goal {
 	return []goal{late, memory}
 }
 
-// writeTLS writes what was measured over TLS.
+// writeTLS writes the measurements over TLS.
 func (p *page) writeTLS(b *strings.Builder) {
 	hasRows := p.Rows != nil && slices.ContainsFunc(p.Rows.Rows, func(row *report.Row) bool { return report.Group(row.Name) == report.TLSServers })
 	r := p.TLS

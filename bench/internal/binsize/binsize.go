@@ -1,5 +1,5 @@
-// Package binsize compares how large a small program becomes with this fasthttp
-// and with the published one.
+// Package binsize compares the size of a small program built with this fasthttp and with the
+// published one.
 package binsize
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
-// Report is the sizes in bytes of the same program, built with both.
+// Report has the sizes in bytes of one program, built with each of them.
 type Report struct {
 	Program  string            `json:"program"`
 	Versions map[string]string `json:"versions"`
@@ -20,10 +20,10 @@ type Report struct {
 	Upstream int64             `json:"upstream"`
 }
 
-// Ratio is that of ours to upstream's.
+// Ratio is the ratio of our size to upstream's.
 func (r *Report) Ratio() float64 { return float64(r.Ours) / float64(r.Upstream) }
 
-// program is what is built.
+// program is the folder of the program.
 const program = "examples/helloworld"
 
 // Measure builds examples/helloworld with both module files of dir, which is the
@@ -48,9 +48,8 @@ func Measure(ctx context.Context, dir string, modules rig.Modules) (*Report, err
 	return r, nil
 }
 
-// Size builds examples/helloworld with a module file of dir and returns its size
-// in bytes. The profile that lies beside it is not used: what is compared is the
-// same source, built in the same way.
+// Size builds examples/helloworld with a module file of dir and returns its size in bytes. The
+// profile in the same folder is not used: the same source must be built in the same way.
 func Size(ctx context.Context, dir, modfile string) (int64, error) {
 	temp, err := os.MkdirTemp("", "fasthttp-bench-")
 	if err != nil {
@@ -58,8 +57,7 @@ func Size(ctx context.Context, dir, modfile string) (int64, error) {
 	}
 	defer os.RemoveAll(temp)
 	binary := filepath.Join(temp, "program")
-	// A file that is named belongs to the module that the command runs in,
-	// wherever it lies.
+	// A file argument belongs to the module in which the command runs, wherever the file is.
 	source := filepath.Join(dir, "..", filepath.FromSlash(program), "main.go")
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-pgo=off", "-modfile="+modfile, "-o", binary, source)
 	build.Dir = dir

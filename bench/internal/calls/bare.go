@@ -15,13 +15,13 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/traffic"
 )
 
-// bare is a client of HTTP/2 that is none: it sends requests that were encoded before, those of
-// all callers in one write, and counts how many streams the server ends. What its calls take
-// is what TLS and the system take; no client can take less with crypto/tls.
+// bare is a minimal HTTP/2 client: it sends requests encoded in advance, all callers' requests
+// in one write, and counts the streams that the server ends. Its calls cost only TLS and the
+// system; no client with crypto/tls can cost less.
 type bare struct {
 	conn   net.Conn
 	in     *bufio.Reader
-	blocks [][]byte // an encoded header section for each call
+	blocks [][]byte // the encoded header section of each call
 	next   int      // of blocks
 	stream uint32   // the next one
 	out    []byte
@@ -43,7 +43,7 @@ const (
 	frameHead = 9
 )
 
-// bareWindow is more than the responses of a run come to.
+// bareWindow is more than the total size of the responses of a run.
 const bareWindow = 1<<31 - 1
 
 var (
@@ -84,7 +84,7 @@ func newBare(c *client) (*bare, error) {
 	return b, nil
 }
 
-// block encodes a call with the static table of RFC 7541 appendix A alone.
+// block encodes a call with only the static table of RFC 7541 appendix A.
 func block(call *traffic.Call, j job) []byte {
 	scheme := byte(7)
 	if j.plain {
@@ -162,7 +162,7 @@ func (b *bare) frame() (ended bool, err error) {
 	switch kind {
 	case frameSettings:
 		if flags&flagAck == 0 {
-			// it goes with the next requests
+			// sent with the next requests
 			b.out = appendFrame(b.out, frameSettings, flagAck, 0, nil)
 		}
 	case frameReset:

@@ -30,7 +30,7 @@ var clients = []string{OursHTTP2, NetHTTPHTTP2, OursHTTP1, Bare}
 
 var errNoHTTP2 = errors.New("this client has no HTTP/2")
 
-// client makes what callers share, and counts its connections.
+// client has the state that the callers share, and counts their connections.
 type client struct {
 	job   job
 	url   string // of the server
@@ -57,7 +57,7 @@ func newClient(j job) *client {
 	return c
 }
 
-// apart is how many calls further on each caller begins than the one before.
+// apart is the distance, in calls, between the starting points of successive callers.
 const apart = 89
 
 // inTurn returns a function that returns the next call of a caller.
@@ -80,9 +80,9 @@ func (c *client) dial(addr string) (net.Conn, error) {
 // The certificate of the server is made for the run, and no client verifies it.
 var tlsConfig = tls.Config{InsecureSkipVerify: true}
 
-// crew is the callers of a client.
+// crew has the callers of a client.
 type crew struct {
-	size      int // how many goroutines call
+	size      int // number of calling goroutines
 	each      int // calls that a caller makes at once
 	newCaller func() func() error
 }

@@ -1,6 +1,6 @@
 // Package calls measures clients over loopback sockets: this fasthttp with HTTP/2 and with
-// HTTP/1.1, and net/http with HTTP/2. The callers are a process of their own, started by this
-// program from its own file, and so is the server, which is this fasthttp with its event
+// HTTP/1.1, and net/http with HTTP/2. The callers run in a separate process, which this
+// program starts from its own file. So does the server, which is this fasthttp with its event
 // engine. Start with Measure.
 package calls
 
@@ -20,7 +20,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/turns"
 )
 
-// Options say what to measure.
+// Options select what to measure.
 type Options struct {
 	Rounds  int
 	Seconds int // that a run takes
@@ -38,11 +38,11 @@ type load struct {
 
 var loads = []load{{"1 caller", 1}, {"100 callers", 100}, {"1000 callers", 1000}}
 
-// streams is how many the server lets a client have open: as many as there are callers, so
-// that they can share one connection.
+// streams is the server's limit of open streams for a client: the number of callers, so that
+// they can share one connection.
 const streams = 1000
 
-// warm is how long calls are made before those that count.
+// warm is how long calls are made before they count.
 const warm = 500 * time.Millisecond
 
 // session runs all loads on all clients, round after round.
@@ -60,8 +60,8 @@ type session struct {
 }
 
 // Measure builds the server in dir, which is the bench folder, and measures the clients. The
-// program must have called Main. Runs that failed are in the report; runs is how many there
-// were in all.
+// program must have called Main. The report has the failed runs; runs is the number of all
+// runs.
 func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r *Report, runs int, err error) {
 	if _, err := rig.RaiseFileLimit(); err != nil {
 		return nil, 0, err

@@ -35,7 +35,7 @@ func TestArgumentsSayWhatTheJobIs(t *testing.T) {
 	}
 }
 
-// server is one of net/http that answers as those that are measured do, or with text.
+// server is a net/http server that answers like the measured ones, or with text.
 func server(t *testing.T, secure bool, text string) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }))
@@ -84,7 +84,7 @@ func TestWrongResponsesAreNoticed(t *testing.T) {
 	}
 }
 
-// The versions that are to be compared are those that were spoken.
+// A run fails if it does not use the requested version.
 func TestAnotherVersionIsNoticed(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, serving.Body) }))
 	defer s.Close()

@@ -15,40 +15,39 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
-// job is what a process of callers does.
+// job is the task of a process of callers.
 type job struct {
 	client        string
 	addr          string
 	callers       int
 	plain, varied bool
-	// warm is how long calls are made that do not count, and time how long those that
-	// count are made.
+	// warm is how long calls are made before they count, and time how long they count.
 	warm, time time.Duration
 }
 
-// result is what it came to.
+// result is the result of a job.
 type result struct {
 	Calls  int64         `json:"calls"`
 	Took   time.Duration `json:"took"`
 	CPU    time.Duration `json:"cpu"`
 	Allocs uint64        `json:"allocations"`
-	Conns  int64         `json:"connections"` // that were dialed, with those of calls that do not count
+	Conns  int64         `json:"connections"` // dialed connections, including warm-up
 }
 
-// word as the first argument makes a program a process of callers.
+// word is the first argument of a process of callers.
 const word = "callers"
 
-// spareTime is how much longer than asked for the process may take.
+// spareTime is how much longer than requested the process may take.
 const spareTime = time.Minute
 
-// run does the job in a process of its own.
+// run does the job in a separate process.
 func (j job) run(ctx context.Context, place rig.Place) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, j.warm+j.time+spareTime)
 	defer cancel()
 	return rig.AskSelf[result](ctx, place, "callers", []string{fmt.Sprintf("GOMAXPROCS=%d", place.Procs())}, j.args()...)
 }
 
-// args are those that Main understands.
+// args returns the arguments for Main.
 func (j job) args() []string {
 	return []string{
 		word, "-client", j.client, "-addr", j.addr, "-callers", fmt.Sprint(j.callers), "-plain=" + fmt.Sprint(j.plain),
@@ -56,8 +55,7 @@ func (j job) args() []string {
 	}
 }
 
-// Main makes the process one of callers if its arguments ask for that, and does not return
-// then.
+// Main runs the process as callers if its arguments request that, and then does not return.
 func Main() {
 	rig.AnswerAs(word, "callers", func(ctx context.Context, args []string) (r result, err error) {
 		j, err := parse(args)
@@ -71,7 +69,7 @@ func Main() {
 func parse(args []string) (job, error) {
 	var j job
 	flags := flag.NewFlagSet(word, flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // the error says enough
+	flags.SetOutput(io.Discard) // the error is enough
 	flags.StringVar(&j.client, "client", "", "which client calls")
 	flags.StringVar(&j.addr, "addr", "", "address of the server")
 	flags.IntVar(&j.callers, "callers", 1, "how many goroutines call")
@@ -88,7 +86,7 @@ func parse(args []string) (job, error) {
 	return j, nil
 }
 
-// counter is the calls of one caller. No two share a cache line.
+// counter counts the calls of one caller. No two counters share a cache line.
 type counter struct {
 	atomic.Int64
 	_ [120]byte
@@ -101,7 +99,7 @@ func (j job) call(over <-chan struct{}) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	// the first one connects: then callers share what there is
+	// the first caller connects, and the others share its connections
 	if err := crew.newCaller()(); err != nil {
 		return result{}, err
 	}
@@ -147,7 +145,8 @@ func (j job) call(over <-chan struct{}) (result, error) {
 
 var errEnded = errors.New("ended while calling")
 
-// wait returns an error if a call fails, or if the process is to end, before d is over.
+// wait waits for d. It returns an error if a call fails, or if the process must end, before
+// that.
 func (j job) wait(d time.Duration, failed <-chan error, over <-chan struct{}) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -27,32 +27,32 @@ type Report struct {
 type Row struct {
 	Name    string         `json:"name"`
 	Clients []*Measurement `json:"clients"`
-	// Goal is that of OursHTTP2 to NetHTTPHTTP2, nil if one of them has no figures, or if there
-	// is none.
+	// Goal is the goal for OursHTTP2 relative to NetHTTPHTTP2; nil if one of them has no
+	// figures, or if there is no goal.
 	Goal *Goal `json:"goal,omitempty"`
 }
 
-// Measurement is what all runs of one client under one load came to.
+// Measurement summarizes all runs of one client under one load.
 type Measurement struct {
 	Client string        `json:"client"`
 	Rate   stats.Summary `json:"calls_per_second"`
 	CPU    stats.Summary `json:"cpu_us_per_call"`
 	Allocs stats.Summary `json:"allocations_per_call"`
 	Conns  stats.Summary `json:"connections"`
-	// OursTo is the processor time of OursHTTP2 over that of this client.
+	// OursTo is the processor time of OursHTTP2 over this client's.
 	OursTo rig.Ratio `json:"ours_cpu_to_this"`
 }
 
-// Goal is a ratio of processor time that was aimed at.
+// Goal is a goal for a ratio of processor times.
 type Goal struct {
 	Most  float64   `json:"most"`
 	Ratio rig.Ratio `json:"ratio"`
 	Met   bool      `json:"met"`
-	// Bare is that of Bare to NetHTTPHTTP2: no client can get below it.
+	// Bare is the ratio of Bare to NetHTTPHTTP2, the lower bound for any client.
 	Bare rig.Ratio `json:"bare"`
 }
 
-// Most is what a call may take over TLS, as a share of net/http's.
+// Most is the largest processor time of a call over TLS, as a share of net/http's.
 const Most = 1. / 3
 
 // Names returns the names of all rows.
@@ -64,7 +64,7 @@ func Names() []string {
 	return all
 }
 
-// report puts the samples together.
+// report summarizes the samples.
 func (s *session) report() *Report {
 	r := &Report{
 		Plain: s.Plain, Varied: s.Varied, Seconds: s.Seconds,
@@ -127,7 +127,7 @@ func (row *Row) of(client string) *Measurement {
 	return nil
 }
 
-// Markdown writes the comparison for people.
+// Markdown returns the comparison as Markdown.
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	title := "Clients over loopback sockets"
@@ -155,8 +155,8 @@ func (r *Report) Markdown() string {
 	return b.String()
 }
 
-// WriteTables writes a table for each load, under a heading with the marks that Markdown
-// has for its level.
+// WriteTables writes a table for each load, each under a heading; level is the Markdown prefix
+// of the heading.
 func (r *Report) WriteTables(b *strings.Builder, level string) {
 	for _, row := range r.Rows {
 		fmt.Fprintf(b, "\n%s %s\n", level, row.Name)

@@ -1,13 +1,12 @@
-// Package closedloop keeps connections to a server busy with one request each,
-// and measures what every request took. The work is done by a process of its
-// own, started by this program from its own file, so that it can have a core to
-// itself. See Run for where to start.
+// Package closedloop keeps connections to a server busy with one request each, and measures
+// the time of each request. A separate process, which this program starts from its own file,
+// does the work, so that it can have a core to itself. Start with Run.
 //
-// One thread waits for all connections with epoll: that takes less processor time from
-// the server, which runs on the same machine, than a goroutine for each connection. The
-// time of a request begins before it is written, and ends when epoll reports its
-// response; so it does not contain the time in which earlier responses kept this thread
-// busy. No latency is corrected for requests that were not sent.
+// One thread waits for all connections with epoll: on the shared machine that leaves the
+// server more processor time than a goroutine for each connection. The time of a request
+// begins before it is written, and ends when epoll reports its response; so it excludes the
+// time that this thread spends on earlier responses. Latencies are not corrected for requests
+// that were not sent.
 package closedloop
 
 import (
@@ -20,33 +19,31 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
-// Load is what is done to a server.
+// Load describes the load on a server.
 type Load struct {
 	Addr  string
 	Conns int
-	// Of Every requests one is for Path and all others are for "/". With 1 all
-	// are for Path.
+	// One of Every requests is for Path, all others are for "/". With 1 all are for Path.
 	Path  string
 	Every int
-	// Warm is how long requests are sent before those that count, and Time how
-	// long those that count are sent.
+	// Warm is how long requests are sent before they count, and Time how long they count.
 	Warm, Time time.Duration
 }
 
-// Result is what a load came to.
+// Result is the result of a load.
 type Result struct {
-	// Sent is all requests, with those that do not count. All were answered.
+	// Sent is the number of all requests, including the warm-up. All were answered.
 	Sent int `json:"sent"`
-	// Rate is how many were answered in a second while those that count were sent.
+	// Rate is how many requests were answered in a second of Time.
 	Rate     float64       `json:"rate"`
-	P50, P99 time.Duration // of those that count
+	P50, P99 time.Duration // of requests sent during Time
 }
 
-// word as the first argument makes a program a closed loop.
+// word is the first argument of a closed-loop process.
 const word = "closed-loop"
 
-// spareTime is how much longer than asked for the process may take: what giveUp
-// says, and something to start and to end.
+// spareTime is how much longer than requested the process may take: giveUp, and some time to
+// start and to end.
 const spareTime = giveUp + 10*time.Second
 
 // Run puts the load on a server. The program must call Main before anything
@@ -57,7 +54,7 @@ func Run(ctx context.Context, place rig.Place, load Load) (Result, error) {
 	return rig.AskSelf[Result](ctx, place, "load", []string{"GOMAXPROCS=1", "GOGC=off"}, load.args()...)
 }
 
-// args are those that Main understands.
+// args returns the arguments for Main.
 func (l Load) args() []string {
 	return []string{
 		word, "-addr", l.Addr, "-conns", fmt.Sprint(l.Conns), "-path", l.Path, "-every", fmt.Sprint(l.Every),
@@ -65,8 +62,8 @@ func (l Load) args() []string {
 	}
 }
 
-// Main makes the process a closed loop if its arguments ask for one, and does
-// not return then.
+// Main runs the process as a closed loop if its arguments request that, and then does not
+// return.
 func Main() {
 	rig.AnswerAs(word, "closed loop", func(ctx context.Context, args []string) (r Result, err error) {
 		load, err := parse(args)
@@ -80,7 +77,7 @@ func Main() {
 func parse(args []string) (Load, error) {
 	var l Load
 	flags := flag.NewFlagSet(word, flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // the error says enough
+	flags.SetOutput(io.Discard) // the error is enough
 	flags.StringVar(&l.Addr, "addr", "", "address of the server")
 	flags.IntVar(&l.Conns, "conns", 1, "number of connections")
 	flags.StringVar(&l.Path, "path", "/", "what to ask for")

@@ -16,14 +16,14 @@ import (
 // giveUp is how long the last requests may take to be answered.
 const giveUp = 10 * time.Second
 
-// batch is how many answers are read before the clock and epoll are asked again.
-// With more of them, an answer that comes meanwhile would be noticed late.
+// batch is how many answers are read between looks at the clock and at epoll. With a larger
+// batch, an answer that arrives meanwhile would be noticed late.
 const batch = 16
 
-// pollTime is how often the loop checks the clock while no answer comes.
+// pollTime is how often the loop checks the clock while no answer arrives.
 const pollTime = 100 * time.Millisecond
 
-// loop is a load that is under way. Times are counted from its begin.
+// loop is a running load. Times are relative to its start.
 type loop struct {
 	Load
 	poll     int // descriptor of epoll
@@ -32,12 +32,12 @@ type loop struct {
 	rare     []byte // the request for Path
 	begin    time.Time
 	sent     int
-	waiting  int // connections with a request that is not answered
-	answered int // requests that were answered from warm to end
+	waiting  int // connections with an unanswered request
+	answered int // requests answered between warm and end
 	times    []time.Duration
 }
 
-// conn is one connection. It has a request under way until the end.
+// conn is one connection. It always has a request in progress until the end.
 type conn struct {
 	fd   int
 	sent time.Duration
@@ -104,7 +104,8 @@ func (p *loop) connect() error {
 		event := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(i)}
 		if err := errors.Join(
 			syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1),
-			// Nothing stays in the kernel, so that the next run finds its ports free.
+			// The kernel keeps no closed connection, so that the ports are free for the next
+			// run.
 			syscall.SetsockoptLinger(fd, syscall.SOL_SOCKET, syscall.SO_LINGER, &syscall.Linger{Onoff: 1}),
 			syscall.SetNonblock(fd, true),
 			syscall.EpollCtl(p.poll, syscall.EPOLL_CTL_ADD, fd, &event),
@@ -152,8 +153,8 @@ func (p *loop) turn(over <-chan struct{}) error {
 	return nil
 }
 
-// receive reads what came at the time now, and sends the next request if that
-// was the whole answer.
+// receive reads the bytes that arrived, at the time now. If the answer is complete, it sends
+// the next request.
 func (p *loop) receive(c *conn, now time.Duration) error {
 	n, err := syscall.Read(c.fd, c.buf[c.have:])
 	switch {

@@ -1,5 +1,5 @@
-// Package command is what the measuring commands have in common: their flags,
-// and how they begin and end.
+// Package command has the common parts of the measuring commands: their flags, and their start
+// and exit.
 package command
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
-// Main parses the command line and runs the command, which an interrupt ends.
-// The exit code is 1 if run failed, and 2 if the command line is wrong.
+// Main parses the command line and runs the command. An interrupt ends it. The exit code is 1
+// if run failed, and 2 if the command line is wrong.
 func Main[O any](name string, parse func(args []string, help io.Writer) (O, error), run func(ctx context.Context, opts O, out, log io.Writer) error) {
 	opts, err := parse(os.Args[1:], os.Stderr)
 	if errors.Is(err, flag.ErrHelp) {
@@ -48,26 +48,26 @@ type Flags struct {
 	short map[string]string
 }
 
-// New returns no flags. help is where they are explained when asked for.
+// New returns an empty set of flags. Their help text is written to help.
 func New(name string, help io.Writer) *Flags {
 	f := &Flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), short: map[string]string{}}
 	f.SetOutput(help)
 	return f
 }
 
-// Int defines a number, and what it is with -short.
+// Int defines a number, with a default and a default for -short.
 func (f *Flags) Int(p *int, name string, value, short int, usage string) {
 	f.IntVar(p, name, value, usage)
 	f.short[name] = strconv.Itoa(short)
 }
 
-// Text defines a text, and what it is with -short.
+// Text defines a text, with a default and a default for -short.
 func (f *Flags) Text(p *string, name, value, short, usage string) {
 	f.StringVar(p, name, value, usage)
 	f.short[name] = short
 }
 
-// Duration defines a time, and what it is with -short.
+// Duration defines a time, with a default and a default for -short.
 func (f *Flags) Duration(p *time.Duration, name string, value, short time.Duration, usage string) {
 	f.DurationVar(p, name, value, usage)
 	f.short[name] = short.String()
@@ -94,8 +94,8 @@ func (f *Flags) Rows(p **regexp.Regexp, example string) {
 	f.Matching(p, "rows", "run only the rows", example)
 }
 
-// Matching defines a flag that chooses by name, and everything if it is not
-// given.
+// Matching defines a flag with a regular expression for names, which matches everything if it
+// is not given.
 func (f *Flags) Matching(p **regexp.Regexp, name, usage, example string) {
 	*p = regexp.MustCompile("")
 	f.Func(name, "regular expression: "+usage+" whose names match, such as "+example, func(text string) (err error) {
@@ -104,7 +104,7 @@ func (f *Flags) Matching(p **regexp.Regexp, name, usage, example string) {
 	})
 }
 
-// Parse understands the arguments, and reports whether -short was among them.
+// Parse parses the arguments, and reports whether they include -short.
 func (f *Flags) Parse(args []string) (short bool, err error) {
 	var values []string
 	for _, name := range slices.Sorted(maps.Keys(f.short)) {
@@ -129,7 +129,7 @@ func (f *Flags) Parse(args []string) (short bool, err error) {
 	return short, nil
 }
 
-// Failed is the error of a session in which n of all runs went wrong.
+// Failed returns the error of a session in which n of all runs failed.
 func Failed(n, all int) error {
 	if n == 0 {
 		return nil

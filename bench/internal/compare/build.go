@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
-// build is the benchmarks, compiled with one of the module files.
+// build is the test binary of the benchmarks, compiled with one of the module files.
 type build struct {
 	name    string
 	modfile string
@@ -18,8 +18,7 @@ type build struct {
 	version string
 }
 
-// make compiles the test binary into temp and finds out which fasthttp is in
-// it.
+// make compiles the test binary into temp and determines its version of fasthttp.
 func (b *build) make(ctx context.Context, dir, temp string) error {
 	b.binary = filepath.Join(temp, b.name+".test")
 	compile := exec.CommandContext(ctx, "go", "test", "-c", "-modfile="+b.modfile, "-o", b.binary, ".")
@@ -32,11 +31,10 @@ func (b *build) make(ctx context.Context, dir, temp string) error {
 	return err
 }
 
-// published reports whether the build is of a version that was released, and not of this
-// tree.
+// published reports whether the build has a released version, not this tree.
 func (b *build) published() bool { return strings.HasPrefix(b.version, "fasthttp ") }
 
-// benchmarks lists what the binary can run, without the word Benchmark.
+// benchmarks lists the benchmarks of the binary, without the word Benchmark.
 func (b *build) benchmarks(ctx context.Context) ([]string, error) {
 	text, err := exec.CommandContext(ctx, b.binary, "-test.list=^Benchmark").Output()
 	if err != nil {

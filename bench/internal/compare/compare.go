@@ -1,6 +1,5 @@
-// Package compare runs the benchmarks of the bench folder in turn, compiled
-// against this fasthttp and against the published one, and their net/http
-// twins. See Measure for where to start.
+// Package compare runs the benchmarks of the bench folder in turn, compiled against this
+// fasthttp and against the published one, and their net/http twins. Start with Measure.
 package compare
 
 import (
@@ -15,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
-// Options say what to measure.
+// Options select what to measure.
 type Options struct {
 	Rounds    int
 	Benchtime string // as go test -benchtime has it
@@ -23,9 +22,8 @@ type Options struct {
 	Modules   rig.Modules
 }
 
-// Measure builds the benchmarks in dir, which is the bench folder, and runs
-// them. Runs that failed are in the report, which also says how many runs there
-// were in all.
+// Measure builds the benchmarks in dir, which is the bench folder, and runs them. The report
+// has the failed runs and the number of all runs.
 func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r *report.Report, runs int, err error) {
 	temp, err := os.MkdirTemp("", "fasthttp-bench-")
 	if err != nil {

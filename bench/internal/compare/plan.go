@@ -12,8 +12,8 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/report"
 )
 
-// harnessPrefix begins the names of benchmarks that measure the harness. They
-// are for its authors, and no rows.
+// harnessPrefix begins the names of benchmarks that measure the harness itself. They are not
+// rows.
 const harnessPrefix = "Harness"
 
 // step is one run of one benchmark in one binary.
@@ -25,7 +25,7 @@ type step struct {
 	procs     []int
 }
 
-// processors is the values of GOMAXPROCS that server rows are run with.
+// processors returns the values of GOMAXPROCS for server rows.
 func processors() []int {
 	if all := runtime.NumCPU(); all > 1 {
 		return []int{1, all}
@@ -33,9 +33,9 @@ func processors() []int {
 	return []int{1}
 }
 
-// plan returns the steps of one round: row by row, the builds right after each
-// other, so that whatever else the machine does meets all of them alike. A
-// value row runs on one goroutine, so more processors would tell nothing.
+// plan returns the steps of one round: row by row, with the builds directly after each other,
+// so that other work of the machine affects all builds equally. A value row runs on one
+// goroutine, so it is run with one processor only.
 func plan(names []string, rows *regexp.Regexp, builds []*build, procs []int) []step {
 	var steps []step
 	for _, name := range names {

@@ -24,8 +24,8 @@ type session struct {
 	log      progress.Log
 }
 
-// runAll goes on after a failed run, which it remembers, and stops only when
-// ctx ends. A step weighs as much as it has runs.
+// runAll records a failed run and continues; it stops only when ctx ends. The weight of a step
+// is the number of its runs.
 func (s *session) runAll(ctx context.Context) error {
 	weight := 0.0
 	for _, step := range s.steps {
@@ -60,8 +60,8 @@ func (s *session) runAll(ctx context.Context) error {
 
 func (s step) weight() float64 { return float64(len(s.procs)) }
 
-// runStep returns the results of a step, or an error. There is one for each
-// GOMAXPROCS, and that for each part of a benchmark that has parts.
+// runStep returns the results of a step, or an error. There is one result for each GOMAXPROCS
+// and each part of the benchmark.
 func (s *session) runStep(ctx context.Context, step step) ([]gobench.Result, error) {
 	text, err := s.run(ctx, step)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *session) runStep(ctx context.Context, step step) ([]gobench.Result, err
 	return log.Results, nil
 }
 
-// tail shortens what a failed run printed to its last words.
+// tail returns the end of the output of a failed run.
 func tail(text []byte) string {
 	const lines = 12
 	all := strings.Split(strings.TrimSpace(string(text)), "\n")

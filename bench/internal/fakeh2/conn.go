@@ -14,20 +14,21 @@ var (
 )
 
 const (
-	// slots is how far a stream may lag behind the newest one.
+	// slots is by how many streams the oldest open stream may lag the newest one.
 	slots = 4096
-	// enough is how many bytes of requests are made at a time. It is more than servers
-	// read at once.
+	// enough is how many bytes of requests are prepared at once. It is more than a server
+	// reads at once.
 	enough = 32 << 10
-	// refresh is after how much content the server gets leave for as much again.
+	// refresh is the amount of content after which the server receives a window update of the
+	// same amount.
 	refresh = 1 << 29
 	// status200 is the first byte of the fields of a response whose status is 200, in
 	// the static table of RFC 7541.
 	status200 = 0x88
 )
 
-// Conn is the server's view of one client. Like any net.Conn it serves one reader and one
-// writer at a time, which may be different goroutines.
+// Conn is the server's view of one client. It may be used by one reader and one writer
+// concurrently.
 type Conn struct {
 	ln   *Listener
 	gone chan struct{} // closed when the server has closed the connection
@@ -37,19 +38,19 @@ type Conn struct {
 	ended   bool // by the client
 	closed  bool // by the server
 
-	out    []byte // what the reader is given, from sent on
+	out    []byte // bytes for the reader, from sent on
 	sent   int
-	left   int         // requests that are not begun
+	left   int         // requests not begun
 	next   int         // message
 	id     uint32      // of the next stream
-	open   int         // streams under way
-	busy   [slots]bool // of each stream, whether it is open
-	credit int         // of content that the server takes
+	open   int         // open streams
+	busy   [slots]bool // by stream: whether it is open
+	credit int         // window for content to the server
 
-	carry    []byte // of a frame that has not come whole
+	carry    []byte // of an incomplete frame
 	answered int
 	bodies   int
-	received int // content of responses since the last leave
+	received int // content of responses since the last window update
 }
 
 func newConn(l *Listener, next int) *Conn {
@@ -68,7 +69,7 @@ func (c *Conn) take(n int) {
 	c.changed.Signal()
 }
 
-// end has the reader see the end of the connection.
+// end makes the reader reach the end of the connection.
 func (c *Conn) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,8 +77,7 @@ func (c *Conn) end() {
 	c.changed.Broadcast()
 }
 
-// Read returns requests, as many as the streams have room for, and blocks if they have
-// none.
+// Read returns as many requests as there are free streams, and blocks if there are none.
 func (c *Conn) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,7 +104,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 }
 
-// ask begins requests, and reports whether there are any. The lock is held.
+// ask begins requests, and reports whether there are any. The caller holds the lock.
 func (c *Conn) ask() bool {
 	for c.left > 0 && c.open < c.ln.cfg.Streams && len(c.out) < enough && !c.ended {
 		m := &c.ln.first
@@ -128,7 +128,7 @@ func (c *Conn) ask() bool {
 	return len(c.out) > 0
 }
 
-// Write takes frames.
+// Write receives frames.
 func (c *Conn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,7 +152,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// frames understands all frames that have come whole, and returns their size.
+// frames processes all complete frames, and returns their size.
 func (c *Conn) frames(text []byte) (read int, err error) {
 	for len(text)-read >= frameHead {
 		head := text[read:]
@@ -225,8 +225,8 @@ func (c *Conn) data(flags byte, id uint32, payload []byte) error {
 	return nil
 }
 
-// SkipUpdates returns block behind changes of the size of the table (RFC 7541 section 6.3): a
-// server that was idle for a while may have given its memory up.
+// SkipUpdates returns block without its leading changes of the table size (RFC 7541 section
+// 6.3): a server that was idle for a while may have released its table.
 func SkipUpdates(block []byte) []byte {
 	for len(block) > 0 && block[0]>>5 == 1 {
 		more := block[0]&31 == 31
@@ -252,7 +252,7 @@ func (c *Conn) headers(flags byte, id uint32, block []byte) error {
 
 func (c *Conn) isOpen(id uint32) bool { return id%2 == 1 && id < c.id && c.busy[id/2%slots] }
 
-// settings refuses those that the client was not made for.
+// settings returns an error for settings that the client does not support.
 func (c *Conn) settings(flags byte, payload []byte) error {
 	if flags&flagAck != 0 {
 		return nil
@@ -278,7 +278,7 @@ func (c *Conn) settings(flags byte, payload []byte) error {
 	return nil
 }
 
-// Close is the server's.
+// Close closes the server's side.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// deadlines is what both ends of a connection do about deadlines.
+// deadlines implements the deadlines of both ends of a connection.
 type deadlines struct {
 	mu      sync.Mutex
 	changed sync.Cond // wakes a blocked reader
@@ -14,8 +14,8 @@ type deadlines struct {
 
 func (d *deadlines) SetDeadline(t time.Time) error { return d.SetReadDeadline(t) }
 
-// SetReadDeadline knows times that have passed, with which the other side wakes its reader, and
-// takes all others for none: no row runs into one.
+// SetReadDeadline wakes a blocked reader if t has passed. It ignores deadlines in the future:
+// no benchmark reaches one.
 func (d *deadlines) SetReadDeadline(t time.Time) error {
 	passed := !t.IsZero() && time.Until(t) <= 0
 	d.mu.Lock()

@@ -1,13 +1,12 @@
-// Package fakeh2 is what fakenet is, for HTTP/2: a net.Listener whose connections are
-// clients in memory. Reading from a connection returns frames that were made in advance,
-// and writing to it counts and checks the responses. Neither needs a system call or an
-// allocation.
+// Package fakeh2 is like fakenet, for HTTP/2: a net.Listener whose connections are clients in
+// memory. A read from a connection returns frames made in advance, and a write to it counts
+// and checks the responses. Neither needs a system call or an allocation.
 //
-// A client keeps a number of streams busy: for each response that has come to its end the
-// next Read has another request. It has sent one request before those that are measured, so
-// that the server's table of fields has all that do not change.
+// A client keeps a number of streams busy: after the end of each response the next Read has
+// another request. Before the measured requests it sends one request, so that the server's
+// table has all fields that do not change.
 //
-// Server is the other side, for clients.
+// Server is the opposite, to measure clients.
 //
 // Start reading at Listener.
 package fakeh2
@@ -24,8 +23,8 @@ import (
 // Field is a field of a request.
 type Field struct {
 	Name, Value string
-	// Changes says that other messages have another value. It is sent as a literal, and
-	// not put into the server's table.
+	// Changes reports that the value differs between messages. The field is then sent as a
+	// literal, and not added to the server's table.
 	Changes bool
 }
 
@@ -35,17 +34,16 @@ type Message struct {
 	Body   []byte
 }
 
-// Config says what the clients of a Listener do.
+// Config configures the clients of a Listener.
 type Config struct {
-	// Messages are what each client sends in turn, again and again. Clients begin at
-	// different ones.
+	// Each client sends Messages in turn, repeatedly. Clients begin at different messages.
 	Messages []Message
-	// ContentType and Body are what each response has to carry.
+	// ContentType and Body are the type and the content that each response must have.
 	ContentType, Body string
 
 	Requests int // of all clients together
 	Clients  int // connections
-	Streams  int // that a client has open at a time
+	Streams  int // concurrent streams of a client
 }
 
 // The numbers of RFC 9113 that are needed here.
@@ -68,7 +66,7 @@ const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 // message is the frames of a request, without the numbers of the stream.
 type message struct {
 	text []byte
-	data int // where the DATA frame begins, 0 if there is none
+	data int // offset of the DATA frame, 0 if there is none
 	body int // size of the content
 }
 
@@ -79,7 +77,7 @@ func appendFrame(b []byte, kind, flags byte, payload []byte) []byte {
 	return append(b, payload...)
 }
 
-// appendTo appends the request as that of a stream.
+// appendTo appends the request with the id of a stream.
 func (m *message) appendTo(b []byte, id uint32) []byte {
 	at := len(b)
 	b = append(b, m.text...)
@@ -90,8 +88,8 @@ func (m *message) appendTo(b []byte, id uint32) []byte {
 	return b
 }
 
-// encode returns the first request of a connection, which fills the server's table, and
-// those that follow.
+// encode returns the first request of a connection, which fills the server's table, and the
+// following ones.
 func encode(messages []Message) (first message, others []message, err error) {
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
@@ -130,8 +128,8 @@ func encode(messages []Message) (first message, others []message, err error) {
 	return first, others, nil
 }
 
-// hello is what a client sends before its first request: responses need not wait for its
-// leave.
+// hello returns the bytes that a client sends before its first request: its window is so large
+// that responses need not wait.
 func hello() []byte {
 	var settings []byte
 	for _, s := range []struct {

@@ -20,7 +20,7 @@ const (
 	testType = "text/plain"
 )
 
-// message is a GET, or a POST if it has a body.
+// testMessage returns a GET, or a POST if it has a body.
 func testMessage(path, body string) Message {
 	m := Message{Fields: []Field{
 		{Name: ":method", Value: "GET"}, {Name: ":scheme", Value: "http"}, {Name: ":authority", Value: "example.com"},
@@ -196,7 +196,7 @@ func TestClientRefusesSettingsThatItIsNotMadeFor(t *testing.T) {
 	}
 }
 
-// dialServer returns a client of net/http whose connections are those of s.
+// dialServer returns a net/http client whose connections lead to s.
 func dialServer(s *Server) *http.Client {
 	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return s.Dial(), nil }}
 	protocols.OnlyHTTP2(transport)

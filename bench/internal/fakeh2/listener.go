@@ -16,8 +16,8 @@ type Listener struct {
 	all      []*Conn
 
 	conns chan net.Conn
-	over  chan struct{} // has an element when all clients have what they asked for, or on failure
-	busy  atomic.Int64  // clients that have not
+	over  chan struct{} // has an element when all clients have their responses, or on failure
+	busy  atomic.Int64  // clients that still wait for responses
 
 	closing atomic.Bool
 	once    sync.Once
@@ -27,10 +27,10 @@ type Listener struct {
 	err error
 }
 
-// apart is how many messages further on each client begins than the one before.
+// apart is the distance, in messages, between the starting points of successive clients.
 const apart = 89
 
-// New returns a Listener whose clients behave as cfg says.
+// New returns a Listener with clients configured by cfg.
 func New(cfg Config) (*Listener, error) {
 	if len(cfg.Messages) == 0 || cfg.Requests < 1 || cfg.Clients < 1 || cfg.Streams < 1 || cfg.Body == "" {
 		return nil, errors.New("fakeh2: no messages, no content, or counts that are not positive")
@@ -93,7 +93,7 @@ func (l *Listener) finish() {
 	}
 }
 
-// give has clients send requests, and waits for their responses.
+// give makes clients send requests, and waits for their responses.
 func (l *Listener) give(requests int) error {
 	n := len(l.all)
 	l.busy.Store(int64(min(n, requests)))
@@ -108,7 +108,7 @@ func (l *Listener) give(requests int) error {
 	return l.err
 }
 
-// done counts a client that has what it asked for.
+// done counts a client that has all its responses.
 func (l *Listener) done() {
 	if l.busy.Add(-1) == 0 {
 		l.finish()
@@ -117,9 +117,8 @@ func (l *Listener) done() {
 
 var errServeReturned = errors.New("fakeh2: Serve returned before all requests were answered")
 
-// Drive runs serve on the listener and calls start and stop around the time that is to be
-// measured: from the first request to the last answer, without the first of each
-// connection.
+// Drive runs serve on the listener and calls start and stop around the measured time: from the
+// first request to the last response, without the first request of each connection.
 func (l *Listener) Drive(serve func(net.Listener) error, start, stop func()) error {
 	served := make(chan struct{})
 	go func() {

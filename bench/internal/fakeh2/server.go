@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// Server answers clients of HTTP/2 with responses that are made in advance. It finds the ends
-// of requests, and understands none.
+// Server answers HTTP/2 clients with responses made in advance. It detects the ends of
+// requests, and does not decode them.
 type Server struct {
 	first   message // of each connection
 	answers []message
@@ -19,8 +19,8 @@ type Server struct {
 	mu      sync.Mutex
 }
 
-// NewServer returns a Server that sends these responses in turn, again and again. Each
-// connection begins at another one.
+// NewServer returns a Server that sends these responses in turn, repeatedly. Each connection
+// begins at a different one.
 func NewServer(answers []Message) (*Server, error) {
 	if len(answers) == 0 {
 		return nil, errors.New("fakeh2: no responses")
@@ -43,7 +43,7 @@ func (s *Server) Dial() net.Conn {
 	return c
 }
 
-// Serve answers what comes over a connection, until that ends.
+// Serve answers the requests of a connection until it ends.
 func (s *Server) Serve(nc net.Conn) error {
 	side := s.newSide()
 	buf := make([]byte, 64<<10)
@@ -76,7 +76,8 @@ func (s *Server) newSide() side {
 	}
 }
 
-// helloOfServer lets the client send whatever it has to.
+// helloOfServer returns the server's first frames, with a window large enough for all content
+// of the client.
 func helloOfServer() []byte {
 	var settings []byte
 	for _, s := range []struct {
@@ -93,15 +94,15 @@ func helloOfServer() []byte {
 // side is the server's side of a connection.
 type side struct {
 	server   *Server
-	greets   int // how much of the preface has not come
+	greets   int // bytes of the preface that are missing
 	next     int // answer
 	last     uint32
-	received int // content of requests since the last leave
+	received int // content of requests since the last window update
 	out      []byte
-	carry    []byte // of a frame that has not come whole
+	carry    []byte // of an incomplete frame
 }
 
-// take takes what the client has written.
+// take processes the bytes that the client has written.
 func (s *side) take(p []byte) error {
 	if s.greets > 0 {
 		n := min(s.greets, len(p))
@@ -180,8 +181,8 @@ func (s *side) answerAt(flags byte, id uint32) {
 	s.out = m.appendTo(s.out, id)
 }
 
-// served is the client's view of a connection in memory. It serves one reader and one writer
-// at a time.
+// served is the client's view of a connection in memory. It may be used by one reader and one
+// writer concurrently.
 type served struct {
 	deadlines
 	side    side
@@ -213,7 +214,7 @@ func (c *served) Read(p []byte) (int, error) {
 	}
 }
 
-// Write takes requests.
+// Write receives requests.
 func (c *served) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

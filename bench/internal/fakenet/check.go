@@ -22,8 +22,8 @@ var (
 	errLong   = errors.New("fakenet: a response is longer than expected")
 )
 
-// expectation is what every response has to be. The first one is kept, to be
-// checked in every detail once the clock has stopped.
+// expectation is the expected response. The first response is kept, to be checked in full when
+// the clock has stopped.
 type expectation struct {
 	contentType, body string
 
@@ -38,14 +38,13 @@ func (want *expectation) offer(response []byte) {
 	}
 }
 
-// checker counts the responses in what a server writes, however it is cut. Of
-// each it looks at the status line, the end of the head, and the body, which
-// takes a few nanoseconds; a response that is too long or too short shows where
-// the next one should begin.
+// checker counts the responses that a server writes, in writes of any size. It checks the
+// status line, the end of the head and the body of each, which takes a few nanoseconds. A
+// response of a wrong length is detected at the beginning of the next one.
 type checker struct {
-	headLen int // of the response before: most likely of the next one too
+	headLen int // of the previous response, and most likely of the next
 	kept    int
-	carry   [carryBytes]byte // the beginning of a response that is not all here
+	carry   [carryBytes]byte // the beginning of an incomplete response
 }
 
 // reset forgets a response that was cut off.
@@ -87,8 +86,7 @@ func (k *checker) feed(p []byte, want *expectation) (n int, err error) {
 	return n, nil
 }
 
-// first returns the length of the response that p begins with, or 0 if it
-// is not all there.
+// first returns the length of the response at the beginning of p, or 0 if it is incomplete.
 func (k *checker) first(p []byte, want *expectation) (size int, err error) {
 	if len(p) < len(statusLine) {
 		if string(p) != statusLine[:len(p)] {
@@ -131,7 +129,7 @@ func bodyEnd(p []byte, head int, want *expectation) (int, error) {
 	return end, nil
 }
 
-// checkSample reads the first response the way a client does.
+// checkSample reads the first response as a client does.
 func (want *expectation) checkSample() error {
 	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(want.sample)), nil)
 	if err != nil {

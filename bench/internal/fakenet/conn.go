@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// carryBytes bounds the part of a response that may be left over from one
-// Write to the next, and with it the length of a response.
+// carryBytes limits the incomplete response after a Write, and so the length of a response.
 const carryBytes = 512
 
 var (
@@ -20,52 +19,51 @@ var (
 
 var errUnasked = errors.New("fakenet: more responses than requests")
 
-// Conn is the server's view of one client. The Listener uses it again for the
-// client's next connection.
+// Conn is the server's view of one client. The Listener reuses it for the client's next
+// connection.
 //
-// Like any net.Conn it serves one reader and one writer at a time, which may be
-// different goroutines.
+// It may be used by one reader and one writer concurrently.
 type Conn struct {
 	ln *Listener
 
-	// Of the reader: how many bytes it was given and has not read, where in the
-	// cycle the next one stands, which request comes after those, and how many of
-	// the turn it was not given.
+	// For the reader: how many bytes it was given and has not read, the position of the next
+	// byte in the cycle, the request after these bytes, and how many requests of the turn it
+	// was not given.
 	unread, at, next, left int
 	ending                 bool // the turn is the last on this connection
-	final                  bool // and the reader was given all of it
+	final                  bool // the reader was given all of the last turn
 
 	// given counts the requests that the reader was given on this connection. The
 	// writer reads it before it adds to answered; the reader adds to it only while
 	// both are equal.
 	given int
 
-	// Of the writer. counted is the part of answered that the listener knows of.
+	// For the writer. counted is the part of answered that the listener has counted.
 	answered atomic.Int64
 	counted  int
 	check    checker
 
-	// waiting means that the reader is blocked, or about to look for a reason not to.
+	// waiting is set if the reader is blocked, or about to check whether it must block.
 	waiting atomic.Bool
 
 	// Guarded by the listener's lock. asked and last are also read by the
 	// writer: they change only while it has nothing to write.
 	open    bool
-	rest    int  // requests to come after those asked
+	rest    int  // requests after the asked ones
 	asked   int  // requests given out on this connection
 	granted int  // requests of a turn that the reader has not begun
-	last    bool // none will follow those asked
-	busy    bool // some of those asked are unanswered
+	last    bool // no requests follow the asked ones
+	busy    bool // some asked requests are unanswered
 	hasTurn bool
 	inLine  bool
 	expired bool // the read deadline has passed
 	behind  *Conn
 
-	// wake tells a blocked reader that something it waits for may have changed.
+	// wake wakes a blocked reader when the state it waits for may have changed.
 	wake chan struct{}
 }
 
-// connect begins a connection. The lock is held.
+// connect begins a connection. The caller holds the lock.
 func (c *Conn) connect() {
 	c.open = true
 	c.rest = c.ln.cfg.PerConn
@@ -77,7 +75,7 @@ func (c *Conn) connect() {
 	c.check.reset()
 }
 
-// take begins a turn of n requests. The lock is held.
+// take begins a turn of n requests. The caller holds the lock.
 func (c *Conn) take(n int) {
 	c.inLine = false
 	c.hasTurn = true
@@ -89,7 +87,7 @@ func (c *Conn) take(n int) {
 	c.rouse()
 }
 
-// rouse wakes the reader if it is blocked. The lock is held.
+// rouse wakes the reader if it is blocked. The caller holds the lock.
 func (c *Conn) rouse() {
 	if !c.waiting.Load() {
 		return
@@ -126,10 +124,10 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// more reports whether the client has a turn and waits for no response.
+// more reports whether the client has a turn and all its responses.
 func (c *Conn) more() bool { return c.left > 0 && c.answered.Load() == int64(c.given) }
 
-// give gives the reader what the client sends now: all of its turn, or one request.
+// give gives the reader the next requests of the client: all of its turn, or one request.
 func (c *Conn) give() {
 	n := c.left
 	if c.ln.cfg.OnePerRead {
@@ -168,8 +166,8 @@ func (c *Conn) await() error {
 			l.queue(c)
 			continue
 		}
-		// The writer counts a response without the lock, and looks whether the reader
-		// waits. So the reader says first that it does, and looks once more.
+		// The writer counts a response without the lock, and then checks whether the reader
+		// waits. So the reader first sets waiting, and then checks once more.
 		if !c.waiting.Swap(true) && c.left > 0 {
 			continue
 		}
@@ -180,7 +178,7 @@ func (c *Conn) await() error {
 	}
 }
 
-// Write checks that p goes on with the right responses.
+// Write checks the responses in p.
 func (c *Conn) Write(p []byte) (int, error) {
 	n, err := c.check.feed(p, &c.ln.want)
 	answered := int(c.answered.Load()) + n
@@ -209,8 +207,8 @@ func (c *Conn) rouseReader() {
 	c.rouse()
 }
 
-// batchAnswered ends the client's turn. The last batch of a connection is left
-// to Close, which saves taking the lock once more.
+// batchAnswered ends the client's turn. Close ends the last batch of a connection, which
+// avoids taking the lock once more.
 func (c *Conn) batchAnswered() {
 	if c.last {
 		return
@@ -220,9 +218,8 @@ func (c *Conn) batchAnswered() {
 	defer l.mu.Unlock()
 	c.busy = false
 	l.count(c)
-	// A server may read ahead while its handler runs (net/http does, to notice
-	// that the client left). Its reader then found the batch unanswered and
-	// could not line up.
+	// A server may read ahead while its handler runs (net/http does, to detect a disconnect).
+	// Then its reader found the batch unanswered and could not queue the client.
 	if c.waiting.Load() && !c.inLine {
 		l.queue(c)
 	}
@@ -240,9 +237,8 @@ func (c *Conn) RemoteAddr() net.Addr { return clientAddr }
 // SetDeadline is SetReadDeadline: a Write never blocks.
 func (c *Conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
 
-// SetReadDeadline ends a blocked Read if t has passed already, which is how
-// net/http calls back its look-ahead. A deadline in the future has no effect,
-// since the clients are never late.
+// SetReadDeadline ends a blocked Read if t has passed, which is how net/http interrupts its
+// read-ahead. A deadline in the future has no effect, since the clients are never late.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	l := c.ln
 	l.mu.Lock()

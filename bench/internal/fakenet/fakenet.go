@@ -1,15 +1,14 @@
-// Package fakenet is the client side of the server benchmarks: a net.Listener
-// whose connections are in memory. Reading from a connection returns the text of
-// requests, and writing to it checks the responses. Neither needs a system call or
-// an allocation, so that a benchmark measures little else than the server.
+// Package fakenet is the client side of the server benchmarks: a net.Listener whose
+// connections are in memory. A read from a connection returns the text of requests, and a
+// write to it checks the responses. Neither needs a system call or an allocation, so a
+// benchmark measures little but the server.
 //
-// A fixed number of clients share a budget of requests. A client connects, waits in
-// a queue for its turn, sends a batch of requests, waits for the responses, and joins
-// the queue again. After its last request on one connection it closes that and opens
-// another one. The number of turns at a time decides what is measured. With as many
-// turns as clients no client ever waits. With few turns and ten thousand clients the
-// server holds ten thousand open connections while requests trickle in over all of
-// them.
+// A fixed number of clients share a budget of requests. A client connects, waits in a queue
+// for its turn, sends a batch of requests, waits for the responses, and joins the queue again.
+// After its last request on one connection it closes the connection and opens another one. The
+// number of concurrent turns determines the kind of load. With as many turns as clients no
+// client ever waits. With few turns and ten thousand clients the server holds ten thousand
+// open connections, of which only a few have requests at any moment.
 //
 // Start reading at Listener.
 package fakenet
@@ -21,36 +20,35 @@ import (
 	"slices"
 )
 
-// Config says what the clients of a Listener do.
+// Config configures the clients of a Listener.
 type Config struct {
-	// Texts are requests, head and body, that each client sends in turn, again and
-	// again. Clients begin at different ones, and go on where they were when they
-	// connect again.
+	// Texts are requests, head and body, that each client sends in turn, repeatedly. Clients
+	// begin at different texts, and continue with the next text when they reconnect.
 	Texts [][]byte
-	// OnePerRead has a client wait for the response to a request before it sends the
-	// next, so that a Read yields one request. A client with a turn never pauses: the
-	// next Read after the response has a request, and no other goroutine takes part.
+	// OnePerRead makes a client wait for the response to a request before it sends the next,
+	// so that a Read yields one request. A client with a turn never pauses: the next Read
+	// after the response has a request, and no other goroutine is involved.
 	OnePerRead bool
-	// ContentType and Body are what each response has to carry. The media type
-	// may have parameters in the response.
+	// ContentType and Body are the type and the content that each response must have. The
+	// media type may have parameters in the response.
 	ContentType, Body string
 
 	// Requests is how many requests all clients send together.
 	Requests int
 	// PerConn is how many requests a client sends on one connection.
 	PerConn int
-	// Batch is how many requests a client sends in one turn, at most. 0 means
-	// PerConn: everything at once, or one right after the other.
+	// Batch is the largest number of requests that a client sends in one turn. 0 means
+	// PerConn: all at once, or one directly after the other.
 	Batch int
 
-	// Clients is how many connections are open at a time.
+	// Clients is how many connections are open at once.
 	Clients int
-	// Turns is how many clients have requests under way at a time. 0 means
-	// Clients: no client waits.
+	// Turns is how many clients have requests in progress at once. 0 means Clients: no client
+	// waits.
 	Turns int
 
-	// WarmUp has every client send one request before those that count, so that
-	// the server has what it needs for so many connections when the clock starts.
+	// WarmUp makes every client send one request before the measured ones, so that the server
+	// has allocated its memory for all connections when the clock starts.
 	WarmUp bool
 }
 
@@ -72,13 +70,13 @@ func (cfg Config) withDefaults() (Config, error) {
 	return cfg, nil
 }
 
-// pipelinedBytes is how much request text a single Read can yield. It is more
-// than the read buffer of any server measured here.
+// pipelinedBytes is the most request text that a single Read can yield. It is more than the
+// read buffer of any server measured here.
 const pipelinedBytes = 64 << 10
 
-// cycle is the texts of requests, one behind the other.
+// cycle is the texts of requests in sequence.
 type cycle struct {
-	text []byte // so often that a read may begin at any byte of the first time
+	text []byte // repeated so often that a read may begin at any byte of the first copy
 	ends []int  // of each request in the text
 }
 
@@ -97,7 +95,7 @@ func newCycle(texts [][]byte) cycle {
 // size is the length of all texts together.
 func (c *cycle) size() int { return c.ends[len(c.ends)-1] }
 
-// start is where a request begins.
+// start returns the offset of a request.
 func (c *cycle) start(i int) int {
 	if i == 0 {
 		return 0
@@ -105,7 +103,8 @@ func (c *cycle) start(i int) int {
 	return c.ends[i-1]
 }
 
-// run returns the length of n requests from one on, and which follows them.
+// run returns the length of n requests, beginning with from, and the index of the request
+// after them.
 func (c *cycle) run(from, n int) (size, next int) {
 	if n >= len(c.ends) {
 		size = n / len(c.ends) * c.size()

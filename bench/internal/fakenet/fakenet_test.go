@@ -50,8 +50,8 @@ func accepted(t testing.TB, requests int) (*Listener, net.Conn) {
 	return ln, c
 }
 
-// responder is a server of one connection at a time that writes response for
-// each request, in pieces of at most piece bytes.
+// responder returns a server for single connections that writes response for each request, in
+// pieces of at most piece bytes.
 func responder(response string, readBuffer, piece int) func(net.Conn) {
 	return func(c net.Conn) {
 		defer c.Close()
@@ -367,8 +367,8 @@ func (c recording) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// TestPastDeadlineEndsALookAhead reads as net/http does: it reads on before the
-// response to the last request of a turn is written.
+// TestPastDeadlineEndsALookAhead reads as net/http does: it reads ahead before the response to
+// the last request of a turn is written.
 func TestPastDeadlineEndsALookAhead(t *testing.T) {
 	ln := listen(t, Config{Requests: 2, PerConn: 2, Batch: 1, Clients: 1})
 	ln.Start()

@@ -31,21 +31,21 @@ type Listener struct {
 	changed  sync.Cond // wakes Accept and Stop
 	idle     []*Conn   // clients that are not connected
 	line     line      // clients that wait for a turn
-	turns    int       // turns that no client has
+	turns    int       // free turns
 	toGive   int       // requests not yet assigned to a client
-	batch    int       // how many go with a turn, at most
+	batch    int       // the most requests in a turn
 	answered int
 	total    int           // requests of the warm-up and of the run
-	quiet    chan struct{} // closed once all clients wait and nothing is left to give, or on failure
+	quiet    chan struct{} // closed once all clients wait and no requests are left to give, or on failure
 	closed   bool
 	err      error
 }
 
-// apart is how many texts further on each client begins than the one before. It is
-// prime and more than a batch, so that few clients send the same at a time.
+// apart is the distance, in texts, between the starting points of successive clients. It is
+// prime and more than a batch, so that few clients send the same text at once.
 const apart = 89
 
-// New returns a Listener whose clients behave as cfg says.
+// New returns a Listener with clients configured by cfg.
 func New(cfg Config) (*Listener, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -131,7 +131,7 @@ func (l *Listener) Ready() {
 	if l.err == nil {
 		quiet = make(chan struct{})
 		l.quiet = quiet
-		// All clients stand in line, so each gets one of as many turns.
+		// All clients are in the queue, so each gets one turn.
 		l.give(l.cfg.Clients, 1)
 	}
 	l.mu.Unlock()
@@ -150,8 +150,8 @@ func (l *Listener) give(requests, batch int) {
 	l.deal()
 }
 
-// Wait returns when every request is answered, or with an error as soon as the
-// server did something wrong.
+// Wait returns when every request is answered, or with an error as soon as the server makes a
+// mistake.
 func (l *Listener) Wait() error {
 	<-l.finished
 	l.mu.Lock()
@@ -159,8 +159,8 @@ func (l *Listener) Wait() error {
 	return l.err
 }
 
-// Stop closes the listener, waits until the server has closed all connections,
-// and checks the very first response in every detail.
+// Stop closes the listener, waits until the server has closed all connections, and checks the
+// first response in full.
 func (l *Listener) Stop() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -193,8 +193,8 @@ func (l *Listener) fail(err error) {
 	closeOnce(l.finished)
 }
 
-// queue puts a client with nothing to do at the end of the line. Its turn, if it had
-// one, goes to the first client of the line.
+// queue adds an idle client to the end of the line. Its turn, if it had one, is passed to the
+// first client of the line.
 func (l *Listener) queue(c *Conn) {
 	c.inLine = true
 	l.line.push(c)
@@ -229,10 +229,10 @@ func (l *Listener) count(c *Conn) {
 	}
 }
 
-// hangUp takes back the connection of a client that the server has closed. The
-// client keeps its turn until it stands in line with its next connection:
-// others would otherwise use up the turns while it is away, and the number of
-// open connections would sink as far as Accept lags behind.
+// hangUp releases the connection of a client that the server has closed. The client keeps its
+// turn until it is in the line with its next connection: otherwise other clients would use up
+// the turns while it is not connected, and the number of open connections would fall if Accept
+// is slow.
 func (l *Listener) hangUp(c *Conn) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -256,8 +256,8 @@ func (l *Listener) hangUp(c *Conn) error {
 
 var errServeReturned = errors.New("fakenet: Serve returned before all requests were answered")
 
-// Drive runs serve on the listener and calls start and stop around the time
-// that is to be measured: from the first turn to the last answer.
+// Drive runs serve on the listener and calls start and stop around the measured time: from the
+// first turn to the last response.
 func (l *Listener) Drive(serve func(net.Listener) error, start, stop func()) error {
 	served := make(chan struct{})
 	go func() {

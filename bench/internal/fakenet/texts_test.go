@@ -42,7 +42,7 @@ func TestTextsTakeTurns(t *testing.T) {
 				all := numbered(texts)
 				ln := listen(t, Config{Texts: all, Requests: 3 * requests, PerConn: requests, Clients: 2, Turns: 1})
 				ln.Start()
-				// Accept hands out the last client first.
+				// Accept returns the last client first.
 				at := apart % texts
 				for range 2 {
 					c, err := ln.Accept()
@@ -67,8 +67,8 @@ func TestTextsTakeTurns(t *testing.T) {
 	}
 }
 
-// TestOnePerRead reads a connection in the way of a server that responds to each
-// request at once, and of one that reads ahead meanwhile.
+// TestOnePerRead reads a connection like a server that responds to each request at once, and
+// like one that reads ahead meanwhile.
 func TestOnePerRead(t *testing.T) {
 	all := numbered(3)
 	for _, batch := range []int{1, 2, 10} {

@@ -17,7 +17,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
-// Options say what to measure.
+// Options select what to measure.
 type Options struct {
 	Rounds  int
 	Seconds int // that a run takes
@@ -27,11 +27,11 @@ type Options struct {
 	Modules rig.Modules
 }
 
-// ErrNoWrk says that there is nothing to make a load with.
+// ErrNoWrk is returned if the load generator is not installed.
 var ErrNoWrk = errors.New("the load generator wrk is not installed; on Debian and Ubuntu: sudo apt-get install wrk")
 
-// site is that of a server of files whose administrator has read the manual. That a
-// file is missing is not kept, as it is not by the others.
+// site returns the configuration that nginx's manual recommends for serving files. Missing
+// files are not cached, since the other servers do not cache them either.
 func site(root string) rig.NginxSite {
 	return rig.NginxSite{
 		HTTP: `	sendfile on;
@@ -48,8 +48,8 @@ func site(root string) rig.NginxSite {
 	}
 }
 
-// Measure builds the servers in dir, which is the bench folder, and measures
-// them. Runs that failed are in the report; runs is how many there were in all.
+// Measure builds the servers in dir, which is the bench folder, and measures them. The report
+// has the failed runs; runs is the number of all runs.
 func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r *Report, runs int, err error) {
 	wrkProgram, err := exec.LookPath("wrk")
 	if err != nil {
@@ -119,5 +119,5 @@ func (s *session) start(ctx context.Context, server *rig.Server) (*rig.Process, 
 	})
 }
 
-// micros is a time in µs, as figures are given in.
+// micros converts a time to µs, the unit of the figures.
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

@@ -19,11 +19,11 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/wrk"
 )
 
-// load is one row: what wrk asks a server for.
+// load is one row: the request that wrk sends.
 type load struct {
 	name   string
 	path   string
-	field  string // of the request, "" for none
+	field  string // a field of the request, "" for none
 	conns  int
 	status int
 	coding string
@@ -31,8 +31,8 @@ type load struct {
 	// nginxGoal is the most that the event engine's processor time for a request
 	// may be, as a share of nginx's.
 	nginxGoal float64
-	// bothGoal takes the place of the goals if it is not 0: the most that server and
-	// client together may use, as a share of what they use with upstream.
+	// bothGoal, if not 0, replaces the other goals: the most processor time of server and
+	// client together, as a share of their time with upstream.
 	bothGoal float64
 }
 
@@ -51,7 +51,7 @@ var loads = []load{
 	{name: "404", path: "/nothing", conns: 64, status: 404, size: -1, nginxGoal: small},
 }
 
-// rows are the loads that are measured. Over TLS they are those for which the server
+// rows returns the loads to measure. Over TLS these are the loads for which the server
 // encrypts much.
 func (s *session) rows() []load {
 	if s.identity == nil {
@@ -67,10 +67,10 @@ func (s *session) rows() []load {
 	return large
 }
 
-// tlsMost is what server and client may use together over TLS.
+// tlsMost is the bothGoal of loads over TLS.
 const tlsMost = 1.05
 
-// changed is when the files were, as they say.
+// changed is the modification time of the files.
 var changed = time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
 
 // text is the content of a file of n bytes.
@@ -79,11 +79,11 @@ func text(n int) []byte {
 	return bytes.Repeat([]byte(line), n/len(line)+1)[:n]
 }
 
-// plant makes the files in a folder of temp, and one that is compressed already:
-// that is what the compressing is left to.
+// plant creates the files in a folder of temp, one of them also in compressed form: servers
+// that do not compress themselves send that.
 func plant(temp string) (root string, err error) {
 	root = filepath.Join(temp, "files")
-	// nginx reads the files as another user
+	// nginx runs as another user
 	if err := errors.Join(os.Chmod(temp, 0o755), os.Mkdir(root, 0o755)); err != nil {
 		return "", err
 	}
@@ -106,7 +106,7 @@ func plant(temp string) (root string, err error) {
 	return root, nil
 }
 
-// url returns what the addresses of all files of a server begin with.
+// url returns the beginning of the URLs of all files of a server.
 func (s *session) url(addr string) string {
 	if s.identity != nil {
 		return "https://" + addr
@@ -114,7 +114,7 @@ func (s *session) url(addr string) string {
 	return "http://" + addr
 }
 
-// ask sends the request of a row to a server, and tells what is wrong with the answer.
+// ask sends the request of a row to a server, and returns an error if the response is wrong.
 func (l *load) ask(ctx context.Context, client *http.Client, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+l.path, http.NoBody)
 	if err != nil {
@@ -147,8 +147,8 @@ func (l *load) ask(ctx context.Context, client *http.Client, url string) error {
 	return nil
 }
 
-// warmUp checks that a server answers as it should, and has it past its first
-// requests, which are slow.
+// warmUp checks the responses of a server, and takes it past its first requests, which are
+// slow.
 func (l *load) warmUp(ctx context.Context, url string) error {
 	transport := &http.Transport{DisableCompression: true, TLSClientConfig: probe.TLSConfig()}
 	defer transport.CloseIdleConnections()
@@ -162,7 +162,7 @@ func (l *load) warmUp(ctx context.Context, url string) error {
 	return nil
 }
 
-// spareTime is how much longer than asked for wrk may take before it is ended.
+// spareTime is how much longer than requested wrk may take before it is killed.
 const spareTime = time.Minute
 
 // run puts the load on a server. used is the processor time of wrk.
@@ -184,7 +184,7 @@ func (s *session) run(ctx context.Context, l load, url string) (r wrk.Result, us
 	return r, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), l.accept(r)
 }
 
-// accept refuses a result that says nothing about the server's speed.
+// accept returns an error for a result that does not measure the server's speed.
 func (l *load) accept(r wrk.Result) error {
 	refused := 0
 	if l.status >= 400 {

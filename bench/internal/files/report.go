@@ -31,8 +31,8 @@ type Row struct {
 	Servers []*Measurement `json:"servers"`
 }
 
-// Measurement is what all runs of one server under one load came to. A ratio of
-// less than 1 is better than the other server.
+// Measurement summarizes all runs of one server under one load. A ratio of less than 1 is
+// better than the other server.
 type Measurement struct {
 	Server       string        `json:"server"`
 	Rate         stats.Summary `json:"requests_per_second"`
@@ -46,7 +46,7 @@ type Measurement struct {
 	BothToNginx    rig.Ratio `json:"cpu_with_client_to_nginx"`
 }
 
-// Goal is a ratio of the event engine's processor time that was aimed at.
+// Goal is a goal for a ratio of the event engine's processor time.
 type Goal struct {
 	Row   string    `json:"row"`
 	To    string    `json:"to"`
@@ -56,7 +56,7 @@ type Goal struct {
 	Met   bool      `json:"met"`
 }
 
-// report puts the samples together.
+// report summarizes the samples.
 func (s *session) report() *Report {
 	r := &Report{
 		Nginx:       s.nginx,
@@ -115,8 +115,8 @@ func (r *Row) of(server string) *Measurement {
 	return nil
 }
 
-// goals compares the event engine with what was aimed at. Where the ranges of
-// samples overlap, "as good as upstream" is not missed for sure.
+// goals judges the event engine. If the ranges of samples overlap, the goal "as good as
+// upstream" counts as met.
 func (r *Row) goals(l *load) []Goal {
 	m := r.of(rig.Event)
 	if m == nil {
@@ -139,7 +139,7 @@ func (r *Row) goals(l *load) []Goal {
 	return goals
 }
 
-// Markdown writes the comparison for people.
+// Markdown returns the comparison as Markdown.
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	more := []string{
@@ -175,8 +175,8 @@ func (r *Report) Markdown() string {
 	return b.String()
 }
 
-// WriteTables writes a table for each load, under a heading with the marks that
-// Markdown has for its level.
+// WriteTables writes a table for each load, each under a heading; level is the Markdown prefix
+// of the heading.
 func (r *Report) WriteTables(b *strings.Builder, level string) {
 	for _, row := range r.Rows {
 		fmt.Fprintf(b, "\n%s %s, %s\n", level, row.Name, rig.Plural(row.Conns, "connection"))

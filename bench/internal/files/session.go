@@ -31,7 +31,7 @@ type session struct {
 type sample struct {
 	rate   float64 // requests a second
 	cpu    float64 // µs of the server's processor time for a request
-	both   float64 // and with that of wrk
+	both   float64 // the server's and wrk's
 	errors int
 }
 

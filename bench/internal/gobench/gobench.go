@@ -1,4 +1,4 @@
-// Package gobench reads what a Go test binary prints when it runs benchmarks.
+// Package gobench reads the output of benchmarks in a Go test binary.
 package gobench
 
 import (
@@ -25,9 +25,8 @@ type Result struct {
 	CPUNsPerOp                       float64 // processor time; 0 if it was not reported
 }
 
-// Parse reads a log. Lines that are no results are passed over, and so
-// are metrics without a place in Result; a result line that it does not
-// understand is an error, so that a figure is never missed in silence.
+// Parse reads a log. It skips other lines, and metrics without a field in Result. A result
+// line that it cannot parse is an error, so that no figure is lost unnoticed.
 func Parse(r io.Reader) (Log, error) {
 	var log Log
 	lines := bufio.NewScanner(r)
@@ -41,8 +40,8 @@ func Parse(r io.Reader) (Log, error) {
 		if !strings.HasPrefix(line, "Benchmark") || len(fields) < 2 {
 			continue
 		}
-		// A benchmark that logs has its name on a line of its own as well, so
-		// what tells a result is the number behind the name.
+		// A benchmark that logs also has its name on a separate line, so the number after the
+		// name identifies a result.
 		iterations, err := strconv.Atoi(fields[1])
 		if err != nil {
 			continue
@@ -89,8 +88,7 @@ func parseResult(name string, iterations int, metrics []string) (Result, error) 
 	return result, nil
 }
 
-// splitName takes apart BenchmarkName-4. The number is left out for one
-// processor.
+// splitName splits BenchmarkName-4. For one processor there is no number.
 func splitName(name string) (string, int) {
 	name = strings.TrimPrefix(name, "Benchmark")
 	i := strings.LastIndexByte(name, '-')

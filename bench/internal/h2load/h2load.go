@@ -1,6 +1,6 @@
 // Package h2load measures servers of HTTP/2 over loopback sockets: this fasthttp with its
-// event engine and with its portable one, net/http, and those of nghttpd, h2o and nginx
-// that are installed. The load comes from h2load. Start with Measure.
+// event engine and with its portable one, net/http, and nghttpd, h2o and nginx as far as they
+// are installed. h2load generates the load. Start with Measure.
 package h2load
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/turns"
 )
 
-// Options say what to measure.
+// Options select what to measure.
 type Options struct {
 	Rounds  int
 	Seconds int // that a run takes
@@ -29,10 +29,10 @@ type Options struct {
 	Modules rig.Modules
 }
 
-// ErrNoH2load says that there is nothing to make a load with.
+// ErrNoH2load is returned if the load generator is not installed.
 var ErrNoH2load = errors.New("the load generator h2load is not installed; on Debian and Ubuntu: sudo apt-get install nghttp2-client")
 
-// load is one row: how many connections h2load has, and how many streams on each.
+// load is one row: the number of connections of h2load, and of streams on each.
 type load struct {
 	name           string
 	conns, streams int
@@ -62,8 +62,8 @@ type session struct {
 	failures []string
 }
 
-// Measure builds the servers in dir, which is the bench folder, and measures them. Runs
-// that failed are in the report; runs is how many there were in all.
+// Measure builds the servers in dir, which is the bench folder, and measures them. The report
+// has the failed runs; runs is the number of all runs.
 func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r *Report, runs int, err error) {
 	program, err := exec.LookPath("h2load")
 	if err != nil {
@@ -108,7 +108,7 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r
 	return r, opts.Rounds * len(s.loads) * len(s.servers), nil
 }
 
-// prepare builds the servers of this module, and finds the others.
+// prepare builds the servers of this module, and finds the installed ones.
 func (s *session) prepare(ctx context.Context, dir, temp string, modules rig.Modules) error {
 	s.log.Note(fmt.Sprintf("building the servers (%s)", modules.Ours))
 	servers, err := rig.Build(ctx, dir, temp, modules)

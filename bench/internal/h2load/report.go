@@ -29,17 +29,17 @@ type Row struct {
 	Servers []*Measurement `json:"servers"`
 }
 
-// Measurement is what all runs of one server under one load came to. A ratio of more than 1
-// means that the event engine takes less.
+// Measurement summarizes all runs of one server under one load. A ratio above 1 means that the
+// event engine takes less.
 type Measurement struct {
 	Server string        `json:"server"`
 	Rate   stats.Summary `json:"requests_per_second"`
 	CPU    stats.Summary `json:"cpu_us_per_request"`
-	// EventTo is the event engine's processor time over that of this server.
+	// EventTo is the event engine's processor time over this server's.
 	EventTo rig.Ratio `json:"event_cpu_to_this"`
 }
 
-// Goal is a ratio of the event engine's processor time that was aimed at.
+// Goal is a goal for a ratio of the event engine's processor time.
 type Goal struct {
 	Row   string    `json:"row"`
 	Conns int       `json:"connections"`
@@ -49,7 +49,7 @@ type Goal struct {
 	Met   bool      `json:"met"`
 }
 
-// report puts the samples together.
+// report summarizes the samples.
 func (s *session) report() *Report {
 	r := &Report{
 		TLS:         s.identity != nil,
@@ -97,7 +97,7 @@ func (r *Row) of(server string) *Measurement {
 	return nil
 }
 
-// Goals are what was aimed at, without figures.
+// Goals returns the goals without figures.
 func Goals() []Goal {
 	var all []Goal
 	for i := range loads {
@@ -128,7 +128,7 @@ func (r *Row) goals(l *load) []Goal {
 	return all
 }
 
-// Markdown writes the comparison for people.
+// Markdown returns the comparison as Markdown.
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	title := "Servers of HTTP/2 over loopback sockets"
@@ -167,8 +167,8 @@ func (r *Report) WriteGoals(b *strings.Builder) {
 	table.Write(b)
 }
 
-// WriteTables writes a table for each load, under a heading with the marks that Markdown
-// has for its level.
+// WriteTables writes a table for each load, each under a heading; level is the Markdown prefix
+// of the heading.
 func (r *Report) WriteTables(b *strings.Builder, level string) {
 	for _, row := range r.Rows {
 		fmt.Fprintf(b, "\n%s %s\n", level, row.Name)

@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// warmUp is how many requests each stream has before those that are measured.
+	// warmUp is how many requests each stream has before the measurement.
 	warmUp = 20
-	// spareTime is how much longer than asked for h2load may take before it is ended.
+	// spareTime is how much longer than requested h2load may take before it is killed.
 	spareTime = time.Minute
 )
 
-// result is what h2load says about a run.
+// result is h2load's result of a run.
 type result struct {
 	requests int
 	rate     float64 // a second
 }
 
-// run puts a load on a server for as long as howLong, which are arguments, says.
+// run puts a load on a server. howLong are the arguments for its duration.
 func (s *session) run(ctx context.Context, l load, addr string, howLong ...string) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(s.seconds)*time.Second+spareTime)
 	defer cancel()
@@ -60,7 +60,7 @@ var (
 	protocolLine = regexp.MustCompile(`(?m)^Application protocol: h2c?$`)
 )
 
-// parse understands what h2load prints, and refuses runs with a request that failed.
+// parse parses the output of h2load, and returns an error for a run with failed requests.
 func parse(text string) (result, error) {
 	finished, requests := finishedLine.FindStringSubmatch(text), requestsLine.FindStringSubmatch(text)
 	if finished == nil || requests == nil {

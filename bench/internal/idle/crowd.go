@@ -19,10 +19,10 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/probe"
 )
 
-// A crowd is a process, started by this program from its own file, that holds
-// connections. It says crowdOpen when it has opened them. For each line crowdGet it
-// sends one request over each and says crowdGot. It drops them when its standard
-// input ends. What it says has an outcome behind the word.
+// A crowd is a process that holds connections; this program starts it from its own file. It
+// prints crowdOpen when it has opened them. For each line crowdGet it sends one request over
+// each and prints crowdGot. It drops them when its standard input ends. Each printed word is
+// followed by an outcome.
 const (
 	crowdWord = "crowd"
 	crowdOpen = "open"
@@ -30,8 +30,7 @@ const (
 	crowdGot  = "got"
 )
 
-// outcome is how many connections something went well for, and what went wrong with
-// the first for which it did not.
+// outcome has the number of successful connections, and the error of the first that failed.
 type outcome struct {
 	conns int
 	wrong string
@@ -45,12 +44,12 @@ func newOutcome(conns int, err error) outcome {
 	return o
 }
 
-// said returns the line in which a crowd says an outcome.
+// said returns the line in which a crowd reports an outcome.
 func (o outcome) said(word string) string {
 	return strings.TrimSpace(fmt.Sprintf("%s %d %s", word, o.conns, o.wrong))
 }
 
-// parseOutcome understands such a line.
+// parseOutcome parses such a line.
 func parseOutcome(line, word string) (outcome, error) {
 	said, rest, _ := strings.Cut(line, " ")
 	number, wrong, _ := strings.Cut(rest, " ")
@@ -61,20 +60,19 @@ func parseOutcome(line, word string) (outcome, error) {
 	return outcome{conns, wrong}, nil
 }
 
-// crowd is one such process: how many connections it holds, and the network it
-// has its addresses from.
+// crowd is one such process: the number of its connections, and the network of its addresses.
 type crowd struct {
 	network int // 1 for 127.0.1.0 and so on
 	conns   int
 	speaks  Protocol
 }
 
-// Protocol is what connections speak.
+// Protocol is the protocol of connections.
 type Protocol string
 
 const (
 	HTTP1 Protocol = "http1"
-	TLS   Protocol = "tls"   // HTTP/1 over it
+	TLS   Protocol = "tls"   // HTTP/1 over TLS
 	HTTP2 Protocol = "http2" // by prior knowledge
 )
 
@@ -84,17 +82,16 @@ type conn interface {
 	Close() error
 }
 
-// sources is how many addresses of its network a crowd connects from. There are
-// about 28,000 ports for each, but to find a free one takes the kernel long
-// where many are in use.
+// sources is how many addresses of its network a crowd connects from. Each has about 28,000
+// ports, but the kernel takes long to find a free one if many are in use.
 const sources = 200
 
-// source returns the address that connection i comes from.
+// source returns the local address of connection i.
 func (c crowd) source(i int) string {
 	return fmt.Sprintf("127.0.%d.%d", c.network, 1+i%sources)
 }
 
-// crowdConns is how many connections a crowd has at most.
+// crowdConns is the largest number of connections of a crowd.
 const crowdConns = 50_000
 
 // crowds divides connections among processes that may have limit files open.
@@ -116,21 +113,21 @@ func (c crowd) command(self, addr string) []string {
 
 const (
 	// crowdOpeners is how many connections a crowd opens at the same time, and crowdAskers
-	// over how many it sends requests: a process that is woken, at either end, is to find
-	// more than one to serve.
+	// over how many it sends requests at the same time. Each process that wakes up, at either
+	// end, should find several connections to serve.
 	crowdOpeners, crowdAskers = 16, 256
-	// mostErrors keeps a server that does not answer from holding all up for as many
-	// timeouts as there are connections.
+	// mostErrors limits the wait for a server that does not answer: without it there could be
+	// a timeout for each connection.
 	mostErrors = 10
-	// crowdLife is how long the process runs at most if it is not ended before.
+	// crowdLife is how long the process runs at most.
 	crowdLife = 30 * time.Minute
-	// crowdGC is the growth of the heap, in percent, at which a crowd collects garbage. It
-	// makes little of it, and its memory is lacking to the servers.
+	// crowdGC is the growth of the heap, in percent, at which a crowd collects garbage. A
+	// crowd makes little garbage, and the servers need the memory.
 	crowdGC = 25
 )
 
-// Crowd makes the process a crowd if its arguments ask for one, and does not
-// return then. A command that measures calls it before anything else.
+// Crowd runs the process as a crowd if its arguments request that, and then does not return. A
+// measuring command calls it first.
 func Crowd() {
 	if len(os.Args) < 2 || os.Args[1] != crowdWord {
 		return
@@ -142,7 +139,7 @@ func Crowd() {
 	os.Exit(0)
 }
 
-// crowdMain is what the process does.
+// crowdMain is the main function of the process.
 func crowdMain(args []string) error {
 	flags := flag.NewFlagSet(crowdWord, flag.ContinueOnError)
 	addr := flags.String("addr", "", "address of the server")
@@ -158,7 +155,7 @@ func crowdMain(args []string) error {
 		os.Exit(1)
 	})
 	debug.SetGCPercent(crowdGC)
-	// The process that started this one may end before all connections are open.
+	// The parent process may end before all connections are open.
 	asked, over := make(chan string, 1), make(chan struct{})
 	go func() {
 		defer close(over)
@@ -170,14 +167,15 @@ func crowdMain(args []string) error {
 	return answer(os.Stdout, conns, newOutcome(len(conns), err), asked, over)
 }
 
-// answer says how opening went and does what is asked for, until over is closed.
+// answer reports the outcome of opening and executes the requested commands, until over is
+// closed.
 func answer(out io.Writer, conns []conn, opened outcome, asked <-chan string, over <-chan struct{}) error {
 	defer func() {
 		for _, conn := range conns {
 			_ = conn.Close()
 		}
 	}()
-	debug.FreeOSMemory() // others need it
+	debug.FreeOSMemory() // other processes need it
 	if _, err := fmt.Fprintln(out, opened.said(crowdOpen)); err != nil {
 		return err
 	}
@@ -196,8 +194,8 @@ func answer(out io.Writer, conns []conn, opened outcome, asked <-chan string, ov
 	}
 }
 
-// open opens the connections and sends one request on each. It returns those that it
-// has, and what was wrong with the first that it has not. It gives up when over is closed.
+// open opens the connections and sends one request on each. It returns the open connections,
+// and the first error. It gives up when over is closed.
 func (c crowd) open(addr string, over <-chan struct{}) ([]conn, error) {
 	conns := make([]conn, c.conns)
 	err := forEach(c.conns, crowdOpeners, over, func(i int) (err error) {

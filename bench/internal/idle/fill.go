@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
-// FillOptions say how a machine is filled with connections.
+// FillOptions configure how a machine is filled with connections.
 type FillOptions struct {
 	Conns   int // of all processes; 0 for as many as the machine allows
 	Modules rig.Modules
@@ -25,16 +25,16 @@ type FillOptions struct {
 // filled are the servers that Fill measures.
 var filled = []string{rig.Event, rig.Upstream}
 
-// Fill builds the servers in dir, which is the bench folder. With each it opens as many
+// Fill builds the servers in dir, which is the bench folder. With each server it opens as many
 // connections as the machine allows, to processes that share a port, and sends one request
-// over all of them. The program must have called Crowd. A server that failed is in the
+// over each connection. The program must have called Crowd. A server that failed is in the
 // report.
 func Fill(ctx context.Context, dir string, opts FillOptions, log progress.Log) (*FillReport, error) {
 	limit, err := rig.RaiseFileLimit()
 	if err != nil {
 		return nil, err
 	}
-	each, err := connsFor(opts.each, 2, limit) // as of processes that share a port
+	each, err := connsFor(opts.each, 2, limit) // 2, since the processes share a port
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ type filler struct {
 	self   string
 	log    progress.Log
 
-	cost float64 // bytes that a connection takes, both ends and the kernel; 0 if not known
+	cost float64 // bytes of a connection, at both ends and in the kernel; 0 if not known
 }
 
 // session returns a session with one measurement of so many connections.
@@ -83,7 +83,7 @@ func (f *filler) session(conns int) *session {
 	}
 }
 
-// fill finds out how many connections fit, and measures with them.
+// fill determines how many connections fit, and measures with that number.
 func (f *filler) fill(ctx context.Context) (*Filled, error) {
 	begin := time.Now()
 	most, err := f.most()
@@ -110,7 +110,7 @@ func (f *filler) fill(ctx context.Context) (*Filled, error) {
 	return row, err
 }
 
-// most returns the bound that holds whatever the server is.
+// most returns the bound that does not depend on the server.
 func (f *filler) most() (bound, error) {
 	most := boundOfPorts(f.limit)
 	left, limited, err := procfs.FilesLeft()
@@ -126,7 +126,7 @@ func (f *filler) most() (bound, error) {
 	return most, nil
 }
 
-// try opens the connections of one server process and returns what memory one took.
+// try opens the connections of one server process and returns the memory of one connection.
 func (f *filler) try(ctx context.Context) (cost float64, err error) {
 	h := holding{session: f.session(f.each)}
 	defer func() { err = errors.Join(err, h.stop()) }()
@@ -196,10 +196,10 @@ func (f *filler) measure(ctx context.Context, row *Filled) (err error) {
 	return f.request(ctx, &h, row)
 }
 
-// requestWeight is about how long a request takes beside the opening of a connection.
+// requestWeight is about how long a request takes, relative to opening a connection.
 const requestWeight = 0.3
 
-// openAll opens all connections that memory has room for, and returns how long that took and
+// openAll opens as many connections as memory has room for, and returns how long that took and
 // how many it tried.
 func (f *filler) openAll(ctx context.Context, h *holding, row *Filled) (spent time.Duration, tried int, err error) {
 	begin := time.Now()

@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
-// TestMain lets the test's own program be the processes of crowds.
+// TestMain lets the test binary run as the processes of crowds.
 func TestMain(m *testing.M) {
 	Crowd()
 	os.Exit(m.Run())
@@ -29,7 +29,7 @@ func TestFillHoldsConnectionsAndSendsARequestOverEach(t *testing.T) {
 	}
 	const conns = 500
 	var log strings.Builder
-	modules := rig.Modules{Ours: "go.mod", Upstream: "go.mod"} // the published one need not be there
+	modules := rig.Modules{Ours: "go.mod", Upstream: "go.mod"} // the published one need not be available
 	r, err := Fill(t.Context(), "../..", FillOptions{Conns: conns, Modules: modules, each: 200}, progress.NewLines(&log))
 	if err != nil {
 		t.Fatal(err)

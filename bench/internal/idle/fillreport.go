@@ -7,7 +7,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
-// FillReport says how many connections a machine held.
+// FillReport reports how many connections a machine held.
 type FillReport struct {
 	rig.Head
 	Servers  []*Filled `json:"servers"`
@@ -16,8 +16,8 @@ type FillReport struct {
 	failed, runs int // servers
 }
 
-// Filled is what came of one server. Figures of memory are bytes a connection, but for
-// the total.
+// Filled is the result of one server. Figures of memory are bytes for each connection, except
+// for the total.
 type Filled struct {
 	Server      string  `json:"server"`
 	Asked       int     `json:"asked"`
@@ -25,8 +25,8 @@ type Filled struct {
 	Processes   int     `json:"server_processes"`
 	Clients     int     `json:"client_processes"`
 	Held        int     `json:"held"`
-	Failed      int     `json:"failed"`          // connections that could not be opened, and requests
-	Wrong       string  `json:"wrong,omitempty"` // with the first of them
+	Failed      int     `json:"failed"`          // failed connections and requests
+	Wrong       string  `json:"wrong,omitempty"` // the first error
 	OpenRate    float64 `json:"opened_per_second"`
 	RequestRate float64 `json:"requests_per_second"`
 	CPU         float64 `json:"cpu_us_per_request"` // of all server processes
@@ -37,7 +37,7 @@ type Filled struct {
 	Seconds     float64 `json:"seconds"`
 }
 
-// add appends what came of a server: a row, or an error.
+// add appends the result of a server: a row, or an error.
 func (r *FillReport) add(server string, row *Filled, err error) {
 	r.runs++
 	if err == nil {
@@ -52,10 +52,10 @@ func (r *FillReport) add(server string, row *Filled, err error) {
 	r.Failures = append(r.Failures, fmt.Sprintf("%s: %v", server, err))
 }
 
-// Failed returns with how many servers something failed, and how many there are.
+// Failed returns the number of servers with a failure, and of all servers.
 func (r *FillReport) Failed() (n, all int) { return r.failed, r.runs }
 
-// FillNote says what the columns of WriteTable are.
+// FillNote explains the columns of WriteTable.
 const FillNote = "All connections are kept alive, and go to processes with GOMAXPROCS 1 that share a port. Each had one\n" +
 	"request when it was opened, which is a part of the rate of opening. When all were open, one more request was\n" +
 	"sent over each; requests/s and CPU, the processor time of all server processes, are of these. The clients\n" +
@@ -64,7 +64,7 @@ const FillNote = "All connections are kept alive, and go to processes with GOMAX
 	"2 KiB for inodes, for both ends of the connection. The total has all processes, those of the clients as well,\n" +
 	"and the kernel.\n"
 
-// Markdown writes the report for people.
+// Markdown returns the report as Markdown.
 func (r *FillReport) Markdown() string {
 	var b strings.Builder
 	r.WriteMarkdown(&b, "As many connections as fit")
@@ -74,7 +74,7 @@ func (r *FillReport) Markdown() string {
 	return b.String()
 }
 
-// WriteTable writes the table of all servers, and what limited each.
+// WriteTable writes the table of all servers, with the limit that each has reached.
 func (r *FillReport) WriteTable(b *strings.Builder) {
 	table := rig.Table{Header: []string{
 		"server", "connections held", "failures", "server processes", "opened/s", "requests/s", "CPU µs/request",

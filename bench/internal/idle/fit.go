@@ -6,13 +6,13 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/procfs"
 )
 
-// bound is the most connections that something allows, and what that is.
+// bound is a limit on connections, and its cause.
 type bound struct {
 	conns int
 	why   string
 }
 
-// least returns the lowest bound, the first of those that are equal.
+// least returns the lowest bound, and the first one of equal bounds.
 func least(first bound, others ...bound) bound {
 	for _, b := range others {
 		if b.conns < first.conns {
@@ -22,40 +22,37 @@ func least(first bound, others ...bound) bound {
 	return first
 }
 
-// networks is how many networks of sources there are below 127.0.0.0/16, of which each
-// crowd has one.
+// networks is how many source networks 127.0.0.0/16 has. Each crowd has one.
 const networks = 254
 
-// boundOfPorts is that of the addresses that connections come from, where a process may
-// have limit files open.
+// boundOfPorts is the bound of the source addresses, if a process may have limit files open.
 func boundOfPorts(limit int) bound {
 	most := max(1, min(crowdConns, limit-spareFiles))
 	return bound{networks * most, fmt.Sprintf("addresses: %d client processes have %d connections each", networks, most)}
 }
 
-// boundOfFiles is that of the files that all processes together may open. Both ends of a
-// connection are one.
+// boundOfFiles is the bound of the files that all processes together may open. Each end of a
+// connection is a file.
 func boundOfFiles(left int) bound {
 	return bound{max(0, left-spareFiles) / 2, fmt.Sprintf("open files: fs.file-max leaves %d, two for each connection", left)}
 }
 
-// reserve is the memory that is left to other programs, and to the kernel for what is
-// not counted.
+// reserve is the memory left to other programs, and to the kernel for uncounted memory.
 func reserve(m procfs.Memory) int64 {
 	const share, floor = 16, 1 << 30
 	return max(m.Total/share, floor)
 }
 
-// boundOfMemory is that of memory, of which a connection takes cost bytes, its share of
-// the processes at both ends included.
+// boundOfMemory is the bound of memory, if a connection takes cost bytes, including its share
+// of the processes at both ends.
 func boundOfMemory(m procfs.Memory, cost float64) bound {
 	room := max(0, m.Room-reserve(m))
 	return bound{int(float64(room) / cost), fmt.Sprintf("memory: %s, beside %s for all else; a connection took %.1f KiB in a try",
 		gib(room), gib(reserve(m)), cost/(1<<10))}
 }
 
-// fits reports whether memory has room for more connections, to be asked before they are
-// opened. It allows for a plan that was a little wrong.
+// fits reports whether memory has room for conns more connections. It tolerates a small error
+// in the plan.
 func fits(m procfs.Memory, conns int, cost float64) bool {
 	return float64(m.Room)-float64(conns)*cost >= float64(reserve(m))/2
 }

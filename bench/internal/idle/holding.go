@@ -10,15 +10,15 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
-// holding is the processes of both ends, and how many connections they hold.
+// holding has the processes of both ends, and the number of their connections.
 type holding struct {
 	*session
 	servers []*rig.Process
 	clients []*rig.Child
 	held    int
-	wrong   string // with the first connection that something was wrong with
-	slab    int64  // of the kernel, before the connections
-	kernel  int64  // what it has grown by
+	wrong   string // the error of the first connection that failed
+	slab    int64  // slab memory of the kernel before the connections
+	kernel  int64  // growth of the slab memory
 }
 
 // begin starts the server processes.
@@ -37,7 +37,7 @@ func (h *holding) begin(ctx context.Context, server *rig.Server) error {
 	return nil
 }
 
-// open starts a crowd and returns how long it took to open its connections. Those that
+// open starts a crowd and returns how long it took to open its connections. Connections that
 // could not be opened are no error.
 func (h *holding) open(ctx context.Context, c crowd) (time.Duration, error) {
 	begin := time.Now()
@@ -55,14 +55,14 @@ func (h *holding) open(ctx context.Context, c crowd) (time.Duration, error) {
 	return time.Since(begin), nil
 }
 
-// note remembers what was wrong first.
+// note records the first error.
 func (h *holding) note(wrong string) {
 	if h.wrong == "" {
 		h.wrong = wrong
 	}
 }
 
-// get has all crowds send their requests at the same time. It returns how many were
+// get makes all crowds send their requests at the same time. It returns how many were
 // answered, and how long that took.
 func (h *holding) get(ctx context.Context) (got int, took time.Duration, err error) {
 	begin := time.Now()
@@ -94,15 +94,15 @@ func (h *holding) cpu() (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// inodeSize is what the kernel has for a socket's inode and its entry in a directory that
-// nobody sees: 832 and 192 bytes on all 64-bit systems of these years.
+// inodeSize is the kernel's memory for a socket's inode and its hidden directory entry: 832
+// and 192 bytes on current 64-bit systems.
 //
-// It counts them as memory that can be dropped, together with those of files, whose number
-// changes all the time, and with those of /proc/PID/fd, which has one for each descriptor
-// if anything looks at it. So their growth cannot be measured.
+// The kernel counts them as reclaimable memory, together with the inodes of files, whose
+// number changes all the time, and of /proc/PID/fd, which has one for each descriptor while it
+// is read. So their growth cannot be measured.
 const inodeSize = 1 << 10
 
-// weigh looks at how much the kernel's memory has grown.
+// weigh measures the growth of the kernel's memory.
 func (h *holding) weigh() error {
 	m, err := procfs.MachineMemory()
 	const ends = 2

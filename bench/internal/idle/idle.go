@@ -1,6 +1,6 @@
-// Package idle measures what a server holds for a connection that waits for its
-// next request: this fasthttp with its event engine and with its portable one,
-// the published fasthttp, and net/http. See Measure for where to start.
+// Package idle measures the resources that a server holds for a connection that waits for its
+// next request: this fasthttp with its event engine and with its portable one, the published
+// fasthttp, and net/http. Start with Measure.
 package idle
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
-// Options say what to measure.
+// Options select what to measure.
 type Options struct {
 	Conns   int // of each server process; 0 for as many as its descriptors allow
 	Procs   int // server processes, which share a port
@@ -23,15 +23,14 @@ type Options struct {
 	Modules rig.Modules
 }
 
-// The bounds of Procs and Conns: what a machine can be expected to bear.
+// The bounds of Procs and Conns: the most that a machine should be expected to handle.
 const (
 	MostProcs = 64
 	MostConns = 150_000
 )
 
-// Measure builds the servers in dir, which is the bench folder, and measures
-// them. The program must have called Crowd. Runs that failed are in the report;
-// runs is how many there were in all.
+// Measure builds the servers in dir, which is the bench folder, and measures them. The program
+// must have called Crowd. The report has the failed runs; runs is the number of all runs.
 func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r *Report, runs int, err error) {
 	limit, err := rig.RaiseFileLimit()
 	if err != nil {
@@ -92,24 +91,22 @@ func build(ctx context.Context, dir, temp string, modules rig.Modules, log progr
 	return self, servers, err
 }
 
-// TLSConns is how many connections are measured over TLS unless a number is asked for. To
-// open them takes longer.
+// TLSConns is the default number of connections over TLS, which take longer to open.
 const TLSConns = 10_000
 
 const (
-	// usualConns is enough for figures that no longer depend on the number.
+	// usualConns is enough for figures that do not depend on the number.
 	usualConns = 50_000
-	// spareFiles is what a server needs besides its connections.
+	// spareFiles is how many descriptors a server needs besides its connections.
 	spareFiles = 1000
 )
 
-// connsFor returns how many connections each server process is to have, where
-// asked for says how many, or 0, and a process may have limit files open.
+// connsFor returns the number of connections of each server process. asked is the requested
+// number, or 0; a process may have limit files open.
 func connsFor(asked, procs, limit int) (int, error) {
 	most := limit - spareFiles
 	if procs > 1 {
-		// The kernel spreads connections by chance: some processes have more
-		// than others.
+		// The kernel distributes connections randomly: some processes get more than others.
 		most = min(most, limit/10*9)
 	}
 	if most < 1 {

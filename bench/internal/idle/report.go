@@ -12,8 +12,8 @@ import (
 // event engine's process, in bytes.
 const residentGoal = 400
 
-// TLSGoal is the most that an idle connection over TLS may add to the heap and the stacks
-// of the event engine's process, in bytes. Most of it is of crypto/tls.
+// TLSGoal is the most that an idle connection over TLS may add to the heap and the stacks of
+// the event engine's process, in bytes. Most of that belongs to crypto/tls.
 const TLSGoal = 8 << 10
 
 // HTTP2Goal is the most that an idle connection of HTTP/2 may add to the memory of the event
@@ -32,8 +32,8 @@ type Report struct {
 	Failures []string       `json:"failures,omitempty"`
 }
 
-// Measurement is what all rounds with one server came to. The figures are for a
-// connection, but for the total.
+// Measurement summarizes all rounds with one server. The figures are for one connection,
+// except for the total.
 type Measurement struct {
 	Server     string        `json:"server"`
 	Resident   stats.Summary `json:"resident_bytes"`
@@ -41,15 +41,15 @@ type Measurement struct {
 	Stack      stats.Summary `json:"stack_bytes"`
 	Goroutines stats.Summary `json:"goroutines"`
 	Total      stats.Summary `json:"total_resident_bytes"`
-	// Ratio is that of the resident bytes to upstream's, or, with HTTP/2, to net/http's.
+	// Ratio is the ratio of the resident bytes to upstream's, or, with HTTP/2, to net/http's.
 	Ratio rig.Ratio `json:"resident_ratio"`
 }
 
 // InUse is how many bytes of heap and stacks a connection takes.
 func (m *Measurement) InUse() float64 { return m.Heap.Median + m.Stack.Median }
 
-// Goal is what was aimed at for the event engine: resident bytes, or, over TLS, those of
-// heap and stacks.
+// Goal is the goal for the event engine: resident bytes, or, over TLS, bytes of heap and
+// stacks.
 type Goal struct {
 	Of   string  `json:"of"`
 	Most float64 `json:"most_bytes"`
@@ -126,7 +126,7 @@ func summarize(server string, samples []sample) *Measurement {
 	}
 }
 
-// Markdown writes the comparison for people.
+// Markdown returns the comparison as Markdown.
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	processes := "1 server process"

@@ -28,15 +28,13 @@ type session struct {
 	failures []string
 }
 
-// sample is one measurement: what a connection costs all server processes, and
-// what they hold in total.
+// sample is one measurement: the cost of a connection, and the total of all server processes.
 type sample struct {
 	resident, heap, stack, goroutines float64 // a connection; sizes in bytes
 	total                             float64 // bytes resident with all connections
 }
 
-// runAll goes on after a failed measurement, which it remembers, and stops only
-// when ctx ends.
+// runAll records a failed measurement and continues; it stops only when ctx ends.
 func (s *session) runAll(ctx context.Context) error {
 	s.samples = map[string][]sample{}
 	all := s.rounds * len(s.servers)
@@ -60,8 +58,8 @@ func (s *session) runAll(ctx context.Context) error {
 	return nil
 }
 
-// measure starts server processes, opens all connections, and compares what the
-// processes hold before and after.
+// measure starts server processes, opens all connections, and compares the usage of the
+// processes before and after.
 func (s *session) measure(ctx context.Context, server *rig.Server) (got sample, err error) {
 	processes, err := s.startServers(ctx, server)
 	defer func() { err = errors.Join(err, stopAll(processes)) }()
@@ -104,7 +102,7 @@ func (s *session) measure(ctx context.Context, server *rig.Server) (got sample, 
 	return compare(before, after, conns)
 }
 
-// hear waits for an outcome that a crowd says.
+// hear waits for an outcome from a crowd.
 func hear(ctx context.Context, child *rig.Child, word string) (outcome, error) {
 	line, err := child.Line(ctx)
 	if err != nil {
@@ -121,8 +119,8 @@ func stopAll[P interface{ Stop() error }](processes []P) (err error) {
 	return err
 }
 
-// startServers starts the processes, which share one port if there are several.
-// It returns those that were started even if it fails.
+// startServers starts the processes, which share one port if there are several. It returns the
+// started processes even if it fails.
 func (s *session) startServers(ctx context.Context, server *rig.Server) ([]*rig.Process, error) {
 	var processes []*rig.Process
 	settings := rig.Settings{
@@ -144,10 +142,9 @@ func (s *session) startServers(ctx context.Context, server *rig.Server) ([]*rig.
 	return processes, nil
 }
 
-// warmUp brings the code and the tables that serving needs into memory, with
-// some connections for each process, so that they are not counted for those
-// that are measured. There are few, as a server may keep goroutines of theirs
-// for later ones, which would then seem to have none.
+// warmUp loads the code and the tables for serving into memory, with some connections for each
+// process, so that the measured connections do not include them. It uses few connections: a
+// server may reuse their goroutines for later connections, which would then seem to have none.
 func warmUp(addr string, procs int, speaks Protocol) error {
 	var conns []conn
 	defer func() {
@@ -171,9 +168,9 @@ func warmUp(addr string, procs int, speaks Protocol) error {
 	return nil
 }
 
-// settled returns what the processes hold when they are done with what they had
-// to do: with the end of connections, or with the last of many requests. It
-// asks a few times and takes the lowest figures of each.
+// settled returns the usage of the processes when they have finished their work: the end of
+// connections, or the last of many requests. It asks a few times and takes the lowest figures
+// of each.
 func settled(ctx context.Context, processes []*rig.Process) ([]rig.Usage, error) {
 	const times, pause = 4, 250 * time.Millisecond
 	least := make([]rig.Usage, len(processes))
@@ -202,7 +199,7 @@ func settled(ctx context.Context, processes []*rig.Process) ([]rig.Usage, error)
 	return least, nil
 }
 
-// compare divides what came on top by the number of connections.
+// compare divides the increase by the number of connections.
 func compare(before, after []rig.Usage, conns int) (sample, error) {
 	var got sample
 	var open int
@@ -215,7 +212,7 @@ func compare(before, after []rig.Usage, conns int) (sample, error) {
 		got.goroutines += float64(a.Goroutines - b.Goroutines)
 		got.total += float64(a.Resident)
 	}
-	// A server may have opened or closed a file or two of its own.
+	// A server may have opened or closed a few other files.
 	if spare := 16 * len(before); open < conns-spare || open > conns+spare {
 		return got, fmt.Errorf("the server has %d of %d connections open", open, conns)
 	}

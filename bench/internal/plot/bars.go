@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// Series names what is drawn in a colour.
+// Series is the name of a series and its colour.
 type Series struct {
 	Name   string
 	Colour Colour
 }
 
-// Ratios draws ratios as bars that begin at 1, on a logarithmic scale: what is
-// twice as fast is as long as what is half as fast, to the other side. A row has
-// a value for each series; one that is not positive is left out.
+// Ratios draws ratios as bars that begin at 1, on a logarithmic scale: the bars for twice as
+// fast and half as fast have the same length, in opposite directions. A row has a value for
+// each series; values that are not positive are omitted.
 type Ratios struct {
 	Title, Note, Foot string
 	Series            []Series
@@ -28,13 +28,12 @@ type Row struct {
 }
 
 const (
-	top       = 84.0 // where the rows begin
+	top       = 84.0 // top of the first row
 	barHeight = 13.0
 	rowGap    = 9.0
 )
 
-// SVG returns the chart. Where there is one series only, what is less than 1 has
-// a colour of its own.
+// SVG returns the chart. If there is only one series, values below 1 have a different colour.
 func (r *Ratios) SVG() string {
 	low, high := 1.0, 2.0
 	for _, v := range allValues(r.Rows) {
@@ -150,7 +149,7 @@ func labelWidth(rows []Row) float64 {
 	return min(wide, width/2)
 }
 
-// rowPlaces returns the height of a chart with bars, and where each row begins.
+// rowPlaces returns the height of a chart with bars, and the top of each row.
 func rowPlaces(rows []Row, series int) (height float64, ys []float64) {
 	y := top
 	for range rows {

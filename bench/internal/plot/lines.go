@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Lines draws a line for each series over the same few places, which stand at
-// equal distances. A value that is not positive is left out.
+// Lines draws a line for each series over a few equidistant places. Values that are not
+// positive are omitted.
 type Lines struct {
 	Title, Note, Foot string
-	X                 string   // what the places are
+	X                 string   // the label of the places
 	Places            []string // from left to right
 	Lines             []Line
 }
@@ -90,8 +90,8 @@ func (l *Lines) SVG() string {
 		fmt.Fprintf(&c, `<polyline class="%s" points="%s"/>`+"\n", class, strings.Join(points, " "))
 		endings = append(endings, ending{line.Series, y(last)})
 	}
-	// Names stand where their lines end, moved down where they would overlap,
-	// and up again where that takes them below the chart.
+	// Names are at the ends of their lines. They move down if they would overlap, and up again
+	// if that takes them below the chart.
 	slices.SortStableFunc(endings, func(a, b ending) int { return cmp.Compare(a.y, b.y) })
 	for i := 1; i < len(endings); i++ {
 		endings[i].y = max(endings[i].y, endings[i-1].y+labelGap)

@@ -1,6 +1,6 @@
-// Package plot draws the few kinds of charts that the performance page has, as
-// SVG. A chart brings its own background and is drawn in other colours if
-// the reader prefers a dark screen. See Ratios, Amounts and Lines.
+// Package plot draws the few kinds of charts of the performance page, as SVG. A chart has its
+// own background, and other colours if the reader prefers a dark screen. See Ratios, Amounts
+// and Lines.
 package plot
 
 import (
@@ -10,14 +10,13 @@ import (
 	"strings"
 )
 
-// Colour is what a series is drawn in. The same thing has the same colour in all
-// charts.
+// Colour is the colour of a series, which is the same in all charts.
 type Colour string
 
-// The colours, by what is drawn in them.
+// The colours, named by their use.
 const (
 	Ours     Colour = "ours"
-	Second   Colour = "second" // ours in another way
+	Second   Colour = "second" // a second variant of ours
 	Upstream Colour = "upstream"
 	Other    Colour = "other"
 	Floor    Colour = "floor"
@@ -66,11 +65,11 @@ type canvas struct {
 	strings.Builder
 }
 
-// footHeight is what a line below the chart takes.
+// footHeight is the height of a line below the chart.
 const footHeight = 20.0
 
 // begin writes the part before the elements, and the line below them if there is one. The
-// description is for readers that cannot see the chart.
+// description is for screen readers.
 func (c *canvas) begin(height float64, title, note, foot string) {
 	at := height + 4
 	if foot != "" {
@@ -100,8 +99,7 @@ func (c *canvas) line(class string, x1, y1, x2, y2 float64) {
 	fmt.Fprintf(c, `<line class="%s" x1="%s" y1="%s" x2="%s" y2="%s"/>`+"\n", class, number(x1), number(y1), number(x2), number(y2))
 }
 
-// bar draws from x1 to x2, in either direction, and so that it is seen even
-// if the two are the same.
+// bar draws a bar from x1 to x2, in either direction. It is visible even if the two are equal.
 func (c *canvas) bar(colour Colour, x1, x2, y, height float64) {
 	left, right := min(x1, x2), max(x1, x2)
 	fmt.Fprintf(c, `<rect class="%s" x="%s" y="%s" width="%s" height="%s" rx="2"/>`+"\n",
@@ -117,8 +115,8 @@ func (c *canvas) legend(x, y float64, series []Series) {
 	}
 }
 
-// textWidth is about how wide a text is at 12 or 13 pixels. It rather says too
-// much.
+// textWidth estimates the width of a text at 12 or 13 pixels; it is more often too large than
+// too small.
 func textWidth(text string) float64 { return 7.4 * float64(len([]rune(text))) }
 
 // number writes a coordinate with one decimal.

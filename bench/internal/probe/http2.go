@@ -15,7 +15,7 @@ type HTTP2Conn struct {
 	host   string
 	next   uint32 // stream
 	buf    [1024]byte
-	unread int // bytes of buf that belong to no whole frame
+	unread int // bytes of buf in an incomplete frame
 }
 
 // DialHTTP2 is Dial for HTTP/2.
@@ -30,7 +30,7 @@ func DialHTTP2(source, addr string) (*HTTP2Conn, error) {
 // Close drops the connection.
 func (c *HTTP2Conn) Close() error { return c.conn.Close() }
 
-// What is needed of RFC 9113 and of the static table of RFC 7541.
+// The constants of RFC 9113 and the indices of the static table of RFC 7541 that are needed.
 const (
 	http2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
@@ -49,7 +49,7 @@ func appendFrame(b []byte, size int, kind, flags byte, stream uint32) []byte {
 	return binary.BigEndian.AppendUint32(b, stream)
 }
 
-// request returns what is to be sent for the next request.
+// request returns the frames of the next request.
 func (c *HTTP2Conn) request() []byte {
 	var b []byte
 	if c.next == 1 {
@@ -60,7 +60,7 @@ func (c *HTTP2Conn) request() []byte {
 	return append(b, fields...)
 }
 
-// Get sends a request and waits for its answer, which must be the one that servers give.
+// Get sends a request and waits for its response, which must be the expected one.
 func (c *HTTP2Conn) Get() error {
 	nc, buf := c.conn.conn, c.buf[:]
 	if err := nc.SetDeadline(time.Now().Add(getTimeout)); err != nil {
@@ -87,8 +87,8 @@ func (c *HTTP2Conn) Get() error {
 	}
 }
 
-// frames understands the frames that have come whole, answers them, and reports whether the
-// response has come to its end.
+// frames processes the complete frames, acknowledges them if needed, and reports whether the
+// response is complete.
 func (c *HTTP2Conn) frames(stream uint32) (whole bool, err error) {
 	text := c.buf[:c.unread]
 	var acks []byte

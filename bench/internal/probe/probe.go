@@ -1,5 +1,4 @@
-// Package probe is an HTTP client that allocates nothing, knows one answer, and
-// notices every other.
+// Package probe is an HTTP client that allocates nothing, and accepts only one response.
 package probe
 
 import (
@@ -14,14 +13,13 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
-// Conn is one connection to a server. Only one goroutine may use it at a time.
+// Conn is one connection to a server. It is not safe for concurrent use.
 type Conn struct {
 	conn    net.Conn
 	request []byte
 }
 
-// buffers are lent for one answer each, so that a connection that waits for the next
-// holds none.
+// buffers has a buffer for each response being read, so that an idle connection holds none.
 var buffers = sync.Pool{New: func() any { return new([1024]byte) }}
 
 // Dial connects to a server, from the given address if it is not empty, to send
@@ -39,18 +37,18 @@ func Dial(source, addr, path string) (*Conn, error) {
 	return newConn(conn, addr, path), nil
 }
 
-// TLSConfig is for clients of the servers that are measured: TLS 1.3, without the
-// hybrid key exchange that only some of them have.
+// TLSConfig is the configuration for clients of the measured servers: TLS 1.3, without the
+// hybrid key exchange that only some of them support.
 func TLSConfig() *tls.Config {
 	return &tls.Config{
-		InsecureSkipVerify: true, // the certificate has signed itself
+		InsecureSkipVerify: true, // the certificate is self-signed
 		MinVersion:         tls.VersionTLS13,
 		CurvePreferences:   []tls.CurveID{tls.X25519},
 	}
 }
 
-// DialTLS is Dial over TLS. It is an error if client and server agree on another cipher
-// than the one that all servers are compared with.
+// DialTLS is Dial over TLS. It is an error if client and server negotiate another cipher than
+// the one that all servers must use.
 func DialTLS(source, addr, path string) (*Conn, error) {
 	c, err := Dial(source, addr, path)
 	if err != nil {
@@ -72,7 +70,7 @@ func newConn(conn net.Conn, host, path string) *Conn {
 	return &Conn{conn: conn, request: Request(host, path)}
 }
 
-// Request is what is sent to ask for path.
+// Request returns the text of a request for path.
 func Request(host, path string) []byte {
 	return []byte("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n")
 }
@@ -82,8 +80,7 @@ const (
 	getTimeout  = 30 * time.Second
 )
 
-// Get sends a request and waits for its answer, which must be the one that
-// servers give.
+// Get sends a request and waits for its response, which must be the expected one.
 func (c *Conn) Get() error {
 	if err := c.conn.SetDeadline(time.Now().Add(getTimeout)); err != nil {
 		return err
@@ -116,7 +113,7 @@ var (
 	headEnd    = []byte("\r\n\r\n")
 )
 
-// Check reports whether text is a whole response, and what is wrong with it.
+// Check reports whether text is a whole response, or returns an error if it is wrong.
 func Check(text []byte) (whole bool, err error) {
 	if n := min(len(text), len(statusLine)); !bytes.Equal(text[:n], statusLine[:n]) {
 		return false, fmt.Errorf("probe: a response that begins with %q", text[:min(len(text), 64)])
@@ -131,8 +128,8 @@ func Check(text []byte) (whole bool, err error) {
 	return true, nil
 }
 
-// Close drops the connection without leaving a trace of it in the kernel, so
-// that the next run finds its port free.
+// Close drops the connection so that the kernel does not keep it, and the port is free for the
+// next run.
 func (c *Conn) Close() error {
 	conn := c.conn
 	if over, ok := conn.(*tls.Conn); ok {

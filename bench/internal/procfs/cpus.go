@@ -32,11 +32,10 @@ func Siblings(cpu int) ([]int, error) {
 	return ParseCPUList(string(text))
 }
 
-// maxCPU is far beyond the processors of any machine; it keeps a broken list
-// from becoming a huge one.
+// maxCPU is far more than the processors of any machine; it limits the size of a broken list.
 const maxCPU = 1 << 16
 
-// ParseCPUList understands lists such as "0-3,8,10-11".
+// ParseCPUList parses lists such as "0-3,8,10-11".
 func ParseCPUList(text string) ([]int, error) {
 	var cpus []int
 	for part := range strings.SplitSeq(strings.TrimSpace(text), ",") {

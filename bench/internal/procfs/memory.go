@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Memory is what the whole machine has and holds, in bytes.
+// Memory is the memory of the whole machine, in bytes.
 type Memory struct {
 	Total int64
-	Room  int64 // free, or with pages of files that the kernel drops if it needs their place
+	Room  int64 // free, or with pages of files that the kernel can drop
 	Slab  int64 // objects of the kernel that it cannot drop, such as sockets
 }
 
@@ -23,10 +23,9 @@ func MachineMemory() (Memory, error) {
 	return ParseMeminfo(string(text))
 }
 
-// ParseMeminfo understands the text of /proc/meminfo.
+// ParseMeminfo parses the text of /proc/meminfo.
 //
-// MemAvailable is of no use here: it takes the inodes of sockets for memory that
-// the kernel can have back.
+// MemAvailable cannot be used: it counts the inodes of sockets as reclaimable memory.
 func ParseMeminfo(text string) (Memory, error) {
 	var m Memory
 	var free, buffers, cached, shared int64
@@ -38,12 +37,12 @@ func ParseMeminfo(text string) (Memory, error) {
 			return Memory{}, err
 		}
 	}
-	m.Room = free + buffers + cached - shared // Cached has what is shared, which is no file's
+	m.Room = free + buffers + cached - shared // Cached includes shared memory, which belongs to no file
 	return m, nil
 }
 
-// FilesLeft returns how many more files all processes together may open. Those
-// that may administer the system are not bound by that, and limited is false for them.
+// FilesLeft returns how many more files all processes together may open. Processes with
+// CAP_SYS_ADMIN have no such limit, and limited is false for them.
 func FilesLeft() (left int, limited bool, err error) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -75,7 +74,7 @@ func parseLimited(status string) (bool, error) {
 	return capabilities>>sysAdmin&1 == 0, nil
 }
 
-// parseFileNr understands the text of /proc/sys/fs/file-nr: open files, a zero, and the most.
+// parseFileNr parses the text of /proc/sys/fs/file-nr: open files, a zero, and the limit.
 func parseFileNr(text string) (int, error) {
 	fields := strings.Fields(text)
 	if len(fields) != 3 {
@@ -89,6 +88,6 @@ func parseFileNr(text string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("procfs: file-nr is %q", text)
 	}
-	const enough = 1 << 30 // where the kernel has no limit, it is beyond an int
+	const enough = 1 << 30 // without a limit the number does not fit into an int
 	return int(max(0, int64(min(most, enough))-open)), nil
 }

@@ -1,5 +1,5 @@
-// Package procfs reads what Linux tells about processes and processors. On
-// other systems, where there is no /proc, its functions return errors.
+// Package procfs reads Linux's figures of processes and processors. On other systems, which
+// have no /proc, its functions return errors.
 package procfs
 
 import (
@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// tick is the unit of processor times in /proc/PID/stat. The kernel may count
-// in another one, but has shown this one to programs for as long as Go exists.
+// tick is the unit of processor times in /proc/PID/stat. The kernel may count in another unit
+// internally, but /proc has used this one for as long as Go exists.
 const tick = time.Second / 100
 
 // CPUTime returns how long all threads of a process have run so far, in the
@@ -27,13 +27,13 @@ func CPUTime(pid int) (time.Duration, error) {
 
 // ParseStat returns user and system time from the text of /proc/PID/stat.
 func ParseStat(text string) (time.Duration, error) {
-	// The second field is the program's name in parentheses, which may hold
-	// spaces and parentheses. No later field does.
+	// The second field is the program's name in parentheses. Only this field may contain
+	// spaces and parentheses.
 	end := strings.LastIndexByte(text, ')')
 	if end < 0 {
 		return 0, errors.New("procfs: stat has no program name")
 	}
-	const first = 3 // the number of the first field behind the name
+	const first = 3 // the number of the first field after the name
 	fields := strings.Fields(text[end+1:])
 	sum := time.Duration(0)
 	for _, number := range []int{14, 15} { // utime and stime
@@ -63,7 +63,7 @@ func ParseResident(text string) (int64, error) {
 	return sizeField(text, "VmRSS")
 }
 
-// sizeField returns a figure that the kernel gives in kB, in bytes.
+// sizeField returns a figure in bytes, which the file has in kB.
 func sizeField(text, name string) (int64, error) {
 	value, err := statusField(text, name)
 	if err != nil {
@@ -91,8 +91,8 @@ func statusField(text, name string) (string, error) {
 
 // Descriptors returns how many files and sockets a process has open.
 func Descriptors(pid int) (int, error) {
-	// Readdirnames does not ask for the target of each link, which would take
-	// long with tens of thousands of them.
+	// Readdirnames does not read the target of each link, which would take long with tens of
+	// thousands of them.
 	dir, err := os.Open(fmt.Sprintf("/proc/%d/fd", pid))
 	if err != nil {
 		return 0, err

@@ -15,7 +15,7 @@ type Bar struct {
 	now      func() time.Time
 	begin    time.Time
 	said     time.Time
-	wide     int // runes of the line that is shown on a terminal
+	wide     int // runes of the line on a terminal
 
 	names     []string
 	estimates []time.Duration
@@ -29,8 +29,8 @@ func NewBar(out io.Writer, terminal bool) *Bar {
 	return &Bar{out: out, terminal: terminal, now: time.Now, part: -1}
 }
 
-// Expect says that there will be a part, and how long it takes on a machine that
-// is idle. All parts are made known before the first begins.
+// Expect announces a part, and how long it takes on an idle machine. All parts are announced
+// before the first begins.
 func (b *Bar) Expect(name string, estimate time.Duration) {
 	b.names, b.estimates = append(b.names, name), append(b.estimates, estimate)
 }
@@ -74,8 +74,8 @@ func (b *Bar) Note(text string) {
 	b.show()
 }
 
-// progress returns the share that is done, and the time left: as much longer
-// or shorter than estimated as what is done took.
+// progress returns the finished share, and the time left: the estimate, corrected by the ratio
+// of actual to estimated time so far.
 func (b *Bar) progress() (share float64, left time.Duration) {
 	var all, done time.Duration
 	for i, estimate := range b.estimates {
@@ -91,14 +91,14 @@ func (b *Bar) progress() (share float64, left time.Duration) {
 		return 0, 0
 	}
 	left = all - done
-	// In the first seconds the estimate is better than what it is corrected by.
+	// In the first seconds the estimate is better than its correction.
 	if spent := b.now().Sub(b.begin); done > all/50 {
 		left = time.Duration(float64(left) * float64(spent) / float64(done))
 	}
 	return float64(done) / float64(all), left
 }
 
-// How wide the bar is, and how often a line appears if there is no terminal.
+// The width of the bar, and the interval between lines if there is no terminal.
 const (
 	barWidth = 24
 	pause    = 15 * time.Second
@@ -135,7 +135,7 @@ func (b *Bar) show() {
 	fmt.Fprint(b.out, line)
 }
 
-// wipe clears the line that is shown on a terminal.
+// wipe clears the line on a terminal.
 func (b *Bar) wipe() {
 	if b.terminal && b.wide > 0 {
 		fmt.Fprintf(b.out, "\r%s\r", strings.Repeat(" ", b.wide))

@@ -1,4 +1,4 @@
-// Package progress shows how far a measurement is, and how long the rest will take.
+// Package progress shows the progress of a measurement, and the time left.
 package progress
 
 import (
@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Log is told what a session does. A session first says what all its steps
-// weigh together; how much a step weighs is about as long as it takes.
+// A session reports its steps to a Log. It first calls Plan with the total weight of all
+// steps; the weight of a step is proportional to its estimated time.
 type Log interface {
 	Plan(steps int, weight float64)
-	// Begin says what step comes next, and End that it is over.
+	// Begin announces the next step, and End reports its result.
 	Begin(step string)
 	End(weight float64, result string)
-	// Note is for what is no step.
+	// Note is for text that belongs to no step.
 	Note(text string)
 }
 
@@ -55,23 +55,23 @@ func (l *Lines) End(weight float64, result string) {
 // Note implements Log.
 func (l *Lines) Note(text string) { fmt.Fprintln(l.out, text) }
 
-// Rest estimates how long the rest of something takes: as long for its weight as
-// what is done took.
+// Rest estimates the time left: the remaining weight takes as long, in proportion, as the
+// finished weight.
 type Rest struct {
 	all, done float64
 	spent     time.Duration
 }
 
-// NewRest returns the Rest of something that weighs as much as it says.
+// NewRest returns a Rest with a total weight.
 func NewRest(weight float64) Rest { return Rest{all: weight} }
 
-// Add says that something of this weight is done, and how long it took.
+// Add reports that work of this weight is done, and how long it took.
 func (r *Rest) Add(weight float64, took time.Duration) {
 	r.done += weight
 	r.spent += took
 }
 
-// Share is how much is done, from 0 to 1.
+// Share returns the finished share, from 0 to 1.
 func (r *Rest) Share() float64 {
 	if r.all <= 0 {
 		return 0
@@ -79,7 +79,7 @@ func (r *Rest) Share() float64 {
 	return min(1, r.done/r.all)
 }
 
-// Left is 0 if nothing is done yet.
+// Left returns the time left, or 0 if nothing is done yet.
 func (r *Rest) Left() time.Duration {
 	if r.done <= 0 {
 		return 0

@@ -1,10 +1,10 @@
-// Package protocols turns HTTP/2 on in servers and clients of which not every build has it:
-// the published fasthttp has none.
+// Package protocols enables HTTP/2 in servers and clients, if their build supports it: the
+// published fasthttp does not.
 package protocols
 
 import "reflect"
 
-// setter is what both net/http and this fasthttp call these methods.
+// setter has the methods that net/http and this fasthttp have in common.
 type setter interface {
 	SetHTTP1(ok bool)
 	SetHTTP2(ok bool)
@@ -12,15 +12,15 @@ type setter interface {
 }
 
 // EnableHTTP2 makes a server speak HTTP/1 and HTTP/2, with TLS and without. server is a
-// pointer to a struct. EnableHTTP2 reports false for one that has no field Protocols.
+// pointer to a struct. EnableHTTP2 returns false if the struct has no field Protocols.
 func EnableHTTP2(server any) bool { return set(server, true) }
 
-// OnlyHTTP2 makes a client speak nothing but HTTP/2, without TLS by prior knowledge. client
-// is a pointer to a struct. OnlyHTTP2 reports false for one that has no field Protocols.
+// OnlyHTTP2 makes a client speak only HTTP/2, without TLS by prior knowledge. client is a
+// pointer to a struct. OnlyHTTP2 returns false if the struct has no field Protocols.
 func OnlyHTTP2(client any) bool { return set(client, false) }
 
-// AllowStreams sets how many streams a client may have open at a time. server is a pointer to
-// a struct. AllowStreams reports false for one that has no such setting.
+// AllowStreams sets the limit of concurrent streams of a client. server is a pointer to a
+// struct. AllowStreams returns false if the struct has no such setting.
 func AllowStreams(server any, n int) bool {
 	field := reflect.ValueOf(server).Elem().FieldByName("HTTP2")
 	if field.Kind() == reflect.Pointer {

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Markdown returns the comparison for people: one table per group of rows and
-// GOMAXPROCS.
+// Markdown returns the comparison as Markdown: one table per group of rows and GOMAXPROCS.
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	b.WriteString("# Benchmark comparison\n\n")
@@ -33,8 +32,8 @@ func (r *Report) Markdown() string {
 	return b.String()
 }
 
-// WriteTables writes the tables of some groups, or of all if none is named. The
-// headings have the marks that Markdown has for their level.
+// WriteTables writes the tables of some groups, or of all if none is named. level is the
+// Markdown prefix of the headings.
 func (r *Report) WriteTables(b *strings.Builder, level string, titles ...string) {
 	for _, g := range groups(r.Rows) {
 		if len(titles) == 0 || slices.Contains(titles, g.title) {
@@ -108,7 +107,7 @@ func (g group) has(build string) bool {
 	return false
 }
 
-// none stands where there is no figure.
+// none marks a missing figure.
 const none = "–"
 
 func writeCells(b *strings.Builder, cells []string) {
@@ -147,7 +146,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// FormatNs keeps three digits of short times and whole nanoseconds of others.
+// FormatNs formats short times with three digits and others as whole nanoseconds.
 func FormatNs(ns float64) string {
 	switch {
 	case ns < 10:

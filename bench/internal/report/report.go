@@ -11,8 +11,8 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/stats"
 )
 
-// The things that are compared. Each row has one Measurement of every build
-// that has the benchmark.
+// The builds that are compared. Each row has one Measurement for every build that has the
+// benchmark.
 const (
 	Ours     = "ours"
 	Upstream = "upstream"
@@ -25,15 +25,14 @@ var others = []string{Upstream, NetHTTP}
 // twinPrefix begins the name of a benchmark that measures net/http.
 const twinPrefix = "NetHTTP"
 
-// TwinName returns the name of the benchmark that does with net/http what name
-// does with fasthttp.
+// TwinName returns the name of the net/http benchmark that corresponds to the fasthttp
+// benchmark name.
 func TwinName(name string) string { return twinPrefix + name }
 
 // IsTwin reports whether the benchmark measures net/http.
 func IsTwin(name string) bool { return strings.HasPrefix(name, twinPrefix) }
 
-// IsServer reports whether a row measures a whole server, as against a single
-// call.
+// IsServer reports whether a row measures a whole server, not a single call.
 func IsServer(name string) bool {
 	group := Group(name)
 	return group == VariedServers || group == Servers || group == HTTP2Servers
@@ -44,8 +43,9 @@ func IsHTTP2(name string) bool { return lacksUpstream(Group(name)) }
 
 func lacksUpstream(group string) bool { return group == HTTP2Servers || group == HTTP2Clients }
 
-// The groups of rows, in the order of their tables. In the varied ones no message has
-// the head of the one before; in the others of servers and clients all are the same.
+// The groups of rows, in the order of their tables. In the varied groups each message has
+// another head than the one before; in the other groups of servers and clients all messages
+// are the same.
 const (
 	VariedServers = "Servers, varied requests"
 	Servers       = "Servers, repeated requests"
@@ -61,8 +61,7 @@ const (
 
 var groupOrder = []string{VariedServers, Servers, HTTP2Servers, TLSServers, VariedClients, Clients, HTTP2Clients, Values, Compression, Files}
 
-// groupPrefixes says what group rows with such names are in; all others are
-// Values.
+// groupPrefixes maps prefixes of the names of rows to groups; all other rows are in Values.
 var groupPrefixes = []struct{ prefix, group string }{
 	{"Server", Servers},
 	{"HTTP2Server", HTTP2Servers},
@@ -105,7 +104,7 @@ type Report struct {
 	Failures  []string          `json:"failures,omitempty"`
 }
 
-// Machine is what the figures were taken on.
+// Machine is the machine on which the figures were taken.
 type Machine struct {
 	OS     string `json:"os"`
 	Arch   string `json:"arch"`
@@ -123,11 +122,11 @@ type Row struct {
 	// Ratios are the other builds' medians of ns/op over ours: more than 1
 	// means that ours is faster.
 	Ratios map[string]float64 `json:"ratios"`
-	// CPURatios are the same of processor time, if it was reported.
+	// CPURatios are the same ratios for processor time, if it was reported.
 	CPURatios map[string]float64 `json:"cpu_ratios"`
 }
 
-// Measurement is what all runs of one benchmark in one build came to.
+// Measurement summarizes all runs of one benchmark in one build.
 type Measurement struct {
 	NsPerOp     stats.Summary `json:"ns_per_op"`
 	CPUNsPerOp  stats.Summary `json:"cpu_ns_per_op"`
@@ -135,7 +134,7 @@ type Measurement struct {
 	AllocsPerOp stats.Summary `json:"allocs_per_op"`
 }
 
-// Mean is the geometric mean of a group of rows' ratios.
+// Mean is the geometric mean of the ratios in a group of rows.
 type Mean struct {
 	Group     string             `json:"group"`
 	Procs     int                `json:"gomaxprocs"`
@@ -143,7 +142,7 @@ type Mean struct {
 	CPURatios map[string]float64 `json:"cpu_ratios"`
 }
 
-// Collector takes results as they come.
+// Collector collects results.
 type Collector struct {
 	rows    []*Row
 	samples map[sampleKey][]gobench.Result
@@ -159,8 +158,8 @@ func NewCollector() *Collector {
 	return &Collector{samples: map[sampleKey][]gobench.Result{}}
 }
 
-// Add takes one result. That of a net/http twin goes to the row that it is the
-// twin of. Rows keep the order of their first results.
+// Add adds one result. The result of a net/http twin is added to the row of its fasthttp
+// benchmark. Rows keep the order of their first results.
 func (c *Collector) Add(build string, result gobench.Result) {
 	name := result.Name
 	if build == NetHTTP {
@@ -175,8 +174,7 @@ func (c *Collector) Add(build string, result gobench.Result) {
 	c.samples[key] = append(c.samples[key], result)
 }
 
-// Finish fills in what follows from the results: the rows, their ratios and the
-// means.
+// Finish fills in the rows, their ratios and the means.
 func (c *Collector) Finish(r *Report) {
 	r.Rows = c.rows
 	for _, row := range r.Rows {
@@ -219,8 +217,8 @@ func cpuTime(m *Measurement) stats.Summary     { return m.CPUNsPerOp }
 func bytesPerOp(m *Measurement) stats.Summary  { return m.BytesPerOp }
 func allocsPerOp(m *Measurement) stats.Summary { return m.AllocsPerOp }
 
-// Certain reports whether the ranges of ours and of the other build have no
-// time in common, so that their difference is not chance.
+// Certain reports whether the ranges of ours and of the other build do not overlap, so that
+// their difference is not chance.
 func (row *Row) Certain(other string) bool {
 	ours, m := row.Builds[Ours], row.Builds[other]
 	return ours != nil && m != nil && !ours.NsPerOp.Overlaps(m.NsPerOp)
@@ -245,7 +243,7 @@ func (row *Row) ratios(of quantity) map[string]float64 {
 	return ratios
 }
 
-// group is the rows that stand in one table.
+// group is the rows of one table.
 type group struct {
 	title string
 	procs int

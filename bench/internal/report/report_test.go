@@ -9,8 +9,8 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/gobench"
 )
 
-// cpu invents the processor time of an operation: upstream uses all the time, ours
-// half of it, and that of net/http is unknown.
+// cpu invents the processor time of an operation: upstream uses all the time, ours half of it,
+// and the time of net/http is unknown.
 func cpu(build string, ns float64) float64 {
 	return map[string]float64{Ours: ns / 2, Upstream: ns}[build]
 }

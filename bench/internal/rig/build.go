@@ -15,8 +15,7 @@ const (
 	benchModule    = "github.com/valyala/fasthttp/bench"
 	fasthttpModule = "github.com/valyala/fasthttp"
 
-	// engineVariable chooses the engine of this fasthttp. The published one
-	// knows no such variable.
+	// engineVariable selects the engine of this fasthttp. The published one ignores it.
 	engineVariable = "FASTHTTP_ENGINE"
 )
 
@@ -39,12 +38,11 @@ type Server struct {
 
 	site *NginxSite // of nginx alone
 	dir  string     // of nginx, for its own files
-	// args returns the rest of the command line of a server that is neither nginx nor of
-	// this module.
+	// args returns the arguments of a server that is neither nginx nor part of this module.
 	args func(addr string, id *Identity) ([]string, error)
 }
 
-// Modules are the module files that the two fasthttp servers are built with.
+// Modules are the module files with which the two fasthttp servers are built.
 type Modules struct{ Ours, Upstream string }
 
 // Build compiles the server programs into temp. dir is the bench folder.
@@ -78,8 +76,8 @@ func BuildEvent(ctx context.Context, dir, temp string) (*Server, error) {
 	return s, err
 }
 
-// BuildFloor compiles bench/floor, a loop in C that shows what the system calls
-// alone cost. It is an error if there is no C compiler.
+// BuildFloor compiles bench/floor, a loop in C that shows the cost of the system calls alone.
+// It is an error if there is no C compiler.
 func BuildFloor(ctx context.Context, dir, temp string) (*Server, error) {
 	cc, err := exec.LookPath("cc")
 	if err != nil {
@@ -93,7 +91,7 @@ func BuildFloor(ctx context.Context, dir, temp string) (*Server, error) {
 	return &Server{Name: Floor, Version: "C", binary: binary}, nil
 }
 
-// BuildTLSLoop compiles the server that shows what TLS alone takes of a goroutine for each
+// BuildTLSLoop compiles the server that shows the cost of TLS alone, with a goroutine for each
 // connection.
 func BuildTLSLoop(ctx context.Context, dir, temp string) (*Server, error) {
 	s, err := build(ctx, dir, temp, "tlsloop", "go.mod", "tlsloop")
@@ -117,7 +115,7 @@ func build(ctx context.Context, dir, temp, name, modfile, program string) (*Serv
 	return &Server{Version: version, binary: binary}, nil
 }
 
-// Version names the fasthttp that a module file of the bench folder takes.
+// Version returns the version of fasthttp in a module file of the bench folder.
 func Version(ctx context.Context, dir, modfile string) (string, error) {
 	list := exec.CommandContext(ctx, "go", "list", "-m", "-modfile="+modfile,
 		"-f", "{{.Version}} {{with .Replace}}replaced{{end}}", fasthttpModule)
@@ -133,7 +131,7 @@ func Version(ctx context.Context, dir, modfile string) (string, error) {
 	return "fasthttp " + version, nil
 }
 
-// revision names the commit of the tree that dir is in.
+// revision returns the commit of the tree that contains dir.
 func revision(ctx context.Context, dir string) string {
 	git := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, "git", args...)
@@ -151,8 +149,7 @@ func revision(ctx context.Context, dir string) string {
 	return commit
 }
 
-// BenchDir returns the bench folder, which is the module that the command was
-// started in.
+// BenchDir returns the bench folder, which is the module in which the command was started.
 func BenchDir(ctx context.Context) (string, error) {
 	text, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Path}} {{.Dir}}").Output()
 	if err != nil {
@@ -165,7 +162,7 @@ func BenchDir(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// WithStderr adds what a command said to the error it ended with.
+// WithStderr adds the error output of a command to its error.
 func WithStderr(err error) error {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 {
 		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))

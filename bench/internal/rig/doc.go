@@ -1,4 +1,4 @@
-// Package rig is what the benchmarks over sockets have in common: it builds the
-// server programs in the servers folder, starts them, asks them for their
-// figures, and ends them. See Build for where to start.
+// Package rig has the common parts of the benchmarks over sockets: it builds the server
+// programs in the servers folder, starts them, requests their figures, and ends them. Start
+// with Build.
 package rig

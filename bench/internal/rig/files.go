@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// BuildFiles compiles the servers of files into temp. dir is the bench folder.
+// BuildFiles compiles the file servers into temp. dir is the bench folder.
 func BuildFiles(ctx context.Context, dir, temp string, modules Modules) ([]*Server, error) {
 	ours, err := build(ctx, dir, temp, "ours-files", modules.Ours, "files")
 	if err != nil {
@@ -25,12 +25,12 @@ func BuildFiles(ctx context.Context, dir, temp string, modules Modules) ([]*Serv
 	return []*Server{&event, &portable, upstream}, nil
 }
 
-// readyTimeout is how long a program that was started may take to listen.
+// readyTimeout is how long a started program may take to listen.
 const readyTimeout = 10 * time.Second
 
-// StartForeign runs a server that does not know how those of this module are
-// talked to, and returns when it takes connections at addr. It does not end with
-// the program that started it: Stop kills it.
+// StartForeign runs a server that does not implement the protocol of this module's servers,
+// and returns when it accepts connections at addr. It does not end with the program that
+// started it: Stop kills it.
 func StartForeign(ctx context.Context, line []string, addr string) (*Process, error) {
 	child, err := StartChild(ctx, nil, line)
 	if err != nil {
@@ -53,8 +53,7 @@ func StartForeign(ctx context.Context, line []string, addr string) (*Process, er
 	}
 }
 
-// Kill ends the server at once. It returns an error if the server had ended
-// before.
+// Kill kills the server. It returns an error if the server had ended before.
 func (p *Process) Kill() (err error) {
 	p.child.once.Do(func() {
 		select {

@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/report"
 )
 
-// Host describes what the benchmarks run on, as far as it can be told.
+// Host describes the machine of the benchmarks, as far as it is known.
 func Host() report.Machine {
 	m := report.Machine{
 		OS:     runtime.GOOS,

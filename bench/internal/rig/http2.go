@@ -18,8 +18,8 @@ const (
 	H2O     = "h2o"
 )
 
-// PlantHello writes the answer of the servers of this module into a folder of temp, for
-// servers that have only files.
+// PlantHello writes the response of this module's servers to a file in a folder of temp, for
+// servers that serve only files.
 func PlantHello(temp string) (root string, err error) {
 	root = filepath.Join(temp, "hello")
 	if err := os.MkdirAll(root, 0o755); err != nil {
@@ -28,8 +28,8 @@ func PlantHello(temp string) (root string, err error) {
 	return root, os.WriteFile(filepath.Join(root, "index.html"), []byte(serving.Body), 0o644)
 }
 
-// NewNghttpd returns the server of nghttp2 with the files of root. It is an error if it is
-// not installed.
+// NewNghttpd returns the server of nghttp2 with the files of root. It returns an error if
+// nghttpd is not installed.
 func NewNghttpd(ctx context.Context, root string) (*Server, error) {
 	path, version, err := daemon(ctx, "nghttpd", "nghttp2-server")
 	if err != nil {
@@ -45,8 +45,8 @@ func NewNghttpd(ctx context.Context, root string) (*Server, error) {
 	}}, nil
 }
 
-// h2oConf is for one thread, as the other servers have. Its user is the one that starts it:
-// h2o would otherwise change from the administrator to another.
+// h2oConf is a configuration with one thread, like the other servers. It names the current
+// user: otherwise h2o would switch from the administrator to another user.
 const h2oConf = `num-threads: 1
 USER
 max-connections: 20000
@@ -68,7 +68,7 @@ const h2oTLS = `  ssl:
 `
 
 // NewH2O returns h2o with the files of root, and the folder temp for its configuration. It
-// is an error if it is not installed.
+// returns an error if h2o is not installed.
 func NewH2O(ctx context.Context, temp, root string) (*Server, error) {
 	path, version, err := daemon(ctx, "h2o", "h2o")
 	if err != nil {
@@ -92,7 +92,7 @@ func NewH2O(ctx context.Context, temp, root string) (*Server, error) {
 	}}, nil
 }
 
-// daemon finds an installed program, which may be one for the administrator, and asks for
+// daemon finds an installed program, which may be in the administrator's folders, and asks for
 // its version.
 func daemon(ctx context.Context, name, debian string) (path, version string, err error) {
 	for _, place := range []string{name, "/usr/sbin/" + name} {
@@ -111,7 +111,7 @@ func daemon(ctx context.Context, name, debian string) (path, version string, err
 	return path, version, nil
 }
 
-// startDaemon runs a server that listens where its command line says, at a free port.
+// startDaemon runs a server that takes its address from its command line, at a free port.
 func (s *Server) startDaemon(ctx context.Context, settings Settings) (*Process, error) {
 	addr, err := freeAddr()
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *Server) startDaemon(ctx context.Context, settings Settings) (*Process, 
 	return StartForeign(ctx, settings.Place.Command(s.binary, args...), addr)
 }
 
-// freeAddr returns an address that nobody listens on.
+// freeAddr returns an unused address.
 func freeAddr() (string, error) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
-// TestServersOfHTTP2 asks those that are installed, without TLS and over it.
+// TestServersOfHTTP2 sends requests to the installed servers, with TLS and without.
 func TestServersOfHTTP2(t *testing.T) {
 	temp := t.TempDir()
 	root, err := PlantHello(temp)

@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// Identity is the certificate of a server and its key, by the names of their files.
-// All servers of a comparison have the same one.
+// Identity has the names of the files of a server's certificate and key. All servers of a
+// comparison have the same one.
 type Identity struct{ Cert, Key string }
 
-// NewIdentity writes a certificate for 127.0.0.1 that signed itself, with a key of
-// ECDSA on P-256, into the folder temp.
+// NewIdentity writes a self-signed certificate for 127.0.0.1, with an ECDSA key on P-256, into
+// the folder temp.
 func NewIdentity(temp string) (*Identity, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

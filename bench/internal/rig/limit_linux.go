@@ -2,11 +2,11 @@ package rig
 
 import "syscall"
 
-// RaiseFileLimit lets this process, and those that it starts, have as many open
-// files as the system allows, and returns how many that are.
+// RaiseFileLimit raises the limit of open files, for this process and its children, to the
+// system's maximum, and returns the limit.
 //
-// Go does so for its own process, and takes it back for others that it starts,
-// unless a program has asked for it itself.
+// Go also raises it for its own process, but restores the old limit for children, unless the
+// program has set the limit itself.
 func RaiseFileLimit() (int, error) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -4,7 +4,7 @@ package rig
 
 import "errors"
 
-// RaiseFileLimit is for linux, where the servers can be measured.
+// RaiseFileLimit works on Linux only, where the servers can be measured.
 func RaiseFileLimit() (int, error) {
 	return 0, errors.New("the benchmarks over sockets need linux, for /proc")
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
-// Nginx is the name of that server in tables.
+// Nginx is the name of nginx in tables.
 const Nginx = "nginx"
 
-// nginxConf is what all servers of nginx have in common. Each is one process, whose
-// processor time is easily told.
+// nginxConf is the common configuration of all nginx servers. Each is one process, so that its
+// processor time is easy to measure.
 const nginxConf = `daemon off;
 master_process off;
 pid nginx.pid;
@@ -39,8 +39,8 @@ SERVER
 }
 `
 
-// nginxTLS is what the manual recommends for servers of HTTPS, and the version and
-// cipher that crypto/tls chooses.
+// nginxTLS has the manual's recommendations for HTTPS servers, with the version and cipher
+// that crypto/tls selects.
 const nginxTLS = `	ssl_certificate CERT;
 	ssl_certificate_key KEY;
 	ssl_protocols TLSv1.3;
@@ -49,20 +49,20 @@ const nginxTLS = `	ssl_certificate CERT;
 	ssl_session_timeout 10m;
 `
 
-// NginxSite is what nginx is to serve: directives of its configuration.
+// NginxSite has the directives for a site.
 type NginxSite struct {
 	HTTP   string // for all servers
-	Server string // for the one there is
-	Module string // that has to be compiled in, or ""
+	Server string // for the only server
+	Module string // required compiled-in module, or ""
 }
 
-// HelloSite answers as the servers of this module do.
+// HelloSite returns a site with the responses of this module's servers.
 func HelloSite() NginxSite {
 	return NginxSite{Server: "\t\tdefault_type " + serving.ContentType + ";\n\t\treturn 200 \"" + serving.Body + "\";\n"}
 }
 
-// NewNginx returns the nginx that is installed as a server of the site, with the folder
-// temp for its own files. It is an error if there is none that can do this.
+// NewNginx returns the installed nginx as a server of the site, with the folder temp for its
+// own files. It returns an error if no suitable nginx is installed.
 func NewNginx(ctx context.Context, temp string, site NginxSite) (*Server, error) {
 	path, err := nginxProgram()
 	if err != nil {
@@ -87,7 +87,7 @@ func NewNginx(ctx context.Context, temp string, site NginxSite) (*Server, error)
 	return &Server{Name: Nginx, Version: "nginx " + version, binary: path, site: &site, dir: dir}, nil
 }
 
-// nginxProgram finds nginx, which is for the administrator on some systems.
+// nginxProgram finds nginx, which on some systems is in the administrator's folders.
 func nginxProgram() (string, error) {
 	for _, name := range []string{"nginx", "/usr/sbin/nginx"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -110,7 +110,7 @@ func (s *Server) startNginx(ctx context.Context, settings Settings) (*Process, e
 	return StartForeign(ctx, settings.Place.Command(s.binary, "-e", "stderr", "-p", s.dir, "-c", "nginx.conf"), addr)
 }
 
-// conf is the text of the configuration.
+// conf returns the text of the configuration.
 func (s *NginxSite) conf(addr string, id *Identity, http2 bool) string {
 	directives, options := s.HTTP, ""
 	if id != nil {

@@ -60,7 +60,7 @@ func TestNginxThatEndsAtOnceIsNoticed(t *testing.T) {
 		t.Skip(err)
 	}
 	_, err = nginx.Start(t.Context(), Settings{Place: Anywhere})
-	// its end is found, not that nothing listens in time
+	// the error is the end of the process, not a timeout
 	if _, ok := errors.AsType[*exec.ExitError](err); !ok {
 		t.Errorf("nginx has settings that make no sense: %v", err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/stats"
 )
 
-// Head is what every report begins with.
+// Head is the common beginning of all reports.
 type Head struct {
 	Machine  report.Machine    `json:"machine"`
 	Versions map[string]string `json:"versions"` // by server
@@ -22,7 +22,7 @@ type Head struct {
 	Rounds   int               `json:"rounds"`
 }
 
-// NewHead fills a head in.
+// NewHead returns a filled Head.
 func NewHead(servers []*Server, rounds int) Head {
 	h := Head{
 		Machine:  Host(),
@@ -54,7 +54,7 @@ func (h *Head) WriteMarkdown(b *strings.Builder, title string, more ...string) {
 	}
 }
 
-// None stands where there is no figure.
+// None marks a missing figure.
 const None = "–"
 
 // Table is written as Markdown. Its first column is text, the others numbers.
@@ -77,7 +77,7 @@ func writeCells(b *strings.Builder, cells []string) {
 	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 }
 
-// WriteFailures writes a list of what went wrong, if anything did.
+// WriteFailures writes the list of failures, if there are any.
 func WriteFailures(b *strings.Builder, failures []string) {
 	if len(failures) == 0 {
 		return
@@ -88,9 +88,8 @@ func WriteFailures(b *strings.Builder, failures []string) {
 	}
 }
 
-// Ratio is one server's figure over another's. In a table it stands in
-// parentheses if the samples' ranges overlap, so that the difference may be
-// chance. It is zero if there are no such figures.
+// Ratio is one server's figure over another's. In a table it is in parentheses if the samples'
+// ranges overlap, so that the difference may be chance. It is zero if the figures are missing.
 type Ratio struct {
 	Value    float64 `json:"value"`
 	Overlaps bool    `json:"overlaps"`
@@ -114,7 +113,7 @@ func (r Ratio) String() string {
 	return fmt.Sprintf("%.2f", r.Value)
 }
 
-// Plural counts things.
+// Plural returns n and the noun, in the plural if needed.
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -122,7 +121,7 @@ func Plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Met says whether a goal is reached.
+// Met returns the word for a met or a missed goal.
 func Met(met bool) string {
 	if met {
 		return "met"

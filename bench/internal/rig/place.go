@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/procfs"
 )
 
-// Anywhere is a place that leaves a program where the system puts it.
+// Anywhere is a place that does not restrict a program.
 var Anywhere = Place{CPU: -1}
 
 // Place is the processor that a program may run on.
@@ -19,8 +19,8 @@ type Place struct {
 	taskset string
 }
 
-// Separate returns two places on different cores, or an error that says why
-// there are none.
+// Separate returns two places on different cores, or an error with the reason if there are
+// none.
 func Separate() (server, client Place, err error) {
 	taskset, err := exec.LookPath("taskset")
 	if err != nil {
@@ -33,8 +33,7 @@ func Separate() (server, client Place, err error) {
 	if len(cpus) < 2 {
 		return Anywhere, Anywhere, fmt.Errorf("there is only one processor, number %v", cpus)
 	}
-	// Where it is not known which processors share a core, they are all taken
-	// for cores.
+	// If it is not known which processors share a core, each counts as a core.
 	siblings, _ := procfs.Siblings(cpus[0])
 	return Place{cpus[0], taskset}, Place{otherCore(cpus, siblings), taskset}, nil
 }
@@ -58,7 +57,7 @@ func (p Place) Procs() int {
 	return 1
 }
 
-// String says where the place is.
+// String describes the place.
 func (p Place) String() string {
 	if p.CPU < 0 {
 		return "not pinned"
@@ -66,8 +65,8 @@ func (p Place) String() string {
 	return "pinned to processor " + strconv.Itoa(p.CPU)
 }
 
-// Command returns the command line that runs a program at the place. taskset
-// becomes the program, so that it is the one process that there is.
+// Command returns the command line that runs a program at the place. taskset becomes the
+// program, so there is only one process.
 func (p Place) Command(program string, args ...string) []string {
 	var line []string
 	if p.CPU >= 0 {

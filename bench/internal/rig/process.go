@@ -18,7 +18,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
-// Settings say how a server is started.
+// Settings are the settings with which a server is started.
 type Settings struct {
 	Addr      string // "" for a free port of 127.0.0.1
 	Mode      serving.Mode
@@ -26,15 +26,15 @@ type Settings struct {
 	Place     Place
 	Procs     int      // GOMAXPROCS
 	Args      []string // more of the command line
-	// Identity is what the server shows clients over TLS, or nil for plain HTTP.
+	// Identity is the server's certificate for TLS, or nil for plain HTTP.
 	Identity *Identity
-	// HTTP2 has the server speak that too. Servers that are neither nginx nor of this
-	// module always do.
+	// HTTP2 enables HTTP/2, too. Servers that are neither nginx nor part of this module always
+	// speak it.
 	HTTP2 bool
 }
 
-// Process is a running server. It ends with Stop, with the context it was
-// started with, and with the program that started it, however that ends.
+// Process is a running server. It ends with Stop, with its context, and with the program that
+// started it, however that ends.
 type Process struct {
 	Addr    string
 	child   *Child
@@ -79,8 +79,8 @@ func (s *Server) Start(ctx context.Context, settings Settings) (*Process, error)
 	return nil, errors.Join(fmt.Errorf("starting %s: %w", s.Name, err), child.Stop())
 }
 
-// CPU returns the processor time that the server has used so far. It waits, for
-// a moment at most, until the server is done with what is left of its work.
+// CPU returns the processor time that the server has used so far. It waits briefly for the
+// server to finish the rest of its work.
 func (p *Process) CPU() (time.Duration, error) {
 	const step, steps = 30 * time.Millisecond, 30
 	before := time.Duration(-1)
@@ -95,14 +95,14 @@ func (p *Process) CPU() (time.Duration, error) {
 	return before, nil
 }
 
-// Usage is what a server holds after it collected garbage.
+// Usage has the resources of a server after a garbage collection.
 type Usage struct {
 	serving.Memory
 	Resident    int64 // bytes
 	Descriptors int
 }
 
-// Usage makes the server collect garbage and returns what it still holds.
+// Usage makes the server collect garbage and returns its remaining usage.
 func (p *Process) Usage(ctx context.Context) (Usage, error) {
 	var u Usage
 	if err := p.child.Say(serving.MemoryWord); err != nil {
@@ -133,15 +133,14 @@ func (p *Process) Stop() error {
 	return p.child.Stop()
 }
 
-// Child is a program that is talked to in lines, and that ends when its
-// standard input does.
+// Child is a program that communicates in lines, and ends when its standard input ends.
 type Child struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
 	lines chan string
 	said  *tail
 	over  chan struct{} // closed when the program has ended
-	err   error         // of the program; to be read when over is closed
+	err   error         // of the program; valid after over is closed
 	once  sync.Once
 }
 
@@ -205,7 +204,7 @@ func (c *Child) Line(ctx context.Context) (string, error) {
 		return line, nil
 	case <-c.over:
 		select {
-		case line := <-c.lines: // its last words
+		case line := <-c.lines: // its last line
 			return line, nil
 		default:
 		}
@@ -246,7 +245,7 @@ func (c *Child) Stop() (err error) {
 	return err
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the bytes written to it.
 type tail struct {
 	mu   sync.Mutex
 	text []byte

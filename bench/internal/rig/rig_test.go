@@ -191,7 +191,7 @@ func TestChildEndsWithTheProgramThatStartedIt(t *testing.T) {
 	}
 	defer stdin.Close()
 	parent.Stdout = write
-	// both processes have it, and it ends with the last of them
+	// both processes hold it, and it closes with the last of them
 	alive, held, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -221,10 +221,10 @@ func TestChildEndsWithTheProgramThatStartedIt(t *testing.T) {
 	}
 }
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for an event that must happen.
 const patience = 20 * time.Second
 
-// TestServer does with the net/http server what the benchmarks do.
+// TestServer uses the net/http server as the benchmarks do.
 func TestServer(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only linux has /proc, which has the figures")

@@ -9,9 +9,9 @@ import (
 	"os"
 )
 
-// AskSelf runs this program once more, as one of another kind: args begin with the word that
-// is passed to AnswerAs. It returns the result that the program prints, and ends it. what names
-// it in errors.
+// AskSelf runs this program as a child of another kind: args begin with the word for AnswerAs.
+// It returns the result that the child prints, and ends the child. what is the name of the
+// child in errors.
 func AskSelf[R any](ctx context.Context, place Place, what string, env []string, args ...string) (r R, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -23,7 +23,7 @@ func AskSelf[R any](ctx context.Context, place Place, what string, env []string,
 	}
 	line, err := child.Line(ctx)
 	if err != nil {
-		_ = child.Stop() // err says as much
+		_ = child.Stop() // err has the cause
 		return r, fmt.Errorf("%s: %w", what, err)
 	}
 	if err := json.Unmarshal([]byte(line), &r); err != nil {
@@ -32,10 +32,10 @@ func AskSelf[R any](ctx context.Context, place Place, what string, env []string,
 	return r, child.Stop()
 }
 
-// AnswerAs makes the program one of another kind if its arguments begin with word, and does not
-// return then. answer gets the other arguments, and a context that ends when nobody needs the
-// program any more; its result is printed, and the program goes on until that moment. what
-// names it in errors.
+// AnswerAs runs the program as a child of another kind if its arguments begin with word, and
+// then does not return. It calls answer with the other arguments and a context that ends when
+// the child is no longer needed. It prints the result, and runs until then. what is the name of
+// the child in errors.
 func AnswerAs[R any](word, what string, answer func(ctx context.Context, args []string) (R, error)) {
 	if len(os.Args) < 2 || os.Args[1] != word {
 		return

@@ -5,9 +5,8 @@ import (
 	"syscall"
 )
 
-// soReusePort is SO_REUSEPORT, which package syscall does not have for every
-// architecture. mips, parisc and sparc, which have another number, are not
-// among those on which servers are measured.
+// soReusePort is SO_REUSEPORT, which package syscall does not have for every architecture.
+// mips, parisc and sparc have another number; servers are not measured on them.
 const soReusePort = 15
 
 var reusePort = func(_, _ string, conn syscall.RawConn) error {

@@ -4,6 +4,5 @@ package serving
 
 import "syscall"
 
-// reusePort is nil: sharing an address means something else on other systems,
-// where it does not spread connections.
+// reusePort is nil: on other systems sharing an address does not distribute connections.
 var reusePort func(network, address string, conn syscall.RawConn) error

@@ -1,10 +1,9 @@
-// Package serving has what the server programs of the socket benchmarks share: their
-// flags, their response, and the protocol with the program that started them.
+// Package serving has the common parts of the server programs of the socket benchmarks: their
+// flags, their response, and the protocol with their parent program.
 //
-// A server prints "ready ADDRESS" when it listens. A line "memory" on its
-// standard input makes it collect garbage and print its figures, as Memory in
-// JSON; the end of standard input ends it, so that no server outlives the program that
-// started it.
+// A server prints "ready ADDRESS" when it listens. A line "memory" on its standard input makes
+// it collect garbage and print its figures, as Memory in JSON. The end of standard input ends
+// it, so that no server outlives its parent.
 package serving
 
 import (
@@ -21,33 +20,33 @@ import (
 	"time"
 )
 
-// What a server answers.
+// The response of a server.
 const (
 	Body        = "Hello, World!"
 	ContentType = "text/plain"
 )
 
-// The paths that a server in mode Mixed knows. Any other has the usual answer
-// at once.
+// The slow paths of a server in mode Mixed. Any other path has the usual response, without
+// delay.
 const (
-	SleepPath = "/sleep" // answered after SleepTime, which is slept
-	SpinPath  = "/spin"  // answered after SpinTime, which is spent computing
-	WaitPath  = "/wait"  // answered after Job.Wait, which is slept
+	SleepPath = "/sleep" // answered after sleeping for SleepTime
+	SpinPath  = "/spin"  // answered after computing for SpinTime
+	WaitPath  = "/wait"  // answered after sleeping for Job.Wait
 )
 
-// How long the slow paths take.
+// The durations of the slow paths.
 const (
 	SleepTime = time.Second
 	SpinTime  = 50 * time.Millisecond
 )
 
-// Mode says what handler a server has.
+// Mode selects the handler of a server.
 type Mode string
 
 const (
-	Plain    Mode = "plain"    // always answers at once, without a look at the path
-	Mixed    Mode = "mixed"    // knows SleepPath, SpinPath and WaitPath
-	Forwards Mode = "forwards" // answers what Job.Backend answers
+	Plain    Mode = "plain"    // answers without delay, and ignores the path
+	Mixed    Mode = "mixed"    // implements SleepPath, SpinPath and WaitPath
+	Forwards Mode = "forwards" // forwards the response of Job.Backend
 )
 
 // The flags of a server program that only some modes use.
@@ -62,48 +61,47 @@ const (
 	KeyFlag  = "key"
 )
 
-// HTTP2Flag makes a server speak HTTP/2 beside HTTP/1.
+// HTTP2Flag makes a server speak HTTP/2 in addition to HTTP/1.
 const HTTP2Flag = "http2"
 
-// StreamsFlag says how many streams a client of HTTP/2 may have open at a time.
+// StreamsFlag sets the limit of concurrent streams of an HTTP/2 client.
 const StreamsFlag = "streams"
 
 // BackendConns is how many connections a server that forwards may have to its
 // backend: more than any benchmark opens to the server.
 const BackendConns = 4096
 
-// Job is what a server program is started to do.
+// Job is the task of a server program.
 type Job struct {
 	Mode    Mode
 	Wait    time.Duration // how long WaitPath takes
-	Backend string        // address of the server that has the answers
+	Backend string        // address of the server to forward to
 	// Cert and Key are files in PEM. Without them the server speaks plain HTTP.
 	Cert, Key string
 	HTTP2     bool
-	Streams   int // that a client of HTTP/2 may have open at a time, 0 for what is usual
-	// Crowd says that other processes listen on the same address. The system is not to
-	// probe whether peers are there: a million connections would leave it no time for more.
+	Streams   int // concurrent streams of an HTTP/2 client, 0 for the default
+	// Crowd is set if other processes listen on the same address. The system must then not
+	// probe peers: with a million connections it would do nothing else.
 	Crowd bool
 }
 
-// TLS reports whether the server is to speak TLS.
+// TLS reports whether the server must speak TLS.
 func (j Job) TLS() bool { return j.Cert != "" }
 
-// The words that servers and their starters exchange.
+// The words of the protocol between a server and its parent.
 const (
 	ReadyWord  = "ready"
 	MemoryWord = "memory"
 )
 
-// Memory is what a server tells about itself after it collected garbage.
+// Memory has the figures of a server after a garbage collection.
 type Memory struct {
 	Goroutines int    `json:"goroutines"`
 	HeapInUse  uint64 `json:"heap_in_use"` // bytes of spans with at least one object
 	StackInUse uint64 `json:"stack_in_use"`
 }
 
-// Main is the main function of a server program. serve serves connections of ln
-// for ever.
+// Main is the main function of a server program. serve serves connections of ln forever.
 func Main(serve func(ln net.Listener, job Job) error) {
 	var job Job
 	addr := flag.String("addr", "127.0.0.1:0", "address to listen on")
@@ -158,7 +156,7 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-// listen returns a plain *net.TCPListener, as servers know it.
+// listen returns a plain *net.TCPListener, which servers recognize.
 func listen(addr string, reuse bool) (net.Listener, error) {
 	var config net.ListenConfig
 	if reuse {
@@ -185,8 +183,8 @@ func converse(in, out *os.File) error {
 	return lines.Err()
 }
 
-// collect gives all memory back that is not in use. The second collection, that
-// of FreeOSMemory, also empties what a sync.Pool kept over the first.
+// collect returns all unused memory to the system. FreeOSMemory runs a second collection,
+// which also frees objects that a sync.Pool kept in the first.
 func collect() Memory {
 	runtime.GC()
 	debug.FreeOSMemory()
@@ -199,7 +197,7 @@ func collect() Memory {
 	}
 }
 
-// Slow takes the time that path stands for, if it is a slow one.
+// Slow sleeps or computes for the time of path, if it is a slow path.
 func (j Job) Slow(path string) {
 	switch path {
 	case WaitPath:

@@ -1,6 +1,5 @@
-// Package stats has the few figures that repeated measurements are described
-// by. All of them stand up to an outlier: one disturbed run among five does not
-// move a median.
+// Package stats computes the few figures that describe repeated measurements. All of them are
+// robust against an outlier: one disturbed run among five does not move a median.
 package stats
 
 import (
@@ -19,7 +18,7 @@ type Summary struct {
 	Samples []float64 `json:"samples"` // in the order they were taken
 }
 
-// Summarize describes samples. Of no samples all figures are 0.
+// Summarize describes samples. Without samples all figures are 0.
 func Summarize(samples []float64) Summary {
 	if len(samples) == 0 {
 		return Summary{}
@@ -47,8 +46,8 @@ func (s Summary) Overlaps(other Summary) bool {
 	return s.Min <= other.Max && other.Min <= s.Max
 }
 
-// Median returns the middle sample, or the mean of the middle two. It leaves
-// samples as they are; of no samples it is 0.
+// Median returns the middle sample, or the mean of the middle two. It does not modify samples;
+// without samples it is 0.
 func Median(samples []float64) float64 {
 	if len(samples) == 0 {
 		return 0
@@ -61,8 +60,8 @@ func Median(samples []float64) float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-// Percentile returns the smallest time that at least p percent do not exceed,
-// or 0 of no times. It sorts them.
+// Percentile returns the smallest time that at least p percent of the times do not exceed, or
+// 0 without times. It sorts them.
 func Percentile(times []time.Duration, p int) time.Duration {
 	if len(times) == 0 {
 		return 0
@@ -79,8 +78,8 @@ func Ratio(a, b float64) float64 {
 	return a / b
 }
 
-// GeoMean is the geometric mean, the right mean of ratios. Values that are not
-// positive are left out; of none it is 0.
+// GeoMean is the geometric mean, the right mean of ratios. Values that are not positive are
+// ignored; without values it is 0.
 func GeoMean(values []float64) float64 {
 	sum, n := 0.0, 0
 	for _, x := range values {

@@ -1,5 +1,4 @@
-// Package steady sends requests at a steady rate, and measures what each took. See Run
-// for where to start.
+// Package steady sends requests at a steady rate, and measures their times. Start with Run.
 package steady
 
 import (
@@ -13,20 +12,19 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/probe"
 )
 
-// Load is how many requests are sent, over how many connections.
+// Load has the rate of requests and the number of connections.
 type Load struct {
 	Conns int
 	Rate  int // requests a second over all connections
 	Time  time.Duration
 }
 
-// settleTime is how long the connections may take to be made before requests count.
+// settleTime is how long connections may take to open before requests count.
 const settleTime = 200 * time.Millisecond
 
-// Run returns how long each request took. A request that could not go out in time,
-// because the one before it was not answered yet, counts from when it was due; any
-// other from when it went out, so that the client's own timers are not held against the
-// server.
+// Run returns how long each request took. If a request had to wait for the response to the one
+// before it, its time begins when it was due. Otherwise its time begins when it was sent, so
+// that it does not include delays of the client's own timers.
 func Run(ctx context.Context, l Load, dial func() (*probe.Conn, error)) ([]time.Duration, error) {
 	conns := make([]*probe.Conn, l.Conns)
 	defer func() {
@@ -71,8 +69,7 @@ func Run(ctx context.Context, l Load, dial func() (*probe.Conn, error)) ([]time.
 	return slices.Concat(lists...), err
 }
 
-// Each runs f on n goroutines and returns their errors, of which equal ones
-// appear once.
+// Each runs f on n goroutines and returns their errors, without duplicates.
 func Each(n int, f func(i int) error) error {
 	errs := make([]error, n)
 	var group sync.WaitGroup
@@ -90,7 +87,7 @@ func Each(n int, f func(i int) error) error {
 	})...)
 }
 
-// Sleep waits, and reports whether ctx goes on.
+// Sleep waits for d, and reports whether ctx has not ended.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

@@ -29,7 +29,7 @@ func TestEachTellsEqualErrorsOnce(t *testing.T) {
 	}
 }
 
-// A request that is late because the one before it was slow counts from when it was due.
+// If a request is late because of a slow one before it, its time begins when it was due.
 func TestLateRequestsCountFromWhenTheyWereDue(t *testing.T) {
 	const slow = 50 * time.Millisecond
 	first := true

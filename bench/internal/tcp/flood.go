@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/turns"
 )
 
-// flood is what clients that mean ill do beside those that are established.
+// flood is the load of hostile clients beside the established clients.
 type flood struct {
 	kind  tlsload.Kind // "" if there are none
 	conns int
@@ -24,7 +24,7 @@ type flood struct {
 // halfOpenConns is how many half-open handshakes there are.
 const halfOpenConns = 5000
 
-// floods are the rows. First there is none, which the others are compared with.
+// floods are the rows. The first has no flood; the others are compared with it.
 var floods = []flood{
 	{},
 	{tlsload.HalfOpen, halfOpenConns, 1000},
@@ -47,7 +47,7 @@ const (
 	establishedRate  = 1000
 )
 
-// floodSession measures what floods do to established connections.
+// floodSession measures the effect of floods on established connections.
 type floodSession struct {
 	*secureSession
 	samples map[turns.Key][]floodSample // the load is the text of the flood
@@ -58,8 +58,8 @@ type floodSample struct {
 	p50, p99 float64 // µs, of the established clients
 	rate     float64 // connections of the flood a second
 	resident float64 // bytes of the server during the flood
-	// held is how many connections of the flood the server has open, and memory what it
-	// holds for each in heap and stacks; of HalfOpen.
+	// For HalfOpen: held is how many connections of the flood the server has open, and memory
+	// the size of heap and stacks for each.
 	held, memory float64
 }
 
@@ -102,8 +102,7 @@ func (s *floodSession) runAll(ctx context.Context) error {
 	return nil
 }
 
-// measure runs all floods on one server, which is started for them. It says how each of
-// them went.
+// measure starts a server and runs all floods on it. It returns a line about each flood.
 func (s *floodSession) measure(ctx context.Context, server *rig.Server) (said []string, err error) {
 	process, err := s.start(ctx, server)
 	if err != nil {
@@ -126,8 +125,8 @@ func (s *floodSession) measure(ctx context.Context, server *rig.Server) (said []
 	return said, nil
 }
 
-// beside measures established clients beside a flood. before is what the server held
-// before there were any.
+// beside measures established clients beside a flood. before is the server's usage before
+// there were any connections.
 func (s *floodSession) beside(ctx context.Context, process *rig.Process, f flood, before rig.Usage) (got floodSample, err error) {
 	var running *tlsload.Flood
 	if f.kind != "" {

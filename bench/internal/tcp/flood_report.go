@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// FloodMost is how much the p99 of established connections may grow on the event
+	// FloodMost is by what factor the p99 of established connections may grow on the event
 	// engine beside half-open handshakes.
 	FloodMost = 2
 	// HalfOpenMost is how many bytes of heap and stacks it may hold for one of them.
 	HalfOpenMost = 2 << 10
-	// heldLeast is the share of the half-open connections that the server has to have.
+	// heldLeast is the share of the half-open connections that the server must hold.
 	heldLeast = 0.9
 )
 
@@ -93,7 +93,7 @@ func summarizeFlood(server string, f flood, samples []floodSample) *FloodRow {
 	}
 }
 
-// judge compares the event engine beside half-open handshakes with what was aimed at.
+// judge judges the event engine beside half-open handshakes.
 func (r *FloodReport) judge(row *FloodRow) {
 	if row.P99Ratio.Value > 0 {
 		r.Goals = append(r.Goals, Goal{Row: row.Flood, Of: "p99 ÷ without", Most: FloodMost, Ratio: row.P99Ratio, Met: row.P99Ratio.Value <= FloodMost})
@@ -102,8 +102,8 @@ func (r *FloodReport) judge(row *FloodRow) {
 	r.Goals = append(r.Goals, Goal{Row: row.Flood, Of: "bytes for each", Most: HalfOpenMost, Ratio: memory, Met: row.Bounded()})
 }
 
-// Bounded reports whether the server holds as little for half-open handshakes as was
-// aimed at. That says something only if it has them open.
+// Bounded reports whether the memory for half-open handshakes is within the goal. That is
+// meaningful only if the server has them open.
 func (r *FloodRow) Bounded() bool {
 	return r.Memory.Median <= HalfOpenMost && r.Held.Median >= heldLeast*halfOpenConns
 }
@@ -118,7 +118,7 @@ func (r *FloodReport) Of(server string, kind tlsload.Kind) *FloodRow {
 	return nil
 }
 
-// Markdown writes the comparison for people.
+// Markdown returns the comparison as Markdown.
 func (r *FloodReport) Markdown() string {
 	var b strings.Builder
 	r.WriteMarkdown(&b, "Established connections over TLS beside floods", append([]string{

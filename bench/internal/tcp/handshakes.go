@@ -24,8 +24,7 @@ const (
 	shakeWarm = 300 * time.Millisecond
 )
 
-// secureSession is what the measurements have in common that have clients of their own
-// for TLS.
+// secureSession has the common parts of the measurements with package tlsload.
 type secureSession struct {
 	servers       []*rig.Server
 	identity      *rig.Identity
@@ -38,8 +37,7 @@ type secureSession struct {
 	failures []string
 }
 
-// secure builds the servers for a session, with nginx if it is asked for. temp is a
-// folder for them.
+// secure builds the servers for a session, with nginx if requested. temp is a folder for them.
 func (o Options) secure(ctx context.Context, dir, temp string, nginx bool, log progress.Log) (*secureSession, error) {
 	if _, err := rig.RaiseFileLimit(); err != nil {
 		return nil, err
@@ -73,7 +71,7 @@ func (s *secureSession) miss(what string) {
 	s.log.Note(what)
 }
 
-// start starts a server, and has it past its first requests.
+// start starts a server, and takes it past its first requests.
 func (s *secureSession) start(ctx context.Context, server *rig.Server) (*rig.Process, error) {
 	process, err := server.Start(ctx, rig.Settings{Mode: serving.Plain, Place: s.place, Procs: s.place.Procs(), Identity: s.identity})
 	if err != nil {

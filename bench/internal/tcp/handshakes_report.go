@@ -92,8 +92,8 @@ func (r *HandshakeReport) compare(kind tlsload.Kind) {
 	}
 }
 
-// Fast reports whether there are as many handshakes a second as were aimed at. Half of
-// all equal rates would miss that, so it counts as met unless the difference is certain.
+// Fast reports whether the rate of handshakes meets the goal. Half of all equal rates would
+// miss it, so it counts as met unless the difference is certain.
 func (r *HandshakeRow) Fast() bool {
 	return r.RateToNetHTTP.Value >= HandshakeLeast || r.RateToNetHTTP.Overlaps
 }
@@ -108,7 +108,7 @@ func (r *HandshakeReport) Of(kind tlsload.Kind, server string) *HandshakeRow {
 	return nil
 }
 
-// Markdown writes the comparison for people.
+// Markdown returns the comparison as Markdown.
 func (r *HandshakeReport) Markdown() string {
 	var b strings.Builder
 	r.WriteMarkdown(&b, "New connections over TLS", append([]string{
@@ -125,8 +125,8 @@ func (r *HandshakeReport) Markdown() string {
 	return b.String()
 }
 
-// WriteTables writes a table for each kind, under a heading with the marks that Markdown
-// has for its level.
+// WriteTables writes a table for each kind, each under a heading; level is the Markdown prefix
+// of the heading.
 func (r *HandshakeReport) WriteTables(b *strings.Builder, level string) {
 	for _, kind := range shakeKinds {
 		fmt.Fprintf(b, "\n%s %s\n", level, kind)

@@ -24,7 +24,7 @@ const (
 	Churn     = "churn" // connections are closed after a few requests
 )
 
-// load is one row: what wrk does to a server.
+// load is one row: a load of wrk.
 type load struct {
 	name   string
 	kind   string
@@ -44,14 +44,14 @@ var loads = []load{
 	{name: "64 connections, churn: closed after 10 requests", kind: Churn, conns: 64, script: wrk.ChurnScript(churnRequests), cpuGoal: 0.7},
 }
 
-// The numbers that the scripts of loads go by.
+// The numbers for the scripts of loads.
 const (
 	pipelinedSize  = 16
 	pipelinedConns = 64
 	churnRequests  = 10
 )
 
-// variedLoads are the same with requests of which no two in a row are alike.
+// variedLoads returns the same loads, with requests of which no two in a row are alike.
 func variedLoads() []load {
 	visitors := traffic.Visitors()
 	all := slices.Clone(loads)
@@ -74,7 +74,7 @@ func variedLoads() []load {
 	return all
 }
 
-// tlsLoads are over TLS. Connections are kept, so that no handshake counts.
+// tlsLoads returns the loads over TLS. Connections are kept, so that handshakes do not count.
 func tlsLoads() []load {
 	return []load{
 		{name: "1 connection" + tlsSuffix, kind: Steady, conns: 1, cpuGoal: tlsMost},
@@ -103,8 +103,8 @@ type generator struct {
 	tls     bool
 }
 
-// spareTime is how much longer than asked for wrk may take before it is ended:
-// it waits for connections that a server does not answer.
+// spareTime is how much longer than requested wrk may take before it is killed: it waits for
+// connections that a server does not answer.
 const spareTime = time.Minute
 
 // run puts a load on the server at addr.
@@ -129,7 +129,7 @@ func (g *generator) run(ctx context.Context, l load, addr string) (wrk.Result, e
 	return result, accept(result)
 }
 
-// accept refuses a result that says nothing about the server's speed.
+// accept returns an error for a result that does not measure the server's speed.
 func accept(r wrk.Result) error {
 	switch {
 	case r.Requests == 0:

@@ -20,7 +20,7 @@ type Report struct {
 	TLS         bool   `json:"tls,omitempty"`
 	Rows        []*Row `json:"rows"`
 	Goals       []Goal `json:"goals"`
-	// Missing says what was not there to measure with.
+	// Missing lists the servers and tools that were not installed.
 	Missing  []string `json:"missing,omitempty"`
 	Failures []string `json:"failures,omitempty"`
 }
@@ -33,8 +33,8 @@ type Row struct {
 	Servers []*Measurement `json:"servers"`
 }
 
-// Measurement is what all runs of one server under one load came to. The ratios
-// are to upstream: less than 1 is better than upstream, except for the rate.
+// Measurement summarizes all runs of one server under one load. The ratios are relative to
+// upstream: below 1 is better than upstream, except for the rate.
 type Measurement struct {
 	Server       string        `json:"server"`
 	Rate         stats.Summary `json:"requests_per_second"`
@@ -46,12 +46,12 @@ type Measurement struct {
 	RateRatio rig.Ratio `json:"rate_ratio"`
 	CPURatio  rig.Ratio `json:"cpu_ratio"`
 	P99Ratio  rig.Ratio `json:"p99_ratio"`
-	// FloorRatio is the processor time in that of the C loop, or, over TLS, of nginx, if
+	// FloorRatio is the processor time relative to the C loop's or, over TLS, to nginx's, if
 	// there is one.
 	FloorRatio rig.Ratio `json:"floor_ratio"`
 }
 
-// Goal is a ratio of the event engine to upstream that was aimed at.
+// Goal is a goal for a ratio of the event engine to upstream.
 type Goal struct {
 	Row   string    `json:"row"`
 	Of    string    `json:"of"`
@@ -61,7 +61,7 @@ type Goal struct {
 	Met   bool      `json:"met"`
 }
 
-// report puts the samples together.
+// report summarizes the samples.
 func (s *session) report() *Report {
 	r := &Report{
 		Head:        rig.NewHead(s.servers, s.rounds),
@@ -98,7 +98,7 @@ func summarize(server string, samples []sample) *Measurement {
 	return m
 }
 
-// reference is the server that is no contender, but shows what is possible.
+// reference returns the server that shows the possible minimum, and is not compared.
 func (r *Report) reference() string {
 	if r.TLS {
 		return rig.Nginx
@@ -106,7 +106,7 @@ func (r *Report) reference() string {
 	return rig.Floor
 }
 
-// referenceName is what tables call it.
+// referenceName returns its name in tables.
 func (r *Report) referenceName() string {
 	if r.TLS {
 		return rig.Nginx
@@ -147,9 +147,8 @@ func (r *Row) Of(server string) *Measurement {
 	return nil
 }
 
-// goals compares the event engine with what was aimed at. Half of all equal
-// latencies would miss a goal of 1, so it counts as met unless the difference
-// is certain.
+// goals judges the event engine. Half of all equal latencies would miss a goal of 1, so it
+// counts as met unless the difference is certain.
 func (r *Row) goals(cpu float64, reference string) []Goal {
 	m := r.Of(rig.Event)
 	if m == nil || m.CPURatio.Value == 0 {
@@ -165,7 +164,7 @@ func (r *Row) goals(cpu float64, reference string) []Goal {
 	}
 }
 
-// Markdown writes the comparison for people.
+// Markdown returns the comparison as Markdown.
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	title := "Servers over loopback sockets"
@@ -212,8 +211,8 @@ func (r *Report) writeCPU(b *strings.Builder) {
 
 var cpuOrder = []string{rig.Event, rig.Portable, rig.Upstream, rig.NetHTTP}
 
-// WriteTables writes a table for each load, under a heading with the marks that
-// Markdown has for its level.
+// WriteTables writes a table for each load, each under a heading; level is the Markdown prefix
+// of the heading.
 func (r *Report) WriteTables(b *strings.Builder, level string) {
 	for _, row := range r.Rows {
 		fmt.Fprintf(b, "\n%s %s\n", level, row.Name)
@@ -232,8 +231,8 @@ func (r *Report) WriteTables(b *strings.Builder, level string) {
 	}
 }
 
-// writeGoals writes the goals of the event engine, if any could be judged. The headers
-// are those of its ratios and of the reference's.
+// writeGoals writes the goals of the event engine, if any could be judged. header and
+// reference are the column headers of the ratios.
 func writeGoals(b *strings.Builder, header, reference string, goals []Goal) {
 	if len(goals) == 0 {
 		return

@@ -95,8 +95,8 @@ func (s *session) measure(ctx context.Context, l load, server *rig.Server) (got 
 	}, nil
 }
 
-// warmUp checks that a server answers as it should, and has it past its first
-// requests, which are slow.
+// warmUp checks the responses of a server, and takes it past its first requests, which are
+// slow.
 func warmUp(addr string, overTLS bool) error {
 	const conns, perConn, most = 8, 250, 5 * time.Second
 	deadline := time.Now().Add(most)

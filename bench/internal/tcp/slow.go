@@ -19,11 +19,10 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/turns"
 )
 
-// The ordinary requests of a mixed load come over this many connections.
+// ordinaryConns is the number of connections for the ordinary requests of a mixed load.
 const ordinaryConns = 64
 
-// disturbance is slow requests that go on beside the ordinary ones, on
-// connections of their own.
+// disturbance is slow requests beside the ordinary ones, on separate connections.
 type disturbance struct {
 	name string
 	path string // "" if there are none
@@ -32,7 +31,7 @@ type disturbance struct {
 	takes time.Duration
 }
 
-// Computing names the slow requests that take processors away.
+// Computing is the name of the slow requests that keep processors busy.
 const Computing = "1 request in 1000 computes 50 ms"
 
 var disturbances = []disturbance{
@@ -41,12 +40,11 @@ var disturbances = []disturbance{
 	{Computing, serving.SpinPath, 1000, serving.SpinTime},
 }
 
-// schedule says when slow requests go out: each of conns connections sends one
-// every interval.
+// schedule returns the schedule of slow requests: each of conns connections sends one every
+// interval.
 func (d disturbance) schedule(rate int) (conns int, interval time.Duration) {
 	perSecond := float64(rate) / float64(d.share)
-	// A connection is busy for as long as a request takes and, to be on the
-	// safe side, for half as long again.
+	// A connection is busy for the time of a request plus, as a margin, half of that.
 	conns = max(1, int(math.Ceil(perSecond*d.takes.Seconds()*1.5)))
 	return conns, time.Duration(float64(conns) / perSecond * float64(time.Second))
 }
@@ -108,8 +106,8 @@ func (s *slowSession) runAll(ctx context.Context) error {
 	return nil
 }
 
-// measure runs all disturbances on one server, which is started for them. It
-// says how each of them went.
+// measure starts a server and runs all disturbances on it. It returns a line about each
+// disturbance.
 func (s *slowSession) measure(ctx context.Context, server *rig.Server) (said []string, err error) {
 	process, err := server.Start(ctx, rig.Settings{Mode: serving.Mixed, Place: rig.Anywhere, Procs: rig.Anywhere.Procs()})
 	if err != nil {
@@ -131,8 +129,7 @@ func (s *slowSession) measure(ctx context.Context, server *rig.Server) (said []s
 	return said, nil
 }
 
-// settleTime is how long slow requests are under way before ordinary ones are
-// measured.
+// settleTime is how long slow requests are sent before ordinary ones are measured.
 const settleTime = 200 * time.Millisecond
 
 // mix sends ordinary requests for a time, and slow ones beside them.
@@ -166,8 +163,7 @@ func mix(ctx context.Context, addr string, d disturbance, rate int, duration tim
 	return got, nil
 }
 
-// disturb sends slow requests until ctx ends, and counts those that were
-// answered.
+// disturb sends slow requests until ctx ends, and counts the responses.
 func disturb(ctx context.Context, addr string, d disturbance, rate int, answered *atomic.Int64) error {
 	if d.path == "" {
 		return nil
@@ -179,7 +175,7 @@ func disturb(ctx context.Context, addr string, d disturbance, rate int, answered
 			return err
 		}
 		defer conn.Close()
-		// The first of them comes at once, so that even a short run has one.
+		// The first slow request is sent at once, so that even a short run has one.
 		next := time.Now().Add(interval * time.Duration(i) / time.Duration(conns))
 		for steady.Sleep(ctx, time.Until(next)) {
 			if err := conn.Get(); err != nil {

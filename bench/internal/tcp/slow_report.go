@@ -9,14 +9,13 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/turns"
 )
 
-// slowGoal is how much the p99 of ordinary requests may grow on the event
-// engine when slow ones come beside them.
+// slowGoal is by what factor the p99 of ordinary requests may grow on the event engine beside
+// slow requests.
 const slowGoal = 2
 
-// SlowNetHTTPMost is what the p99 of ordinary requests on the event engine may be
-// of net/http's beside handlers that compute. How much it grows there is the
-// scheduler's work as much as the server's; that it is as good as net/http's is
-// what a user can ask for.
+// SlowNetHTTPMost is the largest p99 of ordinary requests on the event engine, relative to
+// net/http's, beside handlers that compute. There the growth of the p99 depends on the
+// scheduler as much as on the server, so the goal is to be about as good as net/http.
 const SlowNetHTTPMost = 1.5
 
 // SlowReport is a whole comparison of mixed loads.
@@ -38,9 +37,9 @@ type SlowRow struct {
 	P99     stats.Summary `json:"p99_us"`
 	Slow    int           `json:"slow_answered"`     // in all rounds
 	Regular int           `json:"ordinary_answered"` // in all rounds
-	// P99Ratio is to the same server without slow requests.
+	// P99Ratio is the ratio to the same server without slow requests.
 	P99Ratio rig.Ratio `json:"p99_ratio"`
-	// ToNetHTTP is to net/http beside the same slow requests.
+	// ToNetHTTP is the ratio to net/http beside the same slow requests.
 	ToNetHTTP rig.Ratio `json:"p99_to_net_http"`
 }
 
@@ -78,7 +77,7 @@ func (s *slowSession) report() *SlowReport {
 	return r
 }
 
-// compare fills in the ratios to net/http, and judges the one that was aimed at.
+// compare fills in the ratios to net/http, and judges the one with a goal.
 func (r *SlowReport) compare() {
 	for _, row := range r.Rows {
 		other := r.Of(rig.NetHTTP, row.Beside)
@@ -116,7 +115,7 @@ func summarizeMixed(server, beside string, samples []mixedSample) *SlowRow {
 	return row
 }
 
-// Markdown writes the comparison for people.
+// Markdown returns the comparison as Markdown.
 func (r *SlowReport) Markdown() string {
 	var b strings.Builder
 	r.WriteMarkdown(&b, "Requests beside slow ones",

@@ -1,7 +1,6 @@
-// Package tcp measures servers over loopback sockets: this fasthttp with its
-// event engine and with its portable one, the published fasthttp, net/http, and
-// a loop in C that shows what the system calls alone cost. See Measure and
-// MeasureSlow for where to start.
+// Package tcp measures servers over loopback sockets: this fasthttp with its event engine and
+// with its portable one, the published fasthttp, net/http, and a loop in C that shows the cost
+// of the system calls alone. Start with Measure and MeasureSlow.
 package tcp
 
 import (
@@ -17,7 +16,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
-// Options say what to measure.
+// Options select what to measure.
 type Options struct {
 	Rounds  int
 	Seconds int // that a run takes
@@ -29,18 +28,18 @@ type Options struct {
 	Modules rig.Modules
 }
 
-// The bounds of Rate. With fewer requests there would be hardly any slow one in
-// a run; with more, those that compute would keep a processor busy alone.
+// The bounds of Rate. With fewer requests a run would have hardly any slow one; with more, the
+// requests that compute would keep a processor busy alone.
 const (
 	LeastRate = 200
 	MostRate  = 10_000
 )
 
-// ErrNoWrk says that there is nothing to make a load with.
+// ErrNoWrk is returned if the load generator is not installed.
 var ErrNoWrk = errors.New("the load generator wrk is not installed; on Debian and Ubuntu: sudo apt-get install wrk")
 
-// Measure builds the servers in dir, which is the bench folder, and measures
-// them. Runs that failed are in the report; runs is how many there were in all.
+// Measure builds the servers in dir, which is the bench folder, and measures them. The report
+// has the failed runs; runs is the number of all runs.
 func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r *Report, runs int, err error) {
 	limit, err := rig.RaiseFileLimit()
 	if err != nil {
@@ -114,7 +113,7 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r
 	return r, opts.Rounds * len(s.loads) * len(servers), nil
 }
 
-// loads are those of which Rows chooses.
+// loads returns the loads among which Rows selects.
 func (o Options) loads() []load {
 	switch {
 	case o.TLS:
@@ -131,5 +130,5 @@ func (o Options) build(ctx context.Context, dir, temp string, log progress.Log) 
 	return rig.Build(ctx, dir, temp, o.Modules)
 }
 
-// micros is a time in µs, as figures are given in.
+// micros converts a time to µs, the unit of the figures.
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

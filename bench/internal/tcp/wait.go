@@ -23,14 +23,13 @@ import (
 type handler struct {
 	name string
 	mode serving.Mode
-	// wait is how long it sleeps, or how long its backend does.
+	// wait is how long it sleeps, or how long its backend sleeps.
 	wait time.Duration
-	// every is one more than how many requests are answered at once for each of
-	// those that wait.
+	// Of every requests, one waits and the others are answered at once.
 	every int
 }
 
-// The names of the handlers begin with what they do.
+// The beginnings of the names of handlers.
 const (
 	sleeping = "sleep"
 	proxying = "proxy"
@@ -47,7 +46,7 @@ var handlers = []handler{
 	{mixing, serving.Mixed, time.Millisecond, 10},
 }
 
-// WaitOptions say what MeasureWait measures.
+// WaitOptions select what MeasureWait measures.
 type WaitOptions struct {
 	Rounds  int
 	Time    time.Duration  // that a run takes
@@ -59,13 +58,13 @@ type WaitOptions struct {
 	Modules rig.Modules
 }
 
-// WaitServers are the servers that MeasureWait knows.
+// WaitServers are the servers of MeasureWait.
 var WaitServers = []string{rig.Event, rig.Portable, rig.Upstream, rig.NetHTTP}
 
-// WaitConns is how many connections the handlers are measured with.
+// WaitConns returns the numbers of connections in turn.
 func WaitConns() []int { return []int{16, 64, 512} }
 
-// WaitProcs is what GOMAXPROCS is in turn: one, and all processors.
+// WaitProcs returns the values of GOMAXPROCS in turn: one, and all processors.
 func WaitProcs() []int { return slices.Compact([]int{1, runtime.NumCPU()}) }
 
 // Runs is how many runs there are in a round.
@@ -107,18 +106,18 @@ type waitSession struct {
 	loads   []waitLoad
 	rounds  int
 	time    time.Duration
-	// alone are the places of a server with GOMAXPROCS 1 and of what asks it.
+	// alone is the place of a server with GOMAXPROCS 1, and asking the place of its clients.
 	alone, asking rig.Place
 	log           progress.Log
 
 	samples  map[turns.Key][]waitSample // the load is the text of the waitLoad
 	failures []string
-	doubts   map[waitLoad]bool // the loads that were measured a second time
+	doubts   map[waitLoad]bool // the loads that were measured again
 }
 
-// doubtRounds is how many rounds a row is measured anew that is not met: few of
-// them show on any machine that shares its processors what is not there, in one
-// cell or another of many. These rounds count alone.
+// doubtRounds is the number of rounds in which a row with a missed goal is measured again:
+// with few rounds on a machine that shares its processors, some of the many cells miss their
+// goals by chance. Only these rounds count then.
 const doubtRounds = 9
 
 // MeasureWait measures handlers that wait. dir is the bench folder. The program
@@ -193,7 +192,7 @@ func (s *waitSession) doubtful() (loads []waitLoad) {
 	return loads
 }
 
-// runAgain measures loads anew.
+// runAgain measures loads again.
 func (s *waitSession) runAgain(ctx context.Context, loads []waitLoad) error {
 	if len(loads) == 0 {
 		return nil
@@ -222,8 +221,7 @@ func (s *waitSession) run(ctx context.Context, loads []waitLoad, rounds int) (ma
 	})
 }
 
-// places returns where the server of a load runs, and where the load and the
-// backend do.
+// places returns the place of the server, and the place of the load and the backend.
 func (s *waitSession) places(l waitLoad) (server, others rig.Place) {
 	if l.procs == 1 {
 		return s.alone, s.asking
@@ -231,8 +229,8 @@ func (s *waitSession) places(l waitLoad) (server, others rig.Place) {
 	return rig.Anywhere, rig.Anywhere
 }
 
-// warmTime is how long a server is under load before anything counts: it makes
-// its goroutines, connects to its backend, and finds out how its handlers are.
+// warmTime is how long a server is under load before anything counts: it makes its goroutines,
+// connects to its backend, and learns how its handlers behave.
 const warmTime = 150 * time.Millisecond
 
 // measure runs one load on a fresh server.
@@ -279,7 +277,7 @@ func (s *waitSession) measure(ctx context.Context, l waitLoad, server *rig.Serve
 // waitArgs make a server wait as the handler does.
 func waitArgs(h handler) []string { return []string{"-" + serving.WaitFlag, h.wait.String()} }
 
-// explain says what the handlers are.
+// explain explains the handlers.
 func explain(names []string) string {
 	var all []string
 	for _, kind := range []struct{ name, text string }{

@@ -11,14 +11,14 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/turns"
 )
 
-// What the event engine may do with handlers that wait, compared with the best
-// of the other servers.
+// The goals for the event engine with handlers that wait, relative to the best of the other
+// servers.
 const (
 	WaitRateLeast = 0.95
 	WaitP99Most   = 1.1
 )
 
-// What a WaitGoal is about.
+// The subjects of a WaitGoal.
 const (
 	WaitRate = "requests/s"
 	WaitP99  = "p99"
@@ -31,7 +31,7 @@ type WaitReport struct {
 	ServerPlace string        `json:"server_place"` // with GOMAXPROCS 1
 	ClientPlace string        `json:"client_place"` // with GOMAXPROCS 1
 	Rows        []*WaitRow    `json:"rows"`
-	// Missing says what was not there to measure with.
+	// Missing lists the servers and tools that were not installed.
 	Missing  []string `json:"missing,omitempty"`
 	Failures []string `json:"failures,omitempty"`
 }
@@ -43,11 +43,11 @@ type WaitRow struct {
 	Procs   int                `json:"gomaxprocs"`
 	Servers []*WaitMeasurement `json:"servers"`
 	Goals   []WaitGoal         `json:"goals"` // empty if they cannot be judged
-	// Again says that the row was measured anew, with doubtRounds.
+	// Again is set if the row was measured again, with doubtRounds.
 	Again bool `json:"again,omitempty"`
 }
 
-// WaitMeasurement is what all runs of one server came to.
+// WaitMeasurement summarizes all runs of one server.
 type WaitMeasurement struct {
 	Server string        `json:"server"`
 	Rate   stats.Summary `json:"requests_per_second"`
@@ -56,16 +56,16 @@ type WaitMeasurement struct {
 	P99    stats.Summary `json:"p99_us"`
 }
 
-// WaitGoal is what was aimed at for the event engine.
+// WaitGoal is a goal for the event engine.
 type WaitGoal struct {
 	Of   string `json:"of"`
 	Best string `json:"best"` // of the other servers
-	// Ratio is to the best; it is 0 if all runs of the event engine failed.
+	// Ratio is the ratio to the best; it is 0 if all runs of the event engine failed.
 	Ratio rig.Ratio `json:"ratio"`
 	Met   bool      `json:"met"`
 }
 
-// report puts the samples together.
+// report summarizes the samples.
 func (s *waitSession) report() *WaitReport {
 	r := &WaitReport{
 		Head:        rig.NewHead(s.servers, s.rounds),
@@ -115,8 +115,8 @@ func (r *WaitRow) Of(server string) *WaitMeasurement {
 	return nil
 }
 
-// judge compares the event engine with the best of the others, which need not be
-// the same one for both goals.
+// judge compares the event engine with the best of the other servers, which may differ between
+// the two goals.
 func (r *WaitRow) judge() {
 	var fastest, steadiest *WaitMeasurement
 	for _, m := range r.Servers {
@@ -147,7 +147,7 @@ func (r *WaitRow) missed() bool {
 	return slices.ContainsFunc(r.Goals, func(g WaitGoal) bool { return !g.Met })
 }
 
-// String says what the row measures.
+// String describes the row.
 func (r *WaitRow) String() string {
 	return fmt.Sprintf("%s, %d connections, GOMAXPROCS %d", r.Handler, r.Conns, r.Procs)
 }
@@ -162,8 +162,8 @@ func (r *WaitRow) ratio(of string) string {
 	return rig.None
 }
 
-// verdict says whether the goals are met, and if not, which. One stands in
-// parentheses if it may be missed by chance.
+// verdict reports whether the goals are met, or names the missed ones. A name is in
+// parentheses if the goal may be missed by chance.
 func (r *WaitRow) verdict() string {
 	if len(r.Goals) == 0 {
 		return rig.None
@@ -184,7 +184,7 @@ func (r *WaitRow) verdict() string {
 	return rig.Met(false) + ": " + strings.Join(missed, ", ")
 }
 
-// Markdown writes the comparison for people.
+// Markdown returns the comparison as Markdown.
 func (r *WaitReport) Markdown() string {
 	var b strings.Builder
 	r.WriteMarkdown(&b, "Handlers that wait",
@@ -198,8 +198,8 @@ func (r *WaitReport) Markdown() string {
 	return b.String()
 }
 
-// Met returns how many rows there are with both goals met, of how many that
-// could be judged.
+// Met returns the number of rows with both goals met, and the number of rows that could be
+// judged.
 func (r *WaitReport) Met() (met, judged int) {
 	for _, row := range r.Rows {
 		if len(row.Goals) == 0 {
@@ -213,7 +213,7 @@ func (r *WaitReport) Met() (met, judged int) {
 	return met, judged
 }
 
-// waitColumns are the servers as the tables call them.
+// waitColumns are the servers and their names in tables.
 var waitColumns = []struct{ server, name string }{
 	{rig.Event, "event"},
 	{rig.Portable, "portable"},
@@ -221,8 +221,8 @@ var waitColumns = []struct{ server, name string }{
 	{rig.NetHTTP, "net/http"},
 }
 
-// WriteTables says what is measured, and writes a table for each GOMAXPROCS,
-// under a heading with the marks that Markdown has for its level.
+// WriteTables explains the measurement and writes a table for each GOMAXPROCS, each under a
+// heading; level is the Markdown prefix of the heading.
 func (r *WaitReport) WriteTables(b *strings.Builder, level string) {
 	var procs []int
 	var names []string
@@ -261,7 +261,7 @@ func (r *WaitReport) WriteTables(b *strings.Builder, level string) {
 	}
 }
 
-// cells are a line of a table.
+// cells returns the cells of a table row.
 func (r *WaitRow) cells() []string {
 	figures := func(of func(*WaitMeasurement) stats.Summary) []string {
 		var all []string

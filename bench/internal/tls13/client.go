@@ -1,7 +1,7 @@
-// Package tls13 is a client of TLS 1.3 for loads: a handshake takes less processor time
-// than on the server's side, so that one core of clients keeps one core of a server busy. All handshakes of a Client have the same hello and the same
-// key, and nobody looks at the server's certificate. It knows one version, one cipher
-// and one key exchange, and is of no use for anything but measuring.
+// Package tls13 is a TLS 1.3 client for loads: a handshake takes less processor time than on the
+// server's side, so that one core of clients keeps one core of a server busy. All handshakes of a
+// Client have the same hello and the same key, and the server's certificate is not verified. The
+// package implements one version, one cipher and one key exchange. Use it for measurements only.
 //
 // Start with New and Client.Exchange.
 package tls13
@@ -19,7 +19,7 @@ import (
 	"net"
 )
 
-// Client has what all of its handshakes share.
+// Client has the common state of its handshakes.
 type Client struct {
 	key    *ecdh.PrivateKey
 	hello  []byte // a record
@@ -30,7 +30,7 @@ type Client struct {
 // Ticket lets a Client resume a session.
 type Ticket struct{ identity, psk []byte }
 
-// New returns a client whose handshakes are full ones.
+// New returns a client with full handshakes.
 func New() (*Client, error) {
 	key, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {
@@ -40,7 +40,7 @@ func New() (*Client, error) {
 	return &Client{key: key, hello: clientHello(key.PublicKey().Bytes(), nil), early: extract(nil, none)}, nil
 }
 
-// Resume returns a client that resumes a session, again and again.
+// Resume returns a client that resumes the same session in each handshake.
 func (c *Client) Resume(t *Ticket) *Client {
 	r := &Client{key: c.key, early: extract(nil, t.psk), resume: true}
 	r.hello = clientHello(c.key.PublicKey().Bytes(), t)
@@ -79,12 +79,12 @@ const (
 
 const (
 	groupX25519 = 0x001d
-	// bindersSize is what is behind the part of a hello that its binder covers.
+	// bindersSize is the size of the end of a hello that its binder does not cover.
 	bindersSize = 2 + 1 + sha256.Size
 )
 
-// clientHello returns the record of a hello. With a ticket its binder is still to be
-// filled in.
+// clientHello returns the record of a hello. With a ticket, the caller must fill in its
+// binder.
 func clientHello(public []byte, t *Ticket) []byte {
 	var e []byte
 	extension := func(kind uint16, value []byte) {
@@ -103,7 +103,7 @@ func clientHello(public []byte, t *Ticket) []byte {
 		extension(extensionPSK, sized16(sized16(nil, identity), binders))
 	}
 	body := []byte{3, 3}
-	body = append(body, make([]byte, 32)...) // random, which need not be
+	body = append(body, make([]byte, 32)...) // random, which may be constant
 	body = append(body, 0)                   // no session
 	body = append(body, 0, 2, 0x13, 0x01)    // TLS_AES_128_GCM_SHA256
 	body = append(body, 1, 0)                // no compression
@@ -118,9 +118,9 @@ func sized16(dst, value []byte) []byte {
 	return append(dst, value...)
 }
 
-// Exchange performs a handshake over nc, sends the request, and calls take with what
-// the server sends until it ends the connection, or until take has enough. It returns
-// the last ticket that came, or nil.
+// Exchange performs a handshake over nc, sends the request, and calls take with the data from
+// the server until it ends the connection, or until take returns true. It returns the last
+// ticket that was received, or nil.
 func (c *Client) Exchange(nc net.Conn, request []byte, take func(p []byte) (enough bool, err error)) (*Ticket, error) {
 	s := &session{client: c, transcript: sha256.New(), in: records{from: nc}}
 	if _, err := nc.Write(c.hello); err != nil {
@@ -140,7 +140,7 @@ func (c *Client) Exchange(nc net.Conn, request []byte, take func(p []byte) (enou
 	return s.receive(take)
 }
 
-// receive reads what comes when the handshake is done.
+// receive reads the records after the handshake.
 func (s *session) receive(take func(p []byte) (enough bool, err error)) (ticket *Ticket, err error) {
 	for {
 		kind, p, err := s.in.next()
@@ -178,7 +178,7 @@ func (s *session) receive(take func(p []byte) (enough bool, err error)) (ticket 
 	}
 }
 
-// ticket understands a NewSessionTicket (RFC 8446 section 4.6.1).
+// ticket parses a NewSessionTicket (RFC 8446 section 4.6.1).
 func (s *session) ticket(p []byte) (*Ticket, error) {
 	bad := errors.New("tls13: a ticket that is too short")
 	const nonceAt = 8

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// serve starts a server of crypto/tls, and counts the handshakes that resume a session.
+// serve starts a crypto/tls server, and counts the handshakes that resume a session.
 func serve(t *testing.T, config *tls.Config, body string) (addr string, resumed *atomic.Int64) {
 	t.Helper()
 	resumed = new(atomic.Int64)

@@ -14,7 +14,7 @@ import (
 	"net"
 )
 
-// session is one handshake and what follows it.
+// session is one handshake and its connection.
 type session struct {
 	client     *Client
 	transcript hash.Hash
@@ -25,8 +25,7 @@ type session struct {
 	out        sealer
 }
 
-// takeServerHello reads the first message of the server, and has the keys of the
-// handshake then.
+// takeServerHello reads the first message of the server and derives the keys of the handshake.
 func (s *session) takeServerHello() error {
 	kind, p, err := s.in.next()
 	if err != nil {
@@ -90,8 +89,8 @@ func (s *session) extensions(p []byte) (share []byte, resumed bool, err error) {
 	return share, resumed, nil
 }
 
-// takeFlight reads the rest of what the server sends, and returns the record of the
-// client's answer. Then the session has the keys of its data.
+// takeFlight reads the rest of the server's handshake messages, and returns the record of the
+// client's Finished. Then the session has the keys for application data.
 func (s *session) takeFlight() (finish []byte, err error) {
 	var flight []byte
 	for {
@@ -123,7 +122,7 @@ func (s *session) takeFlight() (finish []byte, err error) {
 	return hand.seal(nil, recordHandshake, message), nil
 }
 
-// walk returns the type of the last message, and reports whether it is whole.
+// walk returns the type of the last message, and reports whether it is complete.
 func walk(p []byte) (last byte, whole bool) {
 	for len(p) >= 4 {
 		n := 4 + int(binary.BigEndian.Uint32(p)&0xffffff)
@@ -147,8 +146,8 @@ type records struct {
 	rest   []byte // of buf, received and not returned
 }
 
-// next returns the next record but those that mean nothing. It is valid until the next
-// call.
+// next returns the next record, except for records that can be ignored. It is valid until the
+// next call.
 func (r *records) next() (kind byte, p []byte, err error) {
 	for {
 		record, err := r.whole()
@@ -166,7 +165,7 @@ func (r *records) next() (kind byte, p []byte, err error) {
 		if err != nil {
 			return 0, nil, err
 		}
-		// the type is behind the data, and zeros may follow
+		// the type follows the data, and may be followed by zeros
 		for len(p) > 0 && p[len(p)-1] == 0 {
 			p = p[:len(p)-1]
 		}
@@ -177,7 +176,7 @@ func (r *records) next() (kind byte, p []byte, err error) {
 	}
 }
 
-// whole reads until there is a record.
+// whole reads until there is a complete record.
 func (r *records) whole() ([]byte, error) {
 	const most = headerSize + 1<<14 + 256
 	if r.buf == nil {
@@ -258,7 +257,7 @@ func (s *sealer) open(record []byte) ([]byte, error) {
 func extract(salt, secret []byte) []byte {
 	key, err := hkdf.Extract(sha256.New, secret, salt)
 	if err != nil {
-		panic(err) // of a key that FIPS 140 does not allow
+		panic(err) // only for a key that FIPS 140 does not allow
 	}
 	return key
 }

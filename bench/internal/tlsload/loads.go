@@ -15,12 +15,13 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/tls13"
 )
 
-// lastRequest asks the server to end the connection with its answer.
+// lastRequest returns a request that asks the server to close the connection after its
+// response.
 func (l Load) lastRequest() []byte {
 	return []byte("GET / HTTP/1.1\r\nHost: " + l.Addr + "\r\nConnection: close\r\n\r\n")
 }
 
-// exchange is all that a client of handshakes does.
+// exchange performs one connection of a handshake client.
 func (l Load) exchange(client *tls13.Client, request []byte) (*tls13.Ticket, error) {
 	nc, err := net.DialTimeout("tcp4", l.Addr, patience)
 	if err != nil {
@@ -45,8 +46,7 @@ func (l Load) exchange(client *tls13.Client, request []byte) (*tls13.Ticket, err
 	return ticket, nil
 }
 
-// client returns the client of the handshakes, which has a session to resume if it is
-// to.
+// client returns the client of the handshakes, with a session if it must resume one.
 func (l Load) client() (*tls13.Client, error) {
 	client, err := tls13.New()
 	if err != nil || l.Kind != Resumed {
@@ -62,7 +62,7 @@ func (l Load) client() (*tls13.Client, error) {
 	return client.Resume(ticket), nil
 }
 
-// shake performs handshakes as fast as they go.
+// shake performs handshakes as fast as possible.
 func (l Load) shake(ctx context.Context) (r Result, err error) {
 	client, err := l.client()
 	if err != nil {
@@ -111,8 +111,8 @@ func (l Load) ask(ctx context.Context) (r Result, err error) {
 	return l.result(len(times), times), err
 }
 
-// dialAndSay connects and writes p. When the connection is closed, or this process ends,
-// no trace of it is left in the kernel.
+// dialAndSay connects and writes p. When the connection is closed, or this process ends, the
+// kernel does not keep it.
 func (l Load) dialAndSay(p []byte) (net.Conn, error) {
 	nc, err := net.DialTimeout("tcp4", l.Addr, patience)
 	if err != nil {
@@ -131,8 +131,8 @@ func (l Load) dialAndSay(p []byte) (net.Conn, error) {
 	return nc, nil
 }
 
-// holdHalf is a flood of HalfOpen clients. The end of the process closes what they hold:
-// with a low priority it may take long to do so one by one.
+// holdHalf is a flood of HalfOpen clients. The end of the process closes their connections:
+// with its low priority it may take long to close each.
 func (l Load) holdHalf(ctx context.Context, open func() error) (r Result, err error) {
 	client, err := tls13.New()
 	if err != nil {
@@ -181,7 +181,7 @@ func (l Load) greet(ctx context.Context, open func() error) (r Result, err error
 			if ctx.Err() != nil {
 				err = nil
 			} else if err != nil {
-				cancel() // one error says enough
+				cancel() // one error is enough
 			}
 		}()
 		b := make([]byte, 4<<10)

@@ -1,7 +1,6 @@
-// Package tlsload puts loads on servers of TLS: handshakes, requests over connections
-// that are established, and floods of clients that mean ill. Each load is a process of
-// its own, started by this program from its own file. See Run and Start for where to
-// start.
+// Package tlsload puts loads on TLS servers: handshakes, requests over established
+// connections, and floods of hostile clients. Each load is a separate process, which this
+// program starts from its own file. Begin with Run and Start.
 package tlsload
 
 import (
@@ -16,51 +15,51 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
-// Kind says what clients do.
+// Kind is the kind of clients.
 type Kind string
 
 const (
-	// Full and Resumed clients connect, perform a handshake, send one request, and
-	// wait until the server ends the connection. Then they begin anew.
+	// Full and Resumed clients connect, perform a handshake, send one request, and wait until
+	// the server ends the connection. Then they start again.
 	Full    Kind = "full handshakes"
 	Resumed Kind = "resumed sessions"
-	// Steady clients send requests at a rate over connections that they keep.
+	// Steady clients send requests at a fixed rate over persistent connections.
 	Steady Kind = "requests at a rate"
 	// HalfOpen clients connect and send half of their first message. They open Rate
-	// connections a second, hold as many as Conns, and drop the oldest for a new one.
+	// connections a second, hold up to Conns, and then drop the oldest for each new one.
 	HalfOpen Kind = "half-open handshakes"
-	// Hellos are from clients that drop the connection as soon as the server answers,
-	// and so is all that they cause. They come as fast as they go.
+	// Hellos clients send a ClientHello and drop the connection as soon as the server answers.
+	// They do so as fast as possible.
 	Hellos Kind = "whole ClientHellos"
 )
 
-// Load is what is done to a server.
+// Load describes the load on a server.
 type Load struct {
 	Kind  Kind          `json:"kind"`
 	Addr  string        `json:"addr"`
 	Conns int           `json:"conns"` // at the same time
 	Rate  int           `json:"rate"`  // a second, of Steady and HalfOpen
-	Warm  time.Duration `json:"warm"`  // before what counts, of Full and Resumed
-	Time  time.Duration `json:"time"`  // not of floods, which go on until they are stopped
+	Warm  time.Duration `json:"warm"`  // warm-up, of Full and Resumed
+	Time  time.Duration `json:"time"`  // not of floods, which run until they are stopped
 }
 
-// Result is what a load came to.
+// Result is the result of a load.
 type Result struct {
-	// Done is how many requests were answered, or connections opened by a flood, with
-	// those that do not count.
+	// Done is how many requests were answered, or connections opened by a flood, including the
+	// warm-up.
 	Done int     `json:"done"`
 	Rate float64 `json:"rate"` // a second
-	// P50 and P99 are of requests, with the handshake if there was one.
+	// P50 and P99 are times of requests, including the handshake if there was one.
 	P50 time.Duration `json:"p50"`
 	P99 time.Duration `json:"p99"`
 }
 
 const (
-	// word as the first argument makes a program a load.
+	// word is the first argument of a load process.
 	word = "tls-load"
-	// openWord is what a flood says when it is there.
+	// openWord is printed by a flood when it has started.
 	openWord = "open"
-	// spareTime is how much longer than asked for a load may take.
+	// spareTime is how much longer than requested a load may take.
 	spareTime = 40 * time.Second
 	// patience is how long a client waits for anything.
 	patience = 10 * time.Second
@@ -110,12 +109,12 @@ func result(ctx context.Context, child *rig.Child) (r Result, err error) {
 	return r, err
 }
 
-// Flood is a load that goes on until it is stopped.
+// Flood is a load that runs until it is stopped.
 type Flood struct{ child *rig.Child }
 
-// Start begins a flood, and returns when it is under way. Its process gives way to
-// others, so that it does not take the processor from other clients. The program must
-// call Main before anything else.
+// Start starts a flood, and returns when it is running. Its process has a low priority, so
+// that it does not take processor time from other clients. The program must call Main before
+// anything else.
 func Start(ctx context.Context, place rig.Place, l Load) (*Flood, error) {
 	env, line, err := l.command(place)
 	if err != nil {
@@ -146,7 +145,7 @@ func (f *Flood) Stop(ctx context.Context) (Result, error) {
 	return result(ctx, f.child)
 }
 
-// Main makes the process a load if its arguments ask for one, and does not return then.
+// Main runs the process as a load if its arguments request that, and then does not return.
 func Main() {
 	rig.AnswerAs(word, "load", func(ctx context.Context, args []string) (r Result, err error) {
 		if len(args) != 1 {
@@ -163,7 +162,7 @@ func Main() {
 	})
 }
 
-// run does what the load is. A flood calls open when it is under way.
+// run runs the load. A flood calls open when it has started.
 func (l Load) run(ctx context.Context, open func() error) (Result, error) {
 	if l.Conns < 1 || (l.Kind == Steady || l.Kind == HalfOpen) && l.Rate < 1 {
 		return Result{}, fmt.Errorf("this is no load: %+v", l)

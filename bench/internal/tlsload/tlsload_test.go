@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// server counts what its clients do.
+// server counts the actions of its clients.
 type server struct {
 	addr                        string
 	accepted, requests, resumed atomic.Int64

@@ -11,8 +11,8 @@ const (
 	mostAnswer  = 2000
 )
 
-// Answers returns responses of an API, with JSON of 20 to 2000 bytes. The time goes
-// on by a second every few of them.
+// Answers returns responses of an API, with JSON of 20 to 2000 bytes. Every few responses the
+// date advances by a second.
 func Answers() [][]byte {
 	s := newSource(4)
 	return spread(answers, func(i int) []byte {
@@ -46,7 +46,7 @@ type Call struct {
 	Body []byte // of a POST
 }
 
-// Calls returns what clients of an API ask for.
+// Calls returns requests of API clients.
 func Calls() []Call {
 	s := newSource(5)
 	all := make([]Call, calls)

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// visit is what a person does with a browser.
+// visit is a request of a person's browser.
 type visit struct {
 	target  string
-	kind    string // as Sec-Fetch-Dest has it
+	kind    string // the value of Sec-Fetch-Dest
 	typed   bool   // the person gave the address
 	referer string
 	cookie  string
@@ -66,7 +66,7 @@ func (v visit) site() string {
 	return "same-origin"
 }
 
-// accept is what browsers ask for; documents differ between them.
+// accept returns the value of Accept; for documents it differs between browsers.
 func (v visit) accept(document string) string {
 	switch v.kind {
 	case "document":
@@ -86,8 +86,8 @@ func (s source) languages() string {
 		"es-ES,es;q=0.8,en-US;q=0.5,en;q=0.3", "ja,en-US;q=0.9,en;q=0.8", "pt-BR,pt;q=0.9,en;q=0.8", "en-US")
 }
 
-// cookie returns a Cookie of up to about 900 bytes: none for some, a session, what
-// statistics keep, and what the visitor agreed to.
+// cookie returns a Cookie of up to about 900 bytes, and none for some visitors: a session, ids
+// of statistics, and choices of consent.
 func (s source) cookie() string {
 	var all []string
 	if s.chance(85) {
@@ -109,7 +109,7 @@ func (s source) cookie() string {
 	return strings.Join(all, "; ")
 }
 
-// chromium is Chrome, or a browser made of it.
+// chromium is Chrome, or a browser based on it.
 type chromium struct{ agent, brands, mobile, platform string }
 
 func (s source) chromiumAgent() chromium {

@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// Visitors returns GET requests of all that come to a public server: browsers on
-// desktops and phones, with cookies of various lengths, programs, probes of a load
-// balancer, and bots. No two that follow each other have the same fields, nor do the
-// last and the first.
+// Visitors returns GET requests such as a public server receives: from browsers on desktops
+// and phones, with cookies of various lengths, from programs, load balancer probes and bots.
+// No two in a row have the same fields, nor do the last and the first.
 func Visitors() [][]byte {
 	s := newSource(1)
 	return spread(visitors, func(int) []byte { return s.visitor() }, sameFields)
@@ -30,8 +29,8 @@ func (s source) visitor() []byte {
 	return s.program()
 }
 
-// Proxied returns GET requests that one client sends through a proxy. All have the
-// same fields, of which some have another value in each.
+// Proxied returns GET requests that one client sends through a proxy. All have the same
+// fields; the values of some differ in each.
 func Proxied() [][]byte {
 	s := newSource(2)
 	agent := "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36"
@@ -140,7 +139,7 @@ func (s source) target() string {
 	return "/p/" + s.pick("leather-boots", "rain-coat", "canvas-bag") + "-" + s.hex(6) + ".html"
 }
 
-// program returns a request of something without a window.
+// program returns a request of a program other than a browser.
 func (s source) program() []byte {
 	m := request("GET", "/v1/"+s.pick("items", "orders", "stock", "users")+"/"+s.number(1, 99999)+s.pick("", "?expand=all", "?fields=id,name,price"))
 	switch s.IntN(5) {
@@ -183,7 +182,7 @@ func (s source) program() []byte {
 	return m.end(nil)
 }
 
-// probe returns a request of what watches over the server.
+// probe returns a health check.
 func (s source) probe() []byte {
 	m := request("GET", s.pick("/healthz", "/ready", "/status"))
 	switch s.IntN(3) {

@@ -1,10 +1,9 @@
-// Package traffic makes up the messages of the benchmarks that no two of follow each
-// other and are equal: requests as browsers, programs and probes send them, requests
-// as a proxy passes them on, and the responses of an API.
+// Package traffic generates messages for benchmarks, in which no two in a row are equal:
+// requests as browsers, programs and probes send them, requests as a proxy forwards them, and
+// the responses of an API.
 //
-// The texts and their order are always the same. They depend on nothing but the seeds
-// in this package, so that figures of different days are of the same work. Start
-// reading at Visitors.
+// The texts and their order are always the same. They depend only on the seeds in this
+// package, so that runs on different days measure the same work. Start reading at Visitors.
 package traffic
 
 import (
@@ -16,9 +15,8 @@ import (
 	"time"
 )
 
-// How many texts there are of each kind. They are so many that their fields do not
-// stay in a small cache of a server, and so few that their bytes stay in that of a
-// processor's core.
+// The number of texts of each kind: too many for their fields to stay in a small cache of a
+// server, and few enough for their bytes to stay in the cache of a processor's core.
 const (
 	visitors = 256
 	proxied  = 1024
@@ -27,7 +25,7 @@ const (
 	calls    = 256
 )
 
-// source makes up the parts of messages.
+// source generates the parts of messages.
 type source struct{ *rand.Rand }
 
 func newSource(seed uint64) source {
@@ -37,13 +35,13 @@ func newSource(seed uint64) source {
 // pick returns one of all.
 func (s source) pick(all ...string) string { return all[s.IntN(len(all))] }
 
-// chance reports true for so many of 100 calls.
+// chance returns true for percent of 100 calls, on average.
 func (s source) chance(percent int) bool { return s.IntN(100) < percent }
 
 // between returns a number from low to high.
 func (s source) between(low, high int) int { return low + s.IntN(high-low+1) }
 
-// hex returns so many hexadecimal digits.
+// hex returns hexadecimal digits.
 func (s source) hex(digits int) string {
 	b := make([]byte, (digits+1)/2)
 	for i := range b {
@@ -54,7 +52,7 @@ func (s source) hex(digits int) string {
 
 const tokenChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// token returns so many characters of base64.
+// token returns size characters of base64.
 func (s source) token(size int) string {
 	b := make([]byte, size)
 	for i := range b {
@@ -69,7 +67,7 @@ func (s source) uuid() string {
 
 func (s source) traceparent() string { return "00-" + s.hex(32) + "-" + s.hex(16) + "-01" }
 
-// address returns an address of a client, of version 6 for some.
+// address returns the address of a client, sometimes an IPv6 address.
 func (s source) address() string {
 	if s.chance(25) {
 		return fmt.Sprintf("2001:db8:%s:%s::%s", s.hex(4), s.hex(3), s.hex(4))
@@ -84,12 +82,12 @@ var begin = time.Date(2026, time.November, 13, 8, 0, 0, 0, time.UTC)
 
 func date(at time.Time) string { return at.Format("Mon, 02 Jan 2006 15:04:05 GMT") }
 
-// bearer returns a token as identity providers issue them, of three parts.
+// bearer returns a token of three parts, as identity providers issue.
 func (s source) bearer() string {
 	return "Bearer eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9." + s.token(s.between(120, 220)) + "." + s.token(86)
 }
 
-// message is the text of a message that is being written.
+// message is the text of an unfinished message.
 type message struct{ b []byte }
 
 func request(method, target string) *message {
@@ -103,19 +101,19 @@ func (m *message) add(name, value string) {
 	}
 }
 
-// end returns the message with a body, of which nothing is added to the head.
+// end returns the message with a body; it adds no field to the head.
 func (m *message) end(body []byte) []byte {
 	m.b = append(m.b, "\r\n"...)
 	return append(m.b, body...)
 }
 
-// words are what the texts of bodies are of.
+// words are the words in the texts of bodies.
 var words = []string{
 	"red", "blue", "leather", "boots", "small", "large", "waterproof", "sold out", "café", "delivery on Monday",
 	"gift", "size 42", "\\\"best price\\\"", "two of three", "returned", "in stock", "a/b", "ships from Köln",
 }
 
-// object returns JSON of about size bytes, and of no fewer.
+// object returns JSON of size bytes or a little more.
 func (s source) object(size int) []byte {
 	b := fmt.Appendf(nil, `{"id":%d,"ok":%v`, s.between(1, 1_000_000), s.chance(50))
 	for i := 0; len(b) < size-1; i++ {
@@ -134,8 +132,8 @@ func (s source) object(size int) []byte {
 	return append(b, '}')
 }
 
-// spread returns all, in which no message is like the one before: make is called
-// again for one that is.
+// spread returns n messages, none of which is like the one before: it calls make again for a
+// message that is.
 func spread(n int, make func(i int) []byte, alike func(a, b []byte) bool) [][]byte {
 	all := [][]byte{make(0)}
 	for len(all) < n {
@@ -149,7 +147,7 @@ func spread(n int, make func(i int) []byte, alike func(a, b []byte) bool) [][]by
 	return all
 }
 
-// sameFields reports whether two messages have the same head behind the start line.
+// sameFields reports whether two messages have the same head after the start line.
 func sameFields(a, b []byte) bool { return fields(a) == fields(b) }
 
 func fields(m []byte) string {

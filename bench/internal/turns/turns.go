@@ -9,20 +9,19 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/progress"
 )
 
-// Key says what samples are of.
+// Key identifies the load and the server of samples.
 type Key struct{ Load, Server string }
 
-// Plan is what is to be run.
+// Plan is the plan of a session.
 type Plan struct {
 	Rounds         int
 	Loads, Servers []string
 	Log            progress.Log
 }
 
-// Run measures every load on every server in each round, with the positions of
-// their names. The servers take turns, so that whatever else the machine does
-// meets all of them alike. A run that failed is told and remembered, and only the
-// end of ctx ends it all.
+// Run measures every load on every server in each round; measure is called with the indices of
+// their names. The servers take turns, so that other work of the machine affects all of them
+// equally. A failed run is logged and recorded; only the end of ctx ends Run early.
 func Run[S fmt.Stringer](ctx context.Context, p Plan, measure func(load, server int) (S, error)) (samples map[Key][]S, failures []string, err error) {
 	samples = map[Key][]S{}
 	all := p.Rounds * len(p.Loads) * len(p.Servers)

@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// PipelineScript returns a script that sends n requests at a time on each of
-// conns connections. Latencies are then those of whole batches.
+// PipelineScript returns a script that sends batches of n requests on each of conns
+// connections. The latencies are times of whole batches.
 //
-// wrk corrects latencies for requests that a slow answer kept from being sent:
-// with one of 10 ms while a connection has an answer every 2 ms, it counts 8, 6
-// and 4 ms as well. It takes the pace of single requests for that, but measures
-// batches, so that every batch seems late and the percentiles are of figures
-// that are mostly made up; some are 0. The script takes the correction back.
-// As the number C(x) of corrected latencies of x is the number of true ones of
-// x, x+pace, x+2·pace and so on, that of true ones is C(x)-C(x+pace), and there
-// are as many true ones over x as corrected ones from x to x+pace.
+// wrk corrects latencies for requests that could not be sent because of a slow response: if
+// one takes 10 ms while a connection has a response every 2 ms, it counts 8, 6 and 4 ms as
+// well. It uses the pace of single requests for that, but measures batches, so that every
+// batch seems late and most figures in the percentiles are invented; some are 0. The script
+// undoes the correction. The number C(x) of corrected latencies of x is the number of true
+// latencies of x, x+pace, x+2·pace and so on. So the number of true latencies of x is
+// C(x)-C(x+pace), and there are as many true ones above x as corrected ones from x to x+pace.
 func PipelineScript(n, conns int) string {
 	return fmt.Sprintf(`local size = %d
 local batch
@@ -51,11 +50,11 @@ end
 	return b.String()
 }
 
-// quote writes a text as Lua has it between quotes.
+// quote escapes a text for a Lua string.
 var quote = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\r", `\r`, "\n", `\n`)
 
-// PipelineSequenceScript is PipelineScript with texts that take turns. Those that are
-// left over behind the last whole batch are not sent.
+// PipelineSequenceScript is PipelineScript with texts in turn. The texts after the last whole
+// batch are not sent.
 func PipelineSequenceScript(texts [][]byte, n, conns int) string {
 	var batches [][]byte
 	for ; len(texts) >= n; texts = texts[n:] {
@@ -111,10 +110,10 @@ end
 `, conns)
 }
 
-// ChurnScript returns a script that asks the server to close the connection
-// with every n-th request, after which wrk connects anew. Scripts are not told
-// what connection a request is for, so it is every n-th of all connections of a
-// thread: a connection carries n requests on average.
+// ChurnScript returns a script that asks the server to close the connection with every n-th
+// request, after which wrk connects anew. Scripts do not know the connection of a request, so
+// it is every n-th request of all connections of a thread: a connection carries n requests on
+// average.
 func ChurnScript(n int) string {
 	return fmt.Sprintf(`local count, stay, leave = 0, nil, nil
 function init(args)

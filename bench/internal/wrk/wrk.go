@@ -1,5 +1,4 @@
-// Package wrk reads what the load generator wrk prints, and has the scripts
-// that it is driven by.
+// Package wrk reads the output of the load generator wrk, and generates its scripts.
 package wrk
 
 import (
@@ -11,7 +10,7 @@ import (
 	"time"
 )
 
-// Result is what a run of "wrk --latency" came to.
+// Result is the result of a run of "wrk --latency".
 type Result struct {
 	Requests int           // answered
 	Duration time.Duration // rounded by wrk to hundredths of a second
@@ -94,8 +93,8 @@ func Parse(text string) (Result, error) {
 	return r, nil
 }
 
-// parseTime understands times such as 12.34us. time.ParseDuration does as well,
-// and more: of its units, wrk has these only.
+// parseTime parses times such as 12.34us. It accepts only wrk's units, of those that
+// time.ParseDuration accepts.
 func parseTime(text string) (time.Duration, error) {
 	unit := strings.TrimLeft(text, "0123456789.")
 	switch unit {

@@ -1,5 +1,5 @@
-// Command fasthttp is the server that the socket benchmarks measure. Which
-// fasthttp it is made of is up to the module file it is built with.
+// Command fasthttp is the server that the socket benchmarks measure. The module file with
+// which it is built selects its fasthttp.
 package main
 
 import (
@@ -48,7 +48,7 @@ func handler(job serving.Job) fasthttp.RequestHandler {
 
 func answer(ctx *fasthttp.RequestCtx) { ctx.Success(serving.ContentType, body) }
 
-// forward asks the backend with the library's own client.
+// forward forwards to the backend with the library's own client.
 func forward(backend string) fasthttp.RequestHandler {
 	client := &fasthttp.HostClient{Addr: backend, MaxConns: serving.BackendConns}
 	return func(ctx *fasthttp.RequestCtx) {

@@ -1,5 +1,5 @@
-// Command files is the server of files that the socket benchmarks measure.
-// Which fasthttp it is made of is up to the module file it is built with.
+// Command files is the file server that the socket benchmarks measure. The module file with
+// which it is built selects its fasthttp.
 package main
 
 import (
@@ -25,7 +25,7 @@ func serve(ln net.Listener, job serving.Job) error {
 	return s.Serve(ln)
 }
 
-// silent is a logger. The published package logs every file that is not there.
+// silent is a logger. The published package logs every missing file.
 type silent struct{}
 
 func (silent) Printf(string, ...any) {}

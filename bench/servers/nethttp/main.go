@@ -1,4 +1,4 @@
-// Command nethttp does with net/http what the fasthttp server program does.
+// Command nethttp is the fasthttp server program, written with net/http.
 package main
 
 import (
@@ -49,9 +49,8 @@ func answer(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// forward asks the backend with the library's own proxy. It has what a program
-// gives it that cares: connections that are kept, and buffers that are used
-// again.
+// forward forwards to the backend with the library's own proxy, configured for speed: it keeps
+// connections and reuses buffers.
 func forward(backend string) http.Handler {
 	target := &url.URL{Scheme: "http", Host: backend}
 	return &httputil.ReverseProxy{

@@ -1,6 +1,6 @@
-// Command tlsloop answers over TLS without HTTP: a goroutine for each connection reads,
-// and writes the same bytes for whatever it has read. It shows what crypto/tls, the
-// scheduler and the system take.
+// Command tlsloop answers over TLS without HTTP: a goroutine for each connection reads, and
+// writes the same bytes after each read. It shows the cost of crypto/tls, the scheduler and
+// the system.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
-// answer is as long as what a fasthttp server answers.
+// answer has the length of a fasthttp server's response.
 var answer = fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nServer: fasthttp\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n"+
 	"Content-Type: %s\r\nContent-Length: %d\r\n\r\n%s", serving.ContentType, len(serving.Body), serving.Body)
 

@@ -1,4 +1,4 @@
-// Package fake has peers that the programs of compat talk to.
+// Package fake has peers for the programs of compat.
 package fake
 
 import (
@@ -6,8 +6,8 @@ import (
 	"net"
 )
 
-// Proxy takes one connection, remembers what came first on it, and answers. got
-// stops it and returns what came first.
+// Proxy accepts one connection, records the first bytes on it, and answers. got stops it and
+// returns these bytes.
 func Proxy(answer string) (addr string, got func() string) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

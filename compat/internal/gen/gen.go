@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// A Source makes up one input after another.
+// A Source generates one input after another.
 type Source struct{ r *rand.Rand }
 
-// New returns a source that always makes up the same for one name.
+// New returns a source that always generates the same inputs for one name.
 func New(name string) *Source {
 	h := fnv.New64a()
 	h.Write([]byte(name))
@@ -35,7 +35,7 @@ func (s *Source) Maybe(percent int, text string) string {
 	return ""
 }
 
-// Join puts low to high parts together, with sep between them.
+// Join joins between low and high parts, with sep between them.
 func (s *Source) Join(low, high int, sep string, part func() string) string {
 	parts := make([]string, low+s.r.IntN(high-low+1))
 	for i := range parts {
@@ -50,8 +50,8 @@ func (s *Source) Word() string {
 	return s.Join(1, 8, "", func() string { return string(set[s.r.IntN(len(set))]) })
 }
 
-// Mutate changes text at one to three places: bytes are dropped, doubled or
-// exchanged, or one of the pieces is put in.
+// Mutate changes text at one to three places: bytes are dropped, doubled or replaced, or one
+// of the pieces is inserted.
 func (s *Source) Mutate(text string, pieces ...string) string {
 	for range 1 + s.r.IntN(3) {
 		at := s.r.IntN(len(text) + 1)

@@ -1,5 +1,5 @@
-// Package process has what the tests with programs of others share: finding a
-// program, a port for it, and the moment from which it can be talked to.
+// Package process has the helpers of tests with third-party programs: they find a program and
+// a port for it, and wait until it is ready.
 package process
 
 import (
@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// Patience bounds every wait in these tests: none of them takes that long unless
-// something is wrong.
+// Patience limits every wait in these tests: a wait takes that long only if something is
+// wrong.
 const Patience = 30 * time.Second
 
-// Find returns the path of a program, or skips the test if it is not installed.
-// The role is what the program was to be, as in "a peer".
+// Find returns the path of a program, or skips the test if it is not installed. The role is
+// the program's role in the test, as in "a peer".
 func Find(t *testing.T, name, role string) (path string) {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -27,9 +27,9 @@ func Find(t *testing.T, name, role string) (path string) {
 	return path
 }
 
-// FreePort returns a port on which nothing listened a moment ago. It is below the range
-// from which systems assign ports: otherwise another process could get it before the
-// program that it is for.
+// FreePort returns a port on which nothing listened a moment ago. It is below the range from
+// which systems assign ports: otherwise another process could get it before the program
+// starts.
 func FreePort(t *testing.T) string {
 	t.Helper()
 	for range 1000 {
@@ -51,7 +51,7 @@ const firstPort, numPorts = 10_000, 20_000
 
 var givenPorts sync.Map // by FreePort
 
-// AwaitListener returns when a server takes connections.
+// AwaitListener returns when a server accepts connections.
 func AwaitListener(t *testing.T, addr string) {
 	t.Helper()
 	Await(t, "a listener on "+addr, func() error {

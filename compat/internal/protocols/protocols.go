@@ -1,5 +1,5 @@
-// Package protocols chooses the versions of HTTP that a server speaks, for tests that are
-// also built with the original, whose server has no such choice.
+// Package protocols selects the versions of HTTP that a server speaks, for tests that are also
+// built with the original, whose server has no such setting.
 package protocols
 
 import "reflect"

@@ -36,9 +36,8 @@ var sentinels = []struct {
 	{"ErrorInvalidURI", fasthttp.ErrorInvalidURI},
 }
 
-// ErrClass names what a caller can find out about an error through errors.Is
-// and errors.As: "nil", "error" for one that matches no exported name, or the
-// names that it matches.
+// ErrClass returns the class of an error as errors.Is and errors.As reveal it: "nil", "error"
+// for an error that matches no exported name, or the names that it matches.
 func ErrClass(err error) string {
 	if err == nil {
 		return "nil"
@@ -78,8 +77,7 @@ func as[T error](err error) bool {
 	return errors.As(err, &t)
 }
 
-// Err prints the class of err as a compared field and its text as one that is
-// not compared.
+// Err prints the class of err as a compared field and its text as an uncompared field.
 func (c *Case) Err(field string, err error) {
 	c.Str(field, ErrClass(err))
 	if err != nil {

@@ -1,14 +1,13 @@
-// Package report prints what a compatibility program observed, one line a
-// field, so that two runs of the same program can be compared field by field.
+// Package report prints the observations of a compatibility program, one line for each field,
+// so that two runs of the same program can be compared field by field.
 //
 // A line is
 //
 //	case-id <TAB> field <TAB> value
 //
-// where the value is quoted in the manner of %q. A field whose name starts
-// with '~' is for the reader only and is never compared: error texts and panic
-// messages go there. A panic inside a case ends that case and is itself a
-// result.
+// where the value is quoted in the manner of %q. A field whose name starts with '~' is for the
+// reader only and is never compared: error texts and panic messages go there. A panic inside a
+// case ends that case and is a result itself.
 package report
 
 import (
@@ -25,7 +24,7 @@ var (
 	seen = map[string]bool{}
 )
 
-// Flush writes out everything that is still buffered; main defers it.
+// Flush writes all buffered output; main defers it.
 func Flush() {
 	if err := out.Flush(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -39,8 +38,8 @@ type Case struct {
 	fields map[string]int
 }
 
-// Run calls f with a fresh case and catches its panic. Two cases of one name
-// would be compared with the wrong partner, so they stop the program.
+// Run calls f with a fresh case and catches its panic. Two cases of one name would be compared
+// with the wrong case, so they end the program.
 func Run(id string, f func(c *Case)) {
 	quoted := strconv.Quote(id)
 	id = quoted[1 : len(quoted)-1]
@@ -77,9 +76,9 @@ func (c *Case) line(field, value string) {
 // Str prints a string.
 func (c *Case) Str(field, s string) { c.line(field, strconv.Quote(s)) }
 
-// Bytes prints a byte slice unless it is empty; nil and empty count as equal,
-// since no caller is promised a difference. The comparison counts a missing
-// field as a difference from a present one, so nothing hides here.
+// Bytes prints a byte slice unless it is empty; nil and empty count as equal, since their
+// difference is not documented. The comparison counts a missing field as a difference, so no
+// difference is hidden.
 func (c *Case) Bytes(field string, b []byte) {
 	if len(b) > 0 {
 		c.line(field, strconv.Quote(string(b)))
@@ -108,7 +107,7 @@ func (c *Case) Pairs(field string, pairs []string) {
 	}
 }
 
-// Sorted prints name and value pairs whose order means nothing.
+// Sorted prints name and value pairs whose order has no meaning.
 func (c *Case) Sorted(field string, pairs []string) {
 	sort.Strings(pairs)
 	c.Pairs(field, pairs)

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Sorted yields the entries of m by name. A program that goes through its
-// cases in the order of a map runs them in another order each time, and what a
-// case leaves behind in a pool then shows in one run and not in the next.
+// Sorted yields the entries of m by name. A program that runs its cases in the order of a map
+// runs them in another order each time. Then an object that a case has left in a pool shows in
+// one run and not in the next.
 func Sorted[V any](m map[string]V) iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
 		for _, name := range slices.Sorted(maps.Keys(m)) {

@@ -1,4 +1,4 @@
-// Package replace serves what a server of net/http is to serve, with a fasthttp.Server.
+// Package replace serves the connections of a net/http server with a fasthttp.Server.
 package replace
 
 import (
@@ -17,13 +17,13 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 )
 
-// Server is a server of net/http, with what is not exported of it.
+// Server is a net/http server, with some of its unexported state.
 type Server interface {
 	Config() *http.Server
-	// Handler is what the server calls for each request.
+	// Handler returns the handler that the server calls for each request.
 	Handler() http.Handler
 	Protocols() http.Protocols
-	// KeepAlives reports whether connections are used again.
+	// KeepAlives reports whether connections are reused.
 	KeepAlives() bool
 	// Closed reports whether Close or Shutdown was called.
 	Closed() bool
@@ -34,13 +34,13 @@ func Handler(h http.Handler) http.Handler {
 	return fasthttpadaptor.NewHTTPHandler(fasthttpadaptor.NewFastHTTPHandler(h))
 }
 
-// serving is the state of the servers that are in use.
+// serving has the state of the running servers.
 var serving = struct {
 	mu      sync.Mutex
 	servers map[*http.Server]*server
 }{servers: map[*http.Server]*server{}}
 
-// server is what serves in the place of a server of net/http.
+// server is the replacement of a net/http server.
 type server struct {
 	fasthttp.Server
 
@@ -61,7 +61,7 @@ func Serve(from Server, ln net.Listener) error {
 	s.listeners = append(s.listeners, kept)
 	s.mu.Unlock()
 	if _, ok := ln.(*net.TCPListener); ok {
-		// the event engine serves these alone
+		// the event engine serves only such listeners
 		_ = s.Serve(ln)
 		kept.err = net.ErrClosed
 	} else {
@@ -77,8 +77,8 @@ func Serve(from Server, ln net.Listener) error {
 	return kept.err
 }
 
-// listener keeps the error with which it ends: Serve of package fasthttp takes io.EOF, as
-// listeners in memory return it, for the end in order.
+// listener records the error with which it ends: fasthttp's Serve takes io.EOF, which
+// in-memory listeners return, for a normal close.
 type listener struct {
 	net.Listener
 	err error
@@ -110,7 +110,7 @@ func Close(of *http.Server) error {
 	return errors.Join(errs...)
 }
 
-// Shutdown waits for the requests of a server.
+// Shutdown shuts a server down gracefully.
 func Shutdown(of *http.Server, ctx context.Context) error {
 	s := lookUp(of)
 	if s == nil {
@@ -138,7 +138,7 @@ func serverFor(from Server) *server {
 	return s
 }
 
-// configure sets what a program sets that moves from net/http.
+// configure sets the settings of a program that migrates from net/http.
 func (s *server) configure(from Server) {
 	config := from.Config()
 	handler := fasthttpadaptor.NewFastHTTPHandler(from.Handler())
@@ -200,7 +200,7 @@ func (s *server) configure(from Server) {
 	}
 }
 
-// keep keeps the connections that Close has to close.
+// keep records the connections that Close must close.
 func (s *server) keep(c net.Conn, state fasthttp.ConnState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,8 +212,8 @@ func (s *server) keep(c net.Conn, state fasthttp.ConnState) {
 	s.rest()
 }
 
-// rest ends the goroutines that wait for work, once there is none: httptest.Server closes
-// its listener and its connections, and shuts nothing down. mu is held.
+// rest ends the goroutines that wait for work when there is none: httptest.Server closes its
+// listener and its connections, but does not call Shutdown. The caller holds mu.
 func (s *server) rest() {
 	if len(s.listeners) == 0 && len(s.conns) == 0 {
 		go func() { _ = s.Shutdown() }()
@@ -228,8 +228,8 @@ var states = map[fasthttp.ConnState]http.ConnState{
 	fasthttp.StateClosed:   http.StateClosed,
 }
 
-// KeepClock keeps the clock of the process outside of the bubbles of testing/synctest: its
-// first user there would start it inside.
+// KeepClock starts the clock of the process outside of testing/synctest bubbles: otherwise its
+// first user in a bubble would start it there.
 func KeepClock() {
 	_ = clock.Elapsed()
 	go func() {

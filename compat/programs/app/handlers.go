@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// application is what the requests share.
+// application is the state that requests share.
 type application struct {
 	sessions *sessions
 	files    fasthttp.RequestHandler
@@ -26,7 +26,7 @@ type application struct {
 	mu       sync.Mutex
 }
 
-// handle is the router, with what goes around every handler.
+// handle is the router, with the middleware of every handler.
 func (a *application) handle(ctx *fasthttp.RequestCtx) {
 	a.mu.Lock()
 	a.requests++
@@ -176,7 +176,7 @@ func (a *application) item(ctx *fasthttp.RequestCtx, id string) {
 	ctx.SetBodyString(item.(string))
 }
 
-// proxy passes a request on.
+// proxy forwards a request.
 func (a *application) proxy(ctx *fasthttp.RequestCtx, target string) {
 	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(req)
@@ -201,7 +201,7 @@ func backendHandler(ctx *fasthttp.RequestCtx) {
 	fmt.Fprintf(ctx, "%s %s own=%s body=%s", ctx.Method(), ctx.RequestURI(), ctx.Request.Header.Peek("X-Own"), ctx.PostBody())
 }
 
-// sessions has the users that are logged in.
+// sessions has the logged-in users.
 type sessions struct {
 	mu   sync.Mutex
 	byID map[string]*session
@@ -214,7 +214,7 @@ type session struct {
 
 func newSessions() *sessions { return &sessions{byID: map[string]*session{}} }
 
-// begin returns the name of a new session. A real application would draw it.
+// begin returns the name of a new session. A real application would generate it randomly.
 func (s *sessions) begin(name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,7 +1,6 @@
-// Command app is a small application as the documentation of v1.77.0 would have
-// one write it: routes, sessions in cookies, a form with files, an API, static
-// files, a proxy to a second server. It is served over TCP, used through a
-// client, and prints what the client saw.
+// Command app is a small application, written as the documentation of v1.77.0 suggests:
+// routes, sessions in cookies, a form with files, an API, static files, a proxy to a second
+// server. It is served over TCP, used through a client, and prints the client's observations.
 package main
 
 import (
@@ -63,7 +62,7 @@ func plant(dir string) error {
 	return nil
 }
 
-// start serves on a port of its own and returns the address.
+// start serves on a free port and returns the address.
 func start(s *fasthttp.Server) string {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -84,7 +83,7 @@ type user struct {
 	cookies map[string]string
 }
 
-// do sends a request and prints the answer.
+// do sends a request and prints the response.
 func (u *user) do(name, method, path string, set func(req *fasthttp.Request)) {
 	report.Run(name, func(c *report.Case) {
 		req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
@@ -118,7 +117,7 @@ func (u *user) do(name, method, path string, set func(req *fasthttp.Request)) {
 	})
 }
 
-// keep does with a cookie what a browser does.
+// keep handles a cookie as a browser does.
 func (u *user) keep(c *report.Case, value []byte) {
 	cookie := fasthttp.AcquireCookie()
 	defer fasthttp.ReleaseCookie(cookie)
@@ -137,7 +136,7 @@ func (u *user) keep(c *report.Case, value []byte) {
 	u.cookies[string(cookie.Key())] = string(cookie.Value())
 }
 
-// visit goes through the application.
+// visit uses all parts of the application.
 func visit(u *user) {
 	form := func(pairs ...string) func(*fasthttp.Request) {
 		return func(req *fasthttp.Request) {

@@ -1,5 +1,5 @@
-// Command calls reports what every form of a client call gives, the connections
-// of a HostClient taken by hand, readers of streams, and servers over TLS.
+// Command calls reports the results of every form of a client call, of connections acquired
+// from a HostClient explicitly, of stream readers, and of servers over TLS.
 package main
 
 import (
@@ -115,7 +115,7 @@ func runCalls(base string) {
 	})
 }
 
-// runConns uses connections by hand.
+// runConns acquires and releases connections explicitly.
 func runConns(base string) {
 	for i := range 20 {
 		report.Run(fmt.Sprint("conn/", i), func(c *report.Case) {

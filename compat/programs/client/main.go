@@ -1,6 +1,6 @@
-// Command client reports what clients send and what they make of what they get:
-// requests as they are written, responses of all kinds, connections that are
-// kept or not, retries, redirects and errors.
+// Command client reports the requests that clients send and how they handle responses:
+// requests as they are written, responses of all kinds, connections that are kept or not,
+// retries, redirects and errors.
 package main
 
 import (
@@ -28,7 +28,7 @@ func main() {
 
 const ok = "HTTP/1.1 200 OK\r\nContent-Type: text/x\r\nContent-Length: 2\r\n\r\nok"
 
-// requests are ways to put a request together.
+// requests are ways to build a request.
 var requests = []struct {
 	name  string
 	setup func(hc *fasthttp.HostClient, req *fasthttp.Request)
@@ -116,8 +116,8 @@ func runRequests() {
 	}
 }
 
-// responses are what a server may answer. closes says that it closes the
-// connection then.
+// responses are the responses of a server. closes is set if the server then closes the
+// connection.
 var responses = []struct {
 	name     string
 	method   string

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// peer is a server with a script: it answers every request by a function, and
-// writes down what it got. Its connections live in memory.
+// peer is a scripted server: it answers every request with a function, and records the
+// requests. Its connections are in memory.
 type peer struct {
 	answer func(n int, req *http.Request) (response string, closes bool)
 
@@ -59,7 +59,7 @@ func (p *peer) serve(c net.Conn) {
 	}
 }
 
-// note writes a request down, and returns how many there were before.
+// note records a request, and returns how many there were before.
 func (p *peer) note(req *http.Request, body string) int {
 	var fields []string
 	for name, values := range req.Header {
@@ -75,7 +75,7 @@ func (p *peer) note(req *http.Request, body string) int {
 	return n
 }
 
-// requests returns what was written down.
+// requests returns the recorded requests.
 func (p *peer) requests() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,7 +88,7 @@ func (p *peer) connections() int {
 	return p.conns
 }
 
-// always is an answer that does not depend on the request.
+// always returns an answer that does not depend on the request.
 func always(response string) func(int, *http.Request) (string, bool) {
 	return func(int, *http.Request) (string, bool) { return response, false }
 }

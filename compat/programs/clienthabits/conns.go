@@ -15,7 +15,7 @@ import (
 )
 
 func runConns() {
-	// a body stream of each kind, and whether its connection is used again
+	// a body stream of each kind, and whether its connection is reused
 	for name, answer := range report.Sorted(map[string]string{
 		"empty":         "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
 		"length":        ok,
@@ -116,8 +116,8 @@ func runUnwanted() {
 	}
 }
 
-// watched is a connection that has deadlines of its own for reading and writing,
-// as those of a program that overrides these two methods alone. Calls are counted.
+// watched is a connection with its own read and write deadlines, like a connection of a
+// program that overrides only these two methods. Calls are counted.
 type watched struct {
 	net.Conn
 	mu    sync.Mutex
@@ -213,7 +213,7 @@ func runDeadlines() {
 			})
 		})
 	}
-	// no peer reads what is sent
+	// no peer reads the request
 	unread := func(string) (net.Conn, error) {
 		here, _ := net.Pipe()
 		return &watched{Conn: here}, nil
@@ -241,8 +241,8 @@ func runDeadlines() {
 	}
 }
 
-// outcome prints whether a call fails in time, and in field whether it does so with
-// an error that says so: in v1.77.0 that depends on where the time was spent.
+// outcome prints whether a call fails in time and, in field, whether its error is a timeout:
+// in v1.77.0 that depends on where the time was spent.
 func outcome(c *report.Case, field string, do func() error) {
 	done := make(chan error, 1)
 	go func() { done <- do() }()

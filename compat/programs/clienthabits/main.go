@@ -1,6 +1,6 @@
-// Command clienthabits reports what programs have come to rely on in clients
-// beside the usual: transports of their own, connections that wrap others, servers
-// that are not exact, and what is left behind a call that has failed.
+// Command clienthabits reports unusual behaviors of clients on which programs rely: custom
+// transports, connections that wrap others, servers that violate HTTP slightly, and the state
+// after a failed call.
 package main
 
 import (
@@ -31,13 +31,12 @@ func main() {
 
 const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-// server answers whatever each connection sends with answer, and counts. Its
-// connections live in memory.
+// server answers each request with answer, and counts. Its connections are in memory.
 type server struct {
-	// answer returns what is sent for request number n, counted from 0 over all
-	// connections; the connection ends behind an empty one
+	// answer returns the response to request number n, counted from 0 over all connections; an
+	// empty response closes the connection
 	answer func(n int) string
-	// wrap is put around the connections of the client, if it is set
+	// wrap, if set, wraps the connections of the client
 	wrap func(net.Conn) net.Conn
 
 	mu       sync.Mutex
@@ -93,7 +92,7 @@ func (s *server) requests() []string {
 	return append([]string(nil), s.got...)
 }
 
-// always is an answer that is the same for each request.
+// always returns an answer that does not depend on the request.
 func always(text string) func(int) string { return func(int) string { return text } }
 
 // inTurn answers with one text after the other, and with ok after the last.

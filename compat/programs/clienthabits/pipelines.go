@@ -22,7 +22,7 @@ import (
 func runPipelines() {
 	for _, how := range []string{"timeout", "deadline", "do", "request", "later"} {
 		report.Run("full/"+how, func(c *report.Case) {
-			// the server takes in what it gets, and answers when it is told to
+			// the server reads and answers only after answer is closed
 			answer := make(chan struct{})
 			client := &fasthttp.PipelineClient{
 				Addr: "name.test:80", MaxPendingRequests: 1, Logger: quiet{},

@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp/compat/internal/report"
 )
 
-// responses are those of servers that are not exact.
+// responses are responses of servers that violate HTTP slightly.
 var responses = []struct{ name, response string }{
 	{"two-spaces", "HTTP/1.1  200 OK\r\nContent-Length: 2\r\n\r\nok"},
 	{"two-spaces-behind", "HTTP/1.1 200  OK\r\nContent-Length: 2\r\n\r\nok"},
@@ -82,7 +82,7 @@ func runResponses() {
 	}
 }
 
-// runHeads reads heads that are larger than they usually may be.
+// runHeads reads heads above the usual limit.
 func runHeads() {
 	many := strings.Repeat("X-Field: "+strings.Repeat("v", 90)+"\r\n", 1000)
 	for name, fields := range report.Sorted(map[string]string{"long": "X: " + strings.Repeat("v", 100_000) + "\r\n", "many": many}) {

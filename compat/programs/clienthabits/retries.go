@@ -79,7 +79,7 @@ func runRedirects() {
 		"307":     {redirect(307, "/b")},
 		"307-303": {redirect(307, "/b"), redirect(303, "/c")},
 		"303":     {redirect(303, "/b")},
-		// places that are none
+		// invalid locations
 		"bad-port":   {redirect(302, "http://name.test:99999/b")},
 		"letters":    {redirect(302, "http://name.test:port/b")},
 		"bad-host":   {redirect(302, "http://na me.test/b")},

@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp/compat/internal/report"
 )
 
-// roundTrip is a transport that is a function.
+// roundTrip is a transport made of a function.
 type roundTrip func(hc *fasthttp.HostClient, req *fasthttp.Request, resp *fasthttp.Response) (bool, error)
 
 func (f roundTrip) RoundTrip(hc *fasthttp.HostClient, req *fasthttp.Request, resp *fasthttp.Response) (bool, error) {

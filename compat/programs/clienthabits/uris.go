@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp/compat/internal/report"
 )
 
-// oddURIs are what is hardly a URI, or none.
+// oddURIs are unusual and invalid URIs.
 var oddURIs = []string{
 	"http://name.test:99999/b", "http://name.test:port/b?q", "http://na me.test/b", "http://na\"me.test/b#f", "http://na|me.test/b",
 	"http://[::1/b", "http://::1/b", "http://na%zzme.test/b", "http://name.test:80:80/b", "http://name.test:-1/b", "http://a<b>/",
@@ -60,8 +60,8 @@ func runURIs() {
 	}
 }
 
-// send sends a request to what is hardly a URI. There is one host alone, but for
-// a HostClient, which dials no other.
+// send sends a request to an odd URI. Only one host exists; a HostClient dials no other
+// anyway.
 func send(c *report.Case, form, text string) {
 	s := &server{answer: always(ok)}
 	hc := s.client()

@@ -41,7 +41,7 @@ var codings = []coding{
 		"br", fasthttp.AppendBrotliBytesLevel, fasthttp.WriteBrotliLevel, fasthttp.AppendUnbrotliBytes, fasthttp.WriteUnbrotli,
 		(*fasthttp.Response).BodyUnbrotli, (*fasthttp.Request).BodyUnbrotliWithLimit, []int{-1, 0, 4, 11, 12},
 	},
-	// levels of zstd that do not exist end the process of v1.77.0
+	// with v1.77.0 invalid levels of zstd end the process
 	{
 		"zstd", fasthttp.AppendZstdBytesLevel, fasthttp.WriteZstdLevel, fasthttp.AppendUnzstdBytes, fasthttp.WriteUnzstd,
 		(*fasthttp.Response).BodyUnzstd, (*fasthttp.Request).BodyUnzstdWithLimit, []int{1, 2, 3, 4},

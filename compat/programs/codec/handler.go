@@ -56,7 +56,7 @@ func runHandlers() {
 		}
 		for _, accept := range []string{"gzip", "deflate", "zstd"} {
 			if accept == "zstd" && level < 1 {
-				// this ends the process of v1.77.0
+				// with v1.77.0 this ends the process
 				continue
 			}
 			report.Run(fmt.Sprintf("level-handler/%d/%s", level, accept), func(c *report.Case) { answer(c, wrap, accept, write) })

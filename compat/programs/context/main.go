@@ -1,5 +1,5 @@
-// Command context reports what a RequestCtx tells of its request and of its
-// connection, what it keeps, and how it answers, for requests of all kinds.
+// Command context reports the properties of a RequestCtx: its request, its connection, its
+// user values and its responses, for requests of all kinds.
 package main
 
 import (
@@ -36,7 +36,7 @@ var texts = []string{
 	"", "a", "a b", "é", "\xff", "a\r\nb", "a\x00b", "/x?y#z", "http://example.com/x", "?q", "a=b&c=d", "a;b", "\"q\"", "<b>", "100%", "%41", "..", "text/html", "multipart/form-data; boundary=x", "1", "99999999999999999999", "日本",
 }
 
-// made returns a context as tests of handlers make them.
+// made returns a context as tests of handlers create it.
 func made(set func(req *fasthttp.Request)) *fasthttp.RequestCtx {
 	var req fasthttp.Request
 	req.Header.SetHost("example.com")
@@ -182,7 +182,7 @@ func runTimeouts() {
 	}
 }
 
-// runServed looks from inside of servers.
+// runServed reports from inside of servers.
 func runServed() {
 	for i, path := range []string{"/", "/a?b", "/hijack"} {
 		report.Run("served/"+path, func(c *report.Case) {

@@ -28,7 +28,7 @@ func (r *resolver) LookupIPAddr(context.Context, string) (found []net.IPAddr, er
 	return found, r.err
 }
 
-// accept listens on this host and closes what connects.
+// accept listens on this host and closes each connection.
 func accept() (port string, stop func()) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

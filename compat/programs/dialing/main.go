@@ -1,6 +1,6 @@
-// Command dialing reports how addresses are dialed, what proxies are asked for,
-// how an LBClient spreads requests, and what a PipelineClient sends and
-// returns. It connects to nothing but this host.
+// Command dialing reports how addresses are dialed, the requests to proxies, how an LBClient
+// distributes requests, and the requests and results of a PipelineClient. It connects to this
+// host only.
 package main
 
 import "github.com/valyala/fasthttp/compat/internal/report"

@@ -13,8 +13,8 @@ import (
 	"github.com/valyala/fasthttp/compat/internal/report"
 )
 
-// peer answers the requests of each connection with the given texts, one each,
-// and closes it then. Requests are remembered.
+// peer answers the requests of each connection with the given texts, one each, and then closes
+// it. It records the requests.
 type peer struct {
 	ln net.Listener
 
@@ -113,7 +113,7 @@ func runPipeline() {
 				c.Val(field+".ok", err == nil)
 				c.Val(field+".timeout", errors.Is(err, fasthttp.ErrTimeout))
 				if err != nil {
-					// how often such a request is sent depends on the moment
+					// how often such a request is sent depends on timing
 					requests = "~requests"
 					c.Str("~"+field+".err", unreplace(err.Error(), client.Addr))
 					continue

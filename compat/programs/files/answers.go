@@ -18,8 +18,8 @@ import (
 	"github.com/valyala/fasthttp/compat/internal/report"
 )
 
-// describe prints a response: one field for the status, one for each field of
-// the header, and the content, or what can be compared of it.
+// describe prints a response: one field for the status, one for each field of the header, and
+// the content, or its comparable part.
 func describe(c *report.Case, ctx *fasthttp.RequestCtx, r request) {
 	h := &ctx.Response.Header
 	c.Val("status", h.StatusCode())
@@ -42,7 +42,7 @@ func describe(c *report.Case, ctx *fasthttp.RequestCtx, r request) {
 		c.Bytes("content-range", h.Peek("Content-Range"))
 	}
 	if r.method == fasthttp.MethodHead {
-		// the length of a page, and that of encoded content, may differ
+		// the lengths of pages and of encoded content may differ
 		if !isPage && len(h.ContentEncoding()) == 0 {
 			c.Val("length", h.ContentLength())
 		}
@@ -54,13 +54,13 @@ func describe(c *report.Case, ctx *fasthttp.RequestCtx, r request) {
 	body, err := decoded(string(h.ContentEncoding()), ctx.Response.Body())
 	c.Err("body-error", err)
 	if isMultipart {
-		// it is another one each time
+		// the boundary is different each time
 		body = bytes.ReplaceAll(body, []byte(boundary), []byte("BOUNDARY"))
 	}
 	content(c, h, r, string(body))
 }
 
-// maskTag keeps the form of an entity tag only: the way to make a tag may differ.
+// maskTag keeps only the form of an entity tag: the way to compute a tag may differ.
 func maskTag(tag []byte) []byte {
 	if bytes.HasPrefix(tag, []byte(`W/"`)) {
 		return []byte("weak")
@@ -90,8 +90,8 @@ func content(c *report.Case, h *fasthttp.ResponseHeader, r request, body string)
 
 var href = regexp.MustCompile(`href="([^"]*)"`)
 
-// linksOf returns where a page leads to, in no order. A slash at the end of a
-// link to a directory only saves a redirect.
+// linksOf returns the links of a page, in no order. A slash at the end of a link to a
+// directory only saves a redirect.
 func linksOf(target, page string) [][]byte {
 	base, err := url.Parse("http://example.com" + target)
 	if err != nil {
@@ -99,7 +99,7 @@ func linksOf(target, page string) [][]byte {
 	}
 	var list [][]byte
 	if target == original {
-		// the path of such a request does not say to what its links are relative
+		// for such a request the base of relative links is not known
 		return nil
 	}
 	for _, m := range href.FindAllStringSubmatch(page, -1) {
@@ -114,7 +114,7 @@ func linksOf(target, page string) [][]byte {
 	return list
 }
 
-// maskDate tells the date of a file from that of something made later.
+// maskDate keeps the date of the files, and masks later dates.
 func maskDate(date []byte) []byte {
 	if len(date) > 0 && string(date) != plantedText {
 		return []byte("later")
@@ -148,7 +148,7 @@ func decoded(coding string, body []byte) ([]byte, error) {
 // original is the path of requests that are answered by a function.
 const original = "/original"
 
-// functions asks for files through the functions that need no FS.
+// functions requests files through the functions that need no FS.
 func functions(root string) {
 	fsys := os.DirFS(root)
 	slash := filepath.ToSlash(root)
@@ -195,7 +195,7 @@ func functions(root string) {
 	})
 }
 
-// rewriters prints what the constructors of PathRewriteFunc give.
+// rewriters prints the results of the constructors of PathRewriteFunc.
 func rewriters() {
 	for _, n := range []int{-1, 0, 1, 2, 3, 7, 100} {
 		for name, f := range report.Sorted(map[string]func(int) fasthttp.PathRewriteFunc{

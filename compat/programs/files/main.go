@@ -1,6 +1,5 @@
-// Command files reports how files are served: the status, the fields and the
-// content of answers from a small tree, under many settings of FS and through
-// the functions around it.
+// Command files reports how files are served: the status, the fields and the content of
+// responses from a small tree, under many settings of FS and through the functions around it.
 package main
 
 import (
@@ -27,8 +26,7 @@ func main() {
 }
 
 func run(dir string) error {
-	// every setting has a tree of its own, since compressed files are written
-	// into it
+	// every setting has a separate tree, since compressed files are written into it
 	for _, set := range settings() {
 		base := filepath.Join(dir, set.id)
 		root, err := plant(base)
@@ -40,7 +38,7 @@ func run(dir string) error {
 		fs.CleanStop = stop
 		h := fs.NewRequestHandler()
 		for _, r := range append(requests(), set.own...) {
-			// the second answer comes from the cache
+			// the second response is from the cache
 			for _, turn := range []string{"first", "again"} {
 				ask(set.id+"/"+r.name()+"/"+turn, h, r)
 			}

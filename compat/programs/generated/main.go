@@ -1,9 +1,8 @@
-// Command generated reports how the parsers behave on inputs that a fixed seed
-// makes up: well-formed ones, and the same ones damaged.
+// Command generated reports how the parsers behave on inputs generated from a fixed seed:
+// well-formed inputs, and damaged copies.
 //
-// The name of a case says what is odd about its input if a rule makes the
-// two modules differ on it, so that a table can speak of a kind of input and
-// not of single ones.
+// If a rule makes the two modules differ on an input, the name of the case contains the
+// oddity, so that one line of a table can cover a kind of input.
 package main
 
 import (
@@ -27,8 +26,8 @@ func main() {
 	runChunks()
 }
 
-// each calls look with count inputs; the first third is as make returns it,
-// the others are damaged with the pieces.
+// each calls look with count inputs; the first third is as make returns them, the others are
+// damaged with the pieces.
 func each(kind string, count int, make func(s *gen.Source) string, pieces []string, tags func(string) []string, look func(c *report.Case, in string)) {
 	s := gen.New(kind)
 	for i := range count {

@@ -29,7 +29,7 @@ func runRanges() {
 	})
 }
 
-// httpDate returns a date in one of the three forms that there are.
+// httpDate returns a date in one of the three forms of HTTP.
 func httpDate(s *gen.Source) string {
 	t := time.Unix(int64(s.N(4102444800)), 0).UTC()
 	return t.Format(s.Pick(time.RFC1123, "Mon, 02 Jan 2006 15:04:05 GMT", "Mon, 02 Jan 2006 15:04:05 GMT", "Monday, 02-Jan-06 15:04:05 GMT", time.ANSIC, "Mon, 02-Jan-2006 15:04:05 GMT"))
@@ -65,7 +65,7 @@ func runNumbers() {
 		f, err := fasthttp.ParseUfloat([]byte(in))
 		c.Err("ufloat-err", err)
 		if err == nil {
-			// Upstream sums digits as it goes; the last bits are no promise.
+			// v1.77.0 adds up digits; the last bits are not documented.
 			c.Str("ufloat", strconv.FormatFloat(f, 'e', 12, 64))
 		}
 		ip, err := fasthttp.ParseIPv4(net.IPv4zero.To4(), []byte(in))
@@ -107,5 +107,5 @@ func runText() {
 	})
 }
 
-// s3986 leaves a host with a digit behind it: only names are asked about.
+// s3986 returns in without colons and brackets, ending with a letter: only names are tested.
 func s3986(in string) string { return strings.Trim(strings.ReplaceAll(in, ":", ""), "[]") + "h" }

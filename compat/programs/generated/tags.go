@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A tag names what is odd about an input.
+// A tag is the name of an oddity of inputs.
 type tag struct {
 	name string
 	is   func(in string) bool
@@ -27,7 +27,7 @@ func tagsOf(list ...tag) func(in string) []string {
 
 func matches(pattern string) func(string) bool { return regexp.MustCompile(pattern).MatchString }
 
-// authority returns what stands between "//" and the path.
+// authority returns the text between "//" and the path.
 func authority(in string) string {
 	before, rest, ok := strings.Cut(in, "//")
 	if !ok || before != "" && !strings.HasSuffix(before, ":") {

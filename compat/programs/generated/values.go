@@ -156,7 +156,7 @@ func runCookies() {
 		c.Bytes("field", h.Peek("Cookie"))
 		h.SetCookie("b", "new")
 		h.DelCookie("a")
-		// The order of what is left is no promise.
+		// The order of the remaining pairs is not documented.
 		pairs = nil
 		for k, v := range h.Cookies() {
 			pairs = append(pairs, report.Pair(k, v))

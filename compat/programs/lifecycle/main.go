@@ -1,6 +1,5 @@
-// Command lifecycle reports in which order a Server does what belongs to a request:
-// hijacking, user values that are closed, responses before the end of bodies; and
-// what contexts show meanwhile.
+// Command lifecycle reports the order of events in a request: hijacking, the close of user
+// values, responses before the end of bodies; and the state of contexts meanwhile.
 package main
 
 import (
@@ -67,8 +66,8 @@ func seen(ctx *fasthttp.RequestCtx) string {
 
 const request = "POST /p HTTP/1.1\r\nHost: a\r\nX: y\r\nContent-Length: 3\r\n\r\nabc"
 
-// hijacked reports what a HijackHandler and a user value see, and in which order
-// they come, and that ServeConn does not wait for them.
+// hijacked reports the state in a HijackHandler and in Close of a user value, their order, and
+// that ServeConn does not wait for them.
 func hijacked(c *report.Case, without bool) {
 	events := make(chan string, 8)
 	release, closed := make(chan struct{}), make(chan struct{})
@@ -99,8 +98,7 @@ func hijacked(c *report.Case, without bool) {
 	}
 }
 
-// closers reports what user values see that are closed, and what the next request
-// of the connection is.
+// closers reports the state in Close of user values, and the next request of the connection.
 func closers(c *report.Case) {
 	events := make(chan string, 8)
 	s := &fasthttp.Server{Name: "mine", Handler: func(ctx *fasthttp.RequestCtx) {
@@ -126,7 +124,7 @@ func closers(c *report.Case) {
 	}
 }
 
-// early reports that a response comes before the rest of the body.
+// early reports that a response is sent before the rest of the body is received.
 func early(c *report.Case, raw string) {
 	s := &fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) {
 		b := make([]byte, 3)
@@ -146,7 +144,7 @@ func early(c *report.Case, raw string) {
 	<-served
 }
 
-// names reports what handlers see of Server.Name.
+// names reports Server.Name in handlers.
 func names(c *report.Case, name string) {
 	s := &fasthttp.Server{Name: name, Handler: func(ctx *fasthttp.RequestCtx) {
 		h := &ctx.Response.Header

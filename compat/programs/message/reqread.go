@@ -166,8 +166,8 @@ var requests = []struct{ id, raw string }{
 	{"lf", "GET / HTTP/1.1\nHost: h\n\n"},
 }
 
-// text prints the form that String gives. Where there is no host it is the
-// text of an error, and texts of errors are free.
+// text prints the result of String. Without a host it is the text of an error, and such texts
+// may differ.
 func text(c *report.Case, field string, req *fasthttp.Request) {
 	if len(req.Host()) == 0 {
 		field = "~" + field

@@ -242,8 +242,7 @@ func brief(s string) string {
 	return strings.ReplaceAll(s, strings.Repeat("x", 1000), "<1000x>")
 }
 
-// whole puts the chunks of a long body together: how a stream is cut into
-// chunks follows from the size of buffers.
+// whole joins the chunks of a long body: the sizes of chunks depend on the size of buffers.
 func whole(s string) string {
 	head, body, found := strings.Cut(s, "\r\n\r\n")
 	if !found || len(body) < 2000 || !strings.Contains(head, "\r\nTransfer-Encoding: chunked") {
@@ -265,7 +264,7 @@ func whole(s string) string {
 	return out
 }
 
-// runRequestHosts shows which of the two hosts wins, in every order of calls.
+// runRequestHosts shows which of the two hosts takes precedence, in every order of calls.
 func runRequestHosts() {
 	steps := []op{{"URI", "http://uri/p"}, {"Host", "set"}, {"Header", "Host", "header"}, {"UseHostHeader"}, {"SetURI", "http://seturi/q"}, {"URI", "/rel"}}
 	var walk func(prefix []op, name string)

@@ -122,8 +122,7 @@ var responses = []struct{ id, raw string }{
 	{"gzip-named", ok + "Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\nhello"},
 }
 
-// maskDate hides the value of a generated Date field, which is the current
-// time and says nothing about behaviour.
+// maskDate hides the value of a generated Date field, which is the current time.
 func maskDate(s string) string {
 	const name = "\r\nDate: "
 	i := strings.Index(s, name)

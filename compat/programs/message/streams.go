@@ -39,7 +39,7 @@ func stream(kind string) io.Reader {
 	panic("unknown stream " + kind)
 }
 
-// chopped hands out at most n bytes a call.
+// chopped returns at most n bytes per call.
 type chopped struct {
 	r io.Reader
 	n int

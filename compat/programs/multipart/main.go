@@ -1,6 +1,5 @@
-// Command multipart reports how multipart forms are read, limited, written and
-// saved, how values and files of forms are looked up, and what the timeout
-// handlers answer.
+// Command multipart reports how multipart forms are read, limited, written and saved, how
+// values and files of forms are looked up, and the responses of the timeout handlers.
 package main
 
 import "github.com/valyala/fasthttp/compat/internal/report"

@@ -73,7 +73,7 @@ var types = []struct{ id, contentType string }{
 	{"mixed", "multipart/mixed; boundary=xx"},
 }
 
-// A request can come to its body in three ways.
+// A request can get its body in three ways.
 var ways = []struct {
 	id   string
 	make func(contentType, coding, body string) *fasthttp.Request
@@ -116,7 +116,7 @@ func request(contentType, coding string) *fasthttp.Request {
 	return req
 }
 
-// class is ErrClass with the errors of forms.
+// class is ErrClass, extended by the errors of forms.
 func class(err error) string {
 	switch {
 	case errors.Is(err, fasthttp.ErrNoMultipartForm):
@@ -131,7 +131,7 @@ func class(err error) string {
 	return report.ErrClass(err)
 }
 
-// show prints a form and what the request is like afterwards.
+// show prints a form and the state of the request afterwards.
 func show(c *report.Case, form *multipart.Form, err error) {
 	c.Str("err", class(err))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/valyala/fasthttp/fasthttpadaptor"
 )
 
-// runBridgeHabits is what programs rely on in the bridge beside the usual.
+// runBridgeHabits reports unusual behaviors of the bridge on which programs rely.
 func runBridgeHabits() {
 	runPresetStatuses()
 	runVersions()
@@ -82,7 +82,7 @@ func runTrailers() {
 	}
 }
 
-// wire is a connection whose peer has sent everything and goes on reading.
+// wire is a connection whose peer has sent everything and continues to read.
 type wire struct {
 	net.Conn
 	in  *bytes.Reader
@@ -133,7 +133,7 @@ func runSharedBodies() {
 	}
 }
 
-// runEnded has requests whose client sends nothing more.
+// runEnded reports on requests whose client has closed its sending side.
 func runEnded() {
 	slow := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {

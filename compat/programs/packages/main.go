@@ -1,6 +1,5 @@
-// Command packages reports on the packages beside the root: listeners and
-// connections in memory, bridges to net/http, proxies, handlers for profiles and
-// variables, stackless calls.
+// Command packages reports on the packages other than the root: listeners and connections in
+// memory, bridges to net/http, proxies, handlers for profiles and variables, stackless calls.
 package main
 
 import (

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// hostile holds strings that must not be able to break out of their place in
-// a head.
+// hostile has strings that must not escape from their place in a head.
 var hostile = []string{
 	"", " ", "a\r\nX: y", "a\nX: y", "a\rX: y", "a\r\n\r\nbody", "a\x00b", "\x00", "\r", "\n", "\r\n",
 	" lead", "trail ", "\ttab\t", "a\tb", "a  b", "\x01\x1f\x7f", "\x80\xff", "é", "日本", "a:b", "a;b", "a,b", "a=b", "\"q\"", "\\", "(c)", "{}", "a/b?c#d", "%0d%0a", "%00", "\r\n folded", "\r\n\tfolded", "a\u0085b", "a\u2028b",
@@ -20,7 +19,7 @@ func label(i int, s string) string {
 	return fmt.Sprintf("%d-%s", i, s)
 }
 
-// runHostile gives every hostile string to every setter.
+// runHostile passes every hostile string to every setter.
 func runHostile() {
 	for i, s := range hostile {
 		l := label(i, s)
@@ -45,8 +44,7 @@ func runHostile() {
 	}
 }
 
-// runSpecial drives every well-known name through set, add, set again and
-// delete.
+// runSpecial sets, adds, sets again and deletes every well-known name.
 func runSpecial() {
 	names := []string{"Host", "Content-Type", "User-Agent", "Referer", "Content-Length", "Connection", "Transfer-Encoding", "Cookie", "Trailer", "Server", "Date", "Expect", "Upgrade", "TE", "Keep-Alive", "Proxy-Connection", "Authorization", "Accept", "Accept-Encoding", "Content-Encoding", "Set-Cookie", "Range", "If-Modified-Since", "X-Custom"}
 	for _, n := range names {

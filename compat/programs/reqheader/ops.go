@@ -22,7 +22,7 @@ func num(s string) int {
 	return n
 }
 
-// apply performs one call and returns what it answered, if it answers.
+// apply performs one call and returns its result, if it has one.
 func apply(h *fasthttp.RequestHeader, o op) string {
 	a := o[1:]
 	switch o[0] {
@@ -136,11 +136,11 @@ func applySetter(h *fasthttp.RequestHeader, name string, a []string) string {
 	return ""
 }
 
-// sequence runs the operations and prints the wire form after each of them,
-// then everything the accessors say.
+// sequence runs the operations and prints the wire form after each of them, then the results
+// of all accessors.
 func sequence(id string, ops []op) { play(id, ops, dump) }
 
-// brief does the same, but ends with what a hostile string could have broken.
+// brief does the same, but ends with only the parts that a hostile string could have broken.
 func brief(id string, ops []op) { play(id, ops, dumpBrief) }
 
 func play(id string, ops []op, dump func(*report.Case, *fasthttp.RequestHeader)) {

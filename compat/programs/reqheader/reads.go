@@ -247,7 +247,7 @@ func runReads() {
 	}
 }
 
-// read prints what Read says of the raw head, and how much it took.
+// read prints the result of Read for the raw head, and how many bytes it read.
 func read(id, raw string, setup func(*fasthttp.RequestHeader)) {
 	report.Run(id, func(c *report.Case) {
 		var h fasthttp.RequestHeader

@@ -1,6 +1,5 @@
-// Command respheader reports how ResponseHeader behaves: what each setter does
-// to the header, what it looks like on the wire, and what Read makes of raw
-// heads.
+// Command respheader reports how ResponseHeader behaves: the effect of each setter, the wire
+// form, and the results of Read for raw heads.
 package main
 
 import "github.com/valyala/fasthttp/compat/internal/report"

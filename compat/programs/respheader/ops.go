@@ -42,7 +42,7 @@ func cookie(a []string) *fasthttp.Cookie {
 	return &c
 }
 
-// apply performs one call and returns what it answered, if it answers.
+// apply performs one call and returns its result, if it has one.
 func apply(h *fasthttp.ResponseHeader, o op) string {
 	a := o[1:]
 	switch o[0] {
@@ -153,11 +153,11 @@ func applySetter(h *fasthttp.ResponseHeader, name string, a []string) string {
 	return ""
 }
 
-// sequence runs the operations and prints the wire form after each of them,
-// then everything the accessors say.
+// sequence runs the operations and prints the wire form after each of them, then the results
+// of all accessors.
 func sequence(id string, ops []op) { play(id, ops, dump) }
 
-// brief does the same, but ends with what a hostile string could have broken.
+// brief does the same, but ends with only the parts that a hostile string could have broken.
 func brief(id string, ops []op) { play(id, ops, dumpBrief) }
 
 func play(id string, ops []op, dump func(*report.Case, *fasthttp.ResponseHeader)) {
@@ -177,8 +177,7 @@ func play(id string, ops []op, dump func(*report.Case, *fasthttp.ResponseHeader)
 	})
 }
 
-// maskDate hides the value of a generated Date field, which is the current
-// time and says nothing about behaviour.
+// maskDate hides the value of a generated Date field, which is the current time.
 func maskDate(s string) string {
 	const name = "\r\nDate: "
 	i := strings.Index(s, name)

@@ -72,8 +72,7 @@ func (s *script) SetDeadline(time.Time) error      { return nil }
 func (s *script) SetReadDeadline(time.Time) error  { return nil }
 func (s *script) SetWriteDeadline(time.Time) error { return nil }
 
-// single is a listener that hands out one connection and then waits to be
-// closed.
+// single is a listener that returns one connection and then waits for Close.
 type single struct {
 	conn  net.Conn
 	taken bool

@@ -18,7 +18,7 @@ type silent struct{}
 
 func (silent) Printf(string, ...any) {}
 
-// exchange serves one scripted connection and prints what came of it.
+// exchange serves one scripted connection and prints the result.
 func exchange(id string, cfg config, raw string, chunk int) {
 	report.Run(id, func(c *report.Case) {
 		c.Str("~in", raw)
@@ -30,7 +30,7 @@ func exchange(id string, cfg config, raw string, chunk int) {
 		conn := newScript(raw+marker, chunk)
 		var err error
 		func() {
-			// What was answered before a panic is of interest, too.
+			// Responses before a panic are printed, too.
 			defer func() {
 				if v := recover(); v != nil {
 					c.Str("panic", "yes")
@@ -59,7 +59,7 @@ func exchange(id string, cfg config, raw string, chunk int) {
 	})
 }
 
-// listen serves the same through Serve and a listener.
+// listen serves the same connection through Serve and a listener.
 func listen(id, raw string) {
 	report.Run(id, func(c *report.Case) {
 		h := &recorder{hijacked: make(chan struct{})}
@@ -89,8 +89,8 @@ func describe(c *report.Case, h *recorder, conn *script, raw string) {
 	c.Str("out", maskDates(out))
 }
 
-// sortedLines puts lines in order: that of fields with different names means
-// nothing (RFC 9110 section 5.3).
+// sortedLines sorts lines: the order of fields with different names has no meaning (RFC 9110
+// section 5.3).
 func sortedLines(text string) string {
 	lines := strings.Split(text, "\n")
 	slices.Sort(lines)
@@ -105,7 +105,7 @@ func answers(c *report.Case, out string, head bool) {
 	br := bufio.NewReader(src)
 	var statuses, closes []string
 	for {
-		// Where all is well, EOF comes between two responses.
+		// EOF between two responses is the normal end.
 		if _, err := br.Peek(1); err == io.EOF {
 			break
 		}
@@ -156,7 +156,7 @@ func maskDates(s string) string {
 	}
 }
 
-// recorder is the handler, and remembers what it was called with.
+// recorder is the handler, and records its requests.
 type recorder struct {
 	seen     []string
 	hijacks  int
@@ -199,9 +199,8 @@ func record(ctx *fasthttp.RequestCtx) string {
 	return b.String()
 }
 
-// readBody reads a streamed body as a stream, because what Body holds after a
-// broken stream is the text of an error. It reports whether there is more to say
-// of the body.
+// readBody reads a streamed body as a stream, because after a broken stream Body returns the
+// text of an error. It reports whether the body has more to print.
 func readBody(b *strings.Builder, ctx *fasthttp.RequestCtx) bool {
 	if ctx.Request.IsBodyStream() {
 		data, err := io.ReadAll(ctx.RequestBodyStream())

@@ -11,9 +11,8 @@ import (
 	"github.com/valyala/fasthttp/compat/internal/gen"
 )
 
-// generated makes up well-formed requests, one to three in a row, and damages
-// some of them. The name of a damaged one says what is odd about it if a rule
-// makes the two modules differ.
+// generated generates well-formed requests, one to three in a row, and damages some of them.
+// The name of a damaged one contains its oddity if a rule makes the two modules differ.
 func generated(damaged bool, count int) []input {
 	kind := "formed"
 	if damaged {
@@ -81,7 +80,7 @@ func madeRequest(s *gen.Source) string {
 	return b.String() + "\r\n" + body
 }
 
-// What can be odd about raw bytes, wherever in them it stands.
+// The oddities of raw bytes, anywhere in them.
 var oddBytes = []struct {
 	name string
 	find *regexp.Regexp
@@ -98,7 +97,7 @@ var oddBytes = []struct {
 	{"authority", regexp.MustCompile(`[a-zA-Z]+ [a-zA-Z0-9+.-]*://([^ /?#]*[^a-zA-Z0-9 /?#.:-][^ /?#]*|[^ /?#]*:[^ /?#]*|) `)},
 }
 
-// What is ordinary for the fields that the framing and the target depend on.
+// The ordinary values of the fields that determine the framing and the target.
 var ordinary = []struct {
 	name  string
 	field string

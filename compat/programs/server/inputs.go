@@ -13,7 +13,7 @@ func post(fields ...string) string { return request("POST /p HTTP/1.1", fields..
 
 func chunked(body string) string { return post("Transfer-Encoding: chunked") + body }
 
-// hidden is what a smuggler would like to be taken for a request.
+// hidden is the request that a smuggler hides in a body.
 const hidden = "GET /hidden HTTP/1.1\r\nHost: h\r\n\r\n"
 
 func inputs() []input {
@@ -193,7 +193,7 @@ func headInputs() []input {
 	)
 }
 
-// handlerInputs drive the answers of the handler.
+// handlerInputs select the responses of the handler.
 func handlerInputs() []input {
 	var list []input
 	for _, p := range []string{"/close", "/empty", "/notfound", "/notmodified", "/success", "/stream", "/stream-chunked", "/stream-short", "/stream-long", "/writer", "/trailer", "/panic", "/timeout", "/timeout-code", "/hints", "/skip", "/write", "/reset", "/proto10", "/hijack", "/hijack?silent", "/error?n=400", "/error?n=0", "/error?n=204", "/set?Foo=bar&content-type=x", "/set?Content-Length=99", "/set?Transfer-Encoding=chunked", "/set?Connection=close", "/set?Connection=foo", "/set?Foo=a%0d%0aX:+y", "/set?a%0d%0ab=c", "/set?Server=&Date=&Content-Type=", "/set?Location=/x%0d%0ay", "/cookies?a=b&c=d", "/cookies?a%0d%0ax=b;c"} {

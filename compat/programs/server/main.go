@@ -1,9 +1,8 @@
-// Command server reports how a Server answers raw bytes: what its handler
-// sees, what goes back, and whether the connection goes on.
+// Command server reports how a Server answers raw bytes: the requests in its handler, the
+// responses, and whether the connection is kept.
 //
-// Every input is followed by a well-formed marker request and the end of the
-// stream, so that nothing here waits for a clock: an answer to the marker
-// means that the connection was kept.
+// Every input is followed by a well-formed marker request and the end of the stream, so no
+// timer is needed: a response to the marker means that the connection was kept.
 package main
 
 import (

@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// respond answers as the path asks; any other path gets an echo.
+// respond answers as the path demands; the response to any other path is an echo.
 func respond(ctx *fasthttp.RequestCtx) {
 	args := ctx.QueryArgs()
 	switch string(ctx.Path()) {

@@ -17,8 +17,8 @@ type bufioWriter = bufio.Writer
 
 func newWriter(w io.Writer) *bufioWriter { return bufio.NewWriter(w) }
 
-// runPools takes things from pools, fills them, gives them back and takes more:
-// nothing of what was in one may be in the next.
+// runPools acquires objects from pools, fills and releases them, and acquires more: no object
+// may contain data of an earlier one.
 func runPools() {
 	for i := range 25 {
 		report.Run(fmt.Sprint("pool/", i), func(c *report.Case) {

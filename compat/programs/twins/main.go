@@ -1,6 +1,6 @@
-// Command twins reports on what has a form for byte slices beside that for
-// strings, on pools, and on bodies: the forms of one call must do the same, and
-// the same as in the other module.
+// Command twins reports on functions that have one form for byte slices and one for strings,
+// on pools, and on bodies: the forms of one call must do the same, and the same as in the
+// other module.
 package main
 
 import (
@@ -62,7 +62,7 @@ func main() {
 	runBodies()
 }
 
-// texts are what the calls are given: ordinary, odd and hostile ones.
+// texts returns the arguments of the calls: ordinary, odd and hostile ones.
 func texts() []string {
 	list := []string{
 		"", "a", "value", "a b", " a ", "A-b-C", "a=b", "a=b; c=d", "a&b=c", "gzip", "gzip, br", "foo, bar", "http://example.com/x?y#z", "/a/../b", "/a//b", "/%41%zz", "?q", "example.com:8080", "[::1]:80", "GET", "get", "HTTP/1.0", "text/plain; charset=utf-8",
@@ -240,7 +240,7 @@ func written(write func(w *bufioWriter) error) string {
 
 var date = regexp.MustCompile(`\r\nDate: [^\r]*`)
 
-// undated takes the Date field out of a head.
+// undated removes the Date field from a head.
 func undated(head string) string { return date.ReplaceAllString(head, "") }
 
 var _ io.Writer = (*bufioWriter)(nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/compat/internal/report"
 )
 
-// targets are parsed with the host beside them.
+// targets are parsed with their host.
 var targets = []struct{ host, uri string }{
 	{"", ""}, {"h", ""}, {"h", "/"}, {"h", "a"}, {"h", "/a"}, {"h", "/a/b"}, {"h", "a/b"}, {"h", "/a/b/"}, {"h", "?"}, {"h", "?q"}, {"h", "/?q"}, {"h", "/a?"}, {"h", "#"}, {"h", "#f"}, {"h", "/a#"}, {"h", "/a#f"}, {"h", "/a?q#f"}, {"h", "/a#f?q"}, {"h", "/a?q?r"}, {"h", "/a?q#f#g"}, {"h", "*"},
 	{"h", "//"}, {"h", "///"}, {"h", "//a"}, {"h", "//a/b"}, {"h", "/a//b"}, {"h", "/a///b"}, {"h", "/a/./b"}, {"h", "/a/../b"}, {"h", "/../a"}, {"h", "/../../a"}, {"h", "/a/.."}, {"h", "/a/."}, {"h", "/."}, {"h", "/.."}, {"h", "/a/b/../../c"}, {"h", "/a/../../c"}, {"h", "/.a"}, {"h", "/..a"}, {"h", "/a../b"}, {"h", "/a./b"}, {"h", "/.../b"}, {"h", "/a/b/."}, {"h", "/a/b/.."}, {"h", "/./"}, {"h", "/../"}, {"h", "./a"}, {"h", "../a"}, {"h", "/a//../b"}, {"h", "/a/..//b"}, {"h", "/a/b//../.."},
