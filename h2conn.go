@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http2"
+	"github.com/valyala/fasthttp/internal/http2body"
 )
 
 // h2Conn is a connection of a server that speaks HTTP/2: what http2.Conn knows of it, its
@@ -132,9 +133,20 @@ func (h *h2Conn) pending() []byte {
 	return h.in.B[h.read:]
 }
 
-// wakes reports whether the caller, who has made output, must wake the engine once it has
-// released mu.
-func (h *h2Conn) wakes() bool {
+var _ http2body.Side = (*h2Conn)(nil)
+
+// Lock implements http2body.Side.
+func (h *h2Conn) Lock() { h.mu.Lock() }
+
+// Unlock implements http2body.Side.
+func (h *h2Conn) Unlock() { h.mu.Unlock() }
+
+// HTTP2 implements http2body.Side.
+func (h *h2Conn) HTTP2() *http2.Conn { return &h.conn }
+
+// Wakes implements http2body.Side: it reports whether the caller, who has made output, must
+// call Wake, or Wake of the link, once it has released mu.
+func (h *h2Conn) Wakes() bool {
 	if h.output != h2Quiet || h.input == h2Gone || !h.conn.HasOutput() && !h.conn.Done() {
 		return false
 	}
@@ -205,7 +217,7 @@ func (h *h2Conn) leave() {
 func (h *h2Conn) shutdown() {
 	h.mu.Lock()
 	h.leave()
-	wake := h.wakes()
+	wake := h.Wakes()
 	h.mu.Unlock()
 	if wake {
 		h.link.Wake()
@@ -233,7 +245,7 @@ func (h *h2Conn) end(input h2Input) {
 	}
 	h.mu.Unlock()
 	for _, x := range over {
-		h.s.h2.workers.Do((*h2Released)(x))
+		h.s.h2.workers.Do(h2Task{h2Release, nil, x})
 	}
 }
 
@@ -330,7 +342,7 @@ func (h *h2Conn) decide() (next engine.Action, feeds bool) {
 		h.watchLeader(h.waiting)
 	} else if h.link.KeepsSpace() && h.hasWork() {
 		// the goroutine that waits for input cannot do it
-		h.s.h2.workers.Do((*h2Leader)(h))
+		h.s.h2.workers.Do(h2Task{h2Lead, h, nil})
 	}
 	switch {
 	case h.output == h2Quiet && h.conn.Done():
@@ -531,7 +543,7 @@ func (h *h2Conn) Output() (head, tail []byte, file *engine.FilePart) {
 	b := h.out.B[h.sent:]
 	h.mu.Unlock()
 	for _, x := range over {
-		h.s.h2.workers.Do((*h2Released)(x))
+		h.s.h2.workers.Do(h2Task{h2Release, nil, x})
 	}
 	return b, nil, nil
 }
@@ -569,7 +581,7 @@ func (h *h2Conn) Written(n int64, err error) {
 	over := h.drained()
 	h.mu.Unlock()
 	for _, x := range over {
-		h.s.h2.workers.Do((*h2Released)(x))
+		h.s.h2.workers.Do(h2Task{h2Release, nil, x})
 	}
 	if err != nil {
 		h.c.Abort()

@@ -57,28 +57,40 @@ func (p *h2Pace) record(took time.Duration, n int) (next int) {
 	return min(2*n, h2MostTogether)
 }
 
-// h2Job is what the workers of a server do.
-type h2Job interface{ do() }
+// h2Task is work for a goroutine of a server's pool: on a connection, or on an exchange.
+type h2Task struct {
+	kind h2TaskKind
+	h    *h2Conn
+	x    *h2Exchange
+}
 
-// h2Leader serves the requests of a connection as its leader, or has others serve them;
-// h2Follower is one of these; h2Waker does what a handler must not do; and h2Released releases
-// an exchange.
-type (
-	h2Leader   h2Conn
-	h2Follower h2Conn
-	h2Waker    h2Conn
-	h2Released h2Exchange
+type h2TaskKind uint8
+
+const (
+	h2Lead    h2TaskKind = iota // serve the requests of h as its leader, or have others serve them
+	h2Follow                    // serve requests of h
+	h2Wake                      // have the engine write the output of h
+	h2Release                   // release x
 )
 
-func (l *h2Leader) do()   { (*h2Conn)(l).Work() }
-func (f *h2Follower) do() { (*h2Conn)(f).serve(0) }
-func (w *h2Waker) do()    { w.link.Wake() }
-func (x *h2Released) do() { (*h2Exchange)(x).release() }
+func (t h2Task) do() {
+	switch t.kind {
+	case h2Lead:
+		t.h.Work()
+	case h2Follow:
+		t.h.serve(0)
+	case h2Wake:
+		t.h.link.Wake()
+	case h2Release:
+		t.x.release()
+	}
+}
 
-// push has the engine write, for a goroutine that may be inside of a handler. It must not serve
-// others, for whom its own request would wait, nor call hooks: they may want a mutex that the
-// handler holds. So it only writes, and leaves the rest to a worker.
-func (h *h2Conn) push() {
+// Wake implements http2body.Side: it has the engine write, for a goroutine that may be inside
+// of a handler. It must not serve others, for whom its own request would wait, nor call hooks:
+// they may want a mutex that the handler holds. So it only writes, and leaves the rest to a
+// worker.
+func (h *h2Conn) Wake() {
 	over := h.link.Push()
 	if over {
 		h.mu.Lock()
@@ -86,7 +98,7 @@ func (h *h2Conn) push() {
 		h.mu.Unlock()
 	}
 	if !over {
-		h.s.h2.workers.Do((*h2Waker)(h))
+		h.s.h2.workers.Do(h2Task{h2Wake, h, nil})
 	}
 }
 
@@ -129,7 +141,7 @@ func (h *h2Conn) spread() {
 	h.running += n
 	h.mu.Unlock()
 	for range n {
-		h.s.h2.workers.Do((*h2Follower)(h))
+		h.s.h2.workers.Do(h2Task{h2Follow, h, nil})
 	}
 }
 
@@ -147,7 +159,7 @@ func (h *h2Conn) serve(me uint32) {
 			if me != 0 && h.leader == me {
 				// what it has held must not wait for another
 				h.leader, h.held = 0, 0
-				wake = h.wakes() || wake
+				wake = h.Wakes() || wake
 			}
 			h.mu.Unlock()
 			h.spread()
@@ -196,7 +208,7 @@ func (h *h2Conn) next(me uint32, last *h2Exchange) *h2Exchange {
 			return x
 		}
 		h.held = 0
-		if wake = leads && h.wakes(); !wake {
+		if wake = leads && h.Wakes(); !wake {
 			break
 		}
 	}
@@ -217,7 +229,7 @@ func (h *h2Conn) ends(x *h2Exchange) bool {
 		}
 		h.held = 0
 	}
-	return h.wakes()
+	return h.Wakes()
 }
 
 // watchLeader has a timer look whether the leader goes on, if others wait for that. mu is
@@ -246,7 +258,7 @@ func (h *h2Conn) lookAtLeader() {
 	if stuck {
 		// what it has served must not wait for this handler, either
 		h.leader, h.held = 0, 0
-		wake = h.wakes()
+		wake = h.Wakes()
 	}
 	h.mu.Unlock()
 	if !stuck {
@@ -255,5 +267,5 @@ func (h *h2Conn) lookAtLeader() {
 	if wake {
 		h.link.Wake()
 	}
-	h.s.h2.workers.Do((*h2Leader)(h))
+	h.s.h2.workers.Do(h2Task{h2Lead, h, nil})
 }

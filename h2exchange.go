@@ -117,7 +117,7 @@ func (x *h2Exchange) proceed(ev *http2.Event) (serve bool) {
 		return x.collect(ev.Payload, ev.End)
 	case http2.Reset:
 		// nobody else uses it
-		x.s.h2.workers.Do((*h2Released)(x))
+		x.s.h2.workers.Do(h2Task{h2Release, nil, x})
 	}
 	return false
 }
@@ -130,7 +130,7 @@ func (x *h2Exchange) fed(serve bool) bool {
 	if x.cut != nil {
 		x.phase = h2Over
 		h.mu.Unlock()
-		h.s.h2.workers.Do((*h2Released)(x))
+		h.s.h2.workers.Do(h2Task{h2Release, nil, x})
 		return false
 	}
 	// one that is to be served is nobody else's until it is in the queue
@@ -185,7 +185,7 @@ func (x *h2Exchange) sayContinue() {
 	wake := x.putContinue()
 	x.h.mu.Unlock()
 	if wake {
-		x.h.push()
+		x.h.Wake()
 	}
 }
 
@@ -201,7 +201,7 @@ func (x *h2Exchange) putContinue() (wake bool) {
 	}
 	b := h.conn.Encoder().AppendStatus(h.conn.BeginHeaders(), StatusContinue)
 	h.conn.EndHeaders(x.stream, b, http2.SendInterim)
-	return h.wakes()
+	return h.Wakes()
 }
 
 // received takes content or trailers, and reports whether collect is to be called. mu is
@@ -243,7 +243,7 @@ func (x *h2Exchange) trailers(m *http2.Message) {
 func (x *h2Exchange) collect(p []byte, end bool) (serve bool) {
 	if !x.feeding {
 		// there is no room for it
-		x.s.h2.workers.Do((*h2Released)(x))
+		x.s.h2.workers.Do(h2Task{h2Release, nil, x})
 		return false
 	}
 	body := &x.ctx.Request.body
@@ -288,7 +288,7 @@ func (x *h2Exchange) ClaimStalledBody() (end func()) {
 	return func() {
 		x.refusal = ErrRequestBodyMemory
 		h.dispatch(x)
-		h.s.h2.workers.Do((*h2Leader)(h))
+		h.s.h2.workers.Do(h2Task{h2Lead, h, nil})
 	}
 }
 
@@ -353,7 +353,7 @@ func (x *h2Exchange) late() bool {
 // expired goes on with an exchange that is late.
 func (x *h2Exchange) expired() {
 	if x.phase == h2Over {
-		x.s.h2.workers.Do((*h2Released)(x))
+		x.s.h2.workers.Do(h2Task{h2Release, nil, x})
 		return
 	}
 	x.refusal = errH2Late
@@ -394,26 +394,6 @@ func (x *h2Exchange) formParsed() {
 	x.content.Drain(&limit)
 }
 
-// h2Side is an h2Conn for those who read and write content.
-type h2Side h2Conn
-
-var _ http2body.Side = (*h2Side)(nil)
-
-// Lock implements http2body.Side.
-func (h *h2Side) Lock() { h.mu.Lock() }
-
-// Unlock implements http2body.Side.
-func (h *h2Side) Unlock() { h.mu.Unlock() }
-
-// HTTP2 implements http2body.Side.
-func (h *h2Side) HTTP2() *http2.Conn { return &h.conn }
-
-// Wakes implements http2body.Side.
-func (h *h2Side) Wakes() bool { return (*h2Conn)(h).wakes() }
-
-// Wake implements http2body.Side.
-func (h *h2Side) Wake() { (*h2Conn)(h).push() }
-
 // h2Content is the content of a request of HTTP/2 that is read while it arrives.
 //
 // It outlives its exchange if a handler that is late still has it.
@@ -439,7 +419,7 @@ var (
 // newH2Content makes the content of the request of x. end says that all of it has come.
 func newH2Content(x *h2Exchange, end bool) *h2Content {
 	c := &h2Content{h: x.h, x: x, accept: x.s.AcceptTrailer, to: &x.ctx.Request.Header.header}
-	c.in.Init((*h2Side)(x.h), x.stream, x.framing)
+	c.in.Init(x.h, x.stream, x.framing)
 	if end {
 		c.in.End()
 	}
@@ -468,7 +448,7 @@ func (c *h2Content) Read(p []byte) (int, error) {
 	says := c.x != nil && c.x.putContinue()
 	c.h.mu.Unlock()
 	if says {
-		c.h.push()
+		c.h.Wake()
 	}
 	n, err := c.in.Read(p)
 	if err == io.EOF && !c.done {

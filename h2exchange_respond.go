@@ -180,7 +180,7 @@ func (x *h2Exchange) send(e http1.Encoding, body []byte) (over bool) {
 	if !over {
 		x.phase = h2Sends
 	}
-	wake := !over && h.wakes()
+	wake := !over && h.Wakes()
 	h.mu.Unlock()
 	if wake {
 		// the exchange may be another one's already
@@ -191,12 +191,11 @@ func (x *h2Exchange) send(e http1.Encoding, body []byte) (over bool) {
 
 // sendTrailed sends a response that is in memory, and its trailers.
 func (x *h2Exchange) sendTrailed(e http1.Encoding) {
-	w := (*h2Writer)(x)
-	err := w.head(e)
+	err := x.writeHead(e)
 	if err == nil {
-		_, err = w.Write(x.ctx.Response.body.bytes())
+		_, err = x.Write(x.ctx.Response.body.bytes())
 	}
-	x.endStream(w, err)
+	x.endStream(err)
 }
 
 // sendStream sends a response whose body is a stream, and waits for the peer if it must.
@@ -208,10 +207,9 @@ func (x *h2Exchange) sendStream(e http1.Encoding) {
 	if x.content != nil && x.ctx.Request.arrives() {
 		x.sayContinue()
 	}
-	w := (*h2Writer)(x)
-	err := w.head(e)
+	err := x.writeHead(e)
 	if err == nil && resp.ImmediateHeaderFlush {
-		err = w.Flush()
+		err = x.Flush()
 	}
 	if err != nil {
 		_ = resp.body.closeStream()
@@ -221,18 +219,19 @@ func (x *h2Exchange) sendStream(e http1.Encoding) {
 			resp.body.unsize()
 			plain.Kind = http1.UntilClose
 		}
-		err = writeStream(w, &resp.body, plain, &resp.Header.header)
+		err = writeStream(x, &resp.body, plain, &resp.Header.header)
 	}
-	x.endStream(w, err)
+	x.endStream(err)
 }
 
 // endStream ends a response that was written piece by piece: err is why it has no end.
-func (x *h2Exchange) endStream(w *h2Writer, err error) {
+func (x *h2Exchange) endStream(err error) {
 	h := x.h
 	if err == nil {
-		err = w.end()
+		err = x.endContent()
 	}
-	w.release()
+	x.sent += x.out.Passed()
+	x.out.Release()
 	if err != nil {
 		h.s.logWriteError(h.c, err)
 		h.mu.Lock()
@@ -248,10 +247,10 @@ func (x *h2Exchange) endStream(w *h2Writer, err error) {
 func (x *h2Exchange) wake() {
 	h := x.h
 	h.mu.Lock()
-	wake := h.wakes()
+	wake := h.Wakes()
 	h.mu.Unlock()
 	if wake {
-		h.push()
+		h.Wake()
 	}
 }
 
@@ -383,14 +382,10 @@ func (x *h2Exchange) unwatchPeer() {
 	x.h.mu.Unlock()
 }
 
-var _ flushWriter = (*h2Writer)(nil)
+var _ flushWriter = (*h2Exchange)(nil)
 
-// h2Writer writes the content of the response of an exchange.
-type h2Writer h2Exchange
-
-// head sends the head of the response, with the content that follows.
-func (w *h2Writer) head(e http1.Encoding) error {
-	x := (*h2Exchange)(w)
+// writeHead sends the head of a response whose content follows.
+func (x *h2Exchange) writeHead(e http1.Encoding) error {
 	x.h.mu.Lock()
 	defer x.h.mu.Unlock()
 	if !x.sendHead(e, http2.SendHead) {
@@ -407,24 +402,18 @@ func (x *h2Exchange) gone() error {
 	return errH2Gone
 }
 
-// Write implements io.Writer.
-func (w *h2Writer) Write(p []byte) (int, error) { return w.out.Write(p) }
+// Write implements flushWriter: it writes content of the response.
+func (x *h2Exchange) Write(p []byte) (int, error) { return x.out.Write(p) }
 
-// Flush sends what was written.
-func (w *h2Writer) Flush() error { return w.out.Flush() }
+// Flush implements flushWriter.
+func (x *h2Exchange) Flush() error { return x.out.Flush() }
 
-// end ends the response: with trailers, if there are any. It waits until all content was
-// taken.
-func (w *h2Writer) end() error {
-	h := &w.ctx.Response.Header
+// endContent ends the response: with trailers, if there are any. It waits until all content
+// was taken.
+func (x *h2Exchange) endContent() error {
+	h := &x.ctx.Response.Header
 	if !h.hasSection() {
-		return w.out.End(nil)
+		return x.out.End(nil)
 	}
-	return w.out.End(func(dst []byte, enc *hpack.Encoder) []byte { return h.appendTrailerBlock(dst, enc) })
-}
-
-// release gives the buffers back.
-func (w *h2Writer) release() {
-	w.sent += w.out.Passed()
-	w.out.Release()
+	return x.out.End(func(dst []byte, enc *hpack.Encoder) []byte { return h.appendTrailerBlock(dst, enc) })
 }

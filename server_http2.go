@@ -14,7 +14,7 @@ import (
 // h2Server is what a server has for HTTP/2.
 type h2Server struct {
 	limits  http2.Limits
-	workers *workers.Pool[h2Job]
+	workers *workers.Pool[h2Task]
 	pace    h2Pace
 	counts  func(errType string)
 
@@ -48,7 +48,7 @@ func (s *Server) prepareHTTP2() {
 		KeepNames:    s.DisableHeaderNamesNormalizing,
 	}
 	s.h2.limits.Fill()
-	s.h2.workers = workers.New(positive(s.MaxIdleWorkerDuration, 10*time.Second), h2Job.do)
+	s.h2.workers = workers.New(positive(s.MaxIdleWorkerDuration, 10*time.Second), h2Task.do)
 	s.h2.conns = make(map[*h2Conn]struct{})
 	s.h2.exchanges.New = func() any { return new(h2Exchange) }
 }
@@ -70,7 +70,7 @@ func (s *h2Server) exchange(h *h2Conn, stream *http2.Stream) *h2Exchange {
 	h.spare, x.next = x.next, nil
 	x.h, x.stream = h, stream
 	x.s, x.c, x.t = h.s, h.c, x
-	x.out.Init((*h2Side)(h), stream)
+	x.out.Init(h, stream)
 	if x.ctx == nil {
 		x.ctx = h.s.acquireCtx(h.c)
 	} else {
