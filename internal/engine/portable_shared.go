@@ -19,7 +19,7 @@ type sharedWrites struct {
 }
 
 const (
-	// maxTurn is how many writes a goroutine does that has only output of its own to write.
+	// maxTurn is how many writes a goroutine does that only wanted to write its own output.
 	// A goroutine made for the rest continues.
 	maxTurn = 16
 	// lookAnew is how long at most the connection's goroutine waits for others to write,

@@ -139,7 +139,7 @@ func TestStartLines(t *testing.T) {
 	}
 }
 
-// A parser in either role reads the values that were written.
+// A parser in either role parses the values that were written.
 func TestHeadsThatAreWrittenAreReadBack(t *testing.T) {
 	b := AppendRequestLine(nil, []byte("POST"), []byte("/a?b=c"), []byte("HTTP/1.1"))
 	b = AppendKnown(b, field.Host, []byte("example.com"))
