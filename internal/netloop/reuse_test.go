@@ -29,8 +29,8 @@ func TestConnectionsCannotBeAcquiredBeforeTheyAreOnALoop(t *testing.T) {
 	c.Close(false)
 }
 
-// If Add fails, the caller still owns the connection and closes it. If it had no
-// owner, its deadline could close it as well.
+// If Add fails, the caller still owns the connection and closes it. If it had no owner, its
+// deadline could close it as well.
 func TestConnectionsThatCannotBeAddedStayTheCallers(t *testing.T) {
 	w := newWorld(t, 1)
 	fd, err := syscall.Open(os.DevNull, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
