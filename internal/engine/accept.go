@@ -91,7 +91,7 @@ type acceptFailures struct {
 }
 
 // acceptLogTime is how long after a logged failure to accept no other one is logged. A
-// server that is short of descriptors gets one now and then, and fails again.
+// server short of descriptors gets one now and then, and fails again.
 const acceptLogTime = 10 * time.Second
 
 // waitToAccept waits after an error of Accept, longer each time. It returns false if the

@@ -12,8 +12,8 @@ import (
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
-// State is a state of a connection, as passed to the Host. The values are those of
-// ConnState of the server's package.
+// State is a state of a connection, as passed to the Host. The values equal
+// those of ConnState in the server's package.
 type State int
 
 const (
@@ -148,7 +148,7 @@ func (c *Conn) Pin() {
 }
 
 // NeverBegan reports whether a connection has not sent a single byte, and its peer gets a
-// response when the time for that is over. There is none at the end of a wait for another
+// response after the time for that. There is none at the end of a wait for another
 // request.
 func (c *Conn) NeverBegan() bool {
 	return c.NeverAsked() && c.Set.Limits.Answered
@@ -275,7 +275,7 @@ func (c *Conn) asked() bool {
 	return now == stageAsked
 }
 
-// claim claims a connection in stageAsked, which has no request, for the caller, who closes
+// claim claims a connection in stageAsked, which has no request, for the caller, which closes
 // it. It returns false if the stage has changed.
 func (c *Conn) claim() bool { return c.change(stageAsked, stageClaimed) }
 

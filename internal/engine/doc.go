@@ -1,4 +1,5 @@
-// Package engine does the I/O of a server's connections.
+// Package engine accepts a server's connections and does their I/O: with event loops on
+// Linux, or with a goroutine per connection.
 //
 // A [Set] holds the connections of one server. Its [Host] makes the decisions: which
 // connections are admitted, what is logged, how a connection waits for its first request.

@@ -252,7 +252,7 @@ func (s *Set) acceptEvents(l *eventListener, g *eventGroup, isTCP bool) error {
 }
 
 const (
-	// backlogTime and backlogSize limit what a stopping server still accepts: new
+	// backlogTime and backlogSize limit how much a stopping server still accepts: new
 	// connections may arrive faster than they are accepted. The time limit applies only
 	// after backlogSure connections: on a busy machine all of it may pass before the first
 	// one.

@@ -24,7 +24,7 @@ type eventExtra struct {
 
 	lingering lingering // in eventLingering
 
-	watch atomic.Pointer[Watcher] // of the request that is being handled
+	watch atomic.Pointer[Watcher] // of the request being handled
 	look  endLook
 
 	mu            sync.Mutex
@@ -35,7 +35,7 @@ type eventExtra struct {
 	// ruled is set if own has a deadline. Code that sets a deadline stores ruled before it
 	// reads waits; code that begins a wait does the reverse. So one of them sees the other.
 	ruled atomic.Bool
-	waits atomic.Uint32 // what the connection waits for while it has no owner: a waitKind
+	waits atomic.Uint32 // the wait while the connection has no owner: a waitKind
 }
 
 // ownDeadline is a deadline of the application, which replaces the server's.
@@ -44,7 +44,7 @@ type ownDeadline struct {
 	set   bool
 }
 
-// waitKind is what a connection without an owner waits for.
+// waitKind is the reason for which a connection without an owner waits.
 type waitKind uint32
 
 const (

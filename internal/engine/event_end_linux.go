@@ -31,7 +31,7 @@ func (c *eventConn) close(linger bool) (alive bool) {
 	return false
 }
 
-// abandon ends a connection whose protocol was left to a handler that is late and may still
+// abandon ends a connection whose protocol was left to a late handler that may still
 // be reading from it.
 func (c *eventConn) abandon() bool {
 	p := c.p

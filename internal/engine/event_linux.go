@@ -78,7 +78,7 @@ func (s *Set) acceptedEvent(fd int, from rawsys.Address, g *eventGroup, isTCP bo
 	}
 }
 
-// refuseEvent sends a response on a connection that is not served, and closes it.
+// refuseEvent sends a response on an unserved connection, and closes it.
 func (s *Set) refuseEvent(c *eventConn, g *eventGroup, why error) {
 	nc, err := spare.fileConn(c.net.FD(), c.RemoteAddr)
 	if err != nil {
@@ -109,7 +109,7 @@ type eventConn struct {
 	drained bool
 }
 
-// eventPhase is what a connection does when its loop calls Serve.
+// eventPhase is the next action of a connection, for when its loop calls Serve.
 type eventPhase uint8
 
 const (
@@ -150,7 +150,7 @@ func (c *eventConn) change(to eventPhase) {
 // one after another.
 type protocolCache struct {
 	p Protocol
-	// at is when the event that is being served arrived, until the first read
+	// at is when the event being served arrived, until the first read
 	at time.Duration
 }
 
@@ -392,7 +392,7 @@ func (c *eventConn) receive(cache *protocolCache) bool {
 }
 
 // hasReadAll reports whether another read, before the loop calls again, would find nothing.
-// A request that came while the last one was handled is answered, too, before the server
+// A request that arrived while the last one was handled is answered, too, before the server
 // shuts down.
 func (c *eventConn) hasReadAll() bool { return c.drained && !c.net.Gone() && !c.Stopping() }
 

@@ -134,7 +134,7 @@ func TestEmptyLinesDoNotTakeTheFirstDeadlineAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	servertest.Eventually(t, "the empty line is there", c.hasInput)
-	// what the wheel does
+	// as the wheel does
 	c.net.SetDeadline(0)
 	if c.Expire() {
 		c.net.Release()

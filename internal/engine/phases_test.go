@@ -32,7 +32,7 @@ func TestStagesOfConnections(t *testing.T) {
 				}
 				got += names[to]
 			}
-			// a connection that is no longer in the stage stays as it is
+			// a connection no longer in the stage stays as it is
 			other := (from + 1) % stages
 			c.stage.Store(int32(other))
 			if legal && c.change(from, to) || c.at() != other {

@@ -269,7 +269,7 @@ func (e *portable) write() error {
 	return err
 }
 
-// Blocking implements Link. Its deadlines are always those of the connection.
+// Blocking implements Link. Its deadlines are always the connection's.
 func (e *portable) Blocking(_, _ time.Time) net.Conn { return e.nc }
 
 // LimitReads implements Link.

@@ -28,7 +28,7 @@ func (p *shouts) say(text string) {
 func (p *shouts) Output() (head, tail []byte, file *FilePart) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// what is being written must stay where it is
+	// bytes being written must stay where they are
 	return p.out[:len(p.out):len(p.out)], nil, nil
 }
 
@@ -187,7 +187,7 @@ func (c *badWrites) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// loggingHost counts what is logged.
+// loggingHost counts log lines.
 type loggingHost struct {
 	linesHost
 	logged atomic.Int32

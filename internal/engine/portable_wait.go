@@ -45,7 +45,7 @@ func (e *portable) keep(space *bufpool.Buffer) {
 	e.space = space
 }
 
-// putAway gives the protocol to the Host during a wait, if that is possible.
+// putAway gives the protocol to the Host during a wait, if possible.
 func (e *portable) putAway() bool {
 	space, until, ok := e.Set.Host.PutAway(e.p, e.waits != nil)
 	if ok {
@@ -104,7 +104,7 @@ const (
 	mostLooks = 100
 )
 
-// readLast reads what has arrived when the server shuts down.
+// readLast reads the bytes that have arrived when the server shuts down.
 func (e *portable) readLast() (n int, err error) {
 	for i := 1; ; i++ {
 		_ = e.nc.SetReadDeadline(time.Now().Add(lastLook))

@@ -29,7 +29,7 @@ type connWorkers struct {
 	// seats counts the workers that accept, or are about to, in units of seatAccept, and
 	// the workers that register an accepted connection in units of seatEnter. Serve adds
 	// seatsStopped when it returns, and waits for the latter workers: the last of them
-	// signals on entered that it has left. All of that is in one word, since the processors
+	// signals on entered that it has left. All of this is in one word, since the processors
 	// contend for it.
 	seats   atomic.Int64
 	entered chan struct{}

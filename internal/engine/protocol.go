@@ -14,8 +14,8 @@ import (
 // feed it single bytes. If it must wait, in the middle of a handler, its Link returns a
 // connection that waits.
 //
-// Only the engine calls the methods, never two at once. For a protocol that is
-// Conn.Concurrent, one other goroutine at a time may call Wait(WaitRoom), Output and
+// Only the engine calls the methods, never two at once. For a Conn.Concurrent
+// protocol, one other goroutine may call Wait(WaitRoom), Output and
 // Written concurrently with the other methods.
 type Protocol interface {
 	// Space returns the buffer for the bytes that arrive next. It is not empty.
@@ -43,13 +43,13 @@ type Protocol interface {
 	// Idle reports whether nothing has begun that would be lost if the connection ended.
 	// The engine takes the protocol from an idle connection, or keeps it there.
 	Idle() bool
-	// Wait declares what the connection waits for from now on, and returns its deadline:
-	// the zero time means none, and Passed a time that is over. A deadline that the
+	// Wait begins a wait of the connection, and returns its deadline:
+	// the zero time means none, and Passed a time in the past. A deadline that the
 	// application has set takes precedence, unless the protocol has set one through its
 	// Link since then.
 	Wait(w Wait) (until time.Time)
 	// Turn announces that the other connections of the loop get their turn, and returns the
-	// wait of this connection meanwhile. If that is WaitNone, the deadline stays as it is.
+	// wait of this connection meanwhile. After WaitNone, the deadline stays as it is.
 	Turn() (w Wait, until time.Time)
 	// Expired reports that the time of a WaitInput is over, although something has arrived,
 	// which is received next: it may have arrived in time. Wait then returns Passed if it
@@ -65,13 +65,13 @@ type Protocol interface {
 	Abandoned()
 }
 
-// Worker is a protocol that is Conn.Concurrent and has requests of its own to serve, beside
+// Worker is a Conn.Concurrent protocol with requests of its own to serve, beside
 // the bytes that arrive on the connection.
 type Worker interface {
 	Protocol
 	// HasWork reports whether Work must be called. The caller owns the connection.
 	HasWork() bool
-	// Work serves the requests that wait, and those that arrive meanwhile. The engine does
+	// Work serves the requests that wait or arrive meanwhile. The engine does
 	// not own the connection then: another goroutine may drive the protocol. Work may take
 	// as long as handlers do.
 	Work()
@@ -86,7 +86,7 @@ const (
 	Close                  // close the connection
 	Linger                 // discard the bytes that the peer still sends, then close
 	HandOver               // give the connection to the application
-	// Leave leaves the protocol to a handler that is late and still uses it; the connection
+	// Leave leaves the protocol to a late handler that still uses it; the connection
 	// ends.
 	Leave
 	// Upgrade gives the connection to another protocol, see Host.Upgrade, whose Step is
@@ -97,7 +97,7 @@ const (
 	FlushRest
 )
 
-// Wait is what a connection waits for.
+// Wait is a reason for which a connection waits.
 type Wait uint8
 
 const (
@@ -113,7 +113,7 @@ const (
 // Passed is a deadline that makes everything on a connection fail at once.
 var Passed = time.Unix(1, 0)
 
-// FilePart is a part of a file that is to be sent.
+// FilePart is a part of a file to send.
 type FilePart struct {
 	// File is open for reading until all of the part was written.
 	File *os.File
@@ -175,7 +175,7 @@ type Host interface {
 	// another connection. fault is the reason why the connection ended early, or nil.
 	Return(p Protocol, reuse bool) (last Protocol, fault error)
 	// PutAway takes back the protocol of a connection that waits for a request, until bytes
-	// arrive, if that is possible. It returns a buffer to wait with, unless bare is set,
+	// arrive, if possible. It returns a buffer to wait with, unless bare is set,
 	// and the deadline of the wait. Dormant replaces Lend if a connection also waits for
 	// its first request without a protocol: it reports whether it does, and the size of the
 	// buffer.

@@ -123,7 +123,7 @@ func (s *Set) setState(nc net.Conn, state State) {
 
 func (s *Set) shardOf(c *Conn) *connShard { return &s.shards[c.ID%connShards] }
 
-// register adds a connection to the Set. from is its address, if that is known, and peer,
+// register adds a connection to the Set. from is its address, if known, and peer,
 // the result of Host.Admit, is the address that it counts for.
 func (s *Set) register(c *Conn, nc net.Conn, from rawsys.Address, peer netip.Addr) {
 	c.Set, c.NC, c.peer = s, nc, from
@@ -156,7 +156,7 @@ func (s *Set) unregister(c *Conn) {
 		peer = c.peer.Addr()
 	}
 	s.Host.Gone(peer)
-	// a shutdown that is not seen here sees that the connection was removed
+	// a shutdown unseen here sees that the connection was removed
 	if s.open.Add(-1) == 0 && s.stopping.Load() {
 		s.mu.Lock()
 		s.checkDrained()

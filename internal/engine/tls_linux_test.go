@@ -151,7 +151,7 @@ func TestPartOfARecordDoesNotTakeTheDeadlineAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	servertest.Eventually(t, "the bytes are there", c.hasInput)
-	// what the wheel does
+	// as the wheel does
 	if c.Expire() {
 		c.net.Release()
 	}
@@ -202,7 +202,7 @@ func TestFarewellWaitsForRoom(t *testing.T) {
 	}
 }
 
-// failingHost is a tlsHost whose hooks fail like those of an application.
+// failingHost is a tlsHost whose hooks fail as an application's may.
 type failingHost struct {
 	tlsHost
 	fail func()

@@ -105,7 +105,7 @@ type budget struct {
 }
 
 // take counts a field whose text has n bytes, and reports whether to store it. After a
-// field that is not stored, no other is.
+// field without room, none is stored.
 func (b *budget) take(n uint32) bool {
 	b.size += uint64(n) + entryOverhead
 	b.fields++

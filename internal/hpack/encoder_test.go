@@ -385,7 +385,7 @@ func FuzzRoundTrip(f *testing.F) {
 			p.begin()
 			for i := 0; i+1 < len(parts); i += 2 {
 				name := []byte(parts[i])
-				// ToLower of package strings would replace what is not UTF-8
+				// ToLower of package strings would replace invalid UTF-8
 				p.block = p.e.AppendField(p.block, field.Lookup(name), name, []byte(parts[i+1]), Indexing((uint8(len(parts[i+1]))+round)%3))
 				p.want = append(p.want, pair{asciiLower(parts[i]), parts[i+1]})
 			}

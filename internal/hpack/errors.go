@@ -8,7 +8,7 @@ var ErrTooLarge = errors.New("fasthttp: header list is too large")
 
 // All other errors end the connection: the tables of the two sides may differ.
 var (
-	// ErrExcessive means that a block has more than twice of what its Limits allow. The
+	// ErrExcessive means that a block has more than twice as much as its Limits allow. The
 	// decoder does not examine the rest of it.
 	ErrExcessive = errors.New("fasthttp: header list is more than twice too large")
 

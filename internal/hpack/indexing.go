@@ -2,11 +2,11 @@ package hpack
 
 import "github.com/valyala/fasthttp/internal/field"
 
-// Indexing is how Encoder represents a field that is in no table.
+// Indexing is how Encoder represents a field missing in both tables.
 type Indexing uint8
 
 const (
-	Index Indexing = iota // with an entry in the dynamic table, for a field that is repeated
+	Index Indexing = iota // with an entry in the dynamic table, for a repeated field
 	Plain                 // without one
 	Never                 // without one, in any intermediary's table either (RFC 7541 section 7.1.3)
 )

@@ -3,7 +3,7 @@ package hpack
 import "github.com/valyala/fasthttp/internal/field"
 
 const (
-	// entryOverhead is what an entry counts in addition to its text (RFC 7541 section 4.1).
+	// entryOverhead is the size of an entry in addition to its text (RFC 7541 section 4.1).
 	entryOverhead = 32
 	// initialSize is the size of both tables until it is changed (RFC 9113 section 6.5.2,
 	// SETTINGS_HEADER_TABLE_SIZE).
@@ -33,7 +33,7 @@ type table struct {
 	max  uint32
 }
 
-// at returns the entry that is i entries older than the newest. i is less than t.n.
+// at returns the entry i places older than the newest. i is less than t.n.
 func (t *table) at(i uint32) *entry { return &t.ring[(t.next-1-i)&uint32(len(t.ring)-1)] }
 
 // all returns name and value of e as one piece.
@@ -99,7 +99,7 @@ func (t *table) makeRoom(need int) {
 	}
 	live := t.text[start:]
 	// the limit leaves entryOverhead unused for every entry, so that text at the limit is
-	// not moved for each entry that is added
+	// not moved for each added entry
 	limit := int(t.max)
 	if total := len(live) + need; total > cap(t.text)-cap(t.text)/4 && cap(t.text) < limit {
 		t.text = make([]byte, 0, min(max(2*cap(t.text), total, smallestText), limit))

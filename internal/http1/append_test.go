@@ -69,7 +69,7 @@ func TestFieldLines(t *testing.T) {
 		{"A", "b\r\nC: d", "A: b  C: d\r\n"},
 		{"A", "b\x00\n\r", "A: b   \r\n"},
 		{"A", everyByte(), "A: " + clean(everyByte()) + "\r\n"},
-		// a name that is not a token makes no line
+		// a name other than a token makes no line
 		{"", "x", ""},
 		{"A ", "x", ""},
 		{" A", "x", ""},

@@ -88,7 +88,7 @@ func (c *Chunked) Next(src []byte) (content []byte, n int, err error) {
 }
 
 // plainLine reads at once the bytes that nearly always precede content: the end of the
-// previous chunk, a size that is not huge, and the end of the line. It returns their
+// previous chunk, a size of usual length, and the end of the line. It returns their
 // number. It returns 0 if src begins with other bytes or does not have all of these; step
 // must then read them.
 func (c *Chunked) plainLine(src []byte) (n int) {
@@ -117,7 +117,7 @@ func (c *Chunked) plainLine(src []byte) (n int) {
 	return n + 2
 }
 
-// step reads one byte that is not content.
+// step reads one byte other than content.
 func (c *Chunked) step(b byte) error {
 	switch c.state {
 	case chunkSize:

@@ -64,7 +64,7 @@ type ClientEvent uint8
 
 const (
 	SendsHead        ClientEvent = iota // the head is sent alone, and asks whether the content is wanted
-	SendsRequest                        // all of the request is sent, or all that is left of it
+	SendsRequest                        // all of the request is sent, or all the rest of it
 	SendsLast                           // the last request of a pipeline is sent
 	SendEnds                            // everything was written
 	SendStops                           // the rest is not sent
@@ -80,7 +80,7 @@ const (
 	clientEvents
 )
 
-// clientMove holds the phases to which an event leads. A phase that is not in it refuses
+// clientMove holds the phases to which an event leads. A phase missing in it refuses
 // the event.
 type clientMove struct {
 	sending   [sendPhases]SendPhase
@@ -203,7 +203,7 @@ func (c *ClientConn) Sending() SendPhase { return c.phases.sending() }
 // Receiving returns the phase of receiving.
 func (c *ClientConn) Receiving() ReceivePhase { return c.phases.receiving() }
 
-// MaySend reports whether another request may be written after those of a pipeline.
+// MaySend reports whether another request may be written in a pipeline.
 func (c *ClientConn) MaySend() bool { return c.Sending() == Sending && c.Receiving() < Received }
 
 // Draining reports whether only bytes that the server has already sent are of interest,

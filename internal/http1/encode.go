@@ -14,7 +14,7 @@ type Outgoing struct {
 	Size    int         // in bytes, of SizedContent
 }
 
-// ContentKind is what the sender knows about the content of a message in advance. If the
+// ContentKind is how much the sender knows about the content of a message in advance. If the
 // content itself is not sent, as in a response to HEAD, this is the content of the same
 // response to GET.
 type ContentKind uint8

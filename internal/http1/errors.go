@@ -24,7 +24,7 @@ func StatusOf(err error) int {
 	return 400
 }
 
-// The errors of messages. Those of the first group are exported by the root package.
+// The errors of messages. The root package exports the first group.
 var (
 	ErrMissingMethod          = fault(400, "cannot find http request method")
 	ErrUnsupportedMethod      = fault(400, "unsupported http request method")

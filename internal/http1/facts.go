@@ -5,13 +5,13 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// Facts holds what the fields of a head declare about its framing and its connection. The
+// Facts holds the declarations of a head's fields about its framing and its connection. The
 // parser collects them in the same pass in which it reads the fields.
 type Facts struct {
 	ContentLength int64                // valid if HasLength is set
 	Slots         [NumSlots]field.Span // positions of values
 	Lines         int                  // the number of field lines
-	Flags         Flags                // what was found
+	Flags         Flags                // the facts found
 }
 
 // Flags is a set of facts.

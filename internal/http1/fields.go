@@ -141,7 +141,7 @@ const shortestUsual = 24
 // shortestLine is the least size of a line that usualLines parses: "a: b" and CRLF.
 const shortestLine = 6
 
-// badName is what lookUp returns in place of an id.
+// badName is the result of lookUp in place of an id.
 const badName = field.ID(255)
 
 // longName returns the size of the name at b[i], which has at least 24 bytes, or 0 if
@@ -276,7 +276,7 @@ func isSpaced(name []byte, from int) bool {
 	return len(name) > 0 && name[0] != ' '
 }
 
-// validName reports whether name is a token, and normalises one that is.
+// validName reports whether name is a token, and if so normalises it.
 func (h *Head) validName(name []byte) bool {
 	if h.KeepNames || len(name) == 0 {
 		return ascii.IsToken(name)

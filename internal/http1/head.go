@@ -238,7 +238,7 @@ const (
 	post = 'P' | 'O'<<8 | 'S'<<16 | 'T'<<24
 )
 
-// methodEnd returns the position of the first byte of b that is not part of a token, and
+// methodEnd returns the position of the first byte of b outside of a token, and
 // the method before it. It tests for GET and POST first, the methods of nearly all
 // requests.
 func methodEnd(b []byte) (end int, id MethodID) {

@@ -223,7 +223,7 @@ func IsBarredTrailer(name []byte) bool {
 }
 
 // foldTrailer copies the beginning of name to text, in lower case, with a hyphen for
-// every byte that is neither a letter nor a digit.
+// every byte other than letters and digits.
 func foldTrailer(text *[longestBarred]byte, name []byte) (n int) {
 	for n < len(name) && n < len(text) {
 		c := ascii.Lower(name[n])

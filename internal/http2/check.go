@@ -174,7 +174,7 @@ func isScheme(b []byte) bool {
 	return ascii.Is(b[0], ascii.Alpha)
 }
 
-// requestFields checks the fields of a request from the one at i on, and keeps those that
+// requestFields checks the fields of a request from the one at i on, and keeps the ones that
 // belong in Fields.
 func (m *Message) requestFields(i, seen int) (p priority, cookies int, e *Error) {
 	l, kept, hosts := &m.Fields, 0, 0

@@ -56,8 +56,8 @@ type Conn struct {
 	answers  uint32 // frames without benefit that excuse has allowed
 	strays   int32  // how much content may be on its way for streams that were reset
 
-	sendWindow int32 // what the peer accepts on all streams
-	recvWindow int32 // what the peer may send
+	sendWindow int32 // the peer's, for all streams
+	recvWindow int32 // for the peer
 	credit     int32 // consumed, but not yet returned
 	highest    uint32
 	goodLast   uint32 // the last id of the last GOAWAY, while draining

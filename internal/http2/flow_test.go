@@ -178,7 +178,7 @@ func TestSettingsChangeWindowsOfStreams(t *testing.T) {
 	checkBooks(t, x.c)
 }
 
-// A window that is smaller than the peer assumes applies only once the peer knows it.
+// A window smaller than the peer assumes applies only once the peer knows it.
 func TestSmallWindowsHoldFromTheAcknowledgementOn(t *testing.T) {
 	x := begin(t, Server, filled(Limits{Window: 1000}))
 	x.feed(newScript().raw(Preface).settings().post(1, 3, 5).data(1, 0, strings.Repeat("a", 1001)).b, 1<<20)

@@ -133,7 +133,7 @@ func floodOfAnswered(n int) *script {
 	})
 }
 
-// A malformed request that is answered costs the peer as much as one that is reset: it does
+// A malformed request that is answered costs the peer as much as a reset one: it does
 // not end well, and its reset costs nothing more.
 func TestMalformedRequestsThatAreAnswered(t *testing.T) {
 	x := begin(t, Server, filled(Limits{Wasted: 10, WastedRate: -1}))
@@ -171,7 +171,7 @@ func TestMalformedRequestsThatAreAnswered(t *testing.T) {
 	checkBooks(t, x.c)
 }
 
-// A request that is too large is answered, and the connection continues.
+// A too large request is answered, and the connection continues.
 func TestTooLargeRequestsAreAnswered(t *testing.T) {
 	x := begin(t, Server, filled(Limits{HeaderList: 500}))
 	x.frames()

@@ -12,7 +12,7 @@ func (c *Conn) lingers(s *Stream) bool {
 	return c.life == LifeOpen && int(s.recvWindow) >= c.l.Window/4 && s.bodyLeft <= int64(s.recvWindow)
 }
 
-// drop discards content of a lingering stream, and ends the stream if that is too much.
+// drop discards content of a lingering stream, and ends the stream if it exceeds the limit.
 func (c *Conn) drop(s *Stream) {
 	c.creditConn(s.unread)
 	s.unread = 0

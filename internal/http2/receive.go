@@ -6,8 +6,8 @@ import (
 )
 
 // Feed processes received bytes, from the beginning of b, up to the first event. It returns
-// how many bytes it has consumed, which are whole frames. If that is 0 and there is no
-// event, the connection is Paused, or Feed needs more bytes after those of b: FrameHead and
+// how many bytes it has consumed, which are whole frames. If n is 0 and there is no
+// event, the connection is Paused, or Feed needs more bytes after b: FrameHead and
 // Limits.Frame together are always enough. After an error the connection is over as soon as
 // its output is written; each further call returns the error again.
 //
@@ -220,7 +220,7 @@ func (c *Conn) afterEnd(id uint32, size int) error {
 	return c.glitch()
 }
 
-// rejectID resets a stream that is not in the table.
+// rejectID resets a stream missing in the table.
 func (c *Conn) rejectID(id uint32, code Code) {
 	c.put32(frameReset, id, uint32(code))
 	c.ended.add(id, endByUs)

@@ -132,7 +132,7 @@ func TestEncoderFollowsTheTableOfThePeer(t *testing.T) {
 	}
 }
 
-// A header block that is larger than a frame of the peer's.
+// A header block larger than a frame of the peer's.
 func TestLargeHeadersAreContinued(t *testing.T) {
 	for _, n := range []int{16000, 17000, 40000} {
 		x := begin(t, Server, filled(Limits{}))

@@ -20,7 +20,7 @@ const (
 
 const settingSize = 6
 
-// sendSettings sends the settings, once: those that differ from the peer's assumptions.
+// sendSettings sends the settings that differ from the peer's assumptions, once.
 func (c *Conn) sendSettings() {
 	o := c.output()
 	at := len(o.B)

@@ -15,7 +15,7 @@ type Stream struct {
 
 	id         uint32
 	sendWindow int32 // the peer's window, which new settings can make negative
-	recvWindow int32 // what the peer may send
+	recvWindow int32 // for the peer
 	credit     int32 // consumed, but not yet returned to the peer's window
 	unread     int32 // received, but not yet consumed
 	headSize   uint32
@@ -92,7 +92,7 @@ type streamEvent uint8
 const (
 	receivesInterim streamEvent = iota // an interim response
 	receivesHead                       // the head of a message
-	receivesAll                        // a head that is the whole message
+	receivesAll                        // a head that ends the message
 	receivesEnd                        // the end of content, or trailers
 	sendsInterim
 	sendsHead
@@ -102,7 +102,7 @@ const (
 	streamEvents
 )
 
-// streamMove holds the phases to which an event leads. A phase that is not in it refuses
+// streamMove holds the phases to which an event leads. A phase missing in it refuses
 // the event.
 type streamMove struct{ send, recv [halfPhases]Half }
 
@@ -298,7 +298,7 @@ func (t *streamTable) all(yield func(s *Stream) bool) {
 	}
 }
 
-// ending is how a stream that is no longer in the table has ended.
+// ending is how a stream removed from the table has ended.
 type ending uint8
 
 const (

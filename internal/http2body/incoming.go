@@ -203,7 +203,7 @@ func (c *Incoming) Ended() bool {
 	return c.ended && c.unread() == 0
 }
 
-// Left returns how much of the content is unread, if that is known. The lock is held.
+// Left returns how much of the content is unread, if known. The lock is held.
 func (c *Incoming) Left() (n int64, known bool) { return c.left, c.known }
 
 // Section returns the trailer section, once Read has returned io.EOF.

@@ -37,7 +37,7 @@ type Outgoing struct {
 
 var _ bodyio.Writer = (*Outgoing)(nil)
 
-// Init makes w write the content of the message that is sent on a stream.
+// Init makes w write the content of the message sent on a stream.
 func (w *Outgoing) Init(side Side, s *http2.Stream) {
 	w.side, w.stream, w.room.L = side, s, side
 }

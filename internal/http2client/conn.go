@@ -279,7 +279,7 @@ func (c *Conn) receive(in []byte) (used int, err error) {
 	return used, err
 }
 
-// pass passes an event on. Content that is not wanted counts as consumed.
+// pass passes an event on. Unwanted content counts as consumed.
 func (c *Conn) pass(ev *http2.Event, m *http2.Message) {
 	if x, ok := ev.Stream.User.(Exchange); ok {
 		x.Receive(ev, m)

@@ -107,7 +107,7 @@ func (c *Conn) read() {
 	}
 }
 
-// Lead reads until signal has a value, or until the time until, unless that is zero: it
+// Lead reads until signal has a value, or until the time until, unless until is zero: it
 // then returns false. The caller leads.
 func (c *Conn) Lead(signal <-chan struct{}, until time.Time) (told bool) {
 	for {

@@ -25,7 +25,7 @@ func (c *handClock) now() time.Duration { return time.Duration(c.at.Load()) }
 func (c *handClock) pass(d time.Duration) { c.at.Add(int64(d)) }
 
 // newRestingLoop returns a loop without pollers, for a bubble of synctest: the bubble's
-// time stands still while a poller waits for the system. What the loop does by time, it
+// time stands still while a poller waits for the system. Timed actions of the loop, it
 // still does.
 func newRestingLoop(t *testing.T) *Loop {
 	t.Helper()
@@ -73,7 +73,7 @@ func newMortal(t *testing.T, l *Loop, patience time.Duration) *mortal {
 	return c
 }
 
-// own calls f as the owner of a connection that is idle.
+// own calls f as the owner of an idle connection.
 func (c *mortal) own(t *testing.T, f func()) {
 	t.Helper()
 	if !c.TryAcquire() {

@@ -95,7 +95,7 @@ const (
 	flagGone                            // the peer has ended its side, or both sides
 	flagClosed                          // the descriptor is closed, or Close is about to close it
 	flagWatched                         // PeerGone is to be called
-	flagUrgent                          // urgent data has arrived, which splits what is read
+	flagUrgent                          // urgent data has arrived, which splits reads
 	flagWatchedInput                    // PeerSent is to be called
 	// flagUser and the bits above it count the running calls of Use
 	flagUser uint32 = 1 << 8
@@ -261,7 +261,7 @@ func (c *Conn) Use(f func(fd int)) {
 // already arrived cause no call.
 func (c *Conn) WatchInput() { c.set(flagWatchedInput) }
 
-// Unwatch ends what Watch and WatchInput began.
+// Unwatch undoes Watch and WatchInput.
 func (c *Conn) Unwatch() { c.unset(flagWatched | flagWatchedInput) }
 
 // ready handles events of the connection: it sets flags, wakes the goroutines that

@@ -114,7 +114,7 @@ func TestDeadlineHoldsForAConnectionThatIsUsedAgain(t *testing.T) {
 	})
 }
 
-// An owner that is called again and again sets a deadline that has passed each time. The
+// An owner called again and again sets a deadline that has passed each time. The
 // connection must still expire.
 func TestDeadlinesThatHavePassedAreNotPutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -23,7 +23,7 @@ const (
 	slowFirst = time.Second
 )
 
-// pace is what a loop knows about the time that its handlers take while other events wait.
+// pace is a loop's knowledge of how long its handlers take while other events wait.
 // While it is slow, the loop expects handlers to wait or to compute for long.
 type pace struct {
 	slow bool

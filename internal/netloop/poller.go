@@ -156,7 +156,7 @@ func (l *Loop) close() {
 func (l *Loop) add(c *Conn, patience time.Duration) error {
 	c.loop = l
 	// the caller owns the connection until it is registered: if another goroutine
-	// closed it before, its descriptor could be that of another file by then
+	// closed it before, its descriptor could belong to another file by then
 	c.state.Store(stateBusy)
 	c.SetDeadline(patience)
 	fd := int(c.fd)

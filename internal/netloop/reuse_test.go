@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// A shutdown may find a connection that is registered with the server, but not yet
+// A shutdown may find a connection registered with the server, but not yet
 // on its loop.
 func TestConnectionsCannotBeAcquiredBeforeTheyAreOnALoop(t *testing.T) {
 	w := newWorld(t, 1)

@@ -45,7 +45,7 @@ const plannedNone = math.MaxUint64
 // wheel is a hierarchical timing wheel. A connection whose deadline becomes later, as it
 // does with every request, stays in its slot, and gets another slot when the wheel reaches
 // it. So setting a deadline is a single store most of the time. The timer sleeps until the
-// next slot that is not empty.
+// next slot in use.
 //
 // A connection is in the wheel while its planned tick is not 0. The planned tick changes
 // only under mu, and is never 0 between two other values. So an owner that has set the
@@ -123,7 +123,7 @@ func (w *wheel) forget(c *Conn) {
 // tick at which the wheel will check it. mu is held.
 func (w *wheel) place(c *Conn, at uint64) uint64 {
 	at = max(at, w.last+1)
-	// all bits above a level are those of last
+	// all bits above a level equal the bits of last
 	level := (bits.Len64(at^w.last) - 1) / levelBits
 	n := at >> (level * levelBits) % slotCount
 	slot := &w.slots[level][n]

@@ -262,7 +262,7 @@ func TestLookForEndBesideAWriteThatWaits(t *testing.T) {
 	})
 }
 
-// A record that is written while a read ends is sent.
+// A record written while a read ends is sent.
 func TestWriteWhileAReadEnds(t *testing.T) {
 	p := newPair(t, tls.VersionTLS13)
 	p.socket.Conn = &servertest.FakeConn{OnWrite: func([]byte) {}}
@@ -511,7 +511,7 @@ func TestReadNowChangesTheKey(t *testing.T) {
 		send(recordHandshake, updateRequested)
 		c.update()
 		send(recordData, "between ")
-		// a message may come in two records
+		// a message may be split into two records
 		send(recordHandshake, updateNotRequested[:2])
 		send(recordHandshake, updateNotRequested[2:])
 		c.update()

@@ -22,7 +22,7 @@ func (s *countedSocket) WriteNow(p []byte) (int, error) {
 	return s.socket.WriteNow(p)
 }
 
-// However many records there are, one call sends them, up to the limit of what is sealed at
+// However many records there are, one call sends them, up to the limit for sealing at
 // once. A single record needs no buffer in between.
 func TestSendWritesOnce(t *testing.T) {
 	forEachVersion(t, func(t *testing.T, p *pair) {

@@ -29,7 +29,7 @@ func ViewOf(c *tls.Conn) *View {
 }
 
 // Await waits until the connection is readable: there is data, its end, or a message
-// of the TLS protocol itself. While it waits it holds no buffer if that is possible,
+// of the TLS protocol itself. While it waits it holds no buffer if possible,
 // and otherwise a buffer of a single byte.
 func (v *View) Await() error {
 	if v.wire != nil && !v.rest {

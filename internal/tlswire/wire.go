@@ -1,6 +1,6 @@
 // Package tlswire is a layer between crypto/tls and the transport of a server's connection.
-// It knows where TLS records end. So a connection that waits for its next request holds no buffer,
-// and the records of a message are sent together.
+// It knows where TLS records end. So a connection that waits for its next request holds no
+// buffer, and the records of a message are sent together.
 //
 // Server makes a connection over a wire (wire.go). ViewOf returns the View through which an
 // engine reads and writes: with calls that wait (view.go), and, if the transport is a Socket,
@@ -73,7 +73,7 @@ type wire struct {
 	waited  [HeaderSize]byte // the bytes that ended a wait without a buffer
 
 	waitless atomic.Int32 // while it is not 0, reads and writes do not wait
-	output   atomic.Int32 // the size of output that is encrypted, until its first record is written
+	output   atomic.Int32 // the size of encrypted output, until its first record is written
 	leaving  atomic.Bool  // Close and the deadlines, which Close of a tls.Conn calls, do nothing
 
 	// held is set if there are unsent records, or if some were lost
@@ -125,7 +125,7 @@ const (
 	// largest record so far has needed.
 	directSize = 512
 
-	// GatherSize is the most that is gathered.
+	// GatherSize is the largest number of gathered bytes.
 	GatherSize = 64 << 10
 )
 

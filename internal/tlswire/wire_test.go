@@ -269,7 +269,7 @@ func TestWireAllocatesNothing(t *testing.T) {
 	}
 }
 
-// lossy is a transport whose next Write fails with err, unless that is nil.
+// lossy is a transport whose next Write fails with err, unless err is nil.
 type lossy struct {
 	net.Conn
 	err error

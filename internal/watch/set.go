@@ -55,7 +55,7 @@ func (s *Set) Abandon(w *Watch) {
 	runtime.AddCleanup(w, s.forget, p)
 }
 
-// forget removes an abandoned Watch that is no longer referenced.
+// forget removes an abandoned Watch without references.
 func (s *Set) forget(p weak.Pointer[Watch]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

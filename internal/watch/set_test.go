@@ -32,7 +32,7 @@ func TestShutdownCancelsWhatIsNotHandled(t *testing.T) {
 	runtime.KeepAlive([]*Watch{abandoned, twice})
 }
 
-// An abandoned request that is armed is canceled, and needs nothing more.
+// An abandoned request is canceled when it is armed, and needs nothing more.
 func TestSetHasNoneThatWasTold(t *testing.T) {
 	var s Set
 	w := New()

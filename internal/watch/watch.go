@@ -1,7 +1,7 @@
 // Package watch signals a request's cancellation: client disconnect or server shutdown.
 //
-// A Watch is the signal of one request, and a Set holds the Watches of a server. All phase changes
-// of a Watch are in one table, moves.
+// A Watch is the signal of one request, and a Set holds the Watches of a server. All phase
+// changes of a Watch are in one table, moves.
 package watch
 
 import "sync"
