@@ -12,8 +12,8 @@ import (
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
-// State is a state of a connection, as passed to the Host. The values equal
-// those of ConnState in the server's package.
+// State is a state of a connection, as passed to the Host. The values equal those of
+// ConnState in the server's package.
 type State int
 
 const (
@@ -70,8 +70,7 @@ type Conn struct {
 	stage atomic.Int32  // a stage
 
 	prev, next *Conn
-	// peer is the address of the peer if it is known, or else the one the connection counts
-	// for
+	// peer is the peer's address if it is known, or else the address it counts for
 	peer rawsys.Address
 }
 
@@ -266,7 +265,8 @@ func (c *Conn) begin() (ok, asked bool) {
 	}
 }
 
-// asked reports whether a shutdown has asked for a request, and ended the wait for one.
+// asked reports whether a shutdown needs to know whether there is a request. It waits while
+// the connection is in stageAsking.
 func (c *Conn) asked() bool {
 	now := c.at()
 	for ; now == stageAsking; now = c.at() {

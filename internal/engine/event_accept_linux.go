@@ -121,8 +121,8 @@ func (l *eventListener) newAcceptor() *acceptor {
 	return a
 }
 
-// accept is acceptFrom, after a cheaper check for a connection. It skips the check if one
-// has arrived. As a rule there is none right after another one was accepted.
+// accept is acceptFrom, after a cheaper check for a connection, which is skipped if one has
+// arrived. As a rule there is none right after another one was accepted.
 func (a *acceptor) accept(fd int) (int, rawsys.Address, error) {
 	if !a.waited {
 		if ready, errno := rawsys.Ready(fd); !ready && errno == 0 {
@@ -219,7 +219,7 @@ func (s *Set) ServeEvents(ln net.Listener, config *tls.Config) (served bool, err
 // adapted to GOMAXPROCS. Go raises GOMAXPROCS itself if the limit of a container is raised.
 const growEvery = 64
 
-// acceptEvents accepts until the listener is closed or the server is to stop.
+// acceptEvents accepts until the listener is closed or the server is stopping.
 func (s *Set) acceptEvents(l *eventListener, g *eventGroup, isTCP bool) error {
 	var failing acceptFailures
 	_ = l.set.SetReadDeadline(time.Now().Add(closedCheck))

@@ -44,7 +44,7 @@ type ownDeadline struct {
 	set   bool
 }
 
-// waitKind is the reason for which a connection without an owner waits.
+// waitKind is the reason why a connection without an owner waits.
 type waitKind uint32
 
 const (

@@ -31,8 +31,8 @@ func (c *eventConn) close(linger bool) (alive bool) {
 	return false
 }
 
-// abandon ends a connection whose protocol was left to a late handler that may still
-// be reading from it.
+// abandon ends a connection whose protocol was left to a late handler that may still be
+// reading from it.
 func (c *eventConn) abandon() bool {
 	p := c.p
 	c.p = nil

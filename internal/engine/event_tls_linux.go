@@ -75,8 +75,8 @@ func (c *eventConn) beginTLS() net.Conn {
 	return over
 }
 
-// helloSize is up to how many bytes of a client's first message its connection waits for
-// the rest without a goroutine. Most of these messages are smaller.
+// helloSize is the largest part of a client's first message with which its connection waits
+// for the rest without a goroutine. Most of these messages are smaller.
 const helloSize = 2 << 10
 
 // awaitHello begins the handshake as soon as there is something for it to do. Until then
@@ -172,8 +172,8 @@ func (c *eventConn) endHandshake(why error) {
 	}
 }
 
-// serveElsewhere calls serve, which serves the connection in the place of the engine, and
-// closes the connection afterwards. The connection has left its loop for that.
+// serveElsewhere calls serve, which serves the connection instead of the engine, and closes
+// the connection afterwards. The connection has left its loop for that.
 func (c *eventConn) serveElsewhere(serve func() error) {
 	s := c.Set
 	nc, err := c.leaveLoop()

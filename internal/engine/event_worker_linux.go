@@ -2,7 +2,7 @@ package engine
 
 import "github.com/valyala/fasthttp/internal/netloop"
 
-// This file is the part of the event engine for protocols that are Conn.Concurrent.
+// This file is the part of the event engine for Conn.Concurrent protocols.
 
 // Wake implements Link. If the connection has an owner, the owner serves it once more.
 func (c *eventConn) Wake() {

@@ -125,7 +125,7 @@ func (e *portable) Wake() {
 	}
 }
 
-// Push implements Link. It is the same as Wake, which does no more than that.
+// Push implements Link. It is the same as Wake.
 func (e *portable) Push() (over bool) {
 	e.Wake()
 	return true
@@ -137,8 +137,8 @@ func (e *portable) writeRest() {
 	}
 }
 
-// writeAll writes all output for the caller, which is the writer, with no more than most writes.
-// If it returns false, there may be more.
+// writeAll writes all output for the caller, which is the writer, with no more than most
+// writes. If it returns false, there may be more.
 func (e *portable) writeAll(most int) (over bool) {
 	ended := false
 	defer func() {

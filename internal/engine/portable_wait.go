@@ -71,8 +71,8 @@ func (e *portable) forRequest() Wait {
 }
 
 // receiveFirst waits for the first bytes of a request. over is true if the connection has
-// ended and the protocol need not know. A shutdown ends the wait of a connection that is
-// waiting, but a request that has arrived by then is still served.
+// ended and the protocol need not know. A shutdown ends the wait, but a request that has
+// arrived by then is still served.
 func (e *portable) receiveFirst() (over bool) {
 	if e.awake {
 		e.rest()

@@ -14,9 +14,9 @@ import (
 // feed it single bytes. If it must wait, in the middle of a handler, its Link returns a
 // connection that waits.
 //
-// Only the engine calls the methods, never two at once. For a Conn.Concurrent
-// protocol, one other goroutine may call Wait(WaitRoom), Output and
-// Written concurrently with the other methods.
+// Only the engine calls the methods, never two at once. For a Conn.Concurrent protocol, one
+// other goroutine may call Wait(WaitRoom), Output and Written concurrently with the other
+// methods.
 type Protocol interface {
 	// Space returns the buffer for the bytes that arrive next. It is not empty.
 	Space() []byte
@@ -43,13 +43,13 @@ type Protocol interface {
 	// Idle reports whether nothing has begun that would be lost if the connection ended.
 	// The engine takes the protocol from an idle connection, or keeps it there.
 	Idle() bool
-	// Wait begins a wait of the connection, and returns its deadline:
-	// the zero time means none, and Passed a time in the past. A deadline that the
-	// application has set takes precedence, unless the protocol has set one through its
-	// Link since then.
+	// Wait is called when the connection begins the wait w. It returns the deadline: the
+	// zero time means none, and Passed a time in the past. A deadline that the application
+	// has set takes precedence, unless the protocol has set one through its Link since
+	// then.
 	Wait(w Wait) (until time.Time)
 	// Turn announces that the other connections of the loop get their turn, and returns the
-	// wait of this connection meanwhile. After WaitNone, the deadline stays as it is.
+	// wait of this connection meanwhile. For WaitNone, the deadline stays as it is.
 	Turn() (w Wait, until time.Time)
 	// Expired reports that the time of a WaitInput is over, although something has arrived,
 	// which is received next: it may have arrived in time. Wait then returns Passed if it
@@ -65,19 +65,19 @@ type Protocol interface {
 	Abandoned()
 }
 
-// Worker is a Conn.Concurrent protocol with requests of its own to serve, beside
-// the bytes that arrive on the connection.
+// Worker is a Conn.Concurrent protocol with requests of its own to serve, beside the bytes
+// that arrive on the connection.
 type Worker interface {
 	Protocol
 	// HasWork reports whether Work must be called. The caller owns the connection.
 	HasWork() bool
-	// Work serves the requests that wait or arrive meanwhile. The engine does
-	// not own the connection then: another goroutine may drive the protocol. Work may take
-	// as long as handlers do.
+	// Work serves the requests that wait or arrive meanwhile. The engine does not own the
+	// connection then: another goroutine may drive the protocol. Work may take as long as
+	// handlers do.
 	Work()
 }
 
-// Action is the action that a protocol needs next from its engine.
+// Action is the next action that a protocol needs from its engine.
 type Action uint8
 
 const (
@@ -86,8 +86,7 @@ const (
 	Close                  // close the connection
 	Linger                 // discard the bytes that the peer still sends, then close
 	HandOver               // give the connection to the application
-	// Leave leaves the protocol to a late handler that still uses it; the connection
-	// ends.
+	// Leave leaves the protocol to a late handler that still uses it; the connection ends.
 	Leave
 	// Upgrade gives the connection to another protocol, see Host.Upgrade, whose Step is
 	// called next.
@@ -97,7 +96,7 @@ const (
 	FlushRest
 )
 
-// Wait is a reason for which a connection waits.
+// Wait is the reason why a connection waits.
 type Wait uint8
 
 const (
@@ -175,10 +174,9 @@ type Host interface {
 	// another connection. fault is the reason why the connection ended early, or nil.
 	Return(p Protocol, reuse bool) (last Protocol, fault error)
 	// PutAway takes back the protocol of a connection that waits for a request, until bytes
-	// arrive, if possible. It returns a buffer to wait with, unless bare is set,
-	// and the deadline of the wait. Dormant replaces Lend if a connection also waits for
-	// its first request without a protocol: it reports whether it does, and the size of the
-	// buffer.
+	// arrive, if possible. It returns a buffer to wait with, unless bare is set, and the
+	// deadline of the wait. Dormant replaces Lend if a connection also waits for its first
+	// request without a protocol: it reports whether it does, and the size of the buffer.
 	PutAway(p Protocol, bare bool) (space *bufpool.Buffer, until time.Time, ok bool)
 	Dormant(c *Conn) (size int, until time.Time, ok bool)
 	// TakeUp returns the protocol of a connection that has waited without one. The protocol
@@ -212,7 +210,7 @@ type Host interface {
 	Handshake(c *Conn) (serve func() error, err error)
 	// Transport returns the connection below nc whose reset cuts nc off.
 	Transport(nc net.Conn) net.Conn
-	// Gone reports that a connection that was admitted is no longer served.
+	// Gone is called when an admitted connection is no longer served.
 	Gone(peer netip.Addr)
 
 	// ExpectsHeader reports whether a socket begins with a PROXY header, and how long that

@@ -123,8 +123,8 @@ func (s *Set) setState(nc net.Conn, state State) {
 
 func (s *Set) shardOf(c *Conn) *connShard { return &s.shards[c.ID%connShards] }
 
-// register adds a connection to the Set. from is its address, if known, and peer,
-// the result of Host.Admit, is the address that it counts for.
+// register adds a connection to the Set. from is its address, if known, and peer, the
+// result of Host.Admit, is the address that it counts for.
 func (s *Set) register(c *Conn, nc net.Conn, from rawsys.Address, peer netip.Addr) {
 	c.Set, c.NC, c.peer = s, nc, from
 	c.countFor(peer)
