@@ -203,7 +203,7 @@ func (c *ClientConn) Sending() SendPhase { return c.phases.sending() }
 // Receiving returns the phase of receiving.
 func (c *ClientConn) Receiving() ReceivePhase { return c.phases.receiving() }
 
-// MaySend reports whether another request may be written in a pipeline.
+// MaySend reports whether another request may be pipelined after those already sent.
 func (c *ClientConn) MaySend() bool { return c.Sending() == Sending && c.Receiving() < Received }
 
 // Draining reports whether only bytes that the server has already sent are of interest,

@@ -121,10 +121,10 @@ func (o Outgoing) Has(set Terms) bool { return o.Terms&set != 0 }
 
 // Encode decides how the message is sent. This is decided only here.
 //
-// The first line that applies determines the framing of its content (RFC 9112 section 6, RFC
-// 9110 sections 8.6 and 9.3.2). "old" is a response to an HTTP/1.0 client, or with HTTP/1.0 in
-// its status line, for which there is no chunked coding and no trailer section (RFC 9112
-// section 6.1). A 205 by the application itself is like other responses.
+// The first line that applies determines the framing of its content (RFC 9112 section 6,
+// RFC 9110 sections 8.6 and 9.3.2). "old" is a response to an HTTP/1.0 client, or with
+// HTTP/1.0 in its status line, for which there is no chunked coding and no trailer section
+// (RFC 9112 section 6.1). A 205 by the application itself is like other responses.
 //
 //	message                      content      fields
 //	request, none                none         none

@@ -6,10 +6,10 @@ import (
 )
 
 // Feed processes received bytes, from the beginning of b, up to the first event. It returns
-// how many bytes it has consumed, which are whole frames. If n is 0 and there is no
-// event, the connection is Paused, or Feed needs more bytes after b: FrameHead and
-// Limits.Frame together are always enough. After an error the connection is over as soon as
-// its output is written; each further call returns the error again.
+// how many bytes it has consumed, which are whole frames. If n is 0 and there is no event,
+// the connection is Paused, or Feed needs more bytes after b: FrameHead and Limits.Frame
+// together are always enough. After an error the connection is over as soon as its output
+// is written; each further call returns the error again.
 //
 // Header sections are put into m. Payload of the event is a part of b.
 func (c *Conn) Feed(b []byte, now uint32, m *Message) (n int, ev Event, err error) {

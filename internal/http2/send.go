@@ -179,8 +179,8 @@ const (
 	// answersEach is for a DATA frame, which a peer may answer with an update of each
 	// window, or with a reset.
 	answersEach = 2
-	// answersReset is for a reset stream: beside as much content as the window
-	// permits, a head, trailers and updates of windows may be on their way.
+	// answersReset is for a reset stream: beside as much content as the window permits, a
+	// head, trailers and updates of windows may be on their way.
 	answersReset = 8
 	mostAnswers  = 1 << 20
 )
@@ -238,10 +238,10 @@ func (c *Conn) forget(s *Stream, how ending) {
 	c.active--
 }
 
-// Release reports that the caller no longer uses a stream. An open stream is
-// reset: with NoError if a server has answered without waiting for all of the request (RFC
-// 9113 section 8.1), otherwise with Cancel. If the rest of that request may be on its way,
-// it has some time to arrive, see lingers.
+// Release reports that the caller no longer uses a stream. An open stream is reset: with
+// NoError if a server has answered without waiting for all of the request (RFC 9113 section
+// 8.1), otherwise with Cancel. If the rest of that request may be on its way, it has some
+// time to arrive, see lingers.
 func (c *Conn) Release(s *Stream) {
 	if !s.held {
 		panic("http2: a stream is released twice")

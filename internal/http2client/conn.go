@@ -49,8 +49,8 @@ type Exchange interface {
 	Lost(err error)
 }
 
-// GoAwayError is the error of a connection that the peer has ended with a GOAWAY and a
-// fault.
+// GoAwayError is the error of a connection that the peer has ended for a fault, with a
+// GOAWAY.
 type GoAwayError struct {
 	Code http2.Code // not NoError
 	Err  error      // the error by which the end was noticed
