@@ -130,7 +130,7 @@ func (o Outgoing) Has(set Terms) bool { return o.Terms&set != 0 }
 //	request, none                none         none
 //	response, 1xx and 204        none         none (RFC 9112 section 6.1, RFC 9110 section 8.6)
 //	response, begins a tunnel    none         none (RFC 9110 section 9.3.6)
-//	response, 304, sized         none         Content-Length, that of a 200
+//	response, 304, sized         none         Content-Length, as in a 200
 //	response, 304, other         none         none
 //	response, 205                none         Content-Length: 0 (RFC 9110 section 15.3.6)
 //	skipped, sized               none         Content-Length, as with content

@@ -107,7 +107,7 @@ func FuzzFields(f *testing.F) {
 	})
 }
 
-// Values of every length around those of machine words, with every end that a
+// Values of every length around machine words, with every end that a
 // line can have, and names around the length of the known ones.
 func TestFieldLinesOfEveryLength(t *testing.T) {
 	for size := range 40 {

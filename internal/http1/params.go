@@ -107,10 +107,10 @@ func FormBoundary(contentType []byte) (boundary []byte) {
 	return nil
 }
 
-// cutParam cuts b before the first semicolon that is not in a quoted string. Boundaries in
+// cutParam cuts b before the first semicolon outside of quoted strings. Boundaries in
 // use are not always tokens, so cutParam accepts more than VisitParams.
 //
-// A quote that is never closed is an ordinary character, and so are all that follow it:
+// An unclosed quote is an ordinary character, and so are all that follow it:
 // quotes is then false from there on.
 func cutParam(b []byte, quotes *bool) (param, rest []byte) {
 	for i := 0; i < len(b); i++ {

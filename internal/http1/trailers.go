@@ -144,7 +144,7 @@ func (t *Trailers) AppendNames(dst []byte) []byte {
 }
 
 // EachName calls yield for every name until it returns false: the announced ones, then
-// those of other fields, each once.
+// the names of other fields, each once.
 func (t *Trailers) EachName(yield func(name []byte) bool) {
 	for i := range t.Names {
 		if !yield(t.Name(i)) {

@@ -119,7 +119,7 @@ func validAuthority(b []byte) bool {
 }
 
 // isPlainlyNoHost reports whether a value that validAuthority rejects is harmless: a valid
-// field value that is no host, and is not two values joined.
+// field value, but no host, and not two values joined.
 func isPlainlyNoHost(b []byte) bool {
 	return ascii.All(b, ascii.FieldByte) && bytes.IndexByte(b, ',') < 0 &&
 		(len(b) == 0 || !ascii.IsBlank(b[0]) && !ascii.IsBlank(b[len(b)-1]))

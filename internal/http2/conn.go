@@ -322,7 +322,7 @@ type stall struct {
 	begun bool
 }
 
-// look reports whether the peer has granted less than least in a period that is over: the
+// look reports whether the peer has granted less than least in a past period: the
 // sum of the bytes sent and the window left. If waits is set there is content and no window
 // for it: then another period begins.
 func (s *stall) look(waits, over bool, window int32, least int, now uint32) bool {

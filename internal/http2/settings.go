@@ -15,7 +15,7 @@ const (
 	settingFrame           = 0x5
 	settingHeaderList      = 0x6
 	settingExtendedConnect = 0x8
-	settingNoPriorities    = 0x9 // those of RFC 7540
+	settingNoPriorities    = 0x9 // RFC 7540's
 )
 
 const settingSize = 6

@@ -26,7 +26,7 @@ type Side interface {
 	Wake()
 }
 
-// Incoming is content that is read while it arrives. The window of its stream limits the
+// Incoming is content to read while it arrives. The window of its stream limits the
 // unread bytes. It may outlive the stream.
 type Incoming struct {
 	side Side

@@ -21,7 +21,7 @@ const (
 // the content being sent, and the content collected after it.
 const MostHeld = 2 * piece
 
-// Outgoing is content that is written to a stream. The last piece is still being sent while
+// Outgoing is content to write to a stream. The last piece is still being sent while
 // the next one is collected. Only one goroutine uses it, except for Taken and Cut.
 type Outgoing struct {
 	side    Side

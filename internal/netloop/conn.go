@@ -159,7 +159,7 @@ func (c *Conn) Urgent() bool { return c.has(flagUrgent) }
 // collector may be waiting for the call to end.
 const writeAtOnce = 256 << 10
 
-// Write writes as much of head, and then of body, as there is room for. If that is not all,
+// Write writes as much of head, and then of body, as there is room for. If more is left,
 // it returns ErrAgain, and the loop calls Serve when there is room again.
 func (c *Conn) Write(head, body []byte) (n int, err error) {
 	if len(body) == 0 {

@@ -98,7 +98,7 @@ func sendError(call string, err error) error {
 }
 
 // SendFile sends as much of f as there is room for, but not much more than sendTurn bytes.
-// If that is not all, it returns ErrAgain, and the loop calls Serve: when there is room
+// If more is left, it returns ErrAgain, and the loop calls Serve: when there is room
 // again, or after the other connections that are ready.
 func (c *Conn) SendFile(f *FilePart) error {
 	for stop := f.Length - sendTurn; !f.Done(); {

@@ -24,7 +24,7 @@ type guess struct {
 // guesses are wrong: at most one in guessAfter requests.
 const guessAfter = 32
 
-// next returns the event that is expected to have ended a wait, if there is one.
+// next returns the event expected to have ended a wait, if there is one.
 func (g *guess) next() (ev syscall.EpollEvent, ok bool) {
 	if g.streak < guessAfter {
 		return ev, false

@@ -113,7 +113,7 @@ func TestHandlersThatWaitALittleWaitTogether(t *testing.T) {
 	}
 }
 
-// A handler that is slow unexpectedly delays others until the timer finds it. The next slow
+// An unexpectedly slow handler delays others until the timer finds it. The next slow
 // handlers delay no connection, until all this is forgotten.
 func TestLoopLearnsThatHandlersAreLong(t *testing.T) {
 	clock := newHandClock()

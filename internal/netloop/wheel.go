@@ -16,7 +16,7 @@ const tick = 10 * time.Millisecond
 // tickOf returns the current tick. It is never 0, which means none.
 func tickOf(now time.Duration) uint64 { return uint64(now/tick) + 1 }
 
-// tickAfter returns the first tick that is d or more after now, or one that has passed
+// tickAfter returns the first tick at least d after now, or one that has passed
 // if d is negative.
 func tickAfter(now, d time.Duration) uint64 {
 	if d < 0 {

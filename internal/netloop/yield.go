@@ -4,7 +4,7 @@ package netloop
 
 import "github.com/valyala/fasthttp/internal/rawsys"
 
-// yielder lets the leader give way to all goroutines that are ready, including those whose
+// yielder lets the leader give way to all goroutines that are ready, including goroutines whose
 // descriptors have become ready.
 //
 // Go's scheduler asks the system for ready descriptors only when no goroutine can run. A
@@ -12,7 +12,7 @@ import "github.com/valyala/fasthttp/internal/rawsys"
 // while earlier requests wait for a response: there would be many goroutines, and the
 // scheduler would never ask for the descriptors that they wait for. So the leader waits for
 // a descriptor itself, an eventfd that it makes ready at once: it continues after the
-// goroutines that could run and those whose descriptors were ready before.
+// goroutines that could run or whose descriptors were ready before.
 type yielder struct {
 	pollable
 	event rawsys.Event

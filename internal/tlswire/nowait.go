@@ -26,7 +26,7 @@ type Socket interface {
 	// ReadNow reads bytes that have arrived. If there are none, the error is a temporary
 	// net.Error.
 	ReadNow(p []byte) (int, error)
-	// WriteNow writes as much as there is room for. If that is not all, it returns such an
+	// WriteNow writes as much as there is room for. If more is left, it returns such an
 	// error, too.
 	WriteNow(p []byte) (int, error)
 }
@@ -123,7 +123,7 @@ func (v *View) Arrived() { v.wire.more.Store(true) }
 func (v *View) Drained() bool { return !v.HasInput() && !v.wire.more.Load() }
 
 // Send sends as much of head, and then of tail, as there is room for, and returns that
-// number of bytes. If that is not all, it returns the error of the Socket; the next call
+// number of bytes. If more is left, it returns the error of the Socket; the next call
 // must begin with the rest, a part of which is encrypted already.
 func (v *View) Send(head, tail []byte) (n int, err error) {
 	if err = v.wire.push(); err != nil {

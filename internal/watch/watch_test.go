@@ -46,7 +46,7 @@ var looks = map[string]seen{
 	"halfClosed": {closed: true, half: true}, "over": {closed: true}, "finished": {finished: true},
 }
 
-// left has the phases in which the client has left, and handled those that follow the
+// left has the phases in which the client has left, and handled the ones after the
 // response.
 var left, handled = map[string]bool{"gone": true, "halfClosed": true}, map[string]bool{"finished": true, "over": true}
 
