@@ -18,7 +18,7 @@ type listener struct {
 	net.Listener
 	once   sync.Once
 	closed error // the error of Close
-	wound  int   // how often Serve has gone on since the server shuts down
+	wound  int   // how often Serve has continued since the shutdown began
 }
 
 // Close closes the listener, once.
@@ -27,15 +27,15 @@ func (l *listener) Close() error {
 	return l.closed
 }
 
-// lastAccepts is how long the engine still accepts when the server shuts down, if the
-// listener has deadlines: the connections in its queue come at once.
+// lastAccepts is how long Serve keeps accepting during a shutdown, if the listener has
+// deadlines: Accept returns the connections in its queue at once.
 const lastAccepts = 5 * time.Millisecond
 
-// mostAccepts is how often Serve goes on for another lastAccepts: new connections may come
-// faster than they are accepted.
+// mostAccepts limits how often Serve continues for another lastAccepts: new connections may
+// arrive faster than they are accepted.
 const mostAccepts = 5
 
-// wind makes Serve accept the connections that have come by now, and no more.
+// wind makes Serve accept the connections that have arrived by now, and no more.
 func (l *listener) wind() {
 	if !l.limit() {
 		_ = l.Close()
@@ -47,8 +47,8 @@ func (l *listener) limit() bool {
 	return ok && ln.SetDeadline(time.Now().Add(lastAccepts)) == nil
 }
 
-// goesOn reports whether Serve is to go on after an error when the server shuts down: on a
-// busy machine the time may be over before Accept has looked at the queue.
+// goesOn reports whether Serve continues after an error during a shutdown: on a busy
+// machine the time may be over before Accept has looked at the queue.
 func (l *listener) goesOn(err error) bool {
 	l.wound++
 	return l.wound < mostAccepts && neterr.IsTimeout(err) && isReady(l.Listener) && l.limit()
@@ -77,26 +77,26 @@ func (s *Set) removeListener(l *listener) {
 	s.checkStopped()
 }
 
-// IsClosing reports whether err says that a listener was closed, or that one which
-// was made for some connections has no more of them. Listeners of other packages
-// say the former by the text alone.
+// IsClosing reports whether err means that a listener is closed, or that a listener made
+// for a few connections has no more of them. Listeners of other packages report the former
+// only by the error's text.
 func IsClosing(err error) bool {
 	return err != nil && (errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), net.ErrClosed.Error()))
 }
 
-// acceptFailures is the state of an accept loop about its failures.
+// acceptFailures records the failures of an accept loop.
 type acceptFailures struct {
-	wait   time.Duration // how long was waited after the last of them; 0 after a success
-	logged time.Time     // when one of them was logged
+	wait   time.Duration // the wait after the last failure; 0 after a success
+	logged time.Time     // when a failure was last logged
 }
 
-// acceptLogTime is how long failures to accept are not logged again. A server that is
-// short of descriptors gets one now and then, and fails again.
+// acceptLogTime is how long after a logged failure to accept no other one is logged. A
+// server short of descriptors gets one now and then, and fails again.
 const acceptLogTime = 10 * time.Second
 
-// waitToAccept waits after an error of accepting, longer each time. It is false
-// if the error is for good. Running out of descriptors or memory is not, as more of
-// them come back.
+// waitToAccept waits after an error of Accept, longer each time. It returns false if the
+// error is permanent. Running out of descriptors or memory is temporary: some become free
+// again.
 func (s *Set) waitToAccept(f *acceptFailures, err error) bool {
 	if !isTemporaryAccept(err) {
 		return false

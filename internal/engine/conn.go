@@ -12,8 +12,8 @@ import (
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
-// State is a state of a connection, as passed to the Host. The values are those of
-// ConnState of the server's package.
+// State is a state of a connection, as passed to the Host. The values equal those of
+// ConnState in the server's package.
 type State int
 
 const (
@@ -21,7 +21,7 @@ const (
 	StateNew State = iota
 	// StateActive begins with the first byte of a request.
 	StateActive
-	// StateIdle begins when a request was answered.
+	// StateIdle begins when a request has been answered.
 	StateIdle
 	// StateHijacked is the state of a connection that was handed over.
 	StateHijacked
@@ -34,43 +34,43 @@ var connIDs atomic.Uint64
 // NewID returns a number that no other connection of the process has had.
 func NewID() uint64 { return connIDs.Add(1) }
 
-// Conn is the state of a connection that lasts as long as the connection.
+// Conn is the state of a connection for its whole lifetime.
 type Conn struct {
 	// Set is the set that the connection is in.
 	Set *Set
-	// NC is the connection as the application may see it.
+	// NC is the connection that the application sees.
 	NC net.Conn
 	// ID is a number that no other connection of the process has had.
 	ID uint64
-	// Opened is when the connection was accepted, as clock.Monotonic says.
+	// Opened is the time of clock.Monotonic at which the connection was accepted.
 	Opened time.Duration
-	// Service is the time of the server that the connection belongs to.
+	// Service is the run of the server that the connection belongs to.
 	Service *Service
 
-	// Requests is how many requests the protocol has answered, and Empty for its use:
-	// it is 0 until a byte has come.
+	// Requests counts the requests that the protocol has answered. Empty is for the
+	// protocol's use: it is 0 until a byte arrives.
 	Requests uint64
 	Empty    uint8
-	// IsTLS says that the connection is a TLS connection.
+	// IsTLS is set for a TLS connection.
 	IsTLS bool
-	// Concurrent says that its protocol makes output at any time: see Link.Wake.
+	// Concurrent is set if the protocol makes output at any time: see Link.Wake.
 	Concurrent bool
-	// RoomForEver says that its protocol limits no wait for room. An engine need not ask it
-	// then.
+	// RoomForEver is set if the protocol never limits a wait for room. The engine need not
+	// ask it then.
 	RoomForEver bool
-	// Stays says that the Host would not put its protocol away. An engine need not ask it
+	// Stays is set if the Host would not put the protocol away. The engine need not ask it
 	// then, either.
 	Stays bool
-	// Variant is for the Host, which may tell by it which protocol Lend returns.
+	// Variant is for the Host, which may record here which protocol Lend returns.
 	Variant uint8
-	looks   uint8 // how often shutdowns have found it asked
+	looks   uint8 // how often shutdowns have found it in stageAsked
 	counted bool  // the result of Host.Admit was an address
 
 	marks atomic.Uint32 // see Abort and Pin
 	stage atomic.Int32  // a stage
 
 	prev, next *Conn
-	// peer is where the connection comes from, if that is known, or else what it counts for
+	// peer is the peer's address if it is known, or else the address it counts for
 	peer rawsys.Address
 }
 
@@ -80,38 +80,39 @@ const (
 	left // by a shutdown that gave up
 )
 
-// Stopping reports whether the connection is to end with its request: the server shuts down,
-// or a shutdown has left the connection when it gave up.
+// Stopping reports whether the connection must end after its request: the server is
+// shutting down, or a shutdown gave up and left the connection open.
 func (c *Conn) Stopping() bool { return c.marks.Load()&left != 0 || c.Set.Stopping() }
 
-// Abort has the connection reset instead of ended in order. It may be called on any goroutine.
+// Abort makes the engine reset the connection instead of closing it cleanly. Any goroutine
+// may call it.
 func (c *Conn) Abort() { c.marks.Or(aborted) }
 
 // IsAborted reports whether Abort was called.
 func (c *Conn) IsAborted() bool { return c.marks.Load()&aborted != 0 }
 
-// PinOnly keeps the Conn from being reused, since somebody may hold a reference to it.
+// PinOnly keeps the Conn from being reused, since a reference to it may remain.
 func (c *Conn) PinOnly() { c.marks.Or(pinned) }
 
 // IsPinned reports whether Pin or PinOnly was called.
 func (c *Conn) IsPinned() bool { return c.marks.Load()&pinned != 0 }
 
-// stage is how far a connection is on its way from one request to the next. On the
-// portable engine a shutdown and the goroutine of the connection agree by it which of
-// them ends the connection; on the event engine the owner ends it.
+// stage is how far a connection is on its way from one request to the next. On the portable
+// engine it decides whether a shutdown or the connection's goroutine ends the connection;
+// on the event engine the owner ends it.
 type stage int32
 
 const (
 	stageBusy    stage = iota // a request has begun
 	stageOpening              // the opening before the first request is under way
-	stageWaiting              // for a request
-	stageAsking               // the same, and a shutdown is about to end the wait
-	stageAsked                // the same: a shutdown wants to know whether there is a request
-	stageClaimed              // by a shutdown, which closes the connection
+	stageWaiting              // it waits for a request
+	stageAsking               // it waits, and a shutdown is about to end the wait
+	stageAsked                // it waits, and a shutdown needs to know whether there is a request
+	stageClaimed              // a shutdown has claimed it, and closes it
 	stages
 )
 
-// stageChanges are the stages that may follow each stage, as a set of bits.
+// stageChanges holds, for each stage, the set of stages that may follow it, as bits.
 var stageChanges = [stages]uint8{
 	stageBusy:    1 << stageWaiting,
 	stageOpening: 1<<stageWaiting | 1<<stageAsked,
@@ -123,7 +124,7 @@ var stageChanges = [stages]uint8{
 
 func (c *Conn) at() stage { return stage(c.stage.Load()) }
 
-// change makes one stage another if it is the one that the connection has.
+// change replaces the stage from by the stage to, if the connection is in from.
 func (c *Conn) change(from, to stage) bool {
 	if stageChanges[from]&(1<<to) == 0 {
 		panic("engine: a connection changes to a stage that cannot follow")
@@ -137,16 +138,17 @@ func (c *Conn) OpenedAt() time.Time {
 	return now.Add(c.Opened - now.Sub(clock.Began))
 }
 
-// Pin is PinOnly for a reference of the application. It also records the addresses, which
-// may be asked for after the end of the connection.
+// Pin is PinOnly for a reference of the application. It also records the addresses: the
+// application may ask for them after the connection has ended.
 func (c *Conn) Pin() {
 	c.PinOnly()
-	// an engine that asks the system for them knows them then
+	// an engine that gets them from the system knows them then
 	_, _ = c.NC.RemoteAddr(), c.NC.LocalAddr()
 }
 
-// NeverBegan reports whether a connection has not sent a single byte, and the end of
-// the time for that is to be answered. The end of a wait for another request is not.
+// NeverBegan reports whether a connection has not sent a single byte, and its peer gets a
+// response after the time for that. There is none at the end of a wait for another
+// request.
 func (c *Conn) NeverBegan() bool {
 	return c.NeverAsked() && c.Set.Limits.Answered
 }
@@ -154,11 +156,11 @@ func (c *Conn) NeverBegan() bool {
 // NeverAsked reports whether a connection has not begun a request.
 func (c *Conn) NeverAsked() bool { return c.Requests == 0 && c.Empty == 0 }
 
-// EndOpening says that the opening, such as a header of a proxy or a handshake, is
-// done, as far as the protocol is concerned.
+// EndOpening marks the opening, such as a PROXY header or a handshake, as done, as far as
+// the protocol is concerned.
 func (c *Conn) EndOpening() { c.change(stageOpening, stageWaiting) }
 
-// Begin makes a connection busy that waits. It is false if the server shuts down.
+// Begin makes a waiting connection busy. It returns false if the server is shutting down.
 func (c *Conn) Begin() bool { return c.change(stageWaiting, stageBusy) }
 
 // Opening reports whether the opening before the first request is under way.
@@ -167,8 +169,8 @@ func (c *Conn) Opening() bool { return c.at() == stageOpening }
 // Waiting reports whether the connection waits for a request.
 func (c *Conn) Waiting() bool { return c.at() == stageWaiting }
 
-// claimIdle makes a connection that waits for a request the caller's, which is to
-// call closeIt without holding a lock of the Set. It is nil for a busy connection.
+// claimIdle claims a connection that waits for a request. The caller must call closeIt
+// without holding a lock of the Set. closeIt is nil for a busy connection.
 func (c *Conn) claimIdle() (closeIt func()) {
 	if own, ok := transportOf(c.NC).(idleClaimer); ok {
 		return own.claimIdle()
@@ -176,13 +178,13 @@ func (c *Conn) claimIdle() (closeIt func()) {
 	nc := c.NC
 	switch c.at() {
 	case stageOpening:
-		// a request can be right behind the handshake
+		// a request may follow the handshake at once
 		c.change(stageOpening, stageAsked)
 	case stageWaiting:
 		if !c.change(stageWaiting, stageAsking) {
 			return nil
 		}
-		// the connection does not go away before its stage is stageAsked
+		// the connection is not closed before its stage is stageAsked
 		return func() {
 			if err := nc.SetReadDeadline(Passed); err != nil {
 				c.change(stageAsking, stageClaimed)
@@ -195,8 +197,8 @@ func (c *Conn) claimIdle() (closeIt func()) {
 		if c.looks++; c.looks < maxLooks || !c.claim() {
 			return nil
 		}
-		// the goroutine that reads from it sees the end and cleans up; saying
-		// goodbye on a TLS connection may take until the peer listens
+		// the goroutine that reads from it sees the end and cleans up; the closing alert of
+		// a TLS connection may take until the peer reads
 		return func() { go nc.Close() }
 	}
 	return nil
@@ -205,8 +207,8 @@ func (c *Conn) claimIdle() (closeIt func()) {
 // closeTransport closes nc, a connection of package net or one above it.
 func (c *Conn) closeTransport(nc net.Conn) error {
 	if c.IsAborted() {
-		// a reset shows the peer that the message was cut off, whatever its framing;
-		// so does TLS without its closing alert
+		// a reset shows the peer that the message was cut off, whatever its framing; so
+		// does TLS without its closing alert
 		nc = c.Set.Host.Transport(nc)
 		if tcp, ok := nc.(*net.TCPConn); ok {
 			_ = tcp.SetLinger(0)
@@ -223,17 +225,16 @@ func transportOf(nc net.Conn) net.Conn {
 	return nc
 }
 
-// idleClaimer is the connection of an engine that knows by itself whether it
-// is idle.
+// idleClaimer is a connection whose engine knows whether it is idle.
 type idleClaimer interface {
 	claimIdle() (closeIt func())
 }
 
-// maxLooks is how many rounds of a shutdown a connection may take to say whether
-// there is a request: it may be in a handshake, or have no deadlines.
+// maxLooks is how many rounds of a shutdown a connection may take to find out whether there
+// is a request: it may be in a handshake, or have no deadlines.
 const maxLooks = 5
 
-// awaitRequest says that the connection waits for a request. Only its goroutine calls it,
+// awaitRequest marks the connection as waiting for a request. Only its goroutine calls it,
 // while the connection is busy or waits already.
 func (c *Conn) awaitRequest() {
 	c.change(stageBusy, stageWaiting)
@@ -242,9 +243,9 @@ func (c *Conn) awaitRequest() {
 	}
 }
 
-// begin says that the first bytes of a request are there. It is false if a shutdown
-// has claimed the connection. asked says that a shutdown has asked, and has set its
-// deadline on the connection.
+// begin marks the connection as busy when the first bytes of a request have arrived. ok is
+// false if a shutdown has claimed the connection. asked is true if a shutdown has set its
+// deadline on the connection, to learn whether there is a request.
 func (c *Conn) begin() (ok, asked bool) {
 	for {
 		switch now := c.at(); now {
@@ -264,7 +265,8 @@ func (c *Conn) begin() (ok, asked bool) {
 	}
 }
 
-// asked reports whether a shutdown has asked whether there is a request.
+// asked reports whether a shutdown needs to know whether there is a request. It waits while
+// the connection is in stageAsking.
 func (c *Conn) asked() bool {
 	now := c.at()
 	for ; now == stageAsking; now = c.at() {
@@ -273,8 +275,8 @@ func (c *Conn) asked() bool {
 	return now == stageAsked
 }
 
-// claim reports whether the connection, which a shutdown has asked, has no request
-// and now belongs to the caller, which closes it.
+// claim claims a connection in stageAsked, which has no request, for the caller, which closes
+// it. It returns false if the stage has changed.
 func (c *Conn) claim() bool { return c.change(stageAsked, stageClaimed) }
 
 func (c *Conn) claimed() bool { return c.at() == stageClaimed }

@@ -61,7 +61,7 @@ func newLines() *Set {
 	return s
 }
 
-// serve serves ln by the engine that is named.
+// serve serves ln by the engine with this name.
 func serve(t *testing.T, s *Set, ln net.Listener, engine string) {
 	serveUntilEnd(t, s, ln, func() error {
 		if engine == "event" {

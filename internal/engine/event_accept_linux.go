@@ -18,18 +18,17 @@ import (
 
 // eventListener is a listener whose connections are accepted as descriptors.
 //
-// net.Listener has no way to wait for a connection without accepting it. So the
-// listener's descriptor is put into an epoll set, and Go's poller watches the set.
-// There is no copy of the descriptor: a copy would keep the port open after the
-// listener was closed, and making one may clear O_NONBLOCK for all users of the
-// socket.
+// net.Listener has no way to wait for a connection without accepting it. So the listener's
+// descriptor is put into an epoll set, and Go's poller watches the set. The descriptor is
+// not copied: a copy would keep the port open after the listener was closed, and making one
+// may clear O_NONBLOCK for all users of the socket.
 type eventListener struct {
 	net.Listener
 	raw  syscall.RawConn // of the listener
 	set  *os.File        // the epoll set
 	wait syscall.RawConn // of the set
 
-	options bool // it has those that its connections are to inherit
+	options bool // it has the options that its connections inherit
 
 	// backlog is called once, before the server closes the listener
 	backlog func()
@@ -81,7 +80,7 @@ func (l *eventListener) watch(set int) error {
 	return err
 }
 
-// Close takes the connections that have come by now if the server is to stop, and
+// Close first accepts the connections that have arrived, if the server is stopping. It then
 // closes the listener and the set, which ends a wait at once.
 func (l *eventListener) Close() error {
 	l.mu.Lock()
@@ -95,15 +94,15 @@ func (l *eventListener) Close() error {
 	return err
 }
 
-// acceptor accepts the connections of a listener, in one goroutine. Its functions
-// are values that are made once, not for each connection.
+// acceptor accepts the connections of a listener in one goroutine. Its functions are values
+// made once, not for each connection.
 type acceptor struct {
 	l      *eventListener
 	fd     int
 	from   rawsys.Address // of the peer
 	err    error          // of accept4
-	closed error          // says that the listener was closed
-	waited bool           // a connection has come since the last one was accepted
+	closed error          // the error of a closed listener, or nil
+	waited bool           // a connection has arrived since the last one was accepted
 	empty  bool           // there was nothing to accept at least once
 
 	fromListener func(fd uintptr)
@@ -122,8 +121,8 @@ func (l *eventListener) newAcceptor() *acceptor {
 	return a
 }
 
-// accept is acceptFrom, unless it can be known for less that there is nothing to
-// accept, as is the case as a rule when a connection was accepted just now.
+// accept is acceptFrom, after a cheaper check for a connection, which is skipped if one has
+// arrived. As a rule there is none right after another one was accepted.
 func (a *acceptor) accept(fd int) (int, rawsys.Address, error) {
 	if !a.waited {
 		if ready, errno := rawsys.Ready(fd); !ready && errno == 0 {
@@ -141,8 +140,8 @@ func (a *acceptor) take() error {
 	return a.err
 }
 
-// next waits for a connection. The error is os.ErrDeadlineExceeded if there was none
-// for a while: next does not wake up when other code closes the listener.
+// next waits for a connection. The error is os.ErrDeadlineExceeded if none arrived for a
+// while: next does not wake up when other code closes the listener.
 func (a *acceptor) next() (fd int, err error) {
 	waited := a.l.wait.Read(a.fromSet)
 	switch {
@@ -159,14 +158,14 @@ func (a *acceptor) next() (fd int, err error) {
 	return -1, waited
 }
 
-// closedCheck is how often a listener is asked whether it was closed.
+// closedCheck is how often next checks whether its listener was closed.
 const closedCheck = 100 * time.Millisecond
 
-// acceptFrom accepts a connection as a nonblocking descriptor, and returns where it comes
-// from: later the system says that no more if the peer has reset the connection.
+// acceptFrom accepts a connection as a nonblocking descriptor, and returns its remote
+// address: the system does not return it later if the peer has reset the connection.
 //
-// Other processes may have copies of the listening socket, and clearing O_NONBLOCK
-// for one copy clears it for all. So the flag is checked each time.
+// Other processes may have copies of the listening socket, and clearing O_NONBLOCK for one
+// copy clears it for all. So the flag is checked each time.
 func acceptFrom(fd int) (int, rawsys.Address, error) {
 	_ = rawsys.SetNonblock(fd)
 	n, from, errno := rawsys.Accept(fd)
@@ -176,11 +175,10 @@ func acceptFrom(fd int) (int, rawsys.Address, error) {
 	return n, from, nil
 }
 
-// ServeEvents accepts the connections of ln and serves them from event loops, until
-// ln fails for good, and returns that error. The error is nil when the server shuts
-// down, and when other code has closed ln. It closes ln. served is false if event
-// loops are not possible for ln. If config is not nil the connections are TLS
-// connections.
+// ServeEvents accepts the connections of ln and serves them from event loops, until ln
+// fails permanently, and returns that error. The error is nil if the server shuts down, or
+// if other code has closed ln. It closes ln. served is false if event loops cannot serve
+// ln. If config is not nil, the connections use TLS.
 func (s *Set) ServeEvents(ln net.Listener, config *tls.Config) (served bool, err error) {
 	l, err := newEventListener(ln)
 	if err != nil {
@@ -217,12 +215,11 @@ func (s *Set) ServeEvents(ln net.Listener, config *tls.Config) (served bool, err
 	return true, err
 }
 
-// growEvery is after how many connections the number of loops follows that of
-// processors, which can grow while the server runs: Go raises it itself if the limit
-// of a container is raised.
+// growEvery is the number of accepted connections after which the number of loops is
+// adapted to GOMAXPROCS. Go raises GOMAXPROCS itself if the limit of a container is raised.
 const growEvery = 64
 
-// acceptEvents accepts until the listener is closed or the server is to stop.
+// acceptEvents accepts until the listener is closed or the server is stopping.
 func (s *Set) acceptEvents(l *eventListener, g *eventGroup, isTCP bool) error {
 	var failing acceptFailures
 	_ = l.set.SetReadDeadline(time.Now().Add(closedCheck))
@@ -233,11 +230,11 @@ func (s *Set) acceptEvents(l *eventListener, g *eventGroup, isTCP bool) error {
 		case err == nil:
 			failing.wait = 0
 			if accepted++; accepted%growEvery == 0 {
-				// without more loops the old ones go on as before
+				// without more loops the old ones continue as before
 				_ = g.Grow(runtime.GOMAXPROCS(0))
 			}
 			if isTCP && (!a.empty || !l.options) {
-				// it may have come before the listener had the options
+				// it may have arrived before the listener had the options
 				_ = s.setOptions(fd)
 			}
 			s.acceptedEvent(fd, a.from, g, isTCP)
@@ -255,17 +252,17 @@ func (s *Set) acceptEvents(l *eventListener, g *eventGroup, isTCP bool) error {
 }
 
 const (
-	// backlogTime and backlogSize bound what a server that stops still accepts:
-	// new connections may come faster than they are accepted. The time counts from
-	// backlogSure connections on: all of it may go by before the first one on a busy
-	// machine.
+	// backlogTime and backlogSize limit how much a stopping server still accepts: new
+	// connections may arrive faster than they are accepted. The time limit applies only
+	// after backlogSure connections: on a busy machine all of it may pass before the first
+	// one.
 	backlogTime = 50 * time.Millisecond
 	backlogSure = 128
 	backlogSize = 4096
 )
 
-// acceptBacklog accepts the connections that have come before Shutdown was called:
-// there may be requests on them.
+// acceptBacklog accepts the connections that arrived before Shutdown was called: there may
+// be requests on them.
 func (s *Set) acceptBacklog(l *eventListener, g *eventGroup, isTCP bool) {
 	if !s.stopping.Load() {
 		return

@@ -15,37 +15,36 @@ import (
 	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
-// This file makes a connection of the event engine a net.Conn, and lets it wait while
-// a protocol works with streams.
+// This file makes a connection of the event engine a net.Conn, and lets it wait while a
+// protocol works with streams.
 
 // eventExtra is the state that only some connections need.
 type eventExtra struct {
 	detached atomic.Pointer[netloop.Detached]
 
-	lingering lingering // in the phase of that name
+	lingering lingering // in eventLingering
 
-	watch atomic.Pointer[Watcher] // of the request that is being handled
+	watch atomic.Pointer[Watcher] // of the request being handled
 	look  endLook
 
 	mu            sync.Mutex
 	local, remote net.Addr
-	proxied       *Ends          // the addresses that a header has named, or nil
-	own           [2]ownDeadline // of reading, and of writing
+	proxied       *Ends          // the addresses from a PROXY header, or nil
+	own           [2]ownDeadline // for reading, and for writing
 
-	// ruled says that own has a deadline. Whoever sets one stores that before it looks at
-	// waits, and whoever begins a wait does the reverse: so one of them sees the other.
+	// ruled is set if own has a deadline. Code that sets a deadline stores ruled before it
+	// reads waits; code that begins a wait does the reverse. So one of them sees the other.
 	ruled atomic.Bool
-	waits atomic.Uint32 // what the connection waits for while it has no owner: a waitKind
+	waits atomic.Uint32 // the wait while the connection has no owner: a waitKind
 }
 
-// ownDeadline is a deadline that the application has set in the place of the
-// server's.
+// ownDeadline is a deadline of the application, which replaces the server's.
 type ownDeadline struct {
 	until time.Time
 	set   bool
 }
 
-// waitKind is what a connection without an owner waits for.
+// waitKind is the reason why a connection without an owner waits.
 type waitKind uint32
 
 const (
@@ -54,14 +53,14 @@ const (
 	waitWrite                 // for room
 )
 
-// limit sets the deadline of a wait that begins: until, unless the application has
-// set another one.
+// limit sets the deadline of a wait that begins: until, unless the application has set
+// another one.
 func (c *eventConn) limit(kind waitKind, until time.Time) {
 	c.net.SetDeadline(c.waitFor(kind, untilTimeout(until)))
 }
 
-// untilTimeout returns how long it is until a deadline, which may have passed; 0
-// stands for never.
+// untilTimeout returns the time left until a deadline, which may have passed; 0 means no
+// deadline.
 func untilTimeout(until time.Time) time.Duration {
 	if until.IsZero() {
 		return 0
@@ -72,8 +71,8 @@ func untilTimeout(until time.Time) time.Duration {
 	return -1
 }
 
-// waitFor says that the connection is about to be left to its loop, and returns
-// how long it may wait: the timeout, unless the application has set a deadline.
+// waitFor is called before the connection is left to its loop. It returns how long the
+// connection may wait: the timeout, unless the application has set a deadline.
 func (c *eventConn) waitFor(kind waitKind, timeout time.Duration) time.Duration {
 	if e := c.extra.Load(); e != nil && e.beginWait(kind) {
 		if own := e.ownFor(kind); own.set {
@@ -83,8 +82,8 @@ func (c *eventConn) waitFor(kind waitKind, timeout time.Duration) time.Duration 
 	return timeout
 }
 
-// beginWait says that the connection is about to be left to its loop, and reports whether
-// the application may have set a deadline.
+// beginWait is called before the connection is left to its loop. It reports whether the
+// application may have set a deadline.
 func (e *eventExtra) beginWait(kind waitKind) (ruled bool) {
 	e.waits.Store(uint32(kind))
 	return e.ruled.Load()
@@ -96,8 +95,8 @@ func (e *eventExtra) ownFor(kind waitKind) ownDeadline {
 	return e.own[kind-waitRead]
 }
 
-// stay leaves the connection to its loop after an event that has changed nothing: the
-// wait and its deadline go on.
+// stay leaves the connection to its loop after an event that has changed nothing. The wait
+// and its deadline continue.
 func (c *eventConn) stay(kind waitKind) {
 	if e := c.extra.Load(); e != nil && e.beginWait(kind) {
 		if own := e.ownFor(kind); own.set {
@@ -106,15 +105,15 @@ func (c *eventConn) stay(kind waitKind) {
 	}
 }
 
-// working says that the caller owns the connection from now on.
+// working makes the caller the owner of the connection.
 func (c *eventConn) working() {
 	if e := c.extra.Load(); e != nil {
 		e.waits.Store(uint32(waitNone))
 	}
 }
 
-// setOwn stores a deadline of the application. The owner of the connection applies it
-// when it leaves the connection to its loop; if there is none, it holds at once.
+// setOwn stores a deadline of the application. The owner applies it when it leaves the
+// connection to its loop. Without an owner, it applies at once.
 func (c *eventConn) setOwn(kind waitKind, t time.Time) error {
 	if c.net.Closed() {
 		return netloop.ErrClosed
@@ -139,8 +138,8 @@ func (c *eventConn) setOwn(kind waitKind, t time.Time) error {
 	return nil
 }
 
-// rule stores a deadline of the application, and returns the connection in blocking mode,
-// or nil if it is not in it.
+// rule stores a deadline of the application. It returns the connection in blocking mode, or
+// nil if it is not in blocking mode.
 func (e *eventExtra) rule(kind waitKind, t time.Time) *netloop.Detached {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -154,8 +153,8 @@ func (c *eventConn) LimitReads(until time.Time) {
 	c.replaceOwn(waitRead, until)
 }
 
-// replaceOwn is a deadline of the server in the place of that of the application. If
-// nobody has set one, and nothing waits in Read or Write, there is nothing to be done.
+// replaceOwn replaces a deadline of the application by one of the server. It does nothing
+// if the application has set none and nothing waits in Read or Write.
 func (c *eventConn) replaceOwn(kind waitKind, until time.Time) {
 	e := c.extra.Load()
 	if e == nil || !e.ruled.Load() && e.detached.Load() == nil {
@@ -266,7 +265,7 @@ func (c *eventConn) extras() *eventExtra {
 	return c.extra.Load()
 }
 
-// detached returns the connection in blocking mode, or nil if it is not in it.
+// detached returns the connection in blocking mode, or nil if it is not in blocking mode.
 func (c *eventConn) detached() *netloop.Detached {
 	e := c.extra.Load()
 	if e == nil {
@@ -275,9 +274,9 @@ func (c *eventConn) detached() *netloop.Detached {
 	return e.detached.Load()
 }
 
-// detach puts the connection into blocking mode, in which Read and Write wait, until
-// the current request was answered. It has these deadlines, unless the application
-// has set other ones.
+// detach puts the connection into blocking mode, in which Read and Write wait, until the
+// current request is answered. It has these deadlines, unless the application has set
+// others.
 func (c *eventConn) detach(readUntil, writeUntil time.Time) *netloop.Detached {
 	e := c.extras()
 	if d := e.detached.Load(); d != nil {
@@ -323,8 +322,8 @@ func (c *eventConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements net.Conn: it ends the connection for both sides. The
-// descriptor is closed by its owner.
+// Close implements net.Conn: it ends the connection in both directions. The owner closes
+// the descriptor.
 func (c *eventConn) Close() error { return neterr.Op(c, "close", c.net.Shutdown()) }
 
 // SetDeadline implements net.Conn.

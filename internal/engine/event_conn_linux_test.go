@@ -13,8 +13,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// A deadline that the application sets while a connection begins to wait, or stops
-// waiting, holds: either the loop learns of it, or it ends the wait itself.
+// A deadline that the application sets while a connection begins to wait, or stops waiting,
+// holds: either the loop sees it, or it ends the wait itself.
 func TestDeadlineSetAroundAWait(t *testing.T) {
 	s := newTLSServer(t, new(tlsHost), Limits{})
 	for range 200 {
@@ -38,7 +38,7 @@ func TestDeadlineSetAroundAWait(t *testing.T) {
 	}
 }
 
-// Of a wait that begins and a deadline that is set at the same time, one sees the other.
+// If a wait begins while a deadline is being set, one of the two sees the other.
 func TestWaitOrDeadlineSeesTheOther(t *testing.T) {
 	var round, done atomic.Int32
 	rounds := int32(50_000)
@@ -70,7 +70,7 @@ func TestWaitOrDeadlineSeesTheOther(t *testing.T) {
 	}
 }
 
-// The deadlines that the server sets replace those of the application, each its own.
+// Each deadline that the server sets replaces the one of the application.
 func TestLimitsReplaceDeadlines(t *testing.T) {
 	c := new(eventConn)
 	set := func() {

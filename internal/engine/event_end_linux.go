@@ -22,7 +22,7 @@ func (c *eventConn) end(cache *protocolCache, linger bool) bool {
 	return c.close(linger)
 }
 
-// close closes the connection, or lingers before.
+// close closes the connection, or lingers first.
 func (c *eventConn) close(linger bool) (alive bool) {
 	if linger {
 		return c.beginLinger()
@@ -31,8 +31,8 @@ func (c *eventConn) close(linger bool) (alive bool) {
 	return false
 }
 
-// abandon ends a connection whose protocol was left to a handler that is late
-// and may be reading from it.
+// abandon ends a connection whose protocol was left to a late handler that may still be
+// reading from it.
 func (c *eventConn) abandon() bool {
 	p := c.p
 	c.p = nil
@@ -48,9 +48,9 @@ func (c *eventConn) abandon() bool {
 	return c.beginLinger()
 }
 
-// beginLinger ends the sending side of the connection. Bytes that the peer is still
-// sending are discarded as they come: closing right away would make the system reset
-// the connection, and the peer could lose the response (RFC 9112 section 9.6).
+// beginLinger ends the sending side of the connection. Bytes that the peer still sends are
+// discarded as they arrive: closing right away would make the system reset the connection,
+// and the peer could lose the response (RFC 9112 section 9.6).
 func (c *eventConn) beginLinger() bool {
 	var err error = syscall.ENOTCONN
 	c.net.Use(func(fd int) { err = syscall.Shutdown(fd, syscall.SHUT_WR) })
@@ -64,7 +64,7 @@ func (c *eventConn) beginLinger() bool {
 	return c.linger()
 }
 
-// linger discards the bytes that have come. It returns false if the connection was
+// linger discards the bytes that have arrived. It returns false if the connection was
 // closed.
 func (c *eventConn) linger() bool {
 	l := &c.extras().lingering
@@ -84,8 +84,8 @@ func (c *eventConn) linger() bool {
 			return false
 		}
 		if l.discarded(n); l.left <= 0 {
-			// a peer that reads can still take the response: it cannot send for long, since
-			// nobody takes what it sends
+			// a peer that reads can still receive the response: it cannot send for long,
+			// since nothing reads its bytes
 			c.net.SetDeadline(LingerTime)
 			return true
 		}
@@ -108,8 +108,8 @@ func (c *eventConn) lingerOn(l *lingering) bool {
 	return true
 }
 
-// finish closes the descriptor and forgets the connection, once: a hook can end the
-// goroutine in between, and the cleanup after that calls finish again.
+// finish closes the descriptor and removes the connection from the Set, once: a hook can
+// end the goroutine in between, and the cleanup after that calls finish again.
 func (c *eventConn) finish(reset bool) {
 	if c.phase == eventEnded {
 		return
@@ -131,15 +131,15 @@ func (c *eventConn) finish(reset bool) {
 	s.setState(c.NC, StateClosed)
 }
 
-// recordAddresses is called before the descriptor is closed or handed over: a hook may ask for
-// them afterwards.
+// recordAddresses is called before the descriptor is closed or handed over: a hook may ask
+// for them afterwards.
 func (c *eventConn) recordAddresses() {
 	if c.Set.Watched {
 		_, _ = c.LocalAddr(), c.RemoteAddr()
 	}
 }
 
-// forget takes the connection out of the books.
+// forget removes the connection from the Set.
 func (c *eventConn) forget() {
 	s, g := c.Set, c.group
 	s.unregister(&c.Conn)

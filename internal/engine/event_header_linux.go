@@ -13,15 +13,14 @@ import (
 	"github.com/valyala/fasthttp/internal/proxyproto"
 )
 
-// This file is the PROXY protocol on the event engine. A header that has not come as
-// a whole stays in the socket, so a connection that waits for one needs no memory for
-// it.
+// This file is the PROXY protocol on the event engine. An incomplete header stays in the
+// socket, so a connection that waits for one needs no memory for it.
 
-// AwaitsHeader reports whether the header has not come yet.
+// AwaitsHeader reports whether the header has not arrived yet.
 func (c *eventConn) AwaitsHeader() bool { return c.phase == eventHeader }
 
-// takeHeader reads the header from the connection. taken is false if it has not come
-// as a whole, or if the connection was closed or handed over, in which case alive is
+// takeHeader reads the header from the connection. taken is false if the header is
+// incomplete. It is also false if the connection was closed or handed over; alive is then
 // false, too.
 func (c *eventConn) takeHeader() (taken, alive bool) {
 	b := bufpool.Get(proxyproto.MaxSize)
@@ -59,8 +58,8 @@ func (c *eventConn) takeHeader() (taken, alive bool) {
 	return true, true
 }
 
-// peekHeader parses the header without consuming it. The error is netloop.ErrAgain
-// while more of it may come.
+// peekHeader parses the header without consuming it. The error is netloop.ErrAgain while
+// more of it may arrive.
 func (c *eventConn) peekHeader(b []byte) (h proxyproto.Header, size int, err error) {
 	n, err := c.net.Peek(b)
 	if err != nil {
@@ -79,8 +78,8 @@ func (c *eventConn) peekHeader(b []byte) (h proxyproto.Header, size int, err err
 	return h, size, err
 }
 
-// expireHeader is Expire for a connection that waits for its header. The header may
-// have come in time, while the loop was busy.
+// expireHeader is Expire for a connection that waits for its header. The header may have
+// arrived in time, while the loop was busy.
 func (c *eventConn) expireHeader() (alive bool) {
 	taken, alive := c.takeHeader()
 	switch {
@@ -105,7 +104,7 @@ func (c *eventConn) lacksHeader() bool {
 	return err == netloop.ErrAgain
 }
 
-// turnAway answers a connection of a client that has too many of them.
+// turnAway sends a response on a connection of a client that has too many of them.
 func (c *eventConn) turnAway(why error) {
 	s := c.Set
 	s.setState(c.NC, StateClosed)
@@ -114,15 +113,15 @@ func (c *eventConn) turnAway(why error) {
 	}
 }
 
-// leave gives the connection up, and returns it as one of package net, or as a TLS
-// connection over such a one.
+// leave gives the connection up. It returns it as a connection of package net, or as a TLS
+// connection over one.
 func (c *eventConn) leave() (net.Conn, error) {
 	nc, err := c.leaveLoop()
 	c.forget()
 	return nc, err
 }
 
-// leaveLoop is leave for a connection that remains in the books.
+// leaveLoop is leave for a connection that remains in the Set.
 func (c *eventConn) leaveLoop() (net.Conn, error) {
 	c.recordAddresses()
 	fd := c.net.Remove()

@@ -19,8 +19,8 @@ import (
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
-// eventGroup is the event loops of one call of Serve. They run until the last
-// of its connections has gone.
+// eventGroup is the event loops of one call of Serve. They run until its last connection
+// has ended.
 type eventGroup struct {
 	*netloop.Group
 	users      atomic.Int64 // connections, and Serve itself
@@ -78,7 +78,7 @@ func (s *Set) acceptedEvent(fd int, from rawsys.Address, g *eventGroup, isTCP bo
 	}
 }
 
-// refuseEvent answers a connection that is not served, and closes it.
+// refuseEvent sends a response on an unserved connection, and closes it.
 func (s *Set) refuseEvent(c *eventConn, g *eventGroup, why error) {
 	nc, err := spare.fileConn(c.net.FD(), c.RemoteAddr)
 	if err != nil {
@@ -93,34 +93,33 @@ func (s *Set) refuseEvent(c *eventConn, g *eventGroup, why error) {
 
 var eventConns = sync.Pool{New: func() any { return new(eventConn) }}
 
-// eventConn is a connection of the event engine. While it is idle this is all
-// there is of it.
+// eventConn is a connection of the event engine. While it is idle it needs no other memory.
 type eventConn struct {
 	Conn
 	net   netloop.Conn
 	group *eventGroup
-	p     Protocol      // of the request that is on its way, or nil
+	p     Protocol      // of the request being served, or nil
 	tls   *tlswire.View // nil if the connection is not a TLS connection
 	extra atomic.Pointer[eventExtra]
 	phase eventPhase
 	isTCP bool
-	// lingers says what follows a farewell
+	// lingers is set if the connection lingers after a farewell
 	lingers bool
-	// drained says that the last read took all there was
+	// drained is set if the last read took all that was there
 	drained bool
 }
 
-// eventPhase is what a connection does when its loop calls.
+// eventPhase is the next action of a connection, for when its loop calls Serve.
 type eventPhase uint8
 
 const (
-	eventServing   eventPhase = iota // go on with the protocol, or begin with it
-	eventUnsent                      // go on with a flush for which there was no room
-	eventTurn                        // go on with the protocol, after other connections had their turn
-	eventLingering                   // discard the bytes that come, until the peer is done
-	eventHeader                      // take the header of the PROXY protocol, when it is there
-	eventHello                       // begin the TLS handshake, when the client has
-	eventHandshake                   // nothing: a goroutine has the connection
+	eventServing   eventPhase = iota // continue with the protocol, or begin with it
+	eventUnsent                      // continue a flush for which there was no room
+	eventTurn                        // continue with the protocol, after other connections had their turn
+	eventLingering                   // discard the bytes that arrive, until the peer is done
+	eventHeader                      // take the PROXY header when it has arrived
+	eventHello                       // begin the TLS handshake when the client has begun
+	eventHandshake                   // nothing: a goroutine owns the connection
 	eventFarewell                    // send the alert that ends TLS, for which there was no room
 	eventEnded                       // nothing: the descriptor is closed or handed over
 	eventPhases
@@ -139,7 +138,7 @@ var eventChanges = [eventPhases]uint16{
 	eventEnded:     0,
 }
 
-// change makes to the phase of the connection.
+// change puts the connection into the phase to.
 func (c *eventConn) change(to eventPhase) {
 	if eventChanges[c.phase]&(1<<to) == 0 {
 		panic("engine: an event connection changes to a phase that cannot follow")
@@ -147,11 +146,11 @@ func (c *eventConn) change(to eventPhase) {
 	c.phase = to
 }
 
-// protocolCache keeps a protocol with its buffers for the connections that a poller
-// serves one after the other.
+// protocolCache keeps a protocol with its buffers for the connections that a poller serves
+// one after another.
 type protocolCache struct {
 	p Protocol
-	// at is when the event came that is being served, until the first read
+	// at is when the event being served arrived, until the first read
 	at time.Duration
 }
 
@@ -197,8 +196,8 @@ func (c *eventConn) Serve(p *netloop.Poller) bool {
 	return c.driveWithCare(cache, readable)
 }
 
-// serveEnds is Serve for a connection on which the protocol has not begun, or has ended.
-// ready says that it can begin.
+// serveEnds is Serve for a connection whose protocol has not begun, or has ended. ready is
+// true if it can begin.
 func (c *eventConn) serveEnds() (ready, alive bool) {
 	switch c.phase {
 	case eventLingering:
@@ -216,8 +215,8 @@ func (c *eventConn) serveEnds() (ready, alive bool) {
 	return true, true
 }
 
-// driveWithCare is drive for code that may not return: it may panic outside of a
-// handler, or end its goroutine.
+// driveWithCare is drive for code that may not return: it may panic outside of a handler,
+// or end its goroutine.
 func (c *eventConn) driveWithCare(cache *protocolCache, readable bool) (alive bool) {
 	ended := false
 	defer func() {
@@ -233,8 +232,8 @@ func (c *eventConn) driveWithCare(cache *protocolCache, readable bool) (alive bo
 	return alive
 }
 
-// drop ends a connection whose protocol has stopped in the middle. Memory that was in
-// use is not reused, since references to it may remain.
+// drop ends a connection whose protocol has stopped in the middle. Memory in use is not
+// reused, since references to it may remain.
 func (c *eventConn) drop(panicked any) {
 	s := c.Set
 	// a hook of the application may end the goroutine again
@@ -251,14 +250,14 @@ func (c *eventConn) drop(panicked any) {
 	}
 }
 
-// lend gets the connection a protocol.
+// lend gives the connection a protocol.
 func (c *eventConn) lend(cache *protocolCache) {
 	last := cache.p
 	cache.p = nil
 	c.p = c.Set.Host.Lend(&c.Conn, c, last)
 }
 
-// giveBack gives the protocol of a connection back that has become idle.
+// giveBack returns the protocol of a connection that has become idle.
 func (c *eventConn) giveBack(cache *protocolCache) {
 	p := c.p
 	c.p = nil
@@ -272,15 +271,15 @@ func (c *eventConn) giveBack(cache *protocolCache) {
 // of its loop get their turn.
 const share = 16
 
-// drive does what the protocol asks for, as far as it can without waiting. It returns
-// false if the connection was closed or handed over. If readable is set, drive must
-// read before the protocol can go on.
+// drive performs the protocol's actions, as far as it can without waiting. It returns false
+// if the connection was closed or handed over. If readable is set, drive must read before
+// the protocol can continue.
 func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 	if c.phase == eventTurn {
 		c.change(eventServing)
 	}
 	p := c.p
-	asked := false // the protocol has asked for more than was received
+	asked := false // the protocol needs more than was received
 	for round := 0; ; {
 		next := Flush
 		if c.phase == eventServing {
@@ -301,7 +300,7 @@ func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 				break
 			}
 			if !asked && !p.Idle() {
-				// it may not have seen yet the bytes that came before its turn ended
+				// it may not have seen yet the bytes that arrived before its turn ended
 				continue
 			}
 			if alive, done := c.await(cache); done {
@@ -335,7 +334,7 @@ func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 		case Close, Linger:
 			return c.end(cache, next == Linger)
 		}
-		// only now, when nothing is left half done
+		// only now, when nothing is half done
 		if round++; round >= share {
 			c.giveTurn()
 			return true
@@ -343,9 +342,9 @@ func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 	}
 }
 
-// giveTurn lets the other connections of the loop have their turn. Meanwhile this one
-// has no owner, and a deadline of an earlier wait must not end it. Its turn comes
-// when there is room for output, which may be never.
+// giveTurn lets the other connections of the loop have their turn. Meanwhile this one has
+// no owner, and a deadline of an earlier wait must not end it. Its turn begins when there
+// is room for output, which may be never.
 func (c *eventConn) giveTurn() {
 	switch w, until := c.p.Turn(); w {
 	case WaitRoom:
@@ -357,9 +356,9 @@ func (c *eventConn) giveTurn() {
 	c.net.ServeAgain()
 }
 
-// receive reads for the protocol. It is false if there is nothing at the moment.
+// receive reads for the protocol. It returns false if there is nothing at the moment.
 func (c *eventConn) receive(cache *protocolCache) bool {
-	// whatever is read later, perhaps after a handler, comes at another time
+	// a later read, perhaps after a handler, happens at another time
 	at := time.Duration(0)
 	if cache != nil {
 		at, cache.at = cache.at, 0
@@ -393,27 +392,27 @@ func (c *eventConn) receive(cache *protocolCache) bool {
 }
 
 // hasReadAll reports whether another read, before the loop calls again, would find nothing.
-// A request that came while the last one was handled is answered, too, before the server
+// A request that arrived while the last one was handled is answered, too, before the server
 // shuts down.
 func (c *eventConn) hasReadAll() bool { return c.drained && !c.net.Gone() && !c.Stopping() }
 
-// readTooLate is the error of a read that nothing came for in time.
+// readTooLate is the error of a read for which nothing arrived in time.
 func (c *eventConn) readTooLate() error {
 	if c.Concurrent {
-		// to such a protocol it is no fault, and comes once a second
+		// for such a protocol it is no fault, and happens once a second
 		return os.ErrDeadlineExceeded
 	}
 	return neterr.Op(c, "read", os.ErrDeadlineExceeded)
 }
 
-// wake says that the first bytes of a request are there.
+// wake is called when the first bytes of a request have arrived.
 func (c *eventConn) wake() {
 	c.begin()
 	c.Set.setState(c.NC, StateActive)
 }
 
-// await leaves the connection to its loop until more comes. done is false if the time
-// for that is over, which InputEnded has reported to the protocol.
+// await leaves the connection to its loop until more arrives. done is false if the time for
+// that is over, which InputEnded has reported to the protocol.
 func (c *eventConn) await(cache *protocolCache) (alive, done bool) {
 	if c.p.Idle() {
 		return c.rest(cache), true
@@ -436,7 +435,7 @@ func (c *eventConn) rest(cache *protocolCache) (alive bool) {
 		return false
 	}
 	if c.Requests == 0 || c.at() != stageBusy {
-		// the deadline of the wait goes on
+		// the deadline of the wait continues
 		c.stay(waitRead)
 		return true
 	}
@@ -454,7 +453,7 @@ func (c *eventConn) rest(cache *protocolCache) (alive bool) {
 // a flush.
 func (c *eventConn) awaitRoom() {
 	if c.phase == eventUnsent {
-		// the deadline of the wait goes on
+		// the deadline of the wait continues
 		c.stay(waitWrite)
 		return
 	}
@@ -474,7 +473,7 @@ func (c *eventConn) Expire() bool {
 		return false
 	case eventLingering, eventFarewell:
 		if c.phase == eventLingering && c.extras().lingering.left > 0 && c.has(unix.POLLIN) {
-			// it may have come in time, and the loop was busy
+			// bytes may have arrived in time, while the loop was busy
 			return c.linger()
 		}
 		c.finish(false)
@@ -489,7 +488,7 @@ func (c *eventConn) Expire() bool {
 		return c.end(nil, false)
 	}
 	if c.hasInput() {
-		// it may have come in time, and the loop was busy
+		// bytes may have arrived in time, while the loop was busy
 		if c.p != nil {
 			c.p.Expired()
 		} else if c.Requests == 0 {
@@ -512,8 +511,8 @@ func (c *eventConn) Expire() bool {
 	return c.driveWithCare(nil, false)
 }
 
-// flush writes the output of the protocol, as much as there is room for. An error
-// other than netloop.ErrAgain is the end of the connection.
+// flush writes as much of the protocol's output as there is room for. An error other than
+// netloop.ErrAgain ends the connection.
 func (c *eventConn) flush() error {
 	head, tail, file := c.p.Output()
 	if file != nil {
@@ -599,8 +598,7 @@ func (c *eventConn) ClaimStalled(p Protocol) (end func(err error)) {
 	}
 }
 
-// hasInput reports whether bytes have come that were not read yet: they will be
-// served in a moment.
+// hasInput reports whether unread bytes have arrived: they are about to be served.
 func (c *eventConn) hasInput() bool { return c.tls != nil && c.tls.HasInput() || c.has(unix.POLLIN) }
 
 // has reports whether one of the events is there.

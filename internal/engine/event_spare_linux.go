@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spareDescriptor is a descriptor that is kept for a process that has no other
-// left. To make a net.Conn of one, package net needs another one for a moment.
+// spareDescriptor keeps a descriptor in reserve for a process that has no other left. To
+// make a net.Conn of a descriptor, package net needs another one for a moment.
 type spareDescriptor struct {
 	mu sync.Mutex
 	fd int // -1 while there is none
@@ -36,8 +36,9 @@ func (s *spareDescriptor) open() {
 	}
 }
 
-// fileConn makes a connection of package net of a descriptor, which it closes. remote tells
-// the address of the peer: if that has reset the connection, package net learns of none.
+// fileConn makes a connection of package net from a descriptor, which it closes. remote
+// returns the address of the peer: package net finds none if the peer has reset the
+// connection.
 func (s *spareDescriptor) fileConn(fd int, remote func() net.Addr) (net.Conn, error) {
 	nc, err := s.netConn(fd)
 	if err == nil && nc.RemoteAddr() == nil {

@@ -15,11 +15,10 @@ import (
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
-// This file is TLS on the event engine. The tls.Conn of a connection is what the
-// application sees of it. Below it is a wire of tlswire, and below that the eventConn,
-// which it reads and writes without a wait while the loop drives the protocol.
-// Otherwise it waits there, as for a handshake, which runs on a goroutine, or where a
-// body is a stream.
+// This file is TLS on the event engine. The application sees the tls.Conn of a connection.
+// Below the tls.Conn is a wire of tlswire, and below that the eventConn. The wire reads and
+// writes the eventConn without waiting while the loop drives the protocol. Otherwise it
+// waits there: during a handshake, which runs on a goroutine, or if a body is a stream.
 
 var _ tlswire.Socket = (*eventConn)(nil)
 
@@ -64,8 +63,8 @@ func (r rawControl) Control(f func(fd uintptr)) error {
 func (rawControl) Read(func(fd uintptr) (done bool)) error  { return errors.ErrUnsupported }
 func (rawControl) Write(func(fd uintptr) (done bool)) error { return errors.ErrUnsupported }
 
-// beginTLS makes the connection one that speaks TLS, and returns what the application
-// sees of it.
+// beginTLS makes the connection use TLS, and returns the connection that the application
+// sees.
 func (c *eventConn) beginTLS() net.Conn {
 	if !c.isTCP {
 		// a log may name it when the client has gone
@@ -76,12 +75,12 @@ func (c *eventConn) beginTLS() net.Conn {
 	return over
 }
 
-// helloSize is for how many bytes of a client's first message its connection waits
-// without a goroutine. Most are smaller.
+// helloSize is the largest part of a client's first message with which its connection waits
+// for the rest without a goroutine. Most of these messages are smaller.
 const helloSize = 2 << 10
 
 // awaitHello begins the handshake as soon as there is something for it to do. Until then
-// the connection has no goroutine, and the bytes that have come stay in the socket.
+// the connection has no goroutine, and the bytes that have arrived stay in the socket.
 func (c *eventConn) awaitHello() (alive bool) {
 	if !c.hasHello() {
 		return true
@@ -90,7 +89,7 @@ func (c *eventConn) awaitHello() (alive bool) {
 	return false
 }
 
-// hasHello reports whether the first message of the client has come, or something else
+// hasHello reports whether the first message of the client has arrived, or something else
 // that a handshake does not wait for.
 func (c *eventConn) hasHello() bool {
 	b := bufpool.Get(helloSize)
@@ -109,15 +108,15 @@ func (c *eventConn) hasHello() bool {
 // caller owns the connection.
 func (c *eventConn) lacksHello() bool { return c.phase == eventHello && !c.hasHello() }
 
-// beginHandshake gives the connection to a goroutine, now or later.
+// beginHandshake gives the connection to a goroutine, at once or when there is a place.
 func (c *eventConn) beginHandshake() {
 	c.change(eventHandshake)
 	c.net.SetDeadline(0)
 	c.group.handshakes.begin(c)
 }
 
-// handshake performs the handshake of a connection that it owns, and leaves it to its
-// loop then. It has a place of the handshakes.
+// handshake performs the handshake of a connection that it owns, and then leaves it to its
+// loop. It holds a place of the handshakes.
 func (c *eventConn) handshake() {
 	line := c.group.handshakes
 	placed, ended := true, false
@@ -157,14 +156,14 @@ func (c *eventConn) handshake() {
 		c.change(eventServing)
 		c.net.SetDeadline(c.waitFor(waitRead, c.Set.Limits.First))
 		ended = true
-		// the first request is often there: this goroutine has the stack for it
+		// the first request has often arrived: this goroutine has the stack for it
 		c.net.ReleaseServed()
 	}
 	ended = true
 }
 
-// endHandshake ends a connection whose handshake has failed. A peer that still sends
-// is to learn why.
+// endHandshake ends a connection whose handshake has failed. A peer that still sends must
+// receive the reason.
 func (c *eventConn) endHandshake(why error) {
 	if neterr.IsTimeout(why) {
 		c.finish(false)
@@ -173,8 +172,8 @@ func (c *eventConn) endHandshake(why error) {
 	}
 }
 
-// serveElsewhere closes a connection after somebody else has served it. It has left its
-// loop for that.
+// serveElsewhere calls serve, which serves the connection instead of the engine, and closes
+// the connection afterwards. The connection has left its loop for that.
 func (c *eventConn) serveElsewhere(serve func() error) {
 	s := c.Set
 	nc, err := c.leaveLoop()
@@ -192,8 +191,8 @@ func (c *eventConn) serveElsewhere(serve func() error) {
 	_ = serve()
 }
 
-// claimHandshake is claimIdle for a connection that has an owner. A handshake may take
-// a few rounds of a shutdown: there can be a request right behind it.
+// claimHandshake is claimIdle for a connection that has an owner. A handshake may take a
+// few rounds of a shutdown: a request may follow it at once.
 func (c *eventConn) claimHandshake() (closeIt func()) {
 	if !c.Opening() {
 		return nil
@@ -204,16 +203,16 @@ func (c *eventConn) claimHandshake() (closeIt func()) {
 	return func() { _ = c.net.Shutdown() }
 }
 
-// endLook is the search for the alert of a client that sends no more, while a handler
-// runs. What belongs to the next request stays where it is, but for the byte that tells
-// that it is no alert.
+// endLook looks for the alert of a client that ends its sending side while a handler runs.
+// Bytes of the next request stay in the socket, except the byte that shows that it is no
+// alert.
 type endLook struct {
-	mu    sync.Mutex // held while somebody looks
+	mu    sync.Mutex // held during a look
 	first [1]byte
-	found int // how much of first was read
+	found int // how many bytes of first were read
 }
 
-// lookForEnd looks whether the client has said that it sends no more.
+// lookForEnd looks for the alert with which the client ends its sending side.
 func (c *eventConn) lookForEnd(e *eventExtra) {
 	l := &e.look
 	l.mu.Lock()
@@ -233,7 +232,7 @@ func (c *eventConn) lookForEnd(e *eventExtra) {
 	})
 }
 
-// endLooks waits for a look, and passes on what that has read.
+// endLooks waits for a running look, and passes on the bytes that it has read.
 func (c *eventConn) endLooks() {
 	l := &c.extras().look
 	l.mu.Lock()
@@ -246,7 +245,7 @@ func (c *eventConn) endLooks() {
 	c.drained = c.drained && !c.tls.HasInput()
 }
 
-// expireIdle is Expire for an idle connection on which something has come: it may be a
+// expireIdle is Expire for an idle connection on which something has arrived: it may be a
 // part of a record, which begins no request.
 func (c *eventConn) expireIdle() (alive bool) {
 	before := c.Requests
@@ -262,8 +261,8 @@ func (c *eventConn) expireIdle() (alive bool) {
 // connection.
 const farewellTime = 5 * time.Second
 
-// beginFarewell sends the alert that ends the connection in order, and closes it, or
-// lingers first. A response that ends with the connection is not whole without it.
+// beginFarewell sends the closing alert of TLS, and closes the connection, or lingers
+// first. A response that ends with the connection is incomplete without the alert.
 func (c *eventConn) beginFarewell(linger bool) (alive bool) {
 	if c.sayGoodbye() != netloop.ErrAgain {
 		return c.close(linger)
@@ -282,7 +281,7 @@ func (c *eventConn) sayGoodbye() error {
 	return c.tls.Goodbye()
 }
 
-// farewell goes on with beginFarewell when there may be room.
+// farewell continues beginFarewell when there may be room.
 func (c *eventConn) farewell() (alive bool) {
 	if c.tls.Push() == netloop.ErrAgain {
 		return true

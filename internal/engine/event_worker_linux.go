@@ -2,9 +2,9 @@ package engine
 
 import "github.com/valyala/fasthttp/internal/netloop"
 
-// This file is what the event engine does for protocols that are Conn.Concurrent.
+// This file is the part of the event engine for Conn.Concurrent protocols.
 
-// Wake implements Link. If the connection has an owner, that serves it once more.
+// Wake implements Link. If the connection has an owner, the owner serves it once more.
 func (c *eventConn) Wake() {
 	if !c.net.Acquire() {
 		return
@@ -19,13 +19,13 @@ func (c *eventConn) Wake() {
 	}
 }
 
-// Push implements Link. If the connection has an owner, that serves it once more.
+// Push implements Link. If the connection has an owner, the owner serves it once more.
 func (c *eventConn) Push() (over bool) {
 	if !c.net.Acquire() {
 		return true
 	}
 	over = c.push()
-	// what has come meanwhile is another goroutine's
+	// another goroutine serves the events that arrived meanwhile
 	c.net.Release()
 	return over
 }
@@ -33,7 +33,7 @@ func (c *eventConn) Push() (over bool) {
 // push is Push for the owner.
 func (c *eventConn) push() (over bool) {
 	if c.p == nil || c.phase != eventServing {
-		// the loop goes on when there is room, or the connection ends
+		// the loop continues when there is room, or the connection ends
 		return true
 	}
 	if c.detached() != nil {
@@ -55,8 +55,8 @@ func (c *eventConn) push() (over bool) {
 	return false
 }
 
-// work has a protocol serve its requests, once nobody owns the connection any more. It
-// returns false then.
+// work makes a protocol serve its requests, after the connection has lost its owner. It
+// then returns false.
 func (c *eventConn) work() (owned bool) {
 	w, ok := c.p.(Worker)
 	if !ok || c.net.Pending() || !w.HasWork() {

@@ -8,13 +8,13 @@ import (
 	"github.com/valyala/fasthttp/internal/workers"
 )
 
-// handshakes is a line for places in which the handshakes of TLS connections compute.
-// A handshake costs a thousand times as much as a request, and a crowd of clients must
-// not hold up those that are connected. A handshake that waits for its peer leaves its
-// place, and takes one again afterwards, before those that have not begun.
+// handshakes is a queue for the places in which TLS handshakes compute. A handshake costs a
+// thousand times as much as a request, and many new clients must not delay the connected
+// ones. A handshake that waits for its peer leaves its place. It takes a place again
+// afterwards, before the handshakes that have not begun.
 //
-// Hooks of the application, such as one that gets a certificate from elsewhere, may
-// wait in a place. So a line that has not moved for a while gets another place.
+// Hooks of the application, such as one that fetches a certificate, may wait in a place. So
+// a queue that has not moved for a while gets another place.
 type handshakes struct {
 	limit int // places
 	// run has the goroutines. A handshake needs a large stack, and a new goroutine spends
@@ -28,18 +28,19 @@ type handshakes struct {
 	new   queue[*eventConn]
 	moves uint64 // how often a place was left
 
-	timer *time.Timer // looks whether the line moves; nil before it is first needed
+	timer *time.Timer // checks whether the queue moves; nil before it is first needed
 	ticks bool
 	seen  uint64 // moves when the timer last fired
 }
 
-// stillTime is for how long a line does not move before it gets another place.
+// stillTime is how long a queue may stand still before it gets another place.
 const stillTime = 50 * time.Millisecond
 
-// idleHandshake is for how long at most a goroutine waits for another handshake.
+// idleHandshake is how long at most a goroutine waits for another handshake.
 const idleHandshake = time.Second
 
-// newHandshakes returns a line whose goroutines wait for no longer than idle, unless that is 0.
+// newHandshakes returns a queue whose goroutines wait for no longer than idle, unless idle
+// is 0.
 func newHandshakes(idle time.Duration) *handshakes {
 	if idle <= 0 || idle > idleHandshake {
 		idle = idleHandshake
@@ -50,7 +51,7 @@ func newHandshakes(idle time.Duration) *handshakes {
 	}
 }
 
-// stop ends the goroutines, of which none has a handshake any more.
+// stop ends the goroutines. None of them may have a handshake any more.
 func (h *handshakes) stop() { h.run.Stop() }
 
 // begin gives c to a goroutine for its handshake when there is a place.
@@ -99,7 +100,8 @@ func (h *handshakes) leave() {
 	}
 }
 
-// next gives a place to the first of the line. It is false if there is none. mu is held.
+// next gives a place to the first of the queue. It returns false if there is none. mu is
+// held.
 func (h *handshakes) next() bool {
 	if free, ok := h.begun.take(); ok {
 		close(free)
@@ -125,7 +127,7 @@ func (h *handshakes) watch() {
 	}
 }
 
-// look adds a place to a line that has not moved.
+// look adds a place to a queue that has not moved.
 func (h *handshakes) look() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -139,7 +141,7 @@ func (h *handshakes) look() {
 	}
 }
 
-// queue is a list from which is taken what was added first.
+// queue is a first-in, first-out list.
 type queue[T any] struct {
 	all  []T
 	next int
@@ -163,7 +165,7 @@ func (q *queue[T]) take() (v T, ok bool) {
 	first := &q.all[q.next]
 	v, *first = *first, v
 	if q.next++; q.next == len(q.all) {
-		// a line that was long once holds no memory
+		// a queue that was long once holds no memory
 		*q = queue[T]{}
 	}
 	return v, true

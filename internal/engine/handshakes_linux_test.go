@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// newcomer is a handshake that comes to a line, and tells its number when it has a place.
+// newcomer is a handshake that enters a queue, and sends its number when it has a place.
 func newcomer(h *handshakes, i int, entered chan<- int) {
 	go func() {
 		h.enter()
@@ -42,8 +42,8 @@ func TestHandshakesHaveLimitedPlaces(t *testing.T) {
 	})
 }
 
-// Those in the places may wait for long: a line gets another place for each time that it
-// stands still.
+// The handshakes in the places may wait for long: the queue gets another place each time
+// that it stands still.
 func TestALineThatStandsStillGetsAnotherPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &handshakes{limit: 1}
@@ -82,7 +82,7 @@ func TestALineThatStandsStillGetsAnotherPlace(t *testing.T) {
 		if h.taken != 0 || h.more != 0 {
 			t.Errorf("%d places are taken, and there are %d more", h.taken, h.more)
 		}
-		// a line that is empty has no timer
+		// an empty queue has no timer
 		at(time.Hour, 4)
 		if h.ticks {
 			t.Error("the timer goes on")

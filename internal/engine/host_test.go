@@ -8,8 +8,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 )
 
-// unlimited is a Host but for Lend and Return, without limits and hooks. It is for
-// embedding.
+// unlimited is a Host without limits and hooks, for embedding. It lacks Lend and Return.
 type unlimited struct{}
 
 // Admit implements Host.

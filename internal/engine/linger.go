@@ -9,35 +9,35 @@ import (
 )
 
 // A connection that has sent its last response lingers: it ends its sending side, and
-// discards the bytes that the peer is still sending. Closing right away would make the system
+// discards the bytes that the peer still sends. Closing right away would make the system
 // reset the connection, and the peer could lose the response (RFC 9112 section 9.6). A peer
-// that reads while it sends needs little of that, but others send the whole of a request
-// before they look for a response.
+// that reads while it sends needs little of that, but others send a whole request before
+// they look for a response.
 const (
-	// LingerTime is waited for the first byte, and for a peer that has sent its share.
+	// LingerTime is the wait for the first byte, and for a peer that has sent its share.
 	LingerTime = 500 * time.Millisecond
-	// LingerPause is waited for each further byte.
+	// LingerPause is the wait for each further byte.
 	LingerPause = 2 * time.Second
-	// LingerLong is waited for all of them.
+	// LingerLong is the limit for all waits together.
 	LingerLong = 30 * time.Second
-	// LingerRate is how many bytes have to come in a second, on the average, once LingerTime
-	// is over.
+	// LingerRate is how many bytes per second must arrive on average, once LingerTime is
+	// over.
 	LingerRate = 64 << 10
 
-	// LingerSize is how many bytes of a request that was answered are discarded, and
-	// LingerLittle how many where a peer may send without end what belongs to no request.
+	// LingerSize is how many bytes of a request that was answered are discarded.
+	// LingerLittle is the limit where a peer may send bytes of no request without end.
 	LingerSize   = 64 << 20
 	LingerLittle = 256 << 10
 
-	lingerRead = 16 << 10 // what an event loop reads at a time
-	// lingerLeast is what a goroutine reads at a time. It is small, since the goroutine holds
-	// its buffer while it waits.
+	lingerRead = 16 << 10 // how much an event loop reads at once
+	// lingerLeast is how much a goroutine reads at once. It is small, since the goroutine
+	// holds its buffer while it waits.
 	lingerLeast = 4 << 10
 )
 
-// lingering is what a connection has discarded, from when.
+// lingering counts the bytes that a connection has discarded.
 type lingering struct {
-	began time.Duration // by clock.Monotonic
+	began time.Duration // when it began, by clock.Monotonic
 	left  int64         // how many more bytes are discarded
 	size  int64         // how many were discarded
 }
@@ -46,14 +46,13 @@ func beginLingering(most int64) lingering {
 	return lingering{began: clock.Monotonic(), left: most}
 }
 
-// discarded says that n bytes came.
+// discarded accounts for n bytes that have arrived.
 func (l *lingering) discarded(n int) {
 	l.left -= int64(n)
 	l.size += int64(n)
 }
 
-// wait returns for how long the next bytes are waited for, or 0 if the connection is to be
-// closed.
+// wait returns how long to wait for the next bytes, or 0 if the connection must be closed.
 func (l *lingering) wait(now time.Duration) time.Duration {
 	elapsed := now - l.began
 	if elapsed > LingerTime && l.size < int64(LingerRate*elapsed.Seconds()) {
@@ -62,7 +61,7 @@ func (l *lingering) wait(now time.Duration) time.Duration {
 	return max(min(LingerPause, LingerLong-elapsed), 0)
 }
 
-// LingerOn lingers on a connection of which this goroutine is the only reader, and discards
+// LingerOn lingers on a connection of which this goroutine is the only reader. It discards
 // most bytes at most.
 func LingerOn(nc net.Conn, most int64) {
 	half, ok := nc.(interface{ CloseWrite() error })
@@ -79,15 +78,15 @@ func LingerOn(nc net.Conn, most int64) {
 			return
 		}
 		if l.discarded(n); l.left <= 0 {
-			// a peer that reads can still take the response: it cannot send for long, since
-			// nobody takes what it sends
+			// a peer that reads can still receive the response: it cannot send for long,
+			// since nothing reads its bytes
 			time.Sleep(LingerTime)
 			return
 		}
 	}
 }
 
-// lingerSize returns how much is discarded of what still comes on the connection.
+// lingerSize returns how many of the bytes that still arrive are discarded.
 func (c *Conn) lingerSize() int64 {
 	if c.Concurrent {
 		return LingerLittle

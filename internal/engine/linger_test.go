@@ -35,7 +35,7 @@ func TestLingeringIsBoundedByRateAndTime(t *testing.T) {
 	}
 }
 
-// halfConn is a pipe of which one side can be ended; its peer does not need to know.
+// halfConn is a pipe whose one side can be ended. Its peer does not need to know.
 type halfConn struct {
 	net.Conn
 	ended bool
@@ -50,7 +50,7 @@ func TestLingerOnEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		most  int64
-		piece int // what the peer sends, again and again, until nobody takes it
+		piece int // sent by the peer, again and again, until nothing reads it
 		pause time.Duration
 		want  time.Duration
 	}{

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// keepaliveProbes is after how many probes without an answer a connection ends, as package
-// net has it.
+// keepaliveProbes is the number of unanswered probes after which a connection ends, as in
+// package net.
 const keepaliveProbes = 9
 
-// setOptions sets the options of a connection, or those that accepted connections inherit
-// from their listener. It reports whether the system has taken all of them. Old kernels do
-// not for a listener of Multipath TCP, which those of package net are by default. The
-// connections take them, as most are of TCP alone.
+// setOptions sets the options of a connection, or the options that accepted connections
+// inherit from their listener. It reports whether the system has taken all of them. Old
+// kernels refuse some on a listener of Multipath TCP, as package net makes by default. The
+// accepted connections take them, as most are plain TCP.
 func (s *Set) setOptions(fd int) (all bool) {
 	all = true
 	set := func(level, option, value int) {

@@ -9,7 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// probingHost is a linesHost that has peers probed, and tells TCP_NODELAY of connections.
+// probingHost is a linesHost whose peers are probed. It reports TCP_NODELAY of connections.
 type probingHost struct {
 	linesHost
 	period  time.Duration
@@ -35,10 +35,10 @@ func (h *probingHost) Lend(c *Conn, l Link, p Protocol) Protocol {
 	return h.linesHost.Lend(c, l, p)
 }
 
-// TestListenerWithoutOptions has the system refuse an option of the listener, as old kernels
-// do for one of Multipath TCP. Connections must get their options one by one then.
+// TestListenerWithoutOptions makes the system refuse an option of the listener, as old
+// kernels do with Multipath TCP. Connections must then get their options one by one.
 func TestListenerWithoutOptions(t *testing.T) {
-	const tooLong = 100 * time.Hour // as a period of probes
+	const tooLong = 100 * time.Hour // for a period of probes
 	for _, test := range []struct {
 		period time.Duration
 		want   int

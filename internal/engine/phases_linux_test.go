@@ -110,7 +110,7 @@ func (*emptyLinesHost) Lend(c *Conn, _ Link, _ Protocol) Protocol {
 	return &emptyLines{lines{c: c}}
 }
 
-// A deadline that passes while an empty line lies unread is no reason to wait for
+// If a deadline passes while an empty line lies unread, the connection must not wait for
 // ever.
 func TestEmptyLinesDoNotTakeTheFirstDeadlineAway(t *testing.T) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -134,7 +134,7 @@ func TestEmptyLinesDoNotTakeTheFirstDeadlineAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	servertest.Eventually(t, "the empty line is there", c.hasInput)
-	// what the wheel does
+	// as the wheel does
 	c.net.SetDeadline(0)
 	if c.Expire() {
 		c.net.Release()
@@ -144,8 +144,8 @@ func TestEmptyLinesDoNotTakeTheFirstDeadlineAway(t *testing.T) {
 
 var _ netloop.Handler = (*eventConn)(nil)
 
-// bytewise is a Protocol that takes a byte at a time, so that a connection soon has to
-// let others go first.
+// bytewise is a Protocol that takes one byte per read, so that a connection soon has to let
+// others go first.
 type bytewise struct{ lines }
 
 func (p *bytewise) Space() []byte                   { return p.lines.Space()[:1] }
@@ -155,8 +155,8 @@ type bytewiseHost struct{ linesHost }
 
 func (*bytewiseHost) Lend(c *Conn, _ Link, _ Protocol) Protocol { return &bytewise{lines{c: c}} }
 
-// What has been received before a connection let others go first is not forgotten, if
-// nothing comes behind it.
+// Bytes received before a connection let others go first are served afterwards, even if
+// nothing follows them.
 func TestInputBeforeATurnIsServedAfterIt(t *testing.T) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

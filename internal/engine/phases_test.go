@@ -32,7 +32,7 @@ func TestStagesOfConnections(t *testing.T) {
 				}
 				got += names[to]
 			}
-			// one that is not in the stage any more stays as it is
+			// a connection no longer in the stage stays as it is
 			other := (from + 1) % stages
 			c.stage.Store(int32(other))
 			if legal && c.change(from, to) || c.at() != other {
@@ -45,7 +45,7 @@ func TestStagesOfConnections(t *testing.T) {
 	}
 }
 
-// Every stage is reached from the first one of a connection, and all but the last go on.
+// Every stage is reachable from the first one, and all but the last have a successor.
 func TestEveryStageIsReached(t *testing.T) {
 	reached := map[stage]bool{stageOpening: true, stageWaiting: true}
 	for range stages {

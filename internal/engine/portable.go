@@ -15,44 +15,43 @@ import (
 	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
-// portable is the engine that runs anywhere and on any net.Conn: a goroutine
-// for each connection, which waits in Read and Write.
+// portable is the engine that runs anywhere and on any net.Conn: each connection has a
+// goroutine, which waits in Read and Write.
 type portable struct {
 	Conn
 	p  Protocol
 	nc net.Conn // the connection that the protocol reads and writes
-	// last is a protocol that is used again for a connection of lastOf, or nil
+	// last is a protocol of lastOf that another connection can reuse, or nil
 	last   Protocol
 	lastOf *Set
-	// waits is nc if it can wait for the first byte without a buffer, and pairs if it
-	// can write two parts with one call, all or nothing
+	// waits is nc if it can wait for the first byte without a buffer. pairs is nc if it can
+	// write two parts with one call, all or nothing
 	waits interface{ Await() error }
 	pairs interface{ WriteBoth(a, b []byte) error }
 
-	awake bool // something has come since the connection was last idle
-	// While the Host has the protocol, which leaves p nil, the connection waits with space,
-	// unless it waits without a buffer. It may hold space beside a protocol, too, from an
-	// earlier connection.
+	awake bool // something has arrived since the connection was last idle
+	// While the Host has the protocol, p is nil and the connection waits with space, unless
+	// it waits without a buffer. It may hold space beside a protocol, too, from an earlier
+	// connection.
 	space *bufpool.Buffer
-	// readUntil and writeUntil are the deadlines that the protocol has set, and
-	// limited says for reading and for writing whether there was one
+	// readUntil and writeUntil are the deadlines that the protocol has set. limited
+	// records, for reading and for writing, whether there was one
 	readUntil, writeUntil time.Time
 	limited               [2]bool
 	watcher               *watcher
 	left                  bool         // the connection was given to the application
-	shared                sharedWrites // if the protocol is Concurrent
-	// interrupted says that Interrupt was called since the last read: its deadline holds,
-	// also if another one was set at that moment
+	shared                sharedWrites // used if the protocol is Concurrent
+	// interrupted is set if Interrupt was called since the last read: its deadline holds,
+	// even if another one was set at the same moment
 	interrupted atomic.Bool
 	buffers     [2][]byte
-	both        net.Buffers // buffers, as they are being written
+	both        net.Buffers // buffers, during a write
 }
 
 var portables = sync.Pool{New: func() any { return new(portable) }}
 
-// ServeConn admits a connection, serves it by the calling goroutine until it ends,
-// and closes it. It returns the error for which the connection was refused, or which
-// has ended it early.
+// ServeConn admits a connection, serves it on the calling goroutine until it ends, and
+// closes it. The error is the reason why the connection was refused, or ended early.
 func (s *Set) ServeConn(nc net.Conn) error {
 	peer, err := s.Host.Admit(nc)
 	if err != nil {
@@ -87,8 +86,8 @@ func (e *portable) serve() error {
 		return nil
 	}
 	if end == Leave && !e.IsAborted() {
-		// the handler that reads from the connection is to leave it; TLS is for
-		// one reader
+		// the handler that reads from the connection must stop reading; TLS is for one
+		// reader
 		_ = e.NC.SetReadDeadline(Passed)
 		LingerOn(e.NC, LingerSize)
 	}
@@ -121,15 +120,15 @@ func (e *portable) close() error {
 	return err
 }
 
-// forget takes the connection out of the books.
+// forget removes the connection from the Set.
 func (e *portable) forget() {
 	// a shutdown may still be about to ask
 	_ = e.asked()
 	e.Set.unregister(&e.Conn)
 }
 
-// free makes e available for another connection, unless the application may still
-// hold a reference.
+// free makes e available for another connection, unless the application may still hold a
+// reference.
 func (e *portable) free() {
 	if e.IsPinned() {
 		return
@@ -141,10 +140,9 @@ func (e *portable) free() {
 	portables.Put(e)
 }
 
-// drop ends a connection whose goroutine was ended from inside: by runtime.Goexit,
-// with which a failing test leaves its handler, or by a panic of code outside of
-// handlers and hooks, such as a logger. Memory that was in use is not reused, since
-// references to it may remain.
+// drop ends a connection whose goroutine has ended early: by runtime.Goexit, with which a
+// failing test leaves its handler, or by a panic of code outside of handlers and hooks,
+// such as a logger. Memory in use is not reused, since references to it may remain.
 func (e *portable) drop(panicked any) {
 	s := e.Set
 	// a hook of the application may end the goroutine again
@@ -163,7 +161,7 @@ func (e *portable) drop(panicked any) {
 	}
 }
 
-// run does what the protocol asks for until the connection ends or is handed over. It
+// run performs the protocol's actions until the connection ends or is handed over. It
 // returns Close, Linger, Leave or HandOver.
 func (e *portable) run() (end Action, err error) {
 	s := e.Set
@@ -212,7 +210,7 @@ func (e *portable) run() (end Action, err error) {
 	}
 }
 
-// limit sets the deadline of reads that begin.
+// limit sets the deadline of the reads that begin.
 func (e *portable) limit(until time.Time) {
 	if until != e.readUntil && !until.Equal(e.readUntil) {
 		e.LimitReads(until)
@@ -227,7 +225,7 @@ func (e *portable) receive() {
 	}
 	n, err := ioread.Some(e.nc, e.p.Space())
 	if e.Concurrent && n == 0 {
-		// what the protocol says next holds, even if it is the same as before
+		// the protocol's next deadline must be set, even if it is the same as before
 		e.interrupted.Store(false)
 		e.readUntil = Passed
 	}
@@ -238,7 +236,7 @@ func (e *portable) receive() {
 	}
 }
 
-// write writes what the protocol has for output.
+// write writes the output of the protocol.
 func (e *portable) write() error {
 	if !e.RoomForEver {
 		if until := e.p.Wait(WaitRoom); until != e.writeUntil && !until.Equal(e.writeUntil) {
@@ -264,14 +262,14 @@ func (e *portable) write() error {
 		e.buffers = [2][]byte{}
 	}
 	if err != nil && e.pairs != nil {
-		// how much of the encrypted bytes was sent is not known
+		// the number of encrypted bytes sent is not known
 		n = 0
 	}
 	e.p.Written(n, err)
 	return err
 }
 
-// Blocking implements Link. Its deadlines are always those of the connection.
+// Blocking implements Link. Its deadlines are always the connection's.
 func (e *portable) Blocking(_, _ time.Time) net.Conn { return e.nc }
 
 // LimitReads implements Link.
@@ -303,7 +301,7 @@ func (e *portable) Interrupt() {
 	}
 }
 
-// ClaimStalled implements Link: it is a goroutine that waits.
+// ClaimStalled implements Link. It does nothing: here a goroutine waits.
 func (e *portable) ClaimStalled(Protocol) (end func(err error)) { return nil }
 
 // SendsFiles implements Link.
@@ -312,8 +310,8 @@ func (e *portable) SendsFiles() bool { return false }
 // KeepsSpace implements Link.
 func (e *portable) KeepsSpace() bool { return true }
 
-// watcher reads ahead while a handler runs, to learn of the end of the connection.
-// The byte that it may read is the first one of another request.
+// watcher reads ahead while a handler runs, to detect the end of the connection. The byte
+// that it may read is the first one of another request.
 type watcher struct {
 	stopped atomic.Bool
 	ended   chan struct{}

@@ -6,29 +6,29 @@ import (
 	"time"
 )
 
-// sharedWrites is who writes the output of a protocol that is Concurrent: one goroutine at a
-// time, whichever has come first. It also writes what the others make meanwhile, who so never
-// wait for a peer that does not read.
+// sharedWrites makes one goroutine write the output of a Concurrent protocol: the first
+// that has output. It also writes the output that others make meanwhile, so they never wait
+// for a peer that does not read.
 type sharedWrites struct {
 	mu      sync.Mutex // never held while output is written
-	writing bool       // somebody writes
-	more    bool       // and is to look for output once more
-	waits   bool       // the goroutine of the connection waits for the end of that
+	writing bool       // a goroutine writes
+	more    bool       // and must look for output once more
+	waits   bool       // the connection's goroutine waits for the end of that
 	ended   chan struct{}
 	timer   *time.Timer
 }
 
 const (
-	// maxTurn is how many writes a goroutine does that has only come to have its own output
-	// written. A goroutine made for the rest goes on.
+	// maxTurn is how many writes a goroutine does that only wanted to write its own output.
+	// A goroutine made for the rest continues.
 	maxTurn = 16
-	// lookAnew is how long the goroutine of a connection waits at most for others to write,
-	// before the protocol is to look at the time.
+	// lookAnew is how long at most the connection's goroutine waits for others to write,
+	// before the protocol checks its deadlines.
 	lookAnew = time.Second
 )
 
-// begin makes the caller the one who writes. If there is one, that one writes what the caller
-// has made, too, and begin returns false.
+// begin makes the caller the writer and returns true. If there is a writer already, that
+// one also writes the caller's output, and begin returns false.
 func (s *sharedWrites) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,8 +40,8 @@ func (s *sharedWrites) begin() bool {
 	return true
 }
 
-// end says that the caller, who writes, has found no more output. It is false if there may be
-// some now: then the caller goes on.
+// end is called by the writer when it has found no more output, and gives up its role. It
+// returns false if there may be some now: the caller then continues.
 func (s *sharedWrites) end() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,8 +53,8 @@ func (s *sharedWrites) end() bool {
 	return true
 }
 
-// quit is end for a caller who does not go on in any case. It reports whether there may be
-// more output.
+// quit is end for a writer that stops in any case. It reports whether there may be more
+// output.
 func (s *sharedWrites) quit() (more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +63,7 @@ func (s *sharedWrites) quit() (more bool) {
 	return more
 }
 
-// leave makes nobody the one who writes. mu is held.
+// leave gives up the role of the writer. mu is held.
 func (s *sharedWrites) leave() {
 	s.writing = false
 	if s.waits {
@@ -72,8 +72,8 @@ func (s *sharedWrites) leave() {
 	}
 }
 
-// wait waits until nobody writes, but not for long. Only the goroutine of the connection calls
-// it.
+// wait waits until there is no writer, but not for long. Only the connection's goroutine
+// calls it.
 func (s *sharedWrites) wait() {
 	s.mu.Lock()
 	if !s.writing {
@@ -103,8 +103,8 @@ func (s *sharedWrites) wait() {
 	s.mu.Unlock()
 }
 
-// writeShared is write for a protocol that is Concurrent: it writes some output, or waits for
-// those who do. again says that the protocol is to be asked what is next, even if it is idle.
+// writeShared is write for a Concurrent protocol: it writes some output, or waits for the
+// writer. If again is true, the protocol's next Step must be called, even if it is idle.
 func (e *portable) writeShared() (again bool, err error) {
 	if !e.shared.begin() {
 		e.shared.wait()
@@ -117,27 +117,27 @@ func (e *portable) writeShared() (again bool, err error) {
 	return again, err
 }
 
-// Wake implements Link: the calling goroutine writes, unless another one is at it. If that
-// fails, the goroutine of the connection is to see that.
+// Wake implements Link: the calling goroutine writes, unless there is another writer. If
+// that fails, the connection's goroutine finds the error.
 func (e *portable) Wake() {
 	if e.shared.begin() && !e.writeAll(maxTurn) {
 		go e.writeRest()
 	}
 }
 
-// Push implements Link: Wake does not more than that.
+// Push implements Link. It is the same as Wake.
 func (e *portable) Push() (over bool) {
 	e.Wake()
 	return true
 }
 
-// writeRest goes on in the place of a goroutine that has written enough for others.
+// writeRest continues in the place of a goroutine that has written enough for others.
 func (e *portable) writeRest() {
 	for !e.writeAll(maxTurn) {
 	}
 }
 
-// writeAll writes all output for the caller, who is the one that writes, with at most so many
+// writeAll writes all output for the caller, which is the writer, with no more than most
 // writes. If it returns false, there may be more.
 func (e *portable) writeAll(most int) (over bool) {
 	ended := false
@@ -165,8 +165,8 @@ func (e *portable) writeAll(most int) (over bool) {
 	return false
 }
 
-// failWrites ends a connection whose Write has ended the goroutine of the caller, who writes,
-// or has panicked. That may be a goroutine for which nobody else would recover.
+// failWrites ends a connection whose Write has panicked, or has ended the goroutine of the
+// caller, the writer. Nothing else might recover a panic on that goroutine.
 func (e *portable) failWrites(panicked any) {
 	e.Abort()
 	_ = e.nc.Close()

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// shouts is a protocol whose output any goroutine adds to.
+// shouts is a protocol to whose output any goroutine adds.
 type shouts struct {
 	lines
 	mu     sync.Mutex
@@ -28,7 +28,7 @@ func (p *shouts) say(text string) {
 func (p *shouts) Output() (head, tail []byte, file *FilePart) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// what is being written must stay where it is
+	// bytes being written must stay where they are
 	return p.out[:len(p.out):len(p.out)], nil, nil
 }
 
@@ -48,8 +48,8 @@ func shared(p *shouts) (e *portable, peer net.Conn) {
 	return e, far
 }
 
-// While one goroutine waits for the peer, others go on, and what they have made is written, in
-// order. The goroutine of the connection goes on as well, but not at once.
+// While one goroutine waits for the peer, others continue, and their output is written in
+// their order. The connection's goroutine continues as well, but not at once.
 func TestNobodyWaitsForAWriterThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &shouts{}
@@ -86,7 +86,7 @@ func TestNobodyWaitsForAWriterThatWaits(t *testing.T) {
 	})
 }
 
-// A goroutine that has come to have its own output written does not write that of others for
+// A goroutine that has only its own output to write does not write the output of others for
 // ever.
 func TestWriterIsRelieved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestWriterIsRelieved(t *testing.T) {
 		const n = 10 * maxTurn
 		text, b := "", make([]byte, 1)
 		for i := range n {
-			// there is always more when one is written
+			// whenever a piece is written there is more
 			if i < n-1 {
 				p.say("x")
 				e.Wake()
@@ -123,7 +123,7 @@ func TestWriterIsRelieved(t *testing.T) {
 	})
 }
 
-// The goroutine of the connection is told of an error that another one has met.
+// The connection's goroutine returns an error of another goroutine's write.
 func TestErrorOfAnotherWriterEndsTheRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &shouts{}
@@ -187,7 +187,7 @@ func (c *badWrites) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// loggingHost counts what is logged.
+// loggingHost counts log lines.
 type loggingHost struct {
 	linesHost
 	logged atomic.Int32
@@ -195,8 +195,8 @@ type loggingHost struct {
 
 func (h *loggingHost) Logf(string, ...any) { h.logged.Add(1) }
 
-// A Write that panics, or ends its goroutine, ends the connection and nothing else, whoever
-// has called it. The goroutine of the connection sees that.
+// A Write that panics, or ends its goroutine, ends the connection and nothing else,
+// whichever goroutine calls it. The connection's goroutine sees that.
 func TestWriteThatDoesNotReturnEndsTheConnection(t *testing.T) {
 	for name, test := range map[string]struct {
 		end    func()

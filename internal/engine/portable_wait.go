@@ -9,9 +9,9 @@ import (
 	"github.com/valyala/fasthttp/internal/neterr"
 )
 
-// This file has the waits of the portable engine for requests. Where there are many
-// connections, the Host has the protocol of one that waits: another one, whose request has
-// come, uses its memory meanwhile, which the caches of the processor still have.
+// This file has the waits of the portable engine for requests. If there are many
+// connections, the Host takes the protocol of one that waits. Meanwhile another one, whose
+// request has arrived, uses its memory, which is still in the processor's caches.
 
 // beginWait begins the wait for the first request.
 func (e *portable) beginWait() {
@@ -31,7 +31,7 @@ func (e *portable) beginWait() {
 	case e.waits != nil:
 		e.keep(nil)
 	case e.space == nil || cap(e.space.B) < size || cap(e.space.B) >= 2*size:
-		// there is none, or it is that of a connection of another server
+		// there is none, or it belongs to a connection of another server
 		e.keep(bufpool.Get(size))
 	}
 	e.limit(until)
@@ -45,7 +45,7 @@ func (e *portable) keep(space *bufpool.Buffer) {
 	e.space = space
 }
 
-// putAway leaves the protocol to the Host during a wait, if that is possible.
+// putAway gives the protocol to the Host during a wait, if possible.
 func (e *portable) putAway() bool {
 	space, until, ok := e.Set.Host.PutAway(e.p, e.waits != nil)
 	if ok {
@@ -56,13 +56,13 @@ func (e *portable) putAway() bool {
 	return ok
 }
 
-// takeUp makes the connection have a protocol, after a wait without one.
+// takeUp gives the connection a protocol again, after a wait without one.
 func (e *portable) takeUp() {
 	e.p = e.Set.Host.TakeUp(&e.Conn, e, e.space, e.readUntil, e.writeUntil)
 	e.space = nil
 }
 
-// forRequest is the kind of a wait for a request.
+// forRequest returns the kind of a wait for a request.
 func (e *portable) forRequest() Wait {
 	if e.waits != nil {
 		return WaitBare
@@ -70,9 +70,9 @@ func (e *portable) forRequest() Wait {
 	return WaitRequest
 }
 
-// receiveFirst waits for the first bytes of a request. over says that the connection has
-// ended and the protocol need not know. A shutdown that finds the connection waiting ends
-// the wait: a request that has come by then is served all the same.
+// receiveFirst waits for the first bytes of a request. over is true if the connection has
+// ended and the protocol need not know. A shutdown ends the wait, but a request that has
+// arrived by then is still served.
 func (e *portable) receiveFirst() (over bool) {
 	if e.awake {
 		e.rest()
@@ -95,16 +95,16 @@ func (e *portable) receiveFirst() (over bool) {
 }
 
 const (
-	// lastLook is how long a shutdown lets a connection that waits for a request read
-	// once more. Bytes that have arrived are read at once, but on a busy machine even
-	// that time may be over before Read has begun. So there is another look, and there
-	// are more while the socket says that it has something.
+	// lastLook is how long a shutdown lets a connection that waits for a request read once
+	// more. Bytes that have arrived are read at once, but on a busy machine even that time
+	// may be over before Read has begun. So there is another look, and more of them while
+	// the socket reports that it has something.
 	lastLook  = 5 * time.Millisecond
 	lastLooks = 2
 	mostLooks = 100
 )
 
-// readLast reads what has arrived when the server shuts down.
+// readLast reads the bytes that have arrived when the server shuts down.
 func (e *portable) readLast() (n int, err error) {
 	for i := 1; ; i++ {
 		_ = e.nc.SetReadDeadline(time.Now().Add(lastLook))
@@ -149,9 +149,9 @@ func (e *portable) rest() {
 	e.awaitRequest()
 }
 
-// wake ends a wait for a request, in which a read has returned n and err. over says
-// that there is nothing more to do: a shutdown has closed the connection, or the peer has
-// ended it.
+// wake ends a wait for a request, in which a read has returned n and err. over is true if
+// there is nothing more to do: a shutdown has closed the connection, or the peer has ended
+// it.
 func (e *portable) wake(n int, err error) (over bool) {
 	if n == 0 && !(e.NeverBegan() && neterr.IsTimeout(err)) {
 		if e.claimed() || e.p == nil && err == io.EOF {
@@ -177,7 +177,7 @@ func (e *portable) wake(n int, err error) (over bool) {
 	return false
 }
 
-// began says that a request has begun, with n bytes.
+// began is called when a request has begun, with n bytes.
 func (e *portable) began(n int) {
 	e.awake = true
 	if e.p == nil {
@@ -188,7 +188,7 @@ func (e *portable) began(n int) {
 	}
 	e.Set.setState(e.NC, StateActive)
 	if e.Set.Watched && !e.readUntil.IsZero() {
-		// the hook may have set another deadline, which was for the wait
+		// the hook may have set another deadline for the wait
 		_ = e.nc.SetReadDeadline(e.readUntil)
 	}
 }

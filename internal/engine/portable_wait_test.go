@@ -18,8 +18,8 @@ func (h *dormantHost) Dormant(*Conn) (size int, until time.Time, ok bool) {
 	return h.size, until, true
 }
 
-// A connection does not wait with the buffer of another server's connection if that has
-// another size, and otherwise does.
+// A connection does not wait with the buffer of another server's connection if that server
+// has another buffer size. Otherwise it does.
 func TestBufferToWaitWithHasTheSizeOfTheServer(t *testing.T) {
 	const size = 4096
 	for _, test := range []struct {

@@ -12,12 +12,12 @@ import (
 
 const defaultIdleWorker = 10 * time.Second
 
-// connWorkers serves the connections of a listener by the portable engine, each on a
-// worker of its own while it lasts.
+// connWorkers serves the connections of a listener by the portable engine, each on a worker
+// of its own for its lifetime.
 //
-// A server whose connections are short spends much of its time on handing them
-// from the goroutine of Serve to a worker. Once there have been many, workers
-// also accept connections themselves.
+// A server with short connections spends much of its time on handing them from the
+// goroutine of Serve to a worker. After many connections, workers also accept connections
+// themselves.
 type connWorkers struct {
 	s    *Set
 	ln   net.Listener
@@ -26,10 +26,11 @@ type connWorkers struct {
 	accepted atomic.Uint32 // by Serve, up to ManyAccepted
 	failed   atomic.Pointer[error]
 
-	// seats counts the workers that accept, or are about to, as seatAccept, and those that
-	// register a connection they have accepted as seatEnter. seatsStopped is added when
-	// Serve returns: it waits for the latter, and the last of them says on entered that it
-	// has left. One word has all of it, since the processors contend for it.
+	// seats counts the workers that accept, or are about to, in units of seatAccept, and
+	// the workers that register an accepted connection in units of seatEnter. Serve adds
+	// seatsStopped when it returns, and waits for the latter workers: the last of them
+	// signals on entered that it has left. All of this is in one word, since the processors
+	// contend for it.
 	seats   atomic.Int64
 	entered chan struct{}
 }
@@ -38,13 +39,12 @@ const (
 	seatAccept   int64 = 1
 	seatEnter    int64 = 1 << 31
 	seatsStopped int64 = 1 << 62
-	seatsAccept        = seatEnter - 1 // the part that counts the former
+	seatsAccept        = seatEnter - 1 // the part that counts workers that accept
 )
 
 const (
-	// ManyAccepted is how many connections Serve accepts before workers do so as
-	// well. A listener that was made for a few, as tests have them, may not be up to
-	// that.
+	// ManyAccepted is how many connections Serve accepts before workers do so as well. A
+	// listener made for a few connections, as in tests, may not support that.
 	ManyAccepted = 1000
 
 	// MinAcceptors is how many workers may wait in Accept even with one processor.
@@ -52,8 +52,8 @@ const (
 )
 
 // Serve serves the connections that ln accepts by the portable engine, until ln fails
-// for good, and returns that error. The error is nil when the server shuts down, and
-// when other code has closed ln. Serve closes ln.
+// permanently, and returns that error. The error is nil if the server shuts down, or if
+// other code has closed ln. Serve closes ln.
 func (s *Set) Serve(ln net.Listener) error {
 	l := s.addListener(ln)
 	if l == nil {
@@ -91,7 +91,7 @@ func (s *Set) Serve(ln net.Listener) error {
 	}
 }
 
-// accepted makes a connection ready to be served, or refuses it and returns nil.
+// accepted prepares a connection for being served, or refuses it and returns nil.
 func (s *Set) accepted(nc net.Conn) *portable {
 	peer, err := s.Host.Admit(nc)
 	if err != nil {
@@ -126,7 +126,7 @@ func (w *connWorkers) serveAll(c *portable) {
 	}
 }
 
-// accept returns another connection for a worker, or nil if the worker is to rest.
+// accept returns another connection for a worker, or nil if the worker should rest.
 func (w *connWorkers) accept() *portable {
 	if w.accepted.Load() < ManyAccepted {
 		return nil
@@ -152,7 +152,7 @@ func (w *connWorkers) accept() *portable {
 	return w.s.accepted(nc)
 }
 
-// leave says that a worker has no seat any more.
+// leave gives up the seat of a worker.
 func (w *connWorkers) leave(seat int64) {
 	if w.seats.Add(-seat)&^seatsAccept == seatsStopped {
 		select {
@@ -169,8 +169,8 @@ func (w *connWorkers) fail(err error) {
 	}
 }
 
-// stop ends the idle workers, and the busy ones as soon as their connections have
-// ended. No worker brings in another connection when it has returned.
+// stop ends the idle workers, and the busy ones as soon as their connections have ended. No
+// worker registers another connection after it has returned.
 func (w *connWorkers) stop() {
 	w.seats.Add(seatsStopped)
 	w.pool.Stop()

@@ -12,9 +12,9 @@ import (
 // NoAddr is the address of a TCP connection whose address is not known.
 var NoAddr = &net.TCPAddr{IP: net.IPv4zero}
 
-// Ends are the addresses of a connection as a header of the PROXY protocol names them.
+// Ends are the addresses of a connection as its PROXY header names them.
 type Ends struct {
-	// Remote is the address of the client, and Local the one that it has connected to.
+	// Remote is the address of the client, and Local the address to which it has connected.
 	Remote, Local net.Addr
 }
 
@@ -30,13 +30,13 @@ func tcpAddr(a netip.AddrPort) net.Addr {
 	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(a.Addr().Unmap(), a.Port()))
 }
 
-// Proxied is the state of a connection that begins with a header, or has begun with
-// one.
+// Proxied is the state of a connection that begins, or has begun, with a PROXY header.
 type Proxied struct {
 	Ends atomic.Pointer[Ends] // nil while there are none
 }
 
-// Remote returns the address of the peer of a connection, which socket is but for that.
+// Remote returns the address of the peer of a connection: the one of socket if there is no
+// header.
 func (p *Proxied) Remote(socket net.Conn) net.Addr {
 	if ends := p.Ends.Load(); ends != nil {
 		return ends.Remote
@@ -52,14 +52,14 @@ func (p *Proxied) Local(socket net.Conn) net.Addr {
 	return socket.LocalAddr()
 }
 
-// ProxiedConn is a connection without TLS, or the one below a TLS connection.
+// ProxiedConn is a connection without TLS, or the connection below a TLS connection.
 type ProxiedConn struct {
 	net.Conn
 	Proxied
 }
 
-// NewProxiedConn returns a connection with the addresses that a header has named, or
-// will name if ends is nil.
+// NewProxiedConn returns a connection with the addresses of its header, or of the header
+// that will arrive if ends is nil.
 func NewProxiedConn(nc net.Conn, ends *Ends) *ProxiedConn {
 	c := &ProxiedConn{Conn: nc}
 	c.Ends.Store(ends)
@@ -93,7 +93,7 @@ func (c *ProxiedConn) SyscallConn() (syscall.RawConn, error) {
 // UnsafeConn returns the connection itself.
 func (c *ProxiedConn) UnsafeConn() net.Conn { return c.Conn }
 
-// Unproxied returns the connection that nc is but for its addresses.
+// Unproxied returns nc without its addresses from a header: the connection itself.
 func Unproxied(nc net.Conn) net.Conn {
 	if c, ok := nc.(*ProxiedConn); ok {
 		return c.Conn

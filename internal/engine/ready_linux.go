@@ -7,7 +7,7 @@ import (
 )
 
 // isReady reports whether a socket has something for a Read or an Accept, whatever its
-// deadline. It is false if c does not lead to its socket.
+// deadline. It returns false if c does not lead to its socket.
 func isReady(c any) (ready bool) {
 	socket, ok := c.(syscall.Conn)
 	if !ok {

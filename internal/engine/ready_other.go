@@ -2,5 +2,5 @@
 
 package engine
 
-// isReady is false, as nothing here asks a socket whether it has something.
+// isReady returns false: on this system it does not ask the socket.
 func isReady(any) bool { return false }

@@ -9,9 +9,9 @@ import (
 	"github.com/valyala/fasthttp/internal/netloop"
 )
 
-// FileSender returns a function that sends a head and a part of a file over a
-// connection without copying the file through the process, or nil if that is not
-// possible. It returns how many bytes of the file were sent.
+// FileSender returns a function that sends a head and a part of a file over a connection
+// without copying the file through the process. It is nil if nc does not allow that. The
+// function returns how many bytes of the file were sent.
 func FileSender(nc net.Conn) func(head []byte, file *os.File, offset, length int64) (int64, error) {
 	var send func(f *netloop.FilePart) error
 	switch c := Unproxied(nc).(type) {

@@ -14,8 +14,8 @@ import (
 	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
-// connShards is the number of lists that the connections of a server are spread over,
-// so that connections that come and go on all processors do not contend for one lock.
+// connShards is the number of lists over which the connections of a server are spread, so
+// that connections that open and close on all processors do not contend for one lock.
 const connShards = 16
 
 // connShard is one list of connections, on cache lines of its own.
@@ -48,19 +48,19 @@ func (l *connShard) remove(c *Conn) {
 	l.mu.Unlock()
 }
 
-// Set is the connections and listeners of one server.
+// Set holds the connections and listeners of one server.
 type Set struct {
-	// Host decides about the connections. It must be set, and Renew called, before
+	// Host makes the decisions about connections. It must be set, and Renew called, before
 	// anything else.
 	Host Host
-	// Limits are how long connections wait. They do not change while there are some.
+	// Limits are how long connections wait. They must not change while there are
+	// connections.
 	Limits Limits
-	// Watched says that the Host is called for the states of connections. The
-	// application may keep any connection then.
+	// Watched is set if the Host is called for the states of connections. The application
+	// may then keep any connection.
 	Watched bool
-	// IdleWorker is how long a worker of the portable engine stays without a
-	// connection, 0 for 10 seconds. Goroutines for TLS handshakes stay no longer, and a
-	// second at most.
+	// IdleWorker is how long a worker of the portable engine stays without a connection, 0
+	// for 10 seconds. Goroutines for TLS handshakes stay as long, but a second at most.
 	IdleWorker time.Duration
 
 	open     atomic.Int32
@@ -71,10 +71,10 @@ type Set struct {
 	mu        sync.Mutex
 	listeners []*listener
 	drained   chan struct{} // closed when the last connection and listener have gone
-	shutdowns int           // that are under way
+	shutdowns int           // the number of running shutdowns
 }
 
-// Service is one time that a server serves, from its begin to a shutdown.
+// Service is one run of a server, from its start to a shutdown.
 type Service struct{ done chan struct{} }
 
 // Done returns a channel that is closed when the server shuts down.
@@ -102,7 +102,7 @@ func (s *Set) Listeners() int {
 	return len(s.listeners)
 }
 
-// All calls f for each connection, with a lock held under which none is forgotten.
+// All calls f for each connection, with a lock held: none is removed meanwhile.
 func (s *Set) All(f func(c *Conn)) {
 	for i := range s.shards {
 		shard := &s.shards[i]
@@ -123,8 +123,8 @@ func (s *Set) setState(nc net.Conn, state State) {
 
 func (s *Set) shardOf(c *Conn) *connShard { return &s.shards[c.ID%connShards] }
 
-// register enters a connection into the books: one that comes from an address, if that is
-// known, and that counts for peer, which is the result of Host.Admit.
+// register adds a connection to the Set. from is its address, if known, and peer, the
+// result of Host.Admit, is the address that it counts for.
 func (s *Set) register(c *Conn, nc net.Conn, from rawsys.Address, peer netip.Addr) {
 	c.Set, c.NC, c.peer = s, nc, from
 	c.countFor(peer)
@@ -148,7 +148,7 @@ func (s *Set) register(c *Conn, nc net.Conn, from rawsys.Address, peer netip.Add
 	s.setState(nc, StateNew)
 }
 
-// unregister takes a connection out of the books.
+// unregister removes a connection from the Set.
 func (s *Set) unregister(c *Conn) {
 	s.shardOf(c).remove(c)
 	peer := netip.Addr{}
@@ -156,7 +156,7 @@ func (s *Set) unregister(c *Conn) {
 		peer = c.peer.Addr()
 	}
 	s.Host.Gone(peer)
-	// a shutdown that is not seen here sees that the connection has gone
+	// a shutdown unseen here sees that the connection was removed
 	if s.open.Add(-1) == 0 && s.stopping.Load() {
 		s.mu.Lock()
 		s.checkDrained()
@@ -164,8 +164,8 @@ func (s *Set) unregister(c *Conn) {
 	}
 }
 
-// SetPeer says for which peer the connection counts that was admitted when more was
-// known of it.
+// SetPeer sets the peer that the connection counts for, if the connection was admitted
+// after more was known about it.
 func (c *Conn) SetPeer(peer netip.Addr) {
 	if peer.IsValid() {
 		c.peer = rawsys.Address{}
@@ -173,17 +173,17 @@ func (c *Conn) SetPeer(peer netip.Addr) {
 	c.countFor(peer)
 }
 
-// countFor notes that the connection counts for a peer, if there is one. Its address is kept
-// unless that of the connection is known, which counts for the same.
+// countFor records the peer that the connection counts for, if there is one. It keeps the
+// peer's address unless the connection's own is known, which counts for the same.
 func (c *Conn) countFor(peer netip.Addr) {
 	if c.counted = peer.IsValid(); c.counted && !c.peer.Known() {
 		c.peer = rawsys.AddressOf(peer)
 	}
 }
 
-// Shutdown ends the server in order: it closes the listeners and the connections that
-// wait for a request, and waits for the other connections until ctx ends, and returns
-// its error then. Otherwise it returns the error of a listener that could not be
+// Shutdown gracefully shuts down the server. It closes the listeners and the connections
+// that wait for a request, and waits for the other connections until ctx ends; it then
+// returns the error of ctx. Otherwise it returns the error of a listener that could not be
 // closed. begun is called once the server has begun to stop.
 func (s *Set) Shutdown(ctx context.Context, begun func()) error {
 	drained, listeners := s.beginShutdown()
@@ -192,7 +192,7 @@ func (s *Set) Shutdown(ctx context.Context, begun func()) error {
 	for _, ln := range listeners {
 		ln.wind()
 	}
-	// a connection that becomes idle at this very moment is found next time
+	// a connection that becomes idle at this very moment is found by the next look
 	again := time.NewTicker(shutdownLook)
 	defer again.Stop()
 	for looks := 1; ; looks++ {
@@ -204,7 +204,8 @@ func (s *Set) Shutdown(ctx context.Context, begun func()) error {
 			_ = closeAll(listeners)
 			return ctx.Err()
 		case <-again.C:
-			// Serve may not have come to what they have, or not heed their deadlines
+			// Serve may not have accepted their queues yet, or they may not heed their
+			// deadlines
 			if looks >= acceptLooks {
 				_ = closeAll(listeners)
 			}
@@ -223,8 +224,8 @@ func closeAll(listeners []*listener) (failed error) {
 	return failed
 }
 
-// beginShutdown makes the server stop, and returns the listeners to be closed
-// and a channel that is closed when nothing is left.
+// beginShutdown makes the server stop. It returns the listeners to close, and a channel
+// that is closed when nothing is left.
 func (s *Set) beginShutdown() (drained <-chan struct{}, listeners []*listener) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -241,9 +242,8 @@ func (s *Set) beginShutdown() (drained <-chan struct{}, listeners []*listener) {
 	return drained, slices.Clone(s.listeners)
 }
 
-// checkDrained wakes the waiting shutdowns if nothing is left. mu is held. The
-// listeners count as well as the connections: one of them may be about to bring in
-// another connection.
+// checkDrained wakes the waiting shutdowns if nothing is left. mu is held. Listeners count
+// as well as connections: one of them may be about to add another connection.
 func (s *Set) checkDrained() {
 	if s.drained != nil && s.open.Load() == 0 && len(s.listeners) == 0 {
 		close(s.drained)
@@ -258,8 +258,8 @@ func (s *Set) endShutdown() {
 	s.checkStopped()
 }
 
-// checkStopped lets connections be accepted again once no shutdown needs to know any
-// more that the server was to stop. mu is held.
+// checkStopped lets connections be accepted again once no shutdown is running that must see
+// that the server was stopping. mu is held.
 func (s *Set) checkStopped() {
 	if s.shutdowns == 0 && len(s.listeners) == 0 && s.stopping.Load() {
 		s.All(func(c *Conn) { c.marks.Or(left) })
@@ -281,16 +281,17 @@ func isClosed(c <-chan struct{}) bool {
 // idle.
 const shutdownLook = 20 * time.Millisecond
 
-// acceptLooks is after how many looks a shutdown closes listeners that Serve has not closed.
+// acceptLooks is the number of looks after which a shutdown closes listeners that Serve has
+// not closed.
 const acceptLooks = 10
 
-// closesPerLook is how many connections are closed before the end of the context
-// counts: a shutdown that has no time left closes idle connections all the same, and
-// one of a million connections returns in time.
+// closesPerLook is how many connections are closed before the end of ctx is checked: a
+// shutdown without time left still closes idle connections, and a shutdown of a million
+// connections returns in time.
 const closesPerLook = 1024
 
-// closeIdle closes the connections that wait for a request, as far as it gets
-// before ctx ends.
+// closeIdle closes the connections that wait for a request, as many as it can before ctx
+// ends.
 func (s *Set) closeIdle(ctx context.Context) {
 	var claimed []func()
 	closed := 0

@@ -22,8 +22,8 @@ import (
 // tlsHost is a Host of TLS connections.
 type tlsHost struct {
 	linesHost
-	stuck  chan struct{} // a handshake waits for it while it is not nil
-	stacks chan string   // of the goroutines of handshakes, while it is not nil
+	stuck  chan struct{} // a handshake waits for it unless it is nil
+	stacks chan string   // of the goroutines of handshakes, unless nil
 }
 
 func (*tlsHost) KindOf(net.Conn) (opening, isTLS bool) { return true, true }
@@ -100,7 +100,7 @@ func (s *tlsServer) dialTLS() *tls.Conn {
 	return c
 }
 
-// ask sends a line, and checks that it comes back.
+// ask sends a line, and checks that the server sends it back.
 func ask(t *testing.T, nc net.Conn, line string) {
 	t.Helper()
 	line += "\n"
@@ -117,7 +117,7 @@ func TestTLSRunsOnEventLoops(t *testing.T) {
 	for _, size := range []int{1, 1000, 20_000, 1 << 20} {
 		ask(t, c, strings.Repeat("x", size))
 	}
-	// a record for each byte: what is read ahead lasts for many turns
+	// a record for each byte: the bytes read ahead last for many turns
 	go func() {
 		for range 2000 {
 			_, _ = io.WriteString(c, "x")
@@ -136,7 +136,7 @@ func TestTLSRunsOnEventLoops(t *testing.T) {
 	}
 }
 
-// A part of a record that comes at the end of the time for a request is none.
+// A part of a record that arrives at the end of the time for a request does not count.
 func TestPartOfARecordDoesNotTakeTheDeadlineAway(t *testing.T) {
 	s := newTLSServer(t, new(tlsHost), Limits{Idle: time.Hour})
 	nc := s.dial()
@@ -151,7 +151,7 @@ func TestPartOfARecordDoesNotTakeTheDeadlineAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	servertest.Eventually(t, "the bytes are there", c.hasInput)
-	// what the wheel does
+	// as the wheel does
 	if c.Expire() {
 		c.net.Release()
 	}
@@ -202,7 +202,7 @@ func TestFarewellWaitsForRoom(t *testing.T) {
 	}
 }
 
-// failingHost is a tlsHost whose hooks fail as those of an application may.
+// failingHost is a tlsHost whose hooks fail as an application's may.
 type failingHost struct {
 	tlsHost
 	fail func()
@@ -242,7 +242,7 @@ func TestHandshakeWhoseHookFails(t *testing.T) {
 	}
 }
 
-// recorder keeps what is written to a connection.
+// recorder keeps the bytes written to a connection.
 type recorder struct {
 	net.Conn
 	mu   sync.Mutex
@@ -311,8 +311,8 @@ func helloOf(t *testing.T) []byte {
 	return r.sent
 }
 
-// Clients that have not sent their first message have no goroutine, and those that do
-// not go on with it do not hold up others.
+// Clients that have not sent their first message have no goroutine, and clients that stop
+// in the middle of a handshake do not delay others.
 func TestHalfOpenHandshakesHoldNobodyUp(t *testing.T) {
 	s := newTLSServer(t, new(tlsHost), Limits{})
 	old := s.dialTLS()
@@ -330,7 +330,7 @@ func TestHalfOpenHandshakesHoldNobodyUp(t *testing.T) {
 	if n := runtime.NumGoroutine(); n > before+clients/4 {
 		t.Errorf("%d goroutines, %d before", n, before)
 	}
-	// these have a goroutine, and no place in the line
+	// these have a goroutine, and no place in the queue
 	for range clients {
 		nc := s.dial()
 		if _, err := nc.Write(hello); err != nil {
@@ -396,14 +396,14 @@ func TestHandshakesReuseGoroutines(t *testing.T) {
 	})
 }
 
-// An idle connection has no goroutine, and what there is of it is small.
+// An idle connection has no goroutine, and needs little memory.
 func TestIdleTLSConnectionsAreSmall(t *testing.T) {
 	if servertest.RaceDetector {
 		t.Skip("the race detector needs memory of its own")
 	}
 	const (
 		clients = 300
-		limit   = 30 << 10 // for both ends, of which crypto/tls has nearly all
+		limit   = 30 << 10 // for both ends; crypto/tls uses nearly all of it
 	)
 	s := newTLSServer(t, new(tlsHost), Limits{})
 	ask(t, s.dialTLS(), "first")
@@ -430,7 +430,8 @@ func memoryInUse() int {
 	return int(m.HeapInuse + m.StackInuse)
 }
 
-// bigAnswers is a Protocol that answers a line with more than a system has room for.
+// bigAnswers is a Protocol that answers a line with more bytes than the system has room
+// for.
 type bigAnswers struct{ lines }
 
 const bigAnswer = 16 << 20
@@ -448,7 +449,7 @@ type bigAnswersHost struct{ tlsHost }
 
 func (*bigAnswersHost) Lend(c *Conn, _ Link, _ Protocol) Protocol { return &bigAnswers{lines{c: c}} }
 
-// A response that ends with its connection is not whole without the alert that says so.
+// A response that ends with its connection is incomplete without the closing alert.
 func TestPeersThatReadSlowlyGetTheEnd(t *testing.T) {
 	s := newTLSServer(t, new(bigAnswersHost), Limits{})
 	c := s.dialTLS()

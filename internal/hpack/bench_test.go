@@ -27,7 +27,7 @@ func BenchmarkDecodeFirst(b *testing.B) {
 	}
 }
 
-// Later requests, which differ in the path.
+// Later requests, with different paths.
 func BenchmarkDecodeLater(b *testing.B) {
 	blocks := browserBlocks(65)
 	var d Decoder
@@ -66,7 +66,7 @@ func BenchmarkDecodeLaterXnet(b *testing.B) {
 	}
 }
 
-// A response with a request id that is another one each time.
+// A response with a request id that differs each time.
 func BenchmarkEncode(b *testing.B) {
 	var e Encoder
 	e.Init(4096)

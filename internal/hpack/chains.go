@@ -8,12 +8,11 @@ import (
 )
 
 // chains finds the entries of a table by a key, which is a hash of name and value. An
-// entry's link has the number of the next older entry in the same chain. Chains end at
-// the first number that the table no longer has, so evicting an entry changes nothing
-// here.
+// entry's link has the number of the next older entry in the same chain. A chain ends at
+// the first number that the table no longer has, so evicting an entry changes nothing here.
 type chains struct {
 	heads []uint32 // the number of the newest entry, or any number
-	links []link   // in the places of the table's ring
+	links []link   // at the same positions as in the table's ring
 }
 
 type link struct{ key, older uint32 }
@@ -39,7 +38,7 @@ func (c *chains) at(t *table, i uint32) link {
 }
 
 // next returns the position after i in the chain. Numbers wrap around, so one that was
-// evicted long ago could seem to be that of a newer entry: it ends the chain.
+// evicted long ago could seem to belong to a newer entry: it ends the chain.
 func (c *chains) next(t *table, i uint32, l link) uint32 {
 	if next := t.next - 1 - l.older; next > i {
 		return next

@@ -11,50 +11,51 @@ import (
 // ready for use: call Init.
 type Decoder struct {
 	t            table
-	allowed      uint32 // the greatest size that the peer may choose
+	allowed      uint32 // the largest size that the peer may choose
 	acknowledged bool   // the peer knows of allowed
 	normalized   bool   // names in the table are normalised
 }
 
-// Limits says what of a block Decode stores, and how. Zero stores nothing.
+// Limits limits the fields of a block that Decode stores, and sets their form. Zero stores
+// nothing.
 type Limits struct {
-	// Size of all fields: name, value and 32 bytes for each (RFC 9113 section 6.5.2).
+	// Size limits the size of all fields: name, value and 32 bytes for each (RFC 9113
+	// section 6.5.2).
 	Size uint32
 	// Fields is their number.
 	Fields int
-	// Normalize asks for names in their normalised form (see field.Normalize), which
-	// leaves names of pseudo-fields as they are.
+	// Normalize requests names in their normalised form (see field.Normalize), which leaves
+	// names of pseudo-fields as they are.
 	Normalize bool
-	// Valid reports whether a value of a pseudo-field is allowed. All are if it is nil.
-	// Decode asks it only once about a field that is in the table, so it must be the same
-	// for all blocks.
+	// Valid reports whether a value of a pseudo-field is allowed. All are if Valid is nil.
+	// Decode calls it only once for a field in the table, so it must be the same for all
+	// blocks.
 	Valid func(id field.ID, value []byte) bool
 }
 
-// Init prepares d for a connection whose SETTINGS_HEADER_TABLE_SIZE is maxTable. d may
-// have been used before. The table has the size that RFC 9113 prescribes, 4096, until
-// the peer changes it; memory is allocated only for what the peer stores there.
+// Init prepares d for a connection whose SETTINGS_HEADER_TABLE_SIZE is maxTable. d may be
+// reused. The table has the size that RFC 9113 prescribes, 4096, until the peer changes it;
+// memory is allocated only for the entries that the peer adds.
 func (d *Decoder) Init(maxTable uint32) {
 	d.t.init(initialSize)
 	d.allowed, d.acknowledged = maxTable, false
 }
 
-// Rest gives memory back that the table does not need as it is.
+// Rest releases memory that the table does not need as it is.
 func (d *Decoder) Rest() { d.t.rest() }
 
-// Acknowledged tells d that the peer has acknowledged the setting. If the table is larger,
-// the next block must begin with a size update (RFC 7541 section 4.2).
+// Acknowledged is called when the peer has acknowledged the setting. If the table is
+// larger, the next block must begin with a size update (RFC 7541 section 4.2).
 func (d *Decoder) Acknowledged() { d.acknowledged = true }
 
-// Decode appends the fields of block, which is a whole header block, to l in their order.
-// Their text is copied to l.Block. Entry.ID is the id of a well-known name, or of a
-// pseudo-field. Entry.Flags has BadName if the name, as it was received, is not one that HTTP/2
-// allows: a token without upper-case letters, or such a token behind a colon. It has BadValue
-// if the value is not one that HTTP/2 allows, or Limits.Valid does. Decode examines a field that is
-// in the table only once.
+// Decode appends the fields of block, a whole header block, to l in their order. Their text
+// is copied to l.Block. Entry.ID is the id of a well-known name, or of a pseudo-field.
+// Entry.Flags has BadName if the received name is not allowed in HTTP/2: allowed is a token
+// without upper-case letters, or such a token after a colon. It has BadValue if HTTP/2 or
+// Limits.Valid does not allow the value. Decode examines a field in the table only once.
 //
-// If a field exceeds max, Decode does not store it nor those after it, but decodes the
-// rest of the block, so that the table is that of the peer, and returns ErrTooLarge.
+// If a field exceeds max, Decode stores neither it nor any field after it, but decodes the
+// rest of the block, so that the table stays equal to the peer's, and returns ErrTooLarge.
 // After every other error d must not be used.
 func (d *Decoder) Decode(l *field.List, block []byte, max Limits) error {
 	l.Changed = true
@@ -103,8 +104,8 @@ type budget struct {
 	fields int
 }
 
-// take counts a field whose text has n bytes, and reports whether to store it. After one
-// that is not stored, none is.
+// take counts a field whose text has n bytes, and reports whether to store it. After a
+// field without room, none is stored.
 func (b *budget) take(n uint32) bool {
 	b.size += uint64(n) + entryOverhead
 	b.fields++
@@ -116,7 +117,7 @@ func (b *budget) isExceeded(factor int) bool {
 	return b.size > uint64(factor)*uint64(b.limits.Size) || b.fields > factor*b.limits.Fields
 }
 
-// normalize changes the form of the names in the table. A name that was in upper case is
+// normalize changes the form of the names in the table. A name received in upper case is
 // not restored; BadName remains.
 func (d *Decoder) normalize(to bool) {
 	change := ascii.ToLower
@@ -129,8 +130,8 @@ func (d *Decoder) normalize(to bool) {
 	d.normalized = to
 }
 
-// maxSizeUpdates is how many a block can begin with: the smallest size since the last
-// block, and the current one (RFC 7541 section 4.2).
+// maxSizeUpdates is how many size updates may begin a block: the smallest size since the
+// last block, and the current one (RFC 7541 section 4.2).
 const maxSizeUpdates = 2
 
 // sizeUpdates applies the size updates at the beginning of a block.
@@ -154,8 +155,9 @@ func (d *Decoder) sizeUpdates(block []byte) (rest []byte, err error) {
 	return block, nil
 }
 
-// indexed appends the fields at the beginning of block that are one byte each, as nearly all
-// are, and returns how many it has appended. It stops before one that exceeds the limits.
+// indexed appends the fields at the beginning of block that are one byte each, as nearly
+// all are, and returns how many it has appended. It stops before a field that exceeds the
+// limits.
 func (d *Decoder) indexed(l *field.List, block []byte, b *budget) (n int, err error) {
 	text, entries, size := l.Block, l.Entries, b.size
 	for _, c := range block {
@@ -185,14 +187,14 @@ func (d *Decoder) indexed(l *field.List, block []byte, b *budget) (n int, err er
 	return n, err
 }
 
-// set sets an entry. Its text begins at off, the value behind the name.
+// set sets an entry. Its text begins at off, with the value after the name.
 func set(e *field.Entry, off, nameLen, valueLen uint32, id field.ID, flags field.Flag) {
 	e.Name.Off, e.Name.Len = off, nameLen
 	e.Value.Off, e.Value.Len = off+nameLen, valueLen
 	e.ID, e.Flags, e.Spare = id, flags, 0
 }
 
-// field decodes a field. It appends the text to l, and sets e by it.
+// field decodes a field. It appends the text to l, and sets e accordingly.
 func (d *Decoder) field(l *field.List, e *field.Entry, block []byte, valid func(field.ID, []byte) bool) (rest []byte, err error) {
 	if block[0] < 0x80 {
 		return d.literal(l, e, block, valid)
@@ -212,7 +214,7 @@ func (d *Decoder) field(l *field.List, e *field.Entry, block []byte, valid func(
 	return rest, nil
 }
 
-// find returns the table that has an index, and the entry, or nil.
+// find returns the table and the entry for an index, or nil.
 func (d *Decoder) find(index uint32) (*table, *entry) {
 	if i := index - dynamicIndex; i < d.t.n {
 		return &d.t, d.t.at(i)
@@ -231,7 +233,7 @@ func (d *Decoder) find(index uint32) (*table, *entry) {
 func (d *Decoder) literal(l *field.List, e *field.Entry, block []byte, valid func(field.ID, []byte) bool) (rest []byte, err error) {
 	first, prefix := block[0], uint(4)
 	if first&0xe0 == 0x20 {
-		// a size update behind a field, or one too many
+		// a size update after a field, or one too many
 		return nil, ErrSizeUpdate
 	}
 	store := first&0xc0 == 0x40
@@ -278,8 +280,8 @@ func (d *Decoder) appendName(l *field.List, index uint32) (field.ID, field.Flag,
 	return known.id, known.flags & field.BadName, nil
 }
 
-// examineName returns the id of a received name and its flags, and normalises it if that
-// is asked for.
+// examineName returns the id of a received name and its flags, and normalises it if
+// requested.
 func (d *Decoder) examineName(name []byte) (id field.ID, flags field.Flag) {
 	if isBadName(name) {
 		flags = field.BadName
@@ -295,8 +297,8 @@ func (d *Decoder) examineName(name []byte) (id field.ID, flags field.Flag) {
 	return id, flags
 }
 
-// isBadName reports whether RFC 9113 section 8.2.1 forbids a name. One colon in front is
-// that of a pseudo-field.
+// isBadName reports whether RFC 9113 section 8.2.1 forbids a name. One leading colon marks
+// a pseudo-field.
 func isBadName(name []byte) bool {
 	if len(name) > 0 && name[0] == ':' {
 		name = name[1:]

@@ -30,7 +30,8 @@ func fromHex(t testing.TB, s string) []byte {
 	return b
 }
 
-// The examples of RFC 7541 appendix C.2 to C.6. Those with responses use a table of 256.
+// The examples of RFC 7541 appendix C.2 to C.6. The examples with responses use a table of
+// 256.
 var examples = []struct {
 	name     string
 	maxTable uint32
@@ -71,7 +72,7 @@ func TestDecodesTheExamplesOfTheStandard(t *testing.T) {
 	for _, c := range examples {
 		var d Decoder
 		d.Init(c.maxTable)
-		d.t.setMax(c.maxTable) // the examples leave the update out
+		d.t.setMax(c.maxTable) // the examples omit the update
 		for i, b := range c.blocks {
 			var l field.List
 			if err := d.Decode(&l, fromHex(t, b.block), noLimits); err != nil || text(&l) != b.fields || d.t.size != b.tableSize {
@@ -162,7 +163,7 @@ func TestDecoderAcceptsWhatIsAllowed(t *testing.T) {
 	}
 }
 
-// literal returns a literal field that is to be stored.
+// literal returns a literal field that the decoder must store.
 func literal(name, value string) []byte {
 	b := appendInt([]byte{0x40}, 0, 7, uint32(len(name)))
 	b = appendInt(append(b, name...), 0, 7, uint32(len(value)))
@@ -199,7 +200,7 @@ func TestEntryLargerThanTheTableEmptiesIt(t *testing.T) {
 	}
 }
 
-// Memory follows what is stored, up to the size of the table.
+// Memory grows with the stored fields, up to the size of the table.
 func TestTablesTakeNoMoreMemoryThanTheirSize(t *testing.T) {
 	var d Decoder
 	d.Init(4096)
@@ -292,8 +293,7 @@ func TestFieldsOverTheLimitKeepTheTableInStep(t *testing.T) {
 	}
 }
 
-// A few bytes that stand for a large field again and again must not cost what they stand
-// for.
+// A few bytes that repeatedly refer to a large field must not cost as much as the field.
 func TestReferencesToALargeFieldAreBounded(t *testing.T) {
 	for _, repeated := range []string{"\xbe", "\x7e\x00", "\x0f\x2f\x00"} {
 		var d Decoder
@@ -384,7 +384,7 @@ func TestDecoderNormalizesNames(t *testing.T) {
 	}
 }
 
-// browser is a request as browsers send it; %d is another number each time.
+// browser is a request as browsers send it; %d differs each time.
 var browser = []pair{
 	{":method", "GET"}, {":authority", "www.example.com"}, {":scheme", "https"}, {":path", "/api/v1/items?page=%d&sort=asc"},
 	{"sec-ch-ua", `"Chromium";v="140", "Not=A?Brand";v="24", "Google Chrome";v="140"`},

@@ -9,19 +9,19 @@ import (
 // its fields, which are sent in the order of the calls. The zero value is not ready for
 // use: call Init.
 //
-// Encoder does not examine text. The caller makes sure that names and values are what
-// RFC 9113 section 8.2.1 allows.
+// Encoder does not examine text. The caller must make sure that RFC 9113 section 8.2.1
+// allows the names and values.
 type Encoder struct {
 	t       table
 	chains  chains
-	limit   uint32 // our own, for what the peer allows
-	told    uint32 // the size that the peer's decoder has
+	limit   uint32 // this side's limit on the size that the peer allows
+	told    uint32 // the size of the peer's decoder table
 	minimum uint32 // the smallest size since the last block
 	resized uint32 // how often the size was set
 }
 
 // Init prepares e for a connection whose peer has not sent SETTINGS. Its table is never
-// larger than maxTable. e may have been used before.
+// larger than maxTable. e may be reused.
 func (e *Encoder) Init(maxTable uint32) {
 	e.limit = maxTable
 	e.told, e.minimum = initialSize, initialSize
@@ -30,7 +30,7 @@ func (e *Encoder) Init(maxTable uint32) {
 }
 
 // SetMaxTable sets the size that the peer's SETTINGS_HEADER_TABLE_SIZE allows. The next
-// block begins with the size updates that follow from it.
+// block begins with the resulting size updates.
 func (e *Encoder) SetMaxTable(n uint32) {
 	n = min(n, e.limit)
 	e.minimum = min(e.minimum, n)
@@ -38,10 +38,10 @@ func (e *Encoder) SetMaxTable(n uint32) {
 	e.t.setMax(n)
 }
 
-// State changes whenever a field may be encoded in another way than before.
+// State changes whenever a field may be encoded differently than before.
 func (e *Encoder) State() uint64 { return uint64(e.resized)<<32 | uint64(e.t.next) }
 
-// Rest empties the table and gives its memory back.
+// Rest empties the table and releases its memory.
 func (e *Encoder) Rest() {
 	if e.t.n == 0 {
 		return
@@ -89,8 +89,8 @@ func (e *Encoder) AppendStatus(dst []byte, code int) []byte {
 	return append(dst, statusIndex, 3, '0'+byte(code/100%10), '0'+byte(code/10%10), '0'+byte(code%10))
 }
 
-// AppendLength appends the field Content-Length. It is in no table, and nearly all values are
-// no shorter in Huffman code.
+// AppendLength appends the field Content-Length. It is in no table, and nearly all values
+// are no shorter in Huffman code.
 func (e *Encoder) AppendLength(dst []byte, n int) []byte {
 	const index = 28
 	dst = append(dst, 0x0f, index-0x0f, 0)
@@ -100,9 +100,9 @@ func (e *Encoder) AppendLength(dst []byte, n int) []byte {
 	return dst
 }
 
-// AppendField appends a field. id is that of name, whose case does not matter: it is sent
-// in lower case. If id is not Unknown, name is not used. A field that is in a table is
-// sent as its index, unless how is Never.
+// AppendField appends a field. id is the id of name, whose case does not matter: it is sent
+// in lower case. If id is not Unknown, name is not used. A field in a table is sent as its
+// index, unless how is Never.
 func (e *Encoder) AppendField(dst []byte, id field.ID, name, value []byte, how Indexing) []byte {
 	nameIndex, full := staticFor(id, name, value)
 	if full && how != Never {
@@ -132,8 +132,8 @@ func (e *Encoder) AppendField(dst []byte, id field.ID, name, value []byte, how I
 	return dst
 }
 
-// staticFor returns the index of a name in the static table, or 0, and whether the
-// value is the one there.
+// staticFor returns the index of a name in the static table, or 0, and whether the entry
+// has this value.
 func staticFor(id field.ID, name, value []byte) (index uint32, full bool) {
 	if id != field.Unknown {
 		index = uint32(staticIndex[id])
@@ -206,7 +206,7 @@ func (e *Encoder) appendLiteral(dst []byte, first byte, prefix uint, nameIndex u
 	return appendValue(dst, value)
 }
 
-// lowerCodes has for every byte the code of that byte in lower case.
+// lowerCodes has, for every byte, the code of that byte in lower case.
 var lowerCodes = buildLowerCodes()
 
 func buildLowerCodes() (table [256]code) {
@@ -216,8 +216,8 @@ func buildLowerCodes() (table [256]code) {
 	return table
 }
 
-// lowerNames has the well-known names in lower case, encodedNames as strings of RFC 7541
-// section 5.2.
+// lowerNames has the well-known names in lower case, and encodedNames has them as strings
+// of RFC 7541 section 5.2.
 var lowerNames, encodedNames = buildNames()
 
 func buildNames() (lower, encoded [field.NumIDs][]byte) {

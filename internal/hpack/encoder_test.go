@@ -31,7 +31,7 @@ func newPeer(cap uint32) *peer {
 	return p
 }
 
-// setMaxTable is what happens when the decoder's SETTINGS arrive.
+// setMaxTable is called when the decoder's SETTINGS arrive.
 func (p *peer) setMaxTable(n uint32) {
 	p.e.SetMaxTable(n)
 	p.d.allowed = n
@@ -111,7 +111,7 @@ func TestEncoderRepresentsFields(t *testing.T) {
 	for _, c := range []struct {
 		name, value string
 		how         Indexing
-		once, twice string // hexadecimal, of the first field and of a second one that is equal
+		once, twice string // hexadecimal, of the first field and of a second, equal one
 	}{
 		{":method", "GET", Plain, "82", "82"},
 		{":method", "PUT", Index, "4203505554", "be"},
@@ -141,7 +141,7 @@ func TestEncoderRepresentsFields(t *testing.T) {
 	}
 }
 
-// A Never field is not sent as an index, even if somebody has indexed it before.
+// A Never field is not sent as an index, even if another caller has indexed it before.
 func TestNeverFieldsAreLiteralAlthoughInATable(t *testing.T) {
 	p := newPeer(4096)
 	p.begin()
@@ -265,7 +265,7 @@ func TestIndexingOf(t *testing.T) {
 	}
 }
 
-// randomField returns a field of a small set, so that many come again, or another one.
+// randomField returns a field of a small set, so that many repeat, or another one.
 func randomField(r *rand.Rand) (name, value string) {
 	names := []string{"Content-Type", "x-Unknown", "X-other", "cookie", "Via", ":path", ":authority", ":method", "X-Request-Id", "a", "refresh", ""}
 	name = names[r.IntN(len(names))]
@@ -337,7 +337,7 @@ func TestDecoderUnderstandsTheEncoderOfXnet(t *testing.T) {
 				enc.WriteField(xnet.HeaderField{Name: strings.ToLower(name), Value: value, Sensitive: r.IntN(5) == 0})
 			}
 			if max.Normalize {
-				// the other side of compare knows names as they were sent
+				// the other side of compare sees names as they were sent
 				var l field.List
 				want, err := x.decode(buf.Bytes())
 				if derr := d.Decode(&l, buf.Bytes(), max); derr != nil || err != nil || !strings.EqualFold(fmt.Sprint(pairs(&l)), fmt.Sprint(want)) {
@@ -352,7 +352,7 @@ func TestDecoderUnderstandsTheEncoderOfXnet(t *testing.T) {
 	}
 }
 
-// A number that was evicted 2^32 entries ago must not make a chain that goes round.
+// A number that was evicted 2^32 entries ago must not make a chain circular.
 func TestChainsEndAtNumbersFromAnotherTime(t *testing.T) {
 	p := newPeer(4096)
 	p.begin()
@@ -385,7 +385,7 @@ func FuzzRoundTrip(f *testing.F) {
 			p.begin()
 			for i := 0; i+1 < len(parts); i += 2 {
 				name := []byte(parts[i])
-				// ToLower of package strings would replace what is not UTF-8
+				// ToLower of package strings would replace invalid UTF-8
 				p.block = p.e.AppendField(p.block, field.Lookup(name), name, []byte(parts[i+1]), Indexing((uint8(len(parts[i+1]))+round)%3))
 				p.want = append(p.want, pair{asciiLower(parts[i]), parts[i+1]})
 			}

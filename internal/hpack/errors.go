@@ -2,13 +2,13 @@ package hpack
 
 import "errors"
 
-// ErrTooLarge says that a block has more or larger fields than its Limits. The decoder
+// ErrTooLarge means that a block has more or larger fields than its Limits. The decoder
 // remains usable.
 var ErrTooLarge = errors.New("fasthttp: header list is too large")
 
 // All other errors end the connection: the tables of the two sides may differ.
 var (
-	// ErrExcessive says that a block has more than twice of what its Limits allow. The
+	// ErrExcessive means that a block has more than twice as much as its Limits allow. The
 	// decoder does not examine the rest of it.
 	ErrExcessive = errors.New("fasthttp: header list is more than twice too large")
 

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// stepBits is how many bits the decoder looks at in one step. With 12, two letters or
+// stepBits is how many bits the decoder examines in one step. With 12, two letters or
 // digits mostly fit.
 const stepBits = 12
 
-// A step is what the next stepBits bits stand for: in its lowest two bytes one or two
-// bytes of text, in the third how many bits their codes have, and in the fourth how many
-// bytes they are. It is 0 if a longer code begins.
+// A step is the meaning of the next stepBits bits: its lowest two bytes are one or two
+// bytes of text, the third is how many bits their codes have, and the fourth how many bytes
+// they are. It is 0 if a longer code begins.
 type step uint32
 
 func (s step) bits() uint { return uint(s>>16) & 63 }
@@ -44,11 +44,11 @@ func buildSteps() (table [1 << stepBits]step) {
 	return table
 }
 
-// codeRange is all codes of one size that are longer than stepBits. The code is
-// canonical: they are consecutive numbers, and larger than those of all shorter codes.
+// codeRange is all codes of one size that are longer than stepBits. The code is canonical:
+// they are consecutive numbers, and larger than all shorter codes.
 type codeRange struct {
 	size  uint
-	end   uint32 // the first number that is none of them, as the top of 32 bits
+	end   uint32 // the first number after them, as the top of 32 bits
 	first uint32 // code
 	text  []byte // of the codes, in their order
 }
@@ -81,9 +81,8 @@ func buildLongCodes() (ranges []codeRange) {
 // noCode is more than any number of bits that the decoder has.
 const noCode = 65
 
-// longCode returns the byte whose code, which has more than stepBits bits, is at the top
-// of acc, and the size of the code. The size is noCode if it is that of the end of the
-// string.
+// longCode returns the byte whose code, which has more than stepBits bits, is at the top of
+// acc, and the size of the code. The size is noCode for the code of the end of the string.
 func longCode(acc uint64) (text byte, size uint) {
 	top := uint32(acc >> 32)
 	for i := range longCodes {
@@ -99,12 +98,12 @@ func longCode(acc uint64) (text byte, size uint) {
 func huffmanRoom(n int) int { return n*8/5 + 3 }
 
 // decodeHuffman appends the text of src to dst, which has the capacity for it. It reports
-// whether src is well-formed: it ends in a part of the code of the end of the string, of
-// fewer than eight bits (RFC 7541 section 5.2).
+// whether src is well-formed: it must end in fewer than eight bits of the code of the end
+// of the string (RFC 7541 section 5.2).
 func decodeHuffman(dst, src []byte) (_ []byte, ok bool) {
 	out, at := dst[:cap(dst)], len(dst)
 	var acc uint64 // the next bits, at its top
-	var have uint  // how many they are; below them are zeros, or already bits that follow
+	var have uint  // their number; the bits below them are zeros, or following bits
 	for len(src) >= 8 {
 		acc |= binary.BigEndian.Uint64(src) >> have
 		src = src[(63-have)/8:]
@@ -132,8 +131,8 @@ func decodeHuffman(dst, src []byte) (_ []byte, ok bool) {
 	return decodeHuffmanEnd(out, at, acc, have, src)
 }
 
-// decodeHuffmanEnd is decodeHuffman for the last bits: those of acc, and fewer than eight
-// bytes.
+// decodeHuffmanEnd is decodeHuffman for the last bits: the bits in acc, and fewer than
+// eight bytes.
 func decodeHuffmanEnd(out []byte, at int, acc uint64, have uint, src []byte) ([]byte, bool) {
 	for {
 		for have <= 56 && len(src) > 0 {
@@ -167,9 +166,9 @@ func decodeHuffmanEnd(out []byte, at int, acc uint64, have uint, src []byte) ([]
 	}
 }
 
-// appendHuffman appends the code of text, by the given table. n is the huffmanSize of it.
+// appendHuffman appends the code of text, by the given table. n is its huffmanSize.
 func appendHuffman(dst, text []byte, n int, table *[256]code) []byte {
-	dst = slices.Grow(dst, n+3) // the last bytes are written as four
+	dst = slices.Grow(dst, n+3) // the last bytes are written four at once
 	end := len(dst) + n
 	out := dst[len(dst):cap(dst)]
 	var acc uint64 // its lowest have bits are not yet written

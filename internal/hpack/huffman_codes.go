@@ -6,7 +6,7 @@ type code struct {
 	size uint8
 }
 
-// endOfString is the code that never occurs in a string but as its padding.
+// endOfString is the code that occurs in a string only as its padding.
 const (
 	endOfString     = 1<<endOfStringSize - 1
 	endOfStringSize = 30

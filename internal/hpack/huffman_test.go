@@ -10,7 +10,8 @@ import (
 
 func decoded(t testing.TB, code []byte) (string, bool) {
 	t.Helper()
-	// what is before the text must remain, and what is behind the room must not be touched
+	// the bytes before the text must remain, and the bytes after the room must not be
+	// touched
 	room := 3 + huffmanRoom(len(code))
 	buf := bytes.Repeat([]byte{'#'}, room+8)
 	got, ok := decodeHuffman(buf[:3:room], code)

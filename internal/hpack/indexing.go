@@ -2,26 +2,26 @@ package hpack
 
 import "github.com/valyala/fasthttp/internal/field"
 
-// Indexing says how Encoder represents a field that is in no table.
+// Indexing is how Encoder represents a field missing in both tables.
 type Indexing uint8
 
 const (
-	Index Indexing = iota // with an entry in the dynamic table, for a field that comes again
+	Index Indexing = iota // with an entry in the dynamic table, for a repeated field
 	Plain                 // without one
-	Never                 // nor in that of any intermediary (RFC 7541 section 7.1.3)
+	Never                 // without one, in any intermediary's table either (RFC 7541 section 7.1.3)
 )
 
 const (
-	// A value of fewer bytes may be guessed: an attacker who sees the size of blocks, and can
-	// add fields to them, finds out whether his guess was in the table.
+	// A value of fewer bytes may be guessed: an attacker that sees the size of blocks, and
+	// can add fields to them, finds out whether its guess was in the table.
 	shortSecret = 20
-	// A larger value evicts much, and is mostly of one message.
+	// A larger value evicts many entries, and mostly belongs to one message.
 	longValue = 1024
 )
 
 // IndexingOf returns how a field is best represented. It is Plain for names whose values
-// mostly differ from message to message. The id of a pseudo-field is Unknown, so the
-// caller decides: Plain for ":path", and Index for the others.
+// mostly differ from message to message. The id of a pseudo-field is Unknown, so the caller
+// decides: Plain for ":path", and Index for the others.
 func IndexingOf(id field.ID, value []byte) Indexing {
 	how := indexing[id]
 	if how == Index && len(value) > longValue {
@@ -33,7 +33,7 @@ func IndexingOf(id field.ID, value []byte) Indexing {
 	return how
 }
 
-// indexing has what is not Index.
+// indexing has the exceptions from Index.
 var indexing = [256]Indexing{
 	field.Authorization: Never, field.ProxyAuthorization: Never, field.XApiKey: Never, field.XCsrfToken: Never,
 

@@ -7,7 +7,7 @@ import "math"
 const maxContinuation = 5
 
 // readInt reads an integer (RFC 7541 section 5.1) whose first byte is p[0], with a prefix
-// of the given number of bits. It returns what follows the integer.
+// of the given number of bits. It returns the bytes after the integer.
 func readInt(p []byte, prefix uint) (n uint32, rest []byte, err error) {
 	most := uint32(1)<<prefix - 1
 	if n = uint32(p[0]) & most; n < most {

@@ -74,12 +74,12 @@ func (x *xnetDecoder) write(block []byte) error {
 	return x.d.Close()
 }
 
-// isStricter reports whether err can be of a block that x/net accepts.
+// isStricter reports whether err may occur for a block that x/net accepts.
 func isStricter(err error) bool {
 	return errors.Is(err, ErrSizeUpdate) || errors.Is(err, ErrInteger)
 }
 
-// compare decodes a block with both decoders and reports whether both can go on.
+// compare decodes a block with both decoders and reports whether both can continue.
 func compare(t *testing.T, d *Decoder, x *xnetDecoder, block []byte, max Limits) bool {
 	t.Helper()
 	var l field.List
@@ -128,7 +128,7 @@ func checkLimits(t *testing.T, l *field.List, whole []pair, max Limits, err erro
 	}
 }
 
-// checkEntry checks what the decoder says of a field against a look at it.
+// checkEntry compares the decoder's result for a field with a separate check.
 func checkEntry(t *testing.T, l *field.List, i int) {
 	t.Helper()
 	e, name, value := l.Entries[i], l.Name(i), l.Value(i)
@@ -154,7 +154,7 @@ func checkTable(t *testing.T, d *table) {
 	}
 }
 
-// splitBlocks cuts data into blocks; the byte before each says how long it is.
+// splitBlocks cuts data into blocks; the byte before each is its length.
 func splitBlocks(data []byte) (blocks [][]byte) {
 	for len(data) > 0 {
 		n := min(int(data[0]), len(data)-1)

@@ -2,8 +2,8 @@ package hpack
 
 import "github.com/valyala/fasthttp/internal/field"
 
-// The ids that Decode gives to pseudo-fields. They are none of those of package field, which
-// are less than field.NumIDs.
+// The ids that Decode gives to pseudo-fields. They differ from the ids of package field,
+// which are less than field.NumIDs.
 const (
 	Method      field.ID = 0xff - iota // ":method"
 	Path                               // ":path"
@@ -13,7 +13,7 @@ const (
 	OtherPseudo                        // every other name that begins with a colon
 )
 
-// IsPseudo reports whether id is that of a pseudo-field.
+// IsPseudo reports whether id is the id of a pseudo-field.
 func IsPseudo(id field.ID) bool { return id >= OtherPseudo }
 
 // lookup returns the id of a name in lower case.

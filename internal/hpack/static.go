@@ -2,13 +2,13 @@ package hpack
 
 import "github.com/valyala/fasthttp/internal/field"
 
-// dynamicIndex is the index of the newest entry of the dynamic table, behind those of the
-// static table, which begin at 1.
+// dynamicIndex is the index of the newest entry of the dynamic table, after the indices of
+// the static table, which begin at 1.
 const dynamicIndex = 62
 
-// static is the static table in the form that Decoder uses, once with the names as they are
-// received and once normalised: the entry with an index is at it in the ring. staticIndex has
-// the first index of each well-known name, or 0.
+// static is the static table in the form that Decoder uses, with the names as they are
+// received; staticNormalized has them normalised. The entry with an index is at that
+// position in the ring. staticIndex has the first index of each well-known name, or 0.
 var static, staticNormalized, staticIndex = buildStatic()
 
 func buildStatic() (received, normalized table, index [256]uint8) {

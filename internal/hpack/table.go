@@ -3,10 +3,10 @@ package hpack
 import "github.com/valyala/fasthttp/internal/field"
 
 const (
-	// entryOverhead is what an entry counts in addition to its text (RFC 7541 section 4.1).
+	// entryOverhead is the size of an entry in addition to its text (RFC 7541 section 4.1).
 	entryOverhead = 32
-	// initialSize is the size of both tables until somebody changes it (RFC 9113 section
-	// 6.5.2, SETTINGS_HEADER_TABLE_SIZE).
+	// initialSize is the size of both tables until it is changed (RFC 9113 section 6.5.2,
+	// SETTINGS_HEADER_TABLE_SIZE).
 	initialSize = 4096
 
 	smallestText = 128 // bytes of the first text of a table
@@ -15,15 +15,15 @@ const (
 
 // entry is one field of a dynamic table: 16 bytes.
 type entry struct {
-	off, nameLen, valueLen uint32 // in table.text, the value behind the name
+	off, nameLen, valueLen uint32 // in table.text, with the value after the name
 	id                     field.ID
 	flags                  field.Flag
 }
 
 func (e *entry) len() uint32 { return e.nameLen + e.valueLen }
 
-// table is a dynamic table (RFC 7541 section 2.3.2). The text of its entries lies in one
-// slice, the oldest first. Both slices grow with what is stored.
+// table is a dynamic table (RFC 7541 section 2.3.2). The text of its entries is in one
+// slice, the oldest first. Both slices grow with the stored fields.
 type table struct {
 	text []byte
 	ring []entry // its length is a power of two; entry number k is at k modulo that
@@ -33,7 +33,7 @@ type table struct {
 	max  uint32
 }
 
-// at returns the entry that is i entries older than the newest. i is less than t.n.
+// at returns the entry i places older than the newest. i is less than t.n.
 func (t *table) at(i uint32) *entry { return &t.ring[(t.next-1-i)&uint32(len(t.ring)-1)] }
 
 // all returns name and value of e as one piece.
@@ -49,7 +49,7 @@ func (t *table) init(max uint32) {
 	t.max = max
 }
 
-// setMax changes the greatest size and evicts what exceeds it.
+// setMax changes the largest size and evicts entries beyond it.
 func (t *table) setMax(max uint32) {
 	t.max = max
 	t.evictTo(max)
@@ -66,8 +66,8 @@ func (t *table) evictTo(size uint32) {
 	}
 }
 
-// add adds an entry and reports whether there is room for it. One that is larger than
-// the table empties it (RFC 7541 section 4.4). name and value are not parts of t.text.
+// add adds an entry and reports whether there is room for it. An entry larger than the
+// table empties it (RFC 7541 section 4.4). name and value are not parts of t.text.
 func (t *table) add(name, value []byte, id field.ID, flags field.Flag) bool {
 	need := uint64(len(name)) + uint64(len(value))
 	if need+entryOverhead > uint64(t.max) {
@@ -99,7 +99,7 @@ func (t *table) makeRoom(need int) {
 	}
 	live := t.text[start:]
 	// the limit leaves entryOverhead unused for every entry, so that text at the limit is
-	// not moved for each entry that is added
+	// not moved for each added entry
 	limit := int(t.max)
 	if total := len(live) + need; total > cap(t.text)-cap(t.text)/4 && cap(t.text) < limit {
 		t.text = make([]byte, 0, min(max(2*cap(t.text), total, smallestText), limit))
@@ -110,7 +110,7 @@ func (t *table) makeRoom(need int) {
 	}
 }
 
-// rest gives memory back that no entry needs.
+// rest releases memory that no entry needs.
 func (t *table) rest() {
 	if t.n == 0 {
 		t.text, t.ring = nil, nil

@@ -5,9 +5,9 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// AppendText appends text, a part of a start line or of a field, and replaces every
-// CR, LF and NUL in it by a space. All such text goes through AppendText or Clean,
-// so nothing that an application sets can end a line early.
+// AppendText appends text, a part of a start line or of a field, and replaces every CR, LF
+// and NUL in it by a space. All such text passes through AppendText or Clean, so nothing
+// that an application sets can end a line early.
 func AppendText(dst, text []byte) []byte {
 	from := len(dst)
 	dst = append(dst, text...)
@@ -77,9 +77,9 @@ func AppendStatusLine(dst, version []byte, status int, reason []byte) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// AppendChunkStart appends the line before a chunk of size bytes. AppendChunkEnd
-// appends the line end after it. size must be positive: a chunk of no bytes is the
-// last one and would end the message.
+// AppendChunkStart appends the line before a chunk of size bytes. AppendChunkEnd appends
+// the line end after it. size must be positive: a chunk of no bytes is the last chunk, and
+// would end the message.
 func AppendChunkStart(dst []byte, size int) []byte {
 	dst = ascii.AppendHex(dst, uint64(size))
 	return append(dst, "\r\n"...)
@@ -88,6 +88,6 @@ func AppendChunkStart(dst []byte, size int) []byte {
 // AppendChunkEnd appends the line end after the data of a chunk.
 func AppendChunkEnd(dst []byte) []byte { return append(dst, "\r\n"...) }
 
-// AppendLastChunk appends the last chunk. The trailer section, which may be empty,
-// and an empty line follow it.
+// AppendLastChunk appends the last chunk. A trailer section, which may be empty, and an
+// empty line follow it.
 func AppendLastChunk(dst []byte) []byte { return append(dst, "0\r\n"...) }

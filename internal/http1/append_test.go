@@ -69,7 +69,7 @@ func TestFieldLines(t *testing.T) {
 		{"A", "b\r\nC: d", "A: b  C: d\r\n"},
 		{"A", "b\x00\n\r", "A: b   \r\n"},
 		{"A", everyByte(), "A: " + clean(everyByte()) + "\r\n"},
-		// a name that is not a token makes no line
+		// a name other than a token makes no line
 		{"", "x", ""},
 		{"A ", "x", ""},
 		{" A", "x", ""},
@@ -139,7 +139,7 @@ func TestStartLines(t *testing.T) {
 	}
 }
 
-// A parser in either role reads the values that were written.
+// A parser in either role parses the values that were written.
 func TestHeadsThatAreWrittenAreReadBack(t *testing.T) {
 	b := AppendRequestLine(nil, []byte("POST"), []byte("/a?b=c"), []byte("HTTP/1.1"))
 	b = AppendKnown(b, field.Host, []byte("example.com"))

@@ -6,8 +6,8 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// Typical heads: those of a load generator, a browser and an API client (unknown
-// names, lower case), and a response.
+// Typical heads: of a load generator, a browser, an API client (unknown names, lower case),
+// and a response.
 var benchHeads = []struct {
 	name string
 	role Role

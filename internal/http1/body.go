@@ -33,9 +33,8 @@ func (d *Body) Next(src []byte) (content []byte, n int, err error) {
 	return nil, 0, nil
 }
 
-// Done reports whether all content was read. After a chunked body the trailer
-// section is still to be read. An UntilClose body is never done: it ends with the
-// connection.
+// Done reports whether all content was read. The trailer section of a chunked body is then
+// still unread. An UntilClose body is never done: it ends with the connection.
 func (d *Body) Done() bool {
 	switch d.kind {
 	case Length:
@@ -48,8 +47,8 @@ func (d *Body) Done() bool {
 	return true
 }
 
-// Left returns how many bytes of content follow without framing in between, as far
-// as is known.
+// Left returns how many bytes of content follow without framing in between, as far as is
+// known.
 func (d *Body) Left() int64 {
 	switch d.kind {
 	case Length:

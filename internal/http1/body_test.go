@@ -83,8 +83,8 @@ func TestLeftOfABody(t *testing.T) {
 	}
 }
 
-// putter is a Body that puts back most of what it is given, so that every
-// piece of content takes several calls.
+// putter is a Body that puts back most of each piece, so that every piece of content takes
+// several calls.
 type putter struct{ Body }
 
 func (p *putter) Next(src []byte) (content []byte, n int, err error) {

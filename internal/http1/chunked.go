@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// MaxChunkLine bounds a chunk-size line with its extensions. No application is
-	// known to use extensions; an attacker can use them to make a server read many
-	// bytes for little content.
+	// MaxChunkLine limits a chunk-size line with its extensions. No application is known to
+	// use extensions; an attacker can use them to make a server read many bytes for little
+	// content.
 	MaxChunkLine = 4 << 10
-	// MaxChunkExtensions bounds the extensions of all chunks of one message.
+	// MaxChunkExtensions limits the extensions of all chunks of one message.
 	MaxChunkExtensions = 16 << 10
-	// MaxTrailers and MaxTrailerFields bound a trailer section.
+	// MaxTrailers and MaxTrailerFields limit a trailer section.
 	MaxTrailers      = 4 << 10
 	MaxTrailerFields = 100
 )
@@ -37,11 +37,10 @@ const (
 	chunksDone                      // after the line of the last chunk
 )
 
-// Chunked decodes the chunked transfer coding (RFC 9112 section 7.1). The zero value
-// is at the beginning of a message. It accepts what the RFC allows, and nothing
-// else.
+// Chunked decodes the chunked transfer coding (RFC 9112 section 7.1). The zero value is at
+// the beginning of a message. It accepts exactly what the RFC allows.
 type Chunked struct {
-	left       uint64 // bytes of the current chunk that were not read yet
+	left       uint64 // unread bytes of the current chunk
 	extensions uint32 // bytes of extensions in the message so far
 	line       uint16 // bytes of the current chunk-size line
 	digits     uint8
@@ -55,7 +54,7 @@ type Chunked struct {
 // follows, which may be empty.
 func (c *Chunked) Done() bool { return c.state == chunksDone }
 
-// Left returns how many bytes of the current chunk were not read yet.
+// Left returns how many bytes of the current chunk are unread.
 func (c *Chunked) Left() uint64 {
 	if c.state != chunkData {
 		return 0
@@ -63,9 +62,9 @@ func (c *Chunked) Left() uint64 {
 	return c.left
 }
 
-// Next reads src up to the end of the next piece of content. It returns that piece,
-// as a part of src, and the number of bytes that it consumed. It consumes all of src
-// unless it returns content or is done.
+// Next reads src up to the end of the next piece of content. It returns that piece, as a
+// part of src, and the number of bytes that it consumed. It consumes all of src unless it
+// returns content or is done.
 func (c *Chunked) Next(src []byte) (content []byte, n int, err error) {
 	for n < len(src) && c.state != chunksDone {
 		if c.state == chunkData {
@@ -88,10 +87,10 @@ func (c *Chunked) Next(src []byte) (content []byte, n int, err error) {
 	return nil, n, nil
 }
 
-// plainLine reads in one go the bytes that nearly always come before content: the
-// end of the chunk before, a size that is not huge, and the end of the line. It
-// returns how many bytes that is. If src begins with other bytes or does not have
-// all of these, plainLine returns 0, and step has to read them.
+// plainLine reads at once the bytes that nearly always precede content: the end of the
+// previous chunk, a size of usual length, and the end of the line. It returns their
+// number. It returns 0 if src begins with other bytes or does not have all of these; step
+// must then read them.
 func (c *Chunked) plainLine(src []byte) (n int) {
 	switch {
 	case c.state == dataCR && len(src) > 2 && src[0] == '\r' && src[1] == '\n':
@@ -118,7 +117,7 @@ func (c *Chunked) plainLine(src []byte) (n int) {
 	return n + 2
 }
 
-// step reads one byte that is not content.
+// step reads one byte other than content.
 func (c *Chunked) step(b byte) error {
 	switch c.state {
 	case chunkSize:

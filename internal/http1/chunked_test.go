@@ -28,8 +28,8 @@ type next interface {
 	Done() bool
 }
 
-// readPieces passes raw to r in pieces that end at the positions ends, and checks
-// what the documentation promises of every call.
+// readPieces passes raw to r in pieces that end at the positions ends, and checks the
+// documented properties of every call.
 func readPieces(t *testing.T, r next, raw string, ends ...int) (got reading) {
 	t.Helper()
 	var content []byte
@@ -69,8 +69,8 @@ func steps(size, n int) (ends []int) {
 	return ends
 }
 
-// readChunks decodes raw whole, split at every byte, and byte by byte, which
-// must agree.
+// readChunks decodes raw whole, split at every byte, and byte by byte. The results must be
+// equal.
 func readChunks(t *testing.T, raw string) reading {
 	t.Helper()
 	whole := readPieces(t, new(Chunked), raw)
@@ -212,7 +212,7 @@ func TestChunkExtensions(t *testing.T) {
 			t.Errorf("%q:\n%v\nwant\n%v", c.ext, got, want)
 		}
 	}
-	// after a bare CR nothing but LF may come
+	// only LF may follow a bare CR
 	for _, ext := range []string{"", ";a", ";a=b", `;a="b"`} {
 		if got, want := readChunks(t, "5"+ext+"\rhello"), bad("", len(ext)+2, ErrChunkSize); got != want {
 			t.Errorf("%q:\n%v\nwant\n%v", ext, got, want)
@@ -239,8 +239,7 @@ func TestExtensionsAreLimited(t *testing.T) {
 			t.Errorf("%.20q...: %v, want %v", e, got, want)
 		}
 	}
-	// the limit of a line begins again with each chunk, the limit of a message does
-	// not
+	// the limit of a line begins again with each chunk, the limit of a message does not
 	const many = MaxChunkExtensions / 1024
 	raw := strings.Repeat(chunk(1024), many)
 	if got, want := readChunks(t, raw+"0\r\n"), (reading{strings.Repeat("x", many), len(raw) + 3, true, nil}); got != want {
@@ -363,9 +362,9 @@ func TestDecodingChunksDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// FuzzChunked reads a message whole and in pieces, which must agree, and compares
-// the result with the standard library: a message that Chunked accepts must mean the
-// same there. The standard library accepts more, such as lone LFs.
+// FuzzChunked reads a message whole and in pieces, which must give the same result. It
+// compares the result with the standard library: a message that Chunked accepts must mean
+// the same there. The standard library accepts more, such as lone LFs.
 func FuzzChunked(f *testing.F) {
 	for _, s := range []string{
 		"5\r\nhello\r\n0\r\n\r\n", "5;a=b; c = \"d\\\"\"\r\nhello\r\n00;x\r\nA: b\r\n\r\n", "FFFFFFFFFFFFFFFF0\r\n", "2\n\r\nhi", "1 ;a\r\nx\r\n1 \r\n",
@@ -386,8 +385,8 @@ func FuzzChunked(f *testing.F) {
 			return
 		}
 		std, err := io.ReadAll(httputil.NewChunkedReader(io.MultiReader(bytes.NewReader(raw[:whole.consumed]), strings.NewReader("\r\n"))))
-		// it refuses the white space that the grammar has before a semicolon, and
-		// sets the limits of extensions lower
+		// it refuses the white space that the grammar allows before a semicolon, and has
+		// lower limits for extensions
 		stricter := bytes.Contains(raw, []byte(" ;")) || bytes.Contains(raw, []byte("\t;")) || whole.consumed > 4096
 		if !strings.HasPrefix(whole.content, string(std)) || !stricter && (len(std) != len(whole.content) || err != nil) {
 			t.Fatalf("%q: %v\nthe standard library: %q, %v", raw, whole, std, err)

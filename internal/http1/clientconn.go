@@ -1,19 +1,19 @@
 package http1
 
-// ClientConn is what a client knows of a connection that it speaks HTTP/1.x on:
-// how far sending has come, and how far receiving. Each is one phase; the two are
-// apart since a response may come before its request is sent to its end.
+// ClientConn is the state of a client's HTTP/1.x connection: the progress of sending and
+// the progress of receiving. Each is one phase. They are separate since a response may
+// arrive before its request is sent completely.
 //
-// Nothing but Advance changes a phase, by the table clientMoves. The zero value is
-// not ready for use: Open makes it the state of a connection without a request.
+// Only Advance changes a phase, by the table clientMoves. The zero value is not ready for
+// use: Open makes it the state of a connection without a request.
 //
-// A ClientConn is used by one goroutine at a time.
+// A ClientConn must not be used by several goroutines at once.
 type ClientConn struct {
 	phases clientPhases
 }
 
-// clientPhases is a SendPhase, above a ReceivePhase of receiveBits. In the table, a
-// move that is refused has the bit refused.
+// clientPhases is a SendPhase, above the receiveBits of a ReceivePhase. In the table, a
+// refused move has the bit refused.
 type clientPhases uint8
 
 const (
@@ -29,65 +29,65 @@ func (p clientPhases) sending() SendPhase { return SendPhase(p >> receiveBits) }
 
 func (p clientPhases) receiving() ReceivePhase { return ReceivePhase(p & (1<<receiveBits - 1)) }
 
-// SendPhase is how far a client has come with sending.
+// SendPhase is the progress of sending.
 type SendPhase uint8
 
 const (
-	_            SendPhase = iota // what the table has for moves that are refused
+	_            SendPhase = iota // entry of the table for refused moves
 	Unsent                        // nothing of the request was written
-	Asking                        // the head was written; the content waits to be asked for (RFC 9110 section 10.1.1)
-	Sending                       // the request is being written, and in a pipeline those behind it
-	SendingLast                   // what is being written is the last request of the connection
+	Asking                        // the head was written; the content waits until the server asks for it (RFC 9110 section 10.1.1)
+	Sending                       // the request is being written, and in a pipeline the requests after it
+	SendingLast                   // the last request of the connection is being written
 	Sent                          // everything was written
-	SendStopped                   // what is left stays unsent, since nobody wants it
+	SendStopped                   // the rest stays unsent, since it is not needed
 	SendFailed                    // the connection has failed before everything was written
 	SendTimedOut                  // the connection has not taken everything in time
 	sendPhases
 )
 
-// ReceivePhase is how far a client has come with receiving.
+// ReceivePhase is the progress of receiving.
 type ReceivePhase uint8
 
 const (
-	_             ReceivePhase = iota // what the table has for moves that are refused
-	NotReceiving                      // nobody reads a response
-	ReceivingHead                     // the head of the final response is read, or waited for
-	ReceivingBody                     // the head came, and the content has not ended
+	_             ReceivePhase = iota // entry of the table for refused moves
+	NotReceiving                      // no response is being read
+	ReceivingHead                     // the head of the final response is being read, or waited for
+	ReceivingBody                     // the head has arrived, and the content has not ended
 	Received                          // the response ended, or the last one of a pipeline
 	Switched                          // the peer speaks another protocol from here on
-	ReceiveFailed                     // there is no response, or no end of it
+	ReceiveFailed                     // there is no response, or no complete one
 	receivePhases
 )
 
-// ClientEvent is what moves a ClientConn.
+// ClientEvent is an event that changes the phases of a ClientConn.
 type ClientEvent uint8
 
 const (
-	SendsHead        ClientEvent = iota // the head goes out alone, and asks whether the content is wanted
-	SendsRequest                        // all of the request goes out, or all that is left of it
-	SendsLast                           // the last request of a pipeline goes out
+	SendsHead        ClientEvent = iota // the head is sent alone, and asks whether the content is wanted
+	SendsRequest                        // all of the request is sent, or all the rest of it
+	SendsLast                           // the last request of a pipeline is sent
 	SendEnds                            // everything was written
 	SendStops                           // the rest is not sent
 	SendFails                           // the connection took no more
 	SendTimesOut                        // the connection took no more in time
-	AwaitsResponse                      // the response is read from now on
-	HeadEnds                            // the head of the final response came
-	ProtocolSwitches                    // the final response was the last of HTTP on the connection
-	ResponseEnds                        // the response came to its end
-	LastResponseEnds                    // a response in a pipeline came to its end, and none comes behind it
-	ReceiveFails                        // the response cannot be read, or not to its end
+	AwaitsResponse                      // reading the response begins
+	HeadEnds                            // the head of the final response has arrived
+	ProtocolSwitches                    // the final response was the last HTTP message on the connection
+	ResponseEnds                        // the response has ended
+	LastResponseEnds                    // a response in a pipeline has ended, and none follows
+	ReceiveFails                        // the response cannot be read, or not completely
 	NextRequest                         // the connection is used for another request
 	clientEvents
 )
 
-// clientMove says to which phases an event leads. A phase that is not there refuses
+// clientMove holds the phases to which an event leads. A phase missing in it refuses
 // the event.
 type clientMove struct {
 	sending   [sendPhases]SendPhase
 	receiving [receivePhases]ReceivePhase
 }
 
-// What an event that concerns one direction does to the other.
+// The effect of an event that concerns one direction on the other direction.
 var (
 	keepsSending = [sendPhases]SendPhase{
 		Unsent: Unsent, Asking: Asking, Sending: Sending, SendingLast: SendingLast, Sent: Sent,
@@ -99,7 +99,7 @@ var (
 	}
 )
 
-// clientMoves is all moves that there are.
+// clientMoves holds all moves.
 var clientMoves = [clientEvents]clientMove{
 	SendsHead: {
 		sending:   [sendPhases]SendPhase{Unsent: Asking},
@@ -167,8 +167,7 @@ var clientMoves = [clientEvents]clientMove{
 	},
 }
 
-// clientNext is clientMoves for both directions at once, so that an event costs one
-// look at it.
+// clientNext is clientMoves for both directions at once, so that an event costs one lookup.
 var clientNext = func() (next [clientEvents][refused]clientPhases) {
 	for e := range next {
 		for p := range next[e] {
@@ -189,29 +188,28 @@ var clientNext = func() (next [clientEvents][refused]clientPhases) {
 // Open makes c the state of a connection on which nothing was sent.
 func (c *ClientConn) Open() { c.phases = phasesOf(Unsent, NotReceiving) }
 
-// Advance makes the moves of an event and reports whether they are in the table.
-// If they are not, who uses the connection has lost track of it: the state is that
-// of a failure then, so that no other request goes out on the connection.
+// Advance makes the moves of an event and reports whether they are in the table. If they
+// are not, the caller has lost track of the connection: the state is then the one of a
+// failure, so that no other request is sent on the connection.
 func (c *ClientConn) Advance(e ClientEvent) bool {
 	next := clientNext[e][c.phases&^refused]
 	c.phases = next &^ refused
 	return next < refused
 }
 
-// Sending returns how far sending has come.
+// Sending returns the phase of sending.
 func (c *ClientConn) Sending() SendPhase { return c.phases.sending() }
 
-// Receiving returns how far receiving has come.
+// Receiving returns the phase of receiving.
 func (c *ClientConn) Receiving() ReceivePhase { return c.phases.receiving() }
 
-// MaySend reports whether another request may be written behind those of a
-// pipeline.
+// MaySend reports whether another request may be pipelined after those already sent.
 func (c *ClientConn) MaySend() bool { return c.Sending() == Sending && c.Receiving() < Received }
 
-// Draining reports whether only what the server has sent by now is of interest,
-// since it does not take the rest of what it was to get.
+// Draining reports whether only bytes that the server has already sent are of interest,
+// since it does not accept the rest of the requests.
 func (c *ClientConn) Draining() bool { return c.Sending() == SendFailed || c.Sending() == SendTimedOut }
 
-// Reusable reports whether request and response came to their end, so that the
-// connection can be used for others, as far as the two have left it open.
+// Reusable reports whether request and response are complete. The connection can then be
+// used for others, unless one of the two has ended it.
 func (c *ClientConn) Reusable() bool { return c.phases == phasesOf(Sent, Received) }

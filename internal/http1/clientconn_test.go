@@ -21,8 +21,8 @@ var (
 	}
 )
 
-// wantMoves has the moves of each event in both directions, as "from>to". "*" stands
-// for any phase, which stays.
+// wantMoves has the moves of each event in both directions, as "from>to". "*" means any
+// phase, which stays.
 var wantMoves = map[string][2]string{
 	"SendsHead":    {"Unsent>Asking", "NotReceiving>NotReceiving"},
 	"SendsRequest": {"Unsent>Sending Asking>Sending", "NotReceiving>NotReceiving ReceivingHead>ReceivingHead"},

@@ -1,12 +1,11 @@
 package http1
 
-// Conn is how far a connection of a server is: a phase for what is read, one for a
-// body that the peer may be waiting to send, one for what is written, and one for
-// whether there will be another request. Their zero values are those of a connection
-// that waits for its first request. Conn does no I/O; it holds whoever does to the
-// phases that may follow each other.
+// Conn is the state of a server's connection: a phase of reading, one of a body that the
+// peer may be waiting to send, one of writing, and one that decides whether there will be
+// another request. The zero value is a connection that waits for its first request. Conn
+// does no I/O; it makes its caller follow the permitted order of the phases.
 //
-// A phase that cannot follow is a mistake of the caller, and makes Conn panic.
+// A phase that must not follow is a mistake of the caller, and makes Conn panic.
 type Conn struct {
 	reading Reading
 	waiting Waiting
@@ -18,9 +17,9 @@ type Conn struct {
 type Reading uint8
 
 const (
-	// ReadIdle is the wait for a request: nothing of one has come.
+	// ReadIdle is the wait for a request: no byte of it has arrived.
 	ReadIdle Reading = iota
-	// ReadWoken is the end of that wait: something has come, be it empty lines.
+	// ReadWoken is the end of that wait: bytes have arrived, perhaps only empty lines.
 	ReadWoken
 	// ReadHead begins with the first byte of a request.
 	ReadHead
@@ -30,22 +29,22 @@ const (
 	ReadStream
 	// ReadDone means that the current request was read.
 	ReadDone
-	// ReadEnded means that nothing is read any more.
+	// ReadEnded means that reading has ended.
 	ReadEnded
 	readings
 )
 
 // Waiting is a phase of a peer that asks whether it may send a body (RFC 9110 section
-// 10.1.1). It is apart from Reading since the goroutine that reads a body which is a
-// stream changes it, and that can be another one than that which writes the response.
+// 10.1.1). It is separate from Reading, since the goroutine that reads a streamed body
+// changes it; another goroutine may write the response.
 type Waiting uint8
 
 const (
-	// WaitNever is that of a peer which sends its body without asking.
+	// WaitNever is the phase of a peer that sends its body without asking.
 	WaitNever Waiting = iota
 	// WaitOpen means that the peer has no answer yet.
 	WaitOpen
-	// WaitOver means that the peer was told to go on, or gets the response instead.
+	// WaitOver means that the peer was told to continue, or gets the response instead.
 	WaitOver
 	waitings
 )
@@ -54,10 +53,9 @@ const (
 type Writing uint8
 
 const (
-	// WriteIdle means that what there is to be written are whole messages, which may
-	// wait for others.
+	// WriteIdle means that the output is whole messages, which may wait for others.
 	WriteIdle Writing = iota
-	// WriteQueued means that the next request waits until all is written.
+	// WriteQueued means that the next request waits until all output is written.
 	WriteQueued
 	// WriteStream writes a body while the handler produces it.
 	WriteStream
@@ -76,16 +74,16 @@ const (
 	LifeEnding
 	// LifeLingering is LifeEnding while the peer may still be sending.
 	LifeLingering
-	// LifeLeft means that there is no other request since a handler is late that may be
-	// reading the body of this one, for as long as it likes. So Reading stays as it is.
+	// LifeLeft means that there is no other request, since a late handler may be reading
+	// the body of this one, for as long as it likes. So Reading stays as it is.
 	LifeLeft
-	// LifeHandedOver means that the connection is the application's.
+	// LifeHandedOver means that the application owns the connection.
 	LifeHandedOver
 	lives
 )
 
-// after is which phases may follow each one: a bit for each of them. There are eight
-// places, and eight bits, so that asking takes no check of an index.
+// after holds, for each phase, the phases that may follow it, a bit for each. It has eight
+// places of eight bits, so that a lookup needs no bounds check.
 var after = struct {
 	reading [8]uint8
 	waiting [8]uint8
@@ -137,10 +135,10 @@ func (c *Conn) SetReading(to Reading) {
 // Begun reports whether a request has begun and was not yet answered.
 func (c *Conn) Begun() bool { return c.reading > ReadWoken && c.reading < ReadEnded }
 
-// Idle reports whether the connection waits for a request, of which nothing has come.
+// Idle reports whether the connection waits for a request and no byte of it has arrived.
 func (c *Conn) Idle() bool { return c.reading <= ReadWoken }
 
-// EndReading ends reading in any phase, unless it is left to a handler that is late.
+// EndReading ends reading in any phase, unless reading is left to a late handler.
 func (c *Conn) EndReading() {
 	if c.reading != ReadEnded && c.life != LifeLeft {
 		c.SetReading(ReadEnded)
@@ -172,7 +170,7 @@ func (c *Conn) SetWriting(to Writing) {
 // Life returns the phase of the life of the connection.
 func (c *Conn) Life() Life { return c.life }
 
-// SetLife begins a phase of that.
+// SetLife begins a phase of the life of the connection.
 func (c *Conn) SetLife(to Life) {
 	if after.life[c.life&7]>>(to&7)&1 == 0 {
 		panic(cannotFollow)
@@ -180,8 +178,8 @@ func (c *Conn) SetLife(to Life) {
 	c.life = to
 }
 
-// KeepAlive reports whether nothing is known by now that ends the connection with the
-// current request.
+// KeepAlive reports whether nothing known so far ends the connection with the current
+// request.
 func (c *Conn) KeepAlive() bool { return c.life == LifeOpen }
 
 // Ends reports whether there is no other request.
@@ -190,10 +188,10 @@ func (c *Conn) Ends() bool { return c.life == LifeEnding || c.life == LifeLinger
 // Lingers reports whether the connection ends while the peer may still be sending.
 func (c *Conn) Lingers() bool { return c.life == LifeLingering }
 
-// Left reports whether reading is left to a handler that is late.
+// Left reports whether reading is left to a late handler.
 func (c *Conn) Left() bool { return c.life == LifeLeft }
 
-// End makes the current request the last. It may have been that before.
+// End makes the current request the last one. It may already be the last.
 func (c *Conn) End() {
 	if !c.Ends() {
 		c.SetLife(LifeEnding)

@@ -89,8 +89,7 @@ func TestEncodeSendsMessages(t *testing.T) {
 	}
 }
 
-// The result follows the rules of the RFCs for every combination of message and
-// connection.
+// The result follows the RFCs for every combination of message and connection.
 func TestEncodeKeepsTheRules(t *testing.T) {
 	statuses := []int{0, 100, 101, 103, 199, 200, 201, 204, 205, 206, 304, 404, 500}
 	for _, role := range []Role{Request, Response} {
@@ -167,7 +166,7 @@ func brokenRule(o Outgoing, e Encoding) string {
 	return ""
 }
 
-// Usual messages take a path of their own, with the same result.
+// Usual messages have a path of their own, with the same result.
 func TestEncodeOfUsualMessages(t *testing.T) {
 	for _, size := range []int{0, 1, 1 << 40} {
 		for _, status := range []int{200, 201, 206, 301, 400, 404, 500, 599} {
@@ -206,7 +205,7 @@ func TestEncodeAnswersHeadAsGet(t *testing.T) {
 	}
 }
 
-// Frame finds the end of every message that Encode has framed.
+// Frame finds the end of every message that Encode frames.
 func TestFrameUnderstandsEncode(t *testing.T) {
 	for _, status := range []int{0, 200, 204, 205, 304, 404} {
 		for content := range contentKinds {

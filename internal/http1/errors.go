@@ -2,7 +2,7 @@ package http1
 
 import "errors"
 
-// Error says what is wrong with a message, and with which status a server answers.
+// Error is a fault of a message. It carries the status of the server's response.
 type Error struct {
 	Status int // of the response
 	text   string
@@ -15,7 +15,7 @@ func fault(status int, text string) *Error {
 	return &Error{Status: status, text: "fasthttp: " + text}
 }
 
-// StatusOf returns the status with which a server answers err: that of the Error in
+// StatusOf returns the status of the server's response to err: the status of the Error in
 // its chain, or 400.
 func StatusOf(err error) int {
 	if e, ok := errors.AsType[*Error](err); ok {
@@ -24,7 +24,7 @@ func StatusOf(err error) int {
 	return 400
 }
 
-// The errors of messages. Those of the first group are exported by the root package.
+// The errors of messages. The root package exports the first group.
 var (
 	ErrMissingMethod          = fault(400, "cannot find http request method")
 	ErrUnsupportedMethod      = fault(400, "unsupported http request method")

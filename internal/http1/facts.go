@@ -5,13 +5,13 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// Facts is what the fields of a head say about its framing and its connection. The
-// parser collects it in the same pass in which it reads the fields.
+// Facts holds the declarations of a head's fields about its framing and its connection. The
+// parser collects them in the same pass in which it reads the fields.
 type Facts struct {
 	ContentLength int64                // valid if HasLength is set
 	Slots         [NumSlots]field.Span // positions of values
 	Lines         int                  // the number of field lines
-	Flags         Flags                // what was found
+	Flags         Flags                // the facts found
 }
 
 // Flags is a set of facts.
@@ -37,7 +37,7 @@ const (
 // Has reports whether any of the flags in set is set.
 func (f *Facts) Has(set Flags) bool { return f.Flags&set != 0 }
 
-// Slots of a Head: the values that nearly every message has, and has once.
+// Slots of a Head: the values that nearly every message has, each of them once.
 const (
 	SlotContentType = iota
 	SlotHost        // of a request
@@ -48,7 +48,7 @@ const (
 	SlotContentEncoding = SlotUserAgent // of a response
 )
 
-// effect is what a field line does beside being one of the list. The zero value is
+// effect is the effect of a field line beside being in the list. The zero value is
 // noEffect.
 type effect uint8
 
@@ -67,8 +67,8 @@ const (
 	cookie
 )
 
-// effects has, for each role, the fields that have one. It is an array, indexed by id,
-// since it is used for every field of every message.
+// effects holds, for each role, the fields that have an effect. It is an array, indexed by
+// id, since it is used for every field of every message.
 var effects = [...][256]effect{
 	Request: {
 		field.ContentType:      contentType,
@@ -97,9 +97,9 @@ var effects = [...][256]effect{
 // HasEffect reports whether Note does anything for a field.
 func HasEffect(role Role, id field.ID) bool { return effects[role][id] != noEffect }
 
-// Note records what a field says that was not received as a line, as those of HTTP/2 are.
-// at is the place of its value in b. Note reports whether the field belongs to the list of
-// fields as well.
+// Note records a field that was not received as a line, such as one of HTTP/2. at is the
+// position of its value in b. Note reports whether the field also belongs in the list of
+// fields.
 func (h *Head) Note(role Role, id field.ID, b []byte, at field.Span) (keep bool, err error) {
 	if what := effects[role][id]; what != noEffect {
 		return h.apply(what, role, b, at)
@@ -107,9 +107,9 @@ func (h *Head) Note(role Role, id field.ID, b []byte, at field.Span) (keep bool,
 	return true, nil
 }
 
-// apply records what a field line says about framing, connection or the message, and
-// reports whether the line belongs to the list of fields as well. at is the place of
-// its value in b.
+// apply records the effect of a field line on framing, connection or message. It reports
+// whether the line also belongs in the list of fields. at is the position of its value in
+// b.
 func (h *Head) apply(what effect, role Role, b []byte, at field.Span) (keep bool, err error) {
 	switch what {
 	case contentType:
@@ -134,7 +134,7 @@ func (h *Head) apply(what effect, role Role, b []byte, at field.Span) (keep bool
 	case connection:
 		value := textAt(b, at)
 		h.Flags |= ConnectionFlags(value)
-		// "close" is a state of the message
+		// "close" is a property of the message
 		return h.KeepAll || !ascii.EqualFoldString(value, "close"), nil
 	case expect:
 		h.noteExpect(textAt(b, at))
@@ -151,15 +151,15 @@ func (h *Head) apply(what effect, role Role, b []byte, at field.Span) (keep bool
 
 func textAt(b []byte, at field.Span) []byte { return b[at.Off : int(at.Off)+int(at.Len)] }
 
-// place makes a line the value of a slot. The last line counts, but the first one if
-// all lines are kept.
+// place makes a line the value of a slot. The last line counts, or the first one if all
+// lines are kept.
 func (h *Head) place(slot int, at field.Span) {
 	if !h.KeepAll || h.Slots[slot] == (field.Span{}) {
 		h.Slots[slot] = at
 	}
 }
 
-// noteHost accounts for a Host.
+// noteHost records a Host line.
 func (h *Head) noteHost(at field.Span) {
 	if h.Has(HasHost) {
 		h.Flags |= ManyHosts
@@ -169,9 +169,9 @@ func (h *Head) noteHost(at field.Span) {
 }
 
 // noteLength parses a Content-Length: digits only, once (RFC 9110 section 8.6). In a
-// request a second one is an error even if it is equal: two recipients may not agree
-// which of them counts. In a response equal ones are accepted: some servers repeat
-// the line, and that does no harm.
+// request a second one is an error even if it is equal: two recipients may disagree about
+// which counts. In a response equal ones are accepted: some servers repeat the line, which
+// is harmless.
 func (f *Facts) noteLength(role Role, value []byte) error {
 	if role == Request && f.Has(HasLength) {
 		return ErrDuplicateContentLength
@@ -191,9 +191,9 @@ func (f *Facts) noteLength(role Role, value []byte) error {
 // noteCoding parses a Transfer-Encoding line (RFC 9112 section 6.1). Several lines
 // are one list.
 //
-// By RFC 9110 section 5.6.1 recipients ignore empty elements. Not all do, so two
-// servers may not agree whether "chunked," is chunked: in a request an empty element
-// is an error.
+// By RFC 9110 section 5.6.1 recipients ignore empty elements. Not all do, so two servers
+// may disagree about whether "chunked," is chunked: in a request an empty element is an
+// error.
 func (f *Facts) noteCoding(role Role, list []byte) error {
 	f.Flags |= HasCoding
 	for rest := list; rest != nil; {

@@ -135,7 +135,7 @@ func TestTransferCodingsAreAList(t *testing.T) {
 		{te + "x-chunked\r\n", OtherCoding, nil},
 		{te + "gzip chunked\r\n", OtherCoding, nil},
 
-		// recipients do not agree whether an empty element counts
+		// recipients disagree about whether an empty element counts
 		{te + "chunked,\r\n", 0, ErrTransferEncoding},
 		{te + ",chunked\r\n", 0, ErrTransferEncoding},
 		{te + "chunked ,\t\r\n", 0, ErrTransferEncoding},
@@ -175,7 +175,7 @@ func TestTransferCodingsAreAList(t *testing.T) {
 	}
 }
 
-// A client accepts what RFC 9110 section 5.6.1 requires of a recipient: it does not
+// A client accepts all that RFC 9110 section 5.6.1 requires of a recipient: it does not
 // forward the list to another server, which could read it in another way.
 func TestTransferCodingsOfAResponseMayBeEmptyElements(t *testing.T) {
 	const te = "Transfer-Encoding: "
@@ -202,14 +202,14 @@ func TestTransferCodingsOfAResponseMayBeEmptyElements(t *testing.T) {
 	}
 }
 
-// hostOf returns the text in the slot of Host, of a head that facts has parsed.
+// hostOf returns the text in the slot of Host, for a head that facts has parsed.
 func hostOf(h *Head, lines string) string {
 	raw, at := "POST / HTTP/1.1\r\n"+lines, h.Slots[SlotHost]
 	return raw[at.Off : at.Off+at.Len]
 }
 
-// The fields that have a slot, or that say how a message is framed, are not in the list
-// unless all are to be kept there.
+// Fields that have a slot, or that determine the framing of a message, are not in the list
+// unless all fields must be kept there.
 func TestFieldsWithAnEffect(t *testing.T) {
 	for _, c := range []struct {
 		role  Role

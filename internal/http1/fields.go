@@ -39,12 +39,12 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 	}
 }
 
-// usualLines parses field lines as long as they are complete and have the form that
-// nearly all lines have: a name, a colon, a space, a value without tabs, and CRLF. It
-// leaves any other line, and those at the end of b, to anyLine.
+// usualLines parses field lines as long as they are complete and have the usual form: a
+// name, a colon, a space, a value without tabs, and CRLF. It leaves any other line, and the
+// lines at the end of b, to anyLine.
 func (h *Head) usualLines(role Role, b []byte, fields *field.List) (err error) {
 	effects, i := &effects[role], h.next
-	// those that begin before until are not too many, and have the words that are read
+	// lines that begin before until are not too many, and contain the words that are read
 	until := min(len(b)-shortestUsual+1, i+shortestLine*min(h.Limits.fields()-h.Lines, len(b)))
 	for ; i < until; h.Lines++ {
 		first, size := bytesconv.Word(b, i), 0
@@ -77,7 +77,7 @@ func (h *Head) usualLines(role Role, b []byte, fields *field.List) (err error) {
 		}
 		from := i + size + len(": ")
 		stop := ascii.NextControl(b, from)
-		// with the byte behind the line, which shows whether the value goes on there
+		// with the byte after the line, which shows whether the value continues there
 		if stop+len("\r\n")+1 > len(b) || !isUsualStop(bytesconv.Half(b, stop-1)) {
 			break
 		}
@@ -86,7 +86,7 @@ func (h *Head) usualLines(role Role, b []byte, fields *field.List) (err error) {
 			keep := h.KeepAll
 			switch effect {
 			case cookie:
-				// this case and the next two are those of apply, without a call
+				// this case and the next two are the same as in apply, without a call
 				h.Flags |= HasCookie
 				keep = true
 			case host:
@@ -118,12 +118,12 @@ func (h *Head) usualLines(role Role, b []byte, fields *field.List) (err error) {
 	return nil
 }
 
-// maybeColon returns a word whose lowest bit is the high bit of the first byte of w that is
-// a colon, or a byte outside of ASCII before it. It is zero if there is neither.
+// maybeColon returns a word whose lowest set bit is the high bit of the first byte of w
+// that is a colon, or of a byte outside of ASCII before it. It is zero if there is neither.
 func maybeColon(w uint64) uint64 { return (w ^ ':'*ones - ones) & (0x80 * ones) }
 
-// isUsualStart reports whether w is a colon, one space, a byte that can be the first one of
-// a value, and any other byte.
+// isUsualStart reports whether w is a colon, one space, a byte that can begin a value, and
+// any other byte.
 func isUsualStart(w uint32) bool {
 	return bits.ReverseBytes32(w)-(':'<<24|' '<<16|'!'<<8) < (0x100-'!')<<8
 }
@@ -141,7 +141,7 @@ const shortestUsual = 24
 // shortestLine is the least size of a line that usualLines parses: "a: b" and CRLF.
 const shortestLine = 6
 
-// badName is what lookUp returns in place of an id.
+// badName is the result of lookUp in place of an id.
 const badName = field.ID(255)
 
 // longName returns the size of the name at b[i], which has at least 24 bytes, or 0 if
@@ -153,7 +153,7 @@ func longName(b []byte, i int) int {
 		return 0
 	}
 	size := ascii.IndexByte(name, ':')
-	// a word is read behind the name
+	// a word is read after the name
 	if size == len(name) || size > len(b)-i-8 {
 		return 0
 	}
@@ -228,16 +228,15 @@ func sectionEnd(role Role, b []byte, i int) (n int, err error) {
 // normalises it. It returns the size of the name and the position of the colon after
 // it, or a position of 0 if it needs more bytes.
 //
-// If spaces is set, spaces may follow the name, and are not part of it (by RFC 9112
-// section 5.1 proxies remove them from responses). A name with spaces inside is left
-// unchanged. The connection is closed then, since such a sender may have made other
-// errors, too.
+// If spaces is set, spaces may follow the name, and are not part of it (by RFC 9112 section
+// 5.1 proxies remove them from responses). A name with spaces inside is left unchanged. The
+// connection is then closed, since such a sender may have made other errors, too.
 func (h *Head) fieldName(b []byte, start int, spaces bool) (size, colon int, id field.ID, err error) {
 	name := b[start:]
 	known := max(h.seen-start, 0)
 	size = known + ascii.IndexByte(name[known:], ':')
 	if size == len(name) {
-		// more bytes of the name may follow, but those so far must be valid
+		// more bytes of the name may follow, but those received must be valid
 		if !ascii.All(name[known:], ascii.Token) && !(spaces && isSpaced(name, known)) {
 			return 0, 0, 0, nameError(name)
 		}
@@ -277,7 +276,7 @@ func isSpaced(name []byte, from int) bool {
 	return len(name) > 0 && name[0] != ' '
 }
 
-// validName reports whether name is a token, and normalises one that is.
+// validName reports whether name is a token, and if so normalises it.
 func (h *Head) validName(name []byte) bool {
 	if h.KeepNames || len(name) == 0 {
 		return ascii.IsToken(name)
@@ -301,8 +300,8 @@ func (h *Head) validName(name []byte) bool {
 	return true
 }
 
-// tokens maps the bytes of a token to lower case, in the second table to upper case,
-// which is for bytes after a hyphen. It maps all other bytes to 0.
+// tokens maps the bytes of a token to lower case, and in the second table to upper case,
+// for bytes after a hyphen. It maps all other bytes to 0.
 var tokens = buildTokens()
 
 func buildTokens() (t [2][256]byte) {
@@ -380,8 +379,8 @@ func unfold(b []byte, stop int) (newStop, end int, err error) {
 	}
 }
 
-// requestLineEnd parses the CRLF that must stand at b[i], the first control
-// character after a field value of a request.
+// requestLineEnd parses the CRLF that must be at b[i], the first control character after a
+// field value of a request.
 func requestLineEnd(b []byte, i int) (end int, err error) {
 	switch {
 	case i == len(b):

@@ -10,8 +10,8 @@ import (
 const tchars = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // naiveFields parses a field section as RFC 9112 section 5 defines it, line by line,
-// without the code of the package. It returns the names and values, one line each,
-// and the length of the section: 0 if its end is missing, -1 if it is malformed.
+// without the code of the package. It returns the names and values, one line each, and the
+// length of the section: 0 if its end is missing, -1 if it is malformed.
 func naiveFields(section string, spaces bool) (said string, n int) {
 	rest := section
 	for {
@@ -107,7 +107,7 @@ func FuzzFields(f *testing.F) {
 	})
 }
 
-// Values of every length around those of machine words, with every end that a
+// Values of every length around machine words, with every end that a
 // line can have, and names around the length of the known ones.
 func TestFieldLinesOfEveryLength(t *testing.T) {
 	for size := range 40 {

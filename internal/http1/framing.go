@@ -1,6 +1,6 @@
 package http1
 
-// BodyKind says how a recipient finds the end of a message's content.
+// BodyKind is how a recipient finds the end of a message's content.
 type BodyKind uint8
 
 const (
@@ -10,25 +10,25 @@ const (
 	UntilClose                 // the content ends with the connection
 )
 
-// Framing says how long the content of a message is.
+// Framing is how long the content of a message is.
 type Framing struct {
 	Length int64    // of a Length body
 	Kind   BodyKind // how to find the end of the content
-	// MustClose says that the connection must not be used again after this message,
-	// since another server on the way may have framed it differently.
+	// MustClose means that the connection must not be used again after this message, since
+	// another server on the way may have framed it differently.
 	MustClose bool
 	// LooseChunks allows spaces after a chunk size, with which some servers pad it.
 	// In a request they could hide another request.
 	LooseChunks bool
 }
 
-// Exchange is what must be known of a request to frame the response to it.
+// Exchange holds the properties of a request that determine the framing of its response.
 type Exchange struct {
 	Head    bool // the request was HEAD
 	Connect bool // the request was CONNECT
 }
 
-// FrameAnswer returns the framing of a response, whose head this is, to a request.
+// FrameAnswer returns the framing of the response with this head.
 func (h *Head) FrameAnswer(x Exchange) Framing {
 	// rule 1 of RFC 9112 section 6.3, and rule 2: a tunnel begins
 	if x.Head || x.Connect && h.Status/100 == 2 {
@@ -37,12 +37,12 @@ func (h *Head) FrameAnswer(x Exchange) Framing {
 	return h.Framing
 }
 
-// frame decides the framing of a message, whose head was reset: RFC 9112 section 6.3. The
-// framing of both roles is decided only here and in frameMessage, and for the rules that
-// depend on the request in FrameAnswer.
+// frame decides the framing of a message, whose head was reset: RFC 9112 section 6.3. For
+// both roles the framing is decided only here and in frameMessage; FrameAnswer applies the
+// rules that depend on the request.
 func (h *Head) frame(role Role) error {
 	if role == Request && h.Flags&(HasCoding|HasLength) == 0 {
-		// rule 7, as for most requests: Framing stays as Reset has left it
+		// rule 7, as for most requests: Framing stays as Reset set it
 		return nil
 	}
 	return h.frameMessage(role)

@@ -98,7 +98,7 @@ func TestFramingFollowsTheRFC(t *testing.T) {
 		{"3", "10", Response, ok, chunks + length, Exchange{}, lastOne, nil},
 		{"3", "10", Request, post, chunks + "Content-Length: five\r\n", Exchange{}, none, ErrContentLength},
 
-		// rule 4: chunked comes last, and alone
+		// rule 4: chunked is the last coding, and the only one
 		{"4", "", Request, post, chunks, Exchange{}, chunk, nil},
 		{"4", "", Request, post, "TRANSFER-ENCODING:\tChUnKeD \t\r\n", Exchange{}, chunk, nil},
 		{"4", "9", Request, post, "Transfer-Encoding: chunked,\r\n", Exchange{}, none, ErrTransferEncoding},
@@ -207,8 +207,8 @@ func TestFramingErrorsHaveTheirStatus(t *testing.T) {
 	}
 }
 
-// TestPersistenceFollowsTheRFC checks RFC 9112 section 9.3. Known failure 5 is about
-// lists in Connection.
+// TestPersistenceFollowsTheRFC checks RFC 9112 section 9.3. Known failure 5 concerns lists
+// in Connection.
 func TestPersistenceFollowsTheRFC(t *testing.T) {
 	for _, c := range []struct {
 		version string
@@ -299,7 +299,7 @@ func naiveFraming(role Role, minor, status int, lines []string, x Exchange) stri
 		return "error"
 	}
 	if role == Response {
-		// a length may be repeated there
+		// a length may be repeated in a response
 		lengths = slices.CompactFunc(lengths, func(a, b string) bool { return strings.TrimLeft(a, "0") == strings.TrimLeft(b, "0") })
 	}
 	if len(lengths) > 1 {

@@ -7,15 +7,15 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// Limits bounds the size of a head. A zero field means its default.
+// Limits limits the size of a head. A zero field means its default.
 type Limits struct {
 	Line   int // bytes of a request line without its CRLF
 	Head   int // bytes of the whole head
 	Fields int // field lines
 }
 
-// The defaults: browsers and proxies stay well below them. A peer that sends more is
-// faulty or malicious.
+// The defaults: browsers and proxies stay well below them. A peer that sends more is faulty
+// or malicious.
 const (
 	DefaultMaxLine   = 16 << 10
 	DefaultMaxHead   = 64 << 10
@@ -33,7 +33,7 @@ func orDefault(n, def int) int {
 	return n
 }
 
-// Role says which side wrote a message.
+// Role is the side that wrote a message.
 type Role uint8
 
 const (
@@ -44,12 +44,12 @@ const (
 	trailers
 )
 
-// Head parses a start line and the fields after it, and holds where their parts are.
-// Spans count from the first byte of the head; a Head does not store text.
+// Head parses a start line and the fields after it, and records the positions of their
+// parts. Spans count from the first byte of the head; a Head does not store text.
 //
-// It normalises names in place, in the bytes that it parses, unless KeepNames is
-// set. The caller resets a Head before each message, and may then call a parser any
-// number of times, each time with more bytes of the same head.
+// It normalises names in place, in the bytes that it parses, unless KeepNames is set. The
+// caller resets a Head before each message. It may then call a parser any number of times,
+// each time with more bytes of the same head.
 type Head struct {
 	Facts
 	StartLine
@@ -59,15 +59,15 @@ type Head struct {
 	Spaces    bool    // accept names with spaces in trailers, as in responses
 	Limits    Limits  // of this head
 
-	next int // where the first line begins that was not parsed yet
-	// seen is the position up to which that line was examined. The bytes before it
-	// are a part of a name or, if inValue is set, of a value. So a line of 64 KiB
-	// that comes byte by byte is not read from its beginning for every byte.
+	next int // start of the first line that was not parsed yet
+	// seen is the position up to which that line was examined. The bytes before it are a
+	// part of a name or, if inValue is set, of a value. So a line of 64 KiB that arrives
+	// byte by byte is not read from its beginning for every byte.
 	seen    int
 	inValue bool
 }
 
-// StartLine is what the first line of a head says.
+// StartLine holds the parts of the first line of a head.
 type StartLine struct {
 	Method, Target field.Span // of a request
 	Reason         field.Span // of a response
@@ -78,8 +78,8 @@ type StartLine struct {
 	MethodID       MethodID   // of a request
 }
 
-// MethodID identifies a method that has an effect on framing or connection, or that
-// nearly all requests have.
+// MethodID identifies a method that affects framing or connection, or that nearly all
+// requests have.
 type MethodID uint8
 
 const (
@@ -89,7 +89,7 @@ const (
 	MethodConnect                 // CONNECT
 )
 
-// Reset clears all that belongs to the message. The settings stay.
+// Reset clears all state of the message. The settings stay.
 func (h *Head) Reset() {
 	h.Facts = Facts{}
 	h.StartLine = StartLine{}
@@ -97,10 +97,10 @@ func (h *Head) Reset() {
 	h.next, h.seen, h.inValue = 0, 0, false
 }
 
-// Parse reads the head of a message from b, which begins with its first byte, and adds
-// an entry to fields for every field line that has no slot. It returns the length of the
-// head, or 0 if b does not contain all of it. If the head is well-formed, but the framing
-// of the content is not, it returns the length and the error of the framing.
+// Parse reads the head of a message from b, which begins with its first byte. It adds an
+// entry to fields for every field line without a slot. It returns the length of the head,
+// or 0 if b does not contain all of it. If the head is well-formed but the framing of the
+// content is not, it returns the length and the error of the framing.
 func (h *Head) Parse(role Role, b []byte, fields *field.List) (n int, err error) {
 	if h.next == 0 {
 		if role == Request {
@@ -138,8 +138,8 @@ func (h *Head) ParseTrailers(b []byte, fields *field.List) (n int, err error) {
 	return n, err
 }
 
-// examined returns the number of bytes that the parser has examined: n if it has found
-// the end, or all of b.
+// examined returns the number of bytes that the parser has examined: n if it has found the
+// end, or all of b.
 func examined(b []byte, n int) int {
 	if n > 0 {
 		return n
@@ -147,8 +147,8 @@ func examined(b []byte, n int) int {
 	return len(b)
 }
 
-// startLineError returns the error of a start line of n bytes that has the error err, or
-// is too long, or is not complete. It is nil for one that may be completed.
+// startLineError returns the error of a start line of n bytes: err, or the error of a line
+// that is too long or incomplete. It is nil for a line that may be completed.
 func (h *Head) startLineError(role Role, b []byte, n int, err error) error {
 	switch {
 	case err != nil:
@@ -161,8 +161,8 @@ func (h *Head) startLineError(role Role, b []byte, n int, err error) error {
 	return nil
 }
 
-// lineSize returns the size of a request line of n bytes, without its line end. If n
-// is 0, the line is not complete, and b is the part that is there.
+// lineSize returns the size of a request line of n bytes, without its line end. If n is 0,
+// the line is incomplete, and b is the part that has arrived.
 func lineSize(b []byte, n int) int {
 	if n > 0 {
 		return n - len("\r\n")
@@ -238,9 +238,9 @@ const (
 	post = 'P' | 'O'<<8 | 'S'<<16 | 'T'<<24
 )
 
-// methodEnd returns the position of the first byte of b that is not part of a token, and
-// the method that the bytes before it are. It tests for GET and POST first, which nearly
-// all requests are.
+// methodEnd returns the position of the first byte of b outside of a token, and
+// the method before it. It tests for GET and POST first, the methods of nearly all
+// requests.
 func methodEnd(b []byte) (end int, id MethodID) {
 	if len(b) >= 5 {
 		switch binary.LittleEndian.Uint32(b) {
@@ -372,8 +372,7 @@ func usualStatus(b []byte) (code int, ok bool) {
 	return int(hundreds)*100 + int(tens)*10 + int(units), max(hundreds, tens, units) <= 9
 }
 
-// reason parses the reason at b[i], which ends the status line, and returns the length of
-// that.
+// reason parses the reason at b[i], which ends the status line, and returns its length.
 func (h *Head) reason(b []byte, i int) (n int, err error) {
 	end := valueEnd(b, i)
 	h.Reason = field.Span{Off: uint32(i), Len: uint32(end - i)}
@@ -410,9 +409,9 @@ func valueEnd(b []byte, i int) int {
 	}
 }
 
-// SkipEmptyLines returns the length of the CRLFs at the beginning of b, at most two:
-// so many may precede a request line (RFC 9112 section 2.2). It does not skip a lone
-// CR; the parser of the request line rejects that.
+// SkipEmptyLines returns the length of the CRLFs at the beginning of b, at most two: that
+// many may precede a request line (RFC 9112 section 2.2). It does not skip a lone CR; the
+// parser of the request line rejects that.
 func SkipEmptyLines(b []byte) int {
 	n := 0
 	for n < 4 && len(b) >= n+2 && b[n] == '\r' && b[n+1] == '\n' {

@@ -22,12 +22,11 @@ func dump(h *Head, b []byte, fields *field.List) string {
 	return out.String()
 }
 
-// feed parses raw as a head: whole if step is 0, else with step more bytes at each
-// call.
+// feed parses raw as a head: whole if step is 0, else with step more bytes at each call.
 func feed(role Role, raw string, step int) (n int, said string, err error) {
 	h := &Head{KeepAll: true}
 	fields := new(field.List)
-	// the clip makes a span beyond the text panic
+	// slices.Clip makes a span beyond the text panic
 	b := slices.Clip([]byte(raw))
 	size := len(b)
 	if step > 0 {
@@ -42,7 +41,7 @@ func feed(role Role, raw string, step int) (n int, said string, err error) {
 	}
 }
 
-// check runs a case whole and in pieces of every size, which must agree.
+// check runs a case whole and in pieces of every size. The results must be equal.
 func check(t *testing.T, role Role, raw string) (n int, said string, err error) {
 	t.Helper()
 	n, said, err = feed(role, raw, 0)

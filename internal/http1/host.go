@@ -8,11 +8,10 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 )
 
-// ValidHost reports whether host may be the value of a Host field (RFC 9110
-// section 7.2): a name, an IPv4 address or an IPv6 address in brackets, and
-// optionally a port. It may be empty, as it is if the target has no authority. A
-// port without a host is not valid (RFC 9110 section 4.2.1), nor is user
-// information.
+// ValidHost reports whether host may be the value of a Host field (RFC 9110 section 7.2): a
+// name, an IPv4 address or an IPv6 address in brackets, and optionally a port. It may be
+// empty, as it is if the target has no authority. A port without a host is invalid (RFC
+// 9110 section 4.2.1), and so is user information.
 //
 // RFC 3986 section 3.2.2 permits escapes in a name. ValidHost accepts only those of
 // the percent sign and of bytes outside of ASCII: any other escape would hide a
@@ -40,8 +39,8 @@ func ValidHost(host []byte) bool {
 	return true
 }
 
-// isPlainHost reports whether host is what hosts mostly are, and valid: eight or more bytes
-// that may stand anywhere in a name, and perhaps a port of at most five digits.
+// isPlainHost reports whether host is valid and has the most frequent form: eight or more
+// bytes that may appear anywhere in a name, and perhaps a port of at most five digits.
 func isPlainHost(host []byte) bool {
 	n := len(host)
 	if n < 8 {
@@ -55,14 +54,14 @@ func isPlainHost(host []byte) bool {
 			if at < 2 || n < 8 || ascii.NotDigits(last)>>(8*at)>>8 != 0 {
 				return false
 			}
-			// of five digits, those that begin with a 6 need a closer look
+			// ports of five digits that begin with a 6 need a closer look
 			if first := byte(last >> 24); at == 2 && first > '5' && !ValidPort(host[n+1:]) {
 				return false
 			}
 		}
 	}
-	// nearly every byte is plain, so eight are looked at before a decision. The last of
-	// them may overlap those before
+	// nearly every byte is plain, so eight are checked at once. The last eight may overlap
+	// those before
 	for i := 0; i < n-8; i += 8 {
 		if !arePlain((*[8]byte)(host[i:])) {
 			return false
@@ -71,7 +70,7 @@ func isPlainHost(host []byte) bool {
 	return arePlain((*[8]byte)(host[n-8:]))
 }
 
-// arePlain reports whether the bytes may stand anywhere in a name.
+// arePlain reports whether the bytes may appear anywhere in a name.
 func arePlain(b *[8]byte) bool {
 	t := &plainHost
 	return t[b[0]]&t[b[1]]&t[b[2]]&t[b[3]]&t[b[4]]&t[b[5]]&t[b[6]]&t[b[7]] != 0
@@ -82,7 +81,7 @@ const (
 	maxPort = 65535
 )
 
-// plainHost has a 1 for the bytes that may stand anywhere in a name.
+// plainHost has a 1 for the bytes that may appear anywhere in a name.
 var plainHost = func() (t [256]uint8) {
 	for i := range t {
 		if ascii.Is(byte(i), ascii.HostByte) {
@@ -129,9 +128,8 @@ func validLiteral(host []byte) bool {
 	return ValidIPv6(address)
 }
 
-// validZone reports whether zone is the zone of an address as RFC 6874 section 2
-// defines it: an escaped percent sign, and a name of at least one unreserved
-// character.
+// validZone reports whether zone is the zone of an address as in RFC 6874 section 2: an
+// escaped percent sign, and a name of at least one unreserved character.
 func validZone(zone []byte) bool {
 	name, found := bytes.CutPrefix(zone, []byte("%25"))
 	if !found || len(name) == 0 {

@@ -74,7 +74,8 @@ func FuzzValidHost(f *testing.F) {
 		}
 		u, err := url.Parse("http://" + s + "/")
 		if _, escape := errors.AsType[url.EscapeError](err); escape && s[0] == '[' {
-			// RFC 6874 has any byte escaped in a zone, net/url none outside of ASCII
+			// RFC 6874 allows any byte to be escaped in a zone, net/url none outside of
+			// ASCII
 			return
 		}
 		if err != nil {
@@ -86,14 +87,14 @@ func FuzzValidHost(f *testing.F) {
 	})
 }
 
-// What looks at words agrees with what looks at bytes, for each byte at each place.
+// The check by words agrees with the check by bytes, for each byte at each position.
 func TestHostsAreTheSameInWordsAndBytes(t *testing.T) {
 	for _, host := range []string{"example-1.com", "www.example.com", "www.example.com:8", "www.example.com:8080", "www.example.com:65535", "127.0.0.1:80808", "127.0.0.1:80", "example.com:", "1.2.3.4:8080", "a.b.c.de"} {
 		for i := range host {
 			for c := range 256 {
 				b := []byte(host)
 				b[i] = byte(c)
-				// a name with an exclamation mark is looked at byte by byte
+				// a name with an exclamation mark is checked byte by byte
 				slow := append([]byte("!"), b...)
 				if c == '[' && i == 0 || c == ':' && i == 0 {
 					continue

@@ -8,8 +8,8 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// A limit counts the same bytes however a head arrives: a head that is rejected
-// whole is rejected in pieces, and vice versa.
+// A limit counts the same bytes however a head arrives: a head rejected whole is
+// rejected in pieces, and vice versa.
 func TestLimitsDoNotDependOnHowAHeadArrives(t *testing.T) {
 	limits := Limits{Line: 40, Head: 100, Fields: 3}
 	line := func(n int) string { return "GET /" + strings.Repeat("a", n-len("GET / HTTP/1.1")) + " HTTP/1.1\r\n" }

@@ -6,18 +6,17 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// VisitParams calls f for each parameter of a field value such as
-// "text/html; charset=utf-8; q=1" (RFC 9110 section 5.6.6), until f returns
-// false. What stands before the first semicolon is passed over.
+// VisitParams calls f for each parameter of a field value such as "text/html;
+// charset=utf-8; q=1" (RFC 9110 section 5.6.6), until f returns false. It skips the text
+// before the first semicolon.
 //
-// It also ends at the first parameter that is malformed: one without an equals
-// sign, or with an empty or unfinished value. What stands behind a value, up to the
-// next semicolon, is passed over. A value may be quoted, and f gets it without its
-// quotes, and with the backslashes that it holds.
+// It also ends at the first malformed parameter: one without an equals sign, or with an
+// empty or unfinished value. It skips the text after a value, up to the next semicolon. A
+// value may be quoted; f gets it without its quotes, but with its backslashes.
 func VisitParams(b []byte, f func(key, value []byte) bool) {
 	for {
 		semicolon := 0
-		// behind a value, it mostly comes at once
+		// a semicolon mostly follows a value at once
 		if len(b) == 0 || b[0] != ';' {
 			semicolon = ascii.IndexByte(b, ';')
 		}
@@ -46,7 +45,7 @@ func VisitParams(b []byte, f func(key, value []byte) bool) {
 	}
 }
 
-// cutParamValue cuts the value off that b begins with.
+// cutParamValue cuts off the value at the beginning of b.
 func cutParamValue(b []byte) (value, rest []byte, ok bool) {
 	if len(b) > 0 && b[0] == '"' {
 		n := quotedLen(b)
@@ -59,7 +58,7 @@ func cutParamValue(b []byte) (value, rest []byte, ok bool) {
 	return b[:n:n], b[n:], n > 0
 }
 
-// tokenLen returns how long the token is that b begins with.
+// tokenLen returns the length of the token at the beginning of b.
 func tokenLen(b []byte) int {
 	n := 0
 	for n < len(b) && ascii.Is(b[n], ascii.Token) {
@@ -68,8 +67,8 @@ func tokenLen(b []byte) int {
 	return n
 }
 
-// quotedLen returns how long the quoted string is that b begins with, both
-// quotes included, or 0 if the second one is missing.
+// quotedLen returns the length of the quoted string at the beginning of b, including both
+// quotes, or 0 if the second one is missing.
 func quotedLen(b []byte) int {
 	for i := 1; i < len(b); i++ {
 		switch b[i] {
@@ -108,12 +107,11 @@ func FormBoundary(contentType []byte) (boundary []byte) {
 	return nil
 }
 
-// cutParam cuts b before the first semicolon that is not in a quoted string.
-// Boundaries that are sent are not always tokens, so more is let through here
-// than by VisitParams.
+// cutParam cuts b before the first semicolon outside of quoted strings. Boundaries in
+// use are not always tokens, so cutParam accepts more than VisitParams.
 //
-// A quote that is never closed is a character as any other, and so are all that
-// follow it: quotes is false then, from there on.
+// An unclosed quote is an ordinary character, and so are all that follow it:
+// quotes is then false from there on.
 func cutParam(b []byte, quotes *bool) (param, rest []byte) {
 	for i := 0; i < len(b); i++ {
 		switch {
@@ -128,8 +126,8 @@ func cutParam(b []byte, quotes *bool) (param, rest []byte) {
 	return b, nil
 }
 
-// AcceptsCoding reports whether list, the value of an Accept-Encoding field, names a
-// coding (RFC 9110 section 12.5.3), and whether it does so without a quality of 0.
+// AcceptsCoding reports whether list, the value of an Accept-Encoding field, names a coding
+// (RFC 9110 section 12.5.3), and whether it does so without a quality of 0.
 func AcceptsCoding(list, name []byte) (listed, accepted bool) {
 	for rest := list; rest != nil; {
 		var e []byte
@@ -145,7 +143,7 @@ func AcceptsCoding(list, name []byte) (listed, accepted bool) {
 	return false, false
 }
 
-// zeroQuality reports whether the parameters of a list element say q=0.
+// zeroQuality reports whether the parameters of a list element include q=0.
 func zeroQuality(params []byte) bool {
 	for len(params) > 0 {
 		var p []byte

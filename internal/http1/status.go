@@ -4,8 +4,7 @@ import "github.com/valyala/fasthttp/internal/bytesconv"
 
 const unknownReason = "Unknown Status Code"
 
-// reasons holds the reason phrases by code. Codes that are
-// not in use have the empty string.
+// reasons holds the reason phrases by code, with an empty string for unused codes.
 var reasons = [...]string{
 	100: "Continue",
 	101: "Switching Protocols",
@@ -82,7 +81,7 @@ func Reason(code int) string {
 	return reasons[code]
 }
 
-// The status codes that a response may have (RFC 9110 section 15).
+// The range of status codes that a response may have (RFC 9110 section 15).
 const (
 	FirstStatus = 100
 	LastStatus  = 599

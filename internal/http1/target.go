@@ -6,9 +6,9 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// CheckRequest returns the error of a request whose lines are well-formed, but whose
-// target (RFC 9112 section 3.2) or Host (section 3.2 and RFC 9110 section 7.2) is not. b
-// is the head.
+// CheckRequest returns an error if the lines of a request are well-formed, but its target
+// (RFC 9112 section 3.2) or Host (section 3.2 and RFC 9110 section 7.2) is invalid. b is
+// the head.
 func (h *Head) CheckRequest(b []byte) error {
 	target := textAt(b, h.Target)
 	if target[0] == '/' && h.MethodID != MethodConnect {
@@ -40,12 +40,12 @@ func (h *Head) checkHost(host []byte) error {
 	return nil
 }
 
-// CheckTarget returns an error unless a request target has one of the four forms of
-// RFC 9112 section 3.2, and a form that its method permits. CONNECT may have a path,
-// too: package net/rpc sends one, and net/http accepts it.
+// CheckTarget returns an error unless a request target has one of the four forms of RFC
+// 9112 section 3.2, and a form that its method permits. CONNECT may have a path, too:
+// package net/rpc sends one, and net/http accepts it.
 //
-// None of the forms has a fragment. A recipient that drops it and one that takes it
-// for a part of the path would not agree on which resource "/a#/../b" is.
+// None of the forms has a fragment. A recipient that drops it and one that treats it as a
+// part of the path would disagree about the resource that "/a#/../b" identifies.
 func CheckTarget(method, target []byte) error {
 	switch {
 	case len(target) == 0:

@@ -8,15 +8,15 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// MaxTrailerNames is how many names of trailer fields can be announced.
+// MaxTrailerNames limits the number of announced trailer field names.
 const MaxTrailerNames = 64
 
-// Trailers is what a header knows of its trailer section: names that were announced,
-// with what their flags say, and fields that come after the content, with the flag
-// field.InTrailers. Names go with their id (field.Lookup).
+// Trailers holds a header's trailer section: the announced names with their flags, and the
+// fields to send after the content, with the flag field.InTrailers. Names have their id
+// (field.Lookup).
 type Trailers struct{ field.List }
 
-// Announced returns the position of a name among those that were announced, or -1.
+// Announced returns the position of a name among the announced ones, or -1.
 func (t *Trailers) Announced(id field.ID, name []byte) int {
 	i := t.FindFold(id, name, 0)
 	for i >= 0 && t.Entries[i].Flags&field.InTrailers != 0 {
@@ -46,11 +46,11 @@ func (t *Trailers) IsFullFor(id field.ID, name []byte) bool {
 	return n >= MaxTrailerNames
 }
 
-// MayTrail reports whether a field may come in a trailer section.
+// MayTrail reports whether a field may be in a trailer section.
 func MayTrail(name []byte) bool { return ascii.IsToken(name) && !IsBarredTrailer(name) }
 
-// Reannounce announces a name once more, if it was announced: with the flags that
-// mean more. It reports whether it was.
+// Reannounce announces a name again, if it was announced: with the stronger flags. It
+// reports whether it was announced.
 func (t *Trailers) Reannounce(id field.ID, name []byte, flags field.Flag) bool {
 	i := t.Announced(id, name)
 	if i < 0 {
@@ -71,7 +71,7 @@ func (t *Trailers) Put(id field.ID, name, value []byte, flags field.Flag, keepNa
 	Clean(t.Bytes(e.Value))
 }
 
-// RemoveNames takes back what was announced, and leaves the fields.
+// RemoveNames removes the announced names, and leaves the fields.
 func (t *Trailers) RemoveNames() {
 	next := func(from int) int {
 		for i := from; i < t.Len(); i++ {
@@ -84,7 +84,7 @@ func (t *Trailers) RemoveNames() {
 	t.RemoveEach(next(0), next)
 }
 
-// RemoveFields removes the fields with a name, or only those with exactly that one.
+// RemoveFields removes the fields with a name, or only those with exactly that spelling.
 func (t *Trailers) RemoveFields(id field.ID, name []byte, exact bool) {
 	next := func(from int) int {
 		i := t.FindField(id, name, from)
@@ -96,15 +96,15 @@ func (t *Trailers) RemoveFields(id field.ID, name []byte, exact bool) {
 	t.RemoveEach(next(0), next)
 }
 
-// Sends reports whether fields that are set under a name are sent after the content,
-// since the name was announced here.
+// Sends reports whether fields set under a name are sent after the content, since the name
+// was announced here.
 func (t *Trailers) Sends(id field.ID, name []byte) bool {
 	i := t.Announced(id, name)
 	return i >= 0 && t.Entries[i].Flags == 0
 }
 
-// HasOwn reports whether there is anything but names that a peer has announced: those
-// fields may never come.
+// HasOwn reports whether there is anything other than names announced by a peer, whose
+// fields may never arrive.
 func (t *Trailers) HasOwn() bool {
 	for i := range t.Entries {
 		if t.Entries[i].Flags&field.ByPeer == 0 {
@@ -143,8 +143,8 @@ func (t *Trailers) AppendNames(dst []byte) []byte {
 	return dst
 }
 
-// EachName calls yield for every name until it returns false: those that were
-// announced, then those of other fields, each once.
+// EachName calls yield for every name until it returns false: the announced ones, then
+// the names of other fields, each once.
 func (t *Trailers) EachName(yield func(name []byte) bool) {
 	for i := range t.Names {
 		if !yield(t.Name(i)) {
@@ -159,12 +159,11 @@ func (t *Trailers) EachName(yield func(name []byte) bool) {
 	}
 }
 
-// barredTrailers are the fields that a trailer section must not contain: those that
-// RFC 9110 section 6.5.1 names, which control framing, routing, request modifiers,
-// authentication, the response and the format of the content; and those by which a
-// front end tells a server the identity of the client and its original request. A
-// front end that sets or deletes the latter in the header section may forward a
-// trailer section unchanged.
+// barredTrailers are the fields that a trailer section must not contain. RFC 9110 section
+// 6.5.1 names some, which control framing, routing, request modifiers, authentication, the
+// response and the format of the content. By others a front end tells a server the identity
+// of the client and its original request. A front end that sets or deletes these in the
+// header section may forward a trailer section unchanged.
 //
 // The names are in the form of foldTrailer.
 var barredTrailers = setOf(
@@ -183,7 +182,7 @@ var barredTrailers = setOf(
 	"x-auth", "x-api-key", "x-access-token", "x-id-token", "x-csrf-token", "x-csrftoken", "x-xsrf-token",
 )
 
-// barredPrefixes are prefixes: fields whose names begin with one are barred, too.
+// barredPrefixes are the prefixes of other barred names.
 var barredPrefixes = []string{
 	"if-", "proxy", "wl-proxy-", "sec-",
 	"x-forwarded", "x-original-", "x-envoy-",
@@ -205,9 +204,9 @@ func setOf(names ...string) map[string]bool {
 // barredPrefixes.
 const longestBarred = 32
 
-// IsBarredTrailer reports whether a field with this name must not be in a trailer
-// section. Neither case nor the characters between words matter: for CGI and similar
-// interfaces X_Forwarded_For is the same as X-Forwarded-For.
+// IsBarredTrailer reports whether a field with this name must not be in a trailer section.
+// Neither case nor the characters between words matter: for CGI and similar interfaces
+// X_Forwarded_For is the same as X-Forwarded-For.
 func IsBarredTrailer(name []byte) bool {
 	var text [longestBarred]byte
 	n := foldTrailer(&text, name)
@@ -224,7 +223,7 @@ func IsBarredTrailer(name []byte) bool {
 }
 
 // foldTrailer copies the beginning of name to text, in lower case, with a hyphen for
-// every byte that is neither a letter nor a digit.
+// every byte other than letters and digits.
 func foldTrailer(text *[longestBarred]byte, name []byte) (n int) {
 	for n < len(name) && n < len(text) {
 		c := ascii.Lower(name[n])

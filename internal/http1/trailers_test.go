@@ -77,8 +77,8 @@ func TestTrailerSectionsAreReadStrictly(t *testing.T) {
 	}
 }
 
-// FuzzTrailers parses a section whole and in pieces, which must agree, and compares
-// what it accepts with the standard library.
+// FuzzTrailers parses a section whole and in pieces, which must give the same result, and
+// compares accepted sections with the standard library.
 func FuzzTrailers(f *testing.F) {
 	f.Add([]byte("\r\nGET"), uint8(0))
 	f.Add([]byte("A: b\r\na:  c \r\nX-y:\r\n\r\n"), uint8(1))

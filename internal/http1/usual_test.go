@@ -6,8 +6,8 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// TestShortLastLines reads heads whose last line is as short as the fast path of
-// usualLines may look at, and shorter.
+// TestShortLastLines reads heads whose last line is as short as the fast path of usualLines
+// may read, and shorter.
 func TestShortLastLines(t *testing.T) {
 	for _, last := range []string{"Dnt: 1", "Dnt: 12", "Dnt:1", "Dnt: ", "Dnt:", "A: 1", "A: ", "Dnt:  1", "Dnt: 1 "} {
 		var h Head

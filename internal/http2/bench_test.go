@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// browser is a request as Chrome sends it. Each has another path.
+// browser is a request as Chrome sends it. Each request has another path.
 var browser = []string{
 	":method: GET", ":authority: www.example.com", ":scheme: https", ":path: /api/v1/items?page=%d&sort=asc",
 	`sec-ch-ua: "Chromium";v="140", "Not=A?Brand";v="24", "Google Chrome";v="140"`,
@@ -25,8 +25,8 @@ var browser = []string{
 
 const requests = 64
 
-// requestFrames returns requests, of which the first fills the table of the decoder and
-// comes once. The others may come any number of times, with other ids.
+// requestFrames returns requests. The first fills the table of the decoder and is sent
+// once. The others may be sent any number of times, with other ids.
 func requestFrames() (first []byte, later [][]byte) {
 	var block bytes.Buffer
 	enc := hpack.NewEncoder(&block)
@@ -62,7 +62,7 @@ var (
 	hello       = []byte("Hello, World!")
 )
 
-// exchanger answers requests in memory.
+// exchanger serves requests in memory.
 type exchanger struct {
 	c     Conn
 	m     Message
@@ -125,7 +125,7 @@ func TestExchangesDoNotAllocate(t *testing.T) {
 	if n := testing.AllocsPerRun(1000, func() { x.next(t) }); n != 0 {
 		t.Errorf("a request and its response: %v allocations", n)
 	}
-	// many streams at a time, with content both ways
+	// many concurrent streams, with content both ways
 	c := new(Conn)
 	c.Init(Server, filled(Limits{}), 0)
 	var m Message
@@ -220,7 +220,7 @@ func BenchmarkExchangeXNet(b *testing.B) {
 	}
 }
 
-// frameReader reads one frame after the other.
+// frameReader reads one frame after another.
 type frameReader struct {
 	next func(id uint32) []byte
 	id   uint32

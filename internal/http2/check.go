@@ -17,16 +17,17 @@ const (
 	hasPath
 )
 
-// badField is what the decoder says of a field that HTTP/2 forbids.
+// badField is set by the decoder for a field that HTTP/2 forbids.
 const badField = field.BadName | field.BadValue
 
-// checkRequest checks the fields of a request (RFC 9113 sections 8.2 and 8.3), and sets Head
-// and Scheme by them. Those that Fields is not to have are removed.
+// checkRequest checks the fields of a request (RFC 9113 sections 8.2 and 8.3), and sets
+// Head and Scheme from them. It removes fields that do not belong in Fields.
 //
-// flaw is a fault for which the request gets a response rather than a reset (RFC 9113 section
-// 8.1.1 permits both): clients of net/http would send it again after a reset, as often as it
-// is reset. It concerns the target alone. What may be an attempt to have two recipients read
-// different requests is e, and so is all else: then flaw has no meaning.
+// flaw is a fault for which the request gets a response rather than a reset (RFC 9113
+// section 8.1.1 permits both): after a reset, net/http clients would send it again, each
+// time. A flaw concerns the target alone. Every other fault is e, including any possible
+// attempt to make two recipients read different requests. If e is not nil, flaw has no
+// meaning.
 func (m *Message) checkRequest() (p priority, flaw, e *Error) {
 	l, h := &m.Fields, &m.Head
 	h.Minor = 1
@@ -74,8 +75,8 @@ func (m *Message) checkRequest() (p priority, flaw, e *Error) {
 	return p, flaw, nil
 }
 
-// pseudo notes a pseudo-field of a request, and returns its bit, or 0 if requests have none
-// of that name.
+// pseudo records a pseudo-field of a request, and returns its bit, or 0 if requests have no
+// pseudo-field with that name.
 func (m *Message) pseudo(f *field.Entry) (bit int) {
 	switch h := &m.Head; f.ID {
 	case hpack.Method:
@@ -95,7 +96,8 @@ func (m *Message) pseudo(f *field.Entry) (bit int) {
 	return 0
 }
 
-// validPseudo reports whether a pseudo-field may have a value, whatever the others have.
+// validPseudo reports whether a pseudo-field may have a value, whatever the other values
+// are.
 func validPseudo(id field.ID, value []byte) bool {
 	switch id {
 	case hpack.Method:
@@ -110,27 +112,27 @@ func validPseudo(id field.ID, value []byte) bool {
 	return true
 }
 
-// validAuthority reports whether http1.ValidHost accepts a host that is one: with a comma
-// it may be two Host fields that a peer has joined.
+// validAuthority reports whether http1.ValidHost accepts b, and b is a single host: with a
+// comma it may be two Host fields that a peer has joined.
 func validAuthority(b []byte) bool {
 	return http1.ValidHost(b) && bytes.IndexByte(b, ',') < 0
 }
 
-// isPlainlyNoHost reports whether a value that validAuthority does not accept is but one that
-// no host has: a field may have it, and it is not two of them.
+// isPlainlyNoHost reports whether a value that validAuthority rejects is harmless: a valid
+// field value, but no host, and not two values joined.
 func isPlainlyNoHost(b []byte) bool {
 	return ascii.All(b, ascii.FieldByte) && bytes.IndexByte(b, ',') < 0 &&
 		(len(b) == 0 || !ascii.IsBlank(b[0]) && !ascii.IsBlank(b[len(b)-1]))
 }
 
-// isPath reports whether http1.CheckTarget accepts a path as that of a URI without a
-// fragment. RFC 9113 section 8.3.1 has it by the grammar of URIs, which is ASCII.
+// isPath reports whether http1.CheckTarget accepts a path as the path of a URI without a
+// fragment. RFC 9113 section 8.3.1 requires the grammar of URIs, which is ASCII.
 func isPath(b []byte) bool {
 	return len(b) > 0 && b[0] == '/' && ascii.IsVisible(b) && bytes.IndexByte(b, '#') < 0
 }
 
-// checkTarget checks that a request has its pseudo-fields. permitted reports whether its method
-// permits the values that the others have.
+// checkTarget checks that a request has its pseudo-fields. permitted reports whether its
+// method permits their values.
 func (m *Message) checkTarget(seen int) (permitted bool, e *Error) {
 	l, h := &m.Fields, &m.Head
 	if seen&hasMethod == 0 {
@@ -172,8 +174,8 @@ func isScheme(b []byte) bool {
 	return ascii.Is(b[0], ascii.Alpha)
 }
 
-// requestFields checks the fields of a request from the one at i on, and keeps those that
-// Fields is to have.
+// requestFields checks the fields of a request from the one at i on, and keeps the ones that
+// belong in Fields.
 func (m *Message) requestFields(i, seen int) (p priority, cookies int, e *Error) {
 	l, kept, hosts := &m.Fields, 0, 0
 	p = defaultPriority
@@ -221,7 +223,7 @@ func (m *Message) requestFields(i, seen int) (p priority, cookies int, e *Error)
 	return p, cookies, nil
 }
 
-// special has, for each role, the well-known names that are more than a name and a value.
+// special has, for each role, the well-known names whose fields need more than storing.
 var special = func() (t [http1.Response + 1][256]bool) {
 	for role := range t {
 		for id := range t[role] {
@@ -240,12 +242,12 @@ var special = func() (t [http1.Response + 1][256]bool) {
 	return t
 }()
 
-// isPlain reports whether a field is allowed, and means nothing here, as most do.
+// isPlain reports whether a field is allowed and has no meaning here, like most fields.
 func isPlain(f *field.Entry, role http1.Role) bool {
 	return f.Flags&badField == 0 && !special[role][f.ID]
 }
 
-// checkField checks a field that is no pseudo-field.
+// checkField checks a field other than a pseudo-field.
 func checkField(l *field.List, f *field.Entry) *Error {
 	if f.Flags&badField != 0 {
 		return faultOfField(f)
@@ -283,7 +285,7 @@ func faultOfField(f *field.Entry) *Error {
 	return errFieldValue
 }
 
-// joinCookies makes several Cookie fields one (RFC 9113 section 8.2.3).
+// joinCookies joins several Cookie fields into one (RFC 9113 section 8.2.3).
 func (m *Message) joinCookies() {
 	l := &m.Fields
 	first, kept := -1, 0
@@ -307,8 +309,8 @@ func (m *Message) joinCookies() {
 	l.Entries[first].Value = field.Span{Off: uint32(off), Len: uint32(len(l.Block) - off)}
 }
 
-// frame sets the framing of a message, which ends with its head if end is set. none says
-// that it has no content, whatever its content-length (RFC 9113 section 8.1.1).
+// frame sets the framing of a message. If end is set, the message ends with its head. If
+// none is set, it has no content, whatever its content-length (RFC 9113 section 8.1.1).
 func (m *Message) frame(end, none bool) *Error {
 	h := &m.Head
 	h.Framing = http1.Framing{Kind: http1.NoBody}

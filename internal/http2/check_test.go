@@ -7,8 +7,8 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// checkCases are requests, most of them malformed, as a list of fields. fault is what is
-// wrong, or nil: with ErrTarget and ErrHost the caller gets the request, to answer it.
+// checkCases are requests, most of them malformed, as a list of fields. fault is the fault,
+// or nil: with ErrTarget and ErrHost the caller gets the request, to send a response.
 var checkCases = []struct {
 	name   string
 	fields []string
@@ -89,7 +89,7 @@ var checkCases = []struct {
 	{"a comma and user information", []string{":method: GET", ":scheme: https", ":authority: a@b,c", ":path: /"}, errAuthority},
 	{"a comma and user information in Host", []string{":method: GET", ":scheme: https", ":path: /", "host: a@b,c"}, errAuthority},
 
-	// what is worse comes first, wherever it stands
+	// the worse fault is reported, wherever it is
 	{"GET * twice", []string{":method: GET", ":scheme: https", ":authority: a", ":path: *", ":path: *"}, errPseudo},
 	{"GET * without :scheme", []string{":method: GET", ":authority: a", ":path: *"}, errPseudoMissing},
 	{"GET * and a malformed name", []string{":method: GET", ":scheme: https", ":authority: a", ":path: *", "A: b"}, errFieldName},
@@ -140,7 +140,7 @@ func TestRequestsAreChecked(t *testing.T) {
 		answered := false
 		x.feed(client().b, 1<<20)
 		s := newScript().headers(1, 0, c.fields...)
-		// after a malformed request the connection goes on
+		// after a malformed request the connection continues
 		s.headers(3, flagEndStream, get...)
 		for in := s.b; len(in) > 0; {
 			n, ev, err := x.c.Feed(in, 0, &x.m)

@@ -2,7 +2,7 @@ package http2
 
 import "strconv"
 
-// Code says why a stream or a connection has ended (RFC 9113 section 7).
+// Code is the reason why a stream or a connection has ended (RFC 9113 section 7).
 type Code uint32
 
 // The codes of RFC 9113.
@@ -40,7 +40,7 @@ var codeNames = [...]string{
 	HTTP11Required:     "HTTP_1_1_REQUIRED",
 }
 
-// String returns the name that RFC 9113 has for the code.
+// String returns the name of the code in RFC 9113.
 func (c Code) String() string {
 	if int(c) < len(codeNames) {
 		return codeNames[c]
@@ -48,14 +48,14 @@ func (c Code) String() string {
 	return "unknown code " + strconv.FormatUint(uint64(c), 10)
 }
 
-// Error is why a connection or a stream had to end. All errors of this package are
-// variables, so that none is allocated for a peer's fault.
+// Error is the reason why a connection or a stream had to end. All errors of this package
+// are variables, so that none is allocated for a peer's fault.
 type Error struct {
-	Code Code // as it is sent to the peer
+	Code Code // sent to the peer
 	text string
 }
 
-// Error returns the text, which never contains a part of what the peer has sent.
+// Error returns the text, which never contains bytes from the peer.
 func (e *Error) Error() string { return e.text }
 
 func fault(code Code, text string) *Error {
@@ -110,7 +110,7 @@ var (
 	ErrResponseHead  = fault(EnhanceYourCalm, "the header section of a response, or the trailers, are too large")
 )
 
-// The faults of a request that is answered although it is malformed.
+// The faults of a malformed request that still gets a response.
 var (
 	ErrTarget = fault(ProtocolError, "a :path or :authority that the :method does not permit")
 	ErrHost   = fault(ProtocolError, "missing or malformed :authority")

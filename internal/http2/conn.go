@@ -15,68 +15,68 @@ const (
 	Client             // makes them
 )
 
-// Preface is what a client's connection begins with (RFC 9113 section 3.4).
+// Preface is the beginning of a client's connection (RFC 9113 section 3.4).
 const Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-// Conn is a connection: the states of both directions, of its streams, and what is to be
-// written. The caller passes what arrives to Feed, answers its events, and writes what
-// Output returns. Init makes a Conn ready for use.
+// Conn is a connection: the states of both directions and of its streams, and its output.
+// The caller passes received bytes to Feed, responds to its events, and writes the bytes
+// from Output. Init makes a Conn ready for use.
 //
-// A Conn is used by one goroutine at a time. It allocates nothing while the number of its
-// streams does not grow.
+// A Conn must not be used by several goroutines at once. It allocates nothing while the
+// number of its streams does not grow.
 type Conn struct {
 	l    *Limits
-	err  *Error // why it has ended, if LifeClosed
+	err  *Error // why it has ended, in LifeClosed
 	dec  hpack.Decoder
 	enc  hpack.Encoder
 	peer peer
 
-	out     *bufpool.Buffer // frames other than DATA that waits for a window
-	outRead int             // of which so many were written
-	blockAt int32           // where the block in out begins that the caller encodes
+	out     *bufpool.Buffer // frames other than DATA that waits for window
+	outRead int             // of which this many were written
+	blockAt int32           // where the block begins in out that the caller encodes
 	cut     int32           // where Output ends a write in out, if more than outRead
 	asked   int             // how much was put into out for a client's requests, since it was empty
 
-	block   *bufpool.Buffer // of a section that CONTINUATION frames go on with
+	block   *bufpool.Buffer // of a section that CONTINUATION frames continue
 	pending pendingHead
 
 	table   streamTable
 	ended   ended
-	ready   queue // streams with content that may be sent, those first that come first
+	ready   queue // streams with content that may be sent, in the order of sending
 	drained queue
 	lost    queue
 	free    *Stream
-	spare   int // how many streams are in free
+	spare   int // number of streams in free
 
 	now      uint32
 	begun    uint32 // when the connection began
 	stall    stall  // of sendWindow
 	wasted   bucket
 	glitches bucket
-	answers  uint32 // frames that bring nothing, and of which excuse has said so
+	answers  uint32 // frames without benefit that excuse has allowed
 	strays   int32  // how much content may be on its way for streams that were reset
 
-	sendWindow int32 // what the peer accepts on all streams
-	recvWindow int32 // what the peer may send
-	credit     int32 // consumed, and not yet returned
+	sendWindow int32 // the peer's, for all streams
+	recvWindow int32 // for the peer
+	credit     int32 // consumed, but not yet returned
 	highest    uint32
-	goodLast   uint32 // what the last GOAWAY said, while draining
-	active     int    // streams that are open, as SETTINGS_MAX_CONCURRENT_STREAMS counts
+	goodLast   uint32 // the last id of the last GOAWAY, while draining
+	active     int    // open streams, as SETTINGS_MAX_CONCURRENT_STREAMS counts
 	held       int    // streams that the caller has not released
 	heads      int    // the sizes of their header sections
-	kept       int    // the content of them that the caller keeps
+	kept       int    // their content that the caller keeps
 	favored    uint32 // the stream that gets window although kept is above its limit, or 0
 
 	role     Role
 	greeting Greeting
 	life     Life
-	pings    uint8 // own PING frames that were not answered
-	leaving  bool  // one of them is that of Shutdown
-	moves    bool  // the favored stream has got content since time was last looked at
+	pings    uint8 // own unanswered PING frames
+	leaving  bool  // one of them is from Shutdown
+	moves    bool  // the favored stream has received content since time was last checked
 	withheld bool  // streams wait for window because of Limits.Bodies
 }
 
-// peer is what the peer has said of itself.
+// peer holds the settings and the GOAWAY of the peer.
 type peer struct {
 	window  int32  // SETTINGS_INITIAL_WINDOW_SIZE
 	frame   int    // SETTINGS_MAX_FRAME_SIZE
@@ -84,16 +84,16 @@ type peer struct {
 	last    uint32 // of GOAWAY
 }
 
-// firstWindow is the size of all windows at first.
+// firstWindow is the initial size of all windows.
 const firstWindow = 65535
 
-// assumedStreams is how many streams a client opens before it knows how many it may (RFC
-// 9113 section 6.5.2 recommends that no less be permitted).
+// assumedStreams is how many streams a client opens before it knows the peer's limit (RFC
+// 9113 section 6.5.2 recommends a limit of at least this).
 const assumedStreams = 100
 
-// Init begins a connection: its output is the preface of this side. l was filled, and is
-// not changed while connections use it. now is the time in milliseconds since any
-// moment, as everywhere in this package; it may wrap.
+// Init begins a connection: its output is the preface of this side. l must have been
+// filled, and must not change while connections use it. now is the time in milliseconds
+// since an arbitrary moment, as everywhere in this package; it may wrap.
 func (c *Conn) Init(r Role, l *Limits, now uint32) {
 	*c = Conn{
 		l: l, role: r, now: now, begun: now,
@@ -118,11 +118,11 @@ func (c *Conn) Init(r Role, l *Limits, now uint32) {
 	}
 }
 
-// Greet says that the time which the peer has for its greeting begins now: nothing has come
-// before.
+// Greet restarts the time limit for the peer's greeting: it begins now. Nothing may have
+// arrived before.
 func (c *Conn) Greet(now uint32) { c.now, c.begun = now, now }
 
-// Encoder returns the encoder of the block that BeginHeaders has begun.
+// Encoder returns the encoder for the block that BeginHeaders has begun.
 func (c *Conn) Encoder() *hpack.Encoder { return &c.enc }
 
 // Streams returns how many streams are open.
@@ -139,8 +139,8 @@ func (c *Conn) Room() int {
 	return int(min(int64(c.peer.streams)-int64(c.active), math.MaxInt32))
 }
 
-// MostStreams returns how many streams a client may have open at a time, which is 0 once no
-// more may begin.
+// MostStreams returns how many streams a client may have open at once. It is 0 once no more
+// may begin.
 func (c *Conn) MostStreams() int {
 	if c.life != LifeOpen {
 		return 0
@@ -159,21 +159,21 @@ func (c *Conn) LastID() uint32 {
 // All calls yield for each stream that has begun and not ended, until it returns false.
 func (c *Conn) All(yield func(s *Stream) bool) { c.table.all(yield) }
 
-// Paused reports whether Feed accepts nothing until output was taken, since the peer
-// makes more answers than it reads. The requests of a client are no answers: a server may
-// take no more of them before its responses are read.
+// Paused reports whether Feed accepts nothing until output is taken, since the peer causes
+// more answers than it reads. A client's own requests do not count as answers: a server may
+// read no more of them before its responses are read.
 func (c *Conn) Paused() bool {
 	return c.out != nil && len(c.out.B)-c.outRead-c.asked > c.l.Output
 }
 
-// Done reports whether the connection is to be closed: it has ended, or no more streams
+// Done reports whether the connection must be closed: it has ended, or no more streams
 // begin and none is open; and all output was taken.
 func (c *Conn) Done() bool {
 	return !c.HasOutput() && c.lost.first == nil && (c.life == LifeClosed || c.life == LifeDraining && c.active == 0)
 }
 
-// Rest gives memory back that a connection does not need while nothing happens on it. It
-// is called when nothing has happened for a while.
+// Rest releases memory that a connection does not need while nothing happens on it. It is
+// called when nothing has happened for a while.
 func (c *Conn) Rest() {
 	if c.out != nil && len(c.out.B) == c.outRead {
 		bufpool.Put(c.out)
@@ -194,8 +194,8 @@ func (c *Conn) Rest() {
 	c.dec.Rest()
 }
 
-// Close ends the connection with a code: a last GOAWAY is the end of the output. Streams
-// that are open have ended, and the caller releases them.
+// Close ends the connection with a code: a last GOAWAY ends the output. Open streams have
+// then ended, and the caller releases them.
 func (c *Conn) Close(code Code) {
 	if c.life != LifeClosed {
 		c.fail(&Error{code, "fasthttp: HTTP/2: the connection was closed"})
@@ -218,10 +218,10 @@ func (c *Conn) fail(e *Error) {
 	c.block, c.pending = nil, pendingHead{}
 }
 
-// Shutdown ends the connection in order (RFC 9113 section 6.8). A server tells the peer
-// that it will accept no more streams, and says with the answer to a PING, or with
-// another call of Shutdown, which was the last. Then, as with a client at once, no
-// stream begins, and those that are open come to their end.
+// Shutdown gracefully shuts down the connection (RFC 9113 section 6.8). A server announces
+// that it will accept no more streams. When the peer answers a PING, or at another call of
+// Shutdown, it sends the id of the last one. From then on, or at once for a client, no
+// stream begins, and the open ones run to their end.
 func (c *Conn) Shutdown() {
 	switch {
 	case c.life == LifeOpen && c.role == Server:
@@ -241,7 +241,7 @@ var leavingPing = [8]byte{'l', 'a', 's', 't', 's', 'o', 'o', 'n'}
 func (c *Conn) drain() {
 	c.goodLast = c.lastOfPeer()
 	c.setLife(LifeDraining)
-	// the streams that a client begins before it knows
+	// for streams that a client begins before it knows
 	c.excuse(uint32(c.l.Streams))
 }
 
@@ -253,17 +253,18 @@ func (c *Conn) lastOfPeer() uint32 {
 	return c.highest
 }
 
-// HasLost reports whether Tick has reset streams: Feed tells of them, also without input.
+// HasLost reports whether Tick has reset streams: Feed returns events for them, even
+// without input.
 func (c *Conn) HasLost() bool { return c.lost.first != nil }
 
-// Timed reports whether something is bounded by time, so that Tick must be called, about
-// once a second.
+// Timed reports whether a time limit is running, so that Tick must be called, about once a
+// second.
 func (c *Conn) Timed() bool {
 	return c.life != LifeClosed && (c.greeting != Greeted || c.pending.id != 0 || c.ready.first != nil || c.table.n > 0)
 }
 
-// PrefaceLeft returns how many milliseconds the peer still has for its preface, when Tick is to be
-// called, or -1 if there is no such limit any more.
+// PrefaceLeft returns how many milliseconds the peer still has for its preface: Tick must
+// then be called. It returns -1 if there is no such limit any more.
 func (c *Conn) PrefaceLeft(now uint32) int {
 	if c.greeting != GreetPreface || c.life == LifeClosed || c.l.Preface < 0 {
 		return -1
@@ -271,8 +272,8 @@ func (c *Conn) PrefaceLeft(now uint32) int {
 	return max(c.l.Preface-int(now-c.begun), 0)
 }
 
-// Tick ends what has taken too long: streams, for which Feed returns events, or the
-// connection, for which it returns an error.
+// Tick ends everything that has exceeded its time limit: streams, for which Feed returns
+// events, or the connection, for which Tick returns an error.
 func (c *Conn) Tick(now uint32) error {
 	c.now = now
 	if c.life == LifeClosed {
@@ -288,8 +289,8 @@ func (c *Conn) Tick(now uint32) error {
 		return c.err
 	}
 	if c.role == Client {
-		// a server may have reasons to read slowly: how long a request may take is for its
-		// caller to say
+		// a server may have reasons to read slowly: the client's caller limits the time of
+		// a request
 		return nil
 	}
 	c.favorOther()
@@ -314,16 +315,16 @@ func (c *Conn) Tick(now uint32) error {
 	return nil
 }
 
-// stall is a time of Limits.Stall, in which a peer has to grow a window by LeastData.
+// stall is a period of Limits.Stall, in which a peer must grow a window by LeastData.
 type stall struct {
 	since uint32
 	sent  uint32 // how much was written since then
 	begun bool
 }
 
-// look reports whether the peer has granted less than least in a time that is over: what
-// was sent, and what could be. waits says that there is content, and no window for it: then
-// another time begins.
+// look reports whether the peer has granted less than least in a past period: the
+// sum of the bytes sent and the window left. If waits is set there is content and no window
+// for it: then another period begins.
 func (s *stall) look(waits, over bool, window int32, least int, now uint32) bool {
 	switch {
 	case s.begun && over && int64(s.sent)+int64(max(window, 0)) < int64(least):
@@ -337,14 +338,14 @@ func (s *stall) look(waits, over bool, window int32, least int, now uint32) bool
 	return false
 }
 
-// lose resets a stream, and keeps that for Feed to tell.
+// lose resets a stream, and lets Feed report that.
 func (c *Conn) lose(s *Stream, e *Error) {
 	c.resetStream(s, e.Code)
 	s.code = e.Code
 	c.lost.insert(s, c.lost.last, inLost)
 }
 
-// waste counts a stream that has come to nothing, and glitch a frame that brings nothing.
+// waste counts a stream without a good end, and glitch a frame without benefit.
 func (c *Conn) waste() error {
 	if !c.wasted.take(c.l.Wasted, c.l.WastedRate, c.now) {
 		return ErrWasted

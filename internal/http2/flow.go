@@ -3,7 +3,7 @@ package http2
 import "encoding/binary"
 
 // streamWindow is the receive window of a new stream. Until the peer has acknowledged the
-// settings it may take it for larger than it is.
+// settings it may assume a larger one.
 func (c *Conn) streamWindow() int32 {
 	if c.greeting != Greeted {
 		return int32(max(c.l.Window, firstWindow))
@@ -11,8 +11,8 @@ func (c *Conn) streamWindow() int32 {
 	return int32(c.l.Window)
 }
 
-// creditConn gives n bytes back to the window of the connection. The peer learns of it
-// when half of the window has come together.
+// creditConn gives n bytes back to the window of the connection. The peer gets an update
+// when half of the window has accumulated.
 func (c *Conn) creditConn(n int32) {
 	c.credit += n
 	if int(c.credit) >= c.l.ConnWindow/2 {
@@ -36,9 +36,9 @@ func (c *Conn) creditStream(s *Stream, n int32) {
 	}
 }
 
-// Consumed says that the caller is done with n bytes of the content of a stream: the peer
-// may send as much again. What a stream that was reset had not consumed is given back by
-// itself.
+// Consumed reports that the caller is done with n bytes of the content of a stream: the
+// peer may send as much again. Unconsumed content of a stream that was reset is given back
+// automatically.
 func (c *Conn) Consumed(s *Stream, n int) {
 	k := min(int32(n), s.unread)
 	s.unread -= k
@@ -48,10 +48,10 @@ func (c *Conn) Consumed(s *Stream, n int) {
 	}
 }
 
-// Keep is Consumed for content that stays in memory until Release, and so has a bound of
-// its own, Limits.Bodies. Above it streams wait for others, but for one, which can so come
-// to its end. Keep reports whether the content is within what windows permit besides. If
-// not, nothing is consumed, and the caller resets the stream.
+// Keep is Consumed for content that stays in memory until Release, and is therefore limited
+// by Limits.Bodies. Above the limit streams wait for others. Only one continues, so that it
+// can finish. Keep returns false if all kept content exceeds the sum of twice the limit and
+// all stream windows. Then nothing is consumed, and the caller resets the stream.
 func (c *Conn) Keep(s *Stream, n int) bool {
 	if c.kept+n > 2*c.l.Bodies+c.l.Streams*c.l.Window {
 		return false
@@ -95,7 +95,7 @@ func (c *Conn) passOn() {
 	}
 }
 
-// favor lets the next stream after an id have window that waits for it, or the first.
+// favor gives the withheld window to the next stream after an id, or to the first one.
 func (c *Conn) favor(after uint32) {
 	var next *Stream
 	for s := range c.table.all {
@@ -111,7 +111,7 @@ func (c *Conn) favor(after uint32) {
 	}
 }
 
-// favorOther has another stream favored if the peer sends nothing on the one that is.
+// favorOther favors another stream if the peer sends nothing on the favored one.
 func (c *Conn) favorOther() {
 	if !c.withheld {
 		return

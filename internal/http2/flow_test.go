@@ -26,7 +26,7 @@ func TestWindowsAreGivenBackAtHalf(t *testing.T) {
 		}
 		checkBooks(t, x.c)
 	}
-	// nobody needs a window of a stream that has ended
+	// a stream that has ended needs no window
 	x.feed(newScript().data(1, flagEndStream, strings.Repeat("a", 900)).b, 1<<20)
 	x.c.Consumed(s, 900)
 	if got := x.frames(); len(got) > 0 {
@@ -34,7 +34,7 @@ func TestWindowsAreGivenBackAtHalf(t *testing.T) {
 	}
 }
 
-// What is received on streams that are reset, and was not consumed, comes back.
+// The window of content received on streams that are reset, and not consumed, is returned.
 func TestWindowOfTheConnectionComesBack(t *testing.T) {
 	const part = 15000
 	body := strings.Repeat("a", part)
@@ -73,8 +73,8 @@ func TestWindowOfTheConnectionComesBack(t *testing.T) {
 	}
 }
 
-// Content that is kept has a bound: above it one stream at a time gets window, until there is
-// room for others.
+// Kept content has a limit: above it one stream at a time gets window, until there is room
+// for others.
 func TestContentThatIsKeptHasABound(t *testing.T) {
 	x := begin(t, Server, filled(Limits{Bodies: 10000, Window: 8000, Streams: 4}))
 	x.frames()
@@ -129,8 +129,8 @@ func TestContentThatIsKeptHasABound(t *testing.T) {
 	checkBooks(t, x.c)
 }
 
-// A client that goes on with one stream after the other does not get beyond what all windows
-// permit.
+// A client that continues with one stream after another does not exceed the limit of all
+// windows.
 func TestContentThatIsKeptEndsSomewhere(t *testing.T) {
 	x := begin(t, Server, filled(Limits{Bodies: 1000, Window: 1000, Streams: 2}))
 	x.feed(client().post(1).b, 1<<20)
@@ -178,7 +178,7 @@ func TestSettingsChangeWindowsOfStreams(t *testing.T) {
 	checkBooks(t, x.c)
 }
 
-// A window that is smaller than what a peer assumes holds only when it knows.
+// A window smaller than the peer assumes applies only once the peer knows it.
 func TestSmallWindowsHoldFromTheAcknowledgementOn(t *testing.T) {
 	x := begin(t, Server, filled(Limits{Window: 1000}))
 	x.feed(newScript().raw(Preface).settings().post(1, 3, 5).data(1, 0, strings.Repeat("a", 1001)).b, 1<<20)

@@ -31,8 +31,8 @@ const (
 // frameHead is the size of the head of a frame.
 const frameHead = 9
 
-// FrameHead is how many bytes a frame has beside its payload: a caller whose buffer holds
-// Limits.Frame and these can always go on.
+// FrameHead is the size of a frame in addition to its payload: a caller whose buffer holds
+// Limits.Frame and FrameHead bytes can always continue.
 const FrameHead = frameHead
 
 // maxID is the highest id of a stream, and the highest size of a window.
@@ -46,7 +46,7 @@ type frame struct {
 	flags uint8
 }
 
-// isHTTP1 reports whether f is the beginning of a response of HTTP/1.
+// isHTTP1 reports whether f is the beginning of an HTTP/1 response.
 func (f *frame) isHTTP1() bool {
 	return *f == parseFrame([]byte("HTTP/1.1 ")) || *f == parseFrame([]byte("HTTP/1.0 "))
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzFeed passes what a peer may send to a connection in pieces of any size: whatever they
-// are, events and output must be the same, and the books right.
+// FuzzFeed passes any bytes to a connection in pieces of any size: events and output must
+// be the same, and the counters correct.
 func FuzzFeed(f *testing.F) {
 	for _, r := range serverRules {
 		if rest, found := bytes.CutPrefix(r.in.b, client().b); found {
@@ -38,8 +38,8 @@ func FuzzFeed(f *testing.F) {
 	})
 }
 
-// feedAll passes in to a connection of the role that mode says. Each message is answered at
-// once, or left unanswered.
+// feedAll passes in to a connection of the role in mode. Each message is answered at once,
+// or left unanswered.
 func feedAll(t *testing.T, limits *Limits, in []byte, mode uint8, step int) *run {
 	role := Role(mode & 1)
 	x := begin(t, role, limits)

@@ -62,8 +62,8 @@ func (c *Conn) receiveContinuation(f *frame, p []byte, m *Message) (Event, error
 	return ev, err
 }
 
-// receiveSection decodes a header block, whatever becomes of it: the table of HPACK is that
-// of the whole connection.
+// receiveSection decodes a header block, whatever happens to its stream: the table of HPACK
+// belongs to the whole connection.
 func (c *Conn) receiveSection(h pendingHead, block []byte, m *Message) (Event, error) {
 	m.reset(c.l)
 	err := c.dec.Decode(&m.Fields, block, c.hpackLimits())
@@ -154,8 +154,8 @@ func (c *Conn) receiveRequest(h pendingHead, tooLarge bool, m *Message) (Event, 
 	return Event{Kind: Headers, Stream: s, End: h.end}, nil
 }
 
-// reject resets a stream that the peer wanted to begin. wasted says that it has known
-// better.
+// reject resets a stream that the peer wanted to begin. wasted is set if the peer could
+// have known better.
 func (c *Conn) reject(id uint32, e *Error, wasted bool) (Event, error) {
 	c.rejectID(id, e.Code)
 	c.expectStrays(c.streamWindow())
@@ -166,7 +166,7 @@ func (c *Conn) reject(id uint32, e *Error, wasted bool) (Event, error) {
 	return ev, nil
 }
 
-// receiveNext treats a header section on a stream that is open: a response or trailers.
+// receiveNext handles a header section on an open stream: a response or trailers.
 func (c *Conn) receiveNext(s *Stream, h pendingHead, tooLarge bool, m *Message) (Event, error) {
 	switch {
 	case s.Receiving() == Ended:

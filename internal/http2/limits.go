@@ -1,10 +1,10 @@
 package http2
 
-// Limits bounds what a peer can make a connection do. A zero field means its default; a
-// negative one of the buckets and times means that there is no bound. Init reads a Limits;
-// later changes have no effect on connections that exist.
+// Limits limits the work that a peer can cause on a connection. A zero field means its
+// default; a negative bucket or time means no limit. Init reads a Limits; later changes
+// have no effect on existing connections.
 type Limits struct {
-	// Streams is how many streams of the peer may be open at a time: those above it are
+	// Streams is how many streams of the peer may be open at once: further ones are
 	// refused. Connections are ended at four times as many streams that the caller has not
 	// released, most of which the peer must have reset. Default 250.
 	Streams int
@@ -12,23 +12,23 @@ type Limits struct {
 	// 9113 section 10.5.1): above it there is an event TooLarge; a section of more than
 	// twice the size ends the connection. Default 64 KiB.
 	HeaderList int
-	// Fields is how many fields a header section may have, crumbs of cookies counted one by
-	// one. The reactions are those of HeaderList. Default 500.
+	// Fields is how many fields a header section may have, each crumb of a cookie counted
+	// as one. The reactions are the same as for HeaderList. Default 500.
 	Fields int
-	// Heads bounds the header sections of all streams that the caller has not released, in
-	// bytes as HeaderList counts them. Above it new streams are refused. The default of 4 MiB
-	// is 16 KiB for each of Streams, if that is more.
+	// Heads limits the header sections of all streams that the caller has not released, in
+	// bytes as HeaderList counts them. Above it new streams are refused. The default of 4
+	// MiB is 16 KiB for each of Streams, if that is more.
 	Heads int
 	// Continuations is how many CONTINUATION frames a header block may have. More of them,
 	// or an empty one, end the connection. Default 8.
 	Continuations int
-	// Frame is the largest frame that is accepted, from 16 KiB to 16 MiB. Default 16 KiB.
+	// Frame is the largest accepted frame, from 16 KiB to 16 MiB. Default 16 KiB.
 	Frame int
 	// Window is how many bytes of content the peer may send on a stream, and ConnWindow on
-	// all of them, before they are consumed. Going over it ends the stream, or the
+	// all streams, before they are consumed. Exceeding it ends the stream, or the
 	// connection. Defaults 256 KiB and 1 MiB; ConnWindow is at least 65,535.
 	Window, ConnWindow int
-	// Bodies bounds the content that the caller keeps, see Conn.Keep: above it only one
+	// Bodies limits the content that the caller keeps, see Conn.Keep: above it only one
 	// stream at a time gets more window. Default 16 MiB.
 	Bodies int
 	// Output is how many bytes of frames other than DATA may wait to be written before
@@ -36,41 +36,41 @@ type Limits struct {
 	Output int
 	// Settings is how many settings a frame may have: more end the connection. Default 32.
 	Settings int
-	// DecoderTable and EncoderTable bound the tables of HPACK, in bytes. A DecoderTable
-	// under 4,096 counts as that. Defaults 4,096.
+	// DecoderTable and EncoderTable limit the tables of HPACK, in bytes. A DecoderTable
+	// under 4,096 counts as 4,096. Defaults 4,096.
 	DecoderTable, EncoderTable int
 
-	// Wasted is the bucket for streams that come to nothing: those that the peer resets
-	// within quickReset, and those that are reset for its fault. It holds Wasted, and gets
+	// Wasted is the bucket for aborted streams: those that the peer resets within
+	// quickReset, and those that are reset for its fault. It holds Wasted tokens, and gets
 	// one for each stream that ended well and WastedRate a second. An empty one ends the
-	// connection. Defaults 1,000 and 1,000: a client may cancel all that it has asked for
-	// several times, and requests that it does not cancel may come faster.
+	// connection. Defaults 1,000 and 1,000: a client may cancel all its requests several
+	// times, and requests that it does not cancel may arrive faster.
 	Wasted, WastedRate int
-	// Glitches is the bucket for frames that bring nothing. It gets one back for each DATA
-	// frame with content, of either side, and each stream that ended well: clients of gRPC
-	// send a PING with each of those. What it loses one for are PING, SETTINGS, PRIORITY,
-	// PRIORITY_UPDATE, unknown ones, those for closed streams, DATA without content that
-	// does not end a stream, and WINDOW_UPDATE of less than 256 bytes, unless it answers
-	// small DATA. Small DATA does not count: applications send messages while they happen,
-	// and a frame costs no more than a request, of which there may be any number. An empty
-	// bucket ends the connection. Defaults 1,000, and 330 a second.
+	// Glitches is the bucket for frames without benefit. It gets one token back for each
+	// DATA frame with content, of either side, and each stream that ended well: clients of
+	// gRPC send a PING with each of those. It loses one for each PING, SETTINGS, PRIORITY,
+	// PRIORITY_UPDATE or unknown frame, each frame for a closed stream, each DATA frame
+	// without content that does not end a stream, and each WINDOW_UPDATE of less than 256
+	// bytes, unless it answers small DATA. Small DATA does not count: applications send
+	// messages as they arise, and a frame costs no more than a request, of which any number
+	// is allowed. An empty bucket ends the connection. Defaults 1,000, and 330 a second.
 	Glitches, GlitchRate int
 
 	// Greeting is how many milliseconds a peer has for its preface, its SETTINGS, and the
-	// acknowledgement of ours, and Preface how many of them for the preface alone. Default
+	// acknowledgement of ours. Preface is the part of them for the preface alone. Default
 	// 10,000.
 	Greeting, Preface int
 	// Block is how many milliseconds a header block may wait for its end, before the
 	// connection ends. Default 15,000.
 	Block int
 	// Stall is how many milliseconds content may wait for a window, before the stream is
-	// reset, or the connection ends; and LeastData how many bytes of a stream that waits a
-	// peer must take in each such time, unless less is left. They are for servers. Defaults
+	// reset, or the connection ends. In each such period a peer must also take LeastData
+	// bytes of a stream that waits, unless less is left. They are for servers. Defaults
 	// 15,000 and 1,024.
 	Stall, LeastData int
 
-	// KeepNames leaves the names of fields in lower case, and KeepAll keeps fields in the
-	// list although a slot of http1.Head has them, as http1.Head says.
+	// KeepNames leaves the names of fields in lower case. KeepAll keeps fields in the list
+	// even if a slot of http1.Head has them: see http1.Head.
 	KeepNames, KeepAll bool
 }
 
@@ -101,16 +101,16 @@ const (
 // heldFactor is how many times Limits.Streams the caller may hold.
 const heldFactor = 4
 
-// quickReset is how many milliseconds after its beginning a stream must last, for its reset
-// not to count as wasted. Clients give up what takes too long, all of it if the server is
-// busy; and those that last so long are bounded by Limits.Streams, as others are.
+// quickReset is how many milliseconds a stream must last for its reset not to count as
+// wasted. Clients give up requests that take too long, all of them if the server is busy;
+// and Limits.Streams limits longer streams like any others.
 const quickReset = 5
 
 // smallFrame is the size below which WINDOW_UPDATE counts as a glitch.
 const smallFrame = 256
 
 // Fill replaces the fields that are zero by their defaults, and brings the others into
-// their ranges. Init needs a Limits that was filled, so that one serves all connections.
+// their ranges. Init needs a filled Limits, so that one serves all connections.
 func (l *Limits) Fill() {
 	if l.Heads == 0 {
 		l.Heads = max(DefaultHeads, l.Streams*(16<<10))
@@ -137,14 +137,14 @@ func (l *Limits) Fill() {
 	l.DecoderTable = max(l.DecoderTable, DefaultTable)
 }
 
-// bucket is a token bucket: it counts what a peer may still do that costs more than it
-// brings. at is the time up to which it was filled.
+// bucket is a token bucket: it counts how many more actions that cost more than they bring
+// a peer may cause. at is the time up to which it was filled.
 type bucket struct {
 	left int32
 	at   uint32
 }
 
-// take takes one token out of a bucket that holds most and gets rate a second. It reports
+// take takes one token from a bucket that holds most and gets rate a second. It reports
 // whether there was one.
 func (b *bucket) take(most, rate int, now uint32) bool {
 	if most < 0 {

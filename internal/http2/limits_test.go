@@ -10,7 +10,7 @@ import (
 
 const calm = "stop ENHANCE_YOUR_CALM"
 
-// Each limit, with the last that is within it, and the first that is not.
+// Each limit, with the last value within it, and the first value beyond it.
 func TestEachLimitHasItsReaction(t *testing.T) {
 	long := func(n int) []string { return with(get, "a: "+strings.Repeat("b", n)) }
 	// the four pseudo-fields of get, and 32 bytes for each field
@@ -50,7 +50,7 @@ func TestEachLimitHasItsReaction(t *testing.T) {
 		limits Limits
 		within *script
 		beyond *script
-		want   string // of beyond; an event, if it is in brackets
+		want   string // of beyond; an event, if in brackets
 	}{
 		{"Streams", Limits{Streams: 3}, client().get(ids(3)...), client().get(ids(4)...), "reset 7 REFUSED_STREAM"},
 		{"streams held", Limits{Streams: 2}, aborted(8), aborted(9), calm},
@@ -133,8 +133,8 @@ func floodOfAnswered(n int) *script {
 	})
 }
 
-// A malformed request that is answered costs the peer as much as one that is reset: its end is
-// no good one, and to reset it costs nothing more.
+// A malformed request that is answered costs the peer as much as a reset one: it does
+// not end well, and its reset costs nothing more.
 func TestMalformedRequestsThatAreAnswered(t *testing.T) {
 	x := begin(t, Server, filled(Limits{Wasted: 10, WastedRate: -1}))
 	x.frames()
@@ -163,7 +163,7 @@ func TestMalformedRequestsThatAreAnswered(t *testing.T) {
 	if x.err != nil || x.c.wasted.left != 1 {
 		t.Errorf("after 9 of them: %v, and %d are left", x.err, x.c.wasted.left)
 	}
-	// what is wrong with the content is a fault as ever
+	// a fault of the content still counts
 	x.feed(newScript().headers(id, 0, bad...).data(id, flagEndStream, "abcd").b, 1<<20)
 	if got := x.verdict(); !strings.HasPrefix(got, fmt.Sprintf("reset %d PROTOCOL_ERROR", id)) || x.err != ErrWasted {
 		t.Errorf("too much content: %q, %v", got, x.err)
@@ -171,7 +171,7 @@ func TestMalformedRequestsThatAreAnswered(t *testing.T) {
 	checkBooks(t, x.c)
 }
 
-// A request that is too large is answered, and the connection goes on.
+// A too large request is answered, and the connection continues.
 func TestTooLargeRequestsAreAnswered(t *testing.T) {
 	x := begin(t, Server, filled(Limits{HeaderList: 500}))
 	x.frames()
@@ -222,7 +222,7 @@ func TestBucketsAreFilledAgain(t *testing.T) {
 	}
 }
 
-// Many streams that end well pay for some that do not.
+// Many streams that end well make up for some that do not.
 func TestStreamsThatEndWellPayForOthers(t *testing.T) {
 	x := begin(t, Server, filled(Limits{Wasted: 5, WastedRate: -1}))
 	x.answer = func(ev Event) {
@@ -273,7 +273,7 @@ func TestClientsMayGiveUp(t *testing.T) {
 	}
 }
 
-// What was on its way when a stream was reset does not count, however small its frames.
+// Content on its way when a stream was reset does not count, however small its frames.
 func TestContentOnItsWayIsNoGlitch(t *testing.T) {
 	for role, begins := range map[Role]*script{Server: client().post(1), Client: server()} {
 		x := begin(t, role, filled(Limits{Glitches: 10, GlitchRate: -1}))
@@ -300,7 +300,7 @@ func TestContentOnItsWayIsNoGlitch(t *testing.T) {
 	}
 }
 
-// A server that ends a connection in order does not mind what a client sends before it knows.
+// A server that shuts a connection down ignores what a client sends before it knows.
 func TestStreamsAfterTheLastAreNoGlitches(t *testing.T) {
 	x := begin(t, Server, filled(Limits{Glitches: 10, GlitchRate: -1}))
 	x.feed(client().get(1).b, 1<<20)
@@ -317,7 +317,7 @@ func TestStreamsAfterTheLastAreNoGlitches(t *testing.T) {
 	checkBooks(t, x.c)
 }
 
-// A client may send a PING for each frame of content, or each request, and no more than that.
+// A client may send a PING for each frame of content, or each request, but no more.
 func TestPingsBesideContentAreNoGlitches(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -466,7 +466,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// A client waits for windows as long as its caller does: a server may be busy with what it has.
+// A client waits for windows as long as its caller does: a server may be busy.
 func TestClientsWaitForWindows(t *testing.T) {
 	for _, window := range []uint32{10, maxID} {
 		x := begin(t, Client, filled(Limits{Stall: 15000, Greeting: 10000}))

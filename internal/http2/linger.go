@@ -1,18 +1,18 @@
 package http2
 
-// A server may answer a request whose end has not come, and which nobody reads any more. A stream
-// that is reset then may be one that the client takes for finished: its END_STREAM is on its way,
-// and the reset comes when it uses the connection for its next request. nginx takes that for a
-// fault of the server, and answers 502. So such a stream, which the caller has released, lingers:
-// its content is dropped until it ends, or until it is seen that this takes longer.
+// A server may answer a request before its end, and not read the rest. If it then resets
+// the stream, the client may regard it as finished: its END_STREAM is on its way, and the
+// reset arrives when the client uses the connection for its next request. nginx takes that
+// for a fault of the server, and answers 502. So such a stream, which the caller has
+// released, lingers: its content is dropped until it ends, or until that takes too long.
 
-// lingers reports whether a stream is to wait for the rest of a request that was answered: that
-// may be within the window which the client has, so that it waits for no more.
+// lingers reports whether a stream should wait for the rest of a request that was answered:
+// the rest may fit into the client's window, so that the client does not wait for more.
 func (c *Conn) lingers(s *Stream) bool {
 	return c.life == LifeOpen && int(s.recvWindow) >= c.l.Window/4 && s.bodyLeft <= int64(s.recvWindow)
 }
 
-// drop takes content of a stream that lingers, and ends it if that is too much.
+// drop discards content of a lingering stream, and ends the stream if it exceeds the limit.
 func (c *Conn) drop(s *Stream) {
 	c.creditConn(s.unread)
 	s.unread = 0
@@ -31,7 +31,7 @@ func (c *Conn) endUnread(s *Stream) {
 	c.Reset(s, NoError)
 }
 
-// endLingering ends the streams that have lingered since it was called before.
+// endLingering ends the streams that have lingered since its last call.
 func (c *Conn) endLingering() {
 	for s := range c.table.all {
 		switch {
@@ -45,7 +45,7 @@ func (c *Conn) endLingering() {
 	}
 }
 
-// dropLingering forgets the streams that linger, at the end of the connection.
+// dropLingering forgets the lingering streams, at the end of the connection.
 func (c *Conn) dropLingering() {
 	for s := range c.table.all {
 		if !s.held {

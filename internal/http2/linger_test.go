@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A stream that was answered before its request has ended is not reset while the rest may be on
-// its way, and no longer than that.
+// A stream that was answered before its request has ended is not reset while the rest may
+// be on its way, and no longer.
 func TestStreamsLinger(t *testing.T) {
 	const answer, reset = "HEADERS 1; DATA 1: 0 end", "RST_STREAM 1: NO_ERROR"
 	tick := func(n int) func(x *run) {
@@ -26,8 +26,8 @@ func TestStreamsLinger(t *testing.T) {
 		name string
 		head []string
 		then func(x *run)
-		want string // what is written then
-		left int    // streams that are open afterwards
+		want string // the output then
+		left int    // open streams afterwards
 	}{
 		{"nothing comes", post, tick(1), "", 1},
 		{"nothing comes for long", post, tick(2), reset, 0},
@@ -99,8 +99,8 @@ func TestStreamsLinger(t *testing.T) {
 	}
 }
 
-// A client that answers each response of a request it has not ended with a reset, as gRPC's do, does
-// nothing that a server bounds.
+// A client such as gRPC's resets each stream whose response arrives before its request has
+// ended. A server does not count that as waste.
 func TestResetsOfStreamsThatLingerAreNoWaste(t *testing.T) {
 	x := begin(t, Server, filled(Limits{}))
 	x.feed(client().b, 1<<20)

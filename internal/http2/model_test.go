@@ -15,15 +15,15 @@ import (
 )
 
 // model is a peer on golang.org/x/net's Framer that keeps the rules: it has windows of its
-// own, and finds out if those of the connection differ. Messages have content that follows
-// from the id of their stream, so that each side knows what the other one sends.
+// own, and detects if the connection's windows differ. The content of messages follows from
+// the id of their stream, so that each side can check the other.
 type model struct {
 	t    *testing.T
 	rnd  *rand.Rand
 	role Role // of the peer
 
-	in    bytes.Buffer // what it has received
-	out   bytes.Buffer // what it has sent
+	in    bytes.Buffer // bytes received
+	out   bytes.Buffer // bytes sent
 	fr    *http2.Framer
 	block bytes.Buffer
 	enc   *hpack.Encoder
@@ -34,7 +34,7 @@ type model struct {
 	recvWindow           int64
 	firstSend, firstRecv int64 // of new streams
 	toReturn             int64
-	acks                 []int64 // the windows that the other side has not acknowledged
+	acks                 []int64 // the windows that the other side has not yet acknowledged
 	pings                int
 	table                uint32
 }
@@ -64,7 +64,7 @@ func newModel(t *testing.T, role Role, rnd *rand.Rand) *model {
 	return p
 }
 
-// content returns what one side sends on a stream.
+// content returns the content that one side sends on a stream.
 func content(id uint32, from Role) []byte {
 	rnd := rand.New(rand.NewPCG(uint64(id), uint64(from)))
 	n := rnd.IntN(300)
@@ -95,8 +95,8 @@ func (p *model) stream(id uint32) *modelStream {
 // settings changes the window of streams.
 func (p *model) settings() {
 	window := int64(p.rnd.IntN(100_000))
-	// x/net's decoder refuses two size updates in a block, which a size that rises again
-	// would make necessary (RFC 7541 section 4.2)
+	// x/net's decoder refuses two size updates in a block, which would be necessary for a
+	// size that rises again (RFC 7541 section 4.2)
 	p.table -= uint32(p.rnd.IntN(int(p.table)/4 + 1))
 	p.acks = append(p.acks, window)
 	p.fr.WriteSettings(
@@ -106,7 +106,7 @@ func (p *model) settings() {
 	)
 }
 
-// receive reads all frames that have come as a whole.
+// receive reads all frames that have arrived completely.
 func (p *model) receive(b []byte) {
 	p.in.Write(bytes.TrimPrefix(b, []byte(Preface)))
 	for p.in.Len() > 0 {
@@ -194,7 +194,7 @@ func (p *model) receiveData(f *http2.DataFrame) {
 	n := int64(len(f.Data()))
 	s.recvWindow -= n
 	p.recvWindow -= n
-	// the window can have shrunk under what was sent before the other side knew
+	// the window can have shrunk under bytes sent before the other side knew
 	if p.recvWindow < 0 || s.recvWindow < 0 && len(p.acks) == 0 && n > 0 {
 		p.t.Fatalf("stream %d: %d bytes too many, %d on all", s.id, -s.recvWindow, -p.recvWindow)
 	}
@@ -324,7 +324,7 @@ func (p *model) headers(id uint32, end bool, pairs ...string) {
 	}
 }
 
-// app is what uses the connection: it sends content, and compares what it receives.
+// app is the user of the connection: it sends content, and compares received content.
 type app struct {
 	*run
 	rnd  *rand.Rand
@@ -473,8 +473,8 @@ func (a *app) exchange(p *model) {
 	p.receive(out)
 }
 
-// TestExchangesWithAnotherImplementation has thousands of exchanges with a peer on another
-// implementation, in both roles. At the end, all windows are what they were.
+// TestExchangesWithAnotherImplementation makes thousands of exchanges with a peer on
+// another implementation, in both roles. At the end, all windows have their initial sizes.
 func TestExchangesWithAnotherImplementation(t *testing.T) {
 	exchanges := 3000
 	if testing.Short() {
@@ -500,7 +500,7 @@ func TestExchangesWithAnotherImplementation(t *testing.T) {
 				checkBooks(t, a.c)
 				a.events = nil
 			}
-			// what is open comes to its end, or is reset
+			// open streams run to their end, or are reset
 			for i := 0; len(a.open) > 0; i++ {
 				if i > 100_000 {
 					t.Fatalf("role %d, seed %d: %d streams do not end", role, seed, len(a.open))

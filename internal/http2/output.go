@@ -9,7 +9,7 @@ import (
 // firstOutput is the size of a new buffer for output.
 const firstOutput = 1 << 10
 
-// output returns the buffer of what is written before DATA that waits.
+// output returns the buffer of the output before DATA that waits.
 func (c *Conn) output() *bufpool.Buffer {
 	if c.out == nil {
 		c.out = bufpool.Get(firstOutput)
@@ -23,17 +23,17 @@ func (c *Conn) put32(kind frameType, id, n uint32) {
 	o.B = appendFrame32(o.B, kind, id, n)
 }
 
-// endWrite has Output return what there is before it returns what follows. curl 7.88 loses a
-// response that it gets together with a reset of its stream while it sends the request. A
-// second call before that has no effect.
+// endWrite makes Output return the present output before it returns any later output. curl
+// 7.88 loses a response that arrives together with a reset of its stream while curl sends
+// the request. A second call before that has no effect.
 func (c *Conn) endWrite() {
 	if c.out != nil && int(c.cut) <= c.outRead {
 		c.cut = int32(len(c.out.B))
 	}
 }
 
-// dropOutput drops the frames that Output has not begun, but for the beginning of a connection:
-// a request that was not written stays unwritten, as its caller is told.
+// dropOutput drops the frames that Output has not begun, except the beginning of a
+// connection: an unwritten request stays unwritten, as its caller is told.
 func (c *Conn) dropOutput() {
 	if c.out == nil {
 		return
@@ -57,16 +57,15 @@ func (c *Conn) HasOutput() bool {
 		c.ready.first != nil && c.sendWindow > 0 && c.life != LifeClosed
 }
 
-// leastPart is how much of some content is worth a frame, if there is more of it.
+// leastPart is how much of some content justifies a frame, if there is more of it.
 const leastPart = 512
 
-// MinOutput is how much room in bytes Output may leave, although there is more.
+// MinOutput is how many bytes of room Output may leave unused, although there is more.
 const MinOutput = leastPart + frameHead
 
-// Output appends what is to be written to dst, at most max bytes, and returns it: first
-// frames other than DATA, and small content, in the order in which they came; then the
-// content that windows permit, ordered by RFC 9218. max must be more than MinOutput bytes
-// if any content is to come.
+// Output appends output to dst, at most max bytes, and returns it: first frames other than
+// DATA, and small content, in the order of the calls; then the content that windows permit,
+// ordered by RFC 9218. max must be more than MinOutput bytes if any content is expected.
 func (c *Conn) Output(dst []byte, max int) []byte {
 	end := len(dst) + max
 	if c.out != nil {
@@ -116,7 +115,7 @@ func (c *Conn) write(dst []byte, s *Stream, n int) []byte {
 	return dst
 }
 
-// schedule puts a stream with content among those that may send, or takes it away.
+// schedule adds a stream with content to the streams that may send, or removes it.
 func (c *Conn) schedule(s *Stream) {
 	may := s.sendWindow > 0 && len(s.unsent) > 0
 	switch {
@@ -136,9 +135,9 @@ func (c *Conn) schedule(s *Stream) {
 	c.ready.insert(s, at, inReady)
 }
 
-// before reports whether the content of s is sent before that of other: by urgency, those
-// first that are of use as a whole only, and of these the one that was asked for first
-// (RFC 9218 section 10). Others take turns.
+// before reports whether the content of s is sent before the content of other: by urgency,
+// then streams that are useful only as a whole, and of these the one that was requested
+// first (RFC 9218 section 10). Others take turns.
 func (s *Stream) before(other *Stream) bool {
 	switch {
 	case s.urgency != other.urgency:
@@ -162,8 +161,8 @@ func (c *Conn) unqueue(s *Stream) {
 	s.place = nowhere
 }
 
-// Drained returns a stream whose content Output has taken to its end since Drained has
-// returned it last, or nil. It may have ended by that.
+// Drained returns a stream whose content Output has taken completely since Drained last
+// returned the stream, or nil. The stream may have ended by that.
 func (c *Conn) Drained() *Stream {
 	s := c.drained.first
 	if s != nil {

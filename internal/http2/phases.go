@@ -1,6 +1,6 @@
 package http2
 
-// Greeting is how far the beginning of a connection has come.
+// Greeting is the progress of a connection's beginning.
 type Greeting uint8
 
 const (
@@ -10,7 +10,7 @@ const (
 	GreetSettings
 	// GreetAck waits for the acknowledgement of the settings that were sent.
 	GreetAck
-	// Greeted means that both sides know the settings of the other one.
+	// Greeted means that both sides know each other's settings.
 	Greeted
 	greetings
 )
@@ -21,19 +21,19 @@ type Life uint8
 const (
 	// LifeOpen means that streams may begin.
 	LifeOpen Life = iota
-	// LifeLeaving means that the peer was told that there will be no more streams, and
-	// that those which it began before it knew are still served.
+	// LifeLeaving means that the peer was told that no more streams will be accepted.
+	// Streams that it began before it knew are still served.
 	LifeLeaving
-	// LifeDraining means that no streams begin any more, and that those which have begun
-	// come to their end.
+	// LifeDraining means that no more streams begin, and that the existing ones run to
+	// their end.
 	LifeDraining
-	// LifeClosed means that nothing is received any more. What is in the output is still
-	// to be written, and has a GOAWAY at its end.
+	// LifeClosed means that nothing more is received. The rest of the output must still be
+	// written, and has a GOAWAY at its end.
 	LifeClosed
 	lives
 )
 
-// after is which phases may follow each one: a bit for each of them.
+// after holds, for each phase, the phases that may follow it: a bit for each of them.
 var after = struct {
 	greeting [greetings]uint8
 	life     [lives]uint8
@@ -68,7 +68,7 @@ func (c *Conn) setLife(to Life) {
 	c.life = to
 }
 
-// Greeting returns how far the beginning of the connection has come.
+// Greeting returns the progress of the connection's beginning.
 func (c *Conn) Greeting() Greeting { return c.greeting }
 
 // Life returns the phase of the life of the connection.

@@ -10,7 +10,7 @@ var halfNames = []string{"", "head", "body", "ended", "cut"}
 
 // streamTable names each event, with "receiving" and "sending" before and after it.
 func TestMovesOfStreams(t *testing.T) {
-	// what an event makes of the phase that it is for; none is refused
+	// the effect of each event on the phase that it is for; none is refused
 	own := map[streamEvent]string{
 		receivesInterim: "head>head", receivesHead: "head>body", receivesAll: "head>ended", receivesEnd: "body>ended",
 		sendsInterim: "head>head", sendsHead: "head>body", sendsAll: "head>ended", sendsEnd: "body>ended",

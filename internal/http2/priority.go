@@ -6,7 +6,7 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// defaultUrgency is that of a request that says nothing of it.
+// defaultUrgency is the urgency of a request without one.
 const defaultUrgency = 3
 
 // priority is the order of a response among others (RFC 9218 section 4).
@@ -17,8 +17,8 @@ type priority struct {
 
 var defaultPriority = priority{urgency: defaultUrgency}
 
-// parsePriority reads the value of a Priority field, a dictionary of RFC 8941, which changes
-// p. What is malformed in it has no effect (RFC 9218 section 4).
+// parsePriority reads the value of a Priority field, a dictionary of RFC 8941, and returns
+// p with the changes. Malformed parts have no effect (RFC 9218 section 4).
 func parsePriority(p priority, value []byte) priority {
 	for rest := value; rest != nil; {
 		var member []byte
@@ -35,8 +35,9 @@ func parsePriority(p priority, value []byte) priority {
 	return p
 }
 
-// SetPriority orders the content of a stream by the value of the Priority field of the
-// response. What that does not say is as the request has it (RFC 9218 section 8).
+// SetPriority sets the priority of a stream's content from the Priority field of the
+// response. Parameters that the field does not have stay as in the request (RFC 9218
+// section 8).
 func (c *Conn) SetPriority(s *Stream, value []byte) {
 	c.setPriority(s, parsePriority(priority{s.urgency, s.incremental}, value))
 }
@@ -49,8 +50,8 @@ func (c *Conn) setPriority(s *Stream, p priority) {
 	}
 }
 
-// receivePriorityUpdate changes the priority of a request (RFC 9218 section 7.1). One that
-// has not come yet has a field of its own.
+// receivePriorityUpdate changes the priority of a request (RFC 9218 section 7.1). A request
+// that has not arrived yet has a field of its own.
 func (c *Conn) receivePriorityUpdate(f *frame, p []byte) (Event, error) {
 	switch {
 	case c.role == Client:

@@ -5,11 +5,11 @@ import (
 	"errors"
 )
 
-// Feed takes what has arrived, from the beginning of b, up to the first event. It returns
-// how many bytes it has taken, which are whole frames. If that is 0 and there is no event,
-// Feed needs more bytes behind those of b: FrameHead and Limits.Frame are always enough;
-// or the connection is Paused. After an error the connection is over as soon as its output
-// was written; each further call returns the error again.
+// Feed processes received bytes, from the beginning of b, up to the first event. It returns
+// how many bytes it has consumed, which are whole frames. If n is 0 and there is no event,
+// the connection is Paused, or Feed needs more bytes after b: FrameHead and Limits.Frame
+// together are always enough. After an error the connection is over as soon as its output
+// is written; each further call returns the error again.
 //
 // Header sections are put into m. Payload of the event is a part of b.
 func (c *Conn) Feed(b []byte, now uint32, m *Message) (n int, ev Event, err error) {
@@ -79,7 +79,7 @@ func (c *Conn) step(b []byte, m *Message) (n int, ev Event, err error) {
 	return end, ev, err
 }
 
-// expects returns an error if the head of a frame shows that it must not come now.
+// expects returns an error if the head of a frame shows that the frame is not allowed now.
 func (c *Conn) expects(f *frame) error {
 	switch {
 	case c.role == Client && c.greeting == GreetSettings && f.isHTTP1():
@@ -138,7 +138,7 @@ func (c *Conn) receiveData(f *frame, p []byte) (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
-	// padding and its length count, and bring nothing that is to be consumed
+	// padding and its length count, and hold nothing to consume
 	size, padding := int32(f.size), int32(f.size-len(p))
 	if c.recvWindow -= size; c.recvWindow < 0 {
 		return Event{}, ErrFlow
@@ -178,7 +178,7 @@ func (c *Conn) receiveData(f *frame, p []byte) (Event, error) {
 	return Event{Kind: Data, Stream: s, Payload: p, End: end}, nil
 }
 
-// acceptData returns what is wrong with a DATA frame that has n bytes of content.
+// acceptData returns the fault of a DATA frame with n bytes of content, or nil.
 func (s *Stream) acceptData(f *frame, n int) *Error {
 	switch {
 	case s.Receiving() == HeadAhead:
@@ -198,7 +198,7 @@ func (s *Stream) acceptData(f *frame, n int) *Error {
 	return nil
 }
 
-// afterEnd treats a DATA or HEADERS frame for a stream that has ended (RFC 9113 section
+// afterEnd handles a DATA or HEADERS frame for a stream that has ended (RFC 9113 section
 // 5.1, "closed"). size is how much of the windows it takes.
 func (c *Conn) afterEnd(id uint32, size int) error {
 	if c.ended.skipped(id) {
@@ -220,7 +220,7 @@ func (c *Conn) afterEnd(id uint32, size int) error {
 	return c.glitch()
 }
 
-// rejectID resets a stream that is not in the table.
+// rejectID resets a stream missing in the table.
 func (c *Conn) rejectID(id uint32, code Code) {
 	c.put32(frameReset, id, uint32(code))
 	c.ended.add(id, endByUs)
@@ -236,7 +236,7 @@ func (c *Conn) refuse(s *Stream, e *Error) (Event, error) {
 	return Event{Kind: Reset, Stream: s, Code: e.Code, Err: e}, c.waste()
 }
 
-// receivePriority reads what RFC 7540 has defined, and nobody uses any more.
+// receivePriority reads the obsolete PRIORITY frame of RFC 7540.
 func (c *Conn) receivePriority(f *frame, p []byte) (Event, error) {
 	switch {
 	case f.id == 0:
@@ -250,7 +250,7 @@ func (c *Conn) receivePriority(f *frame, p []byte) (Event, error) {
 }
 
 // faultOf ends the stream with an id or, if it is not open, the connection: an RST_STREAM
-// of a stream that has not begun would be a fault itself.
+// for a stream that has not begun would be a fault itself.
 func (c *Conn) faultOf(id uint32, e, otherwise *Error) (Event, error) {
 	if s := c.table.find(id); s != nil {
 		return c.refuse(s, e)
@@ -286,8 +286,8 @@ func (c *Conn) receiveReset(f *frame, p []byte) (Event, error) {
 	return ev, nil
 }
 
-// late counts a frame that the peer may have sent before it knew that the stream has
-// ended: each DATA frame excuses some, and each stream that was reset.
+// late counts a frame that the peer may have sent before it knew that the stream has ended:
+// each DATA frame excuses some, and so does each stream that was reset.
 func (c *Conn) late() error {
 	if c.answers > 0 {
 		c.answers--

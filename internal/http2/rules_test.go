@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// rule is what a connection makes of what a peer sends. want is "" if nothing is wrong with
-// it, "stop CODE" if the connection ends with a GOAWAY, and "reset ID CODE" if a stream does.
-// Other frames than those are not compared.
+// rule is the reaction of a connection to a peer. want is "" if there is no fault, "stop
+// CODE" if the connection ends with a GOAWAY, and "reset ID CODE" if a stream does. Other
+// frames are not compared.
 type rule struct {
 	name string
 	in   *script
@@ -22,7 +22,7 @@ const (
 	closed   = " STREAM_CLOSED"
 )
 
-// The cases are those of h2spec, section by section, and others.
+// The cases of h2spec, section by section, and others.
 var serverRules = []rule{
 	{"3.4 no preface", newScript().raw("GET / HTTP/1.1\r\n\r\n"), "stop" + protocol},
 	{"3.4 a preface that is cut off", newScript().raw("PRI * HTTP/2.0\r\n"), ""},
@@ -168,7 +168,7 @@ func continued(s *script, n int) *script {
 	return s.frame(frameContinuation, flagEndHeaders, 1, block[part:])
 }
 
-// verdict returns what a connection has made of a peer, as rule.want has it.
+// verdict returns the reaction of a connection to its peer, in the form of rule.want.
 func (x *run) verdict() string {
 	var bad []string
 	for _, f := range x.frames() {

@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// script is what a peer sends: a naive writer, which writes what it is told, right or
+// script is the bytes that a peer sends: a naive writer, which writes anything, right or
 // wrong.
 type script struct {
 	b     []byte
@@ -26,8 +26,8 @@ func newScript() *script {
 	return s
 }
 
-// client begins a script with what a client begins with, and server with what a server
-// does.
+// client begins a script with the beginning of a client, and server with the beginning of a
+// server.
 func client() *script {
 	return newScript().raw(Preface).settings().frame(frameSettings, flagAck, 0, "")
 }
@@ -115,7 +115,7 @@ func (s *script) times(n int, add func(i int)) *script {
 	return s
 }
 
-// show returns the frames in b in words.
+// show returns the frames in b as text.
 func show(t testing.TB, b []byte) (out []string) {
 	if rest, found := bytes.CutPrefix(b, []byte(Preface)); found {
 		b = rest
@@ -162,7 +162,7 @@ func filled(l Limits) *Limits {
 	return &l
 }
 
-// run is a connection, and what has come of it.
+// run is a connection, with its events and output.
 type run struct {
 	t      testing.TB
 	c      *Conn
@@ -201,7 +201,7 @@ func (x *run) feed(b []byte, step int) {
 	}
 }
 
-// drive takes what has arrived as far as it goes.
+// drive processes the received bytes as far as possible.
 func (x *run) drive() {
 	for x.err == nil {
 		n, ev, err := x.c.Feed(x.in, x.now, &x.m)
@@ -252,7 +252,7 @@ func list(l *field.List) string {
 	return strings.Join(lines, ", ")
 }
 
-// frames returns what was sent since the last call, in words.
+// frames returns the frames sent since the last call, as text.
 func (x *run) frames() []string {
 	x.take()
 	out := show(x.t, x.out)
@@ -280,7 +280,7 @@ func (x *run) request(s *Stream, part Part) {
 	x.c.EndHeaders(s, b, part)
 }
 
-// endLingering has the time pass that streams may linger.
+// endLingering lets the time pass for which streams may linger.
 func (x *run) endLingering() {
 	x.t.Helper()
 	for range 2 {
@@ -291,7 +291,7 @@ func (x *run) endLingering() {
 	}
 }
 
-// checkBooks compares the books of a connection with each other.
+// checkBooks compares the counters of a connection with each other.
 func checkBooks(t testing.TB, c *Conn) {
 	t.Helper()
 	unread, kept, heads, open, lingering := int32(0), 0, 0, 0, 0

@@ -2,12 +2,12 @@ package http2
 
 import "math"
 
-// Part is a header section of a message that is sent.
+// Part is a header section to send.
 type Part uint8
 
 const (
 	SendInterim  Part = iota // an interim response
-	SendHead                 // a head; content follows
+	SendHead                 // a head; content follows it
 	SendWhole                // a head that ends the message
 	SendTrailers             // trailers, which end it
 )
@@ -19,8 +19,8 @@ var partEvents = [...]streamEvent{
 	SendTrailers: sendsEnd,
 }
 
-// Open begins a stream of a client, or returns nil if Room is 0. Its id follows with the
-// head of the request.
+// Open begins a stream of a client, or returns nil if Room is 0. The stream gets its id
+// with the head of the request.
 func (c *Conn) Open() *Stream {
 	if c.Room() == 0 || c.highest == maxID {
 		return nil
@@ -29,16 +29,16 @@ func (c *Conn) Open() *Stream {
 	return c.newStream(0)
 }
 
-// ExpectNoContent says that the request of a client is HEAD, so that content-length of the
-// response is not that of its content.
+// ExpectNoContent marks the request of a client as HEAD: the content-length of the response
+// is then not the length of its content.
 func (s *Stream) ExpectNoContent() { s.noContent = true }
 
-// ExpectTunnel says that the request of a client is CONNECT, so that content-length of a response
-// that opens the tunnel means nothing (RFC 9110 section 9.3.6).
+// ExpectTunnel marks the request of a client as CONNECT: the content-length of a response
+// that opens the tunnel then means nothing (RFC 9110 section 9.3.6).
 func (s *Stream) ExpectTunnel() { s.connects = true }
 
-// CanSend reports whether a part can be sent on a stream. It cannot be after a reset, and
-// trailers not before all content was written.
+// CanSend reports whether a part can be sent on a stream. Nothing can after a reset, and
+// trailers cannot before all content was written.
 func (c *Conn) CanSend(s *Stream, part Part) bool {
 	if c.life == LifeClosed || s.id == 0 && (c.life != LifeOpen || c.highest == maxID) {
 		return false
@@ -112,10 +112,10 @@ func (c *Conn) number(s *Stream) {
 // smallContent is the size up to which content is copied at once.
 const smallContent = 4 << 10
 
-// Send sends a part of the content of a stream, which may be empty at its end. All of what
-// was sent before was written: Unsent returns 0. If that is not 0 afterwards, p must not
-// change until Drained returns the stream, or the stream was reset. Send does nothing on
-// a stream that was reset.
+// Send sends a part of the content of a stream, which may be empty at its end. All content
+// sent before must have been written: Unsent returns 0. If Unsent is not 0 afterwards, p
+// must not change until Drained returns the stream, or the stream is reset. Send does
+// nothing on a stream that was reset.
 func (c *Conn) Send(s *Stream, p []byte, end bool) {
 	if s.Sending() == Cut || c.life == LifeClosed {
 		return
@@ -143,8 +143,7 @@ func (c *Conn) Send(s *Stream, p []byte, end bool) {
 	c.schedule(s)
 }
 
-// Own copies the content that Send got and that was not written yet, so that the caller may
-// change it.
+// Own copies the unwritten content from Send, so that the caller may change its slice.
 func (c *Conn) Own(s *Stream) {
 	if len(s.unsent) > 0 {
 		s.unsent = append([]byte(nil), s.unsent...)
@@ -173,15 +172,15 @@ func (c *Conn) appendData(dst []byte, s *Stream, p []byte, end bool) []byte {
 	return dst
 }
 
-// excuse says that so many frames which bring nothing are no fault of the peer's.
+// excuse allows n frames without benefit, which are no fault of the peer's.
 func (c *Conn) excuse(n uint32) { c.answers = min(c.answers+n, mostAnswers) }
 
 const (
 	// answersEach is for a DATA frame, which a peer may answer with an update of each
 	// window, or with a reset.
 	answersEach = 2
-	// answersReset is for a stream that is reset: beside as much content as the window
-	// permits, there may be a head and trailers on their way, and updates of windows.
+	// answersReset is for a reset stream: beside as much content as the window permits, a
+	// head, trailers and updates of windows may be on their way.
 	answersReset = 8
 	mostAnswers  = 1 << 20
 )
@@ -194,8 +193,8 @@ func (c *Conn) Reset(s *Stream, code Code) {
 	c.resetStream(s, code)
 }
 
-// expectStrays says that a stream was reset on which the peer may have sent as much content
-// as a window permits. Its frames are as small as the peer likes.
+// expectStrays accounts for a stream that was reset, on which the peer may have sent as
+// much content as a window permits. Its frames may be as small as the peer likes.
 func (c *Conn) expectStrays(window int32) {
 	c.strays = int32(min(int64(c.strays)+int64(max(window, 0)), math.MaxInt32))
 	c.excuse(answersReset)
@@ -232,17 +231,17 @@ func (c *Conn) closeIfDone(s *Stream) {
 	}
 }
 
-// forget removes a stream that has ended from those that frames are for.
+// forget removes an ended stream from the streams that receive frames.
 func (c *Conn) forget(s *Stream, how ending) {
 	c.table.remove(s)
 	c.ended.add(s.id, how)
 	c.active--
 }
 
-// Release says that the caller uses a stream no more. One that is still open is reset: with
+// Release reports that the caller no longer uses a stream. An open stream is reset: with
 // NoError if a server has answered without waiting for all of the request (RFC 9113 section
-// 8.1), otherwise with Cancel. If the rest of that request may be on its way, it has some time to
-// come, see lingers.
+// 8.1), otherwise with Cancel. If the rest of that request may be on its way, it has some
+// time to arrive, see lingers.
 func (c *Conn) Release(s *Stream) {
 	if !s.held {
 		panic("http2: a stream is released twice")
@@ -282,7 +281,7 @@ func (c *Conn) Release(s *Stream) {
 	s.unread, s.credit, s.headSize, s.kept = 0, 0, 0, 0
 }
 
-// Ping asks the peer for a sign of life: there is an event Pong when it comes.
+// Ping asks the peer for a sign of life: its answer causes an event Pong.
 func (c *Conn) Ping(data [8]byte) {
 	c.pings++
 	o := c.output()

@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// The order of content (RFC 9218): each frame has at most 10,000 bytes of room.
+// The order of content (RFC 9218). Each frame has room for at most 10,000 bytes.
 func TestOrderOfContent(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -132,7 +132,7 @@ func TestEncoderFollowsTheTableOfThePeer(t *testing.T) {
 	}
 }
 
-// A header block that is larger than a frame of the peer's.
+// A header block larger than a frame of the peer's.
 func TestLargeHeadersAreContinued(t *testing.T) {
 	for _, n := range []int{16000, 17000, 40000} {
 		x := begin(t, Server, filled(Limits{}))
@@ -284,7 +284,7 @@ func TestShutdownOfAServer(t *testing.T) {
 			t.Fatalf("%q", got)
 		}
 		x.c.Shutdown()
-		// those that come now are not, nor is what belongs to them
+		// later requests are not, nor are frames that belong to them
 		x.feed(newScript().post(5).data(5, 0, "a").headers(5, flagEndStream, "a: b").b, 1<<20)
 		if len(x.held) != 2 || x.err != nil || len(x.frames()) > 0 {
 			t.Errorf("%q, %v", x.events, x.err)
@@ -420,8 +420,8 @@ func TestShutdownOfAClient(t *testing.T) {
 	}
 }
 
-// Requests that were not written when the connection ended are not written behind that: their
-// callers send them elsewhere.
+// Requests that were not written when the connection ended are not written after that:
+// their callers send them elsewhere.
 func TestRequestsThatWereNotWrittenAreDropped(t *testing.T) {
 	for name, end := range map[string]func(x *run){
 		"COMPRESSION_ERROR": func(x *run) {
@@ -514,7 +514,7 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// Streams whose ids share a place of the table.
+// Streams whose ids share a slot of the table.
 func TestAllStreamsEndThatMust(t *testing.T) {
 	x := opened(t, 9)
 	for id := uint32(3); id < 17; id += 2 {
@@ -569,7 +569,7 @@ func TestRequestsThatWereAnsweredEarlyAreNotWasted(t *testing.T) {
 	}
 }
 
-// What a response says of its priority counts; the request counts for the rest (RFC 9218
+// The Priority field of a response counts; the request counts for the rest (RFC 9218
 // section 8).
 func TestPriorityOfAResponseIsThatOfTheRequestAndMore(t *testing.T) {
 	for _, c := range []struct{ request, response, want string }{
@@ -587,7 +587,7 @@ func TestPriorityOfAResponseIsThatOfTheRequestAndMore(t *testing.T) {
 		if got := fmt.Sprintf("u=%d %v", s.urgency, s.incremental); got != c.want {
 			t.Errorf("%q and %q: %s, want %s", c.request, c.response, got, c.want)
 		}
-		// an update of the client is a whole one
+		// an update of the client replaces all
 		x.feed(newScript().frame(framePriorityUpdate, 0, 0, u32(1)+"u=6").b, 1<<20)
 		if s.urgency != 6 || s.incremental {
 			t.Errorf("%q, updated: u=%d %v", c.request, s.urgency, s.incremental)

@@ -15,12 +15,12 @@ const (
 	settingFrame           = 0x5
 	settingHeaderList      = 0x6
 	settingExtendedConnect = 0x8
-	settingNoPriorities    = 0x9 // those of RFC 7540
+	settingNoPriorities    = 0x9 // RFC 7540's
 )
 
 const settingSize = 6
 
-// sendSettings sends the settings, once: those that differ from what the peer assumes.
+// sendSettings sends the settings that differ from the peer's assumptions, once.
 func (c *Conn) sendSettings() {
 	o := c.output()
 	at := len(o.B)
@@ -68,7 +68,7 @@ func (c *Conn) receiveSettings(f *frame, p []byte) (Event, error) {
 	return Event{Kind: Settings}, c.glitch()
 }
 
-// acknowledged treats the acknowledgement of the settings, of which there is one.
+// acknowledged handles the acknowledgement of the settings. There is only one.
 func (c *Conn) acknowledged() error {
 	if c.greeting != GreetAck {
 		return c.glitch()
@@ -84,7 +84,7 @@ func (c *Conn) acknowledged() error {
 	return nil
 }
 
-// apply applies a setting of the peer. Those that are unknown have no effect.
+// apply applies a setting of the peer. Unknown settings have no effect.
 func (c *Conn) apply(id uint16, value uint32) error {
 	switch id {
 	case settingTable:

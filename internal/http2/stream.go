@@ -2,55 +2,55 @@ package http2
 
 import "sync"
 
-// Stream is one exchange of a connection. The Conn makes it, and uses it again after
-// Conn.Release, which the caller calls once for each Stream that it has got.
+// Stream is one exchange of a connection. The Conn makes it, and reuses it after
+// Conn.Release, which the caller calls once for each Stream that it has received.
 type Stream struct {
 	// User belongs to the caller. It is nil in a new stream.
 	User any
 
-	unsent     []byte // the caller's content that was not yet written
+	unsent     []byte // the caller's unwritten content
 	next, prev *Stream
 	chained    *Stream // in streamTable
-	bodyLeft   int64   // of the length that the peer has announced, or unknownLength
+	bodyLeft   int64   // left of the length that the peer has announced, or unknownLength
 
 	id         uint32
-	sendWindow int32 // what the peer accepts, which new settings can make negative
-	recvWindow int32 // what the peer may send
-	credit     int32 // consumed, and not yet returned to the peer's window
-	unread     int32 // received and not yet consumed
+	sendWindow int32 // the peer's window, which new settings can make negative
+	recvWindow int32 // for the peer
+	credit     int32 // consumed, but not yet returned to the peer's window
+	unread     int32 // received, but not yet consumed
 	headSize   uint32
 	kept       uint32 // counts for Limits.Bodies
 	began      uint32
 	stall      stall // of sendWindow
-	code       Code  // of the reset that the caller does not know yet
+	code       Code  // of a reset that the caller does not know yet
 
 	halves      halves
 	place       place
-	urgency     uint8 // RFC 9218 section 4.1: 0 comes first
+	urgency     uint8 // RFC 9218 section 4.1: 0 is the most urgent
 	incremental bool  // RFC 9218 section 4.2
 	endsAfter   bool  // unsent is the end of the content
 	noContent   bool  // the response answers HEAD
 	connects    bool  // the request is CONNECT
 	held        bool  // the caller has not released it
 	lingered    bool  // it lingers, and Tick has seen that
-	malformed   bool  // the request is, and was counted as wasted
+	malformed   bool  // the request is malformed, and was counted as wasted
 }
 
-// unknownLength is the length of a body that was not announced.
+// unknownLength is the length of a body without an announced length.
 const unknownLength = -1
 
-// ID returns the id of the stream, or 0 if it has none yet: a client's gets it with the
-// head of the request.
+// ID returns the id of the stream, or 0 if it has none yet: a client's stream gets it with
+// the head of the request.
 func (s *Stream) ID() uint32 { return s.id }
 
-// Unsent returns how many bytes of the content that Conn.Send got were not written yet.
+// Unsent returns how many bytes of the content from Conn.Send are unwritten.
 func (s *Stream) Unsent() int { return len(s.unsent) }
 
-// Receiving returns how far the peer's message has come, and Sending how far the other
-// one has.
+// Receiving returns the progress of the peer's message, and Sending the progress of the
+// other one.
 func (s *Stream) Receiving() Half { return s.halves.recv() }
 
-// Sending returns how far the message to the peer has come.
+// Sending returns the progress of the message to the peer.
 func (s *Stream) Sending() Half { return s.halves.send() }
 
 // Closed reports whether nothing is sent or received on the stream any more.
@@ -59,20 +59,20 @@ func (s *Stream) Closed() bool {
 }
 
 // Half is a phase of one direction of a stream. The states of RFC 9113 section 5.1 are
-// pairs of them: "open" has neither direction over, "half-closed (remote)" has received
-// Ended, and so on.
+// pairs of Halfs: in "open" neither direction is over, in "half-closed (remote)" receiving
+// is Ended, and so on.
 type Half uint8
 
 const (
-	_         Half = iota // what the table has for moves that are refused
-	HeadAhead             // the head is still to come; interim responses may have
-	BodyAhead             // the head came: content and trailers may follow
-	Ended                 // the message came to its end, with END_STREAM
+	_         Half = iota // entry of the table for refused moves
+	HeadAhead             // the head has not arrived; interim responses may have
+	BodyAhead             // the head has arrived: content and trailers may follow
+	Ended                 // the message has ended, with END_STREAM
 	Cut                   // the stream was reset before that
 	halfPhases
 )
 
-// halves is the phase of sending, above that of receiving.
+// halves is the phase of sending, above the phase of receiving.
 type halves uint8
 
 const (
@@ -86,13 +86,13 @@ func (h halves) send() Half { return Half(h >> halfBits) }
 
 func (h halves) recv() Half { return Half(h & (1<<halfBits - 1)) }
 
-// streamEvent is what moves a Stream.
+// streamEvent is an event that changes the phases of a Stream.
 type streamEvent uint8
 
 const (
 	receivesInterim streamEvent = iota // an interim response
 	receivesHead                       // the head of a message
-	receivesAll                        // a head that is the whole message
+	receivesAll                        // a head that ends the message
 	receivesEnd                        // the end of content, or trailers
 	sendsInterim
 	sendsHead
@@ -102,14 +102,14 @@ const (
 	streamEvents
 )
 
-// streamMove says to which phases an event leads. A phase that is not there refuses the
-// event.
+// streamMove holds the phases to which an event leads. A phase missing in it refuses
+// the event.
 type streamMove struct{ send, recv [halfPhases]Half }
 
-// anyHalf is what an event that concerns one direction does to the other.
+// anyHalf is the effect of an event that concerns one direction on the other direction.
 var anyHalf = [halfPhases]Half{HeadAhead: HeadAhead, BodyAhead: BodyAhead, Ended: Ended, Cut: Cut}
 
-// streamMoves is all moves that there are.
+// streamMoves holds all moves.
 var streamMoves = [streamEvents]streamMove{
 	receivesInterim: {recv: [halfPhases]Half{HeadAhead: HeadAhead}, send: anyHalf},
 	receivesHead:    {recv: [halfPhases]Half{HeadAhead: BodyAhead}, send: anyHalf},
@@ -119,15 +119,14 @@ var streamMoves = [streamEvents]streamMove{
 	sendsHead:       {send: [halfPhases]Half{HeadAhead: BodyAhead}, recv: anyHalf},
 	sendsAll:        {send: [halfPhases]Half{HeadAhead: Ended}, recv: anyHalf},
 	sendsEnd:        {send: [halfPhases]Half{BodyAhead: Ended}, recv: anyHalf},
-	// what has come to its end stays that: the message is whole
+	// an ended direction stays ended: the message is complete
 	resets: {
 		send: [halfPhases]Half{HeadAhead: Cut, BodyAhead: Cut, Ended: Ended, Cut: Cut},
 		recv: [halfPhases]Half{HeadAhead: Cut, BodyAhead: Cut, Ended: Ended, Cut: Cut},
 	},
 }
 
-// streamNext is streamMoves for both directions at once, so that an event costs one look
-// at it.
+// streamNext is streamMoves for both directions at once, so that an event costs one lookup.
 var streamNext = func() (next [streamEvents][1 << (2 * halfBits)]halves) {
 	for e := range next {
 		for p := range next[e] {
@@ -144,12 +143,12 @@ var streamNext = func() (next [streamEvents][1 << (2 * halfBits)]halves) {
 	return next
 }()
 
-// may reports whether an event may come now.
+// may reports whether an event is allowed now.
 func (s *Stream) may(e streamEvent) bool {
 	return streamNext[e][s.halves&(1<<(2*halfBits)-1)]&refused == 0
 }
 
-// move changes the phases by an event, which must be one that may come.
+// move changes the phases by an event, which must be allowed.
 func (s *Stream) move(e streamEvent) {
 	to := streamNext[e][s.halves&(1<<(2*halfBits)-1)]
 	if to&refused != 0 {
@@ -158,18 +157,18 @@ func (s *Stream) move(e streamEvent) {
 	s.halves = to
 }
 
-// place says in which queue of its connection a stream is.
+// place is the queue of its connection that a stream is in.
 type place uint8
 
 const (
 	nowhere   place = iota // it is in no queue
-	inReady                // it has content, and its window permits to send some of it
+	inReady                // it has content, and its window permits sending some of it
 	isBlocked              // it has content that waits for its own window; in no queue
-	inDrained              // all content that the caller had passed was written
+	inDrained              // all content passed by the caller was written
 	inLost                 // it was reset, and the caller does not know it yet
 )
 
-// queue is a list of streams. A stream is in at most one: place says in which.
+// queue is a list of streams. A stream is in at most one: place records which.
 type queue struct{ first, last *Stream }
 
 func (q *queue) remove(s *Stream) {
@@ -186,7 +185,7 @@ func (q *queue) remove(s *Stream) {
 	s.next, s.prev, s.place = nil, nil, nowhere
 }
 
-// insert puts s behind at, or at the beginning if at is nil.
+// insert puts s after at, or at the beginning if at is nil.
 func (q *queue) insert(s, at *Stream, p place) {
 	s.place, s.prev = p, at
 	if at != nil {
@@ -201,10 +200,10 @@ func (q *queue) insert(s, at *Stream, p place) {
 	}
 }
 
-// spareStreams has the streams that connections do not need.
+// spareStreams holds streams that no connection needs.
 var spareStreams = sync.Pool{New: func() any { return new(Stream) }}
 
-// newStream returns a stream whose phases are those of one that begins.
+// newStream returns a stream in its first phases.
 func (c *Conn) newStream(id uint32) *Stream {
 	s := c.free
 	if s != nil {
@@ -234,7 +233,7 @@ func (c *Conn) discard(s *Stream) {
 	c.spare++
 }
 
-// streamTable finds streams by their ids. It is a hash table with a list for each place: ids
+// streamTable finds streams by their ids. It is a hash table with a list for each slot: ids
 // are odd and grow, so that hardly any two of them share one.
 type streamTable struct {
 	slots []*Stream // their number is a power of two
@@ -286,7 +285,7 @@ func (t *streamTable) remove(s *Stream) {
 }
 
 // all calls yield for each stream until it returns false. yield may remove that stream, or
-// have it used again.
+// reuse it.
 func (t *streamTable) all(yield func(s *Stream) bool) {
 	for _, s := range t.slots {
 		for s != nil {
@@ -299,20 +298,20 @@ func (t *streamTable) all(yield func(s *Stream) bool) {
 	}
 }
 
-// ending is how a stream has ended that is no longer in the table.
+// ending is how a stream removed from the table has ended.
 type ending uint8
 
 const (
-	endUnknown ending = iota // it is forgotten, or has never begun
+	endUnknown ending = iota // it is forgotten, or never began
 	endWell                  // both sides have ended it
-	endByUs                  // it was reset: what the peer sent before it knew is ignored
+	endByUs                  // it was reset: frames that the peer sent before it knew are ignored
 	endByPeer                // the peer has reset it
 )
 
-// ended remembers how the last streams have ended. Ids have the same lowest bit, which
-// gives way to one of the ending.
+// ended remembers how the last streams have ended. Ids have the same lowest bit, which is
+// replaced by one of the ending.
 type ended struct {
-	memory  *endedMemory // nil until something is to be remembered
+	memory  *endedMemory // nil until there is something to remember
 	next    uint8        // in ring
 	nextGap uint8
 }
@@ -328,8 +327,8 @@ const endedSize = 62
 // gap is a range of ids that the peer has skipped, first and last included.
 type gap struct{ first, last uint32 }
 
-// gapsSize bounds what a peer costs that skips ids all the time. DATA for an older gap is
-// treated as that of a stream that was forgotten.
+// gapsSize limits the cost of a peer that skips ids all the time. DATA for an older gap is
+// handled like DATA for a forgotten stream.
 const gapsSize = 8
 
 func (e *ended) remember() *endedMemory {
@@ -339,8 +338,8 @@ func (e *ended) remember() *endedMemory {
 	return e.memory
 }
 
-// skip notes the ids between two that the peer has used. It closes their streams (RFC 9113
-// section 5.1.1).
+// skip records the ids between two ids that the peer has used. It closes their streams (RFC
+// 9113 section 5.1.1).
 func (e *ended) skip(before, id uint32) {
 	first := (before + 1) | 1
 	if first == id {
@@ -385,8 +384,8 @@ func (e *ended) find(id uint32) ending {
 	return endUnknown
 }
 
-// rest forgets the streams that both sides have ended: nothing of them is on its way any
-// more. What the peer has sent of those that were reset may be, and gaps stay.
+// rest forgets the streams that both sides have ended: none of their frames are on their
+// way any more. Frames of streams that were reset may be, so those and the gaps stay.
 func (e *ended) rest() {
 	if e.memory == nil || e.memory.gaps != nil {
 		return

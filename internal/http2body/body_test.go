@@ -17,7 +17,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// end is one end of a link. Its Wake has the other one receive what was written.
+// end is one end of a link. Its Wake makes the other end receive the output.
 type end struct {
 	sync.Mutex
 	link *link
@@ -49,7 +49,7 @@ type link struct {
 
 var errCut = errors.New("it was cut")
 
-// newLink returns a link whose server lets content of a window go unread.
+// newLink returns a link whose server lets the content of a window stay unread.
 func newLink(t *testing.T, window int, framing http1.Framing) *link {
 	t.Helper()
 	l := &link{over: make(chan struct{})}
@@ -105,12 +105,12 @@ func newLink(t *testing.T, window int, framing http1.Framing) *link {
 		l.all.Wait()
 	})
 	servertest.Receive(t, "the head", begun)
-	// before it comes, the window is larger
+	// before it arrives, the window is larger
 	servertest.Receive(t, "the window of the server", limited)
 	return l
 }
 
-// pump passes on what one end writes.
+// pump passes the output of one end to the other.
 func (l *link) pump(t *testing.T, from, to *end) {
 	var rest []byte
 	for {
@@ -222,7 +222,7 @@ func TestContentGoesThrough(t *testing.T) {
 
 var errOther = errors.New("something else")
 
-// The end of content that is waited for, and what Read says then and later.
+// The end of content that Read waits for, and the results of Read then and later.
 func TestIncomingEndsEarly(t *testing.T) {
 	locked := func(f func(in *Incoming)) func(l *link) {
 		return func(l *link) {
@@ -234,7 +234,7 @@ func TestIncomingEndsEarly(t *testing.T) {
 	for name, tt := range map[string]struct {
 		end  func(l *link)
 		want error
-		text string // of what has arrived
+		text string // of the bytes that have arrived
 	}{
 		"close":           {func(l *link) { _ = l.in.Close() }, bodyio.ErrClosed, ""},
 		"fail":            {locked(func(in *Incoming) { in.Fail(errOther) }), errOther, "text"},
@@ -264,7 +264,7 @@ func TestIncomingEndsEarly(t *testing.T) {
 			var got []byte
 			go func() {
 				if waits {
-					// the end may come before or after Read has begun to wait
+					// the end may arrive before or after Read has begun to wait
 					var err error
 					got, err = io.ReadAll(&l.in)
 					if err == nil {
@@ -296,7 +296,7 @@ func TestIncomingEndsEarly(t *testing.T) {
 	}
 }
 
-// A writer that waits for a window is told that there is none to come.
+// A writer that waits for a window gets an error when the content is cut.
 func TestOutgoingIsCut(t *testing.T) {
 	for name, write := range map[string]func(w *Outgoing) error{
 		"write": func(w *Outgoing) (err error) {
@@ -335,7 +335,8 @@ func TestOutgoingIsCut(t *testing.T) {
 	}
 }
 
-// Both ends may be closed at any time, by other goroutines than those that read and write.
+// Both ends may be closed at any time, by goroutines other than the ones that read and
+// write.
 func TestContentWithEndsAtAnyTime(t *testing.T) {
 	for i := range servertest.Times(2000) {
 		random := rand.New(rand.NewPCG(7, uint64(i)))

@@ -1,5 +1,5 @@
-// Package http2body reads and writes the content of messages of HTTP/2, for goroutines that
-// may wait, on connections that others drive.
+// Package http2body makes the body of an HTTP/2 message an io.Reader or io.Writer. The
+// goroutine that uses it may block; other goroutines drive the connection.
 package http2body
 
 import (
@@ -13,31 +13,31 @@ import (
 	"github.com/valyala/fasthttp/internal/http2"
 )
 
-// Side is a connection, for those who use one of its streams.
+// Side is a connection, as seen by a user of one of its streams.
 type Side interface {
-	// Locker guards the http2.Conn, and whatever is said to need the lock.
+	// Locker guards the http2.Conn, and everything documented as needing the lock.
 	sync.Locker
-	// HTTP2 returns the http2.Conn. The lock is held while the result is used.
+	// HTTP2 returns the http2.Conn. Hold the lock while using the result.
 	HTTP2() *http2.Conn
-	// Wakes reports whether there is output that nobody knows of: the caller, who has the
-	// lock, calls Wake once it has released it.
+	// Wakes reports whether there is output that no goroutine writes yet: the caller, which
+	// holds the lock, then calls Wake after releasing it.
 	Wakes() bool
-	// Wake has the output written.
+	// Wake writes the output, or makes another goroutine write it.
 	Wake()
 }
 
-// Incoming is content that is read while it arrives. The window of its stream bounds what has
-// arrived and was not read. It may outlive the stream.
+// Incoming is content to read while it arrives. The window of its stream limits the
+// unread bytes. It may outlive the stream.
 type Incoming struct {
 	side Side
 
 	// guarded by the lock
 	stream  *http2.Stream // nil after Leave
-	more    sync.Cond     // something has come, or err is set
+	more    sync.Cond     // something has arrived, or err is set
 	arrived *bufpool.Buffer
 	read    int // of arrived
 	ended   bool
-	err     error // why no more comes
+	err     error // why no more arrives
 	known   bool  // left is the length of the rest
 	left    int64
 	closed  bool
@@ -55,11 +55,11 @@ func (c *Incoming) Init(side Side, s *http2.Stream, framing http1.Framing) {
 	}
 }
 
-// End says, before c is used, that all of the content has come.
+// End marks the content as complete, before c is used.
 func (c *Incoming) End() { c.ended = true }
 
-// Put takes content that has arrived. It is false if nobody wants it, so that it counts as
-// consumed. The lock is held.
+// Put adds content that has arrived. It returns false if the content is not wanted, and so
+// counts as consumed. The lock is held.
 func (c *Incoming) Put(p []byte, end bool) bool {
 	c.ended = end
 	c.more.Broadcast()
@@ -99,12 +99,12 @@ func (c *Incoming) Fail(err error) {
 	c.more.Broadcast()
 }
 
-// Leave says that the stream is about to be released. What has arrived is lost. The lock is
-// held.
+// Leave is called when the stream is about to be released. Unread bytes are lost. The lock
+// is held.
 func (c *Incoming) Leave(err error) {
 	c.stream = nil
 	if c.unread() > 0 {
-		// content without its end must not pass for all of it
+		// content without its end must not seem complete
 		c.ended = false
 	}
 	c.Fail(err)
@@ -124,7 +124,7 @@ func (c *Incoming) Read(p []byte) (int, error) {
 	c.side.Lock()
 	for c.unread() == 0 && !c.ended && c.err == nil && !c.closed {
 		if c.side.Wakes() {
-			// the peer may wait for what is to be written before it sends more
+			// the peer may wait for this side's output before it sends more
 			c.side.Unlock()
 			c.side.Wake()
 			c.side.Lock()
@@ -151,7 +151,7 @@ func (c *Incoming) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Unread returns how many bytes have arrived and were not read. The lock is held.
+// Unread returns how many bytes have arrived but are unread. The lock is held.
 func (c *Incoming) Unread() int { return c.unread() }
 
 func (c *Incoming) unread() int {
@@ -161,7 +161,7 @@ func (c *Incoming) unread() int {
 	return len(c.arrived.B) - c.read
 }
 
-// take copies what has arrived to p, and lets the peer send as much again.
+// take copies bytes that have arrived to p, and lets the peer send as many again.
 func (c *Incoming) take(p []byte) (n int) {
 	if c.arrived == nil || c.closed {
 		return 0
@@ -178,7 +178,7 @@ func (c *Incoming) take(p []byte) (n int) {
 	return n
 }
 
-// Close makes Read fail from now on. What arrives is discarded.
+// Close makes Read fail from now on. Bytes that arrive are discarded.
 func (c *Incoming) Close() error {
 	c.side.Lock()
 	c.closed = true
@@ -190,20 +190,20 @@ func (c *Incoming) Close() error {
 	wake := c.side.Wakes()
 	c.side.Unlock()
 	if wake {
-		// the peer may wait for the window before it comes to the end
+		// the peer may wait for the window before it sends the end
 		c.side.Wake()
 	}
 	return nil
 }
 
-// Ended reports whether the content came and was read to its end.
+// Ended reports whether the content has arrived and was read completely.
 func (c *Incoming) Ended() bool {
 	c.side.Lock()
 	defer c.side.Unlock()
 	return c.ended && c.unread() == 0
 }
 
-// Left returns how much of the content was not read yet, if that is known. The lock is held.
+// Left returns how much of the content is unread, if known. The lock is held.
 func (c *Incoming) Left() (n int64, known bool) { return c.left, c.known }
 
 // Section returns the trailer section, once Read has returned io.EOF.

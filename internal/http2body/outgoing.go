@@ -10,19 +10,19 @@ import (
 	"github.com/valyala/fasthttp/internal/http2"
 )
 
-// The sizes of the buffer that collects content before it is passed on: at first, and at
-// most.
+// The initial and the largest size of the buffer that collects content before it is passed
+// on.
 const (
 	smallPiece = 4 << 10
 	piece      = 32 << 10
 )
 
-// MostHeld is how much content an Outgoing holds at most, in bytes, while the peer takes none: what
-// is being sent, and what was collected after that.
+// MostHeld is the most content that an Outgoing holds, in bytes, while the peer takes none:
+// the content being sent, and the content collected after it.
 const MostHeld = 2 * piece
 
-// Outgoing is content that is written to a stream. What was written last is still being sent
-// while the next piece is collected. One goroutine uses it, except for Taken and Cut.
+// Outgoing is content to write to a stream. The last piece is still being sent while
+// the next one is collected. Only one goroutine uses it, except for Taken and Cut.
 type Outgoing struct {
 	side    Side
 	collect *bufpool.Buffer // not yet passed on
@@ -31,21 +31,21 @@ type Outgoing struct {
 
 	// guarded by the lock
 	stream *http2.Stream
-	room   sync.Cond // what was passed on was taken, or cut is set
+	room   sync.Cond // the piece passed on was taken, or cut is set
 	cut    error     // why nothing can be sent
 }
 
 var _ bodyio.Writer = (*Outgoing)(nil)
 
-// Init makes w write the content of the message that is sent on a stream.
+// Init makes w write the content of the message sent on a stream.
 func (w *Outgoing) Init(side Side, s *http2.Stream) {
 	w.side, w.stream, w.room.L = side, s, side
 }
 
-// Taken says that http2.Conn.Drained has returned the stream. The lock is held.
+// Taken is called when http2.Conn.Drained has returned the stream. The lock is held.
 func (w *Outgoing) Taken() { w.room.Signal() }
 
-// Cut says that nothing more can be sent. The lock is held.
+// Cut makes later writes fail with err: nothing more can be sent. The lock is held.
 func (w *Outgoing) Cut(err error) {
 	if w.cut == nil {
 		w.cut = err
@@ -53,7 +53,7 @@ func (w *Outgoing) Cut(err error) {
 	w.room.Broadcast()
 }
 
-// Err returns what Cut has said. The lock is held.
+// Err returns the error passed to Cut, or nil. The lock is held.
 func (w *Outgoing) Err() error { return w.cut }
 
 // Write implements io.Writer.
@@ -82,7 +82,7 @@ func (w *Outgoing) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Flush sends what was written, and whatever else there is to be sent on the connection.
+// Flush sends the content written so far, and any other output of the connection.
 func (w *Outgoing) Flush() error {
 	if w.collect != nil {
 		return w.pass(false)
@@ -96,8 +96,8 @@ func (w *Outgoing) Flush() error {
 	return nil
 }
 
-// pass passes on what was collected, as soon as what came before it was taken. end says
-// that it is the end of the content.
+// pass passes the collected content on, as soon as the previous piece was taken. end is
+// true at the end of the content.
 func (w *Outgoing) pass(end bool) error {
 	w.side.Lock()
 	if w.awaitRoom(); w.cut != nil {
@@ -113,7 +113,7 @@ func (w *Outgoing) pass(end bool) error {
 	}
 	w.side.HTTP2().Send(w.stream, p, end)
 	w.passed += int64(len(p))
-	// the end is written together with what the caller adds
+	// the end is written together with the caller's output
 	wake := !end && w.side.Wakes()
 	w.side.Unlock()
 	if wake {
@@ -122,8 +122,8 @@ func (w *Outgoing) pass(end bool) error {
 	return nil
 }
 
-// awaitRoom waits until all content that was passed on was taken, or the stream has ended.
-// The lock is held, but not while it waits.
+// awaitRoom waits until all content passed on was taken, or the stream has ended. The lock
+// is held, but not while it waits.
 func (w *Outgoing) awaitRoom() {
 	for w.cut == nil && w.stream.Unsent() > 0 {
 		if w.side.Wakes() {
@@ -136,8 +136,8 @@ func (w *Outgoing) awaitRoom() {
 	}
 }
 
-// End ends the content: with the trailer section that trailers appends, unless it is nil. It
-// waits until all content was taken. The caller has the rest written.
+// End ends the content: with the trailer section that trailers appends, unless trailers is
+// nil. It waits until all content was taken. The caller must have the rest written.
 func (w *Outgoing) End(trailers func(dst []byte, enc *hpack.Encoder) []byte) error {
 	if w.collect != nil || trailers == nil {
 		if err := w.pass(trailers == nil); err != nil {
@@ -162,7 +162,7 @@ var errEnded = errors.New("fasthttp: the stream has ended before the trailers")
 // Passed returns how many bytes were passed on.
 func (w *Outgoing) Passed() int64 { return w.passed }
 
-// Release gives the buffers back. Nothing is being sent any more, or the stream was reset.
+// Release releases the buffers. All content must have been sent, or the stream reset.
 func (w *Outgoing) Release() {
 	bufpool.Put(w.collect)
 	bufpool.Put(w.sends)

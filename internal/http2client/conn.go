@@ -1,5 +1,5 @@
-// Package http2client drives the connections of clients that speak HTTP/2: one goroutine
-// reads each of them, and whoever has something to be sent writes, for all others too.
+// Package http2client multiplexes requests over HTTP/2 client connections. One goroutine
+// reads each connection; any goroutine with output writes, for all others too.
 package http2client
 
 import (
@@ -17,41 +17,43 @@ import (
 	"github.com/valyala/fasthttp/internal/http2body"
 )
 
-// Config is what the connections to a host have in common.
+// Config is the configuration shared by the connections to a host.
 type Config struct {
 	Limits http2.Limits // filled
-	// Ping is after how long without a byte from the peer a PING asks whether it is still
-	// there, 0 for never; and Pong how long it may take to say anything after that.
+	// Ping is the time without a byte from the peer after which a PING checks that it is
+	// still there, 0 for never. Pong is how long the peer may then take to send anything.
 	Ping, Pong time.Duration
-	// Write is how long the connection may take no bytes that are to be written.
+	// Write is how long the connection may accept no bytes while there is output.
 	Write time.Duration
-	// Count is called for each fault of the peer's. It may be nil.
+	// Count is called for each fault of the peer. It may be nil.
 	Count func(code http2.Code)
 }
 
-// Owner is told of what happens on a connection. Its methods are called without the lock.
+// Owner is called for events of a connection. Its methods are called without the lock.
 type Owner interface {
-	// Settled says that the peer's settings have come: MostStreams may have changed.
+	// Settled is called when the peer's settings have arrived: MostStreams may have
+	// changed.
 	Settled()
-	// Ended says that no more streams begin. It is called once.
+	// Ended is called once, when no more streams begin.
 	Ended()
 }
 
-// Exchange is what a stream's http2.Stream.User is. Its methods are called with the lock, and
-// must not wait.
+// Exchange is the type of a stream's http2.Stream.User. Its methods are called with the
+// lock, and must not wait.
 type Exchange interface {
 	// Receive takes an event of the kinds Headers, Interim, Data, Trailers and Reset.
 	Receive(ev *http2.Event, m *http2.Message)
-	// Taken says that all content that was passed to http2.Conn.Send was taken.
+	// Taken is called when all content passed to http2.Conn.Send was taken.
 	Taken()
-	// Lost says that the connection has ended.
+	// Lost is called when the connection has ended.
 	Lost(err error)
 }
 
-// GoAwayError says that the peer has ended the connection, and why.
+// GoAwayError is the error of a connection that the peer has ended for a fault, with a
+// GOAWAY.
 type GoAwayError struct {
 	Code http2.Code // not NoError
-	Err  error      // as which the end was seen
+	Err  error      // the error by which the end was noticed
 }
 
 // Error implements error.
@@ -62,7 +64,8 @@ func (e *GoAwayError) Error() string {
 // Unwrap returns e.Err.
 func (e *GoAwayError) Unwrap() error { return e.Err }
 
-// Replace returns as in the place of err if that is was, also as the end of a connection.
+// Replace returns as in the place of err if err is was, even inside the error of a
+// connection's end.
 func Replace(err, was, as error) error {
 	if err == was {
 		return as
@@ -73,7 +76,7 @@ func Replace(err, was, as error) error {
 	return err
 }
 
-// Conn is a connection. Its streams are those of its http2.Conn, for which one needs the lock.
+// Conn is a connection. Its streams belong to its http2.Conn, which needs the lock.
 type Conn struct {
 	line  *clientconn.Conn
 	owner Owner
@@ -82,10 +85,10 @@ type Conn struct {
 	users atomic.Int64 // reservations
 	most  atomic.Int64 // how many there may be
 
-	in   *bufpool.Buffer // of whoever reads: received; the bytes before from are consumed
+	in   *bufpool.Buffer // of the reader: received; the bytes before from are consumed
 	from int
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards all that follows
 	conn    http2.Conn
 	event   http2.Event // the last one
 	reader  reader
@@ -94,45 +97,45 @@ type Conn struct {
 	leads   uint32 // how many calls have led
 	seen    uint32 // leads when resume was started
 	resting bool   // resume runs
-	settled bool   // the settings of the peer have come
+	settled bool   // the settings of the peer have arrived
 	writer  writer
 	life    life
 	taken   uint32     // no stream with a higher id was written
 	room    *sync.Cond // the reader waits for output to be written; nil until it does
 	timer   *time.Timer
 	timed   bool       // the timer runs
-	heard   uint32     // when bytes last came
-	asked   bool       // a PING asks whether the peer is still there
-	fault   error      // why the connection takes no bytes
-	goodbye http2.Code // with which the peer has ended the connection, if that was for a fault
-	readBy  time.Time  // until when answers are waited for, then
-	closing bool       // the connection is closed once all was written
-	feeding bool       // whoever reads passes on the events of what it has received
-	full    bool       // there was more output than went at once
+	heard   uint32     // when bytes last arrived
+	asked   bool       // a PING checks whether the peer is still there
+	fault   error      // why the connection accepts no bytes
+	goodbye http2.Code // the code with which the peer has ended the connection, if for a fault
+	readBy  time.Time  // the deadline for answers after that
+	closing bool       // the connection is closed once all output is written
+	feeding bool       // the reader passes on the events of received bytes
+	full    bool       // there was more output than fits into one write
 
 	out *bufpool.Buffer // of the writer
 
-	// what goroutines of their own do: the methods write and wait
+	// bodies of goroutines: the methods write and wait
 	writes, waits func()
 }
 
-// writer is who writes.
+// writer is the kind of goroutine that writes.
 type writer uint8
 
 const (
 	nobody    writer = iota
-	passerBy         // a goroutine that had something to be sent, or the reader
-	ownThread        // a goroutine that was started to wait for the connection
-	broken           // nobody any more: the connection takes no bytes
+	passerBy         // a goroutine that had output, or the reader
+	ownThread        // a goroutine started to wait for the connection
+	broken           // none any more: the connection accepts no bytes
 )
 
-// life is how far the life of a Conn has come.
+// life is the phase of a Conn's life.
 type life uint8
 
 const (
 	open     life = iota
 	retired       // no more streams begin
-	finished      // nothing is read or written any more
+	finished      // nothing more is read or written
 )
 
 var (
@@ -140,7 +143,7 @@ var (
 	_ io.Closer      = (*Conn)(nil)
 )
 
-// Begin makes line speak HTTP/2. The caller has a reservation.
+// Begin makes line an HTTP/2 connection. The caller has a reservation.
 func Begin(line *clientconn.Conn, cfg *Config, owner Owner) *Conn {
 	c := &Conn{line: line, cfg: cfg, owner: owner}
 	c.turn.L = &c.mu
@@ -159,10 +162,10 @@ func Begin(line *clientconn.Conn, cfg *Config, owner Owner) *Conn {
 
 var began = time.Now()
 
-// now returns the time in milliseconds since any moment.
+// now returns the time in milliseconds since an arbitrary moment.
 func now() uint32 { return uint32(time.Since(began).Milliseconds()) }
 
-// Reserve takes a reservation for a stream, and reports whether there is one left.
+// Reserve takes a reservation for a stream, and reports whether one was left.
 func (c *Conn) Reserve() bool {
 	for {
 		n := c.users.Load()
@@ -175,8 +178,7 @@ func (c *Conn) Reserve() bool {
 	}
 }
 
-// State reports whether the owner was, or is being, told that the connection has settled, and
-// that it has ended.
+// State reports whether the owner's Settled and Ended were called, or are being called.
 func (c *Conn) State() (settled, ended bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,15 +194,15 @@ func (c *Conn) Lock() { c.mu.Lock() }
 // Unlock implements http2body.Side.
 func (c *Conn) Unlock() { c.mu.Unlock() }
 
-// HTTP2 implements http2body.Side. One needs the lock to use the result.
+// HTTP2 implements http2body.Side. Using the result requires the lock.
 func (c *Conn) HTTP2() *http2.Conn { return &c.conn }
 
 // Wakes implements http2body.Side.
 func (c *Conn) Wakes() bool { return c.writer == nobody && c.conn.HasOutput() }
 
-// Begun says that a stream was opened. If mayLead is set, the caller may be asked to read: then
-// it calls Lead whenever it waits, and StopLeading once it does not wait any more. The lock is
-// held.
+// Begun is called after a stream was opened. If mayLead is set, the result may be true:
+// then the caller reads the connection. It calls Lead whenever it waits, and StopLeading
+// once it no longer waits. The lock is held.
 func (c *Conn) Begun(mayLead bool) (leads bool) {
 	c.arm()
 	if c.reader != isNobody {
@@ -215,13 +217,13 @@ func (c *Conn) Begun(mayLead bool) (leads bool) {
 	return true
 }
 
-// MayBeWritten reports whether a stream that has begun may have reached the peer. The lock is
-// held.
+// MayBeWritten reports whether a stream that has begun may have reached the peer. The lock
+// is held.
 func (c *Conn) MayBeWritten(s *http2.Stream) bool { return s.ID() != 0 && s.ID() <= c.taken }
 
 var messages = sync.Pool{New: func() any { return new(http2.Message) }}
 
-// receive goes as far as the received bytes reach, and returns how many were consumed.
+// receive processes received bytes as far as possible, and returns how many were consumed.
 func (c *Conn) receive(in []byte) (used int, err error) {
 	m := messages.Get().(*http2.Message)
 	defer messages.Put(m)
@@ -243,7 +245,7 @@ func (c *Conn) receive(in []byte) (used int, err error) {
 		case http2.Settings:
 			settled, c.settled = true, true
 		case http2.GoAway:
-			// whoever is told of it by its stream finds another connection
+			// a caller that learns of it from its stream then finds another connection
 			c.most.Store(0)
 			c.goodbye = max(c.goodbye, ev.Code)
 		}
@@ -277,7 +279,7 @@ func (c *Conn) receive(in []byte) (used int, err error) {
 	return used, err
 }
 
-// pass passes an event on. What nobody wants counts as consumed.
+// pass passes an event on. Unwanted content counts as consumed.
 func (c *Conn) pass(ev *http2.Event, m *http2.Message) {
 	if x, ok := ev.Stream.User.(Exchange); ok {
 		x.Receive(ev, m)
@@ -295,8 +297,8 @@ func (c *Conn) count(err error) {
 	}
 }
 
-// awaitOutput waits until there is room for answers to the peer. It is false if there will be
-// none. The lock is held, but not while it waits.
+// awaitOutput waits until there is room for answers to the peer. It returns false if there
+// will be none. The lock is held, but not while it waits.
 func (c *Conn) awaitOutput() bool {
 	if c.room == nil {
 		c.room = sync.NewCond(&c.mu)
@@ -319,14 +321,15 @@ func (c *Conn) awaitOutput() bool {
 	return true
 }
 
-// fail ends the connection for a fault of the peer, which is told if it still reads.
+// fail ends the connection for a fault of the peer, and sends the reason if the peer still
+// reads.
 func (c *Conn) fail(err error) {
 	c.count(err)
 	c.end(err)
 	_ = c.Close()
 }
 
-// lose ends the connection, which has failed.
+// lose ends the connection after a failure.
 func (c *Conn) lose(err error) {
 	c.mu.Lock()
 	if c.fault != nil {
@@ -340,7 +343,7 @@ func (c *Conn) lose(err error) {
 	c.finish()
 }
 
-// end says that the connection has ended: all exchanges are lost.
+// end marks the connection as ended: all exchanges are lost.
 func (c *Conn) end(err error) {
 	c.mu.Lock()
 	tell := c.life == open
@@ -359,7 +362,7 @@ func (c *Conn) end(err error) {
 	}
 }
 
-// Retire makes no more streams begin on the connection.
+// Retire prevents further streams on the connection.
 func (c *Conn) Retire() {
 	c.mu.Lock()
 	tell := c.life == open
@@ -378,8 +381,8 @@ func (c *Conn) Retire() {
 	}
 }
 
-// Close closes the connection, in order if no stream is open: once all was written that there
-// is.
+// Close closes the connection. If no stream is open it closes cleanly: after all output is
+// written.
 func (c *Conn) Close() error {
 	c.Retire()
 	c.mu.Lock()
@@ -417,8 +420,8 @@ func (c *Conn) finish() {
 	}
 }
 
-// Wake writes what is to be written, unless somebody is at it. What the connection does not
-// take at once is left to a goroutine of its own.
+// Wake writes the output, unless another goroutine does. If the connection does not accept
+// all at once, a separate goroutine writes the rest.
 func (c *Conn) Wake() {
 	c.mu.Lock()
 	if c.writer != nobody {
@@ -429,16 +432,16 @@ func (c *Conn) Wake() {
 	others := c.conn.Streams() > 1
 	c.mu.Unlock()
 	if others {
-		// they may be about to send something, which goes with the same call
+		// they may be about to send something, which the same call can write
 		runtime.Gosched()
 	}
 	c.write()
 }
 
-// patience is how many times a goroutine writes what others have added meanwhile.
+// patience is how often a goroutine also writes output that others have added meanwhile.
 const patience = 4
 
-// write writes as the writer, and gives that up.
+// write writes as the writer, and gives up that role.
 func (c *Conn) write() {
 	for range patience {
 		if !c.fetch() {
@@ -457,7 +460,7 @@ func (c *Conn) write() {
 	c.follow(c.writes)
 }
 
-// follow has another goroutine go on as the writer.
+// follow makes another goroutine continue as the writer.
 func (c *Conn) follow(f func()) {
 	c.mu.Lock()
 	c.writer = ownThread
@@ -465,7 +468,7 @@ func (c *Conn) follow(f func()) {
 	go f()
 }
 
-// wait is write for a connection that has to be waited for.
+// wait is write for a connection that does not accept bytes yet.
 func (c *Conn) wait() {
 	c.mu.Lock()
 	within := c.cfg.Write
@@ -480,13 +483,13 @@ func (c *Conn) wait() {
 	c.write()
 }
 
-// The sizes of what is written at once.
+// The sizes of the output of one write.
 const (
 	littleOutput = 8 << 10
 	muchOutput   = 64 << 10
 )
 
-// fetch takes output, or gives up being the writer if there is none.
+// fetch takes output, or gives up the role of the writer if there is none.
 func (c *Conn) fetch() bool {
 	c.mu.Lock()
 	some, closes := c.take(), c.closing
@@ -497,7 +500,7 @@ func (c *Conn) fetch() bool {
 	return some
 }
 
-// take is fetch for a caller who has the lock.
+// take is fetch for a caller that holds the lock.
 func (c *Conn) take() bool {
 	for s := c.conn.Drained(); s != nil; s = c.conn.Drained() {
 		if x, ok := s.User.(Exchange); ok {
@@ -534,8 +537,8 @@ func (c *Conn) take() bool {
 	return false
 }
 
-// unwritable ends the connection, which takes no bytes. Answers may have come before that: the
-// reader finds them, and the end.
+// unwritable ends the connection, which accepts no bytes. Answers may have arrived before
+// that: the reader finds them, and the end.
 func (c *Conn) unwritable(err error) {
 	c.mu.Lock()
 	c.writer, c.fault = broken, err
@@ -557,11 +560,11 @@ func (c *Conn) unwritable(err error) {
 	}
 }
 
-// drainTime is how long answers are waited for after nothing can be written any more, and how
-// long the last words may take.
+// drainTime is how long answers are waited for after writing has become impossible, and how
+// long the last output may take.
 const drainTime = 250 * time.Millisecond
 
-// look is how often time is looked at.
+// look is how often the time limits are checked.
 func (c *Conn) look() time.Duration {
 	every := time.Second
 	if c.cfg.Ping > 0 {
@@ -570,7 +573,7 @@ func (c *Conn) look() time.Duration {
 	return max(every, 5*time.Millisecond)
 }
 
-// arm has the timer run, if there is something that is bounded by time. The lock is held.
+// arm starts the timer, if a time limit is running. The lock is held.
 func (c *Conn) arm() {
 	if c.timed || c.life == finished || c.cfg.Ping <= 0 && !c.conn.Timed() {
 		return
@@ -583,10 +586,11 @@ func (c *Conn) arm() {
 	}
 }
 
-// tick ends what has taken too long.
+// tick ends everything that has exceeded its time limit.
 func (c *Conn) tick() {
 	c.mu.Lock()
-	// not before: what was received while it waited for the lock would be of the future
+	// not before: bytes received while it waited for the lock would seem to be from the
+	// future
 	t := now()
 	c.timed = false
 	err := c.conn.Tick(t)

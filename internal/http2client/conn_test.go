@@ -52,12 +52,12 @@ func TestReadersFollowEachOther(t *testing.T) {
 	}
 }
 
-// A connection is walked through its readers by calls.
+// Calls make a connection change its reader in every way.
 func TestReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, p := connect(t, servertest.MemoryPair, nil)
 		c.expectReader(t, isNobody)
-		// a call that is alone leads, and one beside it does not
+		// a single call leads, and a concurrent one does not
 		p.hold()
 		first, err := ask(c, nil)
 		servertest.Must(t, err)
@@ -67,7 +67,7 @@ func TestReaders(t *testing.T) {
 		if !first.leads || second.leads {
 			t.Errorf("leads: %v, %v", first.leads, second.leads)
 		}
-		// the first one leaves early: somebody has to read for the second one
+		// the first one leaves early: another reader must serve the second one
 		if err := first.await(time.Now().Add(time.Millisecond)); err != errLate {
 			t.Errorf("got %v", err)
 		}
@@ -75,7 +75,7 @@ func TestReaders(t *testing.T) {
 		p.release()
 		second.succeeds(t)
 		c.expectReader(t, isNobody)
-		// after a rest the thread reads, and calls are told by it
+		// after a rest the thread reads, and completes calls
 		time.Sleep(restTime)
 		c.expectReader(t, isThread)
 		third, err := ask(c, nil)
@@ -90,7 +90,7 @@ func TestReaders(t *testing.T) {
 	})
 }
 
-// Calls end at any time, alone and beside others, and the connection stays of use.
+// Calls end at any time, alone and concurrently, and the connection stays usable.
 func TestCallsWithRandomDeadlines(t *testing.T) {
 	c, _, p := connect(t, servertest.TCPPair, nil)
 	for _, callers := range []int{1, 2, 7} {
@@ -132,8 +132,8 @@ func TestCallsWithRandomDeadlines(t *testing.T) {
 	servertest.Receive(t, "the end of the peer", p.over)
 }
 
-// The call that reads may leave once the connection is closed, without having read that: the
-// others are told nevertheless.
+// The leading call may leave once the connection is closed, without having read that: the
+// others must still end.
 func TestCallsBesideALeaderThatLeavesAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, o, p := connect(t, servertest.MemoryPair, nil)
@@ -223,7 +223,7 @@ func TestCloseSaysGoAway(t *testing.T) {
 	}
 }
 
-// A connection that is retired takes no more calls, and those that it has come to their end.
+// A retired connection takes no more calls, and its calls run to their end.
 func TestRetireLetsCallsEnd(t *testing.T) {
 	c, o, p := connect(t, servertest.TCPPair, nil)
 	p.hold()
@@ -258,7 +258,8 @@ func TestReservationsAreThoseOfThePeer(t *testing.T) {
 	}
 }
 
-// A PING asks whether a quiet peer is there: one that is stays, the other one's calls fail.
+// A PING checks whether a quiet peer is there: if it is, the connection stays; if not, its
+// calls fail.
 func TestQuietPeersAreAsked(t *testing.T) {
 	t.Run("it answers", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -302,8 +303,8 @@ func TestQuietPeersAreAsked(t *testing.T) {
 	})
 }
 
-// TestPeersGreetInTime has peers that take too long for their SETTINGS, or for their answer to
-// ours, and that are told so.
+// TestPeersGreetInTime has peers that take too long for their SETTINGS, or for their
+// acknowledgement of ours, and that receive the reason.
 func TestPeersGreetInTime(t *testing.T) {
 	for name, greeting := range map[string][]byte{"nothing": nil, "no answer": {0, 0, 0, 4, 0, 0, 0, 0, 0}} {
 		t.Run(name, func(t *testing.T) {
@@ -336,7 +337,7 @@ func TestPeersGreetInTime(t *testing.T) {
 	}
 }
 
-// silent is a peer that has said all it has to, and reads nothing.
+// silent is a peer that has sent all that it must, and reads nothing.
 func silent(t *testing.T, server net.Conn) {
 	t.Helper()
 	p := newPeer(server)

@@ -16,19 +16,19 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// peer is a server of HTTP/2 that answers each request at its end, unless it holds them.
+// peer is an HTTP/2 server that answers each request at its end, unless it holds them.
 type peer struct {
 	nc     net.Conn
 	limits http2.Limits
 
 	mu    sync.Mutex
 	conn  http2.Conn
-	held  []*http2.Stream // requests that were not answered
+	held  []*http2.Stream // unanswered requests
 	holds bool
 	got   int // content
 	out   []byte
 
-	goAway chan http2.Code // what the client has said
+	goAway chan http2.Code // codes from the client
 	over   chan struct{}   // closed at the end of the connection
 }
 
@@ -74,7 +74,7 @@ func (p *peer) run() {
 	}
 }
 
-// close ends the connection in order.
+// close closes the connection cleanly.
 func (p *peer) close() { _ = servertest.Close(p.nc) }
 
 func (p *peer) handle(ev *http2.Event) {
@@ -107,7 +107,7 @@ func (p *peer) answer(s *http2.Stream) {
 	p.conn.Release(s)
 }
 
-// release answers what was held, and whatever comes.
+// release answers the held requests, and all later ones.
 func (p *peer) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,7 +118,7 @@ func (p *peer) release() {
 	p.write()
 }
 
-// hold has the peer not answer what comes.
+// hold makes the peer answer no requests from now on.
 func (p *peer) hold() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -135,7 +135,7 @@ func (p *peer) write() {
 	}
 }
 
-// owner counts what it is told.
+// owner records its calls.
 type owner struct{ settled, ended chan struct{} }
 
 func newOwner() *owner {
@@ -327,8 +327,8 @@ func (x *call) result(t *testing.T) error {
 	return servertest.Receive(t, "the end of a call", done)
 }
 
-// expectReader checks who reads, once all that can happen without time has happened. It is for
-// bubbles of testing/synctest.
+// expectReader checks which goroutine reads, once all that can happen without time has
+// happened. It is for bubbles of testing/synctest.
 func (c *Conn) expectReader(t *testing.T, want reader) {
 	t.Helper()
 	synctest.Wait()

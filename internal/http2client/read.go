@@ -11,12 +11,12 @@ import (
 	"github.com/valyala/fasthttp/internal/neterr"
 )
 
-// Each connection has a goroutine that reads it, its thread. If there is one call at a time,
-// though, that call reads the connection itself while it waits: to switch between goroutines
-// would cost as much as all else. Nobody reads for a moment between two such calls. If none
-// follows soon, or another call comes beside the one, the thread reads.
+// Each connection has a goroutine that reads it, its thread. A single call, though, reads
+// the connection itself while it waits: switching between goroutines would cost as much as
+// everything else. For a moment after such a call no goroutine reads. If no call follows
+// soon, or a call begins beside another, the thread reads.
 
-// reader is who reads a connection.
+// reader is the kind of goroutine that reads a connection.
 type reader uint8
 
 const (
@@ -25,10 +25,10 @@ const (
 	isNobody        // no stream is open; the thread reads again if that lasts
 )
 
-// restTime is for how long nobody reads.
+// restTime is how long no goroutine reads.
 const restTime = 5 * time.Millisecond
 
-// handOvers has, for each reader, those that may follow.
+// handOvers has, for each reader, the readers that may follow.
 var handOvers = [...]uint8{
 	isThread: 1 << isNobody,
 	isCall:   1<<isThread | 1<<isNobody,
@@ -67,7 +67,7 @@ func (c *Conn) rested() {
 	case c.reader == isNobody && c.seen == c.leads:
 		c.hand(isThread)
 	case c.seen == c.leads:
-		// a call that waits for long: the timer runs again when it is over
+		// a call that takes long: the timer is started again after it
 	default:
 		c.seen = c.leads
 		c.resting = true
@@ -75,7 +75,7 @@ func (c *Conn) rested() {
 	}
 }
 
-// mayRest reports whether nobody need read: nothing is to be expected. The lock is held.
+// mayRest reports whether no goroutine need read: nothing is expected. The lock is held.
 func (c *Conn) mayRest() bool {
 	return c.life == open && c.conn.Streams() == 0 && (c.in == nil || c.from == len(c.in.B)) && c.settled
 }
@@ -100,19 +100,19 @@ func (c *Conn) read() {
 		over := c.life == finished
 		c.mu.Unlock()
 		if over {
-			// a call that has led may have left without a look at the end
+			// a leading call may have left without noticing the end
 			c.lose(net.ErrClosed)
 			return
 		}
 	}
 }
 
-// Lead reads until there is something in signal, or a time has come, unless that is zero: the
-// result is false then. The caller leads.
+// Lead reads until signal has a value, or until the time until, unless until is zero: it
+// then returns false. The caller leads.
 func (c *Conn) Lead(signal <-chan struct{}, until time.Time) (told bool) {
 	for {
 		c.mu.Lock()
-		// in this order: Interrupt does it the other way round
+		// in this order: Interrupt uses the reverse
 		_ = c.line.Guard.LimitRead(clock.Earliest(until, c.readBy))
 		c.mu.Unlock()
 		select {
@@ -123,7 +123,7 @@ func (c *Conn) Lead(signal <-chan struct{}, until time.Time) (told bool) {
 		switch err := c.fill(); {
 		case err == nil:
 		case !neterr.IsTimeout(err):
-			// the call was told
+			// the call has ended
 			<-signal
 			return true
 		case !until.IsZero() && !time.Now().Before(until):
@@ -132,15 +132,15 @@ func (c *Conn) Lead(signal <-chan struct{}, until time.Time) (told bool) {
 	}
 }
 
-// Interrupt makes Lead, which reads, look at its signal. The lock is held.
+// Interrupt makes Lead, which reads, check its signal. The lock is held.
 func (c *Conn) Interrupt() {
 	if c.reader == isCall && !c.feeding {
 		_ = c.line.Guard.LimitRead(clientconn.Past)
 	}
 }
 
-// StopLeading says that the caller does not wait any more, and has released its stream unless
-// it is read by somebody else. The lock is held.
+// StopLeading is called when the caller no longer waits. It has released its stream, unless
+// another goroutine reads the stream. The lock is held.
 func (c *Conn) StopLeading() {
 	_ = c.line.Guard.LimitRead(c.readBy)
 	if c.mayRest() {
@@ -150,20 +150,20 @@ func (c *Conn) StopLeading() {
 	}
 }
 
-// mostLooks is how often Look reads at most: a peer that goes on sending does not keep a call
+// mostLooks limits the reads of Look: a peer that keeps sending does not prevent a call
 // from beginning.
 const mostLooks = 16
 
-// Look receives what came while nobody read, and is called before a stream begins: the peer
-// may have ended the connection, which takes no streams then. It does not wait, and does
-// nothing if there are streams, whose calls are told of the end. The lock is held, but not
-// while Look reads.
+// Look receives bytes that arrived while no goroutine read. It is called before a stream
+// begins: the peer may have ended the connection, which then takes no streams. It does not
+// wait, and does nothing if there are streams, whose calls see the end. The lock is held,
+// but not while Look reads.
 func (c *Conn) Look() {
 	switch {
 	case c.conn.Streams() > 0 || c.life != open:
 		return
 	case c.reader == isThread:
-		// it may not have come to read the end
+		// it may not have read the end yet
 		if c.line.HasEnded() {
 			c.mu.Unlock()
 			c.end(io.EOF)
@@ -185,8 +185,8 @@ func (c *Conn) Look() {
 	c.StopLeading()
 }
 
-// fill reads once, and goes as far as that reaches. After an error other than a timeout the
-// connection has ended.
+// fill reads once, and processes the bytes as far as possible. After an error other than a
+// timeout the connection has ended.
 func (c *Conn) fill() error { return c.fillBy(c.line.Read) }
 
 func (c *Conn) fillBy(read func(p []byte) (int, error)) error {
@@ -209,20 +209,20 @@ func (c *Conn) fillBy(read func(p []byte) (int, error)) error {
 	return nil
 }
 
-// isBroken reports whether nothing can be written any more.
+// isBroken reports whether nothing more can be written.
 func (c *Conn) isBroken() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.writer == broken
 }
 
-// The sizes of the buffer for reading: while little comes, and otherwise.
+// The sizes of the buffer for reading: while little arrives, and otherwise.
 const (
 	littleInput = 4 << 10
 	muchInput   = 64 << 10
 )
 
-// space makes room behind what was received.
+// space makes room after the received bytes.
 func (c *Conn) space() {
 	in := c.in
 	switch {
@@ -237,7 +237,7 @@ func (c *Conn) space() {
 		in.B, c.from = in.B[:0], 0
 		return
 	}
-	// it was filled, or a frame goes on: more is to be expected
+	// the buffer was full, or a frame is incomplete: more is expected
 	if cap(in.B) < muchInput {
 		more := bufpool.Get(muchInput)
 		more.B = append(more.B, in.B[c.from:]...)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The timer that ends a rest runs on while calls follow each other, but not while one call waits
-// for long.
+// The timer that ends a rest keeps running while calls follow each other, but not while one
+// call takes long.
 func TestTimerRestsDuringLongCalls(t *testing.T) {
 	c := &Conn{reader: isNobody, settled: true}
 	c.turn.L = &c.mu

@@ -25,7 +25,7 @@ func TestAwaitWaitsForInput(t *testing.T) {
 		}
 		buf := make([]byte, 16)
 		for range 2 {
-			// what is there is left there
+			// Await leaves the bytes in the socket
 			if err := d.Await(); err != nil {
 				t.Error(err)
 			}

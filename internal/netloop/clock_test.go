@@ -24,9 +24,9 @@ func (c *handClock) now() time.Duration { return time.Duration(c.at.Load()) }
 
 func (c *handClock) pass(d time.Duration) { c.at.Add(int64(d)) }
 
-// newRestingLoop returns a loop without pollers, for a bubble of synctest, whose time
-// does not go on while a poller waits for the system. What it does by time it does all
-// the same.
+// newRestingLoop returns a loop without pollers, for a bubble of synctest: the bubble's
+// time stands still while a poller waits for the system. Timed actions of the loop, it
+// still does.
 func newRestingLoop(t *testing.T) *Loop {
 	t.Helper()
 	began := time.Now()
@@ -39,7 +39,7 @@ func newRestingLoop(t *testing.T) *Loop {
 	return l
 }
 
-// descriptor returns an end of a stream whose other end does nothing.
+// descriptor returns one end of a stream whose other end does nothing.
 func descriptor(t *testing.T) int {
 	t.Helper()
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
@@ -48,7 +48,7 @@ func descriptor(t *testing.T) int {
 	return fds[1]
 }
 
-// mortal is a connection that tells when its deadline has passed.
+// mortal is a connection that reports when its deadline has passed.
 type mortal struct {
 	Conn
 	expired chan time.Time
@@ -73,7 +73,7 @@ func newMortal(t *testing.T, l *Loop, patience time.Duration) *mortal {
 	return c
 }
 
-// own calls f as the owner of a connection that is idle.
+// own calls f as the owner of an idle connection.
 func (c *mortal) own(t *testing.T, f func()) {
 	t.Helper()
 	if !c.TryAcquire() {

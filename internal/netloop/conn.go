@@ -15,10 +15,10 @@ import (
 	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
-// inputEvents are the events that every connection is registered for, all the time
-// and edge-triggered. A connection that had no room for output is registered for
-// allEvents from then on. It is not from the start: as there is room at first, each
-// connection would cause a useless event.
+// inputEvents are the events for which every connection is registered, all the time and
+// edge-triggered. A connection that had no room for output is registered for allEvents from
+// then on. It is not from the start: as there is room at first, each connection would cause
+// a useless event.
 const (
 	inputEvents = syscall.EPOLLIN | syscall.EPOLLPRI | syscall.EPOLLRDHUP | epollET
 	allEvents   = inputEvents | syscall.EPOLLOUT
@@ -27,40 +27,37 @@ const (
 // epollET is syscall.EPOLLET, which is negative while the field Events is unsigned.
 const epollET = 1 << 31
 
-// Handler serves a connection. Its methods are called by one goroutine at a
-// time, the owner of the connection, and may block.
+// Handler serves a connection. Only the owner of the connection, which is one goroutine,
+// calls Serve and Expire. They may block.
 type Handler interface {
-	// Serve is called when the connection has become readable or writable, or has
-	// ended. It must read until ErrAgain: it is not called again for bytes that it
-	// has left unread. It returns false if it has closed the connection or handed
-	// it over; the caller does not use the connection any more then. p is nil for a
-	// goroutine that is no poller.
+	// Serve is called when the connection has become readable or writable, or has ended. It
+	// must read until ErrAgain: it is not called again for bytes that it has left unread.
+	// It returns false if it has closed the connection or handed it over; the caller then
+	// no longer uses the connection. p is nil if the calling goroutine is no poller.
 	Serve(p *Poller) bool
-	// Expire is called when the deadline has passed while the connection had no
-	// owner. Its result means the same as that of Serve.
+	// Expire is called when the deadline has passed while the connection had no owner. Its
+	// result means the same as for Serve.
 	Expire() bool
-	// PeerGone is called when the peer has ended its side of a connection for
-	// which Watch was called, also while the connection has an owner. It must
-	// return at once.
+	// PeerGone is called when the peer has ended its side of a connection for which Watch
+	// was called, even while the connection has an owner. It must return at once.
 	PeerGone()
-	// PeerSent is called when bytes have come on a connection for which WatchInput was
-	// called, also while the connection has an owner. It must return at once.
+	// PeerSent is called when bytes have arrived on a connection for which WatchInput was
+	// called, even while the connection has an owner. It must return at once.
 	PeerSent()
 }
 
 // Conn is a connection on a loop, without any buffer.
 //
-// A Conn can be reused for another descriptor, on another loop, while other
-// goroutines still hold a pointer to it. That is safe for each of them:
+// A Conn can be reused for another descriptor, on another loop, while other goroutines still
+// hold a pointer to it. That is safe for each of them:
 //
 //   - The owner may do everything. There is at most one: see the states.
-//   - The table of descriptors holds the Conn until Close or Remove. A poller may
-//     look it up and continue only after it was closed or reused. Therefore an
-//     event carries the generation that it is for. An event that passes this check
-//     all the same acquires the connection as any other would, and is a false
-//     alarm.
-//   - The wheel holds the Conn while planned is not 0, and acquires it under its
-//     own lock. Close removes it from the wheel.
+//   - The table of descriptors holds the Conn until Close or Remove. A poller may look it up
+//     and continue only after it was closed or reused. So an event carries the generation
+//     for which it is. An event that still passes this check acquires the connection as any
+//     other would, and is a false alarm.
+//   - The wheel holds the Conn while planned is not 0, and acquires it under its own lock.
+//     Close removes it from the wheel.
 //   - All other goroutines call Use. Close and Init wait until they are done.
 //
 // So Init may be called once Close or Remove has returned.
@@ -69,8 +66,8 @@ type Conn struct {
 	loop     *Loop
 	detached atomic.Pointer[signals]
 
-	// next and prevNext, the pointer that points to this Conn, are its place in the
-	// list of a slot of the wheel. The mu of the wheel guards them
+	// next and prevNext, the pointer that points to this Conn, are its place in the list of
+	// a slot of the wheel. The mu of the wheel guards them
 	next     *Conn
 	prevNext **Conn
 	deadline atomic.Uint64 // tick at which Expire is due; 0 for none
@@ -82,10 +79,10 @@ type Conn struct {
 	flags      atomic.Uint32
 }
 
-// generations is the last generation used. Each use of a descriptor has its own.
+// generations is the last generation in use. Each use of a descriptor has its own.
 var generations atomic.Uint32
 
-// The states of a connection say whether it has an owner.
+// The states of a connection: whether it has an owner.
 const (
 	stateIdle    uint32 = iota // it has no owner
 	stateBusy                  // it has an owner
@@ -98,14 +95,14 @@ const (
 	flagGone                            // the peer has ended its side, or both sides
 	flagClosed                          // the descriptor is closed, or Close is about to close it
 	flagWatched                         // PeerGone is to be called
-	flagUrgent                          // urgent data has come, which splits what is read
+	flagUrgent                          // urgent data has arrived, which splits reads
 	flagWatchedInput                    // PeerSent is to be called
 	// flagUser and the bits above it count the running calls of Use
 	flagUser uint32 = 1 << 8
 )
 
-// Init makes c the connection with the nonblocking descriptor fd. It may have been
-// another connection before. It cannot be acquired until it is on a loop.
+// Init makes c the connection with the nonblocking descriptor fd. c may have been another
+// connection before. It cannot be acquired until it is on a loop.
 func (c *Conn) Init(fd int, h Handler) {
 	c.state.Store(stateClosed)
 	c.fd, c.handler = int32(fd), h
@@ -120,7 +117,7 @@ func (c *Conn) Init(fd int, h Handler) {
 // FD returns the descriptor.
 func (c *Conn) FD() int { return int(c.fd) }
 
-// ErrAgain says that nothing can be read or written at the moment.
+// ErrAgain means that nothing can be read or written at the moment.
 var ErrAgain error = syscall.EAGAIN
 
 // Read reads the bytes that have arrived. It returns ErrAgain if there are none,
@@ -153,17 +150,17 @@ func (c *Conn) receive(p []byte, peek bool) (n int, err error) {
 	}
 }
 
-// Urgent reports whether urgent data has come. A Read ends before such data even if
+// Urgent reports whether urgent data has arrived. A Read ends before such data even if
 // there are bytes after it. So a Read that fills only a part of its buffer has not
 // necessarily read all bytes.
 func (c *Conn) Urgent() bool { return c.has(flagUrgent) }
 
-// writeAtOnce is how much one system call writes at most: copying takes time, and
-// the garbage collector may be waiting for the call to end.
+// writeAtOnce limits the bytes of one write call: copying takes time, and the garbage
+// collector may be waiting for the call to end.
 const writeAtOnce = 256 << 10
 
-// Write writes as much of head, and then of body, as there is room for. If that is
-// not all, it returns ErrAgain, and the loop calls Serve when there is room again.
+// Write writes as much of head, and then of body, as there is room for. If more is left,
+// it returns ErrAgain, and the loop calls Serve when there is room again.
 func (c *Conn) Write(head, body []byte) (n int, err error) {
 	if len(body) == 0 {
 		return c.writeOne(head)
@@ -196,7 +193,7 @@ func (c *Conn) writeOne(p []byte) (n int, err error) {
 
 func clip(p []byte) []byte { return p[:min(len(p), writeAtOnce)] }
 
-// writeFailed returns what Write returns after an error of the system, or nil if it is to
+// writeFailed returns the error of Write after an error of the system, or nil if it must
 // try again.
 func (c *Conn) writeFailed(errno syscall.Errno) error {
 	switch errno {
@@ -251,8 +248,8 @@ func (c *Conn) hangupEvents() (events int16) {
 	return events
 }
 
-// Use calls f with the descriptor, unless that is closed. It is not closed before f
-// returns. Any goroutine may call Use; f must not block.
+// Use calls f with the descriptor, unless the descriptor is closed. It is not closed before
+// f returns. Any goroutine may call Use; f must not block.
 func (c *Conn) Use(f func(fd int)) {
 	defer c.flags.Add(^(flagUser - 1))
 	if c.flags.Add(flagUser)&flagClosed == 0 {
@@ -260,11 +257,11 @@ func (c *Conn) Use(f func(fd int)) {
 	}
 }
 
-// WatchInput makes the loop call PeerSent of the Handler when bytes come. What has come
-// already makes no call.
+// WatchInput makes the loop call PeerSent of the Handler when bytes arrive. Bytes that have
+// already arrived cause no call.
 func (c *Conn) WatchInput() { c.set(flagWatchedInput) }
 
-// Unwatch ends what Watch and WatchInput began.
+// Unwatch undoes Watch and WatchInput.
 func (c *Conn) Unwatch() { c.unset(flagWatched | flagWatchedInput) }
 
 // ready handles events of the connection: it sets flags, wakes the goroutines that
@@ -285,7 +282,7 @@ func (c *Conn) ready(p *Poller, events uint32) {
 		s.notify(events)
 	}
 	if events&syscall.EPOLLIN != 0 && c.has(flagWatchedInput) {
-		// only now: it may need what those hold that have waited
+		// only now: it may need a lock that the woken goroutines hold
 		c.handler.PeerSent()
 	}
 	if c.acquire() {
@@ -293,8 +290,8 @@ func (c *Conn) ready(p *Poller, events uint32) {
 	}
 }
 
-// acquire makes the caller the owner and returns true. If there is an owner, it
-// makes that one serve the connection once more, and returns false.
+// acquire makes the caller the owner and returns true. If there is an owner, acquire makes
+// the owner serve the connection once more, and returns false.
 func (c *Conn) acquire() bool {
 	for {
 		switch c.state.Load() {
@@ -332,14 +329,13 @@ func (c *Conn) release() bool {
 	return false
 }
 
-// TryAcquire makes the caller the owner if there is none, and reports whether it
-// did. An owner must call Close, Remove or Release.
+// TryAcquire makes the caller the owner if there is none, and reports whether it did. An
+// owner must call Close, Remove or Release.
 func (c *Conn) TryAcquire() bool {
 	return c.state.CompareAndSwap(stateIdle, stateBusy)
 }
 
-// Acquire is TryAcquire that has the owner serve the connection once more if there is
-// one.
+// Acquire is like TryAcquire, but makes an existing owner serve the connection once more.
 func (c *Conn) Acquire() bool { return c.acquire() }
 
 // Close closes the connection, which the caller owns. If reset is set, the peer
@@ -370,7 +366,7 @@ func resetOnClose(fd int) {
 	_ = syscall.SetsockoptLinger(fd, syscall.SOL_SOCKET, syscall.SO_LINGER, &syscall.Linger{Onoff: 1})
 }
 
-// waitForUsers makes further calls of Use do nothing, and waits for those that run.
+// waitForUsers makes further calls of Use do nothing, and waits for the running ones.
 func (c *Conn) waitForUsers() {
 	c.set(flagClosed)
 	for c.flags.Load() >= flagUser {
@@ -386,23 +382,23 @@ func (c *Conn) Shutdown() error {
 	return err
 }
 
-// Remove removes the connection, which the caller owns, from its loop. The caller
-// has to close the descriptor.
+// Remove removes the connection, which the caller owns, from its loop. The caller must
+// close the descriptor.
 func (c *Conn) Remove() (fd int) {
 	c.unregister()
 	_ = rawsys.Control(c.loop.set.fd, syscall.EPOLL_CTL_DEL, int(c.fd), &syscall.EpollEvent{})
 	return int(c.fd)
 }
 
-// Release gives up the ownership that TryAcquire gave. The caller must not use the
-// connection afterwards: it may be closed at any time.
+// Release gives up the ownership from TryAcquire. The caller must not use the connection
+// afterwards: it may be closed at any time.
 func (c *Conn) Release() {
 	if !c.release() {
 		go c.run(&Poller{})
 	}
 }
 
-// ReleaseServed is Release for an owner who serves events that came meanwhile itself.
+// ReleaseServed is Release for an owner that itself serves events that arrived meanwhile.
 func (c *Conn) ReleaseServed() {
 	if !c.release() {
 		c.run(nil)
@@ -412,9 +408,9 @@ func (c *Conn) ReleaseServed() {
 // Pending reports whether the owner must serve the connection once more.
 func (c *Conn) Pending() bool { return c.state.Load() == statePending }
 
-// ServeAgain makes the loop call Serve once more when there is room for output, after
-// the other connections that are ready. An owner calls it that found no room, or
-// that stops before it has written everything so that others are served.
+// ServeAgain makes the loop call Serve once more when there is room for output, after the
+// other connections that are ready. An owner calls it if it found no room, or if it stops
+// before it has written everything so that others are served.
 func (c *Conn) ServeAgain() {
 	c.set(flagOutput)
 	c.registerOutput()
@@ -426,7 +422,7 @@ func (c *Conn) registerOutput() {
 	_ = c.control(syscall.EPOLL_CTL_MOD, allEvents)
 }
 
-// control changes the events that the connection is registered for.
+// control changes the events for which the connection is registered.
 func (c *Conn) control(op int, events uint32) syscall.Errno {
 	ev := syscall.EpollEvent{Events: events, Fd: c.fd, Pad: int32(c.generation.Load())}
 	return rawsys.Control(c.loop.set.fd, op, int(c.fd), &ev)
@@ -441,10 +437,10 @@ func find(ev syscall.EpollEvent) *Conn {
 	return c
 }
 
-// SetDeadline makes the loop call Expire after d, with the resolution of a tick. If
-// the connection has an owner then, the loop tries again a little later. A d of 0
-// means no deadline. A negative d is a deadline that passed -d ago: setting it again does
-// not delay Expire. Only the owner may call SetDeadline.
+// SetDeadline makes the loop call Expire after d, with the resolution of a tick. If the
+// connection has an owner then, the loop tries again a little later. A d of 0 means no
+// deadline. A negative d is a deadline that passed -d ago: setting it again does not delay
+// Expire. Only the owner may call SetDeadline.
 func (c *Conn) SetDeadline(d time.Duration) {
 	if d == 0 {
 		if c.deadline.Load() != 0 {

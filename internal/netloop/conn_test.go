@@ -45,8 +45,7 @@ func TestInitWaitsForThoseWhoUseTheConnection(t *testing.T) {
 	c.Close(false)
 }
 
-// A connection is reused at once while other goroutines call Use with an old
-// pointer to it.
+// A connection is reused at once while other goroutines call Use with an old pointer to it.
 func TestConnectionsAreUsedAgainWhileOthersHoldThem(t *testing.T) {
 	w := newWorld(t, 2)
 	c := &echo{t: t, free: w.free, blocked: &w.blocked, served: &w.served, expired: make(chan struct{})}
@@ -220,8 +219,8 @@ func (c *counter) PeerGone() {}
 func (c *counter) PeerSent()    {}
 func (c *counter) Expire() bool { return true }
 
-// An event that comes while a connection has an owner, is released, or is acquired
-// by another goroutine, is served afterwards.
+// An event that arrives while a connection has an owner, is released, or is acquired by
+// another goroutine, is served afterwards.
 func TestNoEventIsLostBetweenOwners(t *testing.T) {
 	for range 200 {
 		c := &counter{t: t}

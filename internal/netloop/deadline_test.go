@@ -14,8 +14,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// expiresAfter checks that a connection that was given a deadline at a time expires then,
-// and not more than two ticks later. The time is that of a bubble.
+// expiresAfter checks that a connection expires d after the time given, when its deadline
+// was set, and not more than two ticks later. The times are a bubble's.
 func (c *mortal) expiresAfter(t *testing.T, given time.Time, d time.Duration) {
 	t.Helper()
 	select {
@@ -28,7 +28,7 @@ func (c *mortal) expiresAfter(t *testing.T, given time.Time, d time.Duration) {
 	}
 }
 
-// This one is by the clock of the system.
+// This test uses the clock of the system.
 func TestDeadlinesPassOnARealLoop(t *testing.T) {
 	w := newWorld(t, 1)
 	nc, fd := pair(t)
@@ -97,8 +97,8 @@ func TestDeadlinesWaitForTheOwner(t *testing.T) {
 	})
 }
 
-// A connection is reused for another descriptor on another loop. What the old loop
-// had planned for it does not hold any more.
+// A connection is reused for another descriptor on another loop. A deadline planned by the
+// old loop no longer applies.
 func TestDeadlineHoldsForAConnectionThatIsUsedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := newRestingLoop(t), newRestingLoop(t)
@@ -114,8 +114,8 @@ func TestDeadlineHoldsForAConnectionThatIsUsedAgain(t *testing.T) {
 	})
 }
 
-// An owner that is called again and again sets a deadline that has passed each
-// time. The connection must expire all the same.
+// An owner called again and again sets a deadline that has passed each time. The
+// connection must still expire.
 func TestDeadlinesThatHavePassedAreNotPutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newRestingLoop(t)
@@ -193,7 +193,7 @@ func TestDetachedConnectionsEndAtTheirDeadlines(t *testing.T) {
 			_ = use.set(time.Now().Add(time.Minute))
 			ends(time.Minute)
 			ends(0)
-			// the deadline moves while the call waits: back, ahead, and away for a while
+			// the deadline moves while the call waits: earlier, later, and away for a while
 			begun := time.Now()
 			at := func(after, left time.Duration) {
 				time.AfterFunc(after, func() { _ = use.set(begun.Add(left)) })

@@ -11,9 +11,9 @@ import (
 	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
-// Detached is a connection whose Read and Write block, for an owner that reads and
-// writes it as a stream. While a connection is detached, its events only wake the
-// goroutines that wait in Read and Write.
+// Detached is a connection whose Read and Write block, for an owner that reads and writes
+// it as a stream. While a connection is detached, its events only wake the goroutines that
+// wait in Read and Write.
 //
 // One goroutine may read while another writes. Any goroutine may set the deadlines
 // and call Shutdown.
@@ -38,8 +38,7 @@ const (
 	writing
 )
 
-// signals wakes the goroutines that wait for a connection. The index is reading or
-// writing.
+// signals wakes the goroutines that wait for a connection. The index is reading or writing.
 type signals struct {
 	wake [2]chan struct{}
 }
@@ -61,7 +60,7 @@ func (s *signals) signal(way int) {
 	}
 }
 
-// Detach returns the connection, which the caller owns, as one that blocks. If the
+// Detach returns the connection, which the caller owns, as a blocking one. If the
 // connection is closed already, all calls of Read and Write fail.
 func (c *Conn) Detach() *Detached {
 	d := &Detached{c: c, closed: c.has(flagClosed)}
@@ -72,7 +71,7 @@ func (c *Conn) Detach() *Detached {
 	return d
 }
 
-// Attach ends the detached mode. The loop calls Serve again for what has arrived
+// Attach ends the detached mode. The loop calls Serve again for bytes that have arrived
 // meanwhile.
 func (d *Detached) Attach() {
 	d.mu.Lock()
@@ -111,8 +110,8 @@ func (d *Detached) Read(p []byte) (int, error) {
 	}
 }
 
-// Await waits until Read would not wait. There may be nothing to be read then, since
-// another goroutine has read it.
+// Await waits until Read would not block. There may be nothing to read then, since another
+// goroutine has read it.
 func (d *Detached) Await() error {
 	if err := d.enter(); err != nil {
 		return err
@@ -122,7 +121,7 @@ func (d *Detached) Await() error {
 		if err := d.check(reading); err != nil {
 			return err
 		}
-		// what has failed is found by reading
+		// Read finds any failure
 		if ready, errno := rawsys.Ready(int(d.c.fd)); ready || errno != 0 && errno != syscall.EINTR {
 			return nil
 		}
@@ -130,7 +129,7 @@ func (d *Detached) Await() error {
 	}
 }
 
-// Write implements io.Writer: it returns when all of p was written.
+// Write implements io.Writer: it returns when all of p is written.
 func (d *Detached) Write(p []byte) (n int, err error) {
 	if err := d.enter(); err != nil {
 		return 0, err
@@ -175,8 +174,8 @@ func (d *Detached) SendFile(f *FilePart) error {
 	return nil
 }
 
-// wait waits for an event. If the caller is a poller itself, the loop may have no
-// other poller to fetch it.
+// wait waits for an event. If the caller is a poller itself, the loop may have no other
+// poller to fetch it.
 func (d *Detached) wait(way int) {
 	select {
 	case <-d.signals.wake[way]:
@@ -218,9 +217,9 @@ func (d *Detached) exit() {
 	}
 }
 
-// Abandon closes the connection, which the caller owns, while other goroutines may
-// still read from it or write to it. The descriptor is closed after their calls
-// have returned. If reset is set, the peer gets a TCP reset.
+// Abandon closes the connection, which the caller owns, while other goroutines may still
+// read from it or write to it. The descriptor is closed after their calls have returned. If
+// reset is set, the peer gets a TCP reset.
 func (d *Detached) Abandon(reset bool) {
 	fd := d.c.Remove()
 	if reset {
@@ -247,8 +246,8 @@ func (d *Detached) check(way int) error {
 	return nil
 }
 
-// Shutdown makes pending and later calls of Read and Write fail, and ends the
-// connection for the peer. The owner still has to close the descriptor.
+// Shutdown makes pending and later calls of Read and Write fail, and ends the connection
+// for the peer. The owner must still close the descriptor.
 func (d *Detached) Shutdown() {
 	d.mu.Lock()
 	if !d.closed {

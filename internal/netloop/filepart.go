@@ -8,22 +8,22 @@ import (
 	"syscall"
 )
 
-// sendAtOnce is how much of a file is sent by one system call. The scheduler
-// knows of the call, which may wait for a disk, and takes the processor away if
-// it lasts for more than some 20 µs.
+// sendAtOnce limits the bytes of a file in one system call. The scheduler knows of the
+// call, which may wait for a disk, and takes the processor away if it lasts for more than
+// some 20 µs.
 const sendAtOnce = 256 << 10
 
-// sendTurn is how much of a file a connection sends before the other connections
-// of the loop are served.
+// sendTurn is how many bytes of a file a connection sends before the other connections of
+// the loop are served.
 const sendTurn = 4 << 20
 
-// FilePart is a part of a file that is sent to a socket after a head. The system
-// copies the bytes. The file's own offset does not change.
+// FilePart is a part of a file to send to a socket after a head. The system copies the
+// bytes. The file's own offset does not change.
 type FilePart struct {
-	Head   []byte          // the bytes before the part that are not sent yet
+	Head   []byte          // the unsent bytes before the part
 	File   syscall.RawConn // the file
 	Offset int64           // the position in the file of the next byte to send
-	Length int64           // how many bytes of the file are not sent yet
+	Length int64           // how many bytes of the file are unsent
 }
 
 // Done reports whether everything was sent.
@@ -61,10 +61,10 @@ func (f *FilePart) sendFrom(from, to int) (whole bool, err error) {
 	return n == size, sendError("sendfile", err)
 }
 
-// sendfile is the system call. Tests replace it by one that fails.
+// sendfile is the system call. Tests replace it by a function that fails.
 var sendfile = syscall.Sendfile
 
-// copyAtOnce is how many bytes copyFrom copies at a time.
+// copyAtOnce is how many bytes copyFrom copies at once.
 const copyAtOnce = 64 << 10
 
 // copyFrom is sendFrom without sendfile: it copies through a buffer.
@@ -97,9 +97,9 @@ func sendError(call string, err error) error {
 	return os.NewSyscallError(call, err)
 }
 
-// SendFile sends as much of f as there is room for, but not much more than sendTurn
-// bytes. If that is not all, it returns ErrAgain, and the loop calls Serve: when
-// there is room again, or after the other connections that are ready.
+// SendFile sends as much of f as there is room for, but not much more than sendTurn bytes.
+// If more is left, it returns ErrAgain, and the loop calls Serve: when there is room
+// again, or after the other connections that are ready.
 func (c *Conn) SendFile(f *FilePart) error {
 	for stop := f.Length - sendTurn; !f.Done(); {
 		whole, err := f.Send(int(c.fd))

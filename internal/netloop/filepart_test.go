@@ -117,7 +117,7 @@ func TestErrorsOfSendingFilesAreTheSystems(t *testing.T) {
 	}
 }
 
-// sender sends a part of a file for each byte that it gets.
+// sender sends a part of a file for each byte that it receives.
 type sender struct {
 	Conn
 	t     *testing.T
@@ -180,7 +180,7 @@ func TestLoopsSendFilesAsPeersTakeThem(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// the peers do not read yet; the loop serves other connections all the same
+		// the peers do not read yet; the loop must still serve other connections
 		nc, _ := w.connect()
 		w.ask(nc, "hello")
 		for i, nc := range peers {

@@ -40,8 +40,8 @@ func newGroup(n int, now func() time.Duration) (*Group, error) {
 // Len returns the number of loops.
 func (g *Group) Len() int { return len(*g.loops.Load()) }
 
-// Grow starts loops until there are n. Connections stay on the loop they are on;
-// those that are added later are spread over all loops.
+// Grow starts loops until there are n. Connections stay on their loop; connections added
+// later are spread over all loops.
 func (g *Group) Grow(n int) error {
 	if g.Len() >= n {
 		return nil
@@ -69,14 +69,14 @@ func (g *Group) Close() {
 	}
 }
 
-// Add gives c, which must have been initialised, to one of the loops. The loop
-// calls its Handler from then on, possibly before Add returns. Its first deadline
-// is patience from now; 0 means that it has none.
+// Add gives c, which must have been initialised, to one of the loops. The loop calls its
+// Handler from then on, possibly before Add returns. Its first deadline is patience from
+// now; 0 means no deadline.
 func (g *Group) Add(c *Conn, patience time.Duration) error {
 	loops := *g.loops.Load()
 	return loops[g.turn.Add(1)%uint32(len(loops))].add(c, patience)
 }
 
-// ErrClosed is what operations on a closed connection or loop return. It is a
+// ErrClosed is the error of operations on a closed connection or loop. It is a
 // net.ErrClosed.
 var ErrClosed = fmt.Errorf("netloop: %w", net.ErrClosed)

@@ -6,25 +6,25 @@ import "syscall"
 
 // guess is the event that the leader expects to end its next wait. If events of one
 // connection have ended many waits in a row, each of them alone, the leader serves that
-// connection as soon as it is woken, and fetches events afterwards. It has to fetch them
-// then anyway, before it waits again: a request takes one system call less. A wrong guess
-// costs a read that finds nothing.
+// connection as soon as it is woken, and fetches events afterwards. It must fetch then
+// anyway, before it waits again: a request takes one system call less. A wrong guess costs
+// a read that finds nothing.
 //
-// Meanwhile the event stays in the epoll set. If there is nothing left to be read when
-// the leader fetches, the system forgets it.
+// Meanwhile the event stays in the epoll set. If there is nothing left to read when the
+// leader fetches, the system forgets it.
 //
 // Only the leader uses the guess.
 type guess struct {
 	ev     syscall.EpollEvent // the event that ended the last wait
-	streak int                // how many waits in a row it has ended, with no event behind it
-	open   bool               // whether there is an event behind it is not known yet
+	streak int                // how many waits in a row it has ended, with no other event after it
+	open   bool               // it is not known yet whether another event follows
 }
 
 // guessAfter is how many waits an event must have ended before it is expected. So few
-// guesses are wrong: at most one in so many requests.
+// guesses are wrong: at most one in guessAfter requests.
 const guessAfter = 32
 
-// next returns the event that is expected to have ended a wait, if there is one.
+// next returns the event expected to have ended a wait, if there is one.
 func (g *guess) next() (ev syscall.EpollEvent, ok bool) {
 	if g.streak < guessAfter {
 		return ev, false
@@ -33,8 +33,8 @@ func (g *guess) next() (ev syscall.EpollEvent, ok bool) {
 	return g.ev, true
 }
 
-// fetched accounts for events that the leader has fetched. waited says that it was woken
-// for them, and has served no guess.
+// fetched accounts for events that the leader has fetched. waited is true if they woke the
+// leader, and it has served no guess.
 func (g *guess) fetched(events []syscall.EpollEvent, waited bool) {
 	switch {
 	case len(events) == 0:

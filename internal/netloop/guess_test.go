@@ -61,8 +61,8 @@ func TestGuessNeedsAStreakOfOneConnection(t *testing.T) {
 	}
 }
 
-// A guess may be wrong: another connection has the event, or the one that is expected
-// was closed, or has ended.
+// A guess may be wrong: another connection has the event, or the expected connection was
+// closed, or has ended.
 func TestEventsThatWereNotExpectedAreServed(t *testing.T) {
 	w := newWorld(t, 1)
 	ask := func(nc net.Conn) {

@@ -18,8 +18,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// echo is a connection that sends back what it gets. A message that begins
-// with 'b' blocks the handler until free is closed.
+// echo is a connection that sends back what it receives. A message that begins with 'b'
+// blocks the handler until free is closed.
 type echo struct {
 	Conn
 	t       *testing.T
@@ -71,8 +71,8 @@ func (c *echo) Expire() bool {
 	return false
 }
 
-// pair returns the two ends of a stream: a file of the test, and a nonblocking
-// descriptor for a loop.
+// pair returns the two ends of a stream: a file for the test, and a nonblocking descriptor
+// for a loop.
 func pair(t *testing.T) (net.Conn, int) {
 	t.Helper()
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
@@ -106,7 +106,7 @@ func newWorld(t *testing.T, loops int) *world {
 	return newWorldAt(t, loops, clock.Monotonic)
 }
 
-// newWorldAt is newWorld for loops that have another clock.
+// newWorldAt is newWorld for loops with another clock.
 func newWorldAt(t *testing.T, loops int, now func() time.Duration) *world {
 	t.Helper()
 	g, err := newGroup(loops, now)
@@ -209,8 +209,8 @@ func TestHandlersThatBlockHoldUpNoConnection(t *testing.T) {
 	_ = other.Close()
 }
 
-// Another poller must serve the events that were fetched in one batch with that of
-// a handler which blocks.
+// If a handler blocks, another poller must serve the events that were fetched in the same
+// batch.
 func TestEventsBehindOneThatBlocksAreTakenOver(t *testing.T) {
 	w := newWorld(t, 1)
 	var all []net.Conn
@@ -218,7 +218,7 @@ func TestEventsBehindOneThatBlocksAreTakenOver(t *testing.T) {
 		nc, _ := w.connect()
 		all = append(all, nc)
 	}
-	// hold the loop, so that what comes next is one batch
+	// hold the loop, so that the next events are one batch
 	w.send(all[0], "b")
 	servertest.Eventually(t, "the first handler blocks", func() bool { return w.blocked.Load() == 1 })
 	for i, nc := range all[1:] {

@@ -14,15 +14,14 @@ import (
 
 // nudger wakes Go's scheduler while handlers wait and nothing else happens.
 //
-// The scheduler waits for a whole number of milliseconds. So a handler that
-// sleeps for 100 µs continues after more than 1 ms if nothing else wakes the
-// process, and one that sleeps for 2.5 ms after more than 3 ms. With a nudger a
-// handler is late by the distance of two nudges at most. For longer sleeps the
-// scheduler is exact enough.
+// The scheduler waits for a whole number of milliseconds. So a handler that sleeps for 100
+// µs continues after more than 1 ms if nothing else wakes the process, and one that sleeps
+// for 2.5 ms after more than 3 ms. With a nudger a handler is late by the distance of two
+// nudges at most. For longer sleeps the scheduler is exact enough.
 //
-// A nudge costs time, and does not help a handler that waits for a descriptor.
-// The loop cannot know what a handler waits for, so it measures: it compares what
-// handlers take with nudges and without.
+// A nudge costs time, and does not help a handler that waits for a descriptor. The loop
+// cannot know what a handler waits for, so it measures: it compares the times of handlers
+// with and without nudges.
 type nudger struct {
 	fd int
 	// next is when the next nudge is due, on the clock. Only the leader uses it.
@@ -34,11 +33,11 @@ type nudger struct {
 	left  int           // handlers still to be counted, in the phases that count
 	until time.Duration // when a phase that does not count ends, on the clock
 	pause time.Duration // how long nudgesOff lasts, or lasted the last time
-	// without and with are the time that the measured handlers took
+	// without and with are the times of the measured handlers
 	without, with time.Duration
 }
 
-// nudgePhase says whether there are nudges, and why.
+// nudgePhase is whether there are nudges, and why.
 type nudgePhase uint8
 
 const (
@@ -50,19 +49,18 @@ const (
 )
 
 const (
-	// nudgeMin is how many handlers must be running for a nudge: they share its
-	// costs.
+	// nudgeMin is how many handlers must be running for a nudge: they share its costs.
 	nudgeMin = 4
 	// trialHandlers is how many handlers a phase counts.
 	trialHandlers = 256
-	// nudgeGain says how much time nudges must save to be kept: one part in so many.
+	// nudgeGain is how much time nudges must save to be kept: one part in nudgeGain.
 	nudgeGain = 12
-	// nudgeLong is the most that counts of the time of one handler: nudges do not
-	// help with longer waits.
+	// nudgeLong limits how much of one handler's time counts: nudges do not help with
+	// longer waits.
 	nudgeLong = 6 * time.Millisecond
-	// helpFor is for how long nudges stay on after they helped. If they did not,
-	// they stay off for pauseMin at first, and for twice as long each time, up to
-	// pauseMax: measuring costs something, too.
+	// helpFor is how long nudges stay on after they helped. If they did not, they stay off
+	// for pauseMin at first, and for twice as long each time, up to pauseMax: measuring
+	// costs something, too.
 	helpFor  = 2 * time.Second
 	pauseMin = time.Second / 2
 	pauseMax = 8 * time.Second
@@ -91,11 +89,11 @@ func newNudger(set int) (nudger, error) {
 	return nudger{fd: fd}, nil
 }
 
-// nudging reports whether there are to be nudges.
+// nudging reports whether nudges are on.
 func (t *nudger) nudging() bool { return t.phase >= nudgesStarting }
 
-// record accounts for a handler that took that long and ended at now. The loop
-// calls it only while it is slow.
+// record accounts for a handler that took that long and ended at now. The loop calls it
+// only while it is slow.
 func (t *nudger) record(took, now time.Duration) {
 	switch t.phase {
 	case nudgesOff, nudgesOn:
@@ -126,8 +124,8 @@ func (t *nudger) record(took, now time.Duration) {
 // enter begins a phase that counts handlers.
 func (t *nudger) enter(phase nudgePhase) { t.phase, t.left = phase, trialHandlers }
 
-// arm sets the timer for the next nudge, if one is due, for handlers of which the
-// last began at begun.
+// arm sets the timer for the next nudge, if one is due. The last of the running handlers
+// began at begun.
 func (t *nudger) arm(begun, now time.Duration) {
 	age := now - begun
 	for _, nudge := range nudges {

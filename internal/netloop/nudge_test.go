@@ -13,7 +13,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// comes waits until a descriptor has something to be read.
+// comes waits until a descriptor has something to read.
 func comes(t *testing.T, what string, fd int) {
 	t.Helper()
 	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
@@ -26,7 +26,7 @@ func comes(t *testing.T, what string, fd int) {
 	}
 }
 
-// One nudge comes after the other, at the times of the list.
+// The nudges follow each other at the times of the list.
 func TestNudgesComeUntilHandlersHaveWaitedLong(t *testing.T) {
 	clock := newHandClock()
 	l := &Loop{now: clock.now}
@@ -76,7 +76,7 @@ func TestNudgesAreTriedOut(t *testing.T) {
 	ms := time.Millisecond
 	for _, tt := range []struct {
 		name          string
-		without, with time.Duration // what handlers take
+		without, with time.Duration // times of handlers
 		phase         nudgePhase
 	}{
 		{"handlers that sleep", ms, ms / 2, nudgesOn},

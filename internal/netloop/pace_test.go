@@ -44,8 +44,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// Handlers that are slow so rarely that the loop counts as fast when they begin
-// hold up others for a small part of the time only.
+// Handlers that are slow so rarely that the loop counts as fast when they begin delay
+// others only for a small part of the time.
 func TestPaceLetsFewBeHeldUp(t *testing.T) {
 	for took := shortHandler + 10*time.Microsecond; took <= slowMax; took = took * 5 / 4 {
 		for every := time.Millisecond; every < 20*time.Second; every = every * 5 / 4 {

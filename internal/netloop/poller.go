@@ -17,34 +17,31 @@ import (
 
 // Loop is an epoll set and the pollers that serve it.
 //
-// A Poller is a goroutine. One of them at a time is the leader: it waits on the
-// set. When it wakes it fetches events into the queue, gives up the role of the
-// leader, and serves the events itself, one after the other, without a switch to
-// another goroutine. Then it becomes the leader again. As a rule handlers return
-// at once, and then one poller does all the work.
+// A Poller is a goroutine. One of them is the leader: it waits on the set. When it wakes it
+// fetches events into the queue, gives up the role of the leader, and serves the events
+// itself, one after another, without a switch to another goroutine. Then it becomes the
+// leader again. As a rule handlers return at once, and then one poller does all the work.
 //
-// A handler may block or compute for as long as it likes, though, and must not
-// hold up other connections meanwhile: neither the events behind it in the queue
-// nor those that arrive at the set. What the loop does about that depends on how
-// long its handlers take (see pace):
+// A handler may block or compute for as long as it likes, though, and must not delay other
+// connections meanwhile: neither the later events in the queue nor new events of the set. The
+// reaction of the loop depends on how long its handlers take (see pace):
 //
-//   - While handlers are slow, so that events waited for one or would have, a
-//     poller wakes another one before it serves an event, unless one is starting
-//     already. The other poller serves the rest of the queue, one event at a
-//     time, and wakes the next poller for the same reason. If the queue is empty,
-//     it becomes the leader. If there is a leader, too, because the first handler
-//     was quick after all, it parks. While handlers are running, the leader holds
-//     events back that it did not have to wait for, until the goroutines that are
-//     ready have run (yielder).
-//   - While handlers are fast no other poller is woken, since that costs as much
-//     as the handler does. If one is slow unexpectedly, a timer finds that the
-//     queue or the set has no poller, and wakes one.
+//   - While handlers are slow, so that events waited for one or would have, a poller wakes
+//     another one before it serves an event, unless one is starting already. The other
+//     poller serves the rest of the queue, one event at a time, and wakes the next poller
+//     for the same reason. If the queue is empty, it becomes the leader. If there is a
+//     leader, too, because the first handler was quick after all, it parks. While handlers
+//     are running, the leader holds events back for which it did not have to wait, until
+//     the goroutines that are ready have run (yielder).
+//   - While handlers are fast no other poller is woken, since that costs as much as the
+//     handler does. If one is slow unexpectedly, a timer finds that the queue or the set has
+//     no poller, and wakes one.
 //
-// The leader waits through Go's own network poller: an epoll descriptor is
-// pollable, so a poller that waits is a parked goroutine and blocks no thread.
+// The leader waits through Go's own network poller: an epoll descriptor is pollable, so a
+// waiting poller is a parked goroutine and blocks no thread.
 //
-// All that a loop decides by time it decides by its own clock, now. A test moves that
-// clock by hand.
+// The loop makes all its decisions about time by its own clock, now. A test moves that clock
+// by hand.
 type Loop struct {
 	set       pollable // the epoll set
 	now       func() time.Duration
@@ -60,20 +57,20 @@ type Loop struct {
 	queue         [batchSize]syscall.EpollEvent
 	next, fetched int
 	hasLeader     bool // a poller waits on the set, or fetches from it
-	starting      int  // how many pollers were woken or started, and do not run yet
+	starting      int  // how many pollers were woken or started, but do not run yet
 	closed        bool
 	pace          pace
 	begun         time.Duration // when the handler of the last event began
 	serving       int           // how many handlers are running
 	last          int32         // the descriptor of the last event
-	changes       uint64        // how often an event had another descriptor than the one before it
+	changes       uint64        // how often an event had another descriptor than the previous one
 
 	// timer finds handlers that are slow unexpectedly
 	timer     *time.Timer
 	timerRuns bool
 	begunSeen time.Duration // the value of begun when the timer last fired
 
-	idle    []*Poller   // parked; the first has been parked for the longest time
+	idle    []*Poller   // parked; the first one is parked longest
 	spare   int         // how many of them were not needed since trim last ran
 	trimmer *time.Timer // runs trim; nil while there are no pollers to end
 	running sync.WaitGroup
@@ -159,7 +156,7 @@ func (l *Loop) close() {
 func (l *Loop) add(c *Conn, patience time.Duration) error {
 	c.loop = l
 	// the caller owns the connection until it is registered: if another goroutine
-	// closed it before, its descriptor could be that of another file by then
+	// closed it before, its descriptor could belong to another file by then
 	c.state.Store(stateBusy)
 	c.SetDeadline(patience)
 	fd := int(c.fd)
@@ -168,23 +165,23 @@ func (l *Loop) add(c *Conn, patience time.Duration) error {
 		conns.put(fd, nil)
 		return os.NewSyscallError("epoll_ctl", errno)
 	}
-	// a poller may have received an event by now and left it to the owner. If there
-	// was none, the connection may be served, closed and reused from here on
+	// a poller may have received an event by now and left it to the owner. If there was
+	// none, the connection may be served, closed and reused from here on
 	c.Release()
 	return nil
 }
 
 const (
-	// batchSize is how many events a poller fetches at a time.
+	// batchSize is how many events a poller fetches at once.
 	batchSize = 64
-	// yieldAfter is for how long a poller fetches events before it yields, if no
-	// handler is running.
+	// yieldAfter is how long a poller fetches events before it yields, if no handler is
+	// running.
 	yieldAfter = time.Millisecond
 	// timerPeriod is how often the timer looks for a slow handler while handlers
 	// are fast.
 	timerPeriod = 2 * time.Millisecond
-	// trimEvery is for how long a loop keeps a poller that has nothing to do, and
-	// keepIdle is how many such pollers it always keeps.
+	// trimEvery is how long a loop keeps a poller that has nothing to do, and keepIdle is
+	// how many such pollers it always keeps.
 	trimEvery = 5 * time.Second
 	keepIdle  = 4
 	// lockCheck is how often a poller checks whether a handler has locked its
@@ -194,8 +191,8 @@ const (
 
 // Poller is a goroutine that serves events of a loop.
 type Poller struct {
-	// Local is for the Handler, which may keep values in it from one call to the
-	// next. No other goroutine uses it.
+	// Local is for the Handler, which may keep values in it between calls. No other
+	// goroutine uses it.
 	Local any
 
 	l    *Loop
@@ -207,13 +204,13 @@ type Poller struct {
 
 	got        int           // how many events it has fetched; -1 after an error
 	waited     bool          // it had to wait for them
-	nudges     bool          // handlers are running that may profit from a nudge
+	nudges     bool          // handlers are running that may benefit from a nudge
 	guesses    bool          // no handler is running, and none is expected to be slow
-	begun      time.Duration // when the last of these handlers began
+	begun      time.Duration // when the last of the running handlers began
 	hasPoked   bool          // it has poked the yielder and waits
 	now        time.Duration // the clock when it was last read
-	eventAt    time.Duration // when it began with an event, for EventTime; 0 if that is not known
-	unrecorded time.Duration // what the last handler took, if no event is known to have waited for it
+	eventAt    time.Duration // when it began with an event, for EventTime; 0 if unknown
+	unrecorded time.Duration // the time of the last handler, if no event is known to have waited for it
 	checked    time.Duration // when lockedToThread was last called
 	leaving    bool          // it ends instead of serving on
 }
@@ -235,8 +232,8 @@ func (l *Loop) wakePoller() {
 	go p.run(true)
 }
 
-// poll fetches events, and reports whether the wait is over. Go's network poller
-// calls it again when the set is ready.
+// poll fetches events, and reports whether the wait is over. Go's network poller calls it
+// again when the set is ready.
 func (p *Poller) poll(uintptr) bool {
 	l := p.l
 	if p.waited && p.guesses {
@@ -261,8 +258,8 @@ func (p *Poller) poll(uintptr) bool {
 	return p.got != 0
 }
 
-// yield lets the goroutines and descriptors go first that are ready by now. Only
-// the leader calls it.
+// yield lets goroutines and descriptors go first that are ready by now. Only the leader
+// calls it.
 func (p *Poller) yield() {
 	l := p.l
 	p.hasPoked = false
@@ -271,8 +268,8 @@ func (p *Poller) yield() {
 	l.lastYield = p.now
 }
 
-// poked reports whether the wait of yield is over. The first call pokes the
-// yielder; Go's network poller makes the second when it has come to that event.
+// poked reports whether the wait of yield is over. The first call pokes the yielder; Go's
+// network poller makes the second call when it has reached that event.
 func (p *Poller) poked(uintptr) bool {
 	if p.hasPoked {
 		return true
@@ -288,15 +285,15 @@ func (l *Loop) needsPoller() bool {
 	return l.starting == 0 && !l.closed && (l.next < l.fetched || !l.hasLeader)
 }
 
-// run serves events until the loop is closed or the poller is to leave. woken says
-// that starting counts the poller.
+// run serves events until the loop is closed or the poller is to leave. woken is true if
+// starting counts the poller.
 func (p *Poller) run(woken bool) {
 	l := p.l
 	ended := false
 	defer func() {
 		if !ended {
-			// a handler has ended the goroutine with runtime.Goexit: another
-			// goroutine continues as this poller
+			// a handler has ended the goroutine with runtime.Goexit: another goroutine
+			// continues as this poller
 			l.mu.Lock()
 			l.serving--
 			l.mu.Unlock()
@@ -328,8 +325,8 @@ func (p *Poller) run(woken bool) {
 	l.mu.Unlock()
 }
 
-// wait makes the poller the leader until it has events. mu is held on entry and on
-// return, but not while it waits.
+// wait makes the poller the leader until it has events. mu is held on entry and on return,
+// but not while it waits.
 func (p *Poller) wait() {
 	l := p.l
 	l.hasLeader = true
@@ -402,16 +399,16 @@ func (p *Poller) serve() {
 	}
 }
 
-// EventTime returns when p has begun with the event that it serves, as clock.Monotonic says,
-// if only now something is done for that. It returns 0 from the second call on.
+// EventTime returns the time of clock.Monotonic at which p began with the event that it
+// serves, if this is the first use of that event. It returns 0 from the second call on.
 func (p *Poller) EventTime() (at time.Duration) {
 	at, p.eventAt = p.eventAt, 0
 	return at
 }
 
-// lockedToThread reports whether the goroutine is locked to its thread. A poller
-// that is must end, and its thread with it: each of its waits would cost two
-// switches of threads, and the thread may have been changed by the handler.
+// lockedToThread reports whether the goroutine is locked to its thread. A locked poller
+// must end, and its thread with it: each of its waits would cost two switches of threads,
+// and the handler may have changed the thread.
 func lockedToThread() bool {
 	var text [128]byte
 	header, _, _ := bytes.Cut(text[:runtime.Stack(text[:], false)], []byte("\n"))
@@ -482,15 +479,15 @@ func (l *Loop) onTimer() {
 		l.wakePoller()
 	}
 	if l.closed || quiet || l.pace.slow {
-		// serve starts the timer again while handlers are fast
+		// serve restarts the timer while handlers are fast
 		l.timerRuns = false
 		return
 	}
 	l.timer.Reset(timerPeriod)
 }
 
-// ensurePoller wakes a poller if the loop needs one. A handler that is about to
-// wait for an event calls it, since its own poller cannot fetch that event.
+// ensurePoller wakes a poller if the loop needs one. A handler that is about to wait for an
+// event calls it, since its own poller cannot fetch that event.
 func (l *Loop) ensurePoller() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -61,8 +61,8 @@ func (l *Loop) quicken() {
 	l.pace = pace{}
 }
 
-// rest waits until n handlers are running, and a poller waits for further events: each
-// other one is parked.
+// rest waits until n handlers are running, and a poller waits for further events, with
+// every other poller parked.
 func (w *world) rest(l *Loop, n int) {
 	w.t.Helper()
 	servertest.Eventually(w.t, fmt.Sprintf("a loop that rests beside %d handlers", n), func() bool {
@@ -79,8 +79,8 @@ func (l *Loop) isSlow() bool {
 	return l.pace.slow
 }
 
-// Handlers run at the same time even if each waits for less time than the timer
-// needs to notice it: here, for no time at all.
+// Handlers run concurrently even if each waits for less time than the timer needs to notice
+// it: here, for no time at all.
 func TestHandlersThatWaitALittleWaitTogether(t *testing.T) {
 	w := newWorldAt(t, 1, newHandClock().now)
 	const conns, rounds = 32, 50
@@ -113,8 +113,8 @@ func TestHandlersThatWaitALittleWaitTogether(t *testing.T) {
 	}
 }
 
-// A handler that is slow unexpectedly holds up others until the timer finds it. The
-// next ones hold up no connection, until all this is forgotten.
+// An unexpectedly slow handler delays others until the timer finds it. The next slow
+// handlers delay no connection, until all this is forgotten.
 func TestLoopLearnsThatHandlersAreLong(t *testing.T) {
 	clock := newHandClock()
 	w := newWorldAt(t, 1, clock.now)
@@ -189,7 +189,7 @@ func TestPollerIsWokenBeforeASlowHandler(t *testing.T) {
 	w.expect(nc, "x")
 }
 
-// While handlers are fast no other poller is woken: one does all the work.
+// While handlers are fast no other poller is woken: one poller does all the work.
 func TestShortHandlersNeedOnePoller(t *testing.T) {
 	w := newWorldAt(t, 1, newHandClock().now)
 	l := w.g.get(0)
@@ -381,8 +381,8 @@ func TestGroupsGrow(t *testing.T) {
 	w.ask(nc, "x")
 }
 
-// timed is a connection that tells what EventTime returns, twice for each call of Serve. The
-// first call does not return before there is another event.
+// timed is a connection that reports the result of EventTime, twice for each call of Serve.
+// The first call does not return before there is another event.
 type timed struct {
 	Conn
 	t       *testing.T
@@ -409,8 +409,8 @@ func (c *timed) PeerGone()    {}
 func (c *timed) PeerSent()    {}
 func (c *timed) Expire() bool { return true }
 
-// TestEventTimeIsThatOfOneCall has an event come while another is handled: when that was is
-// not known to the poller that serves it afterwards.
+// TestEventTimeIsThatOfOneCall makes an event arrive while another is handled: the poller
+// that serves it afterwards does not know when it arrived.
 func TestEventTimeIsThatOfOneCall(t *testing.T) {
 	w := newWorld(t, 1)
 	nc, fd := pair(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// A shutdown may find a connection that is registered with the server, but not yet
+// A shutdown may find a connection registered with the server, but not yet
 // on its loop.
 func TestConnectionsCannotBeAcquiredBeforeTheyAreOnALoop(t *testing.T) {
 	w := newWorld(t, 1)
@@ -29,8 +29,8 @@ func TestConnectionsCannotBeAcquiredBeforeTheyAreOnALoop(t *testing.T) {
 	c.Close(false)
 }
 
-// If Add fails, the caller still owns the connection and closes it. If it had no
-// owner, its deadline could close it as well.
+// If Add fails, the caller still owns the connection and closes it. If it had no owner, its
+// deadline could close it as well.
 func TestConnectionsThatCannotBeAddedStayTheCallers(t *testing.T) {
 	w := newWorld(t, 1)
 	fd, err := syscall.Open(os.DevNull, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)

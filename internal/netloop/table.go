@@ -18,8 +18,8 @@ const (
 
 type page [pageSize]atomic.Pointer[Conn]
 
-// table grows with the highest descriptor that it has seen. Its pages never move,
-// so that looking up a connection takes no lock.
+// table grows with the highest descriptor that it has seen. Its pages never move, so that
+// looking up a connection takes no lock.
 type table struct {
 	pages   atomic.Pointer[[]*page]
 	growing sync.Mutex

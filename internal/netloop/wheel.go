@@ -13,10 +13,10 @@ import (
 // process in 64 bits, which do not wrap.
 const tick = 10 * time.Millisecond
 
-// tickOf returns the tick that it is at now. It is never 0, which stands for none.
+// tickOf returns the current tick. It is never 0, which means none.
 func tickOf(now time.Duration) uint64 { return uint64(now/tick) + 1 }
 
-// tickAfter returns the first tick that is d or more after now, or one that has passed
+// tickAfter returns the first tick at least d after now, or one that has passed
 // if d is negative.
 func tickAfter(now, d time.Duration) uint64 {
 	if d < 0 {
@@ -34,23 +34,23 @@ const (
 	levels    = (64 + levelBits - 1) / levelBits
 )
 
-// busyTicks is after how many ticks the wheel checks a connection again that had an
-// owner when its deadline passed.
+// busyTicks is the number of ticks after which the wheel checks a connection again that had
+// an owner when its deadline passed.
 const busyTicks = 5
 
 // plannedNone is the planned tick of a connection while the wheel finds out whether
 // it may remove the connection. It is later than any deadline.
 const plannedNone = math.MaxUint64
 
-// wheel is a hierarchical timing wheel. A connection whose deadline becomes later,
-// as it does with every request, stays in its slot, and gets another one when the
-// wheel comes to it. So setting a deadline is a single store most of the time. The
-// timer sleeps until the next slot that is not empty.
+// wheel is a hierarchical timing wheel. A connection whose deadline becomes later, as it
+// does with every request, stays in its slot, and gets another slot when the wheel reaches
+// it. So setting a deadline is a single store most of the time. The timer sleeps until the
+// next slot in use.
 //
-// A connection is in the wheel while its planned tick is not 0. The planned tick
-// changes only under mu, and is never 0 between two other values. So an owner that
-// has set the deadline to 0 and then finds planned to be 0 knows that the wheel has
-// removed the connection.
+// A connection is in the wheel while its planned tick is not 0. The planned tick changes
+// only under mu, and is never 0 between two other values. So an owner that has set the
+// deadline to 0 and then finds planned to be 0 knows that the wheel has removed the
+// connection.
 type wheel struct {
 	now     func() time.Duration // the clock
 	mu      sync.Mutex
@@ -62,7 +62,7 @@ type wheel struct {
 	stopped bool
 }
 
-// start makes the wheel check connections by a clock.
+// start makes the wheel check connections by the clock now.
 func (w *wheel) start(now func() time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,8 +100,7 @@ func (w *wheel) plan(c *Conn) {
 	w.setAlarm(w.place(c, at))
 }
 
-// setAlarm sets the timer to the tick at, unless it is set for an earlier tick. mu
-// is held.
+// setAlarm sets the timer to the tick at, unless it is set for an earlier tick. mu is held.
 func (w *wheel) setAlarm(at uint64) {
 	if w.alarm != 0 && w.alarm <= at {
 		return
@@ -124,7 +123,7 @@ func (w *wheel) forget(c *Conn) {
 // tick at which the wheel will check it. mu is held.
 func (w *wheel) place(c *Conn, at uint64) uint64 {
 	at = max(at, w.last+1)
-	// all bits above a level are those of last
+	// all bits above a level equal the bits of last
 	level := (bits.Len64(at^w.last) - 1) / levelBits
 	n := at >> (level * levelBits) % slotCount
 	slot := &w.slots[level][n]
@@ -155,7 +154,7 @@ func (w *wheel) upcoming() (at uint64, level, slot int, ok bool) {
 		position := w.last >> shift % slotCount
 		if ahead := w.full[level] >> position; ahead != 0 {
 			slot := int(position) + bits.TrailingZeros64(ahead)
-			// within the turn of this level that last is in
+			// within the turn of this level that includes last
 			start := w.last >> shift >> levelBits << levelBits
 			return (start + uint64(slot)) << shift, level, slot, true
 		}
@@ -177,8 +176,8 @@ func (w *wheel) turn() {
 	}
 }
 
-// advance checks all connections up to the tick until, and appends to due those
-// that have expired. The caller owns these. mu is held.
+// advance checks all connections up to the tick until, and appends the expired ones to due.
+// The caller owns these. mu is held.
 func (w *wheel) advance(until uint64, due []*Conn) []*Conn {
 	for {
 		at, level, slot, ok := w.upcoming()

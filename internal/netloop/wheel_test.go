@@ -16,7 +16,7 @@ func stillWheel(last uint64) *wheel {
 	return w
 }
 
-// put plans c as an owner does that sets a deadline.
+// put plans c like an owner that sets a deadline.
 func (w *wheel) put(c *Conn, at uint64) {
 	c.deadline.Store(at)
 	w.mu.Lock()
@@ -112,8 +112,8 @@ func TestWheelLeavesTheBusyAlone(t *testing.T) {
 	}
 }
 
-// The wheel may read a late deadline at the moment at which the owner sets an early
-// one and relies on the planned tick that it read.
+// The wheel may read a late deadline at the moment at which the owner sets an early one and
+// relies on the planned tick that it read.
 func TestWheelSeesADeadlineThatIsSetMeanwhile(t *testing.T) {
 	for range 2000 {
 		w := stillWheel(1000)
@@ -124,7 +124,7 @@ func TestWheelSeesADeadlineThatIsSetMeanwhile(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			// what SetDeadline does
+			// as SetDeadline does
 			const near = 1020
 			c.deadline.Store(near)
 			if planned := c.planned.Load(); planned == 0 || near < planned {

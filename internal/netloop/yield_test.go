@@ -14,9 +14,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// A descriptor that does not belong to the loop gets its turn while the loop has
-// events: it does not wait until all of them are served, neither if handlers wait
-// nor if they return at once.
+// A descriptor that does not belong to the loop gets its turn while the loop has events: it
+// does not wait until all of them are served, whether handlers wait or return at once.
 func TestOthersGetTheirTurnBesideALoop(t *testing.T) {
 	for name, waits := range map[string]bool{"handlers that wait": true, "handlers that return": false} {
 		t.Run(name, func(t *testing.T) { othersGetTheirTurn(t, waits) })

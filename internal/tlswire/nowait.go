@@ -9,25 +9,25 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 )
 
-// This file reads and writes a tls.Conn on an event loop, without a wait. It is for
-// connections whose transport is a Socket, and whose handshake is done.
+// This file reads and writes a tls.Conn on an event loop, without waiting. It is for
+// connections whose transport is a Socket, after their handshake.
 //
-// A Read of a tls.Conn can be repeated after an error of its transport that is
-// temporary: it goes on in the middle of a record. A Write and a handshake cannot. So
-// all that a tls.Conn writes is taken: what cannot be sent at once goes into a buffer, from
-// which as much is sent as there is room for. One of the methods may run at a time, and no
-// other goroutine may read or write meanwhile.
+// A Read of a tls.Conn can be repeated after a temporary error of its transport: it
+// continues in the middle of a record. A Write and a handshake cannot. So all output of a
+// tls.Conn is accepted: bytes that cannot be sent at once are buffered, and sent as far as
+// there is room. Only one of the methods may run, and no other goroutine may read or write
+// meanwhile.
 
-// Socket is a transport that can also be read and written without a wait.
+// Socket is a transport that can also be read and written without waiting.
 type Socket interface {
 	net.Conn
-	// Await waits until there is something to be read, an end or an error.
+	// Await waits until there are bytes to read, or an end or an error.
 	Await() error
-	// ReadNow reads bytes that have arrived. If there are none the error is a net.Error
-	// that is temporary.
+	// ReadNow reads bytes that have arrived. If there are none, the error is a temporary
+	// net.Error.
 	ReadNow(p []byte) (int, error)
-	// WriteNow writes as much as there is room for. If that is not all it returns such
-	// an error, too.
+	// WriteNow writes as much as there is room for. If more is left, it returns such an
+	// error, too.
 	WriteNow(p []byte) (int, error)
 }
 
@@ -36,23 +36,23 @@ const (
 	// The records fit into GatherSize. A peer that does not read holds no more than that;
 	// larger responses were not faster with four times as much.
 	sealSize = 56 << 10
-	// MaxUnsent is how many bytes of answers to messages of TLS itself may wait for
-	// room before no more such messages are read.
+	// MaxUnsent is how many bytes of responses to messages of TLS itself may wait for room
+	// before no more such messages are read.
 	MaxUnsent = 16 << 10
-	// minOverhead is how much longer than its data a record is at least: by its header, and
-	// by what each cipher suite adds to tell that it is genuine.
+	// minOverhead is the least number of bytes that a record adds to its data: its header,
+	// and the authentication that each cipher suite adds.
 	minOverhead = HeaderSize + 16
 )
 
-// ReadNow reads what was received, and returns the error of the Socket if there is
-// nothing at the moment. No goroutine may be in Read.
+// ReadNow reads received bytes, and returns the error of the Socket if there are none at
+// the moment. No goroutine may be in Read.
 func (v *View) ReadNow(p []byte) (n int, err error) {
 	w := v.wire
 	if err := w.push(); err != nil && w.unsent() > MaxUnsent {
 		return 0, err
 	}
 	n, err = v.readNow(p)
-	// the end of a connection that takes nothing is found by reading from it
+	// the end of a connection that accepts nothing is found by reading from it
 	_ = w.push()
 	return n, err
 }
@@ -66,16 +66,16 @@ func (v *View) readNow(p []byte) (n int, err error) {
 	return n, err
 }
 
-// MaxAlert is how large a record is at most that LookForEnd reads.
+// MaxAlert is the largest record that LookForEnd reads.
 const MaxAlert = 127
 
-// LookForEnd looks for the alert with which the peer says that it sends no more. next are
-// the bytes that the Socket has, or the first of them, more than MaxAlert if there are
-// so many. An error is the end of what the peer sends: io.EOF if there was the alert.
+// LookForEnd looks for the alert with which the peer ends its sending side. next holds the
+// bytes that the Socket has, or the first of them, more than MaxAlert if there are that
+// many. An error is the end of the peer's data: io.EOF if the alert was found.
 //
-// Only with decryption are alerts of TLS 1.3 told from data. So a record is read if it is
-// all there is and has the size of an alert, and it may have two bytes of data instead,
-// of which LookForEnd returns those in p, the first one.
+// Only decryption distinguishes alerts of TLS 1.3 from data. So a record is read if no
+// other bytes have arrived and it has the size of an alert. It may then contain two bytes
+// of data instead, the first of which LookForEnd returns in p.
 //
 // It may run while other methods send, and must not run while another one reads.
 func (v *View) LookForEnd(next, p []byte) (n int, err error) {
@@ -93,11 +93,11 @@ func (v *View) LookForEnd(next, p []byte) (n int, err error) {
 	return n, err
 }
 
-// mayBeAlert reports whether p is a record that may have an alert, and nothing else.
+// mayBeAlert reports whether p is a record that may consist of an alert.
 func mayBeAlert(p []byte) bool {
 	const (
 		alert, data = 21, 23
-		size        = 2 + 1 + 16 // that of an alert of TLS 1.3, without padding
+		size        = 2 + 1 + 16 // of an alert of TLS 1.3, without padding
 	)
 	if len(p) > MaxAlert || !isRecord(p) {
 		return false
@@ -114,7 +114,7 @@ func isRecord(p []byte) bool {
 // as is known without decrypting them.
 func (v *View) HasInput() bool { return v.rest || len(v.wire.ahead) > 0 }
 
-// Arrived says that more may have arrived. What was read ahead can last for many calls of
+// Arrived reports that more may have arrived. Bytes read ahead can last for many calls of
 // ReadNow.
 func (v *View) Arrived() { v.wire.more.Store(true) }
 
@@ -122,9 +122,9 @@ func (v *View) Arrived() { v.wire.more.Store(true) }
 // call of Arrived.
 func (v *View) Drained() bool { return !v.HasInput() && !v.wire.more.Load() }
 
-// Send sends as much of head, and then of tail, as there is room for, and returns how
-// much that is. If that is not all it returns the error of the Socket; the next call
-// must begin with the rest, of which a part is encrypted already.
+// Send sends as much of head, and then of tail, as there is room for, and returns that
+// number of bytes. If more is left, it returns the error of the Socket; the next call
+// must begin with the rest, a part of which is encrypted already.
 func (v *View) Send(head, tail []byte) (n int, err error) {
 	if err = v.wire.push(); err != nil {
 		return 0, err
@@ -151,7 +151,7 @@ func (v *View) Send(head, tail []byte) (n int, err error) {
 // Sending reports whether a part of the output of Send was encrypted and is not sent.
 func (v *View) Sending() bool { return v.sealed > 0 }
 
-// seal encrypts the first bytes of head, and of tail behind it.
+// seal encrypts the first bytes of head, and of tail after it.
 func (v *View) seal(head, tail []byte) error {
 	head = head[:min(len(head), sealSize)]
 	tail = tail[:min(len(tail), sealSize-len(head))]
@@ -169,8 +169,8 @@ func (v *View) seal(head, tail []byte) error {
 	return err
 }
 
-// endOutput says that crypto/tls has returned. If it has failed, it may not have waited for
-// another goroutine that writes.
+// endOutput is called after crypto/tls has returned. If it has failed, it may not have
+// waited for another goroutine that writes.
 func (w *wire) endOutput(failed bool) {
 	defer w.waitless.Add(-1)
 	if failed && w.output.Swap(0) == 0 {
@@ -180,8 +180,8 @@ func (w *wire) endOutput(failed bool) {
 	}
 }
 
-// Goodbye closes the tls.Conn: it sends the alert that ends the connection in order,
-// as PushNow does. The transport remains to be closed.
+// Goodbye closes the tls.Conn: it sends the closing alert, as far as Push can. The
+// transport must still be closed.
 func (v *View) Goodbye() error {
 	w := v.wire
 	w.leaving.Store(true)
@@ -198,10 +198,10 @@ func (v *View) Goodbye() error {
 	return w.pushGathered()
 }
 
-// Push sends records for which there was no room, as far as there is some.
+// Push sends records for which there was no room, as far as there is room now.
 func (v *View) Push() error { return v.wire.push() }
 
-// Move makes nc the transport, which has taken over the descriptor of the former one.
+// Move makes nc, which has taken over the descriptor, the transport.
 func (v *View) Move(nc net.Conn) {
 	to := newTransport(nc, nc)
 	v.wire.to.Store(&to)
@@ -224,8 +224,8 @@ func (w *wire) fillNow(from Socket) error {
 	}
 }
 
-// readDirectly is Read from a Socket without a buffer in between. What comes behind the
-// current record is kept.
+// readDirectly is Read from a Socket without a buffer in between. Bytes after the current
+// record are kept.
 func (w *wire) readDirectly(from Socket, p []byte) (int, error) {
 	n, err := from.ReadNow(p)
 	if n <= 0 {
@@ -250,13 +250,13 @@ func (w *wire) readDirectly(from Socket, p []byte) (int, error) {
 	return n, nil
 }
 
-// writeNow is Write without a wait: what there is no room for is kept. A record that is the
+// writeNow is Write without waiting: bytes without room are kept. A record that is the
 // whole output is sent from the memory of the tls.Conn. Other records are kept, for push to
 // send them together.
 //
 // A goroutine of the application may write, too, as on any net.Conn. It sends only while
-// seal waits for it in the tls.Conn: later its descriptor may be another connection's. That
-// is why the first record takes output away.
+// seal waits for it in the tls.Conn: later its descriptor may belong to another connection.
+// That is why the first record takes output away.
 func (w *wire) writeNow(p []byte) (n int, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -283,7 +283,7 @@ func (w *wire) writeNow(p []byte) (n int, err error) {
 	}
 	w.keep(p[n:], output)
 	if w.waitless.Load() == 0 && !w.gathering {
-		// the last push may have come too early, and not seen the record
+		// the last push may have been too early, and not have seen the record
 		if err = w.sendAll(); err != nil {
 			return 0, err
 		}
@@ -291,7 +291,7 @@ func (w *wire) writeNow(p []byte) (n int, err error) {
 	return len(p), nil
 }
 
-// keep appends p to the records that are to be sent, of that much output. mu is held.
+// keep appends p to the unsent records, for that many bytes of output. mu is held.
 func (w *wire) keep(p []byte, output int) {
 	if w.gathered == nil {
 		w.gathered = bufpool.Get(max(len(p), sizeOfRecords(output)))
@@ -305,7 +305,7 @@ func (w *wire) keep(p []byte, output int) {
 	w.gathered.B = append(w.gathered.B, p...)
 }
 
-// push is send without a wait, and without an end of the gathering.
+// push is send without waiting, and without ending the gathering.
 func (w *wire) push() error {
 	if w.held.Load() {
 		return w.pushHeld()
@@ -313,7 +313,7 @@ func (w *wire) push() error {
 	return nil
 }
 
-// pushBeside is push beside a goroutine that may wait for room: that one sends what there is
+// pushBeside is push while another goroutine may wait for room: that one sends all records
 // before it waits.
 func (w *wire) pushBeside() {
 	for w.held.Load() && !w.waits.Load() {
@@ -360,7 +360,7 @@ func (w *wire) unsent() int {
 	return len(w.gathered.B) - w.sent
 }
 
-// isTemporary reports whether crypto/tls goes on after an error.
+// isTemporary reports whether crypto/tls continues after an error.
 func isTemporary(err error) bool {
 	t, ok := err.(interface{ Temporary() bool })
 	return ok && t.Temporary()

@@ -22,8 +22,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// socket is a Socket whose peer is the test: in has arrived, and out was written, for
-// which there is room. Before the test plays the peer, it is a pipe.
+// socket is a Socket whose peer is the test: in are the bytes that have arrived, and out
+// the bytes written, for which there is room. Before the test plays the peer, it is a pipe.
 type socket struct {
 	net.Conn
 	in, out bytes.Buffer
@@ -40,7 +40,7 @@ func (s *socket) ReadNow(p []byte) (int, error) {
 	return n, err
 }
 
-// Await lets the pipe take the part of a socket before the test does.
+// Await lets the pipe play the socket before the test does.
 func (s *socket) Await() error {
 	if s.in.Len() > 0 || s.played {
 		return nil
@@ -61,8 +61,8 @@ func (s *socket) WriteNow(p []byte) (int, error) {
 	return n, nil
 }
 
-// clientEnd is the transport of the client: after the handshake its Read takes what the
-// server has written, and its Write collects.
+// clientEnd is the transport of the client: after the handshake its Read returns the
+// server's output, and its Write collects.
 type clientEnd struct {
 	net.Conn
 	server *socket
@@ -134,8 +134,8 @@ func (p *pair) read() (got []byte, err error) {
 	}
 }
 
-// expect checks that the server gets the text if it receives the client's records in
-// pieces of a size.
+// expect checks that the server gets the text if it receives the client's records in pieces
+// of a size.
 func (p *pair) expect(text string, size int) {
 	p.t.Helper()
 	var got []byte
@@ -154,7 +154,7 @@ func (p *pair) expect(text string, size int) {
 	}
 }
 
-// receive checks what the client gets.
+// receive checks the text that the client receives.
 func (p *pair) receive(text string) {
 	p.t.Helper()
 	got := make([]byte, len(text))
@@ -185,8 +185,8 @@ func TestReadNowGoesOnAnywhereInARecord(t *testing.T) {
 	})
 }
 
-// A record is read into the tls.Conn, and what comes with it stays in a buffer of its own
-// until it is read.
+// A record is read into the tls.Conn, and bytes received with it stay in a separate buffer
+// until they are read.
 func TestReadNowKeepsWhatComesBehindARecord(t *testing.T) {
 	forEachVersion(t, func(t *testing.T, p *pair) {
 		for _, texts := range [][]string{{"alone"}, {"first", "second"}, {"a", strings.Repeat("b", 300), "c", strings.Repeat("d", 2000), "e"}} {
@@ -211,7 +211,7 @@ func TestReadNowKeepsWhatComesBehindARecord(t *testing.T) {
 	})
 }
 
-// A look for the end may run while a goroutine writes, and sends what that has gathered.
+// A look for the end may run while a goroutine writes, and sends its gathered records.
 func TestLookForEndBesideAWrite(t *testing.T) {
 	forEachVersion(t, func(t *testing.T, p *pair) {
 		p.v.gather(100)
@@ -262,7 +262,7 @@ func TestLookForEndBesideAWriteThatWaits(t *testing.T) {
 	})
 }
 
-// A record that is written while a read ends is not left behind.
+// A record written while a read ends is sent.
 func TestWriteWhileAReadEnds(t *testing.T) {
 	p := newPair(t, tls.VersionTLS13)
 	p.socket.Conn = &servertest.FakeConn{OnWrite: func([]byte) {}}
@@ -301,7 +301,7 @@ func TestReadNowFindsTheEnd(t *testing.T) {
 	})
 }
 
-// An end without an alert is one in order between two records alone.
+// An end without an alert is a clean end only between two records.
 func TestReadNowOfAConnectionThatWasCut(t *testing.T) {
 	forEachVersion(t, func(t *testing.T, p *pair) {
 		_, _ = io.WriteString(p.client, "text")
@@ -368,7 +368,7 @@ func TestSendWritesAsMuchAsThereIsRoomFor(t *testing.T) {
 	})
 }
 
-// A connection that is broken stays so.
+// A broken connection stays broken.
 func TestSendFailsForGood(t *testing.T) {
 	p := newPair(t, tls.VersionTLS13)
 	broken := &brokenSocket{socket: p.socket}
@@ -409,8 +409,7 @@ func TestGoodbyeEndsInOrder(t *testing.T) {
 	})
 }
 
-// What was written without a wait, and found no room, comes before what is written
-// afterwards.
+// Output for which there was no room without waiting precedes later output.
 func TestWriteAfterMoveKeepsTheOrder(t *testing.T) {
 	forEachVersion(t, func(t *testing.T, p *pair) {
 		p.socket.room = 10
@@ -428,7 +427,7 @@ func TestWriteAfterMoveKeepsTheOrder(t *testing.T) {
 		if under, ok := Transport(p.v.Conn.NetConn()); under != net.Conn(nc) || !ok {
 			t.Errorf("the transport is %v", under)
 		}
-		// what has arrived is read from there
+		// bytes that have arrived are read from there
 		_, _ = io.WriteString(p.client, "more")
 		nc.Pieces = [][]byte{p.sent.Bytes()}
 		got := make([]byte, 10)
@@ -498,7 +497,7 @@ const (
 	updateRequested             = "\x18\x00\x00\x01\x01"
 )
 
-// update is what follows the message that changes the key.
+// update makes the changes that follow the message about a new key.
 func (c *handClient) update() {
 	c.secret, c.number = c.expand("traffic upd", len(c.secret)), 0
 }
@@ -512,7 +511,7 @@ func TestReadNowChangesTheKey(t *testing.T) {
 		send(recordHandshake, updateRequested)
 		c.update()
 		send(recordData, "between ")
-		// a message may come in two records
+		// a message may be split into two records
 		send(recordHandshake, updateNotRequested[:2])
 		send(recordHandshake, updateNotRequested[2:])
 		c.update()
@@ -528,7 +527,7 @@ func TestReadNowChangesTheKey(t *testing.T) {
 	}
 }
 
-// A peer that asks for answers, and does not take them, is not read from.
+// A peer that requests answers, and does not read them, is not read from.
 func TestAnswersOfTLSAreBounded(t *testing.T) {
 	p := newPair(t, tls.VersionTLS13)
 	c := newHandClient(p)
@@ -553,7 +552,8 @@ func TestAnswersOfTLSAreBounded(t *testing.T) {
 	}
 }
 
-// crypto/tls allocates once for each record that it gets as a whole; nothing else does.
+// crypto/tls allocates once for each record that it receives completely; nothing else
+// allocates.
 func TestNothingIsAllocatedWithoutWaits(t *testing.T) {
 	const ofTLS = 1
 	if servertest.RaceDetector {
@@ -581,7 +581,7 @@ func TestNothingIsAllocatedWithoutWaits(t *testing.T) {
 	})
 }
 
-// What is read ahead can outlast the event that more has come.
+// Bytes read ahead can outlast the event that more has arrived.
 func TestDrainedCountsFromTheLastArrival(t *testing.T) {
 	forEachVersion(t, func(t *testing.T, p *pair) {
 		b := make([]byte, 1000)
@@ -648,7 +648,7 @@ func TestLookForEnd(t *testing.T) {
 			t.Errorf("got %q and %q, %v", first[:n], got, err)
 		}
 
-		// the alert behind a request is there as soon as that was read
+		// the alert after a request is found as soon as the request was read
 		_, _ = io.WriteString(p.client, "request")
 		if err := p.client.CloseWrite(); err != nil {
 			t.Fatal(err)

@@ -22,8 +22,8 @@ func (s *countedSocket) WriteNow(p []byte) (int, error) {
 	return s.socket.WriteNow(p)
 }
 
-// However many records there are, one call sends them, up to what is sealed at once. If
-// there is one record alone, no buffer is in between.
+// However many records there are, one call sends them, up to the limit for sealing at
+// once. A single record needs no buffer in between.
 func TestSendWritesOnce(t *testing.T) {
 	forEachVersion(t, func(t *testing.T, p *pair) {
 		s := &countedSocket{socket: p.socket}
@@ -45,7 +45,7 @@ func TestSendWritesOnce(t *testing.T) {
 	})
 }
 
-// Of a record that was sent without a buffer the rest is kept, wherever it ends.
+// The rest of a record that was sent without a buffer is kept, wherever it ends.
 func TestSendKeepsTheRestOfARecord(t *testing.T) {
 	forEachVersion(t, func(t *testing.T, p *pair) {
 		for room := range 40 {
@@ -67,7 +67,7 @@ func TestSendKeepsTheRestOfARecord(t *testing.T) {
 	})
 }
 
-// panicking is a source of random numbers that panics when it is told to.
+// panicking is a source of random numbers that panics if now is set.
 type panicking struct{ now bool }
 
 func (r *panicking) Read(p []byte) (int, error) {
@@ -77,8 +77,8 @@ func (r *panicking) Read(p []byte) (int, error) {
 	return rand.Read(p)
 }
 
-// After a panic of the application's code nothing is read or written without a wait: the
-// descriptor may be another connection's by then.
+// After a panic of the application's code nothing is read or written without waiting: the
+// descriptor may belong to another connection by then.
 func TestSendThatPanicsLeavesNoCall(t *testing.T) {
 	source := new(panicking)
 	config := serverConfig(t)
@@ -103,8 +103,8 @@ func TestSendThatPanicsLeavesNoCall(t *testing.T) {
 	}
 }
 
-// While output is encrypted, an answer of TLS itself may be waiting, of a read that runs
-// beside it: records stay in order.
+// While output is encrypted, a response of TLS itself may be waiting, from a concurrent
+// read: the records stay in order.
 func TestOutputComesBehindWhatIsHeld(t *testing.T) {
 	p := newPair(t, 0)
 	w := p.v.wire
@@ -132,7 +132,7 @@ func TestOutputComesBehindWhatIsHeld(t *testing.T) {
 	}
 }
 
-// Another goroutine that writes when the output was written sends nothing without a wait.
+// Another goroutine that writes after the output was written sends nothing without waiting.
 func TestWriteBehindTheOutputWaits(t *testing.T) {
 	p := newPair(t, 0)
 	w := p.v.wire
@@ -166,7 +166,7 @@ func (s *slowSocket) WriteNow(p []byte) (int, error) {
 }
 
 // If crypto/tls fails before it waits for a goroutine that writes, as it does after Close,
-// the loop waits for what that goroutine sends in the place of the output.
+// the loop waits for the bytes that the goroutine sends in the place of the output.
 func TestOutputThatFailsWaitsForAnotherWriter(t *testing.T) {
 	p := newPair(t, 0)
 	var over atomic.Bool

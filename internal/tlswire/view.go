@@ -6,22 +6,21 @@ import (
 	"github.com/valyala/fasthttp/internal/ioread"
 )
 
-// View reads and writes a tls.Conn for an engine: it can wait without a buffer, and
-// sends the records of one write together. One goroutine may read while another
-// writes. While a View is in use, the tls.Conn must not be read in another way.
+// View reads and writes a tls.Conn for an engine: it can wait without a buffer, and sends
+// the records of one write together. One goroutine may read while another writes. While a
+// View is in use, the tls.Conn must not be read in another way.
 type View struct {
 	*tls.Conn
-	wire *wire // nil if the connection is not one of Server
+	wire *wire // nil if Server has not made the connection
 
-	sealed int  // bytes of the output whose records are not sent yet; see Send
+	sealed int  // bytes of the output whose records are unsent; see Send
 	rest   bool // Conn may hold decrypted data
 	woken  bool // first was received
 	first  [1]byte
 }
 
-// ViewOf returns the View of a connection. If Server has made the connection, it is
-// always the same one. Otherwise it is a new one, which cannot avoid as many buffers
-// and system calls.
+// ViewOf returns the View of a connection. For a connection made by Server it is always the
+// same one. Otherwise it is a new one, which cannot avoid as many buffers and system calls.
 func ViewOf(c *tls.Conn) *View {
 	if w, ok := c.NetConn().(*wire); ok {
 		return &w.view
@@ -30,7 +29,7 @@ func ViewOf(c *tls.Conn) *View {
 }
 
 // Await waits until the connection is readable: there is data, its end, or a message
-// of the TLS protocol itself. While it waits it holds no buffer if that is possible,
+// of the TLS protocol itself. While it waits it holds no buffer if possible,
 // and otherwise a buffer of a single byte.
 func (v *View) Await() error {
 	if v.wire != nil && !v.rest {
@@ -72,11 +71,11 @@ func (v *View) WriteBoth(a, b []byte) error {
 	return v.send(err)
 }
 
-// recordShare says how much records add to data, by their headers and by encryption:
-// at most one byte for so many bytes of data.
+// recordShare limits how much records add to data, by their headers and by encryption: at
+// most one byte per recordShare bytes of data.
 const recordShare = 16
 
-// sizeOfRecords returns about how many bytes the records of n bytes of data have.
+// sizeOfRecords returns the approximate size of the records of n bytes of data.
 func sizeOfRecords(n int) int { return n + n/recordShare + 512 }
 
 func (v *View) gather(n int) {

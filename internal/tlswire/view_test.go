@@ -33,7 +33,7 @@ func serverConfig(t *testing.T) *tls.Config {
 	}
 }
 
-// ViewOf and Transport return the same connections that Server was given and returned.
+// ViewOf and Transport return the same connections that Server received and returned.
 func TestServerConnectionsKnowTheirViewAndTransport(t *testing.T) {
 	nc := &servertest.FakeConn{}
 	c := Server(nc, nc, new(tls.Config))
@@ -48,7 +48,7 @@ func TestServerConnectionsKnowTheirViewAndTransport(t *testing.T) {
 	}
 }
 
-// A TLS connection that Server has not made may hold received data.
+// A TLS connection not made by Server may hold received data.
 func TestTLSConnectionsOfOthersLoseNothing(t *testing.T) {
 	near, far := net.Pipe()
 	v := ViewOf(tls.Server(far, serverConfig(t)))

@@ -1,10 +1,10 @@
-// Package tlswire stands between crypto/tls and the transport of a server's
-// connection. It knows where TLS records end. So a connection that waits for its next
-// request holds no buffer, and the records of a message are sent together.
+// Package tlswire is a layer between crypto/tls and the transport of a server's connection.
+// It knows where TLS records end. So a connection that waits for its next request holds no
+// buffer, and the records of a message are sent together.
 //
-// It imports bufpool and ioread. Server makes a connection over a wire (wire.go).
-// ViewOf returns the View through which an engine reads and writes: with calls that wait
-// (view.go), and, if the transport is a Socket, with calls that do not (nowait.go).
+// Server makes a connection over a wire (wire.go). ViewOf returns the View through which an
+// engine reads and writes: with calls that wait (view.go), and, if the transport is a Socket,
+// with calls that do not (nowait.go).
 package tlswire
 
 import (
@@ -21,9 +21,9 @@ import (
 	"github.com/valyala/fasthttp/internal/ioread"
 )
 
-// Server returns the TLS connection of a server over nc. It does not perform the
-// handshake. socket is the connection from which nc reads without changes; it may be
-// nc itself. If it is a socket of the system, waiting for it needs no buffer.
+// Server returns a server's TLS connection over nc. It does not perform the handshake.
+// socket is the connection from which nc reads without changes; it may be nc itself. If it
+// is a socket of the system, waiting for it needs no buffer.
 func Server(nc, socket net.Conn, config *tls.Config) *tls.Conn {
 	w := newWire(nc, socket)
 	c := tls.Server(w, config)
@@ -42,17 +42,16 @@ func Transport(c net.Conn) (transport net.Conn, ok bool) {
 
 // wire is the connection between a tls.Conn of a server and its transport.
 //
-// It reads ahead into a buffer, which it returns to the pool as soon as it is empty,
-// and passes one record at a time to the tls.Conn. On an event loop it reads into the
-// memory of the tls.Conn as long as that has room, and keeps only what is behind the
-// record. So a tls.Conn from which
-// everything was read holds no bytes. If the wire has none either, the connection is
-// idle: it only has to wait for the transport, for which it needs no buffer. A
-// tls.Conn directly on the transport could hold the next record already, and there is
-// no way to find that out.
+// It reads ahead into a buffer, which it returns to the pool as soon as it is empty, and
+// passes one record at a time to the tls.Conn. On an event loop it reads into the memory of
+// the tls.Conn as long as that has room, and keeps only the bytes after the record. So a
+// tls.Conn from which everything was read holds no bytes. If the wire has none either, the
+// connection is idle: it only has to wait for the transport, for which it needs no buffer.
+// A tls.Conn directly on the transport could already hold the next record, and there is no
+// way to detect that.
 //
-// A wire can also gather records and send them with one call: a tls.Conn writes each
-// record separately, and the first ones are small.
+// A wire can also gather records and send them with one call: a tls.Conn writes each record
+// separately, and the first ones are small.
 type wire struct {
 	view View
 
@@ -64,7 +63,7 @@ type wire struct {
 	read    func(fd uintptr) (done bool)
 	readErr error
 
-	ahead   []byte          // bytes received and not passed on yet: a part of buffer, or of waited
+	ahead   []byte          // received bytes that are not passed on yet: a part of buffer, or of waited
 	buffer  *bufpool.Buffer // nil if ahead is not a part of a buffer
 	eager   bool            // the last read filled the buffer
 	missing int             // bytes up to the end of the current header or payload
@@ -74,23 +73,23 @@ type wire struct {
 	waited  [HeaderSize]byte // the bytes that ended a wait without a buffer
 
 	waitless atomic.Int32 // while it is not 0, reads and writes do not wait
-	output   atomic.Int32 // the size of output that is encrypted, until its first record is written
+	output   atomic.Int32 // the size of encrypted output, until its first record is written
 	leaving  atomic.Bool  // Close and the deadlines, which Close of a tls.Conn calls, do nothing
 
-	// held says that there are records that are not sent, or that some were lost
+	// held is set if there are unsent records, or if some were lost
 	held atomic.Bool
 
-	// waits says that whoever holds mu may wait for room
+	// waits is set if the holder of mu may wait for room
 	waits atomic.Bool
 
 	mu        sync.Mutex
 	gathering bool            // records are sent when send is called
-	gathered  *bufpool.Buffer // records that are not sent yet; nil if there are none
+	gathered  *bufpool.Buffer // unsent records; nil if there are none
 	sent      int             // bytes of gathered that were sent
-	sendErr   error           // the error by which records were lost: no others are sent
+	sendErr   error           // the error that lost records: no others are sent
 }
 
-// transport is what a wire reads from and writes to.
+// transport is the connection that a wire reads and writes.
 type transport struct {
 	net.Conn
 	// raw reads from the descriptor of a socket. It is nil if the transport is not a
@@ -116,22 +115,22 @@ const (
 	// type, a version and the size of the payload.
 	HeaderSize = 5
 
-	// wireSize is how much is read ahead at first, and wireEagerSize how much if
-	// the peer sends more than that.
+	// wireSize is how much is read ahead at first, and wireEagerSize how much if the peer
+	// sends more than that.
 	wireSize      = 4 << 10
 	wireEagerSize = 64 << 10
 
-	// directSize is how much room a tls.Conn must have for being read into without
-	// another buffer. It has that for the header of a record, and for more later: as much
-	// as its largest record so far has taken.
+	// directSize is how much room a tls.Conn must have for reading into it without another
+	// buffer. It has that for the header of a record, and for more later: as much as its
+	// largest record so far has needed.
 	directSize = 512
 
-	// GatherSize is how much is gathered at most.
+	// GatherSize is the largest number of gathered bytes.
 	GatherSize = 64 << 10
 )
 
-// FirstMessage returns how many bytes a peer sends for its first record, which has begun
-// with p; but not more than limit, and 0 if these are bytes of something else.
+// FirstMessage returns the size of the peer's first record, which begins with p: at most
+// limit, and 0 if p is something else.
 func FirstMessage(p []byte, limit int) int {
 	const handshake = 22 // the type of the record
 	switch {
@@ -184,7 +183,7 @@ func (w *wire) SetWriteDeadline(t time.Time) error {
 	return w.to.Load().SetWriteDeadline(t)
 }
 
-// SyscallConn implements syscall.Conn, to set options of a socket.
+// SyscallConn implements syscall.Conn, for setting options of a socket.
 func (w *wire) SyscallConn() (syscall.RawConn, error) {
 	c, ok := w.NetConn().(syscall.Conn)
 	if !ok {
@@ -193,7 +192,7 @@ func (w *wire) SyscallConn() (syscall.RawConn, error) {
 	return c.SyscallConn()
 }
 
-// CloseWrite shuts down the sending side if the transport can do that.
+// CloseWrite shuts down the sending side if the transport supports that.
 func (w *wire) CloseWrite() error {
 	half, ok := w.NetConn().(interface{ CloseWrite() error })
 	if !ok {
@@ -225,9 +224,9 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// upToEnd returns how many bytes there are at least up to the end of the record that goes
-// on with next. If its header is there as a whole, that is all of them: a tls.Conn
-// allocates for each Read.
+// upToEnd returns the least number of bytes up to the end of the record that next
+// continues. If its header is complete, that is all of the record: a tls.Conn allocates for
+// each Read.
 func (w *wire) upToEnd(next []byte) int {
 	if w.payload || w.missing < HeaderSize || len(next) < HeaderSize {
 		return w.missing
@@ -291,7 +290,7 @@ func (w *wire) aheadSize() int {
 	return wireSize
 }
 
-// await waits until there are bytes, without holding a buffer.
+// await waits until bytes have arrived, without holding a buffer.
 func (w *wire) await() error {
 	if len(w.ahead) > 0 {
 		return nil
@@ -319,7 +318,7 @@ func (w *wire) Write(p []byte) (int, error) {
 		return 0, w.sendErr
 	}
 	if !w.gathering {
-		// records for which there was no room come first
+		// records for which there was no room are sent first
 		if err := w.sendAll(); err != nil {
 			return 0, err
 		}
@@ -338,8 +337,8 @@ func (w *wire) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sendNow sends records. If that fails no others are sent, not even the alert of a Close: the
-// peer would take them for forged ones. mu is held.
+// sendNow sends records. If that fails no others are sent, not even the alert of a Close:
+// the peer would regard them as forged. mu is held.
 func (w *wire) sendNow(p []byte) (n int, err error) {
 	if n, err = w.writeOut(p); err != nil {
 		w.sendErr = err

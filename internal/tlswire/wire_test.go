@@ -22,9 +22,8 @@ func record(n int) []byte {
 	return b
 }
 
-// checkWire checks that a wire returns the bytes that it receives, and that no read
-// goes beyond the end of a record. sizes are the sizes of the reads, which
-// repeat.
+// checkWire checks that a wire returns the bytes that it receives, and that no read goes
+// beyond the end of a record. sizes are the sizes of the reads, which repeat.
 func checkWire(t *testing.T, pieces [][]byte, sizes []byte) {
 	t.Helper()
 	var want []byte
@@ -199,7 +198,7 @@ func TestIdleTLSSocketHoldsNoBufferAtAll(t *testing.T) {
 	if w.first.raw == nil {
 		t.Skip("this system has no reads that do not wait")
 	}
-	// a deadline that has passed ends the wait
+	// a deadline in the past ends the wait
 	_ = w.SetReadDeadline(time.Unix(1, 0))
 	if err := w.await(); !errors.Is(err, os.ErrDeadlineExceeded) || w.buffer != nil || len(w.ahead) > 0 {
 		t.Errorf("got %v, buffer %v", err, w.buffer)
@@ -270,7 +269,7 @@ func TestWireAllocatesNothing(t *testing.T) {
 	}
 }
 
-// lossy is a transport whose next Write fails with err, unless that is nil.
+// lossy is a transport whose next Write fails with err, unless err is nil.
 type lossy struct {
 	net.Conn
 	err error
@@ -283,8 +282,8 @@ func (l *lossy) Write(p []byte) (n int, err error) {
 	return l.Conn.Write(p)
 }
 
-// Records that follow a lost one look forged to the peer. It is to see that the connection
-// has been cut off, and not that somebody has changed what it got.
+// Records that follow a lost one look forged to the peer. The peer must see that the
+// connection was cut off, not that its data was changed.
 func TestNothingFollowsALostRecord(t *testing.T) {
 	for name, write := range map[string]func(v *View, p []byte) error{
 		"Conn": func(v *View, p []byte) error { _, err := v.Conn.Write(p); return err },

@@ -11,9 +11,9 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 )
 
-// rawOf returns what reads from the descriptor of socket if that is a socket of package
-// net, and not a wrapper around one: reading the descriptor would bypass the Read of a
-// wrapper.
+// rawOf returns a RawConn for reading from the descriptor of socket, if socket is a socket
+// of package net, and not a wrapper around one: reading the descriptor would bypass the
+// Read of a wrapper.
 func rawOf(socket net.Conn) syscall.RawConn {
 	var raw syscall.RawConn
 	var err error

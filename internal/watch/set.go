@@ -6,17 +6,17 @@ import (
 	"weak"
 )
 
-// Set has the Watches of a server, which a shutdown cancels.
+// Set holds the Watches of a server, which a shutdown cancels.
 type Set struct {
 	mu   sync.Mutex
 	live map[*Watch]struct{}
-	// abandoned has those whose handlers may run on for any time. Nobody says when they
-	// end, in particular not those of goroutines that a handler has left its context to, so
-	// they must not be kept from being collected.
+	// abandoned holds Watches whose handlers may continue for any time. Their end is not
+	// reported, in particular the end of goroutines that a handler has passed its context
+	// to. So they must not be kept from being garbage-collected.
 	abandoned map[weak.Pointer[Watch]]struct{}
 }
 
-// Add puts the Watch of a request that has begun into the set.
+// Add adds the Watch of a request that has begun.
 func (s *Set) Add(w *Watch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -26,8 +26,7 @@ func (s *Set) Add(w *Watch) {
 	s.live[w] = struct{}{}
 }
 
-// Finish takes the Watch of a request that was handled out of the set. It is not canceled
-// from now on.
+// Finish removes the Watch of a request that was handled. It is not canceled from now on.
 func (s *Set) Finish(w *Watch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,9 +34,9 @@ func (s *Set) Finish(w *Watch) {
 	w.move(finish)
 }
 
-// Abandon says that the client got another response than the handler's, which may still
-// run: it is told at once if it has asked about the client, otherwise when it asks. Until
-// then a shutdown cancels the request as before.
+// Abandon reports that the client got another response than the handler's, which may still
+// run. The request is canceled at once if it is armed, otherwise when it is. Until then a
+// shutdown cancels it as before.
 func (s *Set) Abandon(w *Watch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,14 +55,14 @@ func (s *Set) Abandon(w *Watch) {
 	runtime.AddCleanup(w, s.forget, p)
 }
 
-// forget takes an abandoned Watch that nobody has any more out of the set.
+// forget removes an abandoned Watch without references.
 func (s *Set) forget(p weak.Pointer[Watch]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.abandoned, p)
 }
 
-// Len returns how many Watches are in the set.
+// Len returns the number of Watches in the set.
 func (s *Set) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -32,7 +32,7 @@ func TestShutdownCancelsWhatIsNotHandled(t *testing.T) {
 	runtime.KeepAlive([]*Watch{abandoned, twice})
 }
 
-// An abandoned request that has asked about its client is told, and needs nothing more.
+// An abandoned request is canceled when it is armed, and needs nothing more.
 func TestSetHasNoneThatWasTold(t *testing.T) {
 	var s Set
 	w := New()
@@ -44,7 +44,7 @@ func TestSetHasNoneThatWasTold(t *testing.T) {
 	}
 }
 
-// Nobody says when the goroutines end to which a handler has left its context.
+// The end of the goroutines to which a handler has passed its context is not reported.
 func TestSetForgetsAbandonedOnes(t *testing.T) {
 	var s Set
 	for range 3 {

@@ -1,28 +1,27 @@
 // Package watch signals a request's cancellation: client disconnect or server shutdown.
 //
-// A Watch is the signal of one request, and a Set has those of a server. What moves a Watch
-// is in one table, moves. The package imports the standard library alone.
+// A Watch is the signal of one request, and a Set holds the Watches of a server. All phase
+// changes of a Watch are in one table, moves.
 package watch
 
 import "sync"
 
-// phase is how far a Watch has come.
+// phase is the phase of a Watch.
 type phase uint8
 
 const (
 	// open: only a shutdown of the server cancels the request.
 	open phase = iota
-	// armed: the handler wants to know of a disconnect of the client, too.
+	// armed: a disconnect of the client cancels the request, too.
 	armed
-	// abandoned: the client got another response than the handler's, which has not asked
-	// about the client. If it asks, the answer is that nobody waits for its response.
+	// abandoned: the client got another response than the handler's, and the Watch is not
+	// armed. Arming it cancels the request at once.
 	abandoned
-	// stopped: the channel is closed because the server shuts down. The handler has not asked
-	// about the client.
+	// stopped: the channel is closed because the server shuts down. The Watch is not armed.
 	stopped
-	// stoppedArmed is stopped, but the handler wants to know of a disconnect.
+	// stoppedArmed: like stopped, but the Watch is armed.
 	stoppedArmed
-	// gone: the channel is closed, and nobody waits for the response.
+	// gone: the channel is closed, and the client does not read the handler's response.
 	gone
 	// halfClosed: the channel is closed, and the client has ended its sending side. It may
 	// still read the response.
@@ -35,11 +34,11 @@ const (
 	numPhases
 )
 
-// event is what happens to a Watch.
+// event is an event that changes the phase of a Watch.
 type event uint8
 
 const (
-	// arm: the handler asks to be told of a disconnect.
+	// arm: the handler wants a disconnect to cancel the request.
 	arm event = iota
 	// cancel: the server shuts down.
 	cancel
@@ -55,8 +54,8 @@ const (
 	numEvents
 )
 
-// moves has the phase that follows an event. Only an armed Watch is moved by what the client
-// does, and the last four phases are final.
+// moves has the phase that follows each event. Events of the client move only an armed
+// Watch, and the last four phases are final.
 var moves = [numPhases][numEvents]phase{
 	open: {
 		arm: armed, cancel: stopped, disconnect: open, halfClose: open, abandon: abandoned, finish: finished,
@@ -126,7 +125,7 @@ func (fs *funcs) call() {
 // New returns the Watch of a request that has begun.
 func New() *Watch { return &Watch{done: make(chan struct{})} }
 
-// move makes the event happen, and returns the phase that follows.
+// move applies the event, and returns the phase that follows.
 func (w *Watch) move(e event) phase {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -162,8 +161,8 @@ func (w *Watch) Arm() { w.move(arm) }
 // Cancel cancels the request because the server shuts down.
 func (w *Watch) Cancel() { w.move(cancel) }
 
-// PeerGone cancels the request, if it is armed, because the client has gone: half reports
-// whether it has only ended its sending side.
+// PeerGone cancels the request, if it is armed, because the client has disconnected: half
+// reports whether it has only ended its sending side.
 func (w *Watch) PeerGone(half bool) {
 	if half {
 		w.move(halfClose)
@@ -180,16 +179,16 @@ func (w *Watch) HalfClosed() bool { return w.now() == halfClosed }
 // channel is never closed.
 func (w *Watch) Finished() bool { return w.now() == finished }
 
-// AfterFunc arranges for f to be called in a goroutine of its own when the request is
-// canceled. The function that it returns takes that back, and reports whether it was in
-// time.
+// AfterFunc arranges for f to be called in its own goroutine when the request is canceled.
+// The returned function undoes that, and reports whether it was in time.
 func (w *Watch) AfterFunc(f func()) (stop func() bool) { return w.add(&w.after, f, phase.closed) }
 
 // AfterLeave is like AfterFunc, but a shutdown of the server alone does not call f: the
 // client must have left, or got another response than the handler's.
 func (w *Watch) AfterLeave(f func()) (stop func() bool) { return w.add(&w.leave, f, phase.left) }
 
-// add adds f to a list of functions that are called in a phase, or calls it if that has come.
+// add adds f to a list of functions that are called in a phase, or calls it if that has
+// begun.
 func (w *Watch) add(to *funcs, f func(), now func(phase) bool) (stop func() bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

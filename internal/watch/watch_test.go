@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// table is what follows in each phase from each event.
+// table has the next phase for each phase and event.
 const table = `
              Arm          Cancel       PeerGone     HalfClosed   Abandon      Finish
 open         armed        stopped      open         open         abandoned    finished
@@ -22,7 +22,7 @@ over         over         over         over         over         over         ov
 finished     finished     finished     finished     finished     finished     finished
 `
 
-// acts are the events as the users of the package make them happen.
+// acts are the calls by which users of the package cause the events.
 var acts = map[string]func(s *Set, w *Watch){
 	"Arm":        func(_ *Set, w *Watch) { w.Arm() },
 	"Cancel":     func(s *Set, _ *Watch) { s.CancelAll() },
@@ -38,7 +38,7 @@ var paths = map[string]string{
 	"halfClosed": "Arm HalfClosed", "over": "Cancel Finish", "finished": "Finish",
 }
 
-// seen describes what the users of the package can see of a phase.
+// seen describes the phase as users of the package see it.
 type seen struct{ closed, half, finished bool }
 
 var looks = map[string]seen{
@@ -46,7 +46,8 @@ var looks = map[string]seen{
 	"halfClosed": {closed: true, half: true}, "over": {closed: true}, "finished": {finished: true},
 }
 
-// left has the phases in which the client has left, and handled those that follow the response.
+// left has the phases in which the client has left, and handled the ones after the
+// response.
 var left, handled = map[string]bool{"gone": true, "halfClosed": true}, map[string]bool{"finished": true, "over": true}
 
 var names = []string{
@@ -54,7 +55,7 @@ var names = []string{
 	halfClosed: "halfClosed", over: "over", finished: "finished",
 }
 
-// TestMoves takes a Watch into each phase, and has each event happen there.
+// TestMoves puts a Watch into each phase, and causes each event there.
 func TestMoves(t *testing.T) {
 	lines := strings.Split(strings.Trim(table, "\n"), "\n")
 	events := strings.Fields(lines[0])
@@ -97,7 +98,7 @@ func testMove(t *testing.T, from, event, to string) {
 	if left[to] {
 		servertest.Receive(t, "the function of a client that leaves", leaves)
 	}
-	// what is added after the end stays, and is never called
+	// a function added after the end stays, and is never called
 	kept := !handled[to] || handled[from]
 	if inTime := stop(); inTime != (!looks[to].closed && kept) {
 		t.Errorf("stopping the function is in time: %v", inTime)
@@ -105,7 +106,7 @@ func testMove(t *testing.T, from, event, to string) {
 	if inTime := stopLeave(); inTime != (!left[to] && kept) {
 		t.Errorf("stopping the function of a client that leaves is in time: %v", inTime)
 	}
-	// nothing that is done twice does more
+	// repeating an event has no further effect
 	acts[event](&s, w)
 	check(after(to, event))
 	if len(ran) > 0 || len(leaves) > 0 {
@@ -113,7 +114,7 @@ func testMove(t *testing.T, from, event, to string) {
 	}
 }
 
-// after returns the phase that follows in the table.
+// after returns the next phase in the table.
 func after(phase, event string) string {
 	lines := strings.Split(strings.Trim(table, "\n"), "\n")
 	for _, line := range lines[1:] {

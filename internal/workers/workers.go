@@ -1,5 +1,4 @@
-// Package workers runs jobs on goroutines that it reuses. It imports nothing of this
-// module, and does not know what the jobs are.
+// Package workers runs jobs on reused goroutines. It does not depend on the kind of jobs.
 package workers
 
 import (
@@ -8,8 +7,8 @@ import (
 )
 
 // Pool runs each job on its own goroutine. A goroutine whose job has ended waits for
-// another job: its stack has grown to the size that jobs need. Do chooses the
-// goroutine that has waited for the shortest time, so that surplus ones end.
+// another job: its stack has grown to the size that jobs need. Do chooses the goroutine
+// that has waited for the shortest time, so that surplus ones end.
 //
 // New makes a Pool. Its methods may be called concurrently.
 type Pool[Job any] struct {
@@ -17,7 +16,7 @@ type Pool[Job any] struct {
 	patience time.Duration
 
 	mu      sync.Mutex
-	idle    []*worker[Job] // the first has been idle for the longest time
+	idle    []*worker[Job] // the first has been idle longest
 	stopped bool
 	cleaner *time.Timer
 	armed   bool // the cleaner will call clean
@@ -28,9 +27,9 @@ type worker[Job any] struct {
 	since time.Time
 }
 
-// New returns a Pool that calls run with each job. A goroutine ends when it has waited
-// for a job for patience, or somewhat longer. patience must be positive. run may end
-// its goroutine with runtime.Goexit.
+// New returns a Pool that calls run with each job. A goroutine ends when it has waited for
+// a job for patience, or somewhat longer. patience must be positive. run may end its
+// goroutine with runtime.Goexit.
 func New[Job any](patience time.Duration, run func(Job)) *Pool[Job] {
 	p := &Pool[Job]{run: run, patience: patience, armed: true}
 	p.mu.Lock()
@@ -39,7 +38,7 @@ func New[Job any](patience time.Duration, run func(Job)) *Pool[Job] {
 	return p
 }
 
-// Do starts a job on a goroutine, and does not wait for its end. Do must not be called
+// Do starts a job on a goroutine, and does not wait for its end. It must not be called
 // after Stop.
 func (p *Pool[Job]) Do(job Job) {
 	p.mu.Lock()
@@ -105,7 +104,7 @@ func (p *Pool[Job]) clean() {
 			w.since = now
 		}
 	}
-	// a pool that is not used any more becomes garbage
+	// an unused pool becomes garbage
 	if p.armed = len(p.idle) > 0; p.armed {
 		p.cleaner.Reset(p.pause())
 	}

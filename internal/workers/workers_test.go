@@ -55,7 +55,7 @@ func TestGoroutinesEndThatAreNotNeeded(t *testing.T) {
 		if n := idleNow(p); n != 10 {
 			t.Errorf("%d goroutines wait for as long as they may", n)
 		}
-		// one goroutine is kept busy with one job after the other
+		// one goroutine is kept busy with one job after another
 		for range 8 {
 			time.Sleep(30 * time.Second)
 			p.Do(0)
@@ -71,7 +71,7 @@ func TestGoroutinesEndThatAreNotNeeded(t *testing.T) {
 	})
 }
 
-// A pool that is not used costs neither goroutines nor timers, and can be used again.
+// An unused pool costs neither goroutines nor timers, and can be used again.
 func TestAPoolThatRestsHasNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New(time.Minute, func(wait time.Duration) { time.Sleep(wait) })
