@@ -11,8 +11,8 @@ import (
 	"github.com/valyala/fasthttp/internal/ioread"
 )
 
-// ErrRequestBodyMemory says that a request was refused since the bodies that a
-// Server holds have reached MaxRequestBodyMemory.
+// ErrRequestBodyMemory reports that a request was refused because the bodies held by a
+// Server have reached MaxRequestBodyMemory.
 var ErrRequestBodyMemory error = http1.ErrBodyMemory
 
 // Small bodies, as most are, are not counted.
@@ -56,8 +56,8 @@ func (x *exchange) bodyRoom(size int) int {
 	return size
 }
 
-// holdBody counts the memory of the body of the current request, of which got bytes
-// have just come. A body that is done cannot stall any more.
+// holdBody counts the memory of the body of the current request, which has just
+// received got bytes. A complete body cannot stall.
 func (x *exchange) holdBody(room, got int, done bool) error {
 	m := &x.s.bodies
 	if !m.Fits(room) {
@@ -83,14 +83,14 @@ func (x *exchange) growBody(size int) error {
 	return nil
 }
 
-// arrived says that the body has arrived, or is not waited for any more.
+// arrived records that the body has arrived, or is no longer awaited.
 func (x *exchange) arrived() {
 	if x.held != nil {
 		x.s.bodies.Arrived(x.held)
 	}
 }
 
-// dropBodyCount says that the body is not used any more.
+// dropBodyCount records that the body is no longer used.
 func (x *exchange) dropBodyCount() {
 	if h := x.held; h != nil {
 		x.held = nil
@@ -128,7 +128,7 @@ func (x *exchange) awaitBody(conn net.Conn) (int, error) {
 // InterruptBody implements bodymem.Owner.
 func (x *exchange) InterruptBody() {
 	x.link.Interrupt()
-	// it may take its time until the goroutine gets a processor
+	// the goroutine may not get a processor for a while
 	x.ctx.Request.body.drop()
 }
 
