@@ -1,10 +1,10 @@
 package fasthttp
 
-// LimitRequestBody limits the body of the request to limit bytes, as
-// http.MaxBytesReader does. It is for bodies that the handler gets as they arrive, by
-// StreamRequestBody or BodyModeStream: MaxRequestBodySize does not apply to those. If the body is a stream, it counts the bytes
-// that are read after the call. A limit lower than an earlier one replaces it, a
-// higher one changes nothing.
+// LimitRequestBody limits the body of the request to limit bytes, as http.MaxBytesReader does.
+// It is for bodies that the handler gets as they arrive, by StreamRequestBody or
+// BodyModeStream, to which MaxRequestBodySize does not apply. If the body is a stream, it
+// counts the bytes that are read after the call. A limit lower than an earlier one replaces
+// it, a higher one changes nothing.
 //
 // The error is ErrBodyTooLarge if the body is known to be larger. Otherwise reading
 // it, or a form in it, fails with an error that wraps ErrBodyTooLarge once there are
