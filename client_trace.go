@@ -14,7 +14,7 @@ import (
 // context. The hooks are called on the goroutine of the call, except for those
 // of the dialer. WroteHeaderField is never called.
 
-// traceOf returns the trace of a call. The one of the context goes first.
+// traceOf returns the trace of a call. The trace of the context takes precedence.
 func (c *HostClient) traceOf(call *callState) *httptrace.ClientTrace {
 	if call.ctx != nil {
 		if trace := httptrace.ContextClientTrace(call.ctx); trace != nil {
@@ -61,7 +61,7 @@ func (x *clientExchange) traceWrote(upTo tracedWrite, err error) {
 	}
 }
 
-// report tells a trace that the request was written up to a point.
+// report reports to a trace that the request was written up to a point.
 func (w *tracedWrite) report(t *httptrace.ClientTrace, upTo tracedWrite, err error) {
 	before := *w
 	*w = upTo
