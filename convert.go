@@ -70,7 +70,7 @@ func AppendHTTPDate(dst []byte, date time.Time) []byte {
 // ParseHTTPDate parses the value of a field such as Date or If-Modified-Since, in
 // one of the three formats of RFC 9110 section 5.6.7:
 //
-//	Sun, 06 Nov 1994 08:49:37 GMT    IMF-fixdate, the one that is sent today
+//	Sun, 06 Nov 1994 08:49:37 GMT    IMF-fixdate, the format sent today
 //	Sunday, 06-Nov-94 08:49:37 GMT   RFC 850
 //	Sun Nov  6 08:49:37 1994         asctime
 //
@@ -116,7 +116,7 @@ func AppendHTMLEscapeBytes(dst, s []byte) []byte {
 	return append(dst, s[from:]...)
 }
 
-// htmlEscape returns what c is escaped as, or an empty string.
+// htmlEscape returns the escape of c, or an empty string.
 func htmlEscape(c byte) string {
 	switch c {
 	case '<':
@@ -148,7 +148,7 @@ func AppendUnquotedArg(dst, src []byte) []byte { return percent.AppendDecodedArg
 // after a hyphen are in upper case, all others in lower case: coNTENT-TYPe becomes
 // Content-Type.
 //
-// A name that is no token (RFC 9110 section 5.6.2) keeps its case; CR, LF and NUL in
+// A name that is not a token (RFC 9110 section 5.6.2) keeps its case; CR, LF and NUL in
 // it become spaces.
 func AppendNormalizedHeaderKey(dst []byte, key string) []byte {
 	return AppendNormalizedHeaderKeyBytes(dst, bytesconv.Bytes(key))

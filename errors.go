@@ -7,8 +7,8 @@ import (
 	"github.com/valyala/fasthttp/internal/neterr"
 )
 
-// Errors in a message that is read. The errors of Read, ReadBody and the like wrap
-// one of these if it fits.
+// Errors in a message that was read. The errors of Read, ReadBody and similar methods
+// wrap one of these if it fits.
 var (
 	ErrBadTrailer                    error = http1.ErrBadTrailer
 	ErrReadingResponseHeaders              = errors.New("fasthttp: error when reading response headers")
@@ -59,7 +59,7 @@ type ErrBrokenChunk struct {
 func (e ErrBrokenChunk) Unwrap() error { return e.error }
 
 // ErrBodyStreamWritePanic is the error of a body stream that panicked while it was
-// written. The message is incomplete then.
+// written. The message is then incomplete.
 type ErrBodyStreamWritePanic struct {
 	error
 	stack string

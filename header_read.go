@@ -31,7 +31,7 @@ func (h *header) feed(role http1.Role, head *http1.Head, b []byte) (n int, err e
 	return n, err
 }
 
-// adopt takes over what head has found. The header was reset, and the text is the block
+// adopt takes over the results of head. The header was reset, and the text is the block
 // of list.
 func (h *header) adopt(role http1.Role, head *http1.Head) {
 	h.list.Pinned = true

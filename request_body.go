@@ -119,8 +119,8 @@ func (req *Request) BodyWriter() io.Writer {
 	return (*bodyWriter)(&req.body)
 }
 
-// BodyWriteTo writes the body to w. It reads a body stream to its end and closes it.
-// The error is that of w or of the stream, or ErrBodyStreamWritePanic if the stream
+// BodyWriteTo writes the body to w. It reads a body stream to its end and closes it. It
+// returns the error of w or of the stream, or ErrBodyStreamWritePanic if the stream
 // panics.
 func (req *Request) BodyWriteTo(w io.Writer) error {
 	if req.onlyForm() {

@@ -24,7 +24,8 @@ type callState struct {
 	content contentUse
 	outcome attemptOutcome
 	usedUp  bool // the body was a stream, which has been read
-	// misdirected says that a connection was given up since the server was not the right one
+	// misdirected is set if a connection was given up because the server was not the right
+	// one
 	misdirected bool
 
 	upstream string // the address of the last attempt
@@ -146,10 +147,10 @@ func (req *Request) parseNewTarget() error {
 	return err
 }
 
-// noHost returns the error for a request without a host. It says what the URL lacks. It
-// does not contain query, user name and password, since errors are written to logs. If
-// the target has a host, it is not the URL that was used last, and the error is
-// errNoHost.
+// noHost returns the error for a request without a host. It names the part that the URL
+// lacks. It does not contain query, user name and password, since errors are written to
+// logs. If the target has a host, it is not the URL that was used last, and the error
+// is errNoHost.
 func (req *Request) noHost() error {
 	fault, lacking := uri.LacksHost(req.Header.RequestURI())
 	if !lacking {

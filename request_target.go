@@ -85,9 +85,9 @@ func (req *Request) keepsTarget() bool {
 	return noPath && bytes.Equal(req.uri.PathOriginal(), h.target())
 }
 
-// appendHead appends the head as e says that it is sent. It does not change the target in the
-// header, which the application sets for each request, and which may be longer than the
-// target that is sent.
+// appendHead appends the head as e specifies it. It does not change the target in the header,
+// which the application sets for each request, and which may be longer than the target that
+// is sent.
 func (req *Request) appendHead(dst []byte, e http1.Encoding) []byte {
 	if !req.uriParsed {
 		return req.Header.appendHead(dst, e)

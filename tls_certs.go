@@ -49,7 +49,7 @@ type TLSReloader struct {
 }
 
 // NewTLSReloader returns a TLSReloader with the certificate in the PEM files certFile and
-// keyFile. Its errors are those of Add.
+// keyFile. It returns the errors of Add.
 func NewTLSReloader(certFile, keyFile string) (*TLSReloader, error) {
 	r := &TLSReloader{begun: time.Now()}
 	if err := r.Add(certFile, keyFile); err != nil {

@@ -17,8 +17,8 @@ import (
 // Slices that its methods return point into the URI: they are valid until the next
 // call of any of its methods, or until it is released, and must not be modified.
 //
-// The zero value is "http:///", ready for use. A URI must not be copied; use
-// CopyTo. It must not be used by two goroutines at a time.
+// The zero value is "http:///", ready for use. A URI must not be copied; use CopyTo. It
+// must not be used by two goroutines at once.
 type URI struct {
 	_ noCopy
 
