@@ -138,7 +138,7 @@ func (a *Args) AddBytesV(key string, value []byte) { a.Add(key, bytesconv.String
 // AddBytesKV is Add for a key and a value in bytes, which are copied.
 func (a *Args) AddBytesKV(key, value []byte) { a.Add(bytesconv.String(key), bytesconv.String(value)) }
 
-// AddNoValue appends an argument that is encoded as its key alone, without '='.
+// AddNoValue appends an argument encoded as its key alone, without '='.
 func (a *Args) AddNoValue(key string) { a.list.Add(key, "").Flags = field.NoValue }
 
 // AddBytesKNoValue is AddNoValue for a key in bytes.
@@ -159,7 +159,7 @@ func (a *Args) SetBytesKV(key, value []byte) {
 	a.set(bytesconv.String(key), bytesconv.String(value), 0)
 }
 
-// SetNoValue is Set for an argument that is encoded as its key alone, without '='.
+// SetNoValue is Set for an argument encoded as its key alone, without '='.
 func (a *Args) SetNoValue(key string) { a.set(key, "", field.NoValue) }
 
 // SetBytesKNoValue is SetNoValue for a key in bytes.
@@ -216,10 +216,10 @@ func (a *Args) Has(key string) bool { return a.list.Get(key) != nil }
 // HasBytes is Has for a key in bytes.
 func (a *Args) HasBytes(key []byte) bool { return a.Has(bytesconv.String(key)) }
 
-// Peek returns the value of the first argument with that key, or nil if there is
-// no such argument. An empty value is an empty slice that is not nil. The result
-// points into a: it is valid until that argument is changed or a is reset or
-// released, and must not be modified.
+// Peek returns the value of the first argument with that key, or nil if there is no
+// such argument. An empty value is an empty, non-nil slice. The result points into a:
+// it is valid until that argument is changed or a is reset or released, and must not be
+// modified.
 func (a *Args) Peek(key string) []byte { return a.list.Get(key) }
 
 // PeekBytes is Peek for a key in bytes.

@@ -28,7 +28,7 @@ type body struct {
 	owner  streamOwner
 }
 
-// streamOwner closes the stream of a body that is never sent, if the body has an owner.
+// streamOwner closes the stream of an unsent body, if the body has an owner.
 type streamOwner interface {
 	// noteStream records that r is the stream now, and reports whether it may still be
 	// sent. Otherwise the caller closes it.
@@ -95,7 +95,7 @@ func (b *body) put(p []byte) {
 	bufpool.Put(old)
 }
 
-// A full buffer doubles its size. If that is less than fastGrowth bytes, it grows
+// A full buffer doubles its size. If it has less than fastGrowth bytes, it grows
 // fourfold instead: copying costs more than so little memory.
 const fastGrowth = 64 << 10
 
@@ -209,7 +209,7 @@ func (b *body) setStream(r io.Reader, size int) {
 	}
 }
 
-// closeUnsent closes a stream that is not sent, or does nothing if there is none.
+// closeUnsent closes an unsent stream, or does nothing if there is none.
 func closeUnsent(stream io.Reader) {
 	// a panic in a Close of the application matters no more than the failure that kept it from
 	// being sent
@@ -271,8 +271,7 @@ func (b *body) reset(pool int, keep bool) {
 	b.buf = nil
 }
 
-// release drops a buffer that is larger than size, and leaves it to the garbage
-// collector.
+// release drops a buffer larger than size, and leaves it to the garbage collector.
 func (b *body) release(size int) {
 	b.raw = nil
 	if b.buf != nil && cap(b.buf.B) > size {

@@ -9,7 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/recvbuf"
 )
 
-// contentSource is the content of a message that is read while it arrives, in whatever
+// contentSource is the content of a message, read while it arrives, in whatever
 // protocol. A message, its context and its handlers know no more of the transport of
 // the content than this.
 //
@@ -74,8 +74,8 @@ func (c *h1Content) FeedTrailers(b []byte) (n int, err error) { return c.h.feedT
 // BrokenChunk implements bodyio.Recipient.
 func (c *h1Content) BrokenChunk(err error) error { return brokenChunk(err) }
 
-// leaveOn makes content that is still on r the stream of the body; h is the header of
-// its message.
+// leaveOn makes the content still on r the stream of the body; h is the header of its
+// message.
 func (b *body) leaveOn(r *bufio.Reader, f http1.Framing, h *header) {
 	c := b.spare
 	if b.spare = nil; c == nil {

@@ -39,8 +39,8 @@ type Client struct {
 	DialTimeout DialFuncWithTimeout
 
 	// Dial connects to an address. It does not get the remaining time: a call whose
-	// time is up stops waiting for it, and a connection that is established too late is
-	// kept for another call. DialTimeout takes precedence over it.
+	// time is up stops waiting for it, and a connection established too late is kept
+	// for another call. DialTimeout takes precedence over it.
 	Dial DialFunc
 
 	// DialContext connects to an address, with the context of the call and its
@@ -153,14 +153,14 @@ type Client struct {
 	// are set and received, instead of bringing them into their usual case.
 	DisableHeaderNamesNormalizing bool
 
-	// DisablePathNormalizing leaves the paths of requests as they were set,
-	// instead of removing dot segments and the like.
+	// DisablePathNormalizing leaves the paths of requests as they were set, for example
+	// with their dot segments.
 	DisablePathNormalizing bool
 
-	// StreamResponseBody makes Do and its like return as soon as the head of the
-	// response has arrived. Response.BodyStream reads the body and returns its
-	// errors; it must be closed. Deadlines stay in force until it ends. Get and Post
-	// read all of it.
+	// StreamResponseBody makes Do and its variants return as soon as the head of the
+	// response has arrived. Response.BodyStream reads the body and returns its errors;
+	// it must be closed. Deadlines stay in force until it ends. Get and Post read all
+	// of it.
 	StreamResponseBody bool
 
 	// Protocols lists the versions of HTTP that the client speaks: HTTP/1.1 alone by
@@ -277,8 +277,8 @@ const (
 )
 
 // responseLimits returns the limits for the heads of responses, given the
-// ReadBufferSize of a client. If that is set, it alone is the limit: there may
-// be as many fields as it has room for.
+// ReadBufferSize of a client. If it is set, it alone is the limit: there may be as many
+// fields as it has room for.
 func responseLimits(readBufferSize int) http1.Limits {
 	if readBufferSize <= 0 {
 		return http1.Limits{}

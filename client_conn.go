@@ -20,7 +20,7 @@ type clientConn struct {
 	answered bool
 	protocol clientProtocol
 	upstream string
-	head     http1.Head // of the response that is being received
+	head     http1.Head // of the response in progress
 	past     *connPast
 }
 
@@ -59,7 +59,7 @@ func (cc *clientConn) Close() error { return cc.protocol.Close() }
 
 func (cc *clientConn) reserve() bool { return cc.protocol.reserve() }
 
-// peek, discard and fill read what the connection has received; see recvbuf.Source.
+// peek, discard and fill read the received bytes of the connection; see recvbuf.Source.
 func (cc *clientConn) peek() []byte { return cc.line.Peek() }
 
 func (cc *clientConn) discard(n int) { cc.line.Discard(n) }
@@ -82,7 +82,7 @@ type clientProtocol interface {
 	// it returns: to the pool, or to the stream of a body.
 	//
 	// untouched reports whether a request that has failed may be sent again whatever
-	// its method, since the server has not worked on it.
+	// its method, since the server has not processed it.
 	roundTrip(hc *HostClient, req *Request, resp *Response, since time.Duration) (untouched bool, err error)
 	// shared reports whether the connection may have several users at once.
 	shared() bool

@@ -7,7 +7,7 @@ import (
 	"github.com/valyala/fasthttp/internal/uri"
 )
 
-// The errors of calls of clients, besides those of the network and of the messages.
+// The errors of client calls, besides errors of the network and of the messages.
 var (
 	// ErrNoFreeConns reports that a host has the maximum number of connections, and
 	// that none of them became free within MaxConnWaitTimeout.

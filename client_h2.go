@@ -25,8 +25,8 @@ var (
 	_ http2client.Owner = (*http2Client)(nil)
 )
 
-// The windows of a client, unless HTTP2Config says otherwise. The window of the connection
-// is so large that an unread response does not block other responses.
+// The windows of a client, unless HTTP2Config sets others. The window of the connection is
+// so large that an unread response does not block other responses.
 const (
 	h2ClientWindow     = 1 << 20
 	h2ClientConnWindow = 1 << 30
@@ -102,8 +102,8 @@ func (c *HostClient) beginHTTP2(cc *clientConn) {
 	p.conn = http2client.Begin(&cc.line, c.h2, p)
 }
 
-// protocolNames returns the names of base for the handshake, with those of the versions that
-// the client speaks.
+// protocolNames returns the names of base for the handshake, with the names of the versions
+// that the client speaks.
 func (c *HostClient) protocolNames(base []string) []string {
 	if c.h2 == nil {
 		return base

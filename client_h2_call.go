@@ -14,9 +14,9 @@ import (
 )
 
 // h2Call is one request with its response, on a stream of a connection that many calls share.
-// The goroutine of the call sends the head, and content that is in memory; a sender of its own
-// sends a stream. The goroutine that reads the connection fills the response, and signals the
-// call when an event that it waits for occurs.
+// The goroutine of the call sends the head, and content in memory; a sender of its own sends a
+// stream. The goroutine that reads the connection fills the response, and signals the call
+// when an event that it waits for occurs.
 type h2Call struct {
 	p      *http2Client
 	hc     *HostClient
@@ -136,8 +136,8 @@ func (x *h2Call) exchange() error {
 	return x.await(writeBy)
 }
 
-// begin opens the stream, and sends the head, with content that is in memory unless the server
-// is asked first.
+// begin opens the stream, and sends the head, with content in memory unless the server is
+// asked first.
 func (x *h2Call) begin(e http1.Encoding) (asks bool, err error) {
 	req, c := x.req, x.p.conn
 	stream := req.body.stream

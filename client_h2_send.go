@@ -160,8 +160,8 @@ func (x *h2Call) endSender() {
 }
 
 // finishLent ends the sending of a form, which reads memory that belongs to the caller again
-// once the call has returned. The rest has a moment to be sent. A rest that is not sent by
-// then is never sent, but the response continues.
+// once the call has returned. The rest has a moment to be sent. An unsent rest is then
+// dropped, but the response continues.
 func (x *h2Call) finishLent() {
 	c, s := x.p.conn, x.sender
 	c.Lock()
@@ -192,7 +192,7 @@ func (s *h2Sender) end() {
 	}
 }
 
-// detach copies what the sender still needs of the caller's memory. The lock is held.
+// detach copies the memory of the caller that the sender still needs. The lock is held.
 func (s *h2Sender) detach() {
 	if s.trailers != nil {
 		for name, value := range s.trailers.eachTrailer {

@@ -19,7 +19,7 @@ func (x *clientExchange) readHead() error {
 	return nil
 }
 
-// awaitsHead reports whether the head of the final response is still to come.
+// awaitsHead reports whether the head of the final response is still expected.
 func (x *clientExchange) awaitsHead() bool { return x.cc.wire.Receiving() < http1.ReceivingBody }
 
 // begin makes the response ready to be read.

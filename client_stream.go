@@ -42,8 +42,8 @@ func (x *clientExchange) discards() bool {
 	return x.call.content == contentDiscarded && x.hc.MaxResponseBodySize <= 0
 }
 
-// mayStream reports whether the body may be left on the connection, as far as that is
-// known before the response arrives.
+// mayStream reports whether the body may be left on the connection, as far as is known
+// before the response arrives.
 func (x *clientExchange) mayStream() bool {
 	return x.call.content != contentBuffered && (x.resp.StreamBody || x.hc.StreamResponseBody || x.discards())
 }
@@ -135,7 +135,7 @@ func (s *gatedStream) Interrupt() error {
 // its small rest has arrived or is about to; it is closed otherwise.
 func (s *clientStream) Close() error { return s.CloseWithError(nil) }
 
-// CloseWithError is Close; err says why the body is not read to its end. The
+// CloseWithError is Close; err is the reason why the body is not read to its end. The
 // connection is closed if there is such a reason.
 func (s *clientStream) CloseWithError(err error) error {
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *clientStream) CloseWithError(err error) error {
 }
 
 // end ends the stream. The rest of the body has the time within to arrive, and is not
-// waited for if that is negative. When end returns, no goroutine reads any more.
+// waited for if within is negative. When end returns, no goroutine reads any more.
 func (s *clientStream) end(within time.Duration) error {
 	return s.gate.Close((*gatedStream)(s), within)
 }
@@ -181,8 +181,8 @@ func (s *gatedStream) drain(within time.Duration) {
 	s.body.Drain(&limit)
 }
 
-// drainSmall closes the stream of a response that is discarded. If its body is over
-// the limit, only the bytes at hand are read.
+// drainSmall closes the stream of a discarded response. If its body is over the limit,
+// only the bytes at hand are read.
 func (s *clientStream) drainSmall() {
 	within := drainTime
 	if limit := s.x.hc.MaxResponseBodySize; limit > 0 && s.x.frame.Kind == http1.Length && s.x.frame.Length > int64(limit) {

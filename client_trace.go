@@ -9,10 +9,10 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 )
 
-// A call reports what it does to the httptrace.ClientTrace in the Trace field
-// of its client, or to the one that httptrace.WithClientTrace has put into its
-// context. The hooks are called on the goroutine of the call, except for those
-// of the dialer. WroteHeaderField is never called.
+// A call reports what it does to the httptrace.ClientTrace in the Trace field of its
+// client, or to the one that httptrace.WithClientTrace has put into its context. The
+// hooks are called on the goroutine of the call, except for the hooks of the dialer.
+// WroteHeaderField is never called.
 
 // traceOf returns the trace of a call. The trace of the context takes precedence.
 func (c *HostClient) traceOf(call *callState) *httptrace.ClientTrace {
@@ -30,8 +30,8 @@ func traceGetConn(call *callState, addr string) {
 	}
 }
 
-// traceGotConn reports a connection, which has been idle since a time on the
-// clock unless that is zero.
+// traceGotConn reports a connection, which has been idle since a time on the clock
+// unless since is zero.
 func traceGotConn(call *callState, conn net.Conn, since time.Duration) {
 	t := call.trace
 	if t == nil || t.GotConn == nil {
@@ -83,7 +83,7 @@ func (x *clientExchange) traceSent() {
 	}
 }
 
-// reportSent is traceSent for a call that is traced.
+// reportSent is traceSent for a traced call.
 func (x *clientExchange) reportSent() {
 	if ended, err := x.sender.Ended(); ended {
 		x.traceWrote(wroteRequest, err)

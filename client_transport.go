@@ -120,8 +120,8 @@ type clientExchange struct {
 	req  *Request
 	resp *Response
 
-	// properties of the request, kept here since the stream that is being sent may
-	// change its header
+	// properties of the request, kept here since the stream being sent may change its
+	// header
 	isHead, isConnect, closes bool
 
 	encoding http1.Encoding // of the request

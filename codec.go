@@ -26,8 +26,8 @@ const (
 	CompressBrotliDefaultCompression = 4
 )
 
-// Levels of compression for zstd. CompressZstdSpeedNotSet, and any level that is
-// not in this list, means CompressZstdDefault.
+// Levels of compression for zstd. CompressZstdSpeedNotSet, and any level missing from
+// this list, means CompressZstdDefault.
 const (
 	CompressZstdSpeedNotSet = iota
 	CompressZstdBestSpeed

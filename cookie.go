@@ -14,8 +14,8 @@ import (
 var (
 	// ErrNoCookies is returned if the text is empty.
 	ErrNoCookies = cookie.ErrNone
-	// ErrInvalidCookieValue is returned if the value of the cookie, its domain or
-	// its path contains a character that is not allowed there.
+	// ErrInvalidCookieValue is returned if the value of the cookie, its domain or its
+	// path contains a forbidden character.
 	ErrInvalidCookieValue = cookie.ErrValue
 )
 
@@ -142,8 +142,8 @@ func (c *Cookie) Expire() time.Time { return c.set.Expires }
 // CookieExpireUnlimited, the default, at the end of its session.
 func (c *Cookie) SetExpire(expire time.Time) { c.set.Expires = expire }
 
-// MaxAge returns the lifetime of the cookie in seconds, 0 if it has none, or a
-// negative number if the client is to delete it.
+// MaxAge returns the lifetime of the cookie in seconds, 0 if it has none, or a negative
+// number if the client must delete it.
 func (c *Cookie) MaxAge() int { return c.set.MaxAge }
 
 // SetMaxAge sets the lifetime of the cookie in seconds. If it is not 0, it is written

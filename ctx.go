@@ -63,7 +63,7 @@ type RequestCtx struct {
 	watch           atomic.Pointer[watch.Watch]
 	timeoutResponse atomic.Pointer[Response]
 	late            sync.Mutex    // held while the context times out or uses the connection
-	content         *bytes.Reader // of a body that is no stream, once it was asked for
+	content         *bytes.Reader // of a buffered body, once it was asked for
 	run             *timedRun     // the last run that got the context, unless it is late
 	left            *timedRun     // the last late run, which still has the body: Response is the answer to it
 	lost            bool          // it belongs to a late run, or to a run within one: it may not use the connection; guarded by late

@@ -2,7 +2,7 @@ package fasthttp
 
 import "fmt"
 
-// This file is for code that calls handlers in the place of a Server, or answers for
+// This file is for code that calls handlers instead of a Server, or answers for
 // handlers of another kind: see package fasthttpadaptor.
 
 // Inform sends an informational response at once: the status code of h, which must be
@@ -30,8 +30,8 @@ func (ctx *RequestCtx) HijackHandler() (handler HijackHandler, noResponse bool) 
 	return ctx.hijack, ctx.hijackNoResponse
 }
 
-// TakeTimeoutResponse returns the response that the client gets in the place of ctx.Response:
-// a copy of the response set by the last TimeoutError method, with its body stream, or the
+// TakeTimeoutResponse returns the response that the client gets instead of ctx.Response: a
+// copy of the response set by the last TimeoutError method, with its body stream, or the
 // response of a TimeoutHandler whose handler was late, or nil. It is for code that has called
 // a RequestHandler without a Server, and sends that response. Responses set by later calls of
 // TimeoutError methods are not sent, and body streams that are not sent are closed.

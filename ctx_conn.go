@@ -164,7 +164,7 @@ func (ctx *RequestCtx) deadlineConn() (net.Conn, error) {
 	if c == nil {
 		return nil, ErrNilConnection
 	}
-	// the next request removes the deadline that is set here
+	// the next request removes this deadline
 	ctx.c.PinOnly()
 	return c, nil
 }
@@ -204,9 +204,9 @@ func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
 // 501 instead, which the server logs, and handler is not called.
 //
 // The handler runs in a goroutine of its own, and ServeConn does not wait for it. It
-// may use the context, except the files of a multipart form, which are removed, and
-// the unread rest of a body that is a stream. The request ends when the handler
-// returns, and user values are closed then.
+// may use the context, except the files of a multipart form, which are removed, and the
+// unread rest of a body stream. The request ends when the handler returns, and user
+// values are closed then.
 func (ctx *RequestCtx) Hijack(handler HijackHandler) { ctx.hijack = handler }
 
 // HijackSetNoResponse sets whether the handler given to Hijack gets the connection

@@ -70,7 +70,7 @@ func (ctx *RequestCtx) VisitUserValuesAll(f func(any, any)) {
 	ctx.Request.VisitUserValuesAll(f)
 }
 
-// ResetUserValues removes all values, and closes those that are io.Closers.
+// ResetUserValues removes all values, and closes each one that is an io.Closer.
 func (ctx *RequestCtx) ResetUserValues() { ctx.Request.ResetUserValues() }
 
 // RemoveUserValue removes the value kept under key.

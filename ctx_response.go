@@ -22,10 +22,10 @@ func (ctx *RequestCtx) SetContentTypeBytes(contentType []byte) {
 	ctx.Response.Header.SetContentTypeBytes(contentType)
 }
 
-// SetConnectionClose makes the server close the connection after the response, which says
-// so with "Connection: close". With HTTP/2 the server tells the client to send no more
-// requests on the connection (GOAWAY), answers the requests that are on their way, and
-// then closes it.
+// SetConnectionClose makes the server close the connection after the response, which has
+// "Connection: close". With HTTP/2 the server tells the client to send no more requests
+// on the connection (GOAWAY), answers the requests that are on their way, and then closes
+// it.
 func (ctx *RequestCtx) SetConnectionClose() { ctx.Response.SetConnectionClose() }
 
 // SetBody sets the body of the response to a copy of body.
@@ -135,7 +135,7 @@ func (ctx *RequestCtx) RedirectBytes(uri []byte, statusCode int) {
 			uri = withoutAuthority(uri)
 		}
 	}
-	// text that is no URI is sent as it is: the URI of this request would be a loop
+	// text other than a URI is sent as it is: the URI of this request would be a loop
 	ctx.Response.Header.setID(field.Location, uri)
 	ctx.Response.SetStatusCode(statusCode)
 	ReleaseURI(u)
@@ -151,9 +151,9 @@ func withoutAuthority(uri []byte) []byte {
 	return uri
 }
 
-// IfModifiedSince reports whether the client is to get a representation that was last
-// modified at lastModified: the request has no If-Modified-Since field, or one with
-// an earlier date (RFC 9110 section 13.1.3).
+// IfModifiedSince reports whether the client should get a representation that was last
+// modified at lastModified: the request has no If-Modified-Since field, or one with an
+// earlier date (RFC 9110 section 13.1.3).
 func (ctx *RequestCtx) IfModifiedSince(lastModified time.Time) bool {
 	value := ctx.Request.Header.peekID(field.IfModifiedSince)
 	if len(value) == 0 {

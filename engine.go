@@ -27,8 +27,8 @@ const (
 // a fault or to compare: "portable" or "event".
 const engineVariable = "FASTHTTP_ENGINE"
 
-// wantsEvents reports whether connections of ln are to be served by the event
-// engine if that is possible.
+// wantsEvents reports whether connections of ln should be served by the event engine if
+// possible.
 func (s *Server) wantsEvents(ln net.Listener) bool {
 	engine := s.Engine
 	switch os.Getenv(engineVariable) {

@@ -39,10 +39,10 @@ type ErrNothingRead struct {
 // Unwrap returns the cause.
 func (e ErrNothingRead) Unwrap() error { return e.error }
 
-// ErrSmallBuffer is the error of a start line or header section that is larger than
-// its limit: Server.ReadBufferSize if that is set, else 16 KiB for the request line
-// and 64 KiB for the whole head. It is also the error of a head with more than 500
-// fields; its text contains "too many header fields" then.
+// ErrSmallBuffer is the error of a start line or header section larger than its limit:
+// Server.ReadBufferSize if set, otherwise 16 KiB for the request line and 64 KiB for
+// the whole head. It is also the error of a head with more than 500 fields; its text
+// contains "too many header fields" then.
 type ErrSmallBuffer struct {
 	error
 }

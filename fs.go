@@ -62,9 +62,9 @@ type FS struct {
 	// last request.
 	CleanStop chan struct{}
 
-	// Root is the directory to serve, in FS if that is set. The default is the
-	// working directory, or all of FS. If Root is a single file when the handler is
-	// made, it is served for the path "/".
+	// Root is the directory to serve, in FS if FS is set. The default is the working
+	// directory, or all of FS. If Root is a single file when the handler is made, it is
+	// served for the path "/".
 	//
 	// Symbolic links in Root are followed if they are relative and lead to a file
 	// inside; see AllowSymlinksOutsideRoot. Root itself may be a symbolic link.
@@ -195,8 +195,8 @@ type FS struct {
 }
 
 // NewRequestHandler returns a handler that serves files with the settings of fs. It
-// keeps up to 1024 files open between requests: the limit for open files of the
-// process has to allow for them.
+// keeps up to 1024 files open between requests: the limit for open files of the process
+// must allow for them.
 //
 // Handlers share no cache, so make one handler from an FS and keep it.
 func (fs *FS) NewRequestHandler() RequestHandler {

@@ -64,7 +64,7 @@ const (
 	noDefaultDate                         // of a response, Server.NoDefaultDate
 	oldProtocol                           // the protocol is not HTTP/1.1
 	wasRead                               // the head was read from a peer
-	hasBadName                            // a field was set that is not written: see field.BadName
+	hasBadName                            // a field was set but is not written: see field.BadName
 	trailing                              // trailers has fields, and not names alone
 	namesServer                           // of a response: Server is serverName, see nameServer
 	overHTTP2                             // the message was received by HTTP/2, and its protocol was not set since then
@@ -253,16 +253,16 @@ func (h *header) makeRoom(n int) {
 	}
 }
 
-// own is called before the lists are changed. A message must not be copied as a
-// value, but tests of applications do so to make the request of a context. Therefore
-// own gives a header that is a copy memory of its own.
+// own is called before the lists are changed. A message must not be copied as a value,
+// but tests of applications do so to make the request of a context. Therefore own gives
+// a copied header memory of its own.
 func (h *header) own() {
 	if at := bytesconv.Address(h); h.self != at {
 		h.separate(at)
 	}
 }
 
-// separate is own for a header that is new, or that was copied.
+// separate is own for a new or copied header.
 func (h *header) separate(at uintptr) {
 	h.self = at
 	for _, l := range []*field.List{&h.list, &h.cookies, &h.trailers.List} {
@@ -284,9 +284,9 @@ type key struct {
 
 func keyOf(name []byte) key { return key{name, field.Lookup(name)} }
 
-// find returns the position of the first field in list with the name k, or -1. If
-// names are kept as they are, a name that is exactly equal takes precedence over one
-// that differs in its case.
+// find returns the position of the first field in list with the name k, or -1. If names
+// are kept as they are, an exactly equal name takes precedence over a name that differs
+// in its case.
 func (h *header) find(k key) int {
 	if h.is(namesKept) {
 		if i := h.list.Find(bytesconv.String(k.name), 0); i >= 0 {
@@ -470,8 +470,8 @@ func (h *header) append(k key, value []byte) {
 	http1.Clean(h.list.Bytes(e.Value))
 }
 
-// setSpecial sets a field that is not simply in list. It returns false if the field
-// must be added to list, too.
+// setSpecial sets a field kept elsewhere than simply in list. It returns false if the
+// field must be added to list, too.
 func (h *header) setSpecial(role http1.Role, k key, value []byte) bool {
 	w := places[role][k.id]
 	if w.place == inSlot {

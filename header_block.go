@@ -61,8 +61,8 @@ type blockStart struct {
 	text  []byte
 }
 
-// appendBlock appends the header section of a response that is sent as e specifies. server
-// is the value of the Server field if the response has none. *start is the start of the last
+// appendBlock appends the header section of a response, sent as e specifies. server is the
+// value of the Server field if the response has none. *start is the start of the last
 // response.
 func (h *ResponseHeader) appendBlock(dst []byte, enc *hpack.Encoder, start **blockStart, server string, e http1.Encoding) []byte {
 	dst = h.appendBlockStart(dst, enc, start, server, e)

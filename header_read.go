@@ -187,8 +187,8 @@ func (h *header) readFrom(role http1.Role, head *http1.Head, in recvbuf.Buffered
 	}
 }
 
-// readLong reads a head that is larger than the buffer of in. It collects the bytes in
-// the block of list.
+// readLong reads a head larger than the buffer of in. It collects the bytes in the
+// block of list.
 func (h *header) readLong(role http1.Role, head *http1.Head, in recvbuf.Buffered) error {
 	block := h.list.Block[:0]
 	for {

@@ -187,7 +187,7 @@ func (h *header) appendCookies(dst []byte, role http1.Role) []byte {
 }
 
 // each calls yield for every field of the header section until it returns false, and
-// reports whether it always returned true. The fields that are not in list come first.
+// reports whether it always returned true. The fields that are not in list are first.
 func (h *header) each(role http1.Role, yield func(name, value []byte) bool) bool {
 	if !h.is(noSpecial) && !h.eachSpecial(role, yield) {
 		return false

@@ -44,8 +44,8 @@ type HostClient struct {
 	DialTimeout DialFuncWithTimeout
 
 	// Dial connects to an address. It does not get the remaining time: a call whose
-	// time is up stops waiting for it, and a connection that is established too late is
-	// kept for another call. DialTimeout takes precedence over it.
+	// time is up stops waiting for it, and a connection established too late is kept
+	// for another call. DialTimeout takes precedence over it.
 	Dial DialFunc
 
 	// DialContext connects to an address, with the context of the call and its
@@ -189,18 +189,18 @@ type HostClient struct {
 	// are set and received, instead of bringing them into their usual case.
 	DisableHeaderNamesNormalizing bool
 
-	// DisablePathNormalizing leaves the paths of requests as they were set,
-	// instead of removing dot segments and the like.
+	// DisablePathNormalizing leaves the paths of requests as they were set, for example
+	// with their dot segments.
 	DisablePathNormalizing bool
 
 	// SecureErrorLogMessage has no effect: the texts of errors never contain text
 	// from a peer.
 	SecureErrorLogMessage bool
 
-	// StreamResponseBody makes Do and its like return as soon as the head of the
-	// response has arrived. Response.BodyStream reads the body and returns its
-	// errors; it must be closed. Deadlines stay in force until it ends. Get and Post
-	// read all of it.
+	// StreamResponseBody makes Do and its variants return as soon as the head of the
+	// response has arrived. Response.BodyStream reads the body and returns its errors;
+	// it must be closed. Deadlines stay in force until it ends. Get and Post read all
+	// of it.
 	StreamResponseBody bool
 
 	// Trace holds the hooks that calls run, unless the context of a call carries its
@@ -217,7 +217,7 @@ type HostClient struct {
 	pool    connpool.Pool[*clientConn]
 	pending hostmap.Users
 	lastUse atomic.Int64     // when the last call began, on the clock; 0 before the first one
-	_       cpu.CacheLinePad // every call writes what comes before, and reads what follows
+	_       cpu.CacheLinePad // every call writes the fields before it, and reads the fields after it
 
 	setup    sync.Once
 	mu       sync.Mutex // of MaxConns
@@ -247,7 +247,7 @@ func (c *HostClient) ready() error {
 		c.addrs = c.splitAddrs()
 		if !c.dialsItself() {
 			for i, addr := range c.addrs {
-				// one that is no host cannot be dialed as it stands
+				// an address without a valid host cannot be dialed as it is
 				c.addrs[i], _ = asciiHost(addr)
 			}
 		}

@@ -51,7 +51,7 @@ func (c *HostClient) call(ctx context.Context, req *Request, resp *Response, dea
 	return c.callCounted(ctx, req, resp, deadline)
 }
 
-// refused closes the body stream of a request that is not sent because of err.
+// refused closes the body stream of a request that err keeps from being sent.
 func (req *Request) refused(err error) error {
 	if req != nil {
 		_ = req.body.closeStream()
@@ -298,10 +298,10 @@ func (c *callState) sleep(d time.Duration) bool {
 // CookieJar keeps the cookies of a client. The package fasthttpadaptor makes one
 // of any net/http.CookieJar. Its methods may be called concurrently.
 type CookieJar interface {
-	// Cookies returns names and values of the cookies that are to be sent to uri, which
-	// must not be changed, in the order in which they are sent. A name may occur more
-	// than once; the cookie with the longer path then precedes the other (RFC 6265
-	// section 5.4). Quotes around a value are a part of it.
+	// Cookies returns names and values of the cookies to send to uri, which must not be
+	// changed, in the order in which they are sent. A name may occur more than once;
+	// the cookie with the longer path then precedes the other (RFC 6265 section 5.4).
+	// Quotes around a value are a part of it.
 	Cookies(uri *URI) iter.Seq2[string, string]
 	// SetCookies stores the values of the Set-Cookie fields in a response from uri,
 	// which must not be changed.

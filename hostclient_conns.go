@@ -190,7 +190,7 @@ func (c *HostClient) secure(call *callState, cc *clientConn, config *tls.Config)
 	return err
 }
 
-// dial connects to addr with the dial function that is configured.
+// dial connects to addr with the configured dial function.
 func (c *HostClient) dial(call *callState, addr string) (conn net.Conn, late bool, err error) {
 	var timeout time.Duration
 	if !call.deadline.IsZero() {

@@ -119,7 +119,7 @@ func (req *Request) loaded() ([]byte, error) {
 
 // BodyGunzip decodes the body with gzip and returns the result, a new slice. It fails
 // with ErrBodyTooLarge if the result exceeds the MaxResponseBodySize of the client, or
-// 256 MiB if that is not set.
+// 256 MiB if it is not set.
 func (resp *Response) BodyGunzip() ([]byte, error) {
 	return resp.decoded(coding.Gzip, coding.ContentBound(resp.body.limit))
 }

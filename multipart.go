@@ -17,9 +17,9 @@ import (
 // WriteMultipartForm writes f to w as the content of a multipart/form-data body: first
 // the values, then the files, both in the order of their keys.
 //
-// It writes the fields of parts, including those of FileHeader.Header, as it writes the
-// fields of messages: CR, LF and NUL become spaces, and a field whose name is not a
-// token is omitted. CR and LF in the name of a value become %0D and %0A.
+// It writes the fields of parts, including FileHeader.Header, as it writes the fields
+// of messages: CR, LF and NUL become spaces, and a field whose name is not a token is
+// omitted. CR and LF in the name of a value become %0D and %0A.
 //
 // boundary must have 1 to 70 of the characters that RFC 2046 section 5.1.1 allows. It has
 // to be a parameter of the Content-Type of the message; see

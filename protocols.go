@@ -84,8 +84,8 @@ type HTTP2Config struct {
 	MaxDecoderHeaderTableSize int
 	MaxEncoderHeaderTableSize int
 
-	// MaxReadFrameSize is the largest frame that is received, in bytes, from 16 KiB, the
-	// default, to 16 MiB. A larger frame ends its connection.
+	// MaxReadFrameSize is the size of the largest accepted frame, in bytes, from 16 KiB,
+	// the default, to 16 MiB. A larger frame ends its connection.
 	MaxReadFrameSize int
 
 	// MaxReceiveBufferPerConnection and MaxReceiveBufferPerStream limit the content in

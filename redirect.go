@@ -114,9 +114,9 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 	}
 }
 
-// redirectContent describes the content of a request that is redirected.
+// redirectContent describes the content of a redirected request.
 type redirectContent struct {
-	streamed bool // it was a stream, which is gone once the request was sent
+	streamed bool // it was a stream, which is used up once the request was sent
 	size     int  // of that stream
 }
 

@@ -197,11 +197,11 @@ func (req *Request) MayContinue() bool {
 	return req.Header.IsHTTP11() && ascii.EqualFoldString(req.Header.peekID(field.Expect), "100-continue")
 }
 
-// SetUserValue stores a value in the request under key. Keys are compared as those of a
-// map. A nil value for a key without a value is not stored.
+// SetUserValue stores a value in the request under key. Keys are compared as map keys.
+// A nil value for a key without a value is not stored.
 //
 // A server drops the values of a request when the response was sent, or has failed, and
-// closes those that are io.Closers.
+// closes each one that is an io.Closer.
 func (req *Request) SetUserValue(key, value any) { req.values.Set(key, value) }
 
 // SetUserValueBytes is SetUserValue with the key as a byte slice, for the key string(key).
@@ -233,7 +233,7 @@ func (req *Request) VisitUserValuesAll(f func(any, any)) {
 	}
 }
 
-// ResetUserValues removes all values, and closes those that are io.Closers.
+// ResetUserValues removes all values, and closes each one that is an io.Closer.
 func (req *Request) ResetUserValues() { req.values.Reset() }
 
 // RemoveUserValue removes the value stored under key.
@@ -297,7 +297,7 @@ func (req *Request) finalizeEmpty() {
 
 // ContinueReadBodyStream is ContinueReadBody that leaves the body on r: the caller
 // reads it from BodyStream. maxBodySize and preParseMultipartForm are ignored; the
-// reader of the stream has to limit what it reads. ContinueReadBodyStream fails only if
+// reader of the stream has to limit its reading. ContinueReadBodyStream fails only if
 // the header does not determine the length of the body. The stream returns later
 // errors.
 func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
@@ -349,7 +349,7 @@ func (req *Request) prepareHead() error {
 }
 
 // prepareForServer is prepareHead for a client that sends the request to a server. Such
-// a request has no absolute target: appendHead writes the target that is sent.
+// a request has no absolute target: appendHead writes the target to send.
 func (req *Request) prepareForServer() error {
 	if !req.uriParsed && !req.recallTarget() && (len(req.Header.Host()) == 0 || !req.Header.targetIsPath()) {
 		if err := req.parseNewTarget(); err != nil {
@@ -371,8 +371,8 @@ func (req *Request) prepareParsed() error {
 	return req.prepareContent()
 }
 
-// checkLine returns an error if a server would parse the request line in another way
-// than it was set. A target that was made from a URI needs no check.
+// checkLine returns an error if a server would parse the request line in a different
+// way from how it was set. A target that was made from a URI needs no check.
 func (req *Request) checkLine() error {
 	h := &req.Header
 	switch {
@@ -467,8 +467,8 @@ func (req *Request) content() []byte {
 	return content
 }
 
-// prepareHost is the part of prepareHead for the host: it parses the URI if that is
-// necessary, and sets the Host field.
+// prepareHost is the part of prepareHead for the host: it parses the URI if necessary,
+// and sets the Host field.
 func (req *Request) prepareHost() error {
 	if !req.uriParsed || req.uri.text.BadHost() {
 		if err := req.parseURI(); err != nil {
@@ -491,8 +491,8 @@ func (req *Request) prepareHost() error {
 	return nil
 }
 
-// sentHeader returns the header that is sent. It has user name and password of the URI
-// as a basic Authorization (RFC 7617) unless one was set, as net/http and curl do, and the
+// sentHeader returns the header to send. It has user name and password of the URI as a
+// basic Authorization (RFC 7617) unless one was set, as net/http and curl do, and the
 // Proxy-Authorization for a proxy. They are not stored in the request itself, which may
 // get another URI. The caller releases the header with sent.
 func (req *Request) sentHeader() *RequestHeader {

@@ -129,13 +129,13 @@ func (req *Request) BodyWriteTo(w io.Writer) error {
 	return req.body.writeTo(w)
 }
 
-// setSource makes content that is still arriving the body stream.
+// setSource makes content in transit the body stream.
 func (req *Request) setSource(source contentSource, size int) {
 	req.source = source
 	req.body.setStream(source, size)
 }
 
-// closeSource ends the reading of content that is still arriving.
+// closeSource ends the reading of content in transit.
 func (req *Request) closeSource() {
 	if req.source != nil {
 		_ = req.source.Close()

@@ -18,7 +18,7 @@ type callState struct {
 	deadline time.Time       // zero for none
 	trace    *httptrace.ClientTrace
 
-	proxy *proxyForm // nil for a request that is sent to its host
+	proxy *proxyForm // nil for a request to its own host
 
 	purpose callPurpose
 	content contentUse
@@ -31,7 +31,7 @@ type callState struct {
 	upstream string // the address of the last attempt
 }
 
-// callPurpose is what a client does with a callState.
+// callPurpose is the purpose for which a client uses a callState.
 type callPurpose uint8
 
 const (
@@ -139,7 +139,7 @@ func (req *Request) recallTarget() bool {
 	return true
 }
 
-// parseNewTarget is parseTarget for a target that is not the last one.
+// parseNewTarget is parseTarget for a target other than the last one.
 func (req *Request) parseNewTarget() error {
 	req.again = false
 	err := req.parseURI()

@@ -384,7 +384,8 @@ func (h *RequestHeader) receivedStart() []byte {
 	return h.list.Bytes(field.Span{Off: method.Off, Len: version.Off + version.Len - method.Off})
 }
 
-// The errors of a request line that a server would parse in another way than it was set.
+// The errors of a request line that a server would parse in a different way from how it
+// was set.
 var (
 	errMethod   = errors.New("fasthttp: the method of the request is no token")
 	errTarget   = fmt.Errorf("%w: there is a space or control character in the target of the request", ErrorInvalidURI)

@@ -57,7 +57,7 @@ func (h *RequestHeader) SetBytesV(key string, value []byte) {
 // SetBytesKV is Set with key and value as byte slices.
 func (h *RequestHeader) SetBytesKV(key, value []byte) { h.set(http1.Request, keyOf(key), value) }
 
-// SetCanonical is SetBytesKV for a name that is used as it is, without normalizing it.
+// SetCanonical is SetBytesKV that uses the name as it is, without normalizing it.
 func (h *RequestHeader) SetCanonical(key, value []byte) {
 	h.setCanonical(http1.Request, key, value)
 }
@@ -94,7 +94,7 @@ func (h *RequestHeader) DelBytes(key []byte) { h.del(http1.Request, keyOf(key)) 
 func (h *RequestHeader) Len() int { return h.count(http1.Request) }
 
 // All returns an iterator over the names and values of all fields. Host, Content-Length,
-// Content-Type, User-Agent, Trailer and Cookie come first, then the others in their order.
+// Content-Type, User-Agent, Trailer and Cookie are first, then the others in their order.
 // AllInOrder returns the fields in the order of the wire.
 //
 // Names and values are valid until the next step of the loop. The loop must not change

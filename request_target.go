@@ -7,7 +7,7 @@ import (
 )
 
 // URI returns the URI of the request: its target, completed by the Host field. A change
-// of the URI changes the request that is sent.
+// of the URI also changes the sent request.
 func (req *Request) URI() *URI {
 	_ = req.parseURI()
 	return &req.uri
@@ -86,8 +86,7 @@ func (req *Request) keepsTarget() bool {
 }
 
 // appendHead appends the head as e specifies it. It does not change the target in the header,
-// which the application sets for each request, and which may be longer than the target that
-// is sent.
+// which the application sets for each request, and which may be longer than the sent target.
 func (req *Request) appendHead(dst []byte, e http1.Encoding) []byte {
 	if !req.uriParsed {
 		return req.Header.appendHead(dst, e)
@@ -110,7 +109,7 @@ func (req *Request) appendHead(dst []byte, e http1.Encoding) []byte {
 	return dst
 }
 
-// appendTarget appends the target that is sent. If kept is set, it is no path.
+// appendTarget appends the target to send. If kept is set, it is no path.
 func (req *Request) appendTarget(dst []byte, kept bool) []byte {
 	if req.call.proxy != nil {
 		host, _ := hostField(req.uri.Host())

@@ -38,7 +38,7 @@ func (h *ResponseHeader) StatusCode() int {
 func (h *ResponseHeader) SetStatusCode(statusCode int) { h.status = max(statusCode, 0) }
 
 // StatusMessage returns the reason phrase of the status line if it was set or received,
-// else nil: then the result of the function StatusMessage is written.
+// and otherwise nil: then the result of the function StatusMessage is written.
 func (h *ResponseHeader) StatusMessage() []byte { return h.text(h.line[lineReason]) }
 
 // SetStatusMessage sets the reason phrase of the status line.

@@ -58,7 +58,7 @@ func (h *ResponseHeader) SetBytesV(key string, value []byte) {
 // SetBytesKV is Set with key and value as byte slices.
 func (h *ResponseHeader) SetBytesKV(key, value []byte) { h.set(http1.Response, keyOf(key), value) }
 
-// SetCanonical is SetBytesKV for a name that is used as it is, without normalizing it.
+// SetCanonical is SetBytesKV that uses the name as it is, without normalizing it.
 func (h *ResponseHeader) SetCanonical(key, value []byte) {
 	h.setCanonical(http1.Response, key, value)
 }
@@ -95,7 +95,7 @@ func (h *ResponseHeader) DelBytes(key []byte) { h.del(http1.Response, keyOf(key)
 func (h *ResponseHeader) Len() int { return h.count(http1.Response) }
 
 // All returns an iterator over the names and values of all fields. Content-Length,
-// Content-Type, Content-Encoding, Server, the cookies and Trailer come first, then the
+// Content-Type, Content-Encoding, Server, the cookies and Trailer are first, then the
 // others in their order.
 //
 // Names and values are valid until the next step of the loop. The loop must not change the

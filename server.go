@@ -62,7 +62,7 @@ type Server struct {
 	// the request before its body is read.
 	HeaderReceived func(header *RequestHeader) RequestConfig
 
-	// ContinueHandler decides whether a client that sent "Expect: 100-continue" is to
+	// ContinueHandler decides whether a client that sent "Expect: 100-continue" should
 	// send the body. If it returns false, the request is refused with 417 and the
 	// connection is closed. By default all requests are accepted.
 	ContinueHandler func(header *RequestHeader) bool
@@ -209,11 +209,11 @@ type Server struct {
 	// MaxRequestBodySize; a negative value means no limit.
 	//
 	// It counts the capacity of buffers over 16 KiB, which may be twice the size of
-	// their bodies. A multipart form that is parsed while it arrives counts as 4 MiB,
-	// though its values may take 10 MiB more. Streams are not counted, nor are copies
-	// that a handler makes of a body. Garbage that was not collected yet is not
-	// counted either; if the garbage and the bodies together exceed the limit,
-	// garbage is collected before more memory is taken.
+	// their bodies. A multipart form parsed while it arrives counts as 4 MiB, though
+	// its values may take 10 MiB more. Streams are not counted, nor are copies that a
+	// handler makes of a body. Garbage that was not collected yet is not counted
+	// either; if the garbage and the bodies together exceed the limit, garbage is
+	// collected before more memory is taken.
 	//
 	// If there is no room for more, the server ends requests whose bodies have stalled,
 	// receiving less than 4 KiB in the last second; the longest stalled first. If there
@@ -310,14 +310,14 @@ type Server struct {
 
 	// Protocols is the set of HTTP versions that the server speaks. The zero value is
 	// HTTP/1 alone. With HTTP/2, ServeTLS and its variants advertise h2 by ALPN; so does a
-	// crypto/tls listener that is passed to Serve, if its NextProtos contain "h2". With
+	// crypto/tls listener passed to Serve, if its NextProtos contain "h2". With
 	// unencrypted HTTP/2, a connection without TLS that begins with the HTTP/2 preface
 	// speaks HTTP/2, on the same port as HTTP/1. A handler that NextProto has set for "h2"
 	// takes precedence. Protocols must be set before the server is started.
 	//
 	// The handler is the same for both; RequestCtx.IsHTTP2 distinguishes them. An HTTP/2
 	// connection carries many requests at once, so an event that ends an HTTP/1 connection
-	// ends only its own request here: a panic, a deadline, or a body that is too large.
+	// ends only its own request here: a panic, a deadline, or too large a body.
 	// docs/migrating.md lists the differences.
 	Protocols Protocols
 
@@ -362,8 +362,8 @@ type Server struct {
 	perIP peers.Counter
 }
 
-// RequestConfig holds the settings that Server.HeaderReceived returns for one
-// request. A field that is zero leaves the setting of the server in force.
+// RequestConfig holds the settings that Server.HeaderReceived returns for one request.
+// A zero field leaves the setting of the server in force.
 type RequestConfig struct {
 	// ReadTimeout is how long the rest of the request may take to arrive.
 	ReadTimeout time.Duration

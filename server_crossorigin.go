@@ -52,8 +52,8 @@ type CrossOriginProtection struct {
 }
 
 // AddTrustedOrigin allows all requests whose Origin is exactly the given one, such as
-// "https://example.com" or "https://example.com:8443". It returns an error if that is
-// not an origin.
+// "https://example.com" or "https://example.com:8443". It returns an error if origin is
+// not one.
 func (p *CrossOriginProtection) AddTrustedOrigin(origin string) error {
 	if len(originHost(bytesconv.Bytes(origin))) == 0 {
 		return fmt.Errorf("fasthttp: %q is no origin: want scheme://host or scheme://host:port", origin)

@@ -14,8 +14,8 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// ErrGetOnly reports that a server with GetOnly received a request that is neither GET
-// nor HEAD.
+// ErrGetOnly reports that a server with GetOnly received a request other than GET and
+// HEAD.
 var ErrGetOnly = errors.New("fasthttp: non-get request received")
 
 // ErrRequestRefused is the error that Server.ErrorHandler gets for a request that was
@@ -109,7 +109,7 @@ func (s *Server) logReadError(c *engine.Conn, err error) {
 }
 
 func (s *Server) logWriteError(c *engine.Conn, err error) {
-	// a stream that is too short is no fault of the client
+	// a short stream is not the fault of the client
 	if isAbort(err) || isCommon(err) && !s.LogAllErrors && !errors.Is(err, errShortStream) {
 		return
 	}

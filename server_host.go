@@ -127,7 +127,7 @@ func (h *host) Prepare(nc net.Conn) {
 	}
 }
 
-// defaultKeepalive is what package net sets for the connections of its listeners.
+// defaultKeepalive is the setting of package net for the connections of its listeners.
 const defaultKeepalive = 15 * time.Second
 
 // maxKeepalive is the most that Linux accepts.

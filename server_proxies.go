@@ -16,8 +16,8 @@ import (
 // trusts no proxy.
 //
 // Any client can send these fields. So name only fields that your proxies set, or
-// append to, in each request: a field that they pass on unchanged may come from the
-// client. The fields of a trailer section do not count.
+// append to, in each request: a field that they pass on unchanged may have been set by
+// the client. The fields of a trailer section do not count.
 type TrustedProxies struct {
 	// Ranges are the addresses of the proxies. A request of another peer is answered as
 	// if it had none of the fields. A range of all addresses, such as 0.0.0.0/0, lets

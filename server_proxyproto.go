@@ -44,8 +44,8 @@ type ProxyProtocol struct {
 	ServeOthers bool
 
 	// Timeout is how long a connection may take for its header. 0 means
-	// Server.ReadTimeout, or 10 seconds if that is not set. The time of the first
-	// request starts after it.
+	// Server.ReadTimeout, or 10 seconds if it is not set. The time of the first request
+	// starts after it.
 	Timeout time.Duration
 }
 
@@ -120,8 +120,7 @@ func proxiedOf(nc net.Conn) (p *engine.Proxied, from net.Conn) {
 	return nil, nil
 }
 
-// awaitsHeader reports whether a connection that is about to be served begins with
-// a header.
+// awaitsHeader reports whether a connection about to be served begins with a header.
 func (s *Server) awaitsHeader(nc net.Conn) bool {
 	if s.ProxyProtocol == nil {
 		return false

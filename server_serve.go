@@ -113,7 +113,7 @@ func listenUNIX(path string) (*unixListener, error) {
 		return nil, err
 	}
 	ln.SetUnlinkOnClose(false)
-	// without it the file stays, as it does for a name that is no path
+	// without it the file stays, as it does for a name other than a path
 	file, _ := os.Lstat(path)
 	return &unixListener{UnixListener: ln, path: path, file: file}, nil
 }
@@ -214,8 +214,8 @@ func (s *Server) admitAddress(nc net.Conn) (ip netip.Addr, err error) {
 	return ip, nil
 }
 
-// turnAwayTimeout is how long a connection that is refused may take to receive
-// the refusal. A client that is far away needs a second for the TLS handshake alone.
+// turnAwayTimeout is how long a refused connection may take to receive the refusal. A
+// distant client needs a second for the TLS handshake alone.
 var turnAwayTimeout = 10 * time.Second
 
 // maxRefusals is how many refused connections get a response at once. Each of them
@@ -235,7 +235,7 @@ func (s *Server) mayRefuse(limit int64) bool {
 
 func (s *Server) refused() { s.refusals.Add(-1) }
 
-// turnAway answers a connection that is not served, and closes it.
+// turnAway answers a connection that the server does not serve, and closes it.
 func (s *Server) turnAway(nc net.Conn, why error) {
 	defer s.logRefusal(nc, why)
 	limit := int64(maxRefusals)

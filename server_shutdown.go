@@ -6,13 +6,13 @@ import "context"
 // returns nil, and the connections that wait for a request. It answers requests that
 // have begun to arrive, with "Connection: close". It tells HTTP/2 clients to send no
 // more requests on their connections (GOAWAY), and also answers the requests that they
-// sent before they knew. Shutdown returns when all connections are closed and all calls
-// of Serve are about to return, however long that takes. It may be called more than
-// once, and Serve may be called again afterwards. It returns the error of a listener
-// that could not be closed, but completes the rest of the shutdown.
+// sent before they received that. Shutdown returns when all connections are closed and
+// all calls of Serve are about to return, however long that takes. It may be called
+// more than once, and Serve may be called again afterwards. It returns the error of a
+// listener that could not be closed, but completes the rest of the shutdown.
 //
-// Serve called after Shutdown starts serving again. A program that may be told to stop while
-// it starts closes the listener after Shutdown:
+// Serve called after Shutdown starts serving again. A program that may have to stop while it
+// starts closes the listener after Shutdown:
 //
 //	context.AfterFunc(ctx, func() {
 //		shutDown <- server.Shutdown()

@@ -86,7 +86,7 @@ func (s *Server) listenAndServeTLS(addr string, source certs.Source) error {
 //
 // Handshakes do not delay accepting, nor requests on other connections. On the event
 // engine, 4 handshakes per processor compute at once, and the others wait for them. A
-// client has ReadTimeout for its handshake, or 10 seconds if that is 0. A client that
+// client has ReadTimeout for its handshake, or 10 seconds if it is 0. A client that
 // speaks plain HTTP gets a 400.
 //
 // The server offers these protocols to clients (RFC 7301), in this order: h2, if Protocols
@@ -100,8 +100,8 @@ func (s *Server) ServeTLS(ln net.Listener, certFile, keyFile string) error {
 }
 
 // ServeTLSEmbed is ServeTLS with the contents of the files: certData is a certificate
-// in PEM form, followed by those of its issuers, and keyData its key. Neither is
-// kept. If one of them is empty, only TLSConfig is used.
+// in PEM form, followed by the certificates of its issuers, and keyData its key.
+// Neither is kept. If one of them is empty, only TLSConfig is used.
 func (s *Server) ServeTLSEmbed(ln net.Listener, certData, keyData []byte) error {
 	return s.serveTLS(ln, certs.Source{Cert: string(certData), Key: string(keyData)})
 }
@@ -116,10 +116,10 @@ func (s *Server) serveTLS(ln net.Listener, source certs.Source) error {
 }
 
 // AppendCert adds the certificate of the PEM files certFile and keyFile to the
-// certificates of TLSConfig, which is created if it is nil. A client gets the first one
-// that is valid for the host it asks for, or else the very first. AppendCert must be
-// called before the server is started. It fails if a file cannot be read, or if the two
-// do not match.
+// certificates of TLSConfig, which is created if it is nil. A client gets the first
+// certificate valid for the requested host, or else the first of all. AppendCert must
+// be called before the server is started. It fails if a file cannot be read, or if the
+// two do not match.
 func (s *Server) AppendCert(certFile, keyFile string) error {
 	return s.appendCert(certs.Source{InFiles: true, Cert: certFile, Key: keyFile})
 }
@@ -143,7 +143,7 @@ func (s *Server) appendCert(source certs.Source) error {
 
 // NextProto makes nph serve the TLS connections whose client has chosen the protocol
 // key, such as "acme-tls/1", by ALPN (RFC 7301). It adds key to TLSConfig.NextProtos.
-// It has to be called before the server is started. If Protocols includes HTTP/2, the
+// It must be called before the server is started. If Protocols includes HTTP/2, the
 // server speaks it itself, unless a handler is set for "h2".
 //
 // nph gets the connection, a *tls.Conn unless the listener made another one, after
@@ -171,8 +171,8 @@ func (s *Server) ownTLSConfig() {
 	}
 }
 
-// servingConfig returns a copy of TLSConfig that is fit for serving, with the
-// certificate of the source if that has one.
+// servingConfig returns a copy of TLSConfig fit for serving, with the certificate of
+// the source if the source has one.
 func (s *Server) servingConfig(source certs.Source) (*tls.Config, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,8 +200,8 @@ func (s *Server) servingConfig(source certs.Source) (*tls.Config, error) {
 	return config, nil
 }
 
-// offeredProtos returns the protocols that clients may choose from, given those that
-// are configured. There is always at least one: a client without a common protocol
+// offeredProtos returns the protocols that clients may choose from, given the
+// configured ones. There is always at least one: a client without a common protocol
 // fails in the handshake, and cannot be tricked into mistaking this server for a server
 // of another protocol. Configurations that were made for other servers offer HTTP/2; if
 // there is no handler for it, each browser would fail.

@@ -108,7 +108,7 @@ func (s *Server) handshakeFailed(c *engine.Conn, err error) {
 
 var errPlainHTTP = errors.New("the client sent an http request to an https server")
 
-// startsLikeHTTP reports whether the bytes in the place of a record's header are the
+// startsLikeHTTP reports whether the bytes at the position of a record's header are the
 // start of an HTTP request. No type of record equals the first letter of a method.
 func startsLikeHTTP(header [tlswire.HeaderSize]byte) bool {
 	switch string(header[:]) {
@@ -119,7 +119,7 @@ func startsLikeHTTP(header [tlswire.HeaderSize]byte) bool {
 	return false
 }
 
-// answerPlainHTTP answers a client that has to use TLS with a 400.
+// answerPlainHTTP answers a client that must use TLS with a 400.
 func (s *Server) answerPlainHTTP(nc net.Conn) {
 	resp := AcquireResponse()
 	defer ReleaseResponse(resp)

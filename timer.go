@@ -14,7 +14,7 @@ type timers struct{ sync.Pool }
 var timerPool timers
 
 // AcquireTimer returns a timer that sends the time on its channel after timeout, or at once
-// if timeout is not positive. The timer may come from a pool: return it with ReleaseTimer
+// if timeout is not positive. The timer may be from a pool: return it with ReleaseTimer
 // when it is no longer needed, whether it has fired or not.
 func AcquireTimer(timeout time.Duration) *time.Timer { return timerPool.acquire(timeout) }
 
