@@ -112,9 +112,9 @@ func (x *clientExchange) endResponse() {
 	}
 }
 
-// keepable reports whether the connection, on which the body of the response was
-// read, may be used for another request, if this one is written to its end.
-// Unsolicited bytes are no response to the next request.
+// keepable reports whether the connection, on which the body of the response was read,
+// may be used for another request, if this one is written to its end. Unsolicited bytes
+// are not a response to the next request.
 func (x *clientExchange) keepable() bool {
 	return x.cc.head.KeepsAlive() && !x.frame.MustClose && !x.closes && len(x.cc.peek()) == 0
 }
@@ -144,8 +144,8 @@ func (x *clientExchange) readBody() error {
 	return nil
 }
 
-// readStep is how much room the body gets at least for each read of a long one. The
-// server may announce any length, so it is not allocated at once.
+// readStep is the least room that a long body gets for each read. The server may
+// announce any length, so it is not allocated at once.
 const readStep = 32 << 10
 
 // readLength reads a body of a known length into the response, without passing through

@@ -46,7 +46,7 @@ func (x *clientExchange) send() error {
 	return err
 }
 
-// isStale checks an idle connection, and reports whether it cannot be used any more.
+// isStale checks an idle connection, and reports whether it is no longer usable.
 func (x *clientExchange) isStale() bool {
 	x.look = lookDone
 	if !x.cc.line.IsQuiet() {
@@ -145,9 +145,8 @@ func (x *clientExchange) sendContent(out *bufpool.Buffer, content []byte) error 
 	return x.endSending()
 }
 
-// blocks reports whether sending the content may have to wait, for the peer or
-// for a stream of the application. size is how long the content is, if it is no
-// stream.
+// blocks reports whether sending the content may have to wait, for the peer or for a
+// stream of the application. size is how long the content is, if it is not a stream.
 func (x *clientExchange) blocks(size int) bool {
 	if stream := x.req.body.stream; stream != nil {
 		size = -1

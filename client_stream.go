@@ -145,7 +145,7 @@ func (s *clientStream) CloseWithError(err error) error {
 }
 
 // end ends the stream. The rest of the body has the time within to arrive, and is not
-// waited for if within is negative. When end returns, no goroutine reads any more.
+// waited for if within is negative. When end returns, no goroutine reads from it.
 func (s *clientStream) end(within time.Duration) error {
 	return s.gate.Close((*gatedStream)(s), within)
 }
@@ -193,7 +193,7 @@ func (s *clientStream) drainSmall() {
 
 var errNotSwitched = errors.New("fasthttp: only a connection that has switched protocols can be written to")
 
-// Write writes to a connection that does not speak HTTP any more.
+// Write writes to a connection that no longer speaks HTTP.
 func (s *clientStream) Write(p []byte) (int, error) {
 	if s.gate.IsClosed() {
 		return 0, errStreamClosed

@@ -143,7 +143,7 @@ type connLook uint8
 const (
 	lookDone   connLook = iota // it was checked, or it is a new one
 	lookUnseen                 // it was idle, and was not checked since
-	lookStale                  // it cannot be used any more
+	lookStale                  // it is no longer usable
 )
 
 // run sends the request and reads the response. since is when the connection became
@@ -358,6 +358,6 @@ func (c *HostClient) answerBy(deadline time.Time) time.Time {
 	return clock.Earliest(deadline, time.Now().Add(c.ReadTimeout))
 }
 
-// drainingTime is how long responses are waited for after requests cannot be sent
-// any more.
+// drainingTime is how long responses are waited for after requests can no longer be
+// sent.
 const drainingTime = 250 * time.Millisecond

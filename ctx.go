@@ -230,8 +230,8 @@ func (ctx *RequestCtx) URI() *URI { return ctx.Request.URI() }
 // Path returns the path of the URI, decoded and normalized.
 func (ctx *RequestCtx) Path() []byte { return ctx.URI().Path() }
 
-// Host returns the host that the request is for, in lower case: the authority
-// of an absolute target, else the Host field.
+// Host returns the host that the request is for, in lower case: the authority of an
+// absolute target, otherwise the Host field.
 func (ctx *RequestCtx) Host() []byte { return ctx.URI().Host() }
 
 // Referer returns the value of the Referer field.

@@ -76,8 +76,8 @@ func (ctx *RequestCtx) FullDuplex() bool {
 // starts to watch the client, as WatchDisconnect does. A shutdown of the server closes the
 // channel of Done, but does not call f, because requests that have begun are still answered.
 // EndedSending reports whether the client may still read the response. stop cancels the call
-// of f, and reports whether it was in time. f is not called any more once the handler has
-// returned or, if its response is a stream, once the stream was sent.
+// of f, and reports whether it was in time. f is not called once the handler has returned
+// or, if its response is a stream, once the stream was sent.
 //
 // It does nothing unless ctx belongs to a handler of a server.
 func (ctx *RequestCtx) AfterDisconnect(f func()) (stop func() bool) {

@@ -91,7 +91,7 @@ func (e *ErrDialWithUpstream) Unwrap() error { return e.cause }
 type TCPDialer struct {
 	// Resolver looks up names: net.DefaultResolver by default. It runs in a goroutine
 	// of its own, so that a dial ends in time even if the resolver does not; the
-	// context that it gets ends when no dial waits any more.
+	// context that it gets ends when no dial is waiting.
 	Resolver Resolver
 
 	// LocalAddr is the address to dial from: the system chooses it by default. If it
@@ -168,9 +168,9 @@ func (d *TCPDialer) DialTimeout(addr string, timeout time.Duration) (net.Conn, e
 
 // DialDualStack connects to addr, "host:port", over IPv4 or IPv6 within
 // DefaultDialTimeout. The addresses of the host race as in RFC 8305: the two versions
-// in turn, beginning with the version that the resolver put first, the next one as
-// soon as an attempt has failed or 250 ms have passed. The first connection is
-// returned, the other ones are closed.
+// in turn, beginning with the version that the resolver put first, the next one as soon
+// as an attempt has failed or 250 ms have passed. The first connection is returned, the
+// others are closed.
 func (d *TCPDialer) DialDualStack(addr string) (net.Conn, error) {
 	return d.DialDualStackTimeout(addr, DefaultDialTimeout)
 }

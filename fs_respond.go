@@ -97,7 +97,7 @@ func (h *fileHandler) setValidators(resp *Response, n *files.Node, c *files.Cont
 }
 
 // setBody sets the status and the body: all of the content if there are no spans,
-// else these parts of it.
+// otherwise these parts of it.
 func (h *fileHandler) setBody(ctx *RequestCtx, c *files.Content, spans []files.Span) error {
 	resp := &ctx.Response
 	resp.SetStatusCode(StatusOK)

@@ -380,8 +380,8 @@ func (e *pipelineEncoder) Write(p []byte) (int, error) {
 
 func (e *pipelineEncoder) Flush() error { return nil }
 
-// await waits for the result. After it has returned, the client does not
-// touch the caller's response any more.
+// await waits for the result. After it has returned, the client no longer uses the
+// caller's response.
 func (c *PipelineClient) await(ctx context.Context, call *pipelineCall, deadline time.Time) error {
 	if ctx == nil && deadline.IsZero() {
 		<-call.Done()

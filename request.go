@@ -136,8 +136,8 @@ func (req *Request) CopyTo(dst *Request) {
 	}
 }
 
-// Host returns the host that the request is for: the authority of an absolute
-// target, else the Host field (RFC 9112 section 3.2.2).
+// Host returns the host that the request is for: the authority of an absolute target,
+// otherwise the Host field (RFC 9112 section 3.2.2).
 func (req *Request) Host() []byte { return req.URI().Host() }
 
 // SetHost sets the host of the URI.
@@ -455,7 +455,7 @@ func (req *Request) encodeUnusual(without http1.Terms) http1.Encoding {
 	return e
 }
 
-// content returns the bytes that are sent as the body if it is no stream.
+// content returns the bytes that are sent as the body if it is not a stream.
 func (req *Request) content() []byte {
 	content := req.bodyBytes()
 	if len(content) == 0 && req.argsParsed && req.args.Len() > 0 {

@@ -94,9 +94,9 @@ func (req *Request) SetBodyStreamWriter(sw StreamWriter) {
 	req.SetBodyStream(NewStreamReader(sw), -1)
 }
 
-// BodyStream returns the body stream, or nil if the body is no stream. On a server with
-// StreamRequestBody it returns the body as it arrives. The caller must close it with
-// CloseBodyStream, unless the request is released. If MultipartForm has read the
+// BodyStream returns the body stream, or nil if the body is not a stream. On a server
+// with StreamRequestBody it returns the body as it arrives. The caller must close it
+// with CloseBodyStream, unless the request is released. If MultipartForm has read the
 // stream, the result is an empty stream.
 func (req *Request) BodyStream() io.Reader {
 	if req.body.stream == nil && req.onlyForm() {

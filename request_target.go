@@ -51,7 +51,7 @@ func (req *Request) RequestURI() []byte {
 }
 
 // prepareTarget sets the target in the header from the URI, unless it is an authority or an
-// asterisk, which are no paths (RFC 9112 sections 3.2.3 and 3.2.4).
+// asterisk, which are not paths (RFC 9112 sections 3.2.3 and 3.2.4).
 func (req *Request) prepareTarget() {
 	h := &req.Header
 	switch {
@@ -74,8 +74,8 @@ func (req *Request) sendsAuthority() bool {
 	return h.IsConnect() && (h.receivedStart() == nil || h.target()[0] != '/')
 }
 
-// keepsTarget reports whether the target is no path, and the URI was parsed from it and
-// has not changed.
+// keepsTarget reports whether the target is not a path, and the URI was parsed from it
+// and has not changed.
 func (req *Request) keepsTarget() bool {
 	h := &req.Header
 	if h.hasDefaultLine() {
@@ -109,7 +109,7 @@ func (req *Request) appendHead(dst []byte, e http1.Encoding) []byte {
 	return dst
 }
 
-// appendTarget appends the target to send. If kept is set, it is no path.
+// appendTarget appends the target to send. If kept is set, it is not a path.
 func (req *Request) appendTarget(dst []byte, kept bool) []byte {
 	if req.call.proxy != nil {
 		host, _ := hostField(req.uri.Host())

@@ -72,8 +72,8 @@ func (resp *Response) SetBodyStreamWriter(sw StreamWriter) {
 	resp.SetBodyStream(NewStreamReader(sw), -1)
 }
 
-// BodyStream returns the body stream, or nil if the body is no stream. The stream of a
-// response that was read is a ReadCloserWithError. The caller must close it, with its
+// BodyStream returns the body stream, or nil if the body is not a stream. The stream of
+// a response that was read is a ReadCloserWithError. The caller must close it, with its
 // own method or with CloseBodyStream.
 func (resp *Response) BodyStream() io.Reader { return resp.body.stream }
 

@@ -121,8 +121,8 @@ func (s *Server) logWriteError(c *engine.Conn, err error) {
 }
 
 // logBadName logs that a field of a response is not sent because its name is not a
-// token. It logs once, for the developer who misses the field: each response of a
-// handler may have one.
+// token. It logs once, to explain the missing field: each response of a handler may
+// have one.
 func (s *Server) logBadName(list *field.List) {
 	if !s.LogAllErrors || s.badNameLogged.Load() {
 		return

@@ -218,8 +218,8 @@ func (s *Server) admitAddress(nc net.Conn) (ip netip.Addr, err error) {
 // distant client needs a second for the TLS handshake alone.
 var turnAwayTimeout = 10 * time.Second
 
-// maxRefusals is how many refused connections get a response at once. Each of them
-// holds a descriptor until its client has received it: clients that open too many
+// maxRefusals is how many refused connections are sent a response concurrently. Each of
+// them holds a descriptor until its client has received it: clients that open too many
 // connections must not use up the descriptors of other clients.
 const maxRefusals = 1024
 

@@ -257,7 +257,7 @@ func socketOf(ln net.Listener) (syscall.RawConn, error) {
 }
 
 // transportOf returns the connection below the TLS connection nc, or nc itself if it
-// is none.
+// does not use TLS.
 func transportOf(nc net.Conn) net.Conn {
 	switch c := nc.(type) {
 	case *tls.Conn:

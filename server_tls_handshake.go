@@ -129,6 +129,6 @@ func (s *Server) answerPlainHTTP(nc net.Conn) {
 	s.sendRefusal(nc, resp, errPlainHTTP)
 }
 
-// maxTLSRefusals is how many refused TLS connections get a response at once. The
-// response takes a handshake, and an overloaded server cannot do many of them.
+// maxTLSRefusals is how many refused TLS connections are sent a response concurrently.
+// The response takes a handshake, and an overloaded server cannot do many of them.
 const maxTLSRefusals = 64
