@@ -40,14 +40,14 @@ var ErrPipelineOverflow = errors.New("fasthttp: pipelined requests' queue has be
 // difference. Responses are buffered, too: if Response.StreamBody is set, BodyStream
 // reads from that buffer. Only MaxResponseBodySize limits it.
 //
-// If a connection ends before all responses have arrived, the client sends requests
-// that the server cannot have processed again on the next connection: requests of which
-// nothing was written, and requests after a response that ends the connection. It does
-// the same with the other requests if their method is idempotent, unless connections
-// end again and again without a response; the rest fail with ErrConnectionClosed. After
-// such an end the client pipelines no deeper than the server has answered, until it
-// answers more. A failed attempt to connect fails the waiting requests, and delays the
-// next attempt, from 10 ms up to a second.
+// If a connection ends before all responses have arrived, the client repeats, on the
+// next connection, the requests that the server cannot have processed: requests of
+// which nothing was written, and requests after a response that ends the connection. It
+// does the same with the other requests if their method is idempotent, unless
+// connections end again and again without a response; the rest fail with
+// ErrConnectionClosed. After such an end the client pipelines no deeper than the server
+// has answered, until it answers more. A failed attempt to connect fails the waiting
+// requests, and delays the next attempt, from 10 ms up to a second.
 //
 // The fields must not be changed after first use, nor the client copied. Its methods
 // may be called concurrently. Connections that are idle for MaxIdleConnDuration are
