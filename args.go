@@ -28,8 +28,8 @@ var ErrTooManyFormArgs = errors.New("fasthttp: the form has more than 10000 argu
 // Keys and values are plain text everywhere in this API: Parse decodes them, and
 // AppendBytes and the methods that use it encode them.
 //
-// The zero value is empty and ready for use. An Args must not be copied; use
-// CopyTo. It must not be used by two goroutines at a time.
+// The zero value is empty and ready for use. An Args must not be copied; use CopyTo. It
+// must not be used by two goroutines at once.
 type Args struct {
 	_ noCopy
 
@@ -90,10 +90,10 @@ func (a *Args) Len() int { return a.list.Len() }
 // Parse is like [Args.ParseBytes], but takes a string.
 func (a *Args) Parse(s string) { a.ParseBytes(bytesconv.Bytes(s)) }
 
-// ParseBytes replaces all arguments by those of the query string b, which it
-// copies. Arguments are separated by '&', and a plus sign means a space. There are
-// no errors: a percent sign that begins no escape is text, and an argument with
-// neither key nor value is omitted.
+// ParseBytes replaces all arguments with the arguments of the query string b, which it
+// copies. Arguments are separated by '&', and a plus sign means a space. There are no
+// errors: a percent sign that begins no escape is text, and an argument with neither
+// key nor value is omitted.
 func (a *Args) ParseBytes(b []byte) {
 	a.Reset()
 	urlencoded.Parse(&a.list, b)
@@ -138,7 +138,7 @@ func (a *Args) AddBytesV(key string, value []byte) { a.Add(key, bytesconv.String
 // AddBytesKV is Add for a key and a value in bytes, which are copied.
 func (a *Args) AddBytesKV(key, value []byte) { a.Add(bytesconv.String(key), bytesconv.String(value)) }
 
-// AddNoValue appends an argument that is encoded as its key alone, without '='.
+// AddNoValue appends an argument encoded as its key alone, without '='.
 func (a *Args) AddNoValue(key string) { a.list.Add(key, "").Flags = field.NoValue }
 
 // AddBytesKNoValue is AddNoValue for a key in bytes.
@@ -159,7 +159,7 @@ func (a *Args) SetBytesKV(key, value []byte) {
 	a.set(bytesconv.String(key), bytesconv.String(value), 0)
 }
 
-// SetNoValue is Set for an argument that is encoded as its key alone, without '='.
+// SetNoValue is Set for an argument encoded as its key alone, without '='.
 func (a *Args) SetNoValue(key string) { a.set(key, "", field.NoValue) }
 
 // SetBytesKNoValue is SetNoValue for a key in bytes.
@@ -188,10 +188,10 @@ func (a *Args) Del(key string) { a.list.RemoveAll(key) }
 // DelBytes is Del for a key in bytes.
 func (a *Args) DelBytes(key []byte) { a.Del(bytesconv.String(key)) }
 
-// Sort sorts the arguments by key, and those with the same key by value. f compares
+// Sort sorts the arguments by key, and arguments with the same key by value. f compares
 // two of them: it returns a negative number if x is less than y, 0 if they are equal,
-// and a positive number if x is greater. bytes.Compare is such a function. The sort
-// is stable.
+// and a positive number if x is greater. bytes.Compare is such a function. The sort is
+// stable.
 func (a *Args) Sort(f func(x, y []byte) int) {
 	a.list.Changed = true
 	slices.SortStableFunc(a.list.Entries, func(x, y field.Entry) int {
@@ -216,10 +216,10 @@ func (a *Args) Has(key string) bool { return a.list.Get(key) != nil }
 // HasBytes is Has for a key in bytes.
 func (a *Args) HasBytes(key []byte) bool { return a.Has(bytesconv.String(key)) }
 
-// Peek returns the value of the first argument with that key, or nil if there is
-// no such argument. An empty value is an empty slice that is not nil. The result
-// points into a: it is valid until that argument is changed or a is reset or
-// released, and must not be modified.
+// Peek returns the value of the first argument with that key, or nil if there is no
+// such argument. An empty value is an empty, non-nil slice. The result points into a:
+// it is valid until that argument is changed or a is reset or released, and must not be
+// modified.
 func (a *Args) Peek(key string) []byte { return a.list.Get(key) }
 
 // PeekBytes is Peek for a key in bytes.

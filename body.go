@@ -28,13 +28,13 @@ type body struct {
 	owner  streamOwner
 }
 
-// streamOwner closes the stream of a body that is never sent, if the body has an owner.
+// streamOwner closes the stream of an unsent body, if the body has an owner.
 type streamOwner interface {
-	// noteStream says that r is the stream now, and reports whether it may still be sent.
-	// Otherwise the caller closes it.
+	// noteStream records that r is the stream now, and reports whether it may still be
+	// sent. Otherwise the caller closes it.
 	noteStream(r io.Reader) (sent bool)
-	// claimStream reports whether the stream is still to be closed, which is up to the caller
-	// then.
+	// claimStream reports whether the stream is still to be closed, which the caller must
+	// then do.
 	claimStream() bool
 }
 
@@ -95,7 +95,7 @@ func (b *body) put(p []byte) {
 	bufpool.Put(old)
 }
 
-// A full buffer doubles its size. If that is less than fastGrowth bytes, it grows
+// A full buffer doubles its size. If it has less than fastGrowth bytes, it grows
 // fourfold instead: copying costs more than so little memory.
 const fastGrowth = 64 << 10
 
@@ -129,9 +129,9 @@ func (b *body) room() int {
 	return cap(b.buf.B)
 }
 
-// grown returns the size that the buffer needs for n more bytes, or 0 if it is
-// large enough. At most left bytes are still to come: the size leaves no room for
-// more than them.
+// grown returns the size that the buffer needs for n more bytes, or 0 if it is large
+// enough. At most left bytes are still expected: the size leaves no room for more than
+// them.
 func (b *body) grown(n int, left int64) int {
 	if b.buf == nil {
 		return n
@@ -209,9 +209,10 @@ func (b *body) setStream(r io.Reader, size int) {
 	}
 }
 
-// closeUnsent closes a stream that is not sent, or does nothing if there is none.
+// closeUnsent closes an unsent stream, or does nothing if there is none.
 func closeUnsent(stream io.Reader) {
-	// a panic in a Close of the application matters no more than what has kept it from being sent
+	// a panic in a Close of the application matters no more than the failure that kept it from
+	// being sent
 	defer func() { _ = recover() }()
 	if c, ok := stream.(io.Closer); ok {
 		_ = c.Close()
@@ -270,8 +271,7 @@ func (b *body) reset(pool int, keep bool) {
 	b.buf = nil
 }
 
-// release drops a buffer that is larger than size, and leaves it to the garbage
-// collector.
+// release drops a buffer larger than size, and leaves it to the garbage collector.
 func (b *body) release(size int) {
 	b.raw = nil
 	if b.buf != nil && cap(b.buf.B) > size {

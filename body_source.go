@@ -9,19 +9,19 @@ import (
 	"github.com/valyala/fasthttp/internal/recvbuf"
 )
 
-// contentSource is the content of a message that is read while it arrives, in whatever
-// protocol. What a message, its context or its handlers know of the way of the content
-// is this.
+// contentSource is the content of a message, read while it arrives, in whatever
+// protocol. A message, its context and its handlers know no more of the transport of
+// the content than this.
 //
 // It is used by one goroutine at a time, except for Ended.
 type contentSource interface {
-	// Close ends the reading. What was not read stays where it is.
+	// Close ends the reading. Unread content stays where it is.
 	io.ReadCloser
 	// Limit limits the bytes that Read may still return to n. It returns
-	// ErrBodyTooLarge if there are more for sure: Read fails then, as it does when it
-	// has found more.
+	// ErrBodyTooLarge if there are certainly more: then Read fails, as it does when it
+	// finds more.
 	Limit(n int64) error
-	// Drain reads and discards the rest of the message, also after Close: limit bytes
+	// Drain reads and discards the rest of the message, even after Close: limit bytes
 	// at most, which it subtracts from limit.
 	Drain(limit *int) bodyio.Drained
 	// DrainArrived is Drain that does not wait for the rest.
@@ -74,8 +74,8 @@ func (c *h1Content) FeedTrailers(b []byte) (n int, err error) { return c.h.feedT
 // BrokenChunk implements bodyio.Recipient.
 func (c *h1Content) BrokenChunk(err error) error { return brokenChunk(err) }
 
-// leaveOn makes content that is still on r the stream of the body; h is the header of
-// its message.
+// leaveOn makes the content still on r the stream of the body; h is the header of its
+// message.
 func (b *body) leaveOn(r *bufio.Reader, f http1.Framing, h *header) {
 	c := b.spare
 	if b.spare = nil; c == nil {

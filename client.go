@@ -11,9 +11,8 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// Client sends requests to any host. It has a HostClient for each, which is created
-// for the first request to the host and dropped when the host was not used for a
-// while.
+// Client sends requests to any host. It has a HostClient for each, which is created for
+// the first request to the host and dropped when the host was unused for a while.
 //
 // The zero value is ready for use. The fields must not be changed after the first
 // call. A Client must not be copied. Its methods may be called concurrently; a
@@ -30,18 +29,18 @@ import (
 type Client struct {
 	_ noCopy
 
-	// Transport does the single attempts of a call. The default is
-	// DefaultTransport, as it is when the attempt begins.
+	// Transport performs a single attempt of a call. Nil means DefaultTransport, which
+	// is read when the attempt begins.
 	Transport RoundTripper
 
-	// DialTimeout connects to an address within the time that is left of the call, or
-	// 0 if the call has no deadline. Without it and Dial, the package's own dialer is
-	// used, which remembers the addresses of names for a minute.
+	// DialTimeout connects to an address within the remaining time of the call, which
+	// is 0 if the call has no deadline. If it and Dial are nil, the package's own
+	// dialer is used, which caches the addresses of names for a minute.
 	DialTimeout DialFuncWithTimeout
 
-	// Dial connects to an address. It does not get the time that is left: a call
-	// whose time is up does not wait for it, and a connection that comes too late is
-	// kept for another call. DialTimeout takes precedence over it.
+	// Dial connects to an address. It does not get the remaining time: a call whose
+	// time is up stops waiting for it, and a connection established too late is kept
+	// for another call. DialTimeout takes precedence over it.
 	Dial DialFunc
 
 	// DialContext connects to an address, with the context of the call and its
@@ -50,34 +49,34 @@ type Client struct {
 	// DialTimeout and Dial.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// TLSConfig is the configuration for https. The default verifies hosts by
-	// the roots of the system.
+	// TLSConfig is the configuration for https. The default verifies hosts against the
+	// root certificates of the system.
 	TLSConfig *tls.Config
 
-	// RetryIf reports whether a request that failed may be sent again. It is called
-	// whatever the error is, unless there was no connection. By default a request may
-	// be sent again if its method is GET, HEAD, PUT, OPTIONS, TRACE or QUERY, its
-	// connection failed before the first byte of a response, and the time is not up.
+	// RetryIf reports whether a request that failed may be sent again. It is called for
+	// every error, unless there was no connection. By default a request may be sent
+	// again if its method is GET, HEAD, PUT, OPTIONS, TRACE or QUERY, its connection
+	// failed before the first byte of a response, and the time is not up.
 	//
 	// Deprecated: use RetryIfErr, which takes precedence over it.
 	RetryIf RetryIfFunc
 
-	// RetryIfErr decides what happens after a failed attempt, as long as there were
-	// fewer than MaxIdemponentCallAttempts. RetryWithBackoff returns such a function.
+	// RetryIfErr decides what happens after a failed attempt, while there were fewer
+	// than MaxIdemponentCallAttempts. RetryWithBackoff returns such a function.
 	RetryIfErr RetryIfErrFunc
 
 	// RetryIfErrUpstream is a RetryIfErr that also gets the address. It takes
 	// precedence over RetryIfErr.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
-	// ConfigureClient changes the HostClient of a host before its first use.
-	// An error makes the call fail that needed it.
+	// ConfigureClient changes the HostClient of a host before its first use. If it
+	// returns an error, the call that needed the HostClient fails.
 	ConfigureClient func(hc *HostClient) error
 
 	// Name is the User-Agent of requests that have none, "fasthttp" by default.
 	Name string
 
-	// MaxConnsPerHost is how many connections there may be to a host,
+	// MaxConnsPerHost is the maximum number of connections to a host,
 	// DefaultMaxConnsPerHost by default.
 	MaxConnsPerHost int
 
@@ -85,67 +84,62 @@ type Client struct {
 	// DefaultMaxIdleConnDuration by default.
 	MaxIdleConnDuration time.Duration
 
-	// MaxConnDuration is how long a connection is used after it was established. A
-	// connection that is older is closed after its response. By default there is no
-	// limit.
+	// MaxConnDuration is how long a connection is used after it was established. An
+	// older connection is closed after its response. By default there is no limit.
 	MaxConnDuration time.Duration
 
-	// MaxIdemponentCallAttempts is how often a request is sent at most,
-	// DefaultMaxIdemponentCallAttempts by default. A request that never reached
-	// the host, since the connection had been closed before, was not sent.
+	// MaxIdemponentCallAttempts is the maximum number of times that a request is sent,
+	// DefaultMaxIdemponentCallAttempts by default. An attempt that never reached the
+	// host, because the connection had been closed before, does not count.
 	MaxIdemponentCallAttempts int
 
-	// ReadBufferSize is the size in bytes of the buffers for reading, 4096 by
-	// default. If it is set it also limits the head of responses, which is
-	// limited to 64 KiB and 500 fields otherwise.
+	// ReadBufferSize is the size in bytes of the buffers for reading, 4096 by default.
+	// If it is set, it also limits the head of a response, instead of the usual limit
+	// of 64 KiB and 500 fields.
 	ReadBufferSize int
 
 	// WriteBufferSize is the size in bytes of the buffers for writing, 4096 by
 	// default.
 	WriteBufferSize int
 
-	// ReadTimeout limits how long a response may take, from when the request
-	// was written to the last byte, also if that is read from a stream. By
-	// default there is no limit but that of the call.
+	// ReadTimeout limits the time from the end of writing the request to the last byte
+	// of the response, even if the response is read from a stream. By default only the
+	// time limit of the call applies.
 	ReadTimeout time.Duration
 
-	// ResponseHeaderTimeout limits how long the head of a response may take, from
-	// when the request was written: the error is ErrTimeout then. The body has the
-	// time that ReadTimeout and the call leave it. By default there is no limit but
-	// those.
+	// ResponseHeaderTimeout limits the time from the end of writing the request to the
+	// end of the response head: the error is ErrTimeout then. The body has the time
+	// that ReadTimeout and the call leave it. By default only these limits apply.
 	ResponseHeaderTimeout time.Duration
 
 	// TLSHandshakeTimeout limits how long a TLS handshake may take: the error is
 	// ErrTLSHandshakeTimeout then. It is ten seconds by default.
 	TLSHandshakeTimeout time.Duration
 
-	// WriteTimeout limits how long the writing of a request may take. By
-	// default there is no limit but that of the call.
+	// WriteTimeout limits how long the writing of a request may take. By default only
+	// the time limit of the call applies.
 	WriteTimeout time.Duration
 
-	// ExpectContinueTimeout is how long the server is given to react to
-	// "Expect: 100-continue" in a request with content, before that is sent all
-	// the same: a second by default. If the server sends its response instead
-	// of asking for the content, nothing of that is sent, the call returns the
-	// response, whatever its status, and the connection is closed. With HTTP/2 the
-	// connection stays, and a response of success that has begun, and goes on, asks for the
-	// content as well. A request without that field is sent in one go.
+	// ExpectContinueTimeout is how long the client waits for the server to react to
+	// "Expect: 100-continue" before it sends the content anyway: a second by default. If
+	// the server responds instead of asking for the content, no content is sent, the call
+	// returns the response, whatever its status, and the connection is closed. With HTTP/2
+	// the connection stays open, and a successful response that has begun but not ended
+	// asks for the content as well. A request without that field is sent in one go.
 	ExpectContinueTimeout time.Duration
 
-	// MaxResponseBodySize limits the body of responses in bytes: a larger one
-	// makes the call fail with ErrBodyTooLarge. With 0 or less there is no
-	// limit, so set it for servers that are not trusted. A body that is left
-	// to be read as a stream is not limited.
+	// MaxResponseBodySize limits the body of a response in bytes: if the body is
+	// larger, the call fails with ErrBodyTooLarge. 0 or less means no limit, so set it
+	// for untrusted servers. A body that the caller reads as a stream is not limited.
 	MaxResponseBodySize int
 
 	// MaxConnWaitTimeout limits how long a call waits for a connection while
-	// MaxConnsPerHost of them are busy: it fails with ErrNoFreeConns then. By
-	// default calls wait as long as they have time, in the order in which they
-	// came.
+	// MaxConnsPerHost of them are busy; after that it fails with ErrNoFreeConns. By
+	// default calls wait until their own time is up, in the order in which they began.
 	MaxConnWaitTimeout time.Duration
 
-	// ConnPoolStrategy says which of several idle connections is used next,
-	// FIFO by default.
+	// ConnPoolStrategy selects which of several idle connections is used next, FIFO by
+	// default.
 	ConnPoolStrategy ConnPoolStrategyType
 
 	// NoDefaultUserAgentHeader leaves User-Agent out of requests that have none.
@@ -159,37 +153,37 @@ type Client struct {
 	// are set and received, instead of bringing them into their usual case.
 	DisableHeaderNamesNormalizing bool
 
-	// DisablePathNormalizing leaves the paths of requests as they were set,
-	// instead of removing dot segments and the like.
+	// DisablePathNormalizing leaves the paths of requests as they were set, for example
+	// with their dot segments.
 	DisablePathNormalizing bool
 
-	// StreamResponseBody makes Do and its like return as soon as the head of the
-	// response has arrived. Response.BodyStream reads the body and returns its
-	// errors; it must be closed. Deadlines stay in force until it ends. Get and Post
-	// read all of it.
+	// StreamResponseBody makes Do and its variants return as soon as the head of the
+	// response has arrived. Response.BodyStream reads the body and returns its errors;
+	// it must be closed. Deadlines stay in force until it ends. Get and Post read all
+	// of it.
 	StreamResponseBody bool
 
-	// Protocols is the versions of HTTP that the client speaks: HTTP/1.1 alone by default.
-	// For https, client and server agree on one of them in the handshake, on HTTP/2 if
-	// both speak it. For http the client speaks HTTP/2 if UnencryptedHTTP2 is in the set
+	// Protocols lists the versions of HTTP that the client speaks: HTTP/1.1 alone by
+	// default. For https, client and server negotiate one of them in the handshake: HTTP/2
+	// if both speak it. For http the client speaks HTTP/2 if UnencryptedHTTP2 is in the set
 	// and HTTP1 is not; the servers must be known to speak it. Otherwise it speaks HTTP/1.1
-	// for http, whatever the set is. A connection of HTTP/2 serves many calls at a time, as
-	// many as the server permits; another one is opened when there is no room on those that
-	// are open.
+	// for http, whatever the set is. An HTTP/2 connection serves many calls at once, as
+	// many as the server permits; another connection is opened when the open ones have no
+	// room.
 	Protocols Protocols
 
-	// HTTP2 configures HTTP/2, as HostClient.HTTP2 says.
+	// HTTP2 configures HTTP/2; see HostClient.HTTP2.
 	HTTP2 HTTP2Config
 
-	// Trace has the hooks that calls run, unless the context of a call carries a
-	// trace of its own.
+	// Trace holds the hooks that calls run, unless the context of a call carries its
+	// own trace.
 	Trace *httptrace.ClientTrace
 
 	// CheckRedirect is called before each redirect. See RedirectPolicy.
 	CheckRedirect RedirectPolicy
 
-	// Jar keeps cookies: those that fit are added to each request, and those
-	// that responses set are put into it.
+	// Jar stores cookies: matching cookies are added to each request, and cookies that
+	// responses set are stored in it.
 	Jar CookieJar
 
 	hosts hostmap.Hosts[*HostClient]
@@ -201,15 +195,15 @@ type Client struct {
 // resp may be nil if the response does not matter. Both are best taken from
 // AcquireRequest and AcquireResponse.
 //
-// The call has the time that Request.SetTimeout gave to req; its error is
-// ErrTimeout when that is over. It waits for its turn while all connections to
-// the host are busy: see MaxConnWaitTimeout.
+// The timeout that Request.SetTimeout gave to req applies: the error is ErrTimeout when
+// it is over. Do waits for its turn while all connections to the host are busy: see
+// MaxConnWaitTimeout.
 func (c *Client) Do(req *Request, resp *Response) error {
 	return c.call(noContext, req, resp, time.Time{})
 }
 
-// DoTimeout is Do with a timeout, which counts beside that of the request. With
-// one that is not positive it returns ErrTimeout at once.
+// DoTimeout is like Do with a timeout; the shorter of it and the timeout of the request
+// applies. If timeout is not positive, it returns ErrTimeout at once.
 func (c *Client) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	if timeout <= 0 {
 		return req.refused(ErrTimeout)
@@ -217,8 +211,8 @@ func (c *Client) DoTimeout(req *Request, resp *Response, timeout time.Duration) 
 	return c.call(noContext, req, resp, time.Now().Add(timeout))
 }
 
-// DoDeadline is Do with a point in time when it returns ErrTimeout at the
-// latest. A zero deadline is none.
+// DoDeadline is like Do with a deadline, at which it returns ErrTimeout at the latest.
+// A zero deadline means none.
 func (c *Client) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	return c.call(noContext, req, resp, deadline)
 }
@@ -250,8 +244,8 @@ func (c *Client) CloseIdleConnections() {
 	}
 }
 
-// ConnsCount returns how many connections there are to all hosts, those that are
-// being established included.
+// ConnsCount returns the number of connections to all hosts, including connections that
+// are being established.
 func (c *Client) ConnsCount() (n int) {
 	for _, hc := range c.hosts.All() {
 		n += hc.ConnsCount()
@@ -259,7 +253,7 @@ func (c *Client) ConnsCount() (n int) {
 	return n
 }
 
-// IdleConnsCount returns how many connections to all hosts are idle.
+// IdleConnsCount returns the number of idle connections to all hosts.
 func (c *Client) IdleConnsCount() (n int) {
 	for _, hc := range c.hosts.All() {
 		n += hc.IdleConnsCount()
@@ -269,22 +263,22 @@ func (c *Client) IdleConnsCount() (n int) {
 
 // The defaults of Client and HostClient.
 const (
-	// DefaultMaxConnsPerHost is how many connections a client opens to one host
-	// unless MaxConnsPerHost or MaxConns says otherwise.
+	// DefaultMaxConnsPerHost is how many connections a client opens to one host unless
+	// MaxConnsPerHost or MaxConns is set.
 	DefaultMaxConnsPerHost = 512
 
-	// DefaultMaxIdleConnDuration is how long a connection may be unused before
-	// it is closed, unless MaxIdleConnDuration says otherwise.
+	// DefaultMaxIdleConnDuration is how long a connection may be unused before it is
+	// closed, unless MaxIdleConnDuration is set.
 	DefaultMaxIdleConnDuration = 10 * time.Second
 
-	// DefaultMaxIdemponentCallAttempts is how often a request that may be
-	// repeated is sent, unless MaxIdemponentCallAttempts says otherwise.
+	// DefaultMaxIdemponentCallAttempts is the maximum number of times that a repeatable
+	// request is sent, unless MaxIdemponentCallAttempts is set.
 	DefaultMaxIdemponentCallAttempts = 5
 )
 
 // responseLimits returns the limits for the heads of responses, given the
-// ReadBufferSize of a client. If that is set, it alone is the limit: there may
-// be as many fields as it has room for.
+// ReadBufferSize of a client. If it is set, it alone is the limit: there may be as many
+// fields as it has room for.
 func responseLimits(readBufferSize int) http1.Limits {
 	if readBufferSize <= 0 {
 		return http1.Limits{}
@@ -296,29 +290,29 @@ func responseLimits(readBufferSize int) http1.Limits {
 type RetryIfFunc func(request *Request) bool
 
 // RetryIfErrFunc decides what to do after an attempt at the request has failed with
-// err; attempts is its number, counted from 1. retry reports whether to try again,
-// and resetTimeout whether the next attempt gets the whole timeout of the call again,
-// instead of the time that is left.
+// err; attempts is its number, counted from 1. retry reports whether to try again, and
+// resetTimeout whether the next attempt gets the whole timeout of the call again,
+// instead of the remaining time.
 //
-// err is io.EOF if the server closed the connection in the place of a response, and
-// wraps it if a GOAWAY frame of HTTP/2 said why. The function is not called if the last
-// of the attempts that MaxIdemponentCallAttempts allows has failed, nor if no other
-// attempt could end differently: the request cannot be sent as it is, its body was a
-// stream that has been read, the response is too large, or the context has ended.
+// err is io.EOF if the server closed the connection instead of sending a response, and
+// wraps it if an HTTP/2 GOAWAY frame gave the reason. The function is not called after
+// the last attempt that MaxIdemponentCallAttempts allows, nor if no other attempt could
+// end differently: the request cannot be sent as it is, its body was a stream that has
+// been read, the response is too large, or the context has ended.
 type RetryIfErrFunc func(request *Request, attempts int, err error) (resetTimeout bool, retry bool)
 
 // RetryIfErrUpstreamFunc is a RetryIfErrFunc that also gets the address of the
 // attempt, as "host:port"; upstream is empty if none was chosen yet.
 type RetryIfErrUpstreamFunc func(request *Request, attempts int, err error, upstream string) (resetTimeout bool, retry bool)
 
-// ConnPoolStrategyType says which of several idle connections is used next.
+// ConnPoolStrategyType selects which of several idle connections is used next.
 type ConnPoolStrategyType int
 
 const (
-	// FIFO uses the connection next that has been idle for longest. All of them stay
-	// in use, and the requests spread over the servers behind a load balancer.
+	// FIFO uses the connection that has been idle for longest. All connections stay in
+	// use, and the requests spread over the servers behind a load balancer.
 	FIFO ConnPoolStrategyType = iota
-	// LIFO uses the connection next that was used last. Those that are not
-	// needed any more get old and are closed.
+	// LIFO uses the connection that was used last. Connections that are no longer
+	// needed get old and are closed.
 	LIFO
 )

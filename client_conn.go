@@ -11,16 +11,16 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// clientConn is a connection of a client. One of a HostClient belongs to one
-// call, or to one body stream, at a time, or it is idle and belongs to the pool.
+// clientConn is a connection of a client. A connection of a HostClient belongs to one
+// call, or to one body stream, or it is idle and belongs to the pool.
 type clientConn struct {
 	line clientconn.Conn
 	wire http1.ClientConn
-	// answered says that a response came through the connection before
+	// answered is set once a response was received on the connection
 	answered bool
 	protocol clientProtocol
 	upstream string
-	head     http1.Head // of the response that is being received
+	head     http1.Head // of the response in progress
 	past     *connPast
 }
 
@@ -59,7 +59,7 @@ func (cc *clientConn) Close() error { return cc.protocol.Close() }
 
 func (cc *clientConn) reserve() bool { return cc.protocol.reserve() }
 
-// peek, discard and fill read what the connection has received; see recvbuf.Source.
+// peek, discard and fill read the received bytes of the connection; see recvbuf.Source.
 func (cc *clientConn) peek() []byte { return cc.line.Peek() }
 
 func (cc *clientConn) discard(n int) { cc.line.Discard(n) }
@@ -82,14 +82,14 @@ type clientProtocol interface {
 	// it returns: to the pool, or to the stream of a body.
 	//
 	// untouched reports whether a request that has failed may be sent again whatever
-	// its method, since the server has not worked on it.
+	// its method, since the server has not processed it.
 	roundTrip(hc *HostClient, req *Request, resp *Response, since time.Duration) (untouched bool, err error)
-	// shared reports whether the connection may have several users at a time.
+	// shared reports whether the connection may have several users at once.
 	shared() bool
 	// pooled is called for such a connection once the pool knows that.
 	pooled()
-	// reserve takes one more of as many as there may be, and reports whether there
-	// was room. It must not wait: the pool holds its lock.
+	// reserve makes one more reservation, if there is room, and reports whether there
+	// was. It must not wait: the pool holds its lock.
 	reserve() bool
 	// Close closes the connection.
 	Close() error
@@ -145,8 +145,8 @@ func (p *http1Client) Close() error {
 const handshakeTimeout = 10 * time.Second
 
 // handshake starts TLS on the connection, before a deadline. agree gets the name of the
-// protocol that was negotiated. handshake returns the state of TLS, also if it fails. ctx
-// may be nil.
+// negotiated protocol. handshake returns the state of TLS even if it fails. ctx may be
+// nil.
 func (cc *clientConn) handshake(ctx context.Context, config *tls.Config, by time.Time, agree func(negotiated string) error) (tls.ConnectionState, error) {
 	state, err := cc.line.Handshake(ctx, config, by, func(state *tls.ConnectionState) (err error) {
 		return agree(state.NegotiatedProtocol)

@@ -11,98 +11,95 @@ const maxGetRedirects = 16
 // defaultClient is the client of the functions of the package.
 var defaultClient Client
 
-// Do is Client.Do of the client of the package.
+// Do calls Client.Do on the client of the package.
 func Do(req *Request, resp *Response) error { return defaultClient.Do(req, resp) }
 
-// DoTimeout is Client.DoTimeout of the client of the package.
+// DoTimeout calls Client.DoTimeout on the client of the package.
 func DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	return defaultClient.DoTimeout(req, resp, timeout)
 }
 
-// DoDeadline is Client.DoDeadline of the client of the package.
+// DoDeadline calls Client.DoDeadline on the client of the package.
 func DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	return defaultClient.DoDeadline(req, resp, deadline)
 }
 
-// DoRedirects is Client.DoRedirects of the client of the package.
+// DoRedirects calls Client.DoRedirects on the client of the package.
 func DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
 	return defaultClient.DoRedirects(req, resp, maxRedirectsCount)
 }
 
-// Get is Client.Get of the client of the package.
+// Get calls Client.Get on the client of the package.
 func Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return defaultClient.Get(dst, url)
 }
 
-// GetTimeout is Client.GetTimeout of the client of the package.
+// GetTimeout calls Client.GetTimeout on the client of the package.
 func GetTimeout(dst []byte, url string, timeout time.Duration) (statusCode int, body []byte, err error) {
 	return defaultClient.GetTimeout(dst, url, timeout)
 }
 
-// GetDeadline is Client.GetDeadline of the client of the package.
+// GetDeadline calls Client.GetDeadline on the client of the package.
 func GetDeadline(dst []byte, url string, deadline time.Time) (statusCode int, body []byte, err error) {
 	return defaultClient.GetDeadline(dst, url, deadline)
 }
 
-// Post is Client.Post of the client of the package.
+// Post calls Client.Post on the client of the package.
 func Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
 	return defaultClient.Post(dst, url, postArgs)
 }
 
-// Get sends a GET request for url and returns the status and the body of the
-// response. The body is in dst, whose content it replaces, or in a larger slice; it
-// belongs to the caller. Up to 16 redirects are followed. The errors are those of
-// DoRedirects; a status is never an error.
+// Get sends a GET request for url and returns the status and the body of the response.
+// The body is in dst, whose content it replaces, or in a larger slice; it belongs to
+// the caller. Get follows up to 16 redirects. It returns the errors of DoRedirects; a
+// status is never an error.
 func (c *Client) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return getURL(noContext, c, dst, url, time.Time{})
 }
 
-// GetTimeout is Get with a timeout for all of it, redirects included. The error
-// is ErrTimeout when that is over.
+// GetTimeout is Get with one timeout for the whole call, including redirects. The error
+// is ErrTimeout when it is over.
 func (c *Client) GetTimeout(dst []byte, url string, timeout time.Duration) (statusCode int, body []byte, err error) {
 	return getTimeout(c, dst, url, timeout)
 }
 
-// GetDeadline is Get with a point in time when it returns ErrTimeout at the
-// latest.
+// GetDeadline is Get with a deadline, at which it returns ErrTimeout at the latest.
 func (c *Client) GetDeadline(dst []byte, url string, deadline time.Time) (statusCode int, body []byte, err error) {
 	return getURL(noContext, c, dst, url, deadline)
 }
 
-// Post sends postArgs as a form to url, or an empty form if postArgs is nil. The
-// results and errors are those of Get.
+// Post sends postArgs as a form to url, or an empty form if postArgs is nil. It returns
+// the same results and errors as Get.
 func (c *Client) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
 	return postURL(noContext, c, dst, url, postArgs)
 }
 
-// Get sends a GET request for url and returns the status and the body of the
-// response. The body is in dst, whose content it replaces, or in a larger slice; it
-// belongs to the caller. Up to 16 redirects are followed. The errors are those of
-// DoRedirects; a status is never an error.
+// Get sends a GET request for url and returns the status and the body of the response.
+// The body is in dst, whose content it replaces, or in a larger slice; it belongs to
+// the caller. Get follows up to 16 redirects. It returns the errors of DoRedirects; a
+// status is never an error.
 func (c *HostClient) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return getURL(noContext, c, dst, url, time.Time{})
 }
 
-// GetTimeout is Get with a timeout for all of it, redirects included. The error
-// is ErrTimeout when that is over.
+// GetTimeout is Get with one timeout for the whole call, including redirects. The error
+// is ErrTimeout when it is over.
 func (c *HostClient) GetTimeout(dst []byte, url string, timeout time.Duration) (statusCode int, body []byte, err error) {
 	return getTimeout(c, dst, url, timeout)
 }
 
-// GetDeadline is Get with a point in time when it returns ErrTimeout at the
-// latest.
+// GetDeadline is Get with a deadline, at which it returns ErrTimeout at the latest.
 func (c *HostClient) GetDeadline(dst []byte, url string, deadline time.Time) (statusCode int, body []byte, err error) {
 	return getURL(noContext, c, dst, url, deadline)
 }
 
-// Post sends postArgs as a form to url, or an empty form if postArgs is nil. The
-// results and errors are those of Get.
+// Post sends postArgs as a form to url, or an empty form if postArgs is nil. It returns
+// the same results and errors as Get.
 func (c *HostClient) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
 	return postURL(noContext, c, dst, url, postArgs)
 }
 
-// caller is a client of which the calls are built that take more than one
-// request.
+// caller is a client on which calls of more than one request are built.
 type caller interface {
 	call(ctx context.Context, req *Request, resp *Response, deadline time.Time) error
 	redirectPolicy() RedirectPolicy
@@ -149,7 +146,7 @@ func fetch(ctx context.Context, c caller, dst []byte, req *Request, deadline tim
 	return resp.StatusCode(), append(dst[:0], resp.Body()...), nil
 }
 
-// noContext stands for a call without a context, which need not check one.
+// noContext is the context of a call that has no context to check.
 var noContext context.Context
 
 // DoContext is Do with a context. When the context ends, the call ends, whatever it
@@ -157,7 +154,7 @@ var noContext context.Context
 // deadline of the context, the timeout of the request and the timeouts of the client
 // all count; the earliest applies.
 //
-// If the response has a body stream, the context also ends that.
+// If the response has a body stream, the context also ends that stream.
 func (c *HostClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	return c.call(ctx, req, resp, time.Time{})
 }
@@ -167,7 +164,7 @@ func (c *HostClient) DoContext(ctx context.Context, req *Request, resp *Response
 // deadline of the context, the timeout of the request and the timeouts of the client
 // all count; the earliest applies.
 //
-// If the response has a body stream, the context also ends that.
+// If the response has a body stream, the context also ends that stream.
 func (c *Client) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	return c.call(ctx, req, resp, time.Time{})
 }

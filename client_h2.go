@@ -25,8 +25,8 @@ var (
 	_ http2client.Owner = (*http2Client)(nil)
 )
 
-// The windows of a client, unless HTTP2Config says otherwise. That of the connection is so
-// large that a response which nobody reads holds up no other one.
+// The windows of a client, unless HTTP2Config sets others. The window of the connection is
+// so large that an unread response does not block other responses.
 const (
 	h2ClientWindow     = 1 << 20
 	h2ClientConnWindow = 1 << 30
@@ -37,7 +37,7 @@ func (c *HostClient) usesHTTP2() bool {
 	if c.IsTLS {
 		return c.Protocols.HTTP2()
 	}
-	// there is nothing that could be agreed on
+	// there is no negotiation
 	return c.Protocols.UnencryptedHTTP2() && !c.Protocols.HTTP1() && c.proxy == nil
 }
 
@@ -55,7 +55,7 @@ func (c *HostClient) prepareHTTP2() {
 			Window:       positive(s.MaxReceiveBufferPerStream, h2ClientWindow),
 			DecoderTable: max(s.MaxDecoderHeaderTableSize, 0),
 			EncoderTable: max(s.MaxEncoderHeaderTableSize, 0),
-			// a stream that comes to nothing costs the server a request
+			// an aborted stream costs the server a request
 			Wasted:    -1,
 			KeepNames: c.DisableHeaderNamesNormalizing,
 		},
@@ -73,7 +73,7 @@ func (c *HostClient) prepareHTTP2() {
 	c.pool.OpenInTurn(true)
 }
 
-// errHTTP1Only says that a server offers a version that the client must not use.
+// errHTTP1Only reports that a server offers a version that the client must not use.
 var errHTTP1Only = errors.New("fasthttp: the server does not speak HTTP/2, and the client nothing else")
 
 // agree reports whether TLS has negotiated HTTP/2. The name is empty for a server that does
@@ -95,15 +95,15 @@ func (c *HostClient) agree(negotiated string) (http2 bool, err error) {
 	return false, nil
 }
 
-// beginHTTP2 makes cc speak HTTP/2, as was agreed on, or is known.
+// beginHTTP2 makes cc speak HTTP/2, as was negotiated, or is known.
 func (c *HostClient) beginHTTP2(cc *clientConn) {
 	p := &http2Client{hc: c, cc: cc}
 	cc.protocol = p
 	p.conn = http2client.Begin(&cc.line, c.h2, p)
 }
 
-// protocolNames returns the names of base for the handshake, with those of the versions that
-// the client speaks.
+// protocolNames returns the names of base for the handshake, with the names of the versions
+// that the client speaks.
 func (c *HostClient) protocolNames(base []string) []string {
 	if c.h2 == nil {
 		return base
@@ -123,8 +123,8 @@ func (c *HostClient) protocolNames(base []string) []string {
 // shared implements clientProtocol.
 func (*http2Client) shared() bool { return true }
 
-// pooled implements clientProtocol: the pool did not know the connection when it was told the
-// same before.
+// pooled implements clientProtocol. It calls HasRoom again, because the pool did not know the
+// connection when Settled called it.
 func (p *http2Client) pooled() {
 	settled, ended := p.conn.State()
 	if settled {
@@ -147,8 +147,8 @@ func (p *http2Client) Settled() { p.hc.pool.HasRoom(p.cc) }
 // Ended implements http2client.Owner.
 func (p *http2Client) Ended() { p.hc.pool.Retire(p.cc) }
 
-// giveBack gives the reservation of a call back. retire says that the connection is not to be
-// used for others.
+// giveBack returns the reservation of a call. If retire is set, no other call uses the
+// connection.
 func (p *http2Client) giveBack(retire bool) {
 	hc, cc := p.hc, p.cc
 	if hc.MaxConnDuration > 0 && time.Since(cc.past.created) >= hc.MaxConnDuration {
@@ -170,8 +170,8 @@ func (p *http2Client) roundTrip(hc *HostClient, req *Request, resp *Response, si
 	return x.run(since)
 }
 
-// h2CallReset says that a stream was reset: by the server or, if fault is not nil, for that
-// fault of the server's.
+// h2CallReset reports that a stream was reset: by the server or, if fault is not nil,
+// because of this fault of the server.
 type h2CallReset struct {
 	code  http2.Code
 	fault *http2.Error
@@ -184,15 +184,15 @@ func (e h2CallReset) Error() string {
 	return fmt.Sprintf("fasthttp: the server has reset the stream: %v", e.code)
 }
 
-// isRefusal reports whether err says that the server has done nothing with the request.
+// isRefusal reports whether err means that the server has not processed the request.
 func isRefusal(err error) bool {
 	reset, ok := errors.AsType[h2CallReset](err)
 	return ok && reset.code == http2.RefusedStream && reset.fault == nil
 }
 
-// awaitsRefused waits before a request is sent again that servers have refused some times, and
-// reports whether it is: at once the first time, since the end of the connection may have been
-// the reason.
+// awaitsRefused waits before a request is sent again that servers have refused the given
+// number of times, and reports whether it is sent: at once the first time, since the end of
+// the connection may have been the reason.
 func (c *callState) awaitsRefused(times, most int) bool {
 	if times >= most {
 		return false
@@ -212,6 +212,6 @@ const (
 	refusedWaitMost = time.Second
 )
 
-// errH2NoStream says that the connection takes no more streams. No caller sees it: the request
-// goes through another connection.
+// errH2NoStream reports that the connection accepts no more streams. Callers never see it: the
+// request goes through another connection.
 var errH2NoStream = errors.New("fasthttp: the connection takes no more requests")

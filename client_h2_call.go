@@ -14,17 +14,17 @@ import (
 )
 
 // h2Call is one request with its response, on a stream of a connection that many calls share.
-// The goroutine of the call sends the head, and content that is in memory; a sender of its own
-// sends a stream. The goroutine that reads the connection fills the response, and tells the
-// call when there is something that it waits for.
+// The goroutine of the call sends the head, and content in memory; a sender of its own sends a
+// stream. The goroutine that reads the connection fills the response, and signals the call
+// when an event that it waits for occurs.
 type h2Call struct {
 	p      *http2Client
 	hc     *HostClient
 	req    *Request
 	call   *callState
-	signal chan struct{} // there is something that the call waits for
+	signal chan struct{} // an event occurred that the call waits for
 	trace  tracedWrite
-	closes bool // the connection is not to be used for others
+	closes bool // no other call may use the connection
 	leads  bool // the call reads the connection while it waits
 	sender *h2Sender
 	pathed []byte // memory for the path
@@ -41,12 +41,12 @@ type h2Call struct {
 	fault   error
 	framing http1.Framing
 	got     int64
-	body    *h2Stream // if keeps is h2Streams, once the head came
-	hints   int       // informational responses that came
+	body    *h2Stream // if keeps is h2Streams, once the head has arrived
+	hints   int       // informational responses received
 	interim []*ResponseHeader
 }
 
-// h2SendPhase is how far the sending of a request has come.
+// h2SendPhase is the progress of sending a request.
 type h2SendPhase uint8
 
 const (
@@ -58,7 +58,7 @@ const (
 	h2Stopped                    // the rest is not sent
 )
 
-// h2Receiving is how far the receiving of a response has come.
+// h2Receiving is the progress of receiving a response.
 type h2Receiving uint8
 
 const (
@@ -67,13 +67,13 @@ const (
 	h2Complete
 )
 
-// h2Keeping is what becomes of the content of a response.
+// h2Keeping is the use of the content of a response.
 type h2Keeping uint8
 
 const (
 	h2Buffers  h2Keeping = iota
 	h2Streams            // the caller reads it while it arrives
-	h2Discards           // nobody reads it
+	h2Discards           // it is not read
 	h2Skips              // it is not waited for
 )
 
@@ -81,8 +81,8 @@ var h2Calls = sync.Pool{New: func() any { return &h2Call{signal: make(chan struc
 
 var _ http2client.Exchange = (*h2Call)(nil)
 
-// run sends the request and waits for the response. It always gives the reservation up before
-// it returns, unless a stream has it.
+// run sends the request and waits for the response. It always gives up the reservation before
+// it returns, unless a stream holds it.
 func (x *h2Call) run(since time.Duration) (untouched bool, err error) {
 	over := false
 	defer func() {
@@ -114,7 +114,7 @@ func (x *h2Call) run(since time.Duration) (untouched bool, err error) {
 	return untouched, err
 }
 
-// exchange goes on until the response is there, as far as the caller waits for it.
+// exchange runs until the response has arrived, as far as the caller waits for it.
 func (x *h2Call) exchange() error {
 	e := x.req.encodeWithout(http1.LineIsOld | http1.LineIsReceived | http1.AsksClose)
 	writeBy := x.call.deadline
@@ -136,8 +136,8 @@ func (x *h2Call) exchange() error {
 	return x.await(writeBy)
 }
 
-// begin opens the stream, and sends the head, with content that is in memory unless the server
-// is asked first.
+// begin opens the stream, and sends the head, with content in memory unless the server is
+// asked first.
 func (x *h2Call) begin(e http1.Encoding) (asks bool, err error) {
 	req, c := x.req, x.p.conn
 	stream := req.body.stream
@@ -189,7 +189,7 @@ func (x *h2Call) begin(e http1.Encoding) (asks bool, err error) {
 	return expects, nil
 }
 
-// keeping returns what becomes of the content.
+// keeping returns the use of the content.
 func (x *h2Call) keeping() h2Keeping {
 	resp, hc := x.resp, x.hc
 	switch {
@@ -213,7 +213,8 @@ func (x *h2Call) sendContent(e http1.Encoding) {
 	}
 	c := x.p.conn
 	c.Lock()
-	// a server that has asked for the content may begin its response before that comes
+	// a server that has asked for the content may begin its response before the content
+	// arrives
 	if (x.send == h2Granted || x.recv == h2AwaitsHead) && x.recv < h2Complete && x.fault == nil {
 		x.sendLocked(e, content)
 	} else {
@@ -244,8 +245,8 @@ func (x *h2Call) startSender() {
 	}
 }
 
-// awaitContinue waits until the server asks for the content, answers without having seen it,
-// or has said nothing for too long.
+// awaitContinue waits until the server asks for the content, responds without it, or has
+// sent nothing for too long.
 func (x *h2Call) awaitContinue() error {
 	if trace := x.call.trace; trace != nil && trace.Wait100Continue != nil {
 		trace.Wait100Continue()
@@ -310,7 +311,7 @@ func (x *h2Call) await(writeBy time.Time) error {
 	}
 }
 
-// sleep waits for the next step, until a time.
+// sleep waits for the next step, at most until the given time.
 func (x *h2Call) sleep(until time.Time) error {
 	done := x.call.done()
 	if x.leads {
@@ -342,7 +343,7 @@ func (x *h2Call) sleep(until time.Time) error {
 	}
 }
 
-// traceArrived tells the trace of what has arrived.
+// traceArrived reports arrivals to the trace.
 func (x *h2Call) traceArrived() error {
 	t := x.call.trace
 	if t == nil {
@@ -375,7 +376,7 @@ func (x *h2Call) traceWrote(upTo tracedWrite, err error) {
 	}
 }
 
-// accept takes the response for the caller's.
+// accept accepts the response for the caller.
 func (x *h2Call) accept(since time.Duration) error {
 	resp := x.resp
 	if resp.Header.StatusCode() == StatusMisdirectedRequest && since != 0 && !x.call.usedUp && !x.call.misdirected {
@@ -390,11 +391,11 @@ func (x *h2Call) accept(since time.Duration) error {
 	return nil
 }
 
-// errH2Misdirected says that a response is 421. No caller sees it.
+// errH2Misdirected reports that a response is 421. Callers never see it.
 var errH2Misdirected = errors.New("fasthttp: the server is not the right one for the request")
 
 // isUntouched reports whether a request that failed with err may be sent again whatever its
-// method, since the server has not worked on it; and what becomes of the call otherwise.
+// method, since the server has not processed it; otherwise it sets the outcome of the call.
 func (x *h2Call) isUntouched(err error) bool {
 	c := x.p.conn
 	c.Lock()
@@ -423,7 +424,7 @@ func (x *h2Call) isUntouched(err error) bool {
 	return !c.MayBeWritten(x.stream)
 }
 
-// leave ends the exchange: after it nothing uses request and response.
+// leave ends the exchange, which then no longer uses request and response.
 func (x *h2Call) leave() {
 	c := x.p.conn
 	if x.sender != nil {
@@ -448,8 +449,8 @@ func (x *h2Call) leave() {
 	x.free()
 }
 
-// stopLeading leaves the reading to others, before the call does something other than to wait for
-// its response: until then nobody else reads. The lock is held.
+// stopLeading leaves the reading to other calls, before this call does anything other than
+// wait for its response: until then no other call reads. The lock is held.
 func (x *h2Call) stopLeading() {
 	if x.leads {
 		x.leads = false
@@ -489,7 +490,7 @@ func (x *h2Call) Receive(ev *http2.Event, m *http2.Message) {
 	}
 }
 
-// tell has the call look at its state. The lock is held.
+// tell makes the call check its state. The lock is held.
 func (x *h2Call) tell() {
 	select {
 	case x.signal <- struct{}{}:
@@ -540,7 +541,7 @@ func (x *h2Call) receiveHead(end bool, m *http2.Message) {
 	x.recv = h2AwaitsBody
 	status, limit := h.status, x.hc.MaxResponseBodySize
 	if x.send == h2Asks && status/100 == 2 && !end {
-		// the rest of the response may be made of the content
+		// the rest of the response may depend on the content
 		x.send = h2Granted
 	}
 	switch opens := x.tunnel && status/100 == 2; {
@@ -609,7 +610,7 @@ func (x *h2Call) receiveTrailers(m *http2.Message) {
 	}
 }
 
-// complete says that the response was received.
+// complete records that the response was received.
 func (x *h2Call) complete() {
 	if x.framing.Kind == http1.UntilClose && x.keeps == h2Buffers {
 		x.resp.Header.SetContentLength(len(x.resp.body.bytes()))
@@ -627,7 +628,7 @@ func (x *h2Call) Taken() {
 	x.sent()
 }
 
-// sent says that the request was sent to its end. The lock is held.
+// sent records that the request was sent to its end. The lock is held.
 func (x *h2Call) sent() {
 	x.send = h2Sent
 	if x.eager {
@@ -644,7 +645,7 @@ func (x *h2Call) Lost(err error) {
 		x.sender.out.Cut(err)
 	}
 	if x.body != nil {
-		// the reader of the stream is told, unless all of it came
+		// the reader of the stream gets the error, unless the whole body has arrived
 		x.failBody(err)
 		x.tell()
 		return

@@ -38,9 +38,9 @@ func (x *h2Call) appendHead(dst []byte, e http1.Encoding) []byte {
 }
 
 // h2Sender sends the content of a request on a goroutine of its own, while the call waits for
-// the response: a stream, or content with trailers behind it.
+// the response: a stream, or content followed by trailers.
 //
-// Once it has ended, it touches nothing of the caller's except for a body stream, which is
+// Once it has ended, it uses no memory of the caller except for a body stream, which is
 // closed then, or was given to it for good.
 type h2Sender struct {
 	c      *http2client.Conn
@@ -48,7 +48,7 @@ type h2Sender struct {
 	out    http2body.Outgoing
 	body   body // a stream, with its size; or nothing
 	stream *sender.Stream
-	lent   bool          // the stream reads memory that stays the caller's
+	lent   bool          // the stream reads memory that belongs to the caller
 	done   chan struct{} // closed at the end
 
 	content []byte
@@ -159,9 +159,9 @@ func (x *h2Call) endSender() {
 	s.end()
 }
 
-// finishLent ends the sending of a form, which reads memory that is the caller's again once the
-// call has returned. The rest has a moment to be sent. What is not sent by then never will, but
-// the response goes on.
+// finishLent ends the sending of a form, which reads memory that belongs to the caller again
+// once the call has returned. The rest has a moment to be sent. An unsent rest is then
+// dropped, but the response continues.
 func (x *h2Call) finishLent() {
 	c, s := x.p.conn, x.sender
 	c.Lock()
@@ -181,8 +181,8 @@ func (x *h2Call) finishLent() {
 	s.end()
 }
 
-// end is the rest of what ends the sending, once out is cut. It may take as long as the stream
-// takes to be closed.
+// end completes the end of the sending, once out is cut. It may take as long as closing the
+// stream takes.
 func (s *h2Sender) end() {
 	if s.stream != nil {
 		s.stream.CloseQuietly()
@@ -192,7 +192,7 @@ func (s *h2Sender) end() {
 	}
 }
 
-// detach copies what the sender still needs of the caller's memory. The lock is held.
+// detach copies the memory of the caller that the sender still needs. The lock is held.
 func (s *h2Sender) detach() {
 	if s.trailers != nil {
 		for name, value := range s.trailers.eachTrailer {

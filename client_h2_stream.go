@@ -25,7 +25,7 @@ type h2Stream struct {
 	in   http2body.Incoming
 	gate bodyio.Gate
 	to   *header // gets the trailer section
-	done bool    // it got it
+	done bool    // to has got it
 
 	tunnel *http2body.Outgoing // nil unless the request was CONNECT
 	sender *h2Sender           // of the request, if it is still being sent
@@ -35,7 +35,8 @@ type h2Stream struct {
 	stop  func() bool // of watching the context, or nil
 }
 
-// newH2Stream makes the body of the response of x, whose head came. The lock is held.
+// newH2Stream makes the body of the response of x, whose head has arrived. The lock is
+// held.
 func newH2Stream(x *h2Call, opens, end bool) *h2Stream {
 	s := &h2Stream{x: x, c: x.p.conn, stream: x.stream, to: &x.resp.Header.header}
 	framing := x.framing
@@ -51,10 +52,11 @@ func newH2Stream(x *h2Call, opens, end bool) *h2Stream {
 	return s
 }
 
-// trailersTo makes h the header that gets the trailer section. Nobody reads meanwhile.
+// trailersTo makes h the header that gets the trailer section. No goroutine reads
+// meanwhile.
 func (s *h2Stream) trailersTo(h *header) { s.to = h }
 
-// startStream leaves the body to the caller. A request that is still being sent goes on
+// startStream leaves the body to the caller. The sending of the request may continue
 // meanwhile.
 func (x *h2Call) startStream() {
 	s, resp, c := x.body, x.resp, x.p.conn
@@ -72,7 +74,7 @@ func (x *h2Call) startStream() {
 	resp.body.setStream(s, size)
 	resp.body.limit = x.hc.MaxResponseBodySize
 	c.Lock()
-	// the request is its caller's again, and so is the call
+	// request and call belong to the caller again
 	if x.sender != nil {
 		s.sender = x.sender
 		x.sender.detach()
@@ -114,14 +116,14 @@ func (s *h2Stream) cancel(err error) {
 	}
 }
 
-// leave says that the stream of HTTP/2 is about to be released. The lock is held.
+// leave is called before the stream of HTTP/2 is released. The lock is held.
 func (s *h2Stream) leave() {
 	s.stream = nil
 	s.in.Leave(errStreamClosed)
 	s.cut(errStreamClosed)
 }
 
-// cut says that nothing more can be sent. The lock is held.
+// cut records that nothing more can be sent. The lock is held.
 func (s *h2Stream) cut(err error) {
 	if s.tunnel != nil {
 		s.tunnel.Cut(err)
@@ -185,7 +187,7 @@ func (s *gatedH2Stream) Release(bool) {
 	x.leave()
 }
 
-// Discard implements bodyio.Gated. What was not read is no hindrance to others.
+// Discard implements bodyio.Gated. Unread content does not block other calls.
 func (s *gatedH2Stream) Discard(time.Duration) { _ = s.in.Close() }
 
 // Interrupt implements bodyio.Gated.

@@ -19,7 +19,7 @@ func (x *clientExchange) readHead() error {
 	return nil
 }
 
-// awaitsHead reports whether the head of the final response is still to come.
+// awaitsHead reports whether the head of the final response is still expected.
 func (x *clientExchange) awaitsHead() bool { return x.cc.wire.Receiving() < http1.ReceivingBody }
 
 // begin makes the response ready to be read.
@@ -104,7 +104,7 @@ func (x *clientExchange) frameResponse() {
 // switched reports whether the connection speaks another protocol from now on.
 func (x *clientExchange) switched() bool { return x.cc.wire.Receiving() == http1.Switched }
 
-// endResponse says that the response was read, unless the connection has switched to
+// endResponse records that the response was read, unless the connection has switched to
 // another protocol.
 func (x *clientExchange) endResponse() {
 	if !x.switched() {
@@ -112,9 +112,9 @@ func (x *clientExchange) endResponse() {
 	}
 }
 
-// keepable reports whether the connection, on which the body of the response was
-// read, may be used for another request, if this one is written to its end.
-// Unsolicited bytes are no response to the next request.
+// keepable reports whether the connection, on which the body of the response was read,
+// may be used for another request, if this one is written to its end. Unsolicited bytes
+// are not a response to the next request.
 func (x *clientExchange) keepable() bool {
 	return x.cc.head.KeepsAlive() && !x.frame.MustClose && !x.closes && len(x.cc.peek()) == 0
 }
@@ -144,11 +144,11 @@ func (x *clientExchange) readBody() error {
 	return nil
 }
 
-// readStep is how much room the body gets at least for each read of a long one. The
-// server may announce any length, so it is not allocated at once.
+// readStep is the least room that a long body gets for each read. The server may
+// announce any length, so it is not allocated at once.
 const readStep = 32 << 10
 
-// readLength reads a body of a known length into the response, without a stop in
+// readLength reads a body of a known length into the response, without passing through
 // the buffer of the connection.
 func (x *clientExchange) readLength() error {
 	cc, body, left := x.cc, &x.resp.body, x.frame.Length
@@ -180,11 +180,11 @@ func (x *clientExchange) readLength() error {
 // of which there may be maxInformational, and the final one. It never waits.
 type headReader struct {
 	h     *ResponseHeader // that a head is being read into, nil between two
-	hints int             // informational responses that came
+	hints int             // informational responses received
 }
 
-// feed reads a head into h from the beginning of b, which holds all of it that
-// was received so far, and returns its length, or 0 for need more. head is that of
+// feed reads a head into h from the beginning of b, which holds all of it that was
+// received so far, and returns its length, or 0 if it needs more. head is the one of
 // the connection, and bufferSize the ReadBufferSize of the client. final is false for
 // the head of an informational response.
 func (r *headReader) feed(h *ResponseHeader, head *http1.Head, bufferSize int, b []byte) (n int, final bool, err error) {
@@ -202,7 +202,7 @@ func (r *headReader) feed(h *ResponseHeader, head *http1.Head, bufferSize int, b
 	h.status = head.Status
 	switch {
 	case h.status < http1.FirstStatus:
-		// there is no class of responses that begins with 0
+		// no class of responses begins with 0
 		return n, false, headerError("response", http1.ErrStatusLine)
 	case h.status/100 != 1 || h.status == StatusSwitchingProtocols:
 		return n, true, nil

@@ -46,7 +46,7 @@ func (x *clientExchange) send() error {
 	return err
 }
 
-// isStale checks an idle connection, and reports whether it cannot be used any more.
+// isStale checks an idle connection, and reports whether it is no longer usable.
 func (x *clientExchange) isStale() bool {
 	x.look = lookDone
 	if !x.cc.line.IsQuiet() {
@@ -55,8 +55,8 @@ func (x *clientExchange) isStale() bool {
 	return x.look == lookStale
 }
 
-// errStale says that nothing was written since the connection could not be used any
-// more. No caller sees it: the request goes through another connection.
+// errStale reports that nothing was written because the connection was no longer
+// usable. Callers never see it: the request goes through another connection.
 var errStale = errors.New("fasthttp: the connection was closed by the peer, or it said something unasked")
 
 // asks reports whether the request, with size bytes of content, goes out at once,
@@ -104,8 +104,8 @@ func (x *clientExchange) ask(out *bufpool.Buffer) error {
 	return x.endSending()
 }
 
-// endSending says that the request was written to its end, which the deadlines of
-// the response count from.
+// endSending records that the request was written to its end; the deadlines of the
+// response are counted from then.
 func (x *clientExchange) endSending() error {
 	x.cc.wire.Advance(http1.SendEnds)
 	if x.hc.limitsAnswers() {
@@ -114,7 +114,7 @@ func (x *clientExchange) endSending() error {
 	return nil
 }
 
-// stopSending says that the request could not be written to its end.
+// stopSending records that the request could not be written to its end.
 func (x *clientExchange) stopSending() {
 	event := http1.SendFails
 	switch err := x.cc.line.WriteErr; {
@@ -145,9 +145,8 @@ func (x *clientExchange) sendContent(out *bufpool.Buffer, content []byte) error 
 	return x.endSending()
 }
 
-// blocks reports whether sending the content may have to wait, for the peer or
-// for a stream of the application. size is how long the content is, if it is no
-// stream.
+// blocks reports whether sending the content may have to wait, for the peer or for a
+// stream of the application. size is how long the content is, if it is not a stream.
 func (x *clientExchange) blocks(size int) bool {
 	if stream := x.req.body.stream; stream != nil {
 		size = -1
@@ -213,8 +212,8 @@ func (x *clientExchange) expectsContinue(content []byte) bool {
 	return (len(content) > 0 || x.req.body.stream != nil) && x.req.MayContinue()
 }
 
-// awaitContinue waits until the server asks for the content, answers without
-// having seen it, or has said nothing for too long.
+// awaitContinue waits until the server asks for the content, responds without it, or
+// has sent nothing for too long.
 func (x *clientExchange) awaitContinue() error {
 	if trace := x.call.trace; trace != nil && trace.Wait100Continue != nil {
 		trace.Wait100Continue()
@@ -234,7 +233,7 @@ func (x *clientExchange) awaitContinue() error {
 				return err
 			}
 		}
-		// a response that has begun to come has the usual time
+		// a response that has begun to arrive has the usual time
 		if err := x.limitAnswer(); err != nil {
 			return err
 		}

@@ -11,8 +11,8 @@ import (
 // bodySender sends the content of a request while the call watches for the answer.
 type bodySender struct {
 	sender.Sender
-	// hc and deadline, that of the call, say how long the answer may take once the
-	// request is written
+	// hc and deadline, the deadline of the call, determine how long the response may
+	// take once the request is written
 	hc       *HostClient
 	deadline time.Time
 	body     body // of the goroutine alone: the stream with its size
@@ -42,7 +42,7 @@ func (x *clientExchange) startSender(out *bufpool.Buffer, content []byte) {
 	s.Start(r, (*senderOwner)(s))
 }
 
-// senderOwner is what a bodySender is for its goroutine.
+// senderOwner is a bodySender as its goroutine sees it.
 type senderOwner bodySender
 
 // WriteStream implements sender.Owner.
@@ -83,7 +83,7 @@ func (s *bodySender) finish(wait bool) (http1.SendPhase, error) {
 	return s.Finish(timer.C)
 }
 
-// detach lets the sender go on after the call, if it can.
+// detach lets the sender continue after the call, if it can.
 func (s *bodySender) detach() {
 	if s.Lent {
 		_, _ = s.finish(true)

@@ -12,16 +12,16 @@ import (
 // clientStream is the body of a response that the caller reads while it arrives.
 // It holds the connection until its end, or until it is closed.
 //
-// It may be closed while another goroutine reads from it: that read fails then.
-// If the connection speaks something else than HTTP from now on, because the
-// response was 101 or the request was CONNECT, the stream can be written to.
+// It may be closed while another goroutine reads from it: that read fails then. If the
+// connection no longer speaks HTTP, because the response was 101 or the request was
+// CONNECT, the stream can be written to.
 type clientStream struct {
 	body h1Content
 	x    clientExchange
-	// keepable says that the connection may be used for another request once
-	// the body was read
+	// keepable is set if the connection may be used for another request once the body
+	// was read
 	keepable bool
-	// switched says that the connection speaks something else than HTTP
+	// switched is set if the connection no longer speaks HTTP
 	switched bool
 	gate     bodyio.Gate
 }
@@ -42,14 +42,14 @@ func (x *clientExchange) discards() bool {
 	return x.call.content == contentDiscarded && x.hc.MaxResponseBodySize <= 0
 }
 
-// mayStream reports whether the body may be left on the connection, as far as that
-// is known before the response came.
+// mayStream reports whether the body may be left on the connection, as far as is known
+// before the response arrives.
 func (x *clientExchange) mayStream() bool {
 	return x.call.content != contentBuffered && (x.resp.StreamBody || x.hc.StreamResponseBody || x.discards())
 }
 
-// startStream leaves the body on the connection. A request that is still being sent
-// goes on meanwhile.
+// startStream leaves the body on the connection. The sending of the request may
+// continue meanwhile.
 func (x *clientExchange) startStream() error {
 	resp := x.resp
 	frame := x.frame
@@ -65,7 +65,7 @@ func (x *clientExchange) startStream() error {
 	}
 	s := &clientStream{x: *x, switched: x.switched()}
 	s.body.start(&x.cc.line, frame, &resp.Header.header, nil)
-	// the request is its caller's again, and so is the call
+	// request and call belong to the caller again
 	s.x.call = &callState{ctx: x.call.ctx, deadline: x.call.deadline, trace: x.call.trace}
 	s.keepable = x.cc.head.KeepsAlive() && !frame.MustClose && !x.closes
 	s.x.req, s.x.resp = nil, nil
@@ -89,7 +89,8 @@ func (s *clientStream) Read(p []byte) (int, error) {
 	return s.gate.Read((*gatedStream)(s), p)
 }
 
-// trailersTo makes h the header that gets the trailer section. Nobody reads meanwhile.
+// trailersTo makes h the header that gets the trailer section. No goroutine reads
+// meanwhile.
 func (s *clientStream) trailersTo(h *header) { s.body.trailersTo(h) }
 
 // gatedStream is a clientStream behind its gate.
@@ -134,7 +135,7 @@ func (s *gatedStream) Interrupt() error {
 // its small rest has arrived or is about to; it is closed otherwise.
 func (s *clientStream) Close() error { return s.CloseWithError(nil) }
 
-// CloseWithError is Close; err says why the body is not read to its end. The
+// CloseWithError is Close; err is the reason why the body is not read to its end. The
 // connection is closed if there is such a reason.
 func (s *clientStream) CloseWithError(err error) error {
 	if err != nil {
@@ -144,7 +145,7 @@ func (s *clientStream) CloseWithError(err error) error {
 }
 
 // end ends the stream. The rest of the body has the time within to arrive, and is not
-// waited for if that is negative. When end returns, no goroutine reads any more.
+// waited for if within is negative. When end returns, no goroutine reads from it.
 func (s *clientStream) end(within time.Duration) error {
 	return s.gate.Close((*gatedStream)(s), within)
 }
@@ -159,8 +160,7 @@ const (
 	drainTime = 250 * time.Millisecond
 )
 
-// drain reads the rest of the body away, if the connection can be of use after
-// that.
+// drain discards the rest of the body, if the connection can be of use after that.
 func (s *gatedStream) drain(within time.Duration) {
 	left, known := s.body.Left()
 	if !s.keepable || left > maxDrained {
@@ -181,8 +181,8 @@ func (s *gatedStream) drain(within time.Duration) {
 	s.body.Drain(&limit)
 }
 
-// drainSmall closes the stream of a response that is discarded. If its body is over
-// the limit, only the bytes at hand are read.
+// drainSmall closes the stream of a discarded response. If its body is over the limit,
+// only the bytes at hand are read.
 func (s *clientStream) drainSmall() {
 	within := drainTime
 	if limit := s.x.hc.MaxResponseBodySize; limit > 0 && s.x.frame.Kind == http1.Length && s.x.frame.Length > int64(limit) {
@@ -193,7 +193,7 @@ func (s *clientStream) drainSmall() {
 
 var errNotSwitched = errors.New("fasthttp: only a connection that has switched protocols can be written to")
 
-// Write writes to a connection that does not speak HTTP any more.
+// Write writes to a connection that no longer speaks HTTP.
 func (s *clientStream) Write(p []byte) (int, error) {
 	if s.gate.IsClosed() {
 		return 0, errStreamClosed

@@ -9,12 +9,12 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 )
 
-// A call reports what it does to the httptrace.ClientTrace in the Trace field
-// of its client, or to the one that httptrace.WithClientTrace has put into its
-// context. The hooks are called on the goroutine of the call, except for those
-// of the dialer. WroteHeaderField is never called.
+// A call reports what it does to the httptrace.ClientTrace in the Trace field of its
+// client, or to the one that httptrace.WithClientTrace has put into its context. The
+// hooks are called on the goroutine of the call, except for the hooks of the dialer.
+// WroteHeaderField is never called.
 
-// traceOf returns the trace of a call. The one of the context goes first.
+// traceOf returns the trace of a call. The trace of the context takes precedence.
 func (c *HostClient) traceOf(call *callState) *httptrace.ClientTrace {
 	if call.ctx != nil {
 		if trace := httptrace.ContextClientTrace(call.ctx); trace != nil {
@@ -30,8 +30,8 @@ func traceGetConn(call *callState, addr string) {
 	}
 }
 
-// traceGotConn reports a connection, which has been idle since a time on the
-// clock unless that is zero.
+// traceGotConn reports a connection, which has been idle since a time on the clock
+// unless since is zero.
 func traceGotConn(call *callState, conn net.Conn, since time.Duration) {
 	t := call.trace
 	if t == nil || t.GotConn == nil {
@@ -61,7 +61,7 @@ func (x *clientExchange) traceWrote(upTo tracedWrite, err error) {
 	}
 }
 
-// report tells a trace that the request was written up to a point.
+// report reports to a trace that the request was written up to a point.
 func (w *tracedWrite) report(t *httptrace.ClientTrace, upTo tracedWrite, err error) {
 	before := *w
 	*w = upTo
@@ -83,7 +83,7 @@ func (x *clientExchange) traceSent() {
 	}
 }
 
-// reportSent is traceSent for a call that is traced.
+// reportSent is traceSent for a traced call.
 func (x *clientExchange) reportSent() {
 	if ended, err := x.sender.Ended(); ended {
 		x.traceWrote(wroteRequest, err)

@@ -15,9 +15,9 @@ import (
 // wraps or replaces DefaultTransport.
 //
 // retry reports whether another attempt makes sense after err; RetryIfErr and its
-// like decide whether there is one. req.GetTimeOut returns the time that is left of
-// the call; DefaultTransport observes it by itself. RoundTrip must not use req and
-// resp after it has returned.
+// variants decide whether it is made. req.GetTimeOut returns the remaining time of the
+// call, which DefaultTransport observes by itself. RoundTrip must not use req and resp
+// after it has returned.
 type RoundTripper interface {
 	RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error)
 }
@@ -33,10 +33,10 @@ type transport struct{}
 
 // RoundTrip implements RoundTripper.
 //
-// A connection may turn out to have been closed by the peer only when a request was
-// sent on it. The request goes out again on another connection if nothing of it was
-// written; or if a connection that cannot be checked before it is used ends in order,
-// without a byte of an answer.
+// RoundTrip may find only after sending a request that the peer has closed the
+// connection. It then sends the request again on another connection, but only if none
+// of it was written, or if a connection that cannot be checked before use was closed
+// cleanly without a byte of a response.
 func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
 	if req.call.purpose != callSends {
 		return t.alone(hc, req, resp)
@@ -72,8 +72,8 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 	}
 }
 
-// isUntouched reports whether a request that failed with err may be sent again
-// whatever its method, since the server has not worked on it.
+// isUntouched reports whether a request that failed with err may be sent again whatever
+// its method, since the server has not processed it.
 func (x *clientExchange) isUntouched(err error) bool {
 	cc := x.cc
 	if x.look == lookStale {
@@ -101,7 +101,7 @@ func (t *transport) alone(hc *HostClient, req *Request, resp *Response) (retry b
 	return t.RoundTrip(hc, req, resp)
 }
 
-// errStreamUsedUp says that a request cannot be sent again.
+// errStreamUsedUp reports that a request cannot be sent again.
 var errStreamUsedUp = errors.New("fasthttp: the body stream of the request was already read")
 
 // isIdempotent reports whether a request may be sent twice without doing more than
@@ -120,8 +120,8 @@ type clientExchange struct {
 	req  *Request
 	resp *Response
 
-	// properties of the request, kept here since the stream that is being sent may
-	// change its header
+	// properties of the request, kept here since the stream being sent may change its
+	// header
 	isHead, isConnect, closes bool
 
 	encoding http1.Encoding // of the request
@@ -131,19 +131,19 @@ type clientExchange struct {
 	look   connLook
 	heads  headReader
 	traced tracedWrite
-	// released says that the exchange has given up the connection, to the pool or to
+	// released is set once the exchange has given up the connection, to the pool or to
 	// the stream of the body
 	released bool
 	stop     func() bool // of watching the context
 }
 
-// connLook says what is known of an idle connection before the request is written.
+// connLook is the knowledge about an idle connection before the request is written.
 type connLook uint8
 
 const (
 	lookDone   connLook = iota // it was checked, or it is a new one
 	lookUnseen                 // it was idle, and was not checked since
-	lookStale                  // it cannot be used any more
+	lookStale                  // it is no longer usable
 )
 
 // run sends the request and reads the response. since is when the connection became
@@ -245,8 +245,8 @@ func (x *clientExchange) finishSender(wait bool) error {
 	return nil
 }
 
-// unwatch makes the end of the context not cancel the connection any more, and
-// reports whether it was in time.
+// unwatch keeps the end of the context from canceling the connection, and reports
+// whether it was in time.
 func (x *clientExchange) unwatch() bool {
 	if x.stop == nil {
 		return true
@@ -343,14 +343,14 @@ func (c *HostClient) limitAnswer(g *clientconn.Guard, deadline time.Time) error 
 	return g.LimitAnswer(time.Now().Add(c.ResponseHeaderTimeout), by)
 }
 
-// limitDraining is limitAnswer for a request that could not be written to its end:
-// only a response that has come by then is of interest.
+// limitDraining is limitAnswer for a request that could not be written to its end: only
+// a response that has arrived by then is of interest.
 func (c *HostClient) limitDraining(g *clientconn.Guard, deadline time.Time) error {
 	return g.LimitRead(clock.Earliest(c.answerBy(deadline), time.Now().Add(drainingTime)))
 }
 
 // answerBy returns the time by which the response to a request that was just written
-// must have come, in a call with the deadline.
+// must have arrived, in a call with the deadline.
 func (c *HostClient) answerBy(deadline time.Time) time.Time {
 	if c.ReadTimeout <= 0 {
 		return deadline
@@ -358,6 +358,6 @@ func (c *HostClient) answerBy(deadline time.Time) time.Time {
 	return clock.Earliest(deadline, time.Now().Add(c.ReadTimeout))
 }
 
-// drainingTime is how long responses are waited for after requests cannot be sent
-// any more.
+// drainingTime is how long responses are waited for after requests can no longer be
+// sent.
 const drainingTime = 250 * time.Millisecond

@@ -26,8 +26,8 @@ const (
 	CompressBrotliDefaultCompression = 4
 )
 
-// Levels of compression for zstd. CompressZstdSpeedNotSet, and any level that is
-// not in this list, means CompressZstdDefault.
+// Levels of compression for zstd. CompressZstdSpeedNotSet, and any level missing from
+// this list, means CompressZstdDefault.
 const (
 	CompressZstdSpeedNotSet = iota
 	CompressZstdBestSpeed
@@ -47,9 +47,8 @@ func AppendGzipBytes(dst, src []byte) []byte {
 	return AppendGzipBytesLevel(dst, src, CompressDefaultCompression)
 }
 
-// AppendGzipBytesLevel is AppendGzipBytes at a level of the caller's choice:
-// one of those from CompressNoCompression to CompressBestCompression, or
-// CompressHuffmanOnly.
+// AppendGzipBytesLevel is AppendGzipBytes at a level of the caller's choice, from
+// CompressNoCompression to CompressBestCompression, or CompressHuffmanOnly.
 func AppendGzipBytesLevel(dst, src []byte, level int) []byte {
 	return coding.AppendEncoded(dst, src, coding.Gzip, level)
 }
@@ -59,10 +58,9 @@ func WriteGzip(w io.Writer, p []byte) (int, error) {
 	return WriteGzipLevel(w, p, CompressDefaultCompression)
 }
 
-// WriteGzipLevel writes p to w as a whole gzip stream. It returns how many
-// bytes of p were taken, which is all of them unless w fails. The level is
-// one of those from CompressNoCompression to CompressBestCompression, or
-// CompressHuffmanOnly.
+// WriteGzipLevel writes p to w as a whole gzip stream. It returns how many bytes of p
+// were taken, which is all of them unless w fails. The level is from
+// CompressNoCompression to CompressBestCompression, or CompressHuffmanOnly.
 func WriteGzipLevel(w io.Writer, p []byte, level int) (int, error) {
 	return coding.WriteEncoded(w, p, coding.Gzip, level)
 }
@@ -75,9 +73,8 @@ func AppendGunzipBytes(dst, src []byte) ([]byte, error) {
 	return coding.AppendDecoded(dst, src, coding.Gzip, coding.HelperBound())
 }
 
-// WriteGunzip decodes the gzip stream p and writes the result to w, piece by piece.
-// It returns the number of bytes written, which include those decoded before an
-// error.
+// WriteGunzip decodes the gzip stream p and writes the result to w, piece by piece. It
+// returns the number of bytes written, which include the bytes decoded before an error.
 func WriteGunzip(w io.Writer, p []byte) (int, error) {
 	return coding.WriteDecoded(w, p, coding.Gzip)
 }
@@ -88,9 +85,8 @@ func AppendDeflateBytes(dst, src []byte) []byte {
 	return AppendDeflateBytesLevel(dst, src, CompressDefaultCompression)
 }
 
-// AppendDeflateBytesLevel is AppendDeflateBytes at a level of the caller's choice:
-// one of those from CompressNoCompression to CompressBestCompression, or
-// CompressHuffmanOnly.
+// AppendDeflateBytesLevel is AppendDeflateBytes at a level of the caller's choice, from
+// CompressNoCompression to CompressBestCompression, or CompressHuffmanOnly.
 func AppendDeflateBytesLevel(dst, src []byte, level int) []byte {
 	return coding.AppendEncoded(dst, src, coding.Deflate, level)
 }
@@ -100,10 +96,9 @@ func WriteDeflate(w io.Writer, p []byte) (int, error) {
 	return WriteDeflateLevel(w, p, CompressDefaultCompression)
 }
 
-// WriteDeflateLevel writes p to w as a whole deflate stream. It returns how many
-// bytes of p were taken, which is all of them unless w fails. The level is
-// one of those from CompressNoCompression to CompressBestCompression, or
-// CompressHuffmanOnly.
+// WriteDeflateLevel writes p to w as a whole deflate stream. It returns how many bytes
+// of p were taken, which is all of them unless w fails. The level is from
+// CompressNoCompression to CompressBestCompression, or CompressHuffmanOnly.
 func WriteDeflateLevel(w io.Writer, p []byte, level int) (int, error) {
 	return coding.WriteEncoded(w, p, coding.Deflate, level)
 }
@@ -120,8 +115,8 @@ func AppendInflateBytes(dst, src []byte) ([]byte, error) {
 }
 
 // WriteInflate decodes the deflate stream p, with or without the zlib header, and
-// writes the result to w, piece by piece. It returns the number of bytes written,
-// which include those decoded before an error.
+// writes the result to w, piece by piece. It returns the number of bytes written, which
+// include the bytes decoded before an error.
 func WriteInflate(w io.Writer, p []byte) (int, error) {
 	return coding.WriteDecoded(w, p, coding.Deflate)
 }
@@ -132,8 +127,8 @@ func AppendBrotliBytes(dst, src []byte) []byte {
 	return AppendBrotliBytesLevel(dst, src, CompressBrotliDefaultCompression)
 }
 
-// AppendBrotliBytesLevel is AppendBrotliBytes at a level of the caller's choice:
-// one of those from CompressBrotliBestSpeed to CompressBrotliBestCompression.
+// AppendBrotliBytesLevel is AppendBrotliBytes at a level of the caller's choice, from
+// CompressBrotliBestSpeed to CompressBrotliBestCompression.
 func AppendBrotliBytesLevel(dst, src []byte, level int) []byte {
 	return coding.AppendEncoded(dst, src, coding.Brotli, level)
 }
@@ -143,9 +138,9 @@ func WriteBrotli(w io.Writer, p []byte) (int, error) {
 	return WriteBrotliLevel(w, p, CompressBrotliDefaultCompression)
 }
 
-// WriteBrotliLevel writes p to w as a whole brotli stream. It returns how many
-// bytes of p were taken, which is all of them unless w fails. The level is
-// one of those from CompressBrotliBestSpeed to CompressBrotliBestCompression.
+// WriteBrotliLevel writes p to w as a whole brotli stream. It returns how many bytes of
+// p were taken, which is all of them unless w fails. The level is from
+// CompressBrotliBestSpeed to CompressBrotliBestCompression.
 func WriteBrotliLevel(w io.Writer, p []byte, level int) (int, error) {
 	return coding.WriteEncoded(w, p, coding.Brotli, level)
 }
@@ -158,9 +153,9 @@ func AppendUnbrotliBytes(dst, src []byte) ([]byte, error) {
 	return coding.AppendDecoded(dst, src, coding.Brotli, coding.HelperBound())
 }
 
-// WriteUnbrotli decodes the brotli stream p and writes the result to w, piece by
-// piece. It returns the number of bytes written, which include those decoded before
-// an error.
+// WriteUnbrotli decodes the brotli stream p and writes the result to w, piece by piece.
+// It returns the number of bytes written, which include the bytes decoded before an
+// error.
 func WriteUnbrotli(w io.Writer, p []byte) (int, error) {
 	return coding.WriteDecoded(w, p, coding.Brotli)
 }
@@ -171,15 +166,15 @@ func AppendZstdBytes(dst, src []byte) []byte {
 	return AppendZstdBytesLevel(dst, src, CompressZstdDefault)
 }
 
-// AppendZstdBytesLevel is AppendZstdBytes at a level of the caller's choice:
-// one of those from CompressZstdBestSpeed to CompressZstdBestCompression.
+// AppendZstdBytesLevel is AppendZstdBytes at a level of the caller's choice, from
+// CompressZstdBestSpeed to CompressZstdBestCompression.
 func AppendZstdBytesLevel(dst, src []byte, level int) []byte {
 	return coding.AppendEncoded(dst, src, coding.Zstd, level)
 }
 
-// WriteZstdLevel writes p to w as a whole zstd stream. It returns how many
-// bytes of p were taken, which is all of them unless w fails. The level is
-// one of those from CompressZstdBestSpeed to CompressZstdBestCompression.
+// WriteZstdLevel writes p to w as a whole zstd stream. It returns how many bytes of p
+// were taken, which is all of them unless w fails. The level is from
+// CompressZstdBestSpeed to CompressZstdBestCompression.
 func WriteZstdLevel(w io.Writer, p []byte, level int) (int, error) {
 	return coding.WriteEncoded(w, p, coding.Zstd, level)
 }

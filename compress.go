@@ -20,12 +20,12 @@ func CompressHandler(h RequestHandler) RequestHandler {
 // CompressBestCompression, or CompressHuffmanOnly. For zstd it means a level that
 // takes about as much work.
 //
-// The handler does not encode bodies that have a Content-Encoding, that are parts
-// of a representation (206, Content-Range), or that have less than 200 bytes. Nor
-// does it encode bodies whose type is none of DefaultCompressTypes, since pictures,
-// archives and downloads of unknown type gain nothing, or those of responses with
-// "Cache-Control: no-transform", Content-Digest or Content-MD5. Compressor has
-// settings for types and sizes.
+// The handler does not encode bodies that have a Content-Encoding, that are parts of a
+// representation (206, Content-Range), or that have less than 200 bytes. Nor does it
+// encode bodies whose type is not in DefaultCompressTypes, since pictures, archives and
+// downloads of unknown type gain nothing, or bodies of responses with "Cache-Control:
+// no-transform", Content-Digest or Content-MD5. Compressor has settings for types and
+// sizes.
 //
 // A body stream is encoded while it is sent. If the next read of a stream of unknown
 // size would block, the bytes read so far are sent: the client gets the output of a

@@ -29,8 +29,8 @@ func ParseUfloat(buf []byte) (float64, error) { return ascii.Ufloat(buf) }
 
 var errIPv4 = errors.New("fasthttp: malformed IPv4 address")
 
-// AppendIPv4 appends ip in dotted decimal form to dst and returns the extended
-// slice. If ip is no IPv4 address, it appends "non-v4 ip passed to AppendIPv4".
+// AppendIPv4 appends ip in dotted decimal form to dst and returns the extended slice.
+// If ip is not an IPv4 address, it appends "non-v4 ip passed to AppendIPv4".
 func AppendIPv4(dst []byte, ip net.IP) []byte {
 	ip = ip.To4()
 	if ip == nil {
@@ -70,13 +70,13 @@ func AppendHTTPDate(dst []byte, date time.Time) []byte {
 // ParseHTTPDate parses the value of a field such as Date or If-Modified-Since, in
 // one of the three formats of RFC 9110 section 5.6.7:
 //
-//	Sun, 06 Nov 1994 08:49:37 GMT    IMF-fixdate, the one that is sent today
+//	Sun, 06 Nov 1994 08:49:37 GMT    IMF-fixdate, the format sent today
 //	Sunday, 06-Nov-94 08:49:37 GMT   RFC 850
 //	Sun Nov  6 08:49:37 1994         asctime
 //
-// A year of two digits means the latest such year that is no more than 50 years
-// ahead. The day of the week must be the name of a day, but need not fit the date.
-// Zones other than GMT are errors, except for UTC in the second format.
+// A year of two digits means the latest such year at most 50 years ahead. The day of
+// the week must be the name of a day, but need not fit the date. Zones other than GMT
+// are errors, except for UTC in the second format.
 //
 // The location of the time returned has the offset of UTC, and the name GMT if the
 // date ends in it. With any error the time is the zero Time. ParseHTTPDate allocates
@@ -116,7 +116,7 @@ func AppendHTMLEscapeBytes(dst, s []byte) []byte {
 	return append(dst, s[from:]...)
 }
 
-// htmlEscape returns what c is escaped as, or an empty string.
+// htmlEscape returns the escape of c, or an empty string.
 func htmlEscape(c byte) string {
 	switch c {
 	case '<':
@@ -148,7 +148,7 @@ func AppendUnquotedArg(dst, src []byte) []byte { return percent.AppendDecodedArg
 // after a hyphen are in upper case, all others in lower case: coNTENT-TYPe becomes
 // Content-Type.
 //
-// A name that is no token (RFC 9110 section 5.6.2) keeps its case; CR, LF and NUL in
+// A name that is not a token (RFC 9110 section 5.6.2) keeps its case; CR, LF and NUL in
 // it become spaces.
 func AppendNormalizedHeaderKey(dst []byte, key string) []byte {
 	return AppendNormalizedHeaderKeyBytes(dst, bytesconv.Bytes(key))

@@ -14,8 +14,8 @@ import (
 var (
 	// ErrNoCookies is returned if the text is empty.
 	ErrNoCookies = cookie.ErrNone
-	// ErrInvalidCookieValue is returned if the value of the cookie, its domain or
-	// its path contains a character that is not allowed there.
+	// ErrInvalidCookieValue is returned if the value of the cookie, its domain or its
+	// path contains a forbidden character.
 	ErrInvalidCookieValue = cookie.ErrValue
 )
 
@@ -29,8 +29,8 @@ var (
 	CookieExpireUnlimited = time.Time{}
 )
 
-// CookieSameSite is the SameSite attribute: it says with which requests from other
-// sites a client sends the cookie.
+// CookieSameSite is the SameSite attribute. It determines with which requests from
+// other sites a client sends the cookie.
 type CookieSameSite int
 
 const (
@@ -53,8 +53,8 @@ const (
 // with spaces in all parts of a cookie. They change nothing else. So no value of a
 // cookie can add an attribute or a header field.
 //
-// The zero value is an empty cookie, ready for use. A Cookie must not be copied;
-// use CopyTo. It must not be used by two goroutines at a time.
+// The zero value is an empty cookie, ready for use. A Cookie must not be copied; use
+// CopyTo. It must not be used by two goroutines at once.
 type Cookie struct {
 	_ noCopy
 
@@ -123,8 +123,8 @@ func (c *Cookie) SetDomainBytes(domain []byte) { c.set.Domain = cookie.SetText(c
 // Path returns the Path attribute; it is empty if there is none.
 func (c *Cookie) Path() []byte { return c.set.Path }
 
-// SetPath sets the Path attribute to the decoded and normalized form of path, like
-// that of [URI.Path]. An empty path becomes "/".
+// SetPath sets the Path attribute to the decoded and normalized form of path, as
+// [URI.Path] returns it. An empty path becomes "/".
 func (c *Cookie) SetPath(path string) { c.SetPathBytes(bytesconv.Bytes(path)) }
 
 // SetPathBytes is SetPath for bytes, which are copied.
@@ -142,8 +142,8 @@ func (c *Cookie) Expire() time.Time { return c.set.Expires }
 // CookieExpireUnlimited, the default, at the end of its session.
 func (c *Cookie) SetExpire(expire time.Time) { c.set.Expires = expire }
 
-// MaxAge returns the lifetime of the cookie in seconds, 0 if it has none, or a
-// negative number if the client is to delete it.
+// MaxAge returns the lifetime of the cookie in seconds, 0 if it has none, or a negative
+// number if the client must delete it.
 func (c *Cookie) MaxAge() int { return c.set.MaxAge }
 
 // SetMaxAge sets the lifetime of the cookie in seconds. If it is not 0, it is written
@@ -196,11 +196,10 @@ func (c *Cookie) Parse(src string) error { return c.ParseBytes(bytesconv.Bytes(s
 
 // ParseBytes parses src, the value of a Set-Cookie field, into c.
 //
-// It is as lenient as clients are. The case of attribute names does not matter, and
-// the last of several attributes with a name counts. Unknown attributes, and those
-// whose value is not the date or number that it should be, are ignored. A cookie
-// without an equals sign is a value without a name. Quotes around a value are
-// removed.
+// It is as lenient as clients are. The case of attribute names does not matter, and the
+// last of several attributes with a name counts. Unknown attributes, and attributes
+// whose value is not the required date or number, are ignored. A cookie without an
+// equals sign is a value without a name. Quotes around a value are removed.
 //
 // The error is ErrNoCookies or ErrInvalidCookieValue; c is empty then.
 func (c *Cookie) ParseBytes(src []byte) error { return c.set.Parse(src) }

@@ -14,12 +14,12 @@ import (
 	"github.com/valyala/fasthttp/internal/watch"
 )
 
-// RequestHandler answers a request: it reads ctx.Request and fills
-// ctx.Response, in any order, until it returns. The response is sent then.
+// RequestHandler answers a request: it reads ctx.Request and fills ctx.Response, in any
+// order, until it returns. Then the response is sent.
 //
-// ctx and everything that came from it must not be used after that. A handler
-// that cannot rule this out, because it gave ctx to another goroutine, must
-// call ctx.TimeoutError before it returns.
+// ctx, and everything obtained from it, must not be used after that. A handler that
+// cannot rule this out, because it gave ctx to another goroutine, must call
+// ctx.TimeoutError before it returns.
 type RequestHandler func(ctx *RequestCtx)
 
 // HijackHandler takes over a connection; see RequestCtx.Hijack.
@@ -31,10 +31,9 @@ type HijackHandler func(c net.Conn)
 // RequestCtx is a request that a server has received, with the response to it and the
 // properties of the connection.
 //
-// It is used again for other requests after the handler has returned, so
-// neither it nor anything that its methods return may be kept. It must not be
-// copied, nor used by more than one goroutine at a time, except for the
-// TimeoutError methods, which any goroutine may call at any time.
+// It is reused after the handler has returned: do not keep it, nor anything that its
+// methods return. It must not be copied, nor used by more than one goroutine at once,
+// except for the TimeoutError methods, which any goroutine may call at any time.
 //
 // It is a context.Context: see Done and Value.
 type RequestCtx struct {
@@ -48,7 +47,7 @@ type RequestCtx struct {
 
 	s         *Server
 	c         *engine.Conn
-	service   atomic.Pointer[engine.Service] // that c belongs to, or the last one has
+	service   atomic.Pointer[engine.Service] // of c, or of the last connection
 	exchange  *exchange                      // while the handler runs
 	streaming *h2Exchange                    // while it sends the body stream of the response; late guards it
 
@@ -64,10 +63,10 @@ type RequestCtx struct {
 	watch           atomic.Pointer[watch.Watch]
 	timeoutResponse atomic.Pointer[Response]
 	late            sync.Mutex    // held while the context times out or uses the connection
-	content         *bytes.Reader // of a body that is no stream, once it was asked for
-	run             *timedRun     // that was given the context last, and is not late
-	left            *timedRun     // that was late last, and still has the body: Response is the answer to that
-	lost            bool          // it belongs to a late run, or to one within that: it may not use the connection; guarded by late
+	content         *bytes.Reader // of a buffered body, once it was asked for
+	run             *timedRun     // the last run that got the context, unless it is late
+	left            *timedRun     // the last late run, which still has the body: Response is the answer to it
+	lost            bool          // it belongs to a late run, or to a run within one: it may not use the connection; guarded by late
 	fullDuplex      bool          // see EnableFullDuplex
 	kept            bool          // a TimeoutError method has left it to the goroutines of the handler; guarded by late
 	answered        bool          // the client got the timeout response; guarded by late
@@ -157,8 +156,8 @@ func (ctx *RequestCtx) Init(req *Request, remoteAddr net.Addr, logger Logger) {
 	}
 }
 
-// Init2 prepares the context for a handler that is called without a Server.
-// conn only gives its addresses; reduceMemoryUsage means nothing here.
+// Init2 prepares the context for a handler that is called without a Server. Only the
+// addresses of conn are used; reduceMemoryUsage has no effect.
 func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, reduceMemoryUsage bool) {
 	ctx.init(conn, logger)
 }
@@ -229,11 +228,11 @@ func (ctx *RequestCtx) RequestURI() []byte { return ctx.Request.Header.RequestUR
 // URI returns the URI of the request.
 func (ctx *RequestCtx) URI() *URI { return ctx.Request.URI() }
 
-// Path returns the path of the URI, decoded and normalised.
+// Path returns the path of the URI, decoded and normalized.
 func (ctx *RequestCtx) Path() []byte { return ctx.URI().Path() }
 
-// Host returns the host that the request is for, in lower case: the authority
-// of an absolute target, else the Host field.
+// Host returns the host that the request is for, in lower case: the authority of an
+// absolute target, otherwise the Host field.
 func (ctx *RequestCtx) Host() []byte { return ctx.URI().Host() }
 
 // Referer returns the value of the Referer field.
@@ -257,17 +256,16 @@ func (ctx *RequestCtx) PostArgs() *Args { return ctx.Request.PostArgs() }
 func (ctx *RequestCtx) PostBody() []byte { return ctx.Request.Body() }
 
 // PostBodyError returns why PostBody, PostArgs, FormValue or MultipartForm has returned
-// nothing, or nil; see Request.BodyError. A handler that reads a body with
-// Server.StreamRequestBody has to ask it before it takes an empty body for what the client
-// has sent.
+// nothing, or nil; see Request.BodyError. With Server.StreamRequestBody a handler must
+// check it before it concludes that the client has sent an empty body.
 func (ctx *RequestCtx) PostBodyError() error { return ctx.Request.BodyError() }
 
-// RequestBodyStream returns a reader of the body of the request, or nil if there is
-// no content. With Server.StreamRequestBody, or RequestConfig.BodyMode, it is the
-// body as it arrives. The server discards the rest that is unread when the handler
-// returns, and closes the connection if that is more than 256 KiB. Otherwise it is
-// the body that was received before the handler was called, the same reader each
-// time; a multipart form that was parsed while it arrived has none.
+// RequestBodyStream returns a reader of the body of the request, or nil if there is no
+// content. With Server.StreamRequestBody, or RequestConfig.BodyMode, it is the body as
+// it arrives. The server discards the rest that is unread when the handler returns, and
+// closes the connection if that is more than 256 KiB. Otherwise it is the body that was
+// received before the handler was called, the same reader each time; there is none for
+// a multipart form that was parsed while it arrived.
 func (ctx *RequestCtx) RequestBodyStream() io.Reader {
 	switch {
 	case ctx.Request.body.stream != nil:
@@ -280,7 +278,7 @@ func (ctx *RequestCtx) RequestBodyStream() io.Reader {
 	return ctx.content
 }
 
-// ConnID returns a number that no other connection of the process has.
+// ConnID returns a number that identifies the connection within the process.
 func (ctx *RequestCtx) ConnID() uint64 {
 	if ctx.c == nil {
 		return 0

@@ -6,7 +6,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bridge"
 )
 
-// This file is for code that calls handlers in the place of a Server, or answers for
+// This file is for code that calls handlers instead of a Server, or answers for
 // handlers of another kind: see package fasthttpadaptor.
 
 func init() {
@@ -18,10 +18,10 @@ func init() {
 }
 
 // Inform sends an informational response at once: the status code of h, which must be
-// 102 to 199, and its fields, as they were set. The final response follows it.
-// Nothing is sent to an HTTP/1.0 client, nor if the context does not belong to the
-// handler of a server. It returns an error if the status code is another one, or the
-// error of the connection. See EarlyHints for the usual case.
+// 102 to 199, and its fields, as they were set. The final response follows it. Nothing
+// is sent to an HTTP/1.0 client, nor if the context does not belong to the handler of a
+// server. It returns an error if the status code is out of this range, or the error of
+// the connection. See EarlyHints for the usual case.
 func (ctx *RequestCtx) Inform(h *ResponseHeader) error {
 	code := h.StatusCode()
 	if code <= StatusSwitchingProtocols || code > 199 {
@@ -42,11 +42,11 @@ func (ctx *RequestCtx) HijackHandler() (handler HijackHandler, noResponse bool) 
 	return ctx.hijack, ctx.hijackNoResponse
 }
 
-// TakeTimeoutResponse returns the response that the client gets in the place of ctx.Response:
-// a copy of what the last TimeoutError method has set, with its body stream, or the response
-// of a TimeoutHandler whose handler was late, or nil. It is for code that has called a
-// RequestHandler without a Server, and sends that response. What later calls of TimeoutError
-// methods set is not sent, and body streams that nobody sends are closed.
+// TakeTimeoutResponse returns the response that the client gets instead of ctx.Response: a
+// copy of the response set by the last TimeoutError method, with its body stream, or the
+// response of a TimeoutHandler whose handler was late, or nil. It is for code that has called
+// a RequestHandler without a Server, and sends that response. Responses set by later calls of
+// TimeoutError methods are not sent, and body streams that are not sent are closed.
 func (ctx *RequestCtx) TakeTimeoutResponse() *Response {
 	if ctx.timeoutResponse.Load() == nil {
 		return ctx.LastTimeoutErrorResponse()
@@ -84,13 +84,12 @@ func (ctx *RequestCtx) FullDuplex() bool {
 	return ctx.fullDuplex || ctx.c != nil && ctx.c.Variant == variantHTTP2
 }
 
-// AfterDisconnect arranges for f to be called in a goroutine of its own when the client ends
-// the connection: it begins to watch the client, as WatchDisconnect does. A shutdown of the
-// server closes the channel of Done, but does not call f: requests that have begun are still
-// answered. EndedSending reports whether the client may still read the response. The
-// function that AfterDisconnect returns takes that back, and reports whether it was in time.
-// f is not called any more once the handler has returned, or, if its response is a stream,
-// once that was sent.
+// AfterDisconnect calls f in a goroutine of its own when the client ends the connection: it
+// starts to watch the client, as WatchDisconnect does. A shutdown of the server closes the
+// channel of Done, but does not call f, because requests that have begun are still answered.
+// EndedSending reports whether the client may still read the response. stop cancels the call
+// of f, and reports whether it was in time. f is not called once the handler has returned
+// or, if its response is a stream, once the stream was sent.
 //
 // It does nothing unless ctx belongs to a handler of a server.
 func (ctx *RequestCtx) AfterDisconnect(f func()) (stop func() bool) {
@@ -105,8 +104,8 @@ func (ctx *RequestCtx) AfterDisconnect(f func()) (stop func() bool) {
 }
 
 // EndedSending reports whether the channel of Done is closed, and the client has ended its
-// sending side. It may have left, or still read the response: only writing shows that. It
-// is false for a reset and for a shutdown of the server alone.
+// sending side. It may have left, or may still read the response: only writing shows that.
+// It is false for a reset and for a shutdown of the server alone.
 func (ctx *RequestCtx) EndedSending() bool {
 	w := ctx.watch.Load()
 	if w == nil {

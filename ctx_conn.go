@@ -15,19 +15,19 @@ var zeroTCPAddr = engine.NoAddr
 
 // Errors of SetReadDeadline and SetWriteDeadline.
 var (
-	// ErrNilConnection says that the context has no connection.
+	// ErrNilConnection reports that the context has no connection.
 	ErrNilConnection = errors.New("fasthttp: nil connection")
-	// ErrDeadlineUpdatesDisabled says that the context timed out, so that its
-	// connection is no longer its own.
+	// ErrDeadlineUpdatesDisabled reports that the context has timed out, and no longer
+	// owns its connection.
 	ErrDeadlineUpdatesDisabled = errors.New("fasthttp: deadline updates disabled")
 )
 
-// Conn returns the connection of the request, or nil. Reading from it or
-// writing to it gets in the way of the server: use Hijack for that. When the
-// server has closed the connection, its methods fail with a net.ErrClosed.
+// Conn returns the connection of the request, or nil. Reading from it or writing to it
+// interferes with the server: use Hijack for that. When the server has closed the
+// connection, its methods fail with a net.ErrClosed.
 //
-// Requests of HTTP/2 share their connection. Its addresses and the state of TLS may be asked
-// for; to close it, or to set its deadlines, concerns the other requests as well.
+// HTTP/2 requests share their connection. Its addresses and TLS state may be read; closing
+// it, or setting its deadlines, affects the other requests as well.
 func (ctx *RequestCtx) Conn() net.Conn {
 	c := ctx.conn()
 	if c != nil {
@@ -61,8 +61,8 @@ func (ctx *RequestCtx) RemoteAddr() net.Addr {
 }
 
 // SetRemoteAddr makes RemoteAddr return remoteAddr. If remoteAddr is nil, RemoteAddr
-// returns the address of the connection again, or the one given to Init. It holds for
-// the current request.
+// returns the address of the connection again, or the one given to Init. This applies
+// to the current request.
 func (ctx *RequestCtx) SetRemoteAddr(remoteAddr net.Addr) { ctx.remoteAddr = remoteAddr }
 
 // LocalAddr returns the server's address of the connection; it is never nil.
@@ -88,13 +88,13 @@ func addrIP(addr net.Addr) net.IP {
 	return net.IPv4zero
 }
 
-// SetReadDeadline sets the read deadline of the connection. It holds until the server
-// sets its own: if IdleTimeout or ReadTimeout is set, when the connection begins to
-// wait for the next request, else when that begins. The error is
-// ErrDeadlineUpdatesDisabled once the context does not belong to the handler any
-// more, else the error of the connection.
+// SetReadDeadline sets the read deadline of the connection. It applies until the server
+// sets its own: if IdleTimeout or ReadTimeout is set, when the connection starts to
+// wait for the next request, and otherwise when that request begins. The error is
+// ErrDeadlineUpdatesDisabled once the context no longer belongs to the handler, or else
+// the error of the connection.
 //
-// With HTTP/2 it is the deadline of the request alone, which the server looks at once a
+// With HTTP/2 it is the deadline of this request alone, and the server checks it once a
 // second.
 func (ctx *RequestCtx) SetReadDeadline(deadline time.Time) error {
 	ctx.late.Lock()
@@ -110,9 +110,10 @@ func (ctx *RequestCtx) SetReadDeadline(deadline time.Time) error {
 	return c.SetReadDeadline(deadline)
 }
 
-// SetWriteDeadline sets the write deadline of the connection. It holds until the
-// server sets its own: if WriteTimeout is set, when the response is written, else
-// when the next request begins. The errors are those of SetReadDeadline.
+// SetWriteDeadline sets the write deadline of the connection. It applies until the
+// server sets its own: if WriteTimeout is set, when the response is written, and
+// otherwise when the next request begins. It returns the same errors as
+// SetReadDeadline.
 func (ctx *RequestCtx) SetWriteDeadline(deadline time.Time) error {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
@@ -130,7 +131,7 @@ func (ctx *RequestCtx) SetWriteDeadline(deadline time.Time) error {
 // setStreamDeadlines sets deadlines of a request of HTTP/2, which shares its connection. late
 // is held.
 func (ctx *RequestCtx) setStreamDeadlines(read, write *time.Time) {
-	// the producer of a body stream goes on when the handler has returned
+	// the producer of a body stream continues after the handler has returned
 	x := ctx.streaming
 	if ctx.exchange != nil {
 		x, _ = ctx.exchange.t.(*h2Exchange)
@@ -145,7 +146,7 @@ func (ctx *RequestCtx) setStreamDeadlines(read, write *time.Time) {
 	if write != nil {
 		x.writeUntil = *write
 	}
-	// the connection looks at the time only now and then
+	// the connection checks the time only now and then
 	over := x.late()
 	x.h.mu.Unlock()
 	x.wake()
@@ -163,7 +164,7 @@ func (ctx *RequestCtx) deadlineConn() (net.Conn, error) {
 	if c == nil {
 		return nil, ErrNilConnection
 	}
-	// the next request removes the deadline that is set here
+	// the next request removes this deadline
 	ctx.c.PinOnly()
 	return c, nil
 }
@@ -191,26 +192,26 @@ func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
 }
 
 // Hijack makes the server give the connection to handler once the RequestHandler has
-// returned and the response was sent. Bytes that the client has sent after the
-// request by then are read from the connection first. The server is done with the
-// connection then: its limits and timeouts do not apply any more.
+// returned and the response was sent. Bytes that the client has already sent after the
+// request are read from the connection first. The limits and timeouts of the server no
+// longer apply to the connection then.
 //
 // The handler is not called if the request or the response asks to close the
-// connection, if the server shuts down with CloseOnShutdown, or if sending the
-// response failed; HijackSetNoResponse lifts that.
+// connection, if the server shuts down with CloseOnShutdown, or if sending the response
+// failed. These exceptions do not apply with HijackSetNoResponse.
 //
-// Requests of HTTP/2 share their connection, so it cannot be given away: the response is a
+// HTTP/2 requests share their connection, so it cannot be given away: the response is a
 // 501 instead, which the server logs, and handler is not called.
 //
 // The handler runs in a goroutine of its own, and ServeConn does not wait for it. It
-// may use the context, except the files of a multipart form, which are removed, and
-// the unread rest of a body that is a stream. The request ends when the handler
-// returns, and user values are closed then.
+// may use the context, except the files of a multipart form, which are removed, and the
+// unread rest of a body stream. The request ends when the handler returns, and user
+// values are closed then.
 func (ctx *RequestCtx) Hijack(handler HijackHandler) { ctx.hijack = handler }
 
-// HijackSetNoResponse says whether the handler given to Hijack gets the
-// connection without a response having been sent. If it sends one with 101 (Switching
-// Protocols), the status of ctx.Response should say so, for logs and Server.ResponseSent.
+// HijackSetNoResponse sets whether the handler given to Hijack gets the connection
+// without a response having been sent. If it sends a 101 (Switching Protocols) itself,
+// ctx.Response should have the same status, for logs and Server.ResponseSent.
 func (ctx *RequestCtx) HijackSetNoResponse(noResponse bool) { ctx.hijackNoResponse = noResponse }
 
 // Hijacked reports whether Hijack was called.

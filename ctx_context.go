@@ -9,8 +9,8 @@ import (
 
 var _ context.Context = (*RequestCtx)(nil)
 
-// Deadline returns false: requests have no deadline of their own. It is there
-// for RequestCtx to be a context.Context.
+// Deadline returns false: requests have no deadline of their own. It is a method of
+// context.Context.
 func (ctx *RequestCtx) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
 
 // Value returns the value that SetUserValue has kept under key, or nil.
@@ -21,9 +21,9 @@ func (ctx *RequestCtx) Value(key any) any {
 	return ctx.Request.UserValue(key)
 }
 
-// ownKey is the key by which package context asks a context whether it is one of
-// its own. It does so from other goroutines, when a context that was derived from
-// a request's ends, so the values of the request must be left alone.
+// ownKey is the key by which package context asks a context whether it is one of its
+// own. It does so from other goroutines, when a context derived from a request ends, so
+// the values of the request must be left alone.
 var ownKey = func() any {
 	p := new(keyProbe)
 	_ = context.Cause(p)
@@ -70,7 +70,7 @@ func (ctx *RequestCtx) VisitUserValuesAll(f func(any, any)) {
 	ctx.Request.VisitUserValuesAll(f)
 }
 
-// ResetUserValues removes all values, and closes those that are io.Closers.
+// ResetUserValues removes all values, and closes each one that is an io.Closer.
 func (ctx *RequestCtx) ResetUserValues() { ctx.Request.ResetUserValues() }
 
 // RemoveUserValue removes the value kept under key.

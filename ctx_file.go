@@ -10,6 +10,5 @@ func (ctx *RequestCtx) SendFile(path string) { ServeFile(ctx, path) }
 // SendFileBytes is SendFile for a byte slice.
 func (ctx *RequestCtx) SendFileBytes(path []byte) { ServeFileBytes(ctx, path) }
 
-// SendFileLiteral is SendFile for a path that is taken as it is; see
-// ServeFileLiteral.
+// SendFileLiteral is SendFile that uses path as it is; see ServeFileLiteral.
 func (ctx *RequestCtx) SendFileLiteral(path string) { ServeFileLiteral(ctx, path) }

@@ -5,16 +5,16 @@ import (
 	"mime/multipart"
 )
 
-// ErrMissingFile says that a multipart form has no file under the key.
+// ErrMissingFile reports that a multipart form has no file under the key.
 var ErrMissingFile = errors.New("fasthttp: there is no uploaded file associated with the given key")
 
 // FormValueFunc looks up a form value; see Server.FormValueFunc. It returns nil if
 // there is none.
 type FormValueFunc func(*RequestCtx, string) []byte
 
-// NetHttpFormValueFunc is a FormValueFunc that looks where net/http does, in
-// the order of net/http: in the body first, then in the query. An argument
-// that is empty counts as one that is not there, except in a multipart form.
+// NetHttpFormValueFunc is a FormValueFunc that looks where net/http does, in the order
+// of net/http: in the body first, then in the query. An empty argument counts as
+// missing, except in a multipart form.
 var NetHttpFormValueFunc = func(ctx *RequestCtx, key string) []byte {
 	if value := ctx.PostArgs().Peek(key); len(value) > 0 {
 		return value
@@ -75,8 +75,8 @@ func (ctx *RequestCtx) FormFile(key string) (*multipart.FileHeader, error) {
 }
 
 // MultipartForm returns the form in a body of type multipart/form-data, or
-// ErrNoMultipartForm; see Request.MultipartForm. It is valid, and its files are
-// there, until the handler returns.
+// ErrNoMultipartForm; see Request.MultipartForm. It is valid, and its files exist,
+// until the handler returns.
 func (ctx *RequestCtx) MultipartForm() (*multipart.Form, error) {
 	return ctx.Request.MultipartForm()
 }

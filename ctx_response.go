@@ -22,10 +22,10 @@ func (ctx *RequestCtx) SetContentTypeBytes(contentType []byte) {
 	ctx.Response.Header.SetContentTypeBytes(contentType)
 }
 
-// SetConnectionClose makes the server close the connection after the response,
-// which says so with "Connection: close". With HTTP/2 the server tells the client to send
-// no more requests on the connection (GOAWAY), answers those that are on their way, and
-// closes it then.
+// SetConnectionClose makes the server close the connection after the response, which has
+// "Connection: close". With HTTP/2 the server tells the client to send no more requests
+// on the connection (GOAWAY), answers the requests that are on their way, and then closes
+// it.
 func (ctx *RequestCtx) SetConnectionClose() { ctx.Response.SetConnectionClose() }
 
 // SetBody sets the body of the response to a copy of body.
@@ -106,11 +106,11 @@ func (ctx *RequestCtx) NotModified() {
 	ctx.SetStatusCode(StatusNotModified)
 }
 
-// Redirect sends the client to uri, which may be relative to the URI of the
-// request: Location is absolute, unless the request names no host, as one of
-// HTTP/1.0 may. Behind a proxy of Server.TrustedProxies its scheme and host are
-// ClientScheme and ClientHost: the client knows nothing of those that the proxy uses. A
-// statusCode that is none of 301, 302, 303, 307 and 308 is replaced by 302.
+// Redirect sends the client to uri, which may be relative to the URI of the request:
+// Location is absolute, unless the request names no host, as one of HTTP/1.0 may.
+// Behind a proxy of Server.TrustedProxies its scheme and host are ClientScheme and
+// ClientHost: the client does not know the ones that the proxy uses. A statusCode other
+// than 301, 302, 303, 307 and 308 is replaced by 302.
 func (ctx *RequestCtx) Redirect(uri string, statusCode int) {
 	ctx.RedirectBytes(bytesconv.Bytes(uri), statusCode)
 }
@@ -135,7 +135,7 @@ func (ctx *RequestCtx) RedirectBytes(uri []byte, statusCode int) {
 			uri = withoutAuthority(uri)
 		}
 	}
-	// text that is no URI is sent as it is: the URI of this request would be a loop
+	// text other than a URI is sent as it is: the URI of this request would be a loop
 	ctx.Response.Header.setID(field.Location, uri)
 	ctx.Response.SetStatusCode(statusCode)
 	ReleaseURI(u)
@@ -151,9 +151,9 @@ func withoutAuthority(uri []byte) []byte {
 	return uri
 }
 
-// IfModifiedSince reports whether the client is to get a representation that was last
-// modified at lastModified: the request has no If-Modified-Since field, or one with
-// an earlier date (RFC 9110 section 13.1.3).
+// IfModifiedSince reports whether the client should get a representation that was last
+// modified at lastModified: the request has no If-Modified-Since field, or one with an
+// earlier date (RFC 9110 section 13.1.3).
 func (ctx *RequestCtx) IfModifiedSince(lastModified time.Time) bool {
 	value := ctx.Request.Header.peekID(field.IfModifiedSince)
 	if len(value) == 0 {

@@ -16,19 +16,19 @@ const (
 	// take, from the look-up of the name to the established connection.
 	DefaultDialTimeout = 3 * time.Second
 
-	// DefaultDNSCacheDuration is how long a TCPDialer remembers the addresses
-	// of a name, unless TCPDialer.DNSCacheDuration says otherwise.
+	// DefaultDNSCacheDuration is how long a TCPDialer remembers the addresses of a
+	// name, unless TCPDialer.DNSCacheDuration is set.
 	DefaultDNSCacheDuration = time.Minute
 )
 
 // DialFunc connects to addr, which is always "host:port".
 //
-// It returns the plain connection also if the client speaks TLS: the client does the
+// It returns the plain connection even if the client speaks TLS: the client does the
 // handshake.
 type DialFunc func(addr string) (net.Conn, error)
 
 // DialFuncWithTimeout is a DialFunc that must return within timeout: clients pass the
-// time that is left of the call.
+// remaining time of the call.
 type DialFuncWithTimeout func(addr string, timeout time.Duration) (net.Conn, error)
 
 // Resolver finds the addresses of a host. A *net.Resolver is one.
@@ -38,7 +38,7 @@ type Resolver interface {
 	LookupIPAddr(context.Context, string) (names []net.IPAddr, err error)
 }
 
-// ErrDialTimeout says that no connection was established in time. It is a net.Error
+// ErrDialTimeout reports that no connection was established in time. It is a net.Error
 // whose Timeout method returns true, and errors.Is reports that it is
 // context.DeadlineExceeded.
 var ErrDialTimeout error = &dialTimeoutError{}
@@ -58,11 +58,11 @@ func (*dialTimeoutError) Temporary() bool { return true }
 // Is reports whether target is context.DeadlineExceeded.
 func (*dialTimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// ErrDialWithUpstream says which address could not be connected to. Its cause
-// is found with errors.Is and errors.As, and it is found that way itself.
+// ErrDialWithUpstream names the address to which a dial has failed. errors.Is and
+// errors.As find its cause, and the ErrDialWithUpstream itself.
 type ErrDialWithUpstream struct {
-	// Upstream is the "host:port" that was dialed, with an IP address in the place of
-	// the host if the dial got as far as that.
+	// Upstream is the "host:port" that was dialed, with an IP address instead of the
+	// host if the name was resolved.
 	Upstream string
 
 	cause error
@@ -76,26 +76,26 @@ func (e *ErrDialWithUpstream) Error() string {
 // Unwrap returns the cause.
 func (e *ErrDialWithUpstream) Unwrap() error { return e.cause }
 
-// TCPDialer establishes TCP connections. It remembers the addresses of names
-// for DNSCacheDuration, looks a name up once however many goroutines wait for
-// it, and begins with another address of the name each time. If a dial fails at all
-// remembered addresses, it asks the resolver again, and tries addresses that are new, in the
-// time that it has. Such questions for a name are at least a second apart.
+// TCPDialer establishes TCP connections. It remembers the addresses of names for
+// DNSCacheDuration, looks a name up once however many goroutines wait for it, and begins
+// with another address of the name each time. If a dial fails at all remembered addresses,
+// it asks the resolver again, and tries addresses that are new, within its time. Such
+// queries for a name are at least a second apart.
 //
 // Every timeout covers the whole dial: the wait for its turn if Concurrency is set,
 // the look-up, and the attempts at all addresses. The error is an ErrDialWithUpstream
 // that wraps the cause, which is ErrDialTimeout if the time was up.
 //
-// The zero value is ready for use. Fields must not be changed, nor the dialer
-// copied, after the first dial. All methods may be called at the same time.
+// The zero value is ready for use. Fields must not be changed, nor the dialer copied,
+// after the first dial. Its methods may be called concurrently.
 type TCPDialer struct {
 	// Resolver looks up names: net.DefaultResolver by default. It runs in a goroutine
 	// of its own, so that a dial ends in time even if the resolver does not; the
-	// context that it gets ends when no dial waits any more.
+	// context that it gets ends when no dial is waiting.
 	Resolver Resolver
 
-	// LocalAddr is the address to dial from: the choice is the system's by default.
-	// If it has an IP address, addresses of the other IP version are not dialed.
+	// LocalAddr is the address to dial from: the system chooses it by default. If it
+	// has an IP address, addresses of the other IP version are not dialed.
 	LocalAddr *net.TCPAddr
 
 	// Control is called for each socket before it connects, with the network
@@ -103,18 +103,18 @@ type TCPDialer struct {
 	// error ends the attempt at this address.
 	Control func(network, address string, c syscall.RawConn) error
 
-	// Concurrency is how many dials may be on their way at the same time; further
-	// dials wait. There is no limit by default.
+	// Concurrency is how many dials may be in progress at once; further dials wait.
+	// There is no limit by default.
 	Concurrency int
 
-	// DNSCacheDuration is how long the addresses of a name are used without asking
-	// the resolver again: DefaultDNSCacheDuration by default, not at all if it is
-	// negative. Addresses at which a dial has failed are asked for earlier. Failed
-	// look-ups are not remembered.
+	// DNSCacheDuration is how long the addresses of a name are used without asking the
+	// resolver again: DefaultDNSCacheDuration by default, not at all if it is negative.
+	// Addresses at which a dial has failed are looked up again earlier. Failed look-ups
+	// are not remembered.
 	DNSCacheDuration time.Duration
 
 	// KeepAlive is the interval between keep-alive probes on connections. The default
-	// is that of net.Dialer; there are none if it is negative.
+	// is the one of net.Dialer; a negative value disables probes.
 	KeepAlive time.Duration
 
 	// DisableDNSResolution leaves names to the operating system, as net.Dial
@@ -133,7 +133,7 @@ var defaultDialer TCPDialer
 // it and set the wrapper as Dial of a client. The error is an ErrDialWithUpstream.
 func Dial(addr string) (net.Conn, error) { return defaultDialer.Dial(addr) }
 
-// DialTimeout is Dial with a timeout of its own: one that is not positive has
+// DialTimeout is Dial with a timeout of its own. If timeout is not positive, it has
 // passed already.
 func DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
 	return defaultDialer.DialTimeout(addr, timeout)
@@ -143,8 +143,8 @@ func DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
 // TCPDialer.DialDualStack.
 func DialDualStack(addr string) (net.Conn, error) { return defaultDialer.DialDualStack(addr) }
 
-// DialDualStackTimeout is DialDualStack with a timeout of its own: one that is
-// not positive has passed already.
+// DialDualStackTimeout is DialDualStack with a timeout of its own. If timeout is not
+// positive, it has passed already.
 func DialDualStackTimeout(addr string, timeout time.Duration) (net.Conn, error) {
 	return defaultDialer.DialDualStackTimeout(addr, timeout)
 }
@@ -160,7 +160,7 @@ func (d *TCPDialer) Dial(addr string) (net.Conn, error) {
 	return d.DialTimeout(addr, DefaultDialTimeout)
 }
 
-// DialTimeout is Dial with a timeout of its own: one that is not positive has
+// DialTimeout is Dial with a timeout of its own. If timeout is not positive, it has
 // passed already.
 func (d *TCPDialer) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
 	return d.dialTimeout("tcp4", addr, timeout)
@@ -168,15 +168,15 @@ func (d *TCPDialer) DialTimeout(addr string, timeout time.Duration) (net.Conn, e
 
 // DialDualStack connects to addr, "host:port", over IPv4 or IPv6 within
 // DefaultDialTimeout. The addresses of the host race as in RFC 8305: the two versions
-// in turn, beginning with the version that the resolver put first, the next one as
-// soon as an attempt has failed or 250 ms have passed. The first connection is
-// returned, the other ones are closed.
+// in turn, beginning with the version that the resolver put first, the next one as soon
+// as an attempt has failed or 250 ms have passed. The first connection is returned, the
+// others are closed.
 func (d *TCPDialer) DialDualStack(addr string) (net.Conn, error) {
 	return d.DialDualStackTimeout(addr, DefaultDialTimeout)
 }
 
-// DialDualStackTimeout is DialDualStack with a timeout of its own: one that is
-// not positive has passed already.
+// DialDualStackTimeout is DialDualStack with a timeout of its own. If timeout is not
+// positive, it has passed already.
 func (d *TCPDialer) DialDualStackTimeout(addr string, timeout time.Duration) (net.Conn, error) {
 	return d.dialTimeout("tcp", addr, timeout)
 }

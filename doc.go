@@ -12,10 +12,10 @@
 //		fmt.Fprintf(ctx, "Hello, %s!", ctx.QueryArgs().Peek("name"))
 //	})
 //
-// A server speaks HTTP/1.1, and HTTP/2 as well if [Server.Protocols] says so: over TLS, and
-// without TLS to clients that know of it. Handlers are the same for both, and
-// [RequestCtx.IsHTTP2] tells which it is. Clients have [Client.Protocols] for the same: with
-// HTTP/2, calls to a host share a connection.
+// A server speaks HTTP/1.1, and HTTP/2 as well if [Server.Protocols] includes it: over TLS,
+// and without TLS to clients with prior knowledge. Handlers are the same for both, and
+// [RequestCtx.IsHTTP2] distinguishes them. Clients have [Client.Protocols] for the same:
+// with HTTP/2, calls to a host share a connection.
 //
 // # The life of a request
 //
@@ -27,37 +27,37 @@
 //     not called. [Server.ErrorHandler] may change the response.
 //   - The handler runs, and sets status, fields and body in any order: the response is sent
 //     when it has returned. It may block; other connections are served meanwhile. If it
-//     panics, the client gets a 500, and the server goes on.
+//     panics, the client gets a 500, and the server continues.
 //   - The response is sent. The function of [RequestCtx.SetBodyStreamWriter] produces its
-//     body now, and that of [RequestCtx.Hijack] gets the connection.
-//   - [Server.ResponseSent] learns how that went, whoever made the response: it is the
-//     place for access logs and metrics.
+//     body now, and the handler of [RequestCtx.Hijack] gets the connection.
+//   - [Server.ResponseSent] is called with the outcome, for every kind of response: it is
+//     the place for access logs and metrics.
 //   - The RequestCtx is reset, and used for another request.
 //
 // [RequestCtx.Done] is closed when the server shuts down. After [RequestCtx.WatchDisconnect]
-// it is also closed when the client goes away.
+// it is also closed when the client disconnects.
 //
 // # Ownership
 //
 //   - A RequestCtx belongs to the handler until the handler returns. Keep no reference to
-//     it, or to anything reached through it. A goroutine that goes on needs copies.
+//     it, or to anything reached through it. A goroutine that outlives the handler needs
+//     copies.
 //   - Values are byte slices that point into the message they belong to. Such a slice is
 //     valid until that message is changed, reset or released, and must not be modified.
 //     string(b) makes a copy that stays valid.
 //   - Requests, responses, URIs, cookies, arguments and timers come from pools: pass each
 //     result of an Acquire function to the Release function of the same name once, and do
-//     not use it after that. What was not released is garbage as any other.
-//   - What is passed to a setter is copied, except by setters whose comment says that it is
-//     not, such as [Response.SetBodyRaw].
-//   - The arguments of a call of a client belong to the caller again when the call returns,
-//     also after a timeout.
+//     not use it after that. Unreleased objects are garbage-collected as usual.
+//   - Setters copy their arguments, unless their comment states otherwise, as for
+//     [Response.SetBodyRaw].
+//   - The arguments of a client call belong to the caller again when the call returns,
+//     even after a timeout.
 //
 // A common mistake is to keep a slice, or a string that shares its memory, after the
 // handler has returned: it then shows parts of other requests, which may go unnoticed for
-// long. In a program that is built or tested with the tag fasthttp_poison
-// (go test -tags fasthttp_poison ./...) all memory that is released is filled with the
-// byte 0xDB, so that the mistake shows at once. This costs time, so it is not for
-// production.
+// long. In a program that is built or tested with the tag fasthttp_poison (go test -tags
+// fasthttp_poison ./...) all released memory is filled with the byte 0xDB, so that the
+// mistake shows at once. This costs time, so it is not for production.
 //
 // # Clients
 //
@@ -71,13 +71,13 @@
 // # Where to go on
 //
 // Most calls have an example, which the tests run. Handlers can be tested without a server:
-// see the example of [RequestCtx.Init]; servers without a port: see that of [Server] called
-// InMemory. Further packages are in subdirectories, such as fasthttpadaptor, which converts
-// handlers of net/http to those of this package and back, fasthttpproxy for clients behind
-// proxies, and prefork for servers of several processes.
+// see the example of [RequestCtx.Init]; servers without a port: see the example of [Server]
+// called InMemory. Further packages are in subdirectories, such as fasthttpadaptor, which
+// converts handlers of net/http to handlers of this package and back, fasthttpproxy for
+// clients behind proxies, and prefork for servers of several processes.
 //
-// The repository has programs to start from in examples/, and in docs/ how to come over from
-// net/http (migrating.md), the limits and how to set them (security.md), the rules of the
-// RFCs with the code for each (http.md), and the way of a request through the code
-// (architecture.md).
+// The repository has programs to start from in examples/. Its docs/ directory explains how
+// to migrate from net/http (migrating.md), the limits and how to set them (security.md), the
+// rules of the RFCs with the code for each (http.md), and the way of a request through the
+// code (architecture.md).
 package fasthttp

@@ -7,8 +7,8 @@ import (
 	"github.com/valyala/fasthttp/internal/neterr"
 )
 
-// Errors in a message that is read. The errors of Read, ReadBody and the like wrap
-// one of these if it fits.
+// Errors in a message that was read. The errors of Read, ReadBody and similar methods
+// wrap one of these if it fits.
 var (
 	ErrBadTrailer                    error = http1.ErrBadTrailer
 	ErrReadingResponseHeaders              = errors.New("fasthttp: error when reading response headers")
@@ -39,10 +39,10 @@ type ErrNothingRead struct {
 // Unwrap returns the cause.
 func (e ErrNothingRead) Unwrap() error { return e.error }
 
-// ErrSmallBuffer is the error of a start line or header section that is larger than
-// its limit: Server.ReadBufferSize if that is set, else 16 KiB for the request line
-// and 64 KiB for the whole head. It is also the error of a head with more than 500
-// fields; its text contains "too many header fields" then.
+// ErrSmallBuffer is the error of a start line or header section larger than its limit:
+// Server.ReadBufferSize if set, otherwise 16 KiB for the request line and 64 KiB for
+// the whole head. It is also the error of a head with more than 500 fields; its text
+// contains "too many header fields" then.
 type ErrSmallBuffer struct {
 	error
 }
@@ -59,7 +59,7 @@ type ErrBrokenChunk struct {
 func (e ErrBrokenChunk) Unwrap() error { return e.error }
 
 // ErrBodyStreamWritePanic is the error of a body stream that panicked while it was
-// written. The message is incomplete then.
+// written. The message is then incomplete.
 type ErrBodyStreamWritePanic struct {
 	error
 	stack string

@@ -27,19 +27,18 @@ var FSCompressedFileSuffixes = map[string]string{
 // RequestHandler with these settings.
 //
 // The handler answers GET and HEAD, with the conditions of RFC 9110 section 13 and,
-// with AcceptByteRange, the ranges of section 14. For a file that exists, other
-// methods get 405. The path of a directory is redirected to the same path with a
-// slash at its end, if it has none. The path of a file with a slash at its end is
-// not found. Neither is a file that is not regular, such as a pipe or a device: the
-// handler does not even open it. If Root does not exist, the handler logs that once,
-// when it does not find a path.
+// with AcceptByteRange, the ranges of section 14. For a file that exists, other methods
+// get 405. The path of a directory is redirected to the same path with a slash at its
+// end, if it has none. The path of a file with a slash at its end is not found. Neither
+// is an irregular file, such as a pipe or a device: the handler does not even open it.
+// If Root does not exist, the handler logs that once, when it does not find a path.
 //
 // An FS must not be copied, nor changed after a handler was made from it.
 type FS struct {
 	_ noCopy
 
-	// FS is the file system that has the files, such as an embed.FS. If it is nil,
-	// files come from the file system of the operating system.
+	// FS is the file system of the files, such as an embed.FS. If it is nil, the file
+	// system of the operating system is used.
 	FS fs.FS
 
 	// PathRewrite returns the path to look up for a request. If it is nil, the
@@ -51,7 +50,7 @@ type FS struct {
 	PathNotFound RequestHandler
 
 	// CompressedFileSuffixes are the suffixes of the names of compressed copies, by
-	// content coding: "gzip", "br" and "zstd". For a coding that is missing, that of
+	// content coding: "gzip", "br" and "zstd". For a missing coding, the suffix in
 	// FSCompressedFileSuffixes is used.
 	CompressedFileSuffixes map[string]string
 
@@ -63,9 +62,9 @@ type FS struct {
 	// last request.
 	CleanStop chan struct{}
 
-	// Root is the directory to serve, in FS if that is set. The default is the
-	// working directory, or all of FS. If Root is a single file when the handler is
-	// made, it is served for the path "/".
+	// Root is the directory to serve, in FS if FS is set. The default is the working
+	// directory, or all of FS. If Root is a single file when the handler is made, it is
+	// served for the path "/".
 	//
 	// Symbolic links in Root are followed if they are relative and lead to a file
 	// inside; see AllowSymlinksOutsideRoot. Root itself may be a symbolic link.
@@ -103,8 +102,8 @@ type FS struct {
 	// checks it for changes, and how long it stays in the cache without a request;
 	// FSHandlerCacheDuration by default.
 	//
-	// The cache holds at most 4096 files: those of up to 64 KiB in memory, up to
-	// 64 MiB in all, larger ones as open files.
+	// The cache holds at most 4096 files: files of up to 64 KiB in memory, up to 64 MiB
+	// in all, larger files as open files.
 	CacheDuration time.Duration
 
 	// AllowEmptyRoot makes an empty Root mean no directory, so that paths are
@@ -114,13 +113,13 @@ type FS struct {
 	// AllowSymlinksOutsideRoot makes the handler follow all symbolic links in Root
 	// and CompressRoot.
 	//
-	// Otherwise files are opened with os.Root: a path with a link that is absolute
-	// or leads outside is not found. A Root that is a whole volume, such as "/",
-	// restricts nothing. This package does not restrict an FS.
+	// Otherwise files are opened with os.Root: a path with an absolute link, or a link
+	// that leads outside, is not found. A whole volume as Root, such as "/", restricts
+	// nothing. This package does not restrict an FS.
 	AllowSymlinksOutsideRoot bool
 
-	// AllowHiddenFiles makes the handler serve and list hidden files: those with a
-	// segment of the path that begins with a dot, such as .git and .env.
+	// AllowHiddenFiles makes the handler serve and list hidden files: a segment of
+	// their path begins with a dot, such as .git and .env.
 	//
 	// Otherwise hidden files are neither found nor listed. Files below a segment
 	// ".well-known" (RFC 8615) are found in any case. So are all files if Root is
@@ -171,10 +170,10 @@ type FS struct {
 	// GenerateETag makes responses carry a weak entity tag, derived from the
 	// modification time and the size.
 	//
-	// Files of up to 64 MiB whose modification time is not known, such as those of
-	// embed.FS, get a weak tag that is derived from their content, also without
-	// GenerateETag unless SkipCache is set: a client has no other way to ask whether
-	// its copy is current. The handler reads such a file when it looks it up.
+	// Files of up to 64 MiB whose modification time is not known, such as files of
+	// embed.FS, get a weak tag derived from their content, even without GenerateETag
+	// unless SkipCache is set: a client has no other way to ask whether its copy is
+	// current. The handler reads such a file when it looks it up.
 	GenerateETag bool
 
 	// StrongETag makes responses carry a strong entity tag, derived from the
@@ -184,10 +183,10 @@ type FS struct {
 	// Files of more than 64 MiB get the tag of GenerateETag.
 	StrongETag bool
 
-	// NoSniff makes responses with a file carry "X-Content-Type-Options: nosniff",
-	// so that browsers do not guess a type other than that of Content-Type. Index
-	// pages have this field in any case, and a Content-Security-Policy that forbids
-	// everything except their style.
+	// NoSniff makes responses with a file carry "X-Content-Type-Options: nosniff", so
+	// that browsers do not guess a type other than Content-Type. Index pages have this
+	// field in any case, and a Content-Security-Policy that forbids everything except
+	// their style.
 	NoSniff bool
 
 	// SkipCache makes every request open its file anew. Content that was compressed
@@ -196,8 +195,8 @@ type FS struct {
 }
 
 // NewRequestHandler returns a handler that serves files with the settings of fs. It
-// keeps up to 1024 files open between requests: the limit for open files of the
-// process has to allow for them.
+// keeps up to 1024 files open between requests: the limit for open files of the process
+// must allow for them.
 //
 // Handlers share no cache, so make one handler from an FS and keep it.
 func (fs *FS) NewRequestHandler() RequestHandler {

@@ -82,9 +82,9 @@ func (h *fileHandler) serve(ctx *RequestCtx, p []byte, end files.End) {
 	}
 }
 
-// redirectToSlash redirects to the path of the request followed by a slash. A
-// reference that begins with a dot cannot lead to another host, whatever the path
-// is, and is also right behind a proxy that removes a prefix of paths.
+// redirectToSlash redirects to the path of the request followed by a slash. A reference
+// that begins with a dot cannot lead to another host, whatever the path is, and is also
+// right if a proxy removes a prefix of paths.
 func redirectToSlash(ctx *RequestCtx) {
 	u := ctx.URI()
 	segment := u.PathOriginal()

@@ -97,7 +97,7 @@ func (h *fileHandler) setValidators(resp *Response, n *files.Node, c *files.Cont
 }
 
 // setBody sets the status and the body: all of the content if there are no spans,
-// else these parts of it.
+// otherwise these parts of it.
 func (h *fileHandler) setBody(ctx *RequestCtx, c *files.Content, spans []files.Span) error {
 	resp := &ctx.Response
 	resp.SetStatusCode(StatusOK)
@@ -133,8 +133,8 @@ func (h *fileHandler) setBody(ctx *RequestCtx, c *files.Content, spans []files.S
 	return nil
 }
 
-// streamOf returns a stream of a part of content that is not in memory. The stream
-// takes over the caller's share of c, also if there is an error.
+// streamOf returns a stream of a part of content outside of memory. The stream takes
+// over the caller's share of c, even if there is an error.
 func streamOf(c *files.Content, part files.Span) (io.ReadCloser, error) {
 	if shared := c.Shared(); shared != nil {
 		return newFileStream(shared.Part(part)), nil
@@ -160,7 +160,7 @@ func sendRanges(ctx *RequestCtx, c *files.Content, src io.ReaderAt, spans []file
 	resp.SetBodyStream(body, int(body.Size))
 }
 
-// skipBody makes the response that to HEAD: without the body, but with its length.
+// skipBody makes the response fit HEAD: without the body, but with its length.
 func skipBody(resp *Response, size int64) {
 	resp.ResetBody()
 	resp.SkipBody = true

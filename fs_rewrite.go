@@ -29,7 +29,7 @@ func NewPathSlashesStripper(slashesCount int) PathRewriteFunc {
 //	3  /foo/bar  becomes o/bar
 //	7  /foo/bar  becomes r
 //
-// A path that is shorter than prefixSize stays as it is.
+// A path shorter than prefixSize stays as it is.
 func NewPathPrefixStripper(prefixSize int) PathRewriteFunc {
 	return func(ctx *RequestCtx) []byte {
 		p := ctx.Path()

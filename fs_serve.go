@@ -17,14 +17,14 @@ import (
 
 // The functions below answer a request with one file that the application names,
 // whatever the method of the request is. They can serve every file of the file system.
-// So the application must not pass them a path that depends on what the client has
-// sent. An FS with a Root is for that.
+// So the application must not pass them a path that depends on client input. An FS with
+// a Root is for that.
 
-// ServeFile answers with the file, or the index page of the directory, that path
-// names. The path is absolute or relative to the working directory. The file is
-// cached, and compressed for clients that accept gzip, brotli or zstd, as FS.Compress
-// describes; see there for the place of copies. ServeFile evaluates conditions and
-// byte ranges of the request.
+// ServeFile answers with the file, or the index page of the directory, that path names.
+// The path is absolute or relative to the working directory. The file is cached, and
+// compressed for clients that accept gzip, brotli or zstd, as FS.Compress describes,
+// which also documents the place of copies. ServeFile evaluates conditions and byte
+// ranges of the request.
 //
 // path is parsed as the path of a URI: ServeFile decodes escapes in it, and removes a
 // question mark or number sign and the text after it. ServeFileLiteral uses path as
@@ -45,8 +45,8 @@ func ServeFileBytesUncompressed(ctx *RequestCtx, path []byte) {
 	ServeFileUncompressed(ctx, bytesconv.String(path))
 }
 
-// ServeFileLiteral is ServeFile for a path that is used as it is, including percent
-// signs, question marks and number signs.
+// ServeFileLiteral is ServeFile that uses path as it is, including percent signs,
+// question marks and number signs.
 func ServeFileLiteral(ctx *RequestCtx, path string) { serveFile(ctx, compressing(), path) }
 
 // ServeFS is ServeFile for a file of filesystem. path is relative to its root, with
@@ -55,13 +55,13 @@ func ServeFS(ctx *RequestCtx, filesystem fs.FS, path string) {
 	serveFromFS(ctx, filesystem, pathOfURI(path))
 }
 
-// ServeFSLiteral is ServeFS for a path that is used as it is.
+// ServeFSLiteral is ServeFS that uses path as it is.
 func ServeFSLiteral(ctx *RequestCtx, filesystem fs.FS, path string) {
 	serveFromFS(ctx, filesystem, path)
 }
 
 // FileLastModified returns the modification time of the file that path names, in UTC,
-// truncated to the second like a Last-Modified field. The error is that of os.Stat.
+// truncated to the second like a Last-Modified field. It returns the error of os.Stat.
 func FileLastModified(path string) (time.Time, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -102,7 +102,7 @@ func servingHandler(s *FS) *fileHandler {
 	return h
 }
 
-// pathOfURI returns the decoded form of a path that is written as in a URI.
+// pathOfURI returns the decoded form of a path as it appears in a URI.
 func pathOfURI(path string) string {
 	if i := strings.IndexAny(path, "?#"); i >= 0 {
 		path = path[:i]
@@ -150,7 +150,7 @@ func cleanPath(path string) string {
 // kept.
 const maxFileSystems = 32
 
-// fileSystems are the handlers for those file systems that are comparable.
+// fileSystems holds the handlers for comparable file systems.
 var fileSystems struct {
 	mu       sync.Mutex
 	handlers map[fs.FS]*fileHandler

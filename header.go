@@ -9,7 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// header is what RequestHeader and ResponseHeader have in common.
+// header is the common part of RequestHeader and ResponseHeader.
 //
 // All text lies in the block of list. The fields that are used most, and that a
 // message has at most once, have slots, which hold the positions of their values.
@@ -26,14 +26,14 @@ type header struct {
 	onward   *header        // the header with the trailer section, if not this: see moveTrailers
 
 	raw           field.Span                  // the field lines as they were received
-	spares        [numSlots + numLines]uint16 // bytes that are free behind slots and line: see field.List.Store
+	spares        [numSlots + numLines]uint16 // free bytes after slots and line: see field.List.Store
 	framing       http1.Framing               // of the content after the head that was read
 	contentLength int
 	state         headerState
 	received      uint16  // the status of a response that was read, 0 in any other header
 	self          uintptr // the address of the header that owns the memory of the lists, see own
 
-	// serverName is what a server sends in the field Server of its responses
+	// serverName is the value that a server sends in the Server field of its responses
 	serverName string
 
 	peeked  [][]byte // the last result of PeekAll or PeekKeys
@@ -64,10 +64,10 @@ const (
 	noDefaultDate                         // of a response, Server.NoDefaultDate
 	oldProtocol                           // the protocol is not HTTP/1.1
 	wasRead                               // the head was read from a peer
-	hasBadName                            // a field was set that is not written: see field.BadName
+	hasBadName                            // a field was set but is not written: see field.BadName
 	trailing                              // trailers has fields, and not names alone
 	namesServer                           // of a response: Server is serverName, see nameServer
-	overHTTP2                             // the message came by HTTP/2, and its protocol was not set since then
+	overHTTP2                             // the message was received by HTTP/2, and its protocol was not set since then
 	peerVersion                           // the protocol is not HTTP/1.1, and was received
 	noDate                                // of a response: its handler wants no Date
 
@@ -228,7 +228,7 @@ func (h *header) storeAt(i int, text []byte) {
 	h.store(&e.Value, &e.Spare, text)
 }
 
-// store is storeSlot for the span s, with the bytes behind it that are free.
+// store is storeSlot for the span s, with the free bytes after it.
 func (h *header) store(s *field.Span, spare *uint16, text []byte) {
 	h.own()
 	h.list.Pinned = true
@@ -257,16 +257,16 @@ func (h *header) makeRoom(n int) {
 	}
 }
 
-// own is called before the lists are changed. A message must not be copied as a
-// value, but tests of applications do so to make the request of a context. Therefore
-// own gives a header that is a copy memory of its own.
+// own is called before the lists are changed. A message must not be copied as a value,
+// but tests of applications do so to make the request of a context. Therefore own gives
+// a copied header memory of its own.
 func (h *header) own() {
 	if at := bytesconv.Address(h); h.self != at {
 		h.separate(at)
 	}
 }
 
-// separate is own for a header that is new, or that was copied.
+// separate is own for a new or copied header.
 func (h *header) separate(at uintptr) {
 	h.self = at
 	for _, l := range []*field.List{&h.list, &h.cookies, &h.trailers.List} {
@@ -288,9 +288,9 @@ type key struct {
 
 func keyOf(name []byte) key { return key{name, field.Lookup(name)} }
 
-// find returns the position of the first field in list with the name k, or -1. If
-// names are kept as they are, a name that is exactly equal takes precedence over one
-// that differs in its case.
+// find returns the position of the first field in list with the name k, or -1. If names
+// are kept as they are, an exactly equal name takes precedence over a name that differs
+// in its case.
 func (h *header) find(k key) int {
 	if h.is(namesKept) {
 		if i := h.list.Find(bytesconv.String(k.name), 0); i >= 0 {
@@ -474,8 +474,8 @@ func (h *header) append(k key, value []byte) {
 	http1.Clean(h.list.Bytes(e.Value))
 }
 
-// setSpecial sets a field that is not simply in list. It returns false if the field
-// must be added to list, too.
+// setSpecial sets a field kept elsewhere than simply in list. It returns false if the
+// field must be added to list, too.
 func (h *header) setSpecial(role http1.Role, k key, value []byte) bool {
 	w := places[role][k.id]
 	if w.place == inSlot {
@@ -593,8 +593,8 @@ func (h *header) DisableNormalizing() bool {
 }
 
 // EnableNormalizing makes the header normalize field names again, as it does by
-// default: "content-TYPE" becomes "Content-Type". It reports whether the header has
-// kept names as they are until then.
+// default: "content-TYPE" becomes "Content-Type". It reports whether the header kept
+// names as they are before.
 func (h *header) EnableNormalizing() bool {
 	before := h.is(namesKept)
 	h.state &^= namesKept
@@ -618,8 +618,8 @@ func (h *header) peekVersion() []byte {
 	return h.lend(lentVersion)
 }
 
-// version returns the protocol as HTTP/1 writes it: that of a message which came by HTTP/2 is
-// a matter of that connection. The caller must not write to the result.
+// version returns the protocol as HTTP/1 writes it; for a message that was received by HTTP/2
+// the protocol concerns only that connection. The caller must not write to the result.
 func (h *header) version() []byte {
 	if v := h.text(h.line[lineVersion]); v != nil && !h.isHTTP2() {
 		return v

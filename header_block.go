@@ -13,13 +13,13 @@ import (
 	"github.com/valyala/fasthttp/internal/http2"
 )
 
-// This file is how a header is sent and received by HTTP/2: as a block of HPACK.
+// This file sends and receives a header by HTTP/2: as a block of HPACK.
 
-// isHTTP2 reports whether the message came by HTTP/2.
+// isHTTP2 reports whether the message was received by HTTP/2.
 func (h *header) isHTTP2() bool { return h.is(overHTTP2) }
 
-// fillBlock makes the head in m that of a message, whose header was reset. It takes the lists of
-// m, which are as good as those of the header.
+// fillBlock fills the header, which was reset, from the head in m. It takes over the lists of
+// m in exchange for the lists of the header.
 func (h *header) fillBlock(role http1.Role, m *http2.Message) {
 	h.own()
 	h.list, m.Fields = m.Fields, h.list
@@ -28,7 +28,7 @@ func (h *header) fillBlock(role http1.Role, m *http2.Message) {
 	h.state |= overHTTP2
 }
 
-// fillBlock is that of all headers. A response whose content has no length does not end the
+// fillBlock is header.fillBlock. A response whose content has no length does not end the
 // connection.
 func (h *ResponseHeader) fillBlock(m *http2.Message) {
 	h.reset(configured)
@@ -61,8 +61,9 @@ type blockStart struct {
 	text  []byte
 }
 
-// appendBlock appends the header section of a response that is sent as e says. server is the
-// value of the field Server if the response has none. *start is that of the last response.
+// appendBlock appends the header section of a response, sent as e specifies. server is the
+// value of the Server field if the response has none. *start is the start of the last
+// response.
 func (h *ResponseHeader) appendBlock(dst []byte, enc *hpack.Encoder, start **blockStart, server string, e http1.Encoding) []byte {
 	dst = h.appendBlockStart(dst, enc, start, server, e)
 	dst = h.appendSlotBlock(dst, enc, slotContentEncoding, field.ContentEncoding)
@@ -130,8 +131,8 @@ func (h *header) appendSlotBlock(dst []byte, enc *hpack.Encoder, slot int, id fi
 	return appendBlockField(dst, enc, id, nil, h.list.Bytes(s))
 }
 
-// appendBlock appends the header section of a request for a target, that is sent as e
-// says, with its pseudo-fields first (RFC 9113 section 8.3.1).
+// appendBlock appends the header section of a request for a target, sent as e
+// specifies, with its pseudo-fields first (RFC 9113 section 8.3.1).
 func (h *RequestHeader) appendBlock(dst []byte, enc *hpack.Encoder, scheme string, target []byte, e http1.Encoding) []byte {
 	pseudo := func(name, value []byte, how hpack.Indexing) {
 		dst = enc.AppendField(dst, field.Unknown, name, value, how)
@@ -182,7 +183,8 @@ var (
 )
 
 // appendListBlock appends the fields of list that belong to the header section of a
-// message. Those of a connection have no meaning in HTTP/2 (RFC 9113 section 8.2.2).
+// message. Connection-specific fields have no meaning in HTTP/2 (RFC 9113 section
+// 8.2.2).
 func (h *header) appendListBlock(dst []byte, enc *hpack.Encoder, role http1.Role, says http1.Sayings) []byte {
 	options := h.list.FindID(field.Connection, 0) >= 0
 	for i := range h.list.Entries {
@@ -208,8 +210,8 @@ func (h *header) appendListBlock(dst []byte, enc *hpack.Encoder, role http1.Role
 	return dst
 }
 
-// isOption reports whether a Connection field lists a name: such a field is one of a
-// connection, too (RFC 9110 section 7.6.1).
+// isOption reports whether a Connection field lists a name: such a field is
+// connection-specific, too (RFC 9110 section 7.6.1).
 func (h *header) isOption(name []byte) bool {
 	for i := h.list.FindID(field.Connection, 0); i >= 0; i = h.list.FindID(field.Connection, i+1) {
 		for rest := h.list.Value(i); rest != nil; {
@@ -238,8 +240,8 @@ func (h *header) appendTrailerBlock(dst []byte, enc *hpack.Encoder) []byte {
 	return dst
 }
 
-// addSection adds a trailer section that was received. It returns ErrBadTrailer if that has a
-// field that must not be a trailer.
+// addSection adds a trailer section that was received. It returns ErrBadTrailer if a field
+// must not be a trailer.
 func (h *header) addSection(fields *field.List, accept trailerFilter) error {
 	for i := range fields.Entries {
 		k := key{fields.Name(i), fields.Entries[i].ID}

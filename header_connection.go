@@ -6,8 +6,8 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// ConnectionClose reports whether the connection is closed after this message. It is
-// if "Connection: close" was set or received, alone or in a list, or if the message
+// ConnectionClose reports whether the connection is closed after this message. This is
+// so if "Connection: close" was set or received, alone or in a list, or if the message
 // was received as HTTP/1.0 without keep-alive.
 func (h *header) ConnectionClose() bool { return h.is(closing) }
 
@@ -25,7 +25,7 @@ func (h *header) ResetConnectionClose() {
 			h.storeAt(i, others)
 		}
 	}
-	// the lines that are left have no other option
+	// the remaining lines have no other option
 	h.list.RemoveEach(h.findClose(0), h.findClose)
 }
 

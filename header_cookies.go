@@ -42,7 +42,7 @@ func (h *header) parseCookies(role http1.Role) {
 	}
 }
 
-// hasOwnCookies reports whether cookies has what is sent.
+// hasOwnCookies reports whether the cookies to send are in cookies.
 func (h *header) hasOwnCookies() bool { return h.cookies.Len() > 0 && !h.is(rawCookies) }
 
 // appendSetCookie adds the value of a Set-Cookie field.
@@ -70,7 +70,8 @@ func (h *header) addCookies(role http1.Role, value []byte) {
 	}
 }
 
-// setCookie sets the value of the cookie name, which replaces that of an existing one.
+// setCookie sets the value of the cookie name, which replaces the value of an existing
+// one.
 func (h *header) setCookie(role http1.Role, name, value []byte) {
 	h.own()
 	h.collectCookies(role)
@@ -98,8 +99,8 @@ func (h *header) cookie(role http1.Role, name string) []byte {
 	return nil
 }
 
-// hasCookie reports whether the request has a cookie with that name, be its value one that no
-// cookie can have.
+// hasCookie reports whether the request has a cookie with that name, even if no cookie can
+// have its value.
 func (h *header) hasCookie(name string) bool {
 	h.lookAtCookies(http1.Request)
 	return h.cookies.Find(name, 0) >= 0

@@ -5,12 +5,12 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// A header holds what the application has set and what was received: the length of the
-// content, Transfer-Encoding and Connection for those who look at it. What is sent of
-// these fields follows from a http1.Encoding, which the sender of the whole message
-// makes; the methods here translate between the two.
+// A header holds what the application has set and what was received: for its readers,
+// this includes the length of the content, Transfer-Encoding and Connection. The form
+// in which these fields are sent follows from a http1.Encoding, which the sender of the
+// whole message makes; the methods here translate between the two.
 
-// declared returns what the header alone says of the content of its message.
+// declared returns the content of the message as the header alone declares it.
 func (h *header) declared() (http1.ContentKind, int) {
 	switch {
 	case h.is(hasLength):
@@ -37,8 +37,8 @@ func (h *header) terms() (t http1.Terms) {
 	return t
 }
 
-// asSet returns the encoding of the head alone: it says what the application has set, who
-// also writes whatever follows it.
+// asSet returns the encoding of the head alone, as the application has set it. The
+// application also writes the content after it.
 func (h *header) asSet() http1.Encoding {
 	e := http1.Encoding{Length: h.contentLength}
 	switch {
@@ -53,8 +53,8 @@ func (h *header) asSet() http1.Encoding {
 	return e
 }
 
-// asSet is that of all headers, but a status without content has no framing; a 304 may say
-// how long the content of a 200 would be.
+// asSet is header.asSet, except that a status without content has no framing; a 304 may
+// declare how long the content of a 200 would be.
 func (h *ResponseHeader) asSet() http1.Encoding {
 	e := h.header.asSet()
 	if status := h.StatusCode(); bodiless(status) {
@@ -66,8 +66,8 @@ func (h *ResponseHeader) asSet() http1.Encoding {
 	return e
 }
 
-// record makes the header say what is sent of its message, for those who look at it
-// later.
+// record makes the header reflect how its message is sent, for later readers of the
+// header.
 func (h *header) record(e http1.Encoding) {
 	h.contentLength = e.Length
 	h.setState(hasLength, e.Says.Has(http1.SaysLength))
@@ -79,7 +79,7 @@ func (h *header) record(e http1.Encoding) {
 	}
 }
 
-// recordOthers is the part of record for what few messages say.
+// recordOthers is the part of record for rare Sayings.
 func (h *header) recordOthers(says http1.Sayings) {
 	if says.Has(http1.LacksTrailers) {
 		h.dropTrailers()
@@ -96,8 +96,8 @@ func (h *header) recordOthers(says http1.Sayings) {
 	}
 }
 
-// record is that of all headers, but a status without content leaves the length as the
-// application has set it.
+// record is header.record, except that a status without content leaves the length as
+// the application has set it.
 func (h *ResponseHeader) record(e http1.Encoding) {
 	if bodiless(h.StatusCode()) {
 		e.Length, e.Says = h.contentLength, e.Says&^http1.SaysLength
@@ -108,7 +108,7 @@ func (h *ResponseHeader) record(e http1.Encoding) {
 	h.header.record(e)
 }
 
-// record is that of all headers. Fields that the application writes itself, with special
+// record is header.record. Fields that the application writes itself, with special
 // fields disabled, are corrected: a server would parse content without a length, or
 // beyond a wrong one, as the next request.
 func (h *RequestHeader) record(e http1.Encoding) {
@@ -118,8 +118,8 @@ func (h *RequestHeader) record(e http1.Encoding) {
 	}
 }
 
-// keepsLine reports whether a Connection line of the application is sent beside what there
-// is to be said of the connection.
+// keepsLine reports whether a Connection line of the application is sent in addition to
+// the Sayings about the connection.
 func keepsLine(value []byte, says http1.Sayings) bool {
 	switch {
 	case says.Has(http1.SaysKeepAlive):
@@ -130,7 +130,7 @@ func keepsLine(value []byte, says http1.Sayings) bool {
 	return true
 }
 
-// saysClose reports whether a Connection line of the application that is sent lists close.
+// saysClose reports whether a sent Connection line of the application lists close.
 func (h *header) saysClose(says http1.Sayings) bool {
 	for i := h.findClose(0); i >= 0; i = h.findClose(i + 1) {
 		if keepsLine(h.list.Value(i), says) {

@@ -63,9 +63,9 @@ type lentMemory struct {
 	contentType [len(defaultType)]byte
 }
 
-// lend returns a text in memory that only this header uses. Programs write to slices
-// that they get, for example to change the case of names. That must not change the
-// texts of other headers, and a write to read-only memory would end the process.
+// lend returns a text in memory that only this header uses. Programs write to returned
+// slices, for example to change the case of names. That must not change the texts of
+// other headers, and a write to read-only memory would end the process.
 func (h *header) lend(l lent) []byte {
 	if h.lent == nil {
 		h.lent = new(lentMemory)

@@ -31,7 +31,7 @@ func (h *header) feed(role http1.Role, head *http1.Head, b []byte) (n int, err e
 	return n, err
 }
 
-// adopt takes over what head has found. The header was reset, and the text is the block
+// adopt takes over the results of head. The header was reset, and the text is the block
 // of list.
 func (h *header) adopt(role http1.Role, head *http1.Head) {
 	h.list.Pinned = true
@@ -187,8 +187,8 @@ func (h *header) readFrom(role http1.Role, head *http1.Head, in recvbuf.Buffered
 	}
 }
 
-// readLong reads a head that is larger than the buffer of in. It collects the bytes in
-// the block of list.
+// readLong reads a head larger than the buffer of in. It collects the bytes in the
+// block of list.
 func (h *header) readLong(role http1.Role, head *http1.Head, in recvbuf.Buffered) error {
 	block := h.list.Block[:0]
 	for {

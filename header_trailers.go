@@ -13,17 +13,16 @@ import (
 	"github.com/valyala/fasthttp/internal/recvbuf"
 )
 
-// SetTrailer announces the names in a comma-separated list as trailer fields, in
-// place of those announced before. Their values, set with Set or Add before or after,
-// are sent after a chunked body instead of in the header section. Fields that were
-// received in the header section stay there if the received Trailer field has their
-// name.
+// SetTrailer announces the names in a comma-separated list as trailer fields, instead
+// of the names announced before. Their values, set with Set or Add before or after, are
+// sent after a chunked body instead of in the header section. Fields that were received
+// in the header section stay there if the received Trailer field has their name.
 //
 // SetTrailer omits the names of fields that must not be trailers, and returns
-// ErrBadTrailer. These are fields for framing, routing, authentication or parsing of
-// a message (RFC 9110 section 6.5.1), and fields in which a proxy passes on the
-// identity of the client, such as X-Forwarded-For. It does the same for a text that
-// is no field name, and for all names after the first 64.
+// ErrBadTrailer. These are fields for framing, routing, authentication or parsing of a
+// message (RFC 9110 section 6.5.1), and fields in which a proxy passes on the identity
+// of the client, such as X-Forwarded-For. It does the same for a text that is not a
+// field name, and for all names after the first 64.
 func (h *header) SetTrailer(trailer string) error {
 	return h.setTrailers(bytesconv.Bytes(trailer))
 }
@@ -41,7 +40,7 @@ func (h *header) AddTrailerBytes(trailer []byte) error { return h.addTrailers(tr
 
 // AnnounceTrailer adds the names in a comma-separated list to the Trailer field, for
 // fields that AddTrailerField will add. Unlike AddTrailer it leaves fields of these
-// names in the header section. Its errors are those of SetTrailer.
+// names in the header section. It returns the errors of SetTrailer.
 func (h *header) AnnounceTrailer(trailer string) error {
 	return h.announceList(bytesconv.Bytes(trailer), field.OnlyTrailers)
 }
@@ -171,9 +170,9 @@ func (h *header) trailerNames() []byte {
 // The fields of a trailer section are in trailers, never in list: so code that reads
 // the header section cannot confuse the two, whatever names the fields have.
 
-// Trailers returns an iterator over the names of the trailer fields: first those that
-// were announced, then those of fields that were not. A name is valid until the next
-// step of the loop.
+// Trailers returns an iterator over the names of the trailer fields: first the
+// announced names, then the names of other fields. A name is valid until the next step
+// of the loop.
 func (h *header) Trailers() iter.Seq[[]byte] {
 	return h.section().trailers.EachName
 }
@@ -200,8 +199,9 @@ func (h *header) PeekTrailerKeys() [][]byte {
 
 // TrailerFields returns an iterator over the names and values of the fields in the
 // trailer section: first the fields that were set and whose names were announced with
-// SetTrailer or AddTrailer, then those that were received after the body or added with
-// AddTrailerField, in their order. It does not include fields of the header section.
+// SetTrailer or AddTrailer, then the fields that were received after the body or added
+// with AddTrailerField, in their order. It does not include fields of the header
+// section.
 //
 // Names and values are valid until the next step of the loop. The loop must not change
 // the header. Trailers after a body stream are available once the stream has returned
@@ -330,8 +330,8 @@ func (h *header) removeTrailing(k key, exact bool) {
 }
 
 // TrailerHeader returns the trailer section as it is sent after a chunked body: a line
-// for each of TrailerFields, and an empty line. It omits fields whose name is no token.
-// The result is valid until the message is changed or released.
+// for each of TrailerFields, and an empty line. It omits fields whose name is not a
+// token. The result is valid until the message is changed or released.
 func (h *header) TrailerHeader() []byte {
 	h.scratch[scratchTrailers] = h.appendTrailers(h.scratch[scratchTrailers][:0])
 	return h.scratch[scratchTrailers]
@@ -349,13 +349,13 @@ func (h *header) appendTrailers(dst []byte) []byte {
 // ReadTrailer reads the trailer section of a chunked message from r, up to and including
 // its empty line. The section is limited to 4 KiB and 100 fields.
 //
-// The fields are kept apart from those of the header section: TrailerFields and
-// PeekTrailer return them. Peek and PeekAll return those that the Trailer field announces,
-// if the header section has no field of that name.
+// The fields are kept apart from the header section: TrailerFields and PeekTrailer return
+// them. Peek and PeekAll return the fields that the Trailer field announces, if the header
+// section has no field of that name.
 //
 // ReadTrailer returns io.EOF if r ends before the first byte. If there is a field that
 // must not be a trailer (see SetTrailer), it returns an error that wraps ErrBadTrailer,
-// unless the header is that of a response that was read: then it omits the field.
+// unless the header belongs to a response that was read: then it omits the field.
 func (h *header) ReadTrailer(r *bufio.Reader) error {
 	err := h.readTrailers(recvbuf.Buffered{R: r}, nil)
 	if err == nil || err == io.EOF {
@@ -374,7 +374,7 @@ func (h *header) readTrailers(in recvbuf.Source, accept trailerFilter) error {
 	return recvbuf.ReadSection(in, func(b []byte) (int, error) { return h.feedTrailers(b, accept) })
 }
 
-// isReceivedResponse reports whether the header is that of a response that was read. The
+// isReceivedResponse reports whether the header belongs to a response that was read. The
 // content of such a response is complete, whatever its trailer section contains: fields
 // that must not be there are dropped (RFC 9110 section 6.5.1). A request with such fields
 // is refused, since they could change its meaning for another recipient.

@@ -36,8 +36,7 @@ func appendLength(dst []byte, n int) []byte {
 }
 
 // appendList appends the fields of list that belong to the header section of a message
-// whose Encoding says that. It appends lines that follow each other in the received head
-// at once.
+// with these Sayings. It appends adjacent lines of the received head at once.
 func (h *header) appendList(dst []byte, role http1.Role, says http1.Sayings) []byte {
 	var lines field.Span // received, and not yet appended
 	places, trails := &places[role], len(h.trailers.Entries) > 0
@@ -111,8 +110,8 @@ func (h *header) receivedLine(e *field.Entry) (line field.Span) {
 }
 
 // isSent reports whether the field entry of list, which is not a plain one, is sent in the
-// header section of a message whose Encoding says that. What is said of framing and
-// connection is up to that, unless the application writes these fields itself.
+// header section of a message with these Sayings. They determine framing and connection,
+// unless the application writes these fields itself.
 func (h *header) isSent(role http1.Role, entry *field.Entry, says http1.Sayings) bool {
 	place := places[role][entry.ID].place
 	if place == inList || h.is(noSpecial) {
@@ -147,7 +146,7 @@ func (h *header) listedElse(role http1.Role, e *field.Entry) bool {
 	return false
 }
 
-// appendEnd appends the end of the header section of a message whose Encoding says that:
+// appendEnd appends the end of the header section of a message with these Sayings:
 // Transfer-Encoding, the names of trailers, the cookies, Connection, and the empty line.
 func (h *header) appendEnd(dst []byte, role http1.Role, says http1.Sayings) []byte {
 	if says.Has(http1.SaysChunked) {
@@ -188,7 +187,7 @@ func (h *header) appendCookies(dst []byte, role http1.Role) []byte {
 }
 
 // each calls yield for every field of the header section until it returns false, and
-// reports whether it always returned true. The fields that are not in list come first.
+// reports whether it always returned true. The fields that are not in list are first.
 func (h *header) each(role http1.Role, yield func(name, value []byte) bool) bool {
 	if !h.is(noSpecial) && !h.eachSpecial(role, yield) {
 		return false
@@ -229,7 +228,7 @@ func (h *header) eachSpecial(role http1.Role, yield func(name, value []byte) boo
 	if role == http1.Response {
 		return h.eachSpecialOfResponse(yield)
 	}
-	// for each of the slots here, calling a function takes longer than what it does
+	// for each of the slots here, calling a function takes longer than its work
 	if s := h.slots[slotHost]; s.Len > 0 && !yield(h.lend(lentHost), h.list.Bytes(s)) {
 		return false
 	}

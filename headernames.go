@@ -1,7 +1,7 @@
 package fasthttp
 
-// Names of header fields, in their normalized spelling or in that of their
-// specification. The case of field names does not matter (RFC 9110 section 5.1).
+// Names of header fields, in their normalized spelling or as their specification spells
+// them. The case of field names does not matter (RFC 9110 section 5.1).
 const (
 	// Authentication (RFC 9110 section 11).
 

@@ -34,18 +34,18 @@ import (
 type HostClient struct {
 	_ noCopy
 
-	// Transport does the single attempts of a call. The default is
-	// DefaultTransport, as it is when the attempt begins.
+	// Transport performs a single attempt of a call. Nil means DefaultTransport, which
+	// is read when the attempt begins.
 	Transport RoundTripper
 
-	// DialTimeout connects to an address within the time that is left of the call, or
-	// 0 if the call has no deadline. Without it and Dial, the package's own dialer is
-	// used, which remembers the addresses of names for a minute.
+	// DialTimeout connects to an address within the remaining time of the call, which
+	// is 0 if the call has no deadline. If it and Dial are nil, the package's own
+	// dialer is used, which caches the addresses of names for a minute.
 	DialTimeout DialFuncWithTimeout
 
-	// Dial connects to an address. It does not get the time that is left: a call
-	// whose time is up does not wait for it, and a connection that comes too late is
-	// kept for another call. DialTimeout takes precedence over it.
+	// Dial connects to an address. It does not get the remaining time: a call whose
+	// time is up stops waiting for it, and a connection established too late is kept
+	// for another call. DialTimeout takes precedence over it.
 	Dial DialFunc
 
 	// DialContext connects to an address, with the context of the call and its
@@ -54,106 +54,100 @@ type HostClient struct {
 	// DialTimeout and Dial.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// TLSConfig is the configuration for TLS. The default verifies the host by
-	// the roots of the system. If it has no ServerName, that is the host in
-	// Addr; if it has no session cache, sessions are resumed through one of
-	// the HostClient's own.
+	// TLSConfig is the configuration for TLS. The default verifies the host against the
+	// root certificates of the system. If it has no ServerName, the host in Addr is
+	// used; if it has no session cache, the HostClient uses its own to resume sessions.
 	TLSConfig *tls.Config
 
-	// RetryIf reports whether a request that failed may be sent again. It is called
-	// whatever the error is, unless there was no connection. By default a request may
-	// be sent again if its method is GET, HEAD, PUT, OPTIONS, TRACE or QUERY, its
-	// connection failed before the first byte of a response, and the time is not up.
+	// RetryIf reports whether a request that failed may be sent again. It is called for
+	// every error, unless there was no connection. By default a request may be sent
+	// again if its method is GET, HEAD, PUT, OPTIONS, TRACE or QUERY, its connection
+	// failed before the first byte of a response, and the time is not up.
 	//
 	// Deprecated: use RetryIfErr, which takes precedence over it.
 	RetryIf RetryIfFunc
 
-	// RetryIfErr decides what happens after a failed attempt, as long as there were
-	// fewer than MaxIdemponentCallAttempts. RetryWithBackoff returns such a function.
+	// RetryIfErr decides what happens after a failed attempt, while there were fewer
+	// than MaxIdemponentCallAttempts. RetryWithBackoff returns such a function.
 	RetryIfErr RetryIfErrFunc
 
 	// RetryIfErrUpstream is a RetryIfErr that also gets the address. It takes
 	// precedence over RetryIfErr.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
-	// Addr is the address of the host, or a comma-separated list of them that
-	// are dialed in turn; if one cannot be reached the next is tried. A port
-	// that is missing is 443 with IsTLS and 80 without. Dial and DialTimeout get
-	// the addresses as they stand here, without a port if there is none, so they
-	// may be paths of Unix sockets.
+	// Addr is the address of the host, or a comma-separated list of them that are
+	// dialed in turn; if one cannot be reached the next is tried. A missing port means
+	// 443 with IsTLS and 80 without. Dial and DialTimeout get the addresses as they are
+	// written here, without a default port, so they may be paths of Unix sockets.
 	Addr string
 
 	// Name is the User-Agent of requests that have none, "fasthttp" by default.
 	Name string
 
-	// MaxConns is how many connections there may be to all of Addr together,
+	// MaxConns is the maximum number of connections to all of Addr together,
 	// DefaultMaxConnsPerHost by default. SetMaxConns changes it later.
 	MaxConns int
 
-	// MaxConnDuration is how long a connection is used after it was established. A
-	// connection that is older is closed after its response. By default there is no
-	// limit.
+	// MaxConnDuration is how long a connection is used after it was established. An
+	// older connection is closed after its response. By default there is no limit.
 	MaxConnDuration time.Duration
 
 	// MaxIdleConnDuration is how long an unused connection is kept,
 	// DefaultMaxIdleConnDuration by default.
 	MaxIdleConnDuration time.Duration
 
-	// MaxIdemponentCallAttempts is how often a request is sent at most,
-	// DefaultMaxIdemponentCallAttempts by default. A request that never reached
-	// the host, since the connection had been closed before, was not sent.
+	// MaxIdemponentCallAttempts is the maximum number of times that a request is sent,
+	// DefaultMaxIdemponentCallAttempts by default. An attempt that never reached the
+	// host, because the connection had been closed before, does not count.
 	MaxIdemponentCallAttempts int
 
-	// ReadBufferSize is the size in bytes of the buffers for reading, 4096 by
-	// default. If it is set it also limits the head of responses, which is
-	// limited to 64 KiB and 500 fields otherwise.
+	// ReadBufferSize is the size in bytes of the buffers for reading, 4096 by default.
+	// If it is set, it also limits the head of a response, instead of the usual limit
+	// of 64 KiB and 500 fields.
 	ReadBufferSize int
 
 	// WriteBufferSize is the size in bytes of the buffers for writing, 4096 by
 	// default.
 	WriteBufferSize int
 
-	// ReadTimeout limits how long a response may take, from when the request
-	// was written to the last byte, also if that is read from a stream. By
-	// default there is no limit but that of the call.
+	// ReadTimeout limits the time from the end of writing the request to the last byte
+	// of the response, even if the response is read from a stream. By default only the
+	// time limit of the call applies.
 	ReadTimeout time.Duration
 
-	// ResponseHeaderTimeout limits how long the head of a response may take, from
-	// when the request was written: the error is ErrTimeout then. The body has the
-	// time that ReadTimeout and the call leave it. By default there is no limit but
-	// those.
+	// ResponseHeaderTimeout limits the time from the end of writing the request to the
+	// end of the response head: the error is ErrTimeout then. The body has the time
+	// that ReadTimeout and the call leave it. By default only these limits apply.
 	ResponseHeaderTimeout time.Duration
 
 	// TLSHandshakeTimeout limits how long a TLS handshake may take: the error is
 	// ErrTLSHandshakeTimeout then. It is ten seconds by default.
 	TLSHandshakeTimeout time.Duration
 
-	// WriteTimeout limits how long the writing of a request may take. By
-	// default there is no limit but that of the call.
+	// WriteTimeout limits how long the writing of a request may take. By default only
+	// the time limit of the call applies.
 	WriteTimeout time.Duration
 
-	// ExpectContinueTimeout is how long the server is given to react to
-	// "Expect: 100-continue" in a request with content, before that is sent all
-	// the same: a second by default. If the server sends its response instead
-	// of asking for the content, nothing of that is sent, the call returns the
-	// response, whatever its status, and the connection is closed. With HTTP/2 the
-	// connection stays, and a response of success that has begun, and goes on, asks for the
-	// content as well. A request without that field is sent in one go.
+	// ExpectContinueTimeout is how long the client waits for the server to react to
+	// "Expect: 100-continue" before it sends the content anyway: a second by default. If
+	// the server responds instead of asking for the content, no content is sent, the call
+	// returns the response, whatever its status, and the connection is closed. With HTTP/2
+	// the connection stays open, and a successful response that has begun but not ended
+	// asks for the content as well. A request without that field is sent in one go.
 	ExpectContinueTimeout time.Duration
 
-	// MaxResponseBodySize limits the body of responses in bytes: a larger one
-	// makes the call fail with ErrBodyTooLarge. With 0 or less there is no
-	// limit, so set it for servers that are not trusted. A body that is left
-	// to be read as a stream is not limited.
+	// MaxResponseBodySize limits the body of a response in bytes: if the body is
+	// larger, the call fails with ErrBodyTooLarge. 0 or less means no limit, so set it
+	// for untrusted servers. A body that the caller reads as a stream is not limited.
 	MaxResponseBodySize int
 
-	// MaxConnWaitTimeout limits how long a call waits for a connection while
-	// MaxConns of them are busy: it fails with ErrNoFreeConns then. By default
-	// calls wait as long as they have time, in the order in which they came.
+	// MaxConnWaitTimeout limits how long a call waits for a connection while MaxConns
+	// of them are busy; after that it fails with ErrNoFreeConns. By default calls wait
+	// until their own time is up, in the order in which they began.
 	MaxConnWaitTimeout time.Duration
 
-	// ConnPoolStrategy says which of several idle connections is used next,
-	// FIFO by default.
+	// ConnPoolStrategy selects which of several idle connections is used next, FIFO by
+	// default.
 	ConnPoolStrategy ConnPoolStrategyType
 
 	// NoDefaultUserAgentHeader leaves User-Agent out of requests that have none.
@@ -163,22 +157,22 @@ type HostClient struct {
 	// IPv4, whichever answers first. Set Dial to the function Dial for IPv4 alone.
 	DialDualStack bool
 
-	// IsTLS makes the connections ones with TLS.
+	// IsTLS makes connections use TLS.
 	IsTLS bool
 
-	// Protocols is the versions of HTTP that the client speaks: HTTP/1.1 alone by default.
-	// With TLS, client and server agree on one of them in the handshake, on HTTP/2 if both
-	// speak it. Without TLS the client speaks HTTP/2 if UnencryptedHTTP2 is in the set and
-	// HTTP1 is not; the server must be known to speak it. Otherwise it speaks HTTP/1.1
-	// without TLS, whatever the set is. A connection of HTTP/2 serves many calls at a time,
-	// as many as the server permits; another one is opened when there is no room on those
-	// that are open. AcquireConn, and requests to an HTTP proxy in absolute form, are for
+	// Protocols lists the versions of HTTP that the client speaks: HTTP/1.1 alone by
+	// default. With TLS, client and server negotiate one of them in the handshake: HTTP/2
+	// if both speak it. Without TLS the client speaks HTTP/2 if UnencryptedHTTP2 is in the
+	// set and HTTP1 is not; the server must be known to speak it. Otherwise it speaks
+	// HTTP/1.1 without TLS, whatever the set is. An HTTP/2 connection serves many calls at
+	// once, as many as the server permits; another connection is opened when the open ones
+	// have no room. AcquireConn, and requests to an HTTP proxy in absolute form, are for
 	// HTTP/1.1 only.
 	Protocols Protocols
 
 	// HTTP2 configures HTTP/2. The defaults of MaxReceiveBufferPerStream and
-	// MaxReceiveBufferPerConnection are 1 MiB and 1 GiB, so that responses which are read
-	// slowly hold up no other ones; MaxConcurrentStreams has no meaning for a client.
+	// MaxReceiveBufferPerConnection are 1 MiB and 1 GiB, so that slowly read responses do
+	// not block others; MaxConcurrentStreams has no meaning for a client.
 	HTTP2 HTTP2Config
 
 	// AbsoluteForm makes the targets of requests absolute URIs. It is for connections
@@ -187,43 +181,43 @@ type HostClient struct {
 	// fasthttpproxy.Dialer.ConfigureClient.
 	AbsoluteForm bool
 
-	// ProxyAuthorization is the field Proxy-Authorization of such requests that
-	// have none. It stays out of the requests themselves.
+	// ProxyAuthorization is the Proxy-Authorization field of these requests if they
+	// have none. It is not stored in the requests themselves.
 	ProxyAuthorization string
 
 	// DisableHeaderNamesNormalizing leaves the names of header fields as they
 	// are set and received, instead of bringing them into their usual case.
 	DisableHeaderNamesNormalizing bool
 
-	// DisablePathNormalizing leaves the paths of requests as they were set,
-	// instead of removing dot segments and the like.
+	// DisablePathNormalizing leaves the paths of requests as they were set, for example
+	// with their dot segments.
 	DisablePathNormalizing bool
 
 	// SecureErrorLogMessage has no effect: the texts of errors never contain text
 	// from a peer.
 	SecureErrorLogMessage bool
 
-	// StreamResponseBody makes Do and its like return as soon as the head of the
-	// response has arrived. Response.BodyStream reads the body and returns its
-	// errors; it must be closed. Deadlines stay in force until it ends. Get and Post
-	// read all of it.
+	// StreamResponseBody makes Do and its variants return as soon as the head of the
+	// response has arrived. Response.BodyStream reads the body and returns its errors;
+	// it must be closed. Deadlines stay in force until it ends. Get and Post read all
+	// of it.
 	StreamResponseBody bool
 
-	// Trace has the hooks that calls run, unless the context of a call carries a
-	// trace of its own.
+	// Trace holds the hooks that calls run, unless the context of a call carries its
+	// own trace.
 	Trace *httptrace.ClientTrace
 
 	// CheckRedirect is called before each redirect. See RedirectPolicy.
 	CheckRedirect RedirectPolicy
 
-	// Jar keeps cookies: those that fit are added to each request, and those
-	// that responses set are put into it.
+	// Jar stores cookies: matching cookies are added to each request, and cookies that
+	// responses set are stored in it.
 	Jar CookieJar
 
 	pool    connpool.Pool[*clientConn]
 	pending hostmap.Users
 	lastUse atomic.Int64     // when the last call began, on the clock; 0 before the first one
-	_       cpu.CacheLinePad // every call writes what comes before, and reads what follows
+	_       cpu.CacheLinePad // every call writes the fields before it, and reads the fields after it
 
 	setup    sync.Once
 	mu       sync.Mutex // of MaxConns
@@ -253,7 +247,7 @@ func (c *HostClient) ready() error {
 		c.addrs = c.splitAddrs()
 		if !c.dialsItself() {
 			for i, addr := range c.addrs {
-				// one that is no host cannot be dialed as it stands
+				// an address without a valid host cannot be dialed as it is
 				c.addrs[i], _ = asciiHost(addr)
 			}
 		}
@@ -347,10 +341,9 @@ func (c *HostClient) writeSize() int {
 	return c.WriteBufferSize
 }
 
-// SetMaxConns changes MaxConns, at any time. Calls that wait for a connection go
-// on if there may be more of them now. If there may be fewer, connections
-// that are too many are closed as they become idle. 0 or less stands for
-// DefaultMaxConnsPerHost.
+// SetMaxConns changes MaxConns, at any time. If the limit rises, waiting calls continue
+// as far as it allows. If it falls, excess connections are closed as they become idle.
+// 0 or less means DefaultMaxConnsPerHost.
 func (c *HostClient) SetMaxConns(newMaxConns int) {
 	c.mu.Lock()
 	c.MaxConns = newMaxConns
@@ -360,15 +353,15 @@ func (c *HostClient) SetMaxConns(newMaxConns int) {
 	c.pool.SetMax(n)
 }
 
-// ConnsCount returns how many connections there are, those that are being
-// established included.
+// ConnsCount returns the number of connections, including connections that are being
+// established.
 func (c *HostClient) ConnsCount() int { return c.pool.Open() }
 
-// IdleConnsCount returns how many connections are idle.
+// IdleConnsCount returns the number of idle connections.
 func (c *HostClient) IdleConnsCount() int { return c.pool.Idle() }
 
-// PendingRequests returns how many calls are under way, those that wait for a
-// connection included.
+// PendingRequests returns the number of calls in progress, including calls that wait
+// for a connection.
 func (c *HostClient) PendingRequests() int { return c.pending.Count() }
 
 // LastUseTime returns when the last call began, within a few hundredths of a
@@ -384,16 +377,16 @@ func (c *HostClient) LastUseTime() time.Time {
 // CloseIdleConnections closes all connections that no call uses.
 func (c *HostClient) CloseIdleConnections() { c.pool.CloseIdle() }
 
-// AcquireConn returns a connection for the caller alone: an idle one, or a new
-// one. It waits for one no longer than reqTimeout, if that is not 0, for all
-// of waiting, dialing and TLS. connectionClose says that it will not be used
-// again, which has no effect here. The error is ErrTimeout if the time is over,
-// ErrNoFreeConns if there is no place and none to wait for, else that of dialing.
+// AcquireConn returns a connection for the caller alone: an idle one, or a new one.
+// reqTimeout, if it is not 0, limits the whole of waiting, dialing and the TLS
+// handshake. connectionClose means that the connection will not be used again, which
+// has no effect here. The error is ErrTimeout if the time is over, ErrNoFreeConns if no
+// connection became free within MaxConnWaitTimeout, or else the error of dialing.
 //
-// A client that may speak HTTP/2 returns an error: its connections have many users.
+// A client that may speak HTTP/2 returns an error, because its connections are shared.
 //
-// The caller returns it with ReleaseConn, once the response was read and if it
-// may be used again, or with CloseConn.
+// After reading the response, the caller returns the connection with ReleaseConn if it
+// may be used again, and with CloseConn otherwise.
 func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool) (cc *clientConn, err error) {
 	if err := c.ready(); err != nil {
 		return nil, err
@@ -429,8 +422,8 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 
 var errAcquireHTTP2 = errors.New("fasthttp: AcquireConn is for HTTP/1.1 only: see HostClient.Protocols")
 
-// ReleaseConn makes a connection available to other calls. Deadlines that were set
-// on it are taken off.
+// ReleaseConn makes a connection available to other calls. It removes deadlines that
+// were set on the connection.
 func (c *HostClient) ReleaseConn(cc *clientConn) {
 	if cc.line.Guard.Renew() != nil {
 		c.CloseConn(cc)
@@ -450,7 +443,7 @@ func (c *HostClient) keepConn(cc *clientConn) {
 	c.pool.Put(cc, clock.Elapsed())
 }
 
-// CloseConn closes a connection that came from AcquireConn.
+// CloseConn closes a connection from AcquireConn.
 func (c *HostClient) CloseConn(cc *clientConn) {
 	c.pool.Discard(cc)
 }

@@ -22,15 +22,15 @@ import (
 // Addr either way. resp may be nil if the response does not matter. Both are
 // best taken from AcquireRequest and AcquireResponse.
 //
-// The call has the time that Request.SetTimeout gave to req; its error is
-// ErrTimeout when that is over. It waits for its turn while all connections are
-// busy: see MaxConnWaitTimeout.
+// The timeout that Request.SetTimeout gave to req applies: the error is ErrTimeout when
+// it is over. Do waits for its turn while all connections are busy: see
+// MaxConnWaitTimeout.
 func (c *HostClient) Do(req *Request, resp *Response) error {
 	return c.call(noContext, req, resp, time.Time{})
 }
 
-// DoTimeout is Do with a timeout, which counts beside that of the request. With
-// one that is not positive it returns ErrTimeout at once.
+// DoTimeout is like Do with a timeout; the shorter of it and the timeout of the request
+// applies. If timeout is not positive, it returns ErrTimeout at once.
 func (c *HostClient) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	if timeout <= 0 {
 		return req.refused(ErrTimeout)
@@ -38,8 +38,8 @@ func (c *HostClient) DoTimeout(req *Request, resp *Response, timeout time.Durati
 	return c.call(noContext, req, resp, time.Now().Add(timeout))
 }
 
-// DoDeadline is Do with a point in time when it returns ErrTimeout at the
-// latest. A zero deadline is none.
+// DoDeadline is like Do with a deadline, at which it returns ErrTimeout at the latest.
+// A zero deadline means none.
 func (c *HostClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	return c.call(noContext, req, resp, deadline)
 }
@@ -51,7 +51,7 @@ func (c *HostClient) call(ctx context.Context, req *Request, resp *Response, dea
 	return c.callCounted(ctx, req, resp, deadline)
 }
 
-// refused closes the body stream of a request that is not sent because of err.
+// refused closes the body stream of a request that err keeps from being sent.
 func (req *Request) refused(err error) error {
 	if req != nil {
 		_ = req.body.closeStream()
@@ -195,7 +195,7 @@ func (c *HostClient) attempt(req *Request, resp *Response) (retry bool, err erro
 	if req.call.deadline.IsZero() {
 		return t.RoundTrip(c, req, resp)
 	}
-	// a RoundTripper of the application finds the time that is left there
+	// a RoundTripper of the application finds the remaining time there
 	timeout := req.timeout
 	req.timeout = time.Until(req.call.deadline)
 	defer func() { req.timeout = timeout }()
@@ -260,15 +260,15 @@ func (c *HostClient) userAgent() []byte {
 
 var strFasthttp = []byte("fasthttp")
 
-// RetryWithBackoff returns a RetryIfErrFunc that waits before each new attempt:
-// for a random time up to base after the first one, and up to twice as long after
-// each further one, but never longer than limit. The randomness keeps many
-// clients that failed together from coming back together.
+// RetryWithBackoff returns a RetryIfErrFunc that waits before each new attempt: for a
+// random time up to base after the first one, and up to twice as long after each
+// further one, but never longer than limit. The randomness keeps many clients that
+// failed together from retrying together.
 //
-// It retries requests that may be repeated: those that never reached a host, since
-// there was no connection, and those with the methods GET, HEAD, PUT, OPTIONS, TRACE
-// and QUERY whose connection failed or took too long, as long as no byte of a
-// response had come. The wait counts as time of the call, and ends with it.
+// It retries requests that may be repeated: requests that never reached a host, because
+// there was no connection, and requests with the methods GET, HEAD, PUT, OPTIONS, TRACE
+// and QUERY whose connection failed or took too long, if no byte of a response had
+// arrived. The wait counts as time of the call, and ends with it.
 func RetryWithBackoff(base, limit time.Duration) RetryIfErrFunc {
 	return func(req *Request, attempts int, err error) (resetTimeout, retry bool) {
 		call := &req.call
@@ -298,10 +298,10 @@ func (c *callState) sleep(d time.Duration) bool {
 // CookieJar keeps the cookies of a client. The package fasthttpadaptor makes one
 // of any net/http.CookieJar. Its methods may be called concurrently.
 type CookieJar interface {
-	// Cookies returns names and values of the cookies that are to be sent to
-	// uri, which must not be changed, in the order in which they are sent. A name
-	// may come more than once: cookies with longer paths come first then (RFC 6265
-	// section 5.4). Quotes around a value are a part of it.
+	// Cookies returns names and values of the cookies to send to uri, which must not be
+	// changed, in the order in which they are sent. A name may occur more than once;
+	// the cookie with the longer path then precedes the other (RFC 6265 section 5.4).
+	// Quotes around a value are a part of it.
 	Cookies(uri *URI) iter.Seq2[string, string]
 	// SetCookies stores the values of the Set-Cookie fields in a response from uri,
 	// which must not be changed.
@@ -325,9 +325,9 @@ func (h *RequestHeader) lendCookies(cookies iter.Seq2[string, string]) (added []
 	return added
 }
 
-// callWithCookies adds the cookies of the jar to a call, and stores the cookies of
-// the response in the jar. A cookie that the caller has set takes precedence over one
-// of the jar. When the call is over, the request has its own cookies only.
+// callWithCookies adds the cookies of the jar to a call, and stores the cookies of the
+// response in the jar. A cookie that the caller has set takes precedence over the jar.
+// When the call is over, the request has only its own cookies.
 func (c *HostClient) callWithCookies(req *Request, resp *Response) error {
 	if resp == nil {
 		resp = AcquireResponse()

@@ -95,7 +95,7 @@ func (c *HostClient) usable(call *callState, cc *clientConn, now, since time.Dur
 func (c *HostClient) open(call *callState) (cc *clientConn, err error) {
 	holds := true
 	defer func() {
-		// also if a function of the application panics
+		// even if a function of the application panics
 		if holds {
 			c.pool.Drop()
 		}
@@ -112,7 +112,7 @@ func (c *HostClient) open(call *callState) (cc *clientConn, err error) {
 	return cc, err
 }
 
-// connect establishes a connection. If late is set, the dial goes on and holds the
+// connect establishes a connection. If late is set, the dial continues and holds the
 // place.
 func (c *HostClient) connect(call *callState) (cc *clientConn, late bool, err error) {
 	if len(c.addrs) == 0 {
@@ -190,7 +190,7 @@ func (c *HostClient) secure(call *callState, cc *clientConn, config *tls.Config)
 	return err
 }
 
-// dial connects to addr with the dial function that is configured.
+// dial connects to addr with the configured dial function.
 func (c *HostClient) dial(call *callState, addr string) (conn net.Conn, late bool, err error) {
 	var timeout time.Duration
 	if !call.deadline.IsZero() {
@@ -227,8 +227,8 @@ func (c *HostClient) dial(call *callState, addr string) (conn net.Conn, late boo
 
 var errNoConn = errors.New("fasthttp: the dial function returned neither a connection nor an error")
 
-// dialAside dials with a function that cannot be interrupted. A connection that comes
-// too late takes the place in the pool, for the next call.
+// dialAside dials with a function that cannot be interrupted. A late connection takes
+// the place in the pool, for the next call.
 func (c *HostClient) dialAside(call *callState, addr string, timeout time.Duration, connect func() (net.Conn, error)) (net.Conn, bool, error) {
 	aside := dial.Aside{
 		Dial: connect, Caught: passPanic,
@@ -249,7 +249,7 @@ func (c *HostClient) dialAside(call *callState, addr string, timeout time.Durati
 	return conn, late, err
 }
 
-// keepLate takes a connection that came too late for its call.
+// keepLate takes a connection that was established too late for its call.
 func (c *HostClient) keepLate(conn net.Conn, err error, addr string) {
 	switch {
 	case conn == nil || err != nil:

@@ -8,12 +8,11 @@ import (
 	"github.com/valyala/fasthttp/internal/balance"
 )
 
-// DefaultLBClientTimeout is how long LBClient.Do may take, unless
-// LBClient.Timeout says otherwise.
+// DefaultLBClientTimeout is how long LBClient.Do may take, unless LBClient.Timeout is
+// set.
 const DefaultLBClientTimeout = time.Second
 
-// ErrNoAvailableClients says that an LBClient has no client to give a request
-// to.
+// ErrNoAvailableClients reports that an LBClient has no client for a request.
 var ErrNoAvailableClients = errors.New("fasthttp: no available clients")
 
 // BalancingClient is a client to which an LBClient gives requests. HostClient,
@@ -21,21 +20,20 @@ var ErrNoAvailableClients = errors.New("fasthttp: no available clients")
 type BalancingClient interface {
 	// DoDeadline sends req and fills resp, before the deadline.
 	DoDeadline(req *Request, resp *Response, deadline time.Time) error
-	// PendingRequests returns how many requests are on their way.
+	// PendingRequests returns the number of requests in progress.
 	PendingRequests() int
 }
 
-// LBClient spreads requests over clients. A request goes to the client that has
-// the fewest requests on its way, and among equals to the one that was given
-// the fewest.
+// LBClient spreads requests over clients. A request goes to the client with the fewest
+// requests in progress, and among equals to the one that was given the fewest.
 //
-// A client that fails counts as having one request more on its way for each failure
-// of the last three seconds, up to 300, so that other clients are preferred. It still
-// gets requests while the other clients are busier than that, and gets its share
-// again as the failures grow old.
+// Each failure of a client within the last three seconds counts as one more request in
+// progress there, up to 300, so that other clients are preferred. The client still gets
+// requests while the other clients are busier than that, and gets its share again as
+// the failures grow old.
 //
-// The fields must not be changed after first use, nor the LBClient copied. All
-// methods may be called at the same time.
+// The fields must not be changed after first use, nor the LBClient copied. Its methods
+// may be called concurrently.
 type LBClient struct {
 	_ noCopy
 
@@ -54,14 +52,14 @@ type LBClient struct {
 	set balance.Set[BalancingClient]
 }
 
-// members returns the clients of now.
+// members returns the current clients.
 func (cc *LBClient) members() *balance.Set[BalancingClient] {
 	cc.set.Start(cc.Clients)
 	return &cc.set
 }
 
-// Do gives the request to the least loaded client, which has until Timeout. Its
-// errors are those of DoDeadline.
+// Do gives the request to the least loaded client, which must respond within Timeout.
+// It returns the errors of DoDeadline.
 func (cc *LBClient) Do(req *Request, resp *Response) error {
 	return cc.DoTimeout(req, resp, cc.timeout())
 }
@@ -73,25 +71,26 @@ func (cc *LBClient) timeout() time.Duration {
 	return cc.Timeout
 }
 
-// DoTimeout gives the request to the least loaded client, which has the time timeout.
-// Its errors are those of DoDeadline.
+// DoTimeout gives the request to the least loaded client, which must respond within
+// timeout. It returns the errors of DoDeadline.
 func (cc *LBClient) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	return cc.DoDeadline(req, resp, time.Now().Add(timeout))
 }
 
-// DoDeadline gives the request to the least loaded client, which has until deadline.
-// It returns ErrNoAvailableClients if there is none, else the error of the client.
+// DoDeadline gives the request to the least loaded client, which must respond before
+// deadline. It returns ErrNoAvailableClients if there is no client, and otherwise the
+// error of the client.
 func (cc *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	return cc.do(noContext, req, resp, deadline)
 }
 
-// DoContext gives the request to the least loaded client, which has until ctx ends,
-// or until Timeout if ctx has no deadline. A client of a type that is not of this
-// package gets ctx if it has the same method DoContext; otherwise it gets the
-// deadline alone.
+// DoContext gives the request to the least loaded client, which must respond before ctx
+// ends, and within Timeout if ctx has no deadline. A client whose type is not from this
+// package gets ctx if it has the same DoContext method; otherwise it gets only the
+// deadline.
 //
-// Its errors are those of DoDeadline, and the error of ctx if that has ended. If ctx
-// is canceled, that does not count as a failure of the client.
+// It returns the errors of DoDeadline, or the error of ctx if ctx has ended. If ctx is
+// canceled, that does not count as a failure of the client.
 func (cc *LBClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	if ctx == nil {
 		return cc.Do(req, resp)
@@ -124,15 +123,15 @@ func (cc *LBClient) do(ctx context.Context, req *Request, resp *Response, deadli
 	return err
 }
 
-// PendingRequests returns how many requests are on their way.
+// PendingRequests returns the number of requests in progress.
 func (cc *LBClient) PendingRequests() int { return cc.members().Running() }
 
 // AddClient adds a client and returns how many there are now.
 func (cc *LBClient) AddClient(c BalancingClient) int { return cc.members().Add(c) }
 
-// RemoveClients removes the clients for which rc returns true, and returns how
-// many are left. Requests that they were given go on. rc must not call
-// AddClient or RemoveClients.
+// RemoveClients removes the clients for which rc returns true, and returns how many are
+// left. Requests that were given to them continue. rc must not call AddClient or
+// RemoveClients.
 func (cc *LBClient) RemoveClients(rc func(BalancingClient) bool) int {
 	return cc.members().Remove(rc)
 }

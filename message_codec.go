@@ -13,12 +13,12 @@ import (
 // The methods that decode a body return a new slice, which belongs to the caller. They
 // do not change the body, except that they read a body stream to its end.
 //
-// The methods without a limit as an argument use the limit that the body itself had.
-// For a request of a server this is Server.MaxRequestBodySize, or the limit that
+// The methods without a limit as an argument use the limit that the body itself had. For
+// a request of a server this is Server.MaxRequestBodySize, or the limit that
 // Server.HeaderReceived has set, or the default of 4 MiB. For a message that
-// ReadLimitBody has read it is that limit. For a body without a limit it is 256 MiB. If
-// the decoded body exceeds the limit, the methods fail with ErrBodyTooLarge. For content
-// that they refuse they use no more memory than 16 MiB and the tables of a decoder.
+// ReadLimitBody has read it is the limit of that call. For a body without a limit it is
+// 256 MiB. If the decoded body exceeds the limit, the methods fail with ErrBodyTooLarge.
+// For refused content they use no more memory than 16 MiB and the tables of a decoder.
 
 // BodyGunzip decodes the body with gzip and returns the result, a new slice. It fails
 // with ErrBodyTooLarge if the result exceeds the limit that the body itself had:
@@ -119,7 +119,7 @@ func (req *Request) loaded() ([]byte, error) {
 
 // BodyGunzip decodes the body with gzip and returns the result, a new slice. It fails
 // with ErrBodyTooLarge if the result exceeds the MaxResponseBodySize of the client, or
-// 256 MiB if that is not set.
+// 256 MiB if it is not set.
 func (resp *Response) BodyGunzip() ([]byte, error) {
 	return resp.decoded(coding.Gzip, coding.ContentBound(resp.body.limit))
 }
@@ -203,7 +203,7 @@ func (resp *Response) WriteGzip(w *bufio.Writer) error {
 
 // WriteGzipLevel encodes the body with gzip at the level, which changes the response
 // itself, and writes the response to w without flushing w. A body that CompressHandler
-// would not encode is written as it is. The errors are those of Write.
+// would not encode is written as it is. It returns the errors of Write.
 func (resp *Response) WriteGzipLevel(w *bufio.Writer, level int) error {
 	return resp.writeEncoded(w, coding.Gzip, level)
 }
@@ -276,8 +276,8 @@ func (resp *Response) encode(c coding.Coding, level int) {
 	h.removeID(field.AcceptRanges)
 }
 
-// varyBy makes the Vary field say that the response depends on a field of the
-// request.
+// varyBy makes the Vary field list a field of the request on which the response
+// depends.
 func (h *ResponseHeader) varyBy(request string) {
 	first := -1
 	for i := h.list.FindID(field.Vary, 0); i >= 0; i = h.list.FindID(field.Vary, i+1) {

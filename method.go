@@ -1,8 +1,8 @@
 package fasthttp
 
 // Request methods. They are case-sensitive. The comments name the specification of each
-// method, and say whether it is safe (read-only) and idempotent (two requests have the
-// same effect as one), as RFC 9110 section 9.2 defines it.
+// method, and whether it is safe (read-only) and idempotent (two requests have the same
+// effect as one), as RFC 9110 section 9.2 defines it.
 const (
 	MethodGet     = "GET"     // RFC 9110 section 9.3.1; safe, idempotent
 	MethodHead    = "HEAD"    // RFC 9110 section 9.3.2; safe, idempotent

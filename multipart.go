@@ -17,9 +17,9 @@ import (
 // WriteMultipartForm writes f to w as the content of a multipart/form-data body: first
 // the values, then the files, both in the order of their keys.
 //
-// It writes the fields of parts, including those of FileHeader.Header, as it writes the
-// fields of messages: CR, LF and NUL become spaces, and a field whose name is no token
-// is omitted. CR and LF in the name of a value become %0D and %0A.
+// It writes the fields of parts, including FileHeader.Header, as it writes the fields
+// of messages: CR, LF and NUL become spaces, and a field whose name is not a token is
+// omitted. CR and LF in the name of a value become %0D and %0A.
 //
 // boundary must have 1 to 70 of the characters that RFC 2046 section 5.1.1 allows. It has
 // to be a parameter of the Content-Type of the message; see
@@ -87,9 +87,9 @@ var ErrNoMultipartForm = errors.New("fasthttp: request content-type has bad boun
 // again, since its body was a stream.
 var errFormRemoved = errors.New("fasthttp: the files of the multipart form were removed")
 
-// formMemory is how many bytes of files a form that is read from a stream holds in
-// memory. Further files are written to temporary files. The files of a request whose body
-// is in memory stay in memory.
+// formMemory is how many bytes of files a form read from a stream holds in memory.
+// Further files are written to temporary files. The files of a request whose body is in
+// memory stay in memory.
 const formMemory = 4 << 20
 
 // requestForm is the multipart form of a request, or the error of parsing it.
@@ -141,7 +141,8 @@ func (f *requestForm) stale(req *Request, limit int64) bool {
 // If the body is a stream, MultipartForm reads it to the end of the form, whatever its
 // size: see MultipartFormWithLimit. It holds up to 4 MiB of the files in memory, and the
 // others in temporary files. The values may have 10 MiB more. A form has at most 1000
-// parts. This limit, and that for the size of their headers, are those of mime/multipart.
+// parts. This limit, and the limit for the size of their headers, are the limits of
+// mime/multipart.
 //
 // The form belongs to the request. Its files are removed when the request is reset or
 // released, when its body is changed, or by RemoveMultipartFormFiles.
@@ -155,8 +156,8 @@ func (req *Request) MultipartForm() (*multipart.Form, error) {
 // A body with the content coding gzip, deflate, br or zstd is decoded, and the limit
 // applies to the decoded body. Without one, the limit of the body itself applies:
 // Server.MaxRequestBodySize, 4 MiB by default, or the limit that Server.HeaderReceived has
-// set, or that of ReadLimitBody. For a body without a limit it is 256 MiB. The error wraps
-// ErrContentEncodingUnsupported for other codings, and for more than one coding.
+// set, or the limit of ReadLimitBody. For a body without a limit it is 256 MiB. The error
+// wraps ErrContentEncodingUnsupported for other codings, and for more than one coding.
 func (req *Request) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, error) {
 	limit := int64(max(maxBodySize, 0))
 	if req.form == nil || req.form.stale(req, limit) {

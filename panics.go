@@ -33,8 +33,8 @@ func (p *handlerPanic) Unwrap() error {
 	return err
 }
 
-// abortHandler is the text of http.ErrAbortHandler, the usual value for a panic that is
-// only meant to close the connection. A comparison with the variable would link all of
+// abortHandler is the text of http.ErrAbortHandler, the usual value for a panic that
+// should only close the connection. A comparison with the variable would link all of
 // net/http into every server.
 const abortHandler = "net/http: abort Handler"
 

@@ -18,40 +18,40 @@ import (
 	"github.com/valyala/fasthttp/internal/sender"
 )
 
-// DefaultMaxPendingRequests is how many requests may wait to be sent on one
-// connection of a PipelineClient, and as many for their responses, unless
-// PipelineClient.MaxPendingRequests says otherwise.
+// DefaultMaxPendingRequests is how many requests may wait to be sent on one connection
+// of a PipelineClient, and how many may wait there for their responses, unless
+// PipelineClient.MaxPendingRequests is set.
 const DefaultMaxPendingRequests = 1024
 
-// ErrPipelineOverflow says that a PipelineClient has as many requests waiting
-// as it may have: see PipelineClient.MaxPendingRequests.
+// ErrPipelineOverflow reports that a PipelineClient has the maximum number of waiting
+// requests: see PipelineClient.MaxPendingRequests.
 var ErrPipelineOverflow = errors.New("fasthttp: pipelined requests' queue has been overflowed. " +
 	"increase maxconns and/or maxpendingrequests")
 
 // PipelineClient sends requests to one server without waiting for the responses to
-// earlier ones (RFC 9112 section 9.3.2): many go out with one write, and the
-// responses come back in their order. That saves most of the cost of small requests
+// earlier ones (RFC 9112 section 9.3.2): one write sends many requests, and the
+// responses arrive in the same order. That saves most of the cost of small requests
 // between programs that trust each other. One slow response delays all later ones on
 // its connection: if that matters, use a HostClient.
 //
-// A request is read into memory when the call begins, a body stream included. Request
-// and response belong to the caller again as soon as the call returns, whatever the
-// error. Its content goes out with its head: "Expect: 100-continue" makes no
+// A request, including its body stream, is read into memory when the call begins.
+// Request and response belong to the caller again as soon as the call returns, whatever
+// the error. Content is sent together with its head: "Expect: 100-continue" makes no
 // difference. Responses are buffered, too: if Response.StreamBody is set, BodyStream
-// reads from that buffer. Nothing but MaxResponseBodySize limits it.
+// reads from that buffer. Only MaxResponseBodySize limits it.
 //
-// If a connection ends before all responses have come, requests that the server
-// cannot have worked on are sent again on the next one: those of which nothing was
-// written, and those after a response that ends the connection. So are the other
-// requests if their method is idempotent, unless connections end again and again
-// without a response; the rest fail with ErrConnectionClosed. After such an end the
-// client pipelines no deeper than the server has answered, until it answers more. A
-// failed attempt to connect fails the requests that wait, and makes the next attempt
-// wait, from 10 ms up to a second.
+// If a connection ends before all responses have arrived, the client repeats, on the
+// next connection, the requests that the server cannot have processed: requests of
+// which nothing was written, and requests after a response that ends the connection. It
+// does the same with the other requests if their method is idempotent, unless
+// connections end again and again without a response; the rest fail with
+// ErrConnectionClosed. After such an end the client pipelines no deeper than the server
+// has answered, until it answers more. A failed attempt to connect fails the waiting
+// requests, and delays the next attempt, from 10 ms up to a second.
 //
-// The fields must not be changed after first use, nor the client copied. All
-// methods may be called at the same time. Connections that are idle for
-// MaxIdleConnDuration are closed, and leave nothing behind.
+// The fields must not be changed after first use, nor the client copied. Its methods
+// may be called concurrently. Connections that are idle for MaxIdleConnDuration are
+// closed, and leave nothing behind.
 type PipelineClient struct {
 	_ noCopy
 
@@ -73,18 +73,17 @@ type PipelineClient struct {
 	// "fasthttp" by default.
 	Name string
 
-	// MaxConns is how many connections there are at most: one by default.
+	// MaxConns is the maximum number of connections: one by default.
 	MaxConns int
 
-	// MaxPendingRequests is how many requests may wait to be sent on each
-	// connection, and how many may wait for their response there:
-	// DefaultMaxPendingRequests by default. If there is no room, Do and
-	// DoContext fail with ErrPipelineOverflow at once; DoTimeout and DoDeadline
-	// wait for some as long as they have time.
+	// MaxPendingRequests is how many requests may wait to be sent on each connection,
+	// and how many may wait for their response there: DefaultMaxPendingRequests by
+	// default. If there is no room, Do and DoContext fail with ErrPipelineOverflow at
+	// once; DoTimeout and DoDeadline wait for room as long as they have time.
 	MaxPendingRequests int
 
 	// MaxBatchDelay is how long a request may wait for other requests to be sent with
-	// it. By default requests are sent together only if they come together.
+	// it. By default requests are sent together only if they arrive together.
 	MaxBatchDelay time.Duration
 
 	// MaxIdleConnDuration is how long a connection may be unused before it is
@@ -112,8 +111,7 @@ type PipelineClient struct {
 	// no limit if it is 0, the default, or negative.
 	MaxResponseBodySize int
 
-	// NoDefaultUserAgentHeader keeps requests without a User-Agent field
-	// without one.
+	// NoDefaultUserAgentHeader leaves User-Agent out of requests that have none.
 	NoDefaultUserAgentHeader bool
 
 	// DialDualStack has no effect: the default for Dial uses IPv6 as well as IPv4.
@@ -137,9 +135,9 @@ type PipelineClient struct {
 	pending atomic.Int64
 }
 
-// Do sends the request and waits for the response, for as long as
-// Request.SetTimeout allows. The URI, or the Host field, must name a
-// host; the request goes to Addr all the same. Redirects are not followed.
+// Do sends the request and waits for the response, for as long as Request.SetTimeout
+// allows. The URI, or the Host field, must name a host, although the request goes to
+// Addr in any case. Redirects are not followed.
 //
 // The error is ErrTimeout if the time is over, ErrPipelineOverflow if too many
 // requests wait, ErrConnectionClosed or another one if the connection fails and the
@@ -150,8 +148,8 @@ func (c *PipelineClient) Do(req *Request, resp *Response) error {
 	return c.do(noContext, req, resp, time.Time{})
 }
 
-// DoTimeout is Do with a timeout: it returns ErrTimeout if the response was
-// not there in time.
+// DoTimeout is Do with a timeout: it returns ErrTimeout if the response did not arrive
+// in time.
 func (c *PipelineClient) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	if timeout <= 0 {
 		return req.refused(ErrTimeout)
@@ -159,8 +157,8 @@ func (c *PipelineClient) DoTimeout(req *Request, resp *Response, timeout time.Du
 	return c.do(noContext, req, resp, time.Now().Add(timeout))
 }
 
-// DoDeadline is Do with a deadline: it returns ErrTimeout if the response
-// was not there before. A zero deadline is none.
+// DoDeadline is Do with a deadline: it returns ErrTimeout if the response did not
+// arrive before it. A zero deadline means none.
 func (c *PipelineClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	if !deadline.IsZero() && !time.Now().Before(deadline) {
 		return req.refused(ErrTimeout)
@@ -168,8 +166,8 @@ func (c *PipelineClient) DoDeadline(req *Request, resp *Response, deadline time.
 	return c.do(noContext, req, resp, deadline)
 }
 
-// DoContext is Do that gives up when ctx ends. It returns ErrTimeout if that
-// is because of its deadline, else an error that wraps context.Canceled and
+// DoContext is Do that gives up when ctx ends. It returns ErrTimeout if the deadline of
+// ctx has passed, and otherwise an error that wraps context.Canceled and
 // context.Cause(ctx). A nil ctx never ends.
 func (c *PipelineClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	if ctx != nil && ctx.Err() != nil {
@@ -307,8 +305,8 @@ func (c *PipelineClient) maxIdle() time.Duration {
 	return c.MaxIdleConnDuration
 }
 
-// batchSize is how many bytes of requests go out with one write by default, and
-// how many bytes of responses are read at a time.
+// batchSize is how many bytes of requests go out with one write by default, and how
+// many bytes of responses are read at once.
 const batchSize = 16 << 10
 
 func (c *PipelineClient) writeSize() int {
@@ -336,8 +334,7 @@ func (c *PipelineClient) logf(format string, args ...any) {
 // pipelineCall is a request on its way through a PipelineClient.
 type pipelineCall = pipeline.Call[Response]
 
-// encode stores the bytes of the request in a call, so that req is not needed any
-// more.
+// encode stores the bytes of the request in a call, so that req is no longer needed.
 func (c *PipelineClient) encode(call *pipelineCall, req *Request) error {
 	h := &req.Header
 	if c.DisablePathNormalizing {
@@ -383,8 +380,8 @@ func (e *pipelineEncoder) Write(p []byte) (int, error) {
 
 func (e *pipelineEncoder) Flush() error { return nil }
 
-// await waits for the result. After it has returned, the client does not
-// touch the caller's response any more.
+// await waits for the result. After it has returned, the client no longer uses the
+// caller's response.
 func (c *PipelineClient) await(ctx context.Context, call *pipelineCall, deadline time.Time) error {
 	if ctx == nil && deadline.IsZero() {
 		<-call.Done()

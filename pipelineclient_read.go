@@ -26,7 +26,7 @@ type pipelineReader struct {
 	spare *Response // takes responses that no caller wants
 }
 
-// errUnasked says that the server has sent unsolicited bytes.
+// errUnasked reports that the server has sent unsolicited bytes.
 var errUnasked = errors.New("fasthttp: the server has sent bytes that belong to no response")
 
 // open establishes a connection, and returns a function that reads responses from it.
@@ -62,8 +62,8 @@ func (r *pipelineReader) read() error {
 	}
 }
 
-// consume goes as far as the received bytes reach. over says that the last
-// response of the connection was read.
+// consume processes all received bytes. over reports that the last response of the
+// connection was read.
 func (r *pipelineReader) consume() (over bool, err error) {
 	for {
 		b := r.conn.peek()
@@ -153,7 +153,7 @@ func (r *pipelineReader) begun() bool {
 	return r.call != nil && (r.inBody || r.heads.hints > 0 || len(r.conn.peek()) > 0)
 }
 
-// inputEnds says that no more bytes come, and returns the error with which the reader
+// inputEnds handles the end of the input, and returns the error with which the reader
 // ends.
 func (r *pipelineReader) inputEnds(err error) error {
 	switch {
@@ -168,7 +168,7 @@ func (r *pipelineReader) inputEnds(err error) error {
 	case isTimeout(err):
 		r.lane.Expire()
 	case r.begun() && err == io.EOF:
-		// no request of this kind is sent twice: a server has worked on it
+		// no request of this kind is sent twice: a server has processed it
 		err = io.ErrUnexpectedEOF
 		if r.inBody {
 			r.lane.Fail(err)

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Protocols is a set of versions of HTTP. The zero value stands for HTTP/1 alone; a set that
-// names any version has only those that it names. So a server that is to speak HTTP/2 beside
-// HTTP/1 needs both SetHTTP1 and SetHTTP2.
+// Protocols is a set of versions of HTTP. The zero value means HTTP/1 alone; any other set
+// contains only the versions that were added to it. So a server for both HTTP/1 and HTTP/2
+// needs both SetHTTP1 and SetHTTP2.
 type Protocols struct{ bits uint8 }
 
 const (
@@ -28,8 +28,8 @@ func (p *Protocols) set(bit uint8, on bool) {
 func (p Protocols) HTTP1() bool { return p.bits&bitHTTP1 != 0 || p.bits == 0 }
 
 // SetHTTP1 adds HTTP/1 to p, or removes it. A server without it closes TLS connections whose
-// client has not agreed on HTTP/2 in the handshake, and takes all connections without TLS for
-// those of HTTP/2.
+// client has not agreed on HTTP/2 in the handshake, and treats all connections without TLS as
+// HTTP/2.
 func (p *Protocols) SetHTTP1(ok bool) { p.set(bitHTTP1, ok) }
 
 // HTTP2 reports whether p includes HTTP/2 over TLS.
@@ -45,7 +45,7 @@ func (p Protocols) UnencryptedHTTP2() bool { return p.bits&bitUnencryptedHTTP2 !
 
 // SetUnencryptedHTTP2 adds HTTP/2 without TLS to p, or removes it. A client must know that
 // the server speaks it (RFC 9113 section 3.3): there is no upgrade from HTTP/1.1, and a
-// request for one is answered by HTTP/1.1.
+// request for one is answered over HTTP/1.1.
 func (p *Protocols) SetUnencryptedHTTP2(ok bool) { p.set(bitUnencryptedHTTP2, ok) }
 
 // String returns the names of the versions in p, such as "{HTTP1,HTTP2}".
@@ -66,15 +66,16 @@ func (p Protocols) String() string {
 	return text + "}"
 }
 
-// HTTP2Config configures HTTP/2, of a server or of a client. The names are those of net/http. A
-// field that is 0 or less stands for its default. Other settings apply to HTTP/2 as well, such as
-// MaxRequestBodySize, ReadTimeout, WriteTimeout and IdleTimeout of a server; docs/security.md
-// has all limits, and what is done about a peer that exceeds them.
+// HTTP2Config configures HTTP/2, of a server or of a client. The fields have the names of
+// net/http. In each field, 0 or less means the default. Other settings apply to HTTP/2 as
+// well, such as MaxRequestBodySize, ReadTimeout, WriteTimeout and IdleTimeout of a server;
+// docs/security.md lists all limits, and how peers that exceed them are handled.
 type HTTP2Config struct {
-	// MaxConcurrentStreams is how many requests a client may have open on a connection of a
-	// server at a time. The server refuses those above it, which the client may send again.
-	// At most as many handlers of a connection run at a time, also if the client has given up
-	// their requests; further requests wait. Default 250. It has no meaning for a client.
+	// MaxConcurrentStreams is how many requests a client may have open at once on a
+	// connection of a server. The server refuses further requests, which the client may send
+	// again. No more handlers than this run at once per connection, even if the client has
+	// given up their requests; further requests wait. Default 250. It has no meaning for a
+	// client.
 	MaxConcurrentStreams int
 
 	// MaxDecoderHeaderTableSize and MaxEncoderHeaderTableSize limit the tables with which
@@ -83,41 +84,41 @@ type HTTP2Config struct {
 	MaxDecoderHeaderTableSize int
 	MaxEncoderHeaderTableSize int
 
-	// MaxReadFrameSize is the largest frame that is received, in bytes, from 16 KiB, the
-	// default, to 16 MiB. A larger frame ends its connection.
+	// MaxReadFrameSize is the size of the largest accepted frame, in bytes, from 16 KiB,
+	// the default, to 16 MiB. A larger frame ends its connection.
 	MaxReadFrameSize int
 
 	// MaxReceiveBufferPerConnection and MaxReceiveBufferPerStream limit the content in
-	// bytes that may be on its way to handlers, of all requests of a connection and of
-	// each. Clients wait until there is room for more. Content that the server buffers
-	// before it calls the handler does not count once it has come: see
+	// bytes that may be on its way to handlers, for all requests of a connection and for
+	// each request. Clients wait until there is room for more. Content that the server
+	// buffers before it calls the handler does not count once it has arrived: see
 	// Server.MaxRequestBodySize and MaxRequestBodyMemory. Defaults 1 MiB and 256 KiB. The
 	// first is at least 65,535. For a client they limit the content of responses that has
-	// come and was not read from a body stream: 1 GiB and 1 MiB by default.
+	// arrived and was not read from a body stream: 1 GiB and 1 MiB by default.
 	MaxReceiveBufferPerConnection int
 	MaxReceiveBufferPerStream     int
 
-	// SendPingTimeout is after how long without a frame from the peer a PING asks whether
-	// it is still there. The default is never. A server looks at its connections once a
-	// second; a client looks as often as it must.
+	// SendPingTimeout is the time without frames from the peer after which a PING is
+	// sent, to check whether the peer is still there. By default no PING is sent. A
+	// server checks its connections once a second; a client as often as needed.
 	SendPingTimeout time.Duration
 
 	// PingTimeout is how long the peer may take to send anything after that PING, before
 	// the connection is closed. Default 15 seconds.
 	PingTimeout time.Duration
 
-	// WriteByteTimeout is how long a connection may accept no bytes that are to be
-	// written, before it is closed. On the portable engine it is the time for each write, of
-	// 64 KiB at most. In each such time a client must also let a stream of a server go on by
-	// 1 KiB if there is content for it, or the stream is reset: so it is the longest pause of
-	// a download, or of a reader of events. Default 15 seconds.
+	// WriteByteTimeout closes a connection that accepts none of the bytes to be written for
+	// this long. On the portable engine it is the limit for each write, of 64 KiB at most.
+	// Within each such period a client must also accept 1 KiB of every stream of a server
+	// with content waiting, or the stream is reset: so it is the longest pause of a download,
+	// or of a reader of events. Default 15 seconds.
 	WriteByteTimeout time.Duration
 
 	// CountError is called for each fault of a peer that ends a stream or a connection, and
-	// for each malformed request that gets 400 instead, for metrics. errType is the name that RFC 9113 section 7 has for its code, in lower
-	// case, such as "protocol_error" and "enhance_your_calm", or "no_error" for a peer
-	// that has not answered a PING. Several connections may call it at a time, and it must
-	// not wait.
+	// for each malformed request that gets 400 instead, for metrics. errType is the name of
+	// its code in RFC 9113 section 7, in lower case, such as "protocol_error" and
+	// "enhance_your_calm", or "no_error" for a peer that has not answered a PING. Several
+	// connections may call it concurrently, and it must not wait.
 	CountError func(errType string)
 }
 

@@ -13,20 +13,20 @@ import (
 	"github.com/valyala/fasthttp/internal/uri"
 )
 
-// RedirectPolicy is called before a redirect is followed. next is the request that
-// will be sent, which it may change; resp is the response that redirects to it, and
-// count the number of redirects, this one included.
+// RedirectPolicy is called before a redirect is followed. next is the request that will
+// be sent, which it may change; resp is the response that redirects to it, and count
+// the number of redirects, including this one.
 //
 // An error ends the call with that error, except for ErrUseLastResponse, which
 // makes it return resp as the response.
 type RedirectPolicy func(next *Request, resp *Response, count int) error
 
-// ErrUseLastResponse is what a RedirectPolicy returns if the caller is to get the
-// redirect itself.
+// ErrUseLastResponse is returned by a RedirectPolicy to give the redirect itself to the
+// caller.
 var ErrUseLastResponse = errors.New("fasthttp: the redirect is not to be followed")
 
-// DoRedirects is Do that follows redirects, maxRedirectsCount of them at most;
-// with one more it returns ErrTooManyRedirects.
+// DoRedirects is Do that follows redirects, maxRedirectsCount of them at most; after
+// that it returns ErrTooManyRedirects.
 //
 // After 301 and 302 a POST becomes a GET, after 303 every method but HEAD does; after
 // 307 and 308 the same request is sent again. If the body is a stream,
@@ -114,9 +114,9 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 	}
 }
 
-// redirectContent describes the content of a request that is redirected.
+// redirectContent describes the content of a redirected request.
 type redirectContent struct {
-	streamed bool // it was a stream, which is gone once the request was sent
+	streamed bool // it was a stream, which is used up once the request was sent
 	size     int  // of that stream
 }
 
@@ -187,13 +187,13 @@ func redirectNoHost(location []byte) error {
 	return namedError{errors.New("fasthttp: the redirect to " + strconv.Quote(told) + " has no host"), errNoHost}
 }
 
-// credentials are the fields that are meant for one origin alone.
+// credentials are the fields for one origin alone.
 var credentials = []string{
 	HeaderAuthorization, HeaderProxyAuthorization, HeaderCookie, HeaderCookie2, HeaderWWWAuthenticate, HeaderProxyAuthenticate,
 }
 
-// leaveOrigin removes the fields that are meant only for the origin of req, however
-// their names are spelled.
+// leaveOrigin removes the fields for the origin of req alone, however their names are
+// spelled.
 func leaveOrigin(req *Request) {
 	for _, name := range credentials {
 		req.Header.delAnyCase(http1.Request, name)
@@ -230,7 +230,7 @@ func dropContent(req *Request) {
 	h.SetContentLength(0)
 }
 
-// setOnce returns the value of a field, or nil if it comes twice with different
+// setOnce returns the value of a field, or nil if it occurs twice with different
 // values: it is unclear which one counts.
 func (h *ResponseHeader) setOnce(id field.ID) []byte {
 	i := h.list.FindID(id, 0)

@@ -26,8 +26,8 @@ import (
 // request: they are valid until that part of it is changed or the request is released.
 // A server releases a request when its handler returns.
 //
-// A Request must not be copied (use CopyTo) nor used by more than one
-// goroutine at a time.
+// A Request must not be copied (use CopyTo) nor used by more than one goroutine at
+// once.
 type Request struct {
 	_ noCopy
 
@@ -136,8 +136,8 @@ func (req *Request) CopyTo(dst *Request) {
 	}
 }
 
-// Host returns the host that the request is for: the authority of an absolute
-// target, else the Host field (RFC 9112 section 3.2.2).
+// Host returns the host that the request is for: the authority of an absolute target,
+// otherwise the Host field (RFC 9112 section 3.2.2).
 func (req *Request) Host() []byte { return req.URI().Host() }
 
 // SetHost sets the host of the URI.
@@ -164,9 +164,9 @@ func (req *Request) GetTimeOut() time.Duration { return req.timeout }
 // memory. If the body is empty, the arguments that the caller sets are sent as the
 // body.
 //
-// A body with more than 10,000 arguments, empty ones counted, has none, and neither has a stream that cannot be
-// read to its end: BodyError returns the error. For larger forms, parse the body with
-// Args.ParseBytes, which takes any number.
+// PostArgs returns no arguments for a body with more than 10,000 of them, including empty
+// ones, and for a stream that cannot be read to its end: BodyError returns the error. For
+// larger forms, parse the body with Args.ParseBytes, which takes any number.
 func (req *Request) PostArgs() *Args {
 	if !req.argsParsed {
 		req.argsParsed = true
@@ -197,11 +197,11 @@ func (req *Request) MayContinue() bool {
 	return req.Header.IsHTTP11() && ascii.EqualFoldString(req.Header.peekID(field.Expect), "100-continue")
 }
 
-// SetUserValue stores a value in the request under key. Keys are compared as those of a
-// map. A nil value for a key without a value is not stored.
+// SetUserValue stores a value in the request under key. Keys are compared as map keys.
+// A nil value for a key without a value is not stored.
 //
 // A server drops the values of a request when the response was sent, or has failed, and
-// closes those that are io.Closers.
+// closes each one that is an io.Closer.
 func (req *Request) SetUserValue(key, value any) { req.values.Set(key, value) }
 
 // SetUserValueBytes is SetUserValue with the key as a byte slice, for the key string(key).
@@ -233,7 +233,7 @@ func (req *Request) VisitUserValuesAll(f func(any, any)) {
 	}
 }
 
-// ResetUserValues removes all values, and closes those that are io.Closers.
+// ResetUserValues removes all values, and closes each one that is an io.Closer.
 func (req *Request) ResetUserValues() { req.values.Reset() }
 
 // RemoveUserValue removes the value stored under key.
@@ -266,7 +266,7 @@ func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 // ContinueReadBody reads the body of a request whose header was read from r, after the
 // caller has sent the "100 Continue" if MayContinue returns true. preParseMultipartForm
 // is ignored: MultipartForm parses a form on first use. maxBodySize and the errors are
-// those of ReadBody. After an error the request is empty.
+// the same as for ReadBody. After an error the request is empty.
 func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	req.ResetBody()
 	err := readBody(recvbuf.Buffered{R: r}, req.Header.framing, maxBodySize, &req.body, &req.Header.header)
@@ -285,7 +285,7 @@ func (req *Request) bodyRead(err error) error {
 }
 
 // finalizeEmpty sets the length of a request that was read and has no content to 0,
-// unless its method has no content by default.
+// unless the method has no content by default.
 func (req *Request) finalizeEmpty() {
 	h := &req.Header
 	switch {
@@ -297,9 +297,9 @@ func (req *Request) finalizeEmpty() {
 
 // ContinueReadBodyStream is ContinueReadBody that leaves the body on r: the caller
 // reads it from BodyStream. maxBodySize and preParseMultipartForm are ignored; the
-// reader of the stream has to limit what it reads. ContinueReadBodyStream fails only if
-// the header does not determine the length of the body. Later errors are those of the
-// stream.
+// reader of the stream has to limit its reading. ContinueReadBodyStream fails only if
+// the header does not determine the length of the body. The stream returns later
+// errors.
 func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	f := req.Header.framing
 	req.ResetBody()
@@ -349,7 +349,7 @@ func (req *Request) prepareHead() error {
 }
 
 // prepareForServer is prepareHead for a client that sends the request to a server. Such
-// a request has no absolute target: appendHead writes the target that is sent.
+// a request has no absolute target: appendHead writes the target to send.
 func (req *Request) prepareForServer() error {
 	if !req.uriParsed && !req.recallTarget() && (len(req.Header.Host()) == 0 || !req.Header.targetIsPath()) {
 		if err := req.parseNewTarget(); err != nil {
@@ -371,8 +371,8 @@ func (req *Request) prepareParsed() error {
 	return req.prepareContent()
 }
 
-// checkLine returns an error if a server would parse the request line in another way
-// than it was set. A target that was made from a URI needs no check.
+// checkLine returns an error if a server would parse the request line in a different
+// way from how it was set. A target that was made from a URI needs no check.
 func (req *Request) checkLine() error {
 	h := &req.Header
 	switch {
@@ -408,7 +408,7 @@ func (req *Request) prepareContent() error {
 	return req.body.broken
 }
 
-// encode decides how the request is sent by HTTP/1.1, and makes its header say so.
+// encode decides how the request is sent by HTTP/1.1, and sets its header accordingly.
 func (req *Request) encode() (e http1.Encoding) { return req.encodeWithout(0) }
 
 // encodeWithout is encode under fewer conditions.
@@ -455,7 +455,7 @@ func (req *Request) encodeUnusual(without http1.Terms) http1.Encoding {
 	return e
 }
 
-// content returns the bytes that are sent as the body if it is no stream.
+// content returns the bytes that are sent as the body if it is not a stream.
 func (req *Request) content() []byte {
 	content := req.bodyBytes()
 	if len(content) == 0 && req.argsParsed && req.args.Len() > 0 {
@@ -467,8 +467,8 @@ func (req *Request) content() []byte {
 	return content
 }
 
-// prepareHost is the part of prepareHead for the host: it parses the URI if that is
-// necessary, and sets the Host field.
+// prepareHost is the part of prepareHead for the host: it parses the URI if necessary,
+// and sets the Host field.
 func (req *Request) prepareHost() error {
 	if !req.uriParsed || req.uri.text.BadHost() {
 		if err := req.parseURI(); err != nil {
@@ -491,8 +491,8 @@ func (req *Request) prepareHost() error {
 	return nil
 }
 
-// sentHeader returns the header that is sent. It has user name and password of the URI
-// as a basic Authorization (RFC 7617) unless one was set, as net/http and curl do, and the
+// sentHeader returns the header to send. It has user name and password of the URI as a
+// basic Authorization (RFC 7617) unless one was set, as net/http and curl do, and the
 // Proxy-Authorization for a proxy. They are not stored in the request itself, which may
 // get another URI. The caller releases the header with sent.
 func (req *Request) sentHeader() *RequestHeader {
@@ -541,11 +541,12 @@ func releaseSent(h *RequestHeader) {
 // to its end and closes it. If the size of the stream is unknown, it flushes each
 // piece.
 //
-// Host and target are those of the URI, unless they were only set through Header. User
-// name and password of the URI are sent as a basic Authorization unless one is set.
+// Host and target are taken from the URI, unless they were only set through Header.
+// User name and password of the URI are sent as a basic Authorization unless one is
+// set.
 //
 // If the request cannot be sent, Write returns ErrorInvalidURI or another error before
-// it writes anything. Later errors are those of w or of the stream, or
+// it writes anything. Later errors are errors of w or of the stream, or
 // ErrBodyStreamWritePanic if the stream panics.
 func (req *Request) Write(w *bufio.Writer) error {
 	if err := req.prepareHead(); err != nil {
@@ -571,7 +572,7 @@ func (req *Request) writeContent(w flushWriter, e http1.Encoding) error {
 	return writeContent(w, req.content(), e, &req.Header.header)
 }
 
-// writeContent writes content as e says, and the trailers of h if they follow.
+// writeContent writes content as e specifies, and the trailers of h if they follow.
 func writeContent(w flushWriter, content []byte, e http1.Encoding, h *header) error {
 	if e.Kind != http1.Chunks {
 		_, err := w.Write(content)
@@ -600,8 +601,8 @@ func writeStream(w flushWriter, b *body, e http1.Encoding, h *header) error {
 	return writeLastChunk(w, h)
 }
 
-// writeBody is writeContent for b, which may be a stream. If e says that no content
-// follows the head, it closes the stream.
+// writeBody is writeContent for b, which may be a stream. If no content follows the
+// head according to e, it closes the stream.
 func writeBody(w flushWriter, b *body, e http1.Encoding, h *header) error {
 	switch {
 	case e.Kind == http1.NoBody:

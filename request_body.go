@@ -94,9 +94,9 @@ func (req *Request) SetBodyStreamWriter(sw StreamWriter) {
 	req.SetBodyStream(NewStreamReader(sw), -1)
 }
 
-// BodyStream returns the body stream, or nil if the body is no stream. On a server with
-// StreamRequestBody it returns the body as it arrives. The caller must close it with
-// CloseBodyStream, unless the request is released. If MultipartForm has read the
+// BodyStream returns the body stream, or nil if the body is not a stream. On a server
+// with StreamRequestBody it returns the body as it arrives. The caller must close it
+// with CloseBodyStream, unless the request is released. If MultipartForm has read the
 // stream, the result is an empty stream.
 func (req *Request) BodyStream() io.Reader {
 	if req.body.stream == nil && req.onlyForm() {
@@ -119,8 +119,8 @@ func (req *Request) BodyWriter() io.Writer {
 	return (*bodyWriter)(&req.body)
 }
 
-// BodyWriteTo writes the body to w. It reads a body stream to its end and closes it.
-// The error is that of w or of the stream, or ErrBodyStreamWritePanic if the stream
+// BodyWriteTo writes the body to w. It reads a body stream to its end and closes it. It
+// returns the error of w or of the stream, or ErrBodyStreamWritePanic if the stream
 // panics.
 func (req *Request) BodyWriteTo(w io.Writer) error {
 	if req.onlyForm() {
@@ -129,13 +129,13 @@ func (req *Request) BodyWriteTo(w io.Writer) error {
 	return req.body.writeTo(w)
 }
 
-// setSource makes content that is still arriving the body stream.
+// setSource makes content in transit the body stream.
 func (req *Request) setSource(source contentSource, size int) {
 	req.source = source
 	req.body.setStream(source, size)
 }
 
-// closeSource ends the reading of content that is still arriving.
+// closeSource ends the reading of content in transit.
 func (req *Request) closeSource() {
 	if req.source != nil {
 		_ = req.source.Close()

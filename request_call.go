@@ -18,19 +18,20 @@ type callState struct {
 	deadline time.Time       // zero for none
 	trace    *httptrace.ClientTrace
 
-	proxy *proxyForm // nil for a request that is sent to its host
+	proxy *proxyForm // nil for a request to its own host
 
 	purpose callPurpose
 	content contentUse
 	outcome attemptOutcome
 	usedUp  bool // the body was a stream, which has been read
-	// misdirected says that a connection was given up since the server was not the right one
+	// misdirected is set if a connection was given up because the server was not the right
+	// one
 	misdirected bool
 
 	upstream string // the address of the last attempt
 }
 
-// callPurpose is what a client does with a callState.
+// callPurpose is the purpose for which a client uses a callState.
 type callPurpose uint8
 
 const (
@@ -138,7 +139,7 @@ func (req *Request) recallTarget() bool {
 	return true
 }
 
-// parseNewTarget is parseTarget for a target that is not the last one.
+// parseNewTarget is parseTarget for a target other than the last one.
 func (req *Request) parseNewTarget() error {
 	req.again = false
 	err := req.parseURI()
@@ -146,10 +147,10 @@ func (req *Request) parseNewTarget() error {
 	return err
 }
 
-// noHost returns the error for a request without a host. It says what the URL lacks. It
-// does not contain query, user name and password, since errors are written to logs. If
-// the target has a host, it is not the URL that was used last, and the error is
-// errNoHost.
+// noHost returns the error for a request without a host. It names the part that the URL
+// lacks. It does not contain query, user name and password, since errors are written to
+// logs. If the target has a host, it is not the URL that was used last, and the error
+// is errNoHost.
 func (req *Request) noHost() error {
 	fault, lacking := uri.LacksHost(req.Header.RequestURI())
 	if !lacking {

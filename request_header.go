@@ -20,9 +20,8 @@ import (
 // belong to the header: they are valid until the field is changed or the request is
 // released. A server releases a request when its handler returns.
 //
-// A RequestHeader must not be copied (use CopyTo) nor used by more than one
-// goroutine at a time; even reading may change it, since cookies are parsed on
-// first use.
+// A RequestHeader must not be copied (use CopyTo) nor used by more than one goroutine
+// at once; even reading may change it, since cookies are parsed on first use.
 type RequestHeader struct {
 	header
 }
@@ -352,7 +351,7 @@ func (h *RequestHeader) AppendBytes(dst []byte) []byte {
 	return h.appendHead(dst, h.asSet())
 }
 
-// appendHead appends the head of a message that is sent as e says.
+// appendHead appends the head of a message that is sent as e specifies.
 func (h *RequestHeader) appendHead(dst []byte, e http1.Encoding) []byte {
 	if line := h.receivedStart(); line != nil && !e.Says.Has(http1.OwnVersion) {
 		return h.appendFields(append(dst, line...), e)
@@ -369,7 +368,7 @@ func (h *RequestHeader) appendMethod(dst []byte) []byte {
 }
 
 // hasPathMethod reports whether the method is known to have a path as its target in any
-// case. A result of false does not mean that the target is none.
+// case. A result of false does not mean that the target is not a path.
 func (h *RequestHeader) hasPathMethod() bool {
 	first := h.method()[0]
 	return first != MethodConnect[0] && first != MethodOptions[0]
@@ -385,7 +384,8 @@ func (h *RequestHeader) receivedStart() []byte {
 	return h.list.Bytes(field.Span{Off: method.Off, Len: version.Off + version.Len - method.Off})
 }
 
-// The errors of a request line that a server would parse in another way than it was set.
+// The errors of a request line that a server would parse in a different way from how it
+// was set.
 var (
 	errMethod   = errors.New("fasthttp: the method of the request is no token")
 	errTarget   = fmt.Errorf("%w: there is a space or control character in the target of the request", ErrorInvalidURI)
@@ -471,7 +471,7 @@ func (h *RequestHeader) Header() []byte {
 // String returns the head as Write writes it.
 func (h *RequestHeader) String() string { return string(h.Header()) }
 
-// Write writes the head to w, without flushing w. If the method is no token, or the
+// Write writes the head to w, without flushing w. If the method is not a token, or the
 // target or the protocol contains a space or control character, Write returns an error
 // and writes nothing.
 func (h *RequestHeader) Write(w *bufio.Writer) error {
@@ -481,8 +481,8 @@ func (h *RequestHeader) Write(w *bufio.Writer) error {
 	return h.write(w, h.asSet())
 }
 
-// write writes the head of a message that is sent as e says, and whose request line was
-// checked.
+// write writes the head of a message that is sent as e specifies, and whose request
+// line was checked.
 func (h *RequestHeader) write(w *bufio.Writer, e http1.Encoding) error {
 	var head []byte
 	if h.writtenSize() <= w.Available() {

@@ -39,7 +39,7 @@ func (h *RequestHeader) PeekKeys() [][]byte { return h.peekKeys(http1.Request) }
 //
 // Set("Cookie", …) adds cookies to the existing ones. The value of a field that was
 // announced with SetTrailer is sent after a chunked body. CR, LF and NUL become spaces.
-// A field whose name is no token (RFC 9110 section 5.6.2) is stored, but never sent.
+// A field whose name is not a token (RFC 9110 section 5.6.2) is stored, but never sent.
 func (h *RequestHeader) Set(key, value string) {
 	h.set(http1.Request, keyOf(bytesconv.Bytes(key)), bytesconv.Bytes(value))
 }
@@ -57,7 +57,7 @@ func (h *RequestHeader) SetBytesV(key string, value []byte) {
 // SetBytesKV is Set with key and value as byte slices.
 func (h *RequestHeader) SetBytesKV(key, value []byte) { h.set(http1.Request, keyOf(key), value) }
 
-// SetCanonical is SetBytesKV for a name that is used as it is, without normalizing it.
+// SetCanonical is SetBytesKV that uses the name as it is, without normalizing it.
 func (h *RequestHeader) SetCanonical(key, value []byte) {
 	h.setCanonical(http1.Request, key, value)
 }
@@ -84,7 +84,7 @@ func (h *RequestHeader) AddBytesV(key string, value []byte) {
 // AddBytesKV is Add with key and value as byte slices.
 func (h *RequestHeader) AddBytesKV(key, value []byte) { h.add(http1.Request, keyOf(key), value) }
 
-// Del removes all fields with that name, including those of the trailer section.
+// Del removes all fields with that name, including fields of the trailer section.
 func (h *RequestHeader) Del(key string) { h.del(http1.Request, keyOf(bytesconv.Bytes(key))) }
 
 // DelBytes is Del for a byte slice.
@@ -94,7 +94,7 @@ func (h *RequestHeader) DelBytes(key []byte) { h.del(http1.Request, keyOf(key)) 
 func (h *RequestHeader) Len() int { return h.count(http1.Request) }
 
 // All returns an iterator over the names and values of all fields. Host, Content-Length,
-// Content-Type, User-Agent, Trailer and Cookie come first, then the others in their order.
+// Content-Type, User-Agent, Trailer and Cookie are first, then the others in their order.
 // AllInOrder returns the fields in the order of the wire.
 //
 // Names and values are valid until the next step of the loop. The loop must not change

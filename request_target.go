@@ -7,7 +7,7 @@ import (
 )
 
 // URI returns the URI of the request: its target, completed by the Host field. A change
-// of the URI changes the request that is sent.
+// of the URI also changes the sent request.
 func (req *Request) URI() *URI {
 	_ = req.parseURI()
 	return &req.uri
@@ -51,7 +51,7 @@ func (req *Request) RequestURI() []byte {
 }
 
 // prepareTarget sets the target in the header from the URI, unless it is an authority or an
-// asterisk, which are no paths (RFC 9112 sections 3.2.3 and 3.2.4).
+// asterisk, which are not paths (RFC 9112 sections 3.2.3 and 3.2.4).
 func (req *Request) prepareTarget() {
 	h := &req.Header
 	switch {
@@ -74,8 +74,8 @@ func (req *Request) sendsAuthority() bool {
 	return h.IsConnect() && (h.receivedStart() == nil || h.target()[0] != '/')
 }
 
-// keepsTarget reports whether the target is no path, and the URI was parsed from it and
-// has not changed.
+// keepsTarget reports whether the target is not a path, and the URI was parsed from it
+// and has not changed.
 func (req *Request) keepsTarget() bool {
 	h := &req.Header
 	if h.hasDefaultLine() {
@@ -85,9 +85,8 @@ func (req *Request) keepsTarget() bool {
 	return noPath && bytes.Equal(req.uri.PathOriginal(), h.target())
 }
 
-// appendHead appends the head as e says that it is sent. It does not change the target in the
-// header, which the application sets for each request, and which may be longer than the
-// target that is sent.
+// appendHead appends the head as e specifies it. It does not change the target in the header,
+// which the application sets for each request, and which may be longer than the sent target.
 func (req *Request) appendHead(dst []byte, e http1.Encoding) []byte {
 	if !req.uriParsed {
 		return req.Header.appendHead(dst, e)
@@ -110,7 +109,7 @@ func (req *Request) appendHead(dst []byte, e http1.Encoding) []byte {
 	return dst
 }
 
-// appendTarget appends the target that is sent. If kept is set, it is no path.
+// appendTarget appends the target to send. If kept is set, it is not a path.
 func (req *Request) appendTarget(dst []byte, kept bool) []byte {
 	if req.call.proxy != nil {
 		host, _ := hostField(req.uri.Host())

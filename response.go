@@ -17,8 +17,8 @@ import (
 // response: they are valid until that part of it is changed or the response is
 // released.
 //
-// A Response must not be copied (use CopyTo) nor used by more than one
-// goroutine at a time.
+// A Response must not be copied (use CopyTo) nor used by more than one goroutine at
+// once.
 type Response struct {
 	_ noCopy
 
@@ -29,9 +29,9 @@ type Response struct {
 	// stream.
 	ImmediateHeaderFlush bool
 
-	// StreamBody makes Read, ReadBody and a client leave the body on the
-	// connection. The caller reads it from BodyStream. Errors of the body are
-	// errors of the stream then, after Read has returned.
+	// StreamBody makes Read, ReadBody and a client leave the body on the connection.
+	// The caller reads it from BodyStream. The stream then returns the errors of the
+	// body, after Read has returned.
 	StreamBody bool
 
 	// SkipBody makes Read expect no body, as after a HEAD request, and Write write
@@ -85,7 +85,7 @@ func (resp *Response) startOver() {
 	resp.Header.status = 0
 }
 
-// skipHead makes the response that to a HEAD request.
+// skipHead makes the response fit a HEAD request.
 func (resp *Response) skipHead() {
 	resp.skipsHead = resp.skipsHead || !resp.SkipBody
 	resp.SkipBody = true
@@ -222,16 +222,16 @@ func (resp *Response) framing() http1.Framing {
 	return http1.Framing{Kind: http1.UntilClose, MustClose: true}
 }
 
-// isUsual reports whether a connection that goes on sends the response as http1.Sized: with
-// all of its content, which is no stream, and without trailers.
+// isUsual reports whether a connection that stays open sends the response as http1.Sized:
+// with all of its content, which is not a stream, and without trailers.
 func (resp *Response) isUsual() bool {
 	h := &resp.Header
 	return resp.body.stream == nil && !resp.SkipBody && h.StatusCode() == StatusOK &&
 		len(h.trailers.Entries) == 0 && h.state&(closing|oldProtocol|peerVersion) == 0
 }
 
-// outgoing returns what the response itself says of how it is sent. A connection adds its
-// own terms.
+// outgoing returns the properties that determine how the response is sent. A connection
+// adds its own terms.
 func (resp *Response) outgoing() http1.Outgoing {
 	h := &resp.Header
 	o := http1.Outgoing{Role: http1.Response, Content: http1.SizedContent, Status: h.StatusCode(), Terms: h.terms()}
@@ -240,7 +240,7 @@ func (resp *Response) outgoing() http1.Outgoing {
 	}
 	switch {
 	case bodiless(o.Status):
-		// a 304 may say how long the content of a 200 would be
+		// a 304 may declare how long the content of a 200 would be
 		o.Content, o.Size = h.declared()
 	case resp.body.stream != nil:
 		// a trailer that only a peer has announced may never arrive
@@ -263,8 +263,8 @@ func (resp *Response) outgoing() http1.Outgoing {
 
 // Write writes the response to w, without flushing w at the end. It reads a body stream
 // to its end and closes it. If the size of the stream is unknown, it flushes each piece.
-// The error is that of w or of the stream, or ErrBodyStreamWritePanic if the stream
-// panics. The response is incomplete then.
+// It returns the error of w or of the stream, or ErrBodyStreamWritePanic if the stream
+// panics. The response is then incomplete.
 func (resp *Response) Write(w *bufio.Writer) error {
 	var e http1.Encoding
 	if resp.isUsual() {

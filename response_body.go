@@ -10,10 +10,10 @@ import (
 // returns the text of the error; BodyWriteTo returns the error, as the reader of
 // BodyStream does.
 //
-// Code that runs for every response, such as an access log, must not call Body without
-// asking IsBodyStream: the client gets nothing of a stream of events before it has ended,
-// and a large download is kept in memory. BodySize does not read, and SentResponse.Bytes
-// is what was sent.
+// Code that runs for every response, such as an access log, must check IsBodyStream
+// before it calls Body: otherwise the client gets nothing of an event stream before it
+// has ended, and a large download is kept in memory. BodySize does not read the body, and
+// SentResponse.Bytes is the number of bytes sent.
 func (resp *Response) Body() []byte {
 	if resp.body.stream != nil {
 		if err := resp.body.load(); err != nil {
@@ -23,9 +23,9 @@ func (resp *Response) Body() []byte {
 	return resp.body.bytes()
 }
 
-// BodySize returns the size of the body in bytes, without reading it: that of a body
-// stream as it was given to SetBodyStream, or -1 if it is not known. It is the size of the
-// body as it is set now, also if it is not sent, as in a response to HEAD.
+// BodySize returns the size of the body in bytes, without reading it. For a body stream it
+// is the size that was given to SetBodyStream, or -1 if it is not known. It is the size of
+// the body as it is set now, even if the body is not sent, as in a response to HEAD.
 func (resp *Response) BodySize() int {
 	if resp.body.stream != nil {
 		return max(resp.body.size, -1)
@@ -72,8 +72,8 @@ func (resp *Response) SetBodyStreamWriter(sw StreamWriter) {
 	resp.SetBodyStream(NewStreamReader(sw), -1)
 }
 
-// BodyStream returns the body stream, or nil if the body is no stream. The stream of a
-// response that was read is a ReadCloserWithError. The caller must close it, with its
+// BodyStream returns the body stream, or nil if the body is not a stream. The stream of
+// a response that was read is a ReadCloserWithError. The caller must close it, with its
 // own method or with CloseBodyStream.
 func (resp *Response) BodyStream() io.Reader { return resp.body.stream }
 
@@ -88,8 +88,9 @@ func (resp *Response) CloseBodyStream() error { return resp.body.closeStream() }
 // after the handler has returned.
 func (resp *Response) BodyWriter() io.Writer { return (*bodyWriter)(&resp.body) }
 
-// BodyWriteTo writes the body to w. It reads a body stream to its end and closes it. The
-// error is that of w or of the stream, or ErrBodyStreamWritePanic if the stream panics.
+// BodyWriteTo writes the body to w. It reads a body stream to its end and closes it. It
+// returns the error of w or of the stream, or ErrBodyStreamWritePanic if the stream
+// panics.
 func (resp *Response) BodyWriteTo(w io.Writer) error { return resp.body.writeTo(w) }
 
 // ResetBody empties the body.

@@ -19,8 +19,8 @@ import (
 // belong to the header: they are valid until the field is changed or the response is
 // released.
 //
-// A ResponseHeader must not be copied (use CopyTo) nor used by more than one
-// goroutine at a time.
+// A ResponseHeader must not be copied (use CopyTo) nor used by more than one goroutine
+// at once.
 type ResponseHeader struct {
 	header
 	status int
@@ -38,7 +38,7 @@ func (h *ResponseHeader) StatusCode() int {
 func (h *ResponseHeader) SetStatusCode(statusCode int) { h.status = max(statusCode, 0) }
 
 // StatusMessage returns the reason phrase of the status line if it was set or received,
-// else nil: then the result of the function StatusMessage is written.
+// and otherwise nil: then the result of the function StatusMessage is written.
 func (h *ResponseHeader) StatusMessage() []byte { return h.text(h.line[lineReason]) }
 
 // SetStatusMessage sets the reason phrase of the status line.
@@ -198,7 +198,7 @@ type datedPrefix struct {
 }
 
 // now returns the start for the current second. If there is none yet, h is the first
-// response in this second, sent as e says.
+// response in this second, sent as e specifies.
 func (p *headPrefix) now(h *ResponseHeader, e http1.Encoding) *datedPrefix {
 	second := clock.Second()
 	last := p.last.Load()
@@ -219,8 +219,8 @@ func (p *headPrefix) make(h *ResponseHeader, second int64, e http1.Encoding) *da
 	return d
 }
 
-// isPlain reports whether Content-Type is the only field in addition to those of the start
-// and those of framing and connection.
+// isPlain reports whether Content-Type is the only field in addition to the fields of the
+// start, and of framing and connection.
 func (h *ResponseHeader) isPlain() bool {
 	return !h.is(rawCookies) && h.slots[slotContentType].Len > 0 && h.slots[slotContentEncoding].Len == 0 &&
 		len(h.list.Entries) == 0 && h.trailers.Len() == 0 && h.cookies.Len() == 0
@@ -230,8 +230,9 @@ func appendDate(dst []byte, date string) []byte {
 	return append(append(append(dst, "Date: "...), date...), "\r\n"...)
 }
 
-// appendHead appends the head of a message that is sent as e says. start is the cached
-// start of the usual response; it may be nil. Other responses get its Server field.
+// appendHead appends the head of a message that is sent as e specifies. start is the
+// cached start of the usual response; it may be nil. Other responses get its Server
+// field.
 func (h *ResponseHeader) appendHead(dst []byte, start *headPrefix, e http1.Encoding) []byte {
 	status := h.StatusCode()
 	if start != nil && status == StatusOK && h.line[lineVersion].Len|h.line[lineReason].Len == 0 && h.slots[slotServer].Len == 0 && !h.is(undated) {
@@ -311,12 +312,12 @@ func (h *ResponseHeader) Header() []byte {
 // String returns the head as Write writes it.
 func (h *ResponseHeader) String() string { return string(h.Header()) }
 
-// Write writes the head to w, without flushing w. The error is that of w.
+// Write writes the head to w, without flushing w. It returns the error of w.
 func (h *ResponseHeader) Write(w *bufio.Writer) error {
 	return h.write(w, h.asSet())
 }
 
-// write writes the head of a message that is sent as e says.
+// write writes the head of a message that is sent as e specifies.
 func (h *ResponseHeader) write(w *bufio.Writer, e http1.Encoding) error {
 	var head []byte
 	if h.writtenSize() <= w.Available() {

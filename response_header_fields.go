@@ -39,7 +39,7 @@ func (h *ResponseHeader) PeekKeys() [][]byte { return h.peekKeys(http1.Response)
 //
 // Set("Set-Cookie", …) adds a cookie to the existing ones. Date cannot be set: the server
 // sets it. The value of a field that was announced with SetTrailer is sent after a chunked
-// body. CR, LF and NUL become spaces. A field whose name is no token (RFC 9110 section
+// body. CR, LF and NUL become spaces. A field whose name is not a token (RFC 9110 section
 // 5.6.2) is stored, but never sent; a server with LogAllErrors logs that once.
 func (h *ResponseHeader) Set(key, value string) {
 	h.set(http1.Response, keyOf(bytesconv.Bytes(key)), bytesconv.Bytes(value))
@@ -58,7 +58,7 @@ func (h *ResponseHeader) SetBytesV(key string, value []byte) {
 // SetBytesKV is Set with key and value as byte slices.
 func (h *ResponseHeader) SetBytesKV(key, value []byte) { h.set(http1.Response, keyOf(key), value) }
 
-// SetCanonical is SetBytesKV for a name that is used as it is, without normalizing it.
+// SetCanonical is SetBytesKV that uses the name as it is, without normalizing it.
 func (h *ResponseHeader) SetCanonical(key, value []byte) {
 	h.setCanonical(http1.Response, key, value)
 }
@@ -85,7 +85,7 @@ func (h *ResponseHeader) AddBytesV(key string, value []byte) {
 // AddBytesKV is Add with key and value as byte slices.
 func (h *ResponseHeader) AddBytesKV(key, value []byte) { h.add(http1.Response, keyOf(key), value) }
 
-// Del removes all fields with that name, including those of the trailer section.
+// Del removes all fields with that name, including fields of the trailer section.
 func (h *ResponseHeader) Del(key string) { h.del(http1.Response, keyOf(bytesconv.Bytes(key))) }
 
 // DelBytes is Del for a byte slice.
@@ -95,7 +95,7 @@ func (h *ResponseHeader) DelBytes(key []byte) { h.del(http1.Response, keyOf(key)
 func (h *ResponseHeader) Len() int { return h.count(http1.Response) }
 
 // All returns an iterator over the names and values of all fields. Content-Length,
-// Content-Type, Content-Encoding, Server, the cookies and Trailer come first, then the
+// Content-Type, Content-Encoding, Server, the cookies and Trailer are first, then the
 // others in their order.
 //
 // Names and values are valid until the next step of the loop. The loop must not change the

@@ -15,7 +15,7 @@ import (
 	"github.com/valyala/fasthttp/internal/watch"
 )
 
-// DefaultConcurrency is how many connections a Server serves at a time if
+// DefaultConcurrency is how many connections a Server serves at once if
 // Server.Concurrency is not set.
 const DefaultConcurrency = 256 * 1024
 
@@ -27,10 +27,10 @@ const defaultServerName = "fasthttp"
 
 // Server is an HTTP server. Set Handler, and call ListenAndServe or Serve.
 //
-// The defaults are made for most uses, but timeouts are not set: a server that
-// strangers can reach needs ReadTimeout, WriteTimeout and IdleTimeout. Fields
-// must not be changed once the server is in use, and a Server must not be
-// copied. Its methods may be called from any goroutine.
+// The defaults suit most uses, except that no timeouts are set: a server on a public
+// network needs ReadTimeout, WriteTimeout and IdleTimeout. Fields must not be changed
+// once the server is in use, and a Server must not be copied. Its methods may be called
+// from any goroutine.
 type Server struct {
 	_ noCopy
 
@@ -44,55 +44,56 @@ type Server struct {
 	Handler RequestHandler
 
 	// ErrorHandler makes the response to a request that could not be read. By default
-	// it is a short text with the status that fits: 400, 408, 413, 414, 417, 431,
-	// 501, 503 or 505. The connection is closed after it. Among the errors are
-	// ErrGetOnly, ErrBodyTooLarge, ErrRequestBodyMemory, *ErrSmallBuffer,
-	// ErrBrokenChunk and those that wrap io.ErrUnexpectedEOF. ctx has only the part
-	// of the request that was read.
+	// it is a short text with the fitting status: 400, 408, 413, 414, 417, 431, 501,
+	// 503 or 505. The connection is closed after it. Among the errors are ErrGetOnly,
+	// ErrBodyTooLarge, ErrRequestBodyMemory, *ErrSmallBuffer, ErrBrokenChunk and errors
+	// that wrap io.ErrUnexpectedEOF. ctx has only the part of the request that was
+	// read.
 	//
-	// The response is an empty 200 when it is called, so it must set the status: 413 for
-	// ErrBodyTooLarge, 503 for ErrRequestBodyMemory, 431 for *ErrSmallBuffer, 408 for a
-	// net.Error whose Timeout is true, and 400 otherwise. If HeaderReceived has refused
-	// the request, which is ErrRequestRefused, the status is set already, and stays.
+	// When ErrorHandler is called, the response is an empty 200, so it must set the
+	// status: 413 for ErrBodyTooLarge, 503 for ErrRequestBodyMemory, 431 for
+	// *ErrSmallBuffer, 408 for a net.Error whose Timeout is true, and 400 otherwise. If
+	// HeaderReceived has refused the request, which is ErrRequestRefused, the status is
+	// already set, and stays.
 	ErrorHandler func(ctx *RequestCtx, err error)
 
-	// HeaderReceived is called when the header of a request was read. The fields of
-	// its result that are not zero take precedence over the settings of the server
-	// for this request. It may refuse the request before its body is read.
+	// HeaderReceived is called after the header of a request was read. Non-zero fields
+	// of its result override the settings of the server for this request. It may refuse
+	// the request before its body is read.
 	HeaderReceived func(header *RequestHeader) RequestConfig
 
-	// ContinueHandler decides whether a client that sent "Expect: 100-continue" is to
+	// ContinueHandler decides whether a client that sent "Expect: 100-continue" should
 	// send the body. If it returns false, the request is refused with 417 and the
 	// connection is closed. By default all requests are accepted.
 	ContinueHandler func(header *RequestHeader) bool
 
 	// ExpectHandler is like ContinueHandler, but returns the status: 100 lets the
-	// client go on, any other one refuses the request. It must not change
+	// client send the body, any other status refuses the request. It must not change
 	// ctx.Response. It takes precedence over ContinueHandler.
 	ExpectHandler func(ctx *RequestCtx) int
 
-	// AcceptTrailer reports whether a field of the trailer section behind the body of
-	// a request is kept. It is called with the name of each such field, which is
+	// AcceptTrailer reports whether to keep a field of the trailer section after the
+	// body of a request. It is called with the name of each such field; the name is
 	// valid until it returns. If it returns false, the field is dropped, as RFC 9110
-	// section 6.5.1 allows. If it is nil, all are kept but those that must not be in
+	// section 6.5.1 allows. If it is nil, all fields are kept except those forbidden in
 	// a trailer section (see RequestHeader.SetTrailer), which are refused with 400 in
-	// any case. It must be safe for use by many goroutines.
+	// any case. It must be safe for concurrent use.
 	//
 	// A service behind a front end should accept only the trailers that it uses:
 	// front ends pass trailers on without checking them.
 	AcceptTrailer func(name []byte) bool
 
-	// ResponseSent is called after each response, and reports how sending it went:
-	// for access logs and metrics. It is called for the responses of handlers,
-	// streams and hijacked connections included (before the HijackHandler), for those
-	// to refused requests, and for those to refused connections, such as connections
-	// over Concurrency. It is called with the status 0 if there was no response,
-	// because a handler panicked with http.ErrAbortHandler or ended its goroutine, a hook
-	// panicked, or HijackSetNoResponse was called.
+	// ResponseSent is called after each response, and reports how sending it went: for
+	// access logs and metrics. It is called for the responses of handlers, including
+	// streams and hijacked connections (before the HijackHandler), and for the responses
+	// to refused requests and refused connections, such as connections over Concurrency.
+	// If there was no response, it is called with the status 0: a handler panicked with
+	// http.ErrAbortHandler or ended its goroutine, a hook panicked, or
+	// HijackSetNoResponse was called.
 	//
 	// It runs as part of handling the request, before the next request of the
 	// connection: pipelined responses are written one by one. Several connections may
-	// call it at a time. ctx is valid until it returns, and changing it has no
+	// call it concurrently. ctx is valid until it returns, and changing it has no
 	// effect. If the request was refused, ctx has only the part of it that was read;
 	// after a TimeoutError method it has only the response. A panic is logged.
 	ResponseSent func(ctx *RequestCtx, sent SentResponse)
@@ -104,44 +105,43 @@ type Server struct {
 	// default. NetHttpFormValueFunc is another choice.
 	FormValueFunc FormValueFunc
 
-	// TLSConfig is the TLS configuration, to which AppendCert, AppendCertEmbed
-	// and NextProto add. ServeTLS, ServeTLSEmbed, ListenAndServeTLS and
-	// ListenAndServeTLSEmbed use a copy of it that each of them makes when it is
-	// called, so that calling methods such as SetSessionTicketKeys afterwards
-	// has no effect: give Serve a listener of crypto/tls for that.
+	// TLSConfig is the TLS configuration. AppendCert, AppendCertEmbed and NextProto add
+	// to it. ServeTLS, ServeTLSEmbed, ListenAndServeTLS and ListenAndServeTLSEmbed copy
+	// it when they are called, so later calls of methods such as SetSessionTicketKeys
+	// have no effect: for these, pass a crypto/tls listener to Serve.
 	TLSConfig *tls.Config
 
 	// Name is sent in the Server field, unless the response has one. The
 	// default is "fasthttp".
 	Name string
 
-	// Concurrency is how many connections are served at a time; DefaultConcurrency if
-	// it is 0. More are answered with 503 and closed. A connection of HTTP/2 counts once,
-	// and may have as many handlers at a time as HTTP2.MaxConcurrentStreams says.
+	// Concurrency is how many connections are served at once; DefaultConcurrency if it is
+	// 0. Further connections are answered with 503 and closed. An HTTP/2 connection
+	// counts once, and may run HTTP2.MaxConcurrentStreams handlers at once.
 	Concurrency int
 
-	// ReadBufferSize is the size of the buffer for reading a connection, in bytes,
-	// and the limit of a request's header. If it is 0, buffers begin at 4 KiB and
-	// headers may have 64 KiB, of which 16 KiB for the request line. A connection on an
-	// event loop whose requests come faster than they are read has a buffer of 16 KiB
-	// meanwhile, if that is more.
+	// ReadBufferSize is the size of the buffer for reading a connection, in bytes, and
+	// the limit of a request's header. If it is 0, buffers begin at 4 KiB and headers
+	// may take 64 KiB, at most 16 KiB of it for the request line. While requests arrive
+	// on an event-loop connection faster than they are read, its buffer has 16 KiB, if
+	// that is more.
 	ReadBufferSize int
 
 	// WriteBufferSize is the size of the buffer for responses, in bytes, 4 KiB if it
 	// is 0.
 	WriteBufferSize int
 
-	// ReadTimeout is how long a request may take to arrive, its body included, from
-	// its first byte on; for the first request of a connection, from when the
-	// connection was accepted. 0 stands for no limit. A TLS handshake may take as
-	// long, or 10 seconds if there is no limit, and the time for the first request
-	// begins after it.
+	// ReadTimeout limits the time in which a request, including its body, must arrive.
+	// It is counted from the first byte of the request or, for the first request of a
+	// connection, from accepting the connection. 0 means no limit. A TLS handshake may
+	// take as long, or 10 seconds if there is no limit; the time of the first request
+	// starts after it.
 	ReadTimeout time.Duration
 
-	// WriteTimeout is how long a client may take to receive a response, from
-	// when the handler has returned. 0 stands for no limit. It counts for all of
-	// a response, a body stream included: a stream that goes on for long, such
-	// as one of events, needs a longer one, which HeaderReceived may give.
+	// WriteTimeout limits the time that a client may take to receive a response,
+	// counted from the return of the handler. 0 means no limit. It covers the whole
+	// response, including a body stream: a long stream, such as an event stream, needs
+	// a longer limit, which HeaderReceived may give.
 	WriteTimeout time.Duration
 
 	// IdleTimeout is how long a connection may wait for its next request; ReadTimeout
@@ -149,34 +149,35 @@ type Server struct {
 	// wait for its first one.
 	IdleTimeout time.Duration
 
-	// ReadHeaderTimeout is how long the head of a request may take to arrive, from
-	// the same moment on as ReadTimeout, which ends it too if it is shorter. 0 stands
-	// for ReadTimeout alone. It is also how long the preface of a connection of HTTP/2
-	// may take (RFC 9113 section 3.4), though at most 10 seconds.
+	// ReadHeaderTimeout is how long the head of a request may take to arrive, counted
+	// from the same moment as ReadTimeout, which also applies. 0 means ReadTimeout
+	// alone. It is also how long the preface of an HTTP/2 connection may take (RFC 9113
+	// section 3.4), though at most 10 seconds.
 	ReadHeaderTimeout time.Duration
 
-	// MinRequestBodyRate is how many bytes of a request body a client has to send in
-	// a second. A slower client gets a 408, and its connection is closed, once it has
-	// used up MinRequestBodyRateGrace: waiting takes from that time, and bytes that
-	// come add the time that they may take at this rate, though never beyond the
-	// initial amount. So the connection of a client that sends nothing is closed
-	// after that time in any case. The time that a handler takes to read a stream
-	// does not count. 0 stands for no limit. It does not apply to HTTP/2.
+	// MinRequestBodyRate is the lowest rate, in bytes per second, at which a client may
+	// send a request body. A slower client gets a 408, and its connection is closed,
+	// once it has used up MinRequestBodyRateGrace: waiting takes from that time, and
+	// received bytes add the time that they may take at this rate, though never beyond
+	// the initial amount. So the connection of a client that sends nothing is closed
+	// after that time in any case. The time that a handler takes to read a stream does
+	// not count. 0 means no limit. It does not apply to HTTP/2.
 	MinRequestBodyRate int
 
 	// MinRequestBodyRateGrace is how much time a client may lose by sending a body at
 	// less than MinRequestBodyRate; 5 seconds if it is 0.
 	MinRequestBodyRateGrace time.Duration
 
-	// MaxConnsPerIP limits the connections from one IP address, of IPv6 from one
-	// network of 64 bits, except for link-local addresses. More are answered with 429
-	// and closed. 0 stands for no limit. With ProxyProtocol it is the address of the
-	// client that counts.
+	// MaxConnsPerIP limits the connections from one IP address. For IPv6 it counts the
+	// connections from one /64 network, except for link-local addresses. Further
+	// connections are answered with 429 and closed. 0 means no limit. With
+	// ProxyProtocol the address of the client counts.
 	MaxConnsPerIP int
 
-	// MaxRequestsPerConn limits the requests of one connection: the response
-	// to the last of them has "Connection: close". 0 stands for no limit. With HTTP/2 the
-	// server says that it takes no more, and answers those that are on their way.
+	// MaxRequestsPerConn limits the requests of one connection: the response to the last
+	// of them has "Connection: close". 0 means no limit. With HTTP/2 the server announces
+	// that it accepts no more requests (GOAWAY), and answers the requests that are on
+	// their way.
 	MaxRequestsPerConn int
 
 	// MaxKeepaliveDuration does nothing.
@@ -184,79 +185,80 @@ type Server struct {
 	// Deprecated: use IdleTimeout.
 	MaxKeepaliveDuration time.Duration
 
-	// MaxIdleWorkerDuration is how long a goroutine that served a connection waits
-	// for another one before it ends; 10 seconds if it is 0.
+	// MaxIdleWorkerDuration is how long a goroutine that served a connection waits for
+	// another connection before it exits; 10 seconds if it is 0.
 	MaxIdleWorkerDuration time.Duration
 
-	// TCPKeepalivePeriod is, if TCPKeepalive is set, the time of silence after which the
-	// operating system probes whether the peer of a connection is still there, and the
-	// time between two probes, in whole seconds; 15 seconds if it is 0. Less than 0 stands
-	// for no probes, whatever TCPKeepalive says: a server with a million idle connections
-	// would else have little time for anything but answers to probes. It should have an
-	// IdleTimeout then, since the connections of peers that have vanished would stay.
+	// TCPKeepalivePeriod is used if TCPKeepalive is set. It is the idle time after which
+	// the operating system probes whether the peer of a connection is still there, and the
+	// interval between two probes, in whole seconds; 15 seconds if it is 0. A negative
+	// value disables probes, whatever TCPKeepalive is: with a million idle connections a
+	// server would otherwise have little time for anything but answers to probes. Set an
+	// IdleTimeout then, because the connections of vanished peers would stay open.
 	TCPKeepalivePeriod time.Duration
 
 	// MaxRequestBodySize limits the body of a request in bytes;
-	// DefaultMaxRequestBodySize if it is 0 or less. Requests with more are refused
-	// with 413. It also limits the decoded size of a body with content codings: see
+	// DefaultMaxRequestBodySize if it is 0 or less. Larger requests are refused with
+	// 413. It also limits the decoded size of a body with content codings: see
 	// Request.BodyUncompressed and Request.MultipartForm.
 	MaxRequestBodySize int
 
-	// MaxRequestBodyMemory limits the memory of the bodies of all requests together,
-	// in bytes, from when they arrive until the response was made. 0 stands for half
-	// of the runtime's memory limit (GOMEMLIMIT), or 1 GiB if there is none, but not
-	// for less than twice MaxRequestBodySize; less than 0 stands for no limit.
+	// MaxRequestBodyMemory limits the memory of all request bodies together, in bytes,
+	// from their arrival until the response was made. 0 means half of the runtime's
+	// memory limit (GOMEMLIMIT), or 1 GiB if there is none, but at least twice
+	// MaxRequestBodySize; a negative value means no limit.
 	//
 	// It counts the capacity of buffers over 16 KiB, which may be twice the size of
-	// their bodies. A multipart form that is parsed while it arrives counts as 4 MiB,
-	// though its values may take 10 MiB more. Streams are not counted, nor are copies
-	// that a handler makes of a body. Garbage that was not collected yet is not
-	// counted either; if the garbage and the bodies together exceed the limit,
-	// garbage is collected before more memory is taken.
+	// their bodies. A multipart form parsed while it arrives counts as 4 MiB, though
+	// its values may take 10 MiB more. Streams are not counted, nor are copies that a
+	// handler makes of a body. Garbage that was not collected yet is not counted
+	// either; if the garbage and the bodies together exceed the limit, garbage is
+	// collected before more memory is taken.
 	//
-	// If there is no room for more, the server ends requests whose bodies have
-	// stalled, which are those that got less than 4 KiB in the last second; the
-	// longest stalled first. If there are none, the request that needs the room is
-	// refused. Either gets 503 with Retry-After, and ErrorHandler gets
-	// ErrRequestBodyMemory. A body that alone would take more than the limit is
-	// refused with 413: set a higher limit if HeaderReceived allows such bodies.
+	// If there is no room for more, the server ends requests whose bodies have stalled,
+	// receiving less than 4 KiB in the last second; the longest stalled first. If there
+	// are none, it refuses the request that needs the room. Either request gets a 503
+	// with Retry-After, and ErrorHandler gets ErrRequestBodyMemory. A body that alone
+	// would take more than the limit is refused with 413: set a higher limit if
+	// HeaderReceived allows such bodies.
 	MaxRequestBodyMemory int
 
-	// SleepWhenConcurrencyLimitsExceeded is how long the server waits before
-	// it accepts the next connection when it serves Concurrency of them.
+	// SleepWhenConcurrencyLimitsExceeded is how long the server waits before it accepts
+	// the next connection while it serves Concurrency connections.
 	SleepWhenConcurrencyLimitsExceeded time.Duration
 
 	// DisableKeepalive closes every connection after its first response.
 	DisableKeepalive bool
 
-	// TCPKeepalive makes TCPKeepalivePeriod count. The operating system probes whether the
-	// peers of silent connections are still there without it as well, after 15 seconds:
-	// that is the default of package net. A listener with another setting keeps it only if
-	// a goroutine serves each of its connections (EnginePortable).
+	// TCPKeepalive enables TCPKeepalivePeriod. Without it, the operating system probes
+	// silent connections after 15 seconds, which is the default of package net. A listener
+	// with another setting keeps that setting only if a goroutine serves each of its
+	// connections (EnginePortable).
 	TCPKeepalive bool
 
 	// ReduceMemoryUsage does nothing: an idle connection holds no buffers in
 	// any case.
 	ReduceMemoryUsage bool
 
-	// LazyRequestTime makes RequestCtx.Time the time of its first call, instead of
-	// that at which the request came. The server may have to read the clock for that.
+	// LazyRequestTime makes RequestCtx.Time the time of its first call, instead of the
+	// time at which the request arrived. The server may have to read the clock for
+	// that.
 	LazyRequestTime bool
 
 	// GetOnly refuses all requests but GET and HEAD.
 	GetOnly bool
 
 	// DisablePreParseMultipartForm keeps all bodies in memory, as they were received.
-	// Otherwise a body of type multipart/form-data that has more than 4 MiB, which
+	// Otherwise a body of type multipart/form-data with more than 4 MiB, which
 	// MaxRequestBodySize must allow, is parsed while it arrives, so that large files
-	// go to the disk: the request is refused with 400 if that fails, and
-	// RequestCtx.PostBody returns what WriteMultipartForm makes of the form. Smaller
-	// ones are in any case parsed on first use, as are all with StreamRequestBody.
+	// are stored on disk: the request is refused with 400 if that fails, and
+	// RequestCtx.PostBody returns the form as WriteMultipartForm writes it. Smaller
+	// bodies are always parsed on first use, as are all bodies with StreamRequestBody.
 	DisablePreParseMultipartForm bool
 
 	// LogAllErrors also logs errors that are common on a public server: connections
 	// that are reset, cut off, or time out. It also logs, once, that a field of a
-	// response is not sent because its name is no token.
+	// response is not sent because its name is not a token.
 	LogAllErrors bool
 
 	// SecureErrorLogMessage has no effect: the errors that a server logs never
@@ -279,8 +281,8 @@ type Server struct {
 	// KeepHijackedConns leaves closing a hijacked connection to the application.
 	KeepHijackedConns bool
 
-	// CloseOnShutdown keeps connections from being hijacked once the server
-	// shuts down. Responses have "Connection: close" from then on in any case.
+	// CloseOnShutdown prevents hijacking once the server shuts down. Responses have
+	// "Connection: close" from then on in any case.
 	CloseOnShutdown bool
 
 	// StreamRequestBody makes the server call the handler as soon as the header of a
@@ -290,35 +292,36 @@ type Server struct {
 	StreamRequestBody bool
 
 	// CancelOnDisconnect makes RequestCtx.Done and RequestCtx.Err report when the
-	// client goes away, for all requests; see RequestCtx.WatchDisconnect. It costs
+	// client disconnects, for all requests; see RequestCtx.WatchDisconnect. It costs
 	// nothing if a handler calls neither.
 	CancelOnDisconnect bool
 
-	// TrustedProxies says which proxies in front of the server are trusted to name
-	// the client of a request. By default none is.
+	// TrustedProxies lists the proxies in front of the server that are trusted to name
+	// the client of a request. By default no proxy is trusted.
 	TrustedProxies TrustedProxies
 
-	// ProxyProtocol, if it is set, has the server read the header that proxies such
-	// as HAProxy put in front of connections, and says which proxies those are.
+	// ProxyProtocol, if set, makes the server read the PROXY protocol header that
+	// proxies such as HAProxy send first on a connection. It lists these proxies.
 	ProxyProtocol *ProxyProtocol
 
-	// Engine says how connections are served; EngineAuto by default. The environment
+	// Engine selects how connections are served; EngineAuto by default. The environment
 	// variable FASTHTTP_ENGINE takes precedence over it.
 	Engine Engine
 
-	// Protocols says which versions of HTTP the server speaks. The zero value is HTTP/1
-	// alone. With HTTP/2, ServeTLS and its like offer that to clients; so does a listener
-	// of crypto/tls that is given to Serve, if its NextProtos have "h2". With unencrypted
-	// HTTP/2, a connection without TLS speaks it that begins with its preface, on the same
-	// port as HTTP/1. A handler that NextProto has set for "h2" takes precedence. It must
-	// be set before the server is started.
+	// Protocols is the set of HTTP versions that the server speaks. The zero value is
+	// HTTP/1 alone. With HTTP/2, ServeTLS and its variants advertise h2 by ALPN; so does a
+	// crypto/tls listener passed to Serve, if its NextProtos contain "h2". With
+	// unencrypted HTTP/2, a connection without TLS that begins with the HTTP/2 preface
+	// speaks HTTP/2, on the same port as HTTP/1. A handler that NextProto has set for "h2"
+	// takes precedence. Protocols must be set before the server is started.
 	//
-	// The handler is the same; RequestCtx.IsHTTP2 tells it. A connection has many requests
-	// at a time, so what ends it in HTTP/1 ends the request alone here: a panic, a
-	// deadline, a body that is too large. docs/migrating.md has the differences.
+	// The handler is the same for both; RequestCtx.IsHTTP2 distinguishes them. An HTTP/2
+	// connection carries many requests at once, so an event that ends an HTTP/1 connection
+	// ends only its own request here: a panic, a deadline, or too large a body.
+	// docs/migrating.md lists the differences.
 	Protocols Protocols
 
-	// HTTP2 configures HTTP/2, if Protocols has it.
+	// HTTP2 configures HTTP/2, if Protocols includes it.
 	HTTP2 HTTP2Config
 
 	once  sync.Once
@@ -326,8 +329,8 @@ type Server struct {
 	name  string // the field Server of responses, or empty
 	ctxs  sync.Pool
 	runs  sync.Pool // of timedRun
-	bare  bool      // it is that of contexts without one
-	// rested has the h1Conns, with contexts, of connections that wait without them
+	bare  bool      // the server of contexts that have no other
+	// rested holds the h1Conns, with contexts, of connections that wait without them
 	rested sync.Pool
 	// keepers is how many connections keep a context while they wait
 	keepers atomic.Int32
@@ -337,11 +340,11 @@ type Server struct {
 	serving  atomic.Uint32 // connections that are being served
 	rejected atomic.Uint32
 	timed    atomic.Int64 // handlers that run with a timeout, late ones included
-	// refusedAt is the second in which it was last logged that a connection
-	// was refused, or a body for which there was no memory
+	// refusedAt is the second of the last log entry about a refused connection, or
+	// about a body for which there was no memory
 	refusedAt atomic.Int64
-	refusals  atomic.Int32 // connections that get such a response at the moment
-	// badNameLogged says that it was logged that a field of a response is not sent
+	refusals  atomic.Int32 // connections that are being sent a refusal
+	// badNameLogged is set once an unsent field of a response was logged
 	badNameLogged atomic.Bool
 
 	nextProtos map[string]ServeHandler
@@ -359,8 +362,8 @@ type Server struct {
 	perIP peers.Counter
 }
 
-// RequestConfig holds the settings that Server.HeaderReceived returns for one
-// request. A field that is zero leaves the setting of the server in force.
+// RequestConfig holds the settings that Server.HeaderReceived returns for one request.
+// A zero field leaves the setting of the server in force.
 type RequestConfig struct {
 	// ReadTimeout is how long the rest of the request may take to arrive.
 	ReadTimeout time.Duration
@@ -369,12 +372,12 @@ type RequestConfig struct {
 	// MaxRequestBodySize limits the body in bytes, unless the handler gets it as it
 	// arrives: see RequestCtx.LimitRequestBody.
 	MaxRequestBodySize int
-	// BodyMode says whether the handler gets the body as it arrives.
+	// BodyMode selects whether the handler gets the body as it arrives.
 	BodyMode BodyMode
-	// RefuseStatus refuses the request with this status, 200 to 599, without a call
-	// of the handler; any other value but 0 counts as 400. The server neither sends
-	// 100 (Continue) nor waits for the body: it closes the connection unless there is
-	// no body, or its length is 256 KiB at most, or it has arrived already.
+	// RefuseStatus refuses the request with this status, 200 to 599, without calling
+	// the handler; any other non-zero value counts as 400. The server neither sends 100
+	// (Continue) nor waits for the body: it closes the connection unless there is no
+	// body, or its length is 256 KiB at most, or it has arrived already.
 	//
 	// The content is the text of the status. Server.ErrorHandler, if there is one,
 	// is called with ErrRequestRefused and may set other content and fields, such as
@@ -382,16 +385,16 @@ type RequestConfig struct {
 	RefuseStatus int
 }
 
-// BodyMode says how a handler gets the body of a request.
+// BodyMode selects how a handler gets the body of a request.
 type BodyMode uint8
 
 const (
-	// BodyModeServer leaves it to Server.StreamRequestBody. It is the default.
+	// BodyModeServer leaves the choice to Server.StreamRequestBody. It is the default.
 	BodyModeServer BodyMode = iota
 	// BodyModeStream makes the server call the handler as soon as the header was
 	// read, as Server.StreamRequestBody does.
 	BodyModeStream
-	// BodyModeBuffer makes the server call the handler when the body was read.
+	// BodyModeBuffer makes the server call the handler after the body was read.
 	BodyModeBuffer
 )
 
@@ -457,7 +460,8 @@ func (s *Server) releaseCtx(ctx *RequestCtx) {
 	}
 }
 
-// cleanCtx prepares a context for another request. It is false if that must not be.
+// cleanCtx prepares a context for another request. It returns false if the context must
+// not be reused.
 func (s *Server) cleanCtx(ctx *RequestCtx) bool {
 	if ctx.timeoutResponse.Load() != nil {
 		// the handler may still use it
@@ -491,6 +495,6 @@ func (s *Server) GetCurrentConcurrency() uint32 { return s.serving.Load() }
 // GetOpenConnectionsCount returns the number of open connections.
 func (s *Server) GetOpenConnectionsCount() int32 { return int32(s.conns.Open()) }
 
-// GetRejectedConnectionsCount returns the number of connections that were
-// refused since Concurrency of them were being served.
+// GetRejectedConnectionsCount returns the number of connections that were refused
+// because Concurrency connections were being served.
 func (s *Server) GetRejectedConnectionsCount() uint32 { return s.rejected.Load() }

@@ -4,17 +4,17 @@ package fasthttp
 type ConnState int
 
 const (
-	// StateNew is the state of a connection that was accepted and has not sent
-	// anything yet. StateActive or StateClosed comes next.
+	// StateNew is the state of a connection that was accepted and has not sent anything
+	// yet. StateActive or StateClosed follows.
 	StateNew ConnState = iota
 
 	// StateActive begins with the first byte of a request and ends when it was
 	// answered; with HTTP/2, when all requests of the connection were. StateIdle,
-	// StateHijacked or StateClosed comes next.
+	// StateHijacked or StateClosed follows.
 	StateActive
 
 	// StateIdle is the state of a connection that waits for its next request.
-	// StateActive or StateClosed comes next.
+	// StateActive or StateClosed follows.
 	StateIdle
 
 	// StateHijacked is the state of a connection that was handed to a

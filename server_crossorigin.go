@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// ErrCrossOrigin says that a browser has sent a request on behalf of a page of
+// ErrCrossOrigin reports that a browser has sent a request on behalf of a page of
 // another origin. The errors of CrossOriginProtection.Check wrap it.
 var ErrCrossOrigin = errors.New("fasthttp: cross-origin request")
 
@@ -30,9 +30,9 @@ var (
 //   - GET, HEAD and OPTIONS are allowed. Handlers must not change anything for them.
 //   - With Sec-Fetch-Site, which all browsers have sent since 2023, the request is
 //     allowed if that is "same-origin" or "none".
-//   - With Origin alone it is allowed if the host and port are those of
-//     RequestCtx.ClientHost, which is the field Host unless Server.TrustedProxies
-//     says otherwise.
+//   - With Origin alone it is allowed if its host and port equal
+//     RequestCtx.ClientHost, which is the Host field unless Server.TrustedProxies
+//     names another one.
 //   - With neither it is allowed: browsers send one of them.
 //   - A request that these rules refuse is allowed if its Origin is trusted, or if
 //     the function given to SetInsecureBypass allows it.
@@ -52,8 +52,8 @@ type CrossOriginProtection struct {
 }
 
 // AddTrustedOrigin allows all requests whose Origin is exactly the given one, such as
-// "https://example.com" or "https://example.com:8443". It returns an error if that is
-// not an origin.
+// "https://example.com" or "https://example.com:8443". It returns an error if origin is
+// not one.
 func (p *CrossOriginProtection) AddTrustedOrigin(origin string) error {
 	if len(originHost(bytesconv.Bytes(origin))) == 0 {
 		return fmt.Errorf("fasthttp: %q is no origin: want scheme://host or scheme://host:port", origin)
@@ -81,8 +81,8 @@ func (p *CrossOriginProtection) SetInsecureBypass(f func(ctx *RequestCtx) bool) 
 	p.bypass.Store(&f)
 }
 
-// SetDenyHandler makes h answer the requests that are refused. By default, and with
-// a nil h, that is a 403 with the error of Check. Check does not call it.
+// SetDenyHandler makes h answer the requests that are refused. By default, and with a
+// nil h, they get a 403 with the error of Check. Check does not call it.
 func (p *CrossOriginProtection) SetDenyHandler(h RequestHandler) {
 	if h == nil {
 		p.deny.Store(nil)
@@ -139,7 +139,7 @@ func (p *CrossOriginProtection) Check(ctx *RequestCtx) error {
 }
 
 // originHost returns the host of an origin, with its port if there is one (RFC 6454
-// section 6.2), or nil if that is no origin of a host.
+// section 6.2), or nil if origin is not the origin of a host.
 func originHost(origin []byte) []byte {
 	scheme, host, found := bytes.Cut(origin, []byte("://"))
 	if !found || len(scheme) == 0 || !ascii.All(scheme, ascii.Token) || !http1.ValidHost(host) {

@@ -15,8 +15,8 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// ErrGetOnly says that a server with GetOnly got a request that is neither GET
-// nor HEAD.
+// ErrGetOnly reports that a server with GetOnly received a request other than GET and
+// HEAD.
 var ErrGetOnly = errors.New("fasthttp: non-get request received")
 
 // ErrRequestRefused is the error that Server.ErrorHandler gets for a request that was
@@ -77,7 +77,7 @@ func defaultErrorResponse(ctx *RequestCtx, err error) {
 // isCommon reports whether err is common on a public server.
 func isCommon(err error) bool {
 	if err == io.EOF {
-		// with which most connections end
+		// most connections end with it
 		return true
 	}
 	if _, ok := errors.AsType[h2Reset](err); ok {
@@ -89,8 +89,8 @@ func isCommon(err error) bool {
 		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// isCommonRead is isCommon for what a read from a client returns. Some vanish: then routers may
-// say so, when the system probes whether they are still there.
+// isCommonRead is isCommon for the error of a read from a client. For a client that has
+// vanished, routers may report the error when the system probes the connection.
 func isCommonRead(err error) bool {
 	return isCommon(err) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
 }
@@ -110,7 +110,7 @@ func (s *Server) logReadError(c *engine.Conn, err error) {
 }
 
 func (s *Server) logWriteError(c *engine.Conn, err error) {
-	// a stream that is too short is no fault of the client
+	// a short stream is not the fault of the client
 	if isAbort(err) || isCommon(err) && !s.LogAllErrors && !errors.Is(err, errShortStream) {
 		return
 	}
@@ -121,9 +121,9 @@ func (s *Server) logWriteError(c *engine.Conn, err error) {
 	s.logger().Printf("fasthttp: cannot write the response to %v: %v", c.NC.RemoteAddr(), err)
 }
 
-// logBadName logs that a response goes without a field, since its name is no token.
-// It does so once, so that a developer who misses the field finds the reason: each
-// response of a handler may have one.
+// logBadName logs that a field of a response is not sent because its name is not a
+// token. It logs once, to explain the missing field: each response of a handler may
+// have one.
 func (s *Server) logBadName(list *field.List) {
 	if !s.LogAllErrors || s.badNameLogged.Load() {
 		return

@@ -119,17 +119,17 @@ func (h *host) Gone(peer netip.Addr) { (*Server)(h).dismiss(peer) }
 // Prepare implements engine.Host.
 func (h *host) Prepare(nc net.Conn) {
 	if !h.TCPKeepalive && h.TCPKeepalivePeriod >= 0 {
-		return // it is as its listener says
+		return // its listener has set it
 	}
 	if tcp, ok := transportOf(nc).(*net.TCPConn); ok {
 		_ = tcp.SetKeepAliveConfig(h.keepalive())
 	}
 }
 
-// defaultKeepalive is what package net sets for the connections of its listeners.
+// defaultKeepalive is the setting of package net for the connections of its listeners.
 const defaultKeepalive = 15 * time.Second
 
-// maxKeepalive is the most that Linux takes.
+// maxKeepalive is the most that Linux accepts.
 const maxKeepalive = (1<<15 - 1) * time.Second
 
 // Keepalive implements engine.Host.

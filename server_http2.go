@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/workers"
 )
 
-// h2Server is what a server has for HTTP/2.
+// h2Server is the HTTP/2 state of a server.
 type h2Server struct {
 	limits  http2.Limits
 	workers *workers.Pool[h2Task]
@@ -53,8 +53,8 @@ func (s *Server) prepareHTTP2() {
 	s.h2.exchanges.New = func() any { return new(h2Exchange) }
 }
 
-// h2Preface returns how many milliseconds a client has for its preface, which it begins a
-// connection with as it does with the head of a request of HTTP/1.
+// h2Preface returns how many milliseconds a client has for its preface, which begins a
+// connection as the head of a request does in HTTP/1.
 func h2Preface(headTimeout time.Duration) int {
 	return int(min(positive(headTimeout, http2.DefaultGreeting*time.Millisecond).Milliseconds()+1, http2.DefaultGreeting))
 }
@@ -82,8 +82,8 @@ func (s *h2Server) exchange(h *h2Conn, stream *http2.Stream) *h2Exchange {
 	return x
 }
 
-// h2MostSpares is how many exchanges a connection keeps at hand: to share each of them with
-// the others costs as much as much of a request.
+// h2MostSpares is how many exchanges a connection keeps for itself: sharing each of them
+// with other connections would add much to the cost of a request.
 const h2MostSpares = 32
 
 // put takes an exchange back. h.mu is held.
@@ -95,7 +95,8 @@ func (s *h2Server) put(h *h2Conn, x *h2Exchange) {
 	}
 }
 
-// share gives the exchanges that a connection has at hand to the others. h.mu is held.
+// share makes the exchanges that a connection keeps available to other connections. h.mu
+// is held.
 func (s *h2Server) share(h *h2Conn) {
 	if h.spare != nil {
 		s.exchanges.Put(h.spare)
@@ -103,7 +104,7 @@ func (s *h2Server) share(h *h2Conn) {
 	}
 }
 
-// count tells the application of an error.
+// count reports an error to the application.
 func (s *h2Server) count(err error) {
 	if s.counts != nil && err != nil {
 		if e, ok := err.(*http2.Error); ok {
@@ -130,7 +131,7 @@ func (s *h2Server) remove(h *h2Conn) {
 	s.mu.Unlock()
 }
 
-// shutdown begins to end all connections in order.
+// shutdown starts a graceful shutdown of all connections.
 func (s *h2Server) shutdown() {
 	s.mu.Lock()
 	conns := make([]*h2Conn, 0, len(s.conns))
@@ -166,13 +167,13 @@ func (h *host) Upgrade(c *engine.Conn, l engine.Link, p engine.Protocol) engine.
 	return next
 }
 
-// IsHTTP2 reports whether the request came by HTTP/2.
+// IsHTTP2 reports whether the request arrived over HTTP/2.
 func (ctx *RequestCtx) IsHTTP2() bool {
 	return ctx.Request.Header.isHTTP2()
 }
 
-// lookForPreface looks whether a connection begins with the preface of HTTP/2, which no
-// request of HTTP/1 does. wait says that it does, or that more must come.
+// lookForPreface checks whether a connection begins with the preface of HTTP/2, which
+// no request of HTTP/1 does. wait reports that it does, or that more bytes are needed.
 func (x *h1Exchange) lookForPreface(b []byte) (next engine.Action, wait bool) {
 	n := min(len(b), len(http2.Preface))
 	switch {

@@ -10,18 +10,18 @@ import (
 	"github.com/valyala/fasthttp/internal/peers"
 )
 
-// TrustedProxies says which proxies in front of a Server are trusted to name the
-// client of a request, and in which fields they do so. RequestCtx.ClientIP,
-// RequestCtx.ClientScheme and RequestCtx.ClientHost return the results. The zero
-// value trusts no proxy.
+// TrustedProxies lists the proxies in front of a Server that are trusted to name the
+// client of a request, and the fields in which they do so. RequestCtx.ClientIP,
+// RequestCtx.ClientScheme and RequestCtx.ClientHost return the results. The zero value
+// trusts no proxy.
 //
 // Any client can send these fields. So name only fields that your proxies set, or
-// append to, in each request: a field that they pass on unchanged may come from the
-// client. The fields of a trailer section do not count.
+// append to, in each request: a field that they pass on unchanged may have been set by
+// the client. The fields of a trailer section do not count.
 type TrustedProxies struct {
-	// Ranges are the addresses of the proxies. A request of another peer is
-	// answered as if it had none of the fields. A range of all addresses, such as
-	// 0.0.0.0/0, lets each client say that it is another one.
+	// Ranges are the addresses of the proxies. A request of another peer is answered as
+	// if it had none of the fields. A range of all addresses, such as 0.0.0.0/0, lets
+	// every client claim any address.
 	Ranges []netip.Prefix
 
 	// Unix trusts every peer that connects through a Unix socket. To connect, a
@@ -32,25 +32,26 @@ type TrustedProxies struct {
 	// their peer to, "X-Forwarded-For" if it is empty. It may be one that they
 	// replace, such as "X-Real-IP".
 	//
-	// With "Forwarded" (RFC 7239) each element has the address, the scheme and the
-	// host of one hop, so SchemeField and HostField have no effect. An IPv6 address has
-	// brackets there (RFC 7239 section 6); one without them is none, like "unknown".
+	// With "Forwarded" (RFC 7239) each element has the address, the scheme and the host
+	// of one hop, so SchemeField and HostField have no effect. An IPv6 address has
+	// brackets there (RFC 7239 section 6); an address without them counts as none, like
+	// "unknown".
 	AddressField string
 
-	// SchemeField is the name of the field in which the proxies say whether the
-	// client has connected with http or https, "X-Forwarded-Proto" if it is empty.
-	// If it has several values, the last one counts.
+	// SchemeField is the name of the field in which the proxies report whether the
+	// client connected with http or https, "X-Forwarded-Proto" if it is empty. If it
+	// has several values, the last one counts.
 	SchemeField string
 
 	// HostField is the name of the field in which the proxies send the host that the
 	// client has requested, such as "X-Forwarded-Host". It is for proxies that send a
-	// Host of their own, and set this field in each request: many pass on the field
-	// of the client. If HostField is empty, RequestCtx.Host counts. If the field has
-	// several values, the last one counts.
+	// Host of their own, and set this field in each request: many proxies pass on the
+	// field of the client. If HostField is empty, RequestCtx.Host counts. If the field
+	// has several values, the last one counts.
 	HostField string
 }
 
-// proxyTrust is TrustedProxies as it is used.
+// proxyTrust is the prepared form of TrustedProxies.
 type proxyTrust struct {
 	peers                 peers.Set
 	address, scheme, host key  // host has no name if there is none
@@ -79,9 +80,9 @@ func namedKey(name, usual string) key {
 	return keyOf([]byte(name))
 }
 
-// ClientIP returns the IP address of the client that the request comes from, as far
-// as the proxies of Server.TrustedProxies name it. If the peer is not a trusted
-// proxy, it is the address of the peer.
+// ClientIP returns the IP address of the client that sent the request, as far as the
+// proxies of Server.TrustedProxies name it. If the peer is not a trusted proxy, it is
+// the address of the peer.
 //
 // Otherwise AddressField is read from its end, with all its lines as one list: a
 // trusted proxy appends the address of its own peer. The first address that does not
@@ -90,9 +91,9 @@ func namedKey(name, usual string) key {
 // address, such as "unknown", or nothing at all, the result is the address of that
 // proxy, since nothing more is known.
 //
-// IPv4 addresses are returned as such, whatever form they came in, and addresses
-// have no zone. The result is the zero Addr if the peer has no IP address, as on a
-// Unix socket, and no trusted proxy has noted one.
+// IPv4 addresses are returned as such, whatever form they were received in, and
+// addresses have no zone. The result is the zero Addr if the peer has no IP address, as
+// on a Unix socket, and no trusted proxy has noted one.
 //
 // RemoteAddr and RemoteIP return the address of the peer in any case.
 func (ctx *RequestCtx) ClientIP() netip.Addr {
@@ -100,9 +101,9 @@ func (ctx *RequestCtx) ClientIP() netip.Addr {
 	return ip
 }
 
-// ClientScheme returns "https" or "http": how the client has connected to the first
-// of the trusted proxies, if the peer is one and says so, and how the peer has
-// connected otherwise. See Server.TrustedProxies.
+// ClientScheme returns "https" or "http". If the peer is a trusted proxy that reports
+// it, this is how the client connected to the first trusted proxy, and otherwise how
+// the peer connected. See Server.TrustedProxies.
 func (ctx *RequestCtx) ClientScheme() string {
 	var said []byte
 	if trust := ctx.proxyTrust(); trust != nil {
@@ -124,12 +125,12 @@ func (ctx *RequestCtx) ClientScheme() string {
 	return "http"
 }
 
-// ClientHost returns the host that the client has requested, with its port if there
-// is one, as named by the peer if that is a trusted proxy. Otherwise it returns Host.
+// ClientHost returns the host that the client has requested, with its port if there is
+// one, as named by the peer if the peer is a trusted proxy. Otherwise it returns Host.
 // See Server.TrustedProxies. It is valid until the handler returns.
 //
-// The client can choose it freely, as it can the field Host: compare it with the
-// hosts that you serve before you use it in links.
+// The client can choose it freely, like the Host field: compare it with the hosts that
+// you serve before you use it in links.
 func (ctx *RequestCtx) ClientHost() []byte {
 	var said []byte
 	if trust := ctx.proxyTrust(); trust != nil {
@@ -155,8 +156,8 @@ func (ctx *RequestCtx) proxyTrust() *proxyTrust {
 }
 
 // clientHop goes from the peer to the client, from one trusted proxy to the one in
-// front of it. It returns the address of the client, and what the field Forwarded,
-// if that is used, says of its connection.
+// front of it. It returns the address of the client, and, if the Forwarded field is
+// used, the element that describes its connection.
 func (ctx *RequestCtx) clientHop() (ip netip.Addr, hop forwarded.Element) {
 	ip = peers.AddrOf(ctx.RemoteAddr())
 	trust := ctx.proxyTrust()

@@ -14,17 +14,17 @@ import (
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
-// ProxyProtocol makes a Server read the header of the PROXY protocol, version 1 or
-// 2, that proxies such as HAProxy put in front of the connections that they pass
-// on. It stands before a TLS handshake.
+// ProxyProtocol makes a Server read the PROXY protocol header, version 1 or 2, which
+// proxies such as HAProxy send at the start of the connections that they forward,
+// before any TLS handshake.
 //
-// A connection from one of the proxies must begin with the header, or is closed. Its
-// RemoteAddr is the address of the client then, and its LocalAddr the one that the
-// client has connected to, for RequestCtx, hooks, handlers that take the connection
-// over and logs; MaxConnsPerIP counts the connections of the client. If the header
-// names no addresses, because the proxy connects for a health check of its own or
-// does not know them, the addresses of the connection stay as they are.
-// Server.ConnState is called with StateNew before the header has come.
+// A connection from one of the proxies must begin with the header, or it is closed. Its
+// RemoteAddr is then the address of the client, and its LocalAddr the address that the
+// client connected to: for RequestCtx, hooks, logs, and handlers that take over the
+// connection. MaxConnsPerIP counts the connections of the client. If the header names
+// no addresses, because the proxy connects for a health check of its own or does not
+// know them, the addresses of the connection stay as they are. Server.ConnState is
+// called with StateNew before the header has arrived.
 //
 // Both engines read the header. On the event engine a connection that waits for it
 // has no goroutine.
@@ -33,29 +33,29 @@ type ProxyProtocol struct {
 	// any client can send one.
 	From []netip.Prefix
 
-	// FromUnix says that every peer that connects through a Unix socket is one of the
+	// FromUnix treats every peer that connects through a Unix socket as one of the
 	// proxies.
 	FromUnix bool
 
-	// ServeOthers serves connections from elsewhere as they are, by the address
-	// that they come from; a header in front of them is a malformed request. By
-	// default they are closed: there should be no way to the server that leads past
-	// the proxies.
+	// ServeOthers serves connections from other peers without a header, under their own
+	// addresses; a header on such a connection is a malformed request. By default these
+	// connections are closed: there should be no path to the server that bypasses the
+	// proxies.
 	ServeOthers bool
 
-	// Timeout is how long a connection may take for its header. If it is 0, that is
-	// Server.ReadTimeout, or 10 seconds without one. The time for the first request
-	// begins after it.
+	// Timeout is how long a connection may take for its header. 0 means
+	// Server.ReadTimeout, or 10 seconds if it is not set. The time of the first request
+	// starts after it.
 	Timeout time.Duration
 }
 
 // Errors of ServeConn with Server.ProxyProtocol. Serve logs them.
 var (
-	// ErrProxyHeader says that a connection from one of the proxies does not begin
+	// ErrProxyHeader reports that a connection from one of the proxies does not begin
 	// with a header of the PROXY protocol, or not in time. It wraps the cause.
 	ErrProxyHeader = errors.New("fasthttp: no header of the proxy protocol")
 
-	// ErrUntrustedPeer says that a connection comes from none of the proxies.
+	// ErrUntrustedPeer reports that a connection is not from one of the proxies.
 	ErrUntrustedPeer = errors.New("fasthttp: the connection is not from a trusted proxy")
 
 	errUnknownTLS = errors.New("fasthttp: cannot read what stands before a tls handshake")
@@ -120,8 +120,7 @@ func proxiedOf(nc net.Conn) (p *engine.Proxied, from net.Conn) {
 	return nil, nil
 }
 
-// awaitsHeader reports whether a connection that is about to be served begins with
-// a header.
+// awaitsHeader reports whether a connection about to be served begins with a header.
 func (s *Server) awaitsHeader(nc net.Conn) bool {
 	if s.ProxyProtocol == nil {
 		return false
@@ -196,7 +195,7 @@ func (ln *proxiedListener) SetDeadline(t time.Time) error {
 	return own.SetDeadline(t)
 }
 
-// SyscallConn leads to the socket of the listener if it has one.
+// SyscallConn gives access to the socket of the listener, if it has one.
 func (ln *proxiedListener) SyscallConn() (syscall.RawConn, error) { return socketOf(ln.Listener) }
 
 // awaitHeader reads the header of a connection, if it begins with one. It returns an

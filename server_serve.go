@@ -15,13 +15,12 @@ import (
 	"github.com/valyala/fasthttp/internal/peers"
 )
 
-// Errors of ServeConn. Serve logs them, but not more than once a second.
+// Errors of ServeConn. Serve logs them, at most once a second.
 var (
-	// ErrPerIPConnLimit says that there are MaxConnsPerIP connections from the
-	// address already.
+	// ErrPerIPConnLimit reports that the address already has MaxConnsPerIP connections.
 	ErrPerIPConnLimit = errors.New("fasthttp: too many connections per ip")
 
-	// ErrConcurrencyLimit says that Concurrency connections are being served.
+	// ErrConcurrencyLimit reports that Concurrency connections are already being served.
 	ErrConcurrencyLimit = errors.New("fasthttp: cannot serve the connection because server.concurrency " +
 		"concurrent connections are served")
 
@@ -58,9 +57,9 @@ func ServeConn(c net.Conn, handler RequestHandler) error {
 	return s.ServeConn(c)
 }
 
-// ListenAndServe serves HTTP on the TCP address addr, such as ":8080", IPv4
-// only: listen yourself and call Serve for anything else. It returns nil after
-// Shutdown, else an error.
+// ListenAndServe serves HTTP on the TCP address addr, such as ":8080", over IPv4 only;
+// for anything else, create a listener and call Serve. It returns nil after Shutdown,
+// and otherwise an error.
 func (s *Server) ListenAndServe(addr string) error {
 	ln, err := s.listen("tcp4", addr)
 	if err != nil {
@@ -79,10 +78,10 @@ func (s *Server) listen(network, addr string) (net.Listener, error) {
 	return config.Listen(context.Background(), network, addr)
 }
 
-// ListenAndServeUNIX serves HTTP on the Unix socket addr, whose file gets the mode. A
-// file that is there already is removed. It returns nil after Shutdown; otherwise the
-// error of removing the file, of creating it, or of Serve. The file is removed when the
-// server ends, unless another server has replaced it meanwhile.
+// ListenAndServeUNIX serves HTTP on the Unix socket addr, whose file gets the mode. An
+// existing file is removed. It returns nil after Shutdown; otherwise the error of
+// removing the file, of creating it, or of Serve. The file is removed when the server
+// ends, unless another server has replaced it meanwhile.
 func (s *Server) ListenAndServeUNIX(addr string, mode os.FileMode) error {
 	if err := os.Remove(addr); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("fasthttp: cannot remove the old socket %q: %w", addr, err)
@@ -98,8 +97,8 @@ func (s *Server) ListenAndServeUNIX(addr string, mode os.FileMode) error {
 	return s.Serve(ln)
 }
 
-// unixListener is a listener that removes its own file alone: the path may be that of its
-// successor by the time it is closed.
+// unixListener is a listener that removes only its own file: when it is closed, the path
+// may already belong to its successor.
 type unixListener struct {
 	*net.UnixListener
 	path string
@@ -114,7 +113,7 @@ func listenUNIX(path string) (*unixListener, error) {
 		return nil, err
 	}
 	ln.SetUnlinkOnClose(false)
-	// without it the file stays, as it does for a name that is no path
+	// without it the file stays, as it does for a name other than a path
 	file, _ := os.Lstat(path)
 	return &unixListener{UnixListener: ln, path: path, file: file}, nil
 }
@@ -186,7 +185,7 @@ func (s *Server) admit(nc net.Conn) (ip netip.Addr, err error) {
 	return ip, nil
 }
 
-// dismiss says that an admitted connection is not served any more.
+// dismiss records that an admitted connection is no longer served.
 func (s *Server) dismiss(ip netip.Addr) {
 	s.serving.Add(^uint32(0))
 	s.dismissAddress(ip)
@@ -215,12 +214,12 @@ func (s *Server) admitAddress(nc net.Conn) (ip netip.Addr, err error) {
 	return ip, nil
 }
 
-// turnAwayTimeout is how long a connection that is refused may take to receive
-// the refusal. A client that is far away needs a second for the TLS handshake alone.
+// turnAwayTimeout is how long a refused connection may take to receive the refusal. A
+// distant client needs a second for the TLS handshake alone.
 var turnAwayTimeout = 10 * time.Second
 
-// maxRefusals is how many refused connections get a response at a time. Each of them
-// holds a descriptor until its client has received it: clients that open too many
+// maxRefusals is how many refused connections are sent a response concurrently. Each of
+// them holds a descriptor until its client has received it: clients that open too many
 // connections must not use up the descriptors of other clients.
 const maxRefusals = 1024
 
@@ -236,7 +235,7 @@ func (s *Server) mayRefuse(limit int64) bool {
 
 func (s *Server) refused() { s.refusals.Add(-1) }
 
-// turnAway answers a connection that is not served, and closes it.
+// turnAway answers a connection that the server does not serve, and closes it.
 func (s *Server) turnAway(nc net.Conn, why error) {
 	defer s.logRefusal(nc, why)
 	limit := int64(maxRefusals)
@@ -287,11 +286,11 @@ func (s *Server) logRefusal(nc net.Conn, why error) {
 	}
 }
 
-// ServeConn serves HTTP on the connection c, and closes it. It returns nil when the
-// connection has ended in order, ErrPerIPConnLimit or ErrConcurrencyLimit if it was
-// refused, else the error that ended it. A connection that a handler has hijacked has
-// ended in order: ServeConn returns when the response was sent, and leaves the
-// connection to the HijackHandler.
+// ServeConn serves HTTP on the connection c, and closes it. It returns nil if the
+// connection was closed cleanly, ErrPerIPConnLimit or ErrConcurrencyLimit if it was
+// refused, and otherwise the error that ended it. If a handler hijacks the connection,
+// ServeConn returns nil when the response was sent, and leaves the connection to the
+// HijackHandler.
 //
 // A Write on c must send the bytes to the peer at once, without waiting for more.
 func (s *Server) ServeConn(c net.Conn) error {

@@ -17,11 +17,11 @@ type settings struct {
 	concurrency         int
 	// headTimeout is how long the head of a request may take, firstTimeout how long a
 	// new connection may wait for its first request, and idleTimeout how long it may
-	// wait for its next one. 0 stands for ever.
+	// wait for its next one. 0 means no limit.
 	headTimeout, firstTimeout, idleTimeout time.Duration
 	bodyRateGrace                          time.Duration
-	// unencryptedHTTP2 says that a connection without TLS may speak HTTP/2, and onlyHTTP2
-	// that none speaks HTTP/1
+	// unencryptedHTTP2 allows HTTP/2 on connections without TLS, and onlyHTTP2 excludes
+	// HTTP/1 on all of them
 	unencryptedHTTP2, onlyHTTP2 bool
 }
 

@@ -2,17 +2,17 @@ package fasthttp
 
 import "context"
 
-// Shutdown ends the server in order: it closes the listeners, so that Serve returns
-// nil, and the connections that wait for a request; requests that have begun to
-// arrive are answered, with "Connection: close". Clients of HTTP/2 are told to send no
-// more on their connections (GOAWAY); what they had sent before they knew is answered,
-// too. Shutdown returns when all connections have gone and all calls of Serve are about
-// to return, however long that takes. It may be called more than once. Serve may be
-// called again afterwards. It returns the error of a listener that could not be closed;
-// the rest is done all the same.
+// Shutdown gracefully shuts down the server. It closes the listeners, so that Serve
+// returns nil, and the connections that wait for a request. It answers requests that
+// have begun to arrive, with "Connection: close". It tells HTTP/2 clients to send no
+// more requests on their connections (GOAWAY), and also answers the requests that they
+// sent before they received that. Shutdown returns when all connections are closed and
+// all calls of Serve are about to return, however long that takes. It may be called
+// more than once, and Serve may be called again afterwards. It returns the error of a
+// listener that could not be closed, but completes the rest of the shutdown.
 //
-// A call of Serve that begins after Shutdown serves, since it cannot know that it was meant.
-// A program that may be told to end while it starts closes the listener after Shutdown:
+// Serve called after Shutdown starts serving again. A program that may have to stop while it
+// starts closes the listener after Shutdown:
 //
 //	context.AfterFunc(ctx, func() {
 //		shutDown <- server.Shutdown()
@@ -24,10 +24,10 @@ import "context"
 //	return <-shutDown
 func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Background()) }
 
-// ShutdownWithContext is Shutdown with an end: when ctx ends before the last
-// connection has gone, it returns ctx.Err() and leaves the connections that
-// are still busy to themselves; each of them ends with its request. Serve may be called
-// again then, with another listener. RequestCtx.Done stays closed for the requests that go on.
+// ShutdownWithContext is Shutdown with a limit: if ctx ends before the last connection is
+// closed, it returns ctx.Err(). It leaves the connections that are still busy alone; each of
+// them is closed after its request. Serve may then be called again, with another listener.
+// RequestCtx.Done stays closed for the requests that are still running.
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
 	defer s.h2.rest()

@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
-// The protocols of application-layer negotiation that the server knows of.
+// The protocols of application-layer negotiation that the server knows.
 const (
 	protoHTTP1 = "http/1.1"
 	protoHTTP2 = "h2"
@@ -48,14 +48,14 @@ func ServeTLSEmbed(ln net.Listener, certData, keyData []byte, handler RequestHan
 	return s.ServeTLSEmbed(ln, certData, keyData)
 }
 
-// ListenAndServeTLS is ServeTLS on the TCP address addr, such as ":8443", IPv4
-// only: listen yourself and call ServeTLS for anything else.
+// ListenAndServeTLS is ServeTLS on the TCP address addr, such as ":8443", over IPv4
+// only; for anything else, create a listener and call ServeTLS.
 func (s *Server) ListenAndServeTLS(addr, certFile, keyFile string) error {
 	return s.listenAndServeTLS(addr, certs.Source{InFiles: true, Cert: certFile, Key: keyFile})
 }
 
-// ListenAndServeTLSEmbed is ServeTLSEmbed on the TCP address addr, such as
-// ":8443", IPv4 only: listen yourself and call ServeTLSEmbed for anything else.
+// ListenAndServeTLSEmbed is ServeTLSEmbed on the TCP address addr, such as ":8443",
+// over IPv4 only; for anything else, create a listener and call ServeTLSEmbed.
 func (s *Server) ListenAndServeTLSEmbed(addr string, certData, keyData []byte) error {
 	return s.listenAndServeTLS(addr, certs.Source{Cert: string(certData), Key: string(keyData)})
 }
@@ -72,35 +72,36 @@ func (s *Server) listenAndServeTLS(addr string, source certs.Source) error {
 	return s.Serve(&tlsListener{ln, config})
 }
 
-// ServeTLS serves HTTPS on the connections that ln accepts, which are those of a
-// transport such as TCP. certFile and keyFile are PEM files; their certificate comes
-// after those that TLSConfig has. If one of the names is empty, only TLSConfig is
-// used, and an error is returned if it has no certificate.
+// ServeTLS serves HTTPS on the connections that ln, a listener of a transport such as
+// TCP, accepts. certFile and keyFile are PEM files; their certificate is added after
+// the certificates of TLSConfig. If one of the names is empty, only TLSConfig is used,
+// and it is an error if that has no certificate.
 //
-// The listeners of a server share the keys of session tickets, which change each day, as
-// do the children of package prefork. Keys that TLSConfig has remain.
+// The listeners of a server share session ticket keys, which change each day; so do the
+// children of package prefork. Keys set in TLSConfig stay in use.
 //
-// The files are read once: TLSReloader serves a certificate that is renewed while the
-// server runs. Otherwise ServeTLS is like Serve: it closes ln, returns nil after
-// Shutdown, and may be called more than once, also beside Serve for plain HTTP.
+// The files are read once; to renew a certificate while the server runs, use
+// TLSReloader. Otherwise ServeTLS is like Serve: it closes ln, returns nil after
+// Shutdown, and may be called more than once, also together with Serve for plain HTTP.
 //
-// Handshakes do not hold up accepting, nor requests on other connections. On the event
-// engine, 4 of them for each processor compute at a time, and the others wait for that.
-// A client has ReadTimeout for its handshake, or 10 seconds if that is 0. A client that
+// Handshakes do not delay accepting, nor requests on other connections. On the event
+// engine, 4 handshakes per processor compute at once, and the others wait for them. A
+// client has ReadTimeout for its handshake, or 10 seconds if it is 0. A client that
 // speaks plain HTTP gets a 400.
 //
-// The protocols offered to clients (RFC 7301) are h2, if Protocols has HTTP/2, then those of
-// TLSConfig.NextProtos, then http/1.1, if Protocols has HTTP/1. If NextProtos has one of the
-// two itself, that keeps its place; the first protocol counts that the client offers as well.
-// h2 is left out of NextProtos if neither Protocols nor a handler set by NextProto has it. A
-// configuration that TLSConfig.GetConfigForClient returns offers what its own NextProtos has.
+// The server offers these protocols to clients (RFC 7301), in this order: h2, if Protocols
+// includes HTTP/2; the protocols in TLSConfig.NextProtos; http/1.1, if Protocols includes
+// HTTP/1. If NextProtos itself lists h2 or http/1.1, that entry keeps its place. The server
+// chooses the first protocol that the client offers as well. h2 is left out of NextProtos if
+// neither Protocols nor a handler set by NextProto supports it. A configuration returned by
+// TLSConfig.GetConfigForClient offers its own NextProtos.
 func (s *Server) ServeTLS(ln net.Listener, certFile, keyFile string) error {
 	return s.serveTLS(ln, certs.Source{InFiles: true, Cert: certFile, Key: keyFile})
 }
 
 // ServeTLSEmbed is ServeTLS with the contents of the files: certData is a certificate
-// in PEM form, followed by those of its issuers, and keyData its key. Neither is
-// kept. If one of them is empty, only TLSConfig is used.
+// in PEM form, followed by the certificates of its issuers, and keyData its key.
+// Neither is kept. If one of them is empty, only TLSConfig is used.
 func (s *Server) ServeTLSEmbed(ln net.Listener, certData, keyData []byte) error {
 	return s.serveTLS(ln, certs.Source{Cert: string(certData), Key: string(keyData)})
 }
@@ -114,11 +115,11 @@ func (s *Server) serveTLS(ln net.Listener, source certs.Source) error {
 	return s.Serve(&tlsListener{ln, config})
 }
 
-// AppendCert adds the certificate of the PEM files certFile and keyFile to those of
-// TLSConfig, which is created if it is nil. A client gets the first one that is valid
-// for the host it asks for, or else the very first. AppendCert must be called before
-// the server is started. It fails if a file cannot be read, or if the two do not
-// belong together.
+// AppendCert adds the certificate of the PEM files certFile and keyFile to the
+// certificates of TLSConfig, which is created if it is nil. A client gets the first
+// certificate valid for the requested host, or else the first of all. AppendCert must
+// be called before the server is started. It fails if a file cannot be read, or if the
+// two do not match.
 func (s *Server) AppendCert(certFile, keyFile string) error {
 	return s.appendCert(certs.Source{InFiles: true, Cert: certFile, Key: keyFile})
 }
@@ -140,11 +141,10 @@ func (s *Server) appendCert(source certs.Source) error {
 	return nil
 }
 
-// NextProto makes nph serve the TLS connections whose client has chosen the
-// protocol key, such as "acme-tls/1", in application-layer protocol negotiation (RFC
-// 7301); key is added to TLSConfig.NextProtos for that. It has to be called
-// before the server is started. The server speaks HTTP/2 itself if Protocols says so; a
-// handler for "h2" takes the place of that.
+// NextProto makes nph serve the TLS connections whose client has chosen the protocol
+// key, such as "acme-tls/1", by ALPN (RFC 7301). It adds key to TLSConfig.NextProtos.
+// It must be called before the server is started. If Protocols includes HTTP/2, the
+// server speaks it itself, unless a handler is set for "h2".
 //
 // nph gets the connection, a *tls.Conn unless the listener made another one, after
 // its handshake and without deadlines; the server closes it when nph has returned.
@@ -171,8 +171,8 @@ func (s *Server) ownTLSConfig() {
 	}
 }
 
-// servingConfig returns a copy of TLSConfig that is fit for serving, with the
-// certificate of the source if that has one.
+// servingConfig returns a copy of TLSConfig fit for serving, with the certificate of
+// the source if the source has one.
 func (s *Server) servingConfig(source certs.Source) (*tls.Config, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +191,8 @@ func (s *Server) servingConfig(source certs.Source) (*tls.Config, error) {
 		return nil, certs.ErrNone
 	}
 	config.NextProtos = s.offeredProtos(config.NextProtos)
-	// each listener has a configuration of its own, and clients come to any of them
+	// each listener has a configuration of its own, and a client may connect to any of
+	// them
 	if s.tickets == nil {
 		s.tickets = tickets.For(s)
 	}
@@ -199,10 +200,10 @@ func (s *Server) servingConfig(source certs.Source) (*tls.Config, error) {
 	return config, nil
 }
 
-// offeredProtos returns the protocols that clients may choose from, given those that
-// are configured. There is always at least one: a client without a common protocol
-// fails in the handshake, and cannot be tricked into taking this server for one of
-// another protocol. Configurations that were made for other servers offer HTTP/2; if
+// offeredProtos returns the protocols that clients may choose from, given the
+// configured ones. There is always at least one: a client without a common protocol
+// fails in the handshake, and cannot be tricked into mistaking this server for a server
+// of another protocol. Configurations that were made for other servers offer HTTP/2; if
 // there is no handler for it, each browser would fail.
 func (s *Server) offeredProtos(configured []string) []string {
 	own := s.Handler != nil && s.Protocols.HTTP2()
@@ -210,7 +211,7 @@ func (s *Server) offeredProtos(configured []string) []string {
 		return proto == protoHTTP2 && s.nextProtos[protoHTTP2] == nil && !own
 	})
 	if own && !slices.Contains(protos, protoHTTP2) {
-		// the first one counts that the client has, too
+		// the first protocol that the client offers, too, is chosen
 		protos = slices.Insert(protos, 0, protoHTTP2)
 	}
 	if s.Handler != nil && s.Protocols.HTTP1() && !slices.Contains(protos, protoHTTP1) {
@@ -244,10 +245,10 @@ func (ln *tlsListener) SetDeadline(t time.Time) error {
 	return own.SetDeadline(t)
 }
 
-// SyscallConn leads to the socket of the listener if it has one.
+// SyscallConn gives access to the socket of the listener, if it has one.
 func (ln *tlsListener) SyscallConn() (syscall.RawConn, error) { return socketOf(ln.Listener) }
 
-// socketOf leads to the socket of a listener if it has one.
+// socketOf gives access to the socket of a listener, if it has one.
 func socketOf(ln net.Listener) (syscall.RawConn, error) {
 	if own, ok := ln.(syscall.Conn); ok {
 		return own.SyscallConn()
@@ -256,7 +257,7 @@ func socketOf(ln net.Listener) (syscall.RawConn, error) {
 }
 
 // transportOf returns the connection below the TLS connection nc, or nc itself if it
-// is none.
+// does not use TLS.
 func transportOf(nc net.Conn) net.Conn {
 	switch c := nc.(type) {
 	case *tls.Conn:

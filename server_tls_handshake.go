@@ -24,7 +24,7 @@ func (s *Server) handshakeTimeout() time.Duration {
 }
 
 // beginTLS performs the handshake of a TLS connection, and returns the connection for
-// HTTP. over says that there is none, since the handshake failed or a handler of
+// HTTP. over reports that there is none, because the handshake failed or a handler of
 // another protocol has served the connection.
 func (s *Server) beginTLS(c *engine.Conn) (nc net.Conn, over bool, err error) {
 	_ = c.NC.SetDeadline(time.Now().Add(s.handshakeTimeout()))
@@ -108,8 +108,8 @@ func (s *Server) handshakeFailed(c *engine.Conn, err error) {
 
 var errPlainHTTP = errors.New("the client sent an http request to an https server")
 
-// startsLikeHTTP reports whether the bytes in the place of a record's header are the
-// start of an HTTP request. The first letters of methods are no types of records.
+// startsLikeHTTP reports whether the bytes at the position of a record's header are the
+// start of an HTTP request. No type of record equals the first letter of a method.
 func startsLikeHTTP(header [tlswire.HeaderSize]byte) bool {
 	switch string(header[:]) {
 	case "GET /", "HEAD ", "POST ", "PUT /", "PATCH", "DELET", "OPTIO", "CONNE", "TRACE", "PRI *",
@@ -119,7 +119,7 @@ func startsLikeHTTP(header [tlswire.HeaderSize]byte) bool {
 	return false
 }
 
-// answerPlainHTTP answers a client that has to use TLS with a 400.
+// answerPlainHTTP answers a client that must use TLS with a 400.
 func (s *Server) answerPlainHTTP(nc net.Conn) {
 	resp := AcquireResponse()
 	defer ReleaseResponse(resp)
@@ -129,6 +129,6 @@ func (s *Server) answerPlainHTTP(nc net.Conn) {
 	s.sendRefusal(nc, resp, errPlainHTTP)
 }
 
-// maxTLSRefusals is how many refused TLS connections get a response at a time. The
-// response takes a handshake, and an overloaded server cannot do many of them.
+// maxTLSRefusals is how many refused TLS connections are sent a response concurrently.
+// The response takes a handshake, and an overloaded server cannot do many of them.
 const maxTLSRefusals = 64

@@ -8,8 +8,8 @@ import (
 )
 
 // StreamWriter produces a body: it writes the content to w, and calls w.Flush to send the
-// content written so far at once. It must return as soon as w returns an error: the peer is
-// gone then, or the time of Server.WriteTimeout is over.
+// content written so far at once. It must return as soon as w returns an error: then the
+// peer has left, or the time of Server.WriteTimeout is over.
 type StreamWriter func(w *bufio.Writer)
 
 // NewStreamReader runs sw in a goroutine and returns a reader of the content that sw
@@ -44,8 +44,8 @@ func producerPanic(value any) error { return streamPanic("panic in a StreamWrite
 // BodyWriterTo is a body stream that reports whether WriteTo may be called in place of
 // Read.
 //
-// A stream of unknown size with a WriteTo method that is no BodyWriterTo is sent by
-// Read: the method may be promoted from an embedded reader whose Read was overridden.
+// A stream of unknown size whose WriteTo method is not a BodyWriterTo is sent by Read:
+// the method may be promoted from an embedded reader whose Read was overridden.
 // SupportsBodyWriteTo must return true only if WriteTo does everything that Read does,
 // including side effects.
 type BodyWriterTo interface {
@@ -54,8 +54,8 @@ type BodyWriterTo interface {
 }
 
 // PiecewiseStream is a body stream that reports whether each piece of it, the result of one
-// Read, is sent at once. The pieces of a stream of unknown size always are. Those of other
-// streams are collected into larger writes by default.
+// Read, is sent at once. The pieces of a stream of unknown size always are. The pieces of
+// other streams are collected into larger writes by default.
 type PiecewiseStream interface {
 	io.Reader
 	// SendsPieces is called before the body is sent.

@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// timers keeps timers for their next users. A PipelineClient has its own: a timer that was made
-// in a bubble of testing/synctest must not leave it, and one from outside runs by another clock.
+// timers keeps timers for their next users. A PipelineClient has its own: a timer that was
+// made in a bubble of testing/synctest must not leave it, and a timer from outside runs by
+// another clock.
 type timers struct{ sync.Pool }
 
-// timerPool has those of AcquireTimer.
+// timerPool has the timers of AcquireTimer.
 var timerPool timers
 
 // AcquireTimer returns a timer that sends the time on its channel after timeout, or at once
-// if timeout is not positive. The timer may come from a pool: return it with ReleaseTimer
+// if timeout is not positive. The timer may be from a pool: return it with ReleaseTimer
 // when it is no longer needed, whether it has fired or not.
 func AcquireTimer(timeout time.Duration) *time.Timer { return timerPool.acquire(timeout) }
 

@@ -49,7 +49,7 @@ type TLSReloader struct {
 }
 
 // NewTLSReloader returns a TLSReloader with the certificate in the PEM files certFile and
-// keyFile. Its errors are those of Add.
+// keyFile. It returns the errors of Add.
 func NewTLSReloader(certFile, keyFile string) (*TLSReloader, error) {
 	r := &TLSReloader{begun: time.Now()}
 	if err := r.Add(certFile, keyFile); err != nil {
@@ -64,7 +64,7 @@ func NewTLSReloader(certFile, keyFile string) (*TLSReloader, error) {
 func (r *TLSReloader) Add(certFile, keyFile string) error { return r.files.Add(certFile, keyFile) }
 
 // GetCertificate is for tls.Config.GetCertificate. It returns the first certificate
-// that the client supports and that is valid for the requested host, or else the first
+// that is valid for the requested host and that the client supports, or else the first
 // of all. The error is always nil.
 func (r *TLSReloader) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	r.lookNowAndThen()
@@ -103,8 +103,8 @@ func (r *TLSReloader) logger() Logger {
 	return defaultLogger
 }
 
-// Reload checks the files at once and reads those that have changed. It returns the first
-// error, but reads the other files in any case.
+// Reload checks the files at once and reads the changed ones. It returns the first error,
+// but reads the other files in any case.
 func (r *TLSReloader) Reload() error { return r.files.Reload() }
 
 // GenerateTestCertificate returns a self-signed certificate and its private key, both

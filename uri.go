@@ -17,8 +17,8 @@ import (
 // Slices that its methods return point into the URI: they are valid until the next
 // call of any of its methods, or until it is released, and must not be modified.
 //
-// The zero value is "http:///", ready for use. A URI must not be copied; use
-// CopyTo. It must not be used by two goroutines at a time.
+// The zero value is "http:///", ready for use. A URI must not be copied; use CopyTo. It
+// must not be used by two goroutines at once.
 type URI struct {
 	_ noCopy
 
@@ -39,8 +39,8 @@ type URI struct {
 	text uri.Text
 	args Args
 
-	// the last results of FullURI and RequestURI, which callers may have modified,
-	// and that of encodedTarget
+	// the last results of FullURI and RequestURI, which callers may have modified, and
+	// the last result of encodedTarget
 	full, shown, target []byte
 
 	// lent is the memory of the default results of Scheme and Path
@@ -248,19 +248,19 @@ func (u *URI) SetHashBytes(hash []byte) { u.text.Set(uri.Hash, hash) }
 // is.
 func AddMissingPort(addr string, isTLS bool) string { return uri.AddPort(addr, isTLS) }
 
-// ErrorInvalidURI is the error of a text that is no URI. All errors of [URI.Parse] wrap it,
-// except for EscapeError and InvalidHostError.
+// ErrorInvalidURI is the error of a text other than a URI. All errors of [URI.Parse] wrap
+// it, except for EscapeError and InvalidHostError.
 var ErrorInvalidURI = uri.ErrInvalid
 
 // EscapeError is the error of a host with a percent sign that begins no escape, or with an
-// escape that is not allowed in a host. Its value is the text at the percent sign.
+// escape forbidden in a host. Its value is the text at the percent sign.
 type EscapeError string
 
 // Error implements error.
 func (e EscapeError) Error() string { return uri.BadEscape(e).Error() }
 
-// InvalidHostError is the error of a host with a character that is not allowed there. Its
-// value is that character.
+// InvalidHostError is the error of a host with a forbidden character. Its value is that
+// character.
 type InvalidHostError string
 
 // Error implements error.
@@ -341,7 +341,7 @@ func (u *URI) update(ref []byte) error {
 // FullURI returns the whole URI, scheme://host/path?query#hash, without user name and
 // password. It escapes spaces and control characters, which a URI must not contain, in all
 // parts, and text that is not ASCII in query and fragment. A percent sign in the path that
-// begins no escape becomes "%25", unless the path is that of a received request, or
+// begins no escape becomes "%25", unless the path belongs to a received request, or
 // DisablePathNormalizing is set.
 func (u *URI) FullURI() []byte {
 	u.full = u.AppendBytes(u.full[:0])
