@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/recvbuf"
 )
 
 // body is the content of a message: bytes in a buffer of the message, bytes of
@@ -451,4 +453,214 @@ func (b *body) encodeStream(c coding.Coding, level int) {
 // position of the file, which other streams share.
 type fileSpan interface {
 	span() (file *os.File, offset, length int64)
+}
+
+// receiver receives the content of one message, piece by piece as it arrives, and
+// appends it to the body of the message. It never blocks.
+type receiver struct {
+	decoder http1.Body
+	limit   int64 // of the content in bytes; 0 for none
+	got     int64
+	// bodyOnly means that the caller reads the trailer section
+	bodyOnly bool
+	accept   trailerFilter // nil except for a server
+}
+
+func (r *receiver) start(f http1.Framing, limit int) error {
+	r.decoder.Start(f)
+	r.limit, r.got = int64(max(limit, 0)), 0
+	if r.limit > 0 && f.Kind == http1.Length && f.Length > r.limit {
+		return ErrBodyTooLarge
+	}
+	return nil
+}
+
+// feed reads the bytes of b that belong to the message, and returns their number.
+// They include the trailer section, which is added to h. done reports whether the
+// message is complete.
+func (r *receiver) feed(b []byte, dst *body, h *header) (n int, done bool, err error) {
+	for !r.decoder.Done() {
+		content, used, err := r.decoder.Next(b[n:])
+		n += used
+		if err != nil {
+			return n, false, brokenChunk(err)
+		}
+		r.got += int64(len(content))
+		// the size of a chunk is checked before its content arrives
+		if r.limit > 0 && (r.got > r.limit || r.decoder.Left() > r.limit-r.got) {
+			return n, false, ErrBodyTooLarge
+		}
+		if len(content) == 0 {
+			if r.decoder.Done() {
+				break
+			}
+			return n, false, nil
+		}
+		if r.got > int64(len(content)) && r.decoder.Kind() == http1.Length {
+			dst.makeRoom(len(content), int64(len(content))+r.decoder.Left())
+		}
+		dst.write(content)
+	}
+	if r.decoder.Kind() != http1.Chunks || r.bodyOnly {
+		return n, true, nil
+	}
+	used, err := h.feedTrailers(b[n:], r.accept)
+	if err != nil {
+		return n, false, err
+	}
+	return n + used, used > 0, nil
+}
+
+// grown returns the largest size that the buffer of dst can get if n bytes are fed,
+// or 0 if it is large enough.
+func (r *receiver) grown(dst *body, n int) int {
+	if r.decoder.Kind() != http1.Length {
+		return dst.grown(n, math.MaxInt64)
+	}
+	left := r.decoder.Left()
+	return dst.grown(int(min(int64(n), left)), left)
+}
+
+// brokenChunk wraps an error of the chunked coding.
+func brokenChunk(err error) error {
+	return ErrBrokenChunk{err}
+}
+
+// readBody reads the content of a message from in into dst, and the trailer section
+// after a chunked body into h.
+func readBody(in recvbuf.Source, f http1.Framing, limit int, dst *body, h *header) error {
+	var r receiver
+	return r.read(in, f, limit, dst, h)
+}
+
+// readBodyOnly is like readBody, but leaves the trailer section after a chunked
+// body in the source: ReadTrailer reads it.
+func readBodyOnly(in recvbuf.Source, f http1.Framing, limit int, dst *body, h *header) error {
+	r := receiver{bodyOnly: true}
+	return r.read(in, f, limit, dst, h)
+}
+
+// bodyReader is readBody or readBodyOnly.
+type bodyReader func(in recvbuf.Source, f http1.Framing, limit int, dst *body, h *header) error
+
+func (r *receiver) read(in recvbuf.Source, f http1.Framing, limit int, dst *body, h *header) error {
+	if err := r.start(f, limit); err != nil {
+		return err
+	}
+	dst.limit = limit
+	for {
+		n, done, err := r.feed(in.Peek(), dst, h)
+		in.Discard(n)
+		if done || err != nil {
+			return err
+		}
+		switch err := in.Fill(); {
+		case err == nil:
+		case err == io.EOF && f.Kind == http1.UntilClose:
+			return nil
+		case err == io.EOF:
+			return io.ErrUnexpectedEOF
+		case err == bufio.ErrBufferFull:
+			// only a trailer section stays in the buffer until it is whole
+			return atEnd(h.readTrailers(in, r.accept))
+		default:
+			return err
+		}
+	}
+}
+
+// atEnd returns the error of reading a part that a message must have at its end:
+// the end of the stream is unexpected there.
+func atEnd(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// contentSource is the content of a message, read while it arrives, in whatever
+// protocol. A message, its context and its handlers know no more of the transport of
+// the content than this.
+//
+// It is used by one goroutine at a time, except for Ended.
+type contentSource interface {
+	// Close ends the reading. Unread content stays where it is.
+	io.ReadCloser
+	// Limit limits the bytes that Read may still return to n. It returns
+	// ErrBodyTooLarge if there are certainly more: then Read fails, as it does when it
+	// finds more.
+	Limit(n int64) error
+	// Drain reads and discards the rest of the message, even after Close: limit bytes
+	// at most, which it subtracts from limit.
+	Drain(limit *int) bodyio.Drained
+	// DrainArrived is Drain that does not wait for the rest.
+	DrainArrived(limit *int) bodyio.Drained
+	// Ended reports whether the message was read to its end.
+	Ended() bool
+	// trailersTo makes h the header that gets the trailer section.
+	trailersTo(h *header)
+}
+
+// h1Content is the content of a message in HTTP/1. It must not be copied once it was
+// started.
+type h1Content struct {
+	bodyio.Incoming
+	h      *header
+	accept trailerFilter // nil except for a server
+	owner  *body         // which uses it again after closing it, or nil
+}
+
+var (
+	_ contentSource       = (*h1Content)(nil)
+	_ ReadCloserWithError = (*h1Content)(nil)
+	_ bodyio.Recipient    = (*h1Content)(nil)
+)
+
+// start makes c the content with framing f that begins in in.
+func (c *h1Content) start(in recvbuf.Source, f http1.Framing, h *header, accept trailerFilter) {
+	c.h, c.accept = h, accept
+	c.Start(in, f, c)
+}
+
+// resume is start for content of which decoder has decoded a part.
+func (c *h1Content) resume(in recvbuf.Source, decoder http1.Body, h *header, accept trailerFilter) {
+	c.h, c.accept = h, accept
+	c.Resume(in, decoder, c)
+}
+
+// clear makes c the zero value.
+func (c *h1Content) clear() {
+	c.Clear()
+	c.h, c.accept = nil, nil
+}
+
+// trailersTo implements contentSource.
+func (c *h1Content) trailersTo(h *header) { c.h = h }
+
+// FeedTrailers implements bodyio.Recipient.
+func (c *h1Content) FeedTrailers(b []byte) (n int, err error) { return c.h.feedTrailers(b, c.accept) }
+
+// BrokenChunk implements bodyio.Recipient.
+func (c *h1Content) BrokenChunk(err error) error { return brokenChunk(err) }
+
+// leaveOn makes the content still on r the stream of the body; h is the header of its
+// message.
+func (b *body) leaveOn(r *bufio.Reader, f http1.Framing, h *header) {
+	c := b.spare
+	if b.spare = nil; c == nil {
+		c = new(h1Content)
+	}
+	c.owner = b
+	c.start(recvbuf.Buffered{R: r}, f, h, nil)
+	b.setStream(c, h.contentLength)
+}
+
+// reclaim keeps a stream of leaveOn that b has closed for the next one. A stream that
+// has moved to another body since is not kept: its owner may be reading it still.
+func (b *body) reclaim(stream io.Reader) {
+	if c, ok := stream.(*h1Content); ok && c.owner == b {
+		c.Forget()
+		c.h, c.owner = nil, nil
+		b.spare = c
+	}
 }

@@ -3,12 +3,17 @@ package fasthttp
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/http/httptrace"
+	"net/textproto"
+	"strings"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/hostmap"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/uri"
 )
 
 // Client sends requests to any host. It has a HostClient for each, which is created for
@@ -316,3 +321,248 @@ const (
 	// needed get old and are closed.
 	LIFO
 )
+
+// hostClient returns the client for a host, with one more call pending: as long
+// as there is one, it is not dropped.
+func (c *Client) hostClient(host []byte, isTLS bool) (*HostClient, error) {
+	if hc, ok := c.hosts.Find(host, isTLS); ok {
+		return hc, nil
+	}
+	return c.addHost(string(host), isTLS)
+}
+
+// addHost is hostClient for the first call to a host. "a" and "a:80" are the same
+// host.
+func (c *Client) addHost(host string, isTLS bool) (*HostClient, error) {
+	name, err := asciiHost(host)
+	if err != nil {
+		return nil, err
+	}
+	addr := AddMissingPort(name, isTLS)
+	if strings.ContainsAny(addr, ", ") {
+		// it would be a list of addresses
+		return nil, errBadHost
+	}
+	return c.hosts.Add(host, addr, isTLS, func() (h hostmap.Host[*HostClient], err error) {
+		hc := c.newHostClient(addr, isTLS)
+		if c.ConfigureClient != nil {
+			err = c.ConfigureClient(hc)
+		}
+		return hostmap.Host[*HostClient]{Value: hc, Users: &hc.pending, Unused: hc.unused}, err
+	})
+}
+
+var errBadHost = errors.New("fasthttp: the host of the request is no host")
+
+func (c *Client) newHostClient(addr string, isTLS bool) *HostClient {
+	return &HostClient{
+		Addr:                          addr,
+		IsTLS:                         isTLS,
+		Transport:                     c.Transport,
+		Dial:                          c.Dial,
+		DialTimeout:                   c.DialTimeout,
+		DialContext:                   c.DialContext,
+		DialDualStack:                 c.DialDualStack,
+		TLSConfig:                     c.TLSConfig,
+		Name:                          c.Name,
+		NoDefaultUserAgentHeader:      c.NoDefaultUserAgentHeader,
+		MaxConns:                      c.MaxConnsPerHost,
+		MaxConnDuration:               c.MaxConnDuration,
+		MaxIdleConnDuration:           c.MaxIdleConnDuration,
+		MaxConnWaitTimeout:            c.MaxConnWaitTimeout,
+		MaxIdemponentCallAttempts:     c.MaxIdemponentCallAttempts,
+		ConnPoolStrategy:              c.ConnPoolStrategy,
+		ReadBufferSize:                c.ReadBufferSize,
+		WriteBufferSize:               c.WriteBufferSize,
+		ReadTimeout:                   c.ReadTimeout,
+		ResponseHeaderTimeout:         c.ResponseHeaderTimeout,
+		TLSHandshakeTimeout:           c.TLSHandshakeTimeout,
+		WriteTimeout:                  c.WriteTimeout,
+		ExpectContinueTimeout:         c.ExpectContinueTimeout,
+		MaxResponseBodySize:           c.MaxResponseBodySize,
+		StreamResponseBody:            c.StreamResponseBody,
+		DisableHeaderNamesNormalizing: c.DisableHeaderNamesNormalizing,
+		DisablePathNormalizing:        c.DisablePathNormalizing,
+		RetryIf:                       c.RetryIf,
+		RetryIfErr:                    c.RetryIfErr,
+		RetryIfErrUpstream:            c.RetryIfErrUpstream,
+		Protocols:                     c.Protocols,
+		HTTP2:                         c.HTTP2,
+		Trace:                         c.Trace,
+		CheckRedirect:                 c.CheckRedirect,
+		Jar:                           c.Jar,
+	}
+}
+
+// unused reports whether a Client may drop c if there is no call.
+func (c *HostClient) unused() bool {
+	return c.ConnsCount() == 0 && time.Since(c.LastUseTime()) >= hostmap.SweepInterval
+}
+
+// The errors of client calls, besides errors of the network and of the messages.
+var (
+	// ErrNoFreeConns reports that a host has the maximum number of connections, and
+	// that none of them became free within MaxConnWaitTimeout.
+	ErrNoFreeConns = errors.New("fasthttp: no free connections available to host")
+
+	// ErrConnectionClosed reports that the server closed the connection when the
+	// response was due, before its first byte, and that the request could not be sent
+	// again: the client cannot know whether the server has processed it. A server that
+	// announces the close with "Connection: close" keeps its clients from sending
+	// requests that it will not read.
+	ErrConnectionClosed = errors.New("fasthttp: the server closed connection before returning the first response byte. " +
+		"make sure the server returns 'connection: close' response header before closing the connection")
+
+	// ErrConnPoolStrategyNotImpl reports that ConnPoolStrategy is neither LIFO nor
+	// FIFO.
+	ErrConnPoolStrategyNotImpl = errors.New("fasthttp: connection pool strategy is not implement")
+
+	// ErrMissingLocation reports that a redirect has no usable Location field.
+	ErrMissingLocation = errors.New("fasthttp: missing location header for http redirect")
+
+	// ErrTooManyRedirects reports that a call was redirected more often than its caller
+	// allows.
+	ErrTooManyRedirects = errors.New("fasthttp: too many redirects detected when doing the request")
+
+	// ErrRedirectBodyStream reports that a redirect requires the same body again, but
+	// the body was a stream, which has been read.
+	ErrRedirectBodyStream = errors.New("fasthttp: cannot follow a body-preserving redirect for a request with a body stream")
+
+	// ErrHostClientRedirectToDifferentScheme reports that a request, or a redirect,
+	// asks a HostClient for https although it speaks http, or the other way round: the
+	// scheme of the URI does not match IsTLS. It may occur without any redirect.
+	ErrHostClientRedirectToDifferentScheme = errors.New("fasthttp: hostclient can't follow redirects to a different protocol," +
+		" please use client instead")
+)
+
+// ErrTimeout reports that the time for a call was up before the response arrived. It is
+// a net.Error, and errors.Is reports that it is context.DeadlineExceeded.
+var ErrTimeout = &timeoutError{}
+
+type timeoutError struct{}
+
+func (*timeoutError) Error() string { return "fasthttp: timeout" }
+
+// Timeout implements net.Error.
+func (*timeoutError) Timeout() bool { return true }
+
+// Temporary implements net.Error.
+func (*timeoutError) Temporary() bool { return true }
+
+// Is reports whether target is context.DeadlineExceeded.
+func (*timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// ErrTLSHandshakeTimeout reports that the TLS handshake of a new connection took longer
+// than the call had time, or than 10 seconds if the call has no deadline. It is a
+// net.Error, and errors.Is reports that it is ErrTimeout.
+var ErrTLSHandshakeTimeout error = &handshakeTimeoutError{}
+
+type handshakeTimeoutError struct{ timeoutError }
+
+func (*handshakeTimeoutError) Error() string { return "fasthttp: tls handshake timed out" }
+
+// Is reports that the error is any of the timeout errors.
+func (*handshakeTimeoutError) Is(target error) bool {
+	return target == error(ErrTimeout) || target == context.DeadlineExceeded
+}
+
+// errUnsupportedScheme returns the error of a URI that is not for HTTP.
+func errUnsupportedScheme(scheme []byte) error { return uri.NotHTTP(scheme) }
+
+// A call reports what it does to the httptrace.ClientTrace in the Trace field of its
+// client, or to the one that httptrace.WithClientTrace has put into its context. The
+// hooks are called on the goroutine of the call, except for the hooks of the dialer.
+// WroteHeaderField is never called.
+
+// traceOf returns the trace of a call. The trace of the context takes precedence.
+func (c *HostClient) traceOf(call *callState) *httptrace.ClientTrace {
+	if call.ctx != nil {
+		if trace := httptrace.ContextClientTrace(call.ctx); trace != nil {
+			return trace
+		}
+	}
+	return c.Trace
+}
+
+func traceGetConn(call *callState, addr string) {
+	if t := call.trace; t != nil && t.GetConn != nil {
+		t.GetConn(addr)
+	}
+}
+
+// traceGotConn reports a connection, which has been idle since a time on the clock
+// unless since is zero.
+func traceGotConn(call *callState, conn net.Conn, since time.Duration) {
+	t := call.trace
+	if t == nil || t.GotConn == nil {
+		return
+	}
+	info := httptrace.GotConnInfo{Conn: conn, Reused: since != 0, WasIdle: since != 0}
+	if info.WasIdle {
+		info.IdleTime = max(time.Since(clock.At(since)), 0)
+	}
+	t.GotConn(info)
+}
+
+// tracedWrite is how much of a request was reported as written.
+type tracedWrite uint8
+
+const (
+	wroteNothing tracedWrite = iota
+	wroteHeaders
+	wroteRequest
+)
+
+// traceWrote reports that the request was written up to a point, unless that was
+// reported before.
+func (x *clientExchange) traceWrote(upTo tracedWrite, err error) {
+	if t := x.call.trace; t != nil && x.traced < upTo {
+		x.traced.report(t, upTo, err)
+	}
+}
+
+// report reports to a trace that the request was written up to a point.
+func (w *tracedWrite) report(t *httptrace.ClientTrace, upTo tracedWrite, err error) {
+	before := *w
+	*w = upTo
+	if err != nil {
+		*w = wroteRequest
+	}
+	if before < wroteHeaders && err == nil && t.WroteHeaders != nil {
+		t.WroteHeaders()
+	}
+	if *w == wroteRequest && t.WroteRequest != nil {
+		t.WroteRequest(httptrace.WroteRequestInfo{Err: err})
+	}
+}
+
+// traceSent reports how far a bodySender has written, on the goroutine of the call.
+func (x *clientExchange) traceSent() {
+	if x.sender != nil && x.call.trace != nil {
+		x.reportSent()
+	}
+}
+
+// reportSent is traceSent for a traced call.
+func (x *clientExchange) reportSent() {
+	if ended, err := x.sender.Ended(); ended {
+		x.traceWrote(wroteRequest, err)
+		return
+	}
+	x.traceWrote(wroteHeaders, nil)
+}
+
+// traceInformational reports a 1xx response. An error of the hook ends the call.
+func traceInformational(t *httptrace.ClientTrace, h *ResponseHeader) error {
+	if h.StatusCode() == StatusContinue && t.Got100Continue != nil {
+		t.Got100Continue()
+	}
+	if t.Got1xxResponse == nil {
+		return nil
+	}
+	fields := make(textproto.MIMEHeader)
+	for name, value := range h.All() {
+		fields.Add(string(name), string(value))
+	}
+	return t.Got1xxResponse(h.StatusCode(), fields)
+}

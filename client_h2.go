@@ -1,16 +1,26 @@
 package fasthttp
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/bodyio"
+	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/failures"
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/hpack"
+	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
+	"github.com/valyala/fasthttp/internal/http2body"
 	"github.com/valyala/fasthttp/internal/http2client"
+	"github.com/valyala/fasthttp/internal/sender"
 )
 
 // http2Client is HTTP/2 on a connection of a client, which many calls share. Each is an h2Call.
@@ -215,3 +225,383 @@ const (
 // errH2NoStream reports that the connection accepts no more streams. Callers never see it: the
 // request goes through another connection.
 var errH2NoStream = errors.New("fasthttp: the connection takes no more requests")
+
+// appendHead appends the header section of the request.
+func (x *h2Call) appendHead(dst []byte, e http1.Encoding) []byte {
+	req, enc := x.req, x.p.conn.HTTP2().Encoder()
+	target := req.Header.target()
+	if req.uriParsed {
+		switch {
+		case req.sendsAuthority() || req.keepsTarget():
+			req.prepareTarget()
+			target = req.Header.target()
+		default:
+			x.pathed = req.appendPath(x.pathed[:0])
+			target = x.pathed
+		}
+	}
+	scheme := "http"
+	if x.hc.IsTLS {
+		scheme = "https"
+	}
+	h := req.sentHeader()
+	dst = h.appendBlock(dst, enc, scheme, target, e)
+	req.sent(h)
+	return dst
+}
+
+// h2Sender sends the content of a request on a goroutine of its own, while the call waits for
+// the response: a stream, or content followed by trailers.
+//
+// Once it has ended, it uses no memory of the caller except for a body stream, which is
+// closed then, or was given to it for good.
+type h2Sender struct {
+	c      *http2client.Conn
+	x      *h2Call // another call's, or none's, once out is cut
+	out    http2body.Outgoing
+	body   body // a stream, with its size; or nothing
+	stream *sender.Stream
+	lent   bool          // the stream reads memory that belongs to the caller
+	done   chan struct{} // closed at the end
+
+	content []byte
+	trails  bool
+
+	// guarded by the lock
+	trailers *header    // of the request, nil once the call has left it
+	fields   field.List // the trailer section, then
+}
+
+// newH2Sender makes a sender for the content of x. The lock is held.
+func newH2Sender(x *h2Call, e http1.Encoding, content []byte, trailers bool) *h2Sender {
+	s := &h2Sender{c: x.p.conn, x: x, done: make(chan struct{}), trails: trailers}
+	if x.keeps == h2Streams {
+		// the call may return before all of it was sent
+		content = bytes.Clone(content)
+	}
+	s.content = content
+	if trailers {
+		s.trailers = &x.req.Header.header
+	}
+	s.out.Init(x.p.conn, x.stream)
+	if req := x.req; req.body.stream != nil {
+		x.call.usedUp = true
+		if e.Kind == http1.Chunks {
+			req.body.unsize()
+		}
+		s.body = body{stream: req.body.stream, size: req.body.size}
+		req.body.stream = nil
+		s.stream = sender.Take(&s.body.stream)
+		_, s.lent = s.stream.Reader.(*formStream)
+	}
+	return s
+}
+
+// run sends everything.
+func (s *h2Sender) run() {
+	defer close(s.done)
+	err := s.sendSafely()
+	c := s.c
+	c.Lock()
+	if x := s.x; s.out.Err() == nil {
+		if err != nil {
+			// the stream has failed, so the response may be to something other than the
+			// request
+			x.fail(err)
+			x.failBody(err)
+			c.HTTP2().Reset(x.stream, http2.Cancel)
+		} else {
+			x.sent()
+		}
+	}
+	wake := c.Wakes()
+	c.Unlock()
+	s.out.Release()
+	if wake {
+		c.Wake()
+	}
+}
+
+// sendSafely is send that turns a panic into an error.
+func (s *h2Sender) sendSafely() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = streamPanic("panic while sending a request", p)
+		}
+	}()
+	return s.send()
+}
+
+func (s *h2Sender) send() error {
+	var err error
+	switch {
+	case s.stream == nil:
+		_, err = s.out.Write(s.content)
+	case s.body.size >= 0:
+		err = s.body.writeFixed(&s.out)
+	default:
+		err = s.body.writePlain(&s.out)
+	}
+	if err != nil {
+		return err
+	}
+	if !s.trails {
+		return s.out.End(nil)
+	}
+	return s.out.End(func(dst []byte, enc *hpack.Encoder) []byte {
+		if s.trailers != nil {
+			return s.trailers.appendTrailerBlock(dst, enc)
+		}
+		for i := range s.fields.Entries {
+			dst = appendBlockField(dst, enc, s.fields.Entries[i].ID, s.fields.Name(i), s.fields.Value(i))
+		}
+		return dst
+	})
+}
+
+// endSender ends the sending, when nothing waits for the rest of the request. The stream is
+// reset.
+func (x *h2Call) endSender() {
+	c, s := x.p.conn, x.sender
+	c.Lock()
+	s.out.Cut(sender.ErrAbandoned)
+	// the sender gives back memory that would be sent otherwise
+	c.HTTP2().Reset(x.stream, http2.Cancel)
+	x.stopLeading()
+	c.Unlock()
+	s.end()
+}
+
+// finishLent ends the sending of a form, which reads memory that belongs to the caller again
+// once the call has returned. The rest has a moment to be sent. An unsent rest is then
+// dropped, but the response continues.
+func (x *h2Call) finishLent() {
+	c, s := x.p.conn, x.sender
+	c.Lock()
+	x.stopLeading()
+	c.Unlock()
+	timer := AcquireTimer(sender.Patience)
+	defer ReleaseTimer(timer)
+	select {
+	case <-s.done:
+		return
+	case <-timer.C:
+	}
+	c.Lock()
+	s.out.Cut(sender.ErrAbandoned)
+	c.HTTP2().Own(x.stream)
+	c.Unlock()
+	s.end()
+}
+
+// end completes the end of the sending, once out is cut. It may take as long as closing the
+// stream takes.
+func (s *h2Sender) end() {
+	if s.stream != nil {
+		s.stream.CloseQuietly()
+	}
+	if s.lent || s.stream == nil {
+		<-s.done
+	}
+}
+
+// detach copies the memory of the caller that the sender still needs. The lock is held.
+func (s *h2Sender) detach() {
+	if s.trailers != nil {
+		for name, value := range s.trailers.eachTrailer {
+			s.fields.Add(bytesconv.String(name), bytesconv.String(value)).ID = field.Lookup(name)
+		}
+		s.trailers = nil
+	}
+}
+
+// h2Stream is the body of a response that the caller reads while it arrives. It holds the
+// stream of HTTP/2 until its end, or until it is closed; other calls use the connection
+// meanwhile.
+//
+// It may be closed while another goroutine reads from it: that read fails then. If the request
+// was CONNECT, it can be written to.
+type h2Stream struct {
+	x    *h2Call // has the reservation, until Release
+	c    *http2client.Conn
+	in   http2body.Incoming
+	gate bodyio.Gate
+	to   *header // gets the trailer section
+	done bool    // to has got it
+
+	tunnel *http2body.Outgoing // nil unless the request was CONNECT
+	sender *h2Sender           // of the request, if it is still being sent
+	stream *http2.Stream       // nil after Release; guarded by the lock of c
+
+	timer *time.Timer // of the deadline, or nil
+	stop  func() bool // of watching the context, or nil
+}
+
+// newH2Stream makes the body of the response of x, whose head has arrived. The lock is
+// held.
+func newH2Stream(x *h2Call, opens, end bool) *h2Stream {
+	s := &h2Stream{x: x, c: x.p.conn, stream: x.stream, to: &x.resp.Header.header}
+	framing := x.framing
+	if opens {
+		framing = http1.Framing{Kind: http1.UntilClose}
+		s.tunnel = new(http2body.Outgoing)
+		s.tunnel.Init(x.p.conn, x.stream)
+	}
+	s.in.Init(x.p.conn, x.stream, framing)
+	if end {
+		s.in.End()
+	}
+	return s
+}
+
+// trailersTo makes h the header that gets the trailer section. No goroutine reads
+// meanwhile.
+func (s *h2Stream) trailersTo(h *header) { s.to = h }
+
+// startStream leaves the body to the caller. The sending of the request may continue
+// meanwhile.
+func (x *h2Call) startStream() {
+	s, resp, c := x.body, x.resp, x.p.conn
+	if x.sender != nil && x.sender.lent {
+		x.finishLent()
+	}
+	deadline, ctx := x.call.deadline, x.call.ctx
+	if timeout := x.hc.ReadTimeout; timeout > 0 && s.tunnel == nil {
+		deadline = clock.Earliest(deadline, time.Now().Add(timeout))
+	}
+	size := resp.Header.contentLength
+	if s.tunnel != nil {
+		size = -2
+	}
+	resp.body.setStream(s, size)
+	resp.body.limit = x.hc.MaxResponseBodySize
+	c.Lock()
+	// request and call belong to the caller again
+	if x.sender != nil {
+		s.sender = x.sender
+		x.sender.detach()
+	} else if x.send < h2Sent {
+		c.HTTP2().Own(x.stream)
+	}
+	x.call = &callState{ctx: ctx, deadline: deadline}
+	x.req, x.resp = nil, nil
+	x.stopLeading()
+	_, known := s.in.Left()
+	empty := known && x.framing.Kind == http1.NoBody && s.tunnel == nil && x.send >= h2Sent
+	c.Unlock()
+	if empty {
+		// a caller that knows that the body is empty may never close it
+		s.gate.End((*gatedH2Stream)(s), 0)
+		return
+	}
+	if !deadline.IsZero() {
+		s.timer = time.AfterFunc(time.Until(deadline), func() { s.cancel(ErrTimeout) })
+	}
+	if ctx != nil && ctx.Done() != nil {
+		s.stop = context.AfterFunc(ctx, func() { s.cancel(contextError(ctx)) })
+	}
+}
+
+// cancel ends the stream early.
+func (s *h2Stream) cancel(err error) {
+	c := s.c
+	c.Lock()
+	if s.stream != nil {
+		s.in.Fail(err)
+		s.cut(err)
+		c.HTTP2().Reset(s.stream, http2.Cancel)
+	}
+	wake := c.Wakes()
+	c.Unlock()
+	if wake {
+		c.Wake()
+	}
+}
+
+// leave is called before the stream of HTTP/2 is released. The lock is held.
+func (s *h2Stream) leave() {
+	s.stream = nil
+	s.in.Leave(errStreamClosed)
+	s.cut(errStreamClosed)
+}
+
+// cut records that nothing more can be sent. The lock is held.
+func (s *h2Stream) cut(err error) {
+	if s.tunnel != nil {
+		s.tunnel.Cut(err)
+	}
+	if s.sender != nil {
+		s.sender.out.Cut(err)
+	}
+}
+
+// Read implements io.Reader. It returns io.ErrUnexpectedEOF if the connection ends before the
+// body does, and ErrTimeout when the time of the call is up.
+func (s *h2Stream) Read(p []byte) (int, error) { return s.gate.Read((*gatedH2Stream)(s), p) }
+
+// Close ends the stream, and has the server end it if it has not.
+func (s *h2Stream) Close() error { return s.gate.Close((*gatedH2Stream)(s), 0) }
+
+// CloseWithError is Close.
+func (s *h2Stream) CloseWithError(error) error { return s.Close() }
+
+// Write writes to the tunnel that CONNECT has opened.
+func (s *h2Stream) Write(p []byte) (int, error) {
+	switch {
+	case s.tunnel == nil:
+		return 0, errNotSwitched
+	case s.gate.IsClosed():
+		return 0, errStreamClosed
+	}
+	n, err := s.tunnel.Write(p)
+	if err == nil {
+		err = s.tunnel.Flush()
+	}
+	return n, err
+}
+
+// gatedH2Stream is an h2Stream behind its gate.
+type gatedH2Stream h2Stream
+
+// Next implements bodyio.Gated.
+func (s *gatedH2Stream) Next(p []byte) (n int, done bool, err error) {
+	n, err = s.in.Read(p)
+	done = s.in.Ended()
+	if done && !s.done && (err == nil || err == io.EOF) {
+		s.done = true
+		if bad := s.to.addSection(s.in.Section(), nil); bad != nil {
+			return n, true, bad
+		}
+	}
+	return n, done, err
+}
+
+// Release implements bodyio.Gated: it gives the reservation back.
+func (s *gatedH2Stream) Release(bool) {
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	if s.stop != nil {
+		s.stop()
+	}
+	x := s.x
+	s.x = nil
+	x.leave()
+}
+
+// Discard implements bodyio.Gated. Unread content does not block other calls.
+func (s *gatedH2Stream) Discard(time.Duration) { _ = s.in.Close() }
+
+// Interrupt implements bodyio.Gated.
+func (s *gatedH2Stream) Interrupt() error {
+	c := s.c
+	c.Lock()
+	s.in.Fail(errStreamClosed)
+	c.Unlock()
+	return nil
+}
+
+var (
+	_ ReadCloserWithError = (*h2Stream)(nil)
+	_ io.ReadWriteCloser  = (*h2Stream)(nil)
+)

@@ -1,8 +1,11 @@
 package fasthttp
 
 import (
+	"errors"
 	"io"
+	"time"
 
+	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/http1"
 )
@@ -220,3 +223,203 @@ func (r *headReader) begin(h *ResponseHeader, head *http1.Head, bufferSize int) 
 	h.status = 0
 	head.Limits = responseLimits(bufferSize)
 }
+
+// clientStream is the body of a response that the caller reads while it arrives.
+// It holds the connection until its end, or until it is closed.
+//
+// It may be closed while another goroutine reads from it: that read fails then. If the
+// connection no longer speaks HTTP, because the response was 101 or the request was
+// CONNECT, the stream can be written to.
+type clientStream struct {
+	body h1Content
+	x    clientExchange
+	// keepable is set if the connection may be used for another request once the body
+	// was read
+	keepable bool
+	// switched is set if the connection no longer speaks HTTP
+	switched bool
+	gate     bodyio.Gate
+}
+
+// streams reports whether the body is left on the connection.
+func (x *clientExchange) streams() bool {
+	if x.call.content == contentBuffered || x.resp.SkipBody {
+		return false
+	}
+	if x.switched() {
+		return x.resp.StreamBody || x.hc.StreamResponseBody
+	}
+	return x.frame.Kind != http1.NoBody && (x.resp.StreamBody || x.hc.StreamResponseBody || x.discards())
+}
+
+// discards reports whether the body is discarded and needs no check of its size.
+func (x *clientExchange) discards() bool {
+	return x.call.content == contentDiscarded && x.hc.MaxResponseBodySize <= 0
+}
+
+// mayStream reports whether the body may be left on the connection, as far as is known
+// before the response arrives.
+func (x *clientExchange) mayStream() bool {
+	return x.call.content != contentBuffered && (x.resp.StreamBody || x.hc.StreamResponseBody || x.discards())
+}
+
+// startStream leaves the body on the connection. The sending of the request may
+// continue meanwhile.
+func (x *clientExchange) startStream() error {
+	resp := x.resp
+	frame := x.frame
+	if x.switched() {
+		frame = http1.Framing{Kind: http1.UntilClose, MustClose: true}
+		// the bytes that follow are neither a request nor a response
+		if err := x.cc.line.Guard.Limit(x.call.deadline, x.call.deadline); err != nil {
+			return err
+		}
+	}
+	if x.sender != nil {
+		x.sender.detach()
+	}
+	s := &clientStream{x: *x, switched: x.switched()}
+	s.body.start(&x.cc.line, frame, &resp.Header.header, nil)
+	// request and call belong to the caller again
+	s.x.call = &callState{ctx: x.call.ctx, deadline: x.call.deadline, trace: x.call.trace}
+	s.keepable = x.cc.head.KeepsAlive() && !frame.MustClose && !x.closes
+	s.x.req, s.x.resp = nil, nil
+	x.released = true
+	size := resp.Header.contentLength
+	if x.switched() {
+		size = -2
+	}
+	resp.body.setStream(s, size)
+	resp.body.limit = x.hc.MaxResponseBodySize
+	if frame.Kind == http1.Length && frame.Length == 0 && x.sender == nil {
+		// a caller that knows that the body is empty may never close it
+		s.gate.End((*gatedStream)(s), closeTime)
+	}
+	return nil
+}
+
+// Read implements io.Reader. It returns io.ErrUnexpectedEOF if the connection
+// ends before the body does, and ErrTimeout when the time of the call is up.
+func (s *clientStream) Read(p []byte) (int, error) {
+	return s.gate.Read((*gatedStream)(s), p)
+}
+
+// trailersTo makes h the header that gets the trailer section. No goroutine reads
+// meanwhile.
+func (s *clientStream) trailersTo(h *header) { s.body.trailersTo(h) }
+
+// gatedStream is a clientStream behind its gate.
+type gatedStream clientStream
+
+// Next implements bodyio.Gated.
+func (s *gatedStream) Next(p []byte) (n int, done bool, err error) {
+	n, err = s.body.Read(p)
+	if err != nil && err != io.EOF {
+		err = s.x.failed(err)
+	}
+	return n, s.body.Ended(), err
+}
+
+// Release implements bodyio.Gated: it gives the connection back.
+func (s *gatedStream) Release(cut bool) {
+	if s.body.Ended() {
+		s.x.endResponse()
+	}
+	keep := !cut && s.body.Ended() && s.keepable && len(s.x.cc.peek()) == 0
+	if err := s.x.finishSender(keep); err != nil {
+		keep = false
+	}
+	s.x.finish(keep)
+}
+
+// Discard implements bodyio.Gated.
+func (s *gatedStream) Discard(within time.Duration) {
+	if within >= 0 {
+		s.drain(within)
+	}
+	_ = s.body.Close()
+}
+
+// Interrupt implements bodyio.Gated.
+func (s *gatedStream) Interrupt() error {
+	s.x.cc.line.Guard.Cancel(errStreamClosed)
+	return s.x.cc.line.Net().Close()
+}
+
+// Close ends the stream. The connection is kept if the body was read to its end, or
+// its small rest has arrived or is about to; it is closed otherwise.
+func (s *clientStream) Close() error { return s.CloseWithError(nil) }
+
+// CloseWithError is Close; err is the reason why the body is not read to its end. The
+// connection is closed if there is such a reason.
+func (s *clientStream) CloseWithError(err error) error {
+	if err != nil {
+		return s.end(-1)
+	}
+	return s.end(closeTime)
+}
+
+// end ends the stream. The rest of the body has the time within to arrive, and is not
+// waited for if within is negative. When end returns, no goroutine reads from it.
+func (s *clientStream) end(within time.Duration) error {
+	return s.gate.Close((*gatedStream)(s), within)
+}
+
+// The limits for reading a discarded body, which is read so that the connection can
+// be used again: maxDrained bytes at most, if they arrive within a time.
+const (
+	maxDrained = 256 << 10
+	// closeTime is for a caller that closes a stream and expects that to take no time
+	closeTime = 25 * time.Millisecond
+	// drainTime is for a call that would wait for its response in any case
+	drainTime = 250 * time.Millisecond
+)
+
+// drain discards the rest of the body, if the connection can be of use after that.
+func (s *gatedStream) drain(within time.Duration) {
+	left, known := s.body.Left()
+	if !s.keepable || left > maxDrained {
+		return
+	}
+	if s.x.sender != nil {
+		if ended, _ := s.x.sender.Ended(); !ended {
+			// it would give the server more time when it is done
+			return
+		}
+	}
+	if !known || left > int64(len(s.x.cc.peek())) {
+		if s.x.cc.line.Guard.Shorten(time.Now().Add(within)) != nil {
+			return
+		}
+	}
+	limit := maxDrained
+	s.body.Drain(&limit)
+}
+
+// drainSmall closes the stream of a discarded response. If its body is over the limit,
+// only the bytes at hand are read.
+func (s *clientStream) drainSmall() {
+	within := drainTime
+	if limit := s.x.hc.MaxResponseBodySize; limit > 0 && s.x.frame.Kind == http1.Length && s.x.frame.Length > int64(limit) {
+		within = 0
+	}
+	_ = s.end(within)
+}
+
+var errNotSwitched = errors.New("fasthttp: only a connection that has switched protocols can be written to")
+
+// Write writes to a connection that no longer speaks HTTP.
+func (s *clientStream) Write(p []byte) (int, error) {
+	if s.gate.IsClosed() {
+		return 0, errStreamClosed
+	}
+	if !s.switched {
+		return 0, errNotSwitched
+	}
+	return s.x.cc.line.Net().Write(p)
+}
+
+var (
+	_ ReadCloserWithError = (*clientStream)(nil)
+	_ io.ReadWriteCloser  = (*clientStream)(nil)
+)

@@ -2,13 +2,17 @@ package fasthttp
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"io"
+	"mime/multipart"
 	"net"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/watch"
@@ -311,4 +315,186 @@ func (ctx *RequestCtx) Time() time.Time {
 		ctx.at = clock.Read()
 	}
 	return ctx.at.Time()
+}
+
+// ErrMissingFile reports that a multipart form has no file under the key.
+var ErrMissingFile = errors.New("fasthttp: there is no uploaded file associated with the given key")
+
+// FormValueFunc looks up a form value; see Server.FormValueFunc. It returns nil if
+// there is none.
+type FormValueFunc func(*RequestCtx, string) []byte
+
+// NetHttpFormValueFunc is a FormValueFunc that looks where net/http does, in the order
+// of net/http: in the body first, then in the query. An empty argument counts as
+// missing, except in a multipart form.
+var NetHttpFormValueFunc = func(ctx *RequestCtx, key string) []byte {
+	if value := ctx.PostArgs().Peek(key); len(value) > 0 {
+		return value
+	}
+	if value := ctx.multipartValue(key); value != nil {
+		return value
+	}
+	if value := ctx.QueryArgs().Peek(key); len(value) > 0 {
+		return value
+	}
+	return nil
+}
+
+// FormValue returns the first value under key, which is searched for in the query, in
+// a body of type application/x-www-form-urlencoded, and in a multipart form, in this
+// order; Server.FormValueFunc may set another. It is nil if there is none, and if the body
+// could not be read: see PostBodyError.
+//
+// A multipart form is parsed on first use, without a limit for its size other than
+// the server's: if Server.StreamRequestBody is set, and bodies therefore have no
+// limit, call MultipartFormWithLimit first.
+func (ctx *RequestCtx) FormValue(key string) []byte {
+	if ctx.s != nil && ctx.s.FormValueFunc != nil {
+		return ctx.s.FormValueFunc(ctx, key)
+	}
+	if value := ctx.QueryArgs().Peek(key); len(value) > 0 {
+		return value
+	}
+	if value := ctx.PostArgs().Peek(key); len(value) > 0 {
+		return value
+	}
+	return ctx.multipartValue(key)
+}
+
+// multipartValue returns the first value of the multipart form under key, or
+// nil.
+func (ctx *RequestCtx) multipartValue(key string) []byte {
+	form, err := ctx.MultipartForm()
+	if err != nil || len(form.Value[key]) == 0 {
+		return nil
+	}
+	return []byte(form.Value[key][0])
+}
+
+// FormFile returns the first file of the multipart form under key, or ErrMissingFile
+// if there is none, or the error of MultipartForm. See there for how long the file
+// lives, and SaveMultipartFile for keeping it longer.
+func (ctx *RequestCtx) FormFile(key string) (*multipart.FileHeader, error) {
+	form, err := ctx.MultipartForm()
+	if err != nil {
+		return nil, err
+	}
+	files := form.File[key]
+	if len(files) == 0 {
+		return nil, ErrMissingFile
+	}
+	return files[0], nil
+}
+
+// MultipartForm returns the form in a body of type multipart/form-data, or
+// ErrNoMultipartForm; see Request.MultipartForm. It is valid, and its files exist,
+// until the handler returns.
+func (ctx *RequestCtx) MultipartForm() (*multipart.Form, error) {
+	return ctx.Request.MultipartForm()
+}
+
+// MultipartFormWithLimit is MultipartForm with a limit for the body in bytes;
+// see Request.MultipartFormWithLimit.
+func (ctx *RequestCtx) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, error) {
+	return ctx.Request.MultipartFormWithLimit(maxBodySize)
+}
+
+// LimitRequestBody limits the body of the request to limit bytes, as http.MaxBytesReader does.
+// It is for bodies that the handler gets as they arrive, by StreamRequestBody or
+// BodyModeStream, to which MaxRequestBodySize does not apply. If the body is a stream, it
+// counts the bytes that are read after the call. A limit lower than an earlier one replaces
+// it, a higher one changes nothing.
+//
+// The error is ErrBodyTooLarge if the body is known to be larger. Otherwise reading it,
+// or a form in it, fails with an error that wraps ErrBodyTooLarge once there are more
+// than limit bytes. The server stops reading a stream that exceeds the limit, and
+// closes the connection after the response, whose status should be 413. A stream with
+// which the application has replaced the body is limited only by the body that it reads
+// from.
+func (ctx *RequestCtx) LimitRequestBody(limit int64) error {
+	req := &ctx.Request
+	limit = max(limit, 0)
+	// of a handler with a timeout, the context around it has the source
+	if source, ok := req.body.stream.(contentSource); ok {
+		return source.Limit(limit)
+	}
+	switch {
+	case req.onlyForm() && req.form.read > limit, int64(len(req.body.bytes())) > limit:
+		return ErrBodyTooLarge
+	}
+	return nil
+}
+
+var _ context.Context = (*RequestCtx)(nil)
+
+// Deadline returns false: requests have no deadline of their own. It is a method of
+// context.Context.
+func (ctx *RequestCtx) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
+
+// Value returns the value that SetUserValue has kept under key, or nil.
+func (ctx *RequestCtx) Value(key any) any {
+	if key == ownKey {
+		return nil
+	}
+	return ctx.Request.UserValue(key)
+}
+
+// ownKey is the key by which package context asks a context whether it is one of its
+// own. It does so from other goroutines, when a context derived from a request ends, so
+// the values of the request must be left alone.
+var ownKey = func() any {
+	p := new(keyProbe)
+	_ = context.Cause(p)
+	return p.key
+}()
+
+// keyProbe is an ended context that remembers the key that it was asked for.
+type keyProbe struct {
+	onlyDone
+	key any
+}
+
+func (p *keyProbe) Err() error { return context.Canceled }
+
+func (p *keyProbe) Value(key any) any {
+	p.key = key
+	return nil
+}
+
+// SetUserValue keeps a value with the request, for handlers that share it, and for
+// Server.ResponseSent. The values are dropped when the response was sent, or has failed;
+// io.Closers are closed then.
+func (ctx *RequestCtx) SetUserValue(key, value any) { ctx.Request.SetUserValue(key, value) }
+
+// SetUserValueBytes is SetUserValue for the string that key holds.
+func (ctx *RequestCtx) SetUserValueBytes(key []byte, value any) {
+	ctx.Request.SetUserValueBytes(key, value)
+}
+
+// UserValue returns the value kept under key, or nil.
+func (ctx *RequestCtx) UserValue(key any) any { return ctx.Request.UserValue(key) }
+
+// UserValueBytes is UserValue for the string that key holds.
+func (ctx *RequestCtx) UserValueBytes(key []byte) any { return ctx.Request.UserValueBytes(key) }
+
+// VisitUserValues calls f for all values whose key is a string. The keys that f
+// gets are copies, which it may keep and change.
+func (ctx *RequestCtx) VisitUserValues(f func([]byte, any)) {
+	ctx.Request.VisitUserValues(f)
+}
+
+// VisitUserValuesAll calls f for all values.
+func (ctx *RequestCtx) VisitUserValuesAll(f func(any, any)) {
+	ctx.Request.VisitUserValuesAll(f)
+}
+
+// ResetUserValues removes all values, and closes each one that is an io.Closer.
+func (ctx *RequestCtx) ResetUserValues() { ctx.Request.ResetUserValues() }
+
+// RemoveUserValue removes the value kept under key.
+func (ctx *RequestCtx) RemoveUserValue(key any) { ctx.Request.RemoveUserValue(key) }
+
+// RemoveUserValueBytes is RemoveUserValue for the string that key holds.
+func (ctx *RequestCtx) RemoveUserValueBytes(key []byte) {
+	ctx.Request.RemoveUserValue(bytesconv.String(key))
 }

@@ -1,10 +1,15 @@
 package fasthttp
 
 import (
+	"bufio"
 	"bytes"
 	"sync"
 
+	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bodyio"
+	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/coding"
+	"github.com/valyala/fasthttp/internal/field"
 )
 
 const (
@@ -59,4 +64,319 @@ func messageText(m bodyio.Message) string {
 		return err.Error()
 	}
 	return text.String()
+}
+
+// The methods that decode a body return a new slice, which belongs to the caller. They
+// do not change the body, except that they read a body stream to its end.
+//
+// The methods without a limit as an argument use the limit that the body itself had. For
+// a request of a server this is Server.MaxRequestBodySize, or the limit that
+// Server.HeaderReceived has set, or the default of 4 MiB. For a message that
+// ReadLimitBody has read it is the limit of that call. For a body without a limit it is
+// 256 MiB. If the decoded body exceeds the limit, the methods fail with ErrBodyTooLarge.
+// For refused content they use no more memory than 16 MiB and the tables of a decoder.
+
+// BodyGunzip decodes the body with gzip and returns the result, a new slice. It fails
+// with ErrBodyTooLarge if the result exceeds the limit that the body itself had:
+// Server.MaxRequestBodySize, 4 MiB by default, or the limit that Server.HeaderReceived
+// has set for the request. For a body that was read without a limit it is 256 MiB. Use
+// BodyGunzipWithLimit for larger results.
+func (req *Request) BodyGunzip() ([]byte, error) {
+	return req.decoded(coding.Gzip, coding.ContentBound(req.body.limit))
+}
+
+// BodyGunzipWithLimit is BodyGunzip with a limit of maxBodySize bytes for the result; 0 or
+// less means no limit. It fails with ErrBodyTooLarge if the result is larger.
+func (req *Request) BodyGunzipWithLimit(maxBodySize int) ([]byte, error) {
+	return req.decoded(coding.Gzip, coding.ExplicitBound(maxBodySize))
+}
+
+// BodyInflate is like BodyGunzip, but decodes deflate, with or without the zlib header.
+func (req *Request) BodyInflate() ([]byte, error) {
+	return req.decoded(coding.Deflate, coding.ContentBound(req.body.limit))
+}
+
+// BodyInflateWithLimit is BodyInflate with the limit of BodyGunzipWithLimit.
+func (req *Request) BodyInflateWithLimit(maxBodySize int) ([]byte, error) {
+	return req.decoded(coding.Deflate, coding.ExplicitBound(maxBodySize))
+}
+
+// BodyUnbrotli is like BodyGunzip, but decodes brotli.
+func (req *Request) BodyUnbrotli() ([]byte, error) {
+	return req.decoded(coding.Brotli, coding.ContentBound(req.body.limit))
+}
+
+// BodyUnbrotliWithLimit is BodyUnbrotli with the limit of BodyGunzipWithLimit.
+func (req *Request) BodyUnbrotliWithLimit(maxBodySize int) ([]byte, error) {
+	return req.decoded(coding.Brotli, coding.ExplicitBound(maxBodySize))
+}
+
+// BodyUnzstd is like BodyGunzip, but decodes zstd. It also fails with ErrBodyTooLarge
+// if the body asks for a window of more than 8 MiB, which RFC 9659 forbids.
+func (req *Request) BodyUnzstd() ([]byte, error) {
+	return req.decoded(coding.Zstd, coding.ContentBound(req.body.limit))
+}
+
+// BodyUnzstdWithLimit is BodyUnzstd with the limit of BodyGunzipWithLimit. The window
+// may be as large as the limit, rounded up to a multiple of 8 MiB, or 512 MiB without a
+// limit.
+func (req *Request) BodyUnzstdWithLimit(maxBodySize int) ([]byte, error) {
+	return req.decoded(coding.Zstd, coding.ExplicitBound(maxBodySize))
+}
+
+// BodyUncompressed returns the body without the codings that the
+// Content-Encoding fields name: up to four of gzip, deflate, br and zstd. It fails with
+// ErrContentEncodingUnsupported for other codings or more. Each step has the limit of
+// BodyGunzip. Without a coding it returns the same slice as Body.
+func (req *Request) BodyUncompressed() ([]byte, error) {
+	return req.uncompressed(coding.ContentBound(req.body.limit))
+}
+
+// BodyUncompressedWithLimit is BodyUncompressed with the limit of
+// BodyUnzstdWithLimit, which also applies to a body without codings.
+func (req *Request) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
+	content, err := req.uncompressed(coding.ExplicitBound(maxBodySize))
+	return within(maxBodySize, content, err)
+}
+
+func (req *Request) decoded(c coding.Coding, bound coding.Bound) ([]byte, error) {
+	content, err := req.loaded()
+	if err != nil {
+		return nil, err
+	}
+	return coding.Decode(content, c, bound)
+}
+
+func (req *Request) uncompressed(bound coding.Bound) ([]byte, error) {
+	content, err := req.loaded()
+	if err != nil {
+		return nil, err
+	}
+	var applied coding.Applied
+	list := &req.Header.list
+	for i := list.FindID(field.ContentEncoding, 0); i >= 0; i = list.FindID(field.ContentEncoding, i+1) {
+		if err := applied.Add(list.Value(i)); err != nil {
+			return nil, err
+		}
+	}
+	return applied.Undo(content, bound)
+}
+
+// loaded is Body that returns the error.
+func (req *Request) loaded() ([]byte, error) {
+	if err := req.loadForm(); err != nil {
+		return nil, err
+	}
+	if err := req.body.load(); err != nil {
+		return nil, err
+	}
+	return req.bodyBytes(), nil
+}
+
+// BodyGunzip decodes the body with gzip and returns the result, a new slice. It fails
+// with ErrBodyTooLarge if the result exceeds the MaxResponseBodySize of the client, or
+// 256 MiB if it is not set.
+func (resp *Response) BodyGunzip() ([]byte, error) {
+	return resp.decoded(coding.Gzip, coding.ContentBound(resp.body.limit))
+}
+
+// BodyGunzipWithLimit is BodyGunzip with a limit of maxBodySize bytes for the result; 0 or
+// less means no limit. It fails with ErrBodyTooLarge if the result is larger.
+func (resp *Response) BodyGunzipWithLimit(maxBodySize int) ([]byte, error) {
+	return resp.decoded(coding.Gzip, coding.ExplicitBound(maxBodySize))
+}
+
+// BodyInflate is like BodyGunzip, but decodes deflate, with or without the zlib header.
+func (resp *Response) BodyInflate() ([]byte, error) {
+	return resp.decoded(coding.Deflate, coding.ContentBound(resp.body.limit))
+}
+
+// BodyInflateWithLimit is BodyInflate with the limit of BodyGunzipWithLimit.
+func (resp *Response) BodyInflateWithLimit(maxBodySize int) ([]byte, error) {
+	return resp.decoded(coding.Deflate, coding.ExplicitBound(maxBodySize))
+}
+
+// BodyUnbrotli is like BodyGunzip, but decodes brotli.
+func (resp *Response) BodyUnbrotli() ([]byte, error) {
+	return resp.decoded(coding.Brotli, coding.ContentBound(resp.body.limit))
+}
+
+// BodyUnbrotliWithLimit is BodyUnbrotli with the limit of BodyGunzipWithLimit.
+func (resp *Response) BodyUnbrotliWithLimit(maxBodySize int) ([]byte, error) {
+	return resp.decoded(coding.Brotli, coding.ExplicitBound(maxBodySize))
+}
+
+// BodyUnzstd is like BodyGunzip, but decodes zstd. It also fails with ErrBodyTooLarge
+// if the body asks for a window of more than 8 MiB, which RFC 9659 forbids.
+func (resp *Response) BodyUnzstd() ([]byte, error) {
+	return resp.decoded(coding.Zstd, coding.ContentBound(resp.body.limit))
+}
+
+// BodyUnzstdWithLimit is BodyUnzstd with the limit of BodyGunzipWithLimit. The window
+// may be as large as the limit, rounded up to a multiple of 8 MiB, or 512 MiB without a
+// limit.
+func (resp *Response) BodyUnzstdWithLimit(maxBodySize int) ([]byte, error) {
+	return resp.decoded(coding.Zstd, coding.ExplicitBound(maxBodySize))
+}
+
+// BodyUncompressed returns the body without the codings that the
+// Content-Encoding field names: up to four of gzip, deflate, br and zstd. It fails with
+// ErrContentEncodingUnsupported for other codings or more. Each step has the limit of
+// BodyGunzip. Without a coding it returns the same slice as Body.
+func (resp *Response) BodyUncompressed() ([]byte, error) {
+	return resp.uncompressed(coding.ContentBound(resp.body.limit))
+}
+
+// BodyUncompressedWithLimit is BodyUncompressed with the limit of
+// BodyUnzstdWithLimit, which also applies to a body without codings.
+func (resp *Response) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
+	content, err := resp.uncompressed(coding.ExplicitBound(maxBodySize))
+	return within(maxBodySize, content, err)
+}
+
+func (resp *Response) decoded(c coding.Coding, bound coding.Bound) ([]byte, error) {
+	if err := resp.body.load(); err != nil {
+		return nil, err
+	}
+	return coding.Decode(resp.body.bytes(), c, bound)
+}
+
+func (resp *Response) uncompressed(bound coding.Bound) ([]byte, error) {
+	if err := resp.body.load(); err != nil {
+		return nil, err
+	}
+	var applied coding.Applied
+	if err := applied.Add(resp.Header.ContentEncoding()); err != nil {
+		return nil, err
+	}
+	return applied.Undo(resp.body.bytes(), bound)
+}
+
+// WriteGzip is WriteGzipLevel at CompressDefaultCompression.
+func (resp *Response) WriteGzip(w *bufio.Writer) error {
+	return resp.WriteGzipLevel(w, CompressDefaultCompression)
+}
+
+// WriteGzipLevel encodes the body with gzip at the level, which changes the response
+// itself, and writes the response to w without flushing w. A body that CompressHandler
+// would not encode is written as it is. It returns the errors of Write.
+func (resp *Response) WriteGzipLevel(w *bufio.Writer, level int) error {
+	return resp.writeEncoded(w, coding.Gzip, level)
+}
+
+// WriteDeflate is WriteDeflateLevel at CompressDefaultCompression.
+func (resp *Response) WriteDeflate(w *bufio.Writer) error {
+	return resp.WriteDeflateLevel(w, CompressDefaultCompression)
+}
+
+// WriteDeflateLevel is WriteGzipLevel for deflate, with the zlib header.
+func (resp *Response) WriteDeflateLevel(w *bufio.Writer, level int) error {
+	return resp.writeEncoded(w, coding.Deflate, level)
+}
+
+func (resp *Response) writeEncoded(w *bufio.Writer, c coding.Coding, level int) error {
+	if resp.isEncodable(coding.DefaultTypes, minEncodedSize) {
+		resp.Header.varyBy(HeaderAcceptEncoding)
+		resp.encode(c, level)
+	}
+	return resp.Write(w)
+}
+
+// minEncodedSize is the least size in bytes of bodies that are encoded: smaller bodies
+// fit into one packet in any case.
+const minEncodedSize = 200
+
+// isEncodable reports whether the response may be encoded, and has content of one of the
+// types with at least that many bytes.
+func (resp *Response) isEncodable(types *coding.TypeSet, least int) bool {
+	h := &resp.Header
+	if bodiless(h.StatusCode()) || h.StatusCode() == StatusPartialContent || len(h.ContentEncoding()) > 0 {
+		return false
+	}
+	size := len(resp.body.bytes())
+	switch {
+	case resp.body.stream != nil:
+		size = resp.body.size
+	case size == 0 && resp.SkipBody:
+		// of the content for GET only the length is known
+		size = h.contentLength
+	}
+	if size >= 0 && size < least || !types.Has(h.ContentType()) {
+		return false
+	}
+	for i := range h.list.Entries {
+		if coding.ForbiddenBy(h.list.Entries[i].ID, h.list.Name(i), h.list.Value(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// encode encodes the body of a response for which isEncodable is true, and sets the
+// fields for that.
+func (resp *Response) encode(c coding.Coding, level int) {
+	h := &resp.Header
+	switch {
+	case resp.body.stream != nil:
+		resp.body.encodeStream(c, level)
+		h.SetContentLength(-1)
+	case len(resp.body.bytes()) == 0:
+		// the encoded length of the content for GET is not known
+		h.SetContentLength(-1)
+	default:
+		resp.body.encode(c, level)
+	}
+	h.SetContentEncoding(c.String())
+	h.weakenTag()
+	// ranges would refer to the encoded content, which may differ for each response
+	h.removeID(field.AcceptRanges)
+}
+
+// varyBy makes the Vary field list a field of the request on which the response
+// depends.
+func (h *ResponseHeader) varyBy(request string) {
+	first := -1
+	for i := h.list.FindID(field.Vary, 0); i >= 0; i = h.list.FindID(field.Vary, i+1) {
+		if first < 0 {
+			first = i
+		}
+		for rest := h.list.Value(i); rest != nil; {
+			var name []byte
+			name, rest = ascii.NextElement(rest)
+			if string(name) == "*" || ascii.EqualFoldString(name, request) {
+				return
+			}
+		}
+	}
+	if first < 0 && request == HeaderAcceptEncoding {
+		h.appendLines(varyByCoding)
+		return
+	}
+	if first < 0 || len(h.list.Value(first)) == 0 {
+		h.setID(field.Vary, bytesconv.Bytes(request))
+		return
+	}
+	// one line, since some recipients read only the first
+	var text [128]byte
+	value := append(text[:0], h.list.Value(first)...)
+	value = append(append(value, strCommaSpace...), request...)
+	h.storeAt(first, value)
+}
+
+// varyByCoding is the usual Vary field: "Accept-Encoding".
+var varyByCoding = func() *fieldLines {
+	var h ResponseHeader
+	h.setID(field.Vary, []byte(HeaderAcceptEncoding))
+	return linesOf(&h.list)
+}()
+
+// weakenTag makes a strong entity tag weak, so that the encoded and the plain content can
+// share it: a strong tag identifies the same bytes (RFC 9110 section 8.8.1).
+func (h *ResponseHeader) weakenTag() {
+	i := h.list.FindID(field.Etag, 0)
+	if i < 0 || !bytes.HasPrefix(h.list.Value(i), []byte{'"'}) {
+		return
+	}
+	var text [128]byte
+	h.storeAt(i, append(append(text[:0], "W/"...), h.list.Value(i)...))
 }

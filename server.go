@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"context"
 	"crypto/tls"
 	"net"
 	"sync"
@@ -498,3 +499,105 @@ func (s *Server) GetOpenConnectionsCount() int32 { return int32(s.conns.Open()) 
 // GetRejectedConnectionsCount returns the number of connections that were refused
 // because Concurrency connections were being served.
 func (s *Server) GetRejectedConnectionsCount() uint32 { return s.rejected.Load() }
+
+// settings holds the values that follow from the fields of a Server for its
+// connections. They are computed once, before the first connection.
+type settings struct {
+	limits http1.Limits // of heads
+	// request and response are the configured states of headers that were reset
+	request, response   headerState
+	readSize, writeSize int // of buffers
+	maxBodySize         int
+	concurrency         int
+	// headTimeout is how long the head of a request may take, firstTimeout how long a
+	// new connection may wait for its first request, and idleTimeout how long it may
+	// wait for its next one. 0 means no limit.
+	headTimeout, firstTimeout, idleTimeout time.Duration
+	bodyRateGrace                          time.Duration
+	// unencryptedHTTP2 allows HTTP/2 on connections without TLS, and onlyHTTP2 excludes
+	// HTTP/1 on all of them
+	unencryptedHTTP2, onlyHTTP2 bool
+}
+
+const (
+	defaultReadSize  = 4 << 10
+	defaultWriteSize = 4 << 10
+)
+
+// settings returns the values that follow from the fields of the server.
+func (s *Server) settings() settings {
+	set := settings{
+		readSize:      positive(s.ReadBufferSize, defaultReadSize),
+		writeSize:     positive(s.WriteBufferSize, defaultWriteSize),
+		maxBodySize:   positive(s.MaxRequestBodySize, DefaultMaxRequestBodySize),
+		concurrency:   positive(s.Concurrency, DefaultConcurrency),
+		idleTimeout:   positive(s.IdleTimeout, max(s.ReadTimeout, 0)),
+		bodyRateGrace: positive(s.MinRequestBodyRateGrace, defaultBodyRateGrace),
+
+		unencryptedHTTP2: s.Protocols.UnencryptedHTTP2(),
+		onlyHTTP2:        !s.Protocols.HTTP1(),
+	}
+	set.request, set.response = s.headerStates()
+	if s.ReadBufferSize > 0 {
+		set.limits = http1.Limits{Line: s.ReadBufferSize, Head: s.ReadBufferSize}
+	}
+	set.headTimeout = positive(s.ReadHeaderTimeout, max(s.ReadTimeout, 0))
+	if s.ReadTimeout > 0 {
+		set.headTimeout = min(set.headTimeout, s.ReadTimeout)
+	}
+	set.firstTimeout = positive(set.headTimeout, max(s.IdleTimeout, 0))
+	return set
+}
+
+// headerStates returns the states that the settings give to headers.
+func (s *Server) headerStates() (request, response headerState) {
+	if s.DisableHeaderNamesNormalizing {
+		request = namesKept
+	}
+	response = request
+	if s.NoDefaultContentType {
+		response |= noDefaultType
+	}
+	if s.NoDefaultDate {
+		response |= noDefaultDate
+	}
+	if len(s.name) > 0 {
+		response |= namesServer
+	}
+	return request, response
+}
+
+// Shutdown gracefully shuts down the server. It closes the listeners, so that Serve
+// returns nil, and the connections that wait for a request. It answers requests that
+// have begun to arrive, with "Connection: close". It tells HTTP/2 clients to send no
+// more requests on their connections (GOAWAY), and also answers the requests that they
+// sent before they received that. Shutdown returns when all connections are closed and
+// all calls of Serve are about to return, however long that takes. It may be called
+// more than once, and Serve may be called again afterwards. It returns the error of a
+// listener that could not be closed, but completes the rest of the shutdown.
+//
+// Serve called after Shutdown starts serving again. A program that may have to stop while it
+// starts closes the listener after Shutdown:
+//
+//	context.AfterFunc(ctx, func() {
+//		shutDown <- server.Shutdown()
+//		_ = ln.Close()
+//	})
+//	if err := server.Serve(ln); err != nil {
+//		return err
+//	}
+//	return <-shutDown
+func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Background()) }
+
+// ShutdownWithContext is Shutdown with a limit: if ctx ends before the last connection is
+// closed, it returns ctx.Err(). It leaves the connections that are still busy alone; each of
+// them is closed after its request. Serve may then be called again, with another listener.
+// RequestCtx.Done stays closed for the requests that are still running.
+func (s *Server) ShutdownWithContext(ctx context.Context) error {
+	s.prepare()
+	defer s.h2.rest()
+	return s.conns.Shutdown(ctx, func() {
+		s.watches.CancelAll()
+		s.h2.shutdown()
+	})
+}

@@ -3,8 +3,12 @@ package fasthttp
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
+	"runtime/debug"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -268,3 +272,231 @@ func transportOf(nc net.Conn) net.Conn {
 	nc, _ = tlswire.Transport(nc)
 	return engine.Unproxied(nc)
 }
+
+// defaultHandshakeTimeout is how long a TLS handshake may take if Server.ReadTimeout
+// is not set.
+const defaultHandshakeTimeout = 10 * time.Second
+
+func (s *Server) handshakeTimeout() time.Duration {
+	if s.ReadTimeout > 0 {
+		return s.ReadTimeout
+	}
+	return defaultHandshakeTimeout
+}
+
+// beginTLS performs the handshake of a TLS connection, and returns the connection for
+// HTTP. over reports that there is none, because the handshake failed or a handler of
+// another protocol has served the connection.
+func (s *Server) beginTLS(c *engine.Conn) (nc net.Conn, over bool, err error) {
+	_ = c.NC.SetDeadline(time.Now().Add(s.handshakeTimeout()))
+	serve, err := s.handshake(c)
+	if err != nil {
+		return nil, true, err
+	}
+	_ = c.NC.SetDeadline(time.Time{})
+	if serve != nil {
+		return nil, true, serve()
+	}
+	if tc, ok := c.NC.(*tls.Conn); ok {
+		return tlswire.ViewOf(tc), false, nil
+	}
+	return engine.Unproxied(c.NC), false, nil
+}
+
+// handshake performs the handshake of a TLS connection. If the client has chosen the
+// protocol of another handler, serve calls that.
+func (s *Server) handshake(c *engine.Conn) (serve func() error, err error) {
+	conn := c.NC.(connTLSer)
+	if err := conn.Handshake(); err != nil {
+		s.handshakeFailed(c, err)
+		return nil, fmt.Errorf("fasthttp: tls handshake: %w", err)
+	}
+	c.EndOpening()
+	if len(s.nextProtos) == 0 && !s.Protocols.HTTP2() && !s.set.onlyHTTP2 {
+		return nil, nil
+	}
+	proto := conn.ConnectionState().NegotiatedProtocol
+	if nph := s.nextProtos[proto]; nph != nil {
+		return func() error { return s.serveProto(c, nph) }, nil
+	}
+	switch {
+	case proto == protoHTTP2 && s.Protocols.HTTP2():
+		c.Variant = variantHTTP2
+	case s.set.onlyHTTP2:
+		s.handshakeFailed(c, errNoHTTP1)
+		return nil, errNoHTTP1
+	}
+	return nil, nil
+}
+
+var errNoHTTP1 = errors.New("fasthttp: http/2 was not agreed on, and the server does not speak http/1")
+
+// serveProto calls the handler of the protocol of a connection.
+func (s *Server) serveProto(c *engine.Conn, serve ServeHandler) (err error) {
+	if !c.Begin() {
+		// the server shuts down
+		return nil
+	}
+	if s.ConnState != nil {
+		(*host)(s).StateChanged(c.NC, engine.StateActive)
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			c.Abort()
+			s.logger().Printf("fasthttp: panic serving another protocol to %v: %v\n%s", c.NC.RemoteAddr(), r, debug.Stack())
+			err = fmt.Errorf("fasthttp: panic serving another protocol: %v", r)
+		}
+	}()
+	c.PinOnly()
+	if err = serve(c.NC); err != nil && (s.LogAllErrors || !isCommon(err)) {
+		s.logger().Printf("fasthttp: cannot serve another protocol to %v: %v", c.NC.RemoteAddr(), err)
+	}
+	return err
+}
+
+// handshakeFailed logs why a handshake failed, and answers a client that has sent
+// plain HTTP.
+func (s *Server) handshakeFailed(c *engine.Conn, err error) {
+	if header, ok := errors.AsType[tls.RecordHeaderError](err); ok && header.Conn != nil && startsLikeHTTP(header.RecordHeader) {
+		err = errPlainHTTP
+		s.answerPlainHTTP(transportOf(header.Conn))
+	}
+	if isCommon(err) && !s.LogAllErrors {
+		return
+	}
+	s.logger().Printf("fasthttp: tls handshake with %v failed: %v", c.NC.RemoteAddr(), err)
+}
+
+var errPlainHTTP = errors.New("the client sent an http request to an https server")
+
+// startsLikeHTTP reports whether the bytes at the position of a record's header are the
+// start of an HTTP request. No type of record equals the first letter of a method.
+func startsLikeHTTP(header [tlswire.HeaderSize]byte) bool {
+	switch string(header[:]) {
+	case "GET /", "HEAD ", "POST ", "PUT /", "PATCH", "DELET", "OPTIO", "CONNE", "TRACE", "PRI *",
+		"GET h", "PUT h":
+		return true
+	}
+	return false
+}
+
+// answerPlainHTTP answers a client that must use TLS with a 400.
+func (s *Server) answerPlainHTTP(nc net.Conn) {
+	resp := AcquireResponse()
+	defer ReleaseResponse(resp)
+	s.configureResponse(resp)
+	resp.SetStatusCode(StatusBadRequest)
+	resp.SetBodyString("Client sent an HTTP request to an HTTPS server.\n")
+	s.sendRefusal(nc, resp, errPlainHTTP)
+}
+
+// maxTLSRefusals is how many refused TLS connections are sent a response concurrently.
+// The response takes a handshake, and an overloaded server cannot do many of them.
+const maxTLSRefusals = 64
+
+// defaultReloadInterval is the default of TLSReloader.Interval.
+const defaultReloadInterval = 10 * time.Second
+
+// TLSReloader serves certificates from files, and reads them again when they have
+// changed, so that a certificate can be renewed without a restart:
+//
+//	certs, err := fasthttp.NewTLSReloader("cert.pem", "key.pem")
+//	if err != nil {
+//		return err
+//	}
+//	server.TLSConfig = &tls.Config{GetCertificate: certs.GetCertificate}
+//	return server.ListenAndServeTLS(":443", "", "")
+//
+// It has no goroutine of its own: a handshake checks the files if the last check was
+// Interval ago or more. Existing connections keep their certificate. If the changed
+// files cannot be used, for example while only one of the two was replaced, the old
+// certificate stays in use, and the next check tries again.
+//
+// Its methods may be called from any goroutine. The fields must not be changed once it
+// is in use. It must not be copied.
+type TLSReloader struct {
+	_ noCopy
+
+	// Interval is the least time between two checks of the files; 10 seconds if it is 0.
+	Interval time.Duration
+
+	// Logger gets the errors of reading files that have changed. By default
+	// they go to the standard error output.
+	Logger Logger
+
+	looked atomic.Int64 // the time of the last check, in nanoseconds since begun
+	begun  time.Time
+
+	files certs.Files
+
+	mu   sync.Mutex // guards last
+	last string     // the last error that was logged
+}
+
+// NewTLSReloader returns a TLSReloader with the certificate in the PEM files certFile and
+// keyFile. It returns the errors of Add.
+func NewTLSReloader(certFile, keyFile string) (*TLSReloader, error) {
+	r := &TLSReloader{begun: time.Now()}
+	if err := r.Add(certFile, keyFile); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Add adds the certificate in two more files, for other hosts or with another type of
+// key. It may be called while servers use the reloader. If a file cannot be read or the
+// two do not match, it returns an error and changes nothing.
+func (r *TLSReloader) Add(certFile, keyFile string) error { return r.files.Add(certFile, keyFile) }
+
+// GetCertificate is for tls.Config.GetCertificate. It returns the first certificate
+// that is valid for the requested host and that the client supports, or else the first
+// of all. The error is always nil.
+func (r *TLSReloader) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	r.lookNowAndThen()
+	return r.files.For(hello), nil
+}
+
+// lookNowAndThen checks the files if the last check was Interval ago. Of several concurrent
+// handshakes one does so, and the others do not wait for it.
+func (r *TLSReloader) lookNowAndThen() {
+	interval := r.Interval
+	if interval <= 0 {
+		interval = defaultReloadInterval
+	}
+	now, looked := time.Since(r.begun), r.looked.Load()
+	if now-time.Duration(looked) < interval || !r.looked.CompareAndSwap(looked, int64(now)) {
+		return
+	}
+	err := r.Reload()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		r.last = ""
+		return
+	}
+	// each check has the same error until the files are right: log it once
+	if text := err.Error(); text != r.last {
+		r.last = text
+		r.logger().Printf("%s; the certificate from before stays in use", text)
+	}
+}
+
+func (r *TLSReloader) logger() Logger {
+	if r.Logger != nil {
+		return r.Logger
+	}
+	return defaultLogger
+}
+
+// Reload checks the files at once and reads the changed ones. It returns the first error,
+// but reads the other files in any case.
+func (r *TLSReloader) Reload() error { return r.files.Reload() }
+
+// GenerateTestCertificate returns a self-signed certificate and its private key, both
+// in PEM form, for ServeTLSEmbed and AppendCertEmbed. It is valid for a year, for host:
+// a name such as "localhost" or "*.a.test", or an IP address; a port after it is
+// ignored. A client accepts it only with this certificate among its root certificates.
+//
+// It is meant for tests. It returns an error only if the packages of crypto do, for
+// example for a name that a certificate cannot contain.
+func GenerateTestCertificate(host string) ([]byte, []byte, error) { return certs.SelfSigned(host) }

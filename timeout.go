@@ -6,6 +6,9 @@ import (
 	"iter"
 	"sync"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // TimeoutHandler returns a handler that runs h with a time limit. If h takes longer
@@ -244,4 +247,413 @@ func (ctx *RequestCtx) runs() iter.Seq[*timedRun] {
 			}
 		}
 	}
+}
+
+// TimeoutError makes the response a 408 with msg and lets the handler return
+// while other goroutines still use the context: the server leaves it to them
+// and never uses it again.
+func (ctx *RequestCtx) TimeoutError(msg string) {
+	ctx.TimeoutErrorWithCode(msg, StatusRequestTimeout)
+}
+
+// TimeoutErrorWithCode is TimeoutError with another status code.
+func (ctx *RequestCtx) TimeoutErrorWithCode(msg string, statusCode int) {
+	ctx.timeOut(timeoutErrorResponse(msg, statusCode))
+}
+
+func timeoutErrorResponse(msg string, statusCode int) *Response {
+	resp := new(Response)
+	resp.SetStatusCode(statusCode)
+	resp.SetBodyString(msg)
+	return resp
+}
+
+// TimeoutErrorWithResponse is TimeoutError with a copy of resp as the response. If resp has a
+// body stream, that is not copied but taken from resp; it is closed when it was sent, or will
+// not be sent because the client has another response already.
+func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
+	own := new(Response)
+	resp.CopyTo(own)
+	if stream, size := resp.body.takeStream(); stream != nil {
+		own.body.stream, own.body.size = stream, size
+		own.pointStream()
+	}
+	own.ImmediateHeaderFlush = resp.ImmediateHeaderFlush
+	ctx.timeOut(own)
+}
+
+// timeOut makes resp the response. It waits for a method that uses the connection.
+func (ctx *RequestCtx) timeOut(resp *Response) {
+	ctx.late.Lock()
+	unsent := ctx.leaveWith(resp)
+	ctx.late.Unlock()
+	for _, stream := range unsent {
+		closeUnsent(stream)
+	}
+}
+
+// leaveWith is timeOut with late held. It returns the streams that nobody sends, for the
+// caller to close them without the lock.
+func (ctx *RequestCtx) leaveWith(resp *Response) (unsent []io.Reader) {
+	if run := ctx.run; run != nil {
+		unsent = run.leave(resp.withoutStream())
+	}
+	if before := ctx.timeoutResponse.Load(); before != nil && !ctx.answered {
+		if stream, _ := before.body.takeStream(); stream != nil {
+			unsent = append(unsent, stream)
+		}
+	}
+	if ctx.answered {
+		if stream, _ := resp.body.takeStream(); stream != nil {
+			unsent = append(unsent, stream)
+		}
+		if ctx.stream != nil {
+			unsent = append(unsent, ctx.stream)
+			ctx.stream = nil
+		}
+	}
+	ctx.timeoutResponse.Store(resp)
+	ctx.kept = true
+	return unsent
+}
+
+// timedOutResponse is what the client gets in the place of a response of the handler.
+type timedOutResponse struct {
+	*Response // without its stream
+	stream    io.Reader
+	size      int
+}
+
+// takeTimeoutResponse returns the response that the client gets in the place of the
+// context's own. If the context is left to goroutines of the handler, nobody else closes the
+// stream of its own response: it does so now, and noteStream from now on.
+func (ctx *RequestCtx) takeTimeoutResponse() (resp timedOutResponse) {
+	ctx.late.Lock()
+	resp.Response = ctx.timeoutResponse.Load()
+	resp.stream, resp.size = resp.body.takeStream()
+	ctx.answered = true
+	var unsent io.Reader
+	if ctx.kept {
+		unsent, ctx.stream = ctx.stream, nil
+	}
+	ctx.late.Unlock()
+	closeUnsent(unsent)
+	return resp
+}
+
+// giveStreamTo makes the stream, if there is one, that of dst.
+func (resp timedOutResponse) giveStreamTo(dst *Response) {
+	if resp.stream != nil {
+		dst.SetBodyStream(resp.stream, resp.size)
+		dst.ImmediateHeaderFlush = resp.ImmediateHeaderFlush
+		dst.pointStream()
+	}
+}
+
+// pointStream makes the stream of the body, if it is that of a response that a client receives,
+// add its trailer section to resp. The response it was taken from may be another's by then.
+func (resp *Response) pointStream() {
+	if stream, ok := resp.body.stream.(interface{ trailersTo(h *header) }); ok {
+		stream.trailersTo(&resp.Header.header)
+	}
+}
+
+// withoutStream returns a copy of resp without its stream, for a context that has a lock of its
+// own.
+func (resp *Response) withoutStream() *Response {
+	own := new(Response)
+	resp.CopyTo(own)
+	return own
+}
+
+// noteStream implements streamOwner: the stream is sent unless the client has another response.
+func (ctx *RequestCtx) noteStream(r io.Reader) (sent bool) {
+	ctx.late.Lock()
+	defer ctx.late.Unlock()
+	if ctx.answered && ctx.kept {
+		return false
+	}
+	ctx.stream = r
+	return true
+}
+
+// claimStream implements streamOwner.
+func (ctx *RequestCtx) claimStream() bool {
+	ctx.late.Lock()
+	defer ctx.late.Unlock()
+	claimed := ctx.stream != nil
+	ctx.stream = nil
+	return claimed
+}
+
+// LastTimeoutErrorResponse returns the response that the last TimeoutError method has
+// set, or nil. After a TimeoutHandler whose handler was late it is Response itself.
+func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response {
+	if resp := ctx.timeoutResponse.Load(); resp != nil || ctx.left == nil {
+		return resp
+	}
+	return &ctx.Response
+}
+
+// A handler with a timeout may go on long after its request was answered, and so do
+// the handlers around it: they log the answer, and set fields of it. So it gets a
+// context of its own. Text is copied, since the handlers around it may hold pieces of
+// it; large content and open streams are handed over.
+
+// lend returns a run of h with a context that begins as ctx.
+func (ctx *RequestCtx) lend(h RequestHandler) *timedRun {
+	run := ctx.s.timedRun()
+	run.handler = h
+	to := run.ctx
+	to.used = true
+	if ctx.c != nil {
+		to.serveOn(ctx.c)
+	}
+	to.requestNum, to.initAddr, to.initLogger = ctx.requestNum, ctx.initAddr, ctx.initLogger
+	ctx.Request.lendTo(&to.Request)
+	ctx.exchangeWith(to)
+	ctx.late.Lock()
+	defer ctx.late.Unlock()
+	if resp := ctx.timeoutResponse.Load(); resp != nil && ctx.kept {
+		// a TimeoutError method has already left it to other goroutines
+		to.timeoutResponse.Store(resp.withoutStream())
+		to.kept = true
+	}
+	to.late.Lock()
+	to.exchange, to.lost = ctx.exchange, ctx.lost
+	to.late.Unlock()
+	run.before, ctx.run = ctx.run, run
+	return run
+}
+
+// exchangeWith gives to everything that a handler sets except the request.
+func (ctx *RequestCtx) exchangeWith(to *RequestCtx) {
+	ctx.Response.moveTo(&to.Response)
+	to.at, to.initTime, to.remoteAddr = ctx.at, ctx.initTime, ctx.remoteAddr
+	to.hijack, to.hijackNoResponse, to.hijackAtOnce = ctx.hijack, ctx.hijackNoResponse, ctx.hijackAtOnce
+	to.content, to.fullDuplex = ctx.content, ctx.fullDuplex
+	if w := ctx.watch.Load(); w != nil {
+		to.watch.CompareAndSwap(nil, w)
+	}
+}
+
+// takeBack copies back the changes of a handler that has returned in time. The
+// application may keep its context until the request was handled, so the context is
+// released with ctx.
+func (ctx *RequestCtx) takeBack(run *timedRun) {
+	from := run.ctx
+	from.endExchange()
+	from.exchangeWith(ctx)
+	if ctx.Response.body.stream != nil {
+		from.Response.Header.moveTrailers(&ctx.Response.Header.header)
+	}
+	// the body may be read at this moment, although the handler has returned
+	reading := ctx.fullDuplex && ctx.Response.body.stream != nil
+	ctx.Request.takeBack(&from.Request, ctx.left != nil || from.left != nil, reading)
+	ctx.late.Lock()
+	defer ctx.late.Unlock()
+	ctx.takeLeft(from)
+	if ctx.exchange == nil {
+		// there is no exchange that says when that is
+		ctx.run = run.before
+	}
+}
+
+// takeLeft takes over the late runs of a context whose handler has returned. late is held.
+func (ctx *RequestCtx) takeLeft(from *RequestCtx) {
+	if from.left == nil {
+		return
+	}
+	first := from.left
+	for first.before != nil {
+		first = first.before
+	}
+	first.before, ctx.left, from.left = ctx.left, from.left, nil
+}
+
+// giveUp answers with the timeout response of the run, and leaves the context of the
+// run to its handler.
+func (ctx *RequestCtx) giveUp(run *timedRun) {
+	ctx.late.Lock()
+	ctx.run = run.before
+	run.before, ctx.left = ctx.left, run
+	ctx.late.Unlock()
+	if ctx.c != nil && ctx.c.NC != nil {
+		ctx.c.Pin()
+	}
+	ctx.Request.giveUp()
+	response := run.ctx.takeTimeoutResponse()
+	ctx.Response.answer(response.Response)
+	response.giveStreamTo(&ctx.Response)
+	ctx.hijack, ctx.content = nil, nil
+}
+
+// releaseRuns releases the contexts of handlers that have returned in time.
+func (ctx *RequestCtx) releaseRuns() {
+	for run := ctx.run; run != nil; {
+		before := run.before
+		lent := run.ctx
+		lent.releaseRuns()
+		lent.Request.Header.onward, lent.Response.Header.onward = nil, nil
+		lent.watch.Store(nil)
+		lent.c = nil
+		lent.endExchange()
+		if lent.timeoutResponse.Load() != nil {
+			// a TimeoutError method was called after the handler had returned
+			lent.discard()
+			run = before
+			continue
+		}
+		lent.reset()
+		lent.Request.Header.shrink()
+		lent.Response.Header.shrink()
+		*run = timedRun{ctx: lent, start: run.start, done: run.done}
+		lent.s.pooledRuns().Put(run)
+		run = before
+	}
+	ctx.run = nil
+}
+
+// lendTo makes dst the request as a handler gets it. Bytes of the body are shared:
+// dst copies them before it changes anything.
+func (req *Request) lendTo(dst *Request) {
+	req.copyTextTo(dst)
+	dst.body = req.body
+	dst.body.spare = nil
+	if p := req.body.bytes(); p != nil {
+		dst.body.buf, dst.body.raw = nil, p
+	}
+	dst.pointStream(dst)
+	req.values.LendTo(&dst.values)
+	dst.form, req.form = req.form, nil
+}
+
+// trailingStream is a body stream of another package that adds the trailers after it
+// to its request.
+type trailingStream interface {
+	// TrailersTo gives it the function to add them with.
+	TrailersTo(add func(name, value string) error)
+}
+
+// pointStream makes the stream of the body add its trailer section to the request to.
+// The stream itself is not moved.
+func (req *Request) pointStream(to *Request) {
+	switch stream := req.body.stream.(type) {
+	case contentSource:
+		stream.trailersTo(&to.Header.header)
+	case trailingStream:
+		stream.TrailersTo(to.Header.AddTrailerField)
+	}
+	if req.source != nil {
+		req.source.trailersTo(&to.Header.header)
+	}
+}
+
+// copyTextTo copies everything except the body and the values derived from it.
+func (req *Request) copyTextTo(dst *Request) {
+	req.Header.CopyTo(&dst.Header)
+	req.copyTargetTo(dst)
+}
+
+// copyTargetTo is copyTextTo without the header.
+func (req *Request) copyTargetTo(dst *Request) {
+	if req.uriParsed {
+		req.uri.CopyTo(&dst.uri)
+	}
+	if req.argsParsed {
+		req.args.CopyTo(&dst.args)
+	}
+	dst.uriParsed, dst.argsParsed, dst.argsErr = req.uriParsed, req.argsParsed, req.argsErr
+	dst.knownAs = 0
+	dst.KeepBodyBuffer, dst.UseHostHeader = req.KeepBodyBuffer, req.UseHostHeader
+	dst.DisableRedirectPathNormalizing = req.DisableRedirectPathNormalizing
+	dst.GetBody, dst.timeout, dst.isTLS = req.GetBody, req.timeout, req.isTLS
+}
+
+// takeBack takes back the parts that lendTo gave away. If an inner handler is late,
+// that one keeps the body. If a goroutine is reading the body, the header stays with
+// it, since trailers may come at any moment.
+func (req *Request) takeBack(from *Request, late, reading bool) {
+	if !reading {
+		from.Header.CopyTo(&req.Header)
+	}
+	from.copyTargetTo(req)
+	own := req.body
+	req.body = from.body
+	if lent := from.body.raw; lent != nil && !late && sameBytes(lent, own.bytes()) {
+		req.body.raw, req.body.buf = own.raw, own.buf
+	}
+	from.body = body{}
+	if !late && !reading {
+		req.pointStream(req)
+		if req.body.stream != nil {
+			from.Header.moveTrailers(&req.Header.header)
+		}
+	}
+	req.values.TakeBack(&from.values)
+	req.form, from.form = from.form, nil
+}
+
+// sameBytes reports whether a and b are the same piece of memory.
+func sameBytes(a, b []byte) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// giveUp leaves the parts that were lent to a late handler with it.
+func (req *Request) giveUp() {
+	req.body = body{raw: req.body.bytes(), limit: req.body.limit}
+}
+
+// moveTo makes dst the response, which loses its body.
+func (resp *Response) moveTo(dst *Response) {
+	resp.Header.CopyTo(&dst.Header)
+	dst.ImmediateHeaderFlush, dst.StreamBody = resp.ImmediateHeaderFlush, resp.StreamBody
+	dst.SkipBody, dst.skipsHead, dst.KeepBodyBuffer = resp.SkipBody, resp.skipsHead, resp.KeepBodyBuffer
+	dst.remoteAddr, dst.localAddr = resp.remoteAddr, resp.localAddr
+	from, to := resp.body.owner, dst.body.owner
+	stream, size := resp.body.takeStream()
+	dst.body, resp.body = resp.body, body{owner: from}
+	dst.body.owner = to
+	if stream != nil {
+		dst.body.setStream(stream, size)
+	}
+}
+
+// answer gives the response status, content and fields of another one. Its own fields
+// stay if the other has no field of the same name, unless they describe the content.
+func (resp *Response) answer(other *Response) {
+	h, from := &resp.Header, &other.Header
+	resp.ResetBody()
+	resp.SkipBody, resp.ImmediateHeaderFlush = other.SkipBody, false
+	h.SetStatusCode(other.StatusCode())
+	h.SetStatusMessage(from.StatusMessage())
+	for _, id := range contentFields {
+		h.del(http1.Response, key{id.Bytes(), id})
+	}
+	for name := range from.All() {
+		if k := keyOf(name); k.id != field.SetCookie {
+			h.del(http1.Response, k)
+		}
+	}
+	for name, value := range from.All() {
+		switch k := keyOf(name); k.id {
+		case field.ContentLength, field.TransferEncoding, field.ContentType:
+		default:
+			h.add(http1.Response, k, value)
+		}
+	}
+	h.SetContentTypeBytes(from.text(from.slots[slotContentType]))
+	h.setState(noDefaultType, h.is(noDefaultType) || from.is(noDefaultType))
+	h.setState(noDate, h.is(noDate) || from.is(noDate))
+	if other.ConnectionClose() {
+		h.SetConnectionClose()
+	}
+	if p := other.body.bytes(); len(p) > 0 {
+		resp.body.set(p)
+	}
+}
+
+// contentFields describe the content of a response, and not the response itself.
+var contentFields = []field.ID{
+	field.ContentType, field.ContentEncoding, field.ContentLength, field.ContentRange, field.Etag, field.LastModified,
 }

@@ -17,7 +17,7 @@ var (
 	// speaksOfErrors matches comments that mention errors.
 	speaksOfErrors = regexp.MustCompile(`(?i)\berrors?\b|\bfails?\b|\bfailed\b|\bErr[A-Z]\w+`)
 	// refersTo matches the name of a function to which a comment refers.
-	refersTo = regexp.MustCompile(`(?:\bis|\bwhat|\b[Ss]ee|\bas|\bthat of|\blike) +\[?((?:\w+\.)*[A-Z]\w*)`)
+	refersTo = regexp.MustCompile(`(?:\bis|\bcalls|\bwhat|\b[Ss]ee|\bas|\bthat of|\blike) +\[?((?:\w+\.)*[A-Z]\w*)`)
 )
 
 // failing is an exported function or method that returns an error.
