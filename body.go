@@ -326,7 +326,8 @@ func (b *body) load() error {
 	return b.broken
 }
 
-// bodyWriter appends to a body.
+// bodyWriter appends to a body. BodyWriter returns it, so it must not have the methods of a
+// body.
 type bodyWriter body
 
 func (w *bodyWriter) Write(p []byte) (int, error) {

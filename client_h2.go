@@ -491,7 +491,7 @@ func (x *h2Call) startStream() {
 	c.Unlock()
 	if empty {
 		// a caller that knows that the body is empty may never close it
-		s.gate.End((*gatedH2Stream)(s), 0)
+		s.gate.End(s, 0)
 		return
 	}
 	if !deadline.IsZero() {
@@ -537,10 +537,10 @@ func (s *h2Stream) cut(err error) {
 
 // Read implements io.Reader. It returns io.ErrUnexpectedEOF if the connection ends before the
 // body does, and ErrTimeout when the time of the call is up.
-func (s *h2Stream) Read(p []byte) (int, error) { return s.gate.Read((*gatedH2Stream)(s), p) }
+func (s *h2Stream) Read(p []byte) (int, error) { return s.gate.Read(s, p) }
 
 // Close ends the stream, and has the server end it if it has not.
-func (s *h2Stream) Close() error { return s.gate.Close((*gatedH2Stream)(s), 0) }
+func (s *h2Stream) Close() error { return s.gate.Close(s, 0) }
 
 // CloseWithError is Close.
 func (s *h2Stream) CloseWithError(error) error { return s.Close() }
@@ -560,11 +560,8 @@ func (s *h2Stream) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// gatedH2Stream is an h2Stream behind its gate.
-type gatedH2Stream h2Stream
-
 // Next implements bodyio.Gated.
-func (s *gatedH2Stream) Next(p []byte) (n int, done bool, err error) {
+func (s *h2Stream) Next(p []byte) (n int, done bool, err error) {
 	n, err = s.in.Read(p)
 	done = s.in.Ended()
 	if done && !s.done && (err == nil || err == io.EOF) {
@@ -577,7 +574,7 @@ func (s *gatedH2Stream) Next(p []byte) (n int, done bool, err error) {
 }
 
 // Release implements bodyio.Gated: it gives the reservation back.
-func (s *gatedH2Stream) Release(bool) {
+func (s *h2Stream) Release(bool) {
 	if s.timer != nil {
 		s.timer.Stop()
 	}
@@ -590,10 +587,10 @@ func (s *gatedH2Stream) Release(bool) {
 }
 
 // Discard implements bodyio.Gated. Unread content does not block other calls.
-func (s *gatedH2Stream) Discard(time.Duration) { _ = s.in.Close() }
+func (s *h2Stream) Discard(time.Duration) { _ = s.in.Close() }
 
 // Interrupt implements bodyio.Gated.
-func (s *gatedH2Stream) Interrupt() error {
+func (s *h2Stream) Interrupt() error {
 	c := s.c
 	c.Lock()
 	s.in.Fail(errStreamClosed)

@@ -293,7 +293,7 @@ func (x *clientExchange) startStream() error {
 	resp.body.limit = x.hc.MaxResponseBodySize
 	if frame.Kind == http1.Length && frame.Length == 0 && x.sender == nil {
 		// a caller that knows that the body is empty may never close it
-		s.gate.End((*gatedStream)(s), closeTime)
+		s.gate.End(s, closeTime)
 	}
 	return nil
 }
@@ -301,18 +301,15 @@ func (x *clientExchange) startStream() error {
 // Read implements io.Reader. It returns io.ErrUnexpectedEOF if the connection
 // ends before the body does, and ErrTimeout when the time of the call is up.
 func (s *clientStream) Read(p []byte) (int, error) {
-	return s.gate.Read((*gatedStream)(s), p)
+	return s.gate.Read(s, p)
 }
 
 // trailersTo makes h the header that gets the trailer section. No goroutine reads
 // meanwhile.
 func (s *clientStream) trailersTo(h *header) { s.body.trailersTo(h) }
 
-// gatedStream is a clientStream behind its gate.
-type gatedStream clientStream
-
 // Next implements bodyio.Gated.
-func (s *gatedStream) Next(p []byte) (n int, done bool, err error) {
+func (s *clientStream) Next(p []byte) (n int, done bool, err error) {
 	n, err = s.body.Read(p)
 	if err != nil && err != io.EOF {
 		err = s.x.failed(err)
@@ -321,7 +318,7 @@ func (s *gatedStream) Next(p []byte) (n int, done bool, err error) {
 }
 
 // Release implements bodyio.Gated: it gives the connection back.
-func (s *gatedStream) Release(cut bool) {
+func (s *clientStream) Release(cut bool) {
 	if s.body.Ended() {
 		s.x.endResponse()
 	}
@@ -333,7 +330,7 @@ func (s *gatedStream) Release(cut bool) {
 }
 
 // Discard implements bodyio.Gated.
-func (s *gatedStream) Discard(within time.Duration) {
+func (s *clientStream) Discard(within time.Duration) {
 	if within >= 0 {
 		s.drain(within)
 	}
@@ -341,7 +338,7 @@ func (s *gatedStream) Discard(within time.Duration) {
 }
 
 // Interrupt implements bodyio.Gated.
-func (s *gatedStream) Interrupt() error {
+func (s *clientStream) Interrupt() error {
 	s.x.cc.line.Guard.Cancel(errStreamClosed)
 	return s.x.cc.line.Net().Close()
 }
@@ -362,7 +359,7 @@ func (s *clientStream) CloseWithError(err error) error {
 // end ends the stream. The rest of the body has the time within to arrive, and is not
 // waited for if within is negative. When end returns, no goroutine reads from it.
 func (s *clientStream) end(within time.Duration) error {
-	return s.gate.Close((*gatedStream)(s), within)
+	return s.gate.Close(s, within)
 }
 
 // The limits for reading a discarded body, which is read so that the connection can
@@ -376,7 +373,7 @@ const (
 )
 
 // drain discards the rest of the body, if the connection can be of use after that.
-func (s *gatedStream) drain(within time.Duration) {
+func (s *clientStream) drain(within time.Duration) {
 	left, known := s.body.Left()
 	if !s.keepable || left > maxDrained {
 		return

@@ -291,32 +291,30 @@ func (x *clientExchange) startSender(out *bufpool.Buffer, content []byte) {
 		r.Content = content
 	}
 	x.sender, x.cc.line.Duplex = s, true
-	s.Start(r, (*senderOwner)(s))
+	s.Start(r, s)
 }
 
-// senderOwner is a bodySender as its goroutine sees it.
-type senderOwner bodySender
-
 // WriteStream implements sender.Owner.
-func (o *senderOwner) WriteStream(w flushWriter) error {
-	if o.body.size >= 0 {
-		return o.body.writeFixed(w)
+func (s *bodySender) WriteStream(w flushWriter) error {
+	if s.body.size >= 0 {
+		return s.body.writeFixed(w)
 	}
-	return o.body.writeChunked(w)
+	return s.body.writeChunked(w)
 }
 
 // LimitAnswer implements sender.Owner.
-func (o *senderOwner) LimitAnswer() { _ = o.hc.limitAnswer(&o.Line.Guard, o.deadline) }
+func (s *bodySender) LimitAnswer() { _ = s.hc.limitAnswer(&s.Line.Guard, s.deadline) }
 
 // LimitDraining implements sender.Owner.
-func (o *senderOwner) LimitDraining() { _ = o.hc.limitDraining(&o.Line.Guard, o.deadline) }
+func (s *bodySender) LimitDraining() { _ = s.hc.limitDraining(&s.Line.Guard, s.deadline) }
 
 // Panicked implements sender.Owner.
-func (o *senderOwner) Panicked(value any) error {
+func (s *bodySender) Panicked(value any) error {
 	return streamPanic("panic while sending a request", value)
 }
 
-// sentTrailers is the header of a request whose trailers follow the content.
+// sentTrailers is the header of a request whose trailers follow the content. It has a type
+// of its own since RequestHeader must not have the method.
 type sentTrailers RequestHeader
 
 // AppendTrailers implements sender.Trailers.

@@ -391,7 +391,7 @@ func adoptConn(conn net.Conn, addr string, size int) *clientConn {
 	cc := &clientConn{upstream: addr, past: &connPast{created: time.Now()}}
 	cc.line.Attach(conn, size)
 	cc.wire.Open()
-	cc.protocol = (*http1Client)(cc)
+	cc.protocol = http1Client{cc}
 	if remote := conn.RemoteAddr(); remote != nil {
 		cc.upstream = remote.String()
 	}
@@ -461,11 +461,11 @@ func agreeOnHTTP1(negotiated string) error {
 }
 
 // http1Client is HTTP/1.1 on a connection.
-type http1Client clientConn
+type http1Client struct{ cc *clientConn }
 
 // roundTrip implements clientProtocol.
-func (p *http1Client) roundTrip(hc *HostClient, req *Request, resp *Response, since time.Duration) (untouched bool, err error) {
-	cc, call := (*clientConn)(p), &req.call
+func (p http1Client) roundTrip(hc *HostClient, req *Request, resp *Response, since time.Duration) (untouched bool, err error) {
+	cc, call := p.cc, &req.call
 	cc.line.Sent = 0
 	x := clientExchange{hc: hc, cc: cc, call: call, req: req, resp: resp}
 	if since != 0 && cc.isSeenLater(call) {
@@ -481,18 +481,18 @@ func (p *http1Client) roundTrip(hc *HostClient, req *Request, resp *Response, si
 }
 
 // shared implements clientProtocol.
-func (*http1Client) shared() bool { return false }
+func (http1Client) shared() bool { return false }
 
 // pooled implements clientProtocol.
-func (*http1Client) pooled() {}
+func (http1Client) pooled() {}
 
 // reserve implements clientProtocol: the holder of the connection has the only
 // reservation.
-func (*http1Client) reserve() bool { return false }
+func (http1Client) reserve() bool { return false }
 
 // Close implements clientProtocol.
-func (p *http1Client) Close() error {
-	return p.line.Close()
+func (p http1Client) Close() error {
+	return p.cc.line.Close()
 }
 
 // handshakeTimeout limits a TLS handshake for which the application has not set

@@ -368,18 +368,8 @@ func (c *PipelineClient) encode(call *pipelineCall, req *Request) error {
 		call.Out = append(call.Out, req.content()...)
 		return nil
 	}
-	return req.writeContent((*pipelineEncoder)(call), encoding)
+	return req.writeContent(call, encoding)
 }
-
-// pipelineEncoder appends to the bytes of a request.
-type pipelineEncoder pipelineCall
-
-func (e *pipelineEncoder) Write(p []byte) (int, error) {
-	e.Out = append(e.Out, p...)
-	return len(p), nil
-}
-
-func (e *pipelineEncoder) Flush() error { return nil }
 
 // await waits for the result. After it has returned, the client no longer uses the
 // caller's response.

@@ -393,7 +393,8 @@ func (s *Server) wantsEvents(ln net.Listener) bool {
 	return false
 }
 
-// host is a Server as its engines see it.
+// host is a Server as its engines see it. It has a type of its own since Server must not
+// have the methods.
 type host Server
 
 var _ engine.Host = (*host)(nil)

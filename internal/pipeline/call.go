@@ -177,3 +177,12 @@ func (l *list[R]) remove(call *Call[R]) {
 	call.links = links[R]{}
 	l.n--
 }
+
+// Write appends to Out.
+func (c *Call[R]) Write(p []byte) (int, error) {
+	c.Out = append(c.Out, p...)
+	return len(p), nil
+}
+
+// Flush does nothing.
+func (c *Call[R]) Flush() error { return nil }
