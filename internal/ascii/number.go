@@ -16,7 +16,7 @@ func AppendUint(dst []byte, n int) []byte {
 	dst = slices.Grow(dst, maxDigits)[:at+countDigits(u)]
 	i := len(dst)
 	for ; u >= 100; u /= 100 {
-		// two digits at a time, since each division waits for the one before
+		// two digits at once, since each division waits for the one before
 		i -= 2
 		pair := digitPairs[u%100*2:][:2]
 		dst[i], dst[i+1] = pair[0], pair[1]

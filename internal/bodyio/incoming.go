@@ -11,18 +11,18 @@ import (
 
 // Incoming is the content of an HTTP/1 message that is read while it arrives.
 //
-// The zero value has ended. An Incoming is used by one goroutine at a time, except for
-// Ended, and must not be copied once it was started.
+// The zero value has ended. Only one goroutine may use an Incoming at a time, except for
+// Ended. It must not be copied once it was started.
 type Incoming struct {
 	in      recvbuf.Source
 	to      Recipient
 	decoder http1.Body
 	phase   atomic.Uint32
-	err     error // what Read returns in the phase incomingFailed
+	err     error // returned by Read in the phase incomingFailed
 	room    int64 // how many bytes Read may still return
 }
 
-// Recipient gets what a message has besides its content.
+// Recipient receives the parts of a message other than its content.
 type Recipient interface {
 	// FeedTrailers reads the trailer section at the beginning of b, and returns its
 	// length, or 0 if it is not complete.
@@ -35,12 +35,12 @@ type Recipient interface {
 // The phases of an Incoming.
 const (
 	incomingEnded  uint32 = iota // the message was read to its end
-	incomingOpen                 // content, or what follows it, is still to be read
-	incomingClosed               // the reader wants no more: only draining goes on
-	incomingFailed               // err says why no more can be read
+	incomingOpen                 // content, or the trailer section, is still to be read
+	incomingClosed               // the reader wants no more; draining is still possible
+	incomingFailed               // err is the reason why no more can be read
 )
 
-// Start makes s the content that begins in and has the framing f.
+// Start makes s the content that begins in in and has the framing f.
 func (s *Incoming) Start(in recvbuf.Source, f http1.Framing, to Recipient) {
 	var d http1.Body
 	d.Start(f)
@@ -50,7 +50,7 @@ func (s *Incoming) Start(in recvbuf.Source, f http1.Framing, to Recipient) {
 	}
 }
 
-// Resume is Start for content of which decoder has decoded a part.
+// Resume is Start for content that decoder has decoded in part.
 func (s *Incoming) Resume(in recvbuf.Source, decoder http1.Body, to Recipient) {
 	s.in, s.to, s.decoder = in, to, decoder
 	s.err, s.room = nil, math.MaxInt64
@@ -92,8 +92,8 @@ func (s *Incoming) Read(p []byte) (int, error) {
 	return 0, s.err
 }
 
-// next reads from what has arrived. ok is false if that has no content, because of the
-// phase or because more has to arrive.
+// next reads from the bytes that have arrived. ok is false if there is no content among
+// them, because of the phase or because more has to arrive.
 func (s *Incoming) next(p []byte) (n int, ok bool) {
 	for !s.decoder.Done() {
 		if len(p) == 0 {
@@ -223,20 +223,20 @@ type Drained uint8
 
 const (
 	DrainedAll   Drained = iota // the message was read to its end
-	DrainedNever                // there is too much of it, or it never comes
+	DrainedNever                // there is too much of it, or it never arrives
 	DrainedLater                // the rest has not arrived
 )
 
-// Drain reads and discards the rest of the message, also after Close. It reads no more
-// than limit bytes, which it subtracts from limit, and none if there are more for sure.
+// Drain reads and discards the rest of the message, also after Close. It reads at most
+// limit bytes, which it subtracts from limit, and none if the rest is certainly longer.
 func (s *Incoming) Drain(limit *int) Drained { return s.drain(limit, true) }
 
-// DrainArrived is Drain that discards only what has arrived.
+// DrainArrived is Drain for the bytes that have arrived already.
 func (s *Incoming) DrainArrived(limit *int) Drained { return s.drain(limit, false) }
 
 func (s *Incoming) drain(limit *int, mayWait bool) Drained {
 	if s.phase.CompareAndSwap(incomingClosed, incomingOpen) {
-		// it stays closed for its reader
+		// s stays closed for its reader
 		defer s.Close()
 	}
 	var discarded [512]byte

@@ -21,8 +21,8 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// The sizes of the window that a zstd stream may require of its decoder. A stream of
-// a few bytes can require half a gigabyte.
+// The window sizes that a zstd stream may require of its decoder. A stream of a few bytes
+// can require half a gigabyte.
 const (
 	// ZstdContentWindow is the largest window of the body of a message, in bytes
 	// (RFC 9659 section 3).
@@ -100,8 +100,8 @@ type decoderSource interface {
 	io.ByteScanner
 }
 
-// decoders holds the decoders that are not in use. Those of zstd that may hold large
-// windows are in a pool of their own: content of messages is decoded without them.
+// decoders holds the unused decoders. The zstd decoders that may hold large windows have
+// their own pool; message content is decoded without them.
 var (
 	decoders          [Count]sync.Pool
 	largeZstdDecoders sync.Pool
@@ -178,8 +178,8 @@ func (d *Decoder) Read(p []byte) (int, error) {
 	return n, d.err
 }
 
-// failure returns the error of Read for an error of a library. atStart says that it is no
-// error of what follows a first member of gzip.
+// failure returns the error of Read for an error of a library. atStart means that the
+// error is not in the data after a first member of gzip.
 func (d *Decoder) failure(err error, atStart bool) error {
 	if err == io.EOF {
 		return err
@@ -188,7 +188,7 @@ func (d *Decoder) failure(err error, atStart bool) error {
 		return http1.ErrBodyTooLarge
 	}
 	if err == gzip.ErrHeader && atStart || err == zlib.ErrHeader {
-		// programs know these errors, and their texts, for data without a valid header
+		// programs expect these errors, and their texts, for data without a valid header
 		return err
 	}
 	return fmt.Errorf("fasthttp: cannot decode %s: %w", d.coding, err)

@@ -6,9 +6,9 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// Accepted holds what the Accept-Encoding fields of a request say (RFC 9110 section
-// 12.5.3). The zero value is for a request without such a field. The caller adds each
-// field and then calls Choose.
+// Accepted holds the content of the Accept-Encoding fields of a request (RFC 9110
+// section 12.5.3). The zero value is for a request without such a field. The caller
+// adds each field and then calls Choose.
 type Accepted struct {
 	weights [Count]Weight
 	others  Weight // of "*"
@@ -61,7 +61,7 @@ func (w *Weight) lower(weight Weight) {
 func (a *Accepted) Choose(offered Set) Coding {
 	best, weight := Identity, a.weights[Identity]
 	if weight == weightUnset {
-		// the client accepts the coding then, but does not say that it prefers it
+		// the client accepts the coding then, but does not prefer it
 		weight = WeightNever
 	}
 	for c := Identity + 1; c < Count; c++ {
