@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// NewBoundary returns what separates the parts of a multipart/byteranges body.
-// It is long and random enough not to occur in any content.
+// NewBoundary returns the boundary of a multipart/byteranges body. It is long and
+// random enough not to occur in any content.
 func NewBoundary() string {
 	const digits = 16
 	b := make([]byte, 0, 2*digits)
@@ -25,8 +25,8 @@ type ByteRanges struct {
 
 	src   io.ReaderAt
 	texts []byte // all text, in order
-	cuts  []int  // how much of it there is before each Span, and at the end
-	spans []Span // what of them is left
+	cuts  []int  // the length of the text before each Span, and at the end
+	spans []Span // the spans that are left
 	close func() error
 }
 

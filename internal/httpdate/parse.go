@@ -203,8 +203,8 @@ func (s *scanner) clock(d *date) {
 	}
 }
 
-// fraction reads digits after a decimal point as nanoseconds. Those after the
-// ninth do not count.
+// fraction reads digits after a decimal point as nanoseconds. It ignores digits
+// after the ninth.
 func (s *scanner) fraction() int {
 	n, unit := 0, int(time.Second/10)
 	for len(s.rest) > 0 && ascii.Is(s.rest[0], ascii.Digit) {
