@@ -2,8 +2,8 @@
 // connection that it forwards: the PROXY protocol, versions 1 and 2, as HAProxy
 // specifies it in its proxy-protocol.txt.
 //
-// It does no I/O. Size returns how many bytes the header has, or how many can be read
-// without going beyond it. Parse parses a complete header. It imports ascii.
+// It does no I/O. Size returns the size of the header, or how many bytes can be read
+// without reading beyond it. Parse parses a complete header.
 package proxyproto
 
 import (
@@ -32,17 +32,18 @@ const (
 )
 
 var (
-	// ErrMalformed says that a connection does not begin with a valid header.
+	// ErrMalformed means that a connection does not begin with a valid header.
 	ErrMalformed = errors.New("malformed header of the PROXY protocol")
-	// ErrTooLarge says that a header is larger than MaxSize.
+	// ErrTooLarge means that a header is larger than MaxSize.
 	ErrTooLarge = errors.New("too large a header of the PROXY protocol")
-	// ErrChecksum says that a header does not match its checksum.
+	// ErrChecksum means that a header does not match its checksum.
 	ErrChecksum = errors.New("wrong checksum in a header of the PROXY protocol")
 )
 
-// Header is what a header says about the connection of the client. If it says
-// nothing, both addresses are invalid, and those of the connection itself count: the
-// proxy checks whether the server is alive, or its client has no IP address.
+// Header holds a header's information about the connection of the client. If the
+// header has none, both addresses are invalid, and the addresses of the connection
+// itself apply: the proxy checks whether the server is alive, or its client has no IP
+// address.
 type Header struct {
 	Source      netip.AddrPort // the address of the client
 	Destination netip.AddrPort // the address to which the client has connected
