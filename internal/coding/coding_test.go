@@ -69,7 +69,7 @@ func TestDecodingTellsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// What follows a member of gzip and is none is told as every other fault of the content is.
+// Garbage after a gzip member is reported like every other fault of the content.
 func TestBytesBehindAGzipMember(t *testing.T) {
 	encoded := AppendEncoded(nil, []byte("content"), Gzip, 1)
 	for _, behind := range []string{"no member, but text behind one", "\x1f\x8c", "\x00"} {

@@ -51,7 +51,7 @@ var rootLevels = [][]group{
 // maxGroupLines limits the lines of code that a reader of one group has to read.
 const maxGroupLines = 6000
 
-// groupOf returns the group that a file is in, and the index of its level, or -1.
+// groupOf returns the group of a file, and the index of its level, or -1.
 func groupOf(name string) (group, int) {
 	for level, groups := range rootLevels {
 		for _, g := range groups {
