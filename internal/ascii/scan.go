@@ -20,12 +20,12 @@ func upTo(w, least uint64) uint64 {
 	return ((w - least) | ((w ^ 0x7f*ones) - ones)) &^ w & highs
 }
 
-// ZeroBytes returns a word with the high bit set for every byte of w that is zero. The
+// ZeroBytes returns a word with the high bit set for every zero byte of w. The
 // lowest of these bits is always right; those above it may be wrong.
 func ZeroBytes(w uint64) uint64 { return (w - ones) &^ w & highs }
 
-// NotDigits returns a word with bits set for bytes of w that are not digits, and for bytes
-// above one that is outside of ASCII.
+// NotDigits returns a word with bits set for bytes of w other than digits, and for bytes
+// above one outside of ASCII.
 func NotDigits(w uint64) uint64 {
 	// neither the sum nor the word itself may have a high bit, and the other sum must
 	return ((w + (0x80-':')*ones) | w | ^(w + (0x80-'0')*ones)) & highs

@@ -30,7 +30,7 @@ type Member[C Client] struct {
 
 	client   Client        // the same, which calls a method without looking for it
 	total    atomic.Uint64 // work that the member was given
-	running  atomic.Int64  // how much of that has not ended
+	running  atomic.Int64  // the part of that which has not ended
 	failures failures.Recent
 }
 
@@ -114,8 +114,8 @@ func (s *Set[C]) Add(c C) int {
 	return len(members)
 }
 
-// Remove removes the members for whose clients remove returns true, and returns how many
-// are left. remove must not call Add or Remove.
+// Remove removes each member for whose client remove returns true, and returns the number
+// of members left. remove must not call Add or Remove.
 func (s *Set[C]) Remove(remove func(C) bool) int {
 	s.changes.Lock()
 	defer s.changes.Unlock()

@@ -3,7 +3,7 @@
 // HTTP/1 messages while it arrives.
 //
 // It knows neither messages nor connections. Start with write.go; copy.go copies,
-// pipe.go has streams that a goroutine produces, encode.go streams that are encoded,
+// pipe.go has streams that a goroutine produces, encode.go encodes streams,
 // incoming.go arriving HTTP/1 content; collector.go joins several writes into one, and
 // gate.go lets one goroutine close a stream that another one reads.
 package bodyio

@@ -23,7 +23,7 @@ type Encoded struct {
 	level  int
 
 	encoder *coding.Encoder // from the first read to the end
-	plain   *bufpool.Buffer // what is read from src
+	plain   *bufpool.Buffer // bytes read from src
 	encoded *bufpool.Buffer
 	rest    []byte // of encoded
 	got     int    // bytes of src

@@ -14,7 +14,7 @@ import (
 type Gated interface {
 	// Next reads like io.Reader; done means that nothing follows.
 	Next(p []byte) (n int, done bool, err error)
-	// Discard ends a stream that is not read. It waits for the rest of the stream for
+	// Discard ends an unread stream. It waits for the rest of the stream for
 	// at most within, or not at all if within is negative.
 	Discard(within time.Duration)
 	// Release releases the source of the stream. cut means that the stream was closed

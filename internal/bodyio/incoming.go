@@ -9,7 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/recvbuf"
 )
 
-// Incoming is the content of an HTTP/1 message that is read while it arrives.
+// Incoming is the content of an HTTP/1 message, read while it arrives.
 //
 // The zero value has ended. Only one goroutine may use an Incoming at a time, except for
 // Ended. It must not be copied once it was started.
@@ -19,7 +19,7 @@ type Incoming struct {
 	decoder http1.Body
 	phase   atomic.Uint32
 	err     error // returned by Read in the phase incomingFailed
-	room    int64 // how many bytes Read may still return
+	room    int64 // bytes that Read may still return
 }
 
 // Recipient receives the parts of a message other than its content.
@@ -64,7 +64,7 @@ func (s *Incoming) Clear() { *s = Incoming{} }
 // another goroutine reads.
 func (s *Incoming) Ended() bool { return s.phase.Load() == incomingEnded }
 
-// Left returns how many bytes of content are still to be read, if that is known.
+// Left returns the number of bytes of content that are left to read, if it is known.
 func (s *Incoming) Left() (n int64, known bool) {
 	if s.decoder.Kind() != http1.Length {
 		return 0, false
@@ -182,7 +182,7 @@ func (s *Incoming) wait() {
 	}
 }
 
-// fail ends the reading because of err. If that is io.EOF, the message is cut off.
+// fail ends the reading because of err. If err is io.EOF, the message is cut off.
 func (s *Incoming) fail(err error) {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
@@ -214,8 +214,8 @@ func (s *Incoming) CloseWithError(error) error {
 	return nil
 }
 
-// Forget drops what s was reading from, and its recipient, after Close. Read returns what
-// it returned before; there is no more draining.
+// Forget drops the source and the recipient of s, after Close. Read returns the same error
+// as before; there is no more draining.
 func (s *Incoming) Forget() { s.in, s.to = nil, nil }
 
 // Drained is the result of draining content.

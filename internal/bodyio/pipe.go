@@ -9,7 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 )
 
-// Window is how many bytes a producer may be ahead of the reader.
+// Window is the number of bytes that a producer may be ahead of the reader.
 const Window = 64 << 10
 
 // NewPipe runs produce in a goroutine and returns a reader of its output. With

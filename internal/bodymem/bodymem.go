@@ -244,7 +244,7 @@ func (h *Body) Resume() bool {
 }
 
 // claim gives the body to the caller, which must call end without holding a lock of
-// the Memory. end is nil for a body that is being served. The lock of the shard is
+// the Memory. end is nil for a body being served. The lock of the shard is
 // held.
 func (h *Body) claim() (end func()) {
 	if h.wait.CompareAndSwap(blocked, claiming) {

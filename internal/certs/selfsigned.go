@@ -18,7 +18,7 @@ import (
 const (
 	// testCertLife is how long a test certificate is valid.
 	testCertLife = 365 * 24 * time.Hour
-	// testCertSkew is by how much the clocks of two machines may differ.
+	// testCertSkew is the allowed difference between the clocks of two machines.
 	testCertSkew = time.Hour
 )
 

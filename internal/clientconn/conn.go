@@ -154,7 +154,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// WriteBoth writes a and b, with one system call if that is possible.
+// WriteBoth writes a and b, with one system call if possible.
 func (c *Conn) WriteBoth(a, b []byte) error {
 	if c.pair == nil {
 		c.pair = new(bufferPair)

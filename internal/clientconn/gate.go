@@ -19,7 +19,7 @@ type gate struct {
 
 	head    [5]byte // of the current record
 	inHead  int     // bytes of it that were received
-	content int     // bytes of the record's content that are still expected
+	content int     // missing bytes of the record's content
 
 	// poster receives the bytes that TLS writes, unless it is nil
 	poster atomic.Pointer[poster]

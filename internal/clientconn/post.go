@@ -19,7 +19,7 @@ type poster struct {
 
 	mu       sync.Mutex
 	unsent   []byte
-	spare    []byte // memory for unsent while that is being flushed
+	spare    []byte // memory for unsent during a flush
 	flushing bool   // bytes before those in unsent are being written
 	err      error  // of the connection, once it has failed
 
@@ -114,7 +114,7 @@ func (p *poster) flush(g *Guard, within time.Duration) error {
 	}
 }
 
-// mostSpare is the largest memory that is kept for the next bytes.
+// mostSpare is the largest memory kept for the next bytes.
 const mostSpare = 64 << 10
 
 // Posts makes Post and Flush usable: from now on all writes use them. It is called once, by

@@ -10,7 +10,7 @@ import (
 )
 
 // TLSConfig returns the configuration for the connections to addr: base, which may be nil,
-// with defaults for the fields that are not set. No address, however malformed, makes it
+// with defaults for the unset fields. No address, however malformed, makes it
 // less strict.
 //
 // The error means that no certificate can be valid for such a host. The text is an old one:

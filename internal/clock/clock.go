@@ -1,7 +1,7 @@
 // Package clock provides a coarse clock, with a resolution of a hundredth of a
 // second, for callers that need the time with every request. One goroutine reads
 // the system's clock and publishes the time, together with the text for a Date
-// field; all callers read what it has published.
+// field; all callers read the published values.
 //
 // The first use starts the goroutine. It ends by itself a second after the last
 // use, so that it does not wake an idle process.
@@ -64,7 +64,7 @@ func Second() int64 { return system.Second() }
 func Date() string { return system.Date() }
 
 // Clock is a coarse clock. The zero value is ready for use. All methods may be
-// called concurrently; they allocate nothing unless the clock has to start.
+// called concurrently; they allocate only if the clock has to start.
 // A Clock must not be copied.
 type Clock struct {
 	// word is the monotonic time since origin in nanoseconds, shifted left by

@@ -10,7 +10,7 @@ import (
 // or more than MaxApplied codings. It is fasthttp.ErrContentEncodingUnsupported.
 var ErrUnsupported = errors.New("fasthttp: unsupported content-encoding")
 
-// MaxApplied is the largest number of codings that are undone for one body. There is
+// MaxApplied is the largest number of codings undone for one body. There is
 // no reason to apply more than one, and each can make the content a thousand times
 // larger.
 const MaxApplied = 4

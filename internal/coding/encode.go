@@ -31,7 +31,7 @@ type encoderState interface {
 // maxLevels is the largest number of compression levels of a coding.
 const maxLevels = 12
 
-// encoders holds the encoders that are not in use, by coding and level. An encoder
+// encoders holds the unused encoders, by coding and level. An encoder
 // keeps its level, since another one needs other tables.
 var encoders [Count][maxLevels]sync.Pool
 

@@ -47,7 +47,7 @@ func (a *Accepted) Add(value []byte) {
 }
 
 // lower sets the weight. If there are several for one coding, the lowest counts, so
-// that a coding that is excluded once stays excluded.
+// that a coding excluded once stays excluded.
 func (w *Weight) lower(weight Weight) {
 	if *w == weightUnset || weight < *w {
 		*w = weight
@@ -55,7 +55,7 @@ func (w *Weight) lower(weight Weight) {
 }
 
 // Choose returns the offered coding that the client prefers. It returns Identity if
-// the client prefers that, if it requests no coding that is offered, and also if it
+// the client prefers that, if it requests no offered coding, and also if it
 // accepts no coding at all: a response in an unexpected form is of more use than none.
 // If the client prefers two codings equally, Choose returns the larger one.
 func (a *Accepted) Choose(offered Set) Coding {

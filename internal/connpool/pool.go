@@ -44,7 +44,7 @@ type Pool[C Conn] struct {
 	// connection is shared.
 	Reserve func(C) bool
 
-	_       cpu.CacheLinePad // every call writes what follows
+	_       cpu.CacheLinePad // every call writes the following fields
 	mu      sync.Mutex
 	open    int // places taken, including those of idle connections
 	opening int // places in which a connection is being opened, in the phase inTurn
@@ -90,8 +90,8 @@ func (p *Pool[C]) get() (g Grant[C], ok bool) {
 }
 
 // Get returns an idle connection, or the permission to open one. If neither is available
-// it waits: until the time until, unless that is zero, or until done is closed, unless
-// that is nil.
+// it waits: until the time until, unless it is zero, or until done is closed, unless
+// it is nil.
 func (p *Pool[C]) Get(until time.Time, done <-chan struct{}) (Grant[C], error) {
 	p.mu.Lock()
 	if g, ok := p.get(); ok {
@@ -144,7 +144,7 @@ func (p *Pool[C]) Replace(c C) (g Grant[C], ok bool) {
 	return g, ok
 }
 
-// take returns a connection that is already open.
+// take returns an open connection.
 func (p *Pool[C]) take() (g Grant[C], ok bool) {
 	if len(p.shared) > 0 {
 		if g, ok = p.reserve(); ok {

@@ -7,7 +7,7 @@ type turns uint8
 
 const (
 	atOnce turns = iota // callers open connections at any time, up to Max
-	inTurn              // one connection is opened at a time
+	inTurn              // only one connection is being opened
 	// inTroubles is inTurn after a connection could not be opened: the waiting callers all
 	// try at once, since each of them may have to wait as long for an answer.
 	inTroubles
@@ -32,7 +32,7 @@ func (p *Pool[C]) mayOpen() bool {
 	return p.open < p.Max && (p.turns != inTurn || p.opening == 0)
 }
 
-// beginOpen takes a place for a connection that is about to be opened.
+// beginOpen takes a place for a connection that will be opened.
 func (p *Pool[C]) beginOpen() {
 	p.open++
 	if p.turns != atOnce {

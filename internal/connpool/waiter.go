@@ -55,7 +55,7 @@ type waiters[C Conn] struct {
 	stored int
 }
 
-// maxStored is the largest number of waiters that are kept for other callers.
+// maxStored is the largest number of waiters kept for other callers.
 const maxStored = 1024
 
 // add puts a waiter at the end of the queue.

@@ -32,7 +32,7 @@ type Attempts struct {
 }
 
 // InTurn tries one target after the other and returns the first connection. Each
-// attempt gets an equal share of the time that is left. If all attempts fail, the
+// attempt gets an equal share of the remaining time. If all attempts fail, the
 // error joins the results of Report for all of them. If the time for the whole dial
 // is up or ctx has ended, the error is the result of Report for the last one. There
 // must be at least one target.

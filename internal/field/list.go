@@ -1,4 +1,4 @@
-// Package field implements the ordered list of name/value pairs behind headers, query
+// Package field implements the ordered list of name/value pairs for headers, query
 // arguments, cookies and trailers, and the table of well-known field names.
 //
 // All text of a list lies in one block of bytes; an entry holds only positions in it.
@@ -38,8 +38,8 @@ const (
 	// InHeader marks a field that stays in the header section although its name is
 	// announced.
 	InHeader
-	// BadValue marks a field that was received in HTTP/2 with a value that is not allowed
-	// there: with control characters, or with white space at an end. It also marks a
+	// BadValue marks a field that was received in HTTP/2 with an invalid value:
+	// with control characters, or with white space at an end. It also marks a
 	// received cookie whose value no cookie can have.
 	BadValue
 	// Quoted marks a cookie that was received with quotes around its value.
@@ -54,7 +54,7 @@ type Entry struct {
 	Spare       uint16 // bytes after the value into which it may grow: see List.Store
 }
 
-// size returns how many bytes of the block belong to the pair.
+// size returns the number of bytes of the block that belong to the pair.
 func (e *Entry) size() uint32 { return e.Name.Len + e.Value.Len + uint32(e.Spare) }
 
 // List is an ordered list of pairs. The zero value is empty and ready for use. The
@@ -139,7 +139,7 @@ func (l *List) grow(n int) {
 // Store replaces the text of old by text and returns its new span: in the same place if
 // it fits there, otherwise at the end of the block. spare is the number of free bytes
 // after old, left by longer texts that were stored there before. So repeated replacements
-// need more memory only for a text that is longer than all before.
+// need more memory only for a text longer than all before.
 func (l *List) Store(old Span, spare *uint16, text []byte) Span {
 	room := old.Len + uint32(*spare)
 	if size := uint32(len(text)); len(text) <= int(room) && old.Off >= l.frozen {
@@ -212,7 +212,7 @@ func (l *List) RemoveEach(first int, next func(from int) int) {
 		e := &l.Entries[at]
 		l.garbage += e.size()
 		behind := at + 1
-		// the pairs that were moved are before those that next examines
+		// the pairs that were moved are before those for next
 		at = next(behind)
 		end := at
 		if at < 0 {
@@ -279,7 +279,7 @@ func (l *List) Find(name string, from int) int {
 	return -1
 }
 
-// findAny is Find for a name that is short or long, or has probably been found.
+// findAny is Find for a short or long name, or one that has probably been found.
 func (l *List) findAny(name string, from int) int {
 	for i := from; i < len(l.Entries); i++ {
 		if e := &l.Entries[i]; int(e.Name.Len) == len(name) && string(l.Bytes(e.Name)) == name {

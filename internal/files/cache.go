@@ -44,7 +44,7 @@ func newNodeCache(ttl time.Duration) *nodeCache {
 	return &nodeCache{ttl: ttl, nodes: map[string]*Node{}, loads: map[string]*load{}}
 }
 
-// get returns the node of a path, or nil. If stale is true, the caller has to check
+// get returns the node of a path, or nil. If stale is true, the caller must check
 // that the path still refers to the node. Only one of several concurrent callers
 // gets true.
 func (c *nodeCache) get(key []byte) (n *Node, stale bool) {

@@ -16,7 +16,7 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// The sizes of the files that are compressed. Smaller files gain nothing, since the
+// The sizes of the compressed files. Smaller files gain nothing, since the
 // head takes more; larger ones would keep the first client waiting for too long.
 const (
 	minCompressed         = 128

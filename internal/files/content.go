@@ -13,7 +13,7 @@ import (
 	"github.com/valyala/fasthttp/internal/ioread"
 )
 
-// MaxSmall is the largest size of files that are kept in memory, and sent in the
+// MaxSmall is the largest size of files kept in memory, and sent in the
 // same write as their head. At this size that takes a fifth less processor time than
 // sendfile, which sends larger files.
 const MaxSmall = 64 << 10

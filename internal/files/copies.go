@@ -33,7 +33,7 @@ type copyFolder struct {
 }
 
 const (
-	// tempSuffix follows the name of a copy that is being written. There is at most
+	// tempSuffix follows the name of an unfinished copy. There is at most
 	// one such file for each copy, even if several processes write copies.
 	tempSuffix = ".tmp"
 	// tempAge is the age above which a temporary file is no longer being written:
@@ -220,7 +220,7 @@ func (c *fileCopy) mayReplace(dir *os.Root) bool {
 	return true
 }
 
-// tempName returns the name of a copy that is being written. If the name of the copy
+// tempName returns the name of an unfinished copy. If the name of the copy
 // with the suffix is too long, it uses only the end of the name.
 func tempName(base string) string {
 	const longest = 255 // in bytes, on most systems
@@ -274,7 +274,7 @@ func (k *copyFolder) removeFrom(dir *os.Root, base string) {
 }
 
 // tidyUp removes leftovers of other processes in a folder: copies whose originals
-// are not in the tree, and copies that are half-written. It looks at each folder
+// are not in the tree, and half-written copies. It looks at each folder
 // once. original returns the name of the file of which a name can be a copy.
 func (k *copyFolder) tidyUp(tree fs.FS, folder string, original func(name string) (string, bool)) {
 	if !k.isFirst(folder) {

@@ -181,7 +181,7 @@ func (f *Finder) isCurrent(n *Node, stale bool, title []byte) bool {
 }
 
 // Choose returns the content of a node that suits a client best, by the fields of its
-// request; head means that the method is HEAD. The caller has to acquire the content,
+// request; head means that the method is HEAD. The caller must acquire the content,
 // which fails if the cache has dropped the node meanwhile.
 func (f *Finder) Choose(n *Node, fields *field.List, head bool) *Content {
 	if n.json != nil {

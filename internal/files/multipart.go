@@ -26,7 +26,7 @@ type ByteRanges struct {
 	src   io.ReaderAt
 	texts []byte // all text, in order
 	cuts  []int  // the length of the text before each Span, and at the end
-	spans []Span // the spans that are left
+	spans []Span // the rest of the spans
 	close func() error
 }
 

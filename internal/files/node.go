@@ -91,7 +91,7 @@ func sameInfo(is, was fs.FileInfo) bool {
 	if is.Size() != was.Size() || !is.ModTime().Equal(was.ModTime()) {
 		return false
 	}
-	// files that are not from the operating system have no identity
+	// other files than the operating system's have no identity
 	return os.SameFile(is, was) || is.Sys() == nil
 }
 
@@ -130,7 +130,7 @@ func (n *Node) count(c *Content) {
 	}
 }
 
-// drop closes the files, except for responses that are being sent.
+// drop closes the files, except for responses being sent.
 func (n *Node) drop() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -148,7 +148,7 @@ func parseRangeSpec(spec []byte, size int) (start, end int, err error) {
 	return start, min(end, size-1), nil
 }
 
-// rangeNumber parses digits. A number that is too large counts as the largest one, since no
+// rangeNumber parses digits. Too large a number counts as the largest one, since no
 // content is as long. So does a missing number, which means the end of the content.
 func rangeNumber(digits []byte) (n int, ok bool) {
 	if n, ok = ascii.ParseUint(digits); ok {

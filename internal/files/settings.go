@@ -22,7 +22,7 @@ type Settings struct {
 	// AllowSymlinksOutsideRoot follows symbolic links out of Root.
 	AllowSymlinksOutsideRoot bool
 
-	// IndexNames are the names of files that are served for their directory.
+	// IndexNames are the names of files to serve for their directory.
 	IndexNames []string
 	// GenerateIndexPages generates a page for a directory without such a file.
 	GenerateIndexPages bool
@@ -50,7 +50,7 @@ type Settings struct {
 	Suffixes [coding.Count]string
 	// CompressRoot is the directory for copies; "" means Root.
 	CompressRoot string
-	// Precompressed serves encoded files that are beside the originals.
+	// Precompressed serves encoded files from beside the originals.
 	Precompressed bool
 }
 

@@ -100,5 +100,5 @@ func (p *Part) File() *os.File {
 	return file
 }
 
-// Rest returns the span that is left to read.
+// Rest returns the unread span.
 func (p *Part) Rest() Span { return p.rest }

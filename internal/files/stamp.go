@@ -68,8 +68,8 @@ func copyTime(original time.Time) time.Time { return original.Add(-time.Minute) 
 // made them.
 var reservedSuffixes = []string{".fasthttp.gz", ".fasthttp.br", ".fasthttp.zst"}
 
-// isReservedName reports whether a file has the name of a copy, or of one that is
-// being written. Case does not matter, since some file systems ignore it.
+// isReservedName reports whether a file has the name of a copy, or of an
+// unfinished one. Case does not matter, since some file systems ignore it.
 func isReservedName(name string) bool {
 	if hasSuffixFold(name, tempSuffix) {
 		name = name[:len(name)-len(tempSuffix)]

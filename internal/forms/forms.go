@@ -60,7 +60,7 @@ func Write(w io.Writer, f *multipart.Form, boundary string, file func(w io.Write
 }
 
 // writable returns the fields of a part in the form in which they are written: h itself
-// unless it holds a name that is not a token, or a value that would end its line.
+// unless it holds a name other than a token, or a value that would end its line.
 func writable(h textproto.MIMEHeader) textproto.MIMEHeader {
 	const breaks = "\r\n\x00"
 	isBroken := func(value string) bool { return strings.ContainsAny(value, breaks) }

@@ -12,7 +12,7 @@ import (
 // forever.
 type Spooled struct {
 	copies   multipart.Form // refers to the same files, but to none of the originals
-	left     atomic.Int32   // originals that are still reachable
+	left     atomic.Int32   // reachable originals
 	cleanups []runtime.Cleanup
 }
 

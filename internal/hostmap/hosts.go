@@ -48,7 +48,7 @@ func (h *Hosts[T]) Find(host []byte, isTLS bool) (value T, ok bool) {
 	return h.lookUp(host, isTLS)
 }
 
-// lookUp is Find for a host that is not Known.
+// lookUp is Find for a host that known does not have.
 func (h *Hosts[T]) lookUp(host []byte, isTLS bool) (value T, ok bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -129,5 +129,5 @@ func (h *Hosts[T]) All() (all []T) {
 	return all
 }
 
-// Known returns the number of hosts that are found without a lock.
+// Known returns the number of hosts found without a lock.
 func (h *Hosts[T]) Known() int { return h.known.Taken() }

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// Users counts the users of a value that is dropped when it is unused. The zero
+// Users counts the users of a value that is dropped when unused. The zero
 // value has no users. The methods may be called concurrently.
 type Users struct{ n atomic.Int64 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// ErrMalformed is the error of Parse for a text that is not an HTTP date.
+// ErrMalformed is the error of Parse for a text other than an HTTP date.
 var ErrMalformed = errors.New("fasthttp: malformed HTTP date")
 
 // Parse parses a date in any of the three formats of RFC 9110 section 5.6.7:

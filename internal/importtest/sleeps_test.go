@@ -189,7 +189,7 @@ func (b bubbles) begins(call *ast.CallExpr) bool {
 
 // walk calls f with all nodes, and whether they are in a bubble.
 func (b bubbles) walk(root ast.Node, f func(n ast.Node, bubble bool)) {
-	var inside []ast.Expr // arguments that are called in a bubble
+	var inside []ast.Expr // arguments called in a bubble
 	ast.Inspect(root, func(n ast.Node) bool {
 		if n == nil {
 			return false

@@ -1,5 +1,5 @@
-// Package peers handles the addresses of peers: which of them belong to one host, how many
-// connections each host has, and which peers are in a set.
+// Package peers maps the addresses of peers to hosts, counts the connections of each host,
+// and tests whether a peer is in a set.
 package peers
 
 import (

@@ -3,7 +3,7 @@
 // paths.
 //
 // All functions append to a slice and copy the text between two escapes at once. A
-// percent sign that is not followed by two hexadecimal digits is kept: it is never
+// percent sign without two hexadecimal digits after it is kept: it is never
 // an error. Start with the two tables in this file; decode.go has the decoder.
 package percent
 
@@ -74,7 +74,7 @@ func AppendVisible(dst, src []byte) []byte {
 	}
 }
 
-// AppendASCII appends src with all bytes escaped that are not visible ASCII
+// AppendASCII appends src and escapes all bytes except visible ASCII
 // characters. It is for a URI in which no other byte has a meaning.
 func AppendASCII(dst, src []byte) []byte {
 	if ascii.IsVisible(src) {

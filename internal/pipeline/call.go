@@ -52,7 +52,7 @@ const (
 	callFinished                  // there is a result, and done delivers a value
 )
 
-// maxKeptRequest is the largest memory of a request that is kept for the next one.
+// maxKeptRequest is the largest memory of a request kept for the next one.
 const maxKeptRequest = 64 << 10
 
 // Lock blocks the caller, so that its response stays valid.
@@ -128,7 +128,7 @@ type list[R any] struct {
 	n           int
 }
 
-// insert inserts the call after another one, or at the beginning if that is nil.
+// insert inserts the call after another one, or at the beginning if after is nil.
 func (l *list[R]) insert(call, after *Call[R]) {
 	next := l.first
 	if after != nil {

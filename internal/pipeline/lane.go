@@ -449,7 +449,7 @@ func (l *Lane[R]) Respond(closes bool) (next *Call[R]) {
 	l.mu.Lock()
 	conn := l.conn
 	if l.haste != hasteEarly && l.sent.first.end > l.written {
-		// the server may not want the rest of the request that is being written
+		// the server may not want the rest of the request being written
 		l.haste = hasteEarly
 		_ = conn.Guard.ShortenWrite(time.Now().Add(l.conf.EarlyTime))
 	}

@@ -16,10 +16,10 @@ type Config[R any] struct {
 	// it will.
 	Connect func(*Lane[R]) (conn *clientconn.Conn, read func() error, err error)
 
-	// MaxPending limits the calls on each connection twice: those that wait to be sent, and
-	// those that wait for their response.
+	// MaxPending limits the calls on each connection twice: for those waiting to be sent, and
+	// for those waiting for their response.
 	MaxPending int
-	// WriteSize is the number of bytes of requests that are collected for one write.
+	// WriteSize is the number of bytes of requests collected for one write.
 	WriteSize int
 	// MaxBatchDelay is how long a request may wait for other requests to be sent with it.
 	MaxBatchDelay time.Duration

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// MaxSize is the size of the longest header that is accepted. The addresses
+	// MaxSize is the size of the longest accepted header. The addresses
 	// have 232 bytes at most. The extensions after them, such as the certificate of
 	// a client, could have up to 64 KiB.
 	MaxSize = 4 << 10
@@ -49,7 +49,7 @@ type Header struct {
 	Destination netip.AddrPort // the address to which the client has connected
 }
 
-// Size returns the size of the header at the start of b. If that is more than len(b),
+// Size returns the size of the header at the start of b. If it is more than len(b),
 // the header is not complete, and the result is its least possible size: the caller
 // may read up to so many bytes and call Size again. If b cannot become a header, Size
 // returns an error at once.

@@ -88,7 +88,7 @@ type Sender struct {
 	// sending
 	phase http1.SendPhase
 	err   error         // why it failed
-	tail  []byte        // the end of a chunked content, once that is copied
+	tail  []byte        // the end of a chunked content, once copied
 	done  chan struct{} // closed at the end
 }
 
@@ -173,7 +173,7 @@ func (s *Sender) collectTail() error {
 	return nil
 }
 
-// sendBytes sends content that is not a stream.
+// sendBytes sends the content of a request without a stream.
 func (s *Sender) sendBytes() (err error) {
 	if s.Detaches {
 		err = s.sendPieces()

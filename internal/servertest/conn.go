@@ -18,7 +18,7 @@ type Conn struct {
 	R *bufio.Reader // reads from it
 }
 
-// NewConn makes a connection one of a test, for a limited time.
+// NewConn makes a Conn of a connection, for a limited time.
 func NewConn(t testing.TB, nc net.Conn) *Conn {
 	_ = nc.SetDeadline(time.Now().Add(life()))
 	return &Conn{Conn: nc, T: t, R: bufio.NewReader(nc)}

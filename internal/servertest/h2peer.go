@@ -17,7 +17,7 @@ import (
 type H2Peer struct {
 	*Peer
 	TLS      *tls.Config    // nil without TLS
-	Accepted chan *PeerConn // connections of which nothing was read
+	Accepted chan *PeerConn // unread connections
 }
 
 // NewH2Peer listens. The test must accept each connection.

@@ -14,11 +14,11 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// H2Stream holds what was received on a stream.
+// H2Stream records the frames received on a stream.
 type H2Stream struct {
 	ID      uint32                // of the stream
 	Heads   [][]hpack.HeaderField // also informational ones, and trailers
-	Content []byte                // the part that is kept
+	Content []byte                // the kept part
 	Length  int                   // of the content
 	Ended   bool                  // cleanly
 	Reset   *http2.ErrCode        // nil unless it was reset
@@ -34,7 +34,7 @@ func FieldOf(fields []hpack.HeaderField, name string) string {
 	return ""
 }
 
-// final returns the number of the head that is not informational, if it was received.
+// final returns the number of the final head, if it was received.
 func (s H2Stream) final() int {
 	n := 0
 	for n < len(s.Heads) && strings.HasPrefix(FieldOf(s.Heads[n], ":status"), "1") {
@@ -273,7 +273,7 @@ func (s *H2Seen) Verdict() string {
 	return strings.Join(s.goAways, " ")
 }
 
-// Summary describes what was received.
+// Summary describes the received frames.
 func (s *H2Seen) Summary() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 // they match the code.
 const (
 	DrainLimit        = 256 << 10 // largest unread rest of a body that the server drains
-	FlushSize         = 64 << 10  // size of responses that are collected before a write
-	CopyLimit         = 16 << 10  // largest body that is copied after its head
+	FlushSize         = 64 << 10  // size of responses collected before a write
+	CopyLimit         = 16 << 10  // largest body copied after its head
 	DefaultBodyMemory = 1 << 30   // limit for the bodies of all requests
 	UncountedBody     = 16 << 10  // largest body that does not count towards that limit
 )

@@ -41,7 +41,7 @@ func ForEachTLSEngine(t *testing.T, test func(t *testing.T, e Engine)) {
 	}
 }
 
-// Running is a server that is serving.
+// Running is a serving server.
 type Running[S Server] struct {
 	T        testing.TB               // the test it belongs to
 	S        S                        // the server

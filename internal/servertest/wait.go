@@ -30,7 +30,7 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// patienceStep is the most of Patience that is used up between two checks. A machine may
+// patienceStep is the most of Patience used up between two checks. A machine may
 // freeze for minutes, as a virtual one does while it is moved, and the awaited event with it.
 const patienceStep = time.Second
 
@@ -136,7 +136,7 @@ func (f ReadFunc) Read(p []byte) (int, error) { return f(p) }
 
 // Gate blocks its callers until it opens.
 type Gate struct {
-	Entered chan string   // names of those that have entered
+	Entered chan string   // names of the callers
 	Open    chan struct{} // closed to open the gate
 }
 

@@ -11,7 +11,7 @@ import (
 const HandedSize = 8 + Size
 
 // Hand returns the data that another process needs to have the same keys, from now on
-// and for the tickets that are accepted now.
+// and for the tickets accepted now.
 func (k *Keys) Hand(now time.Time) []byte {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -30,7 +30,7 @@ func (e NotHTTP) Error() string {
 }
 
 // BadEscape is the error for a host with a percent sign that begins no escape, or
-// with an escape that is not allowed in a host. Its text is the offending part.
+// with an escape that a host must not have. Its text is the offending part.
 type BadEscape string
 
 // Error implements error.
@@ -38,7 +38,7 @@ func (e BadEscape) Error() string {
 	return "fasthttp: invalid url escape " + strconv.Quote(string(e))
 }
 
-// BadHostByte is the error for a host with a character that is not allowed there. Its
+// BadHostByte is the error for a host with an invalid character. Its
 // text is the character.
 type BadHostByte string
 

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// hostNameBytes holds the bytes that are allowed in a host name, each in lower case:
+// hostNameBytes holds the valid bytes of a host name, each in lower case:
 // the bytes of RFC 3986 section 3.2.2, and all bytes outside of ASCII, which are often
 // written without the required escapes. Other bytes map to 0.
 var hostNameBytes = func() (t [256]byte) {

@@ -53,7 +53,7 @@ const (
 	highs = 0x8080808080808080
 )
 
-// equal returns a word with the high bit set for every byte of w that is c. It may also
+// equal returns a word with the high bit set for every c in w. It may also
 // be set for the bytes c^1 above such a byte: a dot above a slash, which is not in normal
 // form either.
 func equal(w uint64, c byte) uint64 { return ascii.ZeroBytes(w ^ ones*uint64(c)) }
@@ -74,7 +74,7 @@ func NormalizePath(b []byte) int {
 		case "..":
 			written = max(bytes.LastIndexByte(b[:written], '/'), 0)
 		default:
-			// the slash is ahead of the segment in what was read, so that
+			// the slash is ahead of the segment in the text read, so that
 			// nothing is overwritten that was not read yet
 			b[written] = '/'
 			written += 1 + copy(b[written+1:], segment)

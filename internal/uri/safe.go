@@ -22,7 +22,7 @@ func Safe(text []byte) (safe string, scheme int) {
 // maxTold is the largest part of a URL that an error quotes.
 const maxTold = 200
 
-// LacksHost reports whether a URL has no host. fault describes what is missing,
+// LacksHost reports whether a URL has no host. fault names the missing parts,
 // without the user name, the password and the query of the URL, since errors are often
 // logged.
 func LacksHost(text []byte) (fault string, lacking bool) {

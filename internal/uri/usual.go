@@ -40,7 +40,7 @@ func buildUsual() (t [256]uint8) {
 	return t
 }
 
-// parseUsual parses text if it has the form of nearly all URIs that are passed to clients,
+// parseUsual parses text if it has the form of nearly all URIs for clients,
 // and reports whether it has. Otherwise it changes nothing.
 //
 // Such a URI begins with http or https. Its host has no user, and is in normal form, as is
@@ -104,8 +104,7 @@ func usualHost(text []byte, start int) int {
 	return i
 }
 
-// usualPath returns the position of the first byte that is not part of a path in normal
-// form at text[start].
+// usualPath returns the end of the path in normal form at text[start].
 func usualPath(text []byte, start int) int {
 	state := uint8(inSegment)
 	for i, c := range text[start:] {

@@ -126,7 +126,7 @@ func (d *List) TakeBack(from *List) {
 	*from = (*from)[:0]
 }
 
-// Reset removes all values and closes those that are io.Closers.
+// Reset removes all values and closes each io.Closer.
 func (d *List) Reset() {
 	for i := range *d {
 		v := (*d)[i]
