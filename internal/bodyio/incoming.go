@@ -27,8 +27,7 @@ type Recipient interface {
 	// FeedTrailers reads the trailer section at the beginning of b, and returns its
 	// length, or 0 if it is not complete.
 	FeedTrailers(b []byte) (n int, err error)
-	// BrokenChunk returns the error for a chunked coding that is malformed because of
-	// err.
+	// BrokenChunk returns the error for a chunked coding malformed because of err.
 	BrokenChunk(err error) error
 }
 

@@ -23,8 +23,7 @@ func NewPipe(produce func(w *bufio.Writer), bounded bool, panicked func(any) err
 	return p
 }
 
-// Pipe is a pipe whose writer may run ahead of its reader by
-// Window bytes.
+// Pipe is a pipe. Its writer may be ahead of its reader by Window bytes.
 type Pipe struct {
 	mu      sync.Mutex
 	changed sync.Cond

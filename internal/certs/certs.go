@@ -134,7 +134,7 @@ func readPair(certFile, keyFile string) (*pair, error) {
 	return p, nil
 }
 
-// unchanged reports whether the files are the ones that were read. A file that is
+// unchanged reports whether the files are the ones that were read. A file
 // replaced by renaming, or by moving a symbolic link, is a different file even if
 // size and time are the same.
 func (p *pair) unchanged() bool {

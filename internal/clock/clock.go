@@ -63,9 +63,8 @@ func Second() int64 { return system.Second() }
 // Date returns the text of the current second for a Date field.
 func Date() string { return system.Date() }
 
-// Clock is a coarse clock. The zero value is ready for use. All methods may be
-// called concurrently; they allocate only if the clock has to start.
-// A Clock must not be copied.
+// Clock is a coarse clock. The zero value is ready for use. All methods may be called
+// concurrently; they allocate only if the clock has to start. A Clock must not be copied.
 type Clock struct {
 	// word is the monotonic time since origin in nanoseconds, shifted left by
 	// flagBits, and the flags. While running is set, only the clock's goroutine

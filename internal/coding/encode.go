@@ -31,8 +31,8 @@ type encoderState interface {
 // maxLevels is the largest number of compression levels of a coding.
 const maxLevels = 12
 
-// encoders holds the unused encoders, by coding and level. An encoder
-// keeps its level, since another one needs other tables.
+// encoders holds the unused encoders, by coding and level. An encoder keeps its level,
+// since another one needs other tables.
 var encoders [Count][maxLevels]sync.Pool
 
 // NewEncoder returns an Encoder that writes to w. The coding must not be Identity. A

@@ -156,7 +156,7 @@ func (l *List) Store(old Span, spare *uint16, text []byte) Span {
 	return l.Append(text)
 }
 
-// Add appends a pair and returns its entry, whose id is Unknown, and whose flags are 0.
+// Add appends a pair and returns its entry, with the id Unknown and without flags.
 func (l *List) Add(name, value string) *Entry {
 	n, at := len(l.Entries), len(l.Block)
 	// as in makeRoom

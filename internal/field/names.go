@@ -371,8 +371,8 @@ func buildTable() (slots [1 << slotBits]ID, ends [256]words, table [256]known) {
 // noName is eight colons.
 const noName = ':' * 0x0101010101010101
 
-// letters returns a word with the bit 0x20 set for every letter in w. w is
-// a part of a well-known name, or padding: of its bytes, only letters have the bit 0x40.
+// letters returns a word with the bit 0x20 set for every letter in w. w is a part of a
+// well-known name, or padding: of its bytes, only letters have the bit 0x40.
 func letters(w uint64) uint64 { return w & 0x4040404040404040 >> 1 }
 
 // Lookup returns the id of name, whatever its case, or Unknown.

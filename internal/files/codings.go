@@ -92,7 +92,7 @@ func (k *fileCodings) isCopy(name string, f fs.File, info fs.FileInfo) bool {
 }
 
 // choose returns the content of a node in the coding that a client prefers. While
-// that is being encoded, further clients get the plain content. A HEAD request also
+// it is being encoded, further clients get the plain content. A HEAD request also
 // gets it if nothing was encoded yet.
 func (k *fileCodings) choose(f *Finder, n *Node, fields *field.List, head bool) *Content {
 	var accepted coding.Accepted

@@ -13,9 +13,9 @@ import (
 	"github.com/valyala/fasthttp/internal/ioread"
 )
 
-// MaxSmall is the largest size of files kept in memory, and sent in the
-// same write as their head. At this size that takes a fifth less processor time than
-// sendfile, which sends larger files.
+// MaxSmall is the largest size of files kept in memory, and sent in the same write
+// as their head. At this size that takes a fifth less processor time than sendfile,
+// which sends larger files.
 const MaxSmall = 64 << 10
 
 // Content is one representation of a file or a page: the part that all its responses

@@ -33,8 +33,8 @@ type copyFolder struct {
 }
 
 const (
-	// tempSuffix follows the name of an unfinished copy. There is at most
-	// one such file for each copy, even if several processes write copies.
+	// tempSuffix follows the name of an unfinished copy. There is at most one such
+	// file for each copy, even if several processes write copies.
 	tempSuffix = ".tmp"
 	// tempAge is the age above which a temporary file is no longer being written:
 	// its process has ended.
@@ -274,8 +274,8 @@ func (k *copyFolder) removeFrom(dir *os.Root, base string) {
 }
 
 // tidyUp removes leftovers of other processes in a folder: copies whose originals
-// are not in the tree, and half-written copies. It looks at each folder
-// once. original returns the name of the file of which a name can be a copy.
+// are not in the tree, and half-written copies. It looks at each folder once.
+// original returns the name of the file of which a name can be a copy.
 func (k *copyFolder) tidyUp(tree fs.FS, folder string, original func(name string) (string, bool)) {
 	if !k.isFirst(folder) {
 		return

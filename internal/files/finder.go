@@ -87,7 +87,7 @@ func (f *Finder) Clear() {
 // Forget removes a node from the cache, after its content could not be acquired.
 func (f *Finder) Forget(n *Node) { f.cache.forget(n) }
 
-// Done releases a node that is in no cache. It ignores a nil node.
+// Done releases a node unless it is in a cache. It ignores a nil node.
 func (f *Finder) Done(n *Node) {
 	if f.cache == nil && n != nil {
 		for _, part := range n.parts() {

@@ -24,7 +24,7 @@ type ByteRanges struct {
 	Size int64 // of the whole body
 
 	src   io.ReaderAt
-	texts []byte // all text, in order
+	texts []byte // all text, concatenated
 	cuts  []int  // the length of the text before each Span, and at the end
 	spans []Span // the rest of the spans
 	close func() error

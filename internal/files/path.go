@@ -65,8 +65,7 @@ func hasDotDot(p string) bool {
 	return false
 }
 
-// wellKnown is the folder that is public although its name begins with a dot (RFC
-// 8615).
+// wellKnown is the public folder with a name that begins with a dot (RFC 8615).
 const wellKnown = ".well-known"
 
 // isHiddenPath reports whether a segment of the name of a file begins with a dot. A

@@ -60,7 +60,7 @@ func readStamp(f fs.File, size int64) (s copyStamp, ok bool) {
 	return s, string(s[:len(stampMagic)]) == stampMagic
 }
 
-// copyTime returns the time for a copy. Version 1.77.0 treats a file that is not
+// copyTime returns the time for a copy. Version 1.77.0 treats a file not
 // older than the original as its own copy, and would send the stamp, too.
 func copyTime(original time.Time) time.Time { return original.Add(-time.Minute) }
 

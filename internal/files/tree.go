@@ -102,7 +102,7 @@ func (t openTree) Open(name string) (fs.File, error) {
 // Stat implements fs.StatFS.
 func (t openTree) Stat(name string) (fs.FileInfo, error) { return os.Stat(t.path(name)) }
 
-// opened prevents a nil *os.File from becoming an fs.File that is not nil.
+// opened prevents a nil *os.File from becoming a non-nil fs.File.
 func opened(f *os.File, err error) (fs.File, error) {
 	if err != nil {
 		return nil, err

@@ -7,9 +7,8 @@ import (
 )
 
 // Spooled holds the temporary files of a form. They are removed with the form, or
-// when the garbage collector finds all its files unreachable. A request that is
-// never released, such as the request of a timed-out handler, must not leave them
-// forever.
+// when the garbage collector finds all its files unreachable. An unreleased
+// request, such as the request of a timed-out handler, must not leave them forever.
 type Spooled struct {
 	copies   multipart.Form // refers to the same files, but to none of the originals
 	left     atomic.Int32   // reachable originals

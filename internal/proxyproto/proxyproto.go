@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// MaxSize is the size of the longest accepted header. The addresses
-	// have 232 bytes at most. The extensions after them, such as the certificate of
-	// a client, could have up to 64 KiB.
+	// MaxSize is the size of the longest accepted header. The addresses have 232
+	// bytes at most. The extensions after them, such as the certificate of a client,
+	// could have up to 64 KiB.
 	MaxSize = 4 << 10
 
 	// maxText is the size of the longest header of version 1 (section 2.1).

@@ -291,9 +291,8 @@ func (s *Sender) forget() {
 	s.mu.Unlock()
 }
 
-// Detach copies the memory of the caller that is still needed, so that the sender can
-// continue after the call. It is not for a stream that is Lent: call Finish for such a
-// stream.
+// Detach copies the caller's memory that it still needs, so that the sender can
+// continue after the call. It is not for a Lent stream: call Finish for that.
 func (s *Sender) Detach() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

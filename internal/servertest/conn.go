@@ -101,7 +101,7 @@ func (c *Conn) Expect(status int, body string) Response {
 	return resp
 }
 
-// ExpectFinal checks the body of the next response that is not informational.
+// ExpectFinal checks the body of the next final response.
 func (c *Conn) ExpectFinal(body string) {
 	c.T.Helper()
 	for {

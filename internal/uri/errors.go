@@ -38,8 +38,8 @@ func (e BadEscape) Error() string {
 	return "fasthttp: invalid url escape " + strconv.Quote(string(e))
 }
 
-// BadHostByte is the error for a host with an invalid character. Its
-// text is the character.
+// BadHostByte is the error for a host with an invalid character. Its text is the
+// character.
 type BadHostByte string
 
 // Error implements error.

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// hostNameBytes holds the valid bytes of a host name, each in lower case:
-// the bytes of RFC 3986 section 3.2.2, and all bytes outside of ASCII, which are often
-// written without the required escapes. Other bytes map to 0.
+// hostNameBytes holds the valid bytes of a host name, each in lower case: the bytes of
+// RFC 3986 section 3.2.2, and all bytes outside of ASCII, which are often written
+// without the required escapes. Other bytes map to 0.
 var hostNameBytes = func() (t [256]byte) {
 	for i := range t {
 		if c := byte(i); c >= 0x80 || ascii.Is(c, ascii.HostByte) {

@@ -4,8 +4,7 @@ import "strings"
 
 // AddPort adds the default port of the scheme to addr, 443 if isTLS is true and 80
 // otherwise, if addr has no port. An IPv6 address must be in brackets, "[::1]" or
-// "[::1%lo0]". Any other text is returned
-// unchanged.
+// "[::1%lo0]". Any other text is returned unchanged.
 func AddPort(addr string, isTLS bool) string {
 	if addr == "" || hasPort(addr) {
 		return addr

@@ -53,9 +53,8 @@ const (
 	highs = 0x8080808080808080
 )
 
-// equal returns a word with the high bit set for every c in w. It may also
-// be set for the bytes c^1 above such a byte: a dot above a slash, which is not in normal
-// form either.
+// equal returns a word with the high bit set for every c in w. It may also be set for the
+// bytes c^1 above such a byte: a dot above a slash, which is not in normal form either.
 func equal(w uint64, c byte) uint64 { return ascii.ZeroBytes(w ^ ones*uint64(c)) }
 
 // NormalizePath removes repeated slashes and dot segments from b, which begins with a
