@@ -1,14 +1,13 @@
 // Package ascii handles the bytes of HTTP text: character classes, case folding,
-// decimal and hexadecimal numbers, and scans that examine eight bytes at a time, or
+// decimal and hexadecimal numbers, and scans that examine eight bytes at once, or
 // sixteen with SSE2.
 //
-// Of this module it imports bytesconv only. Start with the classes in this file;
-// scan.go has the scans, number.go the numbers.
+// Start with the classes in this file; scan.go has the scans, number.go the numbers.
 package ascii
 
 import "github.com/valyala/fasthttp/internal/bytesconv"
 
-// Class says to which sets of the HTTP grammar a byte belongs.
+// Class is the set of classes of the HTTP grammar to which a byte belongs.
 type Class uint8
 
 const (
@@ -18,7 +17,7 @@ const (
 	Digit                        // 0-9
 	HexDigit                     // 0-9, a-f, A-F
 	Alpha                        // A-Z, a-z
-	HostByte                     // may stand in a host: reg-name, IP literal, port (RFC 3986 section 3.2.2)
+	HostByte                     // allowed in a host: reg-name, IP literal, port (RFC 3986 section 3.2.2)
 )
 
 var classes = buildClasses()

@@ -178,7 +178,7 @@ func TestNextElementCutsListsAtCommas(t *testing.T) {
 }
 
 // The elements joined with commas are the list again, except for white space. If
-// there are no quotes, they are the result of strings.Split.
+// there are no quotes, they equal the result of strings.Split.
 func FuzzNextElement(f *testing.F) {
 	f.Add(`a, b;q="x,y\"," ,,c`)
 	f.Add(`",\`)

@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 )
 
-// What a text may be other than a number.
+// The reasons why a text is not a number.
 var (
 	ErrNoDigits   = errors.New("fasthttp: number has no digits")
 	ErrNotDecimal = errors.New("fasthttp: number has other characters than decimal digits")
@@ -17,7 +17,7 @@ var (
 	ErrNoDecimal  = errors.New("fasthttp: number is not in decimal")
 )
 
-// Uint is ParseUint with an error, and the number -1, for what is none.
+// Uint is ParseUint with an error. If b is not a number, it returns -1.
 func Uint(b []byte) (int, error) {
 	n, ok := ParseUint(b)
 	switch {
@@ -31,8 +31,8 @@ func Uint(b []byte) (int, error) {
 	return -1, ErrNotDecimal
 }
 
-// Ufloat reads all of b as a number in decimal, which may have a point and an
-// exponent. A plus sign may come first. With any error the number is -1.
+// Ufloat reads all of b as a decimal number, which may have a leading plus sign, a
+// point and an exponent. With any error the number is -1.
 func Ufloat(b []byte) (float64, error) {
 	if f, ok := parseShortFloat(b); ok {
 		return f, nil
@@ -55,10 +55,10 @@ func Ufloat(b []byte) (float64, error) {
 	return -1, ErrNoDecimal
 }
 
-// parseShortFloat reads what most numbers look like: a few digits, with a point
-// or without. Both they without the point and the power of ten that they are
-// divided by are whole numbers that a float64 holds exactly, so that the quotient
-// is the float64 next to what was written.
+// parseShortFloat reads the usual form of a number: a few digits, with or without a
+// point. The digits without the point, and the power of ten that divides them, are
+// whole numbers that a float64 holds exactly. So the quotient is the float64
+// nearest to the written number.
 func parseShortFloat(b []byte) (f float64, ok bool) {
 	const maxDigits = 15
 	if len(b) > maxDigits+1 {

@@ -16,7 +16,7 @@ func AppendUint(dst []byte, n int) []byte {
 	dst = slices.Grow(dst, maxDigits)[:at+countDigits(u)]
 	i := len(dst)
 	for ; u >= 100; u /= 100 {
-		// two digits at a time, since each division waits for the one before
+		// two digits at once, since each division waits for the one before
 		i -= 2
 		pair := digitPairs[u%100*2:][:2]
 		dst[i], dst[i+1] = pair[0], pair[1]
@@ -43,7 +43,7 @@ var powers = func() (t [maxDigits]uint64) {
 	return t
 }()
 
-// countDigits returns how many digits u has in decimal.
+// countDigits returns the number of decimal digits of u.
 func countDigits(u uint64) int {
 	// 1233/4096 is a little more than the decimal logarithm of 2, so n is the
 	// number of digits or one less
@@ -89,7 +89,7 @@ const lowerHex = "0123456789abcdef"
 // HexUpper returns the upper case hexadecimal digit of the low four bits of n.
 func HexUpper(n byte) byte { return upperHex[n&15] }
 
-// NoHex is the result of HexValue for a byte that is not a hexadecimal digit.
+// NoHex is the result of HexValue for a byte other than a hexadecimal digit.
 const NoHex = 0xff
 
 var hexValues = buildHex()

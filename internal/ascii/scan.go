@@ -20,12 +20,12 @@ func upTo(w, least uint64) uint64 {
 	return ((w - least) | ((w ^ 0x7f*ones) - ones)) &^ w & highs
 }
 
-// ZeroBytes returns a word with the high bit set for every byte of w that is zero. The
+// ZeroBytes returns a word with the high bit set for every zero byte of w. The
 // lowest of these bits is always right; those above it may be wrong.
 func ZeroBytes(w uint64) uint64 { return (w - ones) &^ w & highs }
 
-// NotDigits returns a word with bits set for bytes of w that are not digits, and for bytes
-// above one that is outside of ASCII.
+// NotDigits returns a word with bits set for bytes of w other than digits, and for bytes
+// above one outside of ASCII.
 func NotDigits(w uint64) uint64 {
 	// neither the sum nor the word itself may have a high bit, and the other sum must
 	return ((w + (0x80-':')*ones) | w | ^(w + (0x80-'0')*ones)) & highs
@@ -134,8 +134,8 @@ func IsPlainPath(b []byte) bool {
 	return all&highs == highs
 }
 
-// plainPath returns a word with the high bits of all bytes set if and only if all bytes of
-// w are as IsPlainPath says.
+// plainPath returns a word with the high bits of all bytes set if and only if IsPlainPath
+// allows all bytes of w.
 func plainPath(w uint64) uint64 {
 	letters := (w + (0x80-'a')*ones) &^ (w + (0x7f-'z')*ones)
 	others := (w + (0x80-'-')*ones) &^ (w + (0x7f-'9')*ones) // '-', '.', '/' and digits
@@ -176,9 +176,9 @@ func IndexSpaceOrControl(b []byte) int {
 	return len(b)
 }
 
-// IndexByte returns the position of the first c in b, or len(b) if there is none.
-// It is fast if c comes within a few words, as the end of a name does. From about
-// 32 bytes on bytes.IndexByte is faster.
+// IndexByte returns the position of the first c in b, or len(b) if there is none. It is
+// fast if c is within the first few words, as the end of a name is. From about 32 bytes on
+// bytes.IndexByte is faster.
 func IndexByte(b []byte, c byte) int {
 	same := ones * uint64(c)
 	i := 0

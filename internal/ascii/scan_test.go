@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// scans are the scans, each with the set of bytes that it looks for.
+// scans are the scans, each with the set of bytes that it searches for.
 var scans = []struct {
 	name string
 	scan func([]byte) int

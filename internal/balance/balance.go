@@ -1,7 +1,7 @@
-// Package balance picks the member of a set that has the least to do (Set), and knows
-// of each what it was given and how often it has failed (Member).
+// Package balance picks the least loaded member of a set (Set), and counts the work and
+// the recent failures of each member (Member).
 //
-// It imports failures. Start with Set.Least.
+// Start with Set.Least.
 package balance
 
 import (
@@ -13,56 +13,56 @@ import (
 	"github.com/valyala/fasthttp/internal/failures"
 )
 
-// MaxFailures is how many failures count, so that a member that has failed very often
-// is not given up before all others are overloaded.
+// MaxFailures is the largest number of failures that count, so that a member that has
+// failed very often is not given up before all others are overloaded.
 const MaxFailures = 300
 
-// Client is what work is given to.
+// Client does the work.
 type Client interface {
-	// PendingRequests returns how much it has to do.
+	// PendingRequests returns how much work the client has.
 	PendingRequests() int
 }
 
-// Member is a client with what is known of it. The methods may be called concurrently.
+// Member is a client with its counters. The methods may be called concurrently.
 type Member[C Client] struct {
 	// Client is the client itself.
 	Client C
 
 	client   Client        // the same, which calls a method without looking for it
-	total    atomic.Uint64 // what it was given
-	running  atomic.Int64  // how much of that has not ended
+	total    atomic.Uint64 // work that the member was given
+	running  atomic.Int64  // the part of that which has not ended
 	failures failures.Recent
 }
 
 func newMember[C Client](c C) *Member[C] { return &Member[C]{Client: c, client: c} }
 
-// Begin says that the member was given something to do.
+// Begin counts work that the member is given.
 func (m *Member[C]) Begin() {
 	m.total.Add(1)
 	m.running.Add(1)
 }
 
-// End says that this has ended.
+// End counts the end of that work.
 func (m *Member[C]) End() { m.running.Add(-1) }
 
-// Fail says that the member has failed.
+// Fail counts a failure of the member.
 func (m *Member[C]) Fail(now time.Time) { m.failures.Add(now) }
 
-// load returns how busy the client is. What it was given a moment ago may not be pending
-// yet, and it may have more to do that came from elsewhere.
+// load returns how busy the client is. Work that it was given a moment ago may not be
+// pending yet, and it may have work from elsewhere.
 func (m *Member[C]) load() int {
 	return max(m.client.PendingRequests(), int(m.running.Load())) + min(m.failures.Count(), MaxFailures)
 }
 
-// Set is members that share work. Start must be called before each use. The methods may
-// be called concurrently, and take no lock unless they change the set.
+// Set is a set of members that share work. Start must be called before each use. The
+// methods may be called concurrently, and take no lock unless they change the set.
 type Set[C Client] struct {
 	once    sync.Once
 	changes sync.Mutex // held while members is replaced
 	members atomic.Pointer[[]*Member[C]]
 }
 
-// Start makes the clients the members, the first time that it is called.
+// Start makes the clients the members. Only the first call has an effect.
 func (s *Set[C]) Start(clients []C) {
 	s.once.Do(func() {
 		members := make([]*Member[C], len(clients))
@@ -73,8 +73,8 @@ func (s *Set[C]) Start(clients []C) {
 	})
 }
 
-// Least returns the member with the least to do, and among equals the one that was
-// given the least so far. It is nil if there is none.
+// Least returns the member with the least load, and among equals the one that was given
+// the least work so far. It returns nil if the set is empty.
 func (s *Set[C]) Least() (best *Member[C]) {
 	var bestLoad int
 	var bestTotal uint64
@@ -87,7 +87,7 @@ func (s *Set[C]) Least() (best *Member[C]) {
 	return best
 }
 
-// Running returns how much that the members were given has not ended.
+// Running returns how much of the members' work has not ended.
 func (s *Set[C]) Running() (n int) {
 	for _, m := range *s.members.Load() {
 		n += int(m.running.Load())
@@ -95,8 +95,8 @@ func (s *Set[C]) Running() (n int) {
 	return n
 }
 
-// Add adds a member and returns how many there are then. It comes next, but has not to
-// catch up with what the others were given.
+// Add adds a member and returns the new number of members. Least returns the new member
+// next, but it need not catch up with the others' work.
 func (s *Set[C]) Add(c C) int {
 	s.changes.Lock()
 	defer s.changes.Unlock()
@@ -114,8 +114,8 @@ func (s *Set[C]) Add(c C) int {
 	return len(members)
 }
 
-// Remove removes the members for whose clients remove returns true, and returns how many
-// are left. remove must not call Add or Remove.
+// Remove removes each member for whose client remove returns true, and returns the number
+// of members left. remove must not call Add or Remove.
 func (s *Set[C]) Remove(remove func(C) bool) int {
 	s.changes.Lock()
 	defer s.changes.Unlock()

@@ -6,12 +6,12 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 )
 
-// Collector is a Writer that collects what is written to W in Out, until that is full.
+// Collector is a Writer that collects bytes for W in Out, until Out is full.
 type Collector struct {
-	// W gets what was collected.
+	// W receives the collected bytes.
 	W io.Writer
-	// Out is where it is collected: its capacity is how much that may be, and what is
-	// there already goes out first.
+	// Out collects the bytes. Its capacity is the limit, and its present content is
+	// written first.
 	Out *bufpool.Buffer
 }
 
@@ -29,7 +29,7 @@ func (c *Collector) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes what was collected.
+// Flush writes the collected bytes.
 func (c *Collector) Flush() error {
 	if len(c.Out.B) == 0 {
 		return nil

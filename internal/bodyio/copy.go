@@ -1,12 +1,11 @@
-// Package bodyio copies and writes the streams that the content of messages may be:
-// whole, in chunks, with a size that they must have, encoded, or produced by a
-// goroutine; and it reads those that arrive.
+// Package bodyio copies and writes streams of message content, whole, in chunks, with
+// an announced size, encoded, or produced by a goroutine; and it reads the content of
+// HTTP/1 messages while it arrives.
 //
-// It knows neither messages nor connections. It imports coding, recvbuf, and of http1
-// the framing of content. Start with write.go; copy.go copies, pipe.go has streams that
-// are produced, encode.go those that are encoded, incoming.go those that arrive in
-// HTTP/1; collector.go makes one write of several, and gate.go stands between who reads
-// a stream and who closes it.
+// It knows neither messages nor connections. Start with write.go; copy.go copies,
+// pipe.go has streams that a goroutine produces, encode.go encodes streams,
+// incoming.go arriving HTTP/1 content; collector.go joins several writes into one, and
+// gate.go lets one goroutine close a stream that another one reads.
 package bodyio
 
 import (
@@ -19,7 +18,7 @@ import (
 // PieceSize is the size of the pieces in which streams are copied.
 const PieceSize = 32 << 10
 
-// WriterTo is a stream that says whether WriteTo may be called in the place of Read.
+// WriterTo is a stream that reports whether WriteTo may be called instead of Read.
 type WriterTo interface {
 	io.WriterTo
 	// SupportsBodyWriteTo reports whether WriteTo may be called.
@@ -37,7 +36,7 @@ func Copy(w io.Writer, r io.Reader) (int64, error) {
 	return n, err
 }
 
-// copier is what copying needs in memory, since it is in the hands of others.
+// copier is the memory for a copy, on the heap because it is passed to interfaces.
 type copier struct {
 	dst    onlyWriter
 	src    io.LimitedReader

@@ -7,30 +7,30 @@ import (
 	"github.com/valyala/fasthttp/internal/coding"
 )
 
-// NewEncoded returns a stream that encodes src, of which size bytes were announced;
-// negative if none were.
+// NewEncoded returns a stream that encodes src. size is the announced size of src,
+// or negative if none was announced.
 func NewEncoded(src io.Reader, size int, c coding.Coding, level int) *Encoded {
 	return &Encoded{src: src, size: size, coding: c, level: level}
 }
 
-// Encoded is a body stream that encodes another one while it is read. What
-// the other one has given is never held back while there is a wait for more,
-// unless its size was announced: then nobody expects to see it piece by piece.
+// Encoded is a body stream that encodes another one while it is read. While it waits
+// for more, it holds back nothing of the source's bytes, unless the size of the
+// source was announced: then the recipient does not expect separate pieces.
 type Encoded struct {
 	src    io.Reader
-	size   int // that was announced for src; negative if none was
+	size   int // announced size of src; negative if none
 	coding coding.Coding
 	level  int
 
 	encoder *coding.Encoder // from the first read to the end
-	plain   *bufpool.Buffer // what is read from src
+	plain   *bufpool.Buffer // bytes read from src
 	encoded *bufpool.Buffer
 	rest    []byte // of encoded
 	got     int    // bytes of src
-	err     error  // what Read returns behind rest
+	err     error  // returned by Read after rest
 }
 
-// Waiter is a body stream that knows when it has nothing to give.
+// Waiter is a body stream that can report that it has no bytes yet.
 type Waiter interface {
 	// Waits reports whether the next read has to wait.
 	Waits() bool
@@ -67,7 +67,7 @@ func (s *Encoded) fill() error {
 		return ErrLong
 	}
 	if n > 0 {
-		// the Buffer behind it takes everything
+		// the underlying Buffer takes everything
 		_, _ = e.Write(s.plain.B[:n])
 	}
 	switch {
@@ -82,7 +82,7 @@ func (s *Encoded) fill() error {
 	return err
 }
 
-// waits reports whether the reader is to have everything that was read so far.
+// waits reports whether the reader gets everything that was read so far.
 func (s *Encoded) waits() bool {
 	if src, ok := s.src.(Waiter); ok {
 		return src.Waits()
@@ -90,7 +90,7 @@ func (s *Encoded) waits() bool {
 	return s.size < 0
 }
 
-// free gives back what encoding took.
+// free releases the encoder and the buffers.
 func (s *Encoded) free() {
 	if s.encoder == nil {
 		return
@@ -101,11 +101,11 @@ func (s *Encoded) free() {
 	s.encoder, s.plain, s.encoded, s.rest = nil, nil, nil, nil
 }
 
-// Holds reports whether the stream holds an encoder and buffers, which it gives back
-// behind its end.
+// Holds reports whether the stream holds an encoder and buffers, which it releases
+// after its end.
 func (s *Encoded) Holds() bool { return s.encoder != nil || s.plain != nil || s.encoded != nil }
 
-// Source returns where the stream that is encoded can be replaced.
+// Source returns a pointer to the source, through which it can be replaced.
 func (s *Encoded) Source() *io.Reader { return &s.src }
 
 // Close ends the stream, and the one that it encodes.

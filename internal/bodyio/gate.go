@@ -9,36 +9,36 @@ import (
 	"time"
 )
 
-// Gated is a stream behind a Gate, which calls its methods one at a time, except for
-// Interrupt.
+// Gated is a stream guarded by a Gate, which calls its methods one at a time, except
+// for Interrupt.
 type Gated interface {
-	// Next reads like io.Reader; done says that nothing comes behind that.
+	// Next reads like io.Reader; done means that nothing follows.
 	Next(p []byte) (n int, done bool, err error)
-	// Discard ends a stream that nobody reads. The rest of it has some time to come, or
-	// is not waited for if that is negative.
+	// Discard ends an unread stream. It waits for the rest of the stream for
+	// at most within, or not at all if within is negative.
 	Discard(within time.Duration)
-	// Release gives back what the stream reads from. cut says that it was closed during
-	// Next.
+	// Release releases the source of the stream. cut means that the stream was closed
+	// during Next.
 	Release(cut bool)
-	// Interrupt makes Next fail, which is under way.
+	// Interrupt makes the running Next fail.
 	Interrupt() error
 }
 
-// Gate lets one goroutine read a stream while another one may close it: that read
-// fails. The zero value is that of a stream that nobody has read. The methods may be
+// Gate lets one goroutine close a stream while another one reads it: the read fails.
+// The zero value is the Gate of a stream that was not read yet. The methods may be
 // called concurrently.
 type Gate struct {
-	// reading is held by who reads or cleans up
+	// reading is held by the goroutine that reads or cleans up
 	reading sync.Mutex
 	phase   atomic.Int32
-	err     error // what Read returns in the phase gateOver
+	err     error // returned by Read in the phase gateOver
 }
 
 // The phases of a Gate.
 const (
 	gateIdle    int32 = iota
 	gateReading       // a Read, or a Close, is under way
-	gateCut           // closed while it was, so that who reads has to clean up
+	gateCut           // closed meanwhile: the reading goroutine has to clean up
 	gateOver          // the stream was released
 )
 
@@ -68,16 +68,17 @@ func (g *Gate) Read(s Gated, p []byte) (int, error) {
 	return n, err
 }
 
-// release releases s, and reports whether it was closed by somebody else meanwhile. The
-// phase changes first: whoever closes s after that leaves alone what it has read from,
-// which may be in use again.
+// release releases s, and reports whether another goroutine closed it meanwhile. The
+// phase changes first: a later Close does not touch the source, which may be in use
+// again.
 func (g *Gate) release(s Gated) (cut bool) {
 	cut = g.phase.Swap(gateOver) == gateCut
 	s.Release(cut)
 	return cut
 }
 
-// Close ends s; within is that of Gated.Discard. When it returns nobody reads any more.
+// Close ends s; see Gated.Discard for within. When it returns no goroutine reads any
+// more.
 func (g *Gate) Close(s Gated, within time.Duration) error {
 	for {
 		switch g.phase.Load() {
@@ -93,7 +94,7 @@ func (g *Gate) Close(s Gated, within time.Duration) error {
 			if !g.phase.CompareAndSwap(gateReading, gateCut) {
 				continue
 			}
-			// whoever reads sees that, and does the rest
+			// the reading goroutine sees that, and does the rest
 			err := s.Interrupt()
 			g.reading.Lock()
 			defer g.reading.Unlock()
@@ -104,7 +105,7 @@ func (g *Gate) Close(s Gated, within time.Duration) error {
 	}
 }
 
-// closeIdle is Close of a stream that nobody reads, and whose lock is held.
+// closeIdle is Close of a stream that no goroutine reads, and whose lock is held.
 func (g *Gate) closeIdle(s Gated, within time.Duration) {
 	if g.phase.CompareAndSwap(gateIdle, gateReading) {
 		s.Discard(within)
@@ -112,8 +113,8 @@ func (g *Gate) closeIdle(s Gated, within time.Duration) {
 	}
 }
 
-// End is Close for a stream that nobody else knows of, and that has ended already: Read
-// returns io.EOF from now on.
+// End is Close for a stream that has already ended and that no other goroutine uses:
+// Read returns io.EOF from now on.
 func (g *Gate) End(s Gated, within time.Duration) {
 	g.err = io.EOF
 	_ = g.Close(s, within)

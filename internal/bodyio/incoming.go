@@ -9,38 +9,37 @@ import (
 	"github.com/valyala/fasthttp/internal/recvbuf"
 )
 
-// Incoming is the content of an HTTP/1 message that is read while it arrives.
+// Incoming is the content of an HTTP/1 message, read while it arrives.
 //
-// The zero value has ended. An Incoming is used by one goroutine at a time, except for
-// Ended, and must not be copied once it was started.
+// The zero value has ended. Only one goroutine may use an Incoming at a time, except for
+// Ended. It must not be copied once it was started.
 type Incoming struct {
 	in      recvbuf.Source
 	to      Recipient
 	decoder http1.Body
 	phase   atomic.Uint32
-	err     error // what Read returns in the phase incomingFailed
-	room    int64 // how many bytes Read may still return
+	err     error // returned by Read in the phase incomingFailed
+	room    int64 // bytes that Read may still return
 }
 
-// Recipient gets what a message has besides its content.
+// Recipient receives the parts of a message other than its content.
 type Recipient interface {
 	// FeedTrailers reads the trailer section at the beginning of b, and returns its
 	// length, or 0 if it is not complete.
 	FeedTrailers(b []byte) (n int, err error)
-	// BrokenChunk returns the error for a chunked coding that is malformed because of
-	// err.
+	// BrokenChunk returns the error for a chunked coding malformed because of err.
 	BrokenChunk(err error) error
 }
 
 // The phases of an Incoming.
 const (
 	incomingEnded  uint32 = iota // the message was read to its end
-	incomingOpen                 // content, or what follows it, is still to be read
-	incomingClosed               // the reader wants no more: only draining goes on
-	incomingFailed               // err says why no more can be read
+	incomingOpen                 // content, or the trailer section, is still to be read
+	incomingClosed               // the reader wants no more; draining is still possible
+	incomingFailed               // err is the reason why no more can be read
 )
 
-// Start makes s the content that begins in and has the framing f.
+// Start makes s the content that begins in in and has the framing f.
 func (s *Incoming) Start(in recvbuf.Source, f http1.Framing, to Recipient) {
 	var d http1.Body
 	d.Start(f)
@@ -50,7 +49,7 @@ func (s *Incoming) Start(in recvbuf.Source, f http1.Framing, to Recipient) {
 	}
 }
 
-// Resume is Start for content of which decoder has decoded a part.
+// Resume is Start for content that decoder has decoded in part.
 func (s *Incoming) Resume(in recvbuf.Source, decoder http1.Body, to Recipient) {
 	s.in, s.to, s.decoder = in, to, decoder
 	s.err, s.room = nil, math.MaxInt64
@@ -64,7 +63,7 @@ func (s *Incoming) Clear() { *s = Incoming{} }
 // another goroutine reads.
 func (s *Incoming) Ended() bool { return s.phase.Load() == incomingEnded }
 
-// Left returns how many bytes of content are still to be read, if that is known.
+// Left returns the number of bytes of content that are left to read, if it is known.
 func (s *Incoming) Left() (n int64, known bool) {
 	if s.decoder.Kind() != http1.Length {
 		return 0, false
@@ -92,8 +91,8 @@ func (s *Incoming) Read(p []byte) (int, error) {
 	return 0, s.err
 }
 
-// next reads from what has arrived. ok is false if that has no content, because of the
-// phase or because more has to arrive.
+// next reads from the bytes that have arrived. ok is false if there is no content among
+// them, because of the phase or because more has to arrive.
 func (s *Incoming) next(p []byte) (n int, ok bool) {
 	for !s.decoder.Done() {
 		if len(p) == 0 {
@@ -182,7 +181,7 @@ func (s *Incoming) wait() {
 	}
 }
 
-// fail ends the reading because of err. If that is io.EOF, the message is cut off.
+// fail ends the reading because of err. If err is io.EOF, the message is cut off.
 func (s *Incoming) fail(err error) {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
@@ -214,8 +213,8 @@ func (s *Incoming) CloseWithError(error) error {
 	return nil
 }
 
-// Forget drops what s was reading from, and its recipient, after Close. Read returns what
-// it returned before; there is no more draining.
+// Forget drops the source and the recipient of s, after Close. Read returns the same error
+// as before; there is no more draining.
 func (s *Incoming) Forget() { s.in, s.to = nil, nil }
 
 // Drained is the result of draining content.
@@ -223,20 +222,20 @@ type Drained uint8
 
 const (
 	DrainedAll   Drained = iota // the message was read to its end
-	DrainedNever                // there is too much of it, or it never comes
+	DrainedNever                // there is too much of it, or it never arrives
 	DrainedLater                // the rest has not arrived
 )
 
-// Drain reads and discards the rest of the message, also after Close. It reads no more
-// than limit bytes, which it subtracts from limit, and none if there are more for sure.
+// Drain reads and discards the rest of the message, also after Close. It reads at most
+// limit bytes, which it subtracts from limit, and none if the rest is certainly longer.
 func (s *Incoming) Drain(limit *int) Drained { return s.drain(limit, true) }
 
-// DrainArrived is Drain that discards only what has arrived.
+// DrainArrived is Drain for the bytes that have arrived already.
 func (s *Incoming) DrainArrived(limit *int) Drained { return s.drain(limit, false) }
 
 func (s *Incoming) drain(limit *int, mayWait bool) Drained {
 	if s.phase.CompareAndSwap(incomingClosed, incomingOpen) {
-		// it stays closed for its reader
+		// s stays closed for its reader
 		defer s.Close()
 	}
 	var discarded [512]byte

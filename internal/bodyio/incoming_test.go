@@ -43,7 +43,7 @@ func receiving(text string, size int) *link {
 	return l
 }
 
-// arrivedOn is a link on which text has arrived, and more comes.
+// arrivedOn is a link on which text has arrived, and on which more will arrive.
 func arrivedOn(text string, more ...string) *link {
 	return &link{have: []byte(text), pieces: more, end: io.EOF}
 }

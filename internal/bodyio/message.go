@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// Message is what can be written to a bufio.Writer.
+// Message can be written to a bufio.Writer.
 type Message interface {
 	// Write writes the message, and need not flush it.
 	Write(w *bufio.Writer) error
 }
 
-// messageWriter is a buffer in front of a writer, whose bytes it counts.
+// messageWriter buffers for a writer, and counts the bytes written to it.
 type messageWriter struct {
 	buf *bufio.Writer // writes to the messageWriter itself
 	w   io.Writer

@@ -9,12 +9,13 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 )
 
-// Window is how many bytes a producer may be ahead of the reader.
+// Window is the number of bytes that a producer may be ahead of the reader.
 const Window = 64 << 10
 
-// NewPipe runs produce in a goroutine and returns a reader of what that writes. With
-// bounded its buffers never grow beyond Window, and what was written before Close can
-// still be read. A panic of produce ends the stream with what panicked makes of it.
+// NewPipe runs produce in a goroutine and returns a reader of its output. With
+// bounded the buffers never grow beyond Window, and bytes written before Close can
+// still be read. If produce panics, the stream ends with the error that panicked
+// returns.
 func NewPipe(produce func(w *bufio.Writer), bounded bool, panicked func(any) error) *Pipe {
 	p := &Pipe{bounded: bounded}
 	p.changed.L = &p.mu
@@ -22,27 +23,26 @@ func NewPipe(produce func(w *bufio.Writer), bounded bool, panicked func(any) err
 	return p
 }
 
-// Pipe is a pipe whose writer may run ahead of its reader by
-// Window bytes.
+// Pipe is a pipe. Its writer may be ahead of its reader by Window bytes.
 type Pipe struct {
 	mu      sync.Mutex
 	changed sync.Cond
 	filled  *bufpool.Buffer // written and not yet read
 	err     error           // why the writer ended; io.EOF if it returned
 	closed  bool            // by the reader
-	// bounded says that buffers never grow beyond Window, and that what
-	// was written before Close can still be read
+	// bounded means that buffers never grow beyond Window, and that bytes written
+	// before Close can still be read
 	bounded bool
 
-	// of the reader alone
+	// used by the reader only
 	taken *bufpool.Buffer
 	rest  []byte // of taken
 }
 
-// errReaderClosed is what a producer gets whose reader is gone.
+// errReaderClosed is the error of a producer's writes after the reader was closed.
 var errReaderClosed = errors.New("fasthttp: the reader of the body stream was closed")
 
-// errProducerLeft is how a stream ends whose producer did not return, but ended
+// errProducerLeft is the error of a stream whose producer did not return, but ended
 // its goroutine.
 var errProducerLeft = errors.New("fasthttp: the producer of the body stream has ended its goroutine")
 
@@ -96,7 +96,7 @@ func (w *pipeWriter) Write(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// room returns how large the buffer for n bytes and more is to be.
+// room returns the size of the buffer for n bytes and more.
 func (p *Pipe) room(n int) int {
 	if p.bounded {
 		return Window
@@ -120,7 +120,7 @@ func (p *Pipe) take() error {
 	case p.err != nil:
 		return p.err
 	default:
-		// closed, and all that was written before that was read
+		// closed, and all bytes written before that were read
 		return io.EOF
 	}
 	p.taken, p.filled = p.filled, nil
@@ -151,8 +151,8 @@ func (p *Pipe) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// WriteTo implements io.WriterTo: everything that the producer has written by
-// then goes to w in one call.
+// WriteTo implements io.WriterTo: everything that the producer has written so far is
+// written to w in one call.
 func (p *Pipe) WriteTo(w io.Writer) (n int64, err error) {
 	for {
 		if len(p.rest) == 0 {
@@ -171,7 +171,7 @@ func (p *Pipe) WriteTo(w io.Writer) (n int64, err error) {
 	}
 }
 
-// SupportsBodyWriteTo says that WriteTo does all that Read does.
+// SupportsBodyWriteTo reports that WriteTo may be called instead of Read.
 func (p *Pipe) SupportsBodyWriteTo() bool { return true }
 
 // Close ends the stream: the producer's writes fail from now on.

@@ -74,7 +74,7 @@ func TestProducerMayBeAheadByTheWindow(t *testing.T) {
 	if filled != Window {
 		t.Errorf("%d bytes wait to be read, want %d", filled, Window)
 	}
-	// the producer waits in its next write; a read lets it go on
+	// the producer waits in its next write; a read unblocks it
 	if _, err := io.ReadFull(r, make([]byte, Window)); err != nil {
 		t.Fatal(err)
 	}
@@ -102,8 +102,8 @@ func TestPipeWhoseProducerPanics(t *testing.T) {
 	}
 }
 
-// The memory of what passes through is that of the pool: a pipe of 1 MB allocates no more than one
-// of a few bytes.
+// The bytes pass through memory of the pool: a pipe of 1 MB allocates no more than one of a
+// few bytes.
 func TestPipeAllocatesNoMoreForMore(t *testing.T) {
 	if servertest.RaceDetector {
 		t.Skip("under the race detector pools lose memory")
@@ -127,7 +127,7 @@ func TestPipeAllocatesNoMoreForMore(t *testing.T) {
 	}
 }
 
-// BenchmarkPipe writes 100 bytes at a time, as templates do, which another goroutine reads.
+// BenchmarkPipe writes pieces of 100 bytes, as templates do, while another goroutine reads.
 func BenchmarkPipe(b *testing.B) {
 	const writes = 10_000
 	piece := bytes.Repeat([]byte("a"), 100)

@@ -10,18 +10,18 @@ import (
 	"github.com/valyala/fasthttp/internal/ioread"
 )
 
-// Writer is where messages are written to: a bufio.Writer, or the output of a
+// Writer is the destination of messages: a bufio.Writer, or the output of a
 // connection.
 type Writer interface {
 	io.Writer
-	// Flush sends what was written.
+	// Flush sends the written bytes.
 	Flush() error
 }
 
-// ErrClosed is what Read returns of a stream that was closed.
+// ErrClosed is the error of Read from a stream that was closed.
 var ErrClosed = ioread.ErrClosed
 
-// What is wrong with a stream that has not the size that was announced for it.
+// The errors of a stream that does not have its announced size.
 var (
 	ErrShort = errors.New("fasthttp: body stream is shorter than its size")
 	ErrLong  = errors.New("fasthttp: body stream is longer than its size")
@@ -46,7 +46,7 @@ func WriteFixed(w Writer, stream io.Reader, size int) error {
 	case n < int64(size):
 		err = short(int(n), size)
 	default:
-		// the peer need not wait for that
+		// the peer need not wait for the end check
 		if err = w.Flush(); err == nil {
 			err = expectEnd(stream, c.more[:])
 		}
@@ -58,8 +58,7 @@ func WriteFixed(w Writer, stream io.Reader, size int) error {
 // NewExact returns a stream that fails unless it has size bytes.
 func NewExact(stream io.Reader, size int) *Exact { return &Exact{stream, size, size} }
 
-// Exact is a body stream that fails if it has not the size that was
-// announced for it.
+// Exact is a body stream that fails if it does not have its announced size.
 type Exact struct {
 	io.Reader
 	size, left int
@@ -86,7 +85,7 @@ func (s *Exact) Close() error {
 	return nil
 }
 
-// expectEnd reads the io.EOF that must come next. more is where it reads to.
+// expectEnd reads the io.EOF that must follow, into more.
 func expectEnd(r io.Reader, more []byte) error {
 	switch n, err := ioread.Some(r, more); {
 	case n > 0:
@@ -98,8 +97,8 @@ func expectEnd(r io.Reader, more []byte) error {
 	}
 }
 
-// WriteChunked writes a stream in chunks, each of them at once, up to the last chunk,
-// which is left to the caller.
+// WriteChunked writes a stream in chunks, and flushes each of them. The caller writes
+// the last chunk.
 func WriteChunked(w Writer, stream io.Reader) error {
 	c := copiers.Get().(*copier)
 	c.chunks.w = w
@@ -108,7 +107,7 @@ func WriteChunked(w Writer, stream io.Reader) error {
 	return err
 }
 
-// WritePlain writes a stream as it is, each piece at once.
+// WritePlain writes a stream unchanged, and flushes each piece.
 func WritePlain(w Writer, stream io.Reader) error { return writePieces(&pieceWriter{w}, stream) }
 
 // WriteChunk writes p as a chunk, and leaves the flushing to the caller.
@@ -117,7 +116,7 @@ func WriteChunk(w Writer, p []byte) error {
 	return out.write(p)
 }
 
-// writePieces writes what each Read of the stream gives with one Write.
+// writePieces writes the result of each Read of the stream with one Write.
 func writePieces(w io.Writer, stream io.Reader) error {
 	if c, ok := stream.(WriterTo); ok && c.SupportsBodyWriteTo() {
 		_, err := c.WriteTo(w)
@@ -142,7 +141,7 @@ func writePieces(w io.Writer, stream io.Reader) error {
 	}
 }
 
-// pieceWriter flushes every piece that is written.
+// pieceWriter flushes after every write.
 type pieceWriter struct{ w Writer }
 
 func (p *pieceWriter) Write(b []byte) (int, error) {
@@ -153,8 +152,8 @@ func (p *pieceWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// chunkWriter writes every piece that it gets as a chunk, and flushes it: what
-// a producer has handed over is not held back.
+// chunkWriter writes every piece as a chunk, and flushes it: a producer's bytes are
+// not held back.
 type chunkWriter struct {
 	w    Writer
 	line [24]byte

@@ -2,8 +2,8 @@
 // stalled bodies if there is no more memory.
 //
 // Bodies take memory for as long as their clients take to send them. The limit for
-// one body does not bound the memory of all, so their buffers are counted: by their
-// capacity, when it grows, until the response is on its way.
+// one body does not bound the memory of all. So the capacity of their buffers is
+// counted, from the moment when it grows until the response is being sent.
 //
 // If there is no room for more, stalled bodies are ended, the longest stalled first.
 // Only if there are none, the request that needs the room is refused. So clients that
@@ -24,26 +24,26 @@ import (
 )
 
 const (
-	// A body stalls that has received less than stallSize bytes in StallTime.
+	// A body stalls if it receives less than stallSize bytes within StallTime.
 	stallSize = 4 << 10
-	// StallTime is that time.
+	// StallTime is the time in which a body must receive stallSize bytes.
 	StallTime = time.Second
-	// roomShare is which part of the limit is made free at least if stalled bodies
-	// are looked for: looking has its price.
+	// A search for stalled bodies frees at least limit/roomShare bytes, since
+	// searching is expensive.
 	roomShare = 16
-	// collectShare is which part of the limit is allocated at least between two
-	// collections of garbage, and collectLeast how many bytes.
+	// Between two garbage collections at least limit/collectShare bytes are
+	// allocated, and at least collectLeast.
 	collectShare = 16
 	collectLeast = 8 << 20
-	// busyLook is how long no further search is made if all stalled bodies were just
-	// being served.
+	// busyLook is the pause before the next search if all stalled bodies were being
+	// served.
 	busyLook = 10 * time.Millisecond
-	// shards is the number of lists that the bodies are spread over which are
-	// arriving, for the sake of the lock.
+	// shards is the number of lists for arriving bodies. Several lists reduce lock
+	// contention.
 	shards = 16
 )
 
-// began is the origin of the moments.
+// began is the origin of all times.
 var began = time.Now()
 
 func now() int64 { return int64(time.Since(began)) }
@@ -51,7 +51,7 @@ func now() int64 { return int64(time.Since(began)) }
 // Owner is the request that a body belongs to.
 type Owner interface {
 	// InterruptBody ends the Read of the goroutine that waits for more of the body,
-	// and lets the memory of the body go. The goroutine finds out by Body.Resume.
+	// and releases the memory of the body. Body.Resume reports it to the goroutine.
 	InterruptBody()
 	// ClaimStalledBody claims a request that waits for more of its body without a
 	// goroutine. The caller must call end, which ends the request. end is nil if the
@@ -64,61 +64,61 @@ type Memory struct {
 	limit  int64
 	used   atomic.Int64
 	shards [shards]shard
-	// quietUntil is until when no body can have stalled
+	// no body can have stalled before quietUntil
 	quietUntil atomic.Int64
-	looking    sync.Mutex // held while stalled bodies are looked for
-	// collected is the value of bufpool.Large at the last collection of garbage,
-	// which holds collecting
+	looking    sync.Mutex // held during the search for stalled bodies
+	// collected is the value of bufpool.Large at the last garbage collection, during
+	// which collecting is held
 	collected  atomic.Int64
 	collecting sync.Mutex
 }
 
-// shard is one list of bodies that are arriving.
+// shard is one list of arriving bodies.
 type shard struct {
 	mu    sync.Mutex
 	first *Body
 	_     [112]byte
 }
 
-// Begin sets how many bytes all bodies may take. It is called before anything else.
+// Begin sets the limit for all bodies, in bytes. It is called before all other
+// methods.
 func (m *Memory) Begin(limit int64) {
 	m.limit = limit
 	m.quietUntil.Store(math.MinInt64)
 }
 
-// Used returns how many bytes are counted.
+// Used returns the number of counted bytes.
 func (m *Memory) Used() int64 { return m.used.Load() }
 
 // Fits reports whether a body of n bytes can ever be held.
 func (m *Memory) Fits(n int) bool { return int64(n) <= m.limit }
 
-// Body is a body that is counted.
+// Body is a counted body.
 type Body struct {
 	owner Owner
-	key   uint64       // for the list that it is in
-	bytes atomic.Int64 // that are counted
-	fresh int          // bytes that have come since it moved
-	moved atomic.Int64 // when stallSize bytes had come again
+	key   uint64       // selects its list
+	bytes atomic.Int64 // counted
+	fresh int          // bytes received since moved
+	moved atomic.Int64 // when it had received stallSize bytes more
 	wait  atomic.Int32
 
-	// its place in the list of those that are still arriving, guarded by the lock
-	// of the shard
+	// its place in the list of arriving bodies, guarded by the lock of the shard
 	listed     bool
 	prev, next *Body
 }
 
-// The values of Body.wait, which is for a goroutine that waits in Read.
+// The values of Body.wait, the state of the goroutine that may wait in Read.
 const (
 	served   int32 = iota // no goroutine waits in Read
-	blocked               // one does
-	claiming              // another goroutine is about to end that
-	claimed               // another one has
+	blocked               // a goroutine waits in Read
+	claiming              // another goroutine is about to end that wait
+	claimed               // another goroutine has ended it
 )
 
 var bodies = sync.Pool{New: func() any { return new(Body) }}
 
-// New returns a body of which nothing is counted so far. Drop takes it back. Keys of
-// bodies are spread over the lists of a Memory.
+// New returns a body without counted bytes. Drop takes it back. The key spreads
+// bodies over the lists of a Memory.
 func (m *Memory) New(owner Owner, key uint64) *Body {
 	h := bodies.Get().(*Body)
 	h.owner, h.key = owner, key
@@ -126,8 +126,8 @@ func (m *Memory) New(owner Owner, key uint64) *Body {
 	return h
 }
 
-// Hold counts room for a body, of which got bytes have just come. A body that is done
-// cannot stall any more. It is false if there is no room.
+// Hold counts room bytes for a body that has just received got bytes. A body that is
+// done cannot stall any more. Hold returns false if there is no room.
 func (m *Memory) Hold(h *Body, room, got int, done bool) bool {
 	h.Progress(got)
 	if more := int64(room) - h.bytes.Load(); more > 0 {
@@ -144,10 +144,10 @@ func (m *Memory) Hold(h *Body, room, got int, done bool) bool {
 	return true
 }
 
-// Bytes returns how many bytes are counted.
+// Bytes returns the number of counted bytes.
 func (h *Body) Bytes() int64 { return h.bytes.Load() }
 
-// Progress says that n bytes have come.
+// Progress records that n bytes have arrived.
 func (h *Body) Progress(n int) {
 	if h.fresh += n; h.fresh >= stallSize {
 		h.move()
@@ -161,7 +161,7 @@ func (h *Body) move() {
 
 func (m *Memory) shardOf(h *Body) *shard { return &m.shards[h.key%shards] }
 
-// list makes the body one that may be ended while it stalls.
+// list makes the body one that may be ended if it stalls.
 func (m *Memory) list(h *Body) {
 	l := m.shardOf(h)
 	l.mu.Lock()
@@ -172,7 +172,7 @@ func (m *Memory) list(h *Body) {
 	l.mu.Unlock()
 }
 
-// Arrived says that no more of the body is waited for.
+// Arrived records that no more of the body is expected.
 func (m *Memory) Arrived(h *Body) {
 	if h.listed {
 		l := m.shardOf(h)
@@ -198,7 +198,7 @@ func (l *shard) remove(h *Body) {
 	h.prev, h.next, h.listed = nil, nil, false
 }
 
-// Drop says that the body is not used any more.
+// Drop stops counting the body, which is not used any more.
 func (m *Memory) Drop(h *Body) {
 	m.Arrived(h)
 	m.used.Add(-h.bytes.Swap(0))
@@ -207,8 +207,8 @@ func (m *Memory) Drop(h *Body) {
 	bodies.Put(h)
 }
 
-// Leave is Drop for a body that a handler keeps after its request: it counts until
-// Left.Drop.
+// Leave is Drop for a body that a handler keeps after its request: the body stays
+// counted until Left.Drop.
 func (m *Memory) Leave(h *Body) Left {
 	left := Left{m, h.bytes.Swap(0)}
 	m.Drop(h)
@@ -221,17 +221,18 @@ type Left struct {
 	bytes int64
 }
 
-// Drop says that it is not used any more.
+// Drop stops counting the body.
 func (l Left) Drop() { l.of.used.Add(-l.bytes) }
 
-// Block says that the goroutine of the request is about to wait in Read for more of
-// the body.
+// Block records that the goroutine of the request is about to wait in Read for more
+// of the body.
 func (h *Body) Block() { h.wait.Store(blocked) }
 
 // Resumed is Resume for a goroutine that may not have waited.
 func (h *Body) Resumed() bool { return h.wait.Load() == served || h.Resume() }
 
-// Resume says that the goroutine waits no longer. It is false if the body was ended.
+// Resume records that the goroutine waits no longer. It returns false if the body was
+// ended.
 func (h *Body) Resume() bool {
 	for !h.wait.CompareAndSwap(blocked, served) {
 		if h.wait.Load() == claimed {
@@ -242,8 +243,8 @@ func (h *Body) Resume() bool {
 	return true
 }
 
-// claim makes the body the caller's, which is to call end without holding a lock of
-// the Memory. It is nil for a body that is being served. The lock of the shard is
+// claim gives the body to the caller, which must call end without holding a lock of
+// the Memory. end is nil for a body being served. The lock of the shard is
 // held.
 func (h *Body) claim() (end func()) {
 	if h.wait.CompareAndSwap(blocked, claiming) {
@@ -255,7 +256,7 @@ func (h *Body) claim() (end func()) {
 	return h.owner.ClaimStalledBody()
 }
 
-// take counts n bytes more, unless there is no room for them.
+// take counts n more bytes, unless there is no room for them.
 func (m *Memory) take(n int64) bool {
 	for {
 		used := m.used.Load()
@@ -272,9 +273,9 @@ func (m *Memory) take(n int64) bool {
 
 // Tidy is called before a large buffer is allocated whose memory was counted.
 //
-// If bodies and their garbage may exceed the limit, the garbage is collected first:
+// If bodies and their garbage may exceed the limit, Tidy collects the garbage first:
 // the runtime would wait until there is as much garbage as memory in use. Goroutines
-// that need more room meanwhile wait, or they would take more than is freed.
+// that need more room meanwhile wait; otherwise they would take more than is freed.
 func (m *Memory) Tidy() {
 	if m.littered() {
 		m.collecting.Lock()
@@ -293,14 +294,14 @@ func (m *Memory) collect() {
 	m.collected.Store(begin)
 }
 
-// littered reports whether it is worth while to collect garbage.
+// littered reports whether a garbage collection is worth its cost.
 func (m *Memory) littered() bool {
 	fresh := bufpool.Large() - m.collected.Load()
 	return fresh > max(m.limit/collectShare, collectLeast) && m.used.Load() > m.limit-fresh
 }
 
-// endStalled makes room for n bytes, as far as there are bodies that have
-// stalled. It is false if there are none.
+// endStalled ends stalled bodies to make room for n bytes. It returns false if there
+// are none.
 func (m *Memory) endStalled(n int64) bool {
 	if now() < m.quietUntil.Load() {
 		return false
@@ -318,8 +319,8 @@ func (m *Memory) endStalled(n int64) bool {
 	return len(ends) > 0
 }
 
-// claimStalled claims the bodies that have stalled for the longest time, as
-// many as it takes, which are not counted any more.
+// claimStalled claims the bodies that have stalled for the longest time, as many as n
+// bytes need, and stops counting them.
 func (m *Memory) claimStalled(n int64) (ends []func()) {
 	now := now()
 	last, next, some := m.stalledSince(now-int64(StallTime), max(n, m.limit/roomShare))
@@ -351,7 +352,7 @@ func (m *Memory) claimStalled(n int64) (ends []func()) {
 }
 
 // stalledSince looks for bodies that have not moved since a time, and reports whether
-// there are some. The longest stalled ones that take n bytes together, or all if they
+// there are some. The longest stalled ones that together take n bytes, or all if they
 // take less, have not moved since last. The body that will stall next has moved at
 // next.
 func (m *Memory) stalledSince(since, n int64) (last, next int64, some bool) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// request is the owner of a body that a test drives.
+// request is the owner of a body that a test controls.
 type request struct {
 	idle        bool // it waits without a goroutine
 	interrupted int
@@ -46,7 +46,7 @@ func TestRoomIsMadeByStalledBodiesOnly(t *testing.T) {
 	for _, r := range owners {
 		ended = append(ended, r.ended)
 	}
-	// it is enough to end the one that has stalled for longest
+	// ending the longest stalled one is enough
 	if want := []int{1, 0, 0, 0}; !slices.Equal(ended, want) {
 		t.Errorf("ended were %v, want %v", ended, want)
 	}

@@ -1,7 +1,5 @@
-// Package bufpool keeps byte buffers for reuse, in classes by size, so that a
-// caller that needs a small buffer does not hold a large one.
-//
-// It imports nothing of this module.
+// Package bufpool keeps byte buffers for reuse, in classes by size, so that a caller
+// that needs a small buffer does not hold a large one.
 package bufpool
 
 import (
@@ -54,9 +52,9 @@ const largeSize = 64 << 10
 
 var large atomic.Int64
 
-// Large returns how many bytes of large buffers were allocated since the process
-// started. The difference of two calls bounds how much of them has become garbage
-// meanwhile, if the buffers in the pools count as garbage, too.
+// Large returns the total size of the large buffers that were allocated since the
+// process started. The difference of two calls bounds how much of them has become
+// garbage meanwhile, if the buffers in the pools count as garbage, too.
 func Large() int64 { return large.Load() }
 
 // Put returns b to its pool. The caller must not use b or its B afterwards. Put

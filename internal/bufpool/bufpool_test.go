@@ -157,7 +157,7 @@ func TestWriteTakesEverything(t *testing.T) {
 	if !bytes.Equal(b.B, want) {
 		t.Errorf("B has %d bytes, want %d", len(b.B), len(want))
 	}
-	// a Buffer that is not from a pool can be written to, too
+	// a Buffer from elsewhere can be written to, too
 	var own Buffer
 	if n, err := own.Write([]byte("own")); n != 3 || err != nil || string(own.B) != "own" {
 		t.Errorf("%d, %v, %q", n, err, own.B)

@@ -8,8 +8,8 @@ import "bytes"
 // easy to see in a dump.
 const poisonByte = 0xDB
 
-// poison is what memory is filled with, a piece at a time: the race detector takes as long for
-// each byte that a loop writes as for a whole piece that is copied.
+// poison fills released memory, a piece at once: under the race detector a loop takes as long
+// for each byte as a copy takes for a whole piece.
 var poison = bytes.Repeat([]byte{poisonByte}, MaxSize)
 
 // Poison overwrites b up to its capacity. b was released: a program that still uses

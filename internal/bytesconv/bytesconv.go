@@ -24,8 +24,8 @@ func Bytes(s string) []byte {
 	}{s, len(s)}))
 }
 
-// Address returns the address in p as a number. A value that stores its own address
-// can detect that it was copied: then its address is another one. Address does not
-// keep p alive, and does not move the variable to the heap. So the address of a
-// variable on a stack can change.
+// Address returns the address in p as a number. A value that stores its own address can
+// detect that it was copied: a copy has another address. Address does not keep p alive, and
+// does not move the variable to the heap. So the address of a variable on a stack can
+// change.
 func Address[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }

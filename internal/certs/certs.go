@@ -1,5 +1,5 @@
-// Package certs has the certificates of a server: where they come from, and those
-// in files that are read again when they have changed.
+// Package certs loads the certificates of a server, and reloads certificate files
+// that have changed.
 //
 // Start with Source and Files in this file. selfsigned.go makes certificates for
 // tests.
@@ -15,15 +15,15 @@ import (
 	"sync/atomic"
 )
 
-// ErrNone says that there is no certificate to serve with, or no key of it. Its
-// text is an old one that programs compare.
+// ErrNone means that there is no certificate to serve with, or no key for it. The
+// text is an old one: programs compare it.
 var ErrNone = errors.New("cert or key has not provided")
 
-// Source is a certificate and its key in PEM form, or the names of the files that
-// they are in.
+// Source is a certificate and its key in PEM form, or the names of the files with
+// them.
 type Source struct {
-	InFiles   bool   // the others are names
-	Cert, Key string // in PEM form, or files of that
+	InFiles   bool   // Cert and Key are file names
+	Cert, Key string // in PEM form, or the names of PEM files
 }
 
 // IsEmpty reports whether the certificate or its key is missing.
@@ -48,12 +48,12 @@ func (s Source) Load() (tls.Certificate, error) {
 	return cert, nil
 }
 
-// Files are certificates in files. The zero value has none. Its methods may be called
-// from any goroutine.
+// Files is a set of certificates in files. The zero value is empty. Its methods may
+// be called from any goroutine.
 type Files struct {
 	pairs atomic.Pointer[[]*pair] // replaced, never changed
 
-	mu sync.Mutex // held by whoever replaces pairs
+	mu sync.Mutex // held while pairs is replaced
 }
 
 func (f *Files) all() []*pair {
@@ -63,7 +63,7 @@ func (f *Files) all() []*pair {
 	return nil
 }
 
-// Add adds the certificate of two more files. If it fails it changes nothing.
+// Add adds the certificate in two more files. If it fails it changes nothing.
 func (f *Files) Add(certFile, keyFile string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -90,9 +90,8 @@ func (f *Files) For(hello *tls.ClientHelloInfo) *tls.Certificate {
 	return &pairs[0].cert
 }
 
-// Reload reads the files that have changed. It returns the first error there was; the
-// other files are read in any case. A certificate whose files cannot be used stays
-// what it was.
+// Reload reads the files that have changed. It returns the first error, but reads the
+// other files in any case. A certificate whose files cannot be used stays unchanged.
 func (f *Files) Reload() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,7 +114,7 @@ func (f *Files) Reload() error {
 	return failed
 }
 
-// pair is a certificate as two files had it. It is never changed.
+// pair is a certificate as it was read from two files. It is never changed.
 type pair struct {
 	certFile, keyFile string
 	certInfo, keyInfo os.FileInfo // from before the files were read
@@ -124,7 +123,7 @@ type pair struct {
 
 func readPair(certFile, keyFile string) (*pair, error) {
 	p := &pair{certFile: certFile, keyFile: keyFile}
-	// a file that is missing is an error of reading it
+	// reading a missing file returns the error
 	p.certInfo, _ = os.Stat(certFile)
 	p.keyInfo, _ = os.Stat(keyFile)
 	var err error
@@ -135,8 +134,8 @@ func readPair(certFile, keyFile string) (*pair, error) {
 	return p, nil
 }
 
-// unchanged reports whether the files are those that were read. A file that is
-// replaced by renaming, or by moving a symbolic link, is another one even if
+// unchanged reports whether the files are the ones that were read. A file
+// replaced by renaming, or by moving a symbolic link, is a different file even if
 // size and time are the same.
 func (p *pair) unchanged() bool {
 	return sameFile(p.certFile, p.certInfo) && sameFile(p.keyFile, p.keyInfo)

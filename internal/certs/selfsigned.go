@@ -18,13 +18,13 @@ import (
 const (
 	// testCertLife is how long a test certificate is valid.
 	testCertLife = 365 * 24 * time.Hour
-	// testCertSkew is by how much the clocks of two machines may differ.
+	// testCertSkew is the allowed difference between the clocks of two machines.
 	testCertSkew = time.Hour
 )
 
 // SelfSigned returns a certificate that signs itself, and its private key, both in
-// PEM form. It is valid for a year, for host: a name or an IP address. A port behind
-// it is left out.
+// PEM form. It is valid for a year, for host: a name or an IP address. A port after
+// it is ignored.
 func SelfSigned(host string) ([]byte, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -54,7 +54,7 @@ func SelfSigned(host string) ([]byte, []byte, error) {
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyData}), nil
 }
 
-// nameCertificate makes a certificate one for host.
+// nameCertificate makes cert valid for host.
 func nameCertificate(cert *x509.Certificate, host string) {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -71,7 +71,7 @@ func nameCertificate(cert *x509.Certificate, host string) {
 func randomSerial() *big.Int {
 	b := make([]byte, 16)
 	_, _ = rand.Read(b) // it never fails
-	// RFC 5280 section 4.1.2.2 wants it to be positive
+	// RFC 5280 section 4.1.2.2 requires a positive number
 	b[0] &= 0x7f
 	b[15] |= 1
 	return new(big.Int).SetBytes(b)

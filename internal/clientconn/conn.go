@@ -13,25 +13,24 @@ import (
 	"github.com/valyala/fasthttp/internal/recvbuf"
 )
 
-// Conn is a connection of a client, which Attach makes ready.
+// Conn is a connection of a client. Attach initializes it.
 //
-// Calls on several processors take turns with a connection, so the fields that every
-// call needs stand together, in as few cache lines as possible.
+// Calls on several processors take turns with a connection, so the fields that every call
+// needs are together, in as few cache lines as possible.
 //
-// One goroutine reads and one writes at a time. Any goroutine may use the Guard.
+// Only one goroutine reads at a time, and only one writes. Any goroutine may use the Guard.
 type Conn struct {
-	// Recv has the bytes that were received and not consumed. Only the reader uses
-	// it.
+	// Recv holds the bytes that were received and not consumed. Only the reader uses it.
 	Recv   recvbuf.Buffer
 	conn   net.Conn // the connection for the application protocol: plain, or with TLS
 	gate   *gate    // below TLS, nil if there is none
 	poster *poster  // for Post, nil before Posts
 	asker  *connpool.Asker
 	probe  connpool.Probe
-	// Duplex says that another goroutine writes while the reader reads. Only the
-	// reader uses it.
+	// Duplex means that another goroutine writes while the reader reads. Only the reader
+	// uses it.
 	Duplex bool
-	// Sent counts the bytes that were written. It is the writer's, as is WriteErr.
+	// Sent counts the written bytes. Only the writer uses it and WriteErr.
 	Sent uint64
 	// Guard owns the deadlines.
 	Guard Guard
@@ -41,7 +40,7 @@ type Conn struct {
 	WriteErr, readErr error
 }
 
-// bufferPair is two buffers that are written with one call.
+// bufferPair holds two buffers that are written with one call.
 type bufferPair struct {
 	buffers [2][]byte
 	both    net.Buffers // buffers, as they are being written
@@ -73,10 +72,10 @@ func lowest(conn net.Conn) net.Conn {
 	return conn
 }
 
-// Handshake starts TLS on the connection, before a deadline. It fails if accept
-// returns an error for the negotiated state. It returns the state of the handshake,
-// also if that fails. Functions in the configuration get the values of ctx, which may
-// be nil; the Guard handles its end.
+// Handshake starts TLS on the connection, with the deadline by. It fails if accept returns
+// an error for the negotiated state. It returns the state of the handshake even if it fails.
+// Functions in the configuration get the values of ctx, which may be nil; the Guard handles
+// the end of ctx.
 func (c *Conn) Handshake(ctx context.Context, config *tls.Config, by time.Time, accept func(*tls.ConnectionState) error) (tls.ConnectionState, error) {
 	if err := c.Guard.Limit(by, by); err != nil {
 		return tls.ConnectionState{}, err
@@ -103,8 +102,7 @@ func (c *Conn) Handshake(ctx context.Context, config *tls.Config, by time.Time, 
 	return state, err
 }
 
-// Net returns the connection for the application protocol: a *tls.Conn if that is
-// TLS.
+// Net returns the connection for the application protocol, a *tls.Conn if it uses TLS.
 func (c *Conn) Net() net.Conn { return c.conn }
 
 // Close closes the connection.
@@ -129,12 +127,11 @@ func (c *Conn) Fill() error {
 	return err
 }
 
-// Read receives into p, without the bytes in Recv, and returns either bytes or an
-// error. A goroutine that writes meanwhile may extend or shorten the time of the
-// reader.
+// Read receives into p, without the bytes in Recv, and returns either bytes or an error. A
+// goroutine that writes meanwhile may extend or shorten the reader's deadline.
 func (c *Conn) Read(p []byte) (int, error) {
 	if err := c.readErr; err != nil && !neterr.IsTimeout(err) {
-		// the system says it once
+		// the system reports the error only once
 		return 0, err
 	}
 	for {
@@ -157,7 +154,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// WriteBoth writes a and b, with one system call if that is possible.
+// WriteBoth writes a and b, with one system call if possible.
 func (c *Conn) WriteBoth(a, b []byte) error {
 	if c.pair == nil {
 		c.pair = new(bufferPair)
@@ -174,9 +171,8 @@ func (c *Conn) WriteBoth(a, b []byte) error {
 // Asks reports whether Ask may be called.
 func (c *Conn) Asks() bool { return c.asker != nil }
 
-// Ask writes out and waits for the answer, and may receive its beginning into the
-// memory of out: see connpool.Asker.Ask. It has no effect unless the connection is
-// quiet.
+// Ask writes out and waits for the answer, and may receive its beginning into the memory of
+// out: see connpool.Asker.Ask. It has no effect unless the connection is quiet.
 func (c *Conn) Ask(out *bufpool.Buffer) connpool.Asked {
 	var room []byte
 	if c.Recv.Empty() && cap(out.B) >= int(c.Recv.Size) {
@@ -197,29 +193,28 @@ func (c *Conn) wrote(n int64, err error) {
 	}
 }
 
-// Failed reports whether the connection itself has failed: a malformed response or a
-// timeout is no such failure.
+// Failed reports whether the connection itself has failed. A malformed response or a timeout
+// does not count.
 func (c *Conn) Failed() bool {
 	return c.Guard.Err() == nil &&
 		(c.WriteErr != nil && !neterr.IsTimeout(c.WriteErr) || c.readErr != nil && !neterr.IsTimeout(c.readErr))
 }
 
-// CanBeSeen reports whether the socket can be checked.
+// CanBeSeen reports whether Look can check the socket.
 func (c *Conn) CanBeSeen() bool { return c.probe.Sees() }
 
-// Look checks the socket: with TLS, the bytes that it finds may be messages of TLS
-// itself.
+// Look checks the socket. With TLS, the bytes that it finds may be messages of TLS itself.
 func (c *Conn) Look() connpool.State { return c.probe.Look() }
 
 // IsTLS reports whether the connection speaks TLS.
 func (c *Conn) IsTLS() bool { return c.gate != nil }
 
-// HasEnded reports whether the peer sends nothing any more, as far as the system can tell:
-// there may be something to be read before that.
+// HasEnded reports whether the peer has stopped sending, as far as the system can tell.
+// There may still be bytes to read.
 func (c *Conn) HasEnded() bool { return c.probe.HasEnded() }
 
 // MayHaveCome reports whether there may be something for ReadReady: bytes, or the end of the
-// connection. With TLS, bytes may have been received before that were not read.
+// connection. With TLS, received bytes may be unread.
 func (c *Conn) MayHaveCome() bool {
 	if c.gate != nil {
 		return true
@@ -228,7 +223,7 @@ func (c *Conn) MayHaveCome() bool {
 	return state == connpool.Readable || state == connpool.Ended
 }
 
-// ReadReady is Read that does not wait: if nothing has come, or the connection cannot be
+// ReadReady is Read without waiting: if nothing has arrived, or the connection cannot be
 // checked, the error is a timeout.
 func (c *Conn) ReadReady(p []byte) (int, error) {
 	if c.gate == nil {
@@ -244,9 +239,9 @@ func (c *Conn) ReadReady(p []byte) (int, error) {
 	return n, err
 }
 
-// IsQuiet reports whether an idle connection seems usable: nothing came since its
-// last response, and the peer did not close it. It is true for a connection that
-// cannot be checked.
+// IsQuiet reports whether an idle connection seems usable: nothing arrived after its last
+// response, and the peer did not close it. It is true for a connection that cannot be
+// checked.
 func (c *Conn) IsQuiet() bool {
 	if c.gate != nil {
 		return c.gate.isQuiet(c.conn)

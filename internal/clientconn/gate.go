@@ -8,20 +8,20 @@ import (
 	"github.com/valyala/fasthttp/internal/connpool"
 )
 
-// gate is a connection below TLS. It can be read without waiting: that is how TLS
-// receives its own messages, such as session tickets, while the connection is idle.
-// It also knows whether a record of TLS was received in part.
+// gate is a connection below TLS. It can be read without waiting, so that TLS can receive its
+// own messages, such as session tickets, while the connection is idle. It also knows whether
+// a TLS record was received in part.
 type gate struct {
 	net.Conn
 	probe *connpool.Probe
-	// dry says that a read must not wait
+	// dry means that a read must not wait
 	dry bool
 
 	head    [5]byte // of the current record
-	inHead  int     // bytes of it that came
-	content int     // bytes of the record's content that are still to come
+	inHead  int     // bytes of it that were received
+	content int     // missing bytes of the record's content
 
-	// poster gets what TLS writes, unless it is nil
+	// poster receives the bytes that TLS writes, unless it is nil
 	poster atomic.Pointer[poster]
 }
 
@@ -35,7 +35,7 @@ func (g *gate) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close implements net.Conn. The last words of TLS go out if there is room for them.
+// Close implements net.Conn. It sends the last bytes of TLS if the connection accepts them.
 func (g *gate) Close() error {
 	if poster := g.poster.Load(); poster != nil {
 		_, _ = poster.post(nil)
@@ -92,17 +92,16 @@ func (g *gate) follow(b []byte) {
 	}
 }
 
-// isQuiet reports whether nothing but messages of TLS itself has come through secure,
-// the connection above. Bytes that TLS had received with the last response count as
-// well.
+// isQuiet reports whether only messages of TLS itself have arrived through secure, the
+// connection above. Bytes that TLS received together with the last response count as well.
 func (g *gate) isQuiet(secure net.Conn) bool {
 	var b [1]byte
 	n, err := g.readReady(secure, b[:])
 	return n == 0 && err == error(errWouldWait) && g.inHead == 0 && g.content == 0
 }
 
-// readReady reads from secure, the connection above, what has come. The error is errWouldWait
-// if that is not as much as a record, or nothing.
+// readReady reads arrived bytes from secure, the connection above. The error is errWouldWait
+// if less than a record has arrived.
 func (g *gate) readReady(secure net.Conn, p []byte) (int, error) {
 	g.dry = true
 	defer func() { g.dry = false }()

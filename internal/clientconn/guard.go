@@ -11,37 +11,37 @@ import (
 )
 
 // Guard owns the deadlines of a client's connection, and its cancellation: no other
-// code sets a deadline. Once the connection was canceled, no stage of a call can give
-// it time again.
+// code sets a deadline. After the cancellation of a connection, no stage of a call
+// can extend its time.
 //
 // The methods may be called concurrently.
 type Guard struct {
-	conn net.Conn // the lowest one: TLS above it keeps to its deadlines
+	conn net.Conn // the lowest one: TLS above it obeys its deadlines
 
 	mu       sync.Mutex
 	phase    answerPhase
-	apart    bool  // writeBy counts; otherwise readBy is the deadline of writing, too
-	plain    bool  // conn is one of package net, for which SetDeadline sets both deadlines
-	canceled error // why nothing works any more, nil as long as it does
+	apart    bool  // writeBy applies; otherwise readBy is the deadline of writing, too
+	plain    bool  // conn is of package net, whose SetDeadline sets both deadlines
+	canceled error // why the connection was canceled, or nil
 	readBy   time.Time
 	writeBy  time.Time
-	restBy   time.Time // becomes readBy behind the head, in the phase headFirst
+	restBy   time.Time // becomes readBy after the head, in the phase headFirst
 }
 
-// answerPhase says to which part of a response readBy applies.
+// answerPhase is the part of a response that readBy applies to.
 type answerPhase uint8
 
 const (
 	allOfIt    answerPhase = iota // the head has no deadline of its own so far
 	headFirst                     // readBy is the deadline of the head
-	behindHead                    // the head came
+	behindHead                    // the head has arrived
 )
 
 // Past is a deadline that makes everything on a connection fail at once.
 var Past = time.Unix(1, 0)
 
-// Attach makes conn the connection. One that is wrapped has its deadlines set one by
-// one: a wrapper that does something about them may know nothing of SetDeadline.
+// Attach makes conn the connection. The deadlines of a wrapped connection are set one
+// by one: a wrapper that handles them may not implement SetDeadline.
 func (g *Guard) Attach(conn net.Conn) {
 	g.conn = conn
 	switch conn.(type) {
@@ -58,8 +58,8 @@ func (g *Guard) setBoth(by time.Time) error {
 	return errors.Join(g.conn.SetReadDeadline(by), g.conn.SetWriteDeadline(by))
 }
 
-// Renew removes deadlines that the application may have set. It returns the reason if
-// the connection was canceled.
+// Renew removes deadlines that the application may have set. If the connection was
+// canceled, it returns the reason.
 func (g *Guard) Renew() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -70,16 +70,16 @@ func (g *Guard) Renew() error {
 	return g.setBoth(time.Time{})
 }
 
-// Limit sets the deadlines of reading and of writing; a zero one is none. It
-// returns why the connection was canceled, if it was, and changes nothing then.
+// Limit sets the deadlines of reading and of writing; zero means none. If the
+// connection was canceled, Limit changes nothing and returns the reason.
 func (g *Guard) Limit(readBy, writeBy time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.set(readBy, writeBy)
 }
 
-// LimitRequest sets both deadlines, as Limit does, for a request that begins: the
-// head of its response has no deadline of its own so far.
+// LimitRequest sets both deadlines, as Limit does, for a new request: the head of its
+// response has no deadline of its own yet.
 func (g *Guard) LimitRequest(by time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -128,8 +128,8 @@ func (g *Guard) LimitRead(by time.Time) error {
 }
 
 // LimitAnswer sets the deadline of reading for an answer, as Limit does. Until
-// PassHead says that the head of it came, headBy counts as well. That may have been
-// before: an answer need not wait for the end of the request.
+// PassHead reports the head of the answer, headBy applies as well. PassHead may have
+// been called before: an answer need not wait for the end of the request.
 func (g *Guard) LimitAnswer(headBy, by time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -140,7 +140,7 @@ func (g *Guard) LimitAnswer(headBy, by time.Time) error {
 	return g.set(by, g.writeLimit())
 }
 
-// PassHead says that the head of the answer came.
+// PassHead records that the head of the answer has arrived.
 func (g *Guard) PassHead() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -175,8 +175,7 @@ func (g *Guard) LimitWrite(by time.Time) error {
 	return g.set(g.readBy, by)
 }
 
-// Cancel ends everything on the connection because of err. The first reason
-// stands.
+// Cancel ends everything on the connection because of err. The first reason is kept.
 func (g *Guard) Cancel(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -202,8 +201,8 @@ func (g *Guard) MayRead() bool {
 }
 
 // Watch makes the end of ctx cancel the connection. stop undoes that, and reports
-// whether it was in time: otherwise the connection is of no more use. It is nil
-// if ctx, which may be nil, never ends.
+// whether it was in time; otherwise the connection is unusable. stop is nil if ctx
+// never ends. ctx may be nil.
 func (g *Guard) Watch(ctx context.Context, reason func(context.Context) error) (stop func() bool) {
 	if ctx == nil || ctx.Done() == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/neterr"
 )
 
-// A canceled guard gives no time, whichever method is called.
+// A canceled guard extends no deadline, whichever method is called.
 func TestGuardStaysCanceled(t *testing.T) {
 	a, b := net.Pipe()
 	defer a.Close()

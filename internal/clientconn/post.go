@@ -7,21 +7,20 @@ import (
 	"time"
 )
 
-// poster writes to a connection without waiting. What the connection does not take at once
-// is kept, and flushed by a goroutine that may wait.
+// poster writes to a connection without waiting. It keeps the bytes that the connection does
+// not accept at once; a goroutine that may wait flushes them.
 //
-// Below TLS it is what TLS writes to: what one goroutine sends must not keep the others, or
-// TLS itself, waiting. TLS never learns of a write that took only a part, so its connection
-// stays of use.
+// TLS writes to a poster, so that one sending goroutine does not block the others, or TLS
+// itself. TLS never sees a partial write, so its connection stays usable.
 type poster struct {
 	conn net.Conn
-	raw  syscall.RawConn // nil if the system, or the connection, offers no writing without waiting
+	raw  syscall.RawConn // nil if the system or the connection cannot write without waiting
 	step func(fd uintptr) bool
 
 	mu       sync.Mutex
 	unsent   []byte
-	spare    []byte // memory for unsent while that is being flushed
-	flushing bool   // bytes that come before those of unsent are being written
+	spare    []byte // memory for unsent during a flush
+	flushing bool   // bytes before those in unsent are being written
 	err      error  // of the connection, once it has failed
 
 	b     []byte // being written by step
@@ -38,14 +37,15 @@ func newPoster(conn net.Conn) *poster {
 	return p
 }
 
-// add adds bytes to those that are to be written.
+// add appends bytes to the unsent ones.
 func (p *poster) add(b []byte) {
 	p.mu.Lock()
 	p.unsent = append(p.unsent, b...)
 	p.mu.Unlock()
 }
 
-// post writes b, or what was added before and b, as far as the connection takes it.
+// post writes the bytes that were added before, and then b, as far as the connection accepts
+// them.
 func (p *poster) post(b []byte) (waits bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,8 +84,8 @@ func (p *poster) post(b []byte) (waits bool, err error) {
 	return len(p.unsent) > 0, nil
 }
 
-// flush writes all that was added, and waits for the connection to take it: for each part of
-// it until a time is over.
+// flush writes all bytes that were added, and waits for the connection to accept them, at
+// most within for each part.
 func (p *poster) flush(g *Guard, within time.Duration) error {
 	for {
 		p.mu.Lock()
@@ -114,10 +114,10 @@ func (p *poster) flush(g *Guard, within time.Duration) error {
 	}
 }
 
-// mostSpare is the most memory that is kept for the next bytes.
+// mostSpare is the largest memory kept for the next bytes.
 const mostSpare = 64 << 10
 
-// Posts makes Post and Flush of use: from now on nothing else writes. It is called once, by
+// Posts makes Post and Flush usable: from now on all writes use them. It is called once, by
 // the only user of the connection.
 func (c *Conn) Posts() {
 	if c.gate == nil {
@@ -128,8 +128,8 @@ func (c *Conn) Posts() {
 	c.gate.poster.Store(c.poster)
 }
 
-// Post writes b without waiting. waits reports that some of it is left, for which Flush has
-// to be called. One goroutine at a time calls Post or Flush.
+// Post writes b without waiting. waits means that some of it is left, and that Flush must be
+// called. Only one goroutine may call Post or Flush at a time.
 func (c *Conn) Post(b []byte) (waits bool, err error) {
 	if c.gate == nil {
 		return c.poster.post(b)
@@ -142,12 +142,12 @@ func (c *Conn) Post(b []byte) (waits bool, err error) {
 	return c.poster.post(nil)
 }
 
-// Flush writes what Post has left, and waits until the connection has taken it: within a time
-// for each part.
+// Flush writes the bytes that Post has left, and waits until the connection accepts them: at
+// most within for each part.
 func (c *Conn) Flush(within time.Duration) error { return c.poster.flush(&c.Guard, within) }
 
-// HasUnsent reports whether there are bytes for Post, or Flush, to write: TLS answers some
-// messages of the peer by itself.
+// HasUnsent reports whether Post or Flush has bytes to write: TLS answers some messages of
+// the peer by itself.
 func (c *Conn) HasUnsent() bool {
 	c.poster.mu.Lock()
 	defer c.poster.mu.Unlock()

@@ -29,7 +29,7 @@ type posting struct {
 	full func()       // called when the connection is full, unless it is nil
 }
 
-// wires are what a Conn may be made of.
+// wires are the kinds of connections below a Conn.
 var wires = map[string]struct {
 	dial   func(t *testing.T) (client, server net.Conn)
 	secure bool
@@ -41,7 +41,7 @@ var wires = map[string]struct {
 	"wrapped TLS": {dial: dialWrapped, secure: true},
 }
 
-// dialTCP returns a connection that takes little at a time.
+// dialTCP returns a connection with small buffers.
 func dialTCP(t *testing.T) (client, server net.Conn) {
 	t.Helper()
 	client, server = servertest.TCPPair(t)
@@ -75,7 +75,7 @@ func newPosting(t *testing.T, dial func(t *testing.T) (client, server net.Conn),
 	return p
 }
 
-// post posts pieces of text, and flushes what is left.
+// post posts pieces of text, and flushes the rest.
 func (p *posting) post(t *testing.T, text []byte) (waited int) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for len(text) > 0 {
@@ -104,7 +104,7 @@ func (p *posting) post(t *testing.T, text []byte) (waited int) {
 	return waited
 }
 
-// What does not fit is flushed, in its order, to a peer that reads slowly.
+// Bytes that do not fit are flushed, in their order, to a peer that reads slowly.
 func TestPostKeepsTheOrder(t *testing.T) {
 	for name, w := range wires {
 		t.Run(name, func(t *testing.T) {
@@ -171,7 +171,8 @@ func TestFlushDoesNotWaitForever(t *testing.T) {
 	}
 }
 
-// A connection that the peer has closed says so, and with TLS no write is left half done.
+// Writes to a connection that the peer has closed fail, and with TLS no write is left half
+// done.
 func TestPostToNobodyFails(t *testing.T) {
 	for name, w := range wires {
 		t.Run(name, func(t *testing.T) {
@@ -194,8 +195,8 @@ func TestPostToNobodyFails(t *testing.T) {
 	}
 }
 
-// updateRequest returns the record with which a server of TLS 1.3 asks for another key, if
-// it is the first one after the handshake (RFC 8446 sections 4.6.3, 5.2 and 7.3).
+// updateRequest returns the record with which a TLS 1.3 server requests a key update, if it
+// is the first one after the handshake (RFC 8446 sections 4.6.3, 5.2 and 7.3).
 func updateRequest(t *testing.T, keys string) []byte {
 	t.Helper()
 	_, rest, found := strings.Cut(keys, "SERVER_TRAFFIC_SECRET_0 ")
@@ -222,8 +223,8 @@ func updateRequest(t *testing.T, keys string) []byte {
 	return aead.Seal(record, expand("iv", 12), message, record)
 }
 
-// While one goroutine posts, the reader has TLS answer the peer: the bytes of both must not
-// be mixed up, and none be lost.
+// While one goroutine posts, the reader makes TLS answer the peer: the bytes of both must not
+// be mixed up, and none may be lost.
 func TestKeyUpdateWhilePosting(t *testing.T) {
 	for _, name := range []string{"TLS", "wrapped TLS"} {
 		t.Run(name, func(t *testing.T) {
@@ -260,7 +261,7 @@ func TestKeyUpdateWhilePosting(t *testing.T) {
 	}
 }
 
-// What TLS says by itself is found, and goes out although nothing else is posted.
+// Messages that TLS itself writes are found, and are sent even if nothing else is posted.
 func TestAnswersOfTLSAreUnsentText(t *testing.T) {
 	p := newPosting(t, dialTCP, true)
 	if suite := p.text.(*tls.Conn).ConnectionState().CipherSuite; suite != tls.TLS_AES_128_GCM_SHA256 {
@@ -290,7 +291,8 @@ func TestAnswersOfTLSAreUnsentText(t *testing.T) {
 	}
 }
 
-// A connection whose peer takes nothing is closed at once, although a goroutine waits for it.
+// A connection whose peer accepts nothing is closed at once, although a goroutine waits for
+// it.
 func TestCloseWhileFlushing(t *testing.T) {
 	for name, w := range wires {
 		t.Run(name, func(t *testing.T) {

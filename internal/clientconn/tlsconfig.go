@@ -9,12 +9,12 @@ import (
 	"github.com/valyala/fasthttp/internal/uri"
 )
 
-// TLSConfig returns the configuration for the connections to addr: base, which may be
-// nil, with defaults for the fields that are not set. No address, however strange,
-// makes it less strict.
+// TLSConfig returns the configuration for the connections to addr: base, which may be nil,
+// with defaults for the unset fields. No address, however malformed, makes it
+// less strict.
 //
-// The error says that no certificate could be for such a host. Its text is an old one
-// that programs compare.
+// The error means that no certificate can be valid for such a host. The text is an old one:
+// programs compare it.
 func TLSConfig(base *tls.Config, addr string) (*tls.Config, error) {
 	config := &tls.Config{}
 	if base != nil {
@@ -40,15 +40,15 @@ func TLSConfig(base *tls.Config, addr string) (*tls.Config, error) {
 	return config, nil
 }
 
-// TLSConfigs is configurations, one for each address, so that connections to the same
-// one resume sessions. The zero value has none. The methods may be called concurrently.
+// TLSConfigs holds one configuration for each address, so that connections to the same
+// address resume sessions. The zero value is empty. The methods may be called concurrently.
 type TLSConfigs struct {
 	mu      sync.Mutex
 	configs map[string]*tls.Config
 }
 
-// For returns the configuration for an address, which the first call makes of base, with the
-// protocols that names returns for those in base. It returns the error of TLSConfig.
+// For returns the configuration for an address. The first call derives it from base; names
+// converts the protocols of base. For returns the error of TLSConfig.
 func (c *TLSConfigs) For(base *tls.Config, addr string, names func([]string) []string) (*tls.Config, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,14 +1,13 @@
 // Package clock provides a coarse clock, with a resolution of a hundredth of a
 // second, for callers that need the time with every request. One goroutine reads
 // the system's clock and publishes the time, together with the text for a Date
-// field; all callers read what it has published.
+// field; all callers read the published values.
 //
 // The first use starts the goroutine. It ends by itself a second after the last
 // use, so that it does not wake an idle process.
 //
-// Of this module it imports httpdate only. The package-level functions share one
-// Clock. A test that runs in a testing/synctest bubble makes its own Clock, since
-// the bubble's time must not be seen outside.
+// The package-level functions share one Clock. A test that runs in a testing/synctest bubble
+// makes its own Clock, since the bubble's time must not be seen outside.
 package clock
 
 import (
@@ -19,15 +18,15 @@ import (
 	"github.com/valyala/fasthttp/internal/httpdate"
 )
 
-// Resolution is the time between two ticks. The result of Now is behind the
-// system's clock by at most this, plus the time that the scheduler takes to run the
-// clock's goroutine.
+// Resolution is the time between two ticks. Now lags behind the system's clock by at most
+// this, plus the time that the scheduler takes to run the clock's goroutine.
 const Resolution = 10 * time.Millisecond
 
-// idleTicks is after how many ticks without use the goroutine ends.
+// idleTicks is the number of ticks without use after which the goroutine ends.
 const idleTicks = int(time.Second / Resolution)
 
-// Began is shortly before the process could ask for the time. It is the origin of Monotonic.
+// Began is shortly before the first possible reading of the time. It is the origin of
+// Monotonic.
 var Began = time.Now().Add(-1)
 
 var system = Clock{origin: Began}
@@ -42,8 +41,8 @@ func Read() Moment { return system.Read() }
 // Monotonic returns the time since Began by the monotonic clock of the system. It is never 0.
 func Monotonic() time.Duration { return time.Since(Began) }
 
-// MomentOf returns the moment at which Monotonic has returned at, not long ago, or the zero
-// Moment if at is 0.
+// MomentOf returns the moment at which Monotonic recently returned at, or the zero Moment if
+// at is 0.
 func MomentOf(at time.Duration) Moment {
 	if at == 0 {
 		return Moment{}
@@ -64,9 +63,8 @@ func Second() int64 { return system.Second() }
 // Date returns the text of the current second for a Date field.
 func Date() string { return system.Date() }
 
-// Clock is a coarse clock. The zero value is ready for use. All methods may be
-// called concurrently; they allocate nothing unless the clock has to start.
-// A Clock must not be copied.
+// Clock is a coarse clock. The zero value is ready for use. All methods may be called
+// concurrently; they allocate only if the clock has to start. A Clock must not be copied.
 type Clock struct {
 	// word is the monotonic time since origin in nanoseconds, shifted left by
 	// flagBits, and the flags. While running is set, only the clock's goroutine
@@ -102,7 +100,7 @@ func (c *Clock) Now() time.Time {
 }
 
 // Read returns the current moment. It reads only the monotonic clock of the system, and so
-// takes a third of the time of time.Now. It learns within a second that the wall clock was
+// takes a third of the time of time.Now. It notices within a second that the wall clock was
 // set.
 func (c *Clock) Read() Moment {
 	c.use()
@@ -110,8 +108,8 @@ func (c *Clock) Read() Moment {
 	return Moment{s, time.Since(s.base)}
 }
 
-// Moment is a point in time that is exact, and that takes time to be made a time.Time. The
-// zero Moment is none.
+// Moment is an exact point in time. Converting it to a time.Time takes time. The zero Moment
+// is none.
 type Moment struct {
 	of    *second
 	since time.Duration // since the base of that
@@ -123,7 +121,7 @@ func (m Moment) IsZero() bool { return m.of == nil }
 // Time returns the time of m, in local time and with a monotonic reading.
 func (m Moment) Time() time.Time { return m.of.base.Add(m.since) }
 
-// Second returns the number of the last tick's second, which Date is the text of.
+// Second returns the number of the last tick's second, whose text Date returns.
 func (c *Clock) Second() int64 {
 	c.use()
 	return c.second.Load().unix

@@ -196,7 +196,7 @@ func TestElapsedIsNowInAnotherForm(t *testing.T) {
 	})
 }
 
-// What Read returns is the time of the system's clock, and has a monotonic reading.
+// Read returns the time of the system's clock, with a monotonic reading.
 func TestMomentIsTheTimeOfTheSystem(t *testing.T) {
 	for range 1000 {
 		before := time.Now()
@@ -210,7 +210,7 @@ func TestMomentIsTheTimeOfTheSystem(t *testing.T) {
 	}
 }
 
-// A moment is the same time whenever it is asked for, also after other seconds have begun.
+// A moment always converts to the same time, even after other seconds have begun.
 func TestMomentStaysTheSame(t *testing.T) {
 	if !(Moment{}).IsZero() {
 		t.Error("the zero Moment is a moment")
@@ -253,7 +253,7 @@ func TestMomentsAreThoseOfMonotonic(t *testing.T) {
 	if m.Before(before) || m.After(after) {
 		t.Errorf("%v is not from %v to %v by the monotonic clock", m, before, after)
 	}
-	// the wall clock is looked at once a second
+	// the wall clock is read once a second
 	if d := m.Round(0).Sub(before.Round(0)); d.Abs() > 10*time.Second {
 		t.Errorf("%v is %v from %v", m, d, before)
 	}

@@ -6,15 +6,16 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// ErrUnsupported says that a body has a coding that the package does not support, or
-// more than MaxApplied codings. It is fasthttp.ErrContentEncodingUnsupported.
+// ErrUnsupported means that a body has a coding that the package does not support,
+// or more than MaxApplied codings. It is fasthttp.ErrContentEncodingUnsupported.
 var ErrUnsupported = errors.New("fasthttp: unsupported content-encoding")
 
-// MaxApplied is how many codings of one body are undone at most. There is no reason
-// to apply more than one, and each can make the content a thousand times larger.
+// MaxApplied is the largest number of codings undone for one body. There is
+// no reason to apply more than one, and each can make the content a thousand times
+// larger.
 const MaxApplied = 4
 
-// Applied are the codings of a body in the order in which they were applied (RFC
+// Applied holds the codings of a body in the order in which they were applied (RFC
 // 9110 section 8.4). The zero value has none.
 type Applied struct {
 	codings [MaxApplied]Coding
@@ -50,9 +51,9 @@ func (a *Applied) Add(value []byte) error {
 func (a *Applied) All() []Coding { return a.codings[:a.n] }
 
 // Undo decodes content and returns the result, or content itself if no coding was
-// applied to it. Empty content is returned unchanged: that of the response to a HEAD
-// request is not encoded. Each step is subject to the bound; the errors are those of
-// Decode.
+// applied to it. Empty content is returned unchanged: the response to a HEAD request
+// has no encoded content. The bound applies to each step; the errors are the same as
+// in Decode.
 func (a *Applied) Undo(content []byte, bound Bound) (_ []byte, err error) {
 	if len(content) == 0 {
 		return content, nil

@@ -1,13 +1,12 @@
 // Package coding encodes and decodes content with gzip, deflate, brotli and zstd
-// (RFC 9110 section 8.4.1), and negotiates which coding a client gets.
+// (RFC 9110 section 8.4.1), and negotiates the coding for a client.
 //
-// Encoders and decoders come from pools, and the memory and the result of decoding
-// are bounded. The package knows nothing of messages, sockets and files.
+// Encoders and decoders are pooled, and the memory and the result of decoding are
+// bounded. The package knows nothing of messages, sockets and files.
 //
 // Start with Coding. encode.go, decode.go and negotiate.go do what their names say,
 // applied.go undoes the codings of a body, and types.go has the media types worth
-// encoding. The package imports ascii, bufpool and, for the error of a body that is
-// too large, http1.
+// encoding.
 package coding
 
 import "github.com/valyala/fasthttp/internal/ascii"

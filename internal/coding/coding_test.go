@@ -69,7 +69,7 @@ func TestDecodingTellsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// What follows a member of gzip and is none is told as every other fault of the content is.
+// Garbage after a gzip member is reported like every other fault of the content.
 func TestBytesBehindAGzipMember(t *testing.T) {
 	encoded := AppendEncoded(nil, []byte("content"), Gzip, 1)
 	for _, behind := range []string{"no member, but text behind one", "\x1f\x8c", "\x00"} {
@@ -90,7 +90,7 @@ func TestDecodingWhatIsNoStreamAtAll(t *testing.T) {
 			t.Errorf("deflate, %q: %v", text, err)
 		}
 	}
-	// a stream that is faulty after its beginning has another error
+	// a fault after the beginning of a stream has another error
 	broken := append(appendUsual(nil, servertest.SampleText(50_000), Deflate)[2:500], "\xff\xff\xff\xff\xff\xff\xff\xff"...)
 	if _, err := appendPlain(nil, broken, Deflate); err == nil || err == zlib.ErrHeader {
 		t.Errorf("a broken stream: %v", err)

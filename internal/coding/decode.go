@@ -21,8 +21,8 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// The sizes of the window that a zstd stream may require of its decoder. A stream of
-// a few bytes can require half a gigabyte.
+// The window sizes that a zstd stream may require of its decoder. A stream of a few bytes
+// can require half a gigabyte.
 const (
 	// ZstdContentWindow is the largest window of the body of a message, in bytes
 	// (RFC 9659 section 3).
@@ -34,7 +34,7 @@ const (
 	zstdLargestWindow = 512 << 20
 )
 
-// DefaultDecodedSize is the most bytes that are decoded if there is no other limit.
+// DefaultDecodedSize is the limit of the decoded size if no other is given, in bytes.
 const DefaultDecodedSize = 256 << 20
 
 // unlimitedSize is more than any content has. Adding to it does not overflow.
@@ -49,7 +49,7 @@ type Bound struct {
 // HelperBound returns the bound for content that is not necessarily from the network.
 func HelperBound() Bound { return Bound{Size: DefaultDecodedSize, Window: zstdHelperWindow} }
 
-// streamBound returns the bound for content that is not kept in memory.
+// streamBound returns the bound for content not kept in memory.
 func streamBound() Bound { return Bound{Size: unlimitedSize, Window: zstdHelperWindow} }
 
 // ContentBound returns the bound for the body of a message that was read with a limit
@@ -80,9 +80,9 @@ type Decoder struct {
 	home   *sync.Pool
 	window int // see Bound
 	begun  bool
-	err    error         // what Read returns from now on
-	bytes  bytes.Reader  // the source, if that is bytes
-	stream *bufio.Reader // the source, if that is a stream
+	err    error         // returned by Read from now on
+	bytes  bytes.Reader  // the source, if it is bytes
+	stream *bufio.Reader // the source, if it is a stream
 	source decoderSource // one of these two
 }
 
@@ -100,8 +100,8 @@ type decoderSource interface {
 	io.ByteScanner
 }
 
-// decoders holds the decoders that are not in use. Those of zstd that may hold large
-// windows are in a pool of their own: content of messages is decoded without them.
+// decoders holds the unused decoders. The zstd decoders that may hold large windows have
+// their own pool; message content is decoded without them.
 var (
 	decoders          [Count]sync.Pool
 	largeZstdDecoders sync.Pool
@@ -178,8 +178,8 @@ func (d *Decoder) Read(p []byte) (int, error) {
 	return n, d.err
 }
 
-// failure returns the error of Read for an error of a library. atStart says that it is no
-// error of what follows a first member of gzip.
+// failure returns the error of Read for an error of a library. atStart means that the
+// error is not in the data after a first member of gzip.
 func (d *Decoder) failure(err error, atStart bool) error {
 	if err == io.EOF {
 		return err
@@ -188,7 +188,7 @@ func (d *Decoder) failure(err error, atStart bool) error {
 		return http1.ErrBodyTooLarge
 	}
 	if err == gzip.ErrHeader && atStart || err == zlib.ErrHeader {
-		// programs know these errors, and their texts, for data without a valid header
+		// programs expect these errors, and their texts, for data without a valid header
 		return err
 	}
 	return fmt.Errorf("fasthttp: cannot decode %s: %w", d.coding, err)
@@ -297,12 +297,12 @@ func (d *zstdDecoder) start(src decoderSource, window int) (err error) {
 	return err
 }
 
-// eagerSize is how many bytes are decoded into memory before their total number is
-// known.
+// eagerSize is the number of bytes that are decoded into memory before their total
+// number is known.
 const eagerSize = 16 << 20
 
 // AppendDecoded decodes src, appends the result to dst, and returns the extended
-// slice. If src is faulty, it appends what could be decoded. If the result is larger
+// slice. If src is faulty, it appends the part that could be decoded. If the result is larger
 // than the bound allows, it appends nothing and returns http1.ErrBodyTooLarge.
 //
 // Large content is decoded twice, the first time only to count the bytes. So no

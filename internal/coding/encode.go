@@ -31,8 +31,8 @@ type encoderState interface {
 // maxLevels is the largest number of compression levels of a coding.
 const maxLevels = 12
 
-// encoders holds the encoders that are not in use, by coding and level. An encoder
-// keeps its level, since another one needs other tables.
+// encoders holds the unused encoders, by coding and level. An encoder keeps its level,
+// since another one needs other tables.
 var encoders [Count][maxLevels]sync.Pool
 
 // NewEncoder returns an Encoder that writes to w. The coding must not be Identity. A
@@ -90,7 +90,7 @@ func WriteEncoded(w io.Writer, src []byte, coding Coding, level int) (int, error
 	return n, err
 }
 
-// The default levels. That of zstd is zstd.SpeedDefault.
+// The default levels. The default of zstd is zstd.SpeedDefault.
 const (
 	usualLevel       = 6 // of gzip and deflate
 	usualBrotliLevel = 4 // takes about as long as usualLevel does with gzip
@@ -116,7 +116,7 @@ func knownLevel(coding Coding, level int) int {
 	case Zstd:
 		highest, usual = int(zstd.SpeedBestCompression), int(zstd.SpeedDefault)
 	}
-	// -1 is the default of the library, which is also that of this package
+	// -1 means the library's default, which is also this package's
 	if level < lowestLevel(coding) || level > highest || level == -1 {
 		return usual
 	}

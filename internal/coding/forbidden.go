@@ -5,8 +5,8 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// ForbiddenBy reports whether a field of a response says that the content is to stay
-// what it is, or describes the bytes of it.
+// ForbiddenBy reports whether a field of a response forbids a change of the content,
+// or describes its bytes.
 func ForbiddenBy(id field.ID, name, value []byte) bool {
 	switch id {
 	case field.CacheControl:

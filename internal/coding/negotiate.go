@@ -6,9 +6,9 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// Accepted holds what the Accept-Encoding fields of a request say (RFC 9110 section
-// 12.5.3). The zero value is for a request without such a field. The caller adds each
-// field and then calls Choose.
+// Accepted holds the content of the Accept-Encoding fields of a request (RFC 9110
+// section 12.5.3). The zero value is for a request without such a field. The caller
+// adds each field and then calls Choose.
 type Accepted struct {
 	weights [Count]Weight
 	others  Weight // of "*"
@@ -47,7 +47,7 @@ func (a *Accepted) Add(value []byte) {
 }
 
 // lower sets the weight. If there are several for one coding, the lowest counts, so
-// that a coding that is excluded once stays excluded.
+// that a coding excluded once stays excluded.
 func (w *Weight) lower(weight Weight) {
 	if *w == weightUnset || weight < *w {
 		*w = weight
@@ -55,13 +55,13 @@ func (w *Weight) lower(weight Weight) {
 }
 
 // Choose returns the offered coding that the client prefers. It returns Identity if
-// the client prefers that, if it requests no coding that is offered, and also if it
+// the client prefers that, if it requests no offered coding, and also if it
 // accepts no coding at all: a response in an unexpected form is of more use than none.
 // If the client prefers two codings equally, Choose returns the larger one.
 func (a *Accepted) Choose(offered Set) Coding {
 	best, weight := Identity, a.weights[Identity]
 	if weight == weightUnset {
-		// the client accepts the coding then, but does not say that it prefers it
+		// the client accepts the coding then, but does not prefer it
 		weight = WeightNever
 	}
 	for c := Identity + 1; c < Count; c++ {

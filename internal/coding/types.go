@@ -88,7 +88,7 @@ func (s *TypeSet) Has(contentType []byte) bool {
 	kind := append(append(text[:0], ascii.Trim(contentType[:slash])...), '/')
 	name := append(kind, ascii.Trim(contentType[slash+1:])...)
 	ascii.ToLower(name)
-	// the empty suffix is that of "*/*", which means all types
+	// the empty suffix means "*/*": all types
 	return len(kind) > len("/") && (s.kinds[string(kind)] || s.exact[string(name)] || s.suffixes[""] || s.suffixes[string(suffixOf(name))])
 }
 

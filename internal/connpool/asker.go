@@ -9,9 +9,9 @@ import (
 
 // Asker sends a question on a TCP connection and waits for the answer, with fewer
 // system calls than net.Conn: package net reads before it waits, although an answer
-// cannot be there yet.
+// cannot have arrived yet.
 //
-// An Asker is used by one goroutine at a time. Only Linux has any.
+// Only one goroutine may use an Asker at a time. Only Linux has Askers.
 type Asker struct {
 	raw  syscall.RawConn
 	step func(fd uintptr) bool
@@ -24,15 +24,15 @@ type Asker struct {
 
 // Asked is the result of a question.
 type Asked struct {
-	// State is the state of the connection before anything was sent; Unknown if it
-	// could not be checked, since its time was over or it was closed. Nothing is sent
-	// unless it is Quiet.
+	// State is the state of the connection before the question was sent, or Unknown
+	// if it could not be checked because its time was over or it was closed. The
+	// question is sent only in the state Quiet.
 	State State
-	// Sent is how much of the question was sent, and Got how much of the answer
-	// came. Both say something also beside an error.
+	// Sent is the number of question bytes sent, and Got the number of answer bytes
+	// received. Both are valid even with an error.
 	Sent, Got int
-	// SendErr and RecvErr are errors of the connection, with the types that
-	// package net gives them.
+	// SendErr and RecvErr are errors of the connection, with the types of package
+	// net.
 	SendErr, RecvErr error
 }
 
@@ -53,15 +53,15 @@ func NewAsker(c net.Conn) *Asker {
 	return a
 }
 
-// Ask sends b, unless the connection is not quiet. If all of b is taken at once, it
-// waits until there is an answer, until the deadline of reading, or until the
-// connection is closed; it returns early otherwise, and the rest of b is left to
-// the caller. The answer goes into room, which may be where b is, and may be
-// empty: then it stays to be read.
+// Ask sends b if the connection is quiet. If all of b is accepted at once, Ask waits
+// for an answer, for the read deadline, or for the closing of the connection.
+// Otherwise it returns early, and the caller sends the rest of b. The answer is
+// stored in room, which may overlap b. If room is empty, the answer is left to be
+// read.
 func (a *Asker) Ask(c net.Conn, b, room []byte) Asked {
 	a.b, a.room = b, room
 	a.asked, a.waiting = Asked{}, false
-	// the next read meets the same deadline, or the same end
+	// the next read hits the same deadline, or the same end
 	_ = a.raw.Read(a.step)
 	a.b, a.room = nil, nil
 	asked := &a.asked

@@ -9,11 +9,11 @@ import (
 
 const canAsk = true
 
-// talk is a step of asking, and reports whether it was the last one: the first sends,
-// and the later ones receive.
+// talk is a step of asking, and reports whether it was the last one. The first step
+// sends, and the later ones receive.
 //
-// RawConn.Read forgets that the connection was ready before it takes the first step.
-// So earlier bytes are found by peek, and later ones end the wait.
+// RawConn.Read clears the readiness of the connection before the first step. So peek
+// finds earlier bytes, and later bytes end the wait.
 func (a *Asker) talk(fd uintptr) bool {
 	if a.waiting {
 		return a.hear(int(fd))

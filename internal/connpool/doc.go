@@ -1,9 +1,9 @@
-// Package connpool keeps the connections of a client to one host: those that
-// are idle, the count of all of them, and the callers that wait for one.
+// Package connpool pools a client's connections to one host: it keeps the idle
+// ones, counts all of them, and queues the callers that wait for one.
 //
-// A Pool knows nothing of the protocol of its connections, which decides whether a
+// A Pool does not know the protocol of its connections, which decides whether a
 // connection has room for several users. Probe checks an idle connection of the
 // operating system without reading from it.
 //
-// It imports nothing of this module. Start with Pool.Get.
+// Start with Pool.Get.
 package connpool

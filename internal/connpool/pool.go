@@ -19,40 +19,39 @@ var (
 // Pool holds the connections to one host.
 //
 // Each connection takes one of Max places. A caller that gets a connection, or the
-// permission to open one, holds its place, and returns it with Put, Discard or Drop.
-// While all places are taken, callers wait in the order in which they came; a place
-// that becomes free goes to the first of them directly, so that no later caller
-// overtakes it.
+// permission to open one, holds its place, and returns it with Put, Discard or Drop. While
+// all places are taken, callers wait in the order of their calls; a place that becomes
+// free is passed directly to the first of them, so that no later caller overtakes it.
 //
-// A connection has one user at a time, unless its holder calls Share: then it has
-// as many as have reserved it, all of them in the one place.
+// A connection has one user, unless its holder calls Share: then it has a user for each
+// reservation, all of them in the one place.
 //
-// A timer closes connections that are idle for MaxIdle. It runs only while there are
-// any: a pool has no goroutine of its own.
+// A timer closes connections that are idle for MaxIdle. It runs only while there are any:
+// a pool has no goroutine of its own.
 //
 // The exported fields must be set before the first call; SetMax changes Max
 // later. All methods may be called concurrently. A Pool must not be copied.
 type Pool[C Conn] struct {
-	// Max is how many connections there may be, 1 at least.
+	// Max is the largest number of connections, at least 1.
 	Max int
-	// OldestFirst makes Get return the connection that has been idle for
-	// longest instead of the one that was used last.
+	// OldestFirst makes Get return the connection that has been idle longest instead of
+	// the one that was used last.
 	OldestFirst bool
-	// MaxIdle is how long a connection may be idle, 0 for as long as it likes.
+	// MaxIdle is how long a connection may be idle; 0 means no limit.
 	MaxIdle time.Duration
-	// Reserve reports whether a shared connection takes one more user, which has a
-	// reservation then. It is called with the lock of the pool held, and not at all
-	// if nothing is shared.
+	// Reserve reports whether a shared connection accepts one more user, and if so, makes
+	// the reservation. It is called with the lock of the pool held, and only if a
+	// connection is shared.
 	Reserve func(C) bool
 
-	_       cpu.CacheLinePad // every call writes what follows
+	_       cpu.CacheLinePad // every call writes the following fields
 	mu      sync.Mutex
-	open    int // places taken, those of idle connections included
+	open    int // places taken, including those of idle connections
 	opening int // places in which a connection is being opened, in the phase inTurn
 	turns   turns
 	idle    queue[C]
 	waiting waiters[C]
-	shared  []*shared[C] // those of which Get may give reservations
+	shared  []*shared[C] // connections whose reservations Get may return
 
 	sweeper *time.Timer
 	armed   bool // sweeper will run
@@ -72,7 +71,7 @@ type Grant[C Conn] struct {
 	Since time.Duration // when it was last known to be usable, as clock.Elapsed
 }
 
-// TryGet is Get that does not wait: it reports whether it need not.
+// TryGet is Get without waiting: ok is false if Get would wait.
 func (p *Pool[C]) TryGet() (g Grant[C], ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,9 +89,9 @@ func (p *Pool[C]) get() (g Grant[C], ok bool) {
 	return g, true
 }
 
-// Get returns an idle connection, or the leave to open one. If neither is to
-// be had it waits: until the time is reached, unless that is zero, or until
-// done is closed, unless that is nil.
+// Get returns an idle connection, or the permission to open one. If neither is available
+// it waits: until the time until, unless it is zero, or until done is closed, unless
+// it is nil.
 func (p *Pool[C]) Get(until time.Time, done <-chan struct{}) (Grant[C], error) {
 	p.mu.Lock()
 	if g, ok := p.get(); ok {
@@ -104,7 +103,7 @@ func (p *Pool[C]) Get(until time.Time, done <-chan struct{}) (Grant[C], error) {
 
 	g, err := w.wait(until, done)
 	if err != nil && !p.leave(w) {
-		// the place came at the last moment, and must not get lost
+		// the place was granted at the last moment, and must not get lost
 		g, err = <-w.ready, nil
 	}
 	p.mu.Lock()
@@ -113,7 +112,7 @@ func (p *Pool[C]) Get(until time.Time, done <-chan struct{}) (Grant[C], error) {
 	return g, err
 }
 
-// leave takes w, which gave up, out of the queue. It reports whether w was still
+// leave removes w, whose caller gave up, from the queue. It reports whether w was still
 // there.
 func (p *Pool[C]) leave(w *waiter[C]) bool {
 	p.mu.Lock()
@@ -145,7 +144,7 @@ func (p *Pool[C]) Replace(c C) (g Grant[C], ok bool) {
 	return g, ok
 }
 
-// take returns a connection that is open already.
+// take returns an open connection.
 func (p *Pool[C]) take() (g Grant[C], ok bool) {
 	if len(p.shared) > 0 {
 		if g, ok = p.reserve(); ok {
@@ -164,9 +163,8 @@ func (p *Pool[C]) take() (g Grant[C], ok bool) {
 	return Grant[C]{Conn: taken.conn, Found: true, Since: taken.since}, true
 }
 
-// Put returns a place with its connection, which another caller may use, or a
-// reservation. The connection is closed if there are too many. now is what
-// clock.Elapsed returns.
+// Put returns a place with its connection, which another caller may use, or a reservation.
+// The connection is closed if there are too many. now is the result of clock.Elapsed.
 func (p *Pool[C]) Put(c C, now time.Duration) {
 	p.mu.Lock()
 	if len(p.shared) > 0 {
@@ -197,8 +195,8 @@ func (p *Pool[C]) Put(c C, now time.Duration) {
 	p.mu.Unlock()
 }
 
-// Discard returns a place or a reservation whose connection cannot be used any more.
-// The connection is closed; if it is shared, when its last reservation is returned.
+// Discard returns a place or a reservation whose connection is unusable. The connection is
+// closed; if it is shared, when its last reservation is returned.
 func (p *Pool[C]) Discard(c C) {
 	p.mu.Lock()
 	last, holds := p.retire(c)
@@ -213,7 +211,7 @@ func (p *Pool[C]) Discard(c C) {
 	}
 }
 
-// Drop gives a place back in which no connection was opened.
+// Drop returns a place in which no connection was opened.
 func (p *Pool[C]) Drop() {
 	p.mu.Lock()
 	p.dropped()
@@ -221,9 +219,8 @@ func (p *Pool[C]) Drop() {
 	p.mu.Unlock()
 }
 
-// Late says that a connection is still being opened for which nobody waits any more: those
-// who want to open one do not wait for it either. Its place stays taken, until Put or
-// DropLate.
+// Late marks a dial that its caller has abandoned: its place stays taken until Put or
+// DropLate. Callers that want to open a connection do not wait for the dial either.
 func (p *Pool[C]) Late() {
 	p.mu.Lock()
 	p.dropped()
@@ -256,8 +253,8 @@ func (p *Pool[C]) admit() {
 	}
 }
 
-// SetMax changes Max. If there are more connections, those that are idle are closed,
-// and the other ones once they are returned.
+// SetMax changes Max. If there are more connections, idle ones are closed at once, and the
+// others when they are returned.
 func (p *Pool[C]) SetMax(n int) {
 	p.mu.Lock()
 	p.Max = max(n, 1)
@@ -286,8 +283,8 @@ func (p *Pool[C]) CloseIdle() {
 	closeAll(closing)
 }
 
-// dropIdle takes idle connections out, the oldest first, as long as condition
-// holds for the time when they became idle.
+// dropIdle removes idle connections, the oldest first, as long as condition holds for the
+// time when they became idle.
 func (p *Pool[C]) dropIdle(condition func(since time.Duration) bool) (dropped []C) {
 	for p.idle.n > 0 && condition(p.idle.first().since) {
 		dropped = append(dropped, p.idle.takeFirst().conn)
@@ -324,21 +321,21 @@ func closeAll[C Conn](conns []C) {
 	}
 }
 
-// Open returns how many places are taken, those of idle connections included.
+// Open returns the number of taken places, including those of idle connections.
 func (p *Pool[C]) Open() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.open
 }
 
-// Idle returns how many connections are idle.
+// Idle returns the number of idle connections.
 func (p *Pool[C]) Idle() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.idle.n + p.idleShared()
 }
 
-// Waiting returns how many callers wait.
+// Waiting returns the number of waiting callers.
 func (p *Pool[C]) Waiting() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,20 +9,20 @@ import (
 type State uint8
 
 const (
-	// Unknown says that the connection cannot be checked.
+	// Unknown means that the connection cannot be checked.
 	Unknown State = iota
-	// Quiet says that nothing came: the connection is as it was left.
+	// Quiet means that nothing was received: the connection is as it was left.
 	Quiet
-	// Readable says that there are bytes to be read.
+	// Readable means that there are bytes to read.
 	Readable
-	// Ended says that the peer closed the connection, or that it failed.
+	// Ended means that the peer closed the connection, or that it failed.
 	Ended
 )
 
-// Probe checks an idle connection without reading from it and without waiting. The
-// zero value is the Probe of a connection that cannot be checked.
+// Probe checks an idle connection without reading from it and without waiting. The zero
+// value is the Probe of a connection that cannot be checked.
 //
-// A Probe is used by one goroutine at a time.
+// Only one goroutine may use a Probe at a time.
 type Probe struct {
 	raw   syscall.RawConn
 	look  func(fd uintptr)
@@ -51,8 +51,8 @@ func (p *Probe) Attach(c net.Conn) {
 // Sees reports whether the connection can be checked.
 func (p *Probe) Sees() bool { return p.raw != nil }
 
-// HasEnded reports whether the peer sends nothing any more, or the connection has failed. If
-// there are bytes to be read, only Linux can tell.
+// HasEnded reports whether the peer has stopped sending, or the connection has failed. If
+// there are bytes to read, only Linux can tell.
 func (p *Probe) HasEnded() bool {
 	if p.raw == nil {
 		return false
@@ -60,13 +60,13 @@ func (p *Probe) HasEnded() bool {
 	return p.raw.Control(p.end) != nil || p.ended
 }
 
-// Look returns the state of the connection, at the price of one system call.
+// Look returns the state of the connection. It takes one system call.
 func (p *Probe) Look() State {
 	if p.raw == nil {
 		return Unknown
 	}
 	p.state = Unknown
-	// Control does not wait for anything, and heeds no deadline
+	// Control does not wait, and ignores deadlines
 	if p.raw.Control(p.look) != nil {
 		return Ended
 	}

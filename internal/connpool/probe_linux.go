@@ -2,8 +2,8 @@ package connpool
 
 import "github.com/valyala/fasthttp/internal/rawsys"
 
-// ready and peekInto cannot wait, so the scheduler need not know of them: to
-// tell it would cost as much again.
+// ready and peekInto cannot wait, so the scheduler need not know about them:
+// notifying it would double the cost.
 
 func ready(fd uintptr) (bool, error) {
 	is, errno := rawsys.Ready(int(fd))

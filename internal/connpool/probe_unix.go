@@ -6,8 +6,8 @@ import "syscall"
 
 const canPeek = true
 
-// peek asks first whether there is any event: mostly there is none, and that answer
-// is the cheaper one.
+// peek first asks whether there is any event: mostly there is none, and that answer
+// is cheaper.
 func peek(fd uintptr) State {
 	for {
 		is, err := ready(fd)

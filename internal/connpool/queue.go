@@ -8,7 +8,7 @@ type idleConn[C any] struct {
 	since time.Duration // on the clock
 }
 
-// queue is the idle connections of a pool in the order in which they became
+// queue holds the idle connections of a pool in the order in which they became
 // idle. Connections are taken from either end, so it is a ring.
 type queue[C any] struct {
 	ring []idleConn[C]

@@ -7,23 +7,23 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 )
 
-// shared is a connection that several callers use at a time.
+// shared is a connection that several callers use concurrently.
 type shared[C any] struct {
 	conn C
-	// users is how many reservations there are, each for one that Get has given
-	// and that neither Put nor Discard has got back
+	// users is the number of reservations that Get has given and that neither Put nor
+	// Discard has returned
 	users int
 	since time.Duration // when it became idle, if there are none
-	// retired says that no further caller gets it
+	// retired means that no further caller gets it
 	retired bool
-	// fresh says that it may have more room than it knows
+	// fresh means that it may have more room than it knows
 	fresh bool
 }
 
-// Share lets other callers use c, too. The caller holds c: it has got it from Get, or
-// opened it in the place that Get gave. From now on every use of c is a reservation,
-// of which the caller has the first. Get gives another one whenever Pool.Reserve says
-// that there is room for it; the place is free when c was closed.
+// Share lets other callers use c, too. The caller holds c: it got c from Get, or opened it
+// in the place that Get gave. From now on every use of c is a reservation, and the caller
+// has the first one. Get gives another one whenever Pool.Reserve reports room for it. The
+// place becomes free when c is closed.
 func (p *Pool[C]) Share(c C) {
 	p.mu.Lock()
 	p.shared = append(p.shared, &shared[C]{conn: c, users: 1, fresh: true})
@@ -31,8 +31,8 @@ func (p *Pool[C]) Share(c C) {
 	p.mu.Unlock()
 }
 
-// HasRoom says that it is known how many users c takes, which is shared: it may be more than
-// before.
+// HasRoom records that the number of users that the shared connection c accepts is known now.
+// It may have grown.
 func (p *Pool[C]) HasRoom(c C) {
 	p.mu.Lock()
 	if s := p.lookUp(c); s != nil {
@@ -51,8 +51,8 @@ func (p *Pool[C]) settle(s *shared[C]) {
 	}
 }
 
-// Retire makes no further caller get c, which is shared. It is closed when its last
-// reservation is returned, which may be now.
+// Retire keeps the shared connection c from further callers. It is closed when its last
+// reservation is returned, possibly at once.
 func (p *Pool[C]) Retire(c C) {
 	p.mu.Lock()
 	s := p.lookUp(c)
@@ -109,8 +109,8 @@ func (p *Pool[C]) lookUp(c C) *shared[C] {
 	return nil
 }
 
-// giveBack takes back a reservation, and reports whether the connection is to be
-// closed: it was the last one of a retired connection, whose place is free now.
+// giveBack takes back a reservation, and reports whether the connection must be closed: it
+// was the last one of a retired connection, whose place is free now.
 func (p *Pool[C]) giveBack(s *shared[C], now time.Duration) (last bool) {
 	s.users--
 	s.since = now
@@ -135,9 +135,9 @@ func (p *Pool[C]) forget(s *shared[C]) {
 	p.shared = slices.Delete(p.shared, i, i+1)
 }
 
-// retire takes back a reservation of c and retires c, so that no further caller gets
-// it. It reports whether c is to be closed, and whether the caller has its place, since it
-// is not shared.
+// retire takes back a reservation of c and retires c, so that no further caller gets it.
+// last reports whether c must be closed. holds reports whether the caller has its place,
+// because c is not shared.
 func (p *Pool[C]) retire(c C) (last, holds bool) {
 	s := p.lookUp(c)
 	if s == nil {
@@ -150,8 +150,8 @@ func (p *Pool[C]) retire(c C) (last, holds bool) {
 	return last, false
 }
 
-// dropShared removes the shared connections without users for which condition holds,
-// as dropIdle does.
+// dropShared removes the shared connections without users for which condition holds, as
+// dropIdle does.
 func (p *Pool[C]) dropShared(dropped []C, condition func(since time.Duration) bool) []C {
 	for i := len(p.shared) - 1; i >= 0; i-- {
 		if s := p.shared[i]; s.users == 0 && condition(s.since) {
@@ -163,7 +163,7 @@ func (p *Pool[C]) dropShared(dropped []C, condition func(since time.Duration) bo
 	return dropped
 }
 
-// idleShared returns how many of them have no users.
+// idleShared returns the number of shared connections without users.
 func (p *Pool[C]) idleShared() (n int) {
 	for _, s := range p.shared {
 		if s.users == 0 {
@@ -173,7 +173,7 @@ func (p *Pool[C]) idleShared() (n int) {
 	return n
 }
 
-// oldest returns since when the connection is idle that has been so for longest.
+// oldest returns the start of the longest idle time of all idle connections.
 func (p *Pool[C]) oldest() (since time.Duration, ok bool) {
 	if p.idle.n > 0 {
 		since, ok = p.idle.first().since, true

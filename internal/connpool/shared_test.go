@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// streams is a connection of a protocol that serves several users at a time.
+// streams is a connection of a protocol that serves several users concurrently.
 type streams struct {
 	conn
 	room atomic.Int32 // number of users that fit
@@ -272,7 +272,7 @@ func TestConnectionsAreOpenedInTurn(t *testing.T) {
 		if len(got) != 4 || p.Open() != 2 || p.Waiting() != 1 {
 			t.Fatalf("%d callers go on, %d places are taken, %d wait", len(got), p.Open(), p.Waiting())
 		}
-		// it cannot be opened: the others need not try in turn
+		// opening it failed: the others need not try in turn
 		p.Drop()
 		synctest.Wait()
 		if len(got) != 5 || p.Open() != 2 {

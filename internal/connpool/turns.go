@@ -1,20 +1,20 @@
 package connpool
 
-// turns is whether connections are opened one after the other. If one connection takes many
-// users, callers that come while the first one is being opened wait for it, rather than open
-// one each.
+// turns controls whether connections are opened one after the other. If one connection
+// accepts many users, callers that arrive while the first one is being opened wait for it,
+// rather than open one each.
 type turns uint8
 
 const (
 	atOnce turns = iota // callers open connections at any time, up to Max
-	inTurn              // one connection is opened at a time
-	// inTroubles is inTurn after a connection could not be opened: the callers that wait
-	// try at once, since each of them may have to wait for an answer as long.
+	inTurn              // only one connection is being opened
+	// inTroubles is inTurn after a connection could not be opened: the waiting callers all
+	// try at once, since each of them may have to wait as long for an answer.
 	inTroubles
 )
 
 // OpenInTurn makes the pool let callers open connections one after the other, or at any
-// time. A connection that is shared is opened once HasRoom was called for it.
+// time. The opening of a shared connection ends when HasRoom is called for it.
 func (p *Pool[C]) OpenInTurn(on bool) {
 	p.mu.Lock()
 	switch {
@@ -32,7 +32,7 @@ func (p *Pool[C]) mayOpen() bool {
 	return p.open < p.Max && (p.turns != inTurn || p.opening == 0)
 }
 
-// beginOpen takes a place for a connection that is about to be opened.
+// beginOpen takes a place for a connection that will be opened.
 func (p *Pool[C]) beginOpen() {
 	p.open++
 	if p.turns != atOnce {
@@ -40,7 +40,7 @@ func (p *Pool[C]) beginOpen() {
 	}
 }
 
-// opened says that a connection was opened in turn, and dropped that one could not be.
+// opened records that a connection was opened in turn, and dropped that opening failed.
 func (p *Pool[C]) opened() {
 	p.opening = max(p.opening-1, 0)
 	if p.turns == inTroubles {

@@ -2,8 +2,8 @@ package connpool
 
 import "time"
 
-// waiter is a caller of Get that waits. Waiters are used again: each has a
-// channel and, once it needed one, a timer.
+// waiter is a waiting caller of Get. Waiters are reused: each has a channel and,
+// once it needed one, a timer.
 type waiter[C Conn] struct {
 	prev, next *waiter[C]
 	queued     bool
@@ -13,7 +13,7 @@ type waiter[C Conn] struct {
 	timer *time.Timer
 }
 
-// wait returns the grant of w, or the error with which it has to give up.
+// wait returns the grant of w, or the error if its caller has to give up.
 func (w *waiter[C]) wait(until time.Time, done <-chan struct{}) (Grant[C], error) {
 	var expired <-chan time.Time
 	if !until.IsZero() {
@@ -46,7 +46,7 @@ func (w *waiter[C]) stopTimer() {
 	}
 }
 
-// waiters is a queue of them, and a stock of those that are not in use.
+// waiters is a queue of them, and a stock of unused ones.
 type waiters[C Conn] struct {
 	head, tail *waiter[C]
 	n          int
@@ -55,7 +55,7 @@ type waiters[C Conn] struct {
 	stored int
 }
 
-// maxStored is how many waiters are kept for other callers.
+// maxStored is the largest number of waiters kept for other callers.
 const maxStored = 1024
 
 // add puts a waiter at the end of the queue.
@@ -80,7 +80,7 @@ func (q *waiters[C]) add() *waiter[C] {
 	return w
 }
 
-// remove takes w out of the queue. It reports whether w was in it.
+// remove removes w from the queue. It reports whether w was in it.
 func (q *waiters[C]) remove(w *waiter[C]) bool {
 	if !w.queued {
 		return false
@@ -100,7 +100,7 @@ func (q *waiters[C]) remove(w *waiter[C]) bool {
 	return true
 }
 
-// first takes the first waiter out of the queue, or returns nil.
+// first removes the first waiter from the queue, or returns nil.
 func (q *waiters[C]) first() *waiter[C] {
 	w := q.head
 	if w != nil {

@@ -1,9 +1,9 @@
 // Package cookie reads and writes cookies as clients and servers do (RFC 6265): the
-// one that a Set-Cookie field sets, and the pairs of a Cookie field.
+// cookie of a Set-Cookie field, and the pairs of a Cookie field.
 //
-// It is lenient as clients are, and writes nothing that would end a cookie or the
-// field it stands in. It imports field and httpdate. Start with Set in this file;
-// parse.go and write.go are its form on the wire, and pairs.go is that of pairs.
+// It is as lenient as clients are, and writes nothing that would end a cookie or
+// its field. Start with Set in this file; parse.go and write.go read and write it,
+// and pairs.go handles the pairs.
 package cookie
 
 import (
@@ -29,17 +29,17 @@ const (
 	SameSiteNone
 )
 
-// Set is what a Set-Cookie field says. None of its texts holds a byte that Clean
-// replaces.
+// Set is the content of a Set-Cookie field. None of its texts holds a byte that
+// Clean replaces.
 type Set struct {
-	Name, Value, Domain, Path []byte // empty if the field does not say
+	Name, Value, Domain, Path []byte // empty if the field has none
 
-	Expires     time.Time // zero if the field does not say
-	MaxAge      int       // in seconds; 0 if the field does not say, negative to delete the cookie
-	SameSite    SameSite  // with which requests from other sites it is sent
-	HTTPOnly    bool      // scripts do not see it
+	Expires     time.Time // zero if the field has none
+	MaxAge      int       // in seconds; 0 if the field has none, negative to delete the cookie
+	SameSite    SameSite  // which requests from other sites carry it
+	HTTPOnly    bool      // hidden from scripts
 	Secure      bool      // sent over TLS only; see IsSecure
-	Partitioned bool      // kept apart for each site that embeds this one
+	Partitioned bool      // separate for each site that embeds this one
 }
 
 // Reset makes c an empty cookie without attributes, and keeps the memory.
@@ -59,5 +59,5 @@ func (c *Set) CopyTo(dst *Set) {
 func (c *Set) Cap() int { return cap(c.Name) + cap(c.Value) + cap(c.Domain) + cap(c.Path) }
 
 // IsSecure reports whether clients send the cookie over TLS only. A partitioned
-// cookie is always secure: clients take no other ones.
+// cookie is always secure: clients reject others.
 func (c *Set) IsSecure() bool { return c.Secure || c.Partitioned }

@@ -8,9 +8,9 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// AppendPairs appends the pairs of src, the value of a Cookie field, to
-// dst. A piece without an equals sign is a value without a name; pieces that
-// are empty, or have a value that no cookie can have, are left out.
+// AppendPairs appends the pairs of src, the value of a Cookie field, to dst. A piece without
+// an equals sign is a value without a name. Empty pieces are left out, and so are values
+// that no cookie can have.
 func AppendPairs(dst *field.List, src []byte) {
 	from := dst.Len()
 	AppendReceived(dst, src)
@@ -24,11 +24,11 @@ func AppendPairs(dst *field.List, src []byte) {
 	dst.Entries = kept
 }
 
-// AppendReceived is AppendPairs for a field that a peer has sent: AppendText writes the
-// cookies that are not changed after that as they came. Cookies that AppendPairs would leave
-// out are marked with BadValue, and are not for the application.
+// AppendReceived is AppendPairs for a field that a peer has sent. AppendText writes the
+// cookies that are not changed afterwards as they were received. Cookies that AppendPairs
+// would leave out are marked with BadValue, and hidden from the application.
 func AppendReceived(dst *field.List, src []byte) {
-	// one copy serves all pairs: what they are made of is pieces of src
+	// one copy serves all pairs, since they are pieces of src
 	base := dst.Append(src).Off
 	for pos := 0; pos < len(src); {
 		end := pos + nextPiece(src[pos:])
@@ -51,8 +51,8 @@ func AppendReceived(dst *field.List, src []byte) {
 	}
 }
 
-// spanIn returns where piece, a slice of whole, lies in a block that holds
-// whole at base.
+// spanIn returns the position of piece, a slice of whole, in a block that holds whole at
+// base.
 func spanIn(base uint32, whole, piece []byte) field.Span {
 	if len(piece) == 0 {
 		return field.Span{Off: base}
@@ -93,9 +93,8 @@ func NameIn(setCookie []byte) []byte {
 	return name
 }
 
-// Clean turns into spaces what would end a cookie's name, value or
-// attribute, or the field it stands in: semicolons and control characters. Tabs
-// are left as they are.
+// Clean replaces bytes that would end a cookie's name, value or attribute, or its field, by
+// spaces: semicolons and control characters. Tabs are left unchanged.
 func Clean(b []byte) {
 	for i, c := range b {
 		if ends(c) {
@@ -106,8 +105,8 @@ func Clean(b []byte) {
 
 func ends(c byte) bool { return c < 0x20 && c != '\t' || c == 0x7f || c == ';' }
 
-// Cleaned returns text, the name or value of a cookie, without what would end it:
-// text itself if there is no such byte.
+// Cleaned returns text, the name or value of a cookie, cleaned: text itself if no byte needs
+// it.
 func Cleaned(text []byte) []byte {
 	if !slices.ContainsFunc(text, ends) {
 		return text
@@ -115,15 +114,14 @@ func Cleaned(text []byte) []byte {
 	return SetText(nil, text)
 }
 
-// SetText puts src, cleaned, into the memory of dst.
+// SetText stores src, cleaned, in the memory of dst.
 func SetText(dst, src []byte) []byte {
 	dst = append(dst[:0], src...)
 	Clean(dst)
 	return dst
 }
 
-// nextPiece returns where the first of the pieces that semicolons
-// separate ends.
+// nextPiece returns the end of the first piece; semicolons separate pieces.
 func nextPiece(b []byte) int {
 	if n := bytes.IndexByte(b, ';'); n >= 0 {
 		return n
@@ -131,8 +129,8 @@ func nextPiece(b []byte) int {
 	return len(b)
 }
 
-// cutPiece splits a piece at its first equals sign. Without one all of it
-// is the value.
+// cutPiece splits a piece at its first equals sign. Without one the whole piece is the
+// value.
 func cutPiece(piece []byte) (name, value []byte) {
 	n := bytes.IndexByte(piece, '=')
 	if n < 0 {
@@ -141,8 +139,8 @@ func cutPiece(piece []byte) (name, value []byte) {
 	return ascii.Trim(piece[:n]), ascii.Trim(piece[n+1:])
 }
 
-// unquote takes the quotes off a value that stands in a pair of
-// them. A quote or backslash within makes the value invalid.
+// unquote removes the quotes around a value. A quote or backslash within makes the value
+// invalid.
 func unquote(value []byte) (unquoted []byte, ok bool) {
 	if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' {
 		value = value[1 : n-1]

@@ -8,8 +8,8 @@ import (
 	"github.com/valyala/fasthttp/internal/httpdate"
 )
 
-// Parse makes c what src, the value of a Set-Cookie field, sets. The error is ErrNone
-// or ErrValue; after one c is empty.
+// Parse sets c from src, the value of a Set-Cookie field. The error is ErrNone or
+// ErrValue; after an error c is empty.
 func (c *Set) Parse(src []byte) error {
 	err := c.parse(src)
 	if err != nil {
@@ -41,7 +41,7 @@ func (c *Set) parse(src []byte) error {
 	return nil
 }
 
-// parseAttribute reads one piece of a Set-Cookie field behind the first.
+// parseAttribute reads one piece of a Set-Cookie field after the first.
 func (c *Set) parseAttribute(piece []byte) error {
 	name, text, ok := piece, []byte(nil), true
 	equals := bytes.IndexByte(piece, '=')
@@ -63,7 +63,7 @@ func (c *Set) parseAttribute(piece []byte) error {
 		}
 		c.Domain = SetText(c.Domain, text)
 	case ascii.EqualFoldString(name, "path"):
-		// a path is taken as it is: neither decoded nor made normal
+		// a path is kept unchanged, neither decoded nor normalized
 		if !isPath(text) || ascii.HasControl(text) {
 			return ErrValue
 		}
@@ -111,9 +111,9 @@ func (c *Set) parseSameSite(text []byte) {
 	}
 }
 
-// isPath reports whether all of b is visible ASCII or space: what RFC 6265
-// section 4.1.1 lets stand in a path. Line breaks, which nothing that was received
-// holds, become spaces as they do elsewhere.
+// isPath reports whether all of b is visible ASCII or space, as RFC 6265 section
+// 4.1.1 allows in a path. Line breaks, which received text never holds, become spaces
+// as they do elsewhere.
 func isPath(b []byte) bool {
 	for _, c := range b {
 		if (c < 0x20 || c > 0x7e) && c != '\r' && c != '\n' {

@@ -52,12 +52,12 @@ func (c *Set) appendLifetime(dst []byte) []byte {
 	return httpdate.Append(append(dst, "; expires="...), cookieTime(c.Expires))
 }
 
-// Past is a time that lies in the past: a cookie that expires then is deleted.
+// Past is a time in the past: a cookie that expires then is deleted.
 var Past = time.Date(2009, time.November, 10, 23, 0, 0, 0, time.UTC)
 
-// cookieTime brings t into the years that clients understand: they take a year
-// before the first one, or one of five digits, for no date at all, and the cookie
-// would live on or die too early.
+// cookieTime brings t into the years that clients understand: they ignore a date
+// with a year before the first one, or of five digits, and the cookie would live on
+// or die too early.
 func cookieTime(t time.Time) time.Time {
 	switch year := t.UTC().Year(); {
 	case year < httpdate.FirstCookieYear:

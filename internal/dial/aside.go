@@ -10,23 +10,23 @@ import (
 type Aside struct {
 	// Dial connects.
 	Dial func() (net.Conn, error)
-	// Late gets what Dial has come to after Run has returned without it.
+	// Late receives the result of Dial if Run has returned without it.
 	Late func(net.Conn, error)
-	// Caught returns what Run panics with after Dial has panicked with a value.
+	// Caught returns the value with which Run panics after Dial has panicked with
+	// value.
 	Caught func(value any) any
 }
 
-// dialed is what a dial function has come to: a connection, an error, or a panic.
+// dialed is the result of a dial function: a connection, an error, or a panic.
 type dialed struct {
 	conn  net.Conn
 	err   error
 	fault any
 }
 
-// Run dials on a goroutine of its own, since the caller may not have the time to wait
-// for it: until something comes from expired or canceled. It reports whether that was
-// first; then Late will be called. A panic goes on where the caller is, unless that
-// has left.
+// Run dials on a separate goroutine, and waits for the result until expired or
+// canceled delivers a value. late reports whether that happened first; then Late will
+// be called. A panic of Dial continues in Run, unless Run has returned.
 func (a *Aside) Run(expired <-chan time.Time, canceled <-chan struct{}) (conn net.Conn, late bool, err error) {
 	var mu sync.Mutex
 	left := false

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// AttemptDelay is for how long a race waits for an attempt before it tries the
-	// next address, too (RFC 8305 section 5).
+	// AttemptDelay is how long a race waits for an attempt before it also tries the
+	// next address (RFC 8305 section 5).
 	AttemptDelay = 250 * time.Millisecond
 
 	// minAttempt is the least time for an attempt, unless less is left in total: a
@@ -25,17 +25,17 @@ type Attempts struct {
 	// Connect connects to one target, an IP address with a port.
 	Connect func(ctx context.Context, network, target string) (net.Conn, error)
 
-	// Report returns the error that a dial reports if the attempt at target has
-	// failed with err, and whether that error says that the time for the whole dial
-	// is up. ctx is the context of the dial, not of the attempt.
+	// Report returns the error of a dial whose attempt at target has failed with
+	// err, and whether the time for the whole dial is up. ctx is the context of the
+	// dial, not of the attempt.
 	Report func(ctx context.Context, target string, err error) (timedOut bool, reported error)
 }
 
 // InTurn tries one target after the other and returns the first connection. Each
-// attempt gets an equal share of the time that is left. If all attempts fail, the
+// attempt gets an equal share of the remaining time. If all attempts fail, the
 // error joins the results of Report for all of them. If the time for the whole dial
-// is up or ctx has ended, it is the result of Report for the last one. There must be
-// at least one target.
+// is up or ctx has ended, the error is the result of Report for the last one. There
+// must be at least one target.
 func (a Attempts) InTurn(ctx context.Context, network string, targets []string) (net.Conn, error) {
 	var failed faults
 	for i, target := range targets {
@@ -66,8 +66,8 @@ func (a Attempts) share(ctx context.Context, network, target string, shares int)
 }
 
 // Race tries the targets in their order and returns the first connection. It starts
-// an attempt even if those before it have not ended. No attempt is running when Race
-// returns. The network is "tcp"; errors are those of InTurn.
+// an attempt even if earlier ones have not ended. No attempt is running when Race
+// returns. The network is "tcp"; the errors are the same as with InTurn.
 func (a Attempts) Race(ctx context.Context, targets []string) (net.Conn, error) {
 	attempts, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -115,7 +115,7 @@ type result struct {
 }
 
 // errLeft is the error of an attempt that has ended its goroutine with
-// runtime.Goexit: a hook of the application can do that.
+// runtime.Goexit, as a hook of the application can.
 var errLeft = errors.New("fasthttp: the dial has ended its goroutine")
 
 // run sends the result of an attempt, even if it panics or ends its goroutine.
@@ -130,8 +130,8 @@ func (a Attempts) run(ctx context.Context, target string, results chan<- result)
 	r.conn, r.err = a.Connect(ctx, "tcp", target)
 }
 
-// closeLate waits for the attempts that were canceled, and closes the connections
-// that they have established all the same.
+// closeLate waits for the canceled attempts, and closes any connections that they
+// have established nevertheless.
 func closeLate(results <-chan result, running int) {
 	for range running {
 		if r := <-results; r.err == nil {

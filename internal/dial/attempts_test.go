@@ -21,7 +21,7 @@ type fakeAddress struct {
 }
 
 // fakeNetwork is a network with such addresses. It records the times of the dials,
-// and the connections that are open.
+// and the open connections.
 type fakeNetwork struct {
 	addresses map[string]fakeAddress
 	began     time.Time

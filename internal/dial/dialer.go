@@ -12,44 +12,43 @@ import (
 	"time"
 )
 
-// ErrNoAddress says that a host has no address that may be dialed.
+// ErrNoAddress means that a host has no address that may be dialed.
 var ErrNoAddress = errors.New("fasthttp: the host has no address of the ip version that is dialed: " +
 	"dual stack dialing uses both of them")
 
-// Config says how a Dialer dials. All of it but Net and Resolver must be the same each
-// time.
+// Config configures a Dialer. All fields but Net and Resolver must be the same in every call.
 type Config struct {
-	// Net connects to one address. LocalAddr is nil or a *net.TCPAddr: addresses of the
-	// other IP version are not dialed if it has an IP address.
+	// Net connects to one address. LocalAddr is nil or a *net.TCPAddr. If it has an IP
+	// address, addresses of the other IP version are not dialed.
 	Net net.Dialer
-	// Resolver looks up names; nil leaves them to the operating system, and nothing is
-	// remembered.
+	// Resolver looks up names. If it is nil, the operating system looks them up, and nothing
+	// is cached.
 	Resolver Resolver
-	// Keep is how long addresses are remembered, not at all if it is not positive.
+	// Keep is how long addresses are cached. They are not cached if it is not positive.
 	Keep time.Duration
-	// Concurrency is how many dials may run at a time; there is no limit if it is not
+	// Concurrency is the largest number of concurrent dials; there is no limit if it is not
 	// positive.
 	Concurrency int
-	// Host returns the form of a host that DNS knows it by.
+	// Host converts a host to the form that DNS uses.
 	Host func(host string) (string, error)
-	// Report is that of Attempts. It also gets, as target, the address whose dial has
-	// not come as far as an attempt.
+	// Report is like Attempts.Report. If a dial fails before its first attempt, target is the
+	// address passed to Dial.
 	Report func(ctx context.Context, target string, err error) (timedOut bool, reported error)
 }
 
-// Dialer connects to addresses, and remembers those of names. The zero value is ready for
+// Dialer connects to addresses, and caches the addresses of names. The zero value is ready for
 // use. The methods may be called concurrently.
 type Dialer struct {
-	// Names is what it remembers.
+	// Names is the cache.
 	Names Names
 
 	once  sync.Once
 	seats chan struct{} // taken by dials; nil for no limit
 }
 
-// Dial connects to addr, "host:port". The network is "tcp", for a race of the addresses of
-// both IP versions, or "tcp4" or "tcp6", whose addresses are tried in turn. The error is
-// one of c.Report.
+// Dial connects to addr, "host:port". With the network "tcp" it races the addresses of both IP
+// versions; with "tcp4" or "tcp6" it tries the addresses of that version in turn. The error is
+// a result of c.Report.
 func (d *Dialer) Dial(ctx context.Context, c *Config, network, addr string) (net.Conn, error) {
 	if err := d.takeSeat(ctx, c.Concurrency); err != nil {
 		return nil, c.failed(ctx, addr, err)
@@ -73,9 +72,9 @@ func (d *Dialer) Dial(ctx context.Context, c *Config, network, addr string) (net
 	return d.dialOthers(ctx, c, network, f, targets, err)
 }
 
-// isOfAddress reports whether a dial has failed with err since an address was not the right one:
-// it has refused, could not be reached, or did not answer. An invalid port, or a lack of
-// descriptors, is the same with other addresses.
+// isOfAddress reports whether err means that a dial failed because of its address, which
+// refused, was unreachable, or did not answer. An invalid port, or a lack of descriptors,
+// would be the same with other addresses.
 func isOfAddress(err error) bool {
 	if call, ok := errors.AsType[*os.SyscallError](err); ok && strings.HasPrefix(call.Syscall, "connect") {
 		return true
@@ -84,8 +83,8 @@ func isOfAddress(err error) bool {
 	return ok && timeout.Timeout()
 }
 
-// dialOthers is the part of Dial after none of the remembered addresses could be connected
-// to, with that error: the name may have others now. It asks for them once.
+// dialOthers continues Dial after connecting to all cached addresses has failed with that
+// error: the name may have other addresses now. It asks for them once.
 func (d *Dialer) dialOthers(ctx context.Context, c *Config, network string, f found, tried []string, failed error) (net.Conn, error) {
 	err := error(nil)
 	if f.addresses, _, err = d.Names.lookUp(ctx, f.host, c.Resolver, c.Keep); err != nil {
@@ -139,7 +138,7 @@ func (d *Dialer) leaveSeat() {
 	}
 }
 
-// Targets returns what is dialed for addr, in the order of the attempts.
+// Targets returns the addresses to dial for addr, in the order of the attempts.
 func (d *Dialer) Targets(ctx context.Context, c *Config, network, addr string) ([]string, error) {
 	f, err := d.find(ctx, c, addr)
 	if err != nil {
@@ -148,10 +147,10 @@ func (d *Dialer) Targets(ctx context.Context, c *Config, network, addr string) (
 	return f.targets(c, network)
 }
 
-// found is a host and what is known of it.
+// found is a host with its addresses.
 type found struct {
 	host, port string
-	addresses  *Addresses // nil if the operating system is to find them
+	addresses  *Addresses // nil if the operating system finds them
 	remembered bool       // the addresses were found by an earlier dial
 }
 
@@ -174,7 +173,7 @@ func (d *Dialer) find(ctx context.Context, c *Config, addr string) (f found, err
 	return f, err
 }
 
-// targets returns what is dialed, in the order of the attempts.
+// targets returns the addresses to dial, in the order of the attempts.
 func (f found) targets(c *Config, network string) (targets []string, err error) {
 	if f.addresses == nil {
 		return []string{net.JoinHostPort(f.host, f.port)}, nil

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// MaxNames is how many names Names caches.
+	// MaxNames is the largest number of names that Names caches.
 	MaxNames = 4096
-	// MaxAddresses is how many addresses of a name are used at most.
+	// MaxAddresses is the largest number of addresses used for a name.
 	MaxAddresses = 64
-	// doubtDelay is how long addresses that were found after a doubt, or had to be kept,
-	// are not doubted again: dials that fail do not ask more often.
+	// doubtDelay: addresses that were found after a doubt, or kept after one, are not
+	// doubted again for this time, so that failing dials do not ask more often.
 	doubtDelay = time.Second
 )
 
@@ -32,15 +32,15 @@ type Resolver interface {
 
 // Addresses holds the addresses of a name. Its methods may be called concurrently.
 type Addresses struct {
-	// first are the addresses of the IP version of the resolver's first address,
-	// second those of the other version.
+	// first holds the addresses of the IP version of the resolver's first address, second
+	// the addresses of the other version.
 	first, second []netip.Addr
 	expires       time.Time
 	uses          atomic.Uint32
 
 	// guarded by the mutex of the cache
 	doubted bool      // see Names.Doubt
-	trusted time.Time // until when they are not doubted
+	trusted time.Time // they are not doubted before this time
 }
 
 // NewAddresses returns the first MaxAddresses of addresses. It does not keep the
@@ -80,7 +80,7 @@ func (e *Addresses) InTurn() []netip.Addr {
 type Names struct {
 	mu      sync.Mutex
 	entries map[string]*Addresses
-	lookups map[string]*lookup // the running look-ups
+	lookups map[string]*lookup // running look-ups
 	swept   time.Time          // when sweep last removed the old entries
 }
 
@@ -89,16 +89,15 @@ type lookup struct {
 	waiting int // guarded by the mutex of the cache
 	cancel  context.CancelFunc
 
-	done  chan struct{} // closed when the result is there
+	done  chan struct{} // closed when the result is known
 	entry *Addresses
 	err   error
 }
 
-// Lookup returns the addresses of host; the case of letters does not matter. If they
-// are not in the cache, it asks resolver, and caches the result for keep, or not at
-// all if keep is not positive. Concurrent calls for one name share a look-up. If ctx
-// ends before the result is there, Lookup returns the error of ctx. Errors are not
-// cached.
+// Lookup returns the addresses of host; the case of letters does not matter. If they are
+// not in the cache, it asks resolver, and caches the result for keep, or not at all if
+// keep is not positive. Concurrent calls for one name share a look-up. If ctx ends before
+// the result is known, Lookup returns the error of ctx. Errors are not cached.
 func (c *Names) Lookup(ctx context.Context, host string, resolver Resolver, keep time.Duration) (*Addresses, error) {
 	e, _, err := c.lookUp(ctx, host, resolver, keep)
 	return e, err
@@ -131,10 +130,10 @@ func (c *Names) lookUp(ctx context.Context, host string, resolver Resolver, keep
 	}
 }
 
-// Doubt says that no connection could be established to any of the addresses of host that
-// Lookup has returned, and reports whether another Lookup may return others. That asks the
-// resolver then, unless it was asked for this reason less than doubtDelay ago. If the
-// resolver fails, the addresses stay in the cache.
+// Doubt reports that no connection could be established to any of the addresses of host
+// that Lookup has returned. The result is whether another Lookup may return others. That
+// Lookup asks the resolver, unless it was asked for this reason less than doubtDelay ago.
+// If the resolver fails, the addresses stay in the cache.
 func (c *Names) Doubt(host string, e *Addresses) bool {
 	host = strings.ToLower(host)
 	c.mu.Lock()
@@ -148,9 +147,8 @@ func (c *Names) Doubt(host string, e *Addresses) bool {
 	return e.doubted
 }
 
-// begin starts a look-up. The look-up continues as long as any caller waits for it,
-// also after the first caller has stopped waiting: it uses the values of ctx, but not
-// its end.
+// begin starts a look-up. The look-up continues as long as any caller waits for it, even
+// if the first caller has stopped waiting: it uses the values of ctx, but ignores its end.
 func (c *Names) begin(ctx context.Context, host string, resolver Resolver, keep time.Duration) *lookup {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	l := &lookup{cancel: cancel, done: make(chan struct{})}
@@ -197,7 +195,7 @@ func (c *Names) end(l *lookup, host string, entry *Addresses, err error, keep ti
 	}
 }
 
-// leave records that a caller does not wait for the look-up any more.
+// leave records that a caller no longer waits for the look-up.
 func (c *Names) leave(l *lookup, host string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -211,8 +209,8 @@ func (c *Names) leave(l *lookup, host string) {
 	}
 }
 
-// sweep makes room for an entry. Once in a while it removes all expired entries, so
-// that names which are not looked up again do not stay forever.
+// sweep makes room for an entry. Once in a while it removes all expired entries, so that
+// names which are not looked up again do not stay forever.
 func (c *Names) sweep(now time.Time, keep time.Duration) {
 	if now.Sub(c.swept) >= keep || len(c.entries) >= MaxNames {
 		c.swept = now
@@ -230,8 +228,8 @@ func (c *Names) sweep(now time.Time, keep time.Duration) {
 	}
 }
 
-// Flush removes all addresses. A Lookup that is called afterwards does not share a
-// look-up that began before.
+// Flush removes all addresses. A Lookup that is called afterwards does not share a look-up
+// that began before Flush.
 func (c *Names) Flush() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,7 +1,5 @@
-// Package failures says what failures mean for what comes next: how many of them were
-// of late (Recent), and how long to wait before another attempt (Backoff).
-//
-// It imports nothing of this module.
+// Package failures counts recent failures (Recent), and computes the wait before
+// another attempt (Backoff).
 package failures
 
 import (
@@ -11,21 +9,21 @@ import (
 	"time"
 )
 
-// Failures count for three seconds, in periods.
+// Failures count for three seconds, which are divided into periods.
 const (
 	period  = 500 * time.Millisecond
 	periods = 6
 )
 
-// Recent counts the failures of the last three seconds. It keeps no time of each one,
-// but a count for each half a second. The zero value has none. The methods may be
-// called concurrently.
+// Recent counts the failures of the last three seconds. It stores no times, but a
+// count for each half second. The zero value has none. The methods may be called
+// concurrently.
 type Recent struct {
-	until atomic.Int64 // the period, by number, from which on none counts
+	until atomic.Int64 // the number of the first period in which no failure counts
 
 	mu     sync.Mutex
 	counts [periods]int
-	last   int64 // the period that the latest count is for
+	last   int64 // the period of the latest count
 }
 
 func number(now time.Time) int64 { return now.UnixNano() / int64(period) }
@@ -39,7 +37,7 @@ func (r *Recent) Add(now time.Time) {
 	r.until.Store(current + periods)
 }
 
-// Count returns how many failures there were.
+// Count returns the number of recent failures.
 func (r *Recent) Count() (sum int) {
 	until := r.until.Load()
 	if until == 0 {
@@ -59,7 +57,7 @@ func (r *Recent) Count() (sum int) {
 }
 
 // forget drops the counts that are too old in the given period, and returns the
-// period that is the current one: the clock may have been set back.
+// current period, which differs if the clock was set back.
 func (r *Recent) forget(current int64) int64 {
 	for range min(max(current-r.last, 0), periods) {
 		r.last++
@@ -69,9 +67,9 @@ func (r *Recent) forget(current int64) int64 {
 	return r.last
 }
 
-// Backoff returns the time to wait after so many attempts: a random one up to base
-// after the first, and up to twice as long after each further one, but never longer
-// than limit.
+// Backoff returns the time to wait after a number of attempts: a random time up to
+// base after the first, and up to twice as long after each further one, but never
+// longer than limit.
 func Backoff(base, limit time.Duration, attempts int) time.Duration {
 	most := max(base, 0)
 	for range min(attempts-1, 62) {

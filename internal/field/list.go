@@ -1,11 +1,9 @@
-// Package field is the ordered list of name/value pairs that headers, query
-// arguments, cookies and trailers are made of, and the table of well-known
-// field names.
+// Package field implements the ordered list of name/value pairs for headers, query
+// arguments, cookies and trailers, and the table of well-known field names.
 //
-// All text of a list lies in one block of bytes; an entry only says where.
-// Reading a message fills the block with one copy, and looking a value up
-// returns a piece of the block. Start with List; names.go has the well-known
-// names. It imports ascii and bytesconv only.
+// All text of a list lies in one block of bytes; an entry holds only positions in it.
+// Reading a message fills the block with one copy, and looking a value up returns a piece
+// of the block. Start with List; names.go has the well-known names.
 package field
 
 import (
@@ -40,8 +38,8 @@ const (
 	// InHeader marks a field that stays in the header section although its name is
 	// announced.
 	InHeader
-	// BadValue marks a field that was received in HTTP/2 with a value that is not allowed
-	// there: one with control characters, or with white space at an end. It also marks a
+	// BadValue marks a field that was received in HTTP/2 with an invalid value:
+	// with control characters, or with white space at an end. It also marks a
 	// received cookie whose value no cookie can have.
 	BadValue
 	// Quoted marks a cookie that was received with quotes around its value.
@@ -53,20 +51,20 @@ type Entry struct {
 	Name, Value Span   // in the block of the list
 	ID          ID     // of a well-known name, or Unknown
 	Flags       Flag   // other properties
-	Spare       uint16 // bytes behind the value that it may grow into: see List.Store
+	Spare       uint16 // bytes after the value into which it may grow: see List.Store
 }
 
-// size returns how many bytes of the block belong to the pair.
+// size returns the number of bytes of the block that belong to the pair.
 func (e *Entry) size() uint32 { return e.Name.Len + e.Value.Len + uint32(e.Spare) }
 
 // List is an ordered list of pairs. The zero value is empty and ready for use. The
 // slices that it returns keep their content until their value is set again or the
 // list is reset. Other changes of the list do not affect them.
 type List struct {
-	Block   []byte  // all text of the list, including that of removed pairs
+	Block   []byte  // all text of the list, including removed pairs
 	Entries []Entry // the pairs, in their order
-	// Pinned says that there are spans of the block outside of the list. Then
-	// only their owner may move text (IsSparse, Compact).
+	// Pinned means that there are spans of the block outside of the list. Then only their
+	// owner may move text (IsSparse, Compact).
 	Pinned bool
 	// Changed is set by every method that adds, removes or changes a pair. A caller
 	// that must know of later changes clears it.
@@ -99,15 +97,15 @@ func (l *List) Name(i int) []byte { return l.Bytes(l.Entries[i].Name) }
 // Value returns the value of pair i. It is never nil, even if the list has no text.
 func (l *List) Value(i int) []byte { return l.Bytes(l.Entries[i].Value) }
 
-// Freeze marks all text in the block as received from a peer. It is not changed any
-// more: values set later are stored after it.
+// Freeze marks all text in the block as received from a peer. It is not changed any more:
+// values set later are stored after it.
 func (l *List) Freeze() { l.frozen = uint32(len(l.Block)) }
 
 // IsFrozen reports whether the text of s is part of the received text.
 func (l *List) IsFrozen(s Span) bool { return s.Off+s.Len <= l.frozen }
 
-// Append stores text at the end of the block. It panics if the block would exceed 4
-// GiB, which is far over every limit on received text.
+// Append stores text at the end of the block. It panics if the block would exceed 4 GiB,
+// which is far above every limit on received text.
 func (l *List) Append(text []byte) Span {
 	l.makeRoom(len(text))
 	off, end := len(l.Block), len(l.Block)+len(text)
@@ -138,10 +136,10 @@ func (l *List) grow(n int) {
 	l.Block = slices.Grow(l.Block, max(n+1, smallestBlock))
 }
 
-// Store replaces the text of old by text and returns its new span: in the same place
-// if it fits there, otherwise at the end of the block. spare is how many bytes behind old
-// are free for it: those of longer texts that were stored there before. So a text that is
-// replaced again and again needs more memory only if it is longer than all before.
+// Store replaces the text of old by text and returns its new span: in the same place if
+// it fits there, otherwise at the end of the block. spare is the number of free bytes
+// after old, left by longer texts that were stored there before. So repeated replacements
+// need more memory only for a text longer than all before.
 func (l *List) Store(old Span, spare *uint16, text []byte) Span {
 	room := old.Len + uint32(*spare)
 	if size := uint32(len(text)); len(text) <= int(room) && old.Off >= l.frozen {
@@ -158,7 +156,7 @@ func (l *List) Store(old Span, spare *uint16, text []byte) Span {
 	return l.Append(text)
 }
 
-// Add appends a pair and returns its entry, whose id is Unknown, and whose flags are 0.
+// Add appends a pair and returns its entry, with the id Unknown and without flags.
 func (l *List) Add(name, value string) *Entry {
 	n, at := len(l.Entries), len(l.Block)
 	// as in makeRoom
@@ -214,7 +212,7 @@ func (l *List) RemoveEach(first int, next func(from int) int) {
 		e := &l.Entries[at]
 		l.garbage += e.size()
 		behind := at + 1
-		// the pairs that were moved are before those that next examines
+		// the pairs that were moved are before those for next
 		at = next(behind)
 		end := at
 		if at < 0 {
@@ -281,7 +279,7 @@ func (l *List) Find(name string, from int) int {
 	return -1
 }
 
-// findAny is Find for a name that is short or long, or has probably been found.
+// findAny is Find for a short or long name, or one that has probably been found.
 func (l *List) findAny(name string, from int) int {
 	for i := from; i < len(l.Entries); i++ {
 		if e := &l.Entries[i]; int(e.Name.Len) == len(name) && string(l.Bytes(e.Name)) == name {
@@ -356,9 +354,9 @@ func (l *List) IsSparse() bool {
 	return l.garbage >= compactFrom && l.garbage >= uint32(len(l.Block))/2
 }
 
-// Compact moves the text of all pairs and of the spans in also to a new block.
-// The old block is left as it is: slices of it may be in use. What Store knows of free
-// bytes behind the texts does not hold any more.
+// Compact moves the text of all pairs and of the spans in also to a new block. The old
+// block is left unchanged: slices of it may be in use. The spare bytes that Store uses
+// are dropped.
 func (l *List) Compact(also ...*Span) {
 	used := 0
 	for i := range l.Entries {

@@ -407,8 +407,8 @@ func TestAReusedListDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// modelPair is a pair of the model, with the slices that the list has returned for it
-// and the text that these must keep.
+// modelPair is a pair of the model, with the slices that the list has returned for it and
+// the text that these must keep.
 type modelPair struct {
 	name, value   string
 	names, values []handedOut
@@ -437,13 +437,13 @@ func (m *model) remember(l *List, i int) {
 	p.values = append(p.values, handedOut{l.Value(i), p.value})
 }
 
-// keep says that the slices of p stay as they are from now on.
+// keep records that the slices of p must stay unchanged from now on.
 func (m *model) keep(p *modelPair) {
 	m.kept = append(append(m.kept, p.names...), p.values...)
 	p.names, p.values = nil, nil
 }
 
-// find returns what Find, and with fold FindFold, must return.
+// find returns the expected result of Find, and with fold of FindFold.
 func (m *model) find(name string, from int, equal func(a, b string) bool) int {
 	for i := from; i < len(m.pairs); i++ {
 		if equal(m.pairs[i].name, name) {
@@ -561,8 +561,8 @@ func runOperation(t *testing.T, l *List, m *model, op byte, which int, name, val
 	}
 }
 
-// A text that is replaced again and again needs no more memory than the longest one, and
-// never that of others.
+// Text that is replaced again and again needs no more memory than the longest one, and
+// never the memory of other texts.
 func TestStoreUsesTheMemoryOfLongerTexts(t *testing.T) {
 	var l List
 	l.Block = append(l.Block, "received"...)

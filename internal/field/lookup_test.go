@@ -13,8 +13,8 @@ func TestLookupTellsWhetherANameIsInItsUsualForm(t *testing.T) {
 		}
 		for i := range known {
 			name := []byte(known)
-			// with any other byte in this place it is another name, except for the
-			// same letter in the other case
+			// with any other byte at this position it is another name, except for
+			// the same letter in the other case
 			for c := range 256 {
 				name[i] = byte(c)
 				want := Unknown

@@ -8,11 +8,11 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 )
 
-// ID identifies a well-known field name by a small number. Entries have it, so that
-// a field that every message has is found without comparing names.
+// ID identifies a well-known field name by a small number. It is stored in entries, so
+// that a field that every message has is found without comparing names.
 type ID uint8
 
-// The well-known names. Unknown stands for all others.
+// The well-known names. Unknown is for all others.
 const (
 	Unknown ID = iota
 	Accept
@@ -156,7 +156,7 @@ const (
 	numIDs
 )
 
-// NumIDs is the number of ids, with Unknown: they are all less.
+// NumIDs is the number of ids, including Unknown. All ids are less.
 const NumIDs = int(numIDs)
 
 // names holds the well-known names in their normalised form.
@@ -307,9 +307,9 @@ func (id ID) String() string { return names[id] }
 // Bytes returns the normalised name, which must not be written to.
 func (id ID) Bytes() []byte { return bytesconv.Bytes(names[id]) }
 
-// words is the key by which a name is looked up: its first and its last eight bytes, which
-// overlap in a name of fewer than 16. Both are the whole name, padded with zeros, if that
-// has fewer than eight.
+// words is the key for the look-up of a name: its first and its last eight bytes, which
+// overlap in a name of fewer than 16. If the name has fewer than eight, both are the whole
+// name, padded with zeros.
 type words struct{ first, last uint64 }
 
 func wordsOf(name []byte) (w words) {
@@ -337,7 +337,7 @@ func (w words) slot(size int) uint64 {
 	return ((w.first ^ bits.RotateLeft64(w.last, 24) | lowerCase) ^ uint64(size)) * slotFactor >> (64 - slotBits)
 }
 
-// known is a well-known name as LookupWords compares it, beside its ends.
+// known is a well-known name in the form that LookupWords compares, except for its ends.
 type known struct {
 	// fold has the bit 0x20 set for every letter: it is the case of the letter
 	fold words
@@ -346,11 +346,11 @@ type known struct {
 	size          int
 }
 
-// slots has the ids of the well-known names in their slots, and ends and table what they
-// are compared with.
+// slots holds the ids of the well-known names in their slots. LookupWords compares a name
+// with ends and table.
 var slots, ends, table = buildTable()
 
-// ends and table have room for all numbers that an ID can be, so that no index is checked.
+// ends and table have an element for every possible ID, so that no index is checked.
 func buildTable() (slots [1 << slotBits]ID, ends [256]words, table [256]known) {
 	for id := Unknown + 1; id < numIDs; id++ {
 		name := id.Bytes()
@@ -371,8 +371,8 @@ func buildTable() (slots [1 << slotBits]ID, ends [256]words, table [256]known) {
 // noName is eight colons.
 const noName = ':' * 0x0101010101010101
 
-// letters returns a word with the bit 0x20 set for every byte of w that is a letter. w is
-// a part of a well-known name, or padding: of its bytes, only letters have the bit 0x40.
+// letters returns a word with the bit 0x20 set for every letter in w. w is a part of a
+// well-known name, or padding: of its bytes, only letters have the bit 0x40.
 func letters(w uint64) uint64 { return w & 0x4040404040404040 >> 1 }
 
 // Lookup returns the id of name, whatever its case, or Unknown.
@@ -389,8 +389,8 @@ func LookupForm(name []byte) (id ID, normal bool) {
 }
 
 // Usual returns the only id that a name with these ends, as in LookupWords, and this size
-// can have, and reports whether the ends are those of its normalised form. Then the name
-// is that one if it has at most 16 bytes, or if HasMiddle says so, too.
+// can have, and reports whether the ends equal the ends of its normalised form. Then the
+// name is the normalised one if it has at most 16 bytes, or if HasMiddle is true, too.
 //
 // The sizes need not be compared: names with the same ends, but another size, have another
 // slot.
@@ -401,15 +401,15 @@ func Usual(first, last uint64, size int) (id ID, ok bool) {
 }
 
 // HasMiddle reports whether the name of id has size bytes, 17 to 32, with second as its
-// second eight, and third as those before its last eight.
+// second eight bytes, and third as the eight bytes before its last eight.
 func (id ID) HasMiddle(second, third uint64, size int) bool {
 	k := &table[id]
 	return k.second == second && k.third == third && k.size == size && size <= 32
 }
 
 // LookupWords is LookupForm for a caller that has the first eight bytes of the name and
-// its last eight as little-endian words. If the name has fewer than eight, both words are
-// the whole name, with zeros after it.
+// its last eight as little-endian words. If the name has fewer than eight bytes, both
+// words are the whole name, followed by zeros.
 func LookupWords(first, last uint64, name []byte) (id ID, normal bool) {
 	id = slots[words{first, last}.slot(len(name))]
 	k := &table[id]
@@ -438,6 +438,6 @@ func (id ID) ifFolded(a []byte, b string) (_ ID, normal bool) {
 	return Unknown, false
 }
 
-// Normalize converts name to its normalised form, in place: the first letter and
-// those after a hyphen in upper case, all others in lower case.
+// Normalize converts name to its normalised form, in place: the first letter and every
+// letter after a hyphen in upper case, all others in lower case.
 func Normalize(name []byte) { ascii.Capitalize(name, '-') }

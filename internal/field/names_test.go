@@ -27,8 +27,8 @@ func TestEveryWellKnownNameHasItsOwnSlot(t *testing.T) {
 	}
 }
 
-// TestUsualNeedsNoSize holds what Usual relies on: a name with the ends and the slot of a
-// well-known one has its size.
+// TestUsualNeedsNoSize checks the assumption of Usual: a name with the ends and the slot
+// of a well-known one has its size.
 func TestUsualNeedsNoSize(t *testing.T) {
 	for id := Unknown + 1; id < numIDs; id++ {
 		name := id.Bytes()

@@ -9,23 +9,23 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 )
 
-// What a cache holds at most. If there is more, it drops about what nobody has asked
-// for the longest.
+// The limits of a cache. Above them, it drops approximately the least recently used
+// entries.
 const (
 	MaxCachedFiles = 4096
-	MaxCachedBytes = 64 << 20 // of contents that are in memory
-	MaxCachedOpen  = 1024     // files that are kept open
+	MaxCachedBytes = 64 << 20 // contents in memory
+	MaxCachedOpen  = 1024     // open files
 )
 
-// sweepPause is the least time between two looks at all that is in a cache.
+// sweepPause is the least time between two scans of a whole cache.
 const sweepPause = 100 * time.Millisecond
 
-// nodeCache keeps nodes by path. A path is looked up by one goroutine at a
-// time, and the others wait for what it finds.
+// nodeCache caches nodes by path. One goroutine looks up a path, and others that
+// need the same path wait for its result.
 type nodeCache struct {
 	ttl   time.Duration
 	bytes atomic.Int64
-	open  atomic.Int64 // files that are kept open
+	open  atomic.Int64 // open files
 
 	mu     sync.RWMutex
 	nodes  map[string]*Node
@@ -33,7 +33,7 @@ type nodeCache struct {
 	sweeps bool // a timer is set
 }
 
-// load is a look-up that is under way.
+// load is a running look-up.
 type load struct {
 	done chan struct{}
 	node *Node
@@ -44,9 +44,9 @@ func newNodeCache(ttl time.Duration) *nodeCache {
 	return &nodeCache{ttl: ttl, nodes: map[string]*Node{}, loads: map[string]*load{}}
 }
 
-// get returns the node of a path, or nil. stale reports whether the caller has to
-// check that the node is still what the path stands for, which only one caller of
-// many is told.
+// get returns the node of a path, or nil. If stale is true, the caller must check
+// that the path still refers to the node. Only one of several concurrent callers
+// gets true.
 func (c *nodeCache) get(key []byte) (n *Node, stale bool) {
 	c.mu.RLock()
 	n = c.nodes[string(key)]
@@ -63,7 +63,7 @@ func (c *nodeCache) get(key []byte) (n *Node, stale bool) {
 	return n, stale
 }
 
-// errLookupFailed is what load returns to those who waited for a look-up that
+// errLookupFailed is the error of load for callers that waited for a look-up that
 // panicked.
 var errLookupFailed = errors.New("fasthttp: looking up a file panicked")
 
@@ -96,7 +96,7 @@ func (c *nodeCache) load(key string, find func() (*Node, error)) (*Node, error) 
 	return l.node, l.err
 }
 
-// add puts n into the cache, and takes others out if there are too many.
+// add puts n into the cache, and removes others if there are too many.
 func (c *nodeCache) add(n *Node) {
 	now := clock.Now().UnixNano()
 	n.checked.Store(now)
@@ -113,7 +113,7 @@ func (c *nodeCache) add(n *Node) {
 	}
 }
 
-// makeRoom takes nodes other than keep out of the cache if it holds too much.
+// makeRoom removes nodes other than keep from the cache if it is over its limits.
 func (c *nodeCache) makeRoom(keep *Node) {
 	if c.open.Load() <= MaxCachedOpen && c.bytes.Load() <= MaxCachedBytes {
 		return
@@ -130,8 +130,8 @@ func (c *nodeCache) evict(keep *Node) {
 	}
 }
 
-// oldest returns, of the first few nodes other than keep, the one that nobody has
-// asked for the longest. A map yields other nodes first each time.
+// oldest returns, of the first few nodes other than keep, the least recently used
+// one. A map yields its nodes in a different order each time.
 func (c *nodeCache) oldest(keep *Node) (found *Node) {
 	const few = 8
 	looked := 0
@@ -155,22 +155,22 @@ func (c *nodeCache) remove(n *Node) {
 	}
 	delete(c.nodes, n.key)
 	for _, part := range n.parts() {
-		// which no variant is added to from here on
+		// no variant is added to it from here on
 		part.drop()
 		c.bytes.Add(-part.bytes)
 		c.open.Add(-part.open)
 	}
 }
 
-// forget takes a node out of the cache that is not up to date.
+// forget removes an outdated node from the cache.
 func (c *nodeCache) forget(n *Node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.remove(n)
 }
 
-// sweep takes out what nobody has asked for within the time to live, so that no
-// file stays open for nothing. There is a timer only while there are nodes.
+// sweep removes nodes that were not used within the time to live, so that no unused
+// file stays open. There is a timer only while there are nodes.
 func (c *nodeCache) sweep() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -75,7 +75,7 @@ func TestTheCacheKeepsABoundedNumberOfFilesOpen(t *testing.T) {
 	}
 }
 
-// Precompressed files that are sent in place of others count as open files.
+// Precompressed files sent in place of others count as open files.
 func TestTheCacheCountsOpenSiblings(t *testing.T) {
 	large := &fstest.MapFile{Data: []byte(long[:MaxSmall+1]), ModTime: plantTime}
 	tree := fstest.MapFS{}

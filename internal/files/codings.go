@@ -16,33 +16,33 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// Which files are compressed, by their size. Less gains nothing, as the head
-// takes more; more would keep the first client waiting for too long.
+// The sizes of the compressed files. Smaller files gain nothing, since the
+// head takes more; larger ones would keep the first client waiting for too long.
 const (
 	minCompressed         = 128
 	MaxCompressed         = 64 << 20
-	MaxCompressedInMemory = 8 << 20 // where the result is kept in memory
+	MaxCompressedInMemory = 8 << 20 // if the result is kept in memory
 )
 
 // fileCodings makes the compressed representations of files.
 type fileCodings struct {
 	offered  coding.Set
-	made     coding.Set // the others are found only
+	made     coding.Set // codings to encode with; the others are only looked for
 	siblings bool
 	types    *coding.TypeSet
 	suffixes [coding.Count]string // of copies
-	copies   *copyFolder          // nil if none are written
+	copies   *copyFolder          // nil if no copies are written
 }
 
-// siblingSuffixes are what the names of files end in that were compressed by
-// whoever made the tree.
+// siblingSuffixes are the suffixes of files that were compressed before they were
+// put into the tree.
 var siblingSuffixes = [coding.Count]string{coding.Gzip: ".gz", coding.Zstd: ".zst", coding.Brotli: ".br"}
 
-// usualLevel stands for the default level of each coding.
+// usualLevel means the default level of each coding.
 const usualLevel = -1
 
-// newFileCodings makes what the settings say. root is the directory of the files,
-// if they are those of the operating system.
+// newFileCodings applies the settings. root is the directory of the files, if the
+// operating system has them.
 func newFileCodings(s *Settings, root string) *fileCodings {
 	k := &fileCodings{made: s.Codings, siblings: s.Precompressed, types: coding.TypesFor(s.CompressTypes)}
 	k.offered = k.made
@@ -67,7 +67,7 @@ func newFileCodings(s *Settings, root string) *fileCodings {
 	return k
 }
 
-// original returns the name of the file that name could be a copy of.
+// original returns the name of the file of which name could be a copy.
 func (k *fileCodings) original(name string) (string, bool) {
 	name = strings.TrimSuffix(name, tempSuffix)
 	for _, suffix := range k.suffixes {
@@ -79,7 +79,7 @@ func (k *fileCodings) original(name string) (string, bool) {
 }
 
 // isCopy reports whether an open file is a copy with a suffix that the application
-// has chosen, which only its stamp tells from other files.
+// has chosen. Only its stamp distinguishes it from other files.
 func (k *fileCodings) isCopy(name string, f fs.File, info fs.FileInfo) bool {
 	if k.copies == nil || isReservedName(name) {
 		return false
@@ -91,9 +91,9 @@ func (k *fileCodings) isCopy(name string, f fs.File, info fs.FileInfo) bool {
 	return ok || strings.HasSuffix(name, tempSuffix)
 }
 
-// choose returns the content of a node in the coding that a client likes best. A
-// client that comes while that is being made gets the plain content, and so does
-// one that asks by HEAD before it was made.
+// choose returns the content of a node in the coding that a client prefers. While
+// it is being encoded, further clients get the plain content. A HEAD request also
+// gets it if nothing was encoded yet.
 func (k *fileCodings) choose(f *Finder, n *Node, fields *field.List, head bool) *Content {
 	var accepted coding.Accepted
 	for i := fields.FindID(field.AcceptEncoding, 0); i >= 0; i = fields.FindID(field.AcceptEncoding, i+1) {
@@ -107,7 +107,7 @@ func (k *fileCodings) choose(f *Finder, n *Node, fields *field.List, head bool) 
 		if c := k.variant(f, n, kind, !head); c != n.plain || !k.siblings || k.isMade(n, kind) {
 			return c
 		}
-		// nobody has put it there: the next one will do
+		// it is not there yet: the next coding will do
 		offered &^= coding.SetOf(kind)
 	}
 }
@@ -152,14 +152,14 @@ func (k *fileCodings) variant(f *Finder, n *Node, kind coding.Coding, making boo
 	return c
 }
 
-// isMade reports whether the content of a node is to be encoded in a coding, if it
-// gains by that.
+// isMade reports whether the content of a node should be encoded in a coding, if
+// that saves space.
 func (k *fileCodings) isMade(n *Node, kind coding.Coding) bool {
 	return k.made.Has(kind) && n.plain.Size >= minCompressed && n.plain.Size <= MaxCompressed && k.types.Has(n.plain.Type)
 }
 
-// find returns encoded content that is there already, or nil. It looks first where
-// looking costs least.
+// find returns existing encoded content, or nil. It tries the cheapest places
+// first.
 func (k *fileCodings) find(f *Finder, n *Node, kind coding.Coding) *Content {
 	if k.siblings && !n.IsPage() {
 		if c := k.sibling(f.tree, n, kind); c != nil {
@@ -179,9 +179,9 @@ func (k *fileCodings) find(f *Finder, n *Node, kind coding.Coding) *Content {
 	return nil
 }
 
-// make encodes the content of a node, or only looks for what was encoded unless
-// making is set. It returns nil if encoding gains nothing or fails, which is known
-// then, and if it was not tried.
+// make encodes the content of a node, or only looks for encoded content unless
+// making is set. It returns nil if encoding saves nothing or fails, with known set,
+// and if it was not tried.
 func (k *fileCodings) make(f *Finder, n *Node, kind coding.Coding, making bool) (c *Content, known bool) {
 	if !k.isMade(n, kind) {
 		return nil, true
@@ -193,7 +193,7 @@ func (k *fileCodings) make(f *Finder, n *Node, kind coding.Coding, making bool) 
 	wanted := k.copies.of(n.name, k.suffixes[kind], n.info, kind)
 	var key encodedKey
 	if e.keep {
-		// no node will remember it
+		// no node caches it
 		key = encodedKey{sha256.Sum256(bytes.Join([][]byte{[]byte(k.copies.dir), []byte(n.name), wanted.stamp[:]}, []byte{0})), kind}
 		if _, known := encodings.get(key); known {
 			return nil, true
@@ -207,7 +207,7 @@ func (k *fileCodings) make(f *Finder, n *Node, kind coding.Coding, making bool) 
 	case err == nil:
 		return encodedContent(n.plain, kind, file, size, nil), true
 	case !errors.Is(err, errGainsNothing):
-		// such as in a directory that cannot be written to
+		// for example in a directory without write permission
 		return e.content()
 	case e.keep:
 		encodings.make(key, func() ([]byte, error) { return nil, nil })
@@ -215,8 +215,8 @@ func (k *fileCodings) make(f *Finder, n *Node, kind coding.Coding, making bool) 
 	return nil, true
 }
 
-// sibling returns the content of a file beside the original that has it in a
-// coding already, or nil.
+// sibling returns the content of an already encoded file beside the original, or
+// nil.
 func (k *fileCodings) sibling(tree fs.FS, n *Node, kind coding.Coding) *Content {
 	name := n.name + siblingSuffixes[kind]
 	n.lookBeside(tree, kind)
@@ -231,8 +231,8 @@ func (k *fileCodings) sibling(tree fs.FS, n *Node, kind coding.Coding) *Content 
 	return encodedContent(n.plain, kind, f, info.Size(), func() (fs.File, error) { return tree.Open(name) })
 }
 
-// encodedContent makes the representation that the first size bytes of an open
-// file are, which it takes over. It returns nil if they cannot be read.
+// encodedContent makes a representation of the first size bytes of an open file,
+// which it takes over. It returns nil if they cannot be read.
 func encodedContent(plain *Content, kind coding.Coding, f fs.File, size int64, open func() (fs.File, error)) *Content {
 	raw, err := loadContent(f, size, string(plain.Type), open)
 	if err != nil {
@@ -246,12 +246,12 @@ func encodedContent(plain *Content, kind coding.Coding, f fs.File, size int64, o
 type memoryEncoding struct {
 	plain  *Content
 	coding coding.Coding
-	keep   bool // what comes of it, beyond the node
-	making bool // otherwise it is only looked for
+	keep   bool // cache the result, also outside of the node
+	making bool // encode; otherwise only look
 }
 
 // content returns the representation. It is nil if the content is too large or does
-// not get smaller, which is known then, and if there is none yet.
+// not get smaller, with known set, and if there is none yet.
 func (e memoryEncoding) content() (c *Content, known bool) {
 	if e.plain.Size > MaxCompressedInMemory {
 		// it may still be made on the disk
@@ -268,7 +268,7 @@ func (e memoryEncoding) content() (c *Content, known bool) {
 			data, known = encodings.make(key, e.encode), true
 		}
 	case e.making:
-		// whatever it fails with, the plain content is as good
+		// if this fails, the plain content is as good
 		data, _ = e.encode()
 		known = true
 	}
@@ -311,7 +311,7 @@ func encodeTo(w io.Writer, plain *Content, kind coding.Coding) error {
 	return errors.Join(e.Close(), buffered.Flush())
 }
 
-// forget removes the copies of a file that is no longer there.
+// forget removes the copies of a file that no longer exists.
 func (k *fileCodings) forget(name string) {
 	if folder, _ := splitName(name); k.copies == nil || !k.copies.knows(folder) {
 		return
@@ -323,7 +323,7 @@ func (k *fileCodings) forget(name string) {
 	}
 }
 
-// splitName splits the name of a file into that of its folder and its own.
+// splitName splits the name of a file into its folder and its base name.
 func splitName(name string) (dir, base string) {
 	dir, base = path.Split(name)
 	return path.Clean(dir), base

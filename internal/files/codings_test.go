@@ -100,8 +100,8 @@ func TestHEADEncodesNothing(t *testing.T) {
 	}
 }
 
-// Known failure 47: a link in the place of a copy is no copy, even if its target
-// would be a valid one.
+// Known failure 47: a link with the name of a copy is not a copy, even if its
+// target would be a valid one.
 func TestLinksToCopiesAreNoCopies(t *testing.T) {
 	root := plant(t, map[string]string{"a.txt": long, "a.txt.fasthttp.gz@": "other"})
 	name := filepath.Join(root, "a.txt")
@@ -132,7 +132,7 @@ func TestCompressedSiblingsAreLookedAtAnew(t *testing.T) {
 	f := New(&Settings{Root: root, Precompressed: true, TTL: time.Hour})
 	ask := func(what, coding, content string) {
 		t.Helper()
-		// the time of the next check has come
+		// the next check is due
 		if n := f.cache.nodes["a.txt"]; n != nil {
 			n.checked.Store(0)
 		}

@@ -9,22 +9,23 @@ import (
 	"github.com/valyala/fasthttp/internal/httpdate"
 )
 
-// Validator is what conditions are compared with (RFC 9110 section 8.8).
+// Validator holds the values that conditions are compared with (RFC 9110 section
+// 8.8).
 type Validator struct {
-	ETag     []byte    // with its quotes; empty where there is none
-	Modified time.Time // zero where it is not known
+	ETag     []byte    // with its quotes; empty if there is none
+	Modified time.Time // zero if unknown
 }
 
-// What EvalPreconditions returns, beside 0.
+// The results of EvalPreconditions, besides 0.
 const (
 	notModified        = 304
 	preconditionFailed = 412
 )
 
 // EvalPreconditions evaluates the conditions in the fields of a GET or HEAD request
-// in the order of RFC 9110 section 13.2.2, If-Range excepted. It returns the status
-// that the response has for them, 304 or 412, or 0 if they all hold. A date that is
-// malformed is as good as no field.
+// in the order of RFC 9110 section 13.2.2, except for If-Range. It returns the status
+// of the response, 304 or 412, or 0 if all conditions hold. A malformed date counts
+// as no field.
 func EvalPreconditions(fields *field.List, v Validator) (status int) {
 	if hasField(fields, field.IfMatch) {
 		if !matchesAny(fields, field.IfMatch, v.ETag, strongMatch) {
@@ -43,13 +44,12 @@ func EvalPreconditions(fields *field.List, v Validator) (status int) {
 	return 0
 }
 
-// seconds returns when the content was modified as Last-Modified tells it.
+// seconds returns the modification time with the precision of Last-Modified.
 func (v Validator) seconds() time.Time { return v.Modified.Truncate(time.Second) }
 
-// RangeApplies evaluates If-Range: what the client holds a part of must be what
-// is there now, beyond doubt (RFC 9110 section 13.1.5). So a weak entity tag
-// never matches, and neither does a date so young that the content may have
-// changed within the same second.
+// RangeApplies evaluates If-Range: the client's partial content must certainly be the
+// present content (RFC 9110 section 13.1.5). So a weak entity tag never matches, nor
+// does a date so recent that the content may have changed within the same second.
 func RangeApplies(fields *field.List, v Validator, now time.Time) bool {
 	i := fields.FindID(field.IfRange, 0)
 	if i < 0 {
@@ -74,9 +74,9 @@ func dateOf(fields *field.List, id field.ID) (date time.Time, ok bool) {
 	return date, err == nil
 }
 
-// matchesAny reports whether one of the entity tags in the list that the lines of
-// a field make up is etag. "*" stands for whatever there is. What follows a malformed
-// tag is not looked at.
+// matchesAny reports whether etag is in the list of entity tags that all lines of a
+// field form. "*" matches any content. The rest of the list after a malformed tag is
+// ignored.
 func matchesAny(fields *field.List, id field.ID, etag []byte, match func(a, b []byte) bool) bool {
 	for i := fields.FindID(id, 0); i >= 0; i = fields.FindID(id, i+1) {
 		value := fields.Value(i)
@@ -98,8 +98,8 @@ func matchesAny(fields *field.List, id field.ID, etag []byte, match func(a, b []
 	return false
 }
 
-// cutEntityTag cuts the entity tag off that b begins with (RFC 9110 section
-// 8.8.3). There may be commas in it.
+// cutEntityTag cuts the entity tag at the start of b (RFC 9110 section 8.8.3). It may
+// contain commas.
 func cutEntityTag(b []byte) (tag, rest []byte, ok bool) {
 	opaque := bytes.TrimPrefix(b, []byte("W/"))
 	if len(opaque) == 0 || opaque[0] != '"' {
@@ -113,8 +113,8 @@ func cutEntityTag(b []byte) (tag, rest []byte, ok bool) {
 	return b[:n], b[n:], true
 }
 
-// strongMatch compares entity tags that must stand for the same bytes, and
-// weakMatch those for which the same meaning will do (RFC 9110 section 8.8.3.2).
+// strongMatch compares entity tags that must identify the same bytes, and weakMatch
+// tags that may identify the same meaning (RFC 9110 section 8.8.3.2).
 func strongMatch(a, b []byte) bool { return len(a) > 0 && a[0] == '"' && bytes.Equal(a, b) }
 
 func weakMatch(a, b []byte) bool {

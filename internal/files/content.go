@@ -13,26 +13,27 @@ import (
 	"github.com/valyala/fasthttp/internal/ioread"
 )
 
-// MaxSmall is the size up to which files are kept in memory, and sent in the same
-// write as their head. At this size that takes a fifth less processor time than
-// having the system send the file, which it does above.
+// MaxSmall is the largest size of files kept in memory, and sent in the same write
+// as their head. At this size that takes a fifth less processor time than sendfile,
+// which sends larger files.
 const MaxSmall = 64 << 10
 
-// Content is one representation of a file or a page: all that its responses have in
-// common. Nobody changes it, except that the first response leaves its fields here,
-// and that the last one of the cache and the responses closes the file.
+// Content is one representation of a file or a page: the part that all its responses
+// share. It does not change, with two exceptions: the first response stores its
+// fields here, and the file is closed when the cache and all responses have released
+// it.
 type Content struct {
 	Size         int64  // in bytes
-	Coding       string // of Content-Encoding, or ""
-	Type         []byte // of Content-Type
-	ETag         []byte // or none
-	LastModified []byte // or none
+	Coding       string // for Content-Encoding, or ""
+	Type         []byte // for Content-Type
+	ETag         []byte // nil if there is none
+	LastModified []byte // nil if there is none
 
-	// Fields is what the first response leaves for those after it. Its type is the
-	// caller's choice.
+	// Fields is stored by the first response for later ones. The caller chooses its
+	// type.
 	Fields atomic.Value
 
-	// where the bytes are: one of
+	// the bytes, in one of
 	data   []byte                  // memory
 	shared *Shared                 // a file that can be read in any order
 	reopen func() (fs.File, error) // a file that has to be read from the start
@@ -40,12 +41,12 @@ type Content struct {
 	modified time.Time
 }
 
-// errChanged says that a file was not what it had been a moment before.
+// errChanged means that a file has just changed.
 var errChanged = errors.New("fasthttp: file changed while it was read")
 
-// loadContent makes the representation that the first size bytes of an open file
-// are. It takes f over: it keeps or closes it. If typ is empty, it guesses the type
-// from the content. The result has no time.
+// loadContent makes a representation of the first size bytes of an open file. It
+// takes f over: it keeps or closes it. If typ is empty, it guesses the type from the
+// content. The result has no time.
 func loadContent(f fs.File, size int64, typ string, open func() (fs.File, error)) (*Content, error) {
 	c := &Content{Size: size, Type: []byte(typ)}
 	at, isAt := f.(io.ReaderAt)
@@ -87,8 +88,8 @@ func dataContent(data []byte, typ string, modified time.Time) *Content {
 	return c
 }
 
-// setModified sets when the content was last changed. A file system that does
-// not know, as embed.FS, has times near zero.
+// setModified sets the modification time. A file system without such times, such as
+// embed.FS, has times near zero.
 func (c *Content) setModified(t time.Time) {
 	if t.Unix() <= 0 {
 		return
@@ -97,14 +98,14 @@ func (c *Content) setModified(t time.Time) {
 	c.LastModified = httpdate.Append(nil, t)
 }
 
-// Validator returns what conditions are compared with.
+// Validator returns the values for conditions.
 func (c *Content) Validator() Validator { return Validator{c.ETag, c.modified} }
 
 // Acquire keeps the file open until Release. It reports whether it could: the cache
 // may just have closed the file.
 func (c *Content) Acquire() bool { return c.shared == nil || c.shared.acquire() }
 
-// Release gives back what Acquire has taken.
+// Release undoes Acquire.
 func (c *Content) Release() {
 	if c.shared != nil {
 		_ = c.shared.release()
@@ -120,8 +121,8 @@ func (c *Content) Bytes(s Span) (b []byte, ok bool) {
 	return c.data[s.Offset:s.End()], true
 }
 
-// Shared returns the file that the content is in from its start on, or nil if it is
-// in memory or has to be read from the start.
+// Shared returns the file that holds the content from offset 0, or nil if the
+// content is in memory or has to be read from the start.
 func (c *Content) Shared() *Shared { return c.shared }
 
 // Reopen returns a stream of a part of content that has to be read from the start.
@@ -136,7 +137,7 @@ func (c *Content) Reopen(s Span) (io.ReadCloser, error) {
 	return &sequentialStream{io.LimitedReader{R: f, N: s.Length}, f}, nil
 }
 
-// skipTo moves a file that was just opened to an offset.
+// skipTo moves a newly opened file to an offset.
 func skipTo(f fs.File, offset int64) error {
 	if offset == 0 {
 		return nil
@@ -169,7 +170,7 @@ func (c *Content) reader() (io.ReadCloser, error) {
 	return c.reopen()
 }
 
-// sequentialStream is a part of a file that is open for one response.
+// sequentialStream is a part of a file that was opened for one response.
 type sequentialStream struct {
 	io.LimitedReader
 	file fs.File

@@ -15,45 +15,45 @@ import (
 	"github.com/valyala/fasthttp/internal/coding"
 )
 
-// copyFolder is where compressed copies of files are kept: a tree like that of
-// the originals, or the same one. A copy ends in a stamp, which is how one that is
-// out of date is told.
+// copyFolder is the folder for compressed copies of files: a tree like the tree of
+// the originals, or the same one. A copy ends in a stamp, which identifies outdated
+// copies.
 //
-// A copy is written to a file of another name, which is then renamed, so that nobody
-// ever sees half of one. Neither step follows a symbolic link: a copy replaces a
-// link in its place.
+// A copy is written to a file with another name, which is then renamed, so that no
+// reader ever sees half of one. Neither step follows a symbolic link: a copy
+// replaces a link in its place.
 type copyFolder struct {
 	dir      string
-	confined bool     // folders below dir are not left through links
-	apart    bool     // dir is not the root of the files, and may have to be made
+	confined bool     // links may not lead out of dir
+	apart    bool     // dir is not the root of the files, and may have to be created
 	mark     rootMark // of the root of the files, if it is apart
 
 	mu   sync.Mutex
-	tidy map[string]bool // folders that were looked through for copies nobody needs
+	tidy map[string]bool // folders in which needless copies were removed
 }
 
 const (
-	// tempSuffix is behind the name of a copy that is being written. There is at
-	// most one such file for each copy, however many processes write copies.
+	// tempSuffix follows the name of an unfinished copy. There is at most one such
+	// file for each copy, even if several processes write copies.
 	tempSuffix = ".tmp"
-	// tempAge is the age from which on nobody writes a temporary file any more: the
-	// process that did has ended.
+	// tempAge is the age above which a temporary file is no longer being written:
+	// its process has ended.
 	tempAge = 10 * time.Minute
 
 	copyMode   = 0o600
 	folderMode = 0o750
 
-	// maxTidyFolders is how many folders are remembered as tidy.
+	// maxTidyFolders is the largest number of folders remembered as tidy.
 	maxTidyFolders = 1024
 )
 
-// errGainsNothing says that a file does not get smaller in a coding.
+// errGainsNothing means that a coding does not make a file smaller.
 var errGainsNothing = errors.New("fasthttp: compression gains nothing")
 
-// errNotACopy says that a file of the application is where a copy would be.
+// errNotACopy means that a file of the application has the name of a copy.
 var errNotACopy = errors.New("fasthttp: a file has the name of a compressed copy")
 
-// fileCopy is the copy that there should be of a file in a coding.
+// fileCopy is the copy of a file in a coding, which may not exist yet.
 type fileCopy struct {
 	dir, base string
 	stamp     copyStamp
@@ -61,14 +61,14 @@ type fileCopy struct {
 	coding    coding.Coding
 }
 
-// of returns the copy of a file. Its name is that of the original with the suffix.
+// of returns the copy of a file. Its name is the original's name with the suffix.
 func (k *copyFolder) of(name, suffix string, original fs.FileInfo, kind coding.Coding) *fileCopy {
 	dir, base := splitName(name)
 	return &fileCopy{dir, base + suffix, stampFor(k.mark, original, kind), copyTime(original.ModTime()), kind}
 }
 
-// get opens a copy that is there, and returns the size of its content, behind which
-// the stamp is.
+// get opens an existing copy, and returns the size of its content. The stamp follows
+// the content.
 func (k *copyFolder) get(c *fileCopy) (fs.File, int64, error) {
 	dir, err := k.open(c.dir)
 	if err != nil {
@@ -78,7 +78,7 @@ func (k *copyFolder) get(c *fileCopy) (fs.File, int64, error) {
 	return c.open(dir)
 }
 
-// make makes a copy of plain, and returns what get does.
+// make makes a copy of plain, and returns the same as get.
 func (k *copyFolder) make(c *fileCopy, plain *Content) (fs.File, int64, error) {
 	if err := k.makeFolder(c.dir); err != nil {
 		return nil, 0, err
@@ -107,7 +107,7 @@ func (k *copyFolder) open(name string) (*os.Root, error) {
 	return root.OpenRoot(filepath.FromSlash(name))
 }
 
-// makeFolder makes a folder for copies, if those are apart from the files.
+// makeFolder makes a folder for copies, if they have a separate tree.
 func (k *copyFolder) makeFolder(name string) error {
 	if !k.apart {
 		return nil
@@ -126,7 +126,8 @@ func (k *copyFolder) makeFolder(name string) error {
 	return root.MkdirAll(filepath.FromSlash(name), folderMode)
 }
 
-// open opens the copy, if it is a regular file, no link to one, and has the stamp.
+// open opens the copy, if it is a regular file, not a link to one, and has the
+// stamp.
 func (c *fileCopy) open(dir *os.Root) (fs.File, int64, error) {
 	f, size, stamp, err := openStamped(dir, c.base)
 	if err != nil {
@@ -138,8 +139,8 @@ func (c *fileCopy) open(dir *os.Root) (fs.File, int64, error) {
 	return f, size, nil
 }
 
-// openStamped opens a copy of whatever it may be, which has to be a regular file,
-// and returns the size of its content.
+// openStamped opens a copy, whatever its stamp. It must be a regular file.
+// openStamped returns the size of its content.
 func openStamped(dir *os.Root, base string) (f *os.File, size int64, stamp copyStamp, err error) {
 	seen, err := dir.Lstat(base)
 	if err != nil {
@@ -164,7 +165,7 @@ func openStamped(dir *os.Root, base string) (f *os.File, size int64, stamp copyS
 	return f, info.Size() - int64(stampSize), stamp, nil
 }
 
-// write makes the copy. Whatever fails, no temporary file is left.
+// write makes the copy. If it fails, it leaves no temporary file.
 func (c *fileCopy) write(dir *os.Root, plain *Content) (err error) {
 	if !c.mayReplace(dir) {
 		return errNotACopy
@@ -205,8 +206,8 @@ func (c *fileCopy) write(dir *os.Root, plain *Content) (err error) {
 	return nil
 }
 
-// mayReplace reports whether nothing but a copy has the name of the copy: files of
-// the application may end in the suffix that it has chosen.
+// mayReplace reports whether the name of the copy is free, or the name of a copy:
+// files of the application may end in the suffix that it has chosen.
 func (c *fileCopy) mayReplace(dir *os.Root) bool {
 	if isReservedName(c.base) {
 		return true
@@ -219,8 +220,8 @@ func (c *fileCopy) mayReplace(dir *os.Root) bool {
 	return true
 }
 
-// tempName returns the name of a copy that is being written. If the whole name of
-// the copy and the suffix are more than a name may be, its end has to do.
+// tempName returns the name of an unfinished copy. If the name of the copy
+// with the suffix is too long, it uses only the end of the name.
 func tempName(base string) string {
 	const longest = 255 // in bytes, on most systems
 	if len(base)+len(tempSuffix) <= longest {
@@ -231,8 +232,8 @@ func tempName(base string) string {
 	return hex.EncodeToString(sum[:]) + end + tempSuffix
 }
 
-// createTemp creates a file that must not be there. It removes one that a process
-// has left behind.
+// createTemp creates a file that must not exist. It removes one that another process
+// has left.
 func createTemp(dir *os.Root, name string) (*os.File, error) {
 	const flags = os.O_CREATE | os.O_EXCL | os.O_WRONLY
 	f, err := dir.OpenFile(name, flags, copyMode)
@@ -249,7 +250,7 @@ func createTemp(dir *os.Root, name string) (*os.File, error) {
 	return dir.OpenFile(name, flags, copyMode)
 }
 
-// remove removes the copy of a file, whichever version of it that is of.
+// remove removes the copy of any version of a file.
 func (k *copyFolder) remove(name, suffix string) {
 	folder, base := splitName(name)
 	dir, err := k.open(folder)
@@ -260,7 +261,7 @@ func (k *copyFolder) remove(name, suffix string) {
 	k.removeFrom(dir, base+suffix)
 }
 
-// removeFrom removes what is a copy of a file in the root.
+// removeFrom removes the file if it is a copy of a file in the root.
 func (k *copyFolder) removeFrom(dir *os.Root, base string) {
 	f, _, stamp, err := openStamped(dir, base)
 	if err != nil {
@@ -272,9 +273,9 @@ func (k *copyFolder) removeFrom(dir *os.Root, base string) {
 	}
 }
 
-// tidyUp removes what other processes have left in a folder: copies whose originals
-// are not in the tree, and copies that are half-written. It looks at each folder
-// once. original returns the name of the file that another one can be a copy of.
+// tidyUp removes leftovers of other processes in a folder: copies whose originals
+// are not in the tree, and half-written copies. It looks at each folder once.
+// original returns the name of the file of which a name can be a copy.
 func (k *copyFolder) tidyUp(tree fs.FS, folder string, original func(name string) (string, bool)) {
 	if !k.isFirst(folder) {
 		return
@@ -288,7 +289,7 @@ func (k *copyFolder) tidyUp(tree fs.FS, folder string, original func(name string
 	if err != nil {
 		return
 	}
-	entries, _ := f.ReadDir(-1) // those that could be read will do
+	entries, _ := f.ReadDir(-1) // a partial list will do
 	_ = f.Close()
 	for _, entry := range entries {
 		name := entry.Name()
@@ -307,8 +308,8 @@ func (k *copyFolder) tidyUp(tree fs.FS, folder string, original func(name string
 	}
 }
 
-// isFirst reports whether tidyUp has not looked at a folder yet, and remembers that
-// it has.
+// isFirst reports whether tidyUp has not looked at a folder yet, and remembers the
+// folder.
 func (k *copyFolder) isFirst(folder string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

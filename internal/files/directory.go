@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// dirEntry is an entry of a directory as a page shows it.
+// dirEntry is an entry of a directory on a page.
 type dirEntry struct {
 	name     string
 	dir      bool
@@ -14,8 +14,8 @@ type dirEntry struct {
 	modified time.Time
 }
 
-// listDirectory returns the entries of a directory, without those that Find would
-// not find, and when one of them or the directory itself was last changed.
+// listDirectory returns the entries of a directory that Find would find, and the
+// latest modification time of the entries and the directory itself.
 func (f *Finder) listDirectory(name string, dir fs.File, info fs.FileInfo) ([]dirEntry, time.Time, error) {
 	entries, err := readDir(dir)
 	if err != nil {
@@ -33,7 +33,7 @@ func (f *Finder) listDirectory(name string, dir fs.File, info fs.FileInfo) ([]di
 			continue
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
-			// a link is shown as what it leads to, if it does
+			// a link is shown as its target, if there is one
 			if target, err := fs.Stat(f.tree, path.Join(name, entry.Name())); err == nil {
 				info = target
 			}
@@ -50,7 +50,7 @@ func (f *Finder) listDirectory(name string, dir fs.File, info fs.FileInfo) ([]di
 }
 
 // copiesAmong returns a function that reports whether an entry of a directory is a
-// compressed copy. It opens an entry with a suffix of the application's to see that,
+// compressed copy. It opens an entry with a suffix of the application to check that,
 // unless its original is there.
 func (f *Finder) copiesAmong(dir string, entries []fs.DirEntry) func(name string) bool {
 	if f.codings == nil {

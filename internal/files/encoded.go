@@ -7,12 +7,12 @@ import (
 	"github.com/valyala/fasthttp/internal/coding"
 )
 
-// MaxEncodedKept is how many bytes of encoded content are kept for Finders that
+// MaxEncodedKept is the limit, in bytes, of encoded content kept for Finders that
 // look up every file anew.
 const MaxEncodedKept = 32 << 20
 
-// encodedCache keeps encoded content by a hash of the plain one. A Finder that keeps
-// no nodes would encode it for each request otherwise.
+// encodedCache caches encoded content by a hash of the plain content. A Finder
+// without a cache of nodes would otherwise encode it for each request.
 type encodedCache struct {
 	mu    sync.Mutex
 	kept  map[encodedKey]*encodedEntry
@@ -20,25 +20,25 @@ type encodedCache struct {
 	uses  int64 // counts look-ups
 }
 
-// encodedKey is a hash of the content, or of what else stands for it.
+// encodedKey is a hash of the content, or of data that identifies it.
 type encodedKey struct {
 	sum    [sha256.Size]byte
 	coding coding.Coding
 }
 
 type encodedEntry struct {
-	data  []byte // nil where the coding gains nothing
+	data  []byte // nil if the coding saves nothing
 	ready bool   // otherwise it is being encoded
 	used  int64
 }
 
-// encodedOverhead is about what an entry takes beside its data.
+// encodedOverhead is the approximate memory of an entry besides its data.
 const encodedOverhead = 200
 
-// encodings are those of all Finders: some are made for one request.
+// encodings is shared by all Finders: some are made for one request.
 var encodings encodedCache
 
-// encodedKeyOf returns the key of content that is read from the start to the end.
+// encodedKeyOf returns the key of content, which it reads from the start to the end.
 func encodedKeyOf(plain *Content, kind coding.Coding) (key encodedKey, err error) {
 	src, err := plain.reader()
 	if err != nil {
@@ -52,8 +52,8 @@ func encodedKeyOf(plain *Content, kind coding.Coding) (key encodedKey, err error
 	return key, err
 }
 
-// get returns the data of a key, which is nil if the coding gains nothing; known
-// reports whether somebody has put it there.
+// get returns the data of a key, which is nil if the coding saves nothing; known
+// reports whether the key was found.
 func (c *encodedCache) get(key encodedKey) (data []byte, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,8 +66,8 @@ func (c *encodedCache) get(key encodedKey) (data []byte, known bool) {
 	return e.data, true
 }
 
-// make puts there what encode returns, and returns it. It returns nil if encode
-// fails, and without calling it if another goroutine is about to do the same.
+// make stores the result of encode, and returns it. It returns nil if encode fails.
+// It returns nil without calling encode if another goroutine is encoding the same.
 func (c *encodedCache) make(key encodedKey, encode func() ([]byte, error)) []byte {
 	e := &encodedEntry{}
 	c.mu.Lock()
@@ -82,7 +82,7 @@ func (c *encodedCache) make(key encodedKey, encode func() ([]byte, error)) []byt
 	if busy {
 		return nil
 	}
-	failed := true // or it panics
+	failed := true // stays true if encode panics
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -105,8 +105,8 @@ func (c *encodedCache) make(key encodedKey, encode func() ([]byte, error)) []byt
 	return data
 }
 
-// dropOldest drops, of the first few entries other than keep, the one that nobody
-// has used for the longest. It reports whether there was one.
+// dropOldest drops, of the first few entries other than keep, the least recently
+// used one. It reports whether there was one.
 func (c *encodedCache) dropOldest(keep *encodedEntry) bool {
 	const few = 8
 	var oldest *encodedEntry

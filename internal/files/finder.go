@@ -11,10 +11,10 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// Finder finds what paths stand for. It comes from New.
+// Finder looks up paths. New returns one.
 type Finder struct {
 	tree        fs.FS
-	only        string       // the one file that there is, under the path "/"; "" for a tree of files
+	only        string       // the only file, with the path "/"; "" for a tree of files
 	cache       *nodeCache   // nil for none
 	codings     *fileCodings // nil for none
 	indexNames  []string
@@ -22,11 +22,11 @@ type Finder struct {
 	tags        TagKind
 	types       typesByExtension
 	hidden      bool // names that begin with a dot are found
-	listsHidden bool // and are on pages
+	listsHidden bool // and listed on pages
 	rootState   atomic.Uint32
 }
 
-// What Find can fail with, beside ErrHostileName and the errors of opening a file.
+// The errors of Find, besides ErrHostileName and the errors of opening a file.
 var (
 	ErrNoSlash    = errors.New("fasthttp: path of a directory does not end in a slash")
 	ErrNoIndex    = errors.New("fasthttp: directory has no index")
@@ -35,7 +35,7 @@ var (
 
 var errNoDirectory = errors.New("fasthttp: not a directory")
 
-// IsServersFault reports whether err says nothing of the file that was asked for.
+// IsServersFault reports whether err has nothing to do with the requested file.
 func IsServersFault(err error) bool {
 	for _, fault := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ENOMEM, errChanged, errLookupFailed} {
 		if errors.Is(err, fault) {
@@ -45,14 +45,14 @@ func IsServersFault(err error) bool {
 	return false
 }
 
-// What a Finder knows of its root.
+// The states of the root of a Finder.
 const (
 	rootUnknown = iota
 	rootSeen
-	rootMissed // which MissingRoot has told
+	rootMissed // MissingRoot has reported it
 )
 
-// MissingRoot returns why there is no root to find anything in. It does so once; it
+// MissingRoot returns the error if the root does not exist. It does so once; it
 // returns nil after that, and if there is a root.
 func (f *Finder) MissingRoot() error {
 	if f.rootState.Load() != rootUnknown {
@@ -70,10 +70,10 @@ func (f *Finder) MissingRoot() error {
 	return err
 }
 
-// IsCaching reports whether the Finder keeps nodes, and with them their contents.
+// IsCaching reports whether the Finder caches nodes with their contents.
 func (f *Finder) IsCaching() bool { return f.cache != nil }
 
-// HasCodings reports whether what a client gets depends on the codings that it
+// HasCodings reports whether the content for a client depends on the codings that it
 // accepts.
 func (f *Finder) HasCodings() bool { return f.codings != nil }
 
@@ -84,10 +84,10 @@ func (f *Finder) Clear() {
 	}
 }
 
-// Forget takes a node out of the cache whose content could not be acquired.
+// Forget removes a node from the cache, after its content could not be acquired.
 func (f *Finder) Forget(n *Node) { f.cache.forget(n) }
 
-// Done lets go of a node that is in no cache. A nil node is ignored.
+// Done releases a node unless it is in a cache. It ignores a nil node.
 func (f *Finder) Done(n *Node) {
 	if f.cache == nil && n != nil {
 		for _, part := range n.parts() {
@@ -96,8 +96,8 @@ func (f *Finder) Done(n *Node) {
 	}
 }
 
-// Find returns what a path stands for. title is the path that the client knows, which
-// is the title of the page of a directory. The caller gives the node to Done.
+// Find looks up a path. title is the path as the client knows it, which becomes the
+// title of the page of a directory. The caller must pass the node to Done.
 func (f *Finder) Find(p []byte, end End, title []byte) (*Node, error) {
 	if f.only != "" && end == EndsAsDir {
 		end = EndsInSlash
@@ -110,13 +110,12 @@ func (f *Finder) Find(p []byte, end End, title []byte) (*Node, error) {
 	return n, err
 }
 
-// find is Find for a path that may end as that of a directory, and stand for a file.
-// It does not look into a directory if the path ends in its name: relative links in
-// what is found there would not fit.
+// find is Find for a path that may end like a directory's, and still name a file. It
+// does not look into a directory if the path ends in its name: relative links in the
+// content would be wrong.
 func (f *Finder) find(p []byte, end End, title []byte) (*Node, error) {
 	if f.cache != nil {
-		// a path that stands for itself is found right away; all others are not
-		// in the cache
+		// a normalized path is found at once; the cache holds no others
 		n, stale := f.cache.get(bytes.Trim(p, "/"))
 		switch {
 		case n == nil:
@@ -150,7 +149,7 @@ func (f *Finder) find(p []byte, end End, title []byte) (*Node, error) {
 			}
 			return n, err
 		})
-		// somebody else may have looked it up, with the slash or without
+		// another goroutine may have looked it up, with the slash or without
 		switch {
 		case err == ErrNoSlash && end != EndsInName:
 		case err == nil && n.dir && end == EndsInName:
@@ -161,8 +160,8 @@ func (f *Finder) find(p []byte, end End, title []byte) (*Node, error) {
 	}
 }
 
-// isCurrent reports whether a node may be served as it is. A page has the path that
-// it was made for as its title, and several paths may lead to one directory.
+// isCurrent reports whether a node may be served unchanged. The title of a page is
+// the path for which it was made, and several paths may lead to one directory.
 func (f *Finder) isCurrent(n *Node, stale bool, title []byte) bool {
 	if n.IsPage() && n.title != bytesconv.String(title) {
 		return false
@@ -181,9 +180,9 @@ func (f *Finder) isCurrent(n *Node, stale bool, title []byte) bool {
 	return err == nil && n.isOf(info) && n.besideIsCurrent(f.tree)
 }
 
-// Choose returns the content of a node that suits a client best by the fields of its
-// request; head says that the method is HEAD. The caller has to acquire the content,
-// which fails if the cache has let go of the node meanwhile.
+// Choose returns the content of a node that suits a client best, by the fields of its
+// request; head means that the method is HEAD. The caller must acquire the content,
+// which fails if the cache has dropped the node meanwhile.
 func (f *Finder) Choose(n *Node, fields *field.List, head bool) *Content {
 	if n.json != nil {
 		if i := fields.FindID(field.Accept, 0); i >= 0 && prefersJSON(fields.Value(i)) {

@@ -7,7 +7,7 @@ import (
 	"path"
 )
 
-// lookUp opens what a name stands for.
+// lookUp opens the file or directory with a name.
 func (f *Finder) lookUp(name string, end End, title []byte) (*Node, error) {
 	if f.only != "" {
 		if name != "." {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// NewBoundary returns what separates the parts of a multipart/byteranges body.
-// It is long and random enough not to occur in any content.
+// NewBoundary returns the boundary of a multipart/byteranges body. It is long and
+// random enough not to occur in any content.
 func NewBoundary() string {
 	const digits = 16
 	b := make([]byte, 0, 2*digits)
@@ -24,9 +24,9 @@ type ByteRanges struct {
 	Size int64 // of the whole body
 
 	src   io.ReaderAt
-	texts []byte // all text, in order
-	cuts  []int  // how much of it there is before each Span, and at the end
-	spans []Span // what of them is left
+	texts []byte // all text, concatenated
+	cuts  []int  // the length of the text before each Span, and at the end
+	spans []Span // the rest of the spans
 	close func() error
 }
 

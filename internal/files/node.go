@@ -9,22 +9,21 @@ import (
 	"github.com/valyala/fasthttp/internal/coding"
 )
 
-// Node is what a path stood for when it was looked up: a file, the index file
-// of a directory, or a page that was made of one. It has the representations
-// that were asked for.
+// Node is the result of looking up a path: a file, the index file of a directory, or
+// the generated page of a directory. It has the representations that were requested.
 type Node struct {
 	key   string // in the cache
-	name  string // of the file, or of the directory that a page shows
-	dir   bool   // the path is that of a directory
+	name  string // of the file, or of the directory of a page
+	dir   bool   // the path is a directory
 	title string // of a page
 	info  fs.FileInfo
 
 	plain    *Content
-	json     *Node // what a page says, for programs
+	json     *Node // the entries of a page as JSON
 	cache    *nodeCache
-	checked  atomic.Int64             // when it was found to be up to date
-	used     atomic.Int64             // when it was asked for
-	encoding [coding.Count]sync.Mutex // held while the variant is made
+	checked  atomic.Int64             // when it was last found to be current
+	used     atomic.Int64             // when it was last requested
+	encoding [coding.Count]sync.Mutex // held while the variant is encoded
 
 	mu       sync.Mutex
 	dropped  bool
@@ -34,13 +33,14 @@ type Node struct {
 	variants [coding.Count]atomic.Pointer[Content]
 }
 
-// besideFile is what was found beside a file with its content in a coding.
+// besideFile is the file beside another file with its content in a coding.
 type besideFile struct {
 	looked bool
-	info   fs.FileInfo // nil for nothing
+	info   fs.FileInfo // nil if there is none
 }
 
-// lookBeside remembers what lies beside the file.
+// lookBeside looks for the file beside n with its content in a coding, and remembers
+// it.
 func (n *Node) lookBeside(tree fs.FS, kind coding.Coding) {
 	info := statBeside(tree, n.name, kind)
 	n.mu.Lock()
@@ -56,7 +56,8 @@ func statBeside(tree fs.FS, name string, kind coding.Coding) fs.FileInfo {
 	return info
 }
 
-// besideIsCurrent reports whether the same files as before lie beside the file.
+// besideIsCurrent reports whether the remembered files beside the file are
+// unchanged.
 func (n *Node) besideIsCurrent(tree fs.FS) bool {
 	n.mu.Lock()
 	beside := n.beside
@@ -77,25 +78,25 @@ func (n *Node) besideIsCurrent(tree fs.FS) bool {
 	return true
 }
 
-// IsPage reports whether the node is a page that was made of a directory.
+// IsPage reports whether the node is a page generated for a directory.
 func (n *Node) IsPage() bool { return n.title != "" }
 
-// isOf reports whether the node is that of the file as it is now.
+// isOf reports whether the node still matches the file.
 func (n *Node) isOf(info fs.FileInfo) bool {
 	return sameInfo(info, n.info)
 }
 
-// sameInfo reports whether a file is what it was.
+// sameInfo reports whether a file is unchanged.
 func sameInfo(is, was fs.FileInfo) bool {
 	if is.Size() != was.Size() || !is.ModTime().Equal(was.ModTime()) {
 		return false
 	}
-	// what is not from the operating system cannot tell
+	// other files than the operating system's have no identity
 	return os.SameFile(is, was) || is.Sys() == nil
 }
 
 // setVariant keeps the content in a coding, which is the plain content if the coding
-// gains nothing. It reports whether the node has taken over the share of its file.
+// saves nothing. It reports whether the node has taken over the share of its file.
 func (n *Node) setVariant(kind coding.Coding, c *Content) bool {
 	if !n.storeVariant(kind, c) {
 		return false
@@ -119,7 +120,7 @@ func (n *Node) storeVariant(kind coding.Coding, c *Content) bool {
 	return true
 }
 
-// count adds content of the node to what the cache holds.
+// count adds content of the node to the totals of the cache.
 func (n *Node) count(c *Content) {
 	n.bytes += int64(len(c.data))
 	n.cache.bytes.Add(int64(len(c.data)))
@@ -129,7 +130,7 @@ func (n *Node) count(c *Content) {
 	}
 }
 
-// drop lets go of the files. Responses that are being sent keep theirs open.
+// drop closes the files, except for responses being sent.
 func (n *Node) drop() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -145,7 +146,7 @@ func (n *Node) drop() {
 	}
 }
 
-// parts returns the node, and the one of what it says to programs if there is one.
+// parts returns the node, and its JSON node if there is one.
 func (n *Node) parts() []*Node {
 	if n.json == nil {
 		return []*Node{n}

@@ -16,8 +16,8 @@ import (
 	"github.com/valyala/fasthttp/internal/percent"
 )
 
-// pageStyle is all that the pages need: no scripts, light or dark as the reader
-// has it, and lines that break on small screens.
+// pageStyle is the whole style of the pages: no scripts, light or dark as the reader
+// prefers, and lines that break on small screens.
 const pageStyle = `:root{color-scheme:light dark}` +
 	`body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}` +
 	`h1{font-size:1.25rem;font-weight:600;overflow-wrap:anywhere}` +
@@ -31,8 +31,8 @@ const pageStyle = `:root{color-scheme:light dark}` +
 	`.d{font-weight:600}` +
 	`@media(max-width:34rem){th:last-child,td:last-child{display:none}}`
 
-// PagePolicy is the Content-Security-Policy of pages. It lets them have their style
-// and nothing else: whatever the names on a page are, they do nothing.
+// PagePolicy is the Content-Security-Policy of pages. It allows their style and
+// nothing else, so that the names on a page have no effect.
 var PagePolicy = func() []byte {
 	style := sha256.Sum256([]byte(pageStyle))
 	return []byte("default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(style[:]) +
@@ -94,7 +94,7 @@ func appendSize(dst []byte, size int64) []byte {
 		return append(strconv.AppendInt(dst, size, 10), " B"...)
 	}
 	value, unit := float64(size)/1024, 0
-	// what would be rounded to 1024 is one of the next unit
+	// a value that would be rounded to 1024 needs the next unit
 	for value >= 1023.95 {
 		value /= 1024
 		unit++
@@ -103,8 +103,8 @@ func appendSize(dst []byte, size int64) []byte {
 	return append(append(dst, ' ', "KMGTPE"[unit]), "iB"...)
 }
 
-// appendListing appends what a page says as JSON, in the form that nginx's
-// autoindex has.
+// appendListing appends the entries of a page as JSON, in the form of nginx's
+// autoindex.
 func appendListing(dst []byte, list []dirEntry) []byte {
 	type entry struct {
 		Name  string `json:"name"`
@@ -124,20 +124,20 @@ func appendListing(dst []byte, list []dirEntry) []byte {
 	}
 	text, err := json.Marshal(entries)
 	if err != nil {
-		// strings and numbers can always be written
+		// strings and numbers can always be encoded
 		panic(err)
 	}
 	return append(append(dst, text...), '\n')
 }
 
-// prefersJSON reports whether an Accept field asks for JSON rather than for a page
-// (RFC 9110 section 12.5.1). A client that takes everything gets the page.
+// prefersJSON reports whether an Accept field prefers JSON to a page (RFC 9110
+// section 12.5.1). A client that accepts everything gets the page.
 func prefersJSON(accept []byte) bool {
 	return len(accept) > 0 && quality(accept, "application", "json") > quality(accept, "text", "html")
 }
 
-// quality returns the weight that an Accept field gives to a type: that of the
-// most specific element that it falls under, or coding.WeightNever if there is none.
+// quality returns the weight of a type in an Accept field: the weight of the most
+// specific element that matches it, or coding.WeightNever if none does.
 func quality(accept []byte, typ, subtype string) coding.Weight {
 	precision, q := 0, coding.WeightNever
 	for element := range bytes.SplitSeq(accept, []byte(",")) {

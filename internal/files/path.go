@@ -9,19 +9,19 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// ErrHostileName says that a path has a ".." segment or a NUL in it, for which no
-// client has a reason.
+// ErrHostileName means that a path has a ".." segment or a NUL, which no client has
+// a reason to send.
 var ErrHostileName = errors.New("fasthttp: path names no file")
 
-// errNoSuchName says that nothing can have the name that a path stands for.
+// errNoSuchName means that no file can have the name of a path.
 var errNoSuchName = errors.New("fasthttp: no file can have the name of the path")
 
-// End says what the end of a path means.
+// End is the meaning of the end of a path.
 type End uint8
 
 const (
-	// EndsInName is the end of the path of a file. A directory needs a slash
-	// behind it, which relative links in the content refer to.
+	// EndsInName is the end of the path of a file. A directory needs a slash after
+	// it, since relative links in the content depend on it.
 	EndsInName End = iota
 	// EndsInSlash is the end of the path of a directory, or of a file to which the
 	// application has given such a path.
@@ -30,7 +30,7 @@ const (
 	EndsAsDir
 )
 
-// EndOf returns how a path of a client ends.
+// EndOf returns the End of a client's path.
 func EndOf(p []byte) End {
 	if n := len(p); n > 0 && p[n-1] == '/' || n > 1 && p[n-1] == '.' && p[n-2] == '/' {
 		return EndsAsDir
@@ -38,9 +38,9 @@ func EndOf(p []byte) End {
 	return EndsInName
 }
 
-// Name turns the path to look up into the name of a file in the tree that
-// is served: relative, without empty and "." segments, "." for the root. It is
-// a pure function; what it lets pass never leaves the tree by its spelling.
+// Name turns the path to look up into the name of a file in the served tree:
+// relative, without empty and "." segments, "." for the root. It is a pure
+// function; the spelling of its results never leads out of the tree.
 func Name(p string, windows bool) (string, error) {
 	if strings.IndexByte(p, 0) >= 0 || hasDotDot(p) {
 		return "", ErrHostileName
@@ -65,12 +65,11 @@ func hasDotDot(p string) bool {
 	return false
 }
 
-// wellKnown is the folder that is for everybody although its name begins with a
-// dot (RFC 8615).
+// wellKnown is the public folder with a name that begins with a dot (RFC 8615).
 const wellKnown = ".well-known"
 
-// isHiddenPath reports whether a segment of the name of a file begins with a dot.
-// What is below a well-known folder is not hidden by that, but by its own name.
+// isHiddenPath reports whether a segment of the name of a file begins with a dot. A
+// well-known folder does not hide its content, but a name in it can.
 func isHiddenPath(name string) bool {
 	if name[0] != '.' && !strings.Contains(name, "/.") || name == "." {
 		return false
@@ -83,11 +82,11 @@ func isHiddenPath(name string) bool {
 	return false
 }
 
-// servesWindows reports whether the rules of Windows for names apply.
+// servesWindows reports whether Windows' rules for names apply.
 const servesWindows = runtime.GOOS == "windows"
 
-// isWindowsPath reports whether Windows takes each segment of p for the name of a
-// file, and for no other one than it says.
+// isWindowsPath reports whether Windows accepts each segment of p as the name of a
+// file, and of no other file.
 func isWindowsPath(p string) bool {
 	for segment := range strings.SplitSeq(p, "/") {
 		if segment != "" && segment != "." && !isWindowsName(segment) {
@@ -97,9 +96,9 @@ func isWindowsPath(p string) bool {
 	return true
 }
 
-// isWindowsName refuses drives and alternate streams (a colon), other
-// separators, wildcards, control characters, the names of devices, and the dots
-// and spaces at the end that Windows would drop.
+// isWindowsName rejects drives and alternate streams (a colon), other separators,
+// wildcards, control characters, the names of devices, and trailing dots and
+// spaces, which Windows would drop.
 func isWindowsName(name string) bool {
 	for i := range len(name) {
 		if name[i] < ' ' {
@@ -110,8 +109,8 @@ func isWindowsName(name string) bool {
 	return !strings.ContainsAny(name, `\:*?"<>|`) && last != '.' && last != ' ' && !isDeviceName(name)
 }
 
-// isDeviceName reports whether name stands for a device, as "nul" does and, in
-// many versions of Windows, "NUL.txt" and "nul ".
+// isDeviceName reports whether name means a device, as "nul" does and, in many
+// versions of Windows, "NUL.txt" and "nul ".
 func isDeviceName(name string) bool {
 	base, _, _ := strings.Cut(name, ".")
 	base = strings.TrimRight(base, " ")

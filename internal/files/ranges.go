@@ -9,32 +9,31 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// What can be wrong with a range. RFC 9110 section 14.2 has the first two
-// ignored, and the third answered with status 416.
+// The errors of a range. RFC 9110 section 14.2 requires the first two to be ignored, and the
+// third to be answered with status 416.
 var (
 	errRangeUnit          = errors.New("fasthttp: range is not in bytes")
 	errRangeSyntax        = errors.New("fasthttp: malformed byte range")
 	errRangeUnsatisfiable = errors.New("fasthttp: byte range lies outside of the content")
 )
 
-// MaxRanges is how many ranges one request may ask for. More are of no use to
-// a client that means well, and each costs a part of its own.
+// MaxRanges is the largest number of ranges in one request. A well-behaved client needs no
+// more, and each range needs a part of the response.
 const MaxRanges = 10
 
 // Span is a part of some content: Length bytes from Offset on.
 type Span struct{ Offset, Length int64 }
 
-// End returns the offset of what follows the span.
+// End returns the offset of the first byte after the span.
 func (s Span) End() int64 { return s.Offset + s.Length }
 
-// ParseRanges reads the value of a Range field for content of size bytes and
-// appends what is to be sent to dst, which is empty: nothing where the field is
-// to be ignored, since it has another unit, or asks for too much or for nothing. The order is
-// the one asked for; ranges that overlap or touch become one (RFC 9110 section
-// 15.3.7.2).
+// ParseRanges parses the value of a Range field for content of size bytes, and appends the
+// spans to send to dst, which is empty. It appends nothing if the field must be ignored,
+// because it has another unit, or requests too much or nothing. The order is the requested
+// one; ranges that overlap or touch are merged (RFC 9110 section 15.3.7.2).
 //
-// It is an error, to be answered with 416, if no byte of the content lies in
-// any of the ranges, and if the value is malformed.
+// It is an error, to be answered with 416, if no byte of the content is in any of the ranges,
+// and if the value is malformed.
 func ParseRanges(dst []Span, value []byte, size int64) ([]Span, error) {
 	const unit = "bytes="
 	if len(value) < len(unit) || !ascii.EqualFoldString(value[:len(unit)], unit) {
@@ -71,7 +70,7 @@ func ParseRanges(dst []Span, value []byte, size int64) ([]Span, error) {
 	return dst, nil
 }
 
-// addSpan adds s to spans of which no two touch, and keeps it so.
+// addSpan adds s to spans, no two of which touch, and preserves that.
 func addSpan(spans []Span, s Span) []Span {
 	at := -1
 	kept := spans[:0]
@@ -109,8 +108,8 @@ func AppendUnsatisfied(dst []byte, size int64) []byte {
 	return strconv.AppendInt(append(dst, "bytes */"...), size, 10)
 }
 
-// ParseByteRange reads the value of a Range field that asks for one range of
-// size bytes, and returns the positions of its first and its last byte.
+// ParseByteRange parses the value of a Range field with one range of size bytes, and returns
+// the positions of its first and its last byte.
 func ParseByteRange(value []byte, size int) (start, end int, err error) {
 	const unit = "bytes"
 	if len(value) < len(unit) || string(value[:len(unit)]) != unit && !ascii.EqualFoldString(value[:len(unit)], unit) {
@@ -123,7 +122,7 @@ func ParseByteRange(value []byte, size int) (start, end int, err error) {
 	return parseRangeSpec(spec[1:], size)
 }
 
-// parseRangeSpec reads one range, without its unit.
+// parseRangeSpec parses one range, without its unit.
 func parseRangeSpec(spec []byte, size int) (start, end int, err error) {
 	dash := bytes.IndexByte(spec, '-')
 	if dash < 0 || len(spec) == 1 {
@@ -136,7 +135,7 @@ func parseRangeSpec(spec []byte, size int) (start, end int, err error) {
 	case !startOK || !endOK:
 		return 0, 0, errRangeSyntax
 	case len(first) == 0:
-		// end is how many of the last bytes are asked for
+		// end is the number of requested last bytes
 		if end == 0 || size <= 0 {
 			return 0, 0, errRangeUnsatisfiable
 		}
@@ -149,9 +148,8 @@ func parseRangeSpec(spec []byte, size int) (start, end int, err error) {
 	return start, min(end, size-1), nil
 }
 
-// rangeNumber reads digits. A number that is too large is as good as the
-// largest one, since no content is as long; so is none at all, which stands for
-// the end of the content.
+// rangeNumber parses digits. Too large a number counts as the largest one, since no
+// content is as long. So does a missing number, which means the end of the content.
 func rangeNumber(digits []byte) (n int, ok bool) {
 	if n, ok = ascii.ParseUint(digits); ok {
 		return n, true

@@ -71,7 +71,7 @@ func TestParseRangesMergesAndKeepsTheOrder(t *testing.T) {
 	}
 }
 
-// FuzzParseRanges compares the bytes that are sent with the requested ones.
+// FuzzParseRanges compares the sent bytes with the requested ones.
 func FuzzParseRanges(f *testing.F) {
 	for _, seed := range []string{"bytes=0-3", "bytes=-1", "bytes=0-1,3-4,2-2", "bytes=,", "bytes=1-,-1", "items=1-2", "bytes=0-0, 2-2 ,-1"} {
 		f.Add(seed, uint8(10))

@@ -9,49 +9,48 @@ import (
 	"github.com/valyala/fasthttp/internal/coding"
 )
 
-// Settings say what a Finder finds. The zero value stands for the working
-// directory, without pages, tags and codings.
+// Settings configures a Finder. The zero value serves the working directory, without
+// pages, tags and codings.
 type Settings struct {
-	// FS is where files are from; nil for the operating system.
+	// FS holds the files; nil means the operating system.
 	FS fs.FS
 	// Root is the directory to serve, within FS if that is set, or a single file of
-	// the operating system. "" is the working directory, or all of FS.
+	// the operating system. "" means the working directory, or all of FS.
 	Root string
-	// AllowEmptyRoot makes an empty Root stand for no directory at all.
+	// AllowEmptyRoot makes an empty Root mean no directory at all.
 	AllowEmptyRoot bool
-	// AllowSymlinksOutsideRoot makes links be followed wherever they lead.
+	// AllowSymlinksOutsideRoot follows symbolic links out of Root.
 	AllowSymlinksOutsideRoot bool
 
-	// IndexNames are the names of files that stand for their directory.
+	// IndexNames are the names of files to serve for their directory.
 	IndexNames []string
-	// GenerateIndexPages makes a page of a directory without such a file.
+	// GenerateIndexPages generates a page for a directory without such a file.
 	GenerateIndexPages bool
-	// ContentTypes are the types of files by extension, before all others.
+	// ContentTypes maps extensions to types. It overrides all other sources.
 	ContentTypes map[string]string
-	// Tags are the entity tags that contents have.
+	// Tags is the kind of entity tags.
 	Tags TagKind
 
-	// TTL is how long a node is served as it was found before it is looked at again,
-	// and how long it is kept without being asked for.
+	// TTL is how long a node is served unchecked, and how long an unused one is kept.
 	TTL time.Duration
-	// SkipCache makes every node be looked up anew.
+	// SkipCache looks up every node anew.
 	SkipCache bool
 
-	// FindHidden makes files be found of which a segment of the path begins with a
-	// dot, and ListHidden makes them be on pages.
+	// FindHidden serves files with a path segment that begins with a dot, and
+	// ListHidden lists them on pages.
 	FindHidden, ListHidden bool
-	// RootIsThere says that MissingRoot has nothing to tell.
+	// RootIsThere makes MissingRoot return nil.
 	RootIsThere bool
 
-	// Codings are those in which contents are encoded.
+	// Codings are the codings in which contents are encoded.
 	Codings coding.Set
-	// CompressTypes are the types of such contents; the usual ones if there are none.
+	// CompressTypes are the types of contents to encode; if empty, the default ones.
 	CompressTypes []string
-	// Suffixes are what the names of copies end in.
+	// Suffixes are the suffixes of the names of copies.
 	Suffixes [coding.Count]string
-	// CompressRoot is the directory for copies; "" for Root.
+	// CompressRoot is the directory for copies; "" means Root.
 	CompressRoot string
-	// Precompressed makes files be sent that lie encoded beside others.
+	// Precompressed serves encoded files from beside the originals.
 	Precompressed bool
 }
 
@@ -104,8 +103,8 @@ func rootDir(root string, allowEmpty bool) string {
 	return dir
 }
 
-// regularFile reports whether a root is a file, and returns its path without
-// symbolic links: those may well lead out of the directory that it is in.
+// regularFile reports whether a root is a file, and returns its path without symbolic
+// links, which may lead out of its directory.
 func regularFile(root string) (string, bool) {
 	file, err := filepath.EvalSymlinks(root)
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/valyala/fasthttp/internal/ioread"
 )
 
-// ErrNotRegular says that something cannot be sent since it is a directory, a
+// ErrNotRegular means that a file cannot be sent because it is a directory, a
 // device or the like.
 var ErrNotRegular = errors.New("fasthttp: not a regular file")
 
-// Shared is an open file of which many parts are read at a time, each from its own
-// position. It is closed when the last of those who share it lets go.
+// Shared is an open file whose parts are read concurrently, each from its own
+// position. It is closed when its last user releases it.
 type Shared struct {
 	file   fs.File
 	at     io.ReaderAt
@@ -30,8 +30,8 @@ func NewShared(file fs.File, at io.ReaderAt) *Shared {
 	return f
 }
 
-// acquire takes another share. It reports whether it could: the file may have been
-// closed meanwhile.
+// acquire takes another share. It reports whether it could: the file may already be
+// closed.
 func (f *Shared) acquire() bool {
 	for {
 		n := f.shares.Load()
@@ -44,7 +44,7 @@ func (f *Shared) acquire() bool {
 	}
 }
 
-// release gives a share back.
+// release releases a share.
 func (f *Shared) release() error {
 	if f.shares.Add(-1) == 0 {
 		return f.file.Close()
@@ -52,15 +52,15 @@ func (f *Shared) release() error {
 	return nil
 }
 
-// Part returns a span of the file. A share of the caller becomes the part's, which
-// Close gives back.
+// Part returns a span of the file. A share of the caller passes to the part, and
+// Close releases it.
 func (f *Shared) Part(s Span) Part {
 	return Part{shared: f, rest: s}
 }
 
-// Part is a stream of a span of a shared file. It must not be copied once it was
-// read from. Parts are not kept for other responses: one costs little next to what
-// it sends, and somebody who still holds a closed one can do no harm.
+// Part is a stream of a span of a shared file. It must not be copied after the
+// first read. Parts are not reused for other responses: one costs little compared
+// to sending it, and a user that still holds a closed one can do no harm.
 type Part struct {
 	shared *Shared
 	rest   Span
@@ -68,7 +68,7 @@ type Part struct {
 }
 
 // Read implements io.Reader. If the file has become shorter it ends early, which
-// whoever sends the stream takes for an error.
+// the sender of the stream treats as an error.
 func (p *Part) Read(b []byte) (int, error) {
 	if p.closed {
 		return 0, ioread.ErrClosed
@@ -94,11 +94,11 @@ func (p *Part) Close() error {
 	return p.shared.release()
 }
 
-// File returns the file of the operating system that the part lies in, or nil.
+// File returns the file of the operating system that holds the part, or nil.
 func (p *Part) File() *os.File {
 	file, _ := p.shared.file.(*os.File)
 	return file
 }
 
-// Rest returns what of the file is left to be read.
+// Rest returns the unread span.
 func (p *Part) Rest() Span { return p.rest }

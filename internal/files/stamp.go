@@ -11,10 +11,10 @@ import (
 	"github.com/valyala/fasthttp/internal/coding"
 )
 
-// copyStamp says of what a compressed copy is one: of a file with this size and
-// this time, in this coding. It stands behind the encoded content in the file of
-// the copy, and is never sent. The time of the copy itself could not say as much,
-// and a file that was not written to its end has none.
+// copyStamp identifies the original of a compressed copy: the size and the time of
+// the file, and the coding. It follows the encoded content in the file of the copy,
+// and is never sent. The time of the copy itself could not identify as much, and an
+// incompletely written file has no stamp.
 type copyStamp [stampSize]byte
 
 const (
@@ -22,7 +22,7 @@ const (
 	stampSize  = len(stampMagic) + 1 + len(rootMark{}) + 8 + 8 + 4
 )
 
-// rootMark tells roots apart whose copies lie in the same folder.
+// rootMark distinguishes roots whose copies are in the same folder.
 type rootMark [8]byte
 
 func markOf(root string) (m rootMark) {
@@ -60,17 +60,16 @@ func readStamp(f fs.File, size int64) (s copyStamp, ok bool) {
 	return s, string(s[:len(stampMagic)]) == stampMagic
 }
 
-// copyTime returns the time that a copy has. Version 1.77.0 takes what is not older
-// than the original for a copy of its own, and would send the stamp, too.
+// copyTime returns the time for a copy. Version 1.77.0 treats a file not
+// older than the original as its own copy, and would send the stamp, too.
 func copyTime(original time.Time) time.Time { return original.Add(-time.Minute) }
 
-// reservedSuffixes are what names end in that stand for copies in any tree,
-// whoever has made them.
+// reservedSuffixes are the suffixes of names that mean copies in any tree, whoever
+// made them.
 var reservedSuffixes = []string{".fasthttp.gz", ".fasthttp.br", ".fasthttp.zst"}
 
-// isReservedName reports whether the name of a file stands for a copy, or for one
-// that is being written. Case does not matter, since some file systems do not
-// mind it.
+// isReservedName reports whether a file has the name of a copy, or of an
+// unfinished one. Case does not matter, since some file systems ignore it.
 func isReservedName(name string) bool {
 	if hasSuffixFold(name, tempSuffix) {
 		name = name[:len(name)-len(tempSuffix)]

@@ -7,18 +7,18 @@ import (
 	"strconv"
 )
 
-// TagKind says what the entity tags of files are made of.
+// TagKind is the source of the entity tags of files.
 type TagKind uint8
 
 const (
-	NoTags       TagKind = iota // none at all
-	TimelessTags                // weak ones, made of content whose time is not known
-	WeakTags                    // the same, and weak ones of other content, made of its time and size
-	StrongTags                  // made of the content
+	NoTags       TagKind = iota // no tags
+	TimelessTags                // weak ones, from the content, for content without a known time
+	WeakTags                    // the same, and for other content weak ones from its time and size
+	StrongTags                  // from the content
 )
 
-// MaxHashed is the size of the largest content that gets a tag made of it. The first
-// client waits until the content was read for that.
+// MaxHashed is the size of the largest content whose tag is a hash of it. The first
+// client waits while the content is hashed.
 const MaxHashed = 64 << 20
 
 // tag gives content its entity tag.
@@ -29,7 +29,7 @@ func (k TagKind) tag(c *Content) error {
 	case k == StrongTags && c.Size <= MaxHashed:
 		return c.hash("")
 	case timeless && c.Size <= MaxHashed:
-		// two responses may be made of different content, if that is written to meanwhile
+		// two responses may have different content, if the file is written to meanwhile
 		return c.hash("W/")
 	case !timeless && k != TimelessTags:
 		c.setWeakTag()
@@ -37,8 +37,8 @@ func (k TagKind) tag(c *Content) error {
 	return nil
 }
 
-// setWeakTag derives an entity tag from the time of the change and the size.
-// That is a guess at whether the content is the same, so the tag is weak.
+// setWeakTag derives an entity tag from the modification time and the size. They do not
+// prove that the content is the same, so the tag is weak.
 func (c *Content) setWeakTag() {
 	b := append(make([]byte, 0, 48), `W/"`...)
 	b = strconv.AppendInt(b, c.modified.UnixNano(), 16)
@@ -51,7 +51,7 @@ func (c *Content) setWeakTag() {
 }
 
 // hash derives an entity tag from the bytes of the content; prefix is W/ for a weak one.
-// Half of a SHA-256 is more than enough to tell two contents apart.
+// Half of a SHA-256 is more than enough to distinguish two contents.
 func (c *Content) hash(prefix string) error {
 	src, err := c.reader()
 	if err != nil {

@@ -13,16 +13,15 @@ import (
 	"time"
 )
 
-// A tree is where files are served from: an fs.FS of the application, or one of
-// those below. Names are as Name makes them; unlike fs.ValidPath, those of
-// the operating system need not be UTF-8.
+// A tree is the source of the served files: an fs.FS of the application, or one of
+// the types below. Names are results of Name; unlike in fs.ValidPath, names of the
+// operating system need not be UTF-8.
 
-// openFlags are those for files of the operating system. A pipe that takes the
-// place of a file just before that is opened would make opening it wait for its
-// other end.
+// openFlags is for files of the operating system. If a pipe replaces a file just
+// before it is opened, opening it would otherwise wait for the other end.
 const openFlags = os.O_RDONLY | syscall.O_NONBLOCK
 
-// confinedTree is a directory out of which no name and no symbolic link leads.
+// confinedTree is a directory that no name and no symbolic link leads out of.
 type confinedTree struct {
 	dir     string
 	refresh time.Duration
@@ -32,9 +31,9 @@ type confinedTree struct {
 	checked time.Time
 }
 
-// current returns the directory. It may have been replaced by another one of
-// the same name, as a deployment does that turns a link, so that is looked at
-// now and then.
+// current returns the directory. It may have been replaced by another one with the
+// same name, for example by a deployment that changes a link, so current checks
+// that now and then.
 func (t *confinedTree) current() (*os.Root, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -50,7 +49,7 @@ func (t *confinedTree) current() (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	// the one before is closed by the garbage collector, since others may be
+	// the garbage collector closes the previous one, since other goroutines may be
 	// about to use it
 	t.root, t.checked = root, now
 	return root, nil
@@ -83,9 +82,9 @@ func (t *confinedTree) Stat(name string) (fs.FileInfo, error) {
 	return root.Stat(filepath.FromSlash(name))
 }
 
-// openTree is a directory of which names are joined to its path and opened as
-// they are, wherever links lead. The empty path stands for no directory: names
-// are absolute paths then, with a volume in front on Windows.
+// openTree is a directory. Names are joined to its path and opened unchanged,
+// wherever links lead. The empty path means no directory: names are absolute paths
+// then, with a volume in front on Windows.
 type openTree string
 
 func (t openTree) path(name string) string {
@@ -103,7 +102,7 @@ func (t openTree) Open(name string) (fs.File, error) {
 // Stat implements fs.StatFS.
 func (t openTree) Stat(name string) (fs.FileInfo, error) { return os.Stat(t.path(name)) }
 
-// opened keeps a nil *os.File from becoming an fs.File that is not nil.
+// opened prevents a nil *os.File from becoming a non-nil fs.File.
 func opened(f *os.File, err error) (fs.File, error) {
 	if err != nil {
 		return nil, err
@@ -119,13 +118,14 @@ func treeOf(dir string, allowLinksOutside bool, refresh time.Duration) fs.FS {
 	return &confinedTree{dir: dir, refresh: refresh}
 }
 
-// isWholeVolume reports whether there is nothing to confine names to in dir.
+// isWholeVolume reports whether dir is empty or a whole volume, to which names need
+// not be confined.
 func isWholeVolume(dir string) bool {
 	return dir == "" || dir == filepath.VolumeName(dir) || filepath.Dir(dir) == dir
 }
 
-// subTree is the part of an fs.FS below a directory. It is fs.Sub, but lets
-// names through that are no UTF-8.
+// subTree is the part of an fs.FS below a directory. It is like fs.Sub, but allows
+// names that are not UTF-8.
 type subTree struct {
 	fsys fs.FS
 	dir  string
@@ -139,9 +139,9 @@ func (t subTree) Stat(name string) (fs.FileInfo, error) {
 	return fs.Stat(t.fsys, path.Join(t.dir, name))
 }
 
-// openWithInfo opens a file or a directory of a tree. It does not open what is
-// neither if the tree can tell before: opening alone would release who waits at the
-// other end of a pipe, or do something to a device.
+// openWithInfo opens a file or a directory of a tree. If the tree can tell in
+// advance, it does not open anything else: merely opening would release a process
+// that waits at the other end of a pipe, or affect a device.
 func openWithInfo(tree fs.FS, name string) (fs.File, fs.FileInfo, error) {
 	if s := statOf(tree); s != nil {
 		info, err := s.Stat(name)
@@ -166,10 +166,10 @@ func openWithInfo(tree fs.FS, name string) (fs.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// isServed reports whether something is a file or a directory.
+// isServed reports whether info describes a file or a directory.
 func isServed(info fs.FileInfo) bool { return info.IsDir() || info.Mode().IsRegular() }
 
-// statOf returns what looks at files without opening them, or nil.
+// statOf returns a file system that can stat without opening, or nil.
 func statOf(tree fs.FS) fs.StatFS {
 	s, ok := tree.(fs.StatFS)
 	if sub, isSub := tree.(subTree); isSub {

@@ -8,9 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// contentTypes are those of usual files. The system's own table may know more,
-// and is asked next; it differs from one machine to another, so what matters
-// is here.
+// contentTypes holds the types of common files. The system's own table may know more,
+// and is asked next; it differs between machines, so all important types are here.
 var contentTypes = map[string]string{
 	".7z":          "application/x-7z-compressed",
 	".aac":         "audio/aac",
@@ -85,11 +84,10 @@ var contentTypes = map[string]string{
 	".zst":         "application/zstd",
 }
 
-// sniffLen is how much of a file is looked at if its name tells nothing.
+// sniffLen is how much of a file is examined if its name does not determine the type.
 const sniffLen = 512
 
-// contentTypeByName returns the type that the extension of a file stands for,
-// or "".
+// contentTypeByName returns the type for the extension of a file, or "".
 func contentTypeByName(name string) string {
 	ext := path.Ext(name)
 	if known := contentTypes[strings.ToLower(ext)]; known != "" || ext == "" {
@@ -98,8 +96,8 @@ func contentTypeByName(name string) string {
 	return mime.TypeByExtension(ext)
 }
 
-// typesByExtension are the types that an application gives to extensions, which
-// are in lower case.
+// typesByExtension holds the application's types by extension. Extensions are in lower
+// case.
 type typesByExtension map[string]string
 
 func extensionTypes(types map[string]string) typesByExtension {
@@ -113,7 +111,7 @@ func extensionTypes(types map[string]string) typesByExtension {
 	return lower
 }
 
-// of returns the type that the name of a file stands for, or "".
+// of returns the type for the name of a file, or "".
 func (t typesByExtension) of(name string) string {
 	if typ := t[strings.ToLower(path.Ext(name))]; typ != "" {
 		return typ
@@ -121,7 +119,7 @@ func (t typesByExtension) of(name string) string {
 	return contentTypeByName(name)
 }
 
-// signatures are how some files begin.
+// signatures are the first bytes of some kinds of files.
 var signatures = []struct{ start, contentType string }{
 	{"\x89PNG\r\n\x1a\n", "image/png"},
 	{"\xff\xd8\xff", "image/jpeg"},

@@ -1,8 +1,8 @@
-// Package forms writes multipart forms (RFC 7578), and looks after the files of those
-// that were read.
+// Package forms writes multipart forms (RFC 7578), and removes the temporary files of
+// parsed ones.
 //
-// What it writes of an untrusted form, such as the name of a file, ends no line. It
-// imports http1. Start with Write in this file; spool.go has the temporary files.
+// Text of an untrusted form, such as the name of a file, cannot end a line of the
+// output. Start with Write in this file; spool.go has the temporary files.
 package forms
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// ErrNoBoundary says that a form cannot be written without a boundary.
+// ErrNoBoundary means that a form cannot be written without a boundary.
 var ErrNoBoundary = errors.New("fasthttp: the boundary of a multipart form is empty")
 
 // Write writes a form to w: the values first, then the files, both in the order of
@@ -59,8 +59,8 @@ func Write(w io.Writer, f *multipart.Form, boundary string, file func(w io.Write
 	return nil
 }
 
-// writable returns the fields of a part as they are written: h itself unless it
-// holds a name that is no token, or a value that would end its line.
+// writable returns the fields of a part in the form in which they are written: h itself
+// unless it holds a name other than a token, or a value that would end its line.
 func writable(h textproto.MIMEHeader) textproto.MIMEHeader {
 	const breaks = "\r\n\x00"
 	isBroken := func(value string) bool { return strings.ContainsAny(value, breaks) }
@@ -88,7 +88,7 @@ func writable(h textproto.MIMEHeader) textproto.MIMEHeader {
 	return cleaned
 }
 
-// Size returns how many bytes Write writes.
+// Size returns the number of bytes that Write writes.
 func Size(f *multipart.Form, boundary string) (int64, error) {
 	var size byteCounter
 	err := Write(&size, f, boundary, func(_ io.Writer, fh *multipart.FileHeader) error {
@@ -98,7 +98,7 @@ func Size(f *multipart.Form, boundary string) (int64, error) {
 	return int64(size), err
 }
 
-// byteCounter is a writer that only counts.
+// byteCounter is a writer that only counts bytes.
 type byteCounter int64
 
 func (c *byteCounter) Write(p []byte) (int, error) {
@@ -106,8 +106,8 @@ func (c *byteCounter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Reader reads a body, counts what is read, and fails with http1.ErrBodyTooLarge if that
-// is more than the limit.
+// Reader reads a body, counts the bytes, and fails with http1.ErrBodyTooLarge if there
+// are more than Limit.
 type Reader struct {
 	From  io.Reader // the body
 	Limit int64     // in bytes; 0 for none
@@ -117,7 +117,7 @@ type Reader struct {
 // Read implements io.Reader.
 func (f *Reader) Read(p []byte) (int, error) {
 	if f.Limit > 0 {
-		// one byte more reports whether there is more
+		// one more byte shows whether there is more
 		p = p[:min(int64(len(p)), f.Limit+1-f.Count)]
 	}
 	n, err := f.From.Read(p)
@@ -128,8 +128,8 @@ func (f *Reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Save copies the uploaded file fh to the file at path, which is created, or emptied
-// if it is there already. If that fails no part of it is left.
+// Save copies the uploaded file fh to the file at path, which is created, or emptied if
+// it exists. If that fails, Save removes the partial file.
 func Save(fh *multipart.FileHeader, path string) (err error) {
 	src, err := fh.Open()
 	if err != nil {
@@ -140,7 +140,7 @@ func Save(fh *multipart.FileHeader, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	// two files of the operating system are copied by it
+	// the system copies between two of its files
 	_, err = io.Copy(dst, src)
 	if closed := dst.Close(); err == nil {
 		err = closed
@@ -148,7 +148,7 @@ func Save(fh *multipart.FileHeader, path string) (err error) {
 	if err == nil {
 		return nil
 	}
-	// path may also be that of a device, which is not ours to remove
+	// path may also be a device, which must not be removed
 	if info, statErr := os.Lstat(path); statErr == nil && info.Mode().IsRegular() {
 		_ = os.Remove(path)
 	}

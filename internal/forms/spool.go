@@ -6,17 +6,16 @@ import (
 	"sync/atomic"
 )
 
-// Spooled are the temporary files of a form. They are removed with the form,
-// or else when nobody can reach any of its files any more: a request that is
-// never released, such as that of a handler that has timed out, must not leave
-// them behind for ever.
+// Spooled holds the temporary files of a form. They are removed with the form, or
+// when the garbage collector finds all its files unreachable. An unreleased
+// request, such as the request of a timed-out handler, must not leave them forever.
 type Spooled struct {
-	copies   multipart.Form // knows the files as well, and holds none of the originals
-	left     atomic.Int32   // originals that can be reached
+	copies   multipart.Form // refers to the same files, but to none of the originals
+	left     atomic.Int32   // reachable originals
 	cleanups []runtime.Cleanup
 }
 
-// Watch returns the files of the form, which may be on the disk.
+// Watch returns the files of the form, some of which may be on disk.
 func Watch(form *multipart.Form) *Spooled {
 	s := &Spooled{}
 	for _, files := range form.File {
@@ -49,7 +48,6 @@ func (s *Spooled) Remove() {
 	for _, c := range s.cleanups {
 		c.Stop()
 	}
-	// what cannot be removed is left to whoever cleans the directory of
-	// temporary files up
+	// remaining files are left to whatever cleans the directory of temporary files
 	_ = s.copies.RemoveAll()
 }

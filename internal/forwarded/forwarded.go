@@ -6,8 +6,7 @@
 // text further to the left, which any client can send, cannot change how an element
 // is parsed.
 //
-// It does no I/O, and allocates only for an invalid address. Start with Last. It
-// imports ascii and bytesconv.
+// It does no I/O, and allocates only for an invalid address. Start with Last.
 package forwarded
 
 import (

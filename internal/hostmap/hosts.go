@@ -8,27 +8,27 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// SweepInterval is how often hosts are dropped that are not used any more.
+// SweepInterval is the interval at which unused hosts are dropped.
 const SweepInterval = 10 * time.Second
 
-// Host is what belongs to a host.
+// Host is an entry for a host.
 type Host[T any] struct {
-	// Value is what is found.
+	// Value is the result of Find.
 	Value T
-	// Users counts who uses it.
+	// Users counts the users of the value.
 	Users *Users
-	// Unused reports whether it may be dropped if it has no users.
+	// Unused reports whether the entry may be dropped if it has no users.
 	Unused func() bool
 }
 
-// Hosts is what belongs to hosts, each without and with TLS. What has no users is
-// dropped now and then. The zero value is empty, and one without hosts has no timer. The
-// methods may be called concurrently.
+// Hosts holds an entry for each host, without and with TLS. Entries without users are
+// dropped now and then. The zero value is empty, and needs no timer while it has no
+// hosts. The methods may be called concurrently.
 type Hosts[T any] struct {
 	known Known[T]
-	_     cpu.CacheLinePad // who finds its host there need not know who locks mu
+	_     cpu.CacheLinePad // so that locking mu does not slow down look-ups in known
 	mu    sync.RWMutex
-	hosts [2]map[string]Host[T] // without and with TLS, by host as it is written
+	hosts [2]map[string]Host[T] // without and with TLS, by host as written
 	sweep *time.Timer
 }
 
@@ -39,8 +39,8 @@ func side(isTLS bool) int {
 	return 0
 }
 
-// Find returns what belongs to a host, which has one more user then, and reports
-// whether there is such a host: as long as it has a user, it is not dropped.
+// Find returns the value of a host and adds a user to it, and reports whether the host
+// has an entry: as long as it has a user, it is not dropped.
 func (h *Hosts[T]) Find(host []byte, isTLS bool) (value T, ok bool) {
 	if value, ok = h.known.Find(host, isTLS); ok {
 		return value, true
@@ -48,22 +48,22 @@ func (h *Hosts[T]) Find(host []byte, isTLS bool) (value T, ok bool) {
 	return h.lookUp(host, isTLS)
 }
 
-// lookUp is Find for a host that is not Known.
+// lookUp is Find for a host that known does not have.
 func (h *Hosts[T]) lookUp(host []byte, isTLS bool) (value T, ok bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	found, ok := h.hosts[side(isTLS)][string(host)]
 	if ok {
-		// none is dropped before the lock is given back
+		// no entry is dropped before the lock is released
 		found.Users.Add()
 		h.known.Keep(host, isTLS, found.Value, found.Users)
 	}
 	return found.Value, ok
 }
 
-// Add is Find for a host that was not found. It may be there by its full name, or may
-// have been added meanwhile; otherwise open makes what belongs to it. Nobody else is
-// served while that runs.
+// Add is Find for a host that was not found. It may have an entry by its full name, or
+// one that was added meanwhile; otherwise open makes the entry. All other look-ups wait
+// while open runs.
 func (h *Hosts[T]) Add(host, fullName string, isTLS bool, open func() (Host[T], error)) (value T, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -90,7 +90,7 @@ func (h *Hosts[T]) Add(host, fullName string, isTLS bool, open func() (Host[T], 
 	return found.Value, nil
 }
 
-// Sweep drops what is not used. As long as there is anything left it runs again.
+// Sweep drops unused entries. As long as any entries are left it runs again.
 func (h *Hosts[T]) Sweep() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -99,7 +99,7 @@ func (h *Hosts[T]) Sweep() {
 		for _, host := range hosts {
 			host.Users.DropIf(host.Unused)
 		}
-		// one may be there by two names
+		// one may have two names
 		maps.DeleteFunc(hosts, func(_ string, host Host[T]) bool { return host.Users.Dropped() })
 		left += len(hosts)
 	}
@@ -113,7 +113,7 @@ func (h *Hosts[T]) Sweep() {
 	}
 }
 
-// All returns what belongs to all hosts.
+// All returns the values of all hosts.
 func (h *Hosts[T]) All() (all []T) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -129,5 +129,5 @@ func (h *Hosts[T]) All() (all []T) {
 	return all
 }
 
-// Known returns how many hosts are found without a lock.
+// Known returns the number of hosts found without a lock.
 func (h *Hosts[T]) Known() int { return h.known.Taken() }

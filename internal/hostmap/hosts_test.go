@@ -44,7 +44,7 @@ func TestKnownHostsAreNotMixedUp(t *testing.T) {
 	}
 }
 
-// A host that is used while it is about to be dropped stays.
+// A host that is used while it is about to be dropped is kept.
 func TestWhatWasUsedMeanwhileStays(t *testing.T) {
 	var u Users
 	looks := 0

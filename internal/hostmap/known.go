@@ -1,8 +1,8 @@
-// Package hostmap holds what belongs to hosts (Hosts). It finds that without a lock that
-// others take as well (Known), and counts who uses it (Users), so that it is dropped
-// between two uses and never during one.
+// Package hostmap maps hosts to values (Hosts). It finds recent ones without a contended
+// lock (Known), and counts their users (Users), so that a value is dropped between two
+// uses and never during one.
 //
-// It imports nothing of this module. Start with Hosts.Find.
+// Start with Hosts.Find.
 package hostmap
 
 import (
@@ -11,12 +11,12 @@ import (
 	"sync/atomic"
 )
 
-// Known is what was found of late. For each way to write a host there is one place,
-// that others share: the first one has it, and keeps it until it is dropped. If two
-// took turns, each of their calls would write what all processors read.
+// Known caches recently found values. Each spelling of a host has one place, which it
+// shares with others: the first one takes it, and keeps it until it is dropped. If two
+// took turns, each of their calls would write memory that all processors read.
 type Known[T any] [Size]atomic.Pointer[known[T]]
 
-// Size is how many places there are.
+// Size is the number of places.
 const (
 	Size     = 1 << sizeBits
 	sizeBits = 6
@@ -46,8 +46,8 @@ func (k *Known[T]) place(host []byte, isTLS bool) *atomic.Pointer[known[T]] {
 	return &k[h*golden>>(64-sizeBits)]
 }
 
-// Find returns what belongs to a host, which has one more user then, and reports
-// whether it is known.
+// Find returns the value of a host and adds a user to it, and reports whether the host
+// is known.
 func (k *Known[T]) Find(host []byte, isTLS bool) (value T, ok bool) {
 	found := k.place(host, isTLS).Load()
 	if found == nil || found.isTLS != isTLS || found.name != string(host) || !found.users.Enter() {
@@ -56,7 +56,7 @@ func (k *Known[T]) Find(host []byte, isTLS bool) (value T, ok bool) {
 	return found.value, true
 }
 
-// Keep makes a host known if its place is free. Nobody drops hosts meanwhile.
+// Keep makes a host known if its place is free. No hosts may be dropped meanwhile.
 func (k *Known[T]) Keep(host []byte, isTLS bool, value T, users *Users) {
 	if place := k.place(host, isTLS); place.Load() == nil {
 		place.CompareAndSwap(nil, &known[T]{string(host), isTLS, value, users})
@@ -72,7 +72,7 @@ func (k *Known[T]) Forget() {
 	}
 }
 
-// Taken returns how many places are taken.
+// Taken returns the number of taken places.
 func (k *Known[T]) Taken() (n int) {
 	for i := range k {
 		if k[i].Load() != nil {

@@ -50,7 +50,7 @@ type cookieDate struct {
 }
 
 // take handles the next word. The first word that can be the time of day is taken
-// as that; likewise the day, the month and the year, in this order.
+// as the time; likewise the day, the month and the year, in this order.
 func (d *cookieDate) take(word []byte) {
 	if !d.hasTime && d.takeTime(word) {
 		return

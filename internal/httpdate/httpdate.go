@@ -2,8 +2,7 @@
 // It writes one format, and parses the three that recipients must accept as well as
 // the many forms that cookies have.
 //
-// Of this module it imports ascii only. This file formats dates; parse.go parses
-// them, and cookie.go those of cookies.
+// This file formats dates; parse.go parses HTTP dates, and cookie.go cookie dates.
 package httpdate
 
 import "time"

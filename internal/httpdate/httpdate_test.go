@@ -183,7 +183,7 @@ func TestDatesAllocateNothing(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that package time accepts what Parse accepts, with the same
+// FuzzParse checks that package time accepts the same dates as Parse, with the same
 // meaning except for the century of a year of two digits, and that the date stays
 // the same in a round trip.
 func FuzzParse(f *testing.F) {

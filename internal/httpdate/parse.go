@@ -7,7 +7,7 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// ErrMalformed is the error of Parse for a text that is not an HTTP date.
+// ErrMalformed is the error of Parse for a text other than an HTTP date.
 var ErrMalformed = errors.New("fasthttp: malformed HTTP date")
 
 // Parse parses a date in any of the three formats of RFC 9110 section 5.6.7:
@@ -203,8 +203,8 @@ func (s *scanner) clock(d *date) {
 	}
 }
 
-// fraction reads digits after a decimal point as nanoseconds. Those after the
-// ninth do not count.
+// fraction reads digits after a decimal point as nanoseconds. It ignores digits
+// after the ninth.
 func (s *scanner) fraction() int {
 	n, unit := 0, int(time.Second/10)
 	for len(s.rest) > 0 && ascii.Is(s.rest[0], ascii.Digit) {

@@ -20,9 +20,9 @@ const (
 	moduleDir = "../.."
 )
 
-// layers are the folders of this module from the bottom up. A package imports
-// only from rows above its own. "." is the root package; a name that ends in
-// "/..." stands for all folders below.
+// layers are the folders of this module from the bottom up. A package imports only
+// from rows above its own. "." is the root package; a name that ends in "/..." means
+// all folders below.
 var layers = [][]string{
 	{"internal/bytesconv", "internal/rawsys", "internal/neterr", "internal/ioread", "internal/hostmap", "internal/failures", "internal/bridge"},
 	{"internal/ascii"},
@@ -139,7 +139,7 @@ func layerOf(dir string) int {
 	})
 }
 
-// folder returns the folder in this module of the package with an import path.
+// folder returns the folder of a package in this module by its import path.
 func folder(importPath string) (dir string, ours bool) {
 	if importPath == module {
 		return ".", true
@@ -147,7 +147,7 @@ func folder(importPath string) (dir string, ours bool) {
 	return strings.CutPrefix(importPath, module+"/")
 }
 
-// file is a Go file of this module, with its name and folder relative to the
+// file is a Go file of this module. Its name and folder are relative to the
 // module's.
 type file struct {
 	name, dir string

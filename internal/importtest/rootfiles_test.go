@@ -48,10 +48,10 @@ var rootLevels = [][]group{
 	{{"files", []string{"fs*.go"}}},
 }
 
-// maxGroupLines limits the lines of code that a reader of one group has to read.
+// maxGroupLines is the largest number of lines of code in one group.
 const maxGroupLines = 6000
 
-// groupOf returns the group that a file is in, and the index of its level, or -1.
+// groupOf returns the group of a file, and the index of its level, or -1.
 func groupOf(name string) (group, int) {
 	for level, groups := range rootLevels {
 		for _, g := range groups {
@@ -102,7 +102,7 @@ func TestRootFilesNameNothingOfHigherLevels(t *testing.T) {
 	}
 }
 
-// knownArrows are the upward uses of names that are not types. The list must not
+// knownArrows are the upward uses of names other than types. The list must not
 // grow: a function that two levels share belongs to the lower one.
 var knownArrows = []string{
 	"ctx_response.go ServeFile", "ctx_response.go ServeFileBytes", "ctx_response.go ServeFileLiteral",

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// uses are the places that name functions which tests declare, or variables with such a
+// uses holds the places that name functions declared by tests, or variables with such a
 // function.
 type uses struct {
 	fset      *token.FileSet
@@ -24,8 +24,8 @@ type function struct {
 	body ast.Node
 }
 
-// usesOf finds out what the names of tests mean. Those of other packages than the shared one
-// have no meaning here.
+// usesOf resolves the names in tests. It does not resolve names of other packages than the
+// shared one.
 func usesOf(fset *token.FileSet, folders map[string][]*ast.File) *uses {
 	u := &uses{
 		fset:   fset,
@@ -59,7 +59,7 @@ func usesOf(fset *token.FileSet, folders map[string][]*ast.File) *uses {
 	return u
 }
 
-// sharedOnly imports the package of what tests share.
+// sharedOnly imports only the package that tests share.
 type sharedOnly map[string]*types.Package
 
 func (s sharedOnly) Import(name string) (*types.Package, error) {
@@ -69,7 +69,7 @@ func (s sharedOnly) Import(name string) (*types.Package, error) {
 	return nil, errors.New("not a package of tests")
 }
 
-// note notes the functions that a file declares and names.
+// note records the functions that a file declares and names.
 func (u *uses) note(b bubbles, f *ast.File) {
 	set := map[*ast.Ident]bool{} // variables that get a value
 	b.walk(f, func(n ast.Node, bubble bool) {
@@ -103,7 +103,7 @@ func (u *uses) note(b bubbles, f *ast.File) {
 	})
 }
 
-// assigned notes that a variable is a function, or names time.Sleep.
+// assigned records that a variable is a function, or names time.Sleep.
 func (u *uses) assigned(name *ast.Ident, value ast.Expr) {
 	_, isFunc := value.(*ast.FuncLit)
 	if o := u.info.ObjectOf(name); o != nil && (isFunc || isName(value, "time", "Sleep")) {
@@ -111,8 +111,8 @@ func (u *uses) assigned(name *ast.Ident, value ast.Expr) {
 	}
 }
 
-// placesOf returns the places outside of bubbles that name the innermost function around pos
-// with a name, except those in itself.
+// placesOf returns the places outside of bubbles that name the innermost named function
+// around pos, except places inside that function.
 func (u *uses) placesOf(pos token.Pos) (places []token.Position) {
 	var f *function
 	for i := range u.functions {

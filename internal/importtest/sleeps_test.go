@@ -14,20 +14,19 @@ import (
 	"testing"
 )
 
-// maxSleeps is how many times all tests together may sleep in real time.
+// maxSleeps is the largest number of real-time sleeps in all tests.
 const maxSleeps = 20
 
-// A test that sleeps in real time is slow, and relies on how fast the machine is. So tests
-// wait for events, and what they check of time they check in bubbles of synctest, where
-// sleeping takes no time. The few other sleeps say why they are needed, in a comment at
-// the end of the line:
+// A test that sleeps in real time is slow, and depends on the speed of the machine. So tests
+// wait for events, and check times in bubbles of synctest, where sleeping takes no time.
+// Each of the few other sleeps has a comment with the reason at the end of the line:
 //
 //	time.Sleep(d) // real time: REASON
 //	time.Sleep(d) // bubble: the functions that call this one in a bubble
 //
 // A function that sleeps counts wherever it is named: its callers sleep as well, unless they
-// are in a bubble, or say so. It counts once for a caller that runs in bubbles and in real
-// time, and so does a sleep. Callers of its callers do not count.
+// are in a bubble, or have such a comment. It counts once for a caller that runs in bubbles
+// and in real time, and so does a sleep. Callers of its callers do not count.
 func TestSleepsAreFewAndSayWhy(t *testing.T) {
 	fset := token.NewFileSet()
 	realTime := 0
@@ -58,8 +57,8 @@ func inModule(t *testing.T, at token.Position) string {
 	return fmt.Sprintf("%s:%d", filepath.ToSlash(name), at.Line)
 }
 
-// testFiles parses all tests of this module and of those in its folders, and what they
-// share. They are grouped by folder.
+// testFiles parses all tests of this module and of the modules in its folders, and their
+// shared package. They are grouped by folder.
 func testFiles(t *testing.T, fset *token.FileSet) map[string][]*ast.File {
 	t.Helper()
 	folders := map[string][]*ast.File{}
@@ -88,16 +87,16 @@ func testFiles(t *testing.T, fset *token.FileSet) map[string][]*ast.File {
 	return folders
 }
 
-// shared is the package of what tests share.
+// shared is the package that tests share.
 const shared = "servertest"
 
-// sleep is a place in which a test sleeps. If it has a reason, it does so in real time.
+// sleep is a place in which a test sleeps. If it has a reason, the sleep is in real time.
 type sleep struct {
 	at     token.Position
 	bubble bool
 	reason string
-	// places are those that count in real time: the place itself, or those that name the
-	// function which sleeps
+	// places are the places that count in real time: the place itself, or those that name
+	// the sleeping function
 	places []token.Position
 	pos    token.Pos
 }
@@ -140,7 +139,7 @@ func sleepsOf(fset *token.FileSet, folders map[string][]*ast.File) []sleep {
 // synctest.Test does.
 type bubbles struct{ here, everywhere map[string]bool }
 
-// in returns the names of those that files declare.
+// in returns the names of the bubbles that files declare.
 func (b bubbles) in(files []*ast.File) map[string]bool {
 	b.here = map[string]bool{}
 	for more := true; more; {
@@ -156,7 +155,7 @@ func (b bubbles) in(files []*ast.File) map[string]bool {
 	return b.here
 }
 
-// isOne reports whether f names a function that it is given inside a bubble.
+// isOne reports whether f calls a function argument inside a bubble.
 func (b bubbles) isOne(f *ast.FuncDecl) (is bool) {
 	given := map[string]bool{}
 	for _, p := range f.Type.Params.List {
@@ -190,7 +189,7 @@ func (b bubbles) begins(call *ast.CallExpr) bool {
 
 // walk calls f with all nodes, and whether they are in a bubble.
 func (b bubbles) walk(root ast.Node, f func(n ast.Node, bubble bool)) {
-	var inside []ast.Expr // arguments that are called in a bubble
+	var inside []ast.Expr // arguments called in a bubble
 	ast.Inspect(root, func(n ast.Node) bool {
 		if n == nil {
 			return false
@@ -203,10 +202,10 @@ func (b bubbles) walk(root ast.Node, f func(n ast.Node, bubble bool)) {
 	})
 }
 
-// sleepsIn returns the places in which a file names time.Sleep, or waits for time.After
-// and nothing else.
+// sleepsIn returns the places in which a file names time.Sleep, or waits only for
+// time.After.
 func (b bubbles) sleepsIn(fset *token.FileSet, f *ast.File) (all []sleep) {
-	// a case of a select limits the wait for another one, unless it says that it sleeps
+	// a case of a select limits another wait, unless its comment declares a sleep
 	limits := map[ast.Node]bool{}
 	b.walk(f, func(n ast.Node, bubble bool) {
 		if c, ok := n.(*ast.CommClause); ok && c.Comm != nil {
@@ -234,7 +233,7 @@ func (b bubbles) sleepsIn(fset *token.FileSet, f *ast.File) (all []sleep) {
 	return all
 }
 
-// kindAt returns what the comment at the end of a line says of a sleep, and why.
+// kindAt returns the kind of a sleep and the reason, from the comment at the end of a line.
 func kindAt(fset *token.FileSet, f *ast.File, line int) (kind, text string) {
 	kind, text, _ = strings.Cut(commentAt(fset, f, line), ": ")
 	return kind, text
@@ -347,11 +346,11 @@ func TestSleepsCountForThoseWhoCall(t *testing.T) {
 		type floor struct { hard any }
 		func in(t T, f func()) { synctest.Test(t, func(t T) { f() }) }
 	`
-	// each sleep counts once if nobody names its function, two of them in servertest
+	// each sleep counts once if its function is never named; two of them are in servertest
 	const least = 11
 	for _, tt := range []struct {
 		body string
-		more int // sleeps that count beside those
+		more int // sleeps that count in addition
 	}{
 		{"", 0},
 		{"nap()", 0},

@@ -1,5 +1,5 @@
-// Package ioread reads the first bytes of received data, and has the error of streams
-// that were closed. It imports nothing of this module.
+// Package ioread reads the first bytes of received data, and defines the error for
+// closed streams.
 package ioread
 
 import (
@@ -7,15 +7,15 @@ import (
 	"io"
 )
 
-// ErrClosed is what Read returns of a stream of content that was closed.
+// ErrClosed is the error of Read from a closed stream of content.
 var ErrClosed = errors.New("fasthttp: read from a body stream that was closed")
 
 // maxEmpty is how often in a row a reader may return neither bytes nor an error.
 const maxEmpty = 100
 
-// Some reads at least one byte into p, which must not be empty, or returns an
-// error: that of r, or io.ErrNoProgress if r keeps returning neither bytes nor an
-// error. As with any io.Reader, an error may come together with bytes.
+// Some reads at least one byte into p, which must not be empty, or returns an error:
+// the error of r, or io.ErrNoProgress if r keeps returning neither bytes nor an
+// error. As with any io.Reader, bytes and an error may be returned together.
 func Some(r io.Reader, p []byte) (n int, err error) {
 	if n, err = r.Read(p); n > 0 || err != nil {
 		return n, err

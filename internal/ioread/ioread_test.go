@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// lazy returns no bytes in its first reads, then those of r.
+// lazy returns no bytes in its first reads, then the bytes of r.
 type lazy struct {
 	empty int
 	r     func(p []byte) (int, error)

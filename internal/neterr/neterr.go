@@ -1,5 +1,5 @@
-// Package neterr gives errors of connections the types that they have in package
-// net: programs check for a *net.OpError, and whether it is a timeout.
+// Package neterr gives errors of connections the types of package net: programs
+// check for a *net.OpError, and whether it is a timeout.
 package neterr
 
 import (

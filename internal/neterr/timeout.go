@@ -5,8 +5,7 @@ import (
 	"net"
 )
 
-// IsTimeout reports whether err, or an error that it wraps, says that a time was
-// up.
+// IsTimeout reports whether err, or an error that it wraps, is a timeout.
 func IsTimeout(err error) bool {
 	t, ok := errors.AsType[net.Error](err)
 	return ok && t.Timeout()

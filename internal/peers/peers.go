@@ -1,5 +1,5 @@
-// Package peers knows the addresses of peers: which of them stand for one host, how many
-// connections each host has, and which peers are in a set.
+// Package peers maps the addresses of peers to hosts, counts the connections of each host,
+// and tests whether a peer is in a set.
 package peers
 
 import (
@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// AddrOf returns the IP address of a network address, without a zone. It is not
+// AddrOf returns the IP address of a network address, without a zone. The result is not
 // valid if there is none.
 func AddrOf(addr net.Addr) netip.Addr {
 	switch a := addr.(type) {
@@ -27,17 +27,17 @@ func AddrOf(addr net.Addr) netip.Addr {
 	}
 }
 
-// translated are the IPv6 addresses that stand for IPv4 ones (RFC 6052 section 2.1), and
-// besides is one of the same network that does not.
+// translated are the IPv6 addresses that represent IPv4 ones (RFC 6052 section 2.1), and
+// besides is an address of the same network that does not.
 var (
 	translated = netip.MustParsePrefix("64:ff9b::/96")
 	besides    = netip.MustParseAddr("64:ff9b:0:0:1::")
 )
 
-// HostOf returns the address that stands for all those that one host may have: of
-// IPv6 that is the first one of its network of 64 bits (RFC 4291 section 2.5.4), any
-// address of which is at the disposal of that host. All link-local addresses are
-// in one such network, so they stand for themselves. The host of the result is the result.
+// HostOf returns one address for all addresses that one host may have. For IPv6 it is the
+// first address of the 64-bit network (RFC 4291 section 2.5.4), since a host may use any
+// address of that network. All link-local addresses are in one such network, so HostOf
+// returns them unchanged. HostOf of a result is the same result.
 func HostOf(ip netip.Addr) netip.Addr {
 	ip = ip.Unmap()
 	switch {
@@ -61,7 +61,7 @@ type Counter struct {
 	of map[netip.Addr]int
 }
 
-// Acquire counts a connection of a host, unless there are limit of them.
+// Acquire counts a connection of a host, unless the host has limit connections.
 func (c *Counter) Acquire(host netip.Addr, limit int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +75,7 @@ func (c *Counter) Acquire(host netip.Addr, limit int) bool {
 	return true
 }
 
-// Release says that there is a connection less of a host.
+// Release uncounts a connection of a host.
 func (c *Counter) Release(host netip.Addr) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +84,7 @@ func (c *Counter) Release(host netip.Addr) {
 	}
 }
 
-// Len returns how many hosts there are, and how many connections they have.
+// Len returns the number of hosts, and the number of their connections.
 func (c *Counter) Len() (hosts, conns int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,8 +100,8 @@ type Set struct {
 	unix   bool // those on Unix sockets are in it
 }
 
-// NewSet returns the set of the ranges, IPv4 addresses being what they are in
-// whatever form they are written, and with unix of all peers on Unix sockets.
+// NewSet returns the set of the ranges, and with unix also of all peers on Unix sockets.
+// IPv4 addresses may be written in any form.
 func NewSet(ranges []netip.Prefix, unix bool) Set {
 	ranges = slices.Clone(ranges)
 	for i, r := range ranges {

@@ -70,7 +70,7 @@ func TestSetOfPeers(t *testing.T) {
 	}
 }
 
-// A host that is counted may be asked for again.
+// HostOf may be called again with its result.
 func TestHostOfAHost(t *testing.T) {
 	for _, ip := range []string{"192.0.2.1", "2001:db8::1", "64:ff9b::102:304", "64:ff9b:0:0:1::5", "64:ff9b::", "::1", "fe80::1", "::ffff:1.2.3.4", "::5:0:0:1"} {
 		host := HostOf(netip.MustParseAddr(ip))

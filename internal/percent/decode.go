@@ -8,8 +8,8 @@ import (
 )
 
 // AppendDecodedArg decodes src, a name or value of an argument list, and appends
-// the text: a plus sign is a space. A percent sign with fewer than two bytes after
-// it stands for itself, and so do these bytes. dst may be src[:0].
+// the text: a plus sign means a space. A percent sign with fewer than two bytes
+// after it is kept, and so are these bytes. dst may be src[:0].
 func AppendDecodedArg(dst, src []byte) []byte {
 	at := len(dst)
 	dst = slices.Grow(dst, len(src))
@@ -38,8 +38,8 @@ func AppendDecodedArg(dst, src []byte) []byte {
 	return dst[:at+n]
 }
 
-// AppendDecodedPath decodes src, a path, and appends the text: a plus sign is a
-// plus sign. dst may be src[:0].
+// AppendDecodedPath decodes src, a path, and appends the text: a plus sign is kept.
+// dst may be src[:0].
 func AppendDecodedPath(dst, src []byte) []byte {
 	for {
 		i := nextEscape(src)
@@ -70,7 +70,7 @@ func HasBadEscape(src []byte) bool {
 // it. A percent sign that begins no escape in src is appended unchanged, and begins
 // none in the result.
 func AppendRecodedPath(dst, src []byte) []byte {
-	// where a percent sign that stands for itself was last written
+	// where a percent sign without an escape was last written
 	bad := -len("%XX")
 	for len(src) > 0 {
 		if src[0] != '%' {

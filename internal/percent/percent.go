@@ -1,11 +1,10 @@
 // Package percent implements percent-encoding (RFC 3986 section 2.1) in its two
-// forms: that of form and query arguments, in which a space is a plus sign, and
-// that of paths.
+// forms: for form and query arguments, in which a plus sign means a space, and for
+// paths.
 //
 // All functions append to a slice and copy the text between two escapes at once. A
-// percent sign that is not followed by two hexadecimal digits stands for itself: it
-// is never an error. The package imports ascii only. Start with the two tables in
-// this file; decode.go has the decoder.
+// percent sign without two hexadecimal digits after it is kept: it is never
+// an error. Start with the two tables in this file; decode.go has the decoder.
 package percent
 
 import (
@@ -18,7 +17,7 @@ import (
 const (
 	escape = iota // %XX
 	keep          // the byte itself
-	plus          // '+', which is a space in an argument
+	plus          // '+', which means a space in an argument
 )
 
 // The unreserved characters of RFC 3986 section 2.3 are never escaped. A path
@@ -55,7 +54,7 @@ func AppendPath(dst, src []byte) []byte {
 	return appendEncoded(dst, src, &pathBytes)
 }
 
-// IsPath reports whether AppendPath leaves c as it is.
+// IsPath reports whether AppendPath leaves c unchanged.
 func IsPath(c byte) bool { return pathBytes[c] == keep }
 
 // AppendVisible appends src with its spaces and control characters escaped, and all
@@ -75,7 +74,7 @@ func AppendVisible(dst, src []byte) []byte {
 	}
 }
 
-// AppendASCII appends src with all bytes escaped that are not visible ASCII
+// AppendASCII appends src and escapes all bytes except visible ASCII
 // characters. It is for a URI in which no other byte has a meaning.
 func AppendASCII(dst, src []byte) []byte {
 	if ascii.IsVisible(src) {

@@ -82,7 +82,7 @@ func TestDecodingKeepsInvalidEscapes(t *testing.T) {
 }
 
 // A plus sign after a percent sign at the end is neither part of an escape nor a
-// space: as in v1.77.0, both bytes stay as they are.
+// space: as in v1.77.0, both bytes are kept.
 func TestDecodingKeepsAPlusThatEndsBehindAPercentSign(t *testing.T) {
 	for src, want := range map[string]string{"a%+": "a%+", "%+": "%+", "+%+": " %+", "%++": "%  ", "%+a": "% a", "+%": " %"} {
 		if got := string(AppendDecodedArg(nil, []byte(src))); got != want {

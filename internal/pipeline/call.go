@@ -7,9 +7,8 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// Call is a request on its way through a Lane, whose response is an R. It has two
-// holders: the caller, and the lane that it waits in. The last one to drop it returns
-// it to its Lanes.
+// Call is a request in a Lane, whose response is an R. It has two holders: the caller, and
+// its lane. The last holder to drop it returns it to its Lanes.
 type Call[R any] struct {
 	links links[R] // guarded by the mutex of the lane
 	lane  *Lane[R]
@@ -17,53 +16,52 @@ type Call[R any] struct {
 
 	// The fields that describe the request are set before it is enqueued.
 
-	// Out is its bytes on the wire.
+	// Out is the request as bytes on the wire.
 	Out []byte
 	// Exchange has the properties of the request that decide the framing of the
 	// response.
 	Exchange http1.Exchange
-	// Idempotent says that there is no harm in sending it twice, and Closes that it
-	// asks for the connection to be closed.
+	// Idempotent means that sending the request twice does no harm, and Closes that it asks
+	// for the connection to be closed.
 	Idempotent, Closes bool
-	// Patient says that its caller never gives it up. The caller may have to write it then.
+	// Patient means that the caller never gives the call up. It may have to write it then.
 	Patient bool
 
-	// end is the offset at which its bytes end on the connection. The mutex of the lane
-	// guards it
+	// end is the offset of the end of its bytes on the connection, guarded by the mutex of
+	// the lane
 	end uint64
 
-	mu sync.Mutex // guards what follows
-	// Response belongs to the caller. The reader fills it while it holds the lock;
+	mu sync.Mutex // guards the following fields
+	// Response belongs to the caller. The reader fills it while it holds the lock. It is
 	// nil if the response is discarded.
 	Response *R
 	phase    callPhase
 
-	err  error // the result, to be read after done
+	err  error // the result, valid after done
 	done chan struct{}
 
 	holders atomic.Int32
 }
 
-// callPhase says whether the caller of a Call waits.
+// callPhase is the state of the caller of a Call.
 type callPhase uint8
 
 const (
 	callAwaited  callPhase = iota // the caller waits
 	callLeft                      // the caller does not wait any more
-	callFinished                  // there is a result, and done has something to receive
+	callFinished                  // there is a result, and done delivers a value
 )
 
-// maxKeptRequest is the size up to which the memory of a request is kept for the
-// next one.
+// maxKeptRequest is the largest memory of a request kept for the next one.
 const maxKeptRequest = 64 << 10
 
-// Lock keeps the caller from going on, and with that its response valid.
+// Lock blocks the caller, so that its response stays valid.
 func (call *Call[R]) Lock() { call.mu.Lock() }
 
 // Unlock undoes Lock.
 func (call *Call[R]) Unlock() { call.mu.Unlock() }
 
-// Drop says that n holders of the call do not use it any more.
+// Drop releases the call for n of its holders.
 func (call *Call[R]) Drop(n int32) {
 	if call.holders.Add(-n) > 0 {
 		return
@@ -76,14 +74,14 @@ func (call *Call[R]) Drop(n int32) {
 	call.home.Put(call)
 }
 
-// Done returns a channel that gets one value when there is a result.
+// Done returns a channel that delivers one value when there is a result.
 func (call *Call[R]) Done() <-chan struct{} { return call.done }
 
-// Result returns the result, after Done.
+// Result returns the result. It is valid after Done has delivered.
 func (call *Call[R]) Result() error { return call.err }
 
-// Leave gives the call up because of err, unless it has a result by now, and returns
-// the result. After that the lane does not touch the response.
+// Leave gives the call up because of err, unless it has a result already, and returns the
+// result. Afterwards the lane does not touch the response.
 func (call *Call[R]) Leave(err error) error {
 	call.mu.Lock()
 	if call.phase == callFinished {
@@ -118,19 +116,19 @@ func (call *Call[R]) isLeft() bool {
 	return call.phase == callLeft
 }
 
-// links chain a call to its neighbours in a list.
+// links connects a call to its neighbours in a list.
 type links[R any] struct {
 	list       *list[R]
 	prev, next *Call[R]
 }
 
-// list is calls in their order. One that is given up leaves from the middle.
+// list is an ordered list of calls. An abandoned call is removed from the middle.
 type list[R any] struct {
 	first, last *Call[R]
 	n           int
 }
 
-// insert puts the call behind after; nil stands for the beginning.
+// insert inserts the call after another one, or at the beginning if after is nil.
 func (l *list[R]) insert(call, after *Call[R]) {
 	next := l.first
 	if after != nil {

@@ -1,9 +1,8 @@
-// Package pipeline sends requests on connections without waiting for the responses to
-// those before (RFC 9112 section 9.3.2), and keeps order among them: which call goes
-// to which connection, what is written together, whose response comes next, and what
-// may be sent again when a connection ends.
+// Package pipeline implements HTTP/1.1 pipelining for clients (RFC 9112 section
+// 9.3.2): it sends requests without waiting for earlier responses. It chooses a
+// connection for each call, batches writes, matches responses to calls, and resends
+// calls when a connection ends.
 //
-// It knows the bytes of requests. Of responses it knows only where they begin and
-// end; a reader that the user of the package provides reports that. It imports
-// clientconn, http1, bufpool, clock, connpool and neterr. Start with Lanes.
+// It does not parse responses: a reader that the user of the package provides reports
+// where they begin and end. Start with Lanes.
 package pipeline

@@ -6,17 +6,17 @@ import (
 	"github.com/valyala/fasthttp/internal/clientconn"
 )
 
-// mayHelp reports whether the caller writes the call itself, in the place of the writer: it
-// is the only one, as it was the last time, and it waits as long as it takes. That saves
-// waking a goroutine. Calls that come together are better written together, and during a long
-// write the response may come. The mutex is held.
+// mayHelp reports whether the caller writes the call itself, instead of the writer. It does
+// if the call is the only one, as the last one was, and the caller waits without limit. That
+// saves waking a goroutine. Concurrent calls are better written together, and the response
+// may arrive during a long write. The mutex is held.
 func (l *Lane[R]) mayHelp(call *Call[R]) bool {
 	return call.Patient && len(call.Out) <= l.conf.WriteSize && l.writer == writerWaits && l.conn != nil && l.load.Load() == 1 &&
 		l.together <= 1 && l.conf.MaxBatchDelay <= 0 && l.state.MaySend() && !l.isStale(l.conn)
 }
 
-// help writes the call, which is the only one in queue. Meanwhile the writer goes on to wait,
-// so the connection stays what it is. The mutex is held, but not during the write.
+// help writes the call, which is the only one in queue. Meanwhile the writer continues to
+// wait, so the connection does not change. The mutex is held, but not during the write.
 func (l *Lane[R]) help(call *Call[R]) {
 	conn := l.conn
 	l.writer = writerHelped
@@ -27,8 +27,8 @@ func (l *Lane[R]) help(call *Call[R]) {
 	returned := false
 	defer func() {
 		if !returned {
-			// An application's connection has panicked, or ended the goroutine. What it has
-			// written is not known, so the call is given up before anybody sends it again.
+			// An application's connection has panicked, or ended the goroutine. It is unknown
+			// how much was written, so the call is given up before it could be sent again.
 			_ = call.Leave(io.ErrShortWrite)
 			l.mu.Lock()
 			l.helped(conn, call, 0, io.ErrShortWrite)

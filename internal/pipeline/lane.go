@@ -17,66 +17,65 @@ import (
 	"github.com/valyala/fasthttp/internal/neterr"
 )
 
-// Lane is one connection of a Lanes, or the place for one, with the calls that wait
-// for it.
+// Lane is one connection of a Lanes, or the place for one, with the calls that wait for it.
 //
-// A goroutine, the writer, runs while there are calls or a connection. It connects,
-// sends the calls in queue, unless a caller does (help), and tidies up after the connection. Each connection has a
-// second goroutine, the reader, which gives the calls in sent their responses.
+// A goroutine, the writer, runs while there are calls or a connection. It connects, sends the
+// calls in queue, unless a caller does (help), and cleans up after the connection. Each
+// connection has a second goroutine, the reader, which assigns responses to the calls in sent.
 type Lane[R any] struct {
 	all  *Lanes[R]
 	conf *Config[R]
-	load atomic.Int64  // of calls in both lists, and about to be
-	wake chan struct{} // for the writer if it waits
+	load atomic.Int64  // calls in both lists, and about to be added
+	wake chan struct{} // wakes the waiting writer
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the following fields
 	queue  list[R]
 	sent   list[R]
 	queued int // bytes in queue
 	waited int // calls in both lists whose callers still wait
 	writer writerPhase
 
-	// of the connection
+	// about the connection
 	conn      *clientconn.Conn // nil if there is none
 	state     http1.ClientConn
 	haste     writeHaste
-	wrote     uint64        // bytes that were given to be sent
+	wrote     uint64        // bytes handed over for sending
 	written   uint64        // bytes that were sent
-	answered  int           // responses that came on it
+	answered  int           // responses received on it
 	idleSince time.Duration // on clock.Monotonic
 
 	// learned from earlier connections
-	window    int // how many calls may be in sent
+	window    int // largest number of calls in sent
 	together  int // calls that were in queue for the last batch
-	failures  int // connections in a row that brought no response, or did not come about
+	failures  int // consecutive connections without a response, or failed attempts to connect
 	notBefore time.Time
 
 	timer *time.Timer // the writer's, nil before the first time
 }
 
-// writerPhase is what the writer of a Lane does.
+// writerPhase is the state of the writer of a Lane.
 type writerPhase uint8
 
 const (
 	writerAbsent writerPhase = iota // there is none
 	writerWorks                     // it checks the lists before it waits
-	writerWaits                     // it is to be woken after changes
-	writerHelped                    // it waits, and a caller writes in its place
-	writerNeeded                    // it is to be woken when that caller has written
+	writerWaits                     // it must be woken after changes
+	writerHelped                    // it waits, and a caller writes instead
+	writerNeeded                    // it must be woken when that caller has written
 )
 
-// writeHaste says which deadline a write has.
+// writeHaste is the kind of deadline of a write.
 type writeHaste uint8
 
 const (
-	hasteNone  writeHaste = iota // that of WriteTimeout
-	hasteEarly                   // a shorter one: a response came for what is being written
-	hastePast                    // still that one, but what it was for was written
+	hasteNone  writeHaste = iota // WriteTimeout applies
+	hasteEarly                   // a shorter deadline: the response arrived during the write
+	hastePast                    // the same deadline still, but that request was written
 )
 
-// enqueue adds a call that load counts already, and sees to it that it is sent: by the
-// writer, or here, so it may wait for the write of a Patient call. It reports whether there was
-// room.
+// enqueue adds a call that load already counts, and makes sure that it is sent: by the writer,
+// or by enqueue itself, which may therefore wait for the write of a Patient call. It reports
+// whether there was room.
 func (l *Lane[R]) enqueue(call *Call[R]) bool {
 	l.mu.Lock()
 	if l.queue.n >= l.conf.MaxPending {
@@ -100,8 +99,7 @@ func (l *Lane[R]) enqueue(call *Call[R]) bool {
 	return true
 }
 
-// signal wakes the writer if it waits, as soon as nobody writes in its place. The mutex is
-// held.
+// signal wakes the writer if it waits, as soon as no caller writes instead. The mutex is held.
 func (l *Lane[R]) signal() {
 	switch l.writer {
 	case writerWaits:
@@ -112,8 +110,8 @@ func (l *Lane[R]) signal() {
 	}
 }
 
-// await lets the writer wait for changes, or for the timer, and reports whether
-// the timer was first. The mutex is held before and after that.
+// await makes the writer wait for changes, or for the timer, and reports whether the timer
+// fired first. The mutex is held before and after the wait.
 func (l *Lane[R]) await(timer *time.Timer) (expired bool) {
 	l.writer = writerWaits
 	l.mu.Unlock()
@@ -128,7 +126,7 @@ func (l *Lane[R]) await(timer *time.Timer) (expired bool) {
 		l.writer = writerWorks
 		return true
 	}
-	// somebody has woken it meanwhile, or does so when a caller has written
+	// it was woken meanwhile, or will be when a caller has written
 	l.signal()
 	l.mu.Unlock()
 	<-l.wake
@@ -136,7 +134,7 @@ func (l *Lane[R]) await(timer *time.Timer) (expired bool) {
 	return true
 }
 
-// end takes a call out of its list and gives it its result. The mutex is held.
+// end removes a call from its list and gives it its result. The mutex is held.
 func (l *Lane[R]) end(call *Call[R], err error) {
 	l.unlink(call)
 	l.load.Add(-1)
@@ -154,9 +152,9 @@ func (l *Lane[R]) unlink(call *Call[R]) {
 	}
 }
 
-// forsake says that the caller has given up the call. A call that was sent keeps its
-// place, since its response will come; but the connection is closed if no caller
-// waits for any of its responses, so that later calls need not wait for them.
+// forsake records that the caller has given up the call. A call that was sent keeps its place,
+// since its response will arrive; but if no caller waits for any response of the connection,
+// the connection is closed, so that later calls need not wait.
 func (l *Lane[R]) forsake(call *Call[R]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -205,8 +203,8 @@ func (l *Lane[R]) run() {
 	}
 }
 
-// connect returns a connection, or nil if no call is left that needs one: there is no
-// writer then. Calls that wait while an attempt fails fail with it.
+// connect returns a connection, or nil if no remaining call needs one: then the writer ends.
+// Calls that wait while an attempt fails fail with it.
 func (l *Lane[R]) connect() (conn *clientconn.Conn, read func() error) {
 	for {
 		if !l.mayConnect() {
@@ -258,9 +256,8 @@ const (
 	maxBackoff = time.Second
 )
 
-// backOff makes the next attempt to connect wait: twice as long as the last
-// time, give or take a quarter, so that many clients do not come back at the
-// same moment. The mutex is held.
+// backOff delays the next attempt to connect: by twice the last delay, give or take a quarter,
+// so that many clients do not reconnect at the same moment. The mutex is held.
 func (l *Lane[R]) backOff() {
 	wait := min(minBackoff<<min(l.failures, 10), maxBackoff)
 	l.failures++
@@ -295,7 +292,7 @@ func (l *Lane[R]) sendFailed(conn *clientconn.Conn, n int, err error) {
 		_ = conn.Net().Close()
 	}
 	l.state.Advance(event)
-	// responses may have come before the connection broke
+	// responses may have arrived before the connection broke
 	_ = conn.Guard.LimitRead(time.Now().Add(l.conf.DrainingTime))
 }
 
@@ -310,8 +307,8 @@ func (l *Lane[R]) sendEnded() {
 	}
 }
 
-// nextBatch waits for calls, moves them to sent and their bytes to out. It reports
-// whether there is something to send, which there will not be again if not.
+// nextBatch waits for calls, moves them to sent and their bytes to out. It reports whether
+// there is something to send. If not, there never will be on this connection.
 func (l *Lane[R]) nextBatch(conn *clientconn.Conn, out *bufpool.Buffer, idle *time.Timer) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -350,7 +347,7 @@ func (l *Lane[R]) nextBatch(conn *clientconn.Conn, out *bufpool.Buffer, idle *ti
 	}
 }
 
-// collect waits for more calls to be sent together, if that is wanted.
+// collect waits for more calls to send together, if so configured.
 func (l *Lane[R]) collect() {
 	if l.conf.MaxBatchDelay <= 0 {
 		l.gather()
@@ -365,10 +362,11 @@ func (l *Lane[R]) collect() {
 	}
 }
 
-// gather lets goroutines run that are about to add a call, if there may be some: the last
-// batch had several, or others wait for responses, which may have come by now. A write costs
-// more than that, and batches of one call each would go on for ever: each call comes while
-// the one before it is written. The mutex is held when gather is called and when it returns.
+// gather runs goroutines that are about to add a call, if there may be some: the last batch
+// had several calls, or others wait for responses, which may have arrived by now. A write
+// costs more than that. Otherwise batches of one call each would never end: each call would
+// arrive while the one before it is written. The mutex is held when gather is called and when
+// it returns.
 func (l *Lane[R]) gather() {
 	if l.queue.n < l.together || l.sent.n > 0 {
 		l.mu.Unlock()
@@ -378,9 +376,9 @@ func (l *Lane[R]) gather() {
 	l.together = l.queue.n
 }
 
-// isStale reports whether the server has closed the connection while it was idle, or
-// has sent unsolicited bytes. The reader will notice, but it may not have run yet.
-// With TLS only the reader can know whether bytes are content.
+// isStale reports whether the server has closed the idle connection, or has sent unsolicited
+// bytes. The reader will notice, but it may not have run yet. With TLS only the reader knows
+// whether bytes are content.
 func (l *Lane[R]) isStale(conn *clientconn.Conn) bool {
 	if l.sent.n > 0 {
 		return false
@@ -402,8 +400,8 @@ func (l *Lane[R]) batch(conn *clientconn.Conn, out *bufpool.Buffer) {
 	l.all.signalRoom()
 }
 
-// beginSend sets the deadlines for calls that are about to be moved to sent, and written.
-// The mutex is held.
+// beginSend sets the deadlines for calls that are about to be moved to sent and written. The
+// mutex is held.
 func (l *Lane[R]) beginSend(conn *clientconn.Conn) {
 	if l.sent.n == 0 {
 		l.expect(conn)
@@ -436,22 +434,22 @@ func (l *Lane[R]) expect(conn *clientconn.Conn) {
 	}
 }
 
-// Next returns the call that the next response is for, or nil if there is none. It is
-// for the reader, as are the methods behind it.
+// Next returns the call for the next response, or nil if there is none. Only the reader may
+// call it and the methods below.
 func (l *Lane[R]) Next() *Call[R] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.sent.first
 }
 
-// Respond ends the first call, whose response is complete. closes says that it
-// is the last one of the connection. It returns the call that the next response is
-// for, or nil if none was sent so far.
+// Respond ends the first call, whose response is complete. closes means that this response is
+// the last one of the connection. It returns the call for the next response, or nil if none
+// was sent so far.
 func (l *Lane[R]) Respond(closes bool) (next *Call[R]) {
 	l.mu.Lock()
 	conn := l.conn
 	if l.haste != hasteEarly && l.sent.first.end > l.written {
-		// the server may not want the rest of the request that is being written
+		// the server may not want the rest of the request being written
 		l.haste = hasteEarly
 		_ = conn.Guard.ShortenWrite(time.Now().Add(l.conf.EarlyTime))
 	}
@@ -491,7 +489,7 @@ func (l *Lane[R]) Fail(err error) {
 	}
 }
 
-// Expire is Fail for a response that did not come in time.
+// Expire is Fail for a response that did not arrive in time.
 func (l *Lane[R]) Expire() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -500,7 +498,7 @@ func (l *Lane[R]) Expire() {
 	}
 }
 
-// hangUp says that the reader has ended. The connection ends with it: the writer
+// hangUp records that the reader has ended. The connection ends with it: otherwise the writer
 // would wait for a server whose responses are not read.
 func (l *Lane[R]) hangUp(conn *clientconn.Conn) {
 	l.mu.Lock()
@@ -510,8 +508,8 @@ func (l *Lane[R]) hangUp(conn *clientconn.Conn) {
 	_ = conn.Net().Close()
 }
 
-// tidy puts the calls that can be sent again back into the queue, and ends the other
-// ones. err is the reason for which the reader has ended.
+// tidy puts the calls that can be sent again back into the queue, and ends the others. err is
+// the reason why the reader has ended.
 func (l *Lane[R]) tidy(conn *clientconn.Conn, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -556,9 +554,9 @@ func (l *Lane[R]) tidy(conn *clientconn.Conn, err error) {
 	}
 }
 
-// mayResend reports whether a call that has got nothing of a response can be sent
-// again: nothing of it was written, the server has said that it reads no more
-// requests, or there is no harm in sending it twice. The mutex is held.
+// mayResend reports whether a call without any part of a response can be sent again: nothing
+// of it was written, the server has announced that it reads no more requests, or sending it
+// twice does no harm. The mutex is held.
 func (l *Lane[R]) mayResend(call *Call[R]) bool {
 	if l.answered == 0 && l.failures >= l.conf.MaxFailures {
 		return false

@@ -10,52 +10,50 @@ import (
 
 // Config is the configuration of a Lanes. It must not be changed after Start.
 type Config[R any] struct {
-	// Connect returns a connection, and the function that reads responses from it:
-	// see Lane.Next. That runs on a goroutine of its own and returns why it has ended,
-	// io.EOF if the server has closed the connection or has announced that with a
-	// response.
+	// Connect returns a connection, and the function that reads responses from it: see
+	// Lane.Next. read runs on a separate goroutine and returns why it has ended. It returns
+	// io.EOF if the server has closed the connection or has announced with a response that
+	// it will.
 	Connect func(*Lane[R]) (conn *clientconn.Conn, read func() error, err error)
 
-	// MaxPending is how many calls may wait to be sent on each connection, and how
-	// many for their response there.
+	// MaxPending limits the calls on each connection twice: for those waiting to be sent, and
+	// for those waiting for their response.
 	MaxPending int
-	// WriteSize is how many bytes of requests are collected for one write.
+	// WriteSize is the number of bytes of requests collected for one write.
 	WriteSize int
-	// MaxBatchDelay is how long a request may wait for other requests to be sent with
-	// it.
+	// MaxBatchDelay is how long a request may wait for other requests to be sent with it.
 	MaxBatchDelay time.Duration
 	// MaxIdle is how long a connection may be unused before it is closed.
 	MaxIdle time.Duration
-	// ReadTimeout limits the wait for each response, and WriteTimeout each write; 0
-	// for no limit.
+	// ReadTimeout limits the wait for each response, and WriteTimeout each write; 0 means no
+	// limit.
 	ReadTimeout, WriteTimeout time.Duration
-	// DrainingTime is how long responses are waited for after requests cannot be sent
+	// DrainingTime is how long the lane waits for responses after requests cannot be sent
 	// any more.
 	DrainingTime time.Duration
-	// EarlyTime is how long a request may still be on its way when its response is
+	// EarlyTime is how long the writing of a request may continue after its response is
 	// complete.
 	EarlyTime time.Duration
-	// MaxFailures is how many connections may end without any response before
-	// nothing is sent again.
+	// MaxFailures is the number of consecutive connections without any response after which
+	// nothing is resent.
 	MaxFailures int
 
-	// ErrTimeout is the error of a call that was not sent or answered in time,
-	// ErrClosed of one that may not be sent again, and ErrOverflow of one for which
-	// there is no room.
+	// ErrTimeout is the error of a call that was not sent or answered in time, ErrClosed of
+	// one that must not be resent, and ErrOverflow of one for which there is no room.
 	ErrTimeout, ErrClosed, ErrOverflow error
 }
 
-// Lanes is some connections to one server, and the calls that wait for them. The
-// methods may be called concurrently once Start has returned.
+// Lanes is a set of connections to one server, and the calls that wait for them. The methods
+// may be called concurrently after Start has returned.
 type Lanes[R any] struct {
 	conf    Config[R]
 	lanes   []Lane[R]     // one for each connection
-	waiting atomic.Int32  // calls that wait for room
-	room    chan struct{} // has one if there may be some
+	waiting atomic.Int32  // calls waiting for room
+	room    chan struct{} // holds a value if there may be room
 	calls   sync.Pool
 }
 
-// Start makes p ready for calls, on n connections at most.
+// Start prepares p for calls, on at most n connections.
 func (p *Lanes[R]) Start(n int, conf Config[R]) {
 	p.conf = conf
 	p.room = make(chan struct{}, 1)
@@ -68,7 +66,7 @@ func (p *Lanes[R]) Start(n int, conf Config[R]) {
 	}
 }
 
-// NewCall returns a call, which its caller and a lane hold.
+// NewCall returns a call with two holders, its caller and a lane.
 func (p *Lanes[R]) NewCall() *Call[R] {
 	call, ok := p.calls.Get().(*Call[R])
 	if !ok {
@@ -78,10 +76,10 @@ func (p *Lanes[R]) NewCall() *Call[R] {
 	return call
 }
 
-// Enqueue gives the call to the connection that has the fewest, or else to one that
-// has room. The choice counts at once, not when the lock is acquired: otherwise all
-// callers that choose meanwhile would take the same connection, and overflow it. Enqueue may
-// write the call, if that is Patient.
+// Enqueue adds the call to the connection with the fewest calls, or else to one that has
+// room. The choice counts at once, not when the lock is acquired: otherwise all callers that
+// choose meanwhile would take the same connection, and overflow it. Enqueue may write the
+// call itself if it is Patient.
 func (p *Lanes[R]) Enqueue(call *Call[R]) error {
 	best := 0
 	for i := range p.lanes {
@@ -100,7 +98,7 @@ func (p *Lanes[R]) Enqueue(call *Call[R]) error {
 	return p.conf.ErrOverflow
 }
 
-// AwaitRoom is Enqueue that waits for room, until something comes from expired.
+// AwaitRoom is like Enqueue, but waits for room until expired delivers a value.
 func (p *Lanes[R]) AwaitRoom(call *Call[R], expired <-chan time.Time) error {
 	p.waiting.Add(1)
 	defer p.waiting.Add(-1)
@@ -129,13 +127,13 @@ func (p *Lanes[R]) signalRoom() {
 // Status is the state of a Lanes.
 type Status struct {
 	Writers  int // lanes that have a connection, or try to get one
-	Load     int // calls that have been given to a lane
-	Queued   int // calls that were not sent so far, and Bytes how long they are
+	Load     int // calls in lanes
+	Queued   int // calls that were not sent so far, and Bytes their total size
 	Bytes    int
-	Sent     int // calls that wait for their response
+	Sent     int // calls waiting for their response
 	Waited   int // calls whose callers wait for the result
-	Waiting  int // calls that wait for room
-	Failures int // connections in a row that brought no response
+	Waiting  int // calls waiting for room
+	Failures int // consecutive connections without a response
 }
 
 // Status returns the state, summed over the lanes.

@@ -73,7 +73,7 @@ func TestLanesSpreadCallsThatWaitForTheLock(t *testing.T) {
 func TestLanesHaveRoomForSoManyCalls(t *testing.T) {
 	p := refusing(2, 3)
 	for i := range p.lanes {
-		// no writer takes the calls out meanwhile
+		// no writer removes the calls meanwhile
 		p.lanes[i].writer = writerWorks
 	}
 	var calls []*Call[response]
@@ -120,7 +120,7 @@ func TestLaneBacksOff(t *testing.T) {
 	})
 }
 
-// A canceled call leaves its list, whatever its position.
+// A canceled call is removed from its list, whatever its position.
 func TestListKeepsItsOrder(t *testing.T) {
 	var l list[response]
 	text := func() string {

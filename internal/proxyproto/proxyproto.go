@@ -2,8 +2,8 @@
 // connection that it forwards: the PROXY protocol, versions 1 and 2, as HAProxy
 // specifies it in its proxy-protocol.txt.
 //
-// It does no I/O. Size returns how many bytes the header has, or how many can be read
-// without going beyond it. Parse parses a complete header. It imports ascii.
+// It does no I/O. Size returns the size of the header, or how many bytes can be read
+// without reading beyond it. Parse parses a complete header.
 package proxyproto
 
 import (
@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// MaxSize is the size of the longest header that is accepted. The addresses
-	// have 232 bytes at most. The extensions after them, such as the certificate of
-	// a client, could have up to 64 KiB.
+	// MaxSize is the size of the longest accepted header. The addresses have 232
+	// bytes at most. The extensions after them, such as the certificate of a client,
+	// could have up to 64 KiB.
 	MaxSize = 4 << 10
 
 	// maxText is the size of the longest header of version 1 (section 2.1).
@@ -32,23 +32,24 @@ const (
 )
 
 var (
-	// ErrMalformed says that a connection does not begin with a valid header.
+	// ErrMalformed means that a connection does not begin with a valid header.
 	ErrMalformed = errors.New("malformed header of the PROXY protocol")
-	// ErrTooLarge says that a header is larger than MaxSize.
+	// ErrTooLarge means that a header is larger than MaxSize.
 	ErrTooLarge = errors.New("too large a header of the PROXY protocol")
-	// ErrChecksum says that a header does not match its checksum.
+	// ErrChecksum means that a header does not match its checksum.
 	ErrChecksum = errors.New("wrong checksum in a header of the PROXY protocol")
 )
 
-// Header is what a header says about the connection of the client. If it says
-// nothing, both addresses are invalid, and those of the connection itself count: the
-// proxy checks whether the server is alive, or its client has no IP address.
+// Header holds a header's information about the connection of the client. If the
+// header has none, both addresses are invalid, and the addresses of the connection
+// itself apply: the proxy checks whether the server is alive, or its client has no IP
+// address.
 type Header struct {
 	Source      netip.AddrPort // the address of the client
 	Destination netip.AddrPort // the address to which the client has connected
 }
 
-// Size returns the size of the header at the start of b. If that is more than len(b),
+// Size returns the size of the header at the start of b. If it is more than len(b),
 // the header is not complete, and the result is its least possible size: the caller
 // may read up to so many bytes and call Size again. If b cannot become a header, Size
 // returns an error at once.

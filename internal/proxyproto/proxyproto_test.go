@@ -126,7 +126,7 @@ var headers = []struct {
 	{"2: other signature", strings.Replace(binaryHeader(0x21, 0x11, ends4), "QUIT", "QUIP", 1), Header{}, ErrMalformed},
 }
 
-// parse reads a header in steps, each time as many bytes as Size says, and returns
+// parse reads a header in steps, each time as many bytes as Size returns, and returns
 // the bytes after it.
 func parse(in []byte) (h Header, rest []byte, err error) {
 	for n := 0; ; {
@@ -219,7 +219,8 @@ func FuzzHeader(f *testing.F) {
 		if header[0] == 'P' && (len(header) > maxText || !bytes.HasSuffix(header, []byte("\r\n"))) {
 			t.Errorf("a line of %d bytes: %q", len(header), header)
 		}
-		// the header is the same whatever follows it, and in whatever pieces it comes
+		// the header is the same whatever follows it, and in whatever pieces it
+		// arrives
 		size, err := Size(in)
 		again, err2 := Parse(header)
 		if size != len(header) || err != nil || again != h || err2 != nil {

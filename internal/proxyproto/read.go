@@ -6,9 +6,9 @@ import (
 	"github.com/valyala/fasthttp/internal/ioread"
 )
 
-// Read reads a header, and nothing behind it.
+// Read reads a header, and no byte after it.
 func Read(r io.Reader) (Header, error) {
-	var small [256]byte // a header without extensions, of whatever kind, fits in
+	var small [256]byte // large enough for every header without extensions
 	b := small[:0]
 	for {
 		size, err := Size(b)

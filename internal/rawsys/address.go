@@ -5,13 +5,13 @@ import (
 	"net/netip"
 )
 
-// Address is the IP address and the port of one end of a connection, in little memory. The
-// zero value is none.
+// Address is the IP address and the port of one end of a connection, in a compact form.
+// The zero value means no address.
 type Address struct {
 	IP   [16]byte // the address, in its first bytes
 	Zone uint32   // the index of the interface of a link-local address, or 0
 	Port uint16   // the port
-	Size uint8    // how many bytes of IP are the address; 0 if there is none
+	Size uint8    // length of the address in IP; 0 if there is none
 }
 
 // AddressOf returns the address without a port and a zone.
@@ -29,7 +29,7 @@ func (a *Address) Addr() netip.Addr {
 	return ip
 }
 
-// TCP returns the address as package net has it.
+// TCP returns the address in the form of package net.
 func (a *Address) TCP() *net.TCPAddr {
 	addr := &net.TCPAddr{IP: append(net.IP(nil), a.IP[:a.Size]...), Port: int(a.Port)}
 	if a.Zone != 0 {

@@ -59,15 +59,15 @@ func Ready(fd int) (ready bool, errno syscall.Errno) {
 	return n == 1, errno
 }
 
-// HungUp is poll(2) for the end of what the peer sends, with a time limit of zero. Bytes that
-// came before the end do not matter, nor does it matter whether they were read.
+// HungUp is poll(2) with a time limit of zero, for the end of the data from the peer. It
+// makes no difference whether bytes arrived before the end, or whether they were read.
 func HungUp(fd int) (ended bool, errno syscall.Errno) {
 	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}, 0)
 	errno, _ = err.(syscall.Errno)
 	return n == 1, errno
 }
 
-// Accept is accept4(2). It is the exception: it may wait, and the scheduler knows of it.
+// Accept is accept4(2). It is the exception: it may wait, and the scheduler knows about it.
 func Accept(fd int) (n int, from Address, errno syscall.Errno) {
 	n, sa, err := unix.Accept4(fd, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
 	errno, _ = err.(syscall.Errno)

@@ -8,9 +8,9 @@ import (
 	"unsafe"
 )
 
-// The use of unsafe follows the rule for syscall.RawSyscall: the conversion of a
-// pointer to an integer stands in the argument list of the call. That keeps the
-// memory alive and in its place until the call returns.
+// The use of unsafe follows the rule for syscall.RawSyscall: the conversion of a pointer to
+// an integer is in the argument list of the call. That keeps the memory alive and in its
+// place until the call returns.
 
 // Recv is recv(2) with MSG_DONTWAIT.
 func Recv(fd int, p []byte) (n int, errno syscall.Errno) {
@@ -48,7 +48,7 @@ func Poll(set int, events []syscall.EpollEvent) (n int, errno syscall.Errno) {
 	return int(r), errno
 }
 
-// Accept is accept4(2). It is the exception: it may wait, and the scheduler knows of it.
+// Accept is accept4(2). It is the exception: it may wait, and the scheduler knows about it.
 func Accept(fd int) (n int, from Address, errno syscall.Errno) {
 	var sa syscall.RawSockaddrInet6 // an address of IPv4 is shorter
 	size := uint32(unsafe.Sizeof(sa))
@@ -58,7 +58,7 @@ func Accept(fd int) (n int, from Address, errno syscall.Errno) {
 	}
 	switch sa.Family {
 	case syscall.AF_INET:
-		// its four bytes are where those of IPv6 have the flow
+		// its four bytes are at the offset of the IPv6 flow information
 		binary.NativeEndian.PutUint32(from.IP[:], sa.Flowinfo)
 		from.Size = 4
 	case syscall.AF_INET6:
@@ -74,8 +74,8 @@ func Accept(fd int) (n int, from Address, errno syscall.Errno) {
 // read of the descriptor would not wait, be it for bytes, an end or an error.
 func Ready(fd int) (ready bool, errno syscall.Errno) { return poll(fd, pollIn) }
 
-// HungUp is poll(2) for the end of what the peer sends, with a time limit of zero. Bytes that
-// came before the end do not matter, nor does it matter whether they were read.
+// HungUp is poll(2) with a time limit of zero, for the end of the data from the peer. It
+// makes no difference whether bytes arrived before the end, or whether they were read.
 func HungUp(fd int) (ended bool, errno syscall.Errno) { return poll(fd, pollRdHup) }
 
 func poll(fd int, events int16) (is bool, errno syscall.Errno) {
@@ -102,10 +102,9 @@ func Control(set, op, fd int, ev *syscall.EpollEvent) syscall.Errno {
 	return errno
 }
 
-// CloseSocket is close(2). Closing a socket waits if SO_LINGER says so, also
-// with O_NONBLOCK, and sockets inherit that from their listener. So CloseSocket
-// closes such a socket, and a descriptor that is not a socket, by a call that the
-// scheduler knows of.
+// CloseSocket is close(2). Closing a socket waits if SO_LINGER is set that way, even with
+// O_NONBLOCK, and sockets inherit the option from their listener. So CloseSocket closes such
+// a socket, and a descriptor that is not a socket, by a call that the scheduler knows about.
 func CloseSocket(fd int) syscall.Errno {
 	var linger syscall.Linger
 	size := uint32(unsafe.Sizeof(linger))

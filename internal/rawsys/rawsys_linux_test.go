@@ -104,7 +104,7 @@ func TestCallsDoNotWaitForBlockingSockets(t *testing.T) {
 }
 
 // Closing a socket that lingers waits for its peer, even with O_NONBLOCK. The
-// scheduler must know of that wait: other goroutines must run meanwhile.
+// scheduler must know about that wait: other goroutines must run meanwhile.
 func TestClosingASocketThatLingersStopsNobody(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,29 +1,27 @@
-// Package recvbuf holds what was received on a connection and not consumed. It
-// knows nothing of connections: whoever reads from one puts the bytes into Space,
-// and says with Received how many there were. source.go has what messages are read
-// from, which may be a Buffer or something else.
-//
-// It imports internal/bufpool.
+// Package recvbuf holds bytes that were received on a connection and not consumed.
+// It knows nothing of connections: the reader of a connection stores bytes in
+// Space, and reports their number with Received. source.go has Source, from which
+// messages are read, which may be a Buffer or something else.
 package recvbuf
 
 import "github.com/valyala/fasthttp/internal/bufpool"
 
-// MinSpace is how many bytes Space has room for at least.
+// MinSpace is the least number of bytes that Space has room for.
 const MinSpace = 512
 
-// Buffer is bytes in the order in which they were received. It has memory only
-// while that is needed: from the first call of Space, Adopt or Hold until Release.
+// Buffer holds bytes in the order in which they were received. It has memory only
+// while it needs it: from the first call of Space, Adopt or Hold until Release.
 //
-// The zero value is an empty buffer without a Size. A Buffer is used by one
-// goroutine at a time, and must not be copied while it has memory.
+// The zero value is an empty buffer without a Size. Only one goroutine may use a
+// Buffer at a time, and it must not be copied while it has memory.
 type Buffer struct {
-	in *bufpool.Buffer // what lies before read is consumed
-	// Size is how large the memory is to begin with, in bytes.
+	in *bufpool.Buffer // the bytes before read are consumed
+	// Size is the initial size of the memory, in bytes.
 	Size uint32
 	read uint32
 }
 
-// Peek returns the bytes that are there. They stay valid until Space, Release, or
+// Peek returns the available bytes. They stay valid until Space, Release, or
 // another method that takes memory.
 func (b *Buffer) Peek() []byte {
 	if b.in == nil {
@@ -32,10 +30,10 @@ func (b *Buffer) Peek() []byte {
 	return b.in.B[b.read:]
 }
 
-// Discard takes n of them away.
+// Discard removes the first n bytes.
 func (b *Buffer) Discard(n int) { b.read += uint32(n) }
 
-// Space returns where the next bytes go: at least MinSpace bytes.
+// Space returns the memory for the next bytes: at least MinSpace bytes.
 func (b *Buffer) Space() []byte {
 	if b.in == nil {
 		b.in, b.read = bufpool.Get(int(b.Size)), 0
@@ -56,14 +54,15 @@ func (b *Buffer) Space() []byte {
 	return in.B[len(in.B):cap(in.B)]
 }
 
-// Received says that n bytes were put into what Space has returned.
+// Received records that n bytes were stored in the result of Space.
 func (b *Buffer) Received(n int) { b.in.B = b.in.B[:len(b.in.B)+n] }
 
 // Empty reports whether there is no memory.
 func (b *Buffer) Empty() bool { return b.in == nil }
 
-// Adopt makes in, whose content is not needed any more, the memory for what comes
-// next, if there is none and it is large enough. It goes to the pool otherwise.
+// Adopt makes in, whose content is not needed any more, the memory for the next
+// bytes, if b has no memory and in is large enough. Otherwise in is returned to the
+// pool.
 func (b *Buffer) Adopt(in *bufpool.Buffer) {
 	if b.in != nil || cap(in.B) < int(b.Size) {
 		bufpool.Put(in)
@@ -73,13 +72,14 @@ func (b *Buffer) Adopt(in *bufpool.Buffer) {
 	b.in, b.read = in, 0
 }
 
-// Hold makes in, whose first n bytes were received, the memory. There must be none.
+// Hold makes in, whose first n bytes were received, the memory. b must have no
+// memory.
 func (b *Buffer) Hold(in *bufpool.Buffer, n int) {
 	in.B = in.B[:n]
 	b.in, b.read = in, 0
 }
 
-// Release gives the memory back, with what is in it.
+// Release releases the memory and its content.
 func (b *Buffer) Release() {
 	if b.in != nil {
 		bufpool.Put(b.in)

@@ -5,13 +5,13 @@ import (
 	"io"
 )
 
-// Source is what was received, whose next bytes can be peeked at before they are
-// discarded, and more of it. Heads, content and trailer sections are read from a
-// Source: a connection, or a bufio.Reader of the application.
+// Source is a stream of received bytes, whose next bytes can be peeked at before they
+// are discarded. Heads, content and trailer sections are read from a Source: a
+// connection, or a bufio.Reader of the application.
 type Source interface {
-	// Peek returns the bytes that are there. It does not block.
+	// Peek returns the available bytes. It does not block.
 	Peek() []byte
-	// Discard takes n of them away.
+	// Discard removes the first n of them.
 	Discard(n int)
 	// Fill blocks until there is at least one more byte, or returns an error:
 	// bufio.ErrBufferFull if the buffer is full.
@@ -20,7 +20,7 @@ type Source interface {
 
 // Buffered is a bufio.Reader as a Source.
 type Buffered struct {
-	// R is that reader, whose buffer is that of the Source.
+	// R is the reader, whose buffer the Source uses.
 	R *bufio.Reader
 }
 
@@ -52,9 +52,9 @@ func (s Buffered) Fill() error {
 }
 
 // ReadSection reads a section from in that may be larger than the buffer of in. parse
-// gets what has come of it so far, and returns its length, or 0 if that is not all of
-// it. ReadSection discards the section, and nothing behind it. The error is io.EOF if
-// in ends before the first byte.
+// receives the section's bytes so far, and returns its length, or 0 if it is
+// incomplete. ReadSection discards the section, and no byte after it. The error is
+// io.EOF if in ends before the first byte.
 func ReadSection(in Source, parse func(b []byte) (n int, err error)) error {
 	var held []byte // the bytes received before those in the buffer of in
 	for {

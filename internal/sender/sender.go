@@ -15,11 +15,11 @@ import (
 
 const (
 	// OneWrite is the size up to which the content of a request fits into a socket at
-	// once, so that there is no need to watch for the response meanwhile.
+	// once, so that the call need not watch for the response meanwhile.
 	OneWrite = 64 << 10
 
-	// Patience is how long a request may still be on its way when its response is
-	// complete, for the connection to be of use afterwards.
+	// Patience is how long the writing of a request may continue after its response is
+	// complete, if the connection is to be reused.
 	Patience = 50 * time.Millisecond
 )
 
@@ -30,20 +30,20 @@ var ErrAbandoned = errors.New("fasthttp: the response came before the request wa
 const crlf = "\r\n"
 
 // Owner is the call that a Sender sends for. Its methods are called on the goroutine of
-// the Sender, at any time until that ends.
+// the Sender, at any time until that goroutine ends.
 type Owner interface {
-	// WriteStream writes the stream of the request, in chunks if Request.Chunked says
-	// so, up to the last chunk, and closes it.
+	// WriteStream writes the stream of the request, in chunks if Request.Chunked is
+	// set, up to the last chunk, and closes it.
 	WriteStream(w bodyio.Writer) error
-	// LimitAnswer gives the answer its time: the request is written.
+	// LimitAnswer sets the deadline of the answer: the request is written.
 	LimitAnswer()
-	// LimitDraining is LimitAnswer for a request that the connection does not take.
+	// LimitDraining is LimitAnswer for a request that the connection does not accept.
 	LimitDraining()
-	// Panicked returns the error that a panic with value ends as.
+	// Panicked returns the error for a panic with value.
 	Panicked(value any) error
 }
 
-// Trailers holds the trailer section of a request. It stays the caller's.
+// Trailers holds the trailer section of a request. The caller keeps it.
 type Trailers interface {
 	// AppendTrailers appends the section with the empty line that ends it.
 	AppendTrailers(dst []byte) []byte
@@ -55,44 +55,44 @@ type Request struct {
 	Line *clientconn.Conn
 	// Out is the head; content may be collected after it. The Sender releases it.
 	Out *bufpool.Buffer
-	// Content is the content of a request without a stream. It stays the caller's.
+	// Content is the content of a request without a stream. The caller keeps it.
 	Content []byte
-	// Stream is the one that Owner.WriteStream writes; nil if there is none.
+	// Stream is the stream that Owner.WriteStream writes; nil if there is none.
 	Stream *Stream
 	// Trailers is the trailer section, which follows if the content is chunked.
 	Trailers Trailers
-	// ErrTimeout is the error of a connection that does not take everything in time.
+	// ErrTimeout is the error for a connection that does not accept everything in time.
 	ErrTimeout error
-	// Chunked says that the content goes out in chunks.
+	// Chunked means that the content is sent in chunks.
 	Chunked bool
-	// Lent says that the stream reads memory that stays the caller's.
+	// Lent means that the stream reads memory that the caller keeps.
 	Lent bool
-	// Detaches says that the call may return before everything is written, so that
+	// Detaches means that the call may return before everything is written, so that
 	// nothing is written from the caller's memory.
 	Detaches bool
 }
 
-// Sender sends a request that is more than fits one write: the answer may come early,
+// Sender sends a request that does not fit into one write: the answer may arrive early,
 // and a peer that waits for its answer to be read may not read on before.
 //
-// It touches nothing of the caller's after Abandon or Detach has returned, except for a
-// body stream, which is closed then, or was given to it for good.
+// After Abandon or Detach has returned, it touches nothing of the caller's, except for
+// a body stream. The stream is then closed, or belongs to the Sender for good.
 //
-// The methods may be called from the goroutine of the call. Start must be the first.
+// The methods may be called from the goroutine of the call. Start must be called first.
 type Sender struct {
 	Request
 	owner   Owner
 	writing sync.Mutex // held during each write
-	mu      sync.Mutex // guards what follows, and Content and Trailers
-	// phase is Sending, Sent, SendFailed, or SendStopped if the call does not want
-	// it any more
+	mu      sync.Mutex // guards the following fields, and Content and Trailers
+	// phase is Sending, Sent, SendFailed, or SendStopped if the call has stopped the
+	// sending
 	phase http1.SendPhase
 	err   error         // why it failed
-	tail  []byte        // the end of a chunked content, once that is copied
+	tail  []byte        // the end of a chunked content, once copied
 	done  chan struct{} // closed at the end
 }
 
-// Start begins to send.
+// Start starts sending.
 func (s *Sender) Start(r Request, owner Owner) {
 	s.Request, s.owner = r, owner
 	s.phase, s.done = http1.Sending, make(chan struct{})
@@ -120,7 +120,7 @@ func (s *Sender) run() {
 		s.phase = http1.Sent
 		s.owner.LimitAnswer()
 	case s.Line.WriteErr != nil && !neterr.IsTimeout(s.Line.WriteErr):
-		// the answer may have come before the connection broke
+		// the answer may have arrived before the connection broke
 		s.phase, s.err = http1.SendFailed, err
 		s.owner.LimitDraining()
 	case s.Line.WriteErr != nil:
@@ -158,7 +158,7 @@ func (s *Sender) send() error {
 	return w.Flush()
 }
 
-// collectTail puts the end of a chunked stream after the collected bytes.
+// collectTail appends the end of a chunked stream to the collected bytes.
 func (s *Sender) collectTail() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +173,7 @@ func (s *Sender) collectTail() error {
 	return nil
 }
 
-// sendBytes sends a content that is no stream.
+// sendBytes sends the content of a request without a stream.
 func (s *Sender) sendBytes() (err error) {
 	if s.Detaches {
 		err = s.sendPieces()
@@ -199,8 +199,8 @@ func (s *Sender) sendAtOnce() error {
 	return s.Line.WriteBoth(s.Out.B, content)
 }
 
-// sendPieces writes copies of the content in the caller's memory; Detach may replace
-// that by a copy between two of them.
+// sendPieces writes copies of the content in the caller's memory; between two pieces
+// Detach may replace that memory by a copy.
 func (s *Sender) sendPieces() error {
 	piece := bufpool.Get(OneWrite)
 	defer bufpool.Put(piece)
@@ -237,8 +237,8 @@ func (s *Sender) Write(p []byte) (int, error) {
 	return s.Line.Write(p)
 }
 
-// Finish ends the sending, and returns how that went. If moment is not nil, the
-// sending may end by itself until that fires.
+// Finish ends the sending, and returns how it ended. If moment is not nil, the sending
+// may end by itself until moment fires.
 func (s *Sender) Finish(moment <-chan time.Time) (http1.SendPhase, error) {
 	if moment != nil {
 		select {
@@ -252,15 +252,15 @@ func (s *Sender) Finish(moment <-chan time.Time) (http1.SendPhase, error) {
 	return s.phase, s.err
 }
 
-// Ended reports whether there is nothing more to send, and why.
+// Ended reports whether the sending has ended, and why.
 func (s *Sender) Ended() (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.phase != http1.Sending, s.err
 }
 
-// Abandon makes the sender stop, if it has not, and closes the stream. A stream
-// that hangs in a Read is left to its goroutine.
+// Abandon stops the sender, and closes the stream. If the stream blocks in a Read, its
+// goroutine closes it later.
 func (s *Sender) Abandon() {
 	s.mu.Lock()
 	stops := s.phase == http1.Sending
@@ -272,7 +272,7 @@ func (s *Sender) Abandon() {
 		return
 	}
 	_ = s.Line.Guard.LimitWrite(clientconn.Past)
-	// a write that is under way may be one of the caller's memory
+	// a running write may use the caller's memory
 	s.writing.Lock()
 	s.forget()
 	s.writing.Unlock()
@@ -291,8 +291,8 @@ func (s *Sender) forget() {
 	s.mu.Unlock()
 }
 
-// Detach copies the memory of the caller that is still needed, so that the sender can
-// go on after the call. It is not for a stream that is Lent: call Finish for that.
+// Detach copies the caller's memory that it still needs, so that the sender can
+// continue after the call. It is not for a Lent stream: call Finish for that.
 func (s *Sender) Detach() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -111,8 +111,8 @@ func TestEverythingIsSent(t *testing.T) {
 	}
 }
 
-// After Detach, the caller may change its memory without an effect on the bytes that
-// are sent.
+// After Detach, the caller may change its memory without an effect on the sent
+// bytes.
 func TestDetachedSendersNeedNothingOfTheCaller(t *testing.T) {
 	for name, stream := range map[string]io.Reader{"content": nil, "stream": strings.NewReader("abc")} {
 		t.Run(name, func(t *testing.T) {

@@ -15,8 +15,8 @@ type Stream struct {
 	err  error
 }
 
-// Take puts a Stream around the reader that the application has set in a place, below
-// the wrappers that are around it already, which belong to the goroutine that reads.
+// Take wraps the reader that the application has set in place into a Stream, below
+// existing wrappers, which belong to the reading goroutine.
 func Take(place *io.Reader) *Stream {
 	for {
 		switch s := (*place).(type) {
@@ -61,7 +61,8 @@ func (s *Stream) SupportsBodyWriteTo() bool {
 	return ok && c.SupportsBodyWriteTo()
 }
 
-// WriteTo implements io.WriterTo, if SupportsBodyWriteTo says so.
+// WriteTo implements io.WriterTo. It may be called if SupportsBodyWriteTo returns
+// true.
 func (s *Stream) WriteTo(w io.Writer) (int64, error) {
 	return s.Reader.(bodyio.WriterTo).WriteTo(w)
 }

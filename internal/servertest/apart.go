@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// apartVariable names, in the environment of a process, the test that it is there for.
+// apartVariable is the environment variable that names the test a process was started for.
 const apartVariable = "FASTHTTP_TEST_APART"
 
-// apartTime is how long a process may take if the tests have no limit of their own.
+// apartTime is the time limit of a process if the tests have none.
 const apartTime = 20 * time.Minute
 
-// Apart runs a test in a process of its own, in which no other test counts: it may count
+// Apart runs a test in a separate process, without other tests, so that it may measure
 // memory, goroutines and descriptors. Other tests run at the same time. A test calls Apart
 // at its beginning, and does nothing else.
 func Apart(t *testing.T, test func(t *testing.T)) {
@@ -51,7 +51,7 @@ func Apart(t *testing.T, test func(t *testing.T)) {
 }
 
 // failedParts returns the lines that failed tests have written in the verbose output of a
-// test binary, or all of it if no test says that it has failed, as after a panic.
+// test binary, or all of it if no test reports a failure, as after a panic.
 func failedParts(out string) string {
 	lines := strings.SplitAfter(out, "\n")
 	failed := make(map[string]bool)
@@ -65,7 +65,7 @@ func failedParts(out string) string {
 		return out
 	}
 	var kept strings.Builder
-	of := "" // the test that the line is of
+	of := "" // the test of the line
 	for _, line := range lines {
 		words := strings.Fields(line)
 		switch {
@@ -82,8 +82,8 @@ func failedParts(out string) string {
 	return kept.String()
 }
 
-// apartArgs returns the arguments of a process that runs the test of that name, with those
-// of its subtests that this process is to run.
+// apartArgs returns the arguments of a process that runs the named test, with those of its
+// subtests that this process should run.
 func apartArgs(name string, limit time.Duration) []string {
 	pattern := "^" + name + "$"
 	if _, of, ok := strings.Cut(flag.Lookup("test.run").Value.String(), "/"); ok {

@@ -12,8 +12,8 @@ import (
 
 const endVariable = "FASTHTTP_TEST_END"
 
-// TestApartEnds is what TestApartTellsHowATestEnds runs, in a process that has a process of
-// its own for it.
+// TestApartEnds is run by TestApartTellsHowATestEnds, in a process that starts another
+// process for it.
 func TestApartEnds(t *testing.T) {
 	end := os.Getenv(endVariable)
 	if end == "" {

@@ -2,22 +2,22 @@ package servertest
 
 import "testing"
 
-// Client is what this package does with a client of the root package.
+// Client is the interface that this package needs of a client of the root package.
 type Client interface {
-	CloseIdleConnections() // those that no call uses
+	CloseIdleConnections() // closes unused ones
 	ConnsCount() int       // open connections
 	PendingRequests() int  // calls
 }
 
-// EndsWith has a client end with the test: there are neither connections nor calls then, once
-// it has closed those that are idle.
+// EndsWith ends a client with the test: after it has closed its idle connections, it has
+// neither connections nor calls.
 func EndsWith[C Client](t testing.TB, c C) C {
 	t.Cleanup(func() { NothingLeft(t, c) })
 	return c
 }
 
-// NothingLeft waits until a client has neither connections nor calls, and closes those that
-// become idle.
+// NothingLeft waits until a client has neither connections nor calls, and closes connections
+// that become idle.
 func NothingLeft(t testing.TB, c Client) {
 	var n, pending int
 	if !holdsInTime(func() bool {
@@ -29,7 +29,7 @@ func NothingLeft(t testing.TB, c Client) {
 	}
 }
 
-// Borrow acquires what is released when the test ends.
+// Borrow acquires a value that is released when the test ends.
 func Borrow[T any](t testing.TB, acquire func() T, release func(T)) T {
 	v := acquire()
 	t.Cleanup(func() { release(v) })

@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// Close ends a connection in order. A child process between fork and exec holds a copy of
-// every socket, so that closing ours ends nothing yet: therefore the writes end before.
+// Close closes a connection cleanly. A child process between fork and exec holds a copy of
+// every socket, so that closing our copy ends nothing yet. Therefore Close first shuts down
+// the writing side.
 func Close(nc net.Conn) error {
 	if over, ok := nc.(*tls.Conn); ok {
-		// a Write that goes on would have CloseWrite wait
+		// a running Write would block CloseWrite
 		_ = nc.SetWriteDeadline(time.Now())
 		_ = over.CloseWrite()
 		endWrites(over.NetConn())
@@ -20,15 +21,15 @@ func Close(nc net.Conn) error {
 	return nc.Close()
 }
 
-// endWrites ends the writes of a connection that has such an end.
+// endWrites shuts down the writing side of a connection that supports it.
 func endWrites(nc net.Conn) {
 	if half, ok := nc.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
 	}
 }
 
-// Reset ends a connection without order. The peer sees that once no child process holds a
-// copy of the socket.
+// Reset resets a connection. The peer notices when no child process holds a copy of the
+// socket.
 func Reset(nc net.Conn) {
 	if tcp, ok := nc.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
@@ -36,10 +37,10 @@ func Reset(nc net.Conn) {
 	_ = nc.Close()
 }
 
-// life is how long a connection of a test lasts at most, so that nothing waits for ever for
-// a test that has failed.
+// life is the longest time of a connection of a test, so that nothing waits forever for a
+// failed test.
 func life() time.Duration {
-	// the clock of a bubble of testing/synctest begins with the year 2000, and hours pass
+	// the clock of a testing/synctest bubble begins with the year 2000, and hours pass
 	// there at once
 	if time.Now().Year() < 2010 {
 		return 1000 * time.Hour

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// The client sees the end of a connection of which a copy is held, as a child process holds
-// one between fork and exec.
+// The client sees the end of a connection even if a copy of the socket exists, as a child
+// process has between fork and exec.
 func TestEndIsSeenBesideACopyOfTheSocket(t *testing.T) {
 	t.Parallel()
 	cert, key := Certificate()
@@ -77,7 +77,7 @@ func TestEndIsSeenBesideACopyOfTheSocket(t *testing.T) {
 	}
 }
 
-// faults collects what is found to be wrong.
+// faults collects failures.
 type faults struct {
 	testing.TB
 	mu    sync.Mutex

@@ -15,10 +15,10 @@ import (
 type Conn struct {
 	net.Conn
 	T testing.TB    // the test it belongs to
-	R *bufio.Reader // what reads from it
+	R *bufio.Reader // reads from it
 }
 
-// NewConn makes a connection one of a test, for a limited time.
+// NewConn makes a Conn of a connection, for a limited time.
 func NewConn(t testing.TB, nc net.Conn) *Conn {
 	_ = nc.SetDeadline(time.Now().Add(life()))
 	return &Conn{Conn: nc, T: t, R: bufio.NewReader(nc)}
@@ -77,8 +77,8 @@ func (c *Conn) Next(method string) Response {
 	return resp
 }
 
-// ReadResponse reads a response with its body; also with an error the part of
-// the body that came is there.
+// ReadResponse reads a response with its body. With an error it returns the part of
+// the body that was received.
 func ReadResponse(r *bufio.Reader, method string) (Response, error) {
 	if _, err := r.Peek(1); err != nil {
 		return Response{}, err
@@ -101,7 +101,7 @@ func (c *Conn) Expect(status int, body string) Response {
 	return resp
 }
 
-// ExpectFinal checks the body of the next response that is not informational.
+// ExpectFinal checks the body of the next final response.
 func (c *Conn) ExpectFinal(body string) {
 	c.T.Helper()
 	for {
@@ -124,7 +124,7 @@ func (c *Conn) ExpectLine(want string) {
 	}
 }
 
-// ExpectEnd checks that the server has closed the connection in order.
+// ExpectEnd checks that the server has closed the connection cleanly.
 func (c *Conn) ExpectEnd() {
 	c.T.Helper()
 	if b, err := io.ReadAll(c.R); len(b) > 0 || err != nil {
@@ -132,7 +132,7 @@ func (c *Conn) ExpectEnd() {
 	}
 }
 
-// ExpectCut checks that the connection has ended, in order or not.
+// ExpectCut checks that the connection has ended, cleanly or not.
 func (c *Conn) ExpectCut() {
 	c.T.Helper()
 	if b, err := io.ReadAll(c.R); len(b) > 0 || errors.Is(err, os.ErrDeadlineExceeded) {

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 )
 
-// SampleText is text of n bytes with repetitions, as a page has them.
+// SampleText is text of n bytes with repetitions, like a web page.
 func SampleText(n int) []byte {
 	var b []byte
 	for i := 0; len(b) < n; i++ {
@@ -25,7 +25,7 @@ func Noise(n int) []byte {
 // CloseRecorder is a stream that counts how often it was closed.
 type CloseRecorder struct {
 	io.Reader
-	// Closed is how often.
+	// Closed counts the calls of Close.
 	Closed int
 }
 

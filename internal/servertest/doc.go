@@ -1,7 +1,7 @@
-// Package servertest has what tests of whole servers and whole clients need: a
-// server on every engine, the client's side of its connections, peers that do
-// what a test says, and waits for what must come.
+// Package servertest provides helpers for tests of whole servers and whole clients:
+// a server on every engine, the client side of its connections, scripted peers, and
+// waits for expected events.
 //
-// It imports nothing of the root package, so that tests inside of that can use it
-// as well as those in integrationtests.
+// It does not import the root package, so both the tests inside that package and
+// those in integrationtests can use it.
 package servertest

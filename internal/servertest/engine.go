@@ -8,20 +8,20 @@ import (
 	"github.com/valyala/fasthttp/fasthttputil"
 )
 
-// Engine is a way to serve connections that all tests of the server's behaviour
-// run on: how bytes are moved, and over what.
+// Engine is a way to serve connections: how bytes are moved, and over which kind of
+// connection. All tests of the server's behaviour run on each Engine.
 type Engine struct {
 	Name   string                                                              // of its subtests
-	Kind   Kind                                                                // which engine the server is told to use
-	Listen func(t testing.TB) (ln net.Listener, dial func() (net.Conn, error)) // makes a listener, and what dials it
-	// Sockets tells that connections are those of the operating system: one
-	// side can be closed alone, and the peer has an IP address.
+	Kind   Kind                                                                // the engine for the server
+	Listen func(t testing.TB) (ln net.Listener, dial func() (net.Conn, error)) // makes a listener, and a function that connects to it
+	// Sockets means that connections belong to the operating system: one side can be
+	// closed alone, and the peer has an IP address.
 	Sockets bool
-	// TLS tells that the server speaks TLS, with Certificate.
+	// TLS means that the server uses TLS, with Certificate.
 	TLS bool
 }
 
-// Kind is which engine of the server is asked for.
+// Kind selects an engine of the server.
 type Kind int
 
 // The engines of the server.
@@ -31,8 +31,8 @@ const (
 	Event
 )
 
-// Engines are what ForEachEngine goes through. Another engine, or another kind
-// of connection such as TLS, is another line here.
+// Engines are the engines of ForEachEngine. Another engine, or another kind of
+// connection such as TLS, is another line here.
 var Engines = []Engine{
 	{Name: "portable/tcp", Kind: Portable, Listen: ListenTCP, Sockets: true},
 	{Name: "event/tcp", Kind: Event, Listen: ListenTCP, Sockets: true},
@@ -44,7 +44,7 @@ var Engines = []Engine{
 // MemoryEngine is the engine for tests that need only one.
 var MemoryEngine = Engines[len(Engines)-1]
 
-// TLSEngines are what ForEachTLSEngine goes through.
+// TLSEngines are the engines of ForEachTLSEngine.
 var TLSEngines = Engines[2:4]
 
 // ListenTCP listens at a port of the loopback interface.
@@ -57,7 +57,7 @@ func ListenTCP(t testing.TB) (net.Listener, func() (net.Conn, error)) {
 	return ln, func() (net.Conn, error) { return net.Dial("tcp4", addr) }
 }
 
-// ListenTLS is ListenTCP with connections that speak TLS from the start.
+// ListenTLS is ListenTCP with TLS connections.
 func ListenTLS(t testing.TB) (net.Listener, func() (net.Conn, error)) {
 	ln, _ := ListenTCP(t)
 	addr := ln.Addr().String()
@@ -70,7 +70,7 @@ func ListenMemory(testing.TB) (net.Listener, func() (net.Conn, error)) {
 	return ln, ln.Dial
 }
 
-// TCPPair returns both sides of a connection over TCP, which ends with the test.
+// TCPPair returns both sides of a TCP connection, which ends with the test.
 func TCPPair(t testing.TB) (client, server net.Conn) { return pair(t, ListenTCP) }
 
 // MemoryPair returns both sides of a connection in memory, which ends with the test.

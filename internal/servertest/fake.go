@@ -11,13 +11,13 @@ import (
 // returns the next piece. It needs no goroutine, so how the bytes are split is
 // exact, and runs are fast.
 type FakeConn struct {
-	Pieces [][]byte     // what each Read returns
-	Out    bytes.Buffer // what was written
-	// Starved is called when all pieces were read; it may add to them. The
-	// connection ends where it does not.
+	Pieces [][]byte     // the results of Read
+	Out    bytes.Buffer // the written bytes
+	// Starved is called when all pieces were read; it may add pieces. The
+	// connection ends if it adds none.
 	Starved func(c *FakeConn)
-	Closed  int            // how often
-	OnWrite func(p []byte) // sees what is written, if it is set
+	Closed  int            // the number of calls of Close
+	OnWrite func(p []byte) // called with the written bytes, unless it is nil
 }
 
 // Read returns the next piece, or as much of it as fits.
@@ -66,7 +66,7 @@ func (c *FakeConn) LocalAddr() net.Addr { return ZeroAddr }
 // RemoteAddr returns ZeroAddr.
 func (c *FakeConn) RemoteAddr() net.Addr { return ZeroAddr }
 
-// SetDeadline does nothing, as there is no wait.
+// SetDeadline does nothing, since no call waits.
 func (c *FakeConn) SetDeadline(time.Time) error { return nil }
 
 // SetReadDeadline does nothing.

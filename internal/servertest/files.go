@@ -11,7 +11,7 @@ import (
 )
 
 // Plant makes a tree of files, all with the same modification time, and returns its
-// root. A name that ends in "@" is a symbolic link to the text.
+// root. A name that ends in "@" makes a symbolic link; the text is its target.
 func Plant(t testing.TB, modified time.Time, files map[string]string) string {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "root")
@@ -41,7 +41,7 @@ func PlantFile(t testing.TB, modified time.Time, path, text string) {
 	}
 }
 
-// StateOf returns the text of a file, and its state.
+// StateOf returns the text of a file, and its fs.FileInfo.
 func StateOf(t testing.TB, path string) (text string, info fs.FileInfo) {
 	t.Helper()
 	info, err := os.Lstat(path)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// DialH2 opens a connection of HTTP/2 to a server, and sends nothing.
+// DialH2 opens an HTTP/2 connection to a server, and sends nothing.
 func DialH2[S Server](r *Running[S]) *H2Conn {
 	r.T.Helper()
 	if !r.Engine.TLS {
@@ -45,17 +45,17 @@ func H2Request(method, path string, fields ...string) []string {
 	return append([]string{":method: " + method, ":scheme: http", ":authority: a", ":path: " + path}, fields...)
 }
 
-// Get collects a request without content.
+// Get queues a request without content.
 func (c *H2Conn) Get(id uint32, path string, fields ...string) *H2Conn {
 	return c.Headers(id, Whole, H2Request("GET", path, fields...)...)
 }
 
-// Post collects the head of a request that has content.
+// Post queues the head of a request with content.
 func (c *H2Conn) Post(id uint32, path string, fields ...string) *H2Conn {
 	return c.Headers(id, EndHeaders, H2Request("POST", path, fields...)...)
 }
 
-// Begin sends the head of a request. Fields are names and values in turn.
+// Begin sends the head of a request. Fields are alternating names and values.
 func (c *H2Conn) Begin(id uint32, end bool, method, path string, fields ...string) {
 	c.T.Helper()
 	scheme := "http"
@@ -65,7 +65,7 @@ func (c *H2Conn) Begin(id uint32, end bool, method, path string, fields ...strin
 	c.SendFields(id, end, append([]string{":method", method, ":scheme", scheme, ":authority", "a", ":path", path}, fields...)...)
 }
 
-// SendFields sends a header section of names and values in turn.
+// SendFields sends a header section of alternating names and values.
 func (c *H2Conn) SendFields(id uint32, end bool, fields ...string) {
 	c.T.Helper()
 	var lines []string
@@ -106,8 +106,8 @@ func (c *H2Conn) ExpectReset(id uint32, code http2.ErrCode) *H2Stream {
 	return s
 }
 
-// ExpectGoAway reads frames until the connection ends, which GOAWAY with the code must have
-// announced.
+// ExpectGoAway reads frames until the connection ends. GOAWAY with the code must have
+// announced that.
 func (c *H2Conn) ExpectGoAway(code http2.ErrCode) {
 	c.T.Helper()
 	for c.Take() == nil {
@@ -117,8 +117,8 @@ func (c *H2Conn) ExpectGoAway(code http2.ErrCode) {
 	}
 }
 
-// Listen reads all that the server sends, from now on, on a goroutine. It answers nothing, and
-// keeps 64 KiB of the content of a stream.
+// Listen reads everything that the server sends, from now on, on a goroutine. It answers
+// nothing, and keeps 64 KiB of the content of a stream.
 func (c *H2Conn) Listen() *H2Conn {
 	c.listens, c.kept = true, 64<<10
 	go func() {
@@ -164,7 +164,7 @@ func (c *H2Conn) Ask(id uint32, path string, fields ...string) H2Stream {
 	return c.Await(id)
 }
 
-// Ending waits for the end of the connection after Listen, and returns the codes of GOAWAY.
+// Ending waits for the end of the connection after Listen, and returns the GOAWAY codes.
 func (c *H2Conn) Ending() string {
 	c.T.Helper()
 	Receive(c.T, "the end of the connection", c.Over)

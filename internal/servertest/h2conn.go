@@ -17,10 +17,10 @@ const (
 	Whole      = EndStream | EndHeaders
 )
 
-// PriorityUpdate is the frame of RFC 9218.
+// PriorityUpdate is the PRIORITY_UPDATE frame of RFC 9218.
 const PriorityUpdate = http2.FrameType(0x10)
 
-// H2Role is a side of a connection of HTTP/2.
+// H2Role is a side of an HTTP/2 connection.
 type H2Role int
 
 // The sides of a connection.
@@ -29,24 +29,24 @@ const (
 	H2Server
 )
 
-// H2Conn is a side of a connection of HTTP/2. It sends what a test says, right or wrong:
-// calls collect frames, which Flush writes, and those of the Framer write at once. What the
-// other side sends is read by those calls that wait for something, or after Listen by a
-// goroutine.
+// H2Conn is a side of an HTTP/2 connection. It sends any frames, right or wrong: most
+// methods queue frames, which Flush writes, and the methods of the Framer write at once.
+// Frames of the other side are read by the methods that wait for something, or after Listen
+// by a goroutine.
 type H2Conn struct {
 	*Conn
 	*http2.Framer
 	*H2Seen
-	Out bytes.Buffer // what was collected
+	Out bytes.Buffer // queued bytes
 
 	fields   bytes.Buffer
 	enc      *hpack.Encoder
 	listens  bool
 	syncs    int
-	uploaded int // content on all streams
+	uploaded int // content sent on all streams
 }
 
-// NewH2Conn makes a connection one of HTTP/2, and sends nothing.
+// NewH2Conn makes an H2Conn of a connection, and sends nothing.
 func NewH2Conn(c *Conn, role H2Role) *H2Conn {
 	h := &H2Conn{Conn: c, Framer: http2.NewFramer(c.Conn, c.R), H2Seen: newH2Seen(role)}
 	h.enc = hpack.NewEncoder(&h.fields)
@@ -55,13 +55,13 @@ func NewH2Conn(c *Conn, role H2Role) *H2Conn {
 	return h
 }
 
-// Raw collects bytes.
+// Raw queues bytes.
 func (c *H2Conn) Raw(text string) *H2Conn {
 	c.Out.WriteString(text)
 	return c
 }
 
-// Frame collects a frame.
+// Frame queues a frame.
 func (c *H2Conn) Frame(kind http2.FrameType, flags http2.Flags, id uint32, payload string) *H2Conn {
 	var head [9]byte
 	binary.BigEndian.PutUint32(head[:], uint32(len(payload))<<8|uint32(kind))
@@ -72,7 +72,7 @@ func (c *H2Conn) Frame(kind http2.FrameType, flags http2.Flags, id uint32, paylo
 	return c
 }
 
-// H2Words returns what some fields of frames have, each of 32 bits.
+// H2Words encodes 32-bit fields of frames.
 func H2Words(values ...uint32) string {
 	var b []byte
 	for _, v := range values {
@@ -81,7 +81,7 @@ func H2Words(values ...uint32) string {
 	return string(b)
 }
 
-// Settings takes pairs of an id and a value.
+// Settings queues SETTINGS with pairs of an id and a value.
 func (c *H2Conn) Settings(pairs ...uint32) *H2Conn {
 	var b []byte
 	for i := 0; i < len(pairs); i += 2 {
@@ -96,7 +96,7 @@ func (c *H2Conn) AckSettings() *H2Conn {
 	return c.Frame(http2.FrameSettings, http2.FlagSettingsAck, 0, "")
 }
 
-// Block encodes fields, each of which is a line "name: value".
+// Block encodes fields. Each is a line "name: value".
 func (c *H2Conn) Block(lines ...string) string {
 	c.fields.Reset()
 	for _, line := range lines {
@@ -106,12 +106,12 @@ func (c *H2Conn) Block(lines ...string) string {
 	return c.fields.String()
 }
 
-// Headers collects a header section in one frame.
+// Headers queues a header section in one frame.
 func (c *H2Conn) Headers(id uint32, flags http2.Flags, lines ...string) *H2Conn {
 	return c.Frame(http2.FrameHeaders, flags, id, c.Block(lines...))
 }
 
-// Fields collects a header section in as many frames as it needs.
+// Fields queues a header section in as many frames as it needs.
 func (c *H2Conn) Fields(id uint32, end bool, lines ...string) *H2Conn {
 	const most = 16 << 10
 	kind, flags := http2.FrameHeaders, http2.Flags(0)
@@ -126,22 +126,22 @@ func (c *H2Conn) Fields(id uint32, end bool, lines ...string) *H2Conn {
 	return c.Frame(kind, flags|EndHeaders, id, block)
 }
 
-// Data collects content.
+// Data queues content.
 func (c *H2Conn) Data(id uint32, flags http2.Flags, content string) *H2Conn {
 	return c.Frame(http2.FrameData, flags, id, content)
 }
 
-// Window collects a larger window.
+// Window queues a WINDOW_UPDATE.
 func (c *H2Conn) Window(id, n uint32) *H2Conn {
 	return c.Frame(http2.FrameWindowUpdate, 0, id, H2Words(n))
 }
 
-// Reset collects the reset of a stream.
+// Reset queues the reset of a stream.
 func (c *H2Conn) Reset(id uint32, code http2.ErrCode) *H2Conn {
 	return c.Frame(http2.FrameRSTStream, 0, id, H2Words(uint32(code)))
 }
 
-// TryFlush writes what was collected.
+// TryFlush writes the queued bytes.
 func (c *H2Conn) TryFlush() error {
 	_, err := c.Out.WriteTo(c.Conn.Conn)
 	c.Out.Reset()
@@ -162,8 +162,8 @@ func (c *H2Conn) Must(err error) {
 	}
 }
 
-// Take reads a frame, and notes what it says. It answers PING unless c is mute, and a client
-// acknowledges SETTINGS: a server does that in Greet.
+// Take reads a frame, and records its content. It answers PING unless c is mute, and a
+// client acknowledges SETTINGS: a server does that in Greet.
 func (c *H2Conn) Take() error {
 	frame, err := c.ReadFrame()
 	if err != nil {
@@ -195,7 +195,7 @@ func (c *H2Conn) Until(what string, holds func() bool) {
 	}
 }
 
-// Sync waits until the other side has read all that was sent.
+// Sync waits until the other side has read everything that was sent.
 func (c *H2Conn) Sync() {
 	c.T.Helper()
 	c.syncs++

@@ -12,15 +12,15 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// H2Peer is a server of HTTP/2 of which a test says, on its own goroutine, what it does on
-// each connection. Calls of clients run on other goroutines.
+// H2Peer is an HTTP/2 server that a test scripts, connection by connection, on the test's
+// goroutine. Calls of clients run on other goroutines.
 type H2Peer struct {
 	*Peer
 	TLS      *tls.Config    // nil without TLS
-	Accepted chan *PeerConn // those of which nothing was read
+	Accepted chan *PeerConn // unread connections
 }
 
-// NewH2Peer listens. Each connection is then to be accepted.
+// NewH2Peer listens. The test must accept each connection.
 func NewH2Peer(t testing.TB) *H2Peer {
 	t.Helper()
 	p := &H2Peer{Accepted: make(chan *PeerConn, 1000)}
@@ -34,7 +34,7 @@ func NewH2Peer(t testing.TB) *H2Peer {
 	return p
 }
 
-// NewH2TLSPeer is NewH2Peer with TLS, and with the protocols among which the server chooses.
+// NewH2TLSPeer is NewH2Peer with TLS, and with the protocols from which the server chooses.
 func NewH2TLSPeer(t testing.TB, protos ...string) *H2Peer {
 	t.Helper()
 	p := NewH2Peer(t)
@@ -55,7 +55,7 @@ func (p *H2Peer) URL(path string) string {
 	return p.Peer.URL(path)
 }
 
-// Accept returns the next connection, of which nothing was read but the handshake of TLS.
+// Accept returns the next connection, of which nothing was read but the TLS handshake.
 func (p *H2Peer) Accept() *H2Side {
 	p.T.Helper()
 	return p.Side(Receive(p.T, "a connection", p.Accepted))
@@ -86,7 +86,7 @@ func (p *H2Peer) AcceptUnless(done chan error) *H2Side {
 	return nil
 }
 
-// Side makes an accepted connection one of HTTP/2.
+// Side makes an H2Side of an accepted connection.
 func (p *H2Peer) Side(c *PeerConn) *H2Side {
 	p.T.Helper()
 	if p.TLS != nil {
@@ -102,7 +102,7 @@ func (p *H2Peer) Side(c *PeerConn) *H2Side {
 	return s
 }
 
-// Greet accepts a connection, and sends settings, which are ids and values in turn.
+// Greet accepts a connection, and sends settings, which are alternating ids and values.
 func (p *H2Peer) Greet(settings ...uint32) *H2Side {
 	p.T.Helper()
 	return p.Accept().Greet(settings...)
@@ -111,10 +111,10 @@ func (p *H2Peer) Greet(settings ...uint32) *H2Side {
 // H2Side is the server's side of a connection.
 type H2Side struct {
 	*H2Conn
-	Taken int // how many streams Request has returned
+	Taken int // number of streams that Request has returned
 }
 
-// Greet reads what a connection begins with, and sends settings.
+// Greet reads the client's preface, and sends settings.
 func (c *H2Side) Greet(settings ...uint32) *H2Side {
 	c.T.Helper()
 	got := make([]byte, len(http2.ClientPreface))
@@ -134,7 +134,7 @@ func (c *H2Side) Request() *H2Stream {
 	return c.Streams[c.Order[c.Taken-1]]
 }
 
-// Requests waits for n of them.
+// Requests waits for n heads of requests.
 func (c *H2Side) Requests(n int) (all []*H2Stream) {
 	c.T.Helper()
 	for range n {
@@ -143,7 +143,7 @@ func (c *H2Side) Requests(n int) (all []*H2Stream) {
 	return all
 }
 
-// RequestUnless is Request, but returns nil if a call ends before.
+// RequestUnless is Request, but returns nil if a call ends before that.
 func (c *H2Side) RequestUnless(call interface{ HasEnded() bool }) *H2Stream {
 	c.T.Helper()
 	defer func() { _ = c.SetReadDeadline(time.Now().Add(Patience)) }()
@@ -192,7 +192,7 @@ func (c *H2Side) ExpectReset(r *H2Stream, code http2.ErrCode) {
 	}
 }
 
-// Head collects the head of a response.
+// Head queues the head of a response.
 func (c *H2Side) Head(r *H2Stream, flags http2.Flags, status string, fields ...string) *H2Side {
 	c.Headers(r.ID, flags, append([]string{":status: " + status}, fields...)...)
 	return c
@@ -218,7 +218,7 @@ func (c *H2Side) Serve() *H2Stream {
 	return r
 }
 
-// GoAway says that the connection ends, and that no stream above last is looked at.
+// GoAway announces the end of the connection, and that streams above last are not processed.
 func (c *H2Side) GoAway(last uint32, code http2.ErrCode) *H2Side {
 	c.Frame(http2.FrameGoAway, 0, 0, H2Words(last, uint32(code)))
 	return c
@@ -244,7 +244,7 @@ func (c *H2Side) SendContent(r *H2Stream, content string, end bool) {
 	}
 }
 
-// Ending reads until the client has closed the connection, and returns the code of GOAWAY, or
+// Ending reads until the client has closed the connection, and returns the GOAWAY code, or
 // "cut" without one.
 func (c *H2Side) Ending() string {
 	c.T.Helper()

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// TestH2PeerServesNetHTTP has the client of net/http call the peer, so that what the
-// tests of the client here find is not a fault of the peer.
+// TestH2PeerServesNetHTTP makes the client of net/http call the peer, so that
+// failures of the client tests here are not the peer's fault.
 func TestH2PeerServesNetHTTP(t *testing.T) {
 	t.Parallel()
 	for _, secure := range []bool{false, true} {

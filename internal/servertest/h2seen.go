@@ -14,13 +14,13 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// H2Stream is what came on a stream.
+// H2Stream records the frames received on a stream.
 type H2Stream struct {
 	ID      uint32                // of the stream
 	Heads   [][]hpack.HeaderField // also informational ones, and trailers
-	Content []byte                // as much as is kept
+	Content []byte                // the kept part
 	Length  int                   // of the content
-	Ended   bool                  // in order
+	Ended   bool                  // cleanly
 	Reset   *http2.ErrCode        // nil unless it was reset
 }
 
@@ -34,7 +34,7 @@ func FieldOf(fields []hpack.HeaderField, name string) string {
 	return ""
 }
 
-// final returns the number of the head that is not informational, if it came.
+// final returns the number of the final head, if it was received.
 func (s H2Stream) final() int {
 	n := 0
 	for n < len(s.Heads) && strings.HasPrefix(FieldOf(s.Heads[n], ":status"), "1") {
@@ -50,16 +50,16 @@ func (s H2Stream) fieldsOf(n int) []hpack.HeaderField {
 	return s.Heads[n]
 }
 
-// Fields are those of the request, or of the final response.
+// Fields returns the fields of the request, or of the final response.
 func (s H2Stream) Fields() []hpack.HeaderField { return s.fieldsOf(s.final()) }
 
-// Trailers are the fields after the content.
+// Trailers returns the fields after the content.
 func (s H2Stream) Trailers() []hpack.HeaderField { return s.fieldsOf(s.final() + 1) }
 
 // Field returns one of Fields.
 func (s H2Stream) Field(name string) string { return FieldOf(s.Fields(), name) }
 
-// Status is that of the response, or "".
+// Status returns the status of the response, or "".
 func (s H2Stream) Status() string { return s.Field(":status") }
 
 // Head returns the head with the number, or nil. Fields with the same name are on lines.
@@ -74,7 +74,7 @@ func (s H2Stream) Head(n int) map[string]string {
 	return head
 }
 
-// IsDone reports whether there is nothing more to come.
+// IsDone reports whether the stream has ended or was reset.
 func (s H2Stream) IsDone() bool { return s.Ended || s.Reset != nil }
 
 // ResetCode is the code with which the stream was reset, or "".
@@ -85,7 +85,7 @@ func (s H2Stream) ResetCode() string {
 	return s.Reset.String()
 }
 
-// String returns the status and the content, or how the stream has ended before.
+// String returns the status and the content, or how the stream ended early.
 func (s H2Stream) String() string {
 	switch {
 	case s.Reset != nil && s.Status() == "":
@@ -98,24 +98,24 @@ func (s H2Stream) String() string {
 	return s.Status() + " " + string(s.Content)
 }
 
-// H2Seen is what the other side of a connection has sent.
+// H2Seen records the frames of the other side of a connection.
 type H2Seen struct {
 	Streams map[uint32]*H2Stream       // by their ids
-	Order   []uint32                   // of the streams, as their first heads came
+	Order   []uint32                   // the streams in the order of their first heads
 	Settled map[http2.SettingID]uint32 // the settings of the other side
-	Acks    int                        // how many SETTINGS were acknowledged
-	Pings   int                        // how many PING frames came, and Pongs how many were answered
+	Acks    int                        // the number of acknowledged SETTINGS
+	Pings   int                        // PING frames received, and Pongs the number answered
 	Pongs   int
-	Mute    bool               // PING is not to be answered
+	Mute    bool               // PING is not answered
 	Away    *http2.GoAwayFrame // the last one
-	Granted map[uint32]int     // what may be sent, above what is permitted at first
+	Granted map[uint32]int     // bytes that may be sent, beyond the initial windows
 	Over    chan struct{}      // closed once Listen has read everything
 
 	mu       sync.Mutex // for the goroutine of Listen
 	role     H2Role
-	kept     int             // how much content of a stream is kept
-	brief    bool            // streams that have ended are forgotten, but for their outcomes
-	outcomes map[string]int  // how many streams had each: a status, or a code
+	kept     int             // the largest content kept for a stream
+	brief    bool            // streams that have ended are forgotten, except for their outcomes
+	outcomes map[string]int  // the number of streams with each outcome: a status, or a code
 	goAways  []string        // their codes
 	pongs    map[string]bool // the payloads of PING frames that were answered
 	err      error           // why no more frames can be read
@@ -128,7 +128,7 @@ func newH2Seen(role H2Role) *H2Seen {
 	}
 }
 
-// Stream returns what comes on a stream.
+// Stream returns the record of a stream.
 func (s *H2Seen) Stream(id uint32) *H2Stream {
 	if s.Streams[id] == nil {
 		s.Streams[id] = &H2Stream{ID: id}
@@ -136,7 +136,7 @@ func (s *H2Seen) Stream(id uint32) *H2Stream {
 	return s.Streams[id]
 }
 
-// note takes a frame. The error is a fault of the other side.
+// note records a frame. The error is a fault of the other side.
 func (s *H2Seen) note(frame http2.Frame) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +146,7 @@ func (s *H2Seen) note(frame http2.Frame) error {
 			s.Acks++
 			return nil
 		}
-		s.Settled[0] = 0 // they may be none
+		s.Settled[0] = 0 // there may be no settings
 		return f.ForeachSetting(func(one http2.Setting) error {
 			s.Settled[one.ID] = one.Val
 			return nil
@@ -170,7 +170,7 @@ func (s *H2Seen) note(frame http2.Frame) error {
 	return nil
 }
 
-// noteStream takes a frame of a stream.
+// noteStream records a frame of a stream.
 func (s *H2Seen) noteStream(frame http2.Frame) error {
 	id := frame.Header().StreamID
 	was := s.Streams[id]
@@ -213,7 +213,7 @@ func (s *H2Seen) noteStream(frame http2.Frame) error {
 	return nil
 }
 
-// InitialWindow is how much the other side takes on each stream in the beginning.
+// InitialWindow is the initial window of the other side for each stream.
 func (s *H2Seen) InitialWindow() int {
 	if n, ok := s.Settled[http2.SettingInitialWindowSize]; ok {
 		return int(n)
@@ -221,24 +221,25 @@ func (s *H2Seen) InitialWindow() int {
 	return 65535
 }
 
-// Greeted reports whether the settings of the other side have come.
+// Greeted reports whether the settings of the other side were received.
 func (s *H2Seen) Greeted() bool { return len(s.Settled) > 0 }
 
-// SetBrief has streams that have ended be forgotten, but for their outcomes.
+// SetBrief makes c forget ended streams, except for their outcomes.
 func (s *H2Seen) SetBrief() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.brief = true
 }
 
-// IsOver reports whether the other side has said that the connection ends, or ended it.
+// IsOver reports whether the other side has announced the end of the connection, or
+// ended it.
 func (s *H2Seen) IsOver() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err != nil || len(s.goAways) > 0
 }
 
-// Snapshot returns what came on a stream so far.
+// Snapshot returns a copy of the record of a stream.
 func (s *H2Seen) Snapshot(id uint32) H2Stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -255,14 +256,14 @@ func (s *H2Seen) IsAnswered(payload string) bool {
 	return s.pongs[payload]
 }
 
-// Count returns how many streams had an outcome.
+// Count returns the number of streams with an outcome.
 func (s *H2Seen) Count(outcome string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.outcomes[outcome]
 }
 
-// Verdict returns the codes of GOAWAY so far.
+// Verdict returns the GOAWAY codes so far.
 func (s *H2Seen) Verdict() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -272,7 +273,7 @@ func (s *H2Seen) Verdict() string {
 	return strings.Join(s.goAways, " ")
 }
 
-// Summary says what came.
+// Summary describes the received frames.
 func (s *H2Seen) Summary() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,7 +5,8 @@ import (
 	"io"
 )
 
-// Exchange is what the handlers here need of a RequestCtx of the root package.
+// Exchange is the part of a RequestCtx of the root package that the handlers here
+// need.
 type Exchange interface {
 	io.Writer                  // the body of the response
 	Method() []byte            // of the request

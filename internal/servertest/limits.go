@@ -5,22 +5,22 @@ import (
 	"testing"
 )
 
-// Sizes at which the server goes another way. A test of the root package holds
-// that they are those of the code.
+// Sizes at which the server's behaviour changes. A test of the root package checks that
+// they match the code.
 const (
-	DrainLimit        = 256 << 10 // of a body that a handler left unread, and that is read away
-	FlushSize         = 64 << 10  // of responses before they are written
-	CopyLimit         = 16 << 10  // of a body that is copied behind its head
-	DefaultBodyMemory = 1 << 30   // of the bodies of all requests
-	UncountedBody     = 16 << 10  // of a body that is not counted there
+	DrainLimit        = 256 << 10 // largest unread rest of a body that the server drains
+	FlushSize         = 64 << 10  // size of responses collected before a write
+	CopyLimit         = 16 << 10  // largest body copied after its head
+	DefaultBodyMemory = 1 << 30   // limit for the bodies of all requests
+	UncountedBody     = 16 << 10  // largest body that does not count towards that limit
 )
 
-// SoakVariable says how long a test may go on that takes what time it gets, such
-// as "10m".
+// SoakVariable is the environment variable for the duration of long-running tests, such as
+// "10m".
 const SoakVariable = "FASTHTTP_SOAK"
 
-// Times returns how often something is done at random: n times where the
-// environment asks for a soak, and fewer otherwise.
+// Times returns the number of random repetitions: n if the environment requests a soak, and
+// fewer otherwise.
 func Times(n int) int {
 	switch {
 	case os.Getenv(SoakVariable) != "":
@@ -31,8 +31,8 @@ func Times(n int) int {
 	return n / 10
 }
 
-// Heavy returns how much of a work is done whose amount is not the point of a test: n, or a
-// quarter of that with the race detector, which makes work take ten times as long.
+// Heavy returns the amount of work for a test that does not depend on the amount: n, or a
+// quarter of n with the race detector, which makes work take ten times as long.
 func Heavy(n int) int {
 	if RaceDetector {
 		return n / 4

@@ -28,7 +28,7 @@ func (l *Log) All() []string {
 	return slices.Clone(l.lines)
 }
 
-// WaitFor waits for a line that holds all the parts, and returns it.
+// WaitFor waits for a line that contains all the parts, and returns it.
 func (l *Log) WaitFor(t testing.TB, parts ...string) (line string) {
 	t.Helper()
 	Eventually(t, fmt.Sprintf("a log line with %q", parts), func() bool {

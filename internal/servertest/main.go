@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// How many tests run at a time, since most wait more than they work: by default there would
-// be one for each processor. With the race detector they work much more.
+// The number of tests that run in parallel. Most tests wait more than they work, but the
+// default is one test for each processor. With the race detector they work much more.
 const (
 	parallel      = "24"
 	parallelRaces = "8"
@@ -36,7 +36,7 @@ func Main(m *testing.M) {
 		}
 	}
 	if RaceDetector && os.Getenv("GOGC") == "" {
-		// memory that is new costs much more then, since the detector has several bytes for each
+		// new memory costs much more then, since the detector has several bytes for each
 		debug.SetGCPercent(racesGC)
 		debug.SetMemoryLimit(racesMemory)
 	}

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// Peer is a server of which a test says what it does on every connection. No connection
-// outlives the test, nor lasts so long that a test hangs.
+// Peer is a scripted server: serve handles every connection. No connection outlives the
+// test, nor lasts so long that a test hangs.
 type Peer struct {
 	T        testing.TB               // the test it belongs to
 	Dial     func() (net.Conn, error) // connects to it
-	Conns    atomic.Int32             // how many connections it has accepted
-	Requests atomic.Int32             // how many requests it has read
+	Conns    atomic.Int32             // number of accepted connections
+	Requests atomic.Int32             // number of requests read
 
 	ln    net.Listener
 	all   sync.WaitGroup
@@ -30,16 +30,16 @@ type Peer struct {
 	open map[net.Conn]*time.Timer // each ends its connection
 }
 
-// NewPeer runs serve for every connection, which is closed afterwards: see Close. serve is
-// not on the goroutine of the test, so it says by PeerConn.Fail what is wrong.
+// NewPeer runs serve for every connection, which is closed afterwards: see Close. serve
+// does not run on the goroutine of the test, so it must report failures with PeerConn.Fail.
 func NewPeer(t testing.TB, serve func(c *PeerConn)) *Peer {
 	t.Helper()
 	ln, dial := ListenTCP(t)
 	return newPeer(t, ln, dial, serve)
 }
 
-// NewMemoryPeer is NewPeer for connections in memory, as a bubble of testing/synctest needs
-// them.
+// NewMemoryPeer is NewPeer for connections in memory, which a testing/synctest bubble
+// needs.
 func NewMemoryPeer(t testing.TB, serve func(c *PeerConn)) *Peer {
 	t.Helper()
 	ln, dial := ListenMemory(t)
@@ -78,12 +78,12 @@ func Answering(t testing.TB, response string) *Peer {
 	})
 }
 
-// Silent is a peer that takes requests and never answers.
+// Silent is a peer that reads requests and never answers.
 func Silent(t testing.TB) *Peer {
 	return NewPeer(t, func(c *PeerConn) { c.UntilClosed() })
 }
 
-// begin notes a connection, unless the peer has stopped.
+// begin records a connection, unless the peer has stopped.
 func (p *Peer) begin(nc net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,8 +103,7 @@ func (p *Peer) close(nc net.Conn) {
 	delete(p.open, nc)
 }
 
-// Stop closes the listener and all connections, and waits for those who serve
-// them.
+// Stop closes the listener and all connections, and waits for the serving goroutines.
 func (p *Peer) Stop() {
 	p.end()
 	_ = p.ln.Close()
@@ -127,7 +126,7 @@ func (p *Peer) Stop() {
 // Ended is closed when the peer stops.
 func (p *Peer) Ended() <-chan struct{} { return p.ended }
 
-// OpenConns counts the connections that are open.
+// OpenConns counts the open connections.
 func (p *Peer) OpenConns() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,7 +139,7 @@ func (p *Peer) Addr() string { return p.ln.Addr().String() }
 // URL returns the http URL of a path.
 func (p *Peer) URL(path string) string { return "http://" + p.Addr() + path }
 
-// Counts checks how many connections and requests the peer has seen.
+// Counts checks the number of connections and requests that the peer has seen.
 func (p *Peer) Counts(conns, requests int32) {
 	p.T.Helper()
 	if p.Conns.Load() != conns || p.Requests.Load() != requests {
@@ -149,7 +148,7 @@ func (p *Peer) Counts(conns, requests int32) {
 	}
 }
 
-// HasAccepted checks how many connections the peer has seen.
+// HasAccepted checks the number of connections that the peer has seen.
 func (p *Peer) HasAccepted(conns int32) {
 	p.T.Helper()
 	if n := p.Conns.Load(); n != conns {
@@ -162,11 +161,11 @@ type PeerConn struct {
 	net.Conn
 	Peer   *Peer
 	Number int           // counted from 1
-	R      *bufio.Reader // what reads from it
+	R      *bufio.Reader // reads from it
 	Body   string        // of the last request
 }
 
-// Over makes c one that speaks through nc, which is a connection over its own.
+// Over makes c use nc, which is a connection on top of c's own.
 func (c *PeerConn) Over(nc net.Conn) *PeerConn {
 	over := *c
 	over.Conn, over.R = nc, bufio.NewReader(nc)
@@ -176,7 +175,7 @@ func (c *PeerConn) Over(nc net.Conn) *PeerConn {
 // Close ends the connection: see the function Close.
 func (c *PeerConn) Close() error { return Close(c.Conn) }
 
-// Fail says what is wrong, and ends the connection, so that nobody waits for more on it.
+// Fail reports a failure, and ends the connection, so that no side waits for more on it.
 func (c *PeerConn) Fail(format string, args ...any) {
 	c.Peer.T.Errorf("connection %d: %s", c.Number, fmt.Sprintf(format, args...))
 	_ = c.Close()
@@ -231,7 +230,7 @@ func (c *PeerConn) Head() bool {
 	}
 }
 
-// Content reads what is known to come.
+// Content reads content, which must be want.
 func (c *PeerConn) Content(want string) {
 	got := make([]byte, len(want))
 	if _, err := io.ReadFull(c.R, got); err != nil || string(got) != want {
@@ -254,21 +253,21 @@ func (c *PeerConn) Echo() {
 	}
 }
 
-// EndWrites ends what the peer sends.
+// EndWrites shuts down the peer's writing side.
 func (c *PeerConn) EndWrites() { endWrites(c.Conn) }
 
 // UntilClosed waits until the client closes the connection.
 func (c *PeerConn) UntilClosed() { _, _ = io.Copy(io.Discard, c.R) }
 
-// Linger ends what the peer sends, and waits until the client closes the connection, too: a
-// Close with unread requests would reset the connection, and the client might not read the
-// last response.
+// Linger shuts down the peer's writing side, and waits until the client closes the
+// connection, too: a Close with unread requests would reset the connection, and the client
+// might not read the last response.
 func (c *PeerConn) Linger() {
 	c.EndWrites()
 	c.UntilClosed()
 }
 
-// Await waits until a channel is closed or brings something, or the peer has stopped.
+// Await waits until a channel is closed or delivers a value, or the peer has stopped.
 func (c *PeerConn) Await(ch <-chan struct{}) {
 	select {
 	case <-ch:

@@ -2,7 +2,7 @@
 
 package servertest
 
-// RaceDetector tells whether the tests run with the race detector, with which a
-// sync.Pool forgets some of what it is given, at random, so that allocations
-// cannot be counted.
+// RaceDetector reports whether the tests run with the race detector. With it a
+// sync.Pool drops some of its values at random, so that allocations cannot be
+// counted.
 const RaceDetector = false

@@ -8,7 +8,7 @@ import (
 
 // Resolver is a resolver that counts its look-ups.
 type Resolver struct {
-	Lookups atomic.Int64                                                 // how many there were
+	Lookups atomic.Int64                                                 // number of look-ups
 	Find    func(ctx context.Context, host string) ([]net.IPAddr, error) // answers them
 }
 
@@ -18,7 +18,7 @@ func (r *Resolver) LookupIPAddr(ctx context.Context, host string) ([]net.IPAddr,
 	return r.Find(ctx, host)
 }
 
-// ResolvesTo returns a resolver for which all names have the same addresses.
+// ResolvesTo returns a resolver that returns the same addresses for all names.
 func ResolvesTo(addresses ...string) *Resolver {
 	var found []net.IPAddr
 	for _, a := range addresses {

@@ -7,26 +7,25 @@ import (
 	"time"
 )
 
-// Server is what this package does with a server of the root package, whose
-// name it does not know.
+// Server is the interface that this package needs of a server of the root package,
+// which it does not import.
 type Server interface {
 	Serve(ln net.Listener) error                           // until Shutdown
 	ServeTLSEmbed(ln net.Listener, cert, key []byte) error // Serve with TLS
 	Shutdown() error                                       // waits for all connections
-	GetOpenConnectionsCount() int32                        // those that are open
-	GetCurrentConcurrency() uint32                         // those that are served
+	GetOpenConnectionsCount() int32                        // open connections
+	GetCurrentConcurrency() uint32                         // connections being served
 }
 
 // Prepare sets the engine of a server, and gives it a Log unless it has a Logger.
-// It returns what it gave.
+// It returns that Log.
 type Prepare[S Server] func(s S, e Engine) *Log
 
 // Starter starts a server on the engine of the test.
 type Starter[S Server] func(s S) *Running[S]
 
-// ForEachEngine runs a test on every engine. start serves until the test ends;
-// the server is shut down then, which must end all its connections and
-// goroutines.
+// ForEachEngine runs a test on every engine. start serves until the test ends. Then
+// the server is shut down, which must end all its connections and goroutines.
 func ForEachEngine[S Server](t *testing.T, prepare Prepare[S], test func(t *testing.T, start Starter[S])) {
 	for _, e := range Engines {
 		t.Run(e.Name, func(t *testing.T) {
@@ -35,23 +34,23 @@ func ForEachEngine[S Server](t *testing.T, prepare Prepare[S], test func(t *test
 	}
 }
 
-// ForEachTLSEngine runs a test of TLS on every engine that has it. e is a copy.
+// ForEachTLSEngine runs a test of TLS on every engine that has TLS. e is a copy.
 func ForEachTLSEngine(t *testing.T, test func(t *testing.T, e Engine)) {
 	for _, e := range TLSEngines {
 		t.Run(e.Name, func(t *testing.T) { test(t, e) })
 	}
 }
 
-// Running is a server that serves.
+// Running is a serving server.
 type Running[S Server] struct {
 	T        testing.TB               // the test it belongs to
 	S        S                        // the server
 	Engine   Engine                   // on which it runs
-	Listener net.Listener             // what it serves
-	Log      *Log                     // nil where the server came with a Logger
-	Dialer   func() (net.Conn, error) // connects to that
-	Served   chan error               // what Serve returned
-	Conns    []*Conn                  // those that were dialed, which Stop closes
+	Listener net.Listener             // the listener that it serves
+	Log      *Log                     // nil if the server had a Logger
+	Dialer   func() (net.Conn, error) // connects to the listener
+	Served   chan error               // the result of Serve
+	Conns    []*Conn                  // dialed connections, which Stop closes
 
 	mu sync.Mutex // guards Conns
 }
@@ -91,12 +90,12 @@ func (r *Running[S]) Stop() {
 	_ = r.Listener.Close()
 }
 
-// ShutDown ends s, whose clients have gone, and checks that nothing is left.
+// ShutDown shuts down s, whose clients have gone, and checks that nothing is left.
 func ShutDown[S Server](t testing.TB, s S) {
 	t.Helper()
 	patience := Patience
 	if t.Failed() {
-		// its handlers may wait for what it would have done next
+		// its handlers may wait for the next step of the test
 		patience = 10 * Short
 	}
 	done := make(chan error, 1)
@@ -137,7 +136,7 @@ func (r *Running[S]) DialPlain() *Conn {
 	return r.Wrap(nc)
 }
 
-// Wrap makes a connection to the server one of the test.
+// Wrap makes a Conn of a connection to the server.
 func (r *Running[S]) Wrap(nc net.Conn) *Conn {
 	c := NewConn(r.T, nc)
 	r.mu.Lock()

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// States keeps what a hook for the states of connections is told.
+// States records the calls of a hook for the states of connections.
 type States[S fmt.Stringer] struct {
 	mu     sync.Mutex
 	states map[net.Conn][]S
@@ -27,7 +27,7 @@ func (l *States[S]) Note(c net.Conn, state S) {
 	l.states[c] = append(l.states[c], state)
 }
 
-// Of returns the states of the connection that came as the nth, from 0, so far.
+// Of returns the states so far of the nth connection, from 0.
 func (l *States[S]) Of(n int) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Usage is what a process has in use.
+// Usage is the resource usage of a process.
 type Usage struct {
 	Goroutines int   // all of them
 	Others     int   // goroutines that do not belong to an event loop
@@ -19,13 +19,13 @@ type Usage struct {
 	Heap       int64 // bytes
 }
 
-// String names all of it.
+// String lists all fields.
 func (u Usage) String() string {
 	return fmt.Sprintf("%d goroutines (%d of no event loop), %d descriptors, %d KiB of memory", u.Goroutines, u.Others, u.Files, u.Heap>>10)
 }
 
-// Measure counts what is in use. Pools are emptied before, which takes two
-// rounds of the collector.
+// Measure measures the usage. It empties pools first, which takes two rounds of the
+// collector.
 func Measure(t testing.TB) Usage {
 	runtime.GC()
 	runtime.GC()
@@ -36,9 +36,9 @@ func Measure(t testing.TB) Usage {
 	return Usage{goroutines, goroutines - pollers, OpenFiles(t), int64(m.HeapAlloc)}
 }
 
-// CountGoroutines returns what counts the goroutines of a test: the one that calls,
-// and all that it and those start from then on. Tests that run at the same time do
-// not count.
+// CountGoroutines returns a function that counts the goroutines of a test: the
+// calling one, and all that it and its descendants start from then on. Goroutines of
+// concurrent tests do not count.
 func CountGoroutines(t testing.TB) func() int {
 	label := strconv.FormatUint(counting.Add(1), 10)
 	pprof.SetGoroutineLabels(pprof.WithLabels(t.Context(), pprof.Labels("servertest", label)))
@@ -62,7 +62,7 @@ func CountGoroutines(t testing.TB) func() int {
 	}
 }
 
-// counting is how many tests have called CountGoroutines.
+// counting is the number of tests that have called CountGoroutines.
 var counting atomic.Uint64
 
 // OpenFiles counts the descriptors of the process.

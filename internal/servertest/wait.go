@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	// Patience is how long a test waits for what must come. It is only ever
-	// reached by a test that fails.
+	// Patience is how long a test waits for an expected event. Only a failing test waits that
+	// long.
 	Patience = time.Minute
-	// Short is a timeout that is meant to pass.
+	// Short is a timeout that a test expects to expire.
 	Short = 30 * time.Millisecond
 	// Never is a timeout that no test reaches.
 	Never = time.Hour
@@ -30,12 +30,12 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// patienceStep is how much of Patience is used up at most between two looks. A machine may stand
-// still for minutes, as a virtual one does that is moved, and what a test waits for with it.
+// patienceStep is the most of Patience used up between two checks. A machine may
+// freeze for minutes, as a virtual one does while it is moved, and the awaited event with it.
 const patienceStep = time.Second
 
 // holdsInTime waits until a condition holds, and reports whether it does within Patience. It
-// looks again at once in the beginning, and less often the longer it has waited.
+// checks again at once in the beginning, and less often the longer it has waited.
 func holdsInTime(holds func() bool) bool {
 	waited := time.Duration(0)
 	for looked := time.Now(); !holds(); {
@@ -70,7 +70,7 @@ func Receive[T any](t testing.TB, what string, c <-chan T) (v T) {
 	return v
 }
 
-// received waits for a value of c, and reports whether it comes within Patience.
+// received waits for a value of c, and reports whether it arrives within Patience.
 func received[T any](c <-chan T, v *T) bool {
 	return patiently(func(late <-chan time.Time) bool {
 		select {
@@ -82,7 +82,7 @@ func received[T any](c <-chan T, v *T) bool {
 	})
 }
 
-// Send gives c a value, which somebody must take.
+// Send sends a value to c, which must be received.
 func Send[T any](t testing.TB, what string, c chan<- T, v T) {
 	t.Helper()
 	taken := patiently(func(late <-chan time.Time) bool {
@@ -98,7 +98,7 @@ func Send[T any](t testing.TB, what string, c chan<- T, v T) {
 	}
 }
 
-// Soon fails a test whose call takes much longer than it may.
+// Soon fails a test whose call takes much longer than allowed.
 func Soon(t testing.TB, what string, f func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -119,7 +119,7 @@ func Must(t testing.TB, err error) {
 	}
 }
 
-// CloserFunc is a function that is called by Close.
+// CloserFunc is a function that implements io.Closer.
 type CloserFunc func()
 
 // Close calls f.
@@ -128,24 +128,24 @@ func (f CloserFunc) Close() error {
 	return nil
 }
 
-// ReadFunc is a function that is called by Read.
+// ReadFunc is a function that implements io.Reader.
 type ReadFunc func(p []byte) (int, error)
 
 // Read calls f.
 func (f ReadFunc) Read(p []byte) (int, error) { return f(p) }
 
-// Gate holds up those who pass it until it opens.
+// Gate blocks its callers until it opens.
 type Gate struct {
-	Entered chan string   // who has come
+	Entered chan string   // names of the callers
 	Open    chan struct{} // closed to open the gate
 }
 
-// NewGate returns a gate for at most 100 who come before somebody looks.
+// NewGate returns a gate for at most 100 callers before Entered is read.
 func NewGate() *Gate {
 	return &Gate{Entered: make(chan string, 100), Open: make(chan struct{})}
 }
 
-// Pass says who has come, and waits until the gate is open.
+// Pass sends who to Entered, and waits until the gate is open.
 func (g *Gate) Pass(who string) {
 	g.Entered <- who
 	<-g.Open

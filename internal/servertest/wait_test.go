@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A machine that stands still for longer than Patience makes no test fail.
+// A machine that freezes for longer than Patience makes no test fail.
 func TestPatienceIsThatOfAMachineThatRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		looks := 0

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// HandedSize is the size of what Hand returns.
+// HandedSize is the size of the result of Hand.
 const HandedSize = 8 + Size
 
-// Hand returns what another process needs to have the same keys, from now on and for the
-// tickets that are accepted now.
+// Hand returns the data that another process needs to have the same keys, from now on
+// and for the tickets accepted now.
 func (k *Keys) Hand(now time.Time) []byte {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -20,7 +20,7 @@ func (k *Keys) Hand(now time.Time) []byte {
 	return append(b, k.from[:]...)
 }
 
-// Take returns the keys that Hand has put into b.
+// Take returns the keys in b, a result of Hand.
 func Take(b []byte) (*Keys, error) {
 	if len(b) != HandedSize {
 		return nil, errors.New("fasthttp: the keys of session tickets are not whole")
@@ -30,7 +30,7 @@ func Take(b []byte) (*Keys, error) {
 	return k, nil
 }
 
-// inheritance is the keys that a process has from its parent.
+// inheritance holds the keys that a process has from its parent.
 type inheritance struct {
 	server any
 	keys   *Keys
@@ -38,11 +38,11 @@ type inheritance struct {
 
 var inherited atomic.Pointer[inheritance]
 
-// Inherit makes For return keys for a server. Servers with other clients must not have
-// the same keys, so they are for this one alone.
+// Inherit makes For return the keys k for a server. Servers with other clients must not
+// have the same keys, so For returns them for this server only.
 func Inherit(server any, k *Keys) { inherited.Store(&inheritance{server, k}) }
 
-// For returns the keys for a server: those of Inherit, or new ones.
+// For returns the keys for a server: those passed to Inherit, or new ones.
 func For(server any) *Keys {
 	if i := inherited.Load(); i != nil && i.server == server {
 		return i.keys

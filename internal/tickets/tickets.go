@@ -1,10 +1,10 @@
-// Package tickets has the keys of TLS session tickets that several configurations share:
-// those of one server that serves several listeners, or of its processes. So a client
-// resumes its session with any of them.
+// Package tickets manages TLS session ticket keys that several configurations share, in
+// one server with several listeners, or in the processes of a server. So a client can
+// resume its session with any of them.
 //
-// The keys follow from a secret and the day. Processes that have the secret need not
-// talk to each other to change them. Start with Keys. inherit.go hands the secret to a
-// child process.
+// The keys are derived from a secret and the day. Processes that have the secret need not
+// communicate to change them. Start with Keys. inherit.go passes the secret to a child
+// process.
 package tickets
 
 import (
@@ -18,9 +18,9 @@ import (
 	"time"
 )
 
-// Keys are the keys of one server. As with the keys that crypto/tls makes, there is a new
-// one each day, and a ticket is accepted for seven days. The secret of a day gives that
-// of the next one, but not that of the day before: whoever learns it cannot read older
+// Keys holds the keys of one server. As with the keys of crypto/tls, there is a new key
+// each day, and a ticket is accepted for seven days. The secret of the next day can be
+// derived from the secret of a day, but not the other way: it does not decrypt older
 // tickets.
 type Keys struct {
 	mu    sync.Mutex
@@ -32,16 +32,16 @@ const (
 	// Size is the size of a secret and of a key, in bytes.
 	Size = 32
 
-	// keptDays is for how many days a key is accepted, the first one included.
+	// keptDays is the number of days that a key is accepted, including the first.
 	keptDays = 7
 
 	secondsOfDay = 24 * 60 * 60
 )
 
-// New returns keys that nobody else has.
+// New returns new random keys.
 func New(now time.Time) *Keys {
 	k := &Keys{first: dayOf(now)}
-	// it never fails
+	// rand.Read never fails
 	_, _ = rand.Read(k.from[:])
 	return k
 }
@@ -77,9 +77,9 @@ func derive(secret [Size]byte, what string) (derived [Size]byte) {
 	return derived
 }
 
-// Manage makes config, with which a server is about to serve, use the keys, and those of
-// later days from then on. A configuration with keys of its own, or without tickets, stays
-// as it is.
+// Manage makes config, with which a server is about to serve, use the keys, and from then
+// on the keys of later days. A configuration with its own keys, or without tickets, is not
+// changed.
 func (k *Keys) Manage(config *tls.Config) {
 	if config.SessionTicketsDisabled || hasKeys(config) {
 		return
@@ -90,15 +90,15 @@ func (k *Keys) Manage(config *tls.Config) {
 		if config.Time != nil {
 			now = config.Time
 		}
-		// two handshakes may both do it
+		// two concurrent handshakes may both do it
 		if today := dayOf(now()); last.Load() != today {
 			config.SetSessionTicketKeys(k.at(today))
 			last.Store(today)
 		}
 	}
 	refresh()
-	// crypto/tls calls it for each handshake, before it looks at the keys. A
-	// configuration that it returns has these keys, too, unless it has its own.
+	// crypto/tls calls it for each handshake, before it reads the keys. A configuration
+	// that it returns gets these keys, too, unless it has its own.
 	chosen := config.GetConfigForClient
 	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		refresh()
@@ -109,9 +109,9 @@ func (k *Keys) Manage(config *tls.Config) {
 	}
 }
 
-// hasKeys reports whether the application has set the keys of config, for which
-// crypto/tls has no method. A key that crypto/tls has made is replaced after a day, for
-// which it reads more random bytes than for a ticket alone.
+// hasKeys reports whether the application has set the keys of config. crypto/tls has no
+// method for that. But it replaces its own key after a day, for which it reads more random
+// bytes than for a ticket alone.
 func hasKeys(config *tls.Config) bool {
 	var read counter
 	now := time.Now()
@@ -122,7 +122,7 @@ func hasKeys(config *tls.Config) bool {
 		_, _ = c.EncryptTicket(tls.ConnectionState{}, new(tls.SessionState))
 		return read - before
 	}
-	// the first time there may be more to be made
+	// the first time crypto/tls may make other things, too
 	_ = encrypt()
 	usual := encrypt()
 	now = now.AddDate(0, 1, 0)

@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// ErrInvalid says that a text is no URI. The errors of malformed parts
-// wrap it, but for BadEscape and BadHostByte.
+// ErrInvalid means that a text is not a URI. The errors of malformed parts wrap it,
+// except for BadEscape and BadHostByte.
 var ErrInvalid = errors.New("fasthttp: invalid uri")
 
-// What may be wrong with a URI.
+// The errors of a malformed URI.
 var (
 	ErrScheme  = fmt.Errorf("%w: malformed scheme", ErrInvalid)
 	ErrUser    = fmt.Errorf("%w: malformed user information", ErrInvalid)
@@ -18,10 +18,10 @@ var (
 	ErrAddress = fmt.Errorf("%w: malformed address in brackets", ErrInvalid)
 )
 
-// ErrNoHost says that nobody knows where a request is to go.
+// ErrNoHost means that a request has no host to go to.
 var ErrNoHost = errors.New("missing required host header in request")
 
-// NotHTTP is the error of a URI that is for another protocol. Its text is the scheme.
+// NotHTTP is the error for a URI of another protocol. Its text is the scheme.
 type NotHTTP string
 
 // Error implements error.
@@ -29,8 +29,8 @@ func (e NotHTTP) Error() string {
 	return "unsupported protocol " + strconv.Quote(string(e)) + ". http and https are supported"
 }
 
-// BadEscape is the error of a host with a percent sign that begins no escape, or
-// with an escape that must not stand in a host. Its text is what was found there.
+// BadEscape is the error for a host with a percent sign that begins no escape, or
+// with an escape that a host must not have. Its text is the offending part.
 type BadEscape string
 
 // Error implements error.
@@ -38,8 +38,8 @@ func (e BadEscape) Error() string {
 	return "fasthttp: invalid url escape " + strconv.Quote(string(e))
 }
 
-// BadHostByte is the error of a host with a character that must not stand there.
-// Its text is that character.
+// BadHostByte is the error for a host with an invalid character. Its text is the
+// character.
 type BadHostByte string
 
 // Error implements error.

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// hostNameBytes are the bytes that may stand anywhere in the name of a host, each
-// in lower case: those of RFC 3986 section 3.2.2, and all outside of ASCII, which
-// people write for the escapes that belong there. The others are 0.
+// hostNameBytes holds the valid bytes of a host name, each in lower case: the bytes of
+// RFC 3986 section 3.2.2, and all bytes outside of ASCII, which are often written
+// without the required escapes. Other bytes map to 0.
 var hostNameBytes = func() (t [256]byte) {
 	for i := range t {
 		if c := byte(i); c >= 0x80 || ascii.Is(c, ascii.HostByte) {
@@ -27,8 +27,8 @@ var hostNameBytes = func() (t [256]byte) {
 	return t
 }()
 
-// normalizeHost checks a host with its port, and brings it into lower case and
-// takes off its escapes (see decodeHost), in place. It returns how long it is then.
+// normalizeHost checks a host with its port, converts it to lower case and removes its
+// escapes (see decodeHost), in place. It returns the new length.
 func normalizeHost(host []byte) (n int, err error) {
 	i := 0
 	for i < len(host) && hostNameBytes[host[i]] != 0 {
@@ -77,8 +77,8 @@ func isPlainHost(host []byte) bool {
 	return ascii.IsPlainPath(host) && ascii.IndexByte(host, '/') == len(host)
 }
 
-// decodeHost takes off the escapes of a name, in place, and returns how long it is
-// then. That of a percent sign stays: without it the sign would begin an escape.
+// decodeHost decodes the escapes of a name, in place, and returns the new length. It
+// keeps the escape of a percent sign: the bare sign would begin an escape.
 func decodeHost(host []byte) (n int) {
 	for i := 0; i < len(host); n++ {
 		if host[i] == '%' && ascii.HexValue(host[i+1]) >= 8 {
@@ -104,9 +104,9 @@ func normalizeAddress(host []byte) (n int, err error) {
 	return lowerHost(host), nil
 }
 
-// lowerHost brings a host into lower case, in place, and returns how long it is
-// then. The zone of an address is decoded; its case is left, since names of
-// network interfaces have one.
+// lowerHost converts a host to lower case, in place, and returns the new length. It
+// decodes the zone of an address, but keeps its case, since the names of network
+// interfaces are case-sensitive.
 func lowerHost(host []byte) (n int) {
 	zone := bytes.IndexByte(host, '%')
 	if len(host) == 0 || host[0] != '[' || zone < 0 {
@@ -120,13 +120,13 @@ func lowerHost(host []byte) (n int) {
 	return len(host)
 }
 
-// appendHost appends a host as it has to be written: with its zone encoded (RFC
-// 6874 section 2).
+// appendHost appends a host in written form: with its zone encoded (RFC 6874 section
+// 2).
 func appendHost(dst, host []byte) []byte {
 	if len(host) > 0 && host[0] == '[' {
 		zone, end := bytes.IndexByte(host, '%'), bytes.LastIndexByte(host, ']')
 		if 0 < zone && zone < end {
-			// what is malformed may have anything before the zone
+			// in a malformed host anything may precede the zone
 			dst = append(percent.AppendVisible(dst, host[:zone]), "%25"...)
 			dst = percent.AppendArg(dst, host[zone+1:end])
 			host = host[end:]
@@ -135,9 +135,9 @@ func appendHost(dst, host []byte) []byte {
 	return percent.AppendVisible(dst, host)
 }
 
-// HostField returns host as it is sent in the field Host: without the zone of an
+// HostField returns host in the form for the field Host: without the zone of an
 // address, which means nothing to the peer (RFC 6874 section 4), and in ASCII. It
-// is host itself if there is nothing to do.
+// returns host itself if nothing has to change.
 func HostField(host []byte) ([]byte, error) {
 	if len(host) > 0 && host[0] != '[' && ascii.IsASCII(host) {
 		return host, nil
@@ -145,7 +145,7 @@ func HostField(host []byte) ([]byte, error) {
 	return otherHostField(host)
 }
 
-// otherHostField is HostField for what is no plain name.
+// otherHostField is HostField for hosts other than plain names.
 func otherHostField(host []byte) ([]byte, error) {
 	if len(host) > 0 && host[0] == '[' {
 		zone, end := bytes.IndexByte(host, '%'), bytes.LastIndexByte(host, ']')
@@ -158,9 +158,9 @@ func otherHostField(host []byte) ([]byte, error) {
 	return bytesconv.Bytes(text), err
 }
 
-// ASCIIHost returns a host, with or without a port, in the form that DNS, TLS and
-// HTTP know it by: with A-labels in the place of what is not ASCII (RFC 5890
-// section 2.3.2.1).
+// ASCIIHost returns a host, with or without a port, in the form that DNS, TLS and HTTP
+// use: labels with other characters than ASCII become A-labels (RFC 5890 section
+// 2.3.2.1).
 func ASCIIHost(host string) (string, error) {
 	if ascii.IsASCII(bytesconv.Bytes(host)) {
 		return host, nil

@@ -2,10 +2,9 @@ package uri
 
 import "strings"
 
-// AddPort returns addr with the default port of the scheme, 443 if
-// isTLS is true and 80 otherwise, if it has none. An IPv6 address has to be in
-// brackets, "[::1]" or "[::1%lo0]"; what is neither a host nor a host with a port
-// is returned as it is.
+// AddPort adds the default port of the scheme to addr, 443 if isTLS is true and 80
+// otherwise, if addr has no port. An IPv6 address must be in brackets, "[::1]" or
+// "[::1%lo0]". Any other text is returned unchanged.
 func AddPort(addr string, isTLS bool) string {
 	if addr == "" || hasPort(addr) {
 		return addr
@@ -33,7 +32,7 @@ func hasPort(addr string) bool {
 	case colon < 0:
 		return false
 	case colon == len(rest)-1:
-		// a colon alone says that the port is the default one
+		// a colon alone means the default port
 		return false
 	}
 	return true

@@ -6,10 +6,10 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// CheckLocation refuses what names no place that a client of HTTP can go to: a
-// reference with a scheme of another kind, and one with a scheme but without an
-// authority. In a reference without a scheme no colon may come before the first
-// slash (RFC 3986 section 4.2). The errors are NotHTTP, ErrNoHost and ErrScheme.
+// CheckLocation rejects references that an HTTP client cannot follow: a reference with another
+// kind of scheme, and one with a scheme but without an authority. In a reference without a
+// scheme no colon may precede the first slash (RFC 3986 section 4.2). The errors are NotHTTP,
+// ErrNoHost and ErrScheme.
 func CheckLocation(location []byte) error {
 	colon := bytes.IndexAny(location, ":/?#")
 	if colon < 0 || location[colon] != ':' {
@@ -27,9 +27,9 @@ func CheckLocation(location []byte) error {
 	return nil
 }
 
-// KeepAsCame has path and query written as ref, which t was updated by last, has them: escapes
-// and slashes stay as they are, and so does a question mark with nothing behind it. With dots
-// set the dot segments of the path are removed (RFC 3986 section 5.2.4).
+// KeepAsCame makes path and query be written as in ref, the reference of the last Update:
+// escapes, slashes and a final question mark are kept. With dots the dot segments of the path
+// are removed (RFC 3986 section 5.2.4).
 func (t *Text) KeepAsCame(ref []byte, dots bool) {
 	ref, _, _ = bytes.Cut(ref, []byte("#"))
 	if len(ref) == 0 {
@@ -48,7 +48,7 @@ func (t *Text) KeepAsCame(ref []byte, dots bool) {
 	}
 }
 
-// KeepQuestionMark is KeepAsCame for a question mark with nothing behind it alone.
+// KeepQuestionMark is KeepAsCame for a final question mark only.
 func (t *Text) KeepQuestionMark(ref []byte) {
 	ref, _, _ = bytes.Cut(ref, []byte("#"))
 	if len(ref) > 0 && bytes.IndexByte(ref, '?') == len(ref)-1 {

@@ -45,7 +45,7 @@ func TestOriginsHavePorts(t *testing.T) {
 	}
 }
 
-// A Location is followed as it came, dot segments aside.
+// A Location is followed as received, except for dot segments.
 func TestPathAndQueryAreKeptAsTheyCame(t *testing.T) {
 	for _, tc := range []struct{ base, ref, want string }{
 		{"http://a/x/y?z", "?", "/x/y?"},

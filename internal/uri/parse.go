@@ -7,27 +7,25 @@ import (
 	"github.com/valyala/fasthttp/internal/percent"
 )
 
-// Parse makes t the URI that text is. If text has no scheme and authority it is the
-// target of a request to host, a path with a query, and the scheme is http. If it
-// has, host does not count. With an empty host, text may also begin with the two
-// slashes of its authority.
+// Parse sets t to the URI in text. If text has no scheme and authority it is the target of a
+// request to host, a path with a query, and the scheme is http. Otherwise host is ignored.
+// With an empty host, text may also begin with the two slashes of its authority.
 //
-// After an error that is about the host or its port t has all parts as they came, and
-// Err returns the same error; after any other one t is empty.
+// After an error about the host or its port, t has all parts as they were received, and Err
+// returns the same error. After any other error t is empty.
 func (t *Text) Parse(host, text []byte) error {
 	return t.parse(host, text, false, len(host) == 0)
 }
 
-// ParseTarget is Parse for the target of a request to host, which is empty for an old
-// client that did not send it. What begins with two slashes is a path in any
-// case (RFC 9112 section 3.2.1). The scheme of a target that has none is https
-// if isTLS is true.
+// ParseTarget is Parse for the target of a request to host, which is empty for an old client
+// that did not send it. A target that begins with two slashes is always a path (RFC 9112
+// section 3.2.1). The scheme of a target without a scheme is https if isTLS is true.
 func (t *Text) ParseTarget(host, target []byte, isTLS bool) error {
 	return t.parse(host, target, isTLS, false)
 }
 
-// parse is Parse. If there is no scheme it is http or https, and with slashes, two
-// of them begin an authority.
+// parse is Parse. The default scheme is http or https. With slashes, two slashes at the start
+// begin an authority.
 func (t *Text) parse(host, text []byte, https, slashes bool) error {
 	if t.parseUsual(text) {
 		return nil
@@ -51,8 +49,8 @@ func (t *Text) parseAny(host, text []byte, https, slashes bool) error {
 	return err
 }
 
-// parseBlock reads the block, which is a host and, from start on, a URI. With
-// slashes, it may begin with those of its authority.
+// parseBlock parses the block, which is a host and, from start on, a URI. With slashes, the
+// URI may begin with the slashes of its authority.
 func (t *Text) parseBlock(start int, slashes bool) error {
 	text := t.block[start:]
 	if colon, found := FindScheme(text); found {
@@ -79,10 +77,9 @@ func (t *Text) parseBlock(start int, slashes bool) error {
 	return err
 }
 
-// FindScheme returns the position of the colon behind the scheme of text, which
-// is followed by two slashes and stands before anything else that separates
-// parts of a URI. There may be nothing before the colon: such a URI has the
-// scheme that is the default.
+// FindScheme returns the position of the colon after the scheme of text. Two slashes follow
+// the colon, and no other separator of URI parts precedes it. There may be no text before the
+// colon: such a URI has the default scheme.
 func FindScheme(text []byte) (colon int, found bool) {
 	for i, c := range text {
 		switch c {
@@ -118,7 +115,7 @@ func (t *Text) takeScheme(s span) {
 	t.parts[Scheme] = s
 }
 
-// parseHierarchy reads what follows the two slashes of a URI.
+// parseHierarchy parses the part after the two slashes of a URI.
 func (t *Text) parseHierarchy(start int) error {
 	end := start
 	for end < len(t.block) && t.block[end] != '/' && t.block[end] != '?' && t.block[end] != '#' {
@@ -135,9 +132,8 @@ func (t *Text) parseHierarchy(start int) error {
 	return err
 }
 
-// parseAuthority reads user information and host: RFC 3986 section 3.2. A host that
-// is none is taken as it stands, and badHost says so: what follows it is the path
-// all the same.
+// parseAuthority parses user information and host: RFC 3986 section 3.2. An invalid host is
+// kept unchanged and sets badHost: the text after it is the path in any case.
 func (t *Text) parseAuthority(s span) error {
 	t.parts[Username], t.parts[Password] = span{}, span{}
 	t.plainUser = [2]bool{}
@@ -163,16 +159,16 @@ func (t *Text) parseAuthority(s span) error {
 	t.parts[Host] = span{s.start, s.start + n}
 	t.badHost = err != nil
 	if t.badHost || n < s.end-s.start {
-		// a byte whose escape was taken off is not ASCII
+		// a byte whose escape was removed is not ASCII
 		t.visible = false
 	}
 	return err
 }
 
-// isUserinfo reports whether text can be user information: RFC 3986 section
-// 3.2.1. A raw at sign is let pass, since everybody agrees that the last one ends
-// the user information. Anything else in front of that, such as a backslash, makes
-// programs disagree about which part is the host.
+// isUserinfo reports whether text can be user information: RFC 3986 section 3.2.1. A raw at
+// sign is allowed, since all parsers agree that the last one ends the user information. Any
+// other character before it, such as a backslash, makes parsers disagree about which part is
+// the host.
 func isUserinfo(text []byte) bool {
 	for _, c := range text {
 		if !ascii.Is(c, ascii.HostByte) && c != '@' || c == '[' || c == ']' {
@@ -182,8 +178,8 @@ func isUserinfo(text []byte) bool {
 	return true
 }
 
-// parseTarget reads path, query and fragment, which are the rest of the block
-// from start on. The path lasts at least until from.
+// parseTarget parses path, query and fragment, which are the rest of the block from start on.
+// The path extends at least to from.
 func (t *Text) parseTarget(start, from int) {
 	end := len(t.block)
 	t.bareQuery = false
@@ -199,9 +195,9 @@ func (t *Text) parseTarget(start, from int) {
 	t.takePath(span{start, end})
 }
 
-// KeepBadEscapes says that the path is that of a request which was received. A percent sign
-// that begins no escape is passed on as it is then: other software may give it a meaning. In
-// all other paths it stands for itself, and is escaped.
+// KeepBadEscapes marks the path as received in a request. A percent sign that begins no escape
+// is then passed on unchanged: other software may give it a meaning. In all other paths it is
+// text, and is escaped.
 func (t *Text) KeepBadEscapes() {
 	if t.parts[Path] != t.parts[Original] {
 		t.badEscape = percent.HasBadEscape(t.Bytes(Original))

@@ -8,9 +8,8 @@ import (
 	"github.com/valyala/fasthttp/internal/percent"
 )
 
-// AppendNormalPath appends the text that src, an encoded path, stands for, in
-// its normal form: with a slash in front, and without dot segments (RFC 3986
-// section 5.2.4) and repeated slashes.
+// AppendNormalPath decodes src, an encoded path, and appends the text in normal form: with
+// a leading slash, and without dot segments (RFC 3986 section 5.2.4) and repeated slashes.
 func AppendNormalPath(dst, src []byte) []byte {
 	n := len(dst)
 	if len(src) == 0 || src[0] != '/' {
@@ -20,8 +19,8 @@ func AppendNormalPath(dst, src []byte) []byte {
 	return dst[:n+NormalizePath(dst[n:])]
 }
 
-// isNormalPath reports whether src stands for itself and is in normal form. It
-// may be false for a path of which that is true as well.
+// isNormalPath reports whether src has no escapes and is in normal form. It may be false
+// even if both are true.
 func isNormalPath(src []byte) bool {
 	n := len(src)
 	if n == 0 || src[0] != '/' || src[n-1] == '%' {
@@ -35,7 +34,7 @@ func isNormalPath(src []byte) bool {
 		}
 		return true
 	}
-	// eight bytes and those that follow them; the last step may overlap the one before
+	// eight bytes and their successors; the last step may overlap the one before
 	for from := 0; ; from = min(from+8, n-9) {
 		pair := src[from : from+9]
 		these, next := binary.LittleEndian.Uint64(pair), binary.LittleEndian.Uint64(pair[1:])
@@ -54,14 +53,12 @@ const (
 	highs = 0x8080808080808080
 )
 
-// equal returns a word with the high bit set for every byte of w that is c. It may also
-// be set for the bytes c^1 above such a byte: a dot above a slash, which is not in normal
-// form either.
+// equal returns a word with the high bit set for every c in w. It may also be set for the
+// bytes c^1 above such a byte: a dot above a slash, which is not in normal form either.
 func equal(w uint64, c byte) uint64 { return ascii.ZeroBytes(w ^ ones*uint64(c)) }
 
-// NormalizePath takes repeated slashes and dot segments out of b, which begins
-// with a slash, and returns how much of it is left. A dot segment at the end
-// leaves its slash.
+// NormalizePath removes repeated slashes and dot segments from b, which begins with a
+// slash, and returns the new length. A dot segment at the end leaves its slash.
 func NormalizePath(b []byte) int {
 	written, open := 0, false
 	for pos := 0; pos < len(b); {
@@ -76,7 +73,7 @@ func NormalizePath(b []byte) int {
 		case "..":
 			written = max(bytes.LastIndexByte(b[:written], '/'), 0)
 		default:
-			// the slash is ahead of the segment in what was read, so that
+			// the slash is ahead of the segment in the text read, so that
 			// nothing is overwritten that was not read yet
 			b[written] = '/'
 			written += 1 + copy(b[written+1:], segment)
@@ -91,9 +88,9 @@ func NormalizePath(b []byte) int {
 	return written
 }
 
-// removeDots takes the dot segments out of path, which begins with a slash, and returns how
-// much of it is left. All else stays, unlike with NormalizePath: repeated slashes may mean
-// something to the server that a URI is from.
+// removeDots removes the dot segments from path, which begins with a slash, and returns the
+// new length. Unlike NormalizePath it keeps repeated slashes, which may have a meaning for
+// the server that the URI is from.
 func removeDots(path []byte) (n int) {
 	for i := 0; i < len(path); {
 		end := i + 1

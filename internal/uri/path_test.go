@@ -34,8 +34,8 @@ func TestPathsAreNormalized(t *testing.T) {
 	}
 }
 
-// Wherever it is in a path of any length: what is not in normal form is found, and nothing
-// else is.
+// At every position in a path of any length: deviations from normal form are found, and
+// nothing else is.
 func TestPathsAreExaminedToTheirEnds(t *testing.T) {
 	for size := 2; size < 40; size++ {
 		plain := []byte("/" + strings.Repeat("a", size-1))
@@ -80,8 +80,7 @@ func FuzzNormalPath(f *testing.F) {
 	})
 }
 
-// AppendNormalPathReference says with the standard library what the normal
-// form is.
+// AppendNormalPathReference computes the normal form with the standard library.
 func AppendNormalPathReference(src string) string {
 	var b []byte
 	for i := 0; i < len(src); i++ {

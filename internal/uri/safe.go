@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// Safe returns a URL that may be wrong as it may stand in a log: without user name and
-// password, wherever they are, query and fragment. scheme is how long its scheme is
-// with "://", or 0 if it has none.
+// Safe returns a URL, which may be malformed, in a form for logs: without user name
+// and password, wherever they are, query and fragment. scheme is the length of its
+// scheme with "://", or 0 if it has none.
 func Safe(text []byte) (safe string, scheme int) {
 	if end := bytes.IndexAny(text, "?#"); end >= 0 {
 		text = text[:end]
@@ -19,11 +19,12 @@ func Safe(text []byte) (safe string, scheme int) {
 	return string(text[:scheme]) + string(before) + string(behind), scheme
 }
 
-// maxTold is how much of a URL an error holds.
+// maxTold is the largest part of a URL that an error quotes.
 const maxTold = 200
 
-// LacksHost reports whether a URL names no host, and says what it lacks. User name and
-// password and the query are left out, as errors end up in logs.
+// LacksHost reports whether a URL has no host. fault names the missing parts,
+// without the user name, the password and the query of the URL, since errors are often
+// logged.
 func LacksHost(text []byte) (fault string, lacking bool) {
 	url, scheme := Safe(text)
 	absolute := scheme > 0
@@ -43,14 +44,14 @@ func LacksHost(text []byte) (fault string, lacking bool) {
 	return strconv.Quote(url) + " has " + lacks, true
 }
 
-// IsPath reports whether a reference is a path, and not one with an authority.
+// IsPath reports whether a reference is a path, without an authority.
 func IsPath(ref []byte) bool {
 	return bytes.HasPrefix(ref, []byte("/")) && !bytes.HasPrefix(ref, []byte("//"))
 }
 
-// cutUser returns what stands before and behind the user information of a URL, which
-// need not be where it ought to be, as in "http:/user:pass@host". In a path only what
-// has a colon is taken for that.
+// cutUser returns the text before and after the user information of a URL, which may
+// be in the wrong place, as in "http:/user:pass@host". In a path only text with a
+// colon counts as user information.
 func cutUser(url []byte, path bool) (before, behind []byte) {
 	at := bytes.IndexByte(url, '@')
 	if at < 0 {

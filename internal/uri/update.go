@@ -6,10 +6,10 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// Update makes t the URI that ref, a reference found at t, refers to (RFC 3986
-// section 5.2). An empty one leaves t as it is. asIs is that of AppendPath.
+// Update resolves ref, a reference found at t, and sets t to the result (RFC 3986
+// section 5.2). An empty reference leaves t unchanged. asIs is as in AppendPath.
 //
-// After an error t is what it is after one of Parse.
+// After an error t is as after an error of Parse.
 func (t *Text) Update(ref []byte, asIs bool) error {
 	if len(ref) == 0 {
 		return nil
@@ -50,8 +50,8 @@ func (t *Text) Update(ref []byte, asIs bool) error {
 	return nil
 }
 
-// replaceFrom takes over a reference with an authority, which begins behind the
-// colon and two slashes. There is no scheme if the colon is not behind one.
+// replaceFrom takes over a reference with an authority, which begins after the
+// colon and two slashes. There is no scheme unless it precedes the colon.
 func (t *Text) replaceFrom(ref []byte, colon int) error {
 	start := len(t.block)
 	t.block = append(t.block, ref...)

@@ -1,11 +1,10 @@
-// Package uri divides URIs of the http family into their parts (RFC 3986), brings
-// the parts into normal form, resolves references, and writes URIs.
+// Package uri parses URIs of the http family (RFC 3986), normalizes their parts, resolves
+// references, and writes URIs.
 //
-// A Text holds the text of all parts in one block; what it returns are pieces of
-// that. It knows nothing of query arguments. The package imports percent, and of
-// http1 what a host and a port may be. Start with Text in this file; parse.go reads
-// URIs, update.go resolves references, write.go writes them, and host.go and path.go
-// have the normal forms.
+// A Text holds the text of all parts in one block, and returns slices of it. It does not
+// parse query arguments. Start with Text in this file; parse.go parses URIs, update.go
+// resolves references, write.go writes them, and host.go and path.go have the normal
+// forms.
 package uri
 
 import (
@@ -14,34 +13,33 @@ import (
 	"github.com/valyala/fasthttp/internal/percent"
 )
 
-// Text is a URI as a text that is divided into its parts. The zero value is
-// "http:///".
+// Text is a URI, divided into its parts. The zero value is "http:///".
 type Text struct {
-	// the scheme, if its text is empty
+	// the scheme if its text is empty: https instead of http
 	https bool
-	// the host was parsed and is none
+	// the host was parsed and is invalid
 	badHost bool
 	// the path was received with a percent sign that begins no escape: see KeepBadEscapes
 	badEscape bool
-	// the path is written as it came, without dot segments: see KeepAsCame
+	// the path is written as received, without dot segments: see KeepAsCame
 	asCame bool
-	// the query is there, and empty: see KeepAsCame
+	// the query is present, and empty: see KeepAsCame
 	bareQuery bool
 	// user name and password were set, not parsed: they hold no escapes
 	plainUser [2]bool
-	// all that was parsed is visible ASCII, and since then no part was set but scheme
-	// and path: host, query and fragment are written as they are
+	// all parsed text is visible ASCII, and since then no part was set but scheme and
+	// path: host, query and fragment are written unchanged
 	visible bool
 
 	// block holds the text of all parts; it only grows until the next Parse
 	block []byte
 	parts [numParts]span
 
-	// changes counts how often a part was set or all of it parsed
+	// changes counts changes of a part and parsing
 	changes uint64
 
-	// when changes was parsedAs, source was an absolute URI that has been parsed into the
-	// parts; if plain is set, its path and query are written as they came
+	// source is an absolute URI with the same parts as t, as long as changes equals
+	// parsedAs; if plain is set, its path and query are written as received
 	parsedAs uint64
 	source   span
 	plain    bool
@@ -56,7 +54,7 @@ const (
 	Username
 	Password
 	Host
-	Original // the path as it came
+	Original // the path as received
 	Path     // the path in normal form
 	Query
 	Hash
@@ -83,10 +81,10 @@ func (t *Text) Clear() {
 	t.plainUser = [2]bool{}
 }
 
-// Memory returns the block, which Bytes returns pieces of.
+// Memory returns the block. Bytes returns slices of it.
 func (t *Text) Memory() []byte { return t.block }
 
-// Drop lets the memory go. t must be empty.
+// Drop drops the memory. t must be empty.
 func (t *Text) Drop() { t.block = nil }
 
 // CopyTo makes dst a copy of t.
@@ -98,8 +96,8 @@ func (t *Text) CopyTo(dst *Text) {
 	dst.parts, dst.plainUser = t.parts, t.plainUser
 }
 
-// Changes counts how often a part was set or all of it parsed, so that whoever has
-// made something of t can tell whether t is still the same.
+// Changes counts changes of a part and parsing, so that a caller that has derived
+// something from t can tell whether t is unchanged.
 func (t *Text) Changes() uint64 { return t.changes }
 
 // Bytes returns a part. Appending to it does not touch the block.
@@ -150,14 +148,14 @@ func (t *Text) Set(p Part, text []byte) {
 	t.tidy()
 }
 
-// SetScheme replaces the scheme. An empty one stands for http.
+// SetScheme replaces the scheme. An empty one means http.
 func (t *Text) SetScheme(scheme []byte) {
 	t.changes++
 	t.takeScheme(t.store(scheme))
 	t.tidy()
 }
 
-// SetHost replaces host and port, which are not checked.
+// SetHost replaces host and port, and does not check them.
 func (t *Text) SetHost(host []byte) {
 	t.changes++
 	s := t.store(host)
@@ -174,12 +172,12 @@ func (t *Text) SetPath(path []byte) {
 	t.tidy()
 }
 
-// tidyFrom is the size under which a block is not worth tidying.
+// tidyFrom is the size below which a block is not worth tidying.
 const tidyFrom = 4 << 10
 
-// tidy moves the text of all parts to another block once most of the old one is
-// no part any more, so that a URI may be changed over and over. The old block is
-// left as it is: slices of it may be in use.
+// tidy moves the text of all parts to a new block when most of the old one is unused, so
+// that a URI may be changed over and over. The old block is left unchanged: slices of it
+// may be in use.
 func (t *Text) tidy() {
 	if len(t.block) < tidyFrom {
 		return
@@ -209,7 +207,7 @@ func (t *Text) User() User {
 	return User{bytes.Clone(t.Bytes(Username)), bytes.Clone(t.Bytes(Password)), t.plainUser}
 }
 
-// SetUser replaces user name and password by those of another URI.
+// SetUser replaces user name and password by the ones of another URI.
 func (t *Text) SetUser(u User) {
 	t.Set(Username, u.name)
 	t.Set(Password, u.password)
@@ -222,8 +220,7 @@ func (u User) IsEmpty() bool { return len(u.name)+len(u.password) == 0 }
 // HasUser reports whether there is a user name or a password.
 func (t *Text) HasUser() bool { return t.Has(Username) || t.Has(Password) }
 
-// AppendUser appends user name and password as they are meant, with a colon in
-// between.
+// AppendUser appends user name and password in decoded form, with a colon in between.
 func (t *Text) AppendUser(dst []byte) []byte {
 	dst = append(t.appendUserPart(dst, Username), ':')
 	return t.appendUserPart(dst, Password)
@@ -236,11 +233,11 @@ func (t *Text) appendUserPart(dst []byte, p Part) []byte {
 	return percent.AppendDecodedPath(dst, t.Bytes(p))
 }
 
-// BadHost reports whether the host was parsed, and is none.
+// BadHost reports whether the host was parsed, and is invalid.
 func (t *Text) BadHost() bool { return t.badHost }
 
-// Err returns the error of Parse or Update for the host that t has had since
-// then: there is nowhere to send a request to. Any other error has left no host.
+// Err returns the error of Parse or Update for the host, if the host is still the same:
+// no request can be sent to it. Any other error has left no host.
 func (t *Text) Err() error {
 	if !t.badHost {
 		return nil

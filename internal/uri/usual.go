@@ -6,17 +6,17 @@ import (
 	"github.com/valyala/fasthttp/internal/percent"
 )
 
-// usualBytes says in which parts of a usual URI a byte may stand.
+// usualBytes holds, for each byte, the parts of a usual URI in which it is allowed.
 //
-// The bits of a path are those of a state machine with two states: a byte may stand in
-// it if it has the bit of the state, and its upper half is the next state.
+// The bits for a path are a state machine with two states: a byte is allowed if it has the
+// bit of the current state, and its upper half is the next state.
 var usualBytes = buildUsual()
 
 const (
 	inHost     = 1 << iota // in a host in normal form
-	afterSlash             // in a path, behind a slash
-	inSegment              // in a path, behind any other byte
-	next       = 4         // how far the upper half is shifted
+	afterSlash             // in a path, after a slash
+	inSegment              // in a path, after any other byte
+	next       = 4         // shift of the upper half
 )
 
 func buildUsual() (t [256]uint8) {
@@ -31,7 +31,7 @@ func buildUsual() (t [256]uint8) {
 			// a second one is removed
 			t[i] |= inSegment | afterSlash<<next
 		case c == '.':
-			// behind a slash it may begin a dot segment
+			// after a slash it may begin a dot segment
 			t[i] |= inSegment | inSegment<<next
 		default:
 			t[i] |= afterSlash | inSegment | inSegment<<next
@@ -40,7 +40,7 @@ func buildUsual() (t [256]uint8) {
 	return t
 }
 
-// parseUsual parses text if it has the form of nearly all URIs that clients are given,
+// parseUsual parses text if it has the form of nearly all URIs for clients,
 // and reports whether it has. Otherwise it changes nothing.
 //
 // Such a URI begins with http or https. Its host has no user, and is in normal form, as is
@@ -85,8 +85,8 @@ func (t *Text) parseUsual(text []byte) bool {
 	return true
 }
 
-// usualHost returns the position behind a host in normal form, and its port, at
-// text[start].
+// usualHost returns the position after the host at text[start], which must be in normal
+// form, and its port.
 func usualHost(text []byte, start int) int {
 	i := start
 	for i < len(text) && usualBytes[text[i]]&inHost != 0 {
@@ -104,8 +104,7 @@ func usualHost(text []byte, start int) int {
 	return i
 }
 
-// usualPath returns the position of the first byte that is not part of a path in normal
-// form at text[start].
+// usualPath returns the end of the path in normal form at text[start].
 func usualPath(text []byte, start int) int {
 	state := uint8(inSegment)
 	for i, c := range text[start:] {
@@ -127,8 +126,8 @@ func (t *Text) Source() []byte {
 	return t.block[t.source.start:t.source.end]
 }
 
-// PlainTarget returns path and query if they are written as they were parsed, or nil. A
-// result of nil does not mean that they are not.
+// PlainTarget returns path and query as they were parsed, if they are written unchanged.
+// It may return nil even then.
 func (t *Text) PlainTarget() []byte {
 	if !t.plain || t.parsedAs != t.changes {
 		return nil
@@ -140,8 +139,7 @@ func (t *Text) PlainTarget() []byte {
 	return t.block[t.parts[Path].start:end]
 }
 
-// HasPlainHost reports whether the host is sent as it is. A result of false does not mean
-// that it is not.
+// HasPlainHost reports whether the host is sent unchanged. It may return false even then.
 func (t *Text) HasPlainHost() bool {
 	return t.visible && t.Has(Host) && t.block[t.parts[Host].start] != '['
 }

@@ -28,7 +28,7 @@ func TestUsualURIs(t *testing.T) {
 	}
 }
 
-// FuzzUsual compares the two parsers, and what is written of their results.
+// FuzzUsual compares the two parsers, and the output of their results.
 func FuzzUsual(f *testing.F) {
 	for _, tt := range usualSeeds {
 		f.Add([]byte(tt.text), []byte("/x?y"))

@@ -6,7 +6,7 @@ import (
 	"github.com/valyala/fasthttp/internal/percent"
 )
 
-// AppendOrigin appends the scheme, what separates it from the host, and the host.
+// AppendOrigin appends the scheme, its separator, and the host.
 func (t *Text) AppendOrigin(dst []byte) []byte {
 	dst = t.appendScheme(dst)
 	if host := t.Bytes(Host); t.visible && len(host) > 0 && host[0] != '[' {
@@ -25,8 +25,8 @@ func (t *Text) appendScheme(dst []byte) []byte {
 	return append(dst, "http://"...)
 }
 
-// AppendPath appends the path in encoded form, with a slash in front. With asIs it
-// is the path as it came, and else the normal form.
+// AppendPath appends the path in encoded form, with a leading slash. With asIs it
+// appends the path as received, otherwise the normal form.
 func (t *Text) AppendPath(dst []byte, asIs bool) []byte {
 	if !asIs && !t.asCame && !t.badEscape {
 		return t.appendNormal(dst)
@@ -45,7 +45,7 @@ func (t *Text) AppendPath(dst []byte, asIs bool) []byte {
 	if t.asCame {
 		return percent.AppendASCII(dst, original)
 	}
-	// the decoded path does not say whether a percent sign was escaped
+	// the decoded path does not show whether a percent sign was escaped
 	dst = percent.AppendRecodedPath(dst, original)
 	return dst[:start+NormalizePath(dst[start:])]
 }

@@ -1,5 +1,5 @@
-// Package urlencoded reads and writes arguments as query strings and forms have them
-// (application/x-www-form-urlencoded in the URL standard): pairs of a field.List.
+// Package urlencoded parses and writes the arguments of query strings and forms
+// (application/x-www-form-urlencoded in the URL standard) as pairs of a field.List.
 package urlencoded
 
 import (
@@ -10,8 +10,9 @@ import (
 )
 
 // Parse appends the arguments in text to l. The text is copied as one block and
-// decoded there: nothing grows by being decoded. There are no errors: a percent sign
-// that begins no escape is text, and a pair of nothing and nothing is left out.
+// decoded there, since decoding never makes it longer. There are no errors: a
+// percent sign that begins no escape is text, and a pair with empty name and value
+// is left out.
 func Parse(l *field.List, text []byte) {
 	at := l.Append(text)
 	b := l.Bytes(at)
@@ -35,7 +36,8 @@ func Parse(l *field.List, text []byte) {
 	}
 }
 
-// Count returns how many arguments text has, with those of nothing and nothing.
+// Count returns the number of arguments in text, including pairs with empty name and
+// value.
 func Count(text []byte) int {
 	if len(text) == 0 {
 		return 0
@@ -44,7 +46,7 @@ func Count(text []byte) int {
 }
 
 // Append appends the pairs of l in encoded form to dst: in their order, separated by
-// '&'. One with the flag field.NoValue is written without an equals sign.
+// '&'. A pair with the flag field.NoValue is written without an equals sign.
 func Append(dst []byte, l *field.List) []byte {
 	for i := range l.Entries {
 		if i > 0 {
@@ -60,15 +62,15 @@ func Append(dst []byte, l *field.List) []byte {
 	return dst
 }
 
-// scanned says where the parts of an argument end and begin.
+// scanned holds the positions of the parts of an argument.
 type scanned struct {
-	name    int // where the name ends: at the equals sign, or at end
-	value   int // where the value begins
-	end     int // where the argument ends
+	name    int // the end of the name: at the equals sign, or at end
+	value   int // the start of the value
+	end     int // the end of the argument
 	encoded bool
 }
 
-// scan looks for the parts of the first argument of b.
+// scan finds the parts of the first argument of b.
 func scan(b []byte) (s scanned) {
 	s.name = -1
 	for i, c := range b {

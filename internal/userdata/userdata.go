@@ -1,5 +1,5 @@
-// Package userdata has the list of values that an application keeps with a request,
-// and closes those that can be closed.
+// Package userdata holds the values that an application attaches to a request, and
+// closes those that implement io.Closer.
 package userdata
 
 import (
@@ -9,22 +9,23 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 )
 
-// List holds the values. There are few, so a list is searched faster than a map.
+// List holds the values. There are few, so searching a list is faster than a map.
 type List []Value
 
-// Value is one of the values, and its key.
+// Value is one of the values with its key.
 type Value struct {
 	Key, Value any // as the application has set them
 
-	// holders counts the lists that the value, an io.Closer, is in, of which the
-	// last closes it. It is nil for one.
+	// holders counts the lists that hold the value, an io.Closer. The last list
+	// closes it. holders is nil for one list.
 	holders *atomic.Int32
 }
 
-// let says that a list has the value no more, and reports whether none has.
+// let records that a list has dropped the value, and reports whether it was the
+// last.
 func (v *Value) let() bool { return v.holders == nil || v.holders.Add(-1) == 0 }
 
-// Set sets the value of a key. A key that is not there is not added for nil.
+// Set sets the value of a key. It does not add a new key with a nil value.
 func (d *List) Set(key, value any) {
 	for i := range *d {
 		if (*d)[i].Key == key {
@@ -48,7 +49,7 @@ func (d List) Get(key any) any {
 	return nil
 }
 
-// GetString is Get for a key that is a string, in bytes.
+// GetString is Get for a string key, given as bytes.
 func (d List) GetString(key []byte) any {
 	for i := range d {
 		if k, ok := d[i].Key.(string); ok && k == bytesconv.String(key) {
@@ -58,7 +59,7 @@ func (d List) GetString(key []byte) any {
 	return nil
 }
 
-// Remove removes the value of a key, and does not close it.
+// Remove removes the value of a key without closing it.
 func (d *List) Remove(key any) {
 	for i := range *d {
 		if (*d)[i].Key == key {
@@ -72,8 +73,8 @@ func (d *List) Remove(key any) {
 	}
 }
 
-// Forget removes the values that other has, whose they are, too, and which are
-// therefore not closed.
+// Forget removes the values that other also holds. It does not close them, since
+// they belong to other, too.
 func (d *List) Forget(other List) {
 	kept := (*d)[:0]
 	for _, v := range *d {
@@ -94,7 +95,7 @@ func (d List) has(key any) bool {
 	return false
 }
 
-// LendTo makes the values of dst these, for a time in which both are in use.
+// LendTo lends the values to dst, for a time in which both lists are in use.
 func (d List) LendTo(dst *List) {
 	for i := range d {
 		v := &d[i]
@@ -110,7 +111,8 @@ func (d List) LendTo(dst *List) {
 	*dst = append((*dst)[:0], d...)
 }
 
-// TakeBack ends that time: the values are those of from, which has none then.
+// TakeBack ends that time: it replaces the values of d by the values of from, and empties
+// from.
 func (d *List) TakeBack(from *List) {
 	for i := range *d {
 		(*d)[i].let()
@@ -124,11 +126,11 @@ func (d *List) TakeBack(from *List) {
 	*from = (*from)[:0]
 }
 
-// Reset removes all values and closes those that are io.Closers.
+// Reset removes all values and closes each io.Closer.
 func (d *List) Reset() {
 	for i := range *d {
 		v := (*d)[i]
-		// one whose Close panics is not closed again
+		// if Close panics, the value is not closed again
 		(*d)[i] = Value{}
 		if c, ok := v.Value.(io.Closer); ok && v.let() {
 			_ = c.Close()
