@@ -36,7 +36,8 @@ func Copy(w io.Writer, r io.Reader) (int64, error) {
 	return n, err
 }
 
-// copier is the memory for a copy, on the heap because it is passed to interfaces.
+// copier is the state of a copy. It is pooled, since passing it to interfaces would
+// allocate it.
 type copier struct {
 	dst    onlyWriter
 	src    io.LimitedReader

@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// A body stalls if it receives less than stallSize bytes within StallTime.
+	// stallSize: a body stalls if it receives fewer bytes within StallTime.
 	stallSize = 4 << 10
 	// StallTime is the time in which a body must receive stallSize bytes.
 	StallTime = time.Second
@@ -161,7 +161,7 @@ func (h *Body) move() {
 
 func (m *Memory) shardOf(h *Body) *shard { return &m.shards[h.key%shards] }
 
-// list makes the body one that may be ended if it stalls.
+// list adds the body to its list, so that it may be ended if it stalls.
 func (m *Memory) list(h *Body) {
 	l := m.shardOf(h)
 	l.mu.Lock()
@@ -182,7 +182,7 @@ func (m *Memory) Arrived(h *Body) {
 	}
 }
 
-// remove takes a body out of the list. mu is held.
+// remove removes a body from the list. mu is held.
 func (l *shard) remove(h *Body) {
 	if !h.listed {
 		return

@@ -8,8 +8,8 @@ import "bytes"
 // easy to see in a dump.
 const poisonByte = 0xDB
 
-// poison fills released memory, a piece at once: under the race detector a loop takes as long
-// for each byte as a copy takes for a whole piece.
+// poison is copied over released memory: under the race detector a loop takes as long for
+// each byte as a copy takes for a whole piece.
 var poison = bytes.Repeat([]byte{poisonByte}, MaxSize)
 
 // Poison overwrites b up to its capacity. b was released: a program that still uses

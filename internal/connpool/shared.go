@@ -16,7 +16,7 @@ type shared[C any] struct {
 	since time.Duration // when it became idle, if there are none
 	// retired means that no further caller gets it
 	retired bool
-	// fresh means that it may have more room than it knows
+	// fresh means that HasRoom was not called yet: it may have more room than it knows
 	fresh bool
 }
 

@@ -130,8 +130,8 @@ func (c *Names) lookUp(ctx context.Context, host string, resolver Resolver, keep
 	}
 }
 
-// Doubt reports that no connection could be established to any of the addresses of host
-// that Lookup has returned. The result is whether another Lookup may return others. That
+// Doubt records that no connection could be established to any of the addresses of host
+// that Lookup has returned. It reports whether another Lookup may return others. That
 // Lookup asks the resolver, unless it was asked for this reason less than doubtDelay ago.
 // If the resolver fails, the addresses stay in the cache.
 func (c *Names) Doubt(host string, e *Addresses) bool {

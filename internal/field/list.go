@@ -355,7 +355,7 @@ func (l *List) IsSparse() bool {
 }
 
 // Compact moves the text of all pairs and of the spans in also to a new block. The old
-// block is left unchanged: slices of it may be in use. The spare bytes that Store uses
+// block is left unchanged: slices of it may be in use. The spare bytes of entries
 // are dropped.
 func (l *List) Compact(also ...*Span) {
 	used := 0

@@ -16,7 +16,7 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// The sizes of the compressed files. Smaller files gain nothing, since the
+// The limits on the size of files to compress. Smaller files gain nothing, since the
 // head takes more; larger ones would keep the first client waiting for too long.
 const (
 	minCompressed         = 128
@@ -180,7 +180,7 @@ func (k *fileCodings) find(f *Finder, n *Node, kind coding.Coding) *Content {
 }
 
 // make encodes the content of a node, or only looks for encoded content unless
-// making is set. It returns nil if encoding saves nothing or fails, with known set,
+// making is set. It returns nil if encoding saves nothing or fails (known is true),
 // and if it was not tried.
 func (k *fileCodings) make(f *Finder, n *Node, kind coding.Coding, making bool) (c *Content, known bool) {
 	if !k.isMade(n, kind) {

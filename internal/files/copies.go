@@ -206,8 +206,8 @@ func (c *fileCopy) write(dir *os.Root, plain *Content) (err error) {
 	return nil
 }
 
-// mayReplace reports whether the name of the copy is free, or the name of a copy:
-// files of the application may end in the suffix that it has chosen.
+// mayReplace reports whether no file, or only a copy, has the name of the copy: files
+// of the application may end in the suffix that it has chosen.
 func (c *fileCopy) mayReplace(dir *os.Root) bool {
 	if isReservedName(c.base) {
 		return true
@@ -221,7 +221,7 @@ func (c *fileCopy) mayReplace(dir *os.Root) bool {
 }
 
 // tempName returns the name of an unfinished copy. If the name of the copy
-// with the suffix is too long, it uses only the end of the name.
+// with the suffix is too long, it uses a hash and the end of the name.
 func tempName(base string) string {
 	const longest = 255 // in bytes, on most systems
 	if len(base)+len(tempSuffix) <= longest {
@@ -232,8 +232,7 @@ func tempName(base string) string {
 	return hex.EncodeToString(sum[:]) + end + tempSuffix
 }
 
-// createTemp creates a file that must not exist. It removes one that another process
-// has left.
+// createTemp creates a new file. It replaces one that another process has left.
 func createTemp(dir *os.Root, name string) (*os.File, error) {
 	const flags = os.O_CREATE | os.O_EXCL | os.O_WRONLY
 	f, err := dir.OpenFile(name, flags, copyMode)

@@ -38,7 +38,7 @@ func EndOf(p []byte) End {
 	return EndsInName
 }
 
-// Name turns the path to look up into the name of a file in the served tree:
+// Name converts the path to look up into the name of a file in the served tree:
 // relative, without empty and "." segments, "." for the root. It is a pure
 // function; the spelling of its results never leads out of the tree.
 func Name(p string, windows bool) (string, error) {

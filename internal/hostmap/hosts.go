@@ -62,8 +62,8 @@ func (h *Hosts[T]) lookUp(host []byte, isTLS bool) (value T, ok bool) {
 }
 
 // Add is Find for a host that was not found. It may have an entry by its full name, or
-// one that was added meanwhile; otherwise open makes the entry. All other look-ups wait
-// while open runs.
+// one that was added meanwhile; otherwise open makes the entry. All look-ups that
+// need the lock wait while open runs.
 func (h *Hosts[T]) Add(host, fullName string, isTLS bool, open func() (Host[T], error)) (value T, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

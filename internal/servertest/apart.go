@@ -20,8 +20,8 @@ const apartVariable = "FASTHTTP_TEST_APART"
 const apartTime = 20 * time.Minute
 
 // Apart runs a test in a separate process, without other tests, so that it may measure
-// memory, goroutines and descriptors. Other tests run at the same time. A test calls Apart
-// at its beginning, and does nothing else.
+// memory, goroutines and descriptors. Meanwhile other tests run in the calling process. A
+// test calls Apart at its beginning, and does nothing else.
 func Apart(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	if os.Getenv(apartVariable) == t.Name() {

@@ -224,7 +224,7 @@ func (s *H2Seen) InitialWindow() int {
 // Greeted reports whether the settings of the other side were received.
 func (s *H2Seen) Greeted() bool { return len(s.Settled) > 0 }
 
-// SetBrief makes c forget ended streams, except for their outcomes.
+// SetBrief makes s forget ended streams, except for their outcomes.
 func (s *H2Seen) SetBrief() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

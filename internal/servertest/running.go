@@ -126,7 +126,7 @@ func (r *Running[S]) Dial() *Conn {
 	return r.Wrap(nc)
 }
 
-// DialPlain opens a connection below TLS.
+// DialPlain opens a connection without starting TLS on it.
 func (r *Running[S]) DialPlain() *Conn {
 	r.T.Helper()
 	nc, err := net.Dial(r.Listener.Addr().Network(), r.Listener.Addr().String())

@@ -19,9 +19,9 @@ import (
 )
 
 // Keys holds the keys of one server. As with the keys of crypto/tls, there is a new key
-// each day, and a ticket is accepted for seven days. The secret of the next day can be
-// derived from the secret of a day, but not the other way: it does not decrypt older
-// tickets.
+// each day, and a ticket is accepted for seven days. The secret of each day is
+// derived from the secret of the day before. This cannot be reversed, so a leaked secret
+// does not decrypt older tickets.
 type Keys struct {
 	mu    sync.Mutex
 	first int64      // the day of the oldest key, counted from 1970

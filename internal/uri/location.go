@@ -28,8 +28,8 @@ func CheckLocation(location []byte) error {
 }
 
 // KeepAsCame makes path and query be written as in ref, the reference of the last Update:
-// escapes, slashes and a final question mark are kept. With dots the dot segments of the path
-// are removed (RFC 3986 section 5.2.4).
+// escapes, slashes and the question mark of an empty query are kept. With dots the dot
+// segments of the path are removed (RFC 3986 section 5.2.4).
 func (t *Text) KeepAsCame(ref []byte, dots bool) {
 	ref, _, _ = bytes.Cut(ref, []byte("#"))
 	if len(ref) == 0 {
@@ -48,7 +48,7 @@ func (t *Text) KeepAsCame(ref []byte, dots bool) {
 	}
 }
 
-// KeepQuestionMark is KeepAsCame for a final question mark only.
+// KeepQuestionMark is KeepAsCame for the question mark of an empty query only.
 func (t *Text) KeepQuestionMark(ref []byte) {
 	ref, _, _ = bytes.Cut(ref, []byte("#"))
 	if len(ref) > 0 && bytes.IndexByte(ref, '?') == len(ref)-1 {

@@ -40,8 +40,8 @@ func buildUsual() (t [256]uint8) {
 	return t
 }
 
-// parseUsual parses text if it has the form of nearly all URIs for clients,
-// and reports whether it has. Otherwise it changes nothing.
+// parseUsual parses text if it has the form of nearly all URIs for clients, and
+// reports whether it has. Otherwise it changes nothing.
 //
 // Such a URI begins with http or https. Its host has no user, and is in normal form, as is
 // its path, which is written without an escape. Query and fragment are visible ASCII.
