@@ -13,7 +13,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/clock"
-	"github.com/valyala/fasthttp/internal/failures"
+	"github.com/valyala/fasthttp/internal/failover"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/hpack"
 	"github.com/valyala/fasthttp/internal/http1"
@@ -209,7 +209,7 @@ func (c *callState) awaitsRefused(times, most int) bool {
 	}
 	wait := time.Duration(0)
 	if times > 1 {
-		wait = failures.Backoff(refusedWait, refusedWaitMost, times-1)
+		wait = failover.Backoff(refusedWait, refusedWaitMost, times-1)
 	}
 	if !c.deadline.IsZero() && time.Until(c.deadline) <= wait {
 		return false

@@ -23,7 +23,7 @@ import (
 	"github.com/valyala/fasthttp/internal/files"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2body"
-	"github.com/valyala/fasthttp/internal/proxyproto"
+	"github.com/valyala/fasthttp/internal/proxied"
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
@@ -72,7 +72,7 @@ func documentedLimits() map[string]any {
 		"TLS handshakes that compute at a time, for each processor":                        engine.HandshakesEach,
 		"unsent answers to messages of TLS itself":                                         size(tlswire.MaxUnsent),
 		"time for a header of the PROXY protocol":                                          (&Server{ProxyProtocol: new(ProxyProtocol)}).proxyTimeout(),
-		"header of the PROXY protocol":                                                     size(proxyproto.MaxSize),
+		"header of the PROXY protocol":                                                     size(proxied.MaxSize),
 		"connections that are refused at a time":                                           maxRefusals,
 		"TLS connections that are refused at a time":                                       maxTLSRefusals,
 		"handlers under `TimeoutHandler`":                                                  set.concurrency,

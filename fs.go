@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/files"
-	"github.com/valyala/fasthttp/internal/percent"
+	"github.com/valyala/fasthttp/internal/urlencoded"
 )
 
 // FSHandlerCacheDuration is the default of FS.CacheDuration.
@@ -440,10 +440,10 @@ func redirectToSlash(ctx *RequestCtx) {
 	segment := u.PathOriginal()
 	segment = segment[bytes.LastIndexByte(segment, '/')+1:]
 	if len(segment) == 0 {
-		segment = percent.AppendPath(nil, u.LastPathSegment())
+		segment = urlencoded.AppendPath(nil, u.LastPathSegment())
 	}
 	// an escaped slash becomes a further slash, which the redirect need not have
-	segment = bytes.TrimLeft(percent.AppendRecodedPath(nil, segment), "/")
+	segment = bytes.TrimLeft(urlencoded.AppendRecodedPath(nil, segment), "/")
 	location := append(append(make([]byte, 0, 64), "./"...), segment...)
 	location = append(location, '/')
 	ctx.Response.Header.setID(field.Location, u.appendQuery(location))

@@ -14,8 +14,8 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/files"
-	"github.com/valyala/fasthttp/internal/percent"
 	"github.com/valyala/fasthttp/internal/uri"
+	"github.com/valyala/fasthttp/internal/urlencoded"
 )
 
 // The functions below answer a request with one file that the application names,
@@ -113,7 +113,7 @@ func pathOfURI(path string) string {
 	if strings.IndexByte(path, '%') < 0 {
 		return path
 	}
-	return string(percent.AppendDecodedPath(nil, bytesconv.Bytes(path)))
+	return string(urlencoded.AppendDecodedPath(nil, bytesconv.Bytes(path)))
 }
 
 // endOfNamed returns the end of path, which decides whether relative links on the

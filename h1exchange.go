@@ -15,7 +15,7 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/files"
 	"github.com/valyala/fasthttp/internal/http1"
-	"github.com/valyala/fasthttp/internal/ioread"
+	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/recvbuf"
 	"github.com/valyala/fasthttp/internal/watch"
 )
@@ -455,10 +455,10 @@ func (x *h1Exchange) growBody(size int) error {
 func (x *h1Exchange) awaitBody(conn net.Conn) (int, error) {
 	h := x.held
 	if h == nil {
-		return ioread.Some(conn, x.h.spaceToWaitWith())
+		return netio.Some(conn, x.h.spaceToWaitWith())
 	}
 	h.Block()
-	n, err := ioread.Some(conn, x.h.spaceToWaitWith())
+	n, err := netio.Some(conn, x.h.spaceToWaitWith())
 	if !h.Resume() {
 		return 0, ErrRequestBodyMemory
 	}

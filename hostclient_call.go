@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/cookie"
-	"github.com/valyala/fasthttp/internal/failures"
+	"github.com/valyala/fasthttp/internal/failover"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2client"
 )
@@ -275,7 +275,7 @@ func RetryWithBackoff(base, limit time.Duration) RetryIfErrFunc {
 		if call.outcome == attemptAnswered || errors.Is(err, ErrNoFreeConns) || call.outcome != attemptUnreached && !isIdempotent(req) {
 			return false, false
 		}
-		wait := failures.Backoff(base, limit, attempts)
+		wait := failover.Backoff(base, limit, attempts)
 		if !call.deadline.IsZero() && time.Until(call.deadline) <= wait {
 			return false, false
 		}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/balance"
+	"github.com/valyala/fasthttp/internal/failover"
 )
 
 // DefaultLBClientTimeout is how long LBClient.Do may take, unless LBClient.Timeout is
@@ -49,11 +49,11 @@ type LBClient struct {
 	// deadline: DefaultLBClientTimeout by default.
 	Timeout time.Duration
 
-	set balance.Set[BalancingClient]
+	set failover.Set[BalancingClient]
 }
 
 // members returns the current clients.
-func (cc *LBClient) members() *balance.Set[BalancingClient] {
+func (cc *LBClient) members() *failover.Set[BalancingClient] {
 	cc.set.Start(cc.Clients)
 	return &cc.set
 }

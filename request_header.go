@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
-	"github.com/valyala/fasthttp/internal/percent"
+	"github.com/valyala/fasthttp/internal/urlencoded"
 )
 
 // RequestHeader is the head of a request: the request line and the fields.
@@ -116,7 +116,7 @@ func hasBadEscape(target []byte) bool {
 		return false
 	}
 	path, _, _ := bytes.Cut(target, []byte{'?'})
-	return percent.HasBadEscape(path)
+	return urlencoded.HasBadEscape(path)
 }
 
 // SetRequestURI sets the request target, which must be percent-encoded as on the wire,

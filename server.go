@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/peers"
-	"github.com/valyala/fasthttp/internal/tickets"
+	"github.com/valyala/fasthttp/internal/servertls"
 	"github.com/valyala/fasthttp/internal/watch"
 )
 
@@ -349,7 +349,7 @@ type Server struct {
 	badNameLogged atomic.Bool
 
 	nextProtos map[string]ServeHandler
-	tickets    *tickets.Keys // of its TLS listeners; nil before the first one
+	tickets    *servertls.Keys // of its TLS listeners; nil before the first one
 
 	trust       *proxyTrust // of TrustedProxies
 	headerPeers peers.Set   // of ProxyProtocol

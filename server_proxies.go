@@ -12,10 +12,9 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/field"
-	"github.com/valyala/fasthttp/internal/forwarded"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/peers"
-	"github.com/valyala/fasthttp/internal/proxyproto"
+	"github.com/valyala/fasthttp/internal/proxied"
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
@@ -167,7 +166,7 @@ func (ctx *RequestCtx) proxyTrust() *proxyTrust {
 // clientHop goes from the peer to the client, from one trusted proxy to the one in
 // front of it. It returns the address of the client, and, if the Forwarded field is
 // used, the element that describes its connection.
-func (ctx *RequestCtx) clientHop() (ip netip.Addr, hop forwarded.Element) {
+func (ctx *RequestCtx) clientHop() (ip netip.Addr, hop proxied.Element) {
 	ip = peers.AddrOf(ctx.RemoteAddr())
 	trust := ctx.proxyTrust()
 	if trust == nil {
@@ -177,16 +176,16 @@ func (ctx *RequestCtx) clientHop() (ip netip.Addr, hop forwarded.Element) {
 	for i := h.lastField(trust.address, h.list.Len()); i >= 0; i = h.lastField(trust.address, i) {
 		for rest := h.list.Value(i); rest != nil; {
 			var node []byte
-			if node, rest = forwarded.Last(rest); len(node) == 0 {
+			if node, rest = proxied.Last(rest); len(node) == 0 {
 				continue
 			}
-			parse := forwarded.ParseNode
+			parse := proxied.ParseNode
 			if trust.standard {
-				next, ok := forwarded.ParseElement(node)
+				next, ok := proxied.ParseElement(node)
 				if !ok {
 					return ip, hop
 				}
-				hop, node, parse = next, next.For, forwarded.ParseFor
+				hop, node, parse = next, next.For, proxied.ParseFor
 			}
 			next, ok := parse(node)
 			if !ok {
@@ -206,7 +205,7 @@ func lastElement(h *header, k key) []byte {
 	for i := h.lastField(k, h.list.Len()); i >= 0; i = h.lastField(k, i) {
 		for rest := h.list.Value(i); rest != nil; {
 			var last []byte
-			if last, rest = forwarded.Last(rest); len(last) > 0 {
+			if last, rest = proxied.Last(rest); len(last) > 0 {
 				return last
 			}
 		}
@@ -420,7 +419,7 @@ func (s *Server) awaitHeader(c *engine.Conn) error {
 		return nil
 	}
 	_ = from.SetReadDeadline(time.Now().Add(s.proxyTimeout()))
-	h, err := proxyproto.Read(from)
+	h, err := proxied.Read(from)
 	if err != nil {
 		return s.headerFailed(c, err)
 	}

@@ -8,8 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/connpool"
-	"github.com/valyala/fasthttp/internal/ioread"
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/recvbuf"
 )
 
@@ -130,16 +129,16 @@ func (c *Conn) Fill() error {
 // Read receives into p, without the bytes in Recv, and returns either bytes or an error. A
 // goroutine that writes meanwhile may extend or shorten the reader's deadline.
 func (c *Conn) Read(p []byte) (int, error) {
-	if err := c.readErr; err != nil && !neterr.IsTimeout(err) {
+	if err := c.readErr; err != nil && !netio.IsTimeout(err) {
 		// the system reports the error only once
 		return 0, err
 	}
 	for {
-		n, err := ioread.Some(c.conn, p)
+		n, err := netio.Some(c.conn, p)
 		if n > 0 {
 			return n, nil
 		}
-		if c.Duplex && neterr.IsTimeout(err) && c.Guard.MayRead() {
+		if c.Duplex && netio.IsTimeout(err) && c.Guard.MayRead() {
 			continue
 		}
 		c.readErr = err
@@ -197,7 +196,7 @@ func (c *Conn) wrote(n int64, err error) {
 // does not count.
 func (c *Conn) Failed() bool {
 	return c.Guard.Err() == nil &&
-		(c.WriteErr != nil && !neterr.IsTimeout(c.WriteErr) || c.readErr != nil && !neterr.IsTimeout(c.readErr))
+		(c.WriteErr != nil && !netio.IsTimeout(c.WriteErr) || c.readErr != nil && !netio.IsTimeout(c.readErr))
 }
 
 // CanBeSeen reports whether Look can check the socket.

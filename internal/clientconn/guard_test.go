@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // A canceled guard extends no deadline, whichever method is called.
@@ -34,7 +34,7 @@ func TestGuardStaysCanceled(t *testing.T) {
 	if g.MayRead() {
 		t.Error("there is time for reading")
 	}
-	if _, err := a.Read(make([]byte, 1)); !neterr.IsTimeout(err) {
+	if _, err := a.Read(make([]byte, 1)); !netio.IsTimeout(err) {
 		t.Errorf("reading: %v", err)
 	}
 }

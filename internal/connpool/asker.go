@@ -4,7 +4,7 @@ import (
 	"net"
 	"syscall"
 
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // Asker sends a question on a TCP connection and waits for the answer, with fewer
@@ -65,6 +65,6 @@ func (a *Asker) Ask(c net.Conn, b, room []byte) Asked {
 	_ = a.raw.Read(a.step)
 	a.b, a.room = nil, nil
 	asked := &a.asked
-	asked.SendErr, asked.RecvErr = neterr.Op(c, "write", asked.SendErr), neterr.Op(c, "read", asked.RecvErr)
+	asked.SendErr, asked.RecvErr = netio.Op(c, "write", asked.SendErr), netio.Op(c, "read", asked.RecvErr)
 	return *asked
 }

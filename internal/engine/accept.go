@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // listener is a listener that a Set accepts from.
@@ -51,7 +51,7 @@ func (l *listener) limit() bool {
 // machine the time may be over before Accept has looked at the queue.
 func (l *listener) goesOn(err error) bool {
 	l.wound++
-	return l.wound < mostAccepts && neterr.IsTimeout(err) && isReady(l.Listener) && l.limit()
+	return l.wound < mostAccepts && netio.IsTimeout(err) && isReady(l.Listener) && l.limit()
 }
 
 // addListener registers a listener. It returns nil if the server is shutting down.

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/netloop"
 	"github.com/valyala/fasthttp/internal/rawsys"
 )
@@ -308,7 +308,7 @@ func (c *eventConn) detach(readUntil, writeUntil time.Time) *netloop.Detached {
 func (c *eventConn) Read(p []byte) (int, error) {
 	n, err := c.detach(time.Time{}, time.Time{}).Read(p)
 	if err != nil {
-		err = neterr.Op(c, "read", err)
+		err = netio.Op(c, "read", err)
 	}
 	return n, err
 }
@@ -317,14 +317,14 @@ func (c *eventConn) Read(p []byte) (int, error) {
 func (c *eventConn) Write(p []byte) (int, error) {
 	n, err := c.detach(time.Time{}, time.Time{}).Write(p)
 	if err != nil {
-		err = neterr.Op(c, "write", err)
+		err = netio.Op(c, "write", err)
 	}
 	return n, err
 }
 
 // Close implements net.Conn: it ends the connection in both directions. The owner closes
 // the descriptor.
-func (c *eventConn) Close() error { return neterr.Op(c, "close", c.net.Shutdown()) }
+func (c *eventConn) Close() error { return netio.Op(c, "close", c.net.Shutdown()) }
 
 // SetDeadline implements net.Conn.
 func (c *eventConn) SetDeadline(t time.Time) error {
@@ -333,12 +333,12 @@ func (c *eventConn) SetDeadline(t time.Time) error {
 
 // SetReadDeadline implements net.Conn.
 func (c *eventConn) SetReadDeadline(t time.Time) error {
-	return neterr.Op(c, "set", c.setOwn(waitRead, t))
+	return netio.Op(c, "set", c.setOwn(waitRead, t))
 }
 
 // SetWriteDeadline implements net.Conn.
 func (c *eventConn) SetWriteDeadline(t time.Time) error {
-	return neterr.Op(c, "set", c.setOwn(waitWrite, t))
+	return netio.Op(c, "set", c.setOwn(waitWrite, t))
 }
 
 // RemoteAddr implements net.Conn.

@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/netloop"
-	"github.com/valyala/fasthttp/internal/proxyproto"
+	"github.com/valyala/fasthttp/internal/proxied"
 )
 
 // This file is the PROXY protocol on the event engine. An incomplete header stays in the
@@ -23,9 +23,9 @@ func (c *eventConn) AwaitsHeader() bool { return c.phase == eventHeader }
 // incomplete. It is also false if the connection was closed or handed over; alive is then
 // false, too.
 func (c *eventConn) takeHeader() (taken, alive bool) {
-	b := bufpool.Get(proxyproto.MaxSize)
+	b := bufpool.Get(proxied.MaxSize)
 	defer bufpool.Put(b)
-	h, size, err := c.peekHeader(b.B[:proxyproto.MaxSize])
+	h, size, err := c.peekHeader(b.B[:proxied.MaxSize])
 	if err == netloop.ErrAgain {
 		return false, true
 	}
@@ -60,12 +60,12 @@ func (c *eventConn) takeHeader() (taken, alive bool) {
 
 // peekHeader parses the header without consuming it. The error is netloop.ErrAgain while
 // more of it may arrive.
-func (c *eventConn) peekHeader(b []byte) (h proxyproto.Header, size int, err error) {
+func (c *eventConn) peekHeader(b []byte) (h proxied.Header, size int, err error) {
 	n, err := c.net.Peek(b)
 	if err != nil {
 		return h, 0, err
 	}
-	if size, err = proxyproto.Size(b[:n]); err != nil {
+	if size, err = proxied.Size(b[:n]); err != nil {
 		return h, 0, err
 	}
 	if size > n {
@@ -74,7 +74,7 @@ func (c *eventConn) peekHeader(b []byte) (h proxyproto.Header, size int, err err
 		}
 		return h, 0, netloop.ErrAgain
 	}
-	h, err = proxyproto.Parse(b[:size])
+	h, err = proxied.Parse(b[:size])
 	return h, size, err
 }
 
@@ -98,9 +98,9 @@ func (c *eventConn) lacksHeader() bool {
 	if c.phase != eventHeader {
 		return false
 	}
-	b := bufpool.Get(proxyproto.MaxSize)
+	b := bufpool.Get(proxied.MaxSize)
 	defer bufpool.Put(b)
-	_, _, err := c.peekHeader(b.B[:proxyproto.MaxSize])
+	_, _, err := c.peekHeader(b.B[:proxied.MaxSize])
 	return err == netloop.ErrAgain
 }
 

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/netloop"
 	"github.com/valyala/fasthttp/internal/rawsys"
 	"github.com/valyala/fasthttp/internal/tlswire"
@@ -386,7 +386,7 @@ func (c *eventConn) receive(cache *protocolCache) bool {
 		c.drained = true
 		return false
 	default:
-		c.p.InputEnded(neterr.Op(c, "read", err))
+		c.p.InputEnded(netio.Op(c, "read", err))
 	}
 	return true
 }
@@ -402,7 +402,7 @@ func (c *eventConn) readTooLate() error {
 		// for such a protocol it is no fault, and happens once a second
 		return os.ErrDeadlineExceeded
 	}
-	return neterr.Op(c, "read", os.ErrDeadlineExceeded)
+	return netio.Op(c, "read", os.ErrDeadlineExceeded)
 }
 
 // wake is called when the first bytes of a request have arrived.
@@ -484,7 +484,7 @@ func (c *eventConn) Expire() bool {
 		}
 		fallthrough
 	case eventUnsent:
-		c.p.Written(0, neterr.Op(c, "write", os.ErrDeadlineExceeded))
+		c.p.Written(0, netio.Op(c, "write", os.ErrDeadlineExceeded))
 		return c.end(nil, false)
 	}
 	if c.hasInput() {
@@ -532,7 +532,7 @@ func (c *eventConn) flush() error {
 	case netloop.ErrAgain:
 		c.p.Written(int64(n), nil)
 	default:
-		c.p.Written(int64(n), neterr.Op(c, "write", err))
+		c.p.Written(int64(n), netio.Op(c, "write", err))
 	}
 	return err
 }
@@ -554,7 +554,7 @@ func (c *eventConn) flushFile(head []byte, file *FilePart) error {
 		c.p.Written(n, io.ErrUnexpectedEOF)
 		err = nil
 	default:
-		c.p.Written(n, neterr.Op(c, "write", err))
+		c.p.Written(n, netio.Op(c, "write", err))
 	}
 	return err
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/netloop"
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
@@ -24,14 +24,14 @@ var _ tlswire.Socket = (*eventConn)(nil)
 
 // Await implements tlswire.Socket.
 func (c *eventConn) Await() error {
-	return neterr.Op(c, "read", c.detach(time.Time{}, time.Time{}).Await())
+	return netio.Op(c, "read", c.detach(time.Time{}, time.Time{}).Await())
 }
 
 // ReadNow implements tlswire.Socket.
 func (c *eventConn) ReadNow(p []byte) (int, error) {
 	n, err := c.net.Read(p)
 	if err != nil && err != netloop.ErrAgain {
-		err = neterr.Op(c, "read", err)
+		err = netio.Op(c, "read", err)
 	}
 	return n, err
 }
@@ -40,7 +40,7 @@ func (c *eventConn) ReadNow(p []byte) (int, error) {
 func (c *eventConn) WriteNow(p []byte) (int, error) {
 	n, err := c.net.Write(p, nil)
 	if err != nil && err != netloop.ErrAgain {
-		err = neterr.Op(c, "write", err)
+		err = netio.Op(c, "write", err)
 	}
 	return n, err
 }
@@ -57,7 +57,7 @@ func (r rawControl) Control(f func(fd uintptr)) error {
 		err = nil
 		f(uintptr(fd))
 	})
-	return neterr.Op(r.c, "raw-control", err)
+	return netio.Op(r.c, "raw-control", err)
 }
 
 func (rawControl) Read(func(fd uintptr) (done bool)) error  { return errors.ErrUnsupported }
@@ -165,7 +165,7 @@ func (c *eventConn) handshake() {
 // endHandshake ends a connection whose handshake has failed. A peer that still sends must
 // receive the reason.
 func (c *eventConn) endHandshake(why error) {
-	if neterr.IsTimeout(why) {
+	if netio.IsTimeout(why) {
 		c.finish(false)
 	} else if c.beginLinger() {
 		c.net.Release()

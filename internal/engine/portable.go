@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
-	"github.com/valyala/fasthttp/internal/ioread"
+	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
@@ -223,7 +223,7 @@ func (e *portable) receive() {
 	if e.Concurrent && e.interrupted.Load() {
 		_ = e.nc.SetReadDeadline(Passed)
 	}
-	n, err := ioread.Some(e.nc, e.p.Space())
+	n, err := netio.Some(e.nc, e.p.Space())
 	if e.Concurrent && n == 0 {
 		// the protocol's next deadline must be set, even if it is the same as before
 		e.interrupted.Store(false)
@@ -321,7 +321,7 @@ type watcher struct {
 
 func (r *watcher) run(nc net.Conn, w Watcher) {
 	defer close(r.ended)
-	n, err := ioread.Some(nc, r.first[:])
+	n, err := netio.Some(nc, r.first[:])
 	r.read = n > 0
 	if err != nil && !r.stopped.Load() {
 		w.PeerGone(err == io.EOF)

@@ -5,8 +5,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
-	"github.com/valyala/fasthttp/internal/ioread"
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // This file has the waits of the portable engine for requests. If there are many
@@ -83,7 +82,7 @@ func (e *portable) receiveFirst() (over bool) {
 			e.began(n)
 			return false
 		}
-		if !e.asked() || !neterr.IsTimeout(err) {
+		if !e.asked() || !netio.IsTimeout(err) {
 			return e.wake(n, err)
 		}
 	}
@@ -109,7 +108,7 @@ func (e *portable) readLast() (n int, err error) {
 	for i := 1; ; i++ {
 		_ = e.nc.SetReadDeadline(time.Now().Add(lastLook))
 		n, err = e.readFirst()
-		if n > 0 || !neterr.IsTimeout(err) || i >= lastLooks && (i >= mostLooks || !isReady(e.Set.Host.Transport(e.NC))) {
+		if n > 0 || !netio.IsTimeout(err) || i >= lastLooks && (i >= mostLooks || !isReady(e.Set.Host.Transport(e.NC))) {
 			return n, err
 		}
 	}
@@ -132,7 +131,7 @@ func (e *portable) readFirst() (int, error) {
 	}
 	n, err := e.nc.Read(space)
 	if n == 0 && err == nil {
-		return ioread.Again(e.nc, space)
+		return netio.Again(e.nc, space)
 	}
 	return n, err
 }
@@ -153,7 +152,7 @@ func (e *portable) rest() {
 // there is nothing more to do: a shutdown has closed the connection, or the peer has ended
 // it.
 func (e *portable) wake(n int, err error) (over bool) {
-	if n == 0 && !(e.NeverBegan() && neterr.IsTimeout(err)) {
+	if n == 0 && !(e.NeverBegan() && netio.IsTimeout(err)) {
 		if e.claimed() || e.p == nil && err == io.EOF {
 			return true
 		}

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/valyala/fasthttp/internal/proxyproto"
+	"github.com/valyala/fasthttp/internal/proxied"
 )
 
 // NoAddr is the address of a TCP connection whose address is not known.
@@ -19,7 +19,7 @@ type Ends struct {
 }
 
 // EndsOf returns the addresses that a header names, or nil.
-func EndsOf(h proxyproto.Header) *Ends {
+func EndsOf(h proxied.Header) *Ends {
 	if !h.Source.IsValid() {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"os"
 	"sync/atomic"
 
-	"github.com/valyala/fasthttp/internal/ioread"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // ErrNotRegular means that a file cannot be sent because it is a directory, a
@@ -71,7 +71,7 @@ type Part struct {
 // the sender of the stream treats as an error.
 func (p *Part) Read(b []byte) (int, error) {
 	if p.closed {
-		return 0, ioread.ErrClosed
+		return 0, netio.ErrClosed
 	}
 	if p.rest.Length <= 0 {
 		return 0, io.EOF

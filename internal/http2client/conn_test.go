@@ -17,7 +17,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/http2"
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -363,7 +363,7 @@ func TestPeerThatReadsNothing(t *testing.T) {
 		}
 		servertest.Receive(t, "the end of the connection", o.ended)
 		for _, x := range calls {
-			if err := x.result(t); !neterr.IsTimeout(err) {
+			if err := x.result(t); !netio.IsTimeout(err) {
 				t.Errorf("got %v", err)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/clock"
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // Each connection has a goroutine that reads it, its thread. A single call, though, reads
@@ -84,7 +84,7 @@ func (c *Conn) mayRest() bool {
 func (c *Conn) read() {
 	for {
 		if err := c.fill(); err != nil {
-			if !neterr.IsTimeout(err) {
+			if !netio.IsTimeout(err) {
 				return
 			}
 			// it was for a call
@@ -122,7 +122,7 @@ func (c *Conn) Lead(signal <-chan struct{}, until time.Time) (told bool) {
 		}
 		switch err := c.fill(); {
 		case err == nil:
-		case !neterr.IsTimeout(err):
+		case !netio.IsTimeout(err):
 			// the call has ended
 			<-signal
 			return true
@@ -200,7 +200,7 @@ func (c *Conn) fillBy(read func(p []byte) (int, error)) error {
 			c.fail(fault)
 			return fault
 		}
-	case err != nil && neterr.IsTimeout(err) && !c.isBroken():
+	case err != nil && netio.IsTimeout(err) && !c.isBroken():
 		return err
 	case err != nil:
 		c.lose(err)

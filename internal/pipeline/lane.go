@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/http1"
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // Lane is one connection of a Lanes, or the place for one, with the calls that wait for it.
@@ -285,7 +285,7 @@ func (l *Lane[R]) sendFailed(conn *clientconn.Conn, n int, err error) {
 	l.written += uint64(n)
 	l.wrote = l.written
 	event := http1.SendFails
-	if neterr.IsTimeout(err) {
+	if netio.IsTimeout(err) {
 		if l.haste != hasteEarly {
 			event = http1.SendTimesOut
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/http1"
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 const (
@@ -119,7 +119,7 @@ func (s *Sender) run() {
 	case err == nil:
 		s.phase = http1.Sent
 		s.owner.LimitAnswer()
-	case s.Line.WriteErr != nil && !neterr.IsTimeout(s.Line.WriteErr):
+	case s.Line.WriteErr != nil && !netio.IsTimeout(s.Line.WriteErr):
 		// the answer may have arrived before the connection broke
 		s.phase, s.err = http1.SendFailed, err
 		s.owner.LimitDraining()

@@ -3,7 +3,7 @@ package tlswire
 import (
 	"crypto/tls"
 
-	"github.com/valyala/fasthttp/internal/ioread"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // View reads and writes a tls.Conn for an engine: it can wait without a buffer, and sends
@@ -35,7 +35,7 @@ func (v *View) Await() error {
 	if v.wire != nil && !v.rest {
 		return v.wire.await()
 	}
-	n, err := ioread.Some(v.Conn, v.first[:])
+	n, err := netio.Some(v.Conn, v.first[:])
 	if n > 0 {
 		v.woken = true
 		return nil

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
-	"github.com/valyala/fasthttp/internal/ioread"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // Server returns a server's TLS connection over nc. It does not perform the handshake.
@@ -264,7 +264,7 @@ func (w *wire) fill() error {
 		return w.fillNow(to.now)
 	}
 	b := bufpool.Get(w.aheadSize())
-	n, err := ioread.Some(to, b.B[:cap(b.B)])
+	n, err := netio.Some(to, b.B[:cap(b.B)])
 	return w.filled(b, n, err)
 }
 
@@ -299,7 +299,7 @@ func (w *wire) await() error {
 	if to.raw != nil {
 		return w.fillRaw(to.raw)
 	}
-	n, err := ioread.Some(to, w.waited[:])
+	n, err := netio.Some(to, w.waited[:])
 	if n > 0 {
 		w.ahead = w.waited[:n]
 		return nil

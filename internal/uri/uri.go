@@ -10,7 +10,7 @@ package uri
 import (
 	"bytes"
 
-	"github.com/valyala/fasthttp/internal/percent"
+	"github.com/valyala/fasthttp/internal/urlencoded"
 )
 
 // Text is a URI, divided into its parts. The zero value is "http:///".
@@ -230,7 +230,7 @@ func (t *Text) appendUserPart(dst []byte, p Part) []byte {
 	if t.plainUser[p-Username] {
 		return append(dst, t.Bytes(p)...)
 	}
-	return percent.AppendDecodedPath(dst, t.Bytes(p))
+	return urlencoded.AppendDecodedPath(dst, t.Bytes(p))
 }
 
 // BadHost reports whether the host was parsed, and is invalid.

@@ -3,7 +3,7 @@ package uri
 import (
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/http1"
-	"github.com/valyala/fasthttp/internal/percent"
+	"github.com/valyala/fasthttp/internal/urlencoded"
 )
 
 // usualBytes holds, for each byte, the parts of a usual URI in which it is allowed.
@@ -26,7 +26,7 @@ func buildUsual() (t [256]uint8) {
 			t[i] |= inHost
 		}
 		switch {
-		case !percent.IsPath(c):
+		case !urlencoded.IsPath(c):
 		case c == '/':
 			// a second one is removed
 			t[i] |= inSegment | afterSlash<<next

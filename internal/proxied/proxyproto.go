@@ -1,10 +1,4 @@
-// Package proxyproto parses the header that a proxy sends at the beginning of a
-// connection that it forwards: the PROXY protocol, versions 1 and 2, as HAProxy
-// specifies it in its proxy-protocol.txt.
-//
-// It does no I/O. Size returns the size of the header, or how many bytes can be read
-// without reading beyond it. Parse parses a complete header.
-package proxyproto
+package proxied
 
 import (
 	"encoding/binary"

@@ -1,11 +1,4 @@
-// Package tickets manages TLS session ticket keys that several configurations share, in
-// one server with several listeners, or in the processes of a server. So a client can
-// resume its session with any of them.
-//
-// The keys are derived from a secret and the day. Processes that have the secret need not
-// communicate to change them. Start with Keys. inherit.go passes the secret to a child
-// process.
-package tickets
+package servertls
 
 import (
 	"crypto/hkdf"

@@ -1,16 +1,15 @@
-// Package balance picks the least loaded member of a set (Set), and counts the work and
-// the recent failures of each member (Member).
+// Package failover chooses the server for a call: it picks the least loaded member of a set
+// (Set), counts the work and the recent failures of each (Member, Recent), and computes the
+// wait before another attempt (Backoff).
 //
 // Start with Set.Least.
-package balance
+package failover
 
 import (
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/valyala/fasthttp/internal/failures"
 )
 
 // MaxFailures is the largest number of failures that count, so that a member that has
@@ -31,7 +30,7 @@ type Member[C Client] struct {
 	client   Client        // the same, which calls a method without looking for it
 	total    atomic.Uint64 // work that the member was given
 	running  atomic.Int64  // the part of that which has not ended
-	failures failures.Recent
+	failures Recent
 }
 
 func newMember[C Client](c C) *Member[C] { return &Member[C]{Client: c, client: c} }

@@ -1,4 +1,4 @@
-package proxyproto
+package proxied
 
 import (
 	"bytes"

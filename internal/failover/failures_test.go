@@ -1,4 +1,4 @@
-package failures
+package failover
 
 import (
 	"testing"

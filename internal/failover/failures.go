@@ -1,6 +1,4 @@
-// Package failures counts recent failures (Recent), and computes the wait before
-// another attempt (Backoff).
-package failures
+package failover
 
 import (
 	"math/rand/v2"

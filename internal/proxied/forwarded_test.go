@@ -1,4 +1,4 @@
-package forwarded
+package proxied
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package percent
+package urlencoded
 
 import (
 	"bytes"

@@ -1,9 +1,9 @@
-package proxyproto
+package proxied
 
 import (
 	"io"
 
-	"github.com/valyala/fasthttp/internal/ioread"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // Read reads a header, and no byte after it.
@@ -22,7 +22,7 @@ func Read(r io.Reader) (Header, error) {
 		if size > cap(b) {
 			b = append(make([]byte, 0, size), b...)
 		}
-		n, err := ioread.Some(r, b[had:size])
+		n, err := netio.Some(r, b[had:size])
 		if n == 0 {
 			if err == io.EOF && had > 0 {
 				err = io.ErrUnexpectedEOF

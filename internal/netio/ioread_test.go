@@ -1,4 +1,4 @@
-package ioread
+package netio
 
 import (
 	"io"

@@ -1,6 +1,7 @@
-// Package ioread reads the first bytes of received data, and defines the error for
-// closed streams.
-package ioread
+// Package netio has what every user of a connection needs: reading the first bytes that
+// arrive (Some), errors of package net for connections that are not its own (Conn, Op), and
+// which errors are timeouts (IsTimeout).
+package netio
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package neterr
+package netio
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package certs
+package servertls
 
 import (
 	"crypto/ecdsa"

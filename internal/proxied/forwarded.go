@@ -1,13 +1,16 @@
-// Package forwarded parses the fields in which proxies describe the requests that
-// they forward: Forwarded (RFC 7239) and lists of addresses such as X-Forwarded-For.
+// Package proxied parses how proxies describe the client: in fields of the request, Forwarded
+// (RFC 7239) and lists of addresses such as X-Forwarded-For (Last); and in a header at the
+// beginning of the connection, the PROXY protocol, versions 1 and 2, as HAProxy specifies it
+// in its proxy-protocol.txt (Parse).
 //
 // Each proxy appends to the list that it has received, and only the elements that
 // trusted proxies have appended are reliable. So lists are parsed from their end:
 // text further to the left, which any client can send, cannot change how an element
 // is parsed.
 //
-// It does no I/O, and allocates only for an invalid address. Start with Last.
-package forwarded
+// The package does no I/O. Last allocates only for an invalid address. Size returns the size
+// of a PROXY header, or how many bytes can be read without reading beyond it.
+package proxied
 
 import (
 	"bytes"

@@ -1,11 +1,13 @@
-// Package percent implements percent-encoding (RFC 3986 section 2.1) in its two
+// Package urlencoded implements percent-encoding (RFC 3986 section 2.1) in its two
 // forms: for form and query arguments, in which a plus sign means a space, and for
-// paths.
+// paths. It parses and writes the arguments of query strings and forms
+// (application/x-www-form-urlencoded in the URL standard) as pairs of a field.List.
 //
 // All functions append to a slice and copy the text between two escapes at once. A
 // percent sign without two hexadecimal digits after it is kept: it is never
-// an error. Start with the two tables in this file; decode.go has the decoder.
-package percent
+// an error. Start with the two tables in this file; decode.go has the decoder, and
+// urlencoded.go the arguments.
+package urlencoded
 
 import (
 	"slices"

@@ -1,4 +1,4 @@
-package tickets
+package servertls
 
 import (
 	"crypto/tls"

@@ -1,9 +1,12 @@
-// Package certs loads the certificates of a server, and reloads certificate files
-// that have changed.
+// Package servertls has the state of a server's TLS that outlives connections: certificates,
+// which it loads and reloads if their files have changed (Files), and session ticket keys
+// that several configurations share, in one server with several listeners or in the processes
+// of a server, so that a client can resume its session with any of them (Keys).
 //
-// Start with Source and Files in this file. selfsigned.go makes certificates for
-// tests.
-package certs
+// The keys are derived from a secret and the day. Processes that have the secret need not
+// communicate to change them. inherit.go passes the secret to a child process, and
+// selfsigned.go makes certificates for tests.
+package servertls
 
 import (
 	"crypto/tls"

@@ -1,6 +1,4 @@
-// Package neterr gives errors of connections the types of package net: programs
-// check for a *net.OpError, and whether it is a timeout.
-package neterr
+package netio
 
 import (
 	"io"
