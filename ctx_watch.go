@@ -158,7 +158,7 @@ func (ctx *RequestCtx) AfterFunc(f func()) (stop func() bool) {
 	return w.AfterFunc(f)
 }
 
-// onlyDone is a context that is canceled when a channel is closed.
+// onlyDone is a context canceled by the closing of a channel.
 type onlyDone struct{ done <-chan struct{} }
 
 func (o onlyDone) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
@@ -196,8 +196,8 @@ func (x *h1Exchange) resetCtx() {
 // Unlike net/http, a graceful shutdown cancels the contexts of running requests, so that
 // endless streams stop. Shutdown still waits for the handlers. Calls that a handler makes with
 // ctx, or with a context derived from it, fail then; a call that must be completed needs
-// another context. With AfterDisconnect a handler can make one that is canceled only when the
-// client disconnects: the function within of the program examples/app does that.
+// another context. With AfterDisconnect a handler can make one that only a disconnect of the
+// client cancels: the function within of the program examples/app does that.
 //
 // Goroutines that the handler has started, such as those of database/sql, may call Done and
 // Err at any time. After the request was handled, Done and Err report on the server and on the

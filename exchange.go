@@ -11,9 +11,9 @@ import (
 	"github.com/valyala/fasthttp/internal/watch"
 )
 
-// exchange is a request that a server receives, and its response. It does the part of the
-// work that is the same in every protocol. Its transport, an h1Exchange or an h2Exchange,
-// receives the request and sends the response.
+// exchange is a request that a server receives, and its response. It does the work common to
+// all protocols. Its transport, an h1Exchange or an h2Exchange, receives the request and sends
+// the response.
 //
 // The life of an exchange:
 //

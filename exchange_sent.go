@@ -26,7 +26,7 @@ type SentResponse struct {
 	Err error
 }
 
-// delivery is the state of the response that is being written.
+// delivery is the state of the response being written.
 type delivery struct {
 	on      bool  // Server.ResponseSent will be called for it
 	told    bool  // Server.ResponseSent was called
@@ -38,8 +38,7 @@ type delivery struct {
 // errNoAnswer is reported if there is no response.
 var errNoAnswer = errors.New("fasthttp: the connection was cut off without a response")
 
-// stampRefused sets the number and the time of a request that is refused, for
-// Server.ResponseSent.
+// stampRefused sets the number and the time of a refused request, for Server.ResponseSent.
 func (x *h1Exchange) stampRefused() {
 	ctx := x.ctx
 	if x.s.ResponseSent != nil && !x.s.LazyRequestTime && ctx.at.IsZero() {

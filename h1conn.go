@@ -38,7 +38,7 @@ type h1Conn struct {
 	filled bool   // the last read has filled its space, so more bytes are likely to be there
 	minor  uint8  // the minor version of the request: 1 in HTTP/1.1
 
-	head http1.Head // of the request that is being received, or was received last
+	head http1.Head // of the request being received, or received last
 	// readUntil and writeUntil are the deadlines that the server has set. wholeUntil is the
 	// deadline of the whole current request; readUntil may be an earlier one.
 	readUntil, writeUntil, wholeUntil time.Time
@@ -474,7 +474,7 @@ func (h *h1Conn) Wait(w engine.Wait) (until time.Time) {
 	return h.readUntil
 }
 
-// rest releases memory that is not needed until the next request begins, and sets the deadline
+// rest releases memory not needed until the next request begins, and sets the deadline
 // for that. Empty lines do not extend the deadline.
 func (h *h1Conn) rest(bare bool) {
 	if h.conn.Reading() == http1.ReadWoken {
@@ -498,7 +498,7 @@ func (h *h1Conn) rest(bare bool) {
 	}
 }
 
-// giveSpace releases a buffer that is larger than usual while no bytes arrive. If it has the
+// giveSpace releases a buffer larger than usual while no bytes arrive. If it has the
 // first bytes of a request, they move to a smaller buffer: a peer that has sent much must not
 // hold more memory than others.
 func (h *h1Conn) giveSpace() {

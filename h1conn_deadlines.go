@@ -188,13 +188,13 @@ func (x *h1Exchange) writeTimeout() time.Duration {
 // defaultBodyRateGrace is the default of Server.MinRequestBodyRateGrace.
 const defaultBodyRateGrace = 5 * time.Second
 
-// pace measures a body that must arrive at a minimum rate. The time that is left starts as the
+// pace measures a body that must arrive at a minimum rate. The time left starts as the
 // grace: waiting takes from it, and bytes that arrive add to it. It never exceeds the grace,
 // so a client that has sent much cannot hold back the rest for long.
 type pace struct {
 	begun bool
 	left  time.Duration
-	since time.Duration // when the current wait began, for a body that is collected in memory
+	since time.Duration // when the current wait began, for a body collected in memory
 	got   int64         // bytes that had arrived by then
 }
 
@@ -209,8 +209,8 @@ func (p *pace) spend(s *Server, waited time.Duration, n int64) {
 	p.left = min(p.left-waited+min(earned, grace), grace)
 }
 
-// paceUntil returns the deadline for a wait, about to begin, for more of a body that is
-// collected in memory. It is not later than until.
+// paceUntil returns the deadline for a wait, about to begin, for more of a body collected in
+// memory. It is not later than until.
 func (x *h1Exchange) paceUntil(until time.Time) time.Time {
 	if x.s.MinRequestBodyRate <= 0 {
 		return until

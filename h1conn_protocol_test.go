@@ -232,7 +232,7 @@ func TestConnectionsThatKeepNoContext(t *testing.T) {
 	}
 }
 
-// A context that is kept holds no more than one of the pool.
+// A kept context holds no more memory than one of the pool.
 func TestKeptContextIsSmall(t *testing.T) {
 	x := driven(t, &Server{Handler: echo}, true)
 	answerOne(t, x, engine.WaitRequest, "GET / HTTP/1.1\r\nHost: a\r\nMuch: "+strings.Repeat("x", maxKeptBlock)+"\r\n\r\n")

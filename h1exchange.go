@@ -37,8 +37,8 @@ import (
 //	respond       puts the response into the output, or writes a stream
 //	endRequest    prepares for the next request, once the response is in the output or written
 //
-// An h1Exchange does not wait for the peer, except for a body that is a stream, in either
-// direction: then it asks its link for a connection whose Read and Write wait.
+// An h1Exchange does not wait for the peer, except for a streamed body, in either direction:
+// then it asks its link for a connection whose Read and Write wait.
 type h1Exchange struct {
 	exchange
 	h *h1Conn
@@ -48,7 +48,7 @@ type h1Exchange struct {
 	delivery delivery // of the response, for Server.ResponseSent
 
 	toDrain int        // how many bytes of the body may still be discarded, see drain
-	spare   *h1Content // for the next body that is a stream, or nil
+	spare   *h1Content // for the next streamed body, or nil
 	// continuing is held while 100 (Continue) is sent, if duplex is set: one goroutine may
 	// be reading the body while another writes the response.
 	continuing sync.Mutex
@@ -393,7 +393,7 @@ func (x *h1Exchange) reclaim(source contentSource) {
 	}
 }
 
-// Peek implements recvbuf.Source, from which an h1Content decodes a body that is a stream.
+// Peek implements recvbuf.Source, from which an h1Content decodes a streamed body.
 func (x *h1Exchange) Peek() []byte { return x.h.pending() }
 
 // Discard implements recvbuf.Source.
@@ -426,7 +426,7 @@ func (x *h1Exchange) Fill() error {
 // out.
 var errReadingCut = errors.New("fasthttp: the rest of the body is not read since the handler has timed out")
 
-// goOn prepares for reading more of a body that is a stream: it sends 100 (Continue) if the
+// goOn prepares for reading more of a streamed body: it sends 100 (Continue) if the
 // client waits for it, and flushes other output that the client may be waiting for. If duplex
 // is set it leaves the other output to the goroutine that writes the response.
 func (x *h1Exchange) goOn() error {
@@ -497,9 +497,9 @@ func (x *h1Exchange) ClaimStalledBody() (end func()) {
 // drainLimit is how many bytes of an unread body are discarded to keep the connection.
 const drainLimit = 256 << 10
 
-// drain discards the rest of a body that is a stream, which the handler has left unread. It
-// discards only bytes that have arrived, unless mayWait is set. It never waits for a peer that
-// may itself wait for 100 (Continue).
+// drain discards the rest of a streamed body, which the handler has left unread. It discards
+// only bytes that have arrived, unless mayWait is set. It never waits for a peer that may
+// itself wait for 100 (Continue).
 func (x *h1Exchange) drain(mayWait bool) bodyio.Drained {
 	source := x.ctx.Request.source
 	switch {

@@ -182,8 +182,7 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ctxLeft implements serverTransport. A body that is still arriving is left, too: see
-// answerLate.
+// ctxLeft implements serverTransport. A body still arriving is left, too: see answerLate.
 func (x *h1Exchange) ctxLeft() {}
 
 // respond sends the response: it puts the response into out, or writes a body stream. If isHead
@@ -367,7 +366,7 @@ func (x *h1Exchange) respondStream(e http1.Encoding) {
 	x.endRequest()
 }
 
-// writeStream writes a body that is a stream, by sendFile if possible.
+// writeStream writes a streamed body, by sendFile if possible.
 func (x *h1Exchange) writeStream(w *streamOutput, e http1.Encoding) error {
 	resp := &x.ctx.Response
 	if span, ok := resp.body.stream.(fileSpan); ok && e.Kind == http1.Length && e.Length > 0 {

@@ -472,8 +472,8 @@ func (h *h2Conn) event(ev *http2.Event, m *http2.Message) *h2Exchange {
 	return nil
 }
 
-// look checks all time limits, ends what is late, and releases memory that is no longer
-// needed. It reports whether feed must be called.
+// look checks all time limits, ends late requests or the connection, and releases memory that
+// an idle connection does not need. It reports whether feed must be called.
 func (h *h2Conn) look(now uint32) (feeds bool) {
 	s := h.s
 	h.mu.Lock()
@@ -551,8 +551,8 @@ func (h *h2Conn) Output() (head, tail []byte, file *engine.FilePart) {
 	return b, nil, nil
 }
 
-// drained informs the exchanges whose content was taken, and returns those that are done. mu
-// is held.
+// drained informs the exchanges whose content was taken, and returns the completed ones. mu is
+// held.
 func (h *h2Conn) drained() (over []*h2Exchange) {
 	for s := h.conn.Drained(); s != nil; s = h.conn.Drained() {
 		x, _ := s.User.(*h2Exchange)
@@ -672,8 +672,8 @@ func (h *h2Conn) contain(next *engine.Action) {
 	*next = engine.Close
 }
 
-// release ends the requests that are left, and returns the reason why the connection ended
-// early, or nil. Late handlers may still be writing; their writes fail.
+// release ends the remaining requests, and returns the reason why the connection ended early,
+// or nil. Late handlers may still be writing; their writes fail.
 func (h *h2Conn) release() error {
 	h.s.h2.remove(h)
 	h.mu.Lock()

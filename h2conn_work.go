@@ -186,7 +186,7 @@ func (h *h2Conn) serve(me uint32) {
 	ended = true
 }
 
-// next finishes last, unless that is nil, and returns the next exchange to serve. If there is
+// next finishes last, unless it is nil, and returns the next exchange to serve. If there is
 // none it returns nil, and the caller stops serving; for a leader, next has made the engine
 // write all responses.
 func (h *h2Conn) next(me uint32, last *h2Exchange) *h2Exchange {

@@ -37,8 +37,8 @@ type h2Exchange struct {
 	method    http1.MethodID
 	framing   http1.Framing
 	asked     expectation
-	got       int64           // bytes of a body that is collected in memory
-	parses    bool            // the body is a form that is parsed before the handler is called
+	got       int64           // bytes of a body collected in memory
+	parses    bool            // the body is a form, parsed before the handler is called
 	beginning *bufpool.Buffer // the beginning of the form, which was collected in memory
 
 	// guarded by the mutex
@@ -47,9 +47,9 @@ type h2Exchange struct {
 	feeding       bool        // the engine is processing the head, or appending to the body
 	expects       bool        // the client waits for 100 (Continue)
 	cut           error       // why nothing more is sent or received, or nil
-	content       *h2Content  // of a body that is read as it arrives, or nil
+	content       *h2Content  // of a streamed body, or nil
 	watch         *watch.Watch
-	out           http2body.Outgoing // of a response that is written piece by piece
+	out           http2body.Outgoing // of a response written piece by piece
 	readUntil     time.Time
 	writeUntil    time.Time
 
@@ -97,8 +97,8 @@ var (
 	errH2Host      = headerError("request", http1.ErrHost)
 )
 
-// h2Flaw returns the error of a request that is answered although it is malformed: the same
-// error as with HTTP/1.
+// h2Flaw returns the error of a malformed request that gets a response: the same error as with
+// HTTP/1.
 func h2Flaw(e *http2.Error) error {
 	switch e {
 	case http2.ErrTarget:
@@ -363,7 +363,7 @@ func (x *h2Exchange) late() bool {
 	return false
 }
 
-// expired continues with an exchange that is late.
+// expired continues with a late exchange.
 func (x *h2Exchange) expired() {
 	if x.phase == h2Over {
 		x.s.h2.workers.Do(h2Task{h2Release, nil, x})
@@ -385,8 +385,8 @@ func (h2Timeout) Temporary() bool { return true }
 // Is reports whether target is os.ErrDeadlineExceeded, as for timeouts of a net.Conn.
 func (h2Timeout) Is(target error) bool { return target == os.ErrDeadlineExceeded }
 
-// receiveStream makes the body a stream: first the part that is in memory, then the rest as it
-// arrives. If end is set all of it has arrived.
+// receiveStream makes the body a stream: first the part in memory, then the rest as it arrives.
+// If end is set all of it has arrived.
 func (x *h2Exchange) receiveStream(end bool) {
 	req := &x.ctx.Request
 	content := newH2Content(x, end)
@@ -407,7 +407,7 @@ func (x *h2Exchange) formParsed() {
 	x.content.Drain(&limit)
 }
 
-// h2Content is the content of an HTTP/2 request that is read while it arrives.
+// h2Content is the content of an HTTP/2 request, read while it arrives.
 //
 // It outlives its exchange if a late handler still has it.
 type h2Content struct {

@@ -20,7 +20,7 @@ func (x *h2Exchange) run() (over bool) {
 	ended := false
 	defer func() {
 		if !ended {
-			// the stack is still that of the panic
+			// the stack is still the one of the panic
 			x.abandon(recover())
 		}
 	}()

@@ -24,8 +24,8 @@ import (
 // A late h is not stopped. It may use its context until it returns, but its changes have no
 // effect. When it returns, values set with SetUserValue and its response's body stream are
 // closed, and the files of its multipart form are removed. If it watches the client (see
-// WatchDisconnect), its context is canceled when the client gets the other response. A body
-// that is still arriving as a stream is left to h, and the connection ends.
+// WatchDisconnect), its context is canceled when the client gets the other response. A streamed
+// body that has not fully arrived is left to h, and the connection ends.
 //
 // At most Server.Concurrency handlers of a Server run this way at once, including late ones.
 // Beyond that, the client gets a 429 with msg, and h is not called.
@@ -175,8 +175,8 @@ func (r *timedRun) expire() {
 }
 
 // leave is called if a TimeoutError method was called on the context from which this one was
-// lent. It makes resp the response of the handler if that still runs. It returns the streams
-// that are not sent, see leaveWith.
+// lent. It makes resp the response of the handler if that still runs. It returns unsent
+// streams, see leaveWith.
 func (r *timedRun) leave(resp *Response) (unsent []io.Reader) {
 	r.ctx.late.Lock()
 	defer r.ctx.late.Unlock()
