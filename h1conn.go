@@ -11,14 +11,16 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// h1Conn is a connection of a server that speaks HTTP/1: its input and output, its
-// phases, and its deadlines. It serves one request after the other, each by its
-// exchange, and is the engine.Protocol that an engine drives (h1conn_protocol.go).
+// h1Conn is a server's HTTP/1 connection: its input and output, its phases, and its deadlines.
+// It is the engine.Protocol that an engine drives, and serves one request after the other with
+// its exchange.
 //
-// advance goes as far as the received bytes reach, and never waits for the peer.
+// The engine calls Space and Received when bytes have arrived, and then Step. Step calls
+// advance, which advances as far as these bytes allow, without waiting for the peer, and
+// returns the next action for the engine.
 //
-// A connection has an h1Conn from a pool while a request is on its way; an idle
-// connection has none.
+// A connection has an h1Conn from a pool while it has a request. An idle connection usually
+// has none, see keeper.
 type h1Conn struct {
 	s    *Server
 	c    *engine.Conn
@@ -27,37 +29,37 @@ type h1Conn struct {
 	in   *bufpool.Buffer // received; the bytes before read are consumed
 	read int
 	out  *bufpool.Buffer // to be written
-	tail []byte          // to be written behind out: a body that is not worth copying
-	file engine.FilePart // to be sent behind out, by an engine that does so
+	tail []byte          // to be written after out: a body too large to be copied into out
+	file engine.FilePart // to be sent after out, by an engine that sends files
 
 	conn   http1.Conn
-	timing timing // says to what readUntil belongs
-	keeper bool   // it keeps its context while it waits
-	filled bool   // the last read has filled its space, so more is likely to be there
-	minor  uint8  // of HTTP/1.x, by which the request came
+	timing timing // the part of the exchange for which readUntil is the deadline
+	keeper bool   // the connection keeps its context while it waits, see keeps
+	filled bool   // the last read has filled its space, so more bytes are likely to be there
+	minor  uint8  // the minor version of the request: 1 in HTTP/1.1
 
-	head http1.Head // of the request that is being received, or was received last
-	// readUntil and writeUntil are the deadlines that the server has set; wholeUntil
-	// is the deadline of the current request, readUntil may be an earlier one.
+	head http1.Head // of the request being received, or received last
+	// readUntil and writeUntil are the deadlines that the server has set. wholeUntil is the
+	// deadline of the whole current request; readUntil may be an earlier one.
 	readUntil, writeUntil, wholeUntil time.Time
 
 	turn  int          // requests served since the last flush
 	fault error        // the error that ended the connection early
-	now   clock.Moment // when the last bytes were received, if the engine has said or it was asked for
+	now   clock.Moment // when the last bytes were received; zero until it is known
 
-	x h1Exchange // that of the current request
+	x h1Exchange // of the current request
 }
 
 const (
-	// turnLimit is how many pipelined requests are served before their
-	// responses are written and other connections get their turn.
+	// turnLimit is how many pipelined requests are served before their responses are written
+	// and other connections get their turn.
 	turnLimit = 64
-	// flushSize is how many bytes of responses may wait for that.
+	// flushSize is how many bytes of responses are gathered at most before they are written.
 	flushSize = 64 << 10
-	// bodySpace is how much is read at a time of a body that is larger
+	// bodySpace is the buffer size for reading a body, if more than that is left of it.
 	bodySpace = 64 << 10
-	// burstSpace is how much an event loop reads at a time of requests that come faster than
-	// they are read
+	// burstSpace is the buffer size on an event loop for requests that arrive faster than
+	// they are read.
 	burstSpace = 16 << 10
 )
 
@@ -100,8 +102,8 @@ func (h *h1Conn) attach(s *Server, c *engine.Conn, l engine.Link) {
 	h.x.pace = pace{}
 }
 
-// reusable reports whether h can serve another connection of the same server as it
-// is: its buffers have not grown much, and no handler still uses it.
+// reusable reports whether h can serve another connection of the same server without being
+// cleared: its buffers have not grown much, and no handler still uses it.
 func (h *h1Conn) reusable() bool {
 	return !h.conn.Left() && (h.x.ctx == nil || !h.x.ctx.used) &&
 		h.in != nil && cap(h.in.B) <= max(2*h.s.set.readSize, burstSpace) && (h.out == nil || cap(h.out.B) <= 2*h.s.set.writeSize)
@@ -115,10 +117,10 @@ func (h *h1Conn) pending() []byte {
 	return h.in.B[h.read:]
 }
 
-// drained reports whether all bytes that were received are consumed.
+// drained reports whether all received bytes were consumed.
 func (h *h1Conn) drained() bool { return h.in == nil || h.read == len(h.in.B) }
 
-// consume consumes n of these bytes.
+// consume consumes n pending bytes.
 func (h *h1Conn) consume(n int) {
 	h.read += n
 	if h.read == len(h.in.B) {
@@ -127,10 +129,10 @@ func (h *h1Conn) consume(n int) {
 	}
 }
 
-// contain is deferred with the result of recover: it turns a panic of the handler into a
-// response, and any other one into the end of the connection.
+// contain is deferred with the result of recover. It answers after a panic of the handler, and
+// ends the connection after any other panic.
 func (h *h1Conn) contain(p any, next *engine.Action) {
-	// a nil panic value cannot be: the runtime replaces it
+	// no panic has a nil value: the runtime replaces it
 	if p == nil {
 		return
 	}
@@ -152,7 +154,7 @@ func (h *h1Conn) contain(p any, next *engine.Action) {
 	*next = engine.Close
 }
 
-// afterPanic goes on with a request whose handler has panicked.
+// afterPanic answers a request whose handler has panicked, and continues.
 func (h *h1Conn) afterPanic() (next engine.Action) {
 	defer func() { h.contain(recover(), &next) }()
 	next, wait := h.x.answer(false)
@@ -162,7 +164,7 @@ func (h *h1Conn) afterPanic() (next engine.Action) {
 	return h.advance()
 }
 
-// advance goes as far as the received bytes reach.
+// advance advances as far as the received bytes allow, and returns the next action.
 func (h *h1Conn) advance() engine.Action {
 	for {
 		var next engine.Action
@@ -191,7 +193,7 @@ func (h *h1Conn) advance() engine.Action {
 	}
 }
 
-// last returns the action for when all was written.
+// last returns the last action of the connection, after everything was written.
 func (h *h1Conn) last() engine.Action {
 	switch h.conn.Life() {
 	case http1.LifeHandedOver:
@@ -202,7 +204,7 @@ func (h *h1Conn) last() engine.Action {
 	return engine.Close
 }
 
-// flushThen asks for a flush if there is something to be flushed.
+// flushThen returns Flush if there is output, and next otherwise.
 func (h *h1Conn) flushThen(next engine.Action) engine.Action {
 	if h.out != nil && len(h.out.B) > 0 || len(h.tail) > 0 || h.file.File != nil {
 		return engine.Flush
@@ -210,7 +212,7 @@ func (h *h1Conn) flushThen(next engine.Action) engine.Action {
 	return next
 }
 
-// flushed says that out was written, and tail or file after it.
+// flushed is called when out was written, and tail or file after it.
 func (h *h1Conn) flushed() {
 	h.turn = 0
 	h.out.B = h.out.B[:0]
@@ -234,11 +236,11 @@ func (h *h1Conn) output() *bufpool.Buffer {
 	return h.out
 }
 
-// maxEmptyLines is how many empty lines may come before a request line, in bytes.
+// maxEmptyLines is how many bytes of empty lines may precede a request line.
 const maxEmptyLines = 2 * len("\r\n")
 
-// skipEmptyLines removes the empty lines before a request, and returns the rest. They
-// are counted, since they may come one by one.
+// skipEmptyLines consumes the empty lines before a request, and returns the rest. It counts
+// their bytes, since they may arrive one by one.
 func (h *h1Conn) skipEmptyLines(b []byte) []byte {
 	n := min(http1.SkipEmptyLines(b), maxEmptyLines-int(h.c.Empty))
 	if n == 0 {
@@ -249,7 +251,7 @@ func (h *h1Conn) skipEmptyLines(b []byte) []byte {
 	return h.pending()
 }
 
-// flushTo writes out to conn.
+// flushTo writes out to conn, which may wait.
 func (h *h1Conn) flushTo(conn net.Conn) (n int, err error) {
 	if h.out == nil || len(h.out.B) == 0 {
 		return 0, nil
@@ -266,7 +268,7 @@ func (h *h1Conn) release() {
 	h.x.dropBodyCount()
 	if ctx := h.x.ctx; ctx != nil {
 		if w := ctx.watch.Load(); w != nil {
-			// its response, a stream, was cut off
+			// the response, a stream, was cut off
 			h.x.endWatch(w, ctx.left != nil)
 			h.x.resetCtx()
 		}
@@ -286,8 +288,7 @@ func (h *h1Conn) release() {
 
 var _ engine.Protocol = (*h1Conn)(nil)
 
-// Space implements engine.Protocol: at least a minimum of free bytes after the
-// received ones.
+// Space implements engine.Protocol. It has at least minSpace bytes.
 func (h *h1Conn) Space() []byte {
 	size := h.s.set.readSize
 	switch {
@@ -315,8 +316,8 @@ func (h *h1Conn) Space() []byte {
 	return b.B[len(b.B):cap(b.B)]
 }
 
-// spaceToWaitWith is Space for a goroutine that holds it while it waits: no more than usual,
-// however fast the last bytes came.
+// spaceToWaitWith is Space for a goroutine that holds the buffer while it waits. The buffer
+// has the usual size, however fast the last bytes arrived.
 func (h *h1Conn) spaceToWaitWith() []byte {
 	h.filled = false
 	if h.in != nil && cap(h.in.B) < bodySpace {
@@ -325,8 +326,8 @@ func (h *h1Conn) spaceToWaitWith() []byte {
 	return h.Space()
 }
 
-// moveInput moves the bytes that are not consumed to another buffer of this size, for
-// which they must not be too many.
+// moveInput moves the pending bytes to another buffer of this size, which must have room for
+// them.
 func (h *h1Conn) moveInput(size int) {
 	to := bufpool.Get(size)
 	to.B = append(to.B, h.pending()...)
@@ -377,23 +378,23 @@ func (h *h1Conn) InputEnded(err error) {
 	var next engine.Action
 	defer func() { h.contain(recover(), &next) }()
 	_, _ = h.x.refuse(err)
-	// a peer that has sent nothing has nothing on its way
+	// a peer that has sent nothing is not sending
 	if silent && h.conn.Lingers() {
 		h.conn.SetLife(http1.LifeEnding)
 	}
 	h.inputFault(err)
 }
 
-// inputFault makes err the fault that has ended the connection, unless the peer gets
-// a response.
+// inputFault records err as the fault that has ended the connection, unless the peer gets a
+// response.
 func (h *h1Conn) inputFault(err error) {
 	if h.conn.Reading() == http1.ReadEnded && h.flushThen(engine.Close) == engine.Close && !isCommonRead(err) {
 		h.fault = err
 	}
 }
 
-// Step implements engine.Protocol: a panic in one of the application's hooks
-// ends the connection, not the process.
+// Step implements engine.Protocol. A panic in the application's handler or hooks does not end
+// the process, see contain.
 func (h *h1Conn) Step() (next engine.Action) {
 	panicked := true
 	defer func() {
@@ -430,7 +431,7 @@ func (h *h1Conn) Written(n int64, err error) {
 	}
 }
 
-// taken says that n bytes of the output were written.
+// taken removes n written bytes from the output.
 func (h *h1Conn) taken(n int64) {
 	if n < int64(len(h.out.B)) {
 		h.out.B = h.out.B[:copy(h.out.B, h.out.B[n:])]
@@ -446,7 +447,7 @@ func (h *h1Conn) taken(n int64) {
 	h.file.Length -= n
 }
 
-// Idle implements engine.Protocol: it reports whether no request has begun.
+// Idle implements engine.Protocol. It reports whether no request has begun.
 func (h *h1Conn) Idle() bool {
 	return h.conn.Idle() && h.drained()
 }
@@ -473,8 +474,8 @@ func (h *h1Conn) Wait(w engine.Wait) (until time.Time) {
 	return h.readUntil
 }
 
-// rest releases memory that is not needed until the next request begins, and begins
-// the time for that. Empty lines do not begin a new one.
+// rest releases memory not needed until the next request begins, and sets the deadline
+// for that. Empty lines do not extend the deadline.
 func (h *h1Conn) rest(bare bool) {
 	if h.conn.Reading() == http1.ReadWoken {
 		h.conn.SetReading(http1.ReadIdle)
@@ -497,9 +498,9 @@ func (h *h1Conn) rest(bare bool) {
 	}
 }
 
-// giveSpace releases a buffer that is larger than usual while no bytes come. The first bytes
-// of a request move to a smaller one: a peer that has sent much does not hold more memory
-// with them than any other.
+// giveSpace releases a buffer larger than usual while no bytes arrive. If it has the
+// first bytes of a request, they move to a smaller buffer: a peer that has sent much must not
+// hold more memory than others.
 func (h *h1Conn) giveSpace() {
 	usual := h.s.set.readSize
 	if h.in == nil || cap(h.in.B) < 2*usual {
@@ -513,24 +514,23 @@ func (h *h1Conn) giveSpace() {
 	}
 }
 
-// Turn implements engine.Protocol. The turns of other connections may take as long as
-// a response for which there is no room; the time of a body with a minimum rate goes
-// on.
+// Turn implements engine.Protocol. The turns of the other connections may take as long as
+// the wait for room for a response. The time of a body with a minimum rate keeps running.
 func (h *h1Conn) Turn() (w engine.Wait, until time.Time) {
 	switch {
 	case !h.conn.Begun() || h.timing == timesWait:
 		h.x.limitResponse()
 		return engine.WaitRoom, h.writeUntil
 	case h.conn.Reading() == http1.ReadBody && h.x.pace.begun:
-		// bytes that have come since the last wait count
+		// bytes that have arrived since the last wait count
 		h.x.limitRequest()
 		return engine.WaitInput, h.readUntil
 	}
 	return engine.WaitNone, time.Time{}
 }
 
-// Expired implements engine.Protocol. Bytes that come earn a body more time, if it
-// has some left.
+// Expired implements engine.Protocol. Bytes that arrive add to the time of a body with a
+// minimum rate, if it has some left.
 func (h *h1Conn) Expired() {
 	h.timing = h.timing.expired(!h.x.pace.begun || h.x.pace.left <= 0 || passed(h.wholeUntil))
 }
@@ -560,22 +560,23 @@ func (h *h1Conn) Abandoned() {
 	h.x.abandon()
 }
 
-// A connection whose wait for a request takes a goroutine holds its h1Conn with the context
-// meanwhile if there are few connections, or else nothing but a buffer for input.
+// If a goroutine waits for the next request of a connection, the connection keeps its h1Conn
+// with the context meanwhile, if the server has few connections. Otherwise it keeps only a
+// buffer for input.
 
-// hasMany reports whether there are more connections than can keep their contexts.
+// hasMany reports whether the server has more connections than may keep their contexts.
 func (s *Server) hasMany() bool { return s.conns.Open() > maxKeepers }
 
-// mayRest reports whether the connection, which waits for its next request, can do without
-// h meanwhile. If bare is not set, it rather keeps h if there are few connections.
+// mayRest reports whether the connection can wait for its next request without h. Unless bare
+// is set, the connection keeps h if the server has few connections.
 func (h *h1Conn) mayRest(bare bool) bool {
 	return !h.keeper && h.c.Requests > 0 && !h.c.IsPinned() &&
 		h.x.ctx != nil && h.x.ctx.timeoutResponse.Load() == nil && h.reusable() &&
 		(bare || !h.becomeKeeper())
 }
 
-// letSpace gives the buffer for input, of the usual size, to the connection that is about to
-// wait without h.
+// letSpace returns a buffer of the usual size for a connection that will wait without h. It is
+// the buffer for input, if there is one.
 func (h *h1Conn) letSpace() *bufpool.Buffer {
 	h.giveSpace()
 	space := h.in
@@ -588,8 +589,8 @@ func (h *h1Conn) letSpace() *bufpool.Buffer {
 	return space
 }
 
-// putAway takes h, which is reusable, from its connection, and keeps it for another one of
-// the same server.
+// putAway takes h, which is reusable, from its connection, and keeps it for another connection
+// of the same server.
 func (h *h1Conn) putAway() {
 	s := h.s
 	if h.x.ctx != nil && !s.cleanCtx(h.x.ctx) {
@@ -602,7 +603,7 @@ func (h *h1Conn) putAway() {
 	s.rested.Put(h)
 }
 
-// restedConn returns an h1Conn that belongs to no connection, if possible one of putAway.
+// restedConn returns an h1Conn that belongs to no connection, preferably one from putAway.
 func (s *Server) restedConn() *h1Conn {
 	if h, ok := s.rested.Get().(*h1Conn); ok {
 		return h
@@ -610,9 +611,9 @@ func (s *Server) restedConn() *h1Conn {
 	return h1Conns.Get().(*h1Conn)
 }
 
-// keeps reports whether the connection keeps the context and the buffer for output while
-// it waits. A few connections of a server do, where each has a goroutine anyway and there
-// are not many of them: that saves them the pools.
+// keeps reports whether the connection keeps the context and the buffer for output while it
+// waits, which saves the use of the pools. Some connections do, if each has a goroutine anyway
+// and the server has few connections.
 func (h *h1Conn) keeps(ctx *RequestCtx, bare bool) bool {
 	if bare || ctx.used || ctx.timeoutResponse.Load() != nil || h.out != nil && cap(h.out.B) > 2*h.s.set.writeSize {
 		return false
@@ -632,8 +633,8 @@ func (h *h1Conn) keeps(ctx *RequestCtx, bare bool) bool {
 // maxKeepers is how many connections of a server keep their contexts while they wait.
 const maxKeepers = 128
 
-// becomeKeeper makes the connection one of those that keep their contexts, if there are
-// not enough of them.
+// becomeKeeper makes the connection keep its context while it waits, unless too many others
+// do. It reports whether it has done so.
 func (h *h1Conn) becomeKeeper() bool {
 	keepers := &h.s.keepers
 	if keepers.Load() >= maxKeepers || !h.link.KeepsSpace() || h.s.hasMany() {
@@ -646,7 +647,8 @@ func (h *h1Conn) becomeKeeper() bool {
 	return h.keeper
 }
 
-// endKeeping makes room for another connection that keeps its context.
+// endKeeping ends what becomeKeeper has begun, so that another connection may keep its
+// context.
 func (h *h1Conn) endKeeping() {
 	if h.keeper {
 		h.keeper = false
@@ -658,7 +660,7 @@ func (h *h1Conn) endKeeping() {
 func (h *h1Conn) restBare() {
 	if ctx := h.x.ctx; ctx != nil {
 		if h.out != nil && ctx.spare == nil && cap(h.out.B) <= 2*h.s.set.writeSize {
-			// one visit of a pool instead of two
+			// this takes one use of a pool instead of two
 			bufpool.Poison(h.out.B)
 			ctx.spare, h.out = h.out, nil
 		}

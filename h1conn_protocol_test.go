@@ -176,8 +176,8 @@ func answerRequest(t *testing.T, h *h1Conn, request string) {
 	}
 }
 
-// Where goroutines wait with a buffer, a few connections of a server keep their contexts
-// meanwhile. They make room for others when they end.
+// If goroutines wait with a buffer, a few connections of a server keep their contexts
+// meanwhile. When they end, other connections may keep theirs.
 func TestFewWaitingConnectionsKeepTheirContexts(t *testing.T) {
 	s := &Server{Handler: echo}
 	for range 2 {
@@ -232,7 +232,7 @@ func TestConnectionsThatKeepNoContext(t *testing.T) {
 	}
 }
 
-// A context that is kept holds no more than one of the pool.
+// A kept context holds no more memory than one of the pool.
 func TestKeptContextIsSmall(t *testing.T) {
 	x := driven(t, &Server{Handler: echo}, true)
 	answerOne(t, x, engine.WaitRequest, "GET / HTTP/1.1\r\nHost: a\r\nMuch: "+strings.Repeat("x", maxKeptBlock)+"\r\n\r\n")
@@ -269,9 +269,8 @@ func TestEngineNeedNotAskForTheTimeOfOutput(t *testing.T) {
 	}
 }
 
-// Requests that come faster than they are read are read many at a time, unless a goroutine
-// waits with the space in hand. A connection that waits afterwards holds no more memory for
-// that.
+// Requests that arrive faster than they are read are read many at once, unless a goroutine
+// waits with the space in hand. A connection that waits afterwards holds no memory for that.
 func TestBurstsAreReadAtOnce(t *testing.T) {
 	const requests = 40
 	request := "GET / HTTP/1.1\r\nHost: a\r\nMuch: " + strings.Repeat("x", 500) + "\r\n\r\n"
@@ -315,7 +314,7 @@ func TestBurstsAreReadAtOnce(t *testing.T) {
 	}
 }
 
-// The first bytes of a request that come behind many others move to a buffer of their size.
+// The first bytes of a request that arrives after many others move to a buffer of their size.
 func TestPartOfARequestBehindABurstIsSmall(t *testing.T) {
 	request := "GET / HTTP/1.1\r\nHost: a\r\nMuch: " + strings.Repeat("x", 3900) + "\r\n\r\n"
 	for part := 1; part < len(request); part += 389 {
@@ -333,8 +332,8 @@ func TestPartOfARequestBehindABurstIsSmall(t *testing.T) {
 	}
 }
 
-// A content that fills what is read at a time is read with fewer reads, too. A connection
-// that waits for the rest of it holds no large buffer, on a goroutine or without one.
+// Content that fills a usual buffer is read with fewer reads, too. A connection that waits for
+// the rest of it holds no large buffer, on a goroutine or without one.
 func TestContentIsReadInLargerParts(t *testing.T) {
 	head := "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 50000\r\n\r\n"
 	for _, keepsSpace := range []bool{false, true} {

@@ -20,11 +20,25 @@ import (
 	"github.com/valyala/fasthttp/internal/watch"
 )
 
-// h1Exchange is an exchange of a connection of HTTP/1: it receives the request and sends the
-// response. The next request of the connection uses it again.
+// h1Exchange is an exchange on an HTTP/1 connection. It belongs to an h1Conn, and serves the
+// requests of the connection one after the other.
 //
-// Only bodies that are streams, in either direction, need a connection that can wait:
-// the exchange asks the link for one.
+// The life of a request begins with advanceHead, which h1Conn.advance calls, and then
+// advanceBody if the content is collected. The other methods follow from these two:
+//
+//	advanceHead   begin, for the first byte; then reads the head
+//	headReceived  admit, and then one of:
+//	                planServe    serveEmpty
+//	                planCollect  advanceBody, each time that more has arrived
+//	                planStream   newSource
+//	                planParse    newSource, serveForm
+//	                planRefuse   refuse or refuseUnread: answerRefusal, respond
+//	serve         count, handle; then answer if takeCtx is needed
+//	respond       puts the response into the output, or writes a stream
+//	endRequest    prepares for the next request, once the response is in the output or written
+//
+// An h1Exchange does not wait for the peer, except for a streamed body, in either direction:
+// then it asks its link for a connection whose Read and Write wait.
 type h1Exchange struct {
 	exchange
 	h *h1Conn
@@ -33,20 +47,20 @@ type h1Exchange struct {
 	pace     pace
 	delivery delivery // of the response, for Server.ResponseSent
 
-	toDrain int        // how much of the body may still be discarded, see drain
-	spare   *h1Content // for the next body that is a stream, or nil
-	// continuing is held while 100 (Continue) is sent, if the body, which is a stream, may be
-	// read in one goroutine while the response is written in another.
+	toDrain int        // how many bytes of the body may still be discarded, see drain
+	spare   *h1Content // for the next streamed body, or nil
+	// continuing is held while 100 (Continue) is sent, if duplex is set: one goroutine may
+	// be reading the body while another writes the response.
 	continuing sync.Mutex
 	watching   atomic.Bool // the engine watches the client for the handler
-	// cut says that a late handler, which has the body, must not read more of it
-	cut atomic.Bool
+	cut        atomic.Bool // a late handler has the body, and must read no more of it
 }
 
 var _ serverTransport = (*h1Exchange)(nil)
 
-// advanceHead reads a head. The second result reports whether the exchange has to
-// wait for the step.
+// advanceHead reads the head of a request, as far as it has arrived. The second result of it,
+// and of the methods below, reports whether the engine must perform the action before the
+// exchange can continue; if not, the action is ignored.
 func (x *h1Exchange) advanceHead() (engine.Action, bool) {
 	b := x.h.pending()
 	if x.h.conn.Idle() {
@@ -83,7 +97,7 @@ func (x *h1Exchange) advanceHead() (engine.Action, bool) {
 	return x.headReceived()
 }
 
-// begin prepares for a request whose first byte has arrived.
+// begin prepares the exchange for a request whose first byte has arrived.
 func (x *h1Exchange) begin() {
 	if x.c.IsPinned() && x.h.conn.Reading() == http1.ReadIdle {
 		x.h.forgetDeadlines()
@@ -100,13 +114,13 @@ func (x *h1Exchange) begin() {
 	}
 	x.ctx.used = true
 	x.ctx.Request.isTLS = x.c.IsTLS
-	// the header was reset after the last response
+	// the context was reset after the last response
 	x.h.head.Reset()
 	x.config, x.refusal = RequestConfig{}, nil
 	x.h.minor, x.duplex = 1, false
 }
 
-// headReceived continues after the head of a request.
+// headReceived continues after the head of a request, as admit has decided.
 func (x *h1Exchange) headReceived() (engine.Action, bool) {
 	h, framing := x.h, x.h.head.Framing
 	if h.timing.ofHead() {
@@ -137,7 +151,7 @@ func (x *h1Exchange) headReceived() (engine.Action, bool) {
 		h.conn.SetWaiting(http1.WaitOpen)
 	}
 	if next == planCollect {
-		_ = x.recv.start(framing, x.bodyLimit()) // admit has looked at its length
+		_ = x.recv.start(framing, x.bodyLimit()) // admit has checked the length
 		x.sayContinue()
 		h.conn.SetReading(http1.ReadBody)
 		return x.advanceBody()
@@ -157,7 +171,7 @@ func (x *h1Exchange) headReceived() (engine.Action, bool) {
 	return x.serve()
 }
 
-// serveEmpty answers a request that has no body.
+// serveEmpty serves a request that has no body.
 func (x *h1Exchange) serveEmpty() (engine.Action, bool) {
 	x.h.conn.SetReading(http1.ReadDone)
 	if x.h.head.MethodID != http1.MethodGet {
@@ -166,8 +180,8 @@ func (x *h1Exchange) serveEmpty() (engine.Action, bool) {
 	return x.serve()
 }
 
-// flushFailed ends a connection to which earlier output could not be written before
-// the call of the handler.
+// flushFailed ends the connection after an error of writing earlier output, before the
+// handler is called.
 func (x *h1Exchange) flushFailed(err error) (engine.Action, bool) {
 	x.cutOff(err)
 	x.h.fault = err
@@ -175,7 +189,7 @@ func (x *h1Exchange) flushFailed(err error) (engine.Action, bool) {
 	return engine.Close, false
 }
 
-// sayContinue sends 100 (Continue) to a client that waits for it.
+// sayContinue adds 100 (Continue) to the output if the client waits for it.
 func (x *h1Exchange) sayContinue() {
 	if x.h.conn.Waiting() == http1.WaitOpen {
 		x.h.conn.SetWaiting(http1.WaitOver)
@@ -184,7 +198,7 @@ func (x *h1Exchange) sayContinue() {
 	}
 }
 
-// advanceBody reads a body into the request.
+// advanceBody collects the body of the request in memory, as far as it has arrived.
 func (x *h1Exchange) advanceBody() (engine.Action, bool) {
 	req := &x.ctx.Request
 	b := x.h.pending()
@@ -200,7 +214,7 @@ func (x *h1Exchange) advanceBody() (engine.Action, bool) {
 	if n > 0 {
 		x.h.consume(n)
 	}
-	// the buffer of a small body that has arrived is below the size that counts
+	// a small body that has arrived is not counted, so holdBody is not needed
 	if err == nil && (!done || x.recv.got > ownBuffer) {
 		if room := x.bodyRoom(req.body.room()); room > uncountedBody {
 			err = x.holdBody(room, n, done)
@@ -220,8 +234,8 @@ func (x *h1Exchange) advanceBody() (engine.Action, bool) {
 	return x.serve()
 }
 
-// flushNow writes the bytes in out, before the response to the current request or in
-// the middle of it.
+// flushNow writes the bytes in out, and waits until the peer takes them. It is called before
+// the response to the current request, or in the middle of it.
 func (x *h1Exchange) flushNow() error {
 	if x.h.out == nil || len(x.h.out.B) == 0 {
 		return nil
@@ -233,7 +247,7 @@ func (x *h1Exchange) flushNow() error {
 	return err
 }
 
-// wantsClose reports whether the connection ends with the current request.
+// wantsClose reports whether the connection should end after the current request.
 func (x *h1Exchange) wantsClose() bool {
 	s, ctx := x.s, x.ctx
 	return !x.h.conn.KeepAlive() || s.DisableKeepalive || x.c.Stopping() ||
@@ -241,8 +255,8 @@ func (x *h1Exchange) wantsClose() bool {
 		ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose()
 }
 
-// parseRest parses a form whose beginning is in memory and whose rest is still to
-// come.
+// parseRest serves a request with a large form, whose beginning is in memory and whose rest
+// has not arrived.
 func (x *h1Exchange) parseRest() (engine.Action, bool) {
 	x.h.conn.SetReading(http1.ReadStream)
 	x.h.setReadUntil(x.h.wholeUntil)
@@ -266,11 +280,11 @@ func (x *h1Exchange) serveForm(beginning *bufpool.Buffer) (engine.Action, bool) 
 // formParsed implements serverTransport.
 func (x *h1Exchange) formParsed() {
 	x.dropBody(true)
-	// the handler gets a form, so it cannot be reading from the connection
+	// the handler gets the parsed form, so it cannot read from the connection
 	x.h.conn.SetReading(http1.ReadDone)
 }
 
-// refuse answers a request that the handler does not get, and ends the connection.
+// refuse answers a refused request, and ends the connection.
 func (x *h1Exchange) refuse(why error) (engine.Action, bool) {
 	x.refusal = why
 	if why != ErrRequestRefused {
@@ -281,6 +295,7 @@ func (x *h1Exchange) refuse(why error) (engine.Action, bool) {
 	return x.answerAndEnd(x.answerRefusal())
 }
 
+// answerAndEnd sends the response, and ends the connection after it.
 func (x *h1Exchange) answerAndEnd(isHead bool) (engine.Action, bool) {
 	x.ctx.Response.SetConnectionClose()
 	if x.h.conn.Reading() != http1.ReadDone {
@@ -290,8 +305,8 @@ func (x *h1Exchange) answerAndEnd(isHead bool) (engine.Action, bool) {
 	return x.respond(isHead)
 }
 
-// refuseUnread answers a request that Server.HeaderReceived has refused. The body is
-// drained within the same limits as one that a handler leaves unread.
+// refuseUnread answers a request that Server.HeaderReceived has refused. To keep the
+// connection, it drains the body within the limits for bodies that a handler leaves unread.
 func (x *h1Exchange) refuseUnread(framing http1.Framing) (engine.Action, bool) {
 	req := &x.ctx.Request
 	x.stampRefused()
@@ -299,7 +314,7 @@ func (x *h1Exchange) refuseUnread(framing http1.Framing) (engine.Action, bool) {
 	ctx := x.ctx
 	isHead := x.answerRefusal()
 	if x.ctx != ctx {
-		// it is left to goroutines of the application
+		// the first one is left to goroutines of the application
 		return x.answerAndEnd(isHead)
 	}
 	if framing.Kind == http1.NoBody {
@@ -316,7 +331,7 @@ func (x *h1Exchange) refuseUnread(framing http1.Framing) (engine.Action, bool) {
 	source.start(x, framing, &req.Header.header, nil)
 	req.source = source
 	if x.drain(false) == bodyio.DrainedLater && framing.Kind == http1.Chunks {
-		// how much is still to come is not known
+		// the length of the rest is unknown
 		x.h.conn.Linger()
 	}
 	return x.respond(isHead)
@@ -359,7 +374,7 @@ func (x *h1Exchange) mayReadAhead() bool {
 
 var _ recvbuf.Source = (*h1Exchange)(nil)
 
-// newSource returns the source of the body of the current request, to be started.
+// newSource returns a source for the body of the current request. The caller starts it.
 func (x *h1Exchange) newSource() *h1Content {
 	c := x.spare
 	if x.spare = nil; c == nil {
@@ -369,8 +384,8 @@ func (x *h1Exchange) newSource() *h1Content {
 	return c
 }
 
-// reclaim takes the source of a request that has ended. A request whose context is
-// left to the application keeps its source, which may be read at any time.
+// reclaim keeps the source of a request that has ended, for another one. It is not called if
+// the context was left to the application, which may read from the source at any time.
 func (x *h1Exchange) reclaim(source contentSource) {
 	if c, ok := source.(*h1Content); ok {
 		c.clear()
@@ -378,8 +393,7 @@ func (x *h1Exchange) reclaim(source contentSource) {
 	}
 }
 
-// Peek implements recvbuf.Source: the body of a request that is a stream is read from
-// its exchange.
+// Peek implements recvbuf.Source, from which an h1Content decodes a streamed body.
 func (x *h1Exchange) Peek() []byte { return x.h.pending() }
 
 // Discard implements recvbuf.Source.
@@ -408,13 +422,13 @@ func (x *h1Exchange) Fill() error {
 	return err
 }
 
-// errReadingCut is the error of reading a body that was still arriving when its
-// handler timed out.
+// errReadingCut is the error of reading a body that was still arriving when its handler timed
+// out.
 var errReadingCut = errors.New("fasthttp: the rest of the body is not read since the handler has timed out")
 
-// goOn sends 100 (Continue) to a client that waits for it before it sends a body that
-// is a stream, and flushes output that the client may wait for before it sends more.
-// If the stream has a goroutine of its own, the other goroutine handles the response.
+// goOn prepares for reading more of a streamed body: it sends 100 (Continue) if the
+// client waits for it, and flushes other output that the client may be waiting for. If duplex
+// is set it leaves the other output to the goroutine that writes the response.
 func (x *h1Exchange) goOn() error {
 	if !x.duplex {
 		x.sayContinue()
@@ -429,9 +443,9 @@ func (x *h1Exchange) goOn() error {
 	return x.flushNow()
 }
 
-// bodyRoom returns how much memory the body of the current request takes if its
-// buffer has this size. For a large body that includes the space for reading, if the
-// engine holds it while it waits.
+// bodyRoom returns how much memory the body of the current request takes, in bytes, if its
+// buffer has this size. For a large body that includes the space for reading, if the engine
+// keeps that while it waits.
 func (x *h1Exchange) bodyRoom(size int) int {
 	if x.h.link.KeepsSpace() && (x.h.in != nil && cap(x.h.in.B) >= bodySpace || x.recv.decoder.Left() > bodySpace) {
 		size += bodySpace
@@ -439,8 +453,8 @@ func (x *h1Exchange) bodyRoom(size int) int {
 	return size
 }
 
-// growBody gives the body of the current request a buffer of the size. The buffer is
-// counted before it is allocated, and not allocated if there is no room.
+// growBody gives the body of the current request a buffer of the size. It counts the buffer
+// first, and fails without allocating it if the limit is reached.
 func (x *h1Exchange) growBody(size int) error {
 	if err := x.holdBody(x.bodyRoom(size), 0, false); err != nil {
 		return err
@@ -450,8 +464,8 @@ func (x *h1Exchange) growBody(size int) error {
 	return nil
 }
 
-// awaitBody reads more of a request from its connection, in a goroutine that waits
-// for it. Meanwhile a stalled body may be ended to make room for other requests.
+// awaitBody reads more of the body from the connection, and waits for it. Meanwhile a body
+// that stalls may be ended, to make room for other requests.
 func (x *h1Exchange) awaitBody(conn net.Conn) (int, error) {
 	h := x.held
 	if h == nil {
@@ -468,7 +482,7 @@ func (x *h1Exchange) awaitBody(conn net.Conn) (int, error) {
 // InterruptBody implements bodymem.Owner.
 func (x *h1Exchange) InterruptBody() {
 	x.h.link.Interrupt()
-	// it may take its time until the goroutine gets a processor
+	// the goroutine may get a processor much later
 	x.ctx.Request.body.drop()
 }
 
@@ -480,13 +494,12 @@ func (x *h1Exchange) ClaimStalledBody() (end func()) {
 	return end
 }
 
-// drainLimit is how much of a body that the handler left unread is discarded to keep
-// the connection.
+// drainLimit is how many bytes of an unread body are discarded to keep the connection.
 const drainLimit = 256 << 10
 
-// drain discards the rest that the handler left unread of a body that is a stream:
-// unless mayWait is set, only the bytes that have arrived. It does not wait for a
-// body that the peer may be waiting to send.
+// drain discards the rest of a streamed body, which the handler has left unread. It discards
+// only bytes that have arrived, unless mayWait is set. It never waits for a peer that may
+// itself wait for 100 (Continue).
 func (x *h1Exchange) drain(mayWait bool) bodyio.Drained {
 	source := x.ctx.Request.source
 	switch {
@@ -500,22 +513,21 @@ func (x *h1Exchange) drain(mayWait bool) bodyio.Drained {
 	return source.DrainArrived(&x.toDrain)
 }
 
-// dropBody drains the body, and makes the connection end if the next request cannot
-// be found after it.
+// dropBody drains the body, and makes the connection end if the beginning of the next request
+// cannot be found.
 func (x *h1Exchange) dropBody(mayWait bool) {
 	if x.drain(mayWait) == bodyio.DrainedNever {
 		x.h.conn.Linger()
 	}
 }
 
-// dropUnread drains the part of the body that has arrived before the response, so
-// that the response can say whether the connection closes because of the rest. The
-// peer may be waiting for the response before it sends more, so that is left to
-// dropRest.
+// dropUnread drains the bytes of the body that arrive before the response is sent. After that,
+// the response can announce whether the connection closes because of the rest. dropUnread does
+// not wait, since the peer may wait for the response before it sends more; dropRest does.
 func (x *h1Exchange) dropUnread() { x.dropBody(false) }
 
-// mayReadRequest reports whether the response may be made from the body of the request while
-// it is sent: its body is a stream, unless that is one of a file or of memory.
+// mayReadRequest reports whether sending the response may read the body of the request. That
+// is the case if the response body is a stream, unless the stream is of a file or of memory.
 func (x *h1Exchange) mayReadRequest() bool {
 	stream := x.ctx.Response.body.stream
 	if e, ok := stream.(*bodyio.Encoded); ok {
@@ -525,14 +537,14 @@ func (x *h1Exchange) mayReadRequest() bool {
 	case nil:
 		return false
 	case fileSpan, *files.Part, *bytes.Reader, *strings.Reader:
-		// another goroutine may be reading it nevertheless
+		// but another goroutine may be reading the request
 		return x.duplex
 	}
 	return true
 }
 
-// dropRest drains the part of the body that comes after the response, which it
-// flushes first. A connection that closes anyway only lingers.
+// dropRest flushes the response, and drains the part of the body that arrives after it. A
+// connection that closes anyway only lingers.
 func (x *h1Exchange) dropRest() {
 	if x.ctx.Request.source.Ended() || x.h.conn.Lingers() || x.h.fault != nil {
 		return

@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// serve runs the handler for the request that was read, and answers it.
+// serve calls the handler for the request that was read, and answers it.
 func (x *h1Exchange) serve() (engine.Action, bool) {
 	x.countRequest()
 	if x.handle() {
@@ -23,7 +23,7 @@ func (x *h1Exchange) serve() (engine.Action, bool) {
 	return x.answer(true)
 }
 
-// countRequest counts the current request as answered.
+// countRequest counts the current request, to which a response will be sent.
 func (x *h1Exchange) countRequest() {
 	x.h.turn++
 	x.count(&x.h.now)
@@ -51,7 +51,7 @@ func (x *h1Exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 		x.h.conn.EndReading()
 		return engine.Close, false
 	}
-	// the context may be inconsistent, so it is not used again
+	// the context may be inconsistent, so it is not reused
 	left := x.ctx
 	left.Request.closeSource()
 	x.ctx = x.s.acquireCtx(x.c)
@@ -67,9 +67,9 @@ func (x *h1Exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	return x.answerAndEnd(isHead)
 }
 
-// abandon ends a request that gets no response, or no more of it, since the application's code
-// has panicked or has ended the goroutine. The context may be inconsistent, so it is not used
-// again. Whoever still has it is told that nobody waits.
+// abandon ends a request that gets no response, or no more of it, because code of the
+// application has panicked or ended the goroutine. The context may be inconsistent, so it is
+// not reused. Goroutines that still have it learn from its watch that the request has ended.
 func (x *h1Exchange) abandon() {
 	if x.ctx == nil {
 		x.dropBodyCount()
@@ -77,7 +77,7 @@ func (x *h1Exchange) abandon() {
 	}
 	end := x.takeCtx(false)
 	if end != endedByPanic && x.h.conn.Reading() == http1.ReadStream {
-		// a late handler may be reading the body at this moment
+		// a late handler may be reading the body
 		x.cut.Store(true)
 	}
 	switch end {
@@ -94,16 +94,16 @@ func (x *h1Exchange) abandon() {
 	x.ctx = nil
 }
 
-// answerLate answers with the timeout response, and leaves the context to a handler
-// that timed out and goes on using it.
+// answerLate answers with the timeout response, and leaves the context to a handler that has
+// timed out and still uses it.
 func (x *h1Exchange) answerLate(isHead bool) (engine.Action, bool) {
 	x.leaveCtx()
 	if x.h.conn.Reading() != http1.ReadStream {
 		return x.respond(isHead)
 	}
-	// the handler may be reading the body at this moment, so the exchange is left to
-	// it, too: closing the connection ends that. Earlier responses were written
-	// before the handler was called.
+	// the handler may be reading the body, so the exchange is also left to it; closing the
+	// connection ends the reading. Earlier responses were written before the handler was
+	// called.
 	x.h.conn.SetLife(http1.LifeLeft)
 	x.cut.Store(true)
 	resp := &x.ctx.Response
@@ -112,10 +112,9 @@ func (x *h1Exchange) answerLate(isHead bool) (engine.Action, bool) {
 	return engine.Close, true
 }
 
-// answerBeside answers if a handler under TimeoutHandler is late and may be reading
-// the body at this moment. The context is that of the handlers around it, which have
-// set the response, or have panicked if ok is false. The stream in that context stays
-// where it is.
+// answerBeside answers if a handler within a TimeoutHandler is late and may be reading the
+// body. The handlers around it use ctx, and have set its response, or, if ok is false, have
+// panicked. The body stream stays in ctx.
 func (x *h1Exchange) answerBeside(isHead, ok bool) (engine.Action, bool) {
 	ctx := x.ctx
 	x.leaveBodyCount(ctx.left.ctx)
@@ -143,7 +142,7 @@ func (x *h1Exchange) answerBeside(isHead, ok bool) (engine.Action, bool) {
 	return engine.Close, true
 }
 
-// sendBeside sends the last response of a connection from which a late handler may be
+// sendBeside sends the last response on a connection from which a late handler may be
 // reading.
 func (x *h1Exchange) sendBeside(resp *Response) {
 	tunnel, _ := x.opensTunnel()
@@ -170,7 +169,7 @@ func (x *h1Exchange) sendBeside(resp *Response) {
 	x.sent()
 }
 
-// countingWriter counts the bytes that are written.
+// countingWriter counts written bytes.
 type countingWriter struct {
 	w io.Writer
 	n int64
@@ -183,10 +182,11 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ctxLeft implements serverTransport. The body is left, too, if it is still arriving: see answerLate.
+// ctxLeft implements serverTransport. A body still arriving is left, too: see answerLate.
 func (x *h1Exchange) ctxLeft() {}
 
-// respond puts the response into out. With isHead no body follows.
+// respond sends the response: it puts the response into out, or writes a body stream. If isHead
+// is set there is no body.
 func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 	ctx := x.ctx
 	resp := &ctx.Response
@@ -203,8 +203,8 @@ func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 		}
 	}
 	if ctx.hijack == nil && (connected || resp.StatusCode() < StatusOK) {
-		// after a status below 200 the peer still waits for a response, and would take the
-		// next one for it
+		// after a status below 200 the peer still waits for a final response, and would
+		// mistake the next response for it
 		x.h.conn.End()
 	}
 	closing := x.wantsClose()
@@ -222,7 +222,7 @@ func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 	switch {
 	case ctx.hijack != nil && ctx.hijackNoResponse:
 		if resp.StatusCode() == StatusSwitchingProtocols {
-			// what takes the connection over sends it
+			// the HijackHandler sends it
 			x.beginSending(0)
 		}
 		x.endRequest()
@@ -257,22 +257,20 @@ func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 	return engine.Read, false
 }
 
-// opensTunnel reports whether the response to CONNECT makes the connection a tunnel: it has
-// neither content nor framing then, and the bytes that the peer sends after its
-// request are no request (RFC 9110 section 9.3.6). If the target is a path, which RFC
-// 9110 does not define, only a handler that takes the connection over makes one.
+// opensTunnel reports whether the response to CONNECT turns the connection into a tunnel. If
+// so, the response has neither content nor framing, and the bytes that the peer sends after
+// its request are not a request (RFC 9110 section 9.3.6). If the target is a path, which RFC
+// 9110 does not define, only a hijacked connection becomes a tunnel.
 //
-// The second result reports whether a front end may take it for a tunnel. Unless the
-// handler takes the connection over, it ends then: a front end passes on all bytes of
-// a tunnel, so requests that were served from there would be ones that it has not
-// checked.
+// The second result reports whether a front end may treat the connection as a tunnel. The
+// connection then ends, unless it was hijacked: a front end forwards all bytes of a tunnel
+// unchecked, so the server must not take them for requests.
 func (x *h1Exchange) opensTunnel() (tunnel, connected bool) {
 	connected = x.ctx.Response.StatusCode()/100 == 2
 	return connected && (x.ctx.hijack != nil || x.ctx.Request.Header.target()[0] != '/'), connected
 }
 
-// encode decides how the response is sent on this connection, which ends after it if
-// closing is set.
+// encode decides how the response is framed. If closing is set the connection ends after it.
 func (x *h1Exchange) encode(tunnel, closing bool) http1.Encoding {
 	o := x.ctx.Response.outgoing()
 	if tunnel {
@@ -287,7 +285,7 @@ func (x *h1Exchange) encode(tunnel, closing bool) http1.Encoding {
 	return o.Encode()
 }
 
-// respondChunk puts a buffered body after its head as a chunk, since trailers follow.
+// respondChunk puts a body in memory into out as one chunk, and the trailers after it.
 func (x *h1Exchange) respondChunk(out *bufpool.Buffer) {
 	resp := &x.ctx.Response
 	if body := resp.body.bytes(); len(body) > 0 {
@@ -300,19 +298,18 @@ func (x *h1Exchange) respondChunk(out *bufpool.Buffer) {
 	out.B = resp.Header.appendTrailers(out.B)
 }
 
-// largeResponse is the size from which on the system may hold much of a response that was
-// written, and would drop that if something came on a connection that is closed.
+// largeResponse is the size in bytes above which the system may still hold much of a response
+// that was written. The system would drop that if bytes arrived on a closed connection.
 const largeResponse = 16 << 10
 
-// respondStream writes a response whose body is a stream, waiting for the peer
-// if it must.
+// respondStream writes a response whose body is a stream. It may wait for the peer.
 func (x *h1Exchange) respondStream(e http1.Encoding) {
 	resp := &x.ctx.Response
 	if e.Kind == http1.UntilClose && x.ctx.Request.arrives() {
 		x.h.conn.Linger()
 	}
-	// the response body may be made from the request body, and this is the last
-	// moment
+	// the response stream may read the request body, and 100 (Continue) must be sent before
+	// the response
 	if x.duplex {
 		x.continuing.Lock()
 	}
@@ -354,8 +351,8 @@ func (x *h1Exchange) respondStream(e http1.Encoding) {
 		if taken {
 			x.ctx.hijack, x.ctx.hijackAtOnce = nil, false
 		}
-		// the message is cut off, which shows the peer the failure; if the end of the
-		// connection would end the message properly, a reset is needed
+		// the peer notices that the message is cut off; if the end of the connection would
+		// end the message properly, a reset is needed
 		x.s.logWriteError(x.c, err)
 		x.h.fault = err
 		x.cutShort(err)
@@ -369,6 +366,7 @@ func (x *h1Exchange) respondStream(e http1.Encoding) {
 	x.endRequest()
 }
 
+// writeStream writes a streamed body, by sendFile if possible.
 func (x *h1Exchange) writeStream(w *streamOutput, e http1.Encoding) error {
 	resp := &x.ctx.Response
 	if span, ok := resp.body.stream.(fileSpan); ok && e.Kind == http1.Length && e.Length > 0 {
@@ -379,8 +377,8 @@ func (x *h1Exchange) writeStream(w *streamOutput, e http1.Encoding) error {
 	return writeStream(w, &resp.body, e, &resp.Header.header)
 }
 
-// sendFile makes the system copy a body from its file to the connection, if it can do
-// that with both; known is false otherwise.
+// sendFile makes the system copy a body from its file to the connection. It returns false, and
+// does nothing, if the system cannot do that.
 func (x *h1Exchange) sendFile(w *streamOutput, span fileSpan) (known bool, err error) {
 	body := &x.ctx.Response.body
 	file, offset, length := span.span()
@@ -401,7 +399,7 @@ func (x *h1Exchange) sendFile(w *streamOutput, span fileSpan) (known bool, err e
 	out.B = out.B[:0]
 	x.h.turn = 0
 	if w.broken = err != nil; errors.Is(err, io.ErrUnexpectedEOF) {
-		// the connection is intact, and the bytes that were sent should arrive
+		// the connection works, and the sent bytes should arrive
 		w.broken = false
 		err = shortFile(sent, length)
 	}
@@ -413,8 +411,8 @@ type streamOutput struct {
 	x       *h1Exchange
 	conn    net.Conn
 	from    int   // where the message begins in out
-	sent    int64 // bytes of it that were written, less those that stood before it
-	flushed bool  // part of it was written
+	sent    int64 // bytes of the message that were written; negative by the bytes of out before it
+	flushed bool  // part of the message was written
 	broken  bool  // the connection takes no more
 }
 
@@ -444,9 +442,8 @@ func (w *streamOutput) Flush() error {
 	return err
 }
 
-// cutOff ends a connection that could not be written to, or not in time. If the
-// connection were ended in order, the system would hold the output for a peer that
-// does not read for minutes.
+// cutOff resets the connection after an error or a timeout of writing. If the connection were
+// closed cleanly, the system would keep the output for minutes if the peer does not read.
 func (x *h1Exchange) cutOff(err error) {
 	x.s.logWriteError(x.c, err)
 	x.c.Abort()
@@ -456,11 +453,11 @@ func (x *h1Exchange) cutOff(err error) {
 	}
 }
 
-// endRequest makes the exchange ready for the next request, once the response
-// is in out or written.
+// endRequest prepares the exchange for the next request, once the response is in out or
+// written.
 //
-// A connection that ends lingers if bytes are known to have come behind the request, or if
-// many may come before the peer has the response.
+// A connection that ends lingers if bytes have arrived after the request, or if bytes may
+// still arrive before the peer has a large response.
 func (x *h1Exchange) endRequest() {
 	ctx := x.ctx
 	if w := ctx.watch.Load(); w != nil {
@@ -498,8 +495,8 @@ func (x *h1Exchange) endRequest() {
 	x.resetCtx()
 }
 
-// prepareHijack decides whether the handler that was given to Hijack will be
-// called, and returns whether the connection closes instead.
+// prepareHijack decides whether the HijackHandler will be called, and reports whether the
+// connection closes instead.
 func (x *h1Exchange) prepareHijack(closing bool) bool {
 	ctx := x.ctx
 	if ctx.hijackNoResponse {
@@ -511,10 +508,9 @@ func (x *h1Exchange) prepareHijack(closing bool) bool {
 	return asked && closing
 }
 
-// queueFile leaves a body that lies in a file to an engine that sends it bit by bit,
-// as the peer takes it: no goroutine waits meanwhile. It returns false, and does
-// nothing, if the body is not a file, or is not sent as it is, or the engine does not send
-// files.
+// queueFile gives a body from a file to an engine that sends it piece by piece, as the peer
+// takes it, so that no goroutine waits. It returns false, and does nothing, if the body is not
+// a file, if its bytes are not sent unchanged, or if the engine does not send files.
 func (x *h1Exchange) queueFile(e http1.Encoding) bool {
 	resp := &x.ctx.Response
 	span, ok := resp.body.stream.(fileSpan)
@@ -538,8 +534,8 @@ func (x *h1Exchange) queueFile(e http1.Encoding) bool {
 	return true
 }
 
-// fileEnded says that a file ended before the announced length was sent. The end of
-// the connection shows this to the peer, which keeps the bytes that it has got.
+// fileEnded is called if a file ends before the announced length was sent. The connection
+// ends, so that the peer notices; it still gets the bytes that were sent.
 func (x *h1Exchange) fileEnded() {
 	size := int64(x.ctx.Response.body.size)
 	err := shortFile(size-x.h.file.Length, size)
@@ -554,12 +550,12 @@ func shortFile(sent, size int64) error {
 	return fmt.Errorf("%w: %d of %d bytes: %w", errShortStream, sent, size, io.ErrUnexpectedEOF)
 }
 
-// letGo takes the context of a request whose connection was hijacked out of the
-// exchange. The HijackHandler may use it, and user values end with that.
+// letGo removes the context of a request whose connection was hijacked from the exchange. The
+// HijackHandler may use the context; when it returns, the user values are closed.
 func (x *h1Exchange) letGo() *RequestCtx {
 	ctx := x.ctx
 	x.ctx = nil
-	// the rest of the body is never read, and a hijacked connection can live for days
+	// the rest of the body is not read, and a hijacked connection may last for days
 	ctx.Request.RemoveMultipartFormFiles()
 	ctx.Request.closeSource()
 	c := x.c
@@ -567,7 +563,7 @@ func (x *h1Exchange) letGo() *RequestCtx {
 	return ctx
 }
 
-// runHijacked runs the HijackHandler of a request, and ends that.
+// runHijacked calls the HijackHandler of a request, and ends the request.
 func (s *Server) runHijacked(ctx *RequestCtx, hc *hijackedConn) {
 	handler, returned := ctx.hijack, false
 	ctx.hijack = nil
@@ -584,8 +580,8 @@ func (s *Server) runHijacked(ctx *RequestCtx, hc *hijackedConn) {
 	returned = true
 }
 
-// endHijacked releases the context of a request whose connection was hijacked, unless
-// the handler did not return or the channel of Done was closed.
+// endHijacked releases the context of a request whose connection was hijacked. The context is
+// not reused if the handler did not return or the Done channel was closed.
 func (s *Server) endHijacked(ctx *RequestCtx, returned bool) {
 	defer s.catchPanic("a user value")
 	if w := ctx.watch.Load(); !returned || w != nil && !w.Finished() {
@@ -595,8 +591,7 @@ func (s *Server) endHijacked(ctx *RequestCtx, returned bool) {
 	s.releaseCtx(ctx)
 }
 
-// hijackedConn is a connection whose Read returns the bytes that were read ahead
-// first.
+// hijackedConn is a connection whose Read first returns the bytes that were read ahead.
 type hijackedConn struct {
 	net.Conn
 	ahead []byte
@@ -614,6 +609,6 @@ func (c *hijackedConn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// UnsafeConn returns the connection itself. Bytes that were read ahead cannot be read
-// from it.
+// UnsafeConn returns the underlying connection. Bytes that were read ahead cannot be read from
+// it.
 func (c *hijackedConn) UnsafeConn() net.Conn { return c.Conn }

@@ -215,7 +215,7 @@ func TestHTTP2StalledResponsesEnd(t *testing.T) {
 	}
 }
 
-// It is common that clients cancel a response, and not worth a line in the log.
+// Clients often cancel responses, so that is not logged.
 func TestHTTP2ResetsAreNotLogged(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -243,8 +243,8 @@ func TestHTTP2ResetsAreNotLogged(t *testing.T) {
 	})
 }
 
-// If a hook ends its goroutine after a handler has panicked, nothing of the request is left: a
-// shutdown does not wait for it.
+// If a hook ends its goroutine after a handler has panicked, the request has ended: a shutdown
+// does not wait for it.
 func TestHTTP2HookMayEndTheGoroutine(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {

@@ -15,52 +15,62 @@ import (
 	"github.com/valyala/fasthttp/internal/watch"
 )
 
-// h2Exchange is an exchange by a stream of HTTP/2. The goroutine of the engine uses it until
-// its handler is to run, and then the goroutine of that. What both need is guarded by the
-// mutex of the connection.
+// h2Exchange is an exchange on an HTTP/2 stream.
+//
+// The life of a request:
+//
+//	headReceived  admit, on the goroutine of the engine; then, for its plan,
+//	                planCollect  collect, for each frame of content
+//	                planStream, planParse  receiveStream
+//	h2Conn.queue  waits for a goroutine that serves; from here on the exchange is its own
+//	serve         parseForm, for planParse; handle, or answerRefusal; takeCtx if needed
+//	respond       puts the response into http2.Conn, or writes it piece by piece
+//	release       close, which calls the application, and finish, which ends the stream
+//
+// The fields that both goroutines use are guarded by the mutex of the connection.
 type h2Exchange struct {
 	exchange
 	h      *h2Conn
 	stream *http2.Stream
-	next   *h2Exchange // in h2Conn.queue, or in a list of those that nobody uses
+	next   *h2Exchange // in h2Conn.queue, or in a list of unused exchanges
 
 	method    http1.MethodID
 	framing   http1.Framing
 	asked     expectation
-	got       int64           // bytes of a body that is buffered
-	parses    bool            // it is a form that is parsed before the handler is called
-	beginning *bufpool.Buffer // the part of that which came before
+	got       int64           // bytes of a body collected in memory
+	parses    bool            // the body is a form, parsed before the handler is called
+	beginning *bufpool.Buffer // the beginning of the form, which was collected in memory
 
 	// guarded by the mutex
 	phase         h2Phase
 	before, after *h2Exchange // of h2Conn.first
-	feeding       bool        // the engine is at the head, or is appending to the body
+	feeding       bool        // the engine is processing the head, or appending to the body
 	expects       bool        // the client waits for 100 (Continue)
 	cut           error       // why nothing more is sent or received, or nil
-	content       *h2Content  // of a body that is read as it arrives, or nil
+	content       *h2Content  // of a streamed body, or nil
 	watch         *watch.Watch
-	out           http2body.Outgoing // of a response that is written piece by piece
+	out           http2body.Outgoing // of a response written piece by piece
 	readUntil     time.Time
 	writeUntil    time.Time
 
-	unwanted bool // the stream was reset before the handler was called, which so is not
+	unwanted bool // the stream was reset early, so the handler is not called
 
-	sent int64
-	led  uint32 // by which leader it is served, or 0
+	sent int64  // bytes of the response, including the frame of its head
+	led  uint32 // the number of the leader that serves it, or 0
 }
 
-// h2Phase is how far an exchange has come.
+// h2Phase is the phase of an exchange.
 type h2Phase uint8
 
 const (
-	h2Collects h2Phase = iota // the body is being received
-	h2Serves                  // the handler waits for its turn, or runs, or the response is written by its goroutine
-	h2Sends                   // the response is sent, which needs no goroutine
-	h2Over                    // it only remains to be released
+	h2Collects h2Phase = iota // the request is being received
+	h2Serves                  // the exchange waits in the queue, or a goroutine serves it
+	h2Sends                   // the engine sends the rest of the response, without a goroutine
+	h2Over                    // the exchange must only be released
 )
 
-// h2Reset says that a stream was reset: by the peer or, if fault is not nil, for that fault of
-// the peer's.
+// h2Reset is the error of a stream that was reset: by the peer or, if fault is not nil, because
+// of that fault of the peer.
 type h2Reset struct {
 	code  http2.Code
 	fault *http2.Error
@@ -73,8 +83,8 @@ func (e h2Reset) Error() string {
 	return fmt.Sprintf("fasthttp: the client has reset the stream: %v", e.code)
 }
 
-// contentCut is the error of reading content that will never be whole. As with HTTP/1 it wraps
-// io.ErrUnexpectedEOF, whatever has cut it off.
+// contentCut is the error of reading content that was cut off. As with HTTP/1 it wraps
+// io.ErrUnexpectedEOF, whatever the reason.
 type contentCut struct{ why error }
 
 func (e contentCut) Error() string   { return e.why.Error() }
@@ -87,8 +97,8 @@ var (
 	errH2Host      = headerError("request", http1.ErrHost)
 )
 
-// h2Flaw returns the error of a request that is answered although it is malformed. It is that
-// of the same request by HTTP/1.
+// h2Flaw returns the error of a malformed request that gets a response: the same error as with
+// HTTP/1.
 func h2Flaw(e *http2.Error) error {
 	switch e {
 	case http2.ErrTarget:
@@ -99,7 +109,7 @@ func h2Flaw(e *http2.Error) error {
 	return nil
 }
 
-// fill makes the head in m that of the request. mu is held, though only for the lists of m.
+// fill gives the request the head in m. mu is held, which only the lists of m need.
 func (x *h2Exchange) fill(m *http2.Message) {
 	head := &m.Head
 	h := &x.ctx.Request.Header
@@ -108,7 +118,7 @@ func (x *h2Exchange) fill(m *http2.Message) {
 	x.asked = expectationOf(head)
 }
 
-// proceed goes on after an event, and reports whether the exchange is to be served.
+// proceed continues after an event, and reports whether the exchange must be served now.
 func (x *h2Exchange) proceed(ev *http2.Event) (serve bool) {
 	switch ev.Kind {
 	case http2.Headers, http2.TooLarge, http2.Malformed:
@@ -116,14 +126,15 @@ func (x *h2Exchange) proceed(ev *http2.Event) (serve bool) {
 	case http2.Data, http2.Trailers:
 		return x.collect(ev.Payload, ev.End)
 	case http2.Reset:
-		// nobody else uses it
+		// no other goroutine uses it
 		x.s.h2.workers.Do(h2Task{h2Release, nil, x})
 	}
 	return false
 }
 
-// fed says that the engine is done with what has come. Unless serve is set, which it returns,
-// more is to come. If the stream was reset meanwhile, the exchange is released.
+// fed is called when the engine has processed the head, or a frame of the body, and returns
+// serve: whether the exchange must be served now. If the stream was reset meanwhile, fed
+// returns false, and the exchange is released.
 func (x *h2Exchange) fed(serve bool) bool {
 	h := x.h
 	h.mu.Lock()
@@ -133,14 +144,14 @@ func (x *h2Exchange) fed(serve bool) bool {
 		h.s.h2.workers.Do(h2Task{h2Release, nil, x})
 		return false
 	}
-	// one that is to be served is nobody else's until it is in the queue
+	// until it is in the queue, an exchange to be served belongs to the engine
 	x.feeding = serve
 	h.mu.Unlock()
 	return serve
 }
 
-// headReceived continues after the head of a request, and reports whether it is to be
-// served. end says that there is no content.
+// headReceived continues after the head of a request, and reports whether the exchange must be
+// served now. If end is set there is no content.
 func (x *h2Exchange) headReceived(end bool) (serve bool) {
 	x.count(&x.h.now)
 	if x.refusal != nil {
@@ -179,7 +190,7 @@ func (x *h2Exchange) headReceived(end bool) (serve bool) {
 	return false
 }
 
-// sayContinue sends 100 (Continue) to a client that waits for it.
+// sayContinue sends 100 (Continue) if the client waits for it.
 func (x *h2Exchange) sayContinue() {
 	x.h.mu.Lock()
 	wake := x.putContinue()
@@ -189,7 +200,8 @@ func (x *h2Exchange) sayContinue() {
 	}
 }
 
-// putContinue is sayContinue for a caller who wakes the engine if it returns true. mu is held.
+// putContinue is sayContinue for a caller that holds mu, and that calls Wake if putContinue
+// returns true.
 func (x *h2Exchange) putContinue() (wake bool) {
 	h := x.h
 	if !x.expects {
@@ -204,8 +216,8 @@ func (x *h2Exchange) putContinue() (wake bool) {
 	return h.Wakes()
 }
 
-// received takes content or trailers, and reports whether collect is to be called. mu is
-// held.
+// received takes content or trailers. It reports whether collect must be called, after mu was
+// released. mu is held.
 func (x *h2Exchange) received(ev *http2.Event, m *http2.Message) bool {
 	conn := &x.h.conn
 	n := len(ev.Payload)
@@ -239,10 +251,11 @@ func (x *h2Exchange) trailers(m *http2.Message) {
 	}
 }
 
-// collect appends to the body, and reports at its end that the request is to be served.
+// collect appends p to the body. It reports whether the exchange must be served now: because
+// end is set, which ends the body, because the body is a large form, or because of an error.
 func (x *h2Exchange) collect(p []byte, end bool) (serve bool) {
 	if !x.feeding {
-		// there is no room for it
+		// the stream was reset, since there is no room for the body
 		x.s.h2.workers.Do(h2Task{h2Release, nil, x})
 		return false
 	}
@@ -292,8 +305,8 @@ func (x *h2Exchange) ClaimStalledBody() (end func()) {
 	}
 }
 
-// cutOff says that nothing more is sent or received, and reports whether nobody uses the
-// exchange any more: then the caller passes it to a worker, which releases it. mu is held.
+// cutOff records why nothing more is sent or received. It reports whether no goroutine uses the
+// exchange: then the caller makes a worker release it. mu is held.
 func (x *h2Exchange) cutOff(why error) bool {
 	if x.cut != nil {
 		return false
@@ -314,8 +327,8 @@ func (x *h2Exchange) cutOff(why error) bool {
 	return false
 }
 
-// limitReading and limitWriting begin the time for the rest of the request, and for the
-// response. A deadline that the handler has set holds until then.
+// limitReading and limitWriting set the deadlines for the rest of the request, and for the
+// response. They replace deadlines that the handler has set.
 func (x *h2Exchange) limitReading() {
 	x.setDeadline(&x.readUntil, positive(x.config.ReadTimeout, x.s.ReadTimeout))
 }
@@ -333,7 +346,7 @@ func (x *h2Exchange) setDeadline(of *time.Time, timeout time.Duration) {
 	x.h.mu.Unlock()
 }
 
-// late looks at the deadlines, and reports whether expired is to be called. mu is held.
+// late checks the deadlines, and reports whether expired must be called. mu is held.
 func (x *h2Exchange) late() bool {
 	switch {
 	case x.cut != nil:
@@ -350,7 +363,7 @@ func (x *h2Exchange) late() bool {
 	return false
 }
 
-// expired goes on with an exchange that is late.
+// expired continues with a late exchange.
 func (x *h2Exchange) expired() {
 	if x.phase == h2Over {
 		x.s.h2.workers.Do(h2Task{h2Release, nil, x})
@@ -369,11 +382,11 @@ func (h2Timeout) Error() string   { return "fasthttp: the time for the request o
 func (h2Timeout) Timeout() bool   { return true }
 func (h2Timeout) Temporary() bool { return true }
 
-// Is reports whether target is the error of all deadlines, as that of a net.Conn does.
+// Is reports whether target is os.ErrDeadlineExceeded, as for timeouts of a net.Conn.
 func (h2Timeout) Is(target error) bool { return target == os.ErrDeadlineExceeded }
 
-// receiveStream has the rest of the body read as it arrives, after the part of it that is in
-// memory. end says that all of it has come.
+// receiveStream makes the body a stream: first the part in memory, then the rest as it arrives.
+// If end is set all of it has arrived.
 func (x *h2Exchange) receiveStream(end bool) {
 	req := &x.ctx.Request
 	content := newH2Content(x, end)
@@ -394,9 +407,9 @@ func (x *h2Exchange) formParsed() {
 	x.content.Drain(&limit)
 }
 
-// h2Content is the content of a request of HTTP/2 that is read while it arrives.
+// h2Content is the content of an HTTP/2 request, read while it arrives.
 //
-// It outlives its exchange if a handler that is late still has it.
+// It outlives its exchange if a late handler still has it.
 type h2Content struct {
 	h      *h2Conn
 	x      *h2Exchange // nil after the end of the exchange; guarded by the mutex of h
@@ -407,7 +420,7 @@ type h2Content struct {
 	to      *header // gets the trailer section
 	limited bool
 	limit   int64
-	over    error // that of Limit, or of the trailer section
+	over    error // from Limit, or from the trailer section
 	done    bool  // io.EOF was returned
 }
 
@@ -416,7 +429,7 @@ var (
 	_ ReadCloserWithError = (*h2Content)(nil)
 )
 
-// newH2Content makes the content of the request of x. end says that all of it has come.
+// newH2Content returns the content of the request of x. If end is set all of it has arrived.
 func newH2Content(x *h2Exchange, end bool) *h2Content {
 	c := &h2Content{h: x.h, x: x, accept: x.s.AcceptTrailer, to: &x.ctx.Request.Header.header}
 	c.in.Init(x.h, x.stream, x.framing)
@@ -426,7 +439,7 @@ func newH2Content(x *h2Exchange, end bool) *h2Content {
 	return c
 }
 
-// leave says that the exchange has ended. mu is held.
+// leave is called when the exchange ends. mu is held.
 func (c *h2Content) leave() {
 	c.x = nil
 	c.in.Leave(errReadingCut)
@@ -441,7 +454,7 @@ func (c *h2Content) Read(p []byte) (int, error) {
 		return 0, nil
 	}
 	if c.limited && c.limit < int64(len(p)) {
-		// one byte more tells whether there is more
+		// one more byte shows whether the content exceeds the limit
 		p = p[:c.limit+1]
 	}
 	c.h.mu.Lock()
@@ -465,8 +478,8 @@ func (c *h2Content) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Interrupt ends the reading now, also that of a goroutine which waits in Read. Package
-// fasthttpadaptor calls it, from any goroutine.
+// Interrupt ends the reading now, even if a goroutine waits in Read. Package fasthttpadaptor
+// calls it, from any goroutine.
 func (c *h2Content) Interrupt() { _ = c.in.Close() }
 
 // Close implements io.Closer.
@@ -505,7 +518,8 @@ func (c *h2Content) Drain(limit *int) bodyio.Drained {
 	return bodyio.DrainedNever
 }
 
-// DrainArrived implements contentSource. What is not read is no hindrance to other streams.
+// DrainArrived implements contentSource. It discards nothing: unread content does not block
+// other streams.
 func (c *h2Content) DrainArrived(*int) bodyio.Drained {
 	if c.Ended() {
 		return bodyio.DrainedAll

@@ -13,13 +13,14 @@ import (
 
 var _ serverTransport = (*h2Exchange)(nil)
 
-// run serves the exchange. over says that it has ended: the caller finishes it, and nobody
-// else uses it any more. A handler that panics, or ends its goroutine, has it abandoned.
+// run serves the exchange. If over is true, it has ended: no other goroutine uses it, and the
+// caller closes and finishes it. If the handler panics, or ends its goroutine, run abandons
+// the exchange.
 func (x *h2Exchange) run() (over bool) {
 	ended := false
 	defer func() {
 		if !ended {
-			// the stack is still that of the panic
+			// the stack is still the one of the panic
 			x.abandon(recover())
 		}
 	}()
@@ -58,15 +59,15 @@ func (x *h2Exchange) ctxLeft() {
 	}
 }
 
-// abandon ends a request whose handler has panicked with p, or has ended its goroutine. The
-// context may be inconsistent, so it is not used again.
+// abandon ends a request whose handler has panicked with p, or, if p is nil, has ended its
+// goroutine. The context may be inconsistent, so it is not reused.
 func (x *h2Exchange) abandon(p any) {
 	h := x.h
 	if p != nil {
 		x.s.logPanic(x.c, p)
 	}
 	if x.takeCtx(false) == endedTimedOut {
-		// others still use it
+		// goroutines of the application still use it
 		x.leaveCtx()
 	}
 	ctx := x.ctx
@@ -84,10 +85,11 @@ func (x *h2Exchange) abandon(p any) {
 	x.report(SentResponse{Err: errNoAnswer})
 }
 
-// errH2Hijack is what a client and the log get if a handler wants the connection.
+// errH2Hijack is sent to the client, and logged, if a handler hijacks the connection.
 var errH2Hijack = errors.New("fasthttp: HTTP/2 has no connection for a handler to take over: use extended CONNECT (RFC 8441), or HTTP/1.1")
 
-// respond sends the response. over says that the exchange has ended.
+// respond sends the response. over reports whether the exchange has ended; if not, the engine
+// still sends content, and then ends it.
 func (x *h2Exchange) respond() (over bool) {
 	s, ctx := x.s, x.ctx
 	resp := &ctx.Response
@@ -126,8 +128,8 @@ func (x *h2Exchange) respond() (over bool) {
 	return x.send(e, resp.body.bytes())
 }
 
-// encode decides how the response is sent. ends says that the application wants the connection
-// to end.
+// encode decides how the response is framed. ends reports whether the application wants the
+// connection to end.
 func (x *h2Exchange) encode() (e http1.Encoding, ends bool) {
 	resp := &x.ctx.Response
 	if x.method != http1.MethodConnect && resp.isUsual() {
@@ -137,14 +139,14 @@ func (x *h2Exchange) encode() (e http1.Encoding, ends bool) {
 	ends = o.Has(http1.AsksClose)
 	o.Terms &^= http1.LineIsOld | http1.LineIsReceived | http1.AsksClose
 	if e = o.Encode(); x.method == http1.MethodConnect && o.Status/100 == 2 {
-		// the content is that of a tunnel, which has no length
+		// the content is a tunnel's, which has no length
 		e.Says &^= http1.SaysLength
 	}
 	return e, ends
 }
 
-// sendHead sends the head of the response. It is false if the stream has ended. mu is
-// held.
+// sendHead puts the head of the response into the output. It returns false if the stream has
+// ended. mu is held.
 func (x *h2Exchange) sendHead(e http1.Encoding, part http2.Part) bool {
 	conn, resp := &x.h.conn, &x.ctx.Response
 	if x.cut != nil || !conn.CanSend(x.stream, part) {
@@ -161,8 +163,8 @@ func (x *h2Exchange) sendHead(e http1.Encoding, part http2.Part) bool {
 	return true
 }
 
-// send sends a response that is in memory. over says that all was taken, otherwise Drained
-// ends the exchange.
+// send sends a response whose body is in memory. over reports whether conn has taken all of it;
+// if not, h2Conn.drained ends the exchange later.
 func (x *h2Exchange) send(e http1.Encoding, body []byte) (over bool) {
 	h := x.h
 	part := http2.SendHead
@@ -183,13 +185,13 @@ func (x *h2Exchange) send(e http1.Encoding, body []byte) (over bool) {
 	wake := !over && h.Wakes()
 	h.mu.Unlock()
 	if wake {
-		// the exchange may be another one's already
+		// the exchange may already serve another request
 		h.link.Wake()
 	}
 	return over
 }
 
-// sendTrailed sends a response that is in memory, and its trailers.
+// sendTrailed sends a response whose body is in memory, and its trailers.
 func (x *h2Exchange) sendTrailed(e http1.Encoding) {
 	err := x.writeHead(e)
 	if err == nil {
@@ -198,12 +200,13 @@ func (x *h2Exchange) sendTrailed(e http1.Encoding) {
 	x.endStream(err)
 }
 
-// sendStream sends a response whose body is a stream, and waits for the peer if it must.
+// sendStream sends a response whose body is a stream. It may wait for the peer.
 func (x *h2Exchange) sendStream(e http1.Encoding) {
 	x.ctx.setStreaming(x)
 	defer x.ctx.setStreaming(nil)
 	resp := &x.ctx.Response
-	// the response body may be made from the request body, and this is the last moment
+	// the response stream may read the request body, and 100 (Continue) must be sent before
+	// the response
 	if x.content != nil && x.ctx.Request.arrives() {
 		x.sayContinue()
 	}
@@ -224,7 +227,8 @@ func (x *h2Exchange) sendStream(e http1.Encoding) {
 	x.endStream(err)
 }
 
-// endStream ends a response that was written piece by piece: err is why it has no end.
+// endStream ends a response that was written piece by piece. If err is not nil the response is
+// incomplete, and the stream is reset.
 func (x *h2Exchange) endStream(err error) {
 	h := x.h
 	if err == nil {
@@ -243,7 +247,7 @@ func (x *h2Exchange) endStream(err error) {
 	}
 }
 
-// wake has the engine write what there is.
+// wake makes the engine write the output.
 func (x *h2Exchange) wake() {
 	h := x.h
 	h.mu.Lock()
@@ -265,7 +269,7 @@ func (x *h2Exchange) report(sent SentResponse) {
 	x.s.reportSent(x.ctx, sent)
 }
 
-// release ends the exchange: the caller is the last who uses it.
+// release ends the exchange. No other goroutine uses it.
 func (x *h2Exchange) release() {
 	h := x.h
 	x.close()
@@ -290,7 +294,7 @@ func (x *h2Exchange) close() {
 			x.resetCtx()
 			return
 		}
-		// the hook has ended the goroutine, and others may have the context
+		// the hook has ended the goroutine, and other goroutines may have the context
 		x.ctx = nil
 		ctx.Request.closeSource()
 		ctx.discard()
@@ -313,8 +317,8 @@ func (x *h2Exchange) close() {
 	returned = true
 }
 
-// finish is the part of release that follows close. It reports whether the engine is to be
-// woken. mu is held.
+// finish is the part of release after close. It reports whether the caller must wake the
+// engine. mu is held.
 func (x *h2Exchange) finish() (wake bool) {
 	h := x.h
 	if x.content != nil {
@@ -394,7 +398,7 @@ func (x *h2Exchange) writeHead(e http1.Encoding) error {
 	return nil
 }
 
-// gone returns why nothing can be sent. mu is held.
+// gone returns the reason why nothing can be sent. mu is held.
 func (x *h2Exchange) gone() error {
 	if x.cut != nil {
 		return x.cut
@@ -402,13 +406,13 @@ func (x *h2Exchange) gone() error {
 	return errH2Gone
 }
 
-// Write implements flushWriter: it writes content of the response.
+// Write implements flushWriter. It writes content of the response.
 func (x *h2Exchange) Write(p []byte) (int, error) { return x.out.Write(p) }
 
 // Flush implements flushWriter.
 func (x *h2Exchange) Flush() error { return x.out.Flush() }
 
-// endContent ends the response: with trailers, if there are any. It waits until all content
+// endContent ends the response, with the trailers if there are any. It waits until all content
 // was taken.
 func (x *h2Exchange) endContent() error {
 	h := &x.ctx.Response.Header

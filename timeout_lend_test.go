@@ -303,7 +303,7 @@ func TestContextGivenAwayAroundATimeoutHandler(t *testing.T) {
 	})
 }
 
-// trailingReader is a body stream that is told which request its trailers go to.
+// trailingReader is a body stream that calls a function when the request of its trailers is set.
 type trailingReader struct {
 	io.Reader
 	told func()
