@@ -128,8 +128,7 @@ func TestEveryExampleIsShown(t *testing.T) {
 func TestLinksOfThePackageCommentLead(t *testing.T) {
 	pkg, _ := rootPackage(t)
 	links := 0
-	var check func(texts []comment.Text)
-	check = func(texts []comment.Text) {
+	check := func(texts []comment.Text) {
 		for _, text := range texts {
 			switch text := text.(type) {
 			case *comment.DocLink:
