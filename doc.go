@@ -18,7 +18,7 @@
 //
 // # The life of a request
 //
-// This is what happens to a request in a server:
+// A server handles a request in these steps:
 //
 //  1. The server reads the head. [Server.HeaderReceived] may set limits for this request, or
 //     refuse it. If the client waits for permission to send the body ("Expect:
