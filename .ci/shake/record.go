@@ -25,7 +25,7 @@ type record struct {
 	faults map[string][]found // by package and test
 	total  int
 
-	log     io.Writer // is told of each fault at once, unless it is nil
+	log     io.Writer // gets each fault at once, unless it is nil
 	verbose bool      // all is shown that failed tests have printed
 }
 
@@ -44,7 +44,7 @@ func (r *record) add(k kind, faults []fault) {
 	}
 	for _, f := range faults {
 		if hasChild(faults, f.name) {
-			// its subtest says why
+			// its subtest has the reason
 			continue
 		}
 		name := k.pkg + " " + f.name
@@ -84,8 +84,8 @@ func (r *record) count() int {
 // those that follow and say why.
 const shownLines = 12
 
-// reason matches a line in which a test says what was wrong, and the first one of a panic or
-// a data race. The lines of stacks name files as well, without a colon behind the number.
+// reason matches a line in which a test reports a fault, and the first one of a panic or a
+// data race. The lines of stacks name files as well, without a colon after the number.
 var reason = regexp.MustCompile(`\.go:\d+: |^\s*(panic:|fatal error:|WARNING: DATA RACE|--- FAIL:)`)
 
 // write lists the tests that failed, those that failed most often first.
@@ -113,8 +113,8 @@ func (r *record) write(w io.Writer) {
 	fmt.Fprintf(w, "\n%d runs, %d tests failed\n", r.runs, len(names))
 }
 
-// indented returns the first lines of what a test has printed and those behind them that say
-// why it failed, or all lines.
+// indented returns the first lines of a test's output and, of the later ones, those with the
+// reason why it failed. If all is set, it returns all lines.
 func indented(text string, all bool) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if len(lines) > shownLines && !all {

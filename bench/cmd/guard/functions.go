@@ -49,8 +49,8 @@ func readProfile(file string) (profile, error) {
 
 // parseProfile understands what callgrind writes: "fn=" begins the lines of a function,
 // each with a place in its source and a number of instructions; "cfn=" and "calls=" say
-// what it calls and how often, and that the next line is of the callee. A name in full
-// stands only behind its number where it occurs first.
+// what it calls and how often, and that the next line is of the callee. Only the first
+// occurrence of a number is followed by the name in full.
 //
 // What callgrind counts for callees is of no use, since it does not know of goroutines
 // and takes them for calls.
@@ -68,7 +68,7 @@ func parseProfile(r io.Reader) (profile, error) {
 		case key == "fn" || key == "cfn":
 			id, full, ok := strings.Cut(value, " ")
 			if ok {
-				// a function that seems to call itself is numbered behind a quote
+				// a function that seems to call itself has a quote and a number after its name
 				names[id], _, _ = strings.Cut(full, "'")
 			}
 			if callee = names[id]; key == "fn" {

@@ -18,7 +18,7 @@ type phase struct {
 // does a handler's whole work with its context, since a handler is a function of the
 // benchmark.
 //
-// Names that a commit has given up stay as long as somebody compares with it.
+// Names that a commit has given up stay as long as comparisons with it are made.
 var phases = []phase{
 	{"harness", inPackage(`bench/internal/`, `\w+\.`)},
 	{"handler", inPackage(`bench\.`, ``)},
@@ -36,7 +36,7 @@ var phases = []phase{
 const others = "others"
 
 // inPackage matches the functions of this fasthttp whose names, without its import path,
-// begin with the package and go on as one of the rest does.
+// begin with the package, followed by one of the rest.
 func inPackage(name string, rest ...string) *regexp.Regexp {
 	return regexp.MustCompile(`^github\.com/valyala/fasthttp[/.]` + name + `(?:` + strings.Join(rest, "|") + `)`)
 }
