@@ -28,7 +28,7 @@ var errNoConn = errors.New("fasthttpadaptor: the connection has failed before it
 // Hijack implements http.Hijacker. If a header was written, it is sent first, with the
 // content written after it; the caller must frame that content itself, unless the response
 // has begun before: then content without a Content-Length is sent in chunks, and the caller
-// goes on with that. The caller owns the connection from then on: the timeouts and the
+// continues with chunks. The caller owns the connection from then on: the timeouts and the
 // shutdown of the server do not affect it. What was not read of the body of the request is
 // read from the connection.
 func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
