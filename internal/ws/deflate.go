@@ -85,11 +85,11 @@ const maxOffers = 8
 // follow one another. The error is ErrExtensions.
 func ParseOffers(dst []Deflate, field []byte) ([]Deflate, error) {
 	for len(field) > 0 {
-		d, isDeflate, rest, err := nextDeflate(field, AnyBits)
+		d, v, rest, err := nextDeflate(field, AnyBits)
 		if err != nil {
 			return dst, err
 		}
-		if isDeflate == isValid && len(dst) < maxOffers {
+		if v == isValid && len(dst) < maxOffers {
 			dst = append(dst, d)
 		}
 		field = rest
@@ -137,15 +137,15 @@ func (t Terms) Answer(offer Deflate) (answer Deflate, ok bool) {
 // client fails the connection.
 func ParseAnswer(field []byte, offer Deflate) (answer Deflate, accepted bool, err error) {
 	for len(field) > 0 {
-		d, isDeflate, rest, err := nextDeflate(field, NoBits)
+		d, v, rest, err := nextDeflate(field, NoBits)
 		if err != nil {
 			return Deflate{}, false, err
 		}
 		field = rest
-		if isDeflate == isEmpty {
+		if v == isEmpty {
 			continue
 		}
-		if isDeflate != isValid || accepted || !d.answers(offer) {
+		if v != isValid || accepted || !d.answers(offer) {
 			return Deflate{}, false, ErrAnswer
 		}
 		answer, accepted = d, true

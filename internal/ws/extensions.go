@@ -141,9 +141,9 @@ func (s *scanner) param() (name, value []byte, hasValue, ok bool) {
 	return name, value, true, len(value) > 0
 }
 
-// quoted returns the value of the quoted string that is next, or nothing if it is none or
-// its value is not a token. A value with a backslash is no value of a parameter that
-// this package knows: it returns that with its backslashes.
+// quoted returns the value of the quoted string that is next, or nothing if that does not
+// end or its value is not a token. A backslash stays in the value, which no parameter then
+// has: nobody escapes digits.
 func (s *scanner) quoted() []byte {
 	b := s.rest[1:]
 	for n := 0; n < len(b); n++ {
