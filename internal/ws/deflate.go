@@ -132,9 +132,10 @@ func (t Terms) Answer(offer Deflate) (answer Deflate, ok bool) {
 }
 
 // ParseAnswer parses the Sec-WebSocket-Extensions field of a response to a client that has
-// made the offer and no other. accepted is false if the field has no element. The
-// error is ErrExtensions, or ErrAnswer if the answer is none to the offer: the
-// client fails the connection.
+// made the offer and no other. accepted is false if the field has no element. ClientBits of
+// the answer is at most that of the offer: if the client has named a window, it keeps to
+// that, whatever the server permits. The error is ErrExtensions, or ErrAnswer if the
+// server has not answered the offer: the client fails the connection.
 func ParseAnswer(field []byte, offer Deflate) (answer Deflate, accepted bool, err error) {
 	for len(field) > 0 {
 		d, v, rest, err := nextDeflate(field, NoBits)
@@ -148,6 +149,9 @@ func ParseAnswer(field []byte, offer Deflate) (answer Deflate, accepted bool, er
 		if v != isValid || accepted || !d.answers(offer) {
 			return Deflate{}, false, ErrAnswer
 		}
+		if offer.ClientBits >= MinBits && offer.ClientBits < orMax(d.ClientBits) {
+			d.ClientBits = offer.ClientBits
+		}
 		answer, accepted = d, true
 	}
 	return answer, accepted, nil
@@ -160,7 +164,7 @@ func (d Deflate) answers(offer Deflate) bool {
 		return false
 	case offer.ServerBits != NoBits && (d.ServerBits == NoBits || d.ServerBits > offer.ServerBits):
 		return false
-	case d.ClientBits != NoBits && (offer.ClientBits == NoBits || d.ClientBits > orMax(offer.ClientBits)):
+	case d.ClientBits != NoBits && offer.ClientBits == NoBits:
 		return false
 	}
 	return true
