@@ -90,7 +90,7 @@ func TestMemoryIsTakenForWhatHasArrived(t *testing.T) {
 		c := new(Conn)
 		c.Init(Client, &l, Extensions{})
 		a := Assembler{Limit: math.MaxInt64}
-		if n, _, err := c.Feed(to(Client).head(fBinary, 8, math.MaxInt64).b); n != 10 || err != nil || c.Left() != math.MaxInt64 {
+		if n, _, err := feed(c, to(Client).head(fBinary, 8, math.MaxInt64).b); n != 10 || err != nil || c.Left() != math.MaxInt64 {
 			t.Fatalf("%d, %v, %d bytes are left", n, err, c.Left())
 		}
 		arrived := 0
@@ -103,7 +103,7 @@ func TestMemoryIsTakenForWhatHasArrived(t *testing.T) {
 				}
 				p = p[:min(1000, len(p))]
 			}
-			_, ev, err := c.Feed(p)
+			_, ev, err := feed(c, p)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +131,7 @@ func TestPartsArriveInTheirPlace(t *testing.T) {
 		a := Assembler{Limit: l.Message}
 		first := in[:2000:2000]
 		in = in[2000:]
-		n, ev, err := c.Feed(first)
+		n, ev, err := feed(c, first)
 		if n != len(first) || err != nil {
 			t.Fatal(n, err)
 		}
@@ -145,7 +145,7 @@ func TestPartsArriveInTheirPlace(t *testing.T) {
 			k := copy(room, in)
 			in = in[k:]
 			reads++
-			if n, ev, err = c.Feed(room[:k]); n != k || err != nil || &ev.Payload[0] != &room[0] {
+			if n, ev, err = feed(c, room[:k]); n != k || err != nil || &ev.Payload[0] != &room[0] {
 				t.Fatal(n, ev, err)
 			}
 			if m, err = a.Add(&ev); err != nil {
@@ -161,7 +161,7 @@ func TestPartsArriveInTheirPlace(t *testing.T) {
 		if room := a.Space(c.Left()); room != nil {
 			t.Errorf("room for %d bytes between messages", len(room))
 		}
-		n, ev, err = c.Feed(in)
+		n, ev, err = feed(c, in)
 		if m, err2 := a.Add(&ev); n != len(in) || err != nil || err2 != nil || string(m) != "next" {
 			t.Errorf("role %d: then %q, %v, %v", r, m, err, err2)
 		}

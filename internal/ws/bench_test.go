@@ -27,11 +27,12 @@ func newReceiver(r Role, in []byte, step int) *receiver {
 
 func (x *receiver) next(tb testing.TB) {
 	rest := x.in
+	var ev Event
 	for len(rest) > 0 {
 		b := rest[:min(x.step, len(rest))]
 		rest = rest[len(b):]
 		for len(b) > 0 {
-			n, ev, err := x.c.Feed(b)
+			n, err := x.c.Feed(b, &ev)
 			if err != nil {
 				tb.Fatal(err)
 			}
@@ -122,7 +123,8 @@ func TestMessagesDoNotAllocate(t *testing.T) {
 		}},
 		{"a fault", func() {
 			c := *server
-			if _, _, err := c.Feed(field); err == nil {
+			var ev Event
+			if _, err := c.Feed(field, &ev); err == nil {
 				t.Fatal("no error")
 			}
 			out, _ = c.SendClose(out[:0], c.err.Code, c.err.Error(), 0)

@@ -67,40 +67,47 @@ func (c *Conn) Init(r Role, l *Limits, e Extensions) {
 	*c = Conn{l: l, role: r, compress: e.Compression}
 }
 
-// Feed takes what has arrived, from the beginning of b, up to the first event. It returns
-// how many bytes it has taken, and removes the mask from those of the payload, in place.
-// If there is no event, Feed needs more bytes than those of b that it has not taken;
-// MaxNeeded of them are always enough.
+// Feed takes what has arrived, from the beginning of b, up to the first event, and sets ev
+// to that. It returns how many bytes it has taken, and removes the mask from those of the
+// payload, in place. If there is no event, Feed needs more bytes than those of b that it
+// has not taken; MaxNeeded of them are always enough.
 //
 // An error is an *Error, which each further call returns again. The caller sends a Close
 // frame with its code, and closes the connection. After a Close frame of the peer, Feed
 // takes everything and returns no event.
-func (c *Conn) Feed(b []byte) (n int, ev Event, err error) {
+func (c *Conn) Feed(b []byte, ev *Event) (n int, err error) {
+	*ev = Event{}
 	if c.phase >= CloseReceived {
 		if c.err != nil {
-			return 0, Event{}, c.err
+			return 0, c.err
 		}
-		return len(b), Event{}, nil
+		return len(b), nil
 	}
 	for c.left == 0 {
-		size, e := c.receive(b[n:], &ev)
+		size, e := c.receive(b[n:], ev)
 		if e != nil {
-			return n, Event{}, c.Fail(e)
+			return n, c.failed(e, ev)
 		}
 		n += size
 		if ev.Opcode != Continuation || size == 0 {
-			return n, ev, nil
+			return n, nil
 		}
 	}
 	if n == len(b) {
-		return n, Event{}, nil
+		return n, nil
 	}
 	p := b[n:]
 	p = p[:min(c.left, int64(len(p)))]
-	if e := c.part(p, &ev); e != nil {
-		return n, Event{}, c.Fail(e)
+	if e := c.part(p, ev); e != nil {
+		return n, c.failed(e, ev)
 	}
-	return n + len(p), ev, nil
+	return n + len(p), nil
+}
+
+// failed ends the connection for a fault that Feed has found.
+func (c *Conn) failed(e *Error, ev *Event) error {
+	*ev = Event{}
+	return c.Fail(e)
 }
 
 // Left returns how many bytes of the current data frame have not arrived yet: all of them
@@ -249,7 +256,9 @@ func (c *Conn) part(p []byte, ev *Event) *Error {
 	if c.opcode == Text && !c.packed && (!c.check.Add(p) || end && !c.check.Complete()) {
 		return ErrText
 	}
-	*ev = Event{Opcode: c.opcode, First: first, End: end, Compressed: c.packed, Payload: p[:len(p):len(p)]}
+	// a copy of a whole Event would have to wait for the stores of its fields
+	ev.Opcode, ev.First, ev.End, ev.Compressed = c.opcode, first, end, c.packed
+	ev.Payload = p[:len(p):len(p)]
 	if end {
 		c.opcode, c.packed, c.last = Continuation, false, false
 		c.size, c.fragments, c.empty = 0, 0, 0

@@ -113,7 +113,7 @@ func assemble(t *testing.T, c *Conn, in []byte, step int) (all []string) {
 			buffer = buffer[:0]
 		}
 		for {
-			n, ev, err := c.Feed(b)
+			n, ev, err := feed(c, b)
 			if err != nil {
 				t.Fatal(err)
 			}

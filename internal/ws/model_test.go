@@ -30,6 +30,12 @@ type setup struct {
 	limits Limits
 }
 
+// feed is Conn.Feed with the event as a result.
+func feed(c *Conn, b []byte) (n int, ev Event, err error) {
+	n, err = c.Feed(b, &ev)
+	return n, ev, err
+}
+
 // feed passes a copy of in to a new connection, step bytes at a time, and checks what Feed
 // promises of its events.
 func (s setup) feed(t *testing.T, in []byte, step int) (o outcome) {
@@ -45,11 +51,11 @@ func (s setup) feed(t *testing.T, in []byte, step int) (o outcome) {
 			to = min(to+step, len(in))
 		}
 		for {
-			n, ev, err := c.Feed(in[from:to:to])
+			n, ev, err := feed(c, in[from:to:to])
 			from += n
 			if err != nil {
 				o.err = err
-				if n, ev, again := c.Feed(in[from:to:to]); n != 0 || ev.Opcode != Continuation || again != err {
+				if n, ev, again := feed(c, in[from:to:to]); n != 0 || ev.Opcode != Continuation || again != err {
 					t.Fatalf("after %v: %d, %v, %v", err, n, ev, again)
 				}
 				if c.Phase() != Failed {

@@ -67,7 +67,7 @@ func TestClosingHandshakes(t *testing.T) {
 			var err error
 			if in, received := map[string][]byte{"<text": text, "<close": closeFrame, "<fault": fault}[step]; received {
 				wasOver := c.err != nil
-				_, _, err = c.Feed(slices.Clone(in))
+				_, _, err = feed(c, slices.Clone(in))
 				if err != nil && wasOver {
 					got = append(got, "error")
 					continue
@@ -98,19 +98,19 @@ func TestFaultsThatTheCallerFinds(t *testing.T) {
 	l.Fill()
 	c := new(Conn)
 	c.Init(Client, &l, Extensions{Compression: true})
-	if _, ev, err := c.Feed(to(Client).head(fText|bitRSV1, 1, 10).raw('a').b); err != nil || string(ev.Payload) != "a" || c.Left() != 9 {
+	if _, ev, err := feed(c, to(Client).head(fText|bitRSV1, 1, 10).raw('a').b); err != nil || string(ev.Payload) != "a" || c.Left() != 9 {
 		t.Fatalf("%+v, %v, %d bytes are left", ev, err, c.Left())
 	}
 	if err := c.Fail(ErrMalformedData); err != ErrMalformedData || c.Phase() != Failed || c.Left() != 0 {
 		t.Errorf("%v, phase %d, %d bytes are left", err, c.Phase(), c.Left())
 	}
-	if n, _, err := c.Feed([]byte("b")); n != 0 || err != ErrMalformedData {
+	if n, _, err := feed(c, []byte("b")); n != 0 || err != ErrMalformedData {
 		t.Errorf("%d, %v", n, err)
 	}
 	if err := c.Fail(ErrText); err != ErrText {
 		t.Error(err)
 	}
-	if _, _, err := c.Feed([]byte("b")); err != ErrMalformedData {
+	if _, _, err := feed(c, []byte("b")); err != ErrMalformedData {
 		t.Errorf("a second fault takes the place of the first: %v", err)
 	}
 }
