@@ -30,7 +30,7 @@ var layers = [][]string{
 	{"internal/clock", "internal/recvbuf"},
 	{"internal/field"},
 	{"internal/http1", "internal/hpack"},
-	{"internal/uri", "internal/cookie", "internal/urlencoded", "internal/forms", "internal/http2"},
+	{"internal/uri", "internal/cookie", "internal/urlencoded", "internal/forms", "internal/http2", "internal/ws"},
 	{"internal/coding"},
 	{"internal/bodyio"},
 	{"internal/netloop", "internal/connpool", "internal/tlswire", "internal/dial", "internal/workers", "internal/certs", "internal/tickets", "internal/userdata"},
@@ -52,7 +52,7 @@ var unsafeAllowed = []string{"internal/bytesconv", "internal/rawsys"}
 // they must not import for that reason.
 var (
 	withoutIO = []string{
-		"internal/ascii", "internal/percent", "internal/field", "internal/http1", "internal/hpack", "internal/http2", "internal/uri", "internal/cookie", "internal/urlencoded", "internal/coding", "internal/forwarded", "internal/proxyproto",
+		"internal/ascii", "internal/percent", "internal/field", "internal/http1", "internal/hpack", "internal/http2", "internal/ws", "internal/uri", "internal/cookie", "internal/urlencoded", "internal/coding", "internal/forwarded", "internal/proxyproto",
 		"internal/recvbuf",
 	}
 	ioImports = []string{"net", "os", "syscall", "net/http"}

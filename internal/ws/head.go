@@ -56,9 +56,9 @@ type Head struct {
 	// first one on the wire. The keys of a client must be unpredictable (RFC 6455 section
 	// 10.3).
 	Key    uint32
-	Opcode Opcode
-	Fin    bool // the frame is the last one of its message
-	RSV1   bool // the message is compressed, in its first frame
+	Opcode Opcode // what the frame is
+	Fin    bool   // the frame is the last one of its message
+	RSV1   bool   // the message is compressed, in its first frame
 	Masked bool
 }
 

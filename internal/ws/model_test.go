@@ -90,120 +90,165 @@ func (s setup) feed(t *testing.T, in []byte, step int) (o outcome) {
 
 // model returns what must become of bytes, by going through RFC 6455 frame by frame, with
 // everything in memory.
-func (s setup) model(in []byte) (o outcome) {
+func (s setup) model(in []byte) outcome {
 	s.limits.Fill()
-	var message []byte
-	var opcode Opcode
-	compressed, begun, frames, empty, size := false, false, int64(0), int64(0), uint64(0)
-	defer func() { o.part = message }()
+	m := &model{setup: s}
 	for len(in) > 0 {
-		fin, rsv, op := in[0]>>7 == 1, in[0]>>4&7, in[0]&15
-		control := op >= 8
-		may := s.ext.Compression && op > 0 && op < 8
-		switch {
-		case rsv != 0 && !(rsv == 4 && may):
-			o.err = ErrReserved
-		case op != 0 && op != 1 && op != 2 && op != 8 && op != 9 && op != 10:
-			o.err = ErrOpcode
-		case control && !fin:
-			o.err = ErrFragmented
-		case op == 0 && !begun:
-			o.err = ErrContinuation
-		case op > 0 && op < 8 && begun:
-			o.err = ErrUnfinished
-		case len(in) == 1:
-		case s.role == Server && in[1] < 128:
-			o.err = ErrUnmasked
-		case s.role == Client && in[1] >= 128:
-			o.err = ErrMasked
-		case control && in[1]%128 > 125:
-			o.err = ErrControlSize
+		f, rest := m.head(in)
+		if f == nil {
+			break
 		}
-		if o.err != nil || len(in) == 1 {
-			return o
-		}
-		length, rest := uint64(in[1]%128), in[2:]
-		if more := map[uint64]int{126: 2, 127: 8}[length]; more > 0 {
-			if len(rest) < more {
-				return o
-			}
-			length = 0
-			for _, c := range rest[:more] {
-				length = length*256 + uint64(c)
-			}
-			rest = rest[more:]
-			switch least := map[int]uint64{2: 126, 8: 65536}[more]; {
-			case length >= 1<<63:
-				o.err = ErrLength
-			case length < least:
-				o.err = ErrLongLength
-			}
-		}
-		if !control {
-			frames++
-			if length == 0 {
-				empty++
-			}
-			size += length
-			limit := uint64(s.limits.Message)
-			if compressed || !begun && rsv == 4 {
-				limit += limit/8 + 1024
-			}
-			switch {
-			case o.err != nil:
-			case size > limit:
-				o.err = ErrMessageSize
-			case frames > s.limits.Fragments:
-				o.err = ErrManyFragments
-			case empty > s.limits.Empty:
-				o.err = ErrEmptyFragments
-			}
-		}
-		if o.err != nil {
-			return o
-		}
-		key := []byte{0, 0, 0, 0}
-		if s.role == Server {
-			if len(rest) < 4 {
-				return o
-			}
-			key, rest = rest[:4], rest[4:]
-		}
-		complete := uint64(len(rest)) >= length
-		if control && !complete {
-			return o
-		}
-		var payload []byte
-		for i := 0; uint64(i) < length && i < len(rest); i++ {
-			payload = append(payload, rest[i]^key[i%4])
-		}
-		in = rest[len(payload):]
-		if op == 8 {
-			var event string
-			if event, o.err = modelClose(payload); o.err == nil {
-				o.events = append(o.events, event)
-			}
-			return o
-		}
-		if control {
-			o.events = append(o.events, showControl(Opcode(op), 0, payload))
-			continue
-		}
-		if !begun {
-			begun, opcode, compressed = true, Opcode(op), rsv == 4
-		}
-		message = append(message, payload...)
-		ended := fin && complete
-		if opcode == Text && !compressed && (!modelText(message) || ended && !utf8.Valid(message)) {
-			o.err = ErrText
-			return o
-		}
-		if ended {
-			o.events = append(o.events, showMessage(opcode, compressed, message))
-			message, opcode, compressed, begun, frames, empty, size = nil, 0, false, false, 0, 0, 0
+		in = rest
+		if !m.take(f) {
+			break
 		}
 	}
-	return o
+	m.o.part = m.message
+	return m.o
+}
+
+// model is what is known of a connection.
+type model struct {
+	setup
+	o                   outcome
+	message             []byte
+	opcode              byte
+	begun, compressed   bool
+	frames, empty, size uint64
+}
+
+// modelFrame is a frame. Its payload is not complete if there is no more of it.
+type modelFrame struct {
+	fin      bool
+	rsv, op  byte
+	length   uint64
+	payload  []byte
+	complete bool
+}
+
+// head reads the next frame. It returns none if its head or, of a control frame, its
+// payload has not arrived, or is a fault.
+func (m *model) head(in []byte) (f *modelFrame, rest []byte) {
+	f = &modelFrame{fin: in[0]>>7 == 1, rsv: in[0] >> 4 & 7, op: in[0] & 15}
+	m.o.err = m.firstBytes(f, in)
+	if m.o.err != nil || len(in) == 1 {
+		return nil, nil
+	}
+	f.length, rest = uint64(in[1]%128), in[2:]
+	if more := map[uint64]int{126: 2, 127: 8}[f.length]; more > 0 {
+		if len(rest) < more {
+			return nil, nil
+		}
+		f.length = 0
+		for _, c := range rest[:more] {
+			f.length = f.length*256 + uint64(c)
+		}
+		rest = rest[more:]
+		switch least := map[int]uint64{2: 126, 8: 65536}[more]; {
+		case f.length >= 1<<63:
+			m.o.err = ErrLength
+		case f.length < least:
+			m.o.err = ErrLongLength
+		}
+	}
+	if m.o.err == nil && f.op < 8 {
+		m.o.err = m.count(f)
+	}
+	if m.o.err != nil {
+		return nil, nil
+	}
+	key := []byte{0, 0, 0, 0}
+	if m.role == Server {
+		if len(rest) < 4 {
+			return nil, nil
+		}
+		key, rest = rest[:4], rest[4:]
+	}
+	for i := 0; uint64(i) < f.length && i < len(rest); i++ {
+		f.payload = append(f.payload, rest[i]^key[i%4])
+	}
+	f.complete = uint64(len(f.payload)) == f.length
+	if f.op >= 8 && !f.complete {
+		return nil, nil
+	}
+	return f, rest[len(f.payload):]
+}
+
+// firstBytes returns what is wrong with the first two bytes of a frame, or with the first
+// one if there is only that.
+func (m *model) firstBytes(f *modelFrame, in []byte) error {
+	control := f.op >= 8
+	switch {
+	case f.rsv != 0 && !(f.rsv == 4 && m.ext.Compression && f.op > 0 && !control):
+		return ErrReserved
+	case f.op != 0 && f.op != 1 && f.op != 2 && f.op != 8 && f.op != 9 && f.op != 10:
+		return ErrOpcode
+	case control && !f.fin:
+		return ErrFragmented
+	case f.op == 0 && !m.begun:
+		return ErrContinuation
+	case f.op > 0 && !control && m.begun:
+		return ErrUnfinished
+	case len(in) == 1:
+	case m.role == Server && in[1] < 128:
+		return ErrUnmasked
+	case m.role == Client && in[1] >= 128:
+		return ErrMasked
+	case control && in[1]%128 > 125:
+		return ErrControlSize
+	}
+	return nil
+}
+
+// count returns the error of a data frame that exceeds a limit.
+func (m *model) count(f *modelFrame) error {
+	m.frames++
+	if f.length == 0 {
+		m.empty++
+	}
+	m.size += f.length
+	limit := uint64(m.limits.Message)
+	if m.compressed || !m.begun && f.rsv == 4 {
+		limit += limit/8 + 1024
+	}
+	switch {
+	case m.size > limit:
+		return ErrMessageSize
+	case m.frames > uint64(m.limits.Fragments):
+		return ErrManyFragments
+	case m.empty > uint64(m.limits.Empty):
+		return ErrEmptyFragments
+	}
+	return nil
+}
+
+// take makes events of a frame, and reports whether there may be more frames.
+func (m *model) take(f *modelFrame) bool {
+	if f.op == 8 {
+		var event string
+		if event, m.o.err = modelClose(f.payload); m.o.err == nil {
+			m.o.events = append(m.o.events, event)
+		}
+		return false
+	}
+	if f.op > 8 {
+		m.o.events = append(m.o.events, showControl(Opcode(f.op), 0, f.payload))
+		return true
+	}
+	if !m.begun {
+		m.begun, m.opcode, m.compressed = true, f.op, f.rsv == 4
+	}
+	m.message = append(m.message, f.payload...)
+	ended := f.fin && f.complete
+	if m.opcode == 1 && !m.compressed && (!modelText(m.message) || ended && !utf8.Valid(m.message)) {
+		m.o.err = ErrText
+		return false
+	}
+	if ended {
+		m.o.events = append(m.o.events, showMessage(Opcode(m.opcode), m.compressed, m.message))
+		*m = model{setup: m.setup, o: m.o}
+	}
+	return true
 }
 
 func modelClose(payload []byte) (event string, err error) {
