@@ -260,8 +260,7 @@ func (c *Conn) part(p []byte, ev *Event) *Error {
 	ev.Opcode, ev.First, ev.End, ev.Compressed = c.opcode, first, end, c.packed
 	ev.Payload = p[:len(p):len(p)]
 	if end {
-		c.opcode, c.packed, c.last = Continuation, false, false
-		c.size, c.fragments, c.empty = 0, 0, 0
+		c.opcode, c.size, c.fragments, c.empty = Continuation, 0, 0, 0
 	}
 	return nil
 }

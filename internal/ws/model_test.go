@@ -2,6 +2,7 @@ package ws
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"unicode/utf8"
 )
@@ -67,10 +68,13 @@ func (s setup) feed(t *testing.T, in []byte, step int) (o outcome) {
 				break
 			}
 			if ev.Opcode.IsControl() {
+				if cap(ev.Payload) != len(ev.Payload) {
+					t.Fatalf("appending to %+v changes what follows it", ev)
+				}
 				o.events = append(o.events, showControl(ev.Opcode, ev.Code, ev.Payload))
 				continue
 			}
-			if ev.First != (opcode == Continuation) || !ev.First && ev.Opcode != opcode || len(ev.Payload) == 0 && !ev.End {
+			if ev.First != (opcode == Continuation) || !ev.First && ev.Opcode != opcode || len(ev.Payload) == 0 && !ev.End || cap(ev.Payload) != len(ev.Payload) {
 				t.Fatalf("a part %+v in a message of type %d", ev, opcode)
 			}
 			opcode, o.part = ev.Opcode, append(o.part, ev.Payload...)
@@ -209,7 +213,7 @@ func (m *model) count(f *modelFrame) error {
 	m.size += f.length
 	limit := uint64(m.limits.Message)
 	if m.compressed || !m.begun && f.rsv == 4 {
-		limit += limit/8 + 1024
+		limit = min(limit+limit/8+1024, math.MaxInt64)
 	}
 	switch {
 	case m.size > limit:

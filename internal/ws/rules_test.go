@@ -138,6 +138,7 @@ func rules(r Role) []rule {
 		{"fragments over the limit", to(r).frame(beginBin, long[1:]).head(goOn, 1, 2), nil, ErrMessageSize},
 		{"the limit is not for control frames", to(r).frame(beginBin, long[1:]).frame(fPing, long).frame(fEnd, "a"), events(ping(long), bin(long[1:]+"a")), nil},
 		{"many fragments", many(to(r).frame(beginBin, "x"), goOn, "x", 8).frame(fEnd, "x"), events(bin(long[:10])), nil},
+		{"each message has its own fragments", many(many(to(r).frame(beginBin, ""), goOn, "x", 8).frame(fEnd, "").frame(beginBin, ""), goOn, "x", 8).frame(fEnd, ""), events(bin(long[:8]), bin(long[:8])), nil},
 		{"too many fragments", many(to(r).frame(beginBin, "x"), goOn, "x", 9).frame(fEnd, "x"), nil, ErrManyFragments},
 		{"many empty fragments", many(to(r).frame(beginBin, "x"), goOn, "", 3).frame(fEnd, "x"), events(bin("xx")), nil},
 		{"too many empty fragments", many(to(r).frame(beginBin, "x"), goOn, "", 4), nil, ErrEmptyFragments},
@@ -226,6 +227,32 @@ func TestPeersAreHeldToTheRules(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Without limits there are those of the numbers.
+func TestPeersWithoutLimits(t *testing.T) {
+	for _, r := range []Role{Server, Client} {
+		s := setup{r, Extensions{Compression: true}, Limits{Message: -1, Fragments: -1, Empty: -1}}
+		large := strings.Repeat("x", DefaultMessage+1)
+		checkRules(t, s, []rule{
+			{"large message", to(r).frame(fBinary, large), events(bin(large)), nil},
+			{"compressed message", to(r).frame(fBinary|bitRSV1, "a"), events(packed(Binary, "a")), nil},
+			{"the largest length", to(r).head(fBinary, 8, math.MaxInt64).raw(1, 2, 3), nil, nil},
+			{"the largest compressed length", to(r).head(fBinary|bitRSV1, 8, math.MaxInt64).raw(1, 2, 3), nil, nil},
+			{"overflow of the size", to(r).frame(beginBin, "a").head(fEnd, 8, math.MaxInt64), nil, ErrMessageSize},
+			{"overflow of the compressed size", to(r).frame(beginBin|bitRSV1, "a").head(fEnd, 8, math.MaxInt64), nil, ErrMessageSize},
+			{"empty fragments", many(to(r).frame(beginBin, ""), goOn, "", 1000).frame(fEnd, ""), events(bin("")), nil},
+		})
+	}
+	d := setup{role: Client}
+	checkRules(t, d, []rule{
+		{"the default for messages", to(Client).head(fBinary, 8, DefaultMessage), nil, nil},
+		{"more than that", to(Client).head(fBinary, 8, DefaultMessage+1), nil, ErrMessageSize},
+		{"the default for empty fragments", many(to(Client).frame(beginBin, "x"), goOn, "", DefaultEmpty), nil, nil},
+		{"more empty fragments", many(to(Client).frame(beginBin, "x"), goOn, "", DefaultEmpty+1), nil, ErrEmptyFragments},
+		{"the default for fragments", many(to(Client).frame(beginBin, "x"), goOn, "x", DefaultFragments-1), nil, nil},
+		{"more fragments", many(to(Client).frame(beginBin, "x"), goOn, "x", DefaultFragments), nil, ErrManyFragments},
+	})
 }
 
 func checkRules(t *testing.T, s setup, all []rule) {
