@@ -265,7 +265,11 @@ func checkRules(t *testing.T, s setup, all []rule) {
 		if o := s.model(r.in.b); !slices.Equal(o.events, r.events) || o.err != want {
 			t.Errorf("role %d, %s: the model has %v, want %q, %v", s.role, r.name, o, r.events, want)
 		}
-		for _, step := range []int{len(r.in.b) + 1, 1, 2, 3, 7, 64} {
+		steps := []int{len(r.in.b) + 1, 997, 64, 7, 3, 2, 1}
+		if len(r.in.b) > 64<<10 {
+			steps = steps[:2]
+		}
+		for _, step := range steps {
 			if o := s.feed(t, r.in.b, step); !slices.Equal(o.events, r.events) || o.err != want {
 				t.Errorf("role %d, %s, %d bytes at a time: %v, want %q, %v", s.role, r.name, step, o, r.events, want)
 			}
