@@ -363,7 +363,7 @@ func (s *clientStream) end(within time.Duration) error {
 }
 
 // The limits for reading a discarded body, which is read so that the connection can
-// be used again: maxDrained bytes at most, if they arrive within a time.
+// be reused: maxDrained bytes at most, if they arrive within a time.
 const (
 	maxDrained = 256 << 10
 	// closeTime is for a caller that closes a stream and expects that to take no time

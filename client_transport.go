@@ -225,7 +225,7 @@ func (x *clientExchange) mayBeAnswered() bool {
 }
 
 // finishSender ends the sending of a request whose response is complete. wait is
-// set if the connection could be used again then.
+// set if the connection could be reused then.
 func (x *clientExchange) finishSender(wait bool) error {
 	if x.sender == nil {
 		return nil
@@ -260,7 +260,7 @@ func (x *clientExchange) unwatch() bool {
 	return stop()
 }
 
-// finish returns the connection to the pool, to be used again or to be closed.
+// finish returns the connection to the pool, to be reused or to be closed.
 func (x *clientExchange) finish(keep bool) {
 	keep = x.unwatch() && keep && x.cc.wire.Reusable()
 	if t := x.call.trace; keep && t != nil && t.PutIdleConn != nil {
@@ -270,7 +270,7 @@ func (x *clientExchange) finish(keep bool) {
 	x.give(keep)
 }
 
-// finishTraced returns the connection to the pool to be used again, unless the hook
+// finishTraced returns the connection to the pool to be reused, unless the hook
 // panics.
 func (x *clientExchange) finishTraced(put func(error)) {
 	keep := false

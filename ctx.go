@@ -141,7 +141,7 @@ func (ctx *RequestCtx) reset() {
 	}
 }
 
-// discard releases the streams, files and values of a context that is not used again.
+// discard releases the streams, files and values of a context that is not reused.
 func (ctx *RequestCtx) discard() {
 	// a panic in a Close of the application matters no more than the one before it
 	defer func() { _ = recover() }()

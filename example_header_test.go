@@ -213,7 +213,7 @@ func ExampleResponseHeader_Add() {
 	// Output: ["Accept" "Origin"]
 }
 
-// A proxy removes a field that the server behind it has sent.
+// A proxy removes a field of the server to which it has sent the request.
 func ExampleResponseHeader_Del() {
 	var resp fasthttp.Response
 	resp.Header.Set("X-Powered-By", "an old version")

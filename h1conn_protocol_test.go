@@ -270,7 +270,7 @@ func TestEngineNeedNotAskForTheTimeOfOutput(t *testing.T) {
 }
 
 // Requests that arrive faster than they are read are read many at once, unless a goroutine
-// waits with the space in hand. A connection that waits afterwards holds no memory for that.
+// holds the space while it waits. A connection that waits afterwards holds no memory for that.
 func TestBurstsAreReadAtOnce(t *testing.T) {
 	const requests = 40
 	request := "GET / HTTP/1.1\r\nHost: a\r\nMuch: " + strings.Repeat("x", 500) + "\r\n\r\n"

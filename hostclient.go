@@ -379,14 +379,14 @@ func (c *HostClient) CloseIdleConnections() { c.pool.CloseIdle() }
 
 // AcquireConn returns a connection for the caller alone: an idle one, or a new one.
 // reqTimeout, if it is not 0, limits the whole of waiting, dialing and the TLS
-// handshake. connectionClose means that the connection will not be used again, which
+// handshake. connectionClose means that the connection will not be reused, which
 // has no effect here. The error is ErrTimeout if the time is over, ErrNoFreeConns if no
 // connection became free within MaxConnWaitTimeout, or else the error of dialing.
 //
 // A client that may speak HTTP/2 returns an error, because its connections are shared.
 //
 // After reading the response, the caller returns the connection with ReleaseConn if it
-// may be used again, and with CloseConn otherwise.
+// may be reused, and with CloseConn otherwise.
 func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool) (cc *clientConn, err error) {
 	if err := c.ready(); err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 // context. If h returns in time, all its changes are copied back to the caller's context,
 // including the trailers that its body stream sets in the context of h when it is read. If h
 // is late, no changes are copied back: the response has the status and msg, and the fields
-// that were set before h was called, except those that describe the content. Middleware around
+// that were set before h was called, except the fields that describe the content. Middleware around
 // the returned handler sees that response, and may change it.
 //
 // A late h is not stopped. It may use its context until it returns, but its changes have no
@@ -616,7 +616,7 @@ func (resp *Response) moveTo(dst *Response) {
 }
 
 // answer gives the response the status, content and fields of another one. The response keeps
-// its own fields, except those that describe the content and those with names that the other
+// its own fields, except the fields that describe the content and the ones with names that the other
 // one also has.
 func (resp *Response) answer(other *Response) {
 	h, from := &resp.Header, &other.Header

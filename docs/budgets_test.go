@@ -9,7 +9,7 @@ import (
 // what was measured when it was set: lower it when the comments permit.
 const (
 	maxSays   = 5
-	maxThatOf = 8 // the target is 6
+	maxThatOf = 6
 	maxWhat   = 6 // the target is 4
 	maxCome   = 3
 	maxThose  = 2 // the target is 1

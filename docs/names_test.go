@@ -64,7 +64,7 @@ func packageFolders(t *testing.T) []string {
 	})
 }
 
-// folders returns the folders of this repository, without those that skip selects and
+// folders returns the folders of this repository, without the ones that skip selects and
 // all that they contain.
 func folders(t *testing.T, skip func(name string) bool) []string {
 	t.Helper()

@@ -58,7 +58,7 @@ func newPassage(file string, line int, text string) passage {
 	return passage{file, line, text}
 }
 
-// commentsIn returns the comments of a Go file. Those that are for tools, and the output
+// commentsIn returns the comments of a Go file. Comments for tools, and the output
 // of examples, are not for readers.
 func commentsIn(t *testing.T, name string, source []byte) (found []passage) {
 	t.Helper()

@@ -198,23 +198,6 @@ func around(text string, at []int) string {
 // exceptions are the files that may have phrases, each with the reason.
 var exceptions = map[string]string{}
 
-// rewriting are files whose comments are yet to be rewritten: their phrases are logged,
-// and do not fail the test. A file that has no phrase any more is to be removed here.
-var rewriting = []string{
-	"args.go", "client_receive.go", "client_transport.go", "ctx.go", "ctx_watch.go", "doc.go",
-	"example_calls_test.go", "exchange.go", "exchange_body.go", "exchange_sent.go", "h1conn.go",
-	"h1conn_deadlines.go", "h1conn_protocol_test.go", "h1exchange.go", "h1exchange_respond.go",
-	"h2conn.go", "h2conn_work.go", "h2exchange.go", "h2exchange_respond.go", "hostclient.go",
-	"hostile_test.go", "internal/bodyio/pipe.go", "internal/bridge/bridge.go",
-	"internal/coding/coding_test.go", "internal/engine/phases_linux_test.go",
-	"internal/engine/portable_shared.go", "internal/engine/portable_shared_test.go",
-	"internal/engine/protocol.go", "internal/files/stamp.go", "internal/hpack/oracle_test.go",
-	"internal/http1/framing.go", "internal/http2/output.go", "internal/http2/phases.go",
-	"internal/http2/script_test.go", "internal/http2client/conn.go", "internal/netloop/conn.go",
-	"internal/servertest/wait.go", "internal/tlswire/output_test.go",
-	"internal/workers/workers_test.go", "timeout.go", "timeout_leave_test.go", "timeout_lend_test.go",
-}
-
 // TestPlainPhrases checks the comments of all Go files and all documents.
 func TestPlainPhrases(t *testing.T) {
 	all := append(comments(t), paragraphs(t)...)
@@ -225,11 +208,7 @@ func TestPlainPhrases(t *testing.T) {
 	for _, p := range all {
 		for _, f := range faults(p) {
 			used[f.file] = true
-			switch {
-			case exceptions[f.file] != "":
-			case slices.Contains(rewriting, f.file):
-				t.Log(f)
-			default:
+			if exceptions[f.file] == "" {
 				t.Error(f)
 			}
 		}
@@ -237,11 +216,6 @@ func TestPlainPhrases(t *testing.T) {
 	for file := range exceptions {
 		if !used[file] {
 			t.Errorf("%s is an exception without a phrase", file)
-		}
-	}
-	for _, file := range rewriting {
-		if !used[file] {
-			t.Logf("%s is rewritten: remove it from the list", file)
 		}
 	}
 }

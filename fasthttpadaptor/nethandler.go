@@ -181,7 +181,7 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 	addTrailers(w, &resp.Header)
 }
 
-// copyFields copies the fields of the header section, but for those that frame the
+// copyFields copies the fields of the header section, but for the ones that frame the
 // message, and announces trailers. It reports whether there is a Content-Length.
 func copyFields(dst http.Header, h *fasthttp.ResponseHeader) (sized bool) {
 	for name, value := range h.All() {

@@ -64,7 +64,7 @@ func (p *Pipe) produce(sw func(w *bufio.Writer), panicked func(any) error) {
 	sw(w)
 	end = io.EOF
 	_ = w.Flush()
-	// a writer that panicked is not used again
+	// a writer that panicked is not reused
 	w.Reset(nil)
 	streamWriters.Put(w)
 }

@@ -20,7 +20,7 @@ var ErrTaken = errors.New("fasthttp: the connection was taken over")
 // ConnTaker is the body stream of a response that may take over the connection in the
 // middle of the response. What was read of it has been sent then, and nothing follows.
 type ConnTaker interface {
-	// OfferConn says that ErrTaken takes the connection over. It is called before the stream
+	// OfferConn permits ErrTaken, which takes the connection over. It is called before the stream
 	// is read.
 	OfferConn()
 	// TakeConn calls Hijack of ctx, a *fasthttp.RequestCtx. It is called once ErrTaken was

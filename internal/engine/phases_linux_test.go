@@ -110,8 +110,8 @@ func (*emptyLinesHost) Lend(c *Conn, _ Link, _ Protocol) Protocol {
 	return &emptyLines{lines{c: c}}
 }
 
-// If a deadline passes while an empty line lies unread, the connection must not wait for
-// ever.
+// If a deadline passes while an empty line lies unread, the connection must not wait
+// forever.
 func TestEmptyLinesDoNotTakeTheFirstDeadlineAway(t *testing.T) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

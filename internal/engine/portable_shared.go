@@ -131,7 +131,7 @@ func (e *portable) Push() (over bool) {
 	return true
 }
 
-// writeRest continues in the place of a goroutine that has written enough for others.
+// writeRest continues for a goroutine that has written enough for others.
 func (e *portable) writeRest() {
 	for !e.writeAll(maxTurn) {
 	}

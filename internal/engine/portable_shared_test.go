@@ -86,8 +86,8 @@ func TestNobodyWaitsForAWriterThatWaits(t *testing.T) {
 	})
 }
 
-// A goroutine that has only its own output to write does not write the output of others for
-// ever.
+// A goroutine that has only its own output to write does not write the output of others
+// forever.
 func TestWriterIsRelieved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &shouts{}

@@ -145,7 +145,7 @@ type Link interface {
 	ClaimStalled(p Protocol) (end func(err error))
 	// SendsFiles reports whether Output may have a file.
 	SendsFiles() bool
-	// KeepsSpace reports whether a goroutine waits for input, with Space in hand.
+	// KeepsSpace reports whether a goroutine waits for input and holds Space meanwhile.
 	KeepsSpace() bool
 	// Wake reports output made by a goroutine other than the engine's. The engine writes
 	// it, while the connection waits for input or soon after. If the protocol has set

@@ -14,7 +14,7 @@ const (
 type Framing struct {
 	Length int64    // of a Length body
 	Kind   BodyKind // how to find the end of the content
-	// MustClose means that the connection must not be used again after this message, since
+	// MustClose means that the connection must not be reused after this message, since
 	// another server on the way may have framed it differently.
 	MustClose bool
 	// LooseChunks allows spaces after a chunk size, with which some servers pad it.

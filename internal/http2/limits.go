@@ -40,8 +40,8 @@ type Limits struct {
 	// under 4,096 counts as 4,096. Defaults 4,096.
 	DecoderTable, EncoderTable int
 
-	// Wasted is the bucket for aborted streams: those that the peer resets within
-	// quickReset, and those that are reset for its fault. It holds Wasted tokens, and gets
+	// Wasted is the bucket for aborted streams: streams that the peer resets within
+	// quickReset, and streams that are reset for its fault. It holds Wasted tokens, and gets
 	// one for each stream that ended well and WastedRate a second. An empty one ends the
 	// connection. Defaults 1,000 and 1,000: a client may cancel all its requests several
 	// times, and requests that it does not cancel may arrive faster.

@@ -33,7 +33,7 @@ func (c *Conn) endWrite() {
 }
 
 // dropOutput drops the frames that Output has not begun, except the beginning of a
-// connection: an unwritten request stays unwritten, as its caller is told.
+// connection: an unwritten request stays unwritten, as its caller learns.
 func (c *Conn) dropOutput() {
 	if c.out == nil {
 		return

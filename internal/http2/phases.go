@@ -21,7 +21,8 @@ type Life uint8
 const (
 	// LifeOpen means that streams may begin.
 	LifeOpen Life = iota
-	// LifeLeaving means that the peer was told that no more streams will be accepted.
+	// LifeLeaving means that a GOAWAY frame has announced that no more streams will be
+	// accepted.
 	// Streams that it began before it knew are still served.
 	LifeLeaving
 	// LifeDraining means that no more streams begin, and that the existing ones run to

@@ -191,7 +191,7 @@ func (x *run) take() {
 	}
 }
 
-// feed passes bytes to the connection, step at a time.
+// feed passes bytes to the connection in pieces of step.
 func (x *run) feed(b []byte, step int) {
 	for len(b) > 0 && x.err == nil {
 		n := min(step, len(b))

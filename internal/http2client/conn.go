@@ -64,7 +64,7 @@ func (e *GoAwayError) Error() string {
 // Unwrap returns e.Err.
 func (e *GoAwayError) Unwrap() error { return e.Err }
 
-// Replace returns as in the place of err if err is was, even inside the error of a
+// Replace returns as instead of err if err is was, even inside the error of a
 // connection's end.
 func Replace(err, was, as error) error {
 	if err == was {

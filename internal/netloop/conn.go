@@ -54,8 +54,8 @@ type Handler interface {
 //   - The owner may do everything. There is at most one: see the states.
 //   - The table of descriptors holds the Conn until Close or Remove. A poller may look it up
 //     and continue only after it was closed or reused. So an event carries the generation
-//     for which it is. An event that still passes this check acquires the connection as any
-//     other would, and is a false alarm.
+//     for which it is. An event that still passes this check acquires the connection, and is
+//     a false alarm.
 //   - The wheel holds the Conn while planned is not 0, and acquires it under its own lock.
 //     Close removes it from the wheel.
 //   - All other goroutines call Use. Close and Init wait until they are done.

@@ -1,5 +1,5 @@
 // Package userdata holds the values that an application attaches to a request, and
-// closes those that implement io.Closer.
+// closes the values that implement io.Closer.
 package userdata
 
 import (

@@ -9,7 +9,7 @@ const (
 	// keyGUID is what the key is hashed with (RFC 6455 section 1.3).
 	keyGUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
-	// NonceSize is the size of the random value that a key stands for.
+	// NonceSize is the size of the random value that a key encodes.
 	NonceSize = 16
 	// KeySize is the size of a Sec-WebSocket-Key: 22 digits and "==".
 	KeySize = 24

@@ -6,11 +6,12 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// ErrExtensions says that a Sec-WebSocket-Extensions field is malformed. The handshake
+// ErrExtensions reports that a Sec-WebSocket-Extensions field is malformed. The handshake
 // fails (RFC 6455 section 9.1).
 var ErrExtensions = errors.New(prefix + "malformed Sec-WebSocket-Extensions")
 
-// ErrAnswer says that the server has accepted what the client has not offered.
+// ErrAnswer reports that the server has accepted an extension that the client has not
+// offered.
 var ErrAnswer = errors.New(prefix + "the server has chosen an extension that was not offered")
 
 // Values of a window size in a Deflate.

@@ -143,7 +143,7 @@ func (s *scanner) param() (name, value []byte, hasValue, ok bool) {
 
 // quoted returns the value of the quoted string that is next, or nothing if that does not
 // end or its value is not a token. A backslash stays in the value, which no parameter then
-// has: nobody escapes digits.
+// has: digits need no escape.
 func (s *scanner) quoted() []byte {
 	b := s.rest[1:]
 	for n := 0; n < len(b); n++ {

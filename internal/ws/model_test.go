@@ -37,8 +37,8 @@ func feed(c *Conn, b []byte) (n int, ev Event, err error) {
 	return n, ev, err
 }
 
-// feed passes a copy of in to a new connection, step bytes at a time, and checks what Feed
-// promises of its events.
+// feed passes a copy of in to a new connection in pieces of step bytes, and checks what
+// Feed promises of its events.
 func (s setup) feed(t *testing.T, in []byte, step int) (o outcome) {
 	t.Helper()
 	s.limits.Fill()

@@ -1,6 +1,6 @@
 package ws
 
-// Phase is how far the closing handshake of a connection has come (RFC 6455 section 7).
+// Phase is the state of the closing handshake of a connection (RFC 6455 section 7).
 type Phase uint8
 
 const (
@@ -31,8 +31,8 @@ const (
 	moves
 )
 
-// after is the phase after each move. Open, which no move leads to, stands for moves that
-// there are not.
+// after is the phase after each move. Open, which no move leads to, marks moves that do
+// not exist.
 var after = [phases][moves]Phase{
 	Open:          {sendsClose: CloseSent, receivesClose: CloseReceived, fails: Failed},
 	CloseSent:     {receivesClose: Closed, fails: Closed},
@@ -41,7 +41,7 @@ var after = [phases][moves]Phase{
 	Closed:        {},
 }
 
-// Phase returns how far the closing handshake has come.
+// Phase returns the state of the closing handshake.
 func (c *Conn) Phase() Phase { return c.phase }
 
 // may reports whether the connection has the move now.

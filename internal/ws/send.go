@@ -2,7 +2,7 @@ package ws
 
 // Send appends a frame with the payload p, or returns an error if it must not be sent now.
 // The caller sets the key of h if the role is Client; h.Masked has no effect. A message is
-// one frame with Fin, or begins with one without and goes on with Continuation. That text
+// one frame with Fin, or begins with one without and continues with Continuation. That text
 // is UTF-8 is not checked. Control frames may come between the frames of a message.
 func (c *Conn) Send(dst []byte, h Head, p []byte) ([]byte, error) {
 	if err := c.Admit(h, p); err != nil {
