@@ -10,9 +10,9 @@ import (
 const (
 	maxSays   = 5
 	maxThatOf = 6
-	maxWhat   = 6 // the target is 4
+	maxWhat   = 4
 	maxCome   = 3
-	maxThose  = 2 // the target is 1
+	maxThose  = 1
 )
 
 // budget limits words that are plain in some places, and a habit if they are frequent.

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// keyGUID is what the key is hashed with (RFC 6455 section 1.3).
+	// keyGUID is hashed together with the key (RFC 6455 section 1.3).
 	keyGUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 	// NonceSize is the size of the random value that a key encodes.
@@ -39,7 +39,7 @@ func IsKey(key []byte) bool {
 	return true
 }
 
-// isBase64 are the digits of base64 (RFC 4648 section 4).
+// isBase64 is the set of base64 digits (RFC 4648 section 4).
 var isBase64 = base64Digits()
 
 func base64Digits() (t [256]bool) {
@@ -50,7 +50,7 @@ func base64Digits() (t [256]bool) {
 }
 
 // AppendAccept appends the Sec-WebSocket-Accept that answers a key (RFC 6455 section
-// 4.2.2). IsKey is true of the key.
+// 4.2.2). IsKey must report true for the key.
 func AppendAccept(dst, key []byte) []byte {
 	var text [KeySize + len(keyGUID)]byte
 	sum := sha1.Sum(append(append(text[:0], key...), keyGUID...))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// With the race detector, pools lose some of what they are given.
+// Under the race detector, pools drop some of the objects put into them.
 func TestMessagesDoNotAllocate(t *testing.T) {
 	text := zeroKey(zeroKey(nil, Ping, "ping"), Text, strings.Repeat("日本語 text ", 100))
 	large := to(Server).frame(fBinary, strings.Repeat("a", 64<<10)).b

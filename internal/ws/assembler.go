@@ -2,12 +2,12 @@ package ws
 
 import "github.com/valyala/fasthttp/internal/bufpool"
 
-// Assembler collects the parts of a message up to a limit. Its buffer grows by what has
-// arrived, never by what the head of a frame announces, and there is none after Release.
-// The zero value is ready for use once Limit is set.
+// Assembler collects the parts of a message up to a limit. Its buffer grows with the bytes
+// that have arrived, never with the length that the head of a frame announces. After
+// Release it has no buffer. The zero value is ready for use once Limit is set.
 type Assembler struct {
-	// Limit is how many bytes a message may have, after it was decompressed. Negative
-	// means that there is no limit.
+	// Limit is the maximum size of a message in bytes, after decompression. Negative means
+	// no limit.
 	Limit int64
 
 	buf   *bufpool.Buffer
@@ -17,9 +17,9 @@ type Assembler struct {
 // leastSpace is the size of the room that Space makes for the beginning of a message.
 const leastSpace = 4 << 10
 
-// Add adds the part of a message that an event has. At the end of the message it returns
-// all of it, which is valid until the next call of a method, and as long as the payload of
-// the event: a message in one part is not copied. The error is ErrMessageSize.
+// Add adds the part of a message in ev. At the end of the message it returns the whole
+// message, which is valid until the next method call, and only as long as the payload of
+// the event: Add does not copy a message in one part. The error is ErrMessageSize.
 func (a *Assembler) Add(ev *Event) (message []byte, err error) {
 	a.begin()
 	if a.buf == nil && ev.End {
@@ -55,9 +55,9 @@ func (a *Assembler) Append(p []byte) error {
 	return nil
 }
 
-// Space returns room for up to n bytes at the end of the message, in which the caller may
-// receive its next part, to pass it to Feed and then to Add, which does not copy it. n is
-// Conn.Left, so that nothing else arrives in it. The result is empty if n is 0.
+// Space returns room for up to n bytes at the end of the message. The caller may receive
+// the next part there, and pass it to Feed and then to Add, which does not copy it. n is
+// Conn.Left, so that nothing else arrives in the room. The result is empty if n is 0.
 func (a *Assembler) Space(n int64) []byte {
 	if n <= 0 {
 		return nil
@@ -73,8 +73,8 @@ func (a *Assembler) Space(n int64) []byte {
 	return b.B[len(b.B):cap(b.B)][:min(n, int64(cap(b.B)-len(b.B)))]
 }
 
-// Bytes returns what has been added to the message until now. It is valid until the next
-// call of another method.
+// Bytes returns the message as collected so far. It is valid until the next call of
+// another method.
 func (a *Assembler) Bytes() []byte {
 	if a.buf == nil {
 		return nil
@@ -82,7 +82,7 @@ func (a *Assembler) Bytes() []byte {
 	return a.buf.B
 }
 
-// Held returns how many bytes of memory the message takes.
+// Held returns the size of the memory that the message occupies, in bytes.
 func (a *Assembler) Held() int {
 	if a.buf == nil {
 		return 0
@@ -90,8 +90,8 @@ func (a *Assembler) Held() int {
 	return cap(a.buf.B)
 }
 
-// Release gives the buffer back after a message, or in the midst of one. What Add has
-// returned must not be used any more.
+// Release frees the buffer, after a message or in the middle of one. The caller must no
+// longer use a message that Add has returned.
 func (a *Assembler) Release() {
 	bufpool.Put(a.buf)
 	a.buf, a.ended = nil, false
@@ -109,7 +109,7 @@ func (a *Assembler) exceeds(n int) bool {
 	return a.Limit >= 0 && int64(n) > a.Limit-int64(len(a.Bytes()))
 }
 
-// isSpace reports whether p is the beginning of what Space has returned.
+// isSpace reports whether p is the beginning of the room that Space returned.
 func (a *Assembler) isSpace(p []byte) bool {
 	room := a.buf.B[len(a.buf.B):cap(a.buf.B)]
 	return len(p) <= len(room) && &p[0] == &room[0]

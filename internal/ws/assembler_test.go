@@ -61,7 +61,7 @@ func TestMessageInOnePartIsNotCopied(t *testing.T) {
 	}
 }
 
-// A caller that decompresses has no events.
+// A caller that decompresses messages has no events.
 func TestUnpackedMessagesAreLimited(t *testing.T) {
 	a := Assembler{Limit: 1000}
 	n := 0
@@ -82,7 +82,8 @@ func TestUnpackedMessagesAreLimited(t *testing.T) {
 	a.Release()
 }
 
-// Memory follows what has arrived, whatever the head of a frame announces.
+// Memory grows with the bytes that have arrived, whatever length the head of a frame
+// announces.
 func TestMemoryIsTakenForWhatHasArrived(t *testing.T) {
 	for _, direct := range []bool{false, true} {
 		l := Limits{Message: -1}
@@ -119,7 +120,7 @@ func TestMemoryIsTakenForWhatHasArrived(t *testing.T) {
 	}
 }
 
-// What a caller receives in the room of the assembler becomes the message without a copy.
+// Bytes received in the room of the assembler become the message without a copy.
 func TestPartsArriveInTheirPlace(t *testing.T) {
 	for _, r := range []Role{Server, Client} {
 		want := bytes.Repeat([]byte("0123456789abcdef"), 5000)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// receiver passes the same frames to a connection again and again. Feed removes masks in
-// place, and masks what is not masked: so it is binary, or the key is 0.
+// receiver passes the same frames to a connection again and again. Feed unmasks in place,
+// and a second pass would mask the payload again: so it is binary, or the key is 0.
 type receiver struct {
 	c     *Conn
 	a     Assembler

@@ -73,8 +73,8 @@ func (c Code) String() string {
 	return number
 }
 
-// Error is why a connection has failed. All errors of Feed are variables, so that a peer's
-// fault allocates nothing.
+// Error is the reason why a connection has failed. All errors of Feed are variables, so
+// that a peer's fault allocates nothing.
 type Error struct {
 	Code Code // as it is sent to the peer
 	text string
@@ -110,8 +110,8 @@ var (
 	ErrEmptyFragments = fault(PolicyViolation, "a message has too many empty fragments")
 )
 
-// What Send and its like return if a frame must not be sent. The connection is as it was
-// before.
+// Send and its variants return these errors if a frame must not be sent. The connection
+// does not change.
 var (
 	ErrClosing    = errors.New(prefix + "the connection is closing, no frame may be sent")
 	ErrSendOrder  = errors.New(prefix + "a data frame that does not continue the message being sent")
@@ -120,7 +120,7 @@ var (
 	ErrSendReason = errors.New(prefix + "a reason that is not UTF-8 or has more than 123 bytes")
 )
 
-// MaxReason is how many bytes the reason in a Close frame has at most.
+// MaxReason is the maximum size of the reason in a Close frame, in bytes.
 const MaxReason = MaxControl - codeSize
 
 const codeSize = 2
@@ -139,7 +139,7 @@ func AppendClose(dst []byte, code Code, reason string) ([]byte, error) {
 	return append(append(dst, byte(code>>8), byte(code)), reason...), nil
 }
 
-// parseClose parses the payload of a Close frame. Without a code, it is
+// parseClose parses the payload of a Close frame. A payload without a code yields
 // NoStatusReceived. The reason is a part of p.
 func parseClose(p []byte) (Code, []byte, *Error) {
 	switch len(p) {

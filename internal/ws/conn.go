@@ -6,23 +6,23 @@ import "encoding/binary"
 type Role uint8
 
 const (
-	Server Role = iota // its peer masks what it sends
-	Client             // masks what it sends
+	Server Role = iota // its peer masks frames
+	Client             // masks its frames
 )
 
-// Conn is a connection after its opening handshake. The caller passes what arrives to Feed
-// and answers its events: it sends Pong for Ping, and Close for Close. Init makes a Conn
-// ready for use.
+// Conn is a connection after its opening handshake. The caller passes received bytes to
+// Feed and answers its events: it sends Pong for Ping, and Close for Close. Init makes a
+// Conn ready for use.
 //
-// A Conn is used by one goroutine at a time. It has 56 bytes and allocates nothing.
+// Goroutines must not use a Conn concurrently. It has 56 bytes and allocates nothing.
 type Conn struct {
 	l   *Limits
-	err *Error // why it has failed
+	err *Error // the reason why it has failed
 
-	// the message that is received
-	size      int64  // how many bytes the heads of its frames have announced
-	left      int64  // how many of those have not arrived
-	key       uint32 // the mask of the first of them
+	// the message being received
+	size      int64  // in bytes, as announced by the heads of its frames
+	left      int64  // bytes that have not arrived
+	key       uint32 // the mask for the first missing byte
 	fragments uint32
 	empty     uint32 // fragments without payload
 	check     TextCheck
@@ -30,51 +30,51 @@ type Conn struct {
 	last      bool   // its last frame has begun
 	packed    bool   // it is compressed
 
-	sending  Opcode // of the message that is sent, or Continuation
+	sending  Opcode // of the message being sent, or Continuation
 	role     Role
 	phase    Phase
 	compress bool
 }
 
-// Extensions are what client and server have agreed on.
+// Extensions are the extensions that client and server have agreed on.
 type Extensions struct {
 	// Compression gives a meaning to RSV1 in the first frame of a message, as
 	// permessage-deflate does (RFC 7692 section 6).
 	Compression bool
 }
 
-// Event is something that the caller of Feed must know: a part of a message, or a whole
-// control frame.
+// Event is a part of a message, or a whole control frame, which Feed reports to its
+// caller.
 type Event struct {
-	// Opcode is Text or Binary for a part of a message, in all of its parts, or that of
-	// the control frame. Continuation, the zero value, means that there is no event.
+	// Opcode is Text or Binary for each part of a message, or the opcode of the control
+	// frame. Continuation, the zero value, means that there is no event.
 	Opcode Opcode
 	// First and End mark the first and the last part of a message. The last one may be
 	// empty, the others are not.
 	First, End bool
-	// Compressed means that the message has RSV1, in all of its parts. Feed does not check
-	// that such text is UTF-8.
+	// Compressed means that the message has RSV1. It is set in all parts of the message.
+	// Feed does not check that compressed text is UTF-8.
 	Compressed bool
-	// Code is that of Close: NoStatusReceived if the frame has none.
+	// Code is the code of a Close frame: NoStatusReceived if the frame has none.
 	Code Code
-	// Payload is a part of what was passed to Feed, without its mask. For Close it is the
-	// reason.
+	// Payload is a part of the bytes passed to Feed, unmasked. For Close it is the reason.
 	Payload []byte
 }
 
-// Init begins a connection. l was filled, and is not changed while connections use it.
+// Init begins a connection. The caller has filled l, and does not change it while
+// connections use it.
 func (c *Conn) Init(r Role, l *Limits, e Extensions) {
 	*c = Conn{l: l, role: r, compress: e.Compression}
 }
 
-// Feed takes what has arrived, from the beginning of b, up to the first event, and sets ev
-// to that. It returns how many bytes it has taken, and removes the mask from those of the
-// payload, in place. If there is no event, Feed needs more bytes than those of b that it
-// has not taken; MaxNeeded of them are always enough.
+// Feed consumes received bytes from the beginning of b, up to the first event, and stores
+// the event in ev. It returns the number of bytes consumed, and unmasks the payload among
+// them in place. If there is no event, Feed needs more bytes than the rest of b; MaxNeeded
+// bytes are always enough.
 //
 // An error is an *Error, which each further call returns again. The caller sends a Close
-// frame with its code, and closes the connection. After a Close frame of the peer, Feed
-// takes everything and returns no event.
+// frame with its code, and closes the connection. After a Close frame from the peer, Feed
+// consumes all of b and returns no event.
 func (c *Conn) Feed(b []byte, ev *Event) (n int, err error) {
 	*ev = Event{}
 	if c.phase >= CloseReceived {
@@ -114,8 +114,8 @@ func (c *Conn) failed(e *Error, ev *Event) error {
 // are payload of the same message.
 func (c *Conn) Left() int64 { return c.left }
 
-// Fail ends the connection for a fault of the peer that Feed cannot know of, such as
-// compressed data that is malformed. It returns e.
+// Fail ends the connection for a fault of the peer that Feed cannot detect, such as
+// malformed compressed data. It returns e.
 func (c *Conn) Fail(e *Error) error {
 	if c.may(fails) {
 		c.move(fails)
@@ -124,9 +124,9 @@ func (c *Conn) Fail(e *Error) error {
 	return e
 }
 
-// receive takes the head of a data frame from b, or a whole control frame. If b is too
-// short for that, it takes nothing, but its first two bytes are checked as soon as they
-// are there.
+// receive consumes the head of a data frame, or a whole control frame, from b. If b is too
+// short, receive consumes nothing, but it checks each of the first two bytes as soon as it
+// has arrived.
 func (c *Conn) receive(b []byte, ev *Event) (n int, err *Error) {
 	if len(b) == 0 {
 		return 0, nil
@@ -146,7 +146,7 @@ func (c *Conn) receive(b []byte, ev *Event) (n int, err *Error) {
 	return c.receiveData(b, opcode, ev)
 }
 
-// expects returns an error if the first byte of a frame shows that it must not come now.
+// expects returns an error if the first byte of a frame shows that it is not allowed now.
 func (c *Conn) expects(first byte, opcode Opcode) *Error {
 	switch rsv := first & bitsRSV; {
 	case rsv != 0 && (rsv != bitRSV1 || !c.compress || opcode == Continuation || opcode.IsControl()):
@@ -191,8 +191,8 @@ func (c *Conn) receiveControl(b []byte, opcode Opcode, ev *Event) (n int, err *E
 	return end, nil
 }
 
-// receiveData takes the head of a data frame. If that ends a message without any more
-// payload, it sets the event.
+// receiveData consumes the head of a data frame. If the head ends a message without
+// further payload, receiveData sets the event.
 func (c *Conn) receiveData(b []byte, opcode Opcode, ev *Event) (n int, err *Error) {
 	length, n, err := parseLength(b)
 	if err != nil || n == 0 {

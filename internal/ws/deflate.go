@@ -6,20 +6,20 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// ErrExtensions reports that a Sec-WebSocket-Extensions field is malformed. The handshake
-// fails (RFC 6455 section 9.1).
+// ErrExtensions reports a malformed Sec-WebSocket-Extensions field. The handshake fails
+// (RFC 6455 section 9.1).
 var ErrExtensions = errors.New(prefix + "malformed Sec-WebSocket-Extensions")
 
-// ErrAnswer reports that the server has accepted an extension that the client has not
+// ErrAnswer reports that the server has accepted something that the client has not
 // offered.
 var ErrAnswer = errors.New(prefix + "the server has chosen an extension that was not offered")
 
 // Values of a window size in a Deflate.
 const (
-	NoBits  = 0  // the parameter is not there
+	NoBits  = 0  // the parameter is absent
 	AnyBits = 1  // client_max_window_bits has no value
 	MinBits = 8  // a window of 256 bytes
-	MaxBits = 15 // a window of 32 KiB, which is what counts without the parameter
+	MaxBits = 15 // a window of 32 KiB, the default without the parameter
 )
 
 // Deflate is an offer of permessage-deflate, or the answer to it (RFC 7692 section 7.1).
@@ -76,14 +76,14 @@ func appendBits(dst []byte, name string, bits uint8) []byte {
 	return ascii.AppendUint(append(append(dst, name...), '='), int(bits))
 }
 
-// maxOffers is how many offers are looked at: clients send two or three.
+// maxOffers is the maximum number of offers examined: clients send two or three.
 const maxOffers = 8
 
-// ParseOffers appends the offers of permessage-deflate in a Sec-WebSocket-Extensions
-// field of a request, those that the client prefers first, and at most so many that dst
-// has 8. It leaves out other extensions, and offers with a parameter that is invalid,
-// unknown or repeated: they are to be declined. If there are several fields, their offers
-// follow one another. The error is ErrExtensions.
+// ParseOffers appends the offers of permessage-deflate in a Sec-WebSocket-Extensions field
+// of a request, in the client's order of preference, and at most until dst has 8. It
+// leaves out other extensions, and offers with an invalid, unknown or repeated parameter,
+// which the server must decline. If there are several fields, their offers follow one
+// another. The error is ErrExtensions.
 func ParseOffers(dst []Deflate, field []byte) ([]Deflate, error) {
 	for len(field) > 0 {
 		d, v, rest, err := nextDeflate(field, AnyBits)
@@ -98,12 +98,12 @@ func ParseOffers(dst []Deflate, field []byte) ([]Deflate, error) {
 	return dst, nil
 }
 
-// Terms are what a server accepts of an offer.
+// Terms define which parts of an offer a server accepts.
 type Terms struct {
-	// ServerBits and ClientBits are the largest windows that the two sides shall use, and
-	// LeastBits is the smallest one that the server can use for compressing. The zero
-	// values are MaxBits, MaxBits and MinBits. A client that has not offered
-	// client_max_window_bits cannot be asked for a smaller window.
+	// ServerBits and ClientBits are the largest windows that the two sides may use, and
+	// LeastBits is the smallest window that the server can use for compressing. The zero
+	// values mean MaxBits, MaxBits and MinBits. The server cannot ask for a smaller window
+	// if the client has not offered client_max_window_bits.
 	ServerBits, ClientBits, LeastBits uint8
 	// ServerNoContext and ClientNoContext demand that the side begins each message with an
 	// empty window.
@@ -133,10 +133,10 @@ func (t Terms) Answer(offer Deflate) (answer Deflate, ok bool) {
 }
 
 // ParseAnswer parses the Sec-WebSocket-Extensions field of a response to a client that has
-// made the offer and no other. accepted is false if the field has no element. ClientBits of
-// the answer is at most that of the offer: if the client has named a window, it keeps to
-// that, whatever the server permits. The error is ErrExtensions, or ErrAnswer if the
-// server has not answered the offer: the client fails the connection.
+// made this offer and no other. accepted is false if the field has no element. ClientBits
+// of the answer is at most ClientBits of the offer: a client that has named a window keeps
+// to it, even if the server permits a larger one. The error is ErrExtensions, or ErrAnswer
+// if the server has not answered the offer: the client fails the connection.
 func ParseAnswer(field []byte, offer Deflate) (answer Deflate, accepted bool, err error) {
 	for len(field) > 0 {
 		d, v, rest, err := nextDeflate(field, NoBits)

@@ -111,8 +111,8 @@ var (
 	bitsModel  = regexp.MustCompile(`\A"?(8|9|1[0-5])"?\z`)
 )
 
-// modelOffers is ParseOffers by regular expressions. Neither tokens nor quoted strings of a
-// field that is well-formed have commas or semicolons.
+// modelOffers is ParseOffers by regular expressions. In a well-formed field, neither
+// tokens nor quoted strings contain commas or semicolons.
 func modelOffers(field string) (all []Deflate, malformed bool) {
 	if !fieldModel.MatchString(field) {
 		return nil, true
@@ -177,7 +177,7 @@ func FuzzOffers(f *testing.F) {
 	})
 }
 
-// checkAnswer checks that a client takes an answer to its offer for what it is.
+// checkAnswer checks that a client accepts an answer to its offer and parses it unchanged.
 func checkAnswer(t *testing.T, offer, answer Deflate) {
 	t.Helper()
 	got, accepted, err := ParseAnswer(AppendDeflate(nil, answer), offer)
@@ -280,7 +280,7 @@ func TestAnswersThatClientsAccept(t *testing.T) {
 	}
 }
 
-// Whatever a server answers, a client takes from it only what it has offered.
+// Whatever a server answers, a client accepts only parameters that it has offered.
 func FuzzAnswer(f *testing.F) {
 	for _, r := range offerRules {
 		f.Add([]byte(r.field), uint8(10), uint8(1), true)

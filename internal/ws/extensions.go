@@ -2,7 +2,7 @@ package ws
 
 import "github.com/valyala/fasthttp/internal/ascii"
 
-// validity is what is known of an element of Sec-WebSocket-Extensions.
+// validity classifies an element of Sec-WebSocket-Extensions.
 type validity uint8
 
 const (
@@ -12,9 +12,9 @@ const (
 	isValid                   // permessage-deflate
 )
 
-// nextDeflate parses the first element of a field (RFC 6455 section 9.1), and returns what
-// follows it. bare is what client_max_window_bits without a value means, NoBits if it must
-// have one.
+// nextDeflate parses the first element of a field (RFC 6455 section 9.1), and returns the
+// rest of the field. bare is the meaning of client_max_window_bits without a value, or
+// NoBits if the parameter must have one.
 func nextDeflate(field []byte, bare uint8) (d Deflate, v validity, rest []byte, err error) {
 	s := scanner{skipBlanks(field)}
 	if s.ends() {
@@ -73,8 +73,8 @@ func setOnce[T comparable](field *T, value T) bool {
 	return true
 }
 
-// parseBits parses a window size: a number without leading zeros. It returns NoBits if
-// there is none from MinBits to MaxBits.
+// parseBits parses a window size: a number without leading zeros. It returns NoBits unless
+// the size is from MinBits to MaxBits.
 func parseBits(value []byte) uint8 {
 	switch {
 	case len(value) == 1 && value[0] >= '8' && value[0] <= '9':
@@ -85,14 +85,14 @@ func parseBits(value []byte) uint8 {
 	return NoBits
 }
 
-// scanner reads a Sec-WebSocket-Extensions field from its beginning. There are no blanks at
-// the beginning of what is left.
+// scanner reads a Sec-WebSocket-Extensions field from its beginning. rest never begins
+// with blanks.
 type scanner struct{ rest []byte }
 
-// ends reports whether there is nothing left of an element.
+// ends reports whether the current element has ended.
 func (s *scanner) ends() bool { return len(s.rest) == 0 || s.rest[0] == ',' }
 
-// afterComma returns what follows an element that ends.
+// afterComma returns the rest of the field after an element that ends.
 func (s *scanner) afterComma() []byte {
 	if len(s.rest) == 0 {
 		return nil
@@ -107,7 +107,7 @@ func skipBlanks(b []byte) []byte {
 	return b
 }
 
-// skip reports whether c is next, and passes over it.
+// skip reports whether c is next, and skips it.
 func (s *scanner) skip(c byte) bool {
 	if len(s.rest) == 0 || s.rest[0] != c {
 		return false
@@ -116,7 +116,7 @@ func (s *scanner) skip(c byte) bool {
 	return true
 }
 
-// token returns the token that is next, or nothing.
+// token returns the next token, or nothing.
 func (s *scanner) token() []byte {
 	n := 0
 	for n < len(s.rest) && ascii.Is(s.rest[n], ascii.Token) {
@@ -141,9 +141,9 @@ func (s *scanner) param() (name, value []byte, hasValue, ok bool) {
 	return name, value, true, len(value) > 0
 }
 
-// quoted returns the value of the quoted string that is next, or nothing if that does not
-// end or its value is not a token. A backslash stays in the value, which no parameter then
-// has: digits need no escape.
+// quoted returns the value of the next quoted string, or nothing if the string does not
+// end or its value is not a token. A backslash stays in the value, which then matches no
+// parameter: peers do not escape digits.
 func (s *scanner) quoted() []byte {
 	b := s.rest[1:]
 	for n := 0; n < len(b); n++ {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzFeed passes what a peer may send to a connection, at once, one by one and in pieces of
-// another size: what becomes of it must be what the model says.
+// FuzzFeed passes the bytes of a peer to a connection, at once, one by one and in pieces
+// of another size: the outcome must be the same as in the model.
 func FuzzFeed(f *testing.F) {
 	for _, r := range []Role{Server, Client} {
 		for i, all := range [][]rule{rules(r), maskRules[r], compressedRules(r)} {
@@ -40,8 +40,8 @@ func FuzzFeed(f *testing.F) {
 	})
 }
 
-// FuzzMessages sends messages in fragments with pings between them, and receives them on the
-// other side: it must get what was sent.
+// FuzzMessages sends messages in fragments with pings between them. The other side must
+// receive the same messages.
 func FuzzMessages(f *testing.F) {
 	f.Add([]byte("hello world, this is a message"), []byte{3, 200, 0, 9, 77}, uint8(0), uint16(3))
 	f.Add(bytes.Repeat([]byte("日本語"), 100), []byte{0, 64, 65, 1, 2}, uint8(1), uint16(100))
@@ -94,8 +94,8 @@ func FuzzMessages(f *testing.F) {
 	})
 }
 
-// assemble receives all of in, with an Assembler whose room the messages arrive in if there
-// is room in it.
+// assemble receives all of in with an Assembler. Messages arrive in its room if it has
+// any.
 func assemble(t *testing.T, c *Conn, in []byte, step int) (all []string) {
 	a := Assembler{Limit: -1}
 	defer a.Release()
@@ -142,7 +142,7 @@ func assemble(t *testing.T, c *Conn, in []byte, step int) (all []string) {
 	return all
 }
 
-// FuzzClose makes the payload of Close frames, and reads any.
+// FuzzClose creates payloads of Close frames, and parses arbitrary ones.
 func FuzzClose(f *testing.F) {
 	f.Add([]byte("\x03\xe8bye"))
 	f.Add([]byte("\x03\xed"))

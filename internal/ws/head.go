@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Opcode is what a frame is (RFC 6455 section 5.2).
+// Opcode is the type of a frame (RFC 6455 section 5.2).
 type Opcode uint8
 
 // The opcodes that RFC 6455 defines.
@@ -18,7 +18,7 @@ const (
 	Pong         Opcode = 0xa
 )
 
-// IsControl reports whether frames with the opcode are control frames, which may come
+// IsControl reports whether frames with the opcode are control frames, which may arrive
 // between the fragments of a message.
 func (o Opcode) IsControl() bool { return o&0x8 != 0 }
 
@@ -43,8 +43,8 @@ const (
 	MaxControl = 125
 	// MaxHead is the size of the largest head of a frame.
 	MaxHead = 2 + 8 + maskSize
-	// MaxNeeded is how many bytes Feed needs at most to take one: the size of the largest
-	// control frame.
+	// MaxNeeded is the largest number of bytes that Feed needs before it consumes any: the
+	// size of the largest control frame.
 	MaxNeeded = 2 + maskSize + MaxControl
 
 	maskSize = 4
@@ -52,11 +52,10 @@ const (
 
 // Head is the head of a frame, without its length.
 type Head struct {
-	// Key is what the payload is masked with, if Masked is set. Its lowest byte is the
-	// first one on the wire. The keys of a client must be unpredictable (RFC 6455 section
-	// 10.3).
+	// Key masks the payload if Masked is set. Its lowest byte is the first one on the
+	// wire. The keys of a client must be unpredictable (RFC 6455 section 10.3).
 	Key    uint32
-	Opcode Opcode // what the frame is
+	Opcode Opcode // the type of the frame
 	Fin    bool   // the frame is the last one of its message
 	RSV1   bool   // the message is compressed, in its first frame
 	Masked bool
@@ -89,8 +88,8 @@ func AppendHead(dst []byte, h Head, size int) []byte {
 	return dst
 }
 
-// AppendFrame appends a frame with the payload p, which it masks if h.Masked is set. p is
-// not changed, and must not overlap the room after dst.
+// AppendFrame appends a frame with the payload p, which it masks if h.Masked is set. It
+// does not change p, which must not overlap the room after dst.
 func AppendFrame(dst []byte, h Head, p []byte) []byte {
 	dst = append(AppendHead(dst, h, len(p)), p...)
 	if h.Masked {

@@ -2,18 +2,18 @@ package ws
 
 import "math"
 
-// Limits bounds what a peer can make a connection do. A zero field means its default, a
-// negative one that there is no bound.
+// Limits bounds the resources that a peer can make a connection use. A zero field means
+// its default, a negative field means no bound.
 type Limits struct {
-	// Message is how many bytes a message may have, all of its fragments counted. Feed
-	// fails at the head of the frame that would exceed it. A compressed message may have
-	// an eighth more than that and 1 KiB, since compression enlarges what is random; its
-	// size afterwards is for the caller to limit, see Assembler. Default 4 MiB.
+	// Message is the maximum size of a message in bytes, the sum of all its fragments.
+	// Feed fails at the head of the frame that would exceed it. A compressed message may
+	// have an eighth more plus 1 KiB, since compression enlarges random data; the caller
+	// limits its size after decompression, see Assembler. Default 4 MiB.
 	Message int64
-	// Fragments is how many frames a message may have. Default 131,072: a message of 4 MiB
-	// in frames of 32 bytes.
+	// Fragments is the maximum number of frames in a message. Default 131,072: a message
+	// of 4 MiB in frames of 32 bytes.
 	Fragments int64
-	// Empty is how many of them may have no payload. Default 64.
+	// Empty is the maximum number of these frames without payload. Default 64.
 	Empty int64
 
 	compressed int64 // the bound for a compressed message
@@ -26,8 +26,8 @@ const (
 	DefaultEmpty     = 64
 )
 
-// Fill replaces the fields that are zero by their defaults. Init needs a Limits that was
-// filled, so that one serves all connections.
+// Fill replaces zero fields with their defaults. Init needs a filled Limits, so that one
+// Limits serves all connections.
 func (l *Limits) Fill() {
 	l.Message = bound(l.Message, DefaultMessage)
 	l.Fragments = bound(l.Fragments, DefaultFragments)

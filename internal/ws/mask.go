@@ -6,7 +6,7 @@ import (
 )
 
 // Mask masks p with a key, or removes the mask (RFC 6455 section 5.3). The lowest byte of
-// key is for the first byte of p. Mask returns the key for what follows p.
+// key is for the first byte of p. Mask returns the key for the bytes that follow p.
 func Mask(p []byte, key uint32) (next uint32) {
 	next = bits.RotateLeft32(key, -8*(len(p)&3))
 	k := uint64(key)<<32 | uint64(key)

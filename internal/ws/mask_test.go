@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// naiveMask masks p as RFC 6455 section 5.3 says, and returns the key for what follows.
+// naiveMask masks p as in RFC 6455 section 5.3, and returns the key for the bytes that
+// follow.
 func naiveMask(p []byte, k [4]byte) (next [4]byte) {
 	for i := range p {
 		p[i] ^= k[i%4]

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// outcome is what becomes of bytes that a peer has sent.
+// outcome is the result of receiving a peer's bytes.
 type outcome struct {
 	events []string // whole messages and control frames
 	part   []byte   // the beginning of a message that has not ended
@@ -37,8 +37,8 @@ func feed(c *Conn, b []byte) (n int, ev Event, err error) {
 	return n, ev, err
 }
 
-// feed passes a copy of in to a new connection in pieces of step bytes, and checks what
-// Feed promises of its events.
+// feed passes a copy of in to a new connection, in pieces of step bytes, and checks the
+// guarantees of Feed for its events.
 func (s setup) feed(t *testing.T, in []byte, step int) (o outcome) {
 	t.Helper()
 	s.limits.Fill()
@@ -92,7 +92,7 @@ func (s setup) feed(t *testing.T, in []byte, step int) (o outcome) {
 	return o
 }
 
-// model returns what must become of bytes, by going through RFC 6455 frame by frame, with
+// model returns the expected outcome for in. It follows RFC 6455 frame by frame, with
 // everything in memory.
 func (s setup) model(in []byte) outcome {
 	s.limits.Fill()
@@ -111,7 +111,7 @@ func (s setup) model(in []byte) outcome {
 	return m.o
 }
 
-// model is what is known of a connection.
+// model is the state of a connection.
 type model struct {
 	setup
 	o                   outcome
@@ -121,7 +121,7 @@ type model struct {
 	frames, empty, size uint64
 }
 
-// modelFrame is a frame. Its payload is not complete if there is no more of it.
+// modelFrame is a frame. Its payload is incomplete if the rest has not arrived.
 type modelFrame struct {
 	fin      bool
 	rsv, op  byte
@@ -130,8 +130,8 @@ type modelFrame struct {
 	complete bool
 }
 
-// head reads the next frame. It returns none if its head or, of a control frame, its
-// payload has not arrived, or is a fault.
+// head reads the next frame. It returns none if the head, or the payload of a control
+// frame, has not arrived or is a fault.
 func (m *model) head(in []byte) (f *modelFrame, rest []byte) {
 	f = &modelFrame{fin: in[0]>>7 == 1, rsv: in[0] >> 4 & 7, op: in[0] & 15}
 	m.o.err = m.firstBytes(f, in)
@@ -178,8 +178,8 @@ func (m *model) head(in []byte) (f *modelFrame, rest []byte) {
 	return f, rest[len(f.payload):]
 }
 
-// firstBytes returns what is wrong with the first two bytes of a frame, or with the first
-// one if there is only that.
+// firstBytes returns the error in the first two bytes of a frame, or in the first one if
+// the second has not arrived.
 func (m *model) firstBytes(f *modelFrame, in []byte) error {
 	control := f.op >= 8
 	switch {
@@ -226,7 +226,7 @@ func (m *model) count(f *modelFrame) error {
 	return nil
 }
 
-// take makes events of a frame, and reports whether there may be more frames.
+// take makes events of a frame, and reports whether more frames may follow.
 func (m *model) take(f *modelFrame) bool {
 	if f.op == 8 {
 		var event string

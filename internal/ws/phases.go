@@ -1,27 +1,27 @@
 package ws
 
-// Phase is the state of the closing handshake of a connection (RFC 6455 section 7).
+// Phase is the progress of the closing handshake of a connection (RFC 6455 section 7).
 type Phase uint8
 
 const (
 	// Open means that neither side has sent a Close frame.
 	Open Phase = iota
-	// CloseSent means that this side has sent a Close frame and waits for that of the
-	// peer. Messages are still received.
+	// CloseSent means that this side has sent a Close frame and waits for the peer's Close
+	// frame. It still receives messages.
 	CloseSent
-	// CloseReceived means that the peer has sent a Close frame and waits for that of this
-	// side. What it sends after that is ignored.
+	// CloseReceived means that the peer has sent a Close frame and waits for the Close
+	// frame of this side. This side ignores further bytes from the peer.
 	CloseReceived
-	// Failed means that the peer has made a fault. This side has yet to send a Close frame
-	// with the code of the error, and receives nothing any more.
+	// Failed means that the peer has caused a fault. This side still has to send a Close
+	// frame with the code of the error, and no longer receives anything.
 	Failed
-	// Closed means that nothing is to be sent or received: the server closes the
-	// connection below, the client waits a while for that.
+	// Closed means that there is nothing left to send or receive. The server closes the
+	// underlying connection; the client waits a while for the server to close it.
 	Closed
 	phases
 )
 
-// move is what changes the phase of a connection.
+// move is an action that changes the phase of a connection.
 type move uint8
 
 const (
@@ -31,8 +31,8 @@ const (
 	moves
 )
 
-// after is the phase after each move. Open, which no move leads to, marks moves that do
-// not exist.
+// after is the phase after each move. No move leads to Open, which marks a move that the
+// phase does not permit.
 var after = [phases][moves]Phase{
 	Open:          {sendsClose: CloseSent, receivesClose: CloseReceived, fails: Failed},
 	CloseSent:     {receivesClose: Closed, fails: Closed},
@@ -41,10 +41,10 @@ var after = [phases][moves]Phase{
 	Closed:        {},
 }
 
-// Phase returns the state of the closing handshake.
+// Phase returns the current phase of the closing handshake.
 func (c *Conn) Phase() Phase { return c.phase }
 
-// may reports whether the connection has the move now.
+// may reports whether the current phase permits the move.
 func (c *Conn) may(m move) bool { return after[c.phase][m] != Open }
 
 func (c *Conn) move(m move) {

@@ -43,14 +43,14 @@ func TestPhasesOfTheClosingHandshake(t *testing.T) {
 	}
 }
 
-// What Feed and Send do in each phase, and which phases follow.
+// Each phase determines the results of Feed and Send, and the phases that follow.
 func TestClosingHandshakes(t *testing.T) {
 	fault := to(Server).frame(3, "").b
 	closeFrame, text := to(Server).frame(fClose, closeBody(1000, "")).b, to(Server).frame(fText, "a").b
 	for _, tt := range []struct {
 		name  string
-		steps string // what happens: "<" is received, ">" is sent
-		want  string // the phase after each step, or what is wrong with the step
+		steps string // frames: "<" is received, ">" is sent
+		want  string // the phase after each step, or its error
 	}{
 		{"of the peer", "<text <close >text >ping <text >close >text >close <fault", "open received received received received closed ! ! closed"},
 		{"of this side", ">close >text >ping >close <text <close <text >close", "sent ! ! ! sent closed closed !"},
@@ -92,7 +92,7 @@ func TestClosingHandshakes(t *testing.T) {
 	}
 }
 
-// A fault that the caller has found ends the connection as those that Feed finds.
+// A fault that the caller detects ends the connection like a fault that Feed detects.
 func TestFaultsThatTheCallerFinds(t *testing.T) {
 	var l Limits
 	l.Fill()

@@ -1,8 +1,8 @@
 package ws
 
 // Prepared is a frame that many connections send. Servers all send the same bytes, which
-// Frame returns; clients must mask it anew each time. It does not change, so that
-// goroutines may share it.
+// Frame returns; clients must mask it anew each time. It is immutable, so goroutines may
+// share it.
 type Prepared struct {
 	frame []byte
 	head  Head
@@ -16,17 +16,17 @@ func Prepare(h Head, p []byte) *Prepared {
 	return &Prepared{frame, h, len(frame) - len(p)}
 }
 
-// Frame returns the frame as servers send it. It must not be changed.
+// Frame returns the frame as servers send it. The caller must not change it.
 func (p *Prepared) Frame() []byte { return p.frame }
 
-// Head returns the head of the frame, and Payload its payload, which must not be changed.
-// A server that has passed them to Conn.Admit may send Frame without copying it.
+// Head returns the head of the frame, and Payload its payload, which the caller must not
+// change. A server that has passed them to Conn.Admit may send Frame without copying it.
 func (p *Prepared) Head() Head { return p.head }
 
-// Payload returns the payload of the frame, which must not be changed.
+// Payload returns the payload of the frame, which the caller must not change.
 func (p *Prepared) Payload() []byte { return p.frame[p.start:] }
 
-// SendPrepared is like Send for a prepared frame. key is for clients.
+// SendPrepared is like Send for a prepared frame. Only clients use key.
 func (c *Conn) SendPrepared(dst []byte, p *Prepared, key uint32) ([]byte, error) {
 	if c.role == Client {
 		h := p.head

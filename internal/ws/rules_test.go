@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// script is what a peer sends. It masks frames if the connection under test is a server.
+// script is the sequence of bytes that a peer sends. It masks frames if the connection
+// under test is a server.
 type script struct {
 	role Role
 	b    []byte
@@ -27,14 +28,14 @@ func (s *script) frame(first byte, payload string) *script {
 	return s
 }
 
-// raw adds bytes as they are.
+// raw adds bytes unchanged.
 func (s *script) raw(b ...byte) *script {
 	s.b = append(s.b, b...)
 	return s
 }
 
-// head adds the first byte of a frame and a length of so many bytes, which may be longer
-// than necessary, and a key.
+// head adds the first byte of a frame, a length in the given number of bytes, which may be
+// longer than necessary, and a key.
 func (s *script) head(first byte, bytes int, length uint64) *script {
 	var mask byte
 	if s.role == Server {
@@ -213,8 +214,8 @@ func compressedRules(r Role) []rule {
 	}
 }
 
-// Each rule holds for bytes that arrive at once, one by one, and in pieces of other sizes, and
-// the model knows it, too.
+// Each rule holds for bytes that arrive at once, one by one, and in pieces of other sizes,
+// and the model has the same rule.
 func TestPeersAreHeldToTheRules(t *testing.T) {
 	for _, s := range []setup{{role: Server, limits: small}, {role: Client, limits: small}} {
 		checkRules(t, s, rules(s.role))
@@ -229,7 +230,7 @@ func TestPeersAreHeldToTheRules(t *testing.T) {
 	}
 }
 
-// Without limits there are those of the numbers.
+// Without limits, the ranges of the integers are the limits.
 func TestPeersWithoutLimits(t *testing.T) {
 	for _, r := range []Role{Server, Client} {
 		s := setup{r, Extensions{Compression: true}, Limits{Message: -1, Fragments: -1, Empty: -1}}
@@ -277,12 +278,12 @@ func checkRules(t *testing.T, s setup, all []rule) {
 	}
 }
 
-// What is wrong with a frame is found before more of it has arrived than shows it.
+// Feed detects a fault in a frame as soon as the bytes that show it have arrived.
 func TestFaultsAreFoundEarly(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		in   *script
-		at   int // how many bytes show it
+		at   int // the number of bytes that show it
 		err  *Error
 	}{
 		{"RSV", to(Server).frame(fText|0x20, "a"), 1, ErrReserved},
@@ -306,7 +307,7 @@ func TestFaultsAreFoundEarly(t *testing.T) {
 	}
 }
 
-// All codes that there are, in frames of a peer and in frames for it.
+// All possible codes, in frames from a peer and in frames for it.
 func TestCodesOfCloseFrames(t *testing.T) {
 	for code := range Code(math.MaxUint16) {
 		if code.OnWire() != modelOnWire(code) {
@@ -319,7 +320,7 @@ func TestCodesOfCloseFrames(t *testing.T) {
 	}
 }
 
-// Lengths around the limits of their forms, both ways.
+// Lengths around the limits of their encodings, in both directions.
 func TestLengthsOfFrames(t *testing.T) {
 	for _, size := range []int{0, 1, 124, 125, 126, 127, 128, 65535, 65536, 65537, 1 << 20} {
 		payload := strings.Repeat("a", size)

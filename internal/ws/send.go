@@ -2,8 +2,9 @@ package ws
 
 // Send appends a frame with the payload p, or returns an error if it must not be sent now.
 // The caller sets the key of h if the role is Client; h.Masked has no effect. A message is
-// one frame with Fin, or begins with one without and continues with Continuation. That text
-// is UTF-8 is not checked. Control frames may come between the frames of a message.
+// one frame with Fin, or begins with a frame without Fin and continues with Continuation
+// frames. Send does not check that text is UTF-8. The caller may send control frames
+// between the frames of a message.
 func (c *Conn) Send(dst []byte, h Head, p []byte) ([]byte, error) {
 	if err := c.Admit(h, p); err != nil {
 		return dst, err
@@ -12,8 +13,7 @@ func (c *Conn) Send(dst []byte, h Head, p []byte) ([]byte, error) {
 	return AppendFrame(dst, h, p), nil
 }
 
-// SendClose is like Send for a Close frame with a code and a reason, as AppendClose has
-// them.
+// SendClose is like Send for a Close frame with a code and a reason, see AppendClose.
 func (c *Conn) SendClose(dst []byte, code Code, reason string, key uint32) ([]byte, error) {
 	var room [MaxControl]byte
 	p, err := AppendClose(room[:0], code, reason)
@@ -23,8 +23,8 @@ func (c *Conn) SendClose(dst []byte, code Code, reason string, key uint32) ([]by
 	return c.Send(dst, Head{Opcode: Close, Fin: true, Key: key}, p)
 }
 
-// Admit is Send for a frame that the caller appends itself: without an error, the frame
-// counts as sent.
+// Admit is like Send for a frame that the caller appends itself: if Admit returns no
+// error, the frame counts as sent.
 func (c *Conn) Admit(h Head, p []byte) error {
 	switch {
 	case c.phase == CloseSent || c.phase == Closed || c.phase == Failed && h.Opcode != Close:

@@ -171,7 +171,7 @@ func TestPreparedFrames(t *testing.T) {
 	}
 }
 
-// What a connection costs while it is idle.
+// The cost of an idle connection.
 func TestConnectionsAreSmall(t *testing.T) {
 	if size := reflect.TypeFor[Conn]().Size(); size > 56 {
 		t.Errorf("a Conn has %d bytes", size)

@@ -2,15 +2,15 @@ package ws
 
 import "unicode/utf8"
 
-// TextCheck checks that text which arrives in pieces is UTF-8. The zero value is at the
-// beginning of a text.
+// TextCheck checks that text is UTF-8. The text may arrive in pieces. The zero value is at
+// the beginning of a text.
 type TextCheck struct {
-	missing   uint8 // how many bytes the character at the end of the last piece lacks
-	low, high uint8 // the range of the first of them
+	missing   uint8 // bytes that the last character of the last piece lacks
+	low, high uint8 // the range of the first missing byte
 }
 
-// Add reports whether what was passed to it until now, p included, can be the beginning of
-// a text in UTF-8. After a false, the result of further calls is undefined.
+// Add reports whether the pieces passed so far, including p, can be the beginning of a
+// text in UTF-8. After Add returns false, the result of further calls is undefined.
 func (t *TextCheck) Add(p []byte) bool {
 	for t.missing > 0 {
 		if len(p) == 0 {
@@ -33,11 +33,11 @@ func (t *TextCheck) Add(p []byte) bool {
 	return true
 }
 
-// Complete reports whether the text may end here: no character lacks a part.
+// Complete reports whether the text may end here: its last character is complete.
 func (t *TextCheck) Complete() bool { return t.missing == 0 }
 
-// wholeCharacters returns the length of p without the character at its end, if a part of
-// that is missing.
+// wholeCharacters returns the length of p without its last character if that is
+// incomplete.
 func wholeCharacters(p []byte) int {
 	for i := len(p) - 1; i >= 0 && i >= len(p)-3; i-- {
 		switch c := p[i]; {
@@ -54,7 +54,7 @@ func wholeCharacters(p []byte) int {
 	return len(p)
 }
 
-// step takes one byte: the ranges are those of RFC 3629 section 4.
+// step checks one byte, with the ranges of RFC 3629 section 4.
 func (t *TextCheck) step(c byte) bool {
 	if t.missing > 0 {
 		if c < t.low || c > t.high {

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// checkText passes text to a TextCheck in pieces that are cut at the places.
+// checkText passes text to a TextCheck in pieces, cut at the given places.
 func checkText(p []byte, cuts ...int) (valid, complete bool) {
 	var c TextCheck
 	from := 0
@@ -18,8 +18,8 @@ func checkText(p []byte, cuts ...int) (valid, complete bool) {
 	return true, c.Complete()
 }
 
-// All texts of up to four bytes that are at the limits of what is allowed, and with other
-// characters around them, cut anywhere.
+// All texts of up to four bytes at the limits of validity, and with other characters
+// around them, cut anywhere.
 func TestTextIsChecked(t *testing.T) {
 	edges := []byte("\x00\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc1\xc2\xdf\xe0\xe1\xec\xed\xee\xef\xf0\xf1\xf3\xf4\xf5\xff")
 	var check func(p []byte, more int)
