@@ -30,8 +30,8 @@ import (
 // WatchDisconnect does nothing unless ctx belongs to a running handler of a server.
 // Server.CancelOnDisconnect has the same effect for all requests.
 func (ctx *RequestCtx) WatchDisconnect() {
-	ctx.late.Lock()
-	defer ctx.late.Unlock()
+	ctx.timeoutMu.Lock()
+	defer ctx.timeoutMu.Unlock()
 	if w := ctx.watched(true); w != nil && ctx.ownsConn() {
 		ctx.exchange.t.watchPeer(w)
 	}
@@ -79,7 +79,7 @@ func (ctx *RequestCtx) ownWatch() *watch.Watch {
 
 // isLate reports whether the client gets a response other than the context's. late is held.
 func (ctx *RequestCtx) isLate() bool {
-	return ctx.lost || ctx.timeoutResponse.Load() != nil
+	return ctx.connRevoked || ctx.timeoutResponse.Load() != nil
 }
 
 // setExchange sets the exchange of the context's request, which may be nil. It needs the lock
@@ -90,9 +90,9 @@ func (ctx *RequestCtx) setExchange(x *exchange) {
 		ctx.exchange = x
 		return
 	}
-	ctx.late.Lock()
+	ctx.timeoutMu.Lock()
 	ctx.exchange = x
-	ctx.late.Unlock()
+	ctx.timeoutMu.Unlock()
 }
 
 // serveOn makes the context serve requests of c.
@@ -107,17 +107,17 @@ func (ctx *RequestCtx) serveOn(c *engine.Conn) {
 // handler's other goroutines, such as the producer of a stream, cannot start to watch the
 // client, since nothing would end that watch.
 func (ctx *RequestCtx) endExchange() {
-	ctx.late.Lock()
+	ctx.timeoutMu.Lock()
 	ctx.exchange = nil
-	ctx.late.Unlock()
+	ctx.timeoutMu.Unlock()
 }
 
 // endExchanges removes the exchange, which is about to send a response, from ctx and from all
 // contexts lent from it, whose handlers may still run. If one of these handlers starts to watch
 // the client later, its watch is canceled at once, since the client has another response.
 func (ctx *RequestCtx) endExchanges() {
-	ctx.late.Lock()
-	defer ctx.late.Unlock()
+	ctx.timeoutMu.Lock()
+	defer ctx.timeoutMu.Unlock()
 	ctx.exchange = nil
 	for run := range ctx.runs() {
 		run.ctx.endExchanges()
@@ -126,9 +126,9 @@ func (ctx *RequestCtx) endExchanges() {
 
 // setStreaming sets the exchange that sends the body stream of ctx, or nil.
 func (ctx *RequestCtx) setStreaming(x *h2Exchange) {
-	ctx.late.Lock()
+	ctx.timeoutMu.Lock()
 	ctx.streaming = x
-	ctx.late.Unlock()
+	ctx.timeoutMu.Unlock()
 }
 
 // ownsConn reports whether the connection serves this request. A request that has timed out
@@ -149,9 +149,9 @@ func (ctx *RequestCtx) AfterFunc(f func()) (stop func() bool) {
 		return func() bool { return !stopped.Swap(true) }
 	}
 	done := ctx.Done() // also starts to watch the client if CancelOnDisconnect is set
-	ctx.late.Lock()
+	ctx.timeoutMu.Lock()
 	w := ctx.watched(false)
-	ctx.late.Unlock()
+	ctx.timeoutMu.Unlock()
 	if w == nil {
 		return context.AfterFunc(onlyDone{done}, f)
 	}
@@ -179,7 +179,7 @@ func (o onlyDone) Err() error {
 // resetCtx prepares the context for the next request, or drops it if it cannot be reused.
 func (x *h1Exchange) resetCtx() {
 	if !x.mayReuseCtx() {
-		x.dropCtx()
+		x.discardCtx()
 		return
 	}
 	source := x.ctx.Request.source
@@ -217,7 +217,7 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 	return service.Done()
 }
 
-// Err returns context.Canceled after the Done channel is closed, and nil before.
+// Err returns the error context.Canceled after the Done channel is closed, and nil before.
 func (ctx *RequestCtx) Err() error {
 	select {
 	case <-ctx.Done():

@@ -19,13 +19,13 @@ import (
 //
 //	admit    decides how to continue, once the head was received:
 //	           planServe    there is no content: handle is next
-//	           planCollect  the transport collects the content in memory (holdBody counts it)
+//	           planCollect  the transport collects the content in memory (reserveBodyMemory counts it)
 //	           planStream   the handler reads the content from a contentSource
 //	           planParse    parseForm reads a large form from a contentSource
-//	           planRefuse   answerRefusal makes the response, and the handler is not called
+//	           planRefuse   buildRefusal makes the response, and the handler is not called
 //	handle   calls the handler
-//	takeCtx  takes the context back from the handler, unless handle has already done so;
-//	         after a timeout, leaveCtx leaves it to the handler's goroutines
+//	reclaimCtx  takes the context back from the handler, unless handle has already done so;
+//	         after a timeout, replaceCtx leaves it to the handler's goroutines
 //	respond  is a method of the transport: it sends the response
 //
 // Only one goroutine at a time uses an exchange: first the one that receives the request,
@@ -36,19 +36,19 @@ type exchange struct {
 	t   serverTransport
 	ctx *RequestCtx
 
-	config   RequestConfig // returned by Server.HeaderReceived
-	refusal  error         // why the request is refused, or nil
-	held     *bodymem.Body // the body, if it counts towards MaxRequestBodyMemory
-	status   uint16        // of the response if the Expect field is not met
-	duplex   bool          // see RequestCtx.EnableFullDuplex
-	handling bool          // the handler is running
+	config     RequestConfig // returned by Server.HeaderReceived
+	refusal    error         // why the request is refused, or nil
+	bodyMemory *bodymem.Body // the body, if it counts towards MaxRequestBodyMemory
+	status     uint16        // of the response if the Expect field is not met
+	duplex     bool          // see RequestCtx.EnableFullDuplex
+	handling   bool          // the handler is running
 }
 
 // serverTransport carries the messages of an exchange: over an HTTP/1.1 connection, or over
 // an HTTP/2 stream.
 type serverTransport interface {
 	// Owner is called if other requests need the memory of the body.
-	bodymem.Owner
+	bodymem.Request
 	// sendInterim sends an informational response at once, with all fields of h if only is
 	// 0, or else with the fields of that name.
 	sendInterim(status int, h *ResponseHeader, only field.ID) error
@@ -56,9 +56,9 @@ type serverTransport interface {
 	// called. Goroutines with different contexts of the request may call it concurrently.
 	watchPeer(w *watch.Watch)
 	unwatchPeer()
-	// ctxLeft is called after the context was left to goroutines of the handler. They also
+	// ctxReplaced is called after the context was left to goroutines of the handler. They also
 	// have the content, and must no longer read it.
-	ctxLeft()
+	ctxReplaced()
 	// formParsed is called after a form was parsed as it arrived. It discards the content
 	// that follows the form.
 	formParsed()
@@ -100,11 +100,11 @@ func expectationOf(head *http1.Head) expectation {
 func (x *exchange) admit(framing http1.Framing, expects expectation, isTunnel bool) plan {
 	s, h := x.s, &x.ctx.Request.Header
 	if s.GetOnly && !h.IsGet() && !h.IsHead() {
-		return x.deny(ErrGetOnly)
+		return x.setRefusal(ErrGetOnly)
 	}
 	if s.HeaderReceived != nil {
 		if x.config = s.HeaderReceived(h); x.config.RefuseStatus != 0 {
-			return x.deny(ErrRequestRefused)
+			return x.setRefusal(ErrRequestRefused)
 		}
 	}
 	if framing.Kind == http1.NoBody && expects == expectsNothing {
@@ -118,29 +118,29 @@ func (x *exchange) admit(framing http1.Framing, expects expectation, isTunnel bo
 	case isTunnel || x.streamsBodies():
 		next = planStream
 	case framing.Kind == http1.Length && framing.Length > int64(limit) && limit > 0:
-		return x.deny(ErrBodyTooLarge)
+		return x.setRefusal(ErrBodyTooLarge)
 	case x.parsesForm(framing, 0):
 		next = planParse
 	}
 	if expects != expectsNothing {
-		if status := x.meet(expects); status != StatusContinue {
+		if status := x.checkExpect(expects); status != StatusContinue {
 			x.status = uint16(status)
-			return x.deny(ErrRequestRefused)
+			return x.setRefusal(ErrRequestRefused)
 		}
 	}
 	x.ctx.Request.body.limit = limit // also limits the decoded body
 	return next
 }
 
-// deny returns planRefuse with a reason.
-func (x *exchange) deny(why error) plan {
+// setRefusal returns planRefuse with a reason.
+func (x *exchange) setRefusal(why error) plan {
 	x.refusal = why
 	return planRefuse
 }
 
-// meet asks the application whether the client may send the content (RFC 9110 section
+// checkExpect asks the application whether the client may send the content (RFC 9110 section
 // 10.1.1). It returns StatusContinue, or the status to refuse the request with.
-func (x *exchange) meet(expects expectation) int {
+func (x *exchange) checkExpect(expects expectation) int {
 	s := x.s
 	switch {
 	case expects == expectsOther:
@@ -182,12 +182,12 @@ func (x *exchange) count(received *clock.Moment) {
 	if received.IsZero() {
 		*received = clock.Read()
 	}
-	ctx.at = *received
+	ctx.receivedAt = *received
 }
 
-// answerRefusal makes the response to a refused request, and reports whether the method was
+// buildRefusal makes the response to a refused request, and reports whether the method was
 // HEAD.
-func (x *exchange) answerRefusal() (isHead bool) {
+func (x *exchange) buildRefusal() (isHead bool) {
 	ctx := x.ctx
 	h := &ctx.Request.Header
 	if x.refusal != ErrRequestRefused && !h.is(wasRead) {
@@ -205,7 +205,7 @@ func (x *exchange) answerRefusal() (isHead bool) {
 		ctx.Response.SetStatusCode(int(x.status))
 	}
 	if ctx.timeoutResponse.Load() != nil {
-		x.leaveCtx()
+		x.replaceCtx()
 	}
 	return isHead
 }
@@ -224,14 +224,14 @@ func (s *Server) makeRefusal(ctx *RequestCtx, status int) {
 
 // handle calls the handler. Usually no other goroutine uses the context after it, since the
 // request has no timeout, no watch and no body stream: then handle takes the context back
-// and returns true. Otherwise the caller must call takeCtx.
+// and returns true. Otherwise the caller must call reclaimCtx.
 func (x *exchange) handle() (alone bool) {
 	ctx := x.ctx
 	ctx.setExchange(x)
 	x.handling = true
 	x.s.Handler(ctx)
 	x.handling = false
-	if x.s.CancelOnDisconnect || ctx.timeoutResponse.Load() != nil || ctx.watch.Load() != nil || ctx.left != nil || ctx.Response.body.stream != nil {
+	if x.s.CancelOnDisconnect || ctx.timeoutResponse.Load() != nil || ctx.watch.Load() != nil || ctx.lateRun != nil || ctx.Response.body.stream != nil {
 		return false
 	}
 	ctx.exchange = nil
@@ -248,15 +248,15 @@ const (
 	endedInside                 // a late handler within a TimeoutHandler still has the body
 )
 
-// takeCtx takes the context back from a handler that has returned, or, if ok is false, has
-// panicked. After endedTimedOut the caller must call leaveCtx.
-func (x *exchange) takeCtx(ok bool) ending {
+// reclaimCtx takes the context back from a handler that has returned, or, if ok is false, has
+// panicked. After endedTimedOut the caller must call replaceCtx.
+func (x *exchange) reclaimCtx(ok bool) ending {
 	ctx := x.ctx
 	end := endedWell
 	switch {
 	case ctx.timeoutResponse.Load() != nil:
 		end = endedTimedOut
-	case ctx.left != nil:
+	case ctx.lateRun != nil:
 		end = endedInside
 	case !ok:
 		end = endedByPanic
@@ -271,33 +271,33 @@ func (x *exchange) takeCtx(ok bool) ending {
 	return end
 }
 
-// leaveCtx leaves the context to goroutines of the handler that still use it. The exchange
+// replaceCtx leaves the context to goroutines of the handler that still use it. The exchange
 // continues with a new context, which has the timeout response.
-func (x *exchange) leaveCtx() {
+func (x *exchange) replaceCtx() {
 	left := x.ctx
-	x.c.Pin()
-	x.leaveBodyCount(left)
+	x.c.RecordEscape()
+	x.detachBodyMemory(left)
 	x.ctx = x.s.acquireCtx(x.c)
 	x.ctx.requestNum = left.requestNum
 	if !x.s.LazyRequestTime {
-		x.ctx.at = left.at
+		x.ctx.receivedAt = left.receivedAt
 	}
-	x.ctx.take(left.takeTimeoutResponse())
-	x.t.ctxLeft()
+	x.ctx.setTimeoutResponse(left.takeTimeoutResponse())
+	x.t.ctxReplaced()
 }
 
-// take copies the response to the context, and moves its body stream there.
-func (ctx *RequestCtx) take(response timedOutResponse) {
+// setTimeoutResponse copies the response to the context, and moves its body stream there.
+func (ctx *RequestCtx) setTimeoutResponse(response timedOutResponse) {
 	resp := &ctx.Response
 	response.CopyTo(resp)
-	response.giveStreamTo(resp)
+	response.moveStreamTo(resp)
 	resp.Header.setState(noDefaultType, resp.Header.is(noDefaultType) || ctx.s.NoDefaultContentType)
 	resp.Header.setState(noDefaultDate, resp.Header.is(noDefaultDate) || ctx.s.NoDefaultDate)
 }
 
-// noteHead is called before the response is sent with e. If the application may read the
-// response afterwards, noteHead records the fields that e adds.
-func (x *exchange) noteHead(e http1.Encoding) {
+// recordHead is called before the response is sent with e. If the application may read the
+// response afterwards, recordHead records the fields that e adds.
+func (x *exchange) recordHead(e http1.Encoding) {
 	resp := &x.ctx.Response
 	if x.s.ResponseSent != nil || len(x.ctx.Request.values) > 0 {
 		// user values may be closers, which may read the response
@@ -315,8 +315,8 @@ func (x *exchange) mayReuseCtx() bool {
 	return (w == nil || w.Finished()) && x.ctx.timeoutResponse.Load() == nil
 }
 
-// dropCtx releases a context that cannot serve another request.
-func (x *exchange) dropCtx() {
+// discardCtx releases a context that cannot serve another request.
+func (x *exchange) discardCtx() {
 	ctx := x.ctx
 	x.ctx = nil
 	ctx.Request.closeSource()

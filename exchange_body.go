@@ -14,21 +14,21 @@ import (
 )
 
 // Bodies in memory count towards Server.MaxRequestBodyMemory, except small ones, which are
-// the usual case. The methods up to leaveBodyCount follow the life of such a body: holdBody
+// the usual case. The methods up to detachBodyMemory follow the life of such a body: reserveBodyMemory
 // while it arrives, bodyArrived at its end, and then one of the other three.
 
-// holdBody counts room bytes as the memory of the body, after got more bytes of it have
-// arrived. If done is set it was received as a whole, so it cannot stall anymore. holdBody
+// reserveBodyMemory counts room bytes as the memory of the body, after got more bytes of it have
+// arrived. If done is set it was received as a whole, so it cannot stall anymore. reserveBodyMemory
 // fails if there is no memory for the body.
-func (x *exchange) holdBody(room, got int, done bool) error {
+func (x *exchange) reserveBodyMemory(room, got int, done bool) error {
 	m := &x.s.bodies
 	if !m.Fits(room) {
 		return ErrBodyTooLarge
 	}
-	if x.held == nil {
-		x.held = m.New(x.t, x.c.ID)
+	if x.bodyMemory == nil {
+		x.bodyMemory = m.New(x.t, x.c.ID)
 	}
-	if !m.Hold(x.held, room, got, done) {
+	if !m.Reserve(x.bodyMemory, room, got, done) {
 		return ErrRequestBodyMemory
 	}
 	return nil
@@ -36,36 +36,36 @@ func (x *exchange) holdBody(room, got int, done bool) error {
 
 // bodyArrived is called when the body has arrived, or is no longer awaited.
 func (x *exchange) bodyArrived() {
-	if x.held != nil {
-		x.s.bodies.Arrived(x.held)
+	if x.bodyMemory != nil {
+		x.s.bodies.Arrived(x.bodyMemory)
 	}
 }
 
-// endBodyCount is called when the exchange no longer uses the body. The body is still counted
+// endBodyMemory is called when the exchange no longer uses the body. The body is still counted
 // while a late handler within a TimeoutHandler has it.
-func (x *exchange) endBodyCount() {
+func (x *exchange) endBodyMemory() {
 	switch {
-	case x.held == nil:
-	case x.ctx != nil && x.ctx.left != nil:
-		x.leaveBodyCount(x.ctx.left.ctx)
+	case x.bodyMemory == nil:
+	case x.ctx != nil && x.ctx.lateRun != nil:
+		x.detachBodyMemory(x.ctx.lateRun.ctx)
 	default:
-		x.dropBodyCount()
+		x.releaseBodyMemory()
 	}
 }
 
-// dropBodyCount stops counting the body, which is no longer used.
-func (x *exchange) dropBodyCount() {
-	if held := x.held; held != nil {
-		x.held = nil
-		x.s.bodies.Drop(held)
+// releaseBodyMemory stops counting the body, which is no longer used.
+func (x *exchange) releaseBodyMemory() {
+	if held := x.bodyMemory; held != nil {
+		x.bodyMemory = nil
+		x.s.bodies.Release(held)
 	}
 }
 
-// leaveBodyCount counts the body until ctx, which keeps it, is garbage-collected.
-func (x *exchange) leaveBodyCount(ctx *RequestCtx) {
-	if held := x.held; held != nil {
-		x.held = nil
-		runtime.AddCleanup(ctx, bodymem.Left.Drop, x.s.bodies.Leave(held))
+// detachBodyMemory counts the body until ctx, which keeps it, is garbage-collected.
+func (x *exchange) detachBodyMemory(ctx *RequestCtx) {
+	if held := x.bodyMemory; held != nil {
+		x.bodyMemory = nil
+		runtime.AddCleanup(ctx, bodymem.Detached.Release, x.s.bodies.Detach(held))
 	}
 }
 
@@ -87,9 +87,9 @@ func (x *exchange) parsesForm(framing http1.Framing, got int64) bool {
 	return len(h.MultipartFormBoundary()) > 0 && h.list.FindID(field.ContentEncoding, 0) < 0
 }
 
-// readOn turns a body whose beginning is in memory into a stream: first the beginning, then
+// streamBody turns a body whose beginning is in memory into a stream: first the beginning, then
 // the content of source. The caller releases the buffer of the beginning once it was read.
-func (x *exchange) readOn(source contentSource) (beginning *bufpool.Buffer) {
+func (x *exchange) streamBody(source contentSource) (beginning *bufpool.Buffer) {
 	req := &x.ctx.Request
 	beginning, req.body.buf = req.body.buf, nil
 	req.source = source
@@ -101,10 +101,10 @@ func (x *exchange) readOn(source contentSource) (beginning *bufpool.Buffer) {
 // after the form. beginning is the buffer that readOn has returned, or nil.
 func (x *exchange) parseForm(beginning *bufpool.Buffer) error {
 	room := formMemory
-	if x.held != nil {
-		room += int(x.held.Bytes())
+	if x.bodyMemory != nil {
+		room += int(x.bodyMemory.Bytes())
 	}
-	if err := x.holdBody(room, 0, false); err != nil {
+	if err := x.reserveBodyMemory(room, 0, false); err != nil {
 		return err
 	}
 	if err := x.ctx.Request.parseForm(int64(max(x.bodyLimit(), 0)), (*formDecoder).startPlain); err != nil {

@@ -28,21 +28,21 @@ type SentResponse struct {
 
 // delivery is the state of the response being written.
 type delivery struct {
-	on      bool  // Server.ResponseSent will be called for it
-	told    bool  // Server.ResponseSent was called
-	size    int64 // in bytes
-	missing int64 // how many of them will never be written, and are in no buffer
-	err     error // why the response was cut off, or nil
+	on       bool  // Server.ResponseSent will be called for it
+	reported bool  // Server.ResponseSent was called
+	size     int64 // in bytes
+	missing  int64 // how many of them will never be written, and are in no buffer
+	err      error // why the response was cut off, or nil
 }
 
-// errNoAnswer is reported if there is no response.
-var errNoAnswer = errors.New("fasthttp: the connection was cut off without a response")
+// errNoResponse is reported if there is no response.
+var errNoResponse = errors.New("fasthttp: the connection was cut off without a response")
 
 // stampRefused sets the number and the time of a refused request, for Server.ResponseSent.
 func (x *h1Exchange) stampRefused() {
 	ctx := x.ctx
-	if x.s.ResponseSent != nil && !x.s.LazyRequestTime && ctx.at.IsZero() {
-		ctx.requestNum, ctx.at = x.c.Requests+1, clock.Read()
+	if x.s.ResponseSent != nil && !x.s.LazyRequestTime && ctx.receivedAt.IsZero() {
+		ctx.requestNum, ctx.receivedAt = x.c.Requests+1, clock.Read()
 	}
 }
 
@@ -51,8 +51,8 @@ func (x *h1Exchange) beginSending(size int) {
 	x.delivery.on, x.delivery.size = x.s.ResponseSent != nil, int64(size)
 }
 
-// cutShort records why the rest of the response is not written.
-func (x *h1Exchange) cutShort(err error) {
+// failDelivery records why the rest of the response is not written.
+func (x *h1Exchange) failDelivery(err error) {
 	if x.delivery.on {
 		x.delivery.err = err
 	}
@@ -68,7 +68,7 @@ func (x *h1Exchange) sent() {
 			report.StatusCode = x.ctx.Response.StatusCode()
 			report.Bytes = max(d.size-d.missing-x.unsent(), 0)
 		}
-		d.told = true // it may end the goroutine
+		d.reported = true // it may end the goroutine
 		x.s.reportSent(x.ctx, report)
 	}
 	*d = delivery{}
@@ -76,7 +76,7 @@ func (x *h1Exchange) sent() {
 
 // nothingSent reports to Server.ResponseSent that a request has begun and gets no response.
 func (x *h1Exchange) nothingSent(err error) {
-	if x.s.ResponseSent == nil || x.ctx == nil || !x.h.conn.Begun() || x.delivery.told {
+	if x.s.ResponseSent == nil || x.ctx == nil || !x.h.phases.Begun() || x.delivery.reported {
 		return
 	}
 	x.stampRefused()
@@ -105,7 +105,7 @@ func (s *Server) reportRefusal(nc net.Conn, resp *Response, sent SentResponse) {
 		return
 	}
 	c := &engine.Conn{Set: &s.conns, NC: nc, ID: engine.NewID(), Opened: clock.Monotonic(), Service: s.conns.Service()}
-	ctx := &RequestCtx{s: s, at: clock.Read()}
+	ctx := &RequestCtx{s: s, receivedAt: clock.Read()}
 	ctx.serveOn(c)
 	resp.CopyTo(&ctx.Response)
 	sent.StatusCode = resp.StatusCode()

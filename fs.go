@@ -367,26 +367,26 @@ func stripSegments(p []byte, n int) []byte {
 //	Finder.Choose  chooses the representation of it for the client
 //	send           evaluates conditions and ranges, and sets the response
 type fileHandler struct {
-	finder      *files.Finder
-	ranges      bool
-	control     []byte // Cache-Control
-	noSniff     bool
-	rewrite     PathRewriteFunc
-	notFound    RequestHandler
-	readMethods bool // only GET and HEAD are answered
+	finder       *files.Finder
+	ranges       bool
+	cacheControl []byte // Cache-Control
+	noSniff      bool
+	rewrite      PathRewriteFunc
+	notFound     RequestHandler
+	readMethods  bool // only GET and HEAD are answered
 }
 
 // newFileHandler returns a handler with the settings of s. found are its settings
 // for finding files, which the caller may have changed.
 func newFileHandler(s *FS, found *files.Settings) *fileHandler {
 	return &fileHandler{
-		finder:      files.New(found),
-		ranges:      s.AcceptByteRange,
-		control:     []byte(s.CacheControl),
-		noSniff:     s.NoSniff,
-		rewrite:     s.PathRewrite,
-		notFound:    s.PathNotFound,
-		readMethods: true,
+		finder:       files.New(found),
+		ranges:       s.AcceptByteRange,
+		cacheControl: []byte(s.CacheControl),
+		noSniff:      s.NoSniff,
+		rewrite:      s.PathRewrite,
+		notFound:     s.PathNotFound,
+		readMethods:  true,
 	}
 }
 

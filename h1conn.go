@@ -15,7 +15,7 @@ import (
 // It is the engine.Protocol that an engine drives, and serves one request after the other with
 // its exchange.
 //
-// The engine calls Space and Received when bytes have arrived, and then Step. Step calls
+// The engine calls ReadBuffer and Received when bytes have arrived, and then Step. Step calls
 // advance, which advances as far as these bytes allow, without waiting for the peer, and
 // returns the next action for the engine.
 //
@@ -32,35 +32,35 @@ type h1Conn struct {
 	tail []byte          // to be written after out: a body too large to be copied into out
 	file engine.FilePart // to be sent after out, by an engine that sends files
 
-	conn   http1.Conn
-	timing timing // the part of the exchange for which readUntil is the deadline
-	keeper bool   // the connection keeps its context while it waits, see keeps
-	filled bool   // the last read has filled its space, so more bytes are likely to be there
-	minor  uint8  // the minor version of the request: 1 in HTTP/1.1
+	phases    http1.ServerConn
+	timing    timing // the part of the exchange for which readUntil is the deadline
+	cachesCtx bool   // the connection keeps its context while it waits, see keeps
+	filled    bool   // the last read has filled its space, so more bytes are likely to be there
+	minor     uint8  // the minor version of the request: 1 in HTTP/1.1
 
 	head http1.Head // of the request being received, or received last
-	// readUntil and writeUntil are the deadlines that the server has set. wholeUntil is the
+	// readUntil and writeUntil are the deadlines that the server has set. requestUntil is the
 	// deadline of the whole current request; readUntil may be an earlier one.
-	readUntil, writeUntil, wholeUntil time.Time
+	readUntil, writeUntil, requestUntil time.Time
 
-	turn  int          // requests served since the last flush
-	fault error        // the error that ended the connection early
-	now   clock.Moment // when the last bytes were received; zero until it is known
+	servedSinceFlush int          // requests served since the last flush
+	fault            error        // the error that ended the connection early
+	now              clock.Moment // when the last bytes were received; zero until it is known
 
 	x h1Exchange // of the current request
 }
 
 const (
-	// turnLimit is how many pipelined requests are served before their responses are written
+	// pipelineBatch is how many pipelined requests are served before their responses are written
 	// and other connections get their turn.
-	turnLimit = 64
+	pipelineBatch = 64
 	// flushSize is how many bytes of responses are gathered at most before they are written.
 	flushSize = 64 << 10
-	// bodySpace is the buffer size for reading a body, if more than that is left of it.
-	bodySpace = 64 << 10
-	// burstSpace is the buffer size on an event loop for requests that arrive faster than
+	// bodyReadSize is the buffer size for reading a body, if more than that is left of it.
+	bodyReadSize = 64 << 10
+	// burstReadSize is the buffer size on an event loop for requests that arrive faster than
 	// they are read.
-	burstSpace = 16 << 10
+	burstReadSize = 16 << 10
 )
 
 // newH1Conn returns an h1Conn that belongs to no connection.
@@ -72,16 +72,16 @@ func newH1Conn() *h1Conn {
 
 // clear resets h to its initial state.
 func (h *h1Conn) clear() {
-	spare := h.x.spare
+	spare := h.x.freeContent
 	*h = h1Conn{}
-	h.x.h, h.x.t, h.x.spare = h, &h.x, spare
+	h.x.h, h.x.t, h.x.freeContent = h, &h.x, spare
 }
 
 // attach makes h serve a connection.
 func (h *h1Conn) attach(s *Server, c *engine.Conn, l engine.Link) {
 	h.s, h.c, h.link = s, c, l
 	h.x.s, h.x.c = s, c
-	c.RoomForEver = s.WriteTimeout <= 0 && s.HeaderReceived == nil
+	c.NoWriteTimeout = s.WriteTimeout <= 0 && s.HeaderReceived == nil
 	h.x.recv.accept = s.AcceptTrailer
 	h.head.KeepNames, h.head.Limits = s.DisableHeaderNamesNormalizing, s.set.limits
 	if h.x.ctx != nil {
@@ -94,8 +94,8 @@ func (h *h1Conn) attach(s *Server, c *engine.Conn, l engine.Link) {
 		h.out.B = h.out.B[:0]
 	}
 	h.tail, h.file = nil, engine.FilePart{}
-	h.conn, h.timing = http1.Conn{}, timesWait
-	h.turn, h.filled = 0, false
+	h.phases, h.timing = http1.ServerConn{}, timesWait
+	h.servedSinceFlush, h.filled = 0, false
 	h.fault = nil
 	h.readUntil, h.writeUntil = time.Time{}, time.Time{}
 	h.now = clock.Moment{}
@@ -105,8 +105,8 @@ func (h *h1Conn) attach(s *Server, c *engine.Conn, l engine.Link) {
 // reusable reports whether h can serve another connection of the same server without being
 // cleared: its buffers have not grown much, and no handler still uses it.
 func (h *h1Conn) reusable() bool {
-	return !h.conn.Left() && (h.x.ctx == nil || !h.x.ctx.used) &&
-		h.in != nil && cap(h.in.B) <= max(2*h.s.set.readSize, burstSpace) && (h.out == nil || cap(h.out.B) <= 2*h.s.set.writeSize)
+	return !h.phases.ReadingDetached() && (h.x.ctx == nil || !h.x.ctx.used) &&
+		h.in != nil && cap(h.in.B) <= max(2*h.s.set.readSize, burstReadSize) && (h.out == nil || cap(h.out.B) <= 2*h.s.set.writeSize)
 }
 
 // pending returns the bytes that were received and not yet consumed.
@@ -129,9 +129,9 @@ func (h *h1Conn) consume(n int) {
 	}
 }
 
-// contain is deferred with the result of recover. It answers after a panic of the handler, and
+// recoverPanic is deferred with the result of recover. It answers after a panic of the handler, and
 // ends the connection after any other panic.
-func (h *h1Conn) contain(p any, next *engine.Action) {
+func (h *h1Conn) recoverPanic(p any, next *engine.Action) {
 	// no panic has a nil value: the runtime replaces it
 	if p == nil {
 		return
@@ -146,7 +146,7 @@ func (h *h1Conn) contain(p any, next *engine.Action) {
 	}
 	h.c.Abort()
 	h.x.abandon()
-	h.conn.EndReading()
+	h.phases.EndReading()
 	h.tail, h.file = nil, engine.FilePart{}
 	if h.out != nil {
 		h.out.B = h.out.B[:0]
@@ -156,9 +156,9 @@ func (h *h1Conn) contain(p any, next *engine.Action) {
 
 // afterPanic answers a request whose handler has panicked, and continues.
 func (h *h1Conn) afterPanic() (next engine.Action) {
-	defer func() { h.contain(recover(), &next) }()
-	next, wait := h.x.answer(false)
-	if wait && !h.conn.Left() {
+	defer func() { h.recoverPanic(recover(), &next) }()
+	next, wait := h.x.finishHandler(false)
+	if wait && !h.phases.ReadingDetached() {
 		return next
 	}
 	return h.advance()
@@ -169,12 +169,12 @@ func (h *h1Conn) advance() engine.Action {
 	for {
 		var next engine.Action
 		var wait bool
-		switch reading := h.conn.Reading(); {
-		case h.conn.Left():
-			return engine.Leave
+		switch reading := h.phases.Reading(); {
+		case h.phases.ReadingDetached():
+			return engine.CloseDetached
 		case reading == http1.ReadEnded:
-			return h.flushThen(h.last())
-		case h.conn.Writing() == http1.WriteQueued:
+			return h.flushThen(h.finalAction())
+		case h.phases.Writing() == http1.WriteQueued:
 			return engine.Flush
 		case reading == http1.ReadBody:
 			next, wait = h.x.advanceBody()
@@ -182,22 +182,22 @@ func (h *h1Conn) advance() engine.Action {
 			next, wait = h.x.advanceHead()
 		}
 		switch {
-		case wait && !h.conn.Left():
+		case wait && !h.phases.ReadingDetached():
 			return next
-		case h.conn.Idle() && h.drained():
+		case h.phases.Idle() && h.drained():
 			if next = h.flushThen(engine.Read); next == engine.Flush {
-				next = engine.FlushRest
+				next = engine.FlushIdle
 			}
 			return next
 		}
 	}
 }
 
-// last returns the last action of the connection, after everything was written.
-func (h *h1Conn) last() engine.Action {
-	switch h.conn.Life() {
-	case http1.LifeHandedOver:
-		return engine.HandOver
+// finalAction returns the last action of the connection, after everything was written.
+func (h *h1Conn) finalAction() engine.Action {
+	switch h.phases.Life() {
+	case http1.LifeHijacked:
+		return engine.Hijack
 	case http1.LifeLingering:
 		return engine.Linger
 	}
@@ -214,10 +214,10 @@ func (h *h1Conn) flushThen(next engine.Action) engine.Action {
 
 // flushed is called when out was written, and tail or file after it.
 func (h *h1Conn) flushed() {
-	h.turn = 0
+	h.servedSinceFlush = 0
 	h.out.B = h.out.B[:0]
-	if h.conn.Writing() == http1.WriteQueued {
-		h.conn.SetWriting(http1.WriteIdle)
+	if h.phases.Writing() == http1.WriteQueued {
+		h.phases.SetWriting(http1.WriteIdle)
 		h.tail, h.file = nil, engine.FilePart{}
 		h.x.endRequest()
 	}
@@ -226,8 +226,8 @@ func (h *h1Conn) flushed() {
 // output returns the buffer for output.
 func (h *h1Conn) output() *bufpool.Buffer {
 	if h.out == nil {
-		if ctx := h.x.ctx; ctx != nil && ctx.spare != nil {
-			h.out, ctx.spare = ctx.spare, nil
+		if ctx := h.x.ctx; ctx != nil && ctx.freeOutput != nil {
+			h.out, ctx.freeOutput = ctx.freeOutput, nil
 			h.out.B = h.out.B[:0]
 		} else {
 			h.out = bufpool.Get(h.s.set.writeSize)
@@ -258,18 +258,18 @@ func (h *h1Conn) flushTo(conn net.Conn) (n int, err error) {
 	}
 	n, err = conn.Write(h.out.B)
 	h.out.B = h.out.B[:0]
-	h.turn = 0
+	h.servedSinceFlush = 0
 	return n, err
 }
 
 // release releases everything that an idle connection does not need.
 func (h *h1Conn) release() {
-	h.endKeeping()
-	h.x.dropBodyCount()
+	h.endCachingCtx()
+	h.x.releaseBodyMemory()
 	if ctx := h.x.ctx; ctx != nil {
 		if w := ctx.watch.Load(); w != nil {
 			// the response, a stream, was cut off
-			h.x.endWatch(w, ctx.left != nil)
+			h.x.endWatch(w, ctx.lateRun != nil)
 			h.x.resetCtx()
 		}
 	}
@@ -277,7 +277,7 @@ func (h *h1Conn) release() {
 		h.s.releaseCtx(h.x.ctx)
 		h.x.ctx = nil
 	}
-	if h.conn.Left() {
+	if h.phases.ReadingDetached() {
 		return
 	}
 	bufpool.Put(h.in)
@@ -288,14 +288,14 @@ func (h *h1Conn) release() {
 
 var _ engine.Protocol = (*h1Conn)(nil)
 
-// Space implements engine.Protocol. It has at least minSpace bytes.
-func (h *h1Conn) Space() []byte {
+// ReadBuffer implements engine.Protocol. It has at least minSpace bytes.
+func (h *h1Conn) ReadBuffer() []byte {
 	size := h.s.set.readSize
 	switch {
-	case h.conn.Reading() == http1.ReadBody && h.x.recv.decoder.Left() > bodySpace:
-		size = max(size, bodySpace)
-	case h.filled && !h.link.KeepsSpace():
-		size = max(size, burstSpace)
+	case h.phases.Reading() == http1.ReadBody && h.x.recv.decoder.Remaining() > bodyReadSize:
+		size = max(size, bodyReadSize)
+	case h.filled && !h.link.HasReadGoroutine():
+		size = max(size, burstReadSize)
 	default:
 		h.filled = false
 	}
@@ -316,14 +316,14 @@ func (h *h1Conn) Space() []byte {
 	return b.B[len(b.B):cap(b.B)]
 }
 
-// spaceToWaitWith is Space for a goroutine that holds the buffer while it waits. The buffer
+// idleReadBuffer is ReadBuffer for a goroutine that holds the buffer while it waits. The buffer
 // has the usual size, however fast the last bytes arrived.
-func (h *h1Conn) spaceToWaitWith() []byte {
+func (h *h1Conn) idleReadBuffer() []byte {
 	h.filled = false
-	if h.in != nil && cap(h.in.B) < bodySpace {
-		h.giveSpace()
+	if h.in != nil && cap(h.in.B) < bodyReadSize {
+		h.shrinkReadBuffer()
 	}
-	return h.Space()
+	return h.ReadBuffer()
 }
 
 // moveInput moves the pending bytes to another buffer of this size, which must have room for
@@ -337,35 +337,35 @@ func (h *h1Conn) moveInput(size int) {
 
 // Received implements engine.Protocol.
 func (h *h1Conn) Received(n int, at time.Duration) {
-	if h.x.held != nil && !h.x.held.Resumed() {
+	if h.x.bodyMemory != nil && !h.x.bodyMemory.Resumed() {
 		h.InputEnded(ErrRequestBodyMemory)
 		return
 	}
 	h.in.B = h.in.B[:len(h.in.B)+n]
 	h.filled = len(h.in.B) == cap(h.in.B)
-	if h.conn.Reading() == http1.ReadIdle {
-		if h.c.IsPinned() {
+	if h.phases.Reading() == http1.ReadIdle {
+		if h.c.HasEscaped() {
 			h.forgetDeadlines()
 		}
-		h.conn.SetReading(http1.ReadWoken)
+		h.phases.SetReading(http1.ReadWoken)
 	}
 	h.now = clock.MomentOf(at)
 }
 
 // InputEnded implements engine.Protocol. A request that has begun is refused.
 func (h *h1Conn) InputEnded(err error) {
-	if h.x.held != nil && !h.x.held.Resumed() {
+	if h.x.bodyMemory != nil && !h.x.bodyMemory.Resumed() {
 		err = ErrRequestBodyMemory
 	}
-	if h.conn.Reading() == http1.ReadEnded {
+	if h.phases.Reading() == http1.ReadEnded {
 		return
 	}
-	silent := h.conn.Idle() && h.c.NeverBegan() && isTimeout(err)
+	silent := h.phases.Idle() && h.c.GetsTimeoutResponse() && isTimeout(err)
 	if silent {
 		h.x.begin()
 	}
-	if h.conn.Idle() {
-		h.conn.EndReading()
+	if h.phases.Idle() {
+		h.phases.EndReading()
 		if err != io.EOF {
 			h.s.logReadError(h.c, err)
 		}
@@ -376,11 +376,11 @@ func (h *h1Conn) InputEnded(err error) {
 		err = io.ErrUnexpectedEOF
 	}
 	var next engine.Action
-	defer func() { h.contain(recover(), &next) }()
+	defer func() { h.recoverPanic(recover(), &next) }()
 	_, _ = h.x.refuse(err)
 	// a peer that has sent nothing is not sending
-	if silent && h.conn.Lingers() {
-		h.conn.SetLife(http1.LifeEnding)
+	if silent && h.phases.Lingers() {
+		h.phases.SetLife(http1.LifeEnding)
 	}
 	h.inputFault(err)
 }
@@ -388,7 +388,7 @@ func (h *h1Conn) InputEnded(err error) {
 // inputFault records err as the fault that has ended the connection, unless the peer gets a
 // response.
 func (h *h1Conn) inputFault(err error) {
-	if h.conn.Reading() == http1.ReadEnded && h.flushThen(engine.Close) == engine.Close && !isCommonRead(err) {
+	if h.phases.Reading() == http1.ReadEnded && h.flushThen(engine.Close) == engine.Close && !isCommonRead(err) {
 		h.fault = err
 	}
 }
@@ -399,7 +399,7 @@ func (h *h1Conn) Step() (next engine.Action) {
 	panicked := true
 	defer func() {
 		if panicked {
-			h.contain(recover(), &next)
+			h.recoverPanic(recover(), &next)
 		}
 	}()
 	next = h.advance()
@@ -417,7 +417,7 @@ func (h *h1Conn) Output() (head, tail []byte, file *engine.FilePart) {
 
 // Written implements engine.Protocol.
 func (h *h1Conn) Written(n int64, err error) {
-	h.taken(n)
+	h.countWritten(n)
 	switch {
 	case err == nil:
 		if len(h.out.B) == 0 && len(h.tail) == 0 && h.file.Length == 0 {
@@ -427,12 +427,12 @@ func (h *h1Conn) Written(n int64, err error) {
 		h.x.fileEnded()
 		h.flushed()
 	default:
-		h.x.cutOff(err)
+		h.x.abort(err)
 	}
 }
 
-// taken removes n written bytes from the output.
-func (h *h1Conn) taken(n int64) {
+// countWritten removes n written bytes from the output.
+func (h *h1Conn) countWritten(n int64) {
 	if n < int64(len(h.out.B)) {
 		h.out.B = h.out.B[:copy(h.out.B, h.out.B[n:])]
 		return
@@ -449,42 +449,42 @@ func (h *h1Conn) taken(n int64) {
 
 // Idle implements engine.Protocol. It reports whether no request has begun.
 func (h *h1Conn) Idle() bool {
-	return h.conn.Idle() && h.drained()
+	return h.phases.Idle() && h.drained()
 }
 
 // Wait implements engine.Protocol.
 func (h *h1Conn) Wait(w engine.Wait) (until time.Time) {
 	switch w {
-	case engine.WaitRequest, engine.WaitBare:
-		h.rest(w == engine.WaitBare)
-	case engine.WaitRoom:
+	case engine.WaitRequest, engine.WaitUnbuffered:
+		h.prepareIdle(w == engine.WaitUnbuffered)
+	case engine.WaitWritable:
 		h.x.limitResponse()
 		return h.writeUntil
 	case engine.WaitInput:
 		if h.timing.over() {
-			return engine.Passed
+			return engine.PastDeadline
 		}
-		if !h.link.KeepsSpace() {
-			h.giveSpace()
-		} else if h.x.held != nil {
-			h.x.held.Block()
+		if !h.link.HasReadGoroutine() {
+			h.shrinkReadBuffer()
+		} else if h.x.bodyMemory != nil {
+			h.x.bodyMemory.Block()
 		}
 		h.x.limitRequest()
 	}
 	return h.readUntil
 }
 
-// rest releases memory not needed until the next request begins, and sets the deadline
+// prepareIdle releases memory not needed until the next request begins, and sets the deadline
 // for that. Empty lines do not extend the deadline.
-func (h *h1Conn) rest(bare bool) {
-	if h.conn.Reading() == http1.ReadWoken {
-		h.conn.SetReading(http1.ReadIdle)
+func (h *h1Conn) prepareIdle(bare bool) {
+	if h.phases.Reading() == http1.ReadWoken {
+		h.phases.SetReading(http1.ReadIdle)
 	}
-	if ctx := h.x.ctx; ctx == nil || !h.keeps(ctx, bare) {
-		h.restBare()
+	if ctx := h.x.ctx; ctx == nil || !h.mayCacheCtx(ctx, bare) {
+		h.releaseIdleCtx()
 	}
 	h.filled = false
-	h.giveSpace()
+	h.shrinkReadBuffer()
 	if bare {
 		bufpool.Put(h.in)
 		h.in, h.read = nil, 0
@@ -498,10 +498,10 @@ func (h *h1Conn) rest(bare bool) {
 	}
 }
 
-// giveSpace releases a buffer larger than usual while no bytes arrive. If it has the
+// shrinkReadBuffer releases a buffer larger than usual while no bytes arrive. If it has the
 // first bytes of a request, they move to a smaller buffer: a peer that has sent much must not
 // hold more memory than others.
-func (h *h1Conn) giveSpace() {
+func (h *h1Conn) shrinkReadBuffer() {
 	usual := h.s.set.readSize
 	if h.in == nil || cap(h.in.B) < 2*usual {
 		return
@@ -514,14 +514,14 @@ func (h *h1Conn) giveSpace() {
 	}
 }
 
-// Turn implements engine.Protocol. The turns of the other connections may take as long as
+// Yield implements engine.Protocol. The turns of the other connections may take as long as
 // the wait for room for a response. The time of a body with a minimum rate keeps running.
-func (h *h1Conn) Turn() (w engine.Wait, until time.Time) {
+func (h *h1Conn) Yield() (w engine.Wait, until time.Time) {
 	switch {
-	case !h.conn.Begun() || h.timing == timesWait:
+	case !h.phases.Begun() || h.timing == timesWait:
 		h.x.limitResponse()
-		return engine.WaitRoom, h.writeUntil
-	case h.conn.Reading() == http1.ReadBody && h.x.pace.begun:
+		return engine.WaitWritable, h.writeUntil
+	case h.phases.Reading() == http1.ReadBody && h.x.pace.begun:
 		// bytes that have arrived since the last wait count
 		h.x.limitRequest()
 		return engine.WaitInput, h.readUntil
@@ -529,20 +529,20 @@ func (h *h1Conn) Turn() (w engine.Wait, until time.Time) {
 	return engine.WaitNone, time.Time{}
 }
 
-// Expired implements engine.Protocol. Bytes that arrive add to the time of a body with a
+// DeadlineExceeded implements engine.Protocol. Bytes that arrive add to the time of a body with a
 // minimum rate, if it has some left.
-func (h *h1Conn) Expired() {
-	h.timing = h.timing.expired(!h.x.pace.begun || h.x.pace.left <= 0 || passed(h.wholeUntil))
+func (h *h1Conn) DeadlineExceeded() {
+	h.timing = h.timing.expired(!h.x.pace.begun || h.x.pace.left <= 0 || passed(h.requestUntil))
 }
 
-// HandOver implements engine.Protocol.
-func (h *h1Conn) HandOver() (take func(nc net.Conn, err error)) {
+// Hijack implements engine.Protocol.
+func (h *h1Conn) Hijack() (take func(nc net.Conn, err error)) {
 	s := h.s
 	var ahead []byte
 	if rest := h.pending(); len(rest) > 0 {
 		ahead = append(ahead, rest...)
 	}
-	ctx := h.x.letGo()
+	ctx := h.x.detachCtx()
 	return func(nc net.Conn, err error) {
 		if err != nil {
 			s.logger().Printf("fasthttp: cannot hand over a connection: %v", err)
@@ -556,7 +556,7 @@ func (h *h1Conn) HandOver() (take func(nc net.Conn, err error)) {
 
 // Abandoned implements engine.Protocol.
 func (h *h1Conn) Abandoned() {
-	h.endKeeping()
+	h.endCachingCtx()
 	h.x.abandon()
 }
 
@@ -565,20 +565,20 @@ func (h *h1Conn) Abandoned() {
 // buffer for input.
 
 // hasMany reports whether the server has more connections than may keep their contexts.
-func (s *Server) hasMany() bool { return s.conns.Open() > maxKeepers }
+func (s *Server) hasMany() bool { return s.conns.Open() > maxCachedCtxs }
 
-// mayRest reports whether the connection can wait for its next request without h. Unless bare
+// mayPark reports whether the connection can wait for its next request without h. Unless bare
 // is set, the connection keeps h if the server has few connections.
-func (h *h1Conn) mayRest(bare bool) bool {
-	return !h.keeper && h.c.Requests > 0 && !h.c.IsPinned() &&
+func (h *h1Conn) mayPark(bare bool) bool {
+	return !h.cachesCtx && h.c.Requests > 0 && !h.c.HasEscaped() &&
 		h.x.ctx != nil && h.x.ctx.timeoutResponse.Load() == nil && h.reusable() &&
-		(bare || !h.becomeKeeper())
+		(bare || !h.beginCachingCtx())
 }
 
-// letSpace returns a buffer of the usual size for a connection that will wait without h. It is
+// detachReadBuffer returns a buffer of the usual size for a connection that will wait without h. It is
 // the buffer for input, if there is one.
-func (h *h1Conn) letSpace() *bufpool.Buffer {
-	h.giveSpace()
+func (h *h1Conn) detachReadBuffer() *bufpool.Buffer {
+	h.shrinkReadBuffer()
 	space := h.in
 	if space == nil {
 		return bufpool.Get(h.s.set.readSize)
@@ -589,9 +589,9 @@ func (h *h1Conn) letSpace() *bufpool.Buffer {
 	return space
 }
 
-// putAway takes h, which is reusable, from its connection, and keeps it for another connection
+// park takes h, which is reusable, from its connection, and keeps it for another connection
 // of the same server.
-func (h *h1Conn) putAway() {
+func (h *h1Conn) park() {
 	s := h.s
 	if h.x.ctx != nil && !s.cleanCtx(h.x.ctx) {
 		h.x.ctx = nil
@@ -600,25 +600,25 @@ func (h *h1Conn) putAway() {
 		bufpool.Poison(h.out.B)
 	}
 	h.c, h.link = nil, nil
-	s.rested.Put(h)
+	s.parkedConns.Put(h)
 }
 
-// restedConn returns an h1Conn that belongs to no connection, preferably one from putAway.
-func (s *Server) restedConn() *h1Conn {
-	if h, ok := s.rested.Get().(*h1Conn); ok {
+// parkedConn returns an h1Conn that belongs to no connection, preferably one from putAway.
+func (s *Server) parkedConn() *h1Conn {
+	if h, ok := s.parkedConns.Get().(*h1Conn); ok {
 		return h
 	}
 	return h1Conns.Get().(*h1Conn)
 }
 
-// keeps reports whether the connection keeps the context and the buffer for output while it
+// mayCacheCtx reports whether the connection keeps the context and the buffer for output while it
 // waits, which saves the use of the pools. Some connections do, if each has a goroutine anyway
 // and the server has few connections.
-func (h *h1Conn) keeps(ctx *RequestCtx, bare bool) bool {
+func (h *h1Conn) mayCacheCtx(ctx *RequestCtx, bare bool) bool {
 	if bare || ctx.used || ctx.timeoutResponse.Load() != nil || h.out != nil && cap(h.out.B) > 2*h.s.set.writeSize {
 		return false
 	}
-	if !h.keeper && !h.becomeKeeper() {
+	if !h.cachesCtx && !h.beginCachingCtx() {
 		return false
 	}
 	if h.out != nil {
@@ -630,39 +630,39 @@ func (h *h1Conn) keeps(ctx *RequestCtx, bare bool) bool {
 	return true
 }
 
-// maxKeepers is how many connections of a server keep their contexts while they wait.
-const maxKeepers = 128
+// maxCachedCtxs is how many connections of a server keep their contexts while they wait.
+const maxCachedCtxs = 128
 
-// becomeKeeper makes the connection keep its context while it waits, unless too many others
+// beginCachingCtx makes the connection keep its context while it waits, unless too many others
 // do. It reports whether it has done so.
-func (h *h1Conn) becomeKeeper() bool {
-	keepers := &h.s.keepers
-	if keepers.Load() >= maxKeepers || !h.link.KeepsSpace() || h.s.hasMany() {
+func (h *h1Conn) beginCachingCtx() bool {
+	keepers := &h.s.cachedCtxs
+	if keepers.Load() >= maxCachedCtxs || !h.link.HasReadGoroutine() || h.s.hasMany() {
 		return false
 	}
-	if h.keeper = keepers.Add(1) <= maxKeepers; !h.keeper {
+	if h.cachesCtx = keepers.Add(1) <= maxCachedCtxs; !h.cachesCtx {
 		keepers.Add(-1)
 	}
-	h.c.Stays = h.keeper
-	return h.keeper
+	h.c.KeepsProtocol = h.cachesCtx
+	return h.cachesCtx
 }
 
-// endKeeping ends what becomeKeeper has begun, so that another connection may keep its
+// endCachingCtx ends what beginCachingCtx has begun, so that another connection may keep its
 // context.
-func (h *h1Conn) endKeeping() {
-	if h.keeper {
-		h.keeper = false
-		h.s.keepers.Add(-1)
+func (h *h1Conn) endCachingCtx() {
+	if h.cachesCtx {
+		h.cachesCtx = false
+		h.s.cachedCtxs.Add(-1)
 	}
 }
 
-// restBare releases the context and the buffer for output.
-func (h *h1Conn) restBare() {
+// releaseIdleCtx releases the context and the buffer for output.
+func (h *h1Conn) releaseIdleCtx() {
 	if ctx := h.x.ctx; ctx != nil {
-		if h.out != nil && ctx.spare == nil && cap(h.out.B) <= 2*h.s.set.writeSize {
+		if h.out != nil && ctx.freeOutput == nil && cap(h.out.B) <= 2*h.s.set.writeSize {
 			// this takes one use of a pool instead of two
 			bufpool.Poison(h.out.B)
-			ctx.spare, h.out = h.out, nil
+			ctx.freeOutput, h.out = h.out, nil
 		}
 		h.s.releaseCtx(ctx)
 		h.x.ctx = nil

@@ -20,29 +20,29 @@ import (
 type timing uint8
 
 const (
-	timesWait    timing = iota // the wait for a request, or an earlier one
-	timesRequest               // the current request
-	timesHead                  // its head
-	overRequest                // the current request; its time is over, so only bytes that have arrived are read
-	overHead                   // its head; its time is over likewise
+	timesWait      timing = iota // the wait for a request, or an earlier one
+	timesRequest                 // the current request
+	timesHead                    // its head
+	expiredRequest               // the current request; its time is over, so only bytes that have arrived are read
+	expiredHead                  // its head; its time is over likewise
 )
 
 // over reports whether the time is over, so that only bytes that have arrived are read.
-func (t timing) over() bool { return t >= overRequest }
+func (t timing) over() bool { return t >= expiredRequest }
 
 // ofHead reports whether the deadline is for a head.
-func (t timing) ofHead() bool { return t == timesHead || t == overHead }
+func (t timing) ofHead() bool { return t == timesHead || t == expiredHead }
 
 // expired returns the next timing after the deadline has passed although bytes have arrived.
 // over is set unless these bytes have extended the time.
 func (t timing) expired(over bool) timing {
 	switch {
 	case t.ofHead() && over:
-		return overHead
+		return expiredHead
 	case t.ofHead():
 		return timesHead
 	case over:
-		return overRequest
+		return expiredRequest
 	}
 	return min(t, timesRequest)
 }
@@ -51,7 +51,7 @@ func (t timing) expired(over bool) timing {
 // request has ended as well.
 func (t timing) headRead(over bool) timing {
 	if t.over() && over {
-		return overRequest
+		return expiredRequest
 	}
 	return timesRequest
 }
@@ -76,7 +76,7 @@ func (h *h1Conn) limitFirst() {
 		if s.ReadHeaderTimeout > 0 {
 			h.timing = timesHead
 		}
-		h.wholeUntil = afterTimeout(s.ReadTimeout)
+		h.requestUntil = afterTimeout(s.ReadTimeout)
 	}
 }
 
@@ -111,8 +111,8 @@ func afterTimeout(timeout time.Duration) time.Time {
 	return time.Now().Add(timeout)
 }
 
-// sooner returns the earlier of two times. The zero time means never.
-func sooner(a, b time.Time) time.Time {
+// earlier returns the earlier of two times. The zero time means never.
+func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}
@@ -123,15 +123,15 @@ func sooner(a, b time.Time) time.Time {
 // wait, but only takes effect for the first one, and for each wait for a body that must arrive
 // at a minimum rate.
 func (x *h1Exchange) limitRequest() {
-	buffers := x.h.conn.Reading() == http1.ReadBody
+	buffers := x.h.phases.Reading() == http1.ReadBody
 	if x.h.timing != timesWait && (!buffers || x.s.MinRequestBodyRate <= 0) {
 		return
 	}
 	if x.h.timing == timesWait {
 		x.h.timing = timesRequest
-		x.h.wholeUntil = x.requestEnd()
+		x.h.requestUntil = x.requestEnd()
 	}
-	until := x.h.wholeUntil
+	until := x.h.requestUntil
 	switch {
 	case buffers:
 		until = x.paceUntil(until)
@@ -165,8 +165,8 @@ func (x *h1Exchange) requestTimeout(timeout time.Duration) time.Time {
 // endHead ends the time of a head that has arrived.
 func (x *h1Exchange) endHead() {
 	// even if the head arrived at the last moment, the rest of the request has its own time
-	x.h.timing = x.h.timing.headRead(passed(x.h.wholeUntil))
-	x.h.setReadUntil(x.h.wholeUntil)
+	x.h.timing = x.h.timing.headRead(passed(x.h.requestUntil))
+	x.h.setReadUntil(x.h.requestUntil)
 }
 
 // limitResponse sets the deadline for writing the response.
@@ -218,7 +218,7 @@ func (x *h1Exchange) paceUntil(until time.Time) time.Time {
 	p, now := &x.pace, clock.Monotonic()
 	p.spend(x.s, now-p.since, x.recv.got-p.got)
 	p.since, p.got = now, x.recv.got
-	return sooner(until, time.Now().Add(p.left))
+	return earlier(until, time.Now().Add(p.left))
 }
 
 // awaitPaced is awaitBody for a body that a handler reads, with its minimum rate. The time of
@@ -231,10 +231,10 @@ func (x *h1Exchange) awaitPaced(conn net.Conn) (int, error) {
 	if !p.begun {
 		p.spend(x.s, 0, 0)
 	}
-	x.h.link.LimitReads(sooner(x.h.readUntil, now.Add(p.left)))
-	if x.cut.Load() {
+	x.h.link.LimitReads(earlier(x.h.readUntil, now.Add(p.left)))
+	if x.readingRevoked.Load() {
 		// LimitReads may have replaced the deadline that was to end the reading
-		return 0, errReadingCut
+		return 0, errReadingRevoked
 	}
 	n, err := x.awaitBody(conn)
 	p.spend(x.s, time.Since(now), int64(n))

@@ -32,8 +32,8 @@ import (
 //	                planCollect  advanceBody, each time that more has arrived
 //	                planStream   newSource
 //	                planParse    newSource, serveForm
-//	                planRefuse   refuse or refuseUnread: answerRefusal, respond
-//	serve         count, handle; then answer if takeCtx is needed
+//	                planRefuse   refuse or refuseUnread: buildRefusal, respond
+//	serve         count, handle; then answer if reclaimCtx is needed
 //	respond       puts the response into the output, or writes a stream
 //	endRequest    prepares for the next request, once the response is in the output or written
 //
@@ -47,13 +47,13 @@ type h1Exchange struct {
 	pace     pace
 	delivery delivery // of the response, for Server.ResponseSent
 
-	toDrain int        // how many bytes of the body may still be discarded, see drain
-	spare   *h1Content // for the next streamed body, or nil
-	// continuing is held while 100 (Continue) is sent, if duplex is set: one goroutine may
+	toDrain     int        // how many bytes of the body may still be discarded, see drain
+	freeContent *h1Content // for the next streamed body, or nil
+	// continueMu is held while 100 (Continue) is sent, if duplex is set: one goroutine may
 	// be reading the body while another writes the response.
-	continuing sync.Mutex
-	watching   atomic.Bool // the engine watches the client for the handler
-	cut        atomic.Bool // a late handler has the body, and must read no more of it
+	continueMu     sync.Mutex
+	watching       atomic.Bool // the engine watches the client for the handler
+	readingRevoked atomic.Bool // a late handler has the body, and must read no more of it
 }
 
 var _ serverTransport = (*h1Exchange)(nil)
@@ -63,9 +63,9 @@ var _ serverTransport = (*h1Exchange)(nil)
 // exchange can continue; if not, the action is ignored.
 func (x *h1Exchange) advanceHead() (engine.Action, bool) {
 	b := x.h.pending()
-	if x.h.conn.Idle() {
-		if x.s.set.unencryptedHTTP2 && x.c.NeverAsked() {
-			if next, wait := x.lookForPreface(b); wait {
+	if x.h.phases.Idle() {
+		if x.s.set.unencryptedHTTP2 && x.c.NoRequestYet() {
+			if next, wait := x.checkPreface(b); wait {
 				return next, true
 			}
 		}
@@ -77,7 +77,7 @@ func (x *h1Exchange) advanceHead() (engine.Action, bool) {
 		if len(b) == 0 {
 			return x.h.flushThen(engine.Read), true
 		}
-		if x.h.turn >= turnLimit || x.h.out != nil && len(x.h.out.B) >= flushSize {
+		if x.h.servedSinceFlush >= pipelineBatch || x.h.out != nil && len(x.h.out.B) >= flushSize {
 			return engine.Flush, true
 		}
 		x.begin()
@@ -99,12 +99,12 @@ func (x *h1Exchange) advanceHead() (engine.Action, bool) {
 
 // begin prepares the exchange for a request whose first byte has arrived.
 func (x *h1Exchange) begin() {
-	if x.c.IsPinned() && x.h.conn.Reading() == http1.ReadIdle {
+	if x.c.HasEscaped() && x.h.phases.Reading() == http1.ReadIdle {
 		x.h.forgetDeadlines()
 	}
-	x.h.conn.SetReading(http1.ReadHead)
-	if x.h.conn.Waiting() != http1.WaitNever {
-		x.h.conn.SetWaiting(http1.WaitNever)
+	x.h.phases.SetReading(http1.ReadHead)
+	if x.h.phases.Waiting() != http1.WaitNever {
+		x.h.phases.SetWaiting(http1.WaitNever)
 	}
 	x.c.Empty = 0
 	if x.ctx == nil {
@@ -128,7 +128,7 @@ func (x *h1Exchange) headReceived() (engine.Action, bool) {
 	}
 	h.minor = uint8(h.head.Minor)
 	if x.ctx.Request.Header.ConnectionClose() {
-		h.conn.SetLife(http1.LifeLast)
+		h.phases.SetLife(http1.LifeLast)
 	}
 	expects := expectsNothing
 	if h.minor > 0 {
@@ -148,15 +148,15 @@ func (x *h1Exchange) headReceived() (engine.Action, bool) {
 		return x.refuse(x.refusal)
 	}
 	if expects == expectsContinue && (framing.Kind == http1.Chunks || framing.Length > 0) {
-		h.conn.SetWaiting(http1.WaitOpen)
+		h.phases.SetWaiting(http1.WaitOpen)
 	}
 	if next == planCollect {
 		_ = x.recv.start(framing, x.bodyLimit()) // admit has checked the length
-		x.sayContinue()
-		h.conn.SetReading(http1.ReadBody)
+		x.send100()
+		h.phases.SetReading(http1.ReadBody)
 		return x.advanceBody()
 	}
-	h.conn.SetReading(http1.ReadStream)
+	h.phases.SetReading(http1.ReadStream)
 	x.limitRequest()
 	h.blocking()
 	if err := x.flushNow(); err != nil {
@@ -173,7 +173,7 @@ func (x *h1Exchange) headReceived() (engine.Action, bool) {
 
 // serveEmpty serves a request that has no body.
 func (x *h1Exchange) serveEmpty() (engine.Action, bool) {
-	x.h.conn.SetReading(http1.ReadDone)
+	x.h.phases.SetReading(http1.ReadDone)
 	if x.h.head.MethodID != http1.MethodGet {
 		x.ctx.Request.finalizeEmpty()
 	}
@@ -183,16 +183,16 @@ func (x *h1Exchange) serveEmpty() (engine.Action, bool) {
 // flushFailed ends the connection after an error of writing earlier output, before the
 // handler is called.
 func (x *h1Exchange) flushFailed(err error) (engine.Action, bool) {
-	x.cutOff(err)
+	x.abort(err)
 	x.h.fault = err
-	x.h.conn.EndReading()
+	x.h.phases.EndReading()
 	return engine.Close, false
 }
 
-// sayContinue adds 100 (Continue) to the output if the client waits for it.
-func (x *h1Exchange) sayContinue() {
-	if x.h.conn.Waiting() == http1.WaitOpen {
-		x.h.conn.SetWaiting(http1.WaitOver)
+// send100 adds 100 (Continue) to the output if the client waits for it.
+func (x *h1Exchange) send100() {
+	if x.h.phases.Waiting() == http1.WaitOpen {
+		x.h.phases.SetWaiting(http1.WaitOver)
 		out := x.h.output()
 		out.B = append(out.B, "HTTP/1.1 100 Continue\r\n\r\n"...)
 	}
@@ -214,10 +214,10 @@ func (x *h1Exchange) advanceBody() (engine.Action, bool) {
 	if n > 0 {
 		x.h.consume(n)
 	}
-	// a small body that has arrived is not counted, so holdBody is not needed
+	// a small body that has arrived is not counted, so reserveBodyMemory is not needed
 	if err == nil && (!done || x.recv.got > ownBuffer) {
-		if room := x.bodyRoom(req.body.room()); room > uncountedBody {
-			err = x.holdBody(room, n, done)
+		if room := x.bodyRoom(req.body.capacity()); room > uncountedBody {
+			err = x.reserveBodyMemory(room, n, done)
 		}
 	}
 	if err != nil {
@@ -229,7 +229,7 @@ func (x *h1Exchange) advanceBody() (engine.Action, bool) {
 		}
 		return x.h.flushThen(engine.Read), true
 	}
-	x.h.conn.SetReading(http1.ReadDone)
+	x.h.phases.SetReading(http1.ReadDone)
 	req.finalizeEmpty()
 	return x.serve()
 }
@@ -240,7 +240,7 @@ func (x *h1Exchange) flushNow() error {
 	if x.h.out == nil || len(x.h.out.B) == 0 {
 		return nil
 	}
-	if x.h.conn.Writing() != http1.WriteStream {
+	if x.h.phases.Writing() != http1.WriteStream {
 		x.limitResponse()
 	}
 	_, err := x.h.flushTo(x.h.blocking())
@@ -250,7 +250,7 @@ func (x *h1Exchange) flushNow() error {
 // wantsClose reports whether the connection should end after the current request.
 func (x *h1Exchange) wantsClose() bool {
 	s, ctx := x.s, x.ctx
-	return !x.h.conn.KeepAlive() || s.DisableKeepalive || x.c.Stopping() ||
+	return !x.h.phases.KeepAlive() || s.DisableKeepalive || x.c.Stopping() ||
 		s.MaxRequestsPerConn > 0 && x.c.Requests >= uint64(s.MaxRequestsPerConn) ||
 		ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose()
 }
@@ -258,15 +258,15 @@ func (x *h1Exchange) wantsClose() bool {
 // parseRest serves a request with a large form, whose beginning is in memory and whose rest
 // has not arrived.
 func (x *h1Exchange) parseRest() (engine.Action, bool) {
-	x.h.conn.SetReading(http1.ReadStream)
-	x.h.setReadUntil(x.h.wholeUntil)
+	x.h.phases.SetReading(http1.ReadStream)
+	x.h.setReadUntil(x.h.requestUntil)
 	x.h.blocking()
 	if err := x.flushNow(); err != nil {
 		return x.flushFailed(err)
 	}
 	source := x.newSource()
 	source.resume(x, x.recv.decoder, &x.ctx.Request.Header.header, x.s.AcceptTrailer)
-	return x.serveForm(x.readOn(source))
+	return x.serveForm(x.streamBody(source))
 }
 
 // serveForm serves a request whose form is parsed as it arrives.
@@ -279,9 +279,9 @@ func (x *h1Exchange) serveForm(beginning *bufpool.Buffer) (engine.Action, bool) 
 
 // formParsed implements serverTransport.
 func (x *h1Exchange) formParsed() {
-	x.dropBody(true)
+	x.drainOrClose(true)
 	// the handler gets the parsed form, so it cannot read from the connection
-	x.h.conn.SetReading(http1.ReadDone)
+	x.h.phases.SetReading(http1.ReadDone)
 }
 
 // refuse answers a refused request, and ends the connection.
@@ -292,16 +292,16 @@ func (x *h1Exchange) refuse(why error) (engine.Action, bool) {
 	}
 	x.bodyArrived()
 	x.stampRefused()
-	return x.answerAndEnd(x.answerRefusal())
+	return x.respondAndClose(x.buildRefusal())
 }
 
-// answerAndEnd sends the response, and ends the connection after it.
-func (x *h1Exchange) answerAndEnd(isHead bool) (engine.Action, bool) {
+// respondAndClose sends the response, and ends the connection after it.
+func (x *h1Exchange) respondAndClose(isHead bool) (engine.Action, bool) {
 	x.ctx.Response.SetConnectionClose()
-	if x.h.conn.Reading() != http1.ReadDone {
-		x.h.conn.SetReading(http1.ReadDone)
+	if x.h.phases.Reading() != http1.ReadDone {
+		x.h.phases.SetReading(http1.ReadDone)
 	}
-	x.h.conn.Linger()
+	x.h.phases.Linger()
 	return x.respond(isHead)
 }
 
@@ -312,19 +312,19 @@ func (x *h1Exchange) refuseUnread(framing http1.Framing) (engine.Action, bool) {
 	x.stampRefused()
 	x.countRequest()
 	ctx := x.ctx
-	isHead := x.answerRefusal()
+	isHead := x.buildRefusal()
 	if x.ctx != ctx {
 		// the first one is left to goroutines of the application
-		return x.answerAndEnd(isHead)
+		return x.respondAndClose(isHead)
 	}
 	if framing.Kind == http1.NoBody {
-		x.h.conn.SetReading(http1.ReadDone)
+		x.h.phases.SetReading(http1.ReadDone)
 		req.finalizeEmpty()
 		return x.respond(isHead)
 	}
-	x.h.conn.SetReading(http1.ReadStream)
+	x.h.phases.SetReading(http1.ReadStream)
 	if x.h.head.Has(http1.Expect100 | http1.ExpectOther) {
-		x.h.conn.SetWaiting(http1.WaitOver)
+		x.h.phases.SetWaiting(http1.WaitOver)
 	}
 	x.limitRequest()
 	source := x.newSource()
@@ -332,7 +332,7 @@ func (x *h1Exchange) refuseUnread(framing http1.Framing) (engine.Action, bool) {
 	req.source = source
 	if x.drain(false) == bodyio.DrainedLater && framing.Kind == http1.Chunks {
 		// the length of the rest is unknown
-		x.h.conn.Linger()
+		x.h.phases.Linger()
 	}
 	return x.respond(isHead)
 }
@@ -369,15 +369,15 @@ func (x *h1Exchange) unwatchPeer() {
 // mayReadAhead reports whether the next bytes on the connection do not belong to the
 // current request.
 func (x *h1Exchange) mayReadAhead() bool {
-	return !(x.h.conn.Reading() == http1.ReadStream && x.ctx.Request.arrives()) && len(x.h.pending()) == 0
+	return !(x.h.phases.Reading() == http1.ReadStream && x.ctx.Request.arrives()) && len(x.h.pending()) == 0
 }
 
 var _ recvbuf.Source = (*h1Exchange)(nil)
 
 // newSource returns a source for the body of the current request. The caller starts it.
 func (x *h1Exchange) newSource() *h1Content {
-	c := x.spare
-	if x.spare = nil; c == nil {
+	c := x.freeContent
+	if x.freeContent = nil; c == nil {
 		c = new(h1Content)
 	}
 	x.toDrain = drainLimit
@@ -389,7 +389,7 @@ func (x *h1Exchange) newSource() *h1Content {
 func (x *h1Exchange) reclaim(source contentSource) {
 	if c, ok := source.(*h1Content); ok {
 		c.clear()
-		x.spare = c
+		x.freeContent = c
 	}
 }
 
@@ -405,16 +405,16 @@ func (x *h1Exchange) Discard(n int) {
 
 // Fill implements recvbuf.Source.
 func (x *h1Exchange) Fill() error {
-	if x.cut.Load() {
-		return errReadingCut
+	if x.readingRevoked.Load() {
+		return errReadingRevoked
 	}
-	if err := x.goOn(); err != nil {
+	if err := x.send100AndFlush(); err != nil {
 		return err
 	}
 	n, err := x.awaitPaced(x.h.blocking())
 	if n > 0 {
-		if x.held != nil {
-			x.held.Progress(n)
+		if x.bodyMemory != nil {
+			x.bodyMemory.Progress(n)
 		}
 		x.h.Received(n, 0)
 		return nil
@@ -422,24 +422,24 @@ func (x *h1Exchange) Fill() error {
 	return err
 }
 
-// errReadingCut is the error of reading a body that was still arriving when its handler timed
+// errReadingRevoked is the error of reading a body that was still arriving when its handler timed
 // out.
-var errReadingCut = errors.New("fasthttp: the rest of the body is not read since the handler has timed out")
+var errReadingRevoked = errors.New("fasthttp: the rest of the body is not read since the handler has timed out")
 
-// goOn prepares for reading more of a streamed body: it sends 100 (Continue) if the
+// send100AndFlush prepares for reading more of a streamed body: it sends 100 (Continue) if the
 // client waits for it, and flushes other output that the client may be waiting for. If duplex
 // is set it leaves the other output to the goroutine that writes the response.
-func (x *h1Exchange) goOn() error {
+func (x *h1Exchange) send100AndFlush() error {
 	if !x.duplex {
-		x.sayContinue()
+		x.send100()
 		return x.flushNow()
 	}
-	x.continuing.Lock()
-	defer x.continuing.Unlock()
-	if x.h.conn.Waiting() != http1.WaitOpen {
+	x.continueMu.Lock()
+	defer x.continueMu.Unlock()
+	if x.h.phases.Waiting() != http1.WaitOpen {
 		return nil
 	}
-	x.sayContinue()
+	x.send100()
 	return x.flushNow()
 }
 
@@ -447,8 +447,8 @@ func (x *h1Exchange) goOn() error {
 // buffer has this size. For a large body that includes the space for reading, if the engine
 // keeps that while it waits.
 func (x *h1Exchange) bodyRoom(size int) int {
-	if x.h.link.KeepsSpace() && (x.h.in != nil && cap(x.h.in.B) >= bodySpace || x.recv.decoder.Left() > bodySpace) {
-		size += bodySpace
+	if x.h.link.HasReadGoroutine() && (x.h.in != nil && cap(x.h.in.B) >= bodyReadSize || x.recv.decoder.Remaining() > bodyReadSize) {
+		size += bodyReadSize
 	}
 	return size
 }
@@ -456,7 +456,7 @@ func (x *h1Exchange) bodyRoom(size int) int {
 // growBody gives the body of the current request a buffer of the size. It counts the buffer
 // first, and fails without allocating it if the limit is reached.
 func (x *h1Exchange) growBody(size int) error {
-	if err := x.holdBody(x.bodyRoom(size), 0, false); err != nil {
+	if err := x.reserveBodyMemory(x.bodyRoom(size), 0, false); err != nil {
 		return err
 	}
 	x.s.bodies.Tidy()
@@ -467,26 +467,26 @@ func (x *h1Exchange) growBody(size int) error {
 // awaitBody reads more of the body from the connection, and waits for it. Meanwhile a body
 // that stalls may be ended, to make room for other requests.
 func (x *h1Exchange) awaitBody(conn net.Conn) (int, error) {
-	h := x.held
+	h := x.bodyMemory
 	if h == nil {
-		return netio.Some(conn, x.h.spaceToWaitWith())
+		return netio.Some(conn, x.h.idleReadBuffer())
 	}
 	h.Block()
-	n, err := netio.Some(conn, x.h.spaceToWaitWith())
+	n, err := netio.Some(conn, x.h.idleReadBuffer())
 	if !h.Resume() {
 		return 0, ErrRequestBodyMemory
 	}
 	return n, err
 }
 
-// InterruptBody implements bodymem.Owner.
+// InterruptBody implements bodymem.Request.
 func (x *h1Exchange) InterruptBody() {
 	x.h.link.Interrupt()
 	// the goroutine may get a processor much later
-	x.ctx.Request.body.drop()
+	x.ctx.Request.body.releaseBuffer()
 }
 
-// ClaimStalledBody implements bodymem.Owner.
+// ClaimStalledBody implements bodymem.Request.
 func (x *h1Exchange) ClaimStalledBody() (end func()) {
 	if stop := x.h.link.ClaimStalled(x.h); stop != nil {
 		end = func() { stop(ErrRequestBodyMemory) }
@@ -505,7 +505,7 @@ func (x *h1Exchange) drain(mayWait bool) bodyio.Drained {
 	switch {
 	case source.Ended():
 		return bodyio.DrainedAll
-	case x.h.conn.Waiting() != http1.WaitNever:
+	case x.h.phases.Waiting() != http1.WaitNever:
 		return bodyio.DrainedNever
 	case mayWait:
 		return source.Drain(&x.toDrain)
@@ -513,18 +513,18 @@ func (x *h1Exchange) drain(mayWait bool) bodyio.Drained {
 	return source.DrainArrived(&x.toDrain)
 }
 
-// dropBody drains the body, and makes the connection end if the beginning of the next request
+// drainOrClose drains the body, and makes the connection end if the beginning of the next request
 // cannot be found.
-func (x *h1Exchange) dropBody(mayWait bool) {
+func (x *h1Exchange) drainOrClose(mayWait bool) {
 	if x.drain(mayWait) == bodyio.DrainedNever {
-		x.h.conn.Linger()
+		x.h.phases.Linger()
 	}
 }
 
-// dropUnread drains the bytes of the body that arrive before the response is sent. After that,
-// the response can announce whether the connection closes because of the rest. dropUnread does
-// not wait, since the peer may wait for the response before it sends more; dropRest does.
-func (x *h1Exchange) dropUnread() { x.dropBody(false) }
+// drainBeforeResponse drains the bytes of the body that arrive before the response is sent. After that,
+// the response can announce whether the connection closes because of the rest. drainBeforeResponse does
+// not wait, since the peer may wait for the response before it sends more; drainAfterResponse does.
+func (x *h1Exchange) drainBeforeResponse() { x.drainOrClose(false) }
 
 // mayReadRequest reports whether sending the response may read the body of the request. That
 // is the case if the response body is a stream, unless the stream is of a file or of memory.
@@ -543,20 +543,20 @@ func (x *h1Exchange) mayReadRequest() bool {
 	return true
 }
 
-// dropRest flushes the response, and drains the part of the body that arrives after it. A
+// drainAfterResponse flushes the response, and drains the part of the body that arrives after it. A
 // connection that closes anyway only lingers.
-func (x *h1Exchange) dropRest() {
-	if x.ctx.Request.source.Ended() || x.h.conn.Lingers() || x.h.fault != nil {
+func (x *h1Exchange) drainAfterResponse() {
+	if x.ctx.Request.source.Ended() || x.h.phases.Lingers() || x.h.fault != nil {
 		return
 	}
 	if err := x.flushNow(); err != nil {
-		x.cutOff(err)
-		x.h.conn.End()
+		x.abort(err)
+		x.h.phases.End()
 		return
 	}
-	if x.h.conn.Ends() {
-		x.h.conn.Linger()
+	if x.h.phases.Ends() {
+		x.h.phases.Linger()
 		return
 	}
-	x.dropBody(true)
+	x.drainOrClose(true)
 }

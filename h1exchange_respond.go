@@ -20,23 +20,23 @@ func (x *h1Exchange) serve() (engine.Action, bool) {
 	if x.handle() {
 		return x.respond(x.h.head.MethodID == http1.MethodHead)
 	}
-	return x.answer(true)
+	return x.finishHandler(true)
 }
 
 // countRequest counts the current request, to which a response will be sent.
 func (x *h1Exchange) countRequest() {
-	x.h.turn++
+	x.h.servedSinceFlush++
 	x.count(&x.h.now)
 }
 
-// answer answers the request once its handler has returned, or has panicked if ok is false.
-func (x *h1Exchange) answer(ok bool) (engine.Action, bool) {
+// finishHandler answers the request once its handler has returned, or has panicked if ok is false.
+func (x *h1Exchange) finishHandler(ok bool) (engine.Action, bool) {
 	isHead := x.h.head.MethodID == http1.MethodHead
-	switch end := x.takeCtx(ok); {
+	switch end := x.reclaimCtx(ok); {
 	case end == endedTimedOut:
-		return x.answerLate(isHead)
-	case end == endedInside && x.h.conn.Reading() == http1.ReadStream:
-		return x.answerBeside(isHead, ok)
+		return x.respondTimeout(isHead)
+	case end == endedInside && x.h.phases.Reading() == http1.ReadStream:
+		return x.respondWhileReading(isHead, ok)
 	case !ok:
 		return x.endAfterPanic(isHead)
 	}
@@ -47,15 +47,15 @@ func (x *h1Exchange) answer(ok bool) (engine.Action, bool) {
 // with http.ErrAbortHandler.
 func (x *h1Exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	if x.c.IsAborted() {
-		x.nothingSent(errNoAnswer)
-		x.h.conn.EndReading()
+		x.nothingSent(errNoResponse)
+		x.h.phases.EndReading()
 		return engine.Close, false
 	}
 	// the context may be inconsistent, so it is not reused
 	left := x.ctx
 	left.Request.closeSource()
 	x.ctx = x.s.acquireCtx(x.c)
-	x.ctx.requestNum, x.ctx.at = left.requestNum, left.at
+	x.ctx.requestNum, x.ctx.receivedAt = left.requestNum, left.receivedAt
 	if x.s.ResponseSent != nil {
 		left.Request.copyTextTo(&x.ctx.Request)
 		x.ctx.Request.values, left.Request.values = left.Request.values, nil
@@ -64,7 +64,7 @@ func (x *h1Exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	left.discard()
 	x.ctx.Response.SetStatusCode(StatusInternalServerError)
 	x.ctx.Response.SetBodyString(StatusMessage(StatusInternalServerError))
-	return x.answerAndEnd(isHead)
+	return x.respondAndClose(isHead)
 }
 
 // abandon ends a request that gets no response, or no more of it, because code of the
@@ -72,54 +72,54 @@ func (x *h1Exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 // not reused. Goroutines that still have it learn from its watch that the request has ended.
 func (x *h1Exchange) abandon() {
 	if x.ctx == nil {
-		x.dropBodyCount()
+		x.releaseBodyMemory()
 		return
 	}
-	end := x.takeCtx(false)
-	if end != endedByPanic && x.h.conn.Reading() == http1.ReadStream {
+	end := x.reclaimCtx(false)
+	if end != endedByPanic && x.h.phases.Reading() == http1.ReadStream {
 		// a late handler may be reading the body
-		x.cut.Store(true)
+		x.readingRevoked.Store(true)
 	}
 	switch end {
 	case endedTimedOut:
-		x.leaveCtx()
+		x.replaceCtx()
 	case endedInside:
-		x.leaveBodyCount(x.ctx.left.ctx)
+		x.detachBodyMemory(x.ctx.lateRun.ctx)
 	default:
 		x.ctx.Request.closeSource()
 	}
-	x.dropBodyCount()
-	x.nothingSent(errNoAnswer)
+	x.releaseBodyMemory()
+	x.nothingSent(errNoResponse)
 	x.ctx.discard()
 	x.ctx = nil
 }
 
-// answerLate answers with the timeout response, and leaves the context to a handler that has
+// respondTimeout answers with the timeout response, and leaves the context to a handler that has
 // timed out and still uses it.
-func (x *h1Exchange) answerLate(isHead bool) (engine.Action, bool) {
-	x.leaveCtx()
-	if x.h.conn.Reading() != http1.ReadStream {
+func (x *h1Exchange) respondTimeout(isHead bool) (engine.Action, bool) {
+	x.replaceCtx()
+	if x.h.phases.Reading() != http1.ReadStream {
 		return x.respond(isHead)
 	}
 	// the handler may be reading the body, so the exchange is also left to it; closing the
 	// connection ends the reading. Earlier responses were written before the handler was
 	// called.
-	x.h.conn.SetLife(http1.LifeLeft)
-	x.cut.Store(true)
+	x.h.phases.SetLife(http1.LifeDetached)
+	x.readingRevoked.Store(true)
 	resp := &x.ctx.Response
 	resp.SkipBody = isHead
-	x.sendBeside(resp)
+	x.sendWhileReading(resp)
 	return engine.Close, true
 }
 
-// answerBeside answers if a handler within a TimeoutHandler is late and may be reading the
+// respondWhileReading answers if a handler within a TimeoutHandler is late and may be reading the
 // body. The handlers around it use ctx, and have set its response, or, if ok is false, have
 // panicked. The body stream stays in ctx.
-func (x *h1Exchange) answerBeside(isHead, ok bool) (engine.Action, bool) {
+func (x *h1Exchange) respondWhileReading(isHead, ok bool) (engine.Action, bool) {
 	ctx := x.ctx
-	x.leaveBodyCount(ctx.left.ctx)
-	x.h.conn.SetLife(http1.LifeLeft)
-	x.cut.Store(true)
+	x.detachBodyMemory(ctx.lateRun.ctx)
+	x.h.phases.SetLife(http1.LifeDetached)
+	x.readingRevoked.Store(true)
 	resp := &ctx.Response
 	if !ok && !x.c.IsAborted() {
 		_ = resp.body.closeStream()
@@ -129,10 +129,10 @@ func (x *h1Exchange) answerBeside(isHead, ok bool) (engine.Action, bool) {
 		resp.SetBodyString(StatusMessage(StatusInternalServerError))
 	}
 	if x.c.IsAborted() {
-		x.nothingSent(errNoAnswer)
+		x.nothingSent(errNoResponse)
 	} else {
 		resp.SkipBody = resp.SkipBody || isHead
-		x.sendBeside(resp)
+		x.sendWhileReading(resp)
 	}
 	if w := ctx.watch.Load(); w != nil {
 		x.endWatch(w, true)
@@ -142,9 +142,9 @@ func (x *h1Exchange) answerBeside(isHead, ok bool) (engine.Action, bool) {
 	return engine.Close, true
 }
 
-// sendBeside sends the last response on a connection from which a late handler may be
+// sendWhileReading sends the last response on a connection from which a late handler may be
 // reading.
-func (x *h1Exchange) sendBeside(resp *Response) {
+func (x *h1Exchange) sendWhileReading(resp *Response) {
 	tunnel, _ := x.opensTunnel()
 	e := x.encode(tunnel, true)
 	resp.Header.record(e)
@@ -163,7 +163,7 @@ func (x *h1Exchange) sendBeside(resp *Response) {
 	}
 	x.delivery.size = out.n
 	if err != nil {
-		x.cutOff(err)
+		x.abort(err)
 		return
 	}
 	x.sent()
@@ -182,8 +182,8 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ctxLeft implements serverTransport. A body still arriving is left, too: see answerLate.
-func (x *h1Exchange) ctxLeft() {}
+// ctxReplaced implements serverTransport. A body still arriving is left, too: see answerLate.
+func (x *h1Exchange) ctxReplaced() {}
 
 // respond sends the response: it puts the response into out, or writes a body stream. If isHead
 // is set there is no body.
@@ -193,8 +193,8 @@ func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 	if isHead {
 		resp.SkipBody = true
 	}
-	if ctx.Request.source != nil && !x.mayReadRequest() && !ctx.hijackAtOnce {
-		x.dropUnread()
+	if ctx.Request.source != nil && !x.mayReadRequest() && !ctx.hijackImmediately {
+		x.drainBeforeResponse()
 	}
 	tunnel, connected := false, false
 	if x.h.head.MethodID == http1.MethodConnect {
@@ -205,7 +205,7 @@ func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 	if ctx.hijack == nil && (connected || resp.StatusCode() < StatusOK) {
 		// after a status below 200 the peer still waits for a final response, and would
 		// mistake the next response for it
-		x.h.conn.End()
+		x.h.phases.End()
 	}
 	closing := x.wantsClose()
 	if ctx.hijack != nil {
@@ -215,10 +215,10 @@ func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 	var e http1.Encoding
 	if !closing && !tunnel && x.h.minor > 0 && resp.isUsual() {
 		e = http1.Sized(len(body))
-	} else if e = x.encode(tunnel, closing); e.Says.Has(http1.EndsConn) {
-		x.h.conn.End()
+	} else if e = x.encode(tunnel, closing); e.Flags.Has(http1.EndsConn) {
+		x.h.phases.End()
 	}
-	x.noteHead(e)
+	x.recordHead(e)
 	switch {
 	case ctx.hijack != nil && ctx.hijackNoResponse:
 		if resp.StatusCode() == StatusSwitchingProtocols {
@@ -250,7 +250,7 @@ func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 	}
 	if x.h.tail != nil || x.s.ResponseSent != nil {
 		x.beginSending(len(out.B) - from + len(x.h.tail))
-		x.h.conn.SetWriting(http1.WriteQueued)
+		x.h.phases.SetWriting(http1.WriteQueued)
 		return engine.Flush, true
 	}
 	x.endRequest()
@@ -306,28 +306,28 @@ const largeResponse = 16 << 10
 func (x *h1Exchange) respondStream(e http1.Encoding) {
 	resp := &x.ctx.Response
 	if e.Kind == http1.UntilClose && x.ctx.Request.arrives() {
-		x.h.conn.Linger()
+		x.h.phases.Linger()
 	}
 	// the response stream may read the request body, and 100 (Continue) must be sent before
 	// the response
 	if x.duplex {
-		x.continuing.Lock()
+		x.continueMu.Lock()
 	}
-	if x.h.conn.Waiting() == http1.WaitOpen && x.ctx.Request.arrives() && x.mayReadRequest() {
-		x.sayContinue()
+	if x.h.phases.Waiting() == http1.WaitOpen && x.ctx.Request.arrives() && x.mayReadRequest() {
+		x.send100()
 	}
 	if x.duplex {
-		x.continuing.Unlock()
+		x.continueMu.Unlock()
 	}
 	out := x.h.output()
 	from := len(out.B)
 	out.B = resp.Header.appendHead(out.B, &x.s.start, e)
 	x.limitResponse()
-	x.h.conn.SetWriting(http1.WriteStream)
-	defer x.h.conn.SetWriting(http1.WriteIdle)
+	x.h.phases.SetWriting(http1.WriteStream)
+	defer x.h.phases.SetWriting(http1.WriteIdle)
 	x.beginSending(0)
 	w := streamOutput{x: x, conn: x.h.blocking(), from: from, sent: -int64(from)}
-	taker, _ := resp.body.stream.(bridge.ConnTaker)
+	taker, _ := resp.body.stream.(bridge.ConnHijacker)
 	if taker != nil {
 		taker.OfferConn()
 	}
@@ -340,23 +340,23 @@ func (x *h1Exchange) respondStream(e http1.Encoding) {
 	} else {
 		_ = resp.body.closeStream()
 	}
-	taken := taker != nil && err == bridge.ErrTaken
+	taken := taker != nil && err == bridge.ErrConnHijacked
 	if taken {
-		taker.TakeConn(x.ctx)
+		taker.HijackConn(x.ctx)
 	}
 	if err == nil || taken {
 		err = w.Flush()
 	}
 	if err != nil {
 		if taken {
-			x.ctx.hijack, x.ctx.hijackAtOnce = nil, false
+			x.ctx.hijack, x.ctx.hijackImmediately = nil, false
 		}
 		// the peer notices that the message is cut off; if the end of the connection would
 		// end the message properly, a reset is needed
 		x.s.logWriteError(x.c, err)
 		x.h.fault = err
-		x.cutShort(err)
-		x.h.conn.End()
+		x.failDelivery(err)
+		x.h.phases.End()
 		x.h.out.B = x.h.out.B[:w.from]
 		if w.broken || w.flushed && e.Kind == http1.UntilClose {
 			x.c.Abort()
@@ -397,7 +397,7 @@ func (x *h1Exchange) sendFile(w *streamOutput, span fileSpan) (known bool, err e
 		w.sent += int64(len(out.B)) + sent
 	}
 	out.B = out.B[:0]
-	x.h.turn = 0
+	x.h.servedSinceFlush = 0
 	if w.broken = err != nil; errors.Is(err, io.ErrUnexpectedEOF) {
 		// the connection works, and the sent bytes should arrive
 		w.broken = false
@@ -442,13 +442,13 @@ func (w *streamOutput) Flush() error {
 	return err
 }
 
-// cutOff resets the connection after an error or a timeout of writing. If the connection were
+// abort resets the connection after an error or a timeout of writing. If the connection were
 // closed cleanly, the system would keep the output for minutes if the peer does not read.
-func (x *h1Exchange) cutOff(err error) {
+func (x *h1Exchange) abort(err error) {
 	x.s.logWriteError(x.c, err)
 	x.c.Abort()
 	if x.delivery.on {
-		x.cutShort(err)
+		x.failDelivery(err)
 		x.sent()
 	}
 }
@@ -461,32 +461,32 @@ func (x *h1Exchange) cutOff(err error) {
 func (x *h1Exchange) endRequest() {
 	ctx := x.ctx
 	if w := ctx.watch.Load(); w != nil {
-		x.endWatch(w, ctx.left != nil)
+		x.endWatch(w, ctx.lateRun != nil)
 	}
 	large := x.delivery.size > largeResponse
 	if x.s.ResponseSent != nil {
 		x.sent()
 	}
-	if ctx.Request.source != nil && !ctx.hijackAtOnce {
-		x.dropRest()
+	if ctx.Request.source != nil && !ctx.hijackImmediately {
+		x.drainAfterResponse()
 	}
 	x.h.timing = timesWait
-	x.endBodyCount()
+	x.endBodyMemory()
 	if x.pace.begun {
 		x.endPace()
 	}
 	switch {
 	case ctx.hijack != nil && !ctx.hijackDropped:
-		x.h.conn.EndReading()
-		x.h.conn.SetLife(http1.LifeHandedOver)
+		x.h.phases.EndReading()
+		x.h.phases.SetLife(http1.LifeHijacked)
 		return
-	case x.h.conn.Ends():
+	case x.h.phases.Ends():
 		if large || len(x.h.pending()) > 0 {
-			x.h.conn.Linger()
+			x.h.phases.Linger()
 		}
-		x.h.conn.EndReading()
+		x.h.phases.EndReading()
 	default:
-		x.h.conn.SetReading(http1.ReadIdle)
+		x.h.phases.SetReading(http1.ReadIdle)
 	}
 	if ctx.watch.Load() == nil && ctx.Request.source == nil && ctx.timeoutResponse.Load() == nil {
 		ctx.reset()
@@ -502,7 +502,7 @@ func (x *h1Exchange) prepareHijack(closing bool) bool {
 	if ctx.hijackNoResponse {
 		return false
 	}
-	asked := !x.h.conn.KeepAlive() || ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose() ||
+	asked := !x.h.phases.KeepAlive() || ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose() ||
 		x.c.Stopping() && x.s.CloseOnShutdown
 	ctx.hijackDropped = asked
 	return asked && closing
@@ -530,7 +530,7 @@ func (x *h1Exchange) queueFile(e http1.Encoding) bool {
 	out.B = resp.Header.appendHead(out.B, &x.s.start, e)
 	x.h.file = engine.FilePart{File: file, Offset: offset, Length: length}
 	x.beginSending(len(out.B) - from + int(length))
-	x.h.conn.SetWriting(http1.WriteQueued)
+	x.h.phases.SetWriting(http1.WriteQueued)
 	return true
 }
 
@@ -541,18 +541,18 @@ func (x *h1Exchange) fileEnded() {
 	err := shortFile(size-x.h.file.Length, size)
 	x.s.logWriteError(x.c, err)
 	x.h.fault = err
-	x.cutShort(err)
+	x.failDelivery(err)
 	x.delivery.missing = x.h.file.Length
-	x.h.conn.End()
+	x.h.phases.End()
 }
 
 func shortFile(sent, size int64) error {
 	return fmt.Errorf("%w: %d of %d bytes: %w", errShortStream, sent, size, io.ErrUnexpectedEOF)
 }
 
-// letGo removes the context of a request whose connection was hijacked from the exchange. The
+// detachCtx removes the context of a request whose connection was hijacked from the exchange. The
 // HijackHandler may use the context; when it returns, the user values are closed.
-func (x *h1Exchange) letGo() *RequestCtx {
+func (x *h1Exchange) detachCtx() *RequestCtx {
 	ctx := x.ctx
 	x.ctx = nil
 	// the rest of the body is not read, and a hijacked connection may last for days

@@ -280,13 +280,13 @@ func TestHTTP2PrefaceMayComeLate(t *testing.T) {
 	inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
 		_, nc := dial(), dial()
 		// the server checks the time more often than that
-		time.Sleep(10 * h2Look * time.Millisecond)
+		time.Sleep(10 * h2TickInterval * time.Millisecond)
 		p := newH2Peer(t, nc)
 		p.ask(1)
 		p.await(1)
 		_ = nc.Close()
 		start := time.Now()
-		if err, took := s.Shutdown(), time.Since(start); err != nil || took >= h2Look*time.Millisecond {
+		if err, took := s.Shutdown(), time.Since(start); err != nil || took >= h2TickInterval*time.Millisecond {
 			t.Errorf("a shutdown beside a silent client takes %v, %v", took, err)
 		}
 	})

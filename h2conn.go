@@ -39,31 +39,31 @@ type h2Conn struct {
 	input   h2Input
 	fault   error // why the connection ended early, or nil
 
-	first   *h2Exchange // the exchanges that were not released, linked by their after
-	spare   *h2Exchange // exchanges for other requests, linked by their next
-	queue   h2Queue     // the exchanges to be served
-	waiting int         // how many exchanges are in queue
-	running int         // how many goroutines serve exchanges
-	leader  uint32      // the number of the goroutine that serves the queue alone, or 0
-	leaders uint32      // how many leaders there have been
-	turns   uint32      // how many exchanges leaders have begun to serve
-	held    int         // bytes of responses that wait until the leader has served more
-	watch   *time.Timer // checks the leader's progress; nil until it is needed
+	first        *h2Exchange // the exchanges that were not released, linked by their after
+	free         *h2Exchange // exchanges for other requests, linked by their next
+	queue        h2Queue     // the exchanges to be served
+	waiting      int         // how many exchanges are in queue
+	running      int         // how many goroutines serve exchanges
+	leader       uint32      // the number of the goroutine that serves the queue alone, or 0
+	leaders      uint32      // how many leaders there have been
+	leaderServed uint32      // how many exchanges leaders have begun to serve
+	heldBytes    int         // bytes of responses that wait until the leader has served more
+	leaderTimer  *time.Timer // checks the leader's progress; nil until it is needed
 
-	watching bool   // the timer runs
-	watched  uint32 // turns when the timer was started
+	leaderTimerRuns bool   // the timer runs
+	servedAtStart   uint32 // turns when the timer was started
 
-	ticked uint32 // when look was last called, in milliseconds of h2Now
-	heard  uint32 // when bytes last arrived
-	idle   uint32 // since when there has been no request
-	asked  bool   // a PING was sent to check whether the peer is alive
-	left   bool   // Shutdown was called about a second ago, or earlier
-	rested bool   // StateIdle was reported to the application
-	known  bool   // a shutdown of the server finds the connection
-	begun  bool   // the preface has arrived
-	paused bool   // feed has stopped because too much output waits
-	spares uint8  // how many exchanges the connection has put into spare
-	lean   bool   // the connection has released its spare memory since the last request
+	lastTick     uint32 // when look was last called, in milliseconds of h2Now
+	lastRead     uint32 // when bytes last arrived
+	idleSince    uint32 // since when there has been no request
+	pingSent     bool   // a PING was sent to check whether the peer is alive
+	shutdownAged bool   // Shutdown was called about a second ago, or earlier
+	idleReported bool   // StateIdle was reported to the application
+	registered   bool   // a shutdown of the server finds the connection
+	begun        bool   // the preface has arrived
+	paused       bool   // feed has stopped because too much output waits
+	freeCount    uint8  // how many exchanges the connection has put into spare
+	trimmed      bool   // the connection has released its spare memory since the last request
 
 	start *blockStart  // of the last usual response, or nil
 	now   clock.Moment // when the bytes being fed arrived; zero until it is needed
@@ -73,25 +73,25 @@ type h2Conn struct {
 type h2Output uint8
 
 const (
-	h2Quiet   h2Output = iota // the engine was not woken, and does not write
-	h2Woken                   // Wake was called or is about to be called
-	h2Writing                 // the engine is writing
+	h2NoOutput h2Output = iota // the engine was not woken, and does not write
+	h2Woken                    // Wake was called or is about to be called
+	h2Writing                  // the engine is writing
 )
 
 // h2Input is the state of the input.
 type h2Input uint8
 
 const (
-	h2Fresh h2Input = iota // nothing has arrived yet
-	h2Open                 // more may arrive
-	h2Ended                // nothing more will arrive
-	h2Gone                 // the engine has left the connection
+	h2NoInput  h2Input = iota // nothing has arrived yet
+	h2Open                    // more may arrive
+	h2Ended                   // nothing more will arrive
+	h2Detached                // the engine has left the connection
 )
 
 // h2Queue is a list of exchanges, first in, first out.
 type h2Queue struct{ first, last *h2Exchange }
 
-func (q *h2Queue) put(x *h2Exchange) {
+func (q *h2Queue) push(x *h2Exchange) {
 	if q.last == nil {
 		q.first = x
 	} else {
@@ -100,7 +100,7 @@ func (q *h2Queue) put(x *h2Exchange) {
 	q.last = x
 }
 
-func (q *h2Queue) take() *h2Exchange {
+func (q *h2Queue) pop() *h2Exchange {
 	x := q.first
 	if x == nil {
 		return nil
@@ -116,10 +116,10 @@ func (q *h2Queue) take() *h2Exchange {
 func newH2Conn(s *Server, c *engine.Conn, l engine.Link) *h2Conn {
 	h := &h2Conn{s: s, c: c, link: l, outSize: h2SmallOutput}
 	// handlers may use c after the end of the connection, see release
-	c.PinOnly()
+	c.MarkEscaped()
 	c.Concurrent, c.Variant = true, variantHTTP2
 	now := h2Now()
-	h.ticked, h.heard, h.idle = now, now, now
+	h.lastTick, h.lastRead, h.idleSince = now, now, now
 	h.conn.Init(http2.Server, &s.h2.limits, now)
 	return h
 }
@@ -149,7 +149,7 @@ func (h *h2Conn) HTTP2() *http2.Conn { return &h.conn }
 // Wakes implements http2body.Side. It reports whether the caller, which has made output, must
 // call Wake, or Wake of the link, after releasing mu.
 func (h *h2Conn) Wakes() bool {
-	if h.output != h2Quiet || h.input == h2Gone || !h.conn.HasOutput() && !h.conn.Done() {
+	if h.output != h2NoOutput || h.input == h2Detached || !h.conn.HasOutput() && !h.conn.Done() {
 		return false
 	}
 	h.output = h2Woken
@@ -158,10 +158,10 @@ func (h *h2Conn) Wakes() bool {
 
 // add adds an exchange to the connection's list, and remove removes it. mu is held.
 func (h *h2Conn) add(x *h2Exchange) {
-	h.lean = false
-	if h.rested {
-		h.rested = false
-		h.changed(engine.StateActive)
+	h.trimmed = false
+	if h.idleReported {
+		h.idleReported = false
+		h.setState(engine.StateActive)
 	}
 	x.after = h.first
 	if h.first != nil {
@@ -181,14 +181,14 @@ func (h *h2Conn) remove(x *h2Exchange) {
 	}
 	x.before, x.after = nil, nil
 	if h.first == nil {
-		h.idle, h.rested = h2Now(), true
-		h.changed(engine.StateIdle)
+		h.idleSince, h.idleReported = h2Now(), true
+		h.setState(engine.StateIdle)
 	}
 }
 
-// changed reports a new state of the connection to the application.
-func (h *h2Conn) changed(state engine.State) {
-	if h.s.ConnState != nil && h.input != h2Gone {
+// setState reports a new state of the connection to the application.
+func (h *h2Conn) setState(state engine.State) {
+	if h.s.ConnState != nil && h.input != h2Detached {
 		(*host)(h.s).StateChanged(h.c.NC, state)
 	}
 }
@@ -203,13 +203,13 @@ func (h *h2Conn) dispatch(x *h2Exchange) {
 // enqueue is dispatch for a caller that holds mu.
 func (h *h2Conn) enqueue(x *h2Exchange) {
 	x.phase, x.feeding = h2Serves, false
-	h.queue.put(x)
+	h.queue.push(x)
 	h.waiting++
 }
 
-// leave starts a graceful shutdown of the connection, unless it has started: a second Shutdown
+// startGoAway starts a graceful shutdown of the connection, unless it has started: a second Shutdown
 // would not wait for the peer. mu is held.
-func (h *h2Conn) leave() {
+func (h *h2Conn) startGoAway() {
 	if h.conn.Life() == http2.LifeOpen {
 		h.conn.Shutdown()
 	}
@@ -218,7 +218,7 @@ func (h *h2Conn) leave() {
 // shutdown starts a graceful shutdown of the connection, because the server shuts down.
 func (h *h2Conn) shutdown() {
 	h.mu.Lock()
-	h.leave()
+	h.startGoAway()
 	wake := h.Wakes()
 	h.mu.Unlock()
 	if wake {
@@ -242,7 +242,7 @@ func (h *h2Conn) end(input h2Input) {
 	}
 	over := ended[:0]
 	for _, x := range ended {
-		if x.cutOff(errH2Gone) {
+		if x.abort(errH2ConnEnded) {
 			over = append(over, x)
 		}
 	}
@@ -258,15 +258,15 @@ const (
 	// h2SmallOutput is the size of a write at first, and h2LargeOutput while writes are full.
 	h2SmallOutput = 16 << 10
 	h2LargeOutput = 64 << 10
-	// h2Look is how often a connection calls look, in milliseconds.
-	h2Look = 1000
+	// h2TickInterval is how often a connection calls look, in milliseconds.
+	h2TickInterval = 1000
 )
 
 // h2Messages is the pool of the messages into which header sections are read.
 var h2Messages = sync.Pool{New: func() any { return new(http2.Message) }}
 
-// Space implements engine.Protocol.
-func (h *h2Conn) Space() []byte {
+// ReadBuffer implements engine.Protocol.
+func (h *h2Conn) ReadBuffer() []byte {
 	if h.in == nil {
 		h.in = bufpool.Get(h.s.set.readSize)
 	}
@@ -285,10 +285,10 @@ func (h *h2Conn) Space() []byte {
 func (h *h2Conn) Received(n int, _ time.Duration) {
 	h.in.B = h.in.B[:len(h.in.B)+n]
 	h.mu.Lock()
-	if h.input == h2Fresh {
+	if h.input == h2NoInput {
 		h.input = h2Open
 		now := h2Now()
-		h.ticked, h.heard, h.idle = now, now, now
+		h.lastTick, h.lastRead, h.idleSince = now, now, now
 		h.conn.Greet(now)
 	}
 	h.mu.Unlock()
@@ -297,7 +297,7 @@ func (h *h2Conn) Received(n int, _ time.Duration) {
 // InputEnded implements engine.Protocol. After a timeout, Step calls look if it is time.
 func (h *h2Conn) InputEnded(err error) {
 	h.mu.Lock()
-	fresh := h.input == h2Fresh
+	fresh := h.input == h2NoInput
 	if isTimeout(err) && !fresh {
 		h.mu.Unlock()
 		return
@@ -315,16 +315,16 @@ func (h *h2Conn) InputEnded(err error) {
 // Step implements engine.Protocol. A panic in a hook of the application ends the
 // connection.
 func (h *h2Conn) Step() (next engine.Action) {
-	defer h.contain(&next)
-	if !h.known {
+	defer h.recoverPanic(&next)
+	if !h.registered {
 		// not earlier: a shutdown wakes the engine, which must already have this protocol
-		h.known = true
+		h.registered = true
 		h.s.h2.add(h)
 	}
 	now := h2Now()
-	feeds := (now-h.ticked >= h2Look || h.prefaceLeft(now) == 0) && h.look(now)
+	feeds := (now-h.lastTick >= h2TickInterval || h.prefaceLeft(now) == 0) && h.tick(now)
 	if h.in != nil && h.read < len(h.in.B) {
-		h.heard, h.asked, feeds = now, false, true
+		h.lastRead, h.pingSent, feeds = now, false, true
 	}
 	for {
 		if feeds && !h.over() {
@@ -342,13 +342,13 @@ func (h *h2Conn) decide() (next engine.Action, feeds bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.leader != 0 {
-		h.watchLeader(h.waiting)
-	} else if h.link.KeepsSpace() && h.hasWork() {
+		h.startLeaderTimer(h.waiting)
+	} else if h.link.HasReadGoroutine() && h.hasWork() {
 		// the engine's goroutine waits for input, so it cannot serve
 		h.s.h2.workers.Do(h2Task{h2Lead, h, nil})
 	}
 	switch {
-	case h.output == h2Quiet && h.conn.Done():
+	case h.output == h2NoOutput && h.conn.Done():
 		return engine.Linger, false
 	case h.fault != nil && h.input >= h2Ended:
 		return engine.Close, false
@@ -455,7 +455,7 @@ func (h *h2Conn) event(ev *http2.Event, m *http2.Message) *h2Exchange {
 			x.refusal = errH2LargeHead
 		} else {
 			x.fill(m)
-			x.refusal = h2Flaw(ev.Err)
+			x.refusal = h2RequestError(ev.Err)
 		}
 		return x
 	case http2.Data, http2.Trailers:
@@ -465,46 +465,46 @@ func (h *h2Conn) event(ev *http2.Event, m *http2.Message) *h2Exchange {
 		}
 	case http2.Reset:
 		x, _ := ev.Stream.User.(*h2Exchange)
-		if x != nil && x.cutOff(h2Reset{ev.Code, ev.Err}) {
+		if x != nil && x.abort(h2Reset{ev.Code, ev.Err}) {
 			return x
 		}
 	}
 	return nil
 }
 
-// look checks all time limits, ends late requests or the connection, and releases memory that
+// tick checks all time limits, ends late requests or the connection, and releases memory that
 // an idle connection does not need. It reports whether feed must be called.
-func (h *h2Conn) look(now uint32) (feeds bool) {
+func (h *h2Conn) tick(now uint32) (feeds bool) {
 	s := h.s
 	h.mu.Lock()
-	h.ticked = now
+	h.lastTick = now
 	err := h.conn.Tick(now)
 	idle := uint32(s.set.idleTimeout.Milliseconds())
-	if h.first == nil && now-h.idle >= h2Look {
-		h.conn.Rest()
+	if h.first == nil && now-h.idleSince >= h2TickInterval {
+		h.conn.Trim()
 		h.start = nil
-		h.lean = true
+		h.trimmed = true
 	}
-	s.h2.share(h)
+	s.h2.releaseFree(h)
 	switch {
-	case h.conn.Life() == http2.LifeLeaving && h.left, idle > 0 && h.first == nil && now-h.idle >= idle:
+	case h.conn.Life() == http2.LifeGoingAway && h.shutdownAged, idle > 0 && h.first == nil && now-h.idleSince >= idle:
 		// the peer has not answered the PING of Shutdown, or has no request
 		h.conn.Shutdown()
 		h.conn.Shutdown()
-	case h.conn.Life() == http2.LifeLeaving:
-		h.left = true
+	case h.conn.Life() == http2.LifeGoingAway:
+		h.shutdownAged = true
 	}
-	if ping := s.HTTP2.SendPingTimeout; ping > 0 && now-h.heard >= uint32(ping.Milliseconds()) {
-		if !h.asked {
-			h.asked = true
+	if ping := s.HTTP2.SendPingTimeout; ping > 0 && now-h.lastRead >= uint32(ping.Milliseconds()) {
+		if !h.pingSent {
+			h.pingSent = true
 			h.conn.Ping([8]byte{'a', 'l', 'i', 'v', 'e', '?'})
-		} else if now-h.heard >= uint32((ping + positive(s.HTTP2.PingTimeout, h2WriteTime)).Milliseconds()) {
+		} else if now-h.lastRead >= uint32((ping + positive(s.HTTP2.PingTimeout, h2WriteTime)).Milliseconds()) {
 			err = http2.ErrNoPong
 		}
 	}
 	var over []*h2Exchange
 	for x := h.first; x != nil; x = x.after {
-		if x.late() {
+		if x.checkDeadlines() {
 			over = append(over, x)
 		}
 	}
@@ -524,7 +524,7 @@ func (h *h2Conn) Output() (head, tail []byte, file *engine.FilePart) {
 	h.mu.Lock()
 	if h.out == nil {
 		if !h.conn.HasOutput() {
-			h.output = h2Quiet
+			h.output = h2NoOutput
 			done := h.conn.Done()
 			h.mu.Unlock()
 			if done {
@@ -563,7 +563,7 @@ func (h *h2Conn) drained() (over []*h2Exchange) {
 			x.phase = h2Over
 			over = append(over, x)
 		}
-		x.out.Taken()
+		x.out.ContentSent()
 	}
 	return over
 }
@@ -575,7 +575,7 @@ func (h *h2Conn) Written(n int64, err error) {
 		bufpool.Put(h.out)
 		h.out, h.sent = nil, 0
 		if !h.conn.HasOutput() {
-			h.output = h2Quiet
+			h.output = h2NoOutput
 		}
 	}
 	if err != nil && h.fault == nil {
@@ -599,12 +599,12 @@ func (h *h2Conn) Idle() bool { return false }
 // Wait implements engine.Protocol.
 func (h *h2Conn) Wait(w engine.Wait) (until time.Time) {
 	switch w {
-	case engine.WaitRoom:
+	case engine.WaitWritable:
 		return time.Now().Add(h.s.writeByteTimeout())
-	case engine.WaitRequest, engine.WaitBare:
+	case engine.WaitRequest, engine.WaitUnbuffered:
 		return afterTimeout(h.s.set.firstTimeout)
 	}
-	if h.in != nil && h.read == len(h.in.B) && !h.link.KeepsSpace() {
+	if h.in != nil && h.read == len(h.in.B) && !h.link.HasReadGoroutine() {
 		bufpool.Put(h.in)
 		h.in, h.read = nil, 0
 	}
@@ -614,13 +614,13 @@ func (h *h2Conn) Wait(w engine.Wait) (until time.Time) {
 	idle := h.s.set.idleTimeout
 	switch {
 	case left >= 0:
-		return time.Now().Add(time.Duration(min(left+1, h2Look)) * time.Millisecond)
-	case h.input == h2Fresh && h.conn.Life() == http2.LifeOpen:
+		return time.Now().Add(time.Duration(min(left+1, h2TickInterval)) * time.Millisecond)
+	case h.input == h2NoInput && h.conn.Life() == http2.LifeOpen:
 		return afterTimeout(h.s.set.firstTimeout)
-	case !h.lean || h.conn.Timed() || h.first != nil || h.conn.Life() != http2.LifeOpen || h.s.HTTP2.SendPingTimeout > 0:
-		return time.Now().Add(h2Look * time.Millisecond)
+	case !h.trimmed || h.conn.Timed() || h.first != nil || h.conn.Life() != http2.LifeOpen || h.s.HTTP2.SendPingTimeout > 0:
+		return time.Now().Add(h2TickInterval * time.Millisecond)
 	case idle > 0:
-		left := idle - time.Duration(h2Now()-h.idle)*time.Millisecond
+		left := idle - time.Duration(h2Now()-h.idleSince)*time.Millisecond
 		return time.Now().Add(max(left, 0) + time.Millisecond)
 	}
 	return time.Time{}
@@ -632,37 +632,37 @@ func (h *h2Conn) Wait(w engine.Wait) (until time.Time) {
 func (s *Server) writeByteTimeout() time.Duration {
 	limit := positive(s.HTTP2.WriteByteTimeout, h2WriteTime)
 	if s.WriteTimeout > 0 {
-		limit = min(limit, max(s.WriteTimeout, h2Look*time.Millisecond))
+		limit = min(limit, max(s.WriteTimeout, h2TickInterval*time.Millisecond))
 	}
 	return limit
 }
 
-// Turn implements engine.Protocol. There may still be no room for output after the turn of the
+// Yield implements engine.Protocol. There may still be no room for output after the turn of the
 // others.
-func (h *h2Conn) Turn() (w engine.Wait, until time.Time) {
+func (h *h2Conn) Yield() (w engine.Wait, until time.Time) {
 	h.mu.Lock()
 	writes := h.output == h2Writing || h.conn.HasOutput()
 	h.mu.Unlock()
 	w = engine.WaitInput
 	if writes {
-		w = engine.WaitRoom
+		w = engine.WaitWritable
 	}
 	return w, h.Wait(w)
 }
 
-// Expired implements engine.Protocol. It does nothing, since Step checks the time.
-func (h *h2Conn) Expired() {}
+// DeadlineExceeded implements engine.Protocol. It does nothing, since Step checks the time.
+func (h *h2Conn) DeadlineExceeded() {}
 
-// HandOver implements engine.Protocol. It is not used, since Step never returns that action.
-func (h *h2Conn) HandOver() (take func(nc net.Conn, err error)) {
+// Hijack implements engine.Protocol. It is not used, since Step never returns that action.
+func (h *h2Conn) Hijack() (take func(nc net.Conn, err error)) {
 	return func(net.Conn, error) {}
 }
 
 // Abandoned implements engine.Protocol.
 func (h *h2Conn) Abandoned() { _ = h.release() }
 
-// contain is deferred. It ends the connection after a panic of a hook.
-func (h *h2Conn) contain(next *engine.Action) {
+// recoverPanic is deferred. It ends the connection after a panic of a hook.
+func (h *h2Conn) recoverPanic(next *engine.Action) {
 	p := recover()
 	if p == nil {
 		return
@@ -679,14 +679,14 @@ func (h *h2Conn) release() error {
 	h.mu.Lock()
 	if h.first != nil {
 		// handlers may still use the addresses of the connection
-		h.c.Pin()
+		h.c.RecordEscape()
 	}
 	for x := h.first; x != nil; x = x.after {
 		// a hook may have ended the goroutine
 		x.feeding = false
 	}
 	h.mu.Unlock()
-	h.end(h2Gone)
+	h.end(h2Detached)
 	bufpool.Put(h.in)
 	h.in, h.read = nil, 0
 	h.mu.Lock()

@@ -20,24 +20,24 @@ import (
 var _ engine.Worker = (*h2Conn)(nil)
 
 const (
-	// h2Quick is how long a handler may delay other requests.
-	h2Quick = 30 * time.Microsecond
+	// h2QuickTime is how long a handler may delay other requests.
+	h2QuickTime = 30 * time.Microsecond
 	// h2Credit is by how much handlers may exceed that in sum before they count as slow, and
-	// h2MostEach is the most that counts of one of them, since a processor may be busy with
+	// h2MaxExcess is the most that counts of one of them, since a processor may be busy with
 	// something else.
-	h2Credit   = time.Millisecond
-	h2MostEach = 500 * time.Microsecond
-	// h2MostTogether is how many quick handlers are recorded together at most.
-	h2MostTogether = 8
-	// h2Patience is the time after which the timer checks the leader's progress.
-	h2Patience = 2 * time.Millisecond
+	h2Credit    = time.Millisecond
+	h2MaxExcess = 500 * time.Microsecond
+	// h2MaxRecordBatch is how many quick handlers are recorded together at most.
+	h2MaxRecordBatch = 8
+	// h2LeaderTimeout is the time after which the timer checks the leader's progress.
+	h2LeaderTimeout = 2 * time.Millisecond
 	// h2HoldSize is how many bytes of responses are held back at most until the leader has
 	// served all requests.
 	h2HoldSize = 32 << 10
 )
 
 // h2Pace measures whether the handlers of a server are slow: by how much the last ones have
-// exceeded h2Quick.
+// exceeded h2QuickTime.
 type h2Pace struct{ excess atomic.Int64 }
 
 func (p *h2Pace) slow() bool { return p.excess.Load() > int64(h2Credit) }
@@ -47,15 +47,15 @@ func (p *h2Pace) slow() bool { return p.excess.Load() > int64(h2Credit) }
 // it concurrently may lose a record, which does no harm.
 func (p *h2Pace) record(took time.Duration, n int) (next int) {
 	was := p.excess.Load()
-	allowed := time.Duration(n) * h2Quick
-	now := min(max(was+int64(min(took, h2MostEach)-allowed), 0), 2*int64(h2Credit))
+	allowed := time.Duration(n) * h2QuickTime
+	now := min(max(was+int64(min(took, h2MaxExcess)-allowed), 0), 2*int64(h2Credit))
 	if now != was {
 		p.excess.Store(now)
 	}
 	if took > allowed/4 {
 		return 1
 	}
-	return min(2*n, h2MostTogether)
+	return min(2*n, h2MaxRecordBatch)
 }
 
 // h2Task is a task for a goroutine of the server's pool: on a connection, or on an exchange.
@@ -131,7 +131,7 @@ func (h *h2Conn) Work() {
 	me := h.leaders
 	h.leader = me
 	h.running++
-	h.watchLeader(h.waiting - 1)
+	h.startLeaderTimer(h.waiting - 1)
 	h.mu.Unlock()
 	h.serve(me)
 }
@@ -160,7 +160,7 @@ func (h *h2Conn) serve(me uint32) {
 			h.running--
 			if me != 0 && h.leader == me {
 				// the responses that it has held back must not wait for another leader
-				h.leader, h.held = 0, 0
+				h.leader, h.heldBytes = 0, 0
 				wake = h.Wakes() || wake
 			}
 			h.mu.Unlock()
@@ -199,18 +199,18 @@ func (h *h2Conn) next(me uint32, last *h2Exchange) *h2Exchange {
 			h.mu.Lock()
 		}
 		leads := me != 0 && h.leader == me
-		if x := h.queue.take(); x != nil {
+		if x := h.queue.pop(); x != nil {
 			h.waiting--
 			// the client may have reset the stream while the request waited
-			_, x.unwanted = x.cut.(h2Reset)
+			_, x.unwanted = x.abortErr.(h2Reset)
 			if leads {
-				x.led = me
-				h.turns++
+				x.leader = me
+				h.leaderServed++
 			}
 			h.mu.Unlock()
 			return x
 		}
-		h.held = 0
+		h.heldBytes = 0
 		if wake = leads && h.Wakes(); !wake {
 			break
 		}
@@ -223,45 +223,45 @@ func (h *h2Conn) next(me uint32, last *h2Exchange) *h2Exchange {
 	return nil
 }
 
-// ends is Wakes for a caller that has just ended the response of x. Responses of the leader are
+// wakesAfter is Wakes for a caller that has just ended the response of x. Responses of the leader are
 // held back until it has served all requests, or there are h2HoldSize bytes of them.
-func (h *h2Conn) ends(x *h2Exchange) bool {
-	if x.led != 0 && x.led == h.leader {
-		if h.held += int(x.sent); h.held < h2HoldSize {
+func (h *h2Conn) wakesAfter(x *h2Exchange) bool {
+	if x.leader != 0 && x.leader == h.leader {
+		if h.heldBytes += int(x.sent); h.heldBytes < h2HoldSize {
 			return false
 		}
-		h.held = 0
+		h.heldBytes = 0
 	}
 	return h.Wakes()
 }
 
-// watchLeader starts the timer that checks the leader's progress, if other requests wait for
+// startLeaderTimer starts the timer that checks the leader's progress, if other requests wait for
 // it. mu is held.
-func (h *h2Conn) watchLeader(others int) {
-	if h.watching || others <= 0 {
+func (h *h2Conn) startLeaderTimer(others int) {
+	if h.leaderTimerRuns || others <= 0 {
 		return
 	}
-	h.watching, h.watched = true, h.turns
-	if h.watch == nil {
-		h.watch = time.AfterFunc(h2Patience, h.lookAtLeader)
+	h.leaderTimerRuns, h.servedAtStart = true, h.leaderServed
+	if h.leaderTimer == nil {
+		h.leaderTimer = time.AfterFunc(h2LeaderTimeout, h.checkLeader)
 	} else {
-		h.watch.Reset(h2Patience)
+		h.leaderTimer.Reset(h2LeaderTimeout)
 	}
 }
 
-// lookAtLeader is called by the timer. If the leader has made no progress, another goroutine
+// checkLeader is called by the timer. If the leader has made no progress, another goroutine
 // becomes the leader.
-func (h *h2Conn) lookAtLeader() {
+func (h *h2Conn) checkLeader() {
 	h.mu.Lock()
-	h.watching = false
-	stuck := h.leader != 0 && h.turns == h.watched
+	h.leaderTimerRuns = false
+	stuck := h.leader != 0 && h.leaderServed == h.servedAtStart
 	if h.leader != 0 && !stuck {
-		h.watchLeader(h.waiting)
+		h.startLeaderTimer(h.waiting)
 	}
 	wake := false
 	if stuck {
 		// the responses that it has held back must not wait for this handler, either
-		h.leader, h.held = 0, 0
+		h.leader, h.heldBytes = 0, 0
 		wake = h.Wakes()
 	}
 	h.mu.Unlock()

@@ -23,7 +23,7 @@ import (
 //	                planCollect  collect, for each frame of content
 //	                planStream, planParse  receiveStream
 //	h2Conn.queue  waits for a goroutine that serves; from here on the exchange is its own
-//	serve         parseForm, for planParse; handle, or answerRefusal; takeCtx if needed
+//	serve         parseForm, for planParse; handle, or buildRefusal; reclaimCtx if needed
 //	respond       puts the response into http2.Conn, or writes it piece by piece
 //	release       close, which calls the application, and finish, which ends the stream
 //
@@ -36,7 +36,7 @@ type h2Exchange struct {
 
 	method    http1.MethodID
 	framing   http1.Framing
-	asked     expectation
+	expect    expectation
 	got       int64           // bytes of a body collected in memory
 	parses    bool            // the body is a form, parsed before the handler is called
 	beginning *bufpool.Buffer // the beginning of the form, which was collected in memory
@@ -46,7 +46,7 @@ type h2Exchange struct {
 	before, after *h2Exchange // of h2Conn.first
 	feeding       bool        // the engine is processing the head, or appending to the body
 	expects       bool        // the client waits for 100 (Continue)
-	cut           error       // why nothing more is sent or received, or nil
+	abortErr      error       // why nothing more is sent or received, or nil
 	content       *h2Content  // of a streamed body, or nil
 	watch         *watch.Watch
 	out           http2body.Outgoing // of a response written piece by piece
@@ -55,8 +55,8 @@ type h2Exchange struct {
 
 	unwanted bool // the stream was reset early, so the handler is not called
 
-	sent int64  // bytes of the response, including the frame of its head
-	led  uint32 // the number of the leader that serves it, or 0
+	sent   int64  // bytes of the response, including the frame of its head
+	leader uint32 // the number of the leader that serves it, or 0
 }
 
 // h2Phase is the phase of an exchange.
@@ -83,23 +83,23 @@ func (e h2Reset) Error() string {
 	return fmt.Sprintf("fasthttp: the client has reset the stream: %v", e.code)
 }
 
-// contentCut is the error of reading content that was cut off. As with HTTP/1 it wraps
+// truncatedError is the error of reading content that was cut off. As with HTTP/1 it wraps
 // io.ErrUnexpectedEOF, whatever the reason.
-type contentCut struct{ why error }
+type truncatedError struct{ why error }
 
-func (e contentCut) Error() string   { return e.why.Error() }
-func (e contentCut) Unwrap() []error { return []error{e.why, io.ErrUnexpectedEOF} }
+func (e truncatedError) Error() string   { return e.why.Error() }
+func (e truncatedError) Unwrap() []error { return []error{e.why, io.ErrUnexpectedEOF} }
 
 var (
-	errH2Gone      = errors.New("fasthttp: the connection of the request has ended")
+	errH2ConnEnded = errors.New("fasthttp: the connection of the request has ended")
 	errH2LargeHead = &ErrSmallBuffer{fmt.Errorf("error when reading request headers: %w", http1.ErrLongHead)}
 	errH2Target    = headerError("request", http1.ErrTarget)
 	errH2Host      = headerError("request", http1.ErrHost)
 )
 
-// h2Flaw returns the error of a malformed request that gets a response: the same error as with
+// h2RequestError returns the error of a malformed request that gets a response: the same error as with
 // HTTP/1.
-func h2Flaw(e *http2.Error) error {
+func h2RequestError(e *http2.Error) error {
 	switch e {
 	case http2.ErrTarget:
 		return errH2Target
@@ -115,14 +115,14 @@ func (x *h2Exchange) fill(m *http2.Message) {
 	h := &x.ctx.Request.Header
 	h.fillBlock(http1.Request, m)
 	x.method, x.framing = head.MethodID, head.Framing
-	x.asked = expectationOf(head)
+	x.expect = expectationOf(head)
 }
 
 // proceed continues after an event, and reports whether the exchange must be served now.
 func (x *h2Exchange) proceed(ev *http2.Event) (serve bool) {
 	switch ev.Kind {
 	case http2.Headers, http2.TooLarge, http2.Malformed:
-		return x.headReceived(ev.End) || x.fed(false)
+		return x.headReceived(ev.End) || x.doneFeeding(false)
 	case http2.Data, http2.Trailers:
 		return x.collect(ev.Payload, ev.End)
 	case http2.Reset:
@@ -132,13 +132,13 @@ func (x *h2Exchange) proceed(ev *http2.Event) (serve bool) {
 	return false
 }
 
-// fed is called when the engine has processed the head, or a frame of the body, and returns
+// doneFeeding is called when the engine has processed the head, or a frame of the body, and returns
 // serve: whether the exchange must be served now. If the stream was reset meanwhile, fed
 // returns false, and the exchange is released.
-func (x *h2Exchange) fed(serve bool) bool {
+func (x *h2Exchange) doneFeeding(serve bool) bool {
 	h := x.h
 	h.mu.Lock()
-	if x.cut != nil {
+	if x.abortErr != nil {
 		x.phase = h2Over
 		h.mu.Unlock()
 		h.s.h2.workers.Do(h2Task{h2Release, nil, x})
@@ -164,7 +164,7 @@ func (x *h2Exchange) headReceived(end bool) (serve bool) {
 	case framing.Kind == http1.NoBody:
 		framing.Kind = http1.UntilClose
 	}
-	next := x.admit(framing, x.asked, x.method == http1.MethodConnect)
+	next := x.admit(framing, x.expect, x.method == http1.MethodConnect)
 	switch next {
 	case planRefuse:
 		return true
@@ -176,7 +176,7 @@ func (x *h2Exchange) headReceived(end bool) (serve bool) {
 	if framing.Kind != http1.Length {
 		x.ctx.Request.Header.contentLength = -1
 	}
-	if x.asked == expectsContinue {
+	if x.expect == expectsContinue {
 		x.h.mu.Lock()
 		x.expects = true
 		x.h.mu.Unlock()
@@ -186,29 +186,29 @@ func (x *h2Exchange) headReceived(end bool) (serve bool) {
 		x.receiveStream(false)
 		return true
 	}
-	x.sayContinue()
+	x.send100()
 	return false
 }
 
-// sayContinue sends 100 (Continue) if the client waits for it.
-func (x *h2Exchange) sayContinue() {
+// send100 sends 100 (Continue) if the client waits for it.
+func (x *h2Exchange) send100() {
 	x.h.mu.Lock()
-	wake := x.putContinue()
+	wake := x.queue100()
 	x.h.mu.Unlock()
 	if wake {
 		x.h.Wake()
 	}
 }
 
-// putContinue is sayContinue for a caller that holds mu, and that calls Wake if putContinue
+// queue100 is send100 for a caller that holds mu, and that calls Wake if queue100
 // returns true.
-func (x *h2Exchange) putContinue() (wake bool) {
+func (x *h2Exchange) queue100() (wake bool) {
 	h := x.h
 	if !x.expects {
 		return false
 	}
 	x.expects = false
-	if x.cut != nil || !h.conn.CanSend(x.stream, http2.SendInterim) {
+	if x.abortErr != nil || !h.conn.CanSend(x.stream, http2.SendInterim) {
 		return false
 	}
 	b := h.conn.Encoder().AppendStatus(h.conn.BeginHeaders(), StatusContinue)
@@ -226,11 +226,11 @@ func (x *h2Exchange) received(ev *http2.Event, m *http2.Message) bool {
 	}
 	switch {
 	case x.content != nil && x.content.in.Put(ev.Payload, ev.End):
-	case x.phase != h2Collects || x.cut != nil:
+	case x.phase != h2Collects || x.abortErr != nil:
 		conn.Consumed(x.stream, n)
 	case x.s.set.maxBodySize >= x.bodyLimit() && !conn.Keep(x.stream, n):
 		conn.Reset(x.stream, http2.RefusedStream)
-		return x.cutOff(ErrRequestBodyMemory)
+		return x.abort(ErrRequestBodyMemory)
 	default:
 		if x.s.set.maxBodySize < x.bodyLimit() {
 			conn.Consumed(x.stream, n)
@@ -246,7 +246,7 @@ func (x *h2Exchange) trailers(m *http2.Message) {
 	switch {
 	case x.content != nil:
 		x.content.in.PutTrailers(m)
-	case x.phase == h2Collects && x.cut == nil:
+	case x.phase == h2Collects && x.abortErr == nil:
 		x.refusal = x.ctx.Request.Header.addSection(&m.Fields, x.s.AcceptTrailer)
 	}
 }
@@ -267,14 +267,14 @@ func (x *h2Exchange) collect(p []byte, end bool) (serve bool) {
 			body.makeRoom(len(p), int64(len(p))+left)
 		}
 		body.write(p)
-		if room := body.room(); room > uncountedBody {
-			x.refusal = x.holdBody(room, len(p), end)
+		if room := body.capacity(); room > uncountedBody {
+			x.refusal = x.reserveBodyMemory(room, len(p), end)
 		}
 	}
 	if x.refusal == nil {
 		x.parses = x.parsesForm(x.framing, x.got)
 	}
-	if !x.fed(x.parses || end || x.refusal != nil) {
+	if !x.doneFeeding(x.parses || end || x.refusal != nil) {
 		return false
 	}
 	if x.parses {
@@ -286,15 +286,15 @@ func (x *h2Exchange) collect(p []byte, end bool) (serve bool) {
 	return true
 }
 
-// InterruptBody implements bodymem.Owner. No goroutine waits for the body.
+// InterruptBody implements bodymem.Request. No goroutine waits for the body.
 func (x *h2Exchange) InterruptBody() {}
 
-// ClaimStalledBody implements bodymem.Owner.
+// ClaimStalledBody implements bodymem.Request.
 func (x *h2Exchange) ClaimStalledBody() (end func()) {
 	h := x.h
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if x.phase != h2Collects || x.feeding || x.cut != nil {
+	if x.phase != h2Collects || x.feeding || x.abortErr != nil {
 		return nil
 	}
 	x.phase = h2Serves
@@ -305,20 +305,20 @@ func (x *h2Exchange) ClaimStalledBody() (end func()) {
 	}
 }
 
-// cutOff records why nothing more is sent or received. It reports whether no goroutine uses the
+// abort records why nothing more is sent or received. It reports whether no goroutine uses the
 // exchange: then the caller makes a worker release it. mu is held.
-func (x *h2Exchange) cutOff(why error) bool {
-	if x.cut != nil {
+func (x *h2Exchange) abort(why error) bool {
+	if x.abortErr != nil {
 		return false
 	}
-	x.cut = why
+	x.abortErr = why
 	if x.content != nil {
-		x.content.in.Fail(contentCut{why})
+		x.content.in.Fail(truncatedError{why})
 	}
 	if x.watch != nil {
 		x.watch.PeerGone(false)
 	}
-	x.out.Cut(why)
+	x.out.Fail(why)
 	switch {
 	case x.phase == h2Sends, x.phase == h2Collects && !x.feeding:
 		x.phase = h2Over
@@ -346,16 +346,16 @@ func (x *h2Exchange) setDeadline(of *time.Time, timeout time.Duration) {
 	x.h.mu.Unlock()
 }
 
-// late checks the deadlines, and reports whether expired must be called. mu is held.
-func (x *h2Exchange) late() bool {
+// checkDeadlines checks the deadlines, and reports whether expired must be called. mu is held.
+func (x *h2Exchange) checkDeadlines() bool {
 	switch {
-	case x.cut != nil:
+	case x.abortErr != nil:
 	case !x.writeUntil.IsZero() && passed(x.writeUntil):
 		x.h.conn.Reset(x.stream, http2.Cancel)
-		return x.cutOff(errH2Late)
+		return x.abort(errH2DeadlineExceeded)
 	case x.readUntil.IsZero() || !passed(x.readUntil) || x.stream.Receiving() >= http2.Ended:
 	case x.content != nil:
-		x.content.in.Fail(errH2Late)
+		x.content.in.Fail(errH2DeadlineExceeded)
 	case x.phase == h2Collects && !x.feeding:
 		x.phase = h2Serves
 		return true
@@ -369,12 +369,12 @@ func (x *h2Exchange) expired() {
 		x.s.h2.workers.Do(h2Task{h2Release, nil, x})
 		return
 	}
-	x.refusal = errH2Late
+	x.refusal = errH2DeadlineExceeded
 	x.h.dispatch(x)
 }
 
-// errH2Late is the error of a deadline that has passed.
-var errH2Late error = h2Timeout{}
+// errH2DeadlineExceeded is the error of a deadline that has passed.
+var errH2DeadlineExceeded error = h2Timeout{}
 
 type h2Timeout struct{}
 
@@ -398,7 +398,7 @@ func (x *h2Exchange) receiveStream(end bool) {
 		req.setSource(content, req.Header.contentLength)
 		return
 	}
-	x.beginning = x.readOn(content)
+	x.beginning = x.streamBody(content)
 }
 
 // formParsed implements serverTransport.
@@ -417,11 +417,11 @@ type h2Content struct {
 	accept trailerFilter
 
 	// used by the reader
-	to      *header // gets the trailer section
-	limited bool
-	limit   int64
-	over    error // from Limit, or from the trailer section
-	done    bool  // io.EOF was returned
+	trailerTarget *header // gets the trailer section
+	limited       bool
+	limit         int64
+	over          error // from Limit, or from the trailer section
+	done          bool  // io.EOF was returned
 }
 
 var (
@@ -431,7 +431,7 @@ var (
 
 // newH2Content returns the content of the request of x. If end is set all of it has arrived.
 func newH2Content(x *h2Exchange, end bool) *h2Content {
-	c := &h2Content{h: x.h, x: x, accept: x.s.AcceptTrailer, to: &x.ctx.Request.Header.header}
+	c := &h2Content{h: x.h, x: x, accept: x.s.AcceptTrailer, trailerTarget: &x.ctx.Request.Header.header}
 	c.in.Init(x.h, x.stream, x.framing)
 	if end {
 		c.in.End()
@@ -439,10 +439,10 @@ func newH2Content(x *h2Exchange, end bool) *h2Content {
 	return c
 }
 
-// leave is called when the exchange ends. mu is held.
-func (c *h2Content) leave() {
+// endExchange is called when the exchange ends. mu is held.
+func (c *h2Content) endExchange() {
 	c.x = nil
-	c.in.Leave(errReadingCut)
+	c.in.Detach(errReadingRevoked)
 }
 
 // Read implements io.Reader.
@@ -458,7 +458,7 @@ func (c *h2Content) Read(p []byte) (int, error) {
 		p = p[:c.limit+1]
 	}
 	c.h.mu.Lock()
-	says := c.x != nil && c.x.putContinue()
+	says := c.x != nil && c.x.queue100()
 	c.h.mu.Unlock()
 	if says {
 		c.h.Wake()
@@ -467,7 +467,7 @@ func (c *h2Content) Read(p []byte) (int, error) {
 	if err == io.EOF && !c.done {
 		// the goroutine of the reader owns the header
 		c.done = true
-		if c.over = c.to.addSection(c.in.Section(), c.accept); c.over != nil {
+		if c.over = c.trailerTarget.addSection(c.in.Section(), c.accept); c.over != nil {
 			return 0, c.over
 		}
 	}
@@ -495,7 +495,7 @@ func (c *h2Content) Limit(n int64) error {
 	}
 	c.h.mu.Lock()
 	defer c.h.mu.Unlock()
-	if left, known := c.in.Left(); known && left > c.limit || int64(c.in.Unread()) > c.limit {
+	if left, known := c.in.Remaining(); known && left > c.limit || int64(c.in.Unread()) > c.limit {
 		c.over = ErrBodyTooLarge
 	}
 	return c.over
@@ -503,7 +503,7 @@ func (c *h2Content) Limit(n int64) error {
 
 // Drain implements contentSource.
 func (c *h2Content) Drain(limit *int) bodyio.Drained {
-	buf := bufpool.Get(bodySpace)
+	buf := bufpool.Get(bodyReadSize)
 	defer bufpool.Put(buf)
 	for *limit > 0 {
 		n, err := c.Read(buf.B[:min(cap(buf.B), *limit)])
@@ -531,4 +531,4 @@ func (c *h2Content) DrainArrived(*int) bodyio.Drained {
 func (c *h2Content) Ended() bool { return c.in.Ended() }
 
 // trailersTo implements contentSource.
-func (c *h2Content) trailersTo(h *header) { c.to = h }
+func (c *h2Content) trailersTo(h *header) { c.trailerTarget = h }

@@ -35,26 +35,26 @@ func (x *h2Exchange) serve() (over bool) {
 		x.refusal = x.parseForm(x.beginning)
 	}
 	if x.refusal != nil {
-		x.answerRefusal()
+		x.buildRefusal()
 		return x.respond()
 	}
 	if x.handle() {
 		return x.respond()
 	}
-	switch x.takeCtx(true) {
+	switch x.reclaimCtx(true) {
 	case endedTimedOut:
-		x.leaveCtx()
+		x.replaceCtx()
 	case endedInside:
-		x.ctxLeft()
+		x.ctxReplaced()
 	}
 	return x.respond()
 }
 
-// ctxLeft implements serverTransport.
-func (x *h2Exchange) ctxLeft() {
+// ctxReplaced implements serverTransport.
+func (x *h2Exchange) ctxReplaced() {
 	if x.content != nil {
 		x.h.mu.Lock()
-		x.content.in.Fail(errReadingCut)
+		x.content.in.Fail(errReadingRevoked)
 		x.h.mu.Unlock()
 	}
 }
@@ -66,9 +66,9 @@ func (x *h2Exchange) abandon(p any) {
 	if p != nil {
 		x.s.logPanic(x.c, p)
 	}
-	if x.takeCtx(false) == endedTimedOut {
+	if x.reclaimCtx(false) == endedTimedOut {
 		// goroutines of the application still use it
-		x.leaveCtx()
+		x.replaceCtx()
 	}
 	ctx := x.ctx
 	h.mu.Lock()
@@ -76,13 +76,13 @@ func (x *h2Exchange) abandon(p any) {
 	h.mu.Unlock()
 	// the hook may end the goroutine
 	defer func() {
-		x.leaveBodyCount(ctx)
+		x.detachBodyMemory(ctx)
 		ctx.Request.closeSource()
 		ctx.discard()
 		x.ctx = nil
 		x.release()
 	}()
-	x.report(SentResponse{Err: errNoAnswer})
+	x.report(SentResponse{Err: errNoResponse})
 }
 
 // errH2Hijack is sent to the client, and logged, if a handler hijacks the connection.
@@ -107,11 +107,11 @@ func (x *h2Exchange) respond() (over bool) {
 	}
 	e, ends := x.encode()
 	ends = ends || s.DisableKeepalive || s.MaxRequestsPerConn > 0 && ctx.requestNum >= uint64(s.MaxRequestsPerConn)
-	x.noteHead(e)
+	x.recordHead(e)
 	x.limitWriting()
 	if ends {
 		x.h.mu.Lock()
-		x.h.leave()
+		x.h.startGoAway()
 		x.h.mu.Unlock()
 	}
 	switch {
@@ -122,7 +122,7 @@ func (x *h2Exchange) respond() (over bool) {
 		x.sendStream(e)
 		return true
 	case e.Kind == http1.Chunks && resp.Header.trailers.Len() > 0:
-		x.sendTrailed(e)
+		x.sendWithTrailers(e)
 		return true
 	}
 	return x.send(e, resp.body.bytes())
@@ -140,7 +140,7 @@ func (x *h2Exchange) encode() (e http1.Encoding, ends bool) {
 	o.Terms &^= http1.LineIsOld | http1.LineIsReceived | http1.AsksClose
 	if e = o.Encode(); x.method == http1.MethodConnect && o.Status/100 == 2 {
 		// the content is a tunnel's, which has no length
-		e.Says &^= http1.SaysLength
+		e.Flags &^= http1.SendLength
 	}
 	return e, ends
 }
@@ -149,7 +149,7 @@ func (x *h2Exchange) encode() (e http1.Encoding, ends bool) {
 // ended. mu is held.
 func (x *h2Exchange) sendHead(e http1.Encoding, part http2.Part) bool {
 	conn, resp := &x.h.conn, &x.ctx.Response
-	if x.cut != nil || !conn.CanSend(x.stream, part) {
+	if x.abortErr != nil || !conn.CanSend(x.stream, part) {
 		return false
 	}
 	b := conn.BeginHeaders()
@@ -191,8 +191,8 @@ func (x *h2Exchange) send(e http1.Encoding, body []byte) (over bool) {
 	return over
 }
 
-// sendTrailed sends a response whose body is in memory, and its trailers.
-func (x *h2Exchange) sendTrailed(e http1.Encoding) {
+// sendWithTrailers sends a response whose body is in memory, and its trailers.
+func (x *h2Exchange) sendWithTrailers(e http1.Encoding) {
 	err := x.writeHead(e)
 	if err == nil {
 		_, err = x.Write(x.ctx.Response.body.bytes())
@@ -208,7 +208,7 @@ func (x *h2Exchange) sendStream(e http1.Encoding) {
 	// the response stream may read the request body, and 100 (Continue) must be sent before
 	// the response
 	if x.content != nil && x.ctx.Request.arrives() {
-		x.sayContinue()
+		x.send100()
 	}
 	err := x.writeHead(e)
 	if err == nil && resp.ImmediateHeaderFlush {
@@ -239,9 +239,9 @@ func (x *h2Exchange) endStream(err error) {
 	if err != nil {
 		h.s.logWriteError(h.c, err)
 		h.mu.Lock()
-		if x.cut == nil {
+		if x.abortErr == nil {
 			h.conn.Reset(x.stream, http2.InternalError)
-			x.cut = err
+			x.abortErr = err
 		}
 		h.mu.Unlock()
 	}
@@ -263,8 +263,8 @@ func (x *h2Exchange) report(sent SentResponse) {
 	if x.s.ResponseSent == nil {
 		return
 	}
-	if x.ctx.at.IsZero() && !x.s.LazyRequestTime {
-		x.ctx.at = clock.Read()
+	if x.ctx.receivedAt.IsZero() && !x.s.LazyRequestTime {
+		x.ctx.receivedAt = clock.Read()
 	}
 	x.s.reportSent(x.ctx, sent)
 }
@@ -289,7 +289,7 @@ func (x *h2Exchange) close() {
 	}
 	returned := false
 	defer func() {
-		x.endBodyCount()
+		x.endBodyMemory()
 		if returned {
 			x.resetCtx()
 			return
@@ -300,11 +300,11 @@ func (x *h2Exchange) close() {
 		ctx.discard()
 	}()
 	if w := ctx.watch.Load(); w != nil {
-		x.endWatch(w, ctx.left != nil)
+		x.endWatch(w, ctx.lateRun != nil)
 	}
 	if x.s.ResponseSent != nil {
 		x.h.mu.Lock()
-		cut := x.cut
+		cut := x.abortErr
 		x.h.mu.Unlock()
 		if x.phase != h2Collects && x.sent > 0 || cut != nil {
 			sent := SentResponse{Bytes: x.sent, Refused: x.refusal, Err: cut}
@@ -322,19 +322,19 @@ func (x *h2Exchange) close() {
 func (x *h2Exchange) finish() (wake bool) {
 	h := x.h
 	if x.content != nil {
-		x.content.leave()
+		x.content.endExchange()
 	}
 	h.conn.Release(x.stream)
 	h.remove(x)
-	wake = h.ends(x)
-	h.s.h2.put(h, x)
+	wake = h.wakesAfter(x)
+	h.s.h2.release(h, x)
 	return wake
 }
 
 // resetCtx makes the context ready for another request, if it can serve that.
 func (x *h2Exchange) resetCtx() {
-	if !x.mayReuseCtx() || x.ctx.left != nil && x.content != nil {
-		x.dropCtx()
+	if !x.mayReuseCtx() || x.ctx.lateRun != nil && x.content != nil {
+		x.discardCtx()
 		return
 	}
 	ctx := x.ctx
@@ -349,9 +349,9 @@ func (x *h2Exchange) resetCtx() {
 func (x *h2Exchange) sendInterim(status int, h *ResponseHeader, only field.ID) error {
 	conn := &x.h.conn
 	x.h.mu.Lock()
-	if x.cut != nil || !conn.CanSend(x.stream, http2.SendInterim) {
+	if x.abortErr != nil || !conn.CanSend(x.stream, http2.SendInterim) {
 		defer x.h.mu.Unlock()
-		return x.gone()
+		return x.writeErr()
 	}
 	enc := conn.Encoder()
 	b := enc.AppendStatus(conn.BeginHeaders(), status)
@@ -372,7 +372,7 @@ func (x *h2Exchange) sendInterim(status int, h *ResponseHeader, only field.ID) e
 func (x *h2Exchange) watchPeer(w *watch.Watch) {
 	x.h.mu.Lock()
 	x.watch = w
-	cut := x.cut != nil
+	cut := x.abortErr != nil
 	x.h.mu.Unlock()
 	if cut {
 		w.PeerGone(false)
@@ -393,17 +393,17 @@ func (x *h2Exchange) writeHead(e http1.Encoding) error {
 	x.h.mu.Lock()
 	defer x.h.mu.Unlock()
 	if !x.sendHead(e, http2.SendHead) {
-		return x.gone()
+		return x.writeErr()
 	}
 	return nil
 }
 
-// gone returns the reason why nothing can be sent. mu is held.
-func (x *h2Exchange) gone() error {
-	if x.cut != nil {
-		return x.cut
+// writeErr returns the reason why nothing can be sent. mu is held.
+func (x *h2Exchange) writeErr() error {
+	if x.abortErr != nil {
+		return x.abortErr
 	}
-	return errH2Gone
+	return errH2ConnEnded
 }
 
 // Write implements flushWriter. It writes content of the response.

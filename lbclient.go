@@ -107,7 +107,7 @@ func (cc *LBClient) DoContext(ctx context.Context, req *Request, resp *Response)
 
 // do is all forms of Do. ctx may be nil.
 func (cc *LBClient) do(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
-	m := cc.members().Least()
+	m := cc.members().LeastLoaded()
 	if m == nil {
 		return req.refused(ErrNoAvailableClients)
 	}

@@ -331,12 +331,12 @@ type Server struct {
 	ctxs  sync.Pool
 	runs  sync.Pool // of timedRun
 	bare  bool      // the server of contexts that have no other
-	// rested holds the h1Conns, with contexts, of connections that wait without them
-	rested sync.Pool
-	// keepers is how many connections keep a context while they wait
-	keepers atomic.Int32
-	log     Logger
-	set     settings // the values that follow from the fields above
+	// parkedConns holds the h1Conns, with contexts, of connections that wait without them
+	parkedConns sync.Pool
+	// cachedCtxs is how many connections keep a context while they wait
+	cachedCtxs atomic.Int32
+	log        Logger
+	set        settings // the values that follow from the fields above
 
 	serving  atomic.Uint32 // connections that are being served
 	rejected atomic.Uint32
@@ -595,7 +595,7 @@ func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Backgro
 // RequestCtx.Done stays closed for the requests that are still running.
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
-	defer s.h2.rest()
+	defer s.h2.trimWorkers()
 	return s.conns.Shutdown(ctx, func() {
 		s.watches.CancelAll()
 		s.h2.shutdown()

@@ -83,7 +83,7 @@ func isCommon(err error) bool {
 	if _, ok := errors.AsType[h2Reset](err); ok {
 		return true
 	}
-	return isTimeout(err) || errors.Is(err, errH2Gone) ||
+	return isTimeout(err) || errors.Is(err, errH2ConnEnded) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) ||
 		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)

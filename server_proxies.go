@@ -281,9 +281,9 @@ func (s *Server) proxyTimeout() time.Duration {
 	return s.handshakeTimeout()
 }
 
-// announces reports whether a connection from an address begins with a header. It
+// expectsProxyHeader reports whether a connection from an address begins with a header. It
 // is an error if the connection is not to be served.
-func (s *Server) announces(from net.Addr) (header bool, err error) {
+func (s *Server) expectsProxyHeader(from net.Addr) (header bool, err error) {
 	switch {
 	case s.headerPeers.Has(from):
 		return true, nil
@@ -344,13 +344,13 @@ func (s *Server) awaitsHeader(nc net.Conn) bool {
 	return p != nil
 }
 
-// throughProxy returns a connection that was accepted as one that begins with a
+// wrapProxied returns a connection that was accepted as one that begins with a
 // header, if it does.
-func (s *Server) throughProxy(nc net.Conn) (net.Conn, error) {
+func (s *Server) wrapProxied(nc net.Conn) (net.Conn, error) {
 	if s.ProxyProtocol == nil {
 		return nc, nil
 	}
-	header, err := s.announces(nc.RemoteAddr())
+	header, err := s.expectsProxyHeader(nc.RemoteAddr())
 	if err != nil || !header {
 		return nc, err
 	}
@@ -370,9 +370,9 @@ type proxiedListener struct {
 	s *Server
 }
 
-// behindProxies returns the listener to accept from: ln, wrapped if there is a
+// wrapListener returns the listener to accept from: ln, wrapped if there is a
 // ProxyProtocol.
-func (s *Server) behindProxies(ln net.Listener) net.Listener {
+func (s *Server) wrapListener(ln net.Listener) net.Listener {
 	if s.ProxyProtocol == nil {
 		return ln
 	}
@@ -389,7 +389,7 @@ func (ln *proxiedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		served, err := ln.s.throughProxy(nc)
+		served, err := ln.s.wrapProxied(nc)
 		if err == nil {
 			return served, nil
 		}
@@ -424,9 +424,9 @@ func (s *Server) awaitHeader(c *engine.Conn) error {
 		return s.headerFailed(c, err)
 	}
 	_ = from.SetReadDeadline(time.Time{})
-	p.Ends.Store(engine.EndsOf(h))
+	p.Endpoints.Store(engine.EndpointsOf(h))
 	if err = s.admitClient(c); err != nil {
-		s.turnAway(c.NC, err)
+		s.refuseConn(c.NC, err)
 		return err
 	}
 	if !c.IsTLS {

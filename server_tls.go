@@ -346,7 +346,7 @@ func (s *Server) serveProto(c *engine.Conn, serve ServeHandler) (err error) {
 			err = fmt.Errorf("fasthttp: panic serving another protocol: %v", r)
 		}
 	}()
-	c.PinOnly()
+	c.MarkEscaped()
 	if err = serve(c.NC); err != nil && (s.LogAllErrors || !isCommon(err)) {
 		s.logger().Printf("fasthttp: cannot serve another protocol to %v: %v", c.NC.RemoteAddr(), err)
 	}
@@ -358,7 +358,7 @@ func (s *Server) serveProto(c *engine.Conn, serve ServeHandler) (err error) {
 func (s *Server) handshakeFailed(c *engine.Conn, err error) {
 	if header, ok := errors.AsType[tls.RecordHeaderError](err); ok && header.Conn != nil && startsLikeHTTP(header.RecordHeader) {
 		err = errPlainHTTP
-		s.answerPlainHTTP(transportOf(header.Conn))
+		s.respondPlainHTTP(transportOf(header.Conn))
 	}
 	if isCommon(err) && !s.LogAllErrors {
 		return
@@ -379,8 +379,8 @@ func startsLikeHTTP(header [tlswire.HeaderSize]byte) bool {
 	return false
 }
 
-// answerPlainHTTP answers a client that must use TLS with a 400.
-func (s *Server) answerPlainHTTP(nc net.Conn) {
+// respondPlainHTTP answers a client that must use TLS with a 400.
+func (s *Server) respondPlainHTTP(nc net.Conn) {
 	resp := AcquireResponse()
 	defer ReleaseResponse(resp)
 	s.configureResponse(resp)
@@ -423,8 +423,8 @@ type TLSReloader struct {
 	// they go to the standard error output.
 	Logger Logger
 
-	looked atomic.Int64 // the time of the last check, in nanoseconds since begun
-	begun  time.Time
+	lastCheck atomic.Int64 // the time of the last check, in nanoseconds since begun
+	begun     time.Time
 
 	files servertls.Files
 
@@ -451,19 +451,19 @@ func (r *TLSReloader) Add(certFile, keyFile string) error { return r.files.Add(c
 // that is valid for the requested host and that the client supports, or else the first
 // of all. The error is always nil.
 func (r *TLSReloader) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	r.lookNowAndThen()
+	r.checkIfDue()
 	return r.files.For(hello), nil
 }
 
-// lookNowAndThen checks the files if the last check was Interval ago. Of several concurrent
+// checkIfDue checks the files if the last check was Interval ago. Of several concurrent
 // handshakes one does so, and the others do not wait for it.
-func (r *TLSReloader) lookNowAndThen() {
+func (r *TLSReloader) checkIfDue() {
 	interval := r.Interval
 	if interval <= 0 {
 		interval = defaultReloadInterval
 	}
-	now, looked := time.Since(r.begun), r.looked.Load()
-	if now-time.Duration(looked) < interval || !r.looked.CompareAndSwap(looked, int64(now)) {
+	now, looked := time.Since(r.begun), r.lastCheck.Load()
+	if now-time.Duration(looked) < interval || !r.lastCheck.CompareAndSwap(looked, int64(now)) {
 		return
 	}
 	err := r.Reload()

@@ -40,22 +40,22 @@ func TimeoutWithCodeHandler(h RequestHandler, timeout time.Duration, msg string,
 			ctx.Error(msg, StatusTooManyRequests)
 			return
 		}
-		run := ctx.lend(h)
+		run := ctx.newRun(h)
 		run.limit(timeout, msg, statusCode)
 		go run.start()
 		timer := AcquireTimer(timeout)
 		defer ReleaseTimer(timer)
 		if run.isLate(timer.C) {
-			ctx.giveUp(run)
+			ctx.abandonRun(run)
 			return
 		}
 		if run.ctx.timeoutResponse.Load() != nil {
-			ctx.giveUp(run)
+			ctx.abandonRun(run)
 			run.logFault()
 			return
 		}
 		fault := run.fault
-		ctx.takeBack(run)
+		ctx.copyBack(run)
 		if fault != nil {
 			panic(fault)
 		}
@@ -67,14 +67,14 @@ type timedRun struct {
 	ctx     *RequestCtx
 	handler RequestHandler
 
-	due        time.Time // the handler is late if it has not returned by then
+	deadline   time.Time // the handler is late if it has not returned by then
 	msg        string    // of the response if the handler is late
 	statusCode int
 
-	late   bool      // the handler has timed out; guarded by ctx.late
-	ended  bool      // the handler has returned; guarded by ctx.late
-	fault  any       // the value of the handler's panic
-	before *timedRun // in RequestCtx.run or RequestCtx.left; guarded by late of that context
+	late     bool      // the handler has timed out; guarded by ctx.late
+	ended    bool      // the handler has returned; guarded by ctx.late
+	fault    any       // the value of the handler's panic
+	previous *timedRun // in RequestCtx.run or RequestCtx.left; guarded by late of that context
 
 	start func()        // the method value serve, allocated once
 	done  chan struct{} // receives a value when the handler has ended
@@ -101,12 +101,12 @@ func (s *Server) pooledRuns() *sync.Pool {
 	return &s.runs
 }
 
-// errHandlerLeft is the fault of a handler that has ended its goroutine without returning.
-var errHandlerLeft = errors.New("fasthttp: the handler has ended its goroutine")
+// errHandlerExited is the fault of a handler that has ended its goroutine without returning.
+var errHandlerExited = errors.New("fasthttp: the handler has ended its goroutine")
 
 // serve calls the handler.
 func (r *timedRun) serve() {
-	r.fault = errHandlerLeft
+	r.fault = errHandlerExited
 	defer func() {
 		if p := recover(); p != nil {
 			r.fault = passPanic(p)
@@ -135,7 +135,7 @@ func (s *Server) admitTimed() bool {
 // limit sets a time limit that starts now, and the response for the case that the handler takes
 // longer.
 func (r *timedRun) limit(timeout time.Duration, msg string, statusCode int) {
-	r.due, r.msg, r.statusCode = time.Now().Add(timeout), msg, statusCode
+	r.deadline, r.msg, r.statusCode = time.Now().Add(timeout), msg, statusCode
 }
 
 // isLate waits until the handler has returned or timed out, and reports whether it has timed
@@ -155,8 +155,8 @@ func (r *timedRun) isLate(timeout <-chan time.Time) bool {
 
 // timeOut marks the handler as late and returns true, unless the handler has returned.
 func (r *timedRun) timeOut() bool {
-	r.ctx.late.Lock()
-	defer r.ctx.late.Unlock()
+	r.ctx.timeoutMu.Lock()
+	defer r.ctx.timeoutMu.Unlock()
 	if r.ended {
 		return false
 	}
@@ -167,21 +167,21 @@ func (r *timedRun) timeOut() bool {
 // expire marks the handler as late. ctx.late is held.
 func (r *timedRun) expire() {
 	r.late = true
-	r.ctx.loseConn()
+	r.ctx.revokeConn()
 	// the response of a TimeoutError method takes precedence
 	if r.ctx.timeoutResponse.Load() == nil {
 		r.ctx.timeoutResponse.Store(timeoutErrorResponse(r.msg, r.statusCode))
 	}
 }
 
-// leave is called if a TimeoutError method was called on the context from which this one was
+// timeOutWith is called if a TimeoutError method was called on the context from which this one was
 // lent. It makes resp the response of the handler if that still runs. It returns unsent
-// streams, see leaveWith.
-func (r *timedRun) leave(resp *Response) (unsent []io.Reader) {
-	r.ctx.late.Lock()
-	defer r.ctx.late.Unlock()
+// streams, see timeOutLocked.
+func (r *timedRun) timeOutWith(resp *Response) (unsent []io.Reader) {
+	r.ctx.timeoutMu.Lock()
+	defer r.ctx.timeoutMu.Unlock()
 	if !r.ended {
-		unsent = r.ctx.leaveWith(resp)
+		unsent = r.ctx.timeOutLocked(resp)
 	}
 	return unsent
 }
@@ -193,14 +193,14 @@ func (r *timedRun) end() {
 	if ctx.s != nil {
 		ctx.s.timed.Add(-1)
 	}
-	ctx.late.Lock()
+	ctx.timeoutMu.Lock()
 	r.ended = true
-	if !r.late && time.Now().After(r.due) {
+	if !r.late && time.Now().After(r.deadline) {
 		// the waiting goroutine has not yet noticed that the time is over
 		r.expire()
 	}
-	late, kept := r.late, ctx.kept
-	ctx.late.Unlock()
+	late, kept := r.late, ctx.detached
+	ctx.timeoutMu.Unlock()
 	if !late {
 		return
 	}
@@ -219,15 +219,15 @@ func (r *timedRun) logFault() {
 	r.ctx.serverLogger().Printf("fasthttp: panic serving %s after its timeout: %v", r.ctx.RemoteAddr(), r.fault)
 }
 
-// loseConn takes the connection from a context, whose late is held, and from the contexts lent
+// revokeConn takes the connection from a context, whose late is held, and from the contexts lent
 // from it. They keep the exchange until it sends the response, since it has the watch that
 // reports this to them.
-func (ctx *RequestCtx) loseConn() {
-	ctx.lost = true
+func (ctx *RequestCtx) revokeConn() {
+	ctx.connRevoked = true
 	for run := range ctx.runs() {
-		run.ctx.late.Lock()
-		run.ctx.loseConn()
-		run.ctx.late.Unlock()
+		run.ctx.timeoutMu.Lock()
+		run.ctx.revokeConn()
+		run.ctx.timeoutMu.Unlock()
 	}
 }
 
@@ -235,8 +235,8 @@ func (ctx *RequestCtx) loseConn() {
 // is held.
 func (ctx *RequestCtx) runs() iter.Seq[*timedRun] {
 	return func(yield func(*timedRun) bool) {
-		for _, last := range [...]*timedRun{ctx.run, ctx.left} {
-			for run := last; run != nil; run = run.before {
+		for _, last := range [...]*timedRun{ctx.run, ctx.lateRun} {
+			for run := last; run != nil; run = run.previous {
 				if !yield(run) {
 					return
 				}
@@ -270,7 +270,7 @@ func timeoutErrorResponse(msg string, statusCode int) *Response {
 func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 	own := new(Response)
 	resp.CopyTo(own)
-	if stream, size := resp.body.takeStream(); stream != nil {
+	if stream, size := resp.body.detachStream(); stream != nil {
 		own.body.stream, own.body.size = stream, size
 		own.pointStream()
 	}
@@ -280,27 +280,27 @@ func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 
 // timeOut makes resp the response. It waits for methods that use the connection.
 func (ctx *RequestCtx) timeOut(resp *Response) {
-	ctx.late.Lock()
-	unsent := ctx.leaveWith(resp)
-	ctx.late.Unlock()
+	ctx.timeoutMu.Lock()
+	unsent := ctx.timeOutLocked(resp)
+	ctx.timeoutMu.Unlock()
 	for _, stream := range unsent {
 		closeUnsent(stream)
 	}
 }
 
-// leaveWith is timeOut with late held. It returns the streams that will not be sent: the caller
+// timeOutLocked is timeOut with late held. It returns the streams that will not be sent: the caller
 // closes them after releasing the lock.
-func (ctx *RequestCtx) leaveWith(resp *Response) (unsent []io.Reader) {
+func (ctx *RequestCtx) timeOutLocked(resp *Response) (unsent []io.Reader) {
 	if run := ctx.run; run != nil {
-		unsent = run.leave(resp.withoutStream())
+		unsent = run.timeOutWith(resp.withoutStream())
 	}
-	if before := ctx.timeoutResponse.Load(); before != nil && !ctx.answered {
-		if stream, _ := before.body.takeStream(); stream != nil {
+	if before := ctx.timeoutResponse.Load(); before != nil && !ctx.timeoutSent {
+		if stream, _ := before.body.detachStream(); stream != nil {
 			unsent = append(unsent, stream)
 		}
 	}
-	if ctx.answered {
-		if stream, _ := resp.body.takeStream(); stream != nil {
+	if ctx.timeoutSent {
+		if stream, _ := resp.body.detachStream(); stream != nil {
 			unsent = append(unsent, stream)
 		}
 		if ctx.stream != nil {
@@ -309,7 +309,7 @@ func (ctx *RequestCtx) leaveWith(resp *Response) (unsent []io.Reader) {
 		}
 	}
 	ctx.timeoutResponse.Store(resp)
-	ctx.kept = true
+	ctx.detached = true
 	return unsent
 }
 
@@ -322,23 +322,23 @@ type timedOutResponse struct {
 
 // takeTimeoutResponse returns the response that the client gets instead of the context's own.
 // If the context is left to goroutines of the handler, takeTimeoutResponse closes the stream of
-// the context's own response, which will not be sent; noteStream refuses later streams.
+// the context's own response, which will not be sent; recordStream refuses later streams.
 func (ctx *RequestCtx) takeTimeoutResponse() (resp timedOutResponse) {
-	ctx.late.Lock()
+	ctx.timeoutMu.Lock()
 	resp.Response = ctx.timeoutResponse.Load()
-	resp.stream, resp.size = resp.body.takeStream()
-	ctx.answered = true
+	resp.stream, resp.size = resp.body.detachStream()
+	ctx.timeoutSent = true
 	var unsent io.Reader
-	if ctx.kept {
+	if ctx.detached {
 		unsent, ctx.stream = ctx.stream, nil
 	}
-	ctx.late.Unlock()
+	ctx.timeoutMu.Unlock()
 	closeUnsent(unsent)
 	return resp
 }
 
-// giveStreamTo moves the stream, if there is one, to dst.
-func (resp timedOutResponse) giveStreamTo(dst *Response) {
+// moveStreamTo moves the stream, if there is one, to dst.
+func (resp timedOutResponse) moveStreamTo(dst *Response) {
 	if resp.stream != nil {
 		dst.SetBodyStream(resp.stream, resp.size)
 		dst.ImmediateHeaderFlush = resp.ImmediateHeaderFlush
@@ -362,12 +362,12 @@ func (resp *Response) withoutStream() *Response {
 	return own
 }
 
-// noteStream implements streamOwner. The stream will be sent unless the client has another
+// recordStream implements streamOwner. The stream will be sent unless the client has another
 // response.
-func (ctx *RequestCtx) noteStream(r io.Reader) (sent bool) {
-	ctx.late.Lock()
-	defer ctx.late.Unlock()
-	if ctx.answered && ctx.kept {
+func (ctx *RequestCtx) recordStream(r io.Reader) (sent bool) {
+	ctx.timeoutMu.Lock()
+	defer ctx.timeoutMu.Unlock()
+	if ctx.timeoutSent && ctx.detached {
 		return false
 	}
 	ctx.stream = r
@@ -376,8 +376,8 @@ func (ctx *RequestCtx) noteStream(r io.Reader) (sent bool) {
 
 // claimStream implements streamOwner.
 func (ctx *RequestCtx) claimStream() bool {
-	ctx.late.Lock()
-	defer ctx.late.Unlock()
+	ctx.timeoutMu.Lock()
+	defer ctx.timeoutMu.Unlock()
 	claimed := ctx.stream != nil
 	ctx.stream = nil
 	return claimed
@@ -386,7 +386,7 @@ func (ctx *RequestCtx) claimStream() bool {
 // LastTimeoutErrorResponse returns the response set by the last call of a TimeoutError method,
 // or nil. After a TimeoutHandler with a late handler, it returns the address of ctx.Response.
 func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response {
-	if resp := ctx.timeoutResponse.Load(); resp != nil || ctx.left == nil {
+	if resp := ctx.timeoutResponse.Load(); resp != nil || ctx.lateRun == nil {
 		return resp
 	}
 	return &ctx.Response
@@ -397,8 +397,8 @@ func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response {
 // context. Text is copied, since the handlers around it may hold slices of it. Large content
 // and open streams are moved.
 
-// lend returns a run of h whose context starts as a copy of ctx.
-func (ctx *RequestCtx) lend(h RequestHandler) *timedRun {
+// newRun returns a run of h whose context starts as a copy of ctx.
+func (ctx *RequestCtx) newRun(h RequestHandler) *timedRun {
 	run := ctx.s.timedRun()
 	run.handler = h
 	to := run.ctx
@@ -407,91 +407,91 @@ func (ctx *RequestCtx) lend(h RequestHandler) *timedRun {
 		to.serveOn(ctx.c)
 	}
 	to.requestNum, to.initAddr, to.initLogger = ctx.requestNum, ctx.initAddr, ctx.initLogger
-	ctx.Request.lendTo(&to.Request)
-	ctx.exchangeWith(to)
-	ctx.late.Lock()
-	defer ctx.late.Unlock()
-	if resp := ctx.timeoutResponse.Load(); resp != nil && ctx.kept {
+	ctx.Request.shareWith(&to.Request)
+	ctx.moveStateTo(to)
+	ctx.timeoutMu.Lock()
+	defer ctx.timeoutMu.Unlock()
+	if resp := ctx.timeoutResponse.Load(); resp != nil && ctx.detached {
 		// a TimeoutError method has already left ctx to other goroutines
 		to.timeoutResponse.Store(resp.withoutStream())
-		to.kept = true
+		to.detached = true
 	}
-	to.late.Lock()
-	to.exchange, to.lost = ctx.exchange, ctx.lost
-	to.late.Unlock()
-	run.before, ctx.run = ctx.run, run
+	to.timeoutMu.Lock()
+	to.exchange, to.connRevoked = ctx.exchange, ctx.connRevoked
+	to.timeoutMu.Unlock()
+	run.previous, ctx.run = ctx.run, run
 	return run
 }
 
-// exchangeWith moves everything that a handler may set, except the request, from ctx to the
+// moveStateTo moves everything that a handler may set, except the request, from ctx to the
 // context to.
-func (ctx *RequestCtx) exchangeWith(to *RequestCtx) {
+func (ctx *RequestCtx) moveStateTo(to *RequestCtx) {
 	ctx.Response.moveTo(&to.Response)
-	to.at, to.initTime, to.remoteAddr = ctx.at, ctx.initTime, ctx.remoteAddr
-	to.hijack, to.hijackNoResponse, to.hijackAtOnce = ctx.hijack, ctx.hijackNoResponse, ctx.hijackAtOnce
+	to.receivedAt, to.initTime, to.remoteAddr = ctx.receivedAt, ctx.initTime, ctx.remoteAddr
+	to.hijack, to.hijackNoResponse, to.hijackImmediately = ctx.hijack, ctx.hijackNoResponse, ctx.hijackImmediately
 	to.content, to.fullDuplex = ctx.content, ctx.fullDuplex
 	if w := ctx.watch.Load(); w != nil {
 		to.watch.CompareAndSwap(nil, w)
 	}
 }
 
-// takeBack copies back the changes of a handler that has returned in time. The application may
+// copyBack copies back the changes of a handler that has returned in time. The application may
 // use the handler's context until the request was handled, so it is released with ctx.
-func (ctx *RequestCtx) takeBack(run *timedRun) {
+func (ctx *RequestCtx) copyBack(run *timedRun) {
 	from := run.ctx
 	from.endExchange()
-	from.exchangeWith(ctx)
+	from.moveStateTo(ctx)
 	if ctx.Response.body.stream != nil {
 		from.Response.Header.moveTrailers(&ctx.Response.Header.header)
 	}
 	// another goroutine may be reading the body, although the handler has returned
 	reading := ctx.fullDuplex && ctx.Response.body.stream != nil
-	ctx.Request.takeBack(&from.Request, ctx.left != nil || from.left != nil, reading)
-	ctx.late.Lock()
-	defer ctx.late.Unlock()
-	ctx.takeLeft(from)
+	ctx.Request.copyBack(&from.Request, ctx.lateRun != nil || from.lateRun != nil, reading)
+	ctx.timeoutMu.Lock()
+	defer ctx.timeoutMu.Unlock()
+	ctx.adoptLateRuns(from)
 	if ctx.exchange == nil {
 		// without an exchange, nothing releases the run with ctx
-		ctx.run = run.before
+		ctx.run = run.previous
 	}
 }
 
-// takeLeft takes over the late runs of a context whose handler has returned. late is held.
-func (ctx *RequestCtx) takeLeft(from *RequestCtx) {
-	if from.left == nil {
+// adoptLateRuns takes over the late runs of a context whose handler has returned. late is held.
+func (ctx *RequestCtx) adoptLateRuns(from *RequestCtx) {
+	if from.lateRun == nil {
 		return
 	}
-	first := from.left
-	for first.before != nil {
-		first = first.before
+	first := from.lateRun
+	for first.previous != nil {
+		first = first.previous
 	}
-	first.before, ctx.left, from.left = ctx.left, from.left, nil
+	first.previous, ctx.lateRun, from.lateRun = ctx.lateRun, from.lateRun, nil
 }
 
-// giveUp sets the response to the timeout response of the run, and leaves the context of the
+// abandonRun sets the response to the timeout response of the run, and leaves the context of the
 // run to its handler.
-func (ctx *RequestCtx) giveUp(run *timedRun) {
-	ctx.late.Lock()
-	ctx.run = run.before
-	run.before, ctx.left = ctx.left, run
-	ctx.late.Unlock()
+func (ctx *RequestCtx) abandonRun(run *timedRun) {
+	ctx.timeoutMu.Lock()
+	ctx.run = run.previous
+	run.previous, ctx.lateRun = ctx.lateRun, run
+	ctx.timeoutMu.Unlock()
 	if ctx.c != nil && ctx.c.NC != nil {
-		ctx.c.Pin()
+		ctx.c.RecordEscape()
 	}
-	ctx.Request.giveUp()
+	ctx.Request.detachShared()
 	response := run.ctx.takeTimeoutResponse()
-	ctx.Response.answer(response.Response)
-	response.giveStreamTo(&ctx.Response)
+	ctx.Response.overwriteWith(response.Response)
+	response.moveStreamTo(&ctx.Response)
 	ctx.hijack, ctx.content = nil, nil
 }
 
 // releaseRuns releases the contexts of handlers that have returned in time.
 func (ctx *RequestCtx) releaseRuns() {
 	for run := ctx.run; run != nil; {
-		before := run.before
+		before := run.previous
 		lent := run.ctx
 		lent.releaseRuns()
-		lent.Request.Header.onward, lent.Response.Header.onward = nil, nil
+		lent.Request.Header.trailerTarget, lent.Response.Header.trailerTarget = nil, nil
 		lent.watch.Store(nil)
 		lent.c = nil
 		lent.endExchange()
@@ -511,17 +511,17 @@ func (ctx *RequestCtx) releaseRuns() {
 	ctx.run = nil
 }
 
-// lendTo makes dst a copy of the request for a handler. They share the bytes of the body, which
+// shareWith makes dst a copy of the request for a handler. They share the bytes of the body, which
 // dst copies before changing them.
-func (req *Request) lendTo(dst *Request) {
+func (req *Request) shareWith(dst *Request) {
 	req.copyTextTo(dst)
 	dst.body = req.body
-	dst.body.spare = nil
+	dst.body.freeContent = nil
 	if p := req.body.bytes(); p != nil {
 		dst.body.buf, dst.body.raw = nil, p
 	}
 	dst.pointStream(dst)
-	req.values.LendTo(&dst.values)
+	req.values.ShareWith(&dst.values)
 	dst.form, req.form = req.form, nil
 }
 
@@ -560,16 +560,16 @@ func (req *Request) copyTargetTo(dst *Request) {
 		req.args.CopyTo(&dst.args)
 	}
 	dst.uriParsed, dst.argsParsed, dst.argsErr = req.uriParsed, req.argsParsed, req.argsErr
-	dst.knownAs = 0
+	dst.parsedVersion = 0
 	dst.KeepBodyBuffer, dst.UseHostHeader = req.KeepBodyBuffer, req.UseHostHeader
 	dst.DisableRedirectPathNormalizing = req.DisableRedirectPathNormalizing
 	dst.GetBody, dst.timeout, dst.isTLS = req.GetBody, req.timeout, req.isTLS
 }
 
-// takeBack takes back the parts that lendTo has lent to from. If late is set, an inner handler
+// copyBack takes back the parts that shareWith has lent to from. If late is set, an inner handler
 // is late and keeps the body. If reading is set, a goroutine may be reading the body, and keeps
 // the header, to which trailers may be added at any moment.
-func (req *Request) takeBack(from *Request, late, reading bool) {
+func (req *Request) copyBack(from *Request, late, reading bool) {
 	if !reading {
 		from.Header.CopyTo(&req.Header)
 	}
@@ -586,7 +586,7 @@ func (req *Request) takeBack(from *Request, late, reading bool) {
 			from.Header.moveTrailers(&req.Header.header)
 		}
 	}
-	req.values.TakeBack(&from.values)
+	req.values.MoveFrom(&from.values)
 	req.form, from.form = from.form, nil
 }
 
@@ -595,8 +595,8 @@ func sameBytes(a, b []byte) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// giveUp leaves the parts that were lent to a late handler to it.
-func (req *Request) giveUp() {
+// detachShared leaves the parts that were lent to a late handler to it.
+func (req *Request) detachShared() {
 	req.body = body{raw: req.body.bytes(), limit: req.body.limit}
 }
 
@@ -607,7 +607,7 @@ func (resp *Response) moveTo(dst *Response) {
 	dst.SkipBody, dst.skipsHead, dst.KeepBodyBuffer = resp.SkipBody, resp.skipsHead, resp.KeepBodyBuffer
 	dst.remoteAddr, dst.localAddr = resp.remoteAddr, resp.localAddr
 	from, to := resp.body.owner, dst.body.owner
-	stream, size := resp.body.takeStream()
+	stream, size := resp.body.detachStream()
 	dst.body, resp.body = resp.body, body{owner: from}
 	dst.body.owner = to
 	if stream != nil {
@@ -615,10 +615,10 @@ func (resp *Response) moveTo(dst *Response) {
 	}
 }
 
-// answer gives the response the status, content and fields of another one. The response keeps
+// overwriteWith gives the response the status, content and fields of another one. The response keeps
 // its own fields, except the fields that describe the content and the ones with names that the other
 // one also has.
-func (resp *Response) answer(other *Response) {
+func (resp *Response) overwriteWith(other *Response) {
 	h, from := &resp.Header, &other.Header
 	resp.ResetBody()
 	resp.SkipBody, resp.ImmediateHeaderFlush = other.SkipBody, false

@@ -51,7 +51,7 @@ func TestTimeoutHandlerMeasuresTheHandler(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			var ctx RequestCtx
 			closed := false
-			run := ctx.lend(func(ctx *RequestCtx) {
+			run := ctx.newRun(func(ctx *RequestCtx) {
 				time.Sleep(took)
 				ctx.SetUserValue("x", servertest.CloserFunc(func() { closed = true }))
 			})

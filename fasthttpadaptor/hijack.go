@@ -54,7 +54,7 @@ func (w *responseWriter) hijack() (net.Conn, error) {
 	var head []byte
 	switch {
 	case w.state == stateSending:
-		if err := w.stream.mayTake(); err != nil {
+		if err := w.stream.mayHijack(); err != nil {
 			return nil, err
 		}
 	case w.status != 0:
@@ -131,14 +131,14 @@ func (w *responseWriter) handOver() {
 	case len(w.ctx.Request.Header.Peek(fasthttp.HeaderUpgrade)) > 0:
 		w.ctx.SetStatusCode(fasthttp.StatusSwitchingProtocols)
 	}
-	w.takeConn(w.ctx)
+	w.hijackConn(w.ctx)
 }
 
-// takeConn makes the server of ctx hand the connection over to the handler. It runs in the
+// hijackConn makes the server of ctx hand the connection over to the handler. It runs in the
 // server's goroutine.
-func (w *responseWriter) takeConn(ctx *fasthttp.RequestCtx) {
+func (w *responseWriter) hijackConn(ctx *fasthttp.RequestCtx) {
 	ctx.SetUserValue(w.released, w.released)
-	bridge.HijackAtOnce(ctx)
+	bridge.HijackImmediately(ctx)
 	ctx.Hijack(func(c net.Conn) {
 		conn := &hijackedConn{Conn: c, closed: make(chan struct{})}
 		w.hijacked <- conn

@@ -160,7 +160,7 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 	if r.Method == http.MethodHead || resp.SkipBody || !bodyAllowed(status) {
 		return
 	}
-	taker, _ := stream.(bridge.ConnTaker)
+	taker, _ := stream.(bridge.ConnHijacker)
 	if taker != nil && ctx != nil && r.ProtoMajor == 1 && canHijack(w) {
 		taker.OfferConn()
 	}
@@ -171,8 +171,8 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 		err = copyPieces(w, control, stream)
 	}
 	switch {
-	case taker != nil && err == bridge.ErrTaken:
-		taker.TakeConn(ctx)
+	case taker != nil && err == bridge.ErrConnHijacked:
+		taker.HijackConn(ctx)
 		return
 	case err != nil:
 		// the client must not take the part that it got for the whole
@@ -200,7 +200,7 @@ func copyFields(dst http.Header, h *fasthttp.ResponseHeader) (sized bool) {
 		// net/http must not add one, either
 		dst["Content-Type"] = nil
 	}
-	if bridge.LeavesOutDate(h) {
+	if bridge.OmitsDate(h) {
 		dst["Date"] = nil
 	}
 	return sized

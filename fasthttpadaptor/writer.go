@@ -302,7 +302,7 @@ func (w *responseWriter) EnableFullDuplex() error {
 func (w *responseWriter) begin() {
 	switch {
 	case w.body == nil || w.duplex:
-	case w.body.stays():
+	case w.body.exceedsDrainLimit():
 		w.closes = true
 		w.ctx.EnableFullDuplex()
 	case !w.body.drain():

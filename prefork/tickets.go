@@ -40,7 +40,7 @@ func (p *Prefork) giveTickets(cmd *exec.Cmd) (given func(), err error) {
 		return nil, err
 	}
 	// there is room for more than that
-	_, err = w.Write(p.tickets.Hand(time.Now()))
+	_, err = w.Write(p.tickets.Export(time.Now()))
 	if closed := w.Close(); err == nil {
 		err = closed
 	}
@@ -65,11 +65,11 @@ func (p *Prefork) takeTickets() error {
 	}
 	f := os.NewFile(uintptr(fd), "tickets")
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, servertls.HandedSize+1))
+	b, err := io.ReadAll(io.LimitReader(f, servertls.ExportedSize+1))
 	if err != nil {
 		return err
 	}
-	keys, err := servertls.Take(b)
+	keys, err := servertls.ImportKeys(b)
 	if err == nil {
 		servertls.Inherit(p.server, keys)
 	}

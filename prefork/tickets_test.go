@@ -156,7 +156,7 @@ func TestChildrenWithoutTicketKeysServe(t *testing.T) {
 // A pipe that ends too early must not become a key of zeros.
 func TestTicketKeysMustBeWhole(t *testing.T) {
 	t.Setenv(childEnv, "1")
-	for _, n := range []int{0, servertls.HandedSize - 1, servertls.HandedSize + 1} {
+	for _, n := range []int{0, servertls.ExportedSize - 1, servertls.ExportedSize + 1} {
 		r, w, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)

@@ -71,7 +71,7 @@ func newPosting(t *testing.T, dial func(t *testing.T) (client, server net.Conn),
 		servertest.Must(t, err)
 		servertest.Must(t, <-shaken)
 	}
-	p.line.Posts()
+	p.line.StartPosting()
 	return p
 }
 
@@ -303,7 +303,7 @@ func TestCloseWhileFlushing(t *testing.T) {
 			flushed := make(chan error, 1)
 			go func() { flushed <- p.line.Flush(servertest.Never) }()
 			servertest.Eventually(t, "the start of the flush", func() bool {
-				poster := p.line.poster
+				poster := p.line.async
 				poster.mu.Lock()
 				defer poster.mu.Unlock()
 				return poster.flushing

@@ -72,9 +72,9 @@ func (s *Set[C]) Start(clients []C) {
 	})
 }
 
-// Least returns the member with the least load, and among equals the one that was given
+// LeastLoaded returns the member with the least load, and among equals the one that was given
 // the least work so far. It returns nil if the set is empty.
-func (s *Set[C]) Least() (best *Member[C]) {
+func (s *Set[C]) LeastLoaded() (best *Member[C]) {
 	var bestLoad int
 	var bestTotal uint64
 	for _, m := range *s.members.Load() {

@@ -14,7 +14,7 @@ func (c *client) PendingRequests() int { return c.pending }
 func shares(s *Set[*client], n int) map[*client]int {
 	got := make(map[*client]int)
 	for range n {
-		m := s.Least()
+		m := s.LeastLoaded()
 		m.Begin()
 		m.End()
 		got[m.Client]++
@@ -25,7 +25,7 @@ func shares(s *Set[*client], n int) map[*client]int {
 func TestWorkGoesToWhoHasLeast(t *testing.T) {
 	a, b, c := &client{}, &client{}, &client{pending: 1}
 	var s Set[*client]
-	if s.Start(nil); s.Least() != nil || s.Running() != 0 {
+	if s.Start(nil); s.LeastLoaded() != nil || s.Running() != 0 {
 		t.Error("an empty set has a member")
 	}
 	s = Set[*client]{}
@@ -34,9 +34,9 @@ func TestWorkGoesToWhoHasLeast(t *testing.T) {
 	if got := shares(&s, 10); got[a] != 5 || got[b] != 5 {
 		t.Errorf("shares: %d, %d and %d", got[a], got[b], got[c])
 	}
-	first, second := s.Least(), (*Member[*client])(nil)
+	first, second := s.LeastLoaded(), (*Member[*client])(nil)
 	first.Begin()
-	if second = s.Least(); second == first || second.Client == c {
+	if second = s.LeastLoaded(); second == first || second.Client == c {
 		t.Error("the running work does not count")
 	}
 	second.Begin()
@@ -51,14 +51,14 @@ func TestFailuresCountUpToALimit(t *testing.T) {
 	a, b := &client{}, &client{}
 	var s Set[*client]
 	s.Start([]*client{a, b})
-	failing := s.Least()
+	failing := s.LeastLoaded()
 	for range 2 * MaxFailures {
 		failing.Fail(time.Now())
 	}
-	if m := s.Least(); m == failing {
+	if m := s.LeastLoaded(); m == failing {
 		t.Error("a member is preferred that has failed")
 	}
-	if b.pending = MaxFailures + 1; s.Least() != failing {
+	if b.pending = MaxFailures + 1; s.LeastLoaded() != failing {
 		t.Error("a member that has failed is given up")
 	}
 }

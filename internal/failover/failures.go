@@ -30,7 +30,7 @@ func number(now time.Time) int64 { return now.UnixNano() / int64(period) }
 func (r *Recent) Add(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	current := r.forget(number(now))
+	current := r.discardOld(number(now))
 	r.counts[current%periods]++
 	r.until.Store(current + periods)
 }
@@ -47,16 +47,16 @@ func (r *Recent) Count() (sum int) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.forget(current)
+	r.discardOld(current)
 	for _, n := range r.counts {
 		sum += n
 	}
 	return sum
 }
 
-// forget drops the counts that are too old in the given period, and returns the
+// discardOld drops the counts that are too old in the given period, and returns the
 // current period, which differs if the clock was set back.
-func (r *Recent) forget(current int64) int64 {
+func (r *Recent) discardOld(current int64) int64 {
 	for range min(max(current-r.last, 0), periods) {
 		r.last++
 		r.counts[r.last%periods] = 0

@@ -190,7 +190,7 @@ func (c *Conn) receiveNext(s *Stream, h pendingHead, tooLarge bool, m *Message) 
 	s.move(receivesEnd)
 	c.closeIfDone(s)
 	if !s.held {
-		c.drop(s)
+		c.discardLingering(s)
 		return Event{}, nil
 	}
 	return Event{Kind: Trailers, Stream: s, End: true}, nil

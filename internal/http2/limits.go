@@ -64,10 +64,10 @@ type Limits struct {
 	// connection ends. Default 15,000.
 	Block int
 	// Stall is how many milliseconds content may wait for a window, before the stream is
-	// reset, or the connection ends. In each such period a peer must also take LeastData
+	// reset, or the connection ends. In each such period a peer must also take MinData
 	// bytes of a stream that waits, unless less is left. They are for servers. Defaults
 	// 15,000 and 1,024.
-	Stall, LeastData int
+	Stall, MinData int
 
 	// KeepNames leaves the names of fields in lower case. KeepAll keeps fields in the list
 	// even if a slot of http1.Head has them: see http1.Head.
@@ -95,7 +95,7 @@ const (
 	DefaultGreeting      = 10_000
 	DefaultBlock         = 15_000
 	DefaultStall         = 15_000
-	DefaultLeastData     = 1024
+	DefaultMinData       = 1024
 )
 
 // heldFactor is how many times Limits.Streams the caller may hold.
@@ -125,7 +125,7 @@ func (l *Limits) Fill() {
 		{&l.Output, DefaultOutput}, {&l.Settings, DefaultSettings}, {&l.DecoderTable, DefaultTable},
 		{&l.EncoderTable, DefaultTable}, {&l.Wasted, DefaultWasted}, {&l.WastedRate, DefaultWastedRate},
 		{&l.Glitches, DefaultGlitches}, {&l.GlitchRate, DefaultGlitchRate}, {&l.Greeting, DefaultGreeting}, {&l.Preface, DefaultGreeting},
-		{&l.Block, DefaultBlock}, {&l.Stall, DefaultStall}, {&l.LeastData, DefaultLeastData},
+		{&l.Block, DefaultBlock}, {&l.Stall, DefaultStall}, {&l.MinData, DefaultMinData},
 	} {
 		if *f.field == 0 {
 			*f.field = f.def
@@ -165,5 +165,5 @@ func (b *bucket) take(most, rate int, now uint32) bool {
 	return true
 }
 
-// give puts one token back.
-func (b *bucket) give(most int) { b.left = min(b.left+1, int32(most)) }
+// putBack puts one token back.
+func (b *bucket) putBack(most int) { b.left = min(b.left+1, int32(most)) }

@@ -209,13 +209,13 @@ func TestBucketsAreFilledAgain(t *testing.T) {
 			t.Errorf("at %d there are %d, want %d", c.now, got, c.want)
 		}
 	}
-	b.give(3)
-	b.give(3)
+	b.putBack(3)
+	b.putBack(3)
 	if got := take(1 << 30); got != 2 {
 		t.Errorf("after two were given back, there are %d", got)
 	}
 	for range 5 {
-		b.give(3)
+		b.putBack(3)
 	}
 	if got := take(1 << 30); got != 3 {
 		t.Errorf("after five were given back, there are %d", got)

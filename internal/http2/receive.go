@@ -162,7 +162,7 @@ func (c *Conn) receiveData(f *frame, p []byte) (Event, error) {
 	}
 	end := f.has(flagEndStream)
 	if len(p) > 0 {
-		c.glitches.give(c.l.Glitches)
+		c.glitches.putBack(c.l.Glitches)
 	}
 	switch {
 	case end:
@@ -172,7 +172,7 @@ func (c *Conn) receiveData(f *frame, p []byte) (Event, error) {
 		return Event{}, c.glitch()
 	}
 	if !s.held {
-		c.drop(s)
+		c.discardLingering(s)
 		return Event{}, nil
 	}
 	return Event{Kind: Data, Stream: s, Payload: p, End: end}, nil
@@ -309,10 +309,10 @@ func (c *Conn) receivePing(f *frame, p []byte) (Event, error) {
 	case c.pings == 0:
 		return Event{}, c.glitch()
 	}
-	if c.leaving && [8]byte(p) == leavingPing {
-		c.leaving = false
+	if c.shutdownPing && [8]byte(p) == shutdownPingData {
+		c.shutdownPing = false
 		c.pings--
-		if c.life == LifeLeaving {
+		if c.life == LifeGoingAway {
 			c.Shutdown()
 		}
 		return Event{}, nil

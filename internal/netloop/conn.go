@@ -68,10 +68,10 @@ type Conn struct {
 
 	// next and prevNext, the pointer that points to this Conn, are its place in the list of
 	// a slot of the wheel. The mu of the wheel guards them
-	next     *Conn
-	prevNext **Conn
-	deadline atomic.Uint64 // tick at which Expire is due; 0 for none
-	planned  atomic.Uint64 // tick at which the wheel checks the Conn; 0 for never
+	next      *Conn
+	prevNext  **Conn
+	deadline  atomic.Uint64 // tick at which Expire is due; 0 for none
+	wheelTick atomic.Uint64 // tick at which the wheel checks the Conn; 0 for never
 
 	fd         int32
 	generation atomic.Uint32
@@ -357,8 +357,8 @@ func (c *Conn) unregister() {
 	conns.put(int(c.fd), nil)
 	c.waitForUsers()
 	c.deadline.Store(0)
-	if c.planned.Load() != 0 {
-		c.loop.wheel.forget(c)
+	if c.wheelTick.Load() != 0 {
+		c.loop.wheel.remove(c)
 	}
 }
 
@@ -450,7 +450,7 @@ func (c *Conn) SetDeadline(d time.Duration) {
 	}
 	at := tickAfter(c.loop.now(), d)
 	c.deadline.Store(at)
-	if planned := c.planned.Load(); planned == 0 || at < planned {
-		c.loop.wheel.plan(c)
+	if planned := c.wheelTick.Load(); planned == 0 || at < planned {
+		c.loop.wheel.schedule(c)
 	}
 }

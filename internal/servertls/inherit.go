@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// HandedSize is the size of the result of Hand.
-const HandedSize = 8 + Size
+// ExportedSize is the size of the result of Export.
+const ExportedSize = 8 + Size
 
-// Hand returns the data that another process needs to have the same keys, from now on
+// Export returns the data that another process needs to have the same keys, from now on
 // and for the tickets accepted now.
-func (k *Keys) Hand(now time.Time) []byte {
+func (k *Keys) Export(now time.Time) []byte {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.forget(dayOf(now))
-	b := binary.BigEndian.AppendUint64(make([]byte, 0, HandedSize), uint64(k.first))
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, ExportedSize), uint64(k.first))
 	return append(b, k.from[:]...)
 }
 
-// Take returns the keys in b, a result of Hand.
-func Take(b []byte) (*Keys, error) {
-	if len(b) != HandedSize {
+// ImportKeys returns the keys in b, a result of Export.
+func ImportKeys(b []byte) (*Keys, error) {
+	if len(b) != ExportedSize {
 		return nil, errors.New("fasthttp: the keys of session tickets are not whole")
 	}
 	k := &Keys{first: int64(binary.BigEndian.Uint64(b))}

@@ -36,13 +36,13 @@ func TestKeysChangeEachDayAndAreKeptForAWeek(t *testing.T) {
 func TestHandedKeysAreThoseOfTheGiver(t *testing.T) {
 	master := New(start)
 	for _, spawned := range []int{0, 3, 6, 7, 20, 400} {
-		b := master.Hand(after(spawned))
-		child, err := Take(b)
-		if err != nil || len(b) != HandedSize {
+		b := master.Export(after(spawned))
+		child, err := ImportKeys(b)
+		if err != nil || len(b) != ExportedSize {
 			t.Fatalf("%d bytes: %v", len(b), err)
 		}
 		for _, later := range []int{0, 1, 5, 30} {
-			again, err := Take(master.Hand(after(spawned)))
+			again, err := ImportKeys(master.Export(after(spawned)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,8 +52,8 @@ func TestHandedKeysAreThoseOfTheGiver(t *testing.T) {
 			}
 		}
 	}
-	for _, n := range []int{0, 1, HandedSize - 1, HandedSize + 1} {
-		if _, err := Take(make([]byte, n)); err == nil {
+	for _, n := range []int{0, 1, ExportedSize - 1, ExportedSize + 1} {
+		if _, err := ImportKeys(make([]byte, n)); err == nil {
 			t.Errorf("%d bytes are keys", n)
 		}
 	}

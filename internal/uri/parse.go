@@ -206,7 +206,7 @@ func (t *Text) KeepBadEscapes() {
 
 // takePath makes a text in the block the path.
 func (t *Text) takePath(s span) {
-	t.badEscape, t.asCame = false, false
+	t.badEscape, t.asReceived = false, false
 	t.parts[Original], t.parts[Path] = s, s
 	path := t.block[s.start:s.end]
 	if len(path) == 0 || isNormalPath(path) {

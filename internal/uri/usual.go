@@ -77,7 +77,7 @@ func (t *Text) parseUsual(text []byte) bool {
 	}
 	t.changes++
 	t.https, t.visible, t.badHost, t.badEscape = https, true, false, false
-	t.asCame, t.bareQuery = false, false
+	t.asReceived, t.bareQuery = false, false
 	t.plainUser = [2]bool{}
 	t.block = append(t.block[:0], text...)
 	t.parts = [numParts]span{Host: {start, path}, Original: {path, end}, Path: {path, end}, Query: query, Hash: hash}

@@ -28,7 +28,7 @@ func (t *Text) appendScheme(dst []byte) []byte {
 // AppendPath appends the path in encoded form, with a leading slash. With asIs it
 // appends the path as received, otherwise the normal form.
 func (t *Text) AppendPath(dst []byte, asIs bool) []byte {
-	if !asIs && !t.asCame && !t.badEscape {
+	if !asIs && !t.asReceived && !t.badEscape {
 		return t.appendNormal(dst)
 	}
 	original := t.Bytes(Original)
@@ -42,7 +42,7 @@ func (t *Text) AppendPath(dst []byte, asIs bool) []byte {
 	if asIs {
 		return urlencoded.AppendVisible(dst, original)
 	}
-	if t.asCame {
+	if t.asReceived {
 		return urlencoded.AppendASCII(dst, original)
 	}
 	// the decoded path does not show whether a percent sign was escaped

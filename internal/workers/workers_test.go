@@ -83,7 +83,7 @@ func TestAPoolThatRestsHasNothing(t *testing.T) {
 			if n := idleNow(p); n != 10 {
 				t.Errorf("%d goroutines wait after 10 jobs", n)
 			}
-			p.Rest()
+			p.CloseIdle()
 			if n := idleNow(p); n != 0 {
 				t.Errorf("%d goroutines wait after Rest", n)
 			}

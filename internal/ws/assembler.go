@@ -14,7 +14,7 @@ type Assembler struct {
 	ended bool // buf has a whole message
 }
 
-// leastSpace is the size of the room that Space makes for the beginning of a message.
+// leastSpace is the size of the room that ReadBuffer makes for the beginning of a message.
 const leastSpace = 4 << 10
 
 // Add adds the part of a message in ev. At the end of the message it returns the whole
@@ -55,10 +55,10 @@ func (a *Assembler) Append(p []byte) error {
 	return nil
 }
 
-// Space returns room for up to n bytes at the end of the message. The caller may receive
+// ReadBuffer returns room for up to n bytes at the end of the message. The caller may receive
 // the next part there, and pass it to Feed and then to Add, which does not copy it. n is
 // Conn.Left, so that nothing else arrives in the room. The result is empty if n is 0.
-func (a *Assembler) Space(n int64) []byte {
+func (a *Assembler) ReadBuffer(n int64) []byte {
 	if n <= 0 {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (a *Assembler) exceeds(n int) bool {
 	return a.Limit >= 0 && int64(n) > a.Limit-int64(len(a.Bytes()))
 }
 
-// isSpace reports whether p is the beginning of the room that Space returned.
+// isSpace reports whether p is the beginning of the room that ReadBuffer returned.
 func (a *Assembler) isSpace(p []byte) bool {
 	room := a.buf.B[len(a.buf.B):cap(a.buf.B)]
 	return len(p) <= len(room) && &p[0] == &room[0]

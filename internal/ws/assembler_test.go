@@ -98,7 +98,7 @@ func TestMemoryIsTakenForWhatHasArrived(t *testing.T) {
 		for arrived < 3<<20 {
 			p := make([]byte, 1000)
 			if direct {
-				p = a.Space(c.Left())
+				p = a.ReadBuffer(c.Left())
 				if most := max(4<<10, 2*arrived); len(p) == 0 || len(p) > most {
 					t.Fatalf("room for %d bytes after %d", len(p), arrived)
 				}
@@ -142,7 +142,7 @@ func TestPartsArriveInTheirPlace(t *testing.T) {
 		var m []byte
 		reads := 0
 		for c.Left() > 0 {
-			room := a.Space(c.Left())
+			room := a.ReadBuffer(c.Left())
 			k := copy(room, in)
 			in = in[k:]
 			reads++
@@ -159,7 +159,7 @@ func TestPartsArriveInTheirPlace(t *testing.T) {
 		if !bytes.Equal(m, want) || reads > 8 {
 			t.Errorf("role %d: a message of %d bytes in %d reads", r, len(m), reads)
 		}
-		if room := a.Space(c.Left()); room != nil {
+		if room := a.ReadBuffer(c.Left()); room != nil {
 			t.Errorf("room for %d bytes between messages", len(room))
 		}
 		n, ev, err = feed(c, in)
@@ -176,13 +176,13 @@ func TestPartsArriveInTheirPlace(t *testing.T) {
 // connection.
 func TestRoomMayStayUnused(t *testing.T) {
 	a := Assembler{Limit: 1 << 20}
-	room := a.Space(100)
+	room := a.ReadBuffer(100)
 	copy(room, "something else")
 	if m, err := a.Add(&Event{End: true, Payload: []byte("elsewhere")}); err != nil || string(m) != "elsewhere" {
 		t.Errorf("%q, %v", m, err)
 	}
 	// the message was returned: the room is for the next one
-	copy(a.Space(3), "abc")
+	copy(a.ReadBuffer(3), "abc")
 	long := strings.Repeat("x", 5000)
 	if _, err := a.Add(&Event{Payload: []byte(long)}); err != nil {
 		t.Error(err)

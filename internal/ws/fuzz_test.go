@@ -103,7 +103,7 @@ func assemble(t *testing.T, c *Conn, in []byte, step int) (all []string) {
 	for len(in) > 0 || len(buffer) > 0 {
 		b := buffer
 		if len(buffer) == 0 && c.Left() > 0 {
-			b = a.Space(c.Left())
+			b = a.ReadBuffer(c.Left())
 			b = b[:copy(b[:min(step, len(b))], in)]
 			in = in[len(b):]
 		} else {

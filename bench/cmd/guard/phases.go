@@ -24,10 +24,10 @@ var phases = []phase{
 	{"index", inPackage(``, `\(\*header\)\.(feed|adopt|adoptChunks)$`, `internal/http1\.\(\*Head\)\.(apply|place|lookUp|validName|note\w+)$`,
 		`internal/http1\.ConnectionFlags$`, `internal/field\.(LookupWords|LookupForm|Lookup)$`)},
 	{"parse", inPackage(`internal/http1\.`, `\(\*Head\)\.`, `ValidHost$`, `CheckTarget$`, `fieldValue$`, `valueEnd$`, `longName$`)},
-	{"response", inPackage(``, `\(\*exchange\)\.(respond\w*|encode|wantsClose|queueFile)$`, `\(\*ResponseHeader\)\.append\w+$`)},
-	{"reset", inPackage(``, `\(\*exchange\)\.(endRequest|resetCtx|begin)$`, `\(\*RequestCtx\)\.reset$`,
+	{"response", inPackage(``, `\(\*(exchange|h1Exchange)\)\.(respond\w*|encode|wantsClose|queueFile)$`, `\(\*ResponseHeader\)\.append\w+$`)},
+	{"reset", inPackage(``, `\(\*(exchange|h1Exchange)\)\.(endRequest|resetCtx|begin)$`, `\(\*RequestCtx\)\.reset$`,
 		`\(\*Server\)\.(acquireCtx|releaseCtx|cleanCtx)$`, `\(\*header\)\.shrink$`)},
-	{"dispatch", inPackage(``, `\(\*exchange\)\.`, `\(\*h1Conn\)\.(Step|advance|contain)\b`)},
+	{"dispatch", inPackage(``, `\(\*(exchange|h1Exchange)\)\.`, `\(\*h1Conn\)\.(Step|advance|contain)\b`)},
 	{"engine", inPackage(``, `internal/engine\.`, `\(\*h1Conn\)\.`)},
 }
 
