@@ -38,9 +38,9 @@ type transport struct{}
 // RoundTrip implements RoundTripper.
 //
 // RoundTrip may find only after sending a request that the peer has closed the
-// connection. It then sends the request again on another connection, but only if none
-// of it was written, or if a connection that cannot be checked before use was closed
-// cleanly without a byte of a response.
+// connection. It then sends the request again on another connection, but only if this
+// connection has carried a response before, and none of the request was written, or the
+// connection cannot be checked before use and was closed cleanly without a byte of a response.
 func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
 	if req.call.purpose != callSends {
 		return t.roundTripAlone(hc, req, resp)
@@ -77,7 +77,9 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 }
 
 // isUntouched reports whether a request that failed with err may be sent again whatever
-// its method, since the server has not processed it.
+// its method, since the server has not processed it, or most probably not. The first request of
+// a connection is never sent again: a server that closes every new connection would get it
+// without end.
 func (x *clientExchange) isUntouched(err error) bool {
 	cc := x.cc
 	if x.probe == probeStale {

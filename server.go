@@ -121,11 +121,11 @@ type Server struct {
 	// counts once, and may run HTTP2.MaxConcurrentStreams handlers at once.
 	Concurrency int
 
-	// ReadBufferSize is the size of the buffer for reading a connection, in bytes, and
-	// the limit of a request's header. If it is 0, buffers begin at 4 KiB and headers
-	// may take 64 KiB, at most 16 KiB of it for the request line. While requests arrive
-	// on an event-loop connection faster than they are read, its buffer has 16 KiB, if
-	// that is more.
+	// ReadBufferSize limits the head of a request, in bytes; in HTTP/2 each field counts 32
+	// bytes more (RFC 9113 section 6.5.2). It is also the initial size of the buffer for
+	// reading an HTTP/1 connection. If it is 0, heads may take 64 KiB, in HTTP/1 at most
+	// 16 KiB of it for the request line, and buffers begin at 4 KiB. A head has at most 500
+	// fields in any case. Larger heads are answered with 431 or, for the request line, 414.
 	ReadBufferSize int
 
 	// WriteBufferSize is the size of the buffer for responses, in bytes, 4 KiB if it
