@@ -78,8 +78,7 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 
 // isUntouched reports whether a request that failed with err may be sent again whatever
 // its method, since the server has not processed it, or most probably not. The first request of
-// a connection is never sent again: a server that closes every new connection would get it
-// without end.
+// a connection is not sent again.
 func (x *clientExchange) isUntouched(err error) bool {
 	cc := x.cc
 	if x.probe == probeStale {
