@@ -45,7 +45,8 @@ type h1Exchange struct {
 
 	recv     receiver
 	pace     pace
-	delivery delivery // of the response, for Server.ResponseSent
+	delivery delivery      // of the response, for Server.ResponseSent
+	output   *streamOutput // of the response whose body is a stream, while it is written
 
 	toDrain     int        // how many bytes of the body may still be discarded, see drain
 	freeContent *h1Content // for the next streamed body, or nil
@@ -223,10 +224,10 @@ func (x *h1Exchange) advanceBody() (engine.Action, bool) {
 	if err != nil {
 		return x.refuse(err)
 	}
+	if x.parsesForm(x.h.head.Framing, x.recv.got) {
+		return x.parseRest(done)
+	}
 	if !done {
-		if x.parsesForm(x.h.head.Framing, x.recv.got) {
-			return x.parseRest()
-		}
 		return x.h.flushThen(engine.Read), true
 	}
 	x.h.phases.SetReading(http1.ReadDone)
@@ -239,6 +240,10 @@ func (x *h1Exchange) advanceBody() (engine.Action, bool) {
 func (x *h1Exchange) flushNow() error {
 	if x.h.out == nil || len(x.h.out.B) == 0 {
 		return nil
+	}
+	if x.output != nil {
+		// the response is made from the request body, for which it is flushed here
+		return x.output.Flush()
 	}
 	if x.h.phases.Writing() != http1.WriteStream {
 		x.limitResponse()
@@ -255,9 +260,9 @@ func (x *h1Exchange) wantsClose() bool {
 		ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose()
 }
 
-// parseRest serves a request with a large form, whose beginning is in memory and whose rest
-// has not arrived.
-func (x *h1Exchange) parseRest() (engine.Action, bool) {
+// parseRest serves a request with a large form, whose beginning is in memory. done reports
+// whether all of it is there; otherwise the rest is parsed as it arrives.
+func (x *h1Exchange) parseRest(done bool) (engine.Action, bool) {
 	x.h.phases.SetReading(http1.ReadStream)
 	x.h.setReadUntil(x.h.requestUntil)
 	x.h.blocking()
@@ -265,7 +270,9 @@ func (x *h1Exchange) parseRest() (engine.Action, bool) {
 		return x.flushFailed(err)
 	}
 	source := x.newSource()
-	source.resume(x, x.recv.decoder, &x.ctx.Request.Header.header, x.s.AcceptTrailer)
+	if !done {
+		source.resume(x, x.recv.decoder, &x.ctx.Request.Header.header, x.s.AcceptTrailer)
+	}
 	return x.serveForm(x.streamBody(source))
 }
 
@@ -292,7 +299,9 @@ func (x *h1Exchange) refuse(why error) (engine.Action, bool) {
 	}
 	x.bodyArrived()
 	x.stampRefused()
-	return x.respondAndClose(x.buildRefusal())
+	// the method may be known although the head cannot be read
+	isHead := x.h.head.MethodID == http1.MethodHead
+	return x.respondAndClose(x.buildRefusal() || isHead)
 }
 
 // respondAndClose sends the response, and ends the connection after it.

@@ -47,9 +47,7 @@ func (x *h1Exchange) finishHandler(ok bool) (engine.Action, bool) {
 // with http.ErrAbortHandler.
 func (x *h1Exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	if x.c.IsAborted() {
-		x.nothingSent(errNoResponse)
-		x.h.phases.EndReading()
-		return engine.Close, false
+		return x.endAborted()
 	}
 	// the context may be inconsistent, so it is not reused
 	left := x.ctx
@@ -65,6 +63,13 @@ func (x *h1Exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	x.ctx.Response.SetStatusCode(StatusInternalServerError)
 	x.ctx.Response.SetBodyString(StatusMessage(StatusInternalServerError))
 	return x.respondAndClose(isHead)
+}
+
+// endAborted ends a request whose handler has panicked with http.ErrAbortHandler.
+func (x *h1Exchange) endAborted() (engine.Action, bool) {
+	x.nothingSent(errNoResponse)
+	x.h.phases.EndReading()
+	return engine.Close, false
 }
 
 // abandon ends a request that gets no response, or no more of it, because code of the
@@ -98,18 +103,24 @@ func (x *h1Exchange) abandon() {
 // timed out and still uses it.
 func (x *h1Exchange) respondTimeout(isHead bool) (engine.Action, bool) {
 	x.replaceCtx()
-	if x.h.phases.Reading() != http1.ReadStream {
-		return x.respond(isHead)
+	reads := x.h.phases.Reading() == http1.ReadStream
+	if reads {
+		// the handler may be reading the body, so the exchange is also left to it; closing
+		// the connection ends the reading. Earlier responses were written before the
+		// handler was called.
+		x.h.phases.SetLife(http1.LifeDetached)
+		x.readingRevoked.Store(true)
 	}
-	// the handler may be reading the body, so the exchange is also left to it; closing the
-	// connection ends the reading. Earlier responses were written before the handler was
-	// called.
-	x.h.phases.SetLife(http1.LifeDetached)
-	x.readingRevoked.Store(true)
-	resp := &x.ctx.Response
-	resp.SkipBody = isHead
-	x.sendWhileReading(resp)
-	return engine.Close, true
+	switch resp := &x.ctx.Response; {
+	case x.c.IsAborted():
+		_ = resp.body.closeStream()
+		return x.endAborted()
+	case reads:
+		resp.SkipBody = isHead
+		x.sendWhileReading(resp)
+		return engine.Close, true
+	}
+	return x.respond(isHead)
 }
 
 // respondWhileReading answers if a handler within a TimeoutHandler is late and may be reading the
@@ -327,6 +338,8 @@ func (x *h1Exchange) respondStream(e http1.Encoding) {
 	defer x.h.phases.SetWriting(http1.WriteIdle)
 	x.beginSending(0)
 	w := streamOutput{x: x, conn: x.h.blocking(), from: from, sent: -int64(from)}
+	x.output = &w
+	defer func() { x.output = nil }()
 	taker, _ := resp.body.stream.(bridge.ConnHijacker)
 	if taker != nil {
 		taker.OfferConn()

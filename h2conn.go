@@ -406,7 +406,7 @@ func (h *h2Conn) feed(now uint32) {
 		x := h.event(&ev, m)
 		h.paused = h.conn.Paused()
 		h.mu.Unlock()
-		if x != nil && x.proceed(&ev) {
+		if x != nil && x.proceed(&ev, m) {
 			ready = x
 		}
 		if ev.Err != nil {
@@ -452,7 +452,10 @@ func (h *h2Conn) event(ev *http2.Event, m *http2.Message) *h2Exchange {
 		h.add(x)
 		x.feeding = true
 		if ev.Kind == http2.TooLarge {
-			x.refusal = errH2LargeHead
+			x.refusal, x.method = errH2LargeHead, m.Head.MethodID
+			if m.Fields.Len() >= h.s.h2.limits.Fields {
+				x.refusal = errH2ManyFields
+			}
 		} else {
 			x.fill(m)
 			x.refusal = h2RequestError(ev.Err)

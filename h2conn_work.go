@@ -202,7 +202,8 @@ func (h *h2Conn) next(me uint32, last *h2Exchange) *h2Exchange {
 		if x := h.queue.pop(); x != nil {
 			h.waiting--
 			// the client may have reset the stream while the request waited
-			_, x.unwanted = x.abortErr.(h2Reset)
+			_, reset := x.abortErr.(h2Reset)
+			x.unwanted = reset && !x.broken
 			if leads {
 				x.leader = me
 				h.leaderServed++

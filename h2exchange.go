@@ -54,6 +54,7 @@ type h2Exchange struct {
 	writeUntil    time.Time
 
 	unwanted bool // the stream was reset early, so the handler is not called
+	broken   bool // a hook has panicked, so the handler is not called
 
 	sent   int64  // bytes of the response, including the frame of its head
 	leader uint32 // the number of the leader that serves it, or 0
@@ -91,10 +92,11 @@ func (e truncatedError) Error() string   { return e.why.Error() }
 func (e truncatedError) Unwrap() []error { return []error{e.why, io.ErrUnexpectedEOF} }
 
 var (
-	errH2ConnEnded = errors.New("fasthttp: the connection of the request has ended")
-	errH2LargeHead = &ErrSmallBuffer{fmt.Errorf("error when reading request headers: %w", http1.ErrLongHead)}
-	errH2Target    = headerError("request", http1.ErrTarget)
-	errH2Host      = headerError("request", http1.ErrHost)
+	errH2ConnEnded  = errors.New("fasthttp: the connection of the request has ended")
+	errH2LargeHead  = headerError("request", http1.ErrLongHead)
+	errH2ManyFields = headerError("request", http1.ErrManyFields)
+	errH2Target     = headerError("request", http1.ErrTarget)
+	errH2Host       = headerError("request", http1.ErrHost)
 )
 
 // h2RequestError returns the error of a malformed request that gets a response: the same error as with
@@ -118,18 +120,33 @@ func (x *h2Exchange) fill(m *http2.Message) {
 	x.expect = expectationOf(head)
 }
 
-// proceed continues after an event, and reports whether the exchange must be served now.
-func (x *h2Exchange) proceed(ev *http2.Event) (serve bool) {
+// proceed continues after an event, and reports whether the exchange must be served now. m has
+// the section of the event, if there is one.
+func (x *h2Exchange) proceed(ev *http2.Event, m *http2.Message) (serve bool) {
+	defer x.recoverPanic(&serve)
 	switch ev.Kind {
 	case http2.Headers, http2.TooLarge, http2.Malformed:
 		return x.headReceived(ev.End) || x.doneFeeding(false)
 	case http2.Data, http2.Trailers:
+		if ev.Kind == http2.Trailers && x.feeding {
+			x.refusal = x.ctx.Request.Header.addSection(&m.Fields, x.s.AcceptTrailer)
+		}
 		return x.collect(ev.Payload, ev.End)
 	case http2.Reset:
 		// no other goroutine uses it
 		x.s.h2.workers.Do(h2Task{h2Release, nil, x})
 	}
 	return false
+}
+
+// recoverPanic is deferred: it turns a panic of a hook into the end of the exchange, by the goroutine
+// that serves it.
+func (x *h2Exchange) recoverPanic(serve *bool) {
+	if p := recover(); p != nil {
+		x.s.logPanic(x.c, p)
+		x.broken = true
+		*serve = true
+	}
 }
 
 // doneFeeding is called when the engine has processed the head, or a frame of the body, and returns
@@ -221,8 +238,8 @@ func (x *h2Exchange) queue100() (wake bool) {
 func (x *h2Exchange) received(ev *http2.Event, m *http2.Message) bool {
 	conn := &x.h.conn
 	n := len(ev.Payload)
-	if ev.Kind == http2.Trailers {
-		x.trailers(m)
+	if ev.Kind == http2.Trailers && x.content != nil {
+		x.content.in.PutTrailers(m)
 	}
 	switch {
 	case x.content != nil && x.content.in.Put(ev.Payload, ev.End):
@@ -239,16 +256,6 @@ func (x *h2Exchange) received(ev *http2.Event, m *http2.Message) bool {
 		return true
 	}
 	return false
-}
-
-// trailers takes the trailer section. mu is held.
-func (x *h2Exchange) trailers(m *http2.Message) {
-	switch {
-	case x.content != nil:
-		x.content.in.PutTrailers(m)
-	case x.phase == h2Collects && x.abortErr == nil:
-		x.refusal = x.ctx.Request.Header.addSection(&m.Fields, x.s.AcceptTrailer)
-	}
 }
 
 // collect appends p to the body. It reports whether the exchange must be served now: because

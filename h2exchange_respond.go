@@ -17,16 +17,37 @@ var _ serverTransport = (*h2Exchange)(nil)
 // caller closes and finishes it. If the handler panics, or ends its goroutine, run abandons
 // the exchange.
 func (x *h2Exchange) run() (over bool) {
+	if x.broken {
+		x.abandon()
+		return false
+	}
+	over, late := x.attempt(x.serve)
+	if late {
+		over, _ = x.attempt(x.respond)
+	}
+	return over
+}
+
+// attempt calls serve or respond, which may call the application. late reports whether the
+// handler has panicked after a call of a TimeoutError method, whose response must be sent.
+func (x *h2Exchange) attempt(f func() bool) (over, late bool) {
 	ended := false
 	defer func() {
-		if !ended {
-			// the stack is still the one of the panic
-			x.abandon(recover())
+		if ended {
+			return
 		}
+		// the stack is still that of the panic
+		p := recover()
+		if p != nil && !x.s.logPanic(x.c, p) && x.handling && x.reclaimCtx(false) == endedTimedOut {
+			x.replaceCtx()
+			late = true
+			return
+		}
+		x.abandon()
 	}()
-	over = x.serve()
+	over = f()
 	ended = true
-	return over
+	return over, false
 }
 
 // serve calls the handler, and sends the response.
@@ -59,13 +80,10 @@ func (x *h2Exchange) ctxReplaced() {
 	}
 }
 
-// abandon ends a request whose handler has panicked with p, or, if p is nil, has ended its
+// abandon ends a request whose handler, or a hook before it, has panicked or has ended its
 // goroutine. The context may be inconsistent, so it is not reused.
-func (x *h2Exchange) abandon(p any) {
+func (x *h2Exchange) abandon() {
 	h := x.h
-	if p != nil {
-		x.s.logPanic(x.c, p)
-	}
 	if x.reclaimCtx(false) == endedTimedOut {
 		// goroutines of the application still use it
 		x.replaceCtx()
@@ -82,7 +100,7 @@ func (x *h2Exchange) abandon(p any) {
 		x.ctx = nil
 		x.release()
 	}()
-	x.report(SentResponse{Err: errNoResponse})
+	x.report(SentResponse{Refused: x.refusal, Err: errNoResponse})
 }
 
 // errH2Hijack is sent to the client, and logged, if a handler hijacks the connection.

@@ -115,7 +115,9 @@ func (c *Conn) receiveRequest(h pendingHead, tooLarge bool, m *Message) (Event, 
 	}
 	prio := defaultPriority
 	var flaw *Error
-	if !tooLarge {
+	if tooLarge {
+		m.noteMethod()
+	} else {
 		var e *Error
 		if prio, flaw, e = m.checkRequest(); e == nil {
 			e = m.frame(h.end, false)
