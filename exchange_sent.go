@@ -31,7 +31,6 @@ type delivery struct {
 	on       bool  // Server.ResponseSent will be called for it
 	reported bool  // Server.ResponseSent was called
 	size     int64 // in bytes
-	missing  int64 // how many of them will never be written, and are in no buffer
 	err      error // why the response was cut off, or nil
 }
 
@@ -66,7 +65,7 @@ func (x *h1Exchange) sent() {
 		report := SentResponse{Refused: x.refusal, Err: d.err}
 		if d.on {
 			report.StatusCode = x.ctx.Response.StatusCode()
-			report.Bytes = max(d.size-d.missing-x.unsent(), 0)
+			report.Bytes = max(d.size-x.unsent(), 0)
 		}
 		d.reported = true // it may end the goroutine
 		x.s.reportSent(x.ctx, report)

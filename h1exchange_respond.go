@@ -555,7 +555,7 @@ func (x *h1Exchange) fileEnded() {
 	x.s.logWriteError(x.c, err)
 	x.h.fault = err
 	x.failDelivery(err)
-	x.delivery.missing = x.h.file.Length
+	x.delivery.size -= x.h.file.Length // which will never be written
 	x.h.phases.End()
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // policyCase is a request to a server with certain settings, and its outcome, which is the same
-// by every protocol unless the case says why not.
+// by every protocol unless the case has a reason.
 type policyCase struct {
 	name   string
 	set    func(s *fasthttp.Server, w *policyWitness) // changes the settings of the server
@@ -120,7 +120,7 @@ type policyOutcome struct {
 	isDressed bool // dress makes the response
 }
 
-// answered says that the handler is called, and what it answers.
+// answered is the outcome if the handler is called and answers with the content.
 func (o policyOutcome) answered(content string) policyOutcome {
 	o.status, o.content, o.handled = 200, content, true
 	return o
@@ -129,7 +129,7 @@ func (o policyOutcome) answered(content string) policyOutcome {
 // served is the outcome of a request that the handler has answered.
 func served(content string) policyOutcome { return policyOutcome{}.answered(content) }
 
-// thenEnds says that a connection of HTTP/1.1 ends after the response.
+// thenEnds is the outcome if, in addition, a connection of HTTP/1.1 ends after the response.
 func (o policyOutcome) thenEnds() policyOutcome {
 	o.ends = true
 	return o
