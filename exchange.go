@@ -146,7 +146,10 @@ func (x *exchange) checkExpect(expects expectation) int {
 	case expects == expectsOther:
 		return StatusExpectationFailed
 	case s.ExpectHandler != nil:
-		return s.ExpectHandler(x.ctx)
+		if status := s.ExpectHandler(x.ctx); status == StatusContinue || status >= StatusOK && status <= 599 {
+			return status
+		}
+		return StatusExpectationFailed
 	case s.ContinueHandler != nil && !s.ContinueHandler(&x.ctx.Request.Header):
 		return StatusExpectationFailed
 	}

@@ -69,8 +69,8 @@ type Server struct {
 	ContinueHandler func(header *RequestHeader) bool
 
 	// ExpectHandler is like ContinueHandler, but returns the status: 100 lets the
-	// client send the body, any other status refuses the request. It must not change
-	// ctx.Response. It takes precedence over ContinueHandler.
+	// client send the body, 200 to 599 refuse the request, and anything else counts as
+	// 417. It must not change ctx.Response. It takes precedence over ContinueHandler.
 	ExpectHandler func(ctx *RequestCtx) int
 
 	// AcceptTrailer reports whether to keep a field of the trailer section after the

@@ -26,7 +26,7 @@ func TestPolicyOfExpectations(t *testing.T) {
 
 // TestPolicyOfLateBodies has content that does not arrive in time. HTTP/2 looks at the time once
 // a second.
-func TestPolicyOfLateBodies(t *testing.T) { runPolicy(t, lateBodies()) }
+func TestPolicyOfLateBodies(t *testing.T) { runPolicyTogether(t, lateBodies()) }
 
 func streamsBodies(s *fasthttp.Server, _ *policyWitness) { s.StreamRequestBody = true }
 
@@ -114,6 +114,7 @@ func bodiesInMemory() []policyCase {
 		{name: "memory for a small body", set: limited, before: hold, ask: policyRequest{content: numbered(10_000)}, want: served("POST /x 10000 bytes")},
 		{name: "memory for one large body", set: limited, ask: policyRequest{content: numbered(size)}, want: served("POST /x 400000 bytes")},
 		{name: "a body that never fits", set: small, ask: policyRequest{content: numbered(100_000)}, want: tooLarge},
+		{name: "a body that never fits and does not end", set: small, ask: policyRequest{content: numbered(40_000), unsized: true, open: true}, want: tooLarge},
 		{name: "a body of unknown length that never fits", set: small, ask: policyRequest{content: numbered(100_000), unsized: true}, want: tooLarge},
 		{name: "a stream needs no memory", set: func(s *fasthttp.Server, w *policyWitness) {
 			small(s, w)
@@ -270,6 +271,16 @@ func expectationsNotMet() []policyCase {
 			return 403
 		}
 	}
+	returns := func(status int) func(*fasthttp.Server, *policyWitness) {
+		return func(s *fasthttp.Server, _ *policyWitness) {
+			s.ExpectHandler = func(*fasthttp.RequestCtx) int { return status }
+		}
+	}
+	finally := func(status int) policyOutcome {
+		o := failed
+		o.status = status
+		return o
+	}
 	left := failed
 	left.status, left.content, left.told = 504, "left", "GET /"
 	return []policyCase{
@@ -289,6 +300,11 @@ func expectationsNotMet() []policyCase {
 				return 403
 			}
 		}, ask: waits, want: left},
+		{name: "ExpectHandler returns 200", set: returns(200), ask: waits, want: finally(200)},
+		{name: "ExpectHandler returns an informational status", set: returns(102), ask: waits, want: finally(417)},
+		{name: "ExpectHandler returns 0", set: returns(0), ask: waits, want: finally(417)},
+		{name: "ExpectHandler returns a large number", set: returns(1000), ask: waits, want: finally(417)},
+		{name: "ExpectHandler returns a very large number", set: returns(1<<16 + 100), ask: waits, want: finally(417)},
 		{name: "an unknown expectation", ask: policyRequest{fields: []string{"Expect: x"}, content: "abc"}, want: failed},
 		{name: "an unknown expectation without content", ask: policyRequest{fields: []string{"Expect: x"}}, want: failed},
 		{name: "an unknown expectation beside another", ask: policyRequest{fields: []string{"Expect: 100-continue, x"}, content: "abc"}, want: failed},

@@ -180,10 +180,14 @@ func trailersOfResponses() []policyCase {
 				w.t.Error(err)
 			}
 			if stream {
-				ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
-					_, _ = w.WriteString("abc")
-					ctx.Response.Header.Set("X-Sum", "1")
-				})
+				content := strings.NewReader("abc")
+				ctx.SetBodyStream(servertest.ReadFunc(func(p []byte) (int, error) {
+					n, err := content.Read(p)
+					if err == io.EOF {
+						ctx.Response.Header.Set("X-Sum", "1")
+					}
+					return n, err
+				}), -1)
 				return
 			}
 			ctx.Response.Header.Set("X-Sum", "1")
@@ -260,6 +264,10 @@ func contextsThatAreLeft() []policyCase {
 			ctx.TimeoutError("left")
 			panic("a mistake")
 		}, want: panicked},
+		{name: "TimeoutError, then an abort while the body arrives", set: streamsBodies, serve: func(ctx *fasthttp.RequestCtx, w *policyWitness) {
+			uses(true)(ctx, w)
+			panic(http.ErrAbortHandler)
+		}, ask: policyRequest{content: "abc", open: true}, want: aborted},
 		{name: "TimeoutError, then an abort", serve: func(ctx *fasthttp.RequestCtx, w *policyWitness) {
 			w.abandons = true
 			ctx.TimeoutError("left")

@@ -30,6 +30,9 @@ func plainRequests() []policyCase {
 	return []policyCase{
 		{name: "GET", want: served("GET /x")},
 		{name: "HEAD", ask: policyRequest{method: "HEAD"}, want: served("")},
+		{name: "OPTIONS for all", ask: policyRequest{method: "OPTIONS", target: "*"}, want: served("OPTIONS *")},
+		{name: "CONNECT", ask: policyRequest{method: "CONNECT", target: "a:443", lines1: []string{"CONNECT a:443 HTTP/1.1", "Host: b"}, lines2: []string{":method: CONNECT", ":authority: a:443"}},
+			serve: func(ctx *fasthttp.RequestCtx, _ *policyWitness) { ctx.Error("no tunnels", 405) }, want: policyOutcome{status: 405, content: "no tunnels", handled: true}},
 		{name: "another method", ask: policyRequest{method: "PURGE"}, want: served("PURGE /x")},
 		{name: "content", ask: policyRequest{content: "abc"}, want: served(`POST /x "abc"`)},
 		{name: "content of GET", ask: policyRequest{method: "GET", content: "abc"}, want: served(`GET /x "abc"`)},
@@ -51,6 +54,16 @@ func methodsNotServed() []policyCase {
 		{name: "GetOnly, POST without content", set: getOnly, ask: policyRequest{method: "POST"}, want: refused},
 		{name: "GetOnly, content that does not arrive", set: getOnly, ask: policyRequest{open: true}, want: refused},
 		{name: "GetOnly, a client that waits", set: getOnly, ask: policyRequest{content: "abc", waits: true, fields: []string{"Expect: 100-continue"}}, want: refused},
+		{name: "GetOnly, CONNECT", set: getOnly, ask: policyRequest{method: "CONNECT", target: "a:443", lines1: []string{"CONNECT a:443 HTTP/1.1", "Host: a"}, lines2: []string{":method: CONNECT", ":authority: a:443"}}, want: refused},
+		{name: "GetOnly, an ErrorHandler that answers with a stream", set: getOnly, refuse: func(ctx *fasthttp.RequestCtx, _ *policyWitness, _ error) {
+			ctx.SetStatusCode(405)
+			ctx.SetBodyStream(strings.NewReader("a stream"), -1)
+		}, ask: policyRequest{content: "abc"}, want: policyOutcome{status: 405, content: "a stream", refused: fasthttp.ErrGetOnly, logged: fasthttp.ErrGetOnly.Error(), ends: true}},
+		{name: "GetOnly, an ErrorHandler that leaves the context", set: getOnly, refuse: func(ctx *fasthttp.RequestCtx, w *policyWitness, _ error) {
+			w.abandons = true
+			w.addValue(ctx)
+			ctx.TimeoutErrorWithCode("left", 503)
+		}, ask: policyRequest{content: "abc"}, want: policyOutcome{status: 503, content: "left", refused: fasthttp.ErrGetOnly, logged: fasthttp.ErrGetOnly.Error(), told: "GET /", ends: true}},
 		{name: "GetOnly goes before HeaderReceived", set: func(s *fasthttp.Server, w *policyWitness) {
 			s.GetOnly = true
 			s.HeaderReceived = func(*fasthttp.RequestHeader) fasthttp.RequestConfig {

@@ -338,16 +338,34 @@ func runPolicy(t *testing.T, cases []policyCase) {
 		t.Run(by.name, func(t *testing.T) {
 			t.Parallel()
 			for i := range cases {
-				tc := &cases[i]
-				t.Run(tc.name, func(t *testing.T) {
-					tc.run(t, by, false)
-					if tc.want.refused != nil && tc.refuse == nil {
-						tc.run(t, by, true)
-					}
-				})
+				cases[i].runBoth(t, by)
 			}
 		})
 	}
+}
+
+// runPolicyTogether is runPolicy for cases that mostly wait: they all run at the same time.
+func runPolicyTogether(t *testing.T, cases []policyCase) {
+	t.Parallel()
+	var all sync.WaitGroup
+	for _, by := range policyTransports() {
+		for i := range cases {
+			all.Go(func() {
+				t.Run(by.name, func(t *testing.T) { cases[i].runBoth(t, by) })
+			})
+		}
+	}
+	all.Wait()
+}
+
+// runBoth runs the case, and runs it again with an ErrorHandler.
+func (tc *policyCase) runBoth(t *testing.T, by policyTransport) {
+	t.Run(tc.name, func(t *testing.T) {
+		tc.run(t, by, false)
+		if tc.want.refused != nil && tc.refuse == nil {
+			tc.run(t, by, true)
+		}
+	})
 }
 
 // outcomeBy returns the outcome by a transport.
