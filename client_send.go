@@ -22,13 +22,13 @@ func (x *clientExchange) send() error {
 	}
 	content := x.req.content()
 	expects := x.expectsContinue(content)
-	asks := !expects && x.canRoundTrip(len(content))
-	if !asks && x.probe == probePending && x.isStale() {
+	sendsAtOnce := !expects && x.canRoundTrip(len(content))
+	if !sendsAtOnce && x.probe == probePending && x.isStale() {
 		return errStale
 	}
 	out := bufpool.Get(x.hc.writeSize())
 	out.B = x.req.appendHead(out.B, x.encoding)
-	if asks {
+	if sendsAtOnce {
 		out.Grow(len(content))
 		out.B = append(out.B, content...)
 		return x.roundTrip(out)

@@ -46,7 +46,7 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 		return t.roundTripAlone(hc, req, resp)
 	}
 	call := &req.call
-	call.outcome, call.upstream = attemptUnanswered, ""
+	call.outcome, call.upstream = attemptPending, ""
 	if err := hc.prepare(req); err != nil {
 		return false, err
 	}

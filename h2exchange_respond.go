@@ -173,7 +173,7 @@ func (x *h2Exchange) sendHead(e http1.Encoding, part http2.Part) bool {
 	b := conn.BeginHeaders()
 	from := len(b)
 	b = resp.Header.appendBlock(b, conn.Encoder(), &x.h.start, x.s.name, e)
-	x.sent += int64(len(b) - from + http2.FrameHead)
+	x.sent += int64(len(b) - from + http2.FrameHeadSize)
 	conn.EndHeaders(x.stream, b, part)
 	if i := resp.Header.list.FindID(field.Priority, 0); i >= 0 {
 		conn.SetPriority(x.stream, resp.Header.list.Value(i))

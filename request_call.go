@@ -62,10 +62,10 @@ func (u contentUse) inner() contentUse {
 type attemptOutcome uint8
 
 const (
-	attemptUnanswered attemptOutcome = iota // no byte of a response was received
-	attemptUnreached                        // there was no connection for it
-	attemptLost                             // the connection itself has failed, without a byte of a response
-	attemptResponded                        // the first byte of a response was received
+	attemptPending   attemptOutcome = iota // no byte of a response was received; the connection may be intact
+	attemptUnreached                       // there was no connection for it
+	attemptLost                            // the connection itself has failed, without a byte of a response
+	attemptResponded                       // the first byte of a response was received
 )
 
 // proxyForm is how a request is sent to an HTTP proxy: with an absolute URI as its

@@ -15,10 +15,10 @@ type Limits struct {
 	// Fields is how many fields a header section may have, each crumb of a cookie counted
 	// as one. The reactions are the same as for HeaderList. Default 500.
 	Fields int
-	// Heads limits the header sections of all streams that the caller has not released, in
+	// PendingHeads limits the header sections of all streams that the caller has not released, in
 	// bytes as HeaderList counts them. Above it new streams are refused. The default of 4
 	// MiB is 16 KiB for each of Streams, if that is more.
-	Heads int
+	PendingHeads int
 	// Continuations is how many CONTINUATION frames a header block may have. More of them,
 	// or an empty one, end the connection. Default 8.
 	Continuations int
@@ -79,7 +79,7 @@ const (
 	DefaultStreams       = 250
 	DefaultHeaderList    = 64 << 10
 	DefaultFields        = 500
-	DefaultHeads         = 4 << 20
+	DefaultPendingHeads  = 4 << 20
 	DefaultContinuations = 8
 	DefaultFrame         = 16 << 10
 	DefaultWindow        = 256 << 10
@@ -112,8 +112,8 @@ const smallFrame = 256
 // Fill replaces the fields that are zero by their defaults, and brings the others into
 // their ranges. Init needs a filled Limits, so that one serves all connections.
 func (l *Limits) Fill() {
-	if l.Heads == 0 {
-		l.Heads = max(DefaultHeads, l.Streams*(16<<10))
+	if l.PendingHeads == 0 {
+		l.PendingHeads = max(DefaultPendingHeads, l.Streams*(16<<10))
 	}
 	for _, f := range []struct {
 		field *int

@@ -45,7 +45,7 @@ func (c *Conn) discardOutput() {
 	}
 	for block := false; at < least || block; {
 		f := parseFrame(b[at:])
-		at += frameHead + f.size
+		at += frameHeadSize + f.size
 		block = (f.kind == frameHeaders || f.kind == frameContinuation) && !f.has(flagEndHeaders)
 	}
 	c.out.B, c.writeEnd = b[:at], 0
@@ -61,7 +61,7 @@ func (c *Conn) HasOutput() bool {
 const minPart = 512
 
 // MinOutput is how many bytes of room Output may leave unused, although there is more.
-const MinOutput = minPart + frameHead
+const MinOutput = minPart + frameHeadSize
 
 // Output appends output to dst, at most max bytes, and returns it: first frames other than
 // DATA, and small content, in the order of the calls; then the content that windows permit,
@@ -81,7 +81,7 @@ func (c *Conn) Output(dst []byte, max int) []byte {
 	}
 	for c.ready.first != nil && c.sendWindow > 0 && c.life != LifeClosed {
 		s := c.ready.first
-		room := end - len(dst) - frameHead
+		room := end - len(dst) - frameHeadSize
 		n := min(len(s.unsent), c.peer.frame, int(c.sendWindow), int(s.sendWindow), room)
 		if n <= 0 || n == room && n < min(minPart, len(s.unsent)) {
 			break

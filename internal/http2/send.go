@@ -62,7 +62,7 @@ func (c *Conn) EndHeaders(s *Stream, b []byte, part Part) {
 	}
 	s.move(partEvents[part])
 	f := b[c.blockAt:]
-	size := len(f) - frameHead
+	size := len(f) - frameHeadSize
 	f[5], f[6], f[7], f[8] = byte(s.id>>24), byte(s.id>>16), byte(s.id>>8), byte(s.id)
 	if part == SendWhole || part == SendTrailers {
 		f[4] |= flagEndStream
@@ -83,8 +83,8 @@ func (c *Conn) EndHeaders(s *Stream, b []byte, part Part) {
 
 // split inserts the heads of CONTINUATION frames into the block at the end of b.
 func (c *Conn) split(b []byte, id uint32) []byte {
-	rest := append([]byte(nil), b[int(c.blockAt)+frameHead+c.peer.frame:]...)
-	b = b[:int(c.blockAt)+frameHead+c.peer.frame]
+	rest := append([]byte(nil), b[int(c.blockAt)+frameHeadSize+c.peer.frame:]...)
+	b = b[:int(c.blockAt)+frameHeadSize+c.peer.frame]
 	for len(rest) > 0 {
 		n := min(len(rest), c.peer.frame)
 		var flags uint8
@@ -202,7 +202,7 @@ func (c *Conn) expectStrays(window int32) {
 
 // resetStream ends a stream that has begun.
 func (c *Conn) resetStream(s *Stream, code Code) {
-	c.put32(frameReset, s.id, uint32(code))
+	c.put32(frameRSTStream, s.id, uint32(code))
 	if s.Receiving() < Ended {
 		c.expectStrays(s.recvWindow)
 	}

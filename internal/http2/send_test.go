@@ -45,7 +45,7 @@ func TestOrderOfContent(t *testing.T) {
 		x.c.Output(nil, len(x.c.out.B))
 		var got []string
 		for x.c.HasOutput() {
-			for _, f := range show(t, x.c.Output(nil, frameHead+10000)) {
+			for _, f := range show(t, x.c.Output(nil, frameHeadSize+10000)) {
 				if f != "SETTINGS ack" {
 					got = append(got, strings.Fields(strings.Trim(f, ":"))[1])
 				}
@@ -85,9 +85,9 @@ func TestOutputIsBounded(t *testing.T) {
 				if f.size < minPart && !f.has(flagEndStream) {
 					t.Errorf("at most %d: a frame of %d bytes", most, f.size)
 				}
-				got[f.id] = append(got[f.id], all[frameHead:frameHead+f.size]...)
+				got[f.id] = append(got[f.id], all[frameHeadSize:frameHeadSize+f.size]...)
 			}
-			all = all[frameHead+f.size:]
+			all = all[frameHeadSize+f.size:]
 		}
 		if !bytes.Equal(got[1], body) || !bytes.Equal(got[3], body) {
 			t.Errorf("at most %d: other content", most)
@@ -127,7 +127,7 @@ func TestEncoderFollowsTheTableOfThePeer(t *testing.T) {
 	x.out = nil
 	x.respond(x.held[1], nil)
 	x.take()
-	if update := x.out[frameHead]; update != 0x20 {
+	if update := x.out[frameHeadSize]; update != 0x20 {
 		t.Errorf("the block begins with %#x, not with a size update", update)
 	}
 }
@@ -147,9 +147,9 @@ func TestLargeHeadersAreContinued(t *testing.T) {
 		var kinds []frameType
 		for rest := out; len(rest) > 0; {
 			f := parseFrame(rest)
-			block = append(block, rest[frameHead:frameHead+f.size]...)
+			block = append(block, rest[frameHeadSize:frameHeadSize+f.size]...)
 			kinds = append(kinds, f.kind)
-			rest = rest[frameHead+f.size:]
+			rest = rest[frameHeadSize+f.size:]
 			if f.has(flagEndHeaders) != (len(rest) == 0) || f.size > 1<<14 {
 				t.Errorf("%d: flags %d", n, f.flags)
 			}
@@ -483,7 +483,7 @@ func TestSettingsThatAreSent(t *testing.T) {
 		b := bytes.TrimPrefix(c2.Output(nil, 1000), []byte(Preface))
 		f := parseFrame(b)
 		var got []string
-		for p := b[frameHead : frameHead+f.size]; len(p) > 0; p = p[settingSize:] {
+		for p := b[frameHeadSize : frameHeadSize+f.size]; len(p) > 0; p = p[settingSize:] {
 			got = append(got, fmt.Sprintf("%d=%d", p[1], int(p[2])<<24|int(p[3])<<16|int(p[4])<<8|int(p[5])))
 		}
 		if text := strings.Join(got, " "); text != c.want || f.kind != frameSettings {

@@ -223,8 +223,8 @@ func (c *Conn) MayBeWritten(s *http2.Stream) bool { return s.ID() != 0 && s.ID()
 
 var messages = sync.Pool{New: func() any { return new(http2.Message) }}
 
-// receive processes received bytes as far as possible, and returns how many were consumed.
-func (c *Conn) receive(in []byte) (used int, err error) {
+// feed processes received bytes as far as possible, and returns how many were consumed.
+func (c *Conn) feed(in []byte) (used int, err error) {
 	m := messages.Get().(*http2.Message)
 	defer messages.Put(m)
 	var settled, ended bool
@@ -618,7 +618,7 @@ func (c *Conn) tick() {
 	case err != nil:
 		c.fail(err)
 	case lost:
-		_, _ = c.receive(nil)
+		_, _ = c.feed(nil)
 	case wake:
 		c.Wake()
 	}

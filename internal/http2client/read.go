@@ -195,7 +195,7 @@ func (c *Conn) fillBy(read func(p []byte) (int, error)) error {
 	c.in.B = c.in.B[:len(c.in.B)+n]
 	switch {
 	case n > 0:
-		used, fault := c.receive(c.in.B[c.from:])
+		used, fault := c.feed(c.in.B[c.from:])
 		if c.from += used; fault != nil {
 			c.fail(fault)
 			return fault
