@@ -123,20 +123,27 @@ func (x *h2Exchange) fill(m *http2.Message) {
 // proceed continues after an event, and reports whether the exchange must be served now. m has
 // the section of the event, if there is one.
 func (x *h2Exchange) proceed(ev *http2.Event, m *http2.Message) (serve bool) {
-	defer x.recoverPanic(&serve)
 	switch ev.Kind {
-	case http2.Headers, http2.TooLarge, http2.Malformed:
-		return x.headReceived(ev.End) || x.doneFeeding(false)
-	case http2.Data, http2.Trailers:
-		if ev.Kind == http2.Trailers && x.feeding {
-			x.refusal = x.ctx.Request.Header.addSection(&m.Fields, x.s.AcceptTrailer)
-		}
+	case http2.Data:
 		return x.collect(ev.Payload, ev.End)
 	case http2.Reset:
 		// no other goroutine uses it
 		x.s.h2.workers.Do(h2Task{h2Release, nil, x})
+		return false
 	}
-	return false
+	return x.proceedAfterSection(ev, m)
+}
+
+// proceedAfterSection is proceed after a header or trailer section, for which hooks are called.
+func (x *h2Exchange) proceedAfterSection(ev *http2.Event, m *http2.Message) (serve bool) {
+	defer x.recoverPanic(&serve)
+	if ev.Kind != http2.Trailers {
+		return x.headReceived(ev.End) || x.doneFeeding(false)
+	}
+	if x.feeding {
+		x.refusal = x.ctx.Request.Header.addSection(&m.Fields, x.s.AcceptTrailer)
+	}
+	return x.collect(ev.Payload, ev.End)
 }
 
 // recoverPanic is deferred: it turns a panic of a hook into the end of the exchange, by the goroutine
