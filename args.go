@@ -39,7 +39,7 @@ type Args struct {
 	query []byte
 }
 
-// An Args with more memory than this is not used again.
+// An Args with more memory than this is not reused.
 const (
 	maxKeptArgsBytes   = 64 << 10
 	maxKeptArgsEntries = 4 << 10

@@ -20,21 +20,21 @@ import (
 // body is the content of a message: bytes in a buffer of the message, bytes of
 // the application, or a stream.
 type body struct {
-	buf    *bufpool.Buffer
-	raw    []byte // the argument of SetBodyRaw
-	stream io.Reader
-	size   int        // of stream; negative if it is not known
-	broken error      // why stream could not be read to its end
-	limit  int        // in bytes, under which the content was read; also limits its decoded form
-	spare  *h1Content // for the next stream of leaveOn, or nil
-	owner  streamOwner
+	buf         *bufpool.Buffer
+	raw         []byte // the argument of SetBodyRaw
+	stream      io.Reader
+	size        int        // of stream; negative if it is not known
+	broken      error      // why stream could not be read to its end
+	limit       int        // in bytes, under which the content was read; also limits its decoded form
+	freeContent *h1Content // for the next stream of setStreamFrom, or nil
+	owner       streamOwner
 }
 
 // streamOwner closes the stream of an unsent body, if the body has an owner.
 type streamOwner interface {
-	// noteStream records that r is the stream now, and reports whether it may still be
+	// recordStream records that r is the stream now, and reports whether it may still be
 	// sent. Otherwise the caller closes it.
-	noteStream(r io.Reader) (sent bool)
+	recordStream(r io.Reader) (sent bool)
 	// claimStream reports whether the stream is still to be closed, which the caller must
 	// then do.
 	claimStream() bool
@@ -123,8 +123,8 @@ func (b *body) move(size int) {
 	}
 }
 
-// room returns the size of the buffer.
-func (b *body) room() int {
+// capacity returns the size of the buffer.
+func (b *body) capacity() int {
 	if b.buf == nil {
 		return 0
 	}
@@ -206,7 +206,7 @@ func (b *body) setStream(r io.Reader, size int) {
 		size = int(l.N)
 	}
 	b.stream, b.size = r, size
-	if b.owner != nil && r != nil && !b.owner.noteStream(r) {
+	if b.owner != nil && r != nil && !b.owner.recordStream(r) {
 		closeUnsent(r)
 	}
 }
@@ -221,8 +221,8 @@ func closeUnsent(stream io.Reader) {
 	}
 }
 
-// takeStream takes the stream out of the body, and returns its size as well.
-func (b *body) takeStream() (stream io.Reader, size int) {
+// detachStream takes the stream out of the body, and returns its size as well.
+func (b *body) detachStream() (stream io.Reader, size int) {
 	if b.stream == nil {
 		return nil, b.size
 	}
@@ -273,8 +273,8 @@ func (b *body) reset(pool int, keep bool) {
 	b.buf = nil
 }
 
-// release drops a buffer larger than size, and leaves it to the garbage collector.
-func (b *body) release(size int) {
+// shrink drops a buffer larger than size, and leaves it to the garbage collector.
+func (b *body) shrink(size int) {
 	b.raw = nil
 	if b.buf != nil && cap(b.buf.B) > size {
 		_ = b.closeStream()
@@ -282,8 +282,8 @@ func (b *body) release(size int) {
 	}
 }
 
-// drop returns the buffer to the pool.
-func (b *body) drop() {
+// releaseBuffer returns the buffer to the pool.
+func (b *body) releaseBuffer() {
 	bufpool.Put(b.buf)
 	b.buf = nil
 }
@@ -305,7 +305,7 @@ func (b *body) closeStream() error {
 	if b.stream == nil {
 		return nil
 	}
-	s, _ := b.takeStream()
+	s, _ := b.detachStream()
 	c, ok := s.(io.Closer)
 	if !ok {
 		return nil
@@ -488,7 +488,7 @@ func (r *receiver) feed(b []byte, dst *body, h *header) (n int, done bool, err e
 		}
 		r.got += int64(len(content))
 		// the size of a chunk is checked before its content arrives
-		if r.limit > 0 && (r.got > r.limit || r.decoder.Left() > r.limit-r.got) {
+		if r.limit > 0 && (r.got > r.limit || r.decoder.Remaining() > r.limit-r.got) {
 			return n, false, ErrBodyTooLarge
 		}
 		if len(content) == 0 {
@@ -498,7 +498,7 @@ func (r *receiver) feed(b []byte, dst *body, h *header) (n int, done bool, err e
 			return n, false, nil
 		}
 		if r.got > int64(len(content)) && r.decoder.Kind() == http1.Length {
-			dst.makeRoom(len(content), int64(len(content))+r.decoder.Left())
+			dst.makeRoom(len(content), int64(len(content))+r.decoder.Remaining())
 		}
 		dst.write(content)
 	}
@@ -518,7 +518,7 @@ func (r *receiver) grown(dst *body, n int) int {
 	if r.decoder.Kind() != http1.Length {
 		return dst.grown(n, math.MaxInt64)
 	}
-	left := r.decoder.Left()
+	left := r.decoder.Remaining()
 	return dst.grown(int(min(int64(n), left)), left)
 }
 
@@ -644,11 +644,11 @@ func (c *h1Content) FeedTrailers(b []byte) (n int, err error) { return c.h.feedT
 // BrokenChunk implements bodyio.Recipient.
 func (c *h1Content) BrokenChunk(err error) error { return brokenChunk(err) }
 
-// leaveOn makes the content still on r the stream of the body; h is the header of its
+// setStreamFrom makes the content still on r the stream of the body; h is the header of its
 // message.
-func (b *body) leaveOn(r *bufio.Reader, f http1.Framing, h *header) {
-	c := b.spare
-	if b.spare = nil; c == nil {
+func (b *body) setStreamFrom(r *bufio.Reader, f http1.Framing, h *header) {
+	c := b.freeContent
+	if b.freeContent = nil; c == nil {
 		c = new(h1Content)
 	}
 	c.owner = b
@@ -656,12 +656,12 @@ func (b *body) leaveOn(r *bufio.Reader, f http1.Framing, h *header) {
 	b.setStream(c, h.contentLength)
 }
 
-// reclaim keeps a stream of leaveOn that b has closed for the next one. A stream that
+// reclaim keeps a stream of setStreamFrom that b has closed for the next one. A stream that
 // has moved to another body since is not kept: its owner may be reading it still.
 func (b *body) reclaim(stream io.Reader) {
 	if c, ok := stream.(*h1Content); ok && c.owner == b {
-		c.Forget()
+		c.Detach()
 		c.h, c.owner = nil, nil
-		b.spare = c
+		b.freeContent = c
 	}
 }

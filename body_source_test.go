@@ -417,14 +417,14 @@ func TestStreamThatIsLentIsNotUsedAgain(t *testing.T) {
 		t.Errorf("after closing: %d, %v", n, err)
 	}
 	// a spare one is not lent
-	req.lendTo(&other)
-	req.giveUp()
-	if other.body.spare != nil {
+	req.shareWith(&other)
+	req.detachShared()
+	if other.body.freeContent != nil {
 		t.Error("two requests have a spare stream")
 	}
 	second := next("second")
-	req.lendTo(&other)
-	req.giveUp()
+	req.shareWith(&other)
+	req.detachShared()
 	third := next("third")
 	if second == third {
 		t.Error("a lent stream is used again")
@@ -436,7 +436,7 @@ func TestStreamThatIsLentIsNotUsedAgain(t *testing.T) {
 	}
 	// and closed by another request, it is not
 	_ = other.CloseBodyStream()
-	if other.body.spare != nil {
+	if other.body.freeContent != nil {
 		t.Error("a stream has two owners")
 	}
 }

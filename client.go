@@ -238,7 +238,7 @@ func (c *Client) call(ctx context.Context, req *Request, resp *Response, deadlin
 	if err != nil {
 		return req.refused(err)
 	}
-	defer hc.pending.Leave()
+	defer hc.pending.Release()
 	return hc.callCounted(ctx, req, resp, deadline)
 }
 

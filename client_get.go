@@ -366,16 +366,16 @@ func redirect(req *Request, resp *Response, content *redirectContent) error {
 	if len(u.Host()) == 0 {
 		return redirectNoHost(location)
 	}
-	u.text.KeepAsCame(location, !req.DisableRedirectPathNormalizing)
+	u.text.KeepAsReceived(location, !req.DisableRedirectPathNormalizing)
 	u.DisablePathNormalizing = u.DisablePathNormalizing || req.DisableRedirectPathNormalizing
 	switch {
 	case u.text.Origin() != before:
-		leaveOrigin(req)
+		removeCredentials(req)
 	case !u.text.HasUser() && !user.IsEmpty():
 		u.text.SetUser(user)
 	}
 	if becomesGet(req, resp.StatusCode()) {
-		dropContent(req)
+		removeContent(req)
 		*content = redirectContent{}
 	}
 	return nil
@@ -392,9 +392,9 @@ var credentials = []string{
 	HeaderAuthorization, HeaderProxyAuthorization, HeaderCookie, HeaderCookie2, HeaderWWWAuthenticate, HeaderProxyAuthenticate,
 }
 
-// leaveOrigin removes the fields for the origin of req alone, however their names are
+// removeCredentials removes the fields for the origin of req alone, however their names are
 // spelled.
-func leaveOrigin(req *Request) {
+func removeCredentials(req *Request) {
 	for _, name := range credentials {
 		req.Header.delAnyCase(http1.Request, name)
 	}
@@ -413,9 +413,9 @@ func becomesGet(req *Request, status int) bool {
 	return false
 }
 
-// dropContent makes req a GET, or leaves it a HEAD, and removes its content and the
+// removeContent makes req a GET, or leaves it a HEAD, and removes its content and the
 // fields that describe it.
-func dropContent(req *Request) {
+func removeContent(req *Request) {
 	h := &req.Header
 	if !h.IsHead() {
 		h.SetMethod(MethodGet)

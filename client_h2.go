@@ -13,7 +13,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/clock"
-	"github.com/valyala/fasthttp/internal/failures"
+	"github.com/valyala/fasthttp/internal/failover"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/hpack"
 	"github.com/valyala/fasthttp/internal/http1"
@@ -31,8 +31,8 @@ type http2Client struct {
 }
 
 var (
-	_ clientProtocol    = (*http2Client)(nil)
-	_ http2client.Owner = (*http2Client)(nil)
+	_ clientProtocol     = (*http2Client)(nil)
+	_ http2client.Events = (*http2Client)(nil)
 )
 
 // The windows of a client, unless HTTP2Config sets others. The window of the connection is
@@ -80,7 +80,7 @@ func (c *HostClient) prepareHTTP2() {
 	if count := s.CountError; count != nil {
 		c.h2.Count = func(code http2.Code) { count(strings.ToLower(code.String())) }
 	}
-	c.pool.OpenInTurn(true)
+	c.pool.OpenSerially(true)
 }
 
 // errHTTP1Only reports that a server offers a version that the client must not use.
@@ -90,7 +90,7 @@ var errHTTP1Only = errors.New("fasthttp: the server does not speak HTTP/2, and t
 // not negotiate.
 func (c *HostClient) agree(negotiated string) (http2 bool, err error) {
 	if negotiated == "h2" && c.h2 != nil {
-		c.pool.OpenInTurn(true)
+		c.pool.OpenSerially(true)
 		return true, nil
 	}
 	if err := agreeOnHTTP1(negotiated); err != nil {
@@ -100,7 +100,7 @@ func (c *HostClient) agree(negotiated string) (http2 bool, err error) {
 		return false, errHTTP1Only
 	}
 	if c.h2 != nil {
-		c.pool.OpenInTurn(false)
+		c.pool.OpenSerially(false)
 	}
 	return false, nil
 }
@@ -134,11 +134,11 @@ func (c *HostClient) protocolNames(base []string) []string {
 func (*http2Client) shared() bool { return true }
 
 // pooled implements clientProtocol. It calls HasRoom again, because the pool did not know the
-// connection when Settled called it.
+// connection when SettingsReceived called it.
 func (p *http2Client) pooled() {
 	settled, ended := p.conn.State()
 	if settled {
-		p.Settled()
+		p.SettingsReceived()
 	}
 	if ended {
 		p.Ended()
@@ -151,20 +151,20 @@ func (p *http2Client) reserve() bool { return p.conn.Reserve() }
 // Close implements clientProtocol.
 func (p *http2Client) Close() error { return p.conn.Close() }
 
-// Settled implements http2client.Owner.
-func (p *http2Client) Settled() { p.hc.pool.HasRoom(p.cc) }
+// SettingsReceived implements http2client.Events.
+func (p *http2Client) SettingsReceived() { p.hc.pool.HasRoom(p.cc) }
 
-// Ended implements http2client.Owner.
+// Ended implements http2client.Events.
 func (p *http2Client) Ended() { p.hc.pool.Retire(p.cc) }
 
-// giveBack returns the reservation of a call. If retire is set, no other call uses the
+// release returns the reservation of a call. If retire is set, no other call uses the
 // connection.
-func (p *http2Client) giveBack(retire bool) {
+func (p *http2Client) release(retire bool) {
 	hc, cc := p.hc, p.cc
-	if hc.MaxConnDuration > 0 && time.Since(cc.past.created) >= hc.MaxConnDuration {
+	if hc.MaxConnDuration > 0 && time.Since(cc.history.created) >= hc.MaxConnDuration {
 		retire = true
 	}
-	p.conn.GiveBack()
+	p.conn.ReleaseReservation()
 	if retire {
 		p.conn.Retire()
 		hc.pool.Discard(cc)
@@ -200,16 +200,16 @@ func isRefusal(err error) bool {
 	return ok && reset.code == http2.RefusedStream && reset.fault == nil
 }
 
-// awaitsRefused waits before a request is sent again that servers have refused the given
+// backoff waits before a request is sent again that servers have refused the given
 // number of times, and reports whether it is sent: at once the first time, since the end of
 // the connection may have been the reason.
-func (c *callState) awaitsRefused(times, most int) bool {
+func (c *callState) backoff(times, most int) bool {
 	if times >= most {
 		return false
 	}
 	wait := time.Duration(0)
 	if times > 1 {
-		wait = failures.Backoff(refusedWait, refusedWaitMost, times-1)
+		wait = failover.Backoff(refusedWait, maxRefusedWait, times-1)
 	}
 	if !c.deadline.IsZero() && time.Until(c.deadline) <= wait {
 		return false
@@ -218,8 +218,8 @@ func (c *callState) awaitsRefused(times, most int) bool {
 }
 
 const (
-	refusedWait     = 10 * time.Millisecond
-	refusedWaitMost = time.Second
+	refusedWait    = 10 * time.Millisecond
+	maxRefusedWait = time.Second
 )
 
 // errH2NoStream reports that the connection accepts no more streams. Callers never see it: the
@@ -256,16 +256,16 @@ func (x *h2Call) appendHead(dst []byte, e http1.Encoding) []byte {
 // Once it has ended, it uses no memory of the caller except for a body stream, which is
 // closed then, or was given to it for good.
 type h2Sender struct {
-	c      *http2client.Conn
-	x      *h2Call // another call's, or none's, once out is cut
-	out    http2body.Outgoing
-	body   body // a stream, with its size; or nothing
-	stream *sender.Stream
-	lent   bool          // the stream reads memory that belongs to the caller
-	done   chan struct{} // closed at the end
+	c        *http2client.Conn
+	x        *h2Call // another call's, or none's, once out is cut
+	out      http2body.Outgoing
+	body     body // a stream, with its size; or nothing
+	stream   *sender.Stream
+	borrowed bool          // the stream reads memory that belongs to the caller
+	done     chan struct{} // closed at the end
 
-	content []byte
-	trails  bool
+	content     []byte
+	hasTrailers bool
 
 	// guarded by the lock
 	trailers *header    // of the request, nil once the call has left it
@@ -274,8 +274,8 @@ type h2Sender struct {
 
 // newH2Sender makes a sender for the content of x. The lock is held.
 func newH2Sender(x *h2Call, e http1.Encoding, content []byte, trailers bool) *h2Sender {
-	s := &h2Sender{c: x.p.conn, x: x, done: make(chan struct{}), trails: trailers}
-	if x.keeps == h2Streams {
+	s := &h2Sender{c: x.p.conn, x: x, done: make(chan struct{}), hasTrailers: trailers}
+	if x.bodyUse == h2Streams {
 		// the call may return before all of it was sent
 		content = bytes.Clone(content)
 	}
@@ -285,14 +285,14 @@ func newH2Sender(x *h2Call, e http1.Encoding, content []byte, trailers bool) *h2
 	}
 	s.out.Init(x.p.conn, x.stream)
 	if req := x.req; req.body.stream != nil {
-		x.call.usedUp = true
+		x.call.bodyConsumed = true
 		if e.Kind == http1.Chunks {
 			req.body.unsize()
 		}
 		s.body = body{stream: req.body.stream, size: req.body.size}
 		req.body.stream = nil
-		s.stream = sender.Take(&s.body.stream)
-		_, s.lent = s.stream.Reader.(*formStream)
+		s.stream = sender.WrapStream(&s.body.stream)
+		_, s.borrowed = s.stream.Reader.(*formStream)
 	}
 	return s
 }
@@ -345,7 +345,7 @@ func (s *h2Sender) send() error {
 	if err != nil {
 		return err
 	}
-	if !s.trails {
+	if !s.hasTrailers {
 		return s.out.End(nil)
 	}
 	return s.out.End(func(dst []byte, enc *hpack.Encoder) []byte {
@@ -364,23 +364,23 @@ func (s *h2Sender) send() error {
 func (x *h2Call) endSender() {
 	c, s := x.p.conn, x.sender
 	c.Lock()
-	s.out.Cut(sender.ErrAbandoned)
+	s.out.Fail(sender.ErrAbandoned)
 	// the sender gives back memory that would be sent otherwise
 	c.HTTP2().Reset(x.stream, http2.Cancel)
-	x.stopLeading()
+	x.stopReadingConn()
 	c.Unlock()
 	s.end()
 }
 
-// finishLent ends the sending of a form, which reads memory that belongs to the caller again
+// finishBorrowed ends the sending of a form, which reads memory that belongs to the caller again
 // once the call has returned. The rest has a moment to be sent. An unsent rest is then
 // dropped, but the response continues.
-func (x *h2Call) finishLent() {
+func (x *h2Call) finishBorrowed() {
 	c, s := x.p.conn, x.sender
 	c.Lock()
-	x.stopLeading()
+	x.stopReadingConn()
 	c.Unlock()
-	timer := AcquireTimer(sender.Patience)
+	timer := AcquireTimer(sender.ReuseTimeout)
 	defer ReleaseTimer(timer)
 	select {
 	case <-s.done:
@@ -388,7 +388,7 @@ func (x *h2Call) finishLent() {
 	case <-timer.C:
 	}
 	c.Lock()
-	s.out.Cut(sender.ErrAbandoned)
+	s.out.Fail(sender.ErrAbandoned)
 	c.HTTP2().Own(x.stream)
 	c.Unlock()
 	s.end()
@@ -400,7 +400,7 @@ func (s *h2Sender) end() {
 	if s.stream != nil {
 		s.stream.CloseQuietly()
 	}
-	if s.lent || s.stream == nil {
+	if s.borrowed || s.stream == nil {
 		<-s.done
 	}
 }
@@ -422,12 +422,12 @@ func (s *h2Sender) detach() {
 // It may be closed while another goroutine reads from it: that read fails then. If the request
 // was CONNECT, it can be written to.
 type h2Stream struct {
-	x    *h2Call // has the reservation, until Release
-	c    *http2client.Conn
-	in   http2body.Incoming
-	gate bodyio.Gate
-	to   *header // gets the trailer section
-	done bool    // to has got it
+	x             *h2Call // has the reservation, until Release
+	c             *http2client.Conn
+	in            http2body.Incoming
+	guard         bodyio.ReadGuard
+	trailerTarget *header // gets the trailer section
+	done          bool    // to has got it
 
 	tunnel *http2body.Outgoing // nil unless the request was CONNECT
 	sender *h2Sender           // of the request, if it is still being sent
@@ -440,7 +440,7 @@ type h2Stream struct {
 // newH2Stream makes the body of the response of x, whose head has arrived. The lock is
 // held.
 func newH2Stream(x *h2Call, opens, end bool) *h2Stream {
-	s := &h2Stream{x: x, c: x.p.conn, stream: x.stream, to: &x.resp.Header.header}
+	s := &h2Stream{x: x, c: x.p.conn, stream: x.stream, trailerTarget: &x.resp.Header.header}
 	framing := x.framing
 	if opens {
 		framing = http1.Framing{Kind: http1.UntilClose}
@@ -456,14 +456,14 @@ func newH2Stream(x *h2Call, opens, end bool) *h2Stream {
 
 // trailersTo makes h the header that gets the trailer section. No goroutine reads
 // meanwhile.
-func (s *h2Stream) trailersTo(h *header) { s.to = h }
+func (s *h2Stream) trailersTo(h *header) { s.trailerTarget = h }
 
 // startStream leaves the body to the caller. The sending of the request may continue
 // meanwhile.
 func (x *h2Call) startStream() {
 	s, resp, c := x.body, x.resp, x.p.conn
-	if x.sender != nil && x.sender.lent {
-		x.finishLent()
+	if x.sender != nil && x.sender.borrowed {
+		x.finishBorrowed()
 	}
 	deadline, ctx := x.call.deadline, x.call.ctx
 	if timeout := x.hc.ReadTimeout; timeout > 0 && s.tunnel == nil {
@@ -485,13 +485,13 @@ func (x *h2Call) startStream() {
 	}
 	x.call = &callState{ctx: ctx, deadline: deadline}
 	x.req, x.resp = nil, nil
-	x.stopLeading()
-	_, known := s.in.Left()
+	x.stopReadingConn()
+	_, known := s.in.Remaining()
 	empty := known && x.framing.Kind == http1.NoBody && s.tunnel == nil && x.send >= h2Sent
 	c.Unlock()
 	if empty {
 		// a caller that knows that the body is empty may never close it
-		s.gate.End(s, 0)
+		s.guard.End(s, 0)
 		return
 	}
 	if !deadline.IsZero() {
@@ -508,7 +508,7 @@ func (s *h2Stream) cancel(err error) {
 	c.Lock()
 	if s.stream != nil {
 		s.in.Fail(err)
-		s.cut(err)
+		s.failWrites(err)
 		c.HTTP2().Reset(s.stream, http2.Cancel)
 	}
 	wake := c.Wakes()
@@ -518,29 +518,29 @@ func (s *h2Stream) cancel(err error) {
 	}
 }
 
-// leave is called before the stream of HTTP/2 is released. The lock is held.
-func (s *h2Stream) leave() {
+// beforeRelease is called before the stream of HTTP/2 is released. The lock is held.
+func (s *h2Stream) beforeRelease() {
 	s.stream = nil
-	s.in.Leave(errStreamClosed)
-	s.cut(errStreamClosed)
+	s.in.Detach(errStreamClosed)
+	s.failWrites(errStreamClosed)
 }
 
-// cut records that nothing more can be sent. The lock is held.
-func (s *h2Stream) cut(err error) {
+// failWrites records that nothing more can be sent. The lock is held.
+func (s *h2Stream) failWrites(err error) {
 	if s.tunnel != nil {
-		s.tunnel.Cut(err)
+		s.tunnel.Fail(err)
 	}
 	if s.sender != nil {
-		s.sender.out.Cut(err)
+		s.sender.out.Fail(err)
 	}
 }
 
 // Read implements io.Reader. It returns io.ErrUnexpectedEOF if the connection ends before the
 // body does, and ErrTimeout when the time of the call is up.
-func (s *h2Stream) Read(p []byte) (int, error) { return s.gate.Read(s, p) }
+func (s *h2Stream) Read(p []byte) (int, error) { return s.guard.Read(s, p) }
 
 // Close ends the stream, and has the server end it if it has not.
-func (s *h2Stream) Close() error { return s.gate.Close(s, 0) }
+func (s *h2Stream) Close() error { return s.guard.Close(s, 0) }
 
 // CloseWithError is Close.
 func (s *h2Stream) CloseWithError(error) error { return s.Close() }
@@ -550,7 +550,7 @@ func (s *h2Stream) Write(p []byte) (int, error) {
 	switch {
 	case s.tunnel == nil:
 		return 0, errNotSwitched
-	case s.gate.IsClosed():
+	case s.guard.IsClosed():
 		return 0, errStreamClosed
 	}
 	n, err := s.tunnel.Write(p)
@@ -560,20 +560,20 @@ func (s *h2Stream) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Next implements bodyio.Gated.
+// Next implements bodyio.GuardedStream.
 func (s *h2Stream) Next(p []byte) (n int, done bool, err error) {
 	n, err = s.in.Read(p)
 	done = s.in.Ended()
 	if done && !s.done && (err == nil || err == io.EOF) {
 		s.done = true
-		if bad := s.to.addSection(s.in.Section(), nil); bad != nil {
+		if bad := s.trailerTarget.addSection(s.in.Section(), nil); bad != nil {
 			return n, true, bad
 		}
 	}
 	return n, done, err
 }
 
-// Release implements bodyio.Gated: it gives the reservation back.
+// Release implements bodyio.GuardedStream: it gives the reservation back.
 func (s *h2Stream) Release(bool) {
 	if s.timer != nil {
 		s.timer.Stop()
@@ -583,13 +583,13 @@ func (s *h2Stream) Release(bool) {
 	}
 	x := s.x
 	s.x = nil
-	x.leave()
+	x.detach()
 }
 
-// Discard implements bodyio.Gated. Unread content does not block other calls.
+// Discard implements bodyio.GuardedStream. Unread content does not block other calls.
 func (s *h2Stream) Discard(time.Duration) { _ = s.in.Close() }
 
-// Interrupt implements bodyio.Gated.
+// Interrupt implements bodyio.GuardedStream.
 func (s *h2Stream) Interrupt() error {
 	c := s.c
 	c.Lock()

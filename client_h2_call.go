@@ -18,23 +18,23 @@ import (
 // stream. The goroutine that reads the connection fills the response, and signals the call
 // when an event that it waits for occurs.
 type h2Call struct {
-	p      *http2Client
-	hc     *HostClient
-	req    *Request
-	call   *callState
-	signal chan struct{} // an event occurred that the call waits for
-	trace  tracedWrite
-	closes bool // no other call may use the connection
-	leads  bool // the call reads the connection while it waits
-	sender *h2Sender
-	pathed []byte // memory for the path
+	p         *http2Client
+	hc        *HostClient
+	req       *Request
+	call      *callState
+	signal    chan struct{} // an event occurred that the call waits for
+	trace     tracedWrite
+	closes    bool // no other call may use the connection
+	readsConn bool // the call reads the connection while it waits
+	sender    *h2Sender
+	pathed    []byte // memory for the path
 
 	// guarded by the lock of the connection
 	resp    *Response // nil once the call has left it
 	stream  *http2.Stream
 	send    h2SendPhase
 	recv    h2Receiving
-	keeps   h2Keeping
+	bodyUse h2BodyUse
 	eager   bool // the call waits for every step
 	isHead  bool
 	tunnel  bool // the request is CONNECT
@@ -50,12 +50,12 @@ type h2Call struct {
 type h2SendPhase uint8
 
 const (
-	h2Begins  h2SendPhase = iota // the head was not sent yet
-	h2Asks                       // the head was sent, and the server is asked for the content
-	h2Granted                    // the server wants the content
-	h2Sending                    // the content is being sent
-	h2Sent                       // all was taken
-	h2Stopped                    // the rest is not sent
+	h2Begins   h2SendPhase = iota // the head was not sent yet
+	h2HeadSent                    // the head was sent, and the server is asked for the content
+	h2Granted                     // the server wants the content
+	h2Sending                     // the content is being sent
+	h2Sent                        // all was taken
+	h2Stopped                     // the rest is not sent
 )
 
 // h2Receiving is the progress of receiving a response.
@@ -67,11 +67,11 @@ const (
 	h2Complete
 )
 
-// h2Keeping is the use of the content of a response.
-type h2Keeping uint8
+// h2BodyUse is the use of the content of a response.
+type h2BodyUse uint8
 
 const (
-	h2Buffers  h2Keeping = iota
+	h2Buffers  h2BodyUse = iota
 	h2Streams            // the caller reads it while it arrives
 	h2Discards           // it is not read
 	h2Skips              // it is not waited for
@@ -88,7 +88,7 @@ func (x *h2Call) run(since time.Duration) (untouched bool, err error) {
 	defer func() {
 		if !over {
 			// a hook of the application has panicked
-			x.leave()
+			x.detach()
 		}
 	}()
 	if x.call.trace != nil {
@@ -105,12 +105,12 @@ func (x *h2Call) run(since time.Duration) (untouched bool, err error) {
 	if err == nil {
 		// a stream leaves at its end, which may have been at once
 		if !streams {
-			x.leave()
+			x.detach()
 		}
 		return false, nil
 	}
 	untouched = x.isUntouched(err)
-	x.leave()
+	x.detach()
 	return untouched, err
 }
 
@@ -150,16 +150,16 @@ func (x *h2Call) begin(e http1.Encoding) (asks bool, err error) {
 	if whole {
 		part = http2.SendWhole
 	}
-	x.keeps = x.keeping()
-	x.eager = x.call.trace != nil || x.hc.limitsAnswers() || x.keeps == h2Streams
+	x.bodyUse = x.decideBodyUse()
+	x.eager = x.call.trace != nil || x.hc.limitsResponses() || x.bodyUse == h2Streams
 	expects := !whole && !x.tunnel && req.MayContinue()
 	c.Lock()
-	c.Look()
+	c.ReadPending()
 	conn := c.HTTP2()
 	s := conn.Open()
 	if s == nil || !conn.CanSend(s, part) {
 		// it has no more ids
-		x.closes = x.closes || conn.MostStreams() > conn.Streams()
+		x.closes = x.closes || conn.MaxStreams() > conn.Streams()
 		if s != nil {
 			conn.Release(s)
 		}
@@ -175,12 +175,12 @@ func (x *h2Call) begin(e http1.Encoding) (asks bool, err error) {
 		s.ExpectTunnel()
 	}
 	conn.EndHeaders(s, x.appendHead(conn.BeginHeaders(), e), part)
-	x.leads = c.Begun(x.call.trace == nil && x.call.done() == nil)
+	x.readsConn = c.Begun(x.call.trace == nil && x.call.done() == nil)
 	switch {
 	case whole, x.tunnel:
 		x.send = h2Sent
 	case expects:
-		x.send = h2Asks
+		x.send = h2HeadSent
 	default:
 		x.sendLocked(e, content)
 	}
@@ -189,8 +189,8 @@ func (x *h2Call) begin(e http1.Encoding) (asks bool, err error) {
 	return expects, nil
 }
 
-// keeping returns the use of the content.
-func (x *h2Call) keeping() h2Keeping {
+// decideBodyUse returns the use of the content.
+func (x *h2Call) decideBodyUse() h2BodyUse {
 	resp, hc := x.resp, x.hc
 	switch {
 	case resp.SkipBody && !resp.skipsHead:
@@ -258,7 +258,7 @@ func (x *h2Call) awaitContinue() error {
 		}
 		c := x.p.conn
 		c.Lock()
-		goesOn := x.send == h2Asks && x.recv == h2AwaitsHead && x.fault == nil
+		goesOn := x.send == h2HeadSent && x.recv == h2AwaitsHead && x.fault == nil
 		c.Unlock()
 		if !goesOn {
 			return nil
@@ -286,7 +286,7 @@ func (x *h2Call) await(writeBy time.Time) error {
 			if taken && !sent {
 				sent = true
 				x.traceWrote(wroteRequest, nil)
-				by = x.hc.answerBy(x.call.deadline)
+				by = x.hc.responseBy(x.call.deadline)
 				if limit := x.hc.ResponseHeaderTimeout; limit > 0 {
 					headBy = time.Now().Add(limit)
 				}
@@ -298,7 +298,7 @@ func (x *h2Call) await(writeBy time.Time) error {
 		switch {
 		case fault != nil:
 			return fault
-		case recv == h2Complete, recv == h2AwaitsBody && x.keeps == h2Streams:
+		case recv == h2Complete, recv == h2AwaitsBody && x.bodyUse == h2Streams:
 			return nil
 		}
 		until := by
@@ -314,8 +314,8 @@ func (x *h2Call) await(writeBy time.Time) error {
 // sleep waits for the next step, at most until the given time.
 func (x *h2Call) sleep(until time.Time) error {
 	done := x.call.done()
-	if x.leads {
-		if !x.p.conn.Lead(x.signal, until) {
+	if x.readsConn {
+		if !x.p.conn.ReadLoopInline(x.signal, until) {
 			return ErrTimeout
 		}
 		return nil
@@ -353,10 +353,10 @@ func (x *h2Call) traceArrived() error {
 	c.Lock()
 	hints := x.interim
 	x.interim = nil
-	first := (x.recv > h2AwaitsHead || len(hints) > 0) && x.call.outcome != attemptAnswered
+	first := (x.recv > h2AwaitsHead || len(hints) > 0) && x.call.outcome != attemptResponded
 	c.Unlock()
 	if first {
-		x.call.outcome = attemptAnswered
+		x.call.outcome = attemptResponded
 		if t.GotFirstResponseByte != nil {
 			t.GotFirstResponseByte()
 		}
@@ -379,7 +379,7 @@ func (x *h2Call) traceWrote(upTo tracedWrite, err error) {
 // accept accepts the response for the caller.
 func (x *h2Call) accept(since time.Duration) error {
 	resp := x.resp
-	if resp.Header.StatusCode() == StatusMisdirectedRequest && since != 0 && !x.call.usedUp && !x.call.misdirected {
+	if resp.Header.StatusCode() == StatusMisdirectedRequest && since != 0 && !x.call.bodyConsumed && !x.call.misdirected {
 		// RFC 9110 section 15.5.20: another connection may reach another server
 		x.closes, x.call.misdirected = true, true
 		return errH2Misdirected
@@ -402,14 +402,14 @@ func (x *h2Call) isUntouched(err error) bool {
 	defer c.Unlock()
 	call := x.call
 	if x.recv > h2AwaitsHead || x.hints > 0 {
-		call.outcome = attemptAnswered
+		call.outcome = attemptResponded
 	}
 	switch {
 	case err == errH2NoStream:
 		return true
-	case call.usedUp:
+	case call.bodyConsumed:
 		return false
-	case err == errH2Misdirected, isRefusal(err) && call.outcome != attemptAnswered:
+	case err == errH2Misdirected, isRefusal(err) && call.outcome != attemptResponded:
 		return true
 	case x.fault == nil || err != x.fault:
 		return false
@@ -418,14 +418,14 @@ func (x *h2Call) isUntouched(err error) bool {
 		call.outcome = attemptUnreached
 		return false
 	}
-	if _, reset := errors.AsType[h2CallReset](err); !reset && call.outcome != attemptAnswered && !isTimeout(err) {
+	if _, reset := errors.AsType[h2CallReset](err); !reset && call.outcome != attemptResponded && !isTimeout(err) {
 		call.outcome = attemptLost
 	}
 	return !c.MayBeWritten(x.stream)
 }
 
-// leave ends the exchange, which then no longer uses request and response.
-func (x *h2Call) leave() {
+// detach ends the exchange, which then no longer uses request and response.
+func (x *h2Call) detach() {
 	c := x.p.conn
 	if x.sender != nil {
 		x.endSender()
@@ -433,28 +433,28 @@ func (x *h2Call) leave() {
 	c.Lock()
 	x.resp = nil
 	if x.body != nil {
-		x.body.leave()
+		x.body.beforeRelease()
 	}
 	if x.stream != nil {
 		c.HTTP2().Release(x.stream)
 		x.stream = nil
 	}
-	x.stopLeading()
+	x.stopReadingConn()
 	wake := c.Wakes()
 	c.Unlock()
 	if wake {
 		c.Wake()
 	}
-	x.p.giveBack(x.closes)
+	x.p.release(x.closes)
 	x.free()
 }
 
-// stopLeading leaves the reading to other calls, before this call does anything other than
+// stopReadingConn leaves the reading to other calls, before this call does anything other than
 // wait for its response: until then no other call reads. The lock is held.
-func (x *h2Call) stopLeading() {
-	if x.leads {
-		x.leads = false
-		x.p.conn.StopLeading()
+func (x *h2Call) stopReadingConn() {
+	if x.readsConn {
+		x.readsConn = false
+		x.p.conn.StopReadInline()
 	}
 }
 
@@ -486,17 +486,17 @@ func (x *h2Call) Receive(ev *http2.Event, m *http2.Message) {
 	case http2.Trailers:
 		x.receiveTrailers(m)
 	case http2.Reset:
-		x.Lost(h2CallReset{ev.Code, ev.Err})
+		x.ConnEnded(h2CallReset{ev.Code, ev.Err})
 	}
 }
 
-// tell makes the call check its state. The lock is held.
-func (x *h2Call) tell() {
+// wake makes the call check its state. The lock is held.
+func (x *h2Call) wake() {
 	select {
 	case x.signal <- struct{}{}:
 	default:
 	}
-	if x.leads {
+	if x.readsConn {
 		x.p.conn.Interrupt()
 	}
 }
@@ -505,7 +505,7 @@ func (x *h2Call) fail(err error) {
 	if x.fault == nil && x.recv != h2Complete {
 		x.fault = err
 	}
-	x.tell()
+	x.wake()
 }
 
 func (x *h2Call) receiveInterim(m *http2.Message) {
@@ -513,15 +513,15 @@ func (x *h2Call) receiveInterim(m *http2.Message) {
 		x.fail(errTooManyInformational)
 		return
 	}
-	if m.Head.Status == StatusContinue && x.send == h2Asks {
+	if m.Head.Status == StatusContinue && x.send == h2HeadSent {
 		x.send = h2Granted
-		x.tell()
+		x.wake()
 	}
 	if x.call.trace != nil && x.resp != nil {
 		h := new(ResponseHeader)
 		h.fillBlock(m)
 		x.interim = append(x.interim, h)
-		x.tell()
+		x.wake()
 	}
 }
 
@@ -540,14 +540,14 @@ func (x *h2Call) receiveHead(end bool, m *http2.Message) {
 	}
 	x.recv = h2AwaitsBody
 	status, limit := h.status, x.hc.MaxResponseBodySize
-	if x.send == h2Asks && status/100 == 2 && !end {
+	if x.send == h2HeadSent && status/100 == 2 && !end {
 		// the rest of the response may depend on the content
 		x.send = h2Granted
 	}
 	switch opens := x.tunnel && status/100 == 2; {
-	case opens && x.keeps != h2Streams, x.keeps == h2Skips:
+	case opens && x.bodyUse != h2Streams, x.bodyUse == h2Skips:
 		x.recv = h2Complete
-	case opens, x.keeps == h2Streams && (!end || x.send < h2Sent || !x.isHead && !bodiless(status)):
+	case opens, x.bodyUse == h2Streams && (!end || x.send < h2Sent || !x.isHead && !bodiless(status)):
 		x.body = newH2Stream(x, opens, end)
 	case x.framing.Kind == http1.Length && limit > 0 && x.framing.Length > int64(limit):
 		x.fail(ErrBodyTooLarge)
@@ -557,8 +557,8 @@ func (x *h2Call) receiveHead(end bool, m *http2.Message) {
 	default:
 		resp.body.limit = limit
 	}
-	if x.eager || x.recv == h2Complete || x.send == h2Asks || x.send == h2Granted {
-		x.tell()
+	if x.eager || x.recv == h2Complete || x.send == h2HeadSent || x.send == h2Granted {
+		x.wake()
 	}
 }
 
@@ -577,7 +577,7 @@ func (x *h2Call) receiveData(ev *http2.Event) {
 	case limit > 0 && x.got > int64(limit):
 		x.fail(ErrBodyTooLarge)
 		return
-	case x.keeps == h2Discards:
+	case x.bodyUse == h2Discards:
 		if x.got > maxDrained {
 			x.complete()
 		}
@@ -612,17 +612,17 @@ func (x *h2Call) receiveTrailers(m *http2.Message) {
 
 // complete records that the response was received.
 func (x *h2Call) complete() {
-	if x.framing.Kind == http1.UntilClose && x.keeps == h2Buffers {
+	if x.framing.Kind == http1.UntilClose && x.bodyUse == h2Buffers {
 		x.resp.Header.SetContentLength(len(x.resp.body.bytes()))
 	}
 	x.recv = h2Complete
-	x.tell()
+	x.wake()
 }
 
-// Taken implements http2client.Exchange.
-func (x *h2Call) Taken() {
+// ContentSent implements http2client.Exchange.
+func (x *h2Call) ContentSent() {
 	if x.sender != nil {
-		x.sender.out.Taken()
+		x.sender.out.ContentSent()
 		return
 	}
 	x.sent()
@@ -632,22 +632,22 @@ func (x *h2Call) Taken() {
 func (x *h2Call) sent() {
 	x.send = h2Sent
 	if x.eager {
-		x.tell()
+		x.wake()
 	}
 }
 
-// Lost implements http2client.Exchange.
-func (x *h2Call) Lost(err error) {
+// ConnEnded implements http2client.Exchange.
+func (x *h2Call) ConnEnded(err error) {
 	if x.recv > h2AwaitsHead {
 		err = http2client.Replace(err, io.EOF, io.ErrUnexpectedEOF)
 	}
 	if x.sender != nil {
-		x.sender.out.Cut(err)
+		x.sender.out.Fail(err)
 	}
 	if x.body != nil {
 		// the reader of the stream gets the error, unless the whole body has arrived
 		x.failBody(err)
-		x.tell()
+		x.wake()
 		return
 	}
 	x.fail(err)
@@ -657,6 +657,6 @@ func (x *h2Call) Lost(err error) {
 func (x *h2Call) failBody(err error) {
 	if x.body != nil {
 		x.body.in.Fail(err)
-		x.body.cut(err)
+		x.body.failWrites(err)
 	}
 }

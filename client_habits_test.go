@@ -84,9 +84,9 @@ func TestClientSetsTheDeadlinesOfWrappersOneByOne(t *testing.T) {
 func TestReleasedConnHasNoDeadlines(t *testing.T) {
 	p := servertest.Answering(t, servertest.OK)
 	for name, set := range map[string]func(net.Conn) error{
-		"both":  func(c net.Conn) error { return c.SetDeadline(clientconn.Past) },
-		"read":  func(c net.Conn) error { return c.SetReadDeadline(clientconn.Past) },
-		"write": func(c net.Conn) error { return c.SetWriteDeadline(clientconn.Past) },
+		"both":  func(c net.Conn) error { return c.SetDeadline(clientconn.PastDeadline) },
+		"read":  func(c net.Conn) error { return c.SetReadDeadline(clientconn.PastDeadline) },
+		"write": func(c net.Conn) error { return c.SetWriteDeadline(clientconn.PastDeadline) },
 	} {
 		for _, timeout := range []time.Duration{0, time.Minute} {
 			p.Conns.Store(0)

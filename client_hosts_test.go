@@ -28,7 +28,7 @@ func TestKnownHostsAreNotMixedUp(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				hc.pending.Leave()
+				hc.pending.Release()
 				name := fmt.Sprint(host, isTLS)
 				if had, seen := of[hc]; seen != (round > 0) || seen && had != name {
 					t.Fatalf("round %d: the client of %s is that of %q", round, name, had)
@@ -40,7 +40,7 @@ func TestKnownHostsAreNotMixedUp(t *testing.T) {
 			}
 		}
 	}
-	if taken := client.hosts.Known(); taken < hostmap.Size/2 {
+	if taken := client.hosts.Cached(); taken < hostmap.Size/2 {
 		t.Errorf("%d hosts have %d of %d places", 2*n, taken, hostmap.Size)
 	}
 }
@@ -62,11 +62,11 @@ func TestHostsAreDroppedBetweenCalls(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if hc.pending.Dropped() {
+				if hc.pending.Removed() {
 					t.Errorf("a call has got a host that was dropped: %d", hc.pending.Count())
 				}
 				hc.lastUse.Store(int64(clock.Elapsed() - 2*hostmap.SweepInterval))
-				hc.pending.Leave()
+				hc.pending.Release()
 			}
 		})
 	}
@@ -87,7 +87,7 @@ func TestHostsAreDroppedBetweenCalls(t *testing.T) {
 	if n := len(client.hosts.All()); n != 0 {
 		t.Errorf("%d hosts are left", n)
 	}
-	if n := client.hosts.Known(); n != 0 {
+	if n := client.hosts.Cached(); n != 0 {
 		t.Errorf("%d hosts are known that were dropped", n)
 	}
 	if _, _, err := client.Get(nil, "http://host1.test/"); err != nil {
@@ -109,7 +109,7 @@ func TestDroppedHostServesItsHolder(t *testing.T) {
 	client.CloseIdleConnections()
 	held.lastUse.Store(int64(clock.Elapsed() - 2*hostmap.SweepInterval))
 	client.hosts.Sweep()
-	if !held.pending.Dropped() {
+	if !held.pending.Removed() {
 		t.Fatal("the host is still there")
 	}
 	if _, _, err := held.Get(nil, "http://host.test/"); err != nil {

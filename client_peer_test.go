@@ -46,8 +46,8 @@ func (w *connWatch) dial(addr string) (net.Conn, error) {
 // system can show that.
 func (w *connWatch) awaitEnd(t testing.TB) {
 	t.Helper()
-	if p := w.last.Load(); p.Sees() {
-		servertest.Eventually(t, "the end of the connection", func() bool { return p.Look() == connpool.Ended })
+	if p := w.last.Load(); p.CanCheck() {
+		servertest.Eventually(t, "the end of the connection", func() bool { return p.Check() == connpool.Ended })
 	}
 }
 
@@ -55,7 +55,7 @@ func (w *connWatch) awaitEnd(t testing.TB) {
 // that and closed it.
 func (w *connWatch) awaitSomething(t testing.TB) {
 	t.Helper()
-	if p := w.last.Load(); p.Sees() {
-		servertest.Eventually(t, "something on the connection", func() bool { return p.Look() != connpool.Quiet })
+	if p := w.last.Load(); p.CanCheck() {
+		servertest.Eventually(t, "something on the connection", func() bool { return p.Check() != connpool.Quiet })
 	}
 }

@@ -23,11 +23,11 @@ func (x *clientExchange) readHead() error {
 }
 
 // awaitsHead reports whether the head of the final response is still expected.
-func (x *clientExchange) awaitsHead() bool { return x.cc.wire.Receiving() < http1.ReceivingBody }
+func (x *clientExchange) awaitsHead() bool { return x.cc.phases.Receiving() < http1.ReceivingBody }
 
 // begin makes the response ready to be read.
 func (x *clientExchange) begin() {
-	x.cc.wire.Advance(http1.AwaitsResponse)
+	x.cc.phases.Advance(http1.AwaitsResponse)
 	x.resp.reuse()
 	h := &x.resp.Header
 	h.setState(namesKept, h.is(namesKept) || x.hc.DisableHeaderNamesNormalizing)
@@ -35,7 +35,7 @@ func (x *clientExchange) begin() {
 
 // nextHead reads one head.
 func (x *clientExchange) nextHead() error {
-	if x.cc.wire.Receiving() == http1.NotReceiving {
+	if x.cc.phases.Receiving() == http1.NotReceiving {
 		x.begin()
 	}
 	h := &x.resp.Header
@@ -45,7 +45,7 @@ func (x *clientExchange) nextHead() error {
 		return err
 	}
 	if final {
-		x.cc.wire.Advance(http1.HeadEnds)
+		x.cc.phases.Advance(http1.HeadEnds)
 		return nil
 	}
 	if trace := x.call.trace; trace != nil {
@@ -79,12 +79,12 @@ func (x *clientExchange) receive() error {
 	err := x.cc.fill()
 	x.traceSent()
 	switch {
-	case err == nil && x.call.outcome != attemptAnswered:
-		x.call.outcome = attemptAnswered
+	case err == nil && x.call.outcome != attemptResponded:
+		x.call.outcome = attemptResponded
 		if trace := x.call.trace; trace != nil && trace.GotFirstResponseByte != nil {
 			trace.GotFirstResponseByte()
 		}
-	case err == io.EOF && x.call.outcome == attemptAnswered:
+	case err == io.EOF && x.call.outcome == attemptResponded:
 		err = headerError("response", io.ErrUnexpectedEOF)
 	}
 	return err
@@ -93,25 +93,25 @@ func (x *clientExchange) receive() error {
 // frameResponse decides how the body of the response is read.
 func (x *clientExchange) frameResponse() {
 	h := &x.resp.Header
-	x.frame = x.cc.head.FrameAnswer(http1.Exchange{Head: x.isHead, Connect: x.isConnect})
+	x.frame = x.cc.head.FrameResponse(http1.Exchange{Head: x.isHead, Connect: x.isConnect})
 	if x.isHead {
 		x.resp.skipHead()
 		h.setState(closing, !x.cc.head.KeepsAlive())
 	}
 	status := h.StatusCode()
 	if status == StatusSwitchingProtocols || x.isConnect && status/100 == 2 {
-		x.cc.wire.Advance(http1.ProtocolSwitches)
+		x.cc.phases.Advance(http1.ProtocolSwitches)
 	}
 }
 
 // switched reports whether the connection speaks another protocol from now on.
-func (x *clientExchange) switched() bool { return x.cc.wire.Receiving() == http1.Switched }
+func (x *clientExchange) switched() bool { return x.cc.phases.Receiving() == http1.Switched }
 
 // endResponse records that the response was read, unless the connection has switched to
 // another protocol.
 func (x *clientExchange) endResponse() {
 	if !x.switched() {
-		x.cc.wire.Advance(http1.ResponseEnds)
+		x.cc.phases.Advance(http1.ResponseEnds)
 	}
 }
 
@@ -238,7 +238,7 @@ type clientStream struct {
 	keepable bool
 	// switched is set if the connection no longer speaks HTTP
 	switched bool
-	gate     bodyio.Gate
+	guard    bodyio.ReadGuard
 }
 
 // streams reports whether the body is left on the connection.
@@ -293,7 +293,7 @@ func (x *clientExchange) startStream() error {
 	resp.body.limit = x.hc.MaxResponseBodySize
 	if frame.Kind == http1.Length && frame.Length == 0 && x.sender == nil {
 		// a caller that knows that the body is empty may never close it
-		s.gate.End(s, closeTime)
+		s.guard.End(s, closeTime)
 	}
 	return nil
 }
@@ -301,14 +301,14 @@ func (x *clientExchange) startStream() error {
 // Read implements io.Reader. It returns io.ErrUnexpectedEOF if the connection
 // ends before the body does, and ErrTimeout when the time of the call is up.
 func (s *clientStream) Read(p []byte) (int, error) {
-	return s.gate.Read(s, p)
+	return s.guard.Read(s, p)
 }
 
 // trailersTo makes h the header that gets the trailer section. No goroutine reads
 // meanwhile.
 func (s *clientStream) trailersTo(h *header) { s.body.trailersTo(h) }
 
-// Next implements bodyio.Gated.
+// Next implements bodyio.GuardedStream.
 func (s *clientStream) Next(p []byte) (n int, done bool, err error) {
 	n, err = s.body.Read(p)
 	if err != nil && err != io.EOF {
@@ -317,7 +317,7 @@ func (s *clientStream) Next(p []byte) (n int, done bool, err error) {
 	return n, s.body.Ended(), err
 }
 
-// Release implements bodyio.Gated: it gives the connection back.
+// Release implements bodyio.GuardedStream: it gives the connection back.
 func (s *clientStream) Release(cut bool) {
 	if s.body.Ended() {
 		s.x.endResponse()
@@ -329,7 +329,7 @@ func (s *clientStream) Release(cut bool) {
 	s.x.finish(keep)
 }
 
-// Discard implements bodyio.Gated.
+// Discard implements bodyio.GuardedStream.
 func (s *clientStream) Discard(within time.Duration) {
 	if within >= 0 {
 		s.drain(within)
@@ -337,7 +337,7 @@ func (s *clientStream) Discard(within time.Duration) {
 	_ = s.body.Close()
 }
 
-// Interrupt implements bodyio.Gated.
+// Interrupt implements bodyio.GuardedStream.
 func (s *clientStream) Interrupt() error {
 	s.x.cc.line.Guard.Cancel(errStreamClosed)
 	return s.x.cc.line.Net().Close()
@@ -359,11 +359,11 @@ func (s *clientStream) CloseWithError(err error) error {
 // end ends the stream. The rest of the body has the time within to arrive, and is not
 // waited for if within is negative. When end returns, no goroutine reads from it.
 func (s *clientStream) end(within time.Duration) error {
-	return s.gate.Close(s, within)
+	return s.guard.Close(s, within)
 }
 
 // The limits for reading a discarded body, which is read so that the connection can
-// be used again: maxDrained bytes at most, if they arrive within a time.
+// be reused: maxDrained bytes at most, if they arrive within a time.
 const (
 	maxDrained = 256 << 10
 	// closeTime is for a caller that closes a stream and expects that to take no time
@@ -374,7 +374,7 @@ const (
 
 // drain discards the rest of the body, if the connection can be of use after that.
 func (s *clientStream) drain(within time.Duration) {
-	left, known := s.body.Left()
+	left, known := s.body.Remaining()
 	if !s.keepable || left > maxDrained {
 		return
 	}
@@ -407,7 +407,7 @@ var errNotSwitched = errors.New("fasthttp: only a connection that has switched p
 
 // Write writes to a connection that no longer speaks HTTP.
 func (s *clientStream) Write(p []byte) (int, error) {
-	if s.gate.IsClosed() {
+	if s.guard.IsClosed() {
 		return 0, errStreamClosed
 	}
 	if !s.switched {

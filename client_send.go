@@ -22,21 +22,21 @@ func (x *clientExchange) send() error {
 	}
 	content := x.req.content()
 	expects := x.expectsContinue(content)
-	asks := !expects && x.asks(len(content))
-	if !asks && x.look == lookUnseen && x.isStale() {
+	sendsAtOnce := !expects && x.canRoundTrip(len(content))
+	if !sendsAtOnce && x.probe == probePending && x.isStale() {
 		return errStale
 	}
 	out := bufpool.Get(x.hc.writeSize())
 	out.B = x.req.appendHead(out.B, x.encoding)
-	if asks {
+	if sendsAtOnce {
 		out.Grow(len(content))
 		out.B = append(out.B, content...)
-		return x.ask(out)
+		return x.roundTrip(out)
 	}
 	if !expects {
 		return x.sendContent(out, content)
 	}
-	x.cc.wire.Advance(http1.SendsHead)
+	x.cc.phases.Advance(http1.SendsHead)
 	_, err := x.cc.line.Write(out.B)
 	x.cc.line.Recv.Adopt(out)
 	if err != nil {
@@ -48,47 +48,47 @@ func (x *clientExchange) send() error {
 
 // isStale checks an idle connection, and reports whether it is no longer usable.
 func (x *clientExchange) isStale() bool {
-	x.look = lookDone
+	x.probe = probeDone
 	if !x.cc.line.IsQuiet() {
-		x.look = lookStale
+		x.probe = probeStale
 	}
-	return x.look == lookStale
+	return x.probe == probeStale
 }
 
 // errStale reports that nothing was written because the connection was no longer
 // usable. Callers never see it: the request goes through another connection.
 var errStale = errors.New("fasthttp: the connection was closed by the peer, or it said something unasked")
 
-// asks reports whether the request, with size bytes of content, goes out at once,
+// canRoundTrip reports whether the request, with size bytes of content, goes out at once,
 // through an asker.
-func (x *clientExchange) asks(size int) bool {
-	return x.cc.line.Asks() && x.call.trace == nil &&
+func (x *clientExchange) canRoundTrip(size int) bool {
+	return x.cc.line.CanRoundTrip() && x.call.trace == nil &&
 		size <= copyLimit && x.req.body.stream == nil && x.encoding.Kind != http1.Chunks
 }
 
-// ask sends the request, all of which is in out, and waits for the answer.
-func (x *clientExchange) ask(out *bufpool.Buffer) error {
+// roundTrip sends the request, all of which is in out, and waits for the answer.
+func (x *clientExchange) roundTrip(out *bufpool.Buffer) error {
 	cc := x.cc
-	if x.hc.limitsAnswers() {
-		if canceled := x.limitAnswer(); canceled != nil {
+	if x.hc.limitsResponses() {
+		if canceled := x.limitResponse(); canceled != nil {
 			bufpool.Put(out)
 			return canceled
 		}
 	}
-	asked := cc.line.Ask(out)
-	if asked.State != connpool.Quiet && x.look == lookUnseen && (asked.State != connpool.Unknown || x.isStale()) {
-		x.look = lookStale
+	asked := cc.line.RoundTrip(out)
+	if asked.State != connpool.Quiet && x.probe == probePending && (asked.State != connpool.Unknown || x.isStale()) {
+		x.probe = probeStale
 		bufpool.Put(out)
 		return errStale
 	}
-	cc.wire.Advance(http1.SendsRequest)
+	cc.phases.Advance(http1.SendsRequest)
 	err := asked.SendErr
 	all := asked.Sent == len(out.B)
 	if !all && err == nil {
 		_, err = cc.line.Write(out.B[asked.Sent:])
 	}
 	if asked.Got > 0 {
-		x.call.outcome = attemptAnswered
+		x.call.outcome = attemptResponded
 		cc.line.Recv.Hold(out, asked.Got)
 	} else {
 		cc.line.Recv.Adopt(out)
@@ -98,7 +98,7 @@ func (x *clientExchange) ask(out *bufpool.Buffer) error {
 		x.stopSending()
 		return err
 	case all:
-		cc.wire.Advance(http1.SendEnds)
+		cc.phases.Advance(http1.SendEnds)
 		return nil
 	}
 	return x.endSending()
@@ -107,9 +107,9 @@ func (x *clientExchange) ask(out *bufpool.Buffer) error {
 // endSending records that the request was written to its end; the deadlines of the
 // response are counted from then.
 func (x *clientExchange) endSending() error {
-	x.cc.wire.Advance(http1.SendEnds)
-	if x.hc.limitsAnswers() {
-		return x.limitAnswer()
+	x.cc.phases.Advance(http1.SendEnds)
+	if x.hc.limitsResponses() {
+		return x.limitResponse()
 	}
 	return nil
 }
@@ -124,13 +124,13 @@ func (x *clientExchange) stopSending() {
 	case isTimeout(err):
 		event = http1.SendTimesOut
 	}
-	x.cc.wire.Advance(event)
+	x.cc.phases.Advance(event)
 }
 
 // sendContent writes out, and then the content of the request: content, unless it is
 // a stream.
 func (x *clientExchange) sendContent(out *bufpool.Buffer, content []byte) error {
-	x.cc.wire.Advance(http1.SendsRequest)
+	x.cc.phases.Advance(http1.SendsRequest)
 	if x.blocks(len(content)) {
 		x.startSender(out, content)
 		return nil
@@ -165,7 +165,7 @@ func (x *clientExchange) blocks(size int) bool {
 // oneWrite is how much goes out at once. Connections other than sockets have less
 // room.
 func (x *clientExchange) oneWrite() int {
-	if !x.cc.line.CanBeSeen() {
+	if !x.cc.line.Probeable() {
 		return copyLimit
 	}
 	return sender.OneWrite
@@ -177,7 +177,7 @@ func (x *clientExchange) write(out *bufpool.Buffer, content []byte) error {
 	var err error
 	switch {
 	case req.body.stream != nil || x.encoding.Kind == http1.Chunks:
-		x.call.usedUp = req.body.stream != nil
+		x.call.bodyConsumed = req.body.stream != nil
 		w := &bodyio.Collector{W: &cc.line, Out: out}
 		if err = req.writeContent(w, x.encoding); err == nil {
 			err = w.Flush()
@@ -234,7 +234,7 @@ func (x *clientExchange) awaitContinue() error {
 			}
 		}
 		// a response that has begun to arrive has the usual time
-		if err := x.limitAnswer(); err != nil {
+		if err := x.limitResponse(); err != nil {
 			return err
 		}
 		if err := x.nextHead(); err != nil {
@@ -244,10 +244,10 @@ func (x *clientExchange) awaitContinue() error {
 			return x.sendExpected()
 		}
 	}
-	cc.wire.Advance(http1.SendStops)
+	cc.phases.Advance(http1.SendStops)
 	x.traceWrote(wroteRequest, nil)
-	if x.hc.limitsAnswers() {
-		return x.limitAnswer()
+	if x.hc.limitsResponses() {
+		return x.limitResponse()
 	}
 	return nil
 }
@@ -275,18 +275,18 @@ func (x *clientExchange) startSender(out *bufpool.Buffer, content []byte) {
 	req := x.req
 	s := &bodySender{hc: x.hc, deadline: x.call.deadline}
 	r := sender.Request{
-		Line: &x.cc.line, Out: out, Trailers: (*sentTrailers)(&req.Header), ErrTimeout: ErrTimeout, Detaches: x.mayStream(),
+		Conn: &x.cc.line, Out: out, Trailers: (*sentTrailers)(&req.Header), ErrTimeout: ErrTimeout, Detaches: x.mayStream(),
 		Chunked: x.encoding.Kind == http1.Chunks,
 	}
 	if req.body.stream != nil {
-		x.call.usedUp = true
+		x.call.bodyConsumed = true
 		if r.Chunked {
 			req.body.unsize()
 		}
 		s.body = body{stream: req.body.stream, size: req.body.size}
 		req.body.stream = nil
-		r.Stream = sender.Take(&s.body.stream)
-		_, r.Lent = r.Stream.Reader.(*formStream)
+		r.Stream = sender.WrapStream(&s.body.stream)
+		_, r.Borrowed = r.Stream.Reader.(*formStream)
 	} else {
 		r.Content = content
 	}
@@ -294,7 +294,7 @@ func (x *clientExchange) startSender(out *bufpool.Buffer, content []byte) {
 	s.Start(r, s)
 }
 
-// WriteStream implements sender.Owner.
+// WriteStream implements sender.Call.
 func (s *bodySender) WriteStream(w flushWriter) error {
 	if s.body.size >= 0 {
 		return s.body.writeFixed(w)
@@ -302,13 +302,13 @@ func (s *bodySender) WriteStream(w flushWriter) error {
 	return s.body.writeChunked(w)
 }
 
-// LimitAnswer implements sender.Owner.
-func (s *bodySender) LimitAnswer() { _ = s.hc.limitAnswer(&s.Line.Guard, s.deadline) }
+// LimitResponse implements sender.Call.
+func (s *bodySender) LimitResponse() { _ = s.hc.limitResponse(&s.Conn.Guard, s.deadline) }
 
-// LimitDraining implements sender.Owner.
-func (s *bodySender) LimitDraining() { _ = s.hc.limitDraining(&s.Line.Guard, s.deadline) }
+// LimitDraining implements sender.Call.
+func (s *bodySender) LimitDraining() { _ = s.hc.limitDraining(&s.Conn.Guard, s.deadline) }
 
-// Panicked implements sender.Owner.
+// Panicked implements sender.Call.
 func (s *bodySender) Panicked(value any) error {
 	return streamPanic("panic while sending a request", value)
 }
@@ -328,14 +328,14 @@ func (s *bodySender) finish(wait bool) (http1.SendPhase, error) {
 	if !wait {
 		return s.Finish(nil)
 	}
-	timer := AcquireTimer(sender.Patience)
+	timer := AcquireTimer(sender.ReuseTimeout)
 	defer ReleaseTimer(timer)
 	return s.Finish(timer.C)
 }
 
 // detach lets the sender continue after the call, if it can.
 func (s *bodySender) detach() {
-	if s.Lent {
+	if s.Borrowed {
 		_, _ = s.finish(true)
 		return
 	}

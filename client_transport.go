@@ -38,20 +38,20 @@ type transport struct{}
 // RoundTrip implements RoundTripper.
 //
 // RoundTrip may find only after sending a request that the peer has closed the
-// connection. It then sends the request again on another connection, but only if none
-// of it was written, or if a connection that cannot be checked before use was closed
-// cleanly without a byte of a response.
+// connection. It then sends the request again on another connection, but only if this
+// connection has carried a response before, and none of the request was written, or the
+// connection cannot be checked before use and was closed cleanly without a byte of a response.
 func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
 	if req.call.purpose != callSends {
-		return t.alone(hc, req, resp)
+		return t.roundTripAlone(hc, req, resp)
 	}
 	call := &req.call
-	call.outcome, call.upstream = attemptUnanswered, ""
+	call.outcome, call.upstream = attemptPending, ""
 	if err := hc.prepare(req); err != nil {
 		return false, err
 	}
-	if call.usedUp {
-		return false, errStreamUsedUp
+	if call.bodyConsumed {
+		return false, errBodyConsumed
 	}
 	for refusals := 0; ; {
 		cc, since, err := hc.acquire(call)
@@ -67,30 +67,31 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 		if isRefusal(err) || err == errH2NoStream && since == 0 {
 			// a server that wants no requests on new connections may never want any
 			refusals++
-			untouched = untouched && call.awaitsRefused(refusals, hc.maxAttempts())
+			untouched = untouched && call.backoff(refusals, hc.maxAttempts())
 		}
 		if untouched {
 			continue
 		}
-		return !call.usedUp && !errors.Is(err, ErrBodyTooLarge) && call.canceled() == nil, err
+		return !call.bodyConsumed && !errors.Is(err, ErrBodyTooLarge) && call.canceled() == nil, err
 	}
 }
 
 // isUntouched reports whether a request that failed with err may be sent again whatever
-// its method, since the server has not processed it.
+// its method, since the server has not processed it, or most probably not. The first request of
+// a connection is not sent again.
 func (x *clientExchange) isUntouched(err error) bool {
 	cc := x.cc
-	if x.look == lookStale {
+	if x.probe == probeStale {
 		return true
 	}
-	if !cc.answered || x.call.usedUp || x.call.outcome != attemptLost {
+	if !cc.hasResponded || x.call.bodyConsumed || x.call.outcome != attemptLost {
 		return false
 	}
-	return cc.line.Sent == 0 || err == io.EOF && !cc.line.CanBeSeen()
+	return cc.line.Sent == 0 || err == io.EOF && !cc.line.Probeable()
 }
 
-// alone is RoundTrip for a caller other than a HostClient.
-func (t *transport) alone(hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
+// roundTripAlone is RoundTrip for a caller other than a HostClient.
+func (t *transport) roundTripAlone(hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
 	if err := hc.ready(); err != nil {
 		return false, err
 	}
@@ -105,8 +106,8 @@ func (t *transport) alone(hc *HostClient, req *Request, resp *Response) (retry b
 	return t.RoundTrip(hc, req, resp)
 }
 
-// errStreamUsedUp reports that a request cannot be sent again.
-var errStreamUsedUp = errors.New("fasthttp: the body stream of the request was already read")
+// errBodyConsumed reports that a request cannot be sent again.
+var errBodyConsumed = errors.New("fasthttp: the body stream of the request was already read")
 
 // isIdempotent reports whether a request may be sent twice without doing more than
 // one would (RFC 9110 section 9.2.2), of the methods for which clients commonly
@@ -132,7 +133,7 @@ type clientExchange struct {
 	frame    http1.Framing
 	// sender sends the content; nil if the call does that itself
 	sender *bodySender
-	look   connLook
+	probe  connProbe
 	heads  headReader
 	traced tracedWrite
 	// released is set once the exchange has given up the connection, to the pool or to
@@ -141,13 +142,13 @@ type clientExchange struct {
 	stop     func() bool // of watching the context
 }
 
-// connLook is the knowledge about an idle connection before the request is written.
-type connLook uint8
+// connProbe is the knowledge about an idle connection before the request is written.
+type connProbe uint8
 
 const (
-	lookDone   connLook = iota // it was checked, or it is a new one
-	lookUnseen                 // it was idle, and was not checked since
-	lookStale                  // it is no longer usable
+	probeDone    connProbe = iota // it was checked, or it is a new one
+	probePending                  // it was idle, and was not checked since
+	probeStale                    // it is no longer usable
 )
 
 // run sends the request and reads the response. since is when the connection became
@@ -158,7 +159,7 @@ func (x *clientExchange) run(since time.Duration) (err error) {
 	defer func() {
 		if !over {
 			// a hook of the application has panicked
-			x.giveUp()
+			x.abort()
 		}
 	}()
 	if x.call.trace != nil {
@@ -167,7 +168,7 @@ func (x *clientExchange) run(since time.Duration) (err error) {
 	err = x.exchange()
 	if err != nil {
 		err = x.failed(err)
-		x.giveUp()
+		x.abort()
 	}
 	over = true
 	return err
@@ -182,10 +183,10 @@ func (x *clientExchange) exchange() error {
 		x.stop = x.cc.line.Guard.Watch(x.call.ctx, contextError)
 	}
 	err := x.send()
-	if err == nil && x.cc.wire.Sending() == http1.Asking {
+	if err == nil && x.cc.phases.Sending() == http1.Asking {
 		err = x.awaitContinue()
 	}
-	if err != nil && !x.mayBeAnswered() {
+	if err != nil && !x.mayHaveResponse() {
 		return err
 	}
 	if headErr := x.readHead(); headErr != nil {
@@ -215,17 +216,17 @@ func (x *clientExchange) exchange() error {
 	return nil
 }
 
-// mayBeAnswered reports whether there may be an answer although the request could not
+// mayHaveResponse reports whether there may be an answer although the request could not
 // be written to its end: a server that refuses a large body closes the connection in
 // the middle of it. A response that was sent has arrived by then, so the wait is
 // short.
-func (x *clientExchange) mayBeAnswered() bool {
+func (x *clientExchange) mayHaveResponse() bool {
 	cc := x.cc
-	return cc.wire.Sending() == http1.SendFailed && cc.line.Sent > 0 && x.hc.limitDraining(&cc.line.Guard, x.call.deadline) == nil
+	return cc.phases.Sending() == http1.SendFailed && cc.line.Sent > 0 && x.hc.limitDraining(&cc.line.Guard, x.call.deadline) == nil
 }
 
 // finishSender ends the sending of a request whose response is complete. wait is
-// set if the connection could be used again then.
+// set if the connection could be reused then.
 func (x *clientExchange) finishSender(wait bool) error {
 	if x.sender == nil {
 		return nil
@@ -234,11 +235,11 @@ func (x *clientExchange) finishSender(wait bool) error {
 	x.cc.line.Duplex = false
 	switch phase {
 	case http1.Sent:
-		x.cc.wire.Advance(http1.SendEnds)
+		x.cc.phases.Advance(http1.SendEnds)
 	case http1.SendFailed:
-		x.cc.wire.Advance(http1.SendFails)
+		x.cc.phases.Advance(http1.SendFails)
 	default:
-		x.cc.wire.Advance(http1.SendStops)
+		x.cc.phases.Advance(http1.SendStops)
 	}
 	x.traceWrote(wroteRequest, err)
 	if phase == http1.SendFailed && x.cc.line.WriteErr == nil {
@@ -260,36 +261,36 @@ func (x *clientExchange) unwatch() bool {
 	return stop()
 }
 
-// finish returns the connection to the pool, to be used again or to be closed.
+// finish returns the connection to the pool, to be reused or to be closed.
 func (x *clientExchange) finish(keep bool) {
-	keep = x.unwatch() && keep && x.cc.wire.Reusable()
+	keep = x.unwatch() && keep && x.cc.phases.Reusable()
 	if t := x.call.trace; keep && t != nil && t.PutIdleConn != nil {
 		x.finishTraced(t.PutIdleConn)
 		return
 	}
-	x.give(keep)
+	x.releaseConn(keep)
 }
 
-// finishTraced returns the connection to the pool to be used again, unless the hook
+// finishTraced returns the connection to the pool to be reused, unless the hook
 // panics.
 func (x *clientExchange) finishTraced(put func(error)) {
 	keep := false
-	defer func() { x.give(keep) }()
+	defer func() { x.releaseConn(keep) }()
 	put(nil)
 	keep = true
 }
 
-func (x *clientExchange) give(keep bool) {
+func (x *clientExchange) releaseConn(keep bool) {
 	x.released = true
-	if keep && x.cc.wire.Advance(http1.NextRequest) {
+	if keep && x.cc.phases.Advance(http1.NextRequest) {
 		x.hc.keepConn(x.cc)
 	} else {
 		x.hc.CloseConn(x.cc)
 	}
 }
 
-// giveUp ends an exchange that has failed.
-func (x *clientExchange) giveUp() {
+// abort ends an exchange that has failed.
+func (x *clientExchange) abort() {
 	if x.sender != nil {
 		x.sender.Abandon()
 	}
@@ -327,35 +328,35 @@ func (x *clientExchange) limitWrite() error {
 	return x.cc.line.Guard.LimitRequest(deadline)
 }
 
-// limitAnswer gives the response its deadlines.
-func (x *clientExchange) limitAnswer() error {
-	return x.hc.limitAnswer(&x.cc.line.Guard, x.call.deadline)
+// limitResponse gives the response its deadlines.
+func (x *clientExchange) limitResponse() error {
+	return x.hc.limitResponse(&x.cc.line.Guard, x.call.deadline)
 }
 
-// limitsAnswers reports whether a response has other deadlines than its request.
-func (c *HostClient) limitsAnswers() bool {
+// limitsResponses reports whether a response has other deadlines than its request.
+func (c *HostClient) limitsResponses() bool {
 	return c.ReadTimeout > 0 || c.WriteTimeout > 0 || c.ResponseHeaderTimeout > 0
 }
 
-// limitAnswer gives the response to a request that was just written its deadlines,
+// limitResponse gives the response to a request that was just written its deadlines,
 // in a call with the deadline.
-func (c *HostClient) limitAnswer(g *clientconn.Guard, deadline time.Time) error {
-	by := c.answerBy(deadline)
+func (c *HostClient) limitResponse(g *clientconn.Guard, deadline time.Time) error {
+	by := c.responseBy(deadline)
 	if c.ResponseHeaderTimeout <= 0 {
 		return g.LimitRead(by)
 	}
-	return g.LimitAnswer(time.Now().Add(c.ResponseHeaderTimeout), by)
+	return g.LimitResponse(time.Now().Add(c.ResponseHeaderTimeout), by)
 }
 
-// limitDraining is limitAnswer for a request that could not be written to its end: only
+// limitDraining is limitResponse for a request that could not be written to its end: only
 // a response that has arrived by then is of interest.
 func (c *HostClient) limitDraining(g *clientconn.Guard, deadline time.Time) error {
-	return g.LimitRead(clock.Earliest(c.answerBy(deadline), time.Now().Add(drainingTime)))
+	return g.LimitRead(clock.Earliest(c.responseBy(deadline), time.Now().Add(drainingTime)))
 }
 
-// answerBy returns the time by which the response to a request that was just written
+// responseBy returns the time by which the response to a request that was just written
 // must have arrived, in a call with the deadline.
-func (c *HostClient) answerBy(deadline time.Time) time.Time {
+func (c *HostClient) responseBy(deadline time.Time) time.Time {
 	if c.ReadTimeout <= 0 {
 		return deadline
 	}
@@ -369,18 +370,18 @@ const drainingTime = 250 * time.Millisecond
 // clientConn is a connection of a client. A connection of a HostClient belongs to one
 // call, or to one body stream, or it is idle and belongs to the pool.
 type clientConn struct {
-	line clientconn.Conn
-	wire http1.ClientConn
-	// answered is set once a response was received on the connection
-	answered bool
-	protocol clientProtocol
-	upstream string
-	head     http1.Head // of the response in progress
-	past     *connPast
+	line   clientconn.Conn
+	phases http1.ClientConn
+	// hasResponded is set once a response was received on the connection
+	hasResponded bool
+	protocol     clientProtocol
+	upstream     string
+	head         http1.Head // of the response in progress
+	history      *connHistory
 }
 
-// connPast is the history of a connection.
-type connPast struct {
+// connHistory is the history of a connection.
+type connHistory struct {
 	created time.Time
 	lastUse time.Duration // since created; AcquireConn sets it for LastUseTime
 }
@@ -388,9 +389,9 @@ type connPast struct {
 // adoptConn returns a clientConn for conn, which a dial function has returned for
 // addr.
 func adoptConn(conn net.Conn, addr string, size int) *clientConn {
-	cc := &clientConn{upstream: addr, past: &connPast{created: time.Now()}}
+	cc := &clientConn{upstream: addr, history: &connHistory{created: time.Now()}}
 	cc.line.Attach(conn, size)
-	cc.wire.Open()
+	cc.phases.Open()
 	cc.protocol = http1Client{cc}
 	if remote := conn.RemoteAddr(); remote != nil {
 		cc.upstream = remote.String()
@@ -403,11 +404,11 @@ func adoptConn(conn net.Conn, addr string, size int) *clientConn {
 func (cc *clientConn) Conn() net.Conn { return cc.line.Net() }
 
 // CreatedTime returns when the connection was established.
-func (cc *clientConn) CreatedTime() time.Time { return cc.past.created }
+func (cc *clientConn) CreatedTime() time.Time { return cc.history.created }
 
 // LastUseTime returns when the connection last became idle; for a new one, when
 // it was established.
-func (cc *clientConn) LastUseTime() time.Time { return cc.past.created.Add(cc.past.lastUse) }
+func (cc *clientConn) LastUseTime() time.Time { return cc.history.created.Add(cc.history.lastUse) }
 
 // Close closes the connection.
 func (cc *clientConn) Close() error { return cc.protocol.Close() }
@@ -421,11 +422,11 @@ func (cc *clientConn) discard(n int) { cc.line.Discard(n) }
 
 func (cc *clientConn) fill() error { return cc.line.Fill() }
 
-// isSeenLater reports whether a call checks an idle connection when it writes the
+// probesOnWrite reports whether a call checks an idle connection when it writes the
 // request, which costs less, rather than before the trace or the caller gets the
 // connection.
-func (cc *clientConn) isSeenLater(call *callState) bool {
-	return cc.line.Asks() && call.trace == nil && call.purpose != callHandsOut
+func (cc *clientConn) probesOnWrite(call *callState) bool {
+	return cc.line.CanRoundTrip() && call.trace == nil && call.purpose != callAcquires
 }
 
 // clientProtocol is the protocol of one connection. It is chosen when the connection
@@ -468,13 +469,13 @@ func (p http1Client) roundTrip(hc *HostClient, req *Request, resp *Response, sin
 	cc, call := p.cc, &req.call
 	cc.line.Sent = 0
 	x := clientExchange{hc: hc, cc: cc, call: call, req: req, resp: resp}
-	if since != 0 && cc.isSeenLater(call) {
-		x.look = lookUnseen
+	if since != 0 && cc.probesOnWrite(call) {
+		x.probe = probePending
 	}
 	if err = x.run(since); err == nil {
 		return false, nil
 	}
-	if call.outcome != attemptAnswered && cc.line.Failed() {
+	if call.outcome != attemptResponded && cc.line.Failed() {
 		call.outcome = attemptLost
 	}
 	return x.isUntouched(err), err

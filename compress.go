@@ -102,7 +102,7 @@ type bodyCompressor struct {
 	offered coding.Set
 	levels  [coding.Count]int
 	types   *coding.TypeSet
-	least   int // the least size of a body in bytes
+	minSize int // the least size of a body in bytes
 }
 
 func (c bodyCompressor) handler(h RequestHandler) RequestHandler {
@@ -118,7 +118,7 @@ func (c bodyCompressor) handler(h RequestHandler) RequestHandler {
 // encode encodes the response to a request.
 func (c bodyCompressor) encode(request *RequestHeader, resp *Response) {
 	unchanged := resp.StatusCode() == StatusNotModified
-	if !unchanged && !resp.isEncodable(c.types, c.least) {
+	if !unchanged && !resp.isEncodable(c.types, c.minSize) {
 		return
 	}
 	resp.Header.varyBy(HeaderAcceptEncoding)

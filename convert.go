@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/httpdate"
-	"github.com/valyala/fasthttp/internal/percent"
+	"github.com/valyala/fasthttp/internal/urlencoded"
 )
 
 // AppendUint appends n in decimal to dst and returns the extended slice. It
@@ -136,12 +136,12 @@ func htmlEscape(c byte) string {
 // AppendQuotedArg appends src to dst, encoded as a name or value of a query string,
 // and returns the extended slice. A space becomes '+', and all other bytes except
 // letters, digits and "-._~" become escapes.
-func AppendQuotedArg(dst, src []byte) []byte { return percent.AppendArg(dst, src) }
+func AppendQuotedArg(dst, src []byte) []byte { return urlencoded.AppendArg(dst, src) }
 
 // AppendUnquotedArg decodes src, a name or value of a query string, appends the
 // result to dst and returns the extended slice. It keeps a percent sign that begins
 // no escape. If dst is src[:0], it decodes in place.
-func AppendUnquotedArg(dst, src []byte) []byte { return percent.AppendDecodedArg(dst, src) }
+func AppendUnquotedArg(dst, src []byte) []byte { return urlencoded.AppendDecodedArg(dst, src) }
 
 // AppendNormalizedHeaderKey appends the name of a header field to dst in its
 // canonical form, and returns the extended slice. The first letter and each letter

@@ -56,7 +56,7 @@ type RequestCtx struct {
 	streaming *h2Exchange                    // while it sends the body stream of the response; late guards it
 
 	requestNum uint64
-	at         clock.Moment // when it was received, or the zero Moment
+	receivedAt clock.Moment // when it was received, or the zero Moment
 	initTime   time.Time    // the same if the context was given to Init
 	remoteAddr net.Addr     // set with SetRemoteAddr
 	initAddr   net.Addr     // given to Init, if there is no connection
@@ -66,22 +66,22 @@ type RequestCtx struct {
 
 	watch           atomic.Pointer[watch.Watch]
 	timeoutResponse atomic.Pointer[Response]
-	late            sync.Mutex    // held while the context times out or uses the connection
+	timeoutMu       sync.Mutex    // held while the context times out or uses the connection
 	content         *bytes.Reader // of a buffered body, once it was asked for
 	run             *timedRun     // the last run that got the context, unless it is late
-	left            *timedRun     // the last late run, which still has the body: Response is the answer to it
-	lost            bool          // it belongs to a late run, or to a run within one: it may not use the connection; guarded by late
+	lateRun         *timedRun     // the last late run, which still has the body: Response is the answer to it
+	connRevoked     bool          // it belongs to a late run, or to a run within one: it may not use the connection; guarded by late
 	fullDuplex      bool          // see EnableFullDuplex
-	kept            bool          // a TimeoutError method has left it to the goroutines of the handler; guarded by late
-	answered        bool          // the client got the timeout response; guarded by late
+	detached        bool          // a TimeoutError method has left it to the goroutines of the handler; guarded by late
+	timeoutSent     bool          // the client got the timeout response; guarded by late
 	stream          io.Reader     // of the body of Response, unless it was closed; guarded by late
 	used            bool          // since the last reset
 
-	spare            *bufpool.Buffer // for output, which the pool of contexts keeps with the context
-	hijack           HijackHandler
-	hijackNoResponse bool
-	hijackDropped    bool
-	hijackAtOnce     bool // see bridge.HijackAtOnce
+	freeOutput        *bufpool.Buffer // for output, which the pool of contexts keeps with the context
+	hijack            HijackHandler
+	hijackNoResponse  bool
+	hijackDropped     bool
+	hijackImmediately bool // see bridge.HijackImmediately
 }
 
 // newRequestCtx returns a context for requests of s.
@@ -108,7 +108,7 @@ func (ctx *RequestCtx) reset() {
 	ctx.Request.resetExceptHeader()
 	ctx.Response.Header.Reset()
 	ctx.Response.resetExceptHeader()
-	ctx.at, ctx.initTime = clock.Moment{}, time.Time{}
+	ctx.receivedAt, ctx.initTime = clock.Moment{}, time.Time{}
 	// pointers are only written if they must be: each write may need a write barrier
 	if ctx.remoteAddr != nil {
 		ctx.remoteAddr = nil
@@ -125,23 +125,23 @@ func (ctx *RequestCtx) reset() {
 	if ctx.run != nil {
 		ctx.releaseRuns()
 	}
-	if ctx.left != nil {
-		ctx.left = nil
+	if ctx.lateRun != nil {
+		ctx.lateRun = nil
 	}
-	if ctx.lost {
-		ctx.late.Lock()
-		ctx.lost = false
-		ctx.late.Unlock()
+	if ctx.connRevoked {
+		ctx.timeoutMu.Lock()
+		ctx.connRevoked = false
+		ctx.timeoutMu.Unlock()
 	}
 	ctx.fullDuplex = false
-	ctx.hijackNoResponse, ctx.hijackDropped, ctx.hijackAtOnce = false, false, false
+	ctx.hijackNoResponse, ctx.hijackDropped, ctx.hijackImmediately = false, false, false
 	if ctx.s != nil {
 		ctx.s.configureRequest(&ctx.Request)
 		ctx.s.configureResponse(&ctx.Response)
 	}
 }
 
-// discard releases the streams, files and values of a context that is not used again.
+// discard releases the streams, files and values of a context that is not reused.
 func (ctx *RequestCtx) discard() {
 	// a panic in a Close of the application matters no more than the one before it
 	defer func() { _ = recover() }()
@@ -176,10 +176,10 @@ func (ctx *RequestCtx) init(conn net.Conn, logger Logger) {
 	c.Set, c.NC, c.ID, c.Opened, c.Service, c.Requests = &ctx.s.conns, conn, engine.NewID(), now.Sub(clock.Began), ctx.s.conns.Service(), 1
 	ctx.serveOn(c)
 	ctx.Response.body.owner = ctx
-	ctx.late.Lock()
+	ctx.timeoutMu.Lock()
 	ctx.timeoutResponse.Store(nil)
-	ctx.kept, ctx.answered = false, false
-	ctx.late.Unlock()
+	ctx.detached, ctx.timeoutSent = false, false
+	ctx.timeoutMu.Unlock()
 	ctx.reset()
 	ctx.Request.isTLS = ctx.IsTLS()
 	ctx.requestNum = 1
@@ -308,13 +308,13 @@ func (ctx *RequestCtx) ID() uint64 { return ctx.ConnID()<<32 | ctx.requestNum&0x
 // Time returns when the request was received, shortly before the handler was
 // called. With Server.LazyRequestTime it is the time of the first call.
 func (ctx *RequestCtx) Time() time.Time {
-	if ctx.at.IsZero() {
+	if ctx.receivedAt.IsZero() {
 		if !ctx.initTime.IsZero() || ctx.s == nil || !ctx.s.LazyRequestTime {
 			return ctx.initTime
 		}
-		ctx.at = clock.Read()
+		ctx.receivedAt = clock.Read()
 	}
-	return ctx.at.Time()
+	return ctx.receivedAt.Time()
 }
 
 // ErrMissingFile reports that a multipart form has no file under the key.

@@ -32,7 +32,7 @@ var (
 func (ctx *RequestCtx) Conn() net.Conn {
 	c := ctx.conn()
 	if c != nil {
-		ctx.c.Pin()
+		ctx.c.RecordEscape()
 	}
 	return c
 }
@@ -98,8 +98,8 @@ func addrIP(addr net.Addr) net.IP {
 // With HTTP/2 it is the deadline of this request alone, and the server checks it once a
 // second.
 func (ctx *RequestCtx) SetReadDeadline(deadline time.Time) error {
-	ctx.late.Lock()
-	defer ctx.late.Unlock()
+	ctx.timeoutMu.Lock()
+	defer ctx.timeoutMu.Unlock()
 	c, err := ctx.deadlineConn()
 	if err != nil {
 		return err
@@ -116,8 +116,8 @@ func (ctx *RequestCtx) SetReadDeadline(deadline time.Time) error {
 // otherwise when the next request begins. It returns the same errors as
 // SetReadDeadline.
 func (ctx *RequestCtx) SetWriteDeadline(deadline time.Time) error {
-	ctx.late.Lock()
-	defer ctx.late.Unlock()
+	ctx.timeoutMu.Lock()
+	defer ctx.timeoutMu.Unlock()
 	c, err := ctx.deadlineConn()
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func (ctx *RequestCtx) setStreamDeadlines(read, write *time.Time) {
 		x.writeUntil = *write
 	}
 	// the connection checks the time only now and then
-	over := x.late()
+	over := x.checkDeadlines()
 	x.h.mu.Unlock()
 	x.wake()
 	if over {
@@ -166,7 +166,7 @@ func (ctx *RequestCtx) deadlineConn() (net.Conn, error) {
 		return nil, ErrNilConnection
 	}
 	// the next request removes this deadline
-	ctx.c.PinOnly()
+	ctx.c.MarkEscaped()
 	return c, nil
 }
 
@@ -262,10 +262,10 @@ func (ctx *RequestCtx) String() string {
 // handlers of another kind: see package fasthttpadaptor.
 
 func init() {
-	bridge.LeaveOutDate = func(header any) { header.(*ResponseHeader).setState(noDate, true) }
-	bridge.LeavesOutDate = func(header any) bool { return header.(*ResponseHeader).is(noDate) }
-	bridge.HijackAtOnce = func(ctx any) {
-		ctx.(*RequestCtx).hijackNoResponse, ctx.(*RequestCtx).hijackAtOnce = true, true
+	bridge.OmitDate = func(header any) { header.(*ResponseHeader).setState(noDate, true) }
+	bridge.OmitsDate = func(header any) bool { return header.(*ResponseHeader).is(noDate) }
+	bridge.HijackImmediately = func(ctx any) {
+		ctx.(*RequestCtx).hijackNoResponse, ctx.(*RequestCtx).hijackImmediately = true, true
 	}
 }
 
@@ -279,8 +279,8 @@ func (ctx *RequestCtx) Inform(h *ResponseHeader) error {
 	if code <= StatusSwitchingProtocols || code > 199 {
 		return fmt.Errorf("fasthttp: %d is no status of an informational response", code)
 	}
-	ctx.late.Lock()
-	defer ctx.late.Unlock()
+	ctx.timeoutMu.Lock()
+	defer ctx.timeoutMu.Unlock()
 	if !ctx.ownsConn() || !ctx.Request.Header.IsHTTP11() {
 		return nil
 	}
@@ -305,7 +305,7 @@ func (ctx *RequestCtx) TakeTimeoutResponse() *Response {
 	}
 	taken, resp := ctx.takeTimeoutResponse(), new(Response)
 	taken.CopyTo(resp)
-	taken.giveStreamTo(resp)
+	taken.moveStreamTo(resp)
 	return resp
 }
 
@@ -320,8 +320,8 @@ func (ctx *RequestCtx) TakeTimeoutResponse() *Response {
 // request header to its handler: the handlers around it see the header as it was
 // before, without changes of that handler and without the trailers.
 func (ctx *RequestCtx) EnableFullDuplex() {
-	ctx.late.Lock()
-	defer ctx.late.Unlock()
+	ctx.timeoutMu.Lock()
+	defer ctx.timeoutMu.Unlock()
 	ctx.fullDuplex = true
 	if ctx.ownsConn() {
 		ctx.exchange.enableFullDuplex()
@@ -331,8 +331,8 @@ func (ctx *RequestCtx) EnableFullDuplex() {
 // FullDuplex reports whether the body of the request may be read while another goroutine
 // produces the response: EnableFullDuplex was called, or the protocol is HTTP/2.
 func (ctx *RequestCtx) FullDuplex() bool {
-	ctx.late.Lock()
-	defer ctx.late.Unlock()
+	ctx.timeoutMu.Lock()
+	defer ctx.timeoutMu.Unlock()
 	return ctx.fullDuplex || ctx.c != nil && ctx.c.Variant == variantHTTP2
 }
 
@@ -346,13 +346,13 @@ func (ctx *RequestCtx) FullDuplex() bool {
 // It does nothing unless ctx belongs to a handler of a server.
 func (ctx *RequestCtx) AfterDisconnect(f func()) (stop func() bool) {
 	ctx.WatchDisconnect()
-	ctx.late.Lock()
+	ctx.timeoutMu.Lock()
 	w := ctx.watched(true)
-	ctx.late.Unlock()
+	ctx.timeoutMu.Unlock()
 	if w == nil {
 		return func() bool { return false }
 	}
-	return w.AfterLeave(f)
+	return w.AfterDisconnect(f)
 }
 
 // EndedSending reports whether the channel of Done is closed, and the client has ended its

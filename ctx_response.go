@@ -168,8 +168,8 @@ func (ctx *RequestCtx) IfModifiedSince(lastModified time.Time) bool {
 // does nothing without a Link field and for HTTP/1.0. It returns an error of the
 // connection: the final response cannot be sent then either.
 func (ctx *RequestCtx) EarlyHints() error {
-	ctx.late.Lock()
-	defer ctx.late.Unlock()
+	ctx.timeoutMu.Lock()
+	defer ctx.timeoutMu.Unlock()
 	if !ctx.ownsConn() || !ctx.Request.Header.IsHTTP11() {
 		return nil
 	}

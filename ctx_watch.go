@@ -9,43 +9,42 @@ import (
 	"github.com/valyala/fasthttp/internal/watch"
 )
 
-// WatchDisconnect makes Done and Err report when the client ends the connection while
-// the handler runs, or while its body stream is sent; without it they report only a
-// shutdown of the server. A context that is derived from ctx must be cancelled before the
-// handler returns.
+// WatchDisconnect makes Done and Err also report that the client has ended the connection while
+// the handler runs, or while its body stream is sent. Without it they report only a shutdown
+// of the server. The handler must cancel contexts derived from ctx before it returns.
 //
-// A client that only ends its sending side counts as gone, as it does for net/http;
-// EndedSending reports which it is. If the handler has timed out, Done is closed when
-// the client gets another answer.
+// A client that only ends its sending side counts as gone, as with net/http; EndedSending
+// distinguishes the two. If the handler has timed out, Done is closed when the client gets
+// another response.
 //
 // On the event engine watching costs next to nothing. On the portable engine it costs a
-// goroutine, which reads from the connection: a client that has sent its next request
-// already is not watched any more, and neither is one whose body is still arriving as a
-// stream. A TLS client may say that it sends no more and keep the connection below open.
-// On the event engine such a client is not seen in these two cases, nor if it pads its
-// records. One that closes the connection, or its side of it, always is.
+// goroutine, which reads from the connection. There, the disconnect of a client is not
+// detected after it has sent its next request, nor while its body is still arriving as a
+// stream. A TLS client may send close_notify and keep the underlying connection open. The
+// event engine does not detect that in the same two cases, nor if the client pads its TLS
+// records. It always detects that the connection, or the client's side of it, was closed.
 //
-// A client of HTTP/2 that gives up a request says so, and goes on with the others of its
-// connection: it is always seen, at no cost.
+// An HTTP/2 client cancels a single request by resetting its stream. That is always detected,
+// at no cost.
 //
-// It does nothing unless ctx belongs to a running handler of a server.
-// Server.CancelOnDisconnect does the same for all requests.
+// WatchDisconnect does nothing unless ctx belongs to a running handler of a server.
+// Server.CancelOnDisconnect has the same effect for all requests.
 func (ctx *RequestCtx) WatchDisconnect() {
-	ctx.late.Lock()
-	defer ctx.late.Unlock()
+	ctx.timeoutMu.Lock()
+	defer ctx.timeoutMu.Unlock()
 	if w := ctx.watched(true); w != nil && ctx.ownsConn() {
 		ctx.exchange.t.watchPeer(w)
 	}
 }
 
-// watched returns the watch of the request, or nil if there cannot be one; arm arms it. late
-// is held.
+// watched returns the watch of the request, or nil if there cannot be one. If arm is set it
+// arms the watch. late is held.
 func (ctx *RequestCtx) watched(arm bool) *watch.Watch {
 	w, answered := ctx.watch.Load(), false
 	switch {
 	case w != nil:
 	case ctx.exchange != nil:
-		// the client has no answer yet
+		// the client has no response yet
 		w = ctx.exchange.requestWatch()
 		ctx.watch.Store(w)
 	case ctx.isLate() && ctx.s != nil:
@@ -62,7 +61,7 @@ func (ctx *RequestCtx) watched(arm bool) *watch.Watch {
 	return w
 }
 
-// ownWatch returns the watch that the context has, and gives it one if it has none.
+// ownWatch returns the context's own watch. The first call creates it.
 func (ctx *RequestCtx) ownWatch() *watch.Watch {
 	if w := ctx.watch.Load(); w != nil {
 		return w
@@ -78,25 +77,25 @@ func (ctx *RequestCtx) ownWatch() *watch.Watch {
 	return w
 }
 
-// isLate reports whether the client gets another response than that of the context. late
-// is held.
+// isLate reports whether the client gets a response other than the context's. late is held.
 func (ctx *RequestCtx) isLate() bool {
-	return ctx.lost || ctx.timeoutResponse.Load() != nil
+	return ctx.connRevoked || ctx.timeoutResponse.Load() != nil
 }
 
-// setExchange gives the context the exchange of its request, or none. Late calls of Done
-// read it only if the server watches all clients.
+// setExchange sets the exchange of the context's request, which may be nil. It needs the lock
+// only if the server watches all clients: otherwise late calls of Done do not read the
+// exchange.
 func (ctx *RequestCtx) setExchange(x *exchange) {
 	if ctx.s == nil || !ctx.s.CancelOnDisconnect {
 		ctx.exchange = x
 		return
 	}
-	ctx.late.Lock()
+	ctx.timeoutMu.Lock()
 	ctx.exchange = x
-	ctx.late.Unlock()
+	ctx.timeoutMu.Unlock()
 }
 
-// serveOn makes the context that of a request of c.
+// serveOn makes the context serve requests of c.
 func (ctx *RequestCtx) serveOn(c *engine.Conn) {
 	ctx.c = c
 	if ctx.service.Load() != c.Service {
@@ -104,64 +103,62 @@ func (ctx *RequestCtx) serveOn(c *engine.Conn) {
 	}
 }
 
-// endExchange takes the exchange away from a context whose handler has returned. What the
-// handler has left to other goroutines, such as the producer of a stream, cannot begin to
-// watch the client: nothing would end that watch.
+// endExchange removes the exchange from a context whose handler has returned. After it, the
+// handler's other goroutines, such as the producer of a stream, cannot start to watch the
+// client, since nothing would end that watch.
 func (ctx *RequestCtx) endExchange() {
-	ctx.late.Lock()
+	ctx.timeoutMu.Lock()
 	ctx.exchange = nil
-	ctx.late.Unlock()
+	ctx.timeoutMu.Unlock()
 }
 
-// endExchanges takes the exchange, which is about to answer, away from ctx and from all
-// contexts that were lent from it, whose handlers may still run. If one of these begins to
-// watch the client from now on, it is told at once that the client has another answer.
+// endExchanges removes the exchange, which is about to send a response, from ctx and from all
+// contexts lent from it, whose handlers may still run. If one of these handlers starts to watch
+// the client later, its watch is canceled at once, since the client has another response.
 func (ctx *RequestCtx) endExchanges() {
-	ctx.late.Lock()
-	defer ctx.late.Unlock()
+	ctx.timeoutMu.Lock()
+	defer ctx.timeoutMu.Unlock()
 	ctx.exchange = nil
 	for run := range ctx.runs() {
 		run.ctx.endExchanges()
 	}
 }
 
-// setStreaming says which exchange sends the body stream of ctx, if any.
+// setStreaming sets the exchange that sends the body stream of ctx, or nil.
 func (ctx *RequestCtx) setStreaming(x *h2Exchange) {
-	ctx.late.Lock()
+	ctx.timeoutMu.Lock()
 	ctx.streaming = x
-	ctx.late.Unlock()
+	ctx.timeoutMu.Unlock()
 }
 
-// ownsConn reports whether the connection is at work for this request. One that
-// has timed out must leave it to the next. late is held.
+// ownsConn reports whether the connection serves this request. A request that has timed out
+// must leave it to the next one. late is held.
 func (ctx *RequestCtx) ownsConn() bool { return ctx.exchange != nil && !ctx.isLate() }
 
-// AfterFunc arranges for f to be called in a goroutine of its own when the
-// channel of Done is closed. The function that it returns takes that back, and
-// reports whether it was in time. f is not called any more once the handler has
-// returned, or, if its response is a stream, once that was sent.
+// AfterFunc calls f in its own goroutine when the Done channel is closed. The returned function
+// stop cancels that, and reports whether it has prevented the call. f is not called after the
+// handler has returned, or, if the response is a stream, after that was sent.
 //
-// Package context uses it for contexts that are derived from ctx, which
-// therefore cost no goroutine, and do not ask ctx anything once it belongs to
-// another request.
+// Package context uses AfterFunc for contexts derived from ctx. So they need no goroutine, and
+// do not use ctx after it belongs to another request.
 func (ctx *RequestCtx) AfterFunc(f func()) (stop func() bool) {
 	if ctx.s != nil && ctx.s.bare && ctx.watch.Load() == nil {
-		// the channel of a context without a server is never closed: a goroutine would
-		// wait for it without an end
+		// the Done channel of a context without a server is never closed: a goroutine
+		// would wait for it forever
 		var stopped atomic.Bool
 		return func() bool { return !stopped.Swap(true) }
 	}
-	done := ctx.Done() // also begins to watch the client if CancelOnDisconnect is set
-	ctx.late.Lock()
+	done := ctx.Done() // also starts to watch the client if CancelOnDisconnect is set
+	ctx.timeoutMu.Lock()
 	w := ctx.watched(false)
-	ctx.late.Unlock()
+	ctx.timeoutMu.Unlock()
 	if w == nil {
 		return context.AfterFunc(onlyDone{done}, f)
 	}
 	return w.AfterFunc(f)
 }
 
-// onlyDone is a context that ends when a channel is closed.
+// onlyDone is a context canceled by the closing of a channel.
 type onlyDone struct{ done <-chan struct{} }
 
 func (o onlyDone) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
@@ -179,10 +176,10 @@ func (o onlyDone) Err() error {
 	}
 }
 
-// resetCtx makes the context ready for the next request, if it can serve that.
+// resetCtx prepares the context for the next request, or drops it if it cannot be reused.
 func (x *h1Exchange) resetCtx() {
 	if !x.mayReuseCtx() {
-		x.dropCtx()
+		x.discardCtx()
 		return
 	}
 	source := x.ctx.Request.source
@@ -192,20 +189,20 @@ func (x *h1Exchange) resetCtx() {
 	}
 }
 
-// Done returns a channel that is closed when the server shuts down and, if the client
-// is watched, when the client goes away; see WatchDisconnect. It is nil for a context
-// without a server.
+// Done returns a channel that is closed when the server shuts down and, if the client is
+// watched, when the client disconnects; see WatchDisconnect. It is nil for a context without a
+// server.
 //
-// The context of a request of net/http does not end at a graceful shutdown. Here it does,
-// so that streams without an end stop. Shutdown still waits for the handler: a call that
-// the handler makes with ctx, or with a context derived from it, fails then, and one that
-// must be completed needs another context. AfterDisconnect makes one that ends with the
-// client only: the program examples/app does that (within).
+// Unlike net/http, a graceful shutdown cancels the contexts of running requests, so that
+// endless streams stop. Shutdown still waits for the handlers. Calls that a handler makes with
+// ctx, or with a context derived from it, fail then; a call that must be completed needs
+// another context. With AfterDisconnect a handler can make one that only a disconnect of the
+// client cancels: the function within of the program examples/app does that.
 //
 // Goroutines that the handler has started, such as those of database/sql, may call Done and
-// Err at any time. Once the request was handled, what these say is about the server, and
-// about whatever request the context then belongs to: a goroutine that has to know of the
-// end of this one needs a context that the handler derives, and cancels before it returns.
+// Err at any time. After the request was handled, Done and Err report on the server and on the
+// request to which the context then belongs. A goroutine that needs to know the end of this
+// request needs a context that the handler derives, and cancels before it returns.
 func (ctx *RequestCtx) Done() <-chan struct{} {
 	service := ctx.service.Load()
 	if service == nil {
@@ -220,8 +217,7 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 	return service.Done()
 }
 
-// Err returns the error context.Canceled once the channel of Done is closed, and nil
-// before.
+// Err returns the error context.Canceled after the Done channel is closed, and nil before.
 func (ctx *RequestCtx) Err() error {
 	select {
 	case <-ctx.Done():

@@ -1,80 +1,134 @@
 // Package fasthttp is an HTTP server and client that reuses its memory: in the
 // steady state a request needs no allocation.
 //
-// # Servers
+// A server needs a function, a [RequestHandler]. It gets one *[RequestCtx], which holds the
+// request and the response:
 //
-// A handler is a function, [RequestHandler]. It gets one *[RequestCtx], which holds the
-// request and the response. [ListenAndServe] serves it; [Server] has settings, among them
-// the timeouts that a server on a public network needs. [FS] serves files, and
-// [CompressHandler] compresses the responses of another handler.
-//
-//	fasthttp.ListenAndServe(":8080", func(ctx *fasthttp.RequestCtx) {
+//	err := fasthttp.ListenAndServe(":8080", func(ctx *fasthttp.RequestCtx) {
 //		fmt.Fprintf(ctx, "Hello, %s!", ctx.QueryArgs().Peek("name"))
 //	})
 //
-// A server speaks HTTP/1.1, and HTTP/2 as well if [Server.Protocols] includes it: over TLS,
-// and without TLS to clients with prior knowledge. Handlers are the same for both, and
-// [RequestCtx.IsHTTP2] distinguishes them. Clients have [Client.Protocols] for the same:
-// with HTTP/2, calls to a host share a connection.
+// The short way to fetch a URL is [Get]:
+//
+//	status, body, err := fasthttp.Get(nil, "http://127.0.0.1:8080/?name=gopher")
+//
+// Neither limits how long a request may take. A server on a public network needs a [Server]
+// with timeouts, and most programs that send requests use a [Client], with
+// [Client.DoTimeout] or [Client.DoContext].
 //
 // # The life of a request
 //
-//   - The server reads the head. [Server.HeaderReceived] may now set limits for this
-//     request, or refuse it.
-//   - It reads the body, up to [Server.MaxRequestBodySize]. With [Server.StreamRequestBody]
-//     it does not wait for that, and the handler reads [RequestCtx.RequestBodyStream].
-//   - If that fails, because the request is malformed, too large or too slow, the handler is
-//     not called. [Server.ErrorHandler] may change the response.
-//   - The handler runs, and sets status, fields and body in any order: the response is sent
-//     when it has returned. It may block; other connections are served meanwhile. If it
-//     panics, the client gets a 500, and the server continues.
-//   - The response is sent. The function of [RequestCtx.SetBodyStreamWriter] produces its
-//     body now, and the handler of [RequestCtx.Hijack] gets the connection.
-//   - [Server.ResponseSent] is called with the outcome, for every kind of response: it is
-//     the place for access logs and metrics.
-//   - The RequestCtx is reset, and used for another request.
+// A server handles a request in these steps:
 //
-// [RequestCtx.Done] is closed when the server shuts down. After [RequestCtx.WatchDisconnect]
-// it is also closed when the client disconnects.
+//  1. The server reads the head. [Server.HeaderReceived] may set limits for this request, or
+//     refuse it. If the client waits for permission to send the body ("Expect:
+//     100-continue"), [Server.ContinueHandler] or [Server.ExpectHandler] may deny it.
+//  2. The server reads the body, up to [Server.MaxRequestBodySize]. With
+//     [Server.StreamRequestBody] it calls the handler first, which reads the body as it
+//     arrives from [RequestCtx.RequestBodyStream].
+//  3. If reading fails, because the request is malformed, too large or too slow, the handler
+//     is not called, and [Server.ErrorHandler] may change the response. If the handler reads
+//     a stream, it gets the error from the stream instead.
+//  4. The handler runs, and sets status, fields and body in any order. It may block; other
+//     connections are served meanwhile. If it panics, the client gets a 500, and the server
+//     continues. [RequestCtx.Done] is closed when the server shuts down, and after
+//     [RequestCtx.WatchDisconnect] also when the client disconnects.
+//  5. The handler returns, and the response is sent. The function given to
+//     [RequestCtx.SetBodyStreamWriter] produces the body now.
+//  6. [Server.ResponseSent] is called with the outcome, for refused requests as well: it is
+//     the place for access logs and metrics.
+//  7. The function given to [RequestCtx.Hijack], if any, gets the connection.
+//  8. The RequestCtx is reset and used for another request.
 //
 // # Ownership
 //
 //   - A RequestCtx belongs to the handler until the handler returns. Keep no reference to
 //     it, or to anything reached through it. A goroutine that outlives the handler needs
-//     copies.
+//     copies, or the handler calls [RequestCtx.TimeoutError] before it returns.
 //   - Values are byte slices that point into the message they belong to. Such a slice is
 //     valid until that message is changed, reset or released, and must not be modified.
 //     string(b) makes a copy that stays valid.
-//   - Requests, responses, URIs, cookies, arguments and timers come from pools: pass each
-//     result of an Acquire function to the Release function of the same name once, and do
-//     not use it after that. Unreleased objects are garbage-collected as usual.
+//   - Requests, responses, URIs, cookies, arguments and timers may be taken from pools: pass
+//     each result of an Acquire function to the Release function of the same name once, and
+//     do not use it after that. Unreleased objects are garbage-collected as usual.
 //   - Setters copy their arguments, unless their comment states otherwise, as for
 //     [Response.SetBodyRaw].
-//   - The arguments of a client call belong to the caller again when the call returns,
-//     even after a timeout.
+//   - The request and the response of a client call belong to the caller again when the call
+//     returns, even after a timeout. A response that is read as a stream must be closed;
+//     until then the client may still read the body stream of the request.
 //
 // A common mistake is to keep a slice, or a string that shares its memory, after the
 // handler has returned: it then shows parts of other requests, which may go unnoticed for
 // long. In a program that is built or tested with the tag fasthttp_poison (go test -tags
-// fasthttp_poison ./...) all released memory is filled with the byte 0xDB, so that the
-// mistake shows at once. This costs time, so it is not for production.
+// fasthttp_poison ./...) the memory of released objects is filled with the byte 0xDB, so that
+// the mistake shows at once. This costs time, so it is not for production.
 //
-// # Clients
+// # Tasks: running a server
 //
-// [Get] is the short way to fetch a URL. A program that sends many requests uses a
-// [Client], or a [HostClient] for one host. [LBClient] spreads calls over several
-// hosts, and [PipelineClient] sends many requests at once over few connections.
+//   - Serve a port: [ListenAndServe]. With timeouts, limits and hooks: [Server].
+//   - Serve HTTPS: [Server.ListenAndServeTLS]. Renew certificates: [TLSReloader].
+//   - Serve HTTP/2 with the same handlers: [Server.Protocols]. Settings: [HTTP2Config].
+//   - Serve another listener: [Server.Serve]. A Unix socket: [Server.ListenAndServeUNIX].
+//   - Stop, and let requests finish: [Server.ShutdownWithContext].
+//   - Learn the client's address behind a proxy: [TrustedProxies], [ProxyProtocol].
+//   - Route by path and method: a switch in a handler, as in the examples of
+//     [RequestHandler], or a router of another module.
+//   - Log and measure: [Server.ResponseSent], [Server.Logger], and the packages expvarhandler
+//     and pprofhandler.
 //
-// [Client.Do] follows no redirects, decodes no content and has no timeout: see
-// [Client.DoRedirects], [Response.BodyUncompressed] and [Client.DoTimeout].
+// # Tasks: handling a request
 //
-// # Where to go on
+//   - Read the target: [RequestCtx.Method], [RequestCtx.Path], [RequestCtx.Host], and
+//     [RequestCtx.URI] for all parts of it.
+//   - Read arguments: [RequestCtx.QueryArgs] and [RequestCtx.PostArgs], which return [Args],
+//     or [RequestCtx.FormValue] for both.
+//   - Read fields and cookies: [RequestHeader.Peek] and [RequestHeader.Cookie] of
+//     ctx.Request.Header.
+//   - Read the body: [RequestCtx.PostBody]. As it arrives: [RequestCtx.RequestBodyStream].
+//   - Read uploaded files: [RequestCtx.FormFile], [RequestCtx.MultipartForm].
+//   - Write the body: [RequestCtx.WriteString], [RequestCtx.SetBody], or fmt.Fprintf to ctx.
+//   - Write a long body: [RequestCtx.SetBodyStream] from a reader,
+//     [RequestCtx.SetBodyStreamWriter] from a function, such as events.
+//   - Set status and fields: [RequestCtx.SetStatusCode], [RequestCtx.SetContentType], and
+//     [ResponseHeader.Set] of ctx.Response.Header. Set a cookie: [Cookie].
+//   - Answer in one call: [RequestCtx.Error], [RequestCtx.NotFound], [RequestCtx.Redirect].
+//   - Serve files: [FS] for a folder or an embed.FS, [ServeFile] for one file.
+//   - Pass values from middleware to handlers: [RequestCtx.SetUserValue].
+//   - Limit the time of a handler: [TimeoutHandler]. Compress responses: [CompressHandler].
+//     Refuse requests that pages of other sites forge: [CrossOriginProtection].
+//   - Take over the connection, for example for WebSocket: [RequestCtx.Hijack].
 //
-// Most calls have an example, which the tests run. Handlers can be tested without a server:
-// see the example of [RequestCtx.Init]; servers without a port: see the example of [Server]
-// called InMemory. Further packages are in subdirectories, such as fasthttpadaptor, which
-// converts handlers of net/http to handlers of this package and back, fasthttpproxy for
-// clients behind proxies, and prefork for servers of several processes.
+// # Tasks: sending requests
+//
+//   - Fetch or post once: [Get], [Post], [GetTimeout].
+//   - Send many requests to any host: [Client]. To one host: [HostClient]. To several hosts
+//     that do the same: [LBClient]. Many at once over few connections: [PipelineClient], or
+//     HTTP/2 with [Client.Protocols].
+//   - Build a request and read the response: [AcquireRequest], [AcquireResponse],
+//     [Client.Do].
+//   - Limit the time: [Client.DoTimeout], [Client.DoDeadline], [Client.DoContext].
+//   - Follow redirects: [Client.DoRedirects]; [Client.Do] does not. Decode content:
+//     [Response.BodyUncompressed]; [Response.Body] does not.
+//   - Repeat failed requests: [RetryWithBackoff].
+//   - Read a long response as it arrives: [Client.StreamResponseBody].
+//   - Keep cookies: [Client.Jar].
+//   - Control connections: [TCPDialer], [Client.TLSConfig]; package fasthttpproxy connects
+//     through proxies.
+//
+// # Tasks: values, tests and processes
+//
+//   - Parse and build: [URI], [Args], [Cookie], [ParseHTTPDate], [ParseByteRange].
+//   - Compress bytes: [AppendGzipBytes] and its relatives for other codings.
+//   - Test a handler without a server: [RequestCtx.Init]. A server without a port: the
+//     example of [Server] called InMemory, and package fasthttputil.
+//   - Use handlers of net/http, or use these there: package fasthttpadaptor.
+//   - Serve with several processes: package prefork.
+//
+// # Examples and further reading
+//
+// Of about 700 functions and methods, the 120 that programs need most have an example each. The
+// tests run the examples and compare their output, except for servers on a fixed port, which
+// they only compile.
 //
 // The repository has programs to start from in examples/. Its docs/ directory explains how
 // to migrate from net/http (migrating.md), the limits and how to set them (security.md), the

@@ -23,7 +23,7 @@ import (
 	"github.com/valyala/fasthttp/internal/files"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2body"
-	"github.com/valyala/fasthttp/internal/proxyproto"
+	"github.com/valyala/fasthttp/internal/proxied"
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
@@ -69,22 +69,22 @@ func documentedLimits() map[string]any {
 		"time between requests":                                                            nil,
 		"time for a TLS handshake":                                                         s.handshakeTimeout(),
 		"silence before the system probes whether the peer is there":                       time.Duration(defaultKeepalive),
-		"TLS handshakes that compute at a time, for each processor":                        engine.HandshakesEach,
+		"TLS handshakes that compute at once, for each processor":                          engine.HandshakesPerProc,
 		"unsent answers to messages of TLS itself":                                         size(tlswire.MaxUnsent),
 		"time for a header of the PROXY protocol":                                          (&Server{ProxyProtocol: new(ProxyProtocol)}).proxyTimeout(),
-		"header of the PROXY protocol":                                                     size(proxyproto.MaxSize),
-		"connections that are refused at a time":                                           maxRefusals,
-		"TLS connections that are refused at a time":                                       maxTLSRefusals,
+		"header of the PROXY protocol":                                                     size(proxied.MaxSize),
+		"connections that are refused at once":                                             maxRefusals,
+		"TLS connections that are refused at once":                                         maxTLSRefusals,
 		"handlers under `TimeoutHandler`":                                                  set.concurrency,
-		"pipelined requests before others have a turn":                                     turnLimit,
+		"pipelined requests before others have a turn":                                     pipelineBatch,
 		"names in `Trailer` fields":                                                        http1.MaxTrailerNames,
 		"bytes of responses before they are written":                                       size(flushSize),
-		"body that a handler left unread, and that is read away":                           size(drainLimit),
-		"what comes behind a last response, and is read away so that the response arrives": size(engine.LingerSize),
-		"the same with HTTP/2, and of connections that are refused":                        size(engine.LingerLittle),
+		"body that a handler left unread, and that is drained":                             size(drainLimit),
+		"bytes after a last response, which are discarded so that the response can arrive": size(engine.LingerSize),
+		"the same with HTTP/2, and of connections that are refused":                        size(engine.LingerSmallSize),
 		"time for the first byte of that":                                                  engine.LingerTime,
 		"time between bytes of that":                                                       engine.LingerPause,
-		"time for all of that":                                                             engine.LingerLong,
+		"time for all of that":                                                             engine.LingerMaxTime,
 		"bytes of that in a second, after the first 500 ms":                                size(engine.LingerRate),
 		"content codings of one body":                                                      coding.MaxApplied,
 		"content codings of a form":                                                        1, // TestEncodedForms
@@ -107,7 +107,7 @@ func documentedLimits() map[string]any {
 		"body of a response":                                                               nil,
 		"connections to a host":                                                            DefaultMaxConnsPerHost,
 		"time an unused connection is kept":                                                DefaultMaxIdleConnDuration,
-		"body of a response that nobody wants, and that is read away":                      size(maxDrained),
+		"body of an unwanted response, which is drained":                                   size(maxDrained),
 		"attempts":                                 DefaultMaxIdemponentCallAttempts,
 		"redirects of `Get`":                       maxGetRedirects,
 		"time for a call":                          nil,
@@ -131,10 +131,10 @@ func documentedHTTP2Limits() map[string]any {
 		"requests whose handlers run or wait, also after a reset":                                 4 * l.Streams, // TestEachLimitHasItsReaction
 		"header section, counting 32 bytes more for each field":                                   size(l.HeaderList),
 		"fields of a header section, crumbs of cookies one by one":                                l.Fields,
-		"header sections of all requests together":                                                size(l.Heads),
+		"header sections of all requests together":                                                size(l.PendingHeads),
 		"trailer section, counting 32 bytes more for each field":                                  size(l.HeaderList),
 		"CONTINUATION frames of a header block, none empty":                                       l.Continuations,
-		"content of a response that is a stream, while the client takes none":                     size(http2body.MostHeld), // TestUnreadResponsesOfHTTP2HoldLittle
+		"content of a response that is a stream, while the client takes none":                     size(http2body.MaxHeld), // TestUnreadResponsesOfHTTP2HoldLittle
 		"time for the rest of a header block":                                                     milliseconds(l.Block),
 		"payload of a frame":                                                                      size(l.Frame),
 		"content of a request that the handler has not read":                                      size(l.Window),
@@ -144,14 +144,14 @@ func documentedHTTP2Limits() map[string]any {
 		"settings of a frame":                                                                     l.Settings,
 		"table of received fields":                                                                size(l.DecoderTable),
 		"table of sent fields":                                                                    size(l.EncoderTable),
-		"streams that come to nothing":                                                            l.Wasted,
-		"streams that come to nothing, in a second":                                               l.WastedRate,
+		"aborted streams":                                                                         l.Wasted,
+		"aborted streams, in a second":                                                            l.WastedRate,
 		"frames that bring nothing":                                                               l.Glitches,
 		"frames that bring nothing, in a second":                                                  l.GlitchRate,
 		"time for the preface, from its first byte":                                               milliseconds(l.Preface),
 		"time for the preface, SETTINGS and the acknowledgement of those of the server, together": milliseconds(l.Greeting),
 		"time in which content must get some of a window that it waits for":                       milliseconds(l.Stall),
-		"how much of a window that is":                                                            size(l.LeastData),
+		"how much of a window that is":                                                            size(l.MinData),
 		"time in which a client must take some bytes":                                             h2WriteTime,
 		"time without a frame before a PING asks for one":                                         nil,
 		"time for the answer to that":                                                             h2WriteTime,

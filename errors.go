@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 
 	"github.com/valyala/fasthttp/internal/http1"
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // Errors in a message that was read. The errors of Read, ReadBody and similar methods
@@ -74,7 +74,7 @@ func (e *ErrBodyStreamWritePanic) Unwrap() error { return e.error }
 // runtime/debug formats it.
 func (e *ErrBodyStreamWritePanic) Stack() string { return e.stack }
 
-func isTimeout(err error) bool { return neterr.IsTimeout(err) }
+func isTimeout(err error) bool { return netio.IsTimeout(err) }
 
 // handlerPanic carries the panic of a handler, and the stack of its goroutine, to the
 // goroutine that waits for the handler.

@@ -147,7 +147,7 @@ func ExampleRequestCtx_SetStatusCode() {
 	// Output: 201 application/json {"id":7}
 }
 
-// Redirect sends an absolute Location. A relative one is a field as any other.
+// Redirect sends an absolute Location. A relative one needs Response.Header.Set.
 func ExampleRequestCtx_Redirect() {
 	handler := func(ctx *fasthttp.RequestCtx) {
 		if string(ctx.Path()) == "/old" {

@@ -34,7 +34,7 @@ func ExampleFS() {
 }
 
 // FS serves files that are part of the program. An embed.FS works in the same way.
-func ExampleFS_FS() {
+func ExampleFS_embedded() {
 	files := &fasthttp.FS{
 		FS: fstest.MapFS{
 			"index.html": {Data: []byte("<h1>hello</h1>"), ModTime: time.Unix(1, 0)},
@@ -61,7 +61,7 @@ func ExampleFS_FS() {
 
 // A public file server: browsers do not guess types and may cache the files for an hour. Files
 // that were compressed when the program was built are sent as they are.
-func ExampleFS_Precompressed() {
+func ExampleFS_precompressed() {
 	files := &fasthttp.FS{
 		FS: fstest.MapFS{
 			"app.js":    {Data: []byte("alert(1)")},
@@ -103,18 +103,4 @@ func ExampleCompressor() {
 	fmt.Println(string(ctx.Response.Header.ContentEncoding()), len(ctx.Response.Body()) < 100)
 	// Output:
 	// gzip true
-}
-
-// ServeFile serves one file for a path.
-func ExampleServeFile() {
-	handler := func(ctx *fasthttp.RequestCtx) {
-		if string(ctx.Path()) == "/favicon.ico" {
-			fasthttp.ServeFile(ctx, "static/favicon.ico")
-			return
-		}
-		fmt.Fprint(ctx, "hello")
-	}
-	if err := fasthttp.ListenAndServe(":8080", handler); err != nil {
-		log.Fatal(err)
-	}
 }

@@ -11,41 +11,56 @@ import (
 	"github.com/valyala/fasthttp/internal/watch"
 )
 
-// exchange is one request that a server has received, and the response to it: what the
-// server does with them in every protocol. Its transport knows how they travel.
+// exchange is a request that a server receives, and its response. It does the work common to
+// all protocols. Its transport, an h1Exchange or an h2Exchange, receives the request and sends
+// the response.
 //
-// One goroutine at a time uses it: first the one that receives the request, then the one
-// that runs the handler.
+// The life of an exchange:
+//
+//	admit    decides how to continue, once the head was received:
+//	           planServe    there is no content: handle is next
+//	           planCollect  the transport collects the content in memory (reserveBodyMemory counts it)
+//	           planStream   the handler reads the content from a contentSource
+//	           planParse    parseForm reads a large form from a contentSource
+//	           planRefuse   buildRefusal makes the response, and the handler is not called
+//	handle   calls the handler
+//	reclaimCtx  takes the context back from the handler, unless handle has already done so;
+//	         after a timeout, replaceCtx leaves it to the handler's goroutines
+//	respond  is a method of the transport: it sends the response
+//
+// Only one goroutine at a time uses an exchange: first the one that receives the request,
+// then the one that runs the handler.
 type exchange struct {
 	s   *Server
 	c   *engine.Conn
 	t   serverTransport
 	ctx *RequestCtx
 
-	config   RequestConfig // returned by Server.HeaderReceived
-	refusal  error         // why the handler does not get the request, or nil
-	held     *bodymem.Body // the body, if it counts for MaxRequestBodyMemory
-	status   uint16        // of the response to an Expect field that is not met
-	duplex   bool          // see RequestCtx.EnableFullDuplex
-	handling bool          // the handler is running
+	config     RequestConfig // returned by Server.HeaderReceived
+	refusal    error         // why the request is refused, or nil
+	bodyMemory *bodymem.Body // the body, if it counts towards MaxRequestBodyMemory
+	status     uint16        // of the response if the Expect field is not met
+	duplex     bool          // see RequestCtx.EnableFullDuplex
+	handling   bool          // the handler is running
 }
 
-// serverTransport is the way of an exchange's messages: a connection of HTTP/1.1, or a stream of
-// HTTP/2.
+// serverTransport carries the messages of an exchange: over an HTTP/1.1 connection, or over
+// an HTTP/2 stream.
 type serverTransport interface {
-	// Owner is told if the memory of the body is needed for others.
-	bodymem.Owner
-	// sendInterim sends an informational response at once: all fields of h, or only those
-	// with the name.
+	// Owner is called if other requests need the memory of the body.
+	bodymem.Request
+	// sendInterim sends an informational response at once, with all fields of h if only is
+	// 0, or else with the fields of that name.
 	sendInterim(status int, h *ResponseHeader, only field.ID) error
-	// watchPeer makes the transport call w when the client leaves, until unwatchPeer. Contexts
-	// of more than one goroutine may call it.
+	// watchPeer makes the transport call w when the client disconnects, until unwatchPeer is
+	// called. Goroutines with different contexts of the request may call it concurrently.
 	watchPeer(w *watch.Watch)
 	unwatchPeer()
-	// ctxLeft says that a goroutine of the handler has the context, and with it the
-	// content, which it must not read any more.
-	ctxLeft()
-	// formParsed discards the content after a form that was parsed as it arrived.
+	// ctxReplaced is called after the context was left to goroutines of the handler. They also
+	// have the content, and must no longer read it.
+	ctxReplaced()
+	// formParsed is called after a form was parsed as it arrived. It discards the content
+	// that follows the form.
 	formParsed()
 }
 
@@ -53,20 +68,20 @@ type serverTransport interface {
 type plan uint8
 
 const (
-	planServe   plan = iota // there is no content: the handler is called
-	planRefuse              // exchange.refusal is the reason
-	planCollect             // the content is received into memory first
-	planStream              // the handler reads the content as it arrives
-	planParse               // the content is a large form, which is parsed as it arrives
+	planServe   plan = iota // there is no content: call the handler
+	planRefuse              // refuse the request because of exchange.refusal
+	planCollect             // collect the content in memory, then call the handler
+	planStream              // call the handler, which reads the content as it arrives
+	planParse               // the content is a large form: parse it as it arrives, then call the handler
 )
 
-// expectation is the content of the Expect field.
+// expectation is the value of the Expect field.
 type expectation uint8
 
 const (
 	expectsNothing expectation = iota
 	expectsContinue
-	expectsOther // which no server can meet
+	expectsOther // unknown, so it cannot be met
 )
 
 // expectationOf returns what the client expects before it sends the content.
@@ -80,16 +95,16 @@ func expectationOf(head *http1.Head) expectation {
 	return expectsNothing
 }
 
-// admit decides how the exchange continues after a head whose content has the framing.
-// isTunnel says that the content belongs to a tunnel, which nothing limits.
+// admit decides how the exchange continues after the head of the request. framing delimits
+// the content. If isTunnel is set, the content belongs to a tunnel and has no limit.
 func (x *exchange) admit(framing http1.Framing, expects expectation, isTunnel bool) plan {
 	s, h := x.s, &x.ctx.Request.Header
 	if s.GetOnly && !h.IsGet() && !h.IsHead() {
-		return x.deny(ErrGetOnly)
+		return x.setRefusal(ErrGetOnly)
 	}
 	if s.HeaderReceived != nil {
 		if x.config = s.HeaderReceived(h); x.config.RefuseStatus != 0 {
-			return x.deny(ErrRequestRefused)
+			return x.setRefusal(ErrRequestRefused)
 		}
 	}
 	if framing.Kind == http1.NoBody && expects == expectsNothing {
@@ -103,35 +118,38 @@ func (x *exchange) admit(framing http1.Framing, expects expectation, isTunnel bo
 	case isTunnel || x.streamsBodies():
 		next = planStream
 	case framing.Kind == http1.Length && framing.Length > int64(limit) && limit > 0:
-		return x.deny(ErrBodyTooLarge)
+		return x.setRefusal(ErrBodyTooLarge)
 	case x.parsesForm(framing, 0):
 		next = planParse
 	}
 	if expects != expectsNothing {
-		if status := x.meet(expects); status != StatusContinue {
+		if status := x.checkExpect(expects); status != StatusContinue {
 			x.status = uint16(status)
-			return x.deny(ErrRequestRefused)
+			return x.setRefusal(ErrRequestRefused)
 		}
 	}
-	x.ctx.Request.body.limit = limit // for decoding it, too
+	x.ctx.Request.body.limit = limit // also limits the decoded body
 	return next
 }
 
-// deny refuses the request.
-func (x *exchange) deny(why error) plan {
+// setRefusal returns planRefuse with a reason.
+func (x *exchange) setRefusal(why error) plan {
 	x.refusal = why
 	return planRefuse
 }
 
-// meet asks the application whether the client may send the content (RFC 9110 section
+// checkExpect asks the application whether the client may send the content (RFC 9110 section
 // 10.1.1). It returns StatusContinue, or the status to refuse the request with.
-func (x *exchange) meet(expects expectation) int {
+func (x *exchange) checkExpect(expects expectation) int {
 	s := x.s
 	switch {
 	case expects == expectsOther:
 		return StatusExpectationFailed
 	case s.ExpectHandler != nil:
-		return s.ExpectHandler(x.ctx)
+		if status := s.ExpectHandler(x.ctx); status == StatusContinue || status >= StatusOK && status <= 599 {
+			return status
+		}
+		return StatusExpectationFailed
 	case s.ContinueHandler != nil && !s.ContinueHandler(&x.ctx.Request.Header):
 		return StatusExpectationFailed
 	}
@@ -154,8 +172,9 @@ func (x *exchange) streamsBodies() bool {
 	return x.s.StreamRequestBody
 }
 
-// count counts the request as answered. received is when it came, or the zero Moment, which
-// count replaces: requests that came together share it.
+// count counts a request to which a response will be sent, and records its time. received is
+// when it arrived. count sets a zero Moment to the current time, so that requests that
+// arrived together share one reading of the clock.
 func (x *exchange) count(received *clock.Moment) {
 	ctx := x.ctx
 	x.c.Requests++
@@ -166,12 +185,12 @@ func (x *exchange) count(received *clock.Moment) {
 	if received.IsZero() {
 		*received = clock.Read()
 	}
-	ctx.at = *received
+	ctx.receivedAt = *received
 }
 
-// answerRefusal makes the response to a request that the handler does not get, and reports
-// whether the method was HEAD.
-func (x *exchange) answerRefusal() (isHead bool) {
+// buildRefusal makes the response to a refused request, and reports whether the method was
+// HEAD.
+func (x *exchange) buildRefusal() (isHead bool) {
 	ctx := x.ctx
 	h := &ctx.Request.Header
 	if x.refusal != ErrRequestRefused && !h.is(wasRead) {
@@ -189,7 +208,7 @@ func (x *exchange) answerRefusal() (isHead bool) {
 		ctx.Response.SetStatusCode(int(x.status))
 	}
 	if ctx.timeoutResponse.Load() != nil {
-		x.leaveCtx()
+		x.replaceCtx()
 	}
 	return isHead
 }
@@ -206,16 +225,16 @@ func (s *Server) makeRefusal(ctx *RequestCtx, status int) {
 	}
 }
 
-// handle calls the handler. It reports whether nothing but the exchange uses the context
-// then, as is usual: no timeout, no watch, no producer of a stream. Otherwise takeCtx must
-// be called.
+// handle calls the handler. Usually no other goroutine uses the context after it, since the
+// request has no timeout, no watch and no body stream: then handle takes the context back
+// and returns true. Otherwise the caller must call reclaimCtx.
 func (x *exchange) handle() (alone bool) {
 	ctx := x.ctx
 	ctx.setExchange(x)
 	x.handling = true
 	x.s.Handler(ctx)
 	x.handling = false
-	if x.s.CancelOnDisconnect || ctx.timeoutResponse.Load() != nil || ctx.watch.Load() != nil || ctx.left != nil || ctx.Response.body.stream != nil {
+	if x.s.CancelOnDisconnect || ctx.timeoutResponse.Load() != nil || ctx.watch.Load() != nil || ctx.lateRun != nil || ctx.Response.body.stream != nil {
 		return false
 	}
 	ctx.exchange = nil
@@ -226,64 +245,65 @@ func (x *exchange) handle() (alone bool) {
 type ending uint8
 
 const (
-	endedWell     ending = iota // the response is the context's
+	endedWell     ending = iota // ctx.Response is the response
 	endedByPanic                // there is no response
 	endedTimedOut               // a TimeoutError method has set the response
-	endedInside                 // a handler within a TimeoutHandler still has the body
+	endedInside                 // a late handler within a TimeoutHandler still has the body
 )
 
-// takeCtx takes the context back from a handler that has returned, or has panicked if ok is
-// false.
-func (x *exchange) takeCtx(ok bool) ending {
+// reclaimCtx takes the context back from a handler that has returned, or, if ok is false, has
+// panicked. After endedTimedOut the caller must call replaceCtx.
+func (x *exchange) reclaimCtx(ok bool) ending {
 	ctx := x.ctx
 	end := endedWell
 	switch {
 	case ctx.timeoutResponse.Load() != nil:
 		end = endedTimedOut
-	case ctx.left != nil:
+	case ctx.lateRun != nil:
 		end = endedInside
 	case !ok:
 		end = endedByPanic
 	}
 	streams := ok && end != endedTimedOut && ctx.Response.body.stream != nil
-	// goroutines of derived contexts may ask ctx at this moment
+	// goroutines with derived contexts may be calling methods of ctx
 	ctx.endExchanges()
 	if w := ctx.watch.Load(); w != nil && !streams {
-		// the producer of a body stream needs the watch, too
+		// the producer of a body stream still needs the watch
 		x.endWatch(w, end != endedWell)
 	}
 	return end
 }
 
-// leaveCtx leaves the context to goroutines of the handler that still use it, and continues
-// with another one that has the response.
-func (x *exchange) leaveCtx() {
+// replaceCtx leaves the context to goroutines of the handler that still use it. The exchange
+// continues with a new context, which has the timeout response.
+func (x *exchange) replaceCtx() {
 	left := x.ctx
-	x.c.Pin()
-	x.leaveBodyCount(left)
+	x.c.RecordEscape()
+	x.detachBodyMemory(left)
 	x.ctx = x.s.acquireCtx(x.c)
 	x.ctx.requestNum = left.requestNum
 	if !x.s.LazyRequestTime {
-		x.ctx.at = left.at
+		x.ctx.receivedAt = left.receivedAt
 	}
-	x.ctx.take(left.takeTimeoutResponse())
-	x.t.ctxLeft()
+	x.ctx.setTimeoutResponse(left.takeTimeoutResponse())
+	x.t.ctxReplaced()
 }
 
-// take makes the context have a copy of the response, and its stream.
-func (ctx *RequestCtx) take(response timedOutResponse) {
+// setTimeoutResponse copies the response to the context, and moves its body stream there.
+func (ctx *RequestCtx) setTimeoutResponse(response timedOutResponse) {
 	resp := &ctx.Response
 	response.CopyTo(resp)
-	response.giveStreamTo(resp)
+	response.moveStreamTo(resp)
 	resp.Header.setState(noDefaultType, resp.Header.is(noDefaultType) || ctx.s.NoDefaultContentType)
 	resp.Header.setState(noDefaultDate, resp.Header.is(noDefaultDate) || ctx.s.NoDefaultDate)
 }
 
-// noteHead prepares the response for readers that come after it was sent with e.
-func (x *exchange) noteHead(e http1.Encoding) {
+// recordHead is called before the response is sent with e. If the application may read the
+// response afterwards, recordHead records the fields that e adds.
+func (x *exchange) recordHead(e http1.Encoding) {
 	resp := &x.ctx.Response
 	if x.s.ResponseSent != nil || len(x.ctx.Request.values) > 0 {
-		// values may be closers
+		// user values may be closers, which may read the response
 		resp.Header.record(e)
 	}
 	if resp.Header.is(hasBadName) {
@@ -291,15 +311,15 @@ func (x *exchange) noteHead(e http1.Encoding) {
 	}
 }
 
-// mayReuseCtx reports whether the context can serve another request. After its channel was
-// closed, goroutines that wait for that may still call Err.
+// mayReuseCtx reports whether the context can serve another request. If its Done channel was
+// closed it cannot: goroutines that have waited for that may still call Err.
 func (x *exchange) mayReuseCtx() bool {
 	w := x.ctx.watch.Load()
 	return (w == nil || w.Finished()) && x.ctx.timeoutResponse.Load() == nil
 }
 
-// dropCtx releases a context that cannot serve another request.
-func (x *exchange) dropCtx() {
+// discardCtx releases a context that cannot serve another request.
+func (x *exchange) discardCtx() {
 	ctx := x.ctx
 	x.ctx = nil
 	ctx.Request.closeSource()
@@ -325,13 +345,13 @@ func (x *exchange) earlyHints(h *ResponseHeader) error {
 	return nil
 }
 
-// requestWatch returns the watch of the request, which all its contexts share, and makes it
-// if there is none. It may be called until endExchanges of these contexts.
+// requestWatch returns the watch that all contexts of the request share. The first call
+// creates it. Calls are allowed until endExchanges was called on the contexts.
 func (x *exchange) requestWatch() *watch.Watch { return x.ctx.ownWatch() }
 
-// endWatch ends the watch of the request that was handled. If a handler is late, it learns
-// from its watch that no client waits for its response any more, also if it begins to watch
-// only then.
+// endWatch ends the watch of a request that was handled. If late is set, a late handler still
+// runs: the watch is canceled, even if the handler only starts to watch later, since the
+// client no longer waits for its response.
 func (x *exchange) endWatch(w *watch.Watch, late bool) {
 	x.t.unwatchPeer()
 	if late {
@@ -341,5 +361,5 @@ func (x *exchange) endWatch(w *watch.Watch, late bool) {
 	}
 }
 
-// enableFullDuplex lets the body be read in one goroutine while another writes the response.
+// enableFullDuplex allows one goroutine to read the body while another writes the response.
 func (x *exchange) enableFullDuplex() { x.duplex = true }

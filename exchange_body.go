@@ -13,64 +13,69 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// holdBody counts the memory of the body of the current request, of which got bytes
-// have just come. A body that is done cannot stall any more.
-func (x *exchange) holdBody(room, got int, done bool) error {
+// Bodies in memory count towards Server.MaxRequestBodyMemory, except small ones, which are
+// the usual case. The methods up to detachBodyMemory follow the life of such a body: reserveBodyMemory
+// while it arrives, bodyArrived at its end, and then one of the other three.
+
+// reserveBodyMemory counts room bytes as the memory of the body, after got more bytes of it have
+// arrived. If done is set it was received as a whole, so it cannot stall anymore. reserveBodyMemory
+// fails if there is no memory for the body.
+func (x *exchange) reserveBodyMemory(room, got int, done bool) error {
 	m := &x.s.bodies
 	if !m.Fits(room) {
 		return ErrBodyTooLarge
 	}
-	if x.held == nil {
-		x.held = m.New(x.t, x.c.ID)
+	if x.bodyMemory == nil {
+		x.bodyMemory = m.New(x.t, x.c.ID)
 	}
-	if !m.Hold(x.held, room, got, done) {
+	if !m.Reserve(x.bodyMemory, room, got, done) {
 		return ErrRequestBodyMemory
 	}
 	return nil
 }
 
-// bodyArrived says that the body has arrived, or is not waited for any more.
+// bodyArrived is called when the body has arrived, or is no longer awaited.
 func (x *exchange) bodyArrived() {
-	if x.held != nil {
-		x.s.bodies.Arrived(x.held)
+	if x.bodyMemory != nil {
+		x.s.bodies.Arrived(x.bodyMemory)
 	}
 }
 
-// endBodyCount says that the exchange does not use the body any more. If a handler within a
-// TimeoutHandler still has it, it counts on.
-func (x *exchange) endBodyCount() {
+// endBodyMemory is called when the exchange no longer uses the body. The body is still counted
+// while a late handler within a TimeoutHandler has it.
+func (x *exchange) endBodyMemory() {
 	switch {
-	case x.held == nil:
-	case x.ctx != nil && x.ctx.left != nil:
-		x.leaveBodyCount(x.ctx.left.ctx)
+	case x.bodyMemory == nil:
+	case x.ctx != nil && x.ctx.lateRun != nil:
+		x.detachBodyMemory(x.ctx.lateRun.ctx)
 	default:
-		x.dropBodyCount()
+		x.releaseBodyMemory()
 	}
 }
 
-// dropBodyCount says that the body is not used any more.
-func (x *exchange) dropBodyCount() {
-	if held := x.held; held != nil {
-		x.held = nil
-		x.s.bodies.Drop(held)
+// releaseBodyMemory stops counting the body, which is no longer used.
+func (x *exchange) releaseBodyMemory() {
+	if held := x.bodyMemory; held != nil {
+		x.bodyMemory = nil
+		x.s.bodies.Release(held)
 	}
 }
 
-// leaveBodyCount counts the body until the context that keeps it is garbage.
-func (x *exchange) leaveBodyCount(ctx *RequestCtx) {
-	if held := x.held; held != nil {
-		x.held = nil
-		runtime.AddCleanup(ctx, bodymem.Left.Drop, x.s.bodies.Leave(held))
+// detachBodyMemory counts the body until ctx, which keeps it, is garbage-collected.
+func (x *exchange) detachBodyMemory(ctx *RequestCtx) {
+	if held := x.bodyMemory; held != nil {
+		x.bodyMemory = nil
+		runtime.AddCleanup(ctx, bodymem.Detached.Release, x.s.bodies.Detach(held))
 	}
 }
 
-// parseFrom is the size over which the body of a multipart form is parsed while
-// it arrives: with the default limit for bodies that is never needed.
+// parseFrom is the size in bytes above which the body of a multipart form is parsed while it
+// arrives. The default limit of bodies never allows such a body.
 const parseFrom = DefaultMaxRequestBodySize
 
-// parsesForm reports whether the body, of which got bytes have come, is a form that is too
-// large to be held in memory. A form with content codings is held in memory as any
-// other body: it is decoded if the handler asks for it.
+// parsesForm reports whether the body, of which got bytes have arrived, is a form too large
+// to be collected in memory. A form with content codings is collected like any other body:
+// it is decoded if the handler asks for that.
 func (x *exchange) parsesForm(framing http1.Framing, got int64) bool {
 	if framing.Kind == http1.Length {
 		got = framing.Length
@@ -82,9 +87,9 @@ func (x *exchange) parsesForm(framing http1.Framing, got int64) bool {
 	return len(h.MultipartFormBoundary()) > 0 && h.list.FindID(field.ContentEncoding, 0) < 0
 }
 
-// readOn makes the body a stream: the beginning, which is in memory, and then what source
-// gets.
-func (x *exchange) readOn(source contentSource) (beginning *bufpool.Buffer) {
+// streamBody turns a body whose beginning is in memory into a stream: first the beginning, then
+// the content of source. The caller releases the buffer of the beginning once it was read.
+func (x *exchange) streamBody(source contentSource) (beginning *bufpool.Buffer) {
 	req := &x.ctx.Request
 	beginning, req.body.buf = req.body.buf, nil
 	req.source = source
@@ -92,14 +97,14 @@ func (x *exchange) readOn(source contentSource) (beginning *bufpool.Buffer) {
 	return beginning
 }
 
-// parseForm parses the form of the current request, whose body is a stream until then.
-// What comes after the form is discarded. beginning is what readOn has returned, or nil.
+// parseForm parses the form of the request, whose body is a stream, and discards the content
+// after the form. beginning is the buffer that readOn has returned, or nil.
 func (x *exchange) parseForm(beginning *bufpool.Buffer) error {
 	room := formMemory
-	if x.held != nil {
-		room += int(x.held.Bytes())
+	if x.bodyMemory != nil {
+		room += int(x.bodyMemory.Bytes())
 	}
-	if err := x.holdBody(room, 0, false); err != nil {
+	if err := x.reserveBodyMemory(room, 0, false); err != nil {
 		return err
 	}
 	if err := x.ctx.Request.parseForm(int64(max(x.bodyLimit(), 0)), (*formDecoder).startPlain); err != nil {
@@ -111,26 +116,24 @@ func (x *exchange) parseForm(beginning *bufpool.Buffer) error {
 	return nil
 }
 
-// ErrRequestBodyMemory says that a request was refused since the bodies that a
-// Server holds have reached MaxRequestBodyMemory.
+// ErrRequestBodyMemory is the error of a request that was refused because the bodies in the
+// memory of the Server have reached MaxRequestBodyMemory.
 var ErrRequestBodyMemory error = http1.ErrBodyMemory
 
-// Small bodies, as most are, are not counted.
-
 const (
-	// defaultBodyMemory is how much all bodies may take, unless the memory limit of
-	// the runtime is set.
+	// defaultBodyMemory is the limit in bytes for the buffers of all bodies, if the runtime
+	// has no memory limit.
 	defaultBodyMemory = 1 << 30
 	// uncountedBody is the size up to which a buffer is not counted.
 	uncountedBody = 16 << 10
-	// aheadRoom is the size over which a buffer is counted before it is allocated.
+	// aheadRoom is the size above which a buffer is counted before it is allocated.
 	aheadRoom = 64 << 10
-	// bodyRetryAfter is in how many seconds a refused client may try again.
+	// bodyRetryAfter is the number of seconds after which a refused client may try again.
 	bodyRetryAfter = "1"
 )
 
-// bodyMemoryLimit returns how many bytes the buffers of all bodies may have. By
-// default there is room for the largest body, whose buffer may be twice its size.
+// bodyMemoryLimit returns the limit in bytes for the buffers of all bodies. The default has
+// room for the largest allowed body, whose buffer may be twice its size.
 func (s *Server) bodyMemoryLimit() int64 {
 	switch {
 	case s.MaxRequestBodyMemory > 0:

@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/files"
-	"github.com/valyala/fasthttp/internal/percent"
+	"github.com/valyala/fasthttp/internal/urlencoded"
 )
 
 // FSHandlerCacheDuration is the default of FS.CacheDuration.
@@ -367,26 +367,26 @@ func stripSegments(p []byte, n int) []byte {
 //	Finder.Choose  chooses the representation of it for the client
 //	send           evaluates conditions and ranges, and sets the response
 type fileHandler struct {
-	finder      *files.Finder
-	ranges      bool
-	control     []byte // Cache-Control
-	noSniff     bool
-	rewrite     PathRewriteFunc
-	notFound    RequestHandler
-	readMethods bool // only GET and HEAD are answered
+	finder       *files.Finder
+	ranges       bool
+	cacheControl []byte // Cache-Control
+	noSniff      bool
+	rewrite      PathRewriteFunc
+	notFound     RequestHandler
+	readMethods  bool // only GET and HEAD are answered
 }
 
 // newFileHandler returns a handler with the settings of s. found are its settings
 // for finding files, which the caller may have changed.
 func newFileHandler(s *FS, found *files.Settings) *fileHandler {
 	return &fileHandler{
-		finder:      files.New(found),
-		ranges:      s.AcceptByteRange,
-		control:     []byte(s.CacheControl),
-		noSniff:     s.NoSniff,
-		rewrite:     s.PathRewrite,
-		notFound:    s.PathNotFound,
-		readMethods: true,
+		finder:       files.New(found),
+		ranges:       s.AcceptByteRange,
+		cacheControl: []byte(s.CacheControl),
+		noSniff:      s.NoSniff,
+		rewrite:      s.PathRewrite,
+		notFound:     s.PathNotFound,
+		readMethods:  true,
 	}
 }
 
@@ -440,10 +440,10 @@ func redirectToSlash(ctx *RequestCtx) {
 	segment := u.PathOriginal()
 	segment = segment[bytes.LastIndexByte(segment, '/')+1:]
 	if len(segment) == 0 {
-		segment = percent.AppendPath(nil, u.LastPathSegment())
+		segment = urlencoded.AppendPath(nil, u.LastPathSegment())
 	}
 	// an escaped slash becomes a further slash, which the redirect need not have
-	segment = bytes.TrimLeft(percent.AppendRecodedPath(nil, segment), "/")
+	segment = bytes.TrimLeft(urlencoded.AppendRecodedPath(nil, segment), "/")
 	location := append(append(make([]byte, 0, 64), "./"...), segment...)
 	location = append(location, '/')
 	ctx.Response.Header.setID(field.Location, u.appendQuery(location))

@@ -14,8 +14,8 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/files"
-	"github.com/valyala/fasthttp/internal/percent"
 	"github.com/valyala/fasthttp/internal/uri"
+	"github.com/valyala/fasthttp/internal/urlencoded"
 )
 
 // The functions below answer a request with one file that the application names,
@@ -32,7 +32,7 @@ import (
 // path is parsed as the path of a URI: ServeFile decodes escapes in it, and removes a
 // question mark or number sign and the text after it. ServeFileLiteral uses path as
 // it is.
-func ServeFile(ctx *RequestCtx, path string) { serveFile(ctx, compressing(), pathOfURI(path)) }
+func ServeFile(ctx *RequestCtx, path string) { serveFile(ctx, compressingHandler(), pathOfURI(path)) }
 
 // ServeFileBytes is ServeFile for a byte slice.
 func ServeFileBytes(ctx *RequestCtx, path []byte) { ServeFile(ctx, bytesconv.String(path)) }
@@ -40,7 +40,7 @@ func ServeFileBytes(ctx *RequestCtx, path []byte) { ServeFile(ctx, bytesconv.Str
 // ServeFileUncompressed is ServeFile without compression, for content that
 // compression does not make smaller.
 func ServeFileUncompressed(ctx *RequestCtx, path string) {
-	serveFile(ctx, plainly(), pathOfURI(path))
+	serveFile(ctx, plainHandler(), pathOfURI(path))
 }
 
 // ServeFileBytesUncompressed is ServeFileUncompressed for a byte slice.
@@ -50,7 +50,7 @@ func ServeFileBytesUncompressed(ctx *RequestCtx, path []byte) {
 
 // ServeFileLiteral is ServeFile that uses path as it is, including percent signs,
 // question marks and number signs.
-func ServeFileLiteral(ctx *RequestCtx, path string) { serveFile(ctx, compressing(), path) }
+func ServeFileLiteral(ctx *RequestCtx, path string) { serveFile(ctx, compressingHandler(), path) }
 
 // ServeFS is ServeFile for a file of filesystem. path is relative to its root, with
 // or without a slash at its beginning.
@@ -84,13 +84,13 @@ func ParseByteRange(byteRange []byte, contentLength int) (startPos, endPos int, 
 	return files.ParseByteRange(byteRange, contentLength)
 }
 
-// compressing and plainly return the handlers for all files of the operating
+// compressingHandler and plainly return the handlers for all files of the operating
 // system.
 var (
-	compressing = sync.OnceValue(func() *fileHandler {
+	compressingHandler = sync.OnceValue(func() *fileHandler {
 		return servingHandler(&FS{AllowEmptyRoot: true, Compress: true, CompressBrotli: true, CompressZstd: true})
 	})
-	plainly = sync.OnceValue(func() *fileHandler { return servingHandler(&FS{AllowEmptyRoot: true}) })
+	plainHandler = sync.OnceValue(func() *fileHandler { return servingHandler(&FS{AllowEmptyRoot: true}) })
 )
 
 // servingHandler makes a handler for files that the application names.
@@ -113,7 +113,7 @@ func pathOfURI(path string) string {
 	if strings.IndexByte(path, '%') < 0 {
 		return path
 	}
-	return string(percent.AppendDecodedPath(nil, bytesconv.Bytes(path)))
+	return string(urlencoded.AppendDecodedPath(nil, bytesconv.Bytes(path)))
 }
 
 // endOfNamed returns the end of path, which decides whether relative links on the
@@ -265,8 +265,8 @@ func (h *fileHandler) setValidators(resp *Response, n *files.Node, c *files.Cont
 	if len(c.LastModified) > 0 && (len(c.ETag) == 0 || resp.StatusCode() != StatusNotModified) {
 		resp.Header.setID(field.LastModified, c.LastModified)
 	}
-	if len(h.control) > 0 {
-		setDefault(&resp.Header, field.CacheControl, h.control)
+	if len(h.cacheControl) > 0 {
+		setDefault(&resp.Header, field.CacheControl, h.cacheControl)
 	}
 	if h.finder.HasCodings() {
 		resp.Header.varyBy(HeaderAcceptEncoding)

@@ -63,7 +63,7 @@ func TestAConnectionSendsAnyNumberOfFiles(t *testing.T) {
 	h := FSHandler(plant(t, map[string]string{"over": long[:files.MaxSmall+1]}), 0)
 	forEachEngine(t, func(t *testing.T, start starter) {
 		c := start(&Server{Handler: h}).Dial()
-		for range 3 * turnLimit {
+		for range 3 * pipelineBatch {
 			c.Get("/over")
 			c.Expect(200, long[:files.MaxSmall+1])
 		}

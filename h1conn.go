@@ -11,14 +11,16 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// h1Conn is a connection of a server that speaks HTTP/1: its input and output, its
-// phases, and its deadlines. It serves one request after the other, each by its
-// exchange, and is the engine.Protocol that an engine drives (h1conn_protocol.go).
+// h1Conn is a server's HTTP/1 connection: its input and output, its phases, and its deadlines.
+// It is the engine.Protocol that an engine drives, and serves one request after the other with
+// its exchange.
 //
-// advance goes as far as the received bytes reach, and never waits for the peer.
+// The engine calls ReadBuffer and Received when bytes have arrived, and then Step. Step calls
+// advance, which advances as far as these bytes allow, without waiting for the peer, and
+// returns the next action for the engine.
 //
-// A connection has an h1Conn from a pool while a request is on its way; an idle
-// connection has none.
+// A connection has an h1Conn from a pool while it has a request. An idle connection usually
+// has none, see keeper.
 type h1Conn struct {
 	s    *Server
 	c    *engine.Conn
@@ -27,38 +29,38 @@ type h1Conn struct {
 	in   *bufpool.Buffer // received; the bytes before read are consumed
 	read int
 	out  *bufpool.Buffer // to be written
-	tail []byte          // to be written behind out: a body that is not worth copying
-	file engine.FilePart // to be sent behind out, by an engine that does so
+	tail []byte          // to be written after out: a body too large to be copied into out
+	file engine.FilePart // to be sent after out, by an engine that sends files
 
-	conn   http1.Conn
-	timing timing // says to what readUntil belongs
-	keeper bool   // it keeps its context while it waits
-	filled bool   // the last read has filled its space, so more is likely to be there
-	minor  uint8  // of HTTP/1.x, by which the request came
+	phases    http1.ServerConn
+	timing    timing // the part of the exchange for which readUntil is the deadline
+	cachesCtx bool   // the connection keeps its context while it waits, see keeps
+	filled    bool   // the last read has filled its space, so more bytes are likely to be there
+	minor     uint8  // the minor version of the request: 1 in HTTP/1.1
 
-	head http1.Head // of the request that is being received, or was received last
-	// readUntil and writeUntil are the deadlines that the server has set; wholeUntil
-	// is the deadline of the current request, readUntil may be an earlier one.
-	readUntil, writeUntil, wholeUntil time.Time
+	head http1.Head // of the request being received, or received last
+	// readUntil and writeUntil are the deadlines that the server has set. requestUntil is the
+	// deadline of the whole current request; readUntil may be an earlier one.
+	readUntil, writeUntil, requestUntil time.Time
 
-	turn  int          // requests served since the last flush
-	fault error        // the error that ended the connection early
-	now   clock.Moment // when the last bytes were received, if the engine has said or it was asked for
+	servedSinceFlush int          // requests served since the last flush
+	fault            error        // the error that ended the connection early
+	now              clock.Moment // when the last bytes were received; zero until it is known
 
-	x h1Exchange // that of the current request
+	x h1Exchange // of the current request
 }
 
 const (
-	// turnLimit is how many pipelined requests are served before their
-	// responses are written and other connections get their turn.
-	turnLimit = 64
-	// flushSize is how many bytes of responses may wait for that.
+	// pipelineBatch is how many pipelined requests are served before their responses are written
+	// and other connections get their turn.
+	pipelineBatch = 64
+	// flushSize is how many bytes of responses are gathered at most before they are written.
 	flushSize = 64 << 10
-	// bodySpace is how much is read at a time of a body that is larger
-	bodySpace = 64 << 10
-	// burstSpace is how much an event loop reads at a time of requests that come faster than
-	// they are read
-	burstSpace = 16 << 10
+	// bodyReadSize is the buffer size for reading a body, if more than that is left of it.
+	bodyReadSize = 64 << 10
+	// burstReadSize is the buffer size on an event loop for requests that arrive faster than
+	// they are read.
+	burstReadSize = 16 << 10
 )
 
 // newH1Conn returns an h1Conn that belongs to no connection.
@@ -70,16 +72,16 @@ func newH1Conn() *h1Conn {
 
 // clear resets h to its initial state.
 func (h *h1Conn) clear() {
-	spare := h.x.spare
+	spare := h.x.freeContent
 	*h = h1Conn{}
-	h.x.h, h.x.t, h.x.spare = h, &h.x, spare
+	h.x.h, h.x.t, h.x.freeContent = h, &h.x, spare
 }
 
 // attach makes h serve a connection.
 func (h *h1Conn) attach(s *Server, c *engine.Conn, l engine.Link) {
 	h.s, h.c, h.link = s, c, l
 	h.x.s, h.x.c = s, c
-	c.RoomForEver = s.WriteTimeout <= 0 && s.HeaderReceived == nil
+	c.NoWriteTimeout = s.WriteTimeout <= 0 && s.HeaderReceived == nil
 	h.x.recv.accept = s.AcceptTrailer
 	h.head.KeepNames, h.head.Limits = s.DisableHeaderNamesNormalizing, s.set.limits
 	if h.x.ctx != nil {
@@ -92,19 +94,19 @@ func (h *h1Conn) attach(s *Server, c *engine.Conn, l engine.Link) {
 		h.out.B = h.out.B[:0]
 	}
 	h.tail, h.file = nil, engine.FilePart{}
-	h.conn, h.timing = http1.Conn{}, timesWait
-	h.turn, h.filled = 0, false
+	h.phases, h.timing = http1.ServerConn{}, timesWait
+	h.servedSinceFlush, h.filled = 0, false
 	h.fault = nil
 	h.readUntil, h.writeUntil = time.Time{}, time.Time{}
 	h.now = clock.Moment{}
 	h.x.pace = pace{}
 }
 
-// reusable reports whether h can serve another connection of the same server as it
-// is: its buffers have not grown much, and no handler still uses it.
+// reusable reports whether h can serve another connection of the same server without being
+// cleared: its buffers have not grown much, and no handler still uses it.
 func (h *h1Conn) reusable() bool {
-	return !h.conn.Left() && (h.x.ctx == nil || !h.x.ctx.used) &&
-		h.in != nil && cap(h.in.B) <= max(2*h.s.set.readSize, burstSpace) && (h.out == nil || cap(h.out.B) <= 2*h.s.set.writeSize)
+	return !h.phases.ReadingDetached() && (h.x.ctx == nil || !h.x.ctx.used) &&
+		h.in != nil && cap(h.in.B) <= max(2*h.s.set.readSize, burstReadSize) && (h.out == nil || cap(h.out.B) <= 2*h.s.set.writeSize)
 }
 
 // pending returns the bytes that were received and not yet consumed.
@@ -115,10 +117,10 @@ func (h *h1Conn) pending() []byte {
 	return h.in.B[h.read:]
 }
 
-// drained reports whether all bytes that were received are consumed.
+// drained reports whether all received bytes were consumed.
 func (h *h1Conn) drained() bool { return h.in == nil || h.read == len(h.in.B) }
 
-// consume consumes n of these bytes.
+// consume consumes n pending bytes.
 func (h *h1Conn) consume(n int) {
 	h.read += n
 	if h.read == len(h.in.B) {
@@ -127,10 +129,10 @@ func (h *h1Conn) consume(n int) {
 	}
 }
 
-// contain is deferred with the result of recover: it turns a panic of the handler into a
-// response, and any other one into the end of the connection.
-func (h *h1Conn) contain(p any, next *engine.Action) {
-	// a nil panic value cannot be: the runtime replaces it
+// recoverPanic is deferred with the result of recover. It answers after a panic of the handler, and
+// ends the connection after any other panic.
+func (h *h1Conn) recoverPanic(p any, next *engine.Action) {
+	// no panic has a nil value: the runtime replaces it
 	if p == nil {
 		return
 	}
@@ -144,7 +146,7 @@ func (h *h1Conn) contain(p any, next *engine.Action) {
 	}
 	h.c.Abort()
 	h.x.abandon()
-	h.conn.EndReading()
+	h.phases.EndReading()
 	h.tail, h.file = nil, engine.FilePart{}
 	if h.out != nil {
 		h.out.B = h.out.B[:0]
@@ -152,27 +154,27 @@ func (h *h1Conn) contain(p any, next *engine.Action) {
 	*next = engine.Close
 }
 
-// afterPanic goes on with a request whose handler has panicked.
+// afterPanic answers a request whose handler has panicked, and continues.
 func (h *h1Conn) afterPanic() (next engine.Action) {
-	defer func() { h.contain(recover(), &next) }()
-	next, wait := h.x.answer(false)
-	if wait && !h.conn.Left() {
+	defer func() { h.recoverPanic(recover(), &next) }()
+	next, wait := h.x.finishHandler(false)
+	if wait && !h.phases.ReadingDetached() {
 		return next
 	}
 	return h.advance()
 }
 
-// advance goes as far as the received bytes reach.
+// advance advances as far as the received bytes allow, and returns the next action.
 func (h *h1Conn) advance() engine.Action {
 	for {
 		var next engine.Action
 		var wait bool
-		switch reading := h.conn.Reading(); {
-		case h.conn.Left():
-			return engine.Leave
+		switch reading := h.phases.Reading(); {
+		case h.phases.ReadingDetached():
+			return engine.CloseDetached
 		case reading == http1.ReadEnded:
-			return h.flushThen(h.last())
-		case h.conn.Writing() == http1.WriteQueued:
+			return h.flushThen(h.finalAction())
+		case h.phases.Writing() == http1.WriteQueued:
 			return engine.Flush
 		case reading == http1.ReadBody:
 			next, wait = h.x.advanceBody()
@@ -180,29 +182,29 @@ func (h *h1Conn) advance() engine.Action {
 			next, wait = h.x.advanceHead()
 		}
 		switch {
-		case wait && !h.conn.Left():
+		case wait && !h.phases.ReadingDetached():
 			return next
-		case h.conn.Idle() && h.drained():
+		case h.phases.Idle() && h.drained():
 			if next = h.flushThen(engine.Read); next == engine.Flush {
-				next = engine.FlushRest
+				next = engine.FlushIdle
 			}
 			return next
 		}
 	}
 }
 
-// last returns the action for when all was written.
-func (h *h1Conn) last() engine.Action {
-	switch h.conn.Life() {
-	case http1.LifeHandedOver:
-		return engine.HandOver
+// finalAction returns the last action of the connection, after everything was written.
+func (h *h1Conn) finalAction() engine.Action {
+	switch h.phases.Life() {
+	case http1.LifeHijacked:
+		return engine.Hijack
 	case http1.LifeLingering:
 		return engine.Linger
 	}
 	return engine.Close
 }
 
-// flushThen asks for a flush if there is something to be flushed.
+// flushThen returns Flush if there is output, and next otherwise.
 func (h *h1Conn) flushThen(next engine.Action) engine.Action {
 	if h.out != nil && len(h.out.B) > 0 || len(h.tail) > 0 || h.file.File != nil {
 		return engine.Flush
@@ -210,12 +212,12 @@ func (h *h1Conn) flushThen(next engine.Action) engine.Action {
 	return next
 }
 
-// flushed says that out was written, and tail or file after it.
+// flushed is called when out was written, and tail or file after it.
 func (h *h1Conn) flushed() {
-	h.turn = 0
+	h.servedSinceFlush = 0
 	h.out.B = h.out.B[:0]
-	if h.conn.Writing() == http1.WriteQueued {
-		h.conn.SetWriting(http1.WriteIdle)
+	if h.phases.Writing() == http1.WriteQueued {
+		h.phases.SetWriting(http1.WriteIdle)
 		h.tail, h.file = nil, engine.FilePart{}
 		h.x.endRequest()
 	}
@@ -224,8 +226,8 @@ func (h *h1Conn) flushed() {
 // output returns the buffer for output.
 func (h *h1Conn) output() *bufpool.Buffer {
 	if h.out == nil {
-		if ctx := h.x.ctx; ctx != nil && ctx.spare != nil {
-			h.out, ctx.spare = ctx.spare, nil
+		if ctx := h.x.ctx; ctx != nil && ctx.freeOutput != nil {
+			h.out, ctx.freeOutput = ctx.freeOutput, nil
 			h.out.B = h.out.B[:0]
 		} else {
 			h.out = bufpool.Get(h.s.set.writeSize)
@@ -234,11 +236,11 @@ func (h *h1Conn) output() *bufpool.Buffer {
 	return h.out
 }
 
-// maxEmptyLines is how many empty lines may come before a request line, in bytes.
+// maxEmptyLines is how many bytes of empty lines may precede a request line.
 const maxEmptyLines = 2 * len("\r\n")
 
-// skipEmptyLines removes the empty lines before a request, and returns the rest. They
-// are counted, since they may come one by one.
+// skipEmptyLines consumes the empty lines before a request, and returns the rest. It counts
+// their bytes, since they may arrive one by one.
 func (h *h1Conn) skipEmptyLines(b []byte) []byte {
 	n := min(http1.SkipEmptyLines(b), maxEmptyLines-int(h.c.Empty))
 	if n == 0 {
@@ -249,25 +251,25 @@ func (h *h1Conn) skipEmptyLines(b []byte) []byte {
 	return h.pending()
 }
 
-// flushTo writes out to conn.
+// flushTo writes out to conn, which may wait.
 func (h *h1Conn) flushTo(conn net.Conn) (n int, err error) {
 	if h.out == nil || len(h.out.B) == 0 {
 		return 0, nil
 	}
 	n, err = conn.Write(h.out.B)
 	h.out.B = h.out.B[:0]
-	h.turn = 0
+	h.servedSinceFlush = 0
 	return n, err
 }
 
 // release releases everything that an idle connection does not need.
 func (h *h1Conn) release() {
-	h.endKeeping()
-	h.x.dropBodyCount()
+	h.endCachingCtx()
+	h.x.releaseBodyMemory()
 	if ctx := h.x.ctx; ctx != nil {
 		if w := ctx.watch.Load(); w != nil {
-			// its response, a stream, was cut off
-			h.x.endWatch(w, ctx.left != nil)
+			// the response, a stream, was cut off
+			h.x.endWatch(w, ctx.lateRun != nil)
 			h.x.resetCtx()
 		}
 	}
@@ -275,7 +277,7 @@ func (h *h1Conn) release() {
 		h.s.releaseCtx(h.x.ctx)
 		h.x.ctx = nil
 	}
-	if h.conn.Left() {
+	if h.phases.ReadingDetached() {
 		return
 	}
 	bufpool.Put(h.in)
@@ -286,15 +288,14 @@ func (h *h1Conn) release() {
 
 var _ engine.Protocol = (*h1Conn)(nil)
 
-// Space implements engine.Protocol: at least a minimum of free bytes after the
-// received ones.
-func (h *h1Conn) Space() []byte {
+// ReadBuffer implements engine.Protocol. It has at least minSpace bytes.
+func (h *h1Conn) ReadBuffer() []byte {
 	size := h.s.set.readSize
 	switch {
-	case h.conn.Reading() == http1.ReadBody && h.x.recv.decoder.Left() > bodySpace:
-		size = max(size, bodySpace)
-	case h.filled && !h.link.KeepsSpace():
-		size = max(size, burstSpace)
+	case h.phases.Reading() == http1.ReadBody && h.x.recv.decoder.Remaining() > bodyReadSize:
+		size = max(size, bodyReadSize)
+	case h.filled && !h.link.HasReadGoroutine():
+		size = max(size, burstReadSize)
 	default:
 		h.filled = false
 	}
@@ -315,18 +316,18 @@ func (h *h1Conn) Space() []byte {
 	return b.B[len(b.B):cap(b.B)]
 }
 
-// spaceToWaitWith is Space for a goroutine that holds it while it waits: no more than usual,
-// however fast the last bytes came.
-func (h *h1Conn) spaceToWaitWith() []byte {
+// idleReadBuffer is ReadBuffer for a goroutine that holds the buffer while it waits. The buffer
+// has the usual size, however fast the last bytes arrived.
+func (h *h1Conn) idleReadBuffer() []byte {
 	h.filled = false
-	if h.in != nil && cap(h.in.B) < bodySpace {
-		h.giveSpace()
+	if h.in != nil && cap(h.in.B) < bodyReadSize {
+		h.shrinkReadBuffer()
 	}
-	return h.Space()
+	return h.ReadBuffer()
 }
 
-// moveInput moves the bytes that are not consumed to another buffer of this size, for
-// which they must not be too many.
+// moveInput moves the pending bytes to another buffer of this size, which must have room for
+// them.
 func (h *h1Conn) moveInput(size int) {
 	to := bufpool.Get(size)
 	to.B = append(to.B, h.pending()...)
@@ -336,35 +337,35 @@ func (h *h1Conn) moveInput(size int) {
 
 // Received implements engine.Protocol.
 func (h *h1Conn) Received(n int, at time.Duration) {
-	if h.x.held != nil && !h.x.held.Resumed() {
+	if h.x.bodyMemory != nil && !h.x.bodyMemory.Resumed() {
 		h.InputEnded(ErrRequestBodyMemory)
 		return
 	}
 	h.in.B = h.in.B[:len(h.in.B)+n]
 	h.filled = len(h.in.B) == cap(h.in.B)
-	if h.conn.Reading() == http1.ReadIdle {
-		if h.c.IsPinned() {
+	if h.phases.Reading() == http1.ReadIdle {
+		if h.c.HasEscaped() {
 			h.forgetDeadlines()
 		}
-		h.conn.SetReading(http1.ReadWoken)
+		h.phases.SetReading(http1.ReadWoken)
 	}
 	h.now = clock.MomentOf(at)
 }
 
 // InputEnded implements engine.Protocol. A request that has begun is refused.
 func (h *h1Conn) InputEnded(err error) {
-	if h.x.held != nil && !h.x.held.Resumed() {
+	if h.x.bodyMemory != nil && !h.x.bodyMemory.Resumed() {
 		err = ErrRequestBodyMemory
 	}
-	if h.conn.Reading() == http1.ReadEnded {
+	if h.phases.Reading() == http1.ReadEnded {
 		return
 	}
-	silent := h.conn.Idle() && h.c.NeverBegan() && isTimeout(err)
+	silent := h.phases.Idle() && h.c.GetsTimeoutResponse() && isTimeout(err)
 	if silent {
 		h.x.begin()
 	}
-	if h.conn.Idle() {
-		h.conn.EndReading()
+	if h.phases.Idle() {
+		h.phases.EndReading()
 		if err != io.EOF {
 			h.s.logReadError(h.c, err)
 		}
@@ -375,30 +376,30 @@ func (h *h1Conn) InputEnded(err error) {
 		err = io.ErrUnexpectedEOF
 	}
 	var next engine.Action
-	defer func() { h.contain(recover(), &next) }()
+	defer func() { h.recoverPanic(recover(), &next) }()
 	_, _ = h.x.refuse(err)
-	// a peer that has sent nothing has nothing on its way
-	if silent && h.conn.Lingers() {
-		h.conn.SetLife(http1.LifeEnding)
+	// a peer that has sent nothing is not sending
+	if silent && h.phases.Lingers() {
+		h.phases.SetLife(http1.LifeEnding)
 	}
 	h.inputFault(err)
 }
 
-// inputFault makes err the fault that has ended the connection, unless the peer gets
-// a response.
+// inputFault records err as the fault that has ended the connection, unless the peer gets a
+// response.
 func (h *h1Conn) inputFault(err error) {
-	if h.conn.Reading() == http1.ReadEnded && h.flushThen(engine.Close) == engine.Close && !isCommonRead(err) {
+	if h.phases.Reading() == http1.ReadEnded && h.flushThen(engine.Close) == engine.Close && !isCommonRead(err) {
 		h.fault = err
 	}
 }
 
-// Step implements engine.Protocol: a panic in one of the application's hooks
-// ends the connection, not the process.
+// Step implements engine.Protocol. A panic in the application's handler or hooks does not end
+// the process, see contain.
 func (h *h1Conn) Step() (next engine.Action) {
 	panicked := true
 	defer func() {
 		if panicked {
-			h.contain(recover(), &next)
+			h.recoverPanic(recover(), &next)
 		}
 	}()
 	next = h.advance()
@@ -416,7 +417,7 @@ func (h *h1Conn) Output() (head, tail []byte, file *engine.FilePart) {
 
 // Written implements engine.Protocol.
 func (h *h1Conn) Written(n int64, err error) {
-	h.taken(n)
+	h.countWritten(n)
 	switch {
 	case err == nil:
 		if len(h.out.B) == 0 && len(h.tail) == 0 && h.file.Length == 0 {
@@ -426,12 +427,12 @@ func (h *h1Conn) Written(n int64, err error) {
 		h.x.fileEnded()
 		h.flushed()
 	default:
-		h.x.cutOff(err)
+		h.x.abort(err)
 	}
 }
 
-// taken says that n bytes of the output were written.
-func (h *h1Conn) taken(n int64) {
+// countWritten removes n written bytes from the output.
+func (h *h1Conn) countWritten(n int64) {
 	if n < int64(len(h.out.B)) {
 		h.out.B = h.out.B[:copy(h.out.B, h.out.B[n:])]
 		return
@@ -446,44 +447,44 @@ func (h *h1Conn) taken(n int64) {
 	h.file.Length -= n
 }
 
-// Idle implements engine.Protocol: it reports whether no request has begun.
+// Idle implements engine.Protocol. It reports whether no request has begun.
 func (h *h1Conn) Idle() bool {
-	return h.conn.Idle() && h.drained()
+	return h.phases.Idle() && h.drained()
 }
 
 // Wait implements engine.Protocol.
 func (h *h1Conn) Wait(w engine.Wait) (until time.Time) {
 	switch w {
-	case engine.WaitRequest, engine.WaitBare:
-		h.rest(w == engine.WaitBare)
-	case engine.WaitRoom:
+	case engine.WaitRequest, engine.WaitUnbuffered:
+		h.prepareIdle(w == engine.WaitUnbuffered)
+	case engine.WaitWritable:
 		h.x.limitResponse()
 		return h.writeUntil
 	case engine.WaitInput:
 		if h.timing.over() {
-			return engine.Passed
+			return engine.PastDeadline
 		}
-		if !h.link.KeepsSpace() {
-			h.giveSpace()
-		} else if h.x.held != nil {
-			h.x.held.Block()
+		if !h.link.HasReadGoroutine() {
+			h.shrinkReadBuffer()
+		} else if h.x.bodyMemory != nil {
+			h.x.bodyMemory.Block()
 		}
 		h.x.limitRequest()
 	}
 	return h.readUntil
 }
 
-// rest releases memory that is not needed until the next request begins, and begins
-// the time for that. Empty lines do not begin a new one.
-func (h *h1Conn) rest(bare bool) {
-	if h.conn.Reading() == http1.ReadWoken {
-		h.conn.SetReading(http1.ReadIdle)
+// prepareIdle releases memory not needed until the next request begins, and sets the deadline
+// for that. Empty lines do not extend the deadline.
+func (h *h1Conn) prepareIdle(bare bool) {
+	if h.phases.Reading() == http1.ReadWoken {
+		h.phases.SetReading(http1.ReadIdle)
 	}
-	if ctx := h.x.ctx; ctx == nil || !h.keeps(ctx, bare) {
-		h.restBare()
+	if ctx := h.x.ctx; ctx == nil || !h.mayCacheCtx(ctx, bare) {
+		h.releaseIdleCtx()
 	}
 	h.filled = false
-	h.giveSpace()
+	h.shrinkReadBuffer()
 	if bare {
 		bufpool.Put(h.in)
 		h.in, h.read = nil, 0
@@ -497,10 +498,10 @@ func (h *h1Conn) rest(bare bool) {
 	}
 }
 
-// giveSpace releases a buffer that is larger than usual while no bytes come. The first bytes
-// of a request move to a smaller one: a peer that has sent much does not hold more memory
-// with them than any other.
-func (h *h1Conn) giveSpace() {
+// shrinkReadBuffer releases a buffer larger than usual while no bytes arrive. If it has the
+// first bytes of a request, they move to a smaller buffer: a peer that has sent much must not
+// hold more memory than others.
+func (h *h1Conn) shrinkReadBuffer() {
 	usual := h.s.set.readSize
 	if h.in == nil || cap(h.in.B) < 2*usual {
 		return
@@ -513,36 +514,35 @@ func (h *h1Conn) giveSpace() {
 	}
 }
 
-// Turn implements engine.Protocol. The turns of other connections may take as long as
-// a response for which there is no room; the time of a body with a minimum rate goes
-// on.
-func (h *h1Conn) Turn() (w engine.Wait, until time.Time) {
+// Yield implements engine.Protocol. The turns of the other connections may take as long as
+// the wait for room for a response. The time of a body with a minimum rate keeps running.
+func (h *h1Conn) Yield() (w engine.Wait, until time.Time) {
 	switch {
-	case !h.conn.Begun() || h.timing == timesWait:
+	case !h.phases.Begun() || h.timing == timesWait:
 		h.x.limitResponse()
-		return engine.WaitRoom, h.writeUntil
-	case h.conn.Reading() == http1.ReadBody && h.x.pace.begun:
-		// bytes that have come since the last wait count
+		return engine.WaitWritable, h.writeUntil
+	case h.phases.Reading() == http1.ReadBody && h.x.pace.begun:
+		// bytes that have arrived since the last wait count
 		h.x.limitRequest()
 		return engine.WaitInput, h.readUntil
 	}
 	return engine.WaitNone, time.Time{}
 }
 
-// Expired implements engine.Protocol. Bytes that come earn a body more time, if it
-// has some left.
-func (h *h1Conn) Expired() {
-	h.timing = h.timing.expired(!h.x.pace.begun || h.x.pace.left <= 0 || passed(h.wholeUntil))
+// DeadlineExceeded implements engine.Protocol. Bytes that arrive add to the time of a body with a
+// minimum rate, if it has some left.
+func (h *h1Conn) DeadlineExceeded() {
+	h.timing = h.timing.expired(!h.x.pace.begun || h.x.pace.left <= 0 || passed(h.requestUntil))
 }
 
-// HandOver implements engine.Protocol.
-func (h *h1Conn) HandOver() (take func(nc net.Conn, err error)) {
+// Hijack implements engine.Protocol.
+func (h *h1Conn) Hijack() (take func(nc net.Conn, err error)) {
 	s := h.s
 	var ahead []byte
 	if rest := h.pending(); len(rest) > 0 {
 		ahead = append(ahead, rest...)
 	}
-	ctx := h.x.letGo()
+	ctx := h.x.detachCtx()
 	return func(nc net.Conn, err error) {
 		if err != nil {
 			s.logger().Printf("fasthttp: cannot hand over a connection: %v", err)
@@ -556,28 +556,29 @@ func (h *h1Conn) HandOver() (take func(nc net.Conn, err error)) {
 
 // Abandoned implements engine.Protocol.
 func (h *h1Conn) Abandoned() {
-	h.endKeeping()
+	h.endCachingCtx()
 	h.x.abandon()
 }
 
-// A connection whose wait for a request takes a goroutine holds its h1Conn with the context
-// meanwhile if there are few connections, or else nothing but a buffer for input.
+// If a goroutine waits for the next request of a connection, the connection keeps its h1Conn
+// with the context meanwhile, if the server has few connections. Otherwise it keeps only a
+// buffer for input.
 
-// hasMany reports whether there are more connections than can keep their contexts.
-func (s *Server) hasMany() bool { return s.conns.Open() > maxKeepers }
+// hasMany reports whether the server has more connections than may keep their contexts.
+func (s *Server) hasMany() bool { return s.conns.Open() > maxCachedCtxs }
 
-// mayRest reports whether the connection, which waits for its next request, can do without
-// h meanwhile. If bare is not set, it rather keeps h if there are few connections.
-func (h *h1Conn) mayRest(bare bool) bool {
-	return !h.keeper && h.c.Requests > 0 && !h.c.IsPinned() &&
+// mayPark reports whether the connection can wait for its next request without h. Unless bare
+// is set, the connection keeps h if the server has few connections.
+func (h *h1Conn) mayPark(bare bool) bool {
+	return !h.cachesCtx && h.c.Requests > 0 && !h.c.HasEscaped() &&
 		h.x.ctx != nil && h.x.ctx.timeoutResponse.Load() == nil && h.reusable() &&
-		(bare || !h.becomeKeeper())
+		(bare || !h.beginCachingCtx())
 }
 
-// letSpace gives the buffer for input, of the usual size, to the connection that is about to
-// wait without h.
-func (h *h1Conn) letSpace() *bufpool.Buffer {
-	h.giveSpace()
+// detachReadBuffer returns a buffer of the usual size for a connection that will wait without h. It is
+// the buffer for input, if there is one.
+func (h *h1Conn) detachReadBuffer() *bufpool.Buffer {
+	h.shrinkReadBuffer()
 	space := h.in
 	if space == nil {
 		return bufpool.Get(h.s.set.readSize)
@@ -588,9 +589,9 @@ func (h *h1Conn) letSpace() *bufpool.Buffer {
 	return space
 }
 
-// putAway takes h, which is reusable, from its connection, and keeps it for another one of
-// the same server.
-func (h *h1Conn) putAway() {
+// park takes h, which is reusable, from its connection, and keeps it for another connection
+// of the same server.
+func (h *h1Conn) park() {
 	s := h.s
 	if h.x.ctx != nil && !s.cleanCtx(h.x.ctx) {
 		h.x.ctx = nil
@@ -599,25 +600,25 @@ func (h *h1Conn) putAway() {
 		bufpool.Poison(h.out.B)
 	}
 	h.c, h.link = nil, nil
-	s.rested.Put(h)
+	s.parkedConns.Put(h)
 }
 
-// restedConn returns an h1Conn that belongs to no connection, if possible one of putAway.
-func (s *Server) restedConn() *h1Conn {
-	if h, ok := s.rested.Get().(*h1Conn); ok {
+// parkedConn returns an h1Conn that belongs to no connection, preferably one from putAway.
+func (s *Server) parkedConn() *h1Conn {
+	if h, ok := s.parkedConns.Get().(*h1Conn); ok {
 		return h
 	}
 	return h1Conns.Get().(*h1Conn)
 }
 
-// keeps reports whether the connection keeps the context and the buffer for output while
-// it waits. A few connections of a server do, where each has a goroutine anyway and there
-// are not many of them: that saves them the pools.
-func (h *h1Conn) keeps(ctx *RequestCtx, bare bool) bool {
+// mayCacheCtx reports whether the connection keeps the context and the buffer for output while it
+// waits, which saves the use of the pools. Some connections do, if each has a goroutine anyway
+// and the server has few connections.
+func (h *h1Conn) mayCacheCtx(ctx *RequestCtx, bare bool) bool {
 	if bare || ctx.used || ctx.timeoutResponse.Load() != nil || h.out != nil && cap(h.out.B) > 2*h.s.set.writeSize {
 		return false
 	}
-	if !h.keeper && !h.becomeKeeper() {
+	if !h.cachesCtx && !h.beginCachingCtx() {
 		return false
 	}
 	if h.out != nil {
@@ -629,38 +630,39 @@ func (h *h1Conn) keeps(ctx *RequestCtx, bare bool) bool {
 	return true
 }
 
-// maxKeepers is how many connections of a server keep their contexts while they wait.
-const maxKeepers = 128
+// maxCachedCtxs is how many connections of a server keep their contexts while they wait.
+const maxCachedCtxs = 128
 
-// becomeKeeper makes the connection one of those that keep their contexts, if there are
-// not enough of them.
-func (h *h1Conn) becomeKeeper() bool {
-	keepers := &h.s.keepers
-	if keepers.Load() >= maxKeepers || !h.link.KeepsSpace() || h.s.hasMany() {
+// beginCachingCtx makes the connection keep its context while it waits, unless too many others
+// do. It reports whether it has done so.
+func (h *h1Conn) beginCachingCtx() bool {
+	keepers := &h.s.cachedCtxs
+	if keepers.Load() >= maxCachedCtxs || !h.link.HasReadGoroutine() || h.s.hasMany() {
 		return false
 	}
-	if h.keeper = keepers.Add(1) <= maxKeepers; !h.keeper {
+	if h.cachesCtx = keepers.Add(1) <= maxCachedCtxs; !h.cachesCtx {
 		keepers.Add(-1)
 	}
-	h.c.Stays = h.keeper
-	return h.keeper
+	h.c.KeepsProtocol = h.cachesCtx
+	return h.cachesCtx
 }
 
-// endKeeping makes room for another connection that keeps its context.
-func (h *h1Conn) endKeeping() {
-	if h.keeper {
-		h.keeper = false
-		h.s.keepers.Add(-1)
+// endCachingCtx ends what beginCachingCtx has begun, so that another connection may keep its
+// context.
+func (h *h1Conn) endCachingCtx() {
+	if h.cachesCtx {
+		h.cachesCtx = false
+		h.s.cachedCtxs.Add(-1)
 	}
 }
 
-// restBare releases the context and the buffer for output.
-func (h *h1Conn) restBare() {
+// releaseIdleCtx releases the context and the buffer for output.
+func (h *h1Conn) releaseIdleCtx() {
 	if ctx := h.x.ctx; ctx != nil {
-		if h.out != nil && ctx.spare == nil && cap(h.out.B) <= 2*h.s.set.writeSize {
-			// one visit of a pool instead of two
+		if h.out != nil && ctx.freeOutput == nil && cap(h.out.B) <= 2*h.s.set.writeSize {
+			// this takes one use of a pool instead of two
 			bufpool.Poison(h.out.B)
-			ctx.spare, h.out = h.out, nil
+			ctx.freeOutput, h.out = h.out, nil
 		}
 		h.s.releaseCtx(ctx)
 		h.x.ctx = nil

@@ -8,59 +8,59 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// The deadlines of a connection are set in this file, and nowhere else; an engine
-// only applies them. Deadlines that the application sets instead hold until the
-// server sets its own again, or the next request begins.
+// This file sets all deadlines of a connection; an engine only applies them. Deadlines that the
+// application sets replace them until the server sets its own again, or the next request
+// begins.
 //
-// Most requests arrive in one piece and most responses go out at once. So a deadline
-// is set when the connection is about to wait for the first time, and the clock is
-// not read for messages that need no wait.
+// Most requests arrive as one piece, and most responses are written at once. So a deadline is
+// set just before the connection waits for the first time: a message that needs no wait does
+// not need the clock.
 
-// timing says to which part of an exchange the deadline for reading belongs.
+// timing is the part of an exchange for which the deadline for reading is set.
 type timing uint8
 
 const (
-	timesWait    timing = iota // the wait for a request, or an earlier one
-	timesRequest               // the current request
-	timesHead                  // its head
-	overRequest                // the current request, whose time is over: only bytes that have arrived are read
-	overHead                   // its head, in the same way
+	timesWait      timing = iota // the wait for a request, or an earlier one
+	timesRequest                 // the current request
+	timesHead                    // its head
+	expiredRequest               // the current request; its time is over, so only bytes that have arrived are read
+	expiredHead                  // its head; its time is over likewise
 )
 
-// over reports whether only bytes that have arrived are read.
-func (t timing) over() bool { return t >= overRequest }
+// over reports whether the time is over, so that only bytes that have arrived are read.
+func (t timing) over() bool { return t >= expiredRequest }
 
-// ofHead reports whether the deadline belongs to a head.
-func (t timing) ofHead() bool { return t == timesHead || t == overHead }
+// ofHead reports whether the deadline is for a head.
+func (t timing) ofHead() bool { return t == timesHead || t == expiredHead }
 
-// expired returns the next timing if the deadline has passed although bytes have
-// come; over says that the time has ended.
+// expired returns the next timing after the deadline has passed although bytes have arrived.
+// over is set unless these bytes have extended the time.
 func (t timing) expired(over bool) timing {
 	switch {
 	case t.ofHead() && over:
-		return overHead
+		return expiredHead
 	case t.ofHead():
 		return timesHead
 	case over:
-		return overRequest
+		return expiredRequest
 	}
 	return min(t, timesRequest)
 }
 
-// headRead returns the next timing when a head was read; over says that the time of
-// the whole request has ended as well.
+// headRead returns the next timing after a head was read. over is set if the time of the whole
+// request has ended as well.
 func (t timing) headRead(over bool) timing {
 	if t.over() && over {
-		return overRequest
+		return expiredRequest
 	}
 	return timesRequest
 }
 
-// forgetDeadlines removes the deadlines that the application has set for an earlier
-// request, which it can only do on a connection that was pinned.
+// forgetDeadlines removes the deadlines that the application has set for an earlier request.
+// It can only set them on a pinned connection.
 func (h *h1Conn) forgetDeadlines() {
 	if h.timing == timesWait {
-		// it belonged to an earlier wait
+		// the deadline was for an earlier wait
 		h.readUntil = time.Time{}
 	}
 	h.writeUntil = time.Time{}
@@ -76,7 +76,7 @@ func (h *h1Conn) limitFirst() {
 		if s.ReadHeaderTimeout > 0 {
 			h.timing = timesHead
 		}
-		h.wholeUntil = afterTimeout(s.ReadTimeout)
+		h.requestUntil = afterTimeout(s.ReadTimeout)
 	}
 }
 
@@ -97,13 +97,13 @@ func (h *h1Conn) setReadUntil(until time.Time) {
 	h.link.LimitReads(until)
 }
 
-// blocking returns the connection with Read and Write that wait.
+// blocking returns a connection whose Read and Write wait, with the current deadlines.
 func (h *h1Conn) blocking() net.Conn {
 	return h.link.Blocking(h.readUntil, h.writeUntil)
 }
 
-// afterTimeout returns when a time is over that begins now. Without one it is the
-// zero time, which stands for never.
+// afterTimeout returns the time after a timeout that starts now. If there is no timeout, it
+// returns the zero time, which means never.
 func afterTimeout(timeout time.Duration) time.Time {
 	if timeout <= 0 {
 		return time.Time{}
@@ -111,27 +111,27 @@ func afterTimeout(timeout time.Duration) time.Time {
 	return time.Now().Add(timeout)
 }
 
-// sooner returns the earlier one of two times, of which the zero time is never.
-func sooner(a, b time.Time) time.Time {
+// earlier returns the earlier of two times. The zero time means never.
+func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}
 	return a
 }
 
-// limitRequest sets how long the rest of the current request may take to arrive,
-// before the first wait for it, and before each wait for more of a body that must
-// come at a minimum rate.
+// limitRequest sets the deadline for the rest of the current request. It is called before each
+// wait, but only takes effect for the first one, and for each wait for a body that must arrive
+// at a minimum rate.
 func (x *h1Exchange) limitRequest() {
-	buffers := x.h.conn.Reading() == http1.ReadBody
+	buffers := x.h.phases.Reading() == http1.ReadBody
 	if x.h.timing != timesWait && (!buffers || x.s.MinRequestBodyRate <= 0) {
 		return
 	}
 	if x.h.timing == timesWait {
 		x.h.timing = timesRequest
-		x.h.wholeUntil = x.requestEnd()
+		x.h.requestUntil = x.requestEnd()
 	}
-	until := x.h.wholeUntil
+	until := x.h.requestUntil
 	switch {
 	case buffers:
 		until = x.paceUntil(until)
@@ -142,9 +142,10 @@ func (x *h1Exchange) limitRequest() {
 	x.h.setReadUntil(until)
 }
 
-// headRead reports whether all of the head of the current request is there.
+// headRead reports whether the head of the current request was read completely.
 func (x *h1Exchange) headRead() bool { return x.ctx != nil && x.ctx.Request.Header.is(wasRead) }
 
+// requestEnd returns the deadline for the whole of the current request.
 func (x *h1Exchange) requestEnd() time.Time {
 	if x.config.ReadTimeout > 0 {
 		return time.Now().Add(x.config.ReadTimeout)
@@ -152,7 +153,8 @@ func (x *h1Exchange) requestEnd() time.Time {
 	return x.requestTimeout(x.s.ReadTimeout)
 }
 
-// requestTimeout returns when a time is over that begins with the current request.
+// requestTimeout returns the time after a timeout that starts with the current request. For
+// the first request, it starts with the connection.
 func (x *h1Exchange) requestTimeout(timeout time.Duration) time.Time {
 	if timeout > 0 && x.c.Requests == 0 {
 		return x.c.OpenedAt().Add(timeout)
@@ -162,13 +164,12 @@ func (x *h1Exchange) requestTimeout(timeout time.Duration) time.Time {
 
 // endHead ends the time of a head that has arrived.
 func (x *h1Exchange) endHead() {
-	// it may have come at the last moment; the rest of the request has its own time
-	x.h.timing = x.h.timing.headRead(passed(x.h.wholeUntil))
-	x.h.setReadUntil(x.h.wholeUntil)
+	// even if the head arrived at the last moment, the rest of the request has its own time
+	x.h.timing = x.h.timing.headRead(passed(x.h.requestUntil))
+	x.h.setReadUntil(x.h.requestUntil)
 }
 
-// limitResponse sets how long the peer may take to receive the bytes that are about
-// to be written.
+// limitResponse sets the deadline for writing the response.
 func (x *h1Exchange) limitResponse() {
 	if timeout := x.writeTimeout(); timeout > 0 || !x.h.writeUntil.IsZero() {
 		x.h.writeUntil = afterTimeout(timeout)
@@ -176,7 +177,7 @@ func (x *h1Exchange) limitResponse() {
 	}
 }
 
-// writeTimeout returns how long writing the current response may take, or 0.
+// writeTimeout returns how long writing the current response may take, or 0 for no limit.
 func (x *h1Exchange) writeTimeout() time.Duration {
 	if x.config.WriteTimeout > 0 {
 		return x.config.WriteTimeout
@@ -184,21 +185,20 @@ func (x *h1Exchange) writeTimeout() time.Duration {
 	return x.s.WriteTimeout
 }
 
-// defaultBodyRateGrace is Server.MinRequestBodyRateGrace if it is not set.
+// defaultBodyRateGrace is the default of Server.MinRequestBodyRateGrace.
 const defaultBodyRateGrace = 5 * time.Second
 
-// pace is how much of its time a body that must come at a minimum rate has left. It
-// begins with the grace; bytes that come add to that, and waiting takes from it.
-// There is never more of it than the grace, so a client that has sent much cannot
-// hold the rest back for long.
+// pace measures a body that must arrive at a minimum rate. The time left starts as the
+// grace: waiting takes from it, and bytes that arrive add to it. It never exceeds the grace,
+// so a client that has sent much cannot hold back the rest for long.
 type pace struct {
 	begun bool
 	left  time.Duration
-	since time.Duration // when the wait began that is under way, for a body that is buffered
-	got   int64         // bytes by then
+	since time.Duration // when the current wait began, for a body collected in memory
+	got   int64         // bytes that had arrived by then
 }
 
-// spend records that n bytes have come during a wait for the peer.
+// spend records a wait for the peer, in which n bytes have arrived.
 func (p *pace) spend(s *Server, waited time.Duration, n int64) {
 	grace := s.set.bodyRateGrace
 	if !p.begun {
@@ -209,8 +209,8 @@ func (p *pace) spend(s *Server, waited time.Duration, n int64) {
 	p.left = min(p.left-waited+min(earned, grace), grace)
 }
 
-// paceUntil returns when the wait ends that is about to begin for more of a buffered
-// body: at the time until, if not before.
+// paceUntil returns the deadline for a wait, about to begin, for more of a body collected in
+// memory. It is not later than until.
 func (x *h1Exchange) paceUntil(until time.Time) time.Time {
 	if x.s.MinRequestBodyRate <= 0 {
 		return until
@@ -218,11 +218,11 @@ func (x *h1Exchange) paceUntil(until time.Time) time.Time {
 	p, now := &x.pace, clock.Monotonic()
 	p.spend(x.s, now-p.since, x.recv.got-p.got)
 	p.since, p.got = now, x.recv.got
-	return sooner(until, time.Now().Add(p.left))
+	return earlier(until, time.Now().Add(p.left))
 }
 
-// awaitPaced is awaitBody for a body that a handler reads. The time that the handler
-// takes does not count.
+// awaitPaced is awaitBody for a body that a handler reads, with its minimum rate. The time of
+// the handler does not count.
 func (x *h1Exchange) awaitPaced(conn net.Conn) (int, error) {
 	if x.s.MinRequestBodyRate <= 0 {
 		return x.awaitBody(conn)
@@ -231,21 +231,21 @@ func (x *h1Exchange) awaitPaced(conn net.Conn) (int, error) {
 	if !p.begun {
 		p.spend(x.s, 0, 0)
 	}
-	x.h.link.LimitReads(sooner(x.h.readUntil, now.Add(p.left)))
-	if x.cut.Load() {
-		// LimitReads may have replaced the deadline that ends the reading
-		return 0, errReadingCut
+	x.h.link.LimitReads(earlier(x.h.readUntil, now.Add(p.left)))
+	if x.readingRevoked.Load() {
+		// LimitReads may have replaced the deadline that was to end the reading
+		return 0, errReadingRevoked
 	}
 	n, err := x.awaitBody(conn)
 	p.spend(x.s, time.Since(now), int64(n))
 	return n, err
 }
 
-// endPace does away with the deadline of the last wait.
+// endPace ends the measurement, and removes the deadline of the last wait.
 func (x *h1Exchange) endPace() {
 	x.pace = pace{}
 	x.h.link.LimitReads(x.h.readUntil)
 }
 
-// passed reports whether a time has come that is not the zero time.
+// passed reports whether a time has passed. The zero time means never.
 func passed(until time.Time) bool { return !until.IsZero() && !time.Now().Before(until) }

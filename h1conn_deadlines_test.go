@@ -10,11 +10,11 @@ func TestWhatReadDeadlinesAreOf(t *testing.T) {
 		expired, goesOn            timing // after a deadline has expired, or was extended
 		headRead, headReadAtTheEnd timing
 	}{
-		{timesWait, false, false, overRequest, timesWait, timesRequest, timesRequest},
-		{timesRequest, false, false, overRequest, timesRequest, timesRequest, timesRequest},
-		{timesHead, false, true, overHead, timesHead, timesRequest, timesRequest},
-		{overRequest, true, false, overRequest, timesRequest, timesRequest, overRequest},
-		{overHead, true, true, overHead, timesHead, timesRequest, overRequest},
+		{timesWait, false, false, expiredRequest, timesWait, timesRequest, timesRequest},
+		{timesRequest, false, false, expiredRequest, timesRequest, timesRequest, timesRequest},
+		{timesHead, false, true, expiredHead, timesHead, timesRequest, timesRequest},
+		{expiredRequest, true, false, expiredRequest, timesRequest, timesRequest, expiredRequest},
+		{expiredHead, true, true, expiredHead, timesHead, timesRequest, expiredRequest},
 	} {
 		if c.from.over() != c.over || c.from.ofHead() != c.ofHead {
 			t.Errorf("%d: over %v, of the head %v", c.from, c.from.over(), c.from.ofHead())

@@ -20,7 +20,7 @@ type noEngine struct {
 func (noEngine) LimitReads(time.Time)      {}
 func (noEngine) LimitWrites(time.Time)     {}
 func (noEngine) ForgetDeadlines(time.Time) {}
-func (e noEngine) KeepsSpace() bool        { return e.keepsSpace }
+func (e noEngine) HasReadGoroutine() bool  { return e.keepsSpace }
 func (noEngine) SendsFiles() bool          { return false }
 
 // driven returns an h1Conn that no engine drives.
@@ -29,12 +29,12 @@ func driven(t *testing.T, s *Server, keepsSpace bool) *h1Conn {
 	nc, other := net.Pipe()
 	t.Cleanup(func() { _, _ = nc.Close(), other.Close() })
 	c := &engine.Conn{Set: &s.conns, NC: nc, Service: s.conns.Service()}
-	return (*host)(s).Lend(c, noEngine{keepsSpace: keepsSpace}, nil).(*h1Conn)
+	return (*host)(s).AcquireProtocol(c, noEngine{keepsSpace: keepsSpace}, nil).(*h1Conn)
 }
 
 func (h *h1Conn) give(text string) {
 	for len(text) > 0 {
-		n := copy(h.Space(), text)
+		n := copy(h.ReadBuffer(), text)
 		h.Received(n, 0)
 		text = text[n:]
 	}
@@ -57,14 +57,14 @@ func TestHeadAtTheLastMomentIsFollowedByABody(t *testing.T) {
 	if until := x.Wait(engine.WaitInput); time.Until(until) < time.Minute {
 		t.Fatalf("the head may take until %v", until)
 	}
-	x.Expired()
+	x.DeadlineExceeded()
 	x.give("Host: a\r\nContent-Length: 2\r\n\r\na")
 	expectAction(t, x, engine.Read)
-	if until := x.Wait(engine.WaitInput); until.Equal(engine.Passed) {
+	if until := x.Wait(engine.WaitInput); until.Equal(engine.PastDeadline) {
 		t.Fatal("the time of the body is over")
 	}
 	x.give("b")
-	expectAction(t, x, engine.FlushRest)
+	expectAction(t, x, engine.FlushIdle)
 	head, tail, _ := x.Output()
 	if got := string(head) + string(tail); !strings.HasPrefix(got, "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(got, servertest.Echoed("POST", "/", "ab")) {
 		t.Errorf("the answer is %q", got)
@@ -85,7 +85,7 @@ func TestTimeOfHeaderReceivedAtTheLastMoment(t *testing.T) {
 	x.give("POST / HTTP/1.1\r\n")
 	expectAction(t, x, engine.Read)
 	x.Wait(engine.WaitInput)
-	x.Expired()
+	x.DeadlineExceeded()
 	x.give("Host: a\r\nContent-Length: 2\r\n\r\na")
 	expectAction(t, x, engine.Read)
 	if until := x.Wait(engine.WaitInput); time.Until(until) < time.Minute {
@@ -107,10 +107,10 @@ func TestExpiredHeadIsOverUnlessItIsThere(t *testing.T) {
 	x.give("POST / HTTP/1.1\r\n")
 	expectAction(t, x, engine.Read)
 	x.Wait(engine.WaitInput)
-	x.Expired()
+	x.DeadlineExceeded()
 	x.give("Host: a\r\n")
 	expectAction(t, x, engine.Read)
-	if until := x.Wait(engine.WaitInput); !until.Equal(engine.Passed) {
+	if until := x.Wait(engine.WaitInput); !until.Equal(engine.PastDeadline) {
 		t.Errorf("the rest of the head may take until %v", until)
 	}
 }
@@ -120,7 +120,7 @@ func TestKeptAliveRequestTakesOneStep(t *testing.T) {
 	x := driven(t, &Server{Handler: echo}, false)
 	for range 3 {
 		x.give(servertest.Get("/"))
-		expectAction(t, x, engine.FlushRest)
+		expectAction(t, x, engine.FlushIdle)
 		head, tail, _ := x.Output()
 		x.Written(int64(len(head)+len(tail)), nil)
 		if !x.Idle() {
@@ -176,14 +176,14 @@ func answerRequest(t *testing.T, h *h1Conn, request string) {
 	}
 }
 
-// Where goroutines wait with a buffer, a few connections of a server keep their contexts
-// meanwhile. They make room for others when they end.
+// If goroutines wait with a buffer, a few connections of a server keep their contexts
+// meanwhile. When they end, other connections may keep theirs.
 func TestFewWaitingConnectionsKeepTheirContexts(t *testing.T) {
 	s := &Server{Handler: echo}
 	for range 2 {
 		var all []*h1Conn
 		kept := 0
-		for range maxKeepers + 3 {
+		for range maxCachedCtxs + 3 {
 			x := driven(t, s, true)
 			for range 2 {
 				answerOne(t, x, engine.WaitRequest, servertest.Get("/"))
@@ -195,16 +195,16 @@ func TestFewWaitingConnectionsKeepTheirContexts(t *testing.T) {
 				t.Fatal("a context that waits is still that of a request")
 			}
 		}
-		if kept != maxKeepers || s.keepers.Load() != maxKeepers {
-			t.Errorf("%d connections have a context, and %d are counted, want %d", kept, s.keepers.Load(), maxKeepers)
+		if kept != maxCachedCtxs || s.cachedCtxs.Load() != maxCachedCtxs {
+			t.Errorf("%d connections have a context, and %d are counted, want %d", kept, s.cachedCtxs.Load(), maxCachedCtxs)
 		}
 		for i, x := range all {
 			if i%3 == 0 {
 				x.Abandoned()
 			}
-			(*host)(s).Return(x, i%2 == 0)
+			(*host)(s).ReleaseProtocol(x, i%2 == 0)
 		}
-		if n := s.keepers.Load(); n != 0 {
+		if n := s.cachedCtxs.Load(); n != 0 {
 			t.Fatalf("%d connections are counted after the end of all", n)
 		}
 	}
@@ -218,7 +218,7 @@ func TestConnectionsThatKeepNoContext(t *testing.T) {
 		handler    RequestHandler
 	}{
 		{"of the event engine", false, engine.WaitRequest, echo},
-		{"without a buffer", true, engine.WaitBare, echo},
+		{"without a buffer", true, engine.WaitUnbuffered, echo},
 		{"with much output", true, engine.WaitRequest, func(ctx *RequestCtx) {
 			ctx.Response.Header.Set("Much", strings.Repeat("x", 3*defaultWriteSize))
 		}},
@@ -232,7 +232,7 @@ func TestConnectionsThatKeepNoContext(t *testing.T) {
 	}
 }
 
-// A context that is kept holds no more than one of the pool.
+// A kept context holds no more memory than one of the pool.
 func TestKeptContextIsSmall(t *testing.T) {
 	x := driven(t, &Server{Handler: echo}, true)
 	answerOne(t, x, engine.WaitRequest, "GET / HTTP/1.1\r\nHost: a\r\nMuch: "+strings.Repeat("x", maxKeptBlock)+"\r\n\r\n")
@@ -258,20 +258,19 @@ func TestEngineNeedNotAskForTheTimeOfOutput(t *testing.T) {
 	} {
 		c.s.Handler = echo
 		x := driven(t, c.s, true)
-		if x.c.RoomForEver != c.forEver {
-			t.Errorf("%s: RoomForEver is %v", c.name, x.c.RoomForEver)
+		if x.c.NoWriteTimeout != c.forEver {
+			t.Errorf("%s: RoomForEver is %v", c.name, x.c.NoWriteTimeout)
 		}
 		x.give(servertest.Get("/"))
 		x.Step()
-		if until := x.Wait(engine.WaitRoom); until.IsZero() != c.forEver {
+		if until := x.Wait(engine.WaitWritable); until.IsZero() != c.forEver {
 			t.Errorf("%s: output may take until %v", c.name, until)
 		}
 	}
 }
 
-// Requests that come faster than they are read are read many at a time, unless a goroutine
-// waits with the space in hand. A connection that waits afterwards holds no more memory for
-// that.
+// Requests that arrive faster than they are read are read many at once, unless a goroutine
+// holds the space while it waits. A connection that waits afterwards holds no memory for that.
 func TestBurstsAreReadAtOnce(t *testing.T) {
 	const requests = 40
 	request := "GET / HTTP/1.1\r\nHost: a\r\nMuch: " + strings.Repeat("x", 500) + "\r\n\r\n"
@@ -282,7 +281,7 @@ func TestBurstsAreReadAtOnce(t *testing.T) {
 			usual := x.s.set.readSize
 			rest, reads := strings.Repeat(request, requests)+request[:100], 0
 			for ; rest != ""; reads++ {
-				n := copy(x.Space(), rest)
+				n := copy(x.ReadBuffer(), rest)
 				x.Received(n, 0)
 				rest = rest[n:]
 				for x.Step() != engine.Read {
@@ -290,7 +289,7 @@ func TestBurstsAreReadAtOnce(t *testing.T) {
 					x.Written(int64(len(head)+len(tail)), nil)
 				}
 			}
-			if most := 2 + requests*len(request)/(burstSpace-len(request)); served != requests || !keepsSpace && reads > most {
+			if most := 2 + requests*len(request)/(burstReadSize-len(request)); served != requests || !keepsSpace && reads > most {
 				t.Errorf("%d requests were read with %d reads, want %d with %d at most", served, reads, requests, most)
 			}
 			x.Wait(engine.WaitInput)
@@ -307,7 +306,7 @@ func TestBurstsAreReadAtOnce(t *testing.T) {
 			whole := request[:len(request)-4] + strings.Repeat("x", usual-len(request)) + "\r\n\r\n"
 			for _, part := range []string{strings.Repeat(request, requests), request, whole} {
 				answerOne(t, x, engine.WaitRequest, part)
-				if size := len(x.Space()); size >= 2*usual {
+				if size := len(x.ReadBuffer()); size >= 2*usual {
 					t.Errorf("an idle connection has room for %d bytes", size)
 				}
 			}
@@ -315,7 +314,7 @@ func TestBurstsAreReadAtOnce(t *testing.T) {
 	}
 }
 
-// The first bytes of a request that come behind many others move to a buffer of their size.
+// The first bytes of a request that arrives after many others move to a buffer of their size.
 func TestPartOfARequestBehindABurstIsSmall(t *testing.T) {
 	request := "GET / HTTP/1.1\r\nHost: a\r\nMuch: " + strings.Repeat("x", 3900) + "\r\n\r\n"
 	for part := 1; part < len(request); part += 389 {
@@ -333,8 +332,8 @@ func TestPartOfARequestBehindABurstIsSmall(t *testing.T) {
 	}
 }
 
-// A content that fills what is read at a time is read with fewer reads, too. A connection
-// that waits for the rest of it holds no large buffer, on a goroutine or without one.
+// Content that fills a usual buffer is read with fewer reads, too. A connection that waits for
+// the rest of it holds no large buffer, on a goroutine or without one.
 func TestContentIsReadInLargerParts(t *testing.T) {
 	head := "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 50000\r\n\r\n"
 	for _, keepsSpace := range []bool{false, true} {
@@ -342,12 +341,12 @@ func TestContentIsReadInLargerParts(t *testing.T) {
 		usual := x.s.set.readSize
 		rest, reads := head+strings.Repeat("x", 40000), 0
 		for ; rest != ""; reads++ {
-			n := copy(x.Space(), rest)
+			n := copy(x.ReadBuffer(), rest)
 			x.Received(n, 0)
 			rest = rest[n:]
 			expectAction(t, x, engine.Read)
 		}
-		if want := 2 + 40000/burstSpace; !keepsSpace && reads > want {
+		if want := 2 + 40000/burstReadSize; !keepsSpace && reads > want {
 			t.Errorf("%d reads, want %d at most", reads, want)
 		}
 		x.Wait(engine.WaitInput)
@@ -358,7 +357,7 @@ func TestContentIsReadInLargerParts(t *testing.T) {
 	x := driven(t, &Server{Handler: echo}, false)
 	x.give(head + strings.Repeat("x", 20000))
 	expectAction(t, x, engine.Read)
-	if size := len(x.spaceToWaitWith()); size >= 2*x.s.set.readSize {
+	if size := len(x.idleReadBuffer()); size >= 2*x.s.set.readSize {
 		t.Errorf("a goroutine waits with %d bytes", size)
 	}
 }

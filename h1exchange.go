@@ -15,43 +15,58 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/files"
 	"github.com/valyala/fasthttp/internal/http1"
-	"github.com/valyala/fasthttp/internal/ioread"
+	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/recvbuf"
 	"github.com/valyala/fasthttp/internal/watch"
 )
 
-// h1Exchange is an exchange of a connection of HTTP/1: it receives the request and sends the
-// response. The next request of the connection uses it again.
+// h1Exchange is an exchange on an HTTP/1 connection. It belongs to an h1Conn, and serves the
+// requests of the connection one after the other.
 //
-// Only bodies that are streams, in either direction, need a connection that can wait:
-// the exchange asks the link for one.
+// The life of a request begins with advanceHead, which h1Conn.advance calls, and then
+// advanceBody if the content is collected. The other methods follow from these two:
+//
+//	advanceHead   begin, for the first byte; then reads the head
+//	headReceived  admit, and then one of:
+//	                planServe    serveEmpty
+//	                planCollect  advanceBody, each time that more has arrived
+//	                planStream   newSource
+//	                planParse    newSource, serveForm
+//	                planRefuse   refuse or refuseUnread: buildRefusal, respond
+//	serve         count, handle; then answer if reclaimCtx is needed
+//	respond       puts the response into the output, or writes a stream
+//	endRequest    prepares for the next request, once the response is in the output or written
+//
+// An h1Exchange does not wait for the peer, except for a streamed body, in either direction:
+// then it asks its link for a connection whose Read and Write wait.
 type h1Exchange struct {
 	exchange
 	h *h1Conn
 
 	recv     receiver
 	pace     pace
-	delivery delivery // of the response, for Server.ResponseSent
+	delivery delivery      // of the response, for Server.ResponseSent
+	output   *streamOutput // of the response whose body is a stream, while it is written
 
-	toDrain int        // how much of the body may still be discarded, see drain
-	spare   *h1Content // for the next body that is a stream, or nil
-	// continuing is held while 100 (Continue) is sent, if the body, which is a stream, may be
-	// read in one goroutine while the response is written in another.
-	continuing sync.Mutex
-	watching   atomic.Bool // the engine watches the client for the handler
-	// cut says that a late handler, which has the body, must not read more of it
-	cut atomic.Bool
+	toDrain     int        // how many bytes of the body may still be discarded, see drain
+	freeContent *h1Content // for the next streamed body, or nil
+	// continueMu is held while 100 (Continue) is sent, if duplex is set: one goroutine may
+	// be reading the body while another writes the response.
+	continueMu     sync.Mutex
+	watching       atomic.Bool // the engine watches the client for the handler
+	readingRevoked atomic.Bool // a late handler has the body, and must read no more of it
 }
 
 var _ serverTransport = (*h1Exchange)(nil)
 
-// advanceHead reads a head. The second result reports whether the exchange has to
-// wait for the step.
+// advanceHead reads the head of a request, as far as it has arrived. The second result of it,
+// and of the methods below, reports whether the engine must perform the action before the
+// exchange can continue; if not, the action is ignored.
 func (x *h1Exchange) advanceHead() (engine.Action, bool) {
 	b := x.h.pending()
-	if x.h.conn.Idle() {
-		if x.s.set.unencryptedHTTP2 && x.c.NeverAsked() {
-			if next, wait := x.lookForPreface(b); wait {
+	if x.h.phases.Idle() {
+		if x.s.set.unencryptedHTTP2 && x.c.NoRequestYet() {
+			if next, wait := x.checkPreface(b); wait {
 				return next, true
 			}
 		}
@@ -63,7 +78,7 @@ func (x *h1Exchange) advanceHead() (engine.Action, bool) {
 		if len(b) == 0 {
 			return x.h.flushThen(engine.Read), true
 		}
-		if x.h.turn >= turnLimit || x.h.out != nil && len(x.h.out.B) >= flushSize {
+		if x.h.servedSinceFlush >= pipelineBatch || x.h.out != nil && len(x.h.out.B) >= flushSize {
 			return engine.Flush, true
 		}
 		x.begin()
@@ -83,14 +98,14 @@ func (x *h1Exchange) advanceHead() (engine.Action, bool) {
 	return x.headReceived()
 }
 
-// begin prepares for a request whose first byte has arrived.
+// begin prepares the exchange for a request whose first byte has arrived.
 func (x *h1Exchange) begin() {
-	if x.c.IsPinned() && x.h.conn.Reading() == http1.ReadIdle {
+	if x.c.HasEscaped() && x.h.phases.Reading() == http1.ReadIdle {
 		x.h.forgetDeadlines()
 	}
-	x.h.conn.SetReading(http1.ReadHead)
-	if x.h.conn.Waiting() != http1.WaitNever {
-		x.h.conn.SetWaiting(http1.WaitNever)
+	x.h.phases.SetReading(http1.ReadHead)
+	if x.h.phases.Waiting() != http1.WaitNever {
+		x.h.phases.SetWaiting(http1.WaitNever)
 	}
 	x.c.Empty = 0
 	if x.ctx == nil {
@@ -100,13 +115,13 @@ func (x *h1Exchange) begin() {
 	}
 	x.ctx.used = true
 	x.ctx.Request.isTLS = x.c.IsTLS
-	// the header was reset after the last response
+	// the context was reset after the last response
 	x.h.head.Reset()
 	x.config, x.refusal = RequestConfig{}, nil
 	x.h.minor, x.duplex = 1, false
 }
 
-// headReceived continues after the head of a request.
+// headReceived continues after the head of a request, as admit has decided.
 func (x *h1Exchange) headReceived() (engine.Action, bool) {
 	h, framing := x.h, x.h.head.Framing
 	if h.timing.ofHead() {
@@ -114,7 +129,7 @@ func (x *h1Exchange) headReceived() (engine.Action, bool) {
 	}
 	h.minor = uint8(h.head.Minor)
 	if x.ctx.Request.Header.ConnectionClose() {
-		h.conn.SetLife(http1.LifeLast)
+		h.phases.SetLife(http1.LifeLast)
 	}
 	expects := expectsNothing
 	if h.minor > 0 {
@@ -134,15 +149,15 @@ func (x *h1Exchange) headReceived() (engine.Action, bool) {
 		return x.refuse(x.refusal)
 	}
 	if expects == expectsContinue && (framing.Kind == http1.Chunks || framing.Length > 0) {
-		h.conn.SetWaiting(http1.WaitOpen)
+		h.phases.SetWaiting(http1.WaitOpen)
 	}
 	if next == planCollect {
-		_ = x.recv.start(framing, x.bodyLimit()) // admit has looked at its length
-		x.sayContinue()
-		h.conn.SetReading(http1.ReadBody)
+		_ = x.recv.start(framing, x.bodyLimit()) // admit has checked the length
+		x.send100()
+		h.phases.SetReading(http1.ReadBody)
 		return x.advanceBody()
 	}
-	h.conn.SetReading(http1.ReadStream)
+	h.phases.SetReading(http1.ReadStream)
 	x.limitRequest()
 	h.blocking()
 	if err := x.flushNow(); err != nil {
@@ -157,34 +172,34 @@ func (x *h1Exchange) headReceived() (engine.Action, bool) {
 	return x.serve()
 }
 
-// serveEmpty answers a request that has no body.
+// serveEmpty serves a request that has no body.
 func (x *h1Exchange) serveEmpty() (engine.Action, bool) {
-	x.h.conn.SetReading(http1.ReadDone)
+	x.h.phases.SetReading(http1.ReadDone)
 	if x.h.head.MethodID != http1.MethodGet {
 		x.ctx.Request.finalizeEmpty()
 	}
 	return x.serve()
 }
 
-// flushFailed ends a connection to which earlier output could not be written before
-// the call of the handler.
+// flushFailed ends the connection after an error of writing earlier output, before the
+// handler is called.
 func (x *h1Exchange) flushFailed(err error) (engine.Action, bool) {
-	x.cutOff(err)
+	x.abort(err)
 	x.h.fault = err
-	x.h.conn.EndReading()
+	x.h.phases.EndReading()
 	return engine.Close, false
 }
 
-// sayContinue sends 100 (Continue) to a client that waits for it.
-func (x *h1Exchange) sayContinue() {
-	if x.h.conn.Waiting() == http1.WaitOpen {
-		x.h.conn.SetWaiting(http1.WaitOver)
+// send100 adds 100 (Continue) to the output if the client waits for it.
+func (x *h1Exchange) send100() {
+	if x.h.phases.Waiting() == http1.WaitOpen {
+		x.h.phases.SetWaiting(http1.WaitOver)
 		out := x.h.output()
 		out.B = append(out.B, "HTTP/1.1 100 Continue\r\n\r\n"...)
 	}
 }
 
-// advanceBody reads a body into the request.
+// advanceBody collects the body of the request in memory, as far as it has arrived.
 func (x *h1Exchange) advanceBody() (engine.Action, bool) {
 	req := &x.ctx.Request
 	b := x.h.pending()
@@ -200,59 +215,65 @@ func (x *h1Exchange) advanceBody() (engine.Action, bool) {
 	if n > 0 {
 		x.h.consume(n)
 	}
-	// the buffer of a small body that has arrived is below the size that counts
+	// a small body that has arrived is not counted, so reserveBodyMemory is not needed
 	if err == nil && (!done || x.recv.got > ownBuffer) {
-		if room := x.bodyRoom(req.body.room()); room > uncountedBody {
-			err = x.holdBody(room, n, done)
+		if room := x.bodyRoom(req.body.capacity()); room > uncountedBody {
+			err = x.reserveBodyMemory(room, n, done)
 		}
 	}
 	if err != nil {
 		return x.refuse(err)
 	}
+	if x.parsesForm(x.h.head.Framing, x.recv.got) {
+		return x.parseRest(done)
+	}
 	if !done {
-		if x.parsesForm(x.h.head.Framing, x.recv.got) {
-			return x.parseRest()
-		}
 		return x.h.flushThen(engine.Read), true
 	}
-	x.h.conn.SetReading(http1.ReadDone)
+	x.h.phases.SetReading(http1.ReadDone)
 	req.finalizeEmpty()
 	return x.serve()
 }
 
-// flushNow writes the bytes in out, before the response to the current request or in
-// the middle of it.
+// flushNow writes the bytes in out, and waits until the peer takes them. It is called before
+// the response to the current request, or in the middle of it.
 func (x *h1Exchange) flushNow() error {
 	if x.h.out == nil || len(x.h.out.B) == 0 {
 		return nil
 	}
-	if x.h.conn.Writing() != http1.WriteStream {
+	if x.output != nil {
+		// the response is made from the request body, for which it is flushed here
+		return x.output.Flush()
+	}
+	if x.h.phases.Writing() != http1.WriteStream {
 		x.limitResponse()
 	}
 	_, err := x.h.flushTo(x.h.blocking())
 	return err
 }
 
-// wantsClose reports whether the connection ends with the current request.
+// wantsClose reports whether the connection should end after the current request.
 func (x *h1Exchange) wantsClose() bool {
 	s, ctx := x.s, x.ctx
-	return !x.h.conn.KeepAlive() || s.DisableKeepalive || x.c.Stopping() ||
+	return !x.h.phases.KeepAlive() || s.DisableKeepalive || x.c.Stopping() ||
 		s.MaxRequestsPerConn > 0 && x.c.Requests >= uint64(s.MaxRequestsPerConn) ||
 		ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose()
 }
 
-// parseRest parses a form whose beginning is in memory and whose rest is still to
-// come.
-func (x *h1Exchange) parseRest() (engine.Action, bool) {
-	x.h.conn.SetReading(http1.ReadStream)
-	x.h.setReadUntil(x.h.wholeUntil)
+// parseRest serves a request with a large form, whose beginning is in memory. done reports
+// whether all of it is there; otherwise the rest is parsed as it arrives.
+func (x *h1Exchange) parseRest(done bool) (engine.Action, bool) {
+	x.h.phases.SetReading(http1.ReadStream)
+	x.h.setReadUntil(x.h.requestUntil)
 	x.h.blocking()
 	if err := x.flushNow(); err != nil {
 		return x.flushFailed(err)
 	}
 	source := x.newSource()
-	source.resume(x, x.recv.decoder, &x.ctx.Request.Header.header, x.s.AcceptTrailer)
-	return x.serveForm(x.readOn(source))
+	if !done {
+		source.resume(x, x.recv.decoder, &x.ctx.Request.Header.header, x.s.AcceptTrailer)
+	}
+	return x.serveForm(x.streamBody(source))
 }
 
 // serveForm serves a request whose form is parsed as it arrives.
@@ -265,12 +286,12 @@ func (x *h1Exchange) serveForm(beginning *bufpool.Buffer) (engine.Action, bool) 
 
 // formParsed implements serverTransport.
 func (x *h1Exchange) formParsed() {
-	x.dropBody(true)
-	// the handler gets a form, so it cannot be reading from the connection
-	x.h.conn.SetReading(http1.ReadDone)
+	x.drainOrClose(true)
+	// the handler gets the parsed form, so it cannot read from the connection
+	x.h.phases.SetReading(http1.ReadDone)
 }
 
-// refuse answers a request that the handler does not get, and ends the connection.
+// refuse answers a refused request, and ends the connection.
 func (x *h1Exchange) refuse(why error) (engine.Action, bool) {
 	x.refusal = why
 	if why != ErrRequestRefused {
@@ -278,46 +299,49 @@ func (x *h1Exchange) refuse(why error) (engine.Action, bool) {
 	}
 	x.bodyArrived()
 	x.stampRefused()
-	return x.answerAndEnd(x.answerRefusal())
+	// the method may be known although the head cannot be read
+	isHead := x.h.head.MethodID == http1.MethodHead
+	return x.respondAndClose(x.buildRefusal() || isHead)
 }
 
-func (x *h1Exchange) answerAndEnd(isHead bool) (engine.Action, bool) {
+// respondAndClose sends the response, and ends the connection after it.
+func (x *h1Exchange) respondAndClose(isHead bool) (engine.Action, bool) {
 	x.ctx.Response.SetConnectionClose()
-	if x.h.conn.Reading() != http1.ReadDone {
-		x.h.conn.SetReading(http1.ReadDone)
+	if x.h.phases.Reading() != http1.ReadDone {
+		x.h.phases.SetReading(http1.ReadDone)
 	}
-	x.h.conn.Linger()
+	x.h.phases.Linger()
 	return x.respond(isHead)
 }
 
-// refuseUnread answers a request that Server.HeaderReceived has refused. The body is
-// drained within the same limits as one that a handler leaves unread.
+// refuseUnread answers a request that Server.HeaderReceived has refused. To keep the
+// connection, it drains the body within the limits for bodies that a handler leaves unread.
 func (x *h1Exchange) refuseUnread(framing http1.Framing) (engine.Action, bool) {
 	req := &x.ctx.Request
 	x.stampRefused()
 	x.countRequest()
 	ctx := x.ctx
-	isHead := x.answerRefusal()
+	isHead := x.buildRefusal()
 	if x.ctx != ctx {
-		// it is left to goroutines of the application
-		return x.answerAndEnd(isHead)
+		// the first one is left to goroutines of the application
+		return x.respondAndClose(isHead)
 	}
 	if framing.Kind == http1.NoBody {
-		x.h.conn.SetReading(http1.ReadDone)
+		x.h.phases.SetReading(http1.ReadDone)
 		req.finalizeEmpty()
 		return x.respond(isHead)
 	}
-	x.h.conn.SetReading(http1.ReadStream)
+	x.h.phases.SetReading(http1.ReadStream)
 	if x.h.head.Has(http1.Expect100 | http1.ExpectOther) {
-		x.h.conn.SetWaiting(http1.WaitOver)
+		x.h.phases.SetWaiting(http1.WaitOver)
 	}
 	x.limitRequest()
 	source := x.newSource()
 	source.start(x, framing, &req.Header.header, nil)
 	req.source = source
 	if x.drain(false) == bodyio.DrainedLater && framing.Kind == http1.Chunks {
-		// how much is still to come is not known
-		x.h.conn.Linger()
+		// the length of the rest is unknown
+		x.h.phases.Linger()
 	}
 	return x.respond(isHead)
 }
@@ -354,32 +378,31 @@ func (x *h1Exchange) unwatchPeer() {
 // mayReadAhead reports whether the next bytes on the connection do not belong to the
 // current request.
 func (x *h1Exchange) mayReadAhead() bool {
-	return !(x.h.conn.Reading() == http1.ReadStream && x.ctx.Request.arrives()) && len(x.h.pending()) == 0
+	return !(x.h.phases.Reading() == http1.ReadStream && x.ctx.Request.arrives()) && len(x.h.pending()) == 0
 }
 
 var _ recvbuf.Source = (*h1Exchange)(nil)
 
-// newSource returns the source of the body of the current request, to be started.
+// newSource returns a source for the body of the current request. The caller starts it.
 func (x *h1Exchange) newSource() *h1Content {
-	c := x.spare
-	if x.spare = nil; c == nil {
+	c := x.freeContent
+	if x.freeContent = nil; c == nil {
 		c = new(h1Content)
 	}
 	x.toDrain = drainLimit
 	return c
 }
 
-// reclaim takes the source of a request that has ended. A request whose context is
-// left to the application keeps its source, which may be read at any time.
+// reclaim keeps the source of a request that has ended, for another one. It is not called if
+// the context was left to the application, which may read from the source at any time.
 func (x *h1Exchange) reclaim(source contentSource) {
 	if c, ok := source.(*h1Content); ok {
 		c.clear()
-		x.spare = c
+		x.freeContent = c
 	}
 }
 
-// Peek implements recvbuf.Source: the body of a request that is a stream is read from
-// its exchange.
+// Peek implements recvbuf.Source, from which an h1Content decodes a streamed body.
 func (x *h1Exchange) Peek() []byte { return x.h.pending() }
 
 // Discard implements recvbuf.Source.
@@ -391,16 +414,16 @@ func (x *h1Exchange) Discard(n int) {
 
 // Fill implements recvbuf.Source.
 func (x *h1Exchange) Fill() error {
-	if x.cut.Load() {
-		return errReadingCut
+	if x.readingRevoked.Load() {
+		return errReadingRevoked
 	}
-	if err := x.goOn(); err != nil {
+	if err := x.send100AndFlush(); err != nil {
 		return err
 	}
 	n, err := x.awaitPaced(x.h.blocking())
 	if n > 0 {
-		if x.held != nil {
-			x.held.Progress(n)
+		if x.bodyMemory != nil {
+			x.bodyMemory.Progress(n)
 		}
 		x.h.Received(n, 0)
 		return nil
@@ -408,41 +431,41 @@ func (x *h1Exchange) Fill() error {
 	return err
 }
 
-// errReadingCut is the error of reading a body that was still arriving when its
-// handler timed out.
-var errReadingCut = errors.New("fasthttp: the rest of the body is not read since the handler has timed out")
+// errReadingRevoked is the error of reading a body that was still arriving when its handler timed
+// out.
+var errReadingRevoked = errors.New("fasthttp: the rest of the body is not read since the handler has timed out")
 
-// goOn sends 100 (Continue) to a client that waits for it before it sends a body that
-// is a stream, and flushes output that the client may wait for before it sends more.
-// If the stream has a goroutine of its own, the other goroutine handles the response.
-func (x *h1Exchange) goOn() error {
+// send100AndFlush prepares for reading more of a streamed body: it sends 100 (Continue) if the
+// client waits for it, and flushes other output that the client may be waiting for. If duplex
+// is set it leaves the other output to the goroutine that writes the response.
+func (x *h1Exchange) send100AndFlush() error {
 	if !x.duplex {
-		x.sayContinue()
+		x.send100()
 		return x.flushNow()
 	}
-	x.continuing.Lock()
-	defer x.continuing.Unlock()
-	if x.h.conn.Waiting() != http1.WaitOpen {
+	x.continueMu.Lock()
+	defer x.continueMu.Unlock()
+	if x.h.phases.Waiting() != http1.WaitOpen {
 		return nil
 	}
-	x.sayContinue()
+	x.send100()
 	return x.flushNow()
 }
 
-// bodyRoom returns how much memory the body of the current request takes if its
-// buffer has this size. For a large body that includes the space for reading, if the
-// engine holds it while it waits.
+// bodyRoom returns how much memory the body of the current request takes, in bytes, if its
+// buffer has this size. For a large body that includes the space for reading, if the engine
+// keeps that while it waits.
 func (x *h1Exchange) bodyRoom(size int) int {
-	if x.h.link.KeepsSpace() && (x.h.in != nil && cap(x.h.in.B) >= bodySpace || x.recv.decoder.Left() > bodySpace) {
-		size += bodySpace
+	if x.h.link.HasReadGoroutine() && (x.h.in != nil && cap(x.h.in.B) >= bodyReadSize || x.recv.decoder.Remaining() > bodyReadSize) {
+		size += bodyReadSize
 	}
 	return size
 }
 
-// growBody gives the body of the current request a buffer of the size. The buffer is
-// counted before it is allocated, and not allocated if there is no room.
+// growBody gives the body of the current request a buffer of the size. It counts the buffer
+// first, and fails without allocating it if the limit is reached.
 func (x *h1Exchange) growBody(size int) error {
-	if err := x.holdBody(x.bodyRoom(size), 0, false); err != nil {
+	if err := x.reserveBodyMemory(x.bodyRoom(size), 0, false); err != nil {
 		return err
 	}
 	x.s.bodies.Tidy()
@@ -450,29 +473,29 @@ func (x *h1Exchange) growBody(size int) error {
 	return nil
 }
 
-// awaitBody reads more of a request from its connection, in a goroutine that waits
-// for it. Meanwhile a stalled body may be ended to make room for other requests.
+// awaitBody reads more of the body from the connection, and waits for it. Meanwhile a body
+// that stalls may be ended, to make room for other requests.
 func (x *h1Exchange) awaitBody(conn net.Conn) (int, error) {
-	h := x.held
+	h := x.bodyMemory
 	if h == nil {
-		return ioread.Some(conn, x.h.spaceToWaitWith())
+		return netio.Some(conn, x.h.idleReadBuffer())
 	}
 	h.Block()
-	n, err := ioread.Some(conn, x.h.spaceToWaitWith())
+	n, err := netio.Some(conn, x.h.idleReadBuffer())
 	if !h.Resume() {
 		return 0, ErrRequestBodyMemory
 	}
 	return n, err
 }
 
-// InterruptBody implements bodymem.Owner.
+// InterruptBody implements bodymem.Request.
 func (x *h1Exchange) InterruptBody() {
 	x.h.link.Interrupt()
-	// it may take its time until the goroutine gets a processor
-	x.ctx.Request.body.drop()
+	// the goroutine may get a processor much later
+	x.ctx.Request.body.releaseBuffer()
 }
 
-// ClaimStalledBody implements bodymem.Owner.
+// ClaimStalledBody implements bodymem.Request.
 func (x *h1Exchange) ClaimStalledBody() (end func()) {
 	if stop := x.h.link.ClaimStalled(x.h); stop != nil {
 		end = func() { stop(ErrRequestBodyMemory) }
@@ -480,19 +503,18 @@ func (x *h1Exchange) ClaimStalledBody() (end func()) {
 	return end
 }
 
-// drainLimit is how much of a body that the handler left unread is discarded to keep
-// the connection.
+// drainLimit is how many bytes of an unread body are discarded to keep the connection.
 const drainLimit = 256 << 10
 
-// drain discards the rest that the handler left unread of a body that is a stream:
-// unless mayWait is set, only the bytes that have arrived. It does not wait for a
-// body that the peer may be waiting to send.
+// drain discards the rest of a streamed body, which the handler has left unread. It discards
+// only bytes that have arrived, unless mayWait is set. It never waits for a peer that may
+// itself wait for 100 (Continue).
 func (x *h1Exchange) drain(mayWait bool) bodyio.Drained {
 	source := x.ctx.Request.source
 	switch {
 	case source.Ended():
 		return bodyio.DrainedAll
-	case x.h.conn.Waiting() != http1.WaitNever:
+	case x.h.phases.Waiting() != http1.WaitNever:
 		return bodyio.DrainedNever
 	case mayWait:
 		return source.Drain(&x.toDrain)
@@ -500,22 +522,21 @@ func (x *h1Exchange) drain(mayWait bool) bodyio.Drained {
 	return source.DrainArrived(&x.toDrain)
 }
 
-// dropBody drains the body, and makes the connection end if the next request cannot
-// be found after it.
-func (x *h1Exchange) dropBody(mayWait bool) {
+// drainOrClose drains the body, and makes the connection end if the beginning of the next request
+// cannot be found.
+func (x *h1Exchange) drainOrClose(mayWait bool) {
 	if x.drain(mayWait) == bodyio.DrainedNever {
-		x.h.conn.Linger()
+		x.h.phases.Linger()
 	}
 }
 
-// dropUnread drains the part of the body that has arrived before the response, so
-// that the response can say whether the connection closes because of the rest. The
-// peer may be waiting for the response before it sends more, so that is left to
-// dropRest.
-func (x *h1Exchange) dropUnread() { x.dropBody(false) }
+// drainBeforeResponse drains the bytes of the body that arrive before the response is sent. After that,
+// the response can announce whether the connection closes because of the rest. drainBeforeResponse does
+// not wait, since the peer may wait for the response before it sends more; drainAfterResponse does.
+func (x *h1Exchange) drainBeforeResponse() { x.drainOrClose(false) }
 
-// mayReadRequest reports whether the response may be made from the body of the request while
-// it is sent: its body is a stream, unless that is one of a file or of memory.
+// mayReadRequest reports whether sending the response may read the body of the request. That
+// is the case if the response body is a stream, unless the stream is of a file or of memory.
 func (x *h1Exchange) mayReadRequest() bool {
 	stream := x.ctx.Response.body.stream
 	if e, ok := stream.(*bodyio.Encoded); ok {
@@ -525,26 +546,26 @@ func (x *h1Exchange) mayReadRequest() bool {
 	case nil:
 		return false
 	case fileSpan, *files.Part, *bytes.Reader, *strings.Reader:
-		// another goroutine may be reading it nevertheless
+		// but another goroutine may be reading the request
 		return x.duplex
 	}
 	return true
 }
 
-// dropRest drains the part of the body that comes after the response, which it
-// flushes first. A connection that closes anyway only lingers.
-func (x *h1Exchange) dropRest() {
-	if x.ctx.Request.source.Ended() || x.h.conn.Lingers() || x.h.fault != nil {
+// drainAfterResponse flushes the response, and drains the part of the body that arrives after it. A
+// connection that closes anyway only lingers.
+func (x *h1Exchange) drainAfterResponse() {
+	if x.ctx.Request.source.Ended() || x.h.phases.Lingers() || x.h.fault != nil {
 		return
 	}
 	if err := x.flushNow(); err != nil {
-		x.cutOff(err)
-		x.h.conn.End()
+		x.abort(err)
+		x.h.phases.End()
 		return
 	}
-	if x.h.conn.Ends() {
-		x.h.conn.Linger()
+	if x.h.phases.Ends() {
+		x.h.phases.Linger()
 		return
 	}
-	x.dropBody(true)
+	x.drainOrClose(true)
 }

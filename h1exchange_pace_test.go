@@ -150,7 +150,7 @@ func TestMinRequestBodyRate(t *testing.T) {
 				c.Send(servertest.Part("/", 100_000, sent))
 				timesOutAfter(c, bodyGrace)
 			}
-			// a client that sends less than the least rate
+			// a client that sends below the minimum rate
 			const slow = bodyRate * 5 / 8
 			for _, body := range []struct{ first, format string }{
 				{servertest.Part("/", 100_000, 0), "%s"},

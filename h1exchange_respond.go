@@ -14,29 +14,29 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// serve runs the handler for the request that was read, and answers it.
+// serve calls the handler for the request that was read, and answers it.
 func (x *h1Exchange) serve() (engine.Action, bool) {
 	x.countRequest()
 	if x.handle() {
 		return x.respond(x.h.head.MethodID == http1.MethodHead)
 	}
-	return x.answer(true)
+	return x.finishHandler(true)
 }
 
-// countRequest counts the current request as answered.
+// countRequest counts the current request, to which a response will be sent.
 func (x *h1Exchange) countRequest() {
-	x.h.turn++
+	x.h.servedSinceFlush++
 	x.count(&x.h.now)
 }
 
-// answer answers the request once its handler has returned, or has panicked if ok is false.
-func (x *h1Exchange) answer(ok bool) (engine.Action, bool) {
+// finishHandler answers the request once its handler has returned, or has panicked if ok is false.
+func (x *h1Exchange) finishHandler(ok bool) (engine.Action, bool) {
 	isHead := x.h.head.MethodID == http1.MethodHead
-	switch end := x.takeCtx(ok); {
+	switch end := x.reclaimCtx(ok); {
 	case end == endedTimedOut:
-		return x.answerLate(isHead)
-	case end == endedInside && x.h.conn.Reading() == http1.ReadStream:
-		return x.answerBeside(isHead, ok)
+		return x.respondTimeout(isHead)
+	case end == endedInside && x.h.phases.Reading() == http1.ReadStream:
+		return x.respondWhileReading(isHead, ok)
 	case !ok:
 		return x.endAfterPanic(isHead)
 	}
@@ -47,15 +47,13 @@ func (x *h1Exchange) answer(ok bool) (engine.Action, bool) {
 // with http.ErrAbortHandler.
 func (x *h1Exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	if x.c.IsAborted() {
-		x.nothingSent(errNoAnswer)
-		x.h.conn.EndReading()
-		return engine.Close, false
+		return x.endAborted()
 	}
-	// the context may be inconsistent, so it is not used again
+	// the context may be inconsistent, so it is not reused
 	left := x.ctx
 	left.Request.closeSource()
 	x.ctx = x.s.acquireCtx(x.c)
-	x.ctx.requestNum, x.ctx.at = left.requestNum, left.at
+	x.ctx.requestNum, x.ctx.receivedAt = left.requestNum, left.receivedAt
 	if x.s.ResponseSent != nil {
 		left.Request.copyTextTo(&x.ctx.Request)
 		x.ctx.Request.values, left.Request.values = left.Request.values, nil
@@ -64,63 +62,75 @@ func (x *h1Exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	left.discard()
 	x.ctx.Response.SetStatusCode(StatusInternalServerError)
 	x.ctx.Response.SetBodyString(StatusMessage(StatusInternalServerError))
-	return x.answerAndEnd(isHead)
+	return x.respondAndClose(isHead)
 }
 
-// abandon ends a request that gets no response, or no more of it, since the application's code
-// has panicked or has ended the goroutine. The context may be inconsistent, so it is not used
-// again. Whoever still has it is told that nobody waits.
+// endAborted ends a request whose handler has panicked with http.ErrAbortHandler.
+func (x *h1Exchange) endAborted() (engine.Action, bool) {
+	x.nothingSent(errNoResponse)
+	x.h.phases.EndReading()
+	return engine.Close, false
+}
+
+// abandon ends a request that gets no response, or no more of it, because code of the
+// application has panicked or ended the goroutine. The context may be inconsistent, so it is
+// not reused. Goroutines that still have it learn from its watch that the request has ended.
 func (x *h1Exchange) abandon() {
 	if x.ctx == nil {
-		x.dropBodyCount()
+		x.releaseBodyMemory()
 		return
 	}
-	end := x.takeCtx(false)
-	if end != endedByPanic && x.h.conn.Reading() == http1.ReadStream {
-		// a late handler may be reading the body at this moment
-		x.cut.Store(true)
+	end := x.reclaimCtx(false)
+	if end != endedByPanic && x.h.phases.Reading() == http1.ReadStream {
+		// a late handler may be reading the body
+		x.readingRevoked.Store(true)
 	}
 	switch end {
 	case endedTimedOut:
-		x.leaveCtx()
+		x.replaceCtx()
 	case endedInside:
-		x.leaveBodyCount(x.ctx.left.ctx)
+		x.detachBodyMemory(x.ctx.lateRun.ctx)
 	default:
 		x.ctx.Request.closeSource()
 	}
-	x.dropBodyCount()
-	x.nothingSent(errNoAnswer)
+	x.releaseBodyMemory()
+	x.nothingSent(errNoResponse)
 	x.ctx.discard()
 	x.ctx = nil
 }
 
-// answerLate answers with the timeout response, and leaves the context to a handler
-// that timed out and goes on using it.
-func (x *h1Exchange) answerLate(isHead bool) (engine.Action, bool) {
-	x.leaveCtx()
-	if x.h.conn.Reading() != http1.ReadStream {
-		return x.respond(isHead)
+// respondTimeout answers with the timeout response, and leaves the context to a handler that has
+// timed out and still uses it.
+func (x *h1Exchange) respondTimeout(isHead bool) (engine.Action, bool) {
+	x.replaceCtx()
+	reads := x.h.phases.Reading() == http1.ReadStream
+	if reads {
+		// the handler may be reading the body, so the exchange is also left to it; closing
+		// the connection ends the reading. Earlier responses were written before the
+		// handler was called.
+		x.h.phases.SetLife(http1.LifeDetached)
+		x.readingRevoked.Store(true)
 	}
-	// the handler may be reading the body at this moment, so the exchange is left to
-	// it, too: closing the connection ends that. Earlier responses were written
-	// before the handler was called.
-	x.h.conn.SetLife(http1.LifeLeft)
-	x.cut.Store(true)
-	resp := &x.ctx.Response
-	resp.SkipBody = isHead
-	x.sendBeside(resp)
-	return engine.Close, true
+	switch resp := &x.ctx.Response; {
+	case x.c.IsAborted():
+		_ = resp.body.closeStream()
+		return x.endAborted()
+	case reads:
+		resp.SkipBody = isHead
+		x.sendWhileReading(resp)
+		return engine.Close, true
+	}
+	return x.respond(isHead)
 }
 
-// answerBeside answers if a handler under TimeoutHandler is late and may be reading
-// the body at this moment. The context is that of the handlers around it, which have
-// set the response, or have panicked if ok is false. The stream in that context stays
-// where it is.
-func (x *h1Exchange) answerBeside(isHead, ok bool) (engine.Action, bool) {
+// respondWhileReading answers if a handler within a TimeoutHandler is late and may be reading the
+// body. The handlers around it use ctx, and have set its response, or, if ok is false, have
+// panicked. The body stream stays in ctx.
+func (x *h1Exchange) respondWhileReading(isHead, ok bool) (engine.Action, bool) {
 	ctx := x.ctx
-	x.leaveBodyCount(ctx.left.ctx)
-	x.h.conn.SetLife(http1.LifeLeft)
-	x.cut.Store(true)
+	x.detachBodyMemory(ctx.lateRun.ctx)
+	x.h.phases.SetLife(http1.LifeDetached)
+	x.readingRevoked.Store(true)
 	resp := &ctx.Response
 	if !ok && !x.c.IsAborted() {
 		_ = resp.body.closeStream()
@@ -130,10 +140,10 @@ func (x *h1Exchange) answerBeside(isHead, ok bool) (engine.Action, bool) {
 		resp.SetBodyString(StatusMessage(StatusInternalServerError))
 	}
 	if x.c.IsAborted() {
-		x.nothingSent(errNoAnswer)
+		x.nothingSent(errNoResponse)
 	} else {
 		resp.SkipBody = resp.SkipBody || isHead
-		x.sendBeside(resp)
+		x.sendWhileReading(resp)
 	}
 	if w := ctx.watch.Load(); w != nil {
 		x.endWatch(w, true)
@@ -143,9 +153,9 @@ func (x *h1Exchange) answerBeside(isHead, ok bool) (engine.Action, bool) {
 	return engine.Close, true
 }
 
-// sendBeside sends the last response of a connection from which a late handler may be
+// sendWhileReading sends the last response on a connection from which a late handler may be
 // reading.
-func (x *h1Exchange) sendBeside(resp *Response) {
+func (x *h1Exchange) sendWhileReading(resp *Response) {
 	tunnel, _ := x.opensTunnel()
 	e := x.encode(tunnel, true)
 	resp.Header.record(e)
@@ -164,13 +174,13 @@ func (x *h1Exchange) sendBeside(resp *Response) {
 	}
 	x.delivery.size = out.n
 	if err != nil {
-		x.cutOff(err)
+		x.abort(err)
 		return
 	}
 	x.sent()
 }
 
-// countingWriter counts the bytes that are written.
+// countingWriter counts written bytes.
 type countingWriter struct {
 	w io.Writer
 	n int64
@@ -183,18 +193,19 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ctxLeft implements serverTransport. The body is left, too, if it is still arriving: see answerLate.
-func (x *h1Exchange) ctxLeft() {}
+// ctxReplaced implements serverTransport. A body still arriving is left, too: see answerLate.
+func (x *h1Exchange) ctxReplaced() {}
 
-// respond puts the response into out. With isHead no body follows.
+// respond sends the response: it puts the response into out, or writes a body stream. If isHead
+// is set there is no body.
 func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 	ctx := x.ctx
 	resp := &ctx.Response
 	if isHead {
 		resp.SkipBody = true
 	}
-	if ctx.Request.source != nil && !x.mayReadRequest() && !ctx.hijackAtOnce {
-		x.dropUnread()
+	if ctx.Request.source != nil && !x.mayReadRequest() && !ctx.hijackImmediately {
+		x.drainBeforeResponse()
 	}
 	tunnel, connected := false, false
 	if x.h.head.MethodID == http1.MethodConnect {
@@ -203,9 +214,9 @@ func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 		}
 	}
 	if ctx.hijack == nil && (connected || resp.StatusCode() < StatusOK) {
-		// after a status below 200 the peer still waits for a response, and would take the
-		// next one for it
-		x.h.conn.End()
+		// after a status below 200 the peer still waits for a final response, and would
+		// mistake the next response for it
+		x.h.phases.End()
 	}
 	closing := x.wantsClose()
 	if ctx.hijack != nil {
@@ -215,14 +226,14 @@ func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 	var e http1.Encoding
 	if !closing && !tunnel && x.h.minor > 0 && resp.isUsual() {
 		e = http1.Sized(len(body))
-	} else if e = x.encode(tunnel, closing); e.Says.Has(http1.EndsConn) {
-		x.h.conn.End()
+	} else if e = x.encode(tunnel, closing); e.Flags.Has(http1.EndsConn) {
+		x.h.phases.End()
 	}
-	x.noteHead(e)
+	x.recordHead(e)
 	switch {
 	case ctx.hijack != nil && ctx.hijackNoResponse:
 		if resp.StatusCode() == StatusSwitchingProtocols {
-			// what takes the connection over sends it
+			// the HijackHandler sends it
 			x.beginSending(0)
 		}
 		x.endRequest()
@@ -250,29 +261,27 @@ func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 	}
 	if x.h.tail != nil || x.s.ResponseSent != nil {
 		x.beginSending(len(out.B) - from + len(x.h.tail))
-		x.h.conn.SetWriting(http1.WriteQueued)
+		x.h.phases.SetWriting(http1.WriteQueued)
 		return engine.Flush, true
 	}
 	x.endRequest()
 	return engine.Read, false
 }
 
-// opensTunnel reports whether the response to CONNECT makes the connection a tunnel: it has
-// neither content nor framing then, and the bytes that the peer sends after its
-// request are no request (RFC 9110 section 9.3.6). If the target is a path, which RFC
-// 9110 does not define, only a handler that takes the connection over makes one.
+// opensTunnel reports whether the response to CONNECT turns the connection into a tunnel. If
+// so, the response has neither content nor framing, and the bytes that the peer sends after
+// its request are not a request (RFC 9110 section 9.3.6). If the target is a path, which RFC
+// 9110 does not define, only a hijacked connection becomes a tunnel.
 //
-// The second result reports whether a front end may take it for a tunnel. Unless the
-// handler takes the connection over, it ends then: a front end passes on all bytes of
-// a tunnel, so requests that were served from there would be ones that it has not
-// checked.
+// The second result reports whether a front end may treat the connection as a tunnel. The
+// connection then ends, unless it was hijacked: a front end forwards all bytes of a tunnel
+// unchecked, so the server must not take them for requests.
 func (x *h1Exchange) opensTunnel() (tunnel, connected bool) {
 	connected = x.ctx.Response.StatusCode()/100 == 2
 	return connected && (x.ctx.hijack != nil || x.ctx.Request.Header.target()[0] != '/'), connected
 }
 
-// encode decides how the response is sent on this connection, which ends after it if
-// closing is set.
+// encode decides how the response is framed. If closing is set the connection ends after it.
 func (x *h1Exchange) encode(tunnel, closing bool) http1.Encoding {
 	o := x.ctx.Response.outgoing()
 	if tunnel {
@@ -287,7 +296,7 @@ func (x *h1Exchange) encode(tunnel, closing bool) http1.Encoding {
 	return o.Encode()
 }
 
-// respondChunk puts a buffered body after its head as a chunk, since trailers follow.
+// respondChunk puts a body in memory into out as one chunk, and the trailers after it.
 func (x *h1Exchange) respondChunk(out *bufpool.Buffer) {
 	resp := &x.ctx.Response
 	if body := resp.body.bytes(); len(body) > 0 {
@@ -300,37 +309,38 @@ func (x *h1Exchange) respondChunk(out *bufpool.Buffer) {
 	out.B = resp.Header.appendTrailers(out.B)
 }
 
-// largeResponse is the size from which on the system may hold much of a response that was
-// written, and would drop that if something came on a connection that is closed.
+// largeResponse is the size in bytes above which the system may still hold much of a response
+// that was written. The system would drop that if bytes arrived on a closed connection.
 const largeResponse = 16 << 10
 
-// respondStream writes a response whose body is a stream, waiting for the peer
-// if it must.
+// respondStream writes a response whose body is a stream. It may wait for the peer.
 func (x *h1Exchange) respondStream(e http1.Encoding) {
 	resp := &x.ctx.Response
 	if e.Kind == http1.UntilClose && x.ctx.Request.arrives() {
-		x.h.conn.Linger()
+		x.h.phases.Linger()
 	}
-	// the response body may be made from the request body, and this is the last
-	// moment
+	// the response stream may read the request body, and 100 (Continue) must be sent before
+	// the response
 	if x.duplex {
-		x.continuing.Lock()
+		x.continueMu.Lock()
 	}
-	if x.h.conn.Waiting() == http1.WaitOpen && x.ctx.Request.arrives() && x.mayReadRequest() {
-		x.sayContinue()
+	if x.h.phases.Waiting() == http1.WaitOpen && x.ctx.Request.arrives() && x.mayReadRequest() {
+		x.send100()
 	}
 	if x.duplex {
-		x.continuing.Unlock()
+		x.continueMu.Unlock()
 	}
 	out := x.h.output()
 	from := len(out.B)
 	out.B = resp.Header.appendHead(out.B, &x.s.start, e)
 	x.limitResponse()
-	x.h.conn.SetWriting(http1.WriteStream)
-	defer x.h.conn.SetWriting(http1.WriteIdle)
+	x.h.phases.SetWriting(http1.WriteStream)
+	defer x.h.phases.SetWriting(http1.WriteIdle)
 	x.beginSending(0)
 	w := streamOutput{x: x, conn: x.h.blocking(), from: from, sent: -int64(from)}
-	taker, _ := resp.body.stream.(bridge.ConnTaker)
+	x.output = &w
+	defer func() { x.output = nil }()
+	taker, _ := resp.body.stream.(bridge.ConnHijacker)
 	if taker != nil {
 		taker.OfferConn()
 	}
@@ -343,23 +353,23 @@ func (x *h1Exchange) respondStream(e http1.Encoding) {
 	} else {
 		_ = resp.body.closeStream()
 	}
-	taken := taker != nil && err == bridge.ErrTaken
+	taken := taker != nil && err == bridge.ErrConnHijacked
 	if taken {
-		taker.TakeConn(x.ctx)
+		taker.HijackConn(x.ctx)
 	}
 	if err == nil || taken {
 		err = w.Flush()
 	}
 	if err != nil {
 		if taken {
-			x.ctx.hijack, x.ctx.hijackAtOnce = nil, false
+			x.ctx.hijack, x.ctx.hijackImmediately = nil, false
 		}
-		// the message is cut off, which shows the peer the failure; if the end of the
-		// connection would end the message properly, a reset is needed
+		// the peer notices that the message is cut off; if the end of the connection would
+		// end the message properly, a reset is needed
 		x.s.logWriteError(x.c, err)
 		x.h.fault = err
-		x.cutShort(err)
-		x.h.conn.End()
+		x.failDelivery(err)
+		x.h.phases.End()
 		x.h.out.B = x.h.out.B[:w.from]
 		if w.broken || w.flushed && e.Kind == http1.UntilClose {
 			x.c.Abort()
@@ -369,6 +379,7 @@ func (x *h1Exchange) respondStream(e http1.Encoding) {
 	x.endRequest()
 }
 
+// writeStream writes a streamed body, by sendFile if possible.
 func (x *h1Exchange) writeStream(w *streamOutput, e http1.Encoding) error {
 	resp := &x.ctx.Response
 	if span, ok := resp.body.stream.(fileSpan); ok && e.Kind == http1.Length && e.Length > 0 {
@@ -379,8 +390,8 @@ func (x *h1Exchange) writeStream(w *streamOutput, e http1.Encoding) error {
 	return writeStream(w, &resp.body, e, &resp.Header.header)
 }
 
-// sendFile makes the system copy a body from its file to the connection, if it can do
-// that with both; known is false otherwise.
+// sendFile makes the system copy a body from its file to the connection. It returns false, and
+// does nothing, if the system cannot do that.
 func (x *h1Exchange) sendFile(w *streamOutput, span fileSpan) (known bool, err error) {
 	body := &x.ctx.Response.body
 	file, offset, length := span.span()
@@ -399,9 +410,9 @@ func (x *h1Exchange) sendFile(w *streamOutput, span fileSpan) (known bool, err e
 		w.sent += int64(len(out.B)) + sent
 	}
 	out.B = out.B[:0]
-	x.h.turn = 0
+	x.h.servedSinceFlush = 0
 	if w.broken = err != nil; errors.Is(err, io.ErrUnexpectedEOF) {
-		// the connection is intact, and the bytes that were sent should arrive
+		// the connection works, and the sent bytes should arrive
 		w.broken = false
 		err = shortFile(sent, length)
 	}
@@ -413,8 +424,8 @@ type streamOutput struct {
 	x       *h1Exchange
 	conn    net.Conn
 	from    int   // where the message begins in out
-	sent    int64 // bytes of it that were written, less those that stood before it
-	flushed bool  // part of it was written
+	sent    int64 // bytes of the message that were written; negative by the bytes of out before it
+	flushed bool  // part of the message was written
 	broken  bool  // the connection takes no more
 }
 
@@ -444,52 +455,51 @@ func (w *streamOutput) Flush() error {
 	return err
 }
 
-// cutOff ends a connection that could not be written to, or not in time. If the
-// connection were ended in order, the system would hold the output for a peer that
-// does not read for minutes.
-func (x *h1Exchange) cutOff(err error) {
+// abort resets the connection after an error or a timeout of writing. If the connection were
+// closed cleanly, the system would keep the output for minutes if the peer does not read.
+func (x *h1Exchange) abort(err error) {
 	x.s.logWriteError(x.c, err)
 	x.c.Abort()
 	if x.delivery.on {
-		x.cutShort(err)
+		x.failDelivery(err)
 		x.sent()
 	}
 }
 
-// endRequest makes the exchange ready for the next request, once the response
-// is in out or written.
+// endRequest prepares the exchange for the next request, once the response is in out or
+// written.
 //
-// A connection that ends lingers if bytes are known to have come behind the request, or if
-// many may come before the peer has the response.
+// A connection that ends lingers if bytes have arrived after the request, or if bytes may
+// still arrive before the peer has a large response.
 func (x *h1Exchange) endRequest() {
 	ctx := x.ctx
 	if w := ctx.watch.Load(); w != nil {
-		x.endWatch(w, ctx.left != nil)
+		x.endWatch(w, ctx.lateRun != nil)
 	}
 	large := x.delivery.size > largeResponse
 	if x.s.ResponseSent != nil {
 		x.sent()
 	}
-	if ctx.Request.source != nil && !ctx.hijackAtOnce {
-		x.dropRest()
+	if ctx.Request.source != nil && !ctx.hijackImmediately {
+		x.drainAfterResponse()
 	}
 	x.h.timing = timesWait
-	x.endBodyCount()
+	x.endBodyMemory()
 	if x.pace.begun {
 		x.endPace()
 	}
 	switch {
 	case ctx.hijack != nil && !ctx.hijackDropped:
-		x.h.conn.EndReading()
-		x.h.conn.SetLife(http1.LifeHandedOver)
+		x.h.phases.EndReading()
+		x.h.phases.SetLife(http1.LifeHijacked)
 		return
-	case x.h.conn.Ends():
+	case x.h.phases.Ends():
 		if large || len(x.h.pending()) > 0 {
-			x.h.conn.Linger()
+			x.h.phases.Linger()
 		}
-		x.h.conn.EndReading()
+		x.h.phases.EndReading()
 	default:
-		x.h.conn.SetReading(http1.ReadIdle)
+		x.h.phases.SetReading(http1.ReadIdle)
 	}
 	if ctx.watch.Load() == nil && ctx.Request.source == nil && ctx.timeoutResponse.Load() == nil {
 		ctx.reset()
@@ -498,23 +508,22 @@ func (x *h1Exchange) endRequest() {
 	x.resetCtx()
 }
 
-// prepareHijack decides whether the handler that was given to Hijack will be
-// called, and returns whether the connection closes instead.
+// prepareHijack decides whether the HijackHandler will be called, and reports whether the
+// connection closes instead.
 func (x *h1Exchange) prepareHijack(closing bool) bool {
 	ctx := x.ctx
 	if ctx.hijackNoResponse {
 		return false
 	}
-	asked := !x.h.conn.KeepAlive() || ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose() ||
+	asked := !x.h.phases.KeepAlive() || ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose() ||
 		x.c.Stopping() && x.s.CloseOnShutdown
 	ctx.hijackDropped = asked
 	return asked && closing
 }
 
-// queueFile leaves a body that lies in a file to an engine that sends it bit by bit,
-// as the peer takes it: no goroutine waits meanwhile. It returns false, and does
-// nothing, if the body is not a file, or is not sent as it is, or the engine does not send
-// files.
+// queueFile gives a body from a file to an engine that sends it piece by piece, as the peer
+// takes it, so that no goroutine waits. It returns false, and does nothing, if the body is not
+// a file, if its bytes are not sent unchanged, or if the engine does not send files.
 func (x *h1Exchange) queueFile(e http1.Encoding) bool {
 	resp := &x.ctx.Response
 	span, ok := resp.body.stream.(fileSpan)
@@ -534,32 +543,32 @@ func (x *h1Exchange) queueFile(e http1.Encoding) bool {
 	out.B = resp.Header.appendHead(out.B, &x.s.start, e)
 	x.h.file = engine.FilePart{File: file, Offset: offset, Length: length}
 	x.beginSending(len(out.B) - from + int(length))
-	x.h.conn.SetWriting(http1.WriteQueued)
+	x.h.phases.SetWriting(http1.WriteQueued)
 	return true
 }
 
-// fileEnded says that a file ended before the announced length was sent. The end of
-// the connection shows this to the peer, which keeps the bytes that it has got.
+// fileEnded is called if a file ends before the announced length was sent. The connection
+// ends, so that the peer notices; it still gets the bytes that were sent.
 func (x *h1Exchange) fileEnded() {
 	size := int64(x.ctx.Response.body.size)
 	err := shortFile(size-x.h.file.Length, size)
 	x.s.logWriteError(x.c, err)
 	x.h.fault = err
-	x.cutShort(err)
-	x.delivery.missing = x.h.file.Length
-	x.h.conn.End()
+	x.failDelivery(err)
+	x.delivery.size -= x.h.file.Length // which will never be written
+	x.h.phases.End()
 }
 
 func shortFile(sent, size int64) error {
 	return fmt.Errorf("%w: %d of %d bytes: %w", errShortStream, sent, size, io.ErrUnexpectedEOF)
 }
 
-// letGo takes the context of a request whose connection was hijacked out of the
-// exchange. The HijackHandler may use it, and user values end with that.
-func (x *h1Exchange) letGo() *RequestCtx {
+// detachCtx removes the context of a request whose connection was hijacked from the exchange. The
+// HijackHandler may use the context; when it returns, the user values are closed.
+func (x *h1Exchange) detachCtx() *RequestCtx {
 	ctx := x.ctx
 	x.ctx = nil
-	// the rest of the body is never read, and a hijacked connection can live for days
+	// the rest of the body is not read, and a hijacked connection may last for days
 	ctx.Request.RemoveMultipartFormFiles()
 	ctx.Request.closeSource()
 	c := x.c
@@ -567,7 +576,7 @@ func (x *h1Exchange) letGo() *RequestCtx {
 	return ctx
 }
 
-// runHijacked runs the HijackHandler of a request, and ends that.
+// runHijacked calls the HijackHandler of a request, and ends the request.
 func (s *Server) runHijacked(ctx *RequestCtx, hc *hijackedConn) {
 	handler, returned := ctx.hijack, false
 	ctx.hijack = nil
@@ -584,8 +593,8 @@ func (s *Server) runHijacked(ctx *RequestCtx, hc *hijackedConn) {
 	returned = true
 }
 
-// endHijacked releases the context of a request whose connection was hijacked, unless
-// the handler did not return or the channel of Done was closed.
+// endHijacked releases the context of a request whose connection was hijacked. The context is
+// not reused if the handler did not return or the Done channel was closed.
 func (s *Server) endHijacked(ctx *RequestCtx, returned bool) {
 	defer s.catchPanic("a user value")
 	if w := ctx.watch.Load(); !returned || w != nil && !w.Finished() {
@@ -595,8 +604,7 @@ func (s *Server) endHijacked(ctx *RequestCtx, returned bool) {
 	s.releaseCtx(ctx)
 }
 
-// hijackedConn is a connection whose Read returns the bytes that were read ahead
-// first.
+// hijackedConn is a connection whose Read first returns the bytes that were read ahead.
 type hijackedConn struct {
 	net.Conn
 	ahead []byte
@@ -614,6 +622,6 @@ func (c *hijackedConn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// UnsafeConn returns the connection itself. Bytes that were read ahead cannot be read
-// from it.
+// UnsafeConn returns the underlying connection. Bytes that were read ahead cannot be read from
+// it.
 func (c *hijackedConn) UnsafeConn() net.Conn { return c.Conn }

@@ -195,10 +195,10 @@ func TestHTTP2HandlersThatWaitHoldUpNoOthers(t *testing.T) {
 // linkOfNothing is a link without a connection.
 type linkOfNothing struct{ engine.Link }
 
-func (linkOfNothing) KeepsSpace() bool { return false }
-func (linkOfNothing) Wake()            {}
-func (linkOfNothing) Push() bool       { return true }
-func (linkOfNothing) Interrupt()       {}
+func (linkOfNothing) HasReadGoroutine() bool { return false }
+func (linkOfNothing) Wake()                  {}
+func (linkOfNothing) Push() bool             { return true }
+func (linkOfNothing) Interrupt()             {}
 
 // A shutdown wakes the engines of the connections that it finds, so each must have its
 // protocol by then: an engine has it once it calls Step.
@@ -214,7 +214,7 @@ func TestHTTP2ShutdownFindsConnectionsThatAreDriven(t *testing.T) {
 	}
 	// the end of the connection may be signalled more than once
 	h.shutdown()
-	if h.shutdown(); h.conn.Life() != http2.LifeLeaving {
+	if h.shutdown(); h.conn.Life() != http2.LifeGoingAway {
 		t.Errorf("the connection is in phase %v of its life: it does not wait for the client", h.conn.Life())
 	}
 	h.release()
@@ -227,13 +227,13 @@ func TestHTTP2TurnOfOthersIsLimitedForOutput(t *testing.T) {
 	s.prepare()
 	h := newH2Conn(s, &engine.Conn{Set: &s.conns}, linkOfNothing{})
 	defer h.release()
-	if w, until := h.Turn(); w != engine.WaitRoom || until.IsZero() {
+	if w, until := h.Yield(); w != engine.WaitWritable || until.IsZero() {
 		t.Errorf("with output: it waits for %v until %v", w, until)
 	}
 	for head, _, _ := h.Output(); len(head) > 0; head, _, _ = h.Output() {
 		h.Written(int64(len(head)), nil)
 	}
-	if w, _ := h.Turn(); w != engine.WaitInput {
+	if w, _ := h.Yield(); w != engine.WaitInput {
 		t.Errorf("without output: it waits for %v", w)
 	}
 }
@@ -257,7 +257,7 @@ func TestHTTP2GoesOnIfOthersHaveWrittenWhatItStoppedFor(t *testing.T) {
 	const pings = 10
 	from := http2.Preface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00" +
 		strings.Repeat("\x00\x00\x08\x06\x00\x00\x00\x00\x00pingping", pings)
-	h.Received(copy(h.Space(), from), 0)
+	h.Received(copy(h.ReadBuffer(), from), 0)
 	for range pings {
 		h.feed(h2Now())
 		if len(h.pending()) == 0 {
@@ -289,7 +289,7 @@ func TestHTTP2WritesFailWhileTheEngineLeaves(t *testing.T) {
 		gone := func() bool {
 			h.mu.Lock()
 			defer h.mu.Unlock()
-			return h.input == h2Gone
+			return h.input == h2Detached
 		}
 		written := make(chan struct{})
 		go func() {
@@ -299,7 +299,7 @@ func TestHTTP2WritesFailWhileTheEngineLeaves(t *testing.T) {
 			}
 			h.Written(0, late)
 		}()
-		last, fault := (*host)(s).Return(h, false)
+		last, fault := (*host)(s).ReleaseProtocol(h, false)
 		servertest.Receive(t, "the late write", written)
 		if last != nil || fault != before && fault != late {
 			t.Errorf("the engine is told of %v and is to reuse %v", fault, last)
@@ -343,7 +343,7 @@ func TestHTTP2ConnectionEndsDuringAHead(t *testing.T) {
 		input := append([]byte(http2.Preface), 0, 0, 0, 4, 0, 0, 0, 0, 0) // and SETTINGS
 		input = append(input, 0, 0, 6, 1, 5, 0, 0, 0, 1, 0x82, 0x86, 0x84, 0x41, 1, 'x')
 		input = append(input, 0, 0, 6, 1, 4, 0, 0, 0, 3, 0x82, 0x86, 0x84, 0x41, 1, 'x')
-		h.Received(copy(h.Space(), input), 0)
+		h.Received(copy(h.ReadBuffer(), input), 0)
 		h.Step()
 		if h.waiting != 1 || h.first == nil {
 			t.Errorf("%d requests wait for their turn, want the one whose head was looked at", h.waiting)
@@ -367,7 +367,7 @@ func TestHTTP2PaceOfHandlers(t *testing.T) {
 			t.Errorf("%d handlers are recorded together, want %d", n, want)
 		}
 	}
-	if n = p.record(h2MostEach, n); n != 1 || p.slow() {
+	if n = p.record(h2MaxExcess, n); n != 1 || p.slow() {
 		t.Errorf("after a slow handler %d are recorded together, and slow is %v", n, p.slow())
 	}
 	for range 3 {
@@ -380,7 +380,7 @@ func TestHTTP2PaceOfHandlers(t *testing.T) {
 	for ; p.slow(); handlers += n {
 		n = p.record(time.Duration(n)*time.Microsecond, n)
 	}
-	if most := int(h2Credit/h2Quick) + h2MostTogether; handlers > most {
+	if most := int(h2Credit/h2QuickTime) + h2MaxRecordBatch; handlers > most {
 		t.Errorf("handlers count as slow until %d were quick, want at most %d", handlers, most)
 	}
 }

@@ -153,7 +153,7 @@ func TestHTTP2MalformedRequestsAreCounted(t *testing.T) {
 	}
 }
 
-// The settings have the names of net/http's.
+// The settings have the same names as in net/http.
 func TestHTTP2ConfigHasTheNamesOfNetHTTP(t *testing.T) {
 	theirs := reflect.TypeFor[http.HTTP2Config]()
 	for f := range reflect.TypeFor[HTTP2Config]().Fields() {

@@ -215,7 +215,7 @@ func TestHTTP2StalledResponsesEnd(t *testing.T) {
 	}
 }
 
-// It is common that clients cancel a response, and not worth a line in the log.
+// Clients often cancel responses, so that is not logged.
 func TestHTTP2ResetsAreNotLogged(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -243,8 +243,8 @@ func TestHTTP2ResetsAreNotLogged(t *testing.T) {
 	})
 }
 
-// If a hook ends its goroutine after a handler has panicked, nothing of the request is left: a
-// shutdown does not wait for it.
+// If a hook ends its goroutine after a handler has panicked, the request has ended: a shutdown
+// does not wait for it.
 func TestHTTP2HookMayEndTheGoroutine(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -280,13 +280,13 @@ func TestHTTP2PrefaceMayComeLate(t *testing.T) {
 	inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
 		_, nc := dial(), dial()
 		// the server checks the time more often than that
-		time.Sleep(10 * h2Look * time.Millisecond)
+		time.Sleep(10 * h2TickInterval * time.Millisecond)
 		p := newH2Peer(t, nc)
 		p.ask(1)
 		p.await(1)
 		_ = nc.Close()
 		start := time.Now()
-		if err, took := s.Shutdown(), time.Since(start); err != nil || took >= h2Look*time.Millisecond {
+		if err, took := s.Shutdown(), time.Since(start); err != nil || took >= h2TickInterval*time.Millisecond {
 			t.Errorf("a shutdown beside a silent client takes %v, %v", took, err)
 		}
 	})

@@ -13,10 +13,10 @@ import (
 	"github.com/valyala/fasthttp/internal/http2body"
 )
 
-// h2Conn is a connection of a server that speaks HTTP/2: what http2.Conn knows of it, its
-// input and output, and its requests, each with an exchange. It is the engine.Protocol that
-// an engine drives (h2conn_protocol.go). Handlers run on goroutines of their own, which put
-// responses into the http2.Conn and wake the engine.
+// h2Conn is a server's HTTP/2 connection: an http2.Conn, its input and output, and an exchange
+// for each request. It is the engine.Protocol that an engine drives: Step passes received bytes
+// to the http2.Conn, and its events to the exchanges. Handlers run on the goroutines of Work
+// (h2conn_work.go), which put responses into the http2.Conn and wake the engine.
 //
 // An idle connection has an h2Conn, but no buffer.
 type h2Conn struct {
@@ -27,69 +27,71 @@ type h2Conn struct {
 	in   *bufpool.Buffer // received; the bytes before read are consumed
 	read int
 
-	mu   sync.Mutex // guards what follows, and what an h2Exchange says of it
+	// mu guards the fields below, and some of h2Exchange. But ticked, heard, asked, known, begun,
+	// paused and now are used only by the goroutine that drives the protocol.
+	mu   sync.Mutex
 	conn http2.Conn
-	out  *bufpool.Buffer // being written; the bytes before sent were
+	out  *bufpool.Buffer // being written; the bytes before sent were written
 	sent int
-	// outSize is how many bytes are taken from conn at a time
+	// outSize is the buffer size for the next output of conn
 	outSize int
 	output  h2Output
 	input   h2Input
-	fault   error // why the connection has ended before its time
+	fault   error // why the connection ended early, or nil
 
-	first   *h2Exchange // those that were not released
-	spare   *h2Exchange // those for others, by their next
-	queue   h2Queue     // those whose handlers wait for their turn
-	waiting int         // how many of them there are
-	running int         // goroutines that serve
-	leader  uint32      // the one of them that serves all, one after the other, or 0
-	leaders uint32      // how many there have been
-	turns   uint32      // how many exchanges leaders have begun to serve
-	held    int         // bytes of responses that wait until the leader has served more
-	watch   *time.Timer // looks whether it goes on; nil until it is needed
+	first        *h2Exchange // the exchanges that were not released, linked by their after
+	free         *h2Exchange // exchanges for other requests, linked by their next
+	queue        h2Queue     // the exchanges to be served
+	waiting      int         // how many exchanges are in queue
+	running      int         // how many goroutines serve exchanges
+	leader       uint32      // the number of the goroutine that serves the queue alone, or 0
+	leaders      uint32      // how many leaders there have been
+	leaderServed uint32      // how many exchanges leaders have begun to serve
+	heldBytes    int         // bytes of responses that wait until the leader has served more
+	leaderTimer  *time.Timer // checks the leader's progress; nil until it is needed
 
-	watching bool   // the timer runs
-	watched  uint32 // turns when it was started
+	leaderTimerRuns bool   // the timer runs
+	servedAtStart   uint32 // turns when the timer was started
 
-	ticked uint32 // when time was last looked at, in milliseconds
-	heard  uint32 // when bytes last came
-	idle   uint32 // since when there is no request
-	asked  bool   // a PING asks whether the peer is still there
-	left   bool   // Shutdown was called a second ago or earlier
-	rested bool   // the application was told that the connection is idle
-	known  bool   // a shutdown of the server finds the connection
-	begun  bool   // the preface has come
-	paused bool   // feed has stopped since too much output waits; begun, known and paused are the engine's
-	spares uint8  // how many exchanges the connection has put into spare
-	lean   bool   // the connection has given its spare memory back since then
+	lastTick     uint32 // when look was last called, in milliseconds of h2Now
+	lastRead     uint32 // when bytes last arrived
+	idleSince    uint32 // since when there has been no request
+	pingSent     bool   // a PING was sent to check whether the peer is alive
+	shutdownAged bool   // Shutdown was called about a second ago, or earlier
+	idleReported bool   // StateIdle was reported to the application
+	registered   bool   // a shutdown of the server finds the connection
+	begun        bool   // the preface has arrived
+	paused       bool   // feed has stopped because too much output waits
+	freeCount    uint8  // how many exchanges the connection has put into spare
+	trimmed      bool   // the connection has released its spare memory since the last request
 
 	start *blockStart  // of the last usual response, or nil
-	now   clock.Moment // when the requests came that are being received, once it was asked for
+	now   clock.Moment // when the bytes being fed arrived; zero until it is needed
 }
 
-// h2Output is who writes output.
+// h2Output is the state of the output.
 type h2Output uint8
 
 const (
-	h2Quiet   h2Output = iota // nobody, and there is none that nobody knows of
-	h2Woken                   // the engine was told that there is some
-	h2Writing                 // the engine is at it
+	h2NoOutput h2Output = iota // the engine was not woken, and does not write
+	h2Woken                    // Wake was called or is about to be called
+	h2Writing                  // the engine is writing
 )
 
-// h2Input is how far the input has come.
+// h2Input is the state of the input.
 type h2Input uint8
 
 const (
-	h2Fresh h2Input = iota // nothing has come yet
-	h2Open                 // more may come
-	h2Ended                // nothing comes any more
-	h2Gone                 // the engine has left the connection
+	h2NoInput  h2Input = iota // nothing has arrived yet
+	h2Open                    // more may arrive
+	h2Ended                   // nothing more will arrive
+	h2Detached                // the engine has left the connection
 )
 
-// h2Queue is a list of exchanges, those first that came first.
+// h2Queue is a list of exchanges, first in, first out.
 type h2Queue struct{ first, last *h2Exchange }
 
-func (q *h2Queue) put(x *h2Exchange) {
+func (q *h2Queue) push(x *h2Exchange) {
 	if q.last == nil {
 		q.first = x
 	} else {
@@ -98,7 +100,7 @@ func (q *h2Queue) put(x *h2Exchange) {
 	q.last = x
 }
 
-func (q *h2Queue) take() *h2Exchange {
+func (q *h2Queue) pop() *h2Exchange {
 	x := q.first
 	if x == nil {
 		return nil
@@ -113,16 +115,16 @@ func (q *h2Queue) take() *h2Exchange {
 // newH2Conn makes a connection speak HTTP/2 from now on.
 func newH2Conn(s *Server, c *engine.Conn, l engine.Link) *h2Conn {
 	h := &h2Conn{s: s, c: c, link: l, outSize: h2SmallOutput}
-	// handlers may use it after its end, see release
-	c.PinOnly()
+	// handlers may use c after the end of the connection, see release
+	c.MarkEscaped()
 	c.Concurrent, c.Variant = true, variantHTTP2
 	now := h2Now()
-	h.ticked, h.heard, h.idle = now, now, now
+	h.lastTick, h.lastRead, h.idleSince = now, now, now
 	h.conn.Init(http2.Server, &s.h2.limits, now)
 	return h
 }
 
-// h2Now returns the time in milliseconds since any moment.
+// h2Now returns the time in milliseconds since an arbitrary moment.
 func h2Now() uint32 { return uint32(clock.Monotonic().Milliseconds()) }
 
 // pending returns the bytes that were received and not yet consumed.
@@ -144,22 +146,22 @@ func (h *h2Conn) Unlock() { h.mu.Unlock() }
 // HTTP2 implements http2body.Side.
 func (h *h2Conn) HTTP2() *http2.Conn { return &h.conn }
 
-// Wakes implements http2body.Side: it reports whether the caller, who has made output, must
-// call Wake, or Wake of the link, once it has released mu.
+// Wakes implements http2body.Side. It reports whether the caller, which has made output, must
+// call Wake, or Wake of the link, after releasing mu.
 func (h *h2Conn) Wakes() bool {
-	if h.output != h2Quiet || h.input == h2Gone || !h.conn.HasOutput() && !h.conn.Done() {
+	if h.output != h2NoOutput || h.input == h2Detached || !h.conn.HasOutput() && !h.conn.Done() {
 		return false
 	}
 	h.output = h2Woken
 	return true
 }
 
-// add adds an exchange to those of the connection, and remove removes it. mu is held.
+// add adds an exchange to the connection's list, and remove removes it. mu is held.
 func (h *h2Conn) add(x *h2Exchange) {
-	h.lean = false
-	if h.rested {
-		h.rested = false
-		h.changed(engine.StateActive)
+	h.trimmed = false
+	if h.idleReported {
+		h.idleReported = false
+		h.setState(engine.StateActive)
 	}
 	x.after = h.first
 	if h.first != nil {
@@ -179,54 +181,55 @@ func (h *h2Conn) remove(x *h2Exchange) {
 	}
 	x.before, x.after = nil, nil
 	if h.first == nil {
-		h.idle, h.rested = h2Now(), true
-		h.changed(engine.StateIdle)
+		h.idleSince, h.idleReported = h2Now(), true
+		h.setState(engine.StateIdle)
 	}
 }
 
-// changed tells the application of a state of the connection.
-func (h *h2Conn) changed(state engine.State) {
-	if h.s.ConnState != nil && h.input != h2Gone {
+// setState reports a new state of the connection to the application.
+func (h *h2Conn) setState(state engine.State) {
+	if h.s.ConnState != nil && h.input != h2Detached {
 		(*host)(h.s).StateChanged(h.c.NC, state)
 	}
 }
 
-// dispatch puts an exchange into the queue of those that are to be served.
+// dispatch puts an exchange into the queue, to be served.
 func (h *h2Conn) dispatch(x *h2Exchange) {
 	h.mu.Lock()
 	h.enqueue(x)
 	h.mu.Unlock()
 }
 
-// enqueue is dispatch for a caller who holds mu.
+// enqueue is dispatch for a caller that holds mu.
 func (h *h2Conn) enqueue(x *h2Exchange) {
 	x.phase, x.feeding = h2Serves, false
-	h.queue.put(x)
+	h.queue.push(x)
 	h.waiting++
 }
 
-// leave begins to end the connection in order, unless that has begun: to say it again would
-// not wait for the peer. mu is held.
-func (h *h2Conn) leave() {
+// startGoAway starts a graceful shutdown of the connection, unless it has started: a second Shutdown
+// would not wait for the peer. mu is held.
+func (h *h2Conn) startGoAway() {
 	if h.conn.Life() == http2.LifeOpen {
 		h.conn.Shutdown()
 	}
 }
 
-// shutdown begins to end the connection since the server shuts down.
+// shutdown starts a graceful shutdown of the connection, because the server shuts down.
 func (h *h2Conn) shutdown() {
 	h.mu.Lock()
-	h.leave()
+	h.startGoAway()
 	wake := h.Wakes()
 	h.mu.Unlock()
 	if wake {
 		h.link.Wake()
 	}
-	// a goroutine that waits for input is to look at the time from now on
+	// a goroutine that waits for input must check the time from now on
 	h.link.Interrupt()
 }
 
-// end says that the peer is gone: all requests have ended.
+// end ends all requests, because the connection has failed or the peer is gone. input is the
+// new state of the input, unless that is further on.
 func (h *h2Conn) end(input h2Input) {
 	h.mu.Lock()
 	if h.input < input {
@@ -239,7 +242,7 @@ func (h *h2Conn) end(input h2Input) {
 	}
 	over := ended[:0]
 	for _, x := range ended {
-		if x.cutOff(errH2Gone) {
+		if x.abort(errH2ConnEnded) {
 			over = append(over, x)
 		}
 	}
@@ -252,19 +255,18 @@ func (h *h2Conn) end(input h2Input) {
 var _ engine.Protocol = (*h2Conn)(nil)
 
 const (
-	// h2SmallOutput is how much is written at a time at first, and h2LargeOutput if there
-	// is more.
+	// h2SmallOutput is the size of a write at first, and h2LargeOutput while writes are full.
 	h2SmallOutput = 16 << 10
 	h2LargeOutput = 64 << 10
-	// h2Look is how often a connection looks at the time, in milliseconds.
-	h2Look = 1000
+	// h2TickInterval is how often a connection calls look, in milliseconds.
+	h2TickInterval = 1000
 )
 
-// h2Messages has what header sections are read into.
+// h2Messages is the pool of the messages into which header sections are read.
 var h2Messages = sync.Pool{New: func() any { return new(http2.Message) }}
 
-// Space implements engine.Protocol.
-func (h *h2Conn) Space() []byte {
+// ReadBuffer implements engine.Protocol.
+func (h *h2Conn) ReadBuffer() []byte {
 	if h.in == nil {
 		h.in = bufpool.Get(h.s.set.readSize)
 	}
@@ -283,19 +285,19 @@ func (h *h2Conn) Space() []byte {
 func (h *h2Conn) Received(n int, _ time.Duration) {
 	h.in.B = h.in.B[:len(h.in.B)+n]
 	h.mu.Lock()
-	if h.input == h2Fresh {
+	if h.input == h2NoInput {
 		h.input = h2Open
 		now := h2Now()
-		h.ticked, h.heard, h.idle = now, now, now
+		h.lastTick, h.lastRead, h.idleSince = now, now, now
 		h.conn.Greet(now)
 	}
 	h.mu.Unlock()
 }
 
-// InputEnded implements engine.Protocol. The end of a wait is a look at the time.
+// InputEnded implements engine.Protocol. After a timeout, Step calls look if it is time.
 func (h *h2Conn) InputEnded(err error) {
 	h.mu.Lock()
-	fresh := h.input == h2Fresh
+	fresh := h.input == h2NoInput
 	if isTimeout(err) && !fresh {
 		h.mu.Unlock()
 		return
@@ -313,16 +315,16 @@ func (h *h2Conn) InputEnded(err error) {
 // Step implements engine.Protocol. A panic in a hook of the application ends the
 // connection.
 func (h *h2Conn) Step() (next engine.Action) {
-	defer h.contain(&next)
-	if !h.known {
-		// not earlier: a shutdown wakes the engine, which must have this protocol by then
-		h.known = true
+	defer h.recoverPanic(&next)
+	if !h.registered {
+		// not earlier: a shutdown wakes the engine, which must already have this protocol
+		h.registered = true
 		h.s.h2.add(h)
 	}
 	now := h2Now()
-	feeds := (now-h.ticked >= h2Look || h.prefaceLeft(now) == 0) && h.look(now)
+	feeds := (now-h.lastTick >= h2TickInterval || h.prefaceLeft(now) == 0) && h.tick(now)
 	if h.in != nil && h.read < len(h.in.B) {
-		h.heard, h.asked, feeds = now, false, true
+		h.lastRead, h.pingSent, feeds = now, false, true
 	}
 	for {
 		if feeds && !h.over() {
@@ -334,18 +336,19 @@ func (h *h2Conn) Step() (next engine.Action) {
 	}
 }
 
-// decide returns what the engine is to do after feed, or that feed is to be called again.
+// decide returns the next action of the engine after feed. If feeds is true, feed must be
+// called again instead.
 func (h *h2Conn) decide() (next engine.Action, feeds bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.leader != 0 {
-		h.watchLeader(h.waiting)
-	} else if h.link.KeepsSpace() && h.hasWork() {
-		// the goroutine that waits for input cannot do it
+		h.startLeaderTimer(h.waiting)
+	} else if h.link.HasReadGoroutine() && h.hasWork() {
+		// the engine's goroutine waits for input, so it cannot serve
 		h.s.h2.workers.Do(h2Task{h2Lead, h, nil})
 	}
 	switch {
-	case h.output == h2Quiet && h.conn.Done():
+	case h.output == h2NoOutput && h.conn.Done():
 		return engine.Linger, false
 	case h.fault != nil && h.input >= h2Ended:
 		return engine.Close, false
@@ -356,15 +359,15 @@ func (h *h2Conn) decide() (next engine.Action, feeds bool) {
 	case h.input >= h2Ended:
 		return engine.Close, false
 	case h.paused && len(h.pending()) > 0 && !h.conn.Paused():
-		// others have written meanwhile what feed has stopped for
+		// another goroutine has written the output because of which feed has stopped
 		h.paused = false
 		return engine.Read, true
 	}
 	return engine.Read, false
 }
 
-// prefaceLeft returns how many milliseconds the client still has for its preface, or -1 if it has
-// sent that.
+// prefaceLeft returns how many milliseconds are left for the client's preface, or -1 if that
+// limit does not apply.
 func (h *h2Conn) prefaceLeft(now uint32) int {
 	if h.begun {
 		return -1
@@ -379,19 +382,19 @@ func (h *h2Conn) prefaceLeft(now uint32) int {
 	return left
 }
 
-// over reports whether nothing is received any more.
+// over reports whether the connection has stopped receiving.
 func (h *h2Conn) over() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.input >= h2Ended || h.conn.Life() == http2.LifeClosed
 }
 
-// feed goes as far as the received bytes reach.
+// feed passes the received bytes to conn, and its events to the exchanges.
 func (h *h2Conn) feed(now uint32) {
 	h.now = clock.Moment{}
 	m := h2Messages.Get().(*http2.Message)
 	defer h2Messages.Put(m)
-	var ready *h2Exchange // is to be served
+	var ready *h2Exchange // to be served
 	for {
 		h.mu.Lock()
 		if ready != nil {
@@ -403,7 +406,7 @@ func (h *h2Conn) feed(now uint32) {
 		x := h.event(&ev, m)
 		h.paused = h.conn.Paused()
 		h.mu.Unlock()
-		if x != nil && x.proceed(&ev) {
+		if x != nil && x.proceed(&ev, m) {
 			ready = x
 		}
 		if ev.Err != nil {
@@ -422,8 +425,8 @@ func (h *h2Conn) feed(now uint32) {
 	}
 }
 
-// failed ends the connection for a fault of the peer, unless it has ended meanwhile: a write may
-// have failed while received frames were looked at.
+// failed ends the connection because of a fault of the peer. The connection may have ended
+// meanwhile: a write may have failed while received frames were processed.
 func (h *h2Conn) failed(err error) {
 	h.mu.Lock()
 	ended := h.input >= h2Ended
@@ -440,8 +443,8 @@ func (h *h2Conn) failed(err error) {
 	h.end(h2Open)
 }
 
-// event takes an event, and returns the exchange that is to go on with it once mu is
-// released, or nil.
+// event takes an event of conn. It returns the exchange whose proceed must be called with the
+// event after mu is released, or nil.
 func (h *h2Conn) event(ev *http2.Event, m *http2.Message) *h2Exchange {
 	switch ev.Kind {
 	case http2.Headers, http2.TooLarge, http2.Malformed:
@@ -449,10 +452,13 @@ func (h *h2Conn) event(ev *http2.Event, m *http2.Message) *h2Exchange {
 		h.add(x)
 		x.feeding = true
 		if ev.Kind == http2.TooLarge {
-			x.refusal = errH2LargeHead
+			x.refusal, x.method = errH2LargeHead, m.Head.MethodID
+			if m.Fields.Len() >= h.s.h2.limits.Fields {
+				x.refusal = errH2ManyFields
+			}
 		} else {
 			x.fill(m)
-			x.refusal = h2Flaw(ev.Err)
+			x.refusal = h2RequestError(ev.Err)
 		}
 		return x
 	case http2.Data, http2.Trailers:
@@ -462,46 +468,46 @@ func (h *h2Conn) event(ev *http2.Event, m *http2.Message) *h2Exchange {
 		}
 	case http2.Reset:
 		x, _ := ev.Stream.User.(*h2Exchange)
-		if x != nil && x.cutOff(h2Reset{ev.Code, ev.Err}) {
+		if x != nil && x.abort(h2Reset{ev.Code, ev.Err}) {
 			return x
 		}
 	}
 	return nil
 }
 
-// look ends what has taken too long, and what is not needed any more. It reports whether
-// feed is to be called for that.
-func (h *h2Conn) look(now uint32) (feeds bool) {
+// tick checks all time limits, ends late requests or the connection, and releases memory that
+// an idle connection does not need. It reports whether feed must be called.
+func (h *h2Conn) tick(now uint32) (feeds bool) {
 	s := h.s
 	h.mu.Lock()
-	h.ticked = now
+	h.lastTick = now
 	err := h.conn.Tick(now)
 	idle := uint32(s.set.idleTimeout.Milliseconds())
-	if h.first == nil && now-h.idle >= h2Look {
-		h.conn.Rest()
+	if h.first == nil && now-h.idleSince >= h2TickInterval {
+		h.conn.Trim()
 		h.start = nil
-		h.lean = true
+		h.trimmed = true
 	}
-	s.h2.share(h)
+	s.h2.releaseFree(h)
 	switch {
-	case h.conn.Life() == http2.LifeLeaving && h.left, idle > 0 && h.first == nil && now-h.idle >= idle:
-		// the peer does not answer the PING of Shutdown, or need not be waited for
+	case h.conn.Life() == http2.LifeGoingAway && h.shutdownAged, idle > 0 && h.first == nil && now-h.idleSince >= idle:
+		// the peer has not answered the PING of Shutdown, or has no request
 		h.conn.Shutdown()
 		h.conn.Shutdown()
-	case h.conn.Life() == http2.LifeLeaving:
-		h.left = true
+	case h.conn.Life() == http2.LifeGoingAway:
+		h.shutdownAged = true
 	}
-	if ping := s.HTTP2.SendPingTimeout; ping > 0 && now-h.heard >= uint32(ping.Milliseconds()) {
-		if !h.asked {
-			h.asked = true
+	if ping := s.HTTP2.SendPingTimeout; ping > 0 && now-h.lastRead >= uint32(ping.Milliseconds()) {
+		if !h.pingSent {
+			h.pingSent = true
 			h.conn.Ping([8]byte{'a', 'l', 'i', 'v', 'e', '?'})
-		} else if now-h.heard >= uint32((ping + positive(s.HTTP2.PingTimeout, h2WriteTime)).Milliseconds()) {
+		} else if now-h.lastRead >= uint32((ping + positive(s.HTTP2.PingTimeout, h2WriteTime)).Milliseconds()) {
 			err = http2.ErrNoPong
 		}
 	}
 	var over []*h2Exchange
 	for x := h.first; x != nil; x = x.after {
-		if x.late() {
+		if x.checkDeadlines() {
 			over = append(over, x)
 		}
 	}
@@ -521,11 +527,11 @@ func (h *h2Conn) Output() (head, tail []byte, file *engine.FilePart) {
 	h.mu.Lock()
 	if h.out == nil {
 		if !h.conn.HasOutput() {
-			h.output = h2Quiet
+			h.output = h2NoOutput
 			done := h.conn.Done()
 			h.mu.Unlock()
 			if done {
-				// a goroutine that waits for input is to end the connection
+				// the goroutine that waits for input must end the connection
 				h.link.Interrupt()
 			}
 			return nil, nil, nil
@@ -548,8 +554,8 @@ func (h *h2Conn) Output() (head, tail []byte, file *engine.FilePart) {
 	return b, nil, nil
 }
 
-// drained tells the exchanges whose content was taken, and returns those that are done. mu
-// is held.
+// drained informs the exchanges whose content was taken, and returns the completed ones. mu is
+// held.
 func (h *h2Conn) drained() (over []*h2Exchange) {
 	for s := h.conn.Drained(); s != nil; s = h.conn.Drained() {
 		x, _ := s.User.(*h2Exchange)
@@ -560,7 +566,7 @@ func (h *h2Conn) drained() (over []*h2Exchange) {
 			x.phase = h2Over
 			over = append(over, x)
 		}
-		x.out.Taken()
+		x.out.ContentSent()
 	}
 	return over
 }
@@ -572,7 +578,7 @@ func (h *h2Conn) Written(n int64, err error) {
 		bufpool.Put(h.out)
 		h.out, h.sent = nil, 0
 		if !h.conn.HasOutput() {
-			h.output = h2Quiet
+			h.output = h2NoOutput
 		}
 	}
 	if err != nil && h.fault == nil {
@@ -589,19 +595,19 @@ func (h *h2Conn) Written(n int64, err error) {
 	}
 }
 
-// Idle implements engine.Protocol: the connection keeps its protocol, which ends it in its
-// own way.
+// Idle implements engine.Protocol. The connection keeps its protocol, which itself ends an idle
+// connection.
 func (h *h2Conn) Idle() bool { return false }
 
 // Wait implements engine.Protocol.
 func (h *h2Conn) Wait(w engine.Wait) (until time.Time) {
 	switch w {
-	case engine.WaitRoom:
+	case engine.WaitWritable:
 		return time.Now().Add(h.s.writeByteTimeout())
-	case engine.WaitRequest, engine.WaitBare:
+	case engine.WaitRequest, engine.WaitUnbuffered:
 		return afterTimeout(h.s.set.firstTimeout)
 	}
-	if h.in != nil && h.read == len(h.in.B) && !h.link.KeepsSpace() {
+	if h.in != nil && h.read == len(h.in.B) && !h.link.HasReadGoroutine() {
 		bufpool.Put(h.in)
 		h.in, h.read = nil, 0
 	}
@@ -611,54 +617,55 @@ func (h *h2Conn) Wait(w engine.Wait) (until time.Time) {
 	idle := h.s.set.idleTimeout
 	switch {
 	case left >= 0:
-		return time.Now().Add(time.Duration(min(left+1, h2Look)) * time.Millisecond)
-	case h.input == h2Fresh && h.conn.Life() == http2.LifeOpen:
+		return time.Now().Add(time.Duration(min(left+1, h2TickInterval)) * time.Millisecond)
+	case h.input == h2NoInput && h.conn.Life() == http2.LifeOpen:
 		return afterTimeout(h.s.set.firstTimeout)
-	case !h.lean || h.conn.Timed() || h.first != nil || h.conn.Life() != http2.LifeOpen || h.s.HTTP2.SendPingTimeout > 0:
-		return time.Now().Add(h2Look * time.Millisecond)
+	case !h.trimmed || h.conn.Timed() || h.first != nil || h.conn.Life() != http2.LifeOpen || h.s.HTTP2.SendPingTimeout > 0:
+		return time.Now().Add(h2TickInterval * time.Millisecond)
 	case idle > 0:
-		left := idle - time.Duration(h2Now()-h.idle)*time.Millisecond
+		left := idle - time.Duration(h2Now()-h.idleSince)*time.Millisecond
 		return time.Now().Add(max(left, 0) + time.Millisecond)
 	}
 	return time.Time{}
 }
 
-// writeByteTimeout is how long a connection of HTTP/2 may take no bytes. All responses that
-// wait for it are late after WriteTimeout; and nothing looks at them before it takes some.
+// writeByteTimeout returns how long an HTTP/2 connection may take no bytes. It is not longer
+// than WriteTimeout, after which all waiting responses are late: look is not called while the
+// connection takes no bytes.
 func (s *Server) writeByteTimeout() time.Duration {
 	limit := positive(s.HTTP2.WriteByteTimeout, h2WriteTime)
 	if s.WriteTimeout > 0 {
-		limit = min(limit, max(s.WriteTimeout, h2Look*time.Millisecond))
+		limit = min(limit, max(s.WriteTimeout, h2TickInterval*time.Millisecond))
 	}
 	return limit
 }
 
-// Turn implements engine.Protocol. What is to be written may find no room after the turn of the
-// others, either.
-func (h *h2Conn) Turn() (w engine.Wait, until time.Time) {
+// Yield implements engine.Protocol. There may still be no room for output after the turn of the
+// others.
+func (h *h2Conn) Yield() (w engine.Wait, until time.Time) {
 	h.mu.Lock()
 	writes := h.output == h2Writing || h.conn.HasOutput()
 	h.mu.Unlock()
 	w = engine.WaitInput
 	if writes {
-		w = engine.WaitRoom
+		w = engine.WaitWritable
 	}
 	return w, h.Wait(w)
 }
 
-// Expired implements engine.Protocol: Step looks at the time.
-func (h *h2Conn) Expired() {}
+// DeadlineExceeded implements engine.Protocol. It does nothing, since Step checks the time.
+func (h *h2Conn) DeadlineExceeded() {}
 
-// HandOver implements engine.Protocol. There is no such action.
-func (h *h2Conn) HandOver() (take func(nc net.Conn, err error)) {
+// Hijack implements engine.Protocol. It is not used, since Step never returns that action.
+func (h *h2Conn) Hijack() (take func(nc net.Conn, err error)) {
 	return func(net.Conn, error) {}
 }
 
 // Abandoned implements engine.Protocol.
 func (h *h2Conn) Abandoned() { _ = h.release() }
 
-// contain is deferred: it turns a panic of a hook into the end of the connection.
-func (h *h2Conn) contain(next *engine.Action) {
+// recoverPanic is deferred. It ends the connection after a panic of a hook.
+func (h *h2Conn) recoverPanic(next *engine.Action) {
 	p := recover()
 	if p == nil {
 		return
@@ -668,21 +675,21 @@ func (h *h2Conn) contain(next *engine.Action) {
 	*next = engine.Close
 }
 
-// release ends what the connection has not ended itself, and returns why it has ended before
-// its time, if it has. A handler that is late may still be writing, and fail.
+// release ends the remaining requests, and returns the reason why the connection ended early,
+// or nil. Late handlers may still be writing; their writes fail.
 func (h *h2Conn) release() error {
 	h.s.h2.remove(h)
 	h.mu.Lock()
 	if h.first != nil {
-		// their handlers may ask for its addresses later
-		h.c.Pin()
+		// handlers may still use the addresses of the connection
+		h.c.RecordEscape()
 	}
 	for x := h.first; x != nil; x = x.after {
 		// a hook may have ended the goroutine
 		x.feeding = false
 	}
 	h.mu.Unlock()
-	h.end(h2Gone)
+	h.end(h2Detached)
 	bufpool.Put(h.in)
 	h.in, h.read = nil, 0
 	h.mu.Lock()

@@ -8,56 +8,57 @@ import (
 	"github.com/valyala/fasthttp/internal/engine"
 )
 
-// Handlers mostly return at once. Then one goroutine, the leader, serves the requests that
-// have come on a connection one after the other, and writes all responses with one call: to
-// switch to another goroutine costs as much as such a handler does. On the event engine it is
-// the goroutine of the loop.
+// Most handlers return quickly. Then one goroutine, the leader, serves the requests that have
+// arrived on a connection one after the other, and writes all responses with one call: a
+// switch to another goroutine would cost as much as such a handler. On the event engine the
+// leader is the goroutine of the loop.
 //
-// A handler that takes its time must not hold up the others, though. If the leader makes no
-// progress, a timer has another goroutine lead; and while handlers take their time each
-// request of the server gets a goroutine of its own.
+// But a slow handler must not delay other requests. If the leader makes no progress, a timer
+// makes another goroutine the leader. While the handlers of the server are slow, each request
+// gets its own goroutine.
 
 var _ engine.Worker = (*h2Conn)(nil)
 
 const (
-	// h2Quick is how long a handler may take that holds up others.
-	h2Quick = 30 * time.Microsecond
-	// h2Credit is by how much handlers may exceed that together before they are slow, and
-	// h2MostEach what counts of each: a processor may be busy with something else.
-	h2Credit   = time.Millisecond
-	h2MostEach = 500 * time.Microsecond
-	// h2MostTogether is how many handlers are recorded together, if they are quick.
-	h2MostTogether = 8
-	// h2Patience is after how long the timer looks at the leader.
-	h2Patience = 2 * time.Millisecond
-	// h2HoldSize is how many bytes of responses wait at most until the leader has served
-	// all.
+	// h2QuickTime is how long a handler may delay other requests.
+	h2QuickTime = 30 * time.Microsecond
+	// h2Credit is by how much handlers may exceed that in sum before they count as slow, and
+	// h2MaxExcess is the most that counts of one of them, since a processor may be busy with
+	// something else.
+	h2Credit    = time.Millisecond
+	h2MaxExcess = 500 * time.Microsecond
+	// h2MaxRecordBatch is how many quick handlers are recorded together at most.
+	h2MaxRecordBatch = 8
+	// h2LeaderTimeout is the time after which the timer checks the leader's progress.
+	h2LeaderTimeout = 2 * time.Millisecond
+	// h2HoldSize is how many bytes of responses are held back at most until the leader has
+	// served all requests.
 	h2HoldSize = 32 << 10
 )
 
-// h2Pace is whether the handlers of a server are slow: by how much the last ones have
-// exceeded their time.
+// h2Pace measures whether the handlers of a server are slow: by how much the last ones have
+// exceeded h2QuickTime.
 type h2Pace struct{ excess atomic.Int64 }
 
 func (p *h2Pace) slow() bool { return p.excess.Load() > int64(h2Credit) }
 
-// record takes how long n handlers took together, and returns how many are to be recorded
-// together next: to look at the clock costs much of a quick one's time. That another goroutine
-// does so at the same moment does no harm.
+// record records that n handlers took this long together, and returns how many to record
+// together next: reading the clock costs much of a quick handler's time. Goroutines that call
+// it concurrently may lose a record, which does no harm.
 func (p *h2Pace) record(took time.Duration, n int) (next int) {
 	was := p.excess.Load()
-	allowed := time.Duration(n) * h2Quick
-	now := min(max(was+int64(min(took, h2MostEach)-allowed), 0), 2*int64(h2Credit))
+	allowed := time.Duration(n) * h2QuickTime
+	now := min(max(was+int64(min(took, h2MaxExcess)-allowed), 0), 2*int64(h2Credit))
 	if now != was {
 		p.excess.Store(now)
 	}
 	if took > allowed/4 {
 		return 1
 	}
-	return min(2*n, h2MostTogether)
+	return min(2*n, h2MaxRecordBatch)
 }
 
-// h2Task is work for a goroutine of a server's pool: on a connection, or on an exchange.
+// h2Task is a task for a goroutine of the server's pool: on a connection, or on an exchange.
 type h2Task struct {
 	kind h2TaskKind
 	h    *h2Conn
@@ -67,9 +68,9 @@ type h2Task struct {
 type h2TaskKind uint8
 
 const (
-	h2Lead    h2TaskKind = iota // serve the requests of h as its leader, or have others serve them
-	h2Follow                    // serve requests of h
-	h2Wake                      // have the engine write the output of h
+	h2Lead    h2TaskKind = iota // serve the requests of h as its leader, or start followers
+	h2Follow                    // serve requests of h as a follower
+	h2Wake                      // make the engine write the output of h
 	h2Release                   // release x
 )
 
@@ -86,10 +87,10 @@ func (t h2Task) do() {
 	}
 }
 
-// Wake implements http2body.Side: it has the engine write, for a goroutine that may be inside
-// of a handler. It must not serve others, for whom its own request would wait, nor call hooks:
-// they may want a mutex that the handler holds. So it only writes, and leaves the rest to a
-// worker.
+// Wake implements http2body.Side. It makes the engine write, and may be called inside a
+// handler. So it must not serve other requests, which would delay the handler's own, and must
+// not call hooks, which may need a mutex that the handler holds. It only writes, and leaves
+// the rest to a worker.
 func (h *h2Conn) Wake() {
 	over := h.link.Push()
 	if over {
@@ -109,12 +110,13 @@ func (h *h2Conn) HasWork() bool {
 	return h.hasWork()
 }
 
-// hasWork is HasWork for a caller who holds mu.
+// hasWork is HasWork for a caller that holds mu.
 func (h *h2Conn) hasWork() bool {
 	return h.queue.first != nil && h.leader == 0 && h.running < h.s.h2.limits.Streams
 }
 
-// Work implements engine.Worker.
+// Work implements engine.Worker. It serves the requests that wait as their leader, or, while
+// handlers are slow, starts a follower for each.
 func (h *h2Conn) Work() {
 	if h.s.h2.pace.slow() {
 		h.spread()
@@ -129,12 +131,12 @@ func (h *h2Conn) Work() {
 	me := h.leaders
 	h.leader = me
 	h.running++
-	h.watchLeader(h.waiting - 1)
+	h.startLeaderTimer(h.waiting - 1)
 	h.mu.Unlock()
 	h.serve(me)
 }
 
-// spread has each request that waits served on a goroutine of its own.
+// spread makes goroutines of the pool serve the waiting requests, one each.
 func (h *h2Conn) spread() {
 	h.mu.Lock()
 	n := max(min(h.waiting, h.s.h2.limits.Streams-h.running), 0)
@@ -145,11 +147,11 @@ func (h *h2Conn) spread() {
 	}
 }
 
-// serve serves requests until none waits: as the leader that me is the number of, or as a
-// follower if me is 0.
+// serve serves requests until none waits: as the leader with the number me, or, if me is 0, as
+// a follower.
 func (h *h2Conn) serve(me uint32) {
 	ended := false
-	var last *h2Exchange // was closed, and is to be finished
+	var last *h2Exchange // was closed, and must be finished
 	defer func() {
 		if !ended {
 			// the application has ended the goroutine
@@ -157,8 +159,8 @@ func (h *h2Conn) serve(me uint32) {
 			wake := last != nil && last.finish()
 			h.running--
 			if me != 0 && h.leader == me {
-				// what it has held must not wait for another
-				h.leader, h.held = 0, 0
+				// the responses that it has held back must not wait for another leader
+				h.leader, h.heldBytes = 0, 0
 				wake = h.Wakes() || wake
 			}
 			h.mu.Unlock()
@@ -184,8 +186,9 @@ func (h *h2Conn) serve(me uint32) {
 	ended = true
 }
 
-// next finishes last, unless that is nil, and returns the next exchange to be served, or nil:
-// then the caller serves no more. The leader has the engine write before that.
+// next finishes last, unless it is nil, and returns the next exchange to serve. If there is
+// none it returns nil, and the caller stops serving; for a leader, next has made the engine
+// write all responses.
 func (h *h2Conn) next(me uint32, last *h2Exchange) *h2Exchange {
 	h.mu.Lock()
 	wake := last != nil && last.finish()
@@ -196,18 +199,19 @@ func (h *h2Conn) next(me uint32, last *h2Exchange) *h2Exchange {
 			h.mu.Lock()
 		}
 		leads := me != 0 && h.leader == me
-		if x := h.queue.take(); x != nil {
+		if x := h.queue.pop(); x != nil {
 			h.waiting--
-			// the client may have given up what waited for others to end
-			_, x.unwanted = x.cut.(h2Reset)
+			// the client may have reset the stream while the request waited
+			_, reset := x.abortErr.(h2Reset)
+			x.unwanted = reset && !x.broken
 			if leads {
-				x.led = me
-				h.turns++
+				x.leader = me
+				h.leaderServed++
 			}
 			h.mu.Unlock()
 			return x
 		}
-		h.held = 0
+		h.heldBytes = 0
 		if wake = leads && h.Wakes(); !wake {
 			break
 		}
@@ -220,44 +224,45 @@ func (h *h2Conn) next(me uint32, last *h2Exchange) *h2Exchange {
 	return nil
 }
 
-// ends is wakes for a caller who has just ended the response of x. What the leader makes
-// waits until it has served all, or much.
-func (h *h2Conn) ends(x *h2Exchange) bool {
-	if x.led != 0 && x.led == h.leader {
-		if h.held += int(x.sent); h.held < h2HoldSize {
+// wakesAfter is Wakes for a caller that has just ended the response of x. Responses of the leader are
+// held back until it has served all requests, or there are h2HoldSize bytes of them.
+func (h *h2Conn) wakesAfter(x *h2Exchange) bool {
+	if x.leader != 0 && x.leader == h.leader {
+		if h.heldBytes += int(x.sent); h.heldBytes < h2HoldSize {
 			return false
 		}
-		h.held = 0
+		h.heldBytes = 0
 	}
 	return h.Wakes()
 }
 
-// watchLeader has a timer look whether the leader goes on, if others wait for that. mu is
-// held.
-func (h *h2Conn) watchLeader(others int) {
-	if h.watching || others <= 0 {
+// startLeaderTimer starts the timer that checks the leader's progress, if other requests wait for
+// it. mu is held.
+func (h *h2Conn) startLeaderTimer(others int) {
+	if h.leaderTimerRuns || others <= 0 {
 		return
 	}
-	h.watching, h.watched = true, h.turns
-	if h.watch == nil {
-		h.watch = time.AfterFunc(h2Patience, h.lookAtLeader)
+	h.leaderTimerRuns, h.servedAtStart = true, h.leaderServed
+	if h.leaderTimer == nil {
+		h.leaderTimer = time.AfterFunc(h2LeaderTimeout, h.checkLeader)
 	} else {
-		h.watch.Reset(h2Patience)
+		h.leaderTimer.Reset(h2LeaderTimeout)
 	}
 }
 
-// lookAtLeader is called by the timer.
-func (h *h2Conn) lookAtLeader() {
+// checkLeader is called by the timer. If the leader has made no progress, another goroutine
+// becomes the leader.
+func (h *h2Conn) checkLeader() {
 	h.mu.Lock()
-	h.watching = false
-	stuck := h.leader != 0 && h.turns == h.watched
+	h.leaderTimerRuns = false
+	stuck := h.leader != 0 && h.leaderServed == h.servedAtStart
 	if h.leader != 0 && !stuck {
-		h.watchLeader(h.waiting)
+		h.startLeaderTimer(h.waiting)
 	}
 	wake := false
 	if stuck {
-		// what it has served must not wait for this handler, either
-		h.leader, h.held = 0, 0
+		// the responses that it has held back must not wait for this handler, either
+		h.leader, h.heldBytes = 0, 0
 		wake = h.Wakes()
 	}
 	h.mu.Unlock()

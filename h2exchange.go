@@ -15,52 +15,63 @@ import (
 	"github.com/valyala/fasthttp/internal/watch"
 )
 
-// h2Exchange is an exchange by a stream of HTTP/2. The goroutine of the engine uses it until
-// its handler is to run, and then the goroutine of that. What both need is guarded by the
-// mutex of the connection.
+// h2Exchange is an exchange on an HTTP/2 stream.
+//
+// The life of a request:
+//
+//	headReceived  admit, on the goroutine of the engine; then, for its plan,
+//	                planCollect  collect, for each frame of content
+//	                planStream, planParse  receiveStream
+//	h2Conn.queue  waits for a goroutine that serves; from here on the exchange is its own
+//	serve         parseForm, for planParse; handle, or buildRefusal; reclaimCtx if needed
+//	respond       puts the response into http2.Conn, or writes it piece by piece
+//	release       close, which calls the application, and finish, which ends the stream
+//
+// The fields that both goroutines use are guarded by the mutex of the connection.
 type h2Exchange struct {
 	exchange
 	h      *h2Conn
 	stream *http2.Stream
-	next   *h2Exchange // in h2Conn.queue, or in a list of those that nobody uses
+	next   *h2Exchange // in h2Conn.queue, or in a list of unused exchanges
 
 	method    http1.MethodID
 	framing   http1.Framing
-	asked     expectation
-	got       int64           // bytes of a body that is buffered
-	parses    bool            // it is a form that is parsed before the handler is called
-	beginning *bufpool.Buffer // the part of that which came before
+	expect    expectation
+	got       int64           // bytes of a body collected in memory
+	parses    bool            // the body is a form, parsed before the handler is called
+	beginning *bufpool.Buffer // the beginning of the form, which was collected in memory
 
 	// guarded by the mutex
 	phase         h2Phase
 	before, after *h2Exchange // of h2Conn.first
-	feeding       bool        // the engine is at the head, or is appending to the body
+	feeding       bool        // the engine is processing the head, or appending to the body
 	expects       bool        // the client waits for 100 (Continue)
-	cut           error       // why nothing more is sent or received, or nil
-	content       *h2Content  // of a body that is read as it arrives, or nil
+	abortErr      error       // why nothing more is sent or received, or nil
+	content       *h2Content  // of a streamed body, or nil
 	watch         *watch.Watch
-	out           http2body.Outgoing // of a response that is written piece by piece
+	out           http2body.Outgoing // of a response written piece by piece
 	readUntil     time.Time
 	writeUntil    time.Time
 
-	unwanted bool // the stream was reset before the handler was called, which so is not
+	unwanted bool // the stream was reset early, so the handler is not called
+	broken   bool // a hook has panicked, so the handler is not called
 
-	sent int64
-	led  uint32 // by which leader it is served, or 0
+	sent   int64  // bytes of the response, including the frame of its head
+	leader uint32 // the number of the leader that serves it, or 0
 }
 
-// h2Phase is how far an exchange has come.
+// h2Phase is the phase of an exchange.
 type h2Phase uint8
 
 const (
-	h2Collects h2Phase = iota // the body is being received
-	h2Serves                  // the handler waits for its turn, or runs, or the response is written by its goroutine
-	h2Sends                   // the response is sent, which needs no goroutine
-	h2Over                    // it only remains to be released
+	h2Collects h2Phase = iota // the request is being received
+	h2Serves                  // the exchange waits in the queue, or a goroutine serves it
+	h2Sends                   // the engine sends the rest of the response, without a goroutine
+	h2Over                    // the exchange must only be released
 )
 
-// h2Reset says that a stream was reset: by the peer or, if fault is not nil, for that fault of
-// the peer's.
+// h2Reset is the error of a stream that was reset: by the peer or, if fault is not nil, because
+// of that fault of the peer.
 type h2Reset struct {
 	code  http2.Code
 	fault *http2.Error
@@ -73,23 +84,24 @@ func (e h2Reset) Error() string {
 	return fmt.Sprintf("fasthttp: the client has reset the stream: %v", e.code)
 }
 
-// contentCut is the error of reading content that will never be whole. As with HTTP/1 it wraps
-// io.ErrUnexpectedEOF, whatever has cut it off.
-type contentCut struct{ why error }
+// truncatedError is the error of reading content that was cut off. As with HTTP/1 it wraps
+// io.ErrUnexpectedEOF, whatever the reason.
+type truncatedError struct{ why error }
 
-func (e contentCut) Error() string   { return e.why.Error() }
-func (e contentCut) Unwrap() []error { return []error{e.why, io.ErrUnexpectedEOF} }
+func (e truncatedError) Error() string   { return e.why.Error() }
+func (e truncatedError) Unwrap() []error { return []error{e.why, io.ErrUnexpectedEOF} }
 
 var (
-	errH2Gone      = errors.New("fasthttp: the connection of the request has ended")
-	errH2LargeHead = &ErrSmallBuffer{fmt.Errorf("error when reading request headers: %w", http1.ErrLongHead)}
-	errH2Target    = headerError("request", http1.ErrTarget)
-	errH2Host      = headerError("request", http1.ErrHost)
+	errH2ConnEnded  = errors.New("fasthttp: the connection of the request has ended")
+	errH2LargeHead  = headerError("request", http1.ErrLongHead)
+	errH2ManyFields = headerError("request", http1.ErrManyFields)
+	errH2Target     = headerError("request", http1.ErrTarget)
+	errH2Host       = headerError("request", http1.ErrHost)
 )
 
-// h2Flaw returns the error of a request that is answered although it is malformed. It is that
-// of the same request by HTTP/1.
-func h2Flaw(e *http2.Error) error {
+// h2RequestError returns the error of a malformed request that gets a response: the same error as with
+// HTTP/1.
+func h2RequestError(e *http2.Error) error {
 	switch e {
 	case http2.ErrTarget:
 		return errH2Target
@@ -99,48 +111,71 @@ func h2Flaw(e *http2.Error) error {
 	return nil
 }
 
-// fill makes the head in m that of the request. mu is held, though only for the lists of m.
+// fill gives the request the head in m. mu is held, which only the lists of m need.
 func (x *h2Exchange) fill(m *http2.Message) {
 	head := &m.Head
 	h := &x.ctx.Request.Header
 	h.fillBlock(http1.Request, m)
 	x.method, x.framing = head.MethodID, head.Framing
-	x.asked = expectationOf(head)
+	x.expect = expectationOf(head)
 }
 
-// proceed goes on after an event, and reports whether the exchange is to be served.
-func (x *h2Exchange) proceed(ev *http2.Event) (serve bool) {
+// proceed continues after an event, and reports whether the exchange must be served now. m has
+// the section of the event, if there is one.
+func (x *h2Exchange) proceed(ev *http2.Event, m *http2.Message) (serve bool) {
 	switch ev.Kind {
-	case http2.Headers, http2.TooLarge, http2.Malformed:
-		return x.headReceived(ev.End) || x.fed(false)
-	case http2.Data, http2.Trailers:
+	case http2.Data:
 		return x.collect(ev.Payload, ev.End)
 	case http2.Reset:
-		// nobody else uses it
+		// no other goroutine uses it
 		x.s.h2.workers.Do(h2Task{h2Release, nil, x})
+		return false
 	}
-	return false
+	return x.proceedAfterSection(ev, m)
 }
 
-// fed says that the engine is done with what has come. Unless serve is set, which it returns,
-// more is to come. If the stream was reset meanwhile, the exchange is released.
-func (x *h2Exchange) fed(serve bool) bool {
+// proceedAfterSection is proceed after a header or trailer section, for which hooks are called.
+func (x *h2Exchange) proceedAfterSection(ev *http2.Event, m *http2.Message) (serve bool) {
+	defer x.recoverPanic(&serve)
+	if ev.Kind != http2.Trailers {
+		return x.headReceived(ev.End) || x.doneFeeding(false)
+	}
+	if x.feeding {
+		x.refusal = x.ctx.Request.Header.addSection(&m.Fields, x.s.AcceptTrailer)
+	}
+	return x.collect(ev.Payload, ev.End)
+}
+
+// recoverPanic is deferred: it turns a panic of a hook into the end of the exchange, by the goroutine
+// that serves it.
+func (x *h2Exchange) recoverPanic(serve *bool) {
+	if p := recover(); p != nil {
+		x.s.logPanic(x.c, p)
+		x.broken = true
+		*serve = true
+	}
+}
+
+// doneFeeding is called when the engine has processed the head, or a frame of the body, and returns
+// serve: whether the exchange must be served now. If the stream was reset meanwhile, fed
+// returns false, and the exchange is released.
+func (x *h2Exchange) doneFeeding(serve bool) bool {
 	h := x.h
 	h.mu.Lock()
-	if x.cut != nil {
+	if x.abortErr != nil {
 		x.phase = h2Over
 		h.mu.Unlock()
 		h.s.h2.workers.Do(h2Task{h2Release, nil, x})
 		return false
 	}
-	// one that is to be served is nobody else's until it is in the queue
+	// until it is in the queue, an exchange to be served belongs to the engine
 	x.feeding = serve
 	h.mu.Unlock()
 	return serve
 }
 
-// headReceived continues after the head of a request, and reports whether it is to be
-// served. end says that there is no content.
+// headReceived continues after the head of a request, and reports whether the exchange must be
+// served now. If end is set there is no content.
 func (x *h2Exchange) headReceived(end bool) (serve bool) {
 	x.count(&x.h.now)
 	if x.refusal != nil {
@@ -153,7 +188,7 @@ func (x *h2Exchange) headReceived(end bool) (serve bool) {
 	case framing.Kind == http1.NoBody:
 		framing.Kind = http1.UntilClose
 	}
-	next := x.admit(framing, x.asked, x.method == http1.MethodConnect)
+	next := x.admit(framing, x.expect, x.method == http1.MethodConnect)
 	switch next {
 	case planRefuse:
 		return true
@@ -165,7 +200,7 @@ func (x *h2Exchange) headReceived(end bool) (serve bool) {
 	if framing.Kind != http1.Length {
 		x.ctx.Request.Header.contentLength = -1
 	}
-	if x.asked == expectsContinue {
+	if x.expect == expectsContinue {
 		x.h.mu.Lock()
 		x.expects = true
 		x.h.mu.Unlock()
@@ -175,28 +210,29 @@ func (x *h2Exchange) headReceived(end bool) (serve bool) {
 		x.receiveStream(false)
 		return true
 	}
-	x.sayContinue()
+	x.send100()
 	return false
 }
 
-// sayContinue sends 100 (Continue) to a client that waits for it.
-func (x *h2Exchange) sayContinue() {
+// send100 sends 100 (Continue) if the client waits for it.
+func (x *h2Exchange) send100() {
 	x.h.mu.Lock()
-	wake := x.putContinue()
+	wake := x.queue100()
 	x.h.mu.Unlock()
 	if wake {
 		x.h.Wake()
 	}
 }
 
-// putContinue is sayContinue for a caller who wakes the engine if it returns true. mu is held.
-func (x *h2Exchange) putContinue() (wake bool) {
+// queue100 is send100 for a caller that holds mu, and that calls Wake if queue100
+// returns true.
+func (x *h2Exchange) queue100() (wake bool) {
 	h := x.h
 	if !x.expects {
 		return false
 	}
 	x.expects = false
-	if x.cut != nil || !h.conn.CanSend(x.stream, http2.SendInterim) {
+	if x.abortErr != nil || !h.conn.CanSend(x.stream, http2.SendInterim) {
 		return false
 	}
 	b := h.conn.Encoder().AppendStatus(h.conn.BeginHeaders(), StatusContinue)
@@ -204,21 +240,21 @@ func (x *h2Exchange) putContinue() (wake bool) {
 	return h.Wakes()
 }
 
-// received takes content or trailers, and reports whether collect is to be called. mu is
-// held.
+// received takes content or trailers. It reports whether collect must be called, after mu was
+// released. mu is held.
 func (x *h2Exchange) received(ev *http2.Event, m *http2.Message) bool {
 	conn := &x.h.conn
 	n := len(ev.Payload)
-	if ev.Kind == http2.Trailers {
-		x.trailers(m)
+	if ev.Kind == http2.Trailers && x.content != nil {
+		x.content.in.PutTrailers(m)
 	}
 	switch {
 	case x.content != nil && x.content.in.Put(ev.Payload, ev.End):
-	case x.phase != h2Collects || x.cut != nil:
+	case x.phase != h2Collects || x.abortErr != nil:
 		conn.Consumed(x.stream, n)
 	case x.s.set.maxBodySize >= x.bodyLimit() && !conn.Keep(x.stream, n):
 		conn.Reset(x.stream, http2.RefusedStream)
-		return x.cutOff(ErrRequestBodyMemory)
+		return x.abort(ErrRequestBodyMemory)
 	default:
 		if x.s.set.maxBodySize < x.bodyLimit() {
 			conn.Consumed(x.stream, n)
@@ -229,20 +265,11 @@ func (x *h2Exchange) received(ev *http2.Event, m *http2.Message) bool {
 	return false
 }
 
-// trailers takes the trailer section. mu is held.
-func (x *h2Exchange) trailers(m *http2.Message) {
-	switch {
-	case x.content != nil:
-		x.content.in.PutTrailers(m)
-	case x.phase == h2Collects && x.cut == nil:
-		x.refusal = x.ctx.Request.Header.addSection(&m.Fields, x.s.AcceptTrailer)
-	}
-}
-
-// collect appends to the body, and reports at its end that the request is to be served.
+// collect appends p to the body. It reports whether the exchange must be served now: because
+// end is set, which ends the body, because the body is a large form, or because of an error.
 func (x *h2Exchange) collect(p []byte, end bool) (serve bool) {
 	if !x.feeding {
-		// there is no room for it
+		// the stream was reset, since there is no room for the body
 		x.s.h2.workers.Do(h2Task{h2Release, nil, x})
 		return false
 	}
@@ -254,14 +281,14 @@ func (x *h2Exchange) collect(p []byte, end bool) (serve bool) {
 			body.makeRoom(len(p), int64(len(p))+left)
 		}
 		body.write(p)
-		if room := body.room(); room > uncountedBody {
-			x.refusal = x.holdBody(room, len(p), end)
+		if room := body.capacity(); room > uncountedBody {
+			x.refusal = x.reserveBodyMemory(room, len(p), end)
 		}
 	}
 	if x.refusal == nil {
 		x.parses = x.parsesForm(x.framing, x.got)
 	}
-	if !x.fed(x.parses || end || x.refusal != nil) {
+	if !x.doneFeeding(x.parses || end || x.refusal != nil) {
 		return false
 	}
 	if x.parses {
@@ -273,15 +300,15 @@ func (x *h2Exchange) collect(p []byte, end bool) (serve bool) {
 	return true
 }
 
-// InterruptBody implements bodymem.Owner. No goroutine waits for the body.
+// InterruptBody implements bodymem.Request. No goroutine waits for the body.
 func (x *h2Exchange) InterruptBody() {}
 
-// ClaimStalledBody implements bodymem.Owner.
+// ClaimStalledBody implements bodymem.Request.
 func (x *h2Exchange) ClaimStalledBody() (end func()) {
 	h := x.h
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if x.phase != h2Collects || x.feeding || x.cut != nil {
+	if x.phase != h2Collects || x.feeding || x.abortErr != nil {
 		return nil
 	}
 	x.phase = h2Serves
@@ -292,20 +319,20 @@ func (x *h2Exchange) ClaimStalledBody() (end func()) {
 	}
 }
 
-// cutOff says that nothing more is sent or received, and reports whether nobody uses the
-// exchange any more: then the caller passes it to a worker, which releases it. mu is held.
-func (x *h2Exchange) cutOff(why error) bool {
-	if x.cut != nil {
+// abort records why nothing more is sent or received. It reports whether no goroutine uses the
+// exchange: then the caller makes a worker release it. mu is held.
+func (x *h2Exchange) abort(why error) bool {
+	if x.abortErr != nil {
 		return false
 	}
-	x.cut = why
+	x.abortErr = why
 	if x.content != nil {
-		x.content.in.Fail(contentCut{why})
+		x.content.in.Fail(truncatedError{why})
 	}
 	if x.watch != nil {
 		x.watch.PeerGone(false)
 	}
-	x.out.Cut(why)
+	x.out.Fail(why)
 	switch {
 	case x.phase == h2Sends, x.phase == h2Collects && !x.feeding:
 		x.phase = h2Over
@@ -314,8 +341,8 @@ func (x *h2Exchange) cutOff(why error) bool {
 	return false
 }
 
-// limitReading and limitWriting begin the time for the rest of the request, and for the
-// response. A deadline that the handler has set holds until then.
+// limitReading and limitWriting set the deadlines for the rest of the request, and for the
+// response. They replace deadlines that the handler has set.
 func (x *h2Exchange) limitReading() {
 	x.setDeadline(&x.readUntil, positive(x.config.ReadTimeout, x.s.ReadTimeout))
 }
@@ -333,16 +360,16 @@ func (x *h2Exchange) setDeadline(of *time.Time, timeout time.Duration) {
 	x.h.mu.Unlock()
 }
 
-// late looks at the deadlines, and reports whether expired is to be called. mu is held.
-func (x *h2Exchange) late() bool {
+// checkDeadlines checks the deadlines, and reports whether expired must be called. mu is held.
+func (x *h2Exchange) checkDeadlines() bool {
 	switch {
-	case x.cut != nil:
+	case x.abortErr != nil:
 	case !x.writeUntil.IsZero() && passed(x.writeUntil):
 		x.h.conn.Reset(x.stream, http2.Cancel)
-		return x.cutOff(errH2Late)
+		return x.abort(errH2DeadlineExceeded)
 	case x.readUntil.IsZero() || !passed(x.readUntil) || x.stream.Receiving() >= http2.Ended:
 	case x.content != nil:
-		x.content.in.Fail(errH2Late)
+		x.content.in.Fail(errH2DeadlineExceeded)
 	case x.phase == h2Collects && !x.feeding:
 		x.phase = h2Serves
 		return true
@@ -350,18 +377,18 @@ func (x *h2Exchange) late() bool {
 	return false
 }
 
-// expired goes on with an exchange that is late.
+// expired continues with a late exchange.
 func (x *h2Exchange) expired() {
 	if x.phase == h2Over {
 		x.s.h2.workers.Do(h2Task{h2Release, nil, x})
 		return
 	}
-	x.refusal = errH2Late
+	x.refusal = errH2DeadlineExceeded
 	x.h.dispatch(x)
 }
 
-// errH2Late is the error of a deadline that has passed.
-var errH2Late error = h2Timeout{}
+// errH2DeadlineExceeded is the error of a deadline that has passed.
+var errH2DeadlineExceeded error = h2Timeout{}
 
 type h2Timeout struct{}
 
@@ -369,11 +396,11 @@ func (h2Timeout) Error() string   { return "fasthttp: the time for the request o
 func (h2Timeout) Timeout() bool   { return true }
 func (h2Timeout) Temporary() bool { return true }
 
-// Is reports whether target is the error of all deadlines, as that of a net.Conn does.
+// Is reports whether target is os.ErrDeadlineExceeded, as for timeouts of a net.Conn.
 func (h2Timeout) Is(target error) bool { return target == os.ErrDeadlineExceeded }
 
-// receiveStream has the rest of the body read as it arrives, after the part of it that is in
-// memory. end says that all of it has come.
+// receiveStream makes the body a stream: first the part in memory, then the rest as it arrives.
+// If end is set all of it has arrived.
 func (x *h2Exchange) receiveStream(end bool) {
 	req := &x.ctx.Request
 	content := newH2Content(x, end)
@@ -385,7 +412,7 @@ func (x *h2Exchange) receiveStream(end bool) {
 		req.setSource(content, req.Header.contentLength)
 		return
 	}
-	x.beginning = x.readOn(content)
+	x.beginning = x.streamBody(content)
 }
 
 // formParsed implements serverTransport.
@@ -394,9 +421,9 @@ func (x *h2Exchange) formParsed() {
 	x.content.Drain(&limit)
 }
 
-// h2Content is the content of a request of HTTP/2 that is read while it arrives.
+// h2Content is the content of an HTTP/2 request, read while it arrives.
 //
-// It outlives its exchange if a handler that is late still has it.
+// It outlives its exchange if a late handler still has it.
 type h2Content struct {
 	h      *h2Conn
 	x      *h2Exchange // nil after the end of the exchange; guarded by the mutex of h
@@ -404,11 +431,11 @@ type h2Content struct {
 	accept trailerFilter
 
 	// used by the reader
-	to      *header // gets the trailer section
-	limited bool
-	limit   int64
-	over    error // that of Limit, or of the trailer section
-	done    bool  // io.EOF was returned
+	trailerTarget *header // gets the trailer section
+	limited       bool
+	limit         int64
+	over          error // from Limit, or from the trailer section
+	done          bool  // io.EOF was returned
 }
 
 var (
@@ -416,9 +443,9 @@ var (
 	_ ReadCloserWithError = (*h2Content)(nil)
 )
 
-// newH2Content makes the content of the request of x. end says that all of it has come.
+// newH2Content returns the content of the request of x. If end is set all of it has arrived.
 func newH2Content(x *h2Exchange, end bool) *h2Content {
-	c := &h2Content{h: x.h, x: x, accept: x.s.AcceptTrailer, to: &x.ctx.Request.Header.header}
+	c := &h2Content{h: x.h, x: x, accept: x.s.AcceptTrailer, trailerTarget: &x.ctx.Request.Header.header}
 	c.in.Init(x.h, x.stream, x.framing)
 	if end {
 		c.in.End()
@@ -426,10 +453,10 @@ func newH2Content(x *h2Exchange, end bool) *h2Content {
 	return c
 }
 
-// leave says that the exchange has ended. mu is held.
-func (c *h2Content) leave() {
+// endExchange is called when the exchange ends. mu is held.
+func (c *h2Content) endExchange() {
 	c.x = nil
-	c.in.Leave(errReadingCut)
+	c.in.Detach(errReadingRevoked)
 }
 
 // Read implements io.Reader.
@@ -441,11 +468,11 @@ func (c *h2Content) Read(p []byte) (int, error) {
 		return 0, nil
 	}
 	if c.limited && c.limit < int64(len(p)) {
-		// one byte more tells whether there is more
+		// one more byte shows whether the content exceeds the limit
 		p = p[:c.limit+1]
 	}
 	c.h.mu.Lock()
-	says := c.x != nil && c.x.putContinue()
+	says := c.x != nil && c.x.queue100()
 	c.h.mu.Unlock()
 	if says {
 		c.h.Wake()
@@ -454,7 +481,7 @@ func (c *h2Content) Read(p []byte) (int, error) {
 	if err == io.EOF && !c.done {
 		// the goroutine of the reader owns the header
 		c.done = true
-		if c.over = c.to.addSection(c.in.Section(), c.accept); c.over != nil {
+		if c.over = c.trailerTarget.addSection(c.in.Section(), c.accept); c.over != nil {
 			return 0, c.over
 		}
 	}
@@ -465,8 +492,8 @@ func (c *h2Content) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Interrupt ends the reading now, also that of a goroutine which waits in Read. Package
-// fasthttpadaptor calls it, from any goroutine.
+// Interrupt ends the reading now, even if a goroutine waits in Read. Package fasthttpadaptor
+// calls it, from any goroutine.
 func (c *h2Content) Interrupt() { _ = c.in.Close() }
 
 // Close implements io.Closer.
@@ -482,7 +509,7 @@ func (c *h2Content) Limit(n int64) error {
 	}
 	c.h.mu.Lock()
 	defer c.h.mu.Unlock()
-	if left, known := c.in.Left(); known && left > c.limit || int64(c.in.Unread()) > c.limit {
+	if left, known := c.in.Remaining(); known && left > c.limit || int64(c.in.Unread()) > c.limit {
 		c.over = ErrBodyTooLarge
 	}
 	return c.over
@@ -490,7 +517,7 @@ func (c *h2Content) Limit(n int64) error {
 
 // Drain implements contentSource.
 func (c *h2Content) Drain(limit *int) bodyio.Drained {
-	buf := bufpool.Get(bodySpace)
+	buf := bufpool.Get(bodyReadSize)
 	defer bufpool.Put(buf)
 	for *limit > 0 {
 		n, err := c.Read(buf.B[:min(cap(buf.B), *limit)])
@@ -505,7 +532,8 @@ func (c *h2Content) Drain(limit *int) bodyio.Drained {
 	return bodyio.DrainedNever
 }
 
-// DrainArrived implements contentSource. What is not read is no hindrance to other streams.
+// DrainArrived implements contentSource. It discards nothing: unread content does not block
+// other streams.
 func (c *h2Content) DrainArrived(*int) bodyio.Drained {
 	if c.Ended() {
 		return bodyio.DrainedAll
@@ -517,4 +545,4 @@ func (c *h2Content) DrainArrived(*int) bodyio.Drained {
 func (c *h2Content) Ended() bool { return c.in.Ended() }
 
 // trailersTo implements contentSource.
-func (c *h2Content) trailersTo(h *header) { c.to = h }
+func (c *h2Content) trailersTo(h *header) { c.trailerTarget = h }

@@ -13,19 +13,41 @@ import (
 
 var _ serverTransport = (*h2Exchange)(nil)
 
-// run serves the exchange. over says that it has ended: the caller finishes it, and nobody
-// else uses it any more. A handler that panics, or ends its goroutine, has it abandoned.
+// run serves the exchange. If over is true, it has ended: no other goroutine uses it, and the
+// caller closes and finishes it. If the handler panics, or ends its goroutine, run abandons
+// the exchange.
 func (x *h2Exchange) run() (over bool) {
+	if x.broken {
+		x.abandon()
+		return false
+	}
+	over, late := x.attempt(x.serve)
+	if late {
+		over, _ = x.attempt(x.respond)
+	}
+	return over
+}
+
+// attempt calls serve or respond, which may call the application. late reports whether the
+// handler has panicked after a call of a TimeoutError method, whose response must be sent.
+func (x *h2Exchange) attempt(f func() bool) (over, late bool) {
 	ended := false
 	defer func() {
-		if !ended {
-			// the stack is still that of the panic
-			x.abandon(recover())
+		if ended {
+			return
 		}
+		// the stack is still that of the panic
+		p := recover()
+		if p != nil && !x.s.logPanic(x.c, p) && x.handling && x.reclaimCtx(false) == endedTimedOut {
+			x.replaceCtx()
+			late = true
+			return
+		}
+		x.abandon()
 	}()
-	over = x.serve()
+	over = f()
 	ended = true
-	return over
+	return over, false
 }
 
 // serve calls the handler, and sends the response.
@@ -34,40 +56,37 @@ func (x *h2Exchange) serve() (over bool) {
 		x.refusal = x.parseForm(x.beginning)
 	}
 	if x.refusal != nil {
-		x.answerRefusal()
+		x.buildRefusal()
 		return x.respond()
 	}
 	if x.handle() {
 		return x.respond()
 	}
-	switch x.takeCtx(true) {
+	switch x.reclaimCtx(true) {
 	case endedTimedOut:
-		x.leaveCtx()
+		x.replaceCtx()
 	case endedInside:
-		x.ctxLeft()
+		x.ctxReplaced()
 	}
 	return x.respond()
 }
 
-// ctxLeft implements serverTransport.
-func (x *h2Exchange) ctxLeft() {
+// ctxReplaced implements serverTransport.
+func (x *h2Exchange) ctxReplaced() {
 	if x.content != nil {
 		x.h.mu.Lock()
-		x.content.in.Fail(errReadingCut)
+		x.content.in.Fail(errReadingRevoked)
 		x.h.mu.Unlock()
 	}
 }
 
-// abandon ends a request whose handler has panicked with p, or has ended its goroutine. The
-// context may be inconsistent, so it is not used again.
-func (x *h2Exchange) abandon(p any) {
+// abandon ends a request whose handler, or a hook before it, has panicked or has ended its
+// goroutine. The context may be inconsistent, so it is not reused.
+func (x *h2Exchange) abandon() {
 	h := x.h
-	if p != nil {
-		x.s.logPanic(x.c, p)
-	}
-	if x.takeCtx(false) == endedTimedOut {
-		// others still use it
-		x.leaveCtx()
+	if x.reclaimCtx(false) == endedTimedOut {
+		// goroutines of the application still use it
+		x.replaceCtx()
 	}
 	ctx := x.ctx
 	h.mu.Lock()
@@ -75,19 +94,20 @@ func (x *h2Exchange) abandon(p any) {
 	h.mu.Unlock()
 	// the hook may end the goroutine
 	defer func() {
-		x.leaveBodyCount(ctx)
+		x.detachBodyMemory(ctx)
 		ctx.Request.closeSource()
 		ctx.discard()
 		x.ctx = nil
 		x.release()
 	}()
-	x.report(SentResponse{Err: errNoAnswer})
+	x.report(SentResponse{Refused: x.refusal, Err: errNoResponse})
 }
 
-// errH2Hijack is what a client and the log get if a handler wants the connection.
+// errH2Hijack is sent to the client, and logged, if a handler hijacks the connection.
 var errH2Hijack = errors.New("fasthttp: HTTP/2 has no connection for a handler to take over: use extended CONNECT (RFC 8441), or HTTP/1.1")
 
-// respond sends the response. over says that the exchange has ended.
+// respond sends the response. over reports whether the exchange has ended; if not, the engine
+// still sends content, and then ends it.
 func (x *h2Exchange) respond() (over bool) {
 	s, ctx := x.s, x.ctx
 	resp := &ctx.Response
@@ -105,11 +125,11 @@ func (x *h2Exchange) respond() (over bool) {
 	}
 	e, ends := x.encode()
 	ends = ends || s.DisableKeepalive || s.MaxRequestsPerConn > 0 && ctx.requestNum >= uint64(s.MaxRequestsPerConn)
-	x.noteHead(e)
+	x.recordHead(e)
 	x.limitWriting()
 	if ends {
 		x.h.mu.Lock()
-		x.h.leave()
+		x.h.startGoAway()
 		x.h.mu.Unlock()
 	}
 	switch {
@@ -120,14 +140,14 @@ func (x *h2Exchange) respond() (over bool) {
 		x.sendStream(e)
 		return true
 	case e.Kind == http1.Chunks && resp.Header.trailers.Len() > 0:
-		x.sendTrailed(e)
+		x.sendWithTrailers(e)
 		return true
 	}
 	return x.send(e, resp.body.bytes())
 }
 
-// encode decides how the response is sent. ends says that the application wants the connection
-// to end.
+// encode decides how the response is framed. ends reports whether the application wants the
+// connection to end.
 func (x *h2Exchange) encode() (e http1.Encoding, ends bool) {
 	resp := &x.ctx.Response
 	if x.method != http1.MethodConnect && resp.isUsual() {
@@ -137,23 +157,23 @@ func (x *h2Exchange) encode() (e http1.Encoding, ends bool) {
 	ends = o.Has(http1.AsksClose)
 	o.Terms &^= http1.LineIsOld | http1.LineIsReceived | http1.AsksClose
 	if e = o.Encode(); x.method == http1.MethodConnect && o.Status/100 == 2 {
-		// the content is that of a tunnel, which has no length
-		e.Says &^= http1.SaysLength
+		// the content is a tunnel's, which has no length
+		e.Flags &^= http1.SendLength
 	}
 	return e, ends
 }
 
-// sendHead sends the head of the response. It is false if the stream has ended. mu is
-// held.
+// sendHead puts the head of the response into the output. It returns false if the stream has
+// ended. mu is held.
 func (x *h2Exchange) sendHead(e http1.Encoding, part http2.Part) bool {
 	conn, resp := &x.h.conn, &x.ctx.Response
-	if x.cut != nil || !conn.CanSend(x.stream, part) {
+	if x.abortErr != nil || !conn.CanSend(x.stream, part) {
 		return false
 	}
 	b := conn.BeginHeaders()
 	from := len(b)
 	b = resp.Header.appendBlock(b, conn.Encoder(), &x.h.start, x.s.name, e)
-	x.sent += int64(len(b) - from + http2.FrameHead)
+	x.sent += int64(len(b) - from + http2.FrameHeadSize)
 	conn.EndHeaders(x.stream, b, part)
 	if i := resp.Header.list.FindID(field.Priority, 0); i >= 0 {
 		conn.SetPriority(x.stream, resp.Header.list.Value(i))
@@ -161,8 +181,8 @@ func (x *h2Exchange) sendHead(e http1.Encoding, part http2.Part) bool {
 	return true
 }
 
-// send sends a response that is in memory. over says that all was taken, otherwise Drained
-// ends the exchange.
+// send sends a response whose body is in memory. over reports whether conn has taken all of it;
+// if not, h2Conn.drained ends the exchange later.
 func (x *h2Exchange) send(e http1.Encoding, body []byte) (over bool) {
 	h := x.h
 	part := http2.SendHead
@@ -183,14 +203,14 @@ func (x *h2Exchange) send(e http1.Encoding, body []byte) (over bool) {
 	wake := !over && h.Wakes()
 	h.mu.Unlock()
 	if wake {
-		// the exchange may be another one's already
+		// the exchange may already serve another request
 		h.link.Wake()
 	}
 	return over
 }
 
-// sendTrailed sends a response that is in memory, and its trailers.
-func (x *h2Exchange) sendTrailed(e http1.Encoding) {
+// sendWithTrailers sends a response whose body is in memory, and its trailers.
+func (x *h2Exchange) sendWithTrailers(e http1.Encoding) {
 	err := x.writeHead(e)
 	if err == nil {
 		_, err = x.Write(x.ctx.Response.body.bytes())
@@ -198,14 +218,15 @@ func (x *h2Exchange) sendTrailed(e http1.Encoding) {
 	x.endStream(err)
 }
 
-// sendStream sends a response whose body is a stream, and waits for the peer if it must.
+// sendStream sends a response whose body is a stream. It may wait for the peer.
 func (x *h2Exchange) sendStream(e http1.Encoding) {
 	x.ctx.setStreaming(x)
 	defer x.ctx.setStreaming(nil)
 	resp := &x.ctx.Response
-	// the response body may be made from the request body, and this is the last moment
+	// the response stream may read the request body, and 100 (Continue) must be sent before
+	// the response
 	if x.content != nil && x.ctx.Request.arrives() {
-		x.sayContinue()
+		x.send100()
 	}
 	err := x.writeHead(e)
 	if err == nil && resp.ImmediateHeaderFlush {
@@ -224,7 +245,8 @@ func (x *h2Exchange) sendStream(e http1.Encoding) {
 	x.endStream(err)
 }
 
-// endStream ends a response that was written piece by piece: err is why it has no end.
+// endStream ends a response that was written piece by piece. If err is not nil the response is
+// incomplete, and the stream is reset.
 func (x *h2Exchange) endStream(err error) {
 	h := x.h
 	if err == nil {
@@ -235,15 +257,15 @@ func (x *h2Exchange) endStream(err error) {
 	if err != nil {
 		h.s.logWriteError(h.c, err)
 		h.mu.Lock()
-		if x.cut == nil {
+		if x.abortErr == nil {
 			h.conn.Reset(x.stream, http2.InternalError)
-			x.cut = err
+			x.abortErr = err
 		}
 		h.mu.Unlock()
 	}
 }
 
-// wake has the engine write what there is.
+// wake makes the engine write the output.
 func (x *h2Exchange) wake() {
 	h := x.h
 	h.mu.Lock()
@@ -259,13 +281,13 @@ func (x *h2Exchange) report(sent SentResponse) {
 	if x.s.ResponseSent == nil {
 		return
 	}
-	if x.ctx.at.IsZero() && !x.s.LazyRequestTime {
-		x.ctx.at = clock.Read()
+	if x.ctx.receivedAt.IsZero() && !x.s.LazyRequestTime {
+		x.ctx.receivedAt = clock.Read()
 	}
 	x.s.reportSent(x.ctx, sent)
 }
 
-// release ends the exchange: the caller is the last who uses it.
+// release ends the exchange. No other goroutine uses it.
 func (x *h2Exchange) release() {
 	h := x.h
 	x.close()
@@ -285,22 +307,22 @@ func (x *h2Exchange) close() {
 	}
 	returned := false
 	defer func() {
-		x.endBodyCount()
+		x.endBodyMemory()
 		if returned {
 			x.resetCtx()
 			return
 		}
-		// the hook has ended the goroutine, and others may have the context
+		// the hook has ended the goroutine, and other goroutines may have the context
 		x.ctx = nil
 		ctx.Request.closeSource()
 		ctx.discard()
 	}()
 	if w := ctx.watch.Load(); w != nil {
-		x.endWatch(w, ctx.left != nil)
+		x.endWatch(w, ctx.lateRun != nil)
 	}
 	if x.s.ResponseSent != nil {
 		x.h.mu.Lock()
-		cut := x.cut
+		cut := x.abortErr
 		x.h.mu.Unlock()
 		if x.phase != h2Collects && x.sent > 0 || cut != nil {
 			sent := SentResponse{Bytes: x.sent, Refused: x.refusal, Err: cut}
@@ -313,24 +335,24 @@ func (x *h2Exchange) close() {
 	returned = true
 }
 
-// finish is the part of release that follows close. It reports whether the engine is to be
-// woken. mu is held.
+// finish is the part of release after close. It reports whether the caller must wake the
+// engine. mu is held.
 func (x *h2Exchange) finish() (wake bool) {
 	h := x.h
 	if x.content != nil {
-		x.content.leave()
+		x.content.endExchange()
 	}
 	h.conn.Release(x.stream)
 	h.remove(x)
-	wake = h.ends(x)
-	h.s.h2.put(h, x)
+	wake = h.wakesAfter(x)
+	h.s.h2.release(h, x)
 	return wake
 }
 
 // resetCtx makes the context ready for another request, if it can serve that.
 func (x *h2Exchange) resetCtx() {
-	if !x.mayReuseCtx() || x.ctx.left != nil && x.content != nil {
-		x.dropCtx()
+	if !x.mayReuseCtx() || x.ctx.lateRun != nil && x.content != nil {
+		x.discardCtx()
 		return
 	}
 	ctx := x.ctx
@@ -345,9 +367,9 @@ func (x *h2Exchange) resetCtx() {
 func (x *h2Exchange) sendInterim(status int, h *ResponseHeader, only field.ID) error {
 	conn := &x.h.conn
 	x.h.mu.Lock()
-	if x.cut != nil || !conn.CanSend(x.stream, http2.SendInterim) {
+	if x.abortErr != nil || !conn.CanSend(x.stream, http2.SendInterim) {
 		defer x.h.mu.Unlock()
-		return x.gone()
+		return x.writeErr()
 	}
 	enc := conn.Encoder()
 	b := enc.AppendStatus(conn.BeginHeaders(), status)
@@ -368,7 +390,7 @@ func (x *h2Exchange) sendInterim(status int, h *ResponseHeader, only field.ID) e
 func (x *h2Exchange) watchPeer(w *watch.Watch) {
 	x.h.mu.Lock()
 	x.watch = w
-	cut := x.cut != nil
+	cut := x.abortErr != nil
 	x.h.mu.Unlock()
 	if cut {
 		w.PeerGone(false)
@@ -389,26 +411,26 @@ func (x *h2Exchange) writeHead(e http1.Encoding) error {
 	x.h.mu.Lock()
 	defer x.h.mu.Unlock()
 	if !x.sendHead(e, http2.SendHead) {
-		return x.gone()
+		return x.writeErr()
 	}
 	return nil
 }
 
-// gone returns why nothing can be sent. mu is held.
-func (x *h2Exchange) gone() error {
-	if x.cut != nil {
-		return x.cut
+// writeErr returns the reason why nothing can be sent. mu is held.
+func (x *h2Exchange) writeErr() error {
+	if x.abortErr != nil {
+		return x.abortErr
 	}
-	return errH2Gone
+	return errH2ConnEnded
 }
 
-// Write implements flushWriter: it writes content of the response.
+// Write implements flushWriter. It writes content of the response.
 func (x *h2Exchange) Write(p []byte) (int, error) { return x.out.Write(p) }
 
 // Flush implements flushWriter.
 func (x *h2Exchange) Flush() error { return x.out.Flush() }
 
-// endContent ends the response: with trailers, if there are any. It waits until all content
+// endContent ends the response, with the trailers if there are any. It waits until all content
 // was taken.
 func (x *h2Exchange) endContent() error {
 	h := &x.ctx.Response.Header

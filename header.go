@@ -18,15 +18,15 @@ import (
 type header struct {
 	_ noCopy
 
-	list     field.List
-	slots    [numSlots]field.Span
-	line     [numLines]field.Span // the start line, see lineMethod and so on
-	cookies  field.List
-	trailers http1.Trailers // announced names, without values, and fields of the trailer section
-	onward   *header        // the header with the trailer section, if not this: see moveTrailers
+	list          field.List
+	slots         [numSlots]field.Span
+	line          [numLines]field.Span // the start line, see lineMethod and so on
+	cookies       field.List
+	trailers      http1.Trailers // announced names, without values, and fields of the trailer section
+	trailerTarget *header        // the header with the trailer section, if not this: see moveTrailers
 
 	raw           field.Span                  // the field lines as they were received
-	spares        [numSlots + numLines]uint16 // free bytes after slots and line: see field.List.Store
+	slack         [numSlots + numLines]uint16 // free bytes after slots and line: see field.List.Store
 	framing       http1.Framing               // of the content after the head that was read
 	contentLength int
 	state         headerState
@@ -38,7 +38,7 @@ type header struct {
 
 	peeked  [][]byte // the last result of PeekAll or PeekKeys
 	scratch [numScratch][]byte
-	lent    *lentMemory // see lend, nil until it is called
+	texts   *textMemory // see lend, nil until it is called
 }
 
 // Texts that methods compose on demand and return. Each has a buffer of its own, so
@@ -161,7 +161,7 @@ func (h *header) reset(kept headerState) {
 	h.trailers.Reset()
 	h.slots = [numSlots]field.Span{}
 	h.line = [numLines]field.Span{}
-	h.spares = [numSlots + numLines]uint16{}
+	h.slack = [numSlots + numLines]uint16{}
 	h.raw = field.Span{}
 	h.contentLength = 0
 	h.state &= kept
@@ -190,11 +190,11 @@ func (h *header) shrink() {
 }
 
 func (h *header) copyTo(dst *header) {
-	dst.own()
+	dst.ensureOwned()
 	dst.list.CopyFrom(&h.list)
 	dst.cookies.CopyFrom(&h.cookies)
 	dst.trailers.CopyFrom(&h.trailers.List)
-	dst.slots, dst.line, dst.spares, dst.raw = h.slots, h.line, h.spares, h.raw
+	dst.slots, dst.line, dst.slack, dst.raw = h.slots, h.line, h.slack, h.raw
 	dst.contentLength, dst.state = h.contentLength, h.state
 	dst.framing, dst.received = h.framing, h.received
 	if h.is(namesServer) {
@@ -213,24 +213,24 @@ func (h *header) text(s field.Span) []byte {
 // storeSlot replaces the text of a slot by text with its line breaks replaced. It may
 // compact the block, which moves all spans.
 func (h *header) storeSlot(slot uint8, text []byte) {
-	h.store(&h.slots[slot], &h.spares[slot], text)
+	h.store(&h.slots[slot], &h.slack[slot], text)
 }
 
 // storeLine is storeSlot for a part of the start line.
 func (h *header) storeLine(part uint8, text []byte) {
-	h.store(&h.line[part], &h.spares[numSlots+part], text)
+	h.store(&h.line[part], &h.slack[numSlots+part], text)
 }
 
 // storeAt is storeSlot for the value of the field at i in list.
 func (h *header) storeAt(i int, text []byte) {
-	h.own()
+	h.ensureOwned()
 	e := &h.list.Entries[i]
-	h.store(&e.Value, &e.Spare, text)
+	h.store(&e.Value, &e.Slack, text)
 }
 
 // store is storeSlot for the span s, with the free bytes after it.
 func (h *header) store(s *field.Span, spare *uint16, text []byte) {
-	h.own()
+	h.ensureOwned()
 	h.list.Pinned = true
 	if len(h.list.Block)+len(text) >= cap(h.list.Block) {
 		h.makeRoom(len(text))
@@ -250,17 +250,17 @@ func (h *header) store(s *field.Span, spare *uint16, text []byte) {
 // makeRoom is called before up to n bytes are stored. If the block would have to grow
 // although most of it is unused, makeRoom compacts it.
 func (h *header) makeRoom(n int) {
-	h.own()
+	h.ensureOwned()
 	h.list.Pinned = true
 	if len(h.list.Block)+n >= cap(h.list.Block) && h.list.IsSparse() {
 		h.compact()
 	}
 }
 
-// own is called before the lists are changed. A message must not be copied as a value,
+// ensureOwned is called before the lists are changed. A message must not be copied as a value,
 // but tests of applications do so to make the request of a context. Therefore own gives
 // a copied header memory of its own.
-func (h *header) own() {
+func (h *header) ensureOwned() {
 	if at := bytesconv.Address(h); h.self != at {
 		h.separate(at)
 	}
@@ -272,11 +272,11 @@ func (h *header) separate(at uintptr) {
 	for _, l := range []*field.List{&h.list, &h.cookies, &h.trailers.List} {
 		l.Separate()
 	}
-	h.peeked, h.scratch, h.lent = nil, [numScratch][]byte{}, nil
+	h.peeked, h.scratch, h.texts = nil, [numScratch][]byte{}, nil
 }
 
 func (h *header) compact() {
-	h.spares = [numSlots + numLines]uint16{}
+	h.slack = [numSlots + numLines]uint16{}
 	h.list.Compact(&h.slots[0], &h.slots[1], &h.slots[2], &h.slots[3], &h.line[0], &h.line[1], &h.line[2], &h.raw)
 }
 
@@ -341,7 +341,7 @@ func (h *header) peek(role http1.Role, k key) []byte {
 		return h.list.Value(i)
 	}
 	if w.place == isConnection && h.is(closing) {
-		return h.lend(lentClose)
+		return h.scratchCopy(textClose)
 	}
 	if h.is(trailing) {
 		return h.peekAnnounced(k)
@@ -408,7 +408,7 @@ func (h *header) setHostLine(k key, value []byte) {
 	}
 	h.storeAt(i, value)
 	if h.list.FindID(field.Host, i+1) >= 0 {
-		h.own()
+		h.ensureOwned()
 		h.list.RemoveID(field.Host, i+1)
 	}
 }
@@ -427,7 +427,7 @@ func (h *header) setOnly(i int, k key, value []byte) {
 
 // removeFrom removes the line at i, and the later lines of the field k.
 func (h *header) removeFrom(i int, k key) {
-	h.own()
+	h.ensureOwned()
 	h.list.RemoveEach(i, func(from int) int { return h.findExact(k, from) })
 }
 
@@ -436,7 +436,7 @@ func (h *header) add(role http1.Role, k key, value []byte) {
 	switch w := places[role][k.id]; {
 	case w.place == inList:
 	case w.place == inTrailers && !h.is(noSpecial):
-		_ = h.addTrailers(cleaned(value))
+		_ = h.addTrailers(withoutLineBreaks(value))
 		return
 	case k.id == field.Host:
 		h.set(role, k, value)
@@ -503,7 +503,7 @@ func (h *header) setSpecial(role http1.Role, k key, value []byte) bool {
 		h.addCookies(role, value)
 	case inTrailers:
 		// as documented, forbidden names are omitted without an error
-		_ = h.setTrailers(cleaned(value))
+		_ = h.setTrailers(withoutLineBreaks(value))
 	case isLength:
 		h.setLengthText(value)
 	case isConnection:
@@ -512,8 +512,8 @@ func (h *header) setSpecial(role http1.Role, k key, value []byte) bool {
 	return true
 }
 
-// cleaned returns value with its line breaks replaced, or value itself if it has none.
-func cleaned(value []byte) []byte {
+// withoutLineBreaks returns value with its line breaks replaced, or value itself if it has none.
+func withoutLineBreaks(value []byte) []byte {
 	if ascii.IndexLineBreak(value) == len(value) {
 		return value
 	}
@@ -528,7 +528,7 @@ func (h *header) setLengthText(value []byte) {
 }
 
 func (h *header) removeID(id field.ID) {
-	h.own()
+	h.ensureOwned()
 	h.list.RemoveID(id, 0)
 }
 
@@ -542,12 +542,12 @@ func (h *header) del(role http1.Role, k key) {
 	case inCookies:
 		h.delAllCookies(role)
 	case inTrailers:
-		h.dropTrailerNames()
+		h.removeTrailerNames()
 	case isLength:
 		h.contentLength = 0
 		h.state &^= hasLength
 	case isConnection:
-		h.dropConnection()
+		h.removeConnection()
 	}
 	if h.is(trailing) {
 		h.removeTrailing(k, h.is(namesKept))
@@ -615,7 +615,7 @@ func (h *header) peekVersion() []byte {
 	if v := h.text(h.line[lineVersion]); v != nil {
 		return v
 	}
-	return h.lend(lentVersion)
+	return h.scratchCopy(textVersion)
 }
 
 // version returns the protocol as HTTP/1 writes it; for a message that was received by HTTP/2

@@ -21,7 +21,7 @@ func (h *header) isHTTP2() bool { return h.is(overHTTP2) }
 // fillBlock fills the header, which was reset, from the head in m. It takes over the lists of
 // m in exchange for the lists of the header.
 func (h *header) fillBlock(role http1.Role, m *http2.Message) {
-	h.own()
+	h.ensureOwned()
 	h.list, m.Fields = m.Fields, h.list
 	m.Head.Version = h.list.Append(strHTTP2)
 	h.adopt(role, &m.Head)
@@ -67,16 +67,16 @@ type blockStart struct {
 func (h *ResponseHeader) appendBlock(dst []byte, enc *hpack.Encoder, start **blockStart, server string, e http1.Encoding) []byte {
 	dst = h.appendBlockStart(dst, enc, start, server, e)
 	dst = h.appendSlotBlock(dst, enc, slotContentEncoding, field.ContentEncoding)
-	if e.Says.Has(http1.SaysLength) {
+	if e.Flags.Has(http1.SendLength) {
 		dst = enc.AppendLength(dst, e.Length)
 	}
 	if len(h.list.Entries) > 0 {
-		dst = h.appendListBlock(dst, enc, http1.Response, e.Says)
+		dst = h.appendListBlock(dst, enc, http1.Response, e.Flags)
 	}
 	if h.hasTrailerNames() {
 		dst = appendBlockField(dst, enc, field.Trailer, nil, h.trailerNames())
 	}
-	h.collectCookies(http1.Response)
+	h.moveCookies(http1.Response)
 	for i := range h.cookies.Len() {
 		dst = appendBlockField(dst, enc, field.SetCookie, nil, h.cookies.Value(i))
 	}
@@ -151,12 +151,12 @@ func (h *RequestHeader) appendBlock(dst []byte, enc *hpack.Encoder, scheme strin
 		if e.Length > 0 && h.slots[slotContentType].Len == 0 && !h.is(noDefaultType) {
 			dst = appendBlockField(dst, enc, field.ContentType, nil, strOctetStream)
 		}
-		if e.Says.Has(http1.SaysLength) {
+		if e.Flags.Has(http1.SendLength) {
 			dst = enc.AppendLength(dst, e.Length)
 		}
 	}
 	if len(h.list.Entries) > 0 {
-		dst = h.appendListBlock(dst, enc, http1.Request, e.Says)
+		dst = h.appendListBlock(dst, enc, http1.Request, e.Flags)
 	}
 	if h.is(noSpecial) {
 		return dst
@@ -185,7 +185,7 @@ var (
 // appendListBlock appends the fields of list that belong to the header section of a
 // message. Connection-specific fields have no meaning in HTTP/2 (RFC 9113 section
 // 8.2.2).
-func (h *header) appendListBlock(dst []byte, enc *hpack.Encoder, role http1.Role, says http1.Sayings) []byte {
+func (h *header) appendListBlock(dst []byte, enc *hpack.Encoder, role http1.Role, says http1.FramingFlags) []byte {
 	options := h.list.FindID(field.Connection, 0) >= 0
 	for i := range h.list.Entries {
 		e := &h.list.Entries[i]

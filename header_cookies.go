@@ -7,33 +7,33 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// collectCookies moves the cookies of a received head from list into cookies, which are to
+// moveCookies moves the cookies of a received head from list into cookies, which are to
 // be changed. Until it is called, they are sent as they were received.
-func (h *header) collectCookies(role http1.Role) {
+func (h *header) moveCookies(role http1.Role) {
 	if !h.is(rawCookies) {
 		return
 	}
-	h.lookAtCookies(role)
+	h.copyCookies(role)
 	h.state &^= rawCookies | seenCookies
 	if !h.is(noSpecial) {
 		h.removeID(cookieField(role))
 	}
 }
 
-// lookAtCookies copies the cookies of a received head from list into cookies, which are not
+// copyCookies copies the cookies of a received head from list into cookies, which are not
 // to be changed.
-func (h *header) lookAtCookies(role http1.Role) {
+func (h *header) copyCookies(role http1.Role) {
 	if h.state&(rawCookies|seenCookies) == rawCookies {
 		h.parseCookies(role)
 	}
 }
 
 func (h *header) parseCookies(role http1.Role) {
-	h.own()
+	h.ensureOwned()
 	h.state |= seenCookies
 	id := cookieField(role)
 	for i := h.list.FindID(id, 0); i >= 0; i = h.list.FindID(id, i+1) {
-		value := cleaned(h.list.Value(i))
+		value := withoutLineBreaks(h.list.Value(i))
 		if role == http1.Request {
 			cookie.AppendReceived(&h.cookies, value)
 		} else {
@@ -60,9 +60,9 @@ func cookieField(role http1.Role) field.ID {
 // addCookies adds the cookies in the value of a Cookie or Set-Cookie field, and keeps
 // the existing ones.
 func (h *header) addCookies(role http1.Role, value []byte) {
-	h.own()
-	h.collectCookies(role)
-	value = cleaned(value)
+	h.ensureOwned()
+	h.moveCookies(role)
+	value = withoutLineBreaks(value)
 	if role == http1.Request {
 		cookie.AppendPairs(&h.cookies, value)
 	} else {
@@ -73,13 +73,13 @@ func (h *header) addCookies(role http1.Role, value []byte) {
 // setCookie sets the value of the cookie name, which replaces the value of an existing
 // one.
 func (h *header) setCookie(role http1.Role, name, value []byte) {
-	h.own()
-	h.collectCookies(role)
+	h.ensureOwned()
+	h.moveCookies(role)
 	if role == http1.Request {
 		name, value = cookie.Cleaned(name), cookie.Cleaned(value)
 	} else {
 		// value is all of a Set-Cookie field
-		name, value = cleaned(name), cleaned(value)
+		name, value = withoutLineBreaks(name), withoutLineBreaks(value)
 	}
 	if i := h.cookies.Find(bytesconv.String(name), 0); i >= 0 {
 		h.cookies.SetValue(i, bytesconv.String(value), 0)
@@ -90,7 +90,7 @@ func (h *header) setCookie(role http1.Role, name, value []byte) {
 
 // cookie returns the value of the first cookie with that name, or nil.
 func (h *header) cookie(role http1.Role, name string) []byte {
-	h.lookAtCookies(role)
+	h.copyCookies(role)
 	for i := h.cookies.Find(name, 0); i >= 0; i = h.cookies.Find(name, i+1) {
 		if h.cookies.Entries[i].Flags&field.BadValue == 0 {
 			return h.cookies.Value(i)
@@ -102,21 +102,21 @@ func (h *header) cookie(role http1.Role, name string) []byte {
 // hasCookie reports whether the request has a cookie with that name, even if no cookie can
 // have its value.
 func (h *header) hasCookie(name string) bool {
-	h.lookAtCookies(http1.Request)
+	h.copyCookies(http1.Request)
 	return h.cookies.Find(name, 0) >= 0
 }
 
 func (h *header) delCookie(role http1.Role, name string) {
-	h.own()
-	h.lookAtCookies(role)
+	h.ensureOwned()
+	h.copyCookies(role)
 	if h.cookies.Find(name, 0) >= 0 {
-		h.collectCookies(role)
+		h.moveCookies(role)
 		h.cookies.RemoveAll(name)
 	}
 }
 
 func (h *header) delAllCookies(role http1.Role) {
-	h.collectCookies(role)
+	h.moveCookies(role)
 	h.cookies.Reset()
 }
 
@@ -133,7 +133,7 @@ func (h *header) peekCookies(role http1.Role) []byte {
 
 // joinedCookies returns the cookies of all fields as one text, or nil.
 func (h *header) joinedCookies(role http1.Role) []byte {
-	h.lookAtCookies(role)
+	h.copyCookies(role)
 	if h.cookies.Len() == 0 {
 		return nil
 	}
@@ -169,7 +169,7 @@ func (h *header) peekAllCookies(role http1.Role) [][]byte {
 
 // eachCookie calls yield for every cookie until it returns false.
 func (h *header) eachCookie(role http1.Role, yield func(name, value []byte) bool) {
-	h.lookAtCookies(role)
+	h.copyCookies(role)
 	for i := range h.cookies.Len() {
 		if h.cookies.Entries[i].Flags&field.BadValue != 0 {
 			continue

@@ -23,7 +23,7 @@ func (h *header) begin(head *http1.Head) {
 // and returns its length, or 0 if it is not complete. feed copies a complete head, so
 // that b can be reused, even one whose framing is an error.
 func (h *header) feed(role http1.Role, head *http1.Head, b []byte) (n int, err error) {
-	h.own()
+	h.ensureOwned()
 	n, err = head.Parse(role, b, &h.list)
 	if n > 0 {
 		h.list.Block = append(h.list.Block[:0], b[:n]...)
@@ -269,86 +269,86 @@ type namedError struct {
 
 func (e namedError) Unwrap() []error { return []error{e.error, e.name} }
 
-// lent is a short text that headers return but do not store: a default, or the name of
+// constText is a short text that headers return but do not store: a default, or the name of
 // a field that has a place of its own.
-type lent uint8
+type constText uint8
 
 const (
-	lentMethod lent = iota
-	lentTarget
-	lentVersion
-	lentClose
-	lentConnection
-	lentContentEncoding
-	lentContentLength
-	lentContentType
-	lentCookie
-	lentHost
-	lentServer
-	lentSetCookie
-	lentTrailer
-	lentUserAgent
-	numLent
+	textMethod constText = iota
+	textTarget
+	textVersion
+	textClose
+	textConnection
+	textContentEncoding
+	textContentLength
+	textContentType
+	textCookie
+	textHost
+	textServer
+	textSetCookie
+	textTrailer
+	textUserAgent
+	numTexts
 )
 
-var lentTexts = [numLent]lentText{
-	lentMethod:          shortText(MethodGet),
-	lentTarget:          shortText("/"),
-	lentVersion:         shortText("HTTP/1.1"),
-	lentClose:           shortText("close"),
-	lentConnection:      shortText(field.Connection.String()),
-	lentContentEncoding: shortText(field.ContentEncoding.String()),
-	lentContentLength:   shortText(field.ContentLength.String()),
-	lentContentType:     shortText(field.ContentType.String()),
-	lentCookie:          shortText(field.Cookie.String()),
-	lentHost:            shortText(field.Host.String()),
-	lentServer:          shortText(field.Server.String()),
-	lentSetCookie:       shortText(field.SetCookie.String()),
-	lentTrailer:         shortText(field.Trailer.String()),
-	lentUserAgent:       shortText(field.UserAgent.String()),
+var constTexts = [numTexts]fixedText{
+	textMethod:          shortText(MethodGet),
+	textTarget:          shortText("/"),
+	textVersion:         shortText("HTTP/1.1"),
+	textClose:           shortText("close"),
+	textConnection:      shortText(field.Connection.String()),
+	textContentEncoding: shortText(field.ContentEncoding.String()),
+	textContentLength:   shortText(field.ContentLength.String()),
+	textContentType:     shortText(field.ContentType.String()),
+	textCookie:          shortText(field.Cookie.String()),
+	textHost:            shortText(field.Host.String()),
+	textServer:          shortText(field.Server.String()),
+	textSetCookie:       shortText(field.SetCookie.String()),
+	textTrailer:         shortText(field.Trailer.String()),
+	textUserAgent:       shortText(field.UserAgent.String()),
 }
 
-// lentBytes is the memory of a lent text. Its size is fixed, so that a text is copied
+// textBytes is the memory of a lent text. Its size is fixed, so that a text is copied
 // by one instruction.
-type lentBytes [len("Content-Encoding")]byte
+type textBytes [len("Content-Encoding")]byte
 
-type lentText struct {
-	text lentBytes
+type fixedText struct {
+	text textBytes
 	size int
 }
 
-func shortText(s string) (t lentText) {
+func shortText(s string) (t fixedText) {
 	if t.size = copy(t.text[:], s); t.size < len(s) {
 		panic("fasthttp: a text that is too long to be lent: " + s)
 	}
 	return t
 }
 
-// lentMemory is the memory of the texts that a header has lent.
-type lentMemory struct {
-	short       [numLent]lentBytes
+// textMemory is the memory of the texts that a header has lent.
+type textMemory struct {
+	short       [numTexts]textBytes
 	contentType [len(defaultType)]byte
 }
 
-// lend returns a text in memory that only this header uses. Programs write to returned
+// scratchCopy returns a text in memory that only this header uses. Programs write to returned
 // slices, for example to change the case of names. That must not change the texts of
 // other headers, and a write to read-only memory would end the process.
-func (h *header) lend(l lent) []byte {
-	if h.lent == nil {
-		h.lent = new(lentMemory)
+func (h *header) scratchCopy(l constText) []byte {
+	if h.texts == nil {
+		h.texts = new(textMemory)
 	}
-	b, text := &h.lent.short[l], &lentTexts[l]
+	b, text := &h.texts.short[l], &constTexts[l]
 	*b = text.text
 	return b[:text.size:text.size]
 }
 
-// lendType is lend for defaultType.
-func (h *header) lendType() []byte {
-	if h.lent == nil {
-		h.lent = new(lentMemory)
+// scratchType is lend for defaultType.
+func (h *header) scratchType() []byte {
+	if h.texts == nil {
+		h.texts = new(textMemory)
 	}
-	copy(h.lent.contentType[:], defaultType)
-	return h.lent.contentType[:]
+	copy(h.texts.contentType[:], defaultType)
+	return h.texts.contentType[:]
 }
 
 // ConnectionClose reports whether the connection is closed after this message. This is
@@ -401,9 +401,9 @@ func withoutClose(list []byte) (others []byte) {
 	return others
 }
 
-// closesUnsaid reports whether "Connection: close" has to be written in addition to
+// needsClose reports whether "Connection: close" has to be written in addition to
 // the Connection fields in list, because none of them lists close.
-func (h *header) closesUnsaid() bool {
+func (h *header) needsClose() bool {
 	if !h.is(closing) {
 		return false
 	}
@@ -427,7 +427,7 @@ func (h *header) ConnectionUpgrade() bool {
 
 // setConnection replaces all Connection fields. A "close" alone is kept as a flag.
 func (h *header) setConnection(k key, value []byte) {
-	h.dropConnection()
+	h.removeConnection()
 	if ascii.EqualFold(value, strClose) {
 		h.state |= closing
 		return
@@ -436,7 +436,7 @@ func (h *header) setConnection(k key, value []byte) {
 	h.append(k, value)
 }
 
-func (h *header) dropConnection() {
+func (h *header) removeConnection() {
 	h.state &^= closing
 	h.removeID(field.Connection)
 }

@@ -51,7 +51,7 @@ func (h *header) setTrailers(list []byte) error {
 		name, rest = ascii.NextElement(rest)
 		h.keepInHeader(keyOf(name))
 	}
-	h.dropTrailerNames()
+	h.removeTrailerNames()
 	return h.addTrailers(list)
 }
 
@@ -111,7 +111,7 @@ func (h *header) addPeerTrailers(list []byte) {
 
 // announce adds a trailer name. It returns false if the name must not be a trailer.
 func (h *header) announce(k key, flags field.Flag) bool {
-	if !http1.MayTrail(k.name) {
+	if !http1.MayBeTrailer(k.name) {
 		return false
 	}
 	if !h.trailers.Reannounce(k.id, k.name, flags) {
@@ -122,13 +122,13 @@ func (h *header) announce(k key, flags field.Flag) bool {
 
 // addTrailer adds a name or a field to the list of trailers.
 func (h *header) addTrailer(k key, value []byte, flags field.Flag) {
-	h.own()
+	h.ensureOwned()
 	h.trailers.Put(k.id, k.name, value, flags, h.is(namesKept))
 }
 
-// dropTrailerNames removes the announced names. Fields of the trailer section stay
+// removeTrailerNames removes the announced names. Fields of the trailer section stay
 // there: they are never part of the header section.
-func (h *header) dropTrailerNames() {
+func (h *header) removeTrailerNames() {
 	if !h.is(trailing) {
 		h.trailers.Reset()
 		return
@@ -136,9 +136,9 @@ func (h *header) dropTrailerNames() {
 	h.trailers.RemoveNames()
 }
 
-// dropTrailers removes the announced names and the fields of the trailer section. Fields
+// removeTrailers removes the announced names and the fields of the trailer section. Fields
 // of these names in list stay in the header section.
-func (h *header) dropTrailers() {
+func (h *header) removeTrailers() {
 	h.trailers.Reset()
 	h.state &^= trailing
 }
@@ -266,7 +266,7 @@ func (h *header) AddTrailerField(key, value string) error {
 
 // AddTrailerFieldBytes is AddTrailerField for byte slices.
 func (h *header) AddTrailerFieldBytes(key, value []byte) error {
-	if !http1.MayTrail(key) {
+	if !http1.MayBeTrailer(key) {
 		return ErrBadTrailer
 	}
 	h.addTrailing(keyOf(key), value)
@@ -284,14 +284,14 @@ func (h *header) addTrailing(k key, value []byte) {
 // was copied back to its original, trailers that the stream sets or reads are in the
 // original.
 func (h *header) moveTrailers(to *header) {
-	h.onward = to
+	h.trailerTarget = to
 	h.state |= trailing
 }
 
 // section returns the header that has the trailer section.
 func (h *header) section() *header {
-	for h.onward != nil {
-		h = h.onward
+	for h.trailerTarget != nil {
+		h = h.trailerTarget
 	}
 	return h
 }
@@ -325,7 +325,7 @@ func (h *header) peekAllAnnounced(k key) [][]byte {
 // removeTrailing removes the fields with the name k from the trailer section. With exact
 // the case of their names must match, too.
 func (h *header) removeTrailing(k key, exact bool) {
-	h.own()
+	h.ensureOwned()
 	h.trailers.RemoveFields(k.id, k.name, exact)
 }
 

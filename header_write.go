@@ -37,7 +37,7 @@ func appendLength(dst []byte, n int) []byte {
 
 // appendList appends the fields of list that belong to the header section of a message
 // with these Sayings. It appends adjacent lines of the received head at once.
-func (h *header) appendList(dst []byte, role http1.Role, says http1.Sayings) []byte {
+func (h *header) appendList(dst []byte, role http1.Role, says http1.FramingFlags) []byte {
 	var lines field.Span // received, and not yet appended
 	places, trails := &places[role], len(h.trailers.Entries) > 0
 	for i := range h.list.Entries {
@@ -81,7 +81,7 @@ func linesOf(list *field.List) *fieldLines {
 		name, value := list.Name(i), list.Value(i)
 		e.Name.Off = uint32(len(l.text))
 		e.Value.Off = e.Name.Off + e.Name.Len + uint32(len(": "))
-		e.Spare = 0
+		e.Slack = 0
 		l.text = http1.AppendLine(l.text, name, value)
 	}
 	return l
@@ -112,7 +112,7 @@ func (h *header) receivedLine(e *field.Entry) (line field.Span) {
 // isSent reports whether the field entry of list, which is not a plain one, is sent in the
 // header section of a message with these Sayings. They determine framing and connection,
 // unless the application writes these fields itself.
-func (h *header) isSent(role http1.Role, entry *field.Entry, says http1.Sayings) bool {
+func (h *header) isSent(role http1.Role, entry *field.Entry, says http1.FramingFlags) bool {
 	place := places[role][entry.ID].place
 	if place == inList || h.is(noSpecial) {
 		return says.Has(http1.LacksTrailers) || !h.isTrailer(entry)
@@ -148,11 +148,11 @@ func (h *header) listedElse(role http1.Role, e *field.Entry) bool {
 
 // appendEnd appends the end of the header section of a message with these Sayings:
 // Transfer-Encoding, the names of trailers, the cookies, Connection, and the empty line.
-func (h *header) appendEnd(dst []byte, role http1.Role, says http1.Sayings) []byte {
-	if says.Has(http1.SaysChunked) {
+func (h *header) appendEnd(dst []byte, role http1.Role, says http1.FramingFlags) []byte {
+	if says.Has(http1.SendChunked) {
 		dst = append(dst, "Transfer-Encoding: chunked\r\n"...)
 	}
-	if says.Has(http1.SaysKeepAlive) {
+	if says.Has(http1.SendKeepAlive) {
 		dst = append(dst, "Connection: keep-alive\r\n"...)
 	}
 	if h.hasTrailerNames() && !says.Has(http1.LacksTrailers) {
@@ -161,12 +161,12 @@ func (h *header) appendEnd(dst []byte, role http1.Role, says http1.Sayings) []by
 		dst = append(dst, "\r\n"...)
 	}
 	if role == http1.Response {
-		h.collectCookies(role)
+		h.moveCookies(role)
 	}
 	if h.hasOwnCookies() {
 		dst = h.appendCookies(dst, role)
 	}
-	if says.Has(http1.SaysClose) && !h.saysClose(says) {
+	if says.Has(http1.SendClose) && !h.listsClose(says) {
 		dst = append(dst, "Connection: close\r\n"...)
 	}
 	return append(dst, "\r\n"...)
@@ -216,8 +216,8 @@ func (h *header) each(role http1.Role, yield func(name, value []byte) bool) bool
 			cookies = 0
 		}
 	}
-	if h.closesUnsaid() {
-		return yield(h.lend(lentConnection), h.lend(lentClose))
+	if h.needsClose() {
+		return yield(h.scratchCopy(textConnection), h.scratchCopy(textClose))
 	}
 	return true
 }
@@ -229,48 +229,48 @@ func (h *header) eachSpecial(role http1.Role, yield func(name, value []byte) boo
 		return h.eachSpecialOfResponse(yield)
 	}
 	// for each of the slots here, calling a function takes longer than its work
-	if s := h.slots[slotHost]; s.Len > 0 && !yield(h.lend(lentHost), h.list.Bytes(s)) {
+	if s := h.slots[slotHost]; s.Len > 0 && !yield(h.scratchCopy(textHost), h.list.Bytes(s)) {
 		return false
 	}
-	if h.is(hasLength) && !yield(h.lend(lentContentLength), h.lengthText()) {
+	if h.is(hasLength) && !yield(h.scratchCopy(textContentLength), h.lengthText()) {
 		return false
 	}
-	if s := h.slots[slotContentType]; s.Len > 0 && !yield(h.lend(lentContentType), h.list.Bytes(s)) {
+	if s := h.slots[slotContentType]; s.Len > 0 && !yield(h.scratchCopy(textContentType), h.list.Bytes(s)) {
 		return false
 	}
-	if s := h.slots[slotUserAgent]; s.Len > 0 && !yield(h.lend(lentUserAgent), h.list.Bytes(s)) {
+	if s := h.slots[slotUserAgent]; s.Len > 0 && !yield(h.scratchCopy(textUserAgent), h.list.Bytes(s)) {
 		return false
 	}
-	if h.hasTrailerNames() && !yield(h.lend(lentTrailer), h.trailerNames()) {
+	if h.hasTrailerNames() && !yield(h.scratchCopy(textTrailer), h.trailerNames()) {
 		return false
 	}
 	if cookie := h.onlyCookieField(); cookie >= 0 {
-		return yield(h.lend(lentCookie), h.list.Value(cookie))
+		return yield(h.scratchCopy(textCookie), h.list.Value(cookie))
 	}
 	cookies := h.joinedCookies(http1.Request)
-	return cookies == nil || yield(h.lend(lentCookie), cookies)
+	return cookies == nil || yield(h.scratchCopy(textCookie), cookies)
 }
 
 func (h *header) eachSpecialOfResponse(yield func(name, value []byte) bool) bool {
 	h.nameServer()
 	contentType := h.peekType()
-	return (!h.is(hasLength) || yield(h.lend(lentContentLength), h.lengthText())) &&
-		(len(contentType) == 0 || yield(h.lend(lentContentType), contentType)) &&
-		h.yieldSlot(slotContentEncoding, lentContentEncoding, yield) &&
-		h.yieldSlot(slotServer, lentServer, yield) &&
+	return (!h.is(hasLength) || yield(h.scratchCopy(textContentLength), h.lengthText())) &&
+		(len(contentType) == 0 || yield(h.scratchCopy(textContentType), contentType)) &&
+		h.yieldSlot(slotContentEncoding, textContentEncoding, yield) &&
+		h.yieldSlot(slotServer, textServer, yield) &&
 		h.yieldSetCookies(yield) &&
-		(!h.hasTrailerNames() || yield(h.lend(lentTrailer), h.trailerNames()))
+		(!h.hasTrailerNames() || yield(h.scratchCopy(textTrailer), h.trailerNames()))
 }
 
-func (h *header) yieldSlot(slot int, name lent, yield func(name, value []byte) bool) bool {
+func (h *header) yieldSlot(slot int, name constText, yield func(name, value []byte) bool) bool {
 	s := h.slots[slot]
-	return s.Len == 0 || yield(h.lend(name), h.list.Bytes(s))
+	return s.Len == 0 || yield(h.scratchCopy(name), h.list.Bytes(s))
 }
 
 func (h *header) yieldSetCookies(yield func(name, value []byte) bool) bool {
-	h.collectCookies(http1.Response)
+	h.moveCookies(http1.Response)
 	for i := range h.cookies.Len() {
-		if !yield(h.lend(lentSetCookie), h.cookies.Value(i)) {
+		if !yield(h.scratchCopy(textSetCookie), h.cookies.Value(i)) {
 			return false
 		}
 	}
@@ -301,7 +301,7 @@ func (h *header) peekType() []byte {
 	if t := h.text(h.slots[slotContentType]); t != nil || h.is(noDefaultType) {
 		return t
 	}
-	return h.lendType()
+	return h.scratchType()
 }
 
 // count returns the number of fields that each visits.
@@ -331,8 +331,8 @@ func (h *header) peekAll(role http1.Role, k key) [][]byte {
 		h.peeked = append(h.peeked, h.list.Value(i))
 	}
 	switch {
-	case k.id == field.Connection && h.closesUnsaid():
-		h.peeked = append(h.peeked, h.lend(lentClose))
+	case k.id == field.Connection && h.needsClose():
+		h.peeked = append(h.peeked, h.scratchCopy(textClose))
 	case len(h.peeked) == 0 && h.is(trailing):
 		return h.peekAllAnnounced(k)
 	}
@@ -387,12 +387,12 @@ func (h *header) asSet() http1.Encoding {
 	e := http1.Encoding{Length: h.contentLength}
 	switch {
 	case h.is(hasLength):
-		e.Says = http1.SaysLength
+		e.Flags = http1.SendLength
 	case e.Length < 0 && h.list.FindID(field.TransferEncoding, 0) >= 0:
-		e.Says = http1.SaysChunked
+		e.Flags = http1.SendChunked
 	}
 	if h.is(closing) {
-		e.Says |= http1.SaysClose
+		e.Flags |= http1.SendClose
 	}
 	return e
 }
@@ -402,9 +402,9 @@ func (h *header) asSet() http1.Encoding {
 func (h *ResponseHeader) asSet() http1.Encoding {
 	e := h.header.asSet()
 	if status := h.StatusCode(); bodiless(status) {
-		e.Says &^= http1.SaysChunked
+		e.Flags &^= http1.SendChunked
 		if status != StatusNotModified {
-			e.Says &^= http1.SaysLength
+			e.Flags &^= http1.SendLength
 		}
 	}
 	return e
@@ -414,28 +414,28 @@ func (h *ResponseHeader) asSet() http1.Encoding {
 // header.
 func (h *header) record(e http1.Encoding) {
 	h.contentLength = e.Length
-	h.setState(hasLength, e.Says.Has(http1.SaysLength))
-	if chunked := e.Says.Has(http1.SaysChunked); chunked || len(h.list.Entries) > 0 {
+	h.setState(hasLength, e.Flags.Has(http1.SendLength))
+	if chunked := e.Flags.Has(http1.SendChunked); chunked || len(h.list.Entries) > 0 {
 		h.setCoding(chunked)
 	}
-	if e.Says.Has(http1.SaysClose | http1.SaysKeepAlive | http1.LacksTrailers) {
-		h.recordOthers(e.Says)
+	if e.Flags.Has(http1.SendClose | http1.SendKeepAlive | http1.LacksTrailers) {
+		h.recordOthers(e.Flags)
 	}
 }
 
 // recordOthers is the part of record for rare Sayings.
-func (h *header) recordOthers(says http1.Sayings) {
+func (h *header) recordOthers(says http1.FramingFlags) {
 	if says.Has(http1.LacksTrailers) {
-		h.dropTrailers()
+		h.removeTrailers()
 	}
 	switch {
-	case says.Has(http1.SaysClose):
+	case says.Has(http1.SendClose):
 		h.state |= closing
 		if i := h.findKeepAlive(0); i >= 0 && says.Has(http1.OverridesKeepAlive) {
-			h.own()
+			h.ensureOwned()
 			h.list.RemoveEach(i, h.findKeepAlive)
 		}
-	case says.Has(http1.SaysKeepAlive):
+	case says.Has(http1.SendKeepAlive):
 		h.setConnection(key{field.Connection.Bytes(), field.Connection}, strKeepAlive)
 	}
 }
@@ -444,9 +444,9 @@ func (h *header) recordOthers(says http1.Sayings) {
 // the application has set it.
 func (h *ResponseHeader) record(e http1.Encoding) {
 	if bodiless(h.StatusCode()) {
-		e.Length, e.Says = h.contentLength, e.Says&^http1.SaysLength
+		e.Length, e.Flags = h.contentLength, e.Flags&^http1.SendLength
 		if h.is(hasLength) {
-			e.Says |= http1.SaysLength
+			e.Flags |= http1.SendLength
 		}
 	}
 	h.header.record(e)
@@ -464,9 +464,9 @@ func (h *RequestHeader) record(e http1.Encoding) {
 
 // keepsLine reports whether a Connection line of the application is sent in addition to
 // the Sayings about the connection.
-func keepsLine(value []byte, says http1.Sayings) bool {
+func keepsLine(value []byte, says http1.FramingFlags) bool {
 	switch {
-	case says.Has(http1.SaysKeepAlive):
+	case says.Has(http1.SendKeepAlive):
 		return false
 	case says.Has(http1.OverridesKeepAlive):
 		return http1.ConnectionFlags(value)&http1.KeepAlive == 0
@@ -474,8 +474,8 @@ func keepsLine(value []byte, says http1.Sayings) bool {
 	return true
 }
 
-// saysClose reports whether a sent Connection line of the application lists close.
-func (h *header) saysClose(says http1.Sayings) bool {
+// listsClose reports whether a sent Connection line of the application lists close.
+func (h *header) listsClose(says http1.FramingFlags) bool {
 	for i := h.findClose(0); i >= 0; i = h.findClose(i + 1) {
 		if keepsLine(h.list.Value(i), says) {
 			return true

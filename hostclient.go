@@ -379,14 +379,14 @@ func (c *HostClient) CloseIdleConnections() { c.pool.CloseIdle() }
 
 // AcquireConn returns a connection for the caller alone: an idle one, or a new one.
 // reqTimeout, if it is not 0, limits the whole of waiting, dialing and the TLS
-// handshake. connectionClose means that the connection will not be used again, which
+// handshake. connectionClose means that the connection will not be reused, which
 // has no effect here. The error is ErrTimeout if the time is over, ErrNoFreeConns if no
 // connection became free within MaxConnWaitTimeout, or else the error of dialing.
 //
 // A client that may speak HTTP/2 returns an error, because its connections are shared.
 //
 // After reading the response, the caller returns the connection with ReleaseConn if it
-// may be used again, and with CloseConn otherwise.
+// may be reused, and with CloseConn otherwise.
 func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool) (cc *clientConn, err error) {
 	if err := c.ready(); err != nil {
 		return nil, err
@@ -394,7 +394,7 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 	if c.h2 != nil {
 		return nil, errAcquireHTTP2
 	}
-	call := callState{trace: c.Trace, purpose: callHandsOut}
+	call := callState{trace: c.Trace, purpose: callAcquires}
 	if reqTimeout > 0 {
 		call.deadline = time.Now().Add(reqTimeout)
 	}
@@ -409,8 +409,8 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 			c.CloseConn(cc)
 		}
 	}()
-	if cc.answered {
-		cc.past.lastUse = clock.At(since).Sub(cc.past.created)
+	if cc.hasResponded {
+		cc.history.lastUse = clock.At(since).Sub(cc.history.created)
 	}
 	traceGotConn(&call, cc.line.Net(), since)
 	if err = cc.line.Guard.Limit(time.Time{}, time.Time{}); err != nil {
@@ -434,11 +434,11 @@ func (c *HostClient) ReleaseConn(cc *clientConn) {
 
 // keepConn is ReleaseConn for a connection whose deadlines only the guard has set.
 func (c *HostClient) keepConn(cc *clientConn) {
-	if c.MaxConnDuration > 0 && time.Since(cc.past.created) >= c.MaxConnDuration {
+	if c.MaxConnDuration > 0 && time.Since(cc.history.created) >= c.MaxConnDuration {
 		c.CloseConn(cc)
 		return
 	}
-	cc.answered = true
+	cc.hasResponded = true
 	cc.line.Recv.Release()
 	c.pool.Put(cc, clock.Elapsed())
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/cookie"
-	"github.com/valyala/fasthttp/internal/failures"
+	"github.com/valyala/fasthttp/internal/failover"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2client"
 )
@@ -47,7 +47,7 @@ func (c *HostClient) DoDeadline(req *Request, resp *Response, deadline time.Time
 // call is all forms of Do. ctx may be nil.
 func (c *HostClient) call(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
 	c.pending.Add()
-	defer c.pending.Leave()
+	defer c.pending.Release()
 	return c.callCounted(ctx, req, resp, deadline)
 }
 
@@ -120,13 +120,13 @@ func (c *HostClient) callLimited(req *Request, resp *Response) error {
 
 func (c *HostClient) callPlain(req *Request, resp *Response) error {
 	if resp == nil {
-		return c.callForNothing(req)
+		return c.callDiscarding(req)
 	}
 	return c.attempts(req, resp)
 }
 
-// callForNothing makes a call whose response is discarded.
-func (c *HostClient) callForNothing(req *Request) error {
+// callDiscarding makes a call whose response is discarded.
+func (c *HostClient) callDiscarding(req *Request) error {
 	resp, use := AcquireResponse(), req.call.content
 	defer func() {
 		req.call.content = use
@@ -272,10 +272,10 @@ var strFasthttp = []byte("fasthttp")
 func RetryWithBackoff(base, limit time.Duration) RetryIfErrFunc {
 	return func(req *Request, attempts int, err error) (resetTimeout, retry bool) {
 		call := &req.call
-		if call.outcome == attemptAnswered || errors.Is(err, ErrNoFreeConns) || call.outcome != attemptUnreached && !isIdempotent(req) {
+		if call.outcome == attemptResponded || errors.Is(err, ErrNoFreeConns) || call.outcome != attemptUnreached && !isIdempotent(req) {
 			return false, false
 		}
-		wait := failures.Backoff(base, limit, attempts)
+		wait := failover.Backoff(base, limit, attempts)
 		if !call.deadline.IsZero() && time.Until(call.deadline) <= wait {
 			return false, false
 		}
@@ -308,9 +308,9 @@ type CookieJar interface {
 	SetCookies(uri *URI, values []string)
 }
 
-// lendCookies adds the cookies whose names the header does not have yet, and returns
+// addJarCookies adds the cookies whose names the header does not have yet, and returns
 // these names.
-func (h *RequestHeader) lendCookies(cookies iter.Seq2[string, string]) (added []string) {
+func (h *RequestHeader) addJarCookies(cookies iter.Seq2[string, string]) (added []string) {
 	for name, value := range cookies {
 		name = string(cookie.Cleaned(bytesconv.Bytes(name)))
 		if !slices.Contains(added, name) {
@@ -319,7 +319,7 @@ func (h *RequestHeader) lendCookies(cookies iter.Seq2[string, string]) (added []
 			}
 			added = append(added, name)
 		}
-		h.collectCookies(http1.Request)
+		h.moveCookies(http1.Request)
 		h.cookies.Add(name, bytesconv.String(cookie.Cleaned(bytesconv.Bytes(value))))
 	}
 	return added
@@ -338,7 +338,7 @@ func (c *HostClient) callWithCookies(req *Request, resp *Response) error {
 		req.isTLS = c.IsTLS
 	}
 	uri := req.URI()
-	added := h.lendCookies(c.Jar.Cookies(uri))
+	added := h.addJarCookies(c.Jar.Cookies(uri))
 	err := c.callPlain(req, resp)
 	for _, name := range added {
 		h.DelCookie(name)

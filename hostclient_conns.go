@@ -82,13 +82,13 @@ func (c *HostClient) await(call *callState) (connpool.Grant[*clientConn], error)
 }
 
 // usable reports whether an idle connection may be used. Every one is checked, here
-// or before the request is written (see isSeenLater): the server may have closed it,
+// or before the request is written (see probesOnWrite): the server may have closed it,
 // or sent unsolicited bytes, a moment ago.
 func (c *HostClient) usable(call *callState, cc *clientConn, now, since time.Duration) bool {
-	if now-since >= c.maxIdle() || c.MaxConnDuration > 0 && clock.At(now).Sub(cc.past.created) >= c.MaxConnDuration {
+	if now-since >= c.maxIdle() || c.MaxConnDuration > 0 && clock.At(now).Sub(cc.history.created) >= c.MaxConnDuration {
 		return false
 	}
-	return cc.protocol.shared() || cc.isSeenLater(call) || cc.line.IsQuiet()
+	return cc.protocol.shared() || cc.probesOnWrite(call) || cc.line.IsQuiet()
 }
 
 // open opens a connection in a place of the pool that the caller holds.
@@ -97,13 +97,13 @@ func (c *HostClient) open(call *callState) (cc *clientConn, err error) {
 	defer func() {
 		// even if a function of the application panics
 		if holds {
-			c.pool.Drop()
+			c.pool.ReleasePlace()
 		}
 	}()
 	cc, late, err := c.connect(call)
 	holds = err != nil && !late
 	if late {
-		c.pool.Late()
+		c.pool.MarkLate()
 	}
 	if err == nil && cc.protocol.shared() {
 		c.pool.Share(cc)
@@ -215,7 +215,7 @@ func (c *HostClient) dial(call *callState, addr string) (conn net.Conn, late boo
 		return conn, false, err
 	}
 	if call.done() != nil || c.DialTimeout == nil && timeout > 0 {
-		conn, late, err = c.dialAside(call, addr, timeout, connect)
+		conn, late, err = c.dialUninterruptible(call, addr, timeout, connect)
 	} else {
 		conn, err = connect()
 	}
@@ -227,11 +227,11 @@ func (c *HostClient) dial(call *callState, addr string) (conn net.Conn, late boo
 
 var errNoConn = errors.New("fasthttp: the dial function returned neither a connection nor an error")
 
-// dialAside dials with a function that cannot be interrupted. A late connection takes
+// dialUninterruptible dials with a function that cannot be interrupted. A late connection takes
 // the place in the pool, for the next call.
-func (c *HostClient) dialAside(call *callState, addr string, timeout time.Duration, connect func() (net.Conn, error)) (net.Conn, bool, error) {
-	aside := dial.Aside{
-		Dial: connect, Caught: passPanic,
+func (c *HostClient) dialUninterruptible(call *callState, addr string, timeout time.Duration, connect func() (net.Conn, error)) (net.Conn, bool, error) {
+	aside := dial.Uninterruptible{
+		Dial: connect, WrapPanic: passPanic,
 		Late: func(conn net.Conn, err error) { c.keepLate(conn, err, addr) },
 	}
 	var expired <-chan time.Time
@@ -253,10 +253,10 @@ func (c *HostClient) dialAside(call *callState, addr string, timeout time.Durati
 func (c *HostClient) keepLate(conn net.Conn, err error, addr string) {
 	switch {
 	case conn == nil || err != nil:
-		c.pool.DropLate()
+		c.pool.ReleaseLatePlace()
 	case c.IsTLS || c.h2 != nil:
 		_ = conn.Close()
-		c.pool.DropLate()
+		c.pool.ReleaseLatePlace()
 	default:
 		c.pool.Put(adoptConn(conn, addr, c.readSize()), clock.Elapsed())
 	}

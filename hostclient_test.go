@@ -247,7 +247,7 @@ func TestHostClientAcquireConn(t *testing.T) {
 		if cc.CreatedTime().IsZero() || cc.LastUseTime().Before(cc.CreatedTime().Add(-time.Second)) {
 			t.Errorf("created %v, used %v", cc.CreatedTime(), cc.LastUseTime())
 		}
-		if i > 0 && cc.past.lastUse == 0 {
+		if i > 0 && cc.history.lastUse == 0 {
 			t.Error("it is not known when the connection was used")
 		}
 		w, r := hc.AcquireWriter(cc.Conn()), hc.AcquireReader(cc.Conn())

@@ -35,8 +35,8 @@ func repeated(s string) func(size int) string {
 	return func(size int) string { return strings.Repeat(s, size/len(s)+1) }
 }
 
-// behind makes texts with head in front.
-func behind(head string, make func(size int) string) func(size int) string {
+// headed makes texts with head in front.
+func headed(head string, make func(size int) string) func(size int) string {
 	return func(size int) string { return head + make(size) }
 }
 
@@ -59,11 +59,11 @@ var hostile = []struct {
 		var h RequestHeader
 		readField(&h, "Trailer: "+in)
 	}},
-	{"a boundary after quotes", behind(`multipart/form-data; x=`, repeated(`"\`)), boundaryOf},
-	{"a boundary after an open quote", behind(`multipart/form-data; x="`, repeated(`\"`)), boundaryOf},
-	{"a boundary after quotes that are never closed", behind(`multipart/form-data; x="`, repeated(`;\"`)), boundaryOf},
-	{"a boundary after many parameters", behind(`multipart/form-data`, repeated(`;x="a"`)), boundaryOf},
-	{"parameters of a field", behind("a", repeated(`;x="\""`)), func(in string) {
+	{"a boundary after quotes", headed(`multipart/form-data; x=`, repeated(`"\`)), boundaryOf},
+	{"a boundary after an open quote", headed(`multipart/form-data; x="`, repeated(`\"`)), boundaryOf},
+	{"a boundary after quotes that are never closed", headed(`multipart/form-data; x="`, repeated(`;\"`)), boundaryOf},
+	{"a boundary after many parameters", headed(`multipart/form-data`, repeated(`;x="a"`)), boundaryOf},
+	{"parameters of a field", headed("a", repeated(`;x="\""`)), func(in string) {
 		VisitHeaderParams([]byte(in), func(_, _ []byte) bool { return true })
 	}},
 	{"codings that are accepted", repeated("a;q=0.1, "), func(in string) {
@@ -76,7 +76,7 @@ var hostile = []struct {
 		readField(&h, "Cookie: "+in)
 		h.Cookie("c0")
 	}},
-	{"attributes of a cookie", behind("a=b", repeated("; x=y")), func(in string) {
+	{"attributes of a cookie", headed("a=b", repeated("; x=y")), func(in string) {
 		var c Cookie
 		_ = c.Parse(in)
 	}},
@@ -88,12 +88,12 @@ var hostile = []struct {
 		var a Args
 		a.Parse(in)
 	}},
-	{"a path of dots", behind("/", repeated("a/../")), parsedURI},
-	{"a path of slashes", behind("/", repeated("/./")), parsedURI},
-	{"a path that goes up", behind("/", repeated("../")), parsedURI},
-	{"a path of escaped dots", behind("/a", repeated("/%2e%2E/b")), parsedURI},
-	{"a host of signs", behind("http://", repeated("a@:")), parsedURI},
-	{"a host of brackets", behind("http://[", repeated("[:")), parsedURI},
+	{"a path of dots", headed("/", repeated("a/../")), parsedURI},
+	{"a path of slashes", headed("/", repeated("/./")), parsedURI},
+	{"a path that goes up", headed("/", repeated("../")), parsedURI},
+	{"a path of escaped dots", headed("/a", repeated("/%2e%2E/b")), parsedURI},
+	{"a host of signs", headed("http://", repeated("a@:")), parsedURI},
+	{"a host of brackets", headed("http://[", repeated("[:")), parsedURI},
 	{"fields of a head", counted("X-%d: a\r\n"), func(in string) {
 		var h ResponseHeader
 		readLongHead(&h.header, http1.Response, "HTTP/1.1 200 OK\r\n"+in+"\r\n")
@@ -149,53 +149,53 @@ var hostile = []struct {
 		var h ResponseHeader
 		readLongHead(&h.header, http1.Response, "HTTP/1.1 200 OK\r\nTransfer-Encoding: "+in+"identity\r\n\r\n")
 	}},
-	{"a byte range", behind("bytes=", repeated("0-1,")), func(in string) { _, _, _ = ParseByteRange([]byte(in), 100) }},
+	{"a byte range", headed("bytes=", repeated("0-1,")), func(in string) { _, _, _ = ParseByteRange([]byte(in), 100) }},
 	{"addresses of proxies", repeated("10.0.0.2, "), clientBehind(plainTrust, "X-Forwarded-For")},
 	{"lines of addresses", counted("10.0.0.2\r\nX-%x: y\r\nX-Forwarded-For: "), clientBehind(plainTrust, "X-Forwarded-For")},
 	{"no addresses", repeated(" ,"), clientBehind(plainTrust, "X-Forwarded-For")},
 	{"elements of Forwarded", repeated(`for="10.0.0.2";x="\\\",", `), clientBehind(standardTrust, "Forwarded")},
 	{"quotes in Forwarded", repeated(`\"`), clientBehind(standardTrust, "Forwarded")},
-	{"backslashes in Forwarded", behind(`"`, func(size int) string { return strings.Repeat(`\`, size) + `"` }), clientBehind(standardTrust, "Forwarded")},
+	{"backslashes in Forwarded", headed(`"`, func(size int) string { return strings.Repeat(`\`, size) + `"` }), clientBehind(standardTrust, "Forwarded")},
 	{"parameters of Forwarded", repeated(`;x="a"`), clientBehind(standardTrust, "Forwarded")},
-	{"ranges of a file", behind("bytes=", repeated("0-1,")), rangesOfFile},
-	{"a range of a file", behind("bytes=0-", repeated("9")), rangesOfFile},
-	{"blanks around the ranges of a file", behind("bytes=0-1,", repeated(" \t")), rangesOfFile},
+	{"ranges of a file", headed("bytes=", repeated("0-1,")), rangesOfFile},
+	{"a range of a file", headed("bytes=0-", repeated("9")), rangesOfFile},
+	{"blanks around the ranges of a file", headed("bytes=0-1,", repeated(" \t")), rangesOfFile},
 	{"entity tags that are never closed", repeated(`,W/"`), matchedTags},
 	{"types that are accepted", repeated("text/html;q=0.1;a=b, "), acceptedTypes},
-	{"a path of files", behind("/", repeated("a/./b//")), nameOfFile},
-	{"a path of hidden files", behind("/", repeated(".well-known/")), nameOfFile},
-	{"a path of suffixes", behind("/", repeated(".fasthttp.gz.tmp")), nameOfFile},
-	{"a media type", behind("application/", repeated("x+")), func(in string) { coding.DefaultTypes.Has([]byte(in)) }},
-	{"a date", behind("Mon, ", repeated(" 0")), func(in string) { _, _ = ParseHTTPDate([]byte(in)) }},
+	{"a path of files", headed("/", repeated("a/./b//")), nameOfFile},
+	{"a path of hidden files", headed("/", repeated(".well-known/")), nameOfFile},
+	{"a path of suffixes", headed("/", repeated(".fasthttp.gz.tmp")), nameOfFile},
+	{"a media type", headed("application/", repeated("x+")), func(in string) { coding.DefaultTypes.Has([]byte(in)) }},
+	{"a date", headed("Mon, ", repeated(" 0")), func(in string) { _, _ = ParseHTTPDate([]byte(in)) }},
 	{"a number", repeated("9"), func(in string) { _, _ = ParseUint([]byte(in)) }},
-	{"a fraction", behind("0.", repeated("9")), func(in string) { _, _ = ParseUfloat([]byte(in)) }},
+	{"a fraction", headed("0.", repeated("9")), func(in string) { _, _ = ParseUfloat([]byte(in)) }},
 	{"parts of a form", counted("--b\r\nContent-Disposition: form-data; name=a%d\r\n\r\n\r\n"), readForm},
 	{"parts of one name", repeated("--b\r\nContent-Disposition: form-data; name=a; filename=b\r\n\r\n\r\n"), readForm},
-	{"a form of what is no boundary", behind(partHead+"\r\n\r\n", repeated("\r\n--\r\n-\r\n--a\r\n--bb")), readForm},
-	{"a form of line ends", behind(partHead+"\r\n\r\n", repeated("\r\n")), readForm},
+	{"a form of what is no boundary", headed(partHead+"\r\n\r\n", repeated("\r\n--\r\n-\r\n--a\r\n--bb")), readForm},
+	{"a form of line ends", headed(partHead+"\r\n\r\n", repeated("\r\n")), readForm},
 	{"a preamble of a form", repeated("--bb\r\n--\r\n"), readForm},
-	{"a boundary of hyphens", behind(partHead+"\r\n\r\n", repeated("\r\n"+strings.Repeat("-", 71))), func(in string) {
+	{"a boundary of hyphens", headed(partHead+"\r\n\r\n", repeated("\r\n"+strings.Repeat("-", 71))), func(in string) {
 		formOf(strings.Repeat("-", 70), in)
 	}},
-	{"fields of a part", behind("--b\r\n", counted("X-%d: a\r\n")), readForm},
-	{"lines of a field of a part", behind("--b\r\n", repeated("X: a\r\n")), readForm},
-	{"folds of a field of a part", behind(partHead, repeated("\r\n a")), readForm},
-	{"parameters of a part", behind(partHead, counted("; x%d=a")), readForm},
-	{"quoted parameters of a part", behind(partHead+`; x="`, repeated(`\"`)), readForm},
-	{"parameters of a part in pieces", behind(partHead, counted("; x*%d=a")), readForm},
-	{"parameters of a part in escaped pieces", behind(partHead+"; x*0*=''%41", counted("; x%d*=''%%41")), readForm},
-	{"a file name of a part", behind(partHead+`; filename="`, repeated(`/\\`)), readForm},
+	{"fields of a part", headed("--b\r\n", counted("X-%d: a\r\n")), readForm},
+	{"lines of a field of a part", headed("--b\r\n", repeated("X: a\r\n")), readForm},
+	{"folds of a field of a part", headed(partHead, repeated("\r\n a")), readForm},
+	{"parameters of a part", headed(partHead, counted("; x%d=a")), readForm},
+	{"quoted parameters of a part", headed(partHead+`; x="`, repeated(`\"`)), readForm},
+	{"parameters of a part in pieces", headed(partHead, counted("; x*%d=a")), readForm},
+	{"parameters of a part in escaped pieces", headed(partHead+"; x*0*=''%41", counted("; x%d*=''%%41")), readForm},
+	{"a file name of a part", headed(partHead+`; filename="`, repeated(`/\\`)), readForm},
 	{"members of a gzip body", repeated(string(AppendGzipBytes(nil, []byte("a")))), decodedFrom("gzip")},
 	{"empty members of a gzip body", repeated(string(AppendGzipBytes(nil, nil))), decodedFrom("gzip")},
-	{"a gzip member with a long name", behind("\x1f\x8b\x08\x08\x00\x00\x00\x00\x00\x03", repeated("a")), decodedFrom("gzip")},
+	{"a gzip member with a long name", headed("\x1f\x8b\x08\x08\x00\x00\x00\x00\x00\x03", repeated("a")), decodedFrom("gzip")},
 	{"a gzip body of zeros", packedZeros(coding.Gzip), decodedFrom("gzip")},
-	{"empty blocks of a deflate body", behind("\x78\x9c", repeated("\x00\x00\x00\xff\xff")), decodedFrom("deflate")},
+	{"empty blocks of a deflate body", headed("\x78\x9c", repeated("\x00\x00\x00\xff\xff")), decodedFrom("deflate")},
 	{"blocks of a raw deflate body", repeated("\x02\x08\x20\x80\x00"), decodedFrom("deflate")},
 	{"frames of a zstd body", repeated(string(AppendZstdBytes(nil, []byte("a")))), decodedFrom("zstd")},
 	{"frames of a zstd body that are skipped", repeated("\x50\x2a\x4d\x18\x01\x00\x00\x00a"), decodedFrom("zstd")},
-	{"blocks of a zstd body", behind("\x28\xb5\x2f\xfd\x00\x58", repeated("\x00\x00\x00")), decodedFrom("zstd")},
-	{"blocks of a brotli body", behind("\x6b\x00", repeated("\x00\x00\x08a")), decodedFrom("br")},
-	{"metadata of a brotli body", behind("\x6b\x00", repeated("\x06")), decodedFrom("br")},
+	{"blocks of a zstd body", headed("\x28\xb5\x2f\xfd\x00\x58", repeated("\x00\x00\x00")), decodedFrom("zstd")},
+	{"blocks of a brotli body", headed("\x6b\x00", repeated("\x00\x00\x08a")), decodedFrom("br")},
+	{"metadata of a brotli body", headed("\x6b\x00", repeated("\x06")), decodedFrom("br")},
 	{"noise as a brotli body", noiseText, decodedFrom("br")},
 	{"codings of a body", repeated("identity, "), func(in string) { decodedFrom(in)("a") }},
 	{"codings that are accepted, on many lines", repeated("Accept-Encoding: gzip;q=0.1\r\n"), func(in string) {
@@ -204,46 +204,46 @@ var hostile = []struct {
 		chosenCodings(h.PeekAll(HeaderAcceptEncoding)...)
 		h.HasAcceptEncoding("br")
 	}},
-	{"qualities of a coding", behind("gzip", repeated(";q=0.1")), chosenCoding},
+	{"qualities of a coding", headed("gzip", repeated(";q=0.1")), chosenCoding},
 	{"quoted codings", repeated(`a="\",;", `), chosenCoding},
 	{"spaces between codings", repeated(" ,\t"), chosenCoding},
 	{"entity tags", repeated(`"a", `), matchedTags},
 	{"weak entity tags", repeated(`W/"a",`), matchedTags},
 	{"commas before entity tags", repeated(", "), matchedTags},
-	{"an entity tag without an end", behind(`"`, repeated(`a`)), matchedTags},
+	{"an entity tag without an end", headed(`"`, repeated(`a`)), matchedTags},
 	{"lines of entity tags", repeated("If-None-Match: \"a\", \"b\"\r\n"), func(in string) {
 		var h RequestHeader
 		readField(&h, in+"Y: b")
 		files.EvalPreconditions(&h.list, hostileValidator)
 	}},
-	{"ranges", behind("bytes=", counted("%d-,")), parsedRanges},
-	{"spaces of ranges", behind("bytes=0-1,", repeated(" \t")), parsedRanges},
-	{"a range of digits", behind("bytes=", repeated("9")), parsedRanges},
-	{"a range of hyphens", behind("bytes=", repeated("-")), parsedRanges},
+	{"ranges", headed("bytes=", counted("%d-,")), parsedRanges},
+	{"spaces of ranges", headed("bytes=0-1,", repeated(" \t")), parsedRanges},
+	{"a range of digits", headed("bytes=", repeated("9")), parsedRanges},
+	{"a range of hyphens", headed("bytes=", repeated("-")), parsedRanges},
 	{"words of a date", repeated("Mon "), datedBy},
 	{"a date of digits", repeated("1"), datedBy},
 	{"numbers of a date", repeated("1-"), datedBy},
 	{"times of a date", repeated("00:00:00 "), datedBy},
-	{"spaces of a date", behind("Mon,", repeated("  ")), datedBy},
+	{"spaces of a date", headed("Mon,", repeated("  ")), datedBy},
 	{"a day of letters", repeated("a"), datedBy},
-	{"a fraction of a date", behind("Mon, 02 Jan 2006 15:04:05.", repeated("0")), datedBy},
+	{"a fraction of a date", headed("Mon, 02 Jan 2006 15:04:05.", repeated("0")), datedBy},
 	{"semicolons of cookies", repeated("; ;"), parsedCookies},
 	{"quotes of cookies", repeated(`a="b; "`), parsedCookies},
 	{"signs of cookies", repeated("=,= "), parsedCookies},
-	{"a query", behind("http://h/?", counted("a%d=%%41&")), parsedURI},
-	{"a fragment", behind("http://h/#", repeated("#?/%")), parsedURI},
+	{"a query", headed("http://h/?", counted("a%d=%%41&")), parsedURI},
+	{"a fragment", headed("http://h/#", repeated("#?/%")), parsedURI},
 	{"a scheme", repeated("a:"), parsedURI},
-	{"user information", behind("http://", repeated("%41:")), parsedURI},
-	{"a host of escapes", behind("http://", repeated("%41")), parsedURI},
-	{"a host of dots", behind("http://", repeated("a.")), parsedURI},
-	{"a host of capitals", behind("http://", repeated("A")), parsedURI},
-	{"a zone of an address", behind("http://[fe80::1%25", repeated("a")), parsedURI},
-	{"an address of colons", behind("http://[", repeated(":")), parsedURI},
-	{"a port of zeros", behind("http://h:", repeated("0")), parsedURI},
-	{"backslashes in a path", behind("/", repeated(`\..\/`)), parsedURI},
+	{"user information", headed("http://", repeated("%41:")), parsedURI},
+	{"a host of escapes", headed("http://", repeated("%41")), parsedURI},
+	{"a host of dots", headed("http://", repeated("a.")), parsedURI},
+	{"a host of capitals", headed("http://", repeated("A")), parsedURI},
+	{"a zone of an address", headed("http://[fe80::1%25", repeated("a")), parsedURI},
+	{"an address of colons", headed("http://[", repeated(":")), parsedURI},
+	{"a port of zeros", headed("http://h:", repeated("0")), parsedURI},
+	{"backslashes in a path", headed("/", repeated(`\..\/`)), parsedURI},
 	{"a relative reference", repeated("../a/./"), parsedURI},
 	{"a Host field", repeated("a.-"), readHost},
-	{"a Host field of an address", behind("[", repeated("1:")), readHost},
+	{"a Host field of an address", headed("[", repeated("1:")), readHost},
 	{"expectations", repeated("100-continue, "), func(in string) {
 		var h RequestHeader
 		readField(&h, "Expect: "+in)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/balance"
+	"github.com/valyala/fasthttp/internal/failover"
 )
 
 // DefaultLBClientTimeout is how long LBClient.Do may take, unless LBClient.Timeout is
@@ -49,11 +49,11 @@ type LBClient struct {
 	// deadline: DefaultLBClientTimeout by default.
 	Timeout time.Duration
 
-	set balance.Set[BalancingClient]
+	set failover.Set[BalancingClient]
 }
 
 // members returns the current clients.
-func (cc *LBClient) members() *balance.Set[BalancingClient] {
+func (cc *LBClient) members() *failover.Set[BalancingClient] {
 	cc.set.Start(cc.Clients)
 	return &cc.set
 }
@@ -107,7 +107,7 @@ func (cc *LBClient) DoContext(ctx context.Context, req *Request, resp *Response)
 
 // do is all forms of Do. ctx may be nil.
 func (cc *LBClient) do(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
-	m := cc.members().Least()
+	m := cc.members().LeastLoaded()
 	if m == nil {
 		return req.refused(ErrNoAvailableClients)
 	}

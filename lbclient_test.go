@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/balance"
+	"github.com/valyala/fasthttp/internal/failover"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -277,11 +277,11 @@ func TestLBClientGivesNoClientUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clients := balanced("a b")
 		clients[0].(*fakeBalanced).answer = func(time.Time) error { return errors.New("fault") }
-		clients[1].(*fakeBalanced).pending = balance.MaxFailures
+		clients[1].(*fakeBalanced).pending = failover.MaxFailures
 		lb := &LBClient{Clients: clients}
 		// each failure weighs as much as one pending request, up to the limit
-		expectCalls(t, "with a busy client", doOften(t, lb, clients, 2*balance.MaxFailures), balance.MaxFailures, balance.MaxFailures)
-		clients[1].(*fakeBalanced).pending = balance.MaxFailures + 1
+		expectCalls(t, "with a busy client", doOften(t, lb, clients, 2*failover.MaxFailures), failover.MaxFailures, failover.MaxFailures)
+		clients[1].(*fakeBalanced).pending = failover.MaxFailures + 1
 		expectCalls(t, "with an overloaded client", doOften(t, lb, clients, 10), 10, 0)
 	})
 }

@@ -23,11 +23,11 @@ func poisonHeader(h *header) {
 	for _, text := range h.scratch {
 		bufpool.Poison(text)
 	}
-	if h.lent != nil {
-		for i := range h.lent.short {
-			bufpool.Poison(h.lent.short[i][:])
+	if h.texts != nil {
+		for i := range h.texts.short {
+			bufpool.Poison(h.texts.short[i][:])
 		}
-		bufpool.Poison(h.lent.contentType[:])
+		bufpool.Poison(h.texts.contentType[:])
 	}
 }
 

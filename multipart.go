@@ -261,8 +261,8 @@ func (f *requestForm) remove() {
 	}
 }
 
-// dropForm removes the form and its files when the body is replaced.
-func (req *Request) dropForm() {
+// resetForm removes the form and its files when the body is replaced.
+func (req *Request) resetForm() {
 	req.form.remove()
 	req.form = nil
 }

@@ -129,7 +129,7 @@ type PipelineClient struct {
 	IsTLS bool
 
 	once    sync.Once
-	lanes   pipeline.Lanes[Response]
+	pool    pipeline.Pool[Response]
 	timers  timers
 	tls     *tls.Config
 	broken  error // the error in the fields
@@ -192,9 +192,9 @@ func (c *PipelineClient) do(ctx context.Context, req *Request, resp *Response, d
 			deadline = limit
 		}
 	}
-	call := c.lanes.NewCall()
+	call := c.pool.NewCall()
 	if err := c.encode(call, req); err != nil {
-		call.Drop(2)
+		call.Release(2)
 		return err
 	}
 	if resp != nil {
@@ -204,16 +204,16 @@ func (c *PipelineClient) do(ctx context.Context, req *Request, resp *Response, d
 	call.Patient = ctx == nil && deadline.IsZero()
 	c.pending.Add(1)
 	defer c.pending.Add(-1)
-	err := c.lanes.Enqueue(call)
+	err := c.pool.Enqueue(call)
 	if err != nil && waits {
 		err = c.awaitRoom(call, deadline)
 	}
 	if err != nil {
-		call.Drop(2)
+		call.Release(2)
 		return err
 	}
 	err = c.await(ctx, call, deadline)
-	call.Drop(1)
+	call.Release(1)
 	switch {
 	case resp == nil:
 	case err != nil:
@@ -232,7 +232,7 @@ func (c *PipelineClient) clear(resp *Response) {
 }
 
 func (c *PipelineClient) init() {
-	c.lanes.Start(max(c.MaxConns, 1), pipeline.Config[Response]{
+	c.pool.Start(max(c.MaxConns, 1), pipeline.Config[Response]{
 		Connect:       c.open,
 		MaxPending:    c.maxPending(),
 		WriteSize:     c.writeSize(),
@@ -241,7 +241,7 @@ func (c *PipelineClient) init() {
 		ReadTimeout:   c.ReadTimeout,
 		WriteTimeout:  c.WriteTimeout,
 		DrainingTime:  drainingTime,
-		EarlyTime:     sender.Patience,
+		EarlyTime:     sender.ReuseTimeout,
 		MaxFailures:   DefaultMaxIdemponentCallAttempts,
 		ErrTimeout:    ErrTimeout,
 		ErrClosed:     ErrConnectionClosed,
@@ -256,7 +256,7 @@ func (c *PipelineClient) init() {
 func (c *PipelineClient) awaitRoom(call *pipelineCall, deadline time.Time) error {
 	timer := c.timers.acquire(time.Until(deadline))
 	defer c.timers.release(timer)
-	return c.lanes.AwaitRoom(call, timer.C)
+	return c.pool.AwaitRoom(call, timer.C)
 }
 
 // connect establishes a connection for HTTP.
@@ -392,9 +392,9 @@ func (c *PipelineClient) await(ctx context.Context, call *pipelineCall, deadline
 	case <-call.Done():
 		return call.Result()
 	case <-expired:
-		return call.Leave(ErrTimeout)
+		return call.Abandon(ErrTimeout)
 	case <-canceled:
-		return call.Leave(pipelineContextError(ctx))
+		return call.Abandon(pipelineContextError(ctx))
 	}
 }
 
@@ -414,9 +414,9 @@ func (resp *Response) streamBuffered() {
 // pipelineReader gives the calls that were sent on a connection their responses. It
 // does not wait for the network while it holds a response.
 type pipelineReader struct {
-	c    *PipelineClient
-	lane *pipeline.Lane[Response]
-	conn *clientConn
+	c     *PipelineClient
+	queue *pipeline.ConnQueue[Response]
+	conn  *clientConn
 
 	// of the current response
 	call   *pipelineCall // nil if no call was known when the last response ended
@@ -425,19 +425,19 @@ type pipelineReader struct {
 	recv   receiver
 	closes bool // it is the last one
 
-	spare *Response // takes responses that no caller wants
+	discardTarget *Response // takes responses that no caller wants
 }
 
-// errUnasked reports that the server has sent unsolicited bytes.
-var errUnasked = errors.New("fasthttp: the server has sent bytes that belong to no response")
+// errUnsolicited reports that the server has sent unsolicited bytes.
+var errUnsolicited = errors.New("fasthttp: the server has sent bytes that belong to no response")
 
 // open establishes a connection, and returns a function that reads responses from it.
-func (c *PipelineClient) open(lane *pipeline.Lane[Response]) (*clientconn.Conn, func() error, error) {
+func (c *PipelineClient) open(lane *pipeline.ConnQueue[Response]) (*clientconn.Conn, func() error, error) {
 	conn, err := c.connect()
 	if err != nil {
 		return nil, nil, err
 	}
-	return &conn.line, (&pipelineReader{c: c, lane: lane, conn: conn}).read, nil
+	return &conn.line, (&pipelineReader{c: c, queue: lane, conn: conn}).read, nil
 }
 
 // read gives calls their responses until the connection ends, and returns the reason:
@@ -445,8 +445,8 @@ func (c *PipelineClient) open(lane *pipeline.Lane[Response]) (*clientconn.Conn, 
 // response.
 func (r *pipelineReader) read() error {
 	defer func() {
-		if r.spare != nil {
-			ReleaseResponse(r.spare)
+		if r.discardTarget != nil {
+			ReleaseResponse(r.discardTarget)
 		}
 	}()
 	for {
@@ -473,8 +473,8 @@ func (r *pipelineReader) consume() (over bool, err error) {
 			return false, nil
 		}
 		if r.call == nil {
-			if r.call = r.lane.Next(); r.call == nil {
-				return false, errUnasked
+			if r.call = r.queue.Next(); r.call == nil {
+				return false, errUnsolicited
 			}
 		}
 		n, done, err := r.feed(b)
@@ -524,11 +524,11 @@ func (r *pipelineReader) feed(b []byte) (n int, done bool, err error) {
 
 // discarded returns an empty response for content that no caller wants.
 func (r *pipelineReader) discarded() *Response {
-	if r.spare == nil {
-		r.spare = AcquireResponse()
+	if r.discardTarget == nil {
+		r.discardTarget = AcquireResponse()
 	}
-	r.spare.ResetBody()
-	return r.spare
+	r.discardTarget.ResetBody()
+	return r.discardTarget
 }
 
 // feedHead reads a head, and decides how the content after it ends.
@@ -537,7 +537,7 @@ func (r *pipelineReader) feedHead(h *ResponseHeader, b []byte) (int, error) {
 	if err != nil || !final {
 		return n, err
 	}
-	frame := r.conn.head.FrameAnswer(r.call.Exchange)
+	frame := r.conn.head.FrameResponse(r.call.Exchange)
 	switched := h.status == StatusSwitchingProtocols || r.call.Exchange.Connect && h.status/100 == 2
 	r.closes = r.call.Closes || switched || frame.MustClose || !r.conn.head.KeepsAlive()
 	r.inBody = true
@@ -546,12 +546,12 @@ func (r *pipelineReader) feedHead(h *ResponseHeader, b []byte) (int, error) {
 
 // done ends the current call.
 func (r *pipelineReader) done() {
-	r.call = r.lane.Respond(r.closes)
+	r.call = r.queue.Respond(r.closes)
 	r.inBody, r.heads = false, headReader{}
 }
 
-// begun reports whether the server has begun to answer the current call.
-func (r *pipelineReader) begun() bool {
+// responseBegun reports whether the server has begun to answer the current call.
+func (r *pipelineReader) responseBegun() bool {
 	return r.call != nil && (r.inBody || r.heads.hints > 0 || len(r.conn.peek()) > 0)
 }
 
@@ -568,17 +568,17 @@ func (r *pipelineReader) inputEnds(err error) error {
 		r.closes = true
 		r.done()
 	case isTimeout(err):
-		r.lane.Expire()
-	case r.begun() && err == io.EOF:
+		r.queue.Expire()
+	case r.responseBegun() && err == io.EOF:
 		// no request of this kind is sent twice: a server has processed it
 		err = io.ErrUnexpectedEOF
 		if r.inBody {
-			r.lane.Fail(err)
+			r.queue.Fail(err)
 		} else {
-			r.lane.Fail(headerError("response", err))
+			r.queue.Fail(headerError("response", err))
 		}
-	case r.begun():
-		r.lane.Fail(err)
+	case r.responseBegun():
+		r.queue.Fail(err)
 	}
 	return err
 }
@@ -589,5 +589,5 @@ func (r *pipelineReader) fail(err error) {
 		r.c.logf("PipelineClient: %s: %v", r.c.Addr, err)
 		return
 	}
-	r.lane.Fail(err)
+	r.queue.Fail(err)
 }

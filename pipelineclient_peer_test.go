@@ -60,8 +60,8 @@ func (p pipelinePeer) expectNoPipelineLeft(c *PipelineClient) {
 // expectNoPipelineLeft waits until the client has neither goroutines nor calls.
 func expectNoPipelineLeft(t testing.TB, c *PipelineClient) {
 	t.Helper()
-	servertest.Eventually(t, "the end of a pipeline", func() bool { return c.lanes.Status().Writers == 0 })
-	if s := c.lanes.Status(); s != (pipeline.Status{Failures: s.Failures}) || c.PendingRequests() != 0 {
+	servertest.Eventually(t, "the end of a pipeline", func() bool { return c.pool.Status().Writers == 0 })
+	if s := c.pool.Status(); s != (pipeline.Status{Failures: s.Failures}) || c.PendingRequests() != 0 {
 		t.Errorf("a pipeline ended with %+v, %d pending", s, c.PendingRequests())
 	}
 }

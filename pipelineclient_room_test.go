@@ -49,10 +49,10 @@ func TestPipelineIsBounded(t *testing.T) {
 	for i := range 50 {
 		calls.Go(func() { expectInTime(t, c, MethodGet, "/late"+strconv.Itoa(i)) })
 	}
-	servertest.Eventually(t, "calls that wait", func() bool { return c.lanes.Status().Waiting == 50 })
+	servertest.Eventually(t, "calls that wait", func() bool { return c.pool.Status().Waiting == 50 })
 	close(proceed)
 	calls.Wait()
-	if n, waiting := c.PendingRequests(), c.lanes.Status().Waiting; n != 0 || waiting != 0 {
+	if n, waiting := c.PendingRequests(), c.pool.Status().Waiting; n != 0 || waiting != 0 {
 		t.Errorf("%d requests are pending at the end, %d wait for room", n, waiting)
 	}
 	expectPipelined(t, c, MethodGet, "/after")
@@ -63,7 +63,7 @@ func (c *PipelineClient) queued() int {
 	if c.PendingRequests() == 0 {
 		return 0
 	}
-	return c.lanes.Status().Queued
+	return c.pool.Status().Queued
 }
 
 // Calls of all kinds share the queue, and each call gets its response.
@@ -82,7 +82,7 @@ func TestPipelineRoomIsForAll(t *testing.T) {
 	}
 	// each of them ends in time
 	calls.Wait()
-	if waiting := c.lanes.Status().Waiting; waiting != 0 {
+	if waiting := c.pool.Status().Waiting; waiting != 0 {
 		t.Errorf("%d calls wait for room", waiting)
 	}
 }

@@ -298,7 +298,7 @@ func TestPipelineDropsBytesNobodyAskedFor(t *testing.T) {
 	c := peer.client()
 	c.Logger = servertest.LoggerFunc(func(format string, args ...any) { lines <- fmt.Sprintf(format, args...) })
 	expectPipelined(t, c, MethodGet, "/0")
-	if line := servertest.Receive(t, "a line of the log", lines); !strings.Contains(line, errUnasked.Error()) {
+	if line := servertest.Receive(t, "a line of the log", lines); !strings.Contains(line, errUnsolicited.Error()) {
 		t.Errorf("logged %q", line)
 	}
 	expectPipelined(t, c, MethodGet, "/1")
@@ -341,7 +341,7 @@ func TestPipelineReconnectsWhenTheServerIsBack(t *testing.T) {
 		}
 	}
 	expectPipelined(t, c, MethodGet, "/back")
-	servertest.Eventually(t, "the failures to be forgotten", func() bool { return c.lanes.Status().Failures == 0 })
+	servertest.Eventually(t, "the failures to be forgotten", func() bool { return c.pool.Status().Failures == 0 })
 }
 
 func TestPipelineBadRequestsConcernNobodyElse(t *testing.T) {
@@ -482,7 +482,7 @@ func TestPipelineLeavesTheTargetAlone(t *testing.T) {
 	defer ReleaseRequest(req)
 	for range 3 {
 		req.SetRequestURI(target)
-		call := c.lanes.NewCall()
+		call := c.pool.NewCall()
 		if err := c.encode(call, req); err != nil {
 			t.Fatal(err)
 		}
@@ -492,7 +492,7 @@ func TestPipelineLeavesTheTargetAlone(t *testing.T) {
 		if got := string(req.Header.RequestURI()); got != target {
 			t.Errorf("the target of the request is %q now", got)
 		}
-		call.Drop(2)
+		call.Release(2)
 	}
 }
 

@@ -80,7 +80,7 @@ func TestPipelineCallsWaitForACallerThatWrites(t *testing.T) {
 		go call(patientCall, "/2")
 		go call(pipelineGet, "/3")
 		synctest.Wait()
-		if s := c.lanes.Status(); s.Sent != 1 || s.Queued != 2 {
+		if s := c.pool.Status(); s.Sent != 1 || s.Queued != 2 {
 			t.Errorf("%+v, want one that is sent, and two others that wait", s)
 		}
 		w.gate.Store(nil)

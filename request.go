@@ -63,16 +63,16 @@ type Request struct {
 	form    *requestForm  // the form, if it was parsed
 	timeout time.Duration
 	call    callState // the state of the client's call in progress
-	// knownAs was the version of uri when it was parsed from the target, so that a client
+	// parsedVersion was the version of uri when it was parsed from the target, so that a client
 	// need not parse the same target again
-	knownAs uriVersion
+	parsedVersion uriVersion
 
 	// uriParsed means that uri is used instead of the target in the header
 	uriParsed  bool
 	argsParsed bool
 	argsErr    error // why there are none although there is a form
 	isTLS      bool
-	again      bool // the last call of parseTarget found the target known
+	sameTarget bool // the last call of parseTarget found the target known
 }
 
 // Reset empties the request. It first closes the values set with SetUserValue that are
@@ -102,7 +102,7 @@ func (req *Request) resetExceptHeader() {
 		req.uri.Reset()
 		req.uriParsed = false
 	}
-	req.knownAs = 0
+	req.parsedVersion = 0
 	req.UseHostHeader = false
 	req.DisableRedirectPathNormalizing = false
 	req.GetBody = nil
@@ -306,7 +306,7 @@ func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, pre
 	if f.Kind == http1.NoBody {
 		return req.bodyRead(nil)
 	}
-	req.body.leaveOn(r, f, &req.Header.header)
+	req.body.setStreamFrom(r, f, &req.Header.header)
 	return nil
 }
 

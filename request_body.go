@@ -63,17 +63,17 @@ func (req *Request) AppendBodyString(s string) { req.AppendBody(bytesconv.Bytes(
 // bodyChanges drops the arguments and the form that were parsed from the body.
 func (req *Request) bodyChanges() {
 	if req.argsParsed || req.form != nil {
-		req.dropParsed()
+		req.resetParsed()
 	}
 }
 
-func (req *Request) dropParsed() {
+func (req *Request) resetParsed() {
 	if req.argsParsed {
 		req.args.clear()
 		req.argsParsed, req.argsErr = false, nil
 	}
 	if req.form != nil {
-		req.dropForm()
+		req.resetForm()
 	}
 }
 
@@ -161,4 +161,4 @@ func (req *Request) SwapBody(body []byte) []byte {
 
 // ReleaseBody drops the buffer of the body if it is larger than size bytes, so that it
 // is not reused for other requests.
-func (req *Request) ReleaseBody(size int) { req.body.release(size) }
+func (req *Request) ReleaseBody(size int) { req.body.shrink(size) }

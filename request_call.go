@@ -20,10 +20,10 @@ type callState struct {
 
 	proxy *proxyForm // nil for a request to its own host
 
-	purpose callPurpose
-	content contentUse
-	outcome attemptOutcome
-	usedUp  bool // the body was a stream, which has been read
+	purpose      callPurpose
+	content      contentUse
+	outcome      attemptOutcome
+	bodyConsumed bool // the body was a stream, which has been read
 	// misdirected is set if a connection was given up because the server was not the right
 	// one
 	misdirected bool
@@ -37,7 +37,7 @@ type callPurpose uint8
 const (
 	noCall       callPurpose = iota // nothing: no call is in progress
 	callSends                       // the request is being sent
-	callHandsOut                    // a connection is acquired for the application
+	callAcquires                    // a connection is acquired for the application
 )
 
 // contentUse is how a call uses the content of the response.
@@ -62,10 +62,10 @@ func (u contentUse) inner() contentUse {
 type attemptOutcome uint8
 
 const (
-	attemptUnanswered attemptOutcome = iota // no byte of a response was received
-	attemptUnreached                        // there was no connection for it
-	attemptLost                             // the connection itself has failed, without a byte of a response
-	attemptAnswered                         // the first byte of a response was received
+	attemptPending   attemptOutcome = iota // no byte of a response was received; the connection may be intact
+	attemptUnreached                       // there was no connection for it
+	attemptLost                            // the connection itself has failed, without a byte of a response
+	attemptResponded                       // the first byte of a response was received
 )
 
 // proxyForm is how a request is sent to an HTTP proxy: with an absolute URI as its
@@ -113,7 +113,7 @@ func (e canceledError) Unwrap() []error { return []error{e.err, e.cause} }
 // isKnown reports whether the URI is the result of parsing an absolute target, and
 // unchanged.
 func (req *Request) isKnown() bool {
-	return req.knownAs != 0 && req.knownAs == req.uri.version() && len(req.uri.text.Source()) > 0
+	return req.parsedVersion != 0 && req.parsedVersion == req.uri.version() && len(req.uri.text.Source()) > 0
 }
 
 // parseTarget is parseURI for a client. If the target is the same absolute URI as the
@@ -135,15 +135,15 @@ func (req *Request) recallTarget() bool {
 	if !req.isKnown() || !bytes.Equal(req.uri.text.Source(), req.Header.target()) {
 		return false
 	}
-	req.uriParsed, req.again = true, true
+	req.uriParsed, req.sameTarget = true, true
 	return true
 }
 
 // parseNewTarget is parseTarget for a target other than the last one.
 func (req *Request) parseNewTarget() error {
-	req.again = false
+	req.sameTarget = false
 	err := req.parseURI()
-	req.knownAs = req.uri.version()
+	req.parsedVersion = req.uri.version()
 	return err
 }
 

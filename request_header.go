@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
-	"github.com/valyala/fasthttp/internal/percent"
+	"github.com/valyala/fasthttp/internal/urlencoded"
 )
 
 // RequestHeader is the head of a request: the request line and the fields.
@@ -32,7 +32,7 @@ func (h *RequestHeader) Method() []byte {
 	if m := h.text(h.line[lineMethod]); m != nil {
 		return m
 	}
-	return h.lend(lentMethod)
+	return h.scratchCopy(textMethod)
 }
 
 // method is Method for callers that do not modify the result.
@@ -86,7 +86,7 @@ func (h *RequestHeader) RequestURI() []byte {
 	if t := h.text(h.line[lineTarget]); t != nil {
 		return t
 	}
-	return h.lend(lentTarget)
+	return h.scratchCopy(textTarget)
 }
 
 // target is RequestURI for callers that do not modify the result.
@@ -116,7 +116,7 @@ func hasBadEscape(target []byte) bool {
 		return false
 	}
 	path, _, _ := bytes.Cut(target, []byte{'?'})
-	return percent.HasBadEscape(path)
+	return urlencoded.HasBadEscape(path)
 }
 
 // SetRequestURI sets the request target, which must be percent-encoded as on the wire,
@@ -354,10 +354,10 @@ func (h *RequestHeader) AppendBytes(dst []byte) []byte {
 
 // appendHead appends the head of a message that is sent as e specifies.
 func (h *RequestHeader) appendHead(dst []byte, e http1.Encoding) []byte {
-	if line := h.receivedStart(); line != nil && !e.Says.Has(http1.OwnVersion) {
+	if line := h.receivedStart(); line != nil && !e.Flags.Has(http1.OwnVersion) {
 		return h.appendFields(append(dst, line...), e)
 	}
-	return h.appendBehindTarget(append(h.appendMethod(dst), h.target()...), e)
+	return h.appendAfterTarget(append(h.appendMethod(dst), h.target()...), e)
 }
 
 // appendMethod appends the method and a space.
@@ -427,9 +427,9 @@ func (h *RequestHeader) checkLine() error {
 	return h.checkMethod()
 }
 
-// appendBehindTarget appends the part of the head after the target.
-func (h *RequestHeader) appendBehindTarget(dst []byte, e http1.Encoding) []byte {
-	if h.line[lineVersion].Len == 0 || e.Says.Has(http1.OwnVersion) {
+// appendAfterTarget appends the part of the head after the target.
+func (h *RequestHeader) appendAfterTarget(dst []byte, e http1.Encoding) []byte {
+	if h.line[lineVersion].Len == 0 || e.Flags.Has(http1.OwnVersion) {
 		return h.appendFields(append(dst, " HTTP/1.1"...), e)
 	}
 	return h.appendFields(append(append(dst, ' '), h.version()...), e)
@@ -439,8 +439,8 @@ func (h *RequestHeader) appendBehindTarget(dst []byte, e http1.Encoding) []byte 
 func (h *RequestHeader) appendFields(dst []byte, e http1.Encoding) []byte {
 	dst = append(dst, "\r\n"...)
 	if h.is(noSpecial) {
-		dst = h.appendList(dst, http1.Request, e.Says)
-		if h.closesUnsaid() {
+		dst = h.appendList(dst, http1.Request, e.Flags)
+		if h.needsClose() {
 			dst = append(dst, "Connection: close\r\n"...)
 		}
 		return append(dst, "\r\n"...)
@@ -451,11 +451,11 @@ func (h *RequestHeader) appendFields(dst []byte, e http1.Encoding) []byte {
 	if e.Length > 0 && h.slots[slotContentType].Len == 0 && !h.is(noDefaultType) {
 		dst = http1.AppendLine(dst, field.ContentType.Bytes(), strOctetStream)
 	}
-	if e.Says.Has(http1.SaysLength) {
+	if e.Flags.Has(http1.SendLength) {
 		dst = appendLength(dst, e.Length)
 	}
-	dst = h.appendList(dst, http1.Request, e.Says)
-	return h.appendEnd(dst, http1.Request, e.Says)
+	dst = h.appendList(dst, http1.Request, e.Flags)
+	return h.appendEnd(dst, http1.Request, e.Flags)
 }
 
 // ignoresBody reports whether a request with this method and without a body is sent

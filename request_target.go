@@ -92,7 +92,7 @@ func (req *Request) appendHead(dst []byte, e http1.Encoding) []byte {
 		return req.Header.appendHead(dst, e)
 	}
 	if req.call.proxy == nil && req.Header.hasPathMethod() && !req.uri.text.HasUser() {
-		return req.Header.appendBehindTarget(req.appendPath(req.Header.appendMethod(dst)), e)
+		return req.Header.appendAfterTarget(req.appendPath(req.Header.appendMethod(dst)), e)
 	}
 	kept := req.keepsTarget()
 	prepares := req.sendsAuthority() || kept && req.call.proxy == nil
@@ -103,7 +103,7 @@ func (req *Request) appendHead(dst []byte, e http1.Encoding) []byte {
 	if prepares {
 		dst = h.appendHead(dst, e)
 	} else {
-		dst = h.appendBehindTarget(req.appendTarget(h.appendMethod(dst), kept), e)
+		dst = h.appendAfterTarget(req.appendTarget(h.appendMethod(dst), kept), e)
 	}
 	req.sent(h)
 	return dst
@@ -124,7 +124,7 @@ func (req *Request) appendTarget(dst []byte, kept bool) []byte {
 
 // appendPath appends the target as it is sent to its host.
 func (req *Request) appendPath(dst []byte) []byte {
-	if req.again {
+	if req.sameTarget {
 		return append(dst, req.uri.encodedTarget()...)
 	}
 	return req.uri.appendRequestURI(dst)

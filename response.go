@@ -195,7 +195,7 @@ func (resp *Response) readContent(r *bufio.Reader, maxBodySize int, read bodyRea
 		resp.body.empty()
 	}
 	if resp.StreamBody && f.Kind != http1.NoBody {
-		resp.body.leaveOn(r, f, &resp.Header.header)
+		resp.body.setStreamFrom(r, f, &resp.Header.header)
 		resp.body.limit = maxBodySize
 		return nil
 	}
@@ -395,7 +395,7 @@ func (resp *Response) SwapBody(body []byte) []byte { return resp.body.swap(body)
 
 // ReleaseBody drops the buffer of the body if it is larger than size bytes, so that it is
 // not reused for other responses.
-func (resp *Response) ReleaseBody(size int) { resp.body.release(size) }
+func (resp *Response) ReleaseBody(size int) { resp.body.shrink(size) }
 
 // SendFile makes the content of a file the body, and sets the Last-Modified field to its
 // modification time. The file stays open until the response was sent, reset or released.
@@ -439,6 +439,6 @@ type fileStream struct {
 var _ fileSpan = (*fileStream)(nil)
 
 func (s *fileStream) span() (file *os.File, offset, length int64) {
-	rest := s.Rest()
+	rest := s.Unread()
 	return s.file, rest.Offset, rest.Length
 }

@@ -192,8 +192,8 @@ type datedPrefix struct {
 	second int64  // of the date
 	text   []byte // of the start
 
-	// whole is the head with these fields and no others
-	whole         []byte
+	// fullHead is the head with these fields and no others
+	fullHead      []byte
 	contentType   string
 	contentLength int
 }
@@ -213,9 +213,9 @@ func (p *headPrefix) now(h *ResponseHeader, e http1.Encoding) *datedPrefix {
 func (p *headPrefix) make(h *ResponseHeader, second int64, e http1.Encoding) *datedPrefix {
 	text := append(http1.AppendUsualStatusLine(nil, StatusOK), p.server...)
 	d := &datedPrefix{second: second, text: appendDate(text, clock.Date())}
-	if h.isPlain() && e.Says == http1.SaysLength {
+	if h.isPlain() && e.Flags == http1.SendLength {
 		d.contentType, d.contentLength = string(h.list.Bytes(h.slots[slotContentType])), e.Length
-		d.whole = h.appendRest(append([]byte(nil), d.text...), StatusOK, e)
+		d.fullHead = h.appendAfterStart(append([]byte(nil), d.text...), StatusOK, e)
 	}
 	return d
 }
@@ -238,18 +238,18 @@ func (h *ResponseHeader) appendHead(dst []byte, start *headPrefix, e http1.Encod
 	status := h.StatusCode()
 	if start != nil && status == StatusOK && h.line[lineVersion].Len|h.line[lineReason].Len == 0 && h.slots[slotServer].Len == 0 && !h.is(undated) {
 		now := start.now(h, e)
-		if e.Length == now.contentLength && e.Says == http1.SaysLength && h.isPlain() && string(h.list.Bytes(h.slots[slotContentType])) == now.contentType {
-			return append(dst, now.whole...)
+		if e.Length == now.contentLength && e.Flags == http1.SendLength && h.isPlain() && string(h.list.Bytes(h.slots[slotContentType])) == now.contentType {
+			return append(dst, now.fullHead...)
 		}
 		dst = append(dst, now.text...)
 	} else {
 		dst = h.appendStart(dst, status, start, e)
 	}
-	return h.appendRest(dst, status, e)
+	return h.appendAfterStart(dst, status, e)
 }
 
-// appendRest appends the part of the head after the start.
-func (h *ResponseHeader) appendRest(dst []byte, status int, e http1.Encoding) []byte {
+// appendAfterStart appends the part of the head after the start.
+func (h *ResponseHeader) appendAfterStart(dst []byte, status int, e http1.Encoding) []byte {
 	switch {
 	case h.slots[slotContentType].Len > 0:
 		dst = h.appendSlot(dst, slotContentType, "Content-Type: ")
@@ -257,17 +257,17 @@ func (h *ResponseHeader) appendRest(dst []byte, status int, e http1.Encoding) []
 		dst = http1.AppendLine(dst, field.ContentType.Bytes(), strTextPlain)
 	}
 	dst = h.appendSlot(dst, slotContentEncoding, "Content-Encoding: ")
-	if e.Says.Has(http1.SaysLength) {
+	if e.Flags.Has(http1.SendLength) {
 		dst = appendLength(dst, e.Length)
 	}
 	if len(h.list.Entries) > 0 {
-		dst = h.appendList(dst, http1.Response, e.Says)
+		dst = h.appendList(dst, http1.Response, e.Flags)
 	}
-	return h.appendEnd(dst, http1.Response, e.Says)
+	return h.appendEnd(dst, http1.Response, e.Flags)
 }
 
 func (h *ResponseHeader) appendStart(dst []byte, status int, start *headPrefix, e http1.Encoding) []byte {
-	own := e.Says.Has(http1.OwnVersion)
+	own := e.Flags.Has(http1.OwnVersion)
 	switch reason := h.StatusMessage(); {
 	case reason == nil && h.line[lineVersion].Len == 0:
 		dst = http1.AppendUsualStatusLine(dst, status)

@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/peers"
-	"github.com/valyala/fasthttp/internal/tickets"
+	"github.com/valyala/fasthttp/internal/servertls"
 	"github.com/valyala/fasthttp/internal/watch"
 )
 
@@ -69,8 +69,8 @@ type Server struct {
 	ContinueHandler func(header *RequestHeader) bool
 
 	// ExpectHandler is like ContinueHandler, but returns the status: 100 lets the
-	// client send the body, any other status refuses the request. It must not change
-	// ctx.Response. It takes precedence over ContinueHandler.
+	// client send the body, 200 to 599 refuse the request, and anything else counts as
+	// 417. It must not change ctx.Response. It takes precedence over ContinueHandler.
 	ExpectHandler func(ctx *RequestCtx) int
 
 	// AcceptTrailer reports whether to keep a field of the trailer section after the
@@ -121,11 +121,11 @@ type Server struct {
 	// counts once, and may run HTTP2.MaxConcurrentStreams handlers at once.
 	Concurrency int
 
-	// ReadBufferSize is the size of the buffer for reading a connection, in bytes, and
-	// the limit of a request's header. If it is 0, buffers begin at 4 KiB and headers
-	// may take 64 KiB, at most 16 KiB of it for the request line. While requests arrive
-	// on an event-loop connection faster than they are read, its buffer has 16 KiB, if
-	// that is more.
+	// ReadBufferSize limits the head of a request, in bytes; in HTTP/2 each field counts 32
+	// bytes more (RFC 9113 section 6.5.2). It is also the initial size of the buffer for
+	// reading an HTTP/1 connection. If it is 0, heads may take 64 KiB, in HTTP/1 at most
+	// 16 KiB of it for the request line, and buffers begin at 4 KiB. A head has at most 500
+	// fields in any case. Larger heads are answered with 431 or, for the request line, 414.
 	ReadBufferSize int
 
 	// WriteBufferSize is the size of the buffer for responses, in bytes, 4 KiB if it
@@ -331,12 +331,12 @@ type Server struct {
 	ctxs  sync.Pool
 	runs  sync.Pool // of timedRun
 	bare  bool      // the server of contexts that have no other
-	// rested holds the h1Conns, with contexts, of connections that wait without them
-	rested sync.Pool
-	// keepers is how many connections keep a context while they wait
-	keepers atomic.Int32
-	log     Logger
-	set     settings // the values that follow from the fields above
+	// parkedConns holds the h1Conns, with contexts, of connections that wait without them
+	parkedConns sync.Pool
+	// cachedCtxs is how many connections keep a context while they wait
+	cachedCtxs atomic.Int32
+	log        Logger
+	set        settings // the values that follow from the fields above
 
 	serving  atomic.Uint32 // connections that are being served
 	rejected atomic.Uint32
@@ -349,7 +349,7 @@ type Server struct {
 	badNameLogged atomic.Bool
 
 	nextProtos map[string]ServeHandler
-	tickets    *tickets.Keys // of its TLS listeners; nil before the first one
+	tickets    *servertls.Keys // of its TLS listeners; nil before the first one
 
 	trust       *proxyTrust // of TrustedProxies
 	headerPeers peers.Set   // of ProxyProtocol
@@ -595,7 +595,7 @@ func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Backgro
 // RequestCtx.Done stays closed for the requests that are still running.
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
-	defer s.h2.rest()
+	defer s.h2.trimWorkers()
 	return s.conns.Shutdown(ctx, func() {
 		s.watches.CancelAll()
 		s.h2.shutdown()

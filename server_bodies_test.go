@@ -49,7 +49,7 @@ func heldRoom(ts *testServer) int64 {
 	if ts.Engine.Kind == servertest.Event && runtime.GOOS == "linux" {
 		return 256 << 10
 	}
-	return 256<<10 + bodySpace
+	return 256<<10 + bodyReadSize
 }
 
 // holdersMemory is the limit of the server. It is enough for 4 or 5 holders.

@@ -36,11 +36,9 @@ func requestError(text []byte, err error) error {
 	return err
 }
 
-// startsLikeTLS reports whether text is the beginning of a TLS handshake: a record
-// of that type, with a version that begins with 3 (RFC 8446 section 5.1).
-func startsLikeTLS(text []byte) bool {
-	return len(text) > 0 && text[0] == 22 && (len(text) == 1 || text[1] == 3)
-}
+// startsLikeTLS reports whether text begins like a TLS handshake: with the type of that record
+// (RFC 8446 section 5.1). The bytes after it may not have arrived.
+func startsLikeTLS(text []byte) bool { return len(text) > 0 && text[0] == 22 }
 
 // errorResponse makes the response to a request that could not be read.
 func (s *Server) errorResponse(ctx *RequestCtx, err error) {
@@ -83,7 +81,7 @@ func isCommon(err error) bool {
 	if _, ok := errors.AsType[h2Reset](err); ok {
 		return true
 	}
-	return isTimeout(err) || errors.Is(err, errH2Gone) ||
+	return isTimeout(err) || errors.Is(err, errH2ConnEnded) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) ||
 		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)

@@ -43,6 +43,6 @@ var (
 
 func TestMain(m *testing.M) {
 	// a handshake may take longer than that on a busy machine
-	turnAwayTimeout = servertest.Patience
+	refuseTimeout = servertest.Patience
 	servertest.Main(m)
 }

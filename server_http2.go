@@ -13,10 +13,10 @@ import (
 
 // h2Server is the HTTP/2 state of a server.
 type h2Server struct {
-	limits  http2.Limits
-	workers *workers.Pool[h2Task]
-	pace    h2Pace
-	counts  func(errType string)
+	limits     http2.Limits
+	workers    *workers.Pool[h2Task]
+	pace       h2Pace
+	countError func(errType string)
 
 	exchanges sync.Pool // of lists, by h2Exchange.next
 
@@ -33,7 +33,7 @@ func (s *Server) prepareHTTP2() {
 		return
 	}
 	c := &s.HTTP2
-	s.h2.counts = c.CountError
+	s.h2.countError = c.CountError
 	s.h2.limits = http2.Limits{
 		Streams:      max(c.MaxConcurrentStreams, 0),
 		HeaderList:   max(s.ReadBufferSize, 0),
@@ -61,13 +61,13 @@ func h2Preface(headTimeout time.Duration) int {
 
 // exchange returns an exchange for a stream that has begun. h.mu is held.
 func (s *h2Server) exchange(h *h2Conn, stream *http2.Stream) *h2Exchange {
-	x := h.spare
+	x := h.free
 	if x == nil {
 		x = s.exchanges.Get().(*h2Exchange)
 	} else {
-		h.spares--
+		h.freeCount--
 	}
-	h.spare, x.next = x.next, nil
+	h.free, x.next = x.next, nil
 	x.h, x.stream = h, stream
 	x.s, x.c, x.t = h.s, h.c, x
 	x.out.Init(h, stream)
@@ -82,34 +82,34 @@ func (s *h2Server) exchange(h *h2Conn, stream *http2.Stream) *h2Exchange {
 	return x
 }
 
-// h2MostSpares is how many exchanges a connection keeps for itself: sharing each of them
+// h2MaxFreeExchanges is how many exchanges a connection keeps for itself: sharing each of them
 // with other connections would add much to the cost of a request.
-const h2MostSpares = 32
+const h2MaxFreeExchanges = 32
 
-// put takes an exchange back. h.mu is held.
-func (s *h2Server) put(h *h2Conn, x *h2Exchange) {
-	*x = h2Exchange{exchange: exchange{ctx: x.ctx}, next: h.spare}
-	h.spare = x
-	if h.spares++; h.spares >= h2MostSpares || h.first == nil {
-		s.share(h)
+// release takes an exchange back. h.mu is held.
+func (s *h2Server) release(h *h2Conn, x *h2Exchange) {
+	*x = h2Exchange{exchange: exchange{ctx: x.ctx}, next: h.free}
+	h.free = x
+	if h.freeCount++; h.freeCount >= h2MaxFreeExchanges || h.first == nil {
+		s.releaseFree(h)
 	}
 }
 
-// share makes the exchanges that a connection keeps available to other connections. h.mu
+// releaseFree makes the exchanges that a connection keeps available to other connections. h.mu
 // is held.
-func (s *h2Server) share(h *h2Conn) {
-	if h.spare != nil {
-		s.exchanges.Put(h.spare)
-		h.spare, h.spares = nil, 0
+func (s *h2Server) releaseFree(h *h2Conn) {
+	if h.free != nil {
+		s.exchanges.Put(h.free)
+		h.free, h.freeCount = nil, 0
 	}
 }
 
 // count reports an error to the application.
 func (s *h2Server) count(err error) {
-	if s.counts != nil && err != nil {
+	if s.countError != nil && err != nil {
 		if e, ok := err.(*http2.Error); ok {
 			// the names of net/http are in lower case
-			s.counts(strings.ToLower(e.Code.String()))
+			s.countError(strings.ToLower(e.Code.String()))
 		}
 	}
 }
@@ -120,7 +120,7 @@ func (s *h2Server) add(h *h2Conn) {
 	s.mu.Unlock()
 	if h.s.conns.Stopping() {
 		h.mu.Lock()
-		h.leave()
+		h.startGoAway()
 		h.mu.Unlock()
 	}
 }
@@ -145,10 +145,10 @@ func (s *h2Server) shutdown() {
 	}
 }
 
-// rest ends goroutines that have no request to serve.
-func (s *h2Server) rest() {
+// trimWorkers ends goroutines that have no request to serve.
+func (s *h2Server) trimWorkers() {
 	if s.workers != nil {
-		s.workers.Rest()
+		s.workers.CloseIdle()
 	}
 }
 
@@ -172,9 +172,9 @@ func (ctx *RequestCtx) IsHTTP2() bool {
 	return ctx.Request.Header.isHTTP2()
 }
 
-// lookForPreface checks whether a connection begins with the preface of HTTP/2, which
+// checkPreface checks whether a connection begins with the preface of HTTP/2, which
 // no request of HTTP/1 does. wait reports that it does, or that more bytes are needed.
-func (x *h1Exchange) lookForPreface(b []byte) (next engine.Action, wait bool) {
+func (x *h1Exchange) checkPreface(b []byte) (next engine.Action, wait bool) {
 	n := min(len(b), len(http2.Preface))
 	switch {
 	case n == 0 || x.c.IsTLS || string(b[:n]) != http2.Preface[:n]:

@@ -12,10 +12,9 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/field"
-	"github.com/valyala/fasthttp/internal/forwarded"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/peers"
-	"github.com/valyala/fasthttp/internal/proxyproto"
+	"github.com/valyala/fasthttp/internal/proxied"
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
@@ -167,7 +166,7 @@ func (ctx *RequestCtx) proxyTrust() *proxyTrust {
 // clientHop goes from the peer to the client, from one trusted proxy to the one in
 // front of it. It returns the address of the client, and, if the Forwarded field is
 // used, the element that describes its connection.
-func (ctx *RequestCtx) clientHop() (ip netip.Addr, hop forwarded.Element) {
+func (ctx *RequestCtx) clientHop() (ip netip.Addr, hop proxied.Element) {
 	ip = peers.AddrOf(ctx.RemoteAddr())
 	trust := ctx.proxyTrust()
 	if trust == nil {
@@ -177,16 +176,16 @@ func (ctx *RequestCtx) clientHop() (ip netip.Addr, hop forwarded.Element) {
 	for i := h.lastField(trust.address, h.list.Len()); i >= 0; i = h.lastField(trust.address, i) {
 		for rest := h.list.Value(i); rest != nil; {
 			var node []byte
-			if node, rest = forwarded.Last(rest); len(node) == 0 {
+			if node, rest = proxied.Last(rest); len(node) == 0 {
 				continue
 			}
-			parse := forwarded.ParseNode
+			parse := proxied.ParseNode
 			if trust.standard {
-				next, ok := forwarded.ParseElement(node)
+				next, ok := proxied.ParseElement(node)
 				if !ok {
 					return ip, hop
 				}
-				hop, node, parse = next, next.For, forwarded.ParseFor
+				hop, node, parse = next, next.For, proxied.ParseFor
 			}
 			next, ok := parse(node)
 			if !ok {
@@ -206,7 +205,7 @@ func lastElement(h *header, k key) []byte {
 	for i := h.lastField(k, h.list.Len()); i >= 0; i = h.lastField(k, i) {
 		for rest := h.list.Value(i); rest != nil; {
 			var last []byte
-			if last, rest = forwarded.Last(rest); len(last) > 0 {
+			if last, rest = proxied.Last(rest); len(last) > 0 {
 				return last
 			}
 		}
@@ -282,9 +281,9 @@ func (s *Server) proxyTimeout() time.Duration {
 	return s.handshakeTimeout()
 }
 
-// announces reports whether a connection from an address begins with a header. It
+// expectsProxyHeader reports whether a connection from an address begins with a header. It
 // is an error if the connection is not to be served.
-func (s *Server) announces(from net.Addr) (header bool, err error) {
+func (s *Server) expectsProxyHeader(from net.Addr) (header bool, err error) {
 	switch {
 	case s.headerPeers.Has(from):
 		return true, nil
@@ -345,13 +344,13 @@ func (s *Server) awaitsHeader(nc net.Conn) bool {
 	return p != nil
 }
 
-// throughProxy returns a connection that was accepted as one that begins with a
+// wrapProxied returns a connection that was accepted as one that begins with a
 // header, if it does.
-func (s *Server) throughProxy(nc net.Conn) (net.Conn, error) {
+func (s *Server) wrapProxied(nc net.Conn) (net.Conn, error) {
 	if s.ProxyProtocol == nil {
 		return nc, nil
 	}
-	header, err := s.announces(nc.RemoteAddr())
+	header, err := s.expectsProxyHeader(nc.RemoteAddr())
 	if err != nil || !header {
 		return nc, err
 	}
@@ -371,9 +370,9 @@ type proxiedListener struct {
 	s *Server
 }
 
-// behindProxies returns the listener to accept from: ln, wrapped if there is a
+// wrapListener returns the listener to accept from: ln, wrapped if there is a
 // ProxyProtocol.
-func (s *Server) behindProxies(ln net.Listener) net.Listener {
+func (s *Server) wrapListener(ln net.Listener) net.Listener {
 	if s.ProxyProtocol == nil {
 		return ln
 	}
@@ -390,7 +389,7 @@ func (ln *proxiedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		served, err := ln.s.throughProxy(nc)
+		served, err := ln.s.wrapProxied(nc)
 		if err == nil {
 			return served, nil
 		}
@@ -420,14 +419,14 @@ func (s *Server) awaitHeader(c *engine.Conn) error {
 		return nil
 	}
 	_ = from.SetReadDeadline(time.Now().Add(s.proxyTimeout()))
-	h, err := proxyproto.Read(from)
+	h, err := proxied.Read(from)
 	if err != nil {
 		return s.headerFailed(c, err)
 	}
 	_ = from.SetReadDeadline(time.Time{})
-	p.Ends.Store(engine.EndsOf(h))
+	p.Endpoints.Store(engine.EndpointsOf(h))
 	if err = s.admitClient(c); err != nil {
-		s.turnAway(c.NC, err)
+		s.refuseConn(c.NC, err)
 		return err
 	}
 	if !c.IsTLS {

@@ -24,7 +24,7 @@ func crowd(t *testing.T, s *Server) (clients []*servertest.Conn) {
 			t.Error(err)
 		}
 	})
-	for range 2 * maxKeepers {
+	for range 2 * maxCachedCtxs {
 		nc, err := ln.Dial()
 		if err != nil {
 			t.Fatal(err)
@@ -33,7 +33,7 @@ func crowd(t *testing.T, s *Server) (clients []*servertest.Conn) {
 		_ = nc.SetDeadline(time.Now().Add(servertest.Patience))
 		clients = append(clients, &servertest.Conn{Conn: nc, T: t})
 	}
-	servertest.Eventually(t, "all connections", func() bool { return s.GetOpenConnectionsCount() == 2*maxKeepers })
+	servertest.Eventually(t, "all connections", func() bool { return s.GetOpenConnectionsCount() == 2*maxCachedCtxs })
 	return clients
 }
 
@@ -77,7 +77,7 @@ func TestManyConnectionsGoOnAfterTheyHaveWaited(t *testing.T) {
 			}
 		}
 	}
-	if n := s.keepers.Load(); n != 0 {
+	if n := s.cachedCtxs.Load(); n != 0 {
 		t.Errorf("%d connections of many keep their contexts", n)
 	}
 	for _, c := range clients {
@@ -162,10 +162,10 @@ func TestConnectionsBesideACrowdAllocateLittle(t *testing.T) {
 			each := testing.AllocsPerRun(200, func() {
 				h := (*host)(s)
 				c := &engine.Conn{Set: &s.conns, Service: s.conns.Service()}
-				p := h.Lend(c, noEngine{keepsSpace: true}, nil).(*h1Conn)
+				p := h.AcquireProtocol(c, noEngine{keepsSpace: true}, nil).(*h1Conn)
 				p.Wait(engine.WaitRequest)
 				answerRequest(t, p, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-				if last, _ := h.Return(p, true); last != nil {
+				if last, _ := h.ReleaseProtocol(p, true); last != nil {
 					t.Error("a connection of many keeps its protocol for the next one")
 				}
 			})
@@ -185,11 +185,11 @@ func TestConnectionThatWaitsLeavesItsProtocol(t *testing.T) {
 	for _, bare := range []bool{false, true} {
 		h := driven(t, s, true)
 		c := h.c
-		if _, _, ok := (*host)(s).PutAway(h, bare); ok {
+		if _, _, ok := (*host)(s).ParkProtocol(h, bare); ok {
 			t.Error("a connection leaves its protocol before its first request")
 		}
 		answerRequest(t, h, servertest.Get("/"))
-		space, _, ok := (*host)(s).PutAway(h, bare)
+		space, _, ok := (*host)(s).ParkProtocol(h, bare)
 		if !ok || h.c != nil || h.link != nil || h.x.ctx.c != nil || h.x.ctx.used {
 			t.Fatalf("the connection leaves its protocol: %t, with %+v", ok, h.x.ctx)
 		}
@@ -197,7 +197,7 @@ func TestConnectionThatWaitsLeavesItsProtocol(t *testing.T) {
 			t.Errorf("the connection waits with %v, bare: %t", space, bare)
 		}
 		until := time.Now().Add(time.Hour)
-		next := (*host)(s).TakeUp(c, noEngine{keepsSpace: true}, space, until, until).(*h1Conn)
+		next := (*host)(s).ResumeProtocol(c, noEngine{keepsSpace: true}, space, until, until).(*h1Conn)
 		if next.c != c || next.readUntil != until || next.writeUntil != until || space != nil && next.in != space {
 			t.Error("the connection goes on in another way")
 		}
@@ -211,18 +211,18 @@ func TestConnectionsThatKeepTheirProtocol(t *testing.T) {
 	crowd(t, many)
 	crowd(t, late)
 	pinned := driven(t, many, true)
-	pinned.c.PinOnly()
+	pinned.c.MarkEscaped()
 	for name, h := range map[string]*h1Conn{"one of few": driven(t, few, true), "a pinned one": pinned} {
 		answerRequest(t, h, servertest.Get("/"))
-		if _, _, ok := (*host)(h.s).PutAway(h, false); ok {
+		if _, _, ok := (*host)(h.s).ParkProtocol(h, false); ok {
 			t.Errorf("%s leaves its protocol", name)
 		}
 	}
 	h := driven(t, late, true)
 	h.give(servertest.Get("/"))
-	expectAction(t, h, engine.FlushRest)
+	expectAction(t, h, engine.FlushIdle)
 	left := h.x.ctx
-	(*host)(late).PutAway(h, false)
+	(*host)(late).ParkProtocol(h, false)
 	if h.x.ctx == left && left.timeoutResponse.Load() != nil {
 		t.Error("another connection gets the context of a handler that is late")
 	}

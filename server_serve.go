@@ -151,7 +151,7 @@ func (s *Server) Serve(ln net.Listener) error {
 			return err
 		}
 	}
-	return s.conns.Serve(s.behindProxies(ln))
+	return s.conns.Serve(s.wrapListener(ln))
 }
 
 var errNoHandler = errors.New("fasthttp: cannot serve: Server.Handler is nil")
@@ -215,9 +215,9 @@ func (s *Server) admitAddress(nc net.Conn) (ip netip.Addr, err error) {
 	return ip, nil
 }
 
-// turnAwayTimeout is how long a refused connection may take to receive the refusal. A
+// refuseTimeout is how long a refused connection may take to receive the refusal. A
 // distant client needs a second for the TLS handshake alone.
-var turnAwayTimeout = 10 * time.Second
+var refuseTimeout = 10 * time.Second
 
 // maxRefusals is how many refused connections are sent a response concurrently. Each of
 // them holds a descriptor until its client has received it: clients that open too many
@@ -236,8 +236,8 @@ func (s *Server) mayRefuse(limit int64) bool {
 
 func (s *Server) refused() { s.refusals.Add(-1) }
 
-// turnAway answers a connection that the server does not serve, and closes it.
-func (s *Server) turnAway(nc net.Conn, why error) {
+// refuseConn answers a connection that the server does not serve, and closes it.
+func (s *Server) refuseConn(nc net.Conn, why error) {
 	defer s.logRefusal(nc, why)
 	limit := int64(maxRefusals)
 	if _, ok := nc.(connTLSer); ok {
@@ -265,11 +265,11 @@ func (s *Server) turnAway(nc net.Conn, why error) {
 // closed.
 func (s *Server) sendRefusal(nc net.Conn, resp *Response, why error) {
 	resp.SetConnectionClose()
-	_ = nc.SetDeadline(time.Now().Add(turnAwayTimeout))
+	_ = nc.SetDeadline(time.Now().Add(refuseTimeout))
 	n, err := resp.WriteTo(nc)
 	s.reportRefusal(nc, resp, SentResponse{Bytes: n, Refused: why, Err: err})
 	if err == nil {
-		engine.LingerOn(nc, engine.LingerLittle)
+		engine.LingerOn(nc, engine.LingerSmallSize)
 	}
 }
 
@@ -300,7 +300,7 @@ func (s *Server) ServeConn(c net.Conn) error {
 		_ = c.Close()
 		return err
 	}
-	nc, err := s.throughProxy(c)
+	nc, err := s.wrapProxied(c)
 	if err != nil {
 		s.logRefusal(c, err)
 		_ = c.Close()
@@ -404,14 +404,14 @@ var h1Conns = sync.Pool{New: func() any { return newH1Conn() }}
 // prepareConns puts the settings into the set of connections.
 func (s *Server) prepareConns() {
 	s.conns.Host = (*host)(s)
-	s.conns.IdleWorker = max(s.MaxIdleWorkerDuration, 0)
-	s.conns.Limits = engine.Limits{Handshake: s.handshakeTimeout(), First: s.set.firstTimeout, Idle: s.set.idleTimeout, Answered: s.set.headTimeout > 0}
-	s.conns.Watched = s.ConnState != nil
+	s.conns.WorkerIdleTimeout = max(s.MaxIdleWorkerDuration, 0)
+	s.conns.Limits = engine.Limits{Handshake: s.handshakeTimeout(), First: s.set.firstTimeout, Idle: s.set.idleTimeout, RespondsOnTimeout: s.set.headTimeout > 0}
+	s.conns.TracksState = s.ConnState != nil
 	s.conns.Renew()
 }
 
-// Lend implements engine.Host.
-func (h *host) Lend(c *engine.Conn, l engine.Link, last engine.Protocol) engine.Protocol {
+// AcquireProtocol implements engine.Host.
+func (h *host) AcquireProtocol(c *engine.Conn, l engine.Link, last engine.Protocol) engine.Protocol {
 	s := (*Server)(h)
 	if c.Variant == variantHTTP2 || s.set.onlyHTTP2 && !c.IsTLS {
 		return newH2Conn(s, c, l)
@@ -419,8 +419,8 @@ func (h *host) Lend(c *engine.Conn, l engine.Link, last engine.Protocol) engine.
 	own, _ := last.(*h1Conn)
 	switch {
 	case own != nil:
-	case l.KeepsSpace():
-		own = s.restedConn()
+	case l.HasReadGoroutine():
+		own = s.parkedConn()
 	default:
 		own = h1Conns.Get().(*h1Conn)
 	}
@@ -428,53 +428,53 @@ func (h *host) Lend(c *engine.Conn, l engine.Link, last engine.Protocol) engine.
 	return own
 }
 
-// Return implements engine.Host.
-func (h *host) Return(p engine.Protocol, reuse bool) (last engine.Protocol, fault error) {
+// ReleaseProtocol implements engine.Host.
+func (h *host) ReleaseProtocol(p engine.Protocol, reuse bool) (last engine.Protocol, fault error) {
 	if over, ok := p.(*h2Conn); ok {
 		return nil, over.release()
 	}
 	own := p.(*h1Conn)
 	fault = own.fault
-	own.endKeeping()
+	own.endCachingCtx()
 	if reuse && own.reusable() {
-		if !own.link.KeepsSpace() || !(*Server)(h).hasMany() {
+		if !own.link.HasReadGoroutine() || !(*Server)(h).hasMany() {
 			return own, fault
 		}
-		own.putAway()
+		own.park()
 		return nil, fault
 	}
 	own.release()
-	if !own.conn.Left() {
+	if !own.phases.ReadingDetached() {
 		own.clear()
 		h1Conns.Put(own)
 	}
 	return nil, fault
 }
 
-// PutAway implements engine.Host.
-func (h *host) PutAway(p engine.Protocol, bare bool) (space *bufpool.Buffer, until time.Time, ok bool) {
+// ParkProtocol implements engine.Host.
+func (h *host) ParkProtocol(p engine.Protocol, bare bool) (space *bufpool.Buffer, until time.Time, ok bool) {
 	own, isH1 := p.(*h1Conn)
-	if !isH1 || !own.mayRest(bare) {
+	if !isH1 || !own.mayPark(bare) {
 		return nil, time.Time{}, false
 	}
 	if !bare {
-		space = own.letSpace()
+		space = own.detachReadBuffer()
 	}
-	own.putAway()
+	own.park()
 	return space, afterTimeout(h.set.idleTimeout), true
 }
 
 // Dormant implements engine.Host.
 func (h *host) Dormant(c *engine.Conn) (size int, until time.Time, ok bool) {
-	if !(*Server)(h).hasMany() || h.set.headTimeout > 0 || c.IsPinned() || c.Variant == variantHTTP2 || h.set.onlyHTTP2 && !c.IsTLS {
+	if !(*Server)(h).hasMany() || h.set.headTimeout > 0 || c.HasEscaped() || c.Variant == variantHTTP2 || h.set.onlyHTTP2 && !c.IsTLS {
 		return 0, time.Time{}, false
 	}
 	return h.set.readSize, afterTimeout(h.set.firstTimeout), true
 }
 
-// TakeUp implements engine.Host.
-func (h *host) TakeUp(c *engine.Conn, l engine.Link, space *bufpool.Buffer, readUntil, writeUntil time.Time) engine.Protocol {
-	own := (*Server)(h).restedConn()
+// ResumeProtocol implements engine.Host.
+func (h *host) ResumeProtocol(c *engine.Conn, l engine.Link, space *bufpool.Buffer, readUntil, writeUntil time.Time) engine.Protocol {
+	own := (*Server)(h).parkedConn()
 	own.attach((*Server)(h), c, l)
 	own.readUntil, own.writeUntil = readUntil, writeUntil
 	if space != nil {
@@ -488,17 +488,17 @@ func (h *host) TakeUp(c *engine.Conn, l engine.Link, space *bufpool.Buffer, read
 func (h *host) Admit(nc net.Conn) (peer netip.Addr, err error) { return (*Server)(h).admit(nc) }
 
 // Refuse implements engine.Host.
-func (h *host) Refuse(nc net.Conn, why error) { (*Server)(h).turnAway(nc, why) }
+func (h *host) Refuse(nc net.Conn, why error) { (*Server)(h).refuseConn(nc, why) }
 
-// Crowded implements engine.Host.
-func (h *host) Crowded(why error) {
+// OnOverload implements engine.Host.
+func (h *host) OnOverload(why error) {
 	if why == ErrConcurrencyLimit && h.SleepWhenConcurrencyLimitsExceeded > 0 {
 		h.conns.Pause(h.SleepWhenConcurrencyLimitsExceeded)
 	}
 }
 
-// Gone implements engine.Host.
-func (h *host) Gone(peer netip.Addr) { (*Server)(h).dismiss(peer) }
+// ConnClosed implements engine.Host.
+func (h *host) ConnClosed(peer netip.Addr) { (*Server)(h).dismiss(peer) }
 
 // Prepare implements engine.Host.
 func (h *host) Prepare(nc net.Conn) {
@@ -573,7 +573,7 @@ func (h *host) ExpectsHeader(nc net.Conn) (wait time.Duration, expected, served 
 		// proxy
 		return 0, false, false
 	}
-	expected, err := s.announces(peer)
+	expected, err := s.expectsProxyHeader(peer)
 	if err != nil {
 		s.logRefusal(nc, err)
 		return 0, false, false

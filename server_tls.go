@@ -12,9 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/certs"
 	"github.com/valyala/fasthttp/internal/engine"
-	"github.com/valyala/fasthttp/internal/tickets"
+	"github.com/valyala/fasthttp/internal/servertls"
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
@@ -55,16 +54,16 @@ func ServeTLSEmbed(ln net.Listener, certData, keyData []byte, handler RequestHan
 // ListenAndServeTLS is ServeTLS on the TCP address addr, such as ":8443", over IPv4
 // only; for anything else, create a listener and call ServeTLS.
 func (s *Server) ListenAndServeTLS(addr, certFile, keyFile string) error {
-	return s.listenAndServeTLS(addr, certs.Source{InFiles: true, Cert: certFile, Key: keyFile})
+	return s.listenAndServeTLS(addr, servertls.Source{InFiles: true, Cert: certFile, Key: keyFile})
 }
 
 // ListenAndServeTLSEmbed is ServeTLSEmbed on the TCP address addr, such as ":8443",
 // over IPv4 only; for anything else, create a listener and call ServeTLSEmbed.
 func (s *Server) ListenAndServeTLSEmbed(addr string, certData, keyData []byte) error {
-	return s.listenAndServeTLS(addr, certs.Source{Cert: string(certData), Key: string(keyData)})
+	return s.listenAndServeTLS(addr, servertls.Source{Cert: string(certData), Key: string(keyData)})
 }
 
-func (s *Server) listenAndServeTLS(addr string, source certs.Source) error {
+func (s *Server) listenAndServeTLS(addr string, source servertls.Source) error {
 	config, err := s.servingConfig(source)
 	if err != nil {
 		return err
@@ -100,17 +99,17 @@ func (s *Server) listenAndServeTLS(addr string, source certs.Source) error {
 // neither Protocols nor a handler set by NextProto supports it. A configuration returned by
 // TLSConfig.GetConfigForClient offers its own NextProtos.
 func (s *Server) ServeTLS(ln net.Listener, certFile, keyFile string) error {
-	return s.serveTLS(ln, certs.Source{InFiles: true, Cert: certFile, Key: keyFile})
+	return s.serveTLS(ln, servertls.Source{InFiles: true, Cert: certFile, Key: keyFile})
 }
 
 // ServeTLSEmbed is ServeTLS with the contents of the files: certData is a certificate
 // in PEM form, followed by the certificates of its issuers, and keyData its key.
 // Neither is kept. If one of them is empty, only TLSConfig is used.
 func (s *Server) ServeTLSEmbed(ln net.Listener, certData, keyData []byte) error {
-	return s.serveTLS(ln, certs.Source{Cert: string(certData), Key: string(keyData)})
+	return s.serveTLS(ln, servertls.Source{Cert: string(certData), Key: string(keyData)})
 }
 
-func (s *Server) serveTLS(ln net.Listener, source certs.Source) error {
+func (s *Server) serveTLS(ln net.Listener, source servertls.Source) error {
 	config, err := s.servingConfig(source)
 	if err != nil {
 		_ = ln.Close()
@@ -125,15 +124,15 @@ func (s *Server) serveTLS(ln net.Listener, source certs.Source) error {
 // be called before the server is started. It fails if a file cannot be read, or if the
 // two do not match.
 func (s *Server) AppendCert(certFile, keyFile string) error {
-	return s.appendCert(certs.Source{InFiles: true, Cert: certFile, Key: keyFile})
+	return s.appendCert(servertls.Source{InFiles: true, Cert: certFile, Key: keyFile})
 }
 
 // AppendCertEmbed is AppendCert with the contents of the files.
 func (s *Server) AppendCertEmbed(certData, keyData []byte) error {
-	return s.appendCert(certs.Source{Cert: string(certData), Key: string(keyData)})
+	return s.appendCert(servertls.Source{Cert: string(certData), Key: string(keyData)})
 }
 
-func (s *Server) appendCert(source certs.Source) error {
+func (s *Server) appendCert(source servertls.Source) error {
 	cert, err := source.Load()
 	if err != nil {
 		return err
@@ -177,7 +176,7 @@ func (s *Server) ownTLSConfig() {
 
 // servingConfig returns a copy of TLSConfig fit for serving, with the certificate of
 // the source if the source has one.
-func (s *Server) servingConfig(source certs.Source) (*tls.Config, error) {
+func (s *Server) servingConfig(source servertls.Source) (*tls.Config, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	config := s.TLSConfig.Clone()
@@ -192,13 +191,13 @@ func (s *Server) servingConfig(source certs.Source) (*tls.Config, error) {
 		config.Certificates = append(slices.Clip(config.Certificates), cert)
 	}
 	if len(config.Certificates) == 0 && config.GetCertificate == nil && config.GetConfigForClient == nil {
-		return nil, certs.ErrNone
+		return nil, servertls.ErrNone
 	}
 	config.NextProtos = s.offeredProtos(config.NextProtos)
 	// each listener has a configuration of its own, and a client may connect to any of
 	// them
 	if s.tickets == nil {
-		s.tickets = tickets.For(s)
+		s.tickets = servertls.For(s)
 	}
 	s.tickets.Manage(config)
 	return config, nil
@@ -347,7 +346,7 @@ func (s *Server) serveProto(c *engine.Conn, serve ServeHandler) (err error) {
 			err = fmt.Errorf("fasthttp: panic serving another protocol: %v", r)
 		}
 	}()
-	c.PinOnly()
+	c.MarkEscaped()
 	if err = serve(c.NC); err != nil && (s.LogAllErrors || !isCommon(err)) {
 		s.logger().Printf("fasthttp: cannot serve another protocol to %v: %v", c.NC.RemoteAddr(), err)
 	}
@@ -359,7 +358,7 @@ func (s *Server) serveProto(c *engine.Conn, serve ServeHandler) (err error) {
 func (s *Server) handshakeFailed(c *engine.Conn, err error) {
 	if header, ok := errors.AsType[tls.RecordHeaderError](err); ok && header.Conn != nil && startsLikeHTTP(header.RecordHeader) {
 		err = errPlainHTTP
-		s.answerPlainHTTP(transportOf(header.Conn))
+		s.respondPlainHTTP(transportOf(header.Conn))
 	}
 	if isCommon(err) && !s.LogAllErrors {
 		return
@@ -380,8 +379,8 @@ func startsLikeHTTP(header [tlswire.HeaderSize]byte) bool {
 	return false
 }
 
-// answerPlainHTTP answers a client that must use TLS with a 400.
-func (s *Server) answerPlainHTTP(nc net.Conn) {
+// respondPlainHTTP answers a client that must use TLS with a 400.
+func (s *Server) respondPlainHTTP(nc net.Conn) {
 	resp := AcquireResponse()
 	defer ReleaseResponse(resp)
 	s.configureResponse(resp)
@@ -404,7 +403,7 @@ const defaultReloadInterval = 10 * time.Second
 //	if err != nil {
 //		return err
 //	}
-//	server.TLSConfig = &tls.Config{GetCertificate: certs.GetCertificate}
+//	server.TLSConfig = &tls.Config{GetCertificate: servertls.GetCertificate}
 //	return server.ListenAndServeTLS(":443", "", "")
 //
 // It has no goroutine of its own: a handshake checks the files if the last check was
@@ -424,10 +423,10 @@ type TLSReloader struct {
 	// they go to the standard error output.
 	Logger Logger
 
-	looked atomic.Int64 // the time of the last check, in nanoseconds since begun
-	begun  time.Time
+	lastCheck atomic.Int64 // the time of the last check, in nanoseconds since begun
+	begun     time.Time
 
-	files certs.Files
+	files servertls.Files
 
 	mu   sync.Mutex // guards last
 	last string     // the last error that was logged
@@ -452,19 +451,19 @@ func (r *TLSReloader) Add(certFile, keyFile string) error { return r.files.Add(c
 // that is valid for the requested host and that the client supports, or else the first
 // of all. The error is always nil.
 func (r *TLSReloader) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	r.lookNowAndThen()
+	r.checkIfDue()
 	return r.files.For(hello), nil
 }
 
-// lookNowAndThen checks the files if the last check was Interval ago. Of several concurrent
+// checkIfDue checks the files if the last check was Interval ago. Of several concurrent
 // handshakes one does so, and the others do not wait for it.
-func (r *TLSReloader) lookNowAndThen() {
+func (r *TLSReloader) checkIfDue() {
 	interval := r.Interval
 	if interval <= 0 {
 		interval = defaultReloadInterval
 	}
-	now, looked := time.Since(r.begun), r.looked.Load()
-	if now-time.Duration(looked) < interval || !r.looked.CompareAndSwap(looked, int64(now)) {
+	now, looked := time.Since(r.begun), r.lastCheck.Load()
+	if now-time.Duration(looked) < interval || !r.lastCheck.CompareAndSwap(looked, int64(now)) {
 		return
 	}
 	err := r.Reload()
@@ -499,4 +498,4 @@ func (r *TLSReloader) Reload() error { return r.files.Reload() }
 //
 // It is meant for tests. It returns an error only if the packages of crypto do, for
 // example for a name that a certificate cannot contain.
-func GenerateTestCertificate(host string) ([]byte, []byte, error) { return certs.SelfSigned(host) }
+func GenerateTestCertificate(host string) ([]byte, []byte, error) { return servertls.SelfSigned(host) }

@@ -21,8 +21,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
-	"github.com/valyala/fasthttp/internal/certs"
 	"github.com/valyala/fasthttp/internal/servertest"
+	"github.com/valyala/fasthttp/internal/servertls"
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
@@ -200,7 +200,7 @@ func TestServeTLSWithoutCertificate(t *testing.T) {
 				t.Errorf("%s: got %v", name, err)
 			}
 		}
-		if err := s.AppendCert("", ""); err != certs.ErrNone {
+		if err := s.AppendCert("", ""); err != servertls.ErrNone {
 			t.Errorf("AppendCert: %v", err)
 		}
 		if _, err := ln.Accept(); !errors.Is(err, net.ErrClosed) {
@@ -219,7 +219,7 @@ func TestServeTLSWithoutCertificate(t *testing.T) {
 func TestServeTLSLeavesTheConfigAlone(t *testing.T) {
 	cert, key := servertest.Certificate()
 	s := &Server{Handler: echo, TLSConfig: &tls.Config{NextProtos: []string{protoHTTP2}}}
-	config, err := s.servingConfig(certs.Source{Cert: string(cert), Key: string(key)})
+	config, err := s.servingConfig(servertls.Source{Cert: string(cert), Key: string(key)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestServerChoosesCertificateByHost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	config, err := s.servingConfig(certs.Source{})
+	config, err := s.servingConfig(servertls.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}

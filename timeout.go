@@ -11,26 +11,24 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// TimeoutHandler returns a handler that runs h with a time limit. If h takes longer
-// than timeout, the client gets a 408 with msg at that moment.
+// TimeoutHandler returns a handler that runs h with a time limit. If h takes longer than
+// timeout, the client gets a 408 with msg at that moment.
 //
-// h runs in a goroutine of its own, and with a context of its own, which begins as
-// the one that the handler was called with. If h returns in time, everything that it
-// has set is copied back to the caller's context, and so are trailers that its body
-// stream sets in the context of h when it is read. If it is late, nothing is: the
-// response has the status and msg, and also the fields that were set before the
-// handler was called, except those that describe the content. The caller of the
-// handler sees that response, and may change it.
+// h runs in its own goroutine, with its own context, which starts as a copy of the caller's
+// context. If h returns in time, all its changes are copied back to the caller's context,
+// including the trailers that its body stream sets in the context of h when it is read. If h
+// is late, no changes are copied back: the response has the status and msg, and the fields
+// that were set before h was called, except the fields that describe the content. Middleware around
+// the returned handler sees that response, and may change it.
 //
-// h is not stopped. It may use its context until it returns, but its changes have no
-// effect. When it returns, values set with SetUserValue and its response's body
-// stream are closed, and the files of its multipart form are removed. If it watches
-// the client (see WatchDisconnect) its context ends when the client gets the other
-// answer. A body that is still arriving as a stream is left to h as well, and the
-// connection ends.
+// A late h is not stopped. It may use its context until it returns, but its changes have no
+// effect. When it returns, values set with SetUserValue and its response's body stream are
+// closed, and the files of its multipart form are removed. If it watches the client (see
+// WatchDisconnect), its context is canceled when the client gets the other response. A streamed
+// body that has not fully arrived is left to h, and the connection ends.
 //
-// No more than Server.Concurrency handlers of a Server run this way at a time,
-// including late ones: if there are more, the client gets a 429 with msg.
+// At most Server.Concurrency handlers of a Server run this way at once, including late ones.
+// Beyond that, the client gets a 429 with msg, and h is not called.
 func TimeoutHandler(h RequestHandler, timeout time.Duration, msg string) RequestHandler {
 	return TimeoutWithCodeHandler(h, timeout, msg, StatusRequestTimeout)
 }
@@ -42,49 +40,48 @@ func TimeoutWithCodeHandler(h RequestHandler, timeout time.Duration, msg string,
 			ctx.Error(msg, StatusTooManyRequests)
 			return
 		}
-		run := ctx.lend(h)
+		run := ctx.newRun(h)
 		run.limit(timeout, msg, statusCode)
 		go run.start()
 		timer := AcquireTimer(timeout)
 		defer ReleaseTimer(timer)
 		if run.isLate(timer.C) {
-			ctx.giveUp(run)
+			ctx.abandonRun(run)
 			return
 		}
 		if run.ctx.timeoutResponse.Load() != nil {
-			ctx.giveUp(run)
+			ctx.abandonRun(run)
 			run.logFault()
 			return
 		}
 		fault := run.fault
-		ctx.takeBack(run)
+		ctx.copyBack(run)
 		if fault != nil {
 			panic(fault)
 		}
 	}
 }
 
-// timedRun is a handler that runs in a goroutine of its own, with a context of its
-// own.
+// timedRun is a call of a handler in its own goroutine, with its own context.
 type timedRun struct {
 	ctx     *RequestCtx
 	handler RequestHandler
 
-	due        time.Time // it is late if it has not returned by then
-	msg        string    // of the answer if it is late
+	deadline   time.Time // the handler is late if it has not returned by then
+	msg        string    // of the response if the handler is late
 	statusCode int
 
-	late   bool      // it has timed out; guarded by ctx.late
-	ended  bool      // it has returned; guarded by ctx.late
-	fault  any       // the value of its panic
-	before *timedRun // in RequestCtx.run or RequestCtx.left; guarded by late of that context
+	late     bool      // the handler has timed out; guarded by ctx.late
+	ended    bool      // the handler has returned; guarded by ctx.late
+	fault    any       // the value of the handler's panic
+	previous *timedRun // in RequestCtx.run or RequestCtx.left; guarded by late of that context
 
-	start func()        // serve, as a value that is made once
-	done  chan struct{} // gets a value when it has ended
+	start func()        // the method value serve, allocated once
+	done  chan struct{} // receives a value when the handler has ended
 }
 
-// timedRun returns a run for a handler of s, which may be nil. Its context always belongs to
-// s, for late calls of Done ask it for that at any time.
+// timedRun returns a run for a handler of s, which may be nil. The server of its context never
+// changes, since late calls of Done may read it at any time.
 func (s *Server) timedRun() *timedRun {
 	if r, ok := s.pooledRuns().Get().(*timedRun); ok {
 		return r
@@ -94,7 +91,7 @@ func (s *Server) timedRun() *timedRun {
 	return r
 }
 
-// bareRuns has the runs for contexts without a server.
+// bareRuns is the pool of runs for contexts without a server.
 var bareRuns sync.Pool
 
 func (s *Server) pooledRuns() *sync.Pool {
@@ -104,13 +101,12 @@ func (s *Server) pooledRuns() *sync.Pool {
 	return &s.runs
 }
 
-// errHandlerLeft is the fault of a handler that has ended its goroutine instead of
-// returning.
-var errHandlerLeft = errors.New("fasthttp: the handler has ended its goroutine")
+// errHandlerExited is the fault of a handler that has ended its goroutine without returning.
+var errHandlerExited = errors.New("fasthttp: the handler has ended its goroutine")
 
 // serve calls the handler.
 func (r *timedRun) serve() {
-	r.fault = errHandlerLeft
+	r.fault = errHandlerExited
 	defer func() {
 		if p := recover(); p != nil {
 			r.fault = passPanic(p)
@@ -122,8 +118,8 @@ func (r *timedRun) serve() {
 	r.fault = nil
 }
 
-// admitTimed counts a handler that is to run in a goroutine of its own, unless
-// there are too many.
+// admitTimed counts a handler that will run in its own goroutine. It returns false if there are
+// too many.
 func (s *Server) admitTimed() bool {
 	if s == nil {
 		// the context was made without a server
@@ -136,32 +132,31 @@ func (s *Server) admitTimed() bool {
 	return true
 }
 
-// limit gives the handler a time limit that begins now, and says what the client gets if it
-// takes longer.
+// limit sets a time limit that starts now, and the response for the case that the handler takes
+// longer.
 func (r *timedRun) limit(timeout time.Duration, msg string, statusCode int) {
-	r.due, r.msg, r.statusCode = time.Now().Add(timeout), msg, statusCode
+	r.deadline, r.msg, r.statusCode = time.Now().Add(timeout), msg, statusCode
 }
 
-// isLate waits until the handler has returned, or has timed out, and reports whether it has
-// timed out.
+// isLate waits until the handler has returned or timed out, and reports whether it has timed
+// out.
 func (r *timedRun) isLate(timeout <-chan time.Time) bool {
 	select {
 	case <-timeout:
 		if r.timeOut() {
 			return true
 		}
-		// it has returned at the same moment
+		// the handler has returned at the same moment
 		<-r.done
 	case <-r.done:
 	}
 	return r.late
 }
 
-// timeOut marks the handler as late, and reports true, unless it has returned in the
-// meantime.
+// timeOut marks the handler as late and returns true, unless the handler has returned.
 func (r *timedRun) timeOut() bool {
-	r.ctx.late.Lock()
-	defer r.ctx.late.Unlock()
+	r.ctx.timeoutMu.Lock()
+	defer r.ctx.timeoutMu.Unlock()
 	if r.ended {
 		return false
 	}
@@ -172,39 +167,40 @@ func (r *timedRun) timeOut() bool {
 // expire marks the handler as late. ctx.late is held.
 func (r *timedRun) expire() {
 	r.late = true
-	r.ctx.loseConn()
-	// if a TimeoutError method has set a response, that one stands
+	r.ctx.revokeConn()
+	// the response of a TimeoutError method takes precedence
 	if r.ctx.timeoutResponse.Load() == nil {
 		r.ctx.timeoutResponse.Store(timeoutErrorResponse(r.msg, r.statusCode))
 	}
 }
 
-// leave makes resp the response of a handler that still runs: a TimeoutError method
-// was called on the context that its context was lent from.
-func (r *timedRun) leave(resp *Response) (unsent []io.Reader) {
-	r.ctx.late.Lock()
-	defer r.ctx.late.Unlock()
+// timeOutWith is called if a TimeoutError method was called on the context from which this one was
+// lent. It makes resp the response of the handler if that still runs. It returns unsent
+// streams, see timeOutLocked.
+func (r *timedRun) timeOutWith(resp *Response) (unsent []io.Reader) {
+	r.ctx.timeoutMu.Lock()
+	defer r.ctx.timeoutMu.Unlock()
 	if !r.ended {
-		unsent = r.ctx.leaveWith(resp)
+		unsent = r.ctx.timeOutLocked(resp)
 	}
 	return unsent
 }
 
-// end says that the handler has returned. A late one discards its context, unless a
-// TimeoutError method has left that to other goroutines of the application.
+// end is called when the handler has returned. If the handler is late, end discards the
+// context, unless a TimeoutError method has left that to other goroutines of the application.
 func (r *timedRun) end() {
 	ctx := r.ctx
 	if ctx.s != nil {
 		ctx.s.timed.Add(-1)
 	}
-	ctx.late.Lock()
+	ctx.timeoutMu.Lock()
 	r.ended = true
-	if !r.late && time.Now().After(r.due) {
-		// the goroutine that waits for it is later than it was
+	if !r.late && time.Now().After(r.deadline) {
+		// the waiting goroutine has not yet noticed that the time is over
 		r.expire()
 	}
-	late, kept := r.late, ctx.kept
-	ctx.late.Unlock()
+	late, kept := r.late, ctx.detached
+	ctx.timeoutMu.Unlock()
 	if !late {
 		return
 	}
@@ -214,8 +210,8 @@ func (r *timedRun) end() {
 	}
 }
 
-// logFault logs a panic of a handler whose caller has gone on. It logs only the
-// address, which a context has in any state.
+// logFault logs a panic of a handler whose caller no longer waits. Of the context it logs only
+// the address, which is always valid.
 func (r *timedRun) logFault() {
 	if err, ok := r.fault.(error); r.fault == nil || ok && isAbort(err) {
 		return
@@ -223,24 +219,24 @@ func (r *timedRun) logFault() {
 	r.ctx.serverLogger().Printf("fasthttp: panic serving %s after its timeout: %v", r.ctx.RemoteAddr(), r.fault)
 }
 
-// loseConn takes the connection from a context, whose late is held, and from the
-// contexts that were lent from it. They keep the exchange until it answers, for it has the
-// watch that tells them of that.
-func (ctx *RequestCtx) loseConn() {
-	ctx.lost = true
+// revokeConn takes the connection from a context, whose late is held, and from the contexts lent
+// from it. They keep the exchange until it sends the response, since it has the watch that
+// reports this to them.
+func (ctx *RequestCtx) revokeConn() {
+	ctx.connRevoked = true
 	for run := range ctx.runs() {
-		run.ctx.late.Lock()
-		run.ctx.loseConn()
-		run.ctx.late.Unlock()
+		run.ctx.timeoutMu.Lock()
+		run.ctx.revokeConn()
+		run.ctx.timeoutMu.Unlock()
 	}
 }
 
-// runs are those that the context was lent to in the current request, late or not. late is
-// held.
+// runs returns the runs with contexts lent from ctx in the current request, late or not. late
+// is held.
 func (ctx *RequestCtx) runs() iter.Seq[*timedRun] {
 	return func(yield func(*timedRun) bool) {
-		for _, last := range [...]*timedRun{ctx.run, ctx.left} {
-			for run := last; run != nil; run = run.before {
+		for _, last := range [...]*timedRun{ctx.run, ctx.lateRun} {
+			for run := last; run != nil; run = run.previous {
 				if !yield(run) {
 					return
 				}
@@ -249,9 +245,9 @@ func (ctx *RequestCtx) runs() iter.Seq[*timedRun] {
 	}
 }
 
-// TimeoutError makes the response a 408 with msg and lets the handler return
-// while other goroutines still use the context: the server leaves it to them
-// and never uses it again.
+// TimeoutError sets the response to a 408 with msg. After it, the handler may return while
+// other goroutines still use the context: the server leaves the context to them, and never
+// reuses it.
 func (ctx *RequestCtx) TimeoutError(msg string) {
 	ctx.TimeoutErrorWithCode(msg, StatusRequestTimeout)
 }
@@ -268,13 +264,13 @@ func timeoutErrorResponse(msg string, statusCode int) *Response {
 	return resp
 }
 
-// TimeoutErrorWithResponse is TimeoutError with a copy of resp as the response. If resp has a
-// body stream, that is not copied but taken from resp; it is closed when it was sent, or will
-// not be sent because the client has another response already.
+// TimeoutErrorWithResponse is TimeoutError with a copy of resp as the response. A body stream is
+// moved from resp, not copied. It is closed after it was sent, or at once if it will not be
+// sent because the client already has another response.
 func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 	own := new(Response)
 	resp.CopyTo(own)
-	if stream, size := resp.body.takeStream(); stream != nil {
+	if stream, size := resp.body.detachStream(); stream != nil {
 		own.body.stream, own.body.size = stream, size
 		own.pointStream()
 	}
@@ -282,29 +278,29 @@ func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 	ctx.timeOut(own)
 }
 
-// timeOut makes resp the response. It waits for a method that uses the connection.
+// timeOut makes resp the response. It waits for methods that use the connection.
 func (ctx *RequestCtx) timeOut(resp *Response) {
-	ctx.late.Lock()
-	unsent := ctx.leaveWith(resp)
-	ctx.late.Unlock()
+	ctx.timeoutMu.Lock()
+	unsent := ctx.timeOutLocked(resp)
+	ctx.timeoutMu.Unlock()
 	for _, stream := range unsent {
 		closeUnsent(stream)
 	}
 }
 
-// leaveWith is timeOut with late held. It returns the streams that nobody sends, for the
-// caller to close them without the lock.
-func (ctx *RequestCtx) leaveWith(resp *Response) (unsent []io.Reader) {
+// timeOutLocked is timeOut with late held. It returns the streams that will not be sent: the caller
+// closes them after releasing the lock.
+func (ctx *RequestCtx) timeOutLocked(resp *Response) (unsent []io.Reader) {
 	if run := ctx.run; run != nil {
-		unsent = run.leave(resp.withoutStream())
+		unsent = run.timeOutWith(resp.withoutStream())
 	}
-	if before := ctx.timeoutResponse.Load(); before != nil && !ctx.answered {
-		if stream, _ := before.body.takeStream(); stream != nil {
+	if before := ctx.timeoutResponse.Load(); before != nil && !ctx.timeoutSent {
+		if stream, _ := before.body.detachStream(); stream != nil {
 			unsent = append(unsent, stream)
 		}
 	}
-	if ctx.answered {
-		if stream, _ := resp.body.takeStream(); stream != nil {
+	if ctx.timeoutSent {
+		if stream, _ := resp.body.detachStream(); stream != nil {
 			unsent = append(unsent, stream)
 		}
 		if ctx.stream != nil {
@@ -313,36 +309,36 @@ func (ctx *RequestCtx) leaveWith(resp *Response) (unsent []io.Reader) {
 		}
 	}
 	ctx.timeoutResponse.Store(resp)
-	ctx.kept = true
+	ctx.detached = true
 	return unsent
 }
 
-// timedOutResponse is what the client gets in the place of a response of the handler.
+// timedOutResponse is the response that the client gets instead of the handler's.
 type timedOutResponse struct {
 	*Response // without its stream
 	stream    io.Reader
 	size      int
 }
 
-// takeTimeoutResponse returns the response that the client gets in the place of the
-// context's own. If the context is left to goroutines of the handler, nobody else closes the
-// stream of its own response: it does so now, and noteStream from now on.
+// takeTimeoutResponse returns the response that the client gets instead of the context's own.
+// If the context is left to goroutines of the handler, takeTimeoutResponse closes the stream of
+// the context's own response, which will not be sent; recordStream refuses later streams.
 func (ctx *RequestCtx) takeTimeoutResponse() (resp timedOutResponse) {
-	ctx.late.Lock()
+	ctx.timeoutMu.Lock()
 	resp.Response = ctx.timeoutResponse.Load()
-	resp.stream, resp.size = resp.body.takeStream()
-	ctx.answered = true
+	resp.stream, resp.size = resp.body.detachStream()
+	ctx.timeoutSent = true
 	var unsent io.Reader
-	if ctx.kept {
+	if ctx.detached {
 		unsent, ctx.stream = ctx.stream, nil
 	}
-	ctx.late.Unlock()
+	ctx.timeoutMu.Unlock()
 	closeUnsent(unsent)
 	return resp
 }
 
-// giveStreamTo makes the stream, if there is one, that of dst.
-func (resp timedOutResponse) giveStreamTo(dst *Response) {
+// moveStreamTo moves the stream, if there is one, to dst.
+func (resp timedOutResponse) moveStreamTo(dst *Response) {
 	if resp.stream != nil {
 		dst.SetBodyStream(resp.stream, resp.size)
 		dst.ImmediateHeaderFlush = resp.ImmediateHeaderFlush
@@ -350,27 +346,28 @@ func (resp timedOutResponse) giveStreamTo(dst *Response) {
 	}
 }
 
-// pointStream makes the stream of the body, if it is that of a response that a client receives,
-// add its trailer section to resp. The response it was taken from may be another's by then.
+// pointStream is called after a body stream was moved to resp. If a client receives the stream,
+// it adds its trailer section to resp from now on: the response from which it was taken may be
+// reused meanwhile.
 func (resp *Response) pointStream() {
 	if stream, ok := resp.body.stream.(interface{ trailersTo(h *header) }); ok {
 		stream.trailersTo(&resp.Header.header)
 	}
 }
 
-// withoutStream returns a copy of resp without its stream, for a context that has a lock of its
-// own.
+// withoutStream returns a copy of resp without its stream, for a context with its own lock.
 func (resp *Response) withoutStream() *Response {
 	own := new(Response)
 	resp.CopyTo(own)
 	return own
 }
 
-// noteStream implements streamOwner: the stream is sent unless the client has another response.
-func (ctx *RequestCtx) noteStream(r io.Reader) (sent bool) {
-	ctx.late.Lock()
-	defer ctx.late.Unlock()
-	if ctx.answered && ctx.kept {
+// recordStream implements streamOwner. The stream will be sent unless the client has another
+// response.
+func (ctx *RequestCtx) recordStream(r io.Reader) (sent bool) {
+	ctx.timeoutMu.Lock()
+	defer ctx.timeoutMu.Unlock()
+	if ctx.timeoutSent && ctx.detached {
 		return false
 	}
 	ctx.stream = r
@@ -379,29 +376,29 @@ func (ctx *RequestCtx) noteStream(r io.Reader) (sent bool) {
 
 // claimStream implements streamOwner.
 func (ctx *RequestCtx) claimStream() bool {
-	ctx.late.Lock()
-	defer ctx.late.Unlock()
+	ctx.timeoutMu.Lock()
+	defer ctx.timeoutMu.Unlock()
 	claimed := ctx.stream != nil
 	ctx.stream = nil
 	return claimed
 }
 
-// LastTimeoutErrorResponse returns the response that the last TimeoutError method has
-// set, or nil. After a TimeoutHandler whose handler was late it is Response itself.
+// LastTimeoutErrorResponse returns the response set by the last call of a TimeoutError method,
+// or nil. After a TimeoutHandler with a late handler, it returns the address of ctx.Response.
 func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response {
-	if resp := ctx.timeoutResponse.Load(); resp != nil || ctx.left == nil {
+	if resp := ctx.timeoutResponse.Load(); resp != nil || ctx.lateRun == nil {
 		return resp
 	}
 	return &ctx.Response
 }
 
-// A handler with a timeout may go on long after its request was answered, and so do
-// the handlers around it: they log the answer, and set fields of it. So it gets a
-// context of its own. Text is copied, since the handlers around it may hold pieces of
-// it; large content and open streams are handed over.
+// A handler with a timeout may run long after its request was answered, and concurrently with
+// the handlers around it, which log the response and set its fields. So it gets its own
+// context. Text is copied, since the handlers around it may hold slices of it. Large content
+// and open streams are moved.
 
-// lend returns a run of h with a context that begins as ctx.
-func (ctx *RequestCtx) lend(h RequestHandler) *timedRun {
+// newRun returns a run of h whose context starts as a copy of ctx.
+func (ctx *RequestCtx) newRun(h RequestHandler) *timedRun {
 	run := ctx.s.timedRun()
 	run.handler = h
 	to := run.ctx
@@ -410,91 +407,91 @@ func (ctx *RequestCtx) lend(h RequestHandler) *timedRun {
 		to.serveOn(ctx.c)
 	}
 	to.requestNum, to.initAddr, to.initLogger = ctx.requestNum, ctx.initAddr, ctx.initLogger
-	ctx.Request.lendTo(&to.Request)
-	ctx.exchangeWith(to)
-	ctx.late.Lock()
-	defer ctx.late.Unlock()
-	if resp := ctx.timeoutResponse.Load(); resp != nil && ctx.kept {
-		// a TimeoutError method has already left it to other goroutines
+	ctx.Request.shareWith(&to.Request)
+	ctx.moveStateTo(to)
+	ctx.timeoutMu.Lock()
+	defer ctx.timeoutMu.Unlock()
+	if resp := ctx.timeoutResponse.Load(); resp != nil && ctx.detached {
+		// a TimeoutError method has already left ctx to other goroutines
 		to.timeoutResponse.Store(resp.withoutStream())
-		to.kept = true
+		to.detached = true
 	}
-	to.late.Lock()
-	to.exchange, to.lost = ctx.exchange, ctx.lost
-	to.late.Unlock()
-	run.before, ctx.run = ctx.run, run
+	to.timeoutMu.Lock()
+	to.exchange, to.connRevoked = ctx.exchange, ctx.connRevoked
+	to.timeoutMu.Unlock()
+	run.previous, ctx.run = ctx.run, run
 	return run
 }
 
-// exchangeWith gives to everything that a handler sets except the request.
-func (ctx *RequestCtx) exchangeWith(to *RequestCtx) {
+// moveStateTo moves everything that a handler may set, except the request, from ctx to the
+// context to.
+func (ctx *RequestCtx) moveStateTo(to *RequestCtx) {
 	ctx.Response.moveTo(&to.Response)
-	to.at, to.initTime, to.remoteAddr = ctx.at, ctx.initTime, ctx.remoteAddr
-	to.hijack, to.hijackNoResponse, to.hijackAtOnce = ctx.hijack, ctx.hijackNoResponse, ctx.hijackAtOnce
+	to.receivedAt, to.initTime, to.remoteAddr = ctx.receivedAt, ctx.initTime, ctx.remoteAddr
+	to.hijack, to.hijackNoResponse, to.hijackImmediately = ctx.hijack, ctx.hijackNoResponse, ctx.hijackImmediately
 	to.content, to.fullDuplex = ctx.content, ctx.fullDuplex
 	if w := ctx.watch.Load(); w != nil {
 		to.watch.CompareAndSwap(nil, w)
 	}
 }
 
-// takeBack copies back the changes of a handler that has returned in time. The
-// application may keep its context until the request was handled, so the context is
-// released with ctx.
-func (ctx *RequestCtx) takeBack(run *timedRun) {
+// copyBack copies back the changes of a handler that has returned in time. The application may
+// use the handler's context until the request was handled, so it is released with ctx.
+func (ctx *RequestCtx) copyBack(run *timedRun) {
 	from := run.ctx
 	from.endExchange()
-	from.exchangeWith(ctx)
+	from.moveStateTo(ctx)
 	if ctx.Response.body.stream != nil {
 		from.Response.Header.moveTrailers(&ctx.Response.Header.header)
 	}
-	// the body may be read at this moment, although the handler has returned
+	// another goroutine may be reading the body, although the handler has returned
 	reading := ctx.fullDuplex && ctx.Response.body.stream != nil
-	ctx.Request.takeBack(&from.Request, ctx.left != nil || from.left != nil, reading)
-	ctx.late.Lock()
-	defer ctx.late.Unlock()
-	ctx.takeLeft(from)
+	ctx.Request.copyBack(&from.Request, ctx.lateRun != nil || from.lateRun != nil, reading)
+	ctx.timeoutMu.Lock()
+	defer ctx.timeoutMu.Unlock()
+	ctx.adoptLateRuns(from)
 	if ctx.exchange == nil {
-		// there is no exchange that says when that is
-		ctx.run = run.before
+		// without an exchange, nothing releases the run with ctx
+		ctx.run = run.previous
 	}
 }
 
-// takeLeft takes over the late runs of a context whose handler has returned. late is held.
-func (ctx *RequestCtx) takeLeft(from *RequestCtx) {
-	if from.left == nil {
+// adoptLateRuns takes over the late runs of a context whose handler has returned. late is held.
+func (ctx *RequestCtx) adoptLateRuns(from *RequestCtx) {
+	if from.lateRun == nil {
 		return
 	}
-	first := from.left
-	for first.before != nil {
-		first = first.before
+	first := from.lateRun
+	for first.previous != nil {
+		first = first.previous
 	}
-	first.before, ctx.left, from.left = ctx.left, from.left, nil
+	first.previous, ctx.lateRun, from.lateRun = ctx.lateRun, from.lateRun, nil
 }
 
-// giveUp answers with the timeout response of the run, and leaves the context of the
+// abandonRun sets the response to the timeout response of the run, and leaves the context of the
 // run to its handler.
-func (ctx *RequestCtx) giveUp(run *timedRun) {
-	ctx.late.Lock()
-	ctx.run = run.before
-	run.before, ctx.left = ctx.left, run
-	ctx.late.Unlock()
+func (ctx *RequestCtx) abandonRun(run *timedRun) {
+	ctx.timeoutMu.Lock()
+	ctx.run = run.previous
+	run.previous, ctx.lateRun = ctx.lateRun, run
+	ctx.timeoutMu.Unlock()
 	if ctx.c != nil && ctx.c.NC != nil {
-		ctx.c.Pin()
+		ctx.c.RecordEscape()
 	}
-	ctx.Request.giveUp()
+	ctx.Request.detachShared()
 	response := run.ctx.takeTimeoutResponse()
-	ctx.Response.answer(response.Response)
-	response.giveStreamTo(&ctx.Response)
+	ctx.Response.overwriteWith(response.Response)
+	response.moveStreamTo(&ctx.Response)
 	ctx.hijack, ctx.content = nil, nil
 }
 
 // releaseRuns releases the contexts of handlers that have returned in time.
 func (ctx *RequestCtx) releaseRuns() {
 	for run := ctx.run; run != nil; {
-		before := run.before
+		before := run.previous
 		lent := run.ctx
 		lent.releaseRuns()
-		lent.Request.Header.onward, lent.Response.Header.onward = nil, nil
+		lent.Request.Header.trailerTarget, lent.Response.Header.trailerTarget = nil, nil
 		lent.watch.Store(nil)
 		lent.c = nil
 		lent.endExchange()
@@ -514,29 +511,28 @@ func (ctx *RequestCtx) releaseRuns() {
 	ctx.run = nil
 }
 
-// lendTo makes dst the request as a handler gets it. Bytes of the body are shared:
-// dst copies them before it changes anything.
-func (req *Request) lendTo(dst *Request) {
+// shareWith makes dst a copy of the request for a handler. They share the bytes of the body, which
+// dst copies before changing them.
+func (req *Request) shareWith(dst *Request) {
 	req.copyTextTo(dst)
 	dst.body = req.body
-	dst.body.spare = nil
+	dst.body.freeContent = nil
 	if p := req.body.bytes(); p != nil {
 		dst.body.buf, dst.body.raw = nil, p
 	}
 	dst.pointStream(dst)
-	req.values.LendTo(&dst.values)
+	req.values.ShareWith(&dst.values)
 	dst.form, req.form = req.form, nil
 }
 
-// trailingStream is a body stream of another package that adds the trailers after it
-// to its request.
+// trailingStream is a body stream of another package that adds its trailers to the request.
 type trailingStream interface {
-	// TrailersTo gives it the function to add them with.
+	// TrailersTo sets the function that adds a trailer.
 	TrailersTo(add func(name, value string) error)
 }
 
-// pointStream makes the stream of the body add its trailer section to the request to.
-// The stream itself is not moved.
+// pointStream makes the stream of the body add its trailer section to the request to. It does
+// not move the stream itself.
 func (req *Request) pointStream(to *Request) {
 	switch stream := req.body.stream.(type) {
 	case contentSource:
@@ -564,16 +560,16 @@ func (req *Request) copyTargetTo(dst *Request) {
 		req.args.CopyTo(&dst.args)
 	}
 	dst.uriParsed, dst.argsParsed, dst.argsErr = req.uriParsed, req.argsParsed, req.argsErr
-	dst.knownAs = 0
+	dst.parsedVersion = 0
 	dst.KeepBodyBuffer, dst.UseHostHeader = req.KeepBodyBuffer, req.UseHostHeader
 	dst.DisableRedirectPathNormalizing = req.DisableRedirectPathNormalizing
 	dst.GetBody, dst.timeout, dst.isTLS = req.GetBody, req.timeout, req.isTLS
 }
 
-// takeBack takes back the parts that lendTo gave away. If an inner handler is late,
-// that one keeps the body. If a goroutine is reading the body, the header stays with
-// it, since trailers may come at any moment.
-func (req *Request) takeBack(from *Request, late, reading bool) {
+// copyBack takes back the parts that shareWith has lent to from. If late is set, an inner handler
+// is late and keeps the body. If reading is set, a goroutine may be reading the body, and keeps
+// the header, to which trailers may be added at any moment.
+func (req *Request) copyBack(from *Request, late, reading bool) {
 	if !reading {
 		from.Header.CopyTo(&req.Header)
 	}
@@ -590,7 +586,7 @@ func (req *Request) takeBack(from *Request, late, reading bool) {
 			from.Header.moveTrailers(&req.Header.header)
 		}
 	}
-	req.values.TakeBack(&from.values)
+	req.values.MoveFrom(&from.values)
 	req.form, from.form = from.form, nil
 }
 
@@ -599,19 +595,19 @@ func sameBytes(a, b []byte) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// giveUp leaves the parts that were lent to a late handler with it.
-func (req *Request) giveUp() {
+// detachShared leaves the parts that were lent to a late handler to it.
+func (req *Request) detachShared() {
 	req.body = body{raw: req.body.bytes(), limit: req.body.limit}
 }
 
-// moveTo makes dst the response, which loses its body.
+// moveTo copies the response to dst, and moves its body there.
 func (resp *Response) moveTo(dst *Response) {
 	resp.Header.CopyTo(&dst.Header)
 	dst.ImmediateHeaderFlush, dst.StreamBody = resp.ImmediateHeaderFlush, resp.StreamBody
 	dst.SkipBody, dst.skipsHead, dst.KeepBodyBuffer = resp.SkipBody, resp.skipsHead, resp.KeepBodyBuffer
 	dst.remoteAddr, dst.localAddr = resp.remoteAddr, resp.localAddr
 	from, to := resp.body.owner, dst.body.owner
-	stream, size := resp.body.takeStream()
+	stream, size := resp.body.detachStream()
 	dst.body, resp.body = resp.body, body{owner: from}
 	dst.body.owner = to
 	if stream != nil {
@@ -619,9 +615,10 @@ func (resp *Response) moveTo(dst *Response) {
 	}
 }
 
-// answer gives the response status, content and fields of another one. Its own fields
-// stay if the other has no field of the same name, unless they describe the content.
-func (resp *Response) answer(other *Response) {
+// overwriteWith gives the response the status, content and fields of another one. The response keeps
+// its own fields, except the fields that describe the content and the ones with names that the other
+// one also has.
+func (resp *Response) overwriteWith(other *Response) {
 	h, from := &resp.Header, &other.Header
 	resp.ResetBody()
 	resp.SkipBody, resp.ImmediateHeaderFlush = other.SkipBody, false
@@ -653,7 +650,7 @@ func (resp *Response) answer(other *Response) {
 	}
 }
 
-// contentFields describe the content of a response, and not the response itself.
+// contentFields are the fields that describe the content of a response.
 var contentFields = []field.ID{
 	field.ContentType, field.ContentEncoding, field.ContentLength, field.ContentRange, field.Etag, field.LastModified,
 }

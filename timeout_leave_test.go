@@ -11,8 +11,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// A goroutine may call TimeoutError when it is too late for that: the response has begun. No
-// later request gets what it has set.
+// A goroutine may call TimeoutError too late, after the response has begun. This does not affect
+// later requests.
 func TestTimeoutErrorThatIsTooLateConcernsNoOtherRequest(t *testing.T) {
 	for name, first := range map[string]func(ctx *RequestCtx){
 		"while the body stream is sent": func(ctx *RequestCtx) {
@@ -52,8 +52,8 @@ type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// Contexts of handlers within one another each have a response of their own: the race
-// detector sees if one is used under two locks.
+// Contexts of nested handlers each have their own response: the race detector reports if one is
+// used under two locks.
 func TestContextsShareNoTimeoutResponse(t *testing.T) {
 	goOn := make(chan struct{})
 	defer close(goOn)
@@ -78,7 +78,7 @@ func TestContextsShareNoTimeoutResponse(t *testing.T) {
 	handlers.Wait()
 }
 
-// A goroutine to which a context was left may look at what the client gets.
+// A goroutine to which a context was left may read the response that the client gets.
 func TestTimeoutResponseMayBeReadWhileItIsSent(t *testing.T) {
 	var readers sync.WaitGroup
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -98,7 +98,7 @@ func TestTimeoutResponseMayBeReadWhileItIsSent(t *testing.T) {
 	})
 }
 
-// Code that calls handlers without a Server sends the timeout response, whatever comes after.
+// Code that calls handlers without a Server sends the timeout response, whatever follows.
 func TestTakeTimeoutResponse(t *testing.T) {
 	var ctx RequestCtx
 	for range 2 {
@@ -138,7 +138,7 @@ func TestTakeTimeoutResponse(t *testing.T) {
 	}
 }
 
-// A goroutine that waits for the end of a context without a server would wait for ever.
+// A goroutine that waits for the end of a context without a server would wait forever.
 func TestNothingWaitsForALentContextWithoutServer(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ctx := new(RequestCtx)

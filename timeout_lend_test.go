@@ -303,7 +303,7 @@ func TestContextGivenAwayAroundATimeoutHandler(t *testing.T) {
 	})
 }
 
-// trailingReader is a body stream that is told which request its trailers go to.
+// trailingReader is a body stream that calls a function when the request of its trailers is set.
 type trailingReader struct {
 	io.Reader
 	told func()
@@ -318,9 +318,9 @@ func (s trailingReader) TrailersTo(func(name, value string) error) { s.told() }
 func TestTimeoutWhileAnInnerHandlerEnds(t *testing.T) {
 	for range 100 {
 		outer := RequestCtx{exchange: new(exchange)}
-		run := outer.lend(nil)
+		run := outer.newRun(nil)
 		run.limit(servertest.Never, "too slow", 408)
-		inner := run.ctx.lend(nil)
+		inner := run.ctx.newRun(nil)
 		inner.limit(servertest.Never, "too slow", 408)
 		inner.end()
 		// this is called in the middle of taking back
@@ -333,17 +333,17 @@ func TestTimeoutWhileAnInnerHandlerEnds(t *testing.T) {
 		go func() {
 			defer close(answered)
 			run.timeOut()
-			outer.giveUp(run)
+			outer.abandonRun(run)
 			outer.endExchanges()
 		}()
-		run.ctx.takeBack(inner)
+		run.ctx.copyBack(inner)
 		servertest.Receive(t, "the answer", answered)
 		for name, ctx := range map[string]*RequestCtx{"outer": &outer, "late": run.ctx, "inner": inner.ctx} {
 			if ctx.exchange != nil {
 				t.Fatalf("the %s context has kept the exchange", name)
 			}
 		}
-		if !run.ctx.lost {
+		if !run.ctx.connRevoked {
 			t.Fatal("the late context has kept the connection")
 		}
 	}

@@ -44,14 +44,14 @@ func TestTimeoutHandlerInTime(t *testing.T) {
 	})
 }
 
-// A handler is late if it has taken longer than its timeout, also if the goroutine that waits
-// for it is even later and finds it returned.
+// A handler is late if it has taken longer than its timeout, even if it has returned before the
+// waiting goroutine checks.
 func TestTimeoutHandlerMeasuresTheHandler(t *testing.T) {
 	for took, want := range map[time.Duration]bool{time.Minute - 1: false, time.Minute + 1: true} {
 		bubble(t, func(t *testing.T) {
 			var ctx RequestCtx
 			closed := false
-			run := ctx.lend(func(ctx *RequestCtx) {
+			run := ctx.newRun(func(ctx *RequestCtx) {
 				time.Sleep(took)
 				ctx.SetUserValue("x", servertest.CloserFunc(func() { closed = true }))
 			})

@@ -43,8 +43,8 @@ type URI struct {
 	// the last result of encodedTarget
 	full, shown, target []byte
 
-	// lent is the memory of the default results of Scheme and Path
-	lent [len("https") + len("/")]byte
+	// scratch is the memory of the default results of Scheme and Path
+	scratch [len("https") + len("/")]byte
 
 	// the version that target was made from
 	targetOf uriVersion
@@ -89,9 +89,9 @@ func ReleaseURI(u *URI) {
 func (u *URI) Reset() {
 	u.DisablePathNormalizing = false
 	u.text.Clear()
-	u.dropArgs()
+	u.resetArgs()
 	if cap(u.text.Memory())+cap(u.full)+cap(u.shown)+cap(u.target) > maxKeptURI {
-		u.text.Drop()
+		u.text.Release()
 		u.full, u.shown, u.target, u.targetOf = nil, nil, nil, 0
 	}
 	if u.args.isLarge() {
@@ -104,7 +104,7 @@ func (u *URI) CopyTo(dst *URI) {
 	dst.DisablePathNormalizing = u.DisablePathNormalizing
 	u.text.CopyTo(&dst.text)
 	if !u.argsParsed {
-		dst.dropArgs()
+		dst.resetArgs()
 		return
 	}
 	u.args.CopyTo(&dst.args)
@@ -118,7 +118,7 @@ func (u *URI) Scheme() []byte {
 		return u.text.Scheme()
 	}
 	// a copy, since callers may write to it
-	scheme := u.lent[:copy(u.lent[:], u.text.Scheme())]
+	scheme := u.scratch[:copy(u.scratch[:], u.text.Scheme())]
 	return scheme[:len(scheme):len(scheme)]
 }
 
@@ -174,7 +174,7 @@ func (u *URI) Path() []byte {
 		return u.text.Bytes(uri.Path)
 	}
 	// a copy, since callers may write to it
-	root := u.lent[len(u.lent)-1:]
+	root := u.scratch[len(u.scratch)-1:]
 	root[0] = '/'
 	return root
 }
@@ -210,7 +210,7 @@ func (u *URI) SetQueryString(queryString string) {
 // SetQueryStringBytes is SetQueryString for bytes, which are copied.
 func (u *URI) SetQueryStringBytes(queryString []byte) {
 	u.text.Set(uri.Query, queryString)
-	u.dropArgs()
+	u.resetArgs()
 }
 
 // QueryArgs returns the arguments of the query. They belong to u: a change of them
@@ -226,7 +226,7 @@ func (u *URI) QueryArgs() *Args {
 	return &u.args
 }
 
-func (u *URI) dropArgs() {
+func (u *URI) resetArgs() {
 	if u.argsParsed {
 		u.args.Reset()
 		u.argsParsed = false
@@ -298,7 +298,7 @@ func hostField(host []byte) ([]byte, error) {
 // the host or its port u has all parts as they were parsed, and a client that should
 // send a request there returns the same error. After any other error u is empty.
 func (u *URI) Parse(host, uri []byte) error {
-	u.dropArgs()
+	u.resetArgs()
 	return uriError(u.text.Parse(host, uri))
 }
 
@@ -306,7 +306,7 @@ func (u *URI) Parse(host, uri []byte) error {
 // as one of HTTP/1.0, did not send it. The scheme of a target without one is https if
 // isTLS is true.
 func (u *URI) parse(host, target []byte, isTLS bool) error {
-	u.dropArgs()
+	u.resetArgs()
 	return uriError(u.text.ParseTarget(host, target, isTLS))
 }
 
@@ -333,7 +333,7 @@ func (u *URI) UpdateBytes(newURI []byte) { _ = u.update(newURI) }
 func (u *URI) update(ref []byte) error {
 	err := u.text.Update(ref, u.DisablePathNormalizing)
 	if err != nil || len(ref) > 0 && ref[0] != '#' {
-		u.dropArgs()
+		u.resetArgs()
 	}
 	return uriError(err)
 }

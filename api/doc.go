@@ -3,8 +3,8 @@
 //
 // fasthttp-1.77.txt lists that API, one feature a line: constants with their
 // values and types, variables, functions, types, fields and methods, without
-// the names of parameters. missing.txt has those of its lines that are not
-// there yet. It may only shrink: a feature that has come is taken off by
+// the names of parameters. missing.txt has the lines of it that are not
+// there yet. It may only shrink: an implemented feature is taken off by
 //
 //	go generate ./api
 //

@@ -15,7 +15,7 @@ import (
 type source struct {
 	name string
 	make func() (object any, given [][]byte)
-	// owns says that the object returns its arguments
+	// owns is set if the object returns its arguments
 	owns bool
 }
 

@@ -146,7 +146,7 @@ func collector(function reflect.Type, all *[][]byte) reflect.Value {
 		for out := range function.Outs() {
 			result := reflect.Zero(out)
 			if out.Kind() == reflect.Bool {
-				// true lets the iteration go on
+				// true continues the iteration
 				result = reflect.ValueOf(true)
 			}
 			results = append(results, result)
@@ -187,7 +187,7 @@ type lender struct {
 	// parameters.
 	line string
 	call func() (all, given [][]byte)
-	// owns says that the object hands out its arguments
+	// owns is set if the object hands out its arguments
 	owns bool
 }
 

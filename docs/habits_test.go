@@ -54,7 +54,7 @@ func late(answered <-chan struct{}) { <-answered }
 
 func hello(ctx *fasthttp.RequestCtx) { ctx.WriteString("hello") }
 
-// habitsOfHandlers are those that a handler has a hand in.
+// habitsOfHandlers are the habits that depend on the handler.
 func habitsOfHandlers(answered <-chan struct{}) []habit {
 	soon := 10 * time.Millisecond
 	return []habit{
@@ -129,7 +129,7 @@ func habitsOfHandlers(answered <-chan struct{}) []habit {
 	}
 }
 
-// habitsOfServers are those of what a server reads and writes.
+// habitsOfServers are the habits in reading requests and writing responses.
 func habitsOfServers() []habit {
 	return []habit{
 		{

@@ -58,13 +58,22 @@ func TestEveryExportedNameIsDocumented(t *testing.T) {
 // packageFolders returns the folders of this module that may have a package.
 func packageFolders(t *testing.T) []string {
 	t.Helper()
+	return folders(t, func(name string) bool {
+		base := filepath.Base(name)
+		return base[0] == '.' || base[0] == '_' || base == "testdata" || isModule(name)
+	})
+}
+
+// folders returns the folders of this repository, without the ones that skip selects and
+// all that they contain.
+func folders(t *testing.T, skip func(name string) bool) []string {
+	t.Helper()
 	var dirs []string
 	err := filepath.WalkDir("..", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {
 			return err
 		}
-		base := entry.Name()
-		if name != ".." && (base[0] == '.' || base[0] == '_' || base == "testdata" || isModule(name)) {
+		if name != ".." && skip(name) {
 			return filepath.SkipDir
 		}
 		dirs = append(dirs, name)

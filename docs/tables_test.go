@@ -155,7 +155,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 }
 
 // TestFilesThatAreNamedAreThere checks that the file names between backquotes in
-// architecture.md exist. They are relative to the root. A star stands for any text.
+// architecture.md exist. They are relative to the root. A star matches any text.
 func TestFilesThatAreNamedAreThere(t *testing.T) {
 	name := regexp.MustCompile("`([a-z0-9_*/]+\\.go|[a-z0-9/]+/)`")
 	found := name.FindAllStringSubmatch(read(t, "architecture.md"), -1)

@@ -179,10 +179,10 @@ func (b *requestBody) drain() (complete bool) {
 	return false
 }
 
-// stays reports whether the body is known to be larger than what is discarded before a
+// exceedsDrainLimit reports whether the body is known to be larger than what is discarded before a
 // response begins. Then the handler may read on, as with net/http, although the connection
 // must not be used for another request.
-func (b *requestBody) stays() bool {
+func (b *requestBody) exceedsDrainLimit() bool {
 	if !b.streamed || b.size < drainLimit {
 		return false
 	}

@@ -103,11 +103,11 @@ func (c *requestContext) bodyEnded() {
 }
 
 func (c *requestContext) startWatch() {
-	c.ctx.AfterDisconnect(c.clientLeft)
+	c.ctx.AfterDisconnect(c.clientDisconnected)
 }
 
-// clientLeft ends the context: at once, or later if the client may still read.
-func (c *requestContext) clientLeft() {
+// clientDisconnected ends the context: at once, or later if the client may still read.
+func (c *requestContext) clientDisconnected() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ctx == nil || !c.ctx.EndedSending() {

@@ -32,7 +32,7 @@ func NewFastHTTPHandlerFunc(h http.HandlerFunc) fasthttp.RequestHandler {
 //   - h may read the body of the request while it writes the response over HTTP/2, and
 //     over HTTP/1 if it has called EnableFullDuplex, or a handler around it has called
 //     that of ctx. Otherwise up to 256 KiB of unread content are discarded before the
-//     response begins, unless the body is in memory. If the size of the body says that
+//     response begins, unless the body is in memory. If the size of the body shows that
 //     there is more, h may read on, and the connection is closed after the response. A
 //     response that begins when h has returned does not wait for that, unlike those of
 //     net/http: it has "Connection: close" if there is known to be more by then, and else

@@ -28,7 +28,7 @@ var errNoConn = errors.New("fasthttpadaptor: the connection has failed before it
 // Hijack implements http.Hijacker. If a header was written, it is sent first, with the
 // content written after it; the caller must frame that content itself, unless the response
 // has begun before: then content without a Content-Length is sent in chunks, and the caller
-// goes on with that. The caller owns the connection from then on: the timeouts and the
+// continues with chunks. The caller owns the connection from then on: the timeouts and the
 // shutdown of the server do not affect it. What was not read of the body of the request is
 // read from the connection.
 func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
@@ -54,7 +54,7 @@ func (w *responseWriter) hijack() (net.Conn, error) {
 	var head []byte
 	switch {
 	case w.state == stateSending:
-		if err := w.stream.mayTake(); err != nil {
+		if err := w.stream.mayHijack(); err != nil {
 			return nil, err
 		}
 	case w.status != 0:
@@ -131,14 +131,14 @@ func (w *responseWriter) handOver() {
 	case len(w.ctx.Request.Header.Peek(fasthttp.HeaderUpgrade)) > 0:
 		w.ctx.SetStatusCode(fasthttp.StatusSwitchingProtocols)
 	}
-	w.takeConn(w.ctx)
+	w.hijackConn(w.ctx)
 }
 
-// takeConn makes the server of ctx hand the connection over to the handler. It runs in the
+// hijackConn makes the server of ctx hand the connection over to the handler. It runs in the
 // server's goroutine.
-func (w *responseWriter) takeConn(ctx *fasthttp.RequestCtx) {
+func (w *responseWriter) hijackConn(ctx *fasthttp.RequestCtx) {
 	ctx.SetUserValue(w.released, w.released)
-	bridge.HijackAtOnce(ctx)
+	bridge.HijackImmediately(ctx)
 	ctx.Hijack(func(c net.Conn) {
 		conn := &hijackedConn{Conn: c, closed: make(chan struct{})}
 		w.hijacked <- conn

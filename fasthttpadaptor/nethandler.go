@@ -160,7 +160,7 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 	if r.Method == http.MethodHead || resp.SkipBody || !bodyAllowed(status) {
 		return
 	}
-	taker, _ := stream.(bridge.ConnTaker)
+	taker, _ := stream.(bridge.ConnHijacker)
 	if taker != nil && ctx != nil && r.ProtoMajor == 1 && canHijack(w) {
 		taker.OfferConn()
 	}
@@ -171,8 +171,8 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 		err = copyPieces(w, control, stream)
 	}
 	switch {
-	case taker != nil && err == bridge.ErrTaken:
-		taker.TakeConn(ctx)
+	case taker != nil && err == bridge.ErrConnHijacked:
+		taker.HijackConn(ctx)
 		return
 	case err != nil:
 		// the client must not take the part that it got for the whole
@@ -181,7 +181,7 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 	addTrailers(w, &resp.Header)
 }
 
-// copyFields copies the fields of the header section, but for those that frame the
+// copyFields copies the fields of the header section, but for the ones that frame the
 // message, and announces trailers. It reports whether there is a Content-Length.
 func copyFields(dst http.Header, h *fasthttp.ResponseHeader) (sized bool) {
 	for name, value := range h.All() {
@@ -200,7 +200,7 @@ func copyFields(dst http.Header, h *fasthttp.ResponseHeader) (sized bool) {
 		// net/http must not add one, either
 		dst["Content-Type"] = nil
 	}
-	if bridge.LeavesOutDate(h) {
+	if bridge.OmitsDate(h) {
 		dst["Date"] = nil
 	}
 	return sized

@@ -91,7 +91,7 @@ func (w *responseWriter) sendHead() {
 	h := &resp.Header
 	setFields(h, w.head)
 	if values, ok := w.head["Date"]; ok && len(values) == 0 {
-		bridge.LeaveOutDate(h)
+		bridge.OmitDate(h)
 	}
 	for name := range announcedTrailers(w.head) {
 		// fields that must not be trailers are left out

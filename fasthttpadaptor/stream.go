@@ -28,7 +28,7 @@ type stream struct {
 
 	// used by the server's goroutine
 	began   bool
-	offered bool   // the stream may end with bridge.ErrTaken
+	offered bool   // the stream may end with bridge.ErrConnHijacked
 	rest    []byte // of the piece that is being read
 	owed    bool   // the handler waits for the result of a piece
 	ended   error  // the result of all further calls of Read
@@ -123,7 +123,7 @@ func (s *stream) next() error {
 				s.taken <- errBegun
 			}
 		case <-s.w.hijacking:
-			s.ended = bridge.ErrTaken
+			s.ended = bridge.ErrConnHijacked
 			return s.ended
 		case <-s.w.done:
 			return s.end()
@@ -210,7 +210,7 @@ func (s *stream) Close() error {
 		s.owed = false
 		s.taken <- s.gone
 	}
-	if s.ended == bridge.ErrTaken {
+	if s.ended == bridge.ErrConnHijacked {
 		return nil
 	}
 	select {
@@ -226,18 +226,18 @@ func (s *stream) Close() error {
 var (
 	_ fasthttp.BodyWriterTo    = (*stream)(nil)
 	_ fasthttp.PiecewiseStream = (*stream)(nil)
-	_ bridge.ConnTaker         = (*stream)(nil)
+	_ bridge.ConnHijacker      = (*stream)(nil)
 )
 
-// OfferConn implements bridge.ConnTaker.
+// OfferConn implements bridge.ConnHijacker.
 func (s *stream) OfferConn() { s.offered = true }
 
-// TakeConn implements bridge.ConnTaker.
-func (s *stream) TakeConn(ctx any) { s.w.takeConn(ctx.(*fasthttp.RequestCtx)) }
+// HijackConn implements bridge.ConnHijacker.
+func (s *stream) HijackConn(ctx any) { s.w.hijackConn(ctx.(*fasthttp.RequestCtx)) }
 
-// mayTake passes the collected content, and asks the server's goroutine whether the stream
-// may end with bridge.ErrTaken. The handler's goroutine calls it.
-func (s *stream) mayTake() error {
+// mayHijack passes the collected content, and asks the server's goroutine whether the stream
+// may end with bridge.ErrConnHijacked. The handler's goroutine calls it.
+func (s *stream) mayHijack() error {
 	if err := s.flush(); err != nil {
 		return err
 	}

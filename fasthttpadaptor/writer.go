@@ -49,7 +49,7 @@ type responseWriter struct {
 	buffered int         // bytes in the body of ctx.Response
 	state    state
 	duplex   bool
-	closes   bool // the connection is not used again
+	closes   bool // the connection is not reused
 	flushed  bool // a response without a body was flushed: it must not be replaced
 	deadline writeDeadline
 
@@ -302,7 +302,7 @@ func (w *responseWriter) EnableFullDuplex() error {
 func (w *responseWriter) begin() {
 	switch {
 	case w.body == nil || w.duplex:
-	case w.body.stays():
+	case w.body.exceedsDrainLimit():
 		w.closes = true
 		w.ctx.EnableFullDuplex()
 	case !w.body.drain():

@@ -19,7 +19,7 @@ import (
 func fillWindow(c *h2Side, r *h2Request) (n int) {
 	c.T.Helper()
 	c.Sync()
-	may := min(65535+c.Granted[0], int(c.Settled[http2.SettingInitialWindowSize])+c.Granted[r.ID])
+	may := min(65535+c.Granted[0], int(c.SettingsReceived[http2.SettingInitialWindowSize])+c.Granted[r.ID])
 	c.SendContent(r, numbered(may), false)
 	c.Sync()
 	return may

@@ -76,35 +76,6 @@ func TestHeaderReceivedRefusesRequests(t *testing.T) {
 	}
 }
 
-func TestErrorHandlerDressesRefusals(t *testing.T) {
-	forEachEngine(t, func(t *testing.T, start starter) {
-		ts := start(&fasthttp.Server{Handler: echo,
-			HeaderReceived: func(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
-				return fasthttp.RequestConfig{RefuseStatus: 401}
-			},
-			ErrorHandler: func(ctx *fasthttp.RequestCtx, err error) {
-				if string(ctx.Path()) == "/late" {
-					ctx.TimeoutErrorWithCode("late", 503)
-					return
-				}
-				if err != fasthttp.ErrRequestRefused || ctx.Response.StatusCode() != 401 {
-					t.Errorf("got %v and %d", err, ctx.Response.StatusCode())
-				}
-				ctx.Error("who are you?", 400)
-				ctx.Response.Header.Set("WWW-Authenticate", "Basic")
-			}})
-		c := ts.Dial()
-		for range 2 {
-			c.Send(servertest.Post("/", "abc"))
-			if resp := c.Expect(401, "who are you?"); resp.Header.Get("WWW-Authenticate") != "Basic" {
-				t.Errorf("the fields are %v", resp.Header)
-			}
-		}
-		c.Get("/late")
-		c.Expect(503, "late")
-	})
-}
-
 // TestHeaderReceivedChoosesStreams streams the body of one request, and buffers the body of
 // another.
 func TestHeaderReceivedChoosesStreams(t *testing.T) {

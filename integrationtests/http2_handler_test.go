@@ -380,45 +380,6 @@ func TestHTTP2ContextOfARequest(t *testing.T) {
 	})
 }
 
-// closeCounter is a user value.
-type closeCounter struct{ closed chan<- string }
-
-func (c *closeCounter) Close() error {
-	c.closed <- "closed"
-	return nil
-}
-
-func TestHTTP2UserValuesAreClosed(t *testing.T) {
-	overHTTP2(t, func(t *testing.T, start http2Starter) {
-		closed := make(chan string, 10)
-		s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
-			if ctx.UserValue("v") != nil {
-				t.Error("the value of another request")
-			}
-			ctx.SetUserValue("v", &closeCounter{closed})
-			switch string(ctx.Path()) {
-			case "/stream":
-				ctx.SetBodyStream(strings.NewReader("abc"), -1)
-			case "/panic":
-				panic(http.ErrAbortHandler)
-			default:
-				ctx.SetBodyString("abc")
-			}
-		}})
-		for _, path := range []string{"/", "/stream"} {
-			s.get(t, path, "abc")
-			servertest.Receive(t, "the end of the value", closed)
-		}
-		if resp, err := s.client.Do(s.request(t, "GET", "/panic", nil)); err == nil {
-			t.Errorf("an aborted handler answers %d", resp.StatusCode)
-		}
-		servertest.Receive(t, "the end of the value of an aborted handler", closed)
-		if n := len(closed); n > 0 {
-			t.Errorf("values were closed %d times more", n)
-		}
-	})
-}
-
 func TestHTTP2ResponseSent(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		log := make(accessLog, 100)

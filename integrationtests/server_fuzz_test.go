@@ -35,7 +35,7 @@ func FuzzServerConn(f *testing.F) {
 		servertest.Head("HEAD / HTTP/1.1", "Host: a") + servertest.Get("/2"), servertest.Head("GET / HTTP/1.0"), servertest.Head("GET / HTTP/1.0", "Connection: keep-alive") + servertest.Get("/"),
 		servertest.Head("CONNECT a:1 HTTP/1.1", "Host: a"), servertest.Head("OPTIONS * HTTP/1.1", "Host: a"), servertest.Get("http://b/c?d"),
 		servertest.Post("/", "abc", "Expect: 100-continue") + servertest.Get("/2"), servertest.Post("/", "abc", "Expect: x"),
-		"\r\n" + servertest.Get("/"), "\r\n\r\n\r\n", "GET / HTTP/1.1\nHost: a\n\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "\x16\x03\x01",
+		"\r\n" + servertest.Get("/"), "\r\n\r\n\r\n", "GET / HTTP/1.1\nHost: a\n\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "\x16\x03\x01", "\x16\xe6\x01",
 		servertest.Get("/", "Content-Length: 1", "Transfer-Encoding: chunked") + "0\r\n\r\n", servertest.Chunked("/", "0\r\nHost: x\r\n\r\n"),
 		servertest.Get("/", "X: y", " folded"), servertest.Get("/", "Connection: close") + servertest.Smuggled,
 		servertest.Head("HEAD / HTTP/1.1", "Host: a", "Content-Length: 3") + "abc" + servertest.Get("/"),
@@ -43,6 +43,7 @@ func FuzzServerConn(f *testing.F) {
 	} {
 		for _, settings := range []byte{0, fuzzStream, fuzzStream | fuzzReadsSome, fuzzStream | fuzzIgnores, fuzzStream | fuzzStreamsBack, fuzzSmallBody | fuzzSmallHead, fuzzStreamsBack, fuzzRefuses, fuzzKeepsNames} {
 			f.Add([]byte(in), settings, uint16(len(in)/2), uint16(3))
+			f.Add([]byte(in), settings, uint16(1), uint16(1))
 		}
 	}
 	f.Fuzz(func(t *testing.T, in []byte, settings byte, first, second uint16) {

@@ -69,7 +69,7 @@ func TestTLSOnAPlainPort(t *testing.T) {
 			}
 		}
 		c := ts.Dial()
-		c.Send("\x16\x04\r\n\r\n")
+		c.Send("\x15\x03\r\n\r\n")
 		c.Expect(400, "Error when parsing request")
 		lines := ts.Log.All()
 		if n := strings.Count(strings.Join(lines, "\n"), "speaks tls"); n != 4 || len(lines) != 5 {

@@ -261,8 +261,8 @@ func TestServerAnswersConnectWithoutAnyFraming(t *testing.T) {
 	}
 }
 
-// CONNECT may have a path, as in package net/rpc. Then its response has content, as any other.
-// A front end may still take it for a tunnel, so the connection ends.
+// CONNECT may have a path, as in package net/rpc. Then its response has content, like any
+// other. A front end may still take it for a tunnel, so the connection ends.
 func TestServerTakesConnectWithAPath(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
-	"github.com/valyala/fasthttp/internal/tickets"
+	"github.com/valyala/fasthttp/internal/servertls"
 )
 
 const (
@@ -119,7 +119,7 @@ type Prefork struct {
 	CommandProducer func(files []*os.File) (*exec.Cmd, error)
 
 	server  *fasthttp.Server // nil if New was not used
-	tickets *tickets.Keys    // of a master whose children speak TLS
+	tickets *servertls.Keys  // of a master whose children speak TLS
 }
 
 // New returns a Prefork that serves with s. It uses s.Logger.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/tickets"
+	"github.com/valyala/fasthttp/internal/servertls"
 )
 
 // ticketsEnv is, in the environment of a child, the descriptor of a pipe with the keys of
@@ -24,7 +24,7 @@ func (p *Prefork) shareTickets() {
 	case p.server == nil || runtime.GOOS == "windows":
 		// there a child inherits only its standard files
 	case !IsChild():
-		p.tickets = tickets.New(time.Now())
+		p.tickets = servertls.New(time.Now())
 	case os.Getenv(ticketsEnv) != "":
 		if err := p.takeTickets(); err != nil {
 			p.logger().Printf("prefork: clients resume their TLS sessions with this child alone: %v", err)
@@ -40,7 +40,7 @@ func (p *Prefork) giveTickets(cmd *exec.Cmd) (given func(), err error) {
 		return nil, err
 	}
 	// there is room for more than that
-	_, err = w.Write(p.tickets.Hand(time.Now()))
+	_, err = w.Write(p.tickets.Export(time.Now()))
 	if closed := w.Close(); err == nil {
 		err = closed
 	}
@@ -65,13 +65,13 @@ func (p *Prefork) takeTickets() error {
 	}
 	f := os.NewFile(uintptr(fd), "tickets")
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, tickets.HandedSize+1))
+	b, err := io.ReadAll(io.LimitReader(f, servertls.ExportedSize+1))
 	if err != nil {
 		return err
 	}
-	keys, err := tickets.Take(b)
+	keys, err := servertls.ImportKeys(b)
 	if err == nil {
-		tickets.Inherit(p.server, keys)
+		servertls.Inherit(p.server, keys)
 	}
 	return err
 }

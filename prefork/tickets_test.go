@@ -14,7 +14,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/servertest"
-	"github.com/valyala/fasthttp/internal/tickets"
+	"github.com/valyala/fasthttp/internal/servertls"
 )
 
 // chooseConfig makes s choose a configuration without keys for each client.
@@ -156,7 +156,7 @@ func TestChildrenWithoutTicketKeysServe(t *testing.T) {
 // A pipe that ends too early must not become a key of zeros.
 func TestTicketKeysMustBeWhole(t *testing.T) {
 	t.Setenv(childEnv, "1")
-	for _, n := range []int{0, tickets.HandedSize - 1, tickets.HandedSize + 1} {
+	for _, n := range []int{0, servertls.ExportedSize - 1, servertls.ExportedSize + 1} {
 		r, w, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)

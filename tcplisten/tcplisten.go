@@ -43,8 +43,8 @@ type Config struct {
 	Backlog int
 }
 
-// OptionError says that an option of Config could not be set. If the system does not
-// have the option at all, errors.Is matches it with errors.ErrUnsupported.
+// OptionError is the error of an option of Config that could not be set. If the system does
+// not have the option at all, errors.Is matches it with errors.ErrUnsupported.
 type OptionError struct {
 	Option string // the system's name of the option, such as "SO_REUSEPORT"
 	Err    error  // the error of the system

@@ -1,14 +1,14 @@
 //go:build unix
 
-// Command shake looks for tests that fail on a busy machine. It runs copies of test
-// binaries side by side, and stops and continues each of them at random moments, as a
-// machine does that has too much to do. It prints the tests that failed or did not end,
-// how often, and why, and exits with 1 if there are any.
+// Command shake looks for tests that fail on a busy machine. It runs copies of test binaries
+// concurrently, and stops and continues each of them at random moments, as an overloaded
+// machine does. It prints the tests that failed or did not end, how often, and why, and exits
+// with 1 if there are any.
 //
 //	go run ./.ci/shake -for 1h
 //	go run ./.ci/shake -race=false -run TestPipeline .
 //
-// Without packages it takes those whose tests wait most.
+// Without packages it uses the packages whose tests wait most.
 package main
 
 import (
@@ -32,7 +32,7 @@ import (
 
 var defaultPackages = []string{".", "./integrationtests", "./internal/netloop", "./internal/engine"}
 
-// A process is stopped for a time between the first two after it has run for a time
+// A process is stopped for a time between the first two values, after it has run for a time
 // between the last two.
 const (
 	minStopped = 30 * time.Millisecond
@@ -42,8 +42,8 @@ const (
 )
 
 type settings struct {
-	length  time.Duration // no round begins after it
-	limit   time.Duration // of one process, which is a hang if it takes longer
+	length  time.Duration // no round begins after this time
+	limit   time.Duration // a process that takes longer than this is a hang
 	copies  int
 	plain   bool
 	race    bool
@@ -124,8 +124,8 @@ func shake(ctx context.Context, set settings, packages []string, all *record) er
 	return nil
 }
 
-// build makes the binaries. Kinds that differ in one thing alone are far from each other,
-// so that a short run has seen all of them.
+// build builds the binaries. Kinds that differ in a single setting are far apart in the list,
+// so that a short run covers all settings.
 func build(ctx context.Context, set settings, packages []string, scratch string) ([]kind, error) {
 	var kinds []kind
 	for _, race := range []bool{false, true} {
@@ -162,7 +162,7 @@ func build(ctx context.Context, set settings, packages []string, scratch string)
 	return kinds, nil
 }
 
-// runOnce runs the tests once, and returns what went wrong.
+// runOnce runs the tests once, and returns their faults.
 func runOnce(ctx context.Context, set settings, k kind) []fault {
 	args := []string{"-test.v=test2json", "-test.timeout=" + set.limit.String()}
 	if set.run != "" {
@@ -171,7 +171,7 @@ func runOnce(ctx context.Context, set settings, k kind) []fault {
 	tests := exec.CommandContext(ctx, k.binary, args...)
 	tests.Dir = k.dir
 	tests.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(k.procs), "GORACE=atexit_sleep_ms=50")
-	// tests start processes of their own, which are to be stopped as well
+	// tests start their own processes, which must be stopped as well
 	tests.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	tests.Cancel = func() error { return syscall.Kill(-tests.Process.Pid, syscall.SIGKILL) }
 	convert := exec.CommandContext(ctx, "go", "tool", "test2json")
@@ -229,20 +229,20 @@ func disturb(group int, ended <-chan struct{}) {
 	}
 }
 
-// event is what test2json tells of a test.
+// event is an event of a test, as test2json writes it.
 type event struct {
 	Action string
 	Test   string
 	Output string
 }
 
-// read follows the events of one run. A test that has begun and has not ended is a fault
-// as well, and so is a run that fails without a test of its own, as by a panic.
+// read reads the events of one run. A test that has begun and not ended is also a fault, and so
+// is a run that fails without a failed test, such as by a panic.
 func read(r io.Reader) ([]fault, error) {
 	var faults []fault
 	running := make(map[string]*strings.Builder)
 	var order []string
-	var rest strings.Builder // what belongs to no test, such as a panic
+	var rest strings.Builder // the output that belongs to no test, such as a panic
 	failed := false
 	events := json.NewDecoder(r)
 	for {

@@ -15,21 +15,21 @@ import (
 // fault is a test that failed in one run.
 type fault struct {
 	name string
-	why  string // what it has printed
+	why  string // the output of the test
 }
 
-// record is what all runs have found.
+// record holds the faults of all runs.
 type record struct {
 	mu     sync.Mutex
 	runs   int
 	faults map[string][]found // by package and test
 	total  int
 
-	log     io.Writer // is told of each fault at once, unless it is nil
-	verbose bool      // all is shown that failed tests have printed
+	log     io.Writer // gets each fault at once, unless it is nil
+	verbose bool      // shows all output of failed tests
 }
 
-// found is a fault with the kind of the run that had it.
+// found is a fault, and the kind of its run.
 type found struct {
 	kind string
 	why  string
@@ -44,7 +44,7 @@ func (r *record) add(k kind, faults []fault) {
 	}
 	for _, f := range faults {
 		if hasChild(faults, f.name) {
-			// its subtest says why
+			// its subtest has the reason
 			continue
 		}
 		name := k.pkg + " " + f.name
@@ -57,8 +57,8 @@ func (r *record) add(k kind, faults []fault) {
 	}
 }
 
-// withParents returns what a test has printed, and what the tests have that it belongs to: a
-// subtest may end since something of theirs has failed.
+// withParents returns the output of a test and of its parents: a subtest may have failed
+// because of them.
 func withParents(faults []fault, f fault) string {
 	why := f.why
 	for _, parent := range faults {
@@ -80,15 +80,15 @@ func (r *record) count() int {
 	return r.total
 }
 
-// shownLines is how many lines of what a failed test has printed are shown, and how many of
-// those that follow and say why.
+// shownLines is how many of the first lines of a failed test's output are shown, and how many
+// of the later lines that match reason.
 const shownLines = 12
 
-// reason matches a line in which a test says what was wrong, and the first one of a panic or
-// a data race. The lines of stacks name files as well, without a colon behind the number.
+// reason matches the line of a test's error, and the first line of a panic or a data race. The
+// lines of stacks also have file names, but no colon after the number.
 var reason = regexp.MustCompile(`\.go:\d+: |^\s*(panic:|fatal error:|WARNING: DATA RACE|--- FAIL:)`)
 
-// write lists the tests that failed, those that failed most often first.
+// write lists the failed tests, in descending order of their failures.
 func (r *record) write(w io.Writer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,8 +113,8 @@ func (r *record) write(w io.Writer) {
 	fmt.Fprintf(w, "\n%d runs, %d tests failed\n", r.runs, len(names))
 }
 
-// indented returns the first lines of what a test has printed and those behind them that say
-// why it failed, or all lines.
+// indented returns the first lines of a test's output and the later ones with the reason of the
+// failure, or all lines.
 func indented(text string, all bool) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if len(lines) > shownLines && !all {

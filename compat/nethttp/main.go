@@ -6,7 +6,7 @@
 //	server     each http.Server serves by a fasthttp.Server, its handlers through
 //	           fasthttpadaptor.NewFastHTTPHandler
 //	handler    each handler is called through both adaptors, NewHTTPHandler and
-//	           NewFastHTTPHandler; the servers are those of net/http
+//	           NewFastHTTPHandler; the servers are net/http's
 //
 // It fails if a test passes as it is and not in another way, unless differences.tsv has the
 // reason. It also fails on a line of that file whose test passes.

@@ -25,7 +25,7 @@ type Encoded struct {
 	encoder *coding.Encoder // from the first read to the end
 	plain   *bufpool.Buffer // bytes read from src
 	encoded *bufpool.Buffer
-	rest    []byte // of encoded
+	unread  []byte // of encoded
 	got     int    // bytes of src
 	err     error  // returned by Read after rest
 }
@@ -41,15 +41,15 @@ func (s *Encoded) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	for len(s.rest) == 0 {
+	for len(s.unread) == 0 {
 		if s.err != nil {
-			s.free()
+			s.release()
 			return 0, s.err
 		}
 		s.err = s.fill()
 	}
-	n := copy(p, s.rest)
-	s.rest = s.rest[n:]
+	n := copy(p, s.unread)
+	s.unread = s.unread[n:]
 	return n, nil
 }
 
@@ -78,7 +78,7 @@ func (s *Encoded) fill() error {
 	case err == nil && n > 0 && s.waits():
 		_ = e.Flush()
 	}
-	s.rest = s.encoded.B
+	s.unread = s.encoded.B
 	return err
 }
 
@@ -90,15 +90,15 @@ func (s *Encoded) waits() bool {
 	return s.size < 0
 }
 
-// free releases the encoder and the buffers.
-func (s *Encoded) free() {
+// release releases the encoder and the buffers.
+func (s *Encoded) release() {
 	if s.encoder == nil {
 		return
 	}
 	s.encoder.Release()
 	bufpool.Put(s.plain)
 	bufpool.Put(s.encoded)
-	s.encoder, s.plain, s.encoded, s.rest = nil, nil, nil, nil
+	s.encoder, s.plain, s.encoded, s.unread = nil, nil, nil, nil
 }
 
 // Holds reports whether the stream holds an encoder and buffers, which it releases
@@ -110,7 +110,7 @@ func (s *Encoded) Source() *io.Reader { return &s.src }
 
 // Close ends the stream, and the one that it encodes.
 func (s *Encoded) Close() error {
-	s.free()
+	s.release()
 	s.err = ErrClosed
 	if c, ok := s.src.(io.Closer); ok {
 		return c.Close()

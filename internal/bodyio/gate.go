@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Gated is a stream guarded by a Gate, which calls its methods one at a time, except
+// GuardedStream is a stream guarded by a ReadGuard, which calls its methods one at a time, except
 // for Interrupt.
-type Gated interface {
+type GuardedStream interface {
 	// Next reads like io.Reader; done means that nothing follows.
 	Next(p []byte) (n int, done bool, err error)
 	// Discard ends an unread stream. It waits for the rest of the stream for
@@ -24,32 +24,32 @@ type Gated interface {
 	Interrupt() error
 }
 
-// Gate lets one goroutine close a stream while another one reads it: the read fails.
-// The zero value is the Gate of a stream that was not read yet. The methods may be
+// ReadGuard lets one goroutine close a stream while another one reads it: the read fails.
+// The zero value is the ReadGuard of a stream that was not read yet. The methods may be
 // called concurrently.
-type Gate struct {
+type ReadGuard struct {
 	// reading is held by the goroutine that reads or cleans up
 	reading sync.Mutex
 	phase   atomic.Int32
-	err     error // returned by Read in the phase gateOver
+	err     error // returned by Read in the phase guardReleased
 }
 
-// The phases of a Gate.
+// The phases of a ReadGuard.
 const (
-	gateIdle    int32 = iota
-	gateReading       // a Read, or a Close, is under way
-	gateCut           // closed meanwhile: the reading goroutine has to clean up
-	gateOver          // the stream was released
+	guardIdle     int32 = iota
+	guardReading        // a Read, or a Close, is under way
+	guardClosing        // closed meanwhile: the reading goroutine has to clean up
+	guardReleased       // the stream was released
 )
 
 // Read reads from s.
-func (g *Gate) Read(s Gated, p []byte) (int, error) {
+func (g *ReadGuard) Read(s GuardedStream, p []byte) (int, error) {
 	if !g.reading.TryLock() {
 		return 0, ErrClosed
 	}
 	defer g.reading.Unlock()
-	if !g.phase.CompareAndSwap(gateIdle, gateReading) {
-		if g.phase.Load() == gateOver && g.err != nil {
+	if !g.phase.CompareAndSwap(guardIdle, guardReading) {
+		if g.phase.Load() == guardReleased && g.err != nil {
 			return 0, g.err
 		}
 		return 0, ErrClosed
@@ -61,7 +61,7 @@ func (g *Gate) Read(s Gated, p []byte) (int, error) {
 		if g.release(s) {
 			err = ErrClosed
 		}
-	case !g.phase.CompareAndSwap(gateReading, gateIdle):
+	case !g.phase.CompareAndSwap(guardReading, guardIdle):
 		g.release(s)
 		err = ErrClosed
 	}
@@ -71,18 +71,18 @@ func (g *Gate) Read(s Gated, p []byte) (int, error) {
 // release releases s, and reports whether another goroutine closed it meanwhile. The
 // phase changes first: a later Close does not touch the source, which may be in use
 // again.
-func (g *Gate) release(s Gated) (cut bool) {
-	cut = g.phase.Swap(gateOver) == gateCut
+func (g *ReadGuard) release(s GuardedStream) (cut bool) {
+	cut = g.phase.Swap(guardReleased) == guardClosing
 	s.Release(cut)
 	return cut
 }
 
-// Close ends s; see Gated.Discard for within. When it returns no goroutine reads any
+// Close ends s; see GuardedStream.Discard for within. When it returns no goroutine reads any
 // more.
-func (g *Gate) Close(s Gated, within time.Duration) error {
+func (g *ReadGuard) Close(s GuardedStream, within time.Duration) error {
 	for {
 		switch g.phase.Load() {
-		case gateIdle:
+		case guardIdle:
 			if !g.reading.TryLock() {
 				// a Read is about to begin
 				runtime.Gosched()
@@ -90,8 +90,8 @@ func (g *Gate) Close(s Gated, within time.Duration) error {
 			}
 			g.closeIdle(s, within)
 			g.reading.Unlock()
-		case gateReading:
-			if !g.phase.CompareAndSwap(gateReading, gateCut) {
+		case guardReading:
+			if !g.phase.CompareAndSwap(guardReading, guardClosing) {
 				continue
 			}
 			// the reading goroutine sees that, and does the rest
@@ -106,8 +106,8 @@ func (g *Gate) Close(s Gated, within time.Duration) error {
 }
 
 // closeIdle is Close of a stream that no goroutine reads, and whose lock is held.
-func (g *Gate) closeIdle(s Gated, within time.Duration) {
-	if g.phase.CompareAndSwap(gateIdle, gateReading) {
+func (g *ReadGuard) closeIdle(s GuardedStream, within time.Duration) {
+	if g.phase.CompareAndSwap(guardIdle, guardReading) {
 		s.Discard(within)
 		g.release(s)
 	}
@@ -115,10 +115,10 @@ func (g *Gate) closeIdle(s Gated, within time.Duration) {
 
 // End is Close for a stream that has already ended and that no other goroutine uses:
 // Read returns io.EOF from now on.
-func (g *Gate) End(s Gated, within time.Duration) {
+func (g *ReadGuard) End(s GuardedStream, within time.Duration) {
 	g.err = io.EOF
 	_ = g.Close(s, within)
 }
 
 // IsClosed reports whether the stream was closed, or has ended.
-func (g *Gate) IsClosed() bool { return g.phase.Load() >= gateCut }
+func (g *ReadGuard) IsClosed() bool { return g.phase.Load() >= guardClosing }

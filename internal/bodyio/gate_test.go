@@ -56,7 +56,7 @@ func (s *gated) expect(t *testing.T, discards, releases, cuts int) {
 }
 
 func TestGateReleasesAtTheEnd(t *testing.T) {
-	var g Gate
+	var g ReadGuard
 	s := newGated([]byte("a"), []byte("b"))
 	p := make([]byte, 8)
 	for range 2 {
@@ -77,7 +77,7 @@ func TestGateReleasesAtTheEnd(t *testing.T) {
 }
 
 func TestGateClosesIdleStreams(t *testing.T) {
-	var g Gate
+	var g ReadGuard
 	s := newGated([]byte("a"))
 	if g.IsClosed() {
 		t.Error("a stream is closed from the beginning")
@@ -92,7 +92,7 @@ func TestGateClosesIdleStreams(t *testing.T) {
 	}
 	s.expect(t, 1, 1, 0)
 
-	g, s = Gate{}, newGated([]byte("a"))
+	g, s = ReadGuard{}, newGated([]byte("a"))
 	g.End(s, 0)
 	if _, err := g.Read(s, nil); err != io.EOF {
 		t.Errorf("reading a stream at its end: %v", err)
@@ -101,7 +101,7 @@ func TestGateClosesIdleStreams(t *testing.T) {
 }
 
 func TestGateInterruptsReads(t *testing.T) {
-	var g Gate
+	var g ReadGuard
 	s := newGated(nil)
 	read := make(chan error)
 	go func() {
@@ -129,7 +129,7 @@ func TestGateInterruptsReads(t *testing.T) {
 // The gate releases a stream once, however reads and closes overlap.
 func TestGateReleasesOnce(t *testing.T) {
 	for range 500 {
-		var g Gate
+		var g ReadGuard
 		s := newGated([]byte("a"), []byte("b"), []byte("c"))
 		var both sync.WaitGroup
 		both.Go(func() {

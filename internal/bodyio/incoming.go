@@ -63,12 +63,12 @@ func (s *Incoming) Clear() { *s = Incoming{} }
 // another goroutine reads.
 func (s *Incoming) Ended() bool { return s.phase.Load() == incomingEnded }
 
-// Left returns the number of bytes of content that are left to read, if it is known.
-func (s *Incoming) Left() (n int64, known bool) {
+// Remaining returns the number of bytes of content that are left to read, if it is known.
+func (s *Incoming) Remaining() (n int64, known bool) {
 	if s.decoder.Kind() != http1.Length {
 		return 0, false
 	}
-	return s.decoder.Left(), true
+	return s.decoder.Remaining(), true
 }
 
 // Read reads content. It returns io.EOF after the last byte of the message, and
@@ -102,7 +102,7 @@ func (s *Incoming) next(p []byte) (n int, ok bool) {
 		if len(b) == 0 {
 			return 0, false
 		}
-		n, err := s.take(p, b)
+		n, err := s.decode(p, b)
 		if err != nil {
 			s.fail(err)
 			return 0, false
@@ -126,9 +126,9 @@ func (s *Incoming) next(p []byte) (n int, ok bool) {
 	return 0, false
 }
 
-// take decodes content from b, the bytes that have arrived, into p.
-func (s *Incoming) take(p, b []byte) (int, error) {
-	if s.decoder.Left() > 0 || s.decoder.Kind() == http1.UntilClose {
+// decode decodes content from b, the bytes that have arrived, into p.
+func (s *Incoming) decode(p, b []byte) (int, error) {
+	if s.decoder.Remaining() > 0 || s.decoder.Kind() == http1.UntilClose {
 		b = b[:min(len(b), len(p))]
 	}
 	content, used, err := s.decoder.Next(b)
@@ -196,7 +196,7 @@ func (s *Incoming) Limit(n int64) error {
 	if s.phase.Load() != incomingOpen {
 		return nil
 	}
-	if left, known := s.Left(); known && left > n {
+	if left, known := s.Remaining(); known && left > n {
 		s.fail(http1.ErrBodyTooLarge)
 		return s.err
 	}
@@ -213,9 +213,9 @@ func (s *Incoming) CloseWithError(error) error {
 	return nil
 }
 
-// Forget drops the source and the recipient of s, after Close. Read returns the same error
+// Detach drops the source and the recipient of s, after Close. Read returns the same error
 // as before; there is no more draining.
-func (s *Incoming) Forget() { s.in, s.to = nil, nil }
+func (s *Incoming) Detach() { s.in, s.to = nil, nil }
 
 // Drained is the result of draining content.
 type Drained uint8
@@ -239,7 +239,7 @@ func (s *Incoming) drain(limit *int, mayWait bool) Drained {
 		defer s.Close()
 	}
 	var discarded [512]byte
-	for s.phase.Load() == incomingOpen && *limit > 0 && s.decoder.Left() <= int64(*limit) {
+	for s.phase.Load() == incomingOpen && *limit > 0 && s.decoder.Remaining() <= int64(*limit) {
 		n, ok := s.next(discarded[:min(*limit, len(discarded))])
 		*limit -= n
 		if ok || s.phase.Load() != incomingOpen {

@@ -319,12 +319,12 @@ func TestIncomingSaysHowMuchIsLeft(t *testing.T) {
 	var s Incoming
 	s.Start(arrivedOn("12345"), length(5), &trailing{})
 	_, _ = s.Read(make([]byte, 2))
-	if n, known := s.Left(); n != 3 || !known {
+	if n, known := s.Remaining(); n != 3 || !known {
 		t.Errorf("%d, %v", n, known)
 	}
 	for _, f := range []http1.Framing{chunks, untilClose} {
 		s.Start(arrivedOn("12345"), f, &trailing{})
-		if n, known := s.Left(); n != 0 || known {
+		if n, known := s.Remaining(); n != 0 || known {
 			t.Errorf("%v: %d, %v", f, n, known)
 		}
 	}

@@ -35,21 +35,21 @@ type Pipe struct {
 	bounded bool
 
 	// used by the reader only
-	taken *bufpool.Buffer
-	rest  []byte // of taken
+	readBuf *bufpool.Buffer
+	unread  []byte // of taken
 }
 
 // errReaderClosed is the error of a producer's writes after the reader was closed.
 var errReaderClosed = errors.New("fasthttp: the reader of the body stream was closed")
 
-// errProducerLeft is the error of a stream whose producer did not return, but ended
+// errProducerExited is the error of a stream whose producer did not return, but ended
 // its goroutine.
-var errProducerLeft = errors.New("fasthttp: the producer of the body stream has ended its goroutine")
+var errProducerExited = errors.New("fasthttp: the producer of the body stream has ended its goroutine")
 
 var streamWriters = sync.Pool{New: func() any { return bufio.NewWriter(nil) }}
 
 func (p *Pipe) produce(sw func(w *bufio.Writer), panicked func(any) error) {
-	end := errProducerLeft
+	end := errProducerExited
 	defer func() {
 		if r := recover(); r != nil {
 			end = panicked(r)
@@ -64,7 +64,7 @@ func (p *Pipe) produce(sw func(w *bufio.Writer), panicked func(any) error) {
 	sw(w)
 	end = io.EOF
 	_ = w.Flush()
-	// a writer that panicked is not used again
+	// a writer that panicked is not reused
 	w.Reset(nil)
 	streamWriters.Put(w)
 }
@@ -104,12 +104,12 @@ func (p *Pipe) room(n int) int {
 	return min(n, Window)
 }
 
-// take waits for bytes and moves all of them to the reader's side.
-func (p *Pipe) take() error {
+// fetch waits for bytes and moves all of them to the reader's side.
+func (p *Pipe) fetch() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	bufpool.Put(p.taken)
-	p.taken, p.rest = nil, nil
+	bufpool.Put(p.readBuf)
+	p.readBuf, p.unread = nil, nil
 	for p.filled == nil && p.err == nil && !p.closed {
 		p.changed.Wait()
 	}
@@ -123,15 +123,15 @@ func (p *Pipe) take() error {
 		// closed, and all bytes written before that were read
 		return io.EOF
 	}
-	p.taken, p.filled = p.filled, nil
-	p.rest = p.taken.B
+	p.readBuf, p.filled = p.filled, nil
+	p.unread = p.readBuf.B
 	p.changed.Broadcast()
 	return nil
 }
 
 // Waits reports whether the next read would have to wait for the producer.
 func (p *Pipe) Waits() bool {
-	if len(p.rest) > 0 {
+	if len(p.unread) > 0 {
 		return false
 	}
 	p.mu.Lock()
@@ -141,13 +141,13 @@ func (p *Pipe) Waits() bool {
 
 // Read implements io.Reader.
 func (p *Pipe) Read(b []byte) (int, error) {
-	if len(p.rest) == 0 && len(b) > 0 {
-		if err := p.take(); err != nil {
+	if len(p.unread) == 0 && len(b) > 0 {
+		if err := p.fetch(); err != nil {
 			return 0, err
 		}
 	}
-	n := copy(b, p.rest)
-	p.rest = p.rest[n:]
+	n := copy(b, p.unread)
+	p.unread = p.unread[n:]
 	return n, nil
 }
 
@@ -155,16 +155,16 @@ func (p *Pipe) Read(b []byte) (int, error) {
 // written to w in one call.
 func (p *Pipe) WriteTo(w io.Writer) (n int64, err error) {
 	for {
-		if len(p.rest) == 0 {
-			if err := p.take(); err == io.EOF {
+		if len(p.unread) == 0 {
+			if err := p.fetch(); err == io.EOF {
 				return n, nil
 			} else if err != nil {
 				return n, err
 			}
 		}
-		k, err := w.Write(p.rest)
+		k, err := w.Write(p.unread)
 		n += int64(k)
-		p.rest = p.rest[k:]
+		p.unread = p.unread[k:]
 		if err != nil {
 			return n, err
 		}

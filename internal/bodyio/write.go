@@ -7,7 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/http1"
-	"github.com/valyala/fasthttp/internal/ioread"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // Writer is the destination of messages: a bufio.Writer, or the output of a
@@ -19,7 +19,7 @@ type Writer interface {
 }
 
 // ErrClosed is the error of Read from a stream that was closed.
-var ErrClosed = ioread.ErrClosed
+var ErrClosed = netio.ErrClosed
 
 // The errors of a stream that does not have its announced size.
 var (
@@ -87,7 +87,7 @@ func (s *Exact) Close() error {
 
 // expectEnd reads the io.EOF that must follow, into more.
 func expectEnd(r io.Reader, more []byte) error {
-	switch n, err := ioread.Some(r, more); {
+	switch n, err := netio.Some(r, more); {
 	case n > 0:
 		return ErrLong
 	case err == io.EOF:

@@ -32,12 +32,12 @@ const (
 	// searching is expensive.
 	roomShare = 16
 	// Between two garbage collections at least limit/collectShare bytes are
-	// allocated, and at least collectLeast.
+	// allocated, and at least collectMin.
 	collectShare = 16
-	collectLeast = 8 << 20
-	// busyLook is the pause before the next search if all stalled bodies were being
+	collectMin   = 8 << 20
+	// busySearchPause is the pause before the next search if all stalled bodies were being
 	// served.
-	busyLook = 10 * time.Millisecond
+	busySearchPause = 10 * time.Millisecond
 	// shards is the number of lists for arriving bodies. Several lists reduce lock
 	// contention.
 	shards = 16
@@ -48,8 +48,8 @@ var began = time.Now()
 
 func now() int64 { return int64(time.Since(began)) }
 
-// Owner is the request that a body belongs to.
-type Owner interface {
+// Request is the request that a body belongs to.
+type Request interface {
 	// InterruptBody ends the Read of the goroutine that waits for more of the body,
 	// and releases the memory of the body. Body.Resume reports it to the goroutine.
 	InterruptBody()
@@ -66,7 +66,7 @@ type Memory struct {
 	shards [shards]shard
 	// no body can have stalled before quietUntil
 	quietUntil atomic.Int64
-	looking    sync.Mutex // held during the search for stalled bodies
+	searching  sync.Mutex // held during the search for stalled bodies
 	// collected is the value of bufpool.Large at the last garbage collection, during
 	// which collecting is held
 	collected  atomic.Int64
@@ -95,12 +95,12 @@ func (m *Memory) Fits(n int) bool { return int64(n) <= m.limit }
 
 // Body is a counted body.
 type Body struct {
-	owner Owner
-	key   uint64       // selects its list
-	bytes atomic.Int64 // counted
-	fresh int          // bytes received since moved
-	moved atomic.Int64 // when it had received stallSize bytes more
-	wait  atomic.Int32
+	request    Request
+	key        uint64       // selects its list
+	bytes      atomic.Int64 // counted
+	sinceMoved int          // bytes received since moved
+	moved      atomic.Int64 // when it had received stallSize bytes more
+	wait       atomic.Int32
 
 	// its place in the list of arriving bodies, guarded by the lock of the shard
 	listed     bool
@@ -119,19 +119,19 @@ var bodies = sync.Pool{New: func() any { return new(Body) }}
 
 // New returns a body without counted bytes. Drop takes it back. The key spreads
 // bodies over the lists of a Memory.
-func (m *Memory) New(owner Owner, key uint64) *Body {
+func (m *Memory) New(owner Request, key uint64) *Body {
 	h := bodies.Get().(*Body)
-	h.owner, h.key = owner, key
+	h.request, h.key = owner, key
 	h.move()
 	return h
 }
 
-// Hold counts room bytes for a body that has just received got bytes. A body that is
+// Reserve counts room bytes for a body that has just received got bytes. A body that is
 // done cannot stall any more. Hold returns false if there is no room.
-func (m *Memory) Hold(h *Body, room, got int, done bool) bool {
+func (m *Memory) Reserve(h *Body, room, got int, done bool) bool {
 	h.Progress(got)
 	if more := int64(room) - h.bytes.Load(); more > 0 {
-		if !m.take(more) {
+		if !m.tryReserve(more) {
 			return false
 		}
 		h.bytes.Add(more)
@@ -149,13 +149,13 @@ func (h *Body) Bytes() int64 { return h.bytes.Load() }
 
 // Progress records that n bytes have arrived.
 func (h *Body) Progress(n int) {
-	if h.fresh += n; h.fresh >= stallSize {
+	if h.sinceMoved += n; h.sinceMoved >= stallSize {
 		h.move()
 	}
 }
 
 func (h *Body) move() {
-	h.fresh = 0
+	h.sinceMoved = 0
 	h.moved.Store(now())
 }
 
@@ -198,31 +198,31 @@ func (l *shard) remove(h *Body) {
 	h.prev, h.next, h.listed = nil, nil, false
 }
 
-// Drop stops counting the body, which is not used any more.
-func (m *Memory) Drop(h *Body) {
+// Release stops counting the body, which is not used any more.
+func (m *Memory) Release(h *Body) {
 	m.Arrived(h)
 	m.used.Add(-h.bytes.Swap(0))
-	h.owner = nil
+	h.request = nil
 	h.wait.Store(served)
 	bodies.Put(h)
 }
 
-// Leave is Drop for a body that a handler keeps after its request: the body stays
-// counted until Left.Drop.
-func (m *Memory) Leave(h *Body) Left {
-	left := Left{m, h.bytes.Swap(0)}
-	m.Drop(h)
+// Detach is Release for a body that a handler keeps after its request: the body stays
+// counted until Detached.Release.
+func (m *Memory) Detach(h *Body) Detached {
+	left := Detached{m, h.bytes.Swap(0)}
+	m.Release(h)
 	return left
 }
 
-// Left is a body that a handler keeps after its request.
-type Left struct {
+// Detached is a body that a handler keeps after its request.
+type Detached struct {
 	of    *Memory
 	bytes int64
 }
 
-// Drop stops counting the body.
-func (l Left) Drop() { l.of.used.Add(-l.bytes) }
+// Release stops counting the body.
+func (l Detached) Release() { l.of.used.Add(-l.bytes) }
 
 // Block records that the goroutine of the request is about to wait in Read for more
 // of the body.
@@ -249,15 +249,15 @@ func (h *Body) Resume() bool {
 func (h *Body) claim() (end func()) {
 	if h.wait.CompareAndSwap(blocked, claiming) {
 		return func() {
-			h.owner.InterruptBody()
+			h.request.InterruptBody()
 			h.wait.Store(claimed)
 		}
 	}
-	return h.owner.ClaimStalledBody()
+	return h.request.ClaimStalledBody()
 }
 
-// take counts n more bytes, unless there is no room for them.
-func (m *Memory) take(n int64) bool {
+// tryReserve counts n more bytes, unless there is no room for them.
+func (m *Memory) tryReserve(n int64) bool {
 	for {
 		used := m.used.Load()
 		switch {
@@ -277,10 +277,10 @@ func (m *Memory) take(n int64) bool {
 // the runtime would wait until there is as much garbage as memory in use. Goroutines
 // that need more room meanwhile wait; otherwise they would take more than is freed.
 func (m *Memory) Tidy() {
-	if m.littered() {
+	if m.worthCollecting() {
 		m.collecting.Lock()
 		defer m.collecting.Unlock()
-		if m.littered() {
+		if m.worthCollecting() {
 			m.collect()
 		}
 	}
@@ -294,10 +294,10 @@ func (m *Memory) collect() {
 	m.collected.Store(begin)
 }
 
-// littered reports whether a garbage collection is worth its cost.
-func (m *Memory) littered() bool {
+// worthCollecting reports whether a garbage collection is worth its cost.
+func (m *Memory) worthCollecting() bool {
 	fresh := bufpool.Large() - m.collected.Load()
-	return fresh > max(m.limit/collectShare, collectLeast) && m.used.Load() > m.limit-fresh
+	return fresh > max(m.limit/collectShare, collectMin) && m.used.Load() > m.limit-fresh
 }
 
 // endStalled ends stalled bodies to make room for n bytes. It returns false if there
@@ -306,13 +306,13 @@ func (m *Memory) endStalled(n int64) bool {
 	if now() < m.quietUntil.Load() {
 		return false
 	}
-	m.looking.Lock()
+	m.searching.Lock()
 	if m.used.Load()+n <= m.limit {
-		m.looking.Unlock()
+		m.searching.Unlock()
 		return true
 	}
 	ends := m.claimStalled(n)
-	m.looking.Unlock()
+	m.searching.Unlock()
 	for _, end := range ends {
 		end()
 	}
@@ -346,7 +346,7 @@ func (m *Memory) claimStalled(n int64) (ends []func()) {
 		shard.mu.Unlock()
 	}
 	if len(ends) == 0 {
-		m.quietUntil.Store(now + int64(busyLook))
+		m.quietUntil.Store(now + int64(busySearchPause))
 	}
 	return ends
 }

@@ -30,16 +30,16 @@ func TestRoomIsMadeByStalledBodiesOnly(t *testing.T) {
 	for i := range owners {
 		owners[i] = &request{idle: i != 3}
 		held[i] = m.New(owners[i], uint64(i))
-		if !m.Hold(held[i], 25, 1, false) {
+		if !m.Reserve(held[i], 25, 1, false) {
 			t.Fatalf("no room for body %d", i)
 		}
 	}
 	late := m.New(&request{}, 9)
-	if m.Hold(late, 10, 0, false) {
+	if m.Reserve(late, 10, 0, false) {
 		t.Fatal("there is room while all bodies arrive")
 	}
 	m.Age(time.Minute)
-	if !m.Hold(late, 10, 0, false) || m.Used() > 100 {
+	if !m.Reserve(late, 10, 0, false) || m.Used() > 100 {
 		t.Fatalf("no room, %d bytes in use", m.Used())
 	}
 	var ended []int
@@ -51,7 +51,7 @@ func TestRoomIsMadeByStalledBodiesOnly(t *testing.T) {
 		t.Errorf("ended were %v, want %v", ended, want)
 	}
 	for _, h := range append(held, late) {
-		m.Drop(h)
+		m.Release(h)
 	}
 	if m.Used() != 0 {
 		t.Errorf("%d bytes are in use in the end", m.Used())
@@ -63,18 +63,18 @@ func TestGoroutineThatWaitsIsInterrupted(t *testing.T) {
 	m.Begin(10)
 	owner := new(request)
 	h := m.New(owner, 1)
-	m.Hold(h, 10, 1, false)
+	m.Reserve(h, 10, 1, false)
 	h.Block()
 	m.Age(time.Minute)
 	other := m.New(new(request), 2)
-	if !m.Hold(other, 10, 0, false) {
+	if !m.Reserve(other, 10, 0, false) {
 		t.Fatal("no room")
 	}
 	if owner.interrupted != 1 || h.Resume() {
 		t.Error("the goroutine goes on")
 	}
-	m.Drop(h)
-	m.Drop(other)
+	m.Release(h)
+	m.Release(other)
 }
 
 func TestBodyThatHasArrivedStays(t *testing.T) {
@@ -82,22 +82,22 @@ func TestBodyThatHasArrivedStays(t *testing.T) {
 	m.Begin(10)
 	owner := &request{idle: true}
 	h := m.New(owner, 1)
-	m.Hold(h, 10, 10, true)
+	m.Reserve(h, 10, 10, true)
 	m.Age(time.Minute)
 	other := m.New(new(request), 2)
-	if m.Hold(other, 1, 0, false) || owner.ended != 0 {
+	if m.Reserve(other, 1, 0, false) || owner.ended != 0 {
 		t.Error("a body that had arrived was ended")
 	}
-	left := m.Leave(h)
+	left := m.Detach(h)
 	if m.Used() != 10 {
 		t.Errorf("a body that was left counts %d bytes", m.Used())
 	}
-	left.Drop()
-	if !m.Hold(other, 10, 0, false) {
+	left.Release()
+	if !m.Reserve(other, 10, 0, false) {
 		t.Error("no room when it was dropped")
 	}
 	if m.Fits(11) || !m.Fits(10) {
 		t.Error("the memory that can be held differs from the limit")
 	}
-	m.Drop(other)
+	m.Release(other)
 }

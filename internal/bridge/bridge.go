@@ -5,25 +5,25 @@ package bridge
 import "errors"
 
 var (
-	// LeaveOutDate makes a *fasthttp.ResponseHeader be sent without Date, until it is reset.
-	LeaveOutDate func(header any)
-	// LeavesOutDate reports whether LeaveOutDate was called.
-	LeavesOutDate func(header any) bool
-	// HijackAtOnce makes the HijackHandler of a *fasthttp.RequestCtx get the connection
+	// OmitDate makes a *fasthttp.ResponseHeader be sent without Date, until it is reset.
+	OmitDate func(header any)
+	// OmitsDate reports whether OmitDate was called.
+	OmitsDate func(header any) bool
+	// HijackImmediately makes the HijackHandler of a *fasthttp.RequestCtx get the connection
 	// without a response, and with what was not read of the body of the request.
-	HijackAtOnce func(ctx any)
+	HijackImmediately func(ctx any)
 )
 
-// ErrTaken is the error of a ConnTaker that ends the response in the middle.
-var ErrTaken = errors.New("fasthttp: the connection was taken over")
+// ErrConnHijacked is the error of a ConnHijacker that ends the response in the middle.
+var ErrConnHijacked = errors.New("fasthttp: the connection was taken over")
 
-// ConnTaker is the body stream of a response that may take over the connection in the
+// ConnHijacker is the body stream of a response that may take over the connection in the
 // middle of the response. What was read of it has been sent then, and nothing follows.
-type ConnTaker interface {
-	// OfferConn says that ErrTaken takes the connection over. It is called before the stream
+type ConnHijacker interface {
+	// OfferConn permits ErrConnHijacked, which takes the connection over. It is called before the stream
 	// is read.
 	OfferConn()
-	// TakeConn calls Hijack of ctx, a *fasthttp.RequestCtx. It is called once ErrTaken was
+	// HijackConn calls Hijack of ctx, a *fasthttp.RequestCtx. It is called once ErrConnHijacked was
 	// read.
-	TakeConn(ctx any)
+	HijackConn(ctx any)
 }

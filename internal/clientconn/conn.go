@@ -8,8 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/connpool"
-	"github.com/valyala/fasthttp/internal/ioread"
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/recvbuf"
 )
 
@@ -21,12 +20,12 @@ import (
 // Only one goroutine reads at a time, and only one writes. Any goroutine may use the Guard.
 type Conn struct {
 	// Recv holds the bytes that were received and not consumed. Only the reader uses it.
-	Recv   recvbuf.Buffer
-	conn   net.Conn // the connection for the application protocol: plain, or with TLS
-	gate   *gate    // below TLS, nil if there is none
-	poster *poster  // for Post, nil before Posts
-	asker  *connpool.Asker
-	probe  connpool.Probe
+	Recv         recvbuf.Buffer
+	conn         net.Conn     // the connection for the application protocol: plain, or with TLS
+	recordConn   *recordConn  // below TLS, nil if there is none
+	async        *asyncWriter // for Post, nil before StartPosting
+	roundTripper *connpool.RoundTripper
+	probe        connpool.Probe
 	// Duplex means that another goroutine writes while the reader reads. Only the reader
 	// uses it.
 	Duplex bool
@@ -52,7 +51,7 @@ func (c *Conn) Attach(conn net.Conn, size int) {
 	c.Recv.Size = uint32(size)
 	c.Guard.Attach(conn)
 	c.probe.Attach(lowest(conn))
-	c.asker = connpool.NewAsker(conn)
+	c.roundTripper = connpool.NewRoundTripper(conn)
 }
 
 // lowest returns the connection below wrappers that have a method for it, as
@@ -80,7 +79,7 @@ func (c *Conn) Handshake(ctx context.Context, config *tls.Config, by time.Time, 
 	if err := c.Guard.Limit(by, by); err != nil {
 		return tls.ConnectionState{}, err
 	}
-	gate := &gate{Conn: c.conn, probe: &c.probe}
+	gate := &recordConn{Conn: c.conn, probe: &c.probe}
 	secure := tls.Client(gate, config)
 	if ctx == nil {
 		ctx = context.Background()
@@ -97,7 +96,7 @@ func (c *Conn) Handshake(ctx context.Context, config *tls.Config, by time.Time, 
 		return state, canceled
 	}
 	if err == nil {
-		c.conn, c.gate, c.asker = secure, gate, nil
+		c.conn, c.recordConn, c.roundTripper = secure, gate, nil
 	}
 	return state, err
 }
@@ -119,7 +118,7 @@ func (c *Conn) Discard(n int) { c.Recv.Discard(n) }
 
 // Fill receives some bytes.
 func (c *Conn) Fill() error {
-	n, err := c.Read(c.Recv.Space())
+	n, err := c.Read(c.Recv.ReadBuffer())
 	if n > 0 {
 		c.Recv.Received(n)
 		return nil
@@ -130,16 +129,16 @@ func (c *Conn) Fill() error {
 // Read receives into p, without the bytes in Recv, and returns either bytes or an error. A
 // goroutine that writes meanwhile may extend or shorten the reader's deadline.
 func (c *Conn) Read(p []byte) (int, error) {
-	if err := c.readErr; err != nil && !neterr.IsTimeout(err) {
+	if err := c.readErr; err != nil && !netio.IsTimeout(err) {
 		// the system reports the error only once
 		return 0, err
 	}
 	for {
-		n, err := ioread.Some(c.conn, p)
+		n, err := netio.Some(c.conn, p)
 		if n > 0 {
 			return n, nil
 		}
-		if c.Duplex && neterr.IsTimeout(err) && c.Guard.MayRead() {
+		if c.Duplex && netio.IsTimeout(err) && c.Guard.MayRead() {
 			continue
 		}
 		c.readErr = err
@@ -168,17 +167,17 @@ func (c *Conn) WriteBoth(a, b []byte) error {
 	return err
 }
 
-// Asks reports whether Ask may be called.
-func (c *Conn) Asks() bool { return c.asker != nil }
+// CanRoundTrip reports whether RoundTrip may be called.
+func (c *Conn) CanRoundTrip() bool { return c.roundTripper != nil }
 
-// Ask writes out and waits for the answer, and may receive its beginning into the memory of
-// out: see connpool.Asker.Ask. It has no effect unless the connection is quiet.
-func (c *Conn) Ask(out *bufpool.Buffer) connpool.Asked {
+// RoundTrip writes out and waits for the answer, and may receive its beginning into the memory of
+// out: see connpool.RoundTripper.RoundTrip. It has no effect unless the connection is quiet.
+func (c *Conn) RoundTrip(out *bufpool.Buffer) connpool.RoundTripResult {
 	var room []byte
 	if c.Recv.Empty() && cap(out.B) >= int(c.Recv.Size) {
 		room = out.B[:cap(out.B)]
 	}
-	asked := c.asker.Ask(c.conn, out.B, room)
+	asked := c.roundTripper.RoundTrip(c.conn, out.B, room)
 	c.wrote(int64(asked.Sent), asked.SendErr)
 	if asked.RecvErr != nil {
 		c.readErr = asked.RecvErr
@@ -197,42 +196,42 @@ func (c *Conn) wrote(n int64, err error) {
 // does not count.
 func (c *Conn) Failed() bool {
 	return c.Guard.Err() == nil &&
-		(c.WriteErr != nil && !neterr.IsTimeout(c.WriteErr) || c.readErr != nil && !neterr.IsTimeout(c.readErr))
+		(c.WriteErr != nil && !netio.IsTimeout(c.WriteErr) || c.readErr != nil && !netio.IsTimeout(c.readErr))
 }
 
-// CanBeSeen reports whether Look can check the socket.
-func (c *Conn) CanBeSeen() bool { return c.probe.Sees() }
+// Probeable reports whether Check can check the socket.
+func (c *Conn) Probeable() bool { return c.probe.CanCheck() }
 
-// Look checks the socket. With TLS, the bytes that it finds may be messages of TLS itself.
-func (c *Conn) Look() connpool.State { return c.probe.Look() }
+// Check checks the socket. With TLS, the bytes that it finds may be messages of TLS itself.
+func (c *Conn) Check() connpool.State { return c.probe.Check() }
 
 // IsTLS reports whether the connection speaks TLS.
-func (c *Conn) IsTLS() bool { return c.gate != nil }
+func (c *Conn) IsTLS() bool { return c.recordConn != nil }
 
 // HasEnded reports whether the peer has stopped sending, as far as the system can tell.
 // There may still be bytes to read.
 func (c *Conn) HasEnded() bool { return c.probe.HasEnded() }
 
-// MayHaveCome reports whether there may be something for ReadReady: bytes, or the end of the
+// MayBeReadable reports whether there may be something for ReadReady: bytes, or the end of the
 // connection. With TLS, received bytes may be unread.
-func (c *Conn) MayHaveCome() bool {
-	if c.gate != nil {
+func (c *Conn) MayBeReadable() bool {
+	if c.recordConn != nil {
 		return true
 	}
-	state := c.probe.Look()
+	state := c.probe.Check()
 	return state == connpool.Readable || state == connpool.Ended
 }
 
 // ReadReady is Read without waiting: if nothing has arrived, or the connection cannot be
 // checked, the error is a timeout.
 func (c *Conn) ReadReady(p []byte) (int, error) {
-	if c.gate == nil {
-		if !c.MayHaveCome() {
+	if c.recordConn == nil {
+		if !c.MayBeReadable() {
 			return 0, errWouldWait
 		}
 		return c.Read(p)
 	}
-	n, err := c.gate.readReady(c.conn, p)
+	n, err := c.recordConn.readReady(c.conn, p)
 	if n == 0 && err != nil && err != error(errWouldWait) {
 		c.readErr = err
 	}
@@ -243,9 +242,9 @@ func (c *Conn) ReadReady(p []byte) (int, error) {
 // response, and the peer did not close it. It is true for a connection that cannot be
 // checked.
 func (c *Conn) IsQuiet() bool {
-	if c.gate != nil {
-		return c.gate.isQuiet(c.conn)
+	if c.recordConn != nil {
+		return c.recordConn.isQuiet(c.conn)
 	}
-	state := c.probe.Look()
+	state := c.probe.Check()
 	return state == connpool.Quiet || state == connpool.Unknown
 }

@@ -8,26 +8,26 @@ import (
 	"github.com/valyala/fasthttp/internal/connpool"
 )
 
-// gate is a connection below TLS. It can be read without waiting, so that TLS can receive its
+// recordConn is a connection below TLS. It can be read without waiting, so that TLS can receive its
 // own messages, such as session tickets, while the connection is idle. It also knows whether
 // a TLS record was received in part.
-type gate struct {
+type recordConn struct {
 	net.Conn
 	probe *connpool.Probe
-	// dry means that a read must not wait
-	dry bool
+	// noWait means that a read must not wait
+	noWait bool
 
 	head    [5]byte // of the current record
 	inHead  int     // bytes of it that were received
 	content int     // missing bytes of the record's content
 
-	// poster receives the bytes that TLS writes, unless it is nil
-	poster atomic.Pointer[poster]
+	// async receives the bytes that TLS writes, unless it is nil
+	async atomic.Pointer[asyncWriter]
 }
 
 // Write implements net.Conn.
-func (g *gate) Write(p []byte) (int, error) {
-	poster := g.poster.Load()
+func (g *recordConn) Write(p []byte) (int, error) {
+	poster := g.async.Load()
 	if poster == nil {
 		return g.Conn.Write(p)
 	}
@@ -36,15 +36,15 @@ func (g *gate) Write(p []byte) (int, error) {
 }
 
 // Close implements net.Conn. It sends the last bytes of TLS if the connection accepts them.
-func (g *gate) Close() error {
-	if poster := g.poster.Load(); poster != nil {
+func (g *recordConn) Close() error {
+	if poster := g.async.Load(); poster != nil {
 		_, _ = poster.post(nil)
 	}
 	return g.Conn.Close()
 }
 
 // NetConn returns the connection below.
-func (g *gate) NetConn() net.Conn { return g.Conn }
+func (g *recordConn) NetConn() net.Conn { return g.Conn }
 
 // errWouldWait is the error of a read that must not wait. TLS does not keep it, since
 // it is temporary.
@@ -61,20 +61,20 @@ func (*wouldWait) Timeout() bool { return true }
 func (*wouldWait) Temporary() bool { return true }
 
 // Read implements io.Reader.
-func (g *gate) Read(p []byte) (int, error) {
-	if g.dry {
-		switch g.probe.Look() {
+func (g *recordConn) Read(p []byte) (int, error) {
+	if g.noWait {
+		switch g.probe.Check() {
 		case connpool.Quiet, connpool.Unknown:
 			return 0, errWouldWait
 		}
 	}
 	n, err := g.Conn.Read(p)
-	g.follow(p[:n])
+	g.trackRecords(p[:n])
 	return n, err
 }
 
-// follow tracks the records in the received bytes.
-func (g *gate) follow(b []byte) {
+// trackRecords tracks the records in the received bytes.
+func (g *recordConn) trackRecords(b []byte) {
 	for len(b) > 0 {
 		if g.content > 0 {
 			n := min(g.content, len(b))
@@ -94,7 +94,7 @@ func (g *gate) follow(b []byte) {
 
 // isQuiet reports whether only messages of TLS itself have arrived through secure, the
 // connection above. Bytes that TLS received together with the last response count as well.
-func (g *gate) isQuiet(secure net.Conn) bool {
+func (g *recordConn) isQuiet(secure net.Conn) bool {
 	var b [1]byte
 	n, err := g.readReady(secure, b[:])
 	return n == 0 && err == error(errWouldWait) && g.inHead == 0 && g.content == 0
@@ -102,8 +102,8 @@ func (g *gate) isQuiet(secure net.Conn) bool {
 
 // readReady reads arrived bytes from secure, the connection above. The error is errWouldWait
 // if less than a record has arrived.
-func (g *gate) readReady(secure net.Conn, p []byte) (int, error) {
-	g.dry = true
-	defer func() { g.dry = false }()
+func (g *recordConn) readReady(secure net.Conn, p []byte) (int, error) {
+	g.noWait = true
+	defer func() { g.noWait = false }()
 	return secure.Read(p)
 }

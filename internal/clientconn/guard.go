@@ -19,26 +19,26 @@ type Guard struct {
 	conn net.Conn // the lowest one: TLS above it obeys its deadlines
 
 	mu       sync.Mutex
-	phase    answerPhase
+	phase    responsePhase
 	apart    bool  // writeBy applies; otherwise readBy is the deadline of writing, too
 	plain    bool  // conn is of package net, whose SetDeadline sets both deadlines
 	canceled error // why the connection was canceled, or nil
 	readBy   time.Time
 	writeBy  time.Time
-	restBy   time.Time // becomes readBy after the head, in the phase headFirst
+	bodyBy   time.Time // becomes readBy after the head, in the phase headPending
 }
 
-// answerPhase is the part of a response that readBy applies to.
-type answerPhase uint8
+// responsePhase is the part of a response that readBy applies to.
+type responsePhase uint8
 
 const (
-	allOfIt    answerPhase = iota // the head has no deadline of its own so far
-	headFirst                     // readBy is the deadline of the head
-	behindHead                    // the head has arrived
+	wholeResponse responsePhase = iota // the head has no deadline of its own so far
+	headPending                        // readBy is the deadline of the head
+	headReceived                       // the head has arrived
 )
 
-// Past is a deadline that makes everything on a connection fail at once.
-var Past = time.Unix(1, 0)
+// PastDeadline is a deadline that makes everything on a connection fail at once.
+var PastDeadline = time.Unix(1, 0)
 
 // Attach makes conn the connection. The deadlines of a wrapped connection are set one
 // by one: a wrapper that handles them may not implement SetDeadline.
@@ -83,7 +83,7 @@ func (g *Guard) Limit(readBy, writeBy time.Time) error {
 func (g *Guard) LimitRequest(by time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.phase = allOfIt
+	g.phase = wholeResponse
 	return g.set(by, by)
 }
 
@@ -121,20 +121,20 @@ func (g *Guard) set(readBy, writeBy time.Time) error {
 func (g *Guard) LimitRead(by time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.phase == headFirst {
-		g.phase = allOfIt
+	if g.phase == headPending {
+		g.phase = wholeResponse
 	}
 	return g.set(by, g.writeLimit())
 }
 
-// LimitAnswer sets the deadline of reading for an answer, as Limit does. Until
+// LimitResponse sets the deadline of reading for an answer, as Limit does. Until
 // PassHead reports the head of the answer, headBy applies as well. PassHead may have
 // been called before: an answer need not wait for the end of the request.
-func (g *Guard) LimitAnswer(headBy, by time.Time) error {
+func (g *Guard) LimitResponse(headBy, by time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.phase != behindHead {
-		g.phase, g.restBy = headFirst, by
+	if g.phase != headReceived {
+		g.phase, g.bodyBy = headPending, by
 		by = clock.Earliest(headBy, by)
 	}
 	return g.set(by, g.writeLimit())
@@ -145,10 +145,10 @@ func (g *Guard) PassHead() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	by := g.readBy
-	if g.phase == headFirst {
-		by = g.restBy
+	if g.phase == headPending {
+		by = g.bodyBy
 	}
-	g.phase = behindHead
+	g.phase = headReceived
 	return g.set(by, g.writeLimit())
 }
 
@@ -181,7 +181,7 @@ func (g *Guard) Cancel(err error) {
 	defer g.mu.Unlock()
 	if g.canceled == nil {
 		g.canceled = err
-		_ = g.setBoth(Past)
+		_ = g.setBoth(PastDeadline)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // A canceled guard extends no deadline, whichever method is called.
@@ -25,7 +25,7 @@ func TestGuardStaysCanceled(t *testing.T) {
 	for name, err := range map[string]error{
 		"limit": g.Limit(later, later), "LimitRead": g.LimitRead(later), "LimitWrite": g.LimitWrite(time.Time{}),
 		"Shorten": g.Shorten(later), "ShortenWrite": g.ShortenWrite(later), "LimitRequest": g.LimitRequest(later),
-		"LimitAnswer": g.LimitAnswer(later, later), "PassHead": g.PassHead(), "err": g.Err(),
+		"LimitAnswer": g.LimitResponse(later, later), "PassHead": g.PassHead(), "err": g.Err(),
 	} {
 		if err != first {
 			t.Errorf("%s: %v", name, err)
@@ -34,7 +34,7 @@ func TestGuardStaysCanceled(t *testing.T) {
 	if g.MayRead() {
 		t.Error("there is time for reading")
 	}
-	if _, err := a.Read(make([]byte, 1)); !neterr.IsTimeout(err) {
+	if _, err := a.Read(make([]byte, 1)); !netio.IsTimeout(err) {
 		t.Errorf("reading: %v", err)
 	}
 }
@@ -44,8 +44,8 @@ func TestGuardLimitsTheHeadOfAnAnswer(t *testing.T) {
 	start := time.Now()
 	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
 	request := func(g *Guard) error { return g.LimitRequest(at(9)) }
-	answer := func(g *Guard) error { return g.LimitAnswer(at(1), at(5)) }
-	unlimited := func(g *Guard) error { return g.LimitAnswer(at(1), time.Time{}) }
+	answer := func(g *Guard) error { return g.LimitResponse(at(1), at(5)) }
+	unlimited := func(g *Guard) error { return g.LimitResponse(at(1), time.Time{}) }
 	words := func(g *Guard) error { return g.LimitRead(at(2)) }
 	for name, tt := range map[string]struct {
 		steps []func(g *Guard) error

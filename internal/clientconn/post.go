@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// poster writes to a connection without waiting. It keeps the bytes that the connection does
+// asyncWriter writes to a connection without waiting. It keeps the bytes that the connection does
 // not accept at once; a goroutine that may wait flushes them.
 //
 // TLS writes to a poster, so that one sending goroutine does not block the others, or TLS
 // itself. TLS never sees a partial write, so its connection stays usable.
-type poster struct {
+type asyncWriter struct {
 	conn net.Conn
 	raw  syscall.RawConn // nil if the system or the connection cannot write without waiting
 	step func(fd uintptr) bool
 
-	mu       sync.Mutex
-	unsent   []byte
-	spare    []byte // memory for unsent during a flush
-	flushing bool   // bytes before those in unsent are being written
-	err      error  // of the connection, once it has failed
+	mu          sync.Mutex
+	unsent      []byte
+	flushMemory []byte // memory for unsent during a flush
+	flushing    bool   // bytes before those in unsent are being written
+	err         error  // of the connection, once it has failed
 
 	b     []byte // being written by step
 	sent  int
 	errno syscall.Errno
 }
 
-func newPoster(conn net.Conn) *poster {
-	p := &poster{conn: conn}
+func newAsyncWriter(conn net.Conn) *asyncWriter {
+	p := &asyncWriter{conn: conn}
 	p.step = p.write
 	if tcp, ok := conn.(*net.TCPConn); ok && canPost {
 		p.raw, _ = tcp.SyscallConn()
@@ -38,7 +38,7 @@ func newPoster(conn net.Conn) *poster {
 }
 
 // add appends bytes to the unsent ones.
-func (p *poster) add(b []byte) {
+func (p *asyncWriter) add(b []byte) {
 	p.mu.Lock()
 	p.unsent = append(p.unsent, b...)
 	p.mu.Unlock()
@@ -46,7 +46,7 @@ func (p *poster) add(b []byte) {
 
 // post writes the bytes that were added before, and then b, as far as the connection accepts
 // them.
-func (p *poster) post(b []byte) (waits bool, err error) {
+func (p *asyncWriter) post(b []byte) (waits bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -78,7 +78,7 @@ func (p *poster) post(b []byte) (waits bool, err error) {
 		n += p.sent
 	}
 	p.unsent = append(p.unsent[:0], b[n:]...)
-	if len(p.unsent) == 0 && cap(p.unsent) > mostSpare {
+	if len(p.unsent) == 0 && cap(p.unsent) > maxFlushMemory {
 		p.unsent = nil
 	}
 	return len(p.unsent) > 0, nil
@@ -86,7 +86,7 @@ func (p *poster) post(b []byte) (waits bool, err error) {
 
 // flush writes all bytes that were added, and waits for the connection to accept them, at
 // most within for each part.
-func (p *poster) flush(g *Guard, within time.Duration) error {
+func (p *asyncWriter) flush(g *Guard, within time.Duration) error {
 	for {
 		p.mu.Lock()
 		b, err := p.unsent, p.err
@@ -94,7 +94,7 @@ func (p *poster) flush(g *Guard, within time.Duration) error {
 			p.mu.Unlock()
 			return err
 		}
-		p.unsent, p.spare, p.flushing = p.spare, nil, true
+		p.unsent, p.flushMemory, p.flushing = p.flushMemory, nil, true
 		p.mu.Unlock()
 		if err = g.LimitWrite(time.Now().Add(within)); err == nil {
 			_, err = p.conn.Write(b)
@@ -104,8 +104,8 @@ func (p *poster) flush(g *Guard, within time.Duration) error {
 		}
 		p.mu.Lock()
 		p.flushing = false
-		if p.err = err; cap(b) <= mostSpare {
-			p.spare = b[:0]
+		if p.err = err; cap(b) <= maxFlushMemory {
+			p.flushMemory = b[:0]
 		}
 		p.mu.Unlock()
 		if err != nil {
@@ -114,42 +114,42 @@ func (p *poster) flush(g *Guard, within time.Duration) error {
 	}
 }
 
-// mostSpare is the largest memory kept for the next bytes.
-const mostSpare = 64 << 10
+// maxFlushMemory is the largest memory kept for the next bytes.
+const maxFlushMemory = 64 << 10
 
-// Posts makes Post and Flush usable: from now on all writes use them. It is called once, by
+// StartPosting makes Post and Flush usable: from now on all writes use them. It is called once, by
 // the only user of the connection.
-func (c *Conn) Posts() {
-	if c.gate == nil {
-		c.poster = newPoster(c.conn)
+func (c *Conn) StartPosting() {
+	if c.recordConn == nil {
+		c.async = newAsyncWriter(c.conn)
 		return
 	}
-	c.poster = newPoster(c.gate.Conn)
-	c.gate.poster.Store(c.poster)
+	c.async = newAsyncWriter(c.recordConn.Conn)
+	c.recordConn.async.Store(c.async)
 }
 
 // Post writes b without waiting. waits means that some of it is left, and that Flush must be
 // called. Only one goroutine may call Post or Flush at a time.
 func (c *Conn) Post(b []byte) (waits bool, err error) {
-	if c.gate == nil {
-		return c.poster.post(b)
+	if c.recordConn == nil {
+		return c.async.post(b)
 	}
 	if len(b) > 0 {
 		if _, err := c.conn.Write(b); err != nil {
 			return false, err
 		}
 	}
-	return c.poster.post(nil)
+	return c.async.post(nil)
 }
 
 // Flush writes the bytes that Post has left, and waits until the connection accepts them: at
 // most within for each part.
-func (c *Conn) Flush(within time.Duration) error { return c.poster.flush(&c.Guard, within) }
+func (c *Conn) Flush(within time.Duration) error { return c.async.flush(&c.Guard, within) }
 
 // HasUnsent reports whether Post or Flush has bytes to write: TLS answers some messages of
 // the peer by itself.
 func (c *Conn) HasUnsent() bool {
-	c.poster.mu.Lock()
-	defer c.poster.mu.Unlock()
-	return len(c.poster.unsent) > 0
+	c.async.mu.Lock()
+	defer c.async.mu.Unlock()
+	return len(c.async.unsent) > 0
 }

@@ -9,7 +9,7 @@ import (
 const canPost = true
 
 // write sends as much as it can, and reports that it need not be called again.
-func (p *poster) write(fd uintptr) bool {
+func (p *asyncWriter) write(fd uintptr) bool {
 	n, errno := rawsys.Send(int(fd), p.b)
 	switch errno {
 	case 0:

@@ -5,4 +5,4 @@ package clientconn
 const canPost = false
 
 // write is not called: all writing waits.
-func (p *poster) write(uintptr) bool { return true }
+func (p *asyncWriter) write(uintptr) bool { return true }

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -71,7 +71,7 @@ func newPosting(t *testing.T, dial func(t *testing.T) (client, server net.Conn),
 		servertest.Must(t, err)
 		servertest.Must(t, <-shaken)
 	}
-	p.line.Posts()
+	p.line.StartPosting()
 	return p
 }
 
@@ -158,7 +158,7 @@ func TestFlushDoesNotWaitForever(t *testing.T) {
 					break
 				}
 			}
-			if !neterr.IsTimeout(err) {
+			if !netio.IsTimeout(err) {
 				t.Fatalf("got %v", err)
 			}
 			if _, again := p.line.Post([]byte("x")); again != err {
@@ -188,7 +188,7 @@ func TestPostToNobodyFails(t *testing.T) {
 					err = p.line.Flush(time.Minute)
 				}
 			}
-			if neterr.IsTimeout(err) {
+			if netio.IsTimeout(err) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -274,7 +274,7 @@ func TestAnswersOfTLSAreUnsentText(t *testing.T) {
 	servertest.Must(t, err)
 	servertest.Eventually(t, "the answer", func() bool {
 		servertest.Must(t, p.line.Guard.LimitRead(time.Now().Add(servertest.Short)))
-		if _, err := p.line.Read(make([]byte, 100)); !neterr.IsTimeout(err) {
+		if _, err := p.line.Read(make([]byte, 100)); !netio.IsTimeout(err) {
 			t.Fatalf("got %v", err)
 		}
 		return p.line.HasUnsent()
@@ -303,7 +303,7 @@ func TestCloseWhileFlushing(t *testing.T) {
 			flushed := make(chan error, 1)
 			go func() { flushed <- p.line.Flush(servertest.Never) }()
 			servertest.Eventually(t, "the start of the flush", func() bool {
-				poster := p.line.poster
+				poster := p.line.async
 				poster.mu.Lock()
 				defer poster.mu.Unlock()
 				return poster.flushing

@@ -107,7 +107,7 @@ func TestWritingToABrokenWriterFails(t *testing.T) {
 		if n, err := WriteDecoded(closedWriter{}, encoded, c); n != 0 || err != io.ErrClosedPipe {
 			t.Errorf("%s: decoding: %d, %v", c, n, err)
 		}
-		// an encoder that failed can be used again
+		// an encoder that failed can be reused
 		if got, err := appendPlain(nil, AppendEncoded(nil, content, c, level), c); err != nil || !bytes.Equal(got, content) {
 			t.Errorf("%s after a failure: %d bytes, %v", c, len(got), err)
 		}

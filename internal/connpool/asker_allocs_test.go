@@ -15,7 +15,7 @@ func TestAskingAllocatesNothing(t *testing.T) {
 	go echo(server, 5)
 	b := []byte("hello")
 	if n := testing.AllocsPerRun(100, func() {
-		asked := a.Ask(client, b, b)
+		asked := a.RoundTrip(client, b, b)
 		_, _ = io.ReadFull(client, b[asked.Got:])
 	}); n != 0 {
 		t.Errorf("%v allocations", n)

@@ -7,18 +7,18 @@ import (
 	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
-const canAsk = true
+const canRoundTrip = true
 
-// talk is a step of asking, and reports whether it was the last one. The first step
+// doStep is a step of asking, and reports whether it was the last one. The first step
 // sends, and the later ones receive.
 //
 // RawConn.Read clears the readiness of the connection before the first step. So peek
 // finds earlier bytes, and later bytes end the wait.
-func (a *Asker) talk(fd uintptr) bool {
+func (a *RoundTripper) doStep(fd uintptr) bool {
 	if a.waiting {
-		return a.hear(int(fd))
+		return a.receive(int(fd))
 	}
-	asked := &a.asked
+	asked := &a.result
 	if asked.State = peek(fd); asked.State != Quiet {
 		return true
 	}
@@ -34,24 +34,24 @@ func (a *Asker) talk(fd uintptr) bool {
 	return !a.waiting
 }
 
-func (a *Asker) hear(fd int) bool {
-	if len(a.room) == 0 {
+func (a *RoundTripper) receive(fd int) bool {
+	if len(a.recvBuf) == 0 {
 		ready, _ := rawsys.Ready(fd)
 		return ready
 	}
 	for {
-		n, errno := rawsys.Recv(fd, a.room)
+		n, errno := rawsys.Recv(fd, a.recvBuf)
 		switch {
 		case errno == syscall.EINTR:
 			continue
 		case errno == syscall.EAGAIN:
 			return false
 		case errno != 0:
-			a.asked.RecvErr = errno
+			a.result.RecvErr = errno
 		case n == 0:
-			a.asked.RecvErr = io.EOF
+			a.result.RecvErr = io.EOF
 		default:
-			a.asked.Got = n
+			a.result.Got = n
 		}
 		return true
 	}

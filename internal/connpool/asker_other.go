@@ -2,6 +2,6 @@
 
 package connpool
 
-const canAsk = false
+const canRoundTrip = false
 
-func (a *Asker) talk(uintptr) bool { return true }
+func (a *RoundTripper) doStep(uintptr) bool { return true }

@@ -13,11 +13,11 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-func newAsker(t testing.TB, c net.Conn) *Asker {
+func newAsker(t testing.TB, c net.Conn) *RoundTripper {
 	t.Helper()
-	a := NewAsker(c)
+	a := NewRoundTripper(c)
 	if a == nil {
-		if canAsk {
+		if canRoundTrip {
 			t.Fatal("no Asker for a TCP connection")
 		}
 		t.Skip("this system has no Askers")
@@ -47,7 +47,7 @@ func TestAskerGetsItsAnswers(t *testing.T) {
 	for i := range 5000 {
 		question := []byte{'a', 'b', 'c', byte(i >> 8), byte(i)}
 		b := bytes.Clone(question)
-		asked := a.Ask(client, b, b)
+		asked := a.RoundTrip(client, b, b)
 		if asked.State != Quiet || asked.Sent != 5 || asked.Got < 1 || asked.SendErr != nil || asked.RecvErr != nil {
 			t.Fatalf("%d: %+v", i, asked)
 		}
@@ -56,7 +56,7 @@ func TestAskerGetsItsAnswers(t *testing.T) {
 		}
 	}
 	b := []byte("there")
-	asked := a.Ask(client, b, nil)
+	asked := a.RoundTrip(client, b, nil)
 	if asked.Sent != 5 || asked.Got != 0 || asked.RecvErr != nil {
 		t.Errorf("without room: %+v", asked)
 	}
@@ -91,7 +91,7 @@ func TestAskerSendsNothingUnlessItIsQuiet(t *testing.T) {
 				waitFor(t, &p, tc.want)
 			}
 			b := []byte("hello")
-			if asked := a.Ask(client, b, b); asked.State != tc.want || asked.Sent != 0 || asked.Got != 0 {
+			if asked := a.RoundTrip(client, b, b); asked.State != tc.want || asked.Sent != 0 || asked.Got != 0 {
 				t.Errorf("%+v", asked)
 			}
 		})
@@ -103,7 +103,7 @@ func TestAskerStopsWaiting(t *testing.T) {
 		name string
 		end  func(client, server net.Conn)
 		err  error // result of the next Read
-		recv error // result of Ask
+		recv error // result of RoundTrip
 	}{
 		{"deadline", func(client, _ net.Conn) { _ = client.SetReadDeadline(time.Unix(1, 0)) }, os.ErrDeadlineExceeded, nil},
 		{"close", func(client, _ net.Conn) { _ = client.Close() }, net.ErrClosed, nil},
@@ -121,7 +121,7 @@ func TestAskerStopsWaiting(t *testing.T) {
 				tc.end(client, server)
 			}()
 			b := []byte("hello")
-			asked := a.Ask(client, b, b)
+			asked := a.RoundTrip(client, b, b)
 			if asked.Sent != 5 || asked.Got != 0 || asked.SendErr != nil || !errors.Is(asked.RecvErr, tc.recv) {
 				t.Errorf("%+v", asked)
 			}
@@ -142,11 +142,11 @@ func TestAskerLeavesTheRest(t *testing.T) {
 	a := newAsker(t, client)
 	// more than the buffers of both sockets hold while no program reads
 	b := make([]byte, 64<<20)
-	asked := a.Ask(client, b, b)
+	asked := a.RoundTrip(client, b, b)
 	if asked.State != Quiet || asked.Sent == 0 || asked.Sent == len(b) || asked.SendErr != nil || asked.RecvErr != nil {
 		t.Errorf("%+v", asked)
 	}
-	asked = a.Ask(client, b, b)
+	asked = a.RoundTrip(client, b, b)
 	if asked.Sent != 0 || asked.SendErr != nil {
 		t.Errorf("without room: %+v", asked)
 	}
@@ -157,7 +157,7 @@ func TestAskersAreForBareConnectionsOnly(t *testing.T) {
 	client, _ := servertest.TCPPair(t)
 	tcp := client.(*net.TCPConn)
 	for _, c := range []net.Conn{struct{ *net.TCPConn }{tcp}, struct{ net.Conn }{tcp}, nil} {
-		if NewAsker(c) != nil {
+		if NewRoundTripper(c) != nil {
 			t.Errorf("an Asker for a %T", c)
 		}
 	}

@@ -19,7 +19,7 @@ var (
 // Pool holds the connections to one host.
 //
 // Each connection takes one of Max places. A caller that gets a connection, or the
-// permission to open one, holds its place, and returns it with Put, Discard or Drop. While
+// permission to open one, holds its place, and returns it with Put, Discard or ReleasePlace. While
 // all places are taken, callers wait in the order of their calls; a place that becomes
 // free is passed directly to the first of them, so that no later caller overtakes it.
 //
@@ -48,7 +48,7 @@ type Pool[C Conn] struct {
 	mu      sync.Mutex
 	open    int // places taken, including those of idle connections
 	opening int // places in which a connection is being opened, in the phase inTurn
-	turns   turns
+	policy  openPolicy
 	idle    queue[C]
 	waiting waiters[C]
 	shared  []*shared[C] // connections whose reservations Get may return
@@ -79,7 +79,7 @@ func (p *Pool[C]) TryGet() (g Grant[C], ok bool) {
 }
 
 func (p *Pool[C]) get() (g Grant[C], ok bool) {
-	if g, ok = p.take(); ok {
+	if g, ok = p.popOpen(); ok {
 		return g, true
 	}
 	if !p.mayOpen() {
@@ -102,7 +102,7 @@ func (p *Pool[C]) Get(until time.Time, done <-chan struct{}) (Grant[C], error) {
 	p.mu.Unlock()
 
 	g, err := w.wait(until, done)
-	if err != nil && !p.leave(w) {
+	if err != nil && !p.removeWaiter(w) {
 		// the place was granted at the last moment, and must not get lost
 		g, err = <-w.ready, nil
 	}
@@ -112,9 +112,9 @@ func (p *Pool[C]) Get(until time.Time, done <-chan struct{}) (Grant[C], error) {
 	return g, err
 }
 
-// leave removes w, whose caller gave up, from the queue. It reports whether w was still
+// removeWaiter removes w, whose caller gave up, from the queue. It reports whether w was still
 // there.
-func (p *Pool[C]) leave(w *waiter[C]) bool {
+func (p *Pool[C]) removeWaiter(w *waiter[C]) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.waiting.remove(w)
@@ -126,11 +126,11 @@ func (p *Pool[C]) leave(w *waiter[C]) bool {
 func (p *Pool[C]) Replace(c C) (g Grant[C], ok bool) {
 	p.mu.Lock()
 	last, holds := p.retire(c)
-	switch g, ok = p.take(); {
+	switch g, ok = p.popOpen(); {
 	case ok && holds:
-		p.free()
-	case holds && p.turns == inTurn:
-		p.free()
+		p.freePlace()
+	case holds && p.policy == openSerially:
+		p.freePlace()
 		g, ok = p.get()
 	case holds:
 		ok = true
@@ -144,8 +144,8 @@ func (p *Pool[C]) Replace(c C) (g Grant[C], ok bool) {
 	return g, ok
 }
 
-// take returns an open connection.
-func (p *Pool[C]) take() (g Grant[C], ok bool) {
+// popOpen returns an open connection.
+func (p *Pool[C]) popOpen() (g Grant[C], ok bool) {
 	if len(p.shared) > 0 {
 		if g, ok = p.reserve(); ok {
 			return g, true
@@ -156,9 +156,9 @@ func (p *Pool[C]) take() (g Grant[C], ok bool) {
 	}
 	var taken idleConn[C]
 	if p.OldestFirst {
-		taken = p.idle.takeFirst()
+		taken = p.idle.popFirst()
 	} else {
-		taken = p.idle.takeLast()
+		taken = p.idle.popLast()
 	}
 	return Grant[C]{Conn: taken.conn, Found: true, Since: taken.since}, true
 }
@@ -169,7 +169,7 @@ func (p *Pool[C]) Put(c C, now time.Duration) {
 	p.mu.Lock()
 	if len(p.shared) > 0 {
 		if s := p.lookUp(c); s != nil {
-			last := p.giveBack(s, now)
+			last := p.releaseReservation(s, now)
 			p.mu.Unlock()
 			if last {
 				_ = c.Close()
@@ -178,7 +178,7 @@ func (p *Pool[C]) Put(c C, now time.Duration) {
 		}
 	}
 	if p.open > p.Max {
-		p.free()
+		p.freePlace()
 		p.mu.Unlock()
 		_ = c.Close()
 		return
@@ -188,7 +188,7 @@ func (p *Pool[C]) Put(c C, now time.Duration) {
 		p.mu.Unlock()
 		return
 	}
-	p.idle.add(idleConn[C]{c, now})
+	p.idle.push(idleConn[C]{c, now})
 	if !p.armed && p.MaxIdle > 0 {
 		p.arm(p.MaxIdle)
 	}
@@ -206,37 +206,37 @@ func (p *Pool[C]) Discard(c C) {
 	}
 	if holds {
 		p.mu.Lock()
-		p.free()
+		p.freePlace()
 		p.mu.Unlock()
 	}
 }
 
-// Drop returns a place in which no connection was opened.
-func (p *Pool[C]) Drop() {
+// ReleasePlace returns a place in which no connection was opened.
+func (p *Pool[C]) ReleasePlace() {
 	p.mu.Lock()
-	p.dropped()
-	p.free()
+	p.openFailed()
+	p.freePlace()
 	p.mu.Unlock()
 }
 
-// Late marks a dial that its caller has abandoned: its place stays taken until Put or
-// DropLate. Callers that want to open a connection do not wait for the dial either.
-func (p *Pool[C]) Late() {
+// MarkLate marks a dial that its caller has abandoned: its place stays taken until Put or
+// ReleaseLatePlace. Callers that want to open a connection do not wait for the dial either.
+func (p *Pool[C]) MarkLate() {
 	p.mu.Lock()
-	p.dropped()
+	p.openFailed()
 	p.admit()
 	p.mu.Unlock()
 }
 
-// DropLate is Drop after Late.
-func (p *Pool[C]) DropLate() {
+// ReleaseLatePlace is ReleasePlace after MarkLate.
+func (p *Pool[C]) ReleaseLatePlace() {
 	p.mu.Lock()
-	p.free()
+	p.freePlace()
 	p.mu.Unlock()
 }
 
-// free releases a place, and gives it to the first waiter.
-func (p *Pool[C]) free() {
+// freePlace releases a place, and gives it to the first waiter.
+func (p *Pool[C]) freePlace() {
 	p.open--
 	p.admit()
 }
@@ -261,11 +261,11 @@ func (p *Pool[C]) SetMax(n int) {
 	p.admit()
 	var closing []C
 	for p.open > p.Max && p.idle.n > 0 {
-		closing = append(closing, p.idle.takeFirst().conn)
+		closing = append(closing, p.idle.popFirst().conn)
 		p.open--
 	}
 	if p.open > p.Max {
-		closing = p.dropShared(closing, func(time.Duration) bool { return p.open > p.Max })
+		closing = p.removeIdleShared(closing, func(time.Duration) bool { return p.open > p.Max })
 	}
 	p.mu.Unlock()
 	closeAll(closing)
@@ -278,26 +278,26 @@ func (p *Pool[C]) CloseIdle() {
 		p.sweeper.Stop()
 		p.armed = false
 	}
-	closing := p.dropIdle(func(time.Duration) bool { return true })
+	closing := p.removeIdle(func(time.Duration) bool { return true })
 	p.mu.Unlock()
 	closeAll(closing)
 }
 
-// dropIdle removes idle connections, the oldest first, as long as condition holds for the
+// removeIdle removes idle connections, the oldest first, as long as condition holds for the
 // time when they became idle.
-func (p *Pool[C]) dropIdle(condition func(since time.Duration) bool) (dropped []C) {
+func (p *Pool[C]) removeIdle(condition func(since time.Duration) bool) (dropped []C) {
 	for p.idle.n > 0 && condition(p.idle.first().since) {
-		dropped = append(dropped, p.idle.takeFirst().conn)
-		p.free()
+		dropped = append(dropped, p.idle.popFirst().conn)
+		p.freePlace()
 	}
-	return p.dropShared(dropped, condition)
+	return p.removeIdleShared(dropped, condition)
 }
 
 // sweep closes the connections that were idle for too long.
 func (p *Pool[C]) sweep() {
 	now := time.Now()
 	p.mu.Lock()
-	closing := p.dropIdle(func(since time.Duration) bool { return now.Sub(clock.At(since)) >= p.MaxIdle })
+	closing := p.removeIdle(func(since time.Duration) bool { return now.Sub(clock.At(since)) >= p.MaxIdle })
 	p.armed = false
 	if since, ok := p.oldest(); ok {
 		p.arm(p.MaxIdle - now.Sub(clock.At(since)))

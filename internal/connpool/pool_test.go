@@ -69,16 +69,16 @@ func TestQueueIsARing(t *testing.T) {
 	next, first := 0, 0
 	for round := range 200 {
 		for range round%7 + 3 {
-			q.add(idleConn[int]{conn: next})
+			q.push(idleConn[int]{conn: next})
 			next++
 		}
 		for range round%5 + 2 {
-			if got := q.takeFirst().conn; got != first {
+			if got := q.popFirst().conn; got != first {
 				t.Fatalf("got %d, want %d", got, first)
 			}
 			first++
 		}
-		if got := q.takeLast().conn; got != next-1 {
+		if got := q.popLast().conn; got != next-1 {
 			t.Fatalf("got %d, want %d", got, next-1)
 		}
 		next--
@@ -106,7 +106,7 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 			if i%2 == 0 {
 				p.Put(&conn{id: i}, clock.Elapsed())
 			} else {
-				p.Drop()
+				p.ReleasePlace()
 			}
 			if got := <-order; got != i {
 				t.Errorf("%d was served, want %d", got, i)
@@ -131,7 +131,7 @@ func TestWaitersGiveUp(t *testing.T) {
 		if p.Waiting() != 0 || p.Open() != 1 {
 			t.Errorf("%d wait, %d are open", p.Waiting(), p.Open())
 		}
-		p.Drop()
+		p.ReleasePlace()
 		if g := p.mustGet(t); g.Found {
 			t.Error("a connection came from nowhere")
 		}
@@ -261,7 +261,7 @@ func TestNoPlaceGetsLost(t *testing.T) {
 			inUse.Add(-1)
 			if rand.N(5) == 0 {
 				_ = g.Conn.Close()
-				p.Drop()
+				p.ReleasePlace()
 				return
 			}
 			p.Put(g.Conn, clock.Elapsed())
@@ -308,17 +308,17 @@ func TestProbe(t *testing.T) {
 		t.Fatal(err)
 	}
 	var p Probe
-	if p.Look() != Unknown || p.Sees() {
+	if p.Check() != Unknown || p.CanCheck() {
 		t.Error("a Probe of nothing knows something")
 	}
 	p.Attach(c)
 	if !canPeek {
 		t.Skip("sockets cannot be looked at on this system")
 	}
-	if s := p.Look(); s != Quiet {
+	if s := p.Check(); s != Quiet {
 		t.Errorf("new connection: %v", s)
 	}
-	if n := testing.AllocsPerRun(100, func() { p.Look() }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { p.Check() }); n != 0 {
 		t.Errorf("a look allocates %v times", n)
 	}
 	if _, err := server.Write([]byte("x")); err != nil {
@@ -329,18 +329,18 @@ func TestProbe(t *testing.T) {
 	if n, err := c.Read(b[:]); n != 1 || err != nil {
 		t.Errorf("the check has read bytes: %v", err)
 	}
-	if s := p.Look(); s != Quiet {
+	if s := p.Check(); s != Quiet {
 		t.Errorf("after reading: %v", s)
 	}
 	_ = servertest.Close(server)
 	waitFor(t, &p, Ended)
 	_ = c.Close()
-	if s := p.Look(); s != Ended {
+	if s := p.Check(); s != Ended {
 		t.Errorf("closed connection: %v", s)
 	}
 	a, _ := net.Pipe()
 	p.Attach(a)
-	if s := p.Look(); s != Unknown {
+	if s := p.Check(); s != Unknown {
 		t.Errorf("a pipe: %v", s)
 	}
 }
@@ -361,7 +361,7 @@ func BenchmarkLook(b *testing.B) {
 	p.Attach(c)
 	b.ReportAllocs()
 	for b.Loop() {
-		if s := p.Look(); s == Ended {
+		if s := p.Check(); s == Ended {
 			b.Fatal("the connection has ended")
 		}
 	}
@@ -369,5 +369,5 @@ func BenchmarkLook(b *testing.B) {
 
 func waitFor(t *testing.T, p *Probe, want State) {
 	t.Helper()
-	servertest.Eventually(t, fmt.Sprint("the state ", want), func() bool { return p.Look() == want })
+	servertest.Eventually(t, fmt.Sprint("the state ", want), func() bool { return p.Check() == want })
 }

@@ -25,7 +25,7 @@ const (
 // Only one goroutine may use a Probe at a time.
 type Probe struct {
 	raw   syscall.RawConn
-	look  func(fd uintptr)
+	check func(fd uintptr)
 	state State
 	end   func(fd uintptr)
 	ended bool
@@ -44,12 +44,12 @@ func (p *Probe) Attach(c net.Conn) {
 		return
 	}
 	p.raw = raw
-	p.look = func(fd uintptr) { p.state = peek(fd) }
+	p.check = func(fd uintptr) { p.state = peek(fd) }
 	p.end = func(fd uintptr) { p.ended = hungUp(fd) }
 }
 
-// Sees reports whether the connection can be checked.
-func (p *Probe) Sees() bool { return p.raw != nil }
+// CanCheck reports whether the connection can be checked.
+func (p *Probe) CanCheck() bool { return p.raw != nil }
 
 // HasEnded reports whether the peer has stopped sending, or the connection has failed. If
 // there are bytes to read, only Linux can tell.
@@ -60,14 +60,14 @@ func (p *Probe) HasEnded() bool {
 	return p.raw.Control(p.end) != nil || p.ended
 }
 
-// Look returns the state of the connection. It takes one system call.
-func (p *Probe) Look() State {
+// Check returns the state of the connection. It takes one system call.
+func (p *Probe) Check() State {
 	if p.raw == nil {
 		return Unknown
 	}
 	p.state = Unknown
 	// Control does not wait, and ignores deadlines
-	if p.raw.Control(p.look) != nil {
+	if p.raw.Control(p.check) != nil {
 		return Ended
 	}
 	return p.state

@@ -20,7 +20,7 @@ func (q *queue[C]) first() *idleConn[C] { return &q.ring[q.head] }
 
 func (q *queue[C]) at(i int) *idleConn[C] { return &q.ring[(q.head+i)%len(q.ring)] }
 
-func (q *queue[C]) add(c idleConn[C]) {
+func (q *queue[C]) push(c idleConn[C]) {
 	if q.n == len(q.ring) {
 		larger := make([]idleConn[C], max(8, 2*q.n))
 		for i := range q.n {
@@ -32,7 +32,7 @@ func (q *queue[C]) add(c idleConn[C]) {
 	*q.at(q.n - 1) = c
 }
 
-func (q *queue[C]) takeFirst() idleConn[C] {
+func (q *queue[C]) popFirst() idleConn[C] {
 	taken := *q.first()
 	*q.first() = idleConn[C]{}
 	q.head = (q.head + 1) % len(q.ring)
@@ -40,7 +40,7 @@ func (q *queue[C]) takeFirst() idleConn[C] {
 	return taken
 }
 
-func (q *queue[C]) takeLast() idleConn[C] {
+func (q *queue[C]) popLast() idleConn[C] {
 	last := q.at(q.n - 1)
 	taken := *last
 	*last = idleConn[C]{}

@@ -16,8 +16,8 @@ type shared[C any] struct {
 	since time.Duration // when it became idle, if there are none
 	// retired means that no further caller gets it
 	retired bool
-	// fresh means that HasRoom was not called yet: it may have more room than it knows
-	fresh bool
+	// roomUnknown means that HasRoom was not called yet: it may have more room than it knows
+	roomUnknown bool
 }
 
 // Share lets other callers use c, too. The caller holds c: it got c from Get, or opened it
@@ -26,8 +26,8 @@ type shared[C any] struct {
 // place becomes free when c is closed.
 func (p *Pool[C]) Share(c C) {
 	p.mu.Lock()
-	p.shared = append(p.shared, &shared[C]{conn: c, users: 1, fresh: true})
-	p.lend()
+	p.shared = append(p.shared, &shared[C]{conn: c, users: 1, roomUnknown: true})
+	p.grantReservations()
 	p.mu.Unlock()
 }
 
@@ -38,15 +38,15 @@ func (p *Pool[C]) HasRoom(c C) {
 	if s := p.lookUp(c); s != nil {
 		p.settle(s)
 	}
-	p.lend()
+	p.grantReservations()
 	p.admit()
 	p.mu.Unlock()
 }
 
 // settle ends the opening of a connection.
 func (p *Pool[C]) settle(s *shared[C]) {
-	if s.fresh {
-		s.fresh = false
+	if s.roomUnknown {
+		s.roomUnknown = false
 		p.opened()
 	}
 }
@@ -61,8 +61,8 @@ func (p *Pool[C]) Retire(c C) {
 		s.retired = true
 		p.settle(s)
 		if last = s.users == 0; last {
-			p.forget(s)
-			p.free()
+			p.removeShared(s)
+			p.freePlace()
 		}
 		p.admit()
 	}
@@ -72,8 +72,8 @@ func (p *Pool[C]) Retire(c C) {
 	}
 }
 
-// lend gives reservations to waiters.
-func (p *Pool[C]) lend() {
+// grantReservations gives reservations to waiters.
+func (p *Pool[C]) grantReservations() {
 	for p.waiting.n > 0 {
 		g, ok := p.reserve()
 		if !ok {
@@ -109,9 +109,9 @@ func (p *Pool[C]) lookUp(c C) *shared[C] {
 	return nil
 }
 
-// giveBack takes back a reservation, and reports whether the connection must be closed: it
+// releaseReservation takes back a reservation, and reports whether the connection must be closed: it
 // was the last one of a retired connection, whose place is free now.
-func (p *Pool[C]) giveBack(s *shared[C], now time.Duration) (last bool) {
+func (p *Pool[C]) releaseReservation(s *shared[C], now time.Duration) (last bool) {
 	s.users--
 	s.since = now
 	if p.open > p.Max {
@@ -119,17 +119,17 @@ func (p *Pool[C]) giveBack(s *shared[C], now time.Duration) (last bool) {
 	}
 	switch {
 	case s.retired && s.users == 0:
-		p.forget(s)
-		p.free()
+		p.removeShared(s)
+		p.freePlace()
 		return true
 	case s.users == 0 && !p.armed && p.MaxIdle > 0:
 		p.arm(p.MaxIdle)
 	}
-	p.lend()
+	p.grantReservations()
 	return false
 }
 
-func (p *Pool[C]) forget(s *shared[C]) {
+func (p *Pool[C]) removeShared(s *shared[C]) {
 	p.settle(s)
 	i := slices.Index(p.shared, s)
 	p.shared = slices.Delete(p.shared, i, i+1)
@@ -145,19 +145,19 @@ func (p *Pool[C]) retire(c C) (last, holds bool) {
 	}
 	s.retired = true
 	p.settle(s)
-	last = p.giveBack(s, 0)
+	last = p.releaseReservation(s, 0)
 	p.admit()
 	return last, false
 }
 
-// dropShared removes the shared connections without users for which condition holds, as
-// dropIdle does.
-func (p *Pool[C]) dropShared(dropped []C, condition func(since time.Duration) bool) []C {
+// removeIdleShared removes the shared connections without users for which condition holds, as
+// removeIdle does.
+func (p *Pool[C]) removeIdleShared(dropped []C, condition func(since time.Duration) bool) []C {
 	for i := len(p.shared) - 1; i >= 0; i-- {
 		if s := p.shared[i]; s.users == 0 && condition(s.since) {
 			dropped = append(dropped, s.conn)
-			p.forget(s)
-			p.free()
+			p.removeShared(s)
+			p.freePlace()
 		}
 	}
 	return dropped

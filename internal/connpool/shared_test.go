@@ -149,7 +149,7 @@ func TestSharedConnectionIsReplaced(t *testing.T) {
 	if g, ok := p.Replace(s); !ok || g.Found || !s.closed.Load() || p.Open() != 1 {
 		t.Errorf("got %+v, %v, %d open: want the leave to open one", g, ok, p.Open())
 	}
-	p.Drop()
+	p.ReleasePlace()
 	p.SetMax(2)
 	first, second := openShared(t, p, 1), openShared(t, p, 2)
 	if g, ok := p.Replace(first); !ok || g.Conn != second || !first.closed.Load() || p.Open() != 1 {
@@ -242,7 +242,7 @@ func TestNoReservationGetsLost(t *testing.T) {
 func TestConnectionsAreOpenedInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := sharing(10)
-		p.OpenInTurn(true)
+		p.OpenSerially(true)
 		p.mustGet(t)
 		got := make(chan Grant[*streams], 10)
 		for range 5 {
@@ -273,7 +273,7 @@ func TestConnectionsAreOpenedInTurn(t *testing.T) {
 			t.Fatalf("%d callers go on, %d places are taken, %d wait", len(got), p.Open(), p.Waiting())
 		}
 		// opening it failed: the others need not try in turn
-		p.Drop()
+		p.ReleasePlace()
 		synctest.Wait()
 		if len(got) != 5 || p.Open() != 2 {
 			t.Fatalf("%d callers go on, %d places are taken", len(got), p.Open())
@@ -281,9 +281,9 @@ func TestConnectionsAreOpenedInTurn(t *testing.T) {
 		if g, ok := p.TryGet(); !ok || g.Found {
 			t.Errorf("a caller has to wait for one that may not come: %+v", g)
 		}
-		p.Drop()
-		p.Drop()
-		p.OpenInTurn(false)
+		p.ReleasePlace()
+		p.ReleasePlace()
+		p.OpenSerially(false)
 		for range 9 {
 			if g, ok := p.TryGet(); !ok || g.Found {
 				t.Errorf("a caller may not open a connection: %+v", g)
@@ -295,7 +295,7 @@ func TestConnectionsAreOpenedInTurn(t *testing.T) {
 // A connection that ends is no longer lent, and its end lets callers open another one.
 func TestRetiredConnectionsGiveWay(t *testing.T) {
 	p := sharing(2)
-	p.OpenInTurn(true)
+	p.OpenSerially(true)
 	s := openShared(t, p, 2)
 	p.Retire(s)
 	if s.closed.Load() {
@@ -304,7 +304,7 @@ func TestRetiredConnectionsGiveWay(t *testing.T) {
 	if g, ok := p.TryGet(); !ok || g.Found {
 		t.Errorf("%+v, %v: want the leave to open a connection", g, ok)
 	}
-	p.Drop()
+	p.ReleasePlace()
 	s.put(p)
 	if !s.closed.Load() || p.Open() != 0 {
 		t.Errorf("closed: %v, %d places are taken", s.closed.Load(), p.Open())

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Aside is a dial function that cannot be interrupted.
-type Aside struct {
+// Uninterruptible is a dial function that cannot be interrupted.
+type Uninterruptible struct {
 	// Dial connects.
 	Dial func() (net.Conn, error)
 	// Late receives the result of Dial if Run has returned without it.
 	Late func(net.Conn, error)
-	// Caught returns the value with which Run panics after Dial has panicked with
+	// WrapPanic returns the value with which Run panics after Dial has panicked with
 	// value.
-	Caught func(value any) any
+	WrapPanic func(value any) any
 }
 
 // dialed is the result of a dial function: a connection, an error, or a panic.
@@ -27,7 +27,7 @@ type dialed struct {
 // Run dials on a separate goroutine, and waits for the result until expired or
 // canceled delivers a value. late reports whether that happened first; then Late will
 // be called. A panic of Dial continues in Run, unless Run has returned.
-func (a *Aside) Run(expired <-chan time.Time, canceled <-chan struct{}) (conn net.Conn, late bool, err error) {
+func (a *Uninterruptible) Run(expired <-chan time.Time, canceled <-chan struct{}) (conn net.Conn, late bool, err error) {
 	var mu sync.Mutex
 	left := false
 	done := make(chan dialed, 1)
@@ -59,10 +59,10 @@ func (a *Aside) Run(expired <-chan time.Time, canceled <-chan struct{}) (conn ne
 }
 
 // dial calls Dial and catches its panic.
-func (a *Aside) dial() (r dialed) {
+func (a *Uninterruptible) dial() (r dialed) {
 	defer func() {
 		if p := recover(); p != nil {
-			r = dialed{fault: a.Caught(p)}
+			r = dialed{fault: a.WrapPanic(p)}
 		}
 	}()
 	r.conn, r.err = a.Dial()

@@ -31,7 +31,7 @@ func TestAside(t *testing.T) {
 		"expired":    {dial: func() (net.Conn, error) { <-proceed; return a, nil }, expired: expired, late: true},
 		"canceled":   {dial: func() (net.Conn, error) { <-proceed; return a, nil }, canceled: canceled, late: true},
 	} {
-		aside := Aside{Dial: tt.dial, Late: func(c net.Conn, _ error) { late <- c }, Caught: caught}
+		aside := Uninterruptible{Dial: tt.dial, Late: func(c net.Conn, _ error) { late <- c }, WrapPanic: caught}
 		func() {
 			defer func() {
 				if p := recover(); p != tt.fault {

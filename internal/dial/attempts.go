@@ -31,12 +31,12 @@ type Attempts struct {
 	Report func(ctx context.Context, target string, err error) (timedOut bool, reported error)
 }
 
-// InTurn tries one target after the other and returns the first connection. Each
+// Serially tries one target after the other and returns the first connection. Each
 // attempt gets an equal share of the remaining time. If all attempts fail, the
 // error joins the results of Report for all of them. If the time for the whole dial
 // is up or ctx has ended, the error is the result of Report for the last one. There
 // must be at least one target.
-func (a Attempts) InTurn(ctx context.Context, network string, targets []string) (net.Conn, error) {
+func (a Attempts) Serially(ctx context.Context, network string, targets []string) (net.Conn, error) {
 	var failed faults
 	for i, target := range targets {
 		conn, err := a.share(ctx, network, target, len(targets)-i)
@@ -114,13 +114,13 @@ type result struct {
 	err    error
 }
 
-// errLeft is the error of an attempt that has ended its goroutine with
+// errGoexit is the error of an attempt that has ended its goroutine with
 // runtime.Goexit, as a hook of the application can.
-var errLeft = errors.New("fasthttp: the dial has ended its goroutine")
+var errGoexit = errors.New("fasthttp: the dial has ended its goroutine")
 
 // run sends the result of an attempt, even if it panics or ends its goroutine.
 func (a Attempts) run(ctx context.Context, target string, results chan<- result) {
-	r := result{target: target, err: errLeft}
+	r := result{target: target, err: errGoexit}
 	defer func() {
 		if p := recover(); p != nil {
 			r.err = fmt.Errorf("fasthttp: panic while dialing: %v\n%s", p, debug.Stack())

@@ -193,7 +193,7 @@ func TestAddressesInTurnShareTheTime(t *testing.T) {
 				network := &fakeNetwork{addresses: c.addresses, began: time.Now()}
 				ctx, cancel := context.WithTimeout(t.Context(), c.timeout)
 				defer cancel()
-				conn, err := network.attempts().InTurn(ctx, "tcp4", []string{"a", "b", "c"})
+				conn, err := network.attempts().Serially(ctx, "tcp4", []string{"a", "b", "c"})
 				if !slices.Equal(network.dials, c.dials) {
 					t.Errorf("dials %q, want %q", network.dials, c.dials)
 				}

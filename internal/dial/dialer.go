@@ -43,17 +43,17 @@ type Dialer struct {
 	Names Names
 
 	once  sync.Once
-	seats chan struct{} // taken by dials; nil for no limit
+	slots chan struct{} // taken by dials; nil for no limit
 }
 
 // Dial connects to addr, "host:port". With the network "tcp" it races the addresses of both IP
 // versions; with "tcp4" or "tcp6" it tries the addresses of that version in turn. The error is
 // a result of c.Report.
 func (d *Dialer) Dial(ctx context.Context, c *Config, network, addr string) (net.Conn, error) {
-	if err := d.takeSeat(ctx, c.Concurrency); err != nil {
+	if err := d.acquireSlot(ctx, c.Concurrency); err != nil {
 		return nil, c.failed(ctx, addr, err)
 	}
-	defer d.leaveSeat()
+	defer d.releaseSlot()
 	f, err := d.find(ctx, c, addr)
 	if err != nil {
 		return nil, c.failed(ctx, addr, err)
@@ -107,7 +107,7 @@ func (c *Config) connect(ctx context.Context, network string, targets []string) 
 	if network == "tcp" {
 		return attempts.Race(ctx, targets)
 	}
-	return attempts.InTurn(ctx, network, targets)
+	return attempts.Serially(ctx, network, targets)
 }
 
 func (c *Config) failed(ctx context.Context, addr string, err error) error {
@@ -115,26 +115,26 @@ func (c *Config) failed(ctx context.Context, addr string, err error) error {
 	return err
 }
 
-func (d *Dialer) takeSeat(ctx context.Context, concurrency int) error {
+func (d *Dialer) acquireSlot(ctx context.Context, concurrency int) error {
 	d.once.Do(func() {
 		if concurrency > 0 {
-			d.seats = make(chan struct{}, concurrency)
+			d.slots = make(chan struct{}, concurrency)
 		}
 	})
-	if d.seats == nil {
+	if d.slots == nil {
 		return nil
 	}
 	select {
-	case d.seats <- struct{}{}:
+	case d.slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (d *Dialer) leaveSeat() {
-	if d.seats != nil {
-		<-d.seats
+func (d *Dialer) releaseSlot() {
+	if d.slots != nil {
+		<-d.slots
 	}
 }
 

@@ -89,7 +89,7 @@ func TestDialersHaveSeats(t *testing.T) {
 	} else {
 		_ = conn.Close()
 	}
-	if err := d.takeSeat(t.Context(), 1); err != nil {
+	if err := d.acquireSlot(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -97,11 +97,11 @@ func TestDialersHaveSeats(t *testing.T) {
 	if _, err := d.Dial(ctx, c, "tcp4", ln.Addr().String()); err != context.Canceled {
 		t.Errorf("the error without a seat is %v", err)
 	}
-	d.leaveSeat()
+	d.releaseSlot()
 	if _, err := d.Dial(t.Context(), c, "tcp4", "bad:80"); err != errHost {
 		t.Errorf("the error of a host is %v", err)
 	}
-	if n := len(d.seats); n != 0 {
+	if n := len(d.slots); n != 0 {
 		t.Errorf("%d seats are taken", n)
 	}
 }

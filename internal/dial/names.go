@@ -125,7 +125,7 @@ func (c *Names) lookUp(ctx context.Context, host string, resolver Resolver, keep
 	case <-l.done:
 		return l.entry, false, l.err
 	case <-ctx.Done():
-		c.leave(l, host)
+		c.stopWaiting(l, host)
 		return nil, false, ctx.Err()
 	}
 }
@@ -158,7 +158,7 @@ func (c *Names) begin(ctx context.Context, host string, resolver Resolver, keep 
 	c.lookups[host] = l
 	go func() {
 		defer cancel()
-		entry, err := (*Addresses)(nil), errResolverLeft
+		entry, err := (*Addresses)(nil), errResolverGoexit
 		defer func() { c.end(l, host, entry, err, keep) }()
 		entry, err = resolve(ctx, host, resolver)
 	}()
@@ -195,8 +195,8 @@ func (c *Names) end(l *lookup, host string, entry *Addresses, err error, keep ti
 	}
 }
 
-// leave records that a caller no longer waits for the look-up.
-func (c *Names) leave(l *lookup, host string) {
+// stopWaiting records that a caller no longer waits for the look-up.
+func (c *Names) stopWaiting(l *lookup, host string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l.waiting--
@@ -237,9 +237,9 @@ func (c *Names) Flush() {
 	clear(c.lookups)
 }
 
-// errResolverLeft is the error of a look-up whose resolver has ended its goroutine
+// errResolverGoexit is the error of a look-up whose resolver has ended its goroutine
 // with runtime.Goexit.
-var errResolverLeft = errors.New("fasthttp: the resolver has ended its goroutine")
+var errResolverGoexit = errors.New("fasthttp: the resolver has ended its goroutine")
 
 // resolve calls the resolver. A panic of the resolver becomes an error of the look-up.
 func resolve(ctx context.Context, host string, resolver Resolver) (entry *Addresses, err error) {

@@ -10,15 +10,15 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // listener is a listener that a Set accepts from.
 type listener struct {
 	net.Listener
-	once   sync.Once
-	closed error // the error of Close
-	wound  int   // how often Serve has continued since the shutdown began
+	once        sync.Once
+	closed      error // the error of Close
+	drainRounds int   // how often Serve has continued since the shutdown began
 }
 
 // Close closes the listener, once.
@@ -27,16 +27,16 @@ func (l *listener) Close() error {
 	return l.closed
 }
 
-// lastAccepts is how long Serve keeps accepting during a shutdown, if the listener has
+// drainAcceptTime is how long Serve keeps accepting during a shutdown, if the listener has
 // deadlines: Accept returns the connections in its queue at once.
-const lastAccepts = 5 * time.Millisecond
+const drainAcceptTime = 5 * time.Millisecond
 
-// mostAccepts limits how often Serve continues for another lastAccepts: new connections may
+// maxDrainRounds limits how often Serve continues for another drainAcceptTime: new connections may
 // arrive faster than they are accepted.
-const mostAccepts = 5
+const maxDrainRounds = 5
 
-// wind makes Serve accept the connections that have arrived by now, and no more.
-func (l *listener) wind() {
+// drain makes Serve accept the connections that have arrived by now, and no more.
+func (l *listener) drain() {
 	if !l.limit() {
 		_ = l.Close()
 	}
@@ -44,14 +44,14 @@ func (l *listener) wind() {
 
 func (l *listener) limit() bool {
 	ln, ok := l.Listener.(interface{ SetDeadline(t time.Time) error })
-	return ok && ln.SetDeadline(time.Now().Add(lastAccepts)) == nil
+	return ok && ln.SetDeadline(time.Now().Add(drainAcceptTime)) == nil
 }
 
-// goesOn reports whether Serve continues after an error during a shutdown: on a busy
+// keepsAccepting reports whether Serve continues after an error during a shutdown: on a busy
 // machine the time may be over before Accept has looked at the queue.
-func (l *listener) goesOn(err error) bool {
-	l.wound++
-	return l.wound < mostAccepts && neterr.IsTimeout(err) && isReady(l.Listener) && l.limit()
+func (l *listener) keepsAccepting(err error) bool {
+	l.drainRounds++
+	return l.drainRounds < maxDrainRounds && netio.IsTimeout(err) && isReady(l.Listener) && l.limit()
 }
 
 // addListener registers a listener. It returns nil if the server is shutting down.
@@ -90,9 +90,9 @@ type acceptFailures struct {
 	logged time.Time     // when a failure was last logged
 }
 
-// acceptLogTime is how long after a logged failure to accept no other one is logged. A
+// acceptLogInterval is how long after a logged failure to accept no other one is logged. A
 // server short of descriptors gets one now and then, and fails again.
-const acceptLogTime = 10 * time.Second
+const acceptLogInterval = 10 * time.Second
 
 // waitToAccept waits after an error of Accept, longer each time. It returns false if the
 // error is permanent. Running out of descriptors or memory is temporary: some become free
@@ -101,7 +101,7 @@ func (s *Set) waitToAccept(f *acceptFailures, err error) bool {
 	if !isTemporaryAccept(err) {
 		return false
 	}
-	if now := time.Now(); now.Sub(f.logged) >= acceptLogTime {
+	if now := time.Now(); now.Sub(f.logged) >= acceptLogInterval {
 		f.logged = now
 		s.Host.Logf("fasthttp: cannot accept connections at the moment, will try again: %v", err)
 	}

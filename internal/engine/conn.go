@@ -55,18 +55,18 @@ type Conn struct {
 	IsTLS bool
 	// Concurrent is set if the protocol makes output at any time: see Link.Wake.
 	Concurrent bool
-	// RoomForEver is set if the protocol never limits a wait for room. The engine need not
+	// NoWriteTimeout is set if the protocol never limits a wait for room. The engine need not
 	// ask it then.
-	RoomForEver bool
-	// Stays is set if the Host would not put the protocol away. The engine need not ask it
+	NoWriteTimeout bool
+	// KeepsProtocol is set if the Host would not put the protocol away. The engine need not ask it
 	// then, either.
-	Stays bool
-	// Variant is for the Host, which may record here which protocol Lend returns.
-	Variant uint8
-	looks   uint8 // how often shutdowns have found it in stageAsked
-	counted bool  // the result of Host.Admit was an address
+	KeepsProtocol bool
+	// Variant is for the Host, which may record here which protocol AcquireProtocol returns.
+	Variant        uint8
+	shutdownProbes uint8 // how often shutdowns have found it in stageProbed
+	counted        bool  // the result of Host.Admit was an address
 
-	marks atomic.Uint32 // see Abort and Pin
+	marks atomic.Uint32 // see Abort and RecordEscape
 	stage atomic.Int32  // a stage
 
 	prev, next *Conn
@@ -76,13 +76,13 @@ type Conn struct {
 
 const (
 	aborted uint32 = 1 << iota
-	pinned
-	left // by a shutdown that gave up
+	escaped
+	leftByShutdown // by a shutdown that gave up
 )
 
 // Stopping reports whether the connection must end after its request: the server is
 // shutting down, or a shutdown gave up and left the connection open.
-func (c *Conn) Stopping() bool { return c.marks.Load()&left != 0 || c.Set.Stopping() }
+func (c *Conn) Stopping() bool { return c.marks.Load()&leftByShutdown != 0 || c.Set.Stopping() }
 
 // Abort makes the engine reset the connection instead of closing it cleanly. Any goroutine
 // may call it.
@@ -91,11 +91,11 @@ func (c *Conn) Abort() { c.marks.Or(aborted) }
 // IsAborted reports whether Abort was called.
 func (c *Conn) IsAborted() bool { return c.marks.Load()&aborted != 0 }
 
-// PinOnly keeps the Conn from being reused, since a reference to it may remain.
-func (c *Conn) PinOnly() { c.marks.Or(pinned) }
+// MarkEscaped keeps the Conn from being reused, since a reference to it may remain.
+func (c *Conn) MarkEscaped() { c.marks.Or(escaped) }
 
-// IsPinned reports whether Pin or PinOnly was called.
-func (c *Conn) IsPinned() bool { return c.marks.Load()&pinned != 0 }
+// HasEscaped reports whether RecordEscape or MarkEscaped was called.
+func (c *Conn) HasEscaped() bool { return c.marks.Load()&escaped != 0 }
 
 // stage is how far a connection is on its way from one request to the next. On the portable
 // engine it decides whether a shutdown or the connection's goroutine ends the connection;
@@ -106,8 +106,8 @@ const (
 	stageBusy    stage = iota // a request has begun
 	stageOpening              // the opening before the first request is under way
 	stageWaiting              // it waits for a request
-	stageAsking               // it waits, and a shutdown is about to end the wait
-	stageAsked                // it waits, and a shutdown needs to know whether there is a request
+	stageProbing              // it waits, and a shutdown is about to end the wait
+	stageProbed               // it waits, and a shutdown needs to know whether there is a request
 	stageClaimed              // a shutdown has claimed it, and closes it
 	stages
 )
@@ -115,14 +115,14 @@ const (
 // stageChanges holds, for each stage, the set of stages that may follow it, as bits.
 var stageChanges = [stages]uint8{
 	stageBusy:    1 << stageWaiting,
-	stageOpening: 1<<stageWaiting | 1<<stageAsked,
-	stageWaiting: 1<<stageBusy | 1<<stageAsking | 1<<stageAsked,
-	stageAsking:  1<<stageAsked | 1<<stageClaimed,
-	stageAsked:   1<<stageBusy | 1<<stageClaimed,
+	stageOpening: 1<<stageWaiting | 1<<stageProbed,
+	stageWaiting: 1<<stageBusy | 1<<stageProbing | 1<<stageProbed,
+	stageProbing: 1<<stageProbed | 1<<stageClaimed,
+	stageProbed:  1<<stageBusy | 1<<stageClaimed,
 	stageClaimed: 0,
 }
 
-func (c *Conn) at() stage { return stage(c.stage.Load()) }
+func (c *Conn) loadStage() stage { return stage(c.stage.Load()) }
 
 // change replaces the stage from by the stage to, if the connection is in from.
 func (c *Conn) change(from, to stage) bool {
@@ -138,23 +138,23 @@ func (c *Conn) OpenedAt() time.Time {
 	return now.Add(c.Opened - now.Sub(clock.Began))
 }
 
-// Pin is PinOnly for a reference of the application. It also records the addresses: the
+// RecordEscape is MarkEscaped for a reference of the application. It also records the addresses: the
 // application may ask for them after the connection has ended.
-func (c *Conn) Pin() {
-	c.PinOnly()
+func (c *Conn) RecordEscape() {
+	c.MarkEscaped()
 	// an engine that gets them from the system knows them then
 	_, _ = c.NC.RemoteAddr(), c.NC.LocalAddr()
 }
 
-// NeverBegan reports whether a connection has not sent a single byte, and its peer gets a
+// GetsTimeoutResponse reports whether a connection has not sent a single byte, and its peer gets a
 // response after the time for that. There is none at the end of a wait for another
 // request.
-func (c *Conn) NeverBegan() bool {
-	return c.NeverAsked() && c.Set.Limits.Answered
+func (c *Conn) GetsTimeoutResponse() bool {
+	return c.NoRequestYet() && c.Set.Limits.RespondsOnTimeout
 }
 
-// NeverAsked reports whether a connection has not begun a request.
-func (c *Conn) NeverAsked() bool { return c.Requests == 0 && c.Empty == 0 }
+// NoRequestYet reports whether a connection has not begun a request.
+func (c *Conn) NoRequestYet() bool { return c.Requests == 0 && c.Empty == 0 }
 
 // EndOpening marks the opening, such as a PROXY header or a handshake, as done, as far as
 // the protocol is concerned.
@@ -164,10 +164,10 @@ func (c *Conn) EndOpening() { c.change(stageOpening, stageWaiting) }
 func (c *Conn) Begin() bool { return c.change(stageWaiting, stageBusy) }
 
 // Opening reports whether the opening before the first request is under way.
-func (c *Conn) Opening() bool { return c.at() == stageOpening }
+func (c *Conn) Opening() bool { return c.loadStage() == stageOpening }
 
 // Waiting reports whether the connection waits for a request.
-func (c *Conn) Waiting() bool { return c.at() == stageWaiting }
+func (c *Conn) Waiting() bool { return c.loadStage() == stageWaiting }
 
 // claimIdle claims a connection that waits for a request. The caller must call closeIt
 // without holding a lock of the Set. closeIt is nil for a busy connection.
@@ -176,25 +176,25 @@ func (c *Conn) claimIdle() (closeIt func()) {
 		return own.claimIdle()
 	}
 	nc := c.NC
-	switch c.at() {
+	switch c.loadStage() {
 	case stageOpening:
 		// a request may follow the handshake at once
-		c.change(stageOpening, stageAsked)
+		c.change(stageOpening, stageProbed)
 	case stageWaiting:
-		if !c.change(stageWaiting, stageAsking) {
+		if !c.change(stageWaiting, stageProbing) {
 			return nil
 		}
-		// the connection is not closed before its stage is stageAsked
+		// the connection is not closed before its stage is stageProbed
 		return func() {
-			if err := nc.SetReadDeadline(Passed); err != nil {
-				c.change(stageAsking, stageClaimed)
+			if err := nc.SetReadDeadline(PastDeadline); err != nil {
+				c.change(stageProbing, stageClaimed)
 				_ = nc.Close()
 				return
 			}
-			c.change(stageAsking, stageAsked)
+			c.change(stageProbing, stageProbed)
 		}
-	case stageAsked:
-		if c.looks++; c.looks < maxLooks || !c.claim() {
+	case stageProbed:
+		if c.shutdownProbes++; c.shutdownProbes < maxShutdownProbes || !c.claim() {
 			return nil
 		}
 		// the goroutine that reads from it sees the end and cleans up; the closing alert of
@@ -230,16 +230,16 @@ type idleClaimer interface {
 	claimIdle() (closeIt func())
 }
 
-// maxLooks is how many rounds of a shutdown a connection may take to find out whether there
+// maxShutdownProbes is how many rounds of a shutdown a connection may take to find out whether there
 // is a request: it may be in a handshake, or have no deadlines.
-const maxLooks = 5
+const maxShutdownProbes = 5
 
 // awaitRequest marks the connection as waiting for a request. Only its goroutine calls it,
 // while the connection is busy or waits already.
 func (c *Conn) awaitRequest() {
 	c.change(stageBusy, stageWaiting)
 	if c.Set.stopping.Load() {
-		c.change(stageWaiting, stageAsked)
+		c.change(stageWaiting, stageProbed)
 	}
 }
 
@@ -248,35 +248,35 @@ func (c *Conn) awaitRequest() {
 // deadline on the connection, to learn whether there is a request.
 func (c *Conn) begin() (ok, asked bool) {
 	for {
-		switch now := c.at(); now {
+		switch now := c.loadStage(); now {
 		case stageBusy:
 			return true, false
 		case stageClaimed:
 			return false, false
-		case stageAsking:
+		case stageProbing:
 			runtime.Gosched()
 		case stageOpening:
 			c.EndOpening()
 		default:
 			if c.change(now, stageBusy) {
-				return true, now == stageAsked
+				return true, now == stageProbed
 			}
 		}
 	}
 }
 
-// asked reports whether a shutdown needs to know whether there is a request. It waits while
-// the connection is in stageAsking.
-func (c *Conn) asked() bool {
-	now := c.at()
-	for ; now == stageAsking; now = c.at() {
+// isProbed reports whether a shutdown needs to know whether there is a request. It waits while
+// the connection is in stageProbing.
+func (c *Conn) isProbed() bool {
+	now := c.loadStage()
+	for ; now == stageProbing; now = c.loadStage() {
 		runtime.Gosched()
 	}
-	return now == stageAsked
+	return now == stageProbed
 }
 
-// claim claims a connection in stageAsked, which has no request, for the caller, which closes
+// claim claims a connection in stageProbed, which has no request, for the caller, which closes
 // it. It returns false if the stage has changed.
-func (c *Conn) claim() bool { return c.change(stageAsked, stageClaimed) }
+func (c *Conn) claim() bool { return c.change(stageProbed, stageClaimed) }
 
-func (c *Conn) claimed() bool { return c.at() == stageClaimed }
+func (c *Conn) claimed() bool { return c.loadStage() == stageClaimed }

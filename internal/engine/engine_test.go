@@ -20,7 +20,7 @@ type lines struct {
 	ended   bool
 }
 
-func (p *lines) Space() []byte {
+func (p *lines) ReadBuffer() []byte {
 	if len(p.in) == cap(p.in) {
 		p.in = append(p.in, make([]byte, 16)...)[:len(p.in)]
 	}
@@ -42,16 +42,16 @@ func (p *lines) Step() Action {
 	}
 	return Read
 }
-func (p *lines) Output() (head, tail []byte, file *FilePart)      { return p.out, nil, nil }
-func (p *lines) Written(n int64, _ error)                         { p.out = p.out[:copy(p.out, p.out[n:])] }
-func (p *lines) Idle() bool                                       { return len(p.in) == 0 && !p.ended }
-func (p *lines) Wait(Wait) (until time.Time)                      { return until }
-func (p *lines) Turn() (w Wait, until time.Time)                  { return WaitRoom, until }
-func (p *lines) Expired()                                         {}
-func (p *lines) HandOver() func(nc net.Conn, err error)           { return nil }
-func (p *lines) Abandoned()                                       {}
-func (*linesHost) Lend(c *Conn, _ Link, _ Protocol) Protocol      { return &lines{c: c} }
-func (*linesHost) Return(Protocol, bool) (last Protocol, _ error) { return nil, nil }
+func (p *lines) Output() (head, tail []byte, file *FilePart)               { return p.out, nil, nil }
+func (p *lines) Written(n int64, _ error)                                  { p.out = p.out[:copy(p.out, p.out[n:])] }
+func (p *lines) Idle() bool                                                { return len(p.in) == 0 && !p.ended }
+func (p *lines) Wait(Wait) (until time.Time)                               { return until }
+func (p *lines) Yield() (w Wait, until time.Time)                          { return WaitWritable, until }
+func (p *lines) DeadlineExceeded()                                         {}
+func (p *lines) Hijack() func(nc net.Conn, err error)                      { return nil }
+func (p *lines) Abandoned()                                                {}
+func (*linesHost) AcquireProtocol(c *Conn, _ Link, _ Protocol) Protocol    { return &lines{c: c} }
+func (*linesHost) ReleaseProtocol(Protocol, bool) (last Protocol, _ error) { return nil, nil }
 
 type linesHost struct{ unlimited }
 

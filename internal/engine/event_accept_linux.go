@@ -113,7 +113,7 @@ func (l *eventListener) newAcceptor() *acceptor {
 	a := &acceptor{l: l}
 	a.fromListener = func(fd uintptr) { a.fd, a.from, a.err = a.accept(int(fd)) }
 	a.fromSet = func(uintptr) bool {
-		err := a.take()
+		err := a.tryAccept()
 		a.waited = err == syscall.EAGAIN
 		a.empty = a.empty || a.waited
 		return !a.waited
@@ -132,8 +132,8 @@ func (a *acceptor) accept(fd int) (int, rawsys.Address, error) {
 	return acceptFrom(fd)
 }
 
-// take accepts a connection if there is one.
-func (a *acceptor) take() error {
+// tryAccept accepts a connection if there is one.
+func (a *acceptor) tryAccept() error {
 	if a.closed = a.l.raw.Control(a.fromListener); a.closed != nil {
 		return a.closed
 	}
@@ -151,15 +151,15 @@ func (a *acceptor) next() (fd int, err error) {
 		// the listener was closed, or the set
 		return -1, net.ErrClosed
 	}
-	_ = a.l.set.SetReadDeadline(time.Now().Add(closedCheck))
+	_ = a.l.set.SetReadDeadline(time.Now().Add(closedCheckInterval))
 	if closed := a.l.raw.Control(func(uintptr) {}); closed != nil {
 		return -1, closed
 	}
 	return -1, waited
 }
 
-// closedCheck is how often next checks whether its listener was closed.
-const closedCheck = 100 * time.Millisecond
+// closedCheckInterval is how often next checks whether its listener was closed.
+const closedCheckInterval = 100 * time.Millisecond
 
 // acceptFrom accepts a connection as a nonblocking descriptor, and returns its remote
 // address: the system does not return it later if the peer has reset the connection.
@@ -190,13 +190,13 @@ func (s *Set) ServeEvents(ln net.Listener, config *tls.Config) (served bool, err
 		_ = l.set.Close()
 		return false, nil
 	}
-	spare.keep()
+	fdReserve.refill()
 	g := &eventGroup{Group: loops, config: config}
 	if config != nil {
-		g.handshakes = newHandshakes(s.IdleWorker)
+		g.handshakes = newHandshakeLimiter(s.WorkerIdleTimeout)
 	}
 	g.users.Add(1)
-	defer g.leave()
+	defer g.release()
 	_, isTCP := ln.(*net.TCPListener)
 	l.backlog = func() { s.acceptBacklog(l, g, isTCP) }
 	registered := s.addListener(l)
@@ -222,7 +222,7 @@ const growEvery = 64
 // acceptEvents accepts until the listener is closed or the server is stopping.
 func (s *Set) acceptEvents(l *eventListener, g *eventGroup, isTCP bool) error {
 	var failing acceptFailures
-	_ = l.set.SetReadDeadline(time.Now().Add(closedCheck))
+	_ = l.set.SetReadDeadline(time.Now().Add(closedCheckInterval))
 	accepted := 0
 	for a := l.newAcceptor(); !s.stopping.Load(); {
 		fd, err := a.next()
@@ -254,10 +254,10 @@ func (s *Set) acceptEvents(l *eventListener, g *eventGroup, isTCP bool) error {
 const (
 	// backlogTime and backlogSize limit how much a stopping server still accepts: new
 	// connections may arrive faster than they are accepted. The time limit applies only
-	// after backlogSure connections: on a busy machine all of it may pass before the first
+	// after backlogMin connections: on a busy machine all of it may pass before the first
 	// one.
 	backlogTime = 50 * time.Millisecond
-	backlogSure = 128
+	backlogMin  = 128
 	backlogSize = 4096
 )
 
@@ -269,8 +269,8 @@ func (s *Set) acceptBacklog(l *eventListener, g *eventGroup, isTCP bool) {
 	}
 	a := l.newAcceptor()
 	end := time.Now().Add(backlogTime)
-	for n := 0; n < backlogSize && (n < backlogSure || time.Now().Before(end)); n++ {
-		if a.take() != nil {
+	for n := 0; n < backlogSize && (n < backlogMin || time.Now().Before(end)); n++ {
+		if a.tryAccept() != nil {
 			return
 		}
 		s.acceptedEvent(a.fd, a.from, g, isTCP)

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/netloop"
 	"github.com/valyala/fasthttp/internal/rawsys"
 )
@@ -25,21 +25,21 @@ type eventExtra struct {
 	lingering lingering // in eventLingering
 
 	watch atomic.Pointer[Watcher] // of the request being handled
-	look  endLook
+	probe alertProbe
 
 	mu            sync.Mutex
 	local, remote net.Addr
-	proxied       *Ends          // the addresses from a PROXY header, or nil
-	own           [2]ownDeadline // for reading, and for writing
+	proxied       *Endpoints     // the addresses from a PROXY header, or nil
+	appDeadlines  [2]appDeadline // for reading, and for writing
 
-	// ruled is set if own has a deadline. Code that sets a deadline stores ruled before it
+	// hasAppDeadline is set if own has a deadline. Code that sets a deadline stores ruled before it
 	// reads waits; code that begins a wait does the reverse. So one of them sees the other.
-	ruled atomic.Bool
-	waits atomic.Uint32 // the wait while the connection has no owner: a waitKind
+	hasAppDeadline atomic.Bool
+	waitingFor     atomic.Uint32 // the wait while the connection has no owner: a waitKind
 }
 
-// ownDeadline is a deadline of the application, which replaces the server's.
-type ownDeadline struct {
+// appDeadline is a deadline of the application, which replaces the server's.
+type appDeadline struct {
 	until time.Time
 	set   bool
 }
@@ -75,7 +75,7 @@ func untilTimeout(until time.Time) time.Duration {
 // connection may wait: the timeout, unless the application has set a deadline.
 func (c *eventConn) waitFor(kind waitKind, timeout time.Duration) time.Duration {
 	if e := c.extra.Load(); e != nil && e.beginWait(kind) {
-		if own := e.ownFor(kind); own.set {
+		if own := e.appDeadlineFor(kind); own.set {
 			return untilTimeout(own.until)
 		}
 	}
@@ -85,48 +85,48 @@ func (c *eventConn) waitFor(kind waitKind, timeout time.Duration) time.Duration 
 // beginWait is called before the connection is left to its loop. It reports whether the
 // application may have set a deadline.
 func (e *eventExtra) beginWait(kind waitKind) (ruled bool) {
-	e.waits.Store(uint32(kind))
-	return e.ruled.Load()
+	e.waitingFor.Store(uint32(kind))
+	return e.hasAppDeadline.Load()
 }
 
-func (e *eventExtra) ownFor(kind waitKind) ownDeadline {
+func (e *eventExtra) appDeadlineFor(kind waitKind) appDeadline {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.own[kind-waitRead]
+	return e.appDeadlines[kind-waitRead]
 }
 
-// stay leaves the connection to its loop after an event that has changed nothing. The wait
+// keepWaiting leaves the connection to its loop after an event that has changed nothing. The wait
 // and its deadline continue.
-func (c *eventConn) stay(kind waitKind) {
+func (c *eventConn) keepWaiting(kind waitKind) {
 	if e := c.extra.Load(); e != nil && e.beginWait(kind) {
-		if own := e.ownFor(kind); own.set {
+		if own := e.appDeadlineFor(kind); own.set {
 			c.net.SetDeadline(untilTimeout(own.until))
 		}
 	}
 }
 
-// working makes the caller the owner of the connection.
-func (c *eventConn) working() {
+// markOwned makes the caller the owner of the connection.
+func (c *eventConn) markOwned() {
 	if e := c.extra.Load(); e != nil {
-		e.waits.Store(uint32(waitNone))
+		e.waitingFor.Store(uint32(waitNone))
 	}
 }
 
-// setOwn stores a deadline of the application. The owner applies it when it leaves the
+// setAppDeadline stores a deadline of the application. The owner applies it when it leaves the
 // connection to its loop. Without an owner, it applies at once.
-func (c *eventConn) setOwn(kind waitKind, t time.Time) error {
+func (c *eventConn) setAppDeadline(kind waitKind, t time.Time) error {
 	if c.net.Closed() {
 		return netloop.ErrClosed
 	}
 	e := c.extras()
-	d := e.rule(kind, t)
+	d := e.storeAppDeadline(kind, t)
 	switch {
 	case d != nil && kind == waitRead:
 		return d.SetReadDeadline(t)
 	case d != nil:
 		return d.SetWriteDeadline(t)
 	}
-	for e.waits.Load() == uint32(kind) {
+	for e.waitingFor.Load() == uint32(kind) {
 		if c.net.TryAcquire() {
 			c.net.SetDeadline(untilTimeout(t))
 			c.net.Release()
@@ -138,32 +138,32 @@ func (c *eventConn) setOwn(kind waitKind, t time.Time) error {
 	return nil
 }
 
-// rule stores a deadline of the application. It returns the connection in blocking mode, or
+// storeAppDeadline stores a deadline of the application. It returns the connection in blocking mode, or
 // nil if it is not in blocking mode.
-func (e *eventExtra) rule(kind waitKind, t time.Time) *netloop.Detached {
+func (e *eventExtra) storeAppDeadline(kind waitKind, t time.Time) *netloop.Detached {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.own[kind-waitRead] = ownDeadline{t, true}
-	e.ruled.Store(true)
+	e.appDeadlines[kind-waitRead] = appDeadline{t, true}
+	e.hasAppDeadline.Store(true)
 	return e.detached.Load()
 }
 
 // LimitReads implements Link.
 func (c *eventConn) LimitReads(until time.Time) {
-	c.replaceOwn(waitRead, until)
+	c.replaceAppDeadline(waitRead, until)
 }
 
-// replaceOwn replaces a deadline of the application by one of the server. It does nothing
+// replaceAppDeadline replaces a deadline of the application by one of the server. It does nothing
 // if the application has set none and nothing waits in Read or Write.
-func (c *eventConn) replaceOwn(kind waitKind, until time.Time) {
+func (c *eventConn) replaceAppDeadline(kind waitKind, until time.Time) {
 	e := c.extra.Load()
-	if e == nil || !e.ruled.Load() && e.detached.Load() == nil {
+	if e == nil || !e.hasAppDeadline.Load() && e.detached.Load() == nil {
 		return
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.own[kind-waitRead] = ownDeadline{}
-	e.ruled.Store(e.own[0].set || e.own[1].set)
+	e.appDeadlines[kind-waitRead] = appDeadline{}
+	e.hasAppDeadline.Store(e.appDeadlines[0].set || e.appDeadlines[1].set)
 	switch d := e.detached.Load(); {
 	case d == nil:
 	case kind == waitRead:
@@ -175,7 +175,7 @@ func (c *eventConn) replaceOwn(kind waitKind, until time.Time) {
 
 // LimitWrites implements Link.
 func (c *eventConn) LimitWrites(until time.Time) {
-	c.replaceOwn(waitWrite, until)
+	c.replaceAppDeadline(waitWrite, until)
 }
 
 // ForgetDeadlines implements Link.
@@ -187,15 +187,15 @@ func (c *eventConn) ForgetDeadlines(time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if d := e.detached.Load(); d != nil {
-		if e.own[0].set {
+		if e.appDeadlines[0].set {
 			_ = d.SetReadDeadline(time.Time{})
 		}
-		if e.own[1].set {
+		if e.appDeadlines[1].set {
 			_ = d.SetWriteDeadline(time.Time{})
 		}
 	}
-	e.own = [2]ownDeadline{}
-	e.ruled.Store(false)
+	e.appDeadlines = [2]appDeadline{}
+	e.hasAppDeadline.Store(false)
 }
 
 // Blocking implements Link.
@@ -223,7 +223,7 @@ func (c *eventConn) Unwatch() (unlimited bool) {
 	c.net.Unwatch()
 	c.extras().watch.Store(nil)
 	if c.tls != nil {
-		c.endLooks()
+		c.finishProbe()
 	}
 	return false
 }
@@ -231,15 +231,15 @@ func (c *eventConn) Unwatch() (unlimited bool) {
 // Interrupt implements Link.
 func (c *eventConn) Interrupt() {
 	if d := c.detached(); d != nil {
-		_ = d.SetReadDeadline(Passed)
+		_ = d.SetReadDeadline(PastDeadline)
 	}
 }
 
 // SendsFiles implements Link.
 func (c *eventConn) SendsFiles() bool { return c.tls == nil }
 
-// KeepsSpace implements Link.
-func (c *eventConn) KeepsSpace() bool { return false }
+// HasReadGoroutine implements Link.
+func (c *eventConn) HasReadGoroutine() bool { return false }
 
 // PeerGone implements netloop.Handler.
 func (c *eventConn) PeerGone() {
@@ -253,7 +253,7 @@ func (c *eventConn) PeerGone() {
 // PeerSent implements netloop.Handler.
 func (c *eventConn) PeerSent() {
 	if e := c.extra.Load(); e != nil {
-		c.lookForEnd(e)
+		c.probeForAlert(e)
 	}
 }
 
@@ -288,13 +288,13 @@ func (c *eventConn) detach(readUntil, writeUntil time.Time) *netloop.Detached {
 		return d
 	}
 	d := c.net.Detach()
-	if own := e.own[0]; own.set {
+	if own := e.appDeadlines[0]; own.set {
 		readUntil = own.until
 	}
 	if !readUntil.IsZero() {
 		_ = d.SetReadDeadline(readUntil)
 	}
-	if own := e.own[1]; own.set {
+	if own := e.appDeadlines[1]; own.set {
 		writeUntil = own.until
 	}
 	if !writeUntil.IsZero() {
@@ -308,7 +308,7 @@ func (c *eventConn) detach(readUntil, writeUntil time.Time) *netloop.Detached {
 func (c *eventConn) Read(p []byte) (int, error) {
 	n, err := c.detach(time.Time{}, time.Time{}).Read(p)
 	if err != nil {
-		err = neterr.Op(c, "read", err)
+		err = netio.Op(c, "read", err)
 	}
 	return n, err
 }
@@ -317,14 +317,14 @@ func (c *eventConn) Read(p []byte) (int, error) {
 func (c *eventConn) Write(p []byte) (int, error) {
 	n, err := c.detach(time.Time{}, time.Time{}).Write(p)
 	if err != nil {
-		err = neterr.Op(c, "write", err)
+		err = netio.Op(c, "write", err)
 	}
 	return n, err
 }
 
 // Close implements net.Conn: it ends the connection in both directions. The owner closes
 // the descriptor.
-func (c *eventConn) Close() error { return neterr.Op(c, "close", c.net.Shutdown()) }
+func (c *eventConn) Close() error { return netio.Op(c, "close", c.net.Shutdown()) }
 
 // SetDeadline implements net.Conn.
 func (c *eventConn) SetDeadline(t time.Time) error {
@@ -333,12 +333,12 @@ func (c *eventConn) SetDeadline(t time.Time) error {
 
 // SetReadDeadline implements net.Conn.
 func (c *eventConn) SetReadDeadline(t time.Time) error {
-	return neterr.Op(c, "set", c.setOwn(waitRead, t))
+	return netio.Op(c, "set", c.setAppDeadline(waitRead, t))
 }
 
 // SetWriteDeadline implements net.Conn.
 func (c *eventConn) SetWriteDeadline(t time.Time) error {
-	return neterr.Op(c, "set", c.setOwn(waitWrite, t))
+	return netio.Op(c, "set", c.setAppDeadline(waitWrite, t))
 }
 
 // RemoteAddr implements net.Conn.

@@ -59,8 +59,8 @@ func TestWaitOrDeadlineSeesTheOther(t *testing.T) {
 		for range i % 16 {
 			_ = done.Load()
 		}
-		e.rule(waitRead, time.Unix(1, 0))
-		waits := e.waits.Load() == uint32(waitRead)
+		e.storeAppDeadline(waitRead, time.Unix(1, 0))
+		waits := e.waitingFor.Load() == uint32(waitRead)
 		for done.Load() < i {
 			runtime.Gosched()
 		}
@@ -75,7 +75,7 @@ func TestLimitsReplaceDeadlines(t *testing.T) {
 	c := new(eventConn)
 	set := func() {
 		for _, kind := range []waitKind{waitRead, waitWrite} {
-			if err := c.setOwn(kind, time.Unix(1, 0)); err != nil {
+			if err := c.setAppDeadline(kind, time.Unix(1, 0)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -89,7 +89,7 @@ func TestLimitsReplaceDeadlines(t *testing.T) {
 		if got := c.waitFor(waitWrite, far) != far; got != write {
 			t.Errorf("%s: writes have a deadline of the application: %v", what, got)
 		}
-		c.working()
+		c.markOwned()
 	}
 	c.LimitReads(time.Time{})
 	expect("at first", false, false)

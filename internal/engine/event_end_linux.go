@@ -11,13 +11,13 @@ import (
 
 // end closes the connection.
 func (c *eventConn) end(cache *protocolCache, linger bool) bool {
-	c.giveBack(cache)
+	c.returnProtocol(cache)
 	switch {
 	case c.IsAborted():
 		c.finish(true)
 		return false
 	case c.tls != nil:
-		return c.beginFarewell(linger)
+		return c.beginCloseNotify(linger)
 	}
 	return c.close(linger)
 }
@@ -31,19 +31,19 @@ func (c *eventConn) close(linger bool) (alive bool) {
 	return false
 }
 
-// abandon ends a connection whose protocol was left to a late handler that may still be
+// closeDetached ends a connection whose protocol was left to a late handler that may still be
 // reading from it.
-func (c *eventConn) abandon() bool {
+func (c *eventConn) closeDetached() bool {
 	p := c.p
 	c.p = nil
-	_, _ = c.Set.Host.Return(p, false)
+	_, _ = c.Set.Host.ReleaseProtocol(p, false)
 	if c.IsAborted() {
 		c.finish(true)
 		return false
 	}
-	_ = c.detach(time.Time{}, time.Time{}).SetReadDeadline(Passed)
+	_ = c.detach(time.Time{}, time.Time{}).SetReadDeadline(PastDeadline)
 	if c.tls != nil {
-		return c.beginFarewell(true)
+		return c.beginCloseNotify(true)
 	}
 	return c.beginLinger()
 }
@@ -68,37 +68,37 @@ func (c *eventConn) beginLinger() bool {
 // closed.
 func (c *eventConn) linger() bool {
 	l := &c.extras().lingering
-	if l.left <= 0 {
+	if l.remaining <= 0 {
 		return true
 	}
 	rest := bufpool.Get(lingerRead)
 	defer bufpool.Put(rest)
 	before := l.size
-	for range share {
+	for range ioBudget {
 		n, err := c.net.Read(rest.B[:cap(rest.B)])
 		if err == netloop.ErrAgain {
-			return l.size == before || c.lingerOn(l)
+			return l.size == before || c.awaitLinger(l)
 		}
 		if err != nil {
 			c.finish(false)
 			return false
 		}
-		if l.discarded(n); l.left <= 0 {
+		if l.discarded(n); l.remaining <= 0 {
 			// a peer that reads can still receive the response: it cannot send for long,
 			// since nothing reads its bytes
 			c.net.SetDeadline(LingerTime)
 			return true
 		}
 	}
-	if !c.lingerOn(l) {
+	if !c.awaitLinger(l) {
 		return false
 	}
 	c.net.ServeAgain()
 	return true
 }
 
-// lingerOn waits for more bytes, or closes the connection.
-func (c *eventConn) lingerOn(l *lingering) bool {
+// awaitLinger waits for more bytes, or closes the connection.
+func (c *eventConn) awaitLinger(l *lingering) bool {
 	wait := l.wait(clock.Monotonic())
 	if wait == 0 {
 		c.finish(false)
@@ -115,12 +115,12 @@ func (c *eventConn) finish(reset bool) {
 		return
 	}
 	c.change(eventEnded)
-	defer c.forget()
+	defer c.unregister()
 	s := c.Set
-	c.working()
+	c.markOwned()
 	c.recordAddresses()
 	if c.tls != nil && !reset {
-		c.sayGoodbye()
+		c.writeCloseNotify()
 	}
 	if d := c.detached(); d != nil {
 		// a goroutine of the application may wait in Read or Write
@@ -134,17 +134,17 @@ func (c *eventConn) finish(reset bool) {
 // recordAddresses is called before the descriptor is closed or handed over: a hook may ask
 // for them afterwards.
 func (c *eventConn) recordAddresses() {
-	if c.Set.Watched {
+	if c.Set.TracksState {
 		_, _ = c.LocalAddr(), c.RemoteAddr()
 	}
 }
 
-// forget removes the connection from the Set.
-func (c *eventConn) forget() {
+// unregister removes the connection from the Set.
+func (c *eventConn) unregister() {
 	s, g := c.Set, c.group
 	s.unregister(&c.Conn)
-	g.leave()
-	if c.IsPinned() || c.tls != nil {
+	g.release()
+	if c.HasEscaped() || c.tls != nil {
 		// hooks of crypto/tls have seen it, too
 		return
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/netloop"
-	"github.com/valyala/fasthttp/internal/proxyproto"
+	"github.com/valyala/fasthttp/internal/proxied"
 )
 
 // This file is the PROXY protocol on the event engine. An incomplete header stays in the
@@ -19,13 +19,13 @@ import (
 // AwaitsHeader reports whether the header has not arrived yet.
 func (c *eventConn) AwaitsHeader() bool { return c.phase == eventHeader }
 
-// takeHeader reads the header from the connection. taken is false if the header is
+// readHeader reads the header from the connection. taken is false if the header is
 // incomplete. It is also false if the connection was closed or handed over; alive is then
 // false, too.
-func (c *eventConn) takeHeader() (taken, alive bool) {
-	b := bufpool.Get(proxyproto.MaxSize)
+func (c *eventConn) readHeader() (taken, alive bool) {
+	b := bufpool.Get(proxied.MaxSize)
 	defer bufpool.Put(b)
-	h, size, err := c.peekHeader(b.B[:proxyproto.MaxSize])
+	h, size, err := c.peekHeader(b.B[:proxied.MaxSize])
 	if err == netloop.ErrAgain {
 		return false, true
 	}
@@ -43,14 +43,14 @@ func (c *eventConn) takeHeader() (taken, alive bool) {
 		next, timeout = eventHello, c.Set.Limits.Handshake
 	}
 	c.change(next)
-	if ends := EndsOf(h); ends != nil {
+	if ends := EndpointsOf(h); ends != nil {
 		e := c.extras()
 		e.mu.Lock()
 		e.remote, e.local, e.proxied = ends.Remote, ends.Local, ends
 		e.mu.Unlock()
 	}
 	if err := c.Set.Host.AdmitClient(&c.Conn); err != nil {
-		c.turnAway(err)
+		c.refuseClient(err)
 		return false, false
 	}
 	c.Opened = clock.Monotonic()
@@ -60,12 +60,12 @@ func (c *eventConn) takeHeader() (taken, alive bool) {
 
 // peekHeader parses the header without consuming it. The error is netloop.ErrAgain while
 // more of it may arrive.
-func (c *eventConn) peekHeader(b []byte) (h proxyproto.Header, size int, err error) {
+func (c *eventConn) peekHeader(b []byte) (h proxied.Header, size int, err error) {
 	n, err := c.net.Peek(b)
 	if err != nil {
 		return h, 0, err
 	}
-	if size, err = proxyproto.Size(b[:n]); err != nil {
+	if size, err = proxied.Size(b[:n]); err != nil {
 		return h, 0, err
 	}
 	if size > n {
@@ -74,14 +74,14 @@ func (c *eventConn) peekHeader(b []byte) (h proxyproto.Header, size int, err err
 		}
 		return h, 0, netloop.ErrAgain
 	}
-	h, err = proxyproto.Parse(b[:size])
+	h, err = proxied.Parse(b[:size])
 	return h, size, err
 }
 
 // expireHeader is Expire for a connection that waits for its header. The header may have
 // arrived in time, while the loop was busy.
 func (c *eventConn) expireHeader() (alive bool) {
-	taken, alive := c.takeHeader()
+	taken, alive := c.readHeader()
 	switch {
 	case taken:
 		return c.Serve(nil)
@@ -92,41 +92,41 @@ func (c *eventConn) expireHeader() (alive bool) {
 	return false
 }
 
-// lacksHeader reports whether the connection waits for a header, or for the rest of
+// awaitingHeader reports whether the connection waits for a header, or for the rest of
 // one. The caller owns the connection.
-func (c *eventConn) lacksHeader() bool {
+func (c *eventConn) awaitingHeader() bool {
 	if c.phase != eventHeader {
 		return false
 	}
-	b := bufpool.Get(proxyproto.MaxSize)
+	b := bufpool.Get(proxied.MaxSize)
 	defer bufpool.Put(b)
-	_, _, err := c.peekHeader(b.B[:proxyproto.MaxSize])
+	_, _, err := c.peekHeader(b.B[:proxied.MaxSize])
 	return err == netloop.ErrAgain
 }
 
-// turnAway sends a response on a connection of a client that has too many of them.
-func (c *eventConn) turnAway(why error) {
+// refuseClient sends a response on a connection of a client that has too many of them.
+func (c *eventConn) refuseClient(why error) {
 	s := c.Set
 	s.setState(c.NC, StateClosed)
-	if nc, err := c.leave(); err == nil {
+	if nc, err := c.removeFromSet(); err == nil {
 		go s.Host.Refuse(nc, why)
 	}
 }
 
-// leave gives the connection up. It returns it as a connection of package net, or as a TLS
+// removeFromSet gives the connection up. It returns it as a connection of package net, or as a TLS
 // connection over one.
-func (c *eventConn) leave() (net.Conn, error) {
-	nc, err := c.leaveLoop()
-	c.forget()
+func (c *eventConn) removeFromSet() (net.Conn, error) {
+	nc, err := c.removeFromLoop()
+	c.unregister()
 	return nc, err
 }
 
-// leaveLoop is leave for a connection that remains in the Set.
-func (c *eventConn) leaveLoop() (net.Conn, error) {
+// removeFromLoop is leave for a connection that remains in the Set.
+func (c *eventConn) removeFromLoop() (net.Conn, error) {
 	c.recordAddresses()
 	fd := c.net.Remove()
 	c.change(eventEnded)
-	nc, err := spare.fileConn(fd, c.RemoteAddr)
+	nc, err := fdReserve.fileConn(fd, c.RemoteAddr)
 	if err != nil {
 		return nil, err
 	}

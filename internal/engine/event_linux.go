@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/netloop"
 	"github.com/valyala/fasthttp/internal/rawsys"
 	"github.com/valyala/fasthttp/internal/tlswire"
@@ -23,12 +23,12 @@ import (
 // has ended.
 type eventGroup struct {
 	*netloop.Group
-	users      atomic.Int64 // connections, and Serve itself
-	config     *tls.Config  // of TLS connections, or nil
-	handshakes *handshakes  // of TLS connections, or nil
+	users      atomic.Int64      // connections, and Serve itself
+	config     *tls.Config       // of TLS connections, or nil
+	handshakes *handshakeLimiter // of TLS connections, or nil
 }
 
-func (g *eventGroup) leave() {
+func (g *eventGroup) release() {
 	if g.users.Add(-1) == 0 {
 		if g.handshakes != nil {
 			g.handshakes.stop()
@@ -68,7 +68,7 @@ func (s *Set) acceptedEvent(fd int, from rawsys.Address, g *eventGroup, isTCP bo
 		}
 	}
 	s.register(&c.Conn, nc, from, peer)
-	if c.IsPinned() {
+	if c.HasEscaped() {
 		// the application may use it from the start
 		c.extras()
 	}
@@ -80,7 +80,7 @@ func (s *Set) acceptedEvent(fd int, from rawsys.Address, g *eventGroup, isTCP bo
 
 // refuseEvent sends a response on an unserved connection, and closes it.
 func (s *Set) refuseEvent(c *eventConn, g *eventGroup, why error) {
-	nc, err := spare.fileConn(c.net.FD(), c.RemoteAddr)
+	nc, err := fdReserve.fileConn(c.net.FD(), c.RemoteAddr)
 	if err != nil {
 		return
 	}
@@ -88,7 +88,7 @@ func (s *Set) refuseEvent(c *eventConn, g *eventGroup, why error) {
 		nc = tlswire.Server(nc, nc, g.config)
 	}
 	go s.Host.Refuse(nc, why)
-	s.Host.Crowded(why)
+	s.Host.OnOverload(why)
 }
 
 var eventConns = sync.Pool{New: func() any { return new(eventConn) }}
@@ -103,8 +103,8 @@ type eventConn struct {
 	extra atomic.Pointer[eventExtra]
 	phase eventPhase
 	isTCP bool
-	// lingers is set if the connection lingers after a farewell
-	lingers bool
+	// lingersAfterAlert is set if the connection lingers after a farewell
+	lingersAfterAlert bool
 	// drained is set if the last read took all that was there
 	drained bool
 }
@@ -113,29 +113,29 @@ type eventConn struct {
 type eventPhase uint8
 
 const (
-	eventServing   eventPhase = iota // continue with the protocol, or begin with it
-	eventUnsent                      // continue a flush for which there was no room
-	eventTurn                        // continue with the protocol, after other connections had their turn
-	eventLingering                   // discard the bytes that arrive, until the peer is done
-	eventHeader                      // take the PROXY header when it has arrived
-	eventHello                       // begin the TLS handshake when the client has begun
-	eventHandshake                   // nothing: a goroutine owns the connection
-	eventFarewell                    // send the alert that ends TLS, for which there was no room
-	eventEnded                       // nothing: the descriptor is closed or handed over
+	eventServing     eventPhase = iota // continue with the protocol, or begin with it
+	eventUnsent                        // continue a flush for which there was no room
+	eventYielded                       // continue with the protocol, after other connections had their turn
+	eventLingering                     // discard the bytes that arrive, until the peer is done
+	eventHeader                        // take the PROXY header when it has arrived
+	eventHello                         // begin the TLS handshake when the client has begun
+	eventHandshake                     // nothing: a goroutine owns the connection
+	eventCloseNotify                   // send the alert that ends TLS, for which there was no room
+	eventEnded                         // nothing: the descriptor is closed or handed over
 	eventPhases
 )
 
 // eventChanges are the phases that may follow each phase.
 var eventChanges = [eventPhases]uint16{
-	eventServing:   1<<eventUnsent | 1<<eventTurn | 1<<eventLingering | 1<<eventFarewell | 1<<eventEnded,
-	eventUnsent:    1<<eventServing | 1<<eventUnsent | 1<<eventLingering | 1<<eventFarewell | 1<<eventEnded,
-	eventTurn:      1<<eventServing | 1<<eventLingering | 1<<eventFarewell | 1<<eventEnded,
-	eventLingering: 1 << eventEnded,
-	eventHeader:    1<<eventServing | 1<<eventHello | 1<<eventEnded,
-	eventHello:     1<<eventHandshake | 1<<eventEnded,
-	eventHandshake: 1<<eventServing | 1<<eventLingering | 1<<eventEnded,
-	eventFarewell:  1<<eventLingering | 1<<eventEnded,
-	eventEnded:     0,
+	eventServing:     1<<eventUnsent | 1<<eventYielded | 1<<eventLingering | 1<<eventCloseNotify | 1<<eventEnded,
+	eventUnsent:      1<<eventServing | 1<<eventUnsent | 1<<eventLingering | 1<<eventCloseNotify | 1<<eventEnded,
+	eventYielded:     1<<eventServing | 1<<eventLingering | 1<<eventCloseNotify | 1<<eventEnded,
+	eventLingering:   1 << eventEnded,
+	eventHeader:      1<<eventServing | 1<<eventHello | 1<<eventEnded,
+	eventHello:       1<<eventHandshake | 1<<eventEnded,
+	eventHandshake:   1<<eventServing | 1<<eventLingering | 1<<eventEnded,
+	eventCloseNotify: 1<<eventLingering | 1<<eventEnded,
+	eventEnded:       0,
 }
 
 // change puts the connection into the phase to.
@@ -178,7 +178,7 @@ func (c *eventConn) Serve(p *netloop.Poller) bool {
 	if c.tls != nil {
 		c.tls.Arrived()
 	}
-	c.working()
+	c.markOwned()
 	if c.phase >= eventLingering {
 		if ready, alive := c.serveEnds(); !ready {
 			return alive
@@ -186,14 +186,14 @@ func (c *eventConn) Serve(p *netloop.Poller) bool {
 		at = 0 // the connection has become one only now
 	}
 	if c.p == nil {
-		c.lend(cache)
+		c.attachProtocol(cache)
 	}
 	readable := c.phase == eventServing
 	if !readable {
 		at = 0 // a handler may take long before something is received
 	}
 	cache.at = at
-	return c.driveWithCare(cache, readable)
+	return c.driveProtected(cache, readable)
 }
 
 // serveEnds is Serve for a connection whose protocol has not begun, or has ended. ready is
@@ -202,10 +202,10 @@ func (c *eventConn) serveEnds() (ready, alive bool) {
 	switch c.phase {
 	case eventLingering:
 		return false, c.linger()
-	case eventFarewell:
-		return false, c.farewell()
+	case eventCloseNotify:
+		return false, c.sendCloseNotify()
 	case eventHeader:
-		if taken, alive := c.takeHeader(); !taken {
+		if taken, alive := c.readHeader(); !taken {
 			return false, alive
 		}
 	}
@@ -215,13 +215,13 @@ func (c *eventConn) serveEnds() (ready, alive bool) {
 	return true, true
 }
 
-// driveWithCare is drive for code that may not return: it may panic outside of a handler,
+// driveProtected is drive for code that may not return: it may panic outside of a handler,
 // or end its goroutine.
-func (c *eventConn) driveWithCare(cache *protocolCache, readable bool) (alive bool) {
+func (c *eventConn) driveProtected(cache *protocolCache, readable bool) (alive bool) {
 	ended := false
 	defer func() {
 		if !ended {
-			c.drop(recover())
+			c.abortProtocol(recover())
 		}
 	}()
 	alive = c.drive(cache, readable)
@@ -232,14 +232,14 @@ func (c *eventConn) driveWithCare(cache *protocolCache, readable bool) (alive bo
 	return alive
 }
 
-// drop ends a connection whose protocol has stopped in the middle. Memory in use is not
+// abortProtocol ends a connection whose protocol has stopped in the middle. Memory in use is not
 // reused, since references to it may remain.
-func (c *eventConn) drop(panicked any) {
+func (c *eventConn) abortProtocol(panicked any) {
 	s := c.Set
 	// a hook of the application may end the goroutine again
 	defer func() {
 		c.p = nil
-		c.PinOnly()
+		c.MarkEscaped()
 		c.finish(true)
 		if panicked != nil {
 			s.Host.Logf("fasthttp: panic serving a connection: %v\n%s", panicked, debug.Stack())
@@ -250,32 +250,32 @@ func (c *eventConn) drop(panicked any) {
 	}
 }
 
-// lend gives the connection a protocol.
-func (c *eventConn) lend(cache *protocolCache) {
+// attachProtocol gives the connection a protocol.
+func (c *eventConn) attachProtocol(cache *protocolCache) {
 	last := cache.p
 	cache.p = nil
-	c.p = c.Set.Host.Lend(&c.Conn, c, last)
+	c.p = c.Set.Host.AcquireProtocol(&c.Conn, c, last)
 }
 
-// giveBack returns the protocol of a connection that has become idle.
-func (c *eventConn) giveBack(cache *protocolCache) {
+// returnProtocol returns the protocol of a connection that has become idle.
+func (c *eventConn) returnProtocol(cache *protocolCache) {
 	p := c.p
 	c.p = nil
-	last, _ := c.Set.Host.Return(p, cache != nil && cache.p == nil)
+	last, _ := c.Set.Host.ReleaseProtocol(p, cache != nil && cache.p == nil)
 	if last != nil {
 		cache.p = last
 	}
 }
 
-// share is how many reads and writes a connection may do before the other connections
+// ioBudget is how many reads and writes a connection may do before the other connections
 // of its loop get their turn.
-const share = 16
+const ioBudget = 16
 
 // drive performs the protocol's actions, as far as it can without waiting. It returns false
 // if the connection was closed or handed over. If readable is set, drive must read before
 // the protocol can continue.
 func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
-	if c.phase == eventTurn {
+	if c.phase == eventYielded {
 		c.change(eventServing)
 	}
 	p := c.p
@@ -289,7 +289,7 @@ func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 			}
 			readable = false
 		}
-		if d := c.detached(); d != nil && next != Leave {
+		if d := c.detached(); d != nil && next != CloseDetached {
 			d.Attach()
 			c.extra.Load().detached.Store(nil)
 			c.drained = false
@@ -306,10 +306,10 @@ func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 			if alive, done := c.await(cache); done {
 				return alive
 			}
-		case Flush, FlushRest:
+		case Flush, FlushIdle:
 			err := c.flush()
 			if err == netloop.ErrAgain {
-				c.awaitRoom()
+				c.awaitWritable()
 				return true
 			}
 			if c.phase == eventUnsent {
@@ -318,37 +318,37 @@ func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 			if err != nil {
 				return c.end(cache, false)
 			}
-			if c.drained && (next == FlushRest || p.Idle()) {
+			if c.drained && (next == FlushIdle || p.Idle()) {
 				if c.hasReadAll() && c.detached() == nil {
-					return c.rest(cache)
+					return c.park(cache)
 				}
 				readable = true
 			}
-		case HandOver:
-			return c.handOver()
+		case Hijack:
+			return c.hijack()
 		case Upgrade:
 			c.p = c.Set.Host.Upgrade(&c.Conn, c, p)
 			p = c.p
-		case Leave:
-			return c.abandon()
+		case CloseDetached:
+			return c.closeDetached()
 		case Close, Linger:
 			return c.end(cache, next == Linger)
 		}
 		// only now, when nothing is half done
-		if round++; round >= share {
-			c.giveTurn()
+		if round++; round >= ioBudget {
+			c.yield()
 			return true
 		}
 	}
 }
 
-// giveTurn lets the other connections of the loop have their turn. Meanwhile this one has
+// yield lets the other connections of the loop have their turn. Meanwhile this one has
 // no owner, and a deadline of an earlier wait must not end it. Its turn begins when there
 // is room for output, which may be never.
-func (c *eventConn) giveTurn() {
-	switch w, until := c.p.Turn(); w {
-	case WaitRoom:
-		c.change(eventTurn)
+func (c *eventConn) yield() {
+	switch w, until := c.p.Yield(); w {
+	case WaitWritable:
+		c.change(eventYielded)
 		c.limit(waitWrite, until)
 	case WaitInput:
 		c.limit(waitRead, until)
@@ -366,7 +366,7 @@ func (c *eventConn) receive(cache *protocolCache) bool {
 	if c.hasReadAll() {
 		return false
 	}
-	space := c.p.Space()
+	space := c.p.ReadBuffer()
 	var n int
 	var err error
 	if c.tls == nil {
@@ -379,14 +379,14 @@ func (c *eventConn) receive(cache *protocolCache) bool {
 	switch {
 	case n > 0:
 		c.p.Received(n, at)
-		if c.at() != stageBusy {
+		if c.loadStage() != stageBusy {
 			c.wake()
 		}
 	case err == netloop.ErrAgain:
 		c.drained = true
 		return false
 	default:
-		c.p.InputEnded(neterr.Op(c, "read", err))
+		c.p.InputEnded(netio.Op(c, "read", err))
 	}
 	return true
 }
@@ -396,13 +396,13 @@ func (c *eventConn) receive(cache *protocolCache) bool {
 // shuts down.
 func (c *eventConn) hasReadAll() bool { return c.drained && !c.net.Gone() && !c.Stopping() }
 
-// readTooLate is the error of a read for which nothing arrived in time.
-func (c *eventConn) readTooLate() error {
+// readTimeoutError is the error of a read for which nothing arrived in time.
+func (c *eventConn) readTimeoutError() error {
 	if c.Concurrent {
 		// for such a protocol it is no fault, and happens once a second
 		return os.ErrDeadlineExceeded
 	}
-	return neterr.Op(c, "read", os.ErrDeadlineExceeded)
+	return netio.Op(c, "read", os.ErrDeadlineExceeded)
 }
 
 // wake is called when the first bytes of a request have arrived.
@@ -415,28 +415,28 @@ func (c *eventConn) wake() {
 // that is over, which InputEnded has reported to the protocol.
 func (c *eventConn) await(cache *protocolCache) (alive, done bool) {
 	if c.p.Idle() {
-		return c.rest(cache), true
+		return c.park(cache), true
 	}
 	until := c.p.Wait(WaitInput)
-	if until.Equal(Passed) {
-		c.p.InputEnded(c.readTooLate())
+	if until.Equal(PastDeadline) {
+		c.p.InputEnded(c.readTimeoutError())
 		return true, false
 	}
 	c.limit(waitRead, until)
 	return true, true
 }
 
-// rest leaves an idle connection to its loop.
-func (c *eventConn) rest(cache *protocolCache) (alive bool) {
+// park leaves an idle connection to its loop.
+func (c *eventConn) park(cache *protocolCache) (alive bool) {
 	s := c.Set
-	c.giveBack(cache)
+	c.returnProtocol(cache)
 	if c.Stopping() && !c.hasInput() {
 		c.finish(false)
 		return false
 	}
-	if c.Requests == 0 || c.at() != stageBusy {
+	if c.Requests == 0 || c.loadStage() != stageBusy {
 		// the deadline of the wait continues
-		c.stay(waitRead)
+		c.keepWaiting(waitRead)
 		return true
 	}
 	c.Conn.change(stageBusy, stageWaiting)
@@ -449,21 +449,21 @@ func (c *eventConn) rest(cache *protocolCache) (alive bool) {
 	return true
 }
 
-// awaitRoom leaves the connection to its loop until there is room for the rest of
+// awaitWritable leaves the connection to its loop until there is room for the rest of
 // a flush.
-func (c *eventConn) awaitRoom() {
+func (c *eventConn) awaitWritable() {
 	if c.phase == eventUnsent {
 		// the deadline of the wait continues
-		c.stay(waitWrite)
+		c.keepWaiting(waitWrite)
 		return
 	}
 	c.change(eventUnsent)
-	c.limit(waitWrite, c.p.Wait(WaitRoom))
+	c.limit(waitWrite, c.p.Wait(WaitWritable))
 }
 
 // Expire implements netloop.Handler.
 func (c *eventConn) Expire() bool {
-	c.working()
+	c.markOwned()
 	switch c.phase {
 	case eventHeader:
 		return c.expireHeader()
@@ -471,26 +471,26 @@ func (c *eventConn) Expire() bool {
 		// it fails at once
 		c.beginHandshake()
 		return false
-	case eventLingering, eventFarewell:
-		if c.phase == eventLingering && c.extras().lingering.left > 0 && c.has(unix.POLLIN) {
+	case eventLingering, eventCloseNotify:
+		if c.phase == eventLingering && c.extras().lingering.remaining > 0 && c.has(unix.POLLIN) {
 			// bytes may have arrived in time, while the loop was busy
 			return c.linger()
 		}
 		c.finish(false)
 		return false
-	case eventTurn:
+	case eventYielded:
 		if c.has(unix.POLLIN | unix.POLLOUT) {
 			return c.Serve(nil)
 		}
 		fallthrough
 	case eventUnsent:
-		c.p.Written(0, neterr.Op(c, "write", os.ErrDeadlineExceeded))
+		c.p.Written(0, netio.Op(c, "write", os.ErrDeadlineExceeded))
 		return c.end(nil, false)
 	}
 	if c.hasInput() {
 		// bytes may have arrived in time, while the loop was busy
 		if c.p != nil {
-			c.p.Expired()
+			c.p.DeadlineExceeded()
 		} else if c.Requests == 0 {
 			// empty lines do not begin a new wait
 			c.net.SetDeadline(1)
@@ -500,15 +500,15 @@ func (c *eventConn) Expire() bool {
 		return c.Serve(nil)
 	}
 	if c.p == nil {
-		if !c.NeverBegan() {
+		if !c.GetsTimeoutResponse() {
 			c.finish(false)
 			return false
 		}
-		c.lend(new(protocolCache))
+		c.attachProtocol(new(protocolCache))
 		c.wake()
 	}
-	c.p.InputEnded(c.readTooLate())
-	return c.driveWithCare(nil, false)
+	c.p.InputEnded(c.readTimeoutError())
+	return c.driveProtected(nil, false)
 }
 
 // flush writes as much of the protocol's output as there is room for. An error other than
@@ -532,7 +532,7 @@ func (c *eventConn) flush() error {
 	case netloop.ErrAgain:
 		c.p.Written(int64(n), nil)
 	default:
-		c.p.Written(int64(n), neterr.Op(c, "write", err))
+		c.p.Written(int64(n), netio.Op(c, "write", err))
 	}
 	return err
 }
@@ -554,17 +554,17 @@ func (c *eventConn) flushFile(head []byte, file *FilePart) error {
 		c.p.Written(n, io.ErrUnexpectedEOF)
 		err = nil
 	default:
-		c.p.Written(n, neterr.Op(c, "write", err))
+		c.p.Written(n, netio.Op(c, "write", err))
 	}
 	return err
 }
 
-// handOver gives the connection to the application.
-func (c *eventConn) handOver() bool {
-	take := c.p.HandOver()
-	c.giveBack(nil)
+// hijack gives the connection to the application.
+func (c *eventConn) hijack() bool {
+	take := c.p.Hijack()
+	c.returnProtocol(nil)
 	c.Set.setState(c.NC, StateHijacked)
-	take(c.leave())
+	take(c.removeFromSet())
 	return false
 }
 
@@ -573,7 +573,7 @@ func (c *eventConn) claimIdle() (closeIt func()) {
 	if !c.net.TryAcquire() {
 		return c.claimHandshake()
 	}
-	if !c.lacksHeader() && !c.lacksHello() && (c.p != nil || c.phase != eventServing || c.hasInput()) {
+	if !c.awaitingHeader() && !c.awaitingClientHello() && (c.p != nil || c.phase != eventServing || c.hasInput()) {
 		c.net.Release()
 		return nil
 	}
@@ -590,9 +590,9 @@ func (c *eventConn) ClaimStalled(p Protocol) (end func(err error)) {
 		return nil
 	}
 	return func(err error) {
-		c.working()
+		c.markOwned()
 		p.InputEnded(err)
-		if c.driveWithCare(nil, false) {
+		if c.driveProtected(nil, false) {
 			c.net.Release()
 		}
 	}

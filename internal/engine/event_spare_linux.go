@@ -10,24 +10,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spareDescriptor keeps a descriptor in reserve for a process that has no other left. To
+// reserveDescriptor keeps a descriptor in reserve for a process that has no other left. To
 // make a net.Conn of a descriptor, package net needs another one for a moment.
-type spareDescriptor struct {
+type reserveDescriptor struct {
 	mu sync.Mutex
 	fd int // -1 while there is none
 }
 
-var spare = spareDescriptor{fd: -1}
+var fdReserve = reserveDescriptor{fd: -1}
 
-// keep opens the descriptor, unless there is one.
-func (s *spareDescriptor) keep() {
+// refill opens the descriptor, unless there is one.
+func (s *reserveDescriptor) refill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open()
 }
 
 // open is keep with mu held.
-func (s *spareDescriptor) open() {
+func (s *reserveDescriptor) open() {
 	if s.fd >= 0 {
 		return
 	}
@@ -39,15 +39,15 @@ func (s *spareDescriptor) open() {
 // fileConn makes a connection of package net from a descriptor, which it closes. remote
 // returns the address of the peer: package net finds none if the peer has reset the
 // connection.
-func (s *spareDescriptor) fileConn(fd int, remote func() net.Addr) (net.Conn, error) {
+func (s *reserveDescriptor) fileConn(fd int, remote func() net.Addr) (net.Conn, error) {
 	nc, err := s.netConn(fd)
 	if err == nil && nc.RemoteAddr() == nil {
-		nc = NewProxiedConn(nc, &Ends{Remote: remote(), Local: nc.LocalAddr()})
+		nc = NewProxiedConn(nc, &Endpoints{Remote: remote(), Local: nc.LocalAddr()})
 	}
 	return nc, err
 }
 
-func (s *spareDescriptor) netConn(fd int) (net.Conn, error) {
+func (s *reserveDescriptor) netConn(fd int) (net.Conn, error) {
 	f := os.NewFile(uintptr(fd), "connection")
 	nc, err := net.FileConn(f)
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/netloop"
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
@@ -24,14 +24,14 @@ var _ tlswire.Socket = (*eventConn)(nil)
 
 // Await implements tlswire.Socket.
 func (c *eventConn) Await() error {
-	return neterr.Op(c, "read", c.detach(time.Time{}, time.Time{}).Await())
+	return netio.Op(c, "read", c.detach(time.Time{}, time.Time{}).Await())
 }
 
 // ReadNow implements tlswire.Socket.
 func (c *eventConn) ReadNow(p []byte) (int, error) {
 	n, err := c.net.Read(p)
 	if err != nil && err != netloop.ErrAgain {
-		err = neterr.Op(c, "read", err)
+		err = netio.Op(c, "read", err)
 	}
 	return n, err
 }
@@ -40,7 +40,7 @@ func (c *eventConn) ReadNow(p []byte) (int, error) {
 func (c *eventConn) WriteNow(p []byte) (int, error) {
 	n, err := c.net.Write(p, nil)
 	if err != nil && err != netloop.ErrAgain {
-		err = neterr.Op(c, "write", err)
+		err = netio.Op(c, "write", err)
 	}
 	return n, err
 }
@@ -57,7 +57,7 @@ func (r rawControl) Control(f func(fd uintptr)) error {
 		err = nil
 		f(uintptr(fd))
 	})
-	return neterr.Op(r.c, "raw-control", err)
+	return netio.Op(r.c, "raw-control", err)
 }
 
 func (rawControl) Read(func(fd uintptr) (done bool)) error  { return errors.ErrUnsupported }
@@ -104,9 +104,9 @@ func (c *eventConn) hasHello() bool {
 	return n >= tlswire.FirstMessage(b.B[:n], helloSize)
 }
 
-// lacksHello reports whether the connection waits for the first message of a client. The
+// awaitingClientHello reports whether the connection waits for the first message of a client. The
 // caller owns the connection.
-func (c *eventConn) lacksHello() bool { return c.phase == eventHello && !c.hasHello() }
+func (c *eventConn) awaitingClientHello() bool { return c.phase == eventHello && !c.hasHello() }
 
 // beginHandshake gives the connection to a goroutine, at once or when there is a place.
 func (c *eventConn) beginHandshake() {
@@ -123,22 +123,22 @@ func (c *eventConn) handshake() {
 	leave := func() {
 		if placed {
 			placed = false
-			line.leave()
+			line.release()
 		}
 	}
 	defer func() {
 		leave()
 		if !ended {
-			c.drop(recover())
+			c.abortProtocol(recover())
 		}
 	}()
 	until := clock.Began.Add(c.Opened + c.Set.Limits.Handshake)
 	d := c.detach(until, until)
 	d.Waiting = func(waits bool) {
 		if waits {
-			line.leave()
+			line.release()
 		} else {
-			line.enter()
+			line.acquire()
 		}
 	}
 	serve, err := c.Set.Host.Handshake(&c.Conn)
@@ -149,9 +149,9 @@ func (c *eventConn) handshake() {
 	c.ForgetDeadlines(time.Time{})
 	switch {
 	case err != nil:
-		c.endHandshake(err)
+		c.failHandshake(err)
 	case serve != nil:
-		c.serveElsewhere(serve)
+		c.serveExternally(serve)
 	default:
 		c.change(eventServing)
 		c.net.SetDeadline(c.waitFor(waitRead, c.Set.Limits.First))
@@ -162,27 +162,27 @@ func (c *eventConn) handshake() {
 	ended = true
 }
 
-// endHandshake ends a connection whose handshake has failed. A peer that still sends must
+// failHandshake ends a connection whose handshake has failed. A peer that still sends must
 // receive the reason.
-func (c *eventConn) endHandshake(why error) {
-	if neterr.IsTimeout(why) {
+func (c *eventConn) failHandshake(why error) {
+	if netio.IsTimeout(why) {
 		c.finish(false)
 	} else if c.beginLinger() {
 		c.net.Release()
 	}
 }
 
-// serveElsewhere calls serve, which serves the connection instead of the engine, and closes
+// serveExternally calls serve, which serves the connection instead of the engine, and closes
 // the connection afterwards. The connection has left its loop for that.
-func (c *eventConn) serveElsewhere(serve func() error) {
+func (c *eventConn) serveExternally(serve func() error) {
 	s := c.Set
-	nc, err := c.leaveLoop()
+	nc, err := c.removeFromLoop()
 	defer func() {
 		if err == nil {
 			_ = c.closeTransport(nc)
 		}
 		s.setState(c.NC, StateClosed)
-		c.forget()
+		c.unregister()
 	}()
 	if err != nil {
 		s.Host.Logf("fasthttp: cannot hand over a connection: %v", err)
@@ -197,24 +197,24 @@ func (c *eventConn) claimHandshake() (closeIt func()) {
 	if !c.Opening() {
 		return nil
 	}
-	if c.looks++; c.looks < maxLooks {
+	if c.shutdownProbes++; c.shutdownProbes < maxShutdownProbes {
 		return nil
 	}
 	return func() { _ = c.net.Shutdown() }
 }
 
-// endLook looks for the alert of a client that ends its sending side while a handler runs.
+// alertProbe looks for the alert of a client that ends its sending side while a handler runs.
 // Bytes of the next request stay in the socket, except the byte that shows that it is no
 // alert.
-type endLook struct {
+type alertProbe struct {
 	mu    sync.Mutex // held during a look
 	first [1]byte
 	found int // how many bytes of first were read
 }
 
-// lookForEnd looks for the alert with which the client ends its sending side.
-func (c *eventConn) lookForEnd(e *eventExtra) {
-	l := &e.look
+// probeForAlert looks for the alert with which the client ends its sending side.
+func (c *eventConn) probeForAlert(e *eventExtra) {
+	l := &e.probe
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w := e.watch.Load()
@@ -225,20 +225,20 @@ func (c *eventConn) lookForEnd(e *eventExtra) {
 		var next [tlswire.MaxAlert + 1]byte
 		// an end of the connection itself is an event of its own
 		n, _ := c.net.Peek(next[:])
-		n, err := c.tls.LookForEnd(next[:n], l.first[:])
+		n, err := c.tls.ProbeCloseNotify(next[:n], l.first[:])
 		if l.found = n; err != nil {
 			(*w).PeerGone(err == io.EOF)
 		}
 	})
 }
 
-// endLooks waits for a running look, and passes on the bytes that it has read.
-func (c *eventConn) endLooks() {
-	l := &c.extras().look
+// finishProbe waits for a running look, and passes on the bytes that it has read.
+func (c *eventConn) finishProbe() {
+	l := &c.extras().probe
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.found > 0 {
-		c.p.Received(copy(c.p.Space(), l.first[:l.found]), 0)
+		c.p.Received(copy(c.p.ReadBuffer(), l.first[:l.found]), 0)
 		l.found = 0
 	}
 	// the rest of that record is in the tls.Conn
@@ -257,34 +257,34 @@ func (c *eventConn) expireIdle() (alive bool) {
 	return alive
 }
 
-// farewellTime is how long a peer may take to make room for the alert that ends a
+// closeNotifyTimeout is how long a peer may take to make room for the alert that ends a
 // connection.
-const farewellTime = 5 * time.Second
+const closeNotifyTimeout = 5 * time.Second
 
-// beginFarewell sends the closing alert of TLS, and closes the connection, or lingers
+// beginCloseNotify sends the closing alert of TLS, and closes the connection, or lingers
 // first. A response that ends with the connection is incomplete without the alert.
-func (c *eventConn) beginFarewell(linger bool) (alive bool) {
-	if c.sayGoodbye() != netloop.ErrAgain {
+func (c *eventConn) beginCloseNotify(linger bool) (alive bool) {
+	if c.writeCloseNotify() != netloop.ErrAgain {
 		return c.close(linger)
 	}
-	c.change(eventFarewell)
-	c.lingers = linger
-	c.net.SetDeadline(farewellTime)
+	c.change(eventCloseNotify)
+	c.lingersAfterAlert = linger
+	c.net.SetDeadline(closeNotifyTimeout)
 	return true
 }
 
-// sayGoodbye sends the alert, unless there is no room for a part of a message before it.
-func (c *eventConn) sayGoodbye() error {
+// writeCloseNotify sends the alert, unless there is no room for a part of a message before it.
+func (c *eventConn) writeCloseNotify() error {
 	if c.tls.Sending() {
 		return nil
 	}
 	return c.tls.Goodbye()
 }
 
-// farewell continues beginFarewell when there may be room.
-func (c *eventConn) farewell() (alive bool) {
+// sendCloseNotify continues beginCloseNotify when there may be room.
+func (c *eventConn) sendCloseNotify() (alive bool) {
 	if c.tls.Push() == netloop.ErrAgain {
 		return true
 	}
-	return c.close(c.lingers)
+	return c.close(c.lingersAfterAlert)
 }

@@ -9,12 +9,12 @@ func (c *eventConn) Wake() {
 	if !c.net.Acquire() {
 		return
 	}
-	if c.p == nil || c.phase > eventTurn {
+	if c.p == nil || c.phase > eventYielded {
 		c.net.Release()
 		return
 	}
-	c.working()
-	if c.driveWithCare(nil, false) {
+	c.markOwned()
+	if c.driveProtected(nil, false) {
 		c.net.ReleaseServed()
 	}
 }
@@ -39,14 +39,14 @@ func (c *eventConn) push() (over bool) {
 	if c.detached() != nil {
 		return false
 	}
-	for range share {
+	for range ioBudget {
 		if head, _, _ := c.p.Output(); len(head) == 0 {
 			return true
 		}
 		switch c.flush() {
 		case nil:
 		case netloop.ErrAgain:
-			c.awaitRoom()
+			c.awaitWritable()
 			return true
 		default:
 			return false

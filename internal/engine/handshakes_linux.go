@@ -8,136 +8,136 @@ import (
 	"github.com/valyala/fasthttp/internal/workers"
 )
 
-// handshakes is a queue for the places in which TLS handshakes compute. A handshake costs a
+// handshakeLimiter is a queue for the places in which TLS handshakes compute. A handshake costs a
 // thousand times as much as a request, and many new clients must not delay the connected
 // ones. A handshake that waits for its peer leaves its place. It takes a place again
 // afterwards, before the handshakes that have not begun.
 //
 // Hooks of the application, such as one that fetches a certificate, may wait in a place. So
 // a queue that has not moved for a while gets another place.
-type handshakes struct {
+type handshakeLimiter struct {
 	limit int // places
 	// run has the goroutines. A handshake needs a large stack, and a new goroutine spends
 	// some 5 % of the handshake on growing to it
 	run *workers.Pool[*eventConn]
 
-	mu    sync.Mutex
-	taken int
-	more  int // places beyond the limit
-	begun queue[chan struct{}]
-	new   queue[*eventConn]
-	moves uint64 // how often a place was left
+	mu       sync.Mutex
+	inUse    int
+	extra    int // places beyond the limit
+	begun    queue[chan struct{}]
+	new      queue[*eventConn]
+	releases uint64 // how often a place was left
 
-	timer *time.Timer // checks whether the queue moves; nil before it is first needed
-	ticks bool
-	seen  uint64 // moves when the timer last fired
+	timer        *time.Timer // checks whether the queue moves; nil before it is first needed
+	timerRuns    bool
+	seenReleases uint64 // moves when the timer last fired
 }
 
-// stillTime is how long a queue may stand still before it gets another place.
-const stillTime = 50 * time.Millisecond
+// stallTimeout is how long a queue may stand still before it gets another place.
+const stallTimeout = 50 * time.Millisecond
 
-// idleHandshake is how long at most a goroutine waits for another handshake.
-const idleHandshake = time.Second
+// handshakeIdleTimeout is how long at most a goroutine waits for another handshake.
+const handshakeIdleTimeout = time.Second
 
-// newHandshakes returns a queue whose goroutines wait for no longer than idle, unless idle
+// newHandshakeLimiter returns a queue whose goroutines wait for no longer than idle, unless idle
 // is 0.
-func newHandshakes(idle time.Duration) *handshakes {
-	if idle <= 0 || idle > idleHandshake {
-		idle = idleHandshake
+func newHandshakeLimiter(idle time.Duration) *handshakeLimiter {
+	if idle <= 0 || idle > handshakeIdleTimeout {
+		idle = handshakeIdleTimeout
 	}
-	return &handshakes{
-		limit: HandshakesEach * runtime.GOMAXPROCS(0),
+	return &handshakeLimiter{
+		limit: HandshakesPerProc * runtime.GOMAXPROCS(0),
 		run:   workers.New(idle, (*eventConn).handshake),
 	}
 }
 
 // stop ends the goroutines. None of them may have a handshake any more.
-func (h *handshakes) stop() { h.run.Stop() }
+func (h *handshakeLimiter) stop() { h.run.Stop() }
 
 // begin gives c to a goroutine for its handshake when there is a place.
-func (h *handshakes) begin(c *eventConn) {
+func (h *handshakeLimiter) begin(c *eventConn) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.take() {
+	if h.tryAcquire() {
 		h.run.Do(c)
 		return
 	}
-	h.new.add(c)
-	h.watch()
+	h.new.push(c)
+	h.startTimer()
 }
 
-// enter waits for a place.
-func (h *handshakes) enter() {
+// acquire waits for a place.
+func (h *handshakeLimiter) acquire() {
 	h.mu.Lock()
-	if h.take() {
+	if h.tryAcquire() {
 		h.mu.Unlock()
 		return
 	}
 	free := make(chan struct{})
-	h.begun.add(free)
-	h.watch()
+	h.begun.push(free)
+	h.startTimer()
 	h.mu.Unlock()
 	<-free
 }
 
-// take takes a place if there is one. mu is held.
-func (h *handshakes) take() bool {
-	if h.taken >= h.limit+h.more {
+// tryAcquire takes a place if there is one. mu is held.
+func (h *handshakeLimiter) tryAcquire() bool {
+	if h.inUse >= h.limit+h.extra {
 		return false
 	}
-	h.taken++
+	h.inUse++
 	return true
 }
 
-// leave gives up a place.
-func (h *handshakes) leave() {
+// release gives up a place.
+func (h *handshakeLimiter) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.moves++
-	if !h.next() {
-		h.taken--
-		h.more = min(h.more, max(h.taken-h.limit, 0))
+	h.releases++
+	if !h.admitNext() {
+		h.inUse--
+		h.extra = min(h.extra, max(h.inUse-h.limit, 0))
 	}
 }
 
-// next gives a place to the first of the queue. It returns false if there is none. mu is
+// admitNext gives a place to the first of the queue. It returns false if there is none. mu is
 // held.
-func (h *handshakes) next() bool {
-	if free, ok := h.begun.take(); ok {
+func (h *handshakeLimiter) admitNext() bool {
+	if free, ok := h.begun.pop(); ok {
 		close(free)
 		return true
 	}
-	c, ok := h.new.take()
+	c, ok := h.new.pop()
 	if ok {
 		h.run.Do(c)
 	}
 	return ok
 }
 
-// watch starts the timer. mu is held.
-func (h *handshakes) watch() {
-	if h.ticks {
+// startTimer starts the timer. mu is held.
+func (h *handshakeLimiter) startTimer() {
+	if h.timerRuns {
 		return
 	}
-	h.ticks, h.seen = true, h.moves
+	h.timerRuns, h.seenReleases = true, h.releases
 	if h.timer == nil {
-		h.timer = time.AfterFunc(stillTime, h.look)
+		h.timer = time.AfterFunc(stallTimeout, h.checkStalled)
 	} else {
-		h.timer.Reset(stillTime)
+		h.timer.Reset(stallTimeout)
 	}
 }
 
-// look adds a place to a queue that has not moved.
-func (h *handshakes) look() {
+// checkStalled adds a place to a queue that has not moved.
+func (h *handshakeLimiter) checkStalled() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.moves == h.seen && h.next() {
-		h.taken++
-		h.more++
+	if h.releases == h.seenReleases && h.admitNext() {
+		h.inUse++
+		h.extra++
 	}
-	h.seen = h.moves
-	if h.ticks = h.begun.len()+h.new.len() > 0; h.ticks {
-		h.timer.Reset(stillTime)
+	h.seenReleases = h.releases
+	if h.timerRuns = h.begun.len()+h.new.len() > 0; h.timerRuns {
+		h.timer.Reset(stallTimeout)
 	}
 }
 
@@ -149,7 +149,7 @@ type queue[T any] struct {
 
 func (q *queue[T]) len() int { return len(q.all) - q.next }
 
-func (q *queue[T]) add(v T) {
+func (q *queue[T]) push(v T) {
 	if q.next > 0 && len(q.all) == cap(q.all) {
 		n := copy(q.all, q.all[q.next:])
 		clear(q.all[n:])
@@ -158,7 +158,7 @@ func (q *queue[T]) add(v T) {
 	q.all = append(q.all, v)
 }
 
-func (q *queue[T]) take() (v T, ok bool) {
+func (q *queue[T]) pop() (v T, ok bool) {
 	if q.len() == 0 {
 		return v, false
 	}

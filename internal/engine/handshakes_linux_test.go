@@ -7,9 +7,9 @@ import (
 )
 
 // newcomer is a handshake that enters a queue, and sends its number when it has a place.
-func newcomer(h *handshakes, i int, entered chan<- int) {
+func newcomer(h *handshakeLimiter, i int, entered chan<- int) {
 	go func() {
-		h.enter()
+		h.acquire()
 		entered <- i
 	}()
 	synctest.Wait()
@@ -17,8 +17,8 @@ func newcomer(h *handshakes, i int, entered chan<- int) {
 
 func TestHandshakesHaveLimitedPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &handshakes{limit: 2}
-		if first, second := h.take(), h.take(); !first || !second || h.take() {
+		h := &handshakeLimiter{limit: 2}
+		if first, second := h.tryAcquire(), h.tryAcquire(); !first || !second || h.tryAcquire() {
 			t.Fatal("there are not two places")
 		}
 		entered := make(chan int, 3)
@@ -29,15 +29,15 @@ func TestHandshakesHaveLimitedPlaces(t *testing.T) {
 			if n := h.begun.len(); n != 3-i || len(entered) > 0 {
 				t.Fatalf("%d wait, want %d", n, 3-i)
 			}
-			h.leave()
+			h.release()
 			if got := <-entered; got != i {
 				t.Errorf("%d was the next, want %d", got, i)
 			}
 		}
-		h.leave()
-		h.leave()
-		if h.taken != 0 || h.more != 0 {
-			t.Errorf("%d places are taken, and there are %d more", h.taken, h.more)
+		h.release()
+		h.release()
+		if h.inUse != 0 || h.extra != 0 {
+			t.Errorf("%d places are taken, and there are %d more", h.inUse, h.extra)
 		}
 	})
 }
@@ -46,8 +46,8 @@ func TestHandshakesHaveLimitedPlaces(t *testing.T) {
 // that it stands still.
 func TestALineThatStandsStillGetsAnotherPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &handshakes{limit: 1}
-		h.take()
+		h := &handshakeLimiter{limit: 1}
+		h.tryAcquire()
 		entered := make(chan int, 4)
 		in := 0
 		at := func(d time.Duration, want int) {
@@ -67,24 +67,24 @@ func TestALineThatStandsStillGetsAnotherPlace(t *testing.T) {
 		for i := range 4 {
 			newcomer(h, i, entered)
 		}
-		at(stillTime-1, 0)
+		at(stallTimeout-1, 0)
 		at(1, 1)
 		// it moves in this time
-		at(stillTime/2, 1)
-		h.leave()
-		at(stillTime/2, 2)
-		at(stillTime-1, 2)
+		at(stallTimeout/2, 1)
+		h.release()
+		at(stallTimeout/2, 2)
+		at(stallTimeout-1, 2)
 		at(1, 3)
-		at(stillTime, 4)
+		at(stallTimeout, 4)
 		for range 4 {
-			h.leave()
+			h.release()
 		}
-		if h.taken != 0 || h.more != 0 {
-			t.Errorf("%d places are taken, and there are %d more", h.taken, h.more)
+		if h.inUse != 0 || h.extra != 0 {
+			t.Errorf("%d places are taken, and there are %d more", h.inUse, h.extra)
 		}
 		// an empty queue has no timer
 		at(time.Hour, 4)
-		if h.ticks {
+		if h.timerRuns {
 			t.Error("the timer goes on")
 		}
 	})
@@ -95,11 +95,11 @@ func TestQueueKeepsItsOrder(t *testing.T) {
 	next, last := 0, 0
 	for _, step := range []int{3, -2, 10, -5, -6, 1, -1, 100, -50, 60, -110} {
 		for ; step > 0; step-- {
-			q.add(last)
+			q.push(last)
 			last++
 		}
 		for ; step < 0; step++ {
-			if v, ok := q.take(); !ok || v != next {
+			if v, ok := q.pop(); !ok || v != next {
 				t.Fatalf("got %d, %v, want %d", v, ok, next)
 			}
 			next++
@@ -108,7 +108,7 @@ func TestQueueKeepsItsOrder(t *testing.T) {
 			t.Fatalf("the length is %d, want %d", q.len(), last-next)
 		}
 	}
-	if _, ok := q.take(); ok || q.all != nil {
+	if _, ok := q.pop(); ok || q.all != nil {
 		t.Error("the empty queue has something")
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 )
 
-// unlimited is a Host without limits and hooks, for embedding. It lacks Lend and Return.
+// unlimited is a Host without limits and hooks, for embedding. It lacks AcquireProtocol and ReleaseProtocol.
 type unlimited struct{}
 
 // Admit implements Host.
@@ -17,8 +17,8 @@ func (unlimited) Admit(net.Conn) (peer netip.Addr, err error) { return peer, nil
 // Refuse implements Host.
 func (unlimited) Refuse(nc net.Conn, _ error) { _ = nc.Close() }
 
-// Crowded implements Host.
-func (unlimited) Crowded(error) {}
+// OnOverload implements Host.
+func (unlimited) OnOverload(error) {}
 
 // Prepare implements Host.
 func (unlimited) Prepare(net.Conn) {}
@@ -41,19 +41,21 @@ func (unlimited) Transport(nc net.Conn) net.Conn { return nc }
 // Upgrade implements Host.
 func (unlimited) Upgrade(_ *Conn, _ Link, p Protocol) Protocol { return p }
 
-// PutAway implements Host.
-func (unlimited) PutAway(Protocol, bool) (space *bufpool.Buffer, until time.Time, ok bool) {
+// ParkProtocol implements Host.
+func (unlimited) ParkProtocol(Protocol, bool) (space *bufpool.Buffer, until time.Time, ok bool) {
 	return nil, until, false
 }
 
 // Dormant implements Host.
 func (unlimited) Dormant(*Conn) (size int, until time.Time, ok bool) { return 0, until, false }
 
-// TakeUp implements Host.
-func (unlimited) TakeUp(*Conn, Link, *bufpool.Buffer, time.Time, time.Time) Protocol { return nil }
+// ResumeProtocol implements Host.
+func (unlimited) ResumeProtocol(*Conn, Link, *bufpool.Buffer, time.Time, time.Time) Protocol {
+	return nil
+}
 
-// Gone implements Host.
-func (unlimited) Gone(netip.Addr) {}
+// ConnClosed implements Host.
+func (unlimited) ConnClosed(netip.Addr) {}
 
 // ExpectsHeader implements Host.
 func (unlimited) ExpectsHeader(net.Conn) (wait time.Duration, expected, served bool) {

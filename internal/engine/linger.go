@@ -18,37 +18,37 @@ const (
 	LingerTime = 500 * time.Millisecond
 	// LingerPause is the wait for each further byte.
 	LingerPause = 2 * time.Second
-	// LingerLong is the limit for all waits together.
-	LingerLong = 30 * time.Second
+	// LingerMaxTime is the limit for all waits together.
+	LingerMaxTime = 30 * time.Second
 	// LingerRate is how many bytes per second must arrive on average, once LingerTime is
 	// over.
 	LingerRate = 64 << 10
 
 	// LingerSize is how many bytes of a request that was answered are discarded.
-	// LingerLittle is the limit where a peer may send bytes of no request without end.
-	LingerSize   = 64 << 20
-	LingerLittle = 256 << 10
+	// LingerSmallSize is the limit where a peer may send bytes of no request without end.
+	LingerSize      = 64 << 20
+	LingerSmallSize = 256 << 10
 
 	lingerRead = 16 << 10 // how much an event loop reads at once
-	// lingerLeast is how much a goroutine reads at once. It is small, since the goroutine
+	// lingerSmallRead is how much a goroutine reads at once. It is small, since the goroutine
 	// holds its buffer while it waits.
-	lingerLeast = 4 << 10
+	lingerSmallRead = 4 << 10
 )
 
 // lingering counts the bytes that a connection has discarded.
 type lingering struct {
-	began time.Duration // when it began, by clock.Monotonic
-	left  int64         // how many more bytes are discarded
-	size  int64         // how many were discarded
+	began     time.Duration // when it began, by clock.Monotonic
+	remaining int64         // how many more bytes are discarded
+	size      int64         // how many were discarded
 }
 
 func beginLingering(most int64) lingering {
-	return lingering{began: clock.Monotonic(), left: most}
+	return lingering{began: clock.Monotonic(), remaining: most}
 }
 
 // discarded accounts for n bytes that have arrived.
 func (l *lingering) discarded(n int) {
-	l.left -= int64(n)
+	l.remaining -= int64(n)
 	l.size += int64(n)
 }
 
@@ -58,7 +58,7 @@ func (l *lingering) wait(now time.Duration) time.Duration {
 	if elapsed > LingerTime && l.size < int64(LingerRate*elapsed.Seconds()) {
 		return 0
 	}
-	return max(min(LingerPause, LingerLong-elapsed), 0)
+	return max(min(LingerPause, LingerMaxTime-elapsed), 0)
 }
 
 // LingerOn lingers on a connection of which this goroutine is the only reader. It discards
@@ -68,7 +68,7 @@ func LingerOn(nc net.Conn, most int64) {
 	if !ok || half.CloseWrite() != nil {
 		return
 	}
-	rest := bufpool.Get(lingerLeast)
+	rest := bufpool.Get(lingerSmallRead)
 	defer bufpool.Put(rest)
 	l := beginLingering(most)
 	for wait := LingerTime; wait > 0; wait = l.wait(clock.Monotonic()) {
@@ -77,7 +77,7 @@ func LingerOn(nc net.Conn, most int64) {
 		if err != nil {
 			return
 		}
-		if l.discarded(n); l.left <= 0 {
+		if l.discarded(n); l.remaining <= 0 {
 			// a peer that reads can still receive the response: it cannot send for long,
 			// since nothing reads its bytes
 			time.Sleep(LingerTime)
@@ -89,7 +89,7 @@ func LingerOn(nc net.Conn, most int64) {
 // lingerSize returns how many of the bytes that still arrive are discarded.
 func (c *Conn) lingerSize() int64 {
 	if c.Concurrent {
-		return LingerLittle
+		return LingerSmallSize
 	}
 	return LingerSize
 }

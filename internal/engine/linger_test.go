@@ -20,17 +20,17 @@ func TestLingeringIsBoundedByRateAndTime(t *testing.T) {
 		{"slow", time.Second, LingerRate - 1, 0},
 		{"fast enough", time.Second, LingerRate, LingerPause},
 		{"slow later", 10 * time.Second, 10*LingerRate - 1, 0},
-		{"nearly long", LingerLong - time.Second, 100 * LingerRate, time.Second},
-		{"long", LingerLong, 100 * LingerRate, 0},
-		{"longer", LingerLong + time.Hour, 1 << 30, 0},
+		{"nearly long", LingerMaxTime - time.Second, 100 * LingerRate, time.Second},
+		{"long", LingerMaxTime, 100 * LingerRate, 0},
+		{"longer", LingerMaxTime + time.Hour, 1 << 30, 0},
 	} {
 		l := beginLingering(LingerSize)
 		l.discarded(tt.size)
 		if got := l.wait(l.began + tt.elapsed); got != tt.want {
 			t.Errorf("%s: waits %v, want %v", tt.name, got, tt.want)
 		}
-		if l.left != LingerSize-int64(tt.size) {
-			t.Errorf("%s: %d bytes are left", tt.name, l.left)
+		if l.remaining != LingerSize-int64(tt.size) {
+			t.Errorf("%s: %d bytes are left", tt.name, l.remaining)
 		}
 	}
 }
@@ -57,8 +57,8 @@ func TestLingerOnEnds(t *testing.T) {
 		{"a silent peer", LingerSize, 0, 0, LingerTime},
 		{"one byte", LingerSize, 1, time.Hour, LingerPause},
 		{"a dripping peer", LingerSize, 100, 100 * time.Millisecond, LingerTime + 100*time.Millisecond},
-		{"a peer of the least rate", LingerSize, LingerRate, time.Second, LingerLong},
-		{"too much", LingerLittle, 1 << 10, 0, LingerTime},
+		{"a peer of the least rate", LingerSize, LingerRate, time.Second, LingerMaxTime},
+		{"too much", LingerSmallSize, 1 << 10, 0, LingerTime},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

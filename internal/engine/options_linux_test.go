@@ -18,9 +18,9 @@ type probingHost struct {
 
 func (h *probingHost) Keepalive() time.Duration { return h.period }
 
-func (h *probingHost) Lend(c *Conn, l Link, p Protocol) Protocol {
+func (h *probingHost) AcquireProtocol(c *Conn, l Link, p Protocol) Protocol {
 	if c.Requests > 0 {
-		return h.linesHost.Lend(c, l, p)
+		return h.linesHost.AcquireProtocol(c, l, p)
 	}
 	raw, err := c.NC.(syscall.Conn).SyscallConn()
 	if err == nil {
@@ -32,7 +32,7 @@ func (h *probingHost) Lend(c *Conn, l Link, p Protocol) Protocol {
 	if err != nil {
 		h.noDelay <- -1
 	}
-	return h.linesHost.Lend(c, l, p)
+	return h.linesHost.AcquireProtocol(c, l, p)
 }
 
 // TestListenerWithoutOptions makes the system refuse an option of the listener, as old

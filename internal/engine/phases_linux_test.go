@@ -15,14 +15,14 @@ import (
 // TestPhasesOfEventConnections walks all changes from each phase to each other one.
 func TestPhasesOfEventConnections(t *testing.T) {
 	want := map[eventPhase][]eventPhase{
-		eventServing:   {eventUnsent, eventTurn, eventLingering, eventFarewell, eventEnded},
-		eventUnsent:    {eventServing, eventUnsent, eventLingering, eventFarewell, eventEnded},
-		eventTurn:      {eventServing, eventLingering, eventFarewell, eventEnded},
-		eventLingering: {eventEnded},
-		eventHeader:    {eventServing, eventHello, eventEnded},
-		eventHello:     {eventHandshake, eventEnded},
-		eventHandshake: {eventServing, eventLingering, eventEnded},
-		eventFarewell:  {eventLingering, eventEnded},
+		eventServing:     {eventUnsent, eventYielded, eventLingering, eventCloseNotify, eventEnded},
+		eventUnsent:      {eventServing, eventUnsent, eventLingering, eventCloseNotify, eventEnded},
+		eventYielded:     {eventServing, eventLingering, eventCloseNotify, eventEnded},
+		eventLingering:   {eventEnded},
+		eventHeader:      {eventServing, eventHello, eventEnded},
+		eventHello:       {eventHandshake, eventEnded},
+		eventHandshake:   {eventServing, eventLingering, eventEnded},
+		eventCloseNotify: {eventLingering, eventEnded},
 	}
 	for from := range eventPhases {
 		legal := map[eventPhase]bool{}
@@ -106,18 +106,18 @@ func (p *emptyLines) Step() Action {
 
 type emptyLinesHost struct{ linesHost }
 
-func (*emptyLinesHost) Lend(c *Conn, _ Link, _ Protocol) Protocol {
+func (*emptyLinesHost) AcquireProtocol(c *Conn, _ Link, _ Protocol) Protocol {
 	return &emptyLines{lines{c: c}}
 }
 
-// If a deadline passes while an empty line lies unread, the connection must not wait for
-// ever.
+// If a deadline passes while an empty line lies unread, the connection must not wait
+// forever.
 func TestEmptyLinesDoNotTakeTheFirstDeadlineAway(t *testing.T) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Set{Host: new(emptyLinesHost), Limits: Limits{First: time.Hour, Answered: true}}
+	s := &Set{Host: new(emptyLinesHost), Limits: Limits{First: time.Hour, RespondsOnTimeout: true}}
 	s.Renew()
 	serve(t, s, ln, "event")
 	peer, err := net.Dial("tcp4", ln.Addr().String())
@@ -148,12 +148,14 @@ var _ netloop.Handler = (*eventConn)(nil)
 // others go first.
 type bytewise struct{ lines }
 
-func (p *bytewise) Space() []byte                   { return p.lines.Space()[:1] }
-func (p *bytewise) Turn() (w Wait, until time.Time) { return WaitNone, until }
+func (p *bytewise) ReadBuffer() []byte               { return p.lines.ReadBuffer()[:1] }
+func (p *bytewise) Yield() (w Wait, until time.Time) { return WaitNone, until }
 
 type bytewiseHost struct{ linesHost }
 
-func (*bytewiseHost) Lend(c *Conn, _ Link, _ Protocol) Protocol { return &bytewise{lines{c: c}} }
+func (*bytewiseHost) AcquireProtocol(c *Conn, _ Link, _ Protocol) Protocol {
+	return &bytewise{lines{c: c}}
+}
 
 // Bytes received before a connection let others go first are served afterwards, even if
 // nothing follows them.
@@ -165,7 +167,7 @@ func TestInputBeforeATurnIsServedAfterIt(t *testing.T) {
 	s := &Set{Host: new(bytewiseHost)}
 	s.Renew()
 	serve(t, s, ln, "event")
-	for size := 1; size <= 4*share; size++ {
+	for size := 1; size <= 4*ioBudget; size++ {
 		nc, err := net.Dial("tcp4", ln.Addr().String())
 		if err != nil {
 			t.Fatal(err)

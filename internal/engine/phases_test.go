@@ -23,8 +23,8 @@ func TestStagesOfConnections(t *testing.T) {
 				defer func() { legal = recover() == nil }()
 				changed = c.change(from, to)
 			}()
-			if changed != legal || changed && c.at() != to || !changed && c.at() != from {
-				t.Errorf("%s to %s: changed %v, legal %v, now %s", names[from], names[to], changed, legal, names[c.at()])
+			if changed != legal || changed && c.loadStage() != to || !changed && c.loadStage() != from {
+				t.Errorf("%s to %s: changed %v, legal %v, now %s", names[from], names[to], changed, legal, names[c.loadStage()])
 			}
 			if legal {
 				if got != "" {
@@ -35,7 +35,7 @@ func TestStagesOfConnections(t *testing.T) {
 			// a connection no longer in the stage stays as it is
 			other := (from + 1) % stages
 			c.stage.Store(int32(other))
-			if legal && c.change(from, to) || c.at() != other {
+			if legal && c.change(from, to) || c.loadStage() != other {
 				t.Errorf("%s to %s was done for one that is %s", names[from], names[to], names[other])
 			}
 		}

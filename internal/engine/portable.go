@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
-	"github.com/valyala/fasthttp/internal/ioread"
+	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
@@ -21,25 +21,25 @@ type portable struct {
 	Conn
 	p  Protocol
 	nc net.Conn // the connection that the protocol reads and writes
-	// last is a protocol of lastOf that another connection can reuse, or nil
-	last   Protocol
-	lastOf *Set
-	// waits is nc if it can wait for the first byte without a buffer. pairs is nc if it can
+	// cached is a protocol of cachedFor that another connection can reuse, or nil
+	cached    Protocol
+	cachedFor *Set
+	// awaiter is nc if it can wait for the first byte without a buffer. pairs is nc if it can
 	// write two parts with one call, all or nothing
-	waits interface{ Await() error }
-	pairs interface{ WriteBoth(a, b []byte) error }
+	awaiter    interface{ Await() error }
+	pairWriter interface{ WriteBoth(a, b []byte) error }
 
 	awake bool // something has arrived since the connection was last idle
 	// While the Host has the protocol, p is nil and the connection waits with space, unless
 	// it waits without a buffer. It may hold space beside a protocol, too, from an earlier
 	// connection.
-	space *bufpool.Buffer
+	readBuffer *bufpool.Buffer
 	// readUntil and writeUntil are the deadlines that the protocol has set. limited
 	// records, for reading and for writing, whether there was one
 	readUntil, writeUntil time.Time
 	limited               [2]bool
-	watcher               *watcher
-	left                  bool         // the connection was given to the application
+	watcher               *peerWatcher
+	hijacked              bool         // the connection was given to the application
 	shared                sharedWrites // used if the protocol is Concurrent
 	// interrupted is set if Interrupt was called since the last read: its deadline holds,
 	// even if another one was set at the same moment
@@ -64,8 +64,8 @@ func (s *Set) ServeConn(nc net.Conn) error {
 // newPortable registers a connection that was admitted.
 func (s *Set) newPortable(nc net.Conn, peer netip.Addr) *portable {
 	e := portables.Get().(*portable)
-	if e.lastOf != s {
-		e.last, e.lastOf = nil, nil
+	if e.cachedFor != s {
+		e.cached, e.cachedFor = nil, nil
 	}
 	s.register(&e.Conn, nc, rawsys.Address{}, peer)
 	return e
@@ -76,29 +76,29 @@ func (e *portable) serve() error {
 	ended := false
 	defer func() {
 		if !ended {
-			e.drop(recover())
+			e.abortProtocol(recover())
 		}
 	}()
 	end, err := e.run()
 	ended = true
-	if end == HandOver {
-		e.free()
+	if end == Hijack {
+		e.release()
 		return nil
 	}
-	if end == Leave && !e.IsAborted() {
+	if end == CloseDetached && !e.IsAborted() {
 		// the handler that reads from the connection must stop reading; TLS is for one
 		// reader
-		_ = e.NC.SetReadDeadline(Passed)
+		_ = e.NC.SetReadDeadline(PastDeadline)
 		LingerOn(e.NC, LingerSize)
 	}
 	most := e.lingerSize()
 	if e.p != nil {
 		// a lingering connection holds no memory
 		var fault error
-		if e.last, fault = e.Set.Host.Return(e.p, end == Close && !e.IsPinned()); err == nil {
+		if e.cached, fault = e.Set.Host.ReleaseProtocol(e.p, end == Close && !e.HasEscaped()); err == nil {
 			err = fault
 		}
-		e.lastOf = e.Set
+		e.cachedFor = e.Set
 	}
 	if end == Linger && !e.IsAborted() {
 		LingerOn(e.nc, most)
@@ -106,8 +106,8 @@ func (e *portable) serve() error {
 	if closed := e.close(); closed != nil && err == nil && !errors.Is(closed, net.ErrClosed) {
 		err = closed
 	}
-	if end != Leave {
-		e.free()
+	if end != CloseDetached {
+		e.release()
 	}
 	return err
 }
@@ -116,40 +116,40 @@ func (e *portable) serve() error {
 func (e *portable) close() error {
 	err := e.closeTransport(e.NC)
 	e.Set.setState(e.NC, StateClosed)
-	e.forget()
+	e.unregister()
 	return err
 }
 
-// forget removes the connection from the Set.
-func (e *portable) forget() {
+// unregister removes the connection from the Set.
+func (e *portable) unregister() {
 	// a shutdown may still be about to ask
-	_ = e.asked()
+	_ = e.isProbed()
 	e.Set.unregister(&e.Conn)
 }
 
-// free makes e available for another connection, unless the application may still hold a
+// release makes e available for another connection, unless the application may still hold a
 // reference.
-func (e *portable) free() {
-	if e.IsPinned() {
+func (e *portable) release() {
+	if e.HasEscaped() {
 		return
 	}
-	e.Set, e.NC, e.p, e.nc, e.waits, e.pairs = nil, nil, nil, nil, nil, nil
-	e.awake, e.limited, e.left = false, [2]bool{}, false
+	e.Set, e.NC, e.p, e.nc, e.awaiter, e.pairWriter = nil, nil, nil, nil, nil, nil
+	e.awake, e.limited, e.hijacked = false, [2]bool{}, false
 	e.interrupted.Store(false)
 	e.readUntil, e.writeUntil = time.Time{}, time.Time{}
 	portables.Put(e)
 }
 
-// drop ends a connection whose goroutine has ended early: by runtime.Goexit, with which a
+// abortProtocol ends a connection whose goroutine has ended early: by runtime.Goexit, with which a
 // failing test leaves its handler, or by a panic of code outside of handlers and hooks,
 // such as a logger. Memory in use is not reused, since references to it may remain.
-func (e *portable) drop(panicked any) {
+func (e *portable) abortProtocol(panicked any) {
 	s := e.Set
 	// a hook of the application may end the goroutine again
 	defer func() {
-		if !e.left {
+		if !e.hijacked {
 			e.Abort()
-			e.PinOnly()
+			e.MarkEscaped()
 			_ = e.close()
 		}
 		if panicked != nil {
@@ -162,7 +162,7 @@ func (e *portable) drop(panicked any) {
 }
 
 // run performs the protocol's actions until the connection ends or is handed over. It
-// returns Close, Linger, Leave or HandOver.
+// returns Close, Linger, CloseDetached or Hijack.
 func (e *portable) run() (end Action, err error) {
 	s := e.Set
 	nc, over, err := s.Host.Opening(&e.Conn)
@@ -170,8 +170,8 @@ func (e *portable) run() (end Action, err error) {
 		return Close, err
 	}
 	e.nc = nc
-	e.waits, _ = nc.(interface{ Await() error })
-	e.pairs, _ = nc.(interface{ WriteBoth(a, b []byte) error })
+	e.awaiter, _ = nc.(interface{ Await() error })
+	e.pairWriter, _ = nc.(interface{ WriteBoth(a, b []byte) error })
 	e.beginWait()
 	for idle := true; ; {
 		action := Read
@@ -187,7 +187,7 @@ func (e *portable) run() (end Action, err error) {
 				return Close, nil
 			}
 			idle = false
-		case Flush, FlushRest:
+		case Flush, FlushIdle:
 			again := false
 			if e.Concurrent {
 				again, err = e.writeShared()
@@ -197,12 +197,12 @@ func (e *portable) run() (end Action, err error) {
 			if err != nil {
 				return Close, err
 			}
-			idle = !again && (action == FlushRest || e.p.Idle())
-		case HandOver:
-			e.handOver()
-			return HandOver, nil
+			idle = !again && (action == FlushIdle || e.p.Idle())
+		case Hijack:
+			e.hijack()
+			return Hijack, nil
 		case Upgrade:
-			e.RoomForEver = false
+			e.NoWriteTimeout = false
 			e.p = s.Host.Upgrade(&e.Conn, e, e.p)
 		default:
 			return action, nil
@@ -221,13 +221,13 @@ func (e *portable) limit(until time.Time) {
 func (e *portable) receive() {
 	e.limit(e.p.Wait(WaitInput))
 	if e.Concurrent && e.interrupted.Load() {
-		_ = e.nc.SetReadDeadline(Passed)
+		_ = e.nc.SetReadDeadline(PastDeadline)
 	}
-	n, err := ioread.Some(e.nc, e.p.Space())
+	n, err := netio.Some(e.nc, e.p.ReadBuffer())
 	if e.Concurrent && n == 0 {
 		// the protocol's next deadline must be set, even if it is the same as before
 		e.interrupted.Store(false)
-		e.readUntil = Passed
+		e.readUntil = PastDeadline
 	}
 	if n > 0 {
 		e.p.Received(n, 0)
@@ -238,8 +238,8 @@ func (e *portable) receive() {
 
 // write writes the output of the protocol.
 func (e *portable) write() error {
-	if !e.RoomForEver {
-		if until := e.p.Wait(WaitRoom); until != e.writeUntil && !until.Equal(e.writeUntil) {
+	if !e.NoWriteTimeout {
+		if until := e.p.Wait(WaitWritable); until != e.writeUntil && !until.Equal(e.writeUntil) {
 			e.LimitWrites(until)
 		}
 	}
@@ -251,8 +251,8 @@ func (e *portable) write() error {
 		var wrote int
 		wrote, err = e.nc.Write(head)
 		n = int64(wrote)
-	case e.pairs != nil:
-		if err = e.pairs.WriteBoth(head, tail); err == nil {
+	case e.pairWriter != nil:
+		if err = e.pairWriter.WriteBoth(head, tail); err == nil {
 			n = int64(len(head) + len(tail))
 		}
 	default:
@@ -261,7 +261,7 @@ func (e *portable) write() error {
 		n, err = e.both.WriteTo(e.nc)
 		e.buffers = [2][]byte{}
 	}
-	if err != nil && e.pairs != nil {
+	if err != nil && e.pairWriter != nil {
 		// the number of encrypted bytes sent is not known
 		n = 0
 	}
@@ -296,7 +296,7 @@ func (e *portable) ForgetDeadlines(until time.Time) {
 // Interrupt implements Link.
 func (e *portable) Interrupt() {
 	e.interrupted.Store(true)
-	if err := e.nc.SetReadDeadline(Passed); err != nil {
+	if err := e.nc.SetReadDeadline(PastDeadline); err != nil {
 		_ = e.nc.Close()
 	}
 }
@@ -307,21 +307,21 @@ func (e *portable) ClaimStalled(Protocol) (end func(err error)) { return nil }
 // SendsFiles implements Link.
 func (e *portable) SendsFiles() bool { return false }
 
-// KeepsSpace implements Link.
-func (e *portable) KeepsSpace() bool { return true }
+// HasReadGoroutine implements Link.
+func (e *portable) HasReadGoroutine() bool { return true }
 
-// watcher reads ahead while a handler runs, to detect the end of the connection. The byte
+// peerWatcher reads ahead while a handler runs, to detect the end of the connection. The byte
 // that it may read is the first one of another request.
-type watcher struct {
+type peerWatcher struct {
 	stopped atomic.Bool
 	ended   chan struct{}
 	read    bool
 	first   [1]byte
 }
 
-func (r *watcher) run(nc net.Conn, w Watcher) {
+func (r *peerWatcher) run(nc net.Conn, w Watcher) {
 	defer close(r.ended)
-	n, err := ioread.Some(nc, r.first[:])
+	n, err := netio.Some(nc, r.first[:])
 	r.read = n > 0
 	if err != nil && !r.stopped.Load() {
 		w.PeerGone(err == io.EOF)
@@ -334,7 +334,7 @@ func (e *portable) Watch(w Watcher, mayRead bool) {
 		return
 	}
 	_ = e.nc.SetReadDeadline(time.Time{})
-	e.watcher = &watcher{ended: make(chan struct{})}
+	e.watcher = &peerWatcher{ended: make(chan struct{})}
 	go e.watcher.run(e.nc, w)
 }
 
@@ -346,28 +346,28 @@ func (e *portable) Unwatch() (unlimited bool) {
 	}
 	e.watcher = nil
 	r.stopped.Store(true)
-	_ = e.nc.SetReadDeadline(Passed)
+	_ = e.nc.SetReadDeadline(PastDeadline)
 	<-r.ended
 	e.LimitReads(time.Time{})
 	if r.read {
-		e.p.Space()[0] = r.first[0]
+		e.p.ReadBuffer()[0] = r.first[0]
 		e.p.Received(1, 0)
 	}
 	return true
 }
 
-// handOver gives the connection to the application.
-func (e *portable) handOver() {
+// hijack gives the connection to the application.
+func (e *portable) hijack() {
 	s, nc := e.Set, e.NC
-	if e.limited[0] || e.limited[1] || e.IsPinned() {
+	if e.limited[0] || e.limited[1] || e.HasEscaped() {
 		// a handler may have set deadlines, too
 		_ = nc.SetDeadline(time.Time{})
 	}
-	take := e.p.HandOver()
-	_, _ = s.Host.Return(e.p, false)
+	take := e.p.Hijack()
+	_, _ = s.Host.ReleaseProtocol(e.p, false)
 	e.p = nil
 	s.setState(nc, StateHijacked)
-	e.left = true
-	e.forget()
+	e.hijacked = true
+	e.unregister()
 	take(nc, nil)
 }

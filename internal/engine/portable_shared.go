@@ -19,12 +19,12 @@ type sharedWrites struct {
 }
 
 const (
-	// maxTurn is how many writes a goroutine does that only wanted to write its own output.
+	// maxWritesForOthers is how many writes a goroutine does that only wanted to write its own output.
 	// A goroutine made for the rest continues.
-	maxTurn = 16
-	// lookAnew is how long at most the connection's goroutine waits for others to write,
+	maxWritesForOthers = 16
+	// sharedWaitMax is how long at most the connection's goroutine waits for others to write,
 	// before the protocol checks its deadlines.
-	lookAnew = time.Second
+	sharedWaitMax = time.Second
 )
 
 // begin makes the caller the writer and returns true. If there is a writer already, that
@@ -49,7 +49,7 @@ func (s *sharedWrites) end() bool {
 		s.more = false
 		return false
 	}
-	s.leave()
+	s.release()
 	return true
 }
 
@@ -59,12 +59,12 @@ func (s *sharedWrites) quit() (more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	more, s.more = s.more, false
-	s.leave()
+	s.release()
 	return more
 }
 
-// leave gives up the role of the writer. mu is held.
-func (s *sharedWrites) leave() {
+// release gives up the role of the writer. mu is held.
+func (s *sharedWrites) release() {
 	s.writing = false
 	if s.waits {
 		s.waits = false
@@ -82,9 +82,9 @@ func (s *sharedWrites) wait() {
 	}
 	if s.ended == nil {
 		s.ended = make(chan struct{}, 1)
-		s.timer = time.NewTimer(lookAnew)
+		s.timer = time.NewTimer(sharedWaitMax)
 	} else {
-		s.timer.Reset(lookAnew)
+		s.timer.Reset(sharedWaitMax)
 	}
 	s.waits = true
 	s.mu.Unlock()
@@ -120,8 +120,8 @@ func (e *portable) writeShared() (again bool, err error) {
 // Wake implements Link: the calling goroutine writes, unless there is another writer. If
 // that fails, the connection's goroutine finds the error.
 func (e *portable) Wake() {
-	if e.shared.begin() && !e.writeAll(maxTurn) {
-		go e.writeRest()
+	if e.shared.begin() && !e.writeAll(maxWritesForOthers) {
+		go e.continueWriting()
 	}
 }
 
@@ -131,9 +131,9 @@ func (e *portable) Push() (over bool) {
 	return true
 }
 
-// writeRest continues in the place of a goroutine that has written enough for others.
-func (e *portable) writeRest() {
-	for !e.writeAll(maxTurn) {
+// continueWriting continues for a goroutine that has written enough for others.
+func (e *portable) continueWriting() {
+	for !e.writeAll(maxWritesForOthers) {
 	}
 }
 

@@ -44,7 +44,7 @@ func (p *shouts) Written(n int64, err error) {
 func shared(p *shouts) (e *portable, peer net.Conn) {
 	near, far := net.Pipe()
 	e = &portable{nc: near, p: p}
-	e.NC, e.Concurrent, e.RoomForEver = near, true, true
+	e.NC, e.Concurrent, e.NoWriteTimeout = near, true, true
 	return e, far
 }
 
@@ -65,7 +65,7 @@ func TestNobodyWaitsForAWriterThatWaits(t *testing.T) {
 		if d := time.Since(begun); d > 0 {
 			t.Errorf("others have waited for %v", d)
 		}
-		if again, err := e.writeShared(); !again || err != nil || time.Since(begun) != lookAnew {
+		if again, err := e.writeShared(); !again || err != nil || time.Since(begun) != sharedWaitMax {
 			t.Errorf("the connection goes on after %v: %v, %v", time.Since(begun), again, err)
 		}
 		free := make(chan struct{})
@@ -79,15 +79,15 @@ func TestNobodyWaitsForAWriterThatWaits(t *testing.T) {
 			t.Errorf("got %q, %v", got, err)
 		}
 		<-free
-		if d := time.Since(begun); d != lookAnew {
-			t.Errorf("the connection goes on %v after the end of the writes", d-lookAnew)
+		if d := time.Since(begun); d != sharedWaitMax {
+			t.Errorf("the connection goes on %v after the end of the writes", d-sharedWaitMax)
 		}
 		_ = peer.Close()
 	})
 }
 
-// A goroutine that has only its own output to write does not write the output of others for
-// ever.
+// A goroutine that has only its own output to write does not write the output of others
+// forever.
 func TestWriterIsRelieved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &shouts{}
@@ -99,7 +99,7 @@ func TestWriterIsRelieved(t *testing.T) {
 			returned = true
 		}()
 		synctest.Wait()
-		const n = 10 * maxTurn
+		const n = 10 * maxWritesForOthers
 		text, b := "", make([]byte, 1)
 		for i := range n {
 			// whenever a piece is written there is more
@@ -112,7 +112,7 @@ func TestWriterIsRelieved(t *testing.T) {
 			}
 			text += string(b)
 			synctest.Wait()
-			if i == 2*maxTurn && !returned {
+			if i == 2*maxWritesForOthers && !returned {
 				t.Error("the goroutine writes for others all the time")
 			}
 		}
@@ -209,7 +209,7 @@ func TestWriteThatDoesNotReturnEndsTheConnection(t *testing.T) {
 			if !e.shared.begin() {
 				t.Error("somebody writes")
 			}
-			e.writeRest()
+			e.continueWriting()
 		}} {
 			synctest.Test(t, func(t *testing.T) {
 				p, h := &shouts{}, &loggingHost{}

@@ -5,8 +5,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
-	"github.com/valyala/fasthttp/internal/ioread"
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // This file has the waits of the portable engine for requests. If there are many
@@ -17,55 +16,55 @@ import (
 func (e *portable) beginWait() {
 	size, until, ok := e.Set.Host.Dormant(&e.Conn)
 	if !ok {
-		e.p = e.Set.Host.Lend(&e.Conn, e, e.last)
-		e.last = nil
-		e.keep(nil)
+		e.p = e.Set.Host.AcquireProtocol(&e.Conn, e, e.cached)
+		e.cached = nil
+		e.setReadBuffer(nil)
 		e.limit(e.p.Wait(e.forRequest()))
 		return
 	}
-	if e.last != nil {
-		_, _ = e.Set.Host.Return(e.last, false)
-		e.last = nil
+	if e.cached != nil {
+		_, _ = e.Set.Host.ReleaseProtocol(e.cached, false)
+		e.cached = nil
 	}
 	switch {
-	case e.waits != nil:
-		e.keep(nil)
-	case e.space == nil || cap(e.space.B) < size || cap(e.space.B) >= 2*size:
+	case e.awaiter != nil:
+		e.setReadBuffer(nil)
+	case e.readBuffer == nil || cap(e.readBuffer.B) < size || cap(e.readBuffer.B) >= 2*size:
 		// there is none, or it belongs to a connection of another server
-		e.keep(bufpool.Get(size))
+		e.setReadBuffer(bufpool.Get(size))
 	}
 	e.limit(until)
 }
 
-// keep makes space the buffer with which the connection waits.
-func (e *portable) keep(space *bufpool.Buffer) {
-	if e.space != nil {
-		bufpool.Put(e.space)
+// setReadBuffer makes space the buffer with which the connection waits.
+func (e *portable) setReadBuffer(space *bufpool.Buffer) {
+	if e.readBuffer != nil {
+		bufpool.Put(e.readBuffer)
 	}
-	e.space = space
+	e.readBuffer = space
 }
 
-// putAway gives the protocol to the Host during a wait, if possible.
-func (e *portable) putAway() bool {
-	space, until, ok := e.Set.Host.PutAway(e.p, e.waits != nil)
+// parkProtocol gives the protocol to the Host during a wait, if possible.
+func (e *portable) parkProtocol() bool {
+	space, until, ok := e.Set.Host.ParkProtocol(e.p, e.awaiter != nil)
 	if ok {
 		e.p = nil
-		e.keep(space)
+		e.setReadBuffer(space)
 		e.limit(until)
 	}
 	return ok
 }
 
-// takeUp gives the connection a protocol again, after a wait without one.
-func (e *portable) takeUp() {
-	e.p = e.Set.Host.TakeUp(&e.Conn, e, e.space, e.readUntil, e.writeUntil)
-	e.space = nil
+// resumeProtocol gives the connection a protocol again, after a wait without one.
+func (e *portable) resumeProtocol() {
+	e.p = e.Set.Host.ResumeProtocol(&e.Conn, e, e.readBuffer, e.readUntil, e.writeUntil)
+	e.readBuffer = nil
 }
 
 // forRequest returns the kind of a wait for a request.
 func (e *portable) forRequest() Wait {
-	if e.waits != nil {
-		return WaitBare
+	if e.awaiter != nil {
+		return WaitUnbuffered
 	}
 	return WaitRequest
 }
@@ -75,15 +74,15 @@ func (e *portable) forRequest() Wait {
 // arrived by then is still served.
 func (e *portable) receiveFirst() (over bool) {
 	if e.awake {
-		e.rest()
+		e.prepareIdle()
 	}
-	if e.Waiting() || !e.asked() {
+	if e.Waiting() || !e.isProbed() {
 		n, err := e.readFirst()
 		if n > 0 && e.Begin() {
 			e.began(n)
 			return false
 		}
-		if !e.asked() || !neterr.IsTimeout(err) {
+		if !e.isProbed() || !netio.IsTimeout(err) {
 			return e.wake(n, err)
 		}
 	}
@@ -95,51 +94,51 @@ func (e *portable) receiveFirst() (over bool) {
 }
 
 const (
-	// lastLook is how long a shutdown lets a connection that waits for a request read once
+	// finalReadTimeout is how long a shutdown lets a connection that waits for a request read once
 	// more. Bytes that have arrived are read at once, but on a busy machine even that time
 	// may be over before Read has begun. So there is another look, and more of them while
 	// the socket reports that it has something.
-	lastLook  = 5 * time.Millisecond
-	lastLooks = 2
-	mostLooks = 100
+	finalReadTimeout = 5 * time.Millisecond
+	finalReads       = 2
+	maxFinalReads    = 100
 )
 
 // readLast reads the bytes that have arrived when the server shuts down.
 func (e *portable) readLast() (n int, err error) {
 	for i := 1; ; i++ {
-		_ = e.nc.SetReadDeadline(time.Now().Add(lastLook))
+		_ = e.nc.SetReadDeadline(time.Now().Add(finalReadTimeout))
 		n, err = e.readFirst()
-		if n > 0 || !neterr.IsTimeout(err) || i >= lastLooks && (i >= mostLooks || !isReady(e.Set.Host.Transport(e.NC))) {
+		if n > 0 || !netio.IsTimeout(err) || i >= finalReads && (i >= maxFinalReads || !isReady(e.Set.Host.Transport(e.NC))) {
 			return n, err
 		}
 	}
 }
 
 func (e *portable) readFirst() (int, error) {
-	if e.waits != nil {
-		if err := e.waits.Await(); err != nil {
+	if e.awaiter != nil {
+		if err := e.awaiter.Await(); err != nil {
 			return 0, err
 		}
 		if e.p == nil {
-			e.takeUp()
+			e.resumeProtocol()
 		}
 	}
 	var space []byte
 	if e.p != nil {
-		space = e.p.Space()
+		space = e.p.ReadBuffer()
 	} else {
-		space = e.space.B[:cap(e.space.B)]
+		space = e.readBuffer.B[:cap(e.readBuffer.B)]
 	}
 	n, err := e.nc.Read(space)
 	if n == 0 && err == nil {
-		return ioread.Again(e.nc, space)
+		return netio.Again(e.nc, space)
 	}
 	return n, err
 }
 
-// rest prepares the connection for waiting for its next request.
-func (e *portable) rest() {
-	if e.Stays || !e.putAway() {
+// prepareIdle prepares the connection for waiting for its next request.
+func (e *portable) prepareIdle() {
+	if e.KeepsProtocol || !e.parkProtocol() {
 		if until := e.p.Wait(e.forRequest()); until != e.readUntil {
 			e.limit(until)
 		}
@@ -153,12 +152,12 @@ func (e *portable) rest() {
 // there is nothing more to do: a shutdown has closed the connection, or the peer has ended
 // it.
 func (e *portable) wake(n int, err error) (over bool) {
-	if n == 0 && !(e.NeverBegan() && neterr.IsTimeout(err)) {
+	if n == 0 && !(e.GetsTimeoutResponse() && netio.IsTimeout(err)) {
 		if e.claimed() || e.p == nil && err == io.EOF {
 			return true
 		}
 		if e.p == nil {
-			e.takeUp()
+			e.resumeProtocol()
 		}
 		e.p.InputEnded(err)
 		return false
@@ -181,13 +180,13 @@ func (e *portable) wake(n int, err error) (over bool) {
 func (e *portable) began(n int) {
 	e.awake = true
 	if e.p == nil {
-		e.takeUp()
+		e.resumeProtocol()
 	}
 	if n > 0 {
 		e.p.Received(n, 0)
 	}
 	e.Set.setState(e.NC, StateActive)
-	if e.Set.Watched && !e.readUntil.IsZero() {
+	if e.Set.TracksState && !e.readUntil.IsZero() {
 		// the hook may have set another deadline for the wait
 		_ = e.nc.SetReadDeadline(e.readUntil)
 	}

@@ -30,14 +30,14 @@ func TestBufferToWaitWithHasTheSizeOfTheServer(t *testing.T) {
 		e := &portable{nc: near}
 		e.Set, e.NC = &Set{Host: &dormantHost{size: size}}, near
 		if test.had > 0 {
-			e.space = &bufpool.Buffer{B: make([]byte, 0, test.had)}
+			e.readBuffer = &bufpool.Buffer{B: make([]byte, 0, test.had)}
 		}
-		before := e.space
+		before := e.readBuffer
 		e.beginWait()
-		if got := cap(e.space.B); got < size || got >= 2*size {
+		if got := cap(e.readBuffer.B); got < size || got >= 2*size {
 			t.Errorf("of %d bytes: the connection waits with %d", test.had, got)
 		}
-		if kept := e.space == before; kept != test.kept {
+		if kept := e.readBuffer == before; kept != test.kept {
 			t.Errorf("of %d bytes: kept %t, want %t", test.had, kept, test.kept)
 		}
 		_, _ = near.Close(), far.Close()

@@ -74,7 +74,7 @@ func (s *Set) Serve(ln net.Listener) error {
 				return nil
 			}
 			if s.stopping.Load() {
-				if l.goesOn(err) {
+				if l.keepsAccepting(err) {
 					continue
 				}
 				return nil
@@ -96,7 +96,7 @@ func (s *Set) accepted(nc net.Conn) *portable {
 	peer, err := s.Host.Admit(nc)
 	if err != nil {
 		go s.Host.Refuse(nc, err)
-		s.Host.Crowded(err)
+		s.Host.OnOverload(err)
 		return nil
 	}
 	s.Host.Prepare(nc)
@@ -105,7 +105,7 @@ func (s *Set) accepted(nc net.Conn) *portable {
 
 func newConnWorkers(s *Set, ln net.Listener) *connWorkers {
 	w := &connWorkers{s: s, ln: ln, entered: make(chan struct{}, 1)}
-	patience := cmp.Or(max(s.IdleWorker, 0), defaultIdleWorker)
+	patience := cmp.Or(max(s.WorkerIdleTimeout, 0), defaultIdleWorker)
 	w.pool = workers.New(patience, w.serveAll)
 	return w
 }
@@ -132,7 +132,7 @@ func (w *connWorkers) accept() *portable {
 		return nil
 	}
 	seat := seatAccept
-	defer func() { w.leave(seat) }()
+	defer func() { w.releaseSeat(seat) }()
 	if n := w.seats.Add(seat) & seatsAccept; n > MinAcceptors && int(n) > runtime.GOMAXPROCS(0) {
 		return nil
 	}
@@ -152,8 +152,8 @@ func (w *connWorkers) accept() *portable {
 	return w.s.accepted(nc)
 }
 
-// leave gives up the seat of a worker.
-func (w *connWorkers) leave(seat int64) {
+// releaseSeat gives up the seat of a worker.
+func (w *connWorkers) releaseSeat(seat int64) {
 	if w.seats.Add(-seat)&^seatsAccept == seatsStopped {
 		select {
 		case w.entered <- struct{}{}:

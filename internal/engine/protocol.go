@@ -15,12 +15,12 @@ import (
 // connection that waits.
 //
 // Only the engine calls the methods, never two at once. For a Conn.Concurrent protocol, one
-// other goroutine may call Wait(WaitRoom), Output and Written concurrently with the other
+// other goroutine may call Wait(WaitWritable), Output and Written concurrently with the other
 // methods.
 type Protocol interface {
-	// Space returns the buffer for the bytes that arrive next. It is not empty.
-	Space() []byte
-	// Received reports that the first n bytes of Space have arrived: just now if at is 0,
+	// ReadBuffer returns the buffer for the bytes that arrive next. It is not empty.
+	ReadBuffer() []byte
+	// Received reports that the first n bytes of ReadBuffer have arrived: just now if at is 0,
 	// otherwise soon after the moment at of clock.Monotonic. They end a wait for a request.
 	// After it, deadlines that the application has set for an earlier request no longer
 	// apply.
@@ -44,22 +44,22 @@ type Protocol interface {
 	// The engine takes the protocol from an idle connection, or keeps it there.
 	Idle() bool
 	// Wait is called when the connection begins the wait w. It returns the deadline: the
-	// zero time means none, and Passed a time in the past. A deadline that the application
+	// zero time means none, and PastDeadline a time in the past. A deadline that the application
 	// has set takes precedence, unless the protocol has set one through its Link since
 	// then.
 	Wait(w Wait) (until time.Time)
-	// Turn announces that the other connections of the loop get their turn, and returns the
+	// Yield announces that the other connections of the loop get their turn, and returns the
 	// wait of this connection meanwhile. For WaitNone, the deadline stays as it is.
-	Turn() (w Wait, until time.Time)
-	// Expired reports that the time of a WaitInput is over, although something has arrived,
-	// which is received next: it may have arrived in time. Wait then returns Passed if it
+	Yield() (w Wait, until time.Time)
+	// DeadlineExceeded reports that the time of a WaitInput is over, although something has arrived,
+	// which is received next: it may have arrived in time. Wait then returns PastDeadline if it
 	// has not.
-	Expired()
+	DeadlineExceeded()
 
-	// HandOver gives the connection to the application after the action HandOver. The
+	// Hijack gives the connection to the application after the action Hijack. The
 	// engine calls take when it no longer uses the connection: with the connection to use
 	// from then on, or with an error if there is none.
-	HandOver() (take func(nc net.Conn, err error))
+	Hijack() (take func(nc net.Conn, err error))
 	// Abandoned reports that the protocol is no longer used, since the goroutine in one of
 	// its methods has ended, or panicked.
 	Abandoned()
@@ -81,19 +81,19 @@ type Worker interface {
 type Action uint8
 
 const (
-	Read     Action = iota // receive more, and call Step again
-	Flush                  // write the output, and call Step again
-	Close                  // close the connection
-	Linger                 // discard the bytes that the peer still sends, then close
-	HandOver               // give the connection to the application
-	// Leave leaves the protocol to a late handler that still uses it; the connection ends.
-	Leave
+	Read   Action = iota // receive more, and call Step again
+	Flush                // write the output, and call Step again
+	Close                // close the connection
+	Linger               // discard the bytes that the peer still sends, then close
+	Hijack               // give the connection to the application
+	// CloseDetached leaves the protocol to a late handler that still uses it; the connection ends.
+	CloseDetached
 	// Upgrade gives the connection to another protocol, see Host.Upgrade, whose Step is
 	// called next.
 	Upgrade
-	// FlushRest is Flush if nothing has begun that would be lost, as Idle reports, once the
+	// FlushIdle is Flush if nothing has begun that would be lost, as Idle reports, once the
 	// output is written.
-	FlushRest
+	FlushIdle
 )
 
 // Wait is the reason why a connection waits.
@@ -101,16 +101,16 @@ type Wait uint8
 
 const (
 	WaitNone Wait = iota // for nothing
-	// WaitRequest is the wait for a request to begin, with Space as the buffer. WaitBare is
+	// WaitRequest is the wait for a request to begin, with ReadBuffer as the buffer. WaitUnbuffered is
 	// the same without a buffer.
 	WaitRequest
-	WaitBare
-	WaitInput // for the rest of a request
-	WaitRoom  // for room for the output
+	WaitUnbuffered
+	WaitInput    // for the rest of a request
+	WaitWritable // for room for the output
 )
 
-// Passed is a deadline that makes everything on a connection fail at once.
-var Passed = time.Unix(1, 0)
+// PastDeadline is a deadline that makes everything on a connection fail at once.
+var PastDeadline = time.Unix(1, 0)
 
 // FilePart is a part of a file to send.
 type FilePart struct {
@@ -145,8 +145,8 @@ type Link interface {
 	ClaimStalled(p Protocol) (end func(err error))
 	// SendsFiles reports whether Output may have a file.
 	SendsFiles() bool
-	// KeepsSpace reports whether a goroutine waits for input, with Space in hand.
-	KeepsSpace() bool
+	// HasReadGoroutine reports whether a goroutine waits for input and holds ReadBuffer meanwhile.
+	HasReadGoroutine() bool
 	// Wake reports output made by a goroutine other than the engine's. The engine writes
 	// it, while the connection waits for input or soon after. If the protocol has set
 	// Conn.Concurrent, any goroutine may call it, even after the end of the connection. It
@@ -167,31 +167,31 @@ type Watcher interface {
 
 // Host is the server to which connections belong. Its methods may be called concurrently.
 type Host interface {
-	// Lend returns the protocol of a connection when bytes arrive on it. last is a protocol
-	// that Return returned, or nil.
-	Lend(c *Conn, l Link, last Protocol) Protocol
-	// Return takes a protocol back. If reuse is set it may return one that Lend can give to
+	// AcquireProtocol returns the protocol of a connection when bytes arrive on it. last is a protocol
+	// that ReleaseProtocol returned, or nil.
+	AcquireProtocol(c *Conn, l Link, last Protocol) Protocol
+	// ReleaseProtocol takes a protocol back. If reuse is set it may return one that AcquireProtocol can give to
 	// another connection. fault is the reason why the connection ended early, or nil.
-	Return(p Protocol, reuse bool) (last Protocol, fault error)
-	// PutAway takes back the protocol of a connection that waits for a request, until bytes
+	ReleaseProtocol(p Protocol, reuse bool) (last Protocol, fault error)
+	// ParkProtocol takes back the protocol of a connection that waits for a request, until bytes
 	// arrive, if possible. It returns a buffer to wait with, unless bare is set, and the
-	// deadline of the wait. Dormant replaces Lend if a connection also waits for its first
+	// deadline of the wait. Dormant replaces AcquireProtocol if a connection also waits for its first
 	// request without a protocol: it reports whether it does, and the size of the buffer.
-	PutAway(p Protocol, bare bool) (space *bufpool.Buffer, until time.Time, ok bool)
+	ParkProtocol(p Protocol, bare bool) (space *bufpool.Buffer, until time.Time, ok bool)
 	Dormant(c *Conn) (size int, until time.Time, ok bool)
-	// TakeUp returns the protocol of a connection that has waited without one. The protocol
-	// uses the buffer, which may be nil, for its Space, and the deadlines of the Link.
-	TakeUp(c *Conn, l Link, space *bufpool.Buffer, readUntil, writeUntil time.Time) Protocol
+	// ResumeProtocol returns the protocol of a connection that has waited without one. The protocol
+	// uses the buffer, which may be nil, for its ReadBuffer, and the deadlines of the Link.
+	ResumeProtocol(c *Conn, l Link, space *bufpool.Buffer, readUntil, writeUntil time.Time) Protocol
 	// Upgrade takes the protocol of a connection back, and returns the one that continues
 	// with the bytes that the other has received.
 	Upgrade(c *Conn, l Link, p Protocol) Protocol
 
-	// Admit counts a connection as being served, until Gone is called. Refuse sends a
+	// Admit counts a connection as being served, until ConnClosed is called. Refuse sends a
 	// response on one that was not admitted, and closes it.
 	Admit(nc net.Conn) (peer netip.Addr, err error)
 	Refuse(nc net.Conn, why error)
-	// Crowded is called after a connection was refused. It may wait.
-	Crowded(why error)
+	// OnOverload is called after a connection was refused. It may wait.
+	OnOverload(why error)
 	// Prepare sets the options of an accepted connection. Sockets accepted as descriptors
 	// inherit theirs from the listener. Keepalive returns the period of the listener's TCP
 	// keep-alive probes; 0 means no probes.
@@ -210,8 +210,8 @@ type Host interface {
 	Handshake(c *Conn) (serve func() error, err error)
 	// Transport returns the connection below nc whose reset cuts nc off.
 	Transport(nc net.Conn) net.Conn
-	// Gone is called when an admitted connection is no longer served.
-	Gone(peer netip.Addr)
+	// ConnClosed is called when an admitted connection is no longer served.
+	ConnClosed(peer netip.Addr)
 
 	// ExpectsHeader reports whether a socket begins with a PROXY header, and how long that
 	// may take. The socket is closed unless served is true. HeaderFailed is called if there
@@ -221,15 +221,15 @@ type Host interface {
 	HeaderFailed(c *Conn, err error)
 	AdmitClient(c *Conn) error
 
-	// StateChanged is called when a state of a connection begins, if the Set is Watched.
+	// StateChanged is called when a state of a connection begins, if the Set has TracksState.
 	StateChanged(nc net.Conn, state State)
 	// Logf logs an error that the operator of the server should know of.
 	Logf(format string, args ...any)
 }
 
-// HandshakesEach is how many TLS handshakes compute at once on the event engine, per
+// HandshakesPerProc is how many TLS handshakes compute at once on the event engine, per
 // processor.
-const HandshakesEach = 4
+const HandshakesPerProc = 4
 
 // Limits are how long connections wait. 0 means no limit.
 type Limits struct {
@@ -239,6 +239,6 @@ type Limits struct {
 	// First is for the first byte on a new connection, and Idle for the first byte of
 	// another request.
 	First, Idle time.Duration
-	// Answered is set if the peer gets a response when First is over.
-	Answered bool
+	// RespondsOnTimeout is set if the peer gets a response when First is over.
+	RespondsOnTimeout bool
 }

@@ -6,24 +6,24 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/valyala/fasthttp/internal/proxyproto"
+	"github.com/valyala/fasthttp/internal/proxied"
 )
 
 // NoAddr is the address of a TCP connection whose address is not known.
 var NoAddr = &net.TCPAddr{IP: net.IPv4zero}
 
-// Ends are the addresses of a connection as its PROXY header names them.
-type Ends struct {
+// Endpoints are the addresses of a connection as its PROXY header names them.
+type Endpoints struct {
 	// Remote is the address of the client, and Local the address to which it has connected.
 	Remote, Local net.Addr
 }
 
-// EndsOf returns the addresses that a header names, or nil.
-func EndsOf(h proxyproto.Header) *Ends {
+// EndpointsOf returns the addresses that a header names, or nil.
+func EndpointsOf(h proxied.Header) *Endpoints {
 	if !h.Source.IsValid() {
 		return nil
 	}
-	return &Ends{tcpAddr(h.Source), tcpAddr(h.Destination)}
+	return &Endpoints{tcpAddr(h.Source), tcpAddr(h.Destination)}
 }
 
 func tcpAddr(a netip.AddrPort) net.Addr {
@@ -32,13 +32,13 @@ func tcpAddr(a netip.AddrPort) net.Addr {
 
 // Proxied is the state of a connection that begins, or has begun, with a PROXY header.
 type Proxied struct {
-	Ends atomic.Pointer[Ends] // nil while there are none
+	Endpoints atomic.Pointer[Endpoints] // nil while there are none
 }
 
 // Remote returns the address of the peer of a connection: the one of socket if there is no
 // header.
 func (p *Proxied) Remote(socket net.Conn) net.Addr {
-	if ends := p.Ends.Load(); ends != nil {
+	if ends := p.Endpoints.Load(); ends != nil {
 		return ends.Remote
 	}
 	return socket.RemoteAddr()
@@ -46,7 +46,7 @@ func (p *Proxied) Remote(socket net.Conn) net.Addr {
 
 // Local is Remote for the other end.
 func (p *Proxied) Local(socket net.Conn) net.Addr {
-	if ends := p.Ends.Load(); ends != nil {
+	if ends := p.Endpoints.Load(); ends != nil {
 		return ends.Local
 	}
 	return socket.LocalAddr()
@@ -60,9 +60,9 @@ type ProxiedConn struct {
 
 // NewProxiedConn returns a connection with the addresses of its header, or of the header
 // that will arrive if ends is nil.
-func NewProxiedConn(nc net.Conn, ends *Ends) *ProxiedConn {
+func NewProxiedConn(nc net.Conn, ends *Endpoints) *ProxiedConn {
 	c := &ProxiedConn{Conn: nc}
-	c.Ends.Store(ends)
+	c.Endpoints.Store(ends)
 	return c
 }
 

@@ -56,12 +56,12 @@ type Set struct {
 	// Limits are how long connections wait. They must not change while there are
 	// connections.
 	Limits Limits
-	// Watched is set if the Host is called for the states of connections. The application
+	// TracksState is set if the Host is called for the states of connections. The application
 	// may then keep any connection.
-	Watched bool
-	// IdleWorker is how long a worker of the portable engine stays without a connection, 0
+	TracksState bool
+	// WorkerIdleTimeout is how long a worker of the portable engine stays without a connection, 0
 	// for 10 seconds. Goroutines for TLS handshakes stay as long, but a second at most.
-	IdleWorker time.Duration
+	WorkerIdleTimeout time.Duration
 
 	open     atomic.Int32
 	stopping atomic.Bool
@@ -116,7 +116,7 @@ func (s *Set) All(f func(c *Conn)) {
 
 // setState reports to the Host that a state of a connection begins.
 func (s *Set) setState(nc net.Conn, state State) {
-	if s.Watched {
+	if s.TracksState {
 		s.Host.StateChanged(nc, state)
 	}
 }
@@ -131,16 +131,16 @@ func (s *Set) register(c *Conn, nc net.Conn, from rawsys.Address, peer netip.Add
 	c.ID = NewID()
 	c.Opened = clock.Monotonic()
 	c.Requests, c.Empty = 0, 0
-	c.Concurrent, c.RoomForEver, c.Stays, c.Variant = false, false, false, 0
-	c.looks = 0
+	c.Concurrent, c.NoWriteTimeout, c.KeepsProtocol, c.Variant = false, false, false, 0
+	c.shutdownProbes = 0
 	c.stage.Store(int32(stageWaiting))
 	opening, isTLS := s.Host.KindOf(nc)
 	if c.IsTLS = isTLS; opening {
 		c.stage.Store(int32(stageOpening))
 	}
 	c.marks.Store(0)
-	if s.Watched {
-		c.PinOnly()
+	if s.TracksState {
+		c.MarkEscaped()
 	}
 	c.Service = s.Service()
 	s.open.Add(1)
@@ -155,7 +155,7 @@ func (s *Set) unregister(c *Conn) {
 	if c.counted {
 		peer = c.peer.Addr()
 	}
-	s.Host.Gone(peer)
+	s.Host.ConnClosed(peer)
 	// a shutdown unseen here sees that the connection was removed
 	if s.open.Add(-1) == 0 && s.stopping.Load() {
 		s.mu.Lock()
@@ -190,10 +190,10 @@ func (s *Set) Shutdown(ctx context.Context, begun func()) error {
 	defer s.endShutdown()
 	begun()
 	for _, ln := range listeners {
-		ln.wind()
+		ln.drain()
 	}
 	// a connection that becomes idle at this very moment is found by the next look
-	again := time.NewTicker(shutdownLook)
+	again := time.NewTicker(shutdownPollInterval)
 	defer again.Stop()
 	for looks := 1; ; looks++ {
 		s.closeIdle(ctx)
@@ -206,7 +206,7 @@ func (s *Set) Shutdown(ctx context.Context, begun func()) error {
 		case <-again.C:
 			// Serve may not have accepted their queues yet, or they may not heed their
 			// deadlines
-			if looks >= acceptLooks {
+			if looks >= maxAcceptPolls {
 				_ = closeAll(listeners)
 			}
 		}
@@ -262,7 +262,7 @@ func (s *Set) endShutdown() {
 // that the server was stopping. mu is held.
 func (s *Set) checkStopped() {
 	if s.shutdowns == 0 && len(s.listeners) == 0 && s.stopping.Load() {
-		s.All(func(c *Conn) { c.marks.Or(left) })
+		s.All(func(c *Conn) { c.marks.Or(leftByShutdown) })
 		s.stopping.Store(false)
 		s.Renew()
 	}
@@ -277,18 +277,18 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// shutdownLook is how often a shutdown looks for connections that have become
+// shutdownPollInterval is how often a shutdown looks for connections that have become
 // idle.
-const shutdownLook = 20 * time.Millisecond
+const shutdownPollInterval = 20 * time.Millisecond
 
-// acceptLooks is the number of looks after which a shutdown closes listeners that Serve has
+// maxAcceptPolls is the number of looks after which a shutdown closes listeners that Serve has
 // not closed.
-const acceptLooks = 10
+const maxAcceptPolls = 10
 
-// closesPerLook is how many connections are closed before the end of ctx is checked: a
+// closesPerPoll is how many connections are closed before the end of ctx is checked: a
 // shutdown without time left still closes idle connections, and a shutdown of a million
 // connections returns in time.
-const closesPerLook = 1024
+const closesPerPoll = 1024
 
 // closeIdle closes the connections that wait for a request, as many as it can before ctx
 // ends.
@@ -296,7 +296,7 @@ func (s *Set) closeIdle(ctx context.Context) {
 	var claimed []func()
 	closed := 0
 	for i := range s.shards {
-		if closed >= closesPerLook && ctx.Err() != nil {
+		if closed >= closesPerPoll && ctx.Err() != nil {
 			return
 		}
 		shard := &s.shards[i]

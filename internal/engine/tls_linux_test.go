@@ -180,7 +180,7 @@ func TestFarewellWaitsForRoom(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if !c.beginFarewell(true) || c.phase != eventFarewell {
+		if !c.beginCloseNotify(true) || c.phase != eventCloseNotify {
 			t.Fatal("there was room")
 		}
 		if expires {
@@ -223,7 +223,7 @@ func TestHandshakeWhoseHookFails(t *testing.T) {
 			h := &failingHost{logs: make(chan string, 100), fail: fail}
 			s := newTLSServer(t, h, Limits{})
 			// more often than there are places
-			for range HandshakesEach*runtime.GOMAXPROCS(0) + 1 {
+			for range HandshakesPerProc*runtime.GOMAXPROCS(0) + 1 {
 				nc := s.dial()
 				if _, err := nc.Write(hello); err != nil {
 					t.Fatal(err)
@@ -364,7 +364,7 @@ func TestLineOfHandshakesMovesOn(t *testing.T) {
 	h := &tlsHost{stuck: make(chan struct{})}
 	s := newTLSServer(t, h, Limits{})
 	hello := helloOf(t)
-	waiting := HandshakesEach*runtime.GOMAXPROCS(0) + 3
+	waiting := HandshakesPerProc*runtime.GOMAXPROCS(0) + 3
 	for range waiting {
 		if _, err := s.dial().Write(hello); err != nil {
 			t.Fatal(err)
@@ -447,7 +447,9 @@ func (p *bigAnswers) Written(n int64, _ error) { p.out = p.out[n:] }
 
 type bigAnswersHost struct{ tlsHost }
 
-func (*bigAnswersHost) Lend(c *Conn, _ Link, _ Protocol) Protocol { return &bigAnswers{lines{c: c}} }
+func (*bigAnswersHost) AcquireProtocol(c *Conn, _ Link, _ Protocol) Protocol {
+	return &bigAnswers{lines{c: c}}
+}
 
 // A response that ends with its connection is incomplete without the closing alert.
 func TestPeersThatReadSlowlyGetTheEnd(t *testing.T) {

@@ -51,11 +51,11 @@ type Entry struct {
 	Name, Value Span   // in the block of the list
 	ID          ID     // of a well-known name, or Unknown
 	Flags       Flag   // other properties
-	Spare       uint16 // bytes after the value into which it may grow: see List.Store
+	Slack       uint16 // bytes after the value into which it may grow: see List.Store
 }
 
 // size returns the number of bytes of the block that belong to the pair.
-func (e *Entry) size() uint32 { return e.Name.Len + e.Value.Len + uint32(e.Spare) }
+func (e *Entry) size() uint32 { return e.Name.Len + e.Value.Len + uint32(e.Slack) }
 
 // List is an ordered list of pairs. The zero value is empty and ready for use. The
 // slices that it returns keep their content until their value is set again or the
@@ -168,7 +168,7 @@ func (l *List) Add(name, value string) *Entry {
 	e := &l.Entries[n]
 	e.Name = Span{uint32(at), uint32(len(name))}
 	e.Value = Span{uint32(at + len(name)), uint32(len(value))}
-	e.ID, e.Flags, e.Spare = Unknown, 0, 0
+	e.ID, e.Flags, e.Slack = Unknown, 0, 0
 	l.Changed = true
 	// the block as a whole would be stored with its pointer, which is slower
 	l.Block = l.Block[:len(append(append(l.Block, name...), value...))]
@@ -194,7 +194,7 @@ func (l *List) Extend() *Entry {
 func (l *List) SetValue(i int, value string, flags Flag) {
 	l.Changed = true
 	e := &l.Entries[i]
-	e.Value = l.Store(e.Value, &e.Spare, bytesconv.Bytes(value))
+	e.Value = l.Store(e.Value, &e.Slack, bytesconv.Bytes(value))
 	e.Flags = flags
 }
 
@@ -368,7 +368,7 @@ func (l *List) Compact(also ...*Span) {
 	for i := range l.Entries {
 		move(&l.Entries[i].Name)
 		move(&l.Entries[i].Value)
-		l.Entries[i].Spare = 0
+		l.Entries[i].Slack = 0
 	}
 	for _, s := range also {
 		move(s)

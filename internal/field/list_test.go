@@ -604,7 +604,7 @@ func TestStoreUsesTheMemoryOfLongerTexts(t *testing.T) {
 		t.Errorf("%d bytes of garbage, want %d", l.garbage, want)
 	}
 	l.SetValue(last-1, "", 0)
-	if l.Compact(&large); l.Entries[last-1].Spare != 0 {
+	if l.Compact(&large); l.Entries[last-1].Slack != 0 {
 		t.Error("a text has room behind it that belongs to another one")
 	}
 }

@@ -156,7 +156,7 @@ func (c *nodeCache) remove(n *Node) {
 	delete(c.nodes, n.key)
 	for _, part := range n.parts() {
 		// no variant is added to it from here on
-		part.drop()
+		part.closeFiles()
 		c.bytes.Add(-part.bytes)
 		c.open.Add(-part.open)
 	}

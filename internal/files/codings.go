@@ -219,7 +219,7 @@ func (k *fileCodings) make(f *Finder, n *Node, kind coding.Coding, making bool) 
 // nil.
 func (k *fileCodings) sibling(tree fs.FS, n *Node, kind coding.Coding) *Content {
 	name := n.name + siblingSuffixes[kind]
-	n.lookBeside(tree, kind)
+	n.findSibling(tree, kind)
 	f, info, err := openWithInfo(tree, name)
 	if err != nil {
 		return nil

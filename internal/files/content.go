@@ -10,7 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/httpdate"
-	"github.com/valyala/fasthttp/internal/ioread"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // MaxSmall is the largest size of files kept in memory, and sent in the same write
@@ -188,7 +188,7 @@ func (s *sequentialStream) Close() error {
 
 type errorReader struct{}
 
-func (errorReader) Read([]byte) (int, error) { return 0, ioread.ErrClosed }
+func (errorReader) Read([]byte) (int, error) { return 0, netio.ErrClosed }
 
 // copyBufferSize is the size of the pieces in which content is copied.
 const copyBufferSize = 32 << 10

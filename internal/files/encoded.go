@@ -94,7 +94,7 @@ func (c *encodedCache) make(key encodedKey, encode func() ([]byte, error)) []byt
 		e.ready, e.used = true, c.uses
 		c.bytes += encodedOverhead + len(e.data)
 		for c.bytes > MaxEncodedKept && len(c.kept) > 1 {
-			if !c.dropOldest(e) {
+			if !c.evictOldest(e) {
 				break
 			}
 		}
@@ -105,9 +105,9 @@ func (c *encodedCache) make(key encodedKey, encode func() ([]byte, error)) []byt
 	return data
 }
 
-// dropOldest drops, of the first few entries other than keep, the least recently
+// evictOldest drops, of the first few entries other than keep, the least recently
 // used one. It reports whether there was one.
-func (c *encodedCache) dropOldest(keep *encodedEntry) bool {
+func (c *encodedCache) evictOldest(keep *encodedEntry) bool {
 	const few = 8
 	var oldest *encodedEntry
 	var oldestKey encodedKey

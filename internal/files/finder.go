@@ -91,7 +91,7 @@ func (f *Finder) Forget(n *Node) { f.cache.forget(n) }
 func (f *Finder) Done(n *Node) {
 	if f.cache == nil && n != nil {
 		for _, part := range n.parts() {
-			part.drop()
+			part.closeFiles()
 		}
 	}
 }
@@ -177,7 +177,7 @@ func (f *Finder) isCurrent(n *Node, stale bool, title []byte) bool {
 	if f.codings != nil && errors.Is(err, fs.ErrNotExist) {
 		f.codings.forget(n.name)
 	}
-	return err == nil && n.isOf(info) && n.besideIsCurrent(f.tree)
+	return err == nil && n.isOf(info) && n.siblingsAreCurrent(f.tree)
 }
 
 // Choose returns the content of a node that suits a client best, by the fields of its

@@ -26,29 +26,29 @@ type Node struct {
 	encoding [coding.Count]sync.Mutex // held while the variant is encoded
 
 	mu       sync.Mutex
-	dropped  bool
+	closed   bool
 	bytes    int64 // in memory
 	open     int64 // files
-	beside   [coding.Count]besideFile
+	siblings [coding.Count]siblingFile
 	variants [coding.Count]atomic.Pointer[Content]
 }
 
-// besideFile is the file beside another file with its content in a coding.
-type besideFile struct {
-	looked bool
-	info   fs.FileInfo // nil if there is none
+// siblingFile is the file beside another file with its content in a coding.
+type siblingFile struct {
+	checked bool
+	info    fs.FileInfo // nil if there is none
 }
 
-// lookBeside looks for the file beside n with its content in a coding, and remembers
+// findSibling looks for the file beside n with its content in a coding, and remembers
 // it.
-func (n *Node) lookBeside(tree fs.FS, kind coding.Coding) {
-	info := statBeside(tree, n.name, kind)
+func (n *Node) findSibling(tree fs.FS, kind coding.Coding) {
+	info := statSibling(tree, n.name, kind)
 	n.mu.Lock()
-	n.beside[kind] = besideFile{true, info}
+	n.siblings[kind] = siblingFile{true, info}
 	n.mu.Unlock()
 }
 
-func statBeside(tree fs.FS, name string, kind coding.Coding) fs.FileInfo {
+func statSibling(tree fs.FS, name string, kind coding.Coding) fs.FileInfo {
 	info, err := fs.Stat(tree, name+siblingSuffixes[kind])
 	if err != nil {
 		return nil
@@ -56,17 +56,17 @@ func statBeside(tree fs.FS, name string, kind coding.Coding) fs.FileInfo {
 	return info
 }
 
-// besideIsCurrent reports whether the remembered files beside the file are
+// siblingsAreCurrent reports whether the remembered files beside the file are
 // unchanged.
-func (n *Node) besideIsCurrent(tree fs.FS) bool {
+func (n *Node) siblingsAreCurrent(tree fs.FS) bool {
 	n.mu.Lock()
-	beside := n.beside
+	beside := n.siblings
 	n.mu.Unlock()
 	for kind, was := range beside {
-		if !was.looked {
+		if !was.checked {
 			continue
 		}
-		is := statBeside(tree, n.name, coding.Coding(kind))
+		is := statSibling(tree, n.name, coding.Coding(kind))
 		if is == nil || was.info == nil {
 			if is != was.info {
 				return false
@@ -110,7 +110,7 @@ func (n *Node) setVariant(kind coding.Coding, c *Content) bool {
 func (n *Node) storeVariant(kind coding.Coding, c *Content) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.dropped {
+	if n.closed {
 		return false
 	}
 	n.variants[kind].Store(c)
@@ -130,14 +130,14 @@ func (n *Node) count(c *Content) {
 	}
 }
 
-// drop closes the files, except for responses being sent.
-func (n *Node) drop() {
+// closeFiles closes the files, except for responses being sent.
+func (n *Node) closeFiles() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.dropped {
+	if n.closed {
 		return
 	}
-	n.dropped = true
+	n.closed = true
 	n.plain.Release()
 	for i := range n.variants {
 		if c := n.variants[i].Load(); c != nil && c != n.plain {

@@ -13,7 +13,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/httpdate"
-	"github.com/valyala/fasthttp/internal/percent"
+	"github.com/valyala/fasthttp/internal/urlencoded"
 )
 
 // pageStyle is the whole style of the pages: no scripts, light or dark as the reader
@@ -68,7 +68,7 @@ func appendRow(dst []byte, e dirEntry) []byte {
 	dst = append(append(dst, `<tr><td><a class="`...), class...)
 	// without the dot a colon in the name would end a scheme
 	dst = append(dst, `" href="./`...)
-	dst = append(dst, html.EscapeString(string(percent.AppendPath(nil, bytesconv.Bytes(e.name))))...)
+	dst = append(dst, html.EscapeString(string(urlencoded.AppendPath(nil, bytesconv.Bytes(e.name))))...)
 	dst = append(append(dst, slash...), `">`...)
 	dst = append(append(dst, html.EscapeString(e.name)...), slash...)
 	dst = append(dst, `</a></td><td class="n"`...)

@@ -7,7 +7,7 @@ import (
 	"os"
 	"sync/atomic"
 
-	"github.com/valyala/fasthttp/internal/ioread"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // ErrNotRegular means that a file cannot be sent because it is a directory, a
@@ -55,7 +55,7 @@ func (f *Shared) release() error {
 // Part returns a span of the file. A share of the caller passes to the part, and
 // Close releases it.
 func (f *Shared) Part(s Span) Part {
-	return Part{shared: f, rest: s}
+	return Part{shared: f, unread: s}
 }
 
 // Part is a stream of a span of a shared file. It must not be copied after the
@@ -63,7 +63,7 @@ func (f *Shared) Part(s Span) Part {
 // to sending it, and a user that still holds a closed one can do no harm.
 type Part struct {
 	shared *Shared
-	rest   Span
+	unread Span
 	closed bool
 }
 
@@ -71,14 +71,14 @@ type Part struct {
 // the sender of the stream treats as an error.
 func (p *Part) Read(b []byte) (int, error) {
 	if p.closed {
-		return 0, ioread.ErrClosed
+		return 0, netio.ErrClosed
 	}
-	if p.rest.Length <= 0 {
+	if p.unread.Length <= 0 {
 		return 0, io.EOF
 	}
-	n, err := p.shared.at.ReadAt(b[:min(int64(len(b)), p.rest.Length)], p.rest.Offset)
-	p.rest.Offset += int64(n)
-	p.rest.Length -= int64(n)
+	n, err := p.shared.at.ReadAt(b[:min(int64(len(b)), p.unread.Length)], p.unread.Offset)
+	p.unread.Offset += int64(n)
+	p.unread.Length -= int64(n)
 	if n > 0 && err == io.EOF {
 		err = nil
 	}
@@ -100,5 +100,5 @@ func (p *Part) File() *os.File {
 	return file
 }
 
-// Rest returns the unread span.
-func (p *Part) Rest() Span { return p.rest }
+// Unread returns the unread span.
+func (p *Part) Unread() Span { return p.unread }

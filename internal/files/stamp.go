@@ -64,7 +64,7 @@ func readStamp(f fs.File, size int64) (s copyStamp, ok bool) {
 // older than the original as its own copy, and would send the stamp, too.
 func copyTime(original time.Time) time.Time { return original.Add(-time.Minute) }
 
-// reservedSuffixes are the suffixes of names that mean copies in any tree, whoever
+// reservedSuffixes are the suffixes of names that mean copies in any tree, whatever
 // made them.
 var reservedSuffixes = []string{".fasthttp.gz", ".fasthttp.br", ".fasthttp.zst"}
 

@@ -25,7 +25,7 @@ type Host[T any] struct {
 // dropped now and then. The zero value is empty, and needs no timer while it has no
 // hosts. The methods may be called concurrently.
 type Hosts[T any] struct {
-	known Known[T]
+	known Cache[T]
 	_     cpu.CacheLinePad // so that locking mu does not slow down look-ups in known
 	mu    sync.RWMutex
 	hosts [2]map[string]Host[T] // without and with TLS, by host as written
@@ -97,10 +97,10 @@ func (h *Hosts[T]) Sweep() {
 	left := 0
 	for _, hosts := range h.hosts {
 		for _, host := range hosts {
-			host.Users.DropIf(host.Unused)
+			host.Users.RemoveIf(host.Unused)
 		}
 		// one may have two names
-		maps.DeleteFunc(hosts, func(_ string, host Host[T]) bool { return host.Users.Dropped() })
+		maps.DeleteFunc(hosts, func(_ string, host Host[T]) bool { return host.Users.Removed() })
 		left += len(hosts)
 	}
 	h.known.Forget()
@@ -129,5 +129,5 @@ func (h *Hosts[T]) All() (all []T) {
 	return all
 }
 
-// Known returns the number of hosts found without a lock.
-func (h *Hosts[T]) Known() int { return h.known.Taken() }
+// Cached returns the number of hosts found without a lock.
+func (h *Hosts[T]) Cached() int { return h.known.Len() }

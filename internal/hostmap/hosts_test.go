@@ -14,7 +14,7 @@ import (
 )
 
 func TestKnownHostsAreNotMixedUp(t *testing.T) {
-	var k Known[string]
+	var k Cache[string]
 	var users Users
 	for i := range 4 * Size {
 		for _, isTLS := range []bool{false, true} {
@@ -22,25 +22,25 @@ func TestKnownHostsAreNotMixedUp(t *testing.T) {
 			value := fmt.Sprint(string(host), isTLS)
 			k.Keep(host, isTLS, value, &users)
 			if got, ok := k.Find(host, isTLS); ok {
-				users.Leave()
+				users.Release()
 				if got != value {
 					t.Errorf("%s is taken for %s", value, got)
 				}
 			}
 		}
 	}
-	if n := k.Taken(); n < Size/2 {
+	if n := k.Len(); n < Size/2 {
 		t.Errorf("%d of %d places are taken", n, Size)
 	}
 	if n := users.Count(); n != 0 {
 		t.Errorf("%d users at the end", n)
 	}
-	users.DropIf(func() bool { return true })
+	users.RemoveIf(func() bool { return true })
 	if _, ok := k.Find([]byte("host0.example"), false); ok {
 		t.Error("a host is found that was dropped")
 	}
-	if k.Forget(); k.Taken() != 0 {
-		t.Errorf("%d places are taken by dropped hosts", k.Taken())
+	if k.Forget(); k.Len() != 0 {
+		t.Errorf("%d places are taken by dropped hosts", k.Len())
 	}
 }
 
@@ -48,18 +48,18 @@ func TestKnownHostsAreNotMixedUp(t *testing.T) {
 func TestWhatWasUsedMeanwhileStays(t *testing.T) {
 	var u Users
 	looks := 0
-	u.DropIf(func() bool { looks++; return looks == 1 })
-	if u.Dropped() || u.Count() != 0 || looks != 2 {
-		t.Errorf("dropped: %v, after %d looks", u.Dropped(), looks)
+	u.RemoveIf(func() bool { looks++; return looks == 1 })
+	if u.Removed() || u.Count() != 0 || looks != 2 {
+		t.Errorf("dropped: %v, after %d looks", u.Removed(), looks)
 	}
-	u.DropIf(func() bool { return true })
-	if !u.Dropped() || u.Enter() {
+	u.RemoveIf(func() bool { return true })
+	if !u.Removed() || u.TryAdd() {
 		t.Error("a host without users is kept")
 	}
-	if u.Add(); u.Count() != 1 || !u.Dropped() {
+	if u.Add(); u.Count() != 1 || !u.Removed() {
 		t.Errorf("%d users of a dropped host", u.Count())
 	}
-	u.Leave()
+	u.Release()
 }
 
 func TestNobodyEntersWhatWasDropped(t *testing.T) {
@@ -69,17 +69,17 @@ func TestNobodyEntersWhatWasDropped(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
-				if u.Enter() {
+				if u.TryAdd() {
 					inside.Add(1)
-					if u.Dropped() {
+					if u.Removed() {
 						t.Error("dropped during a use")
 					}
 					inside.Add(-1)
-					u.Leave()
+					u.Release()
 				}
 			})
 		}
-		u.DropIf(func() bool { return inside.Load() == 0 })
+		u.RemoveIf(func() bool { return inside.Load() == 0 })
 		wg.Wait()
 		if n := u.Count(); n != 0 {
 			t.Errorf("%d users at the end", n)
@@ -134,23 +134,23 @@ func TestHostsWithoutUsersAreDropped(t *testing.T) {
 		var o opener
 		o.busy.Store(true)
 		o.add("a", "a:80", false)
-		o.users.Leave()
+		o.users.Release()
 		time.Sleep(2*SweepInterval + 1)
 		synctest.Wait()
-		if all := o.hosts.All(); len(all) != 1 || o.users.Dropped() {
+		if all := o.hosts.All(); len(all) != 1 || o.users.Removed() {
 			t.Errorf("of a host that is not unused there is left %v", all)
 		}
 		o.busy.Store(false)
 		o.users.Add()
 		time.Sleep(SweepInterval)
 		synctest.Wait()
-		if o.users.Dropped() {
+		if o.users.Removed() {
 			t.Error("a host was dropped that has a user")
 		}
-		o.users.Leave()
+		o.users.Release()
 		time.Sleep(SweepInterval)
 		synctest.Wait()
-		if n := len(o.hosts.All()); n != 0 || o.hosts.Known() != 0 || o.hosts.sweep != nil {
+		if n := len(o.hosts.All()); n != 0 || o.hosts.Cached() != 0 || o.hosts.sweep != nil {
 			t.Errorf("%d hosts are left", n)
 		}
 		if o.add("a", "a:80", false); o.opened != 2 {

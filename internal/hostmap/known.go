@@ -11,10 +11,10 @@ import (
 	"sync/atomic"
 )
 
-// Known caches recently found values. Each spelling of a host has one place, which it
+// Cache caches recently found values. Each spelling of a host has one place, which it
 // shares with others: the first one takes it, and keeps it until it is dropped. If two
 // took turns, each of their calls would write memory that all processors read.
-type Known[T any] [Size]atomic.Pointer[known[T]]
+type Cache[T any] [Size]atomic.Pointer[cacheEntry[T]]
 
 // Size is the number of places.
 const (
@@ -22,7 +22,7 @@ const (
 	sizeBits = 6
 )
 
-type known[T any] struct {
+type cacheEntry[T any] struct {
 	name  string
 	isTLS bool
 	value T
@@ -30,7 +30,7 @@ type known[T any] struct {
 }
 
 // place returns the place of a host.
-func (k *Known[T]) place(host []byte, isTLS bool) *atomic.Pointer[known[T]] {
+func (k *Cache[T]) place(host []byte, isTLS bool) *atomic.Pointer[cacheEntry[T]] {
 	const golden = 0x9e3779b97f4a7c15
 	h := uint64(len(host)) << 1
 	if isTLS {
@@ -48,32 +48,32 @@ func (k *Known[T]) place(host []byte, isTLS bool) *atomic.Pointer[known[T]] {
 
 // Find returns the value of a host and adds a user to it, and reports whether the host
 // is known.
-func (k *Known[T]) Find(host []byte, isTLS bool) (value T, ok bool) {
+func (k *Cache[T]) Find(host []byte, isTLS bool) (value T, ok bool) {
 	found := k.place(host, isTLS).Load()
-	if found == nil || found.isTLS != isTLS || found.name != string(host) || !found.users.Enter() {
+	if found == nil || found.isTLS != isTLS || found.name != string(host) || !found.users.TryAdd() {
 		return value, false
 	}
 	return found.value, true
 }
 
 // Keep makes a host known if its place is free. No hosts may be dropped meanwhile.
-func (k *Known[T]) Keep(host []byte, isTLS bool, value T, users *Users) {
+func (k *Cache[T]) Keep(host []byte, isTLS bool, value T, users *Users) {
 	if place := k.place(host, isTLS); place.Load() == nil {
-		place.CompareAndSwap(nil, &known[T]{string(host), isTLS, value, users})
+		place.CompareAndSwap(nil, &cacheEntry[T]{string(host), isTLS, value, users})
 	}
 }
 
 // Forget frees the places of hosts that were dropped.
-func (k *Known[T]) Forget() {
+func (k *Cache[T]) Forget() {
 	for i := range k {
-		if found := k[i].Load(); found != nil && found.users.Dropped() {
+		if found := k[i].Load(); found != nil && found.users.Removed() {
 			k[i].Store(nil)
 		}
 	}
 }
 
-// Taken returns the number of taken places.
-func (k *Known[T]) Taken() (n int) {
+// Len returns the number of taken places.
+func (k *Cache[T]) Len() (n int) {
 	for i := range k {
 		if k[i].Load() != nil {
 			n++

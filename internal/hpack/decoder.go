@@ -41,8 +41,8 @@ func (d *Decoder) Init(maxTable uint32) {
 	d.allowed, d.acknowledged = maxTable, false
 }
 
-// Rest releases memory that the table does not need as it is.
-func (d *Decoder) Rest() { d.t.rest() }
+// Trim releases memory that the table does not need as it is.
+func (d *Decoder) Trim() { d.t.trim() }
 
 // Acknowledged is called when the peer has acknowledged the setting. If the table is
 // larger, the next block must begin with a size update (RFC 7541 section 4.2).
@@ -82,7 +82,7 @@ func (d *Decoder) Decode(l *field.List, block []byte, max Limits) error {
 		if block, err = d.field(l, &e, block, max.Valid); err != nil {
 			return err
 		}
-		if b.take(e.Name.Len + e.Value.Len) {
+		if b.spend(e.Name.Len + e.Value.Len) {
 			l.Entries = append(l.Entries, e)
 			continue
 		}
@@ -104,9 +104,9 @@ type budget struct {
 	fields int
 }
 
-// take counts a field whose text has n bytes, and reports whether to store it. After a
+// spend counts a field whose text has n bytes, and reports whether to store it. After a
 // field without room, none is stored.
-func (b *budget) take(n uint32) bool {
+func (b *budget) spend(n uint32) bool {
 	b.size += uint64(n) + entryOverhead
 	b.fields++
 	return !b.isExceeded(1)
@@ -191,7 +191,7 @@ func (d *Decoder) indexed(l *field.List, block []byte, b *budget) (n int, err er
 func set(e *field.Entry, off, nameLen, valueLen uint32, id field.ID, flags field.Flag) {
 	e.Name.Off, e.Name.Len = off, nameLen
 	e.Value.Off, e.Value.Len = off+nameLen, valueLen
-	e.ID, e.Flags, e.Spare = id, flags, 0
+	e.ID, e.Flags, e.Slack = id, flags, 0
 }
 
 // field decodes a field. It appends the text to l, and sets e accordingly.

@@ -12,19 +12,19 @@ import (
 // Encoder does not examine text. The caller must make sure that RFC 9113 section 8.2.1
 // allows the names and values.
 type Encoder struct {
-	t       table
-	chains  chains
-	limit   uint32 // this side's limit on the size that the peer allows
-	told    uint32 // the size of the peer's decoder table
-	minimum uint32 // the smallest size since the last block
-	resized uint32 // how often the size was set
+	t             table
+	chains        chains
+	limit         uint32 // this side's limit on the size that the peer allows
+	peerTableSize uint32 // the size of the peer's decoder table
+	minimum       uint32 // the smallest size since the last block
+	resized       uint32 // how often the size was set
 }
 
 // Init prepares e for a connection whose peer has not sent SETTINGS. Its table is never
 // larger than maxTable. e may be reused.
 func (e *Encoder) Init(maxTable uint32) {
 	e.limit = maxTable
-	e.told, e.minimum = initialSize, initialSize
+	e.peerTableSize, e.minimum = initialSize, initialSize
 	e.t.init(initialSize)
 	e.SetMaxTable(initialSize)
 }
@@ -41,8 +41,8 @@ func (e *Encoder) SetMaxTable(n uint32) {
 // State changes whenever a field may be encoded differently than before.
 func (e *Encoder) State() uint64 { return uint64(e.resized)<<32 | uint64(e.t.next) }
 
-// Rest empties the table and releases its memory.
-func (e *Encoder) Rest() {
+// ReleaseTable empties the table and releases its memory.
+func (e *Encoder) ReleaseTable() {
 	if e.t.n == 0 {
 		return
 	}
@@ -55,13 +55,13 @@ func (e *Encoder) Rest() {
 // Begin begins a block: it appends pending size updates. If the table was smaller in
 // between, there are two (RFC 7541 section 4.2).
 func (e *Encoder) Begin(dst []byte) []byte {
-	if e.minimum == e.told && e.t.max == e.told {
+	if e.minimum == e.peerTableSize && e.t.max == e.peerTableSize {
 		return dst
 	}
-	if e.minimum < e.told && e.minimum < e.t.max {
+	if e.minimum < e.peerTableSize && e.minimum < e.t.max {
 		dst = appendInt(dst, 0x20, 5, e.minimum)
 	}
-	e.told, e.minimum = e.t.max, e.t.max
+	e.peerTableSize, e.minimum = e.t.max, e.t.max
 	return appendInt(dst, 0x20, 5, e.t.max)
 }
 

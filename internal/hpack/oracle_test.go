@@ -28,7 +28,7 @@ var noLimits = Limits{Size: 1 << 31, Fields: 1 << 30}
 //   - it refuses a second size update at the beginning of a block if the table is not
 //     empty, and accepts any number otherwise: it gets each as a block of its own, and
 //     more than two are refused here;
-//   - it accepts size updates behind fields while the table is empty, and integers of ten
+//   - it accepts size updates after fields while the table is empty, and integers of ten
 //     bytes: isStricter excuses these.
 type xnetDecoder struct {
 	d      *xnet.Decoder

@@ -110,8 +110,8 @@ func (t *table) makeRoom(need int) {
 	}
 }
 
-// rest releases memory that no entry needs.
-func (t *table) rest() {
+// trim releases memory that no entry needs.
+func (t *table) trim() {
 	if t.n == 0 {
 		t.text, t.ring = nil, nil
 		return

@@ -47,14 +47,14 @@ func (d *Body) Done() bool {
 	return true
 }
 
-// Left returns how many bytes of content follow without framing in between, as far as is
+// Remaining returns how many bytes of content follow without framing in between, as far as is
 // known.
-func (d *Body) Left() int64 {
+func (d *Body) Remaining() int64 {
 	switch d.kind {
 	case Length:
 		return d.left
 	case Chunks:
-		return int64(d.chunks.Left())
+		return int64(d.chunks.Remaining())
 	}
 	return 0
 }

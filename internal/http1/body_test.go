@@ -67,7 +67,7 @@ func TestLeftOfABody(t *testing.T) {
 	} {
 		var d Body
 		d.Start(c.f)
-		if got := d.Left(); got != c.want[0] {
+		if got := d.Remaining(); got != c.want[0] {
 			t.Errorf("%+v: %d left at first, want %d", c.f, got, c.want[0])
 		}
 		for i, want := range c.want[1:] {
@@ -76,7 +76,7 @@ func TestLeftOfABody(t *testing.T) {
 					t.Fatalf("%+v: %d, %v", c.f, n, err)
 				}
 			}
-			if got := d.Left(); got != want {
+			if got := d.Remaining(); got != want {
 				t.Errorf("%+v: %d left after %q, want %d", c.f, got, c.src[:i+1], want)
 			}
 		}
@@ -105,8 +105,8 @@ func TestContentThatIsPutBackIsGivenAgain(t *testing.T) {
 			var p putter
 			p.Start(f)
 			want := readPieces(t, &plain, raw)
-			if got := readPieces(t, &p, raw, steps(len(raw), step)...); got != want || p.Left() != plain.Left() {
-				t.Errorf("%+v: %v, %d left\nwant %v, %d left", f, got, p.Left(), want, plain.Left())
+			if got := readPieces(t, &p, raw, steps(len(raw), step)...); got != want || p.Remaining() != plain.Remaining() {
+				t.Errorf("%+v: %v, %d left\nwant %v, %d left", f, got, p.Remaining(), want, plain.Remaining())
 			}
 		}
 	}
@@ -152,8 +152,8 @@ func FuzzBody(f *testing.F) {
 		if framing.Kind == Length && (len(whole.content) != whole.consumed || int64(whole.consumed) != min(framing.Length, int64(len(raw)))) {
 			t.Fatalf("%+v %q: %v", framing, raw, whole)
 		}
-		if framing.Kind == Length && a.Left() != framing.Length-int64(whole.consumed) {
-			t.Fatalf("%+v %q: %d left", framing, raw, a.Left())
+		if framing.Kind == Length && a.Remaining() != framing.Length-int64(whole.consumed) {
+			t.Fatalf("%+v %q: %d left", framing, raw, a.Remaining())
 		}
 	})
 }

@@ -54,8 +54,8 @@ type Chunked struct {
 // follows, which may be empty.
 func (c *Chunked) Done() bool { return c.state == chunksDone }
 
-// Left returns how many bytes of the current chunk are unread.
-func (c *Chunked) Left() uint64 {
+// Remaining returns how many bytes of the current chunk are unread.
+func (c *Chunked) Remaining() uint64 {
 	if c.state != chunkData {
 		return 0
 	}

@@ -290,8 +290,8 @@ func TestLeftOfAChunk(t *testing.T) {
 		{"X", 0, 0, true},
 	} {
 		_, n, err := c.Next([]byte(step.src))
-		if n != step.n || err != nil || c.Left() != step.left || c.Done() != step.done {
-			t.Errorf("%q: %d, %v, %d left, done %v", step.src, n, err, c.Left(), c.Done())
+		if n != step.n || err != nil || c.Remaining() != step.left || c.Done() != step.done {
+			t.Errorf("%q: %d, %v, %d left, done %v", step.src, n, err, c.Remaining(), c.Done())
 		}
 	}
 }

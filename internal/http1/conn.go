@@ -1,12 +1,12 @@
 package http1
 
-// Conn is the state of a server's connection: a phase of reading, one of a body that the
+// ServerConn is the state of a server's connection: a phase of reading, one of a body that the
 // peer may be waiting to send, one of writing, and one that decides whether there will be
 // another request. The zero value is a connection that waits for its first request. Conn
 // does no I/O; it makes its caller follow the permitted order of the phases.
 //
-// A phase that must not follow is a mistake of the caller, and makes Conn panic.
-type Conn struct {
+// A phase that must not follow is a mistake of the caller, and makes ServerConn panic.
+type ServerConn struct {
 	reading Reading
 	waiting Waiting
 	writing Writing
@@ -74,11 +74,11 @@ const (
 	LifeEnding
 	// LifeLingering is LifeEnding while the peer may still be sending.
 	LifeLingering
-	// LifeLeft means that there is no other request, since a late handler may be reading
+	// LifeDetached means that there is no other request, since a late handler may be reading
 	// the body of this one, for as long as it likes. So Reading stays as it is.
-	LifeLeft
-	// LifeHandedOver means that the application owns the connection.
-	LifeHandedOver
+	LifeDetached
+	// LifeHijacked means that the application owns the connection.
+	LifeHijacked
 	lives
 )
 
@@ -110,22 +110,22 @@ var after = struct {
 		WriteStream: 1 << WriteIdle,
 	},
 	life: [8]uint8{
-		LifeOpen:       1<<LifeLast | 1<<LifeEnding | 1<<LifeLingering | 1<<LifeLeft | 1<<LifeHandedOver,
-		LifeLast:       1<<LifeEnding | 1<<LifeLingering | 1<<LifeLeft | 1<<LifeHandedOver,
-		LifeEnding:     1<<LifeLingering | 1<<LifeHandedOver,
-		LifeLingering:  1<<LifeEnding | 1<<LifeHandedOver,
-		LifeLeft:       0,
-		LifeHandedOver: 0,
+		LifeOpen:      1<<LifeLast | 1<<LifeEnding | 1<<LifeLingering | 1<<LifeDetached | 1<<LifeHijacked,
+		LifeLast:      1<<LifeEnding | 1<<LifeLingering | 1<<LifeDetached | 1<<LifeHijacked,
+		LifeEnding:    1<<LifeLingering | 1<<LifeHijacked,
+		LifeLingering: 1<<LifeEnding | 1<<LifeHijacked,
+		LifeDetached:  0,
+		LifeHijacked:  0,
 	},
 }
 
 const cannotFollow = "http1: a connection changes to a phase that cannot follow"
 
 // Reading returns the phase of reading.
-func (c *Conn) Reading() Reading { return c.reading }
+func (c *ServerConn) Reading() Reading { return c.reading }
 
 // SetReading begins a phase of reading.
-func (c *Conn) SetReading(to Reading) {
+func (c *ServerConn) SetReading(to Reading) {
 	if after.reading[c.reading&7]>>(to&7)&1 == 0 {
 		panic(cannotFollow)
 	}
@@ -133,23 +133,23 @@ func (c *Conn) SetReading(to Reading) {
 }
 
 // Begun reports whether a request has begun and was not yet answered.
-func (c *Conn) Begun() bool { return c.reading > ReadWoken && c.reading < ReadEnded }
+func (c *ServerConn) Begun() bool { return c.reading > ReadWoken && c.reading < ReadEnded }
 
 // Idle reports whether the connection waits for a request and no byte of it has arrived.
-func (c *Conn) Idle() bool { return c.reading <= ReadWoken }
+func (c *ServerConn) Idle() bool { return c.reading <= ReadWoken }
 
 // EndReading ends reading in any phase, unless reading is left to a late handler.
-func (c *Conn) EndReading() {
-	if c.reading != ReadEnded && c.life != LifeLeft {
+func (c *ServerConn) EndReading() {
+	if c.reading != ReadEnded && c.life != LifeDetached {
 		c.SetReading(ReadEnded)
 	}
 }
 
 // Waiting returns the phase of a peer that asks whether it may send a body.
-func (c *Conn) Waiting() Waiting { return c.waiting }
+func (c *ServerConn) Waiting() Waiting { return c.waiting }
 
 // SetWaiting begins a phase of such a peer.
-func (c *Conn) SetWaiting(to Waiting) {
+func (c *ServerConn) SetWaiting(to Waiting) {
 	if after.waiting[c.waiting&7]>>(to&7)&1 == 0 {
 		panic(cannotFollow)
 	}
@@ -157,10 +157,10 @@ func (c *Conn) SetWaiting(to Waiting) {
 }
 
 // Writing returns the phase of writing.
-func (c *Conn) Writing() Writing { return c.writing }
+func (c *ServerConn) Writing() Writing { return c.writing }
 
 // SetWriting begins a phase of writing.
-func (c *Conn) SetWriting(to Writing) {
+func (c *ServerConn) SetWriting(to Writing) {
 	if after.writing[c.writing&7]>>(to&7)&1 == 0 {
 		panic(cannotFollow)
 	}
@@ -168,10 +168,10 @@ func (c *Conn) SetWriting(to Writing) {
 }
 
 // Life returns the phase of the life of the connection.
-func (c *Conn) Life() Life { return c.life }
+func (c *ServerConn) Life() Life { return c.life }
 
 // SetLife begins a phase of the life of the connection.
-func (c *Conn) SetLife(to Life) {
+func (c *ServerConn) SetLife(to Life) {
 	if after.life[c.life&7]>>(to&7)&1 == 0 {
 		panic(cannotFollow)
 	}
@@ -180,26 +180,26 @@ func (c *Conn) SetLife(to Life) {
 
 // KeepAlive reports whether nothing known so far ends the connection with the current
 // request.
-func (c *Conn) KeepAlive() bool { return c.life == LifeOpen }
+func (c *ServerConn) KeepAlive() bool { return c.life == LifeOpen }
 
 // Ends reports whether there is no other request.
-func (c *Conn) Ends() bool { return c.life == LifeEnding || c.life == LifeLingering }
+func (c *ServerConn) Ends() bool { return c.life == LifeEnding || c.life == LifeLingering }
 
 // Lingers reports whether the connection ends while the peer may still be sending.
-func (c *Conn) Lingers() bool { return c.life == LifeLingering }
+func (c *ServerConn) Lingers() bool { return c.life == LifeLingering }
 
-// Left reports whether reading is left to a late handler.
-func (c *Conn) Left() bool { return c.life == LifeLeft }
+// ReadingDetached reports whether reading is left to a late handler.
+func (c *ServerConn) ReadingDetached() bool { return c.life == LifeDetached }
 
 // End makes the current request the last one. It may already be the last.
-func (c *Conn) End() {
+func (c *ServerConn) End() {
 	if !c.Ends() {
 		c.SetLife(LifeEnding)
 	}
 }
 
 // Linger is End if the peer may still be sending.
-func (c *Conn) Linger() {
+func (c *ServerConn) Linger() {
 	if c.life != LifeLingering {
 		c.SetLife(LifeLingering)
 	}

@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// phases is a kind of phases of a Conn: their names, in order, and the phases that
+// phases is a kind of phases of a ServerConn: their names, in order, and the phases that
 // may follow each of them.
 type phases struct {
 	kind  string
 	names []string
 	want  map[string]string
-	at    func(c *Conn, phase int)
-	set   func(c *Conn, phase int)
-	now   func(c *Conn) int
+	at    func(c *ServerConn, phase int)
+	set   func(c *ServerConn, phase int)
+	now   func(c *ServerConn) int
 }
 
 var allPhases = []phases{
@@ -30,25 +30,25 @@ var allPhases = []phases{
 			"done":   "idle ended",
 			"ended":  "",
 		},
-		at:  func(c *Conn, phase int) { c.reading = Reading(phase) },
-		set: func(c *Conn, phase int) { c.SetReading(Reading(phase)) },
-		now: func(c *Conn) int { return int(c.Reading()) },
+		at:  func(c *ServerConn, phase int) { c.reading = Reading(phase) },
+		set: func(c *ServerConn, phase int) { c.SetReading(Reading(phase)) },
+		now: func(c *ServerConn) int { return int(c.Reading()) },
 	},
 	{
 		kind:  "waiting",
 		names: []string{"never", "open", "over"},
 		want:  map[string]string{"never": "open over", "open": "never over", "over": "never"},
-		at:    func(c *Conn, phase int) { c.waiting = Waiting(phase) },
-		set:   func(c *Conn, phase int) { c.SetWaiting(Waiting(phase)) },
-		now:   func(c *Conn) int { return int(c.Waiting()) },
+		at:    func(c *ServerConn, phase int) { c.waiting = Waiting(phase) },
+		set:   func(c *ServerConn, phase int) { c.SetWaiting(Waiting(phase)) },
+		now:   func(c *ServerConn) int { return int(c.Waiting()) },
 	},
 	{
 		kind:  "writing",
 		names: []string{"idle", "queued", "stream"},
 		want:  map[string]string{"idle": "queued stream", "queued": "idle", "stream": "idle"},
-		at:    func(c *Conn, phase int) { c.writing = Writing(phase) },
-		set:   func(c *Conn, phase int) { c.SetWriting(Writing(phase)) },
-		now:   func(c *Conn) int { return int(c.Writing()) },
+		at:    func(c *ServerConn, phase int) { c.writing = Writing(phase) },
+		set:   func(c *ServerConn, phase int) { c.SetWriting(Writing(phase)) },
+		now:   func(c *ServerConn) int { return int(c.Writing()) },
 	},
 	{
 		kind:  "life",
@@ -61,9 +61,9 @@ var allPhases = []phases{
 			"left":        "",
 			"handed over": "",
 		},
-		at:  func(c *Conn, phase int) { c.life = Life(phase) },
-		set: func(c *Conn, phase int) { c.SetLife(Life(phase)) },
-		now: func(c *Conn) int { return int(c.Life()) },
+		at:  func(c *ServerConn, phase int) { c.life = Life(phase) },
+		set: func(c *ServerConn, phase int) { c.SetLife(Life(phase)) },
+		now: func(c *ServerConn) int { return int(c.Life()) },
 	},
 }
 
@@ -76,7 +76,7 @@ func TestPhasesOfConnections(t *testing.T) {
 		for from, name := range p.names {
 			var got []string
 			for to := range p.names {
-				c := new(Conn)
+				c := new(ServerConn)
 				p.at(c, from)
 				legal := true
 				func() {
@@ -114,7 +114,7 @@ func sortedNames(list string, names []string) string {
 // TestEveryPhaseIsReached follows all changes from the first phases of a connection.
 func TestEveryPhaseIsReached(t *testing.T) {
 	for _, p := range allPhases {
-		reached := map[int]bool{p.now(new(Conn)): true}
+		reached := map[int]bool{p.now(new(ServerConn)): true}
 		for range p.names {
 			for from := range reached {
 				for to, name := range p.names {
@@ -133,7 +133,7 @@ func TestEveryPhaseIsReached(t *testing.T) {
 // TestQuestionsAboutPhases calls each predicate in each phase.
 func TestQuestionsAboutPhases(t *testing.T) {
 	for phase := range readings {
-		c := &Conn{reading: phase}
+		c := &ServerConn{reading: phase}
 		idle := phase == ReadIdle || phase == ReadWoken
 		if c.Idle() != idle || c.Begun() != (!idle && phase != ReadEnded) {
 			t.Errorf("reading %d: idle %v, begun %v", phase, c.Idle(), c.Begun())
@@ -142,18 +142,18 @@ func TestQuestionsAboutPhases(t *testing.T) {
 		if c.Reading() != ReadEnded {
 			t.Errorf("reading %d ends as %d", phase, c.Reading())
 		}
-		c = &Conn{reading: phase, life: LifeLeft}
+		c = &ServerConn{reading: phase, life: LifeDetached}
 		if c.EndReading(); c.Reading() != phase {
 			t.Errorf("reading %d, which was left to a handler, ends as %d", phase, c.Reading())
 		}
 	}
 	for phase := range lives {
-		c := &Conn{life: phase}
+		c := &ServerConn{life: phase}
 		ends := phase == LifeEnding || phase == LifeLingering
-		if c.KeepAlive() != (phase == LifeOpen) || c.Ends() != ends || c.Lingers() != (phase == LifeLingering) || c.Left() != (phase == LifeLeft) {
-			t.Errorf("life %d: keep alive %v, ends %v, lingers %v, left %v", phase, c.KeepAlive(), c.Ends(), c.Lingers(), c.Left())
+		if c.KeepAlive() != (phase == LifeOpen) || c.Ends() != ends || c.Lingers() != (phase == LifeLingering) || c.ReadingDetached() != (phase == LifeDetached) {
+			t.Errorf("life %d: keep alive %v, ends %v, lingers %v, left %v", phase, c.KeepAlive(), c.Ends(), c.Lingers(), c.ReadingDetached())
 		}
-		if phase >= LifeLeft {
+		if phase >= LifeDetached {
 			continue
 		}
 		if c.End(); !c.Ends() || c.Lingers() != (phase == LifeLingering) {

@@ -68,8 +68,8 @@ const (
 //
 // Its zero value has no content, no framing field, and no Connection field.
 type Encoding struct {
-	Kind BodyKind // how the content is delimited; NoBody if none follows
-	Says Sayings  // the fields, and their consequences
+	Kind  BodyKind     // how the content is delimited; NoBody if none follows
+	Flags FramingFlags // the fields, and their consequences
 	// Length is the length of the content that is, or would be, described: 0 if there is
 	// none, or none may be described; -1 if it is unknown, and -2 if the end of a
 	// connection ends it.
@@ -82,19 +82,19 @@ const (
 	OpenLength    = -2
 )
 
-// Sayings is a set of framing and connection fields of a message, and their consequences.
-type Sayings uint8
+// FramingFlags is a set of framing and connection fields of a message, and their consequences.
+type FramingFlags uint8
 
 const (
-	// SaysLength is "Content-Length", with the Length of the Encoding.
-	SaysLength Sayings = 1 << iota
-	// SaysChunked is "Transfer-Encoding: chunked".
-	SaysChunked
-	// SaysClose is "Connection: close".
-	SaysClose
-	// SaysKeepAlive is "Connection: keep-alive", which HTTP/1.0 needs. The application's
+	// SendLength is "Content-Length", with the Length of the Encoding.
+	SendLength FramingFlags = 1 << iota
+	// SendChunked is "Transfer-Encoding: chunked".
+	SendChunked
+	// SendClose is "Connection: close".
+	SendClose
+	// SendKeepAlive is "Connection: keep-alive", which HTTP/1.0 needs. The application's
 	// Connection lines are not sent then.
-	SaysKeepAlive
+	SendKeepAlive
 	// OverridesKeepAlive means that the application's Connection lines which list
 	// keep-alive are not sent, since the connection ends.
 	OverridesKeepAlive
@@ -108,13 +108,13 @@ const (
 )
 
 // Has reports whether any of the flags in set is set.
-func (s Sayings) Has(set Sayings) bool { return s&set != 0 }
+func (s FramingFlags) Has(set FramingFlags) bool { return s&set != 0 }
 
 // Sized returns the encoding of the usual message without a call of Encode: it has size
 // bytes of content, and the connection stays open. Encode returns the same for SizedContent
 // without Terms, if the status allows content. For NoContent in a request, the encoding is
 // the zero value.
-func Sized(size int) Encoding { return Encoding{Kind: Length, Says: SaysLength, Length: size} }
+func Sized(size int) Encoding { return Encoding{Kind: Length, Flags: SendLength, Length: size} }
 
 // Has reports whether any of the flags in set is set.
 func (o Outgoing) Has(set Terms) bool { return o.Terms&set != 0 }
@@ -166,21 +166,21 @@ func (o Outgoing) Encode() Encoding {
 	}
 	e := o.frame()
 	if own {
-		e.Says |= OwnVersion
+		e.Flags |= OwnVersion
 	}
 	if o.Has(PeerIsOld | LineIsOld) {
-		e.Says |= LacksTrailers
+		e.Flags |= LacksTrailers
 	}
 	switch ends := o.Has(AsksClose|ConnEnds) || e.Kind == UntilClose; {
 	case ends && o.Status == 101 && !o.Has(AsksClose):
-		e.Says |= EndsConn
+		e.Flags |= EndsConn
 	case ends:
-		e.Says |= SaysClose | EndsConn
+		e.Flags |= SendClose | EndsConn
 		if o.Role == Response && o.Status != 101 && !o.Has(ByApplication) {
-			e.Says |= OverridesKeepAlive
+			e.Flags |= OverridesKeepAlive
 		}
 	case o.Has(PeerIsOld):
-		e.Says |= SaysKeepAlive
+		e.Flags |= SendKeepAlive
 	}
 	return e
 }
@@ -193,11 +193,11 @@ func (o Outgoing) frame() Encoding {
 		case o.Status < 200 || o.Status == 204 || o.Has(BeginsTunnel):
 			return Encoding{}
 		case o.Status == 304 && o.Content == SizedContent:
-			return Encoding{Says: SaysLength, Length: o.Size}
+			return Encoding{Flags: SendLength, Length: o.Size}
 		case o.Status == 304:
 			return Encoding{}
 		case o.Status == 205 && !o.Has(ByApplication):
-			return Encoding{Says: SaysLength}
+			return Encoding{Flags: SendLength}
 		case o.Content == NoContent && !skips:
 			return Sized(0)
 		}
@@ -207,10 +207,10 @@ func (o Outgoing) frame() Encoding {
 	case SizedContent:
 		e = Sized(o.Size)
 		if o.Has(HasTrailers) && !skips && !old {
-			e = Encoding{Kind: Chunks, Says: SaysChunked, Length: UnsizedLength}
+			e = Encoding{Kind: Chunks, Flags: SendChunked, Length: UnsizedLength}
 		}
 	case UnsizedContent:
-		e = Encoding{Kind: Chunks, Says: SaysChunked, Length: UnsizedLength}
+		e = Encoding{Kind: Chunks, Flags: SendChunked, Length: UnsizedLength}
 		if old {
 			e = Encoding{Kind: UntilClose, Length: OpenLength}
 		}

@@ -11,13 +11,13 @@ func words(e Encoding) string {
 	kind := [...]string{NoBody: "nothing", Length: fmt.Sprintf("%d bytes", e.Length), Chunks: "chunks", UntilClose: "until close"}[e.Kind]
 	var says []string
 	for _, s := range []struct {
-		flag Sayings
+		flag FramingFlags
 		word string
 	}{
-		{SaysLength, fmt.Sprintf("length %d", e.Length)}, {SaysChunked, "chunked"}, {SaysClose, "close"},
-		{SaysKeepAlive, "keep-alive"}, {OverridesKeepAlive, "alone"}, {LacksTrailers, "no trailers"}, {EndsConn, "ends"}, {OwnVersion, "HTTP/1.1"},
+		{SendLength, fmt.Sprintf("length %d", e.Length)}, {SendChunked, "chunked"}, {SendClose, "close"},
+		{SendKeepAlive, "keep-alive"}, {OverridesKeepAlive, "alone"}, {LacksTrailers, "no trailers"}, {EndsConn, "ends"}, {OwnVersion, "HTTP/1.1"},
 	} {
-		if e.Says.Has(s.flag) {
+		if e.Flags.Has(s.flag) {
 			says = append(says, s.word)
 		}
 	}
@@ -125,39 +125,39 @@ func brokenRule(o Outgoing, e Encoding) string {
 	follows := e.Kind != NoBody
 	skips := o.Has(SkipsContent)
 	old := o.Has(PeerIsOld)
-	oldLine := o.Has(LineIsOld) && !e.Says.Has(OwnVersion)
-	ends := e.Says.Has(EndsConn)
+	oldLine := o.Has(LineIsOld) && !e.Flags.Has(OwnVersion)
+	ends := e.Flags.Has(EndsConn)
 	final := o.Role == Request || o.Status >= 200
 	noContent := o.Role == Response && (!final || o.Status == 204 || o.Status == 304 || o.Has(BeginsTunnel) || o.Status == 205 && !o.Has(ByApplication))
 	for _, r := range []struct {
 		broken bool
 		rule   string
 	}{
-		{e.Says.Has(SaysLength) && e.Says.Has(SaysChunked), "RFC 9112 6.2: no Content-Length beside Transfer-Encoding"},
-		{e.Kind == Length && !e.Says.Has(SaysLength), "RFC 9112 6.2: a recipient must find the length"},
+		{e.Flags.Has(SendLength) && e.Flags.Has(SendChunked), "RFC 9112 6.2: no Content-Length beside Transfer-Encoding"},
+		{e.Kind == Length && !e.Flags.Has(SendLength), "RFC 9112 6.2: a recipient must find the length"},
 		{e.Kind == Length && (e.Length != o.Size && o.Content == SizedContent || e.Length < 0), "RFC 9110 8.6: a length is that of the content"},
-		{e.Kind == Chunks && !e.Says.Has(SaysChunked), "RFC 9112 6.1: chunks are announced"},
-		{e.Kind == UntilClose && (e.Says.Has(SaysLength|SaysChunked) || !ends || !e.Says.Has(SaysClose)), "RFC 9112 6.3: the end of the connection is the end of content without a length"},
+		{e.Kind == Chunks && !e.Flags.Has(SendChunked), "RFC 9112 6.1: chunks are announced"},
+		{e.Kind == UntilClose && (e.Flags.Has(SendLength|SendChunked) || !ends || !e.Flags.Has(SendClose)), "RFC 9112 6.3: the end of the connection is the end of content without a length"},
 		{e.Kind == UntilClose && o.Role == Request, "RFC 9112 6.3: a request cannot end with its connection"},
-		{(old && o.Role == Response || oldLine) && e.Says.Has(SaysChunked), "RFC 9112 6.1: HTTP/1.0 has no transfer codings"},
-		{o.Has(LineIsReceived) && !e.Says.Has(OwnVersion), "RFC 9110 2.5: the version that is sent is that of the sender"},
-		{(old || oldLine) && !e.Says.Has(LacksTrailers), "RFC 9112 7.1.2: HTTP/1.0 has no trailers"},
+		{(old && o.Role == Response || oldLine) && e.Flags.Has(SendChunked), "RFC 9112 6.1: HTTP/1.0 has no transfer codings"},
+		{o.Has(LineIsReceived) && !e.Flags.Has(OwnVersion), "RFC 9110 2.5: the version that is sent is that of the sender"},
+		{(old || oldLine) && !e.Flags.Has(LacksTrailers), "RFC 9112 7.1.2: HTTP/1.0 has no trailers"},
 		{noContent && follows, "RFC 9110 6.4.1: such a response has no content"},
 		{skips && follows, "RFC 9110 9.3.2: the content is skipped"},
 		{!noContent && !skips && !follows && o.Role == Response, "RFC 9112 6.3: other responses have content, be it empty"},
 		{!skips && !follows && o.Role == Request && (o.Content == SizedContent || o.Content == UnsizedContent), "content is lost"},
-		{o.Role == Response && (!final || o.Status == 204) && e.Says.Has(SaysLength|SaysChunked), "RFC 9110 8.6, RFC 9112 6.1: 1xx and 204 have no framing"},
-		{o.Role == Response && o.Has(BeginsTunnel) && e.Says.Has(SaysLength|SaysChunked), "RFC 9110 9.3.6: a tunnel has no framing"},
-		{o.Status == 304 && e.Says.Has(SaysChunked), "a 304 has no coding"},
+		{o.Role == Response && (!final || o.Status == 204) && e.Flags.Has(SendLength|SendChunked), "RFC 9110 8.6, RFC 9112 6.1: 1xx and 204 have no framing"},
+		{o.Role == Response && o.Has(BeginsTunnel) && e.Flags.Has(SendLength|SendChunked), "RFC 9110 9.3.6: a tunnel has no framing"},
+		{o.Status == 304 && e.Flags.Has(SendChunked), "a 304 has no coding"},
 		{(o.Has(AsksClose) || o.Has(ConnEnds)) != ends && e.Kind != UntilClose, "RFC 9112 9.6: the connection ends if one side wants that"},
-		{e.Says.Has(SaysClose) != ends && o.Status != 101, "RFC 9112 9.6: a peer that ends a connection announces it"},
-		{e.Says.Has(SaysClose) && e.Says.Has(SaysKeepAlive), "RFC 9112 9.3: a connection ends or goes on"},
-		{o.Role == Response && old && !ends && !e.Says.Has(SaysKeepAlive), "RFC 9112 9.3: HTTP/1.0 closes without keep-alive"},
-		{o.Role == Response && !old && e.Says.Has(SaysKeepAlive), "HTTP/1.1 needs no keep-alive"},
-		{e.Says.Has(OverridesKeepAlive) && !e.Says.Has(SaysClose), "keep-alive is only overridden by close"},
-		{!e.Says.Has(SaysLength) && e.Length > 0, "a length that is known is said"},
-		{e.Says.Has(SaysLength) && e.Length < 0, "a length is no marker"},
-		{e.Says.Has(SaysChunked) && e.Length != UnsizedLength, "the length of chunks is not known"},
+		{e.Flags.Has(SendClose) != ends && o.Status != 101, "RFC 9112 9.6: a peer that ends a connection announces it"},
+		{e.Flags.Has(SendClose) && e.Flags.Has(SendKeepAlive), "RFC 9112 9.3: a connection ends or goes on"},
+		{o.Role == Response && old && !ends && !e.Flags.Has(SendKeepAlive), "RFC 9112 9.3: HTTP/1.0 closes without keep-alive"},
+		{o.Role == Response && !old && e.Flags.Has(SendKeepAlive), "HTTP/1.1 needs no keep-alive"},
+		{e.Flags.Has(OverridesKeepAlive) && !e.Flags.Has(SendClose), "keep-alive is only overridden by close"},
+		{!e.Flags.Has(SendLength) && e.Length > 0, "a length that is known is said"},
+		{e.Flags.Has(SendLength) && e.Length < 0, "a length is no marker"},
+		{e.Flags.Has(SendChunked) && e.Length != UnsizedLength, "the length of chunks is not known"},
 	} {
 		if r.broken {
 			return r.rule
@@ -197,7 +197,7 @@ func TestEncodeAnswersHeadAsGet(t *testing.T) {
 				head := get
 				head.Terms |= SkipsContent
 				g, h := get.Encode(), head.Encode()
-				if framing := SaysLength | SaysChunked; h.Says&framing&^g.Says != 0 || h.Says.Has(SaysLength) && h.Length != g.Length {
+				if framing := SendLength | SendChunked; h.Flags&framing&^g.Flags != 0 || h.Flags.Has(SendLength) && h.Length != g.Length {
 					t.Errorf("%+v is sent as %s, and after HEAD as %s", get, words(g), words(h))
 				}
 			}
@@ -219,14 +219,14 @@ func TestFrameUnderstandsEncode(t *testing.T) {
 				}
 				e := o.Encode()
 				h := Head{StartLine: StartLine{Status: status, Minor: 1}}
-				if e.Says.Has(SaysLength) {
+				if e.Flags.Has(SendLength) {
 					h.Flags, h.ContentLength = HasLength, int64(e.Length)
 				}
-				if e.Says.Has(SaysChunked) {
+				if e.Flags.Has(SendChunked) {
 					h.Flags = HasCoding | IsChunked
 				}
 				err := h.frame(o.Role)
-				f := h.FrameAnswer(Exchange{Head: o.Has(SkipsContent), Connect: o.Has(BeginsTunnel)})
+				f := h.FrameResponse(Exchange{Head: o.Has(SkipsContent), Connect: o.Has(BeginsTunnel)})
 				kind := f.Kind
 				if kind == Length && f.Length == 0 && e.Kind == NoBody {
 					kind = NoBody

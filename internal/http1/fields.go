@@ -111,7 +111,7 @@ func (h *Head) usualLines(role Role, b []byte, fields *field.List) (err error) {
 			e = fields.Extend()
 		}
 		e.Name, e.Value = field.Span{Off: uint32(i), Len: uint32(size)}, value
-		e.ID, e.Flags, e.Spare = id, 0, 0
+		e.ID, e.Flags, e.Slack = id, 0, 0
 		i = stop + len("\r\n")
 	}
 	h.next = i

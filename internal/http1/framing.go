@@ -14,7 +14,7 @@ const (
 type Framing struct {
 	Length int64    // of a Length body
 	Kind   BodyKind // how to find the end of the content
-	// MustClose means that the connection must not be used again after this message, since
+	// MustClose means that the connection must not be reused after this message, since
 	// another server on the way may have framed it differently.
 	MustClose bool
 	// LooseChunks allows spaces after a chunk size, with which some servers pad it.
@@ -28,8 +28,8 @@ type Exchange struct {
 	Connect bool // the request was CONNECT
 }
 
-// FrameAnswer returns the framing of the response with this head.
-func (h *Head) FrameAnswer(x Exchange) Framing {
+// FrameResponse returns the framing of the response with this head.
+func (h *Head) FrameResponse(x Exchange) Framing {
 	// rule 1 of RFC 9112 section 6.3, and rule 2: a tunnel begins
 	if x.Head || x.Connect && h.Status/100 == 2 {
 		return Framing{}
@@ -38,7 +38,7 @@ func (h *Head) FrameAnswer(x Exchange) Framing {
 }
 
 // frame decides the framing of a message, whose head was reset: RFC 9112 section 6.3. For
-// both roles the framing is decided only here and in frameMessage; FrameAnswer applies the
+// both roles the framing is decided only here and in frameMessage; FrameResponse applies the
 // rules that depend on the request.
 func (h *Head) frame(role Role) error {
 	if role == Request && h.Flags&(HasCoding|HasLength) == 0 {

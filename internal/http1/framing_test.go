@@ -25,7 +25,7 @@ func frame(role Role, start, lines string, x Exchange) (Framing, *Head, error) {
 	if role == Request {
 		return h.Framing, h, nil
 	}
-	return h.FrameAnswer(x), h, nil
+	return h.FrameResponse(x), h, nil
 }
 
 // TestFramingFollowsTheRFC checks RFC 9112 section 6.3 rule by rule. kf is the known

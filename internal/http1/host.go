@@ -13,7 +13,7 @@ import (
 // empty, as it is if the target has no authority. A port without a host is invalid (RFC
 // 9110 section 4.2.1), and so is user information.
 //
-// RFC 3986 section 3.2.2 permits escapes in a name. ValidHost accepts only those of
+// RFC 3986 section 3.2.2 permits escapes in a name. ValidHost accepts only escapes of
 // the percent sign and of bytes outside of ASCII: any other escape would hide a
 // character that either must not be part of a name or needs no escape.
 func ValidHost(host []byte) bool {

@@ -46,8 +46,8 @@ func (t *Trailers) IsFullFor(id field.ID, name []byte) bool {
 	return n >= MaxTrailerNames
 }
 
-// MayTrail reports whether a field may be in a trailer section.
-func MayTrail(name []byte) bool { return ascii.IsToken(name) && !IsBarredTrailer(name) }
+// MayBeTrailer reports whether a field may be in a trailer section.
+func MayBeTrailer(name []byte) bool { return ascii.IsToken(name) && !IsBarredTrailer(name) }
 
 // Reannounce announces a name again, if it was announced: with the stronger flags. It
 // reports whether it was announced.

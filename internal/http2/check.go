@@ -96,6 +96,20 @@ func (m *Message) pseudo(f *field.Entry) (bit int) {
 	return 0
 }
 
+// noteMethod sets Head.MethodID of a request that is too large to be checked: the response to
+// HEAD has no content.
+func (m *Message) noteMethod() {
+	l := &m.Fields
+	for i := range l.Entries {
+		switch f := &l.Entries[i]; {
+		case !hpack.IsPseudo(f.ID):
+			return
+		case f.ID == hpack.Method && string(l.Bytes(f.Value)) == "HEAD":
+			m.Head.MethodID = http1.MethodHead
+		}
+	}
+}
+
 // validPseudo reports whether a pseudo-field may have a value, whatever the other values
 // are.
 func validPseudo(id field.ID, value []byte) bool {

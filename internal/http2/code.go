@@ -107,7 +107,7 @@ var (
 	errTooMany       = fault(RefusedStream, "more streams at a time than permitted")
 	errManyHeads     = fault(RefusedStream, "the header sections of a connection need too much memory")
 	errStreamStalled = fault(EnhanceYourCalm, "the peer does not take the content of a stream")
-	ErrResponseHead  = fault(EnhanceYourCalm, "the header section of a response, or the trailers, are too large")
+	ErrLargeSection  = fault(EnhanceYourCalm, "a header section other than a request's head is too large")
 )
 
 // The faults of a malformed request that still gets a response.

@@ -31,22 +31,22 @@ type Conn struct {
 	enc  hpack.Encoder
 	peer peer
 
-	out     *bufpool.Buffer // frames other than DATA that waits for window
-	outRead int             // of which this many were written
-	blockAt int32           // where the block begins in out that the caller encodes
-	cut     int32           // where Output ends a write in out, if more than outRead
-	asked   int             // how much was put into out for a client's requests, since it was empty
+	out          *bufpool.Buffer // frames other than DATA that waits for window
+	outRead      int             // of which this many were written
+	blockAt      int32           // where the block begins in out that the caller encodes
+	writeEnd     int32           // where Output ends a write in out, if more than outRead
+	requestBytes int             // how much was put into out for a client's requests, since it was empty
 
 	block   *bufpool.Buffer // of a section that CONTINUATION frames continue
 	pending pendingHead
 
-	table   streamTable
-	ended   ended
-	ready   queue // streams with content that may be sent, in the order of sending
-	drained queue
-	lost    queue
-	free    *Stream
-	spare   int // number of streams in free
+	table     streamTable
+	ended     ended
+	ready     queue // streams with content that may be sent, in the order of sending
+	drained   queue
+	lost      queue
+	free      *Stream
+	freeCount int // number of streams in free
 
 	now      uint32
 	begun    uint32 // when the connection began
@@ -67,13 +67,13 @@ type Conn struct {
 	kept       int    // their content that the caller keeps
 	favored    uint32 // the stream that gets window although kept is above its limit, or 0
 
-	role     Role
-	greeting Greeting
-	life     Life
-	pings    uint8 // own unanswered PING frames
-	leaving  bool  // one of them is from Shutdown
-	moves    bool  // the favored stream has received content since time was last checked
-	withheld bool  // streams wait for window because of Limits.Bodies
+	role         Role
+	greeting     Greeting
+	life         Life
+	pings        uint8 // own unanswered PING frames
+	shutdownPing bool  // one of them is from Shutdown
+	moves        bool  // the favored stream has received content since time was last checked
+	withheld     bool  // streams wait for window because of Limits.Bodies
 }
 
 // peer holds the settings and the GOAWAY of the peer.
@@ -131,17 +131,17 @@ func (c *Conn) Streams() int { return c.active }
 // Held returns how many streams the caller has not released.
 func (c *Conn) Held() int { return c.held }
 
-// Room returns how many more streams a client may open.
-func (c *Conn) Room() int {
+// AvailableStreams returns how many more streams a client may open.
+func (c *Conn) AvailableStreams() int {
 	if c.life != LifeOpen || int64(c.active) >= int64(c.peer.streams) {
 		return 0
 	}
 	return int(min(int64(c.peer.streams)-int64(c.active), math.MaxInt32))
 }
 
-// MostStreams returns how many streams a client may have open at once. It is 0 once no more
+// MaxStreams returns how many streams a client may have open at once. It is 0 once no more
 // may begin.
-func (c *Conn) MostStreams() int {
+func (c *Conn) MaxStreams() int {
 	if c.life != LifeOpen {
 		return 0
 	}
@@ -163,7 +163,7 @@ func (c *Conn) All(yield func(s *Stream) bool) { c.table.all(yield) }
 // more answers than it reads. A client's own requests do not count as answers: a server may
 // read no more of them before its responses are read.
 func (c *Conn) Paused() bool {
-	return c.out != nil && len(c.out.B)-c.outRead-c.asked > c.l.Output
+	return c.out != nil && len(c.out.B)-c.outRead-c.requestBytes > c.l.Output
 }
 
 // Done reports whether the connection must be closed: it has ended, or no more streams
@@ -172,26 +172,26 @@ func (c *Conn) Done() bool {
 	return !c.HasOutput() && c.lost.first == nil && (c.life == LifeClosed || c.life == LifeDraining && c.active == 0)
 }
 
-// Rest releases memory that a connection does not need while nothing happens on it. It is
+// Trim releases memory that a connection does not need while nothing happens on it. It is
 // called when nothing has happened for a while.
-func (c *Conn) Rest() {
+func (c *Conn) Trim() {
 	if c.out != nil && len(c.out.B) == c.outRead {
 		bufpool.Put(c.out)
 		c.out, c.outRead = nil, 0
 	}
-	for c.spare > 0 {
+	for c.freeCount > 0 {
 		s := c.free
 		c.free = s.next
-		c.spare--
+		c.freeCount--
 		s.next = nil
-		spareStreams.Put(s)
+		streamPool.Put(s)
 	}
 	if c.table.n == 0 {
 		c.table.slots = nil
-		c.ended.rest()
+		c.ended.trim()
 	}
-	c.enc.Rest()
-	c.dec.Rest()
+	c.enc.ReleaseTable()
+	c.dec.Trim()
 }
 
 // Close ends the connection with a code: a last GOAWAY ends the output. Open streams have
@@ -209,11 +209,11 @@ func (c *Conn) fail(e *Error) {
 		c.goodLast = c.lastOfPeer()
 	}
 	if c.role == Client {
-		c.dropOutput()
+		c.discardOutput()
 	}
 	c.goAway(c.goodLast, e.Code)
 	c.setLife(LifeClosed)
-	c.dropLingering()
+	c.forgetLingering()
 	bufpool.Put(c.block)
 	c.block, c.pending = nil, pendingHead{}
 }
@@ -226,17 +226,17 @@ func (c *Conn) Shutdown() {
 	switch {
 	case c.life == LifeOpen && c.role == Server:
 		c.goAway(maxID, NoError)
-		c.leaving = true
-		c.Ping(leavingPing)
-		c.setLife(LifeLeaving)
+		c.shutdownPing = true
+		c.Ping(shutdownPingData)
+		c.setLife(LifeGoingAway)
 	case c.life < LifeDraining:
 		c.drain()
 		c.goAway(c.goodLast, NoError)
 	}
 }
 
-// leavingPing is the payload of the PING of Shutdown.
-var leavingPing = [8]byte{'l', 'a', 's', 't', 's', 'o', 'o', 'n'}
+// shutdownPingData is the payload of the PING of Shutdown.
+var shutdownPingData = [8]byte{'l', 'a', 's', 't', 's', 'o', 'o', 'n'}
 
 func (c *Conn) drain() {
 	c.goodLast = c.lastOfPeer()
@@ -299,7 +299,7 @@ func (c *Conn) Tick(now uint32) error {
 		c.stall.begun = false
 	}
 	over := late(c.stall.since, c.l.Stall)
-	if c.stall.look(c.ready.first != nil && c.sendWindow <= 0, over, c.sendWindow, c.l.LeastData, now) {
+	if c.stall.check(c.ready.first != nil && c.sendWindow <= 0, over, c.sendWindow, c.l.MinData, now) {
 		c.fail(ErrStalled)
 		return c.err
 	}
@@ -308,24 +308,24 @@ func (c *Conn) Tick(now uint32) error {
 			continue
 		}
 		over := late(s.stall.since, c.l.Stall)
-		if s.stall.look(s.place == isBlocked, over, s.sendWindow, c.l.LeastData, now) {
+		if s.stall.check(s.place == isBlocked, over, s.sendWindow, c.l.MinData, now) {
 			c.lose(s, errStreamStalled)
 		}
 	}
 	return nil
 }
 
-// stall is a period of Limits.Stall, in which a peer must grow a window by LeastData.
+// stall is a period of Limits.Stall, in which a peer must grow a window by MinData.
 type stall struct {
 	since uint32
 	sent  uint32 // how much was written since then
 	begun bool
 }
 
-// look reports whether the peer has granted less than least in a past period: the
+// check reports whether the peer has granted less than least in a past period: the
 // sum of the bytes sent and the window left. If waits is set there is content and no window
 // for it: then another period begins.
-func (s *stall) look(waits, over bool, window int32, least int, now uint32) bool {
+func (s *stall) check(waits, over bool, window int32, least int, now uint32) bool {
 	switch {
 	case s.begun && over && int64(s.sent)+int64(max(window, 0)) < int64(least):
 		return true

@@ -21,7 +21,7 @@ func (c *Conn) creditConn(n int32) {
 }
 
 func (c *Conn) returnCredit() {
-	c.put32(frameWindow, 0, uint32(c.credit))
+	c.put32(frameWindowUpdate, 0, uint32(c.credit))
 	c.recvWindow += c.credit
 	c.credit = 0
 }
@@ -30,7 +30,7 @@ func (c *Conn) returnCredit() {
 func (c *Conn) creditStream(s *Stream, n int32) {
 	s.credit += n
 	if s.credit > 0 && int(s.credit) >= (c.l.Window+1)/2 && s.Receiving() < Ended && c.mayHave(s) {
-		c.put32(frameWindow, s.id, uint32(s.credit))
+		c.put32(frameWindowUpdate, s.id, uint32(s.credit))
 		s.recvWindow += s.credit
 		s.credit = 0
 	}

@@ -9,12 +9,12 @@ const (
 	frameData           frameType = 0x0
 	frameHeaders        frameType = 0x1
 	framePriority       frameType = 0x2
-	frameReset          frameType = 0x3
+	frameRSTStream      frameType = 0x3
 	frameSettings       frameType = 0x4
-	framePush           frameType = 0x5
+	framePushPromise    frameType = 0x5
 	framePing           frameType = 0x6
 	frameGoAway         frameType = 0x7
-	frameWindow         frameType = 0x8
+	frameWindowUpdate   frameType = 0x8
 	frameContinuation   frameType = 0x9
 	framePriorityUpdate frameType = 0x10 // RFC 9218 section 7
 )
@@ -28,12 +28,12 @@ const (
 	flagPriority   = 0x20
 )
 
-// frameHead is the size of the head of a frame.
-const frameHead = 9
+// frameHeadSize is the size of the head of a frame.
+const frameHeadSize = 9
 
-// FrameHead is the size of a frame in addition to its payload: a caller whose buffer holds
-// Limits.Frame and FrameHead bytes can always continue.
-const FrameHead = frameHead
+// FrameHeadSize is the size of a frame in addition to its payload: a caller whose buffer holds
+// Limits.Frame and FrameHeadSize bytes can always continue.
+const FrameHeadSize = frameHeadSize
 
 // maxID is the highest id of a stream, and the highest size of a window.
 const maxID = 1<<31 - 1

@@ -20,7 +20,7 @@ func FuzzFeed(f *testing.F) {
 	}
 	f.Add(newScript().get(1, 3, 5).post(7).data(7, 8, "\x02abde").reset(7, Cancel).settings(settingWindow, 10).get(9).window(9, 5).b, uint8(0), uint16(20))
 	f.Add(newScript().post(1).data(1, 0, strings.Repeat("a", 300)).headers(1, 5, "a: b").get(3, 5).b, uint8(2), uint16(9))
-	limits := filled(Limits{Streams: 5, HeaderList: 1000, Heads: 2000, Window: 1000, Output: 300, Glitches: 30, Wasted: 10})
+	limits := filled(Limits{Streams: 5, HeaderList: 1000, PendingHeads: 2000, Window: 1000, Output: 300, Glitches: 30, Wasted: 10})
 	f.Fuzz(func(t *testing.T, in []byte, mode uint8, step uint16) {
 		if len(in) > 1<<16 {
 			return

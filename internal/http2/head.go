@@ -108,14 +108,16 @@ func (c *Conn) receiveRequest(h pendingHead, tooLarge bool, m *Message) (Event, 
 		return Event{}, ErrManyStreams
 	case c.active >= c.l.Streams:
 		return c.reject(h.id, errTooMany, c.greeting == Greeted)
-	case c.heads+size > c.l.Heads:
+	case c.heads+size > c.l.PendingHeads:
 		return c.reject(h.id, errManyHeads, false)
 	case h.selfish:
 		return c.reject(h.id, errDependency, true)
 	}
 	prio := defaultPriority
 	var flaw *Error
-	if !tooLarge {
+	if tooLarge {
+		m.noteMethod()
+	} else {
 		var e *Error
 		if prio, flaw, e = m.checkRequest(); e == nil {
 			e = m.frame(h.end, false)
@@ -178,7 +180,7 @@ func (c *Conn) receiveNext(s *Stream, h pendingHead, tooLarge bool, m *Message) 
 	case !h.end:
 		return c.refuse(s, errTrailersEnd)
 	case tooLarge:
-		return c.refuse(s, ErrResponseHead)
+		return c.refuse(s, ErrLargeSection)
 	}
 	e := m.checkTrailers()
 	if e == nil && s.bodyLeft > 0 {
@@ -190,7 +192,7 @@ func (c *Conn) receiveNext(s *Stream, h pendingHead, tooLarge bool, m *Message) 
 	s.move(receivesEnd)
 	c.closeIfDone(s)
 	if !s.held {
-		c.drop(s)
+		c.discardLingering(s)
 		return Event{}, nil
 	}
 	return Event{Kind: Trailers, Stream: s, End: true}, nil
@@ -198,7 +200,7 @@ func (c *Conn) receiveNext(s *Stream, h pendingHead, tooLarge bool, m *Message) 
 
 func (c *Conn) receiveResponse(s *Stream, h pendingHead, tooLarge bool, m *Message) (Event, error) {
 	if tooLarge {
-		return c.refuse(s, ErrResponseHead)
+		return c.refuse(s, ErrLargeSection)
 	}
 	if e := m.checkResponse(); e != nil {
 		return c.refuse(s, e)
@@ -231,4 +233,9 @@ func (c *Conn) receiveResponse(s *Stream, h pendingHead, tooLarge bool, m *Messa
 		s.move(receivesHead)
 	}
 	return Event{Kind: Headers, Stream: s, End: h.end}, nil
+}
+
+// hpackLimits returns the limits of a header section.
+func (c *Conn) hpackLimits() hpack.Limits {
+	return hpack.Limits{Size: uint32(c.l.HeaderList), Fields: c.l.Fields, Normalize: !c.l.KeepNames, Valid: validPseudo}
 }

@@ -15,10 +15,10 @@ type Limits struct {
 	// Fields is how many fields a header section may have, each crumb of a cookie counted
 	// as one. The reactions are the same as for HeaderList. Default 500.
 	Fields int
-	// Heads limits the header sections of all streams that the caller has not released, in
+	// PendingHeads limits the header sections of all streams that the caller has not released, in
 	// bytes as HeaderList counts them. Above it new streams are refused. The default of 4
 	// MiB is 16 KiB for each of Streams, if that is more.
-	Heads int
+	PendingHeads int
 	// Continuations is how many CONTINUATION frames a header block may have. More of them,
 	// or an empty one, end the connection. Default 8.
 	Continuations int
@@ -40,8 +40,8 @@ type Limits struct {
 	// under 4,096 counts as 4,096. Defaults 4,096.
 	DecoderTable, EncoderTable int
 
-	// Wasted is the bucket for aborted streams: those that the peer resets within
-	// quickReset, and those that are reset for its fault. It holds Wasted tokens, and gets
+	// Wasted is the bucket for aborted streams: streams that the peer resets within
+	// quickReset, and streams that are reset for its fault. It holds Wasted tokens, and gets
 	// one for each stream that ended well and WastedRate a second. An empty one ends the
 	// connection. Defaults 1,000 and 1,000: a client may cancel all its requests several
 	// times, and requests that it does not cancel may arrive faster.
@@ -64,10 +64,10 @@ type Limits struct {
 	// connection ends. Default 15,000.
 	Block int
 	// Stall is how many milliseconds content may wait for a window, before the stream is
-	// reset, or the connection ends. In each such period a peer must also take LeastData
+	// reset, or the connection ends. In each such period a peer must also take MinData
 	// bytes of a stream that waits, unless less is left. They are for servers. Defaults
 	// 15,000 and 1,024.
-	Stall, LeastData int
+	Stall, MinData int
 
 	// KeepNames leaves the names of fields in lower case. KeepAll keeps fields in the list
 	// even if a slot of http1.Head has them: see http1.Head.
@@ -79,7 +79,7 @@ const (
 	DefaultStreams       = 250
 	DefaultHeaderList    = 64 << 10
 	DefaultFields        = 500
-	DefaultHeads         = 4 << 20
+	DefaultPendingHeads  = 4 << 20
 	DefaultContinuations = 8
 	DefaultFrame         = 16 << 10
 	DefaultWindow        = 256 << 10
@@ -95,7 +95,7 @@ const (
 	DefaultGreeting      = 10_000
 	DefaultBlock         = 15_000
 	DefaultStall         = 15_000
-	DefaultLeastData     = 1024
+	DefaultMinData       = 1024
 )
 
 // heldFactor is how many times Limits.Streams the caller may hold.
@@ -112,8 +112,8 @@ const smallFrame = 256
 // Fill replaces the fields that are zero by their defaults, and brings the others into
 // their ranges. Init needs a filled Limits, so that one serves all connections.
 func (l *Limits) Fill() {
-	if l.Heads == 0 {
-		l.Heads = max(DefaultHeads, l.Streams*(16<<10))
+	if l.PendingHeads == 0 {
+		l.PendingHeads = max(DefaultPendingHeads, l.Streams*(16<<10))
 	}
 	for _, f := range []struct {
 		field *int
@@ -125,7 +125,7 @@ func (l *Limits) Fill() {
 		{&l.Output, DefaultOutput}, {&l.Settings, DefaultSettings}, {&l.DecoderTable, DefaultTable},
 		{&l.EncoderTable, DefaultTable}, {&l.Wasted, DefaultWasted}, {&l.WastedRate, DefaultWastedRate},
 		{&l.Glitches, DefaultGlitches}, {&l.GlitchRate, DefaultGlitchRate}, {&l.Greeting, DefaultGreeting}, {&l.Preface, DefaultGreeting},
-		{&l.Block, DefaultBlock}, {&l.Stall, DefaultStall}, {&l.LeastData, DefaultLeastData},
+		{&l.Block, DefaultBlock}, {&l.Stall, DefaultStall}, {&l.MinData, DefaultMinData},
 	} {
 		if *f.field == 0 {
 			*f.field = f.def
@@ -165,5 +165,5 @@ func (b *bucket) take(most, rate int, now uint32) bool {
 	return true
 }
 
-// give puts one token back.
-func (b *bucket) give(most int) { b.left = min(b.left+1, int32(most)) }
+// putBack puts one token back.
+func (b *bucket) putBack(most int) { b.left = min(b.left+1, int32(most)) }

@@ -59,7 +59,7 @@ func TestEachLimitHasItsReaction(t *testing.T) {
 		{"Fields", Limits{Fields: 10}, client().headers(1, 5, fields(10)...), client().headers(1, 5, fields(11)...), "[too large 1 end]"},
 		{"Fields, twice", Limits{Fields: 10}, client().headers(1, 5), client().headers(1, 5, fields(21)...), calm},
 		{"crumbs of cookies", Limits{Fields: 10}, client().headers(1, 5, with(get, slices.Repeat([]string{"cookie: a"}, 6)...)...), client().headers(1, 5, with(get, slices.Repeat([]string{"cookie: a"}, 7)...)...), "[too large 1 end]"},
-		{"Heads", Limits{Heads: 2 * (getSize + 50)}, client().headers(1, 5, long(50)...).headers(3, 5, long(50)...), client().headers(1, 5, long(50)...).headers(3, 5, long(50)...).get(5), "reset 5 REFUSED_STREAM"},
+		{"Heads", Limits{PendingHeads: 2 * (getSize + 50)}, client().headers(1, 5, long(50)...).headers(3, 5, long(50)...), client().headers(1, 5, long(50)...).headers(3, 5, long(50)...).get(5), "reset 5 REFUSED_STREAM"},
 		{"Continuations", Limits{Continuations: 3}, continued(client(), 3), continued(client(), 4), calm},
 		{"a block in many frames", Limits{HeaderList: 100, Continuations: 100}, client(), client().frame(frameHeaders, 1, 1, strings.Repeat("a", 1<<14)).frame(frameContinuation, 0, 1, strings.Repeat("a", 1000)), calm},
 		{"Frame", Limits{Frame: 20000}, client().post(1).data(1, 0, strings.Repeat("a", 20000)), client().post(1).data(1, 0, strings.Repeat("a", 20001)), "stop" + size},
@@ -209,13 +209,13 @@ func TestBucketsAreFilledAgain(t *testing.T) {
 			t.Errorf("at %d there are %d, want %d", c.now, got, c.want)
 		}
 	}
-	b.give(3)
-	b.give(3)
+	b.putBack(3)
+	b.putBack(3)
 	if got := take(1 << 30); got != 2 {
 		t.Errorf("after two were given back, there are %d", got)
 	}
 	for range 5 {
-		b.give(3)
+		b.putBack(3)
 	}
 	if got := take(1 << 30); got != 3 {
 		t.Errorf("after five were given back, there are %d", got)
@@ -385,7 +385,7 @@ func TestFeedPausesWhileTheOutputIsNotTaken(t *testing.T) {
 		total += len(out)
 		x.drive()
 	}
-	if total += len(x.c.Output(nil, 1<<20)); len(x.in) != 0 || total != frameHead+100*(frameHead+8) {
+	if total += len(x.c.Output(nil, 1<<20)); len(x.in) != 0 || total != frameHeadSize+100*(frameHeadSize+8) {
 		t.Errorf("%d bytes are left, %d were sent", len(x.in), total)
 	}
 }

@@ -12,8 +12,8 @@ func (c *Conn) lingers(s *Stream) bool {
 	return c.life == LifeOpen && int(s.recvWindow) >= c.l.Window/4 && s.bodyLeft <= int64(s.recvWindow)
 }
 
-// drop discards content of a lingering stream, and ends the stream if it exceeds the limit.
-func (c *Conn) drop(s *Stream) {
+// discardLingering discards content of a lingering stream, and ends the stream if it exceeds the limit.
+func (c *Conn) discardLingering(s *Stream) {
 	c.creditConn(s.unread)
 	s.unread = 0
 	switch {
@@ -45,8 +45,8 @@ func (c *Conn) endLingering() {
 	}
 }
 
-// dropLingering forgets the lingering streams, at the end of the connection.
-func (c *Conn) dropLingering() {
+// forgetLingering forgets the lingering streams, at the end of the connection.
+func (c *Conn) forgetLingering() {
 	for s := range c.table.all {
 		if !s.held {
 			c.table.remove(s)

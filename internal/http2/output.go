@@ -27,14 +27,14 @@ func (c *Conn) put32(kind frameType, id, n uint32) {
 // 7.88 loses a response that arrives together with a reset of its stream while curl sends
 // the request. A second call before that has no effect.
 func (c *Conn) endWrite() {
-	if c.out != nil && int(c.cut) <= c.outRead {
-		c.cut = int32(len(c.out.B))
+	if c.out != nil && int(c.writeEnd) <= c.outRead {
+		c.writeEnd = int32(len(c.out.B))
 	}
 }
 
-// dropOutput drops the frames that Output has not begun, except the beginning of a
-// connection: an unwritten request stays unwritten, as its caller is told.
-func (c *Conn) dropOutput() {
+// discardOutput drops the frames that Output has not begun, except the beginning of a
+// connection: an unwritten request stays unwritten, as its caller learns.
+func (c *Conn) discardOutput() {
 	if c.out == nil {
 		return
 	}
@@ -45,10 +45,10 @@ func (c *Conn) dropOutput() {
 	}
 	for block := false; at < least || block; {
 		f := parseFrame(b[at:])
-		at += frameHead + f.size
+		at += frameHeadSize + f.size
 		block = (f.kind == frameHeaders || f.kind == frameContinuation) && !f.has(flagEndHeaders)
 	}
-	c.out.B, c.cut = b[:at], 0
+	c.out.B, c.writeEnd = b[:at], 0
 }
 
 // HasOutput reports whether Output returns anything.
@@ -57,11 +57,11 @@ func (c *Conn) HasOutput() bool {
 		c.ready.first != nil && c.sendWindow > 0 && c.life != LifeClosed
 }
 
-// leastPart is how much of some content justifies a frame, if there is more of it.
-const leastPart = 512
+// minPart is how much of some content justifies a frame, if there is more of it.
+const minPart = 512
 
 // MinOutput is how many bytes of room Output may leave unused, although there is more.
-const MinOutput = leastPart + frameHead
+const MinOutput = minPart + frameHeadSize
 
 // Output appends output to dst, at most max bytes, and returns it: first frames other than
 // DATA, and small content, in the order of the calls; then the content that windows permit,
@@ -70,20 +70,20 @@ func (c *Conn) Output(dst []byte, max int) []byte {
 	end := len(dst) + max
 	if c.out != nil {
 		n := min(max, len(c.out.B)-c.outRead)
-		if cut := int(c.cut) - c.outRead; cut > 0 {
+		if cut := int(c.writeEnd) - c.outRead; cut > 0 {
 			n = min(n, cut)
 		}
 		dst = append(dst, c.out.B[c.outRead:c.outRead+n]...)
 		if c.outRead += n; c.outRead < len(c.out.B) {
 			return dst
 		}
-		c.out.B, c.outRead, c.cut, c.asked = c.out.B[:0], 0, 0, 0
+		c.out.B, c.outRead, c.writeEnd, c.requestBytes = c.out.B[:0], 0, 0, 0
 	}
 	for c.ready.first != nil && c.sendWindow > 0 && c.life != LifeClosed {
 		s := c.ready.first
-		room := end - len(dst) - frameHead
+		room := end - len(dst) - frameHeadSize
 		n := min(len(s.unsent), c.peer.frame, int(c.sendWindow), int(s.sendWindow), room)
-		if n <= 0 || n == room && n < min(leastPart, len(s.unsent)) {
+		if n <= 0 || n == room && n < min(minPart, len(s.unsent)) {
 			break
 		}
 		dst = c.write(dst, s, n)

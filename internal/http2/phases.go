@@ -21,9 +21,10 @@ type Life uint8
 const (
 	// LifeOpen means that streams may begin.
 	LifeOpen Life = iota
-	// LifeLeaving means that the peer was told that no more streams will be accepted.
+	// LifeGoingAway means that a GOAWAY frame has announced that no more streams will be
+	// accepted.
 	// Streams that it began before it knew are still served.
-	LifeLeaving
+	LifeGoingAway
 	// LifeDraining means that no more streams begin, and that the existing ones run to
 	// their end.
 	LifeDraining
@@ -45,10 +46,10 @@ var after = struct {
 		Greeted:       0,
 	},
 	life: [lives]uint8{
-		LifeOpen:     1<<LifeLeaving | 1<<LifeDraining | 1<<LifeClosed,
-		LifeLeaving:  1<<LifeDraining | 1<<LifeClosed,
-		LifeDraining: 1 << LifeClosed,
-		LifeClosed:   0,
+		LifeOpen:      1<<LifeGoingAway | 1<<LifeDraining | 1<<LifeClosed,
+		LifeGoingAway: 1<<LifeDraining | 1<<LifeClosed,
+		LifeDraining:  1 << LifeClosed,
+		LifeClosed:    0,
 	},
 }
 

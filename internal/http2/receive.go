@@ -7,7 +7,7 @@ import (
 
 // Feed processes received bytes, from the beginning of b, up to the first event. It returns
 // how many bytes it has consumed, which are whole frames. If n is 0 and there is no event,
-// the connection is Paused, or Feed needs more bytes after b: FrameHead and Limits.Frame
+// the connection is Paused, or Feed needs more bytes after b: FrameHeadSize and Limits.Frame
 // together are always enough. After an error the connection is over as soon as its output
 // is written; each further call returns the error again.
 //
@@ -64,18 +64,18 @@ func (c *Conn) step(b []byte, m *Message) (n int, ev Event, err error) {
 		c.setGreeting(GreetSettings)
 		return n, Event{}, nil
 	}
-	if len(b) < frameHead {
+	if len(b) < frameHeadSize {
 		return 0, Event{}, nil
 	}
 	f := parseFrame(b)
 	if err := c.expects(&f); err != nil {
 		return 0, Event{}, err
 	}
-	end := frameHead + f.size
+	end := frameHeadSize + f.size
 	if len(b) < end {
 		return 0, Event{}, nil
 	}
-	ev, err = c.receive(&f, b[frameHead:end:end], m)
+	ev, err = c.receive(&f, b[frameHeadSize:end:end], m)
 	return end, ev, err
 }
 
@@ -104,17 +104,17 @@ func (c *Conn) receive(f *frame, p []byte, m *Message) (Event, error) {
 		return c.receiveContinuation(f, p, m)
 	case framePriority:
 		return c.receivePriority(f, p)
-	case frameReset:
+	case frameRSTStream:
 		return c.receiveReset(f, p)
 	case frameSettings:
 		return c.receiveSettings(f, p)
-	case framePush:
+	case framePushPromise:
 		return Event{}, ErrPush
 	case framePing:
 		return c.receivePing(f, p)
 	case frameGoAway:
 		return c.receiveGoAway(f, p)
-	case frameWindow:
+	case frameWindowUpdate:
 		return c.receiveWindow(f, p)
 	case framePriorityUpdate:
 		return c.receivePriorityUpdate(f, p)
@@ -162,7 +162,7 @@ func (c *Conn) receiveData(f *frame, p []byte) (Event, error) {
 	}
 	end := f.has(flagEndStream)
 	if len(p) > 0 {
-		c.glitches.give(c.l.Glitches)
+		c.glitches.putBack(c.l.Glitches)
 	}
 	switch {
 	case end:
@@ -172,7 +172,7 @@ func (c *Conn) receiveData(f *frame, p []byte) (Event, error) {
 		return Event{}, c.glitch()
 	}
 	if !s.held {
-		c.drop(s)
+		c.discardLingering(s)
 		return Event{}, nil
 	}
 	return Event{Kind: Data, Stream: s, Payload: p, End: end}, nil
@@ -222,7 +222,7 @@ func (c *Conn) afterEnd(id uint32, size int) error {
 
 // rejectID resets a stream missing in the table.
 func (c *Conn) rejectID(id uint32, code Code) {
-	c.put32(frameReset, id, uint32(code))
+	c.put32(frameRSTStream, id, uint32(code))
 	c.ended.add(id, endByUs)
 }
 
@@ -309,10 +309,10 @@ func (c *Conn) receivePing(f *frame, p []byte) (Event, error) {
 	case c.pings == 0:
 		return Event{}, c.glitch()
 	}
-	if c.leaving && [8]byte(p) == leavingPing {
-		c.leaving = false
+	if c.shutdownPing && [8]byte(p) == shutdownPingData {
+		c.shutdownPing = false
 		c.pings--
-		if c.life == LifeLeaving {
+		if c.life == LifeGoingAway {
 			c.Shutdown()
 		}
 		return Event{}, nil

@@ -78,7 +78,7 @@ var serverRules = []rule{
 	{"6.3 PRIORITY on stream 0", client().frame(framePriority, 0, 0, "12345"), "stop" + protocol},
 	{"6.3 PRIORITY of 4 bytes", client().post(1).frame(framePriority, 0, 1, "1234"), "reset 1" + size},
 	{"6.4 RST_STREAM on stream 0", client().reset(0, Cancel), "stop" + protocol},
-	{"6.4 RST_STREAM of 3 bytes", client().post(1).frame(frameReset, 0, 1, "abc"), "stop" + size},
+	{"6.4 RST_STREAM of 3 bytes", client().post(1).frame(frameRSTStream, 0, 1, "abc"), "stop" + size},
 	{"6.5 SETTINGS on a stream", client().frame(frameSettings, 0, 1, ""), "stop" + protocol},
 	{"6.5 an ACK with a payload", client().frame(frameSettings, flagAck, 0, "123456"), "stop" + size},
 	{"6.5 SETTINGS of 5 bytes", client().frame(frameSettings, 0, 0, "12345"), "stop" + size},
@@ -91,7 +91,7 @@ var serverRules = []rule{
 	{"6.5.2 ENABLE_CONNECT_PROTOCOL 2", client().settings(settingExtendedConnect, 2), "stop" + protocol},
 	{"6.5.2 NO_RFC7540_PRIORITIES 2", client().settings(settingNoPriorities, 2), "stop" + protocol},
 	{"6.5.2 all of them", client().settings(1, 0, 2, 1, 3, 0, 4, maxID, 5, 1<<24-1, 6, 0, 8, 1, 9, 1, 99, 99), ""},
-	{"6.6 PUSH_PROMISE", client().frame(framePush, 4, 1, u32(2)), "stop" + protocol},
+	{"6.6 PUSH_PROMISE", client().frame(framePushPromise, 4, 1, u32(2)), "stop" + protocol},
 	{"6.7 PING on a stream", client().frame(framePing, 0, 1, "12345678"), "stop" + protocol},
 	{"6.7 PING of 6 bytes", client().frame(framePing, 0, 0, "123456"), "stop" + size},
 	{"6.7 an ACK of nothing", client().frame(framePing, flagAck, 0, "12345678"), ""},
@@ -101,7 +101,7 @@ var serverRules = []rule{
 	{"6.8 GOAWAY with more than the last", client().frame(frameGoAway, 0, 0, u32(2, 0)).frame(frameGoAway, 0, 0, u32(4, 0)), "stop" + protocol},
 	{"6.9 WINDOW_UPDATE of 0", client().window(0, 0), "stop" + protocol},
 	{"6.9 WINDOW_UPDATE of 0 on a stream", client().post(1).window(1, 0), "reset 1" + protocol},
-	{"6.9 WINDOW_UPDATE of 3 bytes", client().frame(frameWindow, 0, 0, "abc"), "stop" + size},
+	{"6.9 WINDOW_UPDATE of 3 bytes", client().frame(frameWindowUpdate, 0, 0, "abc"), "stop" + size},
 	{"6.9.1 a window of 2^31-1", client().window(0, maxID-firstWindow).post(1).window(1, maxID-firstWindow), ""},
 	{"6.9.1 a window beyond", client().window(0, maxID).window(0, maxID), "stop" + flow},
 	{"6.9.1 a window of a stream beyond", client().post(1).window(1, maxID), "reset 1" + flow},
@@ -129,7 +129,7 @@ var serverRules = []rule{
 }
 
 var clientRules = []rule{
-	{"a push", server().frame(framePush, 4, 1, u32(2)), "stop" + protocol},
+	{"a push", server().frame(framePushPromise, 4, 1, u32(2)), "stop" + protocol},
 	{"ENABLE_PUSH 1", server().settings(settingPush, 1), "stop" + protocol},
 	{"HEADERS on an even stream", server().headers(2, 0, ":status: 200"), "stop" + protocol},
 	{"HEADERS on an idle stream", server().headers(7, 0, ":status: 200"), "stop" + protocol},

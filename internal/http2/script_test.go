@@ -102,10 +102,10 @@ func u32(n ...uint32) string {
 	return string(b)
 }
 
-func (s *script) window(id, n uint32) *script { return s.frame(frameWindow, 0, id, u32(n)) }
+func (s *script) window(id, n uint32) *script { return s.frame(frameWindowUpdate, 0, id, u32(n)) }
 
 func (s *script) reset(id uint32, code Code) *script {
-	return s.frame(frameReset, 0, id, u32(uint32(code)))
+	return s.frame(frameRSTStream, 0, id, u32(uint32(code)))
 }
 
 func (s *script) times(n int, add func(i int)) *script {
@@ -122,8 +122,8 @@ func show(t testing.TB, b []byte) (out []string) {
 	}
 	for len(b) > 0 {
 		f := parseFrame(b)
-		p := b[frameHead:][:f.size]
-		b = b[frameHead+f.size:]
+		p := b[frameHeadSize:][:f.size]
+		b = b[frameHeadSize+f.size:]
 		n := func(at int) uint32 { return binary.BigEndian.Uint32(p[at:]) }
 		var text string
 		switch f.kind {
@@ -133,11 +133,11 @@ func show(t testing.TB, b []byte) (out []string) {
 			text = fmt.Sprintf("HEADERS %d", f.id)
 		case frameContinuation:
 			text = fmt.Sprintf("CONTINUATION %d", f.id)
-		case frameReset:
+		case frameRSTStream:
 			text = fmt.Sprintf("RST_STREAM %d: %v", f.id, Code(n(0)))
 		case frameGoAway:
 			text = fmt.Sprintf("GOAWAY %d: %v", n(0), Code(n(4)))
-		case frameWindow:
+		case frameWindowUpdate:
 			text = fmt.Sprintf("WINDOW_UPDATE %d: %d", f.id, n(0))
 		case frameSettings, framePing:
 			text = map[frameType]string{frameSettings: "SETTINGS", framePing: "PING"}[f.kind]
@@ -191,7 +191,7 @@ func (x *run) take() {
 	}
 }
 
-// feed passes bytes to the connection, step at a time.
+// feed passes bytes to the connection in pieces of step.
 func (x *run) feed(b []byte, step int) {
 	for len(b) > 0 && x.err == nil {
 		n := min(step, len(b))

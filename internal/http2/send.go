@@ -19,10 +19,10 @@ var partEvents = [...]streamEvent{
 	SendTrailers: sendsEnd,
 }
 
-// Open begins a stream of a client, or returns nil if Room is 0. The stream gets its id
+// Open begins a stream of a client, or returns nil if AvailableStreams is 0. The stream gets its id
 // with the head of the request.
 func (c *Conn) Open() *Stream {
-	if c.Room() == 0 || c.highest == maxID {
+	if c.AvailableStreams() == 0 || c.highest == maxID {
 		return nil
 	}
 	c.active++
@@ -62,7 +62,7 @@ func (c *Conn) EndHeaders(s *Stream, b []byte, part Part) {
 	}
 	s.move(partEvents[part])
 	f := b[c.blockAt:]
-	size := len(f) - frameHead
+	size := len(f) - frameHeadSize
 	f[5], f[6], f[7], f[8] = byte(s.id>>24), byte(s.id>>16), byte(s.id>>8), byte(s.id)
 	if part == SendWhole || part == SendTrailers {
 		f[4] |= flagEndStream
@@ -76,15 +76,15 @@ func (c *Conn) EndHeaders(s *Stream, b []byte, part Part) {
 	f[0], f[1], f[2] = byte(size>>16), byte(size>>8), byte(size)
 	c.out.B = b
 	if c.role == Client {
-		c.asked += len(f)
+		c.requestBytes += len(f)
 	}
 	c.closeIfDone(s)
 }
 
 // split inserts the heads of CONTINUATION frames into the block at the end of b.
 func (c *Conn) split(b []byte, id uint32) []byte {
-	rest := append([]byte(nil), b[int(c.blockAt)+frameHead+c.peer.frame:]...)
-	b = b[:int(c.blockAt)+frameHead+c.peer.frame]
+	rest := append([]byte(nil), b[int(c.blockAt)+frameHeadSize+c.peer.frame:]...)
+	b = b[:int(c.blockAt)+frameHeadSize+c.peer.frame]
 	for len(rest) > 0 {
 		n := min(len(rest), c.peer.frame)
 		var flags uint8
@@ -132,7 +132,7 @@ func (c *Conn) Send(s *Stream, p []byte, end bool) {
 		o := c.output()
 		o.B = c.appendData(o.B, s, p, end)
 		if c.role == Client {
-			c.asked += len(p)
+			c.requestBytes += len(p)
 		}
 		return
 	}
@@ -163,7 +163,7 @@ func (c *Conn) appendData(dst []byte, s *Stream, p []byte, end bool) []byte {
 	c.stall.sent += uint32(len(p))
 	c.excuse(answersEach)
 	if len(p) > 0 {
-		c.glitches.give(c.l.Glitches)
+		c.glitches.putBack(c.l.Glitches)
 	}
 	if end {
 		s.move(sendsEnd)
@@ -173,7 +173,7 @@ func (c *Conn) appendData(dst []byte, s *Stream, p []byte, end bool) []byte {
 }
 
 // excuse allows n frames without benefit, which are no fault of the peer's.
-func (c *Conn) excuse(n uint32) { c.answers = min(c.answers+n, mostAnswers) }
+func (c *Conn) excuse(n uint32) { c.answers = min(c.answers+n, maxAnswers) }
 
 const (
 	// answersEach is for a DATA frame, which a peer may answer with an update of each
@@ -182,7 +182,7 @@ const (
 	// answersReset is for a reset stream: beside as much content as the window permits, a
 	// head, trailers and updates of windows may be on their way.
 	answersReset = 8
-	mostAnswers  = 1 << 20
+	maxAnswers   = 1 << 20
 )
 
 // Reset ends a stream, unless it has ended.
@@ -202,7 +202,7 @@ func (c *Conn) expectStrays(window int32) {
 
 // resetStream ends a stream that has begun.
 func (c *Conn) resetStream(s *Stream, code Code) {
-	c.put32(frameReset, s.id, uint32(code))
+	c.put32(frameRSTStream, s.id, uint32(code))
 	if s.Receiving() < Ended {
 		c.expectStrays(s.recvWindow)
 	}
@@ -226,8 +226,8 @@ func (c *Conn) closeIfDone(s *Stream) {
 		if s.malformed {
 			return
 		}
-		c.wasted.give(c.l.Wasted)
-		c.glitches.give(c.l.Glitches)
+		c.wasted.putBack(c.l.Wasted)
+		c.glitches.putBack(c.l.Glitches)
 	}
 }
 

@@ -45,7 +45,7 @@ func TestOrderOfContent(t *testing.T) {
 		x.c.Output(nil, len(x.c.out.B))
 		var got []string
 		for x.c.HasOutput() {
-			for _, f := range show(t, x.c.Output(nil, frameHead+10000)) {
+			for _, f := range show(t, x.c.Output(nil, frameHeadSize+10000)) {
 				if f != "SETTINGS ack" {
 					got = append(got, strings.Fields(strings.Trim(f, ":"))[1])
 				}
@@ -82,12 +82,12 @@ func TestOutputIsBounded(t *testing.T) {
 		for len(all) > 0 {
 			f := parseFrame(all)
 			if f.kind == frameData {
-				if f.size < leastPart && !f.has(flagEndStream) {
+				if f.size < minPart && !f.has(flagEndStream) {
 					t.Errorf("at most %d: a frame of %d bytes", most, f.size)
 				}
-				got[f.id] = append(got[f.id], all[frameHead:frameHead+f.size]...)
+				got[f.id] = append(got[f.id], all[frameHeadSize:frameHeadSize+f.size]...)
 			}
-			all = all[frameHead+f.size:]
+			all = all[frameHeadSize+f.size:]
 		}
 		if !bytes.Equal(got[1], body) || !bytes.Equal(got[3], body) {
 			t.Errorf("at most %d: other content", most)
@@ -127,7 +127,7 @@ func TestEncoderFollowsTheTableOfThePeer(t *testing.T) {
 	x.out = nil
 	x.respond(x.held[1], nil)
 	x.take()
-	if update := x.out[frameHead]; update != 0x20 {
+	if update := x.out[frameHeadSize]; update != 0x20 {
 		t.Errorf("the block begins with %#x, not with a size update", update)
 	}
 }
@@ -147,9 +147,9 @@ func TestLargeHeadersAreContinued(t *testing.T) {
 		var kinds []frameType
 		for rest := out; len(rest) > 0; {
 			f := parseFrame(rest)
-			block = append(block, rest[frameHead:frameHead+f.size]...)
+			block = append(block, rest[frameHeadSize:frameHeadSize+f.size]...)
 			kinds = append(kinds, f.kind)
-			rest = rest[frameHead+f.size:]
+			rest = rest[frameHeadSize+f.size:]
 			if f.has(flagEndHeaders) != (len(rest) == 0) || f.size > 1<<14 {
 				t.Errorf("%d: flags %d", n, f.flags)
 			}
@@ -278,7 +278,7 @@ func TestShutdownOfAServer(t *testing.T) {
 		if forced {
 			x.c.Shutdown()
 		} else {
-			x.feed(newScript().frame(framePing, flagAck, 0, string(leavingPing[:])).b, 1<<20)
+			x.feed(newScript().frame(framePing, flagAck, 0, string(shutdownPingData[:])).b, 1<<20)
 		}
 		if got := strings.Join(x.frames(), "; "); got != "GOAWAY 3: NO_ERROR" || x.c.Life() != LifeDraining {
 			t.Fatalf("%q", got)
@@ -345,12 +345,12 @@ func opened(t *testing.T, n int) *run {
 
 func TestClientOpensAsManyStreamsAsPermitted(t *testing.T) {
 	x := begin(t, Client, filled(Limits{}))
-	if x.c.Room() != assumedStreams {
-		t.Errorf("%d at first", x.c.Room())
+	if x.c.AvailableStreams() != assumedStreams {
+		t.Errorf("%d at first", x.c.AvailableStreams())
 	}
 	x.feed(newScript().settings(settingStreams, 2).b, 1<<20)
 	a, b := x.c.Open(), x.c.Open()
-	if a == nil || b == nil || x.c.Open() != nil || x.c.Room() != 0 {
+	if a == nil || b == nil || x.c.Open() != nil || x.c.AvailableStreams() != 0 {
 		t.Fatal("not two")
 	}
 	// ids are in the order of the wire
@@ -360,15 +360,15 @@ func TestClientOpensAsManyStreamsAsPermitted(t *testing.T) {
 		t.Errorf("ids %d and %d", a.ID(), b.ID())
 	}
 	x.c.Release(b)
-	if x.c.Room() != 1 {
-		t.Errorf("%d after one", x.c.Room())
+	if x.c.AvailableStreams() != 1 {
+		t.Errorf("%d after one", x.c.AvailableStreams())
 	}
 	s := x.c.Open()
 	x.c.Release(s)
 	x.c.Release(a)
 	x.feed(newScript().settings(settingStreams, 0).b, 1<<20)
-	if x.c.Room() != 0 || x.c.Held() != 0 {
-		t.Errorf("%d at the end, %d held", x.c.Room(), x.c.Held())
+	if x.c.AvailableStreams() != 0 || x.c.Held() != 0 {
+		t.Errorf("%d at the end, %d held", x.c.AvailableStreams(), x.c.Held())
 	}
 	if got := strings.Join(x.frames(), "; "); !strings.HasSuffix(got, "HEADERS 1 end; HEADERS 3; RST_STREAM 1: CANCEL; RST_STREAM 3: CANCEL; SETTINGS ack") {
 		t.Errorf("%q", got)
@@ -379,7 +379,7 @@ func TestGoAwayOfAServer(t *testing.T) {
 	x := opened(t, 4)
 	waiting := x.c.Open()
 	x.feed(newScript().frame(frameGoAway, 0, 0, u32(maxID, 0)).headers(1, flagEndStream, ":status: 200").b, 1<<20)
-	if x.c.Open() != nil || x.c.Room() != 0 || x.c.CanSend(waiting, SendHead) {
+	if x.c.Open() != nil || x.c.AvailableStreams() != 0 || x.c.CanSend(waiting, SendHead) {
 		t.Error("streams begin after a GOAWAY")
 	}
 	x.c.Release(waiting)
@@ -483,7 +483,7 @@ func TestSettingsThatAreSent(t *testing.T) {
 		b := bytes.TrimPrefix(c2.Output(nil, 1000), []byte(Preface))
 		f := parseFrame(b)
 		var got []string
-		for p := b[frameHead : frameHead+f.size]; len(p) > 0; p = p[settingSize:] {
+		for p := b[frameHeadSize : frameHeadSize+f.size]; len(p) > 0; p = p[settingSize:] {
 			got = append(got, fmt.Sprintf("%d=%d", p[1], int(p[2])<<24|int(p[3])<<16|int(p[4])<<8|int(p[5])))
 		}
 		if text := strings.Join(got, " "); text != c.want || f.kind != frameSettings {
@@ -506,9 +506,9 @@ func TestRest(t *testing.T) {
 			delete(x.held, id)
 		}
 		x.frames()
-		x.c.Rest()
-		if x.c.out != nil || x.c.spare > 0 || len(x.c.table.slots) > 0 || x.c.ended.memory != nil {
-			t.Errorf("%d streams, %d slots", x.c.spare, len(x.c.table.slots))
+		x.c.Trim()
+		if x.c.out != nil || x.c.freeCount > 0 || len(x.c.table.slots) > 0 || x.c.ended.memory != nil {
+			t.Errorf("%d streams, %d slots", x.c.freeCount, len(x.c.table.slots))
 		}
 		checkBooks(t, x.c)
 	}

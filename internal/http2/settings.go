@@ -2,8 +2,6 @@ package http2
 
 import (
 	"encoding/binary"
-
-	"github.com/valyala/fasthttp/internal/hpack"
 )
 
 // The settings of RFC 9113 section 6.5.2, RFC 8441 and RFC 9218.
@@ -40,7 +38,7 @@ func (c *Conn) sendSettings() {
 	add(settingWindow, c.l.Window, firstWindow)
 	add(settingFrame, c.l.Frame, DefaultFrame)
 	add(settingHeaderList, c.l.HeaderList, -1)
-	o.B[at+2] = byte(len(o.B) - at - frameHead)
+	o.B[at+2] = byte(len(o.B) - at - frameHeadSize)
 }
 
 func (c *Conn) receiveSettings(f *frame, p []byte) (Event, error) {
@@ -127,9 +125,4 @@ func (c *Conn) setWindow(value uint32) error {
 		c.schedule(s)
 	}
 	return nil
-}
-
-// hpackLimits returns the limits of a header section.
-func (c *Conn) hpackLimits() hpack.Limits {
-	return hpack.Limits{Size: uint32(c.l.HeaderList), Fields: c.l.Fields, Normalize: !c.l.KeepNames, Valid: validPseudo}
 }

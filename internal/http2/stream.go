@@ -200,17 +200,17 @@ func (q *queue) insert(s, at *Stream, p place) {
 	}
 }
 
-// spareStreams holds streams that no connection needs.
-var spareStreams = sync.Pool{New: func() any { return new(Stream) }}
+// streamPool holds streams that no connection needs.
+var streamPool = sync.Pool{New: func() any { return new(Stream) }}
 
 // newStream returns a stream in its first phases.
 func (c *Conn) newStream(id uint32) *Stream {
 	s := c.free
 	if s != nil {
 		c.free = s.next
-		c.spare--
+		c.freeCount--
 	} else {
-		s = spareStreams.Get().(*Stream)
+		s = streamPool.Get().(*Stream)
 	}
 	*s = Stream{
 		id:         id,
@@ -230,7 +230,7 @@ func (c *Conn) newStream(id uint32) *Stream {
 func (c *Conn) discard(s *Stream) {
 	*s = Stream{next: c.free}
 	c.free = s
-	c.spare++
+	c.freeCount++
 }
 
 // streamTable finds streams by their ids. It is a hash table with a list for each slot: ids
@@ -384,9 +384,9 @@ func (e *ended) find(id uint32) ending {
 	return endUnknown
 }
 
-// rest forgets the streams that both sides have ended: none of their frames are on their
+// trim forgets the streams that both sides have ended: none of their frames are on their
 // way any more. Frames of streams that were reset may be, so those and the gaps stay.
-func (e *ended) rest() {
+func (e *ended) trim() {
 	if e.memory == nil || e.memory.gaps != nil {
 		return
 	}

@@ -81,7 +81,7 @@ func newLink(t *testing.T, window int, framing http1.Framing) *link {
 	l.client.on = func(ev *http2.Event, _ *http2.Message) {
 		switch ev.Kind {
 		case http2.Reset:
-			l.out.Cut(errCut)
+			l.out.Fail(errCut)
 		case http2.Settings:
 			limit()
 		}
@@ -123,7 +123,7 @@ func (l *link) pump(t *testing.T, from, to *end) {
 			from.Lock()
 			rest = from.conn.Output(rest, len(rest)+8<<10)
 			for from.conn.Drained() != nil {
-				l.out.Taken()
+				l.out.ContentSent()
 			}
 			more := from.conn.HasOutput()
 			from.Unlock()
@@ -209,7 +209,7 @@ func TestContentGoesThrough(t *testing.T) {
 						t.Errorf("trailers %v: %d", trails, len(section.Entries))
 					}
 					l.server.Lock()
-					if left, ok := l.in.Left(); ok != known || known && left != 0 {
+					if left, ok := l.in.Remaining(); ok != known || known && left != 0 {
 						t.Errorf("%d left, %v", left, ok)
 					}
 					l.server.Unlock()
@@ -239,8 +239,8 @@ func TestIncomingEndsEarly(t *testing.T) {
 		"close":           {func(l *link) { _ = l.in.Close() }, bodyio.ErrClosed, ""},
 		"fail":            {locked(func(in *Incoming) { in.Fail(errOther) }), errOther, "text"},
 		"fail twice":      {locked(func(in *Incoming) { in.Fail(errOther); in.Fail(errCut) }), errOther, "text"},
-		"leave":           {locked(func(in *Incoming) { in.Leave(errOther) }), errOther, ""},
-		"end, and leave":  {locked(func(in *Incoming) { in.Put([]byte("t"), true); in.Leave(errOther) }), errOther, ""},
+		"leave":           {locked(func(in *Incoming) { in.Detach(errOther) }), errOther, ""},
+		"end, and leave":  {locked(func(in *Incoming) { in.Put([]byte("t"), true); in.Detach(errOther) }), errOther, ""},
 		"end, and fail":   {locked(func(in *Incoming) { in.Put(nil, true); in.Fail(errOther) }), io.EOF, "text"},
 		"close, and fail": {func(l *link) { _ = l.in.Close(); locked(func(in *Incoming) { in.Fail(errOther) })(l) }, bodyio.ErrClosed, ""},
 	} {
@@ -319,8 +319,8 @@ func TestOutgoingIsCut(t *testing.T) {
 			return l.stream.Unsent() > 0
 		})
 		l.client.Lock()
-		l.out.Cut(errOther)
-		l.out.Cut(errCut)
+		l.out.Fail(errOther)
+		l.out.Fail(errCut)
 		err := l.out.Err()
 		l.client.conn.Reset(l.stream, http2.Cancel)
 		l.client.Unlock()
@@ -372,13 +372,13 @@ func TestContentWithEndsAtAnyTime(t *testing.T) {
 				_ = l.in.Close()
 			case 1:
 				l.client.Lock()
-				l.out.Cut(errCut)
+				l.out.Fail(errCut)
 				l.client.conn.Reset(l.stream, http2.Cancel)
 				l.client.Unlock()
 				l.client.Wake()
 			case 2:
 				l.server.Lock()
-				l.in.Leave(errCut)
+				l.in.Detach(errCut)
 				l.server.conn.All(func(s *http2.Stream) bool {
 					l.server.conn.Reset(s, http2.Cancel)
 					return true

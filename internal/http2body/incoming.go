@@ -32,7 +32,7 @@ type Incoming struct {
 	side Side
 
 	// guarded by the lock
-	stream  *http2.Stream // nil after Leave
+	stream  *http2.Stream // nil after Detach
 	more    sync.Cond     // something has arrived, or err is set
 	arrived *bufpool.Buffer
 	read    int // of arrived
@@ -99,19 +99,19 @@ func (c *Incoming) Fail(err error) {
 	c.more.Broadcast()
 }
 
-// Leave is called when the stream is about to be released. Unread bytes are lost. The lock
+// Detach is called when the stream is about to be released. Unread bytes are lost. The lock
 // is held.
-func (c *Incoming) Leave(err error) {
+func (c *Incoming) Detach(err error) {
 	c.stream = nil
 	if c.unread() > 0 {
 		// content without its end must not seem complete
 		c.ended = false
 	}
 	c.Fail(err)
-	c.drop()
+	c.discard()
 }
 
-func (c *Incoming) drop() {
+func (c *Incoming) discard() {
 	bufpool.Put(c.arrived)
 	c.arrived, c.read = nil, 0
 }
@@ -132,7 +132,7 @@ func (c *Incoming) Read(p []byte) (int, error) {
 		}
 		c.more.Wait()
 	}
-	n, wake := c.take(p), false
+	n, wake := c.copyArrived(p), false
 	var err error
 	switch {
 	case n > 0:
@@ -161,8 +161,8 @@ func (c *Incoming) unread() int {
 	return len(c.arrived.B) - c.read
 }
 
-// take copies bytes that have arrived to p, and lets the peer send as many again.
-func (c *Incoming) take(p []byte) (n int) {
+// copyArrived copies bytes that have arrived to p, and lets the peer send as many again.
+func (c *Incoming) copyArrived(p []byte) (n int) {
 	if c.arrived == nil || c.closed {
 		return 0
 	}
@@ -170,7 +170,7 @@ func (c *Incoming) take(p []byte) (n int) {
 	c.read += n
 	c.left -= int64(n)
 	if c.unread() == 0 {
-		c.drop()
+		c.discard()
 	}
 	if n > 0 && c.stream != nil {
 		c.side.HTTP2().Consumed(c.stream, n)
@@ -185,7 +185,7 @@ func (c *Incoming) Close() error {
 	if n := c.unread(); n > 0 && c.stream != nil {
 		c.side.HTTP2().Consumed(c.stream, n)
 	}
-	c.drop()
+	c.discard()
 	c.more.Broadcast()
 	wake := c.side.Wakes()
 	c.side.Unlock()
@@ -203,8 +203,8 @@ func (c *Incoming) Ended() bool {
 	return c.ended && c.unread() == 0
 }
 
-// Left returns how much of the content is unread, if known. The lock is held.
-func (c *Incoming) Left() (n int64, known bool) { return c.left, c.known }
+// Remaining returns how much of the content is unread, if known. The lock is held.
+func (c *Incoming) Remaining() (n int64, known bool) { return c.left, c.known }
 
 // Section returns the trailer section, once Read has returned io.EOF.
 func (c *Incoming) Section() *field.List { return &c.section }

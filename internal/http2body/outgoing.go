@@ -17,22 +17,22 @@ const (
 	piece      = 32 << 10
 )
 
-// MostHeld is the most content that an Outgoing holds, in bytes, while the peer takes none:
+// MaxHeld is the most content that an Outgoing holds, in bytes, while the peer takes none:
 // the content being sent, and the content collected after it.
-const MostHeld = 2 * piece
+const MaxHeld = 2 * piece
 
 // Outgoing is content to write to a stream. The last piece is still being sent while
-// the next one is collected. Only one goroutine uses it, except for Taken and Cut.
+// the next one is collected. Only one goroutine uses it, except for ContentSent and Fail.
 type Outgoing struct {
 	side    Side
 	collect *bufpool.Buffer // not yet passed on
-	sends   *bufpool.Buffer // being sent, or nil
+	sending *bufpool.Buffer // being sent, or nil
 	passed  int64
 
 	// guarded by the lock
 	stream *http2.Stream
 	room   sync.Cond // the piece passed on was taken, or cut is set
-	cut    error     // why nothing can be sent
+	err    error     // why nothing can be sent
 }
 
 var _ bodyio.Writer = (*Outgoing)(nil)
@@ -42,19 +42,19 @@ func (w *Outgoing) Init(side Side, s *http2.Stream) {
 	w.side, w.stream, w.room.L = side, s, side
 }
 
-// Taken is called when http2.Conn.Drained has returned the stream. The lock is held.
-func (w *Outgoing) Taken() { w.room.Signal() }
+// ContentSent is called when http2.Conn.Drained has returned the stream. The lock is held.
+func (w *Outgoing) ContentSent() { w.room.Signal() }
 
-// Cut makes later writes fail with err: nothing more can be sent. The lock is held.
-func (w *Outgoing) Cut(err error) {
-	if w.cut == nil {
-		w.cut = err
+// Fail makes later writes fail with err: nothing more can be sent. The lock is held.
+func (w *Outgoing) Fail(err error) {
+	if w.err == nil {
+		w.err = err
 	}
 	w.room.Broadcast()
 }
 
-// Err returns the error passed to Cut, or nil. The lock is held.
-func (w *Outgoing) Err() error { return w.cut }
+// Err returns the error passed to Fail, or nil. The lock is held.
+func (w *Outgoing) Err() error { return w.err }
 
 // Write implements io.Writer.
 func (w *Outgoing) Write(p []byte) (int, error) {
@@ -100,16 +100,16 @@ func (w *Outgoing) Flush() error {
 // true at the end of the content.
 func (w *Outgoing) pass(end bool) error {
 	w.side.Lock()
-	if w.awaitRoom(); w.cut != nil {
-		err := w.cut
+	if w.awaitRoom(); w.err != nil {
+		err := w.err
 		w.side.Unlock()
 		return err
 	}
-	bufpool.Put(w.sends)
-	w.sends, w.collect = w.collect, nil
+	bufpool.Put(w.sending)
+	w.sending, w.collect = w.collect, nil
 	var p []byte
-	if w.sends != nil {
-		p = w.sends.B
+	if w.sending != nil {
+		p = w.sending.B
 	}
 	w.side.HTTP2().Send(w.stream, p, end)
 	w.passed += int64(len(p))
@@ -125,7 +125,7 @@ func (w *Outgoing) pass(end bool) error {
 // awaitRoom waits until all content passed on was taken, or the stream has ended. The lock
 // is held, but not while it waits.
 func (w *Outgoing) awaitRoom() {
-	for w.cut == nil && w.stream.Unsent() > 0 {
+	for w.err == nil && w.stream.Unsent() > 0 {
 		if w.side.Wakes() {
 			w.side.Unlock()
 			w.side.Wake()
@@ -146,8 +146,8 @@ func (w *Outgoing) End(trailers func(dst []byte, enc *hpack.Encoder) []byte) err
 	}
 	w.side.Lock()
 	defer w.side.Unlock()
-	if w.awaitRoom(); w.cut != nil || trailers == nil {
-		return w.cut
+	if w.awaitRoom(); w.err != nil || trailers == nil {
+		return w.err
 	}
 	c := w.side.HTTP2()
 	if !c.CanSend(w.stream, http2.SendTrailers) {
@@ -165,6 +165,6 @@ func (w *Outgoing) Passed() int64 { return w.passed }
 // Release releases the buffers. All content must have been sent, or the stream reset.
 func (w *Outgoing) Release() {
 	bufpool.Put(w.collect)
-	bufpool.Put(w.sends)
-	w.collect, w.sends = nil, nil
+	bufpool.Put(w.sending)
+	w.collect, w.sending = nil, nil
 }

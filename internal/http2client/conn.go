@@ -29,11 +29,11 @@ type Config struct {
 	Count func(code http2.Code)
 }
 
-// Owner is called for events of a connection. Its methods are called without the lock.
-type Owner interface {
-	// Settled is called when the peer's settings have arrived: MostStreams may have
+// Events is called for events of a connection. Its methods are called without the lock.
+type Events interface {
+	// SettingsReceived is called when the peer's settings have arrived: MaxStreams may have
 	// changed.
-	Settled()
+	SettingsReceived()
 	// Ended is called once, when no more streams begin.
 	Ended()
 }
@@ -43,10 +43,10 @@ type Owner interface {
 type Exchange interface {
 	// Receive takes an event of the kinds Headers, Interim, Data, Trailers and Reset.
 	Receive(ev *http2.Event, m *http2.Message)
-	// Taken is called when all content passed to http2.Conn.Send was taken.
-	Taken()
-	// Lost is called when the connection has ended.
-	Lost(err error)
+	// ContentSent is called when all content passed to http2.Conn.Send was taken.
+	ContentSent()
+	// ConnEnded is called when the connection has ended.
+	ConnEnded(err error)
 }
 
 // GoAwayError is the error of a connection that the peer has ended for a fault, with a
@@ -64,7 +64,7 @@ func (e *GoAwayError) Error() string {
 // Unwrap returns e.Err.
 func (e *GoAwayError) Unwrap() error { return e.Err }
 
-// Replace returns as in the place of err if err is was, even inside the error of a
+// Replace returns as instead of err if err is was, even inside the error of a
 // connection's end.
 func Replace(err, was, as error) error {
 	if err == was {
@@ -78,40 +78,40 @@ func Replace(err, was, as error) error {
 
 // Conn is a connection. Its streams belong to its http2.Conn, which needs the lock.
 type Conn struct {
-	line  *clientconn.Conn
-	owner Owner
-	cfg   *Config
+	transport *clientconn.Conn
+	events    Events
+	cfg       *Config
 
-	users atomic.Int64 // reservations
-	most  atomic.Int64 // how many there may be
+	users    atomic.Int64 // reservations
+	maxUsers atomic.Int64 // how many there may be
 
 	in   *bufpool.Buffer // of the reader: received; the bytes before from are consumed
 	from int
 
-	mu      sync.Mutex // guards all that follows
-	conn    http2.Conn
-	event   http2.Event // the last one
-	reader  reader
-	turn    sync.Cond // the thread may have to read
-	resume  *time.Timer
-	leads   uint32 // how many calls have led
-	seen    uint32 // leads when resume was started
-	resting bool   // resume runs
-	settled bool   // the settings of the peer have arrived
-	writer  writer
-	life    life
-	taken   uint32     // no stream with a higher id was written
-	room    *sync.Cond // the reader waits for output to be written; nil until it does
-	timer   *time.Timer
-	timed   bool       // the timer runs
-	heard   uint32     // when bytes last arrived
-	asked   bool       // a PING checks whether the peer is still there
-	fault   error      // why the connection accepts no bytes
-	goodbye http2.Code // the code with which the peer has ended the connection, if for a fault
-	readBy  time.Time  // the deadline for answers after that
-	closing bool       // the connection is closed once all output is written
-	feeding bool       // the reader passes on the events of received bytes
-	full    bool       // there was more output than fits into one write
+	mu              sync.Mutex // guards all that follows
+	conn            http2.Conn
+	event           http2.Event // the last one
+	reader          reader
+	readerCond      sync.Cond // the thread may have to read
+	resume          *time.Timer
+	inlineReads     uint32 // how many calls have led
+	inlineReadsSeen uint32 // leads when resume was started
+	readPaused      bool   // resume runs
+	settled         bool   // the settings of the peer have arrived
+	writer          writer
+	life            life
+	lastWrittenID   uint32     // no stream with a higher id was written
+	room            *sync.Cond // the reader waits for output to be written; nil until it does
+	timer           *time.Timer
+	timed           bool       // the timer runs
+	lastRead        uint32     // when bytes last arrived
+	pingSent        bool       // a PING checks whether the peer is still there
+	fault           error      // why the connection accepts no bytes
+	goAwayCode      http2.Code // the code with which the peer has ended the connection, if for a fault
+	readBy          time.Time  // the deadline for answers after that
+	closing         bool       // the connection is closed once all output is written
+	feeding         bool       // the reader passes on the events of received bytes
+	full            bool       // there was more output than fits into one write
 
 	out *bufpool.Buffer // of the writer
 
@@ -123,10 +123,10 @@ type Conn struct {
 type writer uint8
 
 const (
-	nobody    writer = iota
-	passerBy         // a goroutine that had output, or the reader
-	ownThread        // a goroutine started to wait for the connection
-	broken           // none any more: the connection accepts no bytes
+	noWriter        writer = iota
+	inlineWriter           // a goroutine that had output, or the reader
+	writerGoroutine        // a goroutine started to wait for the connection
+	writeFailed            // none any more: the connection accepts no bytes
 )
 
 // life is the phase of a Conn's life.
@@ -144,15 +144,15 @@ var (
 )
 
 // Begin makes line an HTTP/2 connection. The caller has a reservation.
-func Begin(line *clientconn.Conn, cfg *Config, owner Owner) *Conn {
-	c := &Conn{line: line, cfg: cfg, owner: owner}
-	c.turn.L = &c.mu
+func Begin(line *clientconn.Conn, cfg *Config, owner Events) *Conn {
+	c := &Conn{transport: line, cfg: cfg, events: owner}
+	c.readerCond.L = &c.mu
 	c.writes, c.waits = c.write, c.wait
-	line.Posts()
-	c.heard = now()
-	c.conn.Init(http2.Client, &cfg.Limits, c.heard)
+	line.StartPosting()
+	c.lastRead = now()
+	c.conn.Init(http2.Client, &cfg.Limits, c.lastRead)
 	c.users.Store(1)
-	c.most.Store(int64(c.conn.MostStreams()))
+	c.maxUsers.Store(int64(c.conn.MaxStreams()))
 	c.mu.Lock()
 	c.arm()
 	c.mu.Unlock()
@@ -169,7 +169,7 @@ func now() uint32 { return uint32(time.Since(began).Milliseconds()) }
 func (c *Conn) Reserve() bool {
 	for {
 		n := c.users.Load()
-		if n >= c.most.Load() {
+		if n >= c.maxUsers.Load() {
 			return false
 		}
 		if c.users.CompareAndSwap(n, n+1) {
@@ -178,15 +178,15 @@ func (c *Conn) Reserve() bool {
 	}
 }
 
-// State reports whether the owner's Settled and Ended were called, or are being called.
+// State reports whether the owner's SettingsReceived and Ended were called, or are being called.
 func (c *Conn) State() (settled, ended bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.settled, c.life != open
 }
 
-// GiveBack gives a reservation back.
-func (c *Conn) GiveBack() { c.users.Add(-1) }
+// ReleaseReservation gives a reservation back.
+func (c *Conn) ReleaseReservation() { c.users.Add(-1) }
 
 // Lock implements http2body.Side.
 func (c *Conn) Lock() { c.mu.Lock() }
@@ -198,40 +198,40 @@ func (c *Conn) Unlock() { c.mu.Unlock() }
 func (c *Conn) HTTP2() *http2.Conn { return &c.conn }
 
 // Wakes implements http2body.Side.
-func (c *Conn) Wakes() bool { return c.writer == nobody && c.conn.HasOutput() }
+func (c *Conn) Wakes() bool { return c.writer == noWriter && c.conn.HasOutput() }
 
 // Begun is called after a stream was opened. If mayLead is set, the result may be true:
-// then the caller reads the connection. It calls Lead whenever it waits, and StopLeading
+// then the caller reads the connection. It calls ReadLoopInline whenever it waits, and StopReadInline
 // once it no longer waits. The lock is held.
 func (c *Conn) Begun(mayLead bool) (leads bool) {
 	c.arm()
-	if c.reader != isNobody {
+	if c.reader != noReader {
 		return false
 	}
 	if !mayLead || c.life == finished {
-		c.hand(isThread)
+		c.setReader(readerGoroutine)
 		return false
 	}
-	c.hand(isCall)
-	c.leads++
+	c.setReader(inlineReader)
+	c.inlineReads++
 	return true
 }
 
 // MayBeWritten reports whether a stream that has begun may have reached the peer. The lock
 // is held.
-func (c *Conn) MayBeWritten(s *http2.Stream) bool { return s.ID() != 0 && s.ID() <= c.taken }
+func (c *Conn) MayBeWritten(s *http2.Stream) bool { return s.ID() != 0 && s.ID() <= c.lastWrittenID }
 
 var messages = sync.Pool{New: func() any { return new(http2.Message) }}
 
-// receive processes received bytes as far as possible, and returns how many were consumed.
-func (c *Conn) receive(in []byte) (used int, err error) {
+// feed processes received bytes as far as possible, and returns how many were consumed.
+func (c *Conn) feed(in []byte) (used int, err error) {
 	m := messages.Get().(*http2.Message)
 	defer messages.Put(m)
 	var settled, ended bool
 	c.mu.Lock()
 	t := now()
 	if len(in) > 0 {
-		c.heard, c.asked = t, false
+		c.lastRead, c.pingSent = t, false
 	}
 	c.feeding = len(in) > 0
 	for err == nil {
@@ -246,8 +246,8 @@ func (c *Conn) receive(in []byte) (used int, err error) {
 			settled, c.settled = true, true
 		case http2.GoAway:
 			// a caller that learns of it from its stream then finds another connection
-			c.most.Store(0)
-			c.goodbye = max(c.goodbye, ev.Code)
+			c.maxUsers.Store(0)
+			c.goAwayCode = max(c.goAwayCode, ev.Code)
 		}
 		if ev.Err != nil {
 			c.count(ev.Err)
@@ -260,21 +260,21 @@ func (c *Conn) receive(in []byte) (used int, err error) {
 	}
 	c.feeding = false
 	if settled || c.conn.Life() != http2.LifeOpen {
-		c.most.Store(int64(c.conn.MostStreams()))
+		c.maxUsers.Store(int64(c.conn.MaxStreams()))
 	}
 	if c.conn.Life() != http2.LifeOpen && c.life == open {
 		c.life, ended = retired, true
 	}
-	flush := c.Wakes() || c.line.HasUnsent()
+	flush := c.Wakes() || c.transport.HasUnsent()
 	c.mu.Unlock()
 	if flush {
 		c.Wake()
 	}
 	if settled {
-		c.owner.Settled()
+		c.events.SettingsReceived()
 	}
 	if ended {
-		c.owner.Ended()
+		c.events.Ended()
 	}
 	return used, err
 }
@@ -308,9 +308,9 @@ func (c *Conn) awaitOutput() bool {
 	defer func() { c.feeding = feeding }()
 	for c.conn.Paused() {
 		switch {
-		case c.life == finished || c.writer == broken:
+		case c.life == finished || c.writer == writeFailed:
 			return false
-		case c.writer != nobody:
+		case c.writer != noWriter:
 			c.room.Wait()
 		default:
 			c.mu.Unlock()
@@ -335,8 +335,8 @@ func (c *Conn) lose(err error) {
 	if c.fault != nil {
 		err = c.fault
 	}
-	if c.goodbye != http2.NoError {
-		err = &GoAwayError{c.goodbye, err}
+	if c.goAwayCode != http2.NoError {
+		err = &GoAwayError{c.goAwayCode, err}
 	}
 	c.mu.Unlock()
 	c.end(err)
@@ -348,17 +348,17 @@ func (c *Conn) end(err error) {
 	c.mu.Lock()
 	tell := c.life == open
 	c.life = max(c.life, retired)
-	c.most.Store(0)
+	c.maxUsers.Store(0)
 	c.conn.All(func(s *http2.Stream) bool {
 		if x, ok := s.User.(Exchange); ok {
-			x.Lost(err)
+			x.ConnEnded(err)
 		}
 		return true
 	})
 	c.conn.Close(http2.NoError)
 	c.mu.Unlock()
 	if tell {
-		c.owner.Ended()
+		c.events.Ended()
 	}
 }
 
@@ -367,7 +367,7 @@ func (c *Conn) Retire() {
 	c.mu.Lock()
 	tell := c.life == open
 	c.life = max(c.life, retired)
-	c.most.Store(0)
+	c.maxUsers.Store(0)
 	if c.conn.Life() == http2.LifeOpen {
 		c.conn.Shutdown()
 	}
@@ -377,7 +377,7 @@ func (c *Conn) Retire() {
 		c.Wake()
 	}
 	if tell {
-		c.owner.Ended()
+		c.events.Ended()
 	}
 }
 
@@ -390,11 +390,11 @@ func (c *Conn) Close() error {
 	w := c.writer
 	c.mu.Unlock()
 	switch w {
-	case nobody:
+	case noWriter:
 		c.Wake()
-	case ownThread:
-		return c.line.Guard.LimitWrite(time.Now().Add(drainTime))
-	case broken:
+	case writerGoroutine:
+		return c.transport.Guard.LimitWrite(time.Now().Add(drainTime))
+	case writeFailed:
 		c.finish()
 	}
 	return nil
@@ -413,10 +413,10 @@ func (c *Conn) finish() {
 			t.Stop()
 		}
 	}
-	c.turn.Signal()
+	c.readerCond.Signal()
 	c.mu.Unlock()
 	if !over {
-		_ = c.line.Net().Close()
+		_ = c.transport.Net().Close()
 	}
 }
 
@@ -424,11 +424,11 @@ func (c *Conn) finish() {
 // all at once, a separate goroutine writes the rest.
 func (c *Conn) Wake() {
 	c.mu.Lock()
-	if c.writer != nobody {
+	if c.writer != noWriter {
 		c.mu.Unlock()
 		return
 	}
-	c.writer = passerBy
+	c.writer = inlineWriter
 	others := c.conn.Streams() > 1
 	c.mu.Unlock()
 	if others {
@@ -438,32 +438,32 @@ func (c *Conn) Wake() {
 	c.write()
 }
 
-// patience is how often a goroutine also writes output that others have added meanwhile.
-const patience = 4
+// maxInlineWrites is how often a goroutine also writes output that others have added meanwhile.
+const maxInlineWrites = 4
 
 // write writes as the writer, and gives up that role.
 func (c *Conn) write() {
-	for range patience {
+	for range maxInlineWrites {
 		if !c.fetch() {
 			return
 		}
-		waits, err := c.line.Post(c.out.B)
+		waits, err := c.transport.Post(c.out.B)
 		switch {
 		case err != nil:
-			c.unwritable(err)
+			c.failWrites(err)
 			return
 		case waits:
-			c.follow(c.waits)
+			c.startWriter(c.waits)
 			return
 		}
 	}
-	c.follow(c.writes)
+	c.startWriter(c.writes)
 }
 
-// follow makes another goroutine continue as the writer.
-func (c *Conn) follow(f func()) {
+// startWriter makes another goroutine continue as the writer.
+func (c *Conn) startWriter(f func()) {
 	c.mu.Lock()
-	c.writer = ownThread
+	c.writer = writerGoroutine
 	c.mu.Unlock()
 	go f()
 }
@@ -476,8 +476,8 @@ func (c *Conn) wait() {
 		within = min(within, drainTime)
 	}
 	c.mu.Unlock()
-	if err := c.line.Flush(within); err != nil {
-		c.unwritable(err)
+	if err := c.transport.Flush(within); err != nil {
+		c.failWrites(err)
 		return
 	}
 	c.write()
@@ -485,14 +485,14 @@ func (c *Conn) wait() {
 
 // The sizes of the output of one write.
 const (
-	littleOutput = 8 << 10
-	muchOutput   = 64 << 10
+	smallOutput = 8 << 10
+	largeOutput = 64 << 10
 )
 
 // fetch takes output, or gives up the role of the writer if there is none.
 func (c *Conn) fetch() bool {
 	c.mu.Lock()
-	some, closes := c.take(), c.closing
+	some, closes := c.fetchLocked(), c.closing
 	c.mu.Unlock()
 	if !some && closes {
 		c.finish()
@@ -500,16 +500,16 @@ func (c *Conn) fetch() bool {
 	return some
 }
 
-// take is fetch for a caller that holds the lock.
-func (c *Conn) take() bool {
+// fetchLocked is fetch for a caller that holds the lock.
+func (c *Conn) fetchLocked() bool {
 	for s := c.conn.Drained(); s != nil; s = c.conn.Drained() {
 		if x, ok := s.User.(Exchange); ok {
-			x.Taken()
+			x.ContentSent()
 		}
 	}
-	size := littleOutput
+	size := smallOutput
 	if c.full {
-		size = muchOutput
+		size = largeOutput
 	}
 	if c.out == nil || cap(c.out.B) < size {
 		bufpool.Put(c.out)
@@ -518,7 +518,7 @@ func (c *Conn) take() bool {
 	c.out.B = c.out.B[:0]
 	if c.conn.HasOutput() {
 		if c.conn.Life() != http2.LifeClosed {
-			c.taken = c.conn.LastID()
+			c.lastWrittenID = c.conn.LastID()
 		}
 		c.out.B = c.conn.Output(c.out.B, size)
 		c.full = len(c.out.B) >= size-http2.MinOutput
@@ -526,10 +526,10 @@ func (c *Conn) take() bool {
 	if c.room != nil {
 		c.room.Broadcast()
 	}
-	if len(c.out.B) > 0 || c.line.HasUnsent() {
+	if len(c.out.B) > 0 || c.transport.HasUnsent() {
 		return true
 	}
-	c.writer = nobody
+	c.writer = noWriter
 	if c.conn.Streams() == 0 {
 		bufpool.Put(c.out)
 		c.out = nil
@@ -537,23 +537,23 @@ func (c *Conn) take() bool {
 	return false
 }
 
-// unwritable ends the connection, which accepts no bytes. Answers may have arrived before
+// failWrites ends the connection, which accepts no bytes. Answers may have arrived before
 // that: the reader finds them, and the end.
-func (c *Conn) unwritable(err error) {
+func (c *Conn) failWrites(err error) {
 	c.mu.Lock()
-	c.writer, c.fault = broken, err
+	c.writer, c.fault = writeFailed, err
 	c.readBy = time.Now().Add(drainTime)
-	_ = c.line.Guard.LimitRead(c.readBy)
+	_ = c.transport.Guard.LimitRead(c.readBy)
 	tell := c.life == open
 	c.life = max(c.life, retired)
-	c.most.Store(0)
+	c.maxUsers.Store(0)
 	if c.room != nil {
 		c.room.Broadcast()
 	}
 	closes := c.closing
 	c.mu.Unlock()
 	if tell {
-		c.owner.Ended()
+		c.events.Ended()
 	}
 	if closes {
 		c.finish()
@@ -564,8 +564,8 @@ func (c *Conn) unwritable(err error) {
 // long the last output may take.
 const drainTime = 250 * time.Millisecond
 
-// look is how often the time limits are checked.
-func (c *Conn) look() time.Duration {
+// tickInterval is how often the time limits are checked.
+func (c *Conn) tickInterval() time.Duration {
 	every := time.Second
 	if c.cfg.Ping > 0 {
 		every = min(every, c.cfg.Ping/2, c.cfg.Pong/2)
@@ -580,9 +580,9 @@ func (c *Conn) arm() {
 	}
 	c.timed = true
 	if c.timer == nil {
-		c.timer = time.AfterFunc(c.look(), c.tick)
+		c.timer = time.AfterFunc(c.tickInterval(), c.tick)
 	} else {
-		c.timer.Reset(c.look())
+		c.timer.Reset(c.tickInterval())
 	}
 }
 
@@ -595,12 +595,12 @@ func (c *Conn) tick() {
 	c.timed = false
 	err := c.conn.Tick(t)
 	if ping := c.cfg.Ping; ping > 0 && err == nil {
-		quiet := time.Duration(t-c.heard) * time.Millisecond
+		quiet := time.Duration(t-c.lastRead) * time.Millisecond
 		switch {
-		case c.asked && quiet >= ping+c.cfg.Pong:
+		case c.pingSent && quiet >= ping+c.cfg.Pong:
 			err = http2.ErrNoPong
-		case !c.asked && quiet >= ping:
-			c.asked = true
+		case !c.pingSent && quiet >= ping:
+			c.pingSent = true
 			c.conn.Ping([8]byte{'a', 'l', 'i', 'v', 'e', '?'})
 		}
 	}
@@ -609,7 +609,7 @@ func (c *Conn) tick() {
 	}
 	lost := c.conn.HasLost()
 	if c.conn.Streams() == 0 {
-		c.conn.Rest()
+		c.conn.Trim()
 	}
 	c.arm()
 	wake := c.Wakes()
@@ -618,7 +618,7 @@ func (c *Conn) tick() {
 	case err != nil:
 		c.fail(err)
 	case lost:
-		_, _ = c.receive(nil)
+		_, _ = c.feed(nil)
 	case wake:
 		c.Wake()
 	}

@@ -17,26 +17,26 @@ import (
 
 	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/http2"
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestReadersFollowEachOther(t *testing.T) {
-	const readers = isNobody + 1
+	const readers = noReader + 1
 	allowed := map[[2]reader]bool{
-		{isThread, isNobody}: true,
-		{isCall, isThread}:   true,
-		{isCall, isNobody}:   true,
-		{isNobody, isThread}: true,
-		{isNobody, isCall}:   true,
+		{readerGoroutine, noReader}:     true,
+		{inlineReader, readerGoroutine}: true,
+		{inlineReader, noReader}:        true,
+		{noReader, readerGoroutine}:     true,
+		{noReader, inlineReader}:        true,
 	}
 	for from := range readers {
 		for to := range readers {
 			c := &Conn{reader: from}
-			c.turn.L = &c.mu
+			c.readerCond.L = &c.mu
 			refused := func() (refused bool) {
 				defer func() { refused = recover() != nil }()
-				c.hand(to)
+				c.setReader(to)
 				return false
 			}()
 			if c.resume != nil {
@@ -56,14 +56,14 @@ func TestReadersFollowEachOther(t *testing.T) {
 func TestReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, p := connect(t, servertest.MemoryPair, nil)
-		c.expectReader(t, isNobody)
+		c.expectReader(t, noReader)
 		// a single call leads, and a concurrent one does not
 		p.hold()
 		first, err := ask(c, nil)
 		servertest.Must(t, err)
 		second, err := ask(c, nil)
 		servertest.Must(t, err)
-		c.expectReader(t, isCall)
+		c.expectReader(t, inlineReader)
 		if !first.leads || second.leads {
 			t.Errorf("leads: %v, %v", first.leads, second.leads)
 		}
@@ -71,20 +71,20 @@ func TestReaders(t *testing.T) {
 		if err := first.await(time.Now().Add(time.Millisecond)); err != errLate {
 			t.Errorf("got %v", err)
 		}
-		c.expectReader(t, isThread)
+		c.expectReader(t, readerGoroutine)
 		p.release()
 		second.succeeds(t)
-		c.expectReader(t, isNobody)
+		c.expectReader(t, noReader)
 		// after a rest the thread reads, and completes calls
-		time.Sleep(restTime)
-		c.expectReader(t, isThread)
+		time.Sleep(readPause)
+		c.expectReader(t, readerGoroutine)
 		third, err := ask(c, nil)
 		servertest.Must(t, err)
 		if third.leads {
 			t.Error("a call leads although the thread reads")
 		}
 		third.succeeds(t)
-		c.expectReader(t, isNobody)
+		c.expectReader(t, noReader)
 		_ = c.Close()
 		servertest.Receive(t, "the end of the peer", p.over)
 	})
@@ -137,7 +137,7 @@ func TestCallsWithRandomDeadlines(t *testing.T) {
 func TestCallsBesideALeaderThatLeavesAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, o, p := connect(t, servertest.MemoryPair, nil)
-		c.expectReader(t, isNobody)
+		c.expectReader(t, noReader)
 		p.hold()
 		leader, err := ask(c, nil)
 		servertest.Must(t, err)
@@ -253,7 +253,7 @@ func TestReservationsAreThoseOfThePeer(t *testing.T) {
 	if n != 3 {
 		t.Errorf("%d reservations", n)
 	}
-	if c.GiveBack(); !c.Reserve() || c.Reserve() {
+	if c.ReleaseReservation(); !c.Reserve() || c.Reserve() {
 		t.Error("what was given back is not one")
 	}
 }
@@ -363,7 +363,7 @@ func TestPeerThatReadsNothing(t *testing.T) {
 		}
 		servertest.Receive(t, "the end of the connection", o.ended)
 		for _, x := range calls {
-			if err := x.result(t); !neterr.IsTimeout(err) {
+			if err := x.result(t); !netio.IsTimeout(err) {
 				t.Errorf("got %v", err)
 			}
 		}
@@ -409,7 +409,7 @@ func TestWritersHandOver(t *testing.T) {
 			o := newOwner()
 			c := Begin(line, cfg, o)
 			c.Wake()
-			c.GiveBack()
+			c.ReleaseReservation()
 			t.Cleanup(func() { c.finish() })
 			servertest.Receive(t, "the settings of the peer", o.settled)
 			const callers, size = 8, 300_000
@@ -421,7 +421,7 @@ func TestWritersHandOver(t *testing.T) {
 					for range rounds {
 						x, err := ask(c, make([]byte, size))
 						c.mu.Lock()
-						if c.writer == ownThread {
+						if c.writer == writerGoroutine {
 							waited.Store(true)
 						}
 						c.mu.Unlock()

@@ -142,8 +142,8 @@ func newOwner() *owner {
 	return &owner{settled: make(chan struct{}, 100), ended: make(chan struct{}, 100)}
 }
 
-func (o *owner) Settled() { o.settled <- struct{}{} }
-func (o *owner) Ended()   { o.ended <- struct{}{} }
+func (o *owner) SettingsReceived() { o.settled <- struct{}{} }
+func (o *owner) Ended()            { o.ended <- struct{}{} }
 
 // begin returns a connection that has settled, and has no reservation.
 func begin(t *testing.T, nc net.Conn, cfg *Config) (*Conn, *owner) {
@@ -167,7 +167,7 @@ func beginUnsettled(nc net.Conn, cfg *Config) (*Conn, *owner) {
 	o := newOwner()
 	c := Begin(line, cfg, o)
 	c.Wake()
-	c.GiveBack()
+	c.ReleaseReservation()
 	return c, o
 }
 
@@ -216,7 +216,7 @@ func ask(c *Conn, content []byte) (*call, error) {
 			conn.Release(s)
 		}
 		c.Unlock()
-		c.GiveBack()
+		c.ReleaseReservation()
 		return nil, errors.New("no stream")
 	}
 	s.User, x.s = x, s
@@ -251,7 +251,7 @@ func (x *call) await(until time.Time) error {
 		}
 		switch {
 		case x.leads:
-			late = !c.Lead(x.signal, until)
+			late = !c.ReadLoopInline(x.signal, until)
 		case until.IsZero():
 			<-x.signal
 		default:
@@ -271,14 +271,14 @@ func (x *call) leave() {
 	c.Lock()
 	c.HTTP2().Release(x.s)
 	if x.leads {
-		c.StopLeading()
+		c.StopReadInline()
 	}
 	wake := c.Wakes()
 	c.Unlock()
 	if wake {
 		c.Wake()
 	}
-	c.GiveBack()
+	c.ReleaseReservation()
 }
 
 func (x *call) tell() {
@@ -295,18 +295,18 @@ func (x *call) tell() {
 func (x *call) Receive(ev *http2.Event, _ *http2.Message) {
 	switch {
 	case ev.Kind == http2.Reset:
-		x.Lost(errReset)
+		x.ConnEnded(errReset)
 	case ev.End:
 		x.answered = true
 		x.tell()
 	}
 }
 
-// Taken implements Exchange.
-func (x *call) Taken() {}
+// ContentSent implements Exchange.
+func (x *call) ContentSent() {}
 
-// Lost implements Exchange.
-func (x *call) Lost(err error) {
+// ConnEnded implements Exchange.
+func (x *call) ConnEnded(err error) {
 	if x.fault == nil {
 		x.fault = err
 	}

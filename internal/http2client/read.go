@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/clock"
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // Each connection has a goroutine that reads it, its thread. A single call, though, reads
@@ -20,63 +20,63 @@ import (
 type reader uint8
 
 const (
-	isThread reader = iota
-	isCall          // a call leads: it reads while it waits
-	isNobody        // no stream is open; the thread reads again if that lasts
+	readerGoroutine reader = iota
+	inlineReader           // a call leads: it reads while it waits
+	noReader               // no stream is open; the thread reads again if that lasts
 )
 
-// restTime is how long no goroutine reads.
-const restTime = 5 * time.Millisecond
+// readPause is how long no goroutine reads.
+const readPause = 5 * time.Millisecond
 
-// handOvers has, for each reader, the readers that may follow.
-var handOvers = [...]uint8{
-	isThread: 1 << isNobody,
-	isCall:   1<<isThread | 1<<isNobody,
-	isNobody: 1<<isThread | 1<<isCall,
+// readerChanges has, for each reader, the readers that may follow.
+var readerChanges = [...]uint8{
+	readerGoroutine: 1 << noReader,
+	inlineReader:    1<<readerGoroutine | 1<<noReader,
+	noReader:        1<<readerGoroutine | 1<<inlineReader,
 }
 
-// hand changes the reader. The lock is held.
-func (c *Conn) hand(to reader) {
-	if handOvers[c.reader]>>to&1 == 0 {
+// setReader changes the reader. The lock is held.
+func (c *Conn) setReader(to reader) {
+	if readerChanges[c.reader]>>to&1 == 0 {
 		panic("http2client: a reader that cannot follow")
 	}
 	c.reader = to
 	switch to {
-	case isThread:
-		c.turn.Signal()
-	case isNobody:
+	case readerGoroutine:
+		c.readerCond.Signal()
+	case noReader:
 		bufpool.Put(c.in)
 		c.in, c.from = nil, 0
-		c.seen = c.leads
+		c.inlineReadsSeen = c.inlineReads
 		if c.resume == nil {
-			c.resume = time.AfterFunc(restTime, c.rested)
-		} else if !c.resting {
-			c.resume.Reset(restTime)
+			c.resume = time.AfterFunc(readPause, c.resumeReading)
+		} else if !c.readPaused {
+			c.resume.Reset(readPause)
 		}
-		c.resting = true
+		c.readPaused = true
 	}
 }
 
-// rested is called by the timer: if no call has led since it was set, the thread reads.
-func (c *Conn) rested() {
+// resumeReading is called by the timer: if no call has led since it was set, the thread reads.
+func (c *Conn) resumeReading() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.resting = false
+	c.readPaused = false
 	switch {
-	case c.life == finished || c.reader == isThread:
-	case c.reader == isNobody && c.seen == c.leads:
-		c.hand(isThread)
-	case c.seen == c.leads:
+	case c.life == finished || c.reader == readerGoroutine:
+	case c.reader == noReader && c.inlineReadsSeen == c.inlineReads:
+		c.setReader(readerGoroutine)
+	case c.inlineReadsSeen == c.inlineReads:
 		// a call that takes long: the timer is started again after it
 	default:
-		c.seen = c.leads
-		c.resting = true
-		c.resume.Reset(restTime)
+		c.inlineReadsSeen = c.inlineReads
+		c.readPaused = true
+		c.resume.Reset(readPause)
 	}
 }
 
-// mayRest reports whether no goroutine need read: nothing is expected. The lock is held.
-func (c *Conn) mayRest() bool {
+// mayPauseReading reports whether no goroutine need read: nothing is expected. The lock is held.
+func (c *Conn) mayPauseReading() bool {
 	return c.life == open && c.conn.Streams() == 0 && (c.in == nil || c.from == len(c.in.B)) && c.settled
 }
 
@@ -84,18 +84,18 @@ func (c *Conn) mayRest() bool {
 func (c *Conn) read() {
 	for {
 		if err := c.fill(); err != nil {
-			if !neterr.IsTimeout(err) {
+			if !netio.IsTimeout(err) {
 				return
 			}
 			// it was for a call
-			_ = c.line.Guard.LimitRead(time.Time{})
+			_ = c.transport.Guard.LimitRead(time.Time{})
 		}
 		c.mu.Lock()
-		if c.reader == isThread && c.mayRest() {
-			c.hand(isNobody)
+		if c.reader == readerGoroutine && c.mayPauseReading() {
+			c.setReader(noReader)
 		}
-		for c.reader != isThread && c.life != finished {
-			c.turn.Wait()
+		for c.reader != readerGoroutine && c.life != finished {
+			c.readerCond.Wait()
 		}
 		over := c.life == finished
 		c.mu.Unlock()
@@ -107,13 +107,13 @@ func (c *Conn) read() {
 	}
 }
 
-// Lead reads until signal has a value, or until the time until, unless until is zero: it
+// ReadLoopInline reads until signal has a value, or until the time until, unless until is zero: it
 // then returns false. The caller leads.
-func (c *Conn) Lead(signal <-chan struct{}, until time.Time) (told bool) {
+func (c *Conn) ReadLoopInline(signal <-chan struct{}, until time.Time) (told bool) {
 	for {
 		c.mu.Lock()
 		// in this order: Interrupt uses the reverse
-		_ = c.line.Guard.LimitRead(clock.Earliest(until, c.readBy))
+		_ = c.transport.Guard.LimitRead(clock.Earliest(until, c.readBy))
 		c.mu.Unlock()
 		select {
 		case <-signal:
@@ -122,7 +122,7 @@ func (c *Conn) Lead(signal <-chan struct{}, until time.Time) (told bool) {
 		}
 		switch err := c.fill(); {
 		case err == nil:
-		case !neterr.IsTimeout(err):
+		case !netio.IsTimeout(err):
 			// the call has ended
 			<-signal
 			return true
@@ -132,75 +132,75 @@ func (c *Conn) Lead(signal <-chan struct{}, until time.Time) (told bool) {
 	}
 }
 
-// Interrupt makes Lead, which reads, check its signal. The lock is held.
+// Interrupt makes ReadLoopInline, which reads, check its signal. The lock is held.
 func (c *Conn) Interrupt() {
-	if c.reader == isCall && !c.feeding {
-		_ = c.line.Guard.LimitRead(clientconn.Past)
+	if c.reader == inlineReader && !c.feeding {
+		_ = c.transport.Guard.LimitRead(clientconn.PastDeadline)
 	}
 }
 
-// StopLeading is called when the caller no longer waits. It has released its stream, unless
+// StopReadInline is called when the caller no longer waits. It has released its stream, unless
 // another goroutine reads the stream. The lock is held.
-func (c *Conn) StopLeading() {
-	_ = c.line.Guard.LimitRead(c.readBy)
-	if c.mayRest() {
-		c.hand(isNobody)
+func (c *Conn) StopReadInline() {
+	_ = c.transport.Guard.LimitRead(c.readBy)
+	if c.mayPauseReading() {
+		c.setReader(noReader)
 	} else {
-		c.hand(isThread)
+		c.setReader(readerGoroutine)
 	}
 }
 
-// mostLooks limits the reads of Look: a peer that keeps sending does not prevent a call
+// maxPendingReads limits the reads of ReadPending: a peer that keeps sending does not prevent a call
 // from beginning.
-const mostLooks = 16
+const maxPendingReads = 16
 
-// Look receives bytes that arrived while no goroutine read. It is called before a stream
+// ReadPending receives bytes that arrived while no goroutine read. It is called before a stream
 // begins: the peer may have ended the connection, which then takes no streams. It does not
 // wait, and does nothing if there are streams, whose calls see the end. The lock is held,
-// but not while Look reads.
-func (c *Conn) Look() {
+// but not while ReadPending reads.
+func (c *Conn) ReadPending() {
 	switch {
 	case c.conn.Streams() > 0 || c.life != open:
 		return
-	case c.reader == isThread:
+	case c.reader == readerGoroutine:
 		// it may not have read the end yet
-		if c.line.HasEnded() {
+		if c.transport.HasEnded() {
 			c.mu.Unlock()
 			c.end(io.EOF)
 			c.mu.Lock()
 		}
 		return
-	case c.reader != isNobody || !c.line.MayHaveCome():
+	case c.reader != noReader || !c.transport.MayBeReadable():
 		return
 	}
-	c.hand(isCall)
-	c.leads++
+	c.setReader(inlineReader)
+	c.inlineReads++
 	c.mu.Unlock()
-	for range mostLooks {
-		if c.fillBy(c.line.ReadReady) != nil {
+	for range maxPendingReads {
+		if c.fillBy(c.transport.ReadReady) != nil {
 			break
 		}
 	}
 	c.mu.Lock()
-	c.StopLeading()
+	c.StopReadInline()
 }
 
 // fill reads once, and processes the bytes as far as possible. After an error other than a
 // timeout the connection has ended.
-func (c *Conn) fill() error { return c.fillBy(c.line.Read) }
+func (c *Conn) fill() error { return c.fillBy(c.transport.Read) }
 
 func (c *Conn) fillBy(read func(p []byte) (int, error)) error {
-	c.space()
+	c.growInput()
 	n, err := read(c.in.B[len(c.in.B):cap(c.in.B)])
 	c.in.B = c.in.B[:len(c.in.B)+n]
 	switch {
 	case n > 0:
-		used, fault := c.receive(c.in.B[c.from:])
+		used, fault := c.feed(c.in.B[c.from:])
 		if c.from += used; fault != nil {
 			c.fail(fault)
 			return fault
 		}
-	case err != nil && neterr.IsTimeout(err) && !c.isBroken():
+	case err != nil && netio.IsTimeout(err) && !c.isBroken():
 		return err
 	case err != nil:
 		c.lose(err)
@@ -213,33 +213,33 @@ func (c *Conn) fillBy(read func(p []byte) (int, error)) error {
 func (c *Conn) isBroken() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.writer == broken
+	return c.writer == writeFailed
 }
 
 // The sizes of the buffer for reading: while little arrives, and otherwise.
 const (
-	littleInput = 4 << 10
-	muchInput   = 64 << 10
+	smallInput = 4 << 10
+	largeInput = 64 << 10
 )
 
-// space makes room after the received bytes.
-func (c *Conn) space() {
+// growInput makes room after the received bytes.
+func (c *Conn) growInput() {
 	in := c.in
 	switch {
 	case in == nil:
-		c.in, c.from = bufpool.Get(littleInput), 0
+		c.in, c.from = bufpool.Get(smallInput), 0
 		return
-	case c.from == len(in.B) && cap(in.B) > littleInput && len(in.B) < littleInput:
+	case c.from == len(in.B) && cap(in.B) > smallInput && len(in.B) < smallInput:
 		bufpool.Put(in)
-		c.in, c.from = bufpool.Get(littleInput), 0
+		c.in, c.from = bufpool.Get(smallInput), 0
 		return
 	case c.from == len(in.B) && len(in.B) < cap(in.B):
 		in.B, c.from = in.B[:0], 0
 		return
 	}
 	// the buffer was full, or a frame is incomplete: more is expected
-	if cap(in.B) < muchInput {
-		more := bufpool.Get(muchInput)
+	if cap(in.B) < largeInput {
+		more := bufpool.Get(largeInput)
 		more.B = append(more.B, in.B[c.from:]...)
 		bufpool.Put(in)
 		c.in, c.from = more, 0

@@ -30,7 +30,7 @@ func ParseCookie(text []byte) (t time.Time, ok bool) {
 		for end < len(text) && !isCookieDateDelimiter(text[end]) {
 			end++
 		}
-		d.take(text[pos:end])
+		d.parseWord(text[pos:end])
 		pos = end
 	}
 	return d.time()
@@ -49,10 +49,10 @@ type cookieDate struct {
 	hasTime, hasDay, hasYear bool
 }
 
-// take handles the next word. The first word that can be the time of day is taken
+// parseWord handles the next word. The first word that can be the time of day is taken
 // as the time; likewise the day, the month and the year, in this order.
-func (d *cookieDate) take(word []byte) {
-	if !d.hasTime && d.takeTime(word) {
+func (d *cookieDate) parseWord(word []byte) {
+	if !d.hasTime && d.parseTimeOfDay(word) {
 		return
 	}
 	if n, digits := leadingNumber(word); !d.hasDay && (digits == 1 || digits == 2) {
@@ -75,8 +75,8 @@ func (d *cookieDate) take(word []byte) {
 	}
 }
 
-// takeTime parses hours, minutes and seconds of one or two digits each.
-func (d *cookieDate) takeTime(word []byte) bool {
+// parseTimeOfDay parses hours, minutes and seconds of one or two digits each.
+func (d *cookieDate) parseTimeOfDay(word []byte) bool {
 	var parts [3]int
 	for i := range parts {
 		n, digits := leadingNumber(word)

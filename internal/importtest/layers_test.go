@@ -24,16 +24,16 @@ const (
 // from rows above its own. "." is the root package; a name that ends in "/..." means
 // all folders below.
 var layers = [][]string{
-	{"internal/bytesconv", "internal/rawsys", "internal/neterr", "internal/ioread", "internal/hostmap", "internal/failures", "internal/bridge"},
+	{"internal/bytesconv", "internal/rawsys", "internal/netio", "internal/hostmap", "internal/failover", "internal/bridge"},
 	{"internal/ascii"},
-	{"internal/percent", "internal/httpdate", "internal/bufpool", "internal/forwarded", "internal/proxyproto", "internal/balance", "internal/peers", "internal/watch"},
+	{"internal/httpdate", "internal/bufpool", "internal/proxied", "internal/peers", "internal/watch"},
 	{"internal/clock", "internal/recvbuf"},
 	{"internal/field"},
-	{"internal/http1", "internal/hpack"},
-	{"internal/uri", "internal/cookie", "internal/urlencoded", "internal/forms", "internal/http2"},
+	{"internal/http1", "internal/hpack", "internal/urlencoded"},
+	{"internal/uri", "internal/cookie", "internal/forms", "internal/http2", "internal/ws"},
 	{"internal/coding"},
 	{"internal/bodyio"},
-	{"internal/netloop", "internal/connpool", "internal/tlswire", "internal/dial", "internal/workers", "internal/certs", "internal/tickets", "internal/userdata"},
+	{"internal/netloop", "internal/connpool", "internal/tlswire", "internal/dial", "internal/workers", "internal/servertls", "internal/userdata"},
 	{"internal/engine", "internal/files", "internal/clientconn", "internal/bodymem", "internal/http2body"},
 	{"internal/pipeline", "internal/sender", "internal/http2client"},
 	{"."},
@@ -52,7 +52,7 @@ var unsafeAllowed = []string{"internal/bytesconv", "internal/rawsys"}
 // they must not import for that reason.
 var (
 	withoutIO = []string{
-		"internal/ascii", "internal/percent", "internal/field", "internal/http1", "internal/hpack", "internal/http2", "internal/uri", "internal/cookie", "internal/urlencoded", "internal/coding", "internal/forwarded", "internal/proxyproto",
+		"internal/ascii", "internal/urlencoded", "internal/field", "internal/http1", "internal/hpack", "internal/http2", "internal/ws", "internal/uri", "internal/cookie", "internal/coding", "internal/proxied",
 		"internal/recvbuf",
 	}
 	ioImports = []string{"net", "os", "syscall", "net/http"}

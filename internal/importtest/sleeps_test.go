@@ -95,7 +95,7 @@ type sleep struct {
 	at     token.Position
 	bubble bool
 	reason string
-	// places are the places that count in real time: the place itself, or those that name
+	// places are the places that count in real time: the place itself, or the ones that name
 	// the sleeping function
 	places []token.Position
 	pos    token.Pos

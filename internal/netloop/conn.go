@@ -54,8 +54,8 @@ type Handler interface {
 //   - The owner may do everything. There is at most one: see the states.
 //   - The table of descriptors holds the Conn until Close or Remove. A poller may look it up
 //     and continue only after it was closed or reused. So an event carries the generation
-//     for which it is. An event that still passes this check acquires the connection as any
-//     other would, and is a false alarm.
+//     for which it is. An event that still passes this check acquires the connection, and is
+//     a false alarm.
 //   - The wheel holds the Conn while planned is not 0, and acquires it under its own lock.
 //     Close removes it from the wheel.
 //   - All other goroutines call Use. Close and Init wait until they are done.
@@ -68,10 +68,10 @@ type Conn struct {
 
 	// next and prevNext, the pointer that points to this Conn, are its place in the list of
 	// a slot of the wheel. The mu of the wheel guards them
-	next     *Conn
-	prevNext **Conn
-	deadline atomic.Uint64 // tick at which Expire is due; 0 for none
-	planned  atomic.Uint64 // tick at which the wheel checks the Conn; 0 for never
+	next      *Conn
+	prevNext  **Conn
+	deadline  atomic.Uint64 // tick at which Expire is due; 0 for none
+	wheelTick atomic.Uint64 // tick at which the wheel checks the Conn; 0 for never
 
 	fd         int32
 	generation atomic.Uint32
@@ -357,8 +357,8 @@ func (c *Conn) unregister() {
 	conns.put(int(c.fd), nil)
 	c.waitForUsers()
 	c.deadline.Store(0)
-	if c.planned.Load() != 0 {
-		c.loop.wheel.forget(c)
+	if c.wheelTick.Load() != 0 {
+		c.loop.wheel.remove(c)
 	}
 }
 
@@ -450,7 +450,7 @@ func (c *Conn) SetDeadline(d time.Duration) {
 	}
 	at := tickAfter(c.loop.now(), d)
 	c.deadline.Store(at)
-	if planned := c.planned.Load(); planned == 0 || at < planned {
-		c.loop.wheel.plan(c)
+	if planned := c.wheelTick.Load(); planned == 0 || at < planned {
+		c.loop.wheel.schedule(c)
 	}
 }

@@ -79,7 +79,7 @@ func TestConnectionsAreUsedAgainWhileOthersHoldThem(t *testing.T) {
 	}
 	over.Store(true)
 	wg.Wait()
-	if c.planned.Load() != 0 || c.prevNext != nil {
+	if c.wheelTick.Load() != 0 || c.prevNext != nil {
 		t.Error("the wheel still has a connection that was closed")
 	}
 }

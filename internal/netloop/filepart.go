@@ -13,9 +13,9 @@ import (
 // some 20 µs.
 const sendAtOnce = 256 << 10
 
-// sendTurn is how many bytes of a file a connection sends before the other connections of
+// sendBatch is how many bytes of a file a connection sends before the other connections of
 // the loop are served.
-const sendTurn = 4 << 20
+const sendBatch = 4 << 20
 
 // FilePart is a part of a file to send to a socket after a head. The system copies the
 // bytes. The file's own offset does not change.
@@ -97,11 +97,11 @@ func sendError(call string, err error) error {
 	return os.NewSyscallError(call, err)
 }
 
-// SendFile sends as much of f as there is room for, but not much more than sendTurn bytes.
+// SendFile sends as much of f as there is room for, but not much more than sendBatch bytes.
 // If more is left, it returns ErrAgain, and the loop calls Serve: when there is room
 // again, or after the other connections that are ready.
 func (c *Conn) SendFile(f *FilePart) error {
-	for stop := f.Length - sendTurn; !f.Done(); {
+	for stop := f.Length - sendBatch; !f.Done(); {
 		whole, err := f.Send(int(c.fd))
 		if err != nil && err != ErrAgain {
 			return err

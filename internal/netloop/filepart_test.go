@@ -159,7 +159,7 @@ func (c *sender) PeerSent()    {}
 func (c *sender) Expire() bool { return true }
 
 func TestLoopsSendFilesAsPeersTakeThem(t *testing.T) {
-	const size = 3*sendTurn + 77
+	const size = 3*sendBatch + 77
 	file, content := planted(t, size)
 	w := newWorld(t, 1)
 	want := append([]byte("head"), content...)

@@ -15,9 +15,9 @@ import (
 
 // Group is a set of loops that share the connections.
 type Group struct {
-	loops atomic.Pointer[[]*Loop]
-	turn  atomic.Uint32
-	now   func() time.Duration // the clock of the loops
+	loops    atomic.Pointer[[]*Loop]
+	nextLoop atomic.Uint32
+	now      func() time.Duration // the clock of the loops
 
 	growing sync.Mutex
 	closed  bool
@@ -74,7 +74,7 @@ func (g *Group) Close() {
 // now; 0 means no deadline.
 func (g *Group) Add(c *Conn, patience time.Duration) error {
 	loops := *g.loops.Load()
-	return loops[g.turn.Add(1)%uint32(len(loops))].add(c, patience)
+	return loops[g.nextLoop.Add(1)%uint32(len(loops))].add(c, patience)
 }
 
 // ErrClosed is the error of operations on a closed connection or loop. It is a

@@ -30,8 +30,8 @@ func TestGuessNeedsAStreakOfOneConnection(t *testing.T) {
 		"two events of another": {[]syscall.EpollEvent{b, a}, true, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var g guess
-			for range guessAfter {
+			var g eventPrediction
+			for range predictAfter {
 				if _, ok := g.next(); ok {
 					t.Fatalf("a guess after %d events", g.streak)
 				}
@@ -41,7 +41,7 @@ func TestGuessNeedsAStreakOfOneConnection(t *testing.T) {
 				g.fetched(nil, true)
 			}
 			if ev, ok := g.next(); !ok || ev != a {
-				t.Fatalf("%v, %v after %d events", ev, ok, guessAfter)
+				t.Fatalf("%v, %v after %d events", ev, ok, predictAfter)
 			}
 			g.fetched(nil, false)
 			g.fetched(c.last, c.waited)
@@ -68,7 +68,7 @@ func TestEventsThatWereNotExpectedAreServed(t *testing.T) {
 	ask := func(nc net.Conn) {
 		t.Helper()
 		w.g.get(0).quicken()
-		for range 2 * guessAfter {
+		for range 2 * predictAfter {
 			w.ask(nc, "hello")
 		}
 	}

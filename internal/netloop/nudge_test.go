@@ -33,21 +33,21 @@ func TestNudgesComeUntilHandlersHaveWaitedLong(t *testing.T) {
 	servertest.Must(t, l.open())
 	defer l.set.file.Close()
 	defer l.yielder.file.Close()
-	defer unix.Close(l.nudger.fd)
+	defer unix.Close(l.waker.fd)
 	begun := clock.now()
-	p := &Poller{l: l, nudges: true, begun: begun}
-	for _, nudge := range nudges {
+	p := &Poller{l: l, needsWaker: true, begun: begun}
+	for _, nudge := range wakeTimes {
 		if p.poll(0) {
-			t.Fatalf("%d events", p.got)
+			t.Fatalf("%d events", p.fetched)
 		}
-		if next := l.nudger.next - begun; next != nudge {
+		if next := l.waker.next - begun; next != nudge {
 			t.Fatalf("the next nudge comes after %v, want %v", next, nudge)
 		}
 		comes(t, fmt.Sprint("the nudge after ", nudge), l.set.fd)
 		clock.pass(begun + nudge - clock.now())
 	}
-	if p.poll(0) || l.nudger.next > clock.now() {
-		t.Errorf("a nudge more, at %v", l.nudger.next-begun)
+	if p.poll(0) || l.waker.next > clock.now() {
+		t.Errorf("a nudge more, at %v", l.waker.next-begun)
 	}
 }
 
@@ -55,7 +55,7 @@ func TestNudgesThatComeSoonEnoughAreKept(t *testing.T) {
 	set, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	servertest.Must(t, err)
 	defer unix.Close(set)
-	nudge, err := newNudger(set)
+	nudge, err := newTimerWaker(set)
 	servertest.Must(t, err)
 	defer unix.Close(nudge.fd)
 	now := time.Hour
@@ -77,40 +77,40 @@ func TestNudgesAreTriedOut(t *testing.T) {
 	for _, tt := range []struct {
 		name          string
 		without, with time.Duration // times of handlers
-		phase         nudgePhase
+		phase         wakerPhase
 	}{
-		{"handlers that sleep", ms, ms / 2, nudgesOn},
-		{"handlers that sleep, a little", ms, ms * 19 / 20, nudgesOff},
-		{"handlers that wait for others", ms, ms, nudgesOff},
-		{"handlers that are slower with nudges", ms, 2 * ms, nudgesOff},
-		{"handlers that wait for long", time.Hour, time.Second, nudgesOff},
-		{"handlers that return at once", 0, 0, nudgesOff},
+		{"handlers that sleep", ms, ms / 2, wakerOn},
+		{"handlers that sleep, a little", ms, ms * 19 / 20, wakerOff},
+		{"handlers that wait for others", ms, ms, wakerOff},
+		{"handlers that are slower with nudges", ms, 2 * ms, wakerOff},
+		{"handlers that wait for long", time.Hour, time.Second, wakerOff},
+		{"handlers that return at once", 0, 0, wakerOff},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var nudge nudger
+			var nudge timerWaker
 			now := time.Hour
 			for round := range 7 {
-				if nudge.record(ms, now); nudge.phase != nudgesBaseline {
+				if nudge.record(ms, now); nudge.phase != wakerBaseline {
 					t.Fatalf("round %d begins with phase %d", round, nudge.phase)
 				}
-				for _, phase := range []nudgePhase{nudgesBaseline, nudgesStarting, nudgesMeasured} {
+				for _, phase := range []wakerPhase{wakerBaseline, wakerStarting, wakerMeasured} {
 					for n := range trialHandlers {
-						if nudge.phase != phase || nudge.nudging() != (phase != nudgesBaseline) {
+						if nudge.phase != phase || nudge.enabled() != (phase != wakerBaseline) {
 							t.Fatalf("phase %d after %d handlers of phase %d", nudge.phase, n, phase)
 						}
 						now += ms
 						took := tt.without
-						if phase == nudgesMeasured {
+						if phase == wakerMeasured {
 							took = tt.with
 						}
 						nudge.record(took, now)
 					}
 				}
-				if nudge.phase != tt.phase || nudge.nudging() != (tt.phase == nudgesOn) {
+				if nudge.phase != tt.phase || nudge.enabled() != (tt.phase == wakerOn) {
 					t.Fatalf("phase %d, want %d", nudge.phase, tt.phase)
 				}
-				holds := helpFor
-				if tt.phase == nudgesOff {
+				holds := wakerOnTime
+				if tt.phase == wakerOff {
 					holds = min(pauseMin<<round, pauseMax)
 				}
 				now += holds - 1
@@ -124,7 +124,7 @@ func TestNudgesAreTriedOut(t *testing.T) {
 }
 
 func TestNudgesAreNoEvents(t *testing.T) {
-	nudge := nudger{fd: 7}
+	nudge := timerWaker{fd: 7}
 	events := []syscall.EpollEvent{{Fd: 3}, {Fd: 7}, {Fd: 4}, {Fd: 5}}
 	if n := nudge.remove(events); n != 3 || events[0].Fd != 3 || events[1].Fd != 4 || events[2].Fd != 5 {
 		t.Errorf("%d of %v", n, events)
@@ -138,13 +138,13 @@ func TestNudgesAreNoEvents(t *testing.T) {
 func TestLoopsAreNudgedBesideHandlersThatWait(t *testing.T) {
 	for name, tt := range map[string]struct {
 		handlers int
-		phase    nudgePhase
+		phase    wakerPhase
 		want     bool
 	}{
-		"enough handlers":  {nudgeMin, nudgesOn, true},
-		"a measurement":    {nudgeMin, nudgesMeasured, true},
-		"too few handlers": {nudgeMin - 1, nudgesOn, false},
-		"nudges are off":   {nudgeMin, nudgesOff, false},
+		"enough handlers":  {wakerMinHandlers, wakerOn, true},
+		"a measurement":    {wakerMinHandlers, wakerMeasured, true},
+		"too few handlers": {wakerMinHandlers - 1, wakerOn, false},
+		"nudges are off":   {wakerMinHandlers, wakerOff, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// this clock stands still, so the first nudge is all there is
@@ -152,7 +152,7 @@ func TestLoopsAreNudgedBesideHandlersThatWait(t *testing.T) {
 			w := newWorldAt(t, 1, clock.now)
 			l := w.g.get(0)
 			l.mu.Lock()
-			l.nudger.phase, l.nudger.left, l.nudger.until = tt.phase, trialHandlers, clock.now()+time.Hour
+			l.waker.phase, l.waker.left, l.waker.until = tt.phase, trialHandlers, clock.now()+time.Hour
 			l.mu.Unlock()
 			for range tt.handlers {
 				w.send(w.call(func(byte) { <-w.free }), "x")
@@ -160,12 +160,12 @@ func TestLoopsAreNudgedBesideHandlersThatWait(t *testing.T) {
 			w.rest(l, tt.handlers)
 			begun := clock.now()
 			if tt.want {
-				comes(t, "a nudge", l.nudger.fd)
+				comes(t, "a nudge", l.waker.fd)
 			}
 			w.release()
 			w.close()
-			if armed := l.nudger.next == begun+nudges[0]; armed != tt.want {
-				t.Errorf("the nudge is at %v, and the last handler began at %v", l.nudger.next, begun)
+			if armed := l.waker.next == begun+wakeTimes[0]; armed != tt.want {
+				t.Errorf("the nudge is at %v, and the last handler began at %v", l.waker.next, begun)
 			}
 		})
 	}

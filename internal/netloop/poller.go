@@ -43,13 +43,13 @@ import (
 // The loop makes all its decisions about time by its own clock, now. A test moves that clock
 // by hand.
 type Loop struct {
-	set       pollable // the epoll set
-	now       func() time.Duration
-	yielder   yielder
-	lastYield time.Duration // when the leader last yielded, or waited for events
-	nudger    nudger
-	guess     guess
-	wheel     wheel
+	set        pollable // the epoll set
+	now        func() time.Duration
+	yielder    yielder
+	lastYield  time.Duration // when the leader last yielded, or waited for events
+	waker      timerWaker
+	prediction eventPrediction
+	wheel      wheel
 
 	mu sync.Mutex
 	// queue[next:fetched] are the events that no poller has begun to serve. The
@@ -70,10 +70,10 @@ type Loop struct {
 	timerRuns bool
 	begunSeen time.Duration // the value of begun when the timer last fired
 
-	idle    []*Poller   // parked; the first one is parked longest
-	spare   int         // how many of them were not needed since trim last ran
-	trimmer *time.Timer // runs trim; nil while there are no pollers to end
-	running sync.WaitGroup
+	idle     []*Poller   // parked; the first one is parked longest
+	unneeded int         // how many of them were not needed since trim last ran
+	trimmer  *time.Timer // runs trim; nil while there are no pollers to end
+	running  sync.WaitGroup
 }
 
 // pollable is a descriptor that Go's network poller watches.
@@ -125,7 +125,7 @@ func (l *Loop) open() error {
 		_ = l.set.file.Close()
 		return err
 	}
-	if l.nudger, err = newNudger(fd); err != nil {
+	if l.waker, err = newTimerWaker(fd); err != nil {
 		_ = l.set.file.Close()
 		_ = l.yielder.file.Close()
 	}
@@ -149,7 +149,7 @@ func (l *Loop) close() {
 	l.wheel.stop()
 	l.running.Wait()
 	_ = l.yielder.file.Close()
-	_ = unix.Close(l.nudger.fd)
+	_ = unix.Close(l.waker.fd)
 }
 
 // add registers c with the epoll set. patience is the time to its first deadline.
@@ -202,17 +202,17 @@ type Poller struct {
 	// here since making a func value of a method allocates
 	fetchFunc, yieldFunc func(uintptr) bool
 
-	got        int           // how many events it has fetched; -1 after an error
+	fetched    int           // how many events it has fetched; -1 after an error
 	waited     bool          // it had to wait for them
-	nudges     bool          // handlers are running that may benefit from a nudge
-	guesses    bool          // no handler is running, and none is expected to be slow
+	needsWaker bool          // handlers are running that may benefit from a nudge
+	predicts   bool          // no handler is running, and none is expected to be slow
 	begun      time.Duration // when the last of the running handlers began
 	hasPoked   bool          // it has poked the yielder and waits
 	now        time.Duration // the clock when it was last read
 	eventAt    time.Duration // when it began with an event, for EventTime; 0 if unknown
 	unrecorded time.Duration // the time of the last handler, if no event is known to have waited for it
 	checked    time.Duration // when lockedToThread was last called
-	leaving    bool          // it ends instead of serving on
+	exiting    bool          // it ends instead of serving on
 }
 
 // wakePoller wakes a parked poller, or starts one if there is none. mu is held.
@@ -222,7 +222,7 @@ func (l *Loop) wakePoller() {
 		p := l.idle[n-1]
 		l.idle[n-1] = nil
 		l.idle = l.idle[:n-1]
-		l.spare = min(l.spare, n-1)
+		l.unneeded = min(l.unneeded, n-1)
 		p.wake <- struct{}{}
 		return
 	}
@@ -236,26 +236,26 @@ func (l *Loop) wakePoller() {
 // again when the set is ready.
 func (p *Poller) poll(uintptr) bool {
 	l := p.l
-	if p.waited && p.guesses {
-		if ev, ok := l.guess.next(); ok {
-			l.queue[0], p.got = ev, 1
+	if p.waited && p.predicts {
+		if ev, ok := l.prediction.next(); ok {
+			l.queue[0], p.fetched = ev, 1
 			return true
 		}
 	}
 	n, errno := rawsys.Poll(l.set.fd, l.queue[:])
 	if n < 0 && errno != syscall.EINTR {
-		p.got = -1
+		p.fetched = -1
 		return true
 	}
-	l.guess.fetched(l.queue[:max(n, 0)], p.waited)
-	p.got = l.nudger.remove(l.queue[:max(n, 0)])
-	if p.got == 0 {
+	l.prediction.fetched(l.queue[:max(n, 0)], p.waited)
+	p.fetched = l.waker.remove(l.queue[:max(n, 0)])
+	if p.fetched == 0 {
 		p.waited = true
-		if p.nudges {
-			l.nudger.arm(p.begun, l.now())
+		if p.needsWaker {
+			l.waker.arm(p.begun, l.now())
 		}
 	}
-	return p.got != 0
+	return p.fetched != 0
 }
 
 // yield lets goroutines and descriptors go first that are ready by now. Only the leader
@@ -308,7 +308,7 @@ func (p *Poller) run(woken bool) {
 	}
 	p.now = l.now()
 	p.checked = p.now
-	for !l.closed && !p.leaving {
+	for !l.closed && !p.exiting {
 		switch {
 		case l.next < l.fetched:
 			p.serve()
@@ -331,29 +331,29 @@ func (p *Poller) wait() {
 	l := p.l
 	l.hasLeader = true
 	others := l.pace.slow && l.serving > 0
-	p.nudges = others && l.serving >= nudgeMin && l.nudger.nudging()
-	p.guesses = !l.pace.slow && l.serving == 0
+	p.needsWaker = others && l.serving >= wakerMinHandlers && l.waker.enabled()
+	p.predicts = !l.pace.slow && l.serving == 0
 	p.begun = l.begun
 	l.mu.Unlock()
-	p.got, p.waited = 0, false
+	p.fetched, p.waited = 0, false
 	err := l.set.raw.Read(p.fetchFunc)
 	p.now = l.now()
 	switch {
 	case p.waited:
 		l.lastYield = p.now
-	case p.got > 0 && (others || p.now-l.lastYield > yieldAfter):
+	case p.fetched > 0 && (others || p.now-l.lastYield > yieldAfter):
 		p.yield()
 	}
 	l.mu.Lock()
 	l.hasLeader = false
-	l.next, l.fetched = 0, max(p.got, 0)
+	l.next, l.fetched = 0, max(p.fetched, 0)
 	if !p.waited && l.fetched > 0 && (l.fetched > 1 || l.queue[0].Fd != l.last) {
 		// these events may have waited for the last handler
 		l.pace.record(p.unrecorded, p.now)
 	}
 	p.unrecorded = 0
-	if err != nil || p.got < 0 {
-		p.leaving = true
+	if err != nil || p.fetched < 0 {
+		p.exiting = true
 	}
 }
 
@@ -385,7 +385,7 @@ func (p *Poller) serve() {
 	l.mu.Lock()
 	l.serving--
 	if l.pace.slow {
-		l.nudger.record(took, now)
+		l.waker.record(took, now)
 	}
 	if l.changes != changes || l.next < l.fetched {
 		l.pace.record(took, now)
@@ -395,7 +395,7 @@ func (p *Poller) serve() {
 	}
 	if now-p.checked > lockCheck {
 		p.checked = now
-		p.leaving = p.leaving || lockedToThread()
+		p.exiting = p.exiting || lockedToThread()
 	}
 }
 
@@ -422,7 +422,7 @@ func (p *Poller) park() {
 	p.unrecorded = 0
 	l.idle = append(l.idle, p)
 	if len(l.idle) > keepIdle && l.trimmer == nil {
-		l.spare = 0
+		l.unneeded = 0
 		l.trimmer = time.AfterFunc(trimEvery, l.trim)
 	}
 	l.mu.Unlock()
@@ -430,7 +430,7 @@ func (p *Poller) park() {
 	now := l.now()
 	l.mu.Lock()
 	p.now = now
-	if !p.leaving {
+	if !p.exiting {
 		l.starting--
 	}
 }
@@ -442,15 +442,15 @@ func (l *Loop) trim() {
 	if l.closed {
 		return
 	}
-	n := max(min(l.spare, len(l.idle)-keepIdle), 0)
+	n := max(min(l.unneeded, len(l.idle)-keepIdle), 0)
 	for _, p := range l.idle[:n] {
-		p.leaving = true
+		p.exiting = true
 		p.wake <- struct{}{}
 	}
 	kept := copy(l.idle, l.idle[n:])
 	clear(l.idle[kept:])
 	l.idle = l.idle[:kept]
-	l.spare = kept
+	l.unneeded = kept
 	if kept > keepIdle {
 		l.trimmer.Reset(trimEvery)
 	} else {

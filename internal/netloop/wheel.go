@@ -38,9 +38,9 @@ const (
 // an owner when its deadline passed.
 const busyTicks = 5
 
-// plannedNone is the planned tick of a connection while the wheel finds out whether
+// wheelTickNone is the planned tick of a connection while the wheel finds out whether
 // it may remove the connection. It is later than any deadline.
-const plannedNone = math.MaxUint64
+const wheelTickNone = math.MaxUint64
 
 // wheel is a hierarchical timing wheel. A connection whose deadline becomes later, as it
 // does with every request, stays in its slot, and gets another slot when the wheel reaches
@@ -67,7 +67,7 @@ func (w *wheel) start(now func() time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now, w.last = now, tickOf(now())
-	w.timer = time.AfterFunc(time.Hour, w.turn)
+	w.timer = time.AfterFunc(time.Hour, w.checkDue)
 	w.timer.Stop()
 }
 
@@ -78,8 +78,8 @@ func (w *wheel) stop() {
 	w.timer.Stop()
 }
 
-// plan makes the wheel check c, which the caller owns, at its deadline or before.
-func (w *wheel) plan(c *Conn) {
+// schedule makes the wheel check c, which the caller owns, at its deadline or before.
+func (w *wheel) schedule(c *Conn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.stopped {
@@ -90,7 +90,7 @@ func (w *wheel) plan(c *Conn) {
 		w.last = max(w.last, tickOf(w.now())-1)
 	}
 	at := c.deadline.Load()
-	planned := c.planned.Load()
+	planned := c.wheelTick.Load()
 	if at == 0 || planned != 0 && planned <= at {
 		return
 	}
@@ -109,13 +109,13 @@ func (w *wheel) setAlarm(at uint64) {
 	w.timer.Reset(time.Duration(at-1)*tick - w.now())
 }
 
-// forget removes c, which is closed, from the wheel.
-func (w *wheel) forget(c *Conn) {
+// remove removes c, which is closed, from the wheel.
+func (w *wheel) remove(c *Conn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if c.planned.Load() != 0 {
+	if c.wheelTick.Load() != 0 {
 		c.unlink()
-		c.planned.Store(0)
+		c.wheelTick.Store(0)
 	}
 }
 
@@ -133,7 +133,7 @@ func (w *wheel) place(c *Conn, at uint64) uint64 {
 		c.next.prevNext = &c.next
 	}
 	*slot = c
-	c.planned.Store(at)
+	c.wheelTick.Store(at)
 	return at
 }
 
@@ -162,8 +162,8 @@ func (w *wheel) upcoming() (at uint64, level, slot int, ok bool) {
 	return 0, 0, 0, false
 }
 
-// turn checks all connections that are due.
-func (w *wheel) turn() {
+// checkDue checks all connections that are due.
+func (w *wheel) checkDue() {
 	w.mu.Lock()
 	due := w.advance(tickOf(w.now()), nil)
 	w.alarm = 0
@@ -212,16 +212,16 @@ func (w *wheel) check(c *Conn) (expired bool) {
 			// an owner that sets the deadline from here on finds that it must
 			// call plan, and waits there for mu; planned becomes 0 only after
 			// the last use of c
-			c.planned.Store(plannedNone)
+			c.wheelTick.Store(wheelTickNone)
 			if c.deadline.Load() == 0 {
-				c.planned.Store(0)
+				c.wheelTick.Store(0)
 				return false
 			}
 			continue
 		case deadline > w.last:
 			w.place(c, deadline)
 		case c.state.CompareAndSwap(stateIdle, stateBusy):
-			c.planned.Store(0)
+			c.wheelTick.Store(0)
 			return true
 		default:
 			// its owner will most likely move the deadline
@@ -246,7 +246,7 @@ func (c *Conn) expire() {
 				c.deadline.Store(0)
 				alive = c.handler.Expire()
 			} else if deadline != 0 {
-				c.loop.wheel.plan(c)
+				c.loop.wheel.schedule(c)
 			}
 			if !alive || c.release() || !c.handler.Serve(&Poller{}) {
 				return

@@ -21,7 +21,7 @@ func (w *wheel) put(c *Conn, at uint64) {
 	c.deadline.Store(at)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if planned := c.planned.Load(); planned != 0 {
+	if planned := c.wheelTick.Load(); planned != 0 {
 		if planned <= at {
 			return
 		}
@@ -40,8 +40,8 @@ func TestWheelExpiresAtTheTick(t *testing.T) {
 			if due := w.advance(last+ahead-1, nil); len(due) != 0 {
 				t.Errorf("from %d: expired before %d more ticks", last, ahead)
 			}
-			if due := w.advance(last+ahead, nil); len(due) != 1 || due[0] != c || c.planned.Load() != 0 {
-				t.Errorf("from %d: not expired after %d ticks, planned for %d", last, ahead, c.planned.Load())
+			if due := w.advance(last+ahead, nil); len(due) != 1 || due[0] != c || c.wheelTick.Load() != 0 {
+				t.Errorf("from %d: not expired after %d ticks, planned for %d", last, ahead, c.wheelTick.Load())
 			}
 		}
 	}
@@ -65,8 +65,8 @@ func TestWheelExpiresEachInItsTurn(t *testing.T) {
 		case 1:
 			// as Close does
 			c.deadline.Store(0)
-			w.forget(c)
-			if c.planned.Load() != 0 || c.prevNext != nil {
+			w.remove(c)
+			if c.wheelTick.Load() != 0 || c.prevNext != nil {
 				t.Fatal("a forgotten connection is still planned")
 			}
 		case 2, 3, 4, 5:
@@ -127,7 +127,7 @@ func TestWheelSeesADeadlineThatIsSetMeanwhile(t *testing.T) {
 			// as SetDeadline does
 			const near = 1020
 			c.deadline.Store(near)
-			if planned := c.planned.Load(); planned == 0 || near < planned {
+			if planned := c.wheelTick.Load(); planned == 0 || near < planned {
 				w.put(c, near)
 			}
 		}()
@@ -135,7 +135,7 @@ func TestWheelSeesADeadlineThatIsSetMeanwhile(t *testing.T) {
 		w.advance(1010, nil)
 		w.mu.Unlock()
 		<-done
-		if planned := c.planned.Load(); planned == 0 || planned > 1020 {
+		if planned := c.wheelTick.Load(); planned == 0 || planned > 1020 {
 			t.Fatalf("checks again at tick %d, want 1020 at the latest", planned)
 		}
 	}
@@ -151,7 +151,7 @@ func TestWheelWakesForNothing(t *testing.T) {
 	for i := range conns {
 		at := tickOf(now) + 6000 + uint64(i) // a minute and more
 		conns[i].deadline.Store(at)
-		w.plan(&conns[i])
+		w.schedule(&conns[i])
 	}
 	end := w.last + 6000 - 1
 	wakes := 0

@@ -7,12 +7,12 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// Call is a request in a Lane, whose response is an R. It has two holders: the caller, and
-// its lane. The last holder to drop it returns it to its Lanes.
+// Call is a request in a ConnQueue, whose response is an R. It has two holders: the caller, and
+// its lane. The last holder to drop it returns it to its Pool.
 type Call[R any] struct {
-	links links[R] // guarded by the mutex of the lane
-	lane  *Lane[R]
-	home  *sync.Pool
+	links     links[R] // guarded by the mutex of the lane
+	connQueue *ConnQueue[R]
+	home      *sync.Pool
 
 	// The fields that describe the request are set before it is enqueued.
 
@@ -47,9 +47,9 @@ type Call[R any] struct {
 type callPhase uint8
 
 const (
-	callAwaited  callPhase = iota // the caller waits
-	callLeft                      // the caller does not wait any more
-	callFinished                  // there is a result, and done delivers a value
+	callAwaited   callPhase = iota // the caller waits
+	callAbandoned                  // the caller does not wait any more
+	callFinished                   // there is a result, and done delivers a value
 )
 
 // maxKeptRequest is the largest memory of a request kept for the next one.
@@ -61,15 +61,15 @@ func (call *Call[R]) Lock() { call.mu.Lock() }
 // Unlock undoes Lock.
 func (call *Call[R]) Unlock() { call.mu.Unlock() }
 
-// Drop releases the call for n of its holders.
-func (call *Call[R]) Drop(n int32) {
+// Release releases the call for n of its holders.
+func (call *Call[R]) Release(n int32) {
 	if call.holders.Add(-n) > 0 {
 		return
 	}
 	if cap(call.Out) > maxKeptRequest {
 		call.Out = nil
 	}
-	call.lane, call.Response, call.err = nil, nil, nil
+	call.connQueue, call.Response, call.err = nil, nil, nil
 	call.phase = callAwaited
 	call.home.Put(call)
 }
@@ -80,18 +80,18 @@ func (call *Call[R]) Done() <-chan struct{} { return call.done }
 // Result returns the result. It is valid after Done has delivered.
 func (call *Call[R]) Result() error { return call.err }
 
-// Leave gives the call up because of err, unless it has a result already, and returns the
+// Abandon gives the call up because of err, unless it has a result already, and returns the
 // result. Afterwards the lane does not touch the response.
-func (call *Call[R]) Leave(err error) error {
+func (call *Call[R]) Abandon(err error) error {
 	call.mu.Lock()
 	if call.phase == callFinished {
 		call.mu.Unlock()
 		<-call.done
 		return call.err
 	}
-	call.phase, call.Response = callLeft, nil
+	call.phase, call.Response = callAbandoned, nil
 	call.mu.Unlock()
-	call.lane.forsake(call)
+	call.connQueue.abandon(call)
 	return err
 }
 
@@ -105,15 +105,15 @@ func (call *Call[R]) finish(err error) bool {
 		call.done <- struct{}{}
 	}
 	call.mu.Unlock()
-	call.Drop(1)
+	call.Release(1)
 	return waited
 }
 
-// isLeft reports whether the caller has given up the call.
-func (call *Call[R]) isLeft() bool {
+// isAbandoned reports whether the caller has given up the call.
+func (call *Call[R]) isAbandoned() bool {
 	call.mu.Lock()
 	defer call.mu.Unlock()
-	return call.phase == callLeft
+	return call.phase == callAbandoned
 }
 
 // links connects a call to its neighbours in a list.

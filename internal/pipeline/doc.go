@@ -4,5 +4,5 @@
 // calls when a connection ends.
 //
 // It does not parse responses: a reader that the user of the package provides reports
-// where they begin and end. Start with Lanes.
+// where they begin and end. Start with Pool.
 package pipeline

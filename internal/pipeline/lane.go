@@ -14,16 +14,16 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/http1"
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
-// Lane is one connection of a Lanes, or the place for one, with the calls that wait for it.
+// ConnQueue is one connection of a Pool, or the place for one, with the calls that wait for it.
 //
 // A goroutine, the writer, runs while there are calls or a connection. It connects, sends the
 // calls in queue, unless a caller does (help), and cleans up after the connection. Each
 // connection has a second goroutine, the reader, which assigns responses to the calls in sent.
-type Lane[R any] struct {
-	all  *Lanes[R]
+type ConnQueue[R any] struct {
+	pool *Pool[R]
 	conf *Config[R]
 	load atomic.Int64  // calls in both lists, and about to be added
 	wake chan struct{} // wakes the waiting writer
@@ -36,13 +36,13 @@ type Lane[R any] struct {
 	writer writerPhase
 
 	// about the connection
-	conn      *clientconn.Conn // nil if there is none
-	state     http1.ClientConn
-	haste     writeHaste
-	wrote     uint64        // bytes handed over for sending
-	written   uint64        // bytes that were sent
-	answered  int           // responses received on it
-	idleSince time.Duration // on clock.Monotonic
+	conn          *clientconn.Conn // nil if there is none
+	state         http1.ClientConn
+	writeDeadline writeDeadline
+	wrote         uint64        // bytes handed over for sending
+	written       uint64        // bytes that were sent
+	answered      int           // responses received on it
+	idleSince     time.Duration // on clock.Monotonic
 
 	// learned from earlier connections
 	window    int // largest number of calls in sent
@@ -53,36 +53,36 @@ type Lane[R any] struct {
 	timer *time.Timer // the writer's, nil before the first time
 }
 
-// writerPhase is the state of the writer of a Lane.
+// writerPhase is the state of the writer of a ConnQueue.
 type writerPhase uint8
 
 const (
-	writerAbsent writerPhase = iota // there is none
-	writerWorks                     // it checks the lists before it waits
-	writerWaits                     // it must be woken after changes
-	writerHelped                    // it waits, and a caller writes instead
-	writerNeeded                    // it must be woken when that caller has written
+	writerAbsent   writerPhase = iota // there is none
+	writerWorks                       // it checks the lists before it waits
+	writerWaits                       // it must be woken after changes
+	writerBypassed                    // it waits, and a caller writes instead
+	writerNeeded                      // it must be woken when that caller has written
 )
 
-// writeHaste is the kind of deadline of a write.
-type writeHaste uint8
+// writeDeadline is the kind of deadline of a write.
+type writeDeadline uint8
 
 const (
-	hasteNone  writeHaste = iota // WriteTimeout applies
-	hasteEarly                   // a shorter deadline: the response arrived during the write
-	hastePast                    // the same deadline still, but that request was written
+	deadlineNormal writeDeadline = iota // WriteTimeout applies
+	deadlineEarly                       // a shorter deadline: the response arrived during the write
+	deadlinePast                        // the same deadline still, but that request was written
 )
 
 // enqueue adds a call that load already counts, and makes sure that it is sent: by the writer,
 // or by enqueue itself, which may therefore wait for the write of a Patient call. It reports
 // whether there was room.
-func (l *Lane[R]) enqueue(call *Call[R]) bool {
+func (l *ConnQueue[R]) enqueue(call *Call[R]) bool {
 	l.mu.Lock()
 	if l.queue.n >= l.conf.MaxPending {
 		l.mu.Unlock()
 		return false
 	}
-	call.lane = l
+	call.connQueue = l
 	l.queue.push(call)
 	l.queued += len(call.Out)
 	l.waited++
@@ -90,8 +90,8 @@ func (l *Lane[R]) enqueue(call *Call[R]) bool {
 	case l.writer == writerAbsent:
 		l.writer = writerWorks
 		go l.run()
-	case l.mayHelp(call):
-		l.help(call)
+	case l.mayWriteInline(call):
+		l.writeInline(call)
 	default:
 		l.signal()
 	}
@@ -100,19 +100,19 @@ func (l *Lane[R]) enqueue(call *Call[R]) bool {
 }
 
 // signal wakes the writer if it waits, as soon as no caller writes instead. The mutex is held.
-func (l *Lane[R]) signal() {
+func (l *ConnQueue[R]) signal() {
 	switch l.writer {
 	case writerWaits:
 		l.writer = writerWorks
 		l.wake <- struct{}{}
-	case writerHelped:
+	case writerBypassed:
 		l.writer = writerNeeded
 	}
 }
 
 // await makes the writer wait for changes, or for the timer, and reports whether the timer
 // fired first. The mutex is held before and after the wait.
-func (l *Lane[R]) await(timer *time.Timer) (expired bool) {
+func (l *ConnQueue[R]) await(timer *time.Timer) (expired bool) {
 	l.writer = writerWaits
 	l.mu.Unlock()
 	select {
@@ -135,7 +135,7 @@ func (l *Lane[R]) await(timer *time.Timer) (expired bool) {
 }
 
 // end removes a call from its list and gives it its result. The mutex is held.
-func (l *Lane[R]) end(call *Call[R], err error) {
+func (l *ConnQueue[R]) end(call *Call[R], err error) {
 	l.unlink(call)
 	l.load.Add(-1)
 	if call.finish(err) {
@@ -143,19 +143,19 @@ func (l *Lane[R]) end(call *Call[R], err error) {
 	}
 }
 
-func (l *Lane[R]) unlink(call *Call[R]) {
+func (l *ConnQueue[R]) unlink(call *Call[R]) {
 	queued := call.links.list == &l.queue
 	call.links.list.remove(call)
 	if queued {
 		l.queued -= len(call.Out)
-		l.all.signalRoom()
+		l.pool.signalRoom()
 	}
 }
 
-// forsake records that the caller has given up the call. A call that was sent keeps its place,
+// abandon records that the caller has given up the call. A call that was sent keeps its place,
 // since its response will arrive; but if no caller waits for any response of the connection,
 // the connection is closed, so that later calls need not wait.
-func (l *Lane[R]) forsake(call *Call[R]) {
+func (l *ConnQueue[R]) abandon(call *Call[R]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waited--
@@ -171,7 +171,7 @@ func (l *Lane[R]) forsake(call *Call[R]) {
 }
 
 // run is the writer.
-func (l *Lane[R]) run() {
+func (l *ConnQueue[R]) run() {
 	out := bufpool.Get(l.conf.WriteSize)
 	defer func() { bufpool.Put(out) }()
 	for {
@@ -183,7 +183,7 @@ func (l *Lane[R]) run() {
 		l.state.Open()
 		l.state.Advance(http1.SendsRequest)
 		l.state.Advance(http1.AwaitsResponse)
-		l.conn, l.haste = conn, hasteNone
+		l.conn, l.writeDeadline = conn, deadlineNormal
 		l.wrote, l.written, l.answered = 0, 0, 0
 		l.idleSince = clock.Monotonic()
 		l.mu.Unlock()
@@ -191,11 +191,11 @@ func (l *Lane[R]) run() {
 		read := make(chan error, 1)
 		go func() {
 			err := reader()
-			l.hangUp(conn)
+			l.readerEnded(conn)
 			read <- err
 		}()
 		l.send(conn, out)
-		l.tidy(conn, <-read)
+		l.requeueUnsent(conn, <-read)
 		if cap(out.B) > maxKeptRequest {
 			bufpool.Put(out)
 			out = bufpool.Get(l.conf.WriteSize)
@@ -205,7 +205,7 @@ func (l *Lane[R]) run() {
 
 // connect returns a connection, or nil if no remaining call needs one: then the writer ends.
 // Calls that wait while an attempt fails fail with it.
-func (l *Lane[R]) connect() (conn *clientconn.Conn, read func() error) {
+func (l *ConnQueue[R]) connect() (conn *clientconn.Conn, read func() error) {
 	for {
 		if !l.mayConnect() {
 			return nil, nil
@@ -225,7 +225,7 @@ func (l *Lane[R]) connect() (conn *clientconn.Conn, read func() error) {
 
 // mayConnect waits until it is time to connect, and reports whether a call still
 // needs it.
-func (l *Lane[R]) mayConnect() bool {
+func (l *ConnQueue[R]) mayConnect() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for l.queue.n > 0 {
@@ -242,7 +242,7 @@ func (l *Lane[R]) mayConnect() bool {
 }
 
 // startTimer returns a timer, which the caller stops.
-func (l *Lane[R]) startTimer(d time.Duration) *time.Timer {
+func (l *ConnQueue[R]) startTimer(d time.Duration) *time.Timer {
 	if l.timer == nil {
 		l.timer = time.NewTimer(d)
 	} else {
@@ -258,14 +258,14 @@ const (
 
 // backOff delays the next attempt to connect: by twice the last delay, give or take a quarter,
 // so that many clients do not reconnect at the same moment. The mutex is held.
-func (l *Lane[R]) backOff() {
+func (l *ConnQueue[R]) backOff() {
 	wait := min(minBackoff<<min(l.failures, 10), maxBackoff)
 	l.failures++
 	l.notBefore = time.Now().Add(wait*3/4 + rand.N(wait/2))
 }
 
 // send sends the calls in queue until the connection ends.
-func (l *Lane[R]) send(conn *clientconn.Conn, out *bufpool.Buffer) {
+func (l *ConnQueue[R]) send(conn *clientconn.Conn, out *bufpool.Buffer) {
 	idle := time.NewTimer(l.conf.MaxIdle)
 	defer idle.Stop()
 	for l.nextBatch(conn, out, idle) {
@@ -281,12 +281,12 @@ func (l *Lane[R]) send(conn *clientconn.Conn, out *bufpool.Buffer) {
 }
 
 // sendFailed accounts for a write that has ended after n bytes. The mutex is held.
-func (l *Lane[R]) sendFailed(conn *clientconn.Conn, n int, err error) {
+func (l *ConnQueue[R]) sendFailed(conn *clientconn.Conn, n int, err error) {
 	l.written += uint64(n)
 	l.wrote = l.written
 	event := http1.SendFails
-	if neterr.IsTimeout(err) {
-		if l.haste != hasteEarly {
+	if netio.IsTimeout(err) {
+		if l.writeDeadline != deadlineEarly {
 			event = http1.SendTimesOut
 		}
 		_ = conn.Net().Close()
@@ -297,10 +297,10 @@ func (l *Lane[R]) sendFailed(conn *clientconn.Conn, n int, err error) {
 }
 
 // sendEnded accounts for a write that has written all bytes. The mutex is held.
-func (l *Lane[R]) sendEnded() {
+func (l *ConnQueue[R]) sendEnded() {
 	l.written = l.wrote
-	if l.haste == hasteEarly {
-		l.haste = hastePast
+	if l.writeDeadline == deadlineEarly {
+		l.writeDeadline = deadlinePast
 	}
 	if l.state.Sending() == http1.SendingLast {
 		l.state.Advance(http1.SendEnds)
@@ -309,7 +309,7 @@ func (l *Lane[R]) sendEnded() {
 
 // nextBatch waits for calls, moves them to sent and their bytes to out. It reports whether
 // there is something to send. If not, there never will be on this connection.
-func (l *Lane[R]) nextBatch(conn *clientconn.Conn, out *bufpool.Buffer, idle *time.Timer) bool {
+func (l *ConnQueue[R]) nextBatch(conn *clientconn.Conn, out *bufpool.Buffer, idle *time.Timer) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	// the last batch was written to its end
@@ -348,7 +348,7 @@ func (l *Lane[R]) nextBatch(conn *clientconn.Conn, out *bufpool.Buffer, idle *ti
 }
 
 // collect waits for more calls to send together, if so configured.
-func (l *Lane[R]) collect() {
+func (l *ConnQueue[R]) collect() {
 	if l.conf.MaxBatchDelay <= 0 {
 		l.gather()
 		return
@@ -367,7 +367,7 @@ func (l *Lane[R]) collect() {
 // costs more than that. Otherwise batches of one call each would never end: each call would
 // arrive while the one before it is written. The mutex is held when gather is called and when
 // it returns.
-func (l *Lane[R]) gather() {
+func (l *ConnQueue[R]) gather() {
 	if l.queue.n < l.together || l.sent.n > 0 {
 		l.mu.Unlock()
 		runtime.Gosched()
@@ -379,16 +379,16 @@ func (l *Lane[R]) gather() {
 // isStale reports whether the server has closed the idle connection, or has sent unsolicited
 // bytes. The reader will notice, but it may not have run yet. With TLS only the reader knows
 // whether bytes are content.
-func (l *Lane[R]) isStale(conn *clientconn.Conn) bool {
+func (l *ConnQueue[R]) isStale(conn *clientconn.Conn) bool {
 	if l.sent.n > 0 {
 		return false
 	}
-	state := conn.Look()
+	state := conn.Check()
 	return state == connpool.Ended || state == connpool.Readable && !conn.IsTLS()
 }
 
 // batch moves calls from queue to sent. The mutex is held.
-func (l *Lane[R]) batch(conn *clientconn.Conn, out *bufpool.Buffer) {
+func (l *ConnQueue[R]) batch(conn *clientconn.Conn, out *bufpool.Buffer) {
 	out.B = out.B[:0]
 	l.beginSend(conn)
 	for size := l.conf.WriteSize; l.queue.n > 0 && l.sent.n < l.window && l.state.MaySend(); {
@@ -397,25 +397,25 @@ func (l *Lane[R]) batch(conn *clientconn.Conn, out *bufpool.Buffer) {
 		}
 		out.B = append(out.B, l.sendFirst().Out...)
 	}
-	l.all.signalRoom()
+	l.pool.signalRoom()
 }
 
 // beginSend sets the deadlines for calls that are about to be moved to sent and written. The
 // mutex is held.
-func (l *Lane[R]) beginSend(conn *clientconn.Conn) {
+func (l *ConnQueue[R]) beginSend(conn *clientconn.Conn) {
 	if l.sent.n == 0 {
 		l.expect(conn)
 	}
 	if timeout := l.conf.WriteTimeout; timeout > 0 {
 		_ = conn.Guard.LimitWrite(time.Now().Add(timeout))
-	} else if l.haste != hasteNone {
+	} else if l.writeDeadline != deadlineNormal {
 		_ = conn.Guard.LimitWrite(time.Time{})
 	}
-	l.haste = hasteNone
+	l.writeDeadline = deadlineNormal
 }
 
 // sendFirst moves the first call of queue to sent. The mutex is held.
-func (l *Lane[R]) sendFirst() *Call[R] {
+func (l *ConnQueue[R]) sendFirst() *Call[R] {
 	call := l.queue.shift()
 	l.sent.push(call)
 	l.queued -= len(call.Out)
@@ -428,7 +428,7 @@ func (l *Lane[R]) sendFirst() *Call[R] {
 }
 
 // expect sets the deadline for the next response. The mutex is held.
-func (l *Lane[R]) expect(conn *clientconn.Conn) {
+func (l *ConnQueue[R]) expect(conn *clientconn.Conn) {
 	if timeout := l.conf.ReadTimeout; timeout > 0 && !l.state.Draining() {
 		_ = conn.Guard.LimitRead(time.Now().Add(timeout))
 	}
@@ -436,7 +436,7 @@ func (l *Lane[R]) expect(conn *clientconn.Conn) {
 
 // Next returns the call for the next response, or nil if there is none. Only the reader may
 // call it and the methods below.
-func (l *Lane[R]) Next() *Call[R] {
+func (l *ConnQueue[R]) Next() *Call[R] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.sent.first
@@ -445,12 +445,12 @@ func (l *Lane[R]) Next() *Call[R] {
 // Respond ends the first call, whose response is complete. closes means that this response is
 // the last one of the connection. It returns the call for the next response, or nil if none
 // was sent so far.
-func (l *Lane[R]) Respond(closes bool) (next *Call[R]) {
+func (l *ConnQueue[R]) Respond(closes bool) (next *Call[R]) {
 	l.mu.Lock()
 	conn := l.conn
-	if l.haste != hasteEarly && l.sent.first.end > l.written {
+	if l.writeDeadline != deadlineEarly && l.sent.first.end > l.written {
 		// the server may not want the rest of the request being written
-		l.haste = hasteEarly
+		l.writeDeadline = deadlineEarly
 		_ = conn.Guard.ShortenWrite(time.Now().Add(l.conf.EarlyTime))
 	}
 	l.end(l.sent.first, nil)
@@ -481,7 +481,7 @@ func (l *Lane[R]) Respond(closes bool) (next *Call[R]) {
 }
 
 // Fail ends the first call with err, since its response cannot be read.
-func (l *Lane[R]) Fail(err error) {
+func (l *ConnQueue[R]) Fail(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.sent.n > 0 {
@@ -490,7 +490,7 @@ func (l *Lane[R]) Fail(err error) {
 }
 
 // Expire is Fail for a response that did not arrive in time.
-func (l *Lane[R]) Expire() {
+func (l *ConnQueue[R]) Expire() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.sent.n > 0 && !l.state.Draining() {
@@ -498,9 +498,9 @@ func (l *Lane[R]) Expire() {
 	}
 }
 
-// hangUp records that the reader has ended. The connection ends with it: otherwise the writer
+// readerEnded records that the reader has ended. The connection ends with it: otherwise the writer
 // would wait for a server whose responses are not read.
-func (l *Lane[R]) hangUp(conn *clientconn.Conn) {
+func (l *ConnQueue[R]) readerEnded(conn *clientconn.Conn) {
 	l.mu.Lock()
 	l.state.Advance(http1.ReceiveFails)
 	l.signal()
@@ -508,16 +508,16 @@ func (l *Lane[R]) hangUp(conn *clientconn.Conn) {
 	_ = conn.Net().Close()
 }
 
-// tidy puts the calls that can be sent again back into the queue, and ends the others. err is
+// requeueUnsent puts the calls that can be sent again back into the queue, and ends the others. err is
 // the reason why the reader has ended.
-func (l *Lane[R]) tidy(conn *clientconn.Conn, err error) {
+func (l *ConnQueue[R]) requeueUnsent(conn *clientconn.Conn, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.conn = nil
 	_ = conn.Close()
 	for call := l.sent.first; call != nil; {
 		next := call.links.next
-		if call.isLeft() {
+		if call.isAbandoned() {
 			l.end(call, nil)
 		}
 		call = next
@@ -557,7 +557,7 @@ func (l *Lane[R]) tidy(conn *clientconn.Conn, err error) {
 // mayResend reports whether a call without any part of a response can be sent again: nothing
 // of it was written, the server has announced that it reads no more requests, or sending it
 // twice does no harm. The mutex is held.
-func (l *Lane[R]) mayResend(call *Call[R]) bool {
+func (l *ConnQueue[R]) mayResend(call *Call[R]) bool {
 	if l.answered == 0 && l.failures >= l.conf.MaxFailures {
 		return false
 	}

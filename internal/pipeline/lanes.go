@@ -8,13 +8,13 @@ import (
 	"github.com/valyala/fasthttp/internal/clientconn"
 )
 
-// Config is the configuration of a Lanes. It must not be changed after Start.
+// Config is the configuration of a Pool. It must not be changed after Start.
 type Config[R any] struct {
 	// Connect returns a connection, and the function that reads responses from it: see
 	// Lane.Next. read runs on a separate goroutine and returns why it has ended. It returns
 	// io.EOF if the server has closed the connection or has announced with a response that
 	// it will.
-	Connect func(*Lane[R]) (conn *clientconn.Conn, read func() error, err error)
+	Connect func(*ConnQueue[R]) (conn *clientconn.Conn, read func() error, err error)
 
 	// MaxPending limits the calls on each connection twice: for those waiting to be sent, and
 	// for those waiting for their response.
@@ -43,31 +43,31 @@ type Config[R any] struct {
 	ErrTimeout, ErrClosed, ErrOverflow error
 }
 
-// Lanes is a set of connections to one server, and the calls that wait for them. The methods
+// Pool is a set of connections to one server, and the calls that wait for them. The methods
 // may be called concurrently after Start has returned.
-type Lanes[R any] struct {
+type Pool[R any] struct {
 	conf    Config[R]
-	lanes   []Lane[R]     // one for each connection
-	waiting atomic.Int32  // calls waiting for room
-	room    chan struct{} // holds a value if there may be room
+	queues  []ConnQueue[R] // one for each connection
+	waiting atomic.Int32   // calls waiting for room
+	room    chan struct{}  // holds a value if there may be room
 	calls   sync.Pool
 }
 
 // Start prepares p for calls, on at most n connections.
-func (p *Lanes[R]) Start(n int, conf Config[R]) {
+func (p *Pool[R]) Start(n int, conf Config[R]) {
 	p.conf = conf
 	p.room = make(chan struct{}, 1)
-	p.lanes = make([]Lane[R], n)
-	for i := range p.lanes {
-		l := &p.lanes[i]
-		l.all, l.conf = p, &p.conf
+	p.queues = make([]ConnQueue[R], n)
+	for i := range p.queues {
+		l := &p.queues[i]
+		l.pool, l.conf = p, &p.conf
 		l.wake = make(chan struct{}, 1)
 		l.window = conf.MaxPending
 	}
 }
 
 // NewCall returns a call with two holders, its caller and a lane.
-func (p *Lanes[R]) NewCall() *Call[R] {
+func (p *Pool[R]) NewCall() *Call[R] {
 	call, ok := p.calls.Get().(*Call[R])
 	if !ok {
 		call = &Call[R]{home: &p.calls, done: make(chan struct{}, 1)}
@@ -80,15 +80,15 @@ func (p *Lanes[R]) NewCall() *Call[R] {
 // room. The choice counts at once, not when the lock is acquired: otherwise all callers that
 // choose meanwhile would take the same connection, and overflow it. Enqueue may write the
 // call itself if it is Patient.
-func (p *Lanes[R]) Enqueue(call *Call[R]) error {
+func (p *Pool[R]) Enqueue(call *Call[R]) error {
 	best := 0
-	for i := range p.lanes {
-		if p.lanes[i].load.Load() < p.lanes[best].load.Load() {
+	for i := range p.queues {
+		if p.queues[i].load.Load() < p.queues[best].load.Load() {
 			best = i
 		}
 	}
-	for i := range p.lanes {
-		lane := &p.lanes[(best+i)%len(p.lanes)]
+	for i := range p.queues {
+		lane := &p.queues[(best+i)%len(p.queues)]
 		lane.load.Add(1)
 		if lane.enqueue(call) {
 			return nil
@@ -99,7 +99,7 @@ func (p *Lanes[R]) Enqueue(call *Call[R]) error {
 }
 
 // AwaitRoom is like Enqueue, but waits for room until expired delivers a value.
-func (p *Lanes[R]) AwaitRoom(call *Call[R], expired <-chan time.Time) error {
+func (p *Pool[R]) AwaitRoom(call *Call[R], expired <-chan time.Time) error {
 	p.waiting.Add(1)
 	defer p.waiting.Add(-1)
 	for p.Enqueue(call) != nil {
@@ -115,7 +115,7 @@ func (p *Lanes[R]) AwaitRoom(call *Call[R], expired <-chan time.Time) error {
 }
 
 // signalRoom wakes one caller that waits for room, since there may be some.
-func (p *Lanes[R]) signalRoom() {
+func (p *Pool[R]) signalRoom() {
 	if p.waiting.Load() > 0 {
 		select {
 		case p.room <- struct{}{}:
@@ -124,7 +124,7 @@ func (p *Lanes[R]) signalRoom() {
 	}
 }
 
-// Status is the state of a Lanes.
+// Status is the state of a Pool.
 type Status struct {
 	Writers  int // lanes that have a connection, or try to get one
 	Load     int // calls in lanes
@@ -137,10 +137,10 @@ type Status struct {
 }
 
 // Status returns the state, summed over the lanes.
-func (p *Lanes[R]) Status() (s Status) {
+func (p *Pool[R]) Status() (s Status) {
 	s.Waiting = int(p.waiting.Load())
-	for i := range p.lanes {
-		l := &p.lanes[i]
+	for i := range p.queues {
+		l := &p.queues[i]
 		l.mu.Lock()
 		if l.writer != writerAbsent {
 			s.Writers++

@@ -18,10 +18,10 @@ type response struct{ text string }
 var errTest = errors.New("test")
 
 // refusing returns lanes whose dials fail.
-func refusing(n, maxPending int) *Lanes[response] {
-	p := &Lanes[response]{}
+func refusing(n, maxPending int) *Pool[response] {
+	p := &Pool[response]{}
 	p.Start(n, Config[response]{
-		Connect:    func(*Lane[response]) (*clientconn.Conn, func() error, error) { return nil, nil, errTest },
+		Connect:    func(*ConnQueue[response]) (*clientconn.Conn, func() error, error) { return nil, nil, errTest },
 		MaxPending: maxPending, WriteSize: 1, ErrOverflow: errors.New("overflow"), ErrTimeout: errors.New("timeout"),
 	})
 	return p
@@ -30,14 +30,14 @@ func refusing(n, maxPending int) *Lanes[response] {
 // Calls that arrive while the locks of connections are taken are spread, too.
 func TestLanesSpreadCallsThatWaitForTheLock(t *testing.T) {
 	p := refusing(3, 2)
-	for i := range p.lanes {
-		p.lanes[i].mu.Lock()
+	for i := range p.queues {
+		p.queues[i].mu.Lock()
 	}
 	var calls sync.WaitGroup
 	for i := range 6 {
 		calls.Go(func() {
 			call := p.NewCall()
-			defer call.Drop(1)
+			defer call.Release(1)
 			if err := p.Enqueue(call); err != nil {
 				t.Error(err)
 				return
@@ -48,17 +48,17 @@ func TestLanesSpreadCallsThatWaitForTheLock(t *testing.T) {
 		})
 		servertest.Eventually(t, "the call", func() bool {
 			sum := 0
-			for i := range p.lanes {
-				sum += int(p.lanes[i].load.Load())
+			for i := range p.queues {
+				sum += int(p.queues[i].load.Load())
 			}
 			return sum == i+1
 		})
 	}
-	for i := range p.lanes {
-		if n := p.lanes[i].load.Load(); n != 2 {
+	for i := range p.queues {
+		if n := p.queues[i].load.Load(); n != 2 {
 			t.Errorf("lane %d has %d of 6 calls", i, n)
 		}
-		p.lanes[i].mu.Unlock()
+		p.queues[i].mu.Unlock()
 	}
 	calls.Wait()
 	servertest.Eventually(t, "lanes without work", func() bool {
@@ -72,9 +72,9 @@ func TestLanesSpreadCallsThatWaitForTheLock(t *testing.T) {
 
 func TestLanesHaveRoomForSoManyCalls(t *testing.T) {
 	p := refusing(2, 3)
-	for i := range p.lanes {
+	for i := range p.queues {
 		// no writer removes the calls meanwhile
-		p.lanes[i].writer = writerWorks
+		p.queues[i].writer = writerWorks
 	}
 	var calls []*Call[response]
 	for range 6 {
@@ -96,7 +96,7 @@ func TestLanesHaveRoomForSoManyCalls(t *testing.T) {
 	waits := make(chan error, 1)
 	go func() { waits <- p.AwaitRoom(late, nil) }()
 	servertest.Eventually(t, "a call that waits", func() bool { return p.Status().Waiting > 0 })
-	if err := calls[2].Leave(errTest); err != errTest {
+	if err := calls[2].Abandon(errTest); err != errTest {
 		t.Errorf("a call that is given up got %v", err)
 	}
 	if err := servertest.Receive(t, "room", waits); err != nil {
@@ -109,7 +109,7 @@ func TestLanesHaveRoomForSoManyCalls(t *testing.T) {
 
 func TestLaneBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l Lane[response]
+		var l ConnQueue[response]
 		for i, most := range []time.Duration{10, 20, 40, 80, 160, 320, 640, 1000, 1000, 1000, 1000, 1000, 1000} {
 			l.backOff()
 			wait := time.Until(l.notBefore)

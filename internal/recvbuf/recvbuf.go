@@ -6,11 +6,11 @@ package recvbuf
 
 import "github.com/valyala/fasthttp/internal/bufpool"
 
-// MinSpace is the least number of bytes that Space has room for.
+// MinSpace is the least number of bytes that ReadBuffer has room for.
 const MinSpace = 512
 
 // Buffer holds bytes in the order in which they were received. It has memory only
-// while it needs it: from the first call of Space, Adopt or Hold until Release.
+// while it needs it: from the first call of ReadBuffer, Adopt or Hold until Release.
 //
 // The zero value is an empty buffer without a Size. Only one goroutine may use a
 // Buffer at a time, and it must not be copied while it has memory.
@@ -21,7 +21,7 @@ type Buffer struct {
 	read uint32
 }
 
-// Peek returns the available bytes. They stay valid until Space, Release, or
+// Peek returns the available bytes. They stay valid until ReadBuffer, Release, or
 // another method that takes memory.
 func (b *Buffer) Peek() []byte {
 	if b.in == nil {
@@ -33,8 +33,8 @@ func (b *Buffer) Peek() []byte {
 // Discard removes the first n bytes.
 func (b *Buffer) Discard(n int) { b.read += uint32(n) }
 
-// Space returns the memory for the next bytes: at least MinSpace bytes.
-func (b *Buffer) Space() []byte {
+// ReadBuffer returns the memory for the next bytes: at least MinSpace bytes.
+func (b *Buffer) ReadBuffer() []byte {
 	if b.in == nil {
 		b.in, b.read = bufpool.Get(int(b.Size)), 0
 	}
@@ -54,7 +54,7 @@ func (b *Buffer) Space() []byte {
 	return in.B[len(in.B):cap(in.B)]
 }
 
-// Received records that n bytes were stored in the result of Space.
+// Received records that n bytes were stored in the result of ReadBuffer.
 func (b *Buffer) Received(n int) { b.in.B = b.in.B[:len(b.in.B)+n] }
 
 // Empty reports whether there is no memory.

@@ -10,7 +10,7 @@ import (
 
 func receive(b *Buffer, p []byte) {
 	for len(p) > 0 {
-		n := copy(b.Space(), p)
+		n := copy(b.ReadBuffer(), p)
 		b.Received(n)
 		p = p[n:]
 	}
@@ -39,7 +39,7 @@ func TestBufferKeepsTheOrder(t *testing.T) {
 			}
 			b.Discard(n)
 			want = want[n:]
-			if n := len(b.Space()); n < MinSpace {
+			if n := len(b.ReadBuffer()); n < MinSpace {
 				t.Fatalf("size %d: room for %d bytes", size, n)
 			}
 		}

@@ -2,5 +2,5 @@
 // watches for the answer (Sender), and closes body streams that two goroutines may want
 // to close (Stream).
 //
-// It knows neither requests nor responses: an Owner represents them. Start with Sender.
+// It knows neither requests nor responses: a Call represents them. Start with Sender.
 package sender

@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/http1"
-	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 const (
@@ -18,9 +18,9 @@ const (
 	// once, so that the call need not watch for the response meanwhile.
 	OneWrite = 64 << 10
 
-	// Patience is how long the writing of a request may continue after its response is
+	// ReuseTimeout is how long the writing of a request may continue after its response is
 	// complete, if the connection is to be reused.
-	Patience = 50 * time.Millisecond
+	ReuseTimeout = 50 * time.Millisecond
 )
 
 // ErrAbandoned is the error of a sender that was stopped before it was done.
@@ -29,14 +29,14 @@ var ErrAbandoned = errors.New("fasthttp: the response came before the request wa
 // crlf ends a chunk.
 const crlf = "\r\n"
 
-// Owner is the call that a Sender sends for. Its methods are called on the goroutine of
+// Call is the call that a Sender sends for. Its methods are called on the goroutine of
 // the Sender, at any time until that goroutine ends.
-type Owner interface {
+type Call interface {
 	// WriteStream writes the stream of the request, in chunks if Request.Chunked is
 	// set, up to the last chunk, and closes it.
 	WriteStream(w bodyio.Writer) error
-	// LimitAnswer sets the deadline of the answer: the request is written.
-	LimitAnswer()
+	// LimitResponse sets the deadline of the answer: the request is written.
+	LimitResponse()
 	// LimitDraining is LimitAnswer for a request that the connection does not accept.
 	LimitDraining()
 	// Panicked returns the error for a panic with value.
@@ -51,13 +51,13 @@ type Trailers interface {
 
 // Request describes what a Sender sends.
 type Request struct {
-	// Line is the connection.
-	Line *clientconn.Conn
+	// Conn is the connection.
+	Conn *clientconn.Conn
 	// Out is the head; content may be collected after it. The Sender releases it.
 	Out *bufpool.Buffer
 	// Content is the content of a request without a stream. The caller keeps it.
 	Content []byte
-	// Stream is the stream that Owner.WriteStream writes; nil if there is none.
+	// Stream is the stream that Call.WriteStream writes; nil if there is none.
 	Stream *Stream
 	// Trailers is the trailer section, which follows if the content is chunked.
 	Trailers Trailers
@@ -65,8 +65,8 @@ type Request struct {
 	ErrTimeout error
 	// Chunked means that the content is sent in chunks.
 	Chunked bool
-	// Lent means that the stream reads memory that the caller keeps.
-	Lent bool
+	// Borrowed means that the stream reads memory that the caller keeps.
+	Borrowed bool
 	// Detaches means that the call may return before everything is written, so that
 	// nothing is written from the caller's memory.
 	Detaches bool
@@ -81,7 +81,7 @@ type Request struct {
 // The methods may be called from the goroutine of the call. Start must be called first.
 type Sender struct {
 	Request
-	owner   Owner
+	call    Call
 	writing sync.Mutex // held during each write
 	mu      sync.Mutex // guards the following fields, and Content and Trailers
 	// phase is Sending, Sent, SendFailed, or SendStopped if the call has stopped the
@@ -93,8 +93,8 @@ type Sender struct {
 }
 
 // Start starts sending.
-func (s *Sender) Start(r Request, owner Owner) {
-	s.Request, s.owner = r, owner
+func (s *Sender) Start(r Request, owner Call) {
+	s.Request, s.call = r, owner
 	s.phase, s.done = http1.Sending, make(chan struct{})
 	if s.Chunked && s.Stream == nil {
 		// in one chunk, since trailers follow
@@ -118,17 +118,17 @@ func (s *Sender) run() {
 	case s.phase == http1.SendStopped:
 	case err == nil:
 		s.phase = http1.Sent
-		s.owner.LimitAnswer()
-	case s.Line.WriteErr != nil && !neterr.IsTimeout(s.Line.WriteErr):
+		s.call.LimitResponse()
+	case s.Conn.WriteErr != nil && !netio.IsTimeout(s.Conn.WriteErr):
 		// the answer may have arrived before the connection broke
 		s.phase, s.err = http1.SendFailed, err
-		s.owner.LimitDraining()
-	case s.Line.WriteErr != nil:
+		s.call.LimitDraining()
+	case s.Conn.WriteErr != nil:
 		s.phase, s.err = http1.SendFailed, s.ErrTimeout
-		s.Line.Guard.Cancel(s.ErrTimeout)
+		s.Conn.Guard.Cancel(s.ErrTimeout)
 	default:
 		s.phase, s.err = http1.SendFailed, err
-		s.Line.Guard.Cancel(err)
+		s.Conn.Guard.Cancel(err)
 	}
 }
 
@@ -137,7 +137,7 @@ func (s *Sender) run() {
 func (s *Sender) sendSafely() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = s.owner.Panicked(p)
+			err = s.call.Panicked(p)
 		}
 	}()
 	return s.send()
@@ -149,7 +149,7 @@ func (s *Sender) send() error {
 		return s.sendBytes()
 	}
 	w := &bodyio.Collector{W: s, Out: s.Out}
-	if err := s.owner.WriteStream(w); err != nil || !s.Chunked {
+	if err := s.call.WriteStream(w); err != nil || !s.Chunked {
 		return err
 	}
 	if err := s.collectTail(); err != nil {
@@ -196,7 +196,7 @@ func (s *Sender) sendAtOnce() error {
 	if phase == http1.SendStopped {
 		return ErrAbandoned
 	}
-	return s.Line.WriteBoth(s.Out.B, content)
+	return s.Conn.WriteBoth(s.Out.B, content)
 }
 
 // sendPieces writes copies of the content in the caller's memory; between two pieces
@@ -234,7 +234,7 @@ func (s *Sender) Write(p []byte) (int, error) {
 	if phase == http1.SendStopped {
 		return 0, ErrAbandoned
 	}
-	return s.Line.Write(p)
+	return s.Conn.Write(p)
 }
 
 // Finish ends the sending, and returns how it ended. If moment is not nil, the sending
@@ -271,28 +271,28 @@ func (s *Sender) Abandon() {
 	if !stops {
 		return
 	}
-	_ = s.Line.Guard.LimitWrite(clientconn.Past)
+	_ = s.Conn.Guard.LimitWrite(clientconn.PastDeadline)
 	// a running write may use the caller's memory
 	s.writing.Lock()
-	s.forget()
+	s.dropReferences()
 	s.writing.Unlock()
 	if s.Stream != nil {
 		s.Stream.CloseQuietly()
 	}
-	if s.Lent {
+	if s.Borrowed {
 		<-s.done
 	}
 }
 
-// forget drops the references to memory of the caller.
-func (s *Sender) forget() {
+// dropReferences drops the references to memory of the caller.
+func (s *Sender) dropReferences() {
 	s.mu.Lock()
 	s.Trailers, s.Content = nil, nil
 	s.mu.Unlock()
 }
 
 // Detach copies the caller's memory that it still needs, so that the sender can
-// continue after the call. It is not for a Lent stream: call Finish for that.
+// continue after the call. It is not for a Borrowed stream: call Finish for that.
 func (s *Sender) Detach() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,7 +24,7 @@ type fakeOwner struct {
 
 func (o *fakeOwner) WriteStream(w bodyio.Writer) error { return bodyio.WriteChunked(w, o.stream) }
 
-func (o *fakeOwner) LimitAnswer() { o.answers++ }
+func (o *fakeOwner) LimitResponse() { o.answers++ }
 
 func (o *fakeOwner) LimitDraining() { o.drainings++ }
 
@@ -59,11 +59,11 @@ func start(t *testing.T, r Request, stream io.Reader) *rig {
 	t.Cleanup(func() { _, _ = near.Close(), far.Close() })
 	g := &rig{peer: far, trailers: &trailers{"T: 1\r\n\r\n"}}
 	g.line.Attach(near, 4096)
-	r.Line, r.Out, r.Trailers, r.ErrTimeout = &g.line, bufpool.Get(64), g.trailers, errTimeout
+	r.Conn, r.Out, r.Trailers, r.ErrTimeout = &g.line, bufpool.Get(64), g.trailers, errTimeout
 	r.Out.B = append(r.Out.B, "head:"...)
 	if stream != nil {
 		g.owner.stream = stream
-		r.Stream = Take(&g.owner.stream)
+		r.Stream = WrapStream(&g.owner.stream)
 	}
 	g.Start(r, &g.owner)
 	return g
@@ -183,7 +183,7 @@ func TestFailuresOfTheConnection(t *testing.T) {
 	}
 
 	g = start(t, Request{Content: []byte("abc")}, nil)
-	_ = g.line.Guard.LimitWrite(clientconn.Past)
+	_ = g.line.Guard.LimitWrite(clientconn.PastDeadline)
 	servertest.Receive(t, "the end of sending", g.done)
 	g.expectPhase(t, http1.SendFailed, errTimeout)
 	if err := g.line.Guard.Err(); err != errTimeout {
@@ -209,7 +209,7 @@ func TestPanicsAreErrors(t *testing.T) {
 func TestStreamsAreTakenFromBelow(t *testing.T) {
 	source := &closing{Reader: bytes.NewReader([]byte("abc"))}
 	place := io.Reader(bodyio.NewExact(source, 3))
-	s := Take(&place)
+	s := WrapStream(&place)
 	if s.Reader != io.Reader(source) || s.Waits() || s.SendsPieces() || s.SupportsBodyWriteTo() {
 		t.Errorf("taken: %v", s.Reader)
 	}

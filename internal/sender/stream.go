@@ -15,9 +15,9 @@ type Stream struct {
 	err  error
 }
 
-// Take wraps the reader that the application has set in place into a Stream, below
+// WrapStream wraps the reader that the application has set in place into a Stream, below
 // existing wrappers, which belong to the reading goroutine.
-func Take(place *io.Reader) *Stream {
+func WrapStream(place *io.Reader) *Stream {
 	for {
 		switch s := (*place).(type) {
 		case *bodyio.Exact:

@@ -100,16 +100,16 @@ func (s H2Stream) String() string {
 
 // H2Seen records the frames of the other side of a connection.
 type H2Seen struct {
-	Streams map[uint32]*H2Stream       // by their ids
-	Order   []uint32                   // the streams in the order of their first heads
-	Settled map[http2.SettingID]uint32 // the settings of the other side
-	Acks    int                        // the number of acknowledged SETTINGS
-	Pings   int                        // PING frames received, and Pongs the number answered
-	Pongs   int
-	Mute    bool               // PING is not answered
-	Away    *http2.GoAwayFrame // the last one
-	Granted map[uint32]int     // bytes that may be sent, beyond the initial windows
-	Over    chan struct{}      // closed once Listen has read everything
+	Streams          map[uint32]*H2Stream       // by their ids
+	Order            []uint32                   // the streams in the order of their first heads
+	SettingsReceived map[http2.SettingID]uint32 // the settings of the other side
+	Acks             int                        // the number of acknowledged SETTINGS
+	Pings            int                        // PING frames received, and Pongs the number answered
+	Pongs            int
+	Mute             bool               // PING is not answered
+	Away             *http2.GoAwayFrame // the last one
+	Granted          map[uint32]int     // bytes that may be sent, beyond the initial windows
+	Over             chan struct{}      // closed once Listen has read everything
 
 	mu       sync.Mutex // for the goroutine of Listen
 	role     H2Role
@@ -123,7 +123,7 @@ type H2Seen struct {
 
 func newH2Seen(role H2Role) *H2Seen {
 	return &H2Seen{
-		Streams: make(map[uint32]*H2Stream), Settled: make(map[http2.SettingID]uint32), Granted: make(map[uint32]int), Over: make(chan struct{}),
+		Streams: make(map[uint32]*H2Stream), SettingsReceived: make(map[http2.SettingID]uint32), Granted: make(map[uint32]int), Over: make(chan struct{}),
 		role: role, kept: math.MaxInt, outcomes: make(map[string]int), pongs: make(map[string]bool),
 	}
 }
@@ -146,9 +146,9 @@ func (s *H2Seen) note(frame http2.Frame) error {
 			s.Acks++
 			return nil
 		}
-		s.Settled[0] = 0 // there may be no settings
+		s.SettingsReceived[0] = 0 // there may be no settings
 		return f.ForeachSetting(func(one http2.Setting) error {
-			s.Settled[one.ID] = one.Val
+			s.SettingsReceived[one.ID] = one.Val
 			return nil
 		})
 	case *http2.PingFrame:
@@ -165,13 +165,13 @@ func (s *H2Seen) note(frame http2.Frame) error {
 		s.Away = &copied
 		s.goAways = append(s.goAways, f.ErrCode.String())
 	case *http2.MetaHeadersFrame, *http2.DataFrame, *http2.RSTStreamFrame:
-		return s.noteStream(frame)
+		return s.recordStream(frame)
 	}
 	return nil
 }
 
-// noteStream records a frame of a stream.
-func (s *H2Seen) noteStream(frame http2.Frame) error {
+// recordStream records a frame of a stream.
+func (s *H2Seen) recordStream(frame http2.Frame) error {
 	id := frame.Header().StreamID
 	was := s.Streams[id]
 	st := s.Stream(id)
@@ -215,14 +215,14 @@ func (s *H2Seen) noteStream(frame http2.Frame) error {
 
 // InitialWindow is the initial window of the other side for each stream.
 func (s *H2Seen) InitialWindow() int {
-	if n, ok := s.Settled[http2.SettingInitialWindowSize]; ok {
+	if n, ok := s.SettingsReceived[http2.SettingInitialWindowSize]; ok {
 		return int(n)
 	}
 	return 65535
 }
 
 // Greeted reports whether the settings of the other side were received.
-func (s *H2Seen) Greeted() bool { return len(s.Settled) > 0 }
+func (s *H2Seen) Greeted() bool { return len(s.SettingsReceived) > 0 }
 
 // SetBrief makes s forget ended streams, except for their outcomes.
 func (s *H2Seen) SetBrief() {

@@ -145,9 +145,9 @@ func NewGate() *Gate {
 	return &Gate{Entered: make(chan string, 100), Open: make(chan struct{})}
 }
 
-// Pass sends who to Entered, and waits until the gate is open.
-func (g *Gate) Pass(who string) {
-	g.Entered <- who
+// Pass sends name to Entered, and waits until the gate is open.
+func (g *Gate) Pass(name string) {
+	g.Entered <- name
 	<-g.Open
 }
 

@@ -62,34 +62,34 @@ func (v *View) readNow(p []byte) (n int, err error) {
 	w.waitless.Add(1)
 	n, err = v.Conn.Read(p)
 	w.waitless.Add(-1)
-	v.rest = n == len(p)
+	v.buffered = n == len(p)
 	return n, err
 }
 
-// MaxAlert is the largest record that LookForEnd reads.
+// MaxAlert is the largest record that ProbeCloseNotify reads.
 const MaxAlert = 127
 
-// LookForEnd looks for the alert with which the peer ends its sending side. next holds the
+// ProbeCloseNotify looks for the alert with which the peer ends its sending side. next holds the
 // bytes that the Socket has, or the first of them, more than MaxAlert if there are that
 // many. An error is the end of the peer's data: io.EOF if the alert was found.
 //
 // Only decryption distinguishes alerts of TLS 1.3 from data. So a record is read if no
 // other bytes have arrived and it has the size of an alert. It may then contain two bytes
-// of data instead, the first of which LookForEnd returns in p.
+// of data instead, the first of which ProbeCloseNotify returns in p.
 //
 // It may run while other methods send, and must not run while another one reads.
-func (v *View) LookForEnd(next, p []byte) (n int, err error) {
+func (v *View) ProbeCloseNotify(next, p []byte) (n int, err error) {
 	w := v.wire
 	if len(w.ahead) > 0 {
 		next = w.ahead
 	}
-	if v.rest || w.payload || w.missing != HeaderSize || !mayBeAlert(next) {
+	if v.buffered || w.payload || w.missing != HeaderSize || !mayBeAlert(next) {
 		return 0, nil
 	}
 	if n, err = v.readNow(p[:1]); isTemporary(err) {
 		err = nil
 	}
-	w.pushBeside()
+	w.pushConcurrently()
 	return n, err
 }
 
@@ -112,7 +112,7 @@ func isRecord(p []byte) bool {
 
 // HasInput reports whether bytes were received that ReadNow has not returned, as far
 // as is known without decrypting them.
-func (v *View) HasInput() bool { return v.rest || len(v.wire.ahead) > 0 }
+func (v *View) HasInput() bool { return v.buffered || len(v.wire.ahead) > 0 }
 
 // Arrived reports that more may have arrived. Bytes read ahead can last for many calls of
 // ReadNow.
@@ -184,13 +184,13 @@ func (w *wire) endOutput(failed bool) {
 // transport must still be closed.
 func (v *View) Goodbye() error {
 	w := v.wire
-	w.leaving.Store(true)
+	w.detaching.Store(true)
 	w.waitless.Add(1)
 	// it may be closed already, or a goroutine of the application may be writing: then
 	// there is no alert
 	_ = v.Conn.Close()
 	w.waitless.Add(-1)
-	w.leaving.Store(false)
+	w.detaching.Store(false)
 	if !w.mu.TryLock() {
 		return nil
 	}
@@ -234,8 +234,8 @@ func (w *wire) readDirectly(from Socket, p []byte) (int, error) {
 		}
 		return 0, err
 	}
-	w.eager = n == len(p)
-	w.more.Store(w.eager)
+	w.readFilled = n == len(p)
+	w.more.Store(w.readFilled)
 	if w.missing == HeaderSize && !w.payload && isRecord(p[:n]) {
 		// it ends where the next one begins, as the last one did
 		return n, nil
@@ -313,9 +313,9 @@ func (w *wire) push() error {
 	return nil
 }
 
-// pushBeside is push while another goroutine may wait for room: that one sends all records
+// pushConcurrently is push while another goroutine may wait for room: that one sends all records
 // before it waits.
-func (w *wire) pushBeside() {
+func (w *wire) pushConcurrently() {
 	for w.held.Load() && !w.waits.Load() {
 		if w.mu.TryLock() {
 			_ = w.pushGathered()
@@ -347,7 +347,7 @@ func (w *wire) pushGathered() error {
 		b.B, w.sent = b.B[:0], 0
 		return err
 	}
-	w.drop()
+	w.releaseRecords()
 	return err
 }
 

@@ -218,11 +218,11 @@ func TestLookForEndBesideAWrite(t *testing.T) {
 		_, _ = io.WriteString(p.client, "ab")
 		p.socket.in.Write(p.sent.Next(p.sent.Len()))
 		var first [1]byte
-		if _, err := p.v.LookForEnd(p.socket.in.Bytes(), first[:]); err != nil {
+		if _, err := p.v.ProbeCloseNotify(p.socket.in.Bytes(), first[:]); err != nil {
 			t.Fatal(err)
 		}
 		_, err := p.v.Conn.Write([]byte("early"))
-		if _, now := p.v.LookForEnd(nil, first[:]); now != nil {
+		if _, now := p.v.ProbeCloseNotify(nil, first[:]); now != nil {
 			t.Fatal(now)
 		}
 		nc := &servertest.FakeConn{OnWrite: func(b []byte) { p.socket.out.Write(b) }}
@@ -252,7 +252,7 @@ func TestLookForEndBesideAWriteThatWaits(t *testing.T) {
 		_ = p.client.CloseWrite()
 		p.v.wire.ahead = bytes.Clone(p.sent.Next(p.sent.Len()))
 		servertest.Soon(t, "the look", func() {
-			if n, err := p.v.LookForEnd(nil, make([]byte, 1)); n > 0 || err != io.EOF {
+			if n, err := p.v.ProbeCloseNotify(nil, make([]byte, 1)); n > 0 || err != io.EOF {
 				t.Errorf("got %d, %v", n, err)
 			}
 		})
@@ -611,7 +611,7 @@ func TestLookForEnd(t *testing.T) {
 	forEachVersion(t, func(t *testing.T, p *pair) {
 		var first [1]byte
 		look := func() (n int, err error) {
-			return p.v.LookForEnd(p.socket.in.Bytes()[:min(p.socket.in.Len(), MaxAlert+1)], first[:])
+			return p.v.ProbeCloseNotify(p.socket.in.Bytes()[:min(p.socket.in.Len(), MaxAlert+1)], first[:])
 		}
 		arrive := func(size int) { p.socket.in.Write(p.sent.Next(size)) }
 		quiet := func(what string) {
@@ -675,7 +675,7 @@ func TestLookForEnd(t *testing.T) {
 		forEachVersion(t, func(t *testing.T, p *pair) {
 			_ = p.client.CloseWrite()
 			leave(p)
-			if n, err := p.v.LookForEnd(p.socket.in.Bytes(), make([]byte, 1)); n > 0 || err != io.EOF {
+			if n, err := p.v.ProbeCloseNotify(p.socket.in.Bytes(), make([]byte, 1)); n > 0 || err != io.EOF {
 				t.Errorf("%s: got %d, %v", name, n, err)
 			}
 			if _, err := p.read(); err != io.EOF {

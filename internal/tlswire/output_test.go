@@ -166,7 +166,7 @@ func (s *slowSocket) WriteNow(p []byte) (int, error) {
 }
 
 // If crypto/tls fails before it waits for a goroutine that writes, as it does after Close,
-// the loop waits for the bytes that the goroutine sends in the place of the output.
+// the loop waits for the bytes that the goroutine sends instead of the output.
 func TestOutputThatFailsWaitsForAnotherWriter(t *testing.T) {
 	p := newPair(t, 0)
 	var over atomic.Bool

@@ -3,7 +3,7 @@ package tlswire
 import (
 	"crypto/tls"
 
-	"github.com/valyala/fasthttp/internal/ioread"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // View reads and writes a tls.Conn for an engine: it can wait without a buffer, and sends
@@ -13,10 +13,10 @@ type View struct {
 	*tls.Conn
 	wire *wire // nil if Server has not made the connection
 
-	sealed int  // bytes of the output whose records are unsent; see Send
-	rest   bool // Conn may hold decrypted data
-	woken  bool // first was received
-	first  [1]byte
+	sealed   int  // bytes of the output whose records are unsent; see Send
+	buffered bool // Conn may hold decrypted data
+	woken    bool // first was received
+	first    [1]byte
 }
 
 // ViewOf returns the View of a connection. For a connection made by Server it is always the
@@ -32,10 +32,10 @@ func ViewOf(c *tls.Conn) *View {
 // of the TLS protocol itself. While it waits it holds no buffer if possible,
 // and otherwise a buffer of a single byte.
 func (v *View) Await() error {
-	if v.wire != nil && !v.rest {
+	if v.wire != nil && !v.buffered {
 		return v.wire.await()
 	}
-	n, err := ioread.Some(v.Conn, v.first[:])
+	n, err := netio.Some(v.Conn, v.first[:])
 	if n > 0 {
 		v.woken = true
 		return nil
@@ -46,11 +46,11 @@ func (v *View) Await() error {
 // Read implements net.Conn.
 func (v *View) Read(p []byte) (n int, err error) {
 	if v.woken && len(p) > 0 {
-		v.woken, v.rest = false, true
+		v.woken, v.buffered = false, true
 		return copy(p, v.first[:]), nil
 	}
 	n, err = v.Conn.Read(p)
-	v.rest = n == len(p)
+	v.buffered = n == len(p)
 	return n, err
 }
 

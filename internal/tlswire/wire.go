@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
-	"github.com/valyala/fasthttp/internal/ioread"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // Server returns a server's TLS connection over nc. It does not perform the handshake.
@@ -63,18 +63,18 @@ type wire struct {
 	read    func(fd uintptr) (done bool)
 	readErr error
 
-	ahead   []byte          // received bytes that are not passed on yet: a part of buffer, or of waited
-	buffer  *bufpool.Buffer // nil if ahead is not a part of a buffer
-	eager   bool            // the last read filled the buffer
-	missing int             // bytes up to the end of the current header or payload
-	payload bool            // the current part of the record is its payload
-	more    atomic.Bool     // more may have arrived since the last read
-	header  [HeaderSize]byte
-	waited  [HeaderSize]byte // the bytes that ended a wait without a buffer
+	ahead      []byte          // received bytes that are not passed on yet: a part of buffer, or of waited
+	buffer     *bufpool.Buffer // nil if ahead is not a part of a buffer
+	readFilled bool            // the last read filled the buffer
+	missing    int             // bytes up to the end of the current header or payload
+	payload    bool            // the current part of the record is its payload
+	more       atomic.Bool     // more may have arrived since the last read
+	header     [HeaderSize]byte
+	waited     [HeaderSize]byte // the bytes that ended a wait without a buffer
 
-	waitless atomic.Int32 // while it is not 0, reads and writes do not wait
-	output   atomic.Int32 // the size of encrypted output, until its first record is written
-	leaving  atomic.Bool  // Close and the deadlines, which Close of a tls.Conn calls, do nothing
+	waitless  atomic.Int32 // while it is not 0, reads and writes do not wait
+	output    atomic.Int32 // the size of encrypted output, until its first record is written
+	detaching atomic.Bool  // Close and the deadlines, which Close of a tls.Conn calls, do nothing
 
 	// held is set if there are unsent records, or if some were lost
 	held atomic.Bool
@@ -153,7 +153,7 @@ func (w *wire) RemoteAddr() net.Addr { return w.to.Load().RemoteAddr() }
 
 // Close implements net.Conn.
 func (w *wire) Close() error {
-	if w.leaving.Load() {
+	if w.detaching.Load() {
 		return nil
 	}
 	return w.to.Load().Close()
@@ -161,7 +161,7 @@ func (w *wire) Close() error {
 
 // SetDeadline implements net.Conn.
 func (w *wire) SetDeadline(t time.Time) error {
-	if w.leaving.Load() {
+	if w.detaching.Load() {
 		return nil
 	}
 	return w.to.Load().SetDeadline(t)
@@ -169,7 +169,7 @@ func (w *wire) SetDeadline(t time.Time) error {
 
 // SetReadDeadline implements net.Conn.
 func (w *wire) SetReadDeadline(t time.Time) error {
-	if w.leaving.Load() {
+	if w.detaching.Load() {
 		return nil
 	}
 	return w.to.Load().SetReadDeadline(t)
@@ -177,7 +177,7 @@ func (w *wire) SetReadDeadline(t time.Time) error {
 
 // SetWriteDeadline implements net.Conn.
 func (w *wire) SetWriteDeadline(t time.Time) error {
-	if w.leaving.Load() {
+	if w.detaching.Load() {
 		return nil
 	}
 	return w.to.Load().SetWriteDeadline(t)
@@ -207,7 +207,7 @@ func (w *wire) Read(p []byte) (int, error) {
 		return 0, nil
 	}
 	if len(w.ahead) == 0 {
-		if from := w.to.Load().now; from != nil && len(p) >= directSize && !w.eager && w.waitless.Load() > 0 {
+		if from := w.to.Load().now; from != nil && len(p) >= directSize && !w.readFilled && w.waitless.Load() > 0 {
 			return w.readDirectly(from, p)
 		}
 		if err := w.fill(); err != nil {
@@ -264,7 +264,7 @@ func (w *wire) fill() error {
 		return w.fillNow(to.now)
 	}
 	b := bufpool.Get(w.aheadSize())
-	n, err := ioread.Some(to, b.B[:cap(b.B)])
+	n, err := netio.Some(to, b.B[:cap(b.B)])
 	return w.filled(b, n, err)
 }
 
@@ -277,14 +277,14 @@ func (w *wire) filled(b *bufpool.Buffer, n int, err error) error {
 		}
 		return err
 	}
-	w.eager = n == cap(b.B)
-	w.more.Store(w.eager)
+	w.readFilled = n == cap(b.B)
+	w.more.Store(w.readFilled)
 	w.buffer, w.ahead = b, b.B[:n]
 	return nil
 }
 
 func (w *wire) aheadSize() int {
-	if w.eager {
+	if w.readFilled {
 		return wireEagerSize
 	}
 	return wireSize
@@ -299,7 +299,7 @@ func (w *wire) await() error {
 	if to.raw != nil {
 		return w.fillRaw(to.raw)
 	}
-	n, err := ioread.Some(to, w.waited[:])
+	n, err := netio.Some(to, w.waited[:])
 	if n > 0 {
 		w.ahead = w.waited[:n]
 		return nil
@@ -377,12 +377,12 @@ func (w *wire) send() error {
 // sendAll sends the gathered records, and drops their buffer. mu is held.
 func (w *wire) sendAll() error {
 	err := w.sendGathered()
-	w.drop()
+	w.releaseRecords()
 	return err
 }
 
-// drop drops the buffer of the gathered records. mu is held.
-func (w *wire) drop() {
+// releaseRecords drops the buffer of the gathered records. mu is held.
+func (w *wire) releaseRecords() {
 	bufpool.Put(w.gathered)
 	w.gathered, w.sent = nil, 0
 	w.held.Store(w.sendErr != nil)

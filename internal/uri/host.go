@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/http1"
-	"github.com/valyala/fasthttp/internal/percent"
+	"github.com/valyala/fasthttp/internal/urlencoded"
 	"golang.org/x/net/idna"
 )
 
@@ -51,7 +51,7 @@ func normalizeHost(host []byte) (n int, err error) {
 		case c == '%':
 			escape := host[i:min(i+len("%XX"), len(host))]
 			// only the percent sign and bytes outside of ASCII need escapes
-			if percent.HasBadEscape(escape) || ascii.HexValue(escape[1]) < 8 && string(escape) != "%25" {
+			if urlencoded.HasBadEscape(escape) || ascii.HexValue(escape[1]) < 8 && string(escape) != "%25" {
 				return len(host), BadEscape(escape)
 			}
 			i += len(escape)
@@ -115,7 +115,7 @@ func lowerHost(host []byte) (n int) {
 	}
 	ascii.ToLower(host[:zone])
 	if bytes.HasPrefix(host[zone:], []byte("%25")) {
-		return len(percent.AppendDecodedPath(host[:zone], host[zone:]))
+		return len(urlencoded.AppendDecodedPath(host[:zone], host[zone:]))
 	}
 	return len(host)
 }
@@ -127,12 +127,12 @@ func appendHost(dst, host []byte) []byte {
 		zone, end := bytes.IndexByte(host, '%'), bytes.LastIndexByte(host, ']')
 		if 0 < zone && zone < end {
 			// in a malformed host anything may precede the zone
-			dst = append(percent.AppendVisible(dst, host[:zone]), "%25"...)
-			dst = percent.AppendArg(dst, host[zone+1:end])
+			dst = append(urlencoded.AppendVisible(dst, host[:zone]), "%25"...)
+			dst = urlencoded.AppendArg(dst, host[zone+1:end])
 			host = host[end:]
 		}
 	}
-	return percent.AppendVisible(dst, host)
+	return urlencoded.AppendVisible(dst, host)
 }
 
 // HostField returns host in the form for the field Host: without the zone of an

@@ -27,10 +27,10 @@ func CheckLocation(location []byte) error {
 	return nil
 }
 
-// KeepAsCame makes path and query be written as in ref, the reference of the last Update:
+// KeepAsReceived makes path and query be written as in ref, the reference of the last Update:
 // escapes, slashes and the question mark of an empty query are kept. With dots the dot
 // segments of the path are removed (RFC 3986 section 5.2.4).
-func (t *Text) KeepAsCame(ref []byte, dots bool) {
+func (t *Text) KeepAsReceived(ref []byte, dots bool) {
 	ref, _, _ = bytes.Cut(ref, []byte("#"))
 	if len(ref) == 0 {
 		return
@@ -40,7 +40,7 @@ func (t *Text) KeepAsCame(ref []byte, dots bool) {
 	if ref[0] == '?' {
 		return
 	}
-	t.asCame = true
+	t.asReceived = true
 	if path := t.Bytes(Original); dots && bytes.Contains(path, []byte("/.")) {
 		s := t.store(path)
 		s.end = s.start + removeDots(t.block[s.start:s.end])
@@ -48,7 +48,7 @@ func (t *Text) KeepAsCame(ref []byte, dots bool) {
 	}
 }
 
-// KeepQuestionMark is KeepAsCame for the question mark of an empty query only.
+// KeepQuestionMark is KeepAsReceived for the question mark of an empty query only.
 func (t *Text) KeepQuestionMark(ref []byte) {
 	ref, _, _ = bytes.Cut(ref, []byte("#"))
 	if len(ref) > 0 && bytes.IndexByte(ref, '?') == len(ref)-1 {

@@ -67,7 +67,7 @@ func TestPathAndQueryAreKeptAsTheyCame(t *testing.T) {
 		if err := u.Update([]byte(tc.ref), false); err != nil {
 			t.Fatal(err)
 		}
-		u.KeepAsCame([]byte(tc.ref), true)
+		u.KeepAsReceived([]byte(tc.ref), true)
 		var copied Text
 		u.CopyTo(&copied)
 		for _, u := range []*Text{&u, &copied} {

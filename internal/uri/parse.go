@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"github.com/valyala/fasthttp/internal/ascii"
-	"github.com/valyala/fasthttp/internal/percent"
+	"github.com/valyala/fasthttp/internal/urlencoded"
 )
 
 // Parse sets t to the URI in text. If text has no scheme and authority it is the target of a
@@ -200,13 +200,13 @@ func (t *Text) parseTarget(start, from int) {
 // text, and is escaped.
 func (t *Text) KeepBadEscapes() {
 	if t.parts[Path] != t.parts[Original] {
-		t.badEscape = percent.HasBadEscape(t.Bytes(Original))
+		t.badEscape = urlencoded.HasBadEscape(t.Bytes(Original))
 	}
 }
 
 // takePath makes a text in the block the path.
 func (t *Text) takePath(s span) {
-	t.badEscape, t.asCame = false, false
+	t.badEscape, t.asReceived = false, false
 	t.parts[Original], t.parts[Path] = s, s
 	path := t.block[s.start:s.end]
 	if len(path) == 0 || isNormalPath(path) {

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/valyala/fasthttp/internal/ascii"
-	"github.com/valyala/fasthttp/internal/percent"
+	"github.com/valyala/fasthttp/internal/urlencoded"
 )
 
 // AppendNormalPath decodes src, an encoded path, and appends the text in normal form: with
@@ -15,7 +15,7 @@ func AppendNormalPath(dst, src []byte) []byte {
 	if len(src) == 0 || src[0] != '/' {
 		dst = append(dst, '/')
 	}
-	dst = percent.AppendDecodedPath(dst, src)
+	dst = urlencoded.AppendDecodedPath(dst, src)
 	return dst[:n+NormalizePath(dst[n:])]
 }
 

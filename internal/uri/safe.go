@@ -19,8 +19,8 @@ func Safe(text []byte) (safe string, scheme int) {
 	return string(text[:scheme]) + string(before) + string(behind), scheme
 }
 
-// maxTold is the largest part of a URL that an error quotes.
-const maxTold = 200
+// maxQuoted is the largest part of a URL that an error quotes.
+const maxQuoted = 200
 
 // LacksHost reports whether a URL has no host. fault names the missing parts,
 // without the user name, the password and the query of the URL, since errors are often
@@ -31,8 +31,8 @@ func LacksHost(text []byte) (fault string, lacking bool) {
 	if absolute && len(url) > scheme && url[scheme] != '/' {
 		return "", false
 	}
-	if len(url) > maxTold {
-		url = url[:maxTold] + "..."
+	if len(url) > maxQuoted {
+		url = url[:maxQuoted] + "..."
 	}
 	lacks := "no scheme: it does not begin with http:// or https://"
 	switch {

@@ -28,7 +28,7 @@ func TestLacksHost(t *testing.T) {
 		"http:///b":            `"http:///b" has no host`,
 		"http://":              `"http://" has no host`,
 		"user:secret@a.test/b": `"a.test/b" has no scheme: it does not begin with http:// or https://`,
-		"/" + long:             `"/` + long[:maxTold-1] + `..." has neither scheme nor host`,
+		"/" + long:             `"/` + long[:maxQuoted-1] + `..." has neither scheme nor host`,
 	} {
 		if got, lacking := LacksHost([]byte(text)); got != want || lacking != (want != "") {
 			t.Errorf("%s: %q, %v; want %q", text, got, lacking, want)

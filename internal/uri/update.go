@@ -36,10 +36,10 @@ func (t *Text) Update(ref []byte, asIs bool) error {
 		t.block = append(t.block, ref...)
 		t.parseTarget(start, start)
 	case '?':
-		path, original, badEscape, asCame := t.parts[Path], t.parts[Original], t.badEscape, t.asCame
+		path, original, badEscape, asCame := t.parts[Path], t.parts[Original], t.badEscape, t.asReceived
 		t.block = append(t.block, ref...)
 		t.parseTarget(start, start)
-		t.parts[Path], t.parts[Original], t.badEscape, t.asCame = path, original, badEscape, asCame
+		t.parts[Path], t.parts[Original], t.badEscape, t.asReceived = path, original, badEscape, asCame
 	default:
 		t.block = t.AppendPath(t.block, asIs)
 		from := start + bytes.LastIndexByte(t.block[start:], '/') + 1

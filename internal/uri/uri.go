@@ -10,7 +10,7 @@ package uri
 import (
 	"bytes"
 
-	"github.com/valyala/fasthttp/internal/percent"
+	"github.com/valyala/fasthttp/internal/urlencoded"
 )
 
 // Text is a URI, divided into its parts. The zero value is "http:///".
@@ -21,9 +21,9 @@ type Text struct {
 	badHost bool
 	// the path was received with a percent sign that begins no escape: see KeepBadEscapes
 	badEscape bool
-	// the path is written as received, without dot segments: see KeepAsCame
-	asCame bool
-	// the query is present, and empty: see KeepAsCame
+	// the path is written as received, without dot segments: see KeepAsReceived
+	asReceived bool
+	// the query is present, and empty: see KeepAsReceived
 	bareQuery bool
 	// user name and password were set, not parsed: they hold no escapes
 	plainUser [2]bool
@@ -75,7 +75,7 @@ var (
 func (t *Text) Clear() {
 	t.changes++
 	t.https, t.badHost, t.badEscape, t.visible = false, false, false, false
-	t.asCame, t.bareQuery = false, false
+	t.asReceived, t.bareQuery = false, false
 	t.block = t.block[:0]
 	t.parts = [numParts]span{}
 	t.plainUser = [2]bool{}
@@ -84,14 +84,14 @@ func (t *Text) Clear() {
 // Memory returns the block. Bytes returns slices of it.
 func (t *Text) Memory() []byte { return t.block }
 
-// Drop drops the memory. t must be empty.
-func (t *Text) Drop() { t.block = nil }
+// Release drops the memory. t must be empty.
+func (t *Text) Release() { t.block = nil }
 
 // CopyTo makes dst a copy of t.
 func (t *Text) CopyTo(dst *Text) {
 	dst.changes++
 	dst.https, dst.badHost, dst.badEscape, dst.visible = t.https, t.badHost, t.badEscape, t.visible
-	dst.asCame, dst.bareQuery = t.asCame, t.bareQuery
+	dst.asReceived, dst.bareQuery = t.asReceived, t.bareQuery
 	dst.block = append(dst.block[:0], t.block...)
 	dst.parts, dst.plainUser = t.parts, t.plainUser
 }
@@ -230,7 +230,7 @@ func (t *Text) appendUserPart(dst []byte, p Part) []byte {
 	if t.plainUser[p-Username] {
 		return append(dst, t.Bytes(p)...)
 	}
-	return percent.AppendDecodedPath(dst, t.Bytes(p))
+	return urlencoded.AppendDecodedPath(dst, t.Bytes(p))
 }
 
 // BadHost reports whether the host was parsed, and is invalid.

@@ -3,7 +3,7 @@ package uri
 import (
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/http1"
-	"github.com/valyala/fasthttp/internal/percent"
+	"github.com/valyala/fasthttp/internal/urlencoded"
 )
 
 // usualBytes holds, for each byte, the parts of a usual URI in which it is allowed.
@@ -26,7 +26,7 @@ func buildUsual() (t [256]uint8) {
 			t[i] |= inHost
 		}
 		switch {
-		case !percent.IsPath(c):
+		case !urlencoded.IsPath(c):
 		case c == '/':
 			// a second one is removed
 			t[i] |= inSegment | afterSlash<<next
@@ -77,7 +77,7 @@ func (t *Text) parseUsual(text []byte) bool {
 	}
 	t.changes++
 	t.https, t.visible, t.badHost, t.badEscape = https, true, false, false
-	t.asCame, t.bareQuery = false, false
+	t.asReceived, t.bareQuery = false, false
 	t.plainUser = [2]bool{}
 	t.block = append(t.block[:0], text...)
 	t.parts = [numParts]span{Host: {start, path}, Original: {path, end}, Path: {path, end}, Query: query, Hash: hash}

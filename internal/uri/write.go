@@ -3,7 +3,7 @@ package uri
 import (
 	"bytes"
 
-	"github.com/valyala/fasthttp/internal/percent"
+	"github.com/valyala/fasthttp/internal/urlencoded"
 )
 
 // AppendOrigin appends the scheme, its separator, and the host.
@@ -18,7 +18,7 @@ func (t *Text) AppendOrigin(dst []byte) []byte {
 func (t *Text) appendScheme(dst []byte) []byte {
 	switch {
 	case t.Has(Scheme):
-		return append(percent.AppendVisible(dst, t.Bytes(Scheme)), "://"...)
+		return append(urlencoded.AppendVisible(dst, t.Bytes(Scheme)), "://"...)
 	case t.https:
 		return append(dst, "https://"...)
 	}
@@ -28,7 +28,7 @@ func (t *Text) appendScheme(dst []byte) []byte {
 // AppendPath appends the path in encoded form, with a leading slash. With asIs it
 // appends the path as received, otherwise the normal form.
 func (t *Text) AppendPath(dst []byte, asIs bool) []byte {
-	if !asIs && !t.asCame && !t.badEscape {
+	if !asIs && !t.asReceived && !t.badEscape {
 		return t.appendNormal(dst)
 	}
 	original := t.Bytes(Original)
@@ -40,13 +40,13 @@ func (t *Text) AppendPath(dst []byte, asIs bool) []byte {
 		dst = append(dst, '/')
 	}
 	if asIs {
-		return percent.AppendVisible(dst, original)
+		return urlencoded.AppendVisible(dst, original)
 	}
-	if t.asCame {
-		return percent.AppendASCII(dst, original)
+	if t.asReceived {
+		return urlencoded.AppendASCII(dst, original)
 	}
 	// the decoded path does not show whether a percent sign was escaped
-	dst = percent.AppendRecodedPath(dst, original)
+	dst = urlencoded.AppendRecodedPath(dst, original)
 	return dst[:start+NormalizePath(dst[start:])]
 }
 
@@ -55,7 +55,7 @@ func (t *Text) appendNormal(dst []byte) []byte {
 	if !t.Has(Path) {
 		return append(dst, '/')
 	}
-	return percent.AppendPath(dst, t.Bytes(Path))
+	return urlencoded.AppendPath(dst, t.Bytes(Path))
 }
 
 // AppendQuery appends the query with its question mark, if there is one.
@@ -72,9 +72,9 @@ func (t *Text) AppendQuery(dst []byte) []byte {
 		// only a query that was set can hold one; it would begin the fragment
 		i := bytes.IndexByte(query, '#')
 		if i < 0 {
-			return percent.AppendASCII(dst, query)
+			return urlencoded.AppendASCII(dst, query)
 		}
-		dst = append(percent.AppendASCII(dst, query[:i]), "%23"...)
+		dst = append(urlencoded.AppendASCII(dst, query[:i]), "%23"...)
 		query = query[i+1:]
 	}
 }
@@ -89,5 +89,5 @@ func (t *Text) AppendHash(dst []byte) []byte {
 	if t.visible {
 		return append(dst, hash...)
 	}
-	return percent.AppendASCII(dst, hash)
+	return urlencoded.AppendASCII(dst, hash)
 }

@@ -1,12 +1,9 @@
-// Package urlencoded parses and writes the arguments of query strings and forms
-// (application/x-www-form-urlencoded in the URL standard) as pairs of a field.List.
 package urlencoded
 
 import (
 	"bytes"
 
 	"github.com/valyala/fasthttp/internal/field"
-	"github.com/valyala/fasthttp/internal/percent"
 )
 
 // Parse appends the arguments in text to l. The text is copied as one block and
@@ -53,10 +50,10 @@ func Append(dst []byte, l *field.List) []byte {
 			dst = append(dst, '&')
 		}
 		e := &l.Entries[i]
-		dst = percent.AppendArg(dst, l.Bytes(e.Name))
+		dst = AppendArg(dst, l.Bytes(e.Name))
 		if e.Flags&field.NoValue == 0 {
 			dst = append(dst, '=')
-			dst = percent.AppendArg(dst, l.Bytes(e.Value))
+			dst = AppendArg(dst, l.Bytes(e.Value))
 		}
 	}
 	return dst
@@ -98,5 +95,5 @@ func (s scanned) ending(end int) scanned {
 
 func decode(l *field.List, s *field.Span) {
 	b := l.Bytes(*s)
-	s.Len = uint32(len(percent.AppendDecodedArg(b[:0], b)))
+	s.Len = uint32(len(AppendDecodedArg(b[:0], b)))
 }

@@ -1,5 +1,5 @@
 // Package userdata holds the values that an application attaches to a request, and
-// closes those that implement io.Closer.
+// closes the values that implement io.Closer.
 package userdata
 
 import (
@@ -21,15 +21,15 @@ type Value struct {
 	holders *atomic.Int32
 }
 
-// let records that a list has dropped the value, and reports whether it was the
+// release records that a list has dropped the value, and reports whether it was the
 // last.
-func (v *Value) let() bool { return v.holders == nil || v.holders.Add(-1) == 0 }
+func (v *Value) release() bool { return v.holders == nil || v.holders.Add(-1) == 0 }
 
 // Set sets the value of a key. It does not add a new key with a nil value.
 func (d *List) Set(key, value any) {
 	for i := range *d {
 		if (*d)[i].Key == key {
-			(*d)[i].let()
+			(*d)[i].release()
 			(*d)[i].Value, (*d)[i].holders = value, nil
 			return
 		}
@@ -63,7 +63,7 @@ func (d List) GetString(key []byte) any {
 func (d *List) Remove(key any) {
 	for i := range *d {
 		if (*d)[i].Key == key {
-			(*d)[i].let()
+			(*d)[i].release()
 			last := len(*d) - 1
 			copy((*d)[i:], (*d)[i+1:])
 			(*d)[last] = Value{}
@@ -95,8 +95,8 @@ func (d List) has(key any) bool {
 	return false
 }
 
-// LendTo lends the values to dst, for a time in which both lists are in use.
-func (d List) LendTo(dst *List) {
+// ShareWith lends the values to dst, for a time in which both lists are in use.
+func (d List) ShareWith(dst *List) {
 	for i := range d {
 		v := &d[i]
 		if _, ok := v.Value.(io.Closer); !ok {
@@ -111,11 +111,11 @@ func (d List) LendTo(dst *List) {
 	*dst = append((*dst)[:0], d...)
 }
 
-// TakeBack ends that time: it replaces the values of d by the values of from, and empties
+// MoveFrom ends that time: it replaces the values of d by the values of from, and empties
 // from.
-func (d *List) TakeBack(from *List) {
+func (d *List) MoveFrom(from *List) {
 	for i := range *d {
-		(*d)[i].let()
+		(*d)[i].release()
 	}
 	old := len(*d)
 	*d = append((*d)[:0], *from...)
@@ -132,7 +132,7 @@ func (d *List) Reset() {
 		v := (*d)[i]
 		// if Close panics, the value is not closed again
 		(*d)[i] = Value{}
-		if c, ok := v.Value.(io.Closer); ok && v.let() {
+		if c, ok := v.Value.(io.Closer); ok && v.release() {
 			_ = c.Close()
 		}
 	}

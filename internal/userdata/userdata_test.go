@@ -36,7 +36,7 @@ func TestValuesThatWereLentAreClosedByTheLast(t *testing.T) {
 	kept, replaced := &closer{}, &closer{}
 	own.Set("kept", kept)
 	own.Set("replaced", replaced)
-	own.LendTo(&lent)
+	own.ShareWith(&lent)
 	lent.Set("replaced", 1)
 	lent.Reset()
 	if kept.closed != 0 || replaced.closed != 0 {
@@ -48,8 +48,8 @@ func TestValuesThatWereLentAreClosedByTheLast(t *testing.T) {
 		t.Errorf("closed %d and %d times", kept.closed, replaced.closed)
 	}
 	own.Set("kept", kept)
-	own.LendTo(&lent)
-	own.TakeBack(&lent)
+	own.ShareWith(&lent)
+	own.MoveFrom(&lent)
 	if len(lent) != 0 || own.Get("kept") != kept || kept.closed != 1 {
 		t.Errorf("taken back: %v, %v", own, lent)
 	}

@@ -21,8 +21,8 @@ const (
 	stopped
 	// stoppedArmed: like stopped, but the Watch is armed.
 	stoppedArmed
-	// gone: the channel is closed, and the client does not read the handler's response.
-	gone
+	// disconnected: the channel is closed, and the client does not read the handler's response.
+	disconnected
 	// halfClosed: the channel is closed, and the client has ended its sending side. It may
 	// still read the response.
 	halfClosed
@@ -61,19 +61,19 @@ var moves = [numPhases][numEvents]phase{
 		arm: armed, cancel: stopped, disconnect: open, halfClose: open, abandon: abandoned, finish: finished,
 	},
 	armed: {
-		arm: armed, cancel: stoppedArmed, disconnect: gone, halfClose: halfClosed, abandon: gone, finish: finished,
+		arm: armed, cancel: stoppedArmed, disconnect: disconnected, halfClose: halfClosed, abandon: disconnected, finish: finished,
 	},
 	abandoned: {
-		arm: gone, cancel: gone, disconnect: abandoned, halfClose: abandoned, abandon: abandoned, finish: abandoned,
+		arm: disconnected, cancel: disconnected, disconnect: abandoned, halfClose: abandoned, abandon: abandoned, finish: abandoned,
 	},
 	stopped: {
-		arm: stoppedArmed, cancel: stopped, disconnect: stopped, halfClose: stopped, abandon: gone, finish: over,
+		arm: stoppedArmed, cancel: stopped, disconnect: stopped, halfClose: stopped, abandon: disconnected, finish: over,
 	},
 	stoppedArmed: {
-		arm: stoppedArmed, cancel: stoppedArmed, disconnect: gone, halfClose: halfClosed, abandon: gone, finish: over,
+		arm: stoppedArmed, cancel: stoppedArmed, disconnect: disconnected, halfClose: halfClosed, abandon: disconnected, finish: over,
 	},
-	gone: {
-		arm: gone, cancel: gone, disconnect: gone, halfClose: gone, abandon: gone, finish: gone,
+	disconnected: {
+		arm: disconnected, cancel: disconnected, disconnect: disconnected, halfClose: disconnected, abandon: disconnected, finish: disconnected,
 	},
 	halfClosed: {
 		arm: halfClosed, cancel: halfClosed, disconnect: halfClosed, halfClose: halfClosed, abandon: halfClosed, finish: halfClosed,
@@ -89,14 +89,14 @@ var moves = [numPhases][numEvents]phase{
 // closed reports whether the channel is closed in the phase.
 func (p phase) closed() bool {
 	switch p {
-	case stopped, stoppedArmed, gone, halfClosed, over:
+	case stopped, stoppedArmed, disconnected, halfClosed, over:
 		return true
 	}
 	return false
 }
 
-// left reports whether the client has left in the phase, as far as the handler can know.
-func (p phase) left() bool { return p == gone || p == halfClosed }
+// disconnected reports whether the client has left in the phase, as far as the handler can know.
+func (p phase) disconnected() bool { return p == disconnected || p == halfClosed }
 
 // handled reports whether the response was sent in the phase, so that nothing more happens.
 func (p phase) handled() bool { return p == finished || p == over }
@@ -105,10 +105,10 @@ func (p phase) handled() bool { return p == finished || p == over }
 type Watch struct {
 	done chan struct{}
 
-	mu    sync.Mutex
-	phase phase
-	after funcs // called when the channel is closed
-	leave funcs // called when the client has left
+	mu           sync.Mutex
+	phase        phase
+	onDone       funcs // called when the channel is closed
+	onDisconnect funcs // called when the client has left
 }
 
 // funcs are functions that are called once.
@@ -133,13 +133,13 @@ func (w *Watch) move(e event) phase {
 	w.phase = moves[was][e]
 	if w.phase.closed() && !was.closed() {
 		close(w.done)
-		w.after.call()
+		w.onDone.call()
 	}
-	if w.phase.left() && !was.left() {
-		w.leave.call()
+	if w.phase.disconnected() && !was.disconnected() {
+		w.onDisconnect.call()
 	}
 	if w.phase.handled() && !was.handled() {
-		w.after, w.leave = nil, nil
+		w.onDone, w.onDisconnect = nil, nil
 	}
 	return w.phase
 }
@@ -181,11 +181,13 @@ func (w *Watch) Finished() bool { return w.now() == finished }
 
 // AfterFunc arranges for f to be called in its own goroutine when the request is canceled.
 // The returned function undoes that, and reports whether it was in time.
-func (w *Watch) AfterFunc(f func()) (stop func() bool) { return w.add(&w.after, f, phase.closed) }
+func (w *Watch) AfterFunc(f func()) (stop func() bool) { return w.add(&w.onDone, f, phase.closed) }
 
-// AfterLeave is like AfterFunc, but a shutdown of the server alone does not call f: the
+// AfterDisconnect is like AfterFunc, but a shutdown of the server alone does not call f: the
 // client must have left, or got another response than the handler's.
-func (w *Watch) AfterLeave(f func()) (stop func() bool) { return w.add(&w.leave, f, phase.left) }
+func (w *Watch) AfterDisconnect(f func()) (stop func() bool) {
+	return w.add(&w.onDisconnect, f, phase.disconnected)
+}
 
 // add adds f to a list of functions that are called in a phase, or calls it if that has
 // begun.

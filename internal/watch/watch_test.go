@@ -51,7 +51,7 @@ var looks = map[string]seen{
 var left, handled = map[string]bool{"gone": true, "halfClosed": true}, map[string]bool{"finished": true, "over": true}
 
 var names = []string{
-	open: "open", armed: "armed", abandoned: "abandoned", stopped: "stopped", stoppedArmed: "stoppedArmed", gone: "gone",
+	open: "open", armed: "armed", abandoned: "abandoned", stopped: "stopped", stoppedArmed: "stoppedArmed", disconnected: "gone",
 	halfClosed: "halfClosed", over: "over", finished: "finished",
 }
 
@@ -79,7 +79,7 @@ func testMove(t *testing.T, from, event, to string) {
 	}
 	ran, leaves := make(chan struct{}, 2), make(chan struct{}, 2)
 	stop := w.AfterFunc(func() { ran <- struct{}{} })
-	stopLeave := w.AfterLeave(func() { leaves <- struct{}{} })
+	stopLeave := w.AfterDisconnect(func() { leaves <- struct{}{} })
 	check := func(phase string) {
 		t.Helper()
 		if got := names[w.now()]; got != phase {

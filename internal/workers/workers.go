@@ -12,8 +12,8 @@ import (
 //
 // New makes a Pool. Its methods may be called concurrently.
 type Pool[Job any] struct {
-	run      func(Job)
-	patience time.Duration
+	run         func(Job)
+	idleTimeout time.Duration
 
 	mu      sync.Mutex
 	idle    []*worker[Job] // the first has been idle longest
@@ -31,7 +31,7 @@ type worker[Job any] struct {
 // a job for patience, or somewhat longer. patience must be positive. run may end its
 // goroutine with runtime.Goexit.
 func New[Job any](patience time.Duration, run func(Job)) *Pool[Job] {
-	p := &Pool[Job]{run: run, patience: patience, armed: true}
+	p := &Pool[Job]{run: run, idleTimeout: patience, armed: true}
 	p.mu.Lock()
 	p.cleaner = time.AfterFunc(patience, p.clean)
 	p.mu.Unlock()
@@ -92,7 +92,7 @@ func (p *Pool[Job]) clean() {
 	}
 	now := time.Now()
 	n := 0
-	for n < len(p.idle) && !p.idle[n].since.IsZero() && now.Sub(p.idle[n].since) >= p.patience {
+	for n < len(p.idle) && !p.idle[n].since.IsZero() && now.Sub(p.idle[n].since) >= p.idleTimeout {
 		close(p.idle[n].jobs)
 		n++
 	}
@@ -111,10 +111,10 @@ func (p *Pool[Job]) clean() {
 }
 
 // pause is the time between two calls of clean.
-func (p *Pool[Job]) pause() time.Duration { return max(p.patience/2, time.Millisecond) }
+func (p *Pool[Job]) pause() time.Duration { return max(p.idleTimeout/2, time.Millisecond) }
 
-// Rest ends the idle goroutines at once.
-func (p *Pool[Job]) Rest() {
+// CloseIdle ends the idle goroutines at once.
+func (p *Pool[Job]) CloseIdle() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.endIdle()

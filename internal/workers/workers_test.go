@@ -71,7 +71,7 @@ func TestGoroutinesEndThatAreNotNeeded(t *testing.T) {
 	})
 }
 
-// An unused pool costs neither goroutines nor timers, and can be used again.
+// An unused pool costs neither goroutines nor timers, and can be reused.
 func TestAPoolThatRestsHasNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New(time.Minute, func(wait time.Duration) { time.Sleep(wait) })
@@ -83,7 +83,7 @@ func TestAPoolThatRestsHasNothing(t *testing.T) {
 			if n := idleNow(p); n != 10 {
 				t.Errorf("%d goroutines wait after 10 jobs", n)
 			}
-			p.Rest()
+			p.CloseIdle()
 			if n := idleNow(p); n != 0 {
 				t.Errorf("%d goroutines wait after Rest", n)
 			}

@@ -4,7 +4,7 @@
 //
 //	go run ./cmd/calls           # over TLS 1.3
 //	go run ./cmd/calls -plain    # without TLS, HTTP/2 by prior knowledge
-//	go run ./cmd/calls -varied   # calls of which no two in a row are alike
+//	go run ./cmd/calls -varied   # varying calls
 //	go run ./cmd/calls -short    # a quick look
 //
 // The tables go to standard output, and with every sample to the files calls.md and

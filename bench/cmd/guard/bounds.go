@@ -11,12 +11,11 @@ import (
 	"strings"
 )
 
-// boundTable is what operations cost when it was last stored, by platform and
-// row.
+// boundTable holds the costs of operations when it was last stored, by platform and row.
 type boundTable map[string]map[string]cost
 
-// platform is what the number of instructions depends on: the compiler, without
-// its patch level, and the architecture.
+// platform returns the compiler, without its patch level, and the architecture: the number of
+// instructions depends on both.
 func platform() string {
 	version := runtime.Version()
 	if parts := strings.SplitN(version, ".", 3); len(parts) == 3 {
@@ -41,8 +40,8 @@ func readBounds(file string) (boundTable, error) {
 	return bounds, nil
 }
 
-// store replaces the rows that were measured. Instructions that were not counted
-// this time stay.
+// store replaces the rows that were measured. It keeps the stored instructions of a row if none
+// were counted this time.
 func (b boundTable) store(key string, got map[string]cost) {
 	merged := maps.Clone(b[key])
 	if merged == nil {

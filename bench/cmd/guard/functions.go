@@ -11,20 +11,20 @@ import (
 	"strings"
 )
 
-// function is what a function takes of one operation, in instructions.
+// function is the share of a function in one operation, in instructions.
 type function struct {
 	name string
 	self float64
 	all  float64 // with the functions that it calls
 }
 
-// profile is the instructions of a whole run by function.
+// profile holds the instructions of a whole run, by function.
 type profile map[string]*tally
 
-// tally is what one function did.
+// tally holds the instructions and calls of one function.
 type tally struct {
 	self  int64
-	calls map[string]int64 // by the name of what it called
+	calls map[string]int64 // how often it has called other functions, by their names
 }
 
 func (p profile) of(name string) *tally {
@@ -47,13 +47,13 @@ func readProfile(file string) (profile, error) {
 	return p, nil
 }
 
-// parseProfile understands what callgrind writes: "fn=" begins the lines of a function,
-// each with a place in its source and a number of instructions; "cfn=" and "calls=" say
-// what it calls and how often, and that the next line is of the callee. A name in full
-// stands only behind its number where it occurs first.
+// parseProfile parses the output of callgrind. "fn=" starts the lines of a function, each with
+// a place in its source and a number of instructions. "cfn=" and "calls=" have a function that
+// it calls, and how often; the line after them belongs to the callee. A name is a number, which
+// the full name follows only at its first occurrence.
 //
-// What callgrind counts for callees is of no use, since it does not know of goroutines
-// and takes them for calls.
+// The instructions that callgrind counts for callees are useless, since it takes switches
+// between goroutines for calls.
 func parseProfile(r io.Reader) (profile, error) {
 	p := profile{}
 	names := map[string]string{}
@@ -68,7 +68,7 @@ func parseProfile(r io.Reader) (profile, error) {
 		case key == "fn" || key == "cfn":
 			id, full, ok := strings.Cut(value, " ")
 			if ok {
-				// a function that seems to call itself is numbered behind a quote
+				// a function that seems to call itself has a number after a quote
 				names[id], _, _ = strings.Cut(full, "'")
 			}
 			if callee = names[id]; key == "fn" {
@@ -95,7 +95,7 @@ func parseProfile(r io.Reader) (profile, error) {
 	return p, lines.Err()
 }
 
-// number reads one of the words of a line.
+// number parses one word of a line as a number.
 func number(line string, word int) (int64, error) {
 	words := strings.Fields(line)
 	if word >= len(words) {
@@ -104,12 +104,12 @@ func number(line string, word int) (int64, error) {
 	return strconv.ParseInt(words[word], 10, 64)
 }
 
-// rare is how many operations may have one call that is left out: where goroutines
-// change, callgrind sees calls that go round in circles.
+// rare is the number of operations that a call must occur in once, on average, or it is
+// ignored: if goroutines switch, callgrind sees calls in circles.
 const rare = 100
 
-// less takes away from a profile what a run of fewer operations did, and the calls that
-// are rare. What is left is of so many operations.
+// less subtracts the profile of a run of fewer operations, and removes rare calls. The result
+// is the profile of this number of operations.
 func (p profile) less(few profile, operations int) {
 	for name, t := range p {
 		before := few.of(name)
@@ -123,8 +123,8 @@ func (p profile) less(few profile, operations int) {
 	}
 }
 
-// perOperation returns what functions take of an operation. Instructions of a function
-// belong to its callers in the proportion of their calls.
+// perOperation returns the shares of functions in an operation. The instructions of a function
+// also belong to its callers, in proportion to their calls.
 func perOperation(p profile, operations int) []function {
 	calls := map[string]int64{}
 	for _, t := range p {
@@ -132,7 +132,7 @@ func perOperation(p profile, operations int) []function {
 			calls[callee] += times
 		}
 	}
-	totals := map[string]float64{} // 0 as long as one is worked out
+	totals := map[string]float64{} // 0 while one is being computed
 	var total func(name string) float64
 	total = func(name string) float64 {
 		if n, ok := totals[name]; ok {
@@ -155,8 +155,8 @@ func perOperation(p profile, operations int) []function {
 	return all
 }
 
-// show writes what the options want to know of a row that was just measured. Without
-// valgrind that is nothing.
+// show writes the details of a row, just measured, for which the options ask. Without valgrind
+// it writes nothing.
 func (m *meter) show(row workload, opts options, out io.Writer) error {
 	if m.valgrind == "" {
 		return nil
@@ -172,8 +172,8 @@ func (m *meter) show(row workload, opts options, out io.Writer) error {
 	return nil
 }
 
-// showFunctions writes the functions that take the most of a row: by themselves, and
-// with those that they call.
+// showFunctions writes the functions with the largest shares in a row: their own, and with
+// their callees.
 func (m *meter) showFunctions(row workload, top int, out io.Writer) error {
 	all, err := m.functions(row)
 	if err != nil {

@@ -12,7 +12,7 @@ func TestCostIsHeldToItsBound(t *testing.T) {
 	tests := []struct {
 		name string
 		got  cost
-		want string // in the error; "" for none
+		want string // part of the error; "" if there is none
 	}{
 		{"equal", bound, ""},
 		{"cheaper", cost{900, 0, 0}, ""},

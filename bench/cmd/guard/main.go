@@ -1,19 +1,19 @@
 // Command guard compares the costs of a request with stored bounds: the instructions
 // that the processor executes for it, and its allocations. It does the same for the size
 // of a small program, which grows at once if the server needs another library. Unlike
-// times, these hardly depend on other work of the machine, so that a CI run shows a loss
-// of a few percent. It is run in the bench folder:
+// times, these hardly depend on the other load of the machine, so a CI run shows a loss of a
+// few percent. Run it in the bench folder:
 //
 //	go run ./cmd/guard                     # compare with the bounds
-//	go run ./cmd/guard -update             # measure, and store what was measured
+//	go run ./cmd/guard -update             # measure, and store the results
 //	go run ./cmd/guard -table              # compare with the published fasthttp instead
-//	go run ./cmd/guard -rows X -top 20     # and show which functions take them
-//	go run ./cmd/guard -rows X -phases     # and which parts of the work
+//	go run ./cmd/guard -rows X -top 20     # also show the most expensive functions
+//	go run ./cmd/guard -rows X -phases     # also show the parts of the work
 //
-// valgrind counts the instructions; without it they are left out, and the output says
-// so. There are bounds for each version of Go and each architecture; if they are missing,
-// the output says so, and nothing fails. The exit code is 1 if a bound is exceeded, and 2
-// if the command line is wrong.
+// valgrind counts the instructions; without it they are omitted, and the output notes that.
+// There are bounds for each version of Go and each architecture; if they are missing, the
+// output notes that, and nothing fails. The exit code is 1 if a bound is exceeded, and 2 if the
+// command line is wrong.
 package main
 
 import (

@@ -17,8 +17,8 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/gobench"
 )
 
-// workload is a benchmark of the bench folder, and the number of operations to run. It is
-// so large that costs which occur only once matter little.
+// workload is a benchmark of the bench folder, and the number of operations to run. That number
+// is so large that one-time costs matter little.
 type workload struct {
 	name       string
 	operations int
@@ -62,20 +62,19 @@ var rows = []workload{
 	{"CookieParse", 10_000},
 }
 
-// sizeRow is the size of examples/helloworld. It has a bound as the others do,
-// for bytes alone.
+// sizeRow is the row for the size of examples/helloworld. Its bound only has bytes.
 const sizeRow = "helloworld"
 
 // usesNetwork reports whether the benchmark waits for the system.
 func (w workload) usesNetwork() bool { return strings.HasSuffix(w.name, "TCP") }
 
-// meter measures what benchmarks cost.
+// meter measures the costs of benchmarks.
 type meter struct {
 	dir, binary string
-	// still is the binary for counting the instructions of benchmarks without network: in
-	// it time stands still while any goroutine runs. Under valgrind all takes so much
-	// longer that servers hold handlers for slow ones, or do not, by the speed of the
-	// machine, and serve their requests differently.
+	// still is the binary for counting the instructions of benchmarks without network. In
+	// it, time stands still while any goroutine runs. Under valgrind everything takes much
+	// longer: depending on the speed of the machine, servers would consider handlers slow,
+	// and serve their requests differently.
 	still    string
 	valgrind string // "" if there is none
 }
@@ -106,21 +105,22 @@ func compile(ctx context.Context, dir string, flags ...string) error {
 	return nil
 }
 
-// cost is what one operation takes.
+// cost is the cost of one operation.
 type cost struct {
 	Instructions float64 `json:"instructions"` // 0 if they were not counted
 	Allocations  float64 `json:"allocations"`
 	Bytes        float64 `json:"bytes"`
 }
 
-// What allocations may differ by without meaning anything: a pool that grows,
-// or a goroutine that is started, in ten thousand operations.
+// Insignificant differences of allocations: a pool that grows, or a goroutine that is started,
+// in ten thousand operations.
 const (
 	spareAllocations = 0.02
 	spareBytes       = 16
 )
 
-// within is nil unless c exceeds the bound by more than is let through.
+// within returns an error if c exceeds the bound by more than margin percent, or, for
+// allocations, by more than the constants above.
 func (c cost) within(bound cost, margin float64) error {
 	switch {
 	case bound.Instructions > 0 && c.Instructions > bound.Instructions*(1+margin/100):
@@ -133,9 +133,9 @@ func (c cost) within(bound cost, margin float64) error {
 	return nil
 }
 
-// measureAll returns what workloads cost, as soon as it is asked for them in their order.
-// Each uses one processor, so it measures as many at a time as there are, but those that
-// wait for the system one after the other, and last.
+// measureAll measures workloads, and returns functions that wait for their costs, in order. Each
+// workload uses one processor, so there are as many concurrent measurements as processors. The
+// workloads that wait for the system are measured last, one at a time.
 func (m *meter) measureAll(ctx context.Context, all []workload) iter.Seq2[workload, func() (cost, error)] {
 	results := make([]func() (cost, error), len(all))
 	places := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -178,8 +178,8 @@ func (m *meter) measureAll(ctx context.Context, all []workload) iter.Seq2[worklo
 	}
 }
 
-// measure measures a workload twice, with fewer and with more operations: the difference
-// does not contain costs that occur only once.
+// measure runs a workload twice, with fewer and with more operations: the difference does not
+// contain one-time costs.
 func (m *meter) measure(ctx context.Context, w workload) (cost, error) {
 	var c cost
 	text, err := m.command(ctx, m.binary, w.name, 10*w.operations).CombinedOutput()
@@ -209,11 +209,11 @@ func (m *meter) measure(ctx context.Context, w workload) (cost, error) {
 	return c, nil
 }
 
-// baseOperations is how many operations the shorter of two runs has. It is, as the
-// operations of rows are whose messages take turns, a multiple of the number of those.
+// baseOperations is the number of operations of the shorter run. Some rows use several messages
+// in turn: it is a multiple of the number of these, as the operations of such a row are.
 const baseOperations = 1024
 
-// functions returns what the functions take of an operation that was measured.
+// functions returns the shares of functions in an operation of a measured workload.
 func (m *meter) functions(w workload) ([]function, error) {
 	p, err := m.difference(w)
 	if err != nil {
@@ -222,7 +222,7 @@ func (m *meter) functions(w workload) ([]function, error) {
 	return perOperation(p, w.operations), nil
 }
 
-// difference returns what the operations did by which the runs of a workload differ.
+// difference returns the profile of the operations that only the longer run of a workload has.
 func (m *meter) difference(w workload) (profile, error) {
 	few, err := readProfile(m.profile(w, baseOperations))
 	if err != nil {
@@ -236,15 +236,14 @@ func (m *meter) difference(w workload) (profile, error) {
 	return many, nil
 }
 
-// profile is the file of a workload's run with so many operations.
+// profile returns the name of the file for a workload's run with this number of operations.
 func (m *meter) profile(w workload, operations int) string {
 	return fmt.Sprintf("%s.%s.%d.callgrind", m.binary, w.name, operations)
 }
 
-// command runs a benchmark in a process that does as little as possible that
-// is not its own: with one processor, without collecting garbage, and without
-// the signals that take a processor from a goroutine, which valgrind 3.19 does
-// not survive.
+// command returns a command that runs a benchmark in a process that does little else: with one
+// processor, without garbage collection, and without the signals for preemption, which crash
+// valgrind 3.19.
 func (m *meter) command(ctx context.Context, binary, name string, operations int, before ...string) *exec.Cmd {
 	line := append(before, binary,
 		"-test.run=^$", "-test.bench=^Benchmark"+name+"$", fmt.Sprintf("-test.benchtime=%dx", operations), "-test.benchmem")

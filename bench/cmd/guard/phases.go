@@ -13,35 +13,34 @@ type phase struct {
 	functions *regexp.Regexp
 }
 
-// phases are looked through in this order. Functions that are in none of them, such as
-// memmove or the methods of a list of fields, belong to the phases that call them. So
-// does a handler's whole work with its context, since a handler is a function of the
-// benchmark.
+// phases are searched in this order. Functions in none of them, such as memmove or the methods
+// of a list of fields, belong to the phases that call them. So does all work of a handler with
+// its context, since a handler is a function of the benchmark.
 //
-// Names that a commit has given up stay as long as somebody compares with it.
+// Names of functions that no longer exist stay as long as older commits are compared.
 var phases = []phase{
 	{"harness", inPackage(`bench/internal/`, `\w+\.`)},
 	{"handler", inPackage(`bench\.`, ``)},
 	{"index", inPackage(``, `\(\*header\)\.(feed|adopt|adoptChunks)$`, `internal/http1\.\(\*Head\)\.(apply|place|lookUp|validName|note\w+)$`,
 		`internal/http1\.ConnectionFlags$`, `internal/field\.(LookupWords|LookupForm|Lookup)$`)},
 	{"parse", inPackage(`internal/http1\.`, `\(\*Head\)\.`, `ValidHost$`, `CheckTarget$`, `fieldValue$`, `valueEnd$`, `longName$`)},
-	{"response", inPackage(``, `\(\*exchange\)\.(respond\w*|encode|wantsClose|queueFile)$`, `\(\*ResponseHeader\)\.append\w+$`)},
-	{"reset", inPackage(``, `\(\*exchange\)\.(endRequest|resetCtx|begin)$`, `\(\*RequestCtx\)\.reset$`,
+	{"response", inPackage(``, `\(\*(exchange|h1Exchange)\)\.(respond\w*|encode|wantsClose|queueFile)$`, `\(\*ResponseHeader\)\.append\w+$`)},
+	{"reset", inPackage(``, `\(\*(exchange|h1Exchange)\)\.(endRequest|resetCtx|begin)$`, `\(\*RequestCtx\)\.reset$`,
 		`\(\*Server\)\.(acquireCtx|releaseCtx|cleanCtx)$`, `\(\*header\)\.shrink$`)},
-	{"dispatch", inPackage(``, `\(\*exchange\)\.`, `\(\*h1Conn\)\.(Step|advance|contain)\b`)},
+	{"dispatch", inPackage(``, `\(\*(exchange|h1Exchange)\)\.`, `\(\*h1Conn\)\.(Step|advance|contain)\b`)},
 	{"engine", inPackage(``, `internal/engine\.`, `\(\*h1Conn\)\.`)},
 }
 
 // others is the phase of functions that no function of a phase calls.
 const others = "others"
 
-// inPackage matches the functions of this fasthttp whose names, without its import path,
-// begin with the package and go on as one of the rest does.
+// inPackage matches functions of this module by their names without its import path: the
+// package, followed by one of rest.
 func inPackage(name string, rest ...string) *regexp.Regexp {
 	return regexp.MustCompile(`^github\.com/valyala/fasthttp[/.]` + name + `(?:` + strings.Join(rest, "|") + `)`)
 }
 
-// phaseOf returns the phase that a function is in by its name, or "".
+// phaseOf returns the phase to which a function belongs by its name, or "".
 func phaseOf(name string) string {
 	for _, p := range phases {
 		if p.functions.MatchString(name) {
@@ -51,8 +50,8 @@ func phaseOf(name string) string {
 	return ""
 }
 
-// byPhase returns what the phases take of an operation. What a function takes that is in
-// none is divided among its callers in the proportion of their calls.
+// byPhase returns the shares of the phases in an operation. The share of a function in none of
+// them is divided among its callers, in proportion to their calls.
 func byPhase(p profile, operations int) map[string]float64 {
 	callers := map[string]map[string]int64{}
 	for name, t := range p {
@@ -71,8 +70,8 @@ func byPhase(p profile, operations int) map[string]float64 {
 			shares[name] = map[string]float64{in: 1}
 		}
 	}
-	// each round hands the shares of callers one call further, and functions that call
-	// each other come closer to what called them first
+	// each round passes the shares of callers on by one call; functions that call each
+	// other get closer to the phases of their first callers
 	for range deepest {
 		for name, by := range callers {
 			if phaseOf(name) == "" {
@@ -93,11 +92,11 @@ func byPhase(p profile, operations int) map[string]float64 {
 	return took
 }
 
-// deepest is how many calls may be between a function and that of a phase.
+// deepest is how many calls may be between a function of a phase and another function.
 const deepest = 40
 
-// sharesOf returns how a function is divided among the phases that has these callers.
-// Those that are in no phase, as far as is known, do not count.
+// sharesOf returns how a function with these callers is divided among the phases. Callers that
+// are not yet known to be in a phase do not count.
 func sharesOf(callers map[string]int64, shares map[string]map[string]float64) map[string]float64 {
 	share, sum := map[string]float64{}, 0.0
 	for caller, times := range callers {
@@ -112,7 +111,7 @@ func sharesOf(callers map[string]int64, shares map[string]map[string]float64) ma
 	return share
 }
 
-// showPhases writes what the phases take of a row.
+// showPhases writes the shares of the phases in a row.
 func (m *meter) showPhases(row workload, out io.Writer) error {
 	p, err := m.difference(row)
 	if err != nil {

@@ -41,7 +41,7 @@ func (p *page) markdown() string {
 	b.WriteString("# Performance\n\n" +
 		"This page is written by `go run ./cmd/report` in the folder `bench`, which measures this fasthttp, the published\n" +
 		"v1.77.0 (\"upstream\") and net/http in turn on one machine. Run it on an idle machine to see what yours does;\n" +
-		"[bench/README.md](../bench/README.md) says what each row is and how to run parts of it.\n\n")
+		"[bench/README.md](../bench/README.md) describes each row, and how to run parts of it.\n\n")
 	p.writeHead(&b)
 	p.writeTraffic(&b)
 	p.writeWait(&b)
@@ -179,7 +179,7 @@ func (p *page) figure(b *strings.Builder, file string) {
 	}
 }
 
-const tableNote = "\nTimes are medians in ns/op, ± the median absolute deviation; a ratio over 1 means that ours is faster, and stands in\n" +
+const tableNote = "\nTimes are medians in ns/op, ± the median absolute deviation; a ratio over 1 means that ours is faster, and is in\n" +
 	"parentheses where the ranges overlap. CPU ratios compare processor time.\n"
 
 // phases is a table of instruction counts, which depend on the machine less than times. It is
@@ -316,7 +316,7 @@ func (p *page) writeIdle(b *strings.Builder) {
 	}
 	b.WriteString("\n### As many connections as fit\n\n" +
 		"`go run ./cmd/crowd` in the folder `bench` opens as many connections as the machine's descriptors and memory allow, or\n" +
-		"as many as it is told, to processes that share a port, and sends one request over each.\n")
+		"as many as `-conns` sets, to processes that share a port, and sends one request over each.\n")
 	if p.Fill != nil {
 		b.WriteString("\n" + idle.FillNote)
 		p.Fill.WriteTable(b)

@@ -3,7 +3,7 @@
 // It is run in the bench folder, on linux:
 //
 //	go run ./cmd/tcp          # requests a second, processor time, latency; with wrk
-//	go run ./cmd/tcp -varied  # the same with requests of which no two in a row are alike
+//	go run ./cmd/tcp -varied  # the same with varying requests
 //	go run ./cmd/tcp -tls     # the same over TLS 1.3, with connections that are kept
 //	go run ./cmd/tcp -handshakes  # new connections over TLS 1.3
 //	go run ./cmd/tcp -flood   # established ones while others do not finish their handshakes

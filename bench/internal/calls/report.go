@@ -145,7 +145,7 @@ func (r *Report) Markdown() string {
 	b.WriteString("\nFigures are medians, ± the median absolute deviation. CPU is the processor time for a call, user and system, of\n" +
 		"the process that calls, in µs, and the least of all rounds is that of the one that other programs on the machine\n" +
 		"disturbed least. Ours ÷ this is the processor time of our client with HTTP/2 over that of the client of the line: less\n" +
-		"than 1 is better for ours. It stands in parentheses where the two ranges of samples overlap, so that the difference\n" +
+		"than 1 is better for ours. It is in parentheses where the two ranges of samples overlap, so that the difference\n" +
 		"may be chance. Connections are those that were dialed. Ready frames are no client: they are requests that were\n" +
 		"encoded before, those of all callers in one write, and only the ends of the responses are looked for, so that the row\n" +
 		"shows what TLS and the system take.\n")

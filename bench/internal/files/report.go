@@ -157,7 +157,7 @@ func (r *Report) Markdown() string {
 	b.WriteString("\nFigures are medians, ± the median absolute deviation. CPU is the server's processor time for a request\n" +
 		"in µs, user and system; \"with wrk\" that of the client is added. Over loopback the system does much of the work of\n" +
 		"sending on behalf of whoever happens to run: for large files a server that sends in small pieces has the client\n" +
-		"pay, so look at the sum of both. Ratios of less than 1 are better; one stands in parentheses where the two ranges\n" +
+		"pay, so look at the sum of both. Ratios of less than 1 are better; one is in parentheses where the two ranges\n" +
 		"of samples overlap, so that the difference may be chance.\n")
 	r.WriteTables(&b, "##")
 	if len(r.Goals) > 0 && r.TLS {

@@ -147,7 +147,7 @@ func (r *Report) Markdown() string {
 	b.WriteString("\nFigures are medians, ± the median absolute deviation. CPU is the server's processor time for a request\n" +
 		"in µs, user and system, and the least of all rounds is that of the one that other programs on the machine\n" +
 		"disturbed least. Event ÷ this is the processor time of the event engine over that of the server of\n" +
-		"the line: less than 1 is better for ours. It stands in parentheses where the two ranges of samples overlap,\n" +
+		"the line: less than 1 is better for ours. It is in parentheses where the two ranges of samples overlap,\n" +
 		"so that the difference may be chance.\n")
 	r.WriteTables(&b, "##")
 	if len(r.Goals) > 0 {

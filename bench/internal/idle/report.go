@@ -145,7 +145,7 @@ func (r *Report) Markdown() string {
 	b.WriteString("\nEach connection had one request and waits for the next. Figures are medians: what came with the\n" +
 		"connections, after garbage collection, divided by their number. Resident is VmRSS ± the median absolute\n" +
 		"deviation; it holds heap and stacks. The kernel's own memory for sockets is not in it, and is the same for\n" +
-		"all. A ratio stands in parentheses where the two ranges of samples overlap, so that the difference may be\n" +
+		"all. A ratio is in parentheses where the two ranges of samples overlap, so that the difference may be\n" +
 		"chance.\n")
 	r.WriteTable(&b)
 	if g := r.Goal; g != nil {

@@ -20,7 +20,7 @@ func (r *Report) Markdown() string {
 	fmt.Fprintf(&b, "- Go: %s\n", m.Go)
 	fmt.Fprintf(&b, "- date: %s, %s of %s each\n", r.Date, plural(r.Rounds, "round"), r.Benchtime)
 	b.WriteString("\nTimes are medians in ns/op, ± the median absolute deviation. A ratio over 1 means that ours is\n" +
-		"faster; it stands in parentheses where the two ranges of samples overlap, so that the difference\n" +
+		"faster; it is in parentheses where the two ranges of samples overlap, so that the difference\n" +
 		"may be chance. CPU ratios compare processor time, which other programs on the machine disturb less.\n")
 	r.WriteTables(&b, "##")
 	if len(r.Failures) > 0 {

@@ -128,7 +128,7 @@ func (r *FloodReport) Markdown() string {
 	b.WriteString("\nLatencies are those of the requests over established connections. The flood is a process of its own with a low\n" +
 		"priority. A half-open handshake is a connection on which half of a ClientHello has come, and nothing more; the oldest is\n" +
 		"dropped for a new one. Memory is heap and stacks, after garbage collection. Figures are medians, ± the median absolute\n" +
-		"deviation; a ratio stands in parentheses where the two ranges of samples overlap, so that the difference may be chance.\n")
+		"deviation; a ratio is in parentheses where the two ranges of samples overlap, so that the difference may be chance.\n")
 	r.WriteTable(&b)
 	writeGoals(&b, "measured", "C loop", r.Goals)
 	rig.WriteFailures(&b, r.Failures)

@@ -117,7 +117,7 @@ func (r *HandshakeReport) Markdown() string {
 	}, r.Missing...)...)
 	b.WriteString("\nA client connects, performs a handshake of TLS 1.3 (X25519, AES-128-GCM, a certificate of ECDSA on P-256), sends one\n" +
 		"request, and waits until the server ends the connection. CPU is the server's processor time for all of that in µs,\n" +
-		"user and system. Figures are medians, ± the median absolute deviation; a ratio stands in parentheses where the two\n" +
+		"user and system. Figures are medians, ± the median absolute deviation; a ratio is in parentheses where the two\n" +
 		"ranges of samples overlap, so that the difference may be chance.\n")
 	r.WriteTables(&b, "##")
 	writeGoals(&b, "ratio", rig.Nginx, r.Goals)

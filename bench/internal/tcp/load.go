@@ -51,7 +51,8 @@ const (
 	churnRequests  = 10
 )
 
-// variedLoads returns the same loads, with requests of which no two in a row are alike.
+// variedLoads returns the same loads, with varying requests: each differs from the one
+// before.
 func variedLoads() []load {
 	visitors := traffic.Visitors()
 	all := slices.Clone(loads)

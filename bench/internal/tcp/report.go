@@ -176,7 +176,7 @@ func (r *Report) Markdown() string {
 		fmt.Sprintf("servers: %s, GOMAXPROCS %d; wrk: %s", r.ServerPlace, r.Procs, r.ClientPlace))
 	b.WriteString("\nFigures are medians, ± the median absolute deviation. CPU is the server's processor time for a request\n" +
 		"in µs, user and system. Latencies are as wrk reports them, pipelined ones those of whole batches. Ratios are to\n" +
-		"upstream; one stands in parentheses where the two ranges of samples overlap, so that the difference may be\n" +
+		"upstream; one is in parentheses where the two ranges of samples overlap, so that the difference may be\n" +
 		"chance.\n")
 	r.writeCPU(&b)
 	r.WriteTables(&b, "##")

@@ -122,7 +122,7 @@ func (r *SlowReport) Markdown() string {
 		fmt.Sprintf("%s each, %d ordinary requests/s over %d connections", rig.Plural(r.Seconds, "second"), r.Rate, ordinaryConns),
 		fmt.Sprintf("nothing is pinned: servers and client share all processors, GOMAXPROCS %d", r.Procs))
 	b.WriteString("\nLatencies are those of the ordinary requests, medians, ± the median absolute deviation. Ratios are to\n" +
-		"the same server without slow requests, and to net/http beside the same ones; one stands in parentheses where the\n" +
+		"the same server without slow requests, and to net/http beside the same ones; one is in parentheses where the\n" +
 		"two ranges of samples overlap, so that the difference may be chance. A request that computes keeps a processor\n" +
 		"busy: with one or two of them in the machine, the first ratio is about the scheduler as much as about the server.\n")
 	r.WriteTable(&b)

@@ -22,7 +22,7 @@ type Options struct {
 	Seconds int // that a run takes
 	Pin     bool
 	Rows    *regexp.Regexp
-	Varied  bool // send requests of which no two in a row are alike; not for MeasureSlow
+	Varied  bool // send varying requests; not for MeasureSlow
 	TLS     bool // speak TLS; not for MeasureSlow, and not with Varied
 	Rate    int  // ordinary requests a second, for MeasureSlow
 	Modules rig.Modules

@@ -237,7 +237,7 @@ func (r *WaitReport) WriteTables(b *strings.Builder, level string) {
 	}
 	fmt.Fprintf(b, "\nEach connection sends a request after each answer; no latency is corrected.\n%s.\n", explain(names))
 	fmt.Fprintf(b, "Figures are medians. The event engine is compared with the best of the others, which need not be the same one for\n"+
-		"requests/s and for p99. The ratio is to be at least %.2f of requests/s, and at most %.2f of p99. It stands in parentheses\n"+
+		"requests/s and for p99. The ratio is to be at least %.2f of requests/s, and at most %.2f of p99. It is in parentheses\n"+
 		"where the two ranges of samples overlap; so does what is not met, as that may be chance then.\n", WaitRateLeast, WaitP99Most)
 	if slices.ContainsFunc(r.Rows, func(row *WaitRow) bool { return row.Again }) {
 		fmt.Fprintf(b, "A row with a star was not met at first. It was measured anew in %d rounds, which count alone.\n", doubtRounds)
