@@ -19,13 +19,13 @@ import (
 //
 //	admit    decides how to continue, once the head was received:
 //	           planServe    there is no content: handle is next
-//	           planCollect  the transport collects the content in memory (reserveBodyMemory counts it)
+//	           planCollect  the transport collects the content in memory, which
+//	                        reserveBodyMemory counts
 //	           planStream   the handler reads the content from a contentSource
 //	           planParse    parseForm reads a large form from a contentSource
 //	           planRefuse   buildRefusal makes the response, and the handler is not called
-//	handle   calls the handler
-//	reclaimCtx  takes the context back from the handler, unless handle has already done so;
-//	         after a timeout, replaceCtx leaves it to the handler's goroutines
+//	handle   calls the handler; reclaimCtx takes the context back from it, unless handle has
+//	         already done so; after a timeout, replaceCtx leaves it to the handler's goroutines
 //	respond  is a method of the transport: it sends the response
 //
 // Only one goroutine at a time uses an exchange: first the one that receives the request,
@@ -47,7 +47,7 @@ type exchange struct {
 // serverTransport carries the messages of an exchange: over an HTTP/1.1 connection, or over
 // an HTTP/2 stream.
 type serverTransport interface {
-	// Owner is called if other requests need the memory of the body.
+	// Request has the methods for the case that other requests need the memory of the body.
 	bodymem.Request
 	// sendInterim sends an informational response at once, with all fields of h if only is
 	// 0, or else with the fields of that name.

@@ -14,12 +14,12 @@ import (
 )
 
 // Bodies in memory count towards Server.MaxRequestBodyMemory, except small ones, which are
-// the usual case. The methods up to detachBodyMemory follow the life of such a body: reserveBodyMemory
-// while it arrives, bodyArrived at its end, and then one of the other three.
+// the usual case. The methods up to detachBodyMemory follow the life of such a body:
+// reserveBodyMemory while it arrives, bodyArrived at its end, and then one of the other three.
 
-// reserveBodyMemory counts room bytes as the memory of the body, after got more bytes of it have
-// arrived. If done is set it was received as a whole, so it cannot stall anymore. reserveBodyMemory
-// fails if there is no memory for the body.
+// reserveBodyMemory counts room bytes as the memory of the body, after got more bytes of it
+// have arrived. If done is set it was received as a whole, so it cannot stall anymore. The
+// error is ErrBodyTooLarge or ErrRequestBodyMemory if there is no memory for the body.
 func (x *exchange) reserveBodyMemory(room, got int, done bool) error {
 	m := &x.s.bodies
 	if !m.Fits(room) {
@@ -98,7 +98,7 @@ func (x *exchange) streamBody(source contentSource) (beginning *bufpool.Buffer) 
 }
 
 // parseForm parses the form of the request, whose body is a stream, and discards the content
-// after the form. beginning is the buffer that readOn has returned, or nil.
+// after the form. beginning is the buffer that streamBody has returned, or nil.
 func (x *exchange) parseForm(beginning *bufpool.Buffer) error {
 	room := formMemory
 	if x.bodyMemory != nil {

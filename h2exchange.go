@@ -45,7 +45,7 @@ type h2Exchange struct {
 	phase         h2Phase
 	before, after *h2Exchange // of h2Conn.first
 	feeding       bool        // the engine is processing the head, or appending to the body
-	expects       bool        // the client waits for 100 (Continue)
+	awaits100     bool        // the client waits for 100 (Continue)
 	abortErr      error       // why nothing more is sent or received, or nil
 	content       *h2Content  // of a streamed body, or nil
 	watch         *watch.Watch
@@ -156,9 +156,9 @@ func (x *h2Exchange) recoverPanic(serve *bool) {
 	}
 }
 
-// doneFeeding is called when the engine has processed the head, or a frame of the body, and returns
-// serve: whether the exchange must be served now. If the stream was reset meanwhile, fed
-// returns false, and the exchange is released.
+// doneFeeding is called when the engine has processed the head, or a frame of the body, and
+// returns serve: whether the exchange must be served now. If the stream was reset meanwhile,
+// doneFeeding returns false, and the exchange is released.
 func (x *h2Exchange) doneFeeding(serve bool) bool {
 	h := x.h
 	h.mu.Lock()
@@ -202,7 +202,7 @@ func (x *h2Exchange) headReceived(end bool) (serve bool) {
 	}
 	if x.expect == expectsContinue {
 		x.h.mu.Lock()
-		x.expects = true
+		x.awaits100 = true
 		x.h.mu.Unlock()
 	}
 	x.limitReading()
@@ -228,10 +228,10 @@ func (x *h2Exchange) send100() {
 // returns true.
 func (x *h2Exchange) queue100() (wake bool) {
 	h := x.h
-	if !x.expects {
+	if !x.awaits100 {
 		return false
 	}
-	x.expects = false
+	x.awaits100 = false
 	if x.abortErr != nil || !h.conn.CanSend(x.stream, http2.SendInterim) {
 		return false
 	}
