@@ -63,6 +63,10 @@ func TestCallersCall(t *testing.T) {
 			for _, varied := range []bool{true, false} {
 				j := job{client: client, addr: addr, callers: 5, plain: !secure, varied: varied, time: 20 * time.Millisecond}
 				r, err := j.run(t.Context(), rig.Anywhere)
+				for ; err == nil && r.Calls == 0 && j.time < time.Minute; r, err = j.run(t.Context(), rig.Anywhere) {
+					// a busy machine may leave it no time for a call
+					j.time *= 4
+				}
 				if err != nil || r.Calls == 0 || r.Took < j.time || r.Conns < 1 || r.Conns > 6 {
 					t.Errorf("%+v: %+v, %v", j, r, err)
 				}
