@@ -394,7 +394,7 @@ func (h *h1Conn) inputFault(err error) {
 }
 
 // Step implements engine.Protocol. A panic in the application's handler or hooks does not end
-// the process, see contain.
+// the process, see recoverPanic.
 func (h *h1Conn) Step() (next engine.Action) {
 	panicked := true
 	defer func() {

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -672,6 +673,31 @@ func TestHandlersSeeTheNameOfTheServer(t *testing.T) {
 					t.Errorf("%s: a user value sees %q, want %q", target, got, want)
 				}
 			}
+		}
+	})
+}
+
+// A server that has shut down has logged all panics: a connection is open until then.
+func TestShutdownWaitsForTheLogOfAPanic(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		logging, release := make(chan string, 1), make(chan struct{})
+		s := &fasthttp.Server{
+			Handler: func(ctx *fasthttp.RequestCtx) { ctx.SetUserValue("x", panickingCloser{}) },
+			// with it, the request ends after its response was written
+			ResponseSent: func(*fasthttp.RequestCtx, fasthttp.SentResponse) {},
+			Logger: servertest.LoggerFunc(func(format string, args ...any) {
+				logging <- fmt.Sprintf(format, args...)
+				<-release
+			}),
+		}
+		ts := start(s)
+		t.Cleanup(sync.OnceFunc(func() { close(release) }))
+		ts.Dial().Get("/")
+		if line := servertest.Receive(t, "the log", logging); !strings.Contains(line, "broken hook") {
+			t.Errorf("logged: %q", line)
+		}
+		if n := s.GetOpenConnectionsCount(); n != 1 {
+			t.Errorf("%d connections are open, want 1", n)
 		}
 	})
 }

@@ -236,11 +236,14 @@ func (c *eventConn) driveProtected(cache *protocolCache, readable bool) (alive b
 // reused, since references to it may remain.
 func (c *eventConn) abortProtocol(panicked any) {
 	s := c.Set
-	// a hook of the application may end the goroutine again
+	// a hook of the application, or its logger, may end the goroutine again
 	defer func() {
 		c.p = nil
 		c.MarkEscaped()
 		c.finish(true)
+	}()
+	// a shutdown of the server waits for the log
+	defer func() {
 		if panicked != nil {
 			s.Host.Logf("fasthttp: panic serving a connection: %v\n%s", panicked, debug.Stack())
 		}

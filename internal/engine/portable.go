@@ -145,13 +145,16 @@ func (e *portable) release() {
 // such as a logger. Memory in use is not reused, since references to it may remain.
 func (e *portable) abortProtocol(panicked any) {
 	s := e.Set
-	// a hook of the application may end the goroutine again
+	// a hook of the application, or its logger, may end the goroutine again
 	defer func() {
 		if !e.hijacked {
 			e.Abort()
 			e.MarkEscaped()
 			_ = e.close()
 		}
+	}()
+	// a shutdown of the server waits for the log
+	defer func() {
 		if panicked != nil {
 			s.Host.Logf("fasthttp: panic serving a connection: %v\n%s", panicked, debug.Stack())
 		}

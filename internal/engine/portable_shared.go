@@ -168,9 +168,12 @@ func (e *portable) writeAll(most int) (over bool) {
 // failWrites ends a connection whose Write has panicked, or has ended the goroutine of the
 // caller, the writer. Nothing else might recover a panic on that goroutine.
 func (e *portable) failWrites(panicked any) {
-	e.Abort()
-	_ = e.nc.Close()
-	e.shared.quit()
+	// the logger of the application may end the goroutine again
+	defer func() {
+		e.Abort()
+		_ = e.nc.Close()
+		e.shared.quit()
+	}()
 	if panicked != nil {
 		e.Set.Host.Logf("fasthttp: panic serving a connection: %v\n%s", panicked, debug.Stack())
 	}
