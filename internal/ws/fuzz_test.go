@@ -47,12 +47,16 @@ func FuzzMessages(f *testing.F) {
 	f.Add(bytes.Repeat([]byte("日本語"), 100), []byte{0, 64, 65, 1, 2}, uint8(1), uint16(100))
 	f.Add(make([]byte, 70000), []byte{255, 255, 255}, uint8(2), uint16(1000))
 	f.Add([]byte{}, []byte{128, 0, 128}, uint8(7), uint16(0))
+	f.Add([]byte{}, make([]byte, DefaultEmpty+1), uint8(0), uint16(0))
 	f.Fuzz(func(t *testing.T, data, plan []byte, mode uint8, step uint16) {
 		if len(data) > 1<<17 || len(plan) > 1000 {
 			return
 		}
 		role := Role(mode & 1)
-		sender, receiver := open(1-role, Extensions{Compression: true}), open(role, Extensions{Compression: true})
+		sender, receiver := open(1-role, Extensions{Compression: true}), new(Conn)
+		limits := Limits{Empty: -1} // a plan may consist of them
+		limits.Fill()
+		receiver.Init(role, &limits, Extensions{Compression: true})
 		var out []byte
 		var want []string
 		send := func(h Head, p []byte) {
