@@ -127,9 +127,7 @@ func (ctx *RequestCtx) reset() {
 		ctx.lateRun = nil
 	}
 	if ctx.isLate() {
-		ctx.timeoutMu.Lock()
-		ctx.move(ctxReset)
-		ctx.timeoutMu.Unlock()
+		ctx.resetPhase()
 	}
 	ctx.fullDuplex = false
 	ctx.hijackNoResponse, ctx.hijackDropped, ctx.hijackImmediately = false, false, false

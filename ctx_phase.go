@@ -92,6 +92,13 @@ func (ctx *RequestCtx) move(e ctxEvent) {
 	ctx.phase.Store(uint32(next))
 }
 
+// resetPhase applies ctxReset.
+func (ctx *RequestCtx) resetPhase() {
+	ctx.timeoutMu.Lock()
+	defer ctx.timeoutMu.Unlock()
+	ctx.move(ctxReset)
+}
+
 // timedOut reports whether the client gets timeoutResponse instead of Response, so that the
 // server does not reuse the context. Any goroutine may call it. Unless it holds timeoutMu the
 // answer may be about to change to true.

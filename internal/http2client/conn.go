@@ -160,8 +160,8 @@ func (c *Conn) advance(to life) bool {
 	return true
 }
 
-// retire ends the beginning of streams, and reports whether the owner must be told. The lock is
-// held.
+// retire prevents further streams, and reports whether the caller must call the owner's Ended. The
+// lock is held.
 func (c *Conn) retire() (tell bool) {
 	c.maxUsers.Store(0)
 	return c.advance(retired)
