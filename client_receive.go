@@ -236,7 +236,8 @@ type clientStream struct {
 	// keepable is set if the connection may be used for another request once the body
 	// was read
 	keepable bool
-	// switched is set if the connection no longer speaks HTTP
+	// switched is set if the connection no longer speaks HTTP. It is a copy of x.switched(): Write
+	// may be called when the connection has been given back, and its phases are another call's.
 	switched bool
 	guard    bodyio.ReadGuard
 }

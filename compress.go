@@ -109,7 +109,7 @@ func (c bodyCompressor) handler(h RequestHandler) RequestHandler {
 	return func(ctx *RequestCtx) {
 		h(ctx)
 		// after a timeout another response than ctx.Response is sent
-		if ctx.timeoutResponse.Load() == nil {
+		if !ctx.timedOut() {
 			c.encode(&ctx.Request.Header, &ctx.Response)
 		}
 	}

@@ -53,7 +53,7 @@ type RequestCtx struct {
 	c         *engine.Conn
 	service   atomic.Pointer[engine.Service] // of c, or of the last connection
 	exchange  *exchange                      // while the handler runs
-	streaming *h2Exchange                    // while it sends the body stream of the response; late guards it
+	streaming *h2Exchange                    // while it sends the body stream of the response; timeoutMu guards it
 
 	requestNum uint64
 	receivedAt clock.Moment // when it was received, or the zero Moment
@@ -70,12 +70,10 @@ type RequestCtx struct {
 	content         *bytes.Reader // of a buffered body, once it was asked for
 	run             *timedRun     // the last run that got the context, unless it is late
 	lateRun         *timedRun     // the last late run, which still has the body: Response is the answer to it
-	connRevoked     bool          // it belongs to a late run, or to a run within one: it may not use the connection; guarded by late
+	phase           atomic.Uint32 // a ctxPhase, changed with timeoutMu held
 	fullDuplex      bool          // see EnableFullDuplex
-	detached        bool          // a TimeoutError method has left it to the goroutines of the handler; guarded by late
-	timeoutSent     bool          // the client got the timeout response; guarded by late
-	stream          io.Reader     // of the body of Response, unless it was closed; guarded by late
 	used            bool          // since the last reset
+	stream          io.Reader     // of the body of Response, unless it was closed; guarded by timeoutMu
 
 	freeOutput        *bufpool.Buffer // for output, which the pool of contexts keeps with the context
 	hijack            HijackHandler
@@ -128,10 +126,8 @@ func (ctx *RequestCtx) reset() {
 	if ctx.lateRun != nil {
 		ctx.lateRun = nil
 	}
-	if ctx.connRevoked {
-		ctx.timeoutMu.Lock()
-		ctx.connRevoked = false
-		ctx.timeoutMu.Unlock()
+	if ctx.isLate() {
+		ctx.resetPhase()
 	}
 	ctx.fullDuplex = false
 	ctx.hijackNoResponse, ctx.hijackDropped, ctx.hijackImmediately = false, false, false
@@ -178,7 +174,7 @@ func (ctx *RequestCtx) init(conn net.Conn, logger Logger) {
 	ctx.Response.body.owner = ctx
 	ctx.timeoutMu.Lock()
 	ctx.timeoutResponse.Store(nil)
-	ctx.detached, ctx.timeoutSent = false, false
+	ctx.move(ctxInit)
 	ctx.timeoutMu.Unlock()
 	ctx.reset()
 	ctx.Request.isTLS = ctx.IsTLS()

@@ -129,8 +129,8 @@ func (ctx *RequestCtx) SetWriteDeadline(deadline time.Time) error {
 	return c.SetWriteDeadline(deadline)
 }
 
-// setStreamDeadlines sets deadlines of a request of HTTP/2, which shares its connection. late
-// is held.
+// setStreamDeadlines sets deadlines of a request of HTTP/2, which shares its connection.
+// timeoutMu is held.
 func (ctx *RequestCtx) setStreamDeadlines(read, write *time.Time) {
 	// the producer of a body stream continues after the handler has returned
 	x := ctx.streaming
@@ -156,7 +156,7 @@ func (ctx *RequestCtx) setStreamDeadlines(read, write *time.Time) {
 	}
 }
 
-// deadlineConn returns the connection for setting a deadline. late is held.
+// deadlineConn returns the connection for setting a deadline. timeoutMu is held.
 func (ctx *RequestCtx) deadlineConn() (net.Conn, error) {
 	if ctx.isLate() {
 		return nil, ErrDeadlineUpdatesDisabled
@@ -300,7 +300,7 @@ func (ctx *RequestCtx) HijackHandler() (handler HijackHandler, noResponse bool) 
 // a RequestHandler without a Server, and sends that response. Responses set by later calls of
 // TimeoutError methods are not sent, and body streams that are not sent are closed.
 func (ctx *RequestCtx) TakeTimeoutResponse() *Response {
-	if ctx.timeoutResponse.Load() == nil {
+	if !ctx.timedOut() {
 		return ctx.LastTimeoutErrorResponse()
 	}
 	taken, resp := ctx.takeTimeoutResponse(), new(Response)

@@ -38,7 +38,7 @@ func (ctx *RequestCtx) WatchDisconnect() {
 }
 
 // watched returns the watch of the request, or nil if there cannot be one. If arm is set it
-// arms the watch. late is held.
+// arms the watch. timeoutMu is held.
 func (ctx *RequestCtx) watched(arm bool) *watch.Watch {
 	w, answered := ctx.watch.Load(), false
 	switch {
@@ -75,11 +75,6 @@ func (ctx *RequestCtx) ownWatch() *watch.Watch {
 		w.Cancel()
 	}
 	return w
-}
-
-// isLate reports whether the client gets a response other than the context's. late is held.
-func (ctx *RequestCtx) isLate() bool {
-	return ctx.connRevoked || ctx.timeoutResponse.Load() != nil
 }
 
 // setExchange sets the exchange of the context's request, which may be nil. It needs the lock
@@ -130,10 +125,6 @@ func (ctx *RequestCtx) setStreaming(x *h2Exchange) {
 	ctx.streaming = x
 	ctx.timeoutMu.Unlock()
 }
-
-// ownsConn reports whether the connection serves this request. A request that has timed out
-// must leave it to the next one. late is held.
-func (ctx *RequestCtx) ownsConn() bool { return ctx.exchange != nil && !ctx.isLate() }
 
 // AfterFunc calls f in its own goroutine when the Done channel is closed. The returned function
 // stop cancels that, and reports whether it has prevented the call. f is not called after the

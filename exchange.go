@@ -204,10 +204,10 @@ func (x *exchange) buildRefusal() (isHead bool) {
 		x.s.errorResponse(ctx, x.refusal)
 	case x.config.RefuseStatus != 0:
 		x.s.makeRefusal(ctx, x.config.RefuseStatus)
-	case ctx.timeoutResponse.Load() == nil:
+	case !ctx.timedOut():
 		ctx.Response.SetStatusCode(int(x.status))
 	}
-	if ctx.timeoutResponse.Load() != nil {
+	if ctx.timedOut() {
 		x.replaceCtx()
 	}
 	return isHead
@@ -234,7 +234,7 @@ func (x *exchange) handle() (alone bool) {
 	x.handling = true
 	x.s.Handler(ctx)
 	x.handling = false
-	if x.s.CancelOnDisconnect || ctx.timeoutResponse.Load() != nil || ctx.watch.Load() != nil || ctx.lateRun != nil || ctx.Response.body.stream != nil {
+	if x.s.CancelOnDisconnect || ctx.timedOut() || ctx.watch.Load() != nil || ctx.lendsBody() || ctx.Response.body.stream != nil {
 		return false
 	}
 	ctx.exchange = nil
@@ -257,9 +257,9 @@ func (x *exchange) reclaimCtx(ok bool) ending {
 	ctx := x.ctx
 	end := endedWell
 	switch {
-	case ctx.timeoutResponse.Load() != nil:
+	case ctx.timedOut():
 		end = endedTimedOut
-	case ctx.lateRun != nil:
+	case ctx.lendsBody():
 		end = endedInside
 	case !ok:
 		end = endedByPanic
@@ -315,7 +315,7 @@ func (x *exchange) recordHead(e http1.Encoding) {
 // closed it cannot: goroutines that have waited for that may still call Err.
 func (x *exchange) mayReuseCtx() bool {
 	w := x.ctx.watch.Load()
-	return (w == nil || w.Finished()) && x.ctx.timeoutResponse.Load() == nil
+	return (w == nil || w.Finished()) && !x.ctx.timedOut()
 }
 
 // discardCtx releases a context that cannot serve another request.

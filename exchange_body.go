@@ -46,7 +46,7 @@ func (x *exchange) bodyArrived() {
 func (x *exchange) endBodyMemory() {
 	switch {
 	case x.bodyMemory == nil:
-	case x.ctx != nil && x.ctx.lateRun != nil:
+	case x.ctx != nil && x.ctx.lendsBody():
 		x.detachBodyMemory(x.ctx.lateRun.ctx)
 	default:
 		x.releaseBodyMemory()

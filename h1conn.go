@@ -269,7 +269,7 @@ func (h *h1Conn) release() {
 	if ctx := h.x.ctx; ctx != nil {
 		if w := ctx.watch.Load(); w != nil {
 			// the response, a stream, was cut off
-			h.x.endWatch(w, ctx.lateRun != nil)
+			h.x.endWatch(w, ctx.lendsBody())
 			h.x.resetCtx()
 		}
 	}
@@ -571,7 +571,7 @@ func (s *Server) hasMany() bool { return s.conns.Open() > maxCachedCtxs }
 // is set, the connection keeps h if the server has few connections.
 func (h *h1Conn) mayPark(bare bool) bool {
 	return !h.cachesCtx && h.c.Requests > 0 && !h.c.HasEscaped() &&
-		h.x.ctx != nil && h.x.ctx.timeoutResponse.Load() == nil && h.reusable() &&
+		h.x.ctx != nil && !h.x.ctx.timedOut() && h.reusable() &&
 		(bare || !h.beginCachingCtx())
 }
 
@@ -615,7 +615,7 @@ func (s *Server) parkedConn() *h1Conn {
 // waits, which saves the use of the pools. Some connections do, if each has a goroutine anyway
 // and the server has few connections.
 func (h *h1Conn) mayCacheCtx(ctx *RequestCtx, bare bool) bool {
-	if bare || ctx.used || ctx.timeoutResponse.Load() != nil || h.out != nil && cap(h.out.B) > 2*h.s.set.writeSize {
+	if bare || ctx.used || ctx.timedOut() || h.out != nil && cap(h.out.B) > 2*h.s.set.writeSize {
 		return false
 	}
 	if !h.cachesCtx && !h.beginCachingCtx() {

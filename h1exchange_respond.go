@@ -474,7 +474,7 @@ func (x *h1Exchange) abort(err error) {
 func (x *h1Exchange) endRequest() {
 	ctx := x.ctx
 	if w := ctx.watch.Load(); w != nil {
-		x.endWatch(w, ctx.lateRun != nil)
+		x.endWatch(w, ctx.lendsBody())
 	}
 	large := x.delivery.size > largeResponse
 	if x.s.ResponseSent != nil {
@@ -501,7 +501,7 @@ func (x *h1Exchange) endRequest() {
 	default:
 		x.h.phases.SetReading(http1.ReadIdle)
 	}
-	if ctx.watch.Load() == nil && ctx.Request.source == nil && ctx.timeoutResponse.Load() == nil {
+	if ctx.watch.Load() == nil && ctx.Request.source == nil && !ctx.timedOut() {
 		ctx.reset()
 		return
 	}

@@ -27,7 +27,7 @@ type h2Conn struct {
 	in   *bufpool.Buffer // received; the bytes before read are consumed
 	read int
 
-	// mu guards the fields below, and some of h2Exchange. But ticked, heard, asked, known, begun,
+	// mu guards the fields below, and some of h2Exchange. But lastTick, lastRead, pingSent, opening,
 	// paused and now are used only by the goroutine that drives the protocol.
 	mu   sync.Mutex
 	conn http2.Conn
@@ -53,17 +53,18 @@ type h2Conn struct {
 	leaderTimerRuns bool   // the timer runs
 	servedAtStart   uint32 // turns when the timer was started
 
-	lastTick     uint32 // when look was last called, in milliseconds of h2Now
-	lastRead     uint32 // when bytes last arrived
-	idleSince    uint32 // since when there has been no request
-	pingSent     bool   // a PING was sent to check whether the peer is alive
-	shutdownAged bool   // Shutdown was called about a second ago, or earlier
-	idleReported bool   // StateIdle was reported to the application
-	registered   bool   // a shutdown of the server finds the connection
-	begun        bool   // the preface has arrived
-	paused       bool   // feed has stopped because too much output waits
-	freeCount    uint8  // how many exchanges the connection has put into spare
-	trimmed      bool   // the connection has released its spare memory since the last request
+	lastTick  uint32 // when look was last called, in milliseconds of h2Now
+	lastRead  uint32 // when bytes last arrived
+	idleSince uint32 // since when there has been no request
+	// pingSent, shutdownAged and paused belong to no phase: pingSent only qualifies lastRead, and
+	// any input answers it; shutdownAged qualifies conn.Life; and paused is conn.Paused as it was
+	// when feed stopped: it stays set when the output has been written, until feed continues.
+	pingSent     bool // a PING was sent since lastRead, to check whether the peer is alive
+	shutdownAged bool // Shutdown was called about a second ago, or earlier
+	paused       bool // feed has stopped because too much output waits
+	opening      h2Opening
+	activity     h2Activity
+	freeCount    uint8 // how many exchanges the connection has put into free
 
 	start *blockStart  // of the last usual response, or nil
 	now   clock.Moment // when the bytes being fed arrived; zero until it is needed
@@ -158,10 +159,8 @@ func (h *h2Conn) Wakes() bool {
 
 // add adds an exchange to the connection's list, and remove removes it. mu is held.
 func (h *h2Conn) add(x *h2Exchange) {
-	h.trimmed = false
-	if h.idleReported {
-		h.idleReported = false
-		h.setState(engine.StateActive)
+	if h.activity != h2Busy {
+		h.begins()
 	}
 	x.after = h.first
 	if h.first != nil {
@@ -181,8 +180,7 @@ func (h *h2Conn) remove(x *h2Exchange) {
 	}
 	x.before, x.after = nil, nil
 	if h.first == nil {
-		h.idleSince, h.idleReported = h2Now(), true
-		h.setState(engine.StateIdle)
+		h.ends()
 	}
 }
 
@@ -316,9 +314,9 @@ func (h *h2Conn) InputEnded(err error) {
 // connection.
 func (h *h2Conn) Step() (next engine.Action) {
 	defer h.recoverPanic(&next)
-	if !h.registered {
+	if h.opening == h2Unregistered {
 		// not earlier: a shutdown wakes the engine, which must already have this protocol
-		h.registered = true
+		h.opening.proceedTo(h2AwaitsPreface)
 		h.s.h2.add(h)
 	}
 	now := h2Now()
@@ -369,7 +367,7 @@ func (h *h2Conn) decide() (next engine.Action, feeds bool) {
 // prefaceLeft returns how many milliseconds are left for the client's preface, or -1 if that
 // limit does not apply.
 func (h *h2Conn) prefaceLeft(now uint32) int {
-	if h.begun {
+	if h.opening == h2Begun {
 		return -1
 	}
 	h.mu.Lock()
@@ -377,7 +375,9 @@ func (h *h2Conn) prefaceLeft(now uint32) int {
 	left := -1
 	if h.input == h2Open {
 		left = h.conn.PrefaceLeft(now)
-		h.begun = left < 0
+		if left < 0 && h.opening == h2AwaitsPreface {
+			h.opening.proceedTo(h2Begun)
+		}
 	}
 	return left
 }
@@ -483,14 +483,12 @@ func (h *h2Conn) tick(now uint32) (feeds bool) {
 	h.lastTick = now
 	err := h.conn.Tick(now)
 	idle := uint32(s.set.idleTimeout.Milliseconds())
-	if h.first == nil && now-h.idleSince >= h2TickInterval {
-		h.conn.Trim()
-		h.start = nil
-		h.trimmed = true
+	if h.activity != h2Busy && now-h.idleSince >= h2TickInterval {
+		h.trim()
 	}
 	s.h2.releaseFree(h)
 	switch {
-	case h.conn.Life() == http2.LifeGoingAway && h.shutdownAged, idle > 0 && h.first == nil && now-h.idleSince >= idle:
+	case h.conn.Life() == http2.LifeGoingAway && h.shutdownAged, idle > 0 && h.activity != h2Busy && now-h.idleSince >= idle:
 		// the peer has not answered the PING of Shutdown, or has no request
 		h.conn.Shutdown()
 		h.conn.Shutdown()
@@ -620,7 +618,7 @@ func (h *h2Conn) Wait(w engine.Wait) (until time.Time) {
 		return time.Now().Add(time.Duration(min(left+1, h2TickInterval)) * time.Millisecond)
 	case h.input == h2NoInput && h.conn.Life() == http2.LifeOpen:
 		return afterTimeout(h.s.set.firstTimeout)
-	case !h.trimmed || h.conn.Timed() || h.first != nil || h.conn.Life() != http2.LifeOpen || h.s.HTTP2.SendPingTimeout > 0:
+	case !h.activity.isTrimmed() || h.conn.Timed() || h.conn.Life() != http2.LifeOpen || h.s.HTTP2.SendPingTimeout > 0:
 		return time.Now().Add(h2TickInterval * time.Millisecond)
 	case idle > 0:
 		left := idle - time.Duration(h2Now()-h.idleSince)*time.Millisecond

@@ -318,7 +318,7 @@ func (x *h2Exchange) close() {
 		ctx.discard()
 	}()
 	if w := ctx.watch.Load(); w != nil {
-		x.endWatch(w, ctx.lateRun != nil)
+		x.endWatch(w, ctx.lendsBody())
 	}
 	if x.s.ResponseSent != nil {
 		x.h.mu.Lock()
@@ -351,7 +351,7 @@ func (x *h2Exchange) finish() (wake bool) {
 
 // resetCtx makes the context ready for another request, if it can serve that.
 func (x *h2Exchange) resetCtx() {
-	if !x.mayReuseCtx() || x.ctx.lateRun != nil && x.content != nil {
+	if !x.mayReuseCtx() || x.ctx.lendsBody() && x.content != nil {
 		x.discardCtx()
 		return
 	}

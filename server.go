@@ -464,7 +464,7 @@ func (s *Server) releaseCtx(ctx *RequestCtx) {
 // cleanCtx prepares a context for another request. It returns false if the context must
 // not be reused.
 func (s *Server) cleanCtx(ctx *RequestCtx) bool {
-	if ctx.timeoutResponse.Load() != nil {
+	if ctx.timedOut() {
 		// the handler may still use it
 		return false
 	}

@@ -49,7 +49,7 @@ func TimeoutWithCodeHandler(h RequestHandler, timeout time.Duration, msg string,
 			ctx.abandonRun(run)
 			return
 		}
-		if run.ctx.timeoutResponse.Load() != nil {
+		if run.ctx.timedOut() {
 			ctx.abandonRun(run)
 			run.logFault()
 			return
@@ -71,10 +71,9 @@ type timedRun struct {
 	msg        string    // of the response if the handler is late
 	statusCode int
 
-	late     bool      // the handler has timed out; guarded by ctx.late
-	ended    bool      // the handler has returned; guarded by ctx.late
+	phase    runPhase  // guarded by ctx.timeoutMu
 	fault    any       // the value of the handler's panic
-	previous *timedRun // in RequestCtx.run or RequestCtx.left; guarded by late of that context
+	previous *timedRun // in RequestCtx.run or lateRun; guarded by timeoutMu of that context
 
 	start func()        // the method value serve, allocated once
 	done  chan struct{} // receives a value when the handler has ended
@@ -150,28 +149,29 @@ func (r *timedRun) isLate(timeout <-chan time.Time) bool {
 		<-r.done
 	case <-r.done:
 	}
-	return r.late
+	return r.phase.isLate()
 }
 
 // timeOut marks the handler as late and returns true, unless the handler has returned.
 func (r *timedRun) timeOut() bool {
 	r.ctx.timeoutMu.Lock()
 	defer r.ctx.timeoutMu.Unlock()
-	if r.ended {
+	if r.phase.isOver() {
 		return false
 	}
 	r.expire()
 	return true
 }
 
-// expire marks the handler as late. ctx.late is held.
+// expire marks the handler as late. ctx.timeoutMu is held.
 func (r *timedRun) expire() {
-	r.late = true
-	r.ctx.revokeConn()
+	r.change(runLate)
 	// the response of a TimeoutError method takes precedence
-	if r.ctx.timeoutResponse.Load() == nil {
+	if !r.ctx.timedOut() {
 		r.ctx.timeoutResponse.Store(timeoutErrorResponse(r.msg, r.statusCode))
 	}
+	r.ctx.move(ctxExpire)
+	r.ctx.revokeLent()
 }
 
 // timeOutWith is called if a TimeoutError method was called on the context from which this one was
@@ -180,7 +180,7 @@ func (r *timedRun) expire() {
 func (r *timedRun) timeOutWith(resp *Response) (unsent []io.Reader) {
 	r.ctx.timeoutMu.Lock()
 	defer r.ctx.timeoutMu.Unlock()
-	if !r.ended {
+	if !r.phase.isOver() {
 		unsent = r.ctx.timeOutLocked(resp)
 	}
 	return unsent
@@ -194,12 +194,17 @@ func (r *timedRun) end() {
 		ctx.s.timed.Add(-1)
 	}
 	ctx.timeoutMu.Lock()
-	r.ended = true
-	if !r.late && time.Now().After(r.deadline) {
+	if r.phase == runRuns && time.Now().After(r.deadline) {
 		// the waiting goroutine has not yet noticed that the time is over
 		r.expire()
 	}
-	late, kept := r.late, ctx.detached
+	late := r.phase.isLate()
+	if late {
+		r.change(runLeft)
+	} else {
+		r.change(runReturned)
+	}
+	kept := ctx.loadPhase().isDetached()
 	ctx.timeoutMu.Unlock()
 	if !late {
 		return
@@ -219,20 +224,20 @@ func (r *timedRun) logFault() {
 	r.ctx.serverLogger().Printf("fasthttp: panic serving %s after its timeout: %v", r.ctx.RemoteAddr(), r.fault)
 }
 
-// revokeConn takes the connection from a context, whose late is held, and from the contexts lent
-// from it. They keep the exchange until it sends the response, since it has the watch that
-// reports this to them.
-func (ctx *RequestCtx) revokeConn() {
-	ctx.connRevoked = true
+// revokeLent takes the connection from the contexts lent from a context of a late run, whose
+// timeoutMu is held. They keep the exchange until it sends the response, since it has the watch
+// that reports this to them.
+func (ctx *RequestCtx) revokeLent() {
 	for run := range ctx.runs() {
 		run.ctx.timeoutMu.Lock()
-		run.ctx.revokeConn()
+		run.ctx.move(ctxRevoke)
+		run.ctx.revokeLent()
 		run.ctx.timeoutMu.Unlock()
 	}
 }
 
-// runs returns the runs with contexts lent from ctx in the current request, late or not. late
-// is held.
+// runs returns the runs with contexts lent from ctx in the current request, late or not.
+// timeoutMu is held.
 func (ctx *RequestCtx) runs() iter.Seq[*timedRun] {
 	return func(yield func(*timedRun) bool) {
 		for _, last := range [...]*timedRun{ctx.run, ctx.lateRun} {
@@ -288,18 +293,19 @@ func (ctx *RequestCtx) timeOut(resp *Response) {
 	}
 }
 
-// timeOutLocked is timeOut with late held. It returns the streams that will not be sent: the caller
+// timeOutLocked is timeOut with timeoutMu held. It returns the streams that will not be sent: the caller
 // closes them after releasing the lock.
 func (ctx *RequestCtx) timeOutLocked(resp *Response) (unsent []io.Reader) {
 	if run := ctx.run; run != nil {
 		unsent = run.timeOutWith(resp.withoutStream())
 	}
-	if before := ctx.timeoutResponse.Load(); before != nil && !ctx.timeoutSent {
+	taken := ctx.loadPhase().isTaken()
+	if before := ctx.timeoutResponse.Load(); before != nil && !taken {
 		if stream, _ := before.body.detachStream(); stream != nil {
 			unsent = append(unsent, stream)
 		}
 	}
-	if ctx.timeoutSent {
+	if taken {
 		if stream, _ := resp.body.detachStream(); stream != nil {
 			unsent = append(unsent, stream)
 		}
@@ -309,7 +315,7 @@ func (ctx *RequestCtx) timeOutLocked(resp *Response) (unsent []io.Reader) {
 		}
 	}
 	ctx.timeoutResponse.Store(resp)
-	ctx.detached = true
+	ctx.move(ctxDetach)
 	return unsent
 }
 
@@ -325,11 +331,11 @@ type timedOutResponse struct {
 // the context's own response, which will not be sent; recordStream refuses later streams.
 func (ctx *RequestCtx) takeTimeoutResponse() (resp timedOutResponse) {
 	ctx.timeoutMu.Lock()
+	ctx.move(ctxTake)
 	resp.Response = ctx.timeoutResponse.Load()
 	resp.stream, resp.size = resp.body.detachStream()
-	ctx.timeoutSent = true
 	var unsent io.Reader
-	if ctx.detached {
+	if ctx.loadPhase().isDetached() {
 		unsent, ctx.stream = ctx.stream, nil
 	}
 	ctx.timeoutMu.Unlock()
@@ -367,7 +373,7 @@ func (resp *Response) withoutStream() *Response {
 func (ctx *RequestCtx) recordStream(r io.Reader) (sent bool) {
 	ctx.timeoutMu.Lock()
 	defer ctx.timeoutMu.Unlock()
-	if ctx.timeoutSent && ctx.detached {
+	if ctx.loadPhase() == ctxDetachedTaken {
 		return false
 	}
 	ctx.stream = r
@@ -386,7 +392,7 @@ func (ctx *RequestCtx) claimStream() bool {
 // LastTimeoutErrorResponse returns the response set by the last call of a TimeoutError method,
 // or nil. After a TimeoutHandler with a late handler, it returns the address of ctx.Response.
 func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response {
-	if resp := ctx.timeoutResponse.Load(); resp != nil || ctx.lateRun == nil {
+	if resp := ctx.timeoutResponse.Load(); resp != nil || !ctx.lendsBody() {
 		return resp
 	}
 	return &ctx.Response
@@ -411,13 +417,16 @@ func (ctx *RequestCtx) newRun(h RequestHandler) *timedRun {
 	ctx.moveStateTo(to)
 	ctx.timeoutMu.Lock()
 	defer ctx.timeoutMu.Unlock()
-	if resp := ctx.timeoutResponse.Load(); resp != nil && ctx.detached {
-		// a TimeoutError method has already left ctx to other goroutines
-		to.timeoutResponse.Store(resp.withoutStream())
-		to.detached = true
-	}
 	to.timeoutMu.Lock()
-	to.exchange, to.connRevoked = ctx.exchange, ctx.connRevoked
+	to.exchange = ctx.exchange
+	switch phase := ctx.loadPhase(); {
+	case phase.isDetached():
+		// a TimeoutError method has already left ctx to other goroutines
+		to.timeoutResponse.Store(ctx.timeoutResponse.Load().withoutStream())
+		to.move(ctxDetach)
+	case phase.isRevoked():
+		to.move(ctxRevoke)
+	}
 	to.timeoutMu.Unlock()
 	run.previous, ctx.run = ctx.run, run
 	return run
@@ -446,7 +455,7 @@ func (ctx *RequestCtx) copyBack(run *timedRun) {
 	}
 	// another goroutine may be reading the body, although the handler has returned
 	reading := ctx.fullDuplex && ctx.Response.body.stream != nil
-	ctx.Request.copyBack(&from.Request, ctx.lateRun != nil || from.lateRun != nil, reading)
+	ctx.Request.copyBack(&from.Request, ctx.lendsBody() || from.lendsBody(), reading)
 	ctx.timeoutMu.Lock()
 	defer ctx.timeoutMu.Unlock()
 	ctx.adoptLateRuns(from)
@@ -456,7 +465,8 @@ func (ctx *RequestCtx) copyBack(run *timedRun) {
 	}
 }
 
-// adoptLateRuns takes over the late runs of a context whose handler has returned. late is held.
+// adoptLateRuns takes over the late runs of a context whose handler has returned. timeoutMu is
+// held.
 func (ctx *RequestCtx) adoptLateRuns(from *RequestCtx) {
 	if from.lateRun == nil {
 		return
@@ -495,7 +505,7 @@ func (ctx *RequestCtx) releaseRuns() {
 		lent.watch.Store(nil)
 		lent.c = nil
 		lent.endExchange()
-		if lent.timeoutResponse.Load() != nil {
+		if lent.timedOut() {
 			// a TimeoutError method was called after the handler had returned
 			lent.discard()
 			run = before

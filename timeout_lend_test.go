@@ -343,7 +343,7 @@ func TestTimeoutWhileAnInnerHandlerEnds(t *testing.T) {
 				t.Fatalf("the %s context has kept the exchange", name)
 			}
 		}
-		if !run.ctx.connRevoked {
+		if !run.ctx.isLate() {
 			t.Fatal("the late context has kept the connection")
 		}
 	}

@@ -96,22 +96,21 @@ type Conn struct {
 	resume          *time.Timer
 	inlineReads     uint32 // how many calls have led
 	inlineReadsSeen uint32 // leads when resume was started
-	readPaused      bool   // resume runs
-	settled         bool   // the settings of the peer have arrived
+	readPaused      bool   // resume runs, whichever reader there is by now
+	settled         bool   // the settings of the peer have arrived, in any life
 	writer          writer
 	life            life
 	lastWrittenID   uint32     // no stream with a higher id was written
 	room            *sync.Cond // the reader waits for output to be written; nil until it does
 	timer           *time.Timer
-	timed           bool       // the timer runs
+	timed           bool       // the timer runs: some time limit does
 	lastRead        uint32     // when bytes last arrived
-	pingSent        bool       // a PING checks whether the peer is still there
+	pingSent        bool       // a PING was sent since lastRead, to check whether the peer is still there
 	fault           error      // why the connection accepts no bytes
 	goAwayCode      http2.Code // the code with which the peer has ended the connection, if for a fault
 	readBy          time.Time  // the deadline for answers after that
-	closing         bool       // the connection is closed once all output is written
-	feeding         bool       // the reader passes on the events of received bytes
-	full            bool       // there was more output than fits into one write
+	feeding         bool       // the reader, of any kind, passes on the events of received bytes
+	full            bool       // there was more output than fits into the last write
 
 	out *bufpool.Buffer // of the writer
 
@@ -135,8 +134,38 @@ type life uint8
 const (
 	open     life = iota
 	retired       // no more streams begin
+	closing       // like retired, and the connection is closed once all output is written
 	finished      // nothing more is read or written
+	lives
 )
+
+// lifeChanges has, for each phase, the set of phases that may follow it, as bits.
+var lifeChanges = [lives]uint8{
+	open:     1 << retired,
+	retired:  1<<closing | 1<<finished,
+	closing:  1 << finished,
+	finished: 0,
+}
+
+// advance changes the life to the phase, unless it has reached that or a later one, and reports
+// whether it has changed. The lock is held.
+func (c *Conn) advance(to life) bool {
+	if c.life >= to {
+		return false
+	}
+	if lifeChanges[c.life]&(1<<to) == 0 {
+		panic("http2client: a life that cannot follow")
+	}
+	c.life = to
+	return true
+}
+
+// retire prevents further streams, and reports whether the caller must call the owner's Ended. The
+// lock is held.
+func (c *Conn) retire() (tell bool) {
+	c.maxUsers.Store(0)
+	return c.advance(retired)
+}
 
 var (
 	_ http2body.Side = (*Conn)(nil)
@@ -262,8 +291,8 @@ func (c *Conn) feed(in []byte) (used int, err error) {
 	if settled || c.conn.Life() != http2.LifeOpen {
 		c.maxUsers.Store(int64(c.conn.MaxStreams()))
 	}
-	if c.conn.Life() != http2.LifeOpen && c.life == open {
-		c.life, ended = retired, true
+	if c.conn.Life() != http2.LifeOpen {
+		ended = c.advance(retired)
 	}
 	flush := c.Wakes() || c.transport.HasUnsent()
 	c.mu.Unlock()
@@ -346,9 +375,7 @@ func (c *Conn) lose(err error) {
 // end marks the connection as ended: all exchanges are lost.
 func (c *Conn) end(err error) {
 	c.mu.Lock()
-	tell := c.life == open
-	c.life = max(c.life, retired)
-	c.maxUsers.Store(0)
+	tell := c.retire()
 	c.conn.All(func(s *http2.Stream) bool {
 		if x, ok := s.User.(Exchange); ok {
 			x.ConnEnded(err)
@@ -365,9 +392,7 @@ func (c *Conn) end(err error) {
 // Retire prevents further streams on the connection.
 func (c *Conn) Retire() {
 	c.mu.Lock()
-	tell := c.life == open
-	c.life = max(c.life, retired)
-	c.maxUsers.Store(0)
+	tell := c.retire()
 	if c.conn.Life() == http2.LifeOpen {
 		c.conn.Shutdown()
 	}
@@ -386,7 +411,7 @@ func (c *Conn) Retire() {
 func (c *Conn) Close() error {
 	c.Retire()
 	c.mu.Lock()
-	c.closing = true
+	c.advance(closing)
 	w := c.writer
 	c.mu.Unlock()
 	switch w {
@@ -403,8 +428,7 @@ func (c *Conn) Close() error {
 // finish closes the connection.
 func (c *Conn) finish() {
 	c.mu.Lock()
-	over := c.life == finished
-	c.life = finished
+	first := c.advance(finished)
 	if c.room != nil {
 		c.room.Broadcast()
 	}
@@ -415,7 +439,7 @@ func (c *Conn) finish() {
 	}
 	c.readerCond.Signal()
 	c.mu.Unlock()
-	if !over {
+	if first {
 		_ = c.transport.Net().Close()
 	}
 }
@@ -472,7 +496,7 @@ func (c *Conn) startWriter(f func()) {
 func (c *Conn) wait() {
 	c.mu.Lock()
 	within := c.cfg.Write
-	if c.closing {
+	if c.life == closing {
 		within = min(within, drainTime)
 	}
 	c.mu.Unlock()
@@ -492,7 +516,8 @@ const (
 // fetch takes output, or gives up the role of the writer if there is none.
 func (c *Conn) fetch() bool {
 	c.mu.Lock()
-	some, closes := c.fetchLocked(), c.closing
+	some := c.fetchLocked()
+	closes := c.life == closing
 	c.mu.Unlock()
 	if !some && closes {
 		c.finish()
@@ -544,13 +569,11 @@ func (c *Conn) failWrites(err error) {
 	c.writer, c.fault = writeFailed, err
 	c.readBy = time.Now().Add(drainTime)
 	_ = c.transport.Guard.LimitRead(c.readBy)
-	tell := c.life == open
-	c.life = max(c.life, retired)
-	c.maxUsers.Store(0)
+	tell := c.retire()
 	if c.room != nil {
 		c.room.Broadcast()
 	}
-	closes := c.closing
+	closes := c.life == closing
 	c.mu.Unlock()
 	if tell {
 		c.events.Ended()

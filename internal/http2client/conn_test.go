@@ -52,6 +52,40 @@ func TestReadersFollowEachOther(t *testing.T) {
 	}
 }
 
+// The life of a connection only advances, and to each phase from some only.
+func TestLivesOfConnections(t *testing.T) {
+	names := [lives]string{"open", "retired", "closing", "finished"}
+	// "=" marks a life that has reached the phase, and stays as it is
+	want := [lives]string{
+		open:     "=open retired",
+		retired:  "=open =retired closing finished",
+		closing:  "=open =retired =closing finished",
+		finished: "=open =retired =closing =finished",
+	}
+	for from := range lives {
+		var got []string
+		for to := range lives {
+			c := &Conn{life: from}
+			changed, refused := false, true
+			func() {
+				defer func() { refused = recover() != nil }()
+				changed = c.advance(to)
+			}()
+			switch {
+			case changed != (c.life != from) || changed && c.life != to || refused && changed:
+				t.Errorf("%s to %s: changed is %v, refused is %v, now %s", names[from], names[to], changed, refused, names[c.life])
+			case changed:
+				got = append(got, names[to])
+			case !refused:
+				got = append(got, "="+names[to])
+			}
+		}
+		if got := strings.Join(got, " "); got != want[from] {
+			t.Errorf("from %s: %s, want %s", names[from], got, want[from])
+		}
+	}
+}
+
 // Calls make a connection change its reader in every way.
 func TestReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -410,7 +444,7 @@ func TestWritersHandOver(t *testing.T) {
 			c := Begin(line, cfg, o)
 			c.Wake()
 			c.ReleaseReservation()
-			t.Cleanup(func() { c.finish() })
+			t.Cleanup(func() { c.lose(net.ErrClosed) })
 			servertest.Receive(t, "the settings of the peer", o.settled)
 			const callers, size = 8, 300_000
 			rounds := servertest.Times(60)

@@ -149,7 +149,7 @@ func (o *owner) Ended()            { o.ended <- struct{}{} }
 func begin(t *testing.T, nc net.Conn, cfg *Config) (*Conn, *owner) {
 	t.Helper()
 	c, o := beginUnsettled(nc, cfg)
-	t.Cleanup(func() { c.finish() })
+	t.Cleanup(func() { c.lose(net.ErrClosed) })
 	servertest.Receive(t, "the settings of the peer", o.settled)
 	return c, o
 }

@@ -1,0 +1,100 @@
+package fasthttp
+
+import "github.com/valyala/fasthttp/internal/engine"
+
+// h2Opening is how far a connection is on its way to its first frame. Only the goroutine that
+// drives the protocol uses it.
+type h2Opening uint8
+
+const (
+	h2Unregistered  h2Opening = iota // a shutdown of the server does not find the connection
+	h2AwaitsPreface                  // the client's preface has not arrived as a whole
+	h2Begun
+	h2Openings
+)
+
+// h2OpeningChanges has, for each phase, the set of phases that may follow it, as bits.
+var h2OpeningChanges = [h2Openings]uint8{
+	h2Unregistered:  1 << h2AwaitsPreface,
+	h2AwaitsPreface: 1 << h2Begun,
+	h2Begun:         0,
+}
+
+// proceedTo changes the phase.
+func (o *h2Opening) proceedTo(next h2Opening) {
+	if h2OpeningChanges[*o]&(1<<next) == 0 {
+		panic("fasthttp: the opening of an HTTP/2 connection changes to a phase that cannot follow")
+	}
+	*o = next
+}
+
+// h2Activity tells whether a connection has requests, and what an idle one has done since its last
+// request. h2Conn.mu guards it.
+type h2Activity uint8
+
+const (
+	h2Fresh        h2Activity = iota // there was no request yet, and StateIdle was not reported
+	h2FreshTrimmed                   // like h2Fresh, and spare memory was released
+	h2Busy                           // there are requests: h2Conn.first is not nil
+	h2Idle                           // the last request has ended, and StateIdle was reported
+	h2IdleTrimmed                    // like h2Idle, and spare memory was released
+	h2Activities
+	h2NoActivity = h2Activities // in h2ActivityMoves, for an event that the phase excludes
+)
+
+// h2ActivityEvent is an event that changes the activity.
+type h2ActivityEvent uint8
+
+const (
+	h2FirstBegins h2ActivityEvent = iota // a request begins, and there is no other
+	h2LastEnds                           // the last request ends
+	h2Trims                              // spare memory is released
+	h2ActivityEvents
+)
+
+// h2ActivityMoves has the phase that follows each event.
+var h2ActivityMoves = [h2Activities][h2ActivityEvents]h2Activity{
+	h2Fresh:        {h2FirstBegins: h2Busy, h2LastEnds: h2NoActivity, h2Trims: h2FreshTrimmed},
+	h2FreshTrimmed: {h2FirstBegins: h2Busy, h2LastEnds: h2NoActivity, h2Trims: h2FreshTrimmed},
+	h2Busy:         {h2FirstBegins: h2NoActivity, h2LastEnds: h2Idle, h2Trims: h2NoActivity},
+	h2Idle:         {h2FirstBegins: h2Busy, h2LastEnds: h2NoActivity, h2Trims: h2IdleTrimmed},
+	h2IdleTrimmed:  {h2FirstBegins: h2Busy, h2LastEnds: h2NoActivity, h2Trims: h2IdleTrimmed},
+}
+
+// move applies the event.
+func (a *h2Activity) move(e h2ActivityEvent) {
+	next := h2ActivityMoves[*a][e]
+	if next == h2NoActivity {
+		panic("fasthttp: an HTTP/2 connection gets an event that its activity excludes")
+	}
+	*a = next
+}
+
+// isReported reports whether StateIdle was reported to the application.
+func (a h2Activity) isReported() bool { return a == h2Idle || a == h2IdleTrimmed }
+
+// isTrimmed reports whether spare memory was released since the last request.
+func (a h2Activity) isTrimmed() bool { return a == h2FreshTrimmed || a == h2IdleTrimmed }
+
+// begins is called when a connection without requests gets one. mu is held.
+func (h *h2Conn) begins() {
+	reported := h.activity.isReported()
+	h.activity.move(h2FirstBegins)
+	if reported {
+		h.setState(engine.StateActive)
+	}
+}
+
+// ends is called when the last request has ended. mu is held.
+func (h *h2Conn) ends() {
+	h.idleSince = h2Now()
+	h.activity.move(h2LastEnds)
+	h.setState(engine.StateIdle)
+}
+
+// trim releases spare memory of a connection without requests. mu is held.
+func (h *h2Conn) trim() {
+	h.activity.move(h2Trims)
+	h.conn.Trim()
+	h.start = nil
+}
