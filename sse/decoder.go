@@ -3,7 +3,6 @@ package sse
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 )

@@ -93,7 +93,7 @@ func appendLines(dst []byte, prefix string, text []byte) []byte {
 		from = end + 1
 		if end == cr {
 			cr = nextByte(text, from, '\r')
-			if lf == from {
+			if lf == from && from < len(text) {
 				from++
 			}
 		}
