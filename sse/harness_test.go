@@ -125,7 +125,13 @@ func (s *server) open(t testing.TB, path string, fields ...string) *opened {
 	if want := map[bool]int{false: 1, true: 2}[s.http2]; resp.ProtoMajor != want {
 		t.Errorf("the response has the version %s", resp.Proto)
 	}
-	return &opened{resp, t, bufio.NewReader(resp.Body), cancel}
+	o := newOpened(t, resp)
+	o.cancel = cancel
+	return o
+}
+
+func newOpened(t testing.TB, resp *http.Response) *opened {
+	return &opened{Response: resp, t: t, r: bufio.NewReader(resp.Body)}
 }
 
 // want reads the text that must be next.
