@@ -202,11 +202,12 @@ func (s *Source) fill(req *fasthttp.Request) error {
 	if s.Request != nil {
 		s.Request.CopyTo(req)
 	}
-	if s.URL != "" {
-		req.SetRequestURI(s.URL)
-		req.Header.SetHost("")
-	}
 	uri := req.URI()
+	if s.URL != "" {
+		if err := uri.Parse(nil, []byte(s.URL)); err != nil {
+			return fmt.Errorf("sse: %w", err)
+		}
+	}
 	if scheme := string(uri.Scheme()); len(uri.Host()) == 0 || scheme != "http" && scheme != "https" {
 		return fmt.Errorf("sse: the URL has the scheme %q and the host %q", scheme, uri.Host())
 	}

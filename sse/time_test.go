@@ -61,7 +61,7 @@ func overTime(t *testing.T, s func() *fasthttp.Server, test func(t *testing.T, o
 // A quiet stream has a comment now and then, but not soon after an event. It lasts longer than
 // any timeout of the server, since each piece has its own time.
 func TestQuietStreamsHaveHeartbeats(t *testing.T) {
-	send := make(chan string)
+	var send chan string
 	overTime(t, func() *fasthttp.Server {
 		send = make(chan string)
 		s := serving(sse.Options{}, func(s *sse.Stream) {
@@ -114,8 +114,9 @@ func TestHeartbeatsCanBeOff(t *testing.T) {
 // The time of a piece begins when it is sent, not when the stream begins.
 func TestSlowClientsAreLeftAfterTheTimeOfAPiece(t *testing.T) {
 	const limit = 10 * time.Second
-	took := make(chan time.Duration, 1)
+	var took chan time.Duration
 	overTime(t, func() *fasthttp.Server {
+		took = make(chan time.Duration, 1)
 		return serving(sse.Options{Heartbeat: -1, WriteTimeout: limit, Buffer: 1}, func(s *sse.Stream) {
 			servertest.Must(t, s.Send(data("a")))
 			time.Sleep(time.Hour) // bubble: within overTime
@@ -131,6 +132,7 @@ func TestSlowClientsAreLeftAfterTheTimeOfAPiece(t *testing.T) {
 	}, func(t *testing.T, open func() *opened) {
 		o := open()
 		o.want("data: a\n\n")
+		time.Sleep(time.Hour) // bubble: within overTime
 		// HTTP/2 checks the time once a second
 		if got := servertest.Receive(t, "the end of the stream", took); got < limit || got > limit+2*time.Second {
 			t.Errorf("the stream has ended after %v", got)
@@ -232,11 +234,12 @@ func TestSourceDialsAgain(t *testing.T) {
 			if !errors.Is(reason, errDown) {
 				t.Errorf("the reason is %v", reason)
 			}
-			down = time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) < time.Hour
+			down = time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) < time.Minute
 		}
 		if got, err := collect(t, &s, 1); err != errEnough || len(got) != 1 {
 			t.Errorf("%q, %v", got, err)
 		}
+		client.CloseIdleConnections()
 		down = true
 		s.MaxFailures, s.Disconnected = 3, nil
 		if _, err := collect(t, &s, 1); !errors.Is(err, errDown) {
