@@ -46,6 +46,7 @@ func inPieces(t *testing.T, limit time.Duration, wrap func(h fasthttp.RequestHan
 				})}
 				s.Protocols.SetHTTP1(true)
 				s.Protocols.SetUnencryptedHTTP2(true)
+				s.HTTP2.WriteByteTimeout = servertest.Never
 				ts := startServer(t, servertest.MemoryEngine, s)
 				req, err := http.NewRequestWithContext(t.Context(), "GET", "http://a/", nil)
 				servertest.Must(t, err)

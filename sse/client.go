@@ -31,6 +31,9 @@ func (e *StatusError) Error() string {
 // Client sends the requests of a Source. *fasthttp.Client and *fasthttp.HostClient implement
 // it. Its ReadTimeout limits how long a stream lasts, so it should not be set.
 type Client interface {
+	// DoRedirectsContext sends a request, follows up to maxRedirectsCount redirects, and
+	// fills resp. If resp.StreamBody is set, it leaves the body to be read from
+	// resp.BodyStream, which the end of ctx ends.
 	DoRedirectsContext(ctx context.Context, req *fasthttp.Request, resp *fasthttp.Response, maxRedirectsCount int) error
 }
 

@@ -49,6 +49,7 @@ func start(t testing.TB, e servertest.Engine, http2 bool, s *fasthttp.Server) *s
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetHTTP2(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
+	s.HTTP2.WriteByteTimeout = servertest.Never // a client that does not read is left for another reason
 	ts := &server{Running: servertest.Start(t, e, s, prepare), http2: http2}
 	var p http.Protocols
 	switch {

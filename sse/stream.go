@@ -59,7 +59,8 @@ type Options struct {
 	// WriteTimeout limits how long the client may take to receive what is sent at once: an
 	// event, or several that were waiting. After that time the connection is aborted. It
 	// replaces Server.WriteTimeout; see fasthttp.Response.PieceTimeout. 0 means
-	// DefaultWriteTimeout; if it is negative, there is no limit.
+	// DefaultWriteTimeout; if it is negative, there is no limit. With HTTP/2,
+	// HTTP2Config.WriteByteTimeout is another limit.
 	WriteTimeout time.Duration
 
 	// Buffer is how many bytes may wait for the client before Slow applies. An event is

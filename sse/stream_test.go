@@ -190,16 +190,18 @@ func TestShutdownEndsStreams(t *testing.T) {
 // far away, and one that reads stays longer than the limit of the server.
 func TestClientsThatDoNotReadAreLeft(t *testing.T) {
 	everywhere(t, func(t *testing.T, start starter) {
-		left := make(chan error, 1)
+		left, opened := make(chan error, 1), make(chan struct{})
 		s := serving(sse.Options{WriteTimeout: servertest.Short, Heartbeat: -1}, func(s *sse.Stream) {
-			var err error
+			err := s.Send(data("a"))
+			servertest.Receive(t, "the client", opened)
 			for err == nil {
 				err = s.Send(sse.Event{Data: repeated(10_000)})
 			}
 			left <- err
 		})
 		s.WriteTimeout = servertest.Never
-		start(s).open(t, "/")
+		start(s).open(t, "/").want("data: a\n\n")
+		close(opened)
 		if err := servertest.Receive(t, "the end of the stream", left); !errors.Is(err, sse.ErrEnded) {
 			t.Errorf("Send returns %v", err)
 		}
