@@ -248,9 +248,9 @@ func (r *reading) connect(parent context.Context) error {
 	}
 	req.Header.Set(fasthttp.HeaderAccept, "text/event-stream")
 	req.Header.Set(fasthttp.HeaderCacheControl, "no-cache")
-	req.Header.Del("Last-Event-ID")
+	req.Header.Del(fasthttp.HeaderLastEventID)
 	if r.s.LastEventID != "" {
-		req.Header.Set("Last-Event-ID", r.s.LastEventID)
+		req.Header.Set(fasthttp.HeaderLastEventID, r.s.LastEventID)
 	}
 	resp.StreamBody = true
 	client := r.s.Client

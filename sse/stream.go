@@ -91,7 +91,7 @@ func Serve(ctx *fasthttp.RequestCtx, f func(s *Stream)) { Options{}.Serve(ctx, f
 //
 // To make a browser stop to reconnect, respond with status 204 instead of calling Serve.
 func (o Options) Serve(ctx *fasthttp.RequestCtx, f func(s *Stream)) {
-	s := &Stream{f: f, options: o.withDefaults(), lastID: string(ctx.Request.Header.Peek("Last-Event-ID"))}
+	s := &Stream{f: f, options: o.withDefaults(), lastID: string(ctx.Request.Header.Peek(fasthttp.HeaderLastEventID))}
 	s.changed.L = &s.mu
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	ctx.WatchDisconnect()

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -143,10 +144,10 @@ func TestSlowClientsAreLeftAfterTheTimeOfAPiece(t *testing.T) {
 // The time between two requests doubles while they fail, and a random part is added.
 func TestSourceWaitsLongerAfterEachFailure(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		answered := 0
+		var answered atomic.Int32
 		_, ln := inMemory(t, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 			sse.Serve(ctx, func(s *sse.Stream) {
-				switch answered++; answered {
+				switch answered.Add(1) {
 				case 4:
 					_ = s.Send(sse.Event{Retry: time.Minute, Data: []byte("a")})
 				case 5:
@@ -186,9 +187,9 @@ func TestSourceWaitsLongerAfterEachFailure(t *testing.T) {
 
 func TestSourceLeavesIdleConnections(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		answered := 0
+		var answered atomic.Int32
 		_, ln := inMemory(t, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
-			if answered++; answered == 1 {
+			if answered.Add(1) == 1 {
 				// no response for a while
 				time.Sleep(time.Minute) // bubble: within inBubble
 			}
