@@ -3,41 +3,41 @@ package integrationtests
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"testing"
 	"time"
-
-	"golang.org/x/net/http2"
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// inMemoryVersions send a GET in a bubble, with each version of HTTP.
-var inMemoryVersions = map[string]func(t *testing.T, c *servertest.Conn, req *http.Request) *http.Response{
-	"HTTP1": func(t *testing.T, c *servertest.Conn, req *http.Request) *http.Response {
-		c.Get("/")
-		resp, err := http.ReadResponse(c.R, req)
-		servertest.Must(t, err)
-		return resp
-	},
-	"HTTP2": func(t *testing.T, c *servertest.Conn, req *http.Request) *http.Response {
-		conn, err := new(http2.Transport).NewClientConn(c.Conn)
-		servertest.Must(t, err)
-		t.Cleanup(func() { _ = conn.Close() })
-		resp, err := conn.RoundTrip(req)
-		servertest.Must(t, err)
-		return resp
-	},
+// getInMemory sends a GET in a bubble, with one of the versions of HTTP.
+func getInMemory(t *testing.T, ts *testServer, over2 bool) *http.Response {
+	tr := &http.Transport{
+		Protocols:          new(http.Protocols),
+		DisableCompression: true,
+		DialContext:        func(context.Context, string, string) (net.Conn, error) { return ts.Dial().Conn, nil },
+	}
+	tr.Protocols.SetHTTP1(!over2)
+	tr.Protocols.SetUnencryptedHTTP2(over2)
+	t.Cleanup(tr.CloseIdleConnections)
+	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://a/", nil)
+	servertest.Must(t, err)
+	resp, err := tr.RoundTrip(req)
+	servertest.Must(t, err)
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
 }
 
 // inPieces runs a test in a bubble, with a server whose WriteTimeout is shorter than the
 // response.
 func inPieces(t *testing.T, limit time.Duration, wrap func(h fasthttp.RequestHandler) fasthttp.RequestHandler,
 	produce func(w *bufio.Writer), test func(t *testing.T, resp *http.Response)) {
-	for version, send := range inMemoryVersions {
+	for version, over2 := range map[string]bool{"HTTP1": false, "HTTP2": true} {
 		t.Run(version, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s := &fasthttp.Server{WriteTimeout: 5 * time.Second, NoDefaultDate: true, Handler: wrap(func(ctx *fasthttp.RequestCtx) {
@@ -48,9 +48,7 @@ func inPieces(t *testing.T, limit time.Duration, wrap func(h fasthttp.RequestHan
 				s.Protocols.SetUnencryptedHTTP2(true)
 				s.HTTP2.WriteByteTimeout = servertest.Never
 				ts := startServer(t, servertest.MemoryEngine, s)
-				req, err := http.NewRequestWithContext(t.Context(), "GET", "http://a/", nil)
-				servertest.Must(t, err)
-				test(t, send(t, ts.Dial(), req))
+				test(t, getInMemory(t, ts, over2))
 			})
 		})
 	}

@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/net/http2"
-
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/fasthttputil"
 	"github.com/valyala/fasthttp/internal/servertest"
@@ -23,21 +21,18 @@ import (
 // openInMemory returns the response to a GET, with one of the versions of HTTP.
 func openInMemory(t *testing.T, over2 bool, dial func() *servertest.Conn) *opened {
 	t.Helper()
+	tr := &http.Transport{
+		Protocols:   new(http.Protocols),
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return dial().Conn, nil },
+	}
+	tr.Protocols.SetHTTP1(!over2)
+	tr.Protocols.SetUnencryptedHTTP2(over2)
+	t.Cleanup(tr.CloseIdleConnections)
 	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://a/", nil)
 	servertest.Must(t, err)
-	c := dial()
-	var resp *http.Response
-	if over2 {
-		conn, err := new(http2.Transport).NewClientConn(c.Conn)
-		servertest.Must(t, err)
-		t.Cleanup(func() { _ = conn.Close() })
-		resp, err = conn.RoundTrip(req)
-		servertest.Must(t, err)
-	} else {
-		c.Get("/")
-		resp, err = http.ReadResponse(c.R, req)
-		servertest.Must(t, err)
-	}
+	resp, err := tr.RoundTrip(req)
+	servertest.Must(t, err)
+	t.Cleanup(func() { _ = resp.Body.Close() })
 	return newOpened(t, resp)
 }
 
