@@ -61,8 +61,8 @@ type Source struct {
 	Client Client
 
 	// Request, if it is not nil, is the request to send, for example with a field for
-	// authorization or with a body. It is copied for each connection; URL, if it is not
-	// empty, replaces its URI. Fields with the names Accept, Cache-Control and
+	// authorization, or with a body that is not a stream. It is copied for each
+	// connection; URL, if it is not empty, replaces its URI. Fields with the names Accept, Cache-Control and
 	// Last-Event-ID are set.
 	Request *fasthttp.Request
 

@@ -122,6 +122,39 @@ func testSlowStream(t *testing.T, slow sse.Slow) {
 	}
 }
 
+// The streams of a client share a connection with HTTP/2. It does not read one of them.
+func TestSlowStreamHoldsUpNoneOfItsConnection(t *testing.T) {
+	everywhere(t, func(t *testing.T, start starter) {
+		var topic sse.Topic
+		const size, others = 100_000, 4
+		ts := start(serve(sse.Options{Buffer: 1000, WriteTimeout: -1}, &topic))
+		ts.client.Transport.(*http.Transport).HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10}
+		slow := ts.open(t, "/")
+		var all []*opened
+		for range others {
+			all = append(all, ts.open(t, "/"))
+		}
+		await(t, &topic, 1+others)
+		published := 0
+		text := "data: " + string(repeated(size)) + "\n\n"
+		for ; topic.Dropped() == 0; published++ {
+			servertest.Must(t, topic.Publish(sse.Event{Data: repeated(size)}))
+			for _, o := range all {
+				o.want(text)
+			}
+		}
+		topic.Close()
+		for _, o := range all {
+			o.wantEnd()
+		}
+		// the slow one has lost the last event alone
+		for range published - 1 {
+			slow.want(text)
+		}
+		slow.wantEnd()
+	})
+}
+
 func TestTopicSendsWhatWasMissed(t *testing.T) {
 	everywhere(t, func(t *testing.T, start starter) {
 		topic := sse.Topic{Keep: 3}
