@@ -145,7 +145,7 @@ func (ctx *RequestCtx) setStreamDeadlines(read, write *time.Time) {
 		x.readUntil = *read
 	}
 	if write != nil {
-		x.writeUntil = *write
+		x.writeUntil, x.limitsPiece = *write, false
 	}
 	// the connection checks the time only now and then
 	over := x.checkDeadlines()

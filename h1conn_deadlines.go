@@ -177,6 +177,13 @@ func (x *h1Exchange) limitResponse() {
 	}
 }
 
+// limitPiece sets the deadline for writing the next piece of a body stream whose pieces have
+// their own time.
+func (x *h1Exchange) limitPiece() {
+	x.h.writeUntil = afterTimeout(x.ctx.Response.PieceTimeout)
+	x.h.link.LimitWrites(x.h.writeUntil)
+}
+
 // writeTimeout returns how long writing the current response may take, or 0 for no limit.
 func (x *h1Exchange) writeTimeout() time.Duration {
 	if x.config.WriteTimeout > 0 {

@@ -333,7 +333,11 @@ func (x *h1Exchange) respondStream(e http1.Encoding) {
 	out := x.h.output()
 	from := len(out.B)
 	out.B = resp.Header.appendHead(out.B, &x.s.start, e)
-	x.limitResponse()
+	if resp.PieceTimeout == 0 {
+		x.limitResponse()
+	} else {
+		x.limitPiece()
+	}
 	x.h.phases.SetWriting(http1.WriteStream)
 	defer x.h.phases.SetWriting(http1.WriteIdle)
 	x.beginSending(0)
@@ -382,7 +386,7 @@ func (x *h1Exchange) respondStream(e http1.Encoding) {
 // writeStream writes a streamed body, by sendFile if possible.
 func (x *h1Exchange) writeStream(w *streamOutput, e http1.Encoding) error {
 	resp := &x.ctx.Response
-	if span, ok := resp.body.stream.(fileSpan); ok && e.Kind == http1.Length && e.Length > 0 {
+	if span, ok := resp.body.stream.(fileSpan); ok && e.Kind == http1.Length && e.Length > 0 && resp.PieceTimeout == 0 {
 		if known, err := x.sendFile(w, span); known {
 			return err
 		}
@@ -436,6 +440,7 @@ func (w *streamOutput) Write(p []byte) (int, error) {
 			return 0, err
 		}
 		if len(p) >= copyLimit {
+			w.limit()
 			n, err := w.conn.Write(p)
 			w.sent += int64(n)
 			w.broken = err != nil
@@ -449,10 +454,18 @@ func (w *streamOutput) Write(p []byte) (int, error) {
 
 func (w *streamOutput) Flush() error {
 	w.from, w.flushed = 0, true
+	w.limit()
 	n, err := w.x.h.flushTo(w.conn)
 	w.sent += int64(n)
 	w.broken = err != nil
 	return err
+}
+
+// limit starts the time of the next write, if each of them has its own.
+func (w *streamOutput) limit() {
+	if w.x.ctx.Response.PieceTimeout != 0 {
+		w.x.limitPiece()
+	}
 }
 
 // abort resets the connection after an error or a timeout of writing. If the connection were
@@ -527,7 +540,7 @@ func (x *h1Exchange) prepareHijack(closing bool) bool {
 func (x *h1Exchange) queueFile(e http1.Encoding) bool {
 	resp := &x.ctx.Response
 	span, ok := resp.body.stream.(fileSpan)
-	if !ok || !x.h.link.SendsFiles() || resp.ImmediateHeaderFlush || e.Kind != http1.Length {
+	if !ok || !x.h.link.SendsFiles() || resp.ImmediateHeaderFlush || resp.PieceTimeout != 0 || e.Kind != http1.Length {
 		return false
 	}
 	if x.ctx.Request.arrives() {

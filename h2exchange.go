@@ -52,6 +52,7 @@ type h2Exchange struct {
 	out           http2body.Outgoing // of a response written piece by piece
 	readUntil     time.Time
 	writeUntil    time.Time
+	limitsPiece   bool // writeUntil is only for the content that was passed to the connection
 
 	unwanted bool // the stream was reset early, so the handler is not called
 	broken   bool // a hook has panicked, so the handler is not called
@@ -351,6 +352,21 @@ func (x *h2Exchange) limitWriting() {
 	x.setDeadline(&x.writeUntil, positive(x.config.WriteTimeout, x.s.WriteTimeout))
 }
 
+// limitPiece sets the deadline for the content that is passed to the connection, if pieces have
+// their own time. Unless next is set, it does nothing while the previous piece is being sent,
+// whose deadline applies until then.
+func (x *h2Exchange) limitPiece(next bool) {
+	timeout := x.ctx.Response.PieceTimeout
+	if timeout <= 0 {
+		return
+	}
+	x.h.mu.Lock()
+	if next || x.stream.Unsent() == 0 {
+		x.writeUntil, x.limitsPiece = time.Now().Add(timeout), true
+	}
+	x.h.mu.Unlock()
+}
+
 func (x *h2Exchange) setDeadline(of *time.Time, timeout time.Duration) {
 	if timeout <= 0 {
 		return
@@ -364,7 +380,7 @@ func (x *h2Exchange) setDeadline(of *time.Time, timeout time.Duration) {
 func (x *h2Exchange) checkDeadlines() bool {
 	switch {
 	case x.abortErr != nil:
-	case !x.writeUntil.IsZero() && passed(x.writeUntil):
+	case !x.writeUntil.IsZero() && passed(x.writeUntil) && (!x.limitsPiece || x.stream.Unsent() > 0):
 		x.h.conn.Reset(x.stream, http2.Cancel)
 		return x.abort(errH2DeadlineExceeded)
 	case x.readUntil.IsZero() || !passed(x.readUntil) || x.stream.Receiving() >= http2.Ended:

@@ -126,7 +126,9 @@ func (x *h2Exchange) respond() (over bool) {
 	e, ends := x.encode()
 	ends = ends || s.DisableKeepalive || s.MaxRequestsPerConn > 0 && ctx.requestNum >= uint64(s.MaxRequestsPerConn)
 	x.recordHead(e)
-	x.limitWriting()
+	if resp.PieceTimeout == 0 || resp.body.stream == nil {
+		x.limitWriting()
+	}
 	if ends {
 		x.h.mu.Lock()
 		x.h.startGoAway()
@@ -425,10 +427,18 @@ func (x *h2Exchange) writeErr() error {
 }
 
 // Write implements flushWriter. It writes content of the response.
-func (x *h2Exchange) Write(p []byte) (int, error) { return x.out.Write(p) }
+func (x *h2Exchange) Write(p []byte) (int, error) {
+	x.limitPiece(false)
+	return x.out.Write(p)
+}
 
 // Flush implements flushWriter.
-func (x *h2Exchange) Flush() error { return x.out.Flush() }
+func (x *h2Exchange) Flush() error {
+	x.limitPiece(false)
+	err := x.out.Flush()
+	x.limitPiece(true)
+	return err
+}
 
 // endContent ends the response, with the trailers if there are any. It waits until all content
 // was taken.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"time"
 
 	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bytesconv"
@@ -32,6 +33,17 @@ type Response struct {
 	// ImmediateHeaderFlush makes Write flush the header before it reads a body
 	// stream.
 	ImmediateHeaderFlush bool
+
+	// PieceTimeout, if it is not 0, limits how long a client may take to receive a piece
+	// of a body stream, and replaces the limit for the whole response
+	// (Server.WriteTimeout, RequestConfig.WriteTimeout). So a response may last for any
+	// time, as a stream of events does, and a client that stops reading is still
+	// noticed. A piece is the result of one Read, or the output that a StreamWriter has
+	// flushed; the time in which the stream has no content does not count. A negative
+	// PieceTimeout means no limit. HTTP/2 checks the time once a second.
+	//
+	// It has effect in servers only. A handler sets it together with the stream.
+	PieceTimeout time.Duration
 
 	// StreamBody makes Read, ReadBody and a client leave the body on the connection.
 	// The caller reads it from BodyStream. The stream then returns the errors of the
@@ -68,7 +80,7 @@ func (resp *Response) resetExceptHeader() {
 	resp.ResetBody()
 	resp.SkipBody, resp.skipsHead = false, false
 	resp.StreamBody = false
-	resp.ImmediateHeaderFlush = false
+	resp.ImmediateHeaderFlush, resp.PieceTimeout = false, 0
 	if resp.remoteAddr != nil || resp.localAddr != nil {
 		resp.remoteAddr, resp.localAddr = nil, nil
 	}
@@ -77,9 +89,11 @@ func (resp *Response) resetExceptHeader() {
 // reuse empties the response, except for its header, before it is read again. It keeps
 // the fields in which the application has set how to read it.
 func (resp *Response) reuse() {
-	skip, stream, flush := resp.SkipBody && !resp.skipsHead, resp.StreamBody, resp.ImmediateHeaderFlush
+	skip, stream := resp.SkipBody && !resp.skipsHead, resp.StreamBody
+	flush, pieceTimeout := resp.ImmediateHeaderFlush, resp.PieceTimeout
 	resp.resetExceptHeader()
-	resp.SkipBody, resp.StreamBody, resp.ImmediateHeaderFlush = skip, stream, flush
+	resp.SkipBody, resp.StreamBody = skip, stream
+	resp.ImmediateHeaderFlush, resp.PieceTimeout = flush, pieceTimeout
 }
 
 // startOver is reuse that empties the header, too.

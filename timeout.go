@@ -279,7 +279,7 @@ func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 		own.body.stream, own.body.size = stream, size
 		own.pointStream()
 	}
-	own.ImmediateHeaderFlush = resp.ImmediateHeaderFlush
+	own.ImmediateHeaderFlush, own.PieceTimeout = resp.ImmediateHeaderFlush, resp.PieceTimeout
 	ctx.timeOut(own)
 }
 
@@ -347,7 +347,7 @@ func (ctx *RequestCtx) takeTimeoutResponse() (resp timedOutResponse) {
 func (resp timedOutResponse) moveStreamTo(dst *Response) {
 	if resp.stream != nil {
 		dst.SetBodyStream(resp.stream, resp.size)
-		dst.ImmediateHeaderFlush = resp.ImmediateHeaderFlush
+		dst.ImmediateHeaderFlush, dst.PieceTimeout = resp.ImmediateHeaderFlush, resp.PieceTimeout
 		dst.pointStream()
 	}
 }
@@ -614,6 +614,7 @@ func (req *Request) detachShared() {
 func (resp *Response) moveTo(dst *Response) {
 	resp.Header.CopyTo(&dst.Header)
 	dst.ImmediateHeaderFlush, dst.StreamBody = resp.ImmediateHeaderFlush, resp.StreamBody
+	dst.PieceTimeout = resp.PieceTimeout
 	dst.SkipBody, dst.skipsHead, dst.KeepBodyBuffer = resp.SkipBody, resp.skipsHead, resp.KeepBodyBuffer
 	dst.remoteAddr, dst.localAddr = resp.remoteAddr, resp.localAddr
 	from, to := resp.body.owner, dst.body.owner
@@ -631,7 +632,7 @@ func (resp *Response) moveTo(dst *Response) {
 func (resp *Response) overwriteWith(other *Response) {
 	h, from := &resp.Header, &other.Header
 	resp.ResetBody()
-	resp.SkipBody, resp.ImmediateHeaderFlush = other.SkipBody, false
+	resp.SkipBody, resp.ImmediateHeaderFlush, resp.PieceTimeout = other.SkipBody, false, 0
 	h.SetStatusCode(other.StatusCode())
 	h.SetStatusMessage(from.StatusMessage())
 	for _, id := range contentFields {

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"flag"
 	"fmt"
@@ -12,12 +11,13 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"strings"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/sse"
 )
 
 func main() {
@@ -37,10 +37,9 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	h := &hub{subscribers: make(map[chan string]struct{})}
+	h := newHub()
 	server := &fasthttp.Server{
 		Handler:            h.serve,
-		HeaderReceived:     allow,
 		Name:               "sse",
 		ReadTimeout:        10 * time.Second,
 		WriteTimeout:       10 * time.Second,
@@ -61,18 +60,6 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 	return <-shutDown
 }
 
-// streamTime is how long a stream of events may last. Then browsers open another one.
-const streamTime = time.Hour
-
-// allow gives streams of events the time that they need: WriteTimeout limits a whole
-// response.
-func allow(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
-	if path, _, _ := strings.Cut(string(h.RequestURI()), "?"); path == "/events" && h.IsGet() {
-		return fasthttp.RequestConfig{WriteTimeout: streamTime}
-	}
-	return fasthttp.RequestConfig{}
-}
-
 const page = `<!doctype html>
 <title>events</title>
 <form onsubmit="fetch('/events', {method: 'POST', body: text.value}); text.value = ''; return false">
@@ -87,18 +74,31 @@ new EventSource('/events').onmessage = e => {
 </script>
 `
 
-// hub has the clients that receive events.
+// hub sends each event to all clients.
 type hub struct {
-	mu          sync.Mutex
-	subscribers map[chan string]struct{}
+	topic  sse.Topic
+	mu     sync.Mutex
+	events int // the ID of the last event
 }
+
+// kept is how many events a client that reconnects can have missed.
+const kept = 100
+
+func newHub() *hub { return &hub{topic: sse.Topic{Keep: kept}} }
+
+// options end the stream of a client that is too slow, so that the others need not wait for
+// it. Its browser reconnects, and gets the events that it has missed.
+var options = sse.Options{Slow: sse.SlowEnds}
 
 func (h *hub) serve(ctx *fasthttp.RequestCtx) {
 	switch path := string(ctx.Path()); {
 	case path == "/events" && ctx.IsGet():
-		h.subscribe(ctx)
+		options.Serve(ctx, h.topic.Serve)
 	case path == "/events" && ctx.IsPost():
-		h.publish(string(ctx.PostBody()))
+		if err := h.publish(ctx.PostBody()); err != nil {
+			ctx.Error(err.Error(), fasthttp.StatusInternalServerError)
+			return
+		}
 		ctx.SetStatusCode(fasthttp.StatusNoContent)
 	case path == "/" && ctx.IsGet():
 		ctx.Success("text/html; charset=utf-8", []byte(page))
@@ -107,71 +107,10 @@ func (h *hub) serve(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// queue is how many events may wait for a client. A slower client loses events, so that the
-// others need not wait for it.
-const queue = 64
-
-// heartbeat prevents proxies from closing a quiet connection.
-const heartbeat = 15 * time.Second
-
-func (h *hub) subscribe(ctx *fasthttp.RequestCtx) {
-	events := make(chan string, queue)
-	h.mu.Lock()
-	h.subscribers[events] = struct{}{}
-	h.mu.Unlock()
-
-	// done is closed when the client closes the connection, or the server shuts down.
-	// It is the only part of ctx that may be used after this function has returned
-	ctx.WatchDisconnect()
-	done := ctx.Done()
-
-	ctx.SetContentType("text/event-stream")
-	ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "no-store")
-	ctx.Response.ImmediateHeaderFlush = true
-	ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
-		defer h.unsubscribe(events)
-		ticker := time.NewTicker(heartbeat)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case event := <-events:
-				writeEvent(w, event)
-			case <-ticker.C:
-				fmt.Fprint(w, ": still here\n\n")
-			}
-			if w.Flush() != nil {
-				return
-			}
-		}
-	})
-}
-
-func (h *hub) unsubscribe(events chan string) {
-	h.mu.Lock()
-	delete(h.subscribers, events)
-	h.mu.Unlock()
-}
-
-func (h *hub) publish(event string) {
+func (h *hub) publish(text []byte) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for events := range h.subscribers {
-		select {
-		case events <- event:
-		default:
-		}
-	}
-}
-
-// lineEnds are the three ways to end a line, all of which end a field, too.
-var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
-
-// writeEvent writes an event: each of its lines becomes a separate field.
-func writeEvent(w io.Writer, event string) {
-	for line := range strings.SplitSeq(lineEnds.Replace(event), "\n") {
-		fmt.Fprintf(w, "data: %s\n", line)
-	}
-	fmt.Fprint(w, "\n")
+	h.events++
+	// text may be empty, but an event has data
+	return h.topic.Publish(sse.Event{ID: strconv.Itoa(h.events), Data: append([]byte{}, text...)})
 }

@@ -38,7 +38,7 @@ var layers = [][]string{
 	{"internal/pipeline", "internal/sender", "internal/http2client"},
 	{"."},
 	{
-		"expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "stackless", "tcplisten",
+		"expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "sse", "stackless", "tcplisten",
 	},
 	{"pprofhandler", "reuseport", "internal/servertest"},
 	{"prefork"},
