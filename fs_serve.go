@@ -14,6 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/files"
+	"github.com/valyala/fasthttp/internal/lockorder"
 	"github.com/valyala/fasthttp/internal/uri"
 	"github.com/valyala/fasthttp/internal/urlencoded"
 )
@@ -155,7 +156,7 @@ const maxFileSystems = 32
 
 // fileSystems holds the handlers for comparable file systems.
 var fileSystems struct {
-	mu       sync.Mutex
+	mu       lockorder.Mutex[lockorder.FileSystems]
 	handlers map[fs.FS]*fileHandler
 }
 
@@ -167,6 +168,13 @@ func handlerFor(filesystem fs.FS) *fileHandler {
 		return servingHandler(settings)
 	}
 	k := &fileSystems
+	var dropped []*fileHandler
+	defer func() {
+		// closes files of the application, so not with the lock held
+		for _, old := range dropped {
+			old.finder.Clear()
+		}
+	}()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	h := k.handlers[filesystem]
@@ -180,7 +188,7 @@ func handlerFor(filesystem fs.FS) *fileHandler {
 		if len(k.handlers) < maxFileSystems {
 			break
 		}
-		old.finder.Clear()
+		dropped = append(dropped, old)
 		delete(k.handlers, other)
 	}
 	h = servingHandler(settings)

@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/http2body"
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // h2Conn is a server's HTTP/2 connection: an http2.Conn, its input and output, and an exchange
@@ -29,7 +30,7 @@ type h2Conn struct {
 
 	// mu guards the fields below, and some of h2Exchange. But ticked, heard, asked, known, begun,
 	// paused and now are used only by the goroutine that drives the protocol.
-	mu   sync.Mutex
+	mu   lockorder.Mutex[lockorder.H2Conn]
 	conn http2.Conn
 	out  *bufpool.Buffer // being written; the bytes before sent were written
 	sent int
@@ -58,12 +59,13 @@ type h2Conn struct {
 	idleSince    uint32 // since when there has been no request
 	pingSent     bool   // a PING was sent to check whether the peer is alive
 	shutdownAged bool   // Shutdown was called about a second ago, or earlier
-	idleReported bool   // StateIdle was reported to the application
 	registered   bool   // a shutdown of the server finds the connection
 	begun        bool   // the preface has arrived
 	paused       bool   // feed has stopped because too much output waits
 	freeCount    uint8  // how many exchanges the connection has put into spare
 	trimmed      bool   // the connection has released its spare memory since the last request
+
+	reported chan struct{} // closed when nothing reports states any more, if release waits for that
 
 	start *blockStart  // of the last usual response, or nil
 	now   clock.Moment // when the bytes being fed arrived; zero until it is needed
@@ -156,12 +158,12 @@ func (h *h2Conn) Wakes() bool {
 	return true
 }
 
-// add adds an exchange to the connection's list, and remove removes it. mu is held.
+// add adds an exchange to the connection's list, and remove removes it. mu is held. The caller
+// calls reportStates after it has released mu.
 func (h *h2Conn) add(x *h2Exchange) {
 	h.trimmed = false
-	if h.idleReported {
-		h.idleReported = false
-		h.setState(engine.StateActive)
+	if h.idle {
+		h.setIdle(false)
 	}
 	x.after = h.first
 	if h.first != nil {
@@ -181,15 +183,8 @@ func (h *h2Conn) remove(x *h2Exchange) {
 	}
 	x.before, x.after = nil, nil
 	if h.first == nil {
-		h.idleSince, h.idleReported = h2Now(), true
-		h.setState(engine.StateIdle)
-	}
-}
-
-// setState reports a new state of the connection to the application.
-func (h *h2Conn) setState(state engine.State) {
-	if h.s.ConnState != nil && h.input != h2Detached {
-		(*host)(h.s).StateChanged(h.c.NC, state)
+		h.idleSince = h2Now()
+		h.setIdle(true)
 	}
 }
 
@@ -406,8 +401,11 @@ func (h *h2Conn) feed(now uint32) {
 		x := h.event(&ev, m)
 		h.paused = h.conn.Paused()
 		h.mu.Unlock()
-		if x != nil && x.proceed(&ev, m) {
-			ready = x
+		if x != nil {
+			h.reportStates()
+			if x.proceed(&ev, m) {
+				ready = x
+			}
 		}
 		if ev.Err != nil {
 			h.s.h2.count(ev.Err)
@@ -482,7 +480,6 @@ func (h *h2Conn) tick(now uint32) (feeds bool) {
 	h.mu.Lock()
 	h.lastTick = now
 	err := h.conn.Tick(now)
-	idle := uint32(s.set.idleTimeout.Milliseconds())
 	if h.first == nil && now-h.idleSince >= h2TickInterval {
 		h.conn.Trim()
 		h.start = nil
@@ -614,7 +611,6 @@ func (h *h2Conn) Wait(w engine.Wait) (until time.Time) {
 	left := h.prefaceLeft(h2Now())
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	idle := h.s.set.idleTimeout
 	switch {
 	case left >= 0:
 		return time.Now().Add(time.Duration(min(left+1, h2TickInterval)) * time.Millisecond)
@@ -680,19 +676,21 @@ func (h *h2Conn) recoverPanic(next *engine.Action) {
 func (h *h2Conn) release() error {
 	h.s.h2.remove(h)
 	h.mu.Lock()
-	if h.first != nil {
-		// handlers may still use the addresses of the connection
-		h.c.RecordEscape()
-	}
+	used := h.first != nil
 	for x := h.first; x != nil; x = x.after {
 		// a hook may have ended the goroutine
 		x.feeding = false
 	}
 	h.mu.Unlock()
+	if used {
+		// handlers may still use the addresses of the connection
+		h.c.RecordEscape()
+	}
 	h.end(h2Detached)
 	bufpool.Put(h.in)
 	h.in, h.read = nil, 0
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.awaitReport()
 	return h.fault
 }

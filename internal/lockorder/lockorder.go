@@ -10,7 +10,8 @@ package lockorder
 // Lock is implemented by the types that name the locks.
 type Lock interface{ place() place }
 
-// The locks that are held together with others. Nothing is taken while another lock is held.
+// The locks that are held together with others. All other locks of this module are leaves: while
+// one of them is held nothing is taken.
 type (
 	ResponseWriter struct{} // fasthttpadaptor.responseWriter.mu: a response of net/http
 	RequestBody    struct{} // fasthttpadaptor.requestBody.mu: reading the body
@@ -32,6 +33,7 @@ type (
 	Handshakes     struct{} // engine.handshakeLimiter.mu: places of handshakes
 	Workers        struct{} // workers.Pool.mu: idle goroutines
 	LoopGroup      struct{} // netloop.Group.growing: the event loops
+	SharedWrites   struct{} // engine.sharedWrites.mu: who writes output
 	Loop           struct{} // netloop.Loop.mu: events and pollers
 	Wheel          struct{} // netloop.wheel.mu: deadlines of connections
 	Server         struct{} // fasthttp.Server.mu: TLS settings
@@ -54,6 +56,8 @@ type (
 	EncodedCache   struct{} // files.encodedCache.mu: content encoded before
 	CopyFolder     struct{} // files.copyFolder.mu: folders with copies
 	FileTree       struct{} // files.confinedTree.mu: the open root
+	ClockStart     struct{} // clock.Clock.starting: starting the clock
+	PipeStream     struct{} // fasthttputil.stream.mu: bytes in memory
 )
 
 // place is the place of a lock in the order.
@@ -80,6 +84,7 @@ const (
 	atHandshakes
 	atWorkers
 	atLoopGroup
+	atSharedWrites
 	atLoop
 	atWheel
 	atServer
@@ -102,6 +107,8 @@ const (
 	atEncodedCache
 	atCopyFolder
 	atFileTree
+	atClockStart
+	atPipeStream
 )
 
 func (ResponseWriter) place() place { return atResponseWriter }
@@ -124,6 +131,7 @@ func (ConnShard) place() place      { return atConnShard }
 func (Handshakes) place() place     { return atHandshakes }
 func (Workers) place() place        { return atWorkers }
 func (LoopGroup) place() place      { return atLoopGroup }
+func (SharedWrites) place() place   { return atSharedWrites }
 func (Loop) place() place           { return atLoop }
 func (Wheel) place() place          { return atWheel }
 func (Server) place() place         { return atServer }
@@ -146,6 +154,8 @@ func (Node) place() place           { return atNode }
 func (EncodedCache) place() place   { return atEncodedCache }
 func (CopyFolder) place() place     { return atCopyFolder }
 func (FileTree) place() place       { return atFileTree }
+func (ClockStart) place() place     { return atClockStart }
+func (PipeStream) place() place     { return atPipeStream }
 
 // kind is a property of a lock.
 type kind uint8
@@ -187,6 +197,7 @@ var order = [...]entry{
 	atHandshakes:     {"engine.handshakeLimiter.mu", outer},
 	atWorkers:        {"workers.Pool.mu", leaf},
 	atLoopGroup:      {"netloop.Group.growing", outer},
+	atSharedWrites:   {"engine.sharedWrites.mu", leaf},
 	atLoop:           {"netloop.Loop.mu", leaf},
 	atWheel:          {"netloop.wheel.mu", leaf},
 	atServer:         {"fasthttp.Server.mu", outer},
@@ -209,6 +220,8 @@ var order = [...]entry{
 	atEncodedCache:   {"files.encodedCache.mu", leaf},
 	atCopyFolder:     {"files.copyFolder.mu", leaf},
 	atFileTree:       {"files.confinedTree.mu", leaf},
+	atClockStart:     {"clock.Clock.starting", leaf},
+	atPipeStream:     {"fasthttputil.stream.mu", leaf},
 }
 
 // String returns the name of the lock.
