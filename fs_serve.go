@@ -14,7 +14,6 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/files"
-	"github.com/valyala/fasthttp/internal/lockorder"
 	"github.com/valyala/fasthttp/internal/uri"
 	"github.com/valyala/fasthttp/internal/urlencoded"
 )
@@ -156,7 +155,7 @@ const maxFileSystems = 32
 
 // fileSystems holds the handlers for comparable file systems.
 var fileSystems struct {
-	mu       lockorder.Mutex[lockorder.FileSystems]
+	mu       sync.Mutex
 	handlers map[fs.FS]*fileHandler
 }
 

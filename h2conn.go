@@ -59,6 +59,9 @@ type h2Conn struct {
 	idleSince    uint32 // since when there has been no request
 	pingSent     bool   // a PING was sent to check whether the peer is alive
 	shutdownAged bool   // Shutdown was called about a second ago, or earlier
+	idle         bool   // the last state is StateIdle, otherwise StateActive
+	reporting    bool   // a goroutine reports states, see reportStates
+	unreported   uint32 // how many changes of idle were not reported
 	registered   bool   // a shutdown of the server finds the connection
 	begun        bool   // the preface has arrived
 	paused       bool   // feed has stopped because too much output waits
@@ -66,9 +69,8 @@ type h2Conn struct {
 	trimmed      bool   // the connection has released its spare memory since the last request
 
 	reported chan struct{} // closed when nothing reports states any more, if release waits for that
-
-	start *blockStart  // of the last usual response, or nil
-	now   clock.Moment // when the bytes being fed arrived; zero until it is needed
+	start    *blockStart   // of the last usual response, or nil
+	now      clock.Moment  // when the bytes being fed arrived; zero until it is needed
 }
 
 // h2Output is the state of the output.
@@ -480,6 +482,7 @@ func (h *h2Conn) tick(now uint32) (feeds bool) {
 	h.mu.Lock()
 	h.lastTick = now
 	err := h.conn.Tick(now)
+	idle := uint32(s.set.idleTimeout.Milliseconds())
 	if h.first == nil && now-h.idleSince >= h2TickInterval {
 		h.conn.Trim()
 		h.start = nil
@@ -611,6 +614,7 @@ func (h *h2Conn) Wait(w engine.Wait) (until time.Time) {
 	left := h.prefaceLeft(h2Now())
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	idle := h.s.set.idleTimeout
 	switch {
 	case left >= 0:
 		return time.Now().Add(time.Duration(min(left+1, h2TickInterval)) * time.Millisecond)

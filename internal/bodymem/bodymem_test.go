@@ -119,7 +119,8 @@ func TestBodiesThatArriveAfterAllStay(t *testing.T) {
 	m.Begin(100)
 	owners := []*request{{idle: true, arrives: true}, {idle: true}}
 	for i, r := range owners {
-		h := m.New(r, uint64(i))
+		// both have moved at the same time
+		h := m.New(r, 0)
 		if !m.Reserve(h, 50, 1, false) {
 			t.Fatalf("no room for body %d", i)
 		}

@@ -460,6 +460,8 @@ func TestFaultsAreCountedWithoutTheLock(t *testing.T) {
 	p.hold()
 	x, err := ask(c, []byte("content"))
 	servertest.Must(t, err)
+	ended := make(chan error, 1)
+	go func() { ended <- x.await(time.Time{}) }()
 	servertest.Eventually(t, "the request", func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -473,7 +475,7 @@ func TestFaultsAreCountedWithoutTheLock(t *testing.T) {
 	if code := servertest.Receive(t, "the count", counted); code != http2.ProtocolError {
 		t.Errorf("counted %v", code)
 	}
-	if err := x.result(t); err != errReset {
+	if err := servertest.Receive(t, "the end of the call", ended); err != errReset {
 		t.Errorf("the error of the call is %v", err)
 	}
 }

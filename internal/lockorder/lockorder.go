@@ -15,7 +15,7 @@ type Lock interface{ place() place }
 type (
 	ResponseWriter struct{} // fasthttpadaptor.responseWriter.mu: a response of net/http
 	RequestBody    struct{} // fasthttpadaptor.requestBody.mu: reading the body
-	RequestContext struct{} // fasthttpadaptor.requestContext.mu: a context's end
+	RequestContext struct{} // fasthttpadaptor.requestContext.mu: when it ends
 	WriteDeadline  struct{} // fasthttpadaptor.writeDeadline.mu: the handler's deadline
 	RequestCtx     struct{} // fasthttp.RequestCtx.timeoutMu: timeout against connection
 	H1Exchange     struct{} // fasthttp.h1Exchange.continueMu: 100 (Continue), once
@@ -33,7 +33,7 @@ type (
 	Handshakes     struct{} // engine.handshakeLimiter.mu: places of handshakes
 	Workers        struct{} // workers.Pool.mu: idle goroutines
 	LoopGroup      struct{} // netloop.Group.growing: the event loops
-	SharedWrites   struct{} // engine.sharedWrites.mu: who writes output
+	SharedWrites   struct{} // engine.sharedWrites.mu: which goroutine writes
 	Loop           struct{} // netloop.Loop.mu: events and pollers
 	Wheel          struct{} // netloop.wheel.mu: deadlines of connections
 	Server         struct{} // fasthttp.Server.mu: TLS settings
@@ -43,16 +43,15 @@ type (
 	ReadGuard      struct{} // bodyio.ReadGuard.reading: reading a stream
 	SenderWrite    struct{} // sender.Sender.writing: each write
 	Sender         struct{} // sender.Sender.mu: what is sent
-	ConnQueue      struct{} // pipeline.ConnQueue.mu: calls of connection
+	ConnQueue      struct{} // pipeline.ConnQueue.mu: a connection's calls
 	Call           struct{} // pipeline.Call.mu: the caller's response
 	H2Client       struct{} // http2client.Conn.mu: connection and calls
 	Guard          struct{} // clientconn.Guard.mu: deadlines, cancellation
 	AsyncWriter    struct{} // clientconn.asyncWriter.mu: bytes not accepted
 	ConnPool       struct{} // connpool.Pool.mu: a host's connections
-	FileSystems    struct{} // fasthttp.fileSystems.mu: handlers by fs.FS
 	Encoding       struct{} // files.Node.encoding: encoding, once
 	NodeCache      struct{} // files.nodeCache.mu: paths looked up
-	Node           struct{} // files.Node.mu: content of path
+	Node           struct{} // files.Node.mu: content, and variants
 	EncodedCache   struct{} // files.encodedCache.mu: content encoded before
 	CopyFolder     struct{} // files.copyFolder.mu: folders with copies
 	FileTree       struct{} // files.confinedTree.mu: the open root
@@ -100,7 +99,6 @@ const (
 	atGuard
 	atAsyncWriter
 	atConnPool
-	atFileSystems
 	atEncoding
 	atNodeCache
 	atNode
@@ -147,7 +145,6 @@ func (H2Client) place() place       { return atH2Client }
 func (Guard) place() place          { return atGuard }
 func (AsyncWriter) place() place    { return atAsyncWriter }
 func (ConnPool) place() place       { return atConnPool }
-func (FileSystems) place() place    { return atFileSystems }
 func (Encoding) place() place       { return atEncoding }
 func (NodeCache) place() place      { return atNodeCache }
 func (Node) place() place           { return atNode }
@@ -210,10 +207,9 @@ var order = [...]entry{
 	atConnQueue:      {"pipeline.ConnQueue.mu", outer},
 	atCall:           {"pipeline.Call.mu", leaf},
 	atH2Client:       {"http2client.Conn.mu", outer},
-	atGuard:          {"clientconn.Guard.mu", leaf},
+	atGuard:          {"clientconn.Guard.mu", outer},
 	atAsyncWriter:    {"clientconn.asyncWriter.mu", leaf},
 	atConnPool:       {"connpool.Pool.mu", leaf},
-	atFileSystems:    {"fasthttp.fileSystems.mu", outer},
 	atEncoding:       {"files.Node.encoding", outer},
 	atNodeCache:      {"files.nodeCache.mu", outer},
 	atNode:           {"files.Node.mu", leaf},
