@@ -35,10 +35,13 @@ type h2Conn struct {
 	out  *bufpool.Buffer // being written; the bytes before sent were written
 	sent int
 	// outSize is the buffer size for the next output of conn
-	outSize int
-	output  h2Output
-	input   h2Input
-	fault   error // why the connection ended early, or nil
+	outSize         int
+	output          h2Output
+	input           h2Input
+	reporting       bool  // a goroutine reports states, see reportStates
+	idle            bool  // the last state is StateIdle, otherwise StateActive
+	leaderTimerRuns bool  // the timer runs
+	fault           error // why the connection ended early, or nil
 
 	first        *h2Exchange // the exchanges that were not released, linked by their after
 	free         *h2Exchange // exchanges for other requests, linked by their next
@@ -47,26 +50,22 @@ type h2Conn struct {
 	running      int         // how many goroutines serve exchanges
 	leader       uint32      // the number of the goroutine that serves the queue alone, or 0
 	leaders      uint32      // how many leaders there have been
+	unreported   uint32      // how many changes of idle were not reported
 	leaderServed uint32      // how many exchanges leaders have begun to serve
 	heldBytes    int         // bytes of responses that wait until the leader has served more
 	leaderTimer  *time.Timer // checks the leader's progress; nil until it is needed
 
-	leaderTimerRuns bool   // the timer runs
-	servedAtStart   uint32 // turns when the timer was started
-
-	lastTick     uint32 // when look was last called, in milliseconds of h2Now
-	lastRead     uint32 // when bytes last arrived
-	idleSince    uint32 // since when there has been no request
-	pingSent     bool   // a PING was sent to check whether the peer is alive
-	shutdownAged bool   // Shutdown was called about a second ago, or earlier
-	idle         bool   // the last state is StateIdle, otherwise StateActive
-	reporting    bool   // a goroutine reports states, see reportStates
-	unreported   uint32 // how many changes of idle were not reported
-	registered   bool   // a shutdown of the server finds the connection
-	begun        bool   // the preface has arrived
-	paused       bool   // feed has stopped because too much output waits
-	freeCount    uint8  // how many exchanges the connection has put into spare
-	trimmed      bool   // the connection has released its spare memory since the last request
+	lastTick      uint32 // when look was last called, in milliseconds of h2Now
+	lastRead      uint32 // when bytes last arrived
+	idleSince     uint32 // since when there has been no request
+	servedAtStart uint32 // turns when the timer was started
+	pingSent      bool   // a PING was sent to check whether the peer is alive
+	shutdownAged  bool   // Shutdown was called about a second ago, or earlier
+	registered    bool   // a shutdown of the server finds the connection
+	begun         bool   // the preface has arrived
+	paused        bool   // feed has stopped because too much output waits
+	freeCount     uint8  // how many exchanges the connection has put into spare
+	trimmed       bool   // the connection has released its spare memory since the last request
 
 	reported chan struct{} // closed when nothing reports states any more, if release waits for that
 	start    *blockStart   // of the last usual response, or nil

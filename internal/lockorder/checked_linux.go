@@ -16,19 +16,17 @@ import (
 
 // checkedMutex is a sync.Mutex that ends the program if a goroutine locks it against the order.
 // The goroutine that has locked it must unlock it.
-type checkedMutex[L Lock] struct {
-	mu sync.Mutex
-	by *held // by the goroutine that has locked mu
-}
+type checkedMutex[L Lock] struct{ mu sync.Mutex }
 
 // Lock implements sync.Locker.
 func (m *checkedMutex[L]) Lock() {
 	var l L
 	by := wire()
 	by.check(l.place(), &m.mu)
-	m.mu.Lock()
+	if !m.mu.TryLock() {
+		by = by.await(m.mu.Lock)
+	}
 	by.push(l.place(), &m.mu)
-	m.by = by
 }
 
 // TryLock is like sync.Mutex.TryLock. It never waits, so it may be called against the order.
@@ -40,16 +38,13 @@ func (m *checkedMutex[L]) TryLock() bool {
 		return false
 	}
 	by.push(l.place(), &m.mu)
-	m.by = by
 	return true
 }
 
 // Unlock implements sync.Locker.
 func (m *checkedMutex[L]) Unlock() {
-	by := m.by
-	m.by = nil
 	m.mu.Unlock()
-	by.pop(&m.mu)
+	unlocked(&m.mu)
 }
 
 // checkedRWMutex is a sync.RWMutex that ends the program if a goroutine locks it against the
@@ -57,35 +52,55 @@ func (m *checkedMutex[L]) Unlock() {
 type checkedRWMutex[L Lock] struct{ mu sync.RWMutex }
 
 // Lock implements sync.Locker.
-func (m *checkedRWMutex[L]) Lock() { lockChecked[L](&m.mu, m.mu.Lock) }
+func (m *checkedRWMutex[L]) Lock() {
+	var l L
+	by := wire()
+	by.check(l.place(), &m.mu)
+	if !m.mu.TryLock() {
+		by = by.await(m.mu.Lock)
+	}
+	by.push(l.place(), &m.mu)
+}
 
 // Unlock implements sync.Locker.
 func (m *checkedRWMutex[L]) Unlock() {
 	m.mu.Unlock()
-	unlockChecked(&m.mu)
+	unlocked(&m.mu)
 }
 
 // RLock is like sync.RWMutex.RLock.
-func (m *checkedRWMutex[L]) RLock() { lockChecked[L](&m.mu, m.mu.RLock) }
+func (m *checkedRWMutex[L]) RLock() {
+	var l L
+	by := wire()
+	by.check(l.place(), &m.mu)
+	if !m.mu.TryRLock() {
+		by = by.await(m.mu.RLock)
+	}
+	by.push(l.place(), &m.mu)
+}
 
 // RUnlock is like sync.RWMutex.RUnlock.
 func (m *checkedRWMutex[L]) RUnlock() {
 	m.mu.RUnlock()
-	unlockChecked(&m.mu)
+	unlocked(&m.mu)
 }
 
-func lockChecked[L Lock](mu any, lock func()) {
-	var l L
-	by := wire()
-	by.check(l.place(), mu)
-	lock()
-	by.push(l.place(), mu)
-}
-
-func unlockChecked(mu any) {
-	// the goroutine is still wired
+// unlocked records that the goroutine, which is still wired, has released a lock.
+func unlocked(mu any) {
 	wire().pop(mu)
 	runtime.UnlockOSThread()
+}
+
+// await calls lock, which waits, and returns the locks of the goroutine. A goroutine that holds
+// none is not wired meanwhile: waking a thread takes longer than waking a goroutine.
+func (h *held) await(lock func()) *held {
+	if h.any() {
+		lock()
+		return h
+	}
+	runtime.UnlockOSThread()
+	lock()
+	return wire()
 }
 
 // held is the list of locks that one goroutine holds, in the order in which it has taken them.
@@ -140,6 +155,9 @@ func (h *held) check(p place, mu any) {
 		}
 	}
 }
+
+//go:norace
+func (h *held) any() bool { return h.n > 0 }
 
 //go:norace
 func (h *held) push(p place, mu any) {

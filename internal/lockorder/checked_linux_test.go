@@ -1,6 +1,7 @@
 package lockorder
 
 import (
+	"reflect"
 	"runtime"
 	"sync"
 	"testing"
@@ -192,12 +193,26 @@ func TestConditionsReleaseTheirLock(t *testing.T) {
 func TestCheckingAllocatesNothing(t *testing.T) {
 	var ctx checkedMutex[RequestCtx]
 	var conn checkedMutex[H2Conn]
+	var hosts checkedRWMutex[Hosts]
 	if n := testing.AllocsPerRun(100, func() {
 		ctx.Lock()
 		conn.Lock()
+		hosts.RLock()
+		hosts.RUnlock()
 		conn.Unlock()
 		ctx.Unlock()
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestCheckedLocksAreNotLarger(t *testing.T) {
+	for _, sizes := range [][2]reflect.Type{
+		{reflect.TypeFor[checkedMutex[H2Conn]](), reflect.TypeFor[sync.Mutex]()},
+		{reflect.TypeFor[checkedRWMutex[Hosts]](), reflect.TypeFor[sync.RWMutex]()},
+	} {
+		if got, want := sizes[0].Size(), sizes[1].Size(); got != want {
+			t.Errorf("%v has %d bytes, want %d", sizes[0], got, want)
+		}
 	}
 }
