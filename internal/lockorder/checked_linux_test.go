@@ -15,6 +15,12 @@ func failures(t *testing.T) *[]string {
 	return texts
 }
 
+// use takes a lock, and releases it.
+func use(l sync.Locker) {
+	l.Lock()
+	defer l.Unlock()
+}
+
 func TestLocksInOrderAreTaken(t *testing.T) {
 	texts := failures(t)
 	var outer, inner checkedMutex[RequestCtx]
@@ -34,13 +40,10 @@ func TestLocksInOrderAreTaken(t *testing.T) {
 	var hosts checkedRWMutex[Hosts]
 	var pool checkedMutex[ConnPool]
 	hosts.RLock()
-	pool.Lock()
-	pool.Unlock()
+	use(&pool)
 	hosts.RUnlock()
-	hosts.Lock()
-	hosts.Unlock()
-	watch.Lock()
-	watch.Unlock()
+	use(&hosts)
+	use(&watch)
 	if len(*texts) > 0 {
 		t.Errorf("failures: %q", *texts)
 	}
@@ -66,8 +69,7 @@ func TestLocksAgainstTheOrderFail(t *testing.T) {
 	} {
 		texts := failures(t)
 		test.held.Lock()
-		test.taken.Lock()
-		test.taken.Unlock()
+		use(test.taken)
 		test.held.Unlock()
 		got := ""
 		if len(*texts) > 0 {
@@ -119,8 +121,7 @@ func TestTryLockCountsAsHeld(t *testing.T) {
 	}
 	conn.Unlock()
 	var search checkedMutex[ResponseWriter]
-	search.Lock()
-	search.Unlock()
+	use(&search)
 	ctx.Unlock()
 	if len(*texts) != 1 {
 		t.Errorf("failures: %q, want one", *texts)
@@ -183,8 +184,7 @@ func TestConditionsReleaseTheirLock(t *testing.T) {
 	conn.Unlock()
 	cond.Broadcast()
 	waiter.Wait()
-	watch.Lock()
-	watch.Unlock()
+	use(&watch)
 	if len(*texts) > 0 {
 		t.Errorf("failures: %q", *texts)
 	}
@@ -194,11 +194,14 @@ func TestCheckingAllocatesNothing(t *testing.T) {
 	var ctx checkedMutex[RequestCtx]
 	var conn checkedMutex[H2Conn]
 	var hosts checkedRWMutex[Hosts]
+	var pool checkedMutex[ConnPool]
 	if n := testing.AllocsPerRun(100, func() {
 		ctx.Lock()
 		conn.Lock()
 		hosts.RLock()
+		pool.Lock()
 		hosts.RUnlock()
+		pool.Unlock()
 		conn.Unlock()
 		ctx.Unlock()
 	}); n != 0 {
