@@ -15,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/lockorder"
 	"github.com/valyala/fasthttp/internal/watch"
 )
 
@@ -66,14 +67,14 @@ type RequestCtx struct {
 
 	watch           atomic.Pointer[watch.Watch]
 	timeoutResponse atomic.Pointer[Response]
-	timeoutMu       sync.Mutex    // held while the context times out or uses the connection
-	content         *bytes.Reader // of a buffered body, once it was asked for
-	run             *timedRun     // the last run that got the context, unless it is late
-	lateRun         *timedRun     // the last late run, which still has the body: Response is the answer to it
-	phase           atomic.Uint32 // a ctxPhase, changed with timeoutMu held
-	fullDuplex      bool          // see EnableFullDuplex
-	used            bool          // since the last reset
-	stream          io.Reader     // of the body of Response, unless it was closed; guarded by timeoutMu
+	timeoutMu       lockorder.Mutex[lockorder.RequestCtx] // held while the context times out or uses the connection
+	content         *bytes.Reader                         // of a buffered body, once it was asked for
+	run             *timedRun                             // the last run that got the context, unless it is late
+	lateRun         *timedRun                             // the last late run, which still has the body: Response is the answer to it
+	phase           atomic.Uint32                         // a ctxPhase, changed with timeoutMu held
+	fullDuplex      bool                                  // see EnableFullDuplex
+	used            bool                                  // since the last reset
+	stream          io.Reader                             // of the body of Response, unless it was closed; guarded by timeoutMu
 
 	freeOutput        *bufpool.Buffer // for output, which the pool of contexts keeps with the context
 	hijack            HijackHandler

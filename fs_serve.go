@@ -167,6 +167,13 @@ func handlerFor(filesystem fs.FS) *fileHandler {
 		return servingHandler(settings)
 	}
 	k := &fileSystems
+	var dropped []*fileHandler
+	defer func() {
+		// closes files of the application, so not with the lock held
+		for _, old := range dropped {
+			old.finder.Clear()
+		}
+	}()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	h := k.handlers[filesystem]
@@ -180,7 +187,7 @@ func handlerFor(filesystem fs.FS) *fileHandler {
 		if len(k.handlers) < maxFileSystems {
 			break
 		}
-		old.finder.Clear()
+		dropped = append(dropped, old)
 		delete(k.handlers, other)
 	}
 	h = servingHandler(settings)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/files"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/lockorder"
 	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/recvbuf"
 	"github.com/valyala/fasthttp/internal/watch"
@@ -52,7 +52,7 @@ type h1Exchange struct {
 	freeContent *h1Content // for the next streamed body, or nil
 	// continueMu is held while 100 (Continue) is sent, if duplex is set: one goroutine may
 	// be reading the body while another writes the response.
-	continueMu     sync.Mutex
+	continueMu     lockorder.Mutex[lockorder.H1Exchange]
 	watching       atomic.Bool // the engine watches the client for the handler
 	readingRevoked atomic.Bool // a late handler has the body, and must read no more of it
 }
@@ -496,11 +496,17 @@ func (x *h1Exchange) InterruptBody() {
 }
 
 // ClaimStalledBody implements bodymem.Request.
-func (x *h1Exchange) ClaimStalledBody() (end func()) {
-	if stop := x.h.link.ClaimStalled(x.h); stop != nil {
-		end = func() { stop(ErrRequestBodyMemory) }
+func (x *h1Exchange) ClaimStalledBody() (confirm func() (end func())) {
+	claimed := x.h.link.ClaimStalled(x.h)
+	if claimed == nil {
+		return nil
 	}
-	return end
+	return func() (end func()) {
+		if stop := claimed(); stop != nil {
+			end = func() { stop(ErrRequestBodyMemory) }
+		}
+		return end
+	}
 }
 
 // drainLimit is how many bytes of an unread body are discarded to keep the connection.

@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/http2body"
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // h2Conn is a server's HTTP/2 connection: an http2.Conn, its input and output, and an exchange
@@ -29,15 +30,17 @@ type h2Conn struct {
 
 	// mu guards the fields below, and some of h2Exchange. But lastTick, lastRead, pingSent, opening,
 	// paused and now are used only by the goroutine that drives the protocol.
-	mu   sync.Mutex
+	mu   lockorder.Mutex[lockorder.H2Conn]
 	conn http2.Conn
 	out  *bufpool.Buffer // being written; the bytes before sent were written
 	sent int
 	// outSize is the buffer size for the next output of conn
-	outSize int
-	output  h2Output
-	input   h2Input
-	fault   error // why the connection ended early, or nil
+	outSize         int
+	output          h2Output
+	input           h2Input
+	reporting       bool  // a goroutine reports states, see reportStates
+	leaderTimerRuns bool  // the timer runs
+	fault           error // why the connection ended early, or nil
 
 	first        *h2Exchange // the exchanges that were not released, linked by their after
 	free         *h2Exchange // exchanges for other requests, linked by their next
@@ -46,16 +49,16 @@ type h2Conn struct {
 	running      int         // how many goroutines serve exchanges
 	leader       uint32      // the number of the goroutine that serves the queue alone, or 0
 	leaders      uint32      // how many leaders there have been
+	unreported   uint32      // how many states since the last reported one
 	leaderServed uint32      // how many exchanges leaders have begun to serve
 	heldBytes    int         // bytes of responses that wait until the leader has served more
 	leaderTimer  *time.Timer // checks the leader's progress; nil until it is needed
 
-	leaderTimerRuns bool   // the timer runs
-	servedAtStart   uint32 // turns when the timer was started
-
 	lastTick  uint32 // when look was last called, in milliseconds of h2Now
 	lastRead  uint32 // when bytes last arrived
 	idleSince uint32 // since when there has been no request
+	// how many exchanges leaders had begun to serve when leaderTimer was started
+	servedAtStart uint32
 	// pingSent, shutdownAged and paused belong to no phase: pingSent only qualifies lastRead, and
 	// any input answers it; shutdownAged qualifies conn.Life; and paused is conn.Paused as it was
 	// when feed stopped: it stays set when the output has been written, until feed continues.
@@ -66,8 +69,9 @@ type h2Conn struct {
 	activity     h2Activity
 	freeCount    uint8 // how many exchanges the connection has put into free
 
-	start *blockStart  // of the last usual response, or nil
-	now   clock.Moment // when the bytes being fed arrived; zero until it is needed
+	reported chan struct{} // closed when nothing reports states any more, if release waits for that
+	start    *blockStart   // of the last usual response, or nil
+	now      clock.Moment  // when the bytes being fed arrived; zero until it is needed
 }
 
 // h2Output is the state of the output.
@@ -157,7 +161,8 @@ func (h *h2Conn) Wakes() bool {
 	return true
 }
 
-// add adds an exchange to the connection's list, and remove removes it. mu is held.
+// add adds an exchange to the connection's list, and remove removes it. mu is held. The caller
+// calls reportStates after it has released mu.
 func (h *h2Conn) add(x *h2Exchange) {
 	if h.activity != h2Busy {
 		h.begins()
@@ -181,13 +186,6 @@ func (h *h2Conn) remove(x *h2Exchange) {
 	x.before, x.after = nil, nil
 	if h.first == nil {
 		h.ends()
-	}
-}
-
-// setState reports a new state of the connection to the application.
-func (h *h2Conn) setState(state engine.State) {
-	if h.s.ConnState != nil && h.input != h2Detached {
-		(*host)(h.s).StateChanged(h.c.NC, state)
 	}
 }
 
@@ -406,8 +404,11 @@ func (h *h2Conn) feed(now uint32) {
 		x := h.event(&ev, m)
 		h.paused = h.conn.Paused()
 		h.mu.Unlock()
-		if x != nil && x.proceed(&ev, m) {
-			ready = x
+		if x != nil {
+			h.reportStates()
+			if x.proceed(&ev, m) {
+				ready = x
+			}
 		}
 		if ev.Err != nil {
 			h.s.h2.count(ev.Err)
@@ -678,19 +679,21 @@ func (h *h2Conn) recoverPanic(next *engine.Action) {
 func (h *h2Conn) release() error {
 	h.s.h2.remove(h)
 	h.mu.Lock()
-	if h.first != nil {
-		// handlers may still use the addresses of the connection
-		h.c.RecordEscape()
-	}
+	used := h.first != nil
 	for x := h.first; x != nil; x = x.after {
 		// a hook may have ended the goroutine
 		x.feeding = false
 	}
 	h.mu.Unlock()
+	if used {
+		// handlers may still use the addresses of the connection
+		h.c.RecordEscape()
+	}
 	h.end(h2Detached)
 	bufpool.Put(h.in)
 	h.in, h.read = nil, 0
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.awaitReport()
 	return h.fault
 }

@@ -1,7 +1,5 @@
 package fasthttp
 
-import "github.com/valyala/fasthttp/internal/engine"
-
 // h2Opening is how far a connection is on its way to its first frame. Only the goroutine that
 // drives the protocol uses it.
 type h2Opening uint8
@@ -33,10 +31,10 @@ func (o *h2Opening) proceedTo(next h2Opening) {
 type h2Activity uint8
 
 const (
-	h2Fresh        h2Activity = iota // there was no request yet, and StateIdle was not reported
+	h2Fresh        h2Activity = iota // there was no request yet: the connection is new, not idle
 	h2FreshTrimmed                   // like h2Fresh, and spare memory was released
 	h2Busy                           // there are requests: h2Conn.first is not nil
-	h2Idle                           // the last request has ended, and StateIdle was reported
+	h2Idle                           // the last request has ended
 	h2IdleTrimmed                    // like h2Idle, and spare memory was released
 	h2Activities
 	h2NoActivity = h2Activities // in h2ActivityMoves, for an event that the phase excludes
@@ -70,18 +68,18 @@ func (a *h2Activity) move(e h2ActivityEvent) {
 	*a = next
 }
 
-// isReported reports whether StateIdle was reported to the application.
-func (a h2Activity) isReported() bool { return a == h2Idle || a == h2IdleTrimmed }
+// isIdle reports whether the last request has ended.
+func (a h2Activity) isIdle() bool { return a == h2Idle || a == h2IdleTrimmed }
 
 // isTrimmed reports whether spare memory was released since the last request.
 func (a h2Activity) isTrimmed() bool { return a == h2FreshTrimmed || a == h2IdleTrimmed }
 
 // begins is called when a connection without requests gets one. mu is held.
 func (h *h2Conn) begins() {
-	reported := h.activity.isReported()
+	idle := h.activity.isIdle()
 	h.activity.move(h2FirstBegins)
-	if reported {
-		h.setState(engine.StateActive)
+	if idle {
+		h.changedState()
 	}
 }
 
@@ -89,7 +87,7 @@ func (h *h2Conn) begins() {
 func (h *h2Conn) ends() {
 	h.idleSince = h2Now()
 	h.activity.move(h2LastEnds)
-	h.setState(engine.StateIdle)
+	h.changedState()
 }
 
 // trim releases spare memory of a connection without requests. mu is held.

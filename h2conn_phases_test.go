@@ -51,7 +51,7 @@ func TestActivitiesOfHTTP2Connections(t *testing.T) {
 			s.prepare()
 			h := newH2Conn(s, &engine.Conn{Set: &s.conns, Service: s.conns.Service()}, noEngine{})
 			h.activity = from
-			if panics(func() { makes(h) }) {
+			if panics(func() { makes(h); h.reportStates() }) {
 				if h.activity != from {
 					t.Errorf("event %d panics in %q, and changes it to %q", e, names[from], names[h.activity])
 				}
@@ -62,9 +62,9 @@ func TestActivitiesOfHTTP2Connections(t *testing.T) {
 				t.Errorf("event %d in %q: got %q, want %q", e, names[from], got, want[names[from]][e])
 			}
 		}
-		if from.isReported() != slices.Contains([]h2Activity{h2Idle, h2IdleTrimmed}, from) ||
+		if from.isIdle() != slices.Contains([]h2Activity{h2Idle, h2IdleTrimmed}, from) ||
 			from.isTrimmed() != strings.Contains(names[from], "trimmed") {
-			t.Errorf("%q is reported: %v, trimmed: %v", names[from], from.isReported(), from.isTrimmed())
+			t.Errorf("%q is idle: %v, trimmed: %v", names[from], from.isIdle(), from.isTrimmed())
 		}
 	}
 }

@@ -168,6 +168,7 @@ func (h *h2Conn) serve(me uint32) {
 			if wake {
 				h.link.Wake()
 			}
+			h.reportStates()
 		}
 	}()
 	began, since, every := clock.Monotonic(), 0, 1
@@ -221,6 +222,9 @@ func (h *h2Conn) next(me uint32, last *h2Exchange) *h2Exchange {
 		h.leader = 0
 	}
 	h.mu.Unlock()
+	if last != nil {
+		h.reportStates()
+	}
 	return nil
 }
 

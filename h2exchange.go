@@ -305,7 +305,7 @@ func (x *h2Exchange) collect(p []byte, end bool) (serve bool) {
 func (x *h2Exchange) InterruptBody() {}
 
 // ClaimStalledBody implements bodymem.Request.
-func (x *h2Exchange) ClaimStalledBody() (end func()) {
+func (x *h2Exchange) ClaimStalledBody() (confirm func() (end func())) {
 	h := x.h
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -313,10 +313,12 @@ func (x *h2Exchange) ClaimStalledBody() (end func()) {
 		return nil
 	}
 	x.phase = h2Serves
-	return func() {
-		x.refusal = ErrRequestBodyMemory
-		h.dispatch(x)
-		h.s.h2.workers.Do(h2Task{h2Lead, h, nil})
+	return func() (end func()) {
+		return func() {
+			x.refusal = ErrRequestBodyMemory
+			h.dispatch(x)
+			h.s.h2.workers.Do(h2Task{h2Lead, h, nil})
+		}
 	}
 }
 

@@ -299,6 +299,7 @@ func (x *h2Exchange) release() {
 	if wake {
 		h.link.Wake()
 	}
+	h.reportStates()
 }
 
 // close is the part of release that may call the application.

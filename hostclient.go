@@ -16,6 +16,7 @@ import (
 	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/hostmap"
 	"github.com/valyala/fasthttp/internal/http2client"
+	"github.com/valyala/fasthttp/internal/lockorder"
 	"golang.org/x/sys/cpu"
 )
 
@@ -220,8 +221,8 @@ type HostClient struct {
 	_       cpu.CacheLinePad // every call writes the fields before it, and reads the fields after it
 
 	setup    sync.Once
-	mu       sync.Mutex // of MaxConns
-	broken   error      // the error in the fields
+	mu       lockorder.Mutex[lockorder.HostClient] // of MaxConns
+	broken   error                                 // the error in the fields
 	addrs    []string
 	nextAddr atomic.Uint32
 	tls      clientconn.TLSConfigs

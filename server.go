@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bodymem"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/lockorder"
 	"github.com/valyala/fasthttp/internal/peers"
 	"github.com/valyala/fasthttp/internal/servertls"
 	"github.com/valyala/fasthttp/internal/watch"
@@ -99,7 +100,9 @@ type Server struct {
 	// after a TimeoutError method it has only the response. A panic is logged.
 	ResponseSent func(ctx *RequestCtx, sent SentResponse)
 
-	// ConnState is called when a connection changes its state; see the states.
+	// ConnState is called when a connection changes its state; see the states. It may use
+	// the connection and the server. While it waits for something, only this connection
+	// waits, or, for StateNew, its listener.
 	ConnState func(net.Conn, ConnState)
 
 	// FormValueFunc looks up the values of RequestCtx.FormValue, which documents the
@@ -359,7 +362,7 @@ type Server struct {
 	watches watch.Set
 	h2      h2Server
 
-	mu    sync.Mutex
+	mu    lockorder.Mutex[lockorder.Server]
 	perIP peers.Counter
 }
 

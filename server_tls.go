@@ -467,15 +467,16 @@ func (r *TLSReloader) checkIfDue() {
 		return
 	}
 	err := r.Reload()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err == nil {
-		r.last = ""
-		return
+	text := ""
+	if err != nil {
+		text = err.Error()
 	}
+	r.mu.Lock()
+	before := r.last
+	r.last = text
+	r.mu.Unlock()
 	// each check has the same error until the files are right: log it once
-	if text := err.Error(); text != r.last {
-		r.last = text
+	if text != "" && text != before {
 		r.logger().Printf("%s; the certificate from before stays in use", text)
 	}
 }

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // requestBody is the body of a fasthttp request for a handler of net/http. Goroutines other
@@ -23,9 +23,9 @@ type requestBody struct {
 	size     int64 // -1 if it is not known
 	shared   bool  // the context keeps the bytes that are read from its stream
 
-	mu     sync.Mutex // held while the body is read
-	begun  bool       // a part of it was read
-	taken  int64      // how much of it was read
+	mu     lockorder.Mutex[lockorder.RequestBody] // held while the body is read
+	begun  bool                                   // a part of it was read
+	taken  int64                                  // how much of it was read
 	closed bool
 	err    error // the error of Read from now on
 

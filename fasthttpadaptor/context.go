@@ -4,10 +4,10 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // parent is a context under another name. Code that copies the values of contexts by
@@ -31,7 +31,7 @@ type requestContext struct {
 	local  net.Addr
 	values []userValue
 
-	mu      sync.Mutex
+	mu      lockorder.Mutex[lockorder.RequestContext]
 	ctx     *fasthttp.RequestCtx // nil after detach
 	body    *requestBody         // if not nil, the client is watched only after the body
 	watched bool                 // the client is watched, or will be after the body

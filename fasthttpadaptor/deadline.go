@@ -1,18 +1,18 @@
 package fasthttpadaptor
 
 import (
-	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // writeDeadline is the write deadline that a handler has set. When the server begins to write,
 // which may be after a Flush has returned, it sets its own deadline. Then the handler's
 // deadline is set again.
 type writeDeadline struct {
-	mu    sync.Mutex // responseWriter.mu is held while the server reads
-	own   bool       // the handler has set one, and the server may overwrite it
+	mu    lockorder.Mutex[lockorder.WriteDeadline] // responseWriter.mu is held while the server reads
+	own   bool                                     // the handler has set one, and the server may overwrite it
 	until time.Time
 	began bool // the server has set its own
 }

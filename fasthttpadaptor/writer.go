@@ -9,10 +9,10 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // bufferLimit is how much of a response is kept in memory before it is sent in pieces.
@@ -40,7 +40,7 @@ type responseWriter struct {
 	header http.Header // of the handler
 
 	// mu guards the fields below, for handlers that write from several goroutines in turn
-	mu       sync.Mutex
+	mu       lockorder.Mutex[lockorder.ResponseWriter]
 	status   int         // 0 until WriteHeader
 	head     http.Header // a copy of header at the time of WriteHeader
 	length   int64       // the length that the handler has announced; -1 if none

@@ -4,6 +4,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // maxUnread is the largest number of unread bytes in a stream. A program that reads and writes
@@ -14,7 +16,7 @@ const maxUnread = 1 << 20
 // stream carries bytes one way: from the Writes of one end to the Reads of the
 // other. Everything is under one mutex.
 type stream struct {
-	mu      sync.Mutex
+	mu      lockorder.Mutex[lockorder.PipeStream]
 	data    queue
 	unread  int  // bytes in data
 	writing bool // a Write waits for room, and other Writes wait for its end

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"io"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // GuardedStream is a stream guarded by a ReadGuard, which calls its methods one at a time, except
@@ -29,7 +30,7 @@ type GuardedStream interface {
 // called concurrently.
 type ReadGuard struct {
 	// reading is held by the goroutine that reads or cleans up
-	reading sync.Mutex
+	reading lockorder.Mutex[lockorder.ReadGuard]
 	phase   atomic.Int32
 	err     error // returned by Read in the phase guardReleased
 }

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 const (
@@ -54,9 +55,11 @@ type Request interface {
 	// and releases the memory of the body. Body.Resume reports it to the goroutine.
 	InterruptBody()
 	// ClaimStalledBody claims a request that waits for more of its body without a
-	// goroutine. The caller must call end, which ends the request. end is nil if the
-	// request is being served.
-	ClaimStalledBody() (end func())
+	// goroutine. The lock of a list is held. confirm is nil if the request is being served.
+	// Otherwise the caller must call it without that lock, since it may ask the system, and
+	// then end, which ends the request, without any lock. end is nil if more of the body has
+	// arrived.
+	ClaimStalledBody() (confirm func() (end func()))
 }
 
 // Memory counts the memory of the buffered bodies of a server.
@@ -66,7 +69,7 @@ type Memory struct {
 	shards [shards]shard
 	// no body can have stalled before quietUntil
 	quietUntil atomic.Int64
-	searching  sync.Mutex // held during the search for stalled bodies
+	searching  lockorder.Mutex[lockorder.MemorySearch] // held during the search for stalled bodies
 	// collected is the value of bufpool.Large at the last garbage collection, during
 	// which collecting is held
 	collected  atomic.Int64
@@ -75,7 +78,7 @@ type Memory struct {
 
 // shard is one list of arriving bodies.
 type shard struct {
-	mu    sync.Mutex
+	mu    lockorder.Mutex[lockorder.MemoryShard]
 	first *Body
 	_     [112]byte
 }
@@ -243,14 +246,15 @@ func (h *Body) Resume() bool {
 	return true
 }
 
-// claim gives the body to the caller, which must call end without holding a lock of
-// the Memory. end is nil for a body being served. The lock of the shard is
-// held.
-func (h *Body) claim() (end func()) {
+// claim gives the body to the caller, which must call confirm and end as ClaimStalledBody
+// requires. The lock of the shard is held.
+func (h *Body) claim() (confirm func() (end func())) {
 	if h.wait.CompareAndSwap(blocked, claiming) {
-		return func() {
-			h.request.InterruptBody()
-			h.wait.Store(claimed)
+		return func() (end func()) {
+			return func() {
+				h.request.InterruptBody()
+				h.wait.Store(claimed)
+			}
 		}
 	}
 	return h.request.ClaimStalledBody()
@@ -328,22 +332,31 @@ func (m *Memory) claimStalled(n int64) (ends []func()) {
 		m.quietUntil.Store(min(next, now) + int64(StallTime))
 		return nil
 	}
+	type claim struct {
+		body    *Body
+		confirm func() (end func())
+	}
+	var claims []claim
 	for i := range m.shards {
 		shard := &m.shards[i]
 		shard.mu.Lock()
-		for h := shard.first; h != nil; {
-			body := h
-			h = h.next
-			if body.moved.Load() > last {
+		for h := shard.first; h != nil; h = h.next {
+			if h.moved.Load() > last {
 				continue
 			}
-			if end := body.claim(); end != nil {
-				shard.remove(body)
-				m.used.Add(-body.bytes.Swap(0))
-				ends = append(ends, end)
+			if confirm := h.claim(); confirm != nil {
+				claims = append(claims, claim{h, confirm})
 			}
 		}
 		shard.mu.Unlock()
+		for _, c := range claims {
+			if end := c.confirm(); end != nil {
+				m.Arrived(c.body)
+				m.used.Add(-c.body.bytes.Swap(0))
+				ends = append(ends, end)
+			}
+		}
+		claims = claims[:0]
 	}
 	if len(ends) == 0 {
 		m.quietUntil.Store(now + int64(busySearchPause))

@@ -9,17 +9,27 @@ import (
 // request is the owner of a body that a test controls.
 type request struct {
 	idle        bool // it waits without a goroutine
+	arrives     bool // more of the body has arrived
+	confirms    func()
 	interrupted int
 	ended       int
 }
 
 func (r *request) InterruptBody() { r.interrupted++ }
 
-func (r *request) ClaimStalledBody() (end func()) {
+func (r *request) ClaimStalledBody() (confirm func() (end func())) {
 	if !r.idle {
 		return nil
 	}
-	return func() { r.ended++ }
+	return func() (end func()) {
+		if r.confirms != nil {
+			r.confirms()
+		}
+		if r.arrives {
+			return nil
+		}
+		return func() { r.ended++ }
+	}
 }
 
 func TestRoomIsMadeByStalledBodiesOnly(t *testing.T) {
@@ -100,4 +110,36 @@ func TestBodyThatHasArrivedStays(t *testing.T) {
 		t.Error("the memory that can be held differs from the limit")
 	}
 	m.Release(other)
+}
+
+// A request may turn out to receive more when it was claimed, which it finds out without the
+// lock of its list. Its body stays.
+func TestBodiesThatArriveAfterAllStay(t *testing.T) {
+	var m Memory
+	m.Begin(100)
+	owners := []*request{{idle: true, arrives: true}, {idle: true}}
+	for i, r := range owners {
+		// both have moved at the same time
+		h := m.New(r, 0)
+		if !m.Reserve(h, 50, 1, false) {
+			t.Fatalf("no room for body %d", i)
+		}
+		r.confirms = func() {
+			l := m.shardOf(h)
+			if !l.mu.TryLock() {
+				t.Fatal("the lock of the list is held")
+			}
+			l.mu.Unlock()
+		}
+		defer m.Release(h)
+	}
+	m.Age(time.Minute)
+	late := m.New(&request{}, 9)
+	defer m.Release(late)
+	if !m.Reserve(late, 50, 0, false) || owners[0].ended != 0 || owners[1].ended != 1 {
+		t.Errorf("ended: %d and %d", owners[0].ended, owners[1].ended)
+	}
+	if m.Used() != 100 {
+		t.Errorf("%d bytes in use", m.Used())
+	}
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // Guard owns the deadlines of a client's connection, and its cancellation: no other
@@ -18,7 +18,7 @@ import (
 type Guard struct {
 	conn net.Conn // the lowest one: TLS above it obeys its deadlines
 
-	mu       sync.Mutex
+	mu       lockorder.Mutex[lockorder.Guard]
 	phase    responsePhase
 	apart    bool  // writeBy applies; otherwise readBy is the deadline of writing, too
 	plain    bool  // conn is of package net, whose SetDeadline sets both deadlines

@@ -2,9 +2,10 @@ package clientconn
 
 import (
 	"net"
-	"sync"
 	"syscall"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // asyncWriter writes to a connection without waiting. It keeps the bytes that the connection does
@@ -17,7 +18,7 @@ type asyncWriter struct {
 	raw  syscall.RawConn // nil if the system or the connection cannot write without waiting
 	step func(fd uintptr) bool
 
-	mu          sync.Mutex
+	mu          lockorder.Mutex[lockorder.AsyncWriter]
 	unsent      []byte
 	flushMemory []byte // memory for unsent during a flush
 	flushing    bool   // bytes before those in unsent are being written

@@ -11,11 +11,11 @@
 package clock
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/httpdate"
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // Resolution is the time between two ticks. Now lags behind the system's clock by at most
@@ -74,7 +74,7 @@ type Clock struct {
 	// are consistent, whichever of the two was read first.
 	second atomic.Pointer[second]
 
-	starting sync.Mutex
+	starting lockorder.Mutex[lockorder.ClockStart]
 	origin   time.Time
 }
 

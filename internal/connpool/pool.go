@@ -3,10 +3,10 @@ package connpool
 import (
 	"errors"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/lockorder"
 	"golang.org/x/sys/cpu"
 )
 
@@ -45,7 +45,7 @@ type Pool[C Conn] struct {
 	Reserve func(C) bool
 
 	_       cpu.CacheLinePad // every call writes the following fields
-	mu      sync.Mutex
+	mu      lockorder.Mutex[lockorder.ConnPool]
 	open    int // places taken, including those of idle connections
 	opening int // places in which a connection is being opened, in the phase inTurn
 	policy  openPolicy

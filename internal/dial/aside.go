@@ -34,12 +34,14 @@ func (a *Uninterruptible) Run(expired <-chan time.Time, canceled <-chan struct{}
 	go func() {
 		r := a.dial()
 		mu.Lock()
-		defer mu.Unlock()
-		if !left {
+		late := left
+		if !late {
 			done <- r
-			return
 		}
-		a.Late(r.conn, r.err)
+		mu.Unlock()
+		if late {
+			a.Late(r.conn, r.err)
+		}
 	}()
 	select {
 	case r := <-done:

@@ -170,7 +170,8 @@ func (c *Conn) Opening() bool { return c.loadStage() == stageOpening }
 func (c *Conn) Waiting() bool { return c.loadStage() == stageWaiting }
 
 // claimIdle claims a connection that waits for a request. The caller must call closeIt
-// without holding a lock of the Set. closeIt is nil for a busy connection.
+// without holding a lock of the Set: it closes the connection, unless the system has received
+// something that is not handled yet. closeIt is nil for a busy connection.
 func (c *Conn) claimIdle() (closeIt func()) {
 	if own, ok := transportOf(c.NC).(idleClaimer); ok {
 		return own.claimIdle()

@@ -6,7 +6,7 @@ import (
 	"net"
 	"os"
 	"runtime"
-	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -33,8 +33,7 @@ type eventListener struct {
 	// backlog is called once, before the server closes the listener
 	backlog func()
 
-	mu      sync.Mutex
-	closing bool
+	closing atomic.Bool
 }
 
 func newEventListener(ln net.Listener) (*eventListener, error) {
@@ -80,13 +79,10 @@ func (l *eventListener) watch(set int) error {
 	return err
 }
 
-// Close first accepts the connections that have arrived, if the server is stopping. It then
-// closes the listener and the set, which ends a wait at once.
+// Close is called once. It first accepts the connections that have arrived, if the server is
+// stopping. It then closes the listener and the set, which ends a wait at once.
 func (l *eventListener) Close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.closing {
-		l.closing = true
+	if !l.closing.Swap(true) {
 		l.backlog()
 	}
 	err := l.Listener.Close()
@@ -201,7 +197,7 @@ func (s *Set) ServeEvents(ln net.Listener, config *tls.Config) (served bool, err
 	l.backlog = func() { s.acceptBacklog(l, g, isTCP) }
 	registered := s.addListener(l)
 	if registered == nil {
-		l.closing = true
+		l.closing.Store(true)
 		_ = l.Close()
 		return true, nil
 	}

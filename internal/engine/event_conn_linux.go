@@ -4,12 +4,12 @@ import (
 	"errors"
 	"net"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/valyala/fasthttp/internal/lockorder"
 	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/netloop"
 	"github.com/valyala/fasthttp/internal/rawsys"
@@ -27,7 +27,7 @@ type eventExtra struct {
 	watch atomic.Pointer[Watcher] // of the request being handled
 	probe alertProbe
 
-	mu            sync.Mutex
+	mu            lockorder.Mutex[lockorder.EventExtra]
 	local, remote net.Addr
 	proxied       *Endpoints     // the addresses from a PROXY header, or nil
 	appDeadlines  [2]appDeadline // for reading, and for writing

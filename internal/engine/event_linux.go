@@ -576,27 +576,40 @@ func (c *eventConn) claimIdle() (closeIt func()) {
 	if !c.net.TryAcquire() {
 		return c.claimHandshake()
 	}
-	if !c.awaitingHeader() && !c.awaitingClientHello() && (c.p != nil || c.phase != eventServing || c.hasInput()) {
+	idle := c.phase == eventServing && c.p == nil
+	if !idle && c.phase != eventHeader && c.phase != eventHello {
 		c.net.Release()
 		return nil
 	}
-	return func() { c.finish(false) }
+	return func() {
+		if c.awaitingHeader() || c.awaitingClientHello() || idle && !c.hasInput() {
+			c.finish(false)
+		} else {
+			c.net.Release()
+		}
+	}
 }
 
 // ClaimStalled implements Link.
-func (c *eventConn) ClaimStalled(p Protocol) (end func(err error)) {
+func (c *eventConn) ClaimStalled(p Protocol) (confirm func() (end func(err error))) {
 	if !c.net.TryAcquire() {
 		return nil
 	}
-	if c.p != p || c.hasInput() {
+	if c.p != p {
 		c.net.Release()
 		return nil
 	}
-	return func(err error) {
-		c.markOwned()
-		p.InputEnded(err)
-		if c.driveProtected(nil, false) {
+	return func() (end func(err error)) {
+		if c.hasInput() {
 			c.net.Release()
+			return nil
+		}
+		return func(err error) {
+			c.markOwned()
+			p.InputEnded(err)
+			if c.driveProtected(nil, false) {
+				c.net.Release()
+			}
 		}
 	}
 }

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"io"
 	"net"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/lockorder"
 	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/netloop"
 	"github.com/valyala/fasthttp/internal/tlswire"
@@ -207,7 +207,7 @@ func (c *eventConn) claimHandshake() (closeIt func()) {
 // Bytes of the next request stay in the socket, except the byte that shows that it is no
 // alert.
 type alertProbe struct {
-	mu    sync.Mutex // held during a look
+	mu    lockorder.Mutex[lockorder.AlertProbe] // held during a look
 	first [1]byte
 	found int // how many bytes of first were read
 }

@@ -2,9 +2,9 @@ package engine
 
 import (
 	"runtime"
-	"sync"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/lockorder"
 	"github.com/valyala/fasthttp/internal/workers"
 )
 
@@ -21,7 +21,7 @@ type handshakeLimiter struct {
 	// some 5 % of the handshake on growing to it
 	run *workers.Pool[*eventConn]
 
-	mu       sync.Mutex
+	mu       lockorder.Mutex[lockorder.Handshakes]
 	inUse    int
 	extra    int // places beyond the limit
 	begun    queue[chan struct{}]

@@ -305,7 +305,7 @@ func (e *portable) Interrupt() {
 }
 
 // ClaimStalled implements Link. It does nothing: here a goroutine waits.
-func (e *portable) ClaimStalled(Protocol) (end func(err error)) { return nil }
+func (e *portable) ClaimStalled(Protocol) (confirm func() (end func(err error))) { return nil }
 
 // SendsFiles implements Link.
 func (e *portable) SendsFiles() bool { return false }

@@ -2,18 +2,19 @@ package engine
 
 import (
 	"runtime/debug"
-	"sync"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // sharedWrites makes one goroutine write the output of a Concurrent protocol: the first
 // that has output. It also writes the output that others make meanwhile, so they never wait
 // for a peer that does not read.
 type sharedWrites struct {
-	mu      sync.Mutex // never held while output is written
-	writing bool       // a goroutine writes
-	more    bool       // and must look for output once more
-	waits   bool       // the connection's goroutine waits for the end of that
+	mu      lockorder.Mutex[lockorder.SharedWrites] // never held while output is written
+	writing bool                                    // a goroutine writes
+	more    bool                                    // and must look for output once more
+	waits   bool                                    // the connection's goroutine waits for the end of that
 	ended   chan struct{}
 	timer   *time.Timer
 }

@@ -140,9 +140,10 @@ type Link interface {
 	// Interrupt ends the Read of a goroutine that waits in it. Any goroutine may call it.
 	Interrupt()
 	// ClaimStalled claims a connection with the protocol p that waits for input without a
-	// goroutine. The caller must call end, which ends the input with an error. end is nil
-	// if the connection has an owner, another protocol, or input.
-	ClaimStalled(p Protocol) (end func(err error))
+	// goroutine. The caller may hold a lock, but must call confirm without it, since that
+	// asks the system. It must then call end, which ends the input with an error. confirm is
+	// nil if the connection has an owner, or another protocol; end is nil if it has input.
+	ClaimStalled(p Protocol) (confirm func() (end func(err error)))
 	// SendsFiles reports whether Output may have a file.
 	SendsFiles() bool
 	// HasReadGoroutine reports whether a goroutine waits for input and holds ReadBuffer meanwhile.

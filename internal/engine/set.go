@@ -6,11 +6,11 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/lockorder"
 	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
@@ -20,7 +20,7 @@ const connShards = 16
 
 // connShard is one list of connections, on cache lines of its own.
 type connShard struct {
-	mu    sync.Mutex
+	mu    lockorder.Mutex[lockorder.ConnShard]
 	first *Conn
 	_     [112]byte
 }
@@ -68,7 +68,7 @@ type Set struct {
 	shards   [connShards]connShard
 	service  atomic.Pointer[Service]
 
-	mu        sync.Mutex
+	mu        lockorder.Mutex[lockorder.ConnSet]
 	listeners []*listener
 	drained   chan struct{} // closed when the last connection and listener have gone
 	shutdowns int           // the number of running shutdowns

@@ -2,11 +2,11 @@ package files
 
 import (
 	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // The limits of a cache. Above them, it drops approximately the least recently used
@@ -27,7 +27,7 @@ type nodeCache struct {
 	bytes atomic.Int64
 	open  atomic.Int64 // open files
 
-	mu     sync.RWMutex
+	mu     lockorder.RWMutex[lockorder.NodeCache]
 	nodes  map[string]*Node
 	loads  map[string]*load
 	sweeps bool // a timer is set

@@ -9,10 +9,10 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/coding"
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // copyFolder is the folder for compressed copies of files: a tree like the tree of
@@ -28,7 +28,7 @@ type copyFolder struct {
 	apart    bool     // dir is not the root of the files, and may have to be created
 	mark     rootMark // of the root of the files, if it is apart
 
-	mu   sync.Mutex
+	mu   lockorder.Mutex[lockorder.CopyFolder]
 	tidy map[string]bool // folders in which needless copies were removed
 }
 

@@ -2,9 +2,9 @@ package files
 
 import (
 	"crypto/sha256"
-	"sync"
 
 	"github.com/valyala/fasthttp/internal/coding"
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // MaxEncodedKept is the limit, in bytes, of encoded content kept for Finders that
@@ -14,7 +14,7 @@ const MaxEncodedKept = 32 << 20
 // encodedCache caches encoded content by a hash of the plain content. A Finder
 // without a cache of nodes would otherwise encode it for each request.
 type encodedCache struct {
-	mu    sync.Mutex
+	mu    lockorder.Mutex[lockorder.EncodedCache]
 	kept  map[encodedKey]*encodedEntry
 	bytes int
 	uses  int64 // counts look-ups

@@ -3,10 +3,10 @@ package files
 import (
 	"io/fs"
 	"os"
-	"sync"
 	"sync/atomic"
 
 	"github.com/valyala/fasthttp/internal/coding"
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // Node is the result of looking up a path: a file, the index file of a directory, or
@@ -21,11 +21,11 @@ type Node struct {
 	plain    *Content
 	json     *Node // the entries of a page as JSON
 	cache    *nodeCache
-	checked  atomic.Int64             // when it was last found to be current
-	used     atomic.Int64             // when it was last requested
-	encoding [coding.Count]sync.Mutex // held while the variant is encoded
+	checked  atomic.Int64                                      // when it was last found to be current
+	used     atomic.Int64                                      // when it was last requested
+	encoding [coding.Count]lockorder.Mutex[lockorder.Encoding] // held while the variant is encoded
 
-	mu       sync.Mutex
+	mu       lockorder.Mutex[lockorder.Node]
 	closed   bool
 	bytes    int64 // in memory
 	open     int64 // files

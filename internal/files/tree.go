@@ -8,9 +8,10 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"sync"
 	"syscall"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // A tree is the source of the served files: an fs.FS of the application, or one of
@@ -26,7 +27,7 @@ type confinedTree struct {
 	dir     string
 	refresh time.Duration
 
-	mu      sync.Mutex
+	mu      lockorder.Mutex[lockorder.FileTree]
 	root    *os.Root
 	checked time.Time
 }

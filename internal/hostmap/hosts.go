@@ -2,9 +2,9 @@ package hostmap
 
 import (
 	"maps"
-	"sync"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/lockorder"
 	"golang.org/x/sys/cpu"
 )
 
@@ -27,9 +27,11 @@ type Host[T any] struct {
 type Hosts[T any] struct {
 	known Cache[T]
 	_     cpu.CacheLinePad // so that locking mu does not slow down look-ups in known
-	mu    sync.RWMutex
+	mu    lockorder.RWMutex[lockorder.Hosts]
 	hosts [2]map[string]Host[T] // without and with TLS, by host as written
 	sweep *time.Timer
+	// opening has a channel for each entry that is being made, closed afterwards
+	opening [2]map[string]chan struct{}
 }
 
 func side(isTLS bool) int {
@@ -62,21 +64,63 @@ func (h *Hosts[T]) lookUp(host []byte, isTLS bool) (value T, ok bool) {
 }
 
 // Add is Find for a host that was not found. It may have an entry by its full name, or
-// one that was added meanwhile; otherwise open makes the entry. All look-ups that
-// need the lock wait while open runs.
+// one that was added meanwhile; otherwise open makes the entry, without a lock. Only calls for
+// the same host wait for it.
 func (h *Hosts[T]) Add(host, fullName string, isTLS bool, open func() (Host[T], error)) (value T, err error) {
+	found, ok := h.reserve(host, fullName, isTLS)
+	if ok {
+		return found.Value, nil
+	}
+	opened := false
+	defer func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		opening := h.opening[side(isTLS)]
+		close(opening[fullName])
+		delete(opening, fullName)
+		if opened {
+			h.add(host, fullName, isTLS, found)
+		}
+	}()
+	if found, err = open(); err != nil {
+		return value, err
+	}
+	opened = true
+	return found.Value, nil
+}
+
+// reserve returns the entry of a host, with one more user. If there is none, ok is false, and
+// the caller must make it: other callers wait for that.
+func (h *Hosts[T]) reserve(host, fullName string, isTLS bool) (found Host[T], ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	hosts := h.hosts[side(isTLS)]
-	found, ok := hosts[host]
-	if !ok {
-		found, ok = hosts[fullName]
-	}
-	if !ok {
-		if found, err = open(); err != nil {
-			return value, err
+	for {
+		hosts := h.hosts[side(isTLS)]
+		if found, ok = hosts[host]; !ok {
+			found, ok = hosts[fullName]
 		}
+		if ok {
+			h.add(host, fullName, isTLS, found)
+			return found, true
+		}
+		opening := &h.opening[side(isTLS)]
+		made := (*opening)[fullName]
+		if made == nil {
+			if *opening == nil {
+				*opening = make(map[string]chan struct{})
+			}
+			(*opening)[fullName] = make(chan struct{})
+			return found, false
+		}
+		h.mu.Unlock()
+		<-made
+		h.mu.Lock()
 	}
+}
+
+// add adds a user to an entry that has these names. mu is held.
+func (h *Hosts[T]) add(host, fullName string, isTLS bool, found Host[T]) {
+	hosts := h.hosts[side(isTLS)]
 	if hosts == nil {
 		hosts = make(map[string]Host[T])
 		h.hosts[side(isTLS)] = hosts
@@ -87,7 +131,6 @@ func (h *Hosts[T]) Add(host, fullName string, isTLS bool, open func() (Host[T], 
 	if h.sweep == nil {
 		h.sweep = time.AfterFunc(SweepInterval, h.Sweep)
 	}
-	return found.Value, nil
 }
 
 // Sweep drops unused entries. As long as any entries are left it runs again.

@@ -128,6 +128,52 @@ func TestHostsAreOpenedOnce(t *testing.T) {
 	}
 }
 
+// The function that opens a host may use the others. Only calls for the same host wait for it.
+func TestHostsAreOpenedWithoutTheLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h Hosts[string]
+		opens := func(name string) func() (Host[string], error) {
+			return func() (Host[string], error) {
+				return Host[string]{Value: name, Users: new(Users), Unused: func() bool { return true }}, nil
+			}
+		}
+		gate, done := make(chan struct{}), make(chan string, 3)
+		failure := errors.New("no")
+		add := func(host string, open func() (Host[string], error)) {
+			value, err := h.Add(host, "a:80", false, open)
+			if err != nil {
+				value = err.Error()
+			}
+			done <- value
+		}
+		go add("a", func() (Host[string], error) {
+			<-gate
+			return Host[string]{}, failure
+		})
+		synctest.Wait()
+		go add("a:80", opens("second"))
+		synctest.Wait()
+		go add("a", opens("third"))
+		synctest.Wait()
+		if value, err := h.Add("b", "b:80", false, opens("b")); value != "b" || err != nil {
+			t.Errorf("another host: %q, %v", value, err)
+		}
+		if _, ok := h.Find([]byte("c"), false); ok || len(h.All()) != 1 || len(done) > 0 {
+			t.Errorf("%d hosts, and %d calls have ended", len(h.All()), len(done))
+		}
+		close(gate)
+		got := map[string]int{}
+		for range 3 {
+			got[<-done]++
+		}
+		// a caller that has waited for the failure opens the host, and the other one finds it
+		if got["no"] != 1 || got["second"] != 2 && got["third"] != 2 {
+			t.Errorf("the results are %v", got)
+		}
+		h.Sweep()
+	})
+}
+
 // The timer runs as long as the map has hosts.
 func TestHostsWithoutUsersAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

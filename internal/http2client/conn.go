@@ -15,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/http2body"
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // Config is the configuration shared by the connections to a host.
@@ -25,7 +26,7 @@ type Config struct {
 	Ping, Pong time.Duration
 	// Write is how long the connection may accept no bytes while there is output.
 	Write time.Duration
-	// Count is called for each fault of the peer. It may be nil.
+	// Count is called for each fault of the peer, without the lock. It may be nil.
 	Count func(code http2.Code)
 }
 
@@ -88,7 +89,7 @@ type Conn struct {
 	in   *bufpool.Buffer // of the reader: received; the bytes before from are consumed
 	from int
 
-	mu              sync.Mutex // guards all that follows
+	mu              lockorder.Mutex[lockorder.H2Client] // guards all that follows
 	conn            http2.Conn
 	event           http2.Event // the last one
 	reader          reader
@@ -257,6 +258,7 @@ func (c *Conn) feed(in []byte) (used int, err error) {
 	m := messages.Get().(*http2.Message)
 	defer messages.Put(m)
 	var settled, ended bool
+	var faults []error
 	c.mu.Lock()
 	t := now()
 	if len(in) > 0 {
@@ -279,7 +281,7 @@ func (c *Conn) feed(in []byte) (used int, err error) {
 			c.goAwayCode = max(c.goAwayCode, ev.Code)
 		}
 		if ev.Err != nil {
-			c.count(ev.Err)
+			faults = append(faults, ev.Err)
 		}
 		if n == 0 && ev.Kind == http2.None {
 			if !c.conn.Paused() || !c.awaitOutput() {
@@ -296,6 +298,9 @@ func (c *Conn) feed(in []byte) (used int, err error) {
 	}
 	flush := c.Wakes() || c.transport.HasUnsent()
 	c.mu.Unlock()
+	for _, fault := range faults {
+		c.count(fault)
+	}
 	if flush {
 		c.Wake()
 	}

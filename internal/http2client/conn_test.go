@@ -481,3 +481,35 @@ func TestWritersHandOver(t *testing.T) {
 		})
 	}
 }
+
+// The hook may use the connection: the lock is not held.
+func TestFaultsAreCountedWithoutTheLock(t *testing.T) {
+	counted := make(chan http2.Code, 10)
+	var conn atomic.Pointer[Conn]
+	c, _, p := connect(t, servertest.TCPPair, &Config{Count: func(code http2.Code) {
+		_, _ = conn.Load().State()
+		counted <- code
+	}})
+	conn.Store(c)
+	p.hold()
+	x, err := ask(c, []byte("content"))
+	servertest.Must(t, err)
+	ended := make(chan error, 1)
+	go func() { ended <- x.await(time.Time{}) }()
+	servertest.Eventually(t, "the request", func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.held) == 1
+	})
+	p.mu.Lock()
+	// a window that does not grow
+	_, err = p.nc.Write([]byte{0, 0, 4, 8, 0, 0, 0, 0, byte(p.held[0].ID()), 0, 0, 0, 0})
+	p.mu.Unlock()
+	servertest.Must(t, err)
+	if code := servertest.Receive(t, "the count", counted); code != http2.ProtocolError {
+		t.Errorf("counted %v", code)
+	}
+	if err := servertest.Receive(t, "the end of the call", ended); err != errReset {
+		t.Errorf("the error of the call is %v", err)
+	}
+}

@@ -24,6 +24,7 @@ const (
 // from rows above its own. "." is the root package; a name that ends in "/..." means
 // all folders below.
 var layers = [][]string{
+	{"internal/lockorder"},
 	{"internal/bytesconv", "internal/rawsys", "internal/netio", "internal/hostmap", "internal/failover", "internal/bridge"},
 	{"internal/ascii"},
 	{"internal/httpdate", "internal/bufpool", "internal/proxied", "internal/peers", "internal/watch"},

@@ -4,10 +4,10 @@ package netloop
 
 import (
 	"os"
-	"sync"
 	"syscall"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/lockorder"
 	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
@@ -25,7 +25,7 @@ type Detached struct {
 	c       *Conn
 	signals signals
 
-	mu        sync.Mutex
+	mu        lockorder.Mutex[lockorder.Detached]
 	closed    bool
 	users     int  // how many calls of Read, Write and SendFile are running
 	abandoned bool // the last of these calls closes the descriptor

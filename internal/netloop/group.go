@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // Group is a set of loops that share the connections.
@@ -19,7 +19,7 @@ type Group struct {
 	nextLoop atomic.Uint32
 	now      func() time.Duration // the clock of the loops
 
-	growing sync.Mutex
+	growing lockorder.Mutex[lockorder.LoopGroup]
 	closed  bool
 }
 

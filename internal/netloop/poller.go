@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/valyala/fasthttp/internal/lockorder"
 	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
@@ -51,7 +52,7 @@ type Loop struct {
 	prediction eventPrediction
 	wheel      wheel
 
-	mu sync.Mutex
+	mu lockorder.Mutex[lockorder.Loop]
 	// queue[next:fetched] are the events that no poller has begun to serve. The
 	// leader fills the queue, and only when it is empty.
 	queue         [batchSize]syscall.EpollEvent

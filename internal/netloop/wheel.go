@@ -5,8 +5,9 @@ package netloop
 import (
 	"math"
 	"math/bits"
-	"sync"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // tick is the resolution of deadlines. Ticks are counted from the start of the
@@ -53,7 +54,7 @@ const wheelTickNone = math.MaxUint64
 // connection.
 type wheel struct {
 	now     func() time.Duration // the clock
-	mu      sync.Mutex
+	mu      lockorder.Mutex[lockorder.Wheel]
 	slots   [levels][slotCount]*Conn
 	full    [levels]uint64 // a bit for each slot that may hold a connection
 	last    uint64         // the tick up to which connections were checked

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // Call is a request in a ConnQueue, whose response is an R. It has two holders: the caller, and
@@ -31,7 +32,7 @@ type Call[R any] struct {
 	// the lane
 	end uint64
 
-	mu sync.Mutex // guards the following fields
+	mu lockorder.Mutex[lockorder.Call] // guards the following fields
 	// Response belongs to the caller. The reader fills it while it holds the lock. It is
 	// nil if the response is discarded.
 	Response *R

@@ -5,7 +5,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/lockorder"
 	"github.com/valyala/fasthttp/internal/netio"
 )
 
@@ -28,7 +28,7 @@ type ConnQueue[R any] struct {
 	load atomic.Int64  // calls in both lists, and about to be added
 	wake chan struct{} // wakes the waiting writer
 
-	mu     sync.Mutex // guards the following fields
+	mu     lockorder.Mutex[lockorder.ConnQueue] // guards the following fields
 	queue  list[R]
 	sent   list[R]
 	queued int // bytes in queue

@@ -3,13 +3,13 @@ package sender
 import (
 	"bytes"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/lockorder"
 	"github.com/valyala/fasthttp/internal/netio"
 )
 
@@ -82,8 +82,8 @@ type Request struct {
 type Sender struct {
 	Request
 	call    Call
-	writing sync.Mutex // held during each write
-	mu      sync.Mutex // guards the following fields, and Content and Trailers
+	writing lockorder.Mutex[lockorder.SenderWrite] // held during each write
+	mu      lockorder.Mutex[lockorder.Sender]      // guards the following fields, and Content and Trailers
 	// phase is Sending, Sent, SendFailed, or SendStopped if the call has stopped the
 	// sending
 	phase http1.SendPhase

@@ -6,9 +6,10 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // Keys holds the keys of one server. As with the keys of crypto/tls, there is a new key
@@ -16,7 +17,7 @@ import (
 // derived from the secret of the day before. This cannot be reversed, so a leaked secret
 // does not decrypt older tickets.
 type Keys struct {
-	mu    sync.Mutex
+	mu    lockorder.Mutex[lockorder.TicketKeys]
 	first int64      // the day of the oldest key, counted from 1970
 	from  [Size]byte // the secret of that day
 }

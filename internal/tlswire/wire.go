@@ -12,12 +12,12 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/lockorder"
 	"github.com/valyala/fasthttp/internal/netio"
 )
 
@@ -82,7 +82,7 @@ type wire struct {
 	// waits is set if the holder of mu may wait for room
 	waits atomic.Bool
 
-	mu        sync.Mutex
+	mu        lockorder.Mutex[lockorder.Wire]
 	gathering bool            // records are sent when send is called
 	gathered  *bufpool.Buffer // unsent records; nil if there are none
 	sent      int             // bytes of gathered that were sent

@@ -2,13 +2,14 @@ package watch
 
 import (
 	"runtime"
-	"sync"
 	"weak"
+
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // Set holds the Watches of a server, which a shutdown cancels.
 type Set struct {
-	mu   sync.Mutex
+	mu   lockorder.Mutex[lockorder.WatchSet]
 	live map[*Watch]struct{}
 	// abandoned holds Watches whose handlers may continue for any time. Their end is not
 	// reported, in particular the end of goroutines that a handler has passed its context

@@ -4,7 +4,9 @@
 // changes of a Watch are in one table, moves.
 package watch
 
-import "sync"
+import (
+	"github.com/valyala/fasthttp/internal/lockorder"
+)
 
 // phase is the phase of a Watch.
 type phase uint8
@@ -105,7 +107,7 @@ func (p phase) handled() bool { return p == finished || p == over }
 type Watch struct {
 	done chan struct{}
 
-	mu           sync.Mutex
+	mu           lockorder.Mutex[lockorder.Watch]
 	phase        phase
 	onDone       funcs // called when the channel is closed
 	onDisconnect funcs // called when the client has left

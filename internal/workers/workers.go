@@ -2,8 +2,9 @@
 package workers
 
 import (
-	"sync"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // Pool runs each job on its own goroutine. A goroutine whose job has ended waits for
@@ -15,7 +16,7 @@ type Pool[Job any] struct {
 	run         func(Job)
 	idleTimeout time.Duration
 
-	mu      sync.Mutex
+	mu      lockorder.Mutex[lockorder.Workers]
 	idle    []*worker[Job] // the first has been idle longest
 	stopped bool
 	cleaner *time.Timer
