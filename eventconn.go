@@ -1,12 +1,15 @@
 package fasthttp
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
@@ -62,20 +65,47 @@ type EventConn struct {
 	handler EventHandler
 	flow    *eventFlow // nil if there is neither input nor output
 
+	rare *eventRare // nil until it is needed
+
 	next, prev *EventConn // in the list of the server; its lock guards them
 
-	tickAt       time.Duration // of clock.Monotonic: when Tick is due; 0 for never
-	armed        time.Duration // the time of Tick that the engine knows; 0 for none
-	writeTimeout time.Duration
-	err          error // why the connection has ended
-	corkTimer    *time.Timer // of Cork; nil until it is needed
-	endTimer     *time.Timer // of EndAfter, or nil
-
-	queued uint32 // bytes of output
-	low    uint32 // at which Drained is called, if isNotified is set
-	state  eventState
-	output eventOutput
+	tickAt       eventTime // when Tick is due
+	armed        eventTime // the same, as the engine knows it
+	writeTimeout uint32    // in milliseconds; 0 for none
+	queued       atomic.Uint32
+	state        eventState
+	output       eventOutput
 }
+
+// eventRare is the state that only some of the connections have.
+type eventRare struct {
+	err       error         // why the connection has ended
+	low       uint32        // at how many bytes of output Drained is called
+	progress  chan struct{} // closed when output was written; nil if nothing waits for that
+	corkTimer *time.Timer   // of Cork, or nil
+	endTimer  *time.Timer   // of EndAfter, or nil
+}
+
+// eventTime is a time of clock.Monotonic in milliseconds, which wraps around after seven weeks;
+// 0 is no time.
+type eventTime uint32
+
+const maxEventTime = math.MaxInt32 * time.Millisecond
+
+// eventTimeAfter returns the time after d.
+func eventTimeAfter(d time.Duration) eventTime {
+	d = min(d, maxEventTime)
+	return max(eventTime((clock.Monotonic() + d + time.Millisecond - 1).Milliseconds()), 1)
+}
+
+// left returns how long it is until t.
+func (t eventTime) left() time.Duration {
+	now := clock.Monotonic()
+	return time.Duration(int32(t-eventTime(now.Milliseconds())))*time.Millisecond - now%time.Millisecond
+}
+
+// before reports whether t is before u. Neither is 0.
+func (t eventTime) before(u eventTime) bool { return int32(t-u) < 0 }
 
 // eventState is a set of facts about an EventConn.
 type eventState uint32
@@ -206,7 +236,7 @@ func (c *EventConn) Append(head, body []byte) error {
 	}
 	b := c.room(n)
 	b.B = append(append(b.B, head...), body...)
-	c.queued += uint32(n)
+	c.queued.Add(uint32(n))
 	return nil
 }
 
@@ -218,7 +248,7 @@ func (c *EventConn) AppendShared(p []byte) error {
 	if err := c.mayAppend(len(p)); err != nil || len(p) == 0 {
 		return err
 	}
-	c.queued += uint32(len(p))
+	c.queued.Add(uint32(len(p)))
 	f := c.flowing()
 	last := len(f.parts) - 1
 	switch {
@@ -237,7 +267,7 @@ func (c *EventConn) mayAppend(n int) error {
 	switch {
 	case c.is(eventClosing | eventFailed | eventEnded | eventGone):
 		return errEventClosed
-	case n > maxQueued-int(c.queued):
+	case n > maxQueued-int(c.queued.Load()):
 		return errEventOverflow
 	}
 	return nil
@@ -352,10 +382,10 @@ func (c *EventConn) startCorkTimer() {
 		return
 	}
 	c.state |= eventCorkRuns
-	if c.corkTimer == nil {
-		c.corkTimer = time.AfterFunc(corkTime, c.checkCork)
+	if x := c.more(); x.corkTimer == nil {
+		x.corkTimer = time.AfterFunc(corkTime, c.checkCork)
 	} else {
-		c.corkTimer.Reset(corkTime)
+		x.corkTimer.Reset(corkTime)
 	}
 }
 
@@ -373,17 +403,13 @@ func (c *EventConn) checkCork() {
 
 // Queued returns how many bytes of output wait to be written to the connection. The peer may
 // not have received the others yet.
-func (c *EventConn) Queued() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return int(c.queued)
-}
+func (c *EventConn) Queued() int { return int(c.queued.Load()) }
 
 // NotifyDrained makes the server call Drained of the EventHandler once, when no more than n
 // bytes of output wait.
 func (c *EventConn) NotifyDrained(n int) {
 	c.mu.Lock()
-	c.low = uint32(min(max(n, 0), maxQueued))
+	c.more().low = uint32(min(max(n, 0), maxQueued))
 	c.state |= eventNotifies
 	works := c.checkDrained()
 	c.mu.Unlock()
@@ -395,20 +421,83 @@ func (c *EventConn) NotifyDrained(n int) {
 // checkDrained checks whether Drained is due, and reports whether the caller must call work. mu
 // is held.
 func (c *EventConn) checkDrained() (works bool) {
-	if !c.is(eventNotifies) || c.queued > c.low {
+	if !c.is(eventNotifies) || c.queued.Load() > c.rare.low {
 		return false
 	}
 	c.state = c.state&^eventNotifies | eventDrained
 	return c.link != nil && !c.is(eventWorking)
 }
 
+// WaitQueued waits until no more than n bytes of output wait. It returns the error of ctx if ctx
+// ends before, and net.ErrClosed once the connection has ended. Unlike the other methods, it waits
+// for the peer. A method of the EventHandler may call it.
+func (c *EventConn) WaitQueued(ctx context.Context, n int) error {
+	for {
+		c.mu.Lock()
+		switch {
+		case c.is(eventFailed | eventGone):
+			c.mu.Unlock()
+			return errEventClosed
+		case int(c.queued.Load()) <= n:
+			c.mu.Unlock()
+			return nil
+		}
+		x := c.more()
+		if x.progress == nil {
+			x.progress = make(chan struct{})
+		}
+		progress, wakes := x.progress, c.wakes()
+		c.mu.Unlock()
+		if wakes {
+			c.push()
+		}
+		select {
+		case <-progress:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// signalProgress wakes the callers of WaitQueued. mu is held.
+func (c *EventConn) signalProgress() {
+	if c.rare != nil && c.rare.progress != nil {
+		close(c.rare.progress)
+		c.rare.progress = nil
+	}
+}
+
+// more returns the rare state, which it creates if there is none. mu is held.
+func (c *EventConn) more() *eventRare {
+	if c.rare == nil {
+		c.rare = new(eventRare)
+	}
+	return c.rare
+}
+
+// err returns why the connection has ended, or nil. mu is held.
+func (c *EventConn) err() error {
+	if c.rare == nil {
+		return nil
+	}
+	return c.rare.err
+}
+
+// setErr records why the connection ends, unless there is a reason already. mu is held.
+func (c *EventConn) setErr(err error) {
+	if x := c.more(); x.err == nil {
+		x.err = err
+	}
+}
+
 // SetTick makes the server call Tick of the EventHandler after d, instead of at the time set
-// before. If d is 0 or less, it is not called. The resolution is a few milliseconds.
+// before. If d is 0 or less, it is not called. The resolution is a few
+// milliseconds, and the maximum is 24 days.
 func (c *EventConn) SetTick(d time.Duration) {
 	c.mu.Lock()
 	c.tickAt = 0
 	if d > 0 {
-		c.tickAt = clock.Monotonic() + d
+		c.tickAt = eventTimeAfter(d)
 	}
 	rouses := c.link != nil && !c.is(eventWorking|eventGone) && c.isLate()
 	c.mu.Unlock()
@@ -419,7 +508,7 @@ func (c *EventConn) SetTick(d time.Duration) {
 
 // isLate reports whether the engine would call too late for the next Tick. mu is held.
 func (c *EventConn) isLate() bool {
-	return c.tickAt > 0 && (c.armed == 0 || c.tickAt < c.armed)
+	return c.tickAt != 0 && (c.armed == 0 || c.tickAt.before(c.armed))
 }
 
 // EndAfter makes the connection end after d at the latest, as Abort does, even if a method of
@@ -428,12 +517,12 @@ func (c *EventConn) isLate() bool {
 func (c *EventConn) EndAfter(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.endTimer != nil {
-		c.endTimer.Stop()
-		c.endTimer = nil
+	if c.rare != nil && c.rare.endTimer != nil {
+		c.rare.endTimer.Stop()
+		c.rare.endTimer = nil
 	}
 	if d > 0 && !c.is(eventGone) {
-		c.endTimer = time.AfterFunc(d, func() { c.fail(errEventLate) })
+		c.more().endTimer = time.AfterFunc(d, func() { c.fail(errEventLate) })
 	}
 }
 
@@ -443,7 +532,10 @@ func (c *EventConn) EndAfter(d time.Duration) {
 func (c *EventConn) SetWriteTimeout(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.writeTimeout = max(d, 0)
+	c.writeTimeout = uint32(min(max(d, 0), maxEventTime).Milliseconds())
+	if d > 0 {
+		c.writeTimeout = max(c.writeTimeout, 1)
+	}
 }
 
 // Close ends the connection after all output was sent. Bytes that arrive from now on are
@@ -477,9 +569,8 @@ func (c *EventConn) fail(err error) {
 func (c *EventConn) setFailed(err error) (resets bool) {
 	resets = !c.is(eventFailed|eventGone) && c.link != nil
 	c.state |= eventFailed
-	if c.err == nil {
-		c.err = err
-	}
+	c.setErr(err)
+	c.signalProgress()
 	return resets
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
-	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 )
 
@@ -159,21 +158,19 @@ func (p *switchedConn) InputEnded(err error) {
 		return
 	}
 	c.state |= eventEOF
-	if c.err == nil {
-		c.err = err
-	}
+	c.setErr(err)
 }
 
 // Step implements engine.Protocol.
 func (p *switchedConn) Step() engine.Action {
 	c := p.conn()
-	if c.link.HasReadGoroutine() && p.HasWork() {
-		c.work(true)
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state &^= eventReading | eventPaused
 	c.checkTime()
+	if c.link.HasReadGoroutine() && !c.is(eventWorking) {
+		c.work(true)
+	}
 	switch {
 	case c.is(eventFailed):
 		return engine.Close
@@ -200,7 +197,7 @@ func (c *EventConn) isHeld() bool { return c.is(eventCorked) && c.output == even
 
 // checkTime finds out whether Tick is due. mu is held.
 func (c *EventConn) checkTime() {
-	if c.tickAt > 0 && clock.Monotonic() >= c.tickAt {
+	if c.tickAt != 0 && c.tickAt.left() <= 0 {
 		c.tickAt = 0
 		c.state |= eventTicks
 	}
@@ -308,7 +305,8 @@ func (p *switchedConn) Written(n int64, err error) {
 	c := p.conn()
 	c.mu.Lock()
 	if f := c.flow; f != nil && !c.is(eventGone) {
-		c.queued -= uint32(n)
+		c.queued.Add(-uint32(n))
+		c.signalProgress()
 		f.sent += int(n)
 		c.dropWritten()
 	}
@@ -317,9 +315,8 @@ func (p *switchedConn) Written(n int64, err error) {
 	}
 	if err != nil {
 		c.state |= eventFailed
-		if c.err == nil {
-			c.err = err
-		}
+		c.setErr(err)
+		c.signalProgress()
 	}
 	works := c.checkDrained()
 	c.mu.Unlock()
@@ -364,7 +361,7 @@ func (p *switchedConn) Wait(w engine.Wait) (until time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if w == engine.WaitWritable {
-		return afterTimeout(c.writeTimeout)
+		return afterTimeout(time.Duration(c.writeTimeout) * time.Millisecond)
 	}
 	if !c.link.HasReadGoroutine() {
 		c.state &^= eventReading
@@ -373,7 +370,7 @@ func (p *switchedConn) Wait(w engine.Wait) (until time.Time) {
 	if c.armed = c.tickAt; c.armed == 0 {
 		return time.Time{}
 	}
-	return clock.Began.Add(c.armed)
+	return time.Now().Add(c.armed.left())
 }
 
 // Yield implements engine.Protocol.
@@ -406,9 +403,10 @@ func (c *EventConn) release(reuse bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state |= eventGone
-	if c.endTimer != nil {
-		c.endTimer.Stop()
+	if c.rare != nil && c.rare.endTimer != nil {
+		c.rare.endTimer.Stop()
 	}
+	c.signalProgress()
 	if f := c.flow; f != nil {
 		if reuse && (c.output == eventQuiet || !c.link.HasReadGoroutine()) {
 			// no other goroutine writes it
@@ -416,7 +414,8 @@ func (c *EventConn) release(reuse bool) error {
 				bufpool.Put(part.buf)
 			}
 		}
-		f.parts, f.first, f.sent, c.queued = nil, 0, 0, 0
+		f.parts, f.first, f.sent = nil, 0, 0
+		c.queued.Store(0)
 		switch {
 		case !reuse:
 			c.flow = nil
@@ -429,10 +428,12 @@ func (c *EventConn) release(reuse bool) error {
 	if !c.is(eventWorking | eventEnded) {
 		go c.work(false)
 	}
-	if c.err == io.EOF || c.err == errEventClosed || c.err == errEventLate {
+	switch err := c.err(); err {
+	case io.EOF, errEventClosed, errEventLate:
 		return nil
+	default:
+		return err
 	}
-	return c.err
 }
 
 // HasWork implements engine.Worker.

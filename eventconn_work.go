@@ -26,12 +26,12 @@ func (c *EventConn) nextCall() eventCall {
 		return eventCallNone
 	case c.is(eventDrained):
 		return eventCallDrained
-	case c.is(eventTicks):
-		return eventCallTick
 	case c.is(eventStops) && !c.is(eventStopSent):
 		return eventCallShuttingDown
 	case c.flow != nil && len(c.pending()) > c.flow.stuck:
 		return eventCallReceived
+	case c.is(eventTicks):
+		return eventCallTick
 	case c.is(eventEOF):
 		return eventCallEnded
 	}
@@ -39,11 +39,14 @@ func (c *EventConn) nextCall() eventCall {
 }
 
 // work calls the methods of the handler until there is nothing more to do. One goroutine does
-// so at a time. If inStep is set, the engine is in Step and continues afterwards.
+// so at a time. If inStep is set, the caller is Step, which holds mu, and the engine continues
+// afterwards.
 func (c *EventConn) work(inStep bool) {
-	c.mu.Lock()
+	if !inStep {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+	}
 	if c.is(eventWorking) {
-		c.mu.Unlock()
 		return
 	}
 	c.state |= eventWorking
@@ -65,7 +68,6 @@ func (c *EventConn) work(inStep bool) {
 		c.dropInput()
 	}
 	c.trim()
-	c.mu.Unlock()
 }
 
 // rouseAfter makes the engine continue after calls of the handler, if there is a reason:
@@ -96,7 +98,7 @@ func (c *EventConn) rouseAfter(ended bool) bool {
 // call.
 func (c *EventConn) handle(call eventCall) {
 	var p []byte
-	err := c.err
+	err := c.err()
 	switch call {
 	case eventCallOpened:
 		c.state |= eventOpened
@@ -163,9 +165,8 @@ func (c *EventConn) callFailed(panicked any) {
 		(*Server)(c.c.Set.Host.(*host)).logPanic(c.c, panicked)
 		return
 	}
-	// the goroutine ends, and another one must continue
+	// the goroutine ends, and another one must continue; the callers unlock mu
 	c.mu.Lock()
-	c.state &^= eventWorking | eventTaken
-	c.mu.Unlock()
+	c.state &^= eventWorking | eventTaken | eventCorked
 	go c.work(false)
 }

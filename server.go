@@ -354,10 +354,10 @@ type Server struct {
 	trust       *proxyTrust // of TrustedProxies
 	headerPeers peers.Set   // of ProxyProtocol
 
-	bodies  bodymem.Memory
-	conns   engine.Set
-	watches watch.Set
-	h2      h2Server
+	bodies   bodymem.Memory
+	conns    engine.Set
+	watches  watch.Set
+	h2       h2Server
 	switched switchedConns // of RequestCtx.SwitchProtocols
 
 	mu    sync.Mutex
