@@ -3,7 +3,6 @@ package websocket_test
 import (
 	"net"
 	"testing"
-	"time"
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/servertest"
@@ -179,6 +178,5 @@ func memoryServer(t *testing.T, h *websocket.Handler) (dial func() net.Conn, sto
 		}, func() {
 			servertest.Must(t, s.Shutdown())
 			servertest.Must(t, <-served)
-			time.Sleep(time.Minute) // real time: none, it is the time of a bubble
 		}
 }

@@ -44,7 +44,7 @@ func TestSocketEchoes(t *testing.T) {
 		frames = ws.AppendFrame(frames, ws.Head{Opcode: ws.Continuation, Masked: true, Key: key}, []byte("\xa4 "))
 		frames = ws.AppendFrame(frames, ws.Head{Opcode: ws.Continuation, Masked: true, Key: key, Fin: true}, []byte("parts"))
 		for _, b := range frames {
-			p.Send(string(b))
+			p.Send(string([]byte{b}))
 		}
 		p.expect(ws.Pong, "there?")
 		p.expect(ws.Text, "in ä parts")
@@ -306,6 +306,7 @@ func socketBubble(t *testing.T, h *websocket.Handler, test func(t *testing.T, p 
 		dial, stop := memoryServer(t, h)
 		nc := dial()
 		p := &socketPeer{Conn: &servertest.Conn{Conn: nc, T: t, R: bufio.NewReader(nc)}}
+		p.parts.Limit = -1
 		limits := new(ws.Limits)
 		limits.Fill()
 		p.ws.Init(ws.Client, limits, ws.Extensions{})
