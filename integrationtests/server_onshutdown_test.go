@@ -102,8 +102,8 @@ func TestOnShutdownOfStreams(t *testing.T) {
 		// the function may be called before the stream has begun
 		done := shutDownOnceServing(t, s)
 		go func() { ended <- c.Next("GET") }()
-		if resp := servertest.Receive(t, "the response", ended); !strings.HasSuffix(string(resp.Body), "beginend") {
-			t.Errorf("got %q", resp.Body)
+		if resp := servertest.Receive(t, "the response", ended); resp.Content != "beginend" {
+			t.Errorf("got %q", resp.Content)
 		}
 		servertest.Must(t, servertest.Receive(t, "the end of Shutdown", done))
 	})
@@ -134,8 +134,10 @@ func TestOnShutdownLastsAsLongAsItsRequest(t *testing.T) {
 			}
 		}})
 		c := s.Dial()
-		c.Get("/")
-		c.Get("/")
+		for range 2 {
+			c.Get("/")
+			c.Expect(200, "")
+		}
 		c.Send(servertest.Get("/hijack"))
 		c.Next("GET")
 		servertest.Receive(t, "the end of the request", ended)
@@ -195,9 +197,7 @@ func TestOnShutdownDuringOne(t *testing.T) {
 		done := shutDown(s, t.Context())
 		c.Next("GET")
 		servertest.Must(t, servertest.Receive(t, "the end of Shutdown", done))
-		servertest.Eventually(t, "the panic in the log", func() bool {
-			return strings.Contains(s.Log.String(), "panic in a function given to OnShutdown: on purpose")
-		})
+		s.Log.WaitFor(t, "panic in a function given to OnShutdown: on purpose")
 	})
 }
 
