@@ -122,7 +122,7 @@ func TestDialRefusesResponses(t *testing.T) {
 			_, _ = io.WriteString(c, text)
 			_, _ = io.Copy(io.Discard, c)
 		})
-		d := &Dialer{Subprotocols: []string{"a", "b"}, EnableCompression: true, NetDial: func(string, string) (net.Conn, error) { return peer.Dial("") }}
+		d := &Dialer{Subprotocols: []string{"a", "b"}, EnableCompression: true, NetDial: func(string, string) (net.Conn, error) { return peer.Dial() }}
 		c, resp, err := d.Dial("ws://example.com", nil)
 		switch {
 		case tt.ok != (err == nil):
@@ -149,7 +149,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 	silent := servertest.Silent(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	d := &Dialer{NetDialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-		nc, err := net.Dial("tcp", silent.Addr)
+		nc, err := net.Dial("tcp", silent.Addr())
 		cancel()
 		return nc, err
 	}}
