@@ -31,8 +31,8 @@ type Handler struct {
 	// OnClose is called last. code is the status code of the Close frame of the peer:
 	// CloseNoStatusReceived if the frame has none, and CloseAbnormalClosure if there was no
 	// frame; or the code that was sent to the peer after a fault of the peer. err is a *CloseError
-	// with code and reason if the peer has sent a Close frame, and otherwise the fault, or the
-	// error that has ended the connection.
+	// with the code, and the reason of a Close frame; a *FaultError, ErrReadLimit or
+	// ErrPongTimeout; or another error that has ended the connection.
 	OnClose func(s *Socket, code int, err error)
 
 	// MaxMessage is the maximum size of a message that is received, in bytes. If it is 0,

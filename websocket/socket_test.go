@@ -143,7 +143,7 @@ func TestSocketEndsWithThePeer(t *testing.T) {
 		p := dialSocket(ts, "/", socketFrame(ws.Text, "hello"))
 		p.expect(ws.Text, "hello")
 		_ = p.Conn.Close()
-		if end := servertest.Receive(t, "OnClose", ended); end.code != websocket.CloseAbnormalClosure || end.err != io.ErrUnexpectedEOF {
+		if end := servertest.Receive(t, "OnClose", ended); end.code != websocket.CloseAbnormalClosure || !errors.Is(end.err, io.ErrUnexpectedEOF) {
 			t.Errorf("ended with %d, %v", end.code, end.err)
 		}
 	})
