@@ -188,18 +188,25 @@ var eventFlows = sync.Pool{New: func() any { return new(eventFlow) }}
 // once the RequestHandler has returned and the response was sent: usually a 101 (Switching
 // Protocols) with an Upgrade field, or a 2xx to CONNECT, which the RequestHandler sets. From
 // then on h gets all bytes that arrive, including the bytes that the client has sent after its
-// request. c must be unused.
+// request. SwitchProtocols panics if c was used before.
 //
 // It differs from Hijack in that no goroutine serves the connection, see EventHandler, and that
 // the connection still belongs to the server: it counts for Concurrency and MaxConnsPerIP,
-// Server.ConnState reports it as active until it is closed, and Shutdown waits for its end. The
+// Server.ConnState reports it as active until it is closed, and Shutdown and ServeConn wait for
+// its end. The
 // timeouts and limits of the server for requests and responses do not apply to it.
 //
 // The request ends when the response was sent: h must not use ctx. No method of h is called if
 // Hijack would not call its handler, nor by code that calls a RequestHandler without a Server.
 // With HTTP/2 the response is a 501 instead.
 func (ctx *RequestCtx) SwitchProtocols(c *EventConn, h EventHandler) {
+	c.mu.Lock()
+	if c.handler != nil {
+		c.mu.Unlock()
+		panic("fasthttp: SwitchProtocols with an EventConn that was used before")
+	}
 	c.handler = h
+	c.mu.Unlock()
 	ctx.hijack, ctx.hijackNoResponse = refuseSwitched, false
 	ctx.switched = c
 }

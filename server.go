@@ -574,7 +574,8 @@ func (s *Server) headerStates() (request, response headerState) {
 // returns nil, and the connections that wait for a request. It answers requests that
 // have begun to arrive, with "Connection: close". It tells HTTP/2 clients to send no
 // more requests on their connections (GOAWAY), and also answers the requests that they
-// sent before they received that. It calls the functions given to RequestCtx.OnShutdown.
+// sent before they received that. It calls the functions given to RequestCtx.OnShutdown,
+// and the ShuttingDown methods of the connections after RequestCtx.SwitchProtocols.
 // Shutdown returns when all connections are closed, these functions have returned, and
 // all calls of Serve are about to return, however long that takes. It may be called
 // more than once, and Serve may be called again afterwards. It returns the error of a

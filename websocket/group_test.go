@@ -102,6 +102,40 @@ func TestBroadcastSkipsSlowReaders(t *testing.T) {
 	})
 }
 
+// One of a thousand members does not read, and the others have each message at once.
+func TestBroadcastToAThousand(t *testing.T) {
+	var g websocket.Group
+	h, joined := members(&g)
+	forEachSocketEngine(t, func(t *testing.T, start socketStarter) {
+		ts := start(h)
+		if ts.Engine.TLS {
+			t.Skip("a thousand handshakes")
+		}
+		const n = 1000
+		var peers []*socketPeer
+		for range n {
+			peers = append(peers, dialSocket(ts, "/", nil))
+			servertest.Receive(t, "a member", joined)
+		}
+		payload := strings.Repeat("b", 60<<10)
+		full := false
+		for i := 0; !full || i < 5; i++ {
+			m := text("%d %s", i, payload)
+			sent, skipped := g.Broadcast(m, func(*websocket.Socket) { full = true })
+			if sent+skipped != n || skipped > 1 {
+				t.Fatalf("sent to %d, skipped %d", sent, skipped)
+			}
+			for _, p := range peers[1:] {
+				p.expect(ws.Text, string(m.Data))
+			}
+		}
+		for _, p := range peers {
+			_ = p.Conn.Close()
+		}
+		servertest.Eventually(t, "no member", func() bool { return g.Len() == 0 })
+	})
+}
+
 func TestGroupsChangeWhileTheyBroadcast(t *testing.T) {
 	forEachSocketEngine(t, func(t *testing.T, start socketStarter) {
 		var g websocket.Group

@@ -223,6 +223,36 @@ func TestSocketQueueIsBounded(t *testing.T) {
 	})
 }
 
+// A peer that sends Ping frames and reads none of the answers is no longer read itself.
+func TestSocketAnswersPingsWithinBounds(t *testing.T) {
+	forEachSocketEngine(t, func(t *testing.T, start socketStarter) {
+		sockets := make(chan *websocket.Socket, 1)
+		ts := start(&websocket.Handler{OnMessage: echoMessage, OnOpen: func(s *websocket.Socket) { sockets <- s }})
+		p := dialSocket(ts, "/", nil)
+		s := servertest.Receive(t, "OnOpen", sockets)
+		const pings = 100000
+		ping := socketFrame(ws.Ping, strings.Repeat("p", ws.MaxControl))
+		sent := make(chan struct{})
+		go func() {
+			defer close(sent)
+			for range pings {
+				if _, err := p.Write(ping); err != nil {
+					return
+				}
+			}
+		}()
+		most := 0
+		for range pings {
+			most = max(most, s.Queued())
+			p.expect(ws.Pong, strings.Repeat("p", ws.MaxControl))
+		}
+		<-sent
+		if most > 256<<10 {
+			t.Errorf("%d bytes of answers waited", most)
+		}
+	})
+}
+
 // SendWait may be called by OnMessage for more than the queue holds.
 func TestSocketSendsMuchInOnMessage(t *testing.T) {
 	forEachSocketEngine(t, func(t *testing.T, start socketStarter) {
