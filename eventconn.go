@@ -57,7 +57,7 @@ type EventHandler interface {
 // struct that implements the EventHandler, so that both are one allocation. An EventConn must
 // not be copied, nor used for another connection. All methods may be called concurrently, and
 // none of them waits for the peer. Its zero value is ready for SwitchProtocols; output appended
-// before that is sent after the response.
+// earlier is sent after the response.
 type EventConn struct {
 	mu      sync.Mutex
 	c       *engine.Conn
@@ -358,7 +358,7 @@ func (c *EventConn) rouse() {
 }
 
 // Cork makes the calls of Flush wait for Uncork, for the end of the method of the EventHandler
-// that is being called, or for about 2 ms, whichever is first. Answers to many messages that
+// being called, or for about 2 ms, whichever is first. Answers to many messages that
 // have arrived together are then sent together. It has no effect outside of such a method.
 func (c *EventConn) Cork() { c.setCorked(true) }
 
@@ -546,7 +546,7 @@ func (c *EventConn) SetWriteTimeout(d time.Duration) {
 }
 
 // Close ends the connection after all output was sent. Bytes that arrive from now on are
-// discarded. It returns nil.
+// discarded. The error is always nil.
 func (c *EventConn) Close() error {
 	c.mu.Lock()
 	rouses := !c.is(eventClosing|eventGone) && c.link != nil

@@ -249,7 +249,7 @@ func (c *EventConn) dropInput() {
 	f.in, f.read, f.stuck = nil, 0, 0
 }
 
-// trim releases the memory that is not in use. mu is held.
+// trim releases memory not in use. mu is held.
 func (c *EventConn) trim() {
 	f := c.flow
 	if f == nil || c.is(eventTaken|eventReading) {

@@ -58,7 +58,7 @@ func TestSwitchedConnectionEchoes(t *testing.T) {
 	})
 }
 
-// A line that is longer than a buffer arrives whole, and a handler that consumes nothing of
+// A line longer than a buffer arrives whole, and a handler that consumes nothing of
 // 64 KiB ends the connection.
 func TestSwitchedConnectionGrowsItsBufferUpToALimit(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -394,7 +394,7 @@ func TestShutdownInformsSwitchedConnections(t *testing.T) {
 			t.Errorf("Shutdown has returned %v while a handler runs", err)
 		default:
 		}
-		// the message that is being handled is answered first
+		// the message being handled is answered first
 		close(g.Open)
 		busy.ExpectLine("block\n")
 		busy.ExpectLine("going away\n")

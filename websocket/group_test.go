@@ -113,17 +113,26 @@ func TestBroadcastToAThousand(t *testing.T) {
 		}
 		const n = 1000
 		var peers []*socketPeer
+		var sockets []*websocket.Socket
 		for range n {
 			peers = append(peers, dialSocket(ts, "/", nil))
-			servertest.Receive(t, "a member", joined)
+			sockets = append(sockets, servertest.Receive(t, "a member", joined))
 		}
-		payload := strings.Repeat("b", 60<<10)
-		full := false
-		for i := 0; !full || i < 5; i++ {
-			m := text("%d %s", i, payload)
-			sent, skipped := g.Broadcast(m, func(*websocket.Socket) { full = true })
-			if sent+skipped != n || skipped > 1 {
-				t.Fatalf("sent to %d, skipped %d", sent, skipped)
+		var err error
+		for err == nil {
+			err = sockets[0].Send(websocket.BinaryMessage, make([]byte, 60<<10))
+		}
+		for i := range 20 {
+			m := text("message %d", i)
+			full := 0
+			sent, skipped := g.Broadcast(m, func(s *websocket.Socket) {
+				if s != sockets[0] {
+					t.Error("another member was skipped")
+				}
+				full++
+			})
+			if sent+skipped != n || skipped != full {
+				t.Fatalf("sent to %d, skipped %d, %d are full", sent, skipped, full)
 			}
 			for _, p := range peers[1:] {
 				p.expect(ws.Text, string(m.Data))

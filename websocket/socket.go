@@ -159,7 +159,8 @@ func (s *Socket) SendWait(ctx context.Context, messageType int, payload []byte) 
 }
 
 // Ping sends a Ping frame with a payload of at most 125 bytes. The Pong frame that answers it is
-// not reported.
+// not reported. The error is ErrCloseSent after Close, net.ErrClosed if the connection has ended, or
+// a description of a payload too long.
 func (s *Socket) Ping(payload []byte) error {
 	s.mu.Lock()
 	err := s.control(ws.Ping, payload)
