@@ -508,3 +508,33 @@ func TestSwitchProtocolsEndsTheRequest(t *testing.T) {
 		servertest.Receive(t, "the end of user values", closed)
 	})
 }
+
+// Whichever goroutine calls a method that blocks, the peer waits, and no input is lost.
+func TestSwitchedConnectionPausesWhileAnotherGoroutineCallsItsHandler(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		g := servertest.NewGate()
+		handler, made := connsOf(func(c *lines) {
+			echoes(c)
+			c.drained = func(*lines) { g.Pass("drained") }
+		})
+		ts := start(&fasthttp.Server{Handler: handler})
+		c := dialLines(t, ts, "hello\n")
+		c.ExpectLine("hello\n")
+		own := servertest.Receive(t, "the connection", made)
+		own.conn.NotifyDrained(1 << 20)
+		servertest.Receive(t, "Drained", g.Entered)
+		line := strings.Repeat("p", 999) + "\n"
+		sent := make(chan error, 1)
+		go func() {
+			_, err := io.WriteString(c, strings.Repeat(line, 2000))
+			sent <- err
+		}()
+		own.say("meanwhile")
+		c.ExpectLine("meanwhile\n")
+		close(g.Open)
+		for range 2000 {
+			c.ExpectLine(line)
+		}
+		servertest.Must(t, servertest.Receive(t, "the end of the lines", sent))
+	})
+}
