@@ -15,8 +15,10 @@ import (
 func members(g *websocket.Group) (*websocket.Handler, <-chan *websocket.Socket) {
 	joined := make(chan *websocket.Socket, 1000)
 	return &websocket.Handler{MaxQueue: 64 << 10, OnMessage: echoMessage, OnOpen: func(s *websocket.Socket) {
-		if !g.Join(s) || !g.Join(s) {
-			panic("a socket does not join")
+		for range 2 {
+			if !g.Join(s) {
+				panic("a socket does not join")
+			}
 		}
 		joined <- s
 	}}, joined
