@@ -249,7 +249,7 @@ func (ctx *RequestCtx) OnShutdown(f func(context.Context)) (stop func() bool) {
 	ctx.timeoutMu.Lock()
 	defer ctx.timeoutMu.Unlock()
 	s, service := ctx.s, ctx.service.Load()
-	if s == nil || ctx.c == nil || service == nil || ctx.isLate() {
+	if s == nil || s.bare || ctx.c == nil || service == nil || ctx.isLate() {
 		return func() bool { return false }
 	}
 	r := s.onStop.add(func(shutdown context.Context) {

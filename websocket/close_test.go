@@ -147,6 +147,7 @@ func TestPings(t *testing.T) {
 		}
 		go read()
 		time.Sleep(35 * time.Second) // in a bubble
+		synctest.Wait()
 		if len(pings) != 3 || pings[0] != 10*time.Second || pings[2] != 30*time.Second {
 			t.Errorf("pings after %v", pings)
 		}

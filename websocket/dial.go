@@ -28,18 +28,18 @@ import (
 // use. The fields must not be changed after first use; the methods may be called
 // concurrently.
 type Dialer struct {
-	// NetDialContext establishes TCP connections, to servers and to proxies. The default is
-	// NetDial, and without that a fasthttp.TCPDialer, for IPv4 and IPv6.
+	// NetDialContext establishes TCP connections to servers. The default is NetDial, and
+	// without that a fasthttp.TCPDialer, for IPv4 and IPv6.
 	NetDialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 	// NetDial is NetDialContext without a context.
 	NetDial func(network, addr string) (net.Conn, error)
 	// NetDialTLSContext establishes TLS connections to servers, instead of NetDialContext and
-	// TLSClientConfig. It is not used for connections through a proxy.
+	// TLSClientConfig.
 	NetDialTLSContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// Proxy returns the URL of the proxy for a request, or nil for none: an HTTP proxy, by
 	// CONNECT, also with TLS, or a SOCKS5 proxy. See package fasthttpproxy for the forms of
-	// URLs. The default is no proxy.
+	// URLs. The functions above are not used then. The default is no proxy.
 	Proxy func(*http.Request) (*url.URL, error)
 
 	// TLSClientConfig is the configuration of TLS with servers. Its NextProtos have no
@@ -246,16 +246,51 @@ func (d *Dialer) connect(ctx context.Context, req *http.Request) (net.Conn, erro
 		return d.NetDialTLSContext(ctx, "tcp", addr)
 	}
 	if proxy != nil {
-		dial = (&fasthttpproxy.Dialer{
-			Config:        httpproxy.Config{HTTPProxy: proxy.String(), HTTPSProxy: proxy.String()},
-			DialDualStack: true,
-		}).DialContext
+		dial = through(proxy)
 	}
 	nc, err := dial(ctx, "tcp", addr)
 	if err != nil || !secure {
 		return nc, err
 	}
 	return d.secure(ctx, nc, req.URL.Hostname())
+}
+
+// through returns a function that connects through a proxy.
+func through(proxy *url.URL) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, _, addr string) (net.Conn, error) {
+		d := &fasthttpproxy.Dialer{
+			Config:        httpproxy.Config{HTTPProxy: proxy.String(), HTTPSProxy: proxy.String()},
+			DialDualStack: true,
+		}
+		if deadline, ok := ctx.Deadline(); ok {
+			d.Timeout = max(time.Until(deadline), time.Nanosecond)
+		}
+		dial, err := d.GetDialFunc(false)
+		if err != nil {
+			return nil, err
+		}
+		type result struct {
+			nc  net.Conn
+			err error
+		}
+		dialed := make(chan result, 1)
+		go func() {
+			nc, err := dial(addr)
+			dialed <- result{nc, err}
+		}()
+		select {
+		case r := <-dialed:
+			return r.nc, r.err
+		case <-ctx.Done():
+			// its timeouts end the dial
+			go func() {
+				if r := <-dialed; r.nc != nil {
+					_ = r.nc.Close()
+				}
+			}()
+			return nil, context.Cause(ctx)
+		}
+	}
 }
 
 // secure begins TLS on a connection.
