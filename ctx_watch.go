@@ -261,13 +261,13 @@ func (ctx *RequestCtx) OnShutdown(f func(context.Context)) (stop func() bool) {
 }
 
 // endShutdownFuncs ends the functions given to OnShutdown, since the request ends.
-func (ctx *RequestCtx) endShutdownFuncs() {
+func (ctx *RequestCtx) endShutdownFuncs() { ctx.takeShutdownFuncs().end() }
+
+// takeShutdownFuncs removes the functions given to OnShutdown from the context.
+func (ctx *RequestCtx) takeShutdownFuncs() *shutdownFunc {
 	ctx.timeoutMu.Lock()
+	defer ctx.timeoutMu.Unlock()
 	r := ctx.onShutdown
 	ctx.onShutdown = nil
-	ctx.timeoutMu.Unlock()
-	for ; r != nil; r = r.next {
-		r.remove()
-		r.cancel()
-	}
+	return r
 }

@@ -204,7 +204,7 @@ func TestShutdown(t *testing.T) {
 			forEachEngine(t, func(t *testing.T, start starter) {
 				entered := make(chan struct{}, 10)
 				left := make(chan error, 10)
-				s := start(serving(&Upgrader{}, func(c *Conn) {
+				s := start(serving(&Upgrader{ReleaseContext: name == "echo"}, func(c *Conn) {
 					entered <- struct{}{}
 					handler(c)
 					left <- nil

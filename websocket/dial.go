@@ -84,6 +84,10 @@ var DefaultDialer = &Dialer{
 	HandshakeTimeout: 45 * time.Second,
 }
 
+// protocolField is the name of the field in requests, as RFC 6455 spells it: net/http would
+// write another letter in lower case, and some servers distinguish.
+var protocolField = headerProtocol
+
 var (
 	errURL      = errors.New("websocket: the URL must begin with ws:// or wss://, and have a host and no user information")
 	errAnswer   = fmt.Errorf("%w: the server has accepted something that was not offered", ErrBadHandshake)
@@ -169,7 +173,7 @@ func (d *Dialer) request(urlStr string, header http.Header) (*http.Request, []by
 		}
 	}
 	if len(d.Subprotocols) > 0 {
-		req.Header[headerProtocol] = []string{strings.Join(d.Subprotocols, ", ")}
+		req.Header[protocolField] = []string{strings.Join(d.Subprotocols, ", ")}
 	}
 	if d.EnableCompression {
 		req.Header[headerExtensions] = []string{string(ws.AppendDeflate(nil, d.Compression.offer()))}
@@ -188,10 +192,10 @@ func addFields(req *http.Request, header http.Header) error {
 		case "Upgrade", "Connection", "Sec-Websocket-Key", "Sec-Websocket-Version", "Sec-Websocket-Extensions":
 			return fmt.Errorf("websocket: the field %s is part of the handshake", name)
 		case "Sec-Websocket-Protocol":
-			if req.Header[headerProtocol] != nil {
+			if req.Header[protocolField] != nil {
 				return fmt.Errorf("websocket: the field %s, and Dialer.Subprotocols", name)
 			}
-			req.Header[headerProtocol] = values
+			req.Header[protocolField] = values
 		case "Cookie":
 			// a request has one such field
 			all := append(req.Header["Cookie"], values...)
@@ -366,7 +370,7 @@ func (d *Dialer) agreed(req *http.Request, resp *http.Response, key []byte) (a a
 		return a, errResponse
 	}
 	switch protocols := resp.Header["Sec-Websocket-Protocol"]; {
-	case len(protocols) > 1, len(protocols) == 1 && !hasExactElement(req.Header[headerProtocol], protocols[0]):
+	case len(protocols) > 1, len(protocols) == 1 && !hasExactElement(req.Header[protocolField], protocols[0]):
 		return a, errAnswer
 	case len(protocols) == 1:
 		a.subprotocol = protocols[0]
