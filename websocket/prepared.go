@@ -29,7 +29,8 @@ type packedMessage struct {
 }
 
 // NewPreparedMessage returns a message with a copy of data. messageType is as for
-// Conn.WriteMessage.
+// Conn.WriteMessage. It returns an error if there is no such type, or if data of a control
+// message has more than 125 bytes.
 func NewPreparedMessage(messageType int, data []byte) (*PreparedMessage, error) {
 	pm := &PreparedMessage{messageType: messageType, data: bytes.Clone(data)}
 	switch messageType {

@@ -30,11 +30,9 @@ func (c *Conn) SetReadLimit(limit int64) {
 	if limit <= 0 {
 		l = limitsFor(-1)
 	}
-	_ = c.read.lock(context.Background(), time.Time{})
-	defer c.read.unlock()
+	c.limit.Store(l.Message)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.limits = l
 	c.state.SetLimits(l)
 }
 
@@ -46,6 +44,9 @@ func (c *Conn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.readDeadline = t
+	if c.interrupted {
+		return nil
+	}
 	return c.nc.SetReadDeadline(t)
 }
 
@@ -81,9 +82,15 @@ func (c *Conn) ReadContext(ctx context.Context) (messageType int, p []byte, err 
 	if ctx.Done() == nil {
 		return c.appendMessage(nil)
 	}
-	expire := func() { _ = c.nc.SetReadDeadline(past) }
+	expire := func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.interrupted = true
+		_ = c.nc.SetReadDeadline(past)
+	}
 	if interruptible(ctx, expire, func() { messageType, p, err = c.appendMessage(nil) }) {
 		c.mu.Lock()
+		c.interrupted = false
 		_ = c.nc.SetReadDeadline(c.readDeadline)
 		c.mu.Unlock()
 		if err != nil && netio.IsTimeout(err) {
@@ -109,7 +116,7 @@ func (c *Conn) appendMessage(dst []byte) (int, []byte, error) {
 	}
 	plain := bufpool.Get(2 * len(m))
 	defer bufpool.Put(plain)
-	err = c.inflate.Decompress(plain, m, c.limits.Message)
+	err = c.inflate.Decompress(plain, m, c.limit.Load())
 	c.releaseMessage()
 	if fault, ok := err.(*ws.Error); ok {
 		return 0, dst, c.fail(fault)
@@ -477,7 +484,7 @@ func (m *messageReader) readPacked(p []byte) (n int, err error) {
 	fault, _ := err.(*ws.Error)
 	switch {
 	case fault != nil:
-	case m.size > c.limits.Message:
+	case m.size > c.limit.Load():
 		fault = ws.ErrMessageSize
 	case m.isText && (!m.check.Add(p[:n]) || err == io.EOF && !m.check.Complete()):
 		fault = ws.ErrText

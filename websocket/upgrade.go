@@ -18,7 +18,7 @@ import (
 // handler panics, the peer is sent CloseInternalServerErr.
 //
 // If the request is not a valid opening handshake, or its origin is not allowed, Upgrade
-// makes ctx.Response a refusal, and returns a HandshakeError.
+// makes ctx.Response a refusal, and returns an error, which is a HandshakeError.
 //
 // When the server shuts down, the peer is sent CloseGoingAway, after the message that is
 // being sent. Shutdown waits until handler has returned. If the peer does not answer within

@@ -14,7 +14,7 @@ type Upgrader struct {
 	// Subprotocols are the subprotocols that the server supports, in its order of
 	// preference. The first one that the client has asked for is used, and none if there is
 	// no such one. If the list is empty, the handler may set Sec-WebSocket-Protocol in
-	// ctx.Response before it calls Upgrade: see Subprotocols for those of the client.
+	// ctx.Response before it calls Upgrade: Subprotocols returns the client's.
 	Subprotocols []string
 
 	// OriginPatterns are further origins whose pages may connect. By default only pages of
@@ -85,8 +85,8 @@ type FastHTTPHandler = func(c *Conn)
 // BufferPool is the type of Upgrader.WriteBufferPool and Dialer.WriteBufferPool, which have
 // no effect.
 type BufferPool interface {
-	Get() any
-	Put(any)
+	Get() any // returns a buffer, or nil
+	Put(any)  // takes it back
 }
 
 // Defaults of an Upgrader and a Dialer.

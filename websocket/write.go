@@ -361,7 +361,7 @@ func (w *messageWriter) flush(last bool) error {
 			return w.end(err)
 		}
 		w.began = true
-		if c.mayCompress() && len(w.buf.B) >= c.threshold {
+		if c.mayCompress() {
 			c.setLevel()
 			w.packed = bufpool.Get(c.fragment)
 		}
