@@ -46,7 +46,7 @@ type Conn struct {
 	readErr  error
 	in       *bufpool.Buffer // received bytes, nil if there are none
 	from     int             // the consumed part of in
-	part     ws.Assembler    // of a message that is received as a whole
+	part     ws.Assembler    // of a message received as a whole
 	partial  bool            // a message is being received in part
 	open     *messageReader  // of a message whose end was not read
 	inflate  wsflate.Inflater

@@ -47,7 +47,7 @@ type Dialer struct {
 	TLSClientConfig *tls.Config
 
 	// HandshakeTimeout limits the time of a dial, the opening handshake included. Zero means
-	// no limit other than that of the context, and fasthttp.DefaultDialTimeout for TCP.
+	// no limit but the context, and fasthttp.DefaultDialTimeout for TCP.
 	HandshakeTimeout time.Duration
 
 	// Subprotocols are the subprotocols that the client asks for, in its order of

@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/wsflate"
 )
 
-// PreparedMessage is a message that is sent to many connections. It is framed, and
+// PreparedMessage is a message for many connections. It is framed, and
 // compressed, once for all of them. Goroutines may share it.
 type PreparedMessage struct {
 	messageType int

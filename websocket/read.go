@@ -17,13 +17,13 @@ const (
 	readSize = 4 << 10
 	waitSize = 1 << 10
 
-	// directSize is the size of the smallest part of a message that is read to its place
+	// directSize is the size of the smallest part of a message to be read to its place
 	// without a copy.
 	directSize = 512
 )
 
 // SetReadLimit sets the maximum size of a message, in bytes, after decompression. Zero or
-// less means no limit. A message that is being received must meet it, too. If the peer
+// less means no limit. It also applies to the message being received. If the peer
 // exceeds it, it is sent CloseMessageTooBig, and methods that read return ErrReadLimit.
 func (c *Conn) SetReadLimit(limit int64) {
 	l := limitsFor(max(limit, 0))
@@ -556,7 +556,7 @@ func (c *Conn) waitWithoutBuffer() {
 	}
 }
 
-// readSocket reads what has arrived. It returns false if that is nothing.
+// readSocket reads the bytes that have arrived. It returns false if there are none.
 func (c *Conn) readSocket(fd uintptr) bool {
 	b := c.in
 	if b == nil {

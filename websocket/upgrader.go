@@ -33,7 +33,7 @@ type Upgrader struct {
 	// or without.
 	CheckOrigin func(ctx *fasthttp.RequestCtx) bool
 
-	// Error makes the response to a request that is refused, by default the text of reason.
+	// Error makes the response to a refused request, by default the text of reason.
 	// The response then gets the fields that HTTP requires for its status, such as
 	// Sec-WebSocket-Version.
 	Error func(ctx *fasthttp.RequestCtx, status int, reason error)
@@ -105,7 +105,7 @@ type Compression struct {
 	// 32 KiB.
 	Level int
 
-	// Threshold is the size of the smallest message that is compressed, in bytes. The
+	// Threshold is the size of the smallest message to be compressed, in bytes. The
 	// default is 256; negative means all messages.
 	Threshold int
 
@@ -119,7 +119,7 @@ type Compression struct {
 	WindowBits int
 }
 
-// threshold returns the size of the smallest message that is compressed.
+// threshold returns the size of the smallest message to be compressed.
 func (c *Compression) threshold() int {
 	if c.Threshold == 0 {
 		return 256

@@ -94,8 +94,8 @@ func (c *Conn) setLevel() {
 // message of NextWriter. The zero deadline means none. After a Close message no method can
 // send anything.
 //
-// The errors are the same as those of WriteMessage, and an error for data that the message
-// must not have.
+// The errors are the errors of WriteMessage, and one for data that the message must not
+// have.
 func (c *Conn) WriteControl(messageType int, data []byte, deadline time.Time) error {
 	return c.writeControl(context.Background(), messageType, data, deadline)
 }
