@@ -134,7 +134,7 @@ func (c *Conn) closeNow() error {
 // goAway asks the peer to leave since the server shuts down, and waits until ctx ends, which
 // it does with the shutdown or with the request.
 func (c *Conn) goAway(ctx context.Context) {
-	// a message that is being sent is not cut
+	// the message being sent is not cut
 	if c.message.lock(ctx, time.Time{}) == nil {
 		_ = c.sendClose(ctx, time.Now().Add(max(c.closeTimeout, controlTimeout)), CloseGoingAway, "")
 		c.message.unlock()

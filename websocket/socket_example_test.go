@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/websocket"
 )
 
-// A chat: each message is sent to everybody in the room. On Linux, an idle socket has no
+// A chat: each message is sent to all sockets in the room. On Linux, an idle socket has no
 // goroutine.
 func ExampleUpgrader_Serve() {
 	var upgrader websocket.Upgrader
