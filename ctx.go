@@ -77,10 +77,13 @@ type RequestCtx struct {
 	stream          io.Reader                             // of the body of Response, unless it was closed; guarded by timeoutMu
 
 	freeOutput        *bufpool.Buffer // for output, which the pool of contexts keeps with the context
+	onShutdown        *shutdownFunc   // the function given last to OnShutdown
 	hijack            HijackHandler
+	switched          *EventConn // see SwitchProtocols, which sets hijack as well
 	hijackNoResponse  bool
 	hijackDropped     bool
 	hijackImmediately bool // see bridge.HijackImmediately
+	hijackReleases    bool // see bridge.ReleaseHijacked
 }
 
 // newRequestCtx returns a context for requests of s.
@@ -92,6 +95,9 @@ func newRequestCtx(s *Server) *RequestCtx {
 
 // reset makes the context ready for the next request of its connection.
 func (ctx *RequestCtx) reset() {
+	if ctx.onShutdown != nil {
+		ctx.endShutdownFuncs()
+	}
 	ctx.Request.closeValues()
 	poisonRequest(&ctx.Request)
 	poisonResponse(&ctx.Response)
@@ -113,7 +119,7 @@ func (ctx *RequestCtx) reset() {
 		ctx.remoteAddr = nil
 	}
 	if ctx.hijack != nil {
-		ctx.hijack = nil
+		ctx.hijack, ctx.switched = nil, nil
 	}
 	if ctx.watch.Load() != nil {
 		ctx.watch.Store(nil)
@@ -131,7 +137,7 @@ func (ctx *RequestCtx) reset() {
 		ctx.resetPhase()
 	}
 	ctx.fullDuplex = false
-	ctx.hijackNoResponse, ctx.hijackDropped, ctx.hijackImmediately = false, false, false
+	ctx.hijackNoResponse, ctx.hijackDropped, ctx.hijackImmediately, ctx.hijackReleases = false, false, false, false
 	if ctx.s != nil {
 		ctx.s.configureRequest(&ctx.Request)
 		ctx.s.configureResponse(&ctx.Response)
@@ -142,6 +148,7 @@ func (ctx *RequestCtx) reset() {
 func (ctx *RequestCtx) discard() {
 	// a panic in a Close of the application matters no more than the one before it
 	defer func() { _ = recover() }()
+	ctx.endShutdownFuncs()
 	_ = ctx.Response.body.closeStream()
 	ctx.Request.RemoveMultipartFormFiles()
 	ctx.Request.values.Reset()

@@ -366,7 +366,7 @@ func (x *h1Exchange) respondStream(e http1.Encoding) {
 	}
 	if err != nil {
 		if taken {
-			x.ctx.hijack, x.ctx.hijackImmediately = nil, false
+			x.ctx.hijack, x.ctx.switched, x.ctx.hijackImmediately = nil, nil, false
 		}
 		// the peer notices that the message is cut off; if the end of the connection would
 		// end the message properly, a reset is needed
@@ -593,6 +593,12 @@ func (x *h1Exchange) detachCtx() *RequestCtx {
 func (s *Server) runHijacked(ctx *RequestCtx, hc *hijackedConn) {
 	handler, returned := ctx.hijack, false
 	ctx.hijack = nil
+	var onShutdown *shutdownFunc
+	if ctx.hijackReleases {
+		onShutdown = ctx.takeShutdownFuncs()
+		s.endHijacked(ctx, true)
+		ctx = nil
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			s.logger().Printf("fasthttp: panic in a HijackHandler: %v\n%s", r, debug.Stack())
@@ -600,7 +606,10 @@ func (s *Server) runHijacked(ctx *RequestCtx, hc *hijackedConn) {
 		if !returned || !s.KeepHijackedConns {
 			_ = hc.Close()
 		}
-		s.endHijacked(ctx, returned)
+		onShutdown.end()
+		if ctx != nil {
+			s.endHijacked(ctx, returned)
+		}
 	}()
 	handler(hc)
 	returned = true
@@ -638,3 +647,6 @@ func (c *hijackedConn) Read(p []byte) (int, error) {
 // UnsafeConn returns the underlying connection. Bytes that were read ahead cannot be read from
 // it.
 func (c *hijackedConn) UnsafeConn() net.Conn { return c.Conn }
+
+// Buffered returns the number of bytes that were read ahead.
+func (c *hijackedConn) Buffered() int { return len(c.ahead) }
