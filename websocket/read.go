@@ -322,30 +322,36 @@ func (c *Conn) fail(fault *ws.Error) error {
 
 // control handles a control frame.
 func (c *Conn) control(ev *ws.Event) error {
-	c.inHandler.Store(true)
-	defer c.inHandler.Store(false)
 	switch ev.Opcode {
 	case ws.Ping:
 		if c.onPing != nil {
-			return c.onPing(string(ev.Payload))
+			return c.calling(c.onPing, ev.Payload)
 		}
 		return c.answerPing(ev.Payload)
 	case ws.Pong:
 		if c.onPong != nil {
-			return c.onPong(string(ev.Payload))
+			return c.calling(c.onPong, ev.Payload)
 		}
 		return nil
 	}
 	c.endReading()
 	e := &CloseError{Code: int(ev.Code), Text: string(ev.Payload)}
 	if c.onClose != nil {
-		if err := c.onClose(e.Code, e.Text); err != nil {
+		err := c.calling(func(string) error { return c.onClose(e.Code, e.Text) }, nil)
+		if err != nil {
 			return err
 		}
 		return e
 	}
 	_ = c.sendClose(context.Background(), time.Now().Add(controlTimeout), e.Code, "")
 	return e
+}
+
+// calling calls a handler of the application.
+func (c *Conn) calling(h func(string) error, payload []byte) error {
+	c.inHandler.Store(true)
+	defer c.inHandler.Store(false)
+	return h(string(payload))
 }
 
 // PingHandler returns the function that was set with SetPingHandler, or the default.
