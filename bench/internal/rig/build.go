@@ -89,7 +89,7 @@ func buildC(ctx context.Context, dir, temp, name, program string) (*Server, erro
 	if err != nil {
 		return nil, fmt.Errorf("there is no C compiler (cc) for the server %q", name)
 	}
-	binary := filepath.Join(temp, program+"-server")
+	binary := filepath.Join(temp, program+"-in-c")
 	compile := exec.CommandContext(ctx, cc, "-O2", "-Wall", "-Werror", "-o", binary, filepath.Join(dir, "floor", program+".c"))
 	if text, err := compile.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building floor/%s.c: %w\n%s", program, err, text)
