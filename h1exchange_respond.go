@@ -362,7 +362,7 @@ func (x *h1Exchange) respondStream(e http1.Encoding) {
 	}
 	if err != nil {
 		if taken {
-			x.ctx.hijack, x.ctx.hijackImmediately = nil, false
+			x.ctx.hijack, x.ctx.switched, x.ctx.hijackImmediately = nil, nil, false
 		}
 		// the peer notices that the message is cut off; if the end of the connection would
 		// end the message properly, a reset is needed
@@ -625,3 +625,6 @@ func (c *hijackedConn) Read(p []byte) (int, error) {
 // UnsafeConn returns the underlying connection. Bytes that were read ahead cannot be read from
 // it.
 func (c *hijackedConn) UnsafeConn() net.Conn { return c.Conn }
+
+// Buffered returns the number of bytes that were read ahead.
+func (c *hijackedConn) Buffered() int { return len(c.ahead) }
