@@ -21,8 +21,8 @@ const (
 // Of the broadcasts beside a socket that does not read: what the kernel holds for that socket is
 // full within a second.
 const (
-	deafSize  = 4 << 10
-	deafRate  = 50 // messages a second
+	deafSize  = 16 << 10
+	deafRate  = 10 // messages a second, so that slow servers keep up
 	deafConns = 1000
 	deafTimes = 3
 )
@@ -51,7 +51,7 @@ func loads(conns int) []load {
 			Load: wsload.Load{Kind: wsload.Idle, Conns: conns, Size: smallSize},
 		},
 		{
-			name: fmt.Sprintf("broadcast of 4 KiB to %d sockets, 1 of which does not read", deafConns),
+			name: fmt.Sprintf("broadcast of 16 KiB to %d sockets, 1 of which does not read", deafConns),
 			Load: wsload.Load{
 				Kind: wsload.Broadcast, Conns: min(conns, deafConns-1), Size: deafSize, Rate: deafRate, Deaf: true,
 			},
