@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// wsRuns is how many runs there are in a round, those of idle sockets and the longer ones
-	// included.
+	// wsRuns is the number of runs in a round; a run of three times the usual length counts as
+	// three.
 	wsRuns = 110
 	// wsConns is the number of sockets of the rows with many.
 	wsConns = 10_000

@@ -122,7 +122,7 @@ func (p *Process) Counts(ctx context.Context) (c serving.Counts, err error) {
 	return c, p.ask(ctx, serving.CountsWord, &c)
 }
 
-// ask says a word to the server and stores its answer, which is in JSON.
+// ask sends a word to the server and stores its answer, which is in JSON.
 func (p *Process) ask(ctx context.Context, word string, answer any) error {
 	if err := p.child.Say(word); err != nil {
 		return err

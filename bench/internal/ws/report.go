@@ -45,7 +45,7 @@ type Measurement struct {
 	LoadCPU    *stats.Summary `json:"load_cpu_us_per_message,omitempty"`
 	Resident   *stats.Summary `json:"resident_bytes_per_socket,omitempty"`
 	Goroutines *stats.Summary `json:"goroutines_per_socket,omitempty"`
-	// The ratios are those of the processor times, or of the resident bytes of idle sockets.
+	// The ratios compare processor times, or the resident bytes of idle sockets.
 	ToFasthttp rig.Ratio `json:"to_fasthttp_websocket"`
 	ToFloor    rig.Ratio `json:"to_c_loop"`
 }

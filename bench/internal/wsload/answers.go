@@ -33,7 +33,7 @@ const (
 var errClosed = errors.New("the server closes the socket")
 
 // next reads p up to the end of a message or control frame, and returns how many bytes these
-// are. want is the payload of the message, and wantPong that of the pong, that must be next.
+// are. The next message must have the payload want, and the next pong wantPong.
 func (a *answers) next(p, want, wantPong []byte) (n int, done event, err error) {
 	for {
 		if !a.inside {

@@ -42,7 +42,7 @@ func TestEveryMessageReturns(t *testing.T) {
 			continue
 		}
 		s.mu.Lock()
-		counted := s.messages - l.Conns*l.Depth // without those of the warm-up
+		counted := s.messages - l.Conns*l.Depth // without the warm-up
 		if r.Messages != counted || counted < l.Conns*l.Depth || s.conns != l.Conns || s.bytes != s.messages*l.Size {
 			t.Errorf("%s: %+v; the server had %d messages with %d bytes on %d sockets", name, r, s.messages, s.bytes, s.conns)
 		}

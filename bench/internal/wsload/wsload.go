@@ -49,8 +49,8 @@ type Load struct {
 	// Rate is how many messages a second are broadcast. With 0 the next message is sent when
 	// the one before it has arrived everywhere.
 	Rate int `json:"rate,omitempty"`
-	// Deaf adds a socket to those of a Broadcast that never reads. It is like that of a client
-	// on a network with small packets: the kernel holds little for it.
+	// Deaf adds a socket to a Broadcast, which never reads. It is like a client's on a network
+	// with small packets: the kernel holds little for it.
 	Deaf bool `json:"deaf,omitempty"`
 	// Warm is how long messages are sent before they count, and Time how long they count.
 	Warm time.Duration `json:"warm"`
