@@ -1,8 +1,8 @@
 // Command report makes the measurements of all other commands, and writes the performance page
 // with its charts. It is run in the bench folder:
 //
-//	go run ./cmd/report            # about two hours; nothing else may run
-//	go run ./cmd/report -short     # about six minutes, for a quick look
+//	go run ./cmd/report            # about two and a half hours; nothing else may run
+//	go run ./cmd/report -short     # about ten minutes, for a quick look
 //	go run ./cmd/report -parts tcp,idle    # these anew, the others as they were
 //	go run ./cmd/report -parts none        # only write the page anew
 //
@@ -32,6 +32,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/tlsload"
+	"github.com/valyala/fasthttp/bench/internal/wsload"
 )
 
 type options struct {
@@ -51,6 +52,7 @@ func main() {
 	closedloop.Main()
 	tlsload.Main()
 	calls.Main()
+	wsload.Main()
 	command.Main("report", parseFlags, run)
 }
 

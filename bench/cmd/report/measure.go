@@ -20,6 +20,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/report"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/tcp"
+	"github.com/valyala/fasthttp/bench/internal/ws"
 )
 
 // results has all measurements. A part that was not measured is nil.
@@ -43,12 +44,13 @@ type results struct {
 	Size     *binsize.Report  `json:"size"`
 	TLS      *tlsResults      `json:"tls"`
 	HTTP2    *http2Results    `json:"http2"`
+	WS       *ws.Report       `json:"ws"`
 }
 
 // empty reports whether nothing was measured.
 func (r *results) empty() bool {
 	return r.Rows == nil && r.Varied == nil && r.TCP == nil && r.Slow == nil && r.Wait == nil && r.Files == nil && r.Idle == nil &&
-		r.IdleMany == nil && r.Fill == nil && r.Calls == nil && r.Size == nil && r.TLS == nil && r.HTTP2 == nil
+		r.IdleMany == nil && r.Fill == nil && r.Calls == nil && r.Size == nil && r.TLS == nil && r.HTTP2 == nil && r.WS == nil
 }
 
 // failures lists the failures of all parts.
@@ -92,6 +94,9 @@ func (r *results) failures() []string {
 	}
 	if r.HTTP2 != nil {
 		all = append(all, r.HTTP2.failures()...)
+	}
+	if r.WS != nil {
+		all = append(all, r.WS.Failures...)
 	}
 	return all
 }
@@ -200,6 +205,7 @@ var parts = []part{
 	}},
 	{"tls", tlsEstimate, measureTLS},
 	{"http2", http2Estimate, measureHTTP2},
+	{"ws", wsEstimate, measureWS},
 	{"size", func(options) time.Duration {
 		return 8 * time.Second
 	}, func(ctx context.Context, dir string, o options, all *results, _ progress.Log) (err error) {

@@ -47,6 +47,7 @@ func (p *page) markdown() string {
 	p.writeWait(&b)
 	p.writeTLS(&b)
 	p.writeHTTP2(&b)
+	p.writeWS(&b)
 	p.writeFiles(&b)
 	p.writeIdle(&b)
 	p.writeRepeated(&b)
@@ -106,6 +107,11 @@ func (p *page) writeHead(b *strings.Builder) {
 	}
 	if p.HTTP2 != nil {
 		lacking = append(lacking, p.HTTP2.missing()...)
+	}
+	if p.WS != nil {
+		for _, what := range p.WS.Missing {
+			lacking = append(lacking, "WebSocket: "+what)
+		}
 	}
 	if len(lacking) > 0 {
 		b.WriteString("\nWhat is missing here:\n\n")

@@ -26,6 +26,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/stats"
 	"github.com/valyala/fasthttp/bench/internal/tcp"
+	"github.com/valyala/fasthttp/bench/internal/ws"
 )
 
 var update = flag.Bool("update", false, "write what the page should look like")
@@ -54,6 +55,7 @@ func sample() *results {
 		Calls:    sampleCalls(head),
 		TLS:      sampleTLS(head),
 		HTTP2:    sampleHTTP2(head),
+		WS:       sampleWS(head),
 		Size:     &binsize.Report{Program: "examples/helloworld", Ours: 1_040_000, Upstream: 1_000_000},
 	}
 }
@@ -316,6 +318,8 @@ func TestPageOfParts(t *testing.T) {
 		"no http2": func(_, r *results) {
 			r.HTTP2 = &http2Results{new(h2load.Report), new(h2load.Report), new(idle.Report)}
 		},
+		"ws":     func(all, r *results) { r.WS = all.WS },
+		"no ws":  func(_, r *results) { r.WS = new(ws.Report) },
 		"no tls": func(_, r *results) { r.TLS = new(tlsResults) },
 		"tls only of nothing": func(_, r *results) {
 			r.TLS = &tlsResults{new(tcp.Report), new(tcp.HandshakeReport), new(tcp.FloodReport), new(files.Report), new(idle.Report)}

@@ -35,6 +35,7 @@ type Server struct {
 	Version string
 	binary  string
 	env     []string
+	flags   []string // of every command line
 
 	site *NginxSite // of nginx alone
 	dir  string     // of nginx, for its own files
@@ -76,19 +77,24 @@ func BuildEvent(ctx context.Context, dir, temp string) (*Server, error) {
 	return s, err
 }
 
-// BuildFloor compiles bench/floor, a loop in C that shows the cost of the system calls alone.
-// It is an error if there is no C compiler.
+// BuildFloor compiles bench/floor/floor.c, a loop in C that shows the cost of the system calls
+// alone. It is an error if there is no C compiler.
 func BuildFloor(ctx context.Context, dir, temp string) (*Server, error) {
+	return buildC(ctx, dir, temp, Floor, "floor")
+}
+
+// buildC compiles a program of bench/floor.
+func buildC(ctx context.Context, dir, temp, name, program string) (*Server, error) {
 	cc, err := exec.LookPath("cc")
 	if err != nil {
-		return nil, errors.New("there is no C compiler (cc) for the floor")
+		return nil, fmt.Errorf("there is no C compiler (cc) for the server %q", name)
 	}
-	binary := filepath.Join(temp, "floor-server")
-	compile := exec.CommandContext(ctx, cc, "-O2", "-Wall", "-Werror", "-o", binary, filepath.Join(dir, "floor", "floor.c"))
+	binary := filepath.Join(temp, program+"-in-c")
+	compile := exec.CommandContext(ctx, cc, "-O2", "-Wall", "-Werror", "-o", binary, filepath.Join(dir, "floor", program+".c"))
 	if text, err := compile.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("building the floor: %w\n%s", err, text)
+		return nil, fmt.Errorf("building floor/%s.c: %w\n%s", program, err, text)
 	}
-	return &Server{Name: Floor, Version: "C", binary: binary}, nil
+	return &Server{Name: name, Version: "C", binary: binary}, nil
 }
 
 // BuildTLSLoop compiles the server that shows the cost of TLS alone, with a goroutine for each

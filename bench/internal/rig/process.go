@@ -63,7 +63,7 @@ func (s *Server) Start(ctx context.Context, settings Settings) (*Process, error)
 	if id := settings.Identity; id != nil {
 		args = append(args, "-"+serving.CertFlag, id.Cert, "-"+serving.KeyFlag, id.Key)
 	}
-	args = append(args, settings.Args...)
+	args = append(append(args, s.flags...), settings.Args...)
 	env := append([]string{"GOMAXPROCS=" + strconv.Itoa(settings.Procs)}, s.env...)
 	child, err := StartChild(ctx, env, settings.Place.Command(s.binary, args...))
 	if err != nil {
@@ -105,21 +105,36 @@ type Usage struct {
 // Usage makes the server collect garbage and returns its remaining usage.
 func (p *Process) Usage(ctx context.Context) (Usage, error) {
 	var u Usage
-	if err := p.child.Say(serving.MemoryWord); err != nil {
-		return u, err
-	}
-	line, err := p.child.Line(ctx)
+	err := p.ask(ctx, serving.MemoryWord, &u.Memory)
 	if err != nil {
 		return u, err
-	}
-	if err := json.Unmarshal([]byte(line), &u.Memory); err != nil {
-		return u, fmt.Errorf("figures of the server: %w", err)
 	}
 	if u.Resident, err = procfs.Resident(p.child.pid()); err != nil {
 		return u, err
 	}
 	u.Descriptors, err = procfs.Descriptors(p.child.pid())
 	return u, err
+}
+
+// Counts returns what the server has done so far. Servers that are not written in Go have no
+// such figures.
+func (p *Process) Counts(ctx context.Context) (c serving.Counts, err error) {
+	return c, p.ask(ctx, serving.CountsWord, &c)
+}
+
+// ask sends a word to the server and stores its answer, which is in JSON.
+func (p *Process) ask(ctx context.Context, word string, answer any) error {
+	if err := p.child.Say(word); err != nil {
+		return err
+	}
+	line, err := p.child.Line(ctx)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal([]byte(line), answer); err != nil {
+		return fmt.Errorf("figures of the server: %w", err)
+	}
+	return nil
 }
 
 // Resident returns how many bytes of the server are in memory, garbage included.

@@ -285,6 +285,9 @@ func TestServer(t *testing.T) {
 		t.Errorf("%d goroutines for %d connections", got, conns)
 	}
 
+	if counts, err := process.Counts(t.Context()); err != nil || counts.Allocs == 0 || counts.Collections == 0 {
+		t.Errorf("after collections: %+v, %v", counts, err)
+	}
 	before, err := process.CPU()
 	if err != nil {
 		t.Fatal(err)

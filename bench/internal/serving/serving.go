@@ -2,8 +2,9 @@
 // flags, their response, and the protocol with their parent program.
 //
 // A server prints "ready ADDRESS" when it listens. A line "memory" on its standard input makes
-// it collect garbage and print its figures, as Memory in JSON. The end of standard input ends
-// it, so that no server outlives its parent.
+// it collect garbage and print its figures, as Memory in JSON, and a line "counts" makes it
+// print Counts in JSON. The end of standard input ends it, so that no server outlives its
+// parent.
 package serving
 
 import (
@@ -92,6 +93,7 @@ func (j Job) TLS() bool { return j.Cert != "" }
 const (
 	ReadyWord  = "ready"
 	MemoryWord = "memory"
+	CountsWord = "counts"
 )
 
 // Memory has the figures of a server after a garbage collection.
@@ -99,6 +101,12 @@ type Memory struct {
 	Goroutines int    `json:"goroutines"`
 	HeapInUse  uint64 `json:"heap_in_use"` // bytes of spans with at least one object
 	StackInUse uint64 `json:"stack_in_use"`
+}
+
+// Counts has what a server has done so far.
+type Counts struct {
+	Allocs      uint64 `json:"allocations"`
+	Collections uint32 `json:"garbage_collections"`
 }
 
 // Main is the main function of a server program. serve serves connections of ln forever.
@@ -173,10 +181,16 @@ func listen(addr string, reuse bool) (net.Listener, error) {
 func converse(in, out *os.File) error {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
-		if lines.Text() != MemoryWord {
+		var figures any
+		switch lines.Text() {
+		case MemoryWord:
+			figures = collect()
+		case CountsWord:
+			figures = count()
+		default:
 			return fmt.Errorf("unknown request %q", lines.Text())
 		}
-		if err := json.NewEncoder(out).Encode(collect()); err != nil {
+		if err := json.NewEncoder(out).Encode(figures); err != nil {
 			return err
 		}
 	}
@@ -195,6 +209,13 @@ func collect() Memory {
 		HeapInUse:  m.HeapInuse,
 		StackInUse: m.StackInuse,
 	}
+}
+
+// count leaves garbage and pools as they are.
+func count() Counts {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return Counts{Allocs: m.Mallocs, Collections: m.NumGC}
 }
 
 // Slow sleeps or computes for the time of path, if it is a slow path.

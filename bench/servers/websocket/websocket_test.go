@@ -1,0 +1,100 @@
+package main
+
+import (
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/wsload"
+)
+
+func TestMain(m *testing.M) {
+	wsload.Main()
+	os.Exit(m.Run())
+}
+
+// TestEveryLibraryAnswers puts a little of every load on every library; the load checks the
+// answers.
+func TestEveryLibraryAnswers(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the load needs epoll")
+	}
+	const short = 50 * time.Millisecond
+	for _, l := range libraries {
+		t.Run(strings.ReplaceAll(l.name, "/", " "), func(t *testing.T) {
+			ln, err := net.Listen("tcp4", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				_ = l.serve(ln)
+			}()
+			t.Cleanup(func() {
+				_ = ln.Close()
+				<-ended
+			})
+			for name, load := range map[string]wsload.Load{
+				"echo":      {Kind: wsload.Echo, Conns: 4, Size: 125, Depth: 1},
+				"in flight": {Kind: wsload.Echo, Conns: 4, Size: 125, Depth: 16},
+				"large":     {Kind: wsload.Echo, Conns: 2, Size: 64 << 10, Depth: 1},
+				"pings":     {Kind: wsload.Echo, Conns: 2, Size: 125, Depth: 1, Ping: true},
+				"bytes":     {Kind: wsload.Echo, Conns: 2, Size: 125, Depth: 1, Bytes: true},
+				"fragments": {Kind: wsload.Echo, Conns: 2, Size: 125, Depth: 1, Fragments: true},
+				"broadcast": {Kind: wsload.Broadcast, Conns: 5, Size: 125},
+			} {
+				load.Addr, load.Time = ln.Addr().String(), short
+				sockets, err := wsload.Start(t.Context(), rig.Anywhere, load)
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					continue
+				}
+				if r, err := sockets.Run(t.Context()); err != nil || r.Messages < load.Conns {
+					t.Errorf("%s: %+v, %v", name, r, err)
+				}
+				if err := sockets.Stop(); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		})
+	}
+}
+
+func TestLibrariesAreFoundByTheirNames(t *testing.T) {
+	seen := map[string]bool{}
+	for i, l := range libraries {
+		if got, err := find(l.name); err != nil || got.name != l.name {
+			t.Errorf("%s: %q, %v", l.name, got.name, err)
+		}
+		if seen[l.name] || i > 0 && l.place <= libraries[i-1].place {
+			t.Errorf("%s has the name or the place of another", l.name)
+		}
+		seen[l.name] = true
+	}
+	if !seen[rig.FasthttpWebSocket] {
+		t.Errorf("there is no %s, with which the others are compared", rig.FasthttpWebSocket)
+	}
+	if _, err := find("tea"); err == nil {
+		t.Error("there is a library tea")
+	}
+}
+
+func TestAGroupHasThoseThatHaveNotLeft(t *testing.T) {
+	var g group[int]
+	for i := range 4 {
+		g.join(i)
+	}
+	g.leave(1)
+	g.leave(9)
+	g.leave(3)
+	sum := 0
+	g.each(func(i int) { sum += 1 << i })
+	if sum != 1<<0|1<<2 {
+		t.Errorf("members %b", sum)
+	}
+}
