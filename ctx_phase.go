@@ -13,10 +13,10 @@ type ctxPhase uint32
 const (
 	// ctxOwn: Response is the response, and the server reuses the context.
 	ctxOwn ctxPhase = iota
-	// ctxRevoked: the context was lent within a run that is late. It may not use the connection,
+	// ctxRevoked: the context was lent within a late run. It may not use the connection,
 	// and its response is not sent; but its handler gives it back, and it is reused.
 	ctxRevoked
-	// ctxLate: it was lent to a run that is late, and belongs to that until its handler returns.
+	// ctxLate: it was lent to a late run, and belongs to it until its handler returns.
 	// timeoutResponse is ready, and was not taken.
 	ctxLate
 	// ctxLateTaken: like ctxLate, but timeoutResponse was taken to be sent.

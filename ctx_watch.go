@@ -180,7 +180,7 @@ func (x *h1Exchange) resetCtx() {
 	}
 }
 
-// Done returns a channel that is closed when the server shuts down and, if the client is
+// Done returns a channel closed when the server shuts down and, if the client is
 // watched, when the client disconnects; see WatchDisconnect. It is nil for a context without a
 // server.
 //

@@ -74,7 +74,7 @@ type Source struct {
 	// or less means DefaultRetry.
 	//
 	// The time doubles with each connection in a row that fails without an event, up to
-	// MaxRetry, or the server's time if that is longer. A random time of up to a half is
+	// MaxRetry, or the server's time if it is longer. A random time of up to a half is
 	// added, so that clients that were disconnected together do not reconnect together.
 	// Two requests are at least 100 ms apart. The server's time is limited to a day.
 	Retry time.Duration

@@ -165,7 +165,7 @@ func lineEnd(p []byte) int {
 	return len(p)
 }
 
-// field processes a line that is not empty.
+// field processes a nonempty line.
 func (d *Decoder) field(line []byte) {
 	name, value, _ := bytes.Cut(line, colon)
 	if len(value) > 0 && value[0] == ' ' {

@@ -16,7 +16,7 @@ var ErrInvalidEvent = errors.New("sse: invalid event")
 // Event is an event.
 type Event struct {
 	// ID identifies the event. A client that reconnects sends the ID of the last event
-	// that it has received: see Stream.LastEventID. An event that is sent without an ID
+	// that it has received: see Stream.LastEventID. An event sent without an ID
 	// leaves the last one in force. A received event has the ID in force, which may be
 	// the ID of an earlier event, as lastEventId in browsers.
 	ID string

@@ -68,7 +68,7 @@ func ExampleTopic() {
 	}
 	options := sse.Options{
 		WriteTimeout: 10 * time.Second,
-		// a client that is too slow reconnects, and gets what it has missed
+		// a slow client reconnects, and gets what it has missed
 		Slow: sse.SlowEnds,
 	}
 	client, stop := serveInMemory(func(ctx *fasthttp.RequestCtx) { options.Serve(ctx, topic.Serve) })

@@ -147,11 +147,11 @@ type Stream struct {
 // no event had an ID. The client may have sent any text.
 func (s *Stream) LastEventID() string { return s.lastID }
 
-// Context returns a context that is canceled when the Done channel is closed. It has no
+// Context returns a context canceled when the Done channel is closed. It has no
 // values.
 func (s *Stream) Context() context.Context { return s.ctx }
 
-// Done returns a channel that is closed when the stream has ended: when the client has
+// Done returns a channel closed when the stream has ended: when the client has
 // disconnected or was too slow, when the server shuts down, or when the function of the
 // stream has returned.
 func (s *Stream) Done() <-chan struct{} { return s.ctx.Done() }

@@ -26,7 +26,7 @@ type Topic struct {
 	next    int         // where the next event is kept
 }
 
-// keptEvent is an event that is kept for clients that reconnect.
+// keptEvent is an event kept for clients that reconnect.
 type keptEvent struct {
 	id      string
 	encoded []byte
@@ -143,7 +143,7 @@ func (t *Topic) Publish(e Event) error {
 
 var errClosedTopic = fmt.Errorf("%w: %w", ErrEnded, errTopicClosed)
 
-// keep keeps the event that is being sent. mu is held.
+// keep keeps the event being sent. mu is held.
 func (t *Topic) keep(e *Event) {
 	if e.ID == "" || t.Keep <= 0 {
 		return

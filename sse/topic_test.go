@@ -186,7 +186,7 @@ func TestTopicSendsWhatWasMissed(t *testing.T) {
 			if got := servertest.Receive(t, "the stream", missed); got != c.missed {
 				t.Errorf("%q: missed is %v", c.last, got)
 			}
-			// the events before the one that is published to all
+			// the events before the one published to all
 			o.want(text(c.from)[:len(text(c.from))-len(text(6))])
 			all = append(all, o)
 			await(t, &topic, i+1)

@@ -166,7 +166,7 @@ func (c *Conn) dropConsumed() {
 }
 
 // next receives the next part of a message, after the control frames before it. It may
-// receive the part in room, unless that is too small.
+// receive the part in room, unless it is too small.
 func (c *Conn) next(ev *ws.Event, room []byte) error {
 	for c.readErr == nil {
 		*ev = ws.Event{}

@@ -86,7 +86,7 @@ const kept = 100
 
 func newHub() *hub { return &hub{topic: sse.Topic{Keep: kept}} }
 
-// options end the stream of a client that is too slow, so that the others need not wait for
+// options end the stream of a slow client, so that the others need not wait for
 // it. Its browser reconnects, and gets the events that it has missed.
 var options = sse.Options{Slow: sse.SlowEnds}
 

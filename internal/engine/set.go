@@ -77,7 +77,7 @@ type Set struct {
 // Service is one run of a server, from its start to a shutdown.
 type Service struct{ done chan struct{} }
 
-// Done returns a channel that is closed when the server shuts down.
+// Done returns a channel closed when the server shuts down.
 func (s *Service) Done() <-chan struct{} { return s.done }
 
 // Renew begins a new Service.
@@ -86,7 +86,7 @@ func (s *Set) Renew() { s.service.Store(&Service{done: make(chan struct{})}) }
 // Service returns the Service that began last.
 func (s *Set) Service() *Service { return s.service.Load() }
 
-// Done returns a channel that is closed when the server shuts down.
+// Done returns a channel closed when the server shuts down.
 func (s *Set) Done() <-chan struct{} { return s.Service().Done() }
 
 // Stopping reports whether the server shuts down.

@@ -30,7 +30,7 @@ type Hosts[T any] struct {
 	mu    lockorder.RWMutex[lockorder.Hosts]
 	hosts [2]map[string]Host[T] // without and with TLS, by host as written
 	sweep *time.Timer
-	// opening has a channel for each entry that is being made, closed afterwards
+	// opening has a channel for each entry being made, closed afterwards
 	opening [2]map[string]chan struct{}
 }
 

@@ -81,7 +81,7 @@ func TestLocksAgainstTheOrderFail(t *testing.T) {
 	}
 }
 
-// A lock that is taken twice would wait forever.
+// A lock taken twice would wait forever.
 func TestLocksTakenTwiceFail(t *testing.T) {
 	var ctx checkedMutex[RequestCtx]
 	text := ""

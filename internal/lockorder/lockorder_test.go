@@ -61,7 +61,7 @@ func TestTableHasTheOrderOfTheCode(t *testing.T) {
 	}
 }
 
-// Each name is that of the one lock that has its place in the order.
+// Each name belongs to the one lock with its place in the order.
 func TestNamesAreThoseOfTheLocks(t *testing.T) {
 	places := placesOfTypes(t)
 	found := map[string]int{}

@@ -265,5 +265,5 @@ func (c *Conn) part(p []byte, ev *Event) *Error {
 	return nil
 }
 
-// SetLimits replaces the limits of Init, also for a message that is being received.
+// SetLimits replaces the limits of Init, also for a message being received.
 func (c *Conn) SetLimits(l *Limits) { c.l = l }
