@@ -54,10 +54,10 @@ func expect(t *testing.T, l link, kind int, want []byte) {
 
 func exerciseEcho(t *testing.T, open func(path string, protos ...string) link) {
 	l, parts := open("/echo"), open("/parts")
-	for _, kind := range []int{text, binary} {
+	for _, kind := range []int{opText, opBinary} {
 		for _, size := range sizes {
 			p := payload(size)
-			if kind == binary {
+			if kind == opBinary {
 				for i := range p {
 					p[i] ^= 0xff
 				}
@@ -69,12 +69,12 @@ func exerciseEcho(t *testing.T, open func(path string, protos ...string) link) {
 	}
 	// many messages are on their way at once
 	for i := range 50 {
-		if err := l.write(text, payload(i*7)); err != nil {
+		if err := l.write(opText, payload(i*7)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range 50 {
-		expect(t, l, text, payload(i*7))
+		expect(t, l, opText, payload(i*7))
 	}
 }
 
@@ -84,11 +84,11 @@ func exercisePings(t *testing.T, open func(path string, protos ...string) link) 
 		if err := l.ping(string(payload(size))); err != nil {
 			t.Fatalf("a ping with %d bytes: %v", size, err)
 		}
-		talk(t, l, text, []byte("between pings"))
-		if err := pinged.write(text, payload(size)); err != nil {
+		talk(t, l, opText, []byte("between pings"))
+		if err := pinged.write(opText, payload(size)); err != nil {
 			t.Fatal(err)
 		}
-		expect(t, pinged, text, []byte("ponged"))
+		expect(t, pinged, opText, []byte("ponged"))
 	}
 }
 
@@ -99,17 +99,17 @@ func exerciseClosing(t *testing.T, open func(path string, protos ...string) link
 	for i, want := range closings {
 		id := fmt.Sprintf("/echo?id=%p-%d", t, i)
 		l := open(id)
-		talk(t, l, text, []byte("before the end"))
+		talk(t, l, opText, []byte("before the end"))
 		if err := l.close(want.code, want.reason); err != nil {
 			t.Fatalf("closing with %v: %v", want, err)
 		}
 		seen := open(strings.Replace(id, "/echo", "/seen", 1))
 		note := strings.TrimSuffix(fmt.Sprintf("%d %s", want.code, want.reason), " ")
-		expect(t, seen, text, []byte(note))
+		expect(t, seen, opText, []byte(note))
 		_ = seen.close(1000, "")
 
 		l = open("/close")
-		if err := l.write(text, []byte(note)); err != nil {
+		if err := l.write(opText, []byte(note)); err != nil {
 			t.Fatal(err)
 		}
 		_, _, err := l.read()
@@ -128,7 +128,7 @@ func exerciseSubprotocols(t *testing.T, open func(path string, protos ...string)
 		if got := l.subprotocol(); got != test.want {
 			t.Errorf("%q: the subprotocol is %q, want %q", test.protos, got, test.want)
 		}
-		talk(t, l, text, []byte("spoken"))
+		talk(t, l, opText, []byte("spoken"))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // The kinds of messages, as on the wire.
-const text, binary = 1, 2
+const opText, opBinary = 1, 2
 
 // largest is the size of the largest message that is exchanged. The limits of all peers are
 // above it.

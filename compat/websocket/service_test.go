@@ -40,7 +40,7 @@ func (s *service) serve(path, query string, l link) {
 	id := values.Get("id")
 	switch path {
 	case "/seen":
-		_ = l.write(text, []byte(s.awaitNote(id)))
+		_ = l.write(opText, []byte(s.awaitNote(id)))
 		_, _, _ = l.read()
 	case "/close":
 		_, p, err := l.read()
@@ -68,7 +68,7 @@ func answerAll(path string, l link) error {
 			err = l.write(kind, p[:a], p[a:b], p[b:])
 		case "/ping":
 			if err = l.ping(string(p)); err == nil {
-				err = l.write(text, []byte("ponged"))
+				err = l.write(opText, []byte("ponged"))
 			}
 		default:
 			err = l.write(kind, p)
