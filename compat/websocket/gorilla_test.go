@@ -14,6 +14,7 @@ type options struct {
 	tls      bool
 	compress bool
 	protos   []string // of a client
+	page     *page    // of a server, or nil
 }
 
 func gorillaClosed(err error) error {
@@ -52,6 +53,10 @@ func startGorilla(t *testing.T, o options) (addr string) {
 			return
 		}
 		defer c.Close()
+		if isPlain(r.URL.Path) {
+			answerPlainly(c, r.URL.Path)
+			return
+		}
 		s.serve(r.URL.Path, r.URL.RawQuery, gorillaLink(c))
 	})
 }
