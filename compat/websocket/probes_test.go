@@ -54,7 +54,7 @@ func TestProbesFindFaultsOfGorilla(t *testing.T) {
 		found[name] = true
 		t.Logf("%s: %v", name, err)
 	}
-	// some of the rows make gorilla wait for ever
+	// gorilla never answers some of the rows
 	p := probe{patience: time.Second}
 	up := websocket.Upgrader{Subprotocols: protocols, EnableCompression: true}
 	addr := startHTTP(t, options{}, func(w http.ResponseWriter, r *http.Request) {

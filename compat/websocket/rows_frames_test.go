@@ -16,7 +16,7 @@ const (
 type row struct {
 	name string
 	send []frame
-	// want are the frames that must come back, separated by " | ". An element may have
+	// want are the frames that the side must send, separated by " | ". An element may have
 	// alternatives after slashes: "close 1002/1007". If no Close frame is wanted, the side must
 	// still answer afterwards.
 	want string
