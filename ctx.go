@@ -79,6 +79,7 @@ type RequestCtx struct {
 
 	freeOutput        *bufpool.Buffer // for output, which the pool of contexts keeps with the context
 	hijack            HijackHandler
+	switched          *EventConn // see SwitchProtocols, which sets hijack as well
 	hijackNoResponse  bool
 	hijackDropped     bool
 	hijackImmediately bool // see bridge.HijackImmediately
@@ -114,7 +115,7 @@ func (ctx *RequestCtx) reset() {
 		ctx.remoteAddr = nil
 	}
 	if ctx.hijack != nil {
-		ctx.hijack = nil
+		ctx.hijack, ctx.switched = nil, nil
 	}
 	if ctx.watch.Load() != nil {
 		ctx.watch.Store(nil)

@@ -197,6 +197,9 @@ func (h *h1Conn) advance() engine.Action {
 func (h *h1Conn) finalAction() engine.Action {
 	switch h.phases.Life() {
 	case http1.LifeHijacked:
+		if h.x.ctx.switched != nil {
+			return engine.Upgrade
+		}
 		return engine.Hijack
 	case http1.LifeLingering:
 		return engine.Linger

@@ -362,7 +362,7 @@ func (x *h1Exchange) respondStream(e http1.Encoding) {
 	}
 	if err != nil {
 		if taken {
-			x.ctx.hijack, x.ctx.hijackImmediately = nil, false
+			x.ctx.hijack, x.ctx.switched, x.ctx.hijackImmediately = nil, nil, false
 		}
 		// the peer notices that the message is cut off; if the end of the connection would
 		// end the message properly, a reset is needed

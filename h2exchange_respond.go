@@ -114,7 +114,7 @@ func (x *h2Exchange) respond() (over bool) {
 	switch status := resp.StatusCode(); {
 	case ctx.hijack != nil || status == StatusSwitchingProtocols:
 		s.logger().Printf("%v", errH2Hijack)
-		ctx.hijack = nil
+		ctx.hijack, ctx.switched = nil, nil
 		ctx.Error(errH2Hijack.Error(), StatusNotImplemented)
 	case status < StatusOK, status > 999:
 		s.logger().Printf("fasthttp: the status %d of a response is none of a final one", status)

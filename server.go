@@ -354,10 +354,11 @@ type Server struct {
 	trust       *proxyTrust // of TrustedProxies
 	headerPeers peers.Set   // of ProxyProtocol
 
-	bodies  bodymem.Memory
-	conns   engine.Set
-	watches watch.Set
-	h2      h2Server
+	bodies   bodymem.Memory
+	conns    engine.Set
+	watches  watch.Set
+	h2       h2Server
+	switched switchedConns // of RequestCtx.SwitchProtocols
 
 	mu    sync.Mutex
 	perIP peers.Counter
@@ -599,5 +600,6 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	return s.conns.Shutdown(ctx, func() {
 		s.watches.CancelAll()
 		s.h2.shutdown()
+		s.switched.shutdown()
 	})
 }

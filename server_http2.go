@@ -152,18 +152,14 @@ func (s *h2Server) trimWorkers() {
 	}
 }
 
-// Upgrade implements engine.Host: the preface of HTTP/2 was received.
-func (h *host) Upgrade(c *engine.Conn, l engine.Link, p engine.Protocol) engine.Protocol {
-	old := p.(*h1Conn)
+// upgradeHTTP2 returns the protocol of a connection on which the preface of HTTP/2 was received.
+func (h *host) upgradeHTTP2(c *engine.Conn, l engine.Link, old *h1Conn) engine.Protocol {
 	next := newH2Conn((*Server)(h), c, l)
 	next.mu.Lock()
 	next.input = h2Open
 	next.mu.Unlock()
 	next.in, next.read = old.in, old.read
 	old.in, old.read = nil, 0
-	old.release()
-	old.clear()
-	h1Conns.Put(old)
 	return next
 }
 

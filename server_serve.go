@@ -430,8 +430,11 @@ func (h *host) AcquireProtocol(c *engine.Conn, l engine.Link, last engine.Protoc
 
 // ReleaseProtocol implements engine.Host.
 func (h *host) ReleaseProtocol(p engine.Protocol, reuse bool) (last engine.Protocol, fault error) {
-	if over, ok := p.(*h2Conn); ok {
+	switch over := p.(type) {
+	case *h2Conn:
 		return nil, over.release()
+	case *switchedConn:
+		return nil, over.conn().release(true)
 	}
 	own := p.(*h1Conn)
 	fault = own.fault
@@ -449,6 +452,21 @@ func (h *host) ReleaseProtocol(p engine.Protocol, reuse bool) (last engine.Proto
 		h1Conns.Put(own)
 	}
 	return nil, fault
+}
+
+// Upgrade implements engine.Host: the handler has called SwitchProtocols, or the preface of
+// HTTP/2 was received.
+func (h *host) Upgrade(c *engine.Conn, l engine.Link, p engine.Protocol) (next engine.Protocol) {
+	old := p.(*h1Conn)
+	if ctx := old.x.ctx; ctx != nil && ctx.switched != nil {
+		next = h.switchProtocols(c, l, old)
+	} else {
+		next = h.upgradeHTTP2(c, l, old)
+	}
+	old.release()
+	old.clear()
+	h1Conns.Put(old)
+	return next
 }
 
 // ParkProtocol implements engine.Host.

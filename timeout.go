@@ -429,6 +429,7 @@ func (ctx *RequestCtx) moveStateTo(to *RequestCtx) {
 	ctx.Response.moveTo(&to.Response)
 	to.receivedAt, to.initTime, to.remoteAddr = ctx.receivedAt, ctx.initTime, ctx.remoteAddr
 	to.hijack, to.hijackNoResponse, to.hijackImmediately = ctx.hijack, ctx.hijackNoResponse, ctx.hijackImmediately
+	to.switched = ctx.switched
 	to.content, to.fullDuplex = ctx.content, ctx.fullDuplex
 	if w := ctx.watch.Load(); w != nil {
 		to.watch.CompareAndSwap(nil, w)
@@ -482,7 +483,7 @@ func (ctx *RequestCtx) abandonRun(run *timedRun) {
 	response := run.ctx.takeTimeoutResponse()
 	ctx.Response.overwriteWith(response.Response)
 	response.moveStreamTo(&ctx.Response)
-	ctx.hijack, ctx.content = nil, nil
+	ctx.hijack, ctx.switched, ctx.content = nil, nil, nil
 }
 
 // releaseRuns releases the contexts of handlers that have returned in time.

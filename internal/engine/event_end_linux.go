@@ -150,6 +150,6 @@ func (c *eventConn) unregister() {
 	}
 	c.NC, c.Set, c.group, c.p = nil, nil, nil, nil
 	c.extra.Store(nil)
-	c.phase, c.drained = eventServing, false
+	c.phase, c.drained, c.paused = eventServing, false, false
 	eventConns.Put(c)
 }

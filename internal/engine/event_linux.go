@@ -107,6 +107,8 @@ type eventConn struct {
 	lingersAfterAlert bool
 	// drained is set if the last read took all that was there
 	drained bool
+	// paused is set if the protocol's last action was Pause: it may have no room for input
+	paused bool
 }
 
 // eventPhase is the next action of a connection, for when its loop calls Serve.
@@ -280,6 +282,9 @@ func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 	}
 	p := c.p
 	asked := false // the protocol needs more than was received
+	if c.paused {
+		c.paused, readable = false, false
+	}
 	for round := 0; ; {
 		next := Flush
 		if c.phase == eventServing {
@@ -306,6 +311,10 @@ func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 			if alive, done := c.await(cache); done {
 				return alive
 			}
+		case Pause:
+			c.paused = true
+			c.limit(waitRead, p.Wait(WaitInput))
+			return true
 		case Flush, FlushIdle:
 			err := c.flush()
 			if err == netloop.ErrAgain {

@@ -198,6 +198,8 @@ func (e *portable) run() (end Action, err error) {
 				return Close, err
 			}
 			idle = !again && (action == FlushIdle || e.p.Idle())
+		case Pause:
+			e.pause()
 		case Hijack:
 			e.hijack()
 			return Hijack, nil
@@ -296,6 +298,7 @@ func (e *portable) ForgetDeadlines(until time.Time) {
 // Interrupt implements Link.
 func (e *portable) Interrupt() {
 	e.interrupted.Store(true)
+	e.shared.resume()
 	if err := e.nc.SetReadDeadline(PastDeadline); err != nil {
 		_ = e.nc.Close()
 	}

@@ -16,6 +16,7 @@ type sharedWrites struct {
 	waits   bool       // the connection's goroutine waits for the end of that
 	ended   chan struct{}
 	timer   *time.Timer
+	resumed chan struct{} // ends a Pause; nil if there was none
 }
 
 const (
@@ -101,6 +102,42 @@ func (s *sharedWrites) wait() {
 	}
 	s.waits = false
 	s.mu.Unlock()
+}
+
+// resume ends a Pause of the connection's goroutine.
+func (s *sharedWrites) resume() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case s.resumed <- struct{}{}:
+	default:
+	}
+}
+
+// pause waits until Interrupt is called or the deadline of the protocol has passed, without
+// reading.
+func (e *portable) pause() {
+	s := &e.shared
+	s.mu.Lock()
+	if s.resumed == nil {
+		s.resumed = make(chan struct{}, 1)
+	}
+	s.mu.Unlock()
+	var passed <-chan time.Time
+	if until := e.p.Wait(WaitInput); !until.IsZero() {
+		timer := time.NewTimer(time.Until(until))
+		defer timer.Stop()
+		passed = timer.C
+	}
+	if !e.interrupted.Load() {
+		select {
+		case <-s.resumed:
+		case <-passed:
+		}
+	}
+	// the deadline of Interrupt is for a Read
+	e.interrupted.Store(false)
+	e.readUntil = PastDeadline
 }
 
 // writeShared is write for a Concurrent protocol: it writes some output, or waits for the

@@ -94,6 +94,9 @@ const (
 	// FlushIdle is Flush if nothing has begun that would be lost, as Idle reports, once the
 	// output is written.
 	FlushIdle
+	// Pause receives nothing until Link.Wake or Link.Interrupt is called, or the deadline of
+	// a WaitInput has passed, and calls Step again. Only Conn.Concurrent protocols return it.
+	Pause
 )
 
 // Wait is the reason why a connection waits.
@@ -137,7 +140,8 @@ type Link interface {
 	// that only does so if mayRead is set.
 	Watch(w Watcher, mayRead bool)
 	Unwatch() (unlimited bool)
-	// Interrupt ends the Read of a goroutine that waits in it. Any goroutine may call it.
+	// Interrupt ends the Read of a goroutine that waits in it, or its Pause. Any goroutine may
+	// call it.
 	Interrupt()
 	// ClaimStalled claims a connection with the protocol p that waits for input without a
 	// goroutine. The caller must call end, which ends the input with an error. end is nil

@@ -40,7 +40,7 @@ var layers = [][]string{
 	{
 		"expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "stackless", "tcplisten",
 	},
-	{"pprofhandler", "reuseport", "internal/servertest"},
+	{"pprofhandler", "reuseport", "internal/servertest", "websocket"},
 	{"prefork"},
 	{"examples/...", "api", "docs", "integrationtests", "internal/importtest"},
 }

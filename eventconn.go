@@ -1,0 +1,623 @@
+package fasthttp
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/engine"
+)
+
+// EventHandler is the protocol that a connection speaks after RequestCtx.SwitchProtocols. A
+// Server calls its methods when something happens on the connection: no goroutine belongs to
+// the connection in between on the event engine, nor does a buffer.
+//
+// The methods are called one after the other, by changing goroutines. They may block:
+// meanwhile output is still sent, and input is received until a buffer is full. Then the peer
+// has to wait. They may call all methods of the EventConn. A panic in one of them is logged and
+// resets the connection.
+type EventHandler interface {
+	// Opened is called once, before the other methods, when the response to the request was
+	// sent.
+	Opened(c *EventConn)
+
+	// Received consumes bytes from the beginning of p, and returns how many. The rest is
+	// passed again, together with further bytes, once more have arrived. p is only valid
+	// until Received returns; Received may change it. A handler that needs more than 64 KiB
+	// to consume any must collect them itself: otherwise the connection ends with
+	// ErrInputNotConsumed.
+	Received(c *EventConn, p []byte) (n int)
+
+	// Drained is called after NotifyDrained, once the peer has taken enough of the output.
+	Drained(c *EventConn)
+
+	// Tick is called at the time set with SetTick.
+	Tick(c *EventConn)
+
+	// ShuttingDown is called once if the server shuts down. Shutdown waits until the
+	// connection has ended, so the handler has to end it.
+	ShuttingDown(c *EventConn)
+
+	// Ended is called once, after all other methods. err is nil after Close, io.EOF if the peer
+	// has ended the connection, net.ErrClosed after Abort, or the error that ended the
+	// connection. Afterwards nothing refers to the EventConn any more.
+	Ended(c *EventConn, err error)
+}
+
+// EventConn is a connection after RequestCtx.SwitchProtocols. It is usually a field of the
+// struct that implements the EventHandler, so that both are one allocation. An EventConn must
+// not be copied, nor used for another connection. All methods may be called concurrently, and
+// none of them waits for the peer. Its zero value is ready for SwitchProtocols; output appended
+// before that is sent after the response.
+type EventConn struct {
+	mu      sync.Mutex
+	c       *engine.Conn
+	link    engine.Link
+	handler EventHandler
+	flow    *eventFlow // nil if there is neither input nor output
+
+	rare *eventRare // nil until it is needed
+
+	next, prev *EventConn // in the list of the server; its lock guards them
+
+	tickAt       eventTime // when Tick is due
+	armed        eventTime // the same, as the engine knows it
+	writeTimeout uint32    // in milliseconds; 0 for none
+	queued       atomic.Uint32
+	state        eventState
+	output       eventOutput
+}
+
+// eventRare is the state that only some of the connections have.
+type eventRare struct {
+	err       error         // why the connection has ended
+	low       uint32        // at how many bytes of output Drained is called
+	progress  chan struct{} // closed when output was written; nil if nothing waits for that
+	corkTimer *time.Timer   // of Cork, or nil
+	endTimer  *time.Timer   // of EndAfter, or nil
+}
+
+// eventTime is a time of clock.Monotonic in milliseconds, which wraps around after seven weeks;
+// 0 is no time.
+type eventTime uint32
+
+const maxEventTime = math.MaxInt32 * time.Millisecond
+
+// eventTimeAfter returns the time after d.
+func eventTimeAfter(d time.Duration) eventTime {
+	d = min(d, maxEventTime)
+	return max(eventTime((clock.Monotonic() + d + time.Millisecond - 1).Milliseconds()), 1)
+}
+
+// left returns how long it is until t.
+func (t eventTime) left() time.Duration {
+	now := clock.Monotonic()
+	return time.Duration(int32(t-eventTime(now.Milliseconds())))*time.Millisecond - now%time.Millisecond
+}
+
+// before reports whether t is before u. Neither is 0.
+func (t eventTime) before(u eventTime) bool { return int32(t-u) < 0 }
+
+// eventState is a set of facts about an EventConn.
+type eventState uint32
+
+const (
+	eventOpened   eventState = 1 << iota // Opened was called
+	eventWorking                         // a goroutine calls the handler
+	eventTaken                           // Received is using the input
+	eventReading                         // the engine may be using the rest of the input buffer
+	eventPaused                          // the engine waits for room in the input buffer
+	eventCorked                          // output waits for the end of the callback
+	eventCorkRuns                        // the timer for that runs
+	eventTicks                           // Tick is due
+	eventStops                           // the server shuts down
+	eventStopSent                        // ShuttingDown was called
+	eventNotifies                        // Drained is to be called
+	eventDrained                         // Drained is due
+	eventEOF                             // nothing more will arrive
+	eventClosing                         // Close was called
+	eventFailed                          // the connection is to be ended at once
+	eventEnded                           // Ended was called
+	eventGone                            // the engine has left the connection
+)
+
+// is reports whether one of the facts in s is true.
+func (c *EventConn) is(s eventState) bool { return c.state&s != 0 }
+
+// eventOutput is the state of the output.
+type eventOutput uint8
+
+const (
+	eventQuiet   eventOutput = iota // the engine was not woken, and does not write
+	eventWoken                      // the engine was woken, or is about to be
+	eventWriting                    // the engine writes
+)
+
+// eventFlow has the input and output of an EventConn.
+type eventFlow struct {
+	in    *bufpool.Buffer // received; the bytes before read are consumed
+	read  int
+	stuck int  // how many of the rest the handler has seen without consuming them
+	full  bool // the last read has filled the buffer
+
+	parts []eventPart // the output, from first on
+	first int
+	sent  int // bytes of the first part that were written
+}
+
+// eventPart is a part of the output: first buf, and then shared, which others may use as well.
+type eventPart struct {
+	buf    *bufpool.Buffer
+	shared []byte
+}
+
+func (p *eventPart) size() int {
+	if p.buf == nil {
+		return len(p.shared)
+	}
+	return len(p.buf.B) + len(p.shared)
+}
+
+const (
+	// maxEventInput is how many bytes a handler may leave unconsumed, and the size of the
+	// buffer while much arrives.
+	maxEventInput = 64 << 10
+	// maxEventPart is the size up to which a buffer for output grows. Larger output begins
+	// another one.
+	maxEventPart = 64 << 10
+	// minShared is the size from which on AppendShared does not copy bytes that have to wait.
+	minShared = 1 << 10
+	// maxQueued is how much output an EventConn holds.
+	maxQueued = 1 << 30
+	// corkTime is how long output waits for the end of a callback.
+	corkTime = 2 * time.Millisecond
+)
+
+var eventFlows = sync.Pool{New: func() any { return new(eventFlow) }}
+
+// SwitchProtocols makes the connection speak another protocol than HTTP (RFC 9110 section 7.8)
+// once the RequestHandler has returned and the response was sent: usually a 101 (Switching
+// Protocols) with an Upgrade field, or a 2xx to CONNECT, which the RequestHandler sets. From
+// then on h gets all bytes that arrive, including the bytes that the client has sent after its
+// request. c must be unused.
+//
+// It differs from Hijack in that no goroutine serves the connection, see EventHandler, and that
+// the connection still belongs to the server: it counts for Concurrency and MaxConnsPerIP,
+// Server.ConnState reports it as active until it is closed, and Shutdown waits for its end. The
+// timeouts and limits of the server for requests and responses do not apply to it.
+//
+// The request ends when the response was sent: h must not use ctx. No method of h is called if
+// Hijack would not call its handler, nor by code that calls a RequestHandler without a Server.
+// With HTTP/2 the response is a 501 instead.
+func (ctx *RequestCtx) SwitchProtocols(c *EventConn, h EventHandler) {
+	c.handler = h
+	ctx.hijack, ctx.hijackNoResponse = refuseSwitched, false
+	ctx.switched = c
+}
+
+// refuseSwitched is the HijackHandler after SwitchProtocols for code without a Server.
+func refuseSwitched(nc net.Conn) { _ = nc.Close() }
+
+// errEventClosed is the error of methods that need an open connection.
+var errEventClosed = fmt.Errorf("fasthttp: %w", net.ErrClosed)
+
+// ErrInputNotConsumed ends a connection whose EventHandler has not consumed anything of 64 KiB.
+var ErrInputNotConsumed = fmt.Errorf("fasthttp: an EventHandler has consumed none of %d bytes", maxEventInput)
+
+// errEventLate is the error of EndAfter.
+var errEventLate = fmt.Errorf("fasthttp: a connection has not ended in time: %w", os.ErrDeadlineExceeded)
+
+// errEventPanic ends a connection whose handler has panicked.
+var errEventPanic = errors.New("fasthttp: an EventHandler has panicked")
+
+// errEventOverflow is the error of Append if the output is too large.
+var errEventOverflow = fmt.Errorf("fasthttp: more than %d bytes of output wait", maxQueued)
+
+// Append appends a copy of head, and then of body, to the output. It is sent after Flush, or
+// when the method of the EventHandler returns that has called Append. Concurrent calls do not
+// mix their bytes. The error is net.ErrClosed once the connection has ended, or Close was
+// called. A caller must limit the output itself, by the result of Queued: there is an error
+// only if more than 1 GiB waits.
+func (c *EventConn) Append(head, body []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := len(head) + len(body)
+	if err := c.mayAppend(n); err != nil || n == 0 {
+		return err
+	}
+	b := c.room(n)
+	b.B = append(append(b.B, head...), body...)
+	c.queued.Add(uint32(n))
+	return nil
+}
+
+// AppendShared is like Append, but does not copy p, unless p is small and has to wait for other
+// output. p must not change from then on.
+func (c *EventConn) AppendShared(p []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.mayAppend(len(p)); err != nil || len(p) == 0 {
+		return err
+	}
+	c.queued.Add(uint32(len(p)))
+	f := c.flowing()
+	last := len(f.parts) - 1
+	switch {
+	case last < f.first || f.parts[last].shared != nil && len(p) >= minShared:
+		f.parts = append(f.parts, eventPart{shared: p})
+	case f.parts[last].shared == nil && len(p) >= minShared:
+		f.parts[last].shared = p
+	default:
+		b := c.room(len(p))
+		b.B = append(b.B, p...)
+	}
+	return nil
+}
+
+func (c *EventConn) mayAppend(n int) error {
+	switch {
+	case c.is(eventClosing | eventFailed | eventEnded | eventGone):
+		return errEventClosed
+	case n > maxQueued-int(c.queued.Load()):
+		return errEventOverflow
+	}
+	return nil
+}
+
+// flowing returns the flow, which it creates if there is none. mu is held.
+func (c *EventConn) flowing() *eventFlow {
+	if c.flow == nil {
+		c.flow = eventFlows.Get().(*eventFlow)
+	}
+	return c.flow
+}
+
+// room returns a buffer with room for n bytes at the end of the output. The engine may be
+// writing the bytes in it, so they stay in their place. mu is held.
+func (c *EventConn) room(n int) *bufpool.Buffer {
+	f := c.flowing()
+	if last := len(f.parts) - 1; last >= f.first && f.parts[last].shared == nil {
+		b := f.parts[last].buf
+		switch {
+		case cap(b.B)-len(b.B) >= n:
+			return b
+		case len(b.B)+n <= maxEventPart && (last > f.first || c.output != eventWriting):
+			b.Grow(n)
+			return b
+		}
+	}
+	b := bufpool.Get(n)
+	f.parts = append(f.parts, eventPart{buf: b})
+	return b
+}
+
+// Write is Append with p, and then Flush. It implements io.Writer.
+func (c *EventConn) Write(p []byte) (int, error) {
+	if err := c.Append(p, nil); err != nil {
+		return 0, err
+	}
+	c.Flush()
+	return len(p), nil
+}
+
+// Flush begins to send the output, as much as the peer takes, and does not wait for the rest.
+func (c *EventConn) Flush() {
+	c.mu.Lock()
+	if c.is(eventCorked) {
+		c.startCorkTimer()
+		c.mu.Unlock()
+		return
+	}
+	wakes := c.wakes()
+	c.mu.Unlock()
+	if wakes {
+		c.push()
+	}
+}
+
+// wakes reports whether the caller must make the engine write, after releasing mu, which is
+// held.
+func (c *EventConn) wakes() bool {
+	if c.output != eventQuiet || c.link == nil || !c.hasOutput() || c.is(eventGone) {
+		return false
+	}
+	c.output = eventWoken
+	return true
+}
+
+func (c *EventConn) hasOutput() bool { return c.flow != nil && len(c.flow.parts) > c.flow.first }
+
+// push makes the engine write. The caller may hold a lock of the application, so push calls
+// neither the handler nor a Write that waits.
+func (c *EventConn) push() {
+	if c.link.HasReadGoroutine() || !c.link.Push() {
+		go c.link.Wake()
+	}
+}
+
+// rouse makes the engine write, and call Step.
+func (c *EventConn) rouse() {
+	c.link.Wake()
+	c.link.Interrupt()
+}
+
+// Cork makes the calls of Flush wait for Uncork, for the end of the method of the EventHandler
+// that is being called, or for about 2 ms, whichever is first. Answers to many messages that
+// have arrived together are then sent together. It has no effect outside of such a method.
+func (c *EventConn) Cork() { c.setCorked(true) }
+
+// Uncork ends the effect of Cork. It does not call Flush.
+func (c *EventConn) Uncork() { c.setCorked(false) }
+
+func (c *EventConn) setCorked(on bool) {
+	c.mu.Lock()
+	switch {
+	case !on && c.inlines():
+		// the goroutine that calls the handler itself writes afterwards
+	case on && c.is(eventWorking):
+		c.state |= eventCorked
+	default:
+		c.state &^= eventCorked
+	}
+	c.mu.Unlock()
+}
+
+// inlines reports whether a goroutine of the connection calls the handler. mu is held.
+func (c *EventConn) inlines() bool {
+	return c.link != nil && c.link.HasReadGoroutine() && c.is(eventWorking)
+}
+
+// startCorkTimer limits the time for which output waits. mu is held.
+func (c *EventConn) startCorkTimer() {
+	if c.is(eventCorkRuns) || !c.hasOutput() {
+		return
+	}
+	c.state |= eventCorkRuns
+	if x := c.more(); x.corkTimer == nil {
+		x.corkTimer = time.AfterFunc(corkTime, c.checkCork)
+	} else {
+		x.corkTimer.Reset(corkTime)
+	}
+}
+
+// checkCork is called by the timer: it makes the engine write if a method of the handler still
+// runs.
+func (c *EventConn) checkCork() {
+	c.mu.Lock()
+	c.state &^= eventCorkRuns
+	wakes := c.is(eventCorked) && c.wakes()
+	c.mu.Unlock()
+	if wakes {
+		c.push()
+	}
+}
+
+// Queued returns how many bytes of output wait to be written to the connection. The peer may
+// not have received the others yet.
+func (c *EventConn) Queued() int { return int(c.queued.Load()) }
+
+// NotifyDrained makes the server call Drained of the EventHandler once, when no more than n
+// bytes of output wait.
+func (c *EventConn) NotifyDrained(n int) {
+	c.mu.Lock()
+	c.more().low = uint32(min(max(n, 0), maxQueued))
+	c.state |= eventNotifies
+	works := c.checkDrained()
+	c.mu.Unlock()
+	if works {
+		go c.work(false)
+	}
+}
+
+// checkDrained checks whether Drained is due, and reports whether the caller must call work. mu
+// is held.
+func (c *EventConn) checkDrained() (works bool) {
+	if !c.is(eventNotifies) || c.queued.Load() > c.rare.low {
+		return false
+	}
+	c.state = c.state&^eventNotifies | eventDrained
+	return c.link != nil && !c.is(eventWorking)
+}
+
+// WaitQueued waits until no more than n bytes of output wait. It returns the error of ctx if ctx
+// ends before, and net.ErrClosed once the connection has ended. Unlike the other methods, it waits
+// for the peer. A method of the EventHandler may call it.
+func (c *EventConn) WaitQueued(ctx context.Context, n int) error {
+	for {
+		c.mu.Lock()
+		switch {
+		case c.is(eventFailed | eventGone):
+			c.mu.Unlock()
+			return errEventClosed
+		case int(c.queued.Load()) <= n:
+			c.mu.Unlock()
+			return nil
+		}
+		x := c.more()
+		if x.progress == nil {
+			x.progress = make(chan struct{})
+		}
+		progress, wakes := x.progress, c.wakes()
+		c.mu.Unlock()
+		if wakes {
+			c.push()
+		}
+		select {
+		case <-progress:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// signalProgress wakes the callers of WaitQueued. mu is held.
+func (c *EventConn) signalProgress() {
+	if c.rare != nil && c.rare.progress != nil {
+		close(c.rare.progress)
+		c.rare.progress = nil
+	}
+}
+
+// more returns the rare state, which it creates if there is none. mu is held.
+func (c *EventConn) more() *eventRare {
+	if c.rare == nil {
+		c.rare = new(eventRare)
+	}
+	return c.rare
+}
+
+// err returns why the connection has ended, or nil. mu is held.
+func (c *EventConn) err() error {
+	if c.rare == nil {
+		return nil
+	}
+	return c.rare.err
+}
+
+// setErr records why the connection ends, unless there is a reason already. mu is held.
+func (c *EventConn) setErr(err error) {
+	if x := c.more(); x.err == nil {
+		x.err = err
+	}
+}
+
+// SetTick makes the server call Tick of the EventHandler after d, instead of at the time set
+// before. If d is 0 or less, it is not called. The resolution is a few
+// milliseconds, and the maximum is 24 days.
+func (c *EventConn) SetTick(d time.Duration) {
+	c.mu.Lock()
+	c.tickAt = 0
+	if d > 0 {
+		c.tickAt = eventTimeAfter(d)
+	}
+	rouses := c.link != nil && !c.is(eventWorking|eventGone) && c.isLate()
+	c.mu.Unlock()
+	if rouses {
+		go c.rouse()
+	}
+}
+
+// isLate reports whether the engine would call too late for the next Tick. mu is held.
+func (c *EventConn) isLate() bool {
+	return c.tickAt != 0 && (c.armed == 0 || c.tickAt.before(c.armed))
+}
+
+// EndAfter makes the connection end after d at the latest, as Abort does, even if a method of
+// the EventHandler blocks or output waits: the error is os.ErrDeadlineExceeded. If d is 0 or
+// less, there is no such limit any more.
+func (c *EventConn) EndAfter(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.rare != nil && c.rare.endTimer != nil {
+		c.rare.endTimer.Stop()
+		c.rare.endTimer = nil
+	}
+	if d > 0 && !c.is(eventGone) {
+		c.more().endTimer = time.AfterFunc(d, func() { c.fail(errEventLate) })
+	}
+}
+
+// SetWriteTimeout limits how long the peer may take to accept 64 KiB of output. The connection
+// ends when that time is over. If d is 0 or less, which is the default, there is no limit. It
+// applies to waits that begin later.
+func (c *EventConn) SetWriteTimeout(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.writeTimeout = uint32(min(max(d, 0), maxEventTime).Milliseconds())
+	if d > 0 {
+		c.writeTimeout = max(c.writeTimeout, 1)
+	}
+}
+
+// Close ends the connection after all output was sent. Bytes that arrive from now on are
+// discarded. It returns nil.
+func (c *EventConn) Close() error {
+	c.mu.Lock()
+	rouses := !c.is(eventClosing|eventGone) && c.link != nil
+	c.state |= eventClosing
+	c.mu.Unlock()
+	if rouses {
+		go c.rouse()
+	}
+	return nil
+}
+
+// Abort ends the connection at once: the peer gets a reset.
+func (c *EventConn) Abort() { c.fail(errEventClosed) }
+
+// fail resets the connection because of err.
+func (c *EventConn) fail(err error) {
+	c.mu.Lock()
+	resets := c.setFailed(err)
+	c.mu.Unlock()
+	if resets {
+		c.reset()
+	}
+}
+
+// setFailed records that the connection has failed. It reports whether the caller must call
+// reset. mu is held.
+func (c *EventConn) setFailed(err error) (resets bool) {
+	resets = !c.is(eventFailed|eventGone) && c.link != nil
+	c.state |= eventFailed
+	c.setErr(err)
+	c.signalProgress()
+	return resets
+}
+
+// reset ends the connection below the engine, which finds out when it reads or writes.
+func (c *EventConn) reset() {
+	c.c.Abort()
+	_ = c.c.Set.Host.Transport(c.c.NC).Close()
+	go c.rouse()
+}
+
+// RemoteAddr returns the address of the client. It is never nil. Once the connection has ended,
+// it may be 0.0.0.0 if it was not called before.
+func (c *EventConn) RemoteAddr() net.Addr {
+	if nc := c.netConn(); nc != nil {
+		if addr := nc.RemoteAddr(); addr != nil {
+			return addr
+		}
+	}
+	return zeroTCPAddr
+}
+
+// LocalAddr returns the server's address of the connection, in the same way.
+func (c *EventConn) LocalAddr() net.Addr {
+	if nc := c.netConn(); nc != nil {
+		if addr := nc.LocalAddr(); addr != nil {
+			return addr
+		}
+	}
+	return zeroTCPAddr
+}
+
+// TLSConnectionState returns the state of a TLS connection, or nil for another connection.
+func (c *EventConn) TLSConnectionState() *tls.ConnectionState {
+	over, ok := c.netConn().(connTLSer)
+	if !ok {
+		return nil
+	}
+	state := over.ConnectionState()
+	return &state
+}
+
+// netConn returns the connection, or nil before Opened.
+func (c *EventConn) netConn() net.Conn {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.c == nil {
+		return nil
+	}
+	return c.c.NC
+}

@@ -1,0 +1,4 @@
+package websocket
+
+// Conn is a WebSocket connection.
+type Conn struct{}

@@ -1,0 +1,146 @@
+package websocket
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/valyala/fasthttp/internal/ws"
+)
+
+// Group is a set of sockets to which messages are sent, such as a room of a chat. The zero value
+// is an empty Group. All methods may be called concurrently, also by the functions of a Handler.
+// A Group must not be copied.
+type Group struct {
+	mu    sync.Mutex
+	now   *roster
+	index map[*Socket]int // the place of each member in now
+}
+
+// roster is a list of members. It does not change while there are readers.
+type roster struct {
+	members []*Socket
+	readers int
+}
+
+// Join adds a socket to the group, unless it is a member already. It returns false if the
+// connection of the socket has ended. A socket leaves its groups when its connection ends, before
+// Handler.OnClose is called.
+func (g *Group) Join(s *Socket) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if _, is := g.index[s]; is {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state&socketEnded != 0 {
+		return false
+	}
+	x := s.more()
+	x.groups = append(x.groups, g)
+	if g.index == nil {
+		g.index = make(map[*Socket]int)
+	}
+	r := g.changing()
+	g.index[s] = len(r.members)
+	r.members = append(r.members, s)
+	return true
+}
+
+// changing returns a list of the members that may be changed. mu is held.
+func (g *Group) changing() *roster {
+	if g.now == nil {
+		g.now = new(roster)
+	}
+	if g.now.readers > 0 {
+		g.now = &roster{members: slices.Clone(g.now.members)}
+	}
+	return g.now
+}
+
+// Leave removes a socket from the group. It does nothing if the socket is not a member.
+func (g *Group) Leave(s *Socket) {
+	g.remove(s)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.extra == nil {
+		return
+	}
+	if i := slices.Index(s.extra.groups, g); i >= 0 {
+		s.extra.groups = slices.Delete(s.extra.groups, i, i+1)
+	}
+}
+
+// remove removes a socket from the list of members.
+func (g *Group) remove(s *Socket) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	at, is := g.index[s]
+	if !is {
+		return
+	}
+	delete(g.index, s)
+	r := g.changing()
+	last := len(r.members) - 1
+	if moved := r.members[last]; moved != s {
+		r.members[at] = moved
+		g.index[moved] = at
+	}
+	r.members[last] = nil
+	r.members = r.members[:last]
+}
+
+// Len returns the number of members.
+func (g *Group) Len() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.index)
+}
+
+// Broadcast sends a message to each member, as Socket.Send does: it waits for none of them, so a
+// slow reader does not delay the others. The message is encoded once, and the members share its
+// memory. It returns the number of members to which the message was sent, and of those that were
+// skipped because their queue is full; members whose connection is closing count as neither.
+//
+// onFull is called for each skipped member, unless it is nil. It may close the socket, or remove
+// it from the group.
+func (g *Group) Broadcast(m Message, onFull func(s *Socket)) (sent, skipped int) {
+	if m.Type != TextMessage && m.Type != BinaryMessage || g.Len() == 0 {
+		return 0, 0
+	}
+	return g.broadcast(ws.Prepare(ws.Head{Opcode: ws.Opcode(m.Type), Fin: true}, m.Data), onFull)
+}
+
+// BroadcastPrepared is Broadcast for a message that is sent to several groups.
+func (g *Group) BroadcastPrepared(m *PreparedMessage, onFull func(s *Socket)) (sent, skipped int) {
+	return g.broadcast(m.frame, onFull)
+}
+
+func (g *Group) broadcast(p *ws.Prepared, onFull func(s *Socket)) (sent, skipped int) {
+	g.mu.Lock()
+	r := g.now
+	if r == nil {
+		g.mu.Unlock()
+		return 0, 0
+	}
+	r.readers++
+	members := r.members
+	g.mu.Unlock()
+	defer func() {
+		g.mu.Lock()
+		r.readers--
+		g.mu.Unlock()
+	}()
+	for _, s := range members {
+		switch s.sendFrame(p) {
+		case nil:
+			sent++
+		case ErrQueueFull:
+			skipped++
+			if onFull != nil {
+				onFull(s)
+			}
+		}
+	}
+	return sent, skipped
+}

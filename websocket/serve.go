@@ -1,0 +1,170 @@
+package websocket
+
+import (
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/ws"
+)
+
+// Handler has the functions that are called for the sockets of Upgrader.Serve, and their
+// settings. One Handler serves any number of sockets. It must not be copied, and its fields must
+// not be changed after first use. Functions that are nil are not called.
+//
+// The functions for one socket are called one after the other, by changing goroutines; for
+// several sockets they are called concurrently. They may block: meanwhile the socket still sends,
+// but it handles no further messages. A panic in one of them is logged and ends the socket.
+type Handler struct {
+	// OnOpen is called first, after the opening handshake.
+	OnOpen func(s *Socket)
+
+	// OnMessage is called with each message, in the order in which they have arrived. m.Data is
+	// only valid until OnMessage returns; OnMessage may change it.
+	OnMessage func(s *Socket, m Message)
+
+	// OnDrain is called once after a Send has failed with ErrQueueFull, when no more than half of
+	// MaxQueue waits.
+	OnDrain func(s *Socket)
+
+	// OnClose is called last. code is the status code of the Close frame of the peer:
+	// CloseNoStatusReceived if the frame has none, and CloseAbnormalClosure if there was no
+	// frame; or the code that was sent to the peer after a fault of the peer. err is a *CloseError
+	// with code and reason if the peer has sent a Close frame, and otherwise the fault, or the
+	// error that has ended the connection.
+	OnClose func(s *Socket, code int, err error)
+
+	// MaxMessage is the maximum size of a message that is received, in bytes. If it is 0,
+	// Upgrader.ReadLimit applies. A negative value means no limit. A socket whose peer exceeds it
+	// is closed with the code CloseMessageTooBig.
+	MaxMessage int64
+
+	// MaxQueue is how many bytes may wait in the queue of a socket that its peer does not read.
+	// Send fails if its message would exceed that, unless nothing waits. The default is 1 MiB; the
+	// most is 1 GiB, which is also the meaning of a negative value.
+	MaxQueue int
+
+	// PingInterval and PongTimeout find peers that have gone: if nothing has arrived for
+	// PingInterval, which varies by a fifth, the peer gets a Ping frame, and if nothing arrives
+	// for PongTimeout after that, the connection is reset. The defaults are the fields of the
+	// Upgrader with these names; if both intervals are 0, there are no Ping frames. Negative means
+	// never. The time does not count while OnMessage blocks.
+	PingInterval time.Duration
+	PongTimeout  time.Duration
+
+	// WriteTimeout is how long a peer may take to accept 64 KiB, before the connection is reset.
+	// The default is 15 seconds; negative means no limit.
+	WriteTimeout time.Duration
+
+	// CloseTimeout is how long the closing handshake may take: sending the queue and the Close
+	// frame, and waiting for the Close frame of the peer. The default is Upgrader.CloseTimeout. If
+	// it is negative, the server sends its Close frame and does not wait for the frame of the peer.
+	CloseTimeout time.Duration
+
+	settings atomic.Pointer[socketSettings]
+}
+
+// Message is a message that was received.
+type Message struct {
+	Type int    // TextMessage or BinaryMessage
+	Data []byte // of a text message, UTF-8
+}
+
+// socketSettings are the settings of a Handler for the sockets of an Upgrader.
+type socketSettings struct {
+	socketTerms
+	handler *Handler
+	limits  ws.Limits
+}
+
+// socketTerms are the settings from which the others follow.
+type socketTerms struct {
+	message                        int64
+	queue                          int
+	ping, pong, write, closingTime time.Duration
+}
+
+const (
+	defaultQueue        = 1 << 20
+	maxQueue            = 1 << 30
+	defaultWriteTimeout = 15 * time.Second
+)
+
+// settingsFor returns the settings for sockets of u.
+func (h *Handler) settingsFor(u *Upgrader) *socketSettings {
+	terms := socketTerms{
+		message:     either(h.MaxMessage, u.ReadLimit, DefaultReadLimit),
+		queue:       either(h.MaxQueue, 0, defaultQueue),
+		ping:        max(either(h.PingInterval, u.PingInterval, 0), 0),
+		pong:        max(either(h.PongTimeout, u.PongTimeout, 0), 0),
+		write:       max(either(h.WriteTimeout, 0, defaultWriteTimeout), 0),
+		closingTime: either(h.CloseTimeout, u.CloseTimeout, DefaultCloseTimeout),
+	}
+	if terms.queue < 0 {
+		terms.queue = maxQueue
+	}
+	terms.queue = min(terms.queue, maxQueue)
+	if terms.pong == 0 {
+		terms.pong = terms.ping
+	}
+	if old := h.settings.Load(); old != nil && old.socketTerms == terms {
+		return old
+	}
+	s := &socketSettings{socketTerms: terms, handler: h, limits: ws.Limits{Message: terms.message}}
+	s.limits.Fill()
+	h.settings.Store(s)
+	return s
+}
+
+// either returns the first of its arguments that is not 0.
+func either[T int | int64 | time.Duration](a, b, c T) T {
+	switch {
+	case a != 0:
+		return a
+	case b != 0:
+		return b
+	}
+	return c
+}
+
+// limit returns the limit of an Assembler.
+func (s *socketSettings) limit() int64 {
+	if s.message < 0 {
+		return math.MaxInt64
+	}
+	return s.message
+}
+
+// Serve upgrades the connection of the request, and calls the functions of h for what happens on
+// it from then on. No goroutine belongs to the socket on the event engine, and no buffer while
+// nothing arrives and nothing waits to be sent: an idle socket takes about 500 bytes. Socket.Data
+// returns data.
+//
+// If the request is not a valid opening handshake, Serve makes ctx.Response the refusal, and
+// returns a HandshakeError. Otherwise the upgrade happens when the RequestHandler has returned.
+// The request ends then: the functions of h must not use ctx.
+//
+// The connection still belongs to the server: Shutdown closes each socket with the code
+// CloseGoingAway after the message that is being handled, and waits for the end of the closing
+// handshakes. Messages are not compressed: the socket declines permessage-deflate, whatever
+// Upgrader.EnableCompression is.
+func (u *Upgrader) Serve(ctx *fasthttp.RequestCtx, h *Handler, data any) error {
+	plain := u
+	if u.EnableCompression {
+		without := *u
+		without.EnableCompression = false
+		plain = &without
+	}
+	agreed, err := plain.handshake(ctx)
+	if err != nil {
+		return err
+	}
+	s := &Socket{settings: h.settingsFor(u), data: data}
+	if agreed.subprotocol != "" {
+		s.extra = &socketExtra{subprotocol: agreed.subprotocol}
+	}
+	s.ws.Init(ws.Server, &s.settings.limits, ws.Extensions{})
+	ctx.SwitchProtocols(&s.conn, (*socketEvents)(s))
+	return nil
+}

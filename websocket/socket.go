@@ -1,0 +1,262 @@
+package websocket
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/ws"
+)
+
+// Socket is a connection of Upgrader.Serve. All methods may be called concurrently, and only
+// SendWait waits for the peer. A Socket can be kept after its end: its methods then return
+// errors.
+type Socket struct {
+	conn     fasthttp.EventConn
+	mu       sync.Mutex
+	ws       ws.Conn
+	settings *socketSettings
+	data     any
+	parts    *ws.Assembler // of a message in several parts, or nil
+	extra    *socketExtra  // what only some sockets have, or nil
+	state    socketState
+}
+
+// socketExtra is the state that only some sockets have.
+type socketExtra struct {
+	subprotocol string
+	groups      []*Group // of which the socket is a member
+
+	fault  error // why the socket closes, or nil
+	closed *CloseError
+}
+
+// socketState is a set of facts about a Socket.
+type socketState uint8
+
+const (
+	socketHeard  socketState = 1 << iota // something has arrived since the last Tick
+	socketPinged                         // a Ping frame was sent, and nothing has arrived since then
+	socketLate                           // and the time for the answer is over
+
+	socketEnded // the connection has ended
+)
+
+// ErrQueueFull reports that a message was not sent, because too much waits for the peer.
+var ErrQueueFull = errors.New("websocket: the queue of the socket is full")
+
+// ErrPongTimeout ends a socket whose peer has not answered a Ping frame in time.
+var ErrPongTimeout = fmt.Errorf("websocket: the peer has not answered a ping: %w", os.ErrDeadlineExceeded)
+
+var errMessageType = errors.New("websocket: a message is of type TextMessage or BinaryMessage")
+
+// more returns the extra state, which it creates if there is none. mu is held.
+func (s *Socket) more() *socketExtra {
+	if s.extra == nil {
+		s.extra = new(socketExtra)
+	}
+	return s.extra
+}
+
+// Data returns the value given to Upgrader.Serve.
+func (s *Socket) Data() any { return s.data }
+
+// Subprotocol returns the subprotocol that server and client have agreed on, or "".
+func (s *Socket) Subprotocol() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.extra == nil {
+		return ""
+	}
+	return s.extra.subprotocol
+}
+
+// RemoteAddr returns the address of the peer. It is never nil.
+func (s *Socket) RemoteAddr() net.Addr { return s.conn.RemoteAddr() }
+
+// LocalAddr returns the server's address of the connection. It is never nil.
+func (s *Socket) LocalAddr() net.Addr { return s.conn.LocalAddr() }
+
+// TLSConnectionState returns the state of a TLS connection, or nil for another connection.
+func (s *Socket) TLSConnectionState() *tls.ConnectionState { return s.conn.TLSConnectionState() }
+
+// Queued returns how many bytes wait to be sent.
+func (s *Socket) Queued() int { return s.conn.Queued() }
+
+// Send sends a message of type TextMessage or BinaryMessage with a copy of payload. It does not
+// check that text is UTF-8. It never waits: if the peer does not read, the message waits in the
+// queue of the socket, in the order of the calls. Messages sent by OnMessage may be held for about
+// 2 ms, to be sent together with the answers to messages that have arrived as well.
+//
+// The error is ErrQueueFull if Handler.MaxQueue does not permit that, ErrCloseSent after Close, or
+// net.ErrClosed if the connection has ended.
+func (s *Socket) Send(messageType int, payload []byte) error {
+	if messageType != TextMessage && messageType != BinaryMessage {
+		return errMessageType
+	}
+	h := ws.Head{Opcode: ws.Opcode(messageType), Fin: true}
+	var room [ws.MaxHead]byte
+	s.mu.Lock()
+	err := s.admit(h, payload)
+	if err == nil {
+		err = s.conn.Append(ws.AppendHead(room[:0], h, len(payload)), payload)
+	}
+	s.mu.Unlock()
+	if err == nil {
+		s.conn.Flush()
+	}
+	return err
+}
+
+// SendPrepared is Send for a message that many sockets send. The sockets share the memory of the
+// message.
+func (s *Socket) SendPrepared(m *PreparedMessage) error { return s.sendFrame(m.frame) }
+
+func (s *Socket) sendFrame(p *ws.Prepared) error {
+	s.mu.Lock()
+	err := s.admit(p.Head(), p.Payload())
+	if err == nil {
+		err = s.conn.AppendShared(p.Frame())
+	}
+	s.mu.Unlock()
+	if err == nil {
+		s.conn.Flush()
+	}
+	return err
+}
+
+// admit checks whether a message may be sent, which the caller then appends. mu is held.
+func (s *Socket) admit(h ws.Head, payload []byte) error {
+	if s.state&socketEnded != 0 {
+		return net.ErrClosed
+	}
+	if n := s.conn.Queued(); n > 0 && n+len(payload) > s.settings.queue {
+		s.conn.NotifyDrained(s.settings.queue / 2)
+		return ErrQueueFull
+	}
+	if err := s.ws.Admit(h, payload); err != nil {
+		return ErrCloseSent
+	}
+	return nil
+}
+
+// SendWait is Send that waits, until ctx ends, while the queue is full. It then returns the error
+// of ctx.
+func (s *Socket) SendWait(ctx context.Context, messageType int, payload []byte) error {
+	for {
+		err := s.Send(messageType, payload)
+		if err != ErrQueueFull {
+			return err
+		}
+		if err := s.conn.WaitQueued(ctx, max(s.settings.queue-len(payload), 0)); err != nil {
+			return err
+		}
+	}
+}
+
+// Ping sends a Ping frame with a payload of at most 125 bytes. The Pong frame that answers it is
+// not reported.
+func (s *Socket) Ping(payload []byte) error {
+	s.mu.Lock()
+	err := s.control(ws.Ping, payload)
+	s.mu.Unlock()
+	if err == nil {
+		s.conn.Flush()
+	}
+	return err
+}
+
+// control appends a control frame. mu is held.
+func (s *Socket) control(opcode ws.Opcode, payload []byte) error {
+	var room [ws.MaxHead + ws.MaxControl]byte
+	b, err := s.ws.Send(room[:0], ws.Head{Opcode: opcode, Fin: true}, payload)
+	switch {
+	case err == nil:
+		return s.conn.Append(b, nil)
+	case err == ws.ErrClosing:
+		return ErrCloseSent
+	}
+	return err
+}
+
+// Close begins the closing handshake: it sends a Close frame after everything that was sent
+// before, with a code such as CloseNormalClosure and a reason of at most 123 bytes of UTF-8. The
+// connection ends when the peer has answered, or after Handler.CloseTimeout. Meanwhile messages of
+// the peer are still handled, but nothing more is sent. OnClose is called at the end.
+//
+// The error is ErrCloseSent if it was called before, or if the peer has begun the closing
+// handshake.
+func (s *Socket) Close(code int, reason string) error {
+	s.mu.Lock()
+	err := s.close(ws.Code(code), reason)
+	s.mu.Unlock()
+	if err == nil {
+		s.conn.Flush()
+	}
+	return err
+}
+
+// close sends a Close frame. mu is held.
+func (s *Socket) close(code ws.Code, reason string) error {
+	if s.state&socketEnded != 0 {
+		return net.ErrClosed
+	}
+	var room [ws.MaxHead + ws.MaxControl]byte
+	b, err := s.ws.SendClose(room[:0], code, reason, 0)
+	if err != nil {
+		if err == ws.ErrClosing {
+			err = ErrCloseSent
+		}
+		return err
+	}
+	if err := s.conn.Append(b, nil); err != nil {
+		return err
+	}
+	limit := s.settings.closingTime
+	if limit > 0 {
+		s.conn.EndAfter(limit)
+	} else {
+		s.conn.EndAfter(DefaultCloseTimeout)
+	}
+	if limit < 0 || s.ws.Phase() == ws.Closed {
+		_ = s.conn.Close()
+	}
+	return nil
+}
+
+// Abort ends the connection at once, without a closing handshake.
+func (s *Socket) Abort() { s.conn.Abort() }
+
+// fail records why the socket closes, unless there is a reason already. mu is held.
+func (s *Socket) fail(err error) {
+	if x := s.more(); x.fault == nil {
+		x.fault = err
+	}
+}
+
+// outcome returns the arguments of OnClose. mu is held, and err is the error of the connection.
+func (s *Socket) outcome(err error) (code int, reason error) {
+	if err == nil || err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	x := s.extra
+	if x == nil {
+		return CloseAbnormalClosure, err
+	}
+	if fault, ok := errors.AsType[*ws.Error](x.fault); ok {
+		return int(fault.Code), fault
+	}
+	switch {
+	case x.closed != nil:
+		return x.closed.Code, x.closed
+	case x.fault != nil:
+		err = x.fault
+	}
+	return CloseAbnormalClosure, err
+}

@@ -1,0 +1,202 @@
+package websocket
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/ws"
+)
+
+// socketEvents is a Socket as the server sees it.
+type socketEvents Socket
+
+var _ fasthttp.EventHandler = (*socketEvents)(nil)
+
+var assemblers = sync.Pool{New: func() any { return new(ws.Assembler) }}
+
+// pongGrace is how long a peer has after the time for its answer is over: the answer may have
+// arrived while OnMessage was blocking.
+const pongGrace = 100 * time.Millisecond
+
+// Opened implements fasthttp.EventHandler.
+func (e *socketEvents) Opened(c *fasthttp.EventConn) {
+	s := (*Socket)(e)
+	c.SetWriteTimeout(s.settings.write)
+	s.tickAfter(s.settings.ping)
+	if f := s.settings.handler.OnOpen; f != nil {
+		f(s)
+	}
+}
+
+// tickAfter makes the server call Tick after about d. It varies, so that sockets that were opened
+// together do not wake together.
+func (s *Socket) tickAfter(d time.Duration) {
+	if d > 0 {
+		s.conn.SetTick(d - time.Duration(rand.Int64N(int64(d/5)+1)))
+	}
+}
+
+// Received implements fasthttp.EventHandler.
+func (e *socketEvents) Received(c *fasthttp.EventConn, p []byte) (n int) {
+	s := (*Socket)(e)
+	corked := false
+	for {
+		var ev ws.Event
+		size, err := s.feed(p[n:], &ev)
+		n += size
+		if err != nil {
+			return len(p)
+		}
+		switch ev.Opcode {
+		case ws.Continuation:
+			return n
+		case ws.Text, ws.Binary:
+			// answers wait for those to the messages that have arrived as well
+			if more := n < len(p); more != corked {
+				corked = more
+				if corked {
+					c.Cork()
+				} else {
+					c.Uncork()
+				}
+			}
+			if !s.add(&ev) {
+				return len(p)
+			}
+		}
+	}
+}
+
+// feed passes received bytes to the ws.Conn, and answers control frames.
+func (s *Socket) feed(p []byte, ev *ws.Event) (n int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state = s.state&^(socketPinged|socketLate) | socketHeard
+	n, err = s.ws.Feed(p, ev)
+	if err != nil {
+		s.failFor(err.(*ws.Error))
+		return n, err
+	}
+	switch ev.Opcode {
+	case ws.Ping:
+		// there is nothing to answer after a Close frame
+		_ = s.control(ws.Pong, ev.Payload)
+	case ws.Close:
+		s.more().closed = &CloseError{int(ev.Code), string(ev.Payload)}
+		if s.ws.Phase() == ws.Closed {
+			_ = s.conn.Close()
+			break
+		}
+		// the answer has the same code (RFC 6455 section 5.5.1)
+		_ = s.close(ev.Code, "")
+	}
+	return n, nil
+}
+
+// failFor closes the socket for a fault of the peer. mu is held.
+func (s *Socket) failFor(fault *ws.Error) {
+	if s.extra != nil && s.extra.fault != nil {
+		return
+	}
+	s.fail(fault)
+	_ = s.close(fault.Code, "")
+	_ = s.conn.Close()
+}
+
+// add handles a part of a message, and calls OnMessage if it is the last one. It returns false if
+// the message is too large.
+func (s *Socket) add(ev *ws.Event) bool {
+	f := s.settings.handler.OnMessage
+	if ev.First && ev.End {
+		if f != nil {
+			f(s, Message{int(ev.Opcode), ev.Payload})
+		}
+		return true
+	}
+	if s.parts == nil {
+		s.parts = assemblers.Get().(*ws.Assembler)
+		s.parts.Limit = s.settings.limit()
+	}
+	data, err := s.parts.Add(ev)
+	if err != nil {
+		s.mu.Lock()
+		s.failFor(ws.ErrMessageSize)
+		s.mu.Unlock()
+		return false
+	}
+	if !ev.End {
+		return true
+	}
+	if f != nil {
+		f(s, Message{int(ev.Opcode), data})
+	}
+	s.dropParts()
+	return true
+}
+
+// dropParts releases the memory of a message in several parts.
+func (s *Socket) dropParts() {
+	if s.parts != nil {
+		s.parts.Release()
+		assemblers.Put(s.parts)
+		s.parts = nil
+	}
+}
+
+// Drained implements fasthttp.EventHandler.
+func (e *socketEvents) Drained(*fasthttp.EventConn) {
+	s := (*Socket)(e)
+	if f := s.settings.handler.OnDrain; f != nil {
+		f(s)
+	}
+}
+
+// Tick implements fasthttp.EventHandler.
+func (e *socketEvents) Tick(c *fasthttp.EventConn) {
+	s := (*Socket)(e)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.state&socketHeard != 0:
+		s.state &^= socketHeard
+		s.tickAfter(s.settings.ping)
+	case s.state&socketLate != 0:
+		s.fail(ErrPongTimeout)
+		c.Abort()
+	case s.state&socketPinged != 0:
+		s.state |= socketLate
+		c.SetTick(pongGrace)
+	default:
+		if s.control(ws.Ping, nil) == nil {
+			s.state |= socketPinged
+			c.SetTick(s.settings.pong)
+		}
+	}
+}
+
+// ShuttingDown implements fasthttp.EventHandler.
+func (e *socketEvents) ShuttingDown(*fasthttp.EventConn) {
+	_ = (*Socket)(e).Close(CloseGoingAway, "")
+}
+
+// Ended implements fasthttp.EventHandler.
+func (e *socketEvents) Ended(_ *fasthttp.EventConn, err error) {
+	s := (*Socket)(e)
+	s.mu.Lock()
+	s.state |= socketEnded
+	code, reason := s.outcome(err)
+	var groups []*Group
+	if s.extra != nil {
+		groups, s.extra.groups = s.extra.groups, nil
+	}
+	s.mu.Unlock()
+	s.dropParts()
+	for _, g := range groups {
+		g.remove(s)
+	}
+	if f := s.settings.handler.OnClose; f != nil {
+		f(s, code, reason)
+	}
+}
