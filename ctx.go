@@ -78,6 +78,7 @@ type RequestCtx struct {
 	used            bool          // since the last reset
 
 	freeOutput        *bufpool.Buffer // for output, which the pool of contexts keeps with the context
+	onShutdown        *shutdownFunc   // the function given last to OnShutdown
 	hijack            HijackHandler
 	switched          *EventConn // see SwitchProtocols, which sets hijack as well
 	hijackNoResponse  bool
@@ -94,6 +95,9 @@ func newRequestCtx(s *Server) *RequestCtx {
 
 // reset makes the context ready for the next request of its connection.
 func (ctx *RequestCtx) reset() {
+	if ctx.onShutdown != nil {
+		ctx.endShutdownFuncs()
+	}
 	ctx.Request.closeValues()
 	poisonRequest(&ctx.Request)
 	poisonResponse(&ctx.Response)
@@ -146,6 +150,7 @@ func (ctx *RequestCtx) reset() {
 func (ctx *RequestCtx) discard() {
 	// a panic in a Close of the application matters no more than the one before it
 	defer func() { _ = recover() }()
+	ctx.endShutdownFuncs()
 	_ = ctx.Response.body.closeStream()
 	ctx.Request.RemoveMultipartFormFiles()
 	ctx.Request.values.Reset()

@@ -226,3 +226,48 @@ func (ctx *RequestCtx) Err() error {
 		return nil
 	}
 }
+
+// OnShutdown makes a shutdown of the server call f, in a goroutine, as soon as it begins.
+// Shutdown waits until f has returned, ShutdownWithContext until its context ends. f is for
+// requests that last long, such as streams of events, and hijacked connections, for which
+// Shutdown does not wait otherwise: f asks the peer, or the handler, to end, and may wait
+// for that. See Done for a channel that a shutdown closes.
+//
+// The context passed to f is canceled when the context of the shutdown ends, when f returns,
+// and when the request ends: when its response was sent, or when its HijackHandler returns.
+// f is not called after the end of the request, and not more than once. If the server shuts
+// down already, OnShutdown calls f at once, in a goroutine.
+//
+// stop makes f not be called. It reports whether it has done so: it returns false if f was
+// called, or the request has ended. It does not wait for f, and may be called at any time
+// by any goroutine.
+//
+// If ctx does not belong to a server, or the client has got another response since the
+// handler has timed out, f is never called. f must not use ctx unless the request is known
+// to last as long.
+func (ctx *RequestCtx) OnShutdown(f func(context.Context)) (stop func() bool) {
+	ctx.timeoutMu.Lock()
+	defer ctx.timeoutMu.Unlock()
+	s, service := ctx.s, ctx.service.Load()
+	if s == nil || ctx.c == nil || service == nil || ctx.isLate() {
+		return func() bool { return false }
+	}
+	r := s.onStop.add(func(shutdown context.Context) {
+		defer s.catchPanic("a function given to OnShutdown")
+		f(shutdown)
+	}, ctx.c.ID, service)
+	r.next, ctx.onShutdown = ctx.onShutdown, r
+	return r.remove
+}
+
+// endShutdownFuncs ends the functions given to OnShutdown, since the request ends.
+func (ctx *RequestCtx) endShutdownFuncs() {
+	ctx.timeoutMu.Lock()
+	r := ctx.onShutdown
+	ctx.onShutdown = nil
+	ctx.timeoutMu.Unlock()
+	for ; r != nil; r = r.next {
+		r.remove()
+		r.cancel()
+	}
+}

@@ -57,7 +57,7 @@ type EventHandler interface {
 // struct that implements the EventHandler, so that both are one allocation. An EventConn must
 // not be copied, nor used for another connection. All methods may be called concurrently, and
 // none of them waits for the peer. Its zero value is ready for SwitchProtocols; output appended
-// before that is sent after the response.
+// earlier is sent after the response.
 type EventConn struct {
 	mu      sync.Mutex
 	c       *engine.Conn
@@ -188,18 +188,25 @@ var eventFlows = sync.Pool{New: func() any { return new(eventFlow) }}
 // once the RequestHandler has returned and the response was sent: usually a 101 (Switching
 // Protocols) with an Upgrade field, or a 2xx to CONNECT, which the RequestHandler sets. From
 // then on h gets all bytes that arrive, including the bytes that the client has sent after its
-// request. c must be unused.
+// request. SwitchProtocols panics if c was used before.
 //
 // It differs from Hijack in that no goroutine serves the connection, see EventHandler, and that
 // the connection still belongs to the server: it counts for Concurrency and MaxConnsPerIP,
-// Server.ConnState reports it as active until it is closed, and Shutdown waits for its end. The
+// Server.ConnState reports it as active until it is closed, and Shutdown and ServeConn wait for
+// its end. The
 // timeouts and limits of the server for requests and responses do not apply to it.
 //
 // The request ends when the response was sent: h must not use ctx. No method of h is called if
 // Hijack would not call its handler, nor by code that calls a RequestHandler without a Server.
 // With HTTP/2 the response is a 501 instead.
 func (ctx *RequestCtx) SwitchProtocols(c *EventConn, h EventHandler) {
+	c.mu.Lock()
+	if c.handler != nil {
+		c.mu.Unlock()
+		panic("fasthttp: SwitchProtocols with an EventConn that was used before")
+	}
 	c.handler = h
+	c.mu.Unlock()
 	ctx.hijack, ctx.hijackNoResponse = refuseSwitched, false
 	ctx.switched = c
 }
@@ -351,7 +358,7 @@ func (c *EventConn) rouse() {
 }
 
 // Cork makes the calls of Flush wait for Uncork, for the end of the method of the EventHandler
-// that is being called, or for about 2 ms, whichever is first. Answers to many messages that
+// being called, or for about 2 ms, whichever is first. Answers to many messages that
 // have arrived together are then sent together. It has no effect outside of such a method.
 func (c *EventConn) Cork() { c.setCorked(true) }
 
@@ -539,7 +546,7 @@ func (c *EventConn) SetWriteTimeout(d time.Duration) {
 }
 
 // Close ends the connection after all output was sent. Bytes that arrive from now on are
-// discarded. It returns nil.
+// discarded. The error is always nil.
 func (c *EventConn) Close() error {
 	c.mu.Lock()
 	rouses := !c.is(eventClosing|eventGone) && c.link != nil

@@ -249,7 +249,7 @@ func (c *EventConn) dropInput() {
 	f.in, f.read, f.stuck = nil, 0, 0
 }
 
-// trim releases the memory that is not in use. mu is held.
+// trim releases memory not in use. mu is held.
 func (c *EventConn) trim() {
 	f := c.flow
 	if f == nil || c.is(eventTaken|eventReading) {
@@ -328,6 +328,9 @@ func (p *switchedConn) Written(n int64, err error) {
 	}
 }
 
+// maxKeptParts is how long a list of parts may be to be reused.
+const maxKeptParts = 256
+
 // dropWritten removes the parts of the output that were written. mu is held.
 func (c *EventConn) dropWritten() {
 	f := c.flow
@@ -343,7 +346,9 @@ func (c *EventConn) dropWritten() {
 	}
 	switch {
 	case f.first == len(f.parts):
-		f.parts, f.first = f.parts[:0], 0
+		if f.parts, f.first = f.parts[:0], 0; cap(f.parts) > maxKeptParts {
+			f.parts = nil
+		}
 		c.trim()
 	case f.first > len(f.parts)/2:
 		kept := copy(f.parts, f.parts[f.first:])

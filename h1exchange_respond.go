@@ -625,3 +625,6 @@ func (c *hijackedConn) Read(p []byte) (int, error) {
 // UnsafeConn returns the underlying connection. Bytes that were read ahead cannot be read from
 // it.
 func (c *hijackedConn) UnsafeConn() net.Conn { return c.Conn }
+
+// Buffered returns the number of bytes that were read ahead.
+func (c *hijackedConn) Buffered() int { return len(c.ahead) }

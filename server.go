@@ -358,6 +358,7 @@ type Server struct {
 	conns    engine.Set
 	watches  watch.Set
 	h2       h2Server
+	onStop   shutdownFuncs // of RequestCtx.OnShutdown
 	switched switchedConns // of RequestCtx.SwitchProtocols
 
 	mu    sync.Mutex
@@ -467,6 +468,7 @@ func (s *Server) releaseCtx(ctx *RequestCtx) {
 func (s *Server) cleanCtx(ctx *RequestCtx) bool {
 	if ctx.timeoutResponse.Load() != nil {
 		// the handler may still use it
+		ctx.endShutdownFuncs()
 		return false
 	}
 	if ctx.used {
@@ -572,7 +574,9 @@ func (s *Server) headerStates() (request, response headerState) {
 // returns nil, and the connections that wait for a request. It answers requests that
 // have begun to arrive, with "Connection: close". It tells HTTP/2 clients to send no
 // more requests on their connections (GOAWAY), and also answers the requests that they
-// sent before they received that. Shutdown returns when all connections are closed and
+// sent before they received that. It calls the functions given to RequestCtx.OnShutdown,
+// and the ShuttingDown methods of the connections after RequestCtx.SwitchProtocols.
+// Shutdown returns when all connections are closed, these functions have returned, and
 // all calls of Serve are about to return, however long that takes. It may be called
 // more than once, and Serve may be called again afterwards. It returns the error of a
 // listener that could not be closed, but completes the rest of the shutdown.
@@ -591,15 +595,22 @@ func (s *Server) headerStates() (request, response headerState) {
 func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Background()) }
 
 // ShutdownWithContext is Shutdown with a limit: if ctx ends before the last connection is
-// closed, it returns ctx.Err(). It leaves the connections that are still busy alone; each of
+// closed, or the last function given to RequestCtx.OnShutdown has returned, it returns
+// ctx.Err(). It leaves the connections that are still busy alone; each of
 // them is closed after its request. Serve may then be called again, with another listener.
 // RequestCtx.Done stays closed for the requests that are still running.
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
 	defer s.h2.trimWorkers()
-	return s.conns.Shutdown(ctx, func() {
+	defer s.onStop.end(ctx)
+	err := s.conns.Shutdown(ctx, func() {
 		s.watches.CancelAll()
 		s.h2.shutdown()
 		s.switched.shutdown()
+		s.onStop.begin(ctx)
 	})
+	if late := s.onStop.wait(ctx); err == nil {
+		err = late
+	}
+	return err
 }

@@ -58,7 +58,7 @@ func TestSwitchedConnectionEchoes(t *testing.T) {
 	})
 }
 
-// A line that is longer than a buffer arrives whole, and a handler that consumes nothing of
+// A line longer than a buffer arrives whole, and a handler that consumes nothing of
 // 64 KiB ends the connection.
 func TestSwitchedConnectionGrowsItsBufferUpToALimit(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -104,7 +104,8 @@ func TestSwitchedConnectionHoldsUpNothingWhileItsHandlerBlocks(t *testing.T) {
 		}
 		// a peer that sends more than a buffer has to wait
 		sent := make(chan error, 1)
-		flood := strings.Repeat("more\n", 4<<20)
+		more := strings.Repeat("m", 999) + "\n"
+		flood := strings.Repeat(more, 20<<10)
 		go func() {
 			_, err := io.WriteString(c, flood)
 			sent <- err
@@ -121,7 +122,7 @@ func TestSwitchedConnectionHoldsUpNothingWhileItsHandlerBlocks(t *testing.T) {
 		close(g.Open)
 		c.ExpectLine("next\n")
 		for range strings.Count(flood, "\n") {
-			if line, err := c.R.ReadString('\n'); line != "more\n" || err != nil {
+			if line, err := c.R.ReadString('\n'); line != more || err != nil {
 				t.Fatalf("got %q, %v", line, err)
 			}
 		}
@@ -393,7 +394,7 @@ func TestShutdownInformsSwitchedConnections(t *testing.T) {
 			t.Errorf("Shutdown has returned %v while a handler runs", err)
 		default:
 		}
-		// the message that is being handled is answered first
+		// the message being handled is answered first
 		close(g.Open)
 		busy.ExpectLine("block\n")
 		busy.ExpectLine("going away\n")

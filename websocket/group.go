@@ -111,9 +111,13 @@ func (g *Group) Broadcast(m Message, onFull func(s *Socket)) (sent, skipped int)
 	return g.broadcast(ws.Prepare(ws.Head{Opcode: ws.Opcode(m.Type), Fin: true}, m.Data), onFull)
 }
 
-// BroadcastPrepared is Broadcast for a message that is sent to several groups.
+// BroadcastPrepared is Broadcast for a message to several groups. It must be a text or
+// binary message.
 func (g *Group) BroadcastPrepared(m *PreparedMessage, onFull func(s *Socket)) (sent, skipped int) {
-	return g.broadcast(m.frame, onFull)
+	if m.plain == nil {
+		return 0, 0
+	}
+	return g.broadcast(m.plain, onFull)
 }
 
 func (g *Group) broadcast(p *ws.Prepared, onFull func(s *Socket)) (sent, skipped int) {

@@ -31,11 +31,11 @@ type Handler struct {
 	// OnClose is called last. code is the status code of the Close frame of the peer:
 	// CloseNoStatusReceived if the frame has none, and CloseAbnormalClosure if there was no
 	// frame; or the code that was sent to the peer after a fault of the peer. err is a *CloseError
-	// with code and reason if the peer has sent a Close frame, and otherwise the fault, or the
-	// error that has ended the connection.
+	// with the code, and the reason of a Close frame; a *FaultError, ErrReadLimit or
+	// ErrPongTimeout; or another error that has ended the connection.
 	OnClose func(s *Socket, code int, err error)
 
-	// MaxMessage is the maximum size of a message that is received, in bytes. If it is 0,
+	// MaxMessage is the maximum size of a received message, in bytes. If it is 0,
 	// Upgrader.ReadLimit applies. A negative value means no limit. A socket whose peer exceeds it
 	// is closed with the code CloseMessageTooBig.
 	MaxMessage int64
@@ -65,7 +65,7 @@ type Handler struct {
 	settings atomic.Pointer[socketSettings]
 }
 
-// Message is a message that was received.
+// Message is a received message.
 type Message struct {
 	Type int    // TextMessage or BinaryMessage
 	Data []byte // of a text message, UTF-8
@@ -117,7 +117,7 @@ func (h *Handler) settingsFor(u *Upgrader) *socketSettings {
 	return s
 }
 
-// either returns the first of its arguments that is not 0.
+// either returns the first of its arguments other than 0.
 func either[T int | int64 | time.Duration](a, b, c T) T {
 	switch {
 	case a != 0:
@@ -141,12 +141,12 @@ func (s *socketSettings) limit() int64 {
 // nothing arrives and nothing waits to be sent: an idle socket takes about 500 bytes. Socket.Data
 // returns data.
 //
-// If the request is not a valid opening handshake, Serve makes ctx.Response the refusal, and
-// returns a HandshakeError. Otherwise the upgrade happens when the RequestHandler has returned.
+// If the request is not a valid opening handshake, Serve makes ctx.Response the refusal, and the
+// error is a HandshakeError. Otherwise the upgrade happens when the RequestHandler has returned.
 // The request ends then: the functions of h must not use ctx.
 //
 // The connection still belongs to the server: Shutdown closes each socket with the code
-// CloseGoingAway after the message that is being handled, and waits for the end of the closing
+// CloseGoingAway after the message being handled, and waits for the end of the closing
 // handshakes. Messages are not compressed: the socket declines permessage-deflate, whatever
 // Upgrader.EnableCompression is.
 func (u *Upgrader) Serve(ctx *fasthttp.RequestCtx, h *Handler, data any) error {

@@ -4,10 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net"
-	"os"
 	"sync"
 
 	"github.com/valyala/fasthttp"
@@ -50,11 +48,6 @@ const (
 
 // ErrQueueFull reports that a message was not sent, because too much waits for the peer.
 var ErrQueueFull = errors.New("websocket: the queue of the socket is full")
-
-// ErrPongTimeout ends a socket whose peer has not answered a Ping frame in time.
-var ErrPongTimeout = fmt.Errorf("websocket: the peer has not answered a ping: %w", os.ErrDeadlineExceeded)
-
-var errMessageType = errors.New("websocket: a message is of type TextMessage or BinaryMessage")
 
 // more returns the extra state, which it creates if there is none. mu is held.
 func (s *Socket) more() *socketExtra {
@@ -116,7 +109,12 @@ func (s *Socket) Send(messageType int, payload []byte) error {
 
 // SendPrepared is Send for a message that many sockets send. The sockets share the memory of the
 // message.
-func (s *Socket) SendPrepared(m *PreparedMessage) error { return s.sendFrame(m.frame) }
+func (s *Socket) SendPrepared(m *PreparedMessage) error {
+	if m.plain == nil {
+		return errMessageType
+	}
+	return s.sendFrame(m.plain)
+}
 
 func (s *Socket) sendFrame(p *ws.Prepared) error {
 	s.mu.Lock()
@@ -161,7 +159,8 @@ func (s *Socket) SendWait(ctx context.Context, messageType int, payload []byte) 
 }
 
 // Ping sends a Ping frame with a payload of at most 125 bytes. The Pong frame that answers it is
-// not reported.
+// not reported. The error is ErrCloseSent after Close, net.ErrClosed if the connection has ended, or
+// a description of a payload too long.
 func (s *Socket) Ping(payload []byte) error {
 	s.mu.Lock()
 	err := s.control(ws.Ping, payload)
@@ -243,16 +242,18 @@ func (s *Socket) fail(err error) {
 // outcome returns the arguments of OnClose. mu is held, and err is the error of the connection.
 func (s *Socket) outcome(err error) (code int, reason error) {
 	if err == nil || err == io.EOF {
-		err = io.ErrUnexpectedEOF
+		err = &CloseError{Code: CloseAbnormalClosure}
 	}
 	x := s.extra
 	if x == nil {
 		return CloseAbnormalClosure, err
 	}
-	if fault, ok := errors.AsType[*ws.Error](x.fault); ok {
-		return int(fault.Code), fault
-	}
+	fault, _ := errors.AsType[*FaultError](x.fault)
 	switch {
+	case fault != nil:
+		return fault.Code, fault
+	case x.fault == ErrReadLimit:
+		return CloseMessageTooBig, x.fault
 	case x.closed != nil:
 		return x.closed.Code, x.closed
 	case x.fault != nil:

@@ -100,7 +100,11 @@ func (s *Socket) failFor(fault *ws.Error) {
 	if s.extra != nil && s.extra.fault != nil {
 		return
 	}
-	s.fail(fault)
+	if fault == ws.ErrMessageSize {
+		s.fail(ErrReadLimit)
+	} else {
+		s.fail(&FaultError{int(fault.Code), fault})
+	}
 	_ = s.close(fault.Code, "")
 	_ = s.conn.Close()
 }

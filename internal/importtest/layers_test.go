@@ -31,7 +31,7 @@ var layers = [][]string{
 	{"internal/field"},
 	{"internal/http1", "internal/hpack", "internal/urlencoded"},
 	{"internal/uri", "internal/cookie", "internal/forms", "internal/http2", "internal/ws"},
-	{"internal/coding"},
+	{"internal/coding", "internal/wsflate"},
 	{"internal/bodyio"},
 	{"internal/netloop", "internal/connpool", "internal/tlswire", "internal/dial", "internal/workers", "internal/servertls", "internal/userdata"},
 	{"internal/engine", "internal/files", "internal/clientconn", "internal/bodymem", "internal/http2body"},
@@ -52,7 +52,7 @@ var unsafeAllowed = []string{"internal/bytesconv", "internal/rawsys"}
 // they must not import for that reason.
 var (
 	withoutIO = []string{
-		"internal/ascii", "internal/urlencoded", "internal/field", "internal/http1", "internal/hpack", "internal/http2", "internal/ws", "internal/uri", "internal/cookie", "internal/coding", "internal/proxied",
+		"internal/ascii", "internal/urlencoded", "internal/field", "internal/http1", "internal/hpack", "internal/http2", "internal/ws", "internal/wsflate", "internal/uri", "internal/cookie", "internal/coding", "internal/proxied",
 		"internal/recvbuf",
 	}
 	ioImports = []string{"net", "os", "syscall", "net/http"}

@@ -44,6 +44,7 @@ var rootLevels = [][]group{
 		{"server", []string{"server*.go", "timeout*.go", "compress*.go"}},
 		{"contexts", []string{"ctx*.go"}},
 		{"exchanges", []string{"exchange*.go", "h1*.go", "h2*.go"}},
+		{"event connections", []string{"eventconn*.go"}},
 	},
 	{{"files", []string{"fs*.go"}}},
 }

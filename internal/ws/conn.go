@@ -235,7 +235,7 @@ func (c *Conn) admits(length uint64, packed bool) *Error {
 		limit = c.l.compressed
 	}
 	switch {
-	case length > uint64(limit-c.size):
+	case c.size > limit || length > uint64(limit-c.size):
 		return ErrMessageSize
 	case int64(c.fragments) >= c.l.Fragments:
 		return ErrManyFragments
@@ -264,3 +264,6 @@ func (c *Conn) part(p []byte, ev *Event) *Error {
 	}
 	return nil
 }
+
+// SetLimits replaces the limits of Init, also for a message that is being received.
+func (c *Conn) SetLimits(l *Limits) { c.l = l }

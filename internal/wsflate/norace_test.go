@@ -1,0 +1,5 @@
+//go:build !race
+
+package wsflate
+
+const underRace = false

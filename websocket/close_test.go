@@ -1,0 +1,281 @@
+package websocket
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/servertest"
+	"github.com/valyala/fasthttp/internal/ws"
+)
+
+// bubblePair returns both sides of a connection in memory, for a bubble.
+func bubblePair() (client, server net.Conn) {
+	p := fasthttputil.NewPipeConns()
+	return p.Conn1(), p.Conn2()
+}
+
+func settingsOf(d Dialer) options {
+	return options{pingInterval: d.PingInterval, pongTimeout: d.PongTimeout, closeTimeout: d.CloseTimeout, compression: &Compression{}}
+}
+
+// TestCloseHandshake closes connections while the other side reads, does not read, and does
+// not answer.
+func TestCloseHandshake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, role := range []ws.Role{ws.Client, ws.Server} {
+			// the peer answers, and messages that are on their way do not matter
+			ours, theirs := bubblePair()
+			c := newConn(ours, role, agreement{}, settingsOf(Dialer{}), nil)
+			peer := newConn(theirs, ws.Client-role, agreement{}, settingsOf(Dialer{}), nil)
+			servertest.Must(t, peer.WriteMessage(TextMessage, []byte("unread")))
+			ended := make(chan error, 1)
+			go func() {
+				_, _, err := peer.ReadMessage()
+				ended <- err
+				_ = peer.Close()
+			}()
+			began := time.Now()
+			servertest.Must(t, c.CloseWith(4001, "why"))
+			if time.Since(began) != 0 {
+				t.Errorf("Close took %v", time.Since(began))
+			}
+			if err := <-ended; !IsCloseError(err, 4001) {
+				t.Errorf("the peer got %v", err)
+			}
+
+			// another goroutine reads
+			ours, theirs = bubblePair()
+			c = newConn(ours, role, agreement{}, settingsOf(Dialer{}), nil)
+			peer = newConn(theirs, ws.Client-role, agreement{}, settingsOf(Dialer{}), nil)
+			go func() {
+				_, _, err := c.ReadMessage()
+				ended <- err
+			}()
+			go func() {
+				_, _, _ = peer.ReadMessage()
+				_ = peer.Close()
+			}()
+			synctest.Wait()
+			began = time.Now()
+			servertest.Must(t, c.Close())
+			if err := <-ended; !IsCloseError(err, CloseNormalClosure) || time.Since(began) != 0 {
+				t.Errorf("the reader got %v after %v", err, time.Since(began))
+			}
+
+			// the peer does not answer
+			ours, theirs = bubblePair()
+			c = newConn(ours, role, agreement{}, settingsOf(Dialer{CloseTimeout: 3 * time.Second}), nil)
+			go func() {
+				_, _, err := c.ReadMessage()
+				ended <- err
+			}()
+			began = time.Now()
+			servertest.Must(t, c.Close())
+			if err := <-ended; !errors.Is(err, net.ErrClosed) || time.Since(began) != 3*time.Second {
+				t.Errorf("the reader got %v after %v", err, time.Since(began))
+			}
+			_ = theirs.Close()
+
+			// it is not waited for
+			ours, theirs = bubblePair()
+			c = newConn(ours, role, agreement{}, settingsOf(Dialer{CloseTimeout: -1}), nil)
+			began = time.Now()
+			servertest.Must(t, c.Close())
+			if p, err := io.ReadAll(theirs); err != nil || len(p) < 4 || time.Since(began) != 0 {
+				t.Errorf("the peer got %q, %v, after %v", p, err, time.Since(began))
+			}
+			_ = theirs.Close()
+		}
+	})
+	c, s := connPair(t, servertest.TCPPair, &Upgrader{}, &Dialer{})
+	if c.CloseWith(CloseAbnormalClosure, "") == nil || c.CloseWith(1000, string(make([]byte, 124))) == nil {
+		t.Error("a close message that must not be sent")
+	}
+	servertest.Must(t, s.CloseNow())
+	if _, _, err := c.ReadMessage(); !IsCloseError(err, CloseAbnormalClosure) {
+		t.Errorf("after CloseNow of the peer: %v", err)
+	}
+	if _, _, err := s.ReadMessage(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("after CloseNow: %v", err)
+	}
+}
+
+// TestHandlersMayClose closes a connection in handlers for control frames.
+func TestHandlersMayClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := bubblePair()
+		c := newConn(ours, ws.Server, agreement{}, settingsOf(Dialer{}), nil)
+		c.SetPingHandler(func(string) error { return c.Close() })
+		peer := newConn(theirs, ws.Client, agreement{}, settingsOf(Dialer{}), nil)
+		servertest.Must(t, peer.WriteControl(PingMessage, nil, time.Time{}))
+		began := time.Now()
+		if _, _, err := c.ReadMessage(); !errors.Is(err, net.ErrClosed) || time.Since(began) != 0 {
+			t.Errorf("got %v after %v", err, time.Since(began))
+		}
+		_ = peer.Close()
+		_ = c.CloseHandler()(1000, "")
+		_ = c.PingHandler()("")
+		_ = c.PongHandler()("")
+	})
+}
+
+func TestPings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := bubblePair()
+		c := newConn(ours, ws.Server, agreement{}, settingsOf(Dialer{PingInterval: 10 * time.Second, PongTimeout: 4 * time.Second}), nil)
+		peer := newConn(theirs, ws.Client, agreement{}, settingsOf(Dialer{}), nil)
+		began := time.Now()
+		var pings []time.Duration
+		ctx, stop := context.WithCancel(t.Context())
+		peer.SetPingHandler(func(string) error {
+			pings = append(pings, time.Since(began))
+			return peer.answerPing(nil)
+		})
+		var all sync.WaitGroup
+		all.Go(func() { _, _, _ = peer.ReadContext(ctx) })
+		ended := make(chan error, 1)
+		read := func() {
+			_, _, err := c.ReadMessage()
+			ended <- err
+		}
+		go read()
+		time.Sleep(35 * time.Second) // in a bubble
+		if len(pings) != 3 || pings[0] != 10*time.Second || pings[2] != 30*time.Second {
+			t.Errorf("pings after %v", pings)
+		}
+		// an application that does not read is not the fault of the peer
+		servertest.Must(t, peer.WriteMessage(TextMessage, nil))
+		servertest.Must(t, <-ended)
+		time.Sleep(100 * time.Second) // in a bubble
+		go read()
+		synctest.Wait()
+		// the peer does not answer any more
+		stop()
+		all.Wait()
+		began = time.Now()
+		if err := <-ended; err != ErrPongTimeout || time.Since(began) > 14*time.Second {
+			t.Errorf("the end is %v after %v", err, time.Since(began))
+		}
+		_ = c.Close()
+		_ = peer.CloseNow()
+	})
+}
+
+// TestShutdown shuts a server down whose connections read, write, do both or neither.
+func TestShutdown(t *testing.T) {
+	handlers := map[string]func(c *Conn){
+		"echo": echo,
+		"reads": func(c *Conn) {
+			for {
+				if _, _, err := c.ReadMessage(); err != nil {
+					return
+				}
+			}
+		},
+		"writes": func(c *Conn) {
+			for c.WriteMessage(TextMessage, servertest.SampleText(2000)) == nil {
+			}
+		},
+		"writes fragments": func(c *Conn) {
+			for {
+				w, err := c.NextWriter(TextMessage)
+				if err != nil {
+					return
+				}
+				for range 10 {
+					_, _ = w.Write(servertest.SampleText(5000))
+				}
+				if w.Close() != nil {
+					return
+				}
+			}
+		},
+	}
+	for name, handler := range handlers {
+		t.Run(name, func(t *testing.T) {
+			forEachEngine(t, func(t *testing.T, start starter) {
+				entered := make(chan struct{}, 10)
+				left := make(chan error, 10)
+				s := start(serving(&Upgrader{}, func(c *Conn) {
+					entered <- struct{}{}
+					handler(c)
+					left <- nil
+				}))
+				results := make(chan error, 10)
+				for range 3 {
+					c := dial(t, s, Dialer{})
+					servertest.Receive(t, "the handler", entered)
+					go func() {
+						for {
+							_, p, err := c.ReadMessage()
+							if err == nil && len(p) != 2000 && len(p) != 50_000 {
+								err = errors.New("a message was cut")
+							}
+							if err != nil {
+								_ = c.Close()
+								results <- err
+								return
+							}
+						}
+					}()
+				}
+				done := make(chan error, 1)
+				go func() { done <- s.S.Shutdown() }()
+				for range 3 {
+					if err := servertest.Receive(t, "the end of a client", results); !IsCloseError(err, CloseGoingAway) {
+						t.Errorf("a client got %v", err)
+					}
+				}
+				servertest.Must(t, servertest.Receive(t, "the end of Shutdown", done))
+				for range 3 {
+					servertest.Receive(t, "the end of a handler", left)
+				}
+			})
+		})
+	}
+}
+
+// TestShutdownWithoutAnAnswer has clients that do not answer, and a limit of the shutdown.
+func TestShutdownWithoutAnAnswer(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for _, byContext := range []bool{false, true} {
+			u := &Upgrader{CloseTimeout: servertest.Short}
+			if byContext {
+				u.CloseTimeout = servertest.Never
+			}
+			entered, left := make(chan struct{}), make(chan struct{})
+			s := start(serving(u, func(c *Conn) {
+				close(entered)
+				_, _, _ = c.ReadMessage()
+				close(left)
+				_ = c.CloseNow()
+			}))
+			c := dial(t, s, Dialer{})
+			servertest.Receive(t, "the handler", entered)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			done := make(chan error, 1)
+			go func() { done <- s.S.ShutdownWithContext(ctx) }()
+			if byContext {
+				// its Close frame is there
+				_ = c.SetReadDeadline(time.Now().Add(servertest.Patience))
+				if _, err := c.nc.Read(make([]byte, 1)); err != nil {
+					t.Error(err)
+				}
+				cancel()
+			}
+			err := servertest.Receive(t, "the end of Shutdown", done)
+			if byContext && err != context.Canceled || !byContext && err != nil {
+				t.Errorf("Shutdown returned %v", err)
+			}
+			servertest.Receive(t, "the end of the handler", left)
+		}
+	})
+}

@@ -1,0 +1,70 @@
+package websocket
+
+import (
+	"context"
+	"io"
+	"net"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/ws"
+)
+
+// Upgrade answers an opening handshake, and makes the server call handler with the
+// connection, in a goroutine of its own, once the RequestHandler has returned and the
+// response was sent. The handler may have set fields of ctx.Response before, such as
+// Set-Cookie. The connection is closed, with a closing handshake, when handler returns. If
+// handler panics, the peer is sent CloseInternalServerErr.
+//
+// If the request is not a valid opening handshake, or its origin is not allowed, Upgrade
+// makes ctx.Response a refusal, and returns a HandshakeError.
+//
+// When the server shuts down, the peer is sent CloseGoingAway, after the message that is
+// being sent. Shutdown waits until handler has returned. If the peer does not answer within
+// CloseTimeout, or ShutdownWithContext does not wait longer, the connection is closed.
+//
+// handler may use ctx, as with RequestCtx.Hijack.
+func (u *Upgrader) Upgrade(ctx *fasthttp.RequestCtx, handler func(c *Conn)) error {
+	a, err := u.handshake(ctx)
+	if err != nil {
+		return err
+	}
+	// the server may shut down before it calls the function given to Hijack
+	opened := make(chan *Conn, 1)
+	ctx.OnShutdown(func(shutdown context.Context) {
+		select {
+		case c := <-opened:
+			c.goAway(shutdown)
+		case <-shutdown.Done():
+		}
+	})
+	ctx.Hijack(func(nc net.Conn) {
+		c := u.newConn(nc, a)
+		opened <- c
+		code := CloseInternalServerErr
+		defer func() { _ = c.CloseWith(code, "") }()
+		handler(c)
+		code = CloseNormalClosure
+	})
+	return nil
+}
+
+// newConn returns the connection that a handler has taken over.
+func (u *Upgrader) newConn(nc net.Conn, a agreement) *Conn {
+	var ahead *bufpool.Buffer
+	if h, ok := nc.(interface {
+		Buffered() int
+		UnsafeConn() net.Conn
+	}); ok {
+		if n := h.Buffered(); n > 0 {
+			ahead = bufpool.Get(n)
+			n, _ = io.ReadFull(nc, ahead.B[:n])
+			ahead.B = ahead.B[:n]
+		}
+		nc = h.UnsafeConn()
+	}
+	return newConn(nc, ws.Server, a, options{
+		readLimit: u.ReadLimit, pingInterval: u.PingInterval, pongTimeout: u.PongTimeout, closeTimeout: u.CloseTimeout,
+		writeBuffer: u.WriteBufferSize, compression: &u.Compression,
+	}, ahead)
+}
