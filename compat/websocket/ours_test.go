@@ -10,7 +10,9 @@ func TestOurPeers(t *testing.T) {
 		}
 	}
 	for _, s := range foreignServers {
-		exercisePair(t, ourClient, s)
+		for _, c := range ourClients {
+			exercisePair(t, c, s)
+		}
 	}
 }
 

@@ -172,11 +172,11 @@ var frameRows = []row{
 	{name: "garbage after close", send: []frame{closeWith(1000, ""), {raw: "\xff\xff\xff\xff"}}, want: "close 1000"},
 	{name: "more after a fault", send: []frame{{first: 0x83}, {first: finText, payload: x(5000)}, {first: finPing}}, want: "close 1002"},
 
-	// the end of the connection without a Close frame
-	{name: "the end within a head", send: []frame{{first: finText, payload: x(126)}}, end: 126 + 5, want: "close 1002/end", side: asServer},
-	{name: "the end within a message", send: []frame{{first: finText, payload: "abc"}}, end: 1, want: "close 1002/end"},
-	{name: "the end between fragments", send: []frame{{first: 0x01, payload: "abc"}, {raw: "x"}}, end: 1, want: "close 1002/end"},
-	{name: "the end after a message", send: []frame{{first: finText, payload: "abc"}, {raw: "x"}}, end: 1, want: "text abc | close 1002/end"},
+	// the end of the connection without a Close frame: it may still be answered with one
+	{name: "the end within a head", send: []frame{{first: finText, payload: x(126)}}, end: 126 + 5, want: "close 1002/close 1000/end", side: asServer},
+	{name: "the end within a message", send: []frame{{first: finText, payload: "abc"}}, end: 1, want: "close 1002/close 1000/end"},
+	{name: "the end between fragments", send: []frame{{first: 0x01, payload: "abc"}, {raw: "x"}}, end: 1, want: "close 1002/close 1000/end"},
+	{name: "the end after a message", send: []frame{{first: finText, payload: "abc"}, {raw: "x"}}, end: 1, want: "text abc | close 1002/close 1000/end"},
 
 	// 7.4.1: messages that are too large
 	{name: "text above the limit", send: []frame{{first: finText, payload: x(limit + 1)}}, want: "close 1009"},
