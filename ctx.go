@@ -84,6 +84,7 @@ type RequestCtx struct {
 	hijackNoResponse  bool
 	hijackDropped     bool
 	hijackImmediately bool // see bridge.HijackImmediately
+	hijackReleases    bool // see bridge.ReleaseHijacked
 }
 
 // newRequestCtx returns a context for requests of s.
@@ -139,7 +140,7 @@ func (ctx *RequestCtx) reset() {
 		ctx.timeoutMu.Unlock()
 	}
 	ctx.fullDuplex = false
-	ctx.hijackNoResponse, ctx.hijackDropped, ctx.hijackImmediately = false, false, false
+	ctx.hijackNoResponse, ctx.hijackDropped, ctx.hijackImmediately, ctx.hijackReleases = false, false, false, false
 	if ctx.s != nil {
 		ctx.s.configureRequest(&ctx.Request)
 		ctx.s.configureResponse(&ctx.Response)

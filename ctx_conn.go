@@ -267,6 +267,7 @@ func init() {
 	bridge.HijackImmediately = func(ctx any) {
 		ctx.(*RequestCtx).hijackNoResponse, ctx.(*RequestCtx).hijackImmediately = true, true
 	}
+	bridge.ReleaseHijacked = func(ctx any) { ctx.(*RequestCtx).hijackReleases = true }
 }
 
 // Inform sends an informational response at once: the status code of h, which must be

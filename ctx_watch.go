@@ -249,7 +249,7 @@ func (ctx *RequestCtx) OnShutdown(f func(context.Context)) (stop func() bool) {
 	ctx.timeoutMu.Lock()
 	defer ctx.timeoutMu.Unlock()
 	s, service := ctx.s, ctx.service.Load()
-	if s == nil || ctx.c == nil || service == nil || ctx.isLate() {
+	if s == nil || s.bare || ctx.c == nil || service == nil || ctx.isLate() {
 		return func() bool { return false }
 	}
 	r := s.onStop.add(func(shutdown context.Context) {
@@ -261,13 +261,13 @@ func (ctx *RequestCtx) OnShutdown(f func(context.Context)) (stop func() bool) {
 }
 
 // endShutdownFuncs ends the functions given to OnShutdown, since the request ends.
-func (ctx *RequestCtx) endShutdownFuncs() {
+func (ctx *RequestCtx) endShutdownFuncs() { ctx.takeShutdownFuncs().end() }
+
+// takeShutdownFuncs removes the functions given to OnShutdown from the context.
+func (ctx *RequestCtx) takeShutdownFuncs() *shutdownFunc {
 	ctx.timeoutMu.Lock()
+	defer ctx.timeoutMu.Unlock()
 	r := ctx.onShutdown
 	ctx.onShutdown = nil
-	ctx.timeoutMu.Unlock()
-	for ; r != nil; r = r.next {
-		r.remove()
-		r.cancel()
-	}
+	return r
 }

@@ -580,6 +580,12 @@ func (x *h1Exchange) detachCtx() *RequestCtx {
 func (s *Server) runHijacked(ctx *RequestCtx, hc *hijackedConn) {
 	handler, returned := ctx.hijack, false
 	ctx.hijack = nil
+	var onShutdown *shutdownFunc
+	if ctx.hijackReleases {
+		onShutdown = ctx.takeShutdownFuncs()
+		s.endHijacked(ctx, true)
+		ctx = nil
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			s.logger().Printf("fasthttp: panic in a HijackHandler: %v\n%s", r, debug.Stack())
@@ -587,7 +593,10 @@ func (s *Server) runHijacked(ctx *RequestCtx, hc *hijackedConn) {
 		if !returned || !s.KeepHijackedConns {
 			_ = hc.Close()
 		}
-		s.endHijacked(ctx, returned)
+		onShutdown.end()
+		if ctx != nil {
+			s.endHijacked(ctx, returned)
+		}
 	}()
 	handler(hc)
 	returned = true

@@ -69,6 +69,15 @@ func (r *shutdownFunc) remove() bool {
 	return r.unlink()
 }
 
+// end ends the functions of a request, of which r is the last one, or nil: they are not
+// called any more, and the contexts of those that run end.
+func (r *shutdownFunc) end() {
+	for ; r != nil; r = r.next {
+		r.remove()
+		r.cancel()
+	}
+}
+
 // unlink is remove with the lock held.
 func (r *shutdownFunc) unlink() bool {
 	if !r.listed {

@@ -147,6 +147,7 @@ func TestPings(t *testing.T) {
 		}
 		go read()
 		time.Sleep(35 * time.Second) // in a bubble
+		synctest.Wait()
 		if len(pings) != 3 || pings[0] != 10*time.Second || pings[2] != 30*time.Second {
 			t.Errorf("pings after %v", pings)
 		}
@@ -203,7 +204,7 @@ func TestShutdown(t *testing.T) {
 			forEachEngine(t, func(t *testing.T, start starter) {
 				entered := make(chan struct{}, 10)
 				left := make(chan error, 10)
-				s := start(serving(&Upgrader{}, func(c *Conn) {
+				s := start(serving(&Upgrader{ReleaseContext: name == "echo"}, func(c *Conn) {
 					entered <- struct{}{}
 					handler(c)
 					left <- nil

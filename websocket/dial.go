@@ -28,18 +28,18 @@ import (
 // use. The fields must not be changed after first use; the methods may be called
 // concurrently.
 type Dialer struct {
-	// NetDialContext establishes TCP connections, to servers and to proxies. The default is
-	// NetDial, and without that a fasthttp.TCPDialer, for IPv4 and IPv6.
+	// NetDialContext establishes TCP connections to servers. The default is NetDial, and
+	// without that a fasthttp.TCPDialer, for IPv4 and IPv6.
 	NetDialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 	// NetDial is NetDialContext without a context.
 	NetDial func(network, addr string) (net.Conn, error)
 	// NetDialTLSContext establishes TLS connections to servers, instead of NetDialContext and
-	// TLSClientConfig. It is not used for connections through a proxy.
+	// TLSClientConfig.
 	NetDialTLSContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// Proxy returns the URL of the proxy for a request, or nil for none: an HTTP proxy, by
 	// CONNECT, also with TLS, or a SOCKS5 proxy. See package fasthttpproxy for the forms of
-	// URLs. The default is no proxy.
+	// URLs. The functions above are not used then. The default is no proxy.
 	Proxy func(*http.Request) (*url.URL, error)
 
 	// TLSClientConfig is the configuration of TLS with servers. Its NextProtos have no
@@ -83,6 +83,10 @@ var DefaultDialer = &Dialer{
 	Proxy:            http.ProxyFromEnvironment,
 	HandshakeTimeout: 45 * time.Second,
 }
+
+// protocolField is the name of the field in requests, as RFC 6455 spells it: net/http would
+// write another letter in lower case, and some servers distinguish.
+var protocolField = headerProtocol
 
 var (
 	errURL      = errors.New("websocket: the URL must begin with ws:// or wss://, and have a host and no user information")
@@ -169,7 +173,7 @@ func (d *Dialer) request(urlStr string, header http.Header) (*http.Request, []by
 		}
 	}
 	if len(d.Subprotocols) > 0 {
-		req.Header[headerProtocol] = []string{strings.Join(d.Subprotocols, ", ")}
+		req.Header[protocolField] = []string{strings.Join(d.Subprotocols, ", ")}
 	}
 	if d.EnableCompression {
 		req.Header[headerExtensions] = []string{string(ws.AppendDeflate(nil, d.Compression.offer()))}
@@ -188,10 +192,10 @@ func addFields(req *http.Request, header http.Header) error {
 		case "Upgrade", "Connection", "Sec-Websocket-Key", "Sec-Websocket-Version", "Sec-Websocket-Extensions":
 			return fmt.Errorf("websocket: the field %s is part of the handshake", name)
 		case "Sec-Websocket-Protocol":
-			if req.Header[headerProtocol] != nil {
+			if req.Header[protocolField] != nil {
 				return fmt.Errorf("websocket: the field %s, and Dialer.Subprotocols", name)
 			}
-			req.Header[headerProtocol] = values
+			req.Header[protocolField] = values
 		case "Cookie":
 			// a request has one such field
 			all := append(req.Header["Cookie"], values...)
@@ -246,16 +250,51 @@ func (d *Dialer) connect(ctx context.Context, req *http.Request) (net.Conn, erro
 		return d.NetDialTLSContext(ctx, "tcp", addr)
 	}
 	if proxy != nil {
-		dial = (&fasthttpproxy.Dialer{
-			Config:        httpproxy.Config{HTTPProxy: proxy.String(), HTTPSProxy: proxy.String()},
-			DialDualStack: true,
-		}).DialContext
+		dial = through(proxy)
 	}
 	nc, err := dial(ctx, "tcp", addr)
 	if err != nil || !secure {
 		return nc, err
 	}
 	return d.secure(ctx, nc, req.URL.Hostname())
+}
+
+// through returns a function that connects through a proxy.
+func through(proxy *url.URL) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, _, addr string) (net.Conn, error) {
+		d := &fasthttpproxy.Dialer{
+			Config:        httpproxy.Config{HTTPProxy: proxy.String(), HTTPSProxy: proxy.String()},
+			DialDualStack: true,
+		}
+		if deadline, ok := ctx.Deadline(); ok {
+			d.Timeout = max(time.Until(deadline), time.Nanosecond)
+		}
+		dial, err := d.GetDialFunc(false)
+		if err != nil {
+			return nil, err
+		}
+		type result struct {
+			nc  net.Conn
+			err error
+		}
+		dialed := make(chan result, 1)
+		go func() {
+			nc, err := dial(addr)
+			dialed <- result{nc, err}
+		}()
+		select {
+		case r := <-dialed:
+			return r.nc, r.err
+		case <-ctx.Done():
+			// its timeouts end the dial
+			go func() {
+				if r := <-dialed; r.nc != nil {
+					_ = r.nc.Close()
+				}
+			}()
+			return nil, context.Cause(ctx)
+		}
+	}
 }
 
 // secure begins TLS on a connection.
@@ -333,7 +372,7 @@ func (d *Dialer) agreed(req *http.Request, resp *http.Response, key []byte) (a a
 		return a, errResponse
 	}
 	switch protocols := resp.Header["Sec-Websocket-Protocol"]; {
-	case len(protocols) > 1, len(protocols) == 1 && !hasExactElement(req.Header[headerProtocol], protocols[0]):
+	case len(protocols) > 1, len(protocols) == 1 && !hasExactElement(req.Header[protocolField], protocols[0]):
 		return a, errAnswer
 	case len(protocols) == 1:
 		a.subprotocol = protocols[0]

@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/bridge"
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/ws"
 )
@@ -23,7 +24,7 @@ import (
 // being sent. Shutdown waits until handler has returned. If the peer does not answer within
 // CloseTimeout, or ShutdownWithContext does not wait longer, the connection is closed.
 //
-// handler may use ctx, as with RequestCtx.Hijack.
+// handler may use ctx, as with RequestCtx.Hijack, unless ReleaseContext is set.
 func (u *Upgrader) Upgrade(ctx *fasthttp.RequestCtx, handler func(c *Conn)) error {
 	a, err := u.handshake(ctx)
 	if err != nil {
@@ -38,6 +39,9 @@ func (u *Upgrader) Upgrade(ctx *fasthttp.RequestCtx, handler func(c *Conn)) erro
 		case <-shutdown.Done():
 		}
 	})
+	if u.ReleaseContext {
+		bridge.ReleaseHijacked(ctx)
+	}
 	ctx.Hijack(func(nc net.Conn) {
 		c := u.newConn(nc, a)
 		opened <- c

@@ -1,4 +1,5 @@
-// Package bridge has what package fasthttpadaptor needs of the root package beyond its API.
+// Package bridge has the parts of the root package that fasthttpadaptor and websocket need
+// beyond its API.
 // The root package sets the functions when it is initialized.
 package bridge
 
@@ -12,6 +13,10 @@ var (
 	// HijackImmediately makes the HijackHandler of a *fasthttp.RequestCtx get the connection
 	// without a response, and with what was not read of the body of the request.
 	HijackImmediately func(ctx any)
+	// ReleaseHijacked makes the request of a *fasthttp.RequestCtx end before its HijackHandler
+	// is called, which then must not use the context. The functions given to OnShutdown last
+	// until the HijackHandler returns.
+	ReleaseHijacked func(ctx any)
 )
 
 // ErrConnHijacked is the error of a ConnHijacker that ends the response in the middle.
