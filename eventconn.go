@@ -111,7 +111,8 @@ func (t eventTime) before(u eventTime) bool { return int32(t-u) < 0 }
 type eventState uint32
 
 const (
-	eventOpened   eventState = 1 << iota // Opened was called
+	eventAttached eventState = 1 << iota // the engine has begun to call the protocol
+	eventOpened                          // Opened was called
 	eventWorking                         // a goroutine calls the handler
 	eventTaken                           // Received is using the input
 	eventReading                         // the engine may be using the rest of the input buffer
@@ -334,7 +335,7 @@ func (c *EventConn) Flush() {
 // wakes reports whether the caller must make the engine write, after releasing mu, which is
 // held.
 func (c *EventConn) wakes() bool {
-	if c.output != eventQuiet || c.link == nil || !c.hasOutput() || c.is(eventGone) {
+	if c.output != eventQuiet || !c.is(eventAttached) || !c.hasOutput() || c.is(eventGone) {
 		return false
 	}
 	c.output = eventWoken
@@ -380,7 +381,7 @@ func (c *EventConn) setCorked(on bool) {
 
 // inlines reports whether a goroutine of the connection calls the handler. mu is held.
 func (c *EventConn) inlines() bool {
-	return c.link != nil && c.link.HasReadGoroutine() && c.is(eventWorking)
+	return c.is(eventAttached) && c.link.HasReadGoroutine() && c.is(eventWorking)
 }
 
 // startCorkTimer limits the time for which output waits. mu is held.
@@ -432,7 +433,7 @@ func (c *EventConn) checkDrained() (works bool) {
 		return false
 	}
 	c.state = c.state&^eventNotifies | eventDrained
-	return c.link != nil && !c.is(eventWorking)
+	return c.is(eventAttached) && !c.is(eventWorking)
 }
 
 // WaitQueued waits until no more than n bytes of output wait. It returns the error of ctx if ctx
@@ -506,7 +507,7 @@ func (c *EventConn) SetTick(d time.Duration) {
 	if d > 0 {
 		c.tickAt = eventTimeAfter(d)
 	}
-	rouses := c.link != nil && !c.is(eventWorking|eventGone) && c.isLate()
+	rouses := c.is(eventAttached) && !c.is(eventWorking|eventGone) && c.isLate()
 	c.mu.Unlock()
 	if rouses {
 		go c.rouse()
@@ -534,7 +535,7 @@ func (c *EventConn) EndAfter(d time.Duration) {
 }
 
 // SetWriteTimeout limits how long the peer may take to accept 64 KiB of output. The connection
-// ends when that time is over. If d is 0 or less, which is the default, there is no limit. It
+// ends when that time, or up to an eighth more, is over. If d is 0 or less, which is the default, there is no limit. It
 // applies to waits that begin later.
 func (c *EventConn) SetWriteTimeout(d time.Duration) {
 	c.mu.Lock()
@@ -549,7 +550,7 @@ func (c *EventConn) SetWriteTimeout(d time.Duration) {
 // discarded. The error is always nil.
 func (c *EventConn) Close() error {
 	c.mu.Lock()
-	rouses := !c.is(eventClosing|eventGone) && c.link != nil
+	rouses := !c.is(eventClosing|eventGone) && c.is(eventAttached)
 	c.state |= eventClosing
 	c.mu.Unlock()
 	if rouses {
@@ -574,7 +575,7 @@ func (c *EventConn) fail(err error) {
 // setFailed records that the connection has failed. It reports whether the caller must call
 // reset. mu is held.
 func (c *EventConn) setFailed(err error) (resets bool) {
-	resets = !c.is(eventFailed|eventGone) && c.link != nil
+	resets = !c.is(eventFailed|eventGone) && c.is(eventAttached)
 	c.state |= eventFailed
 	c.setErr(err)
 	c.signalProgress()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 )
 
@@ -103,7 +104,6 @@ func (h *host) switchProtocols(c *engine.Conn, l engine.Link, old *h1Conn) engin
 		old.in, old.read = nil, 0
 	}
 	next.mu.Unlock()
-	h.switched.add(next)
 	return (*switchedConn)(next)
 }
 
@@ -166,6 +166,9 @@ func (p *switchedConn) Step() engine.Action {
 	c := p.conn()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.is(eventAttached) {
+		c.attach()
+	}
 	c.state &^= eventReading | eventPaused
 	c.checkTime()
 	if c.link.HasReadGoroutine() && !c.is(eventWorking) {
@@ -190,6 +193,15 @@ func (p *switchedConn) Step() engine.Action {
 	}
 	c.state |= eventPaused
 	return engine.Pause
+}
+
+// attach makes other goroutines, and a shutdown, wake the engine from now on. Not earlier: the
+// engine must already have this protocol. mu is held before and after it, and not meanwhile.
+func (c *EventConn) attach() {
+	c.state |= eventAttached
+	c.mu.Unlock()
+	(*Server)(c.c.Set.Host.(*host)).switched.add(c)
+	c.mu.Lock()
 }
 
 // isHeld reports whether the output waits for the end of a callback. mu is held.
@@ -366,7 +378,7 @@ func (p *switchedConn) Wait(w engine.Wait) (until time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if w == engine.WaitWritable {
-		return afterTimeout(time.Duration(c.writeTimeout) * time.Millisecond)
+		return c.writeUntil()
 	}
 	if !c.link.HasReadGoroutine() {
 		c.state &^= eventReading
@@ -376,6 +388,17 @@ func (p *switchedConn) Wait(w engine.Wait) (until time.Time) {
 		return time.Time{}
 	}
 	return time.Now().Add(c.armed.left())
+}
+
+// writeUntil returns the deadline of a write that begins now. It stays the same for an eighth of
+// the timeout, since changing it for each write costs something.
+func (c *EventConn) writeUntil() time.Time {
+	if c.writeTimeout == 0 {
+		return time.Time{}
+	}
+	timeout := time.Duration(c.writeTimeout) * time.Millisecond
+	step := timeout/8 + 1
+	return clock.Began.Add((clock.Monotonic() + timeout + step).Truncate(step))
 }
 
 // Yield implements engine.Protocol.

@@ -124,6 +124,9 @@ func (c *EventConn) handle(call eventCall) {
 	n := c.call(call, p, err)
 	c.mu.Lock()
 	c.state &^= eventTaken | eventCorked
+	if c.is(eventCorkRuns) && c.rare.corkTimer.Stop() {
+		c.state &^= eventCorkRuns
+	}
 	if f := c.flow; p != nil && f != nil && f.in != nil {
 		n = min(max(n, 0), len(p))
 		f.read += n

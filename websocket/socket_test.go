@@ -198,6 +198,13 @@ func TestSocketQueueIsBounded(t *testing.T) {
 				t.Errorf("%v with %d bytes in the queue", err, s.Queued())
 			}
 		})
+		for range sent - 1 {
+			p.expect(ws.Text, string(payload))
+		}
+		if n := servertest.Receive(t, "OnDrain", drained); n > 128<<10 {
+			t.Errorf("OnDrain with %d bytes in the queue", n)
+		}
+		sent = 0
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		var err error
@@ -212,14 +219,11 @@ func TestSocketQueueIsBounded(t *testing.T) {
 		}
 		waited := make(chan error, 1)
 		go func() { waited <- s.SendWait(t.Context(), websocket.TextMessage, []byte("waited")) }()
-		for range sent - 1 {
+		for range sent {
 			p.expect(ws.Text, string(payload))
 		}
 		servertest.Must(t, servertest.Receive(t, "SendWait", waited))
 		p.expect(ws.Text, "waited")
-		if n := servertest.Receive(t, "OnDrain", drained); n > 128<<10 {
-			t.Errorf("OnDrain with %d bytes in the queue", n)
-		}
 	})
 }
 
