@@ -78,5 +78,12 @@ func agreed(fields, answers []string) (u *unpacker, clientContext bool, err erro
 			return nil, false, fmt.Errorf("the parameter %q", e)
 		}
 	}
+	const serverBits = "server_max_window_bits"
+	if strings.Contains(offer, serverBits) && !strings.Contains(offer, ",") {
+		_, limit, _ := strings.Cut(offer, serverBits+"=")
+		if bits, err := strconv.Atoi(limit); err == nil && (!seen[serverBits] || u.window > 1<<bits) {
+			return nil, false, fmt.Errorf("%q answers %q", answers[0], offer)
+		}
+	}
 	return u, clientContext, nil
 }

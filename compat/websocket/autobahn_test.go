@@ -97,7 +97,8 @@ func TestAutobahnWithServer(t *testing.T) {
 			}
 			t.Run(s.name+"/"+srv.name, func(t *testing.T) {
 				t.Parallel()
-				addr := srv.start(t, options{compress: true})
+				// kosoku 0.1.0 fails its own cases of chapter 12 if a small text arrives without compression
+				addr := srv.start(t, options{compress: true, packAll: true})
 				kosoku(t, &s, nil, "-m", "fuzzingclient", "-p", strconv.Itoa(s.atOnce), "ws://"+addr+"/")
 			})
 		}
@@ -118,7 +119,7 @@ func TestAutobahnWithClient(t *testing.T) {
 func runClientCases(t *testing.T, s *suite, url string) {
 	var count int
 	process.Await(t, "the number of cases", func() error {
-		c, err := dialOurs(t, url+"/getCaseCount", true)
+		c, err := dialOurs(t, url+"/getCaseCount")
 		if err != nil {
 			return err
 		}
@@ -134,7 +135,7 @@ func runClientCases(t *testing.T, s *suite, url string) {
 	for range s.atOnce {
 		all.Go(func() {
 			for i := int(next.Add(1)); i <= count; i = int(next.Add(1)) {
-				c, err := dialOurs(t, fmt.Sprintf("%s/runCase?case=%d&agent=fasthttp", url, i), true)
+				c, err := dialOurs(t, fmt.Sprintf("%s/runCase?case=%d&agent=fasthttp", url, i))
 				if err != nil {
 					t.Errorf("case %d: %v", i, err)
 					continue
@@ -145,7 +146,7 @@ func runClientCases(t *testing.T, s *suite, url string) {
 		})
 	}
 	all.Wait()
-	c, err := dialOurs(t, url+"/updateReports?agent=fasthttp", true)
+	c, err := dialOurs(t, url+"/updateReports?agent=fasthttp")
 	if err != nil {
 		t.Errorf("the report: %v", err)
 		return

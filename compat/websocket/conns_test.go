@@ -54,6 +54,7 @@ func connServers() (all []server) {
 		}
 		all = append(all, server{name: name, start: func(t *testing.T, o options) string {
 			up := websocket.Upgrader{Subprotocols: protocols, EnableCompression: o.compress, WriteBufferSize: 1024}
+			up.Compression = compression(o)
 			up.Compression.ContextTakeover = contexts
 			s := newService()
 			return serveOurs(t, e.engine, o, func(ctx *fasthttp.RequestCtx) {
@@ -72,9 +73,17 @@ func connServers() (all []server) {
 	return all
 }
 
+func compression(o options) (c websocket.Compression) {
+	c.ContextTakeover = o.contexts
+	if o.packAll {
+		c.Threshold = -1
+	}
+	return c
+}
+
 func dialConn(t *testing.T, url string, o options) (*websocket.Conn, error) {
 	d := websocket.Dialer{Subprotocols: o.protos, EnableCompression: o.compress, TLSClientConfig: insecure, WriteBufferSize: 1024}
-	d.Compression.ContextTakeover = o.contexts
+	d.Compression = compression(o)
 	c, _, err := d.DialContext(t.Context(), url, nil)
 	return c, err
 }
@@ -88,8 +97,8 @@ func dialLink(t *testing.T, url string, o options) (link, error) {
 	return connLinkOf(c), nil
 }
 
-func dialOurs(t *testing.T, url string, compress bool) (conn, error) {
-	c, err := dialConn(t, url, options{compress: compress})
+func dialOurs(t *testing.T, url string) (conn, error) {
+	c, err := dialConn(t, url, options{compress: true, packAll: true})
 	if err != nil {
 		return nil, err
 	}

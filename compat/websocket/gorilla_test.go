@@ -13,6 +13,7 @@ import (
 type options struct {
 	tls      bool
 	compress bool
+	packAll  bool     // this module compresses the smallest messages, too
 	contexts bool     // of a client of this module: compressed messages may refer to those before
 	protos   []string // of a client
 	page     *page    // of a server, or nil

@@ -40,7 +40,7 @@ func answerPlainly(c conn, path string) {
 // of a real library.
 var gorillaFails = []string{
 	"opening: HTTP/1.0", "opening: two keys", "opening: version 8", "opening: server_max_window_bits twice",
-	"server: length 5 in 16 bits", "server: bad text", "server: bad text over two fragments", "server: a bomb",
+	"server: length 5 in 16 bits", "server: bad text", "server: bad text over two fragments", "server: a bomb", "server: a window of 9 bits",
 	"client: length 5 in 16 bits", "client: bad text", "client: RSV1 in a packed continuation",
 	"reply: another subprotocol", "reply: deflate with an unknown parameter",
 }

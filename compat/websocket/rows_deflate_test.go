@@ -33,6 +33,11 @@ var deflateRows = []row{
 	{name: "empty packed fragments", offer: noContext, send: []frame{{first: 0x41}, {first: 0x00, payload: "\xf2\x48\xcd\xc9\xc9\x07\x00"}, {first: finCont}}, want: "text Hello"},
 	{name: "a large packed message", offer: noContext, send: []frame{{first: packedText, payload: packed(x(limit))}}, want: echoOf("text", x(limit))},
 
+	// 7.1.2.1: the window that the client asks for, with a text that repeats itself beyond it
+	{name: "a window of 9 bits", side: asServer, offer: deflate + "; server_max_window_bits=9", send: []frame{{first: finText, payload: distant()}}, want: echoOf("text", distant())},
+	{name: "a window of 12 bits", side: asServer, offer: deflate + "; server_max_window_bits=12", send: []frame{{first: finText, payload: distant()}, {first: finText, payload: distant()}}, want: echoOf("text", distant()) + " | " + echoOf("text", distant())},
+	{name: "a window of 15 bits", side: asServer, offer: deflate + "; server_max_window_bits=15", send: []frame{{first: finText, payload: distant()}}, want: echoOf("text", distant())},
+
 	// section 6: RSV1 is for the first frame of a message
 	{name: "RSV1 in a packed continuation", offer: noContext, send: []frame{{first: 0x41, payload: "\xf2\x48\xcd"}, {first: finCont | 0x40, payload: "\xc9\xc9\x07\x00"}}, want: "close 1002"},
 	{name: "RSV1 in a plain continuation", offer: noContext, send: []frame{{first: 0x01, payload: "a"}, {first: finCont | 0x40, payload: "b"}}, want: "close 1002"},
