@@ -3,7 +3,6 @@ package websocket
 import (
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp/compat/internal/process"
@@ -51,7 +50,6 @@ type message struct {
 // inbox has the messages that the goroutine of a link has read.
 type inbox struct {
 	messages chan message
-	once     sync.Once
 	ended    chan struct{} // closed after the last one
 	err      error         // set when ended is closed
 }
