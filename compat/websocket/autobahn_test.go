@@ -65,7 +65,7 @@ func kosoku(t *testing.T, s *suite, meanwhile func(), args ...string) {
 	if meanwhile != nil {
 		meanwhile()
 	}
-	// the outcome of each case counts, and not that of the program
+	// only the outcomes of the cases count
 	_ = cmd.Wait()
 	text, err := os.ReadFile(filepath.Join(dir, "index.json"))
 	var agents map[string]map[string]outcome

@@ -13,7 +13,7 @@ var sizes = []int{0, 1, 125, 126, 65535, 65536, largest}
 // dialer opens a link with a library.
 type dialer func(t *testing.T, url string, o options) (link, error)
 
-// exercise lets a client and a server do all that service describes. url is that of the server,
+// exercise lets a client and a server do all that service describes. url is the URL of the server,
 // without a path.
 func exercise(t *testing.T, dial dialer, url string, o options) {
 	open := func(path string, protos ...string) link {

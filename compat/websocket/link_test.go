@@ -11,7 +11,7 @@ import (
 // The kinds of messages, as on the wire.
 const opText, opBinary = 1, 2
 
-// largest is the size of the largest message that is exchanged. The limits of all peers are
+// largest is the size of the largest message here. The limits of all peers are
 // above it.
 const largest = 1 << 20
 

@@ -148,7 +148,7 @@ func (p probe) isOpen(c net.Conn, fr *frameReader) error {
 }
 
 // isClosed checks that nothing follows a Close frame. A server closes the connection; of a
-// client that is not required (RFC 6455 section 7.1.1).
+// client it is not required (RFC 6455 section 7.1.1).
 func (p probe) isClosed(c net.Conn, fr *frameReader) error {
 	if fr.ofClient {
 		_ = c.(*net.TCPConn).CloseWrite()
@@ -233,7 +233,7 @@ func (p probe) server(addr string, row *row) error {
 }
 
 // clientUnderTest dials the URL, and returns every message until there is an error. The limit
-// for messages is that of the rows. It returns the error of the dial.
+// for messages is the same as in the rows. It returns the error of the dial.
 type clientUnderTest func(url string, compress bool) error
 
 // acceptClient waits for a client, and reads its request.
@@ -351,7 +351,7 @@ func fill(text string, req *http.Request) string {
 
 const patience = process.Patience
 
-// checkServer runs all rows for servers, or only those that do not need compression.
+// checkServer runs all rows for servers, or only the rows without compression.
 func checkServer(t *testing.T, p probe, addr string, plain bool, failed func(name string, err error)) {
 	run := func(name string, check func() error) {
 		t.Run(name, func(t *testing.T) {

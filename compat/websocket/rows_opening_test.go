@@ -12,7 +12,7 @@ type opening struct {
 	line    string   // instead of GET / HTTP/1.1
 	without string   // this field of the usual ones is left out
 	with    []string // further fields
-	// status is that of the response, or several with slashes.
+	// status is the status of the response, or several with slashes.
 	status string
 	// answer are fields of the response, "Name: value". An empty value means that there is no
 	// such field.

@@ -29,7 +29,7 @@ func pythonWithWebsockets(t *testing.T) string {
 }
 
 // node returns the path of Node, or skips the test if Node has no WebSocket: its own, if module
-// is empty, or that of a module.
+// is empty, or the one of a module.
 func node(t *testing.T, module string) (path string, args []string) {
 	t.Helper()
 	path = process.Find(t, "node", "a peer")
