@@ -70,7 +70,7 @@ func (r *shutdownFunc) remove() bool {
 }
 
 // end ends the functions of a request, of which r is the last one, or nil: they are not
-// called any more, and the contexts of those that run end.
+// called any more, and the contexts of running ones end.
 func (r *shutdownFunc) end() {
 	for ; r != nil; r = r.next {
 		r.remove()
@@ -168,7 +168,7 @@ func (s *shutdownFuncs) wait(ctx context.Context) error {
 	}
 }
 
-// end forgets the context of a shutdown that is about to return.
+// end forgets the context of a shutdown about to return.
 func (s *shutdownFuncs) end(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -59,10 +59,11 @@ func (c *Conn) CloseNow() error {
 
 // awaitClose waits for the Close frame of the peer, or for the end of the connection.
 func (c *Conn) awaitClose(ctx context.Context, deadline time.Time) {
-	if c.inHandler.Load() && !c.read.tryLock() {
-		// a handler that a method calls which reads: nothing can be read
-		return
-	} else if !c.inHandler.Load() {
+	if !c.read.tryLock() {
+		if c.inHandler.Load() {
+			// this may be the handler, for whose return the method that reads waits
+			return
+		}
 		select {
 		case <-c.readOver:
 			// methods that read return
@@ -75,7 +76,10 @@ func (c *Conn) awaitClose(ctx context.Context, deadline time.Time) {
 		}
 	}
 	defer c.read.unlock()
+	c.mu.Lock()
+	c.interrupted = true // handlers do not change the deadline
 	_ = c.nc.SetReadDeadline(deadline)
+	c.mu.Unlock()
 	var ev ws.Event
 	for c.readErr == nil {
 		if c.next(&ev, nil) != nil {
@@ -134,7 +138,7 @@ func (c *Conn) closeNow() error {
 // goAway asks the peer to leave since the server shuts down, and waits until ctx ends, which
 // it does with the shutdown or with the request.
 func (c *Conn) goAway(ctx context.Context) {
-	// a message that is being sent is not cut
+	// the message being sent is not cut
 	if c.message.lock(ctx, time.Time{}) == nil {
 		_ = c.sendClose(ctx, time.Now().Add(max(c.closeTimeout, controlTimeout)), CloseGoingAway, "")
 		c.message.unlock()

@@ -280,3 +280,63 @@ func TestShutdownWithoutAnAnswer(t *testing.T) {
 		}
 	})
 }
+
+// TestFloodOfPings has a peer that sends Ping frames and does not read the answers.
+func TestFloodOfPings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := bubblePair()
+		c := newConn(ours, ws.Server, agreement{}, settingsOf(Dialer{}), nil)
+		peer := newConn(theirs, ws.Client, agreement{}, settingsOf(Dialer{}), nil)
+		go func() {
+			for range 20_000 {
+				_ = peer.WriteControl(PingMessage, make([]byte, 125), time.Time{})
+			}
+			_ = peer.WriteMessage(TextMessage, []byte("the end"))
+		}()
+		expectMessage(t, c, TextMessage, []byte("the end"))
+		if cap(c.pong) > 256 || c.in != nil {
+			t.Errorf("the answers need %d bytes", cap(c.pong))
+		}
+		_ = c.Close()
+		_ = peer.CloseNow()
+	})
+}
+
+// TestHandlersSetLimits has handlers that change the connection while a method reads.
+func TestHandlersSetLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := bubblePair()
+		c := newConn(ours, ws.Server, agreement{}, settingsOf(Dialer{}), nil)
+		peer := newConn(theirs, ws.Client, agreement{}, settingsOf(Dialer{}), nil)
+		c.SetPingHandler(func(string) error {
+			c.SetReadLimit(3)
+			return c.SetReadDeadline(time.Now().Add(time.Minute))
+		})
+		servertest.Must(t, peer.WriteControl(PingMessage, nil, time.Time{}))
+		servertest.Must(t, peer.WriteMessage(TextMessage, []byte("abc")))
+		expectMessage(t, c, TextMessage, []byte("abc"))
+		began := time.Now()
+		if _, _, err := c.ReadMessage(); err == nil || time.Since(began) != time.Minute {
+			t.Errorf("got %v after %v", err, time.Since(began))
+		}
+		// the context of a call counts although a handler sets a deadline
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		c.SetPingHandler(func(string) error {
+			<-ctx.Done()
+			time.Sleep(time.Second) // in a bubble
+			return c.SetReadDeadline(time.Time{})
+		})
+		servertest.Must(t, peer.WriteControl(PingMessage, nil, time.Time{}))
+		servertest.Must(t, c.SetReadDeadline(time.Time{}))
+		if _, _, err := c.ReadContext(ctx); err != context.DeadlineExceeded {
+			t.Errorf("the end of the context: %v", err)
+		}
+		servertest.Must(t, peer.WriteMessage(TextMessage, []byte("abcd")))
+		if _, _, err := c.ReadMessage(); err != ErrReadLimit {
+			t.Errorf("a message over the limit: %v", err)
+		}
+		_ = c.CloseNow()
+		_ = peer.CloseNow()
+	})
+}

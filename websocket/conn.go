@@ -32,13 +32,13 @@ type Conn struct {
 	raw         syscall.RawConn // of nc, if it can wait without a buffer
 	tryRead     func(fd uintptr) bool
 	subprotocol string
-	limits      *ws.Limits
 
 	mu            sync.Mutex // guards the following
 	state         ws.Conn
 	writeErr      error // all further writes return it
 	abortErr      error // the reason why this side has closed nc without a handshake
 	readDeadline  time.Time
+	interrupted   bool // the context of a method that reads has ended
 	writeDeadline time.Time
 	pong          []byte // the payload of a Pong frame to be sent
 
@@ -46,7 +46,7 @@ type Conn struct {
 	readErr  error
 	in       *bufpool.Buffer // received bytes, nil if there are none
 	from     int             // the consumed part of in
-	part     ws.Assembler    // of a message that is received as a whole
+	part     ws.Assembler    // of a message received as a whole
 	partial  bool            // a message is being received in part
 	open     *messageReader  // of a message whose end was not read
 	inflate  wsflate.Inflater
@@ -70,6 +70,7 @@ type Conn struct {
 	compressed bool // permessage-deflate was agreed on
 	packs      atomic.Bool
 	level      atomic.Int32
+	limit      atomic.Int64 // of the size of a message after decompression
 	hasPong    atomic.Bool
 	inHandler  atomic.Bool // a handler of the application runs in a method that reads
 	closed     atomic.Bool
@@ -108,15 +109,17 @@ func limitsFor(message int64) *ws.Limits {
 func newConn(nc net.Conn, role ws.Role, a agreement, o options, ahead *bufpool.Buffer) *Conn {
 	c := &Conn{
 		nc: nc, isClient: role == ws.Client, subprotocol: a.subprotocol, compressed: a.compressed,
-		limits: standardLimits, in: ahead,
+		in:   ahead,
 		read: newLock(), message: newLock(), write: newLock(), readOver: make(chan struct{}),
 		settings: settings{
 			fragment: o.writeBuffer, threshold: o.compression.threshold(), closeTimeout: o.closeTimeout,
 		},
 	}
+	limits := standardLimits
 	if o.readLimit != 0 && o.readLimit != DefaultReadLimit {
-		c.limits = limitsFor(o.readLimit)
+		limits = limitsFor(o.readLimit)
 	}
+	c.limit.Store(limits.Message)
 	c.part.Limit = -1 // the state has a limit
 	if c.fragment <= 0 {
 		c.fragment = defaultFragment
@@ -124,7 +127,7 @@ func newConn(nc net.Conn, role ws.Role, a agreement, o options, ahead *bufpool.B
 	if c.closeTimeout == 0 {
 		c.closeTimeout = DefaultCloseTimeout
 	}
-	c.state.Init(role, c.limits, ws.Extensions{Compression: a.compressed})
+	c.state.Init(role, limits, ws.Extensions{Compression: a.compressed})
 	if a.compressed {
 		c.beginCompression(a.deflate, o.compression)
 	}

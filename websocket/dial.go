@@ -47,7 +47,7 @@ type Dialer struct {
 	TLSClientConfig *tls.Config
 
 	// HandshakeTimeout limits the time of a dial, the opening handshake included. Zero means
-	// no limit other than that of the context, and fasthttp.DefaultDialTimeout for TCP.
+	// no limit but the context, and fasthttp.DefaultDialTimeout for TCP.
 	HandshakeTimeout time.Duration
 
 	// Subprotocols are the subprotocols that the client asks for, in its order of
@@ -102,7 +102,7 @@ func (d *Dialer) Dial(urlStr string, requestHeader http.Header) (*Conn, *http.Re
 
 // DialContext connects to a URL with the scheme ws or wss (RFC 6455 section 3), or http or
 // https. requestHeader has further fields of the request, such as Origin, Cookie or Host; it
-// must not have those of the opening handshake, except for Sec-WebSocket-Protocol if
+// must not have the fields of the opening handshake, except for Sec-WebSocket-Protocol if
 // d.Subprotocols is empty. ctx limits the dial, and has no effect on the connection.
 //
 // If the server refuses the handshake, the error wraps ErrBadHandshake, and the response is
@@ -128,8 +128,11 @@ func (d *Dialer) DialContext(ctx context.Context, urlStr string, requestHeader h
 	var c *Conn
 	var resp *http.Response
 	interrupted := interruptible(ctx, func() { _ = nc.SetDeadline(past) }, func() { c, resp, err = d.shake(nc, req, key) })
-	if interrupted {
-		c, err = nil, context.Cause(ctx)
+	if interrupted && !errors.Is(err, ErrBadHandshake) {
+		if c != nil {
+			_ = c.CloseNow()
+		}
+		err = context.Cause(ctx)
 	}
 	if err != nil {
 		_ = nc.Close()

@@ -178,3 +178,26 @@ func TestOriginPatterns(t *testing.T) {
 		}
 	}
 }
+
+// TestHandshakeOverHTTP2 has a request whose connection belongs to other requests, too.
+func TestHandshakeOverHTTP2(t *testing.T) {
+	for _, e := range servertest.Engines[:2] {
+		s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			if err := new(Upgrader).Upgrade(ctx, echo); !errors.Is(err, errProtocol) {
+				t.Errorf("got %v", err)
+			}
+		}}
+		s.Protocols.SetUnencryptedHTTP2(true)
+		r := servertest.Start(t, e, s, prepare)
+		var p http.Protocols
+		p.SetUnencryptedHTTP2(true)
+		tr := &http.Transport{Protocols: &p}
+		resp, err := (&http.Client{Transport: tr, Timeout: servertest.Patience}).Get("http://" + r.Listener.Addr().String())
+		servertest.Must(t, err)
+		_ = resp.Body.Close()
+		if resp.StatusCode != fasthttp.StatusNotImplemented {
+			t.Errorf("got %d", resp.StatusCode)
+		}
+		tr.CloseIdleConnections()
+	}
+}

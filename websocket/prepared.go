@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/wsflate"
 )
 
-// PreparedMessage is a message that is sent to many connections. It is framed, and
+// PreparedMessage is a message for many connections. It is framed, and
 // compressed, once for all of them. Goroutines may share it.
 type PreparedMessage struct {
 	messageType int
@@ -29,7 +29,8 @@ type packedMessage struct {
 }
 
 // NewPreparedMessage returns a message with a copy of data. messageType is as for
-// Conn.WriteMessage.
+// Conn.WriteMessage. It returns an error if there is no such type, or if data of a control
+// message has more than 125 bytes.
 func NewPreparedMessage(messageType int, data []byte) (*PreparedMessage, error) {
 	pm := &PreparedMessage{messageType: messageType, data: bytes.Clone(data)}
 	switch messageType {

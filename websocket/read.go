@@ -17,24 +17,22 @@ const (
 	readSize = 4 << 10
 	waitSize = 1 << 10
 
-	// directSize is the size of the smallest part of a message that is read to its place
+	// directSize is the size of the smallest part of a message to be read to its place
 	// without a copy.
 	directSize = 512
 )
 
 // SetReadLimit sets the maximum size of a message, in bytes, after decompression. Zero or
-// less means no limit. A message that is being received must meet it, too. If the peer
+// less means no limit. It also applies to the message being received. If the peer
 // exceeds it, it is sent CloseMessageTooBig, and methods that read return ErrReadLimit.
 func (c *Conn) SetReadLimit(limit int64) {
 	l := limitsFor(max(limit, 0))
 	if limit <= 0 {
 		l = limitsFor(-1)
 	}
-	_ = c.read.lock(context.Background(), time.Time{})
-	defer c.read.unlock()
+	c.limit.Store(l.Message)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.limits = l
 	c.state.SetLimits(l)
 }
 
@@ -46,6 +44,9 @@ func (c *Conn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.readDeadline = t
+	if c.interrupted {
+		return nil
+	}
 	return c.nc.SetReadDeadline(t)
 }
 
@@ -81,9 +82,15 @@ func (c *Conn) ReadContext(ctx context.Context) (messageType int, p []byte, err 
 	if ctx.Done() == nil {
 		return c.appendMessage(nil)
 	}
-	expire := func() { _ = c.nc.SetReadDeadline(past) }
+	expire := func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.interrupted = true
+		_ = c.nc.SetReadDeadline(past)
+	}
 	if interruptible(ctx, expire, func() { messageType, p, err = c.appendMessage(nil) }) {
 		c.mu.Lock()
+		c.interrupted = false
 		_ = c.nc.SetReadDeadline(c.readDeadline)
 		c.mu.Unlock()
 		if err != nil && netio.IsTimeout(err) {
@@ -109,7 +116,7 @@ func (c *Conn) appendMessage(dst []byte) (int, []byte, error) {
 	}
 	plain := bufpool.Get(2 * len(m))
 	defer bufpool.Put(plain)
-	err = c.inflate.Decompress(plain, m, c.limits.Message)
+	err = c.inflate.Decompress(plain, m, c.limit.Load())
 	c.releaseMessage()
 	if fault, ok := err.(*ws.Error); ok {
 		return 0, dst, c.fail(fault)
@@ -315,30 +322,36 @@ func (c *Conn) fail(fault *ws.Error) error {
 
 // control handles a control frame.
 func (c *Conn) control(ev *ws.Event) error {
-	c.inHandler.Store(true)
-	defer c.inHandler.Store(false)
 	switch ev.Opcode {
 	case ws.Ping:
 		if c.onPing != nil {
-			return c.onPing(string(ev.Payload))
+			return c.calling(c.onPing, ev.Payload)
 		}
 		return c.answerPing(ev.Payload)
 	case ws.Pong:
 		if c.onPong != nil {
-			return c.onPong(string(ev.Payload))
+			return c.calling(c.onPong, ev.Payload)
 		}
 		return nil
 	}
 	c.endReading()
 	e := &CloseError{Code: int(ev.Code), Text: string(ev.Payload)}
 	if c.onClose != nil {
-		if err := c.onClose(e.Code, e.Text); err != nil {
+		err := c.calling(func(string) error { return c.onClose(e.Code, e.Text) }, nil)
+		if err != nil {
 			return err
 		}
 		return e
 	}
 	_ = c.sendClose(context.Background(), time.Now().Add(controlTimeout), e.Code, "")
 	return e
+}
+
+// calling calls a handler of the application.
+func (c *Conn) calling(h func(string) error, payload []byte) error {
+	c.inHandler.Store(true)
+	defer c.inHandler.Store(false)
+	return h(string(payload))
 }
 
 // PingHandler returns the function that was set with SetPingHandler, or the default.
@@ -477,7 +490,7 @@ func (m *messageReader) readPacked(p []byte) (n int, err error) {
 	fault, _ := err.(*ws.Error)
 	switch {
 	case fault != nil:
-	case m.size > c.limits.Message:
+	case m.size > c.limit.Load():
 		fault = ws.ErrMessageSize
 	case m.isText && (!m.check.Add(p[:n]) || err == io.EOF && !m.check.Complete()):
 		fault = ws.ErrText
@@ -549,7 +562,7 @@ func (c *Conn) waitWithoutBuffer() {
 	}
 }
 
-// readSocket reads what has arrived. It returns false if that is nothing.
+// readSocket reads the bytes that have arrived. It returns false if there are none.
 func (c *Conn) readSocket(fd uintptr) bool {
 	b := c.in
 	if b == nil {

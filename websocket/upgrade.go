@@ -18,10 +18,10 @@ import (
 // handler panics, the peer is sent CloseInternalServerErr.
 //
 // If the request is not a valid opening handshake, or its origin is not allowed, Upgrade
-// makes ctx.Response a refusal, and returns a HandshakeError.
+// makes ctx.Response a refusal, and returns an error, which is a HandshakeError.
 //
-// When the server shuts down, the peer is sent CloseGoingAway, after the message that is
-// being sent. Shutdown waits until handler has returned. If the peer does not answer within
+// When the server shuts down, the peer is sent CloseGoingAway, after the message being
+// sent. Shutdown waits until handler has returned. If the peer does not answer within
 // CloseTimeout, or ShutdownWithContext does not wait longer, the connection is closed.
 //
 // handler may use ctx, as with RequestCtx.Hijack, unless ReleaseContext is set.

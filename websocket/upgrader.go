@@ -14,7 +14,7 @@ type Upgrader struct {
 	// Subprotocols are the subprotocols that the server supports, in its order of
 	// preference. The first one that the client has asked for is used, and none if there is
 	// no such one. If the list is empty, the handler may set Sec-WebSocket-Protocol in
-	// ctx.Response before it calls Upgrade: see Subprotocols for those of the client.
+	// ctx.Response before it calls Upgrade: Subprotocols returns the client's.
 	Subprotocols []string
 
 	// OriginPatterns are further origins whose pages may connect. By default only pages of
@@ -33,7 +33,7 @@ type Upgrader struct {
 	// or without.
 	CheckOrigin func(ctx *fasthttp.RequestCtx) bool
 
-	// Error makes the response to a request that is refused, by default the text of reason.
+	// Error makes the response to a refused request, by default the text of reason.
 	// The response then gets the fields that HTTP requires for its status, such as
 	// Sec-WebSocket-Version.
 	Error func(ctx *fasthttp.RequestCtx, status int, reason error)
@@ -85,8 +85,8 @@ type FastHTTPHandler = func(c *Conn)
 // BufferPool is the type of Upgrader.WriteBufferPool and Dialer.WriteBufferPool, which have
 // no effect.
 type BufferPool interface {
-	Get() any
-	Put(any)
+	Get() any // returns a buffer, or nil
+	Put(any)  // takes it back
 }
 
 // Defaults of an Upgrader and a Dialer.
@@ -105,7 +105,7 @@ type Compression struct {
 	// 32 KiB.
 	Level int
 
-	// Threshold is the size of the smallest message that is compressed, in bytes. The
+	// Threshold is the size of the smallest message to be compressed, in bytes. The
 	// default is 256; negative means all messages.
 	Threshold int
 
@@ -119,7 +119,7 @@ type Compression struct {
 	WindowBits int
 }
 
-// threshold returns the size of the smallest message that is compressed.
+// threshold returns the size of the smallest message to be compressed.
 func (c *Compression) threshold() int {
 	if c.Threshold == 0 {
 		return 256

@@ -94,8 +94,8 @@ func (c *Conn) setLevel() {
 // message of NextWriter. The zero deadline means none. After a Close message no method can
 // send anything.
 //
-// The errors are the same as those of WriteMessage, and an error for data that the message
-// must not have.
+// The errors are the errors of WriteMessage, and one for data that the message must not
+// have.
 func (c *Conn) WriteControl(messageType int, data []byte, deadline time.Time) error {
 	return c.writeControl(context.Background(), messageType, data, deadline)
 }
@@ -361,7 +361,7 @@ func (w *messageWriter) flush(last bool) error {
 			return w.end(err)
 		}
 		w.began = true
-		if c.mayCompress() && len(w.buf.B) >= c.threshold {
+		if c.mayCompress() {
 			c.setLevel()
 			w.packed = bufpool.Get(c.fragment)
 		}

@@ -87,7 +87,7 @@ func (d *Deflater) Write(dst *bufpool.Buffer, p []byte) {
 }
 
 // End appends the rest of the message to dst. dst must have all output since the beginning of
-// the message, or the last four bytes at least: the tail that is not sent is among them.
+// the message, or the last four bytes at least: the tail, which is not sent, is among them.
 func (d *Deflater) End(dst *bufpool.Buffer) {
 	d.begin()
 	d.c.out = dst

@@ -113,7 +113,7 @@ func (i *Inflater) Read(p []byte) (n int, err error) {
 	}
 }
 
-// ended reports whether a block that is marked as final is the end of the message: the block
+// ended reports whether a block marked as final is the end of the message: the block
 // of ending, or the last one of a message, without another one for the tail.
 func (i *Inflater) ended() bool {
 	rest := i.e.src.Len()
