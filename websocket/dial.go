@@ -92,7 +92,7 @@ var (
 	errURL      = errors.New("websocket: the URL must begin with ws:// or wss://, and have a host and no user information")
 	errAnswer   = fmt.Errorf("%w: the server has accepted something that was not offered", ErrBadHandshake)
 	errStatus   = fmt.Errorf("%w: the status of the response is not 101", ErrBadHandshake)
-	errResponse = fmt.Errorf("%w: the response lacks Upgrade, Connection or the right Sec-WebSocket-Accept", ErrBadHandshake)
+	errResponse = fmt.Errorf("%w: the response is not HTTP/1.1, or lacks Upgrade, Connection or the right Sec-WebSocket-Accept", ErrBadHandshake)
 )
 
 // Dial is DialContext without a context.
@@ -368,6 +368,8 @@ func (d *Dialer) agreed(req *http.Request, resp *http.Response, key []byte) (a a
 	switch {
 	case resp.StatusCode != http.StatusSwitchingProtocols:
 		return a, errStatus
+	case !resp.ProtoAtLeast(1, 1):
+		return a, errResponse
 	case len(accept) != 1 || !ws.Accepts([]byte(accept[0]), key),
 		!hasElement(resp.Header["Upgrade"], upgradeName), !hasElement(resp.Header["Connection"], "upgrade"):
 		return a, errResponse

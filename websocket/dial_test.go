@@ -96,6 +96,7 @@ func TestDialRefusesResponses(t *testing.T) {
 		{"usual", good, true, 101, ""},
 		{"subprotocol", good + "Sec-WebSocket-Protocol: a\r\n", true, 101, ""},
 		{"compression", good + "Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover\r\n", true, 101, ""},
+		{"HTTP/1.0", strings.Replace(good, "HTTP/1.1", "HTTP/1.0", 1) + "\r\n", false, 101, ""},
 		{"refusal", "HTTP/1.1 403 Forbidden\r\nContent-Length: 2000\r\n\r\n" + strings.Repeat("x", 2000), false, 403, strings.Repeat("x", 1024)},
 		{"redirect", "HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n", false, 302, ""},
 		{"no Upgrade", strings.Replace(good, "Upgrade: W", "X: W", 1), false, 101, ""},
