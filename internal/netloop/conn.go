@@ -97,6 +97,7 @@ const (
 	flagWatched                         // PeerGone is to be called
 	flagUrgent                          // urgent data has arrived, which splits reads
 	flagWatchedInput                    // PeerSent is to be called
+	flagYielded                         // Serve is to be called again although nothing waits to be written
 	// flagUser and the bits above it count the running calls of Use
 	flagUser uint32 = 1 << 8
 )
@@ -200,7 +201,7 @@ func (c *Conn) writeFailed(errno syscall.Errno) error {
 	case syscall.EINTR:
 		return nil
 	case syscall.EAGAIN:
-		c.ServeAgain()
+		c.awaitRoom()
 		return ErrAgain
 	}
 	return os.NewSyscallError("write", errno)
@@ -275,8 +276,12 @@ func (c *Conn) ready(p *Poller, events uint32) {
 		if c.has(flagWatched) && c.hungUp() {
 			c.handler.PeerGone()
 		}
-	} else if events&syscall.EPOLLIN == 0 && !c.has(flagOutput) && c.detached.Load() == nil {
+	} else if events&syscall.EPOLLIN == 0 && !c.has(flagOutput|flagYielded) && c.detached.Load() == nil {
 		return
+	}
+	if c.has(flagYielded) {
+		// Serve is called now, or the owner calls it
+		c.unset(flagYielded)
 	}
 	if s := c.detached.Load(); s != nil {
 		s.notify(events)
@@ -409,9 +414,15 @@ func (c *Conn) ReleaseServed() {
 func (c *Conn) Pending() bool { return c.state.Load() == statePending }
 
 // ServeAgain makes the loop call Serve once more when there is room for output, after the
-// other connections that are ready. An owner calls it if it found no room, or if it stops
-// before it has written everything so that others are served.
+// other connections that are ready. An owner calls it if it stops before it has read or written
+// everything so that others are served. Writes of another owner do not replace that call.
 func (c *Conn) ServeAgain() {
+	c.set(flagYielded)
+	c.registerOutput()
+}
+
+// awaitRoom makes the loop call Serve once more when there is room for the output that waits.
+func (c *Conn) awaitRoom() {
 	c.set(flagOutput)
 	c.registerOutput()
 }

@@ -278,3 +278,46 @@ func TestPeekLeavesWhatItSees(t *testing.T) {
 		t.Errorf("at the end: %d, %v", n, err)
 	}
 }
+
+// againServed calls ServeAgain when it is served first, and writes something then.
+type againServed struct {
+	Conn
+	served chan struct{}
+	first  bool
+}
+
+func (c *againServed) Serve(*Poller) bool {
+	if !c.first {
+		c.first = true
+		c.ServeAgain()
+		if _, err := c.Write([]byte("x"), nil); err != nil {
+			return true
+		}
+	}
+	var buf [1]byte
+	_, _ = c.Read(buf[:])
+	c.served <- struct{}{}
+	return true
+}
+
+func (c *againServed) PeerGone()    {}
+func (c *againServed) PeerSent()    {}
+func (c *againServed) Expire() bool { return true }
+
+// A write that succeeds after ServeAgain does not replace the call of Serve. Nothing else makes
+// the loop call it: no more bytes arrive.
+func TestServeAgainOutlivesWrites(t *testing.T) {
+	client, fd := pair(t)
+	w := newWorld(t, 1)
+	c := &againServed{served: make(chan struct{}, 64)}
+	c.Init(fd, c)
+	if _, err := client.Write([]byte("y")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.g.Add(&c.Conn, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range []string{"the first call", "another call"} {
+		servertest.Receive(t, call, c.served)
+	}
+}

@@ -107,7 +107,7 @@ func (c *Conn) SendFile(f *FilePart) error {
 			return err
 		}
 		if !whole || f.Length > 0 && f.Length <= stop {
-			c.ServeAgain()
+			c.awaitRoom()
 			return ErrAgain
 		}
 	}
