@@ -380,7 +380,7 @@ func TestHandlersCanBeCalledWithoutAServer(t *testing.T) {
 	}
 }
 
-// quiet discards what the body of a response writes.
+// quiet discards the output of the body of a response.
 type quiet struct{ wrote chan int }
 
 func (q quiet) Write(p []byte) (int, error) {

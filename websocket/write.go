@@ -352,7 +352,7 @@ func (w *messageWriter) Close() error {
 	return err
 }
 
-// flush sends what was written as a fragment, or compresses it.
+// flush sends the bytes written as a fragment, or compresses it.
 func (w *messageWriter) flush(last bool) error {
 	c := w.c
 	ctx, deadline := context.Background(), c.deadlineOfWrites()

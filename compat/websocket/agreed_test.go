@@ -38,7 +38,7 @@ func checkRequest(req *http.Request, host string) error {
 	return nil
 }
 
-// agreed returns the unpacker for what a server sends, or nil if there is no compression, and
+// agreed returns the unpacker for the messages of a server, or nil if there is no compression, and
 // whether the client may refer to messages before. The error is for an answer of the server
 // that no offer permits (RFC 7692 section 7.1).
 func agreed(fields, answers []string) (u *unpacker, clientContext bool, err error) {

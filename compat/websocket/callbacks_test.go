@@ -58,7 +58,7 @@ func serveOurs(t *testing.T, engine fasthttp.Engine, o options, upgrade func(ctx
 // target is the data of a socket: the path and the ID of its request.
 type target struct{ path, id string }
 
-// callbacks returns a handler that does what service describes, with two differences: a message
+// callbacks returns a handler that does the same as service, with two differences: a message
 // always has one frame, and "ponged" follows a ping at once, since there is no callback for pongs.
 func (s *service) callbacks() *websocket.Handler {
 	return &websocket.Handler{

@@ -9,7 +9,7 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// options are what differs between the servers and the clients of a test.
+// options are the differences between the servers and the clients of a test.
 type options struct {
 	tls      bool
 	compress bool

@@ -15,7 +15,7 @@ import (
 )
 
 // probe is the peer of a side under test: raw bytes over TCP. Each method returns an error if
-// the side under test does not do what its row wants.
+// the side under test does not meet the wish of its row.
 type probe struct {
 	patience time.Duration // for everything that the side under test has to send
 	bytewise bool          // each byte is sent in a segment of its own

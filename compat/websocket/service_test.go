@@ -90,7 +90,7 @@ func (s *service) note(id string, err error) {
 	s.cond.Broadcast()
 }
 
-// awaitNote returns the note, or what it waits for if there is none in time.
+// awaitNote returns the note, or the reason for its wait if there is none in time.
 func (s *service) awaitNote(id string) string {
 	late := false
 	timer := time.AfterFunc(process.Patience, func() {

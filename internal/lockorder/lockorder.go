@@ -42,7 +42,7 @@ type (
 	HostClient     struct{} // fasthttp.HostClient.mu: MaxConns until first use
 	ReadGuard      struct{} // bodyio.ReadGuard.reading: reading a stream
 	SenderWrite    struct{} // sender.Sender.writing: each write
-	Sender         struct{} // sender.Sender.mu: what is sent
+	Sender         struct{} // sender.Sender.mu: a request's content
 	ConnQueue      struct{} // pipeline.ConnQueue.mu: a connection's calls
 	Call           struct{} // pipeline.Call.mu: the caller's response
 	H2Client       struct{} // http2client.Conn.mu: connection and calls

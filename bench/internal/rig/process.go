@@ -116,7 +116,7 @@ func (p *Process) Usage(ctx context.Context) (Usage, error) {
 	return u, err
 }
 
-// Counts returns what the server has done so far. Servers that are not written in Go have no
+// Counts returns the counts of the server so far. Servers that are not written in Go have no
 // such figures.
 func (p *Process) Counts(ctx context.Context) (c serving.Counts, err error) {
 	return c, p.ask(ctx, serving.CountsWord, &c)

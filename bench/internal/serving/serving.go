@@ -103,7 +103,7 @@ type Memory struct {
 	StackInUse uint64 `json:"stack_in_use"`
 }
 
-// Counts has what a server has done so far.
+// Counts are those of a server so far.
 type Counts struct {
 	Allocs      uint64 `json:"allocations"`
 	Collections uint32 `json:"garbage_collections"`

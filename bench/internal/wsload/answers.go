@@ -20,7 +20,7 @@ type answers struct {
 	control []byte // the payload of a control frame so far
 }
 
-// event is what was completed.
+// event is a completed part.
 type event int
 
 const (

@@ -233,7 +233,7 @@ func (p *loop) wait(pause time.Duration) error {
 	return nil
 }
 
-// receive reads what arrived at the time now, and sends as many messages as have returned.
+// receive reads the bytes that arrived at the time now, and sends as many messages as have returned.
 func (p *loop) receive(i int, now time.Duration) error {
 	c := &p.conns[i]
 	n, err := syscall.Read(c.fd, p.buf)

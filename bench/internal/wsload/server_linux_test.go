@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// server is a small WebSocket server that counts what its clients do.
+// server is a small WebSocket server that counts the acts of its clients.
 type server struct {
 	addr string
 	// response replaces the response to a handshake, and answer that to a message, if they are
@@ -187,5 +187,5 @@ func (s *server) take(nc net.Conn, path string, first byte, payload []byte, whol
 	return nil
 }
 
-// patience is how long a test waits for what must happen.
+// patience is how long a test waits for an event.
 const patience = time.Minute
