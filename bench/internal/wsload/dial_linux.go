@@ -28,6 +28,8 @@ const (
 type dialer struct {
 	to      *syscall.SockaddrInet4
 	request []byte
+	// joins makes each socket wait until the server reads from it: then it belongs to its group
+	joins bool
 }
 
 func newDialer(addr, path string) (*dialer, error) {
@@ -85,6 +87,11 @@ func (d *dialer) prepare(fd int, deaf bool) error {
 	if err := d.confirm(fd); err != nil {
 		return err
 	}
+	if d.joins {
+		if err := d.join(fd); err != nil {
+			return err
+		}
+	}
 	return os.NewSyscallError("fcntl", syscall.SetNonblock(fd, true))
 }
 
@@ -113,6 +120,38 @@ func (d *dialer) confirm(fd int) error {
 			return fmt.Errorf("the server does not switch protocols: %q", buf[:have])
 		}
 		return nil
+	}
+}
+
+// join sends a ping and waits for the pong.
+func (d *dialer) join(fd int) error {
+	word := []byte("joined?")
+	frame := appendFrame(nil, finBit|opPing, word, 1)
+	if n, err := syscall.Write(fd, frame); err != nil || n < len(frame) {
+		return fmt.Errorf("a ping was written up to byte %d: %w", n, err)
+	}
+	var in answers
+	var buf [64]byte
+	for {
+		n, err := syscall.Read(fd, buf[:])
+		switch {
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case errors.Is(err, syscall.EAGAIN):
+			return fmt.Errorf("a ping had no answer for %v", giveUp)
+		case err != nil:
+			return os.NewSyscallError("read", err)
+		case n == 0:
+			return io.ErrUnexpectedEOF
+		}
+		switch read, done, err := in.next(buf[:n], nil, word); {
+		case err != nil:
+			return err
+		case done == pong && read == n:
+			return nil
+		case done != nothing:
+			return fmt.Errorf("something else than a pong arrived: %q", buf[:n])
+		}
 	}
 }
 

@@ -86,6 +86,7 @@ func (p *loop) connect() (err error) {
 	if err != nil {
 		return err
 	}
+	d.joins = p.Kind == Broadcast
 	for i := range p.conns {
 		c := &p.conns[i]
 		if c.fd, err = d.dial(false); err != nil {
