@@ -150,6 +150,6 @@ func (c *eventConn) unregister() {
 	}
 	c.NC, c.Set, c.group, c.p = nil, nil, nil, nil
 	c.extra.Store(nil)
-	c.phase, c.drained, c.paused = eventServing, false, false
+	c.phase, c.drained, c.stepsFirst = eventServing, false, false
 	eventConns.Put(c)
 }

@@ -107,8 +107,8 @@ type eventConn struct {
 	lingersAfterAlert bool
 	// drained is set if the last read took all that was there
 	drained bool
-	// paused is set if the protocol's last action was Pause: it may have no room for input
-	paused bool
+	// stepsFirst is set if the protocol may have no room for input before its next Step
+	stepsFirst bool
 }
 
 // eventPhase is the next action of a connection, for when its loop calls Serve.
@@ -285,8 +285,8 @@ func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 	}
 	p := c.p
 	asked := false // the protocol needs more than was received
-	if c.paused {
-		c.paused, readable = false, false
+	if c.stepsFirst {
+		c.stepsFirst, readable = false, false
 	}
 	for round := 0; ; {
 		next := Flush
@@ -315,7 +315,7 @@ func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 				return alive
 			}
 		case Pause:
-			c.paused = true
+			c.stepsFirst = true
 			c.limit(waitRead, p.Wait(WaitInput))
 			return true
 		case Flush, FlushIdle:
@@ -358,6 +358,8 @@ func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 // no owner, and a deadline of an earlier wait must not end it. Its turn begins when there
 // is room for output, which may be never.
 func (c *eventConn) yield() {
+	// a read may have been the last action
+	c.stepsFirst = c.Concurrent
 	switch w, until := c.p.Yield(); w {
 	case WaitWritable:
 		c.change(eventYielded)
