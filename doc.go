@@ -75,6 +75,10 @@
 //     [RequestHandler], or a router of another module.
 //   - Log and measure: [Server.ResponseSent], [Server.Logger], and the packages expvarhandler
 //     and pprofhandler.
+//   - Accept WebSocket connections: package websocket, in two forms, a function for each
+//     connection or callbacks. Its Dialer connects to other servers.
+//   - Do something when the server shuts down, during a request that lasts long:
+//     [RequestCtx.OnShutdown].
 //
 // # Tasks: handling a request
 //
@@ -88,7 +92,9 @@
 //   - Read uploaded files: [RequestCtx.FormFile], [RequestCtx.MultipartForm].
 //   - Write the body: [RequestCtx.WriteString], [RequestCtx.SetBody], or fmt.Fprintf to ctx.
 //   - Write a long body: [RequestCtx.SetBodyStream] from a reader,
-//     [RequestCtx.SetBodyStreamWriter] from a function, such as events.
+//     [RequestCtx.SetBodyStreamWriter] from a function. If it lasts for long, limit the time of
+//     each piece: [Response.PieceTimeout].
+//   - Send events to browsers, and receive them: package sse.
 //   - Set status and fields: [RequestCtx.SetStatusCode], [RequestCtx.SetContentType], and
 //     [ResponseHeader.Set] of ctx.Response.Header. Set a cookie: [Cookie].
 //   - Answer in one call: [RequestCtx.Error], [RequestCtx.NotFound], [RequestCtx.Redirect].
@@ -96,7 +102,8 @@
 //   - Pass values from middleware to handlers: [RequestCtx.SetUserValue].
 //   - Limit the time of a handler: [TimeoutHandler]. Compress responses: [CompressHandler].
 //     Refuse requests that pages of other sites forge: [CrossOriginProtection].
-//   - Take over the connection, for example for WebSocket: [RequestCtx.Hijack].
+//   - Take over the connection for another protocol: [RequestCtx.Hijack], which has a goroutine,
+//     and [RequestCtx.SwitchProtocols], by which an [EventHandler] is called.
 //
 // # Tasks: sending requests
 //
@@ -126,12 +133,12 @@
 //
 // # Examples and further reading
 //
-// Of about 700 functions and methods, the 120 that programs need most have an example each. The
+// Of about 700 functions and methods, the 122 that programs need most have an example each. The
 // tests run the examples and compare their output, except for servers on a fixed port, which
 // they only compile.
 //
 // The repository has programs to start from in examples/. Its docs/ directory explains how
-// to migrate from net/http (migrating.md), the limits and how to set them (security.md), the
-// rules of the RFCs with the code for each (http.md), and the way of a request through the
-// code (architecture.md).
+// to migrate from net/http (migrating.md), how to use WebSocket (websocket.md), the limits and
+// how to set them (security.md), the rules of the RFCs with the code for each (http.md), and the
+// way of a request through the code (architecture.md).
 package fasthttp

@@ -1,7 +1,6 @@
 package fasthttp
 
 import (
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -12,7 +11,6 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,21 +22,11 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2body"
 	"github.com/valyala/fasthttp/internal/proxied"
+	"github.com/valyala/fasthttp/internal/servertest"
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
-// size is a number of bytes. String writes it in the largest unit that fits.
-type size int
-
-func (n size) String() string {
-	switch {
-	case n >= 1<<20 && n%(1<<20) == 0:
-		return strconv.Itoa(int(n>>20)) + " MiB"
-	case n >= 1<<10 && n%(1<<10) == 0:
-		return strconv.Itoa(int(n>>10)) + " KiB"
-	}
-	return strconv.Itoa(int(n)) + " bytes"
-}
+type size = servertest.Size
 
 // documentedLimits are the limits in docs/security.md. A limit without a default is
 // nil in the map, and "none" in the document.
@@ -115,6 +103,10 @@ func documentedLimits() map[string]any {
 		"names that a dialer remembers":            dial.MaxNames,
 		"addresses of a name":                      dial.MaxAddresses,
 		"requests of a `PipelineClient` that wait": DefaultMaxPendingRequests,
+
+		"received bytes that an `EventHandler` leaves unconsumed": size(maxEventInput),
+		"output of an `EventConn` that waits":                     size(maxQueued),
+		"time in which the peer takes 64 KiB of that":             nil,
 	}
 }
 
@@ -169,7 +161,7 @@ func TestDocumentedSettingsOfHTTP2(t *testing.T) {
 	}
 	limits := documentedHTTP2Limits()
 	name := regexp.MustCompile("`([A-Za-z.]+)`")
-	for _, row := range tableRows(t, "docs/security.md", "Limit") {
+	for _, row := range servertest.TableRows(t, "docs/security.md", "Limit") {
 		if _, ours := limits[row[0]]; !ours {
 			continue
 		}
@@ -194,29 +186,7 @@ func TestDocumentedSettingsOfHTTP2(t *testing.T) {
 func TestDocumentedLimitsAreThoseOfTheCode(t *testing.T) {
 	limits := documentedLimits()
 	maps.Copy(limits, documentedHTTP2Limits())
-	for _, row := range tableRows(t, "docs/security.md", "Limit") {
-		what, documented := row[0], row[1]
-		limit, known := limits[what]
-		if !known {
-			t.Errorf("%q is not compared with anything", what)
-			continue
-		}
-		delete(limits, what)
-		want := "none"
-		switch limit := limit.(type) {
-		case nil:
-		case time.Duration:
-			want = limit.String()
-		default:
-			want = fmt.Sprint(limit)
-		}
-		if documented != want {
-			t.Errorf("%s: %s is documented, it is %s", what, documented, want)
-		}
-	}
-	for what := range limits {
-		t.Errorf("%q is not in docs/security.md", what)
-	}
+	servertest.CheckLimits(t, "docs/security.md", "Limit", limits)
 }
 
 // TestDocumentedTestsAreThere checks that the tests named in README.md, docs/http.md and
@@ -253,7 +223,7 @@ func TestDocumentedTestsAreThere(t *testing.T) {
 func TestDocumentedPlacesAreThere(t *testing.T) {
 	place := regexp.MustCompile("`([a-z0-9_/]+\\.go)`(?: `([A-Za-z.]+)`)?")
 	places := 0
-	for _, row := range tableRows(t, "docs/http.md", "Section") {
+	for _, row := range servertest.TableRows(t, "docs/http.md", "Section") {
 		where := row[2]
 		found := place.FindAllStringSubmatch(where, -1)
 		if len(found) == 0 && where != "–" {
@@ -285,37 +255,6 @@ func declares(file *ast.File, name string) bool {
 		f, ok := decl.(*ast.FuncDecl)
 		return ok && f.Name.Name == name
 	})
-}
-
-// tableRows returns the cells of the tables whose first column has the given name.
-func tableRows(t *testing.T, name, column string) [][]string {
-	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var rows [][]string
-	inside := false
-	for line := range strings.SplitSeq(string(data), "\n") {
-		if !strings.HasPrefix(line, "| ") {
-			inside = false
-			continue
-		}
-		cells := strings.Split(strings.Trim(line, "| "), "|")
-		for i := range cells {
-			cells[i] = strings.TrimSpace(cells[i])
-		}
-		switch {
-		case cells[0] == column:
-			inside = true
-		case inside && !strings.HasPrefix(cells[0], "---"):
-			rows = append(rows, cells)
-		}
-	}
-	if len(rows) == 0 {
-		t.Fatalf("%s has no table of which the first column is %s", name, column)
-	}
-	return rows
 }
 
 // testNames returns the names of all tests of this module. Names outside of the root

@@ -8,6 +8,7 @@ import (
 	"go/doc/comment"
 	"go/parser"
 	"go/token"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -27,7 +28,8 @@ var neededMost = map[string]string{
 		PostArgs PostBody RequestBodyStream FormValue FormFile MultipartForm
 		UserValue SetUserValue Done
 		Write WriteString SetBody SetBodyString SetBodyStream SetBodyStreamWriter
-		SetStatusCode SetContentType Error NotFound Redirect SendFile TimeoutError Hijack`,
+		SetStatusCode SetContentType Error NotFound Redirect SendFile TimeoutError Hijack
+		SwitchProtocols OnShutdown`,
 	"RequestHeader": `Peek PeekAll Set Add Del All SetMethod SetContentType ContentType
 		Cookie SetCookie`,
 	"ResponseHeader": `Peek Set Add Del SetContentType SetCookie DelClientCookie`,
@@ -43,6 +45,13 @@ var neededMost = map[string]string{
 	"HostClient": `Do`,
 }
 
+// neededOfOthers are the functions and methods of other packages that must have an example, by the
+// folder of the package.
+var neededOfOthers = map[string]string{
+	"websocket": "Upgrader_Upgrade Upgrader_Serve Dialer_Dial Group_Broadcast",
+	"sse":       "Serve Topic_Publish Read",
+}
+
 // serving are the examples that are not run, because they take a fixed port and serve until
 // the program ends.
 var serving = []string{
@@ -54,12 +63,45 @@ var serving = []string{
 // calls, and that the numbers in the package comment are true.
 func TestCallsNeededMostHaveAnExample(t *testing.T) {
 	pkg, _ := rootPackage(t)
+	shown := examplesOf(pkg)
+	calls := 0
+	for typ, names := range neededMost {
+		for name := range strings.FieldsSeq(names) {
+			calls++
+			name = strings.TrimPrefix(typ+"_"+name, "_")
+			checkExample(t, shown, name)
+		}
+	}
+	about := (len(shown) + 50) / 100 * 100
+	want := fmt.Sprintf("Of about %d functions and methods, the %d that programs need most have an example each.", about, calls)
+	if !strings.Contains(strings.Join(strings.Fields(pkg.Doc), " "), want) {
+		t.Errorf("the package comment does not have: %s", want)
+	}
+}
+
+// TestCallsOfOtherPackagesHaveAnExample checks the calls of neededOfOthers, and that go test runs
+// their examples.
+func TestCallsOfOtherPackagesHaveAnExample(t *testing.T) {
+	for dir, names := range neededOfOthers {
+		pkg, _ := packageIn(t, dir)
+		shown := examplesOf(pkg)
+		for name := range strings.FieldsSeq(names) {
+			checkExample(t, shown, name)
+			for _, e := range shown[name] {
+				if e.Output == "" || e.Doc == "" {
+					t.Errorf("%s: Example%s has no output, or no comment", dir, e.Name)
+				}
+			}
+		}
+	}
+}
+
+// examplesOf returns the examples of each function and method, such as "Client_Do".
+func examplesOf(pkg *doc.Package) map[string][]*doc.Example {
 	shown := map[string][]*doc.Example{}
-	declared := map[string]bool{}
 	add := func(of string, funcs []*doc.Func) {
 		for _, f := range funcs {
-			name := strings.TrimPrefix(of+"_"+f.Name, "_")
-			declared[name], shown[name] = true, f.Examples
+			shown[strings.TrimPrefix(of+"_"+f.Name, "_")] = f.Examples
 		}
 	}
 	add("", pkg.Funcs)
@@ -67,22 +109,16 @@ func TestCallsNeededMostHaveAnExample(t *testing.T) {
 		add("", typ.Funcs)
 		add(typ.Name, typ.Methods)
 	}
-	calls := 0
-	for typ, names := range neededMost {
-		for name := range strings.FieldsSeq(names) {
-			calls++
-			name = strings.TrimPrefix(typ+"_"+name, "_")
-			if !declared[name] {
-				t.Errorf("there is no %s", name)
-			} else if len(shown[name]) == 0 {
-				t.Errorf("there is no Example%s", name)
-			}
-		}
-	}
-	about := (len(declared) + 50) / 100 * 100
-	want := fmt.Sprintf("Of about %d functions and methods, the %d that programs need most have an example each.", about, calls)
-	if !strings.Contains(strings.Join(strings.Fields(pkg.Doc), " "), want) {
-		t.Errorf("the package comment does not have: %s", want)
+	return shown
+}
+
+// checkExample checks that a function or method is there, and has an example.
+func checkExample(t *testing.T, shown map[string][]*doc.Example, name string) {
+	t.Helper()
+	if examples, declared := shown[name]; !declared {
+		t.Errorf("there is no %s", name)
+	} else if len(examples) == 0 {
+		t.Errorf("there is no Example%s", name)
 	}
 }
 
@@ -162,14 +198,21 @@ func TestLinksOfThePackageCommentLead(t *testing.T) {
 // rootPackage returns the documentation of the root package, and the names of its examples.
 func rootPackage(t *testing.T) (pkg *doc.Package, examples []string) {
 	t.Helper()
-	found, err := build.ImportDir("..", 0)
+	return packageIn(t, "")
+}
+
+// packageIn returns the documentation of the package in a folder, and the names of its examples.
+func packageIn(t *testing.T, dir string) (pkg *doc.Package, examples []string) {
+	t.Helper()
+	dir = filepath.Join("..", dir)
+	found, err := build.ImportDir(dir, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	fset := token.NewFileSet()
 	var files []*ast.File
 	for _, name := range slices.Concat(found.GoFiles, found.TestGoFiles, found.XTestGoFiles) {
-		file, err := parser.ParseFile(fset, filepath.Join("..", name), nil, parser.ParseComments)
+		file, err := parser.ParseFile(fset, filepath.Join(dir, name), nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +223,7 @@ func rootPackage(t *testing.T) (pkg *doc.Package, examples []string) {
 			}
 		}
 	}
-	pkg, err = doc.NewFromFiles(fset, files, module)
+	pkg, err = doc.NewFromFiles(fset, files, path.Join(module, strings.TrimPrefix(filepath.ToSlash(dir), "..")))
 	if err != nil {
 		t.Fatal(err)
 	}

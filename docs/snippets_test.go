@@ -33,6 +33,7 @@ var packages = map[string]string{
 	"pprofhandler":    module + "/pprofhandler",
 	"prefork":         module + "/prefork",
 	"reuseport":       module + "/reuseport",
+	"websocket":       module + "/websocket",
 }
 
 const module = "github.com/valyala/fasthttp"
@@ -43,6 +44,7 @@ const surroundings = `func _(
 	client *fasthttp.Client, req *fasthttp.Request, resp *fasthttp.Response,
 	w http.ResponseWriter, r *http.Request, netHandler http.Handler, netServer *http.Server,
 	netClient *http.Client, netReq *http.Request, netResp *http.Response, url string, body []byte, err error,
+	upgrader *websocket.Upgrader, dialer *websocket.Dialer, conn *websocket.Conn, socket *websocket.Socket, group *websocket.Group,
 ) {
 {
 `

@@ -89,6 +89,31 @@ func ExampleTopic() {
 	// 2: two
 }
 
+// An event is sent to all streams of a topic, here when one of them joins.
+func ExampleTopic_Publish() {
+	var topic sse.Topic
+	client, stop := serveInMemory(func(ctx *fasthttp.RequestCtx) {
+		sse.Serve(ctx, func(s *sse.Stream) {
+			topic.Join(s)
+			err := topic.Publish(sse.Event{Name: "clients", Data: fmt.Append(nil, topic.Len())})
+			if err != nil {
+				log.Print(err)
+			}
+			<-s.Done()
+		})
+	})
+	defer stop()
+	source := sse.Source{URL: "http://any.host/", Client: client}
+	for event, err := range source.Events(context.Background()) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s: %s\n", event.Name, event.Data)
+		break
+	}
+	// Output: clients: 1
+}
+
 // A server ends the stream for good with status 204.
 func ExampleRead() {
 	client, stop := serveInMemory(func(ctx *fasthttp.RequestCtx) {

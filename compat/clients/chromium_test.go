@@ -242,6 +242,67 @@ func TestChromiumShowsEvents(t *testing.T) {
 	}
 }
 
+// TestChromiumChats opens the page of the websocket example in two browsers. Both show
+// each message, in the order in which the server has received them.
+func TestChromiumChats(t *testing.T) {
+	skipOriginal(t)
+	program(t, "chromium", "chromium-browser", "google-chrome")
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("there is no go to build the example with")
+	}
+	origin := "http://" + startExample(t, "websocket", "-addr", "127.0.0.1:0")[3]
+	pages := []*browser{startBrowser(t), startBrowser(t)}
+	// await waits until a condition holds in a page
+	await := func(b *browser, condition string) {
+		t.Helper()
+		if got := b.run(`new Promise(resolve => {
+			const look = () => (` + condition + `) ? resolve('yes') : setTimeout(look, 5)
+			look()
+		})`); got != "yes" {
+			t.Fatalf("%s: %s", condition, got)
+		}
+	}
+	for _, b := range pages {
+		b.open(origin + "/")
+		await(b, `socket.readyState === WebSocket.OPEN`)
+	}
+	// a member that receives its own message has joined
+	pages[1].run(`socket.send('ready')`)
+	await(pages[1], `list.children.length === 1`)
+	pages[0].run(`socket.send('ready')`)
+	await(pages[0], `list.firstChild?.textContent === 'ready'`)
+	await(pages[1], `list.children.length === 2`)
+	for i, text := range []string{"first", "zwei — 二", "<b>not bold</b>", strings.Repeat("long ", 800), "last"} {
+		quoted, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages[i%2].run(`text.value = ` + string(quoted) + `; document.forms[0].requestSubmit()`)
+		for _, b := range pages {
+			await(b, `list.firstChild.textContent === `+string(quoted))
+		}
+	}
+	for _, b := range pages {
+		// messages are in order, with the latest at the top
+		got := b.run(`JSON.stringify([...list.children].map(li => li.textContent.slice(0, 20)).filter(text => text !== 'ready'))`)
+		if want := `["last","long long long long ","<b>not bold</b>","zwei — 二","first"]`; got != want {
+			t.Errorf("the page shows %s, want %s", got, want)
+		}
+	}
+	// a page of another origin must not connect
+	pages[0].open("about:blank")
+	if got := pages[0].run(`new Promise(resolve => {
+		const other = new WebSocket('ws` + strings.TrimPrefix(origin, "http") + `/chat')
+		other.onopen = () => resolve('open')
+		other.onclose = () => resolve('refused')
+	})`); got != "refused" {
+		t.Errorf("a page without an origin: %s", got)
+	}
+	// a message that is too large ends the connection
+	pages[1].run(`socket.onclose = e => document.title = 'code ' + e.code; socket.send('a'.repeat(5000))`)
+	await(pages[1], `document.title === 'code 1009'`)
+}
+
 // eventSource is a page that keeps the events of an EventSource.
 const eventSource = `<!DOCTYPE html><script>
 	const got = [], source = new EventSource('/events')

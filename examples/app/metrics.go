@@ -45,7 +45,7 @@ func newMetrics(a *app) *metrics {
 		{"http_handlers", "Handlers that run.", func() int { return len(a.slots) }},
 		{"app_notes", "Notes in the store.", a.store.Count},
 		{"app_sessions", "Sessions.", a.sessions.count},
-		{"app_subscribers", "Streams of events.", a.events.count},
+		{"app_subscribers", "Streams of events.", a.events.Len},
 		{"go_goroutines", "Goroutines.", runtime.NumGoroutine},
 	}}
 }

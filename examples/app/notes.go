@@ -41,7 +41,7 @@ func (a *app) addNote(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.events.publish("saved", n)
+	a.publish("saved", n)
 	c.http.SetStatusCode(fasthttp.StatusCreated)
 	c.http.Response.Header.Set(fasthttp.HeaderLocation, fmt.Sprintf("/api/notes/%d", n.ID))
 	return n, nil
@@ -65,7 +65,7 @@ func (a *app) removeNote(c *call) (any, error) {
 		return nil, err
 	}
 	a.pictures.remove(n.Picture)
-	a.events.publish("removed", n)
+	a.publish("removed", n)
 	c.http.SetStatusCode(fasthttp.StatusNoContent)
 	return nil, nil
 }

@@ -45,7 +45,7 @@ func (a *app) setPicture(c *call) (any, error) {
 		return nil, err
 	}
 	a.pictures.remove(before.Picture)
-	a.events.publish("saved", after)
+	a.publish("saved", after)
 	return after, nil
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/pprofhandler"
+	"github.com/valyala/fasthttp/sse"
 )
 
 // The limits of the service. Each protects the other clients from one client, or the machine
@@ -50,7 +51,7 @@ type app struct {
 	pictures pictures
 	sessions *sessions
 	clients  *limiter
-	events   *hub
+	events   sse.Topic
 	metrics  *metrics
 	slots    chan struct{} // one for each handler that runs
 	routes   map[string]methods
@@ -67,7 +68,6 @@ func newApp(c config, log *slog.Logger) *app {
 		pictures: pictures{c.data},
 		sessions: newSessions(),
 		clients:  newLimiter(c.rate),
-		events:   newHub(),
 		slots:    make(chan struct{}, maxHandlers),
 		page:     newPage(),
 	}
@@ -125,9 +125,6 @@ func (a *app) allow(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 			return fasthttp.RequestConfig{RefuseStatus: fasthttp.StatusUnauthorized}
 		}
 		return fasthttp.RequestConfig{MaxRequestBodySize: maxPicture, ReadTimeout: pictureTime}
-	case "/api/events":
-		// WriteTimeout limits a whole response, even a stream
-		return fasthttp.RequestConfig{WriteTimeout: streamTime + responseTime}
 	}
 	return fasthttp.RequestConfig{}
 }

@@ -1,16 +1,10 @@
 // Command websocket is a chat: each message of a client of /chat is sent to all its clients,
-// and / is a page for it. The program does the handshake itself, and uses github.com/gobwas/ws
-// for the frames. Because of that library this example is a separate module.
-//
-// A library that needs an http.ResponseWriter, such as github.com/coder/websocket, works
-// with fasthttpadaptor.NewFastHTTPHandler.
+// and / is a page for it. These connections have callbacks, and no goroutine while nothing
+// happens. /echo sends each message back, by a goroutine for each connection.
 package main
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha1"
-	"encoding/base64"
 	"flag"
 	"fmt"
 	"io"
@@ -18,15 +12,11 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"strings"
-	"sync"
 	"syscall"
 	"time"
 
-	"github.com/gobwas/ws"
-	"github.com/gobwas/ws/wsutil"
-
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/websocket"
 )
 
 func main() {
@@ -46,9 +36,9 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	r := &room{members: make(map[*member]struct{})}
+	c := newChat()
 	server := &fasthttp.Server{
-		Handler:      r.serve,
+		Handler:      c.serve,
 		Name:         "websocket",
 		ReadTimeout:  10 * time.Second,
 		WriteTimeout: 10 * time.Second,
@@ -56,10 +46,8 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 	}
 	shutDown := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
-		err := server.Shutdown()
-		// the server does not close connections that were hijacked
-		r.close()
-		shutDown <- err
+		// closes all connections, with the code CloseGoingAway
+		shutDown <- server.Shutdown()
 		// Serve would serve if it began after that
 		_ = ln.Close()
 	})
@@ -85,182 +73,76 @@ socket.onmessage = e => {
 </script>
 `
 
-func (r *room) serve(ctx *fasthttp.RequestCtx) {
+const (
+	// maxMessage is the largest size of a message in bytes. A larger one ends the
+	// connection.
+	maxMessage = 4 << 10
+	// maxQueue is how many bytes may wait for a slow member. A member for which more would
+	// wait is disconnected.
+	maxQueue = 64 << 10
+	// pingEvery is after how long a silent peer gets a ping, which keeps the connection alive.
+	// patience is how long it may take to answer, and to receive a message.
+	pingEvery = 20 * time.Second
+	patience  = 40 * time.Second
+)
+
+// chat is a room, and all that its connections need.
+type chat struct {
+	upgrader websocket.Upgrader
+	room     websocket.Group
+	member   websocket.Handler
+}
+
+func newChat() *chat {
+	c := new(chat)
+	// pages of other origins must not connect, which is the default: browsers would send the
+	// cookies of the user
+	c.upgrader = websocket.Upgrader{ReadLimit: maxMessage, PingInterval: pingEvery, PongTimeout: patience}
+	c.member = websocket.Handler{
+		OnOpen:       func(s *websocket.Socket) { c.room.Join(s) },
+		OnMessage:    c.say,
+		MaxQueue:     maxQueue,
+		WriteTimeout: patience,
+	}
+	return c
+}
+
+func (c *chat) serve(ctx *fasthttp.RequestCtx) {
 	switch string(ctx.Path()) {
 	case "/":
 		ctx.Success("text/html; charset=utf-8", []byte(page))
 	case "/chat":
-		if err := upgrade(ctx); err != nil {
-			ctx.Response.Header.Set("Sec-WebSocket-Version", "13")
-			ctx.SetStatusCode(fasthttp.StatusUpgradeRequired)
-			ctx.SetBodyString(err.Error())
-			return
-		}
-		ctx.Hijack(r.join)
+		// after an error the response is a refusal
+		_ = c.upgrader.Serve(ctx, &c.member, nil)
+	case "/echo":
+		_ = c.upgrader.Upgrade(ctx, echo)
 	default:
 		ctx.NotFound()
 	}
 }
 
-// upgrade sets the response to the server's side of the handshake (RFC 6455 section
-// 4.2).
-func upgrade(ctx *fasthttp.RequestCtx) error {
-	h := &ctx.Request.Header
-	key := h.Peek("Sec-WebSocket-Key")
-	decoded, err := base64.StdEncoding.DecodeString(string(key))
-	switch {
-	case !ctx.IsGet() || !h.ConnectionUpgrade() || !bytes.EqualFold(h.Peek("Upgrade"), []byte("websocket")):
-		return fmt.Errorf("this is for WebSocket connections")
-	case string(h.Peek("Sec-WebSocket-Version")) != "13":
-		return fmt.Errorf("the version of WebSocket must be 13")
-	case err != nil || len(decoded) != 16:
-		return fmt.Errorf("the key must be 16 bytes in base64")
-	case !sameOrigin(string(h.Peek("Origin")), string(h.Host())):
-		// browsers allow pages of other sites to connect, with the cookies of the user
-		return fmt.Errorf("pages of other origins must not connect")
-	}
-	sum := sha1.Sum(append(bytes.Clone(key), "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"...))
-	ctx.SetStatusCode(fasthttp.StatusSwitchingProtocols)
-	ctx.Response.Header.Set("Connection", "Upgrade")
-	ctx.Response.Header.Set("Upgrade", "websocket")
-	ctx.Response.Header.Set("Sec-WebSocket-Accept", base64.StdEncoding.EncodeToString(sum[:]))
-	return nil
-}
-
-// sameOrigin reports whether the request is from a page of this host, or not from a
-// browser.
-func sameOrigin(origin, host string) bool {
-	if origin == "" {
-		return true
-	}
-	_, authority, ok := strings.Cut(origin, "://")
-	return ok && strings.EqualFold(authority, host)
-}
-
-const (
-	// maxMessage is the largest size of a message in bytes. A larger one ends the
-	// connection.
-	maxMessage = 4 << 10
-	// queue is how many messages may wait for a slow member. A member with more is
-	// disconnected, so that the other members need not wait.
-	queue = 64
-	// pingEvery is the time between pings, which keep connections alive. patience is how long
-	// a member may be silent, or take to receive a message.
-	pingEvery = 20 * time.Second
-	patience  = time.Minute
-)
-
-// room has the members of the chat.
-type room struct {
-	mu      sync.Mutex
-	members map[*member]struct{}
-	closed  bool
-}
-
-type member struct {
-	conn net.Conn
-	out  chan string // closed when the member leaves
-}
-
-// join is the HijackHandler. The connection is closed when join returns.
-func (r *room) join(conn net.Conn) {
-	m := &member{conn, make(chan string, queue)}
-	r.mu.Lock()
-	if r.closed {
-		r.mu.Unlock()
+// say sends a message of a member to all members. A socket leaves the room when it ends.
+func (c *chat) say(s *websocket.Socket, m websocket.Message) {
+	if m.Type != websocket.TextMessage {
+		_ = s.Close(websocket.CloseUnsupportedData, "this chat is for text")
 		return
 	}
-	r.members[m] = struct{}{}
-	r.mu.Unlock()
-
-	var writer sync.WaitGroup
-	writer.Go(m.write)
-	m.read(r.send)
-	r.leave(m)
-	_ = conn.Close()
-	writer.Wait()
+	c.room.Broadcast(m, func(slow *websocket.Socket) {
+		// the others do not wait for it
+		c.room.Leave(slow)
+		_ = slow.Close(websocket.CloseTryAgainLater, "too slow")
+	})
 }
 
-// read sends the member's messages to the room.
-func (m *member) read(say func(string)) {
-	// browsers send no pings, so the reader need not answer any: only the writer sends
-	// frames
-	reader := wsutil.Reader{Source: m.conn, State: ws.StateServerSide, CheckUTF8: true, MaxFrameSize: maxMessage}
+// echo sends each message back. The connection is closed when echo returns.
+func echo(c *websocket.Conn) {
 	for {
-		_ = m.conn.SetReadDeadline(time.Now().Add(patience))
-		head, err := reader.NextFrame()
-		if err != nil || head.OpCode == ws.OpClose {
+		messageType, p, err := c.ReadMessage()
+		if err != nil {
 			return
 		}
-		text, err := io.ReadAll(io.LimitReader(&reader, maxMessage+1))
-		if err != nil || len(text) > maxMessage {
+		if c.SetWriteDeadline(time.Now().Add(patience)) != nil || c.WriteMessage(messageType, p) != nil {
 			return
 		}
-		if head.OpCode == ws.OpText {
-			say(string(text))
-		}
-	}
-}
-
-// write sends the messages of the room to the member.
-func (m *member) write() {
-	ticker := time.NewTicker(pingEvery)
-	defer ticker.Stop()
-	for {
-		var frame ws.Frame
-		select {
-		case text, ok := <-m.out:
-			if !ok {
-				_ = ws.WriteFrame(m.conn, ws.NewCloseFrame(ws.NewCloseFrameBody(ws.StatusGoingAway, "")))
-				return
-			}
-			frame = ws.NewTextFrame([]byte(text))
-		case <-ticker.C:
-			frame = ws.NewPingFrame(nil)
-		}
-		_ = m.conn.SetWriteDeadline(time.Now().Add(patience))
-		if ws.WriteFrame(m.conn, frame) != nil {
-			// the reader notices the end of the connection
-			_ = m.conn.Close()
-		}
-	}
-}
-
-// send sends a message to all members.
-func (r *room) send(text string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for m := range r.members {
-		select {
-		case m.out <- text:
-		default:
-			r.remove(m)
-		}
-	}
-}
-
-func (r *room) leave(m *member) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.remove(m)
-}
-
-// remove removes a member. Its writer sends a close frame, and its reader ends with the
-// connection.
-func (r *room) remove(m *member) {
-	if _, ok := r.members[m]; ok {
-		delete(r.members, m)
-		close(m.out)
-		_ = m.conn.SetReadDeadline(time.Now().Add(time.Second))
-	}
-}
-
-// close removes all members.
-func (r *room) close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.closed = true
-	for m := range r.members {
-		r.remove(m)
 	}
 }
