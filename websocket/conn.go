@@ -147,10 +147,7 @@ func (c *Conn) beginCompression(d ws.Deflate, settings *Compression) {
 	}
 	// the peer permits messages that refer to earlier ones, and need not get them
 	c.deflate.Takeover = c.deflate.Takeover && settings.ContextTakeover
-	c.level.Store(1)
-	if settings.Level != 0 {
-		c.level.Store(int32(min(max(settings.Level, wsflate.MinLevel), wsflate.MaxLevel)))
-	}
+	c.level.Store(int32(settings.level()))
 	c.packs.Store(true)
 }
 

@@ -32,7 +32,7 @@ type packedMessage struct {
 // Conn.WriteMessage. It returns an error if there is no such type, or if data of a control
 // message has more than 125 bytes.
 func NewPreparedMessage(messageType int, data []byte) (*PreparedMessage, error) {
-	pm := &PreparedMessage{messageType: messageType, data: bytes.Clone(data)}
+	pm := &PreparedMessage{messageType: messageType}
 	switch messageType {
 	case TextMessage, BinaryMessage:
 		pm.plain = ws.Prepare(ws.Head{Opcode: ws.Opcode(messageType), Fin: true}, data)
@@ -41,6 +41,7 @@ func NewPreparedMessage(messageType int, data []byte) (*PreparedMessage, error) 
 		if len(data) > ws.MaxControl {
 			return nil, errControlSize
 		}
+		pm.data = bytes.Clone(data)
 	default:
 		return nil, errMessageType
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/ws"
+	"github.com/valyala/fasthttp/internal/wsflate"
 )
 
 const (
@@ -116,18 +117,26 @@ func (c *Conn) appendMessage(dst []byte) (int, []byte, error) {
 	}
 	plain := bufpool.Get(2 * len(m))
 	defer bufpool.Put(plain)
-	err = c.inflate.Decompress(plain, m, c.limit.Load())
+	fault := decompress(&c.inflate, plain, ev.Opcode, m, c.limit.Load())
 	c.releaseMessage()
-	if fault, ok := err.(*ws.Error); ok {
+	if fault != nil {
 		return 0, dst, c.fail(fault)
 	}
-	if ev.Opcode == ws.Text {
+	return int(ev.Opcode), append(dst, plain.B...), nil
+}
+
+// decompress appends a compressed message to dst, up to the limit of its size.
+func decompress(i *wsflate.Inflater, dst *bufpool.Buffer, opcode ws.Opcode, packed []byte, limit int64) *ws.Error {
+	if fault, ok := i.Decompress(dst, packed, limit).(*ws.Error); ok {
+		return fault
+	}
+	if opcode == ws.Text {
 		var check ws.TextCheck
-		if !check.Add(plain.B) || !check.Complete() {
-			return 0, dst, c.fail(ws.ErrText)
+		if !check.Add(dst.B) || !check.Complete() {
+			return ws.ErrText
 		}
 	}
-	return int(ev.Opcode), append(dst, plain.B...), nil
+	return nil
 }
 
 // whole receives a whole message, which is valid until releaseMessage. If err is a timeout,

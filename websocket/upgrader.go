@@ -5,6 +5,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/ws"
+	"github.com/valyala/fasthttp/internal/wsflate"
 )
 
 // Upgrader has the settings for WebSocket connections of a server. The zero value is ready
@@ -125,6 +126,14 @@ func (c *Compression) threshold() int {
 		return 256
 	}
 	return max(c.Threshold, 0)
+}
+
+// level returns the level of compression.
+func (c *Compression) level() int8 {
+	if c.Level == 0 {
+		return 1
+	}
+	return int8(min(max(c.Level, wsflate.MinLevel), wsflate.MaxLevel))
 }
 
 // bits returns the logarithm of the largest window.
