@@ -77,7 +77,7 @@ func (c *Conn) WritePreparedMessage(pm *PreparedMessage) error {
 	}
 	defer c.message.unlock()
 	frame := pm.plain
-	if c.mayCompress() && len(pm.data) >= c.threshold {
+	if c.mayCompress() && len(pm.data) >= int(c.threshold) {
 		c.setLevel()
 		frame = pm.compressed(c.deflate.Level, c.deflate.Bits)
 		// later messages must not refer to earlier ones than this, which they would take for
