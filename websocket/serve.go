@@ -148,9 +148,9 @@ func either[T int | int64 | time.Duration](a, b, c T) T {
 //
 // With Upgrader.EnableCompression, messages are compressed if the client agrees. A socket takes
 // compressors from a pool while it needs them, so an idle socket holds none. With
-// Compression.ContextTakeover it holds, from its first compressed messages on, up to 64 KiB for
-// those received, or twice the window if that is smaller, and a compressor for those sent: from
-// about 50 KiB for small windows to 1.2 MiB, by the level.
+// Compression.ContextTakeover it holds two things until it ends: from the first compressed message
+// received on, twice the window of the client, so up to 64 KiB; and from the first one sent on, a
+// compressor of 0.8 to 1.4 MiB, by the level, which a smaller window does not reduce.
 func (u *Upgrader) Serve(ctx *fasthttp.RequestCtx, h *Handler, data any) error {
 	agreed, err := u.handshake(ctx)
 	if err != nil {
