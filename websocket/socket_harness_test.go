@@ -17,6 +17,11 @@ type socketStarter func(h *websocket.Handler) *socketServer
 
 // forEachSocketEngine runs a test on every engine.
 func forEachSocketEngine(t *testing.T, test func(t *testing.T, start socketStarter)) {
+	forEachSocketEngineOf(t, &websocket.Upgrader{Subprotocols: []string{"chat"}}, test)
+}
+
+// forEachSocketEngineOf is forEachSocketEngine for sockets of u.
+func forEachSocketEngineOf(t *testing.T, u *websocket.Upgrader, test func(t *testing.T, start socketStarter)) {
 	prepare := func(s *fasthttp.Server, e servertest.Engine) *servertest.Log {
 		switch e.Kind {
 		case servertest.Portable:
@@ -30,7 +35,6 @@ func forEachSocketEngine(t *testing.T, test func(t *testing.T, start socketStart
 	}
 	servertest.ForEachEngine(t, prepare, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
 		test(t, func(h *websocket.Handler) *socketServer {
-			u := &websocket.Upgrader{Subprotocols: []string{"chat"}}
 			return start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 				_ = u.Serve(ctx, h, string(ctx.Path()))
 			}})
