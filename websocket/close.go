@@ -83,7 +83,8 @@ func (c *Conn) awaitClose(ctx context.Context, deadline time.Time) {
 	var ev ws.Event
 	for c.readErr == nil {
 		if c.next(&ev, nil) != nil {
-			break
+			// also after a timeout: the rest of the message of a reader is lost
+			_ = c.failed(net.ErrClosed)
 		}
 	}
 	switch c.readErr.(type) {

@@ -438,7 +438,8 @@ func (c *Conn) NextReader() (messageType int, r io.Reader, err error) {
 	return int(ev.Opcode), m, nil
 }
 
-// messageReader is the reader of a message.
+// messageReader is the reader of a message. What it refers to belongs to its Conn, and is valid
+// until the Conn has failed.
 type messageReader struct {
 	c      *Conn
 	rest   []byte // received, and not read
@@ -454,10 +455,11 @@ func (m *messageReader) Read(p []byte) (n int, err error) {
 	c := m.c
 	_ = c.read.lock(context.Background(), time.Time{})
 	defer c.read.unlock()
-	if c.open != m {
-		if c.readErr != nil {
-			return 0, c.readErr
-		}
+	switch {
+	case c.readErr != nil:
+		// the memory of the rest is freed
+		return 0, c.readErr
+	case c.open != m:
 		return 0, io.EOF
 	}
 	if m.packed {
