@@ -3,8 +3,10 @@ package websocket
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp/internal/servertest"
 	"github.com/valyala/fasthttp/internal/ws"
@@ -53,4 +55,28 @@ func TestReadersOfFaultsReturnTheirErrorAgain(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
+}
+
+// TestReadersEndIfTheRestIsSkipped has a read that times out while it skips the rest of a message.
+func TestReadersEndIfTheRestIsSkipped(t *testing.T) {
+	client, server := connPair(t, servertest.TCPPair, &Upgrader{}, &Dialer{WriteBufferSize: 100})
+	w, err := client.NextWriter(TextMessage)
+	servertest.Must(t, err)
+	_, err = w.Write(servertest.SampleText(300))
+	servertest.Must(t, err)
+	_, r, err := server.NextReader()
+	servertest.Must(t, err)
+	_, err = r.Read(make([]byte, 10))
+	servertest.Must(t, err)
+	servertest.Must(t, server.SetReadDeadline(time.Unix(1, 0)))
+	if _, _, err := server.ReadMessage(); err == nil {
+		t.Fatal("there is a message")
+	}
+	servertest.Must(t, server.SetReadDeadline(time.Time{}))
+	if n, err := r.Read(make([]byte, 10)); n != 0 || err != io.EOF {
+		t.Errorf("Read returned %d, %v", n, err)
+	}
+	servertest.Must(t, w.Close())
+	servertest.Must(t, client.WriteMessage(TextMessage, []byte("next")))
+	expectMessage(t, server, TextMessage, []byte("next"))
 }
