@@ -139,10 +139,16 @@ func (c *Conn) closeNow() error {
 // goAway asks the peer to leave since the server shuts down, and waits until ctx ends, which
 // it does with the shutdown or with the request.
 func (c *Conn) goAway(ctx context.Context) {
-	// the message being sent is not cut
-	if c.message.lock(ctx, time.Time{}) == nil {
+	// the message being sent is not cut, unless the peer does not read it
+	wait := c.closeTimeout
+	if wait < 0 {
+		wait = controlTimeout
+	}
+	if c.message.lock(ctx, time.Now().Add(wait)) == nil {
 		_ = c.sendClose(ctx, time.Now().Add(max(c.closeTimeout, controlTimeout)), CloseGoingAway, "")
 		c.message.unlock()
+	} else {
+		_ = c.CloseNow()
 	}
 	timer := time.NewTimer(max(c.closeTimeout, 0))
 	defer timer.Stop()
