@@ -19,7 +19,7 @@ type Topic struct {
 	dropped, ended atomic.Uint64
 
 	mu      sync.Mutex
-	streams map[*Stream]struct{}
+	streams map[*Stream]func() bool // with the function that cancels its Leave at the end
 	closed  bool
 	encoded []byte      // the event being sent
 	kept    []keptEvent // a ring
@@ -61,10 +61,9 @@ func (t *Topic) Join(s *Stream) (missed bool) {
 	}
 	missed = !t.replay(s)
 	if t.streams == nil {
-		t.streams = make(map[*Stream]struct{})
+		t.streams = make(map[*Stream]func() bool)
 	}
-	t.streams[s] = struct{}{}
-	context.AfterFunc(s.ctx, func() { t.Leave(s) })
+	t.streams[s] = context.AfterFunc(s.ctx, func() { t.Leave(s) })
 	return missed
 }
 
@@ -100,7 +99,10 @@ func (t *Topic) keptAt(i int) *keptEvent {
 func (t *Topic) Leave(s *Stream) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.streams, s)
+	if stop := t.streams[s]; stop != nil {
+		stop()
+		delete(t.streams, s)
+	}
 }
 
 // Publish sends an event to all streams of the topic. It never waits for a client: if

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime"
 	"testing"
 
 	"github.com/valyala/fasthttp"
@@ -224,4 +225,28 @@ func TestStreamsThatLeaveGetNothing(t *testing.T) {
 	if n := topic.Len(); n != 0 {
 		t.Errorf("%d streams are in the topic", n)
 	}
+}
+
+// TestStreamsThatLeaveKeepNothing has a stream that joins and leaves a topic again and again.
+func TestStreamsThatLeaveKeepNothing(t *testing.T) {
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	sse.Serve(&ctx, func(s *sse.Stream) {
+		var topic sse.Topic
+		before := heap()
+		for range 50_000 {
+			topic.Join(s)
+			topic.Leave(s)
+		}
+		if after := heap(); after > before+2<<20 {
+			t.Errorf("the heap has grown from %d to %d bytes", before, after)
+		}
+	})
+	_ = ctx.Response.Body()
 }

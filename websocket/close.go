@@ -77,7 +77,8 @@ func (c *Conn) awaitClose(ctx context.Context, deadline time.Time) {
 	var ev ws.Event
 	for c.readErr == nil {
 		if c.next(&ev, nil) != nil {
-			break
+			// also after a timeout: the rest of the message of a reader is lost
+			_ = c.failed(net.ErrClosed)
 		}
 	}
 	switch c.readErr.(type) {
@@ -132,10 +133,16 @@ func (c *Conn) closeNow() error {
 // goAway asks the peer to leave since the server shuts down, and waits until ctx ends, which
 // it does with the shutdown or with the request.
 func (c *Conn) goAway(ctx context.Context) {
-	// the message being sent is not cut
-	if c.message.lock(ctx, time.Time{}) == nil {
+	// the message being sent is not cut, unless the peer does not read it
+	wait := c.closeTimeout
+	if wait < 0 {
+		wait = controlTimeout
+	}
+	if c.message.lock(ctx, time.Now().Add(wait)) == nil {
 		_ = c.sendClose(ctx, time.Now().Add(max(c.closeTimeout, controlTimeout)), CloseGoingAway, "")
 		c.message.unlock()
+	} else {
+		_ = c.CloseNow()
 	}
 	timer := time.NewTimer(max(c.closeTimeout, 0))
 	defer timer.Stop()

@@ -463,15 +463,17 @@ func (c *Conn) NextReader() (messageType int, r io.Reader, err error) {
 	return int(ev.Opcode), m, nil
 }
 
-// messageReader is the reader of a message.
+// messageReader is the reader of a message. What it refers to belongs to its Conn, and is valid
+// until the Conn has failed.
 type messageReader struct {
-	c      *Conn
-	rest   []byte // received, and not read
-	size   int64  // the number of bytes read, of a compressed message
-	check  ws.TextCheck
-	ended  bool // rest is the end of the message
-	packed bool
-	isText bool
+	c       *Conn
+	rest    []byte // received, and not read
+	size    int64  // the number of bytes read, of a compressed message
+	check   ws.TextCheck
+	ended   bool // rest is the end of the message
+	skipped bool // skipRest has begun to discard it
+	packed  bool
+	isText  bool
 }
 
 // Read implements io.Reader.
@@ -479,10 +481,11 @@ func (m *messageReader) Read(p []byte) (n int, err error) {
 	c := m.c
 	_ = c.read.lock(context.Background(), time.Time{})
 	defer c.read.unlock()
-	if c.open != m {
-		if c.readErr != nil {
-			return 0, c.readErr
-		}
+	switch {
+	case c.readErr != nil:
+		// the memory of the rest is freed
+		return 0, c.readErr
+	case c.open != m || m.skipped:
 		return 0, io.EOF
 	}
 	if m.packed {
@@ -544,6 +547,7 @@ func (c *Conn) skipRest() error {
 	if c.readErr != nil || m == nil {
 		return c.readErr
 	}
+	m.skipped, m.rest = true, nil
 	if m.packed && c.inflate.Takeover {
 		// later messages may refer to it
 		b := bufpool.Get(readSize)
