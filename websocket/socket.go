@@ -139,12 +139,12 @@ func (s *Socket) mayQueue(n int) error {
 	if s.state&socketEnded != 0 {
 		return net.ErrClosed
 	}
+	if phase := s.ws.Phase(); phase != ws.Open && phase != ws.CloseReceived {
+		return ErrCloseSent
+	}
 	if queued := s.conn.Queued(); queued > 0 && queued+n > s.settings.queue {
 		s.conn.NotifyDrained(s.settings.queue / 2)
 		return ErrQueueFull
-	}
-	if phase := s.ws.Phase(); phase != ws.Open && phase != ws.CloseReceived {
-		return ErrCloseSent
 	}
 	return nil
 }
