@@ -36,11 +36,11 @@ func TestCloseHandshake(t *testing.T) {
 			peer := newConn(theirs, ws.Client-role, agreement{}, settingsOf(Dialer{}), nil)
 			servertest.Must(t, peer.WriteMessage(TextMessage, []byte("unread")))
 			ended := make(chan error, 1)
-			go func() {
+			go func(peer *Conn) {
 				_, _, err := peer.ReadMessage()
 				ended <- err
 				_ = peer.Close()
-			}()
+			}(peer)
 			began := time.Now()
 			servertest.Must(t, c.CloseWith(4001, "why"))
 			if time.Since(began) != 0 {
