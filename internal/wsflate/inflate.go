@@ -152,7 +152,8 @@ func (i *Inflater) Decompress(dst *bufpool.Buffer, packed []byte, limit int64) e
 			dst.Grow(1)
 		}
 		room := dst.B[len(dst.B):cap(dst.B)]
-		if limit >= 0 && int64(len(room)) > limit-int64(len(dst.B))+1 {
+		// the limit may be the largest number
+		if limit >= 0 && int64(len(room)-1) > limit-int64(len(dst.B)) {
 			room = room[:limit-int64(len(dst.B))+1]
 		}
 		n, err := i.Read(room)

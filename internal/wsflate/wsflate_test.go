@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -201,6 +202,9 @@ func TestBombsStopAtTheLimit(t *testing.T) {
 	bomb := compress(d, make([]byte, 8<<20))
 	if len(bomb) > 1<<16 {
 		t.Fatalf("the bomb has %d bytes", len(bomb))
+	}
+	if got, err := decompress(&Inflater{Bits: MaxBits}, compress(d, make([]byte, 5000)), math.MaxInt64); err != nil || len(got) != 5000 {
+		t.Errorf("with the largest limit: %d bytes, %v", len(got), err)
 	}
 	for _, limit := range []int64{0, 1, 1000, 1 << 18} {
 		i := &Inflater{Bits: MaxBits}
