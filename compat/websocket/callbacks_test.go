@@ -31,7 +31,8 @@ func serveOurs(t *testing.T, engine fasthttp.Engine, o options, upgrade func(ctx
 		case string(ctx.Path()) == "/result":
 			o.page.results <- string(ctx.PostBody())
 		default:
-			ctx.SendFile(filepath.Join("testdata", filepath.Base(string(ctx.Path()))))
+			// SendFile would leave compressed copies in the folder
+			fasthttp.ServeFileUncompressed(ctx, filepath.Join("testdata", filepath.Base(string(ctx.Path()))))
 		}
 	}}
 	served := make(chan error, 1)
