@@ -44,7 +44,6 @@ type shutdownFuncs struct {
 // the function is called.
 func (s *shutdownFuncs) add(f func(context.Context), id uint64, service *engine.Service) *shutdownFunc {
 	r := &shutdownFunc{f: f, shard: &s.shards[id%shutdownShards], listed: true}
-	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.shard.mu.Lock()
 	if r.after = r.shard.first; r.after != nil {
 		r.after.before = r
@@ -54,7 +53,7 @@ func (s *shutdownFuncs) add(f func(context.Context), id uint64, service *engine.
 	// a shutdown closes the channel before it reads the lists
 	select {
 	case <-service.Done():
-		if r.remove() {
+		if r.take() {
 			s.call(r)
 		}
 	default:
@@ -69,12 +68,33 @@ func (r *shutdownFunc) remove() bool {
 	return r.unlink()
 }
 
+// take is remove for a function that is called then. Only such functions need a context.
+func (r *shutdownFunc) take() bool {
+	r.shard.mu.Lock()
+	defer r.shard.mu.Unlock()
+	return r.takeLocked()
+}
+
+// takeLocked is take with the lock held.
+func (r *shutdownFunc) takeLocked() bool {
+	if !r.unlink() {
+		return false
+	}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	return true
+}
+
 // end ends the functions of a request, of which r is the last one, or nil: they are not
 // called any more, and the contexts of running ones end.
 func (r *shutdownFunc) end() {
 	for ; r != nil; r = r.next {
-		r.remove()
-		r.cancel()
+		r.shard.mu.Lock()
+		r.unlink()
+		cancel := r.cancel
+		r.shard.mu.Unlock()
+		if cancel != nil {
+			cancel()
+		}
 	}
 }
 
@@ -136,7 +156,7 @@ func (s *shutdownFuncs) begin(ctx context.Context) {
 			shard.mu.Lock()
 			r := shard.first
 			if r != nil {
-				r.unlink()
+				r.takeLocked()
 			}
 			shard.mu.Unlock()
 			if r == nil {

@@ -64,14 +64,8 @@ func (c *Conn) awaitClose(ctx context.Context, deadline time.Time) {
 			// this may be the handler, for whose return the method that reads waits
 			return
 		}
-		select {
-		case <-c.readOver:
-			// methods that read return
-			if c.read.lock(ctx, deadline) != nil {
-				return
-			}
-		case c.read <- struct{}{}:
-		case <-ctx.Done():
+		// methods that read return after the Close frame of the peer
+		if c.read.lock(ctx, deadline) != nil {
 			return
 		}
 	}
@@ -153,7 +147,7 @@ func (c *Conn) goAway(ctx context.Context) {
 	timer := time.NewTimer(max(c.closeTimeout, 0))
 	defer timer.Stop()
 	select {
-	case <-c.readOver:
+	case <-c.readingOver():
 		<-ctx.Done()
 	case <-timer.C:
 	case <-ctx.Done():

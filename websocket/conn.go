@@ -6,8 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math"
 	"net"
-	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -39,31 +39,28 @@ type Conn struct {
 	abortErr      error // the reason why this side has closed nc without a handshake
 	readDeadline  time.Time
 	interrupted   bool // the context of a method that reads has ended
+	over          bool // the peer has sent a Close frame, or there is a permanent error
 	writeDeadline time.Time
-	pong          []byte // the payload of a Pong frame to be sent
+	readOver      chan struct{} // closed once over is set, or nil if nothing waits for that
+	pong          []byte        // the payload of a Pong frame to be sent
 
-	read     lock // held by a method that reads; guards the following
-	readErr  error
-	in       *bufpool.Buffer // received bytes, nil if there are none
-	from     int             // the consumed part of in
-	part     ws.Assembler    // of a message received as a whole
-	partial  bool            // a message is being received in part
-	open     *messageReader  // of a message whose end was not read
-	inflate  wsflate.Inflater
-	rawErr   error // the result of tryRead
-	onPing   func(string) error
-	onPong   func(string) error
-	onClose  func(int, string) error
-	readOver chan struct{} // closed with the Close frame of the peer, or a permanent error
+	read    lock // held by a method that reads; guards the following
+	readErr error
+	in      *bufpool.Buffer // received bytes, nil if there are none
+	from    int             // the consumed part of in
+	part    ws.Assembler    // of a message received as a whole
+	partial bool            // a message is being received in part
+	open    *messageReader  // of a message whose end was not read
+	inflate wsflate.Inflater
+	rawErr  error          // the result of tryRead
+	on      *frameHandlers // nil if none was set
 
 	message  lock // held while a message is sent; guards the following
 	deflate  wsflate.Deflater
 	write    lock // held while a frame is written; guards the following
 	deadline time.Time
-	keys     [32]byte // random bytes for masks
-	keysLeft int
-	vec      net.Buffers
-	vecRoom  [2][]byte
+	keys     *maskKeys // nil before a client has sent anything
+	vec      *vector   // nil before a large frame is sent
 
 	settings
 	isClient   bool
@@ -74,16 +71,49 @@ type Conn struct {
 	hasPong    atomic.Bool
 	inHandler  atomic.Bool // a handler of the application runs in a method that reads
 	closed     atomic.Bool
-	over       bool // readOver is closed
 	received   atomic.Uint32
 	waitsSince atomic.Int64 // when the wait for bytes has begun, in Unix nanoseconds, or 0
 	pinger     *pinger
 }
 
+// frameHandlers are functions of the application for control frames, or nil.
+type frameHandlers struct {
+	ping, pong func(string) error
+	close      func(int, string) error
+}
+
+// handlers returns the functions for control frames.
+func (c *Conn) handlers() frameHandlers {
+	if c.on == nil {
+		return frameHandlers{}
+	}
+	return *c.on
+}
+
+// setHandlers returns the functions for control frames, to be changed.
+func (c *Conn) setHandlers() *frameHandlers {
+	if c.on == nil {
+		c.on = new(frameHandlers)
+	}
+	return c.on
+}
+
+// maskKeys are random bytes for masks.
+type maskKeys struct {
+	b    [32]byte
+	left int
+}
+
+// vector is a frame in two pieces.
+type vector struct {
+	rest   net.Buffers
+	pieces [2][]byte
+}
+
 // settings are the settings of a Conn that its Upgrader or Dialer has.
 type settings struct {
-	fragment     int           // the size of the fragments that a writer sends
-	threshold    int           // the size of the smallest message to be compressed
+	fragment     int32         // the size of the fragments that a writer sends
+	threshold    int32         // the size of the smallest message to be compressed
 	closeTimeout time.Duration // negative if Close does not wait
 }
 
@@ -109,10 +139,10 @@ func limitsFor(message int64) *ws.Limits {
 func newConn(nc net.Conn, role ws.Role, a agreement, o options, ahead *bufpool.Buffer) *Conn {
 	c := &Conn{
 		nc: nc, isClient: role == ws.Client, subprotocol: a.subprotocol, compressed: a.compressed,
-		in:   ahead,
-		read: newLock(), message: newLock(), write: newLock(), readOver: make(chan struct{}),
+		in: ahead,
 		settings: settings{
-			fragment: o.writeBuffer, threshold: o.compression.threshold(), closeTimeout: o.closeTimeout,
+			fragment:  int32(min(o.writeBuffer, math.MaxInt32)),
+			threshold: int32(min(o.compression.threshold(), math.MaxInt32)), closeTimeout: o.closeTimeout,
 		},
 	}
 	limits := standardLimits
@@ -147,10 +177,7 @@ func (c *Conn) beginCompression(d ws.Deflate, settings *Compression) {
 	}
 	// the peer permits messages that refer to earlier ones, and need not get them
 	c.deflate.Takeover = c.deflate.Takeover && settings.ContextTakeover
-	c.level.Store(1)
-	if settings.Level != 0 {
-		c.level.Store(int32(min(max(settings.Level, wsflate.MinLevel), wsflate.MaxLevel)))
-	}
+	c.level.Store(int32(settings.level()))
 	c.packs.Store(true)
 }
 
@@ -187,43 +214,6 @@ func (c *Conn) SetCompressionLevel(level int) error {
 	return nil
 }
 
-// lock is a mutex for which a goroutine can wait for a limited time.
-type lock chan struct{}
-
-func newLock() lock { return make(lock, 1) }
-
-func (l lock) tryLock() bool {
-	select {
-	case l <- struct{}{}:
-		return true
-	default:
-		return false
-	}
-}
-
-// lock waits until ctx ends, or until the deadline unless it is zero.
-func (l lock) lock(ctx context.Context, deadline time.Time) error {
-	if l.tryLock() {
-		return nil
-	}
-	var late <-chan time.Time
-	if !deadline.IsZero() {
-		timer := time.NewTimer(time.Until(deadline))
-		defer timer.Stop()
-		late = timer.C
-	}
-	select {
-	case l <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-late:
-		return os.ErrDeadlineExceeded
-	}
-}
-
-func (l lock) unlock() { <-l }
-
 // past is a deadline that has passed.
 var past = time.Unix(1, 0)
 
@@ -245,12 +235,17 @@ func interruptible(ctx context.Context, expire, f func()) (interrupted bool) {
 
 // key returns a mask that the peer cannot predict. write is held.
 func (c *Conn) key() uint32 {
-	if c.keysLeft == 0 {
-		_, _ = rand.Read(c.keys[:])
-		c.keysLeft = len(c.keys) / 4
+	k := c.keys
+	if k == nil {
+		k = new(maskKeys)
+		c.keys = k
 	}
-	c.keysLeft--
-	return binary.LittleEndian.Uint32(c.keys[4*c.keysLeft:])
+	if k.left == 0 {
+		_, _ = rand.Read(k.b[:])
+		k.left = len(k.b) / 4
+	}
+	k.left--
+	return binary.LittleEndian.Uint32(k.b[4*k.left:])
 }
 
 // abort closes the underlying connection. Methods that read return err afterwards.

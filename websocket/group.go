@@ -3,8 +3,6 @@ package websocket
 import (
 	"slices"
 	"sync"
-
-	"github.com/valyala/fasthttp/internal/ws"
 )
 
 // Group is a set of sockets to which messages are sent, such as a room of a chat. The zero value
@@ -98,9 +96,10 @@ func (g *Group) Len() int {
 }
 
 // Broadcast sends a message to each member, as Socket.Send does: it waits for none of them, so a
-// slow reader does not delay the others. The message is encoded once, and the members share its
-// memory. It returns the number of members to which the message was sent, and of those that were
-// skipped because their queue is full; members whose connection is closing count as neither.
+// slow reader does not delay the others. The message is framed once, and
+// compressed once for members that have agreed on the same window; they share its memory. It
+// returns the number of members to which the message was sent, and of those that were skipped
+// because their queue is full; members whose connection is closing count as neither.
 //
 // onFull is called for each skipped member, unless it is nil. It may close the socket, or remove
 // it from the group.
@@ -108,7 +107,11 @@ func (g *Group) Broadcast(m Message, onFull func(s *Socket)) (sent, skipped int)
 	if m.Type != TextMessage && m.Type != BinaryMessage || g.Len() == 0 {
 		return 0, 0
 	}
-	return g.broadcast(ws.Prepare(ws.Head{Opcode: ws.Opcode(m.Type), Fin: true}, m.Data), onFull)
+	prepared, err := NewPreparedMessage(m.Type, m.Data)
+	if err != nil {
+		return 0, 0
+	}
+	return g.BroadcastPrepared(prepared, onFull)
 }
 
 // BroadcastPrepared is Broadcast for a message to several groups. It must be a text or
@@ -117,10 +120,6 @@ func (g *Group) BroadcastPrepared(m *PreparedMessage, onFull func(s *Socket)) (s
 	if m.plain == nil {
 		return 0, 0
 	}
-	return g.broadcast(m.plain, onFull)
-}
-
-func (g *Group) broadcast(p *ws.Prepared, onFull func(s *Socket)) (sent, skipped int) {
 	g.mu.Lock()
 	r := g.now
 	if r == nil {
@@ -136,7 +135,7 @@ func (g *Group) broadcast(p *ws.Prepared, onFull func(s *Socket)) (sent, skipped
 		g.mu.Unlock()
 	}()
 	for _, s := range members {
-		switch s.sendFrame(p) {
+		switch s.SendPrepared(m) {
 		case nil:
 			sent++
 		case ErrQueueFull:

@@ -14,7 +14,7 @@ func TestMemoryOfWaitingConns(t *testing.T) {
 		t.Skip("the race detector needs memory of its own")
 	}
 	servertest.Apart(t, func(t *testing.T) {
-		const conns, most = 500, 7 << 10
+		const conns, most = 500, 5632
 		entered := make(chan struct{}, conns)
 		s := servertest.Start(t, servertest.Engines[1], serving(&Upgrader{ReleaseContext: true}, func(c *Conn) {
 			entered <- struct{}{}

@@ -32,7 +32,7 @@ type packedMessage struct {
 // Conn.WriteMessage. It returns an error if there is no such type, or if data of a control
 // message has more than 125 bytes.
 func NewPreparedMessage(messageType int, data []byte) (*PreparedMessage, error) {
-	pm := &PreparedMessage{messageType: messageType, data: bytes.Clone(data)}
+	pm := &PreparedMessage{messageType: messageType}
 	switch messageType {
 	case TextMessage, BinaryMessage:
 		pm.plain = ws.Prepare(ws.Head{Opcode: ws.Opcode(messageType), Fin: true}, data)
@@ -41,6 +41,7 @@ func NewPreparedMessage(messageType int, data []byte) (*PreparedMessage, error) 
 		if len(data) > ws.MaxControl {
 			return nil, errControlSize
 		}
+		pm.data = bytes.Clone(data)
 	default:
 		return nil, errMessageType
 	}
@@ -76,7 +77,7 @@ func (c *Conn) WritePreparedMessage(pm *PreparedMessage) error {
 	}
 	defer c.message.unlock()
 	frame := pm.plain
-	if c.mayCompress() && len(pm.data) >= c.threshold {
+	if c.mayCompress() && len(pm.data) >= int(c.threshold) {
 		c.setLevel()
 		frame = pm.compressed(c.deflate.Level, c.deflate.Bits)
 		// later messages must not refer to earlier ones than this, which they would take for

@@ -9,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/ws"
+	"github.com/valyala/fasthttp/internal/wsflate"
 )
 
 const (
@@ -116,18 +117,26 @@ func (c *Conn) appendMessage(dst []byte) (int, []byte, error) {
 	}
 	plain := bufpool.Get(2 * len(m))
 	defer bufpool.Put(plain)
-	err = c.inflate.Decompress(plain, m, c.limit.Load())
+	fault := decompress(&c.inflate, plain, ev.Opcode, m, c.limit.Load())
 	c.releaseMessage()
-	if fault, ok := err.(*ws.Error); ok {
+	if fault != nil {
 		return 0, dst, c.fail(fault)
 	}
-	if ev.Opcode == ws.Text {
+	return int(ev.Opcode), append(dst, plain.B...), nil
+}
+
+// decompress appends a compressed message to dst, up to the limit of its size.
+func decompress(i *wsflate.Inflater, dst *bufpool.Buffer, opcode ws.Opcode, packed []byte, limit int64) *ws.Error {
+	if fault, ok := i.Decompress(dst, packed, limit).(*ws.Error); ok {
+		return fault
+	}
+	if opcode == ws.Text {
 		var check ws.TextCheck
-		if !check.Add(plain.B) || !check.Complete() {
-			return 0, dst, c.fail(ws.ErrText)
+		if !check.Add(dst.B) || !check.Complete() {
+			return ws.ErrText
 		}
 	}
-	return int(ev.Opcode), append(dst, plain.B...), nil
+	return nil
 }
 
 // whole receives a whole message, which is valid until releaseMessage. If err is a timeout,
@@ -300,12 +309,27 @@ func dropped(b *bufpool.Buffer) *bufpool.Buffer {
 	return nil
 }
 
-// endReading wakes a Close that waits for the Close frame of the peer.
+// endReading records that the peer has sent a Close frame, or that there is a permanent error.
 func (c *Conn) endReading() {
-	if !c.over {
-		c.over = true
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.over && c.readOver != nil {
 		close(c.readOver)
 	}
+	c.over = true
+}
+
+// readingOver returns a channel that endReading closes.
+func (c *Conn) readingOver() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.readOver == nil {
+		c.readOver = make(chan struct{})
+		if c.over {
+			close(c.readOver)
+		}
+	}
+	return c.readOver
 }
 
 // fail ends the connection for a fault of the peer, to which it sends a Close frame.
@@ -322,22 +346,23 @@ func (c *Conn) fail(fault *ws.Error) error {
 
 // control handles a control frame.
 func (c *Conn) control(ev *ws.Event) error {
+	on := c.handlers()
 	switch ev.Opcode {
 	case ws.Ping:
-		if c.onPing != nil {
-			return c.calling(c.onPing, ev.Payload)
+		if on.ping != nil {
+			return c.calling(on.ping, ev.Payload)
 		}
 		return c.answerPing(ev.Payload)
 	case ws.Pong:
-		if c.onPong != nil {
-			return c.calling(c.onPong, ev.Payload)
+		if on.pong != nil {
+			return c.calling(on.pong, ev.Payload)
 		}
 		return nil
 	}
 	c.endReading()
 	e := &CloseError{Code: int(ev.Code), Text: string(ev.Payload)}
-	if c.onClose != nil {
-		err := c.calling(func(string) error { return c.onClose(e.Code, e.Text) }, nil)
+	if on.close != nil {
+		err := c.calling(func(string) error { return on.close(e.Code, e.Text) }, nil)
 		if err != nil {
 			return err
 		}
@@ -356,46 +381,46 @@ func (c *Conn) calling(h func(string) error, payload []byte) error {
 
 // PingHandler returns the function that was set with SetPingHandler, or the default.
 func (c *Conn) PingHandler() func(appData string) error {
-	if c.onPing == nil {
-		return func(appData string) error { return c.answerPing([]byte(appData)) }
+	if h := c.handlers().ping; h != nil {
+		return h
 	}
-	return c.onPing
+	return func(appData string) error { return c.answerPing([]byte(appData)) }
 }
 
 // SetPingHandler makes h be called for each Ping frame, with its payload. The default, also
 // with a nil h, answers with a Pong frame. Methods that read call h, and fail with its error.
 // It must not be set concurrently with them.
-func (c *Conn) SetPingHandler(h func(appData string) error) { c.onPing = h }
+func (c *Conn) SetPingHandler(h func(appData string) error) { c.setHandlers().ping = h }
 
 // PongHandler returns the function that was set with SetPongHandler, or the default.
 func (c *Conn) PongHandler() func(appData string) error {
-	if c.onPong == nil {
-		return func(string) error { return nil }
+	if h := c.handlers().pong; h != nil {
+		return h
 	}
-	return c.onPong
+	return func(string) error { return nil }
 }
 
 // SetPongHandler makes h be called for each Pong frame, with its payload. The default, also
 // with a nil h, does nothing. Methods that read call h, and fail with its error. It must not
 // be set concurrently with them.
-func (c *Conn) SetPongHandler(h func(appData string) error) { c.onPong = h }
+func (c *Conn) SetPongHandler(h func(appData string) error) { c.setHandlers().pong = h }
 
 // CloseHandler returns the function that was set with SetCloseHandler, or the default.
 func (c *Conn) CloseHandler() func(code int, text string) error {
-	if c.onClose == nil {
-		return func(code int, text string) error {
-			_ = c.sendClose(context.Background(), time.Now().Add(controlTimeout), code, "")
-			return nil
-		}
+	if h := c.handlers().close; h != nil {
+		return h
 	}
-	return c.onClose
+	return func(code int, text string) error {
+		_ = c.sendClose(context.Background(), time.Now().Add(controlTimeout), code, "")
+		return nil
+	}
 }
 
 // SetCloseHandler makes h be called for the Close frame of the peer, with its code, or
 // CloseNoStatusReceived, and its text. h must send a Close frame: see WriteControl. The
 // default, also with a nil h, sends one with the same code. Methods that read call h, and
 // return its error, or a *CloseError. It must not be set concurrently with them.
-func (c *Conn) SetCloseHandler(h func(code int, text string) error) { c.onClose = h }
+func (c *Conn) SetCloseHandler(h func(code int, text string) error) { c.setHandlers().close = h }
 
 // NextReader returns a reader of the next message, and the type of the message, as soon as
 // its first bytes are there; a compressed message is received as a whole before. The reader

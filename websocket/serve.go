@@ -1,7 +1,6 @@
 package websocket
 
 import (
-	"math"
 	"sync/atomic"
 	"time"
 
@@ -20,8 +19,8 @@ type Handler struct {
 	// OnOpen is called first, after the opening handshake.
 	OnOpen func(s *Socket)
 
-	// OnMessage is called with each message, in the order in which they have arrived. m.Data is
-	// only valid until OnMessage returns; OnMessage may change it.
+	// OnMessage is called with each message, decompressed, in the order in which they have
+	// arrived. m.Data is only valid until OnMessage returns; OnMessage may change it.
 	OnMessage func(s *Socket, m Message)
 
 	// OnDrain is called once after a Send has failed with ErrQueueFull, when no more than half of
@@ -35,14 +34,16 @@ type Handler struct {
 	// ErrPongTimeout; or another error that has ended the connection.
 	OnClose func(s *Socket, code int, err error)
 
-	// MaxMessage is the maximum size of a received message, in bytes. If it is 0,
+	// MaxMessage is the maximum size of a received message, in bytes, after decompression, which
+	// stops at the limit. If it is 0,
 	// Upgrader.ReadLimit applies. A negative value means no limit. A socket whose peer exceeds it
 	// is closed with the code CloseMessageTooBig.
 	MaxMessage int64
 
 	// MaxQueue is how many bytes may wait in the queue of a socket that its peer does not read.
-	// Send fails if its message would exceed that, unless nothing waits. The default is 1 MiB; the
-	// most is 1 GiB, which is also the meaning of a negative value.
+	// Send fails if its message, with its size before compression, would exceed that, unless
+	// nothing waits. The default is 1 MiB; the most is 1 GiB, which is also the meaning of a
+	// negative value.
 	MaxQueue int
 
 	// PingInterval and PongTimeout find peers that have gone: if nothing has arrived for
@@ -82,6 +83,8 @@ type socketSettings struct {
 type socketTerms struct {
 	message                        int64
 	queue                          int
+	threshold                      int  // the size of the smallest message to be compressed
+	level                          int8 // of compression
 	ping, pong, write, closingTime time.Duration
 }
 
@@ -100,6 +103,8 @@ func (h *Handler) settingsFor(u *Upgrader) *socketSettings {
 		pong:        max(either(h.PongTimeout, u.PongTimeout, 0), 0),
 		write:       max(either(h.WriteTimeout, 0, defaultWriteTimeout), 0),
 		closingTime: either(h.CloseTimeout, u.CloseTimeout, DefaultCloseTimeout),
+		threshold:   u.Compression.threshold(),
+		level:       u.Compression.level(),
 	}
 	if terms.queue < 0 {
 		terms.queue = maxQueue
@@ -128,14 +133,6 @@ func either[T int | int64 | time.Duration](a, b, c T) T {
 	return c
 }
 
-// limit returns the limit of an Assembler.
-func (s *socketSettings) limit() int64 {
-	if s.message < 0 {
-		return math.MaxInt64
-	}
-	return s.message
-}
-
 // Serve upgrades the connection of the request, and calls the functions of h for what happens on
 // it from then on. No goroutine belongs to the socket on the event engine, and no buffer while
 // nothing arrives and nothing waits to be sent: an idle socket takes about 500 bytes. Socket.Data
@@ -147,16 +144,15 @@ func (s *socketSettings) limit() int64 {
 //
 // The connection still belongs to the server: Shutdown closes each socket with the code
 // CloseGoingAway after the message being handled, and waits for the end of the closing
-// handshakes. Messages are not compressed: the socket declines permessage-deflate, whatever
-// Upgrader.EnableCompression is.
+// handshakes.
+//
+// With Upgrader.EnableCompression, messages are compressed if the client agrees. A socket takes
+// compressors from a pool while it needs them, so an idle socket holds none. With
+// Compression.ContextTakeover it holds two things until it ends: from the first compressed message
+// received on, twice the window of the client, so up to 64 KiB; and from the first one sent on, a
+// compressor of 0.8 to 1.4 MiB, by the level, which a smaller window does not reduce.
 func (u *Upgrader) Serve(ctx *fasthttp.RequestCtx, h *Handler, data any) error {
-	plain := u
-	if u.EnableCompression {
-		without := *u
-		without.EnableCompression = false
-		plain = &without
-	}
-	agreed, err := plain.handshake(ctx)
+	agreed, err := u.handshake(ctx)
 	if err != nil {
 		return err
 	}
@@ -164,7 +160,10 @@ func (u *Upgrader) Serve(ctx *fasthttp.RequestCtx, h *Handler, data any) error {
 	if agreed.subprotocol != "" {
 		s.extra = &socketExtra{subprotocol: agreed.subprotocol}
 	}
-	s.ws.Init(ws.Server, &s.settings.limits, ws.Extensions{})
+	s.ws.Init(ws.Server, &s.settings.limits, ws.Extensions{Compression: agreed.compressed})
+	if agreed.compressed {
+		s.beginCompression(agreed.deflate)
+	}
 	ctx.SwitchProtocols(&s.conn, (*socketEvents)(s))
 	return nil
 }

@@ -21,8 +21,10 @@ type Socket struct {
 	ws       ws.Conn
 	settings *socketSettings
 	data     any
-	parts    *ws.Assembler // of a message in several parts, or nil
-	extra    *socketExtra  // what only some sockets have, or nil
+	parts    *ws.Assembler  // of a message in several parts, or nil
+	extra    *socketExtra   // what only some sockets have, or nil
+	context  *socketContext // of the messages before, or nil if no message refers to them
+	windows  socketWindows
 	state    socketState
 }
 
@@ -85,7 +87,8 @@ func (s *Socket) Queued() int { return s.conn.Queued() }
 // Send sends a message of type TextMessage or BinaryMessage with a copy of payload. It does not
 // check that text is UTF-8. It never waits: if the peer does not read, the message waits in the
 // queue of the socket, in the order of the calls. Messages sent by OnMessage may be held for about
-// 2 ms, to be sent together with the answers to messages that have arrived as well.
+// 2 ms, to be sent together with the answers to messages that have arrived as well. If both sides
+// have agreed on compression, a message of at least Compression.Threshold bytes is compressed.
 //
 // The error is ErrQueueFull if Handler.MaxQueue does not permit that, ErrCloseSent after Close, or
 // net.ErrClosed if the connection has ended.
@@ -93,14 +96,16 @@ func (s *Socket) Send(messageType int, payload []byte) error {
 	if messageType != TextMessage && messageType != BinaryMessage {
 		return errMessageType
 	}
-	h := ws.Head{Opcode: ws.Opcode(messageType), Fin: true}
-	var room [ws.MaxHead]byte
-	s.mu.Lock()
-	err := s.admit(h, payload)
-	if err == nil {
-		err = s.conn.Append(ws.AppendHead(room[:0], h, len(payload)), payload)
+	var err error
+	if s.compresses(len(payload)) {
+		err = s.appendCompressed(ws.Opcode(messageType), payload)
+	} else {
+		s.mu.Lock()
+		if err = s.mayQueue(len(payload)); err == nil {
+			err = s.append(ws.Head{Opcode: ws.Opcode(messageType), Fin: true}, payload)
+		}
+		s.mu.Unlock()
 	}
-	s.mu.Unlock()
 	if err == nil {
 		s.conn.Flush()
 	}
@@ -108,40 +113,57 @@ func (s *Socket) Send(messageType int, payload []byte) error {
 }
 
 // SendPrepared is Send for a message that many sockets send. The sockets share the memory of the
-// message.
+// message, and of its compressed form if they have agreed on the same window.
 func (s *Socket) SendPrepared(m *PreparedMessage) error {
 	if m.plain == nil {
 		return errMessageType
 	}
-	return s.sendFrame(m.plain)
-}
-
-func (s *Socket) sendFrame(p *ws.Prepared) error {
-	s.mu.Lock()
-	err := s.admit(p.Head(), p.Payload())
-	if err == nil {
-		err = s.conn.AppendShared(p.Frame())
+	var err error
+	if s.compresses(len(m.data)) {
+		err = s.appendPreparedCompressed(m)
+	} else {
+		s.mu.Lock()
+		if err = s.mayQueue(len(m.data)); err == nil {
+			err = s.appendShared(m.plain)
+		}
+		s.mu.Unlock()
 	}
-	s.mu.Unlock()
 	if err == nil {
 		s.conn.Flush()
 	}
 	return err
 }
 
-// admit checks whether a message may be sent, which the caller then appends. mu is held.
-func (s *Socket) admit(h ws.Head, payload []byte) error {
+// mayQueue checks whether a message of n bytes, before compression, may be sent. mu is held.
+func (s *Socket) mayQueue(n int) error {
 	if s.state&socketEnded != 0 {
 		return net.ErrClosed
 	}
-	if n := s.conn.Queued(); n > 0 && n+len(payload) > s.settings.queue {
+	if phase := s.ws.Phase(); phase != ws.Open && phase != ws.CloseReceived {
+		return ErrCloseSent
+	}
+	if queued := s.conn.Queued(); queued > 0 && queued+n > s.settings.queue {
 		s.conn.NotifyDrained(s.settings.queue / 2)
 		return ErrQueueFull
 	}
-	if err := s.ws.Admit(h, payload); err != nil {
+	return nil
+}
+
+// append appends a message, which mayQueue has admitted, to the queue. mu is held.
+func (s *Socket) append(h ws.Head, payload []byte) error {
+	if s.ws.Admit(h, payload) != nil {
 		return ErrCloseSent
 	}
-	return nil
+	var room [ws.MaxHead]byte
+	return s.conn.Append(ws.AppendHead(room[:0], h, len(payload)), payload)
+}
+
+// appendShared is append for a frame whose memory sockets share. mu is held.
+func (s *Socket) appendShared(p *ws.Prepared) error {
+	if s.ws.Admit(p.Head(), p.Payload()) != nil {
+		return ErrCloseSent
+	}
+	return s.conn.AppendShared(p.Frame())
 }
 
 // SendWait is Send that waits, until ctx ends, while the queue is full. It then returns the error

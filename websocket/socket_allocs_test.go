@@ -56,4 +56,53 @@ func TestSocketMessagesDoNotAllocate(t *testing.T) {
 	})
 }
 
+// Compressors are from pools, or belong to the socket.
+func TestCompressedSocketMessagesDoNotAllocate(t *testing.T) {
+	for _, tt := range socketCompressions {
+		t.Run(tt.name, func(t *testing.T) {
+			u := &websocket.Upgrader{EnableCompression: true, Compression: tt.c}
+			forEachSocketEngineOf(t, u, func(t *testing.T, start socketStarter) {
+				var g websocket.Group
+				ts := start(&websocket.Handler{OnMessage: echoMessage, OnOpen: func(s *websocket.Socket) { g.Join(s) }})
+				if ts.Engine.TLS {
+					t.Skip("crypto/tls allocates")
+				}
+				c := dialCompressed(ts, tt.c)
+				for _, size := range []int{125, 300, 8000} {
+					p := servertest.SampleText(size)
+					prepared, err := websocket.NewPreparedMessage(websocket.TextMessage, p)
+					servertest.Must(t, err)
+					var buf []byte
+					receive := func() {
+						var err error
+						if _, buf, err = c.AppendMessage(buf[:0]); err != nil || len(buf) != size {
+							t.Fatal(len(buf), err)
+						}
+					}
+					echo := func() {
+						servertest.Must(t, c.WriteMessage(websocket.TextMessage, p))
+						receive()
+					}
+					echo()
+					if n := testing.AllocsPerRun(500, echo); n != 0 {
+						t.Errorf("echo of %d bytes: %v allocations", size, n)
+					}
+					if !isEvent(ts) {
+						continue // a goroutine writes
+					}
+					broadcast := func() {
+						if sent, _ := g.BroadcastPrepared(prepared, nil); sent != 1 {
+							t.Fatal("not sent")
+						}
+						receive()
+					}
+					if n := testing.AllocsPerRun(500, broadcast); n != 0 {
+						t.Errorf("broadcast of %d bytes: %v allocations", size, n)
+					}
+				}
+			})
+		})
+	}
+}
+
 func isEvent(ts *socketServer) bool { return ts.Engine.Kind == servertest.Event }

@@ -14,7 +14,8 @@ type socketEvents Socket
 
 var _ fasthttp.EventHandler = (*socketEvents)(nil)
 
-var assemblers = sync.Pool{New: func() any { return new(ws.Assembler) }}
+// assemblers have no limit, since the ws.Conn has one.
+var assemblers = sync.Pool{New: func() any { return &ws.Assembler{Limit: -1} }}
 
 // pongGrace is how long a peer has after the time for its answer is over: the answer may have
 // arrived while OnMessage was blocking.
@@ -110,30 +111,21 @@ func (s *Socket) failFor(fault *ws.Error) {
 }
 
 // add handles a part of a message, and calls OnMessage if it is the last one. It returns false if
-// the message is too large.
+// the message is malformed, or too large after decompression.
 func (s *Socket) add(ev *ws.Event) bool {
-	f := s.settings.handler.OnMessage
-	if ev.First && ev.End {
-		if f != nil {
-			f(s, Message{int(ev.Opcode), ev.Payload})
+	data := ev.Payload
+	if !ev.First || !ev.End {
+		if s.parts == nil {
+			s.parts = assemblers.Get().(*ws.Assembler)
 		}
-		return true
+		if data, _ = s.parts.Add(ev); !ev.End {
+			return true
+		}
 	}
-	if s.parts == nil {
-		s.parts = assemblers.Get().(*ws.Assembler)
-		s.parts.Limit = s.settings.limit()
+	if ev.Compressed {
+		return s.handleCompressed(ev.Opcode, data)
 	}
-	data, err := s.parts.Add(ev)
-	if err != nil {
-		s.mu.Lock()
-		s.failFor(ws.ErrMessageSize)
-		s.mu.Unlock()
-		return false
-	}
-	if !ev.End {
-		return true
-	}
-	if f != nil {
+	if f := s.settings.handler.OnMessage; f != nil {
 		f(s, Message{int(ev.Opcode), data})
 	}
 	s.dropParts()
@@ -197,6 +189,9 @@ func (e *socketEvents) Ended(_ *fasthttp.EventConn, err error) {
 	}
 	s.mu.Unlock()
 	s.dropParts()
+	if s.context != nil {
+		s.context.release()
+	}
 	for _, g := range groups {
 		g.remove(s)
 	}

@@ -15,22 +15,28 @@ type socketServer = servertest.Running[*fasthttp.Server]
 // socketStarter starts a server whose sockets have the handler.
 type socketStarter func(h *websocket.Handler) *socketServer
 
+// prepareServer sets the engine of a server, and its log.
+func prepareServer(s *fasthttp.Server, e servertest.Engine) *servertest.Log {
+	switch e.Kind {
+	case servertest.Portable:
+		s.Engine = fasthttp.EnginePortable
+	case servertest.Event:
+		s.Engine = fasthttp.EngineEvent
+	}
+	log := &servertest.Log{}
+	s.Logger = log
+	return log
+}
+
 // forEachSocketEngine runs a test on every engine.
 func forEachSocketEngine(t *testing.T, test func(t *testing.T, start socketStarter)) {
-	prepare := func(s *fasthttp.Server, e servertest.Engine) *servertest.Log {
-		switch e.Kind {
-		case servertest.Portable:
-			s.Engine = fasthttp.EnginePortable
-		case servertest.Event:
-			s.Engine = fasthttp.EngineEvent
-		}
-		log := &servertest.Log{}
-		s.Logger = log
-		return log
-	}
-	servertest.ForEachEngine(t, prepare, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
+	forEachSocketEngineOf(t, &websocket.Upgrader{Subprotocols: []string{"chat"}}, test)
+}
+
+// forEachSocketEngineOf is forEachSocketEngine for sockets of u.
+func forEachSocketEngineOf(t *testing.T, u *websocket.Upgrader, test func(t *testing.T, start socketStarter)) {
+	servertest.ForEachEngine(t, prepareServer, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
 		test(t, func(h *websocket.Handler) *socketServer {
-			u := &websocket.Upgrader{Subprotocols: []string{"chat"}}
 			return start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 				_ = u.Serve(ctx, h, string(ctx.Path()))
 			}})

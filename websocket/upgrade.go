@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"sync"
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/bridge"
@@ -31,26 +32,54 @@ func (u *Upgrader) Upgrade(ctx *fasthttp.RequestCtx, handler func(c *Conn)) erro
 		return err
 	}
 	// the server may shut down before it calls the function given to Hijack
-	opened := make(chan *Conn, 1)
-	ctx.OnShutdown(func(shutdown context.Context) {
-		select {
-		case c := <-opened:
-			c.goAway(shutdown)
-		case <-shutdown.Done():
-		}
-	})
+	h := new(handover)
+	ctx.OnShutdown(h.goAway)
 	if u.ReleaseContext {
 		bridge.ReleaseHijacked(ctx)
 	}
 	ctx.Hijack(func(nc net.Conn) {
 		c := u.newConn(nc, a)
-		opened <- c
+		h.open(c)
 		code := CloseInternalServerErr
 		defer func() { _ = c.CloseWith(code, "") }()
 		handler(c)
 		code = CloseNormalClosure
 	})
 	return nil
+}
+
+// handover passes a connection to the function that a shutdown calls.
+type handover struct {
+	mu     sync.Mutex
+	c      *Conn
+	opened chan struct{} // closed once there is c, or nil if nothing waits for that
+}
+
+func (h *handover) open(c *Conn) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.c = c
+	if h.opened != nil {
+		close(h.opened)
+	}
+}
+
+// goAway is called when the server shuts down.
+func (h *handover) goAway(shutdown context.Context) {
+	h.mu.Lock()
+	if h.c == nil {
+		h.opened = make(chan struct{})
+		h.mu.Unlock()
+		select {
+		case <-h.opened:
+		case <-shutdown.Done():
+			return
+		}
+		h.mu.Lock()
+	}
+	c := h.c
+	h.mu.Unlock()
+	c.goAway(shutdown)
 }
 
 // newConn returns the connection that a handler has taken over.

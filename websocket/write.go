@@ -63,7 +63,7 @@ func (c *Conn) writeMessage(ctx context.Context, messageType int, data []byte) e
 	}
 	defer c.message.unlock()
 	h := ws.Head{Opcode: ws.Opcode(messageType), Fin: true}
-	if c.mayCompress() && len(data) >= c.threshold {
+	if c.mayCompress() && len(data) >= int(c.threshold) {
 		out := bufpool.Get(len(data)/2 + ws.MaxHead)
 		defer bufpool.Put(out)
 		c.setLevel()
@@ -261,10 +261,14 @@ func (c *Conn) writeBytes(p, tail []byte) (int64, error) {
 		n, err := c.nc.Write(p)
 		return int64(n), err
 	}
-	c.vecRoom = [2][]byte{p, tail}
-	c.vec = c.vecRoom[:]
-	n, err := c.vec.WriteTo(c.nc)
-	c.vecRoom = [2][]byte{}
+	if c.vec == nil {
+		c.vec = new(vector)
+	}
+	v := c.vec
+	v.pieces = [2][]byte{p, tail}
+	v.rest = v.pieces[:]
+	n, err := v.rest.WriteTo(c.nc)
+	v.pieces = [2][]byte{}
 	return n, err
 }
 
@@ -310,7 +314,7 @@ func (w *messageWriter) Write(p []byte) (n int, err error) {
 		return 0, w.err
 	}
 	if w.buf == nil {
-		w.buf = bufpool.Get(min(len(p), w.c.fragment))
+		w.buf = bufpool.Get(min(len(p), int(w.c.fragment)))
 	}
 	if w.messageType > BinaryMessage {
 		if len(w.buf.B)+len(p) > ws.MaxControl {
@@ -319,12 +323,12 @@ func (w *messageWriter) Write(p []byte) (n int, err error) {
 		return w.buf.Write(p)
 	}
 	for len(p) > 0 {
-		if len(w.buf.B) == w.c.fragment {
+		if len(w.buf.B) == int(w.c.fragment) {
 			if err := w.flush(false); err != nil {
 				return n, err
 			}
 		}
-		piece := p[:min(len(p), w.c.fragment-len(w.buf.B))]
+		piece := p[:min(len(p), int(w.c.fragment)-len(w.buf.B))]
 		w.buf.Grow(len(piece))
 		w.buf.B = append(w.buf.B, piece...)
 		n, p = n+len(piece), p[len(piece):]
@@ -363,7 +367,7 @@ func (w *messageWriter) flush(last bool) error {
 		w.began = true
 		if c.mayCompress() {
 			c.setLevel()
-			w.packed = bufpool.Get(c.fragment)
+			w.packed = bufpool.Get(int(c.fragment))
 		}
 	}
 	out := w.buf
@@ -373,7 +377,7 @@ func (w *messageWriter) flush(last bool) error {
 		w.buf.B = w.buf.B[:0]
 		if last {
 			c.deflate.End(out)
-		} else if len(out.B) < c.fragment {
+		} else if len(out.B) < int(c.fragment) {
 			return nil
 		}
 	}

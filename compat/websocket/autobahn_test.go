@@ -92,9 +92,6 @@ func kosoku(t *testing.T, s *suite, meanwhile func(), args ...string) {
 func TestAutobahnWithServer(t *testing.T) {
 	for _, s := range chosenSuites() {
 		for _, srv := range ours {
-			if srv.plain && s.name == "compression" {
-				continue
-			}
 			t.Run(s.name+"/"+srv.name, func(t *testing.T) {
 				t.Parallel()
 				// kosoku 0.1.0 fails its own cases of chapter 12 if a small text arrives without compression

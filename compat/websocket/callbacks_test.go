@@ -98,11 +98,19 @@ func (s *service) callbacks() *websocket.Handler {
 	}
 }
 
-// callbackServers are servers with Upgrader.Serve, on each engine.
+// callbackServers are servers with Upgrader.Serve: on each engine, and with messages that refer to
+// those before them.
 func callbackServers() (all []server) {
-	for _, e := range engines {
-		all = append(all, server{plain: true, name: e.name + " with callbacks", start: func(t *testing.T, o options) string {
+	for _, e := range append(engines, engines[0]) {
+		contexts := len(all) == len(engines)
+		name := e.name + " with callbacks"
+		if contexts {
+			name += " and contexts"
+		}
+		all = append(all, server{name: name, start: func(t *testing.T, o options) string {
 			up := websocket.Upgrader{Subprotocols: protocols, EnableCompression: o.compress}
+			up.Compression = compression(o)
+			up.Compression.ContextTakeover = contexts
 			s := newService()
 			usual, small := s.callbacks(), s.callbacks()
 			small.MaxMessage = limit

@@ -33,7 +33,7 @@ func TestChromium(t *testing.T) {
 			case <-time.After(2 * patience):
 				t.Fatal("the page has reported nothing")
 			}
-			checkTraffic(t, tp, !s.plain)
+			checkTraffic(t, tp, true)
 		})
 	}
 }

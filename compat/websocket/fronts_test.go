@@ -108,7 +108,7 @@ func TestBehindFronts(t *testing.T) {
 						o := options{compress: compress}
 						tp := newTap(t, s.start(t, o))
 						exercise(t, c.dial, "ws://"+f.start(t, tp.addr()), o)
-						checkTraffic(t, tp, compress && !s.plain)
+						checkTraffic(t, tp, compress)
 					})
 				}
 			}

@@ -8,7 +8,6 @@ import (
 type server struct {
 	name  string
 	start func(t *testing.T, o options) (addr string)
-	plain bool // it never compresses
 }
 
 type client struct {
@@ -43,7 +42,7 @@ func exercisePair(t *testing.T, c client, s server) {
 	eachOption(t, c.name+" to "+s.name, func(t *testing.T, o options) {
 		tp := newTap(t, s.start(t, o))
 		exercise(t, c.dial, o.scheme()+tp.addr(), o)
-		checkTraffic(t, tp, o.compress && !s.plain)
+		checkTraffic(t, tp, o.compress)
 	})
 }
 

@@ -22,7 +22,7 @@ func TestProbesOfServers(t *testing.T) {
 			t.Run(s.name+"/bytewise="+onOff(p.bytewise), func(t *testing.T) {
 				t.Parallel()
 				addr := s.start(t, options{compress: true})
-				checkServer(t, p, addr, s.plain, func(name string, err error) { t.Errorf("%s: %v", name, err) })
+				checkServer(t, p, addr, func(name string, err error) { t.Errorf("%s: %v", name, err) })
 			})
 		}
 	}

@@ -71,11 +71,6 @@ func (o *opening) head() string {
 	return strings.Join(append(lines, o.with...), "\r\n") + "\r\n\r\n"
 }
 
-// compressed reports whether the server must accept an offer of compression.
-func (o *opening) compressed() bool {
-	return len(o.answer) > 0 && strings.Contains(o.answer[0], "~ ")
-}
-
 // opening checks what a server makes of an opening handshake.
 func (p probe) opening(addr string, o *opening) error {
 	c, r, resp, err := p.openServer(addr, o.head())
@@ -351,8 +346,8 @@ func fill(text string, req *http.Request) string {
 
 const patience = process.Patience
 
-// checkServer runs all rows for servers, or only the rows without compression.
-func checkServer(t *testing.T, p probe, addr string, plain bool, failed func(name string, err error)) {
+// checkServer runs all rows for servers.
+func checkServer(t *testing.T, p probe, addr string, failed func(name string, err error)) {
 	run := func(name string, check func() error) {
 		t.Run(name, func(t *testing.T) {
 			if err := check(); errors.Is(err, errInapplicable) {
@@ -363,14 +358,11 @@ func checkServer(t *testing.T, p probe, addr string, plain bool, failed func(nam
 		})
 	}
 	for i := range openings {
-		if plain && openings[i].compressed() {
-			continue
-		}
 		run("opening: "+openings[i].name, func() error { return p.opening(addr, &openings[i]) })
 	}
 	for _, rows := range [][]row{frameRows, deflateRows} {
 		for i := range rows {
-			if rows[i].side != asClient && !(plain && rows[i].offer != "") {
+			if rows[i].side != asClient {
 				run("server: "+rows[i].name, func() error { return p.server(addr, &rows[i]) })
 			}
 		}

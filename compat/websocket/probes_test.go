@@ -65,7 +65,7 @@ func TestProbesFindFaultsOfGorilla(t *testing.T) {
 		defer c.Close()
 		answerPlainly(c, r.URL.Path)
 	})
-	checkServer(t, p, addr, false, failed)
+	checkServer(t, p, addr, failed)
 	checkClient(t, p, func(url string, compress bool) error {
 		d := websocket.Dialer{Subprotocols: []string{"chat.v1"}, EnableCompression: compress}
 		c, _, err := d.DialContext(t.Context(), url, nil)
@@ -106,7 +106,7 @@ func TestEveryProbeCanFail(t *testing.T) {
 			}
 		}()
 		counted := func(name string, err error) { failed(name, err) }
-		checkServer(t, p, ln.Addr().String(), false, counted)
+		checkServer(t, p, ln.Addr().String(), counted)
 		checkClient(t, p, func(url string, _ bool) error { return shamClient(url, careless) }, counted)
 	}
 	for _, o := range openings {

@@ -1,0 +1,105 @@
+package websocket
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestLockGoesToThoseWhoWaitInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l lock
+		var order []int
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cause := errors.New("the cause")
+		_ = l.lock(t.Context(), time.Time{})
+		if l.tryLock() {
+			t.Fatal("a lock is held twice")
+		}
+		results := make([]error, 6)
+		for i := range results {
+			go func() {
+				deadline, of := time.Time{}, t.Context()
+				switch i {
+				case 1:
+					deadline = time.Now().Add(time.Second)
+				case 3:
+					of = ctx
+				}
+				if results[i] = l.lock(of, deadline); results[i] == nil {
+					order = append(order, i)
+					l.unlock()
+				}
+			}()
+			synctest.Wait()
+		}
+		time.Sleep(time.Second) // bubble: the deadline
+		cancel(cause)
+		synctest.Wait()
+		l.unlock()
+		synctest.Wait()
+		if !slices.Equal(order, []int{0, 2, 4, 5}) || results[1] != os.ErrDeadlineExceeded || results[3] != cause {
+			t.Errorf("the lock went to %v, the errors are %v", order, results)
+		}
+		if !l.tryLock() {
+			t.Error("the lock is not free at the end")
+		}
+	})
+}
+
+// The only goroutine that waits may give up just when it gets the lock.
+func TestLockIsNotLostIfAWaiterGivesUp(t *testing.T) {
+	var l lock
+	_ = l.lock(t.Context(), time.Time{})
+	l.turn, l.waiters = make(chan struct{}, 1), 1
+	l.unlock()
+	l.giveUp()
+	if l.held || l.waiters != 0 || len(l.turn) != 0 {
+		t.Errorf("held %v, %d wait, %d turns", l.held, l.waiters, len(l.turn))
+	}
+	// while others wait, one of them gets it
+	_ = l.lock(t.Context(), time.Time{})
+	l.waiters = 2
+	l.unlock()
+	l.giveUp()
+	<-l.turn
+	l.unlock()
+	if l.held || l.waiters != 0 {
+		t.Errorf("held %v, %d wait", l.held, l.waiters)
+	}
+}
+
+func TestLockExcludes(t *testing.T) {
+	var l lock
+	var wg sync.WaitGroup
+	count, want := 0, make([]int, 8)
+	for g := range want {
+		wg.Go(func() {
+			for i := range 2000 {
+				ctx, cancel := context.WithCancel(t.Context())
+				if i%2 == 0 {
+					cancel() // it may get the lock nevertheless
+				}
+				if l.lock(ctx, time.Time{}) == nil {
+					count++
+					want[g]++
+					l.unlock()
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	all := 0
+	for _, n := range want {
+		all += n
+	}
+	if count != all || !l.tryLock() {
+		t.Errorf("%d times, want %d", count, all)
+	}
+}
