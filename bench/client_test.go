@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -118,37 +119,52 @@ var loopback = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}
 // connects to it.
 func answerTCP(b *testing.B) (dial func(string) (net.Conn, error)) {
 	b.Helper()
+	return serveTCP(b, func(nc net.Conn) {
+		buf, n := make([]byte, 4096), 0
+		for {
+			k, err := nc.Read(buf[n:])
+			if err != nil {
+				return
+			}
+			if n += k; requestEnd(buf[:n]) {
+				n = 0
+				if _, err := nc.Write(clientAnswerBytes); err != nil {
+					return
+				}
+			}
+		}
+	})
+}
+
+// serveTCP serves connections until the end of the benchmark, and returns a function that
+// connects to it.
+func serveTCP(b testing.TB, serve func(net.Conn)) (dial func(string) (net.Conn, error)) {
+	b.Helper()
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)
 	}
 	var all sync.WaitGroup
+	// A client may keep connections: net/http does not take one for idle before it has
+	// forgotten its last exchange.
+	ctx, end := context.WithCancel(context.Background())
 	all.Go(func() {
 		for {
 			nc, err := ln.Accept()
 			if err != nil {
 				return
 			}
+			stop := context.AfterFunc(ctx, func() { _ = nc.Close() })
 			all.Go(func() {
 				defer nc.Close()
-				buf, n := make([]byte, 4096), 0
-				for {
-					k, err := nc.Read(buf[n:])
-					if err != nil {
-						return
-					}
-					if n += k; requestEnd(buf[:n]) {
-						n = 0
-						if _, err := nc.Write(clientAnswerBytes); err != nil {
-							return
-						}
-					}
-				}
+				defer stop()
+				serve(nc)
 			})
 		}
 	})
 	b.Cleanup(func() {
 		_ = ln.Close()
+		end()
 		all.Wait()
 	})
 	addr := ln.Addr().String()

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -81,29 +80,9 @@ func dialHTTP2(b testing.TB, w wires, answers []fakeh2.Message) func(string) (ne
 	if w == inMemory {
 		return func(string) (net.Conn, error) { return s.Dial(), nil }
 	}
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	var all sync.WaitGroup
-	all.Go(func() {
-		for {
-			nc, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			all.Go(func() {
-				defer nc.Close()
-				_ = s.Serve(nc) // the caller detects the error
-			})
-		}
+	return serveTCP(b, func(nc net.Conn) {
+		_ = s.Serve(nc) // the caller detects the error
 	})
-	b.Cleanup(func() {
-		_ = ln.Close()
-		all.Wait()
-	})
-	addr := ln.Addr().String()
-	return func(string) (net.Conn, error) { return net.Dial("tcp4", addr) }
 }
 
 // http2Row describes a row of HTTP/2 clients.

@@ -127,44 +127,24 @@ func (c *pipelineConn) SetWriteDeadline(time.Time) error { return nil }
 // answerPipelined is answerTCP for pipelined requests.
 func answerPipelined(b *testing.B) (dial func(string) (net.Conn, error)) {
 	b.Helper()
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	var all sync.WaitGroup
-	all.Go(func() {
+	return serveTCP(b, func(nc net.Conn) {
+		buf := make([]byte, 32<<10)
+		var tail []byte
 		for {
-			nc, err := ln.Accept()
+			k, err := nc.Read(buf)
 			if err != nil {
 				return
 			}
-			all.Go(func() {
-				defer nc.Close()
-				buf := make([]byte, 32<<10)
-				var tail []byte
-				for {
-					k, err := nc.Read(buf)
-					if err != nil {
-						return
-					}
-					n := 0
-					for n, tail = countRequests(tail, buf[:k]); n > 0; {
-						most := min(n, len(pipelinedAnswers)/len(clientAnswer))
-						if _, err := nc.Write(pipelinedAnswers[:most*len(clientAnswer)]); err != nil {
-							return
-						}
-						n -= most
-					}
+			n := 0
+			for n, tail = countRequests(tail, buf[:k]); n > 0; {
+				most := min(n, len(pipelinedAnswers)/len(clientAnswer))
+				if _, err := nc.Write(pipelinedAnswers[:most*len(clientAnswer)]); err != nil {
+					return
 				}
-			})
+				n -= most
+			}
 		}
 	})
-	b.Cleanup(func() {
-		_ = ln.Close()
-		all.Wait()
-	})
-	addr := ln.Addr().String()
-	return func(string) (net.Conn, error) { return net.Dial("tcp4", addr) }
 }
 
 // benchPipeline measures calls of one PipelineClient with one connection.
