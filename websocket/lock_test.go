@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestLockGoesToThoseWhoWaitInOrder(t *testing.T) {
@@ -71,6 +74,42 @@ func TestLockIsNotLostIfAWaiterGivesUp(t *testing.T) {
 	l.unlock()
 	if l.held || l.waiters != 0 {
 		t.Errorf("held %v, %d wait", l.held, l.waiters)
+	}
+}
+
+// A goroutine that begins to wait just when the only other one gives up must not take the lock
+// from it: giving up would then last as long as the other one holds the lock.
+func TestGivingUpDoesNotWaitForOthers(t *testing.T) {
+	for range 20 {
+		var l lock
+		_ = l.lock(t.Context(), time.Time{})
+		l.turn, l.waiters = make(chan struct{}, 1), 1
+		l.unlock()
+		// both goroutines wait for mu, which goes from one to the other directly once the first
+		// one has waited in vain for a millisecond
+		gaveUp, got := make(chan struct{}), make(chan error, 1)
+		l.mu.Lock()
+		go func() {
+			l.giveUp()
+			close(gaveUp)
+		}()
+		spin()
+		go func() { got <- l.lock(t.Context(), time.Time{}) }()
+		spin()
+		l.mu.Unlock()
+		l.mu.Lock()
+		spin()
+		l.mu.Unlock()
+		servertest.Must(t, servertest.Receive(t, "the lock", got))
+		servertest.Receive(t, "the end of a wait while another goroutine has the lock", gaveUp)
+		l.unlock()
+	}
+}
+
+// spin lets other goroutines run for 2 ms.
+func spin() {
+	for began := time.Now(); time.Since(began) < 2*time.Millisecond; {
+		runtime.Gosched()
 	}
 }
 
