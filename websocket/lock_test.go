@@ -3,6 +3,7 @@ package websocket
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/servertest"
+	"github.com/valyala/fasthttp/internal/ws"
 )
 
 func TestLockGoesToThoseWhoWaitInOrder(t *testing.T) {
@@ -141,4 +143,33 @@ func TestLockExcludes(t *testing.T) {
 	if count != all || !l.tryLock() {
 		t.Errorf("%d times, want %d", count, all)
 	}
+}
+
+// A Ping frame that arrives while others write is answered by the last of them, also if that one
+// gives up.
+func TestPingIsAnsweredIfAWriterGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nc, peer := bubblePair()
+		c := newConn(nc, ws.Server, agreement{}, settingsOf(Dialer{}), nil)
+		// another writer has sent its frame, and not found the Ping frame yet
+		servertest.Must(t, c.write.lock(t.Context(), time.Time{}))
+		ctx, cancel := context.WithCancel(t.Context())
+		result := make(chan error, 1)
+		go func() { result <- c.WriteContext(ctx, TextMessage, []byte("text")) }()
+		synctest.Wait()
+		servertest.Must(t, c.answerPing([]byte("ping")))
+		// it passes the lock to a writer whose time is just over
+		cancel()
+		c.write.unlock()
+		if err := <-result; err != context.Canceled {
+			t.Errorf("the writer: %v", err)
+		}
+		_ = peer.SetReadDeadline(time.Now().Add(time.Second))
+		got := make([]byte, 6)
+		if n, err := io.ReadFull(peer, got); err != nil || string(got) != "\x8a\x04ping" {
+			t.Errorf("got %x, %v", got[:n], err)
+		}
+		_ = c.CloseNow()
+		_ = peer.Close()
+	})
 }

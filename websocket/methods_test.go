@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -36,7 +37,9 @@ func callAllMethods(t *testing.T, c *Conn) {
 	var all sync.WaitGroup
 	for _, end := range []func(c *Conn) error{(*Conn).Close, (*Conn).CloseNow, (*Conn).Close} {
 		all.Go(func() {
-			<-time.After(time.Duration(rand.IntN(5000)) * time.Microsecond) // real time: any moment
+			for range rand.IntN(3000) {
+				runtime.Gosched()
+			}
 			_ = end(c)
 		})
 	}

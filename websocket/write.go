@@ -3,6 +3,7 @@ package websocket
 import (
 	"context"
 	"io"
+	"math"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
@@ -19,8 +20,9 @@ const controlTimeout = 5 * time.Second
 const copyLimit = 16 << 10
 
 // SetWriteDeadline sets the time at which writes that begin later fail, with an error whose
-// Timeout method returns true. The zero time means that they do not. After a frame was
-// written in part, all further writes fail. Control messages have deadlines of their own.
+// Timeout method returns true. The zero time means that only Upgrader.WriteTimeout or
+// Dialer.WriteTimeout limits them. After a frame was written in part, all further writes fail.
+// Control messages have deadlines of their own.
 func (c *Conn) SetWriteDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +93,7 @@ func (c *Conn) setLevel() {
 
 // WriteControl sends a control message: CloseMessage, with data from FormatCloseMessage,
 // PingMessage or PongMessage, with at most 125 bytes. It may be sent in the middle of a
-// message of NextWriter. The zero deadline means none. After a Close message no method can
+// message of NextWriter. The zero deadline means none but that of WriteTimeout. After a Close message no method can
 // send anything.
 //
 // The errors are the errors of WriteMessage, and one for data that the message must not
@@ -155,6 +157,10 @@ func (c *Conn) endWrite() {
 // writeFrame sends a frame. For data frames, message is held.
 func (c *Conn) writeFrame(ctx context.Context, deadline time.Time, h ws.Head, p []byte) error {
 	if err := c.write.lock(ctx, deadline); err != nil {
+		if c.hasPong.Load() && c.write.tryLock() {
+			// the lock was passed to this goroutine together with the duty to answer
+			go c.endWrite()
+		}
 		return c.lateFrame(h, err)
 	}
 	defer c.endWrite()
@@ -224,6 +230,9 @@ func (c *Conn) writeLocked(ctx context.Context, deadline time.Time, h ws.Head, p
 
 // send writes the bytes of a frame, in one piece or two. write is held.
 func (c *Conn) send(ctx context.Context, deadline time.Time, h ws.Head, p, tail []byte) (err error) {
+	if deadline.IsZero() && ctx.Done() == nil && c.writeTimeout > 0 {
+		deadline = c.standardDeadline(len(p) + len(tail))
+	}
 	if !deadline.Equal(c.deadline) {
 		c.deadline = deadline
 		if err := c.nc.SetWriteDeadline(deadline); err != nil {
@@ -254,6 +263,22 @@ func (c *Conn) send(ctx context.Context, deadline time.Time, h ws.Head, p, tail 
 		return c.lateFrame(h, err)
 	}
 	return c.cannotWrite(err)
+}
+
+// standardDeadline returns the deadline of a frame of n bytes that begins now, by the timeout of
+// the Conn. It stays the same for an eighth of the time, since changing it for each frame costs
+// something. write is held.
+func (c *Conn) standardDeadline(n int) time.Time {
+	timeout := c.writeTimeout
+	if pieces := time.Duration(n>>16) + 1; timeout > math.MaxInt64/2/pieces {
+		timeout = math.MaxInt64 / 2
+	} else {
+		timeout *= pieces
+	}
+	if left := time.Until(c.deadline); left >= timeout && left <= timeout+timeout/8 {
+		return c.deadline
+	}
+	return time.Now().Add(timeout + timeout/8)
 }
 
 func (c *Conn) writeBytes(p, tail []byte) (int64, error) {
