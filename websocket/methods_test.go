@@ -5,12 +5,14 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net"
+	"reflect"
 	"runtime"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/servertest"
+	"github.com/valyala/fasthttp/internal/ws"
 )
 
 // TestAllMethodsAtOnce calls the methods of both sides of a connection while others close it: all
@@ -103,5 +105,32 @@ func callMethod(c *Conn, n int) {
 		if pm, err := NewPreparedMessage(TextMessage, text[:2000]); err == nil {
 			_ = c.WritePreparedMessage(pm)
 		}
+	}
+}
+
+// A connection may be closed while a method has read a message, and more has arrived with it.
+func TestNothingIsReadAfterClose(t *testing.T) {
+	nc, peer := servertest.MemoryPair(t)
+	c := newConn(nc, ws.Server, agreement{compressed: true}, options{compression: &Compression{Threshold: -1, ContextTakeover: true}}, nil)
+	c.deflate.Takeover = true
+	servertest.Must(t, c.WriteMessage(TextMessage, methodsText[:1000]))
+	_, err := peer.Write([]byte("\x81\x81\x00\x00\x00\x001\x81\x81\x00\x00\x00\x002"))
+	servertest.Must(t, err)
+	servertest.Must(t, c.read.lock(t.Context(), time.Time{}))
+	servertest.Must(t, c.message.lock(t.Context(), time.Time{}))
+	if _, p, err := c.appendMessage(nil); string(p) != "1" || err != nil || c.in == nil {
+		t.Fatalf("got %q, %v", p, err)
+	}
+	servertest.Must(t, c.CloseNow())
+	c.endRead()
+	c.endMessage()
+	if c.in != nil {
+		t.Error("the buffer of received bytes is held")
+	}
+	if _, p, err := c.ReadMessage(); err != net.ErrClosed {
+		t.Errorf("got %q, %v", p, err)
+	}
+	if !reflect.ValueOf(&c.deflate).Elem().FieldByName("c").IsNil() {
+		t.Error("the compressor is held")
 	}
 }

@@ -62,7 +62,7 @@ func TestShutdownCutsNoMessage(t *testing.T) {
 			}
 			_ = u.Upgrade(ctx, answerCrowd)
 		}})
-		var clients crowd
+		clients := &crowd{sockets: int64(sockets), start: make(chan struct{}), busy: make(chan struct{})}
 		errs := make(chan error, sockets)
 		var talking, all sync.WaitGroup
 		talking.Add(sockets)
@@ -84,11 +84,22 @@ func TestShutdownCutsNoMessage(t *testing.T) {
 			})
 		}
 		talking.Wait()
+		close(clients.start)
+		gone := make(chan struct{})
+		go func() {
+			all.Wait()
+			close(gone)
+		}()
+		select {
+		case <-clients.busy:
+		case <-gone:
+			// they have failed, or their lives are over
+		}
 		began := time.Now()
 		// the clients end after their lives at the latest, and so does this
 		servertest.Must(t, s.S.Shutdown())
 		took := time.Since(began)
-		all.Wait()
+		<-gone
 		close(errs)
 		failed := 0
 		for err := range errs {
@@ -136,11 +147,14 @@ func crowdAnswer(p []byte) []byte {
 
 // crowd counts for all clients.
 type crowd struct {
+	sockets     int64
+	start, busy chan struct{} // closed when all have begun, and when each has some messages on average
+
 	messages, bytes, closed atomic.Int64
 }
 
 // talk opens a socket, and exchanges messages until the server closes it. It calls talks after the
-// first message.
+// first message, and then waits for the others.
 func (s *crowd) talk(nc net.Conn, path string, talks func()) error {
 	r := bufio.NewReader(nc)
 	if _, err := io.WriteString(nc, socketRequest(path)); err != nil {
@@ -180,9 +194,12 @@ func (s *crowd) talk(nc net.Conn, path string, talks func()) error {
 		case !bytes.Equal(p, crowdText[:n]):
 			return fmt.Errorf("%s: a message of %d bytes is wrong, want %d", path, len(p), n)
 		}
-		s.messages.Add(1)
 		s.bytes.Add(int64(n))
+		if s.messages.Add(1) == 4*s.sockets {
+			close(s.busy)
+		}
 		talks()
+		<-s.start
 	}
 }
 

@@ -61,9 +61,10 @@ func (c *Conn) writeMessage(ctx context.Context, messageType int, data []byte) e
 		return c.writeControl(ctx, messageType, data, deadline)
 	}
 	if err := c.message.lock(ctx, deadline); err != nil {
+		c.freeCompressor()
 		return err
 	}
-	defer c.message.unlock()
+	defer c.endMessage()
 	h := ws.Head{Opcode: ws.Opcode(messageType), Fin: true}
 	if c.mayCompress() && len(data) >= int(c.threshold) {
 		out := bufpool.Get(len(data)/2 + ws.MaxHead)
@@ -78,6 +79,20 @@ func (c *Conn) writeMessage(ctx context.Context, messageType int, data []byte) e
 		c.deflate.Release()
 	}
 	return err
+}
+
+// endMessage unlocks message.
+func (c *Conn) endMessage() {
+	c.message.unlock()
+	c.freeCompressor()
+}
+
+// freeCompressor is freeClosed for the memory of messages that are sent.
+func (c *Conn) freeCompressor() {
+	if c.closed.Load() && c.message.tryLock() {
+		c.deflate.Release()
+		c.message.unlock()
+	}
 }
 
 // mayCompress reports whether messages that begin now are compressed.
@@ -136,6 +151,16 @@ func (c *Conn) answerPing(payload []byte) error {
 	return nil
 }
 
+// beginWrite locks write.
+func (c *Conn) beginWrite(ctx context.Context, deadline time.Time) error {
+	err := c.write.lock(ctx, deadline)
+	if err != nil && c.hasPong.Load() && c.write.tryLock() {
+		// the lock may have been passed to this goroutine together with the duty to answer
+		go c.endWrite()
+	}
+	return err
+}
+
 // endWrite unlocks write, after it has sent a Pong frame that waits.
 func (c *Conn) endWrite() {
 	for {
@@ -156,11 +181,7 @@ func (c *Conn) endWrite() {
 
 // writeFrame sends a frame. For data frames, message is held.
 func (c *Conn) writeFrame(ctx context.Context, deadline time.Time, h ws.Head, p []byte) error {
-	if err := c.write.lock(ctx, deadline); err != nil {
-		if c.hasPong.Load() && c.write.tryLock() {
-			// the lock was passed to this goroutine together with the duty to answer
-			go c.endWrite()
-		}
+	if err := c.beginWrite(ctx, deadline); err != nil {
 		return c.lateFrame(h, err)
 	}
 	defer c.endWrite()
@@ -387,6 +408,7 @@ func (w *messageWriter) flush(last bool) error {
 	ctx, deadline := context.Background(), c.deadlineOfWrites()
 	if !w.began {
 		if err := c.message.lock(ctx, deadline); err != nil {
+			c.freeCompressor()
 			return w.end(err)
 		}
 		w.began = true
@@ -424,7 +446,7 @@ func (w *messageWriter) end(err error) error {
 		if err != errWriterClosed {
 			w.c.deflate.Release()
 		}
-		w.c.message.unlock()
+		w.c.endMessage()
 		w.began = false
 	}
 	bufpool.Put(w.buf)
