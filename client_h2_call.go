@@ -121,7 +121,10 @@ func (x *h2Call) exchange() error {
 			return err
 		}
 	}
-	e := x.req.encodeWithout(http1.LineIsOld | http1.LineIsReceived | http1.AsksClose)
+	var e http1.Encoding // of CONNECT, which has no content: what follows is a tunnel's
+	if !x.tunnel {
+		e = x.req.encodeWithout(http1.LineIsOld | http1.LineIsReceived | http1.AsksClose)
+	}
 	writeBy := x.call.deadline
 	if timeout := x.hc.WriteTimeout; timeout > 0 {
 		writeBy = clock.Earliest(writeBy, time.Now().Add(timeout))
