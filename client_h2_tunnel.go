@@ -18,6 +18,8 @@ func (x *h2Call) awaitSettings() error {
 	if settled == nil {
 		return nil
 	}
+	// a server may send nothing before the preface has arrived
+	x.p.conn.Wake()
 	var expired <-chan time.Time
 	if deadline := x.call.deadline; !deadline.IsZero() {
 		timer := AcquireTimer(max(time.Until(deadline), 0))
