@@ -177,6 +177,11 @@ func (x *clientExchange) run(since time.Duration) (err error) {
 // exchange is run up to the error.
 func (x *clientExchange) exchange() error {
 	h := &x.req.Header
+	if h.isExtended() {
+		// HTTP/1.1 has no such request
+		x.call.outcome = attemptUnreached
+		return ErrNoExtendedConnect
+	}
 	x.isHead, x.isConnect, x.closes = h.IsHead(), h.IsConnect(), h.ConnectionClose()
 	x.encoding = x.req.encode()
 	if x.call.ctx != nil {

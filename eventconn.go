@@ -203,7 +203,11 @@ var eventFlows = sync.Pool{New: func() any { return new(eventFlow) }}
 //
 // The request ends when the response was sent: h must not use ctx. No method of h is called if
 // Hijack would not call its handler, nor by code that calls a RequestHandler without a Server.
-// With HTTP/2 the response is a 501 instead.
+//
+// With HTTP/2 the connection is the stream of the request, which must be a CONNECT or an extended
+// CONNECT, see ConnectProtocol, with a 2xx response; otherwise the response is a 501 instead. A
+// goroutine and a buffer then belong to the connection, it counts as a stream instead of a
+// connection, and ConnState does not report it. Abort resets the stream.
 func (ctx *RequestCtx) SwitchProtocols(c *EventConn, h EventHandler) {
 	c.mu.Lock()
 	if c.handler != nil {
@@ -634,7 +638,11 @@ func (c *EventConn) setFailed(err error) (resets bool) {
 // reset ends the connection below the engine, which finds out when it reads or writes.
 func (c *EventConn) reset() {
 	c.c.Abort()
-	_ = c.c.Set.Host.Transport(c.c.NC).Close()
+	if t, ok := c.c.NC.(*h2Tunnel); ok {
+		_ = t.Reset()
+	} else {
+		_ = c.c.Set.Host.Transport(c.c.NC).Close()
+	}
 	go c.rouse()
 }
 
@@ -661,12 +669,14 @@ func (c *EventConn) LocalAddr() net.Addr {
 
 // TLSConnectionState returns the state of a TLS connection, or nil for another connection.
 func (c *EventConn) TLSConnectionState() *tls.ConnectionState {
-	over, ok := c.netConn().(connTLSer)
-	if !ok {
-		return nil
+	switch over := c.netConn().(type) {
+	case *h2Tunnel:
+		return over.tlsState()
+	case connTLSer:
+		state := over.ConnectionState()
+		return &state
 	}
-	state := over.ConnectionState()
-	return &state
+	return nil
 }
 
 // netConn returns the connection, or nil before Opened.

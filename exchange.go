@@ -99,7 +99,7 @@ func expectationOf(head *http1.Head) expectation {
 // the content. If isTunnel is set, the content belongs to a tunnel and has no limit.
 func (x *exchange) admit(framing http1.Framing, expects expectation, isTunnel bool) plan {
 	s, h := x.s, &x.ctx.Request.Header
-	if s.GetOnly && !h.IsGet() && !h.IsHead() {
+	if s.GetOnly && !h.IsGet() && !h.IsHead() && !h.isExtended() {
 		return x.setRefusal(ErrGetOnly)
 	}
 	if s.HeaderReceived != nil {

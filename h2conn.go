@@ -566,6 +566,9 @@ func (h *h2Conn) drained() (over []*h2Exchange) {
 			over = append(over, x)
 		}
 		x.out.ContentSent()
+		if x.tunnel != nil {
+			x.tunnel.ContentSent()
+		}
 	}
 	return over
 }

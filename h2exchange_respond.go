@@ -110,6 +110,9 @@ var errH2Hijack = errors.New("fasthttp: HTTP/2 has no connection for a handler t
 // still sends content, and then ends it.
 func (x *h2Exchange) respond() (over bool) {
 	s, ctx := x.s, x.ctx
+	if x.method == http1.MethodConnect && x.connect() {
+		return false
+	}
 	resp := &ctx.Response
 	switch status := resp.StatusCode(); {
 	case ctx.hijack != nil || status == StatusSwitchingProtocols:
@@ -346,6 +349,9 @@ func (x *h2Exchange) finish() (wake bool) {
 		x.content.endExchange()
 	}
 	h.conn.Release(x.stream)
+	if x.tunnel != nil {
+		x.tunnel.Release()
+	}
 	h.remove(x)
 	wake = h.wakesAfter(x)
 	h.s.h2.release(h, x)

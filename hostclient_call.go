@@ -223,6 +223,9 @@ func (c *HostClient) shouldRetry(req *Request, attempt int, err error) (reset, a
 // prepare prepares the request for sending to this host.
 func (c *HostClient) prepare(req *Request) error {
 	h := &req.Header
+	if c.h2 == nil && h.isExtended() {
+		return ErrNoExtendedConnect
+	}
 	req.call.proxy = c.proxy
 	if req.uriParsed || len(h.Host()) == 0 || !h.targetIsPath() || c.proxy != nil {
 		if !req.uriParsed {

@@ -99,6 +99,14 @@ type HTTP2Config struct {
 	MaxReceiveBufferPerConnection int
 	MaxReceiveBufferPerStream     int
 
+	// ExtendedConnect makes a server accept extended CONNECT requests (RFC 8441), by which
+	// browsers open WebSockets on an HTTP/2 connection that they have, and announce that:
+	// see RequestCtx.ConnectProtocol. The handlers of all paths for which pages open
+	// WebSockets must then accept such requests, as websocket.Upgrader does: browsers do not
+	// try HTTP/1.1 instead. It has no meaning for a client, which follows the announcement
+	// of the server.
+	ExtendedConnect bool
+
 	// SendPingTimeout is the time without frames from the peer after which a PING is
 	// sent, to check whether the peer is still there. By default no PING is sent. A
 	// server checks its connections once a second; a client as often as needed.

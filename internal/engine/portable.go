@@ -176,7 +176,12 @@ func (e *portable) run() (end Action, err error) {
 	e.awaiter, _ = nc.(interface{ Await() error })
 	e.pairWriter, _ = nc.(interface{ WriteBoth(a, b []byte) error })
 	e.beginWait()
-	for idle := true; ; {
+	return e.perform(true)
+}
+
+// perform is run after the opening. idle reports whether the connection waits for a request.
+func (e *portable) perform(idle bool) (end Action, err error) {
+	for {
 		action := Read
 		if !idle {
 			action = e.p.Step()
@@ -208,7 +213,7 @@ func (e *portable) run() (end Action, err error) {
 			return Hijack, nil
 		case Upgrade:
 			e.NoWriteTimeout = false
-			e.p = s.Host.Upgrade(&e.Conn, e, e.p)
+			e.p = e.Set.Host.Upgrade(&e.Conn, e, e.p)
 		default:
 			return action, nil
 		}

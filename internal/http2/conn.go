@@ -82,6 +82,8 @@ type peer struct {
 	frame   int    // SETTINGS_MAX_FRAME_SIZE
 	streams uint32 // SETTINGS_MAX_CONCURRENT_STREAMS
 	last    uint32 // of GOAWAY
+
+	extended bool // SETTINGS_ENABLE_CONNECT_PROTOCOL
 }
 
 // firstWindow is the initial size of all windows.
@@ -147,6 +149,10 @@ func (c *Conn) MaxStreams() int {
 	}
 	return int(min(c.peer.streams, math.MaxInt32))
 }
+
+// PermitsExtendedConnect reports whether the server has announced that it accepts extended
+// CONNECT requests (RFC 8441). Its settings must have arrived.
+func (c *Conn) PermitsExtendedConnect() bool { return c.peer.extended }
 
 // LastID returns the highest id of the streams that have begun.
 func (c *Conn) LastID() uint32 {
