@@ -289,6 +289,11 @@ type Server struct {
 	// "Connection: close" from then on in any case.
 	CloseOnShutdown bool
 
+	// ShutdownTimeout limits the graceful shutdown at the end of Run and RunTLS; 20 seconds
+	// if it is 0, which leaves time before orchestrators end a process by force. A negative
+	// value means no limit. Shutdown and ShutdownWithContext do not observe it.
+	ShutdownTimeout time.Duration
+
 	// StreamRequestBody makes the server call the handler as soon as the header of a
 	// request was read; RequestCtx.RequestBodyStream is the body as it arrives.
 	// MaxRequestBodySize does not limit it; see RequestCtx.LimitRequestBody.
