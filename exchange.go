@@ -99,6 +99,9 @@ func expectationOf(head *http1.Head) expectation {
 // the content. If isTunnel is set, the content belongs to a tunnel and has no limit.
 func (x *exchange) admit(framing http1.Framing, expects expectation, isTunnel bool) plan {
 	s, h := x.s, &x.ctx.Request.Header
+	if s.Trace != nil {
+		x.traceHead()
+	}
 	if s.GetOnly && !h.IsGet() && !h.IsHead() && !h.isExtended() {
 		return x.setRefusal(ErrGetOnly)
 	}
@@ -232,7 +235,11 @@ func (x *exchange) handle() (alone bool) {
 	ctx := x.ctx
 	ctx.setExchange(x)
 	x.handling = true
-	x.s.Handler(ctx)
+	if x.s.Trace == nil {
+		x.s.Handler(ctx)
+	} else {
+		x.handleTraced()
+	}
 	x.handling = false
 	if x.s.CancelOnDisconnect || ctx.timedOut() || ctx.watch.Load() != nil || ctx.lendsBody() || ctx.Response.body.stream != nil {
 		return false
@@ -281,6 +288,7 @@ func (x *exchange) replaceCtx() {
 	x.c.RecordEscape()
 	x.detachBodyMemory(left)
 	x.ctx = x.s.acquireCtx(x.c)
+	x.ctx.traced, left.traced = left.traced, nil
 	x.ctx.requestNum = left.requestNum
 	if !x.s.LazyRequestTime {
 		x.ctx.receivedAt = left.receivedAt
@@ -302,7 +310,7 @@ func (ctx *RequestCtx) setTimeoutResponse(response timedOutResponse) {
 // response afterwards, recordHead records the fields that e adds.
 func (x *exchange) recordHead(e http1.Encoding) {
 	resp := &x.ctx.Response
-	if x.s.ResponseSent != nil || len(x.ctx.Request.values) > 0 {
+	if x.s.set.reports || len(x.ctx.Request.values) > 0 {
 		// user values may be closers, which may read the response
 		resp.Header.record(e)
 	}

@@ -32,7 +32,7 @@ func (h *h2Conn) reportStates() {
 			return
 		}
 		h.mu.Unlock()
-		(*host)(h.s).StateChanged(h.c.NC, state)
+		(*host)(h.s).StateChanged(h.c, state)
 	}
 }
 

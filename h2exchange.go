@@ -186,6 +186,7 @@ func (x *h2Exchange) doneFeeding(serve bool) bool {
 func (x *h2Exchange) headReceived(end bool) (serve bool) {
 	x.count(&x.h.now)
 	if x.refusal != nil {
+		x.clearTimes()
 		return true
 	}
 	framing := x.framing
@@ -306,6 +307,9 @@ func (x *h2Exchange) collect(p []byte, end bool) (serve bool) {
 	}
 	x.bodyArrived()
 	x.ctx.Request.finalizeEmpty()
+	if x.s.Trace != nil && x.refusal == nil {
+		x.traceBody()
+	}
 	return true
 }
 

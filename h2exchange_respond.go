@@ -283,13 +283,13 @@ func (x *h2Exchange) wake() {
 
 // report calls Server.ResponseSent.
 func (x *h2Exchange) report(sent SentResponse) {
-	if x.s.ResponseSent == nil {
+	if !x.s.set.reports {
 		return
 	}
 	if x.ctx.receivedAt.IsZero() && !x.s.LazyRequestTime {
 		x.ctx.receivedAt = clock.Read()
 	}
-	x.s.reportSent(x.ctx, sent)
+	x.reportSent(protocolHTTP2, sent)
 }
 
 // release ends the exchange. No other goroutine uses it.
@@ -326,7 +326,7 @@ func (x *h2Exchange) close() {
 	if w := ctx.watch.Load(); w != nil {
 		x.endWatch(w, ctx.lendsBody())
 	}
-	if x.s.ResponseSent != nil {
+	if x.s.set.reports {
 		x.h.mu.Lock()
 		cut := x.abortErr
 		x.h.mu.Unlock()

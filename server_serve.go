@@ -406,7 +406,7 @@ func (s *Server) prepareConns() {
 	s.conns.Host = (*host)(s)
 	s.conns.WorkerIdleTimeout = max(s.MaxIdleWorkerDuration, 0)
 	s.conns.Limits = engine.Limits{Handshake: s.handshakeTimeout(), First: s.set.firstTimeout, Idle: s.set.idleTimeout, RespondsOnTimeout: s.set.headTimeout > 0}
-	s.conns.TracksState = s.ConnState != nil
+	s.conns.TracksState = s.ConnState != nil || s.Trace.tracesConns()
 	s.conns.Renew()
 }
 
@@ -606,9 +606,18 @@ func (h *host) HeaderFailed(c *engine.Conn, err error) { _ = (*Server)(h).header
 func (h *host) AdmitClient(c *engine.Conn) error { return (*Server)(h).admitClient(c) }
 
 // StateChanged implements engine.Host.
-func (h *host) StateChanged(nc net.Conn, state engine.State) {
-	defer (*Server)(h).catchPanic("ConnState")
-	h.ConnState(nc, ConnState(state))
+func (h *host) StateChanged(c *engine.Conn, state engine.State) {
+	if h.Trace != nil {
+		(*Server)(h).traceState(c, state)
+	}
+	if h.ConnState != nil {
+		(*Server)(h).reportState(c.NC, ConnState(state))
+	}
+}
+
+func (s *Server) reportState(nc net.Conn, state ConnState) {
+	defer s.catchPanic("ConnState")
+	s.ConnState(nc, state)
 }
 
 // Logf implements engine.Host.

@@ -39,7 +39,7 @@ var neededMost = map[string]string{
 	"Args":       `Peek PeekMulti Has GetUint All Set Add Del Parse`,
 	"Cookie":     `Parse SetValue SetExpire SetSameSite`,
 	"URI":        `Parse Path QueryArgs FullURI Update`,
-	"Server":     `ListenAndServe ListenAndServeTLS Serve ServeTLS Shutdown ShutdownWithContext`,
+	"Server":     `ListenAndServe ListenAndServeTLS Serve ServeTLS Run Shutdown ShutdownWithContext`,
 	"FS":         `NewRequestHandler`,
 	"Client":     `Get GetTimeout Post Do DoTimeout DoDeadline DoContext DoRedirects`,
 	"HostClient": `Do`,

@@ -100,6 +100,7 @@ func (e *portable) serve() error {
 		}
 		e.cachedFor = e.Set
 	}
+	e.endsBecause(err)
 	if end == Linger && !e.IsAborted() {
 		LingerOn(e.nc, most)
 	}
@@ -115,7 +116,7 @@ func (e *portable) serve() error {
 // close closes the connection and forgets it.
 func (e *portable) close() error {
 	err := e.closeTransport(e.NC)
-	e.Set.setState(e.NC, StateClosed)
+	e.Set.setState(&e.Conn, StateClosed)
 	e.unregister()
 	return err
 }
@@ -242,6 +243,7 @@ func (e *portable) receive() {
 	if n > 0 {
 		e.p.Received(n, 0)
 	} else {
+		e.inputEnds(err)
 		e.p.InputEnded(err)
 	}
 }
@@ -377,7 +379,8 @@ func (e *portable) hijack() {
 	take := e.p.Hijack()
 	_, _ = s.Host.ReleaseProtocol(e.p, false)
 	e.p = nil
-	s.setState(nc, StateHijacked)
+	e.SetEnd(EndHandedOver)
+	s.setState(&e.Conn, StateHijacked)
 	e.hijacked = true
 	e.unregister()
 	take(nc, nil)
