@@ -208,7 +208,7 @@ func (e *portable) run() (end Action, err error) {
 			return Hijack, nil
 		case Upgrade:
 			e.NoWriteTimeout = false
-			e.p = s.Host.Upgrade(&e.Conn, e, e.p)
+			e.upgrade()
 		default:
 			return action, nil
 		}
