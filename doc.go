@@ -95,7 +95,8 @@
 //   - Write a long body: [RequestCtx.SetBodyStream] from a reader,
 //     [RequestCtx.SetBodyStreamWriter] from a function. If it lasts for long, limit the time of
 //     each piece: [Response.PieceTimeout].
-//   - Send events to browsers, and receive them: package sse.
+//   - Send events to browsers, and receive them: package sse. Push any other body, piece by
+//     piece: [RequestCtx.PushBody].
 //   - Set status and fields: [RequestCtx.SetStatusCode], [RequestCtx.SetContentType], and
 //     [ResponseHeader.Set] of ctx.Response.Header. Set a cookie: [Cookie].
 //   - Answer in one call: [RequestCtx.Error], [RequestCtx.NotFound], [RequestCtx.Redirect].

@@ -75,6 +75,9 @@ type EventConn struct {
 	queued       atomic.Uint32
 	state        eventState
 	output       eventOutput
+	writeChunks  bool   // for a Push: its pieces are chunks
+	returns      bool   // the connection speaks HTTP again after Ended, and keeps its input for that
+	users        uint16 // goroutines that may make the engine ask for output, if returns is set
 }
 
 // eventRare is the state that only some of the connections have.
@@ -129,6 +132,7 @@ const (
 	eventClosing                         // Close was called
 	eventFailed                          // the connection is to be ended at once
 	eventEnded                           // Ended was called
+	eventReturned                        // Ended has returned
 	eventGone                            // the engine has left the connection
 )
 
@@ -264,6 +268,12 @@ func (c *EventConn) AppendShared(p []byte) error {
 	if err := c.mayAppend(len(p)); err != nil || len(p) == 0 {
 		return err
 	}
+	c.appendShared(p)
+	return nil
+}
+
+// appendShared is AppendShared with mu held, for bytes that may be appended.
+func (c *EventConn) appendShared(p []byte) {
 	c.queued.Add(uint32(len(p)))
 	f := c.flowing()
 	last := len(f.parts) - 1
@@ -276,7 +286,6 @@ func (c *EventConn) AppendShared(p []byte) error {
 		b := c.room(len(p))
 		b.B = append(b.B, p...)
 	}
-	return nil
 }
 
 func (c *EventConn) mayAppend(n int) error {
@@ -355,15 +364,39 @@ func (c *EventConn) hasOutput() bool { return c.flow != nil && len(c.flow.parts)
 // push makes the engine write. The caller may hold a lock of the application, so push calls
 // neither the handler nor a Write that waits.
 func (c *EventConn) push() {
-	if c.link.HasReadGoroutine() || !c.link.Push() {
+	switch {
+	case c.returns:
+		c.pushReturning()
+	case c.link.HasReadGoroutine() || !c.link.Push():
 		go c.link.Wake()
 	}
 }
 
 // rouse makes the engine write, and call Step.
 func (c *EventConn) rouse() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.is(eventGone) {
+		c.wake(true)
+	}
+}
+
+// wake makes the engine write, and also call Step if steps is set. mu is held before and after
+// it, and not meanwhile.
+func (c *EventConn) wake(steps bool) {
+	counts := c.returns && c.link.HasReadGoroutine()
+	if counts {
+		c.users++
+	}
+	c.mu.Unlock()
 	c.link.Wake()
-	c.link.Interrupt()
+	c.mu.Lock()
+	if counts {
+		c.users--
+	}
+	if !c.is(eventGone) && (steps || c.mayReturn()) {
+		c.link.Interrupt()
+	}
 }
 
 // Cork makes the calls of Flush wait for Uncork, for the end of the method of the EventHandler

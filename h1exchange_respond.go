@@ -243,6 +243,9 @@ func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 		if x.queueFile(e) {
 			return engine.Flush, true
 		}
+		if x.beginPush(e) {
+			return x.respondPush(e)
+		}
 		x.respondStream(e)
 		return engine.Read, false
 	}

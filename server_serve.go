@@ -454,9 +454,12 @@ func (h *host) ReleaseProtocol(p engine.Protocol, reuse bool) (last engine.Proto
 	return nil, fault
 }
 
-// Upgrade implements engine.Host: the handler has called SwitchProtocols, or the preface of
-// HTTP/2 was received.
+// Upgrade implements engine.Host: the handler has called SwitchProtocols or PushBody, such a body
+// has ended, or the preface of HTTP/2 was received.
 func (h *host) Upgrade(c *engine.Conn, l engine.Link, p engine.Protocol) (next engine.Protocol) {
+	if over, ok := p.(*switchedConn); ok {
+		return h.resumeHTTP1(c, l, over.conn())
+	}
 	old := p.(*h1Conn)
 	if ctx := old.x.ctx; ctx != nil && ctx.switched != nil {
 		next = h.switchProtocols(c, l, old)

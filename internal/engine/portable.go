@@ -214,7 +214,7 @@ func (e *portable) perform(idle bool) (end Action, err error) {
 			return Hijack, nil
 		case Upgrade:
 			e.NoWriteTimeout = false
-			e.p = e.Set.Host.Upgrade(&e.Conn, e, e.p)
+			e.upgrade()
 		default:
 			return action, nil
 		}
