@@ -379,13 +379,8 @@ func (d *Dialer) shake(nc net.Conn, req *http.Request, key []byte) (*Conn, *http
 func (d *Dialer) options() options {
 	return options{
 		readLimit: d.ReadLimit, pingInterval: d.PingInterval, pongTimeout: d.PongTimeout, closeTimeout: d.CloseTimeout,
-<<<<<<< HEAD
 		writeTimeout: d.WriteTimeout, writeBuffer: d.WriteBufferSize, compression: &d.Compression,
-	}, ahead), resp, nil
-=======
-		writeBuffer: d.WriteBufferSize, compression: &d.Compression,
 	}
->>>>>>> w-c
 }
 
 // agreed checks the response, and returns the result of the handshake.
