@@ -208,7 +208,9 @@ func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
 // may use the context, except the files of a multipart form, which are removed, and the
 // unread rest of a body stream. The request ends when the handler returns, and user
 // values are closed then.
-func (ctx *RequestCtx) Hijack(handler HijackHandler) { ctx.hijack, ctx.switched = handler, nil }
+func (ctx *RequestCtx) Hijack(handler HijackHandler) {
+	ctx.hijack, ctx.switched, ctx.hijackReleases = handler, nil, false
+}
 
 // HijackSetNoResponse sets whether the handler given to Hijack gets the connection
 // without a response having been sent. If it sends a 101 (Switching Protocols) itself,

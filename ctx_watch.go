@@ -262,3 +262,18 @@ func (ctx *RequestCtx) takeShutdownFuncs() *shutdownFunc {
 	ctx.onShutdown = nil
 	return r
 }
+
+// adoptShutdownFuncs adds functions that takeShutdownFuncs has removed from another context of the
+// request, of which r is the last one, or nil.
+func (ctx *RequestCtx) adoptShutdownFuncs(r *shutdownFunc) {
+	if r == nil {
+		return
+	}
+	first := r
+	for first.next != nil {
+		first = first.next
+	}
+	ctx.timeoutMu.Lock()
+	defer ctx.timeoutMu.Unlock()
+	first.next, ctx.onShutdown = ctx.onShutdown, r
+}

@@ -104,9 +104,10 @@ func documentedLimits() map[string]any {
 		"addresses of a name":                      dial.MaxAddresses,
 		"requests of a `PipelineClient` that wait": DefaultMaxPendingRequests,
 
-		"received bytes that an `EventHandler` leaves unconsumed": size(maxEventInput),
-		"output of an `EventConn` that waits":                     size(maxQueued),
-		"time in which the peer takes 64 KiB of that":             nil,
+		"received bytes that an `EventHandler` leaves unconsumed":              size(maxEventInput),
+		"output of an `EventConn` that waits":                                  size(maxQueued),
+		"time in which the peer takes 64 KiB of that":                          nil,
+		"the same once the handler has called `Close`, or the input has ended": endTimeout,
 	}
 }
 

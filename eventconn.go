@@ -81,9 +81,10 @@ type EventConn struct {
 type eventRare struct {
 	err       error         // why the connection has ended
 	low       uint32        // at how many bytes of output Drained is called
+	left      uint32        // how much output waited when limitEnd last looked
 	progress  chan struct{} // closed when output was written; nil if nothing waits for that
 	corkTimer *time.Timer   // of Cork, or nil
-	endTimer  *time.Timer   // of EndAfter, or nil
+	endTimer  *time.Timer   // of EndAfter or limitEnd, or nil
 }
 
 // eventTime is a time of clock.Monotonic in milliseconds, which wraps around after seven weeks;
@@ -179,6 +180,9 @@ const (
 	minShared = 1 << 10
 	// maxQueued is how much output an EventConn holds.
 	maxQueued = 1 << 30
+	// endTimeout is how long the peer may take to accept 64 KiB of the last output, if neither
+	// SetWriteTimeout nor the server sets another time.
+	endTimeout = 30 * time.Second
 	// corkTime is how long output waits for the end of a callback.
 	corkTime = 2 * time.Millisecond
 )
@@ -194,8 +198,8 @@ var eventFlows = sync.Pool{New: func() any { return new(eventFlow) }}
 // It differs from Hijack in that no goroutine serves the connection, see EventHandler, and that
 // the connection still belongs to the server: it counts for Concurrency and MaxConnsPerIP,
 // Server.ConnState reports it as active until it is closed, and Shutdown and ServeConn wait for
-// its end. The
-// timeouts and limits of the server for requests and responses do not apply to it.
+// its end. The timeouts and limits of the server for requests and responses do not apply to it,
+// except for WriteTimeout at its end: see EventConn.Close.
 //
 // The request ends when the response was sent: h must not use ctx. No method of h is called if
 // Hijack would not call its handler, nor by code that calls a RequestHandler without a Server.
@@ -208,7 +212,7 @@ func (ctx *RequestCtx) SwitchProtocols(c *EventConn, h EventHandler) {
 	}
 	c.handler = h
 	c.mu.Unlock()
-	ctx.hijack, ctx.hijackNoResponse = refuseSwitched, false
+	ctx.hijack, ctx.hijackNoResponse, ctx.hijackReleases = refuseSwitched, false, false
 	ctx.switched = c
 }
 
@@ -521,7 +525,7 @@ func (c *EventConn) isLate() bool {
 
 // EndAfter makes the connection end after d at the latest, as Abort does, even if a method of
 // the EventHandler blocks or output waits: the error is os.ErrDeadlineExceeded. If d is 0 or
-// less, there is no such limit any more.
+// less, there is no such limit any more. It replaces the limit that Close describes.
 func (c *EventConn) EndAfter(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -531,12 +535,53 @@ func (c *EventConn) EndAfter(d time.Duration) {
 	}
 	if d > 0 && !c.is(eventGone) {
 		c.more().endTimer = time.AfterFunc(d, func() { c.fail(errEventLate) })
+		return
 	}
+	c.limitEnd()
+}
+
+// limitEnd limits how long the last output may wait for the peer once the connection is about to
+// end: the handler does not look after it any more. mu is held.
+func (c *EventConn) limitEnd() {
+	switch {
+	case !c.is(eventClosing|eventEnded) || !c.is(eventAttached) || c.is(eventFailed|eventGone):
+		return
+	case !c.hasOutput() || c.rare != nil && c.rare.endTimer != nil:
+		return
+	}
+	timeout := endTimeout
+	if c.writeTimeout > 0 {
+		timeout = time.Duration(c.writeTimeout) * time.Millisecond
+	} else if t := (*Server)(c.c.Set.Host.(*host)).WriteTimeout; t > 0 {
+		timeout = t
+	}
+	x := c.more()
+	x.left = c.queued.Load()
+	var timer *time.Timer
+	timer = time.AfterFunc(timeout, func() {
+		c.mu.Lock()
+		left, resets := c.queued.Load(), false
+		switch {
+		case x.endTimer != timer || c.is(eventGone) || left == 0:
+		case x.left-left < maxEventPart:
+			resets = c.setFailed(errEventLate)
+		default:
+			x.left = left
+			timer.Reset(timeout)
+		}
+		c.mu.Unlock()
+		if resets {
+			c.reset()
+		}
+	})
+	x.endTimer = timer
 }
 
 // SetWriteTimeout limits how long the peer may take to accept 64 KiB of output. The connection
-// ends when that time, or up to an eighth more, is over. If d is 0 or less, which is the default, there is no limit. It
-// applies to waits that begin later.
+// ends when that time, or up to an eighth more, is over. If d is 0 or less, which is the default,
+// there is no limit before Close. It applies to waits that begin later. A server should set it:
+// while a peer takes no output, its input is not received, so that the end of that may not be
+// noticed either.
 func (c *EventConn) SetWriteTimeout(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -547,11 +592,15 @@ func (c *EventConn) SetWriteTimeout(d time.Duration) {
 }
 
 // Close ends the connection after all output was sent. Bytes that arrive from now on are
-// discarded. The error is always nil.
+// discarded. From Close on, and from Ended on at the end of the input, the connection ends as with
+// EndAfter if the peer takes less than 64 KiB, and not all, of the output in the time of
+// SetWriteTimeout, or of Server.WriteTimeout if that is not set, or in 30 seconds if neither is.
+// The error is always nil.
 func (c *EventConn) Close() error {
 	c.mu.Lock()
 	rouses := !c.is(eventClosing|eventGone) && c.is(eventAttached)
 	c.state |= eventClosing
+	c.limitEnd()
 	c.mu.Unlock()
 	if rouses {
 		go c.rouse()

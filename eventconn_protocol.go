@@ -202,6 +202,7 @@ func (c *EventConn) attach() {
 	c.mu.Unlock()
 	(*Server)(c.c.Set.Host.(*host)).switched.add(c)
 	c.mu.Lock()
+	c.limitEnd()
 }
 
 // isHeld reports whether the output waits for the end of a callback. mu is held.

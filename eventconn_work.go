@@ -113,6 +113,7 @@ func (c *EventConn) handle(call eventCall) {
 		if c.is(eventClosing) && !c.is(eventFailed) {
 			err = nil
 		}
+		c.limitEnd()
 	case eventCallReceived:
 		p = c.pending()
 		c.state |= eventTaken

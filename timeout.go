@@ -438,7 +438,7 @@ func (ctx *RequestCtx) moveStateTo(to *RequestCtx) {
 	ctx.Response.moveTo(&to.Response)
 	to.receivedAt, to.initTime, to.remoteAddr = ctx.receivedAt, ctx.initTime, ctx.remoteAddr
 	to.hijack, to.hijackNoResponse, to.hijackImmediately = ctx.hijack, ctx.hijackNoResponse, ctx.hijackImmediately
-	to.switched = ctx.switched
+	to.switched, to.hijackReleases = ctx.switched, ctx.hijackReleases
 	to.content, to.fullDuplex = ctx.content, ctx.fullDuplex
 	if w := ctx.watch.Load(); w != nil {
 		to.watch.CompareAndSwap(nil, w)
@@ -451,6 +451,7 @@ func (ctx *RequestCtx) copyBack(run *timedRun) {
 	from := run.ctx
 	from.endExchange()
 	from.moveStateTo(ctx)
+	ctx.adoptShutdownFuncs(from.takeShutdownFuncs())
 	if ctx.Response.body.stream != nil {
 		from.Response.Header.moveTrailers(&ctx.Response.Header.header)
 	}
@@ -493,7 +494,7 @@ func (ctx *RequestCtx) abandonRun(run *timedRun) {
 	response := run.ctx.takeTimeoutResponse()
 	ctx.Response.overwriteWith(response.Response)
 	response.moveStreamTo(&ctx.Response)
-	ctx.hijack, ctx.switched, ctx.content = nil, nil, nil
+	ctx.hijack, ctx.switched, ctx.hijackReleases, ctx.content = nil, nil, false, nil
 }
 
 // releaseRuns releases the contexts of handlers that have returned in time.

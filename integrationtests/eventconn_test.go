@@ -538,3 +538,50 @@ func TestSwitchedConnectionPausesWhileAnotherGoroutineCallsItsHandler(t *testing
 		servertest.Must(t, servertest.Receive(t, "the end of the lines", sent))
 	})
 }
+
+// A peer that reads nothing does not hold a closed connection forever: also if a write that has no
+// limit has begun before.
+func TestSwitchedConnectionLeavesPeersThatReadNothing(t *testing.T) {
+	for _, how := range []string{"close", "close later", "no EndAfter"} {
+		t.Run(how, func(t *testing.T) {
+			forEachEngine(t, func(t *testing.T, start starter) {
+				handler, made := connsOf(func(c *lines) {
+					c.line = func(c *lines, line string) {
+						_ = c.conn.AppendShared(make([]byte, 64<<20))
+						switch how {
+						case "no EndAfter":
+							c.conn.EndAfter(time.Hour)
+							_ = c.conn.Close()
+							c.conn.EndAfter(0)
+						case "close":
+							_ = c.conn.Close()
+						}
+					}
+				})
+				ts := start(&fasthttp.Server{
+					Handler:      handler,
+					WriteTimeout: servertest.Short,
+					// the response that switches has more time
+					HeaderReceived: func(*fasthttp.RequestHeader) fasthttp.RequestConfig {
+						return fasthttp.RequestConfig{WriteTimeout: time.Hour}
+					},
+				})
+				if !ts.Engine.Sockets {
+					t.Skip("memory takes everything")
+				}
+				c := dialLines(t, ts, "line\n")
+				own := servertest.Receive(t, "the connection", made)
+				// some of the output has arrived, and the rest waits
+				_, err := c.R.Discard(1000)
+				servertest.Must(t, err)
+				if how == "close later" {
+					_ = own.conn.Close()
+				}
+				if err := servertest.Receive(t, "the end", own.ended); !errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("ended with %v", err)
+				}
+				servertest.Eventually(t, "no connection", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })
+			})
+		})
+	}
+}

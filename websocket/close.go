@@ -119,14 +119,8 @@ func (c *Conn) closeNow() error {
 	}
 	c.stopPings()
 	err := c.abort(net.ErrClosed)
-	if c.message.tryLock() {
-		c.deflate.Release()
-		c.message.unlock()
-	}
-	if c.read.tryLock() {
-		_ = c.failed(net.ErrClosed)
-		c.read.unlock()
-	}
+	c.freeCompressor()
+	c.freeClosed()
 	return err
 }
 
@@ -140,7 +134,7 @@ func (c *Conn) goAway(ctx context.Context) {
 	}
 	if c.message.lock(ctx, time.Now().Add(wait)) == nil {
 		_ = c.sendClose(ctx, time.Now().Add(max(c.closeTimeout, controlTimeout)), CloseGoingAway, "")
-		c.message.unlock()
+		c.endMessage()
 	} else {
 		_ = c.CloseNow()
 	}

@@ -115,12 +115,14 @@ type settings struct {
 	fragment     int32         // the size of the fragments that a writer sends
 	threshold    int32         // the size of the smallest message to be compressed
 	closeTimeout time.Duration // negative if Close does not wait
+	writeTimeout time.Duration // for each 64 KiB of a frame; 0 for none
 }
 
 // options are the fields that Upgrader and Dialer have in common.
 type options struct {
 	readLimit                               int64
 	pingInterval, pongTimeout, closeTimeout time.Duration
+	writeTimeout                            time.Duration
 	writeBuffer                             int
 	compression                             *Compression
 }
@@ -143,6 +145,7 @@ func newConn(nc net.Conn, role ws.Role, a agreement, o options, ahead *bufpool.B
 		settings: settings{
 			fragment:  int32(min(o.writeBuffer, math.MaxInt32)),
 			threshold: int32(min(o.compression.threshold(), math.MaxInt32)), closeTimeout: o.closeTimeout,
+			writeTimeout: max(o.writeTimeout, 0),
 		},
 	}
 	limits := standardLimits

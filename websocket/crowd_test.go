@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/servertest"
@@ -19,8 +20,19 @@ func TestShutdownDuringUpgradesAndBroadcasts(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			forEachServerEngine(t, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
 				var group websocket.Group
-				h := &websocket.Handler{OnOpen: func(s *websocket.Socket) { group.Join(s) }}
-				u := &websocket.Upgrader{ReleaseContext: kind == "ReleaseContext"}
+				// a broadcast follows each event, so that the clients of a busy machine get on
+				events := make(chan struct{}, 1)
+				event := func() {
+					select {
+					case events <- struct{}{}:
+					default:
+					}
+				}
+				h := &websocket.Handler{WriteTimeout: -1, OnOpen: func(s *websocket.Socket) {
+					group.Join(s)
+					event()
+				}}
+				u := &websocket.Upgrader{ReleaseContext: kind == "ReleaseContext", CloseTimeout: 2 * servertest.Patience}
 				s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 					if kind == "Serve" {
 						_ = u.Serve(ctx, h, nil)
@@ -36,12 +48,14 @@ func TestShutdownDuringUpgradesAndBroadcasts(t *testing.T) {
 				}})
 				stop := make(chan struct{})
 				var all sync.WaitGroup
+				defer all.Wait()
+				defer close(stop)
 				all.Go(func() {
 					for {
 						select {
 						case <-stop:
 							return
-						default:
+						case <-events:
 							group.Broadcast(websocket.Message{Type: websocket.TextMessage, Data: []byte(strings.Repeat("x", 2000))}, nil)
 						}
 					}
@@ -62,9 +76,11 @@ func TestShutdownDuringUpgradesAndBroadcasts(t *testing.T) {
 									return
 								}
 								opened.Add(1)
+								_ = c.SetReadDeadline(time.Now().Add(2 * servertest.Patience))
 								for {
 									_, p, err := c.ReadMessage()
 									if err == nil && len(p) == 2000 {
+										event()
 										continue
 									}
 									if websocket.IsCloseError(err, websocket.CloseGoingAway) {
@@ -83,8 +99,6 @@ func TestShutdownDuringUpgradesAndBroadcasts(t *testing.T) {
 				done := make(chan error, 1)
 				go func() { done <- s.S.Shutdown() }()
 				servertest.Must(t, servertest.Receive(t, "the end of Shutdown", done))
-				close(stop)
-				all.Wait()
 				t.Logf("%d opened, %d away", opened.Load(), away.Load())
 			})
 		})

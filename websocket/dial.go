@@ -63,12 +63,13 @@ type Dialer struct {
 	// is none.
 	Jar http.CookieJar
 
-	// ReadLimit, PingInterval, PongTimeout, CloseTimeout and WriteBufferSize are as for an
-	// Upgrader.
+	// ReadLimit, PingInterval, PongTimeout, CloseTimeout, WriteTimeout and WriteBufferSize are as
+	// for an Upgrader.
 	ReadLimit       int64
 	PingInterval    time.Duration
 	PongTimeout     time.Duration
 	CloseTimeout    time.Duration
+	WriteTimeout    time.Duration
 	WriteBufferSize int
 
 	// ReadBufferSize has no effect: connections hold a buffer only while data arrives.
@@ -358,7 +359,7 @@ func (d *Dialer) shake(nc net.Conn, req *http.Request, key []byte) (*Conn, *http
 	}
 	return newConn(nc, ws.Client, a, options{
 		readLimit: d.ReadLimit, pingInterval: d.PingInterval, pongTimeout: d.PongTimeout, closeTimeout: d.CloseTimeout,
-		writeBuffer: d.WriteBufferSize, compression: &d.Compression,
+		writeTimeout: d.WriteTimeout, writeBuffer: d.WriteBufferSize, compression: &d.Compression,
 	}, ahead), resp, nil
 }
 

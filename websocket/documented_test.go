@@ -21,7 +21,7 @@ func TestDocumentedLimits(t *testing.T) {
 		"payload of a control frame":                                       servertest.Size(ws.MaxControl),
 		"output of a socket that waits":                                    servertest.Size(socket.queue),
 		"time in which a peer of a socket takes 64 KiB of that":            socket.write,
-		"time for a write of a `Conn`":                                     nil,
+		"time in which a peer of a `Conn` takes a frame, for each 64 KiB":  nil,
 		"time for a Pong or Close frame that answers the peer of a `Conn`": controlTimeout,
 		"time without a message":                                           nil,
 		"time between pings":                                               nil,

@@ -62,16 +62,16 @@ func (l *lock) lock(ctx context.Context, deadline time.Time) error {
 // giveUp ends a wait without the lock.
 func (l *lock) giveUp() {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.waiters > 0 {
 		// one of those left gets the lock if it was passed on meanwhile
 		l.waiters--
-		l.mu.Unlock()
 		return
 	}
-	l.mu.Unlock()
-	// the lock was passed to this goroutine, the only one left
+	// the lock was passed to this goroutine, the only one left. A goroutine that begins to wait
+	// after mu is released could take it, and keep it for any time
 	<-l.turn
-	l.unlock()
+	l.held = false
 }
 
 func (l *lock) unlock() {

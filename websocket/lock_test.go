@@ -3,12 +3,17 @@ package websocket
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
+	"github.com/valyala/fasthttp/internal/ws"
 )
 
 func TestLockGoesToThoseWhoWaitInOrder(t *testing.T) {
@@ -74,6 +79,42 @@ func TestLockIsNotLostIfAWaiterGivesUp(t *testing.T) {
 	}
 }
 
+// A goroutine that begins to wait just when the only other one gives up must not take the lock
+// from it: giving up would then last as long as the other one holds the lock.
+func TestGivingUpDoesNotWaitForOthers(t *testing.T) {
+	for range 20 {
+		var l lock
+		_ = l.lock(t.Context(), time.Time{})
+		l.turn, l.waiters = make(chan struct{}, 1), 1
+		l.unlock()
+		// both goroutines wait for mu, which goes from one to the other directly once the first
+		// one has waited in vain for a millisecond
+		gaveUp, got := make(chan struct{}), make(chan error, 1)
+		l.mu.Lock()
+		go func() {
+			l.giveUp()
+			close(gaveUp)
+		}()
+		spin()
+		go func() { got <- l.lock(t.Context(), time.Time{}) }()
+		spin()
+		l.mu.Unlock()
+		l.mu.Lock()
+		spin()
+		l.mu.Unlock()
+		servertest.Must(t, servertest.Receive(t, "the lock", got))
+		servertest.Receive(t, "the end of a wait while another goroutine has the lock", gaveUp)
+		l.unlock()
+	}
+}
+
+// spin lets other goroutines run for 2 ms.
+func spin() {
+	for began := time.Now(); time.Since(began) < 2*time.Millisecond; {
+		runtime.Gosched()
+	}
+}
+
 func TestLockExcludes(t *testing.T) {
 	var l lock
 	var wg sync.WaitGroup
@@ -102,4 +143,33 @@ func TestLockExcludes(t *testing.T) {
 	if count != all || !l.tryLock() {
 		t.Errorf("%d times, want %d", count, all)
 	}
+}
+
+// A Ping frame that arrives while others write is answered by the last of them, also if that one
+// gives up.
+func TestPingIsAnsweredIfAWriterGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nc, peer := bubblePair()
+		c := newConn(nc, ws.Server, agreement{}, settingsOf(Dialer{}), nil)
+		// another writer has sent its frame, and not found the Ping frame yet
+		servertest.Must(t, c.write.lock(t.Context(), time.Time{}))
+		ctx, cancel := context.WithCancel(t.Context())
+		result := make(chan error, 1)
+		go func() { result <- c.WriteContext(ctx, TextMessage, []byte("text")) }()
+		synctest.Wait()
+		servertest.Must(t, c.answerPing([]byte("ping")))
+		// it passes the lock to a writer whose time is just over
+		cancel()
+		c.write.unlock()
+		if err := <-result; err != context.Canceled {
+			t.Errorf("the writer: %v", err)
+		}
+		_ = peer.SetReadDeadline(time.Now().Add(time.Second))
+		got := make([]byte, 6)
+		if n, err := io.ReadFull(peer, got); err != nil || string(got) != "\x8a\x04ping" {
+			t.Errorf("got %x, %v", got[:n], err)
+		}
+		_ = c.CloseNow()
+		_ = peer.Close()
+	})
 }

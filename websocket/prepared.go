@@ -73,9 +73,10 @@ func (c *Conn) WritePreparedMessage(pm *PreparedMessage) error {
 		return c.writeControl(ctx, pm.messageType, pm.data, deadline)
 	}
 	if err := c.message.lock(ctx, deadline); err != nil {
+		c.freeCompressor()
 		return err
 	}
-	defer c.message.unlock()
+	defer c.endMessage()
 	frame := pm.plain
 	if c.mayCompress() && len(pm.data) >= int(c.threshold) {
 		c.setLevel()
@@ -87,7 +88,7 @@ func (c *Conn) WritePreparedMessage(pm *PreparedMessage) error {
 	if c.isClient {
 		return c.writeFrame(ctx, deadline, frame.Head(), frame.Payload())
 	}
-	if err := c.write.lock(ctx, deadline); err != nil {
+	if err := c.beginWrite(ctx, deadline); err != nil {
 		return err
 	}
 	defer c.endWrite()

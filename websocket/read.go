@@ -65,7 +65,7 @@ func (c *Conn) ReadMessage() (messageType int, p []byte, err error) {
 // it, AppendMessage allocates nothing. With an error it returns dst.
 func (c *Conn) AppendMessage(dst []byte) (messageType int, p []byte, err error) {
 	_ = c.read.lock(context.Background(), time.Time{})
-	defer c.read.unlock()
+	defer c.endRead()
 	return c.appendMessage(dst)
 }
 
@@ -77,9 +77,10 @@ func (c *Conn) ReadContext(ctx context.Context) (messageType int, p []byte, err 
 		return 0, nil, context.Cause(ctx)
 	}
 	if err := c.read.lock(ctx, time.Time{}); err != nil {
+		c.freeClosed()
 		return 0, nil, err
 	}
-	defer c.read.unlock()
+	defer c.endRead()
 	if ctx.Done() == nil {
 		return c.appendMessage(nil)
 	}
@@ -292,6 +293,21 @@ func (c *Conn) endWait() {
 	}
 }
 
+// endRead unlocks read.
+func (c *Conn) endRead() {
+	c.read.unlock()
+	c.freeClosed()
+}
+
+// freeClosed frees the memory of methods that read if closeNow was called while one of them had the
+// lock. It is called after the lock was released.
+func (c *Conn) freeClosed() {
+	if c.closed.Load() && c.read.tryLock() {
+		_ = c.failed(net.ErrClosed)
+		c.read.unlock()
+	}
+}
+
 // failed makes all further methods that read return err.
 func (c *Conn) failed(err error) error {
 	if c.readErr == nil {
@@ -429,7 +445,7 @@ func (c *Conn) SetCloseHandler(h func(code int, text string) error) { c.setHandl
 // ReadMessage.
 func (c *Conn) NextReader() (messageType int, r io.Reader, err error) {
 	_ = c.read.lock(context.Background(), time.Time{})
-	defer c.read.unlock()
+	defer c.endRead()
 	if err := c.skipRest(); err != nil {
 		return 0, nil, err
 	}
@@ -480,7 +496,7 @@ type messageReader struct {
 func (m *messageReader) Read(p []byte) (n int, err error) {
 	c := m.c
 	_ = c.read.lock(context.Background(), time.Time{})
-	defer c.read.unlock()
+	defer c.endRead()
 	switch {
 	case c.readErr != nil:
 		// the memory of the rest is freed

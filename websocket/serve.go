@@ -55,7 +55,8 @@ type Handler struct {
 	PongTimeout  time.Duration
 
 	// WriteTimeout is how long a peer may take to accept 64 KiB, before the connection is reset.
-	// The default is 15 seconds; negative means no limit.
+	// The default is Upgrader.WriteTimeout, or 15 seconds if that is not set; negative means no
+	// limit.
 	WriteTimeout time.Duration
 
 	// CloseTimeout is how long the closing handshake may take: sending the queue and the Close
@@ -101,7 +102,7 @@ func (h *Handler) settingsFor(u *Upgrader) *socketSettings {
 		queue:       either(h.MaxQueue, 0, defaultQueue),
 		ping:        max(either(h.PingInterval, u.PingInterval, 0), 0),
 		pong:        max(either(h.PongTimeout, u.PongTimeout, 0), 0),
-		write:       max(either(h.WriteTimeout, 0, defaultWriteTimeout), 0),
+		write:       max(either(h.WriteTimeout, u.WriteTimeout, defaultWriteTimeout), 0),
 		closingTime: either(h.CloseTimeout, u.CloseTimeout, DefaultCloseTimeout),
 		threshold:   u.Compression.threshold(),
 		level:       u.Compression.level(),

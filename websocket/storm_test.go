@@ -78,7 +78,7 @@ func TestSocketsEndOnceWhateverTheirHandlersDo(t *testing.T) {
 		h.OnMessage = func(s *websocket.Socket, m websocket.Message) { act(s, strings.SplitN(s.Data().(string), "/", 4)[2]) }
 		h.OnDrain = func(s *websocket.Socket) { act(s, "u") }
 		h.OnClose = func(s *websocket.Socket, _ int, _ error) {
-			closed.Add(1)
+			defer closed.Add(1) // the users begun here must have been counted before the wait for them
 			act(s, strings.SplitN(s.Data().(string), "/", 4)[3])
 		}
 		s := start(h)

@@ -34,9 +34,6 @@ func (u *Upgrader) Upgrade(ctx *fasthttp.RequestCtx, handler func(c *Conn)) erro
 	// the server may shut down before it calls the function given to Hijack
 	h := new(handover)
 	ctx.OnShutdown(h.goAway)
-	if u.ReleaseContext {
-		bridge.ReleaseHijacked(ctx)
-	}
 	ctx.Hijack(func(nc net.Conn) {
 		c := u.newConn(nc, a)
 		h.open(c)
@@ -45,6 +42,9 @@ func (u *Upgrader) Upgrade(ctx *fasthttp.RequestCtx, handler func(c *Conn)) erro
 		handler(c)
 		code = CloseNormalClosure
 	})
+	if u.ReleaseContext {
+		bridge.ReleaseHijacked(ctx)
+	}
 	return nil
 }
 
@@ -98,6 +98,6 @@ func (u *Upgrader) newConn(nc net.Conn, a agreement) *Conn {
 	}
 	return newConn(nc, ws.Server, a, options{
 		readLimit: u.ReadLimit, pingInterval: u.PingInterval, pongTimeout: u.PongTimeout, closeTimeout: u.CloseTimeout,
-		writeBuffer: u.WriteBufferSize, compression: &u.Compression,
+		writeTimeout: u.WriteTimeout, writeBuffer: u.WriteBufferSize, compression: &u.Compression,
 	}, ahead)
 }

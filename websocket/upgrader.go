@@ -59,6 +59,13 @@ type Upgrader struct {
 	// DefaultCloseTimeout if it is 0; if it is negative, Close does not wait.
 	CloseTimeout time.Duration
 
+	// WriteTimeout is how long a peer may take to accept a frame of a Conn, for each 64 KiB that
+	// it begins. A write then fails with an error whose Timeout method returns true, and so do all
+	// further ones if a part of the frame was sent. The timeout applies to frames for which
+	// neither SetWriteDeadline nor WriteContext sets a limit. If it is 0, there is no limit: a
+	// peer that does not read stops its writer forever.
+	WriteTimeout time.Duration
+
 	// ReleaseContext ends the request, and releases its context, before the function given to
 	// Upgrade is called. The function must not use the context, nor slices from it. A
 	// connection then needs about 2.8 KiB less.

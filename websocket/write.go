@@ -3,6 +3,7 @@ package websocket
 import (
 	"context"
 	"io"
+	"math"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
@@ -19,8 +20,9 @@ const controlTimeout = 5 * time.Second
 const copyLimit = 16 << 10
 
 // SetWriteDeadline sets the time at which writes that begin later fail, with an error whose
-// Timeout method returns true. The zero time means that they do not. After a frame was
-// written in part, all further writes fail. Control messages have deadlines of their own.
+// Timeout method returns true. The zero time means that only Upgrader.WriteTimeout or
+// Dialer.WriteTimeout limits them. After a frame was written in part, all further writes fail.
+// Control messages have deadlines of their own.
 func (c *Conn) SetWriteDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,9 +61,10 @@ func (c *Conn) writeMessage(ctx context.Context, messageType int, data []byte) e
 		return c.writeControl(ctx, messageType, data, deadline)
 	}
 	if err := c.message.lock(ctx, deadline); err != nil {
+		c.freeCompressor()
 		return err
 	}
-	defer c.message.unlock()
+	defer c.endMessage()
 	h := ws.Head{Opcode: ws.Opcode(messageType), Fin: true}
 	if c.mayCompress() && len(data) >= int(c.threshold) {
 		out := bufpool.Get(len(data)/2 + ws.MaxHead)
@@ -78,6 +81,20 @@ func (c *Conn) writeMessage(ctx context.Context, messageType int, data []byte) e
 	return err
 }
 
+// endMessage unlocks message.
+func (c *Conn) endMessage() {
+	c.message.unlock()
+	c.freeCompressor()
+}
+
+// freeCompressor is freeClosed for the memory of messages that are sent.
+func (c *Conn) freeCompressor() {
+	if c.closed.Load() && c.message.tryLock() {
+		c.deflate.Release()
+		c.message.unlock()
+	}
+}
+
 // mayCompress reports whether messages that begin now are compressed.
 func (c *Conn) mayCompress() bool { return c.compressed && c.packs.Load() }
 
@@ -91,7 +108,7 @@ func (c *Conn) setLevel() {
 
 // WriteControl sends a control message: CloseMessage, with data from FormatCloseMessage,
 // PingMessage or PongMessage, with at most 125 bytes. It may be sent in the middle of a
-// message of NextWriter. The zero deadline means none. After a Close message no method can
+// message of NextWriter. The zero deadline means none but that of WriteTimeout. After a Close message no method can
 // send anything.
 //
 // The errors are the errors of WriteMessage, and one for data that the message must not
@@ -134,6 +151,16 @@ func (c *Conn) answerPing(payload []byte) error {
 	return nil
 }
 
+// beginWrite locks write.
+func (c *Conn) beginWrite(ctx context.Context, deadline time.Time) error {
+	err := c.write.lock(ctx, deadline)
+	if err != nil && c.hasPong.Load() && c.write.tryLock() {
+		// the lock may have been passed to this goroutine together with the duty to answer
+		go c.endWrite()
+	}
+	return err
+}
+
 // endWrite unlocks write, after it has sent a Pong frame that waits.
 func (c *Conn) endWrite() {
 	for {
@@ -154,7 +181,7 @@ func (c *Conn) endWrite() {
 
 // writeFrame sends a frame. For data frames, message is held.
 func (c *Conn) writeFrame(ctx context.Context, deadline time.Time, h ws.Head, p []byte) error {
-	if err := c.write.lock(ctx, deadline); err != nil {
+	if err := c.beginWrite(ctx, deadline); err != nil {
 		return c.lateFrame(h, err)
 	}
 	defer c.endWrite()
@@ -224,6 +251,9 @@ func (c *Conn) writeLocked(ctx context.Context, deadline time.Time, h ws.Head, p
 
 // send writes the bytes of a frame, in one piece or two. write is held.
 func (c *Conn) send(ctx context.Context, deadline time.Time, h ws.Head, p, tail []byte) (err error) {
+	if deadline.IsZero() && ctx.Done() == nil && c.writeTimeout > 0 {
+		deadline = c.standardDeadline(len(p) + len(tail))
+	}
 	if !deadline.Equal(c.deadline) {
 		c.deadline = deadline
 		if err := c.nc.SetWriteDeadline(deadline); err != nil {
@@ -254,6 +284,22 @@ func (c *Conn) send(ctx context.Context, deadline time.Time, h ws.Head, p, tail 
 		return c.lateFrame(h, err)
 	}
 	return c.cannotWrite(err)
+}
+
+// standardDeadline returns the deadline of a frame of n bytes that begins now, by the timeout of
+// the Conn. It stays the same for an eighth of the time, since changing it for each frame costs
+// something. write is held.
+func (c *Conn) standardDeadline(n int) time.Time {
+	timeout := c.writeTimeout
+	if pieces := time.Duration(n>>16) + 1; timeout > math.MaxInt64/2/pieces {
+		timeout = math.MaxInt64 / 2
+	} else {
+		timeout *= pieces
+	}
+	if left := time.Until(c.deadline); left >= timeout && left <= timeout+timeout/8 {
+		return c.deadline
+	}
+	return time.Now().Add(timeout + timeout/8)
 }
 
 func (c *Conn) writeBytes(p, tail []byte) (int64, error) {
@@ -362,6 +408,7 @@ func (w *messageWriter) flush(last bool) error {
 	ctx, deadline := context.Background(), c.deadlineOfWrites()
 	if !w.began {
 		if err := c.message.lock(ctx, deadline); err != nil {
+			c.freeCompressor()
 			return w.end(err)
 		}
 		w.began = true
@@ -399,7 +446,7 @@ func (w *messageWriter) end(err error) error {
 		if err != errWriterClosed {
 			w.c.deflate.Release()
 		}
-		w.c.message.unlock()
+		w.c.endMessage()
 		w.began = false
 	}
 	bufpool.Put(w.buf)

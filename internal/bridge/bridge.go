@@ -13,9 +13,9 @@ var (
 	// HijackImmediately makes the HijackHandler of a *fasthttp.RequestCtx get the connection
 	// without a response, and with what was not read of the body of the request.
 	HijackImmediately func(ctx any)
-	// ReleaseHijacked makes the request of a *fasthttp.RequestCtx end before its HijackHandler
-	// is called, which then must not use the context. The functions given to OnShutdown last
-	// until the HijackHandler returns.
+	// ReleaseHijacked makes the request of a *fasthttp.RequestCtx end before the HijackHandler
+	// that was set last is called, which then must not use the context. The functions given to
+	// OnShutdown last until the HijackHandler returns.
 	ReleaseHijacked func(ctx any)
 )
 
