@@ -483,7 +483,7 @@ func (x *h2Call) startStream() {
 	} else if x.send < h2Sent {
 		c.HTTP2().Own(x.stream)
 	}
-	x.call = &callState{ctx: ctx, deadline: deadline}
+	x.call = &callState{ctx: ctx, deadline: deadline, trace: x.call.trace}
 	x.req, x.resp = nil, nil
 	x.stopReadingConn()
 	_, known := s.in.Remaining()
@@ -583,7 +583,16 @@ func (s *h2Stream) Release(bool) {
 	}
 	x := s.x
 	s.x = nil
+	trace, traced, err := x.call.trace, x.trace, error(nil)
+	s.c.Lock()
+	if !x.isSent() {
+		err = sender.ErrAbandoned
+	}
+	s.c.Unlock()
 	x.detach()
+	if trace != nil && traced < wroteRequest {
+		traced.report(trace, wroteRequest, err)
+	}
 }
 
 // Discard implements bodyio.GuardedStream. Unread content does not block other calls.

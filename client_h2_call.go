@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/http2client"
+	"github.com/valyala/fasthttp/internal/sender"
 )
 
 // h2Call is one request with its response, on a stream of a connection that many calls share.
@@ -253,13 +254,14 @@ func (x *h2Call) awaitContinue() error {
 	}
 	until := time.Now().Add(x.hc.expectTimeout())
 	for {
-		if err := x.traceArrived(); err != nil {
-			return err
-		}
 		c := x.p.conn
 		c.Lock()
+		news := x.takeArrivals()
 		goesOn := x.send == h2HeadSent && x.recv == h2AwaitsHead && x.fault == nil
 		c.Unlock()
+		if err := x.traceArrivals(news); err != nil {
+			return err
+		}
 		if !goesOn {
 			return nil
 		}
@@ -280,7 +282,8 @@ func (x *h2Call) await(writeBy time.Time) error {
 	c := x.p.conn
 	for {
 		c.Lock()
-		recv, fault, taken := x.recv, x.fault, x.send >= h2Sent
+		// all at one moment: what the response follows is reported before it
+		recv, fault, taken, news := x.recv, x.fault, x.isSent(), x.takeArrivals()
 		c.Unlock()
 		if x.eager {
 			if taken && !sent {
@@ -291,14 +294,18 @@ func (x *h2Call) await(writeBy time.Time) error {
 					headBy = time.Now().Add(limit)
 				}
 			}
-			if err := x.traceArrived(); err != nil {
+			if err := x.traceArrivals(news); err != nil {
 				return err
 			}
 		}
 		switch {
 		case fault != nil:
+			x.traceWrote(wroteRequest, fault)
 			return fault
-		case recv == h2Complete, recv == h2AwaitsBody && x.bodyUse == h2Streams:
+		case recv == h2Complete:
+			x.traceWrote(wroteRequest, sender.ErrAbandoned)
+			return nil
+		case recv == h2AwaitsBody && x.bodyUse == h2Streams:
 			return nil
 		}
 		until := by
@@ -306,9 +313,17 @@ func (x *h2Call) await(writeBy time.Time) error {
 			until = clock.Earliest(until, headBy)
 		}
 		if err := x.sleep(until); err != nil {
+			x.traceWrote(wroteRequest, err)
 			return err
 		}
 	}
+}
+
+// isSent reports whether the request was sent to its end. The response may arrive before the
+// writer has recorded that: it does so when it looks for other output. The lock is held.
+func (x *h2Call) isSent() bool {
+	return x.send >= h2Sent ||
+		(x.recv > h2AwaitsHead || x.hints > 0) && x.stream != nil && x.stream.Sending() == http2.Ended
 }
 
 // sleep waits for the next step, at most until the given time.
@@ -343,25 +358,32 @@ func (x *h2Call) sleep(until time.Time) error {
 	}
 }
 
-// traceArrived reports arrivals to the trace.
-func (x *h2Call) traceArrived() error {
-	t := x.call.trace
-	if t == nil {
-		return nil
+// h2Arrivals is what has arrived and was not yet reported to the trace.
+type h2Arrivals struct {
+	first bool // the first bytes of a response
+	hints []*ResponseHeader
+}
+
+// takeArrivals returns what traceArrivals must report. The lock is held.
+func (x *h2Call) takeArrivals() (a h2Arrivals) {
+	if x.call.trace == nil {
+		return a
 	}
-	c := x.p.conn
-	c.Lock()
-	hints := x.interim
-	x.interim = nil
-	first := (x.recv > h2AwaitsHead || len(hints) > 0) && x.call.outcome != attemptResponded
-	c.Unlock()
-	if first {
+	a.hints, x.interim = x.interim, nil
+	a.first = (x.recv > h2AwaitsHead || len(a.hints) > 0) && x.call.outcome != attemptResponded
+	return a
+}
+
+// traceArrivals reports arrivals to the trace.
+func (x *h2Call) traceArrivals(a h2Arrivals) error {
+	t := x.call.trace
+	if a.first {
 		x.call.outcome = attemptResponded
 		if t.GotFirstResponseByte != nil {
 			t.GotFirstResponseByte()
 		}
 	}
-	for _, h := range hints {
+	for _, h := range a.hints {
 		if err := traceInformational(t, h); err != nil {
 			return err
 		}
