@@ -105,7 +105,7 @@ func isString(t types.Type) bool {
 }
 
 // carries reports whether a value of type t can refer to the memory of a request. Errors do
-// not count: those of parsers hold pieces of text, which are worth no report.
+// not count: errors of parsers hold pieces of text, which are worth no report.
 func carries(t types.Type) bool { return carriesWithin(t, 4) }
 
 func carriesWithin(t types.Type, depth int) bool {
@@ -246,7 +246,7 @@ func isCopier(f *types.Func) bool {
 }
 
 // aliasing are the functions of the standard library whose results may refer to their
-// arguments, by package: each is the start of names. Those of bytes and strings that copy in
+// arguments, by package: each is the start of names. Functions of bytes and strings that copy in
 // all but rare cases, such as Join, are not there.
 var aliasing = map[string][]string{
 	"bytes":         {"Trim", "Split", "Fields", "Cut", "NewReader", "NewBuffer"},

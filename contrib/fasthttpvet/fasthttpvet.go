@@ -3,7 +3,7 @@
 //
 // A server reuses the context of a request, and all memory that its methods return, once the
 // handler has returned. [Outlives] finds uses that may happen later than that. [Release] finds
-// wrong uses of the pools behind fasthttp.AcquireRequest and similar functions, and
+// wrong uses of fasthttp.AcquireRequest and similar functions, and
 // [BodyStream] finds streams that are never closed.
 //
 // A copy is always accepted: bytes.Clone, strings.Clone, string(b), append([]byte(nil), b...),
@@ -29,7 +29,7 @@ var Outlives = &analysis.Analyzer{
 
 A *fasthttp.RequestCtx or fiber.Ctx, and the slices, strings, headers, arguments and URIs
 that its methods return, belong to the server, which reuses them after the handler has
-returned. This check reports those that are used by a goroutine or callback that may run
+returned. This check reports values that are used by a goroutine or callback that may run
 later, sent on a channel, or stored in a global variable, or in a field, map or variable that
 outlives the handler. Goroutines for which the handler waits are permitted. So is everything
 after a call of TimeoutError, which leaves the context to its goroutines.`,

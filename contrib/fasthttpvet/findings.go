@@ -93,7 +93,7 @@ func (f *flow) note(fn *ssa.Function, found finding, at ssa.Instruction, values 
 	}
 }
 
-// check adds the findings at an instruction to those of the declared function fn.
+// check adds the findings at an instruction to the list of the declared function fn.
 func (f *flow) check(fn *ssa.Function, instr ssa.Instruction) {
 	switch instr := instr.(type) {
 	case *ssa.Go:

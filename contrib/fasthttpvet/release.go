@@ -266,7 +266,7 @@ func isVariable(address ssa.Value) bool {
 	return ok
 }
 
-// isClientMethod reports whether a method with this name sends requests, as those of clients
+// isClientMethod reports whether a method with this name sends requests, as methods of clients
 // do, and does not keep its arguments.
 func isClientMethod(name string) bool {
 	return strings.HasPrefix(name, "Do") || name == "RoundTrip"

@@ -47,7 +47,7 @@ func (w *walk) add(v ssa.Value, to root) {
 	}
 }
 
-// value adds the roots of v. The call and depth of to are those of the walk so far.
+// value adds the roots of v. The call and depth of to belong to the walk so far.
 func (w *walk) value(v ssa.Value, at ssa.Instruction, to root) {
 	step := visit{v, nil, wholeObject, to.call}
 	if _, ok := v.(*ssa.Alloc); ok {
@@ -221,7 +221,7 @@ func (w *walk) field(base ssa.Value, field int, t types.Type, at ssa.Instruction
 	}
 }
 
-// objectsWithWrites returns the local objects behind base whose field is written.
+// objectsWithWrites returns the local objects of base whose field is written.
 func (w *walk) objectsWithWrites(base ssa.Value, field int) []ssa.Value {
 	var found []ssa.Value
 	for _, object := range w.objects(base) {
