@@ -13,11 +13,11 @@ import (
 // joined reports whether the function of an instruction that starts other work waits for it on
 // each path, as far as that can be seen: by a method Wait, by a receive from a channel that
 // the function has made, or by stopping a timer. It is also true if the handler calls
-// TimeoutError, which permits that goroutines still use the context.
+// TimeoutError or Abandon, which permit that goroutines still use the context.
 func (f *flow) joined(at ssa.Instruction) bool {
 	fn := at.Parent()
 	for _, call := range f.familyOf(fn).calls {
-		if obj := callee(call.Common()); isAPI(obj) && strings.HasPrefix(obj.Name(), "TimeoutError") {
+		if f.leaves(call.Common(), 2) {
 			return true
 		}
 	}
@@ -55,6 +55,24 @@ func (f *flow) joined(at ssa.Instruction) bool {
 		}
 	}
 	return !returnsPast(at, blocks, edges)
+}
+
+// leaves reports whether a call leaves the context to goroutines of the handler: it is a
+// TimeoutError method of fasthttp, Abandon of Fiber, or a function that calls one of them.
+func (f *flow) leaves(call *ssa.CallCommon, depth int) bool {
+	if obj := callee(call); isAPI(obj) {
+		return strings.HasPrefix(obj.Name(), "TimeoutError") || obj.Name() == "Abandon"
+	}
+	fn := call.StaticCallee()
+	if depth == 0 || fn == nil || !takesContext(fn) {
+		return false
+	}
+	for instr := range instructions(fn) {
+		if inner, ok := instr.(ssa.CallInstruction); ok && f.leaves(inner.Common(), depth-1) {
+			return true
+		}
+	}
+	return false
 }
 
 // edge is a way from one block to another.

@@ -169,6 +169,18 @@ func leavesToGoroutine(ctx *fasthttp.RequestCtx) {
 	}
 }
 
+func leave(ctx *fasthttp.RequestCtx) { ctx.TimeoutError("too slow") }
+
+func leavesByHelper(ctx *fasthttp.RequestCtx) {
+	done := make(chan struct{})
+	go func() { use(ctx.Path()); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(time.Second):
+		leave(ctx)
+	}
+}
+
 type task struct {
 	body []byte
 	done chan struct{}

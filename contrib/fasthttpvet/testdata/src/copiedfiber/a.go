@@ -105,3 +105,9 @@ func compares(c *fiber.Ctx) error {
 	go use(found)
 	return nil
 }
+
+func abandons(c fiber3.Ctx) error {
+	go func() { use(c.Body()) }()
+	c.Abandon()
+	return nil
+}

@@ -18,6 +18,7 @@ type Ctx interface {
 	SendStreamWriter(w func(*bufio.Writer)) error
 	SendString(s string) error
 	Next() error
+	Abandon()
 }
 
 type DefaultCtx struct{ Ctx }
