@@ -9,6 +9,8 @@ import (
 
 func runBodyStream(pass *analysis.Pass) (any, error) {
 	f := pass.ResultOf[flows].(*flow)
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for _, fn := range f.functions {
 		for instr := range instructions(fn) {
 			call, ok := instr.(*ssa.Call)

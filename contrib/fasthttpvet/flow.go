@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/passes/buildssa"
@@ -59,6 +60,7 @@ type family struct {
 
 // flow has the functions of a package.
 type flow struct {
+	mu        sync.Mutex // drivers run the analyzers concurrently, and each adds to these maps
 	pass      *analysis.Pass
 	functions []*ssa.Function
 	immutable bool // Fiber copies all strings and slices that it returns

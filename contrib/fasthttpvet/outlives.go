@@ -15,6 +15,8 @@ import (
 
 func runOutlives(pass *analysis.Pass) (any, error) {
 	f := pass.ResultOf[flows].(*flow)
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	reported := map[token.Pos]bool{}
 	for _, fn := range f.functions {
 		if fn.Parent() != nil {

@@ -107,6 +107,8 @@ func (f *flow) released(call ssa.CallInstruction) []ssa.Value {
 
 func runRelease(pass *analysis.Pass) (any, error) {
 	f := pass.ResultOf[flows].(*flow)
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for _, fn := range f.functions {
 		for instr := range instructions(fn) {
 			if call, ok := instr.(*ssa.Call); ok {
