@@ -160,7 +160,9 @@ func documentedPackage(t *testing.T, text string) *types.Package {
 // lines returns a line for each exported constant, variable, function, type, field and method.
 func lines(pkg *types.Package) []string {
 	qualify := func(p *types.Package) string { return p.Name() }
-	text := func(t types.Type) string { return types.TypeString(t, qualify) }
+	text := func(t types.Type) string {
+		return strings.ReplaceAll(types.TypeString(t, qualify), "interface{}", "any")
+	}
 	var all []string
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	signature := func(s *types.Signature) string {
@@ -200,21 +202,15 @@ func lines(pkg *types.Package) []string {
 			default:
 				add("type %s %s", name, text(u))
 			}
-			value := types.NewMethodSet(o.Type())
-			set := value
-			if !types.IsInterface(o.Type()) {
-				set = types.NewMethodSet(types.NewPointer(o.Type()))
-			}
-			for m := range set.Methods() {
-				if !m.Obj().Exported() {
-					continue
+			methods := func(receiver string, set *types.MethodSet) {
+				for m := range set.Methods() {
+					if m.Obj().Exported() {
+						add("method (%s) %s%s", receiver, m.Obj().Name(), signature(m.Type().(*types.Signature)))
+					}
 				}
-				star := ""
-				if value.Lookup(nil, m.Obj().Name()) == nil {
-					star = "*"
-				}
-				add("method (%s%s) %s%s", star, name, m.Obj().Name(), signature(m.Type().(*types.Signature)))
 			}
+			methods(name, types.NewMethodSet(o.Type()))
+			methods("*"+name, types.NewMethodSet(types.NewPointer(o.Type())))
 		}
 	}
 	slices.Sort(all)
