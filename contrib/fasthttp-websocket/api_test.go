@@ -104,7 +104,7 @@ func readAPI(t *testing.T) []string {
 	return strings.Split(strings.TrimSpace(strings.ReplaceAll(string(b), "\r\n", "\n")), "\n")
 }
 
-// exports imports this package, and those that it depends on, from the build cache.
+// exports imports this package, and its dependencies, from the build cache.
 func exports(t *testing.T) types.Importer {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}", ".")

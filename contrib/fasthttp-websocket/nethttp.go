@@ -107,7 +107,7 @@ func (u *Upgrader) Upgrade(w http.ResponseWriter, r *http.Request, responseHeade
 
 // respond sends the response, and leaves no deadline on the connection.
 func (u *Upgrader) respond(nc net.Conn, ctx *fasthttp.RequestCtx) error {
-	// the deadlines of the http.Server are those of requests
+	// the http.Server has set deadlines for the request
 	err := nc.SetDeadline(time.Time{})
 	if u.HandshakeTimeout > 0 && err == nil {
 		err = nc.SetWriteDeadline(time.Now().Add(u.HandshakeTimeout))
@@ -157,8 +157,8 @@ func contextOf(r *http.Request) *fasthttp.RequestCtx {
 	return ctx
 }
 
-// bufferedConn is a connection of which an http.Server has read more than the request. The
-// methods Buffered and UnsafeConn are those that package websocket looks for.
+// bufferedConn is a connection of which an http.Server has read more than the request. Package
+// websocket looks for the methods Buffered and UnsafeConn.
 type bufferedConn struct {
 	net.Conn
 	r *bufio.Reader
