@@ -36,7 +36,7 @@ func (s suite) fetched() string { return s.module + "@" + s.version }
 
 func (s suite) String() string { return s.module + "@" + s.release() }
 
-// release returns the version, and the folder of the module that is replaced.
+// release returns the version, and the folder of the replaced module.
 func (s suite) release() string {
 	if s.with == "" {
 		return s.version

@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/websocket"
 )
 
-// base gives the field of a Conn a name that is not exported.
+// base gives the field of a Conn an unexported name.
 type base = websocket.Conn
 
 // Conn is a WebSocket connection, of a server or of a client. It has all methods of a Conn of

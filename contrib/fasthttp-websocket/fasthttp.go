@@ -38,7 +38,7 @@ type FastHTTPUpgrader struct {
 	Error func(ctx *fasthttp.RequestCtx, status int, reason error)
 
 	// CheckOrigin decides whether the page that has caused the request may connect. By default
-	// it may if its host and port are those of the request, or if there is no Origin field.
+	// it may if its host and port match the request, or if there is no Origin field.
 	CheckOrigin func(ctx *fasthttp.RequestCtx) bool
 
 	// EnableCompression permits the client to use permessage-deflate (RFC 7692), and the

@@ -39,7 +39,7 @@ type Upgrader struct {
 	Error func(w http.ResponseWriter, r *http.Request, status int, reason error)
 
 	// CheckOrigin decides whether the page that has caused the request may connect. By default
-	// it may if its host and port are those of r.Host, or if there is no Origin field.
+	// it may if its host and port match r.Host, or if there is no Origin field.
 	CheckOrigin func(r *http.Request) bool
 
 	// EnableCompression permits the client to use permessage-deflate (RFC 7692), and the

@@ -183,7 +183,7 @@ func (f *flow) sharedWithGoroutine(fn *ssa.Function, channel, v ssa.Value, at ss
 	return false
 }
 
-// checkStore checks values that are stored at an address or in a map.
+// checkStore checks values stored at an address or in a map.
 func (f *flow) checkStore(fn *ssa.Function, at ssa.Instruction, into ssa.Value, stored ...ssa.Value) {
 	stored = slices.DeleteFunc(slices.Clone(stored), func(v ssa.Value) bool { return !carries(v.Type()) })
 	if len(stored) == 0 {

@@ -31,7 +31,7 @@ var flows = &analysis.Analyzer{
 type effects struct {
 	Results  [][]int  // for each result, the parameters to which it may refer
 	Kept     []int    // parameters that a goroutine, channel or global variable may keep
-	Stored   [][2]int // parameters that are stored in what another parameter points to
+	Stored   [][2]int // parameters stored in what another parameter points to
 	Released []int    // parameters that the function returns to their pool
 }
 
@@ -41,14 +41,14 @@ func (e *effects) none() bool {
 	return len(e.Kept) == 0 && len(e.Stored) == 0 && len(e.Released) == 0 && !slices.ContainsFunc(e.Results, func(r []int) bool { return len(r) > 0 })
 }
 
-// write is a value that is stored in an object.
+// write is a value stored in an object.
 type write struct {
 	value ssa.Value
 	at    ssa.Instruction
 	field int // of the object, or -1 for any part of it
 }
 
-// wholeObject is the field of writes that are not to one field.
+// wholeObject is the field of writes to all of an object.
 const wholeObject = -1
 
 // family is a declared function with the function literals in it.

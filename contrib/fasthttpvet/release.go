@@ -50,7 +50,7 @@ func same(v ssa.Value) ssa.Value {
 	return v
 }
 
-// onlyStore returns the only value that is stored in a variable, or nil.
+// onlyStore returns the only value stored in a variable, or nil.
 func onlyStore(address ssa.Value) ssa.Value {
 	for range 20 {
 		free, ok := address.(*ssa.FreeVar)
@@ -247,7 +247,7 @@ func (f *flow) ends(instr ssa.Instruction, v ssa.Value) bool {
 	return false
 }
 
-// isLocal reports whether an address is that of a local variable, or within one.
+// isLocal reports whether an address is of a local variable, or within one.
 func isLocal(address ssa.Value) bool {
 	for {
 		switch a := address.(type) {

@@ -303,7 +303,7 @@ func reaches(wr write, alloc *ssa.Alloc, field int, at ssa.Instruction) bool {
 	return reached
 }
 
-// isCell reports whether an address is that of a variable or of one of its fields.
+// isCell reports whether an address is of a variable or of one of its fields.
 func isCell(address ssa.Value, alloc *ssa.Alloc) bool {
 	if f, ok := address.(*ssa.FieldAddr); ok {
 		address = f.X
