@@ -98,7 +98,7 @@ func (u *h2Traced) expect(t *testing.T, want string, err error) {
 	}
 }
 
-// The hook WroteRequest is called before those of the response, even if the response arrives
+// The hook WroteRequest is called before the hooks of the response, even if the response arrives
 // while the last write of the request has not returned.
 func TestHTTP2ClientTracesTheRequestBeforeItsResponse(t *testing.T) {
 	text := strings.Repeat("x", 6000) // more than is copied at once

@@ -94,6 +94,13 @@ func newRequestCtx(s *Server) *RequestCtx {
 	return ctx
 }
 
+// hasClosers reports whether reset may call methods of the application, which close its values and
+// streams.
+func (ctx *RequestCtx) hasClosers() bool {
+	req := &ctx.Request
+	return len(req.values) > 0 || req.source != nil || req.body.stream != nil || ctx.Response.body.stream != nil
+}
+
 // reset makes the context ready for the next request of its connection.
 func (ctx *RequestCtx) reset() {
 	if ctx.onShutdown != nil {

@@ -81,10 +81,15 @@ func (ctx *RequestCtx) ownWatch() *watch.Watch {
 // only if the server watches all clients: otherwise late calls of Done do not read the
 // exchange.
 func (ctx *RequestCtx) setExchange(x *exchange) {
-	if ctx.s == nil || !ctx.s.CancelOnDisconnect {
-		ctx.exchange = x
+	if ctx.s != nil && ctx.s.CancelOnDisconnect {
+		ctx.lockExchange(x)
 		return
 	}
+	ctx.exchange = x
+}
+
+// lockExchange is setExchange with the lock.
+func (ctx *RequestCtx) lockExchange(x *exchange) {
 	ctx.timeoutMu.Lock()
 	ctx.exchange = x
 	ctx.timeoutMu.Unlock()

@@ -98,6 +98,14 @@ func expectationOf(head *http1.Head) expectation {
 // admit decides how the exchange continues after the head of the request. framing delimits
 // the content. If isTunnel is set, the content belongs to a tunnel and has no limit.
 func (x *exchange) admit(framing http1.Framing, expects expectation, isTunnel bool) plan {
+	if framing.Kind == http1.NoBody && expects == expectsNothing && x.s.HeaderReceived == nil && !x.s.GetOnly {
+		return planServe
+	}
+	return x.examine(framing, expects, isTunnel)
+}
+
+// examine is admit for a request that is not plain.
+func (x *exchange) examine(framing http1.Framing, expects expectation, isTunnel bool) plan {
 	s, h := x.s, &x.ctx.Request.Header
 	if s.Trace != nil {
 		x.traceHead()
@@ -309,6 +317,12 @@ func (ctx *RequestCtx) setTimeoutResponse(response timedOutResponse) {
 // recordHead is called before the response is sent with e. If the application may read the
 // response afterwards, recordHead records the fields that e adds.
 func (x *exchange) recordHead(e http1.Encoding) {
+	if x.s.ResponseSent != nil || len(x.ctx.Request.values) > 0 || x.ctx.Response.Header.is(hasBadName) {
+		x.recordFields(e)
+	}
+}
+
+func (x *exchange) recordFields(e http1.Encoding) {
 	resp := &x.ctx.Response
 	if x.s.set.reports || len(x.ctx.Request.values) > 0 {
 		// user values may be closers, which may read the response

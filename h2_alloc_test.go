@@ -7,7 +7,9 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/engine"
@@ -15,6 +17,7 @@ import (
 	"github.com/valyala/fasthttp/internal/hpack"
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/servertest"
+	"github.com/valyala/fasthttp/internal/workers"
 )
 
 // h2Peer is an HTTP/2 client that allocates nothing for a request.
@@ -272,6 +275,41 @@ func TestHTTP2GoesOnIfOthersHaveWrittenWhatItStoppedFor(t *testing.T) {
 	if next, feeds := h.decide(); next != engine.Read || feeds || wrote != 2*pings {
 		t.Errorf("at the end: %v, %v, with %d answers", next, feeds, wrote/2)
 	}
+}
+
+// linkOfAReader is a link whose engine has a goroutine that waits for input.
+type linkOfAReader struct{ linkOfNothing }
+
+func (linkOfAReader) HasReadGoroutine() bool { return true }
+
+// While a worker is about to serve the requests of a connection, others that arrive ask for no
+// other worker: it would find nothing to do.
+func TestHTTP2AsksForOneLeader(t *testing.T) {
+	s := withHTTP2(&Server{Handler: echo})
+	s.prepare()
+	h := newH2Conn(s, &engine.Conn{Set: &s.conns}, linkOfAReader{})
+	defer h.release()
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int32
+		s.h2.workers = workers.New(time.Minute, func(task h2Task) {
+			if task.kind == h2Lead && task.h == h {
+				asked.Add(1)
+			}
+		})
+		defer s.h2.workers.Stop()
+		for round := range int32(3) {
+			for range 3 {
+				h.dispatch(&h2Exchange{})
+				h.decide()
+			}
+			synctest.Wait()
+			if n := asked.Load(); n != round+1 {
+				t.Fatalf("in round %d: %d workers", round, n)
+			}
+			h.queue, h.waiting = h2Queue{}, 0
+			h.Work()
+		}
+	})
 }
 
 // A late handler may write after its engine has left the connection, and the write may fail.

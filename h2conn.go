@@ -38,6 +38,7 @@ type h2Conn struct {
 	outSize         int
 	output          h2Output
 	input           h2Input
+	leadQueued      bool  // a worker will call Work, because decide has asked for it
 	reporting       bool  // a goroutine reports states, see reportStates
 	leaderTimerRuns bool  // the timer runs
 	fault           error // why the connection ended early, or nil
@@ -339,8 +340,9 @@ func (h *h2Conn) decide() (next engine.Action, feeds bool) {
 	defer h.mu.Unlock()
 	if h.leader != 0 {
 		h.startLeaderTimer(h.waiting)
-	} else if h.link.HasReadGoroutine() && h.hasWork() {
+	} else if !h.leadQueued && h.link.HasReadGoroutine() && h.hasWork() {
 		// the engine's goroutine waits for input, so it cannot serve
+		h.leadQueued = true
 		h.s.h2.workers.Do(h2Task{h2Lead, h, nil})
 	}
 	switch {

@@ -13,9 +13,13 @@ func (h *h2Conn) changedState() {
 // wait, or use the connection. If another goroutine is calling it, that one reports all states,
 // so that their order remains.
 func (h *h2Conn) reportStates() {
-	if h.s.ConnState == nil {
-		return
+	if h.s.ConnState != nil {
+		h.callConnState()
 	}
+}
+
+// callConnState is reportStates for a server with the hook.
+func (h *h2Conn) callConnState() {
 	reports, state := false, engine.StateActive
 	defer func() {
 		if reports {

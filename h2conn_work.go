@@ -123,6 +123,7 @@ func (h *h2Conn) Work() {
 		return
 	}
 	h.mu.Lock()
+	h.leadQueued = false
 	if !h.hasWork() {
 		h.mu.Unlock()
 		return
@@ -139,6 +140,7 @@ func (h *h2Conn) Work() {
 // spread makes goroutines of the pool serve the waiting requests, one each.
 func (h *h2Conn) spread() {
 	h.mu.Lock()
+	h.leadQueued = false
 	n := max(min(h.waiting, h.s.h2.limits.Streams-h.running), 0)
 	h.running += n
 	h.mu.Unlock()

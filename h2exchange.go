@@ -137,6 +137,11 @@ func (x *h2Exchange) proceed(ev *http2.Event, m *http2.Message) (serve bool) {
 		// no other goroutine uses it
 		x.s.h2.workers.Do(h2Task{h2Release, nil, x})
 		return false
+	case http2.Headers:
+		if x.expect == expectsNothing && x.s.HeaderReceived == nil {
+			// no hook is called
+			return x.headReceived(ev.End) || x.doneFeeding(false)
+		}
 	}
 	return x.proceedAfterSection(ev, m)
 }

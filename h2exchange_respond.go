@@ -21,33 +21,39 @@ func (x *h2Exchange) run() (over bool) {
 		x.abandon()
 		return false
 	}
-	over, late := x.attempt(x.serve)
-	if late {
-		over, _ = x.attempt(x.respond)
-	}
+	ended := false
+	defer func() {
+		if !ended {
+			// the stack is still that of the panic
+			over = x.failed(recover())
+		}
+	}()
+	over = x.serve()
+	ended = true
 	return over
 }
 
-// attempt calls serve or respond, which may call the application. late reports whether the
-// handler has panicked after a call of a TimeoutError method, whose response must be sent.
-func (x *h2Exchange) attempt(f func() bool) (over, late bool) {
+// failed continues after a panic with the value p, or, if p is nil, after the end of the goroutine.
+// If the handler has called a TimeoutError method before its panic, that response must be sent.
+func (x *h2Exchange) failed(p any) (over bool) {
+	if p == nil || x.s.logPanic(x.c, p) || !x.handling || x.reclaimCtx(false) != endedTimedOut {
+		x.abandon()
+		return false
+	}
+	x.replaceCtx()
 	ended := false
 	defer func() {
 		if ended {
 			return
 		}
-		// the stack is still that of the panic
-		p := recover()
-		if p != nil && !x.s.logPanic(x.c, p) && x.handling && x.reclaimCtx(false) == endedTimedOut {
-			x.replaceCtx()
-			late = true
-			return
+		if p := recover(); p != nil {
+			x.s.logPanic(x.c, p)
 		}
 		x.abandon()
 	}()
-	over = f()
+	over = x.respond()
 	ended = true
-	return over, false
+	return over
 }
 
 // serve calls the handler, and sends the response.
@@ -308,9 +314,21 @@ func (x *h2Exchange) release() {
 // close is the part of release that may call the application.
 func (x *h2Exchange) close() {
 	ctx := x.ctx
-	if ctx == nil {
-		return
+	switch {
+	case ctx == nil:
+	case x.s.ResponseSent == nil && x.bodyMemory == nil && ctx.watch.Load() == nil && !ctx.hasClosers() && !ctx.lendsBody():
+		// nothing of the application is called, as is usual
+		if !x.s.cleanCtx(ctx) {
+			x.ctx = nil
+			ctx.discard()
+		}
+	default:
+		x.closeCtx(ctx)
 	}
+}
+
+// closeCtx is close for an exchange with a context, which may call the application.
+func (x *h2Exchange) closeCtx(ctx *RequestCtx) {
 	returned := false
 	defer func() {
 		x.endBodyMemory()
@@ -419,6 +437,7 @@ var _ flushWriter = (*h2Exchange)(nil)
 func (x *h2Exchange) writeHead(e http1.Encoding) error {
 	x.h.mu.Lock()
 	defer x.h.mu.Unlock()
+	x.out.Init(x.h, x.stream)
 	if !x.sendHead(e, http2.SendHead) {
 		return x.writeErr()
 	}

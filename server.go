@@ -489,7 +489,9 @@ func (s *Server) cleanCtx(ctx *RequestCtx) bool {
 	ctx.Request.Header.shrink()
 	ctx.Response.Header.shrink()
 	ctx.c = nil
-	ctx.setExchange(nil)
+	if ctx.exchange != nil {
+		ctx.setExchange(nil)
+	}
 	return true
 }
 

@@ -72,7 +72,6 @@ func (s *h2Server) exchange(h *h2Conn, stream *http2.Stream) *h2Exchange {
 	h.free, x.next = x.next, nil
 	x.h, x.stream = h, stream
 	x.s, x.c, x.t = h.s, h.c, x
-	x.out.Init(h, stream)
 	if x.ctx == nil {
 		x.ctx = h.s.acquireCtx(h.c)
 	} else {
@@ -90,7 +89,9 @@ const h2MaxFreeExchanges = 32
 
 // release takes an exchange back. h.mu is held.
 func (s *h2Server) release(h *h2Conn, x *h2Exchange) {
-	*x = h2Exchange{exchange: exchange{ctx: x.ctx}, next: h.free}
+	ctx := x.ctx
+	*x = h2Exchange{}
+	x.ctx, x.next = ctx, h.free
 	h.free = x
 	if h.freeCount++; h.freeCount >= h2MaxFreeExchanges || h.first == nil {
 		s.releaseFree(h)

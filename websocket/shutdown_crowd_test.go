@@ -50,12 +50,12 @@ func TestShutdownCutsNoMessage(t *testing.T) {
 		sockets = *socketsFlag
 	}
 	forEachServerEngine(t, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
-		// on a busy machine everything may take long
+		// on a busy machine everything may take long, TLS handshakes, too
 		u := &websocket.Upgrader{CloseTimeout: crowdLife}
 		h := &websocket.Handler{MaxQueue: -1, WriteTimeout: -1, OnMessage: func(s *websocket.Socket, m websocket.Message) {
 			_ = s.Send(m.Type, crowdAnswer(m.Data))
 		}}
-		s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		s := start(&fasthttp.Server{ReadTimeout: crowdLife, Handler: func(ctx *fasthttp.RequestCtx) {
 			if string(ctx.Path()) == "/serve" {
 				_ = u.Serve(ctx, h, nil)
 				return

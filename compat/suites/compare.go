@@ -35,14 +35,14 @@ type row struct {
 
 func (c *comparer) compare(ctx context.Context, s suite) (row, error) {
 	r := row{suite: s, said: map[string]string{}}
-	source, err := download(ctx, s.String())
+	source, err := download(ctx, s.fetched())
 	if err != nil {
 		return c.skip(ctx, r, "cannot be fetched: "+firstLine(err.Error()))
 	}
 	var places [2]string
 	var outcomes [2]*outcome
 	for i, side := range c.sides {
-		places[i] = filepath.Join(c.dir, side.folder, filepath.FromSlash(s.String()))
+		places[i] = filepath.Join(c.dir, side.folder, filepath.FromSlash(strings.ReplaceAll(s.String(), separator, "+")))
 		if c.keep == "" {
 			defer os.RemoveAll(places[i])
 		}

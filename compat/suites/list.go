@@ -19,6 +19,9 @@ var (
 // A suite has the tests of one version of a module.
 type suite struct {
 	module, version string
+	// with is a folder of this tree with a module that replaces the one of its name on this
+	// side only, or "".
+	with string
 	// quick is set if CI runs it.
 	quick bool
 	// args are flags of go test, followed by the packages to test.
@@ -28,9 +31,24 @@ type suite struct {
 	note  string
 }
 
-func (s suite) String() string { return s.module + "@" + s.version }
+// fetched returns the module with its version.
+func (s suite) fetched() string { return s.module + "@" + s.version }
 
-// readSuites reads a table of tab-separated columns: the module with its version, "ci" or
+func (s suite) String() string { return s.module + "@" + s.release() }
+
+// release returns the version, and the folder of the replaced module.
+func (s suite) release() string {
+	if s.with == "" {
+		return s.version
+	}
+	return s.version + separator + s.with
+}
+
+// separator separates a version and a folder.
+const separator = " with "
+
+// readSuites reads a table of tab-separated columns: the module with its version, which a folder
+// of this tree may follow, as in "m@v1.0.0 with contrib/x", "ci" or
 // "all" for when it is run, the arguments of go test, and a note for the table of results.
 // Lines that start with '#' are ignored.
 func readSuites(table string) ([]suite, error) {
@@ -68,11 +86,12 @@ func readSuites(table string) ([]suite, error) {
 }
 
 func parseSuite(name string) (suite, error) {
-	module, version, ok := strings.Cut(name, "@")
-	if !ok || module == "" || version == "" {
+	fetched, with, replaces := strings.Cut(name, separator)
+	module, version, ok := strings.Cut(fetched, "@")
+	if !ok || module == "" || version == "" || replaces && with == "" {
 		return suite{}, fmt.Errorf("%q is no MODULE@VERSION", name)
 	}
-	return suite{module: module, version: version, args: []string{"./..."}}, nil
+	return suite{module: module, version: version, with: with, args: []string{"./..."}}, nil
 }
 
 // choose returns the suites named by the arguments of the command: without arguments the

@@ -48,6 +48,8 @@ func TestReadSuites(t *testing.T) {
 	for _, c := range []struct{ name, table, want, err string }{
 		{"a line", "m/x@v1.0.0\tci\t./a ./b\tthe rest needs redis\n", "m/x@v1.0.0 true [./a ./b] the rest needs redis", ""},
 		{"flags and a module that it needs", "m@v1\tall\t-skip=TestA +n@v2 ./...\t\n", "m@v1 false [-skip=TestA ./...] +n@v2", ""},
+		{"a module in the place of another", "m@v1 with contrib/x\tci\t./...\t\n", "m@v1 with contrib/x true [./...] ", ""},
+		{"no folder", "m@v1 with \tci\t./...\t\n", "", `line 1: "m@v1 with " is no MODULE@VERSION`},
 		{"comments and empty lines", "# words\n\nm@v1\tall\t./...\t\n", "m@v1 false [./...] ", ""},
 		{"too few columns", "m@v1\tall\t./...\n", "", "line 1: 3 columns, want module, when, arguments and note"},
 		{"no version", "#\nm\tall\t./...\t\n", "", `line 2: "m" is no MODULE@VERSION`},

@@ -85,9 +85,9 @@ func withResults(text string, rows []row, list []suite, listed []*difference) (s
 
 func (r row) markdown() string {
 	if r.skipped != "" {
-		return fmt.Sprintf("| %s | %s | | | | | skipped: %s |\n", r.module, r.version, cell(r.skipped))
+		return fmt.Sprintf("| %s | %s | | | | | skipped: %s |\n", r.module, r.release(), cell(r.skipped))
 	}
-	return fmt.Sprintf("| %s | %s | %d | %d | %d | %d | %s |\n", r.module, r.version,
+	return fmt.Sprintf("| %s | %s | %d | %d | %d | %d | %s |\n", r.module, r.release(),
 		r.passed[0], r.passed[1], r.neither, len(r.lost), cell(strings.Join(r.remarks(), "; ")))
 }
 

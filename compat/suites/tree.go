@@ -17,14 +17,15 @@ import (
 type side struct {
 	name, folder string
 	edits        []string
+	root         string // the folder of this tree, or "" for v1.77.0
 }
 
 func bothSides(root string) [2]side {
 	require := "-require=github.com/valyala/fasthttp@v1.77.0"
 	return [2]side{
 		// The brotli package of v1.77.0 is no longer available.
-		{"v1.77.0", "upstream", []string{require, "-replace=github.com/molecule-man/go-brrr=" + filepath.Join(root, "bench", "brrrshim")}},
-		{"this tree", "here", []string{require, "-replace=github.com/valyala/fasthttp=" + root}},
+		{"v1.77.0", "upstream", []string{require, "-replace=github.com/molecule-man/go-brrr=" + filepath.Join(root, "bench", "brrrshim")}, ""},
+		{"this tree", "here", []string{require, "-replace=github.com/valyala/fasthttp=" + root}, root},
 	}
 }
 
@@ -63,6 +64,13 @@ func (s side) prepare(ctx context.Context, tests suite, source, place string) er
 		return err
 	}
 	edits := slices.Concat([]string{"mod", "edit"}, drops, s.edits)
+	replacement, err := s.replacement(tests)
+	if err != nil {
+		return err
+	}
+	if replacement != "" {
+		edits = append(edits, replacement)
+	}
 	for _, module := range tests.needs {
 		edits = append(edits, "-require="+module)
 	}
@@ -70,6 +78,31 @@ func (s side) prepare(ctx context.Context, tests suite, source, place string) er
 		return err
 	}
 	return goTool(ctx, place, "mod", "tidy", "-e")
+}
+
+// replacement returns the edit that replaces a module by the one of this tree that a suite names,
+// or "".
+func (s side) replacement(tests suite) (string, error) {
+	if tests.with == "" || s.root == "" {
+		return "", nil
+	}
+	folder := filepath.Join(s.root, filepath.FromSlash(tests.with))
+	name, err := moduleIn(folder)
+	return "-replace=" + name + "=" + folder, err
+}
+
+// moduleIn returns the path of the module in a folder.
+func moduleIn(folder string) (string, error) {
+	b, err := os.ReadFile(filepath.Join(folder, "go.mod"))
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(b)) {
+		if name, ok := strings.CutPrefix(line, "module "); ok {
+			return strings.TrimSpace(name), nil
+		}
+	}
+	return "", fmt.Errorf("%s: its go.mod names no module", folder)
 }
 
 // localReplaces returns the edits that drop the replacements with local folders from a go.mod,

@@ -50,3 +50,31 @@ func TestCopiesCanBeWritten(t *testing.T) {
 		t.Errorf("the copy is not writable: %v, %v", info.Mode(), err)
 	}
 }
+
+func TestModulesOfTheTreeReplaceOthersOnThisSideOnly(t *testing.T) {
+	root := t.TempDir()
+	folder := filepath.Join(root, "contrib", "x")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := moduleIn(folder); err == nil {
+		t.Error("a folder without a go.mod has a module")
+	}
+	mod := filepath.Join(folder, "go.mod")
+	if err := os.WriteFile(mod, []byte("// no module\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := moduleIn(folder); err == nil {
+		t.Error("an empty go.mod names a module")
+	}
+	if err := os.WriteFile(mod, []byte("module example.com/x\n\ngo 1.26.0\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := suite{module: "m", version: "v1", with: "contrib/x"}
+	for i, want := range []string{"", "-replace=example.com/x=" + folder} {
+		got, err := bothSides(root)[i].replacement(s)
+		if got != want || err != nil {
+			t.Errorf("side %d: %q, %v, want %q", i, got, err, want)
+		}
+	}
+}

@@ -66,6 +66,7 @@ type Conn struct {
 	heads      int    // the sizes of their header sections
 	kept       int    // their content that the caller keeps
 	favored    uint32 // the stream that gets window although kept is above its limit, or 0
+	took       int32  // how many bytes the last step has consumed
 
 	role         Role
 	greeting     Greeting
@@ -352,14 +353,14 @@ func (c *Conn) lose(s *Stream, e *Error) {
 }
 
 // waste counts a stream without a good end, and glitch a frame without benefit.
-func (c *Conn) waste() error {
+func (c *Conn) waste() *Error {
 	if !c.wasted.take(c.l.Wasted, c.l.WastedRate, c.now) {
 		return ErrWasted
 	}
 	return nil
 }
 
-func (c *Conn) glitch() error {
+func (c *Conn) glitch() *Error {
 	if !c.glitches.take(c.l.Glitches, c.l.GlitchRate, c.now) {
 		return ErrGlitches
 	}

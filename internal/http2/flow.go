@@ -128,7 +128,7 @@ func (c *Conn) favorOther() {
 	}
 }
 
-func (c *Conn) receiveWindow(f *frame, p []byte) (Event, error) {
+func (c *Conn) receiveWindow(f *frame, p []byte) (Event, *Error) {
 	if len(p) != 4 {
 		return Event{}, ErrFrameSize
 	}
@@ -161,7 +161,7 @@ func (c *Conn) receiveWindow(f *frame, p []byte) (Event, error) {
 }
 
 // growWindow grows the window that the peer has for all streams.
-func (c *Conn) growWindow(n uint32) error {
+func (c *Conn) growWindow(n uint32) *Error {
 	switch {
 	case n == 0:
 		return ErrIncrement

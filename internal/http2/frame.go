@@ -76,7 +76,7 @@ func appendFrame32(dst []byte, kind frameType, id, n uint32) []byte {
 }
 
 // unpad returns the payload of a frame without its padding (RFC 9113 section 6.1).
-func (f *frame) unpad(p []byte) ([]byte, error) {
+func (f *frame) unpad(p []byte) ([]byte, *Error) {
 	if !f.has(flagPadded) {
 		return p, nil
 	}

@@ -17,7 +17,7 @@ type pendingHead struct {
 	selfish bool   // the stream depends on itself
 }
 
-func (c *Conn) receiveHeaders(f *frame, p []byte, m *Message) (Event, error) {
+func (c *Conn) receiveHeaders(f *frame, p []byte, m *Message) (Event, *Error) {
 	if f.id == 0 {
 		return Event{}, ErrStreamID
 	}
@@ -42,7 +42,7 @@ func (c *Conn) receiveHeaders(f *frame, p []byte, m *Message) (Event, error) {
 	return Event{}, nil
 }
 
-func (c *Conn) receiveContinuation(f *frame, p []byte, m *Message) (Event, error) {
+func (c *Conn) receiveContinuation(f *frame, p []byte, m *Message) (Event, *Error) {
 	c.pending.frames++
 	if int(c.pending.frames) > c.l.Continuations || len(p) == 0 {
 		return Event{}, ErrContinuations
@@ -64,7 +64,7 @@ func (c *Conn) receiveContinuation(f *frame, p []byte, m *Message) (Event, error
 
 // receiveSection decodes a header block, whatever happens to its stream: the table of HPACK
 // belongs to the whole connection.
-func (c *Conn) receiveSection(h pendingHead, block []byte, m *Message) (Event, error) {
+func (c *Conn) receiveSection(h pendingHead, block []byte, m *Message) (Event, *Error) {
 	m.reset(c.l)
 	err := c.dec.Decode(&m.Fields, block, c.hpackLimits())
 	tooLarge := err == hpack.ErrTooLarge
@@ -93,7 +93,7 @@ func (c *Conn) receiveSection(h pendingHead, block []byte, m *Message) (Event, e
 }
 
 // receiveRequest begins a stream of a client.
-func (c *Conn) receiveRequest(h pendingHead, tooLarge bool, m *Message) (Event, error) {
+func (c *Conn) receiveRequest(h pendingHead, tooLarge bool, m *Message) (Event, *Error) {
 	c.ended.skip(c.highest, h.id)
 	c.highest = h.id
 	if c.life >= LifeDraining {
@@ -158,7 +158,7 @@ func (c *Conn) receiveRequest(h pendingHead, tooLarge bool, m *Message) (Event, 
 
 // reject resets a stream that the peer wanted to begin. wasted is set if the peer could
 // have known better.
-func (c *Conn) reject(id uint32, e *Error, wasted bool) (Event, error) {
+func (c *Conn) reject(id uint32, e *Error, wasted bool) (Event, *Error) {
 	c.rejectID(id, e.Code)
 	c.expectStrays(c.streamWindow())
 	ev := Event{Kind: Rejected, Code: e.Code, Err: e}
@@ -169,7 +169,7 @@ func (c *Conn) reject(id uint32, e *Error, wasted bool) (Event, error) {
 }
 
 // receiveNext handles a header section on an open stream: a response or trailers.
-func (c *Conn) receiveNext(s *Stream, h pendingHead, tooLarge bool, m *Message) (Event, error) {
+func (c *Conn) receiveNext(s *Stream, h pendingHead, tooLarge bool, m *Message) (Event, *Error) {
 	switch {
 	case s.Receiving() == Ended:
 		return c.refuse(s, errHalfClosed)
@@ -201,7 +201,7 @@ func (c *Conn) receiveNext(s *Stream, h pendingHead, tooLarge bool, m *Message) 
 	return Event{Kind: Trailers, Stream: s, End: true}, nil
 }
 
-func (c *Conn) receiveResponse(s *Stream, h pendingHead, tooLarge bool, m *Message) (Event, error) {
+func (c *Conn) receiveResponse(s *Stream, h pendingHead, tooLarge bool, m *Message) (Event, *Error) {
 	if tooLarge {
 		return c.refuse(s, ErrLargeSection)
 	}

@@ -52,7 +52,7 @@ func (c *Conn) setPriority(s *Stream, p priority) {
 
 // receivePriorityUpdate changes the priority of a request (RFC 9218 section 7.1). A request
 // that has not arrived yet has a field of its own.
-func (c *Conn) receivePriorityUpdate(f *frame, p []byte) (Event, error) {
+func (c *Conn) receivePriorityUpdate(f *frame, p []byte) (Event, *Error) {
 	switch {
 	case c.role == Client:
 		return Event{}, ErrPriorityUpdate

@@ -2,7 +2,6 @@ package http2
 
 import (
 	"encoding/binary"
-	"errors"
 )
 
 // Feed processes received bytes, from the beginning of b, up to the first event. It returns
@@ -29,58 +28,51 @@ func (c *Conn) Feed(b []byte, now uint32, m *Message) (n int, ev Event, err erro
 		if c.Paused() {
 			return n, Event{}, nil
 		}
-		var took int
-		took, ev, err = c.step(b[n:], m)
-		n += took
-		if err != nil {
-			c.failed(err)
+		ev, fault := c.step(b[n:], m)
+		n += int(c.took)
+		if fault != nil {
+			c.fail(fault)
 			continue
 		}
-		if ev.Kind != None || took == 0 && c.lost.first == nil {
+		if ev.Kind != None || c.took == 0 && c.lost.first == nil {
 			return n, ev, nil
 		}
 	}
 }
 
-// failed ends the connection for the error of a frame.
-func (c *Conn) failed(err error) {
-	e, ok := errors.AsType[*Error](err)
-	if !ok {
-		e = ErrCompression
-	}
-	c.fail(e)
-}
-
-// step takes one frame from b, or the preface.
-func (c *Conn) step(b []byte, m *Message) (n int, ev Event, err error) {
+// step takes one frame from b, or the preface, and sets took. An Event and an *Error are just as
+// many words as the compiler returns in registers, here and in the methods that step calls.
+func (c *Conn) step(b []byte, m *Message) (Event, *Error) {
+	c.took = 0
 	if c.greeting == GreetPreface {
 		n := min(len(b), len(Preface))
 		if string(b[:n]) != Preface[:n] {
-			return 0, Event{}, ErrPreface
+			return Event{}, ErrPreface
 		}
 		if n < len(Preface) {
-			return 0, Event{}, nil
+			return Event{}, nil
 		}
 		c.setGreeting(GreetSettings)
-		return n, Event{}, nil
+		c.took = int32(n)
+		return Event{}, nil
 	}
 	if len(b) < frameHeadSize {
-		return 0, Event{}, nil
+		return Event{}, nil
 	}
 	f := parseFrame(b)
 	if err := c.expects(&f); err != nil {
-		return 0, Event{}, err
+		return Event{}, err
 	}
 	end := frameHeadSize + f.size
 	if len(b) < end {
-		return 0, Event{}, nil
+		return Event{}, nil
 	}
-	ev, err = c.receive(&f, b[frameHeadSize:end:end], m)
-	return end, ev, err
+	c.took = int32(end)
+	return c.receive(&f, b[frameHeadSize:end:end], m)
 }
 
 // expects returns an error if the head of a frame shows that the frame is not allowed now.
-func (c *Conn) expects(f *frame) error {
+func (c *Conn) expects(f *frame) *Error {
 	switch {
 	case c.role == Client && c.greeting == GreetSettings && f.isHTTP1():
 		return ErrHTTP1
@@ -94,7 +86,7 @@ func (c *Conn) expects(f *frame) error {
 	return nil
 }
 
-func (c *Conn) receive(f *frame, p []byte, m *Message) (Event, error) {
+func (c *Conn) receive(f *frame, p []byte, m *Message) (Event, *Error) {
 	switch f.kind {
 	case frameData:
 		return c.receiveData(f, p)
@@ -127,7 +119,7 @@ func (c *Conn) receive(f *frame, p []byte, m *Message) (Event, error) {
 // client's peer must not.
 func (c *Conn) isIdle(id uint32) bool { return id&1 == 0 || int32(id) > int32(c.highest) }
 
-func (c *Conn) receiveData(f *frame, p []byte) (Event, error) {
+func (c *Conn) receiveData(f *frame, p []byte) (Event, *Error) {
 	if f.id == 0 {
 		return Event{}, ErrStreamID
 	}
@@ -200,7 +192,7 @@ func (s *Stream) acceptData(f *frame, n int) *Error {
 
 // afterEnd handles a DATA or HEADERS frame for a stream that has ended (RFC 9113 section
 // 5.1, "closed"). size is how much of the windows it takes.
-func (c *Conn) afterEnd(id uint32, size int) error {
+func (c *Conn) afterEnd(id uint32, size int) *Error {
 	if c.ended.skipped(id) {
 		// nothing of it can be on its way
 		return ErrClosedStream
@@ -227,7 +219,7 @@ func (c *Conn) rejectID(id uint32, code Code) {
 }
 
 // refuse resets a stream for a fault of the peer's.
-func (c *Conn) refuse(s *Stream, e *Error) (Event, error) {
+func (c *Conn) refuse(s *Stream, e *Error) (Event, *Error) {
 	c.resetStream(s, e.Code)
 	if !s.held {
 		c.discard(s)
@@ -237,7 +229,7 @@ func (c *Conn) refuse(s *Stream, e *Error) (Event, error) {
 }
 
 // receivePriority reads the obsolete PRIORITY frame of RFC 7540.
-func (c *Conn) receivePriority(f *frame, p []byte) (Event, error) {
+func (c *Conn) receivePriority(f *frame, p []byte) (Event, *Error) {
 	switch {
 	case f.id == 0:
 		return Event{}, ErrStreamID
@@ -251,14 +243,14 @@ func (c *Conn) receivePriority(f *frame, p []byte) (Event, error) {
 
 // faultOf ends the stream with an id or, if it is not open, the connection: an RST_STREAM
 // for a stream that has not begun would be a fault itself.
-func (c *Conn) faultOf(id uint32, e, otherwise *Error) (Event, error) {
+func (c *Conn) faultOf(id uint32, e, otherwise *Error) (Event, *Error) {
 	if s := c.table.find(id); s != nil {
 		return c.refuse(s, e)
 	}
 	return Event{}, otherwise
 }
 
-func (c *Conn) receiveReset(f *frame, p []byte) (Event, error) {
+func (c *Conn) receiveReset(f *frame, p []byte) (Event, *Error) {
 	switch {
 	case f.id == 0:
 		return Event{}, ErrStreamID
@@ -288,7 +280,7 @@ func (c *Conn) receiveReset(f *frame, p []byte) (Event, error) {
 
 // late counts a frame that the peer may have sent before it knew that the stream has ended:
 // each DATA frame excuses some, and so does each stream that was reset.
-func (c *Conn) late() error {
+func (c *Conn) late() *Error {
 	if c.answers > 0 {
 		c.answers--
 		return nil
@@ -296,7 +288,7 @@ func (c *Conn) late() error {
 	return c.glitch()
 }
 
-func (c *Conn) receivePing(f *frame, p []byte) (Event, error) {
+func (c *Conn) receivePing(f *frame, p []byte) (Event, *Error) {
 	switch {
 	case f.id != 0:
 		return Event{}, ErrStreamID
@@ -321,7 +313,7 @@ func (c *Conn) receivePing(f *frame, p []byte) (Event, error) {
 	return Event{Kind: Pong, Payload: p}, nil
 }
 
-func (c *Conn) receiveGoAway(f *frame, p []byte) (Event, error) {
+func (c *Conn) receiveGoAway(f *frame, p []byte) (Event, *Error) {
 	switch {
 	case f.id != 0:
 		return Event{}, ErrStreamID

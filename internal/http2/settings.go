@@ -44,7 +44,7 @@ func (c *Conn) sendSettings() {
 	o.B[at+2] = byte(len(o.B) - at - frameHeadSize)
 }
 
-func (c *Conn) receiveSettings(f *frame, p []byte) (Event, error) {
+func (c *Conn) receiveSettings(f *frame, p []byte) (Event, *Error) {
 	switch {
 	case f.id != 0:
 		return Event{}, ErrStreamID
@@ -70,7 +70,7 @@ func (c *Conn) receiveSettings(f *frame, p []byte) (Event, error) {
 }
 
 // acknowledged handles the acknowledgement of the settings. There is only one.
-func (c *Conn) acknowledged() error {
+func (c *Conn) acknowledged() *Error {
 	if c.greeting != GreetAck {
 		return c.glitch()
 	}
@@ -86,7 +86,7 @@ func (c *Conn) acknowledged() error {
 }
 
 // apply applies a setting of the peer. Unknown settings have no effect.
-func (c *Conn) apply(id uint16, value uint32) error {
+func (c *Conn) apply(id uint16, value uint32) *Error {
 	switch id {
 	case settingTable:
 		c.enc.SetMaxTable(value)
@@ -119,7 +119,7 @@ func (c *Conn) apply(id uint16, value uint32) error {
 
 // setWindow changes the windows of all streams, which may become negative (RFC 9113 section
 // 6.9.2).
-func (c *Conn) setWindow(value uint32) error {
+func (c *Conn) setWindow(value uint32) *Error {
 	if value > maxID {
 		return ErrWindow
 	}
