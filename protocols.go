@@ -67,7 +67,7 @@ func (p Protocols) String() string {
 }
 
 // HTTP2Config configures HTTP/2, of a server or of a client. The fields have the names of
-// net/http. In each field, 0 or less means the default. Other settings apply to HTTP/2 as
+// net/http, except for ExtendedConnect. In each field, 0 or less means the default. Other settings apply to HTTP/2 as
 // well, such as ReadBufferSize, MaxRequestBodySize, ReadTimeout, WriteTimeout and IdleTimeout of a
 // server;
 // docs/security.md lists all limits, and how peers that exceed them are handled.

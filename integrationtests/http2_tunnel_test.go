@@ -363,7 +363,7 @@ func TestHTTP2TunnelsSwitchProtocols(t *testing.T) {
 		if err := servertest.Receive(t, "Ended", c.ended); err != nil {
 			t.Errorf("ended with %v", err)
 		}
-		// the server resets it, and other streams of the connection go on
+		// the server resets it, and other streams of the connection continue
 		other := s.openTunnel(t, hc, "lines")
 		otherConn := servertest.Receive(t, "a connection", made)
 		nc = s.openTunnel(t, hc, "lines")

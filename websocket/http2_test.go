@@ -272,7 +272,7 @@ func TestHTTP2Shutdown(t *testing.T) {
 }
 
 // Deadlines and contexts of both sides end calls that wait, and the connection is usable after
-// those of reads.
+// a read.
 func TestHTTP2Deadlines(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start func(s *fasthttp.Server) *http2Server) {
 		results := make(chan error, 10)
@@ -438,7 +438,7 @@ func TestHTTP2DialsFallBack(t *testing.T) {
 	servertest.Must(t, c.CloseNow())
 }
 
-// A refused dial has the response, and the connection goes on.
+// A refused dial has the response, and the connection continues.
 func TestHTTP2DialsAreRefused(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start func(s *fasthttp.Server) *http2Server) {
 		u := &websocket.Upgrader{}

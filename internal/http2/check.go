@@ -169,7 +169,7 @@ func (m *Message) checkTarget(seen int) (permitted bool, e *Error) {
 	}
 	method := l.Bytes(h.Method)
 	if seen&hasProtocol != 0 {
-		// RFC 8441 section 4: the other pseudo-fields are those of any request
+		// RFC 8441 section 4: the other pseudo-fields are as in any request
 		if string(method) != "CONNECT" {
 			return false, errPseudo
 		}

@@ -75,6 +75,7 @@ type Conn struct {
 	shutdownPing bool  // one of them is from Shutdown
 	moves        bool  // the favored stream has received content since time was last checked
 	withheld     bool  // streams wait for window because of Limits.Bodies
+	extended     bool  // SETTINGS_ENABLE_CONNECT_PROTOCOL of the peer is 1
 }
 
 // peer holds the settings and the GOAWAY of the peer.
@@ -83,8 +84,6 @@ type peer struct {
 	frame   int    // SETTINGS_MAX_FRAME_SIZE
 	streams uint32 // SETTINGS_MAX_CONCURRENT_STREAMS
 	last    uint32 // of GOAWAY
-
-	extended bool // SETTINGS_ENABLE_CONNECT_PROTOCOL
 }
 
 // firstWindow is the initial size of all windows.
@@ -153,7 +152,7 @@ func (c *Conn) MaxStreams() int {
 
 // PermitsExtendedConnect reports whether the server has announced that it accepts extended
 // CONNECT requests (RFC 8441). Its settings must have arrived.
-func (c *Conn) PermitsExtendedConnect() bool { return c.peer.extended }
+func (c *Conn) PermitsExtendedConnect() bool { return c.extended }
 
 // LastID returns the highest id of the streams that have begun.
 func (c *Conn) LastID() uint32 {

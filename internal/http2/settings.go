@@ -104,11 +104,11 @@ func (c *Conn) apply(id uint16, value uint32) *Error {
 		}
 		c.peer.frame = int(value)
 	case settingExtendedConnect:
-		if value > 1 || value == 0 && c.peer.extended {
+		if value > 1 || value == 0 && c.extended {
 			// RFC 8441 section 3: a peer does not take it back
 			return ErrSetting
 		}
-		c.peer.extended = value == 1
+		c.extended = value == 1
 	case settingNoPriorities:
 		if value > 1 {
 			return ErrSetting

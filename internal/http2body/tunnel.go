@@ -43,7 +43,7 @@ type tunnelDeadline struct {
 	passed bool
 }
 
-// Init makes t the tunnel on a stream, whose incoming bytes are those of in. unused is called,
+// Init makes t the tunnel on a stream, whose incoming bytes in has. unused is called,
 // without the lock, when the tunnel is no longer used; some of its bytes may still wait.
 func (t *Tunnel) Init(side Side, s *http2.Stream, in *Incoming, unused func()) {
 	t.side, t.stream, t.in, t.unused, t.room.L = side, s, in, unused, side
