@@ -75,7 +75,6 @@ type EventConn struct {
 	queued       atomic.Uint32
 	state        eventState
 	output       eventOutput
-	writeChunks  bool   // for a Push: its pieces are chunks
 	returns      bool   // the connection speaks HTTP again after Ended, and keeps its input for that
 	users        uint16 // goroutines that may make the engine ask for output, if returns is set
 }

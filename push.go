@@ -50,6 +50,7 @@ type Push struct {
 	handler PushHandler
 	stream  *pushStream // unless conn sends the body
 	state   atomic.Uint32
+	chunked bool // conn sends pieces as chunks
 }
 
 // DefaultMaxQueued is the default of Push.MaxQueued, in bytes.

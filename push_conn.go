@@ -47,7 +47,7 @@ func (e *pushEvents) Ended(_ *EventConn, err error) {
 // begin is called when the connection switches to e, after the head was sent.
 func (e *pushEvents) begin() {
 	to := pushRaw
-	if e.conn.writeChunks {
+	if e.chunked {
 		to = pushChunks
 	}
 	e.state.CompareAndSwap(pushHead, to)
@@ -68,7 +68,7 @@ func (x *h1Exchange) beginPush(e http1.Encoding) bool {
 	c := &p.conn
 	c.handler = (*pushEvents)(p)
 	c.SetWriteTimeout(max(ctx.Response.PieceTimeout, 0))
-	c.writeChunks, c.returns = e.Kind == http1.Chunks, !x.h.phases.Ends()
+	p.chunked, c.returns = e.Kind == http1.Chunks, !x.h.phases.Ends()
 	ctx.hijack, ctx.hijackNoResponse, ctx.hijackDropped = refuseSwitched, false, false
 	ctx.switched = c
 	return true

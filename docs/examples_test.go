@@ -29,7 +29,7 @@ var neededMost = map[string]string{
 		UserValue SetUserValue Done
 		Write WriteString SetBody SetBodyString SetBodyStream SetBodyStreamWriter
 		SetStatusCode SetContentType Error NotFound Redirect SendFile TimeoutError Hijack
-		SwitchProtocols OnShutdown`,
+		SwitchProtocols PushBody OnShutdown`,
 	"RequestHeader": `Peek PeekAll Set Add Del All SetMethod SetContentType ContentType
 		Cookie SetCookie`,
 	"ResponseHeader": `Peek Set Add Del SetContentType SetCookie DelClientCookie`,

@@ -119,7 +119,7 @@ func TestPushedBodyEndsTheConnectionIfItMust(t *testing.T) {
 	})
 }
 
-// If the body is not sent, the handler is told, and nothing else.
+// If the body is not sent, the handler only learns that it has ended.
 func TestPushedBodyThatIsNotSent(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		handler, made := pushes(func(ctx *fasthttp.RequestCtx, _ *pushed) {
