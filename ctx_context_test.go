@@ -49,20 +49,23 @@ func TestContextTravelsWithTheRequest(t *testing.T) {
 	})
 }
 
+type moreKey struct{}
+
 func TestContextIsReplacedAndRemoved(t *testing.T) {
 	var ctx RequestCtx
 	ctx.Init(&Request{}, nil, nil)
 	ctx.SetContext(context.WithValue(context.Background(), spanKey{}, 1))
-	ctx.SetContext(context.WithValue(ctx.Context(), "more", 2))
-	if ctx.Value(spanKey{}) != 1 || ctx.Value("more") != 2 || ctx.Context().Value(spanKey{}) != 1 {
+	ctx.SetContext(context.WithValue(ctx.Context(), moreKey{}, 2))
+	if ctx.Value(spanKey{}) != 1 || ctx.Value(moreKey{}) != 2 || ctx.Context().Value(spanKey{}) != 1 {
 		t.Error("the values of the contexts are not found")
 	}
 	ctx.SetUserValue(spanKey{}, 3)
 	if ctx.Value(spanKey{}) != 3 {
 		t.Error("a user value does not take precedence")
 	}
-	ctx.SetContext(nil)
-	if ctx.Value("more") != nil || ctx.Value(spanKey{}) != 3 {
+	var none context.Context
+	ctx.SetContext(none)
+	if ctx.Value(moreKey{}) != nil || ctx.Value(spanKey{}) != 3 {
 		t.Error("the context was not removed")
 	}
 	for _, derived := range []context.Context{&ctx, context.WithValue(&ctx, spanKey{}, 1)} {
