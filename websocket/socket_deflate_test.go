@@ -1,10 +1,10 @@
 package websocket_test
 
 import (
-	"io"
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"strings"
