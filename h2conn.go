@@ -190,20 +190,6 @@ func (h *h2Conn) remove(x *h2Exchange) {
 	}
 }
 
-// dispatch puts an exchange into the queue, to be served.
-func (h *h2Conn) dispatch(x *h2Exchange) {
-	h.mu.Lock()
-	h.enqueue(x)
-	h.mu.Unlock()
-}
-
-// enqueue is dispatch for a caller that holds mu.
-func (h *h2Conn) enqueue(x *h2Exchange) {
-	x.phase, x.feeding = h2Serves, false
-	h.queue.push(x)
-	h.waiting++
-}
-
 // startGoAway starts a graceful shutdown of the connection, unless it has started: a second Shutdown
 // would not wait for the peer. mu is held.
 func (h *h2Conn) startGoAway() {

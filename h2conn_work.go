@@ -103,6 +103,20 @@ func (h *h2Conn) Wake() {
 	}
 }
 
+// dispatch puts an exchange into the queue, to be served.
+func (h *h2Conn) dispatch(x *h2Exchange) {
+	h.mu.Lock()
+	h.enqueue(x)
+	h.mu.Unlock()
+}
+
+// enqueue is dispatch for a caller that holds mu.
+func (h *h2Conn) enqueue(x *h2Exchange) {
+	x.phase, x.feeding = h2Serves, false
+	h.queue.push(x)
+	h.waiting++
+}
+
 // HasWork implements engine.Worker.
 func (h *h2Conn) HasWork() bool {
 	h.mu.Lock()

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,15 +57,7 @@ func testHTTP2Model(t *testing.T) {
 			r := newModelRun(t, e, seed)
 			r.run(length)
 			t.Log(r.summary())
-			servertest.Eventually(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before.Goroutines })
-			after := servertest.Measure(t)
-			t.Logf("before: %v, after: %v", before, after)
-			if after.Files > before.Files {
-				t.Errorf("%d descriptors are left", after.Files-before.Files)
-			}
-			if after.Heap > before.Heap+soakGrowth {
-				t.Errorf("%d bytes are left", after.Heap-before.Heap)
-			}
+			before.ExpectBack(t, soakGrowth)
 		})
 	}
 }

@@ -73,15 +73,7 @@ func testSoak(t *testing.T) {
 			before := servertest.Measure(t)
 			s.run(e, length)
 			t.Log(s.summary())
-			servertest.Eventually(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before.Goroutines })
-			after := servertest.Measure(t)
-			t.Logf("before: %v, after: %v", before, after)
-			if after.Files > before.Files {
-				t.Errorf("%d descriptors are left", after.Files-before.Files)
-			}
-			if after.Heap > before.Heap+soakGrowth {
-				t.Errorf("%d bytes are left", after.Heap-before.Heap)
-			}
+			before.ExpectBack(t, soakGrowth)
 		})
 	}
 }

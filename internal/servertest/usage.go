@@ -36,6 +36,21 @@ func Measure(t testing.TB) Usage {
 	return Usage{goroutines, goroutines - pollers, OpenFiles(t), int64(m.HeapAlloc)}
 }
 
+// ExpectBack waits until there are no more goroutines than before, and expects no more
+// descriptors, and at most growth more bytes of memory.
+func (u Usage) ExpectBack(t testing.TB, growth int64) {
+	t.Helper()
+	Eventually(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= u.Goroutines })
+	after := Measure(t)
+	t.Logf("before: %v, after: %v", u, after)
+	if after.Files > u.Files {
+		t.Errorf("%d descriptors are left", after.Files-u.Files)
+	}
+	if after.Heap > u.Heap+growth {
+		t.Errorf("%d bytes are left", after.Heap-u.Heap)
+	}
+}
+
 // CountGoroutines returns a function that counts the goroutines of a test: the
 // calling one, and all that it and its descendants start from then on. Goroutines of
 // concurrent tests do not count.
