@@ -111,6 +111,7 @@ func (c *HostClient) Post(dst []byte, url string, postArgs *Args) (statusCode in
 type caller interface {
 	call(ctx context.Context, req *Request, resp *Response, deadline time.Time) error
 	redirectPolicy() RedirectPolicy
+	timeLimit(req *Request) time.Duration
 }
 
 func getTimeout(c caller, dst []byte, url string, timeout time.Duration) (int, []byte, error) {
@@ -269,8 +270,8 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 		resp = AcquireResponse()
 		defer ReleaseResponse(resp)
 	}
-	if req.timeout > 0 {
-		deadline = clock.Earliest(deadline, time.Now().Add(req.timeout))
+	if limit := c.timeLimit(req); limit > 0 {
+		deadline = clock.Earliest(deadline, time.Now().Add(limit))
 	}
 	hop, content := req, contentOf(req)
 	for count := 1; ; count++ {

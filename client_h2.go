@@ -420,7 +420,7 @@ func (s *h2Sender) detach() {
 // meanwhile.
 //
 // It may be closed while another goroutine reads from it: that read fails then. If the request
-// was CONNECT, it can be written to.
+// was CONNECT, it belongs to an h2ClientTunnel.
 type h2Stream struct {
 	x             *h2Call // has the reservation, until Release
 	c             *http2client.Conn
@@ -429,9 +429,9 @@ type h2Stream struct {
 	trailerTarget *header // gets the trailer section
 	done          bool    // to has got it
 
-	tunnel *http2body.Outgoing // nil unless the request was CONNECT
-	sender *h2Sender           // of the request, if it is still being sent
-	stream *http2.Stream       // nil after Release; guarded by the lock of c
+	tunnel *http2body.Tunnel // nil unless the request was CONNECT
+	sender *h2Sender         // of the request, if it is still being sent
+	stream *http2.Stream     // nil after Release; guarded by the lock of c
 
 	timer *time.Timer // of the deadline, or nil
 	stop  func() bool // of watching the context, or nil
@@ -444,8 +444,8 @@ func newH2Stream(x *h2Call, opens, end bool) *h2Stream {
 	framing := x.framing
 	if opens {
 		framing = http1.Framing{Kind: http1.UntilClose}
-		s.tunnel = new(http2body.Outgoing)
-		s.tunnel.Init(x.p.conn, x.stream)
+		s.tunnel = new(http2body.Tunnel)
+		s.tunnel.Init(x.p.conn, x.stream, &s.in, s.leaveTunnel)
 	}
 	s.in.Init(x.p.conn, x.stream, framing)
 	if end {
@@ -469,11 +469,11 @@ func (x *h2Call) startStream() {
 	if timeout := x.hc.ReadTimeout; timeout > 0 && s.tunnel == nil {
 		deadline = clock.Earliest(deadline, time.Now().Add(timeout))
 	}
-	size := resp.Header.contentLength
 	if s.tunnel != nil {
-		size = -2
+		resp.body.setStream(&h2ClientTunnel{s, x.p.cc.line.Net()}, -2)
+	} else {
+		resp.body.setStream(s, resp.Header.contentLength)
 	}
-	resp.body.setStream(s, size)
 	resp.body.limit = x.hc.MaxResponseBodySize
 	c.Lock()
 	// request and call belong to the caller again
@@ -545,21 +545,6 @@ func (s *h2Stream) Close() error { return s.guard.Close(s, 0) }
 // CloseWithError is Close.
 func (s *h2Stream) CloseWithError(error) error { return s.Close() }
 
-// Write writes to the tunnel that CONNECT has opened.
-func (s *h2Stream) Write(p []byte) (int, error) {
-	switch {
-	case s.tunnel == nil:
-		return 0, errNotSwitched
-	case s.guard.IsClosed():
-		return 0, errStreamClosed
-	}
-	n, err := s.tunnel.Write(p)
-	if err == nil {
-		err = s.tunnel.Flush()
-	}
-	return n, err
-}
-
 // Next implements bodyio.GuardedStream.
 func (s *h2Stream) Next(p []byte) (n int, done bool, err error) {
 	n, err = s.in.Read(p)
@@ -575,12 +560,7 @@ func (s *h2Stream) Next(p []byte) (n int, done bool, err error) {
 
 // Release implements bodyio.GuardedStream: it gives the reservation back.
 func (s *h2Stream) Release(bool) {
-	if s.timer != nil {
-		s.timer.Stop()
-	}
-	if s.stop != nil {
-		s.stop()
-	}
+	s.stopLimits()
 	x := s.x
 	s.x = nil
 	trace, traced, err := x.call.trace, x.trace, error(nil)
@@ -592,6 +572,21 @@ func (s *h2Stream) Release(bool) {
 	x.detach()
 	if trace != nil && traced < wroteRequest {
 		traced.report(trace, wroteRequest, err)
+	}
+	if s.tunnel != nil {
+		s.c.Lock()
+		s.tunnel.Release()
+		s.c.Unlock()
+	}
+}
+
+// stopLimits ends the effect of the time limits of the call.
+func (s *h2Stream) stopLimits() {
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	if s.stop != nil {
+		s.stop()
 	}
 }
 
@@ -607,7 +602,4 @@ func (s *h2Stream) Interrupt() error {
 	return nil
 }
 
-var (
-	_ ReadCloserWithError = (*h2Stream)(nil)
-	_ io.ReadWriteCloser  = (*h2Stream)(nil)
-)
+var _ ReadCloserWithError = (*h2Stream)(nil)

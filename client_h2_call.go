@@ -117,7 +117,15 @@ func (x *h2Call) run(since time.Duration) (untouched bool, err error) {
 
 // exchange runs until the response has arrived, as far as the caller waits for it.
 func (x *h2Call) exchange() error {
-	e := x.req.encodeWithout(http1.LineIsOld | http1.LineIsReceived | http1.AsksClose)
+	if x.req.Header.isExtended() {
+		if err := x.awaitSettings(); err != nil {
+			return err
+		}
+	}
+	var e http1.Encoding // of CONNECT, which has no content: what follows is a tunnel's
+	if !x.tunnel {
+		e = x.req.encodeWithout(http1.LineIsOld | http1.LineIsReceived | http1.AsksClose)
+	}
 	writeBy := x.call.deadline
 	if timeout := x.hc.WriteTimeout; timeout > 0 {
 		writeBy = clock.Earliest(writeBy, time.Now().Add(timeout))
@@ -157,6 +165,11 @@ func (x *h2Call) begin(e http1.Encoding) (asks bool, err error) {
 	c.Lock()
 	c.ReadPending()
 	conn := c.HTTP2()
+	if x.tunnel && req.Header.isExtended() && conn.Life() == http2.LifeOpen && !conn.PermitsExtendedConnect() {
+		c.Unlock()
+		x.call.outcome = attemptUnreached
+		return false, ErrNoExtendedConnect
+	}
 	s := conn.Open()
 	if s == nil || !conn.CanSend(s, part) {
 		// it has no more ids
@@ -643,11 +656,14 @@ func (x *h2Call) complete() {
 
 // ContentSent implements http2client.Exchange.
 func (x *h2Call) ContentSent() {
-	if x.sender != nil {
+	switch {
+	case x.sender != nil:
 		x.sender.out.ContentSent()
-		return
+	case x.body != nil && x.body.tunnel != nil:
+		x.body.tunnel.ContentSent()
+	default:
+		x.sent()
 	}
-	x.sent()
 }
 
 // sent records that the request was sent to its end. The lock is held.

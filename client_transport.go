@@ -26,6 +26,20 @@ type RoundTripper interface {
 	RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error)
 }
 
+// RoundTripperContext is a RoundTripper that also gets the context of the call, such as the
+// one given to DoContext, for the values and the cancellation that it carries: a client calls
+// RoundTripContext instead of RoundTrip if its Transport has it. The context is
+// context.Background() if the call has none.
+//
+// A RoundTripper that wraps another one passes ctx on, or a context derived from it, to the
+// RoundTripContext of that if it has one. DefaultTransport has one: dial functions and traces
+// get the values of ctx, and its end ends the attempt, and the body stream of the response.
+// Such a RoundTripper must not cancel a derived context before that stream was read.
+type RoundTripperContext interface {
+	RoundTripper
+	RoundTripContext(ctx context.Context, hc *HostClient, req *Request, resp *Response) (retry bool, err error)
+}
+
 // DefaultTransport speaks HTTP/1.1, or HTTP/2 if HostClient.Protocols has that, over the
 // connections of the HostClient. All clients without a Transport use it, so an assignment
 // to it changes all of them; it must be made before the first call.
@@ -35,6 +49,31 @@ var defaultTransport = &transport{}
 
 type transport struct{}
 
+var _ RoundTripperContext = defaultTransport
+
+// RoundTripContext implements RoundTripperContext.
+func (t *transport) RoundTripContext(ctx context.Context, hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
+	call := &req.call
+	if call.purpose != callSends {
+		return t.roundTripAlone(ctx, hc, req, resp)
+	}
+	outer, deadline, trace := call.ctx, call.deadline, call.trace
+	defer func() { call.ctx, call.deadline, call.trace = outer, deadline, trace }()
+	hc.limitCall(call, ctx)
+	return t.RoundTrip(hc, req, resp)
+}
+
+// limitCall gives a call its context, which may be nil, with the deadline and the trace of that.
+func (c *HostClient) limitCall(call *callState, ctx context.Context) {
+	call.ctx = ctx
+	if ctx != nil {
+		if until, ok := ctx.Deadline(); ok {
+			call.deadline = clock.Earliest(call.deadline, until)
+		}
+	}
+	call.trace = c.traceOf(call)
+}
+
 // RoundTrip implements RoundTripper.
 //
 // RoundTrip may find only after sending a request that the peer has closed the
@@ -43,7 +82,7 @@ type transport struct{}
 // connection cannot be checked before use and was closed cleanly without a byte of a response.
 func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
 	if req.call.purpose != callSends {
-		return t.roundTripAlone(hc, req, resp)
+		return t.roundTripAlone(noContext, hc, req, resp)
 	}
 	call := &req.call
 	call.outcome, call.upstream = attemptPending, ""
@@ -90,8 +129,8 @@ func (x *clientExchange) isUntouched(err error) bool {
 	return cc.line.Sent == 0 || err == io.EOF && !cc.line.Probeable()
 }
 
-// roundTripAlone is RoundTrip for a caller other than a HostClient.
-func (t *transport) roundTripAlone(hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
+// roundTripAlone is RoundTrip for a caller other than a HostClient. ctx may be nil.
+func (t *transport) roundTripAlone(ctx context.Context, hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
 	if err := hc.ready(); err != nil {
 		return false, err
 	}
@@ -102,6 +141,9 @@ func (t *transport) roundTripAlone(hc *HostClient, req *Request, resp *Response)
 	}()
 	if req.timeout > 0 {
 		req.call.deadline = time.Now().Add(req.timeout)
+	}
+	if ctx != nil {
+		hc.limitCall(&req.call, ctx)
 	}
 	return t.RoundTrip(hc, req, resp)
 }
@@ -177,6 +219,11 @@ func (x *clientExchange) run(since time.Duration) (err error) {
 // exchange is run up to the error.
 func (x *clientExchange) exchange() error {
 	h := &x.req.Header
+	if h.isExtended() {
+		// HTTP/1.1 has no such request
+		x.call.outcome = attemptUnreached
+		return ErrNoExtendedConnect
+	}
 	x.isHead, x.isConnect, x.closes = h.IsHead(), h.IsConnect(), h.ConnectionClose()
 	x.encoding = x.req.encode()
 	if x.call.ctx != nil {

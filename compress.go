@@ -1,6 +1,8 @@
 package fasthttp
 
 import (
+	"io"
+
 	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/field"
 )
@@ -110,7 +112,11 @@ func (c bodyCompressor) handler(h RequestHandler) RequestHandler {
 		h(ctx)
 		// after a timeout another response than ctx.Response is sent
 		if !ctx.timedOut() {
+			pushed, _ := ctx.Response.body.stream.(*pushBody)
 			c.encode(&ctx.Request.Header, &ctx.Response)
+			if pushed != nil && ctx.Response.body.stream != io.Reader(pushed) {
+				pushed.push().watch(ctx)
+			}
 		}
 	}
 }

@@ -78,6 +78,7 @@ type RequestCtx struct {
 
 	freeOutput        *bufpool.Buffer // for output, which the pool of contexts keeps with the context
 	onShutdown        *shutdownFunc   // the function given last to OnShutdown
+	traced            *traceTimes     // of the request, or of an earlier one; nil if none was traced
 	hijack            HijackHandler
 	switched          *EventConn // see SwitchProtocols, which sets hijack as well
 	hijackNoResponse  bool
@@ -224,6 +225,13 @@ func (ctx *RequestCtx) IsHead() bool { return ctx.Request.Header.IsHead() }
 
 // IsConnect reports whether the method is CONNECT.
 func (ctx *RequestCtx) IsConnect() bool { return ctx.Request.Header.IsConnect() }
+
+// ConnectProtocol returns the protocol that an extended CONNECT request asks for (RFC 8441), such
+// as "websocket", or nil for any other request. There are such requests only over HTTP/2, with
+// HTTP2Config.ExtendedConnect. A handler that knows the protocol sets a 2xx status, and calls
+// Hijack or SwitchProtocols, whose connection is the stream of the request. Without such a call,
+// or a body stream in the response, a 2xx response is replaced by a 501.
+func (ctx *RequestCtx) ConnectProtocol() []byte { return ctx.Request.Header.ConnectProtocol() }
 
 // IsOptions reports whether the method is OPTIONS.
 func (ctx *RequestCtx) IsOptions() bool { return ctx.Request.Header.IsOptions() }
@@ -442,12 +450,81 @@ var _ context.Context = (*RequestCtx)(nil)
 // context.Context.
 func (ctx *RequestCtx) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
 
-// Value returns the value that SetUserValue has kept under key, or nil.
+// Value returns the value that SetUserValue has kept under key, or else the value that the
+// context given to SetContext has for it, or nil.
 func (ctx *RequestCtx) Value(key any) any {
+	switch key {
+	case ownKey:
+		return nil
+	case selfKey{}:
+		return ctx
+	}
+	value := ctx.Request.UserValue(key)
+	if value == nil && len(ctx.Request.values) > 0 {
+		if set, ok := ctx.Request.UserValue(contextKey{}).(context.Context); ok {
+			value = set.Value(key)
+		}
+	}
+	return value
+}
+
+// contextKey is the key of the user value that is the context given to SetContext. So it is
+// shared with the other contexts of the request, and dropped, like any user value.
+type contextKey struct{}
+
+// selfKey is the key for which a RequestCtx returns itself, to recognize the contexts that are
+// derived from it.
+type selfKey struct{}
+
+// Context returns the context given to SetContext. Without one, it returns a context for the
+// request to derive others from: its Value returns user values, and it ends when ctx ends. It is
+// valid as long as ctx.
+func (ctx *RequestCtx) Context() context.Context {
+	if set, ok := ctx.Request.UserValue(contextKey{}).(context.Context); ok {
+		return set
+	}
+	return requestContext{ctx}
+}
+
+// SetContext makes ctx.Value also find the values of c, so that they travel with the request to
+// other handlers, and to calls that get ctx as their context: the span of a tracer, for example.
+// c is derived from ctx.Context(), or from a context that has nothing to do with the request:
+//
+//	spanned, span := tracer.Start(ctx.Context(), "request")
+//	defer span.End()
+//	ctx.SetContext(spanned)
+//	next(ctx)
+//
+// A value set with SetUserValue takes precedence; for a single value it is all that is needed.
+// Deadline, Done and Err of ctx do not change, whatever c has: use ctx.Context() for these. c replaces an earlier one; nil removes it. It is dropped together with the user
+// values. SetContext panics if c is derived from a RequestCtx itself, since a value that
+// neither has would be looked for without end.
+func (ctx *RequestCtx) SetContext(c context.Context) {
+	if c == nil {
+		ctx.RemoveUserValue(contextKey{})
+		return
+	}
+	if _, derived := c.Value(selfKey{}).(*RequestCtx); derived {
+		panic("fasthttp: SetContext needs a context derived from ctx.Context(), not from ctx")
+	}
+	ctx.SetUserValue(contextKey{}, c)
+}
+
+// requestContext is the context of a request without the context given to SetContext.
+type requestContext struct{ ctx *RequestCtx }
+
+func (c requestContext) Deadline() (deadline time.Time, ok bool) { return c.ctx.Deadline() }
+func (c requestContext) Done() <-chan struct{}                   { return c.ctx.Done() }
+func (c requestContext) Err() error                              { return c.ctx.Err() }
+
+// AfterFunc lets package context derive contexts without a goroutine for each.
+func (c requestContext) AfterFunc(f func()) (stop func() bool) { return c.ctx.AfterFunc(f) }
+
+func (c requestContext) Value(key any) any {
 	if key == ownKey {
 		return nil
 	}
-	return ctx.Request.UserValue(key)
+	return c.ctx.Request.UserValue(key)
 }
 
 // ownKey is the key by which package context asks a context whether it is one of its

@@ -201,8 +201,11 @@ func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
 // connection, if the server shuts down with CloseOnShutdown, or if sending the response
 // failed. These exceptions do not apply with HijackSetNoResponse.
 //
-// HTTP/2 requests share their connection, so it cannot be given away: the response is a
-// 501 instead, which the server logs, and handler is not called.
+// HTTP/2 requests share their connection. If the request is a CONNECT or an extended CONNECT, see
+// ConnectProtocol, and the response is a 2xx, handler gets the stream of the request: the end of
+// the stream is the end of the connection, and its reset a reset. Shutdown waits for its end.
+// For any other request, or with HijackSetNoResponse, the response is a 501 instead,
+// which the server logs, and handler is not called.
 //
 // The handler runs in a goroutine of its own, and ServeConn does not wait for it. It
 // may use the context, except the files of a multipart form, which are removed, and the

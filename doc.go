@@ -69,12 +69,13 @@
 //   - Serve HTTPS: [Server.ListenAndServeTLS]. Renew certificates: [TLSReloader].
 //   - Serve HTTP/2 with the same handlers: [Server.Protocols]. Settings: [HTTP2Config].
 //   - Serve another listener: [Server.Serve]. A Unix socket: [Server.ListenAndServeUNIX].
-//   - Stop, and let requests finish: [Server.ShutdownWithContext].
+//   - Serve until a signal, then stop and let requests finish: [Server.Run]. Stop at another
+//     moment: [Server.ShutdownWithContext].
 //   - Learn the client's address behind a proxy: [TrustedProxies], [ProxyProtocol].
 //   - Route by path and method: a switch in a handler, as in the examples of
 //     [RequestHandler], or a router of another module.
-//   - Log and measure: [Server.ResponseSent], [Server.Logger], and the packages expvarhandler
-//     and pprofhandler.
+//   - Log and measure: [Server.ResponseSent], [Server.Trace], [Server.Logger], and the packages
+//     expvarhandler and pprofhandler.
 //   - Accept WebSocket connections: package websocket, in two forms, a function for each
 //     connection or callbacks. Its Dialer connects to other servers.
 //   - Do something when the server shuts down, during a request that lasts long:
@@ -94,7 +95,8 @@
 //   - Write a long body: [RequestCtx.SetBodyStream] from a reader,
 //     [RequestCtx.SetBodyStreamWriter] from a function. If it lasts for long, limit the time of
 //     each piece: [Response.PieceTimeout].
-//   - Send events to browsers, and receive them: package sse.
+//   - Send events to browsers, and receive them: package sse. Push any other body, piece by
+//     piece: [RequestCtx.PushBody].
 //   - Set status and fields: [RequestCtx.SetStatusCode], [RequestCtx.SetContentType], and
 //     [ResponseHeader.Set] of ctx.Response.Header. Set a cookie: [Cookie].
 //   - Answer in one call: [RequestCtx.Error], [RequestCtx.NotFound], [RequestCtx.Redirect].
@@ -133,7 +135,7 @@
 //
 // # Examples and further reading
 //
-// Of about 700 functions and methods, the 122 that programs need most have an example each. The
+// Of about 700 functions and methods, the 123 that programs need most have an example each. The
 // tests run the examples and compare their output, except for servers on a fixed port, which
 // they only compile.
 //

@@ -75,6 +75,8 @@ type EventConn struct {
 	queued       atomic.Uint32
 	state        eventState
 	output       eventOutput
+	returns      bool   // the connection speaks HTTP again after Ended, and keeps its input for that
+	users        uint16 // goroutines that may make the engine ask for output, if returns is set
 }
 
 // eventRare is the state that only some of the connections have.
@@ -129,6 +131,7 @@ const (
 	eventClosing                         // Close was called
 	eventFailed                          // the connection is to be ended at once
 	eventEnded                           // Ended was called
+	eventReturned                        // Ended has returned
 	eventGone                            // the engine has left the connection
 )
 
@@ -203,7 +206,11 @@ var eventFlows = sync.Pool{New: func() any { return new(eventFlow) }}
 //
 // The request ends when the response was sent: h must not use ctx. No method of h is called if
 // Hijack would not call its handler, nor by code that calls a RequestHandler without a Server.
-// With HTTP/2 the response is a 501 instead.
+//
+// With HTTP/2 the connection is the stream of the request, which must be a CONNECT or an extended
+// CONNECT, see ConnectProtocol, with a 2xx response; otherwise the response is a 501 instead. A
+// goroutine and a buffer then belong to the connection, it counts as a stream instead of a
+// connection, and ConnState does not report it. Abort resets the stream.
 func (ctx *RequestCtx) SwitchProtocols(c *EventConn, h EventHandler) {
 	c.mu.Lock()
 	if c.handler != nil {
@@ -260,6 +267,12 @@ func (c *EventConn) AppendShared(p []byte) error {
 	if err := c.mayAppend(len(p)); err != nil || len(p) == 0 {
 		return err
 	}
+	c.appendShared(p)
+	return nil
+}
+
+// appendShared is AppendShared with mu held, for bytes that may be appended.
+func (c *EventConn) appendShared(p []byte) {
 	c.queued.Add(uint32(len(p)))
 	f := c.flowing()
 	last := len(f.parts) - 1
@@ -272,7 +285,6 @@ func (c *EventConn) AppendShared(p []byte) error {
 		b := c.room(len(p))
 		b.B = append(b.B, p...)
 	}
-	return nil
 }
 
 func (c *EventConn) mayAppend(n int) error {
@@ -351,15 +363,39 @@ func (c *EventConn) hasOutput() bool { return c.flow != nil && len(c.flow.parts)
 // push makes the engine write. The caller may hold a lock of the application, so push calls
 // neither the handler nor a Write that waits.
 func (c *EventConn) push() {
-	if c.link.HasReadGoroutine() || !c.link.Push() {
+	switch {
+	case c.returns:
+		c.pushReturning()
+	case c.link.HasReadGoroutine() || !c.link.Push():
 		go c.link.Wake()
 	}
 }
 
 // rouse makes the engine write, and call Step.
 func (c *EventConn) rouse() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.is(eventGone) {
+		c.wake(true)
+	}
+}
+
+// wake makes the engine write, and also call Step if steps is set. mu is held before and after
+// it, and not meanwhile.
+func (c *EventConn) wake(steps bool) {
+	counts := c.returns && c.link.HasReadGoroutine()
+	if counts {
+		c.users++
+	}
+	c.mu.Unlock()
 	c.link.Wake()
-	c.link.Interrupt()
+	c.mu.Lock()
+	if counts {
+		c.users--
+	}
+	if !c.is(eventGone) && (steps || c.mayReturn()) {
+		c.link.Interrupt()
+	}
 }
 
 // Cork makes the calls of Flush wait for Uncork, for the end of the method of the EventHandler
@@ -634,7 +670,11 @@ func (c *EventConn) setFailed(err error) (resets bool) {
 // reset ends the connection below the engine, which finds out when it reads or writes.
 func (c *EventConn) reset() {
 	c.c.Abort()
-	_ = c.c.Set.Host.Transport(c.c.NC).Close()
+	if t, ok := c.c.NC.(*h2Tunnel); ok {
+		_ = t.Reset()
+	} else {
+		_ = c.c.Set.Host.Transport(c.c.NC).Close()
+	}
 	go c.rouse()
 }
 
@@ -661,12 +701,14 @@ func (c *EventConn) LocalAddr() net.Addr {
 
 // TLSConnectionState returns the state of a TLS connection, or nil for another connection.
 func (c *EventConn) TLSConnectionState() *tls.ConnectionState {
-	over, ok := c.netConn().(connTLSer)
-	if !ok {
-		return nil
+	switch over := c.netConn().(type) {
+	case *h2Tunnel:
+		return over.tlsState()
+	case connTLSer:
+		state := over.ConnectionState()
+		return &state
 	}
-	state := over.ConnectionState()
-	return &state
+	return nil
 }
 
 // netConn returns the connection, or nil before Opened.

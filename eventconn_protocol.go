@@ -90,6 +90,9 @@ func (c *EventConn) stop() (works bool) {
 func (h *host) switchProtocols(c *engine.Conn, l engine.Link, old *h1Conn) engine.Protocol {
 	ctx := old.x.ctx
 	next := ctx.switched
+	if p, ok := next.handler.(*pushEvents); ok {
+		p.begin()
+	}
 	// the application may use c after the end of the connection
 	c.MarkEscaped()
 	c.Concurrent, c.NoWriteTimeout = true, false
@@ -180,18 +183,32 @@ func (p *switchedConn) Step() engine.Action {
 	case c.hasOutput() && !c.isHeld():
 		return engine.Flush
 	case c.is(eventEnded):
-		if c.is(eventEOF) {
-			return engine.Close
-		}
-		return engine.Linger
+		return c.lastAction()
 	case c.is(eventEOF | eventClosing):
 		return engine.Pause
 	case c.hasRoom():
 		return engine.Read
 	case c.is(eventFailed):
 		return engine.Close
+	case c.returns:
+		// the rest waits until the connection speaks HTTP again
+		return engine.Pause
 	}
 	c.state |= eventPaused
+	return engine.Pause
+}
+
+// lastAction returns the action after Ended was called. mu is held, and the caller is Step.
+func (c *EventConn) lastAction() engine.Action {
+	switch {
+	case c.is(eventEOF):
+		return engine.Close
+	case !c.returns:
+		return engine.Linger
+	case c.mayReturn():
+		c.state |= eventGone
+		return engine.Upgrade
+	}
 	return engine.Pause
 }
 
@@ -242,7 +259,7 @@ func (c *EventConn) hasRoom() bool {
 		return true
 	}
 	switch {
-	case len(rest) > f.stuck:
+	case len(rest) > f.stuck || c.returns:
 		// the handler has not seen all of it yet
 		return false
 	case len(rest) >= maxEventInput:
@@ -282,17 +299,15 @@ func (c *EventConn) trim() {
 func (p *switchedConn) Output() (head, tail []byte, file *engine.FilePart) {
 	c := p.conn()
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if !c.hasOutput() || c.is(eventFailed) {
 		c.output = eventQuiet
-		ends := c.is(eventClosing | eventFailed)
-		c.mu.Unlock()
-		if ends {
+		if c.is(eventClosing|eventFailed) && !c.is(eventGone) {
 			// the goroutine that waits for input must end the connection
 			c.link.Interrupt()
 		}
 		return nil, nil, nil
 	}
-	defer c.mu.Unlock()
 	c.output = eventWriting
 	f := c.flow
 	part := &f.parts[f.first]

@@ -64,7 +64,7 @@ func (c *EventConn) work(inStep bool) {
 		c.handle(call)
 	}
 	c.state &^= eventWorking
-	if c.is(eventGone) && c.flow != nil {
+	if c.is(eventGone) && !c.returns && c.flow != nil {
 		c.dropInput()
 	}
 	c.trim()
@@ -85,12 +85,7 @@ func (c *EventConn) rouseAfter(ended bool) bool {
 	if !wakes && !steps {
 		return false
 	}
-	c.mu.Unlock()
-	c.link.Wake()
-	if steps {
-		c.link.Interrupt()
-	}
-	c.mu.Lock()
+	c.wake(steps)
 	return true
 }
 
@@ -125,6 +120,9 @@ func (c *EventConn) handle(call eventCall) {
 	n := c.call(call, p, err)
 	c.mu.Lock()
 	c.state &^= eventTaken | eventCorked
+	if call == eventCallEnded {
+		c.state |= eventReturned
+	}
 	if c.is(eventCorkRuns) && c.rare.corkTimer.Stop() {
 		c.state &^= eventCorkRuns
 	}

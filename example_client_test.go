@@ -261,3 +261,57 @@ func ExampleTCPDialer() {
 	fmt.Println(err != nil)
 	// Output: true
 }
+
+// A client waits for a server that is busy for a while, if it may: here the server asks for
+// another request at once. Timeout limits the call as a whole.
+func ExampleClient_maxRetryAfter() {
+	var requests atomic.Int32
+	url, stop := local(func(ctx *fasthttp.RequestCtx) {
+		if requests.Add(1) == 1 {
+			ctx.Error("busy", fasthttp.StatusServiceUnavailable)
+			ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "0")
+			return
+		}
+		ctx.WriteString("done")
+	})
+	defer stop()
+	client := &fasthttp.Client{Timeout: time.Minute, MaxRetryAfter: 10 * time.Second}
+	defer client.CloseIdleConnections()
+	status, body, err := client.Get(nil, url)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d %s after %d requests\n", status, body, requests.Load())
+	// Output: 200 done after 2 requests
+}
+
+// propagating sends the span in the context of a call to the server.
+type propagating struct{ next fasthttp.RoundTripperContext }
+
+func (p propagating) RoundTrip(hc *fasthttp.HostClient, req *fasthttp.Request, resp *fasthttp.Response) (retry bool, err error) {
+	return p.RoundTripContext(context.Background(), hc, req, resp)
+}
+
+func (p propagating) RoundTripContext(ctx context.Context, hc *fasthttp.HostClient, req *fasthttp.Request, resp *fasthttp.Response) (retry bool, err error) {
+	if span, ok := ctx.Value(spanOf{}).(string); ok {
+		req.Header.Set("Traceparent", span)
+	}
+	return p.next.RoundTripContext(ctx, hc, req, resp)
+}
+
+// A Transport gets the context of each call.
+func ExampleRoundTripperContext() {
+	url, stop := local(func(ctx *fasthttp.RequestCtx) {
+		fmt.Fprintf(ctx, "span %s", ctx.Request.Header.Peek("Traceparent"))
+	})
+	defer stop()
+	client := &fasthttp.Client{Transport: propagating{fasthttp.DefaultTransport.(fasthttp.RoundTripperContext)}}
+	defer client.CloseIdleConnections()
+	ctx := context.WithValue(context.Background(), spanOf{}, "00-1-2-01")
+	_, body, err := client.GetContext(ctx, nil, url)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s\n", body)
+	// Output: span 00-1-2-01
+}

@@ -2,6 +2,7 @@ package fasthttp_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -368,4 +369,26 @@ func ExampleCompressHandler() {
 	// Output:
 	// gzip true
 	// 6000
+}
+
+// spanOf is the key of a span in contexts, as tracing libraries have one.
+type spanOf struct{}
+
+// A handler around others sets a context, whose values they find in theirs.
+func ExampleRequestCtx_SetContext() {
+	traced := func(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+		return func(ctx *fasthttp.RequestCtx) {
+			ctx.SetContext(context.WithValue(ctx.Context(), spanOf{}, "span of "+string(ctx.Path())))
+			next(ctx)
+		}
+	}
+	query := func(ctx context.Context) { fmt.Println("query in the", ctx.Value(spanOf{})) }
+	handler := traced(func(ctx *fasthttp.RequestCtx) { query(ctx) })
+
+	var req fasthttp.Request
+	req.SetRequestURI("/users")
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&req, nil, nil)
+	handler(&ctx)
+	// Output: query in the span of /users
 }

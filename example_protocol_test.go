@@ -8,6 +8,7 @@ import (
 	"io"
 	"log"
 	"net"
+	"time"
 
 	"github.com/valyala/fasthttp"
 )
@@ -82,6 +83,46 @@ func ExampleRequestCtx_SwitchProtocols() {
 	// 101
 	// HELLO
 	// AND GOODBYE
+}
+
+// countdown pushes a line each millisecond.
+type countdown struct {
+	push fasthttp.Push
+	left int
+}
+
+// Opened and Tick are called by the server, and push a line each.
+func (c *countdown) Opened(p *fasthttp.Push) { c.Tick(p) }
+
+func (c *countdown) Tick(p *fasthttp.Push) {
+	if c.left == 0 {
+		p.Close()
+		return
+	}
+	_ = p.Send(fmt.Appendf(nil, "%d\n", c.left))
+	c.left--
+	p.SetTick(time.Millisecond)
+}
+
+func (c *countdown) ShuttingDown(p *fasthttp.Push) { p.Close() }
+
+func (c *countdown) Ended(*fasthttp.Push, error) {}
+
+// The body is sent piece by piece. On Linux the connection has no goroutine in between.
+func ExampleRequestCtx_PushBody() {
+	client, stop := serve(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		c := &countdown{left: 3}
+		ctx.PushBody(&c.push, c)
+	}})
+	defer stop()
+
+	_, body, err := client.Get(nil, "http://any.host/")
+	fmt.Printf("%s%v\n", body, err)
+	// Output:
+	// 3
+	// 2
+	// 1
+	// <nil>
 }
 
 // A shutdown does not wait for hijacked connections, unless they ask for that.

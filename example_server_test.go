@@ -1,6 +1,7 @@
 package fasthttp_test
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttputil"
 )
 
 // local starts a server on a port of this machine, for the functions of the package, which
@@ -32,6 +34,68 @@ func local(handler fasthttp.RequestHandler) (url string, stop func()) {
 			log.Fatal(err)
 		}
 	}
+}
+
+// Run is the whole life of a service. Here its context ends after the first request, elsewhere
+// when the process gets a signal: see signal.NotifyContext.
+func ExampleServer_Run() {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		log.Fatal(err)
+	}
+	server := &fasthttp.Server{
+		Handler:         func(ctx *fasthttp.RequestCtx) { ctx.WriteString("hello") },
+		ShutdownTimeout: 10 * time.Second,
+	}
+	go func() {
+		defer stop()
+		status, body, err := fasthttp.Get(nil, "http://"+ln.Addr().String())
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%d %s\n", status, body)
+	}()
+	fmt.Println("ended:", server.Run(ctx, ln))
+	// Output:
+	// 200 hello
+	// ended: <nil>
+}
+
+// The hooks of a trace follow a request. Values that they set are there for the handler.
+func ExampleServerTrace() {
+	ctx, stop := context.WithCancel(context.Background())
+	ln := fasthttputil.NewInmemoryListener()
+	server := &fasthttp.Server{
+		Handler: func(ctx *fasthttp.RequestCtx) { fmt.Println("handler:", ctx.UserValue("name")) },
+		Trace: &fasthttp.ServerTrace{
+			HeadReceived: func(ctx *fasthttp.RequestCtx) {
+				ctx.SetUserValue("name", string(ctx.Method())+" "+string(ctx.Path()))
+			},
+			ResponseSent: func(ctx *fasthttp.RequestCtx, sent fasthttp.TracedResponse) {
+				fmt.Println("sent:", ctx.UserValue("name"), sent.StatusCode, sent.Protocol, sent.Handling > 0)
+			},
+			ConnEnded: func(_ uint64, _ net.Conn, why fasthttp.ConnEnd) {
+				fmt.Println("ended:", why)
+				stop()
+			},
+		},
+	}
+	client := &fasthttp.HostClient{Addr: "memory", Dial: func(string) (net.Conn, error) { return ln.Dial() }}
+	go func() {
+		if _, _, err := client.Get(nil, "http://memory/path"); err != nil {
+			log.Fatal(err)
+		}
+		client.CloseIdleConnections()
+	}()
+	if err := server.Run(ctx, ln); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// handler: GET /path
+	// sent: GET /path 200 HTTP/1.1 true
+	// ended: client
 }
 
 // Serve accepts connections until the listener is closed. To end the connections as well,

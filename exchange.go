@@ -107,7 +107,10 @@ func (x *exchange) admit(framing http1.Framing, expects expectation, isTunnel bo
 // examine is admit for a request that is not plain.
 func (x *exchange) examine(framing http1.Framing, expects expectation, isTunnel bool) plan {
 	s, h := x.s, &x.ctx.Request.Header
-	if s.GetOnly && !h.IsGet() && !h.IsHead() {
+	if s.Trace != nil {
+		x.traceHead()
+	}
+	if s.GetOnly && !h.IsGet() && !h.IsHead() && !h.isExtended() {
 		return x.setRefusal(ErrGetOnly)
 	}
 	if s.HeaderReceived != nil {
@@ -240,7 +243,11 @@ func (x *exchange) handle() (alone bool) {
 	ctx := x.ctx
 	ctx.setExchange(x)
 	x.handling = true
-	x.s.Handler(ctx)
+	if x.s.Trace == nil {
+		x.s.Handler(ctx)
+	} else {
+		x.handleTraced()
+	}
 	x.handling = false
 	if x.s.CancelOnDisconnect || ctx.timedOut() || ctx.watch.Load() != nil || ctx.lendsBody() || ctx.Response.body.stream != nil {
 		return false
@@ -289,6 +296,7 @@ func (x *exchange) replaceCtx() {
 	x.c.RecordEscape()
 	x.detachBodyMemory(left)
 	x.ctx = x.s.acquireCtx(x.c)
+	x.ctx.traced, left.traced = left.traced, nil
 	x.ctx.requestNum = left.requestNum
 	if !x.s.LazyRequestTime {
 		x.ctx.receivedAt = left.receivedAt
@@ -316,7 +324,7 @@ func (x *exchange) recordHead(e http1.Encoding) {
 
 func (x *exchange) recordFields(e http1.Encoding) {
 	resp := &x.ctx.Response
-	if x.s.ResponseSent != nil || len(x.ctx.Request.values) > 0 {
+	if x.s.set.reports || len(x.ctx.Request.values) > 0 {
 		// user values may be closers, which may read the response
 		resp.Header.record(e)
 	}

@@ -113,6 +113,9 @@ func (x *exchange) parseForm(beginning *bufpool.Buffer) error {
 	bufpool.Put(beginning)
 	x.t.formParsed()
 	x.bodyArrived()
+	if x.s.Trace != nil {
+		x.traceBody()
+	}
 	return nil
 }
 

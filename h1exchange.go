@@ -232,6 +232,9 @@ func (x *h1Exchange) advanceBody() (engine.Action, bool) {
 	}
 	x.h.phases.SetReading(http1.ReadDone)
 	req.finalizeEmpty()
+	if x.s.Trace != nil {
+		x.traceBody()
+	}
 	return x.serve()
 }
 

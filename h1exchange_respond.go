@@ -54,7 +54,8 @@ func (x *h1Exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	left.Request.closeSource()
 	x.ctx = x.s.acquireCtx(x.c)
 	x.ctx.requestNum, x.ctx.receivedAt = left.requestNum, left.receivedAt
-	if x.s.ResponseSent != nil {
+	x.ctx.traced, left.traced = left.traced, nil
+	if x.s.set.reports {
 		left.Request.copyTextTo(&x.ctx.Request)
 		x.ctx.Request.values, left.Request.values = left.Request.values, nil
 		x.ctx.remoteAddr = left.remoteAddr
@@ -242,6 +243,9 @@ func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 		if x.queueFile(e) {
 			return engine.Flush, true
 		}
+		if x.beginPush(e) {
+			return x.respondPush(e)
+		}
 		x.respondStream(e)
 		return engine.Read, false
 	}
@@ -259,7 +263,7 @@ func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 	default:
 		x.h.tail = body
 	}
-	if x.h.tail != nil || x.s.ResponseSent != nil {
+	if x.h.tail != nil || x.s.set.reports {
 		x.beginSending(len(out.B) - from + len(x.h.tail))
 		x.h.phases.SetWriting(http1.WriteQueued)
 		return engine.Flush, true
@@ -490,7 +494,7 @@ func (x *h1Exchange) endRequest() {
 		x.endWatch(w, ctx.lendsBody())
 	}
 	large := x.delivery.size > largeResponse
-	if x.s.ResponseSent != nil {
+	if x.s.set.reports {
 		x.sent()
 	}
 	if ctx.Request.source != nil && !ctx.hijackImmediately {

@@ -479,6 +479,9 @@ func (h *h2Conn) tick(now uint32) (feeds bool) {
 	switch {
 	case h.conn.Life() == http2.LifeGoingAway && h.shutdownAged, idle > 0 && h.activity != h2Busy && now-h.idleSince >= idle:
 		// the peer has not answered the PING of Shutdown, or has no request
+		if h.conn.Life() == http2.LifeOpen {
+			h.c.SetEnd(engine.EndTimeout)
+		}
 		h.conn.Shutdown()
 		h.conn.Shutdown()
 	case h.conn.Life() == http2.LifeGoingAway:
@@ -554,6 +557,9 @@ func (h *h2Conn) drained() (over []*h2Exchange) {
 			over = append(over, x)
 		}
 		x.out.ContentSent()
+		if x.tunnel != nil {
+			x.tunnel.ContentSent()
+		}
 	}
 	return over
 }

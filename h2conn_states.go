@@ -36,7 +36,7 @@ func (h *h2Conn) callConnState() {
 			return
 		}
 		h.mu.Unlock()
-		(*host)(h.s).StateChanged(h.c.NC, state)
+		(*host)(h.s).StateChanged(h.c, state)
 	}
 }
 

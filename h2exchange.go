@@ -39,6 +39,7 @@ type h2Exchange struct {
 	expect    expectation
 	got       int64           // bytes of a body collected in memory
 	parses    bool            // the body is a form, parsed before the handler is called
+	extended  bool            // the request is an extended CONNECT (RFC 8441)
 	beginning *bufpool.Buffer // the beginning of the form, which was collected in memory
 
 	// guarded by the mutex
@@ -50,6 +51,7 @@ type h2Exchange struct {
 	content       *h2Content  // of a streamed body, or nil
 	watch         *watch.Watch
 	out           http2body.Outgoing // of a response written piece by piece
+	tunnel        *h2Tunnel          // which the application has taken over, or nil
 	readUntil     time.Time
 	writeUntil    time.Time
 	limitsPiece   bool // writeUntil is only for the content that was passed to the connection
@@ -119,6 +121,10 @@ func (x *h2Exchange) fill(m *http2.Message) {
 	h.fillBlock(http1.Request, m)
 	x.method, x.framing = head.MethodID, head.Framing
 	x.expect = expectationOf(head)
+	if m.Protocol.Len > 0 {
+		h.slots[slotProtocol] = m.Protocol
+		x.extended = true
+	}
 }
 
 // proceed continues after an event, and reports whether the exchange must be served now. m has
@@ -185,6 +191,7 @@ func (x *h2Exchange) doneFeeding(serve bool) bool {
 func (x *h2Exchange) headReceived(end bool) (serve bool) {
 	x.count(&x.h.now)
 	if x.refusal != nil {
+		x.clearTimes()
 		return true
 	}
 	framing := x.framing
@@ -211,7 +218,9 @@ func (x *h2Exchange) headReceived(end bool) (serve bool) {
 		x.awaits100 = true
 		x.h.mu.Unlock()
 	}
-	x.limitReading()
+	if !x.extended {
+		x.limitReading()
+	}
 	if x.parses = next == planParse; x.parses || next == planStream {
 		x.receiveStream(false)
 		return true
@@ -303,6 +312,9 @@ func (x *h2Exchange) collect(p []byte, end bool) (serve bool) {
 	}
 	x.bodyArrived()
 	x.ctx.Request.finalizeEmpty()
+	if x.s.Trace != nil && x.refusal == nil {
+		x.traceBody()
+	}
 	return true
 }
 
@@ -341,6 +353,9 @@ func (x *h2Exchange) abort(why error) bool {
 		x.watch.PeerGone(false)
 	}
 	x.out.Fail(why)
+	if x.tunnel != nil {
+		x.tunnel.Fail(why)
+	}
 	switch {
 	case x.phase == h2Sends, x.phase == h2Collects && !x.feeding:
 		x.phase = h2Over

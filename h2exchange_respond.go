@@ -116,6 +116,9 @@ var errH2Hijack = errors.New("fasthttp: HTTP/2 has no connection for a handler t
 // still sends content, and then ends it.
 func (x *h2Exchange) respond() (over bool) {
 	s, ctx := x.s, x.ctx
+	if x.method == http1.MethodConnect && x.connect() {
+		return false
+	}
 	resp := &ctx.Response
 	switch status := resp.StatusCode(); {
 	case ctx.hijack != nil || status == StatusSwitchingProtocols:
@@ -286,13 +289,13 @@ func (x *h2Exchange) wake() {
 
 // report calls Server.ResponseSent.
 func (x *h2Exchange) report(sent SentResponse) {
-	if x.s.ResponseSent == nil {
+	if !x.s.set.reports {
 		return
 	}
 	if x.ctx.receivedAt.IsZero() && !x.s.LazyRequestTime {
 		x.ctx.receivedAt = clock.Read()
 	}
-	x.s.reportSent(x.ctx, sent)
+	x.reportSent(protocolHTTP2, sent)
 }
 
 // release ends the exchange. No other goroutine uses it.
@@ -341,7 +344,7 @@ func (x *h2Exchange) closeCtx(ctx *RequestCtx) {
 	if w := ctx.watch.Load(); w != nil {
 		x.endWatch(w, ctx.lendsBody())
 	}
-	if x.s.ResponseSent != nil {
+	if x.s.set.reports {
 		x.h.mu.Lock()
 		cut := x.abortErr
 		x.h.mu.Unlock()
@@ -364,6 +367,9 @@ func (x *h2Exchange) finish() (wake bool) {
 		x.content.endExchange()
 	}
 	h.conn.Release(x.stream)
+	if x.tunnel != nil {
+		x.tunnel.Release()
+	}
 	h.remove(x)
 	wake = h.wakesAfter(x)
 	h.s.h2.release(h, x)

@@ -96,7 +96,8 @@ const (
 	slotServer          = http1.SlotServer          // of a response
 	slotContentEncoding = http1.SlotContentEncoding // of a response
 	slotLength          = http1.NumSlots            // the text of contentLength, if lengthText was called
-	numSlots            = slotLength + 1
+	slotProtocol        = slotLength + 1            // of a request: see RequestHeader.ConnectProtocol
+	numSlots            = slotProtocol + 1
 )
 
 // The parts of a start line.
@@ -277,7 +278,7 @@ func (h *header) separate(at uintptr) {
 
 func (h *header) compact() {
 	h.slack = [numSlots + numLines]uint16{}
-	h.list.Compact(&h.slots[0], &h.slots[1], &h.slots[2], &h.slots[3], &h.line[0], &h.line[1], &h.line[2], &h.raw)
+	h.list.Compact(&h.slots[0], &h.slots[1], &h.slots[2], &h.slots[3], &h.slots[4], &h.line[0], &h.line[1], &h.line[2], &h.raw)
 }
 
 // key is a field name that a caller has passed.

@@ -138,9 +138,13 @@ func (h *RequestHeader) appendBlock(dst []byte, enc *hpack.Encoder, scheme strin
 		dst = enc.AppendField(dst, field.Unknown, name, value, how)
 	}
 	pseudo(strMethodName, h.method(), hpack.Index)
-	if h.IsConnect() {
+	extended := h.isExtended()
+	if h.IsConnect() && !extended {
 		pseudo(strAuthorityName, target, hpack.Index)
 	} else {
+		if extended {
+			pseudo(strProtocolName, h.ConnectProtocol(), hpack.Index)
+		}
 		pseudo(strSchemeName, bytesconv.Bytes(scheme), hpack.Index)
 		pseudo(strAuthorityName, h.Host(), hpack.Index)
 		pseudo(strPathName, target, hpack.Plain)
@@ -180,6 +184,7 @@ var (
 	strSchemeName    = []byte(":scheme")
 	strAuthorityName = []byte(":authority")
 	strPathName      = []byte(":path")
+	strProtocolName  = []byte(":protocol")
 )
 
 // appendListBlock appends the fields of list that belong to the header section of a

@@ -102,6 +102,16 @@ type HostClient struct {
 	// host, because the connection had been closed before, does not count.
 	MaxIdemponentCallAttempts int
 
+	// MaxRetryAfter makes calls follow the field Retry-After of responses with the status 429
+	// or 503 (RFC 9110 section 10.2.3), if the wait that it asks for is at most MaxRetryAfter.
+	// The call waits as long, and sends the request again, up to MaxIdemponentCallAttempts
+	// times in all. It returns the response instead if the request may not be repeated, since
+	// its method is not GET, HEAD, PUT, OPTIONS, TRACE or QUERY, or since its body is a stream
+	// without Request.GetBody, and if the time of the call would be over before the wait. The
+	// end of the context ends the wait. By default, and if it is not positive, all such
+	// responses are returned.
+	MaxRetryAfter time.Duration
+
 	// ReadBufferSize is the size in bytes of the buffers for reading, 4096 by default.
 	// If it is set, it also limits the head of a response, instead of the usual limit
 	// of 64 KiB and 500 fields.
@@ -115,6 +125,14 @@ type HostClient struct {
 	// of the response, even if the response is read from a stream. By default only the
 	// time limit of the call applies.
 	ReadTimeout time.Duration
+
+	// Timeout limits the time of a whole call: with redirects, retries and waits, until the
+	// body of the response was read, also if it is read as a stream. The error is ErrTimeout
+	// then. The sooner of it, the timeout of the request (Request.SetTimeout), the time given
+	// to the call (DoTimeout, DoDeadline, a context), and the limits of its parts, such as
+	// ReadTimeout, applies. Only a RetryIfErr that returns resetTimeout begins it anew. 0 means
+	// no limit.
+	Timeout time.Duration
 
 	// ResponseHeaderTimeout limits the time from the end of writing the request to the
 	// end of the response head: the error is ErrTimeout then. The body has the time

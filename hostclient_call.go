@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/cookie"
 	"github.com/valyala/fasthttp/internal/failover"
+	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2client"
 )
@@ -103,8 +104,8 @@ func (c *HostClient) callWithin(ctx context.Context, req *Request, resp *Respons
 // callLimited is the rest of callCounted, when the request has the state of the call.
 func (c *HostClient) callLimited(req *Request, resp *Response) error {
 	call := &req.call
-	if req.timeout > 0 {
-		call.deadline = clock.Earliest(call.deadline, time.Now().Add(req.timeout))
+	if limit := c.timeLimit(req); limit > 0 {
+		call.deadline = clock.Earliest(call.deadline, time.Now().Add(limit))
 	}
 	if call.ctx != nil {
 		if until, ok := call.ctx.Deadline(); ok {
@@ -116,6 +117,21 @@ func (c *HostClient) callLimited(req *Request, resp *Response) error {
 		return c.callWithCookies(req, resp)
 	}
 	return c.callPlain(req, resp)
+}
+
+// timeLimit returns the time that a call may take by the settings of the client and of the
+// request. 0 or less means no limit.
+func (c *HostClient) timeLimit(req *Request) time.Duration { return req.limitedTo(c.Timeout) }
+
+func (c *Client) timeLimit(req *Request) time.Duration { return req.limitedTo(c.Timeout) }
+
+// limitedTo returns the shorter one of the timeout of the request and of limit, either of which
+// may be missing.
+func (req *Request) limitedTo(limit time.Duration) time.Duration {
+	if limit <= 0 || req.timeout > 0 && req.timeout < limit {
+		return req.timeout
+	}
+	return limit
 }
 
 func (c *HostClient) callPlain(req *Request, resp *Response) error {
@@ -145,6 +161,88 @@ func (c *HostClient) callDiscarding(req *Request) error {
 // attempts sends the request until there is a response, or another attempt makes no
 // sense.
 func (c *HostClient) attempts(req *Request, resp *Response) error {
+	if c.MaxRetryAfter > 0 {
+		return c.attemptsWhenAsked(req, resp)
+	}
+	_, err := c.attemptsFrom(1, req, resp)
+	return err
+}
+
+// attemptsWhenAsked is attempts for a client that follows Retry-After.
+func (c *HostClient) attemptsWhenAsked(req *Request, resp *Response) error {
+	content := contentOf(req)
+	for attempt := 1; ; attempt++ {
+		var err error
+		if attempt, err = c.attemptsFrom(attempt, req, resp); err != nil || attempt >= c.maxAttempts() {
+			return err
+		}
+		wait, asked := c.askedWait(req, resp)
+		if !asked || content.streamed && req.GetBody == nil {
+			return nil
+		}
+		// the next attempt may need its connection
+		if s, ok := resp.body.stream.(*clientStream); ok {
+			s.drainSmall()
+		}
+		_ = resp.CloseBodyStream()
+		if !req.call.sleep(wait) {
+			return req.call.canceled()
+		}
+		if err := content.renew(req); err != nil {
+			return err
+		}
+		req.call.bodyConsumed = false
+	}
+}
+
+// askedWait returns how long to wait before the request is sent again, if the response asks for
+// that, and if it is possible.
+func (c *HostClient) askedWait(req *Request, resp *Response) (wait time.Duration, asked bool) {
+	switch resp.StatusCode() {
+	case StatusTooManyRequests, StatusServiceUnavailable:
+	default:
+		return 0, false
+	}
+	wait, asked = retryAfter(resp.Header.setOnce(field.RetryAfter), time.Now())
+	if !asked || wait > c.MaxRetryAfter || !isIdempotent(req) {
+		return 0, false
+	}
+	if by := req.call.deadline; !by.IsZero() && time.Until(by) <= wait {
+		return 0, false
+	}
+	return wait, true
+}
+
+// maxRetryAfterDigits is how many digits of a number of seconds are read: a longer one is not
+// followed.
+const maxRetryAfterDigits = 9
+
+// retryAfter parses the value of the field Retry-After (RFC 9110 section 10.2.3), a number of
+// seconds or a date. ok is false if it is neither.
+func retryAfter(value []byte, now time.Time) (wait time.Duration, ok bool) {
+	if len(value) == 0 {
+		return 0, false
+	}
+	if len(value) <= maxRetryAfterDigits {
+		seconds := 0
+		for _, digit := range value {
+			if digit < '0' || digit > '9' {
+				return 0, false
+			}
+			seconds = seconds*10 + int(digit-'0')
+		}
+		return time.Duration(seconds) * time.Second, true
+	}
+	date, err := ParseHTTPDate(value)
+	if err != nil {
+		return 0, false
+	}
+	return max(date.Sub(now), 0), true
+}
+
+// attemptsFrom makes the attempt with this number and, if it fails, further ones. It returns the
+// number of the last one.
+func (c *HostClient) attemptsFrom(attempt int, req *Request, resp *Response) (int, error) {
 	call := &req.call
 	if resp.body.stream != nil {
 		// it may hold the connection that the next attempt waits for
@@ -154,28 +252,28 @@ func (c *HostClient) attempts(req *Request, resp *Response) error {
 	if !call.deadline.IsZero() {
 		interval = time.Until(call.deadline)
 	}
-	for attempt := 1; ; attempt++ {
+	for ; ; attempt++ {
 		if err := call.canceled(); err != nil {
-			return err
+			return attempt, err
 		}
 		if call.expired() {
-			return ErrTimeout
+			return attempt, ErrTimeout
 		}
 		retry, err := c.attempt(req, resp)
 		if err == nil {
-			return nil
+			return attempt, nil
 		}
 		if !retry || attempt >= c.maxAttempts() || call.canceled() != nil {
-			return finalError(err)
+			return attempt, finalError(err)
 		}
 		reset, again := c.shouldRetry(req, attempt, err)
 		if !again {
-			return finalError(err)
+			return attempt, finalError(err)
 		}
 		if reset && interval > 0 {
 			call.deadline = time.Now().Add(interval)
 		} else if call.expired() {
-			return finalError(err)
+			return attempt, finalError(err)
 		}
 	}
 }
@@ -193,13 +291,26 @@ func (c *HostClient) attempt(req *Request, resp *Response) (retry bool, err erro
 	// unless DefaultTransport sets another one
 	req.call.outcome = attemptLost
 	if req.call.deadline.IsZero() {
-		return t.RoundTrip(c, req, resp)
+		return c.roundTrip(t, req, resp)
 	}
 	// a RoundTripper of the application finds the remaining time there
 	timeout := req.timeout
 	req.timeout = time.Until(req.call.deadline)
 	defer func() { req.timeout = timeout }()
-	return t.RoundTrip(c, req, resp)
+	return c.roundTrip(t, req, resp)
+}
+
+// roundTrip makes one attempt with a RoundTripper of the application.
+func (c *HostClient) roundTrip(t RoundTripper, req *Request, resp *Response) (retry bool, err error) {
+	with, ok := t.(RoundTripperContext)
+	if !ok {
+		return t.RoundTrip(c, req, resp)
+	}
+	ctx := req.call.ctx
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	return with.RoundTripContext(ctx, c, req, resp)
 }
 
 // shouldRetry reports whether the request is sent again after err, and whether its
@@ -223,6 +334,9 @@ func (c *HostClient) shouldRetry(req *Request, attempt int, err error) (reset, a
 // prepare prepares the request for sending to this host.
 func (c *HostClient) prepare(req *Request) error {
 	h := &req.Header
+	if c.h2 == nil && h.isExtended() {
+		return ErrNoExtendedConnect
+	}
 	req.call.proxy = c.proxy
 	if req.uriParsed || len(h.Host()) == 0 || !h.targetIsPath() || c.proxy != nil {
 		if !req.uriParsed {

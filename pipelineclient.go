@@ -351,6 +351,9 @@ func (c *PipelineClient) encode(call *pipelineCall, req *Request) error {
 		}
 		h.SetUserAgentBytes(bytesconv.Bytes(name))
 	}
+	if h.isExtended() {
+		return req.refused(ErrNoExtendedConnect)
+	}
 	if err := req.prepareForServer(); err != nil {
 		return req.refused(err)
 	}

@@ -67,7 +67,7 @@ func (p Protocols) String() string {
 }
 
 // HTTP2Config configures HTTP/2, of a server or of a client. The fields have the names of
-// net/http. In each field, 0 or less means the default. Other settings apply to HTTP/2 as
+// net/http, except for ExtendedConnect. In each field, 0 or less means the default. Other settings apply to HTTP/2 as
 // well, such as ReadBufferSize, MaxRequestBodySize, ReadTimeout, WriteTimeout and IdleTimeout of a
 // server;
 // docs/security.md lists all limits, and how peers that exceed them are handled.
@@ -98,6 +98,14 @@ type HTTP2Config struct {
 	// arrived and was not read from a body stream: 1 GiB and 1 MiB by default.
 	MaxReceiveBufferPerConnection int
 	MaxReceiveBufferPerStream     int
+
+	// ExtendedConnect makes a server accept extended CONNECT requests (RFC 8441), by which
+	// browsers open WebSockets on an HTTP/2 connection that they have, and announce that:
+	// see RequestCtx.ConnectProtocol. The handlers of all paths for which pages open
+	// WebSockets must then accept such requests, as websocket.Upgrader does: browsers do not
+	// try HTTP/1.1 instead. It has no meaning for a client, which follows the announcement
+	// of the server.
+	ExtendedConnect bool
 
 	// SendPingTimeout is the time without frames from the peer after which a PING is
 	// sent, to check whether the peer is still there. By default no PING is sent. A

@@ -49,10 +49,10 @@ type Request struct {
 	DisableRedirectPathNormalizing bool
 
 	// GetBody returns a new body stream with the same content, for a redirect that
-	// sends the body again. The stream must have the size that was passed to
-	// SetBodyStream. The client closes it after its end if it is an io.Closer. If
-	// GetBody is nil, such a redirect fails with ErrRedirectBodyStream. Reset clears
-	// GetBody.
+	// sends the body again, and for a retry by HostClient.MaxRetryAfter. The stream must
+	// have the size that was passed to SetBodyStream. The client closes it after its end
+	// if it is an io.Closer. If GetBody is nil, such a redirect fails with
+	// ErrRedirectBodyStream. Reset clears GetBody.
 	GetBody func() (io.Reader, error)
 
 	body    body

@@ -71,7 +71,7 @@ func (req *Request) prepareTarget() {
 // received with a path keeps the path.
 func (req *Request) sendsAuthority() bool {
 	h := &req.Header
-	return h.IsConnect() && (h.receivedStart() == nil || h.target()[0] != '/')
+	return h.IsConnect() && (h.receivedStart() == nil || h.target()[0] != '/') && !h.isExtended()
 }
 
 // keepsTarget reports whether the target is not a path, and the URI was parsed from it

@@ -100,6 +100,10 @@ type Server struct {
 	// after a TimeoutError method it has only the response. A panic is logged.
 	ResponseSent func(ctx *RequestCtx, sent SentResponse)
 
+	// Trace has hooks for the events of connections and requests, for tracing and metrics. Nil
+	// means none, and costs nothing.
+	Trace *ServerTrace
+
 	// ConnState is called when a connection changes its state; see the states. It may use
 	// the connection and the server. While it waits for something, only this connection
 	// waits, or, for StateNew, its listener.
@@ -288,6 +292,11 @@ type Server struct {
 	// CloseOnShutdown prevents hijacking once the server shuts down. Responses have
 	// "Connection: close" from then on in any case.
 	CloseOnShutdown bool
+
+	// ShutdownTimeout limits the graceful shutdown at the end of Run and RunTLS; 20 seconds
+	// if it is 0, which leaves time before orchestrators end a process by force. A negative
+	// value means no limit. Shutdown and ShutdownWithContext do not observe it.
+	ShutdownTimeout time.Duration
 
 	// StreamRequestBody makes the server call the handler as soon as the header of a
 	// request was read; RequestCtx.RequestBodyStream is the body as it arrives.
@@ -525,6 +534,8 @@ type settings struct {
 	// unencryptedHTTP2 allows HTTP/2 on connections without TLS, and onlyHTTP2 excludes
 	// HTTP/1 on all of them
 	unencryptedHTTP2, onlyHTTP2 bool
+	// reports is set if a hook is called for each response
+	reports bool
 }
 
 const (
@@ -544,6 +555,7 @@ func (s *Server) settings() settings {
 
 		unencryptedHTTP2: s.Protocols.UnencryptedHTTP2(),
 		onlyHTTP2:        !s.Protocols.HTTP1(),
+		reports:          s.ResponseSent != nil || s.Trace != nil && s.Trace.ResponseSent != nil,
 	}
 	set.request, set.response = s.headerStates()
 	if s.ReadBufferSize > 0 {

@@ -62,6 +62,13 @@ func TestServerAllocatesNothing(t *testing.T) {
 		},
 		"limits":     func() *Server { return &Server{MaxConnsPerIP: 10, Concurrency: 10, MaxRequestBodySize: 1 << 20} },
 		"access log": func() *Server { return &Server{ResponseSent: func(*RequestCtx, SentResponse) {}} },
+		"trace": func() *Server {
+			note := func(*RequestCtx) {}
+			return &Server{Trace: &ServerTrace{
+				HeadReceived: note, BodyReceived: note, HandlerBegins: note, HandlerEnds: note,
+				ResponseSent: func(*RequestCtx, TracedResponse) {},
+			}}
+		},
 	}
 	for name, request := range map[string]struct {
 		text string

@@ -46,6 +46,8 @@ func (s *Server) prepareHTTP2() {
 		Preface:      h2Preface(s.set.headTimeout),
 		Bodies:       max(http2.DefaultBodies, s.set.maxBodySize),
 		KeepNames:    s.DisableHeaderNamesNormalizing,
+
+		ExtendedConnect: c.ExtendedConnect,
 	}
 	s.h2.limits.Fill()
 	s.h2.workers = workers.New(positive(s.MaxIdleWorkerDuration, 10*time.Second), h2Task.do)

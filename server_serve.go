@@ -406,7 +406,7 @@ func (s *Server) prepareConns() {
 	s.conns.Host = (*host)(s)
 	s.conns.WorkerIdleTimeout = max(s.MaxIdleWorkerDuration, 0)
 	s.conns.Limits = engine.Limits{Handshake: s.handshakeTimeout(), First: s.set.firstTimeout, Idle: s.set.idleTimeout, RespondsOnTimeout: s.set.headTimeout > 0}
-	s.conns.TracksState = s.ConnState != nil
+	s.conns.TracksState = s.ConnState != nil || s.Trace.tracesConns()
 	s.conns.Renew()
 }
 
@@ -454,9 +454,12 @@ func (h *host) ReleaseProtocol(p engine.Protocol, reuse bool) (last engine.Proto
 	return nil, fault
 }
 
-// Upgrade implements engine.Host: the handler has called SwitchProtocols, or the preface of
-// HTTP/2 was received.
+// Upgrade implements engine.Host: the handler has called SwitchProtocols or PushBody, such a body
+// has ended, or the preface of HTTP/2 was received.
 func (h *host) Upgrade(c *engine.Conn, l engine.Link, p engine.Protocol) (next engine.Protocol) {
+	if over, ok := p.(*switchedConn); ok {
+		return h.resumeHTTP1(c, l, over.conn())
+	}
 	old := p.(*h1Conn)
 	if ctx := old.x.ctx; ctx != nil && ctx.switched != nil {
 		next = h.switchProtocols(c, l, old)
@@ -606,9 +609,18 @@ func (h *host) HeaderFailed(c *engine.Conn, err error) { _ = (*Server)(h).header
 func (h *host) AdmitClient(c *engine.Conn) error { return (*Server)(h).admitClient(c) }
 
 // StateChanged implements engine.Host.
-func (h *host) StateChanged(nc net.Conn, state engine.State) {
-	defer (*Server)(h).catchPanic("ConnState")
-	h.ConnState(nc, ConnState(state))
+func (h *host) StateChanged(c *engine.Conn, state engine.State) {
+	if h.Trace != nil {
+		(*Server)(h).traceState(c, state)
+	}
+	if h.ConnState != nil {
+		(*Server)(h).reportState(c.NC, ConnState(state))
+	}
+}
+
+func (s *Server) reportState(nc net.Conn, state ConnState) {
+	defer s.catchPanic("ConnState")
+	s.ConnState(nc, state)
 }
 
 // Logf implements engine.Host.

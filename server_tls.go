@@ -306,7 +306,11 @@ func (s *Server) beginTLS(c *engine.Conn) (nc net.Conn, over bool, err error) {
 // protocol of another handler, serve calls that.
 func (s *Server) handshake(c *engine.Conn) (serve func() error, err error) {
 	conn := c.NC.(connTLSer)
-	if err := conn.Handshake(); err != nil {
+	err = conn.Handshake()
+	if s.Trace != nil {
+		s.traceHandshake(c, conn, err)
+	}
+	if err != nil {
 		s.handshakeFailed(c, err)
 		return nil, fmt.Errorf("fasthttp: tls handshake: %w", err)
 	}
@@ -337,7 +341,7 @@ func (s *Server) serveProto(c *engine.Conn, serve ServeHandler) (err error) {
 		return nil
 	}
 	if s.ConnState != nil {
-		(*host)(s).StateChanged(c.NC, engine.StateActive)
+		(*host)(s).StateChanged(c, engine.StateActive)
 	}
 	defer func() {
 		if r := recover(); r != nil {

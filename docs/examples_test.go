@@ -29,7 +29,7 @@ var neededMost = map[string]string{
 		UserValue SetUserValue Done
 		Write WriteString SetBody SetBodyString SetBodyStream SetBodyStreamWriter
 		SetStatusCode SetContentType Error NotFound Redirect SendFile TimeoutError Hijack
-		SwitchProtocols OnShutdown`,
+		SwitchProtocols PushBody OnShutdown`,
 	"RequestHeader": `Peek PeekAll Set Add Del All SetMethod SetContentType ContentType
 		Cookie SetCookie`,
 	"ResponseHeader": `Peek Set Add Del SetContentType SetCookie DelClientCookie`,
@@ -39,7 +39,7 @@ var neededMost = map[string]string{
 	"Args":       `Peek PeekMulti Has GetUint All Set Add Del Parse`,
 	"Cookie":     `Parse SetValue SetExpire SetSameSite`,
 	"URI":        `Parse Path QueryArgs FullURI Update`,
-	"Server":     `ListenAndServe ListenAndServeTLS Serve ServeTLS Shutdown ShutdownWithContext`,
+	"Server":     `ListenAndServe ListenAndServeTLS Serve ServeTLS Run Shutdown ShutdownWithContext`,
 	"FS":         `NewRequestHandler`,
 	"Client":     `Get GetTimeout Post Do DoTimeout DoDeadline DoContext DoRedirects`,
 	"HostClient": `Do`,

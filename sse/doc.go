@@ -15,6 +15,8 @@
 //		})
 //	}
 //
+// Open is the same with callbacks, and without goroutines for the stream.
+//
 // A Topic sends each event to many streams: it encodes the event once, and a slow client
 // does not delay the others. Options has the settings of a stream.
 //

@@ -3,6 +3,7 @@ package sse_test
 import (
 	"testing"
 
+	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/servertest"
 	"github.com/valyala/fasthttp/sse"
 )
@@ -18,5 +19,7 @@ func TestDocumentedLimits(t *testing.T) {
 		"time before a client reconnects":                     sse.DefaultRetry,
 		"time to which that grows":                            sse.DefaultMaxRetry,
 		"time for a piece of any other body stream":           nil,
+		"bytes that wait for a client of another pushed body": servertest.Size(fasthttp.DefaultMaxQueued),
+		"time for a piece of one":                             nil,
 	})
 }

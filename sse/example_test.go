@@ -57,6 +57,26 @@ func ExampleServe() {
 	// data: number 2
 }
 
+// A stream with callbacks needs no goroutine. Here an event in OnOpen is all that it sends.
+func ExampleOpen() {
+	client, stop := serveInMemory(func(ctx *fasthttp.RequestCtx) {
+		sse.Open(ctx, sse.Handler{
+			OnOpen: func(s *sse.Stream) {
+				_ = s.Send(sse.Event{Data: []byte("welcome")})
+				s.Close()
+			},
+		})
+	})
+	defer stop()
+	_, body, err := client.Get(nil, "http://any.host/")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(strings.TrimSpace(string(body)))
+	// Output:
+	// data: welcome
+}
+
 // A topic sends events to all clients, and the ones that a client has missed while it was
 // disconnected.
 func ExampleTopic() {

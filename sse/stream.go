@@ -91,12 +91,23 @@ func Serve(ctx *fasthttp.RequestCtx, f func(s *Stream)) { Options{}.Serve(ctx, f
 //
 // To make a browser stop to reconnect, respond with status 204 instead of calling Serve.
 func (o Options) Serve(ctx *fasthttp.RequestCtx, f func(s *Stream)) {
-	s := &Stream{f: f, options: o.withDefaults(), lastID: string(ctx.Request.Header.Peek(fasthttp.HeaderLastEventID))}
-	s.changed.L = &s.mu
+	s := &Stream{f: f}
+	s.prepare(ctx, o)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	ctx.WatchDisconnect()
 	ctx.AfterFunc(func() { s.end(context.Canceled) })
 
+	resp := &ctx.Response
+	resp.SetBodyStream(&body{s: s}, -1)
+	// the client learns at once that the stream is open
+	resp.ImmediateHeaderFlush = true
+	resp.PieceTimeout = s.options.WriteTimeout
+}
+
+// prepare sets the settings of the stream, and the head of the response.
+func (s *Stream) prepare(ctx *fasthttp.RequestCtx, o Options) {
+	s.options, s.lastID = o.withDefaults(), string(ctx.Request.Header.Peek(fasthttp.HeaderLastEventID))
+	s.changed.L = &s.mu
 	resp := &ctx.Response
 	resp.SetStatusCode(fasthttp.StatusOK)
 	resp.Header.SetContentType("text/event-stream")
@@ -104,10 +115,6 @@ func (o Options) Serve(ctx *fasthttp.RequestCtx, f func(s *Stream)) {
 		resp.Header.Set(fasthttp.HeaderCacheControl, "no-cache, no-transform")
 	}
 	resp.Header.Set("X-Accel-Buffering", "no")
-	resp.SetBodyStream(&body{s: s}, -1)
-	// the client learns at once that the stream is open
-	resp.ImmediateHeaderFlush = true
-	resp.PieceTimeout = s.options.WriteTimeout
 }
 
 func (o Options) withDefaults() Options {
@@ -127,9 +134,10 @@ func (o Options) withDefaults() Options {
 // several goroutines, and after its end.
 type Stream struct {
 	f       func(s *Stream)
+	pushed  *pushed // nil for a stream with a function
 	options Options
 	lastID  string
-	ctx     context.Context
+	ctx     context.Context // nil for a pushed stream until it is needed; mu guards it then
 	cancel  context.CancelCauseFunc
 	dropped atomic.Uint64
 
@@ -149,12 +157,20 @@ func (s *Stream) LastEventID() string { return s.lastID }
 
 // Context returns a context canceled when the Done channel is closed. It has no
 // values.
-func (s *Stream) Context() context.Context { return s.ctx }
+func (s *Stream) Context() context.Context {
+	if s.pushed != nil {
+		return s.pushed.context()
+	}
+	return s.ctx
+}
 
 // Done returns a channel closed when the stream has ended: when the client has
 // disconnected or was too slow, when the server shuts down, or when the function of the
-// stream has returned.
-func (s *Stream) Done() <-chan struct{} { return s.ctx.Done() }
+// stream has returned, or Close was called.
+func (s *Stream) Done() <-chan struct{} { return s.Context().Done() }
+
+// Close ends the stream, after the events that wait.
+func (s *Stream) Close() { s.end(nil) }
 
 // Dropped returns the number of events that were dropped because the client was too slow.
 func (s *Stream) Dropped() uint64 { return s.dropped.Load() }
@@ -167,6 +183,13 @@ func (s *Stream) Dropped() uint64 { return s.dropped.Load() }
 // ended. It is ErrSlow if the event was dropped.
 func (s *Stream) Send(e Event) error {
 	if err := e.check(); err != nil {
+		return err
+	}
+	if s.pushed != nil {
+		b := bufpool.Get(len(e.ID) + len(e.Name) + len(e.Data) + overhead)
+		b.B = appendEvent(b.B, &e)
+		_, err := s.pushed.send(b.B)
+		bufpool.Put(b)
 		return err
 	}
 	s.mu.Lock()
@@ -186,6 +209,13 @@ func (s *Stream) Send(e Event) error {
 // Comment sends text that clients ignore. Each of its lines becomes a comment. Its errors are
 // the errors of Send.
 func (s *Stream) Comment(text string) error {
+	if s.pushed != nil {
+		b := bufpool.Get(len(text) + overhead)
+		b.B = append(appendLines(b.B, ": ", bytesconv.Bytes(text)), '\n')
+		_, err := s.pushed.send(b.B)
+		bufpool.Put(b)
+		return err
+	}
 	s.mu.Lock()
 	ends, err := s.makeRoom(s.options.Slow == SlowWaits)
 	if err == nil {
@@ -267,6 +297,10 @@ func (s *Stream) added() {
 
 // end ends the stream, unless it has ended. The events that wait are still sent.
 func (s *Stream) end(cause error) {
+	if s.pushed != nil {
+		s.pushed.end(cause)
+		return
+	}
 	s.mu.Lock()
 	s.endLocked(cause)
 	s.mu.Unlock()

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"github.com/valyala/fasthttp"
 )
 
 // Topic sends events to many streams. The zero value is ready for use. Its methods may be
@@ -56,15 +58,25 @@ func (t *Topic) Join(s *Stream) (missed bool) {
 		s.end(errTopicClosed)
 		return false
 	}
-	if _, joined := t.streams[s]; joined || s.ctx.Err() != nil {
+	if _, joined := t.streams[s]; joined || s.hasEnded() {
 		return false
 	}
 	missed = !t.replay(s)
 	if t.streams == nil {
 		t.streams = make(map[*Stream]func() bool)
 	}
-	t.streams[s] = context.AfterFunc(s.ctx, func() { t.Leave(s) })
+	if s.pushed == nil {
+		t.streams[s] = context.AfterFunc(s.ctx, func() { t.Leave(s) })
+	} else if s.pushed.join(t) {
+		t.streams[s] = nil
+	}
 	return missed
+}
+
+// Open makes the response a stream of the topic, without a goroutine while it waits: see
+// Options.Open. It is for a RequestHandler, which should return then.
+func (t *Topic) Open(ctx *fasthttp.RequestCtx, o Options) {
+	o.Open(ctx, Handler{OnOpen: func(s *Stream) { t.Join(s) }})
 }
 
 var errTopicClosed = errors.New("the topic was closed")
@@ -74,6 +86,9 @@ var errTopicClosed = errors.New("the topic was closed")
 func (t *Topic) replay(s *Stream) (complete bool) {
 	if s.lastID == "" {
 		return true
+	}
+	if s.pushed != nil {
+		return t.replayPushed(s)
 	}
 	// from the latest to the oldest one
 	for i := range t.kept {
@@ -99,10 +114,16 @@ func (t *Topic) keptAt(i int) *keptEvent {
 func (t *Topic) Leave(s *Stream) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if stop := t.streams[s]; stop != nil {
+	stop, joined := t.streams[s]
+	switch {
+	case !joined:
+		return
+	case s.pushed != nil:
+		s.pushed.leave(t)
+	default:
 		stop()
-		delete(t.streams, s)
 	}
+	delete(t.streams, s)
 }
 
 // Publish sends an event to all streams of the topic. It never waits for a client: if
@@ -125,8 +146,19 @@ func (t *Topic) Publish(e Event) error {
 		return nil
 	}
 	t.keep(&e)
+	var piece *fasthttp.PushPiece // for all pushed streams
 	for s := range t.streams {
-		switch ends, err := s.offer(t.encoded, false); {
+		var ends bool
+		var err error
+		if s.pushed == nil {
+			ends, err = s.offer(t.encoded, false)
+		} else {
+			if piece == nil {
+				piece = fasthttp.NewPushPiece(t.encoded)
+			}
+			ends, err = s.pushed.sendPiece(piece)
+		}
+		switch {
 		case err == nil:
 		case err == ErrSlow:
 			t.dropped.Add(1)

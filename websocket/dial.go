@@ -46,6 +46,15 @@ type Dialer struct {
 	// effect.
 	TLSClientConfig *tls.Config
 
+	// HTTP2Client opens connections over HTTP/2 (RFC 8441), if it is set: as streams of the
+	// HTTP/2 connections of this client, which its requests and other WebSockets share. Its
+	// Protocols must have HTTP/2, and its settings for connections apply instead of the fields
+	// above, except that its timeouts apply to the opening handshake alone. If the server
+	// speaks HTTP/1.1, or has not announced that it permits WebSockets over HTTP/2, they are
+	// opened over HTTP/1.1 with the fields above, provided that the Protocols of the client
+	// have HTTP/1; otherwise the error wraps fasthttp.ErrNoExtendedConnect.
+	HTTP2Client *fasthttp.Client
+
 	// HandshakeTimeout limits the time of a dial, the opening handshake included. Zero means
 	// no limit but the context, and fasthttp.DefaultDialTimeout for TCP.
 	HandshakeTimeout time.Duration
@@ -92,7 +101,7 @@ var protocolField = headerProtocol
 var (
 	errURL      = errors.New("websocket: the URL must begin with ws:// or wss://, and have a host and no user information")
 	errAnswer   = fmt.Errorf("%w: the server has accepted something that was not offered", ErrBadHandshake)
-	errStatus   = fmt.Errorf("%w: the status of the response is not 101", ErrBadHandshake)
+	errStatus   = fmt.Errorf("%w: the status of the response is neither 101, nor a 2xx over HTTP/2", ErrBadHandshake)
 	errResponse = fmt.Errorf("%w: the response is not HTTP/1.1, or lacks Upgrade, Connection or the right Sec-WebSocket-Accept", ErrBadHandshake)
 )
 
@@ -122,6 +131,12 @@ func (d *Dialer) DialContext(ctx context.Context, urlStr string, requestHeader h
 		defer cancel()
 	}
 	req = req.WithContext(ctx)
+	if d.HTTP2Client != nil {
+		c, resp, err := d.dialHTTP2(ctx, req)
+		if err == nil || !d.mayFallBack(err) {
+			return c, resp, err
+		}
+	}
 	nc, err := d.connect(ctx, req)
 	if err != nil {
 		return nil, nil, err
@@ -357,10 +372,15 @@ func (d *Dialer) shake(nc net.Conn, req *http.Request, key []byte) (*Conn, *http
 		p, _ := r.Peek(n)
 		ahead.B = append(ahead.B, p...)
 	}
-	return newConn(nc, ws.Client, a, options{
+	return newConn(nc, ws.Client, a, d.options(), ahead), resp, nil
+}
+
+// options returns the settings of connections.
+func (d *Dialer) options() options {
+	return options{
 		readLimit: d.ReadLimit, pingInterval: d.PingInterval, pongTimeout: d.PongTimeout, closeTimeout: d.CloseTimeout,
 		writeTimeout: d.WriteTimeout, writeBuffer: d.WriteBufferSize, compression: &d.Compression,
-	}, ahead), resp, nil
+	}
 }
 
 // agreed checks the response, and returns the result of the handshake.
@@ -375,6 +395,11 @@ func (d *Dialer) agreed(req *http.Request, resp *http.Response, key []byte) (a a
 		!hasElement(resp.Header["Upgrade"], upgradeName), !hasElement(resp.Header["Connection"], "upgrade"):
 		return a, errResponse
 	}
+	return d.agreedTerms(req, resp)
+}
+
+// agreedTerms is the part of agreed for the fields that do not depend on the version of HTTP.
+func (d *Dialer) agreedTerms(req *http.Request, resp *http.Response) (a agreement, err error) {
 	switch protocols := resp.Header["Sec-Websocket-Protocol"]; {
 	case len(protocols) > 1, len(protocols) == 1 && !hasExactElement(req.Header[protocolField], protocols[0]):
 		return a, errAnswer

@@ -28,8 +28,9 @@ var (
 )
 
 var (
+	errOther      = fmt.Errorf("%w: the client asks for another protocol", ErrNotWebSocket)
 	errMethod     = fmt.Errorf("%w: the method is not GET", ErrBadHandshake)
-	errProtocol   = fmt.Errorf("%w: the request is not HTTP/1.1", ErrBadHandshake)
+	errProtocol   = fmt.Errorf("%w: the request is neither HTTP/1.1, nor an extended CONNECT", ErrBadHandshake)
 	errKey        = fmt.Errorf("%w: not exactly one Sec-WebSocket-Key, of 16 bytes in base64", ErrBadHandshake)
 	errVersions   = fmt.Errorf("%w: more than one Sec-WebSocket-Version", ErrBadHandshake)
 	errClosing    = fmt.Errorf("%w: the request closes the connection", ErrBadHandshake)
@@ -71,12 +72,19 @@ type agreement struct {
 }
 
 // IsWebSocketUpgrade reports whether the client asks for the WebSocket protocol: Connection
-// lists "upgrade", and Upgrade lists "websocket". The request may still not be a valid
-// opening handshake.
+// lists "upgrade", and Upgrade lists "websocket"; or, over HTTP/2, the request is an extended
+// CONNECT with the protocol "websocket" (RFC 8441). The request may still not be a valid opening
+// handshake.
 func IsWebSocketUpgrade(ctx *fasthttp.RequestCtx) bool {
+	if protocol := ctx.ConnectProtocol(); protocol != nil {
+		return isWebSocket(protocol)
+	}
 	h := &ctx.Request.Header
 	return lists(h.PeekAll(fasthttp.HeaderConnection), "upgrade") && lists(h.PeekAll(fasthttp.HeaderUpgrade), upgradeName)
 }
+
+// isWebSocket reports whether protocol, of an extended CONNECT, is WebSocket.
+func isWebSocket(protocol []byte) bool { return ascii.EqualFoldString(protocol, upgradeName) }
 
 // FastHTTPIsWebSocketUpgrade is IsWebSocketUpgrade, by the name that it has in
 // github.com/fasthttp/websocket.
@@ -113,9 +121,10 @@ func lists(lines [][]byte, element string) bool {
 	return false
 }
 
-// handshake checks the request against RFC 6455 section 4.2, and makes ctx.Response the
-// response: 101 with the fields that the handler has set, or a refusal. The caller then
-// takes the connection over. The error is a HandshakeError.
+// handshake checks the request against RFC 6455 section 4.2, or RFC 8441 section 5 over HTTP/2,
+// and makes ctx.Response the response: 101, or 200 over HTTP/2, with the fields that the handler
+// has set, or a refusal. The caller then takes the connection over. The error is a
+// HandshakeError.
 func (u *Upgrader) handshake(ctx *fasthttp.RequestCtx) (agreement, error) {
 	if status, err := u.check(ctx); err != nil {
 		return agreement{}, u.refuse(ctx, status, err)
@@ -135,6 +144,9 @@ func (u *Upgrader) handshake(ctx *fasthttp.RequestCtx) (agreement, error) {
 // check returns the reason to refuse a request, and the status of the response.
 func (u *Upgrader) check(ctx *fasthttp.RequestCtx) (status int, err error) {
 	h := &ctx.Request.Header
+	if protocol := ctx.ConnectProtocol(); protocol != nil {
+		return u.checkExtended(ctx, protocol)
+	}
 	switch {
 	case ctx.IsHTTP2():
 		return fasthttp.StatusNotImplemented, errProtocol
@@ -147,11 +159,12 @@ func (u *Upgrader) check(ctx *fasthttp.RequestCtx) (status int, err error) {
 	case h.ConnectionClose():
 		return fasthttp.StatusBadRequest, errClosing
 	}
-	switch versions := h.PeekAll(headerVersion); {
-	case len(versions) > 1:
-		return fasthttp.StatusBadRequest, errVersions
-	case len(versions) == 0 || string(versions[0]) != version:
-		return fasthttp.StatusUpgradeRequired, ErrVersion
+	switch err := checkVersion(h); err {
+	case nil:
+	case ErrVersion:
+		return fasthttp.StatusUpgradeRequired, err
+	default:
+		return fasthttp.StatusBadRequest, err
 	}
 	if keys := h.PeekAll(headerKey); len(keys) != 1 || !ws.IsKey(keys[0]) {
 		return fasthttp.StatusBadRequest, errKey
@@ -162,6 +175,32 @@ func (u *Upgrader) check(ctx *fasthttp.RequestCtx) (status int, err error) {
 	return 0, nil
 }
 
+// checkExtended is check for an extended CONNECT, which has neither a key nor fields of the
+// connection.
+func (u *Upgrader) checkExtended(ctx *fasthttp.RequestCtx, protocol []byte) (status int, err error) {
+	if !isWebSocket(protocol) {
+		return fasthttp.StatusNotImplemented, errOther
+	}
+	if err := checkVersion(&ctx.Request.Header); err != nil {
+		return fasthttp.StatusBadRequest, err
+	}
+	if !u.allowsOrigin(ctx) {
+		return fasthttp.StatusForbidden, ErrOrigin
+	}
+	return 0, nil
+}
+
+// checkVersion checks the version of the protocol that the client wants to speak.
+func checkVersion(h *fasthttp.RequestHeader) error {
+	switch versions := h.PeekAll(headerVersion); {
+	case len(versions) > 1:
+		return errVersions
+	case len(versions) == 0 || string(versions[0]) != version:
+		return ErrVersion
+	}
+	return nil
+}
+
 // refuse makes the response a refusal, and returns the error of Upgrade.
 func (u *Upgrader) refuse(ctx *fasthttp.RequestCtx, status int, reason error) error {
 	if u.Error != nil {
@@ -170,6 +209,9 @@ func (u *Upgrader) refuse(ctx *fasthttp.RequestCtx, status int, reason error) er
 		ctx.Error(reason.Error(), status)
 	}
 	h := &ctx.Response.Header
+	if reason == ErrVersion {
+		h.Set(headerVersion, version)
+	}
 	switch ctx.Response.StatusCode() {
 	case fasthttp.StatusUpgradeRequired:
 		// RFC 9110 section 15.5.22, RFC 6455 section 4.4
@@ -182,15 +224,19 @@ func (u *Upgrader) refuse(ctx *fasthttp.RequestCtx, status int, reason error) er
 	return HandshakeError{Status: status, Err: reason}
 }
 
-// accept makes the response a 101.
+// accept makes the response a 101, or a 200 to an extended CONNECT.
 func (u *Upgrader) accept(ctx *fasthttp.RequestCtx, a *agreement) {
 	ctx.Response.ResetBody()
-	ctx.SetStatusCode(fasthttp.StatusSwitchingProtocols)
 	h := &ctx.Response.Header
-	h.Set(fasthttp.HeaderUpgrade, upgradeName)
-	h.Set(fasthttp.HeaderConnection, "Upgrade")
 	var room [256]byte
-	h.SetBytesV(headerAccept, ws.AppendAccept(room[:0], ctx.Request.Header.Peek(headerKey)))
+	if ctx.ConnectProtocol() != nil {
+		ctx.SetStatusCode(fasthttp.StatusOK)
+	} else {
+		ctx.SetStatusCode(fasthttp.StatusSwitchingProtocols)
+		h.Set(fasthttp.HeaderUpgrade, upgradeName)
+		h.Set(fasthttp.HeaderConnection, "Upgrade")
+		h.SetBytesV(headerAccept, ws.AppendAccept(room[:0], ctx.Request.Header.Peek(headerKey)))
+	}
 	if a.subprotocol != "" {
 		h.Set(headerProtocol, a.subprotocol)
 	} else {

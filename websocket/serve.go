@@ -139,6 +139,10 @@ func either[T int | int64 | time.Duration](a, b, c T) T {
 // nothing arrives and nothing waits to be sent: an idle socket takes about 500 bytes. Socket.Data
 // returns data.
 //
+// The request is one of HTTP/1.1, or an extended CONNECT of HTTP/2 (RFC 8441), which the server
+// accepts with HTTP2Config.ExtendedConnect. Over HTTP/2 each socket has a goroutine and a buffer of
+// 4 KiB, on every engine.
+//
 // If the request is not a valid opening handshake, Serve makes ctx.Response the refusal, and the
 // error is a HandshakeError. Otherwise the upgrade happens when the RequestHandler has returned.
 // The request ends then: the functions of h must not use ctx.

@@ -122,26 +122,19 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		WriteTimeout: 6 * time.Hour,
 		IdleTimeout:  2 * time.Minute,
 		Logger:       out,
+		// 0 would be the default
+		ShutdownTimeout: max(o.grace, 1),
 	}
-	ended := make(chan error, 1)
-	context.AfterFunc(ctx, func() {
-		limit, cancel := context.WithTimeout(context.Background(), o.grace)
-		defer cancel()
-		ended <- server.ShutdownWithContext(limit)
-		// Serve would serve if it began after that
-		_ = ln.Close()
-	})
 	out.Printf("serving %s on %s", root, address(ln.Addr(), o.cert != ""))
 	if o.cert != "" {
-		err = server.ServeTLS(ln, o.cert, o.key)
+		err = server.RunTLS(ctx, o.cert, o.key, ln)
 	} else {
-		err = server.Serve(ln)
+		err = server.Run(ctx, ln)
 	}
-	if err != nil {
-		return err
-	}
-	if err := <-ended; err != nil {
+	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("transfers were cut off: %w", err)
+	} else if err != nil {
+		return err
 	}
 	out.Printf("stopped")
 	return nil

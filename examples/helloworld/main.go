@@ -42,18 +42,8 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 		WriteTimeout: 10 * time.Second,
 		IdleTimeout:  time.Minute,
 	}
-	shutDown := make(chan error, 1)
-	context.AfterFunc(ctx, func() {
-		shutDown <- server.Shutdown()
-		// Serve would serve if it began after that
-		_ = ln.Close()
-	})
-
 	fmt.Fprintf(stdout, "helloworld listens on %s\n", ln.Addr())
-	if err := server.Serve(ln); err != nil {
-		return err
-	}
-	return <-shutDown
+	return server.Run(ctx, ln)
 }
 
 // greet is the handler. It writes to ctx as to any io.Writer. The response is sent after it

@@ -61,6 +61,8 @@ func newServer() *fasthttp.Server {
 			SendPingTimeout: 30 * time.Second,
 			PingTimeout:     15 * time.Second,
 		},
+		// do not wait longer for clients that do not read their responses
+		ShutdownTimeout: 30 * time.Second,
 	}
 	// once a set names a version, it has only the named ones
 	server.Protocols.SetHTTP1(true)
@@ -77,7 +79,11 @@ func greet(ctx *fasthttp.RequestCtx) {
 
 // run serves both addresses until ctx ends.
 func run(ctx context.Context, secureAddr, plainAddr string, stdout io.Writer) error {
+	server := newServer()
 	cert, key, err := fasthttp.GenerateTestCertificate("localhost")
+	if err == nil {
+		err = server.AppendCertEmbed(cert, key)
+	}
 	if err != nil {
 		return err
 	}
@@ -92,26 +98,15 @@ func run(ctx context.Context, secureAddr, plainAddr string, stdout io.Writer) er
 	}
 	fmt.Fprintf(stdout, "http2 listens on %s and %s\n", secure.Addr(), plain.Addr())
 
-	server := newServer()
-	served := make(chan error, 2)
-	go func() { served <- server.ServeTLSEmbed(secure, cert, key) }()
-	go func() { served <- server.Serve(plain) }()
-	var first error
-	ends := 1 // calls of Serve that have yet to return
-	select {
-	case first = <-served:
-		// one listener without the other is of no use
-	case <-ctx.Done():
-		ends = 2
-	}
-	// do not wait longer for clients that do not read their responses
-	soon, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	all := errors.Join(first, server.ShutdownWithContext(soon))
-	// a Serve that begins after Shutdown would serve its listener
-	_, _ = secure.Close(), plain.Close()
-	for range ends {
-		all = errors.Join(all, <-served)
-	}
-	return all
+	served := make(chan error, 1)
+	go func() {
+		// one listener without the other is of no use
+		defer cancel()
+		served <- server.Run(ctx, plain)
+	}()
+	err = server.RunTLS(ctx, "", "", secure)
+	cancel()
+	return errors.Join(err, <-served)
 }

@@ -85,27 +85,18 @@ func run(ctx context.Context, o options, stdout io.Writer) error {
 		NextProtos: []string{acme.ALPNProto},
 	}
 	http := newServer(redirector(o.hosts, secure.Addr()))
-	shutDown := make(chan error, 2)
-	stop := func() {
-		shutDown <- https.Shutdown()
-		shutDown <- http.Shutdown()
-		// a server would serve if it began after that
-		_, _ = secure.Close(), plain.Close()
-	}
-
 	fmt.Fprintf(stdout, "letsencrypt listens on %s and %s\n", secure.Addr(), plain.Addr())
-	served := make(chan error, 2)
-	go func() { served <- https.ServeTLS(secure, "", "") }()
-	go func() { served <- http.Serve(plain) }()
-	select {
-	case err = <-served:
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	served := make(chan error, 1)
+	go func() {
 		// one server without the other is of no use
-		stop()
-		return errors.Join(err, <-served, <-shutDown, <-shutDown)
-	case <-ctx.Done():
-		stop()
-		return errors.Join(<-served, <-served, <-shutDown, <-shutDown)
-	}
+		defer cancel()
+		served <- http.Run(ctx, plain)
+	}()
+	err = https.RunTLS(ctx, "", "", secure)
+	cancel()
+	return errors.Join(err, <-served)
 }
 
 // newServer returns a server with the timeouts that a public server needs.

@@ -51,18 +51,8 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 		IdleTimeout:  time.Minute,
 	}
 	m.server = server
-	shutDown := make(chan error, 1)
-	context.AfterFunc(ctx, func() {
-		shutDown <- server.Shutdown()
-		// Serve would serve if it began after that
-		_ = ln.Close()
-	})
-
 	fmt.Fprintf(stdout, "metrics listens on %s\n", ln.Addr())
-	if err := server.Serve(ln); err != nil {
-		return err
-	}
-	return <-shutDown
+	return server.Run(ctx, ln)
 }
 
 // serve is an example of a handler.

@@ -91,16 +91,6 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	shutDown := make(chan error, 1)
-	context.AfterFunc(ctx, func() {
-		shutDown <- server.Shutdown()
-		// Serve would serve if it began after that
-		_ = ln.Close()
-	})
-
 	fmt.Fprintf(stdout, "multidomain listens on %s\n", ln.Addr())
-	if err := server.ServeTLS(ln, "", ""); err != nil {
-		return err
-	}
-	return <-shutDown
+	return server.RunTLS(ctx, "", "", ln)
 }

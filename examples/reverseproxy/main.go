@@ -56,23 +56,13 @@ func run(ctx context.Context, addr, backend string, stdout io.Writer) error {
 		NoDefaultServerHeader: true,
 		NoDefaultContentType:  true,
 		IdleTimeout:           time.Minute,
-	}
-	shutDown := make(chan error, 1)
-	context.AfterFunc(ctx, func() {
 		// received requests are answered, except for responses that do not end
-		limit, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		defer cancel()
-		p.leaving.Store(true)
-		shutDown <- server.ShutdownWithContext(limit)
-		// Serve would serve if it began after that
-		_ = ln.Close()
-	})
+		ShutdownTimeout: 30 * time.Second,
+	}
+	context.AfterFunc(ctx, func() { p.leaving.Store(true) })
 
 	fmt.Fprintf(stdout, "reverseproxy listens on %s\n", ln.Addr())
-	if err := server.Serve(ln); err != nil {
-		return err
-	}
-	err = <-shutDown
+	err = server.Run(ctx, ln)
 	p.client.CloseIdleConnections()
 	return err
 }

@@ -46,18 +46,8 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 		IdleTimeout:        time.Minute,
 		MaxRequestBodySize: 1 << 20,
 	}
-	shutDown := make(chan error, 1)
-	context.AfterFunc(ctx, func() {
-		shutDown <- server.Shutdown()
-		// Serve would serve if it began after that
-		_ = ln.Close()
-	})
-
 	fmt.Fprintf(stdout, "sse listens on %s\n", ln.Addr())
-	if err := server.Serve(ln); err != nil {
-		return err
-	}
-	return <-shutDown
+	return server.Run(ctx, ln)
 }
 
 const page = `<!doctype html>

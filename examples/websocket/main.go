@@ -44,19 +44,9 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 		WriteTimeout: 10 * time.Second,
 		IdleTimeout:  time.Minute,
 	}
-	shutDown := make(chan error, 1)
-	context.AfterFunc(ctx, func() {
-		// closes all connections, with the code CloseGoingAway
-		shutDown <- server.Shutdown()
-		// Serve would serve if it began after that
-		_ = ln.Close()
-	})
-
 	fmt.Fprintf(stdout, "websocket listens on %s\n", ln.Addr())
-	if err := server.Serve(ln); err != nil {
-		return err
-	}
-	return <-shutDown
+	// at its end it closes all connections, with the code CloseGoingAway
+	return server.Run(ctx, ln)
 }
 
 const page = `<!doctype html>

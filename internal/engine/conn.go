@@ -2,12 +2,16 @@ package engine
 
 import (
 	"crypto/tls"
+	"errors"
+	"io"
 	"net"
 	"runtime"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/rawsys"
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
@@ -28,6 +32,84 @@ const (
 	// StateClosed is the state of a connection that was closed.
 	StateClosed
 )
+
+// End is the reason for which a connection has ended. The values from EndServer on are in the
+// order of ConnEnd in the server's package.
+type End uint8
+
+const (
+	endUnknown End = iota
+	// EndServer is the end after the last response, as one of the two sides wanted.
+	EndServer
+	// EndPeer is an end that the peer has caused by closing or resetting the connection.
+	EndPeer
+	// EndTimeout is the end because of a time limit.
+	EndTimeout
+	// EndShutdown is the end because the server shuts down.
+	EndShutdown
+	// EndHandedOver is the end of the server's part: the application has the connection.
+	EndHandedOver
+	// EndFault is the end because of an error.
+	EndFault
+	// EndAborted is the end because of Abort.
+	EndAborted
+)
+
+// SetEnd records the reason for which the connection is about to end, unless another one is
+// known. Only the owner of the connection calls it.
+func (c *Conn) SetEnd(why End) {
+	if c.knownEnd() == endUnknown {
+		c.marks.Or(uint32(why) << endShift)
+	}
+}
+
+func (c *Conn) knownEnd() End { return End(c.marks.Load() >> endShift) }
+
+// EndReason returns the reason for which the connection has ended.
+func (c *Conn) EndReason() End {
+	switch end := c.knownEnd(); {
+	case end != endUnknown:
+		return end
+	case c.IsAborted():
+		return EndAborted
+	case c.Stopping():
+		return EndShutdown
+	}
+	return EndServer
+}
+
+// endsBecause records the error of reading, writing or of the protocol with which the connection
+// ends; nil means none.
+func (c *Conn) endsBecause(err error) {
+	switch {
+	case err == nil:
+	case !netio.IsTimeout(err):
+		c.SetEnd(endOf(err))
+	case !c.Stopping():
+		// a shutdown ends waits by deadlines
+		c.SetEnd(EndTimeout)
+	}
+}
+
+// inputEnds is endsBecause for the end of the input. For a Concurrent protocol a timeout is none.
+func (c *Conn) inputEnds(err error) {
+	if !c.Concurrent || !netio.IsTimeout(err) {
+		c.endsBecause(err)
+	}
+}
+
+// endOf returns the reason for an error that is no timeout.
+func endOf(err error) End {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) ||
+		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+		return EndPeer
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op != "remote error" && op.Op != "local error" {
+		// the latter are alerts of TLS
+		return EndPeer
+	}
+	return EndFault
+}
 
 var connIDs atomic.Uint64
 
@@ -66,7 +148,7 @@ type Conn struct {
 	shutdownProbes uint8 // how often shutdowns have found it in stageProbed
 	counted        bool  // the result of Host.Admit was an address
 
-	marks atomic.Uint32 // see Abort and RecordEscape
+	marks atomic.Uint32 // see Abort, RecordEscape and SetEnd
 	stage atomic.Int32  // a stage
 
 	prev, next *Conn
@@ -78,6 +160,8 @@ const (
 	aborted uint32 = 1 << iota
 	escaped
 	leftByShutdown // by a shutdown that gave up
+
+	endShift = 8 // of the End, which is in the bits above the others
 )
 
 // Stopping reports whether the connection must end after its request: the server is

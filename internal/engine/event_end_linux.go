@@ -11,7 +11,7 @@ import (
 
 // end closes the connection.
 func (c *eventConn) end(cache *protocolCache, linger bool) bool {
-	c.returnProtocol(cache)
+	c.endsBecause(c.returnProtocol(cache))
 	switch {
 	case c.IsAborted():
 		c.finish(true)
@@ -128,7 +128,7 @@ func (c *eventConn) finish(reset bool) {
 	} else {
 		c.net.Close(reset)
 	}
-	s.setState(c.NC, StateClosed)
+	s.setState(&c.Conn, StateClosed)
 }
 
 // recordAddresses is called before the descriptor is closed or handed over: a hook may ask

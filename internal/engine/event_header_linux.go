@@ -35,6 +35,7 @@ func (c *eventConn) readHeader() (taken, alive bool) {
 	}
 	if err != nil {
 		c.Set.Host.HeaderFailed(&c.Conn, err)
+		c.endsBecause(err)
 		c.finish(false)
 		return false, false
 	}
@@ -107,7 +108,7 @@ func (c *eventConn) awaitingHeader() bool {
 // refuseClient sends a response on a connection of a client that has too many of them.
 func (c *eventConn) refuseClient(why error) {
 	s := c.Set
-	s.setState(c.NC, StateClosed)
+	s.setState(&c.Conn, StateClosed)
 	if nc, err := c.removeFromSet(); err == nil {
 		go s.Host.Refuse(nc, why)
 	}

@@ -262,14 +262,16 @@ func (c *eventConn) attachProtocol(cache *protocolCache) {
 	c.p = c.Set.Host.AcquireProtocol(&c.Conn, c, last)
 }
 
-// returnProtocol returns the protocol of a connection that has become idle.
-func (c *eventConn) returnProtocol(cache *protocolCache) {
+// returnProtocol returns the protocol of a connection that has become idle, or ends. fault is
+// the reason why it ends early, or nil.
+func (c *eventConn) returnProtocol(cache *protocolCache) (fault error) {
 	p := c.p
 	c.p = nil
-	last, _ := c.Set.Host.ReleaseProtocol(p, cache != nil && cache.p == nil)
+	last, fault := c.Set.Host.ReleaseProtocol(p, cache != nil && cache.p == nil)
 	if last != nil {
 		cache.p = last
 	}
+	return fault
 }
 
 // ioBudget is how many reads and writes a connection may do before the other connections
@@ -328,6 +330,7 @@ func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 				c.change(eventServing)
 			}
 			if err != nil {
+				c.endsBecause(netio.Op(c, "write", err))
 				return c.end(cache, false)
 			}
 			if c.drained && (next == FlushIdle || p.Idle()) {
@@ -400,7 +403,9 @@ func (c *eventConn) receive(cache *protocolCache) bool {
 		c.drained = true
 		return false
 	default:
-		c.p.InputEnded(netio.Op(c, "read", err))
+		err = netio.Op(c, "read", err)
+		c.inputEnds(err)
+		c.p.InputEnded(err)
 	}
 	return true
 }
@@ -422,7 +427,7 @@ func (c *eventConn) readTimeoutError() error {
 // wake is called when the first bytes of a request have arrived.
 func (c *eventConn) wake() {
 	c.begin()
-	c.Set.setState(c.NC, StateActive)
+	c.Set.setState(&c.Conn, StateActive)
 }
 
 // await leaves the connection to its loop until more arrives. done is false if the time for
@@ -433,6 +438,7 @@ func (c *eventConn) await(cache *protocolCache) (alive, done bool) {
 	}
 	until := c.p.Wait(WaitInput)
 	if until.Equal(PastDeadline) {
+		c.inputEnds(os.ErrDeadlineExceeded)
 		c.p.InputEnded(c.readTimeoutError())
 		return true, false
 	}
@@ -443,7 +449,7 @@ func (c *eventConn) await(cache *protocolCache) (alive, done bool) {
 // park leaves an idle connection to its loop.
 func (c *eventConn) park(cache *protocolCache) (alive bool) {
 	s := c.Set
-	c.returnProtocol(cache)
+	_ = c.returnProtocol(cache)
 	if c.Stopping() && !c.hasInput() {
 		c.finish(false)
 		return false
@@ -458,7 +464,7 @@ func (c *eventConn) park(cache *protocolCache) (alive bool) {
 	if timeout > 0 {
 		c.LimitReads(time.Time{})
 	}
-	s.setState(c.NC, StateIdle)
+	s.setState(&c.Conn, StateIdle)
 	c.net.SetDeadline(c.waitFor(waitRead, timeout))
 	return true
 }
@@ -498,6 +504,7 @@ func (c *eventConn) Expire() bool {
 		}
 		fallthrough
 	case eventUnsent:
+		c.SetEnd(EndTimeout)
 		c.p.Written(0, netio.Op(c, "write", os.ErrDeadlineExceeded))
 		return c.end(nil, false)
 	}
@@ -513,6 +520,7 @@ func (c *eventConn) Expire() bool {
 		}
 		return c.Serve(nil)
 	}
+	c.inputEnds(os.ErrDeadlineExceeded)
 	if c.p == nil {
 		if !c.GetsTimeoutResponse() {
 			c.finish(false)
@@ -576,8 +584,9 @@ func (c *eventConn) flushFile(head []byte, file *FilePart) error {
 // hijack gives the connection to the application.
 func (c *eventConn) hijack() bool {
 	take := c.p.Hijack()
-	c.returnProtocol(nil)
-	c.Set.setState(c.NC, StateHijacked)
+	_ = c.returnProtocol(nil)
+	c.SetEnd(EndHandedOver)
+	c.Set.setState(&c.Conn, StateHijacked)
 	take(c.removeFromSet())
 	return false
 }

@@ -165,6 +165,7 @@ func (c *eventConn) handshake() {
 // failHandshake ends a connection whose handshake has failed. A peer that still sends must
 // receive the reason.
 func (c *eventConn) failHandshake(why error) {
+	c.endsBecause(why)
 	if netio.IsTimeout(why) {
 		c.finish(false)
 	} else if c.beginLinger() {
@@ -181,7 +182,7 @@ func (c *eventConn) serveExternally(serve func() error) {
 		if err == nil {
 			_ = c.closeTransport(nc)
 		}
-		s.setState(c.NC, StateClosed)
+		s.setState(&c.Conn, StateClosed)
 		c.unregister()
 	}()
 	if err != nil {
@@ -251,6 +252,7 @@ func (c *eventConn) expireIdle() (alive bool) {
 	before := c.Requests
 	alive = c.Serve(nil)
 	if alive && c.p == nil && c.phase == eventServing && c.Requests == before {
+		c.SetEnd(EndTimeout)
 		c.finish(false)
 		return false
 	}

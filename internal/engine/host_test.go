@@ -69,7 +69,7 @@ func (unlimited) HeaderFailed(*Conn, error) {}
 func (unlimited) AdmitClient(*Conn) error { return nil }
 
 // StateChanged implements Host.
-func (unlimited) StateChanged(net.Conn, State) {}
+func (unlimited) StateChanged(*Conn, State) {}
 
 // Logf implements Host.
 func (unlimited) Logf(string, ...any) {}

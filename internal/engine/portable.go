@@ -100,6 +100,7 @@ func (e *portable) serve() error {
 		}
 		e.cachedFor = e.Set
 	}
+	e.endsBecause(err)
 	if end == Linger && !e.IsAborted() {
 		LingerOn(e.nc, most)
 	}
@@ -115,7 +116,7 @@ func (e *portable) serve() error {
 // close closes the connection and forgets it.
 func (e *portable) close() error {
 	err := e.closeTransport(e.NC)
-	e.Set.setState(e.NC, StateClosed)
+	e.Set.setState(&e.Conn, StateClosed)
 	e.unregister()
 	return err
 }
@@ -176,7 +177,12 @@ func (e *portable) run() (end Action, err error) {
 	e.awaiter, _ = nc.(interface{ Await() error })
 	e.pairWriter, _ = nc.(interface{ WriteBoth(a, b []byte) error })
 	e.beginWait()
-	for idle := true; ; {
+	return e.perform(true)
+}
+
+// perform is run after the opening. idle reports whether the connection waits for a request.
+func (e *portable) perform(idle bool) (end Action, err error) {
+	for {
 		action := Read
 		if !idle {
 			action = e.p.Step()
@@ -208,7 +214,7 @@ func (e *portable) run() (end Action, err error) {
 			return Hijack, nil
 		case Upgrade:
 			e.NoWriteTimeout = false
-			e.p = s.Host.Upgrade(&e.Conn, e, e.p)
+			e.upgrade()
 		default:
 			return action, nil
 		}
@@ -237,6 +243,7 @@ func (e *portable) receive() {
 	if n > 0 {
 		e.p.Received(n, 0)
 	} else {
+		e.inputEnds(err)
 		e.p.InputEnded(err)
 	}
 }
@@ -372,7 +379,8 @@ func (e *portable) hijack() {
 	take := e.p.Hijack()
 	_, _ = s.Host.ReleaseProtocol(e.p, false)
 	e.p = nil
-	s.setState(nc, StateHijacked)
+	e.SetEnd(EndHandedOver)
+	s.setState(&e.Conn, StateHijacked)
 	e.hijacked = true
 	e.unregister()
 	take(nc, nil)

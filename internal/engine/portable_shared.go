@@ -155,6 +155,20 @@ func (e *portable) writeShared() (again bool, err error) {
 	return again, err
 }
 
+// upgrade replaces the protocol, which no other goroutine uses: a writer may still be finding
+// out that there is no more output.
+func (e *portable) upgrade() {
+	if !e.Concurrent {
+		e.p = e.Set.Host.Upgrade(&e.Conn, e, e.p)
+		return
+	}
+	for !e.shared.begin() {
+		e.shared.wait()
+	}
+	e.p = e.Set.Host.Upgrade(&e.Conn, e, e.p)
+	e.shared.quit()
+}
+
 // Wake implements Link: the calling goroutine writes, unless there is another writer. If
 // that fails, the connection's goroutine finds the error.
 func (e *portable) Wake() {

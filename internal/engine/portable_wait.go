@@ -144,7 +144,7 @@ func (e *portable) prepareIdle() {
 		}
 	}
 	e.awake = false
-	e.Set.setState(e.NC, StateIdle)
+	e.Set.setState(&e.Conn, StateIdle)
 	e.awaitRequest()
 }
 
@@ -152,6 +152,9 @@ func (e *portable) prepareIdle() {
 // there is nothing more to do: a shutdown has closed the connection, or the peer has ended
 // it.
 func (e *portable) wake(n int, err error) (over bool) {
+	if n == 0 && !e.claimed() {
+		e.inputEnds(err)
+	}
 	if n == 0 && !(e.GetsTimeoutResponse() && netio.IsTimeout(err)) {
 		if e.claimed() || e.p == nil && err == io.EOF {
 			return true
@@ -185,7 +188,7 @@ func (e *portable) began(n int) {
 	if n > 0 {
 		e.p.Received(n, 0)
 	}
-	e.Set.setState(e.NC, StateActive)
+	e.Set.setState(&e.Conn, StateActive)
 	if e.Set.TracksState && !e.readUntil.IsZero() {
 		// the hook may have set another deadline for the wait
 		_ = e.nc.SetReadDeadline(e.readUntil)

@@ -227,7 +227,7 @@ type Host interface {
 	AdmitClient(c *Conn) error
 
 	// StateChanged is called when a state of a connection begins, if the Set has TracksState.
-	StateChanged(nc net.Conn, state State)
+	StateChanged(c *Conn, state State)
 	// Logf logs an error that the operator of the server should know of.
 	Logf(format string, args ...any)
 }

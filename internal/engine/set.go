@@ -115,9 +115,9 @@ func (s *Set) All(f func(c *Conn)) {
 }
 
 // setState reports to the Host that a state of a connection begins.
-func (s *Set) setState(nc net.Conn, state State) {
+func (s *Set) setState(c *Conn, state State) {
 	if s.TracksState {
-		s.Host.StateChanged(nc, state)
+		s.Host.StateChanged(c, state)
 	}
 }
 
@@ -145,7 +145,7 @@ func (s *Set) register(c *Conn, nc net.Conn, from rawsys.Address, peer netip.Add
 	c.Service = s.Service()
 	s.open.Add(1)
 	s.shardOf(c).add(c)
-	s.setState(nc, StateNew)
+	s.setState(c, StateNew)
 }
 
 // unregister removes a connection from the Set.

@@ -10,6 +10,7 @@ const (
 	Scheme                             // ":scheme"
 	Authority                          // ":authority"
 	Status                             // ":status"
+	Protocol                           // ":protocol"
 	OtherPseudo                        // every other name that begins with a colon
 )
 
@@ -32,6 +33,8 @@ func lookup(name []byte) field.ID {
 		return Authority
 	case "status":
 		return Status
+	case "protocol":
+		return Protocol
 	}
 	return OtherPseudo
 }

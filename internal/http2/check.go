@@ -9,12 +9,13 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// The pseudo-fields of a request (RFC 9113 section 8.3.1), as a set.
+// The pseudo-fields of a request (RFC 9113 section 8.3.1, RFC 8441 section 4), as a set.
 const (
 	hasMethod = 1 << iota
 	hasScheme
 	hasAuthority
 	hasPath
+	hasProtocol
 )
 
 // badField is set by the decoder for a field that HTTP/2 forbids.
@@ -92,6 +93,11 @@ func (m *Message) pseudo(f *field.Entry) (bit int) {
 		h.Slots[http1.SlotHost] = f.Value
 		h.Flags |= http1.HasHost
 		return hasAuthority
+	case hpack.Protocol:
+		if m.extended {
+			m.Protocol = f.Value
+			return hasProtocol
+		}
 	}
 	return 0
 }
@@ -122,8 +128,17 @@ func validPseudo(id field.ID, value []byte) bool {
 		return isScheme(value)
 	case hpack.Authority:
 		return validAuthority(value)
+	case hpack.Protocol:
+		return isProtocol(value)
 	}
 	return true
+}
+
+// isProtocol reports whether b is the name of a protocol, with a version or without (RFC 9110
+// section 7.8).
+func isProtocol(b []byte) bool {
+	name, version, versioned := bytes.Cut(b, []byte{'/'})
+	return ascii.IsToken(name) && (!versioned || ascii.IsToken(version))
 }
 
 // validAuthority reports whether http1.ValidHost accepts b, and b is a single host: with a
@@ -153,6 +168,17 @@ func (m *Message) checkTarget(seen int) (permitted bool, e *Error) {
 		return false, errPseudoMissing
 	}
 	method := l.Bytes(h.Method)
+	if seen&hasProtocol != 0 {
+		// RFC 8441 section 4: the other pseudo-fields are as in any request
+		if string(method) != "CONNECT" {
+			return false, errPseudo
+		}
+		h.MethodID = http1.MethodConnect
+		if seen|hasAuthority != hasMethod|hasScheme|hasAuthority|hasPath|hasProtocol {
+			return false, errPseudoMissing
+		}
+		return string(l.Bytes(h.Target)) != "*", nil
+	}
 	switch string(method) {
 	case "GET":
 		h.MethodID = http1.MethodGet
@@ -295,6 +321,8 @@ func faultOfField(f *field.Entry) *Error {
 		return errScheme
 	case hpack.Authority:
 		return errAuthority
+	case hpack.Protocol:
+		return errProtocol
 	}
 	return errFieldValue
 }

@@ -75,6 +75,7 @@ type Conn struct {
 	shutdownPing bool  // one of them is from Shutdown
 	moves        bool  // the favored stream has received content since time was last checked
 	withheld     bool  // streams wait for window because of Limits.Bodies
+	extended     bool  // SETTINGS_ENABLE_CONNECT_PROTOCOL of the peer is 1
 }
 
 // peer holds the settings and the GOAWAY of the peer.
@@ -148,6 +149,10 @@ func (c *Conn) MaxStreams() int {
 	}
 	return int(min(c.peer.streams, math.MaxInt32))
 }
+
+// PermitsExtendedConnect reports whether the server has announced that it accepts extended
+// CONNECT requests (RFC 8441). Its settings must have arrived.
+func (c *Conn) PermitsExtendedConnect() bool { return c.extended }
 
 // LastID returns the highest id of the streams that have begun.
 func (c *Conn) LastID() uint32 {

@@ -63,8 +63,13 @@ type Message struct {
 	// Head is the result of an HTTP/1 parser for the same message. In Framing, content of
 	// unknown length has the kind UntilClose. Version has no text, and Host is :authority.
 	Head http1.Head
-	// Scheme is the scheme of a request, other than CONNECT.
+	// Scheme is the scheme of a request, other than CONNECT without a Protocol.
 	Scheme field.Span
+	// Protocol is the protocol of an extended CONNECT request (RFC 8441), and empty in any
+	// other request. Its target is a path then.
+	Protocol field.Span
+
+	extended bool // requests may have a Protocol
 }
 
 // reset prepares m for another section.
@@ -72,5 +77,5 @@ func (m *Message) reset(l *Limits) {
 	m.Fields.Reset()
 	m.Head.Reset()
 	m.Head.KeepNames, m.Head.KeepAll = l.KeepNames, l.KeepAll
-	m.Scheme = field.Span{}
+	m.Scheme, m.Protocol, m.extended = field.Span{}, field.Span{}, l.ExtendedConnect
 }

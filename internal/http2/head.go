@@ -134,7 +134,7 @@ func (c *Conn) receiveRequest(h pendingHead, tooLarge bool, m *Message) (Event, 
 	}
 	s := c.newStream(h.id)
 	s.urgency, s.incremental = prio.urgency, prio.incremental
-	s.malformed = flaw != nil
+	s.malformed, s.connects = flaw != nil, m.Head.MethodID == http1.MethodConnect
 	s.headSize = uint32(size)
 	c.heads += size
 	c.table.add(s)
@@ -177,6 +177,9 @@ func (c *Conn) receiveNext(s *Stream, h pendingHead, tooLarge bool, m *Message) 
 		return c.refuse(s, errDependency)
 	case s.Receiving() == HeadAhead:
 		return c.receiveResponse(s, h, tooLarge, m)
+	case s.connects:
+		// RFC 9113 section 8.5
+		return c.refuse(s, errTunnel)
 	case !h.end:
 		return c.refuse(s, errTrailersEnd)
 	case tooLarge:
@@ -213,6 +216,7 @@ func (c *Conn) receiveResponse(s *Stream, h pendingHead, tooLarge bool, m *Messa
 		return Event{Kind: Interim, Stream: s}, c.glitch()
 	}
 	opens := s.connects && m.Head.Status < 300
+	s.connects = opens
 	none := s.noContent || m.Head.Status == 204 || m.Head.Status == 304
 	if opens {
 		m.Head.Framing = http1.Framing{Kind: http1.UntilClose}

@@ -72,6 +72,10 @@ type Limits struct {
 	// KeepNames leaves the names of fields in lower case. KeepAll keeps fields in the list
 	// even if a slot of http1.Head has them: see http1.Head.
 	KeepNames, KeepAll bool
+
+	// ExtendedConnect makes a server accept extended CONNECT requests (RFC 8441), and
+	// announce that.
+	ExtendedConnect bool
 }
 
 // The defaults of Limits.

@@ -143,6 +143,18 @@ func (c *Conn) Send(s *Stream, p []byte, end bool) {
 	c.schedule(s)
 }
 
+// Finish ends the content of a stream, after the unwritten content from Send. It does nothing if
+// that has ended, or on a stream that was reset.
+func (c *Conn) Finish(s *Stream) {
+	switch {
+	case s.Sending() != BodyAhead || s.endsAfter || c.life == LifeClosed:
+	case len(s.unsent) > 0:
+		s.endsAfter = true
+	default:
+		c.Send(s, nil, true)
+	}
+}
+
 // Own copies the unwritten content from Send, so that the caller may change its slice.
 func (c *Conn) Own(s *Stream) {
 	if len(s.unsent) > 0 {

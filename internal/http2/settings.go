@@ -31,6 +31,9 @@ func (c *Conn) sendSettings() {
 	add(settingTable, c.l.DecoderTable, DefaultTable)
 	if c.role == Server {
 		add(settingStreams, c.l.Streams, -1)
+		if c.l.ExtendedConnect {
+			add(settingExtendedConnect, 1, 0)
+		}
 		add(settingNoPriorities, 1, 0)
 	} else {
 		add(settingPush, 0, 1)
@@ -100,7 +103,13 @@ func (c *Conn) apply(id uint16, value uint32) *Error {
 			return ErrSetting
 		}
 		c.peer.frame = int(value)
-	case settingExtendedConnect, settingNoPriorities:
+	case settingExtendedConnect:
+		if value > 1 || value == 0 && c.extended {
+			// RFC 8441 section 3: a peer does not take it back
+			return ErrSetting
+		}
+		c.extended = value == 1
+	case settingNoPriorities:
 		if value > 1 {
 			return ErrSetting
 		}

@@ -30,7 +30,7 @@ type Stream struct {
 	incremental bool  // RFC 9218 section 4.2
 	endsAfter   bool  // unsent is the end of the content
 	noContent   bool  // the response answers HEAD
-	connects    bool  // the request is CONNECT
+	connects    bool  // the request is CONNECT, and no response has refused it
 	held        bool  // the caller has not released it
 	lingered    bool  // it lingers, and Tick has seen that
 	malformed   bool  // the request is malformed, and was counted as wasted

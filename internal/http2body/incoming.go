@@ -4,6 +4,7 @@ package http2body
 
 import (
 	"io"
+	"os"
 	"sync"
 
 	"github.com/valyala/fasthttp/internal/bodyio"
@@ -41,6 +42,7 @@ type Incoming struct {
 	known   bool  // left is the length of the rest
 	left    int64
 	closed  bool
+	late    bool // the deadline of a Tunnel has passed
 	section field.List
 }
 
@@ -122,7 +124,7 @@ func (c *Incoming) Read(p []byte) (int, error) {
 		return 0, nil
 	}
 	c.side.Lock()
-	for c.unread() == 0 && !c.ended && c.err == nil && !c.closed {
+	for c.unread() == 0 && !c.ended && c.err == nil && !c.closed && !c.late {
 		if c.side.Wakes() {
 			// the peer may wait for this side's output before it sends more
 			c.side.Unlock()
@@ -131,6 +133,10 @@ func (c *Incoming) Read(p []byte) (int, error) {
 			continue
 		}
 		c.more.Wait()
+	}
+	if c.late && !c.closed {
+		c.side.Unlock()
+		return 0, os.ErrDeadlineExceeded
 	}
 	n, wake := c.copyArrived(p), false
 	var err error
@@ -149,6 +155,12 @@ func (c *Incoming) Read(p []byte) (int, error) {
 		c.side.Wake()
 	}
 	return n, err
+}
+
+// setLate makes Read fail with os.ErrDeadlineExceeded, or no longer. The lock is held.
+func (c *Incoming) setLate(late bool) {
+	c.late = late
+	c.more.Broadcast()
 }
 
 // Unread returns how many bytes have arrived but are unread. The lock is held.

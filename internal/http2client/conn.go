@@ -95,10 +95,11 @@ type Conn struct {
 	reader          reader
 	readerCond      sync.Cond // the thread may have to read
 	resume          *time.Timer
-	inlineReads     uint32 // how many calls have led
-	inlineReadsSeen uint32 // leads when resume was started
-	readPaused      bool   // resume runs, whichever reader there is by now
-	settled         bool   // the settings of the peer have arrived, in any life
+	inlineReads     uint32        // how many calls have led
+	inlineReadsSeen uint32        // leads when resume was started
+	readPaused      bool          // resume runs, whichever reader there is by now
+	settled         bool          // the settings of the peer have arrived, in any life
+	settling        chan struct{} // see Settled; nil if nothing waits
 	writer          writer
 	life            life
 	lastWrittenID   uint32     // no stream with a higher id was written
@@ -165,7 +166,30 @@ func (c *Conn) advance(to life) bool {
 // lock is held.
 func (c *Conn) retire() (tell bool) {
 	c.maxUsers.Store(0)
+	c.settle()
 	return c.advance(retired)
+}
+
+// Settled returns a channel that is closed when the settings of the peer have arrived, or no more
+// streams begin; or nil if that has happened.
+func (c *Conn) Settled() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.settled || c.life != open {
+		return nil
+	}
+	if c.settling == nil {
+		c.settling = make(chan struct{})
+	}
+	return c.settling
+}
+
+// settle wakes what waits for Settled. The lock is held.
+func (c *Conn) settle() {
+	if c.settling != nil {
+		close(c.settling)
+		c.settling = nil
+	}
 }
 
 var (
@@ -275,6 +299,7 @@ func (c *Conn) feed(in []byte) (used int, err error) {
 			c.pass(ev, m)
 		case http2.Settings:
 			settled, c.settled = true, true
+			c.settle()
 		case http2.GoAway:
 			// a caller that learns of it from its stream then finds another connection
 			c.maxUsers.Store(0)
@@ -295,6 +320,7 @@ func (c *Conn) feed(in []byte) (used int, err error) {
 	}
 	if c.conn.Life() != http2.LifeOpen {
 		ended = c.advance(retired)
+		c.settle()
 	}
 	flush := c.Wakes() || c.transport.HasUnsent()
 	c.mu.Unlock()

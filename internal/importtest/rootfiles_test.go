@@ -45,6 +45,7 @@ var rootLevels = [][]group{
 		{"contexts", []string{"ctx*.go"}},
 		{"exchanges", []string{"exchange*.go", "h1*.go", "h2*.go"}},
 		{"event connections", []string{"eventconn*.go"}},
+		{"pushed bodies", []string{"push*.go"}},
 	},
 	{{"files", []string{"fs*.go"}}},
 }

@@ -1,0 +1,122 @@
+package fasthttp
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// TestContextTravelsWithTheRequest sets a context in a handler around others, on each engine.
+func TestContextTravelsWithTheRequest(t *testing.T) {
+	inner := func(ctx *RequestCtx) {
+		deeper := context.WithValue(ctx.Context(), spanKey{}, fmt.Sprint("child of ", ctx.Value(spanKey{})))
+		ctx.SetContext(deeper)
+		var all sync.WaitGroup
+		for range 4 {
+			// values may be read by several goroutines, as before
+			all.Go(func() {
+				_ = ctx.Value(spanKey{})
+				_ = ctx.Context().Value("user")
+			})
+		}
+		all.Wait()
+	}
+	handlers := map[string]RequestHandler{
+		"plain":   inner,
+		"timeout": TimeoutHandler(inner, servertest.Never, "late"),
+	}
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			if ctx.Value(spanKey{}) != nil {
+				t.Error("a request has the context of another one")
+			}
+			ctx.SetUserValue("user", "value")
+			ctx.SetContext(context.WithValue(ctx.Context(), spanKey{}, "span"))
+			handlers[string(ctx.Path()[1:])](ctx)
+			fmt.Fprint(ctx, ctx.Value(spanKey{}), ",", ctx.Value("user"), ",", ctx.Context().Value("user"), ",", ctx.Value("none"))
+		}})
+		c := ts.Dial()
+		for name := range handlers {
+			for range 2 {
+				c.Get("/" + name)
+				c.Expect(200, "child of span,value,value,<nil>")
+			}
+		}
+	})
+}
+
+type moreKey struct{}
+
+func TestContextIsReplacedAndRemoved(t *testing.T) {
+	var ctx RequestCtx
+	ctx.Init(&Request{}, nil, nil)
+	ctx.SetContext(context.WithValue(context.Background(), spanKey{}, 1))
+	ctx.SetContext(context.WithValue(ctx.Context(), moreKey{}, 2))
+	if ctx.Value(spanKey{}) != 1 || ctx.Value(moreKey{}) != 2 || ctx.Context().Value(spanKey{}) != 1 {
+		t.Error("the values of the contexts are not found")
+	}
+	ctx.SetUserValue(spanKey{}, 3)
+	if ctx.Value(spanKey{}) != 3 {
+		t.Error("a user value does not take precedence")
+	}
+	var none context.Context
+	ctx.SetContext(none)
+	if ctx.Value(moreKey{}) != nil || ctx.Value(spanKey{}) != 3 {
+		t.Error("the context was not removed")
+	}
+	for _, derived := range []context.Context{&ctx, context.WithValue(&ctx, spanKey{}, 1)} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("a context derived from the RequestCtx itself is accepted")
+				}
+			}()
+			ctx.SetContext(derived)
+		}()
+	}
+}
+
+// The contexts derived from Context end with the request, by AfterFunc, without a goroutine.
+func TestContextEndsWithTheServer(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		begun, ended := make(chan struct{}), make(chan error, 2)
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			derived, cancel := context.WithCancel(ctx.Context())
+			defer cancel()
+			if _, limited := derived.Deadline(); limited || derived.Err() != nil {
+				t.Errorf("the context has a deadline, or the error %v", derived.Err())
+			}
+			close(begun)
+			select {
+			case <-derived.Done():
+				ended <- derived.Err()
+			case <-time.After(servertest.Patience):
+				ended <- nil
+			}
+		}})
+		c := ts.Dial()
+		c.Get("/")
+		servertest.Receive(t, "the request", begun)
+		go func() { ended <- ts.S.Shutdown() }()
+		if err := servertest.Receive(t, "the end", ended); err != context.Canceled {
+			t.Errorf("the context ends with %v", err)
+		}
+		c.Expect(200, "")
+		servertest.Must(t, servertest.Receive(t, "Shutdown", ended))
+	})
+}
+
+func TestValueAndContextDoNotAllocate(t *testing.T) {
+	var ctx RequestCtx
+	ctx.Init(&Request{}, nil, nil)
+	ctx.SetUserValue("user", "value")
+	ctx.SetContext(context.WithValue(context.Background(), spanKey{}, "span"))
+	var got any
+	if n := testing.AllocsPerRun(100, func() { got = ctx.Value(spanKey{}); _ = ctx.Context() }); n != 0 || got != "span" {
+		t.Errorf("%v allocations, got %v", n, got)
+	}
+}

@@ -1,0 +1,103 @@
+//go:build !race
+
+package sse_test
+
+import (
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
+	"github.com/valyala/fasthttp/sse"
+)
+
+// TestCostOfIdlePushedStreams measures streams of a topic on the event engine, which have received
+// events: they have no goroutine, and little memory; and sending allocates nothing for each stream.
+// The race detector needs memory of its own.
+func TestCostOfIdlePushedStreams(t *testing.T) {
+	servertest.Apart(t, measureIdleStreams)
+}
+
+func measureIdleStreams(t *testing.T) {
+	const streams, most = 1000, 900
+	ln, dial := servertest.ListenTCP(t)
+	topic := &sse.Topic{}
+	s := openingTopic(sse.Options{}, topic)
+	prepare(s, servertest.Engines[1])
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ln) }()
+	clients := make([]int, 0, 3*streams) // of the clients only descriptors remain
+	piece := ""
+	open := func(n int) {
+		for range n {
+			nc, err := dial()
+			servertest.Must(t, err)
+			c := servertest.NewConn(t, nc)
+			c.Get("/")
+			for line := ""; line != "\r\n"; {
+				line, err = c.R.ReadString('\n')
+				servertest.Must(t, err)
+			}
+			raw, err := nc.(syscall.Conn).SyscallConn()
+			servertest.Must(t, err)
+			servertest.Must(t, raw.Control(func(fd uintptr) {
+				var kept int
+				if kept, err = syscall.Dup(int(fd)); err == nil {
+					clients = append(clients, kept)
+				}
+			}))
+			servertest.Must(t, err)
+			_ = nc.Close()
+		}
+		await(t, topic, len(clients))
+		servertest.Must(t, topic.Publish(sse.Event{Data: []byte("hello")}))
+		piece += "d\r\ndata: hello\n\n\r\n"
+	}
+	used := func() uint64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	open(1)
+	goroutines := runtime.NumGoroutine()
+	open(streams)
+	least := int64(1 << 40)
+	servertest.Eventually(t, "little memory", func() bool {
+		before := used()
+		open(streams / 4)
+		least = min(least, (int64(used())-int64(before))/(streams/4))
+		return least <= most || len(clients) > 2*streams
+	})
+	t.Logf("%d bytes for each idle stream", least)
+	if least > most {
+		t.Errorf("an idle stream needs %d bytes, more than %d", least, most)
+	}
+	servertest.Eventually(t, "no goroutine for each stream", func() bool { return runtime.NumGoroutine() <= goroutines+20 })
+	// a broadcast allocates for the event alone
+	event := sse.Event{Data: []byte("hello")}
+	if n := testing.AllocsPerRun(20, func() { servertest.Must(t, topic.Publish(event)) }); n > 50 {
+		t.Errorf("%v allocations for an event to %d streams", n, len(clients))
+	}
+	// the first client has got everything
+	got := make([]byte, len(piece))
+	_ = syscall.SetNonblock(clients[0], false)
+	for n := 0; n < len(got); {
+		k, err := syscall.Read(clients[0], got[n:])
+		if servertest.Must(t, err); k <= 0 {
+			t.Fatal("the stream has ended")
+		}
+		n += k
+	}
+	if !strings.HasPrefix(string(got), piece) {
+		t.Errorf("got %q", got)
+	}
+	for _, fd := range clients {
+		_ = syscall.Close(fd)
+	}
+	await(t, topic, 0)
+	servertest.Must(t, s.Shutdown())
+	servertest.Must(t, servertest.Receive(t, "the end of Serve", served))
+}
