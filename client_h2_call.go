@@ -122,7 +122,7 @@ func (x *h2Call) exchange() error {
 			return err
 		}
 	}
-	var e http1.Encoding // of CONNECT, which has no content: what follows is a tunnel's
+	var e http1.Encoding // of CONNECT, which has no content: the bytes after it are a tunnel's
 	if !x.tunnel {
 		e = x.req.encodeWithout(http1.LineIsOld | http1.LineIsReceived | http1.AsksClose)
 	}

@@ -224,7 +224,7 @@ func streamed(again bool) func(t *testing.T, req *Request) {
 	}
 }
 
-// The response may be of no interest, and a redirect may lead to a server that is busy.
+// The response may be of no interest, and a redirect may lead to a busy server.
 func TestRetryAfterWithoutResponseAndAfterRedirects(t *testing.T) {
 	var requests []string
 	callInBubble(t, busyPeer(1, "503 Service Unavailable", "Retry-After: 1\r\n", &requests), func(t *testing.T, hc *HostClient) {

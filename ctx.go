@@ -468,7 +468,7 @@ func (ctx *RequestCtx) Value(key any) any {
 	return value
 }
 
-// contextKey is the key of the user value that is the context given to SetContext. So it is
+// contextKey is the key of the user value with the context given to SetContext. So it is
 // shared with the other contexts of the request, and dropped, like any user value.
 type contextKey struct{}
 

@@ -262,7 +262,7 @@ func ExampleTCPDialer() {
 	// Output: true
 }
 
-// A client waits for a server that is busy for a while, if it may: here the server asks for
+// A client waits for a server if it is busy for a while, and if it may: here the server asks for
 // another request at once. Timeout limits the call as a whole.
 func ExampleClient_maxRetryAfter() {
 	var requests atomic.Int32

@@ -139,7 +139,7 @@ func (s *Server) reportRefusal(nc net.Conn, resp *Response, sent SentResponse) {
 // requests, ConnEnded. For a request it is HeadReceived, BodyReceived, HandlerBegins,
 // HandlerEnds, ResponseSent. A hook is left out if its event does not occur: a request whose head
 // could not be read has ResponseSent alone. The requests of an HTTP/1 connection follow one
-// another, those of an HTTP/2 connection overlap.
+// another; the requests of an HTTP/2 connection overlap.
 //
 // A hook runs on the goroutine that does the work, so it delays that: HandlerBegins and
 // HandlerEnds are called by the goroutine of the handler, the other hooks by any goroutine of the
@@ -152,7 +152,7 @@ func (s *Server) reportRefusal(nc net.Conn, resp *Response, sent SentResponse) {
 // are there for the handler and for later hooks, except in ResponseSent if a TimeoutError method
 // was called or the request was reset. A connection may be kept, but not used.
 type ServerTrace struct {
-	// ConnAccepted is called for each connection that is served. id is its number, which no
+	// ConnAccepted is called for each connection before it is served. id is its number, which no
 	// other connection of the process has. Connections that are refused, because of Concurrency
 	// or MaxConnsPerIP, have ResponseSent alone. So has the 400 for a client that speaks HTTP
 	// instead of TLS, beside the hooks of its connection.

@@ -57,7 +57,7 @@ type Push struct {
 const DefaultMaxQueued = 64 << 10
 
 var (
-	// ErrPushQueueFull is the error of a piece that is not sent since Push.MaxQueued bytes wait
+	// ErrPushQueueFull is the error of a piece which is not sent since Push.MaxQueued bytes wait
 	// for the client.
 	ErrPushQueueFull = errors.New("fasthttp: a client is too slow for a pushed body")
 

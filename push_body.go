@@ -17,7 +17,7 @@ var _ BodyWriterTo = (*pushBody)(nil)
 
 func (b *pushBody) push() *Push { return (*Push)(b) }
 
-// pushStream is the state of a Push that is read as a stream.
+// pushStream is the state of a Push read as a stream.
 type pushStream struct {
 	mu       sync.Mutex
 	changed  chan struct{}   // gets a value when a field below has changed
@@ -35,7 +35,7 @@ type pushStream struct {
 
 func newPushStream() *pushStream { return &pushStream{changed: make(chan struct{}, 1)} }
 
-// watch prepares for a body that is read as a stream. The handler of ctx is running.
+// watch prepares for a body read as a stream. The handler of ctx is running.
 func (p *Push) watch(ctx *RequestCtx) {
 	if p.stream != nil {
 		return

@@ -194,7 +194,7 @@ func TestHTTP2TunnelDeadlines(t *testing.T) {
 					t.Errorf("a read: %d, %v", n, err)
 				}
 			}
-			// a deadline that is set while a read waits
+			// a deadline set while a read waits
 			servertest.Must(t, nc.SetReadDeadline(time.Now().Add(servertest.Never)))
 			read := make(chan error, 1)
 			go func() {

@@ -109,7 +109,7 @@ func (l *traceLog) trace() *fasthttp.ServerTrace {
 	}
 }
 
-// expect waits until the last connection has these events, and checks those of its requests.
+// expect waits until the last connection has these events, and checks the events of its requests.
 func (l *traceLog) expect(conn string, requests ...string) {
 	l.t.Helper()
 	servertest.Eventually(l.t, conn, func() bool {

@@ -137,7 +137,7 @@ func TestHTTP2SocketsOnTheWire(t *testing.T) {
 			ends <- end{code, err}
 		}}))
 		for _, path := range paths {
-			// the end of the stream is that of a TCP connection
+			// the stream ends as a TCP connection does
 			c := openRaw(t, s, path)
 			c.say(ws.Text, "hello")
 			c.expect(ws.Text, "hello")

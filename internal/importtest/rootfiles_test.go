@@ -37,8 +37,9 @@ var rootLevels = [][]group{
 	{{"messages", []string{
 		"message*.go", "request*.go", "response*.go", "body*.go", "stream*.go", "multipart*.go",
 	}}},
+	{{"dialers", []string{"dialer*.go"}}},
 	{{"client", []string{
-		"client*.go", "hostclient*.go", "pipelineclient*.go", "lbclient*.go", "dialer*.go",
+		"client*.go", "hostclient*.go", "pipelineclient*.go", "lbclient*.go",
 	}}},
 	{
 		{"server", []string{"server*.go", "timeout*.go", "compress*.go"}},
