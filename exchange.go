@@ -98,7 +98,7 @@ func expectationOf(head *http1.Head) expectation {
 // admit decides how the exchange continues after the head of the request. framing delimits
 // the content. If isTunnel is set, the content belongs to a tunnel and has no limit.
 func (x *exchange) admit(framing http1.Framing, expects expectation, isTunnel bool) plan {
-	if framing.Kind == http1.NoBody && expects == expectsNothing && x.s.HeaderReceived == nil && !x.s.GetOnly {
+	if framing.Kind == http1.NoBody && expects == expectsNothing && x.s.HeaderReceived == nil && !x.s.GetOnly && x.s.Trace == nil {
 		return planServe
 	}
 	return x.examine(framing, expects, isTunnel)

@@ -58,24 +58,30 @@ func (g *Group) changing() *roster {
 
 // Leave removes a socket from the group. It does nothing if the socket is not a member.
 func (g *Group) Leave(s *Socket) {
-	g.remove(s)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.extra == nil {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.remove(s) {
 		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if i := slices.Index(s.extra.groups, g); i >= 0 {
 		s.extra.groups = slices.Delete(s.extra.groups, i, i+1)
 	}
 }
 
-// remove removes a socket from the list of members.
-func (g *Group) remove(s *Socket) {
+// leaveAtEnd is Leave for a socket that has ended, and whose list of groups is gone.
+func (g *Group) leaveAtEnd(s *Socket) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.remove(s)
+}
+
+// remove removes a socket from the list of members, and reports whether it was one. g.mu is held.
+func (g *Group) remove(s *Socket) bool {
 	at, is := g.index[s]
 	if !is {
-		return
+		return false
 	}
 	delete(g.index, s)
 	r := g.changing()
@@ -86,6 +92,7 @@ func (g *Group) remove(s *Socket) {
 	}
 	r.members[last] = nil
 	r.members = r.members[:last]
+	return true
 }
 
 // Len returns the number of members.

@@ -193,7 +193,7 @@ func (e *socketEvents) Ended(_ *fasthttp.EventConn, err error) {
 		s.context.release()
 	}
 	for _, g := range groups {
-		g.remove(s)
+		g.leaveAtEnd(s)
 	}
 	if f := s.settings.handler.OnClose; f != nil {
 		f(s, code, reason)
