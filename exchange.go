@@ -317,7 +317,7 @@ func (ctx *RequestCtx) setTimeoutResponse(response timedOutResponse) {
 // recordHead is called before the response is sent with e. If the application may read the
 // response afterwards, recordHead records the fields that e adds.
 func (x *exchange) recordHead(e http1.Encoding) {
-	if x.s.ResponseSent != nil || len(x.ctx.Request.values) > 0 || x.ctx.Response.Header.is(hasBadName) {
+	if x.s.set.reports || len(x.ctx.Request.values) > 0 || x.ctx.Response.Header.is(hasBadName) {
 		x.recordFields(e)
 	}
 }

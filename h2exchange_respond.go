@@ -316,7 +316,7 @@ func (x *h2Exchange) close() {
 	ctx := x.ctx
 	switch {
 	case ctx == nil:
-	case x.s.ResponseSent == nil && x.bodyMemory == nil && ctx.watch.Load() == nil && !ctx.hasClosers() && !ctx.lendsBody():
+	case !x.s.set.reports && x.bodyMemory == nil && ctx.watch.Load() == nil && !ctx.hasClosers() && !ctx.lendsBody():
 		// nothing of the application is called, as is usual
 		if !x.s.cleanCtx(ctx) {
 			x.ctx = nil

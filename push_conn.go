@@ -79,7 +79,7 @@ func (x *h1Exchange) respondPush(e http1.Encoding) (engine.Action, bool) {
 	out := x.h.output()
 	from := len(out.B)
 	out.B = x.ctx.Response.Header.appendHead(out.B, &x.s.start, e)
-	if x.s.ResponseSent != nil {
+	if x.s.set.reports {
 		x.beginSending(len(out.B) - from)
 		x.h.phases.SetWriting(http1.WriteQueued)
 		return engine.Flush, true
