@@ -22,8 +22,9 @@ func (x *h2Call) awaitSettings() error {
 	x.p.conn.Wake()
 	var expired <-chan time.Time
 	if deadline := x.call.deadline; !deadline.IsZero() {
-		timer := AcquireTimer(max(time.Until(deadline), 0))
-		defer ReleaseTimer(timer)
+		// rare, so a timer of its own serves: a pooled one could be from a bubble of testing/synctest
+		timer := time.NewTimer(max(time.Until(deadline), 0))
+		defer timer.Stop()
 		expired = timer.C
 	}
 	select {
