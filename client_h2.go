@@ -175,7 +175,10 @@ func (p *http2Client) release(retire bool) {
 
 // roundTrip implements clientProtocol.
 func (p *http2Client) roundTrip(hc *HostClient, req *Request, resp *Response, since time.Duration) (untouched bool, err error) {
-	x := h2Calls.Get().(*h2Call)
+	x, ok := hc.h2Calls.Get().(*h2Call)
+	if !ok {
+		x = &h2Call{signal: make(chan struct{}, 1)}
+	}
 	x.p, x.hc, x.req, x.resp, x.call = p, hc, req, resp, &req.call
 	return x.run(since)
 }
@@ -380,8 +383,8 @@ func (x *h2Call) finishBorrowed() {
 	c.Lock()
 	x.stopReadingConn()
 	c.Unlock()
-	timer := AcquireTimer(sender.ReuseTimeout)
-	defer ReleaseTimer(timer)
+	timer := time.NewTimer(sender.ReuseTimeout)
+	defer timer.Stop()
 	select {
 	case <-s.done:
 		return

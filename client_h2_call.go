@@ -3,7 +3,6 @@ package fasthttp
 import (
 	"errors"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
@@ -77,8 +76,6 @@ const (
 	h2Discards           // it is not read
 	h2Skips              // it is not waited for
 )
-
-var h2Calls = sync.Pool{New: func() any { return &h2Call{signal: make(chan struct{}, 1)} }}
 
 var _ http2client.Exchange = (*h2Call)(nil)
 
@@ -354,8 +351,8 @@ func (x *h2Call) sleep(until time.Time) error {
 	}
 	var expired <-chan time.Time
 	if !until.IsZero() {
-		timer := AcquireTimer(max(time.Until(until), 0))
-		defer ReleaseTimer(timer)
+		timer := x.hc.timers.acquire(time.Until(until))
+		defer x.hc.timers.release(timer)
 		expired = timer.C
 	}
 	select {
@@ -505,8 +502,9 @@ func (x *h2Call) free() {
 	if cap(x.pathed) > keptPath {
 		x.pathed = nil
 	}
+	calls := &x.hc.h2Calls
 	*x = h2Call{signal: x.signal, pathed: x.pathed}
-	h2Calls.Put(x)
+	calls.Put(x)
 }
 
 // Receive implements http2client.Exchange.

@@ -22,7 +22,6 @@ func (x *h2Call) awaitSettings() error {
 	x.p.conn.Wake()
 	var expired <-chan time.Time
 	if deadline := x.call.deadline; !deadline.IsZero() {
-		// rare, so a timer of its own serves: a pooled one could be from a bubble of testing/synctest
 		timer := time.NewTimer(max(time.Until(deadline), 0))
 		defer timer.Stop()
 		expired = timer.C

@@ -328,8 +328,8 @@ func (s *bodySender) finish(wait bool) (http1.SendPhase, error) {
 	if !wait {
 		return s.Finish(nil)
 	}
-	timer := AcquireTimer(sender.ReuseTimeout)
-	defer ReleaseTimer(timer)
+	timer := time.NewTimer(sender.ReuseTimeout)
+	defer timer.Stop()
 	return s.Finish(timer.C)
 }
 

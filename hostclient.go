@@ -248,6 +248,8 @@ type HostClient struct {
 	h2       *http2client.Config // nil unless connections may speak HTTP/2
 
 	readers, writers sync.Pool
+	h2Calls          sync.Pool
+	timers           timers
 }
 
 // ready prepares c for its first call.

@@ -399,8 +399,8 @@ func RetryWithBackoff(base, limit time.Duration) RetryIfErrFunc {
 
 // sleep waits, and reports whether the call was not canceled meanwhile.
 func (c *callState) sleep(d time.Duration) bool {
-	timer := AcquireTimer(d)
-	defer ReleaseTimer(timer)
+	timer := time.NewTimer(d)
+	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true

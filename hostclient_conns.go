@@ -236,8 +236,8 @@ func (c *HostClient) dialUninterruptible(call *callState, addr string, timeout t
 	}
 	var expired <-chan time.Time
 	if timeout > 0 {
-		timer := AcquireTimer(timeout)
-		defer ReleaseTimer(timer)
+		timer := time.NewTimer(timeout)
+		defer timer.Stop()
 		expired = timer.C
 	}
 	conn, late, err := aside.Run(expired, call.done())

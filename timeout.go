@@ -35,6 +35,7 @@ func TimeoutHandler(h RequestHandler, timeout time.Duration, msg string) Request
 
 // TimeoutWithCodeHandler is TimeoutHandler with another status code than 408.
 func TimeoutWithCodeHandler(h RequestHandler, timeout time.Duration, msg string, statusCode int) RequestHandler {
+	var pool timers
 	return func(ctx *RequestCtx) {
 		if !ctx.s.admitTimed() {
 			ctx.Error(msg, StatusTooManyRequests)
@@ -43,8 +44,8 @@ func TimeoutWithCodeHandler(h RequestHandler, timeout time.Duration, msg string,
 		run := ctx.newRun(h)
 		run.limit(timeout, msg, statusCode)
 		go run.start()
-		timer := AcquireTimer(timeout)
-		defer ReleaseTimer(timer)
+		timer := pool.acquire(timeout)
+		defer pool.release(timer)
 		if run.isLate(timer.C) {
 			ctx.abandonRun(run)
 			return

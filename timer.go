@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// timers keeps timers for their next users. A PipelineClient has its own: a timer that was
+// timers keeps timers for their next users. Each client and TimeoutHandler has its own: a timer
 // made in a bubble of testing/synctest must not leave it, and a timer from outside runs by
 // another clock.
 type timers struct{ sync.Pool }
