@@ -267,10 +267,7 @@ func TestCurlDecodesEveryCoding(t *testing.T) {
 	}
 	features := map[coding.Coding]string{coding.Deflate: "libz", coding.Gzip: "libz", coding.Zstd: "zstd", coding.Brotli: "brotli"}
 	content := servertest.SampleText(100_000)
-	for _, e := range servertest.Engines {
-		if !e.Sockets {
-			continue
-		}
+	for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			ts := startServer(t, e, &Server{Handler: withBrotli(func(ctx *RequestCtx) {
 				if string(ctx.Path()) == "/stream" {

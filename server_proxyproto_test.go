@@ -52,12 +52,10 @@ const endsOfClient = "192.0.2.1:1234 198.51.100.2:443 192.0.2.1"
 // forEachSocketEngine is forEachEngine for the engines whose peers have an IP
 // address.
 func forEachSocketEngine(t *testing.T, test func(t *testing.T, start starter)) {
-	for _, e := range servertest.Engines {
-		if e.Sockets {
-			t.Run(e.Name, func(t *testing.T) {
-				test(t, func(s *Server) *testServer { return startServer(t, e, s) })
-			})
-		}
+	for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
+		t.Run(e.Name, func(t *testing.T) {
+			test(t, func(s *Server) *testServer { return startServer(t, e, s) })
+		})
 	}
 }
 

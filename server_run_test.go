@@ -30,7 +30,7 @@ func forEachRunner(t *testing.T, test func(t *testing.T, begin func(s *Server) *
 	cert, key := servertest.Certificate()
 	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	servertest.Must(t, errors.Join(os.WriteFile(certFile, cert, 0o600), os.WriteFile(keyFile, key, 0o600)))
-	for _, e := range servertest.Engines {
+	for _, e := range servertest.OfEachKind(t, servertest.Engines) {
 		t.Run(e.Name, func(t *testing.T) {
 			test(t, func(s *Server) *runner {
 				if log := prepare(s, e); log != nil {

@@ -29,10 +29,7 @@ type http2Starter func(s *fasthttp.Server) *http2Server
 // overHTTP2 runs a test on both engines, with TLS and without.
 func overHTTP2(t *testing.T, test func(t *testing.T, start http2Starter)) {
 	t.Parallel()
-	for _, e := range servertest.Engines {
-		if !e.Sockets {
-			continue
-		}
+	for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			test(t, func(s *fasthttp.Server) *http2Server { return startHTTP2(t, e, s) })

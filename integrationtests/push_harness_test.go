@@ -98,11 +98,8 @@ type pushClient struct {
 // HTTP/2.
 func forEachPush(t *testing.T, test func(t *testing.T, start func(s *fasthttp.Server) *pushClient)) {
 	t.Parallel()
-	for _, e := range servertest.Engines {
+	for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
 		for _, way := range []string{"HTTP1", "gzip", "HTTP2"} {
-			if !e.Sockets {
-				continue
-			}
 			t.Run(e.Name+"/"+way, func(t *testing.T) {
 				t.Parallel()
 				test(t, func(s *fasthttp.Server) *pushClient { return startPush(t, e, way, s) })

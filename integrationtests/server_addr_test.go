@@ -11,10 +11,7 @@ import (
 
 // A log should have the addresses of clients that reset their connections.
 func TestAddressesAfterReset(t *testing.T) {
-	for _, e := range servertest.Engines {
-		if !e.Sockets {
-			continue
-		}
+	for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			testAddressesAfterReset(t, e)
 			testAddressesOfHijackedAfterReset(t, e)
@@ -81,10 +78,7 @@ func testAddressesOfHijackedAfterReset(t *testing.T, e servertest.Engine) {
 
 // A closed connection still has its addresses, even if they were not read before.
 func TestAddressesOfClosedConnections(t *testing.T) {
-	for _, e := range servertest.Engines {
-		if !e.Sockets {
-			continue
-		}
+	for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			closed := make(chan [2]string, 1)
 			ts := startServer(t, e, &fasthttp.Server{Handler: echo, ConnState: func(nc net.Conn, state fasthttp.ConnState) {
@@ -180,10 +174,7 @@ func TestAddressesBehindProxyAfterReset(t *testing.T) {
 
 // ConnState may keep a connection, which is then hijacked, and ask for its addresses later.
 func TestAddressesOfHandedOverConnections(t *testing.T) {
-	for _, e := range servertest.Engines {
-		if !e.Sockets {
-			continue
-		}
+	for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			kept, over := make(chan net.Conn, 1), make(chan struct{})
 			ts := startServer(t, e, &fasthttp.Server{

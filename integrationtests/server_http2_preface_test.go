@@ -70,7 +70,7 @@ func testUpgradeToHTTP2IsIgnored(t *testing.T, e servertest.Engine) {
 // Without its option, and over TLS with another protocol, a preface is a malformed request.
 func TestPrefaceWhereItIsNotPermitted(t *testing.T) {
 	t.Parallel()
-	for _, e := range servertest.Engines {
+	for _, e := range servertest.OfEachKind(t, servertest.Engines) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			s := &fasthttp.Server{Handler: tellProtocol}

@@ -18,7 +18,7 @@ func serveHTTP2(t testing.TB, e servertest.Engine, s *fasthttp.Server) *testServ
 }
 
 func forEachHTTP2(t *testing.T, test func(t *testing.T, e servertest.Engine)) {
-	for _, e := range servertest.Engines {
+	for _, e := range servertest.OfEachKind(t, servertest.Engines) {
 		t.Run(e.Name, func(t *testing.T) { test(t, e) })
 	}
 }

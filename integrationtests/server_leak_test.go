@@ -164,7 +164,7 @@ func testConnectionsLeaveNothingBehind(t *testing.T) {
 	const crowd = 6 // concurrent connections
 	for name, leaving := range leavings {
 		t.Run(name, func(t *testing.T) {
-			for _, e := range servertest.Engines {
+			for _, e := range servertest.OfEachKind(t, servertest.Engines) {
 				t.Run(e.Name, func(t *testing.T) {
 					// idle workers are not a leak
 					s := &fasthttp.Server{Handler: handleLeaving, Logger: noLog{}, MaxIdleWorkerDuration: time.Millisecond}

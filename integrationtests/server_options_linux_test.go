@@ -93,10 +93,7 @@ func TestServersProbeTheirPeers(t *testing.T) {
 		{true, -1, 0},
 		{false, -1, 0},
 	} {
-		for _, e := range servertest.Engines {
-			if !e.Sockets {
-				continue
-			}
+		for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
 			t.Run(fmt.Sprintf("%s %v %v", e.Name, test.on, test.period), func(t *testing.T) {
 				got := make(chan socketOptions, 1)
 				s := &fasthttp.Server{Handler: optionsFor(got), TCPKeepalive: test.on, TCPKeepalivePeriod: test.period}

@@ -61,10 +61,7 @@ func testSoak(t *testing.T) {
 	if err != nil {
 		seed = rand.Uint64()
 	}
-	for _, e := range servertest.Engines {
-		if !e.Sockets {
-			continue
-		}
+	for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Logf("%s=%d", soakSeedVariable, seed)
 			// a first round creates permanent resources

@@ -31,10 +31,7 @@ type starter func(s *fasthttp.Server) *server
 // everywhere runs a test with both versions of HTTP, on both engines, with TLS and without.
 func everywhere(t *testing.T, test func(t *testing.T, start starter)) {
 	t.Parallel()
-	for _, e := range servertest.Engines {
-		if !e.Sockets {
-			continue
-		}
+	for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
 		for version, http2 := range map[string]bool{"HTTP1": false, "HTTP2": true} {
 			t.Run(e.Name+"/"+version, func(t *testing.T) {
 				t.Parallel()

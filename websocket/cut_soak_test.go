@@ -44,10 +44,7 @@ func testSoakCuts(t *testing.T) {
 	if all, err := time.ParseDuration(os.Getenv(servertest.SoakVariable)); err == nil {
 		length = all / 4
 	}
-	for _, e := range servertest.Engines {
-		if !e.Sockets {
-			continue
-		}
+	for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			// a first round creates permanent resources
 			newCutSoak(t, e).run(cutTime / 2)

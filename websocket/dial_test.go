@@ -21,10 +21,7 @@ import (
 
 // TestDial connects by URLs, with cookies, fields and TLS.
 func TestDial(t *testing.T) {
-	for _, e := range servertest.Engines {
-		if !e.Sockets {
-			continue
-		}
+	for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			u := &Upgrader{}
 			s := servertest.Start(t, e, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {

@@ -23,10 +23,7 @@ type http2Server struct {
 
 // overHTTP2 runs a test on both engines, with TLS and without.
 func overHTTP2(t *testing.T, test func(t *testing.T, start func(s *fasthttp.Server) *http2Server)) {
-	for _, e := range servertest.Engines {
-		if !e.Sockets {
-			continue
-		}
+	for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			test(t, func(s *fasthttp.Server) *http2Server {

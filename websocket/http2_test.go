@@ -380,10 +380,7 @@ func TestHTTP2SocketsOutlastTheTimeouts(t *testing.T) {
 
 // Without HTTP2Config.ExtendedConnect the server announces nothing and accepts nothing.
 func TestHTTP2SocketsAreOffByDefault(t *testing.T) {
-	for _, e := range servertest.Engines {
-		if !e.Sockets {
-			continue
-		}
+	for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			s := both(&websocket.Upgrader{}, echoConn, nil)

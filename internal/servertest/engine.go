@@ -44,6 +44,9 @@ var Engines = []Engine{
 // MemoryEngine is the engine for tests that need only one.
 var MemoryEngine = Engines[len(Engines)-1]
 
+// SocketEngines are the engines with Sockets.
+var SocketEngines = Engines[:4]
+
 // TLSEngines are the engines of ForEachTLSEngine.
 var TLSEngines = Engines[2:4]
 

@@ -24,10 +24,10 @@ type Prepare[S Server] func(s S, e Engine) *Log
 // Starter starts a server on the engine of the test.
 type Starter[S Server] func(s S) *Running[S]
 
-// ForEachEngine runs a test on every engine. start serves until the test ends. Then
+// ForEachEngine runs a test on every engine, or, with ShareVariable, on one of each kind. start serves until the test ends. Then
 // the server is shut down, which must end all its connections and goroutines.
 func ForEachEngine[S Server](t *testing.T, prepare Prepare[S], test func(t *testing.T, start Starter[S])) {
-	for _, e := range Engines {
+	for _, e := range OfEachKind(t, Engines) {
 		t.Run(e.Name, func(t *testing.T) {
 			test(t, func(s S) *Running[S] { return Start(t, e, s, prepare) })
 		})
