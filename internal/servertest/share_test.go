@@ -19,8 +19,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// All shares together take each row as often as all others if there are enough rows, and none
-// takes no row.
+// If there are enough rows, all shares together take each of them equally often, and no share
+// is empty.
 func TestSharesTakeEachRow(t *testing.T) {
 	for _, table := range []string{"TestA", "TestB/portable/tcp"} {
 		for of := 1; of <= 9; of++ {
