@@ -288,6 +288,7 @@ func TestPushedPieceHasALimitedTime(t *testing.T) {
 
 // On a connection the reason is the timeout itself.
 func TestPushedPieceTimeoutIsReported(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		handler, made := pushes(nil)
 		ts := start(&fasthttp.Server{Handler: handler, WriteTimeout: servertest.Short})
