@@ -58,7 +58,9 @@ func (g *Group) changing() *roster {
 
 // Leave removes a socket from the group. It does nothing if the socket is not a member.
 func (g *Group) Leave(s *Socket) {
-	g.remove(s)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.drop(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.extra == nil {
@@ -69,10 +71,15 @@ func (g *Group) Leave(s *Socket) {
 	}
 }
 
-// remove removes a socket from the list of members.
+// remove removes a socket that has ended from the list of members.
 func (g *Group) remove(s *Socket) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.drop(s)
+}
+
+// drop removes a socket from the list of members, if it is there. mu is held.
+func (g *Group) drop(s *Socket) {
 	at, is := g.index[s]
 	if !is {
 		return
