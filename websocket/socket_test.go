@@ -1,8 +1,8 @@
 package websocket_test
 
 import (
-	"bytes"
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
