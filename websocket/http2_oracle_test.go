@@ -37,7 +37,7 @@ func newOracleSocket(t testing.TB, role ws.Role, in io.Reader, out io.WriteClose
 	return o
 }
 
-// next returns the payload of the next frame, whose opcode must be that of a message or Close.
+// next returns the next message or Close frame.
 func (o *oracleSocket) next() (opcode ws.Opcode, payload string) {
 	o.t.Helper()
 	b := make([]byte, 4096)

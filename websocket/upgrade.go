@@ -29,7 +29,7 @@ import (
 // CloseTimeout, or ShutdownWithContext does not wait longer, the connection is closed.
 //
 // handler may use ctx, as with RequestCtx.Hijack, unless ReleaseContext is set. Other goroutines may
-// keep the Conn when handler returns: its methods then fail, and those that write return ErrCloseSent
+// keep the Conn when handler returns: its methods fail then, and a write returns ErrCloseSent
 // or an error that wraps net.ErrClosed.
 func (u *Upgrader) Upgrade(ctx *fasthttp.RequestCtx, handler func(c *Conn)) error {
 	a, err := u.handshake(ctx)
