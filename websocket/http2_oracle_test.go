@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 http.Transport, which should replace http2.Transport, refuses a field with the name :protocol
+
 package websocket_test
 
 import (
