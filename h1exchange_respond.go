@@ -532,9 +532,13 @@ func (x *h1Exchange) prepareHijack(closing bool) bool {
 	if ctx.hijackNoResponse {
 		return false
 	}
-	asked := !x.h.phases.KeepAlive() || ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose() ||
-		x.c.Stopping() && x.s.CloseOnShutdown
+	stops := x.c.Stopping() && x.s.CloseOnShutdown
+	asked := stops || !x.h.phases.KeepAlive() || ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose()
 	ctx.hijackDropped = asked
+	if stops && ctx.Response.StatusCode() == StatusSwitchingProtocols {
+		// no other protocol follows
+		ctx.Error(StatusMessage(StatusServiceUnavailable), StatusServiceUnavailable)
+	}
 	return asked && closing
 }
 

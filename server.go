@@ -289,8 +289,8 @@ type Server struct {
 	// KeepHijackedConns leaves closing a hijacked connection to the application.
 	KeepHijackedConns bool
 
-	// CloseOnShutdown prevents hijacking once the server shuts down. Responses have
-	// "Connection: close" from then on in any case.
+	// CloseOnShutdown prevents hijacking once the server shuts down: a 101 becomes a 503 then.
+	// Responses have "Connection: close" from then on in any case.
 	CloseOnShutdown bool
 
 	// ShutdownTimeout limits the graceful shutdown at the end of Run and RunTLS; 20 seconds

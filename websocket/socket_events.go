@@ -180,13 +180,9 @@ func (e *socketEvents) ShuttingDown(*fasthttp.EventConn) {
 // Ended implements fasthttp.EventHandler.
 func (e *socketEvents) Ended(_ *fasthttp.EventConn, err error) {
 	s := (*Socket)(e)
+	groups := s.end()
 	s.mu.Lock()
-	s.state |= socketEnded
 	code, reason := s.outcome(err)
-	var groups []*Group
-	if s.extra != nil {
-		groups, s.extra.groups = s.extra.groups, nil
-	}
 	s.mu.Unlock()
 	s.dropParts()
 	if s.context != nil {
@@ -198,4 +194,15 @@ func (e *socketEvents) Ended(_ *fasthttp.EventConn, err error) {
 	if f := s.settings.handler.OnClose; f != nil {
 		f(s, code, reason)
 	}
+}
+
+// end records that the connection has ended, and returns the groups that the socket has to leave.
+func (s *Socket) end() (groups []*Group) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state |= socketEnded
+	if s.extra != nil {
+		groups, s.extra.groups = s.extra.groups, nil
+	}
+	return groups
 }

@@ -49,6 +49,7 @@ type socketPeer struct {
 	*servertest.Conn
 	ws    ws.Conn
 	in    []byte
+	space []byte // for a read
 	parts ws.Assembler
 }
 
@@ -95,12 +96,14 @@ func (p *socketPeer) next() (ev ws.Event, payload string, ok bool) {
 		}
 		switch ev.Opcode {
 		case ws.Continuation:
-			b := make([]byte, 64<<10)
-			n, err := p.R.Read(b)
+			if p.space == nil {
+				p.space = make([]byte, 64<<10)
+			}
+			n, err := p.R.Read(p.space)
 			if n == 0 && err != nil {
 				return ev, "", false
 			}
-			p.in = append(p.in, b[:n]...)
+			p.in = append(p.in, p.space[:n]...)
 		case ws.Text, ws.Binary:
 			message, err := p.parts.Add(&ev)
 			servertest.Must(p.T, err)
