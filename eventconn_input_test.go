@@ -7,11 +7,11 @@ import (
 	"github.com/valyala/fasthttp/internal/engine"
 )
 
-// swallows is an EventHandler that consumes all but the last bytes of what arrives.
+// swallows is an EventHandler that consumes received bytes except for the last ones.
 type swallows struct {
 	lastWords
 	leaves int
-	got    []int // the sizes of what arrived
+	got    []int // how many bytes arrived at a time
 }
 
 func (h *swallows) Opened(*EventConn) {}
@@ -155,7 +155,7 @@ func (h *ordered) Received(_ *EventConn, p []byte) (n int) {
 }
 
 // A handler that consumes none of 64 KiB ends the connection, however much the buffer holds.
-func TestEventConnLimitsWhatWaitsForItsHandler(t *testing.T) {
+func TestEventConnLimitsInputThatWaitsForItsHandler(t *testing.T) {
 	for _, keepsSpace := range []bool{false, true} {
 		h := &swallows{}
 		p := drivenSwitched(t, h, &h.conn, keepsSpace)

@@ -134,8 +134,9 @@ func (p *switchedConn) ReadBuffer() []byte {
 
 // readSize returns the size of a buffer for input.
 func (c *EventConn) readSize() int {
-	switch waits := c.link.HasReadGoroutine(); {
-	case !waits && (c.flow.full || c.is(eventMuch)):
+	switch {
+	case !c.flow.full && !c.is(eventMuch):
+	case !c.link.HasReadGoroutine():
 		return maxEventInput + headSpace
 	case c.flow.full:
 		return maxEventInput
@@ -158,7 +159,7 @@ func (p *switchedConn) Received(n int, _ time.Duration) {
 	switch {
 	case f.full:
 		c.state |= eventMuch
-	case n == len(f.in.B) && n <= c.usualReadSize():
+	case c.is(eventMuch) && n == len(f.in.B) && n <= c.usualReadSize():
 		c.state &^= eventMuch
 	}
 }
@@ -290,11 +291,11 @@ func (c *EventConn) dropInput() {
 	f.in, f.read, f.stuck = nil, 0, 0
 }
 
-// shrinkInput moves a rest that is small to a buffer of its size: the next bytes may arrive late.
-// mu is held.
+// shrinkInput moves a rest that is small to a buffer of its size from a large one: the next bytes may
+// arrive late. mu is held.
 func (c *EventConn) shrinkInput() {
 	f, rest := c.flow, c.pending()
-	if f.in == nil || cap(f.in.B) < maxEventInput || len(rest) > f.stuck {
+	if len(rest) > f.stuck {
 		return
 	}
 	size := max(len(rest)+minSpace, c.usualReadSize())
@@ -316,7 +317,9 @@ func (c *EventConn) trim() {
 	if f.in != nil && f.read == len(f.in.B) {
 		c.dropInput()
 	}
-	c.shrinkInput()
+	if f.in != nil && cap(f.in.B) >= maxEventInput {
+		c.shrinkInput()
+	}
 	if f.in == nil && len(f.parts) == 0 {
 		f.full, f.sent = false, 0
 		c.flow = nil
