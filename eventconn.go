@@ -133,6 +133,7 @@ const (
 	eventEnded                           // Ended was called
 	eventReturned                        // Ended has returned
 	eventGone                            // the engine has left the connection
+	eventMuch                            // the last reads have filled a buffer, so the next one may
 )
 
 // is reports whether one of the facts in s is true.
@@ -179,6 +180,8 @@ const (
 	// maxEventPart is the size up to which a buffer for output grows. Larger output begins
 	// another one.
 	maxEventPart = 64 << 10
+	// headSpace is the room for the head of 64 KiB, so that a read or write takes both.
+	headSpace = 1 << 10
 	// minShared is the size from which on AppendShared does not copy bytes that have to wait.
 	minShared = 1 << 10
 	// maxQueued is how much output an EventConn holds.

@@ -134,11 +134,18 @@ func (p *switchedConn) ReadBuffer() []byte {
 
 // readSize returns the size of a buffer for input.
 func (c *EventConn) readSize() int {
-	if c.flow.full {
+	switch {
+	case !c.flow.full && !c.is(eventMuch):
+	case !c.link.HasReadGoroutine():
+		return maxEventInput + headSpace
+	case c.flow.full:
 		return maxEventInput
 	}
-	return (*Server)(c.c.Set.Host.(*host)).set.readSize
+	return c.usualReadSize()
 }
+
+// usualReadSize returns the size of a buffer for input while little arrives.
+func (c *EventConn) usualReadSize() int { return (*Server)(c.c.Set.Host.(*host)).set.readSize }
 
 // Received implements engine.Protocol.
 func (p *switchedConn) Received(n int, _ time.Duration) {
@@ -149,6 +156,12 @@ func (p *switchedConn) Received(n int, _ time.Duration) {
 	f := c.flow
 	f.in.B = f.in.B[:len(f.in.B)+n]
 	f.full = len(f.in.B) == cap(f.in.B)
+	switch {
+	case f.full:
+		c.state |= eventMuch
+	case c.is(eventMuch) && n == len(f.in.B) && n <= c.usualReadSize():
+		c.state &^= eventMuch
+	}
 }
 
 // InputEnded implements engine.Protocol. A timeout is only a reason to look at the clock.
@@ -245,10 +258,16 @@ func (c *EventConn) hasRoom() bool {
 		return room > 0
 	}
 	rest := c.pending()
+	seen := len(rest) <= f.stuck && !c.returns
 	switch {
 	case len(rest) == 0 && f.full && cap(f.in.B) < maxEventInput:
 		c.dropInput()
 		return true
+	case seen && len(rest) >= maxEventInput:
+		if c.setFailed(ErrInputNotConsumed) {
+			c.c.Abort()
+		}
+		return false
 	case room >= minSpace:
 		return true
 	case f.read > 0:
@@ -258,14 +277,7 @@ func (c *EventConn) hasRoom() bool {
 	if cap(f.in.B)-len(f.in.B) >= minSpace {
 		return true
 	}
-	switch {
-	case len(rest) > f.stuck || c.returns:
-		// the handler has not seen all of it yet
-		return false
-	case len(rest) >= maxEventInput:
-		if c.setFailed(ErrInputNotConsumed) {
-			c.c.Abort()
-		}
+	if !seen {
 		return false
 	}
 	f.in.Grow(max(cap(f.in.B), minSpace))
@@ -279,6 +291,23 @@ func (c *EventConn) dropInput() {
 	f.in, f.read, f.stuck = nil, 0, 0
 }
 
+// shrinkInput moves a rest that is small to a buffer of its size from a large one: the next bytes may
+// arrive late. mu is held.
+func (c *EventConn) shrinkInput() {
+	f, rest := c.flow, c.pending()
+	if len(rest) > f.stuck {
+		return
+	}
+	size := max(len(rest)+minSpace, c.usualReadSize())
+	if size > cap(f.in.B)/4 {
+		return
+	}
+	b := bufpool.Get(size)
+	b.B = append(b.B, rest...)
+	bufpool.Put(f.in)
+	f.in, f.read = b, 0
+}
+
 // trim releases memory not in use. mu is held.
 func (c *EventConn) trim() {
 	f := c.flow
@@ -287,6 +316,9 @@ func (c *EventConn) trim() {
 	}
 	if f.in != nil && f.read == len(f.in.B) {
 		c.dropInput()
+	}
+	if f.in != nil && cap(f.in.B) >= maxEventInput {
+		c.shrinkInput()
 	}
 	if f.in == nil && len(f.parts) == 0 {
 		f.full, f.sent = false, 0
@@ -321,11 +353,19 @@ func (p *switchedConn) Output() (head, tail []byte, file *engine.FilePart) {
 	if len(head) == 0 {
 		head, tail = tail, nil
 	}
-	head = head[:min(len(head), maxEventPart)]
-	if len(head) == maxEventPart {
-		return head, nil, nil
+	if len(head) >= maxEventPart {
+		return head[:c.writeSize(len(head))], nil, nil
 	}
 	return head, tail[:min(len(tail), maxEventPart)], nil
+}
+
+// writeSize returns how many of n bytes, which are at least maxEventPart, are written at once.
+// Where a write waits for the peer, no more than that counts as taken in the time for it.
+func (c *EventConn) writeSize(n int) int {
+	if n <= maxEventPart+headSpace && !c.link.HasReadGoroutine() {
+		return n
+	}
+	return maxEventPart
 }
 
 // Written implements engine.Protocol.
