@@ -8,8 +8,8 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/clock"
-	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/sender"
 )
@@ -76,7 +76,7 @@ func (x *clientExchange) roundTrip(out *bufpool.Buffer) error {
 		}
 	}
 	asked := cc.line.RoundTrip(out)
-	if asked.State != connpool.Quiet && x.probe == probePending && (asked.State != connpool.Unknown || x.isStale()) {
+	if asked.State != clientconn.Quiet && x.probe == probePending && (asked.State != clientconn.Unknown || x.isStale()) {
 		x.probe = probeStale
 		bufpool.Put(out)
 		return errStale
