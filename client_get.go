@@ -317,7 +317,7 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 
 // redirect makes req the request that follows the redirect resp. content describes
 // its content, and is updated for the next request.
-func redirect(req *Request, resp *Response, content *sentContent) error {
+func redirect(req *Request, resp *Response, content *resentContent) error {
 	location := resp.Header.setOnce(field.Location)
 	if len(location) == 0 {
 		return ErrMissingLocation
@@ -351,7 +351,7 @@ func redirect(req *Request, resp *Response, content *sentContent) error {
 	}
 	if becomesGet(req, resp.StatusCode()) {
 		removeContent(req)
-		*content = sentContent{}
+		*content = resentContent{}
 	}
 	return nil
 }

@@ -205,19 +205,19 @@ func (c *HostClient) attempts(req *Request, resp *Response) error {
 	}
 }
 
-// sentContent describes the content of a request that may be sent again, after a redirect or
+// resentContent describes the content of a request that may be sent again, after a redirect or
 // Retry-After.
-type sentContent struct {
+type resentContent struct {
 	streamed bool // it was a stream, which is used up once the request was sent
 	size     int  // of that stream
 }
 
-func contentOf(req *Request) sentContent {
-	return sentContent{streamed: req.body.stream != nil, size: req.body.size}
+func contentOf(req *Request) resentContent {
+	return resentContent{streamed: req.body.stream != nil, size: req.body.size}
 }
 
 // renew sets the stream of req again.
-func (c sentContent) renew(req *Request) error {
+func (c resentContent) renew(req *Request) error {
 	if !c.streamed {
 		return nil
 	}
@@ -237,7 +237,7 @@ func finalError(err error) error { return http2client.Replace(err, io.EOF, ErrCo
 
 // awaitRetry waits until the request may be sent again, and prepares it, if the response asks for
 // that. again is false if the response, or the error, is the result of the call.
-func (c *HostClient) awaitRetry(req *Request, resp *Response, content sentContent) (again bool, err error) {
+func (c *HostClient) awaitRetry(req *Request, resp *Response, content resentContent) (again bool, err error) {
 	wait, asked := c.askedWait(req, resp)
 	if !asked || content.streamed && req.GetBody == nil {
 		return false, nil
