@@ -365,7 +365,7 @@ func (c *PipelineClient) encode(call *pipelineCall, req *Request) error {
 		call.Exchange, call.Idempotent = http1.Exchange{Head: h.IsHead(), Connect: h.IsConnect()}, isIdempotent(req)
 	}
 	call.Closes = h.ConnectionClose()
-	encoding := req.encode()
+	encoding := req.encode(0)
 	call.Out = req.appendHead(call.Out[:0], encoding)
 	if req.body.stream == nil && encoding.Kind != http1.Chunks {
 		call.Out = append(call.Out, req.content()...)
@@ -461,7 +461,7 @@ func (r *pipelineReader) read() error {
 		if over {
 			return io.EOF
 		}
-		if err := r.conn.fill(); err != nil {
+		if err := r.conn.line.Fill(); err != nil {
 			return r.inputEnds(err)
 		}
 	}
@@ -471,7 +471,7 @@ func (r *pipelineReader) read() error {
 // connection was read.
 func (r *pipelineReader) consume() (over bool, err error) {
 	for {
-		b := r.conn.peek()
+		b := r.conn.line.Recv.Peek()
 		if len(b) == 0 {
 			return false, nil
 		}
@@ -481,7 +481,7 @@ func (r *pipelineReader) consume() (over bool, err error) {
 			}
 		}
 		n, done, err := r.feed(b)
-		r.conn.discard(n)
+		r.conn.line.Recv.Discard(n)
 		if err != nil {
 			return false, err
 		}
@@ -555,7 +555,7 @@ func (r *pipelineReader) done() {
 
 // responseBegun reports whether the server has begun to answer the current call.
 func (r *pipelineReader) responseBegun() bool {
-	return r.call != nil && (r.inBody || r.heads.hints > 0 || len(r.conn.peek()) > 0)
+	return r.call != nil && (r.inBody || r.heads.hints > 0 || len(r.conn.line.Recv.Peek()) > 0)
 }
 
 // inputEnds handles the end of the input, and returns the error with which the reader

@@ -1,6 +1,6 @@
 //go:build !race
 
-package connpool
+package clientconn
 
 import (
 	"io"

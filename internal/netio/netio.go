@@ -6,6 +6,9 @@ package netio
 import (
 	"errors"
 	"io"
+	"net"
+	"os"
+	"syscall"
 )
 
 // ErrClosed is the error of Read from a closed stream of content.
@@ -32,4 +35,38 @@ func Again(r io.Reader, p []byte) (n int, err error) {
 		}
 	}
 	return 0, io.ErrNoProgress
+}
+
+// Conn is the part of a net.Conn that an error describes.
+type Conn interface {
+	// LocalAddr is as in net.Conn.
+	LocalAddr() net.Addr
+	// RemoteAddr is as in net.Conn.
+	RemoteAddr() net.Addr
+}
+
+// Op returns err, the error of the operation op on c, as package net would return
+// it: io.EOF unchanged, and all others as a *net.OpError. op is "read", "write" or
+// the like.
+func Op(c Conn, op string, err error) error {
+	if err == nil || err == io.EOF {
+		return err
+	}
+	if _, ok := err.(*net.OpError); ok {
+		return err
+	}
+	if errno, ok := err.(syscall.Errno); ok {
+		err = os.NewSyscallError(op, errno)
+	}
+	told := &net.OpError{Op: op, Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
+	if told.Addr != nil {
+		told.Net = told.Addr.Network()
+	}
+	return told
+}
+
+// IsTimeout reports whether err, or an error that it wraps, is a timeout.
+func IsTimeout(err error) bool {
+	t, ok := errors.AsType[net.Error](err)
+	return ok && t.Timeout()
 }

@@ -1,26 +1,41 @@
-package connpool
+package clientconn
 
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-func newAsker(t testing.TB, c net.Conn) *RoundTripper {
+// asker makes round trips on a connection without other state.
+type asker struct{ c Conn }
+
+func (a *asker) RoundTrip(_ net.Conn, b, room []byte) RoundTripResult {
+	a.c.Recv.Size = 0
+	if len(room) == 0 {
+		a.c.Recv.Size = math.MaxUint32
+	}
+	return a.c.RoundTrip(&bufpool.Buffer{B: b})
+}
+
+func newAsker(t testing.TB, c net.Conn) *asker {
 	t.Helper()
-	a := NewRoundTripper(c)
-	if a == nil {
-		if canRoundTrip {
-			t.Fatal("no Asker for a TCP connection")
+	a := new(asker)
+	a.c.Attach(c, 0)
+	if !a.c.CanRoundTrip() {
+		if hasRawCalls {
+			t.Fatal("no round trips on a TCP connection")
 		}
-		t.Skip("this system has no Askers")
+		t.Skip("this system has no round trips")
 	}
 	return a
 }
@@ -157,8 +172,88 @@ func TestAskersAreForBareConnectionsOnly(t *testing.T) {
 	client, _ := servertest.TCPPair(t)
 	tcp := client.(*net.TCPConn)
 	for _, c := range []net.Conn{struct{ *net.TCPConn }{tcp}, struct{ net.Conn }{tcp}, nil} {
-		if NewRoundTripper(c) != nil {
-			t.Errorf("an Asker for a %T", c)
+		if newRoundTripper(c) != nil {
+			t.Errorf("round trips on a %T", c)
 		}
 	}
+}
+
+func TestProbe(t *testing.T) {
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	c, err := net.Dial("tcp4", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	server, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p Probe
+	if p.Check() != Unknown || p.CanCheck() {
+		t.Error("a Probe of nothing knows something")
+	}
+	p.Attach(c)
+	if !canPeek {
+		t.Skip("sockets cannot be looked at on this system")
+	}
+	if s := p.Check(); s != Quiet {
+		t.Errorf("new connection: %v", s)
+	}
+	if n := testing.AllocsPerRun(100, func() { p.Check() }); n != 0 {
+		t.Errorf("a look allocates %v times", n)
+	}
+	if _, err := server.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, &p, Readable)
+	var b [1]byte
+	if n, err := c.Read(b[:]); n != 1 || err != nil {
+		t.Errorf("the check has read bytes: %v", err)
+	}
+	if s := p.Check(); s != Quiet {
+		t.Errorf("after reading: %v", s)
+	}
+	_ = servertest.Close(server)
+	waitFor(t, &p, Ended)
+	_ = c.Close()
+	if s := p.Check(); s != Ended {
+		t.Errorf("closed connection: %v", s)
+	}
+	a, _ := net.Pipe()
+	p.Attach(a)
+	if s := p.Check(); s != Unknown {
+		t.Errorf("a pipe: %v", s)
+	}
+}
+
+// BenchmarkLook measures the check of a connection at each reuse.
+func BenchmarkLook(b *testing.B) {
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer ln.Close()
+	c, err := net.Dial("tcp4", ln.Addr().String())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	var p Probe
+	p.Attach(c)
+	b.ReportAllocs()
+	for b.Loop() {
+		if s := p.Check(); s == Ended {
+			b.Fatal("the connection has ended")
+		}
+	}
+}
+
+func waitFor(t *testing.T, p *Probe, want State) {
+	t.Helper()
+	servertest.Eventually(t, fmt.Sprint("the state ", want), func() bool { return p.Check() == want })
 }
