@@ -39,7 +39,7 @@ var layers = [][]string{
 	{"internal/pipeline", "internal/sender", "internal/http2client"},
 	{"."},
 	{
-		"expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "sse", "stackless", "tcplisten",
+		"accesslog", "expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "sse", "stackless", "tcplisten",
 	},
 	{"pprofhandler", "reuseport", "internal/servertest", "websocket"},
 	{"prefork"},
