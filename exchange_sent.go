@@ -47,6 +47,15 @@ func (x *h1Exchange) stampRefused() {
 	}
 }
 
+// finishResponse calls Server.ResponseReady. Afterwards the response is encoded.
+func (x *exchange) finishResponse() {
+	if x.s.ResponseReady == nil || x.ctx.hijack != nil && x.ctx.hijackNoResponse {
+		return
+	}
+	defer x.s.catchPanic("ResponseReady")
+	x.s.ResponseReady(x.ctx)
+}
+
 // beginSending is called before a response of size bytes is written.
 func (x *h1Exchange) beginSending(size int) {
 	x.delivery.on, x.delivery.size = x.s.set.reports, int64(size)
