@@ -39,10 +39,10 @@ type delivery struct {
 // errNoResponse is reported if there is no response.
 var errNoResponse = errors.New("fasthttp: the connection was cut off without a response")
 
-// stampRefused sets the number and the time of a refused request, for Server.ResponseSent.
+// stampRefused sets the number and the time of a refused request, for the hooks of its response.
 func (x *h1Exchange) stampRefused() {
 	ctx := x.ctx
-	if x.s.set.reports && !x.s.LazyRequestTime && ctx.receivedAt.IsZero() {
+	if (x.s.set.reports || x.s.ResponseReady != nil) && !x.s.LazyRequestTime && ctx.receivedAt.IsZero() {
 		ctx.requestNum, ctx.receivedAt = x.c.Requests+1, clock.Read()
 	}
 }

@@ -181,4 +181,3 @@ func TestResponseReadyThatPanics(t *testing.T) {
 		ts.Log.WaitFor(t, "panic in ResponseReady", "out of fields")
 	})
 }
-
