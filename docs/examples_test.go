@@ -49,6 +49,8 @@ var neededMost = map[string]string{
 // folder of the package.
 var neededOfOthers = map[string]string{
 	"accesslog": "Log_Attach",
+	"cors":      "Policy_Attach",
+	"requestid": "Source_Attach",
 	"websocket": "Upgrader_Upgrade Upgrader_Serve Dialer_Dial Group_Broadcast",
 	"sse":       "Serve Topic_Publish Read",
 }

@@ -39,7 +39,7 @@ var layers = [][]string{
 	{"internal/pipeline", "internal/sender", "internal/http2client"},
 	{"."},
 	{
-		"accesslog", "expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "sse", "stackless", "tcplisten",
+		"accesslog", "cors", "expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "requestid", "sse", "stackless", "tcplisten",
 	},
 	{"pprofhandler", "reuseport", "internal/servertest", "websocket"},
 	{"prefork"},
