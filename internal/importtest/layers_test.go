@@ -39,9 +39,9 @@ var layers = [][]string{
 	{"internal/pipeline", "internal/sender", "internal/http2client"},
 	{"."},
 	{
-		"expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "sse", "stackless", "tcplisten",
+		"accesslog", "cors", "expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "requestid", "sse", "stackless", "tcplisten",
 	},
-	{"pprofhandler", "reuseport", "internal/servertest", "websocket"},
+	{"fasthttptest", "pprofhandler", "reuseport", "internal/servertest", "websocket"},
 	{"prefork"},
 	{"examples/...", "api", "docs", "integrationtests", "internal/importtest"},
 }
