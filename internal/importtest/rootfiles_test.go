@@ -48,6 +48,7 @@ var rootLevels = [][]group{
 		{"pushed bodies", []string{"push*.go"}},
 	},
 	{{"files", []string{"fs*.go"}}},
+	{{"setters", []string{"setters*.go"}}},
 }
 
 // maxGroupLines is the largest number of lines of code in one group.
