@@ -270,6 +270,9 @@ func (c *HostClient) SetProtocols(p *http.Protocols) { c.Protocols = netProtocol
 // effect. Nil means the zero value.
 func (c *HostClient) SetHTTP2(config *http.HTTP2Config) { c.HTTP2.take(config) }
 
+// SetTimeout sets PipelineClient.Timeout.
+func (c *PipelineClient) SetTimeout(value time.Duration) { c.Timeout = value }
+
 // SetAllowHiddenFiles sets FS.AllowHiddenFiles.
 func (fs *FS) SetAllowHiddenFiles(value bool) { fs.AllowHiddenFiles = value }
 

@@ -37,7 +37,7 @@ var rootLevels = [][]group{
 	{{"messages", []string{
 		"message*.go", "request*.go", "response*.go", "body*.go", "stream*.go", "multipart*.go",
 	}}},
-	{{"client", []string{
+	{{"transports", []string{"roundtrippers*.go"}}, {"client", []string{
 		"client*.go", "hostclient*.go", "pipelineclient*.go", "lbclient*.go", "dialer*.go",
 	}}},
 	{
