@@ -41,7 +41,7 @@ var layers = [][]string{
 	{
 		"expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "sse", "stackless", "tcplisten",
 	},
-	{"pprofhandler", "reuseport", "internal/servertest", "websocket"},
+	{"pprofhandler", "reuseport", "internal/servertest", "websocket", "restart"},
 	{"prefork"},
 	{"examples/...", "api", "docs", "integrationtests", "internal/importtest"},
 }
