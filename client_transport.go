@@ -14,32 +14,6 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// RoundTripper makes one attempt at a request: it sends the request to the host of
-// hc, and reads the response. Client.Transport and HostClient.Transport take one that
-// wraps or replaces DefaultTransport.
-//
-// retry reports whether another attempt makes sense after err; RetryIfErr and its
-// variants decide whether it is made. req.GetTimeOut returns the remaining time of the
-// call, which DefaultTransport observes by itself. RoundTrip must not use req and resp
-// after it has returned.
-type RoundTripper interface {
-	RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error)
-}
-
-// RoundTripperContext is a RoundTripper that also gets the context of the call, such as the
-// one given to DoContext, for the values and the cancellation that it carries: a client calls
-// RoundTripContext instead of RoundTrip if its Transport has it. The context is
-// context.Background() if the call has none.
-//
-// A RoundTripper that wraps another one passes ctx on, or a context derived from it, to the
-// RoundTripContext of that if it has one. DefaultTransport has one: dial functions and traces
-// get the values of ctx, and its end ends the attempt, and the body stream of the response.
-// Such a RoundTripper must not cancel a derived context before that stream was read.
-type RoundTripperContext interface {
-	RoundTripper
-	RoundTripContext(ctx context.Context, hc *HostClient, req *Request, resp *Response) (retry bool, err error)
-}
-
 // DefaultTransport speaks HTTP/1.1, or HTTP/2 if HostClient.Protocols has that, over the
 // connections of the HostClient. All clients without a Transport use it, so an assignment
 // to it changes all of them; it must be made before the first call.

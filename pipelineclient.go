@@ -14,6 +14,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/clientconn"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/pipeline"
 	"github.com/valyala/fasthttp/internal/sender"
@@ -107,6 +108,11 @@ type PipelineClient struct {
 	// that. There is no limit by default.
 	WriteTimeout time.Duration
 
+	// Timeout limits the time of a whole call, with waits for room and repetitions. The error
+	// is ErrTimeout then. The sooner of it, the timeout of the request (Request.SetTimeout) and
+	// the time given to the call applies. 0 means no limit.
+	Timeout time.Duration
+
 	// MaxResponseBodySize limits the body of a response in bytes: a call whose
 	// response has more fails with ErrBodyTooLarge, and its connection ends. There is
 	// no limit if it is 0, the default, or negative.
@@ -186,11 +192,8 @@ func (c *PipelineClient) do(ctx context.Context, req *Request, resp *Response, d
 		return req.refused(c.broken)
 	}
 	waits := !deadline.IsZero()
-	if req.timeout > 0 {
-		limit := time.Now().Add(req.timeout)
-		if deadline.IsZero() || limit.Before(deadline) {
-			deadline = limit
-		}
+	if limit := req.limitedTo(c.Timeout); limit > 0 {
+		deadline = clock.Earliest(deadline, time.Now().Add(limit))
 	}
 	call := c.pool.NewCall()
 	if err := c.encode(call, req); err != nil {

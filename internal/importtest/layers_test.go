@@ -41,7 +41,7 @@ var layers = [][]string{
 	{
 		"accesslog", "cors", "expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "requestid", "sse", "stackless", "tcplisten",
 	},
-	{"fasthttptest", "pprofhandler", "reuseport", "internal/servertest", "websocket"},
+	{"fasthttptest", "pprofhandler", "reuseport", "restart", "internal/servertest", "websocket"},
 	{"prefork"},
 	{"examples/...", "api", "docs", "integrationtests", "internal/importtest"},
 }

@@ -37,6 +37,7 @@ var rootLevels = [][]group{
 	{{"messages", []string{
 		"message*.go", "request*.go", "response*.go", "body*.go", "stream*.go", "multipart*.go",
 	}}},
+	{{"transports", []string{"roundtrippers*.go"}}},
 	{
 		{"client", []string{"client*.go", "hostclient*.go", "dialer*.go"}},
 		// types with the methods of a client, which no call of Client or HostClient reaches
@@ -49,6 +50,7 @@ var rootLevels = [][]group{
 		{"pushed bodies", []string{"push*.go"}},
 	},
 	{{"files", []string{"fs*.go"}}},
+	{{"setters", []string{"setters*.go"}}},
 }
 
 // maxGroupLines is the largest number of lines of code in one group.
