@@ -83,6 +83,9 @@ func (c *Conn) EndReason() End {
 func (c *Conn) endsBecause(err error) {
 	switch {
 	case err == nil:
+	case err == io.EOF:
+		// the usual end, which must not cost more
+		c.SetEnd(EndPeer)
 	case !netio.IsTimeout(err):
 		c.SetEnd(endOf(err))
 	case !c.Stopping():

@@ -37,9 +37,8 @@ var rootLevels = [][]group{
 	{{"messages", []string{
 		"message*.go", "request*.go", "response*.go", "body*.go", "stream*.go", "multipart*.go",
 	}}},
-	{{"transports", []string{"roundtrippers*.go"}}},
 	{
-		{"client", []string{"client*.go", "hostclient*.go", "dialer*.go"}},
+		{"client", []string{"client*.go", "hostclient*.go", "dialer*.go", "roundtrippers*.go"}},
 		// types with the methods of a client, which no call of Client or HostClient reaches
 		{"other clients", []string{"pipelineclient*.go", "lbclient*.go"}},
 	}, {
