@@ -209,7 +209,7 @@ func (x *clientExchange) mayStream() bool {
 	if x.call.content == contentBuffered {
 		return false
 	}
-	// a body that is discarded needs no check of its size
+	// a discarded body needs no check of its size
 	discards := x.call.content == contentDiscarded && x.hc.MaxResponseBodySize <= 0
 	return x.resp.StreamBody || x.hc.StreamResponseBody || discards
 }

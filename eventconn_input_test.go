@@ -11,7 +11,7 @@ import (
 type swallows struct {
 	lastWords
 	leaves int
-	got    []int // how many bytes arrived at a time
+	got    []int // the sizes of the arrivals
 }
 
 func (h *swallows) Opened(*EventConn) {}

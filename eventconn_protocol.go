@@ -291,7 +291,7 @@ func (c *EventConn) dropInput() {
 	f.in, f.read, f.stuck = nil, 0, 0
 }
 
-// shrinkInput moves a rest that is small to a buffer of its size from a large one: the next bytes may
+// shrinkInput moves a small rest from a large buffer to one of its size: the next bytes may
 // arrive late. mu is held.
 func (c *EventConn) shrinkInput() {
 	f, rest := c.flow, c.pending()

@@ -33,12 +33,13 @@ type RoundTripFunc func(ctx context.Context, hc *HostClient, req *Request, resp 
 
 var _ RoundTripperContext = RoundTripFunc(nil)
 
-// RoundTripContext calls f.
+// RoundTripContext calls f, and returns its results. An error of f is the error of the attempt.
 func (f RoundTripFunc) RoundTripContext(ctx context.Context, hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
 	return f(ctx, hc, req, resp)
 }
 
-// RoundTrip calls f with the context of the call.
+// RoundTrip calls f with the context of the call, and returns its results. An error of f is the
+// error of the attempt.
 func (f RoundTripFunc) RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
 	return f(contextOfCall(req), hc, req, resp)
 }

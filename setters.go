@@ -18,7 +18,7 @@ import (
 // The methods of this file set fields that v1.77.0 does not have, for frameworks that must also
 // compile with that version: see "For maintainers of frameworks" in docs/migrating.md. Their
 // parameters have types that such a framework can name, from v1.77.0 and the standard library.
-// Signatures never change: a field that is added to one of these structs gets a method of its
+// Signatures never change: a field added to one of these structs gets a method of its
 // own. A test in ./api requires that.
 
 // SetAcceptTrailer sets Server.AcceptTrailer.
@@ -67,6 +67,9 @@ func (s *Server) SetHTTP2(config *http.HTTP2Config) { s.HTTP2.take(config) }
 
 // SetHTTP2ExtendedConnect sets HTTP2Config.ExtendedConnect of Server.HTTP2.
 func (s *Server) SetHTTP2ExtendedConnect(value bool) { s.HTTP2.ExtendedConnect = value }
+
+// SetResponseReady sets Server.ResponseReady.
+func (s *Server) SetResponseReady(value func(ctx *RequestCtx)) { s.ResponseReady = value }
 
 // SetResponseSent sets Server.ResponseSent. The parameters of value are the fields of SentResponse.
 func (s *Server) SetResponseSent(value func(ctx *RequestCtx, statusCode int, bytes int64, refused, err error)) {

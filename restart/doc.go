@@ -2,7 +2,7 @@
 // new binary or a new configuration. It also speaks the two protocols of systemd that matter for
 // that, socket activation and sd_notify.
 //
-// Listen returns a listener that is inherited from the process before this one, or from systemd, or
+// Listen returns a listener inherited from the process before this one, or from systemd, or
 // a new one. Runner.Run serves, and starts a new process when it gets a signal; the new process
 // inherits the listening sockets, so no connection is ever refused. When it serves, the old one
 // drains its connections and Run returns nil.
@@ -17,7 +17,7 @@
 //	}
 //
 // If the new process cannot be started, ends, or does not serve in time, it is killed, the reason
-// is logged, and the old process goes on as if there had been no signal.
+// is logged, and the old process continues as before the signal.
 //
 // On systems other than Unix, Listen is net.Listen, Run is Server.Run, and Notify does nothing:
 // there are no restarts.

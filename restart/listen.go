@@ -52,7 +52,7 @@ var legacy heirloom
 // address, or with that path. The network is tcp, tcp4, tcp6 or unix.
 //
 // Listen returns an error if the environment or an inherited descriptor is malformed. Inherited
-// listeners that nobody has asked for are closed when Runner.Run begins.
+// listeners without a call of Listen are closed when Runner.Run begins.
 func Listen(network, addr string) (net.Listener, error) {
 	switch network {
 	case "tcp", "tcp4", "tcp6", "unix":

@@ -36,7 +36,7 @@ func Notify(state string) error {
 	return nil
 }
 
-// reloading is the state of a process that is about to start a new one.
+// reloading is the state of a process which will start a new one.
 func reloading() string {
 	state := "RELOADING=1"
 	if now, ok := monotonic(); ok {

@@ -33,7 +33,8 @@ import (
 //     GOAWAY, and WebSockets the status 1001.
 //
 // If ctx ends, Run shuts the server down and returns as Server.Run does, also while a new process
-// starts, which is killed then.
+// starts, which is killed then. Its errors are those of Server.Run, and an error if one of the
+// listeners cannot be handed over.
 func (r *Runner) Run(ctx context.Context, lns ...net.Listener) error {
 	signals := r.Signals
 	if signals == nil {
@@ -122,7 +123,7 @@ func (r *Runner) announceCloses(leaving *atomic.Bool) {
 	}
 }
 
-// drain stops accepting connections, and waits until those that are open have ended, or for
+// drain stops accepting connections, and waits until the open ones have ended, or for
 // IdleTime.
 func (r *Runner) drain(ctx context.Context, lns []net.Listener) error {
 	var failed error

@@ -50,7 +50,7 @@ func expectOver(t *testing.T, c *websocket.Conn) {
 	}
 }
 
-// A Conn that is kept after its function has returned, and is used at that moment, returns errors,
+// A Conn used after its function has returned returns errors,
 // and reaches no other connection.
 func TestConnsAreKeptAfterTheirFunctions(t *testing.T) {
 	test := func(t *testing.T, u *websocket.Upgrader, start func(s *fasthttp.Server), dial func() *websocket.Conn) {

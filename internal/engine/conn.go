@@ -101,7 +101,7 @@ func (c *Conn) inputEnds(err error) {
 	}
 }
 
-// endOf returns the reason for an error that is no timeout.
+// endOf returns the reason for an error other than a timeout.
 func endOf(err error) End {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) ||
 		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
