@@ -14,11 +14,6 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// DefaultTransport speaks HTTP/1.1, or HTTP/2 if HostClient.Protocols has that, over the
-// connections of the HostClient. All clients without a Transport use it, so an assignment
-// to it changes all of them; it must be made before the first call.
-var DefaultTransport RoundTripper = defaultTransport
-
 var defaultTransport = &transport{}
 
 type transport struct{}
@@ -113,14 +108,6 @@ func (t *transport) roundTripAlone(ctx context.Context, hc *HostClient, req *Req
 
 // errBodyConsumed reports that a request cannot be sent again.
 var errBodyConsumed = errors.New("fasthttp: the body stream of the request was already read")
-
-// isIdempotent reports whether a request may be sent twice without doing more than
-// one would (RFC 9110 section 9.2.2), of the methods for which clients commonly
-// assume it.
-func isIdempotent(req *Request) bool {
-	h := &req.Header
-	return h.IsGet() || h.IsHead() || h.IsPut() || h.IsOptions() || h.IsTrace() || h.IsQuery()
-}
 
 // clientExchange is one request with its response on one connection.
 type clientExchange struct {

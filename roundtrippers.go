@@ -28,6 +28,11 @@ type RoundTripperContext interface {
 	RoundTripContext(ctx context.Context, hc *HostClient, req *Request, resp *Response) (retry bool, err error)
 }
 
+// DefaultTransport speaks HTTP/1.1, or HTTP/2 if HostClient.Protocols has that, over the
+// connections of the HostClient. All clients without a Transport use it, so an assignment
+// to it changes all of them; it must be made before the first call.
+var DefaultTransport RoundTripper = defaultTransport
+
 // RoundTripFunc is a function as a RoundTripperContext.
 type RoundTripFunc func(ctx context.Context, hc *HostClient, req *Request, resp *Response) (retry bool, err error)
 
@@ -92,4 +97,12 @@ func contextOfCall(req *Request) context.Context {
 		return ctx
 	}
 	return context.Background()
+}
+
+// isIdempotent reports whether a request may be sent twice without doing more than
+// one would (RFC 9110 section 9.2.2), of the methods for which clients commonly
+// assume it.
+func isIdempotent(req *Request) bool {
+	h := &req.Header
+	return h.IsGet() || h.IsHead() || h.IsPut() || h.IsOptions() || h.IsTrace() || h.IsQuery()
 }

@@ -14,8 +14,8 @@ import (
 
 // Notify sends assignments such as "READY=1" or "STATUS=loading", one a line, to the service
 // manager, as sd_notify does. It does nothing and returns nil if the environment does not have
-// NOTIFY_SOCKET, and returns an error if the assignments cannot be sent. Run sends READY, STOPPING,
-// RELOADING, MAINPID and WATCHDOG by itself.
+// NOTIFY_SOCKET, and returns an error if the assignments cannot be sent. Runner.Run sends READY,
+// STOPPING, RELOADING, MAINPID and WATCHDOG itself.
 func Notify(state string) error {
 	name := os.Getenv("NOTIFY_SOCKET")
 	if name == "" {

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 	"github.com/valyala/fasthttp/websocket"
 )
 
@@ -64,7 +65,7 @@ func serve() error {
 	}}
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
-	return (&Runner{Server: s, IdleTime: 2 * time.Second}).Run(ctx, ln)
+	return (&Runner{Server: s, IdleTime: time.Second}).Run(ctx, ln)
 }
 
 func echo(c *websocket.Conn) {
@@ -180,7 +181,15 @@ func TestNoRequestFailsDuringRestarts(t *testing.T) {
 			})
 		}
 	}
+	progress := func(n int64) {
+		t.Helper()
+		for i := range calls {
+			before := calls[i].Load()
+			servertest.Eventually(t, "more calls", func() bool { return t.Failed() || calls[i].Load() >= before+n })
+		}
+	}
 	for range restarts {
+		progress(100)
 		old := c.pid
 		_ = syscall.Kill(old, syscall.SIGUSR2)
 		if got := next(); !strings.HasPrefix(got, "RELOADING=1") {
@@ -194,10 +203,14 @@ func TestNoRequestFailsDuringRestarts(t *testing.T) {
 			t.Errorf("process %d on %s follows %d on %s", c.pid, c.addr, old, addr)
 		}
 	}
+	progress(100)
+	// a process that has made room for another one closes its sockets after IdleTime
+	servertest.Eventually(t, "sockets closed by the server", func() bool { return t.Failed() || goneAway.Load() >= 8 })
 	stop.Store(true)
 	wg.Wait()
 	c.end(t)
-	t.Logf("%d restarts: %d requests of HTTP/1.1, %d of HTTP/2, %d messages", restarts, calls[0].Load(), calls[1].Load(), calls[2].Load())
+	t.Logf("%d restarts: %d requests of HTTP/1.1, %d of HTTP/2, %d messages, %d sockets closed with 1001",
+		restarts, calls[0].Load(), calls[1].Load(), calls[2].Load(), goneAway.Load())
 }
 
 func postHTTP1(addr string, stop *atomic.Bool, calls *atomic.Int64) error {
@@ -231,6 +244,9 @@ func post(addr string, http2 bool, stop *atomic.Bool, calls *atomic.Int64) error
 	return nil
 }
 
+// goneAway counts the WebSockets that servers have ended with 1001.
+var goneAway atomic.Int64
+
 // echoes sends messages. A connection may only end with 1001.
 func echoes(addr string, stop *atomic.Bool, calls *atomic.Int64) error {
 	for !stop.Load() {
@@ -240,7 +256,9 @@ func echoes(addr string, stop *atomic.Bool, calls *atomic.Int64) error {
 		}
 		err = echoOn(c, stop, calls)
 		_ = c.Close()
-		if err != nil && !websocket.IsCloseError(err, websocket.CloseGoingAway) {
+		if websocket.IsCloseError(err, websocket.CloseGoingAway) {
+			goneAway.Add(1)
+		} else if err != nil {
 			return err
 		}
 	}

@@ -117,7 +117,8 @@ func (r *Runner) announceCloses(leaving *atomic.Bool) {
 	}
 	r.Server.Handler = func(ctx *fasthttp.RequestCtx) {
 		handler(ctx)
-		if leaving.Load() {
+		// Connection: close would spoil the response that switches to another protocol
+		if leaving.Load() && !ctx.Hijacked() && ctx.Response.StatusCode() != fasthttp.StatusSwitchingProtocols {
 			ctx.SetConnectionClose()
 		}
 	}
