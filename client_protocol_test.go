@@ -35,8 +35,6 @@ func (p *sharedProtocol) roundTrip(hc *HostClient, req *Request, resp *Response,
 	return false, nil
 }
 
-func (p *sharedProtocol) shared() bool { return true }
-
 func (p *sharedProtocol) pooled() {}
 
 func (p *sharedProtocol) reserve() bool {

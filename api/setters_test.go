@@ -157,7 +157,7 @@ func (s *fieldMethods) checkHook(o *types.TypeName, field types.Type, method *ty
 	}
 }
 
-// flat yields the names of the fields of a struct, including those of embedded structs.
+// flat yields the names of the fields of a struct and of its embedded structs.
 func flat(t *types.Struct) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for f := range t.Fields() {

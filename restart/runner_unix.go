@@ -33,8 +33,8 @@ import (
 //     GOAWAY, and WebSockets the status 1001.
 //
 // If ctx ends, Run shuts the server down and returns as Server.Run does, also while a new process
-// starts, which is killed then. Its errors are those of Server.Run, and an error if one of the
-// listeners cannot be handed over.
+// starts, which is killed then. It returns the errors of Server.Run, and
+// an error if one of the listeners cannot be handed over.
 func (r *Runner) Run(ctx context.Context, lns ...net.Listener) error {
 	signals := r.Signals
 	if signals == nil {

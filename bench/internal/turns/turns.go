@@ -16,7 +16,7 @@ type Key struct{ Load, Server string }
 type Plan struct {
 	Rounds         int
 	Loads, Servers []string
-	// Skip reports whether the load, an index like those of Run, is not for the server; nil
+	// Skip reports whether the load, an index as in Run, is not for the server; nil
 	// means never.
 	Skip func(load, server int) bool
 	Log  progress.Log
