@@ -268,6 +268,9 @@ func (c *EventConn) hasRoom() bool {
 			c.c.Abort()
 		}
 		return false
+	case !seen && len(rest) > maxEventInput+headSpace:
+		// the handler has to see it first: no other input may arrive after it
+		return false
 	case room >= minSpace:
 		return true
 	case f.read > 0:
