@@ -68,6 +68,9 @@ func (s *Server) SetHTTP2(config *http.HTTP2Config) { s.HTTP2.take(config) }
 // SetHTTP2ExtendedConnect sets HTTP2Config.ExtendedConnect of Server.HTTP2.
 func (s *Server) SetHTTP2ExtendedConnect(value bool) { s.HTTP2.ExtendedConnect = value }
 
+// SetResponseReady sets Server.ResponseReady.
+func (s *Server) SetResponseReady(value func(ctx *RequestCtx)) { s.ResponseReady = value }
+
 // SetResponseSent sets Server.ResponseSent. The parameters of value are the fields of SentResponse.
 func (s *Server) SetResponseSent(value func(ctx *RequestCtx, statusCode int, bytes int64, refused, err error)) {
 	s.ResponseSent = nil

@@ -63,7 +63,7 @@ type Options struct {
 	// together can have 256 bytes for each of them. Further entries are dropped.
 	Queue int
 
-	// IDField is the name of a field of responses that is logged, such as X-Request-Id: as
+	// IDField is the name of a response field to log, such as X-Request-Id: as
 	// another quoted value at the end of a line, or as the attribute id. It must not have
 	// secrets.
 	IDField string

@@ -20,7 +20,7 @@ var (
 )
 
 const (
-	// longestName is the longest name of an argument, decoded, that is compared with the
+	// longestName is the longest name of an argument, decoded, to be compared with the
 	// secrets. Values of longer names are replaced.
 	longestName = 128
 	// deepestURL is how many URLs are searched that are within each other, as arguments. Values

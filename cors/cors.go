@@ -93,7 +93,7 @@ type Policy struct {
 type pattern struct{ scheme, domain string } // "https://" and ".example.com:8443"
 
 // New returns a policy. It returns ErrAnyOrigin for credentials with all origins, and an error for
-// text that is not an origin or a name.
+// text other than an origin or a name.
 func New(o Options) (*Policy, error) {
 	p := &Policy{
 		options: o, exact: map[string]bool{}, methods: map[string]bool{"GET": true, "HEAD": true, "POST": true}, headers: map[string]bool{},
@@ -202,7 +202,7 @@ func (p *Policy) Handler(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	}
 }
 
-// finish sets the fields of a response that is about to be sent.
+// finish sets the fields of a response just before it is sent.
 func (p *Policy) finish(ctx *fasthttp.RequestCtx) {
 	if isPreflight(ctx) {
 		p.preflight(ctx)

@@ -132,8 +132,8 @@ const (
 	varyAsked = "Vary: Origin, Access-Control-Request-Method, Access-Control-Request-Headers"
 )
 
-// TestEveryResponseHasTheFields has responses of each kind, for an origin that is allowed, for one
-// that is refused, and for none.
+// TestEveryResponseHasTheFields has responses of each kind, for an allowed origin, for a refused one,
+// and for none.
 func TestEveryResponseHasTheFields(t *testing.T) {
 	everywhere(t, func() *fasthttp.Server {
 		s := &fasthttp.Server{MaxRequestBodySize: 10,
