@@ -69,7 +69,7 @@ type Options struct {
 	IDField string
 
 	// Secret are names of arguments whose values are replaced by "***" in request targets and
-	// Referer fields, in addition to the names that this package knows: names with a word such as
+	// Referer fields, as users and passwords in URLs are, in addition to the names that this package knows: names with a word such as
 	// token, secret, passw or signature in them, and names such as key, sig and code. Case, "-",
 	// "_" and "." do not matter.
 	Secret []string

@@ -289,6 +289,11 @@ func TestOrigins(t *testing.T) {
 			t.Errorf("%q: got %q, with Vary %q", origin, got, h.Peek("Vary"))
 		}
 	}
+	for _, origin := range []string{"http://[::1]:3000", "http://127.0.0.1", "http://a:443", "https://a:8443", "chrome-extension://abcdef", "https://xn--4ca.example"} {
+		if got := answered(newPolicy(t, cors.Options{Origins: []string{origin}}), origin).Peek("Access-Control-Allow-Origin"); string(got) != origin {
+			t.Errorf("%q: got %q", origin, got)
+		}
+	}
 	// the response is the same with and without Origin, so caches need not keep them apart
 	all := newPolicy(t, cors.Options{Origins: []string{"*"}})
 	for _, origin := range []string{"", "https://a.example", "null"} {
@@ -298,11 +303,97 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
+// asked calls the handler for a request with the fields, which are names and values in turn, and
+// returns its response.
+func asked(p *cors.Policy, method string, next fasthttp.RequestHandler, fields ...string) *fasthttp.Response {
+	var req fasthttp.Request
+	req.Header.SetMethod(method)
+	req.SetRequestURI("/")
+	for i := 0; i < len(fields); i += 2 {
+		req.Header.Set(fields[i], fields[i+1])
+	}
+	ctx := new(fasthttp.RequestCtx)
+	ctx.Init(&req, nil, nil)
+	p.Handler(next)(ctx)
+	return &ctx.Response
+}
+
+// TestOtherRequestsReachTheHandler has requests that lack a part of a preflight request.
+func TestOtherRequestsReachTheHandler(t *testing.T) {
+	p := newPolicy(t, cors.Options{Origins: []string{"https://a.example"}, Methods: []string{"PUT"}})
+	const origin, method = "Origin", "Access-Control-Request-Method"
+	for _, tc := range []struct {
+		method    string
+		fields    []string
+		preflight bool
+	}{
+		{"OPTIONS", []string{origin, "https://a.example", method, "PUT"}, true},
+		{"OPTIONS", []string{origin, "https://a.example"}, false},
+		{"OPTIONS", []string{method, "PUT"}, false},
+		{"OPTIONS", []string{origin, "https://a.example", method, ""}, false},
+		{"GET", []string{origin, "https://a.example", method, "PUT"}, false},
+		{"options", []string{origin, "https://a.example", method, "PUT"}, false},
+	} {
+		resp := asked(p, tc.method, func(ctx *fasthttp.RequestCtx) { ctx.SetStatusCode(299) }, tc.fields...)
+		if got := resp.StatusCode() == 204; got != tc.preflight {
+			t.Errorf("%s %q: the status is %d", tc.method, tc.fields, resp.StatusCode())
+		}
+		if got := len(resp.Header.Peek("Access-Control-Allow-Methods")) > 0; got != tc.preflight {
+			t.Errorf("%s %q: the response is %s", tc.method, tc.fields, &resp.Header)
+		}
+	}
+}
+
+// TestNullNeedsAFunction has the origin of pages in a sandbox, which is the same for all of them.
+func TestNullNeedsAFunction(t *testing.T) {
+	for _, allowed := range []bool{false, true} {
+		p := newPolicy(t, cors.Options{Credentials: true, OriginFunc: func(_ *fasthttp.RequestCtx, origin []byte) bool { return allowed && string(origin) == "null" }})
+		h := &asked(p, "GET", nothing, "Origin", "null").Header
+		if got := string(h.Peek("Access-Control-Allow-Origin")) == "null"; got != allowed || string(h.Peek("Vary")) != "Origin" {
+			t.Errorf("allowed: %v, got %s", allowed, h)
+		}
+	}
+}
+
+func nothing(*fasthttp.RequestCtx) {}
+
+// TestPoliciesAreNotMixed has a handler with fields of its own, such as a proxy for a server with
+// another policy: together they must not permit more than each of them.
+func TestPoliciesAreNotMixed(t *testing.T) {
+	own := func(ctx *fasthttp.RequestCtx) {
+		h := &ctx.Response.Header
+		h.Add("Access-Control-Allow-Origin", "https://c.example")
+		h.Add("Access-Control-Allow-Origin", "https://d.example")
+		h.Set("Access-Control-Allow-Credentials", "true")
+	}
+	for _, tc := range []struct {
+		o    cors.Options
+		want string
+	}{
+		{cors.Options{Origins: []string{"https://a.example"}}, "https://a.example|"},
+		{cors.Options{Origins: []string{"https://a.example"}, Credentials: true}, "https://a.example|true"},
+		{cors.Options{Origins: []string{"*"}}, "*|"},
+	} {
+		h := &asked(newPolicy(t, tc.o), "GET", own, "Origin", "https://a.example").Header
+		var got []string
+		for _, name := range []string{"Allow-Origin", "Allow-Credentials"} {
+			var values []string
+			for _, value := range h.PeekAll("Access-Control-" + name) {
+				values = append(values, string(value))
+			}
+			got = append(got, strings.Join(values, ","))
+		}
+		if strings.Join(got, "|") != tc.want {
+			t.Errorf("%+v: got %q, want %q", tc.o, got, tc.want)
+		}
+	}
+}
+
 func TestSettingsAreChecked(t *testing.T) {
 	if _, err := cors.New(cors.Options{Origins: []string{"*"}, Credentials: true}); !errors.Is(err, cors.ErrAnyOrigin) {
 		t.Errorf("got %v", err)
 	}
-	for _, origin := range []string{"", "null", "a.example", "https://", "://a", "https://a.example/", "https://A.example", "HTTPS://a", "https://*", "https://*.", "https://*example.com", "https://a.*.b", "https://*.*.b", "https://a b", "https://a,https://b", "https://u@a", "**"} {
+	for _, origin := range []string{"", "null", "a.example", "https://", "://a", "https://a.example/", "https://A.example", "HTTPS://a", "https://*", "https://*.", "https://*example.com", "https://a.*.b", "https://*.*.b", "https://a b", "https://a,https://b", "https://u@a", "**", "https://a:", "https://a:443", "http://a:80", "https://*.a:443", "https://[::1]:443", "https://a%25", "https://\xc3\xa4.example"} {
 		if _, err := cors.New(cors.Options{Origins: []string{origin}}); err == nil {
 			t.Errorf("the origin %q is accepted", origin)
 		}
