@@ -69,9 +69,9 @@ type Options struct {
 	IDField string
 
 	// Secret are names of arguments whose values are replaced by "***" in request targets and
-	// Referer fields, as users and passwords in URLs are, in addition to the names that this package knows: names with a word such as
+	// Referer fields, in addition to the names that this package knows: names with a word such as
 	// token, secret, passw or signature in them, and names such as key, sig and code. Case, "-",
-	// "_" and "." do not matter.
+	// "_" and "." do not matter. Users and passwords in URLs are replaced in any case.
 	Secret []string
 
 	// Logger gets the number of entries that were dropped, and the errors of Writer, at most
