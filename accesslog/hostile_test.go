@@ -23,7 +23,7 @@ var hostile = []string{
 	`" 200 0 "-" "forged`, `\" 200 0`, `\`, `\\"`, `","status":200,"x":"`, "'", "%0a", "${jndi:ldap://a}",
 }
 
-// TestNothingIsForged has hostile text in each value of a request that is logged, in each format.
+// TestNothingIsForged has hostile text in each logged value of a request, in each format.
 func TestNothingIsForged(t *testing.T) {
 	for _, text := range hostile {
 		for _, format := range []accesslog.Format{accesslog.Combined, accesslog.Common, accesslog.JSON, -1} {
@@ -80,7 +80,7 @@ func TestAddressesHaveNoZone(t *testing.T) {
 	}
 }
 
-// TestCloseWhileRequestsAreLogged closes a log that is in use: each entry is written, or counted.
+// TestCloseWhileRequestsAreLogged closes a log in use: each entry is written, or counted.
 func TestCloseWhileRequestsAreLogged(t *testing.T) {
 	const goroutines, each = 8, 200
 	var out output

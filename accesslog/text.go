@@ -88,6 +88,9 @@ func nextArgument(text []byte) (name, value, rest []byte) {
 // appendPath appends a URL without a query, segment by segment. A user is searched in all of them,
 // since a path may have another URL in it.
 func (s *secrets) appendPath(dst, url []byte) []byte {
+	if bytes.IndexByte(url, '@') < 0 && bytes.IndexByte(url, '%') < 0 {
+		return appendEscaped(dst, url)
+	}
 	for slashes, first := 0, true; len(url) > 0; first = false {
 		end := bytes.IndexAny(url, `/\`)
 		if end == 0 {
@@ -117,6 +120,9 @@ func (s *secrets) appendPath(dst, url []byte) []byte {
 
 // hasUser reports whether text has a URL with a user: an at sign in what follows two slashes or more.
 func hasUser(text []byte) bool {
+	if bytes.IndexByte(text, '@') < 0 {
+		return false
+	}
 	slashes, inHost := 0, false
 	for _, c := range text {
 		switch c {
@@ -191,7 +197,7 @@ func (s *secrets) within(value []byte, depth int) bool {
 	return false
 }
 
-// mayHide reports whether text has an equals sign or an at sign that is encoded, perhaps more than
+// mayHide reports whether text has an encoded equals sign or at sign, perhaps encoded more than
 // once.
 func mayHide(text []byte) bool {
 	for {

@@ -280,7 +280,7 @@ func (p *Policy) set(ctx *fasthttp.RequestCtx, h *fasthttp.ResponseHeader) {
 
 // permit sets the fields that permit an origin to read a response.
 func (p *Policy) permit(h *fasthttp.ResponseHeader, origin []byte) {
-	// the handler, or a server behind it, may have meant another origin
+	// the handler may have copied it from a server that meant another origin
 	h.Del(fasthttp.HeaderAccessControlAllowCredentials)
 	if p.any {
 		h.Set(fasthttp.HeaderAccessControlAllowOrigin, "*")

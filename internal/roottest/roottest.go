@@ -33,7 +33,7 @@ func Prepare(s *fasthttp.Server, e servertest.Engine) (log *servertest.Log) {
 // Server is a running server, with a client of net/http that speaks one version of HTTP.
 type Server struct {
 	*servertest.Running[*fasthttp.Server]
-	HTTP2  bool
+	HTTP2  bool         // the version of Client
 	Client *http.Client // follows no redirects
 }
 
