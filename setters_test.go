@@ -133,6 +133,8 @@ func TestSettersOfHooks(t *testing.T) {
 	failure, refusal := errors.New("failure"), errors.New("refusal")
 	var s Server
 	calls := 0
+	s.SetResponseReady(func(*RequestCtx) { calls++ })
+	s.ResponseReady(nil)
 	s.SetResponseSent(func(_ *RequestCtx, statusCode int, bytes int64, refused, err error) {
 		if calls++; statusCode != 1 || bytes != 2 || refused != refusal || err != failure {
 			t.Errorf("%d %d %v %v", statusCode, bytes, refused, err)
@@ -164,7 +166,7 @@ func TestSettersOfHooks(t *testing.T) {
 	trace.BodyReceived(nil)
 	trace.HandlerBegins(nil)
 	trace.HandlerEnds(nil)
-	if calls != 9 {
+	if calls != 10 {
 		t.Errorf("%d calls", calls)
 	}
 	s.SetResponseSent(nil)

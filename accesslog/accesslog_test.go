@@ -16,6 +16,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/accesslog"
+	"github.com/valyala/fasthttp/internal/roottest"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -38,7 +39,7 @@ func parse(t *testing.T, line string) (client, request, status, bytes, referer, 
 // TestEveryResponseHasALine has responses of each kind, with the request as it was received, also
 // if the handler has left its context, has panicked, or has changed the request.
 func TestEveryResponseHasALine(t *testing.T) {
-	everywhere(t, func(t *testing.T, start func(s *fasthttp.Server) *server) {
+	roottest.Everywhere(t, func(t *testing.T, start func(s *fasthttp.Server) *roottest.Server) {
 		var out output
 		l := accesslog.New(accesslog.Options{Writer: &out})
 		defer l.Close()
@@ -73,7 +74,7 @@ func TestEveryResponseHasALine(t *testing.T) {
 		l.Attach(s)
 		ts := start(s)
 		panics := "500"
-		if ts.http2 {
+		if ts.HTTP2 {
 			panics = "-" // the stream is reset
 		}
 		large := strings.Repeat("x", 101)
@@ -92,17 +93,17 @@ func TestEveryResponseHasALine(t *testing.T) {
 			{"GET", "/refused", "", "403"},
 			{"POST", "/large", large, "413"},
 		} {
-			status := ts.ask(t, tc.method, tc.path, tc.body, "Referer", "https://a/b", "User-Agent", "test")
+			got := status(t, ts, tc.method, tc.path, tc.body, "Referer", "https://a/b", "User-Agent", "test")
 			client, request, logged, bytes, referer, agent := parse(t, out.next(t, l))
 			version := "HTTP/1.1"
-			if ts.http2 {
+			if ts.HTTP2 {
 				version = "HTTP/2.0"
 			}
 			if want := tc.method + " " + tc.path + " " + version; request != want || logged != tc.status || client != "127.0.0.1" || referer != "https://a/b" || agent != "test" {
 				t.Errorf("%s %s: got %s %q %s %q %q, want %s", tc.method, tc.path, client, request, logged, referer, agent, tc.status)
 			}
-			if status != 0 && fmt.Sprint(status) != logged {
-				t.Errorf("%s: the status %s was logged, %d was sent", tc.path, logged, status)
+			if got != 0 && fmt.Sprint(got) != logged {
+				t.Errorf("%s: the status %s was logged, %d was sent", tc.path, logged, got)
 			}
 			if tc.path == "/stream" && len(bytes) != 6 || logged == "-" && bytes != "0" {
 				t.Errorf("%s: %s bytes were logged", tc.path, bytes)
@@ -117,7 +118,7 @@ func TestEveryResponseHasALine(t *testing.T) {
 // TestHijackAndUnreadableRequestsHaveALine has connections that are handed over, and requests
 // without a head.
 func TestHijackAndUnreadableRequestsHaveALine(t *testing.T) {
-	servertest.ForEachEngine(t, prepare, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
+	servertest.ForEachEngine(t, roottest.Prepare, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
 		t.Parallel()
 		var out output
 		l := accesslog.New(accesslog.Options{Writer: &out})
@@ -152,7 +153,7 @@ func TestHijackAndUnreadableRequestsHaveALine(t *testing.T) {
 
 // TestClientIsTheOneThatProxiesName has a request that a trusted proxy has forwarded.
 func TestClientIsTheOneThatProxiesName(t *testing.T) {
-	everywhere(t, func(t *testing.T, start func(s *fasthttp.Server) *server) {
+	roottest.Everywhere(t, func(t *testing.T, start func(s *fasthttp.Server) *roottest.Server) {
 		var out output
 		l := accesslog.New(accesslog.Options{Writer: &out, Format: accesslog.Common})
 		defer l.Close()
@@ -160,7 +161,7 @@ func TestClientIsTheOneThatProxiesName(t *testing.T) {
 		s.TrustedProxies.Ranges = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 		l.Attach(s)
 		ts := start(s)
-		ts.ask(t, "GET", "/", "", "X-Forwarded-For", "1.2.3.4, 2001:db8::1")
+		status(t, ts, "GET", "/", "", "X-Forwarded-For", "1.2.3.4, 2001:db8::1")
 		if line := out.next(t, l); !strings.HasPrefix(line, "2001:db8::1 - - [") {
 			t.Errorf("the line is %q", line)
 		}
@@ -170,7 +171,7 @@ func TestClientIsTheOneThatProxiesName(t *testing.T) {
 // TestJSONHasAllAttributes checks the attributes of an entry, and that earlier hooks of the
 // server are called.
 func TestJSONHasAllAttributes(t *testing.T) {
-	everywhere(t, func(t *testing.T, start func(s *fasthttp.Server) *server) {
+	roottest.Everywhere(t, func(t *testing.T, start func(s *fasthttp.Server) *roottest.Server) {
 		var out output
 		l := accesslog.New(accesslog.Options{Writer: &out, Format: accesslog.JSON, IDField: "X-Id"})
 		defer l.Close()
@@ -179,7 +180,7 @@ func TestJSONHasAllAttributes(t *testing.T) {
 			ResponseSent: func(_ *fasthttp.RequestCtx, sent fasthttp.SentResponse) { called <- sent.StatusCode }}
 		l.Attach(s)
 		ts := start(s)
-		ts.ask(t, "GET", "/a?token=abc", "", "User-Agent", "te\"st", "Referer", "https://a/?sig=abc", "Authorization", "Bearer abc", "Cookie", "abc")
+		status(t, ts, "GET", "/a?token=abc", "", "User-Agent", "te\"st", "Referer", "https://a/?sig=abc", "Authorization", "Bearer abc", "Cookie", "abc")
 		line := out.next(t, l)
 		var got map[string]any
 		servertest.Must(t, json.Unmarshal([]byte(line), &got))
@@ -194,7 +195,7 @@ func TestJSONHasAllAttributes(t *testing.T) {
 		if strings.Contains(line, "abc") || got["bytes"].(float64) <= 0 || got["duration"].(float64) <= 0 || !strings.HasPrefix(got["id"].(string), "42") || len(got) != 13 {
 			t.Errorf("the line is %s", line)
 		}
-		ts.ask(t, "POST", "/", strings.Repeat("x", 11))
+		status(t, ts, "POST", "/", strings.Repeat("x", 11))
 		clear(got)
 		servertest.Must(t, json.Unmarshal([]byte(out.next(t, l)), &got))
 		if got["status"] != 413.0 || got["refused"] != fasthttp.ErrBodyTooLarge.Error() {
@@ -208,7 +209,7 @@ func TestJSONHasAllAttributes(t *testing.T) {
 
 // TestCutOffResponseIsAnError has a client that leaves.
 func TestCutOffResponseIsAnError(t *testing.T) {
-	servertest.ForEachEngine(t, prepare, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
+	servertest.ForEachEngine(t, roottest.Prepare, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
 		t.Parallel()
 		var out output
 		l := accesslog.New(accesslog.Options{Writer: &out, Format: accesslog.JSON, Sample: 1000})
@@ -238,7 +239,7 @@ func (*endless) Read(p []byte) (int, error) { return len(p), nil }
 
 // TestSampleHasAllErrors checks which responses are logged.
 func TestSampleHasAllErrors(t *testing.T) {
-	everywhere(t, func(t *testing.T, start func(s *fasthttp.Server) *server) {
+	roottest.Everywhere(t, func(t *testing.T, start func(s *fasthttp.Server) *roottest.Server) {
 		var out output
 		l := accesslog.New(accesslog.Options{Writer: &out, Sample: 3})
 		s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
@@ -251,11 +252,11 @@ func TestSampleHasAllErrors(t *testing.T) {
 		l.Attach(s)
 		ts := start(s)
 		for range 7 {
-			ts.ask(t, "GET", "/", "")
+			status(t, ts, "GET", "/", "")
 			servertest.Receive(t, "the end", done)
 		}
 		for range 5 {
-			ts.ask(t, "GET", "/missing", "")
+			status(t, ts, "GET", "/missing", "")
 			servertest.Receive(t, "the end", done)
 		}
 		servertest.Must(t, l.Close())
@@ -273,7 +274,7 @@ func TestSampleHasAllErrors(t *testing.T) {
 		if err := l.Flush(context.Background()); err != accesslog.ErrClosed {
 			t.Errorf("Flush returns %v", err)
 		}
-		ts.ask(t, "GET", "/missing", "")
+		status(t, ts, "GET", "/missing", "")
 		servertest.Receive(t, "the end", done)
 		if l.Dropped() != 1 || len(out.take()) > 0 {
 			t.Errorf("%d entries were dropped after Close", l.Dropped())
@@ -283,14 +284,14 @@ func TestSampleHasAllErrors(t *testing.T) {
 
 // TestAbortedRequestIsLogged has a handler that ends the connection.
 func TestAbortedRequestIsLogged(t *testing.T) {
-	everywhere(t, func(t *testing.T, start func(s *fasthttp.Server) *server) {
+	roottest.Everywhere(t, func(t *testing.T, start func(s *fasthttp.Server) *roottest.Server) {
 		var out output
 		l := accesslog.New(accesslog.Options{Writer: &out, Sample: 100})
 		defer l.Close()
 		s := &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) { panic(http.ErrAbortHandler) }}
 		l.Attach(s)
 		ts := start(s)
-		ts.ask(t, "POST", "/", "x")
+		status(t, ts, "POST", "/", "x")
 		if _, request, status, bytes, _, _ := parse(t, out.next(t, l)); !strings.HasPrefix(request, "POST / ") || status != "-" || bytes != "0" {
 			t.Errorf("got %q %s %s", request, status, bytes)
 		}

@@ -63,7 +63,7 @@ type Options struct {
 	// together can have 256 bytes for each of them. Further entries are dropped.
 	Queue int
 
-	// IDField is the name of a logged field of responses, such as X-Request-Id: as
+	// IDField is the name of a response field to log, such as X-Request-Id: as
 	// another quoted value at the end of a line, or as the attribute id. It must not have
 	// secrets.
 	IDField string
@@ -71,7 +71,7 @@ type Options struct {
 	// Secret are names of arguments whose values are replaced by "***" in request targets and
 	// Referer fields, in addition to the names that this package knows: names with a word such as
 	// token, secret, passw or signature in them, and names such as key, sig and code. Case, "-",
-	// "_" and "." do not matter.
+	// "_" and "." do not matter. Users and passwords in URLs are replaced in any case.
 	Secret []string
 
 	// Logger gets the number of entries that were dropped, and the errors of Writer, at most

@@ -213,7 +213,7 @@ func (*loopConn) SetReadDeadline(time.Time) error  { return nil }
 func (*loopConn) SetWriteDeadline(time.Time) error { return nil }
 
 // TestTextFormatsAllocateNothing counts the allocations of requests in a server with a log,
-// including those of the goroutine that writes it.
+// including the ones of the goroutine that writes it.
 func TestTextFormatsAllocateNothing(t *testing.T) {
 	if servertest.RaceDetector {
 		t.Skip("the pools forget things under the race detector")

@@ -20,7 +20,7 @@ var (
 )
 
 const (
-	// longestName is the longest name of an argument, decoded, which is compared with the
+	// longestName is the longest name of an argument, decoded, to be compared with the
 	// secrets. Values of longer names are replaced.
 	longestName = 128
 	// deepestURL is how many URLs are searched that are within each other, as arguments. Values
@@ -45,16 +45,21 @@ func newSecrets(more []string) (s secrets) {
 // appendURL appends a request target, or the value of a Referer field, escaped and without its
 // secrets: values of arguments, and user names with passwords.
 func (s *secrets) appendURL(dst, url []byte) []byte {
-	end := bytes.IndexAny(url, "?#")
+	// arguments of a path begin with a semicolon, such as jsessionid
+	end := bytes.IndexAny(url, ";?#")
 	if end < 0 {
 		end = len(url)
 	}
-	dst = appendWithoutUser(dst, url[:end])
+	dst = s.appendPath(dst, url[:end])
 	for rest := url[end:]; len(rest) > 0; {
 		var name, value []byte
 		dst = append(dst, rest[0])
 		name, value, rest = nextArgument(rest[1:])
-		dst = appendEscaped(dst, name)
+		if s.within(name, deepestURL) {
+			dst = append(dst, mask...)
+		} else {
+			dst = appendEscaped(dst, name)
+		}
 		switch {
 		case len(value) == 0:
 		case s.has(name) || s.within(value[1:], deepestURL):
@@ -80,22 +85,61 @@ func nextArgument(text []byte) (name, value, rest []byte) {
 	return name, value, rest
 }
 
-// appendWithoutUser appends a URL without a query.
-func appendWithoutUser(dst, url []byte) []byte {
-	start := 0
-	if scheme := bytes.Index(url, []byte("//")); scheme >= 0 {
-		start = scheme + len("//")
+// appendPath appends a URL without a query, segment by segment. A user is searched in all of them,
+// since a path may have another URL in it.
+func (s *secrets) appendPath(dst, url []byte) []byte {
+	if bytes.IndexByte(url, '@') < 0 && bytes.IndexByte(url, '%') < 0 {
+		return appendEscaped(dst, url)
 	}
-	end := bytes.IndexByte(url[start:], '/')
-	if end < 0 {
-		end = len(url) - start
+	for slashes, first := 0, true; len(url) > 0; first = false {
+		end := bytes.IndexAny(url, `/\`)
+		if end == 0 {
+			slashes++
+			dst, url = appendEscaped(dst, url[:1]), url[1:]
+			continue
+		}
+		if end < 0 {
+			end = len(url)
+		}
+		part := url[:end]
+		url = url[end:]
+		at := bytes.LastIndexByte(part, '@')
+		switch {
+		case s.within(part, deepestURL):
+			dst = append(dst, mask...)
+		case at >= 0 && (first || slashes > 1 || bytes.IndexByte(part[:at], ':') >= 0):
+			dst = append(dst, mask...)
+			dst = appendEscaped(dst, part[at:])
+		default:
+			dst = appendEscaped(dst, part)
+		}
+		slashes = 0
 	}
-	if at := bytes.LastIndexByte(url[start:start+end], '@'); at >= 0 && start > 0 {
-		dst = appendEscaped(dst, url[:start])
-		dst = append(dst, mask...)
-		url = url[start+at:]
+	return dst
+}
+
+// hasUser reports whether text has a URL with a user: an at sign in what follows two slashes or more.
+func hasUser(text []byte) bool {
+	if bytes.IndexByte(text, '@') < 0 {
+		return false
 	}
-	return appendEscaped(dst, url)
+	slashes, inHost := 0, false
+	for _, c := range text {
+		switch c {
+		case '/', '\\':
+			slashes++
+			inHost = false
+		case '?', '#':
+			slashes, inHost = 0, false
+		default:
+			inHost = inHost || slashes > 1
+			slashes = 0
+			if c == '@' && inHost {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // has reports whether the value of an argument is secret.
@@ -118,10 +162,13 @@ func (s *secrets) has(name []byte) bool {
 	return false
 }
 
-// within reports whether an encoded value has arguments of its own, like a URL, and one of them
-// is secret. depth is how many more of these are searched.
+// within reports whether a value has a URL with a user, or arguments of its own, like a URL, and one
+// of them is secret. Both may be encoded. depth is how many more URLs are searched, in each other.
 func (s *secrets) within(value []byte, depth int) bool {
-	if !bytes.Contains(value, []byte("%3D")) && !bytes.Contains(value, []byte("%3d")) && !bytes.Contains(value, []byte("%253")) {
+	if hasUser(value) {
+		return true
+	}
+	if !mayHide(value) {
 		return false
 	}
 	if depth == 0 {
@@ -134,6 +181,9 @@ func (s *secrets) within(value []byte, depth int) bool {
 		decoded = append(decoded, c)
 		i += size - 1
 	}
+	if hasUser(decoded) {
+		return true
+	}
 	for rest := decoded; len(rest) > 0; {
 		var name, inner []byte
 		name, inner, rest = nextArgument(rest)
@@ -145,6 +195,21 @@ func (s *secrets) within(value []byte, depth int) bool {
 		}
 	}
 	return false
+}
+
+// mayHide reports whether text has an encoded equals sign or at sign, perhaps encoded more than
+// once.
+func mayHide(text []byte) bool {
+	for {
+		percent := bytes.IndexByte(text, '%')
+		if percent < 0 {
+			return false
+		}
+		if c, size := decodeByte(text[percent:]); size > 1 && (c == '=' || c == '@' || c == '%') {
+			return true
+		}
+		text = text[percent+1:]
+	}
 }
 
 // plainName appends a decoded name in lower case, without punctuation. It returns false if the

@@ -43,7 +43,23 @@ func TestSecretsAreReplaced(t *testing.T) {
 		{"https://user:secret@a?b", "https://***@a?b"},
 		{"//user:secret@a", "//***@a"},
 		{"https://u@s@a/", "https://***@a/"},
-		{"user@a:80", "user@a:80"},
+		{"user@a:80", "***@a:80"},
+		{"user:secret@a:80", "***@a:80"},
+		{"/fetch/https://user:secret@a/b", "/fetch/https://***@a/b"},
+		{"https://a/fetch/https://token@b/c", "https://a/fetch/https://***@b/c"},
+		{"http:/user:secret@a", "http:/***@a"},
+		{"http:user:secret@a", "***@a"},
+		{`http:\\user:secret@a`, `http:\\\\***@a`},
+		{"/@scope/name@1.0", "/@scope/name@1.0"},
+		{"/users/a@b.example", "/users/a@b.example"},
+		{"/fetch/https%3A%2F%2Fuser%3Asecret%40a/b", "/fetch/***/b"},
+		{"/a;jsessionid=x/b?c=d", "/a;jsessionid=***?c=d"},
+		{"/a;v=1/b?c=d", "/a;v=1/b?c=d"},
+		{"/a?https://user:secret@b", "/a?***"},
+		{"/a?b=https://user:secret@c&d=e", "/a?b=***&d=e"},
+		{"/a?b=https%3A%2F%2Fuser%3Asecret%40c&d=e", "/a?b=***&d=e"},
+		{"/a?%2Fb%3Ftoken%3Dx", "/a?***"},
+		{"/a?email=b%40c.example&d=50%25&e=f@g", "/a?email=b%40c.example&d=50%25&e=f@g"},
 		{"/a\"b\\c\n\x7f\xc3\xa4?d=\x1b", `/a\"b\\c\x0a\x7f\xc3\xa4?d=\x1b`},
 	} {
 		if got := string(s.appendURL(nil, []byte(tc.url))); got != tc.want {
@@ -62,8 +78,8 @@ func TestTextIsEscaped(t *testing.T) {
 	}
 }
 
-// FuzzURL checks that a URL cannot forge a part of a line, and that the argument at its end is
-// masked.
+// FuzzURL checks that a URL cannot forge a part of a line, and that the argument or the user at its
+// end is masked.
 func FuzzURL(f *testing.F) {
 	for _, url := range []string{"", "/a?b=c&token=d", "https://a:b@c/?d=%2F%3Fe%3Df", "\"\\\n?\"", "/a?next=%2Fb%3Fnext%3D%252Fc%253Ftoken%253Dx"} {
 		f.Add([]byte(url))
@@ -74,11 +90,11 @@ func FuzzURL(f *testing.F) {
 		if bytes.Contains(url, []byte(secret)) || len(url) > MaxValue {
 			return
 		}
-		for _, begin := range []string{"?password=", "&password=", ";password=", "#password=", "%3Fpassword%3D"} {
-			if begin[0] != '?' && begin[0] != '#' && !bytes.ContainsAny(url, "?#") || begin[0] == '%' && !bytes.HasSuffix(url, []byte("?next=")) {
+		for begin, end := range map[string]string{"?password=": "", "&password=": "", ";password=": "", "#password=": "", "%3Fpassword%3D": "", "//user:": "@a/", "https%3a%2f%2fuser:": "%40a"} {
+			if begin[0] == '&' && !bytes.ContainsAny(url, ";?#") || begin[0] == '%' && !bytes.HasSuffix(url, []byte("?next=")) {
 				continue
 			}
-			got := s.appendURL(nil, append(append(bytes.Clone(url), begin...), secret...))
+			got := s.appendURL(nil, append(append(append(bytes.Clone(url), begin...), secret...), end...))
 			if bytes.Contains(got, []byte(secret)) {
 				t.Errorf("%q is logged as %q", url, got)
 			}

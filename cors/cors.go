@@ -14,6 +14,9 @@
 // after a panic: without them a page cannot see the status. If the response depends on the origin,
 // Vary names it, also if the origin is refused, so that caches keep the responses apart.
 //
+// If the origin is allowed, the policy decides on credentials, and its fields replace the ones of
+// the handler. Otherwise, the fields of the handler stay.
+//
 // CORS permits reading; it forbids no request. Simple requests arrive from any page, with the
 // cookies of the user: see fasthttp.CrossOriginProtection.
 package cors
@@ -36,8 +39,8 @@ var ErrAnyOrigin = errors.New("cors: credentials cannot be allowed for all origi
 
 // Options has the settings of a Policy.
 type Options struct {
-	// Origins are the origins that are allowed: as browsers send them, such as
-	// "https://example.com" or "http://localhost:3000"; all hosts below a domain, such as
+	// Origins are the origins that are allowed: as browsers send them, in lower case and without
+	// the default port, such as "https://example.com" or "http://localhost:3000"; all hosts below a domain, such as
 	// "https://*.example.com", which does not include the domain; or "*" for all origins. The
 	// origin "null", which any page can have, cannot be listed.
 	Origins []string
@@ -45,6 +48,7 @@ type Options struct {
 	// OriginFunc, if it is set, is called for origins that Origins does not allow, and returns
 	// whether they are allowed. It may be called twice for a request. origin is valid until it
 	// returns, and ctx may have only a part of the request: see fasthttp.Server.ResponseReady.
+	// If the decision depends on other fields of the request, the server must name them in Vary.
 	OriginFunc func(ctx *fasthttp.RequestCtx, origin []byte) bool
 
 	// Methods are the methods that are allowed, in addition to GET, HEAD and POST, which the
@@ -154,8 +158,8 @@ func (p *Policy) allow(origin string) error {
 	switch {
 	case origin == "*":
 		p.any = true
-	case !ok || !ascii.All([]byte(scheme), ascii.Token) || scheme == "" || !http1.ValidHost([]byte(strings.TrimPrefix(host, "*."))) || host == "" || origin != strings.ToLower(origin):
-		return fmt.Errorf("cors: %q is no origin: want scheme://host or scheme://host:port, in lower case", origin)
+	case !ok || !ascii.All([]byte(scheme), ascii.Token) || scheme == "" || !validHost(scheme, strings.TrimPrefix(host, "*.")) || origin != strings.ToLower(origin):
+		return fmt.Errorf("cors: %q is no origin: want scheme://host or scheme://host:port, in lower case and without the default port", origin)
 	case !isPattern && !strings.Contains(host, "*"):
 		p.exact[origin] = true
 	case isPattern && len(domain) > 1 && domain[0] == '.' && !strings.Contains(domain, "*"):
@@ -164,6 +168,13 @@ func (p *Policy) allow(origin string) error {
 		return fmt.Errorf("cors: %q is no pattern: want scheme://*.domain", origin)
 	}
 	return nil
+}
+
+// validHost reports whether a browser would send a host, perhaps with a port, in an origin: it
+// leaves out the default port, and writes names that are not ASCII in Punycode.
+func validHost(scheme, host string) bool {
+	return host != "" && http1.ValidHost([]byte(host)) && !strings.Contains(host, "%") && !strings.HasSuffix(host, ":") &&
+		!(scheme == "https" && strings.HasSuffix(host, ":443")) && !(scheme == "http" && strings.HasSuffix(host, ":80"))
 }
 
 // Attach applies the policy to all responses of a server. It is called before the server is
@@ -202,7 +213,7 @@ func (p *Policy) Handler(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	}
 }
 
-// finish sets the fields of a response before it is sent.
+// finish sets the fields of a response just before it is sent.
 func (p *Policy) finish(ctx *fasthttp.RequestCtx) {
 	if isPreflight(ctx) {
 		p.preflight(ctx)
@@ -269,6 +280,8 @@ func (p *Policy) set(ctx *fasthttp.RequestCtx, h *fasthttp.ResponseHeader) {
 
 // permit sets the fields that permit an origin to read a response.
 func (p *Policy) permit(h *fasthttp.ResponseHeader, origin []byte) {
+	// the handler may have copied it from a server that meant another origin
+	h.Del(fasthttp.HeaderAccessControlAllowCredentials)
 	if p.any {
 		h.Set(fasthttp.HeaderAccessControlAllowOrigin, "*")
 		return

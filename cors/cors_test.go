@@ -11,63 +11,11 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/cors"
+	"github.com/valyala/fasthttp/internal/roottest"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestMain(m *testing.M) { servertest.Main(m) }
-
-// everywhere runs a test with both versions of HTTP, on both engines, with TLS and without. ask
-// sends a request, with fields that are names and values in turn.
-func everywhere(t *testing.T, server func() *fasthttp.Server, test func(t *testing.T, http2 bool, ask func(method, path, body string, fields ...string) *http.Response)) {
-	t.Parallel()
-	for _, e := range servertest.Engines {
-		if !e.Sockets {
-			continue
-		}
-		for version, http2 := range map[string]bool{"HTTP1": false, "HTTP2": true} {
-			t.Run(e.Name+"/"+version, func(t *testing.T) {
-				t.Parallel()
-				s := server()
-				s.Protocols.SetHTTP1(true)
-				s.Protocols.SetHTTP2(true)
-				s.Protocols.SetUnencryptedHTTP2(true)
-				ts := servertest.Start(t, e, s, prepare)
-				scheme := map[bool]string{true: "https://", false: "http://"}[e.TLS]
-				var p http.Protocols
-				p.SetHTTP1(!http2)
-				p.SetHTTP2(http2 && e.TLS)
-				p.SetUnencryptedHTTP2(http2 && !e.TLS)
-				tr := &http.Transport{Protocols: &p, TLSClientConfig: servertest.TrustCertificate(), DisableCompression: true}
-				t.Cleanup(tr.CloseIdleConnections)
-				test(t, http2, func(method, path, body string, fields ...string) *http.Response {
-					req, err := http.NewRequestWithContext(t.Context(), method, scheme+ts.Listener.Addr().String()+path, strings.NewReader(body))
-					servertest.Must(t, err)
-					for i := 0; i < len(fields); i += 2 {
-						req.Header.Add(fields[i], fields[i+1])
-					}
-					resp, err := tr.RoundTrip(req)
-					servertest.Must(t, err)
-					_, err = io.Copy(io.Discard, resp.Body)
-					servertest.Must(t, err)
-					_ = resp.Body.Close()
-					return resp
-				})
-			})
-		}
-	}
-}
-
-func prepare(s *fasthttp.Server, e servertest.Engine) (log *servertest.Log) {
-	switch e.Kind {
-	case servertest.Portable:
-		s.Engine = fasthttp.EnginePortable
-	case servertest.Event:
-		s.Engine = fasthttp.EngineEvent
-	}
-	log = &servertest.Log{}
-	s.Logger = log
-	return log
-}
 
 // newPolicy returns a policy.
 func newPolicy(t testing.TB, o cors.Options) *cors.Policy {
@@ -98,7 +46,7 @@ func fields(h http.Header) string {
 
 // TestRefusedRequestsHaveTheFields has requests that do not arrive in time, or cannot be read.
 func TestRefusedRequestsHaveTheFields(t *testing.T) {
-	servertest.ForEachEngine(t, prepare, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
+	servertest.ForEachEngine(t, roottest.Prepare, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
 		t.Parallel()
 		s := &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}, HeaderReceived: func(*fasthttp.RequestHeader) fasthttp.RequestConfig {
 			return fasthttp.RequestConfig{ReadTimeout: time.Millisecond}
@@ -132,10 +80,10 @@ const (
 	varyAsked = "Vary: Origin, Access-Control-Request-Method, Access-Control-Request-Headers"
 )
 
-// TestEveryResponseHasTheFields has responses of each kind, for an allowed origin, for a
-// refused one, and for none.
+// TestEveryResponseHasTheFields has responses of each kind, for an allowed origin, for a refused one,
+// and for none.
 func TestEveryResponseHasTheFields(t *testing.T) {
-	everywhere(t, func() *fasthttp.Server {
+	roottest.Everywhere(t, func(t *testing.T, start func(s *fasthttp.Server) *roottest.Server) {
 		s := &fasthttp.Server{MaxRequestBodySize: 10,
 			HeaderReceived: func(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
 				switch string(h.RequestURI()) {
@@ -161,8 +109,7 @@ func TestEveryResponseHasTheFields(t *testing.T) {
 				}
 			}}
 		newPolicy(t, cors.Options{Origins: []string{"https://a.example"}, Credentials: true, Expose: []string{"X-One", "X-Two"}}).Attach(s)
-		return s
-	}, func(t *testing.T, http2 bool, ask func(method, path, body string, fields ...string) *http.Response) {
+		ts := start(s)
 		for _, tc := range []struct {
 			method, path, body string
 			status             int
@@ -178,7 +125,7 @@ func TestEveryResponseHasTheFields(t *testing.T) {
 			{"GET", "/own", "", 200},
 			{"POST", "/", strings.Repeat("x", 11), 413},
 		} {
-			if tc.status == 500 && http2 {
+			if tc.status == 500 && ts.HTTP2 {
 				continue // the stream is reset
 			}
 			vary, own := varies, ""
@@ -197,7 +144,7 @@ func TestEveryResponseHasTheFields(t *testing.T) {
 				if origin != "" {
 					with = []string{"Origin", origin}
 				}
-				resp := ask(tc.method, tc.path, tc.body, with...)
+				resp, _ := ts.MustAsk(t, tc.method, tc.path, tc.body, with...)
 				if got := fields(resp.Header); got != want || resp.StatusCode != tc.status {
 					t.Errorf("%s %s for %q: got %d with\n%s\nwant %d with\n%s", tc.method, tc.path, origin, resp.StatusCode, got, tc.status, want)
 				}
@@ -229,11 +176,10 @@ func TestPreflight(t *testing.T) {
 		"private network refused": {cors.Options{Origins: list}, "https://a.example", "GET", "", varyAsked + "\nOrigin: https://a.example\nMethods: GET, HEAD, POST"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			everywhere(t, func() *fasthttp.Server {
+			roottest.Everywhere(t, func(t *testing.T, start func(s *fasthttp.Server) *roottest.Server) {
 				s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { ctx.Error("the handler was called", 500) }}
 				newPolicy(t, tc.o).Attach(s)
-				return s
-			}, func(t *testing.T, _ bool, ask func(method, path, body string, fields ...string) *http.Response) {
+				ts := start(s)
 				with := []string{"Origin", tc.origin, "Access-Control-Request-Method", tc.method}
 				if tc.fields != "" {
 					with = append(with, "Access-Control-Request-Headers", tc.fields)
@@ -241,7 +187,7 @@ func TestPreflight(t *testing.T) {
 				if strings.HasPrefix(name, "private") {
 					with = append(with, "Access-Control-Request-Private-Network", "true")
 				}
-				resp := ask("OPTIONS", "/", "", with...)
+				resp, _ := ts.MustAsk(t, "OPTIONS", "/", "", with...)
 				if got := fields(resp.Header); got != tc.want || resp.StatusCode != 204 {
 					t.Errorf("got %d with\n%s\nwant\n%s", resp.StatusCode, got, tc.want)
 				}
@@ -289,6 +235,11 @@ func TestOrigins(t *testing.T) {
 			t.Errorf("%q: got %q, with Vary %q", origin, got, h.Peek("Vary"))
 		}
 	}
+	for _, origin := range []string{"http://[::1]:3000", "http://127.0.0.1", "http://a:443", "https://a:8443", "chrome-extension://abcdef", "https://xn--4ca.example"} {
+		if got := answered(newPolicy(t, cors.Options{Origins: []string{origin}}), origin).Peek("Access-Control-Allow-Origin"); string(got) != origin {
+			t.Errorf("%q: got %q", origin, got)
+		}
+	}
 	// the response is the same with and without Origin, so caches need not keep them apart
 	all := newPolicy(t, cors.Options{Origins: []string{"*"}})
 	for _, origin := range []string{"", "https://a.example", "null"} {
@@ -298,11 +249,97 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
+// asked calls the handler for a request with the fields, which are names and values in turn, and
+// returns its response.
+func asked(p *cors.Policy, method string, next fasthttp.RequestHandler, fields ...string) *fasthttp.Response {
+	var req fasthttp.Request
+	req.Header.SetMethod(method)
+	req.SetRequestURI("/")
+	for i := 0; i < len(fields); i += 2 {
+		req.Header.Set(fields[i], fields[i+1])
+	}
+	ctx := new(fasthttp.RequestCtx)
+	ctx.Init(&req, nil, nil)
+	p.Handler(next)(ctx)
+	return &ctx.Response
+}
+
+// TestOtherRequestsReachTheHandler has requests that lack a part of a preflight request.
+func TestOtherRequestsReachTheHandler(t *testing.T) {
+	p := newPolicy(t, cors.Options{Origins: []string{"https://a.example"}, Methods: []string{"PUT"}})
+	const origin, method = "Origin", "Access-Control-Request-Method"
+	for _, tc := range []struct {
+		method    string
+		fields    []string
+		preflight bool
+	}{
+		{"OPTIONS", []string{origin, "https://a.example", method, "PUT"}, true},
+		{"OPTIONS", []string{origin, "https://a.example"}, false},
+		{"OPTIONS", []string{method, "PUT"}, false},
+		{"OPTIONS", []string{origin, "https://a.example", method, ""}, false},
+		{"GET", []string{origin, "https://a.example", method, "PUT"}, false},
+		{"options", []string{origin, "https://a.example", method, "PUT"}, false},
+	} {
+		resp := asked(p, tc.method, func(ctx *fasthttp.RequestCtx) { ctx.SetStatusCode(299) }, tc.fields...)
+		if got := resp.StatusCode() == 204; got != tc.preflight {
+			t.Errorf("%s %q: the status is %d", tc.method, tc.fields, resp.StatusCode())
+		}
+		if got := len(resp.Header.Peek("Access-Control-Allow-Methods")) > 0; got != tc.preflight {
+			t.Errorf("%s %q: the response is %s", tc.method, tc.fields, &resp.Header)
+		}
+	}
+}
+
+// TestNullNeedsAFunction has the origin of pages in a sandbox, which is the same for all of them.
+func TestNullNeedsAFunction(t *testing.T) {
+	for _, allowed := range []bool{false, true} {
+		p := newPolicy(t, cors.Options{Credentials: true, OriginFunc: func(_ *fasthttp.RequestCtx, origin []byte) bool { return allowed && string(origin) == "null" }})
+		h := &asked(p, "GET", nothing, "Origin", "null").Header
+		if got := string(h.Peek("Access-Control-Allow-Origin")) == "null"; got != allowed || string(h.Peek("Vary")) != "Origin" {
+			t.Errorf("allowed: %v, got %s", allowed, h)
+		}
+	}
+}
+
+func nothing(*fasthttp.RequestCtx) {}
+
+// TestPoliciesAreNotMixed has a handler with fields of its own, such as a proxy for a server with
+// another policy: together they must not permit more than each of them.
+func TestPoliciesAreNotMixed(t *testing.T) {
+	own := func(ctx *fasthttp.RequestCtx) {
+		h := &ctx.Response.Header
+		h.Add("Access-Control-Allow-Origin", "https://c.example")
+		h.Add("Access-Control-Allow-Origin", "https://d.example")
+		h.Set("Access-Control-Allow-Credentials", "true")
+	}
+	for _, tc := range []struct {
+		o    cors.Options
+		want string
+	}{
+		{cors.Options{Origins: []string{"https://a.example"}}, "https://a.example|"},
+		{cors.Options{Origins: []string{"https://a.example"}, Credentials: true}, "https://a.example|true"},
+		{cors.Options{Origins: []string{"*"}}, "*|"},
+	} {
+		h := &asked(newPolicy(t, tc.o), "GET", own, "Origin", "https://a.example").Header
+		var got []string
+		for _, name := range []string{"Allow-Origin", "Allow-Credentials"} {
+			var values []string
+			for _, value := range h.PeekAll("Access-Control-" + name) {
+				values = append(values, string(value))
+			}
+			got = append(got, strings.Join(values, ","))
+		}
+		if strings.Join(got, "|") != tc.want {
+			t.Errorf("%+v: got %q, want %q", tc.o, got, tc.want)
+		}
+	}
+}
+
 func TestSettingsAreChecked(t *testing.T) {
 	if _, err := cors.New(cors.Options{Origins: []string{"*"}, Credentials: true}); !errors.Is(err, cors.ErrAnyOrigin) {
 		t.Errorf("got %v", err)
 	}
-	for _, origin := range []string{"", "null", "a.example", "https://", "://a", "https://a.example/", "https://A.example", "HTTPS://a", "https://*", "https://*.", "https://*example.com", "https://a.*.b", "https://*.*.b", "https://a b", "https://a,https://b", "https://u@a", "**"} {
+	for _, origin := range []string{"", "null", "a.example", "https://", "://a", "https://a.example/", "https://A.example", "HTTPS://a", "https://*", "https://*.", "https://*example.com", "https://a.*.b", "https://*.*.b", "https://a b", "https://a,https://b", "https://u@a", "**", "https://a:", "https://a:443", "http://a:80", "https://*.a:443", "https://[::1]:443", "https://a%25", "https://\xc3\xa4.example"} {
 		if _, err := cors.New(cors.Options{Origins: []string{origin}}); err == nil {
 			t.Errorf("the origin %q is accepted", origin)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/cors"
+	"github.com/valyala/fasthttp/fasthttptest"
 )
 
 // A server whose responses pages of some other origins can read.
@@ -23,12 +24,13 @@ func ExamplePolicy_Attach() {
 	var req fasthttp.Request
 	req.SetRequestURI("/")
 	req.Header.Set("Origin", "https://app.example.org")
-	var ctx fasthttp.RequestCtx
-	ctx.Init(&req, nil, nil)
-	server.Handler(&ctx)
-	fmt.Println(ctx.Response.StatusCode())
-	fmt.Printf("%s\n", ctx.Response.Header.Peek("Access-Control-Allow-Origin"))
-	fmt.Printf("%s\n", ctx.Response.Header.Peek("Vary"))
+	resp, err := fasthttptest.Do(server.Handler, &req)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(resp.StatusCode())
+	fmt.Printf("%s\n", resp.Header.Peek("Access-Control-Allow-Origin"))
+	fmt.Printf("%s\n", resp.Header.Peek("Vary"))
 	// Output:
 	// 404
 	// https://app.example.org

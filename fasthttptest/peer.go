@@ -21,9 +21,9 @@ import (
 //	c.Send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhal")
 //	c.Close() // the response is cut off
 //
-// A step that the client does not permit fails the test when the test ends its connections, or
-// when the test binary times out; within a testing/synctest bubble it is a deadlock, which is
-// reported at once. To delay a step, the test waits for a channel before it.
+// A step waits for the client without a limit: if the client does something else, the limit of go
+// test applies, and within a testing/synctest bubble the deadlock is reported at once. SetDeadline
+// limits the steps of a connection.
 type Peer struct {
 	t  testing.TB
 	ln *fasthttputil.InmemoryListener
@@ -53,7 +53,8 @@ func (p *Peer) Client() *fasthttp.Client {
 	return c
 }
 
-// Dial opens a connection to the peer. It returns when Accept was called.
+// Dial opens a connection to the peer, for clients that Client does not return. It waits until
+// Accept takes the connection, and returns an error if the test ends before.
 func (p *Peer) Dial() (net.Conn, error) { return p.ln.Dial() }
 
 // Accept waits for the next connection. It must be called by the goroutine of the test, like all

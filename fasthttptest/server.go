@@ -2,9 +2,11 @@
 // of a test, a call of a handler without a server, and a peer that does as the test says, for tests
 // of clients.
 //
-// Servers and peers are in memory, unless their name ends in TCP. They need no port, and work
-// within a testing/synctest bubble: every goroutine that they start ends with the test, or, within
-// the bubble, when its clock has passed the time after which idle goroutines of a server end.
+// Servers and peers are in memory, unless the name of their function ends in TCP. They need no port,
+// and work within a testing/synctest bubble, in which limits of time expire at once: all their
+// goroutines end when the test has ended, and idle ones by themselves. One clock, which is coarse
+// and for Date fields and idle connections, belongs to the whole process: a test in a bubble should
+// not run in parallel with others that look at these.
 package fasthttptest
 
 import (
@@ -19,8 +21,9 @@ import (
 	"github.com/valyala/fasthttp/fasthttputil"
 )
 
-// Patience is how long a server may take to shut down at the end of a test, and a peer to end.
-const Patience = 10 * time.Second
+// Patience is how long a server may take to shut down at the end of a test. Only a failing test
+// takes that long.
+const Patience = time.Minute
 
 // Server is a server that serves until the test ends.
 type Server struct {
@@ -77,11 +80,13 @@ func start(t testing.TB, s *fasthttp.Server, ln net.Listener, url string, dial f
 		ts.Client.CloseIdleConnections()
 		ctx, cancel := context.WithTimeout(context.Background(), Patience)
 		defer cancel()
-		if err := s.ShutdownWithContext(ctx); err != nil {
-			t.Errorf("fasthttptest: the server does not shut down, with %d open connections: %v", s.GetOpenConnectionsCount(), err)
-		}
+		err := s.ShutdownWithContext(ctx)
 		// Serve may begin only now
 		_ = ln.Close()
+		if err != nil {
+			t.Errorf("fasthttptest: the server does not shut down, with %d open connections: %v", s.GetOpenConnectionsCount(), err)
+			return
+		}
 		select {
 		case err := <-served:
 			if err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, fasthttputil.ErrInmemoryListenerClosed) {
@@ -94,7 +99,8 @@ func start(t testing.TB, s *fasthttp.Server, ln net.Listener, url string, dial f
 	return ts
 }
 
-// Dial opens a connection to the server, which the test must close.
+// Dial opens a connection to the server, which the test must close. It returns an error if the
+// server has been shut down.
 func (s *Server) Dial() (net.Conn, error) { return s.dial() }
 
 // ErrHijack reports that a handler has called RequestCtx.Hijack or RequestCtx.SwitchProtocols: Do
@@ -103,8 +109,8 @@ var ErrHijack = errors.New("fasthttptest: the handler takes over the connection,
 
 // Do calls a handler with a copy of req, without a server, and returns a copy of its response, with
 // the whole body in memory. It returns ErrHijack if the handler takes over the connection, and the
-// error of a body stream. A panic of the handler is not caught. The settings of a server have no
-// effect, nor do its limits.
+// error of a body stream. A panic of the handler is not caught. The client has the address
+// 127.0.0.1. A server is not involved: neither its settings nor its limits apply.
 func Do(h fasthttp.RequestHandler, req *fasthttp.Request) (*fasthttp.Response, error) {
 	var ctx fasthttp.RequestCtx
 	ctx.Init(req, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, nil)
@@ -112,6 +118,8 @@ func Do(h fasthttp.RequestHandler, req *fasthttp.Request) (*fasthttp.Response, e
 	from := ctx.TakeTimeoutResponse()
 	if from == nil {
 		from = &ctx.Response
+		// values that have a Close method are closed, as at the end of any request
+		defer ctx.ResetUserValues()
 	}
 	if ctx.Hijacked() {
 		_ = from.CloseBodyStream()

@@ -31,7 +31,7 @@ import (
 // DefaultField is the name of the field if Options.Field is not set.
 const DefaultField = "X-Request-Id"
 
-// The length in bytes of an id accepted from a peer.
+// The length in bytes of an id that a peer may choose.
 const (
 	MinLength = 8
 	MaxLength = 128
@@ -99,7 +99,7 @@ func (s *Source) Handler(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	}
 }
 
-// finish sets the field of a response before it is sent.
+// finish sets the field of a response just before it is sent.
 func (s *Source) finish(ctx *fasthttp.RequestCtx) {
 	v, _ := ctx.UserValue(key{}).(*value)
 	if v == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net"
-	"net/http"
 	"net/netip"
 	"regexp"
 	"strings"
@@ -12,65 +11,12 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/roottest"
 	"github.com/valyala/fasthttp/internal/servertest"
 	"github.com/valyala/fasthttp/requestid"
 )
 
 func TestMain(m *testing.M) { servertest.Main(m) }
-
-// everywhere runs a test with both versions of HTTP, on both engines, with TLS and without. ask
-// sends a request, with fields that are names and values in turn.
-func everywhere(t *testing.T, server func() *fasthttp.Server, test func(t *testing.T, http2 bool, ask func(method, path, body string, fields ...string) *http.Response)) {
-	t.Parallel()
-	for _, e := range servertest.Engines {
-		if !e.Sockets {
-			continue
-		}
-		for version, http2 := range map[string]bool{"HTTP1": false, "HTTP2": true} {
-			t.Run(e.Name+"/"+version, func(t *testing.T) {
-				t.Parallel()
-				s := server()
-				s.Protocols.SetHTTP1(true)
-				s.Protocols.SetHTTP2(true)
-				s.Protocols.SetUnencryptedHTTP2(true)
-				ts := servertest.Start(t, e, s, prepare)
-				scheme := map[bool]string{true: "https://", false: "http://"}[e.TLS]
-				var p http.Protocols
-				p.SetHTTP1(!http2)
-				p.SetHTTP2(http2 && e.TLS)
-				p.SetUnencryptedHTTP2(http2 && !e.TLS)
-				tr := &http.Transport{Protocols: &p, TLSClientConfig: servertest.TrustCertificate(), DisableCompression: true}
-				t.Cleanup(tr.CloseIdleConnections)
-				test(t, http2, func(method, path, body string, fields ...string) *http.Response {
-					req, err := http.NewRequestWithContext(t.Context(), method, scheme+ts.Listener.Addr().String()+path, strings.NewReader(body))
-					servertest.Must(t, err)
-					for i := 0; i < len(fields); i += 2 {
-						req.Header.Add(fields[i], fields[i+1])
-					}
-					resp, err := tr.RoundTrip(req)
-					servertest.Must(t, err)
-					content, err := io.ReadAll(resp.Body)
-					servertest.Must(t, err)
-					_ = resp.Body.Close()
-					resp.Body = io.NopCloser(strings.NewReader(string(content)))
-					return resp
-				})
-			})
-		}
-	}
-}
-
-func prepare(s *fasthttp.Server, e servertest.Engine) (log *servertest.Log) {
-	switch e.Kind {
-	case servertest.Portable:
-		s.Engine = fasthttp.EnginePortable
-	case servertest.Event:
-		s.Engine = fasthttp.EngineEvent
-	}
-	log = &servertest.Log{}
-	s.Logger = log
-	return log
-}
 
 // newSource returns a source.
 func newSource(t testing.TB, o requestid.Options) *requestid.Source {
@@ -119,7 +65,8 @@ func newServer(t *testing.T, o requestid.Options) *fasthttp.Server {
 
 // TestEveryResponseHasAnID has responses of each kind, with an id of the client and without.
 func TestEveryResponseHasAnID(t *testing.T) {
-	everywhere(t, func() *fasthttp.Server { return newServer(t, requestid.Options{From: local}) }, func(t *testing.T, http2 bool, ask func(method, path, body string, fields ...string) *http.Response) {
+	roottest.Everywhere(t, func(t *testing.T, start func(s *fasthttp.Server) *roottest.Server) {
+		ts := start(newServer(t, requestid.Options{From: local}))
 		seen := map[string]bool{}
 		for _, tc := range []struct {
 			method, path, body string
@@ -132,19 +79,19 @@ func TestEveryResponseHasAnID(t *testing.T) {
 			{"GET", "/refused", "", 403},
 			{"POST", "/", strings.Repeat("x", 11), 413},
 		} {
-			if tc.status == 500 && http2 {
+			if tc.status == 500 && ts.HTTP2 {
 				continue // the stream is reset
 			}
-			resp := ask(tc.method, tc.path, tc.body)
+			resp, body := ts.MustAsk(t, tc.method, tc.path, tc.body)
 			id := resp.Header.Get("X-Request-Id")
 			if resp.StatusCode != tc.status || !ulid.MatchString(id) || seen[id] || len(resp.Header.Values("X-Request-Id")) != 1 {
 				t.Errorf("%s: got %d with the id %q", tc.path, resp.StatusCode, id)
 			}
 			seen[id] = true
-			if body, _ := io.ReadAll(resp.Body); tc.status == 200 && string(body) != id {
+			if tc.status == 200 && body != id {
 				t.Errorf("the handler has the id %q, the response %q", body, id)
 			}
-			resp = ask(tc.method, tc.path, tc.body, "X-Request-Id", "given-1234")
+			resp, _ = ts.MustAsk(t, tc.method, tc.path, tc.body, "X-Request-Id", "given-1234")
 			if got := resp.Header.Get("X-Request-Id"); got != "given-1234" {
 				t.Errorf("%s: got the id %q", tc.path, got)
 			}
@@ -154,18 +101,27 @@ func TestEveryResponseHasAnID(t *testing.T) {
 
 // TestInvalidIDsAreReplaced has ids that are not accepted.
 func TestInvalidIDsAreReplaced(t *testing.T) {
-	everywhere(t, func() *fasthttp.Server { return newServer(t, requestid.Options{From: local, Field: "Trace"}) }, func(t *testing.T, _ bool, ask func(method, path, body string, fields ...string) *http.Response) {
-		for _, id := range []string{"12345678", strings.Repeat("a", requestid.MaxLength), "a-b_c.d~e:f+g/h=i@j"} {
-			if got := ask("GET", "/", "", "Trace", id).Header.Get("Trace"); got != id {
-				t.Errorf("%q became %q", id, got)
+	roottest.Everywhere(t, func(t *testing.T, start func(s *fasthttp.Server) *roottest.Server) {
+		ts := start(newServer(t, requestid.Options{From: local, Field: "Trace"}))
+		id := func(sent ...string) string {
+			var with []string
+			for _, id := range sent {
+				with = append(with, "Trace", id)
+			}
+			resp, _ := ts.MustAsk(t, "GET", "/", "", with...)
+			return resp.Header.Get("Trace")
+		}
+		for _, sent := range []string{"12345678", strings.Repeat("a", requestid.MaxLength), "a-b_c.d~e:f+g/h=i@j"} {
+			if got := id(sent); got != sent {
+				t.Errorf("%q became %q", sent, got)
 			}
 		}
-		for _, id := range []string{"", "1234567", strings.Repeat("a", requestid.MaxLength+1), "1234 5678", "1234\"5678", "<script>", "1234\\5678", "1234,5678", "12345678\xe4", "12345678%0a", "1234;5678", "$(12345678)"} {
-			if got := ask("GET", "/", "", "Trace", id).Header.Get("Trace"); !ulid.MatchString(got) {
-				t.Errorf("%q became %q", id, got)
+		for _, sent := range []string{"", "1234567", strings.Repeat("a", requestid.MaxLength+1), "1234 5678", "1234\"5678", "<script>", "1234\\5678", "1234,5678", "12345678\xe4", "12345678%0a", "1234;5678", "$(12345678)"} {
+			if got := id(sent); !ulid.MatchString(got) {
+				t.Errorf("%q became %q", sent, got)
 			}
 		}
-		if got := ask("GET", "/", "", "Trace", "12345678", "Trace", "12345678").Header.Get("Trace"); !ulid.MatchString(got) {
+		if got := id("12345678", "12345678"); !ulid.MatchString(got) {
 			t.Errorf("two ids became %q", got)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/roottest"
 	"github.com/valyala/fasthttp/internal/servertest"
 	"github.com/valyala/fasthttp/internal/ws"
 	"github.com/valyala/fasthttp/websocket"
@@ -15,18 +16,8 @@ type socketServer = servertest.Running[*fasthttp.Server]
 // socketStarter starts a server whose sockets have the handler.
 type socketStarter func(h *websocket.Handler) *socketServer
 
-// prepareServer sets the engine of a server, and its log.
-func prepareServer(s *fasthttp.Server, e servertest.Engine) *servertest.Log {
-	switch e.Kind {
-	case servertest.Portable:
-		s.Engine = fasthttp.EnginePortable
-	case servertest.Event:
-		s.Engine = fasthttp.EngineEvent
-	}
-	log := &servertest.Log{}
-	s.Logger = log
-	return log
-}
+// prepareServer sets the engine of a server.
+var prepareServer = roottest.Prepare
 
 // forEachSocketEngine runs a test on every engine.
 func forEachSocketEngine(t *testing.T, test func(t *testing.T, start socketStarter)) {
