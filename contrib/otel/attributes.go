@@ -6,6 +6,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -112,6 +113,27 @@ func (t *texts) strings() (values [maxTexts]string) {
 		from = end
 	}
 	return values
+}
+
+// scratch is memory for the attributes of a span, which the API copies.
+type scratch struct {
+	texts texts
+	attrs []attribute.KeyValue
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// maxScratch is the largest buffer that is kept.
+const maxScratch = 4 << 10
+
+func (s *scratch) release() {
+	if cap(s.texts.buf) > maxScratch {
+		s.texts.buf = nil
+	}
+	s.texts.buf, s.texts.n = s.texts.buf[:0], 0
+	clear(s.attrs)
+	s.attrs = s.attrs[:0]
+	scratches.Put(s)
 }
 
 // splitHost splits a host into its address, without brackets, and its port, which is 0 if it has

@@ -46,13 +46,7 @@ func (t *tracing) attempt(ctx context.Context, next fasthttp.RoundTripperContext
 	at := time.Now()
 	s := series{method: methodOf(req.Header.Method()), secure: hc.IsTLS}
 	sent := requestSizeToSend(req)
-	attrs := t.begin(&s, req)
-	var span trace.Span
-	if t.traces {
-		ctx, span = t.tracer.Start(ctx, s.method.spanName(), clientKind, trace.WithAttributes(attrs...))
-	} else {
-		ctx, span = t.tracer.Start(ctx, "")
-	}
+	ctx, span := t.start(ctx, &s, req)
 	// if next panics, the span is ended as well
 	returned := false
 	defer func() {
@@ -71,10 +65,20 @@ func (t *tracing) attempt(ctx context.Context, next fasthttp.RoundTripperContext
 	return retry, err
 }
 
-// begin sets the address in s, and returns what a span has from its beginning.
-func (t *tracing) begin(s *series, req *fasthttp.Request) []attribute.KeyValue {
-	var space [512]byte
-	texts := texts{buf: space[:0]}
+// start starts the span of an attempt, and sets the address in s.
+func (t *tracing) start(ctx context.Context, s *series, req *fasthttp.Request) (context.Context, trace.Span) {
+	space := scratches.Get().(*scratch)
+	defer space.release()
+	t.attributes(space, s, req)
+	if !t.traces {
+		return t.tracer.Start(ctx, "")
+	}
+	return t.tracer.Start(ctx, s.method.spanName(), clientKind, trace.WithAttributes(space.attrs...))
+}
+
+// attributes sets the address in s, and what a span has from its beginning.
+func (t *tracing) attributes(space *scratch, s *series, req *fasthttp.Request) {
+	texts := &space.texts
 	uri := req.URI()
 	address, port := splitHost(uri.Host())
 	if port == 0 {
@@ -101,14 +105,13 @@ func (t *tracing) begin(s *series, req *fasthttp.Request) []attribute.KeyValue {
 	values := texts.strings()
 	s.address, s.port = values[0], port
 	if !t.traces {
-		return nil
+		return
 	}
-	attrs := make([]attribute.KeyValue, 0, 6)
-	attrs = append(attrs, methodAttributes[s.method], semconv.URLFull(values[1]), semconv.ServerAddress(s.address), semconv.ServerPort(port))
+	attrs := append(space.attrs, methodAttributes[s.method], semconv.URLFull(values[1]), semconv.ServerAddress(s.address), semconv.ServerPort(port))
 	if s.method == 0 {
 		attrs = append(attrs, semconv.HTTPRequestMethodOriginal(values[2]))
 	}
-	return attrs
+	space.attrs = attrs
 }
 
 // requestSizeToSend returns the size of the body of a request, or -1 if it is not known.

@@ -3,6 +3,7 @@ package otelfasthttp
 import (
 	"context"
 	"maps"
+	"reflect"
 	"sync"
 	"sync/atomic"
 
@@ -41,15 +42,47 @@ type prepared struct {
 	name    string // of spans
 }
 
+// active is the number of active requests with a method and a scheme. It is a counter of this
+// package, which the meter reads: one of the meter takes longer to change than a request.
+type active struct {
+	n       atomic.Int64
+	seen    atomic.Bool
+	options []metric.ObserveOption
+}
+
 // instruments are the metrics of a server or a client.
 type instruments struct {
-	duration      metric.Float64Histogram
-	requestSize   metric.Int64Histogram
-	responseSize  metric.Int64Histogram
-	active        metric.Int64UpDownCounter // of a server
-	activeOptions [len(methods)][len(schemeAttributes)][]metric.AddOption
-	known         atomic.Pointer[map[series]*prepared]
-	mu            sync.Mutex // to change known
+	duration     metric.Float64Histogram
+	requestSize  metric.Int64Histogram
+	responseSize metric.Int64Histogram
+	active       [len(methods)][len(schemeAttributes)]active // of a server
+	known        atomic.Pointer[map[series]*prepared]
+	mu           sync.Mutex // to change known
+}
+
+// shared has the instruments of servers by their meters: the SDK keeps only one of several values
+// that an observable counter has for the same attributes.
+var shared struct {
+	sync.Mutex
+	of map[metric.Meter]*instruments
+}
+
+// serverInstruments returns the instruments of all servers with a meter.
+func serverInstruments(m metric.Meter) *instruments {
+	if !reflect.TypeOf(m).Comparable() {
+		return newServerInstruments(m)
+	}
+	shared.Lock()
+	defer shared.Unlock()
+	in := shared.of[m]
+	if in == nil {
+		if shared.of == nil {
+			shared.of = make(map[metric.Meter]*instruments)
+		}
+		in = newServerInstruments(m)
+		shared.of[m] = in
+	}
+	return in
 }
 
 func newServerInstruments(m metric.Meter) *instruments {
@@ -61,14 +94,14 @@ func newServerInstruments(m metric.Meter) *instruments {
 	handle(err)
 	responseSize, err := httpconv.NewServerResponseBodySize(m, metric.WithExplicitBucketBoundaries(sizeBoundaries...))
 	handle(err)
-	active, err := httpconv.NewServerActiveRequests(m)
-	handle(err)
-	in.duration, in.requestSize, in.responseSize, in.active = duration.Inst(), requestSize.Inst(), responseSize.Inst(), active.Inst()
-	for i := range in.activeOptions {
-		for j := range in.activeOptions[i] {
-			in.activeOptions[i][j] = []metric.AddOption{metric.WithAttributeSet(attribute.NewSet(methodAttributes[i], schemeAttributes[j]))}
+	in.duration, in.requestSize, in.responseSize = duration.Inst(), requestSize.Inst(), responseSize.Inst()
+	for i := range in.active {
+		for j := range in.active[i] {
+			in.active[i][j].options = []metric.ObserveOption{metric.WithAttributeSet(attribute.NewSet(methodAttributes[i], schemeAttributes[j]))}
 		}
 	}
+	_, err = httpconv.NewServerActiveRequestsObservable(m, metric.WithInt64Callback(in.observeActive))
+	handle(err)
 	return in
 }
 
@@ -89,6 +122,27 @@ func newClientInstruments(m metric.Meter) *instruments {
 func handle(err error) {
 	if err != nil {
 		otel.Handle(err)
+	}
+}
+
+// observeActive reports the active requests.
+func (in *instruments) observeActive(_ context.Context, o metric.Int64Observer) error {
+	for i := range in.active {
+		for j := range in.active[i] {
+			if a := &in.active[i][j]; a.seen.Load() {
+				o.Observe(a.n.Load(), a.options...)
+			}
+		}
+	}
+	return nil
+}
+
+// count adds to the number of active requests.
+func (in *instruments) count(s *series, change int64) {
+	a := &in.active[s.method][scheme(s.secure)]
+	a.n.Add(change)
+	if !a.seen.Load() {
+		a.seen.Store(true)
 	}
 }
 
@@ -136,10 +190,10 @@ func prepare(s series) *prepared {
 // record records a request. Sizes below 0 are unknown.
 func (in *instruments) record(ctx context.Context, p *prepared, seconds float64, requestSize, responseSize int64) {
 	in.duration.Record(ctx, seconds, p.options...)
-	if requestSize >= 0 {
+	if requestSize >= 0 && in.requestSize.Enabled(ctx) {
 		in.requestSize.Record(ctx, requestSize, p.options...)
 	}
-	if responseSize >= 0 {
+	if responseSize >= 0 && in.responseSize.Enabled(ctx) {
 		in.responseSize.Record(ctx, responseSize, p.options...)
 	}
 }

@@ -48,7 +48,9 @@ func WithTracerProvider(p trace.TracerProvider) Option {
 	return func(c *config) { c.tracers = p }
 }
 
-// WithMeterProvider sets the provider of the meter.
+// WithMeterProvider sets the provider of the meter. A view of it may drop metrics that are not
+// needed, such as those of sizes: then they cost nothing. If a program sets the provider of package
+// otel, it does so before it uses this package.
 func WithMeterProvider(p metric.MeterProvider) Option {
 	return func(c *config) { c.meters = p }
 }

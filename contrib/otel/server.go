@@ -33,7 +33,7 @@ type instrumentation struct {
 func newInstrumentation(opts []Option) *instrumentation {
 	c := newConfig(opts)
 	in := &instrumentation{config: c, left: map[uint64]*request{}}
-	in.instruments = newServerInstruments(c.meters.Meter(ScopeName, metric.WithSchemaURL(semconv.SchemaURL)))
+	in.instruments = serverInstruments(c.meters.Meter(ScopeName, metric.WithSchemaURL(semconv.SchemaURL)))
 	in.tracer, in.traces = newTracer(c)
 	return in
 }
@@ -129,7 +129,7 @@ func (in *instrumentation) begin(ctx *fasthttp.RequestCtx) *request {
 	}
 	parent := in.propagator.Extract(ctx.Context(), Carrier{h})
 	r.ctx, r.span = in.start(parent, ctx, r)
-	in.active.Add(r.ctx, 1, in.activeOptions[r.series.method][scheme(r.series.secure)]...)
+	in.count(&r.series, 1)
 	return r
 }
 
@@ -140,8 +140,11 @@ func (in *instrumentation) start(parent context.Context, ctx *fasthttp.RequestCt
 	if !in.traces {
 		return in.tracer.Start(parent, "")
 	}
+	space := scratches.Get().(*scratch)
+	defer space.release()
+	in.attributes(space, ctx, r)
 	options := make([]trace.SpanStartOption, 0, 5)
-	options = append(options, serverKind, trace.WithTimestamp(r.at), trace.WithAttributes(in.attributes(ctx, r)...))
+	options = append(options, serverKind, trace.WithTimestamp(r.at), trace.WithAttributes(space.attrs...))
 	if in.public {
 		options = append(options, trace.WithNewRoot())
 		if remote := trace.SpanContextFromContext(parent); remote.IsValid() && remote.IsRemote() {
@@ -151,10 +154,9 @@ func (in *instrumentation) start(parent context.Context, ctx *fasthttp.RequestCt
 	return in.tracer.Start(parent, r.series.method.spanName(), options...)
 }
 
-// attributes returns what a span has from its beginning, for samplers.
-func (in *instrumentation) attributes(ctx *fasthttp.RequestCtx, r *request) []attribute.KeyValue {
-	var space [512]byte
-	t := texts{buf: space[:0]}
+// attributes sets what a span has from its beginning, for samplers.
+func (in *instrumentation) attributes(space *scratch, ctx *fasthttp.RequestCtx, r *request) {
+	t := &space.texts
 	uri := ctx.Request.URI()
 	address, port := splitHost(ctx.ClientHost())
 	t.add(uri.PathOriginal())
@@ -175,8 +177,7 @@ func (in *instrumentation) attributes(ctx *fasthttp.RequestCtx, r *request) []at
 	}
 	values := t.strings()
 
-	attrs := make([]attribute.KeyValue, 0, 10)
-	attrs = append(attrs, methodAttributes[r.series.method], schemeAttributes[scheme(r.series.secure)], versionAttributes[r.series.version], semconv.URLPath(values[0]))
+	attrs := append(space.attrs, methodAttributes[r.series.method], schemeAttributes[scheme(r.series.secure)], versionAttributes[r.series.version], semconv.URLPath(values[0]))
 	if port > 0 {
 		attrs = append(attrs, semconv.ServerPort(port))
 	}
@@ -185,7 +186,7 @@ func (in *instrumentation) attributes(ctx *fasthttp.RequestCtx, r *request) []at
 			attrs = append(attrs, name.String(value))
 		}
 	}
-	return attrs
+	space.attrs = attrs
 }
 
 // requestSize returns the size of the body of a received request, or -1 if it is not known.
@@ -300,7 +301,7 @@ func (r *request) end(sent fasthttp.SentResponse, size int64) {
 		return
 	}
 	in := r.in
-	in.active.Add(r.ctx, -1, in.activeOptions[r.series.method][scheme(r.series.secure)]...)
+	in.count(&r.series, -1)
 	s := r.series
 	s.route, s.status = route, sent.StatusCode
 	switch {

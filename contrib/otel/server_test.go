@@ -379,8 +379,32 @@ func TestSeriesAreBounded(t *testing.T) {
 	if n := len(*in.known.Load()); n != maxSeries {
 		t.Errorf("%d series are kept", n)
 	}
-	if p := in.of(series{status: 2*maxSeries + 1}); p == nil || len(p.options) == 0 {
+	if p := in.of(series{status: 2*maxSeries + 1}); len(p.options) == 0 {
 		t.Error("a further series has no attributes")
 	}
 	in.record(context.Background(), in.of(series{}), 1, -1, -1)
+}
+
+func TestActiveRequestsOfSeveralServersAreOneSum(t *testing.T) {
+	c := collect()
+	one := &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {
+		two := Middleware(func(*fasthttp.RequestCtx) {
+			for range 2 {
+				if p := only(t, c.metrics(t), "http.server.active_requests"); p.sum != 2 {
+					t.Errorf("%v requests are active, want 2", p.sum)
+				}
+			}
+		}, c.options...)
+		var ctx fasthttp.RequestCtx
+		ctx.Init(&fasthttp.Request{}, nil, nil)
+		two(&ctx)
+	}}
+	Attach(one, c.options...)
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	one.Handler(&ctx)
+	one.ResponseSent(&ctx, fasthttp.SentResponse{StatusCode: 200})
+	if p := only(t, c.metrics(t), "http.server.active_requests"); p.sum != 0 {
+		t.Errorf("%v requests are active", p.sum)
+	}
 }
