@@ -81,7 +81,7 @@ type texts struct {
 }
 
 // end ends a value that was appended to buf, and makes it valid UTF-8: exporters refuse a whole
-// batch because of one text that is not.
+// batch because of one invalid text.
 func (t *texts) end() {
 	from := 0
 	if t.n > 0 {
@@ -123,7 +123,7 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// maxScratch is the largest buffer that is kept.
+// maxScratch is the size of the largest buffer to keep.
 const maxScratch = 4 << 10
 
 func (s *scratch) release() {
@@ -158,18 +158,18 @@ func splitHost(host []byte) (address []byte, port int) {
 }
 
 // secretWords are parts of the names of arguments whose values are secrets. secretNames are whole
-// names; four of them are those of the conventions.
+// names; the conventions have four of them.
 var (
 	secretWords = []string{"token", "secret", "passw", "signature", "credential", "apikey", "session"}
 	secretNames = []string{"awsaccesskeyid", "sig", "key", "code", "auth", "jwt", "pwd"}
 )
 
 // RedactQuery replaces the values of arguments with REDACTED if their names look like names of
-// secrets: those of the conventions, such as Signature and sig, and names with a word such as
+// secrets: the names in the conventions, such as Signature and sig, and names with a word such as
 // token, secret or passw in them.
 func RedactQuery(query string) string {
 	var out strings.Builder
-	kept := 0 // what of query is in out
+	kept := 0 // how much of query is in out
 	for at := 0; at < len(query); {
 		end := strings.IndexAny(query[at:], "&;")
 		if end < 0 {

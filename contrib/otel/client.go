@@ -17,7 +17,7 @@ import (
 // of the call (Client.DoContext) as their parent. The request names the span while the attempt
 // lasts; afterwards it has the fields that the caller has set.
 //
-// A span ends when the response was received. With StreamResponseBody that is its head.
+// A span ends when the response was received. With StreamResponseBody it ends after the head.
 func Transport(opts ...Option) func(next fasthttp.RoundTripperContext) fasthttp.RoundTripper {
 	t := &tracing{config: newConfig(opts)}
 	t.instruments = newClientInstruments(t.meters.Meter(ScopeName, metric.WithSchemaURL(semconv.SchemaURL)))
@@ -76,7 +76,7 @@ func (t *tracing) start(ctx context.Context, s *series, req *fasthttp.Request) (
 	return t.tracer.Start(ctx, s.method.spanName(), clientKind, trace.WithAttributes(space.attrs...))
 }
 
-// attributes sets the address in s, and what a span has from its beginning.
+// attributes sets the address in s, and the attributes of a new span.
 func (t *tracing) attributes(space *scratch, s *series, req *fasthttp.Request) {
 	texts := &space.texts
 	uri := req.URI()

@@ -14,7 +14,7 @@
 // RequestCtx.Context has the span of the request; give it, or the RequestCtx, to the calls that
 // belong to the request, such as Client.DoContext.
 //
-// Attach reports what has left the server: the status and the time of each response, including
+// Attach reports how responses have left the server: the status and the time of each response, including
 // streams, refused requests, and responses that were cut off. Middleware is for handlers without
 // a server at hand.
 package otelfasthttp

@@ -98,7 +98,7 @@ func (s *server) ask(t *testing.T, method, path, body string, fields ...string) 
 	return resp.StatusCode
 }
 
-// telemetry collects what a server or a client reports.
+// telemetry collects the reports of a server or a client.
 type telemetry struct {
 	spans   *tracetest.SpanRecorder
 	reader  *metric.ManualReader
@@ -134,7 +134,7 @@ func (c *telemetry) next(t *testing.T) trace.ReadOnlySpan {
 func attributesOf(all []attribute.KeyValue) map[string]string {
 	texts := make(map[string]string)
 	for _, a := range all {
-		texts[string(a.Key)] = a.Value.Emit()
+		texts[string(a.Key)] = a.Value.String()
 	}
 	return texts
 }

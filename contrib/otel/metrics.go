@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/otel/semconv/v1.43.0/httpconv"
 )
 
-// The boundaries of buckets: those that the conventions advise for times, in seconds, and one for
+// The boundaries of buckets: the ones advised by the conventions for times, in seconds, and one for
 // each factor of about eight for sizes.
 var (
 	durationBoundaries = []float64{0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10}
@@ -36,7 +36,7 @@ type series struct {
 	failure string // error.type
 }
 
-// prepared has what belongs to a series.
+// prepared has the attributes and the name of a series.
 type prepared struct {
 	options []metric.RecordOption
 	name    string // of spans
@@ -146,7 +146,7 @@ func (in *instruments) count(s *series, change int64) {
 	}
 }
 
-// of returns what belongs to a series.
+// of returns the attributes and the name of a series.
 func (in *instruments) of(s series) *prepared {
 	known := *in.known.Load()
 	if p := known[s]; p != nil {

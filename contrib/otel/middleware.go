@@ -9,7 +9,7 @@ import (
 
 // Middleware returns a handler that traces and measures the requests that it passes to next, for
 // programs that have no access to the Server, or several sets of options for one. Otherwise use
-// Attach, which also sees refused requests, and what has become of the response.
+// Attach, which also sees refused requests, and whether the response has left.
 //
 // The span ends when next returns, or, if the body is a stream, when that was sent or closed. The
 // status is the one that next has set, and 500 if it has panicked. SetRoute and WithRoute work as

@@ -49,13 +49,13 @@ func WithTracerProvider(p trace.TracerProvider) Option {
 }
 
 // WithMeterProvider sets the provider of the meter. A view of it may drop metrics that are not
-// needed, such as those of sizes: then they cost nothing. If a program sets the provider of package
+// needed, such as sizes: then they cost nothing. If a program sets the provider of package
 // otel, it does so before it uses this package.
 func WithMeterProvider(p metric.MeterProvider) Option {
 	return func(c *config) { c.meters = p }
 }
 
-// WithPropagator sets what reads the parent of a span from requests, and writes it to requests.
+// WithPropagator sets the propagator, which reads the parent of a span from requests, and writes it to requests.
 // The one of package otel does neither until the program sets it.
 func WithPropagator(p propagation.TextMapPropagator) Option {
 	return func(c *config) { c.propagator = p }
@@ -75,7 +75,7 @@ func WithRoute(f func(ctx *fasthttp.RequestCtx) string) Option {
 	return func(c *config) { c.route = f }
 }
 
-// WithQuery sets what is done with the query of a request before it becomes an attribute;
+// WithQuery sets a function that gets the query of a request before it becomes an attribute;
 // RedactQuery by default. With nil, queries are left out.
 func WithQuery(redact func(query string) string) Option {
 	return func(c *config) { c.query = redact }
@@ -87,8 +87,8 @@ func WithPublicEndpoint() Option {
 	return func(c *config) { c.public = true }
 }
 
-// WithSpanSizes adds the sizes of bodies and responses to spans. Metrics have those of bodies
-// without it.
+// WithSpanSizes adds the sizes of bodies and responses to spans. Metrics have the sizes of
+// bodies without it.
 func WithSpanSizes() Option {
 	return func(c *config) { c.spanSizes = true }
 }

@@ -100,7 +100,7 @@ func Attach(s *fasthttp.Server, opts ...Option) {
 	}
 }
 
-// skipped is the request of those that a filter leaves out.
+// skipped is the value of requests that a filter leaves out.
 var skipped = &request{ended: true}
 
 // SetRoute sets the route of the request, for its span and its metrics: the pattern that it has
@@ -154,7 +154,7 @@ func (in *instrumentation) start(parent context.Context, ctx *fasthttp.RequestCt
 	return in.tracer.Start(parent, r.series.method.spanName(), options...)
 }
 
-// attributes sets what a span has from its beginning, for samplers.
+// attributes sets the attributes of a new span, for samplers.
 func (in *instrumentation) attributes(space *scratch, ctx *fasthttp.RequestCtx, r *request) {
 	t := &space.texts
 	uri := ctx.Request.URI()
@@ -225,7 +225,7 @@ func (in *instrumentation) handled(ctx *fasthttp.RequestCtx, r *request) {
 	}
 }
 
-// look remembers what the handler has set.
+// look remembers the size and the route that the handler has set.
 func (r *request) look(ctx *fasthttp.RequestCtx) {
 	r.responseSize = int64(ctx.Response.BodySize())
 	if r.in.route == nil {
@@ -281,8 +281,8 @@ func (in *instrumentation) sent(ctx *fasthttp.RequestCtx, sent fasthttp.SentResp
 	r.end(sent, size)
 }
 
-// sentOfBody estimates how many bytes of a body have left, from those of the response: it has
-// the framing of chunks as well, or that of HTTP/2 and its compressed head.
+// sentOfBody estimates how many bytes of a body have left, from the size of the response: it
+// has the framing of chunks as well, or the framing of HTTP/2 and its compressed head.
 func sentOfBody(ctx *fasthttp.RequestCtx, sent fasthttp.SentResponse) int64 {
 	if ctx.IsHTTP2() {
 		return sent.Bytes
@@ -320,7 +320,7 @@ func (r *request) end(sent fasthttp.SentResponse, size int64) {
 	r.span.End()
 }
 
-// annotate adds to the span what is known at its end.
+// annotate adds the attributes of the response to the span.
 func (r *request) annotate(s series, name string, sent fasthttp.SentResponse, size int64) {
 	attrs := make([]attribute.KeyValue, 0, 8)
 	if s.status != 0 {

@@ -9,7 +9,7 @@ import (
 )
 
 // Doer is a client: *fasthttp.Client, *fasthttp.HostClient, *fasthttp.PipelineClient or
-// *fasthttp.LBClient. A Client has metrics for those of the methods ConnsCount, IdleConnsCount
+// *fasthttp.LBClient. A Client has metrics for whichever of the methods ConnsCount, IdleConnsCount
 // and PendingRequests that it has.
 type Doer interface {
 	Do(req *fasthttp.Request, resp *fasthttp.Response) error
