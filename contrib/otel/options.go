@@ -55,8 +55,8 @@ func WithMeterProvider(p metric.MeterProvider) Option {
 	return func(c *config) { c.meters = p }
 }
 
-// WithPropagator sets the propagator, which reads the parent of a span from requests, and writes it to requests.
-// The one of package otel does neither until the program sets it.
+// WithPropagator sets the propagator, which reads the parent of a span from requests, and writes it
+// to requests. The one of package otel does neither until the program sets it.
 func WithPropagator(p propagation.TextMapPropagator) Option {
 	return func(c *config) { c.propagator = p }
 }
