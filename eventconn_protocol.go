@@ -36,20 +36,20 @@ type switchedConns struct {
 }
 
 func (s *switchedConns) add(c *EventConn) {
-	l := &s.shards[c.c.ID%uint64(len(s.shards))]
+	l := &s.shards[c.engineConn().ID%uint64(len(s.shards))]
 	l.mu.Lock()
 	if c.next = l.first; c.next != nil {
 		c.next.prev = c
 	}
 	l.first = c
 	l.mu.Unlock()
-	if c.c.Stopping() {
+	if c.engineConn().Stopping() {
 		c.stop()
 	}
 }
 
 func (s *switchedConns) remove(c *EventConn) {
-	l := &s.shards[c.c.ID%uint64(len(s.shards))]
+	l := &s.shards[c.engineConn().ID%uint64(len(s.shards))]
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c.next != nil {
@@ -100,7 +100,7 @@ func (h *host) switchProtocols(c *engine.Conn, l engine.Link, old *h1Conn) engin
 	ctx.Request.RemoveMultipartFormFiles()
 	ctx.Request.closeSource()
 	next.mu.Lock()
-	next.c, next.link = c, l
+	next.link = l
 	if len(old.pending()) > 0 {
 		f := next.flowing()
 		f.in, f.read = old.in, old.read
@@ -120,7 +120,7 @@ func (c *EventConn) pending() []byte {
 
 // ReadBuffer implements engine.Protocol. Step has made sure that there is room.
 func (p *switchedConn) ReadBuffer() []byte {
-	c := p.conn()
+	c := (*EventConn)(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state |= eventReading
@@ -145,11 +145,13 @@ func (c *EventConn) readSize() int {
 }
 
 // usualReadSize returns the size of a buffer for input while little arrives.
-func (c *EventConn) usualReadSize() int { return (*Server)(c.c.Set.Host.(*host)).set.readSize }
+func (c *EventConn) usualReadSize() int {
+	return (*Server)(c.engineConn().Set.Host.(*host)).set.readSize
+}
 
 // Received implements engine.Protocol.
 func (p *switchedConn) Received(n int, _ time.Duration) {
-	c := p.conn()
+	c := (*EventConn)(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state &^= eventReading
@@ -166,7 +168,7 @@ func (p *switchedConn) Received(n int, _ time.Duration) {
 
 // InputEnded implements engine.Protocol. A timeout is only a reason to look at the clock.
 func (p *switchedConn) InputEnded(err error) {
-	c := p.conn()
+	c := (*EventConn)(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state &^= eventReading
@@ -179,7 +181,7 @@ func (p *switchedConn) InputEnded(err error) {
 
 // Step implements engine.Protocol.
 func (p *switchedConn) Step() engine.Action {
-	c := p.conn()
+	c := (*EventConn)(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.is(eventAttached) {
@@ -230,7 +232,7 @@ func (c *EventConn) lastAction() engine.Action {
 func (c *EventConn) attach() {
 	c.state |= eventAttached
 	c.mu.Unlock()
-	(*Server)(c.c.Set.Host.(*host)).switched.add(c)
+	(*Server)(c.engineConn().Set.Host.(*host)).switched.add(c)
 	c.mu.Lock()
 	c.limitEnd()
 }
@@ -265,7 +267,7 @@ func (c *EventConn) hasRoom() bool {
 		return true
 	case seen && len(rest) >= maxEventInput:
 		if c.setFailed(ErrInputNotConsumed) {
-			c.c.Abort()
+			c.engineConn().Abort()
 		}
 		return false
 	case !seen && len(rest) > maxEventInput+headSpace:
@@ -332,7 +334,7 @@ func (c *EventConn) trim() {
 
 // Output implements engine.Protocol.
 func (p *switchedConn) Output() (head, tail []byte, file *engine.FilePart) {
-	c := p.conn()
+	c := (*EventConn)(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.hasOutput() || c.is(eventFailed) {
@@ -373,7 +375,7 @@ func (c *EventConn) writeSize(n int) int {
 
 // Written implements engine.Protocol.
 func (p *switchedConn) Written(n int64, err error) {
-	c := p.conn()
+	c := (*EventConn)(p)
 	c.mu.Lock()
 	if f := c.flow; f != nil && !c.is(eventGone) {
 		c.queued.Add(-uint32(n))
@@ -392,7 +394,7 @@ func (p *switchedConn) Written(n int64, err error) {
 	works := c.checkDrained()
 	c.mu.Unlock()
 	if err != nil {
-		c.c.Abort()
+		c.engineConn().Abort()
 	}
 	if works {
 		go c.work(false)
@@ -433,7 +435,7 @@ func (p *switchedConn) Idle() bool { return false }
 
 // Wait implements engine.Protocol.
 func (p *switchedConn) Wait(w engine.Wait) (until time.Time) {
-	c := p.conn()
+	c := (*EventConn)(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if w == engine.WaitWritable {
@@ -462,7 +464,7 @@ func (c *EventConn) writeUntil() time.Time {
 
 // Yield implements engine.Protocol.
 func (p *switchedConn) Yield() (w engine.Wait, until time.Time) {
-	c := p.conn()
+	c := (*EventConn)(p)
 	c.mu.Lock()
 	w = engine.WaitInput
 	if c.hasOutput() {
@@ -481,12 +483,12 @@ func (p *switchedConn) Hijack() (take func(nc net.Conn, err error)) {
 }
 
 // Abandoned implements engine.Protocol.
-func (p *switchedConn) Abandoned() { _ = p.conn().release(false) }
+func (p *switchedConn) Abandoned() { _ = (*EventConn)(p).release(false) }
 
 // release is called when the engine leaves the connection. Its memory is reused if reuse is set.
 // It returns the error that has ended the connection early, or nil.
 func (c *EventConn) release(reuse bool) error {
-	(*Server)(c.c.Set.Host.(*host)).switched.remove(c)
+	(*Server)(c.engineConn().Set.Host.(*host)).switched.remove(c)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state |= eventGone
@@ -525,11 +527,11 @@ func (c *EventConn) release(reuse bool) error {
 
 // HasWork implements engine.Worker.
 func (p *switchedConn) HasWork() bool {
-	c := p.conn()
+	c := (*EventConn)(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !c.is(eventWorking) && c.nextCall() != eventCallNone
 }
 
 // Work implements engine.Worker.
-func (p *switchedConn) Work() { p.conn().work(false) }
+func (p *switchedConn) Work() { (*EventConn)(p).work(false) }

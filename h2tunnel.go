@@ -132,7 +132,7 @@ func (x *h2Exchange) giveTunnel(t *h2Tunnel) {
 		err := s.conns.ServeTunnel(t, of, func(c *engine.Conn, l engine.Link) engine.Protocol {
 			switched.mu.Lock()
 			defer switched.mu.Unlock()
-			switched.c, switched.link = c, l
+			switched.link = l
 			return (*switchedConn)(switched)
 		})
 		if err != nil {

@@ -115,10 +115,7 @@ func (s *Socket) failFor(fault *ws.Error) {
 func (s *Socket) add(ev *ws.Event) bool {
 	data := ev.Payload
 	if !ev.First || !ev.End {
-		if s.parts == nil {
-			s.parts = assemblers.Get().(*ws.Assembler)
-		}
-		if data, _ = s.parts.Add(ev); !ev.End {
+		if data, _ = s.assembler().Add(ev); !ev.End {
 			return true
 		}
 	}
@@ -132,12 +129,32 @@ func (s *Socket) add(ev *ws.Event) bool {
 	return true
 }
 
-// dropParts releases the memory of a message in several parts.
+// assembler returns the memory of a message in several parts.
+func (s *Socket) assembler() *ws.Assembler {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.more()
+	if x.parts == nil {
+		x.parts = assemblers.Get().(*ws.Assembler)
+		s.collects = true
+	}
+	return x.parts
+}
+
+// dropParts releases that memory, if there is any.
 func (s *Socket) dropParts() {
-	if s.parts != nil {
-		s.parts.Release()
-		assemblers.Put(s.parts)
-		s.parts = nil
+	if !s.collects {
+		return
+	}
+	s.collects = false
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.extra
+	x.parts.Release()
+	assemblers.Put(x.parts)
+	if x.parts = nil; x.isEmpty() {
+		s.extra = nil
+		socketExtras.Put(x)
 	}
 }
 
@@ -185,8 +202,8 @@ func (e *socketEvents) Ended(_ *fasthttp.EventConn, err error) {
 	code, reason := s.outcome(err)
 	s.mu.Unlock()
 	s.dropParts()
-	if s.context != nil {
-		s.context.release()
+	if x := s.context(); x != nil {
+		x.release()
 	}
 	for _, g := range groups {
 		g.leaveAtEnd(s)

@@ -167,6 +167,9 @@ const (
 	endShift = 8 // of the End, which is in the bits above the others
 )
 
+// State implements Link for the connections of the engines, of which c is a part.
+func (c *Conn) State() *Conn { return c }
+
 // Stopping reports whether the connection must end after its request: the server is
 // shutting down, or a shutdown gave up and left the connection open.
 func (c *Conn) Stopping() bool { return c.marks.Load()&leftByShutdown != 0 || c.Set.Stopping() }
