@@ -630,12 +630,13 @@ func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Backgro
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
 	defer s.h2.trimWorkers()
+	s.onStop.announce(ctx)
 	defer s.onStop.end(ctx)
 	err := s.conns.Shutdown(ctx, func() {
 		s.watches.CancelAll()
 		s.h2.shutdown()
 		s.switched.shutdown()
-		s.onStop.begin(ctx)
+		s.onStop.begin()
 	})
 	if late := s.onStop.wait(ctx); err == nil {
 		err = late
