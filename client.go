@@ -12,7 +12,6 @@ import (
 
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/hostmap"
-	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/uri"
 )
 
@@ -256,7 +255,6 @@ func (c *Client) call(ctx context.Context, req *Request, resp *Response, deadlin
 	if err != nil {
 		return req.refused(err)
 	}
-	defer hc.pending.Release()
 	return hc.callCounted(ctx, req, resp, deadline)
 }
 
@@ -298,16 +296,6 @@ const (
 	// request is sent, unless MaxIdemponentCallAttempts is set.
 	DefaultMaxIdemponentCallAttempts = 5
 )
-
-// responseLimits returns the limits for the heads of responses, given the
-// ReadBufferSize of a client. If it is set, it alone is the limit: there may be as many
-// fields as it has room for.
-func responseLimits(readBufferSize int) http1.Limits {
-	if readBufferSize <= 0 {
-		return http1.Limits{}
-	}
-	return headLimits(readBufferSize)
-}
 
 // RetryIfFunc reports whether a request that failed may be sent again.
 type RetryIfFunc func(request *Request) bool
@@ -493,16 +481,6 @@ func errUnsupportedScheme(scheme []byte) error { return uri.NotHTTP(scheme) }
 // client, or to the one that httptrace.WithClientTrace has put into its context. The
 // hooks are called on the goroutine of the call, except for the hooks of the dialer.
 // WroteHeaderField is never called.
-
-// traceOf returns the trace of a call. The trace of the context takes precedence.
-func (c *HostClient) traceOf(call *callState) *httptrace.ClientTrace {
-	if call.ctx != nil {
-		if trace := httptrace.ContextClientTrace(call.ctx); trace != nil {
-			return trace
-		}
-	}
-	return c.Trace
-}
 
 func traceGetConn(call *callState, addr string) {
 	if t := call.trace; t != nil && t.GetConn != nil {

@@ -315,35 +315,9 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 	}
 }
 
-// redirectContent describes the content of a redirected request.
-type redirectContent struct {
-	streamed bool // it was a stream, which is used up once the request was sent
-	size     int  // of that stream
-}
-
-func contentOf(req *Request) redirectContent {
-	return redirectContent{streamed: req.body.stream != nil, size: req.body.size}
-}
-
-// renew sets the stream of req, which follows a redirect, again.
-func (c redirectContent) renew(req *Request) error {
-	if !c.streamed {
-		return nil
-	}
-	stream, err := req.GetBody()
-	if err == nil && stream == nil {
-		err = ErrRedirectBodyStream
-	}
-	if err != nil {
-		return err
-	}
-	req.SetBodyStream(stream, c.size)
-	return nil
-}
-
 // redirect makes req the request that follows the redirect resp. content describes
 // its content, and is updated for the next request.
-func redirect(req *Request, resp *Response, content *redirectContent) error {
+func redirect(req *Request, resp *Response, content *resentContent) error {
 	location := resp.Header.setOnce(field.Location)
 	if len(location) == 0 {
 		return ErrMissingLocation
@@ -377,7 +351,7 @@ func redirect(req *Request, resp *Response, content *redirectContent) error {
 	}
 	if becomesGet(req, resp.StatusCode()) {
 		removeContent(req)
-		*content = redirectContent{}
+		*content = resentContent{}
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func (c *HostClient) agree(negotiated string) (http2 bool, err error) {
 // beginHTTP2 makes cc speak HTTP/2, as was negotiated, or is known.
 func (c *HostClient) beginHTTP2(cc *clientConn) {
 	p := &http2Client{hc: c, cc: cc}
-	cc.protocol = p
+	cc.protocol, cc.shared = p, true
 	p.conn = http2client.Begin(&cc.line, c.h2, p)
 }
 
@@ -129,9 +129,6 @@ func (c *HostClient) protocolNames(base []string) []string {
 	}
 	return names
 }
-
-// shared implements clientProtocol.
-func (*http2Client) shared() bool { return true }
 
 // pooled implements clientProtocol. It calls HasRoom again, because the pool did not know the
 // connection when SettingsReceived called it.
@@ -171,16 +168,6 @@ func (p *http2Client) release(retire bool) {
 	} else {
 		hc.pool.Put(cc, clock.Elapsed())
 	}
-}
-
-// roundTrip implements clientProtocol.
-func (p *http2Client) roundTrip(hc *HostClient, req *Request, resp *Response, since time.Duration) (untouched bool, err error) {
-	x, ok := hc.h2Calls.Get().(*h2Call)
-	if !ok {
-		x = &h2Call{signal: make(chan struct{}, 1)}
-	}
-	x.p, x.hc, x.req, x.resp, x.call = p, hc, req, resp, &req.call
-	return x.run(since)
 }
 
 // h2CallReset reports that a stream was reset: by the server or, if fault is not nil,

@@ -79,9 +79,14 @@ const (
 
 var _ http2client.Exchange = (*h2Call)(nil)
 
-// run sends the request and waits for the response. It always gives up the reservation before
-// it returns, unless a stream holds it.
-func (x *h2Call) run(since time.Duration) (untouched bool, err error) {
+// roundTrip implements clientProtocol. A stream of the response keeps the reservation until its
+// end.
+func (p *http2Client) roundTrip(hc *HostClient, req *Request, resp *Response, since time.Duration) (untouched bool, err error) {
+	x, ok := hc.h2Calls.Get().(*h2Call)
+	if !ok {
+		x = &h2Call{signal: make(chan struct{}, 1)}
+	}
+	x.p, x.hc, x.req, x.resp, x.call = p, hc, req, resp, &req.call
 	over := false
 	defer func() {
 		if !over {
@@ -90,9 +95,9 @@ func (x *h2Call) run(since time.Duration) (untouched bool, err error) {
 		}
 	}()
 	if x.call.trace != nil {
-		traceGotConn(x.call, x.p.cc.line.Net(), since)
+		traceGotConn(x.call, p.cc.line.Net(), since)
 	}
-	h := &x.req.Header
+	h := &req.Header
 	x.isHead, x.tunnel, x.closes = h.IsHead(), h.IsConnect(), h.ConnectionClose()
 	streams := false
 	if err = x.exchange(); err == nil {
@@ -121,7 +126,7 @@ func (x *h2Call) exchange() error {
 	}
 	var e http1.Encoding // of CONNECT, which has no content: the bytes after it are a tunnel's
 	if !x.tunnel {
-		e = x.req.encodeWithout(http1.LineIsOld | http1.LineIsReceived | http1.AsksClose)
+		e = x.req.encode(http1.LineIsOld | http1.LineIsReceived | http1.AsksClose)
 	}
 	writeBy := x.call.deadline
 	if timeout := x.hc.WriteTimeout; timeout > 0 {
@@ -196,7 +201,9 @@ func (x *h2Call) begin(e http1.Encoding) (asks bool, err error) {
 		x.sendLocked(e, content)
 	}
 	c.Unlock()
-	x.startSender()
+	if x.sender != nil {
+		go x.sender.run()
+	}
 	return expects, nil
 }
 
@@ -232,7 +239,9 @@ func (x *h2Call) sendContent(e http1.Encoding) {
 		x.send = h2Stopped
 	}
 	c.Unlock()
-	x.startSender()
+	if x.sender != nil {
+		go x.sender.run()
+	}
 	c.Wake()
 }
 
@@ -247,12 +256,6 @@ func (x *h2Call) sendLocked(e http1.Encoding, content []byte) {
 	x.p.conn.HTTP2().Send(x.stream, content, true)
 	if x.stream.Unsent() == 0 {
 		x.send = h2Sent
-	}
-}
-
-func (x *h2Call) startSender() {
-	if x.sender != nil {
-		go x.sender.run()
 	}
 }
 
@@ -411,7 +414,7 @@ func (x *h2Call) traceWrote(upTo tracedWrite, err error) {
 // accept accepts the response for the caller.
 func (x *h2Call) accept(since time.Duration) error {
 	resp := x.resp
-	if resp.Header.StatusCode() == StatusMisdirectedRequest && since != 0 && !x.call.bodyConsumed && !x.call.misdirected {
+	if resp.Header.status == StatusMisdirectedRequest && since != 0 && !x.call.bodyConsumed && !x.call.misdirected {
 		// RFC 9110 section 15.5.20: another connection may reach another server
 		x.closes, x.call.misdirected = true, true
 		return errH2Misdirected
@@ -456,7 +459,8 @@ func (x *h2Call) isUntouched(err error) bool {
 	return !c.MayBeWritten(x.stream)
 }
 
-// detach ends the exchange, which then no longer uses request and response.
+// detach ends the exchange, which then no longer uses request and response. Its memory is
+// available to another call.
 func (x *h2Call) detach() {
 	c := x.p.conn
 	if x.sender != nil {
@@ -478,7 +482,16 @@ func (x *h2Call) detach() {
 		c.Wake()
 	}
 	x.p.release(x.closes)
-	x.free()
+	select {
+	case <-x.signal:
+	default:
+	}
+	if cap(x.pathed) > keptPath {
+		x.pathed = nil
+	}
+	calls := &x.hc.h2Calls
+	*x = h2Call{signal: x.signal, pathed: x.pathed}
+	calls.Put(x)
 }
 
 // stopReadingConn leaves the reading to other calls, before this call does anything other than
@@ -492,20 +505,6 @@ func (x *h2Call) stopReadingConn() {
 
 // keptPath is the largest path whose memory is kept for another call.
 const keptPath = 4 << 10
-
-// free makes the memory of the call available to another one.
-func (x *h2Call) free() {
-	select {
-	case <-x.signal:
-	default:
-	}
-	if cap(x.pathed) > keptPath {
-		x.pathed = nil
-	}
-	calls := &x.hc.h2Calls
-	*x = h2Call{signal: x.signal, pathed: x.pathed}
-	calls.Put(x)
-}
 
 // Receive implements http2client.Exchange.
 func (x *h2Call) Receive(ev *http2.Event, m *http2.Message) {

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/valyala/fasthttp/internal/connpool"
+	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -29,13 +29,13 @@ func responseFor(t testing.TB) *Response {
 
 // connWatch is a dial function that shows the input of the last connection.
 type connWatch struct {
-	last atomic.Pointer[connpool.Probe]
+	last atomic.Pointer[clientconn.Probe]
 }
 
 func (w *connWatch) dial(addr string) (net.Conn, error) {
 	nc, err := net.Dial("tcp", addr)
 	if err == nil {
-		p := new(connpool.Probe)
+		p := new(clientconn.Probe)
 		p.Attach(nc)
 		w.last.Store(p)
 	}
@@ -47,7 +47,7 @@ func (w *connWatch) dial(addr string) (net.Conn, error) {
 func (w *connWatch) awaitEnd(t testing.TB) {
 	t.Helper()
 	if p := w.last.Load(); p.CanCheck() {
-		servertest.Eventually(t, "the end of the connection", func() bool { return p.Check() == connpool.Ended })
+		servertest.Eventually(t, "the end of the connection", func() bool { return p.Check() == clientconn.Ended })
 	}
 }
 
@@ -56,6 +56,6 @@ func (w *connWatch) awaitEnd(t testing.TB) {
 func (w *connWatch) awaitSomething(t testing.TB) {
 	t.Helper()
 	if p := w.last.Load(); p.CanCheck() {
-		servertest.Eventually(t, "something on the connection", func() bool { return p.Check() != connpool.Quiet })
+		servertest.Eventually(t, "something on the connection", func() bool { return p.Check() != clientconn.Quiet })
 	}
 }

@@ -35,8 +35,6 @@ func (p *sharedProtocol) roundTrip(hc *HostClient, req *Request, resp *Response,
 	return false, nil
 }
 
-func (p *sharedProtocol) shared() bool { return true }
-
 func (p *sharedProtocol) pooled() {}
 
 func (p *sharedProtocol) reserve() bool {
@@ -97,7 +95,7 @@ func TestClientProtocolIsWhatWasNegotiated(t *testing.T) {
 	defer a.Close()
 	defer b.Close()
 	cc := adoptConn(a, "pipe", 0)
-	if cc.protocol.shared() || cc.protocol.reserve() {
+	if cc.shared || cc.protocol.reserve() {
 		t.Error("another caller may use the connection")
 	}
 	for negotiated, want := range map[string]bool{"": true, "http/1.1": true, "h2": false, "spdy/3": false} {

@@ -10,73 +10,67 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// readHead reads the head of the final response. Informational ones are passed to
-// the trace.
+// readHead reads the head of the final response, and decides how its body is read.
+// Informational responses are passed to the trace.
 func (x *clientExchange) readHead() error {
 	for x.awaitsHead() {
 		if err := x.nextHead(); err != nil {
 			return err
 		}
 	}
-	x.frameResponse()
+	cc, h := x.cc, &x.resp.Header
+	x.frame = cc.head.FrameResponse(http1.Exchange{Head: x.isHead, Connect: x.isConnect})
+	if x.isHead {
+		x.resp.skipHead()
+		h.setState(closing, !cc.head.KeepsAlive())
+	}
+	if h.status == StatusSwitchingProtocols || x.isConnect && h.status/100 == 2 {
+		cc.phases.Advance(http1.ProtocolSwitches)
+	}
 	return nil
 }
 
 // awaitsHead reports whether the head of the final response is still expected.
 func (x *clientExchange) awaitsHead() bool { return x.cc.phases.Receiving() < http1.ReceivingBody }
 
-// begin makes the response ready to be read.
-func (x *clientExchange) begin() {
-	x.cc.phases.Advance(http1.AwaitsResponse)
-	x.resp.reuse()
-	h := &x.resp.Header
-	h.setState(namesKept, h.is(namesKept) || x.hc.DisableHeaderNamesNormalizing)
-}
+// switched reports whether the connection speaks another protocol from now on.
+func (x *clientExchange) switched() bool { return x.cc.phases.Receiving() == http1.Switched }
 
-// nextHead reads one head.
+// nextHead reads one head. If there is none, the response gets no fields.
 func (x *clientExchange) nextHead() error {
-	if x.cc.phases.Receiving() == http1.NotReceiving {
-		x.begin()
-	}
-	h := &x.resp.Header
-	final, err := x.feedHead()
-	if err != nil {
-		h.reset(configured)
-		return err
-	}
-	if final {
-		x.cc.phases.Advance(http1.HeadEnds)
-		return nil
-	}
-	if trace := x.call.trace; trace != nil {
-		return traceInformational(trace, h)
-	}
-	return nil
-}
-
-// feedHead reads the next head for nextHead.
-func (x *clientExchange) feedHead() (final bool, err error) {
 	cc, h := x.cc, &x.resp.Header
+	if cc.phases.Receiving() == http1.NotReceiving {
+		cc.phases.Advance(http1.AwaitsResponse)
+		x.resp.reuse()
+		h.setState(namesKept, h.is(namesKept) || x.hc.DisableHeaderNamesNormalizing)
+	}
 	for {
-		if b := cc.peek(); len(b) > 0 {
+		if b := cc.line.Recv.Peek(); len(b) > 0 {
 			n, final, err := x.heads.feed(h, &cc.head, x.hc.ReadBufferSize, b)
 			if err != nil {
-				return false, err
+				h.reset(configured)
+				return err
 			}
 			if n > 0 {
-				cc.discard(n)
-				return final, nil
+				cc.line.Recv.Discard(n)
+				if final {
+					cc.phases.Advance(http1.HeadEnds)
+				} else if trace := x.call.trace; trace != nil {
+					return traceInformational(trace, h)
+				}
+				return nil
 			}
 		}
 		if err := x.receive(); err != nil {
-			return false, err
+			h.reset(configured)
+			return err
 		}
 	}
 }
 
 // receive reads some bytes of a head.
 func (x *clientExchange) receive() error {
-	err := x.cc.fill()
+	err := x.cc.line.Fill()
 	x.traceSent()
 	switch {
 	case err == nil && x.call.outcome != attemptResponded:
@@ -88,38 +82,6 @@ func (x *clientExchange) receive() error {
 		err = headerError("response", io.ErrUnexpectedEOF)
 	}
 	return err
-}
-
-// frameResponse decides how the body of the response is read.
-func (x *clientExchange) frameResponse() {
-	h := &x.resp.Header
-	x.frame = x.cc.head.FrameResponse(http1.Exchange{Head: x.isHead, Connect: x.isConnect})
-	if x.isHead {
-		x.resp.skipHead()
-		h.setState(closing, !x.cc.head.KeepsAlive())
-	}
-	status := h.StatusCode()
-	if status == StatusSwitchingProtocols || x.isConnect && status/100 == 2 {
-		x.cc.phases.Advance(http1.ProtocolSwitches)
-	}
-}
-
-// switched reports whether the connection speaks another protocol from now on.
-func (x *clientExchange) switched() bool { return x.cc.phases.Receiving() == http1.Switched }
-
-// endResponse records that the response was read, unless the connection has switched to
-// another protocol.
-func (x *clientExchange) endResponse() {
-	if !x.switched() {
-		x.cc.phases.Advance(http1.ResponseEnds)
-	}
-}
-
-// keepable reports whether the connection, on which the body of the response was read,
-// may be used for another request, if this one is written to its end. Unsolicited bytes
-// are not a response to the next request.
-func (x *clientExchange) keepable() bool {
-	return x.cc.head.KeepsAlive() && !x.frame.MustClose && !x.closes && len(x.cc.peek()) == 0
 }
 
 // readBody reads the body into the response.
@@ -155,11 +117,11 @@ const readStep = 32 << 10
 // the buffer of the connection.
 func (x *clientExchange) readLength() error {
 	cc, body, left := x.cc, &x.resp.body, x.frame.Length
-	b := cc.peek()
+	b := cc.line.Recv.Peek()
 	n := int(min(int64(len(b)), left))
 	if left -= int64(n); n > 0 {
 		body.write(b[:n])
-		cc.discard(n)
+		cc.line.Recv.Discard(n)
 	}
 	for left > 0 {
 		step := int(min(left, readStep))
@@ -192,7 +154,14 @@ type headReader struct {
 // the head of an informational response.
 func (r *headReader) feed(h *ResponseHeader, head *http1.Head, bufferSize int, b []byte) (n int, final bool, err error) {
 	if r.h != h {
-		r.begin(h, head, bufferSize)
+		r.h = h
+		h.begin(head)
+		h.status = 0
+		head.Limits = http1.Limits{}
+		if bufferSize > 0 {
+			// it alone is the limit: there may be as many fields as it has room for
+			head.Limits = headLimits(bufferSize)
+		}
 	}
 	n, err = h.feed(http1.Response, head, b)
 	if err != nil {
@@ -216,14 +185,6 @@ func (r *headReader) feed(h *ResponseHeader, head *http1.Head, bufferSize int, b
 	return n, false, nil
 }
 
-// begin makes h ready for a head.
-func (r *headReader) begin(h *ResponseHeader, head *http1.Head, bufferSize int) {
-	r.h = h
-	h.begin(head)
-	h.status = 0
-	head.Limits = responseLimits(bufferSize)
-}
-
 // clientStream is the body of a response that the caller reads while it arrives.
 // It holds the connection until its end, or until it is closed.
 //
@@ -242,26 +203,26 @@ type clientStream struct {
 	guard    bodyio.ReadGuard
 }
 
+// mayStream reports whether the body may be left on the connection, as far as is known
+// before the response arrives.
+func (x *clientExchange) mayStream() bool {
+	if x.call.content == contentBuffered {
+		return false
+	}
+	// a discarded body needs no check of its size
+	discards := x.call.content == contentDiscarded && x.hc.MaxResponseBodySize <= 0
+	return x.resp.StreamBody || x.hc.StreamResponseBody || discards
+}
+
 // streams reports whether the body is left on the connection.
 func (x *clientExchange) streams() bool {
-	if x.call.content == contentBuffered || x.resp.SkipBody {
+	if x.resp.SkipBody || !x.mayStream() {
 		return false
 	}
 	if x.switched() {
 		return x.resp.StreamBody || x.hc.StreamResponseBody
 	}
-	return x.frame.Kind != http1.NoBody && (x.resp.StreamBody || x.hc.StreamResponseBody || x.discards())
-}
-
-// discards reports whether the body is discarded and needs no check of its size.
-func (x *clientExchange) discards() bool {
-	return x.call.content == contentDiscarded && x.hc.MaxResponseBodySize <= 0
-}
-
-// mayStream reports whether the body may be left on the connection, as far as is known
-// before the response arrives.
-func (x *clientExchange) mayStream() bool {
-	return x.call.content != contentBuffered && (x.resp.StreamBody || x.hc.StreamResponseBody || x.discards())
+	return x.frame.Kind != http1.NoBody
 }
 
 // startStream leaves the body on the connection. The sending of the request may
@@ -320,11 +281,11 @@ func (s *clientStream) Next(p []byte) (n int, done bool, err error) {
 
 // Release implements bodyio.GuardedStream: it gives the connection back.
 func (s *clientStream) Release(cut bool) {
-	if s.body.Ended() {
-		s.x.endResponse()
+	if s.body.Ended() && !s.x.switched() {
+		s.x.cc.phases.Advance(http1.ResponseEnds)
 	}
-	keep := !cut && s.body.Ended() && s.keepable && len(s.x.cc.peek()) == 0
-	if err := s.x.finishSender(keep); err != nil {
+	keep := !cut && s.body.Ended() && s.keepable && len(s.x.cc.line.Recv.Peek()) == 0
+	if s.x.sender != nil && s.x.finishSender(keep) != nil {
 		keep = false
 	}
 	s.x.finish(keep)
@@ -385,7 +346,7 @@ func (s *clientStream) drain(within time.Duration) {
 			return
 		}
 	}
-	if !known || left > int64(len(s.x.cc.peek())) {
+	if !known || left > int64(len(s.x.cc.line.Recv.Peek())) {
 		if s.x.cc.line.Guard.Shorten(time.Now().Add(within)) != nil {
 			return
 		}

@@ -8,27 +8,29 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/clock"
-	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/sender"
 )
 
-// send writes the request: its head alone if the request expects 100 (Continue), and
-// all of it otherwise. A bodySender sends content that does not fit one write.
+// send writes the request: its head alone if the request expects 100 (Continue), to find out
+// first whether the server wants the content (RFC 9110 section 10.1.1), and all of it otherwise. A
+// bodySender sends content that does not fit one write.
 func (x *clientExchange) send() error {
 	if err := x.limitWrite(); err != nil {
 		return err
 	}
-	content := x.req.content()
-	expects := x.expectsContinue(content)
-	sendsAtOnce := !expects && x.canRoundTrip(len(content))
-	if !sendsAtOnce && x.probe == probePending && x.isStale() {
+	content, streams := x.req.content(), x.req.body.stream != nil
+	expects := (streams || len(content) > 0) && x.req.MayContinue()
+	atOnce := !expects && !streams && len(content) <= copyLimit && x.encoding.Kind != http1.Chunks &&
+		x.call.trace == nil && x.cc.line.CanRoundTrip()
+	if !atOnce && x.probe == probePending && x.isStale() {
 		return errStale
 	}
 	out := bufpool.Get(x.hc.writeSize())
 	out.B = x.req.appendHead(out.B, x.encoding)
-	if sendsAtOnce {
+	if atOnce {
 		out.Grow(len(content))
 		out.B = append(out.B, content...)
 		return x.roundTrip(out)
@@ -59,24 +61,17 @@ func (x *clientExchange) isStale() bool {
 // usable. Callers never see it: the request goes through another connection.
 var errStale = errors.New("fasthttp: the connection was closed by the peer, or it said something unasked")
 
-// canRoundTrip reports whether the request, with size bytes of content, goes out at once,
-// through an asker.
-func (x *clientExchange) canRoundTrip(size int) bool {
-	return x.cc.line.CanRoundTrip() && x.call.trace == nil &&
-		size <= copyLimit && x.req.body.stream == nil && x.encoding.Kind != http1.Chunks
-}
-
 // roundTrip sends the request, all of which is in out, and waits for the answer.
 func (x *clientExchange) roundTrip(out *bufpool.Buffer) error {
 	cc := x.cc
 	if x.hc.limitsResponses() {
-		if canceled := x.limitResponse(); canceled != nil {
+		if canceled := x.hc.limitResponse(&x.cc.line.Guard, x.call.deadline); canceled != nil {
 			bufpool.Put(out)
 			return canceled
 		}
 	}
 	asked := cc.line.RoundTrip(out)
-	if asked.State != connpool.Quiet && x.probe == probePending && (asked.State != connpool.Unknown || x.isStale()) {
+	if asked.State != clientconn.Quiet && x.probe == probePending && (asked.State != clientconn.Unknown || x.isStale()) {
 		x.probe = probeStale
 		bufpool.Put(out)
 		return errStale
@@ -109,7 +104,7 @@ func (x *clientExchange) roundTrip(out *bufpool.Buffer) error {
 func (x *clientExchange) endSending() error {
 	x.cc.phases.Advance(http1.SendEnds)
 	if x.hc.limitsResponses() {
-		return x.limitResponse()
+		return x.hc.limitResponse(&x.cc.line.Guard, x.call.deadline)
 	}
 	return nil
 }
@@ -206,12 +201,6 @@ func (c *HostClient) expectTimeout() time.Duration {
 	return c.ExpectContinueTimeout
 }
 
-// expectsContinue reports whether the head of the request goes out alone, to find
-// out first whether the server wants the content (RFC 9110 section 10.1.1).
-func (x *clientExchange) expectsContinue(content []byte) bool {
-	return (len(content) > 0 || x.req.body.stream != nil) && x.req.MayContinue()
-}
-
 // awaitContinue waits until the server asks for the content, responds without it, or
 // has sent nothing for too long.
 func (x *clientExchange) awaitContinue() error {
@@ -221,7 +210,7 @@ func (x *clientExchange) awaitContinue() error {
 	cc, call := x.cc, x.call
 	until := time.Now().Add(x.hc.expectTimeout())
 	for x.awaitsHead() {
-		if len(cc.peek()) == 0 {
+		if len(cc.line.Recv.Peek()) == 0 {
 			if err := cc.line.Guard.LimitRead(clock.Earliest(call.deadline, until)); err != nil {
 				return err
 			}
@@ -234,7 +223,7 @@ func (x *clientExchange) awaitContinue() error {
 			}
 		}
 		// a response that has begun to arrive has the usual time
-		if err := x.limitResponse(); err != nil {
+		if err := x.hc.limitResponse(&x.cc.line.Guard, x.call.deadline); err != nil {
 			return err
 		}
 		if err := x.nextHead(); err != nil {
@@ -247,7 +236,7 @@ func (x *clientExchange) awaitContinue() error {
 	cc.phases.Advance(http1.SendStops)
 	x.traceWrote(wroteRequest, nil)
 	if x.hc.limitsResponses() {
-		return x.limitResponse()
+		return x.hc.limitResponse(&x.cc.line.Guard, x.call.deadline)
 	}
 	return nil
 }

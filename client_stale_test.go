@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/connpool"
+	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/sender"
 	"github.com/valyala/fasthttp/internal/servertest"
 	"golang.org/x/net/http2"
@@ -144,7 +144,7 @@ func TestClientLooksAtEveryConnection(t *testing.T) {
 					t.Skip("connections cannot be looked at on this system")
 				}
 				close(spoil)
-				servertest.Eventually(t, "something on the connection", func() bool { return g.Conn.line.Check() != connpool.Quiet })
+				servertest.Eventually(t, "something on the connection", func() bool { return g.Conn.line.Check() != clientconn.Quiet })
 				hc.ReleaseConn(g.Conn)
 				prepare(hc, req)
 				servertest.Must(t, hc.Do(req, resp))
@@ -179,7 +179,7 @@ func TestAcquireConnLooksAtConnections(t *testing.T) {
 	if !g.Found || !g.Conn.line.Probeable() {
 		t.Skip("connections cannot be looked at on this system")
 	}
-	servertest.Eventually(t, "the end", func() bool { return g.Conn.line.Check() != connpool.Quiet })
+	servertest.Eventually(t, "the end", func() bool { return g.Conn.line.Check() != clientconn.Quiet })
 	hc.ReleaseConn(g.Conn)
 	cc, err := hc.AcquireConn(0, false)
 	servertest.Must(t, err)

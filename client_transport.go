@@ -14,37 +14,6 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// RoundTripper makes one attempt at a request: it sends the request to the host of
-// hc, and reads the response. Client.Transport and HostClient.Transport take one that
-// wraps or replaces DefaultTransport.
-//
-// retry reports whether another attempt makes sense after err; RetryIfErr and its
-// variants decide whether it is made. req.GetTimeOut returns the remaining time of the
-// call, which DefaultTransport observes by itself. RoundTrip must not use req and resp
-// after it has returned.
-type RoundTripper interface {
-	RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error)
-}
-
-// RoundTripperContext is a RoundTripper that also gets the context of the call, such as the
-// one given to DoContext, for the values and the cancellation that it carries: a client calls
-// RoundTripContext instead of RoundTrip if its Transport has it. The context is
-// context.Background() if the call has none.
-//
-// A RoundTripper that wraps another one passes ctx on, or a context derived from it, to the
-// RoundTripContext of that if it has one. DefaultTransport has one: dial functions and traces
-// get the values of ctx, and its end ends the attempt, and the body stream of the response.
-// Such a RoundTripper must not cancel a derived context before that stream was read.
-type RoundTripperContext interface {
-	RoundTripper
-	RoundTripContext(ctx context.Context, hc *HostClient, req *Request, resp *Response) (retry bool, err error)
-}
-
-// DefaultTransport speaks HTTP/1.1, or HTTP/2 if HostClient.Protocols has that, over the
-// connections of the HostClient. All clients without a Transport use it, so an assignment
-// to it changes all of them; it must be made before the first call.
-var DefaultTransport RoundTripper = defaultTransport
-
 var defaultTransport = &transport{}
 
 type transport struct{}
@@ -61,17 +30,6 @@ func (t *transport) RoundTripContext(ctx context.Context, hc *HostClient, req *R
 	defer func() { call.ctx, call.deadline, call.trace = outer, deadline, trace }()
 	hc.limitCall(call, ctx)
 	return t.RoundTrip(hc, req, resp)
-}
-
-// limitCall gives a call its context, which may be nil, with the deadline and the trace of that.
-func (c *HostClient) limitCall(call *callState, ctx context.Context) {
-	call.ctx = ctx
-	if ctx != nil {
-		if until, ok := ctx.Deadline(); ok {
-			call.deadline = clock.Earliest(call.deadline, until)
-		}
-	}
-	call.trace = c.traceOf(call)
 }
 
 // RoundTrip implements RoundTripper.
@@ -151,14 +109,6 @@ func (t *transport) roundTripAlone(ctx context.Context, hc *HostClient, req *Req
 // errBodyConsumed reports that a request cannot be sent again.
 var errBodyConsumed = errors.New("fasthttp: the body stream of the request was already read")
 
-// isIdempotent reports whether a request may be sent twice without doing more than
-// one would (RFC 9110 section 9.2.2), of the methods for which clients commonly
-// assume it.
-func isIdempotent(req *Request) bool {
-	h := &req.Header
-	return h.IsGet() || h.IsHead() || h.IsPut() || h.IsOptions() || h.IsTrace() || h.IsQuery()
-}
-
 // clientExchange is one request with its response on one connection.
 type clientExchange struct {
 	hc   *HostClient
@@ -193,10 +143,17 @@ const (
 	probeStale                    // it is no longer usable
 )
 
-// run sends the request and reads the response. since is when the connection became
-// idle, on the clock, and zero for a new one. run always gives the connection up
-// before it returns.
-func (x *clientExchange) run(since time.Duration) (err error) {
+// http1Client is HTTP/1.1 on a connection.
+type http1Client struct{ cc *clientConn }
+
+// roundTrip implements clientProtocol.
+func (p http1Client) roundTrip(hc *HostClient, req *Request, resp *Response, since time.Duration) (untouched bool, err error) {
+	cc, call := p.cc, &req.call
+	cc.line.Sent = 0
+	x := clientExchange{hc: hc, cc: cc, call: call, req: req, resp: resp}
+	if since != 0 && cc.probesOnWrite(call) {
+		x.probe = probePending
+	}
 	over := false
 	defer func() {
 		if !over {
@@ -204,19 +161,25 @@ func (x *clientExchange) run(since time.Duration) (err error) {
 			x.abort()
 		}
 	}()
-	if x.call.trace != nil {
-		traceGotConn(x.call, x.cc.line.Net(), since)
+	if call.trace != nil {
+		traceGotConn(call, cc.line.Net(), since)
 	}
-	err = x.exchange()
-	if err != nil {
+	if err = x.exchange(); err != nil {
 		err = x.failed(err)
 		x.abort()
 	}
 	over = true
-	return err
+	if err == nil {
+		return false, nil
+	}
+	if call.outcome != attemptResponded && cc.line.Failed() {
+		call.outcome = attemptLost
+	}
+	return x.isUntouched(err), err
 }
 
-// exchange is run up to the error.
+// exchange sends the request and reads the response. It gives up the connection unless it returns
+// an error.
 func (x *clientExchange) exchange() error {
 	h := &x.req.Header
 	if h.isExtended() {
@@ -225,7 +188,7 @@ func (x *clientExchange) exchange() error {
 		return ErrNoExtendedConnect
 	}
 	x.isHead, x.isConnect, x.closes = h.IsHead(), h.IsConnect(), h.ConnectionClose()
-	x.encoding = x.req.encode()
+	x.encoding = x.req.encode(0)
 	if x.call.ctx != nil {
 		x.stop = x.cc.line.Guard.Watch(x.call.ctx, contextError)
 	}
@@ -254,10 +217,15 @@ func (x *clientExchange) exchange() error {
 	if err := x.readBody(); err != nil {
 		return err
 	}
-	x.endResponse()
-	keep := x.keepable()
-	if err := x.finishSender(keep); err != nil {
-		return err
+	if !x.switched() {
+		x.cc.phases.Advance(http1.ResponseEnds)
+	}
+	// unsolicited bytes are not a response to the next request
+	keep := x.cc.head.KeepsAlive() && !x.frame.MustClose && !x.closes && len(x.cc.line.Recv.Peek()) == 0
+	if x.sender != nil {
+		if err := x.finishSender(keep); err != nil {
+			return err
+		}
 	}
 	x.finish(keep)
 	return nil
@@ -275,9 +243,6 @@ func (x *clientExchange) mayHaveResponse() bool {
 // finishSender ends the sending of a request whose response is complete. wait is
 // set if the connection could be reused then.
 func (x *clientExchange) finishSender(wait bool) error {
-	if x.sender == nil {
-		return nil
-	}
 	phase, err := x.sender.finish(wait)
 	x.cc.line.Duplex = false
 	switch phase {
@@ -297,43 +262,36 @@ func (x *clientExchange) finishSender(wait bool) error {
 	return nil
 }
 
-// unwatch keeps the end of the context from canceling the connection, and reports
-// whether it was in time.
-func (x *clientExchange) unwatch() bool {
-	if x.stop == nil {
-		return true
-	}
-	stop := x.stop
-	x.stop = nil
-	return stop()
-}
-
 // finish returns the connection to the pool, to be reused or to be closed.
 func (x *clientExchange) finish(keep bool) {
-	keep = x.unwatch() && keep && x.cc.phases.Reusable()
-	if t := x.call.trace; keep && t != nil && t.PutIdleConn != nil {
-		x.finishTraced(t.PutIdleConn)
-		return
+	if stop := x.stop; stop != nil {
+		// if stop is too late, the end of the context cancels the connection
+		x.stop = nil
+		keep = stop() && keep
 	}
-	x.releaseConn(keep)
-}
-
-// finishTraced returns the connection to the pool to be reused, unless the hook
-// panics.
-func (x *clientExchange) finishTraced(put func(error)) {
-	keep := false
-	defer func() { x.releaseConn(keep) }()
-	put(nil)
-	keep = true
-}
-
-func (x *clientExchange) releaseConn(keep bool) {
+	keep = keep && x.cc.phases.Reusable()
+	if t := x.call.trace; keep && t != nil && t.PutIdleConn != nil {
+		x.tracePutIdle(t.PutIdleConn)
+	}
 	x.released = true
 	if keep && x.cc.phases.Advance(http1.NextRequest) {
 		x.hc.keepConn(x.cc)
 	} else {
 		x.hc.CloseConn(x.cc)
 	}
+}
+
+// tracePutIdle reports that the connection will be reused. If the hook panics, it is closed.
+func (x *clientExchange) tracePutIdle(put func(error)) {
+	panics := true
+	defer func() {
+		if panics {
+			x.released = true
+			x.hc.CloseConn(x.cc)
+		}
+	}()
+	put(nil)
+	panics = false
 }
 
 // abort ends an exchange that has failed.
@@ -373,11 +331,6 @@ func (x *clientExchange) limitWrite() error {
 		deadline = clock.Earliest(deadline, time.Now().Add(timeout))
 	}
 	return x.cc.line.Guard.LimitRequest(deadline)
-}
-
-// limitResponse gives the response its deadlines.
-func (x *clientExchange) limitResponse() error {
-	return x.hc.limitResponse(&x.cc.line.Guard, x.call.deadline)
 }
 
 // limitsResponses reports whether a response has other deadlines than its request.
@@ -421,10 +374,12 @@ type clientConn struct {
 	phases http1.ClientConn
 	// hasResponded is set once a response was received on the connection
 	hasResponded bool
-	protocol     clientProtocol
-	upstream     string
-	head         http1.Head // of the response in progress
-	history      *connHistory
+	// shared means that the protocol permits several users at once
+	shared   bool
+	protocol clientProtocol
+	upstream string
+	head     http1.Head // of the response in progress
+	history  *connHistory
 }
 
 // connHistory is the history of a connection.
@@ -462,13 +417,6 @@ func (cc *clientConn) Close() error { return cc.protocol.Close() }
 
 func (cc *clientConn) reserve() bool { return cc.protocol.reserve() }
 
-// peek, discard and fill read the received bytes of the connection; see recvbuf.Source.
-func (cc *clientConn) peek() []byte { return cc.line.Peek() }
-
-func (cc *clientConn) discard(n int) { cc.line.Discard(n) }
-
-func (cc *clientConn) fill() error { return cc.line.Fill() }
-
 // probesOnWrite reports whether a call checks an idle connection when it writes the
 // request, which costs less, rather than before the trace or the caller gets the
 // connection.
@@ -487,9 +435,7 @@ type clientProtocol interface {
 	// untouched reports whether a request that has failed may be sent again whatever
 	// its method, since the server has not processed it.
 	roundTrip(hc *HostClient, req *Request, resp *Response, since time.Duration) (untouched bool, err error)
-	// shared reports whether the connection may have several users at once.
-	shared() bool
-	// pooled is called for such a connection once the pool knows that.
+	// pooled is called for a shared connection once the pool knows that.
 	pooled()
 	// reserve makes one more reservation, if there is room, and reports whether there
 	// was. It must not wait: the pool holds its lock.
@@ -507,29 +453,6 @@ func agreeOnHTTP1(negotiated string) error {
 	}
 	return fmt.Errorf("fasthttp: the server speaks %s, not HTTP/1.1", negotiated)
 }
-
-// http1Client is HTTP/1.1 on a connection.
-type http1Client struct{ cc *clientConn }
-
-// roundTrip implements clientProtocol.
-func (p http1Client) roundTrip(hc *HostClient, req *Request, resp *Response, since time.Duration) (untouched bool, err error) {
-	cc, call := p.cc, &req.call
-	cc.line.Sent = 0
-	x := clientExchange{hc: hc, cc: cc, call: call, req: req, resp: resp}
-	if since != 0 && cc.probesOnWrite(call) {
-		x.probe = probePending
-	}
-	if err = x.run(since); err == nil {
-		return false, nil
-	}
-	if call.outcome != attemptResponded && cc.line.Failed() {
-		call.outcome = attemptLost
-	}
-	return x.isUntouched(err), err
-}
-
-// shared implements clientProtocol.
-func (http1Client) shared() bool { return false }
 
 // pooled implements clientProtocol.
 func (http1Client) pooled() {}

@@ -495,7 +495,7 @@ func (ctx *RequestCtx) Context() context.Context {
 //	ctx.SetContext(spanned)
 //	next(ctx)
 //
-// A value set with SetUserValue takes precedence; for a single value it is all that is needed.
+// A value set with SetUserValue takes precedence; for a single value it is enough.
 // Deadline, Done and Err of ctx do not change, whatever c has: use ctx.Context() for these. c replaces an earlier one; nil removes it. It is dropped together with the user
 // values. SetContext panics if c is derived from a RequestCtx itself, since a value that
 // neither has would be looked for without end.

@@ -135,7 +135,7 @@
 //
 // # Examples and further reading
 //
-// Of about 700 functions and methods, the 124 that programs need most have an example each. The
+// Of about 800 functions and methods, the 124 that programs need most have an example each. The
 // tests run the examples and compare their output, except for servers on a fixed port, which
 // they only compile.
 //

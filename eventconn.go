@@ -60,7 +60,6 @@ type EventHandler interface {
 // earlier is sent after the response.
 type EventConn struct {
 	mu      sync.Mutex
-	c       *engine.Conn
 	link    engine.Link
 	handler EventHandler
 	flow    *eventFlow // nil if there is neither input nor output
@@ -133,7 +132,11 @@ const (
 	eventEnded                           // Ended was called
 	eventReturned                        // Ended has returned
 	eventGone                            // the engine has left the connection
+	eventMuch                            // the last reads have filled a buffer, so the next one may
 )
+
+// engineConn returns the connection as the engine knows it. It must have switched.
+func (c *EventConn) engineConn() *engine.Conn { return c.link.State() }
 
 // is reports whether one of the facts in s is true.
 func (c *EventConn) is(s eventState) bool { return c.state&s != 0 }
@@ -179,6 +182,8 @@ const (
 	// maxEventPart is the size up to which a buffer for output grows. Larger output begins
 	// another one.
 	maxEventPart = 64 << 10
+	// headSpace is the room for the head of 64 KiB, so that a read or write takes both.
+	headSpace = 1 << 10
 	// minShared is the size from which on AppendShared does not copy bytes that have to wait.
 	minShared = 1 << 10
 	// maxQueued is how much output an EventConn holds.
@@ -588,7 +593,7 @@ func (c *EventConn) limitEnd() {
 	timeout := endTimeout
 	if c.writeTimeout > 0 {
 		timeout = time.Duration(c.writeTimeout) * time.Millisecond
-	} else if t := (*Server)(c.c.Set.Host.(*host)).WriteTimeout; t > 0 {
+	} else if t := (*Server)(c.engineConn().Set.Host.(*host)).WriteTimeout; t > 0 {
 		timeout = t
 	}
 	x := c.more()
@@ -669,11 +674,11 @@ func (c *EventConn) setFailed(err error) (resets bool) {
 
 // reset ends the connection below the engine, which finds out when it reads or writes.
 func (c *EventConn) reset() {
-	c.c.Abort()
-	if t, ok := c.c.NC.(*h2Tunnel); ok {
+	c.engineConn().Abort()
+	if t, ok := c.engineConn().NC.(*h2Tunnel); ok {
 		_ = t.Reset()
 	} else {
-		_ = c.c.Set.Host.Transport(c.c.NC).Close()
+		_ = c.engineConn().Set.Host.Transport(c.engineConn().NC).Close()
 	}
 	go c.rouse()
 }
@@ -715,8 +720,8 @@ func (c *EventConn) TLSConnectionState() *tls.ConnectionState {
 func (c *EventConn) netConn() net.Conn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.c == nil {
+	if c.link == nil {
 		return nil
 	}
-	return c.c.NC
+	return c.engineConn().NC
 }

@@ -36,20 +36,20 @@ type switchedConns struct {
 }
 
 func (s *switchedConns) add(c *EventConn) {
-	l := &s.shards[c.c.ID%uint64(len(s.shards))]
+	l := &s.shards[c.engineConn().ID%uint64(len(s.shards))]
 	l.mu.Lock()
 	if c.next = l.first; c.next != nil {
 		c.next.prev = c
 	}
 	l.first = c
 	l.mu.Unlock()
-	if c.c.Stopping() {
+	if c.engineConn().Stopping() {
 		c.stop()
 	}
 }
 
 func (s *switchedConns) remove(c *EventConn) {
-	l := &s.shards[c.c.ID%uint64(len(s.shards))]
+	l := &s.shards[c.engineConn().ID%uint64(len(s.shards))]
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c.next != nil {
@@ -100,7 +100,7 @@ func (h *host) switchProtocols(c *engine.Conn, l engine.Link, old *h1Conn) engin
 	ctx.Request.RemoveMultipartFormFiles()
 	ctx.Request.closeSource()
 	next.mu.Lock()
-	next.c, next.link = c, l
+	next.link = l
 	if len(old.pending()) > 0 {
 		f := next.flowing()
 		f.in, f.read = old.in, old.read
@@ -120,7 +120,7 @@ func (c *EventConn) pending() []byte {
 
 // ReadBuffer implements engine.Protocol. Step has made sure that there is room.
 func (p *switchedConn) ReadBuffer() []byte {
-	c := p.conn()
+	c := (*EventConn)(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state |= eventReading
@@ -134,26 +134,41 @@ func (p *switchedConn) ReadBuffer() []byte {
 
 // readSize returns the size of a buffer for input.
 func (c *EventConn) readSize() int {
-	if c.flow.full {
+	switch {
+	case !c.flow.full && !c.is(eventMuch):
+	case !c.link.HasReadGoroutine():
+		return maxEventInput + headSpace
+	case c.flow.full:
 		return maxEventInput
 	}
-	return (*Server)(c.c.Set.Host.(*host)).set.readSize
+	return c.usualReadSize()
+}
+
+// usualReadSize returns the size of a buffer for input while little arrives.
+func (c *EventConn) usualReadSize() int {
+	return (*Server)(c.engineConn().Set.Host.(*host)).set.readSize
 }
 
 // Received implements engine.Protocol.
 func (p *switchedConn) Received(n int, _ time.Duration) {
-	c := p.conn()
+	c := (*EventConn)(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state &^= eventReading
 	f := c.flow
 	f.in.B = f.in.B[:len(f.in.B)+n]
 	f.full = len(f.in.B) == cap(f.in.B)
+	switch {
+	case f.full:
+		c.state |= eventMuch
+	case c.is(eventMuch) && n == len(f.in.B) && n <= c.usualReadSize():
+		c.state &^= eventMuch
+	}
 }
 
 // InputEnded implements engine.Protocol. A timeout is only a reason to look at the clock.
 func (p *switchedConn) InputEnded(err error) {
-	c := p.conn()
+	c := (*EventConn)(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state &^= eventReading
@@ -166,7 +181,7 @@ func (p *switchedConn) InputEnded(err error) {
 
 // Step implements engine.Protocol.
 func (p *switchedConn) Step() engine.Action {
-	c := p.conn()
+	c := (*EventConn)(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.is(eventAttached) {
@@ -217,7 +232,7 @@ func (c *EventConn) lastAction() engine.Action {
 func (c *EventConn) attach() {
 	c.state |= eventAttached
 	c.mu.Unlock()
-	(*Server)(c.c.Set.Host.(*host)).switched.add(c)
+	(*Server)(c.engineConn().Set.Host.(*host)).switched.add(c)
 	c.mu.Lock()
 	c.limitEnd()
 }
@@ -245,10 +260,19 @@ func (c *EventConn) hasRoom() bool {
 		return room > 0
 	}
 	rest := c.pending()
+	seen := len(rest) <= f.stuck && !c.returns
 	switch {
 	case len(rest) == 0 && f.full && cap(f.in.B) < maxEventInput:
 		c.dropInput()
 		return true
+	case seen && len(rest) >= maxEventInput:
+		if c.setFailed(ErrInputNotConsumed) {
+			c.engineConn().Abort()
+		}
+		return false
+	case !seen && len(rest) > maxEventInput+headSpace:
+		// the handler has to see it first: no other input may arrive after it
+		return false
 	case room >= minSpace:
 		return true
 	case f.read > 0:
@@ -258,14 +282,7 @@ func (c *EventConn) hasRoom() bool {
 	if cap(f.in.B)-len(f.in.B) >= minSpace {
 		return true
 	}
-	switch {
-	case len(rest) > f.stuck || c.returns:
-		// the handler has not seen all of it yet
-		return false
-	case len(rest) >= maxEventInput:
-		if c.setFailed(ErrInputNotConsumed) {
-			c.c.Abort()
-		}
+	if !seen {
 		return false
 	}
 	f.in.Grow(max(cap(f.in.B), minSpace))
@@ -279,6 +296,23 @@ func (c *EventConn) dropInput() {
 	f.in, f.read, f.stuck = nil, 0, 0
 }
 
+// shrinkInput moves a small rest from a large buffer to one of its size: the next bytes may
+// arrive late. mu is held.
+func (c *EventConn) shrinkInput() {
+	f, rest := c.flow, c.pending()
+	if len(rest) > f.stuck {
+		return
+	}
+	size := max(len(rest)+minSpace, c.usualReadSize())
+	if size > cap(f.in.B)/4 {
+		return
+	}
+	b := bufpool.Get(size)
+	b.B = append(b.B, rest...)
+	bufpool.Put(f.in)
+	f.in, f.read = b, 0
+}
+
 // trim releases memory not in use. mu is held.
 func (c *EventConn) trim() {
 	f := c.flow
@@ -287,6 +321,9 @@ func (c *EventConn) trim() {
 	}
 	if f.in != nil && f.read == len(f.in.B) {
 		c.dropInput()
+	}
+	if f.in != nil && cap(f.in.B) >= maxEventInput {
+		c.shrinkInput()
 	}
 	if f.in == nil && len(f.parts) == 0 {
 		f.full, f.sent = false, 0
@@ -297,7 +334,7 @@ func (c *EventConn) trim() {
 
 // Output implements engine.Protocol.
 func (p *switchedConn) Output() (head, tail []byte, file *engine.FilePart) {
-	c := p.conn()
+	c := (*EventConn)(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.hasOutput() || c.is(eventFailed) {
@@ -321,16 +358,24 @@ func (p *switchedConn) Output() (head, tail []byte, file *engine.FilePart) {
 	if len(head) == 0 {
 		head, tail = tail, nil
 	}
-	head = head[:min(len(head), maxEventPart)]
-	if len(head) == maxEventPart {
-		return head, nil, nil
+	if len(head) >= maxEventPart {
+		return head[:c.writeSize(len(head))], nil, nil
 	}
 	return head, tail[:min(len(tail), maxEventPart)], nil
 }
 
+// writeSize returns how many of n bytes, which are at least maxEventPart, are written at once.
+// Where a write waits for the peer, no more than that counts as taken in the time for it.
+func (c *EventConn) writeSize(n int) int {
+	if n <= maxEventPart+headSpace && !c.link.HasReadGoroutine() {
+		return n
+	}
+	return maxEventPart
+}
+
 // Written implements engine.Protocol.
 func (p *switchedConn) Written(n int64, err error) {
-	c := p.conn()
+	c := (*EventConn)(p)
 	c.mu.Lock()
 	if f := c.flow; f != nil && !c.is(eventGone) {
 		c.queued.Add(-uint32(n))
@@ -349,7 +394,7 @@ func (p *switchedConn) Written(n int64, err error) {
 	works := c.checkDrained()
 	c.mu.Unlock()
 	if err != nil {
-		c.c.Abort()
+		c.engineConn().Abort()
 	}
 	if works {
 		go c.work(false)
@@ -390,7 +435,7 @@ func (p *switchedConn) Idle() bool { return false }
 
 // Wait implements engine.Protocol.
 func (p *switchedConn) Wait(w engine.Wait) (until time.Time) {
-	c := p.conn()
+	c := (*EventConn)(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if w == engine.WaitWritable {
@@ -419,7 +464,7 @@ func (c *EventConn) writeUntil() time.Time {
 
 // Yield implements engine.Protocol.
 func (p *switchedConn) Yield() (w engine.Wait, until time.Time) {
-	c := p.conn()
+	c := (*EventConn)(p)
 	c.mu.Lock()
 	w = engine.WaitInput
 	if c.hasOutput() {
@@ -438,12 +483,12 @@ func (p *switchedConn) Hijack() (take func(nc net.Conn, err error)) {
 }
 
 // Abandoned implements engine.Protocol.
-func (p *switchedConn) Abandoned() { _ = p.conn().release(false) }
+func (p *switchedConn) Abandoned() { _ = (*EventConn)(p).release(false) }
 
 // release is called when the engine leaves the connection. Its memory is reused if reuse is set.
 // It returns the error that has ended the connection early, or nil.
 func (c *EventConn) release(reuse bool) error {
-	(*Server)(c.c.Set.Host.(*host)).switched.remove(c)
+	(*Server)(c.engineConn().Set.Host.(*host)).switched.remove(c)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state |= eventGone
@@ -482,11 +527,11 @@ func (c *EventConn) release(reuse bool) error {
 
 // HasWork implements engine.Worker.
 func (p *switchedConn) HasWork() bool {
-	c := p.conn()
+	c := (*EventConn)(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !c.is(eventWorking) && c.nextCall() != eventCallNone
 }
 
 // Work implements engine.Worker.
-func (p *switchedConn) Work() { p.conn().work(false) }
+func (p *switchedConn) Work() { (*EventConn)(p).work(false) }

@@ -164,7 +164,7 @@ func (c *EventConn) call(call eventCall, p []byte, err error) (n int) {
 func (c *EventConn) callFailed(panicked any) {
 	c.fail(errEventPanic)
 	if panicked != nil {
-		(*Server)(c.c.Set.Host.(*host)).logPanic(c.c, panicked)
+		(*Server)(c.engineConn().Set.Host.(*host)).logPanic(c.engineConn(), panicked)
 		return
 	}
 	// the goroutine ends, and another one must continue; the callers unlock mu

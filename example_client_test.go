@@ -315,3 +315,34 @@ func ExampleRoundTripperContext() {
 	fmt.Printf("%s\n", body)
 	// Output: span 00-1-2-01
 }
+
+// A chain of RoundTrippers: the first of them sees each attempt first.
+func ExampleChainRoundTrippers() {
+	url, stop := local(func(ctx *fasthttp.RequestCtx) {
+		fmt.Fprintf(ctx, "token %s", ctx.Request.Header.Peek("Authorization"))
+	})
+	defer stop()
+	logged := func(next fasthttp.RoundTripperContext) fasthttp.RoundTripper {
+		return fasthttp.RoundTripFunc(func(ctx context.Context, hc *fasthttp.HostClient, req *fasthttp.Request, resp *fasthttp.Response) (retry bool, err error) {
+			retry, err = next.RoundTripContext(ctx, hc, req, resp)
+			fmt.Printf("%s %s: %d\n", req.Header.Method(), req.URI().Path(), resp.StatusCode())
+			return retry, err
+		})
+	}
+	authorized := func(next fasthttp.RoundTripperContext) fasthttp.RoundTripper {
+		return fasthttp.RoundTripFunc(func(ctx context.Context, hc *fasthttp.HostClient, req *fasthttp.Request, resp *fasthttp.Response) (retry bool, err error) {
+			req.Header.Set("Authorization", "secret")
+			return next.RoundTripContext(ctx, hc, req, resp)
+		})
+	}
+	client := &fasthttp.Client{Transport: fasthttp.ChainRoundTrippers(nil, logged, authorized)}
+	defer client.CloseIdleConnections()
+	_, body, err := client.Get(nil, url)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s\n", body)
+	// Output:
+	// GET /: 200
+	// token secret
+}

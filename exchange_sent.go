@@ -39,12 +39,21 @@ type delivery struct {
 // errNoResponse is reported if there is no response.
 var errNoResponse = errors.New("fasthttp: the connection was cut off without a response")
 
-// stampRefused sets the number and the time of a refused request, for Server.ResponseSent.
+// stampRefused sets the number and the time of a refused request, for the hooks of its response.
 func (x *h1Exchange) stampRefused() {
 	ctx := x.ctx
-	if x.s.set.reports && !x.s.LazyRequestTime && ctx.receivedAt.IsZero() {
+	if (x.s.set.reports || x.s.ResponseReady != nil) && !x.s.LazyRequestTime && ctx.receivedAt.IsZero() {
 		ctx.requestNum, ctx.receivedAt = x.c.Requests+1, clock.Read()
 	}
+}
+
+// finishResponse calls Server.ResponseReady. Afterwards the response is encoded.
+func (x *exchange) finishResponse() {
+	if x.s.ResponseReady == nil || x.ctx.hijack != nil && x.ctx.hijackNoResponse {
+		return
+	}
+	defer x.s.catchPanic("ResponseReady")
+	x.s.ResponseReady(x.ctx)
 }
 
 // beginSending is called before a response of size bytes is written.

@@ -15,12 +15,14 @@ import (
 type noEngine struct {
 	engine.Link
 	keepsSpace bool
+	state      *engine.Conn
 }
 
 func (noEngine) LimitReads(time.Time)      {}
 func (noEngine) LimitWrites(time.Time)     {}
 func (noEngine) ForgetDeadlines(time.Time) {}
 func (e noEngine) HasReadGoroutine() bool  { return e.keepsSpace }
+func (e noEngine) State() *engine.Conn     { return e.state }
 func (noEngine) SendsFiles() bool          { return false }
 
 // driven returns an h1Conn that no engine drives.

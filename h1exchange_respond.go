@@ -55,7 +55,7 @@ func (x *h1Exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	x.ctx = x.s.acquireCtx(x.c)
 	x.ctx.requestNum, x.ctx.receivedAt = left.requestNum, left.receivedAt
 	x.ctx.traced, left.traced = left.traced, nil
-	if x.s.set.reports {
+	if x.s.set.reports || x.s.ResponseReady != nil {
 		left.Request.copyTextTo(&x.ctx.Request)
 		x.ctx.Request.values, left.Request.values = left.Request.values, nil
 		x.ctx.remoteAddr = left.remoteAddr
@@ -157,6 +157,7 @@ func (x *h1Exchange) respondWhileReading(isHead, ok bool) (engine.Action, bool) 
 // sendWhileReading sends the last response on a connection from which a late handler may be
 // reading.
 func (x *h1Exchange) sendWhileReading(resp *Response) {
+	x.finishResponse()
 	tunnel, _ := x.opensTunnel()
 	e := x.encode(tunnel, true)
 	resp.Header.record(e)
@@ -200,6 +201,9 @@ func (x *h1Exchange) ctxReplaced() {}
 // respond sends the response: it puts the response into out, or writes a body stream. If isHead
 // is set there is no body.
 func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
+	if x.s.ResponseReady != nil {
+		x.finishResponse()
+	}
 	ctx := x.ctx
 	resp := &ctx.Response
 	if isHead {
@@ -532,9 +536,13 @@ func (x *h1Exchange) prepareHijack(closing bool) bool {
 	if ctx.hijackNoResponse {
 		return false
 	}
-	asked := !x.h.phases.KeepAlive() || ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose() ||
-		x.c.Stopping() && x.s.CloseOnShutdown
+	stops := x.c.Stopping() && x.s.CloseOnShutdown
+	asked := stops || !x.h.phases.KeepAlive() || ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose()
 	ctx.hijackDropped = asked
+	if stops && ctx.Response.StatusCode() == StatusSwitchingProtocols {
+		// no other protocol follows
+		ctx.Error(StatusMessage(StatusServiceUnavailable), StatusServiceUnavailable)
+	}
 	return asked && closing
 }
 

@@ -129,6 +129,9 @@ func (x *h2Exchange) respond() (over bool) {
 		s.logger().Printf("fasthttp: the status %d of a response is none of a final one", status)
 		ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
 	}
+	if s.ResponseReady != nil {
+		x.finishResponse()
+	}
 	if x.method == http1.MethodHead {
 		resp.SkipBody = true
 	}

@@ -65,6 +65,7 @@ func (x *h2Exchange) connect() (opened bool) {
 func (x *h2Exchange) openTunnel() bool {
 	h, ctx := x.h, x.ctx
 	_ = ctx.Response.body.closeStream()
+	x.finishResponse()
 	e := http1.Encoding{}
 	x.recordHead(e)
 	// the connection may end before the application asks for its addresses
@@ -131,7 +132,7 @@ func (x *h2Exchange) giveTunnel(t *h2Tunnel) {
 		err := s.conns.ServeTunnel(t, of, func(c *engine.Conn, l engine.Link) engine.Protocol {
 			switched.mu.Lock()
 			defer switched.mu.Unlock()
-			switched.c, switched.link = c, l
+			switched.link = l
 			return (*switchedConn)(switched)
 		})
 		if err != nil {

@@ -88,6 +88,15 @@ func (h *header) setState(s headerState, on bool) {
 	}
 }
 
+// hasOwnCookies reports whether the cookies to send are in cookies.
+func (h *header) hasOwnCookies() bool { return h.cookies.Len() > 0 && !h.is(rawCookies) }
+
+// hasTrailerNames reports whether there is a Trailer field. It is called for every
+// message.
+func (h *header) hasTrailerNames() bool {
+	return len(h.trailers.Entries) > 0 && h.trailers.HasNames()
+}
+
 // The slots. The field of a slot depends on the role.
 const (
 	slotContentType     = http1.SlotContentType

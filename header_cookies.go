@@ -42,9 +42,6 @@ func (h *header) parseCookies(role http1.Role) {
 	}
 }
 
-// hasOwnCookies reports whether the cookies to send are in cookies.
-func (h *header) hasOwnCookies() bool { return h.cookies.Len() > 0 && !h.is(rawCookies) }
-
 // appendSetCookie adds the value of a Set-Cookie field.
 func (h *header) appendSetCookie(value []byte) {
 	h.cookies.Add(bytesconv.String(cookie.NameIn(value)), bytesconv.String(value))

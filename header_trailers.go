@@ -152,12 +152,6 @@ func (h *header) isTrailer(e *field.Entry) bool {
 	return h.trailers.Sends(e.ID, h.list.Bytes(e.Name))
 }
 
-// hasTrailerNames reports whether there is a Trailer field. It is called for every
-// message.
-func (h *header) hasTrailerNames() bool {
-	return len(h.trailers.Entries) > 0 && h.trailers.HasNames()
-}
-
 // trailerNames returns the value of the Trailer field, or nil.
 func (h *header) trailerNames() []byte {
 	if !h.hasTrailerNames() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"net/http/httptrace"
 	"slices"
 	"time"
 
@@ -48,7 +49,6 @@ func (c *HostClient) DoDeadline(req *Request, resp *Response, deadline time.Time
 // call is all forms of Do. ctx may be nil.
 func (c *HostClient) call(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
 	c.pending.Add()
-	defer c.pending.Release()
 	return c.callCounted(ctx, req, resp, deadline)
 }
 
@@ -62,17 +62,36 @@ func (req *Request) refused(err error) error {
 
 // callCounted is call for a caller that has counted it in pending.
 func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
+	defer c.pending.Release()
 	call := &req.call
 	if call.purpose == callSends {
-		return c.callWithin(ctx, req, resp, deadline)
+		// a RoundTripper sends the request by another client than its own
+		outer := *call
+		defer func() { req.call = outer }()
+		if ctx == nil {
+			ctx = outer.ctx
+		}
+		deadline = clock.Earliest(deadline, outer.deadline)
+		*call = callState{content: outer.content.inner()}
+	} else {
+		defer req.endCall()
 	}
-	defer req.endCall()
 	if err := c.ready(); err != nil {
 		return err
 	}
+	if limit := req.limitedTo(c.Timeout); limit > 0 {
+		deadline = clock.Earliest(deadline, time.Now().Add(limit))
+	}
 	// only the use of the content was set before
-	call.purpose, call.ctx, call.deadline = callSends, ctx, deadline
-	return c.callLimited(req, resp)
+	call.purpose, call.deadline = callSends, deadline
+	c.limitCall(call, ctx)
+	switch {
+	case c.Jar != nil:
+		return c.callWithCookies(req, resp)
+	case resp == nil:
+		return c.callDiscarding(req)
+	}
+	return c.attempts(req, resp)
 }
 
 // endCall removes the state of the call from the request, and closes the stream of
@@ -84,39 +103,19 @@ func (req *Request) endCall() {
 	}
 }
 
-// callWithin is callCounted for a request that a RoundTripper sends by another client
-// than its own.
-func (c *HostClient) callWithin(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
-	before := req.call
-	defer func() { req.call = before }()
-	if err := c.ready(); err != nil {
-		return err
-	}
+// limitCall gives a call its context, which may be nil, with the deadline of that, and its trace:
+// the one of the context takes precedence.
+func (c *HostClient) limitCall(call *callState, ctx context.Context) {
+	call.ctx, call.trace = ctx, c.Trace
 	if ctx == nil {
-		ctx = before.ctx
+		return
 	}
-	req.call = callState{
-		purpose: callSends, ctx: ctx, deadline: clock.Earliest(deadline, before.deadline), content: before.content.inner(),
+	if until, ok := ctx.Deadline(); ok {
+		call.deadline = clock.Earliest(call.deadline, until)
 	}
-	return c.callLimited(req, resp)
-}
-
-// callLimited is the rest of callCounted, when the request has the state of the call.
-func (c *HostClient) callLimited(req *Request, resp *Response) error {
-	call := &req.call
-	if limit := c.timeLimit(req); limit > 0 {
-		call.deadline = clock.Earliest(call.deadline, time.Now().Add(limit))
+	if trace := httptrace.ContextClientTrace(ctx); trace != nil {
+		call.trace = trace
 	}
-	if call.ctx != nil {
-		if until, ok := call.ctx.Deadline(); ok {
-			call.deadline = clock.Earliest(call.deadline, until)
-		}
-	}
-	call.trace = c.traceOf(call)
-	if c.Jar != nil {
-		return c.callWithCookies(req, resp)
-	}
-	return c.callPlain(req, resp)
 }
 
 // timeLimit returns the time that a call may take by the settings of the client and of the
@@ -132,13 +131,6 @@ func (req *Request) limitedTo(limit time.Duration) time.Duration {
 		return req.timeout
 	}
 	return limit
-}
-
-func (c *HostClient) callPlain(req *Request, resp *Response) error {
-	if resp == nil {
-		return c.callDiscarding(req)
-	}
-	return c.attempts(req, resp)
 }
 
 // callDiscarding makes a call whose response is discarded.
@@ -161,38 +153,108 @@ func (c *HostClient) callDiscarding(req *Request) error {
 // attempts sends the request until there is a response, or another attempt makes no
 // sense.
 func (c *HostClient) attempts(req *Request, resp *Response) error {
-	if c.MaxRetryAfter > 0 {
-		return c.attemptsWhenAsked(req, resp)
+	call := &req.call
+	if resp.body.stream != nil {
+		// it may hold the connection that the next attempt waits for
+		_ = resp.body.closeStream()
 	}
-	_, err := c.attemptsFrom(1, req, resp)
-	return err
-}
-
-// attemptsWhenAsked is attempts for a client that follows Retry-After.
-func (c *HostClient) attemptsWhenAsked(req *Request, resp *Response) error {
+	var interval time.Duration
+	if !call.deadline.IsZero() {
+		interval = time.Until(call.deadline)
+	}
 	content := contentOf(req)
 	for attempt := 1; ; attempt++ {
+		if err := call.canceled(); err != nil {
+			return err
+		}
+		if call.expired() {
+			return ErrTimeout
+		}
+		var retry bool
 		var err error
-		if attempt, err = c.attemptsFrom(attempt, req, resp); err != nil || attempt >= c.maxAttempts() {
-			return err
+		t := c.transport()
+		if own, ok := t.(*transport); ok {
+			retry, err = own.RoundTrip(c, req, resp)
+		} else {
+			retry, err = c.attemptWith(t, req, resp)
 		}
-		wait, asked := c.askedWait(req, resp)
-		if !asked || content.streamed && req.GetBody == nil {
-			return nil
+		if err == nil {
+			if c.MaxRetryAfter <= 0 || attempt >= c.maxAttempts() {
+				return nil
+			}
+			if again, err := c.awaitRetry(req, resp, content); !again {
+				return err
+			}
+			if interval > 0 {
+				interval = time.Until(call.deadline)
+			}
+			continue
 		}
-		// the next attempt may need its connection
-		if s, ok := resp.body.stream.(*clientStream); ok {
-			s.drainSmall()
+		if !retry || attempt >= c.maxAttempts() || call.canceled() != nil {
+			return finalError(err)
 		}
-		_ = resp.CloseBodyStream()
-		if !req.call.sleep(wait) {
-			return req.call.canceled()
+		reset, again := c.shouldRetry(req, attempt, err)
+		if !again {
+			return finalError(err)
 		}
-		if err := content.renew(req); err != nil {
-			return err
+		if reset && interval > 0 {
+			call.deadline = time.Now().Add(interval)
+		} else if call.expired() {
+			return finalError(err)
 		}
-		req.call.bodyConsumed = false
 	}
+}
+
+// resentContent describes the content of a request that may be sent again, after a redirect or
+// Retry-After.
+type resentContent struct {
+	streamed bool // it was a stream, which is used up once the request was sent
+	size     int  // of that stream
+}
+
+func contentOf(req *Request) resentContent {
+	return resentContent{streamed: req.body.stream != nil, size: req.body.size}
+}
+
+// renew sets the stream of req again.
+func (c resentContent) renew(req *Request) error {
+	if !c.streamed {
+		return nil
+	}
+	stream, err := req.GetBody()
+	if err == nil && stream == nil {
+		err = ErrRedirectBodyStream
+	}
+	if err != nil {
+		return err
+	}
+	req.SetBodyStream(stream, c.size)
+	return nil
+}
+
+// finalError returns the error for the caller, given the error of an attempt.
+func finalError(err error) error { return http2client.Replace(err, io.EOF, ErrConnectionClosed) }
+
+// awaitRetry waits until the request may be sent again, and prepares it, if the response asks for
+// that. again is false if the response, or the error, is the result of the call.
+func (c *HostClient) awaitRetry(req *Request, resp *Response, content resentContent) (again bool, err error) {
+	wait, asked := c.askedWait(req, resp)
+	if !asked || content.streamed && req.GetBody == nil {
+		return false, nil
+	}
+	// the next attempt may need its connection
+	if s, ok := resp.body.stream.(*clientStream); ok {
+		s.drainSmall()
+	}
+	_ = resp.CloseBodyStream()
+	if !req.call.sleep(wait) {
+		return false, req.call.canceled()
+	}
+	if err := content.renew(req); err != nil {
+		return false, err
+	}
+	req.call.bodyConsumed = false
+	return true, nil
 }
 
 // askedWait returns how long to wait before the request is sent again, if the response asks for
@@ -240,68 +302,17 @@ func retryAfter(value []byte, now time.Time) (wait time.Duration, ok bool) {
 	return max(date.Sub(now), 0), true
 }
 
-// attemptsFrom makes the attempt with this number and, if it fails, further ones. It returns the
-// number of the last one.
-func (c *HostClient) attemptsFrom(attempt int, req *Request, resp *Response) (int, error) {
-	call := &req.call
-	if resp.body.stream != nil {
-		// it may hold the connection that the next attempt waits for
-		_ = resp.body.closeStream()
-	}
-	var interval time.Duration
-	if !call.deadline.IsZero() {
-		interval = time.Until(call.deadline)
-	}
-	for ; ; attempt++ {
-		if err := call.canceled(); err != nil {
-			return attempt, err
-		}
-		if call.expired() {
-			return attempt, ErrTimeout
-		}
-		retry, err := c.attempt(req, resp)
-		if err == nil {
-			return attempt, nil
-		}
-		if !retry || attempt >= c.maxAttempts() || call.canceled() != nil {
-			return attempt, finalError(err)
-		}
-		reset, again := c.shouldRetry(req, attempt, err)
-		if !again {
-			return attempt, finalError(err)
-		}
-		if reset && interval > 0 {
-			call.deadline = time.Now().Add(interval)
-		} else if call.expired() {
-			return attempt, finalError(err)
-		}
-	}
-}
-
-// finalError returns the error for the caller, given the error of an attempt.
-func finalError(err error) error { return http2client.Replace(err, io.EOF, ErrConnectionClosed) }
-
-// attempt makes one attempt.
-func (c *HostClient) attempt(req *Request, resp *Response) (retry bool, err error) {
-	t := c.transport()
-	if own, ok := t.(*transport); ok {
-		return own.RoundTrip(c, req, resp)
-	}
+// attemptWith makes one attempt with a RoundTripper of the application.
+func (c *HostClient) attemptWith(t RoundTripper, req *Request, resp *Response) (retry bool, err error) {
 	resp.startOver()
 	// unless DefaultTransport sets another one
 	req.call.outcome = attemptLost
-	if req.call.deadline.IsZero() {
-		return c.roundTrip(t, req, resp)
+	if !req.call.deadline.IsZero() {
+		// the RoundTripper finds the remaining time there
+		timeout := req.timeout
+		req.timeout = time.Until(req.call.deadline)
+		defer func() { req.timeout = timeout }()
 	}
-	// a RoundTripper of the application finds the remaining time there
-	timeout := req.timeout
-	req.timeout = time.Until(req.call.deadline)
-	defer func() { req.timeout = timeout }()
-	return c.roundTrip(t, req, resp)
-}
-
-// roundTrip makes one attempt with a RoundTripper of the application.
-func (c *HostClient) roundTrip(t RoundTripper, req *Request, resp *Response) (retry bool, err error) {
 	with, ok := t.(RoundTripperContext)
 	if !ok {
 		return t.RoundTrip(c, req, resp)
@@ -453,7 +464,7 @@ func (c *HostClient) callWithCookies(req *Request, resp *Response) error {
 	}
 	uri := req.URI()
 	added := h.addJarCookies(c.Jar.Cookies(uri))
-	err := c.callPlain(req, resp)
+	err := c.attempts(req, resp)
 	for _, name := range added {
 		h.DelCookie(name)
 	}

@@ -88,7 +88,7 @@ func (c *HostClient) usable(call *callState, cc *clientConn, now, since time.Dur
 	if now-since >= c.maxIdle() || c.MaxConnDuration > 0 && clock.At(now).Sub(cc.history.created) >= c.MaxConnDuration {
 		return false
 	}
-	return cc.protocol.shared() || cc.probesOnWrite(call) || cc.line.IsQuiet()
+	return cc.shared || cc.probesOnWrite(call) || cc.line.IsQuiet()
 }
 
 // open opens a connection in a place of the pool that the caller holds.
@@ -105,7 +105,7 @@ func (c *HostClient) open(call *callState) (cc *clientConn, err error) {
 	if late {
 		c.pool.MarkLate()
 	}
-	if err == nil && cc.protocol.shared() {
+	if err == nil && cc.shared {
 		c.pool.Share(cc)
 		cc.protocol.pooled()
 	}

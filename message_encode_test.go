@@ -32,7 +32,7 @@ func TestUsualMessagesAreSentAsAllOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		e, want := one.encode(), other.encodeUnusual(0)
+		e, want := one.encode(0), other.encodeUnusual(0)
 		if e != want || one.Header.String() != other.Header.String() {
 			t.Errorf("%s: %+v, want %+v", name, e, want)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/clientconn"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/pipeline"
 	"github.com/valyala/fasthttp/internal/sender"
@@ -107,6 +108,11 @@ type PipelineClient struct {
 	// that. There is no limit by default.
 	WriteTimeout time.Duration
 
+	// Timeout limits the time of a whole call, with waits for room and repetitions. The error
+	// is ErrTimeout then. The sooner of it, the timeout of the request (Request.SetTimeout) and
+	// the time given to the call applies. 0 means no limit.
+	Timeout time.Duration
+
 	// MaxResponseBodySize limits the body of a response in bytes: a call whose
 	// response has more fails with ErrBodyTooLarge, and its connection ends. There is
 	// no limit if it is 0, the default, or negative.
@@ -186,11 +192,8 @@ func (c *PipelineClient) do(ctx context.Context, req *Request, resp *Response, d
 		return req.refused(c.broken)
 	}
 	waits := !deadline.IsZero()
-	if req.timeout > 0 {
-		limit := time.Now().Add(req.timeout)
-		if deadline.IsZero() || limit.Before(deadline) {
-			deadline = limit
-		}
+	if limit := req.limitedTo(c.Timeout); limit > 0 {
+		deadline = clock.Earliest(deadline, time.Now().Add(limit))
 	}
 	call := c.pool.NewCall()
 	if err := c.encode(call, req); err != nil {
@@ -365,7 +368,7 @@ func (c *PipelineClient) encode(call *pipelineCall, req *Request) error {
 		call.Exchange, call.Idempotent = http1.Exchange{Head: h.IsHead(), Connect: h.IsConnect()}, isIdempotent(req)
 	}
 	call.Closes = h.ConnectionClose()
-	encoding := req.encode()
+	encoding := req.encode(0)
 	call.Out = req.appendHead(call.Out[:0], encoding)
 	if req.body.stream == nil && encoding.Kind != http1.Chunks {
 		call.Out = append(call.Out, req.content()...)
@@ -461,7 +464,7 @@ func (r *pipelineReader) read() error {
 		if over {
 			return io.EOF
 		}
-		if err := r.conn.fill(); err != nil {
+		if err := r.conn.line.Fill(); err != nil {
 			return r.inputEnds(err)
 		}
 	}
@@ -471,7 +474,7 @@ func (r *pipelineReader) read() error {
 // connection was read.
 func (r *pipelineReader) consume() (over bool, err error) {
 	for {
-		b := r.conn.peek()
+		b := r.conn.line.Recv.Peek()
 		if len(b) == 0 {
 			return false, nil
 		}
@@ -481,7 +484,7 @@ func (r *pipelineReader) consume() (over bool, err error) {
 			}
 		}
 		n, done, err := r.feed(b)
-		r.conn.discard(n)
+		r.conn.line.Recv.Discard(n)
 		if err != nil {
 			return false, err
 		}
@@ -555,7 +558,7 @@ func (r *pipelineReader) done() {
 
 // responseBegun reports whether the server has begun to answer the current call.
 func (r *pipelineReader) responseBegun() bool {
-	return r.call != nil && (r.inBody || r.heads.hints > 0 || len(r.conn.peek()) > 0)
+	return r.call != nil && (r.inBody || r.heads.hints > 0 || len(r.conn.line.Recv.Peek()) > 0)
 }
 
 // inputEnds handles the end of the input, and returns the error with which the reader

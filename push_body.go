@@ -187,7 +187,7 @@ func (s *pushStream) next() (call func(h PushHandler, p *Push), until time.Time,
 	return nil, s.tickAt, nil
 }
 
-// wait waits for a change, or until a time that is not zero.
+// wait waits for a change, or until a time, unless it is zero.
 func (s *pushStream) wait(until time.Time) {
 	if until.IsZero() {
 		<-s.changed

@@ -393,8 +393,10 @@ func (req *Request) prepareContent() error {
 	if err := req.checkLine(); err != nil {
 		return err
 	}
-	if err := req.streamForm(); err != nil {
-		return err
+	if req.form != nil {
+		if err := req.streamForm(); err != nil {
+			return err
+		}
 	}
 	h := &req.Header
 	if h.line[lineMethod].Len == uint32(len(MethodTrace)) && h.IsTrace() {
@@ -408,14 +410,12 @@ func (req *Request) prepareContent() error {
 	return req.body.broken
 }
 
-// encode decides how the request is sent by HTTP/1.1, and sets its header accordingly.
-func (req *Request) encode() (e http1.Encoding) { return req.encodeWithout(0) }
-
-// encodeWithout is encode under fewer conditions.
-func (req *Request) encodeWithout(terms http1.Terms) (e http1.Encoding) {
+// encode decides how the request is sent, and sets its header accordingly. HTTP/1.1 has all the
+// terms of the header, and other protocols are without some of them.
+func (req *Request) encode(without http1.Terms) (e http1.Encoding) {
 	h := &req.Header
 	if req.body.stream != nil || len(h.trailers.Entries) > 0 || h.state&(closing|oldProtocol|peerVersion|noSpecial) != 0 {
-		return req.encodeUnusual(terms)
+		return req.encodeUnusual(without)
 	}
 	if size := len(req.content()); size > 0 || !h.ignoresBody() {
 		e = http1.Sized(size)
@@ -424,7 +424,7 @@ func (req *Request) encodeWithout(terms http1.Terms) (e http1.Encoding) {
 	return e
 }
 
-// encodeUnusual is encodeWithout for any request.
+// encodeUnusual is encode for any request.
 func (req *Request) encodeUnusual(without http1.Terms) http1.Encoding {
 	h := &req.Header
 	o := http1.Outgoing{Role: http1.Request, Terms: h.terms() &^ without}
@@ -457,7 +457,7 @@ func (req *Request) encodeUnusual(without http1.Terms) http1.Encoding {
 
 // content returns the bytes that are sent as the body if it is not a stream.
 func (req *Request) content() []byte {
-	content := req.bodyBytes()
+	content := req.body.bytes()
 	if len(content) == 0 && req.argsParsed && req.args.Len() > 0 {
 		content = req.args.QueryString()
 	}
@@ -553,7 +553,7 @@ func (req *Request) Write(w *bufio.Writer) error {
 		_ = req.body.closeStream()
 		return err
 	}
-	e := req.encodeWithout(http1.LineIsReceived)
+	e := req.encode(http1.LineIsReceived)
 	h := req.sentHeader()
 	err := h.write(w, e)
 	req.sent(h)

@@ -192,7 +192,7 @@ func TestRequestsSentAgainAreSentAsNewOnes(t *testing.T) {
 		if err := req.prepareForServer(); err != nil {
 			return err.Error()
 		}
-		return string(req.appendHead(nil, req.encode()))
+		return string(req.appendHead(nil, req.encode(0)))
 	}
 	uris := []string{
 		"http://a.test/x?y=z", "http://b\u00fccher.test/", "http://b%C3%BCcher.test/", "http://[fe80::1%25eth0]:81/x",

@@ -387,9 +387,6 @@ func (h *RequestHeader) appendHead(dst []byte, e http1.Encoding) []byte {
 
 // appendMethod appends the method and a space.
 func (h *RequestHeader) appendMethod(dst []byte) []byte {
-	if h.hasDefaultMethod() {
-		return append(dst, "GET "...)
-	}
 	return append(append(dst, h.method()...), ' ')
 }
 

@@ -89,11 +89,9 @@ func (resp *Response) resetExceptHeader() {
 // reuse empties the response, except for its header, before it is read again. It keeps
 // the fields in which the application has set how to read it.
 func (resp *Response) reuse() {
-	skip, stream := resp.SkipBody && !resp.skipsHead, resp.StreamBody
-	flush, pieceTimeout := resp.ImmediateHeaderFlush, resp.PieceTimeout
-	resp.resetExceptHeader()
-	resp.SkipBody, resp.StreamBody = skip, stream
-	resp.ImmediateHeaderFlush, resp.PieceTimeout = flush, pieceTimeout
+	resp.body.reset(responsePool, resp.KeepBodyBuffer)
+	resp.SkipBody, resp.skipsHead = resp.SkipBody && !resp.skipsHead, false
+	resp.remoteAddr, resp.localAddr = nil, nil
 }
 
 // startOver is reuse that empties the header, too.

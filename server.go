@@ -85,6 +85,17 @@ type Server struct {
 	// front ends pass trailers on without checking them.
 	AcceptTrailer func(name []byte) bool
 
+	// ResponseReady is called before each response is sent, and may set fields that every response
+	// must have: also one that the server has made itself, because the request was refused or the
+	// handler has panicked. It may change the fields of ctx.Response, and nothing else. It is not
+	// called for informational responses, for refused connections, after HijackSetNoResponse,
+	// and for an HTTP/2 request whose handler has panicked: its stream is reset.
+	//
+	// It must not wait, and must be safe for concurrent use. If the request was refused, ctx has
+	// only the part of it that was read; after a TimeoutError method it has only the response. A
+	// panic is logged, and the response is sent.
+	ResponseReady func(ctx *RequestCtx)
+
 	// ResponseSent is called after each response, and reports how sending it went: for
 	// access logs and metrics. It is called for the responses of handlers, including
 	// streams and hijacked connections (before the HijackHandler), and for the responses
@@ -289,8 +300,8 @@ type Server struct {
 	// KeepHijackedConns leaves closing a hijacked connection to the application.
 	KeepHijackedConns bool
 
-	// CloseOnShutdown prevents hijacking once the server shuts down. Responses have
-	// "Connection: close" from then on in any case.
+	// CloseOnShutdown prevents hijacking once the server shuts down: a 101 becomes a 503 then.
+	// Responses have "Connection: close" from then on in any case.
 	CloseOnShutdown bool
 
 	// ShutdownTimeout limits the graceful shutdown at the end of Run and RunTLS; 20 seconds
@@ -619,12 +630,13 @@ func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Backgro
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
 	defer s.h2.trimWorkers()
+	s.onStop.announce(ctx)
 	defer s.onStop.end(ctx)
 	err := s.conns.Shutdown(ctx, func() {
 		s.watches.CancelAll()
 		s.h2.shutdown()
 		s.switched.shutdown()
-		s.onStop.begin(ctx)
+		s.onStop.begin()
 	})
 	if late := s.onStop.wait(ctx); err == nil {
 		err = late

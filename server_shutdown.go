@@ -262,11 +262,16 @@ func (s *shutdownFuncs) returned() {
 	}
 }
 
-// begin calls all functions. Functions that are added later are called by add.
-func (s *shutdownFuncs) begin(ctx context.Context) {
+// announce records the context of a shutdown about to begin: once the channel of the service is
+// closed, add calls functions with it.
+func (s *shutdownFuncs) announce(ctx context.Context) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.ctx = ctx
-	s.mu.Unlock()
+}
+
+// begin calls all functions. Functions that are added later are called by add.
+func (s *shutdownFuncs) begin() {
 	for i := range s.shards {
 		shard := &s.shards[i]
 		for {

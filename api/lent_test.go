@@ -28,6 +28,7 @@ var notCalled = map[string]string{
 	"pkg fasthttp, type FormValueFunc func(*RequestCtx, string) []byte":                                                "a type",
 	"pkg fasthttp, type PathRewriteFunc func(*RequestCtx) []byte":                                                      "a type: what such a function returns is its own",
 	"pkg prefork, type Prefork struct, ServeTLSEmbedFunc func(ln net.Listener, certData []byte, keyData []byte) error": "what it is called with comes from the program",
+	"pkg fasthttp, method (*Server) SetAcceptTrailer(func(name []byte) bool)":                                          "as Server.AcceptTrailer",
 	"pkg fasthttp, type Server struct, AcceptTrailer func(name []byte) bool":                                           "called by TestWhatServersAndClientsHandOutIsTheExchangesOwn",
 	"pkg fasthttp, method (*RequestCtx) ConnectProtocol() []byte":                                                      "calls RequestHeader.ConnectProtocol; there is a result only over HTTP/2",
 }

@@ -48,8 +48,12 @@ var neededMost = map[string]string{
 // neededOfOthers are the functions and methods of other packages that must have an example, by the
 // folder of the package.
 var neededOfOthers = map[string]string{
-	"websocket": "Upgrader_Upgrade Upgrader_Serve Dialer_Dial Group_Broadcast",
-	"sse":       "Serve Topic_Publish Read",
+	"accesslog":    "Log_Attach",
+	"cors":         "Policy_Attach",
+	"fasthttptest": "New Do Peer_Accept",
+	"requestid":    "Source_Attach",
+	"websocket":    "Upgrader_Upgrade Upgrader_Serve Dialer_Dial Group_Broadcast",
+	"sse":          "Serve Topic_Publish Read",
 }
 
 // serving are the examples that are not run, because they take a fixed port and serve until

@@ -20,6 +20,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/fasthttpadaptor"
+	"github.com/valyala/fasthttp/fasthttptest"
 	"github.com/valyala/fasthttp/fasthttputil"
 )
 
@@ -293,19 +294,16 @@ func (h *habit) ask(t *testing.T, serve func(net.Listener) error, stop func() er
 // TestClientsOfNetHTTPDoOtherwise checks that a client of net/http asks for encoded
 // content and follows redirects, and that one of this module does so on demand.
 func TestClientsOfNetHTTPDoOtherwise(t *testing.T) {
-	ln := fasthttputil.NewInmemoryListener()
-	server := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+	server := fasthttptest.New(t, func(ctx *fasthttp.RequestCtx) {
 		if string(ctx.Path()) == "/old" {
 			ctx.Redirect("/new", fasthttp.StatusFound)
 			return
 		}
 		fmt.Fprintf(ctx, "%s %q", ctx.Path(), ctx.Request.Header.Peek("Accept-Encoding"))
-	}}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(ln) }()
+	})
 
 	netClient := &http.Client{Transport: &http.Transport{
-		DialContext: func(context.Context, string, string) (net.Conn, error) { return ln.Dial() },
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return server.Dial() },
 	}}
 	netResp, err := netClient.Get("http://any.host/old")
 	if err != nil {
@@ -321,7 +319,7 @@ func TestClientsOfNetHTTPDoOtherwise(t *testing.T) {
 	}
 	netClient.CloseIdleConnections()
 
-	client := &fasthttp.Client{Dial: func(string) (net.Conn, error) { return ln.Dial() }}
+	client := server.Client
 	for _, c := range []struct {
 		name   string
 		call   func(req *fasthttp.Request, resp *fasthttp.Response) error
@@ -342,13 +340,6 @@ func TestClientsOfNetHTTPDoOtherwise(t *testing.T) {
 		if resp.StatusCode() != c.status || string(resp.Body()) != c.body {
 			t.Errorf("%s: %d %s", c.name, resp.StatusCode(), resp.Body())
 		}
-	}
-	client.CloseIdleConnections()
-	if err := server.Shutdown(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-served; err != nil {
-		t.Fatal(err)
 	}
 }
 

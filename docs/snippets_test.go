@@ -27,6 +27,7 @@ var packages = map[string]string{
 	"fasthttp":        module,
 	"expvarhandler":   module + "/expvarhandler",
 	"fasthttpadaptor": module + "/fasthttpadaptor",
+	"fasthttptest":    module + "/fasthttptest",
 	"sse":             module + "/sse",
 	"fasthttpproxy":   module + "/fasthttpproxy",
 	"fasthttputil":    module + "/fasthttputil",

@@ -297,3 +297,7 @@ type DialerFunc func(network, addr string) (net.Conn, error)
 
 // Dial calls the function, and returns its connection and its error.
 func (d DialerFunc) Dial(network, addr string) (net.Conn, error) { return d(network, addr) }
+
+// SetProxyTLSConfig sets Dialer.ProxyTLSConfig, for frameworks that must also compile with
+// v1.77.0, which does not have that field.
+func (d *Dialer) SetProxyTLSConfig(value *tls.Config) { d.ProxyTLSConfig = value }

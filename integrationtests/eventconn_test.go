@@ -443,7 +443,13 @@ func TestSwitchedConnectionsTick(t *testing.T) {
 func TestSwitchedConnectionEndsIfThePeerReadsNothing(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		handler, made := connsOf(func(c *lines) {
-			c.opened = func(c *lines) { c.conn.SetWriteTimeout(servertest.Short) }
+			c.opened = func(c *lines) {
+				c.conn.SetWriteTimeout(servertest.Short)
+				if err := c.conn.AppendShared(make([]byte, 64<<20)); err != nil {
+					t.Error(err)
+				}
+				c.conn.Flush()
+			}
 		})
 		ts := start(&fasthttp.Server{Handler: handler})
 		if !ts.Engine.Sockets {
@@ -451,8 +457,6 @@ func TestSwitchedConnectionEndsIfThePeerReadsNothing(t *testing.T) {
 		}
 		dialLines(t, ts, "")
 		own := servertest.Receive(t, "the connection", made)
-		servertest.Must(t, own.conn.AppendShared(make([]byte, 64<<20)))
-		own.conn.Flush()
 		if err := servertest.Receive(t, "the end", own.ended); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("ended with %v", err)
 		}

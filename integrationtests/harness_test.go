@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/roottest"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -21,20 +22,8 @@ func startServer(t testing.TB, e servertest.Engine, s *fasthttp.Server) *testSer
 	return servertest.Start(t, e, s, prepare)
 }
 
-// prepare sets the engine of s, and gives it a log unless it has a Logger.
-func prepare(s *fasthttp.Server, e servertest.Engine) (log *servertest.Log) {
-	switch e.Kind {
-	case servertest.Portable:
-		s.Engine = fasthttp.EnginePortable
-	case servertest.Event:
-		s.Engine = fasthttp.EngineEvent
-	}
-	if s.Logger == nil {
-		log = &servertest.Log{}
-		s.Logger = log
-	}
-	return log
-}
+// prepare sets the engine of a server.
+var prepare = roottest.Prepare
 
 // echo and passing are handlers.
 var (

@@ -29,6 +29,11 @@ type http2Starter func(s *fasthttp.Server) *http2Server
 // overHTTP2 runs a test on both engines, with TLS and without.
 func overHTTP2(t *testing.T, test func(t *testing.T, start http2Starter)) {
 	t.Parallel()
+	forEachHTTP2Client(t, test)
+}
+
+// forEachHTTP2Client is overHTTP2 for a test that is parallel already.
+func forEachHTTP2Client(t *testing.T, test func(t *testing.T, start http2Starter)) {
 	for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()

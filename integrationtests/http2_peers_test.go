@@ -70,9 +70,9 @@ func servePeer(left chan error) fasthttp.RequestHandler {
 	}
 }
 
-// overHTTP2WithPeer runs a test with a server of servePeer.
+// overHTTP2WithPeer runs a parallel test with a server of servePeer.
 func overHTTP2WithPeer(t *testing.T, test func(t *testing.T, s *http2Server)) {
-	overHTTP2(t, func(t *testing.T, start http2Starter) {
+	forEachHTTP2Client(t, func(t *testing.T, start http2Starter) {
 		s := start(&fasthttp.Server{Handler: servePeer(make(chan error, 10)), HeaderReceived: func(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
 			if strings.HasSuffix(string(h.RequestURI()), "/stream") {
 				c.BodyMode = fasthttp.BodyModeStream
@@ -99,6 +99,7 @@ func TestCurlSpeaksHTTP2(t *testing.T) {
 	if !strings.Contains(runProgram(t, curl, "--version"), "HTTP2") {
 		t.Skip("the curl of this machine has no HTTP/2")
 	}
+	t.Parallel()
 	overHTTP2WithPeer(t, func(t *testing.T, s *http2Server) {
 		file, large := bodyFile(t), numbered(http2PeerSize)
 		version := "--http2-prior-knowledge"
@@ -162,6 +163,7 @@ func TestCurlSpeaksHTTP2(t *testing.T) {
 
 func TestNghttpSpeaksHTTP2(t *testing.T) {
 	nghttp := program(t, "nghttp")
+	t.Parallel()
 	overHTTP2WithPeer(t, func(t *testing.T, s *http2Server) {
 		file, large := bodyFile(t), numbered(http2PeerSize)
 		run := func(args ...string) string {
@@ -204,6 +206,7 @@ func TestNghttpSpeaksHTTP2(t *testing.T) {
 
 func TestH2loadSpeaksHTTP2(t *testing.T) {
 	h2load := program(t, "h2load")
+	t.Parallel()
 	overHTTP2WithPeer(t, func(t *testing.T, s *http2Server) {
 		file := bodyFile(t)
 		protocol := "Application protocol: h2c"
@@ -245,6 +248,7 @@ func TestPythonSpeaksHTTP2(t *testing.T) {
 
 // TestHyperSpeaksHTTP2 builds a client on hyper, and so needs its packages the first time.
 func TestHyperSpeaksHTTP2(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("to build hyper takes long")
 	}
@@ -273,6 +277,7 @@ func TestHyperSpeaksHTTP2(t *testing.T) {
 // runHTTP2Script runs a script of testdata. It prints the name of each part that has
 // passed, and fails at the first wrong byte.
 func runHTTP2Script(t *testing.T, interpreter, script, want string) {
+	t.Parallel()
 	overHTTP2WithPeer(t, func(t *testing.T, s *http2Server) {
 		got := runProgram(t, interpreter, filepath.Join("testdata", script), s.url(""))
 		if strings.ReplaceAll(got, "\r\n", "\n") != want {

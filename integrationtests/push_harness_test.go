@@ -134,18 +134,22 @@ func startPush(t testing.TB, e servertest.Engine, way string, s *fasthttp.Server
 // open sends a GET, and returns the body of the response. end makes the client leave.
 func (c *pushClient) open(t testing.TB, path string) (r *bufio.Reader, end func()) {
 	t.Helper()
-	scheme := "http://"
-	if c.ts.Engine.TLS {
-		scheme = "https://"
-	}
 	ctx, cancel := context.WithCancel(t.Context())
-	req, err := http.NewRequestWithContext(ctx, "GET", scheme+c.ts.Listener.Addr().String()+path, nil)
+	req, err := http.NewRequestWithContext(ctx, "GET", c.url(path), nil)
 	servertest.Must(t, err)
 	resp, err := c.client.Do(req)
 	servertest.Must(t, err)
 	end = func() { cancel(); _ = resp.Body.Close() }
 	t.Cleanup(end)
 	return bufio.NewReader(resp.Body), end
+}
+
+// url returns the URL of a path.
+func (c *pushClient) url(path string) string {
+	if c.ts.Engine.TLS {
+		return "https://" + c.ts.Listener.Addr().String() + path
+	}
+	return "http://" + c.ts.Listener.Addr().String() + path
 }
 
 // text is text of n lines.

@@ -16,7 +16,7 @@ import (
 )
 
 // Each piece is a chunk that is sent at once, and the connection serves the next requests after the
-// body, also those that have arrived before its end.
+// body, also if they have arrived before its end.
 func TestPushedPiecesAreChunks(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		handler, made := pushes(nil)
@@ -288,6 +288,7 @@ func TestPushedPieceHasALimitedTime(t *testing.T) {
 
 // On a connection the reason is the timeout itself.
 func TestPushedPieceTimeoutIsReported(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		handler, made := pushes(nil)
 		ts := start(&fasthttp.Server{Handler: handler, WriteTimeout: servertest.Short})

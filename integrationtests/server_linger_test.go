@@ -83,6 +83,7 @@ func TestManyConnectionsLinger(t *testing.T) {
 // TestRefusedUploadsHearWhy has clients that send all of a body above the limit before they
 // read the response, and one that reads meanwhile, as net/http does.
 func TestRefusedUploadsHearWhy(t *testing.T) {
+	t.Parallel()
 	const size = 20 << 20
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{MaxRequestBodySize: 1 << 20, Handler: echo})

@@ -200,6 +200,31 @@ func TestOnShutdownDuringOne(t *testing.T) {
 	})
 }
 
+// TestOnShutdownAsAShutdownBegins has handlers that learn of a shutdown while it begins: a function
+// added then has the time of the shutdown like any other.
+func TestOnShutdownAsAShutdownBegins(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		const handlers = 50
+		begun := make(chan struct{}, handlers)
+		s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			begun <- struct{}{}
+			<-ctx.Done()
+			called := make(chan error, 1)
+			ctx.OnShutdown(func(shutdown context.Context) { called <- shutdown.Err() })
+			if err := <-called; err != nil {
+				t.Errorf("the shutdown is over as it begins: %v", err)
+			}
+		}})
+		for range handlers {
+			s.Dial().Send(servertest.Get("/"))
+		}
+		for range handlers {
+			servertest.Receive(t, "a handler", begun)
+		}
+		servertest.Must(t, servertest.Receive(t, "the end of Shutdown", shutDown(s, t.Context())))
+	})
+}
+
 func TestOnShutdownWithoutAServer(t *testing.T) {
 	var ctx fasthttp.RequestCtx
 	ctx.Init(&fasthttp.Request{}, nil, nil)

@@ -48,7 +48,7 @@ func TestSourceReconnects(t *testing.T) {
 				<-s.Done()
 			}
 		}))
-		s := sse.Source{URL: ts.url("/"), Client: ts.ours(t), LastEventID: "0"}
+		s := sse.Source{URL: ts.URL("/"), Client: ts.ours(t), LastEventID: "0"}
 		var reasons []error
 		s.Disconnected = func(reason error, wait time.Duration) {
 			reasons = append(reasons, reason)
@@ -118,20 +118,20 @@ func TestSourceEnds(t *testing.T) {
 			"/large": func(err error) bool { return err == sse.ErrEventTooLarge },
 		} {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*servertest.Patience)
-			if err := sse.Read(ctx, client, ts.url(path), func(e sse.Event) error { return errEnough }); !check(err) {
+			if err := sse.Read(ctx, client, ts.URL(path), func(e sse.Event) error { return errEnough }); !check(err) {
 				t.Errorf("%s: %v", path, err)
 			}
 			cancel()
 		}
 		// a redirect is followed, and the fields are set
-		s := sse.Source{URL: ts.url("/redirect"), Client: client, Request: &fasthttp.Request{}}
+		s := sse.Source{URL: ts.URL("/redirect"), Client: client, Request: &fasthttp.Request{}}
 		s.Request.Header.Set("X-Own", "own")
 		s.Request.Header.Set("Accept", "other")
 		if got, err := collect(t, &s, 1); err != errEnough || !slices.Equal(got, []string{"1//text/event-stream|no-cache|own"}) {
 			t.Errorf("after a redirect: %q, %v", got, err)
 		}
 		// what fails again and again is given up
-		s = sse.Source{URL: ts.url("/loop"), Client: client, MaxFailures: 2, Retry: time.Millisecond}
+		s = sse.Source{URL: ts.URL("/loop"), Client: client, MaxFailures: 2, Retry: time.Millisecond}
 		if _, err := collect(t, &s, 1); !errors.Is(err, fasthttp.ErrTooManyRedirects) {
 			t.Errorf("after redirects without an end: %v", err)
 		}
@@ -169,7 +169,7 @@ func TestContextEndsRead(t *testing.T) {
 		why := errors.New("the reason")
 		for _, path := range []string{"/silent", "/late", "/gone"} {
 			ctx, cancel := context.WithCancelCause(t.Context())
-			s := sse.Source{URL: ts.url(path), Client: ts.ours(t), Disconnected: func(error, time.Duration) { reached <- struct{}{} }}
+			s := sse.Source{URL: ts.URL(path), Client: ts.ours(t), Disconnected: func(error, time.Duration) { reached <- struct{}{} }}
 			ended := make(chan error, 1)
 			go func() { ended <- s.Read(ctx, func(sse.Event) error { return nil }) }()
 			servertest.Receive(t, "the right moment", reached)
@@ -185,7 +185,7 @@ func TestLoopOverEvents(t *testing.T) {
 	everywhere(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: answers})
 		n := 0
-		s := sse.Source{URL: ts.url("/events"), Client: ts.ours(t)}
+		s := sse.Source{URL: ts.URL("/events"), Client: ts.ours(t)}
 		for e, err := range s.Events(t.Context()) {
 			if err != nil || e.ID != "1" {
 				t.Fatalf("%+v, %v", e, err)
@@ -194,7 +194,7 @@ func TestLoopOverEvents(t *testing.T) {
 				break
 			}
 		}
-		s.URL = ts.url("/500")
+		s.URL = ts.URL("/500")
 		var last error
 		for _, err := range s.Events(t.Context()) {
 			last = err
@@ -203,7 +203,7 @@ func TestLoopOverEvents(t *testing.T) {
 		if _, ok := errors.AsType[*sse.StatusError](last); !ok || n != 3 {
 			t.Errorf("%d events, then %v", n, last)
 		}
-		s.URL = ts.url("/204")
+		s.URL = ts.URL("/204")
 		for e, err := range s.Events(t.Context()) {
 			t.Errorf("after 204: %+v, %v", e, err)
 		}
@@ -249,7 +249,7 @@ func TestCurlReadsStreams(t *testing.T) {
 		}))
 		protocol := "--http1.1"
 		switch {
-		case !ts.http2:
+		case !ts.HTTP2:
 		case !strings.Contains(string(version), " HTTP2"):
 			t.Skip("this curl was built without HTTP/2")
 		case ts.Engine.TLS:
@@ -258,7 +258,7 @@ func TestCurlReadsStreams(t *testing.T) {
 			protocol = "--http2-prior-knowledge"
 		}
 		got, err := exec.CommandContext(t.Context(), curl, "--silent", "--show-error", "--fail", "--noproxy", "*", "--no-buffer",
-			"--insecure", "--max-time", "120", protocol, ts.url("/")).CombinedOutput()
+			"--insecure", "--max-time", "120", protocol, ts.URL("/")).CombinedOutput()
 		if want := "data: 0\n\ndata: 1\n\ndata: 2\n\n"; err != nil || string(got) != want {
 			t.Errorf("got %q, %v", got, err)
 		}

@@ -14,80 +14,35 @@ import (
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/fasthttputil"
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/roottest"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestMain(m *testing.M) { servertest.Main(m) }
 
+// prepare sets the engine of a server.
+var prepare = roottest.Prepare
+
 // server is a running server, with a client of net/http that speaks one version of HTTP.
-type server struct {
-	*servertest.Running[*fasthttp.Server]
-	http2  bool
-	client *http.Client
-}
+type server struct{ *roottest.Server }
 
 type starter func(s *fasthttp.Server) *server
 
 // everywhere runs a test with both versions of HTTP, on both engines, with TLS and without.
 func everywhere(t *testing.T, test func(t *testing.T, start starter)) {
-	t.Parallel()
-	for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
-		for version, http2 := range map[string]bool{"HTTP1": false, "HTTP2": true} {
-			t.Run(e.Name+"/"+version, func(t *testing.T) {
-				t.Parallel()
-				test(t, func(s *fasthttp.Server) *server { return start(t, e, http2, s) })
-			})
-		}
-	}
-}
-
-func start(t testing.TB, e servertest.Engine, http2 bool, s *fasthttp.Server) *server {
-	t.Helper()
-	s.Protocols.SetHTTP1(true)
-	s.Protocols.SetHTTP2(true)
-	s.Protocols.SetUnencryptedHTTP2(true)
-	s.HTTP2.WriteByteTimeout = servertest.Never // a client that does not read is left for another reason
-	ts := &server{Running: servertest.Start(t, e, s, prepare), http2: http2}
-	var p http.Protocols
-	switch {
-	case !http2:
-		p.SetHTTP1(true)
-	case e.TLS:
-		p.SetHTTP2(true)
-	default:
-		p.SetUnencryptedHTTP2(true)
-	}
-	tr := &http.Transport{Protocols: &p, TLSClientConfig: servertest.TrustCertificate(), DisableCompression: true}
-	t.Cleanup(tr.CloseIdleConnections)
-	ts.client = &http.Client{Transport: tr}
-	return ts
-}
-
-func prepare(s *fasthttp.Server, e servertest.Engine) (log *servertest.Log) {
-	switch e.Kind {
-	case servertest.Portable:
-		s.Engine = fasthttp.EnginePortable
-	case servertest.Event:
-		s.Engine = fasthttp.EngineEvent
-	}
-	log = &servertest.Log{}
-	s.Logger = log
-	return log
-}
-
-func (s *server) url(path string) string {
-	scheme := "http://"
-	if s.Engine.TLS {
-		scheme = "https://"
-	}
-	return scheme + s.Listener.Addr().String() + path
+	roottest.Everywhere(t, func(t *testing.T, start func(s *fasthttp.Server) *roottest.Server) {
+		test(t, func(s *fasthttp.Server) *server {
+			s.HTTP2.WriteByteTimeout = servertest.Never // a client that does not read is left for another reason
+			return &server{start(s)}
+		})
+	})
 }
 
 // ours returns a client of this module with the server's version of HTTP.
 func (s *server) ours(t testing.TB) *fasthttp.Client {
 	c := &fasthttp.Client{TLSConfig: servertest.TrustCertificate()}
 	switch {
-	case !s.http2:
+	case !s.HTTP2:
 		c.Protocols.SetHTTP1(true)
 	case s.Engine.TLS:
 		c.Protocols.SetHTTP2(true)
@@ -112,15 +67,15 @@ func (s *server) open(t testing.TB, path string, fields ...string) *opened {
 	ctx, cancel := context.WithCancel(t.Context())
 	stop := time.AfterFunc(5*servertest.Patience, cancel)
 	t.Cleanup(func() { stop.Stop(); cancel() })
-	req, err := http.NewRequestWithContext(ctx, "GET", s.url(path), nil)
+	req, err := http.NewRequestWithContext(ctx, "GET", s.URL(path), nil)
 	servertest.Must(t, err)
 	for i := 0; i < len(fields); i += 2 {
 		req.Header.Set(fields[i], fields[i+1])
 	}
-	resp, err := s.client.Do(req)
+	resp, err := s.Client.Do(req)
 	servertest.Must(t, err)
 	t.Cleanup(func() { _ = resp.Body.Close() })
-	if want := map[bool]int{false: 1, true: 2}[s.http2]; resp.ProtoMajor != want {
+	if want := map[bool]int{false: 1, true: 2}[s.HTTP2]; resp.ProtoMajor != want {
 		t.Errorf("the response has the version %s", resp.Proto)
 	}
 	o := newOpened(t, resp)

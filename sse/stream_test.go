@@ -136,7 +136,7 @@ func TestStreamsLearnThatTheClientHasGone(t *testing.T) {
 		// nothing is sent, so only the end of the connection or of the stream shows that
 		o.cancel()
 		_ = o.Body.Close()
-		ts.client.CloseIdleConnections()
+		ts.Client.CloseIdleConnections()
 		if err := servertest.Receive(t, "the end of the stream", left); !errors.Is(err, sse.ErrEnded) {
 			t.Errorf("Send returns %v", err)
 		}
@@ -180,7 +180,7 @@ func TestShutdownEndsStreams(t *testing.T) {
 		if err := servertest.Receive(t, "the end of the stream", left); !errors.Is(err, sse.ErrEnded) {
 			t.Errorf("Send returns %v", err)
 		}
-		ts.client.CloseIdleConnections()
+		ts.Client.CloseIdleConnections()
 		servertest.Must(t, servertest.Receive(t, "the end of Shutdown", stopped))
 		servertest.Eventually(t, "an empty topic", func() bool { return topic.Len() == 0 })
 	})
@@ -325,7 +325,7 @@ func TestFunctionIsCalledOnlyIfTheStreamIsSent(t *testing.T) {
 			}
 		}
 		ts := start(s)
-		resp, err := ts.client.Head(ts.url("/"))
+		resp, err := ts.Client.Head(ts.URL("/"))
 		servertest.Must(t, err)
 		if resp.Header.Get("Content-Type") != "text/event-stream" {
 			t.Errorf("%v", resp.Header)
@@ -351,7 +351,7 @@ func TestStreamsMayFollowATimeoutHandler(t *testing.T) {
 		o.want("data: 41\n\n")
 		o.cancel()
 		_ = o.Body.Close()
-		ts.client.CloseIdleConnections()
+		ts.Client.CloseIdleConnections()
 		servertest.Receive(t, "the end of the stream", left)
 	})
 }

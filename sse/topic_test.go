@@ -129,7 +129,7 @@ func TestSlowStreamHoldsUpNoneOfItsConnection(t *testing.T) {
 		var topic sse.Topic
 		const size, others = 100_000, 4
 		ts := start(serve(sse.Options{Buffer: 1000, WriteTimeout: -1}, &topic))
-		ts.client.Transport.(*http.Transport).HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10}
+		ts.Client.Transport.(*http.Transport).HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10}
 		slow := ts.open(t, "/")
 		var all []*opened
 		for range others {

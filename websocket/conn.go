@@ -48,6 +48,7 @@ type Conn struct {
 	readErr error
 	in      *bufpool.Buffer // received bytes, nil if there are none
 	from    int             // the consumed part of in
+	much    bool            // the last reads have filled a buffer, so the next one may
 	part    ws.Assembler    // of a message received as a whole
 	partial bool            // a message is being received in part
 	open    *messageReader  // of a message whose end was not read

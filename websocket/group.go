@@ -65,8 +65,13 @@ func (g *Group) Leave(s *Socket) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := slices.Index(s.extra.groups, g); i >= 0 {
-		s.extra.groups = slices.Delete(s.extra.groups, i, i+1)
+	x := s.extra
+	if x == nil {
+		// the socket has ended meanwhile
+		return
+	}
+	if i := slices.Index(x.groups, g); i >= 0 {
+		x.groups = slices.Delete(x.groups, i, i+1)
 	}
 }
 

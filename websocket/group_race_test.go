@@ -24,3 +24,25 @@ func TestGroupsAndSocketsAgree(t *testing.T) {
 		}
 	}
 }
+
+// A socket whose memory for a message in parts is gone has nothing extra, also if it leaves a group
+// while it ends.
+func TestSocketsDropWhatTheyNeedNoLonger(t *testing.T) {
+	var s Socket
+	var g Group
+	s.assembler()
+	s.dropParts()
+	if s.extra != nil {
+		t.Error("a socket keeps memory after a message in parts")
+	}
+	s.assembler()
+	if !g.Join(&s) {
+		t.Fatal("the socket has not joined")
+	}
+	s.end()
+	s.dropParts()
+	g.Leave(&s)
+	if s.extra != nil || g.Len() != 0 {
+		t.Errorf("after its end the socket has %v, and the group %d members", s.extra, g.Len())
+	}
+}

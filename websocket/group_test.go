@@ -14,7 +14,7 @@ import (
 // members returns a Handler whose sockets join a group, and the sockets.
 func members(g *websocket.Group) (*websocket.Handler, <-chan *websocket.Socket) {
 	joined := make(chan *websocket.Socket, 1000)
-	return &websocket.Handler{MaxQueue: 64 << 10, OnMessage: echoMessage, OnOpen: func(s *websocket.Socket) {
+	return &websocket.Handler{MaxQueue: 64 << 10, WriteTimeout: -1, OnMessage: echoMessage, OnOpen: func(s *websocket.Socket) {
 		for range 2 {
 			if !g.Join(s) {
 				panic("a socket does not join")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/roottest"
 	"github.com/valyala/fasthttp/internal/servertest"
 	"github.com/valyala/fasthttp/internal/ws"
 )
@@ -18,19 +19,8 @@ type (
 	starter    = servertest.Starter[*fasthttp.Server]
 )
 
-func prepare(s *fasthttp.Server, e servertest.Engine) (log *servertest.Log) {
-	switch e.Kind {
-	case servertest.Portable:
-		s.Engine = fasthttp.EnginePortable
-	case servertest.Event:
-		s.Engine = fasthttp.EngineEvent
-	}
-	if s.Logger == nil {
-		log = &servertest.Log{}
-		s.Logger = log
-	}
-	return log
-}
+// prepare sets the engine of a server.
+var prepare = roottest.Prepare
 
 func forEachEngine(t *testing.T, test func(t *testing.T, start starter)) {
 	servertest.ForEachEngine(t, prepare, test)

@@ -18,6 +18,10 @@ const (
 	readSize = 4 << 10
 	waitSize = 1 << 10
 
+	// muchSize is readSize while much arrives: 64 KiB and the head of its frame, so that one
+	// read takes both.
+	muchSize = 65 << 10
+
 	// directSize is the size of the smallest part of a message to be read to its place
 	// without a copy.
 	directSize = 512
@@ -227,10 +231,7 @@ func (c *Conn) feed(b []byte, ev *ws.Event) (n int, fault *ws.Error) {
 // fill receives bytes, after those that were not consumed.
 func (c *Conn) fill() error {
 	c.dropConsumed()
-	if c.in != nil && c.from > 0 {
-		c.in.B = c.in.B[:copy(c.in.B, c.in.B[c.from:])]
-		c.from = 0
-	}
+	c.moveRest()
 	c.beginWait()
 	defer c.endWait()
 	if c.raw != nil {
@@ -256,6 +257,23 @@ func (c *Conn) fill() error {
 		c.dropConsumed()
 	}
 	return c.arrived(err)
+}
+
+// moveRest makes room after the bytes that were not consumed, fewer than ws.MaxNeeded. If the buffer
+// is large, they move to a small one, since the next bytes may arrive late.
+func (c *Conn) moveRest() {
+	b := c.in
+	if b == nil {
+		return
+	}
+	rest := b.B[c.from:]
+	if c.from = 0; cap(b.B) >= muchSize {
+		c.in = bufpool.Get(readSize)
+		c.in.B = append(c.in.B, rest...)
+		bufpool.Put(b)
+		return
+	}
+	b.B = b.B[:copy(b.B, rest)]
 }
 
 // readInto receives bytes in p.
@@ -611,7 +629,11 @@ func (c *Conn) waitWithoutBuffer() {
 func (c *Conn) readSocket(fd uintptr) bool {
 	b := c.in
 	if b == nil {
-		b = bufpool.Get(readSize)
+		size := readSize
+		if c.much {
+			size = muchSize
+		}
+		b = bufpool.Get(size)
 	}
 	if cap(b.B)-len(b.B) < ws.MaxNeeded {
 		b.Grow(ws.MaxNeeded)
@@ -620,6 +642,8 @@ func (c *Conn) readSocket(fd uintptr) bool {
 	if n > 0 {
 		b.B = b.B[:len(b.B)+n]
 		c.in = b
+		// a buffer that was filled makes the next one larger, until little arrives
+		c.much = len(b.B) == cap(b.B) || c.much && len(b.B) > readSize
 	} else if c.in == nil {
 		bufpool.Put(b)
 	}

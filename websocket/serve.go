@@ -163,7 +163,7 @@ func (u *Upgrader) Serve(ctx *fasthttp.RequestCtx, h *Handler, data any) error {
 	}
 	s := &Socket{settings: h.settingsFor(u), data: data}
 	if agreed.subprotocol != "" {
-		s.extra = &socketExtra{subprotocol: agreed.subprotocol}
+		s.more().subprotocol = agreed.subprotocol
 	}
 	s.ws.Init(ws.Server, &s.settings.limits, ws.Extensions{Compression: agreed.compressed})
 	if agreed.compressed {

@@ -21,20 +21,29 @@ type Socket struct {
 	ws       ws.Conn
 	settings *socketSettings
 	data     any
-	parts    *ws.Assembler  // of a message in several parts, or nil
-	extra    *socketExtra   // what only some sockets have, or nil
-	context  *socketContext // of the messages before, or nil if no message refers to them
+	extra    *socketExtra // what only some sockets have, or nil; mu guards it
 	windows  socketWindows
 	state    socketState
+	collects bool // extra has parts; it belongs to the methods of the EventHandler
 }
 
-// socketExtra is the state that only some sockets have.
+// socketExtra is the state that only some sockets have, or that a socket has for a while.
 type socketExtra struct {
+	parts   *ws.Assembler  // of a message in several parts, or nil; mu does not guard what it points to
+	context *socketContext // of the messages before, or nil if no message refers to them
+
 	subprotocol string
 	groups      []*Group // of which the socket is a member
 
 	fault  error // why the socket closes, or nil
 	closed *CloseError
+}
+
+var socketExtras = sync.Pool{New: func() any { return new(socketExtra) }}
+
+// isEmpty reports whether the socket needs x no longer.
+func (x *socketExtra) isEmpty() bool {
+	return x.parts == nil && x.context == nil && x.subprotocol == "" && x.groups == nil && x.fault == nil && x.closed == nil
 }
 
 // socketState is a set of facts about a Socket.
@@ -54,7 +63,7 @@ var ErrQueueFull = errors.New("websocket: the queue of the socket is full")
 // more returns the extra state, which it creates if there is none. mu is held.
 func (s *Socket) more() *socketExtra {
 	if s.extra == nil {
-		s.extra = new(socketExtra)
+		s.extra = socketExtras.Get().(*socketExtra)
 	}
 	return s.extra
 }

@@ -10,7 +10,10 @@ import (
 
 // socketWindows are the logarithms of the windows of permessage-deflate, or 0 if messages are not
 // compressed. A Socket without takeover needs nothing else, so that it is no larger while idle.
-type socketWindows struct{ server, client uint8 }
+type socketWindows struct {
+	server, client uint8
+	takeover       bool // the socket has a socketContext, all the time
+}
 
 // socketContext is what a Socket holds between messages that refer to those before them.
 type socketContext struct {
@@ -25,10 +28,19 @@ func (s *Socket) beginCompression(d ws.Deflate) {
 	if d.ServerNoContext && d.ClientNoContext {
 		return
 	}
-	s.context = &socketContext{
+	s.windows.takeover = true
+	s.more().context = &socketContext{
 		deflate: wsflate.Deflater{Level: s.settings.level, Bits: s.windows.server, Takeover: !d.ServerNoContext},
 		inflate: wsflate.Inflater{Bits: s.windows.client, Takeover: !d.ClientNoContext},
 	}
+}
+
+// context returns what the socket holds between messages, or nil. mu need not be held.
+func (s *Socket) context() *socketContext {
+	if !s.windows.takeover {
+		return nil
+	}
+	return s.extra.context
 }
 
 // compresses reports whether messages of n bytes are compressed.
@@ -39,7 +51,7 @@ func (s *Socket) compresses(n int) bool { return s.windows.server != 0 && n >= s
 func (s *Socket) appendCompressed(opcode ws.Opcode, payload []byte) error {
 	var once wsflate.Deflater
 	d := &once
-	if x := s.context; x != nil {
+	if x := s.context(); x != nil {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		d = &x.deflate
@@ -67,7 +79,7 @@ func (s *Socket) appendCompressed(opcode ws.Opcode, payload []byte) error {
 
 // appendPreparedCompressed appends the compressed form of a message to the queue.
 func (s *Socket) appendPreparedCompressed(m *PreparedMessage) error {
-	x := s.context
+	x := s.context()
 	if x != nil {
 		x.mu.Lock()
 		defer x.mu.Unlock()
@@ -94,8 +106,8 @@ func (s *Socket) appendPreparedCompressed(m *PreparedMessage) error {
 func (s *Socket) handleCompressed(opcode ws.Opcode, packed []byte) bool {
 	once := wsflate.Inflater{Bits: s.windows.client}
 	i := &once
-	if s.context != nil {
-		i = &s.context.inflate
+	if x := s.context(); x != nil {
+		i = &x.inflate
 	}
 	plain := bufpool.Get(2 * len(packed))
 	defer bufpool.Put(plain)

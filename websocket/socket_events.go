@@ -115,10 +115,7 @@ func (s *Socket) failFor(fault *ws.Error) {
 func (s *Socket) add(ev *ws.Event) bool {
 	data := ev.Payload
 	if !ev.First || !ev.End {
-		if s.parts == nil {
-			s.parts = assemblers.Get().(*ws.Assembler)
-		}
-		if data, _ = s.parts.Add(ev); !ev.End {
+		if data, _ = s.assembler().Add(ev); !ev.End {
 			return true
 		}
 	}
@@ -132,12 +129,32 @@ func (s *Socket) add(ev *ws.Event) bool {
 	return true
 }
 
-// dropParts releases the memory of a message in several parts.
+// assembler returns the memory of a message in several parts.
+func (s *Socket) assembler() *ws.Assembler {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.more()
+	if x.parts == nil {
+		x.parts = assemblers.Get().(*ws.Assembler)
+		s.collects = true
+	}
+	return x.parts
+}
+
+// dropParts releases that memory, if there is any.
 func (s *Socket) dropParts() {
-	if s.parts != nil {
-		s.parts.Release()
-		assemblers.Put(s.parts)
-		s.parts = nil
+	if !s.collects {
+		return
+	}
+	s.collects = false
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.extra
+	x.parts.Release()
+	assemblers.Put(x.parts)
+	if x.parts = nil; x.isEmpty() {
+		s.extra = nil
+		socketExtras.Put(x)
 	}
 }
 
@@ -180,17 +197,13 @@ func (e *socketEvents) ShuttingDown(*fasthttp.EventConn) {
 // Ended implements fasthttp.EventHandler.
 func (e *socketEvents) Ended(_ *fasthttp.EventConn, err error) {
 	s := (*Socket)(e)
+	groups := s.end()
 	s.mu.Lock()
-	s.state |= socketEnded
 	code, reason := s.outcome(err)
-	var groups []*Group
-	if s.extra != nil {
-		groups, s.extra.groups = s.extra.groups, nil
-	}
 	s.mu.Unlock()
 	s.dropParts()
-	if s.context != nil {
-		s.context.release()
+	if x := s.context(); x != nil {
+		x.release()
 	}
 	for _, g := range groups {
 		g.leaveAtEnd(s)
@@ -198,4 +211,15 @@ func (e *socketEvents) Ended(_ *fasthttp.EventConn, err error) {
 	if f := s.settings.handler.OnClose; f != nil {
 		f(s, code, reason)
 	}
+}
+
+// end records that the connection has ended, and returns the groups that the socket has to leave.
+func (s *Socket) end() (groups []*Group) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state |= socketEnded
+	if s.extra != nil {
+		groups, s.extra.groups = s.extra.groups, nil
+	}
+	return groups
 }

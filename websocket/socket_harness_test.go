@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/roottest"
 	"github.com/valyala/fasthttp/internal/servertest"
 	"github.com/valyala/fasthttp/internal/ws"
 	"github.com/valyala/fasthttp/websocket"
@@ -15,18 +16,8 @@ type socketServer = servertest.Running[*fasthttp.Server]
 // socketStarter starts a server whose sockets have the handler.
 type socketStarter func(h *websocket.Handler) *socketServer
 
-// prepareServer sets the engine of a server, and its log.
-func prepareServer(s *fasthttp.Server, e servertest.Engine) *servertest.Log {
-	switch e.Kind {
-	case servertest.Portable:
-		s.Engine = fasthttp.EnginePortable
-	case servertest.Event:
-		s.Engine = fasthttp.EngineEvent
-	}
-	log := &servertest.Log{}
-	s.Logger = log
-	return log
-}
+// prepareServer sets the engine of a server.
+var prepareServer = roottest.Prepare
 
 // forEachSocketEngine runs a test on every engine.
 func forEachSocketEngine(t *testing.T, test func(t *testing.T, start socketStarter)) {
@@ -49,6 +40,7 @@ type socketPeer struct {
 	*servertest.Conn
 	ws    ws.Conn
 	in    []byte
+	space []byte // for a read
 	parts ws.Assembler
 }
 
@@ -95,12 +87,14 @@ func (p *socketPeer) next() (ev ws.Event, payload string, ok bool) {
 		}
 		switch ev.Opcode {
 		case ws.Continuation:
-			b := make([]byte, 64<<10)
-			n, err := p.R.Read(b)
+			if p.space == nil {
+				p.space = make([]byte, 64<<10)
+			}
+			n, err := p.R.Read(p.space)
 			if n == 0 && err != nil {
 				return ev, "", false
 			}
-			p.in = append(p.in, b[:n]...)
+			p.in = append(p.in, p.space[:n]...)
 		case ws.Text, ws.Binary:
 			message, err := p.parts.Add(&ev)
 			servertest.Must(p.T, err)

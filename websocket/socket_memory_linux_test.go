@@ -27,7 +27,7 @@ func TestMemoryOfIdleSockets(t *testing.T) {
 }
 
 func measureIdleSockets(t *testing.T, compressed bool) {
-	const sockets, most = 400, 520
+	const sockets, most = 400, 450
 	type user struct{ id int }
 	ln, dial := servertest.ListenTCP(t)
 	u := &websocket.Upgrader{EnableCompression: compressed, Compression: websocket.Compression{Threshold: -1}}

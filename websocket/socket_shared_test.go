@@ -41,8 +41,8 @@ func TestPreparedMessageIsCompressedOnce(t *testing.T) {
 		if n := s.conn.Queued(); (n > 10_000) != (tt.c.Threshold > 10_000) {
 			t.Errorf("socket %d: %d bytes are in the queue", i, n)
 		}
-		if s.context == nil != (tt.d == alone || tt.d.ServerNoContext) {
-			t.Errorf("socket %d: the context is %v", i, s.context)
+		if s.context() == nil != (tt.d == alone || tt.d.ServerNoContext) {
+			t.Errorf("socket %d: the context is %v", i, s.context())
 		}
 	}
 }

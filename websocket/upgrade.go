@@ -28,7 +28,9 @@ import (
 // sent. Shutdown waits until handler has returned. If the peer does not answer within
 // CloseTimeout, or ShutdownWithContext does not wait longer, the connection is closed.
 //
-// handler may use ctx, as with RequestCtx.Hijack, unless ReleaseContext is set.
+// handler may use ctx, as with RequestCtx.Hijack, unless ReleaseContext is set. Other goroutines may
+// keep the Conn when handler returns: its methods fail then, and a write returns ErrCloseSent
+// or an error that wraps net.ErrClosed.
 func (u *Upgrader) Upgrade(ctx *fasthttp.RequestCtx, handler func(c *Conn)) error {
 	a, err := u.handshake(ctx)
 	if err != nil {

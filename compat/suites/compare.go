@@ -115,7 +115,7 @@ func (c *comparer) judgeAll(ctx context.Context, r *row, places [2]string, outco
 		}
 		fmt.Printf("  %s: %s with v1.77.0, %s here; again: %s, %s\n", name,
 			cmp.Or(outcomes[0].of(name), "not run"), cmp.Or(outcomes[1].of(name), "not run"), tally(results[0]), tally(results[1]))
-		switch judge(results[0], results[1]) {
+		switch judge(withFirst(outcomes[0].of(name), results[0]), results[1]) {
 		case lost:
 			r.lost = append(r.lost, name)
 			r.said[name] = said

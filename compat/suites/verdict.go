@@ -28,6 +28,15 @@ func judge(theirs, here []string) verdict {
 	return unsteady
 }
 
+// withFirst adds the result of the first run of a test with v1.77.0 to the results of further
+// runs if it is a failure: then the test passes only sometimes there.
+func withFirst(first string, again []string) []string {
+	if first != fail {
+		return again
+	}
+	return append([]string{first}, again...)
+}
+
 func all(results []string, want string) bool {
 	return len(results) > 0 && !slices.ContainsFunc(results, func(r string) bool { return r != want })
 }

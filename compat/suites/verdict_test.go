@@ -30,6 +30,18 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+func TestFirstFailureCounts(t *testing.T) {
+	again, here := []string{pass, pass, pass}, []string{pass, fail, pass}
+	for first, want := range map[string]verdict{pass: lost, skip: lost, "": lost, fail: unsteady} {
+		if got := judge(withFirst(first, again), here); got != want {
+			t.Errorf("after %q: got %d, want %d", first, got, want)
+		}
+	}
+	if got := judge(withFirst(fail, []string{fail, fail}), []string{pass, pass}); got != gained {
+		t.Errorf("a test that never passes there is %d", got)
+	}
+}
+
 func TestDiffering(t *testing.T) {
 	theirs := &outcome{results: map[string]string{
 		"p": fail, "p TestA": pass, "p TestB": fail, "p TestC": pass, "p TestD": pass, "p TestE": skip, "p TestF": fail,

@@ -12,8 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp"
-	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/fasthttptest"
 	"github.com/valyala/fasthttp/internal/servertest"
 	"github.com/valyala/fasthttp/websocket"
 )
@@ -111,19 +110,8 @@ func TestEcho(t *testing.T) {
 // serveInMemory serves a chat until the test ends.
 func serveInMemory(t *testing.T) (c *chat, join func() *websocket.Conn) {
 	c = newChat()
-	ln := fasthttputil.NewInmemoryListener()
-	server := &fasthttp.Server{Handler: c.serve}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(ln) }()
-	t.Cleanup(func() {
-		if err := server.Shutdown(); err != nil {
-			t.Error(err)
-		}
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
-	dialer := websocket.Dialer{NetDial: func(string, string) (net.Conn, error) { return ln.Dial() }}
+	server := fasthttptest.New(t, c.serve)
+	dialer := websocket.Dialer{NetDial: func(string, string) (net.Conn, error) { return server.Dial() }}
 	return c, func() *websocket.Conn {
 		t.Helper()
 		before := c.room.Len()

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
-	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/recvbuf"
 )
@@ -24,8 +23,8 @@ type Conn struct {
 	conn         net.Conn     // the connection for the application protocol: plain, or with TLS
 	recordConn   *recordConn  // below TLS, nil if there is none
 	async        *asyncWriter // for Post, nil before StartPosting
-	roundTripper *connpool.RoundTripper
-	probe        connpool.Probe
+	roundTripper *roundTripper
+	probe        Probe
 	// Duplex means that another goroutine writes while the reader reads. Only the reader
 	// uses it.
 	Duplex bool
@@ -51,7 +50,7 @@ func (c *Conn) Attach(conn net.Conn, size int) {
 	c.Recv.Size = uint32(size)
 	c.Guard.Attach(conn)
 	c.probe.Attach(lowest(conn))
-	c.roundTripper = connpool.NewRoundTripper(conn)
+	c.roundTripper = newRoundTripper(conn)
 }
 
 // lowest returns the connection below wrappers that have a method for it, as
@@ -170,19 +169,31 @@ func (c *Conn) WriteBoth(a, b []byte) error {
 // CanRoundTrip reports whether RoundTrip may be called.
 func (c *Conn) CanRoundTrip() bool { return c.roundTripper != nil }
 
-// RoundTrip writes out and waits for the answer, and may receive its beginning into the memory of
-// out: see connpool.RoundTripper.RoundTrip. It has no effect unless the connection is quiet.
-func (c *Conn) RoundTrip(out *bufpool.Buffer) connpool.RoundTripResult {
-	var room []byte
+// RoundTrip sends out if the connection is quiet. If all of it is accepted at once, RoundTrip
+// waits for an answer, for the read deadline, or for the closing of the connection, and may
+// receive the beginning of the answer into the memory of out; otherwise the answer is left to be
+// read. If not all is accepted, RoundTrip returns early, and the caller sends the rest.
+func (c *Conn) RoundTrip(out *bufpool.Buffer) RoundTripResult {
+	a := c.roundTripper
+	a.b = out.B
 	if c.Recv.Empty() && cap(out.B) >= int(c.Recv.Size) {
-		room = out.B[:cap(out.B)]
+		a.recvBuf = out.B[:cap(out.B)]
 	}
-	asked := c.roundTripper.RoundTrip(c.conn, out.B, room)
-	c.wrote(int64(asked.Sent), asked.SendErr)
+	a.result, a.waiting = RoundTripResult{}, false
+	// the next read hits the same deadline, or the same end
+	_ = a.raw.Read(a.step)
+	a.b, a.recvBuf = nil, nil
+	asked := &a.result
+	c.Sent += uint64(asked.Sent)
+	if asked.SendErr != nil {
+		asked.SendErr = netio.Op(c.conn, "write", asked.SendErr)
+		c.WriteErr = asked.SendErr
+	}
 	if asked.RecvErr != nil {
+		asked.RecvErr = netio.Op(c.conn, "read", asked.RecvErr)
 		c.readErr = asked.RecvErr
 	}
-	return asked
+	return *asked
 }
 
 func (c *Conn) wrote(n int64, err error) {
@@ -203,7 +214,7 @@ func (c *Conn) Failed() bool {
 func (c *Conn) Probeable() bool { return c.probe.CanCheck() }
 
 // Check checks the socket. With TLS, the bytes that it finds may be messages of TLS itself.
-func (c *Conn) Check() connpool.State { return c.probe.Check() }
+func (c *Conn) Check() State { return c.probe.Check() }
 
 // IsTLS reports whether the connection speaks TLS.
 func (c *Conn) IsTLS() bool { return c.recordConn != nil }
@@ -219,7 +230,7 @@ func (c *Conn) MayBeReadable() bool {
 		return true
 	}
 	state := c.probe.Check()
-	return state == connpool.Readable || state == connpool.Ended
+	return state == Readable || state == Ended
 }
 
 // ReadReady is Read without waiting: if nothing has arrived, or the connection cannot be
@@ -246,5 +257,5 @@ func (c *Conn) IsQuiet() bool {
 		return c.recordConn.isQuiet(c.conn)
 	}
 	state := c.probe.Check()
-	return state == connpool.Quiet || state == connpool.Unknown
+	return state == Quiet || state == Unknown
 }

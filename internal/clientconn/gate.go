@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"net"
 	"sync/atomic"
-
-	"github.com/valyala/fasthttp/internal/connpool"
 )
 
 // recordConn is a connection below TLS. It can be read without waiting, so that TLS can receive its
@@ -13,7 +11,7 @@ import (
 // a TLS record was received in part.
 type recordConn struct {
 	net.Conn
-	probe *connpool.Probe
+	probe *Probe
 	// noWait means that a read must not wait
 	noWait bool
 
@@ -64,7 +62,7 @@ func (*wouldWait) Temporary() bool { return true }
 func (g *recordConn) Read(p []byte) (int, error) {
 	if g.noWait {
 		switch g.probe.Check() {
-		case connpool.Quiet, connpool.Unknown:
+		case Quiet, Unknown:
 			return 0, errWouldWait
 		}
 	}

@@ -32,7 +32,7 @@ type asyncWriter struct {
 func newAsyncWriter(conn net.Conn) *asyncWriter {
 	p := &asyncWriter{conn: conn}
 	p.step = p.write
-	if tcp, ok := conn.(*net.TCPConn); ok && canPost {
+	if tcp, ok := conn.(*net.TCPConn); ok && hasRawCalls {
 		p.raw, _ = tcp.SyscallConn()
 	}
 	return p

@@ -1,3 +1,10 @@
+// Package connpool pools a client's connections to one host: it keeps the idle
+// ones, counts all of them, and queues the callers that wait for one.
+//
+// A Pool does not know the protocol of its connections, which decides whether a
+// connection has room for several users.
+//
+// Start with Pool.Get.
 package connpool
 
 import (
@@ -340,4 +347,220 @@ func (p *Pool[C]) Waiting() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.waiting.n
+}
+
+// openPolicy controls whether connections are opened one after the other. If one connection
+// accepts many users, callers that arrive while the first one is being opened wait for it,
+// rather than open one each.
+type openPolicy uint8
+
+const (
+	openConcurrently openPolicy = iota // callers open connections at any time, up to Max
+	openSerially                       // only one connection is being opened
+	// dialFailing is inTurn after a connection could not be opened: the waiting callers all
+	// try at once, since each of them may have to wait as long for an answer.
+	dialFailing
+)
+
+// OpenSerially makes the pool let callers open connections one after the other, or at any
+// time. The opening of a shared connection ends when HasRoom is called for it.
+func (p *Pool[C]) OpenSerially(on bool) {
+	p.mu.Lock()
+	switch {
+	case !on:
+		p.policy, p.opening = openConcurrently, 0
+	case p.policy == openConcurrently:
+		p.policy = openSerially
+	}
+	p.admit()
+	p.mu.Unlock()
+}
+
+// mayOpen reports whether a caller may open a connection now.
+func (p *Pool[C]) mayOpen() bool {
+	return p.open < p.Max && (p.policy != openSerially || p.opening == 0)
+}
+
+// beginOpen takes a place for a connection that will be opened.
+func (p *Pool[C]) beginOpen() {
+	p.open++
+	if p.policy != openConcurrently {
+		p.opening++
+	}
+}
+
+// opened records that a connection was opened in turn, and dropped that opening failed.
+func (p *Pool[C]) opened() {
+	p.opening = max(p.opening-1, 0)
+	if p.policy == dialFailing {
+		p.policy = openSerially
+	}
+}
+
+func (p *Pool[C]) openFailed() {
+	p.opening = max(p.opening-1, 0)
+	if p.policy == openSerially && p.waiting.n > 0 {
+		p.policy = dialFailing
+	}
+}
+
+// idleConn is a connection that waits for its next use.
+type idleConn[C any] struct {
+	conn  C
+	since time.Duration // on the clock
+}
+
+// queue holds the idle connections of a pool in the order in which they became
+// idle. Connections are taken from either end, so it is a ring.
+type queue[C any] struct {
+	ring []idleConn[C]
+	head int // of the oldest
+	n    int
+}
+
+func (q *queue[C]) first() *idleConn[C] { return &q.ring[q.head] }
+
+func (q *queue[C]) at(i int) *idleConn[C] { return &q.ring[(q.head+i)%len(q.ring)] }
+
+func (q *queue[C]) push(c idleConn[C]) {
+	if q.n == len(q.ring) {
+		larger := make([]idleConn[C], max(8, 2*q.n))
+		for i := range q.n {
+			larger[i] = *q.at(i)
+		}
+		q.ring, q.head = larger, 0
+	}
+	q.n++
+	*q.at(q.n - 1) = c
+}
+
+func (q *queue[C]) popFirst() idleConn[C] {
+	taken := *q.first()
+	*q.first() = idleConn[C]{}
+	q.head = (q.head + 1) % len(q.ring)
+	q.n--
+	return taken
+}
+
+func (q *queue[C]) popLast() idleConn[C] {
+	last := q.at(q.n - 1)
+	taken := *last
+	*last = idleConn[C]{}
+	q.n--
+	return taken
+}
+
+// waiter is a waiting caller of Get. Waiters are reused: each has a channel and,
+// once it needed one, a timer.
+type waiter[C Conn] struct {
+	prev, next *waiter[C]
+	queued     bool
+	// ready has room for the one grant that a waiter gets, so that sending it never
+	// blocks
+	ready chan Grant[C]
+	timer *time.Timer
+}
+
+// wait returns the grant of w, or the error if its caller has to give up.
+func (w *waiter[C]) wait(until time.Time, done <-chan struct{}) (Grant[C], error) {
+	var expired <-chan time.Time
+	if !until.IsZero() {
+		left := time.Until(until)
+		if w.timer == nil {
+			w.timer = time.NewTimer(left)
+		} else {
+			w.timer.Reset(left)
+		}
+		expired = w.timer.C
+		defer w.stopTimer()
+	}
+	select {
+	case g := <-w.ready:
+		return g, nil
+	case <-expired:
+		return Grant[C]{}, ErrTimeout
+	case <-done:
+		return Grant[C]{}, ErrCanceled
+	}
+}
+
+func (w *waiter[C]) stopTimer() {
+	if !w.timer.Stop() {
+		// needed with GODEBUG=asynctimerchan=1 only
+		select {
+		case <-w.timer.C:
+		default:
+		}
+	}
+}
+
+// waiters is a queue of them, and a stock of unused ones.
+type waiters[C Conn] struct {
+	head, tail *waiter[C]
+	n          int
+
+	stock  *waiter[C]
+	stored int
+}
+
+// maxStored is the largest number of waiters kept for other callers.
+const maxStored = 1024
+
+// add puts a waiter at the end of the queue.
+func (q *waiters[C]) add() *waiter[C] {
+	w := q.stock
+	if w == nil {
+		w = &waiter[C]{ready: make(chan Grant[C], 1)}
+	} else {
+		q.stock = w.next
+		q.stored--
+		w.next = nil
+	}
+	w.queued = true
+	w.prev = q.tail
+	if q.tail == nil {
+		q.head = w
+	} else {
+		q.tail.next = w
+	}
+	q.tail = w
+	q.n++
+	return w
+}
+
+// remove removes w from the queue. It reports whether w was in it.
+func (q *waiters[C]) remove(w *waiter[C]) bool {
+	if !w.queued {
+		return false
+	}
+	if w.prev == nil {
+		q.head = w.next
+	} else {
+		w.prev.next = w.next
+	}
+	if w.next == nil {
+		q.tail = w.prev
+	} else {
+		w.next.prev = w.prev
+	}
+	w.prev, w.next, w.queued = nil, nil, false
+	q.n--
+	return true
+}
+
+// first removes the first waiter from the queue, or returns nil.
+func (q *waiters[C]) first() *waiter[C] {
+	w := q.head
+	if w != nil {
+		q.remove(w)
+	}
+	return w
+}
+
+// keep puts w, which is neither in the queue nor in use, into the stock.
+func (q *waiters[C]) keep(w *waiter[C]) {
+	if q.stored < maxStored {
+		w.next, q.stock = q.stock, w
+		q.stored++
+	}
 }

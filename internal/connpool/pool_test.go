@@ -1,9 +1,7 @@
 package connpool
 
 import (
-	"fmt"
 	"math/rand/v2"
-	"net"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -290,84 +288,4 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 	p.CloseIdle()
-}
-
-func TestProbe(t *testing.T) {
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	c, err := net.Dial("tcp4", ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	server, err := ln.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var p Probe
-	if p.Check() != Unknown || p.CanCheck() {
-		t.Error("a Probe of nothing knows something")
-	}
-	p.Attach(c)
-	if !canPeek {
-		t.Skip("sockets cannot be looked at on this system")
-	}
-	if s := p.Check(); s != Quiet {
-		t.Errorf("new connection: %v", s)
-	}
-	if n := testing.AllocsPerRun(100, func() { p.Check() }); n != 0 {
-		t.Errorf("a look allocates %v times", n)
-	}
-	if _, err := server.Write([]byte("x")); err != nil {
-		t.Fatal(err)
-	}
-	waitFor(t, &p, Readable)
-	var b [1]byte
-	if n, err := c.Read(b[:]); n != 1 || err != nil {
-		t.Errorf("the check has read bytes: %v", err)
-	}
-	if s := p.Check(); s != Quiet {
-		t.Errorf("after reading: %v", s)
-	}
-	_ = servertest.Close(server)
-	waitFor(t, &p, Ended)
-	_ = c.Close()
-	if s := p.Check(); s != Ended {
-		t.Errorf("closed connection: %v", s)
-	}
-	a, _ := net.Pipe()
-	p.Attach(a)
-	if s := p.Check(); s != Unknown {
-		t.Errorf("a pipe: %v", s)
-	}
-}
-
-// BenchmarkLook measures the check of a connection at each reuse.
-func BenchmarkLook(b *testing.B) {
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer ln.Close()
-	c, err := net.Dial("tcp4", ln.Addr().String())
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer c.Close()
-	var p Probe
-	p.Attach(c)
-	b.ReportAllocs()
-	for b.Loop() {
-		if s := p.Check(); s == Ended {
-			b.Fatal("the connection has ended")
-		}
-	}
-}
-
-func waitFor(t *testing.T, p *Probe, want State) {
-	t.Helper()
-	servertest.Eventually(t, fmt.Sprint("the state ", want), func() bool { return p.Check() == want })
 }

@@ -101,7 +101,7 @@ func (c *Conn) inputEnds(err error) {
 	}
 }
 
-// endOf returns the reason for an error that is no timeout.
+// endOf returns the reason for an error other than a timeout.
 func endOf(err error) End {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) ||
 		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
@@ -166,6 +166,9 @@ const (
 
 	endShift = 8 // of the End, which is in the bits above the others
 )
+
+// State implements Link for the connections of the engines, of which c is a part.
+func (c *Conn) State() *Conn { return c }
 
 // Stopping reports whether the connection must end after its request: the server is
 // shutting down, or a shutdown gave up and left the connection open.

@@ -188,6 +188,7 @@ func (s *Set) ServeEvents(ln net.Listener, config *tls.Config) (served bool, err
 	}
 	fdReserve.refill()
 	g := &eventGroup{Group: loops, config: config}
+	loops.Local = g
 	if config != nil {
 		g.handshakes = newHandshakeLimiter(s.WorkerIdleTimeout)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/netloop"
 	"github.com/valyala/fasthttp/internal/rawsys"
+	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
 // This file makes a connection of the event engine a net.Conn, and lets it wait while a
@@ -22,7 +23,8 @@ import (
 type eventExtra struct {
 	detached atomic.Pointer[netloop.Detached]
 
-	lingering lingering // in eventLingering
+	tls       *tlswire.View // set from the start if it is a TLS connection
+	lingering lingering     // in eventLingering
 
 	watch atomic.Pointer[Watcher] // of the request being handled
 	probe alertProbe
@@ -201,8 +203,8 @@ func (c *eventConn) ForgetDeadlines(time.Time) {
 // Blocking implements Link.
 func (c *eventConn) Blocking(readUntil, writeUntil time.Time) net.Conn {
 	c.detach(readUntil, writeUntil)
-	if c.tls != nil {
-		return c.tls
+	if c.overTLS {
+		return c.tls()
 	}
 	return c
 }
@@ -212,7 +214,7 @@ func (c *eventConn) Watch(w Watcher, mayRead bool) {
 	c.extras().watch.Store(&w)
 	if c.net.Watch() {
 		w.PeerGone(!c.net.WasReset())
-	} else if c.tls != nil && mayRead {
+	} else if c.overTLS && mayRead {
 		c.net.WatchInput()
 		c.PeerSent()
 	}
@@ -222,7 +224,7 @@ func (c *eventConn) Watch(w Watcher, mayRead bool) {
 func (c *eventConn) Unwatch() (unlimited bool) {
 	c.net.Unwatch()
 	c.extras().watch.Store(nil)
-	if c.tls != nil {
+	if c.overTLS {
 		c.finishProbe()
 	}
 	return false
@@ -236,7 +238,7 @@ func (c *eventConn) Interrupt() {
 }
 
 // SendsFiles implements Link.
-func (c *eventConn) SendsFiles() bool { return c.tls == nil }
+func (c *eventConn) SendsFiles() bool { return !c.overTLS }
 
 // HasReadGoroutine implements Link.
 func (c *eventConn) HasReadGoroutine() bool { return false }

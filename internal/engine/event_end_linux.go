@@ -16,7 +16,7 @@ func (c *eventConn) end(cache *protocolCache, linger bool) bool {
 	case c.IsAborted():
 		c.finish(true)
 		return false
-	case c.tls != nil:
+	case c.overTLS:
 		return c.beginCloseNotify(linger)
 	}
 	return c.close(linger)
@@ -42,7 +42,7 @@ func (c *eventConn) closeDetached() bool {
 		return false
 	}
 	_ = c.detach(time.Time{}, time.Time{}).SetReadDeadline(PastDeadline)
-	if c.tls != nil {
+	if c.overTLS {
 		return c.beginCloseNotify(true)
 	}
 	return c.beginLinger()
@@ -119,7 +119,7 @@ func (c *eventConn) finish(reset bool) {
 	s := c.Set
 	c.markOwned()
 	c.recordAddresses()
-	if c.tls != nil && !reset {
+	if c.overTLS && !reset {
 		c.writeCloseNotify()
 	}
 	if d := c.detached(); d != nil {
@@ -141,14 +141,14 @@ func (c *eventConn) recordAddresses() {
 
 // unregister removes the connection from the Set.
 func (c *eventConn) unregister() {
-	s, g := c.Set, c.group
+	s, g := c.Set, c.group()
 	s.unregister(&c.Conn)
 	g.release()
-	if c.HasEscaped() || c.tls != nil {
+	if c.HasEscaped() || c.overTLS {
 		// hooks of crypto/tls have seen it, too
 		return
 	}
-	c.NC, c.Set, c.group, c.p = nil, nil, nil, nil
+	c.NC, c.Set, c.p = nil, nil, nil
 	c.extra.Store(nil)
 	c.phase, c.drained, c.stepsFirst = eventServing, false, false
 	eventConns.Put(c)

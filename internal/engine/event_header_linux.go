@@ -40,7 +40,7 @@ func (c *eventConn) readHeader() (taken, alive bool) {
 		return false, false
 	}
 	next, timeout := eventServing, c.Set.Limits.First
-	if c.tls != nil {
+	if c.overTLS {
 		next, timeout = eventHello, c.Set.Limits.Handshake
 	}
 	c.change(next)
@@ -136,8 +136,8 @@ func (c *eventConn) removeFromLoop() (net.Conn, error) {
 	if e := c.extra.Load(); e != nil && e.proxied != nil {
 		nc = NewProxiedConn(nc, e.proxied)
 	}
-	if c.tls != nil {
-		c.tls.Move(nc)
+	if c.overTLS {
+		c.tls().Move(nc)
 		nc = c.NC
 	}
 	return nc, nil

@@ -41,7 +41,7 @@ func (g *eventGroup) release() {
 // acceptedEvent gives a connection to a loop, or refuses it.
 func (s *Set) acceptedEvent(fd int, from rawsys.Address, g *eventGroup, isTCP bool) {
 	c := eventConns.Get().(*eventConn)
-	c.group, c.isTCP, c.peer = g, isTCP, from
+	c.isTCP, c.peer = isTCP, from
 	c.net.Init(fd, c)
 	timeout := s.Limits.First
 	wait, header, served := s.Host.ExpectsHeader(c)
@@ -61,7 +61,7 @@ func (s *Set) acceptedEvent(fd int, from rawsys.Address, g *eventGroup, isTCP bo
 	g.users.Add(1)
 	var nc net.Conn = c
 	if g.config != nil {
-		nc = c.beginTLS()
+		nc = c.beginTLS(g.config)
 		if !header {
 			timeout = s.Limits.Handshake
 			c.phase = eventHello
@@ -97,12 +97,12 @@ var eventConns = sync.Pool{New: func() any { return new(eventConn) }}
 type eventConn struct {
 	Conn
 	net   netloop.Conn
-	group *eventGroup
-	p     Protocol      // of the request being served, or nil
-	tls   *tlswire.View // nil if the connection is not a TLS connection
+	p     Protocol // of the request being served, or nil
 	extra atomic.Pointer[eventExtra]
 	phase eventPhase
 	isTCP bool
+	// overTLS is set if it is a TLS connection
+	overTLS bool
 	// lingersAfterAlert is set if the connection lingers after a farewell
 	lingersAfterAlert bool
 	// drained is set if the last read took all that was there
@@ -110,6 +110,12 @@ type eventConn struct {
 	// stepsFirst is set if the protocol may have no room for input before its next Step
 	stepsFirst bool
 }
+
+// group returns the loops that the connection was given to.
+func (c *eventConn) group() *eventGroup { return c.net.Group().Local.(*eventGroup) }
+
+// tls returns the TLS connection above it. There must be one.
+func (c *eventConn) tls() *tlswire.View { return c.extra.Load().tls }
 
 // eventPhase is the next action of a connection, for when its loop calls Serve.
 type eventPhase uint8
@@ -177,8 +183,8 @@ func (c *eventConn) Serve(p *netloop.Poller) bool {
 		at = p.EventTime()
 	}
 	c.drained = false
-	if c.tls != nil {
-		c.tls.Arrived()
+	if c.overTLS {
+		c.tls().Arrived()
 	}
 	c.markOwned()
 	if c.phase >= eventLingering {
@@ -386,12 +392,12 @@ func (c *eventConn) receive(cache *protocolCache) bool {
 	space := c.p.ReadBuffer()
 	var n int
 	var err error
-	if c.tls == nil {
+	if !c.overTLS {
 		n, err = c.net.Read(space)
 		c.drained = n < len(space) && !c.net.Urgent()
 	} else {
-		n, err = c.tls.ReadNow(space)
-		c.drained = c.tls.Drained() && !c.net.Urgent()
+		n, err = c.tls().ReadNow(space)
+		c.drained = c.tls().Drained() && !c.net.Urgent()
 	}
 	switch {
 	case n > 0:
@@ -515,7 +521,7 @@ func (c *eventConn) Expire() bool {
 		} else if c.Requests == 0 {
 			// empty lines do not begin a new wait
 			c.net.SetDeadline(1)
-		} else if c.tls != nil {
+		} else if c.overTLS {
 			return c.expireIdle()
 		}
 		return c.Serve(nil)
@@ -542,10 +548,10 @@ func (c *eventConn) flush() error {
 	}
 	var n int
 	var err error
-	if c.tls == nil {
+	if !c.overTLS {
 		n, err = c.net.Write(head, tail)
 	} else {
-		n, err = c.tls.Send(head, tail)
+		n, err = c.tls().Send(head, tail)
 	}
 	switch err {
 	case nil:
@@ -635,7 +641,7 @@ func (c *eventConn) ClaimStalled(p Protocol) (confirm func() (end func(err error
 }
 
 // hasInput reports whether unread bytes have arrived: they are about to be served.
-func (c *eventConn) hasInput() bool { return c.tls != nil && c.tls.HasInput() || c.has(unix.POLLIN) }
+func (c *eventConn) hasInput() bool { return c.overTLS && c.tls().HasInput() || c.has(unix.POLLIN) }
 
 // has reports whether one of the events is there.
 func (c *eventConn) has(events int16) bool {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -65,13 +66,13 @@ func (rawControl) Write(func(fd uintptr) (done bool)) error { return errors.ErrU
 
 // beginTLS makes the connection use TLS, and returns the connection that the application
 // sees.
-func (c *eventConn) beginTLS() net.Conn {
+func (c *eventConn) beginTLS(config *tls.Config) net.Conn {
 	if !c.isTCP {
 		// a log may name it when the client has gone
 		_ = c.RemoteAddr()
 	}
-	over := tlswire.Server(c, nil, c.group.config)
-	c.tls = tlswire.ViewOf(over)
+	over := tlswire.Server(c, nil, config)
+	c.extras().tls, c.overTLS = tlswire.ViewOf(over), true
 	return over
 }
 
@@ -112,13 +113,13 @@ func (c *eventConn) awaitingClientHello() bool { return c.phase == eventHello &&
 func (c *eventConn) beginHandshake() {
 	c.change(eventHandshake)
 	c.net.SetDeadline(0)
-	c.group.handshakes.begin(c)
+	c.group().handshakes.begin(c)
 }
 
 // handshake performs the handshake of a connection that it owns, and then leaves it to its
 // loop. It holds a place of the handshakes.
 func (c *eventConn) handshake() {
-	line := c.group.handshakes
+	line := c.group().handshakes
 	placed, ended := true, false
 	leave := func() {
 		if placed {
@@ -226,7 +227,7 @@ func (c *eventConn) probeForAlert(e *eventExtra) {
 		var next [tlswire.MaxAlert + 1]byte
 		// an end of the connection itself is an event of its own
 		n, _ := c.net.Peek(next[:])
-		n, err := c.tls.ProbeCloseNotify(next[:n], l.first[:])
+		n, err := c.tls().ProbeCloseNotify(next[:n], l.first[:])
 		if l.found = n; err != nil {
 			(*w).PeerGone(err == io.EOF)
 		}
@@ -243,7 +244,7 @@ func (c *eventConn) finishProbe() {
 		l.found = 0
 	}
 	// the rest of that record is in the tls.Conn
-	c.drained = c.drained && !c.tls.HasInput()
+	c.drained = c.drained && !c.tls().HasInput()
 }
 
 // expireIdle is Expire for an idle connection on which something has arrived: it may be a
@@ -277,15 +278,15 @@ func (c *eventConn) beginCloseNotify(linger bool) (alive bool) {
 
 // writeCloseNotify sends the alert, unless there is no room for a part of a message before it.
 func (c *eventConn) writeCloseNotify() error {
-	if c.tls.Sending() {
+	if c.tls().Sending() {
 		return nil
 	}
-	return c.tls.Goodbye()
+	return c.tls().Goodbye()
 }
 
 // sendCloseNotify continues beginCloseNotify when there may be room.
 func (c *eventConn) sendCloseNotify() (alive bool) {
-	if c.tls.Push() == netloop.ErrAgain {
+	if c.tls().Push() == netloop.ErrAgain {
 		return true
 	}
 	return c.close(c.lingersAfterAlert)

@@ -75,7 +75,7 @@ func TestLoopsFollowTheNumberOfProcessors(t *testing.T) {
 	first := dial()
 	ask(first)
 	loops := func() (n int) {
-		s.All(func(c *Conn) { n = c.NC.(*eventConn).group.Len() })
+		s.All(func(c *Conn) { n = c.NC.(*eventConn).group().Len() })
 		return n
 	}
 	if n := loops(); n != 1 {

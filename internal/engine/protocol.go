@@ -125,6 +125,8 @@ type FilePart struct {
 
 // Link is how a protocol calls the engine below it.
 type Link interface {
+	// State returns the state of the connection.
+	State() *Conn
 	// Blocking returns the connection with Read and Write that wait, until the next Step.
 	// It has these deadlines, unless the application has set others; the zero time means
 	// none.

@@ -9,7 +9,7 @@ import (
 
 // An idle connection is an eventConn and nothing else.
 func TestEventConnectionsAreSmall(t *testing.T) {
-	const limit = 160
+	const limit = 144
 	if size := reflect.TypeFor[eventConn]().Size() - reflect.TypeFor[netloop.Conn]().Size(); size > limit {
 		t.Errorf("an eventConn has %d bytes besides its netloop.Conn, want %d at most", size, limit)
 	} else {

@@ -25,10 +25,6 @@ func phasesOf(s SendPhase, r ReceivePhase) clientPhases {
 	return clientPhases(s)<<receiveBits | clientPhases(r)
 }
 
-func (p clientPhases) sending() SendPhase { return SendPhase(p >> receiveBits) }
-
-func (p clientPhases) receiving() ReceivePhase { return ReceivePhase(p & (1<<receiveBits - 1)) }
-
 // SendPhase is the progress of sending.
 type SendPhase uint8
 
@@ -171,8 +167,8 @@ var clientMoves = [clientEvents]clientMove{
 var clientNext = func() (next [clientEvents][refused]clientPhases) {
 	for e := range next {
 		for p := range next[e] {
-			now := clientPhases(p)
-			s, r := now.sending(), now.receiving()
+			now := ClientConn{clientPhases(p)}
+			s, r := now.Sending(), now.Receiving()
 			next[e][p] = refused | phasesOf(s, ReceiveFailed)
 			if s >= sendPhases || r >= receivePhases {
 				continue
@@ -198,10 +194,12 @@ func (c *ClientConn) Advance(e ClientEvent) bool {
 }
 
 // Sending returns the phase of sending.
-func (c *ClientConn) Sending() SendPhase { return c.phases.sending() }
+func (c *ClientConn) Sending() SendPhase { return SendPhase(c.phases >> receiveBits) }
 
 // Receiving returns the phase of receiving.
-func (c *ClientConn) Receiving() ReceivePhase { return c.phases.receiving() }
+func (c *ClientConn) Receiving() ReceivePhase {
+	return ReceivePhase(c.phases & (1<<receiveBits - 1))
+}
 
 // MaySend reports whether another request may be pipelined after those already sent.
 func (c *ClientConn) MaySend() bool { return c.Sending() == Sending && c.Receiving() < Received }

@@ -4,7 +4,9 @@ import (
 	"math"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/hpack"
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // Role is a side of a connection.
@@ -364,4 +366,154 @@ func (c *Conn) glitch() *Error {
 		return ErrGlitches
 	}
 	return nil
+}
+
+// Greeting is the progress of a connection's beginning.
+type Greeting uint8
+
+const (
+	// GreetPreface waits for the preface of a client (RFC 9113 section 3.4).
+	GreetPreface Greeting = iota
+	// GreetSettings waits for SETTINGS, which must be the first frame.
+	GreetSettings
+	// GreetAck waits for the acknowledgement of the settings that were sent.
+	GreetAck
+	// Greeted means that both sides know each other's settings.
+	Greeted
+	greetings
+)
+
+// Life is a phase of the life of a connection.
+type Life uint8
+
+const (
+	// LifeOpen means that streams may begin.
+	LifeOpen Life = iota
+	// LifeGoingAway means that a GOAWAY frame has announced that no more streams will be
+	// accepted.
+	// Streams that it began before it knew are still served.
+	LifeGoingAway
+	// LifeDraining means that no more streams begin, and that the existing ones run to
+	// their end.
+	LifeDraining
+	// LifeClosed means that nothing more is received. The rest of the output must still be
+	// written, and has a GOAWAY at its end.
+	LifeClosed
+	lives
+)
+
+// after holds, for each phase, the phases that may follow it: a bit for each of them.
+var after = struct {
+	greeting [greetings]uint8
+	life     [lives]uint8
+}{
+	greeting: [greetings]uint8{
+		GreetPreface:  1 << GreetSettings,
+		GreetSettings: 1 << GreetAck,
+		GreetAck:      1 << Greeted,
+		Greeted:       0,
+	},
+	life: [lives]uint8{
+		LifeOpen:      1<<LifeGoingAway | 1<<LifeDraining | 1<<LifeClosed,
+		LifeGoingAway: 1<<LifeDraining | 1<<LifeClosed,
+		LifeDraining:  1 << LifeClosed,
+		LifeClosed:    0,
+	},
+}
+
+const cannotFollow = "http2: a phase that cannot follow"
+
+func (c *Conn) setGreeting(to Greeting) {
+	if after.greeting[c.greeting]>>to&1 == 0 {
+		panic(cannotFollow)
+	}
+	c.greeting = to
+}
+
+func (c *Conn) setLife(to Life) {
+	if after.life[c.life]>>to&1 == 0 {
+		panic(cannotFollow)
+	}
+	c.life = to
+}
+
+// Greeting returns the progress of the connection's beginning.
+func (c *Conn) Greeting() Greeting { return c.greeting }
+
+// Life returns the phase of the life of the connection.
+func (c *Conn) Life() Life { return c.life }
+
+// Kind is the kind of an Event.
+type Kind uint8
+
+const (
+	None Kind = iota // nothing
+	// Headers is the head of a request, with a new Stream, or of a final response.
+	Headers
+	// Interim is the head of a response with a status of 1xx.
+	Interim
+	// TooLarge takes the place of Headers if the section is too large. A server answers
+	// the new Stream with 431.
+	TooLarge
+	// Malformed takes the place of Headers if a request is malformed, but its end and its
+	// fields are clear. Err is the fault. A server answers the new Stream with 400.
+	Malformed
+	// Data is a part of the content, in Payload; it may be empty at the end. The caller
+	// must call Consumed when it is done with it.
+	Data
+	// Trailers is the trailer section, which ends the stream.
+	Trailers
+	// Reset means that a stream has ended early, with Code: by the peer, or for a fault of
+	// the peer's. RefusedStream means that the peer has not processed the request at all.
+	Reset
+	// Rejected means that a stream of the peer was reset before the caller has received it.
+	// Err is the reason; the caller need not do anything.
+	Rejected
+	// GoAway means that the peer ends the connection, with Code. For each stream that it
+	// has not processed, a Reset follows.
+	GoAway
+	// Settings means that the settings of the peer have changed: Conn.Room may have
+	// changed.
+	Settings
+	// Pong is the answer to Conn.Ping: Payload has the same 8 bytes.
+	Pong
+)
+
+// Event is something that the caller of Feed must know.
+type Event struct {
+	Kind    Kind    // kind of the event
+	End     bool    // it ends the peer's message
+	Code    Code    // of Reset, Rejected and GoAway
+	Stream  *Stream // the stream of the message, or nil
+	Payload []byte  // a part of the bytes passed to Feed
+	Err     *Error  // why the stream was reset, or is Malformed, or nil
+}
+
+// Message receives a header section from Feed. One Message can serve many connections,
+// since it holds nothing between two calls of Feed: the caller uses it, or takes its lists
+// away, before the next call. The zero value is ready for use.
+type Message struct {
+	// Fields has the fields in their order, without pseudo-fields and, unless
+	// Limits.KeepAll is set, without the fields that Head has. Its block also holds the
+	// text of Head. Several Cookie fields are joined into one. In trailers, all fields are
+	// here.
+	Fields field.List
+	// Head is the result of an HTTP/1 parser for the same message. In Framing, content of
+	// unknown length has the kind UntilClose. Version has no text, and Host is :authority.
+	Head http1.Head
+	// Scheme is the scheme of a request, other than CONNECT without a Protocol.
+	Scheme field.Span
+	// Protocol is the protocol of an extended CONNECT request (RFC 8441), and empty in any
+	// other request. Its target is a path then.
+	Protocol field.Span
+
+	extended bool // requests may have a Protocol
+}
+
+// reset prepares m for another section.
+func (m *Message) reset(l *Limits) {
+	m.Fields.Reset()
+	m.Head.Reset()
+	m.Head.KeepNames, m.Head.KeepAll = l.KeepNames, l.KeepAll
+	m.Scheme, m.Protocol, m.extended = field.Span{}, field.Span{}, l.ExtendedConnect
 }

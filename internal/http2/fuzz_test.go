@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // FuzzFeed passes any bytes to a connection in pieces of any size: events and output must
@@ -20,6 +22,14 @@ func FuzzFeed(f *testing.F) {
 	}
 	f.Add(newScript().get(1, 3, 5).post(7).data(7, 8, "\x02abde").reset(7, Cancel).settings(settingWindow, 10).get(9).window(9, 5).b, uint8(0), uint16(20))
 	f.Add(newScript().post(1).data(1, 0, strings.Repeat("a", 300)).headers(1, 5, "a: b").get(3, 5).b, uint8(2), uint16(9))
+	for _, fields := range [][]string{
+		extended, with(get, ":protocol: websocket"), without(extended, ":scheme"), without(extended, ":path"), with(extended, ":protocol: other"),
+	} {
+		tunnel := newScript().headers(1, 0, fields...).data(1, 0, "abc").headers(1, flagEndStream, "sum: 7").get(3).b
+		f.Add(tunnel, uint8(0), uint16(7))
+		f.Add(tunnel, permitsConnect, uint16(7))
+	}
+	f.Add(newScript().settings(settingExtendedConnect, 1).settings(settingExtendedConnect, 0).b, uint8(1), uint16(2))
 	limits := filled(Limits{Streams: 5, HeaderList: 1000, PendingHeads: 2000, Window: 1000, Output: 300, Glitches: 30, Wasted: 10})
 	f.Fuzz(func(t *testing.T, in []byte, mode uint8, step uint16) {
 		if len(in) > 1<<16 {
@@ -38,10 +48,18 @@ func FuzzFeed(f *testing.F) {
 	})
 }
 
+// permitsConnect is the bit of a mode with which a server accepts extended CONNECT.
+const permitsConnect uint8 = 1 << 4
+
 // feedAll passes in to a connection of the role in mode. Each message is answered at once,
 // or left unanswered.
 func feedAll(t *testing.T, limits *Limits, in []byte, mode uint8, step int) *run {
 	role := Role(mode & 1)
+	if mode&permitsConnect != 0 {
+		permitting := *limits
+		permitting.ExtendedConnect = true
+		limits = &permitting
+	}
 	x := begin(t, role, limits)
 	kept := 0
 	x.answer = func(ev Event) {
@@ -62,6 +80,7 @@ func feedAll(t *testing.T, limits *Limits, in []byte, mode uint8, step int) *run
 		}
 		if ev.Kind == Headers {
 			kept += len(list(&x.m.Fields))
+			checkExtended(t, limits, role, &x.m)
 		}
 	}
 	if role == Client {
@@ -95,4 +114,15 @@ func feedAll(t *testing.T, limits *Limits, in []byte, mode uint8, step int) *run
 		t.Fatalf("%d streams are held, %d open", x.c.Held(), x.c.Streams())
 	}
 	return x
+}
+
+// checkExtended checks that only a request has a protocol, and only the kind of request for which
+// RFC 8441 section 4 permits it.
+func checkExtended(t *testing.T, limits *Limits, role Role, m *Message) {
+	if m.Protocol.Len == 0 {
+		return
+	}
+	if role != Server || !limits.ExtendedConnect || m.Head.MethodID != http1.MethodConnect || m.Scheme.Len == 0 || m.Head.Target.Len == 0 {
+		t.Fatalf("a message has the protocol %q", m.Fields.Bytes(m.Protocol))
+	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Tunnel is both directions of a stream after a 2xx response to CONNECT (RFC 9113 section 8.5),
-// with the methods of a net.Conn but its addresses. The ends of the directions are like those of
+// with the methods of a net.Conn but its addresses. The directions end like those of
 // TCP: END_STREAM is its FIN, and RST_STREAM with CANCEL its RST.
 //
 // A Write returns once a piece of its bytes was given to the connection, which may still hold

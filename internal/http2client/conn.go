@@ -86,9 +86,6 @@ type Conn struct {
 	users    atomic.Int64 // reservations
 	maxUsers atomic.Int64 // how many there may be
 
-	in   *bufpool.Buffer // of the reader: received; the bytes before from are consumed
-	from int
-
 	mu              lockorder.Mutex[lockorder.H2Client] // guards all that follows
 	conn            http2.Conn
 	event           http2.Event // the last one
@@ -203,6 +200,7 @@ func Begin(line *clientconn.Conn, cfg *Config, owner Events) *Conn {
 	c.readerCond.L = &c.mu
 	c.writes, c.waits = c.write, c.wait
 	line.StartPosting()
+	line.Recv.Size = smallInput
 	c.lastRead = now()
 	c.conn.Init(http2.Client, &cfg.Limits, c.lastRead)
 	c.users.Store(1)
@@ -547,17 +545,6 @@ const (
 // fetch takes output, or gives up the role of the writer if there is none.
 func (c *Conn) fetch() bool {
 	c.mu.Lock()
-	some := c.fetchLocked()
-	closes := c.life == closing
-	c.mu.Unlock()
-	if !some && closes {
-		c.finish()
-	}
-	return some
-}
-
-// fetchLocked is fetch for a caller that holds the lock.
-func (c *Conn) fetchLocked() bool {
 	for s := c.conn.Drained(); s != nil; s = c.conn.Drained() {
 		if x, ok := s.User.(Exchange); ok {
 			x.ContentSent()
@@ -582,15 +569,20 @@ func (c *Conn) fetchLocked() bool {
 	if c.room != nil {
 		c.room.Broadcast()
 	}
-	if len(c.out.B) > 0 || c.transport.HasUnsent() {
-		return true
+	some := len(c.out.B) > 0 || c.transport.HasUnsent()
+	if !some {
+		c.writer = noWriter
+		if c.conn.Streams() == 0 {
+			bufpool.Put(c.out)
+			c.out = nil
+		}
 	}
-	c.writer = noWriter
-	if c.conn.Streams() == 0 {
-		bufpool.Put(c.out)
-		c.out = nil
+	closes := c.life == closing
+	c.mu.Unlock()
+	if !some && closes {
+		c.finish()
 	}
-	return false
+	return some
 }
 
 // failWrites ends the connection, which accepts no bytes. Answers may have arrived before

@@ -32,7 +32,7 @@ func TestReadersFollowEachOther(t *testing.T) {
 	}
 	for from := range readers {
 		for to := range readers {
-			c := &Conn{reader: from}
+			c := &Conn{reader: from, transport: new(clientconn.Conn)}
 			c.readerCond.L = &c.mu
 			refused := func() (refused bool) {
 				defer func() { refused = recover() != nil }()

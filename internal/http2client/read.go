@@ -5,7 +5,6 @@ import (
 	"net"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/netio"
@@ -45,8 +44,7 @@ func (c *Conn) setReader(to reader) {
 	case readerGoroutine:
 		c.readerCond.Signal()
 	case noReader:
-		bufpool.Put(c.in)
-		c.in, c.from = nil, 0
+		c.transport.Recv.Release()
 		c.inlineReadsSeen = c.inlineReads
 		if c.resume == nil {
 			c.resume = time.AfterFunc(readPause, c.resumeReading)
@@ -77,13 +75,13 @@ func (c *Conn) resumeReading() {
 
 // mayPauseReading reports whether no goroutine need read: nothing is expected. The lock is held.
 func (c *Conn) mayPauseReading() bool {
-	return c.life == open && c.conn.Streams() == 0 && (c.in == nil || c.from == len(c.in.B)) && c.settled
+	return c.life == open && c.conn.Streams() == 0 && len(c.transport.Recv.Peek()) == 0 && c.settled
 }
 
 // read is the thread: it receives until the connection ends.
 func (c *Conn) read() {
 	for {
-		if err := c.fill(); err != nil {
+		if err := c.fill(c.transport.Read); err != nil {
 			if !netio.IsTimeout(err) {
 				return
 			}
@@ -120,7 +118,7 @@ func (c *Conn) ReadLoopInline(signal <-chan struct{}, until time.Time) (told boo
 			return true
 		default:
 		}
-		switch err := c.fill(); {
+		switch err := c.fill(c.transport.Read); {
 		case err == nil:
 		case !netio.IsTimeout(err):
 			// the call has ended
@@ -177,7 +175,7 @@ func (c *Conn) ReadPending() {
 	c.inlineReads++
 	c.mu.Unlock()
 	for range maxPendingReads {
-		if c.fillBy(c.transport.ReadReady) != nil {
+		if c.fill(c.transport.ReadReady) != nil {
 			break
 		}
 	}
@@ -185,18 +183,16 @@ func (c *Conn) ReadPending() {
 	c.StopReadInline()
 }
 
-// fill reads once, and processes the bytes as far as possible. After an error other than a
+// fill calls read once, and processes the bytes as far as possible. After an error other than a
 // timeout the connection has ended.
-func (c *Conn) fill() error { return c.fillBy(c.transport.Read) }
-
-func (c *Conn) fillBy(read func(p []byte) (int, error)) error {
-	c.growInput()
-	n, err := read(c.in.B[len(c.in.B):cap(c.in.B)])
-	c.in.B = c.in.B[:len(c.in.B)+n]
+func (c *Conn) fill(read func(p []byte) (int, error)) error {
+	in := &c.transport.Recv
+	n, err := read(in.ReadBufferUpTo(largeInput))
 	switch {
 	case n > 0:
-		used, fault := c.feed(c.in.B[c.from:])
-		if c.from += used; fault != nil {
+		in.Received(n)
+		used, fault := c.feed(in.Peek())
+		if in.Discard(used); fault != nil {
 			c.fail(fault)
 			return fault
 		}
@@ -221,32 +217,3 @@ const (
 	smallInput = 4 << 10
 	largeInput = 64 << 10
 )
-
-// growInput makes room after the received bytes.
-func (c *Conn) growInput() {
-	in := c.in
-	switch {
-	case in == nil:
-		c.in, c.from = bufpool.Get(smallInput), 0
-		return
-	case c.from == len(in.B) && cap(in.B) > smallInput && len(in.B) < smallInput:
-		bufpool.Put(in)
-		c.in, c.from = bufpool.Get(smallInput), 0
-		return
-	case c.from == len(in.B) && len(in.B) < cap(in.B):
-		in.B, c.from = in.B[:0], 0
-		return
-	}
-	// the buffer was full, or a frame is incomplete: more is expected
-	if cap(in.B) < largeInput {
-		more := bufpool.Get(largeInput)
-		more.B = append(more.B, in.B[c.from:]...)
-		bufpool.Put(in)
-		c.in, c.from = more, 0
-		return
-	}
-	in.B, c.from = in.B[:copy(in.B, in.B[c.from:])], 0
-	if len(in.B) == cap(in.B) {
-		in.Grow(cap(in.B))
-	}
-}

@@ -3,12 +3,14 @@ package http2client
 import (
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/clientconn"
 )
 
 // The timer that ends a rest keeps running while calls follow each other, but not while one
 // call takes long.
 func TestTimerRestsDuringLongCalls(t *testing.T) {
-	c := &Conn{reader: noReader, settled: true}
+	c := &Conn{reader: noReader, settled: true, transport: new(clientconn.Conn)}
 	c.readerCond.L = &c.mu
 	c.resume = time.AfterFunc(time.Hour, func() {})
 	defer c.resume.Stop()

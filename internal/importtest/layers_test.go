@@ -39,10 +39,10 @@ var layers = [][]string{
 	{"internal/pipeline", "internal/sender", "internal/http2client"},
 	{"."},
 	{
-		"expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "sse", "stackless", "tcplisten",
+		"accesslog", "cors", "expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "requestid", "sse", "stackless", "tcplisten",
 	},
-	{"pprofhandler", "reuseport", "internal/servertest", "websocket"},
-	{"prefork"},
+	{"fasthttptest", "pprofhandler", "reuseport", "restart", "internal/servertest", "websocket"},
+	{"internal/roottest", "prefork"},
 	{"examples/...", "api", "docs", "integrationtests", "internal/importtest"},
 }
 

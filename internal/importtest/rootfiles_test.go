@@ -37,11 +37,11 @@ var rootLevels = [][]group{
 	{{"messages", []string{
 		"message*.go", "request*.go", "response*.go", "body*.go", "stream*.go", "multipart*.go",
 	}}},
-	{{"dialers", []string{"dialer*.go"}}},
-	{{"client", []string{
-		"client*.go", "hostclient*.go", "pipelineclient*.go", "lbclient*.go",
-	}}},
 	{
+		{"client", []string{"client*.go", "hostclient*.go", "dialer*.go", "roundtrippers*.go"}},
+		// types with the methods of a client, which no call of Client or HostClient reaches
+		{"other clients", []string{"pipelineclient*.go", "lbclient*.go"}},
+	}, {
 		{"server", []string{"server*.go", "timeout*.go", "compress*.go"}},
 		{"contexts", []string{"ctx*.go"}},
 		{"exchanges", []string{"exchange*.go", "h1*.go", "h2*.go"}},
@@ -49,6 +49,7 @@ var rootLevels = [][]group{
 		{"pushed bodies", []string{"push*.go"}},
 	},
 	{{"files", []string{"fs*.go"}}},
+	{{"setters", []string{"setters*.go"}}},
 }
 
 // maxGroupLines is the largest number of lines of code in one group.

@@ -115,6 +115,9 @@ func (c *Conn) Init(fd int, h Handler) {
 	}
 }
 
+// Group returns the Group to which the connection was added.
+func (c *Conn) Group() *Group { return c.loop.group }
+
 // FD returns the descriptor.
 func (c *Conn) FD() int { return int(c.fd) }
 

@@ -15,6 +15,9 @@ import (
 
 // Group is a set of loops that share the connections.
 type Group struct {
+	// Local is for the owner of the Group, which sets it before it adds connections.
+	Local any
+
 	loops    atomic.Pointer[[]*Loop]
 	nextLoop atomic.Uint32
 	now      func() time.Duration // the clock of the loops
@@ -49,7 +52,7 @@ func (g *Group) Grow(n int) error {
 	g.growing.Lock()
 	defer g.growing.Unlock()
 	for !g.closed && g.Len() < n {
-		l, err := newLoop(g.now)
+		l, err := newLoop(g)
 		if err != nil {
 			return fmt.Errorf("netloop: cannot start an event loop: %w", err)
 		}

@@ -45,6 +45,7 @@ import (
 // by hand.
 type Loop struct {
 	set        pollable // the epoll set
+	group      *Group
 	now        func() time.Duration
 	yielder    yielder
 	lastYield  time.Duration // when the leader last yielded, or waited for events
@@ -93,8 +94,9 @@ func newPollable(fd int, name string) (w pollable, err error) {
 	return w, err
 }
 
-func newLoop(now func() time.Duration) (*Loop, error) {
-	l := &Loop{now: now}
+func newLoop(g *Group) (*Loop, error) {
+	now := g.now
+	l := &Loop{group: g, now: now}
 	if err := l.open(); err != nil {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/clock"
-	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/lockorder"
 	"github.com/valyala/fasthttp/internal/netio"
@@ -384,7 +383,7 @@ func (l *ConnQueue[R]) isStale(conn *clientconn.Conn) bool {
 		return false
 	}
 	state := conn.Check()
-	return state == connpool.Ended || state == connpool.Readable && !conn.IsTLS()
+	return state == clientconn.Ended || state == clientconn.Readable && !conn.IsTLS()
 }
 
 // batch moves calls from queue to sent. The mutex is held.

@@ -54,7 +54,33 @@ func (b *Buffer) ReadBuffer() []byte {
 	return in.B[len(in.B):cap(in.B)]
 }
 
-// Received records that n bytes were stored in the result of ReadBuffer.
+// ReadBufferUpTo is ReadBuffer for a connection that may receive much at once: the memory has
+// Size bytes while little arrives, and large bytes otherwise, or more if nothing can be consumed
+// before.
+func (b *Buffer) ReadBufferUpTo(large int) []byte {
+	in, small := b.in, int(b.Size)
+	switch consumed := in == nil || int(b.read) == len(in.B); {
+	case in == nil, consumed && cap(in.B) > small && len(in.B) < small:
+		bufpool.Put(in)
+		b.in, b.read = bufpool.Get(small), 0
+	case consumed && len(in.B) < cap(in.B):
+		in.B, b.read = in.B[:0], 0
+	case cap(in.B) < large:
+		// the memory was full, or a part is incomplete: more is expected
+		b.in = bufpool.Get(large)
+		b.in.B = append(b.in.B, in.B[b.read:]...)
+		b.read = 0
+		bufpool.Put(in)
+	default:
+		in.B, b.read = in.B[:copy(in.B, in.B[b.read:])], 0
+		if len(in.B) == cap(in.B) {
+			in.Grow(cap(in.B))
+		}
+	}
+	return b.in.B[len(b.in.B):cap(b.in.B)]
+}
+
+// Received records that n bytes were stored in the result of ReadBuffer or ReadBufferUpTo.
 func (b *Buffer) Received(n int) { b.in.B = b.in.B[:len(b.in.B)+n] }
 
 // Empty reports whether there is no memory.

@@ -81,3 +81,33 @@ func TestBufferHasMemoryOnlyWhileItIsNeeded(t *testing.T) {
 	}
 	b.Release()
 }
+
+// The memory is large while much arrives, and small again after that.
+func TestReadBufferUpToFollowsTheTraffic(t *testing.T) {
+	const small, large = 4 << 10, 64 << 10
+	b := Buffer{Size: small}
+	for _, step := range []struct {
+		name               string
+		room               int
+		arrives, discarded int
+	}{
+		{"at first", small, 100, 100},
+		{"after a little", small, 100, 0},
+		{"after a part", large - 100, large - 100, large},
+		{"after a lot", large, large, large},
+		{"after a lot again", large, 100, 100},
+		{"after a little again", small, small, small},
+		{"after all that fits", large, large, 10},
+		{"after a large part", 10, 10, 0},
+	} {
+		if room := len(b.ReadBufferUpTo(large)); room != step.room {
+			t.Fatalf("%s: room for %d bytes, want %d", step.name, room, step.room)
+		}
+		b.Received(step.arrives)
+		b.Discard(step.discarded)
+	}
+	if room := len(b.ReadBufferUpTo(large)); room < large || len(b.Peek()) != large {
+		t.Errorf("after a part of %d bytes, of which %d are kept: room for %d", large, len(b.Peek()), room)
+	}
+	b.Release()
+}

@@ -12,7 +12,7 @@ import (
 
 // ShareVariable is the environment variable for a run that takes only a share of the largest
 // tables, such as "3/8": then each of them is cut into 8 parts, and the run takes part 3. A
-// number that is not below 8 takes the same part as its remainder, on other engines. Without
+// number of 8 and more takes the same part as its remainder, on other engines. Without
 // the variable a run takes everything.
 const ShareVariable = "FASTHTTP_TEST_SHARE"
 

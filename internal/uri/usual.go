@@ -116,30 +116,3 @@ func usualPath(text []byte, start int) int {
 	}
 	return len(text)
 }
-
-// Source returns an absolute URI that parses into the parts of t, or nil. It is not nil if
-// t was parsed from one with a host that has no escapes, and was not changed since then.
-func (t *Text) Source() []byte {
-	if t.parsedAs != t.changes {
-		return nil
-	}
-	return t.block[t.source.start:t.source.end]
-}
-
-// PlainTarget returns path and query as they were parsed, if they are written unchanged.
-// It may return nil even then.
-func (t *Text) PlainTarget() []byte {
-	if !t.plain || t.parsedAs != t.changes {
-		return nil
-	}
-	end := t.parts[Path].end
-	if t.Has(Query) {
-		end = t.parts[Query].end
-	}
-	return t.block[t.parts[Path].start:end]
-}
-
-// HasPlainHost reports whether the host is sent unchanged. It may return false even then.
-func (t *Text) HasPlainHost() bool {
-	return t.visible && t.Has(Host) && t.block[t.parts[Host].start] != '['
-}

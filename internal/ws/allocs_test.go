@@ -67,7 +67,7 @@ func TestMessagesDoNotAllocate(t *testing.T) {
 			if _, err := c.Feed(field, &ev); err == nil {
 				t.Fatal("no error")
 			}
-			out, _ = c.SendClose(out[:0], c.err.Code, c.err.Error(), 0)
+			out, _ = c.SendClose(out[:0], faults[c.fault].Code, faults[c.fault].Error(), 0)
 		}},
 	} {
 		if n := testing.AllocsPerRun(200, tt.f); n != 0 {

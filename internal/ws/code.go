@@ -76,8 +76,9 @@ func (c Code) String() string {
 // Error is the reason why a connection has failed. All errors of Feed are variables, so
 // that a peer's fault allocates nothing.
 type Error struct {
-	Code Code // as it is sent to the peer
-	text string
+	Code  Code // as it is sent to the peer
+	index uint8
+	text  string
 }
 
 // Error returns the text, which never contains anything that the peer has sent.
@@ -85,7 +86,15 @@ func (e *Error) Error() string { return e.text }
 
 const prefix = "fasthttp: WebSocket: "
 
-func fault(code Code, text string) *Error { return &Error{code, prefix + text} }
+// faults are all errors, in the order of their index. A Conn has an index instead of a pointer,
+// which makes it smaller; 0 is no error.
+var faults = []*Error{nil}
+
+func fault(code Code, text string) *Error {
+	e := &Error{code, uint8(len(faults)), prefix + text}
+	faults = append(faults, e)
+	return e
+}
 
 // The faults of a peer, each of which ends the connection.
 var (

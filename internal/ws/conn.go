@@ -16,8 +16,7 @@ const (
 //
 // Goroutines must not use a Conn concurrently. It has 56 bytes and allocates nothing.
 type Conn struct {
-	l   *Limits
-	err *Error // the reason why it has failed
+	l *Limits
 
 	// the message being received
 	size      int64  // in bytes, as announced by the heads of its frames
@@ -34,6 +33,7 @@ type Conn struct {
 	role     Role
 	phase    Phase
 	compress bool
+	fault    uint8 // why it has failed: an index of faults
 }
 
 // Extensions are the extensions that client and server have agreed on.
@@ -78,8 +78,8 @@ func (c *Conn) Init(r Role, l *Limits, e Extensions) {
 func (c *Conn) Feed(b []byte, ev *Event) (n int, err error) {
 	*ev = Event{}
 	if c.phase >= CloseReceived {
-		if c.err != nil {
-			return 0, c.err
+		if c.fault != 0 {
+			return 0, faults[c.fault]
 		}
 		return len(b), nil
 	}
@@ -119,7 +119,7 @@ func (c *Conn) Left() int64 { return c.left }
 func (c *Conn) Fail(e *Error) error {
 	if c.may(fails) {
 		c.move(fails)
-		c.err, c.left = e, 0
+		c.fault, c.left = e.index, 0
 	}
 	return e
 }

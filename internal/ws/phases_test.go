@@ -66,7 +66,7 @@ func TestClosingHandshakes(t *testing.T) {
 		for step := range strings.FieldsSeq(tt.steps) {
 			var err error
 			if in, received := map[string][]byte{"<text": text, "<close": closeFrame, "<fault": fault}[step]; received {
-				wasOver := c.err != nil
+				wasOver := c.fault != 0
 				_, _, err = feed(c, slices.Clone(in))
 				if err != nil && wasOver {
 					got = append(got, "error")

@@ -14,7 +14,7 @@ import (
 const (
 	// wsRuns is the number of runs in a round; a run of three times the usual length counts as
 	// three.
-	wsRuns = 110
+	wsRuns = 130
 	// wsConns is the number of sockets of the rows with many.
 	wsConns = 10_000
 	// wsSpare is the extra time of a run, in which sockets are opened and closed.

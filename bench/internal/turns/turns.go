@@ -16,7 +16,10 @@ type Key struct{ Load, Server string }
 type Plan struct {
 	Rounds         int
 	Loads, Servers []string
-	Log            progress.Log
+	// Skip reports whether the load, an index as in Run, is not for the server; nil
+	// means never.
+	Skip func(load, server int) bool
+	Log  progress.Log
 }
 
 // Run measures every load on every server in each round; measure is called with the indices of
@@ -24,11 +27,14 @@ type Plan struct {
 // equally. A failed run is logged and recorded; only the end of ctx ends Run early.
 func Run[S fmt.Stringer](ctx context.Context, p Plan, measure func(load, server int) (S, error)) (samples map[Key][]S, failures []string, err error) {
 	samples = map[Key][]S{}
-	all := p.Rounds * len(p.Loads) * len(p.Servers)
+	all := p.Rounds * p.Runs()
 	p.Log.Plan(all, float64(all))
 	for round := range p.Rounds {
 		for i, load := range p.Loads {
 			for k, server := range p.Servers {
+				if p.skips(i, k) {
+					continue
+				}
 				p.Log.Begin(fmt.Sprintf("round %d/%d  %s  %s", round+1, p.Rounds, load, server))
 				got, err := measure(i, k)
 				if ctx.Err() != nil {
@@ -46,4 +52,18 @@ func Run[S fmt.Stringer](ctx context.Context, p Plan, measure func(load, server 
 		}
 	}
 	return samples, failures, nil
+}
+
+func (p Plan) skips(load, server int) bool { return p.Skip != nil && p.Skip(load, server) }
+
+// Runs returns the number of runs in a round.
+func (p Plan) Runs() (n int) {
+	for i := range p.Loads {
+		for k := range p.Servers {
+			if !p.skips(i, k) {
+				n++
+			}
+		}
+	}
+	return n
 }

@@ -43,6 +43,22 @@ func TestServersTakeTurns(t *testing.T) {
 	}
 }
 
+func TestServersAreSkipped(t *testing.T) {
+	p := plan(3)
+	p.Skip = func(load, server int) bool { return load == 1 && server == 0 }
+	runs := 0
+	samples, failures, err := Run(t.Context(), p, func(int, int) (number, error) {
+		runs++
+		return 1, nil
+	})
+	if err != nil || len(failures) > 0 || runs != 9 || p.Runs() != 3 {
+		t.Errorf("%d runs of %d in a round, failures %q, %v", runs, p.Runs(), failures, err)
+	}
+	if got := samples[Key{"heavy", "a"}]; got != nil {
+		t.Errorf("samples %v", got)
+	}
+}
+
 func TestTheEndOfTheContextEndsIt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	runs := 0

@@ -16,6 +16,8 @@ type load struct {
 const (
 	smallSize = 125 // bytes; the largest message with the shortest header
 	largeSize = 64 << 10
+
+	tlsConns = 1000 // idle sockets over TLS, which take longer to open
 )
 
 // Of the broadcasts beside a socket that does not read: what the kernel holds for that socket is
@@ -49,6 +51,10 @@ func loads(conns int) []load {
 		{
 			name: fmt.Sprintf("%d idle sockets", conns),
 			Load: wsload.Load{Kind: wsload.Idle, Conns: conns, Size: smallSize},
+		},
+		{
+			name: fmt.Sprintf("%d idle sockets over TLS", min(conns, tlsConns)),
+			Load: wsload.Load{Kind: wsload.Idle, Conns: min(conns, tlsConns), Size: smallSize, TLS: true},
 		},
 		{
 			name: fmt.Sprintf("broadcast of 16 KiB to %d sockets, 1 of which does not read", deafConns),

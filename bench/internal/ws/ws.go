@@ -34,6 +34,7 @@ type session struct {
 	servers            []*rig.Server
 	loads              []load
 	place, clientPlace rig.Place
+	identity           *rig.Identity
 	log                progress.Log
 
 	samples  map[turns.Key][]sample
@@ -73,6 +74,9 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r
 			s.missing = append(s.missing, "nothing is pinned: "+err.Error())
 		}
 	}
+	if s.identity, err = rig.NewIdentity(temp); err != nil {
+		return nil, 0, err
+	}
 	log.Note("building the servers")
 	if err := s.build(ctx, dir, temp); err != nil {
 		return nil, 0, err
@@ -81,10 +85,10 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r
 		log.Note(note)
 	}
 	log.Note(fmt.Sprintf("servers: %v; load: %v", s.place, s.clientPlace))
-	if err := s.runAll(ctx); err != nil {
+	if runs, err = s.runAll(ctx); err != nil {
 		return nil, 0, err
 	}
-	return s.report(), opts.Rounds * len(s.loads) * len(s.servers), nil
+	return s.report(), runs, nil
 }
 
 // build builds the servers that the options select.
@@ -106,8 +110,11 @@ func (s *session) build(ctx context.Context, dir, temp string) error {
 	return nil
 }
 
-func (s *session) runAll(ctx context.Context) (err error) {
-	plan := turns.Plan{Rounds: s.Rounds, Log: s.log}
+func (s *session) runAll(ctx context.Context) (runs int, err error) {
+	plan := turns.Plan{Rounds: s.Rounds, Log: s.log, Skip: func(load, server int) bool {
+		// the loop in C does not speak TLS
+		return s.loads[load].TLS && s.servers[server].Name == rig.WebSocketFloor
+	}}
 	for _, l := range s.loads {
 		plan.Loads = append(plan.Loads, l.name)
 	}
@@ -117,7 +124,7 @@ func (s *session) runAll(ctx context.Context) (err error) {
 	s.samples, s.failures, err = turns.Run(ctx, plan, func(load, server int) (sample, error) {
 		return s.measure(ctx, s.loads[load], s.servers[server])
 	})
-	return err
+	return plan.Rounds * plan.Runs(), err
 }
 
 // sample is one run.
@@ -142,7 +149,11 @@ func (s sample) String() string {
 
 // measure runs one load on a fresh server.
 func (s *session) measure(ctx context.Context, l load, server *rig.Server) (got sample, err error) {
-	process, err := server.Start(ctx, rig.Settings{Mode: serving.Plain, Place: s.place, Procs: s.place.Procs()})
+	settings := rig.Settings{Mode: serving.Plain, Place: s.place, Procs: s.place.Procs()}
+	if l.TLS {
+		settings.Identity = s.identity
+	}
+	process, err := server.Start(ctx, settings)
 	if err != nil {
 		return got, err
 	}

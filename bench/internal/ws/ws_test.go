@@ -46,6 +46,9 @@ func TestTheLoopInCAnswersEveryLoad(t *testing.T) {
 	}
 	defer p.Stop()
 	for _, l := range loads(20) {
+		if l.TLS {
+			continue
+		}
 		l.Addr, l.Conns, l.Time = p.Addr, min(l.Conns, 20), warmTime
 		sockets, err := wsload.Start(t.Context(), rig.Anywhere, l.Load)
 		if err != nil {
@@ -88,10 +91,10 @@ func TestMeasure(t *testing.T) {
 	}
 	// On a busy machine a server may not get a measurable time.
 	busy := func(failure string) bool { return strings.Contains(failure, "used no processor time") }
-	if failures := slices.DeleteFunc(slices.Clone(r.Failures), busy); len(failures) > 0 || runs != 4 || len(r.Rows) != 2 {
+	if failures := slices.DeleteFunc(slices.Clone(r.Failures), busy); len(failures) > 0 || runs != 5 || len(r.Rows) != 3 {
 		t.Fatalf("%d runs, %d rows, failures %q", runs, len(r.Rows), failures)
 	}
-	echo, idle := r.Rows[0], r.Rows[1]
+	echo, idle, secured := r.Rows[0], r.Rows[1], r.Rows[2]
 	if len(echo.Servers)+len(r.Failures) != 2 || len(idle.Servers) != 2 || !idle.Idle || echo.Idle {
 		t.Fatalf("%+v, %+v", echo, idle)
 	}
@@ -102,6 +105,9 @@ func TestMeasure(t *testing.T) {
 	}
 	if m := idle.of("gorilla/websocket"); m.Goroutines.Median != 1 || m.Resident.Median <= 0 {
 		t.Errorf("idle: %+v", m)
+	}
+	if len(secured.Servers) != 1 || secured.Servers[0].Resident.Median <= 0 {
+		t.Errorf("over TLS: %+v", secured)
 	}
 	if m := idle.of(rig.WebSocketFloor); m.Goroutines != nil {
 		t.Errorf("idle: %+v", m)
@@ -142,7 +148,7 @@ func TestReport(t *testing.T) {
 		samples: map[turns.Key][]sample{},
 	}
 	for _, l := range loads(100) {
-		if l.name == "echo of 125 B, 64 sockets" || l.Kind == wsload.Idle || l.Ping {
+		if l.name == "echo of 125 B, 64 sockets" || l.Kind == wsload.Idle && !l.TLS || l.Ping {
 			s.loads = append(s.loads, l)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"syscall"
 	"time"
@@ -39,7 +40,8 @@ type loop struct {
 	texts *texts
 	poll  int // descriptor of epoll
 	conns []conn
-	deaf  int // descriptor, or -1
+	deaf  int        // descriptor, or -1
+	tls   []net.Conn // instead of conns
 	buf   []byte
 	begin time.Time
 
@@ -66,6 +68,13 @@ func (l Load) open(over <-chan struct{}) (*loop, error) {
 	}
 	for i := range p.conns {
 		p.conns[i].fd = -1
+	}
+	if p.TLS {
+		if err := p.connectTLS(); err != nil {
+			p.close()
+			return nil, err
+		}
+		return p, nil
 	}
 	if err := p.connect(); err != nil {
 		p.close()
@@ -122,6 +131,9 @@ func (p *loop) close() {
 			_ = syscall.Close(fd)
 		}
 	}
+	for _, nc := range p.tls {
+		_ = nc.Close()
+	}
 }
 
 func (p *loop) ended() bool {
@@ -135,6 +147,9 @@ func (p *loop) ended() bool {
 
 // measure sends the messages that count.
 func (p *loop) measure() (r Result, err error) {
+	if p.TLS {
+		return r, errors.New("sockets over TLS send no more messages")
+	}
 	p.counts = true
 	defer func() { p.counts = false }()
 	p.times = p.times[:0]

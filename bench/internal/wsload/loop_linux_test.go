@@ -248,6 +248,7 @@ func TestLoadsThatCannotBeAreErrors(t *testing.T) {
 		"broadcast with pings": func(l *Load) { l.Kind, l.Ping = Broadcast, true },
 		"bytes in flight":      func(l *Load) { l.Bytes, l.Depth = true, 2 },
 		"idle fragments":       func(l *Load) { l.Kind, l.Fragments = Idle, true },
+		"echo over TLS":        func(l *Load) { l.TLS = true },
 		"nowhere":              func(l *Load) { l.Addr = "nowhere" },
 		"IPv6":                 func(l *Load) { l.Addr = "[::1]:80" },
 	} {

@@ -52,6 +52,8 @@ type Load struct {
 	// Deaf adds a socket to a Broadcast, which never reads. It is like a client's on a network
 	// with small packets: the kernel holds little for it.
 	Deaf bool `json:"deaf,omitempty"`
+	// TLS makes Idle sockets ones over TLS. The certificate of the server is not checked.
+	TLS bool `json:"tls,omitempty"`
 	// Warm is how long messages are sent before they count, and Time how long they count.
 	Warm time.Duration `json:"warm"`
 	Time time.Duration `json:"time"`
@@ -69,7 +71,7 @@ type Result struct {
 
 // valid returns an error for a load that cannot be.
 func (l Load) valid() error {
-	wrong := l.Conns < 1 || l.Size < 1 || l.Warm < 0 || l.Time <= 0 || l.Rate < 0
+	wrong := l.Conns < 1 || l.Size < 1 || l.Warm < 0 || l.Time <= 0 || l.Rate < 0 || l.TLS && l.Kind != Idle
 	switch l.Kind {
 	case Echo:
 		wrong = wrong || l.Depth < 1 || l.Rate > 0 || l.Deaf || l.Bytes && l.Depth > 1

@@ -9,6 +9,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -28,6 +29,9 @@ type library struct {
 	module string
 	place  int // in tables, from the lowest
 	serve  func(ln net.Listener) error
+	// serveTLS is for libraries that perform the handshakes of TLS; the others get connections
+	// of crypto/tls.
+	serveTLS func(ln net.Listener, cert, key string) error
 }
 
 var libraries []library
@@ -52,13 +56,28 @@ func main() {
 		}
 		return
 	}
-	serving.Main(func(ln net.Listener, _ serving.Job) error {
+	serving.Main(func(ln net.Listener, job serving.Job) error {
 		l, err := find(*chosen)
 		if err != nil {
 			return err
 		}
-		return l.serve(ln)
+		return l.serveJob(ln, job)
 	})
+}
+
+// serveJob serves with or without TLS.
+func (l library) serveJob(ln net.Listener, job serving.Job) error {
+	switch {
+	case !job.TLS():
+		return l.serve(ln)
+	case l.serveTLS != nil:
+		return l.serveTLS(ln, job.Cert, job.Key)
+	}
+	cert, err := tls.LoadX509KeyPair(job.Cert, job.Key)
+	if err != nil {
+		return err
+	}
+	return l.serve(tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{cert}}))
 }
 
 func find(name string) (library, error) {

@@ -12,17 +12,29 @@ import (
 
 func init() {
 	const module = "github.com/valyala/fasthttp"
-	add(library{name: "ours, callbacks", module: module, place: 1, serve: serveCallbacks})
-	add(library{name: "ours, Conn", module: module, place: 2, serve: func(ln net.Listener) error {
-		return serveConns(ln, echoAppending)
-	}})
-	add(library{name: "ours, Conn as gorilla's", module: module, place: 3, serve: func(ln net.Listener) error {
-		return serveConns(ln, echoAsGorilla)
-	}})
+	for i, l := range []struct {
+		name    string
+		handler func() fasthttp.RequestHandler
+	}{
+		{"ours, callbacks", callbacks},
+		{"ours, Conn", func() fasthttp.RequestHandler { return conns(&websocket.Upgrader{}, echoAppending) }},
+		{"ours, Conn as gorilla's", func() fasthttp.RequestHandler { return conns(&websocket.Upgrader{}, echoAsGorilla) }},
+		{"ours, Conn without the context", func() fasthttp.RequestHandler {
+			return conns(&websocket.Upgrader{ReleaseContext: true}, echoAppending)
+		}},
+	} {
+		add(library{
+			name: l.name, module: module, place: i + 1,
+			serve: func(ln net.Listener) error { return fasthttp.Serve(ln, l.handler()) },
+			serveTLS: func(ln net.Listener, cert, key string) error {
+				return fasthttp.ServeTLS(ln, cert, key, l.handler())
+			},
+		})
+	}
 }
 
-// serveCallbacks has no goroutine for a socket.
-func serveCallbacks(ln net.Listener) error {
+// callbacks has no goroutine for a socket.
+func callbacks() fasthttp.RequestHandler {
 	var upgrader websocket.Upgrader
 	var all websocket.Group
 	echo := &websocket.Handler{OnMessage: func(s *websocket.Socket, m websocket.Message) {
@@ -34,19 +46,18 @@ func serveCallbacks(ln net.Listener) error {
 		OnOpen:    func(s *websocket.Socket) { all.Join(s) },
 		OnMessage: func(_ *websocket.Socket, m websocket.Message) { all.Broadcast(m, (*websocket.Socket).Abort) },
 	}
-	return fasthttp.Serve(ln, func(ctx *fasthttp.RequestCtx) {
+	return func(ctx *fasthttp.RequestCtx) {
 		handler := echo
 		if string(ctx.Path()) == serving.GroupPath {
 			handler = broadcast
 		}
 		// Serve answers requests that it refuses.
 		_ = upgrader.Serve(ctx, handler, nil)
-	})
+	}
 }
 
-// serveConns has a goroutine for each socket.
-func serveConns(ln net.Listener, echo func(*websocket.Conn)) error {
-	var upgrader websocket.Upgrader
+// conns has a goroutine for each socket.
+func conns(upgrader *websocket.Upgrader, echo func(*websocket.Conn)) fasthttp.RequestHandler {
 	var all group[*websocket.Conn]
 	broadcast := func(c *websocket.Conn) {
 		all.join(c)
@@ -68,14 +79,14 @@ func serveConns(ln net.Listener, echo func(*websocket.Conn)) error {
 			})
 		}
 	}
-	return fasthttp.Serve(ln, func(ctx *fasthttp.RequestCtx) {
+	return func(ctx *fasthttp.RequestCtx) {
 		handler := echo
 		if string(ctx.Path()) == serving.GroupPath {
 			handler = broadcast
 		}
 		// Upgrade answers requests that it refuses.
 		_ = upgrader.Upgrade(ctx, handler)
-	})
+	}
 }
 
 // echoAppending reads into a buffer of its own.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/serving"
 	"github.com/valyala/fasthttp/bench/internal/wsload"
 )
 
@@ -60,6 +61,42 @@ func TestEveryLibraryAnswers(t *testing.T) {
 				if err := sockets.Stop(); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
+			}
+		})
+	}
+}
+
+// TestEveryLibrarySpeaksTLS has idle sockets, each of which has had an answer.
+func TestEveryLibrarySpeaksTLS(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the load is for linux")
+	}
+	id, err := rig.NewIdentity(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range libraries {
+		t.Run(strings.ReplaceAll(l.name, "/", " "), func(t *testing.T) {
+			ln, err := net.Listen("tcp4", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				_ = l.serveJob(ln, serving.Job{Cert: id.Cert, Key: id.Key})
+			}()
+			t.Cleanup(func() {
+				_ = ln.Close()
+				<-ended
+			})
+			load := wsload.Load{Kind: wsload.Idle, Addr: ln.Addr().String(), Conns: 3, Size: 125, Time: time.Second, TLS: true}
+			sockets, err := wsload.Start(t.Context(), rig.Anywhere, load)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := sockets.Stop(); err != nil {
+				t.Error(err)
 			}
 		})
 	}

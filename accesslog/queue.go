@@ -1,0 +1,83 @@
+package accesslog
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// textOfEntry is how many bytes the texts of an entry may have on average.
+const textOfEntry = 256
+
+// queue holds the entries that wait for the writer.
+type queue struct {
+	dropped atomic.Uint64
+	wake    chan struct{}      // has an element while entries wait
+	flush   chan chan struct{} // the writer closes each channel once it has written all
+	closing chan struct{}      // closed by end
+	ended   chan struct{}      // closed by the writer
+	most    int                // entries
+
+	mu     sync.Mutex
+	closed bool
+	batch
+}
+
+// batch is a list of entries with their texts.
+type batch struct {
+	entries []entry
+	text    []byte
+}
+
+func (q *queue) begin(most int) {
+	q.most = most
+	q.wake = make(chan struct{}, 1)
+	q.flush = make(chan chan struct{})
+	q.closing, q.ended = make(chan struct{}), make(chan struct{})
+}
+
+// add adds a copy of a record, or drops it.
+func (q *queue) add(r *record) {
+	q.mu.Lock()
+	// a single entry always fits
+	full := q.closed || len(q.entries) >= q.most || len(q.entries) > 0 && len(q.text)+len(r.text) > textOfEntry*q.most
+	if !full {
+		q.entries = append(q.entries, r.entry)
+		q.text = append(q.text, r.text...)
+	}
+	first := len(q.entries) == 1
+	q.mu.Unlock()
+	switch {
+	case full:
+		q.dropped.Add(1)
+	case first:
+		select {
+		case q.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// swap replaces an empty batch by the entries that wait.
+func (q *queue) swap(b *batch) {
+	q.mu.Lock()
+	q.batch, *b = *b, q.batch
+	q.mu.Unlock()
+}
+
+// end closes the queue, and reports whether it was open.
+func (q *queue) end() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return false
+	}
+	q.closed = true
+	close(q.closing)
+	return true
+}
+
+// clear empties a batch.
+func (b *batch) clear() {
+	clear(b.entries) // they refer to errors
+	b.entries, b.text = b.entries[:0], b.text[:0]
+}

@@ -1,0 +1,272 @@
+package accesslog
+
+import (
+	"bytes"
+	"strings"
+)
+
+// mask replaces a secret.
+const mask = "***"
+
+// secretWords are parts of the names of arguments whose values are secret, and secretNames whole
+// ones, in the form that plainName returns.
+var (
+	secretWords = []string{
+		"token", "secret", "passw", "passphrase", "pwd", "signature", "credential", "apikey", "accesskey",
+		"privatekey", "authkey", "authoriz", "oauth", "session", "assertion", "samlresponse", "samlrequest",
+		"jwt", "ticket", "cookie",
+	}
+	secretNames = []string{"auth", "code", "key", "otp", "pass", "pin", "sid", "sig"}
+)
+
+const (
+	// longestName is the longest name of an argument, decoded, to be compared with the
+	// secrets. Values of longer names are replaced.
+	longestName = 128
+	// deepestURL is how many URLs are searched that are within each other, as arguments. Values
+	// below that are replaced.
+	deepestURL = 3
+)
+
+// secrets are the names of arguments whose values are not logged.
+type secrets struct{ names []string }
+
+// newSecrets returns the known names and the given ones.
+func newSecrets(more []string) (s secrets) {
+	s.names = append(s.names, secretNames...)
+	for _, name := range more {
+		if plain, ok := plainName(nil, []byte(name)); ok {
+			s.names = append(s.names, string(plain))
+		}
+	}
+	return s
+}
+
+// appendURL appends a request target, or the value of a Referer field, escaped and without its
+// secrets: values of arguments, and user names with passwords.
+func (s *secrets) appendURL(dst, url []byte) []byte {
+	// arguments of a path begin with a semicolon, such as jsessionid
+	end := bytes.IndexAny(url, ";?#")
+	if end < 0 {
+		end = len(url)
+	}
+	dst = s.appendPath(dst, url[:end])
+	for rest := url[end:]; len(rest) > 0; {
+		var name, value []byte
+		dst = append(dst, rest[0])
+		name, value, rest = nextArgument(rest[1:])
+		if s.within(name, deepestURL) {
+			dst = append(dst, mask...)
+		} else {
+			dst = appendEscaped(dst, name)
+		}
+		switch {
+		case len(value) == 0:
+		case s.has(name) || s.within(value[1:], deepestURL):
+			dst = append(dst, "="+mask...)
+		default:
+			dst = appendEscaped(dst, value)
+		}
+	}
+	return dst
+}
+
+// nextArgument returns the next name, its value with the equals sign before it, and the rest,
+// which begins with the separator.
+func nextArgument(text []byte) (name, value, rest []byte) {
+	end := bytes.IndexAny(text, "&;?#")
+	if end < 0 {
+		end = len(text)
+	}
+	name, rest = text[:end], text[end:]
+	if equals := bytes.IndexByte(name, '='); equals >= 0 {
+		name, value = name[:equals], name[equals:]
+	}
+	return name, value, rest
+}
+
+// appendPath appends a URL without a query, segment by segment. A user is searched in all of them,
+// since a path may have another URL in it.
+func (s *secrets) appendPath(dst, url []byte) []byte {
+	if bytes.IndexByte(url, '@') < 0 && bytes.IndexByte(url, '%') < 0 {
+		return appendEscaped(dst, url)
+	}
+	for slashes, first := 0, true; len(url) > 0; first = false {
+		end := bytes.IndexAny(url, `/\`)
+		if end == 0 {
+			slashes++
+			dst, url = appendEscaped(dst, url[:1]), url[1:]
+			continue
+		}
+		if end < 0 {
+			end = len(url)
+		}
+		part := url[:end]
+		url = url[end:]
+		at := bytes.LastIndexByte(part, '@')
+		switch {
+		case s.within(part, deepestURL):
+			dst = append(dst, mask...)
+		case at >= 0 && (first || slashes > 1 || bytes.IndexByte(part[:at], ':') >= 0):
+			dst = append(dst, mask...)
+			dst = appendEscaped(dst, part[at:])
+		default:
+			dst = appendEscaped(dst, part)
+		}
+		slashes = 0
+	}
+	return dst
+}
+
+// hasUser reports whether text has a URL with a user: an at sign in what follows two slashes or more.
+func hasUser(text []byte) bool {
+	if bytes.IndexByte(text, '@') < 0 {
+		return false
+	}
+	slashes, inHost := 0, false
+	for _, c := range text {
+		switch c {
+		case '/', '\\':
+			slashes++
+			inHost = false
+		case '?', '#':
+			slashes, inHost = 0, false
+		default:
+			inHost = inHost || slashes > 1
+			slashes = 0
+			if c == '@' && inHost {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// has reports whether the value of an argument is secret.
+func (s *secrets) has(name []byte) bool {
+	var buf [longestName]byte
+	plain, ok := plainName(buf[:0], name)
+	if !ok {
+		return true
+	}
+	for _, word := range secretWords {
+		if bytes.Contains(plain, []byte(word)) {
+			return true
+		}
+	}
+	for _, name := range s.names {
+		if string(plain) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether a value has a URL with a user, or arguments of its own, like a URL, and one
+// of them is secret. Both may be encoded. depth is how many more URLs are searched, in each other.
+func (s *secrets) within(value []byte, depth int) bool {
+	if hasUser(value) {
+		return true
+	}
+	if !mayHide(value) {
+		return false
+	}
+	if depth == 0 {
+		return true
+	}
+	var buf [MaxValue]byte
+	decoded := buf[:0]
+	for i := 0; i < len(value); i++ {
+		c, size := decodeByte(value[i:])
+		decoded = append(decoded, c)
+		i += size - 1
+	}
+	if hasUser(decoded) {
+		return true
+	}
+	for rest := decoded; len(rest) > 0; {
+		var name, inner []byte
+		name, inner, rest = nextArgument(rest)
+		if len(inner) > 0 && (s.has(name) || s.within(inner[1:], depth-1)) || s.within(name, depth-1) {
+			return true
+		}
+		if len(rest) > 0 {
+			rest = rest[1:]
+		}
+	}
+	return false
+}
+
+// mayHide reports whether text has an encoded equals sign or at sign, perhaps encoded more than
+// once.
+func mayHide(text []byte) bool {
+	for {
+		percent := bytes.IndexByte(text, '%')
+		if percent < 0 {
+			return false
+		}
+		if c, size := decodeByte(text[percent:]); size > 1 && (c == '=' || c == '@' || c == '%') {
+			return true
+		}
+		text = text[percent+1:]
+	}
+}
+
+// plainName appends a decoded name in lower case, without punctuation. It returns false if the
+// name is too long.
+func plainName(dst, name []byte) ([]byte, bool) {
+	for i := 0; i < len(name); i++ {
+		c, size := decodeByte(name[i:])
+		i += size - 1
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if strings.IndexByte("-_. +", c) >= 0 {
+			continue
+		}
+		if len(dst) == longestName {
+			return dst, false
+		}
+		dst = append(dst, c)
+	}
+	return dst, true
+}
+
+// decodeByte returns the first byte of percent-encoded text, and the size of its encoding.
+func decodeByte(text []byte) (c byte, size int) {
+	if text[0] == '%' && len(text) >= 3 {
+		high, low := strings.IndexByte(hexDigits, lower(text[1])), strings.IndexByte(hexDigits, lower(text[2]))
+		if high >= 0 && low >= 0 {
+			return byte(high<<4 | low), 3
+		}
+	}
+	return text[0], 1
+}
+
+const hexDigits = "0123456789abcdef"
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'F' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+// appendEscaped appends text for a log. Bytes other than printable ASCII, quotes and backslashes
+// are escaped, as in a Go string.
+func appendEscaped(dst, text []byte) []byte {
+	from := 0
+	for i, c := range text {
+		if ' ' <= c && c <= '~' && c != '"' && c != '\\' {
+			continue
+		}
+		dst = append(dst, text[from:i]...)
+		from = i + 1
+		if c == '"' || c == '\\' {
+			dst = append(dst, '\\', c)
+			continue
+		}
+		dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
+	}
+	return append(dst, text[from:]...)
+}

@@ -1,0 +1,220 @@
+package accesslog
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"time"
+)
+
+const (
+	// outputSize is the number of bytes after which output is written.
+	outputSize = 16 << 10
+	// reportInterval is the least time between two reports of dropped entries.
+	reportInterval = 10 * time.Second
+)
+
+// writer is the goroutine that writes a log.
+type writer struct {
+	l       *Log
+	queue   *queue
+	handler slog.Handler // nil for the text formats
+	batch   batch
+	out     output // not written yet
+	pending uint64 // entries in it
+	date    []byte // of second, as the text formats have it
+	second  int64
+
+	err        error     // of Writer, not reported yet
+	reported   uint64    // dropped entries that were reported
+	reportedAt time.Time // when that was
+}
+
+// output is a buffer.
+type output []byte
+
+// Write appends p.
+func (o *output) Write(p []byte) (int, error) {
+	*o = append(*o, p...)
+	return len(p), nil
+}
+
+func newWriter(l *Log) *writer {
+	w := &writer{l: l, queue: &l.queue, handler: l.options.Handler}
+	if w.handler == nil && l.options.Format == JSON {
+		w.handler = slog.NewJSONHandler(&w.out, nil)
+	}
+	return w
+}
+
+// run writes until the queue is closed.
+func (w *writer) run() {
+	defer close(w.queue.ended)
+	for {
+		select {
+		case <-w.queue.wake:
+			w.drain()
+		case done := <-w.queue.flush:
+			w.drain()
+			close(done)
+		case <-w.queue.closing:
+			w.drain()
+			w.report(true)
+			return
+		}
+		w.report(false)
+	}
+}
+
+// drain writes the entries that wait.
+func (w *writer) drain() {
+	w.queue.swap(&w.batch)
+	text := w.batch.text
+	for i := range w.batch.entries {
+		e := &w.batch.entries[i]
+		var values [texts][]byte
+		for j, n := range e.lengths {
+			values[j], text = text[:n], text[n:]
+		}
+		w.entry(e, &values)
+		if w.pending++; len(w.out) >= outputSize {
+			w.write()
+		}
+	}
+	w.write()
+	w.batch.clear()
+}
+
+// write writes the output.
+func (w *writer) write() {
+	if len(w.out) > 0 {
+		if _, err := w.l.options.Writer.Write(w.out); err != nil {
+			w.err = err
+			w.queue.dropped.Add(w.pending)
+		}
+		w.out = w.out[:0]
+	}
+	w.pending = 0
+}
+
+// report logs how many entries were dropped.
+func (w *writer) report(last bool) {
+	dropped := w.l.Dropped()
+	if dropped == w.reported || !last && !w.reportedAt.IsZero() && time.Since(w.reportedAt) < reportInterval {
+		return
+	}
+	attrs := []slog.Attr{slog.Uint64("entries", dropped-w.reported)}
+	if w.err != nil {
+		attrs = append(attrs, slog.Any("error", w.err))
+	}
+	w.l.options.Logger.LogAttrs(context.Background(), slog.LevelWarn, "accesslog: entries were dropped", attrs...)
+	w.reported, w.reportedAt, w.err = dropped, time.Now(), nil
+}
+
+// entry formats an entry.
+func (w *writer) entry(e *entry, values *[texts][]byte) {
+	if w.handler != nil {
+		w.record(e, values)
+		return
+	}
+	out := appendAddr(w.out, e)
+	out = append(out, " - - ["...)
+	out = w.appendDate(out, e.at)
+	out = append(out, `] "`...)
+	if e.protocol == "" {
+		out = append(out, '-')
+	} else {
+		out = appendEscaped(out, values[textMethod])
+		out = append(out, ' ')
+		out = w.l.secrets.appendURL(out, values[textTarget])
+		out = append(out, ' ')
+		out = append(out, e.protocol...)
+	}
+	out = append(out, `" `...)
+	if e.status == 0 {
+		out = append(out, '-')
+	} else {
+		out = strconv.AppendInt(out, int64(e.status), 10)
+	}
+	out = append(out, ' ')
+	out = strconv.AppendInt(out, e.bytes, 10)
+	if w.l.options.Format == Combined {
+		out = append(out, ` "`...)
+		out = w.l.secrets.appendURL(out, orMissing(values[textReferer]))
+		out = append(out, `" "`...)
+		out = appendEscaped(out, orMissing(values[textAgent]))
+		out = append(out, '"')
+	}
+	if w.l.options.IDField != "" {
+		out = append(out, ` "`...)
+		out = appendEscaped(out, orMissing(values[textID]))
+		out = append(out, '"')
+	}
+	w.out = append(out, '\n')
+}
+
+var missing = []byte("-")
+
+func orMissing(value []byte) []byte {
+	if len(value) == 0 {
+		return missing
+	}
+	return value
+}
+
+func appendAddr(dst []byte, e *entry) []byte {
+	if !e.client.IsValid() {
+		return append(dst, '-')
+	}
+	return e.client.AppendTo(dst)
+}
+
+// appendDate appends a time, which usually has the second of the last one.
+func (w *writer) appendDate(dst []byte, at time.Time) []byte {
+	if second := at.Unix(); second != w.second || w.date == nil {
+		w.second = second
+		w.date = at.UTC().AppendFormat(w.date[:0], "02/Jan/2006:15:04:05 -0700")
+	}
+	return append(dst, w.date...)
+}
+
+// record passes an entry to the handler.
+func (w *writer) record(e *entry, values *[texts][]byte) {
+	level := slog.LevelInfo
+	switch {
+	case e.status >= 500:
+		level = slog.LevelError
+	case e.err != nil:
+		level = slog.LevelWarn
+	}
+	ctx := context.Background()
+	if !w.handler.Enabled(ctx, level) {
+		return
+	}
+	r := slog.NewRecord(e.at.UTC(), level, "request", 0)
+	text := func(key string, value []byte) {
+		if len(value) > 0 {
+			r.AddAttrs(slog.String(key, string(value)))
+		}
+	}
+	if e.client.IsValid() {
+		r.AddAttrs(slog.String("client", e.client.String()))
+	}
+	text("method", appendEscaped(nil, values[textMethod]))
+	text("target", w.l.secrets.appendURL(nil, values[textTarget]))
+	text("protocol", []byte(e.protocol))
+	r.AddAttrs(slog.Int("status", e.status), slog.Int64("bytes", e.bytes), slog.Duration("duration", e.taken))
+	text("referer", w.l.secrets.appendURL(nil, values[textReferer]))
+	text("user_agent", appendEscaped(nil, values[textAgent]))
+	text("id", appendEscaped(nil, values[textID]))
+	if e.refused != nil {
+		r.AddAttrs(slog.String("refused", e.refused.Error()))
+	}
+	if e.err != nil {
+		r.AddAttrs(slog.String("error", e.err.Error()))
+	}
+	if err := w.handler.Handle(ctx, r); err != nil {
+		w.err = err
+		w.queue.dropped.Add(1)
+	}
+}

@@ -1,0 +1,180 @@
+package otelfasthttp
+
+import (
+	"context"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Transport returns a function for fasthttp.ChainRoundTrippers that traces and measures each
+// attempt of a call: retries and redirects have spans of their own, with the span in the context
+// of the call (Client.DoContext) as their parent. The request names the span while the attempt
+// lasts; afterwards it has the fields that the caller has set.
+//
+// A span ends when the response was received. With StreamResponseBody it ends after the head.
+func Transport(opts ...Option) func(next fasthttp.RoundTripperContext) fasthttp.RoundTripper {
+	t := &tracing{config: newConfig(opts)}
+	t.instruments = newClientInstruments(t.meters.Meter(ScopeName, metric.WithSchemaURL(semconv.SchemaURL)))
+	t.tracer, t.traces = newTracer(t.config)
+	t.fields = t.propagator.Fields()
+	return func(next fasthttp.RoundTripperContext) fasthttp.RoundTripper {
+		return fasthttp.RoundTripFunc(func(ctx context.Context, hc *fasthttp.HostClient, req *fasthttp.Request, resp *fasthttp.Response) (retry bool, err error) {
+			return t.attempt(ctx, next, hc, req, resp)
+		})
+	}
+}
+
+// tracing is the tracer and the metrics of a client.
+type tracing struct {
+	*config
+	*instruments
+	tracer trace.Tracer
+	traces bool     // tracer makes spans
+	fields []string // that propagator writes
+}
+
+var clientKind = trace.WithSpanKind(trace.SpanKindClient)
+
+// attempt makes an attempt.
+func (t *tracing) attempt(ctx context.Context, next fasthttp.RoundTripperContext, hc *fasthttp.HostClient, req *fasthttp.Request, resp *fasthttp.Response) (retry bool, err error) {
+	at := time.Now()
+	s := series{method: methodOf(req.Header.Method()), secure: hc.IsTLS}
+	sent := requestSizeToSend(req)
+	ctx, span := t.start(ctx, &s, req)
+	// if next panics, the span is ended as well
+	returned := false
+	defer func() {
+		if !returned {
+			span.SetStatus(codes.Error, "panic")
+			span.End()
+		}
+	}()
+	carrier, fields := Carrier{&req.Header}, written{names: t.fields}
+	fields.save(carrier)
+	t.propagator.Inject(ctx, carrier)
+	retry, err = next.RoundTripContext(ctx, hc, req, resp)
+	returned = true
+	fields.restore(carrier)
+	t.end(ctx, span, s, err, resp, time.Since(at), sent)
+	return retry, err
+}
+
+// start starts the span of an attempt, and sets the address in s.
+func (t *tracing) start(ctx context.Context, s *series, req *fasthttp.Request) (context.Context, trace.Span) {
+	space := scratches.Get().(*scratch)
+	defer space.release()
+	t.attributes(space, s, req)
+	if !t.traces {
+		return t.tracer.Start(ctx, "")
+	}
+	return t.tracer.Start(ctx, s.method.spanName(), clientKind, trace.WithAttributes(space.attrs...))
+}
+
+// attributes sets the address in s, and the attributes of a new span.
+func (t *tracing) attributes(space *scratch, s *series, req *fasthttp.Request) {
+	texts := &space.texts
+	uri := req.URI()
+	address, port := splitHost(uri.Host())
+	if port == 0 {
+		port = 80
+		if s.secure {
+			port = 443
+		}
+	}
+	texts.add(address)
+	if t.traces {
+		texts.buf = append(texts.buf, uri.Scheme()...)
+		texts.buf = append(texts.buf, "://"...)
+		texts.buf = append(texts.buf, uri.Host()...)
+		texts.buf = append(texts.buf, uri.Path()...)
+		if query := uri.QueryString(); len(query) > 0 && t.query != nil {
+			texts.buf = append(texts.buf, '?')
+			texts.buf = append(texts.buf, t.query(string(query))...)
+		}
+		texts.end()
+		if s.method == 0 {
+			texts.add(req.Header.Method())
+		}
+	}
+	values := texts.strings()
+	s.address, s.port = values[0], port
+	if !t.traces {
+		return
+	}
+	attrs := append(space.attrs, methodAttributes[s.method], semconv.URLFull(values[1]), semconv.ServerAddress(s.address), semconv.ServerPort(port))
+	if s.method == 0 {
+		attrs = append(attrs, semconv.HTTPRequestMethodOriginal(values[2]))
+	}
+	space.attrs = attrs
+}
+
+// requestSizeToSend returns the size of the body of a request, or -1 if it is not known.
+func requestSizeToSend(req *fasthttp.Request) int64 {
+	switch {
+	case req.IsBodyStream():
+		return int64(max(req.Header.ContentLength(), -1))
+	case len(req.Header.MultipartFormBoundary()) > 0:
+		return -1 // the form may not be encoded yet
+	}
+	return int64(len(req.Body()))
+}
+
+// end ends the span, and records the metrics.
+func (t *tracing) end(ctx context.Context, span trace.Span, s series, err error, resp *fasthttp.Response, took time.Duration, sent int64) {
+	received := int64(-1)
+	if err != nil {
+		s.failure = errorType(err)
+	} else {
+		s.status = resp.StatusCode()
+		if s.status >= 400 {
+			s.failure = errorTypeOfStatus(s.status)
+		}
+		switch string(resp.Header.Protocol()) {
+		case "HTTP/2.0":
+			s.version = version2
+		case "HTTP/1.0":
+			s.version = version10
+		default:
+			s.version = version11
+		}
+		switch {
+		case resp.SkipBody:
+			received = 0
+		case resp.IsBodyStream():
+			received = int64(max(resp.Header.ContentLength(), -1))
+		default:
+			received = int64(resp.BodySize())
+		}
+	}
+	t.record(ctx, t.of(s), took.Seconds(), sent, received)
+	if span.IsRecording() {
+		attrs := make([]attribute.KeyValue, 0, 6)
+		if s.status != 0 {
+			attrs = append(attrs, semconv.HTTPResponseStatusCode(s.status), versionAttributes[s.version])
+		}
+		if s.failure != "" {
+			attrs = append(attrs, semconv.ErrorTypeKey.String(s.failure))
+			description := ""
+			if err != nil {
+				description = err.Error()
+			}
+			span.SetStatus(codes.Error, description)
+		}
+		if t.spanSizes {
+			if sent >= 0 {
+				attrs = append(attrs, semconv.HTTPRequestBodySize(int(sent)))
+			}
+			if received >= 0 {
+				attrs = append(attrs, semconv.HTTPResponseBodySize(int(received)))
+			}
+		}
+		span.SetAttributes(attrs...)
+	}
+	span.End()
+}

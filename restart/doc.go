@@ -1,0 +1,24 @@
+// Package restart replaces the process of a server by a new one, without losing a request: for a
+// new binary or a new configuration. It also speaks the two protocols of systemd that matter for
+// that, socket activation and sd_notify.
+//
+// Listen returns a listener inherited from the process before this one, or from systemd, or
+// a new one. Runner.Run serves, and starts a new process when it gets a signal; the new process
+// inherits the listening sockets, so no connection is ever refused. When it serves, the old one
+// drains its connections and Run returns nil.
+//
+//	ln, err := restart.Listen("tcp", ":8080")
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	r := &restart.Runner{Server: server}
+//	if err := r.Run(ctx, ln); err != nil {
+//		log.Fatal(err)
+//	}
+//
+// If the new process cannot be started, ends, or does not serve in time, it is killed, the reason
+// is logged, and the old process continues as before the signal.
+//
+// On systems other than Unix, Listen is net.Listen, Run is Server.Run, and Notify does nothing:
+// there are no restarts.
+package restart

@@ -1,0 +1,97 @@
+package fasthttp
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+type chainKey struct{}
+
+// plainTripper is a RoundTripper without RoundTripContext.
+type plainTripper func(hc *HostClient, req *Request, resp *Response) (retry bool, err error)
+
+func (p plainTripper) RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
+	return p(hc, req, resp)
+}
+
+func TestChainRoundTrippersCallsTheFirstFirst(t *testing.T) {
+	var calls []any
+	named := func(name string) func(RoundTripperContext) RoundTripper {
+		return func(next RoundTripperContext) RoundTripper {
+			return RoundTripFunc(func(ctx context.Context, hc *HostClient, req *Request, resp *Response) (bool, error) {
+				calls = append(calls, name, ctx.Value(chainKey{}))
+				return next.RoundTripContext(context.WithValue(ctx, chainKey{}, name), hc, req, resp)
+			})
+		}
+	}
+	plain := func(next RoundTripperContext) RoundTripper {
+		return plainTripper(func(hc *HostClient, req *Request, resp *Response) (bool, error) {
+			calls = append(calls, "plain")
+			return next.RoundTrip(hc, req, resp)
+		})
+	}
+	failure := errors.New("failure")
+	base := RoundTripFunc(func(ctx context.Context, _ *HostClient, _ *Request, _ *Response) (bool, error) {
+		calls = append(calls, "base", ctx.Value(chainKey{}))
+		return false, failure
+	})
+	for _, tc := range []struct {
+		wrap []func(RoundTripperContext) RoundTripper
+		want []any
+	}{
+		{nil, []any{"base", "call"}},
+		{[]func(RoundTripperContext) RoundTripper{named("a"), named("b")}, []any{"a", "call", "b", "a", "base", "b"}},
+		{[]func(RoundTripperContext) RoundTripper{named("a"), plain, named("b")}, []any{"a", "call", "plain", "b", "call", "base", "b"}},
+	} {
+		calls = nil
+		c := &Client{Transport: ChainRoundTrippers(base, tc.wrap...)}
+		req := &Request{}
+		req.SetRequestURI("http://example.com/")
+		err := c.DoContext(context.WithValue(context.Background(), chainKey{}, "call"), req, nil)
+		if !errors.Is(err, failure) || !slices.Equal(calls, tc.want) {
+			t.Errorf("%v, calls %v, want %v", err, calls, tc.want)
+		}
+	}
+}
+
+func TestChainRoundTrippersDoesNotAllocate(t *testing.T) {
+	pass := func(next RoundTripperContext) RoundTripper {
+		return RoundTripFunc(func(ctx context.Context, hc *HostClient, req *Request, resp *Response) (bool, error) {
+			return next.RoundTripContext(ctx, hc, req, resp)
+		})
+	}
+	base := plainTripper(func(*HostClient, *Request, *Response) (bool, error) { return false, nil })
+	chain := ChainRoundTrippers(base, pass, pass)
+	hc, req, resp := &HostClient{}, &Request{}, &Response{}
+	if n := testing.AllocsPerRun(100, func() { _, _ = chain.RoundTrip(hc, req, resp) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestPipelineClientTimeoutLimitsCalls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		peer := pipelinePeerInMemory(t, func(c *servertest.PeerConn) { c.Request() })
+		c := peer.client()
+		c.Timeout = time.Minute
+		req := &Request{}
+		req.SetRequestURI("http://example.com/")
+		for _, own := range []time.Duration{0, time.Second, time.Hour} {
+			req.SetTimeout(own)
+			want := c.Timeout
+			if own > 0 {
+				want = min(want, own)
+			}
+			began := time.Now()
+			if err := c.Do(req, nil); err != ErrTimeout || time.Since(began) != want {
+				t.Errorf("timeout %v: %v after %v", own, err, time.Since(began))
+			}
+		}
+	})
+}
