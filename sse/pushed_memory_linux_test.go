@@ -39,38 +39,16 @@ func measureIdleStreams(t *testing.T) {
 				line, err = c.R.ReadString('\n')
 				servertest.Must(t, err)
 			}
-			raw, err := nc.(syscall.Conn).SyscallConn()
-			servertest.Must(t, err)
-			servertest.Must(t, raw.Control(func(fd uintptr) {
-				var kept int
-				if kept, err = syscall.Dup(int(fd)); err == nil {
-					clients = append(clients, kept)
-				}
-			}))
-			servertest.Must(t, err)
-			_ = nc.Close()
+			clients = append(clients, servertest.Bare(t, nc))
 		}
 		await(t, topic, len(clients))
 		servertest.Must(t, topic.Publish(sse.Event{Data: []byte("hello")}))
 		piece += "d\r\ndata: hello\n\n\r\n"
 	}
-	used := func() uint64 {
-		runtime.GC()
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
 	open(1)
 	goroutines := runtime.NumGoroutine()
 	open(streams)
-	least := int64(1 << 40)
-	servertest.Eventually(t, "little memory", func() bool {
-		before := used()
-		open(streams / 4)
-		least = min(least, (int64(used())-int64(before))/(streams/4))
-		return least <= most || len(clients) > 2*streams
-	})
+	least := servertest.LeastHeap(t, streams/4, most, open)
 	t.Logf("%d bytes for each idle stream", least)
 	if least > most {
 		t.Errorf("an idle stream needs %d bytes, more than %d", least, most)

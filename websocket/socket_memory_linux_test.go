@@ -3,7 +3,6 @@
 package websocket_test
 
 import (
-	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -64,35 +63,12 @@ func measureIdleSockets(t *testing.T, compressed bool) {
 			if err != nil || (first == 0xc1) != compressed {
 				t.Fatalf("a frame begins with %x, %v", first, err)
 			}
-			raw, err := nc.(syscall.Conn).SyscallConn()
-			servertest.Must(t, err)
-			servertest.Must(t, raw.Control(func(fd uintptr) {
-				var kept int
-				if kept, err = syscall.Dup(int(fd)); err == nil {
-					clients = append(clients, kept)
-				}
-			}))
-			servertest.Must(t, err)
-			_ = nc.Close()
+			clients = append(clients, servertest.Bare(t, nc))
 		}
-	}
-	used := func() uint64 {
-		runtime.GC()
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
 	}
 	clients = make([]int, 0, 3*sockets)
 	open(sockets)
-	// the engine may still work for the last messages
-	least := int64(1 << 40)
-	servertest.Eventually(t, "little memory", func() bool {
-		before := used()
-		open(sockets / 4)
-		least = min(least, (int64(used())-int64(before))/(sockets/4))
-		return least <= most || len(clients) > 2*sockets
-	})
+	least := servertest.LeastHeap(t, sockets/4, most, open)
 	t.Logf("%d bytes for each idle socket", least)
 	if least > most {
 		t.Errorf("an idle socket needs %d bytes, more than %d", least, most)

@@ -1,0 +1,239 @@
+package fasthttp
+
+import (
+	"crypto/tls"
+	"net"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/engine"
+)
+
+// ServerTrace is a set of hooks for Server.Trace. Any of them may be nil.
+//
+// For a connection the order is ConnAccepted, TLSHandshakeDone if it uses TLS, the hooks of its
+// requests, ConnEnded. For a request it is HeadReceived, BodyReceived, HandlerBegins,
+// HandlerEnds, ResponseSent. A hook is left out if its event does not occur: a request whose head
+// could not be read has ResponseSent alone. The requests of an HTTP/1 connection follow one
+// another; the requests of an HTTP/2 connection overlap.
+//
+// A hook runs on the goroutine that does the work, so it delays that: HandlerBegins and
+// HandlerEnds are called by the goroutine of the handler, the other hooks by any goroutine of the
+// server. Several may run at once, for different connections, or requests of one HTTP/2
+// connection, but those for one request never overlap. A panic in a hook is logged, and has no
+// other effect.
+//
+// ctx is valid until the hook returns. RequestCtx.ID identifies the request in all of its hooks,
+// and RequestCtx.ConnID its connection. Values that a hook sets with SetUserValue or SetContext
+// are there for the handler and for later hooks, except in ResponseSent if a TimeoutError method
+// was called or the request was reset. A connection may be kept, but not used.
+type ServerTrace struct {
+	// ConnAccepted is called for each connection before it is served. id is its number, which no
+	// other connection of the process has. Connections that are refused, because of Concurrency
+	// or MaxConnsPerIP, have ResponseSent alone. So has the 400 for a client that speaks HTTP
+	// instead of TLS, beside the hooks of its connection.
+	ConnAccepted func(id uint64, conn net.Conn)
+
+	// TLSHandshakeDone is called after a TLS handshake, with the error if it has failed.
+	TLSHandshakeDone func(id uint64, conn net.Conn, state tls.ConnectionState, err error)
+
+	// HeadReceived is called when the head of a request was read, before Server.HeaderReceived.
+	// ctx has the head alone.
+	HeadReceived func(ctx *RequestCtx)
+
+	// BodyReceived is called when the server has received the body of a request, before the
+	// handler is called. It is not called for a request without a body, nor for a body that the
+	// handler reads as it arrives.
+	BodyReceived func(ctx *RequestCtx)
+
+	// HandlerBegins is called before Server.Handler.
+	HandlerBegins func(ctx *RequestCtx)
+
+	// HandlerEnds is called when the handler has returned, or has panicked. After a call of a
+	// TimeoutError method goroutines of the application may still use ctx: the hook must use no
+	// more than its ID.
+	HandlerEnds func(ctx *RequestCtx)
+
+	// ResponseSent is called just before Server.ResponseSent, which has the same conditions for
+	// its use: also for refused requests, and if there was no response.
+	ResponseSent func(ctx *RequestCtx, sent TracedResponse)
+
+	// ConnEnded is called when the server has closed a connection, or has handed it over to a
+	// HijackHandler: the end of such a connection is not reported. A connection after
+	// RequestCtx.SwitchProtocols, such as a WebSocket with callbacks, is reported as usual.
+	ConnEnded func(id uint64, conn net.Conn, why ConnEnd)
+}
+
+// TracedResponse describes a response to ServerTrace.ResponseSent.
+type TracedResponse struct {
+	SentResponse
+	// Protocol is the protocol of the request: HTTP/1.0, HTTP/1.1 or HTTP/2.0. It is empty if
+	// the connection was refused.
+	Protocol string
+	// Receiving is the time from the head of the request to the end of its body, if
+	// BodyReceived was called for it, or else 0.
+	Receiving time.Duration
+	// Handling is the time that the handler took; 0 if it was not called.
+	Handling time.Duration
+	// Sending is the time from the end of the handler, or from the head of a refused request, to
+	// this call; 0 if there was no head. It includes the time of a body stream.
+	Sending time.Duration
+}
+
+// ConnEnd is the reason for which a connection has ended.
+type ConnEnd int
+
+const (
+	// ConnEndServer is the end after the last response: client, handler or settings of the
+	// server wanted that, or a handler of Server.NextProto has returned.
+	ConnEndServer ConnEnd = iota
+	// ConnEndClient is the end of a connection that the client has closed or reset, or whose
+	// network has failed.
+	ConnEndClient
+	// ConnEndTimeout is the end because of a timeout, such as IdleTimeout.
+	ConnEndTimeout
+	// ConnEndShutdown is the end because the server shuts down.
+	ConnEndShutdown
+	// ConnEndHijacked is the end of the server's part: a HijackHandler has the connection.
+	ConnEndHijacked
+	// ConnEndFault is the end because of an error: the client has violated the protocol or a
+	// limit, the TLS handshake has failed, or a response could not be completed.
+	ConnEndFault
+	// ConnEndAborted is the end of a connection that the server has cut off, since a handler or
+	// a hook has panicked in the middle.
+	ConnEndAborted
+)
+
+// String returns the name of the reason.
+func (e ConnEnd) String() string {
+	switch e {
+	case ConnEndServer:
+		return "server"
+	case ConnEndClient:
+		return "client"
+	case ConnEndTimeout:
+		return "timeout"
+	case ConnEndShutdown:
+		return "shutdown"
+	case ConnEndHijacked:
+		return "hijacked"
+	case ConnEndFault:
+		return "fault"
+	case ConnEndAborted:
+		return "aborted"
+	}
+	return ""
+}
+
+// The protocols of TracedResponse.
+const (
+	protocolHTTP10 = "HTTP/1.0"
+	protocolHTTP11 = "HTTP/1.1"
+	protocolHTTP2  = "HTTP/2.0"
+)
+
+// traceTimes are the times of a traced request, of clock.Monotonic; 0 for events that have not
+// occurred. They are only written if the server has a Trace.
+type traceTimes struct{ head, body, begun, ended time.Duration }
+
+// durations sets the durations of a response that was sent.
+func (t *traceTimes) durations(sent *TracedResponse) {
+	since := t.head
+	if t.body != 0 {
+		sent.Receiving = t.body - t.head
+		since = t.body
+	}
+	if t.begun != 0 {
+		sent.Handling = t.ended - t.begun
+		since = t.ended
+	}
+	if since != 0 {
+		sent.Sending = clock.Monotonic() - since
+	}
+}
+
+// tracesConns reports whether there are hooks for connections.
+func (t *ServerTrace) tracesConns() bool {
+	return t != nil && (t.ConnAccepted != nil || t.ConnEnded != nil)
+}
+
+// traceState reports the beginning and the end of a connection.
+func (s *Server) traceState(c *engine.Conn, state engine.State) {
+	defer s.catchPanic("ServerTrace")
+	switch t := s.Trace; state {
+	case engine.StateNew:
+		if t.ConnAccepted != nil {
+			t.ConnAccepted(c.ID, c.NC)
+		}
+	case engine.StateHijacked, engine.StateClosed:
+		if t.ConnEnded != nil {
+			t.ConnEnded(c.ID, c.NC, ConnEnd(c.EndReason()-engine.EndServer))
+		}
+	}
+}
+
+// traceHandshake reports a TLS handshake.
+func (s *Server) traceHandshake(c *engine.Conn, conn connTLSer, err error) {
+	if s.Trace.TLSHandshakeDone == nil {
+		return
+	}
+	defer s.catchPanic("ServerTrace")
+	s.Trace.TLSHandshakeDone(c.ID, c.NC, conn.ConnectionState(), err)
+}
+
+// traceSent calls the hook for a response.
+func (s *Server) traceSent(ctx *RequestCtx, sent TracedResponse) {
+	defer s.catchPanic("ServerTrace")
+	s.Trace.ResponseSent(ctx, sent)
+}
+
+// traceHead is called when the head of a request was received. It gives the context the number
+// and the time of the request, which count sets again.
+func (x *exchange) traceHead() {
+	ctx := x.ctx
+	if ctx.traced == nil {
+		ctx.traced = new(traceTimes)
+	}
+	*ctx.traced = traceTimes{head: clock.Monotonic()}
+	if ctx.requestNum = x.c.Requests + 1; x.c.Concurrent {
+		ctx.requestNum = x.c.Requests // counted already
+	}
+	if ctx.receivedAt.IsZero() && !x.s.LazyRequestTime {
+		ctx.receivedAt = clock.Read()
+	}
+	x.callTrace(x.s.Trace.HeadReceived)
+}
+
+// clearTimes forgets the times of a request, for which there are no further hooks.
+func (x *exchange) clearTimes() {
+	if x.ctx.traced != nil {
+		*x.ctx.traced = traceTimes{}
+	}
+}
+
+// traceBody is called when the body of a request was received.
+func (x *exchange) traceBody() {
+	x.ctx.traced.body = clock.Monotonic()
+	x.callTrace(x.s.Trace.BodyReceived)
+}
+
+// handleTraced calls the handler.
+func (x *exchange) handleTraced() {
+	times := x.ctx.traced
+	times.begun = clock.Monotonic()
+	x.callTrace(x.s.Trace.HandlerBegins)
+	defer func() {
+		times.ended = clock.Monotonic()
+		x.callTrace(x.s.Trace.HandlerEnds)
+	}()
+	x.s.Handler(x.ctx)
+}
+
+// callTrace calls a hook for a request, unless it is nil.
+func (x *exchange) callTrace(hook func(ctx *RequestCtx)) {
+	if hook == nil {
+		return
+	}
+	defer x.s.catchPanic("ServerTrace")
+	hook(x.ctx)
+}
