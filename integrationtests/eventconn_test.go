@@ -217,6 +217,7 @@ func TestSwitchedConnectionNotifiesWhenThePeerReads(t *testing.T) {
 }
 
 func TestSwitchedConnectionEndsForManyReasons(t *testing.T) {
+	t.Parallel()
 	errs := map[string]func(err error) bool{
 		"close": func(err error) bool { return err == nil },
 		"abort": func(err error) bool { return errors.Is(err, net.ErrClosed) },
@@ -368,6 +369,7 @@ func TestSwitchedConnectionAnswersAfterTheEndOfTheInput(t *testing.T) {
 }
 
 func TestShutdownInformsSwitchedConnections(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		g := servertest.NewGate()
 		handler, made := connsOf(func(c *lines) {

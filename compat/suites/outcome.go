@@ -130,6 +130,28 @@ func (o *outcome) count() (passed, failed int) {
 	return passed, failed
 }
 
+// failing returns the tests that fail, and the packages that fail without such a test, as one
+// that does not build.
+func (o *outcome) failing() []string {
+	var names, packages []string
+	for _, name := range o.names() {
+		if o.results[name] != fail {
+			continue
+		}
+		if !isTest(name) {
+			packages = append(packages, name)
+			continue
+		}
+		names = append(names, name)
+	}
+	for _, pkg := range packages {
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, pkg+" ") }) {
+			names = append(names, pkg)
+		}
+	}
+	return names
+}
+
 // said returns the end of the output of a test, or of its package if the test was not reached.
 func (o *outcome) said(name string) string {
 	b := o.output[name]

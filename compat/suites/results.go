@@ -17,6 +17,10 @@ func printRows(w io.Writer, rows []row) {
 			fmt.Fprintf(t, "%s\t-\t-\t-\t-\tskipped: %s\n", r.suite, r.skipped)
 			continue
 		}
+		if r.asUsual {
+			fmt.Fprintf(t, "%s\t-\t%d\t-\t-\tas usual\n", r.suite, r.passed[1])
+			continue
+		}
 		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%s\n", r.suite, r.passed[0], r.passed[1], r.neither, len(r.lost), strings.Join(r.remarks(), "; "))
 	}
 	t.Flush()
