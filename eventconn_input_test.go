@@ -41,7 +41,7 @@ func (p *switchedConn) arrive(t *testing.T, n int) (reads int) {
 			t.Fatalf("the step is %d, and %d bytes have not been read", got, n)
 		}
 		k := min(len(p.ReadBuffer()), n)
-		p.Received(k, 0)
+		p.Received(k, engine.Arrival{})
 		n -= k
 		p.Wait(engine.WaitInput)
 		p.Work()
@@ -85,7 +85,7 @@ func TestEventConnWaitsWithASmallBuffer(t *testing.T) {
 		if size := len(p.ReadBuffer()); size >= 2*usual {
 			t.Errorf("there is room for %d bytes", size)
 		}
-		p.Received(1, 0)
+		p.Received(1, engine.Arrival{})
 	}
 }
 
@@ -124,7 +124,7 @@ func TestEventConnKeepsTheOrderOfARest(t *testing.T) {
 				room[i] = next
 				next++
 			}
-			p.Received(len(room), 0)
+			p.Received(len(room), engine.Arrival{})
 			n -= len(room)
 			p.Wait(engine.WaitInput)
 			p.Work()
@@ -167,7 +167,7 @@ func TestEventConnLimitsInputThatWaitsForItsHandler(t *testing.T) {
 				break
 			}
 			n := min(len(p.ReadBuffer()), 8<<10)
-			p.Received(n, 0)
+			p.Received(n, engine.Arrival{})
 			arrived += n
 			most = max(most, arrived)
 			p.Wait(engine.WaitInput)

@@ -150,7 +150,7 @@ func (c *EventConn) usualReadSize() int {
 }
 
 // Received implements engine.Protocol.
-func (p *switchedConn) Received(n int, _ time.Duration) {
+func (p *switchedConn) Received(n int, _ engine.Arrival) {
 	c := (*EventConn)(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,6 +2,8 @@ package fasthttp
 
 import (
 	"fmt"
+	"math"
+	"time"
 
 	"github.com/valyala/fasthttp/internal/bodymem"
 	"github.com/valyala/fasthttp/internal/clock"
@@ -36,12 +38,41 @@ type exchange struct {
 	t   serverTransport
 	ctx *RequestCtx
 
-	config     RequestConfig // returned by Server.HeaderReceived
+	terms      requestTerms  // returned by Server.HeaderReceived
 	refusal    error         // why the request is refused, or nil
 	bodyMemory *bodymem.Body // the body, if it counts towards MaxRequestBodyMemory
 	status     uint16        // of the response if the Expect field is not met
 	duplex     bool          // see RequestCtx.EnableFullDuplex
 	handling   bool          // the handler is running
+}
+
+// requestTerms is a RequestConfig in less memory.
+type requestTerms struct {
+	readTimeout, writeTimeout time.Duration
+	maxBodySize               int
+	maxWait                   uint32 // MaxQueueTime in microseconds, or anyWait
+	refuseStatus              uint16
+	bodyMode                  BodyMode
+}
+
+// anyWait is the requestTerms.maxWait of a request that may have waited for any time.
+const anyWait = math.MaxUint32
+
+func (c *RequestConfig) terms() requestTerms {
+	t := requestTerms{readTimeout: c.ReadTimeout, writeTimeout: c.WriteTimeout, maxBodySize: c.MaxRequestBodySize, bodyMode: c.BodyMode}
+	switch wait := c.MaxQueueTime; {
+	case wait < 0:
+		t.maxWait = anyWait
+	case wait > 0:
+		t.maxWait = uint32(min(max(wait.Microseconds(), 1), anyWait))
+	}
+	switch status := c.RefuseStatus; {
+	case status >= StatusOK && status <= 599:
+		t.refuseStatus = uint16(status)
+	case status != 0:
+		t.refuseStatus = StatusBadRequest
+	}
+	return t
 }
 
 // serverTransport carries the messages of an exchange: over an HTTP/1.1 connection, or over
@@ -96,16 +127,18 @@ func expectationOf(head *http1.Head) expectation {
 }
 
 // admit decides how the exchange continues after the head of the request. framing delimits
-// the content. If isTunnel is set, the content belongs to a tunnel and has no limit.
-func (x *exchange) admit(framing http1.Framing, expects expectation, isTunnel bool) plan {
-	if framing.Kind == http1.NoBody && expects == expectsNothing && x.s.HeaderReceived == nil && !x.s.GetOnly && x.s.Trace == nil {
+// the content. waited is how long the request has waited at least. If isTunnel is set, the
+// content belongs to a tunnel and has no limit.
+func (x *exchange) admit(framing http1.Framing, expects expectation, waited time.Duration, isTunnel bool) plan {
+	if framing.Kind == http1.NoBody && expects == expectsNothing && x.s.HeaderReceived == nil && !x.s.GetOnly && x.s.Trace == nil &&
+		waited <= x.s.set.maxQueueTime {
 		return planServe
 	}
-	return x.examine(framing, expects, isTunnel)
+	return x.examine(framing, expects, waited, isTunnel)
 }
 
 // examine is admit for a request that is not plain.
-func (x *exchange) examine(framing http1.Framing, expects expectation, isTunnel bool) plan {
+func (x *exchange) examine(framing http1.Framing, expects expectation, waited time.Duration, isTunnel bool) plan {
 	s, h := x.s, &x.ctx.Request.Header
 	if s.Trace != nil {
 		x.traceHead()
@@ -114,9 +147,13 @@ func (x *exchange) examine(framing http1.Framing, expects expectation, isTunnel 
 		return x.setRefusal(ErrGetOnly)
 	}
 	if s.HeaderReceived != nil {
-		if x.config = s.HeaderReceived(h); x.config.RefuseStatus != 0 {
+		config := s.HeaderReceived(h)
+		if x.terms = config.terms(); x.terms.refuseStatus != 0 {
 			return x.setRefusal(ErrRequestRefused)
 		}
+	}
+	if waited > 0 && x.waitsTooLong(waited) {
+		return x.setRefusal(ErrQueueTime)
 	}
 	if framing.Kind == http1.NoBody && expects == expectsNothing {
 		return planServe
@@ -141,6 +178,18 @@ func (x *exchange) examine(framing http1.Framing, expects expectation, isTunnel 
 	}
 	x.ctx.Request.body.limit = limit // also limits the decoded body
 	return next
+}
+
+// waitsTooLong reports whether the request must not have waited as long as this.
+func (x *exchange) waitsTooLong(waited time.Duration) bool {
+	switch own := x.terms.maxWait; own {
+	case 0:
+		return waited > x.s.set.maxQueueTime
+	case anyWait:
+		return false
+	default:
+		return waited > time.Duration(own)*time.Microsecond
+	}
 }
 
 // setRefusal returns planRefuse with a reason.
@@ -169,15 +218,15 @@ func (x *exchange) checkExpect(expects expectation) int {
 
 // bodyLimit returns how many bytes the body may have.
 func (x *exchange) bodyLimit() int {
-	if x.config.MaxRequestBodySize > 0 {
-		return x.config.MaxRequestBodySize
+	if x.terms.maxBodySize > 0 {
+		return x.terms.maxBodySize
 	}
 	return x.s.set.maxBodySize
 }
 
 // streamsBodies reports whether the handler gets the body as it arrives.
 func (x *exchange) streamsBodies() bool {
-	if mode := x.config.BodyMode; mode != BodyModeServer {
+	if mode := x.terms.bodyMode; mode != BodyModeServer {
 		return mode == BodyModeStream
 	}
 	return x.s.StreamRequestBody
@@ -213,8 +262,8 @@ func (x *exchange) buildRefusal() (isHead bool) {
 		ctx.Response.Reset()
 		x.s.configureResponse(&ctx.Response)
 		x.s.errorResponse(ctx, x.refusal)
-	case x.config.RefuseStatus != 0:
-		x.s.makeRefusal(ctx, x.config.RefuseStatus)
+	case x.terms.refuseStatus != 0:
+		x.s.makeRefusal(ctx, int(x.terms.refuseStatus))
 	case !ctx.timedOut():
 		ctx.Response.SetStatusCode(int(x.status))
 	}
@@ -226,9 +275,6 @@ func (x *exchange) buildRefusal() (isHead bool) {
 
 // makeRefusal makes the response to a request that was refused with the status.
 func (s *Server) makeRefusal(ctx *RequestCtx, status int) {
-	if status < StatusOK || status > 599 {
-		status = StatusBadRequest
-	}
 	ctx.Error(StatusMessage(status), status)
 	if s.ErrorHandler != nil {
 		s.ErrorHandler(ctx, ErrRequestRefused)

@@ -46,6 +46,8 @@ type h1Conn struct {
 	servedSinceFlush int          // requests served since the last flush
 	fault            error        // the error that ended the connection early
 	now              clock.Moment // when the last bytes were received; zero until it is known
+	// waited is how long these bytes had waited for that, if it matters and is known
+	waited time.Duration
 
 	x h1Exchange // of the current request
 }
@@ -98,7 +100,7 @@ func (h *h1Conn) attach(s *Server, c *engine.Conn, l engine.Link) {
 	h.servedSinceFlush, h.filled = 0, false
 	h.fault = nil
 	h.readUntil, h.writeUntil = time.Time{}, time.Time{}
-	h.now = clock.Moment{}
+	h.now, h.waited = clock.Moment{}, 0
 	h.x.pace = pace{}
 }
 
@@ -339,7 +341,7 @@ func (h *h1Conn) moveInput(size int) {
 }
 
 // Received implements engine.Protocol.
-func (h *h1Conn) Received(n int, at time.Duration) {
+func (h *h1Conn) Received(n int, a engine.Arrival) {
 	if h.x.bodyMemory != nil && !h.x.bodyMemory.Resumed() {
 		h.InputEnded(ErrRequestBodyMemory)
 		return
@@ -352,7 +354,7 @@ func (h *h1Conn) Received(n int, at time.Duration) {
 		}
 		h.phases.SetReading(http1.ReadWoken)
 	}
-	h.now = clock.MomentOf(at)
+	h.now, h.waited = clock.MomentOf(a.At), a.Waited
 }
 
 // InputEnded implements engine.Protocol. A request that has begun is refused.

@@ -147,8 +147,8 @@ func (x *h1Exchange) headRead() bool { return x.ctx != nil && x.ctx.Request.Head
 
 // requestEnd returns the deadline for the whole of the current request.
 func (x *h1Exchange) requestEnd() time.Time {
-	if x.config.ReadTimeout > 0 {
-		return time.Now().Add(x.config.ReadTimeout)
+	if x.terms.readTimeout > 0 {
+		return time.Now().Add(x.terms.readTimeout)
 	}
 	return x.requestTimeout(x.s.ReadTimeout)
 }
@@ -186,8 +186,8 @@ func (x *h1Exchange) limitPiece() {
 
 // writeTimeout returns how long writing the current response may take, or 0 for no limit.
 func (x *h1Exchange) writeTimeout() time.Duration {
-	if x.config.WriteTimeout > 0 {
-		return x.config.WriteTimeout
+	if x.terms.writeTimeout > 0 {
+		return x.terms.writeTimeout
 	}
 	return x.s.WriteTimeout
 }

@@ -37,7 +37,7 @@ func driven(t *testing.T, s *Server, keepsSpace bool) *h1Conn {
 func (h *h1Conn) give(text string) {
 	for len(text) > 0 {
 		n := copy(h.ReadBuffer(), text)
-		h.Received(n, 0)
+		h.Received(n, engine.Arrival{})
 		text = text[n:]
 	}
 }
@@ -284,7 +284,7 @@ func TestBurstsAreReadAtOnce(t *testing.T) {
 			rest, reads := strings.Repeat(request, requests)+request[:100], 0
 			for ; rest != ""; reads++ {
 				n := copy(x.ReadBuffer(), rest)
-				x.Received(n, 0)
+				x.Received(n, engine.Arrival{})
 				rest = rest[n:]
 				for x.Step() != engine.Read {
 					head, tail, _ := x.Output()
@@ -344,7 +344,7 @@ func TestContentIsReadInLargerParts(t *testing.T) {
 		rest, reads := head+strings.Repeat("x", 40000), 0
 		for ; rest != ""; reads++ {
 			n := copy(x.ReadBuffer(), rest)
-			x.Received(n, 0)
+			x.Received(n, engine.Arrival{})
 			rest = rest[n:]
 			expectAction(t, x, engine.Read)
 		}

@@ -117,7 +117,7 @@ func (x *h1Exchange) begin() {
 	x.ctx.Request.isTLS = x.c.IsTLS
 	// the context was reset after the last response
 	x.h.head.Reset()
-	x.config, x.refusal = RequestConfig{}, nil
+	x.terms, x.refusal = requestTerms{}, nil
 	x.h.minor, x.duplex = 1, false
 }
 
@@ -135,15 +135,15 @@ func (x *h1Exchange) headReceived() (engine.Action, bool) {
 	if h.minor > 0 {
 		expects = expectationOf(&h.head)
 	}
-	next := x.admit(framing, expects, false)
-	if x.config.ReadTimeout > 0 {
+	next := x.admit(framing, expects, h.waited, false)
+	if x.terms.readTimeout > 0 {
 		h.timing = timesWait
 	}
 	switch next {
 	case planServe:
 		return x.serveEmpty()
 	case planRefuse:
-		if x.config.RefuseStatus != 0 {
+		if x.terms.refuseStatus != 0 || x.refusal == ErrQueueTime {
 			return x.refuseUnread(framing)
 		}
 		return x.refuse(x.refusal)
@@ -317,8 +317,8 @@ func (x *h1Exchange) respondAndClose(isHead bool) (engine.Action, bool) {
 	return x.respond(isHead)
 }
 
-// refuseUnread answers a request that Server.HeaderReceived has refused. To keep the
-// connection, it drains the body within the limits for bodies that a handler leaves unread.
+// refuseUnread answers a request that Server.HeaderReceived has refused, or that has waited too
+// long. To keep the connection, it drains the body within the limits for bodies that a handler leaves unread.
 func (x *h1Exchange) refuseUnread(framing http1.Framing) (engine.Action, bool) {
 	req := &x.ctx.Request
 	x.stampRefused()
@@ -428,7 +428,7 @@ func (x *h1Exchange) Fill() error {
 		if x.bodyMemory != nil {
 			x.bodyMemory.Progress(n)
 		}
-		x.h.Received(n, 0)
+		x.h.Received(n, engine.Arrival{})
 		return nil
 	}
 	return err

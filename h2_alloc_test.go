@@ -260,7 +260,7 @@ func TestHTTP2GoesOnIfOthersHaveWrittenWhatItStoppedFor(t *testing.T) {
 	const pings = 10
 	from := http2.Preface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00" +
 		strings.Repeat("\x00\x00\x08\x06\x00\x00\x00\x00\x00pingping", pings)
-	h.Received(copy(h.ReadBuffer(), from), 0)
+	h.Received(copy(h.ReadBuffer(), from), engine.Arrival{})
 	for range pings {
 		h.feed(h2Now())
 		if len(h.pending()) == 0 {
@@ -381,7 +381,7 @@ func TestHTTP2ConnectionEndsDuringAHead(t *testing.T) {
 		input := append([]byte(http2.Preface), 0, 0, 0, 4, 0, 0, 0, 0, 0) // and SETTINGS
 		input = append(input, 0, 0, 6, 1, 5, 0, 0, 0, 1, 0x82, 0x86, 0x84, 0x41, 1, 'x')
 		input = append(input, 0, 0, 6, 1, 4, 0, 0, 0, 3, 0x82, 0x86, 0x84, 0x41, 1, 'x')
-		h.Received(copy(h.ReadBuffer(), input), 0)
+		h.Received(copy(h.ReadBuffer(), input), engine.Arrival{})
 		h.Step()
 		if h.waiting != 1 || h.first == nil {
 			t.Errorf("%d requests wait for their turn, want the one whose head was looked at", h.waiting)

@@ -29,13 +29,12 @@ type h2Conn struct {
 	read int
 
 	// mu guards the fields below, and some of h2Exchange. But lastTick, lastRead, pingSent, opening,
-	// paused and now are used only by the goroutine that drives the protocol.
-	mu   lockorder.Mutex[lockorder.H2Conn]
-	conn http2.Conn
-	out  *bufpool.Buffer // being written; the bytes before sent were written
-	sent int
-	// outSize is the buffer size for the next output of conn
-	outSize         int
+	// paused, now and waited are used only by the goroutine that drives the protocol.
+	mu              lockorder.Mutex[lockorder.H2Conn]
+	conn            http2.Conn
+	out             *bufpool.Buffer // being written; the bytes before sent were written
+	sent            int
+	fills           bool // the last write was full, so the next one may be larger
 	output          h2Output
 	input           h2Input
 	leadQueued      bool  // a worker will call Work, because decide has asked for it
@@ -73,6 +72,7 @@ type h2Conn struct {
 	reported chan struct{} // closed when nothing reports states any more, if release waits for that
 	start    *blockStart   // of the last usual response, or nil
 	now      clock.Moment  // when the bytes being fed arrived; zero until it is needed
+	waited   time.Duration // how long they had waited before, if it matters and is known
 }
 
 // h2Output is the state of the output.
@@ -120,7 +120,7 @@ func (q *h2Queue) pop() *h2Exchange {
 
 // newH2Conn makes a connection speak HTTP/2 from now on.
 func newH2Conn(s *Server, c *engine.Conn, l engine.Link) *h2Conn {
-	h := &h2Conn{s: s, c: c, link: l, outSize: h2SmallOutput}
+	h := &h2Conn{s: s, c: c, link: l}
 	// handlers may use c after the end of the connection, see release
 	c.MarkEscaped()
 	c.Concurrent, c.Variant = true, variantHTTP2
@@ -265,7 +265,8 @@ func (h *h2Conn) ReadBuffer() []byte {
 }
 
 // Received implements engine.Protocol.
-func (h *h2Conn) Received(n int, _ time.Duration) {
+func (h *h2Conn) Received(n int, a engine.Arrival) {
+	h.waited = a.Waited
 	h.in.B = h.in.B[:len(h.in.B)+n]
 	h.mu.Lock()
 	if h.input == h2NoInput {
@@ -527,13 +528,13 @@ func (h *h2Conn) Output() (head, tail []byte, file *engine.FilePart) {
 			return nil, nil, nil
 		}
 		h.output = h2Writing
-		h.out = bufpool.Get(h.outSize)
-		h.out.B = h.conn.Output(h.out.B[:0], h.outSize)
-		if len(h.out.B) < h.outSize-http2.MinOutput {
-			h.outSize = h2SmallOutput
-		} else {
-			h.outSize = h2LargeOutput
+		size := h2SmallOutput
+		if h.fills {
+			size = h2LargeOutput
 		}
+		h.out = bufpool.Get(size)
+		h.out.B = h.conn.Output(h.out.B[:0], size)
+		h.fills = len(h.out.B) >= size-http2.MinOutput
 	}
 	over := h.drained()
 	b := h.out.B[h.sent:]

@@ -112,6 +112,9 @@ func (h *h2Conn) dispatch(x *h2Exchange) {
 
 // enqueue is dispatch for a caller that holds mu.
 func (h *h2Conn) enqueue(x *h2Exchange) {
+	if h.s.set.maxQueueTime > 0 && x.refusal == nil {
+		x.waitsSince = clock.Monotonic() - h.waited
+	}
 	x.phase, x.feeding = h2Serves, false
 	h.queue.push(x)
 	h.waiting++
@@ -221,6 +224,7 @@ func (h *h2Conn) next(me uint32, last *h2Exchange) *h2Exchange {
 			// the client may have reset the stream while the request waited
 			_, reset := x.abortErr.(h2Reset)
 			x.unwanted = reset && !x.broken
+			x.refuseLate()
 			if leads {
 				x.leader = me
 				h.leaderServed++

@@ -9,6 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/http2body"
@@ -55,6 +56,8 @@ type h2Exchange struct {
 	readUntil     time.Time
 	writeUntil    time.Time
 	limitsPiece   bool // writeUntil is only for the content that was passed to the connection
+
+	waitsSince time.Duration // for a goroutine that serves it, by clock.Monotonic, if that is limited
 
 	unwanted bool // the stream was reset early, so the handler is not called
 	broken   bool // a hook has panicked, so the handler is not called
@@ -201,7 +204,7 @@ func (x *h2Exchange) headReceived(end bool) (serve bool) {
 	case framing.Kind == http1.NoBody:
 		framing.Kind = http1.UntilClose
 	}
-	next := x.admit(framing, x.expect, x.method == http1.MethodConnect)
+	next := x.admit(framing, x.expect, x.h.waited, x.method == http1.MethodConnect)
 	switch next {
 	case planRefuse:
 		return true
@@ -227,6 +230,13 @@ func (x *h2Exchange) headReceived(end bool) (serve bool) {
 	}
 	x.send100()
 	return false
+}
+
+// refuseLate refuses a request that has waited too long for a goroutine that serves it.
+func (x *h2Exchange) refuseLate() {
+	if x.waitsSince != 0 && x.refusal == nil && x.waitsTooLong(clock.Monotonic()-x.waitsSince) {
+		x.refusal = ErrQueueTime
+	}
 }
 
 // send100 sends 100 (Continue) if the client waits for it.
@@ -367,11 +377,11 @@ func (x *h2Exchange) abort(why error) bool {
 // limitReading and limitWriting set the deadlines for the rest of the request, and for the
 // response. They replace deadlines that the handler has set.
 func (x *h2Exchange) limitReading() {
-	x.setDeadline(&x.readUntil, positive(x.config.ReadTimeout, x.s.ReadTimeout))
+	x.setDeadline(&x.readUntil, positive(x.terms.readTimeout, x.s.ReadTimeout))
 }
 
 func (x *h2Exchange) limitWriting() {
-	x.setDeadline(&x.writeUntil, positive(x.config.WriteTimeout, x.s.WriteTimeout))
+	x.setDeadline(&x.writeUntil, positive(x.terms.writeTimeout, x.s.WriteTimeout))
 }
 
 // limitPiece sets the deadline for the content that is passed to the connection, if pieces have

@@ -127,8 +127,8 @@ func (ctx *RequestCtx) pieceTimeout() time.Duration {
 	ctx.timeoutMu.Lock()
 	defer ctx.timeoutMu.Unlock()
 	switch {
-	case ctx.exchange != nil && ctx.exchange.config.WriteTimeout > 0:
-		return ctx.exchange.config.WriteTimeout
+	case ctx.exchange != nil && ctx.exchange.terms.writeTimeout > 0:
+		return ctx.exchange.terms.writeTimeout
 	case ctx.s != nil && ctx.s.WriteTimeout > 0:
 		return ctx.s.WriteTimeout
 	}

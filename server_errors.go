@@ -23,6 +23,10 @@ var ErrGetOnly = errors.New("fasthttp: non-get request received")
 // refused with RequestConfig.RefuseStatus.
 var ErrRequestRefused = errors.New("fasthttp: the request was refused by its header")
 
+// ErrQueueTime is the error of a request that was refused because it had waited for longer than
+// Server.MaxQueueTime.
+var ErrQueueTime error = http1.ErrQueueTime
+
 // requestError returns the error of a head that cannot be read, of which text is the
 // beginning.
 func requestError(text []byte, err error) error {
@@ -94,7 +98,8 @@ func isCommonRead(err error) bool {
 }
 
 func (s *Server) logRequestError(ctx *RequestCtx, err error) {
-	if isCommonRead(err) && !s.LogAllErrors || errors.Is(err, ErrRequestBodyMemory) && !s.mayLogRefusal() {
+	overloaded := err == ErrQueueTime || errors.Is(err, ErrRequestBodyMemory)
+	if isCommonRead(err) && !s.LogAllErrors || overloaded && !s.mayLogRefusal() {
 		return
 	}
 	s.logger().Printf("fasthttp: cannot read the request from %v: %v", ctx.RemoteAddr(), err)

@@ -405,7 +405,7 @@ var h1Conns = sync.Pool{New: func() any { return newH1Conn() }}
 func (s *Server) prepareConns() {
 	s.conns.Host = (*host)(s)
 	s.conns.WorkerIdleTimeout = max(s.MaxIdleWorkerDuration, 0)
-	s.conns.Limits = engine.Limits{Handshake: s.handshakeTimeout(), First: s.set.firstTimeout, Idle: s.set.idleTimeout, RespondsOnTimeout: s.set.headTimeout > 0}
+	s.conns.Limits = engine.Limits{Handshake: s.handshakeTimeout(), First: s.set.firstTimeout, Idle: s.set.idleTimeout, RespondsOnTimeout: s.set.headTimeout > 0, Queue: s.set.maxQueueTime}
 	s.conns.TracksState = s.ConnState != nil || s.Trace.tracesConns()
 	s.conns.Renew()
 }

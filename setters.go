@@ -27,6 +27,9 @@ func (s *Server) SetAcceptTrailer(value func(name []byte) bool) { s.AcceptTraile
 // SetCancelOnDisconnect sets Server.CancelOnDisconnect.
 func (s *Server) SetCancelOnDisconnect(value bool) { s.CancelOnDisconnect = value }
 
+// SetMaxQueueTime sets Server.MaxQueueTime.
+func (s *Server) SetMaxQueueTime(value time.Duration) { s.MaxQueueTime = value }
+
 // SetMaxRequestBodyMemory sets Server.MaxRequestBodyMemory.
 func (s *Server) SetMaxRequestBodyMemory(value int) { s.MaxRequestBodyMemory = value }
 
@@ -302,6 +305,9 @@ func (req *Request) SetGetBody(value func() (io.Reader, error)) { req.GetBody = 
 
 // SetPieceTimeout sets Response.PieceTimeout.
 func (resp *Response) SetPieceTimeout(value time.Duration) { resp.PieceTimeout = value }
+
+// SetMaxQueueTime sets RequestConfig.MaxQueueTime.
+func (c *RequestConfig) SetMaxQueueTime(value time.Duration) { c.MaxQueueTime = value }
 
 // SetRefuseStatus sets RequestConfig.RefuseStatus.
 func (c *RequestConfig) SetRefuseStatus(value int) { c.RefuseStatus = value }

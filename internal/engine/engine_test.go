@@ -26,8 +26,8 @@ func (p *lines) ReadBuffer() []byte {
 	}
 	return p.in[len(p.in):cap(p.in)]
 }
-func (p *lines) Received(n int, _ time.Duration) { p.in = p.in[:len(p.in)+n] }
-func (p *lines) InputEnded(error)                { p.ended = true }
+func (p *lines) Received(n int, _ Arrival) { p.in = p.in[:len(p.in)+n] }
+func (p *lines) InputEnded(error)          { p.ended = true }
 func (p *lines) Step() Action {
 	if i := bytes.LastIndexByte(p.in, '\n'); i >= 0 {
 		p.out = append(p.out, p.in[:i+1]...)

@@ -180,7 +180,7 @@ func (s *Set) ServeEvents(ln net.Listener, config *tls.Config) (served bool, err
 	if err != nil {
 		return false, nil
 	}
-	loops, err := netloop.NewGroup(runtime.GOMAXPROCS(0))
+	loops, err := netloop.NewGroup(netloop.Options{Loops: runtime.GOMAXPROCS(0), MaxWait: s.Limits.Queue, Now: s.Clock})
 	if err != nil {
 		s.Host.Logf("fasthttp: no event loops, using goroutines: %v", err)
 		_ = l.set.Close()

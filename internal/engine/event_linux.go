@@ -158,8 +158,8 @@ func (c *eventConn) change(to eventPhase) {
 // one after another.
 type protocolCache struct {
 	p Protocol
-	// at is when the event being served arrived, until the first read
-	at time.Duration
+	// arrival is about the event being served, until the first read
+	arrival Arrival
 }
 
 // cacheOf returns the cache of a poller, or an empty one for another goroutine.
@@ -178,9 +178,9 @@ func cacheOf(p *netloop.Poller) *protocolCache {
 // Serve implements netloop.Handler.
 func (c *eventConn) Serve(p *netloop.Poller) bool {
 	cache := cacheOf(p)
-	at := time.Duration(0)
+	var a Arrival
 	if p != nil {
-		at = p.EventTime()
+		a.At, a.Waited = p.EventTime()
 	}
 	c.drained = false
 	if c.overTLS {
@@ -191,16 +191,16 @@ func (c *eventConn) Serve(p *netloop.Poller) bool {
 		if ready, alive := c.serveEnds(); !ready {
 			return alive
 		}
-		at = 0 // the connection has become one only now
+		a = Arrival{} // the connection has become one only now
 	}
 	if c.p == nil {
 		c.attachProtocol(cache)
 	}
 	readable := c.phase == eventServing
 	if !readable {
-		at = 0 // a handler may take long before something is received
+		a = Arrival{} // a handler may take long before something is received
 	}
-	cache.at = at
+	cache.arrival = a
 	return c.driveProtected(cache, readable)
 }
 
@@ -382,9 +382,9 @@ func (c *eventConn) yield() {
 // receive reads for the protocol. It returns false if there is nothing at the moment.
 func (c *eventConn) receive(cache *protocolCache) bool {
 	// a later read, perhaps after a handler, happens at another time
-	at := time.Duration(0)
+	var a Arrival
 	if cache != nil {
-		at, cache.at = cache.at, 0
+		a, cache.arrival = cache.arrival, Arrival{}
 	}
 	if c.hasReadAll() {
 		return false
@@ -401,7 +401,7 @@ func (c *eventConn) receive(cache *protocolCache) bool {
 	}
 	switch {
 	case n > 0:
-		c.p.Received(n, at)
+		c.p.Received(n, a)
 		if c.loadStage() != stageBusy {
 			c.wake()
 		}

@@ -240,7 +240,7 @@ func (c *eventConn) finishProbe() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.found > 0 {
-		c.p.Received(copy(c.p.ReadBuffer(), l.first[:l.found]), 0)
+		c.p.Received(copy(c.p.ReadBuffer(), l.first[:l.found]), Arrival{})
 		l.found = 0
 	}
 	// the rest of that record is in the tls.Conn

@@ -241,7 +241,7 @@ func (e *portable) receive() {
 		e.readUntil = PastDeadline
 	}
 	if n > 0 {
-		e.p.Received(n, 0)
+		e.p.Received(n, Arrival{})
 	} else {
 		e.inputEnds(err)
 		e.p.InputEnded(err)
@@ -364,7 +364,7 @@ func (e *portable) Unwatch() (unlimited bool) {
 	e.LimitReads(time.Time{})
 	if r.read {
 		e.p.ReadBuffer()[0] = r.first[0]
-		e.p.Received(1, 0)
+		e.p.Received(1, Arrival{})
 	}
 	return true
 }

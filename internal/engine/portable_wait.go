@@ -186,7 +186,7 @@ func (e *portable) began(n int) {
 		e.resumeProtocol()
 	}
 	if n > 0 {
-		e.p.Received(n, 0)
+		e.p.Received(n, Arrival{})
 	}
 	e.Set.setState(&e.Conn, StateActive)
 	if e.Set.TracksState && !e.readUntil.IsZero() {

@@ -20,11 +20,10 @@ import (
 type Protocol interface {
 	// ReadBuffer returns the buffer for the bytes that arrive next. It is not empty.
 	ReadBuffer() []byte
-	// Received reports that the first n bytes of ReadBuffer have arrived: just now if at is 0,
-	// otherwise soon after the moment at of clock.Monotonic. They end a wait for a request.
-	// After it, deadlines that the application has set for an earlier request no longer
+	// Received reports that the first n bytes of ReadBuffer have arrived. They end a wait for a
+	// request. After it, deadlines that the application has set for an earlier request no longer
 	// apply.
-	Received(n int, at time.Duration)
+	Received(n int, a Arrival)
 	// InputEnded reports that nothing more will arrive: err is io.EOF, a timeout, or
 	// another error of reading.
 	InputEnded(err error)
@@ -63,6 +62,15 @@ type Protocol interface {
 	// Abandoned reports that the protocol is no longer used, since the goroutine in one of
 	// its methods has ended, or panicked.
 	Abandoned()
+}
+
+// Arrival is what an engine knows about bytes that have arrived.
+type Arrival struct {
+	// At is a moment of clock.Monotonic soon after which they were read; 0 means just now.
+	At time.Duration
+	// Waited is how long they have waited for that, at least; 0 if it is not known, or not needed:
+	// see Limits.Queue.
+	Waited time.Duration
 }
 
 // Worker is a Conn.Concurrent protocol with requests of its own to serve, beside the bytes
@@ -248,4 +256,7 @@ type Limits struct {
 	First, Idle time.Duration
 	// RespondsOnTimeout is set if the peer gets a response when First is over.
 	RespondsOnTimeout bool
+	// Queue is about how long bytes may wait until the protocol receives them. 0 means that
+	// Arrival.Waited is not needed.
+	Queue time.Duration
 }

@@ -62,6 +62,8 @@ type Set struct {
 	// WorkerIdleTimeout is how long a worker of the portable engine stays without a connection, 0
 	// for 10 seconds. Goroutines for TLS handshakes stay as long, but a second at most.
 	WorkerIdleTimeout time.Duration
+	// Clock is the clock of event loops. Nil means clock.Monotonic; a test sets another one.
+	Clock func() time.Duration
 
 	open     atomic.Int32
 	stopping atomic.Bool

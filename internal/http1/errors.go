@@ -37,6 +37,7 @@ var (
 	ErrStatusLineSpace        = fault(502, "cannot find whitespace in the first line of response")
 	ErrStatusCode             = fault(502, "unexpected char at the end of status code")
 	ErrBodyTooLarge           = fault(413, "body size exceeds the given limit")
+	ErrQueueTime              = fault(503, "the request has waited too long for its turn")
 	ErrBodyMemory             = fault(503, "the request bodies in memory have reached their limit")
 
 	ErrRequestLine       = fault(400, "malformed request line")

@@ -21,19 +21,31 @@ type Group struct {
 	loops    atomic.Pointer[[]*Loop]
 	nextLoop atomic.Uint32
 	now      func() time.Duration // the clock of the loops
+	maxWait  time.Duration        // as in Options
 
 	growing lockorder.Mutex[lockorder.LoopGroup]
 	closed  bool
 }
 
-// NewGroup starts n loops.
-func NewGroup(n int) (*Group, error) { return newGroup(n, clock.Monotonic) }
+// Options are for NewGroup.
+type Options struct {
+	// Loops is how many loops to start.
+	Loops int
+	// MaxWait is about how long an event may wait for its turn. The loops measure these waits
+	// unless it is 0: see Poller.EventTime. They notice a wait once it is a third longer.
+	MaxWait time.Duration
+	// Now is the clock of the loops. Nil means clock.Monotonic; a test sets another one.
+	Now func() time.Duration
+}
 
-// newGroup is NewGroup for loops with another clock, which a test sets.
-func newGroup(n int, now func() time.Duration) (*Group, error) {
-	g := &Group{now: now}
+// NewGroup starts loops.
+func NewGroup(o Options) (*Group, error) {
+	g := &Group{now: o.Now, maxWait: o.MaxWait}
+	if g.now == nil {
+		g.now = clock.Monotonic
+	}
 	g.loops.Store(new([]*Loop))
-	if err := g.Grow(n); err != nil {
+	if err := g.Grow(o.Loops); err != nil {
 		g.Close()
 		return nil, err
 	}

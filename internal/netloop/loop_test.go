@@ -109,7 +109,12 @@ func newWorld(t *testing.T, loops int) *world {
 // newWorldAt is newWorld for loops with another clock.
 func newWorldAt(t *testing.T, loops int, now func() time.Duration) *world {
 	t.Helper()
-	g, err := newGroup(loops, now)
+	return newWorldOf(t, Options{Loops: loops, Now: now})
+}
+
+func newWorldOf(t *testing.T, o Options) *world {
+	t.Helper()
+	g, err := NewGroup(o)
 	servertest.Must(t, err)
 	w := &world{t: t, g: g, free: make(chan struct{})}
 	w.release = sync.OnceFunc(func() { close(w.free) })

@@ -51,6 +51,7 @@ type Loop struct {
 	lastYield  time.Duration // when the leader last yielded, or waited for events
 	waker      timerWaker
 	prediction eventPrediction
+	marks      *marks // nil unless waits are measured
 	wheel      wheel
 
 	mu lockorder.Mutex[lockorder.Loop]
@@ -99,6 +100,13 @@ func newLoop(g *Group) (*Loop, error) {
 	l := &Loop{group: g, now: now}
 	if err := l.open(); err != nil {
 		return nil, err
+	}
+	if g.maxWait > 0 {
+		var err error
+		if l.marks, err = newMarks(l.set.fd, g.maxWait); err != nil {
+			l.closeFiles()
+			return nil, err
+		}
 	}
 	l.wheel.start(now)
 	l.mu.Lock()
@@ -151,8 +159,17 @@ func (l *Loop) close() {
 	_ = l.set.file.Close()
 	l.wheel.stop()
 	l.running.Wait()
+	l.closeFiles()
+}
+
+// closeFiles closes the loop's descriptors.
+func (l *Loop) closeFiles() {
+	_ = l.set.file.Close()
 	_ = l.yielder.file.Close()
 	_ = unix.Close(l.waker.fd)
+	if l.marks != nil {
+		l.marks.close()
+	}
 }
 
 // add registers c with the epoll set. patience is the time to its first deadline.
@@ -213,6 +230,7 @@ type Poller struct {
 	hasPoked   bool          // it has poked the yielder and waits
 	now        time.Duration // the clock when it was last read
 	eventAt    time.Duration // when it began with an event, for EventTime; 0 if unknown
+	age        time.Duration // how long the event had waited then, if the loop has marks
 	unrecorded time.Duration // the time of the last handler, if no event is known to have waited for it
 	checked    time.Duration // when lockedToThread was last called
 	exiting    bool          // it ends instead of serving on
@@ -242,6 +260,9 @@ func (p *Poller) poll(uintptr) bool {
 	if p.waited && p.predicts {
 		if ev, ok := l.prediction.next(); ok {
 			l.queue[0], p.fetched = ev, 1
+			if l.marks != nil {
+				l.marks.since[0] = 0
+			}
 			return true
 		}
 	}
@@ -252,6 +273,9 @@ func (p *Poller) poll(uintptr) bool {
 	}
 	l.prediction.fetched(l.queue[:max(n, 0)], p.waited)
 	p.fetched = l.waker.remove(l.queue[:max(n, 0)])
+	if l.marks != nil {
+		p.fetched = l.marks.take(l.queue[:p.fetched])
+	}
 	if p.fetched == 0 {
 		p.waited = true
 		if p.needsWaker {
@@ -341,6 +365,13 @@ func (p *Poller) wait() {
 	p.fetched, p.waited = 0, false
 	err := l.set.raw.Read(p.fetchFunc)
 	p.now = l.now()
+	if l.marks != nil && p.fetched > 0 {
+		l.marks.fetched(p.fetched, p.now)
+		if p.fetched > 1 || !p.waited {
+			// others may be about to wait
+			l.marks.set(l.now, p.now)
+		}
+	}
 	switch {
 	case p.waited:
 		l.lastYield = p.now
@@ -365,6 +396,9 @@ func (p *Poller) wait() {
 func (p *Poller) serve() {
 	l := p.l
 	ev := l.queue[l.next]
+	if l.marks != nil {
+		p.age = p.now - l.marks.since[l.next]
+	}
 	l.next++
 	l.serving++
 	l.begun, p.eventAt = p.now, p.now
@@ -403,10 +437,12 @@ func (p *Poller) serve() {
 }
 
 // EventTime returns the time of clock.Monotonic at which p began with the event that it
-// serves, if this is the first use of that event. It returns 0 from the second call on.
-func (p *Poller) EventTime() (at time.Duration) {
-	at, p.eventAt = p.eventAt, 0
-	return at
+// serves, if this is the first use of that event. It returns 0 from the second call on. waited
+// is how long the event had waited for that, at least; 0 unless Options.MaxWait is set.
+func (p *Poller) EventTime() (at, waited time.Duration) {
+	at, waited = p.eventAt, p.age
+	p.eventAt, p.age = 0, 0
+	return at, waited
 }
 
 // lockedToThread reports whether the goroutine is locked to its thread. A locked poller

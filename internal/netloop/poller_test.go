@@ -392,7 +392,10 @@ type timed struct {
 }
 
 func (c *timed) Serve(p *Poller) bool {
-	times := [2]time.Duration{p.EventTime(), p.EventTime()}
+	var times [2]time.Duration
+	for i := range times {
+		times[i], _ = p.EventTime()
+	}
 	var buf [16]byte
 	for err := error(nil); err == nil; {
 		_, err = c.Read(buf[:])

@@ -13,23 +13,33 @@ import (
 // It returns the result that the child prints, and ends the child. what is the name of the
 // child in errors.
 func AskSelf[R any](ctx context.Context, place Place, what string, env []string, args ...string) (r R, err error) {
-	self, err := os.Executable()
+	line, err := SelfCommand(place, args...)
 	if err != nil {
 		return r, err
 	}
-	child, err := StartChild(ctx, env, place.Command(self, args...))
+	child, err := StartChild(ctx, env, line)
 	if err != nil {
 		return r, fmt.Errorf("starting the %s: %w", what, err)
 	}
-	line, err := child.Line(ctx)
+	said, err := child.Line(ctx)
 	if err != nil {
 		_ = child.Stop() // err has the cause
 		return r, fmt.Errorf("%s: %w", what, err)
 	}
-	if err := json.Unmarshal([]byte(line), &r); err != nil {
-		return r, errors.Join(fmt.Errorf("%s: %q: %w", what, line, err), child.Stop())
+	if err := json.Unmarshal([]byte(said), &r); err != nil {
+		return r, errors.Join(fmt.Errorf("%s: %q: %w", what, said, err), child.Stop())
 	}
 	return r, child.Stop()
+}
+
+// SelfCommand returns the command line that runs this program as a child of another kind at a
+// place: args begin with the word for AnswerAs.
+func SelfCommand(place Place, args ...string) ([]string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return place.Command(self, args...), nil
 }
 
 // AnswerAs runs the program as a child of another kind if its arguments begin with word, and

@@ -1,0 +1,278 @@
+// Package overload measures what Server.MaxQueueTime is for: how long the served requests of an
+// overloaded server take, with and without it. Start with Run.
+package overload
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/bench/internal/cputime"
+	"github.com/valyala/fasthttp/bench/internal/progress"
+	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/stats"
+)
+
+// Options are the settings of a session.
+type Options struct {
+	Rounds int
+	Lasts  time.Duration // of one load
+	Conns  int
+}
+
+// work is what a handler does for a request: it waits, and then computes.
+type work struct{ waits, computes time.Duration }
+
+func (w work) String() string {
+	if w.waits == 0 {
+		return fmt.Sprintf("computes for %v", w.computes)
+	}
+	return fmt.Sprintf("waits for %v, computes for %v", w.waits, w.computes)
+}
+
+var works = []work{
+	{0, 20 * time.Microsecond},
+	{0, 200 * time.Microsecond},
+	{0, 2 * time.Millisecond},
+	{2 * time.Millisecond, 200 * time.Microsecond},
+}
+
+const (
+	// normal is the part of its capacity at which a server is not overloaded.
+	normal = 0.7
+	// over is the load of an overloaded server, in multiples of its capacity.
+	over = 2
+	// serverWord makes the program a server: see Serve.
+	serverWord = "overloaded"
+)
+
+// Row has the figures of one kind of work, as medians of all rounds, and the ratios of the 99th
+// percentiles of the times of served requests to the one of the normal load.
+type Row struct {
+	Work                    string
+	Capacity                float64 // requests per second
+	Limit                   time.Duration
+	Normal, Without, With   Result
+	WithoutRatio, WithRatio float64
+}
+
+// Report has the figures of a session.
+type Report struct {
+	rig.Head
+	Rows     []Row
+	Failures []string
+}
+
+// Failed returns how many kinds of work failed, and how many there are.
+func (r *Report) Failed() (n, all int) { return len(r.Failures), len(works) }
+
+// Run measures.
+func Run(ctx context.Context, opts Options, log *progress.Lines) (*Report, error) {
+	r := &Report{Head: rig.NewHead(nil, opts.Rounds)}
+	server, _, err := rig.Separate()
+	if err != nil {
+		server = rig.Anywhere
+	}
+	turns := calibrate()
+	for _, w := range works {
+		row, err := measure(ctx, server, w, turns, opts)
+		if err != nil {
+			r.Failures = append(r.Failures, fmt.Sprintf("%v: %v", w, err))
+			continue
+		}
+		log.Note(fmt.Sprintf("%v: p99 %.1f times the normal one without, %.2f with", w, row.WithoutRatio, row.WithRatio))
+		r.Rows = append(r.Rows, row)
+	}
+	return r, ctx.Err()
+}
+
+// measure measures one kind of work.
+func measure(ctx context.Context, at rig.Place, w work, turns float64, opts Options) (Row, error) {
+	row := Row{Work: w.String()}
+	var capacities, limits []float64
+	var loads [3][]Result
+	for range opts.Rounds {
+		run := func(limit time.Duration, rate float64, conns int) (Result, error) {
+			return loadServer(ctx, at, w, turns, limit, rate, conns, opts)
+		}
+		most, err := run(0, 0, 64)
+		if err != nil {
+			return row, err
+		}
+		usual, err := run(0, normal*most.Served, opts.Conns)
+		if err != nil {
+			return row, err
+		}
+		without, err := run(0, over*most.Served, opts.Conns)
+		if err != nil {
+			return row, err
+		}
+		with, err := run(usual.P99, over*most.Served, opts.Conns)
+		if err != nil {
+			return row, err
+		}
+		capacities, limits = append(capacities, most.Served), append(limits, float64(usual.P99))
+		for i, result := range []Result{usual, without, with} {
+			loads[i] = append(loads[i], result)
+		}
+	}
+	row.Capacity, row.Limit = stats.Median(capacities), time.Duration(stats.Median(limits))
+	row.Normal, row.Without, row.With = median(loads[0]), median(loads[1]), median(loads[2])
+	row.WithoutRatio = ratio(loads[1], loads[0])
+	row.WithRatio = ratio(loads[2], loads[0])
+	return row, nil
+}
+
+// median returns the medians of the figures.
+func median(all []Result) Result {
+	of := func(figure func(r Result) float64) float64 {
+		var samples []float64
+		for _, r := range all {
+			samples = append(samples, figure(r))
+		}
+		return stats.Median(samples)
+	}
+	return Result{
+		Offered: of(func(r Result) float64 { return r.Offered }),
+		Served:  of(func(r Result) float64 { return r.Served }),
+		Refused: of(func(r Result) float64 { return r.Refused }),
+		Unsent:  of(func(r Result) float64 { return r.Unsent }),
+		P50:     time.Duration(of(func(r Result) float64 { return float64(r.P50) })),
+		P99:     time.Duration(of(func(r Result) float64 { return float64(r.P99) })),
+	}
+}
+
+// ratio returns the median of the rounds' ratios.
+func ratio(a, b []Result) float64 {
+	var ratios []float64
+	for i := range a {
+		ratios = append(ratios, stats.Ratio(float64(a[i].P99), float64(b[i].P99)))
+	}
+	return stats.Median(ratios)
+}
+
+// loadServer starts a server for one load.
+func loadServer(ctx context.Context, at rig.Place, w work, turns float64, limit time.Duration, rate float64, conns int, opts Options) (r Result, err error) {
+	line, err := rig.SelfCommand(at, serverWord, w.waits.String(), strconv.Itoa(int(turns*float64(w.computes))), limit.String())
+	if err != nil {
+		return r, err
+	}
+	child, err := rig.StartChild(ctx, []string{"GOMAXPROCS=1"}, line)
+	if err != nil {
+		return r, err
+	}
+	defer child.Stop()
+	text, err := child.Line(ctx)
+	if err != nil {
+		return r, err
+	}
+	var addr netip.AddrPort
+	if err := json.Unmarshal([]byte(text), &addr); err != nil {
+		return r, err
+	}
+	c, err := dial(addr, conns)
+	if err != nil {
+		return r, err
+	}
+	defer c.close()
+	if _, err := c.load(rate, opts.Lasts/4); err != nil {
+		return r, err
+	}
+	return c.load(rate, opts.Lasts)
+}
+
+// Serve makes the program a server if it was started as one by Run, and then does not return.
+func Serve() {
+	rig.AnswerAs(serverWord, "overloaded server", func(_ context.Context, args []string) (addr netip.AddrPort, err error) {
+		waits, err := time.ParseDuration(args[0])
+		if err != nil {
+			return addr, err
+		}
+		turns, err := strconv.Atoi(args[1])
+		if err != nil {
+			return addr, err
+		}
+		limit, err := time.ParseDuration(args[2])
+		if err != nil {
+			return addr, err
+		}
+		ln, err := net.Listen("tcp4", "127.0.0.1:0")
+		if err != nil {
+			return addr, err
+		}
+		s := &fasthttp.Server{
+			MaxQueueTime: limit,
+			Logger:       silent{},
+			Handler: func(ctx *fasthttp.RequestCtx) {
+				if waits > 0 {
+					time.Sleep(waits)
+				}
+				_, _ = fmt.Fprint(ctx, compute(turns)&1)
+			},
+		}
+		go s.Serve(ln)
+		return ln.Addr().(*net.TCPAddr).AddrPort(), nil
+	})
+}
+
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
+
+// compute computes something in turns.
+func compute(turns int) uint64 {
+	x := uint64(turns)*2 + 1
+	for range turns {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+	}
+	return x
+}
+
+// calibrate returns how many turns of compute take a nanosecond.
+func calibrate() float64 {
+	const turns = 20_000_000
+	var sum uint64
+	sum += compute(turns)
+	began := cputime.Used()
+	sum += compute(turns)
+	took := cputime.Used() - began
+	if sum == 0 {
+		return 1
+	}
+	return turns / float64(took)
+}
+
+// Note explains the table.
+const Note = "The client sends requests at random times, whether responses have come or not, over as many connections as\n" +
+	"needed. Normal is 0.7 of what the server can serve, and overload 2 times of it. MaxQueueTime is the 99th percentile\n" +
+	"of the normal load. The ratios compare the 99th percentiles of served requests with the normal load.\n"
+
+// Markdown returns the report as Markdown.
+func (r *Report) Markdown() string {
+	var b strings.Builder
+	r.WriteMarkdown(&b, "Overload")
+	b.WriteString("\n" + Note)
+	table := rig.Table{Header: []string{"the handler", "capacity/s", "p99 normal", "served/s, p99 without", "served/s, p99 with", "refused with", "ratio without", "ratio with"}}
+	for _, row := range r.Rows {
+		table.Rows = append(table.Rows, []string{
+			row.Work, fmt.Sprintf("%.0f", row.Capacity), rounded(row.Normal.P99),
+			fmt.Sprintf("%.0f, %s", row.Without.Served, rounded(row.Without.P99)),
+			fmt.Sprintf("%.0f, %s", row.With.Served, rounded(row.With.P99)),
+			fmt.Sprintf("%.0f %%", 100*row.With.Refused),
+			fmt.Sprintf("%.1f", row.WithoutRatio), fmt.Sprintf("%.2f", row.WithRatio),
+		})
+	}
+	table.Write(&b)
+	rig.WriteFailures(&b, r.Failures)
+	return b.String()
+}
+
+func rounded(d time.Duration) string { return d.Round(10 * time.Microsecond).String() }
