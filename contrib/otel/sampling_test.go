@@ -86,7 +86,7 @@ func TestSampleRatioFollowsTheParent(t *testing.T) {
 }
 
 func TestSampleRatioIsTheShareOfTraces(t *testing.T) {
-	const requests, ratio = 20000, .25
+	const requests, ratio = 2000, .25
 	c := collect(WithSampleRatio(ratio))
 	of := sdk.TraceIDRatioBased(ratio)
 	h := Middleware(func(ctx *fasthttp.RequestCtx) {
