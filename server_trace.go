@@ -199,7 +199,7 @@ func (x *exchange) traceHead() {
 		ctx.requestNum = x.c.Requests // counted already
 	}
 	if ctx.receivedAt.IsZero() && !x.s.LazyRequestTime {
-		ctx.receivedAt = clock.Read()
+		ctx.receivedAt = clock.MomentOf(ctx.traced.head)
 	}
 	x.callTrace(x.s.Trace.HeadReceived)
 }

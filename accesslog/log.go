@@ -46,7 +46,7 @@ type Options struct {
 	Format Format
 
 	// Writer gets the lines, one or more with each Write; os.Stdout if it is nil. A slow Writer
-	// delays no request.
+	// delays no request. Lines wait for others for 5 milliseconds at most.
 	Writer io.Writer
 
 	// Handler, if it is set, gets a record for each entry instead, with the attributes client,

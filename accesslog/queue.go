@@ -11,7 +11,8 @@ const textOfEntry = 256
 // queue holds the entries that wait for the writer.
 type queue struct {
 	dropped atomic.Uint64
-	wake    chan struct{}      // has an element while entries wait
+	wake    chan struct{}      // has an element when entries begin to wait
+	hurry   chan struct{}      // has an element when half of the entries that can wait do so
 	flush   chan chan struct{} // the writer closes each channel once it has written all
 	closing chan struct{}      // closed by end
 	ended   chan struct{}      // closed by the writer
@@ -30,7 +31,7 @@ type batch struct {
 
 func (q *queue) begin(most int) {
 	q.most = most
-	q.wake = make(chan struct{}, 1)
+	q.wake, q.hurry = make(chan struct{}, 1), make(chan struct{}, 1)
 	q.flush = make(chan chan struct{})
 	q.closing, q.ended = make(chan struct{}), make(chan struct{})
 }
@@ -40,20 +41,30 @@ func (q *queue) add(r *record) {
 	q.mu.Lock()
 	// a single entry always fits
 	full := q.closed || len(q.entries) >= q.most || len(q.entries) > 0 && len(q.text)+len(r.text) > textOfEntry*q.most
+	before := q.fill()
 	if !full {
 		q.entries = append(q.entries, r.entry)
 		q.text = append(q.text, r.text...)
 	}
-	first := len(q.entries) == 1
+	first, fill := len(q.entries) == 1, q.fill()
 	q.mu.Unlock()
 	switch {
 	case full:
 		q.dropped.Add(1)
+	case before < q.most && fill >= q.most:
+		signal(q.hurry)
 	case first:
-		select {
-		case q.wake <- struct{}{}:
-		default:
-		}
+		signal(q.wake)
+	}
+}
+
+// fill returns how full the queue is: twice most if it is full.
+func (q *queue) fill() int { return 2 * max(len(q.entries), len(q.text)/textOfEntry) }
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }
 

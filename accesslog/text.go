@@ -28,11 +28,22 @@ const (
 	deepestURL = 3
 )
 
-// secrets are the names of arguments whose values are not logged.
-type secrets struct{ names []string }
+// secrets are the names of arguments whose values are not logged. A single goroutine uses them.
+type secrets struct {
+	names []string
+	known map[string]bool // what has returned for names, as they were received
+}
+
+const (
+	// mostKnown is how many names are known before they are forgotten.
+	mostKnown = 512
+	// longestKnown is the longest name that is remembered.
+	longestKnown = 32
+)
 
 // newSecrets returns the known names and the given ones.
 func newSecrets(more []string) (s secrets) {
+	s.known = make(map[string]bool)
 	s.names = append(s.names, secretNames...)
 	for _, name := range more {
 		if plain, ok := plainName(nil, []byte(name)); ok {
@@ -46,10 +57,7 @@ func newSecrets(more []string) (s secrets) {
 // secrets: values of arguments, and user names with passwords.
 func (s *secrets) appendURL(dst, url []byte) []byte {
 	// arguments of a path begin with a semicolon, such as jsessionid
-	end := bytes.IndexAny(url, ";?#")
-	if end < 0 {
-		end = len(url)
-	}
+	end := indexSeparator(url, pathEnd)
 	dst = s.appendPath(dst, url[:end])
 	for rest := url[end:]; len(rest) > 0; {
 		var name, value []byte
@@ -71,13 +79,41 @@ func (s *secrets) appendURL(dst, url []byte) []byte {
 	return dst
 }
 
+// The separators of a URL, as bits.
+const (
+	pathEnd = 1 << iota
+	argumentEnd
+	escaped // for logs
+)
+
+// classes has the bits of each byte.
+var classes = func() (classes [256]uint8) {
+	for _, c := range ";?#" {
+		classes[c] |= pathEnd | argumentEnd
+	}
+	classes['&'] |= argumentEnd
+	for c := range classes {
+		if c < ' ' || c > '~' || c == '"' || c == '\\' {
+			classes[c] |= escaped
+		}
+	}
+	return classes
+}()
+
+// indexSeparator returns the index of the first byte that is one of a class, or the length of text.
+func indexSeparator(text []byte, class uint8) int {
+	for i, c := range text {
+		if classes[c]&class != 0 {
+			return i
+		}
+	}
+	return len(text)
+}
+
 // nextArgument returns the next name, its value with the equals sign before it, and the rest,
 // which begins with the separator.
 func nextArgument(text []byte) (name, value, rest []byte) {
-	end := bytes.IndexAny(text, "&;?#")
-	if end < 0 {
-		end = len(text)
-	}
+	end := indexSeparator(text, argumentEnd)
 	name, rest = text[:end], text[end:]
 	if equals := bytes.IndexByte(name, '='); equals >= 0 {
 		name, value = name[:equals], name[equals:]
@@ -144,6 +180,22 @@ func hasUser(text []byte) bool {
 
 // has reports whether the value of an argument is secret.
 func (s *secrets) has(name []byte) bool {
+	secret, known := s.known[string(name)]
+	if known {
+		return secret
+	}
+	secret = s.search(name)
+	if len(name) <= longestKnown {
+		if len(s.known) >= mostKnown {
+			clear(s.known)
+		}
+		s.known[string(name)] = secret
+	}
+	return secret
+}
+
+// search is has for a name that is not known.
+func (s *secrets) search(name []byte) bool {
 	var buf [longestName]byte
 	plain, ok := plainName(buf[:0], name)
 	if !ok {
@@ -257,7 +309,7 @@ func lower(c byte) byte {
 func appendEscaped(dst, text []byte) []byte {
 	from := 0
 	for i, c := range text {
-		if ' ' <= c && c <= '~' && c != '"' && c != '\\' {
+		if classes[c]&escaped == 0 {
 			continue
 		}
 		dst = append(dst, text[from:i]...)

@@ -12,6 +12,9 @@ const (
 	outputSize = 16 << 10
 	// reportInterval is the least time between two reports of dropped entries.
 	reportInterval = 10 * time.Second
+	// collectTime is how long entries wait for further ones: to wake the writer takes longer than to
+	// log a request.
+	collectTime = 5 * time.Millisecond
 )
 
 // writer is the goroutine that writes a log.
@@ -50,9 +53,17 @@ func newWriter(l *Log) *writer {
 // run writes until the queue is closed.
 func (w *writer) run() {
 	defer close(w.queue.ended)
+	collected := time.NewTimer(collectTime)
+	defer collected.Stop()
+	collected.Stop()
 	for {
 		select {
 		case <-w.queue.wake:
+			collected.Reset(collectTime)
+			continue
+		case <-collected.C:
+			w.drain()
+		case <-w.queue.hurry:
 			w.drain()
 		case done := <-w.queue.flush:
 			w.drain()

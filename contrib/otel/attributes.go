@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -119,9 +120,13 @@ func (t *texts) strings() (values [maxTexts]string) {
 type scratch struct {
 	texts texts
 	attrs []attribute.KeyValue
+	shard uint // for the metrics of clients: usually one for each processor
 }
 
-var scratches = sync.Pool{New: func() any { return new(scratch) }}
+var (
+	scratches = sync.Pool{New: func() any { return &scratch{shard: uint(nextShard.Add(1))} }}
+	nextShard atomic.Uint32
+)
 
 // maxScratch is the size of the largest buffer to keep.
 const maxScratch = 4 << 10

@@ -20,7 +20,11 @@ import (
 // A span ends when the response was received. With StreamResponseBody it ends after the head.
 func Transport(opts ...Option) func(next fasthttp.RoundTripperContext) fasthttp.RoundTripper {
 	t := &tracing{config: newConfig(opts)}
-	t.instruments = newClientInstruments(t.meters.Meter(ScopeName, metric.WithSchemaURL(semconv.SchemaURL)))
+	if t.counted != nil {
+		t.instruments = t.counted.client
+	} else {
+		t.instruments = newClientInstruments(t.meters.Meter(ScopeName, metric.WithSchemaURL(semconv.SchemaURL)))
+	}
 	t.tracer, t.traces = newTracer(t.config)
 	t.fields = t.propagator.Fields()
 	return func(next fasthttp.RoundTripperContext) fasthttp.RoundTripper {
@@ -46,11 +50,11 @@ func (t *tracing) attempt(ctx context.Context, next fasthttp.RoundTripperContext
 	at := time.Now()
 	s := series{method: methodOf(req.Header.Method()), secure: hc.IsTLS}
 	sent := requestSizeToSend(req)
-	ctx, span := t.start(ctx, &s, req)
+	ctx, span, shard := t.start(ctx, &s, req)
 	// if next panics, the span is ended as well
 	returned := false
 	defer func() {
-		if !returned {
+		if !returned && span != nil {
 			span.SetStatus(codes.Error, "panic")
 			span.End()
 		}
@@ -61,23 +65,52 @@ func (t *tracing) attempt(ctx context.Context, next fasthttp.RoundTripperContext
 	retry, err = next.RoundTripContext(ctx, hc, req, resp)
 	returned = true
 	fields.restore(carrier)
-	t.end(ctx, span, s, err, resp, time.Since(at), sent)
+	received := s.ended(err, resp)
+	t.record(ctx, shard, t.of(&s), time.Since(at), sent, received)
+	if span != nil {
+		t.end(span, &s, err, sent, received)
+	}
 	return retry, err
 }
 
-// start starts the span of an attempt, and sets the address in s.
-func (t *tracing) start(ctx context.Context, s *series, req *fasthttp.Request) (context.Context, trace.Span) {
+// start starts the span of an attempt, which is nil if the call is not sampled, and sets the address
+// in s. shard is the shard to count in.
+func (t *tracing) start(ctx context.Context, s *series, req *fasthttp.Request) (spanned context.Context, span trace.Span, shard uint) {
 	space := scratches.Get().(*scratch)
 	defer space.release()
-	t.attributes(space, s, req)
-	if !t.traces {
-		return t.tracer.Start(ctx, "")
+	shard = space.shard
+	var begins *chosen
+	spans := t.traces
+	if spans && t.sampler != nil {
+		switch parent := trace.SpanContextFromContext(ctx); {
+		case !parent.IsValid():
+			if left, root := t.decide(ctx, true); left != nil {
+				spanned = left
+			} else {
+				begins = root
+			}
+		case !parent.IsSampled():
+			spanned = ctx
+		}
+		spans = spanned == nil
 	}
-	return t.tracer.Start(ctx, s.method.spanName(), clientKind, trace.WithAttributes(space.attrs...))
+	t.attributes(space, s, req, spans)
+	switch {
+	case spanned != nil:
+		return spanned, nil, shard
+	case !spans:
+		spanned, span = t.tracer.Start(ctx, "")
+		return spanned, span, shard
+	case begins != nil:
+		ctx = begins
+		defer func() { begins.over = true }()
+	}
+	spanned, span = t.tracer.Start(ctx, s.method.spanName(), clientKind, trace.WithAttributes(space.attrs...))
+	return spanned, span, shard
 }
 
-// attributes sets the address in s, and the attributes of a new span.
-func (t *tracing) attributes(space *scratch, s *series, req *fasthttp.Request) {
+// attributes sets the address in s, and the attributes of a new span if there is one.
+func (t *tracing) attributes(space *scratch, s *series, req *fasthttp.Request, spans bool) {
 	texts := &space.texts
 	uri := req.URI()
 	address, port := splitHost(uri.Host())
@@ -88,7 +121,7 @@ func (t *tracing) attributes(space *scratch, s *series, req *fasthttp.Request) {
 		}
 	}
 	texts.add(address)
-	if t.traces {
+	if spans {
 		texts.buf = append(texts.buf, uri.Scheme()...)
 		texts.buf = append(texts.buf, "://"...)
 		texts.buf = append(texts.buf, uri.Host()...)
@@ -104,7 +137,7 @@ func (t *tracing) attributes(space *scratch, s *series, req *fasthttp.Request) {
 	}
 	values := texts.strings()
 	s.address, s.port = values[0], port
-	if !t.traces {
+	if !spans {
 		return
 	}
 	attrs := append(space.attrs, methodAttributes[s.method], semconv.URLFull(values[1]), semconv.ServerAddress(s.address), semconv.ServerPort(port))
@@ -125,34 +158,36 @@ func requestSizeToSend(req *fasthttp.Request) int64 {
 	return int64(len(req.Body()))
 }
 
-// end ends the span, and records the metrics.
-func (t *tracing) end(ctx context.Context, span trace.Span, s series, err error, resp *fasthttp.Response, took time.Duration, sent int64) {
-	received := int64(-1)
+// ended sets what the end of the attempt has shown, and returns the size of the body of the response,
+// or -1 if it is not known.
+func (s *series) ended(err error, resp *fasthttp.Response) (received int64) {
 	if err != nil {
 		s.failure = errorType(err)
-	} else {
-		s.status = resp.StatusCode()
-		if s.status >= 400 {
-			s.failure = errorTypeOfStatus(s.status)
-		}
-		switch string(resp.Header.Protocol()) {
-		case "HTTP/2.0":
-			s.version = version2
-		case "HTTP/1.0":
-			s.version = version10
-		default:
-			s.version = version11
-		}
-		switch {
-		case resp.SkipBody:
-			received = 0
-		case resp.IsBodyStream():
-			received = int64(max(resp.Header.ContentLength(), -1))
-		default:
-			received = int64(resp.BodySize())
-		}
+		return -1
 	}
-	t.record(ctx, t.of(s), took.Seconds(), sent, received)
+	s.status = resp.StatusCode()
+	if s.status >= 400 {
+		s.failure = errorTypeOfStatus(s.status)
+	}
+	switch string(resp.Header.Protocol()) {
+	case "HTTP/2.0":
+		s.version = version2
+	case "HTTP/1.0":
+		s.version = version10
+	default:
+		s.version = version11
+	}
+	switch {
+	case resp.SkipBody:
+		return 0
+	case resp.IsBodyStream():
+		return int64(max(resp.Header.ContentLength(), -1))
+	}
+	return int64(resp.BodySize())
+}
+
+// end ends the span.
+func (t *tracing) end(span trace.Span, s *series, err error, sent, received int64) {
 	if span.IsRecording() {
 		attrs := make([]attribute.KeyValue, 0, 6)
 		if s.status != 0 {

@@ -23,6 +23,8 @@ type config struct {
 	query      func(string) string
 	public     bool
 	spanSizes  bool
+	counted    *Metrics
+	sampler    *ratioSampler
 }
 
 func newConfig(opts []Option) *config {
@@ -53,6 +55,30 @@ func WithTracerProvider(p trace.TracerProvider) Option {
 // otel, it does so before it uses this package.
 func WithMeterProvider(p metric.MeterProvider) Option {
 	return func(c *config) { c.meters = p }
+}
+
+// WithMetrics makes m count the requests, instead of a MeterProvider, which takes longer. See
+// Metrics for the differences.
+func WithMetrics(m *Metrics) Option {
+	return func(c *config) { c.counted = m }
+}
+
+// WithSampleRatio decides which requests are sampled before the tracer is asked, which takes
+// longer. If the request names a parent, or the context of a call has one, the decision is the
+// parent's. Otherwise it is by the trace ID, as in TraceIDRatioBased of the SDK: a
+// share of ratio is sampled.
+//
+// Of a request that is not sampled the tracer learns nothing: it has no span, and neither samplers
+// nor processors see it. Its context has a span context, so that other spans and calls know the
+// decision: the trace ID and the trace state of the parent, or a random trace ID, a random span
+// ID, and the flags without the one for sampled. The IDs are made when they are needed first.
+//
+// A sampled request goes to the tracer, whose sampler should agree: as the one of the SDK does
+// by default, and any ParentBased(AlwaysSample()). If that is a ratio as well, the share is the product of both.
+// The tracer gives it another trace ID unless its provider has IDs. Only services that decide by trace IDs,
+// and not by the parent, need that.
+func WithSampleRatio(ratio float64) Option {
+	return func(c *config) { c.sampler = newSampler(ratio) }
 }
 
 // WithPropagator sets the propagator, which reads the parent of a span from requests, and writes it

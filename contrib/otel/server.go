@@ -33,9 +33,22 @@ type instrumentation struct {
 func newInstrumentation(opts []Option) *instrumentation {
 	c := newConfig(opts)
 	in := &instrumentation{config: c, left: map[uint64]*request{}}
-	in.instruments = serverInstruments(c.meters.Meter(ScopeName, metric.WithSchemaURL(semconv.SchemaURL)))
+	if c.counted != nil {
+		in.instruments = c.counted.server
+	} else {
+		in.instruments = serverInstruments(c.meters.Meter(ScopeName, metric.WithSchemaURL(semconv.SchemaURL)))
+	}
 	in.tracer, in.traces = newTracer(c)
 	return in
+}
+
+// requests has requests to use again.
+var requests = sync.Pool{New: func() any { return new(request) }}
+
+// release is called when nothing refers to the request any more.
+func (r *request) release() {
+	*r = request{}
+	requests.Put(r)
 }
 
 func newTracer(c *config) (t trace.Tracer, traces bool) {
@@ -48,8 +61,10 @@ func newTracer(c *config) (t trace.Tracer, traces bool) {
 type request struct {
 	in   *instrumentation
 	ctx  context.Context // with the span
-	span trace.Span
-	at   time.Time // when it was received
+	span trace.Span      // or nil: the request is not sampled
+	at   time.Time       // when it was received
+	// shard is the shard to count in, one for all requests of a connection
+	shard uint
 
 	series       series
 	requestSize  int64 // of the body, or -1
@@ -61,6 +76,7 @@ type request struct {
 	route    string
 	ended    bool
 	returned bool // the handler has returned
+	alone    bool // no goroutine of the handler uses it
 	status   int  // that the handler has set, with Middleware
 	closes   bool // it ends when it is closed, with Middleware
 }
@@ -116,7 +132,9 @@ func SetRoute(ctx *fasthttp.RequestCtx, route string) {
 // begin begins a request.
 func (in *instrumentation) begin(ctx *fasthttp.RequestCtx) *request {
 	h := &ctx.Request.Header
-	r := &request{in: in, at: ctx.Time(), requestSize: requestSize(&ctx.Request), responseSize: -1, head: h.IsHead()}
+	r := requests.Get().(*request)
+	r.in, r.at, r.shard, r.head = in, ctx.Time(), uint(ctx.ConnID()), h.IsHead()
+	r.requestSize, r.responseSize = requestSize(&ctx.Request), -1
 	r.series.method = methodOf(h.Method())
 	r.series.secure = ctx.ClientScheme() == "https"
 	switch {
@@ -129,7 +147,7 @@ func (in *instrumentation) begin(ctx *fasthttp.RequestCtx) *request {
 	}
 	parent := in.propagator.Extract(ctx.Context(), Carrier{h})
 	r.ctx, r.span = in.start(parent, ctx, r)
-	in.count(&r.series, 1)
+	in.count(r.shard, &r.series, 1)
 	return r
 }
 
@@ -140,6 +158,22 @@ func (in *instrumentation) start(parent context.Context, ctx *fasthttp.RequestCt
 	if !in.traces {
 		return in.tracer.Start(parent, "")
 	}
+	if in.sampler == nil {
+		return in.startSpan(parent, ctx, r)
+	}
+	left, begins := in.decide(parent, in.public)
+	switch {
+	case left != nil:
+		return left, nil
+	case begins != nil:
+		defer func() { begins.over = true }()
+		return in.startSpan(begins, ctx, r)
+	}
+	return in.startSpan(parent, ctx, r)
+}
+
+// startSpan starts the span of a request with the tracer.
+func (in *instrumentation) startSpan(parent context.Context, ctx *fasthttp.RequestCtx, r *request) (context.Context, trace.Span) {
 	space := scratches.Get().(*scratch)
 	defer space.release()
 	in.attributes(space, ctx, r)
@@ -207,6 +241,7 @@ func (in *instrumentation) handled(ctx *fasthttp.RequestCtx, r *request) {
 	resp := ctx.LastTimeoutErrorResponse()
 	left := resp != nil && resp != &ctx.Response
 	if !left {
+		r.alone = resp == nil
 		r.look(ctx)
 		if ctx.UserValue(key{}) != any(r) {
 			ctx.SetUserValue(key{}, r) // the handler has reset the request
@@ -264,6 +299,7 @@ func (in *instrumentation) sent(ctx *fasthttp.RequestCtx, sent fasthttp.SentResp
 		return
 	default:
 		r = in.begin(ctx)
+		r.alone = true
 		r.requestSize = -1 // the body may not have been received
 		r.responseSize = int64(ctx.Response.BodySize())
 	}
@@ -279,6 +315,10 @@ func (in *instrumentation) sent(ctx *fasthttp.RequestCtx, sent fasthttp.SentResp
 		size = sentOfBody(ctx, sent)
 	}
 	r.end(sent, size)
+	if r.alone {
+		ctx.RemoveUserValue(key{})
+		r.release()
+	}
 }
 
 // sentOfBody estimates how many bytes of a body have left, from the size of the response: it
@@ -301,8 +341,8 @@ func (r *request) end(sent fasthttp.SentResponse, size int64) {
 		return
 	}
 	in := r.in
-	in.count(&r.series, -1)
-	s := r.series
+	in.count(r.shard, &r.series, -1)
+	s := &r.series
 	s.route, s.status = route, sent.StatusCode
 	switch {
 	case sent.StatusCode >= 500:
@@ -313,15 +353,23 @@ func (r *request) end(sent fasthttp.SentResponse, size int64) {
 		s.failure = "no_response"
 	}
 	p := in.of(s)
-	in.record(r.ctx, p, time.Since(r.at).Seconds(), r.requestSize, size)
+	if r.span == nil {
+		in.record(context.Background(), r.shard, p, time.Since(r.at), r.requestSize, size)
+		return
+	}
+	in.record(r.ctx, r.shard, p, time.Since(r.at), r.requestSize, size)
 	if r.span.IsRecording() {
-		r.annotate(s, p.name, sent, size)
+		name := p.name
+		if p == in.overflow {
+			name = s.name()
+		}
+		r.annotate(s, name, sent, size)
 	}
 	r.span.End()
 }
 
 // annotate adds the attributes of the response to the span.
-func (r *request) annotate(s series, name string, sent fasthttp.SentResponse, size int64) {
+func (r *request) annotate(s *series, name string, sent fasthttp.SentResponse, size int64) {
 	attrs := make([]attribute.KeyValue, 0, 8)
 	if s.status != 0 {
 		attrs = append(attrs, semconv.HTTPResponseStatusCode(s.status))

@@ -374,15 +374,15 @@ func TestSeriesAreBounded(t *testing.T) {
 	c := newConfig(collect().options)
 	in := newServerInstruments(c.meters.Meter(ScopeName))
 	for i := range 2 * maxSeries {
-		in.of(series{status: i})
+		in.of(&series{status: i})
 	}
 	if n := len(*in.known.Load()); n != maxSeries {
 		t.Errorf("%d series are kept", n)
 	}
-	if p := in.of(series{status: 2*maxSeries + 1}); len(p.options) == 0 {
+	if p := in.of(&series{status: 2*maxSeries + 1}); len(p.options) == 0 {
 		t.Error("a further series has no attributes")
 	}
-	in.record(context.Background(), in.of(series{}), 1, -1, -1)
+	in.record(context.Background(), 0, in.of(&series{}), time.Second, -1, -1)
 }
 
 func TestActiveRequestsOfSeveralServersAreOneSum(t *testing.T) {

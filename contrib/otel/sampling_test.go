@@ -1,0 +1,213 @@
+package otelfasthttp
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/metric"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+)
+
+var _ sdk.IDGenerator = IDs{}
+
+// run calls a handler with a request that has the given fields.
+func run(h fasthttp.RequestHandler, fields ...string) {
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	for i := 0; i < len(fields); i += 2 {
+		ctx.Request.Header.Set(fields[i], fields[i+1])
+	}
+	h(&ctx)
+}
+
+func TestSampleRatioFollowsTheParent(t *testing.T) {
+	const unsampledParent = "00-" + parentTrace + "-" + parentSpan + "-00"
+	for _, tt := range []struct {
+		ratio   float64
+		parent  string
+		public  bool
+		sampled bool
+		of      bool // the trace of the parent
+	}{
+		{0, "", false, false, false},
+		{1, "", false, true, false},
+		{0, traceparent, false, true, true},
+		{1, unsampledParent, false, false, true},
+		{0, unsampledParent, false, false, true},
+		{0, traceparent, true, false, false},
+		{1, unsampledParent, true, true, false},
+		{1, "nonsense", false, true, false},
+	} {
+		options := []Option{WithSampleRatio(tt.ratio)}
+		if tt.public {
+			options = append(options, WithPublicEndpoint())
+		}
+		c := collect(options...)
+		var seen, child trace.SpanContext
+		h := Middleware(func(ctx *fasthttp.RequestCtx) {
+			span := trace.SpanFromContext(ctx)
+			seen = span.SpanContext()
+			if again := trace.SpanContextFromContext(ctx.Context()); !again.Equal(seen) {
+				t.Errorf("%+v: the span is %v, and then %v", tt, seen, again)
+			}
+			_, inner := span.TracerProvider().Tracer("inner").Start(ctx, "inner")
+			child = inner.SpanContext()
+			inner.End()
+		}, append(c.options, options...)...)
+		run(h, "traceparent", tt.parent, "tracestate", "vendor=1")
+		if seen.IsSampled() != tt.sampled || !seen.IsValid() || seen.IsRemote() {
+			t.Errorf("%+v: the handler sees %v", tt, seen)
+		}
+		if (seen.TraceID().String() == parentTrace) != tt.of || seen.SpanID().String() == parentSpan || (seen.TraceState().String() == "vendor=1") != tt.of {
+			t.Errorf("%+v: the handler sees %v", tt, seen)
+		}
+		if child.IsSampled() != tt.sampled || child.TraceID() != seen.TraceID() || child.SpanID() == seen.SpanID() {
+			t.Errorf("%+v: a child is %v of %v", tt, child, seen)
+		}
+		want := 0
+		if tt.sampled {
+			want = 2
+		}
+		if n := len(c.spans.Ended()); n != want {
+			t.Errorf("%+v: %d spans", tt, n)
+		}
+		if p := only(t, c.metrics(t), "http.server.request.duration"); p.count != 1 {
+			t.Errorf("%+v: the duration is %v", tt, p)
+		}
+	}
+}
+
+func TestSampleRatioIsTheShareOfTraces(t *testing.T) {
+	const requests, ratio = 2000, .25
+	c := collect(WithSampleRatio(ratio))
+	of := sdk.TraceIDRatioBased(ratio)
+	h := Middleware(func(ctx *fasthttp.RequestCtx) {
+		sc := trace.SpanContextFromContext(ctx)
+		decision := of.ShouldSample(sdk.SamplingParameters{ParentContext: context.Background(), TraceID: sc.TraceID()}).Decision
+		if (decision == sdk.RecordAndSample) != sc.IsSampled() {
+			t.Fatalf("another service decides otherwise about %v", sc)
+		}
+	}, append(c.options, WithTracerProvider(sdk.NewTracerProvider(sdk.WithSpanProcessor(c.spans), sdk.WithIDGenerator(IDs{}))))...)
+	for range requests {
+		run(h)
+	}
+	n := float64(len(c.spans.Ended()))
+	// eight standard deviations
+	if limit := 8 * math.Sqrt(requests*ratio*(1-ratio)); math.Abs(n-requests*ratio) > limit {
+		t.Errorf("%v of %d are sampled", n, requests)
+	}
+}
+
+func TestIDsAreValidAndBelongToOneTrace(t *testing.T) {
+	c := &chosen{Context: context.Background(), low: 7}
+	id, span := IDs{}.NewIDs(c)
+	if binary.BigEndian.Uint64(id[8:]) != 7 || !id.IsValid() || !span.IsValid() || !(IDs{}).NewSpanID(c, id).IsValid() {
+		t.Errorf("the IDs are %v and %v", id, span)
+	}
+	c.over = true
+	if id, _ = (IDs{}).NewIDs(c); binary.BigEndian.Uint64(id[8:]) == 7 {
+		t.Errorf("another trace has the ID %v", id)
+	}
+}
+
+func TestClientsPropagateThatACallIsNotSampled(t *testing.T) {
+	c := collect(WithSampleRatio(0))
+	got := ""
+	client := &fasthttp.Client{Transport: fasthttp.ChainRoundTrippers(nil, Transport(c.options...), func(fasthttp.RoundTripperContext) fasthttp.RoundTripper {
+		return fasthttp.RoundTripFunc(func(_ context.Context, _ *fasthttp.HostClient, req *fasthttp.Request, _ *fasthttp.Response) (bool, error) {
+			got = string(req.Header.Peek("traceparent"))
+			return false, nil
+		})
+	})}
+	call := func(ctx context.Context) {
+		var req fasthttp.Request
+		req.SetRequestURI("http://example.com/")
+		servertest.Must(t, client.DoContext(ctx, &req, nil))
+	}
+	h := Middleware(func(ctx *fasthttp.RequestCtx) {
+		call(ctx)
+		sc := trace.SpanContextFromContext(ctx)
+		if want := "00-" + sc.TraceID().String() + "-" + sc.SpanID().String() + "-00"; got != want {
+			t.Errorf("the call has the traceparent %q, want %q", got, want)
+		}
+	}, c.options...)
+	run(h)
+	call(context.Background())
+	if n := len(got); n != len(traceparent) || got[n-2:] != "00" {
+		t.Errorf("a call without a parent has the traceparent %q", got)
+	}
+	if n := len(c.spans.Ended()); n != 0 {
+		t.Errorf("%d spans", n)
+	}
+	remote := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled})
+	call(trace.ContextWithRemoteSpanContext(t.Context(), remote))
+	if span := c.next(t); span.SpanContext().TraceID() != (trace.TraceID{1}) {
+		t.Errorf("the span is %v", span.SpanContext())
+	}
+	if p := only(t, c.metrics(t), "http.client.request.duration"); p.count != 3 {
+		t.Errorf("the duration is %v", p)
+	}
+}
+
+func TestWhatIsDerivedFromAnUnsampledRequestStays(t *testing.T) {
+	c := collect(WithSampleRatio(0))
+	var kept []context.Context
+	s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		derived, cancel := context.WithCancel(ctx.Context())
+		defer cancel()
+		kept = append(kept, trace.ContextWithSpanContext(context.Background(), trace.SpanContextFromContext(derived)), context.WithoutCancel(ctx.Context()))
+	}}
+	Attach(s, c.options...)
+	var ctx fasthttp.RequestCtx
+	for range 2 {
+		ctx.Init(&fasthttp.Request{}, nil, nil)
+		s.Handler(&ctx)
+		s.ResponseSent(&ctx, fasthttp.SentResponse{StatusCode: 200})
+	}
+	ids := make(map[trace.SpanID]bool)
+	for i, one := range kept {
+		sc := trace.SpanContextFromContext(one)
+		if !sc.IsValid() || ids[sc.SpanID()] != (i%2 == 1) {
+			t.Errorf("context %d has the span %v", i, sc)
+		}
+		ids[sc.SpanID()] = true
+	}
+}
+
+func TestUnsampledRequestAllocatesItsContextAlone(t *testing.T) {
+	if servertest.RaceDetector {
+		t.Skip("the race detector drops what is pooled")
+	}
+	s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { SetRoute(ctx, "/users/{id}") }}
+	reader := metric.NewManualReader()
+	Attach(s, WithMetrics(NewMetrics()), WithSampleRatio(0), WithMeterProvider(metric.NewMeterProvider(metric.WithReader(reader))),
+		WithTracerProvider(sdk.NewTracerProvider(sdk.WithSpanProcessor(tracetest.NewSpanRecorder()))),
+		WithPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})))
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	if n := testing.AllocsPerRun(100, func() {
+		s.Handler(&ctx)
+		s.ResponseSent(&ctx, fasthttp.SentResponse{StatusCode: 200})
+		ctx.ResetUserValues()
+	}); n > 1 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestSampleRatioWithoutTracesKeepsTheParent(t *testing.T) {
+	c := collect(WithSampleRatio(0))
+	h := Middleware(func(ctx *fasthttp.RequestCtx) {
+		if got := trace.SpanContextFromContext(ctx).SpanID().String(); got != parentSpan {
+			t.Errorf("the handler sees the span %q", got)
+		}
+	}, append(c.options, WithTracerProvider(noop.NewTracerProvider()))...)
+	run(h, "traceparent", traceparent)
+}

@@ -1,0 +1,34 @@
+package together
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/gofiber/fiber/v3"
+	"github.com/gofiber/fiber/v3/middleware/recover"
+	"github.com/valyala/fasthttp"
+	otelfasthttp "github.com/valyala/fasthttp/contrib/otel"
+	"go.opentelemetry.io/otel/trace"
+)
+
+func TestFiber3(t *testing.T) {
+	testApp(t, func() fasthttp.RequestHandler {
+		app := fiber.New()
+		app.Use(func(c fiber.Ctx) error { return otelfasthttp.Next(c.RequestCtx(), c.Next, c.FullPath) })
+		app.Use(recover.New())
+		app.Get("/", func(c fiber.Ctx) error { return c.SendString("root") })
+		app.Get("/users/:id", func(c fiber.Ctx) error { return c.SendString(spanOf(c.RequestCtx())) })
+		app.Get("/fails/:id", func(fiber.Ctx) error { return errors.New("broken") })
+		app.Get("/panics", func(fiber.Ctx) error { panic("on purpose") })
+		app.Get("/named", func(c fiber.Ctx) error {
+			otelfasthttp.SetRoute(c.RequestCtx(), "/other")
+			return nil
+		})
+		app.Group("/api").Post("/items/*", func(c fiber.Ctx) error { return c.SendStatus(201) })
+		return app.Handler()
+	})
+}
+
+func spanOf(ctx *fasthttp.RequestCtx) string {
+	return trace.SpanContextFromContext(ctx).SpanID().String()
+}
