@@ -122,9 +122,17 @@ func TestHTTP2RequestsDoNotAllocate(t *testing.T) {
 	if servertest.RaceDetector {
 		t.Skip("the race detector allocates")
 	}
+	t.Run("plain", func(t *testing.T) { checkHTTP2Allocations(t, nil) })
+	t.Run("response ready", func(t *testing.T) {
+		value := []byte("nosniff")
+		checkHTTP2Allocations(t, func(ctx *RequestCtx) { ctx.Response.Header.SetBytesV(HeaderXContentTypeOptions, value) })
+	})
+}
+
+func checkHTTP2Allocations(t *testing.T, ready RequestHandler) {
 	content := []byte("Hello, World!")
 	forEachEngine(t, func(t *testing.T, start starter) {
-		r := start(withHTTP2(&Server{Handler: func(ctx *RequestCtx) { ctx.SetBody(content) }}))
+		r := start(withHTTP2(&Server{ResponseReady: ready, Handler: func(ctx *RequestCtx) { ctx.SetBody(content) }}))
 		if r.Engine.TLS {
 			t.Skip("crypto/tls allocates")
 		}

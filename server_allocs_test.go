@@ -62,6 +62,9 @@ func TestServerAllocatesNothing(t *testing.T) {
 		},
 		"limits":     func() *Server { return &Server{MaxConnsPerIP: 10, Concurrency: 10, MaxRequestBodySize: 1 << 20} },
 		"access log": func() *Server { return &Server{ResponseSent: func(*RequestCtx, SentResponse) {}} },
+		"response ready": func() *Server {
+			return &Server{ResponseReady: func(ctx *RequestCtx) { ctx.Response.Header.SetBytesV(HeaderXContentTypeOptions, trailer) }}
+		},
 		"trace": func() *Server {
 			note := func(*RequestCtx) {}
 			return &Server{Trace: &ServerTrace{

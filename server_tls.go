@@ -407,7 +407,7 @@ const defaultReloadInterval = 10 * time.Second
 //	if err != nil {
 //		return err
 //	}
-//	server.TLSConfig = &tls.Config{GetCertificate: servertls.GetCertificate}
+//	server.TLSConfig = &tls.Config{GetCertificate: certs.GetCertificate}
 //	return server.ListenAndServeTLS(":443", "", "")
 //
 // It has no goroutine of its own: a handshake checks the files if the last check was

@@ -52,6 +52,7 @@ var neededOfOthers = map[string]string{
 	"cors":         "Policy_Attach",
 	"fasthttptest": "New Do Peer_Accept",
 	"requestid":    "Source_Attach",
+	"restart":      "Runner_Run",
 	"websocket":    "Upgrader_Upgrade Upgrader_Serve Dialer_Dial Group_Broadcast",
 	"sse":          "Serve Topic_Publish Read",
 }

@@ -19,6 +19,8 @@
 // If the new process cannot be started, ends, or does not serve in time, it is killed, the reason
 // is logged, and the old process continues as before the signal.
 //
-// On systems other than Unix, Listen is net.Listen, Run is Server.Run, and Notify does nothing:
-// there are no restarts.
+// docs/security.md lists everything that the new process inherits.
+//
+// On systems other than Unix, Listen is net.Listen, Run is Server.Run, RunTLS is Server.RunTLS,
+// and Notify does nothing: there are no restarts.
 package restart

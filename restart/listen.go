@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,9 +18,11 @@ import (
 
 const (
 	// listenersEnv lists the listeners that a new process inherits from the old one, in the
-	// order of their descriptors: "network address" each, escaped, separated by "&".
+	// order of their descriptors: "network address" each, escaped, separated by "&", and after
+	// lentMark if it came from another program, which will use its socket again.
 	// The descriptor after the last listener is a pipe to the old process.
 	listenersEnv = "FASTHTTP_RESTART_LISTENERS"
+	lentMark     = "*"
 	// firstFD is the first inherited descriptor, after standard input, output and error.
 	firstFD = 3
 	// maxInherited bounds how many listeners may be inherited.
@@ -28,8 +31,14 @@ const (
 
 // inherited is a listener that another process has opened.
 type inherited struct {
-	ln        net.Listener
+	ln net.Listener
+	legacyName
+}
+
+// legacyName is how a listener was handed over.
+type legacyName struct {
 	requested string // the arguments of Listen in the old process; empty if it is of systemd
+	lent      bool   // it is of systemd, to this process or to one before
 }
 
 // heirloom is everything that this process has inherited.
@@ -40,8 +49,10 @@ type heirloom struct {
 	listeners []inherited
 	parent    *os.File // the pipe to the old process; nil if there is none
 
-	// requested are the arguments of Listen, by listener
-	requested map[net.Listener]string
+	// names are of the listeners that Listen has returned
+	names map[net.Listener]legacyName
+	// files are inherited listeners whose files the last process removes
+	files []*net.UnixListener
 }
 
 var legacy heirloom
@@ -69,30 +80,33 @@ func (h *heirloom) listen(network, addr string) (net.Listener, error) {
 		return nil, err
 	}
 	requested := network + " " + addr
-	ln, found := h.take(network, addr, requested)
+	in, found := h.take(network, addr, requested)
 	if !found {
 		var err error
-		if ln, err = net.Listen(network, addr); err != nil {
+		if in.ln, err = net.Listen(network, addr); err != nil {
 			return nil, err
 		}
 	}
-	if h.requested == nil {
-		h.requested = map[net.Listener]string{}
+	if u, ok := in.ln.(*net.UnixListener); ok && found && !in.lent {
+		h.files = append(h.files, u)
 	}
-	h.requested[ln] = requested
-	return ln, nil
+	if h.names == nil {
+		h.names = map[net.Listener]legacyName{}
+	}
+	h.names[in.ln] = legacyName{requested, in.lent}
+	return in.ln, nil
 }
 
 // take returns the inherited listener for the arguments of Listen.
-func (h *heirloom) take(network, addr, requested string) (ln net.Listener, found bool) {
+func (h *heirloom) take(network, addr, requested string) (in inherited, found bool) {
 	for i, in := range h.listeners {
 		if in.requested != requested && (in.requested != "" || !listensOn(in.ln, network, addr)) {
 			continue
 		}
 		h.listeners = append(h.listeners[:i], h.listeners[i+1:]...)
-		return in.ln, true
+		return in, true
 	}
-	return nil, false
+	return inherited{}, false
 }
 
 // listensOn reports whether a listener has the address.
@@ -122,8 +136,8 @@ func (h *heirloom) inherit() error {
 		return h.err
 	}
 	h.read = true
-	var requested []string
-	requested, h.err = inheritedNames(os.Getenv, os.Getpid())
+	var names []legacyName
+	names, h.err = inheritedNames(os.Getenv, os.Getpid())
 	fromParent := os.Getenv(listenersEnv) != ""
 	for _, name := range []string{listenersEnv, "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"} {
 		_ = os.Unsetenv(name)
@@ -131,40 +145,36 @@ func (h *heirloom) inherit() error {
 	if h.err != nil {
 		return h.err
 	}
-	for i := range requested {
+	for i := range names {
 		unix.CloseOnExec(firstFD + i)
 	}
-	for i, name := range requested {
+	for i, name := range names {
 		ln, err := listenerOf(firstFD + i)
 		if err != nil {
 			h.err = fmt.Errorf("restart: cannot inherit descriptor %d: %w", firstFD+i, err)
 			return h.err
 		}
-		if u, ok := ln.(*net.UnixListener); ok && fromParent {
-			// the last process removes the file
-			u.SetUnlinkOnClose(true)
-		}
 		h.listeners = append(h.listeners, inherited{ln, name})
 	}
 	if fromParent {
-		fd := firstFD + len(requested)
+		fd := firstFD + len(names)
 		unix.CloseOnExec(fd)
 		h.parent = os.NewFile(uintptr(fd), "parent")
 	}
 	return nil
 }
 
-// inheritedNames returns the names of inherited listeners. The name of a socket of systemd is
-// empty.
-func inheritedNames(env func(string) string, pid int) ([]string, error) {
+// inheritedNames returns the names of inherited listeners.
+func inheritedNames(env func(string) string, pid int) ([]legacyName, error) {
 	if list := env(listenersEnv); list != "" {
-		var names []string
+		var names []legacyName
 		for part := range strings.SplitSeq(list, "&") {
+			part, lent := strings.CutPrefix(part, lentMark)
 			name, err := url.QueryUnescape(part)
 			if network, addr, ok := strings.Cut(name, " "); err != nil || !ok || network == "" || addr == "" && network == "unix" {
 				return nil, errors.New("restart: malformed " + listenersEnv)
 			}
-			names = append(names, name)
+			names = append(names, legacyName{name, lent})
 		}
 		if len(names) > maxInherited {
 			return nil, errors.New("restart: too many listeners in " + listenersEnv)
@@ -177,7 +187,7 @@ func inheritedNames(env func(string) string, pid int) ([]string, error) {
 		if err != nil || n < 0 || n > maxInherited {
 			return nil, errors.New("restart: malformed LISTEN_FDS " + strconv.Quote(text))
 		}
-		return make([]string, n), nil
+		return slices.Repeat([]legacyName{{lent: true}}, n), nil
 	}
 	return nil, nil
 }
@@ -205,32 +215,37 @@ func (h *heirloom) announce() (replaces bool, err error) {
 		return false, err
 	}
 	for _, in := range h.listeners {
-		if u, ok := in.ln.(*net.UnixListener); ok {
-			u.SetUnlinkOnClose(false)
-		}
 		_ = in.ln.Close()
 	}
 	h.listeners = nil
 	if h.parent == nil {
 		return false, nil
 	}
+	// until now the old process may continue
+	for _, u := range h.files {
+		u.SetUnlinkOnClose(true)
+	}
+	h.files = nil
 	_, err = h.parent.Write([]byte{1})
 	_ = h.parent.Close()
 	h.parent = nil
 	return true, err
 }
 
-// names returns the arguments of Listen for listeners.
-func (h *heirloom) names(lns []net.Listener) ([]string, error) {
+// handedOver returns the names of listeners for a new process.
+func (h *heirloom) handedOver(lns []net.Listener) ([]string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	names := make([]string, len(lns))
 	for i, ln := range lns {
-		name, ok := h.requested[ln]
+		name, ok := h.names[ln]
 		if !ok {
 			return nil, errors.New("restart: a listener is not of Listen: " + ln.Addr().String())
 		}
-		names[i] = url.QueryEscape(name)
+		names[i] = url.QueryEscape(name.requested)
+		if name.lent {
+			names[i] = lentMark + names[i]
+		}
 	}
 	return names, nil
 }

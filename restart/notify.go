@@ -12,6 +12,9 @@ import (
 	"time"
 )
 
+// notifyTime is how long a notification may wait for the service manager.
+const notifyTime = 5 * time.Second
+
 // Notify sends assignments such as "READY=1" or "STATUS=loading", one a line, to the service
 // manager, as sd_notify does. It does nothing and returns nil if the environment does not have
 // NOTIFY_SOCKET, and returns an error if the assignments cannot be sent. Runner.Run sends READY,
@@ -30,6 +33,8 @@ func Notify(state string) error {
 		return fmt.Errorf("restart: cannot notify the service manager: %w", err)
 	}
 	defer func() { _ = conn.Close() }()
+	// a manager that does not read must not stop the service
+	_ = conn.SetWriteDeadline(time.Now().Add(notifyTime))
 	if _, err := conn.Write([]byte(state)); err != nil {
 		return fmt.Errorf("restart: cannot notify the service manager: %w", err)
 	}

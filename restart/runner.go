@@ -1,6 +1,7 @@
 package restart
 
 import (
+	"context"
 	"log"
 	"os"
 	"time"
@@ -18,8 +19,14 @@ const (
 
 // Runner runs a server whose process can be replaced.
 type Runner struct {
-	// Server is the server. Run sets its Handler, to one that calls it.
+	// Server is the server. Run sets its Handler, to one that calls it, and RunTLS its TLSConfig.
 	Server *fasthttp.Server
+
+	// Ready, if it is set, is called once this process accepts connections, before it reports
+	// that to the old process and to systemd: for a line in a log, or a check. ctx is the one of
+	// Run. If Ready returns an error, Run shuts the server down and returns the error, and the
+	// old process continues.
+	Ready func(ctx context.Context) error
 
 	// Signals start a new process: SIGHUP and SIGUSR2 if there are none.
 	Signals []os.Signal

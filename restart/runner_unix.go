@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -36,6 +37,36 @@ import (
 // starts, which is killed then. It returns the errors of Server.Run, and
 // an error if one of the listeners cannot be handed over.
 func (r *Runner) Run(ctx context.Context, lns ...net.Listener) error {
+	return r.run(ctx, lns, r.Server.Serve)
+}
+
+// RunTLS is Run for HTTPS with the certificate of the files, which are read again when they have
+// changed: see fasthttp.TLSReloader. A certificate of Server.TLSConfig that fits the client is
+// preferred. If one of the names is empty, only TLSConfig is used, and it is an error if that has
+// no certificate. Clients cannot resume the sessions of TLS that began in the old process, unless
+// TLSConfig has the keys.
+func (r *Runner) RunTLS(ctx context.Context, certFile, keyFile string, lns ...net.Listener) error {
+	if err := r.secure(certFile, keyFile); err != nil {
+		closeAll(lns)
+		return err
+	}
+	return r.run(ctx, lns, func(ln net.Listener) error { return r.Server.ServeTLS(ln, "", "") })
+}
+
+// life is one call of Run.
+type life struct {
+	*Runner
+	lns     []net.Listener
+	names   []string // of the listeners, for a new process
+	served  chan error
+	serving int // calls of Serve
+	leaving atomic.Bool
+}
+
+func (r *Runner) run(ctx context.Context, lns []net.Listener, serve func(net.Listener) error) error {
+	if r.Server.Handler == nil || len(lns) == 0 {
+		return r.Server.Run(ctx, lns...) // which returns the error
+	}
 	signals := r.Signals
 	if signals == nil {
 		signals = []os.Signal{syscall.SIGHUP, syscall.SIGUSR2}
@@ -43,64 +74,94 @@ func (r *Runner) Run(ctx context.Context, lns ...net.Listener) error {
 	restarts := make(chan os.Signal, 1)
 	signal.Notify(restarts, signals...)
 	defer signal.Stop(restarts)
-	names, err := legacy.names(lns)
+	names, err := legacy.handedOver(lns)
 	if err != nil {
-		for _, ln := range lns {
-			_ = ln.Close()
-		}
+		closeAll(lns)
 		return err
 	}
-
-	var leaving atomic.Bool
-	r.announceCloses(&leaving)
-	served := make(chan error, len(lns))
+	l := &life{Runner: r, lns: lns, names: names, served: make(chan error, len(lns)), serving: len(lns)}
+	l.announceCloses()
 	for _, ln := range lns {
-		go func() { served <- r.Server.Serve(ln) }()
+		go func() { l.served <- serve(ln) }()
 	}
-	running := len(lns)
-	end := func(failed error) error { return r.end(ctx, lns, served, running, failed) }
+	if r.Ready != nil {
+		if err := r.Ready(ctx); err != nil {
+			return l.stop(ctx, fmt.Errorf("restart: the process is not ready: %w", err))
+		}
+	}
 	replaces, err := legacy.announce()
 	if err == nil && !replaces {
 		// the old process sends this when it has heard of this one
 		err = Notify("READY=1")
 	}
-	watchdog, dogErr := watchdogTime()
-	if err := errors.Join(err, dogErr); err != nil {
+	if err != nil {
 		r.logf("restart: %v", err)
+	}
+	return l.supervise(ctx, restarts)
+}
+
+// successor is the outcome of starting a new process.
+type successor struct {
+	pid int
+	err error
+}
+
+// supervise serves until ctx ends, the server fails, or a new process has taken over.
+func (l *life) supervise(ctx context.Context, restarts <-chan os.Signal) error {
+	watchdog, stop := l.watchdog()
+	defer stop()
+	starting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	signals := restarts           // nil while a new process starts
+	var successors chan successor // nil while none starts
+	leave := func(failed error) error {
+		cancel()
+		if successors != nil {
+			<-successors
+		}
+		return l.stop(ctx, failed)
 	}
 	for {
 		select {
-		case err := <-served:
-			if running--; running == 0 || err != nil {
-				r.notify("STOPPING=1")
-				return end(err)
+		case err := <-l.served:
+			if l.serving--; l.serving == 0 || err != nil {
+				return leave(err)
 			}
 		case <-ctx.Done():
-			r.notify("STOPPING=1")
-			return end(nil)
-		case <-after(watchdog):
-			r.notify("WATCHDOG=1")
-		case <-restarts:
-			r.notify(reloading())
-			pid, err := r.start(ctx, names, lns)
-			if err != nil {
-				r.logf("restart: the new process does not serve, and this one goes on: %v", err)
-				r.notify("READY=1\nSTATUS=The last restart has failed")
-				continue
+			return leave(nil)
+		case <-watchdog:
+			l.notify("WATCHDOG=1")
+		case <-signals:
+			l.notify(reloading())
+			signals, successors = nil, make(chan successor, 1)
+			go func() {
+				pid, err := l.start(starting, l.names, l.lns)
+				successors <- successor{pid, err}
+			}()
+		case next := <-successors:
+			if next.err == nil {
+				l.notify("READY=1\nMAINPID=" + strconv.Itoa(next.pid))
+				l.leaving.Store(true)
+				return errors.Join(l.drain(ctx), l.end(ctx, nil))
 			}
-			r.notify("READY=1\nMAINPID=" + strconv.Itoa(pid))
-			leaving.Store(true)
-			return errors.Join(r.drain(ctx, lns), end(nil))
+			l.logf("restart: the new process does not serve, and this one goes on: %v", next.err)
+			l.notify("READY=1\nSTATUS=The last restart has failed")
+			signals, successors = restarts, nil
 		}
 	}
 }
 
-// after is time.After, except that it never fires after 0.
-func after(d time.Duration) <-chan time.Time {
-	if d <= 0 {
-		return nil
+// watchdog returns the ticks at which the service manager wants to hear of this process.
+func (r *Runner) watchdog() (ticks <-chan time.Time, stop func()) {
+	every, err := watchdogTime()
+	if err != nil {
+		r.logf("%v", err)
 	}
-	return time.After(d)
+	if every <= 0 {
+		return nil, func() {}
+	}
+	ticker := time.NewTicker(every)
+	return ticker.C, ticker.Stop
 }
 
 func (r *Runner) notify(state string) {
@@ -110,15 +171,12 @@ func (r *Runner) notify(state string) {
 }
 
 // announceCloses makes the handler announce that connections close, once leaving is set.
-func (r *Runner) announceCloses(leaving *atomic.Bool) {
-	handler := r.Server.Handler
-	if handler == nil {
-		return // which is an error of Serve
-	}
-	r.Server.Handler = func(ctx *fasthttp.RequestCtx) {
+func (l *life) announceCloses() {
+	handler := l.Server.Handler
+	l.Server.Handler = func(ctx *fasthttp.RequestCtx) {
 		handler(ctx)
 		// Connection: close would spoil the response that switches to another protocol
-		if leaving.Load() && !ctx.Hijacked() && ctx.Response.StatusCode() != fasthttp.StatusSwitchingProtocols {
+		if l.leaving.Load() && !ctx.Hijacked() && ctx.Response.StatusCode() != fasthttp.StatusSwitchingProtocols {
 			ctx.SetConnectionClose()
 		}
 	}
@@ -126,20 +184,20 @@ func (r *Runner) announceCloses(leaving *atomic.Bool) {
 
 // drain stops accepting connections, and waits until the open ones have ended, or for
 // IdleTime.
-func (r *Runner) drain(ctx context.Context, lns []net.Listener) error {
+func (l *life) drain(ctx context.Context) error {
 	var failed error
-	for _, ln := range lns {
+	for _, ln := range l.lns {
 		if u, ok := ln.(*net.UnixListener); ok {
 			// the file is the one of the new process
 			u.SetUnlinkOnClose(false)
 		}
 		failed = errors.Join(failed, ln.Close())
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.idleTime())
+	ctx, cancel := context.WithTimeout(ctx, l.idleTime())
 	defer cancel()
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
-	for r.Server.GetOpenConnectionsCount() > 0 && ctx.Err() == nil {
+	for l.Server.GetOpenConnectionsCount() > 0 && ctx.Err() == nil {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -148,9 +206,15 @@ func (r *Runner) drain(ctx context.Context, lns []net.Listener) error {
 	return failed
 }
 
-// end shuts the server down, within its ShutdownTimeout, and waits for the running calls of Serve.
-func (r *Runner) end(ctx context.Context, lns []net.Listener, served <-chan error, running int, failed error) error {
-	limit := r.Server.ShutdownTimeout
+// stop tells the service manager that this process ends, and ends it.
+func (l *life) stop(ctx context.Context, failed error) error {
+	l.notify("STOPPING=1")
+	return l.end(ctx, failed)
+}
+
+// end shuts the server down, within its ShutdownTimeout, and waits for the calls of Serve.
+func (l *life) end(ctx context.Context, failed error) error {
+	limit := l.Server.ShutdownTimeout
 	if limit == 0 {
 		limit = defaultShutdownTimeout
 	}
@@ -160,21 +224,25 @@ func (r *Runner) end(ctx context.Context, lns []net.Listener, served <-chan erro
 		defer cancel()
 		ctx = limited
 	}
-	err := r.Server.ShutdownWithContext(ctx)
+	err := l.Server.ShutdownWithContext(ctx)
 	// a Serve that begins only now would serve
-	for _, ln := range lns {
-		_ = ln.Close()
-	}
-	for ; running > 0; running-- {
-		if e := <-served; e != nil && !errors.Is(e, net.ErrClosed) {
+	closeAll(l.lns)
+	for ; l.serving > 0; l.serving-- {
+		if e := <-l.served; e != nil && !errors.Is(e, net.ErrClosed) {
 			failed = errors.Join(failed, e)
 		}
 	}
 	if err == nil {
 		// that Serve may have accepted connections
-		err = r.Server.ShutdownWithContext(ctx)
+		err = l.Server.ShutdownWithContext(ctx)
 	}
 	return errors.Join(failed, err)
+}
+
+func closeAll(lns []net.Listener) {
+	for _, ln := range lns {
+		_ = ln.Close()
+	}
 }
 
 // start starts a new process, and waits until it serves.
@@ -209,6 +277,8 @@ func (r *Runner) start(ctx context.Context, names []string, lns []net.Listener) 
 	cmd := exec.Command(name, args...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), listenersEnv+"="+strings.Join(names, "&"))
+	// the watchdog will watch the new process
+	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "WATCHDOG_PID=") })
 	cmd.ExtraFiles = files
 	if err := cmd.Start(); err != nil {
 		return 0, err

@@ -38,8 +38,12 @@ type service struct {
 func start(t *testing.T, change func(a *app)) *service {
 	t.Helper()
 	log := new(lines)
+	a, err := newApp(config{data: t.TempDir(), rate: 1e6, grace: time.Minute}, slog.New(slog.NewJSONHandler(log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := &service{
-		app:    newApp(config{data: t.TempDir(), rate: 1e6, grace: time.Minute}, slog.New(slog.NewJSONHandler(log, nil))),
+		app:    a,
 		t:      t,
 		public: fasthttputil.NewInmemoryListener(),
 		admin:  fasthttputil.NewInmemoryListener(),
@@ -350,18 +354,19 @@ func TestFailuresAreLoggedAndNotTold(t *testing.T) {
 			s := start(t, func(a *app) { a.store = failing{newMemory(), test.fail} })
 			ada := s.user("ada", false)
 			req := newRequest(t.Context(), t, "GET", "/api/notes", "", nil)
-			req.Header.Set("X-Request-Id", "from-the-proxy-1")
+			req.Header.Set("X-Request-Id", "the-client-decides")
 			resp, body := ada.send(req)
 			if resp.StatusCode != test.status || !strings.Contains(body, test.text) || strings.Contains(body, "secret") {
 				t.Errorf("got %d %s", resp.StatusCode, body)
 			}
-			if id := resp.Header.Get("X-Request-Id"); id != "from-the-proxy-1" || !strings.Contains(body, id) {
+			id := resp.Header.Get("X-Request-Id")
+			if len(id) != 26 || !strings.Contains(body, id) {
 				t.Errorf("the id is %q, and the body %s", id, body)
 			}
 			if err := s.stop(); err != nil {
 				t.Error(err)
 			}
-			if s.log.find(test.message, "from-the-proxy-1") == nil {
+			if s.log.find(test.message, id) == nil {
 				t.Errorf("nothing was logged: %v", s.log.all)
 			}
 		})
@@ -447,7 +452,7 @@ func TestRefusedRequestsAreLogged(t *testing.T) {
 	if err := s.stop(); err != nil {
 		t.Error(err)
 	}
-	if line := s.log.find("request", ""); line == nil || line["status"] != 400.0 || line["refused"] == nil {
+	if line := s.log.find("request", resp.Header.Get("X-Request-Id")); line == nil || resp.Header.Get("X-Content-Type-Options") != "nosniff" || line["status"] != 400.0 || line["refused"] == nil {
 		t.Errorf("logged is %v", s.log.all)
 	}
 }
@@ -507,7 +512,10 @@ func TestServeEndsWithEitherListener(t *testing.T) {
 	t.Parallel()
 	certs := &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, errors.New("none") }}
 	for i := range 2 {
-		a := newApp(config{rate: 1, grace: time.Minute}, slog.New(slog.DiscardHandler))
+		a, err := newApp(config{rate: 1, grace: time.Minute}, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
 		listeners := [2]net.Listener{fasthttputil.NewInmemoryListener(), fasthttputil.NewInmemoryListener()}
 		listeners[i] = broken{listeners[i]}
 		if err := a.serve(t.Context(), certs, listeners[0], listeners[1]); err == nil || err.Error() != "broken" {

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/requestid"
 )
 
 // statusError is an error that clients may see, with its status. Any other error is logged,
@@ -59,7 +60,7 @@ func (a *app) fail(ctx *fasthttp.RequestCtx, err error) {
 	}
 	e, known := errors.AsType[*statusError](err)
 	if !known {
-		a.log.Error("request failed", "id", requestID(ctx), "err", err)
+		a.log.Error("request failed", "id", requestid.FromContext(ctx), "err", err)
 		// the text of err may name files, hosts and users
 		e = &statusError{code: fasthttp.StatusInternalServerError, text: "something went wrong"}
 	}
@@ -74,7 +75,7 @@ func describe(ctx *fasthttp.RequestCtx, e *statusError) {
 		ctx.Response.Header.Set(e.field, e.data)
 	}
 	// a map of strings can always be marshaled
-	body, _ := json.Marshal(map[string]string{"error": e.text, "request": requestID(ctx)})
+	body, _ := json.Marshal(map[string]string{"error": e.text, "request": requestid.FromContext(ctx)})
 	ctx.SetContentType("application/json")
 	ctx.SetBody(append(body, '\n'))
 }
@@ -88,7 +89,6 @@ func (a *app) refuse(ctx *fasthttp.RequestCtx, err error) {
 		text = errNoSession.text
 	}
 	describe(ctx, &statusError{code: code, text: text})
-	secure(&ctx.Response.Header)
 }
 
 // statusOf returns the status for an error of the server. Any other error is a violation of
@@ -124,7 +124,7 @@ func (a *app) recover(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 				// the handler wants the connection to end
 				panic(v)
 			}
-			a.log.Error("handler panics", "id", requestID(ctx), "value", v, "stack", string(debug.Stack()))
+			a.log.Error("handler panics", "id", requestid.FromContext(ctx), "value", v, "stack", string(debug.Stack()))
 			describe(ctx, &statusError{code: fasthttp.StatusInternalServerError, text: "something went wrong"})
 		}()
 		next(ctx)

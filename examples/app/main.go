@@ -72,7 +72,10 @@ func run(ctx context.Context, c config, stdout, stderr io.Writer) error {
 		_ = public.Close()
 		return err
 	}
-	a := newApp(c, slog.New(slog.NewJSONHandler(stderr, nil)))
+	a, err := newApp(c, slog.New(slog.NewJSONHandler(stderr, nil)))
+	if err != nil {
+		return errors.Join(err, public.Close(), admin.Close())
+	}
 	fmt.Fprintf(stdout, "app listens on %s and %s\n", public.Addr(), admin.Addr())
 	return a.serve(ctx, &tls.Config{GetCertificate: certs.GetCertificate}, public, admin)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/accesslog"
 	"github.com/valyala/fasthttp/pprofhandler"
 	"github.com/valyala/fasthttp/sse"
 )
@@ -46,6 +47,7 @@ const (
 type app struct {
 	config   config
 	log      *slog.Logger
+	access   *accesslog.Log
 	phase    atomic.Int32
 	store    store
 	pictures pictures
@@ -60,7 +62,8 @@ type app struct {
 	admin    *fasthttp.Server
 }
 
-func newApp(c config, log *slog.Logger) *app {
+// newApp returns a service. serve ends its access log.
+func newApp(c config, log *slog.Logger) (*app, error) {
 	a := &app{
 		config:   c,
 		log:      log,
@@ -73,6 +76,10 @@ func newApp(c config, log *slog.Logger) *app {
 	}
 	a.routes = a.newRoutes()
 	a.public = a.newServer()
+	a.access = a.newAccessLog()
+	if err := a.observe(a.public); err != nil {
+		return nil, errors.Join(err, a.access.Close())
+	}
 	a.metrics = newMetrics(a)
 	a.admin = &fasthttp.Server{
 		Handler:      a.operate,
@@ -83,7 +90,7 @@ func newApp(c config, log *slog.Logger) *app {
 		IdleTimeout:  time.Minute,
 		Concurrency:  100,
 	}
-	return a
+	return a, nil
 }
 
 // newServer returns the public server.
@@ -92,6 +99,7 @@ func (a *app) newServer() *fasthttp.Server {
 		Handler:        a.handler(),
 		HeaderReceived: a.allow,
 		ErrorHandler:   a.refuse,
+		ResponseReady:  secure,
 		ResponseSent:   a.sent,
 		Name:           "app",
 		Logger:         slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
@@ -140,7 +148,6 @@ func (a *app) handler() fasthttp.RequestHandler {
 	h = a.limitHandlers(h)
 	h = a.limitClients(h)
 	h = a.recover(h)
-	h = identify(h)
 	return h
 }
 
@@ -212,7 +219,8 @@ func (a *app) serve(ctx context.Context, config *tls.Config, public, admin net.L
 	for e := range served {
 		err = errors.Join(err, e)
 	}
-	return err
+	// after the last response
+	return errors.Join(err, a.access.Close())
 }
 
 // shutDown answers the requests that have been received, and ends the streams of events. The

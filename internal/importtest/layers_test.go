@@ -42,7 +42,7 @@ var layers = [][]string{
 		"accesslog", "cors", "expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "requestid", "sse", "stackless", "tcplisten",
 	},
 	{"fasthttptest", "pprofhandler", "reuseport", "restart", "internal/servertest", "websocket"},
-	{"internal/roottest", "prefork"},
+	{"internal/restarttest", "internal/roottest", "prefork"},
 	{"examples/...", "api", "docs", "integrationtests", "internal/importtest"},
 }
 
