@@ -169,7 +169,7 @@ func TestRetryWithBackoffLeavesTakenPostAlone(t *testing.T) {
 	p.Counts(6, 6)
 }
 
-// TestBackoffHasUsualWaits checks the bounds of the waits, with what a program sets and
+// TestBackoffHasUsualWaits checks the bounds of the waits, with the settings of a program and
 // without.
 func TestBackoffHasUsualWaits(t *testing.T) {
 	for _, c := range []struct {

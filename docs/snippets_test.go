@@ -25,6 +25,9 @@ var packages = map[string]string{
 	"cookiejar": "net/http/cookiejar", "fs": "io/fs", "httputil": "net/http/httputil",
 
 	"fasthttp":        module,
+	"accesslog":       module + "/accesslog",
+	"cors":            module + "/cors",
+	"requestid":       module + "/requestid",
 	"expvarhandler":   module + "/expvarhandler",
 	"fasthttpadaptor": module + "/fasthttpadaptor",
 	"fasthttptest":    module + "/fasthttptest",

@@ -141,7 +141,7 @@ func isLeftOut(rel string) bool {
 			return true
 		}
 	}
-	// what git and editors keep
+	// files of git and editors
 	base := path.Base(rel)
 	return base[0] == '.' && base != ".gitignore"
 }
