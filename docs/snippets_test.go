@@ -202,7 +202,7 @@ func documents(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(files, "../README.md", "../CONTRIBUTING.md")
+	return append(files, "../README.md", "../CONTRIBUTING.md", "../SECURITY.md")
 }
 
 // snippets returns the blocks that are marked as Go, and the code in tables with a
