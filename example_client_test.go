@@ -158,7 +158,7 @@ func ExampleRetryWithBackoff() {
 			}
 			return server.Dial(addr)
 		},
-		RetryIfErr:                fasthttp.RetryWithBackoff(time.Millisecond, 10*time.Millisecond),
+		RetryIfErr:                fasthttp.RetryWithBackoff(fasthttp.Backoff{Base: time.Millisecond, Limit: 10 * time.Millisecond}),
 		MaxIdemponentCallAttempts: 5,
 	}
 	defer client.CloseIdleConnections()

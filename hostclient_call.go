@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -385,16 +386,34 @@ func (c *HostClient) userAgent() []byte {
 
 var strFasthttp = []byte("fasthttp")
 
+// Backoff has the waits of RetryWithBackoff. How many attempts there are is no part of it: see
+// MaxIdemponentCallAttempts of Client and HostClient.
+type Backoff struct {
+	// Base is the longest wait before the second attempt. It doubles with each further one.
+	// Zero means 100 milliseconds, and a negative one that there is no wait.
+	Base time.Duration
+	// Limit is the longest wait of all. Zero means 10 seconds.
+	Limit time.Duration
+}
+
+// The waits of a Backoff that does not set them.
+const (
+	defaultBackoffBase  = 100 * time.Millisecond
+	defaultBackoffLimit = 10 * time.Second
+)
+
 // RetryWithBackoff returns a RetryIfErrFunc that waits before each new attempt: for a
-// random time up to base after the first one, and up to twice as long after each
-// further one, but never longer than limit. The randomness keeps many clients that
+// random time up to waits.Base after the first one, and up to twice as long after each
+// further one, but never longer than waits.Limit. The randomness keeps many clients that
 // failed together from retrying together.
 //
 // It retries requests that may be repeated: requests that never reached a host, because
 // there was no connection, and requests with the methods GET, HEAD, PUT, OPTIONS, TRACE
 // and QUERY whose connection failed or took too long, if no byte of a response had
 // arrived. The wait counts as time of the call, and ends with it.
-func RetryWithBackoff(base, limit time.Duration) RetryIfErrFunc {
+func RetryWithBackoff(waits Backoff) RetryIfErrFunc {
+	base := cmp.Or(waits.Base, defaultBackoffBase)
+	limit := cmp.Or(waits.Limit, defaultBackoffLimit)
 	return func(req *Request, attempts int, err error) (resetTimeout, retry bool) {
 		call := &req.call
 		if call.outcome == attemptResponded || errors.Is(err, ErrNoFreeConns) || call.outcome != attemptUnreached && !isIdempotent(req) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/servertest"
@@ -151,7 +152,7 @@ func TestRetryWithBackoffOfDialing(t *testing.T) {
 		}
 		return net.Dial("tcp4", addr)
 	}
-	hc.RetryIfErr = RetryWithBackoff(time.Microsecond, time.Millisecond)
+	hc.RetryIfErr = RetryWithBackoff(Backoff{Base: time.Microsecond, Limit: time.Millisecond})
 	servertest.Must(t, hc.Do(requestTo(t, MethodPost, p.URL("/")), nil))
 	if dials != 4 {
 		t.Errorf("%d dials", dials)
@@ -161,17 +162,49 @@ func TestRetryWithBackoffOfDialing(t *testing.T) {
 func TestRetryWithBackoffLeavesTakenPostAlone(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) { c.Request() })
 	hc := hostFor(p)
-	hc.RetryIfErr = RetryWithBackoff(time.Microsecond, time.Millisecond)
+	hc.RetryIfErr = RetryWithBackoff(Backoff{Base: time.Microsecond, Limit: time.Millisecond})
 	_ = hc.Do(requestTo(t, MethodPost, p.URL("/")), nil)
 	p.Counts(1, 1)
 	_ = hc.Do(requestTo(t, MethodGet, p.URL("/")), nil)
 	p.Counts(6, 6)
 }
 
+// TestBackoffHasUsualWaits checks the bounds of the waits, with the settings of a program and
+// without.
+func TestBackoffHasUsualWaits(t *testing.T) {
+	for _, c := range []struct {
+		waits    Backoff
+		attempts int
+		most     time.Duration
+	}{
+		{Backoff{}, 1, 100 * time.Millisecond},
+		{Backoff{}, 3, 400 * time.Millisecond},
+		{Backoff{}, 60, 10 * time.Second},
+		{Backoff{Base: time.Second}, 2, 2 * time.Second},
+		{Backoff{Limit: time.Millisecond}, 1, time.Millisecond},
+		{Backoff{Base: -1}, 5, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			retry := RetryWithBackoff(c.waits)
+			var longest time.Duration
+			for range 200 {
+				start := time.Now()
+				if _, again := retry(new(Request), c.attempts, io.EOF); !again {
+					t.Fatalf("%+v: no further attempt", c.waits)
+				}
+				longest = max(longest, time.Since(start))
+			}
+			if longest > c.most || longest < c.most/2 {
+				t.Errorf("%+v, attempt %d: waits of up to %v, not %v", c.waits, c.attempts, longest, c.most)
+			}
+		})
+	}
+}
+
 // A wait that would end after the deadline of the call does not begin.
 func TestRetryWithBackoffKeepsToDeadline(t *testing.T) {
 	hc := &HostClient{Addr: "nowhere", Dial: func(string) (net.Conn, error) { return nil, io.ErrClosedPipe }}
-	hc.RetryIfErr = RetryWithBackoff(time.Hour, 2*time.Hour)
+	hc.RetryIfErr = RetryWithBackoff(Backoff{Base: time.Hour, Limit: 2 * time.Hour})
 	servertest.Soon(t, "the call", func() {
 		if err := hc.DoTimeout(requestTo(t, MethodGet, "http://nowhere/"), nil, time.Millisecond); err == nil {
 			t.Error("the call succeeded")

@@ -25,6 +25,9 @@ var packages = map[string]string{
 	"cookiejar": "net/http/cookiejar", "fs": "io/fs", "httputil": "net/http/httputil",
 
 	"fasthttp":        module,
+	"accesslog":       module + "/accesslog",
+	"cors":            module + "/cors",
+	"requestid":       module + "/requestid",
 	"expvarhandler":   module + "/expvarhandler",
 	"fasthttpadaptor": module + "/fasthttpadaptor",
 	"fasthttptest":    module + "/fasthttptest",
@@ -199,7 +202,7 @@ func documents(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(files, "../README.md", "../CONTRIBUTING.md")
+	return append(files, "../README.md", "../CONTRIBUTING.md", "../SECURITY.md")
 }
 
 // snippets returns the blocks that are marked as Go, and the code in tables with a

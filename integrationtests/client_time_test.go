@@ -271,7 +271,7 @@ func TestClientContextEndsTheCall(t *testing.T) {
 		"reading": func(*fasthttp.HostClient) {},
 		"retry": func(hc *fasthttp.HostClient) {
 			hc.Dial = func(string) (net.Conn, error) { return nil, io.ErrClosedPipe }
-			hc.RetryIfErr = fasthttp.RetryWithBackoff(time.Hour, time.Hour)
+			hc.RetryIfErr = fasthttp.RetryWithBackoff(fasthttp.Backoff{Base: time.Hour, Limit: time.Hour})
 		},
 	}
 	for stage, prepare := range stages {

@@ -43,7 +43,7 @@ var layers = [][]string{
 	},
 	{"fasthttptest", "pprofhandler", "reuseport", "restart", "internal/servertest", "websocket"},
 	{"internal/restarttest", "internal/roottest", "prefork"},
-	{"examples/...", "api", "docs", "integrationtests", "internal/importtest"},
+	{"examples/...", "api", "docs", "integrationtests", "internal/importtest", "internal/rename"},
 }
 
 // unsafeAllowed are the folders with files, tests included, that may import unsafe.

@@ -54,6 +54,7 @@ func charts(r *results) []chart {
 	if r.Idle != nil {
 		all = append(all, chart{idleChart, "Memory of an idle connection", idleBars(r).SVG()})
 	}
+	all = append(all, frontCharts(r)...)
 	return slices.DeleteFunc(all, func(c chart) bool { return c.svg == "" })
 }
 

@@ -1,12 +1,12 @@
-// Command report makes the measurements of all other commands, and writes the performance page
-// with its charts. It is run in the bench folder:
+// Command report makes the measurements of all other commands, and writes the performance pages
+// with their charts. It is run in the bench folder:
 //
 //	go run ./cmd/report            # about two and a half hours; nothing else may run
 //	go run ./cmd/report -short     # about ten minutes, for a quick look
 //	go run ./cmd/report -parts tcp,idle    # these anew, the others as they were
 //	go run ./cmd/report -parts none        # only write the page anew
 //
-// The page is docs/performance.md, its charts are in docs/img; every sample is in
+// The pages are docs/performance.md and docs/performance-rows.md, their charts are in docs/img; every sample is in
 // results/report.json. For a missed goal, notes.md beside this file has an explanation under
 // the name of the goal; it becomes part of the page. The exit code is 1 if anything failed,
 // and 2 if the command line is wrong. A missed goal is no failure.
@@ -66,7 +66,7 @@ func parseFlags(args []string, help io.Writer) (options, error) {
 	flags.Rows(&opts.rows, "ServerGet; for benchmarks only")
 	flags.Modules(&opts.modules)
 	flags.Out(&opts.out)
-	flags.StringVar(&opts.docs, "docs", "../docs", "folder to write performance.md to, and its charts to the folder img in it")
+	flags.StringVar(&opts.docs, "docs", "../docs", "folder to write the pages to, and their charts to the folder img in it")
 	names := partNames()
 	list := flags.String("parts", "all", "what to measure: all, none, or some of "+strings.Join(names, ",")+"; the others are as they were")
 	var err error

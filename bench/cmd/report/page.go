@@ -15,14 +15,14 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/stats"
 )
 
-// page is docs/performance.md.
+// page is docs/performance.md, the first page, and docs/performance-rows.md with all rows.
 type page struct {
 	*results
 	goals []goal
 	notes map[string]string // by goal
 }
 
-// write writes the page into folder and its charts into folder/img.
+// write writes both pages into folder and their charts into folder/img.
 func (p *page) write(folder string) error {
 	images := filepath.Join(folder, "img")
 	if err := os.MkdirAll(images, 0o755); err != nil {
@@ -33,12 +33,19 @@ func (p *page) write(folder string) error {
 			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(folder, "performance.md"), []byte(p.markdown()), 0o644)
+	for name, text := range map[string]string{"performance.md": p.front(), "performance-rows.md": p.markdown()} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
+// markdown returns the page with all rows.
 func (p *page) markdown() string {
 	var b strings.Builder
-	b.WriteString("# Performance\n\n" +
+	b.WriteString("# Performance: all rows\n\n" +
+		"[performance.md](performance.md) has the figures to decide by.\n\n" +
 		"This page is written by `go run ./cmd/report` in the folder `bench`, which measures this fasthttp, the published\n" +
 		"v1.77.0 (\"upstream\") and net/http in turn on one machine. Run it on an idle machine to see what yours does;\n" +
 		"[bench/README.md](../bench/README.md) describes each row, and how to run parts of it.\n\n")
@@ -59,8 +66,8 @@ func (p *page) markdown() string {
 	return b.String()
 }
 
-// writeHead describes the figures: the machine, the versions and the time.
-func (p *page) writeHead(b *strings.Builder) {
+// writeMachine lists the machine, the versions and the time.
+func (p *page) writeMachine(b *strings.Builder) {
 	m := p.Machine
 	fmt.Fprintf(b, "- machine: %s, %s, %s/%s, kernel %s\n", m.CPU, rig.Plural(m.Cores, "core"), m.OS, m.Arch, m.Kernel)
 	fmt.Fprintf(b, "- Go: %s\n", m.Go)
@@ -70,6 +77,11 @@ func (p *page) writeHead(b *strings.Builder) {
 		}
 	}
 	fmt.Fprintf(b, "- date: %s\n", p.Date)
+}
+
+// writeHead describes the figures: the machine, how they were measured, and what is missing.
+func (p *page) writeHead(b *strings.Builder) {
+	p.writeMachine(b)
 	if p.Rows != nil {
 		fmt.Fprintf(b, "- benchmarks: %s of %s each, in turn\n", rig.Plural(p.Rows.Rounds, "round"), p.Rows.Benchtime)
 	}
@@ -172,7 +184,7 @@ func (p *page) writeGoals(b *strings.Builder) {
 	b.WriteString("\n### What holds back those that are not met\n\n")
 	for _, g := range lacking {
 		why := strings.TrimSpace(g.evidence + " " + p.notes[g.id])
-		fmt.Fprintf(b, "- **%s.** %s\n", g.text, cmp.Or(why, "Nothing is known yet."))
+		fmt.Fprintf(b, "- **%s.** %s\n", g.text, cmp.Or(why, "Not investigated yet."))
 	}
 }
 
@@ -212,6 +224,7 @@ func (p *page) writeTraffic(b *strings.Builder) {
 		b.WriteString(tableNote)
 		p.Rows.WriteTables(b, "####", report.VariedServers)
 		b.WriteString(phases)
+		p.figure(b, phasesChart)
 	}
 	if p.Varied != nil {
 		b.WriteString("\n### Servers over sockets\n" + loadNote)

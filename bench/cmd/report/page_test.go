@@ -237,38 +237,48 @@ func TestPage(t *testing.T) {
 	if err := samplePage(sample()).write(folder); err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile(filepath.Join(folder, "performance.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden := filepath.Join("testdata", "performance.md")
-	if *update {
-		if err := os.WriteFile(golden, got, 0o644); err != nil {
+	for _, name := range []string{"performance.md", "performance-rows.md"} {
+		got, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
 			t.Fatal(err)
 		}
+		golden := filepath.Join("testdata", name)
+		if *update {
+			if err := os.WriteFile(golden, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+		}
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	checkPage(t, folder, string(got))
+	checkPages(t, folder)
 }
 
 var picture = regexp.MustCompile(`!\[[^]]+\]\(([^)]+)\)`)
 
-// checkPage checks properties of every page: each picture exists, and no figure is
-// invalid.
-func checkPage(t *testing.T, folder, text string) {
+// checkPages checks properties of all pages: each picture exists and is on one of them, and
+// no figure is invalid.
+func checkPages(t *testing.T, folder string) {
 	t.Helper()
+	var text string
+	for _, name := range []string{"performance.md", "performance-rows.md"} {
+		page, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += string(page)
+	}
 	if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
 		t.Errorf("the page has figures that are none:\n%s", text)
 	}
-	seen := 0
+	seen := map[string]bool{}
 	for _, match := range picture.FindAllStringSubmatch(text, -1) {
-		seen++
+		seen[match[1]] = true
 		svg, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(match[1])))
 		if err != nil {
 			t.Error(err)
@@ -283,8 +293,8 @@ func checkPage(t *testing.T, folder, text string) {
 		}
 	}
 	files, err := os.ReadDir(filepath.Join(folder, "img"))
-	if err != nil || len(files) != seen {
-		t.Errorf("%d pictures on the page, %d files: %v", seen, len(files), err)
+	if err != nil || len(files) != len(seen) {
+		t.Errorf("%d pictures on the pages, %d files: %v", len(seen), len(files), err)
 	}
 }
 
@@ -333,8 +343,8 @@ func TestPageOfParts(t *testing.T) {
 			if err := p.write(folder); err != nil {
 				t.Fatal(err)
 			}
-			checkPage(t, folder, p.markdown())
-			if strings.Contains(p.markdown(), "%!") || strings.Contains(p.summary(), "%!") {
+			checkPages(t, folder)
+			if strings.Contains(p.front()+p.markdown(), "%!") || strings.Contains(p.summary(), "%!") {
 				t.Errorf("got\n%s", p.markdown())
 			}
 		})

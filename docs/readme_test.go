@@ -1,0 +1,46 @@
+package docs
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestFiguresOfTheReadmeAreMeasured checks that each figure of README.md, and the command beside
+// it, is a row of performance.md, which a program writes.
+func TestFiguresOfTheReadmeAreMeasured(t *testing.T) {
+	measured := map[string][]string{}
+	for _, row := range rows(t, "performance.md", "What", "this", "v1.77.0", "net/http", "best other", "Command, in `bench`") {
+		measured[row[0]] = slices.Delete(row, 4, 5)
+	}
+	for _, row := range rows(t, "../README.md", "What", "this", "v1.77.0", "net/http", "Command, in `bench`") {
+		if !slices.Equal(row, measured[row[0]]) {
+			t.Errorf("README.md has %q, performance.md %q", row, measured[row[0]])
+		}
+	}
+}
+
+// TestSuitesOfTheReadmeHaveRun checks that README.md has the results that run-suites has
+// written.
+func TestSuitesOfTheReadmeHaveRun(t *testing.T) {
+	results := map[string][]string{}
+	suites := 0
+	for _, row := range rows(t, "../compat/README.md", "suite", "version", "pass with v1.77.0", "pass with this tree", "pass with neither", "differences", "remarks") {
+		if row[2] != "" {
+			suites++
+			results[row[0]+" "+row[1]] = row[2:4]
+		}
+	}
+	for _, row := range rows(t, "../README.md", "Suite", "pass with v1.77.0", "pass with this module", "Command, in `compat`") {
+		if !slices.Equal(row[1:3], results[row[0]]) {
+			t.Errorf("%s: README.md has %q, compat/README.md %q", row[0], row[1:3], results[row[0]])
+		}
+		if want := "`./run-suites " + strings.ReplaceAll(row[0], " ", "@") + "`"; row[3] != want {
+			t.Errorf("%s: the command is %s, not %s", row[0], row[3], want)
+		}
+	}
+	if want := strconv.Itoa(suites) + " suites"; !strings.Contains(read(t, "../README.md"), want) {
+		t.Errorf("README.md does not have %q", want)
+	}
+}
