@@ -13,7 +13,7 @@ import (
 )
 
 // On event loops requests wait for each other. Here the clock of the loops stands still until the
-// handler of a request makes it run, while others are behind it in the queue.
+// handler of a request makes it run, while others follow it in the queue.
 func TestEventLoopsRefuseRequestsThatHaveWaitedTooLong(t *testing.T) {
 	for _, e := range servertest.Engines {
 		if e.Kind != servertest.Event {

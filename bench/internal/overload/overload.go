@@ -1,4 +1,4 @@
-// Package overload measures what Server.MaxQueueTime is for: how long the served requests of an
+// Package overload measures the effect of Server.MaxQueueTime: how long the served requests of an
 // overloaded server take, with and without it. Start with Run.
 package overload
 
@@ -26,7 +26,7 @@ type Options struct {
 	Conns  int
 }
 
-// work is what a handler does for a request: it waits, and then computes.
+// work is the work of a handler for a request: it waits, and then computes.
 type work struct{ waits, computes time.Duration }
 
 func (w work) String() string {
