@@ -250,7 +250,7 @@ type Server struct {
 	//
 	// So an overloaded server serves as many requests as it can, and these in time, instead of
 	// all too late. The wait alone decides: there is nothing that adapts, and no request is
-	// refused because of what happened to others. A good value is the time in which the server
+	// refused because of the waits of others. A good value is the time in which the server
 	// answers nearly all requests while it is not overloaded.
 	//
 	// On the event engine a request waits from the moment when its connection is ready to be

@@ -25,7 +25,7 @@ func (h *h1Conn) giveLate(text string, waited time.Duration) {
 	}
 }
 
-// answers lets the connection serve what it has received, and returns the statuses of the
+// answers lets the connection serve the received bytes, and returns the statuses of the
 // responses, all output, and the last action.
 func (h *h1Conn) answers(t *testing.T) (statuses []int, output string, last engine.Action) {
 	t.Helper()

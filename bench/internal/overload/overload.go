@@ -252,7 +252,7 @@ func calibrate() float64 {
 
 // Note explains the table.
 const Note = "The client sends requests at random times, whether responses have come or not, over as many connections as\n" +
-	"needed. Normal is 0.7 of what the server can serve, and overload 2 times of it. MaxQueueTime is the 99th percentile\n" +
+	"needed. Normal is 0.7 of the capacity of the server, and overload 2 times of it. MaxQueueTime is the 99th percentile\n" +
 	"of the normal load. The ratios compare the 99th percentiles of served requests with the normal load.\n"
 
 // Markdown returns the report as Markdown.
