@@ -40,6 +40,7 @@ func documentedLimits() map[string]any {
 		"empty lines before a request":               maxEmptyLines / len("\r\n"),
 		"body of a request":                          size(set.maxBodySize),
 		"body that a handler reads from a stream":    nil,
+		"wait of a request for its turn":             nil,
 		"bodies of all requests":                     size(defaultBodyMemory),
 		"buffer of a body that is not counted there": size(uncountedBody),
 		"line of a chunk":                            size(http1.MaxChunkLine),

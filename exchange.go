@@ -152,7 +152,7 @@ func (x *exchange) examine(framing http1.Framing, expects expectation, waited ti
 			return x.setRefusal(ErrRequestRefused)
 		}
 	}
-	if waited > 0 && x.waitsTooLong(waited) {
+	if x.waitsTooLong(waited) {
 		return x.setRefusal(ErrQueueTime)
 	}
 	if framing.Kind == http1.NoBody && expects == expectsNothing {
@@ -184,7 +184,8 @@ func (x *exchange) examine(framing http1.Framing, expects expectation, waited ti
 func (x *exchange) waitsTooLong(waited time.Duration) bool {
 	switch own := x.terms.maxWait; own {
 	case 0:
-		return waited > x.s.set.maxQueueTime
+		limit := x.s.set.maxQueueTime
+		return limit > 0 && waited > limit
 	case anyWait:
 		return false
 	default:

@@ -250,17 +250,18 @@ type Server struct {
 	//
 	// So an overloaded server serves as many requests as it can, and these in time, instead of
 	// all too late. The wait alone decides: there is nothing that adapts, and no request is
-	// refused because of what happened to others. A good value is the time in which the server
+	// refused because of the waits of others. A good value is the time in which the server
 	// answers nearly all requests while it is not overloaded.
 	//
 	// On the event engine a request waits from the moment when its connection is ready to be
 	// read until the server reads from it; pipelined requests that are read together have
-	// waited equally long. The measurement errs by up to a third, in favor of the client. On
-	// EnginePortable the operating system and the Go scheduler decide whose turn it is, and do
-	// not say for how long a connection was ready: there only HTTP/2 requests are refused. With
-	// both engines, the time from the end of an HTTP/2 request until its handler is called
-	// counts, too. Not measured are the waits of new connections until they are accepted, and
-	// for TLS handshakes.
+	// waited equally long. The server measures a lower bound: a wait may have been longer by a
+	// third, or by the time of the 64 requests that are handled before it. On EnginePortable
+	// the operating system and the Go scheduler decide whose turn it is, and do not say for how
+	// long a connection was ready: there only HTTP/2 requests are refused. With both engines,
+	// the time from the end of an HTTP/2 request until a goroutine serves it counts, too. Not
+	// measured are the waits of new connections until they are accepted, the waits for TLS
+	// handshakes, and the waits of handlers that have begun.
 	MaxQueueTime time.Duration
 
 	// SleepWhenConcurrencyLimitsExceeded is how long the server waits before it accepts

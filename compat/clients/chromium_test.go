@@ -242,6 +242,48 @@ func TestChromiumShowsEvents(t *testing.T) {
 	}
 }
 
+// TestChromiumShowsTheDashboard opens the page of the dashboard example in a browser, in both color
+// schemes. The page shows the requests to the service.
+func TestChromiumShowsTheDashboard(t *testing.T) {
+	skipOriginal(t)
+	program(t, "chromium", "chromium-browser", "google-chrome")
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("there is no go to build the example with")
+	}
+	words := startExample(t, "dashboard", "-addr", "127.0.0.1:0", "-dashboard", "127.0.0.1:0")
+	service, page := "http://"+words[2], "http://"+words[5]
+	b := startBrowser(t)
+	b.open(page + "/")
+	client := new(fasthttp.Client)
+	defer client.CloseIdleConnections()
+	for _, path := range []string{"/", "/<b>bold", "/fails"} {
+		if _, _, err := client.Get(nil, service+path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := b.run(`new Promise(resolve => {
+		const look = () => {
+			const rows = [...document.querySelectorAll('#latest tr')].map(tr => [...tr.cells].slice(0, 3).map(td => td.textContent).join(' '))
+			rows.length === 3 && $('open').textContent === '1' ? resolve(JSON.stringify(rows)) : setTimeout(look, 5)
+		}
+		look()
+	})`)
+	if want := `["GET /fails 500","GET /<b>bold 404","GET / 200"]`; got != want {
+		t.Errorf("the page shows %s, want %s", got, want)
+	}
+	if got := b.run(`$('state').textContent`); got != "live" {
+		t.Errorf("the state of the page is %s", got)
+	}
+	colors := map[string]bool{}
+	for _, scheme := range []string{"light", "dark"} {
+		b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+		colors[b.run(`getComputedStyle(document.body).backgroundColor`)] = true
+	}
+	if len(colors) != 2 {
+		t.Errorf("the page has the same color in both schemes: %v", colors)
+	}
+}
+
 // TestChromiumChats opens the page of the websocket example in two browsers. Both show
 // each message, in the order in which the server has received them.
 func TestChromiumChats(t *testing.T) {

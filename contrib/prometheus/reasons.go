@@ -20,6 +20,8 @@ func reasonOf(err error) string {
 		return "body_too_large"
 	case errors.Is(err, fasthttp.ErrRequestBodyMemory):
 		return "body_memory"
+	case errors.Is(err, fasthttp.ErrQueueTime):
+		return "queue_time"
 	case errors.Is(err, fasthttp.ErrRequestRefused):
 		return "hook"
 	case errors.As(err, &head):

@@ -64,7 +64,7 @@ type Protocol interface {
 	Abandoned()
 }
 
-// Arrival is what an engine knows about bytes that have arrived.
+// Arrival has the times of bytes that have arrived.
 type Arrival struct {
 	// At is a moment of clock.Monotonic soon after which they were read; 0 means just now.
 	At time.Duration

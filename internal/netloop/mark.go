@@ -17,7 +17,7 @@ import (
 // epoll set then. The system does not say since when.
 //
 // The set is a queue, though. So the leader puts marks into it now and then: events of
-// descriptors of its own. Whatever is fetched before a mark had become ready before the mark
+// descriptors of its own. An event that is fetched before a mark had occurred before the mark
 // was set. The time since then is a lower bound of its wait, and is too low by the distance of
 // two marks at most.
 //
@@ -67,7 +67,7 @@ func (m *marks) close() {
 	}
 }
 
-// set puts a mark behind the events in the set, if it is time for another one.
+// set puts a mark after the events in the set, if it is time for another one.
 func (m *marks) set(now func() time.Duration, at time.Duration) {
 	if at-m.last < m.spacing {
 		return
@@ -99,7 +99,7 @@ func (m *marks) take(events []syscall.EpollEvent) (left int) {
 		}
 		k.at = 0
 	}
-	// a mark that is still in the set is behind all of them
+	// a mark that is still in the set comes after all of them
 	for oldest := m.oldest(); dated < left; dated++ {
 		m.since[dated] = oldest
 	}

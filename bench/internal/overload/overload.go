@@ -1,4 +1,4 @@
-// Package overload measures what Server.MaxQueueTime is for: how long the served requests of an
+// Package overload measures the effect of Server.MaxQueueTime: how long the served requests of an
 // overloaded server take, with and without it. Start with Run.
 package overload
 
@@ -26,7 +26,7 @@ type Options struct {
 	Conns  int
 }
 
-// work is what a handler does for a request: it waits, and then computes.
+// work is the work of a handler for a request: it waits, and then computes.
 type work struct{ waits, computes time.Duration }
 
 func (w work) String() string {
@@ -252,7 +252,7 @@ func calibrate() float64 {
 
 // Note explains the table.
 const Note = "The client sends requests at random times, whether responses have come or not, over as many connections as\n" +
-	"needed. Normal is 0.7 of what the server can serve, and overload 2 times of it. MaxQueueTime is the 99th percentile\n" +
+	"needed. Normal is 0.7 of the capacity of the server, and overload 2 times of it. MaxQueueTime is the 99th percentile\n" +
 	"of the normal load. The ratios compare the 99th percentiles of served requests with the normal load.\n"
 
 // Markdown returns the report as Markdown.
