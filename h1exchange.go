@@ -10,6 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/files"
@@ -136,6 +137,9 @@ func (x *h1Exchange) headReceived() (engine.Action, bool) {
 		expects = expectationOf(&h.head)
 	}
 	next := x.admit(framing, expects, h.waited, false)
+	if x.s.Trace != nil && x.h.now.IsZero() {
+		x.h.now = clock.MomentOf(x.ctx.traced.head)
+	}
 	if x.terms.readTimeout > 0 {
 		h.timing = timesWait
 	}

@@ -31,7 +31,7 @@ const (
 // secrets are the names of arguments whose values are not logged. A single goroutine uses them.
 type secrets struct {
 	names []string
-	known map[string]bool // what has returned for names, as they were received
+	known map[string]bool // results of has, by names as they were received
 }
 
 const (

@@ -158,8 +158,8 @@ func requestSizeToSend(req *fasthttp.Request) int64 {
 	return int64(len(req.Body()))
 }
 
-// ended sets what the end of the attempt has shown, and returns the size of the body of the response,
-// or -1 if it is not known.
+// ended sets the status, the version and the failure of the attempt, and returns the size of the body
+// of the response, or -1 if it is not known.
 func (s *series) ended(err error, resp *fasthttp.Response) (received int64) {
 	if err != nil {
 		s.failure = errorType(err)

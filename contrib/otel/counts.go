@@ -15,8 +15,8 @@ import (
 	"go.opentelemetry.io/otel/semconv/v1.43.0/httpconv"
 )
 
-// Metrics counts requests without the help of a MeterProvider, in a tenth of its time, and gives
-// the SDK the results whenever a reader collects them. It is a metric.Producer:
+// Metrics counts requests without the help of a MeterProvider, in a small part of its time, and
+// gives the SDK the results whenever a reader collects them. It is a metric.Producer:
 //
 //	m := otelfasthttp.NewMetrics()
 //	reader := metric.NewPeriodicReader(exporter, metric.WithProducer(m))
@@ -48,14 +48,14 @@ func newOwnInstruments() *instruments {
 	return in
 }
 
-// Produce returns what was counted since NewMetrics. It is a method of metric.Producer.
+// Produce returns the requests since NewMetrics. It is a method of metric.Producer.
 func (m *Metrics) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 	c := collection{temporality: metricdata.CumulativeTemporality, from: m.started, to: time.Now()}
 	return c.produce(m), nil
 }
 
-// Delta returns a metric.Producer whose histograms have what was counted since its last call, or
-// since the call of Delta at first: for a single reader. Active requests are cumulative anyway.
+// Delta returns a metric.Producer whose histograms have the requests since its last call, or since
+// the call of Delta at first: for a single reader. Active requests are cumulative anyway.
 func (m *Metrics) Delta() *DeltaMetrics {
 	d := &DeltaMetrics{metrics: m, last: map[*prepared]totals{}, from: time.Now()}
 	for _, in := range []*instruments{m.server, m.client} {
@@ -72,7 +72,7 @@ type DeltaMetrics struct {
 	last    map[*prepared]totals
 }
 
-// Produce returns what was counted since the last call.
+// Produce returns the requests since the last call.
 func (d *DeltaMetrics) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -136,14 +136,14 @@ func (p *prepared) count(shard uint, took time.Duration, requestSize, responseSi
 	}
 }
 
-// total is what a histogram has counted.
+// total is the content of a histogram.
 type total struct {
 	sum     int64
 	count   uint64
 	buckets [maxBuckets]uint64
 }
 
-// totals is what a series has counted.
+// totals are the histograms of a series.
 type totals struct{ duration, requestSize, responseSize total }
 
 func (t *total) add(h *histogram) {

@@ -30,7 +30,7 @@ func counted() (m *Metrics, c *telemetry) {
 	return m, c
 }
 
-// produced returns what a producer returns, by name.
+// produced returns the metrics of a producer, by name.
 func produced(t *testing.T, p metric.Producer) map[string]metricdata.Metrics {
 	t.Helper()
 	scopes, err := p.Produce(context.Background())
@@ -92,7 +92,7 @@ func TestMetricsAreTheOnesOfAMeter(t *testing.T) {
 	}
 }
 
-// withoutExtrema removes what Metrics does not have.
+// withoutExtrema removes the minimum and the maximum, which Metrics does not have.
 func withoutExtrema(m metricdata.Metrics) metricdata.Metrics {
 	switch data := m.Data.(type) {
 	case metricdata.Histogram[int64]:

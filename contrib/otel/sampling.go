@@ -79,7 +79,7 @@ func newSpanID() (id trace.SpanID) {
 }
 
 // unsampled is the context of a request that is not sampled. It is allocated for each request,
-// since what is derived from it may be used after the request.
+// since contexts derived from it may be used after the request.
 type unsampled struct {
 	context.Context // with the parent
 	provider        trace.TracerProvider

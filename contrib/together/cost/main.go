@@ -1,4 +1,4 @@
-// Program cost measures what a request costs more with an access log, contrib/prometheus and
+// Program cost measures how much more a request costs with an access log, contrib/prometheus and
 // contrib/otel: the processor time of the process, in nanoseconds a request, as medians of rounds in
 // which all rows take their turn. Each row is compared with the row "none" of its round.
 //
@@ -6,7 +6,7 @@
 //	go run ./cost -tcp
 //
 // With -tcp requests come from a client of this process over TCP sockets; without it, from memory.
-// Exporters discard what they get.
+// Exporters discard their input.
 package main
 
 import (
@@ -48,7 +48,7 @@ type discard struct{}
 func (discard) ExportSpans(context.Context, []sdk.ReadOnlySpan) error { return nil }
 func (discard) Shutdown(context.Context) error                        { return nil }
 
-// row is a set of what is on.
+// row is a set of things that are on.
 type row struct {
 	name   string
 	attach []func(s *fasthttp.Server) (flush func())
