@@ -14,7 +14,7 @@ func runBodyStream(pass *analysis.Pass) (any, error) {
 	for _, fn := range f.functions {
 		for instr := range instructions(fn) {
 			call, ok := instr.(*ssa.Call)
-			if !ok || fullName(callee(call.Common())) != "(*"+fasthttpPath+".Response).BodyStream" {
+			if !ok || !isBodyStream(call) {
 				continue
 			}
 			if owner := responseOf(call); owner != nil && !f.closes(fn, call, owner) {
@@ -48,26 +48,16 @@ func (f *flow) closes(fn *ssa.Function, stream *ssa.Call, owner ssa.Value) bool 
 	if _, acquired := owner.(*ssa.Call); acquired && f.handedOver(owner) {
 		return true
 	}
-	read := false
-	for _, user := range *stream.Referrers() {
-		switch user := user.(type) {
-		case *ssa.BinOp, *ssa.DebugRef:
-		case *ssa.ChangeInterface, *ssa.MakeInterface:
-			read = true
-		case ssa.CallInstruction:
-			read = true
-			if f.takesOver(user, stream) {
-				return true
-			}
-		default:
-			return true // stored, returned, or asserted to be a closer
-		}
-	}
-	if !read {
+	if read, taken := f.streamUses(stream); taken || !read {
 		return true
 	}
 	for _, member := range f.familyOf(fn).members {
 		for instr := range instructions(member) {
+			if call, ok := instr.(*ssa.Call); ok && isBodyStream(call) && responseOf(call) == owner {
+				if _, taken := f.streamUses(call); taken {
+					return true
+				}
+			}
 			if call, ok := instr.(ssa.CallInstruction); ok && f.closesResponse(call, owner) {
 				return true
 			}
@@ -77,6 +67,30 @@ func (f *flow) closes(fn *ssa.Function, stream *ssa.Call, owner ssa.Value) bool 
 		}
 	}
 	return false
+}
+
+// streamUses reports whether a stream is read, and whether it is taken over: closed, stored, returned,
+// handed to a function that may close it, or asserted to be a closer.
+func (f *flow) streamUses(stream *ssa.Call) (read, taken bool) {
+	for _, user := range *stream.Referrers() {
+		switch user := user.(type) {
+		case *ssa.BinOp, *ssa.DebugRef:
+		case *ssa.ChangeInterface, *ssa.MakeInterface:
+			read = true
+		case ssa.CallInstruction:
+			read = true
+			if f.takesOver(user, stream) {
+				return true, true
+			}
+		default:
+			return read, true
+		}
+	}
+	return read, false
+}
+
+func isBodyStream(call *ssa.Call) bool {
+	return fullName(callee(call.Common())) == "(*"+fasthttpPath+".Response).BodyStream"
 }
 
 // takesOver reports whether a function gets the stream and may close it later: all but those

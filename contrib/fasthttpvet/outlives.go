@@ -62,6 +62,9 @@ func (f *flow) lent(found finding) []root {
 		if isFiber(f.pass.Pkg.Path()) && fn.Signature.Recv() != nil && fn.Params[0] == p {
 			continue // the implementation of a context
 		}
+		if found.kind == kindStream && f.duplex(from.call, found.at.Parent()) {
+			continue
+		}
 		if found.kind == kindStored && !outlives(found.into, fn) {
 			continue
 		}
@@ -79,6 +82,20 @@ func (f *flow) lent(found finding) []root {
 		return 1
 	})
 	return lent
+}
+
+// duplex reports whether a call returns the body of a request that the producer of the response may
+// read: the handler has called EnableFullDuplex.
+func (f *flow) duplex(body *ssa.Call, fn *ssa.Function) bool {
+	if body == nil || !isMethod(body, "RequestBodyStream") {
+		return false
+	}
+	return slices.ContainsFunc(f.familyOf(fn).calls, func(call ssa.CallInstruction) bool { return isMethod(call, "EnableFullDuplex") })
+}
+
+// isMethod reports whether a call is of a method of RequestCtx.
+func isMethod(call ssa.CallInstruction, name string) bool {
+	return fullName(callee(call.Common())) == "(*"+fasthttpPath+".RequestCtx)."+name
 }
 
 // outlives reports whether an object lives longer than a call of the handler fn: it is from a

@@ -425,4 +425,24 @@ func asksForStream() bool {
 	return resp.BodyStream() != nil
 }
 
+// echoes is a proxy of one: with EnableFullDuplex the producer may read the request.
+func echoes(ctx *fasthttp.RequestCtx) {
+	ctx.EnableFullDuplex()
+	body := ctx.RequestBodyStream()
+	ctx.SetBodyStreamWriter(func(w *bufio.Writer) { w.ReadFrom(body) })
+}
+
+// assertsConn returns the stream, after a look at it for a message.
+func assertsConn(req *fasthttp.Request) (io.Closer, error) {
+	resp := new(fasthttp.Response)
+	if err := client.Do(req, resp); err != nil {
+		return nil, err
+	}
+	conn, ok := resp.BodyStream().(io.Closer)
+	if !ok {
+		return nil, fmt.Errorf("the body is a %T", resp.BodyStream())
+	}
+	return conn, nil
+}
+
 func forwardsStream(ctx *fasthttp.RequestCtx) { use(ctx.Response.BodyStream()) }

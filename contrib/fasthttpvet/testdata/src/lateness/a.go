@@ -147,6 +147,21 @@ func streamWriter(ctx *fasthttp.RequestCtx) {
 	})
 }
 
+func streamWriterWithBody(ctx *fasthttp.RequestCtx) {
+	body := ctx.RequestBodyStream()
+	ctx.SetBodyStreamWriter(func(w *bufio.Writer) { // want `the result of RequestBodyStream is used by the producer of the body`
+		w.ReadFrom(body)
+	})
+}
+
+func duplexWithPath(ctx *fasthttp.RequestCtx) {
+	ctx.EnableFullDuplex()
+	path := ctx.Path()
+	ctx.SetBodyStreamWriter(func(w *bufio.Writer) { // want `the result of Path is used by the producer of the body`
+		w.Write(path)
+	})
+}
+
 func streamWriterWithSlice(ctx *fasthttp.RequestCtx) {
 	name := ctx.QueryArgs().Peek("name")
 	ctx.SetBodyStreamWriter(func(w *bufio.Writer) { // want `the result of Peek is used by the producer of the body`

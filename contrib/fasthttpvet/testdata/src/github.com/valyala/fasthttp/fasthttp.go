@@ -37,6 +37,7 @@ func (ctx *RequestCtx) UserValue(key any) any               { return *new(any) }
 func (ctx *RequestCtx) SetUserValue(key, value any)         {}
 func (ctx *RequestCtx) SetBodyStreamWriter(sw StreamWriter) {}
 func (ctx *RequestCtx) TimeoutError(msg string)             {}
+func (ctx *RequestCtx) EnableFullDuplex()                   {}
 func (ctx *RequestCtx) RequestBodyStream() io.Reader        { return *new(io.Reader) }
 func (ctx *RequestCtx) SetStatusCode(code int)              {}
 func (ctx *RequestCtx) Write(p []byte) (int, error)         { return *new(int), *new(error) }
