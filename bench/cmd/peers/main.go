@@ -4,6 +4,7 @@
 //
 //	go run ./cmd/peers            # about 7 minutes, and some minutes to compile the servers in Rust once
 //	go run ./cmd/peers -short     # a quick look
+//	go run ./cmd/peers -page      # only write the page anew
 //
 // wrk sends the requests of cmd/tcp -varied. A server that cannot be built on the machine is left
 // out, and named. The page is docs/peers.md, its chart docs/img/peers.svg; every sample is in
@@ -12,6 +13,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -27,6 +29,7 @@ import (
 type options struct {
 	tcp.Options
 	out, docs string
+	page      bool // measure nothing
 }
 
 func main() { command.Main("peers", parseFlags, run) }
@@ -38,6 +41,7 @@ func parseFlags(args []string, help io.Writer) (options, error) {
 	flags.Int(&opts.Seconds, "seconds", 2, 1, "how long a run takes")
 	flags.BoolVar(&opts.Pin, "pin", true, "keep the server on one core and the load on another, if there are two and taskset")
 	flags.StringVar(&opts.docs, "docs", "../docs", "folder to write peers.md to, and its chart to the folder img in it")
+	flags.BoolVar(&opts.page, "page", false, "write the page anew from results/peers.json, and measure nothing")
 	flags.Modules(&opts.Modules)
 	flags.Out(&opts.out)
 	if _, err := flags.Parse(args); err != nil {
@@ -56,7 +60,12 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	r, runs, err := tcp.Measure(ctx, dir, opts.Options, progress.NewLines(log))
+	r, runs := new(tcp.Report), 0
+	if opts.page {
+		err = readResults(filepath.Join(dir, opts.out, "peers.json"), r)
+	} else {
+		r, runs, err = tcp.Measure(ctx, dir, opts.Options, progress.NewLines(log))
+	}
 	if err != nil {
 		return err
 	}
@@ -75,4 +84,12 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 		return err
 	}
 	return command.Failed(len(r.Failures), runs)
+}
+
+func readResults(file string, r *tcp.Report) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, r)
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// goPeers are the servers of bench/servers/peers, by the module of each; rustPeers are those of
-// bench/servers/rust, by the crate.
+// The names of the servers in bench/servers/peers, with the module of each, and in
+// bench/servers/rust, with the crate.
 var (
 	goPeers   = [][2]string{{"hertz", "github.com/cloudwego/hertz"}, {"nbio", "github.com/lesismal/nbio"}}
 	rustPeers = [][2]string{{"hyper", "hyper"}, {"actix", "actix-web"}}
