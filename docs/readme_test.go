@@ -12,9 +12,9 @@ import (
 func TestFiguresOfTheReadmeAreMeasured(t *testing.T) {
 	measured := map[string][]string{}
 	for _, row := range rows(t, "performance.md", "What", "this", "v1.77.0", "net/http", "best other", "Command, in `bench`") {
-		measured[row[0]] = slices.Delete(row, 4, 5)
+		measured[row[0]] = row
 	}
-	for _, row := range rows(t, "../README.md", "What", "this", "v1.77.0", "net/http", "Command, in `bench`") {
+	for _, row := range rows(t, "../README.md", "What", "this", "v1.77.0", "net/http", "best other", "Command, in `bench`") {
 		if !slices.Equal(row, measured[row[0]]) {
 			t.Errorf("README.md has %q, performance.md %q", row, measured[row[0]])
 		}

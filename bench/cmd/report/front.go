@@ -20,7 +20,8 @@ func (p *page) front() string {
 		"Figures to decide by: this fasthttp, v1.77.0 and net/http, measured in turn on one machine. The page is written by\n" +
 		"`go run ./cmd/report` in the folder `bench`: run it on an idle machine to see what yours does.\n" +
 		"[performance-rows.md](performance-rows.md) has every row with its spread, the goals, and the reasons for those that\n" +
-		"are missed. [why-fast.md](why-fast.md) explains the figures.\n\n")
+		"are missed. [why-fast.md](why-fast.md) explains the figures, and [peers.md](peers.md) compares with servers of other\n" +
+		"languages.\n\n")
 	p.writeMachine(&b)
 	table := rig.Table{Header: []string{"What", "this", "v1.77.0", "net/http", "best other", "Command, in `bench`"}}
 	for _, d := range p.decisions() {

@@ -139,6 +139,9 @@ func (p *page) writeHTTP2(b *strings.Builder) {
 		fmt.Fprintf(b, "\n### h2load, %s\n\n%s of %s each, in turn; servers %s, GOMAXPROCS %d; h2load %s. CPU is the server's\n"+
 			"processor time for a request, user and system. nghttpd and h2o answer with a file of 13 bytes.\n",
 			how, rig.Plural(load.Rounds, "round"), rig.Plural(load.Seconds, "second"), load.ServerPlace, load.Procs, load.ClientPlace)
+		if load.Date != "" && load.Date != p.Date {
+			fmt.Fprintf(b, "Measured on %s, %s.\n", load.Date, load.Versions[rig.Event])
+		}
 		load.WriteTables(b, "####")
 	}
 	if r.Idle != nil {

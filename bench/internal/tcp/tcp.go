@@ -25,6 +25,8 @@ type Options struct {
 	Varied  bool // send varying requests; not for MeasureSlow
 	TLS     bool // speak TLS; not for MeasureSlow, and not with Varied
 	Rate    int  // ordinary requests a second, for MeasureSlow
+	// Others builds more servers, if it is set, and names those that it cannot build.
+	Others  func(ctx context.Context, dir, temp string) (servers []*rig.Server, missing []string)
 	Modules rig.Modules
 }
 
@@ -77,6 +79,14 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r
 		log.Note("measuring without it: " + err.Error())
 	} else {
 		servers = append(servers, server)
+	}
+
+	if opts.Others != nil {
+		others, without := opts.Others(ctx, dir, temp)
+		servers, missing = append(servers, others...), append(missing, without...)
+		for _, what := range without {
+			log.Note("measuring without it: " + what)
+		}
 	}
 
 	serverPlace, clientPlace := rig.Anywhere, rig.Anywhere

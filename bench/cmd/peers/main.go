@@ -1,0 +1,95 @@
+// Command peers measures this fasthttp beside the servers of other libraries and languages:
+// hertz and nbio (Go), hyper and actix (Rust), nginx, and a loop in C that parses nothing. It
+// is run in the bench folder, on linux:
+//
+//	go run ./cmd/peers            # about 7 minutes, and some minutes to compile the servers in Rust once
+//	go run ./cmd/peers -short     # a quick look
+//	go run ./cmd/peers -page      # only write the page anew
+//
+// wrk sends the requests of cmd/tcp -varied. A server that cannot be built on the machine is left
+// out, and named. The page is docs/peers.md, its chart docs/img/peers.svg; every sample is in
+// results/peers.json. The exit code is 1 if anything failed, and 2 if the command line is wrong.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/valyala/fasthttp/bench/internal/command"
+	"github.com/valyala/fasthttp/bench/internal/progress"
+	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/tcp"
+)
+
+type options struct {
+	tcp.Options
+	out, docs string
+	page      bool // measure nothing
+}
+
+func main() { command.Main("peers", parseFlags, run) }
+
+func parseFlags(args []string, help io.Writer) (options, error) {
+	var opts options
+	flags := command.New("peers", help)
+	flags.Rounds(&opts.Rounds, 5, 1)
+	flags.Int(&opts.Seconds, "seconds", 2, 1, "how long a run takes")
+	flags.BoolVar(&opts.Pin, "pin", true, "keep the server on one core and the load on another, if there are two and taskset")
+	flags.StringVar(&opts.docs, "docs", "../docs", "folder to write peers.md to, and its chart to the folder img in it")
+	flags.BoolVar(&opts.page, "page", false, "write the page anew from results/peers.json, and measure nothing")
+	flags.Modules(&opts.Modules)
+	flags.Out(&opts.out)
+	if _, err := flags.Parse(args); err != nil {
+		return opts, err
+	}
+	if opts.Rounds < 1 || opts.Seconds < 1 {
+		return opts, errors.New("-rounds and -seconds must be at least 1")
+	}
+	opts.Varied, opts.Others = true, rig.BuildPeers
+	opts.Rows = regexp.MustCompile(`^(1 connection|64 connections|512 connections|64 connections, 16 requests pipelined), varied`)
+	return opts, nil
+}
+
+func run(ctx context.Context, opts options, out, log io.Writer) error {
+	dir, err := rig.BenchDir(ctx)
+	if err != nil {
+		return err
+	}
+	r, runs := new(tcp.Report), 0
+	if opts.page {
+		err = readResults(filepath.Join(dir, opts.out, "peers.json"), r)
+	} else {
+		r, runs, err = tcp.Measure(ctx, dir, opts.Options, progress.NewLines(log))
+	}
+	if err != nil {
+		return err
+	}
+	docs := opts.docs
+	if !filepath.IsAbs(docs) {
+		docs = filepath.Join(dir, docs)
+	}
+	images := filepath.Join(docs, "img")
+	text := page(r)
+	if err := errors.Join(
+		os.MkdirAll(images, 0o755),
+		os.WriteFile(filepath.Join(docs, "peers.md"), []byte(text), 0o644),
+		os.WriteFile(filepath.Join(images, "peers.svg"), []byte(chart(r)), 0o644),
+		rig.WriteResults(out, dir, opts.out, "peers", text, r),
+	); err != nil {
+		return err
+	}
+	return command.Failed(len(r.Failures), runs)
+}
+
+func readResults(file string, r *tcp.Report) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, r)
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/valyala/fasthttp/bench/internal/plot"
+	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/stats"
+	"github.com/valyala/fasthttp/bench/internal/tcp"
+)
+
+// shown is the load of the chart, and of the order of servers in tables.
+const shown = 512
+
+// page returns docs/peers.md.
+func page(r *tcp.Report) string {
+	var b strings.Builder
+	b.WriteString("# Beside servers of other languages\n\n" +
+		"This page is written by `go run ./cmd/peers` in the folder `bench`. All servers answer varied requests, like those of\n" +
+		"browsers, programs and probes, with 13 bytes. They have one thread, or one processor, and the settings that their\n" +
+		"documentation gives for speed; [bench/servers](../bench/servers) has their source.\n\n")
+	m := r.Machine
+	fmt.Fprintf(&b, "- machine: %s, %s, %s/%s, kernel %s\n", m.CPU, rig.Plural(m.Cores, "core"), m.OS, m.Arch, m.Kernel)
+	fmt.Fprintf(&b, "- date: %s\n", r.Date)
+	for _, name := range names(r) {
+		if version := r.Versions[name]; version != "" && name != rig.Portable {
+			fmt.Fprintf(&b, "- %s: %s\n", strings.TrimSuffix(name, ", event engine"), version)
+		}
+	}
+	fmt.Fprintf(&b, "- %s of %s each, in turn; servers %s; wrk %s\n", rig.Plural(r.Rounds, "round"), rig.Plural(r.Seconds, "second"), r.ServerPlace, r.ClientPlace)
+	for _, what := range r.Missing {
+		fmt.Fprintf(&b, "- left out: %s\n", what)
+	}
+	b.WriteString("\nNot measured: h2o, which answers varied paths from files only (see [HTTP/2](performance-rows.md#h2load-by-prior-knowledge)\n" +
+		"for it), uWebSockets and netty.\n\n" +
+		"![Processor time of a request beside other servers](img/peers.svg)\n\n" +
+		"## Processor time of a request\n\n" +
+		"In µs, user and system; medians, ± the median absolute deviation. In parentheses: this fasthttp with its event engine over\n" +
+		"the server of the line; below 1 this fasthttp takes less. These are medians of the ratios of single rounds, which other\n" +
+		"programs on the machine disturb less than the times. A star marks ratios that may be chance: one of the rounds has the\n" +
+		"opposite order.\n")
+	cells := func(m, ours *tcp.Measurement) string {
+		text := fmt.Sprintf("%.2f ±%.0f%%", m.CPU.Median, 100*m.CPU.Spread())
+		if m == ours || ours == nil {
+			return text
+		}
+		all := rounds(ours, m)
+		star := ""
+		if slices.Min(all) < 1 && slices.Max(all) > 1 {
+			star = `\*`
+		}
+		return text + fmt.Sprintf(" (%.2f%s)", stats.Median(all), star)
+	}
+	writeTable(&b, r, cells)
+	b.WriteString("\n## Requests per second\n\nwith one processor for the server. With 64 connections and more wrk is often the limit.\n")
+	writeTable(&b, r, func(m, _ *tcp.Measurement) string { return fmt.Sprintf("%.0f", m.Rate.Median) })
+	b.WriteString("\n## 99th percentile of latency, in µs\n")
+	writeTable(&b, r, func(m, _ *tcp.Measurement) string { return fmt.Sprintf("%.0f", m.P99.Median) })
+	rig.WriteFailures(&b, r.Failures)
+	return b.String()
+}
+
+// rounds returns the ratios of the processor times of single rounds, or of the medians if a
+// round failed.
+func rounds(ours, other *tcp.Measurement) []float64 {
+	if len(ours.CPU.Samples) != len(other.CPU.Samples) {
+		return []float64{stats.Ratio(ours.CPU.Median, other.CPU.Median)}
+	}
+	var all []float64
+	for i, v := range ours.CPU.Samples {
+		all = append(all, stats.Ratio(v, other.CPU.Samples[i]))
+	}
+	return all
+}
+
+// relative returns the processor time of a server over the event engine's.
+func relative(row *tcp.Row, m *tcp.Measurement) float64 {
+	ours := row.Of(rig.Event)
+	if ours == nil {
+		return m.CPU.Median
+	}
+	return stats.Ratio(1, stats.Median(rounds(ours, m)))
+}
+
+// writeTable writes a line for each server, and a column for each load.
+func writeTable(b *strings.Builder, r *tcp.Report, cell func(m, ours *tcp.Measurement) string) {
+	table := rig.Table{Header: []string{"server"}}
+	for _, row := range r.Rows {
+		table.Header = append(table.Header, strings.TrimSuffix(row.Name, ", varied requests"))
+	}
+	for _, name := range names(r) {
+		line := []string{name}
+		for _, row := range r.Rows {
+			text := rig.None
+			if m := row.Of(name); m != nil {
+				text = cell(m, row.Of(rig.Event))
+			}
+			line = append(line, text)
+		}
+		table.Rows = append(table.Rows, line)
+	}
+	table.Write(b)
+}
+
+// names returns the servers, the one with the least processor time first.
+func names(r *tcp.Report) []string {
+	var all []string
+	for _, row := range r.Rows {
+		if row.Kind != tcp.Steady || row.Conns != shown && len(r.Rows) > 1 {
+			continue
+		}
+		servers := slices.Clone(row.Servers)
+		slices.SortStableFunc(servers, func(a, b *tcp.Measurement) int { return cmp.Compare(relative(row, a), relative(row, b)) })
+		for _, m := range servers {
+			all = append(all, m.Server)
+		}
+	}
+	return all
+}
+
+var colours = map[string]plot.Colour{
+	rig.Event: plot.Ours, rig.Portable: plot.Second, rig.Upstream: plot.Upstream, rig.NetHTTP: plot.Upstream, rig.Floor: plot.Floor,
+}
+
+var labels = map[string]string{
+	rig.Event: "this, event engine", rig.Portable: "this, portable engine", rig.Upstream: "fasthttp v1.77.0", rig.Floor: "C loop, no parsing",
+}
+
+// chart draws the processor times of the shown load, relative to the event engine's.
+func chart(r *tcp.Report) string {
+	a := plot.Amounts{
+		Title: "Processor time of a request, relative to this server",
+		Note:  fmt.Sprintf("Requests that differ, over %d connections. Shorter is better.", shown),
+		Foot:  fmt.Sprintf("%s, %s. Loopback, one thread of the server.", r.Machine.CPU, rig.Plural(r.Machine.Cores, "core")),
+	}
+	for _, row := range r.Rows {
+		if row.Kind != tcp.Steady || row.Conns != shown {
+			continue
+		}
+		for _, name := range names(r) {
+			v := relative(row, row.Of(name))
+			a.Bars = append(a.Bars, plot.Amount{
+				Label: cmp.Or(labels[name], name), Colour: cmp.Or(colours[name], plot.Other),
+				Value: v, Text: fmt.Sprintf("%.2f", v),
+			})
+		}
+	}
+	return a.SVG()
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/stats"
+	"github.com/valyala/fasthttp/bench/internal/tcp"
+)
+
+func measured(server string, cpu ...float64) *tcp.Measurement {
+	return &tcp.Measurement{Server: server, CPU: stats.Summarize(cpu), Rate: stats.Summarize([]float64{1000}), P99: stats.Summarize([]float64{90})}
+}
+
+// TestPageComparesRounds checks that the page compares the rounds of both servers one by one,
+// and marks a ratio that may be chance.
+func TestPageComparesRounds(t *testing.T) {
+	r := &tcp.Report{Missing: []string{"hyper: no cargo"}, Rows: []*tcp.Row{
+		{Name: "64 connections, varied requests", Kind: tcp.Steady, Conns: 64, Servers: []*tcp.Measurement{measured(rig.Event, 2, 4, 8), measured("nbio", 4, 8, 16)}},
+		{Name: "512 connections, varied requests", Kind: tcp.Steady, Conns: 512, Servers: []*tcp.Measurement{measured("nbio", 3, 2, 4), measured(rig.Event, 2, 4, 2)}},
+	}}
+	text := page(r)
+	for _, want := range []string{
+		"| nbio | 8.00 ±50% (0.50) | 3.00 ±33% (0.67\\*) |\n",
+		"| ours, event engine | 4.00 ±50% | 2.00 ±0% |\n",
+		"- left out: hyper: no cargo\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not have %q:\n%s", want, text)
+		}
+	}
+	if strings.Index(text, "| ours, event") > strings.Index(text, "| nbio") {
+		t.Errorf("the slower server is first:\n%s", text)
+	}
+	svg := chart(r)
+	decoder := xml.NewDecoder(strings.NewReader(svg))
+	var err error
+	for err == nil {
+		_, err = decoder.Token()
+	}
+	if !errors.Is(err, io.EOF) || !strings.Contains(svg, ">1.50<") || strings.Contains(svg, "NaN") {
+		t.Errorf("%v\n%s", err, svg)
+	}
+	if page(new(tcp.Report)) == "" || chart(new(tcp.Report)) == "" {
+		t.Error("a report without rows has no page")
+	}
+}
