@@ -139,7 +139,7 @@ func (s *Server) acquireCtx(c *engine.Conn) *RequestCtx {
 	ctx := s.ctxs.Get().(*RequestCtx)
 	if ctx.s != s {
 		ctx.s, ctx.initLogger = s, nil
-		s.configureRequest(&ctx.Request)
+		ctx.Request.Header.state = s.set.request
 		s.configureResponse(&ctx.Response)
 	}
 	ctx.serveOn(c)
@@ -174,12 +174,7 @@ func (s *Server) cleanCtx(ctx *RequestCtx) bool {
 	return true
 }
 
-// configureRequest and configureResponse put the settings of the server into
-// messages that were reset.
-func (s *Server) configureRequest(req *Request) {
-	req.Header.state = s.set.request
-}
-
+// configureResponse puts the settings of the server into a response that was reset.
 func (s *Server) configureResponse(resp *Response) {
 	h := &resp.Header
 	h.state = s.set.response

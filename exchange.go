@@ -109,11 +109,6 @@ func (x *exchange) admit(framing http1.Framing, expects expectation, isTunnel bo
 	if framing.Kind == http1.NoBody && expects == expectsNothing && x.s.HeaderReceived == nil && !x.s.GetOnly && x.s.Trace == nil {
 		return planServe
 	}
-	return x.examine(framing, expects, isTunnel)
-}
-
-// examine is admit for a request that is not plain.
-func (x *exchange) examine(framing http1.Framing, expects expectation, isTunnel bool) plan {
 	s, h := x.s, &x.ctx.Request.Header
 	if s.Trace != nil {
 		x.traceHead()

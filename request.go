@@ -95,8 +95,8 @@ func (req *Request) closeValues() {
 func (req *Request) resetExceptHeader() {
 	req.closeValues()
 	req.bodyChanges()
-	if !req.body.isNew() {
-		req.body.reset(requestPool, req.KeepBodyBuffer)
+	if b := &req.body; b.buf != nil || b.raw != nil || b.stream != nil || b.broken != nil || b.limit != 0 {
+		b.reset(requestPool, req.KeepBodyBuffer)
 	}
 	if req.uriParsed {
 		req.uri.Reset()

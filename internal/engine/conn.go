@@ -172,7 +172,7 @@ func (c *Conn) State() *Conn { return c }
 
 // Stopping reports whether the connection must end after its request: the server is
 // shutting down, or a shutdown gave up and left the connection open.
-func (c *Conn) Stopping() bool { return c.marks.Load()&leftByShutdown != 0 || c.Set.Stopping() }
+func (c *Conn) Stopping() bool { return c.marks.Load()&leftByShutdown != 0 || c.Set.stopping.Load() }
 
 // Abort makes the engine reset the connection instead of closing it cleanly. Any goroutine
 // may call it.

@@ -162,25 +162,19 @@ type protocolCache struct {
 	at time.Duration
 }
 
-// cacheOf returns the cache of a poller, or an empty one for another goroutine.
-func cacheOf(p *netloop.Poller) *protocolCache {
-	if p == nil {
-		return new(protocolCache)
-	}
-	cache, _ := p.Local.(*protocolCache)
-	if cache == nil {
-		cache = new(protocolCache)
-		p.Local = cache
-	}
-	return cache
-}
-
 // Serve implements netloop.Handler.
 func (c *eventConn) Serve(p *netloop.Poller) bool {
-	cache := cacheOf(p)
+	var cache *protocolCache
 	at := time.Duration(0)
 	if p != nil {
+		cache, _ = p.Local.(*protocolCache)
 		at = p.EventTime()
+	}
+	if cache == nil {
+		cache = new(protocolCache)
+		if p != nil {
+			p.Local = cache
+		}
 	}
 	c.drained = false
 	if c.overTLS {
@@ -468,7 +462,7 @@ func (c *eventConn) park(cache *protocolCache) (alive bool) {
 	c.Conn.change(stageBusy, stageWaiting)
 	timeout := s.Limits.Idle
 	if timeout > 0 {
-		c.LimitReads(time.Time{})
+		c.replaceAppDeadline(waitRead, time.Time{})
 	}
 	s.setState(&c.Conn, StateIdle)
 	c.net.SetDeadline(c.waitFor(waitRead, timeout))
