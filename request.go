@@ -110,6 +110,39 @@ func (req *Request) resetExceptHeader() {
 	req.isTLS = false
 }
 
+// bodyChanges drops the arguments and the form that were parsed from the body.
+func (req *Request) bodyChanges() {
+	if req.argsParsed || req.form != nil {
+		req.resetParsed()
+	}
+}
+
+func (req *Request) resetParsed() {
+	if req.argsParsed {
+		req.args.clear()
+		req.argsParsed, req.argsErr = false, nil
+	}
+	if req.form != nil {
+		req.resetForm()
+	}
+}
+
+// setSource makes content in transit the body stream.
+func (req *Request) setSource(source contentSource, size int) {
+	req.source = source
+	req.body.setStream(source, size)
+}
+
+// closeSource ends the reading of content in transit.
+func (req *Request) closeSource() {
+	if req.source != nil {
+		_ = req.source.Close()
+	}
+}
+
+// arrives reports whether the message is still arriving.
+func (req *Request) arrives() bool { return req.source != nil && !req.source.Ended() }
+
 // CopyTo makes dst a copy of the request, without its body stream.
 func (req *Request) CopyTo(dst *Request) {
 	dst.Reset()

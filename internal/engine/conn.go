@@ -250,6 +250,13 @@ func (c *Conn) NoRequestYet() bool { return c.Requests == 0 && c.Empty == 0 }
 // the protocol is concerned.
 func (c *Conn) EndOpening() { c.change(stageOpening, stageWaiting) }
 
+// setState reports to the Host that a state of the connection begins.
+func (c *Conn) setState(state State) {
+	if s := c.Set; s.TracksState {
+		s.Host.StateChanged(c, state)
+	}
+}
+
 // Begin makes a waiting connection busy. It returns false if the server is shutting down.
 func (c *Conn) Begin() bool { return c.change(stageWaiting, stageBusy) }
 

@@ -427,7 +427,7 @@ func (c *eventConn) readTimeoutError() error {
 // wake is called when the first bytes of a request have arrived.
 func (c *eventConn) wake() {
 	c.begin()
-	c.Set.setState(&c.Conn, StateActive)
+	c.setState(StateActive)
 }
 
 // await leaves the connection to its loop until more arrives. done is false if the time for
@@ -464,7 +464,7 @@ func (c *eventConn) park(cache *protocolCache) (alive bool) {
 	if timeout > 0 {
 		c.replaceAppDeadline(waitRead, time.Time{})
 	}
-	s.setState(&c.Conn, StateIdle)
+	c.setState(StateIdle)
 	c.net.SetDeadline(c.waitFor(waitRead, timeout))
 	return true
 }
@@ -586,7 +586,7 @@ func (c *eventConn) hijack() bool {
 	take := c.p.Hijack()
 	_ = c.returnProtocol(nil)
 	c.SetEnd(EndHandedOver)
-	c.Set.setState(&c.Conn, StateHijacked)
+	c.setState(StateHijacked)
 	take(c.removeFromSet())
 	return false
 }
