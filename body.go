@@ -237,11 +237,6 @@ func (b *body) detachStream() (stream io.Reader, size int) {
 // next body: most bodies are no larger, and using the pool takes time.
 const ownBuffer = 4 << 10
 
-// isNew reports whether reset would change nothing.
-func (b *body) isNew() bool {
-	return b.buf == nil && b.raw == nil && b.stream == nil && b.broken == nil && b.limit == 0
-}
-
 // reset empties the body. Its buffer goes back to the pool unless it is small or
 // keep is set.
 func (b *body) reset(pool int, keep bool) {

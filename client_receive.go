@@ -229,9 +229,8 @@ func (x *clientExchange) streams() bool {
 // continue meanwhile.
 func (x *clientExchange) startStream() error {
 	resp := x.resp
-	frame := x.frame
 	if x.switched() {
-		frame = http1.Framing{Kind: http1.UntilClose, MustClose: true}
+		x.frame = http1.Framing{Kind: http1.UntilClose, MustClose: true}
 		// the bytes that follow are neither a request nor a response
 		if err := x.cc.line.Guard.Limit(x.call.deadline, x.call.deadline); err != nil {
 			return err
@@ -241,10 +240,10 @@ func (x *clientExchange) startStream() error {
 		x.sender.detach()
 	}
 	s := &clientStream{x: *x, switched: x.switched()}
-	s.body.start(&x.cc.line, frame, &resp.Header.header, nil)
+	s.body.start(&x.cc.line, x.frame, &resp.Header.header, nil)
 	// request and call belong to the caller again
 	s.x.call = &callState{ctx: x.call.ctx, deadline: x.call.deadline, trace: x.call.trace}
-	s.keepable = x.cc.head.KeepsAlive() && !frame.MustClose && !x.closes
+	s.keepable = x.keepsConn()
 	s.x.req, s.x.resp = nil, nil
 	x.released = true
 	size := resp.Header.contentLength
@@ -253,7 +252,7 @@ func (x *clientExchange) startStream() error {
 	}
 	resp.body.setStream(s, size)
 	resp.body.limit = x.hc.MaxResponseBodySize
-	if frame.Kind == http1.Length && frame.Length == 0 && x.sender == nil {
+	if x.frame.Kind == http1.Length && x.frame.Length == 0 && x.sender == nil {
 		// a caller that knows that the body is empty may never close it
 		s.guard.End(s, closeTime)
 	}

@@ -256,15 +256,16 @@ type bodySender struct {
 	// take once the request is written
 	hc       *HostClient
 	deadline time.Time
-	body     body // of the goroutine alone: the stream with its size
+	header   *RequestHeader // has the trailers
+	body     body           // of the goroutine alone: the stream with its size
 }
 
 // startSender leaves out and the content to a bodySender.
 func (x *clientExchange) startSender(out *bufpool.Buffer, content []byte) {
 	req := x.req
-	s := &bodySender{hc: x.hc, deadline: x.call.deadline}
+	s := &bodySender{hc: x.hc, deadline: x.call.deadline, header: &req.Header}
 	r := sender.Request{
-		Conn: &x.cc.line, Out: out, Trailers: (*sentTrailers)(&req.Header), ErrTimeout: ErrTimeout, Detaches: x.mayStream(),
+		Conn: &x.cc.line, Out: out, Trailers: s, ErrTimeout: ErrTimeout, Detaches: x.mayStream(),
 		Chunked: x.encoding.Kind == http1.Chunks,
 	}
 	if req.body.stream != nil {
@@ -302,14 +303,8 @@ func (s *bodySender) Panicked(value any) error {
 	return streamPanic("panic while sending a request", value)
 }
 
-// sentTrailers is the header of a request whose trailers follow the content. It has a type
-// of its own since RequestHeader must not have the method.
-type sentTrailers RequestHeader
-
 // AppendTrailers implements sender.Trailers.
-func (t *sentTrailers) AppendTrailers(dst []byte) []byte {
-	return (*RequestHeader)(t).appendTrailers(dst)
-}
+func (s *bodySender) AppendTrailers(dst []byte) []byte { return s.header.appendTrailers(dst) }
 
 // finish ends the sending, and returns how that went. If wait is set, it is given
 // a moment to end by itself.

@@ -221,7 +221,7 @@ func (x *clientExchange) exchange() error {
 		x.cc.phases.Advance(http1.ResponseEnds)
 	}
 	// unsolicited bytes are not a response to the next request
-	keep := x.cc.head.KeepsAlive() && !x.frame.MustClose && !x.closes && len(x.cc.line.Recv.Peek()) == 0
+	keep := x.keepsConn() && len(x.cc.line.Recv.Peek()) == 0
 	if x.sender != nil {
 		if err := x.finishSender(keep); err != nil {
 			return err
@@ -229,6 +229,11 @@ func (x *clientExchange) exchange() error {
 	}
 	x.finish(keep)
 	return nil
+}
+
+// keepsConn reports whether neither message ends the connection.
+func (x *clientExchange) keepsConn() bool {
+	return x.cc.head.KeepsAlive() && !x.frame.MustClose && !x.closes
 }
 
 // mayHaveResponse reports whether there may be an answer although the request could not

@@ -112,10 +112,10 @@ func (c bodyCompressor) handler(h RequestHandler) RequestHandler {
 		h(ctx)
 		// after a timeout another response than ctx.Response is sent
 		if !ctx.timedOut() {
-			pushed, _ := ctx.Response.body.stream.(*pushBody)
+			pushed, isPushed := ctx.Response.body.stream.(pushBody)
 			c.encode(&ctx.Request.Header, &ctx.Response)
-			if pushed != nil && ctx.Response.body.stream != io.Reader(pushed) {
-				pushed.push().watch(ctx)
+			if isPushed && ctx.Response.body.stream != io.Reader(pushed) {
+				pushed.p.watch(ctx)
 			}
 		}
 	}

@@ -147,7 +147,7 @@ func (ctx *RequestCtx) reset() {
 	ctx.fullDuplex = false
 	ctx.hijackNoResponse, ctx.hijackDropped, ctx.hijackImmediately, ctx.hijackReleases = false, false, false, false
 	if ctx.s != nil {
-		ctx.s.configureRequest(&ctx.Request)
+		ctx.Request.Header.state = ctx.s.set.request
 		ctx.s.configureResponse(&ctx.Response)
 	}
 }

@@ -90,7 +90,7 @@ func (c *EventConn) stop() (works bool) {
 func (h *host) switchProtocols(c *engine.Conn, l engine.Link, old *h1Conn) engine.Protocol {
 	ctx := old.x.ctx
 	next := ctx.switched
-	if p, ok := next.handler.(*pushEvents); ok {
+	if p, ok := next.handler.(pushEvents); ok {
 		p.begin()
 	}
 	// the application may use c after the end of the connection

@@ -1,11 +1,18 @@
 package fasthttp
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"math"
+	"net"
+	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bodymem"
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/field"
@@ -432,3 +439,274 @@ func (x *exchange) endWatch(w *watch.Watch, late bool) {
 
 // enableFullDuplex allows one goroutine to read the body while another writes the response.
 func (x *exchange) enableFullDuplex() { x.duplex = true }
+
+// Bodies in memory count towards Server.MaxRequestBodyMemory, except small ones, which are
+// the usual case. The methods up to detachBodyMemory follow the life of such a body:
+// reserveBodyMemory while it arrives, bodyArrived at its end, and then one of the other three.
+
+// reserveBodyMemory counts room bytes as the memory of the body, after got more bytes of it
+// have arrived. If done is set it was received as a whole, so it cannot stall anymore. The
+// error is ErrBodyTooLarge or ErrRequestBodyMemory if there is no memory for the body.
+func (x *exchange) reserveBodyMemory(room, got int, done bool) error {
+	m := &x.s.bodies
+	if !m.Fits(room) {
+		return ErrBodyTooLarge
+	}
+	if x.bodyMemory == nil {
+		x.bodyMemory = m.New(x.t, x.c.ID)
+	}
+	if !m.Reserve(x.bodyMemory, room, got, done) {
+		return ErrRequestBodyMemory
+	}
+	return nil
+}
+
+// bodyArrived is called when the body has arrived, or is no longer awaited.
+func (x *exchange) bodyArrived() {
+	if x.bodyMemory != nil {
+		x.s.bodies.Arrived(x.bodyMemory)
+	}
+}
+
+// endBodyMemory is called when the exchange no longer uses the body. The body is still counted
+// while a late handler within a TimeoutHandler has it.
+func (x *exchange) endBodyMemory() {
+	switch {
+	case x.bodyMemory == nil:
+	case x.ctx != nil && x.ctx.lendsBody():
+		x.detachBodyMemory(x.ctx.lateRun.ctx)
+	default:
+		x.releaseBodyMemory()
+	}
+}
+
+// releaseBodyMemory stops counting the body, which is no longer used.
+func (x *exchange) releaseBodyMemory() {
+	if held := x.bodyMemory; held != nil {
+		x.bodyMemory = nil
+		x.s.bodies.Release(held)
+	}
+}
+
+// detachBodyMemory counts the body until ctx, which keeps it, is garbage-collected.
+func (x *exchange) detachBodyMemory(ctx *RequestCtx) {
+	if held := x.bodyMemory; held != nil {
+		x.bodyMemory = nil
+		runtime.AddCleanup(ctx, bodymem.Detached.Release, x.s.bodies.Detach(held))
+	}
+}
+
+// parseFrom is the size in bytes above which the body of a multipart form is parsed while it
+// arrives. The default limit of bodies never allows such a body.
+const parseFrom = DefaultMaxRequestBodySize
+
+// parsesForm reports whether the body, of which got bytes have arrived, is a form too large
+// to be collected in memory. A form with content codings is collected like any other body:
+// it is decoded if the handler asks for that.
+func (x *exchange) parsesForm(framing http1.Framing, got int64) bool {
+	if framing.Kind == http1.Length {
+		got = framing.Length
+	}
+	if got <= parseFrom || x.s.DisablePreParseMultipartForm || x.streamsBodies() {
+		return false
+	}
+	h := &x.ctx.Request.Header
+	return len(h.MultipartFormBoundary()) > 0 && h.list.FindID(field.ContentEncoding, 0) < 0
+}
+
+// streamBody turns a body whose beginning is in memory into a stream: first the beginning, then
+// the content of source. The caller releases the buffer of the beginning once it was read.
+func (x *exchange) streamBody(source contentSource) (beginning *bufpool.Buffer) {
+	req := &x.ctx.Request
+	beginning, req.body.buf = req.body.buf, nil
+	req.source = source
+	req.body.setStream(io.MultiReader(bytes.NewReader(beginning.B), source), -1)
+	return beginning
+}
+
+// parseForm parses the form of the request, whose body is a stream, and discards the content
+// after the form. beginning is the buffer that streamBody has returned, or nil.
+func (x *exchange) parseForm(beginning *bufpool.Buffer) error {
+	room := formMemory
+	if x.bodyMemory != nil {
+		room += int(x.bodyMemory.Bytes())
+	}
+	if err := x.reserveBodyMemory(room, 0, false); err != nil {
+		return err
+	}
+	if err := x.ctx.Request.parseForm(int64(max(x.bodyLimit(), 0)), (*formDecoder).startPlain); err != nil {
+		return err
+	}
+	bufpool.Put(beginning)
+	x.t.formParsed()
+	x.bodyArrived()
+	if x.s.Trace != nil {
+		x.traceBody()
+	}
+	return nil
+}
+
+// ErrRequestBodyMemory is the error of a request that was refused because the bodies in the
+// memory of the Server have reached MaxRequestBodyMemory.
+var ErrRequestBodyMemory error = http1.ErrBodyMemory
+
+const (
+	// defaultBodyMemory is the limit in bytes for the buffers of all bodies, if the runtime
+	// has no memory limit.
+	defaultBodyMemory = 1 << 30
+	// uncountedBody is the size up to which a buffer is not counted.
+	uncountedBody = 16 << 10
+	// aheadRoom is the size above which a buffer is counted before it is allocated.
+	aheadRoom = 64 << 10
+	// bodyRetryAfter is the number of seconds after which a refused client may try again.
+	bodyRetryAfter = "1"
+)
+
+// bodyMemoryLimit returns the limit in bytes for the buffers of all bodies. The default has
+// room for the largest allowed body, whose buffer may be twice its size.
+func (s *Server) bodyMemoryLimit() int64 {
+	switch {
+	case s.MaxRequestBodyMemory > 0:
+		return int64(s.MaxRequestBodyMemory)
+	case s.MaxRequestBodyMemory < 0:
+		return math.MaxInt64
+	}
+	limit := int64(defaultBodyMemory)
+	if all := debug.SetMemoryLimit(-1); all < math.MaxInt64 {
+		limit = all / 2
+	}
+	largest := int64(s.settings().maxBodySize)
+	return max(limit, min(largest, math.MaxInt64/2)*2)
+}
+
+// SentResponse describes a response to Server.ResponseSent.
+type SentResponse struct {
+	// StatusCode is the status of the response, or 0 if there was none. It is also 101 if
+	// the handler has set that status and HijackSetNoResponse, so that its HijackHandler
+	// sends the response.
+	StatusCode int
+	// Bytes is how many bytes of the response the connection has taken, including the head,
+	// before encryption. Whether they have arrived is unknown.
+	Bytes int64
+	// Refused is the reason for which the request was refused: the error passed to
+	// Server.ErrorHandler, ErrRequestRefused (also for an Expect field),
+	// ErrConcurrencyLimit, or ErrPerIPConnLimit. It is nil if a handler answered.
+	Refused error
+	// Err is the reason why the response was cut off. It is nil if the connection has taken
+	// all of it.
+	Err error
+}
+
+// delivery is the state of the response being written.
+type delivery struct {
+	on       bool  // Server.ResponseSent will be called for it
+	reported bool  // Server.ResponseSent was called
+	size     int64 // in bytes
+	err      error // why the response was cut off, or nil
+}
+
+// errNoResponse is reported if there is no response.
+var errNoResponse = errors.New("fasthttp: the connection was cut off without a response")
+
+// stampRefused sets the number and the time of a refused request, for the hooks of its response.
+func (x *h1Exchange) stampRefused() {
+	ctx := x.ctx
+	if (x.s.set.reports || x.s.ResponseReady != nil) && !x.s.LazyRequestTime && ctx.receivedAt.IsZero() {
+		ctx.requestNum, ctx.receivedAt = x.c.Requests+1, clock.Read()
+	}
+}
+
+// finishResponse calls Server.ResponseReady. Afterwards the response is encoded.
+func (x *exchange) finishResponse() {
+	if x.s.ResponseReady == nil || x.ctx.hijack != nil && x.ctx.hijackNoResponse {
+		return
+	}
+	defer x.s.catchPanic("ResponseReady")
+	x.s.ResponseReady(x.ctx)
+}
+
+// beginSending is called before a response of size bytes is written.
+func (x *h1Exchange) beginSending(size int) {
+	x.delivery.on, x.delivery.size = x.s.set.reports, int64(size)
+}
+
+// failDelivery records why the rest of the response is not written.
+func (x *h1Exchange) failDelivery(err error) {
+	if x.delivery.on {
+		x.delivery.err = err
+	}
+}
+
+// sent reports the response to Server.ResponseSent: all of it was written, or no more of it
+// will be.
+func (x *h1Exchange) sent() {
+	d := &x.delivery
+	if x.s.set.reports {
+		report := SentResponse{Refused: x.refusal, Err: d.err}
+		if d.on {
+			report.StatusCode = x.ctx.Response.StatusCode()
+			report.Bytes = max(d.size-x.unsent(), 0)
+		}
+		d.reported = true // it may end the goroutine
+		protocol := protocolHTTP11
+		if x.h.minor == 0 {
+			protocol = protocolHTTP10
+		}
+		x.reportSent(protocol, report)
+	}
+	*d = delivery{}
+}
+
+// nothingSent reports to Server.ResponseSent that a request has begun and gets no response.
+func (x *h1Exchange) nothingSent(err error) {
+	if !x.s.set.reports || x.ctx == nil || !x.h.phases.Begun() || x.delivery.reported {
+		return
+	}
+	x.stampRefused()
+	x.delivery.on, x.delivery.err = false, err
+	x.sent()
+}
+
+// unsent returns how many bytes of the response are still to be written.
+func (x *h1Exchange) unsent() int64 {
+	n := int64(len(x.h.tail)) + x.h.file.Length
+	if x.h.out != nil {
+		n += int64(len(x.h.out.B))
+	}
+	return n
+}
+
+// reportSent calls the hooks for a response.
+func (x *exchange) reportSent(protocol string, sent SentResponse) {
+	if t := x.s.Trace; t != nil && t.ResponseSent != nil {
+		traced := TracedResponse{SentResponse: sent, Protocol: protocol}
+		if times := x.ctx.traced; times != nil {
+			times.durations(&traced)
+		}
+		x.clearTimes()
+		x.s.traceSent(x.ctx, traced)
+	}
+	if x.s.ResponseSent != nil {
+		x.s.reportSent(x.ctx, sent)
+	}
+}
+
+// reportSent calls Server.ResponseSent.
+func (s *Server) reportSent(ctx *RequestCtx, sent SentResponse) {
+	defer s.catchPanic("ResponseSent")
+	s.ResponseSent(ctx, sent)
+}
+
+// reportRefusal reports the response on a refused connection to Server.ResponseSent.
+func (s *Server) reportRefusal(nc net.Conn, resp *Response, sent SentResponse) {
+	if !s.set.reports {
+		return
+	}
+	c := &engine.Conn{Set: &s.conns, NC: nc, ID: engine.NewID(), Opened: clock.Monotonic(), Service: s.conns.Service()}
+	ctx := &RequestCtx{s: s, receivedAt: clock.Read()}
+	ctx.serveOn(c)
+	resp.CopyTo(&ctx.Response)
+	sent.StatusCode = resp.StatusCode()
+	x := exchange{s: s, ctx: ctx}
+	x.reportSent("", sent)
+}

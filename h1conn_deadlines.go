@@ -83,11 +83,9 @@ func (h *h1Conn) limitFirst() {
 // limitIdle sets how long the connection may wait for a request.
 func (h *h1Conn) limitIdle(timeout time.Duration) {
 	if timeout > 0 || !h.readUntil.IsZero() {
-		h.limitWait(timeout)
+		h.setReadUntil(afterTimeout(timeout))
 	}
 }
-
-func (h *h1Conn) limitWait(timeout time.Duration) { h.setReadUntil(afterTimeout(timeout)) }
 
 func (h *h1Conn) setReadUntil(until time.Time) {
 	if until.IsZero() && h.readUntil.IsZero() {
@@ -129,7 +127,11 @@ func (x *h1Exchange) limitRequest() {
 	}
 	if x.h.timing == timesWait {
 		x.h.timing = timesRequest
-		x.h.requestUntil = x.requestEnd()
+		if x.terms.readTimeout > 0 {
+			x.h.requestUntil = afterTimeout(x.terms.readTimeout)
+		} else {
+			x.h.requestUntil = x.requestTimeout(x.s.ReadTimeout)
+		}
 	}
 	until := x.h.requestUntil
 	switch {
@@ -144,14 +146,6 @@ func (x *h1Exchange) limitRequest() {
 
 // headRead reports whether the head of the current request was read completely.
 func (x *h1Exchange) headRead() bool { return x.ctx != nil && x.ctx.Request.Header.is(wasRead) }
-
-// requestEnd returns the deadline for the whole of the current request.
-func (x *h1Exchange) requestEnd() time.Time {
-	if x.terms.readTimeout > 0 {
-		return time.Now().Add(x.terms.readTimeout)
-	}
-	return x.requestTimeout(x.s.ReadTimeout)
-}
 
 // requestTimeout returns the time after a timeout that starts with the current request. For
 // the first request, it starts with the connection.

@@ -29,7 +29,7 @@ import (
 //
 //	advanceHead   begin, for the first byte; then reads the head
 //	headReceived  admit, and then one of:
-//	                planServe    serveEmpty
+//	                planServe    serve
 //	                planCollect  advanceBody, each time that more has arrived
 //	                planStream   newSource
 //	                planParse    newSource, serveForm
@@ -145,7 +145,11 @@ func (x *h1Exchange) headReceived() (engine.Action, bool) {
 	}
 	switch next {
 	case planServe:
-		return x.serveEmpty()
+		h.phases.SetReading(http1.ReadDone)
+		if h.head.MethodID != http1.MethodGet {
+			x.ctx.Request.finalizeEmpty()
+		}
+		return x.serve()
 	case planRefuse:
 		if x.terms.refuseStatus != 0 || x.refusal == ErrQueueTime {
 			return x.refuseUnread(framing)
@@ -172,15 +176,6 @@ func (x *h1Exchange) headReceived() (engine.Action, bool) {
 	x.ctx.Request.setSource(source, x.ctx.Request.Header.contentLength)
 	if next == planParse {
 		return x.serveForm(nil)
-	}
-	return x.serve()
-}
-
-// serveEmpty serves a request that has no body.
-func (x *h1Exchange) serveEmpty() (engine.Action, bool) {
-	x.h.phases.SetReading(http1.ReadDone)
-	if x.h.head.MethodID != http1.MethodGet {
-		x.ctx.Request.finalizeEmpty()
 	}
 	return x.serve()
 }
@@ -326,7 +321,8 @@ func (x *h1Exchange) respondAndClose(isHead bool) (engine.Action, bool) {
 func (x *h1Exchange) refuseUnread(framing http1.Framing) (engine.Action, bool) {
 	req := &x.ctx.Request
 	x.stampRefused()
-	x.countRequest()
+	x.h.servedSinceFlush++
+	x.count(&x.h.now)
 	ctx := x.ctx
 	isHead := x.buildRefusal()
 	if x.ctx != ctx {
@@ -542,11 +538,6 @@ func (x *h1Exchange) drainOrClose(mayWait bool) {
 		x.h.phases.Linger()
 	}
 }
-
-// drainBeforeResponse drains the bytes of the body that arrive before the response is sent. After that,
-// the response can announce whether the connection closes because of the rest. drainBeforeResponse does
-// not wait, since the peer may wait for the response before it sends more; drainAfterResponse does.
-func (x *h1Exchange) drainBeforeResponse() { x.drainOrClose(false) }
 
 // mayReadRequest reports whether sending the response may read the body of the request. That
 // is the case if the response body is a stream, unless the stream is of a file or of memory.

@@ -16,17 +16,12 @@ import (
 
 // serve calls the handler for the request that was read, and answers it.
 func (x *h1Exchange) serve() (engine.Action, bool) {
-	x.countRequest()
+	x.h.servedSinceFlush++
+	x.count(&x.h.now)
 	if x.handle() {
 		return x.respond(x.h.head.MethodID == http1.MethodHead)
 	}
 	return x.finishHandler(true)
-}
-
-// countRequest counts the current request, to which a response will be sent.
-func (x *h1Exchange) countRequest() {
-	x.h.servedSinceFlush++
-	x.count(&x.h.now)
 }
 
 // finishHandler answers the request once its handler has returned, or has panicked if ok is false.
@@ -210,7 +205,10 @@ func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 		resp.SkipBody = true
 	}
 	if ctx.Request.source != nil && !x.mayReadRequest() && !ctx.hijackImmediately {
-		x.drainBeforeResponse()
+		// the response can then announce whether the connection closes because of the rest. This
+		// does not wait, since the peer may wait for the response before it sends more;
+		// drainAfterResponse does
+		x.drainOrClose(false)
 	}
 	tunnel, connected := false, false
 	if x.h.head.MethodID == http1.MethodConnect {

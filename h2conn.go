@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/http2body"
 	"github.com/valyala/fasthttp/internal/lockorder"
+	"github.com/valyala/fasthttp/internal/workers"
 )
 
 // h2Conn is a server's HTTP/2 connection: an http2.Conn, its input and output, and an exchange
@@ -30,17 +31,17 @@ type h2Conn struct {
 
 	// mu guards the fields below, and some of h2Exchange. But lastTick, lastRead, pingSent, opening,
 	// paused, now and waited are used only by the goroutine that drives the protocol.
-	mu              lockorder.Mutex[lockorder.H2Conn]
-	conn            http2.Conn
-	out             *bufpool.Buffer // being written; the bytes before sent were written
-	sent            int
-	fills           bool // the last write was full, so the next one may be larger
-	output          h2Output
-	input           h2Input
-	leadQueued      bool  // a worker will call Work, because decide has asked for it
-	reporting       bool  // a goroutine reports states, see reportStates
-	leaderTimerRuns bool  // the timer runs
-	fault           error // why the connection ended early, or nil
+	mu         lockorder.Mutex[lockorder.H2Conn]
+	conn       http2.Conn
+	out        *bufpool.Buffer // being written; the bytes before sent were written
+	sent       int
+	fills      bool // the last write was full, so the next one may be larger
+	output     h2Output
+	input      h2Input
+	leadQueued bool   // a worker will call Work, because decide has asked for it
+	reporting  bool   // a goroutine reports states, see reportStates
+	unreported uint32 // how many states since the last reported one
+	fault      error  // why the connection ended early, or nil
 
 	first        *h2Exchange // the exchanges that were not released, linked by their after
 	free         *h2Exchange // exchanges for other requests, linked by their next
@@ -49,16 +50,13 @@ type h2Conn struct {
 	running      int         // how many goroutines serve exchanges
 	leader       uint32      // the number of the goroutine that serves the queue alone, or 0
 	leaders      uint32      // how many leaders there have been
-	unreported   uint32      // how many states since the last reported one
-	leaderServed uint32      // how many exchanges leaders have begun to serve
-	heldBytes    int         // bytes of responses that wait until the leader has served more
-	leaderTimer  *time.Timer // checks the leader's progress; nil until it is needed
+	leaderServed uint32      // how many exchanges leaders have begun to serve: their progress
+	idleSince    uint32      // since when there has been no request
+	leaderStall  workers.Stall
+	heldBytes    int // bytes of responses that wait until the leader has served more
 
-	lastTick  uint32 // when look was last called, in milliseconds of h2Now
-	lastRead  uint32 // when bytes last arrived
-	idleSince uint32 // since when there has been no request
-	// how many exchanges leaders had begun to serve when leaderTimer was started
-	servedAtStart uint32
+	lastTick uint32 // when look was last called, in milliseconds of h2Now
+	lastRead uint32 // when bytes last arrived
 	// pingSent, shutdownAged and paused belong to no phase: pingSent only qualifies lastRead, and
 	// any input answers it; shutdownAged qualifies conn.Life; and paused is conn.Paused as it was
 	// when feed stopped: it stays set when the output has been written, until feed continues.

@@ -263,23 +263,16 @@ func (h *h2Conn) wakesAfter(x *h2Exchange) bool {
 // startLeaderTimer starts the timer that checks the leader's progress, if other requests wait for
 // it. mu is held.
 func (h *h2Conn) startLeaderTimer(others int) {
-	if h.leaderTimerRuns || others <= 0 {
-		return
-	}
-	h.leaderTimerRuns, h.servedAtStart = true, h.leaderServed
-	if h.leaderTimer == nil {
-		h.leaderTimer = time.AfterFunc(h2LeaderTimeout, h.checkLeader)
-	} else {
-		h.leaderTimer.Reset(h2LeaderTimeout)
+	if others > 0 {
+		h.leaderStall.Start(h2LeaderTimeout, h.leaderServed, h)
 	}
 }
 
-// checkLeader is called by the timer. If the leader has made no progress, another goroutine
+// CheckStall implements workers.Staller. If the leader has made no progress, another goroutine
 // becomes the leader.
-func (h *h2Conn) checkLeader() {
+func (h *h2Conn) CheckStall() {
 	h.mu.Lock()
-	h.leaderTimerRuns = false
-	stuck := h.leader != 0 && h.leaderServed == h.servedAtStart
+	stuck := h.leaderStall.Ended(h.leaderServed) && h.leader != 0
 	if h.leader != 0 && !stuck {
 		h.startLeaderTimer(h.waiting)
 	}

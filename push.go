@@ -112,7 +112,7 @@ func (ctx *RequestCtx) PushBody(p *Push, h PushHandler) {
 		p.MaxQueued = DefaultMaxQueued
 	}
 	resp := &ctx.Response
-	resp.SetBodyStream((*pushBody)(p), -1)
+	resp.SetBodyStream(pushBody{p}, -1)
 	resp.ImmediateHeaderFlush = true
 	if resp.PieceTimeout == 0 {
 		resp.PieceTimeout = ctx.pieceTimeout()

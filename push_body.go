@@ -11,27 +11,44 @@ import (
 
 // pushBody is a Push as the body stream of its response. It is read if no EventConn sends the body.
 // Then the goroutine that reads also calls the handler.
-type pushBody Push
+type pushBody struct{ p *Push }
 
-var _ BodyWriterTo = (*pushBody)(nil)
-
-func (b *pushBody) push() *Push { return (*Push)(b) }
+var _ BodyWriterTo = pushBody{}
 
 // pushStream is the state of a Push read as a stream.
 type pushStream struct {
-	mu       sync.Mutex
-	changed  chan struct{}   // gets a value when a field below has changed
-	waiting  *bufpool.Buffer // pieces, not yet taken by the reader; nil if there are none
-	taken    *bufpool.Buffer // pieces that the reader has taken
-	rest     []byte          // of taken, not yet read
-	tickAt   time.Time       // when Tick is due, or zero
-	opened   bool            // Opened was called
-	stops    bool            // the server shuts down
-	stopSent bool            // ShuttingDown was called
-	closed   bool            // Close was called
-	finished bool            // all of the body was read
-	err      error           // why the body has ended early
+	mu      sync.Mutex
+	changed chan struct{}   // gets a value when a field below has changed
+	waiting *bufpool.Buffer // pieces, not yet taken by the reader; nil if there are none
+	taken   *bufpool.Buffer // pieces that the reader has taken
+	rest    []byte          // of taken, not yet read
+	tickAt  time.Time       // when Tick is due, or zero
+	told    pushTold        // what the handler knows
+	end     pushEnd         // how far the body is from its end
+	stops   bool            // the server shuts down
+	err     error           // why the body has ended early
 }
+
+// pushTold is the last method of the handler that was called to tell it where its Push is.
+type pushTold uint8
+
+const (
+	toldNothing      pushTold = iota
+	toldOpened                // Opened was called
+	toldShuttingDown          // ShuttingDown was called, after Opened
+)
+
+// pushEnd is how far a body is from its end, unless it ends early.
+type pushEnd uint8
+
+const (
+	pushEndless  pushEnd = iota // pieces may follow
+	pushClosed                  // Close was called, and pieces may wait
+	pushFinished                // all of the body was read
+)
+
+// closeLocked ends the body after the pieces that wait. mu is held.
+func (s *pushStream) closeLocked() { s.end = max(s.end, pushClosed) }
 
 func newPushStream() *pushStream { return &pushStream{changed: make(chan struct{}, 1)} }
 
@@ -58,7 +75,7 @@ func (s *pushStream) send(content []byte, limit int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.closed || s.err != nil:
+	case s.end != pushEndless || s.err != nil:
 		return errPushEnded
 	case s.size() >= limit:
 		return ErrPushQueueFull
@@ -103,7 +120,7 @@ func (s *pushStream) setTick(d time.Duration) {
 func (s *pushStream) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
+	s.closeLocked()
 	s.signal()
 }
 
@@ -125,8 +142,8 @@ func (s *pushStream) fail(err error) {
 }
 
 // fetch waits for pieces, and takes all of them. Meanwhile it calls the handler.
-func (b *pushBody) fetch() error {
-	p := b.push()
+func (b pushBody) fetch() error {
+	p := b.p
 	switch p.state.Load() {
 	case pushSet:
 		if p.stream == nil {
@@ -165,8 +182,8 @@ func (s *pushStream) next() (call func(h PushHandler, p *Push), until time.Time,
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case !s.opened:
-		s.opened = true
+	case s.told == toldNothing:
+		s.told = toldOpened
 		return PushHandler.Opened, until, nil
 	case s.err != nil:
 		return nil, until, s.err
@@ -174,11 +191,11 @@ func (s *pushStream) next() (call func(h PushHandler, p *Push), until time.Time,
 		s.taken, s.waiting = s.waiting, nil
 		s.rest = s.taken.B
 		return nil, until, nil
-	case s.closed:
-		s.finished = true
+	case s.end != pushEndless:
+		s.end = pushFinished
 		return nil, until, io.EOF
-	case s.stops && !s.stopSent:
-		s.stopSent = true
+	case s.stops && s.told != toldShuttingDown:
+		s.told = toldShuttingDown
 		return PushHandler.ShuttingDown, until, nil
 	case !s.tickAt.IsZero() && time.Until(s.tickAt) <= 0:
 		s.tickAt = time.Time{}
@@ -201,6 +218,13 @@ func (s *pushStream) wait(until time.Time) {
 	}
 }
 
+// isFinished reports whether all of the body was read.
+func (s *pushStream) isFinished() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.end == pushFinished
+}
+
 // advance removes n bytes that were read.
 func (s *pushStream) advance(n int) {
 	s.mu.Lock()
@@ -209,15 +233,15 @@ func (s *pushStream) advance(n int) {
 }
 
 // unread returns the bytes to read next, or nil.
-func (b *pushBody) unread() []byte {
-	if b.state.Load() != pushStreamed {
+func (b pushBody) unread() []byte {
+	if b.p.state.Load() != pushStreamed {
 		return nil
 	}
-	return b.stream.rest
+	return b.p.stream.rest
 }
 
 // Read implements io.Reader.
-func (b *pushBody) Read(p []byte) (int, error) {
+func (b pushBody) Read(p []byte) (int, error) {
 	if len(b.unread()) == 0 && len(p) > 0 {
 		if err := b.fetchOrFail(); err != nil {
 			return 0, err
@@ -225,22 +249,22 @@ func (b *pushBody) Read(p []byte) (int, error) {
 	}
 	n := copy(p, b.unread())
 	if n > 0 {
-		b.stream.advance(n)
+		b.p.stream.advance(n)
 	}
 	return n, nil
 }
 
 // fetchOrFail is fetch with an error of a body that ends early which is not mistaken for its end.
-func (b *pushBody) fetchOrFail() error {
+func (b pushBody) fetchOrFail() error {
 	err := b.fetch()
-	if err == io.EOF && !b.stream.finished {
+	if err == io.EOF && !b.p.stream.isFinished() {
 		return errPushEnded
 	}
 	return err
 }
 
 // WriteTo implements io.WriterTo: all pieces that wait are written in one call.
-func (b *pushBody) WriteTo(w io.Writer) (n int64, err error) {
+func (b pushBody) WriteTo(w io.Writer) (n int64, err error) {
 	for {
 		if len(b.unread()) == 0 {
 			if err := b.fetchOrFail(); err == io.EOF {
@@ -251,7 +275,7 @@ func (b *pushBody) WriteTo(w io.Writer) (n int64, err error) {
 		}
 		k, err := w.Write(b.unread())
 		n += int64(k)
-		b.stream.advance(k)
+		b.p.stream.advance(k)
 		if err != nil {
 			return n, err
 		}
@@ -259,22 +283,22 @@ func (b *pushBody) WriteTo(w io.Writer) (n int64, err error) {
 }
 
 // SupportsBodyWriteTo implements BodyWriterTo.
-func (b *pushBody) SupportsBodyWriteTo() bool { return true }
+func (b pushBody) SupportsBodyWriteTo() bool { return true }
 
 // Waits reports whether the next Read has to wait. An encoder flushes its output then.
-func (b *pushBody) Waits() bool {
-	if len(b.unread()) > 0 || b.state.Load() != pushStreamed {
+func (b pushBody) Waits() bool {
+	if len(b.unread()) > 0 || b.p.state.Load() != pushStreamed {
 		return false
 	}
-	s := b.stream
+	s := b.p.stream
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.waiting == nil && !s.closed && s.err == nil
+	return s.waiting == nil && s.end == pushEndless && s.err == nil
 }
 
 // Close implements io.Closer: the body was sent, or cannot be sent, unless an EventConn sends it.
-func (b *pushBody) Close() error {
-	p := b.push()
+func (b pushBody) Close() error {
+	p := b.p
 	if p.state.CompareAndSwap(pushSet, pushOver) || p.state.CompareAndSwap(pushHead, pushOver) {
 		p.handler.Ended(p, ErrPushNotSent)
 		return nil
@@ -286,12 +310,12 @@ func (b *pushBody) Close() error {
 	s.mu.Lock()
 	err := s.err
 	switch {
-	case s.finished:
+	case s.end == pushFinished:
 		err = nil
 	case err == nil:
 		err = errPushEnded
 	}
-	s.closed = true
+	s.closeLocked()
 	bufpool.Put(s.waiting)
 	bufpool.Put(s.taken)
 	s.waiting, s.taken, s.rest = nil, nil, nil

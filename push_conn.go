@@ -12,17 +12,15 @@ import (
 // as after RequestCtx.SwitchProtocols, and back to HTTP after the last chunk.
 
 // pushEvents is a Push as its EventConn sees it.
-type pushEvents Push
+type pushEvents struct{ p *Push }
 
-var _ EventHandler = (*pushEvents)(nil)
-
-func (e *pushEvents) push() *Push { return (*Push)(e) }
+var _ EventHandler = pushEvents{}
 
 // Opened implements EventHandler.
-func (e *pushEvents) Opened(*EventConn) { e.handler.Opened(e.push()) }
+func (e pushEvents) Opened(*EventConn) { e.p.handler.Opened(e.p) }
 
 // Received implements EventHandler. The next requests stay in the buffer, if there will be any.
-func (e *pushEvents) Received(c *EventConn, p []byte) int {
+func (e pushEvents) Received(c *EventConn, p []byte) int {
 	if c.returns {
 		return 0
 	}
@@ -30,43 +28,43 @@ func (e *pushEvents) Received(c *EventConn, p []byte) int {
 }
 
 // Drained implements EventHandler.
-func (e *pushEvents) Drained(*EventConn) {}
+func (e pushEvents) Drained(*EventConn) {}
 
 // Tick implements EventHandler.
-func (e *pushEvents) Tick(*EventConn) { e.handler.Tick(e.push()) }
+func (e pushEvents) Tick(*EventConn) { e.p.handler.Tick(e.p) }
 
 // ShuttingDown implements EventHandler.
-func (e *pushEvents) ShuttingDown(*EventConn) { e.handler.ShuttingDown(e.push()) }
+func (e pushEvents) ShuttingDown(*EventConn) { e.p.handler.ShuttingDown(e.p) }
 
 // Ended implements EventHandler.
-func (e *pushEvents) Ended(_ *EventConn, err error) {
-	e.state.Store(pushOver)
-	e.handler.Ended(e.push(), err)
+func (e pushEvents) Ended(_ *EventConn, err error) {
+	e.p.state.Store(pushOver)
+	e.p.handler.Ended(e.p, err)
 }
 
 // begin is called when the connection switches to e, after the head was sent.
-func (e *pushEvents) begin() {
+func (e pushEvents) begin() {
 	to := pushRaw
-	if e.chunked {
+	if e.p.chunked {
 		to = pushChunks
 	}
-	e.state.CompareAndSwap(pushHead, to)
+	e.p.state.CompareAndSwap(pushHead, to)
 }
 
 // beginPush reports whether the connection itself can send a pushed body. If so it makes the
 // connection switch to that after the head.
 func (x *h1Exchange) beginPush(e http1.Encoding) bool {
 	ctx := x.ctx
-	body, ok := ctx.Response.body.stream.(*pushBody)
+	body, ok := ctx.Response.body.stream.(pushBody)
 	if !ok || x.duplex || ctx.hijack != nil || ctx.Request.arrives() || ctx.Response.Header.trailers.Len() > 0 {
 		return false
 	}
-	p := body.push()
+	p := body.p
 	if !p.state.CompareAndSwap(pushSet, pushHead) {
 		return false
 	}
 	c := &p.conn
-	c.handler = (*pushEvents)(p)
+	c.handler = pushEvents{p}
 	c.SetWriteTimeout(max(ctx.Response.PieceTimeout, 0))
 	p.chunked, c.returns = e.Kind == http1.Chunks, !x.h.phases.Ends()
 	ctx.hijack, ctx.hijackNoResponse, ctx.hijackDropped = refuseSwitched, false, false

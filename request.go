@@ -95,8 +95,8 @@ func (req *Request) closeValues() {
 func (req *Request) resetExceptHeader() {
 	req.closeValues()
 	req.bodyChanges()
-	if !req.body.isNew() {
-		req.body.reset(requestPool, req.KeepBodyBuffer)
+	if b := &req.body; b.buf != nil || b.raw != nil || b.stream != nil || b.broken != nil || b.limit != 0 {
+		b.reset(requestPool, req.KeepBodyBuffer)
 	}
 	if req.uriParsed {
 		req.uri.Reset()
@@ -109,6 +109,39 @@ func (req *Request) resetExceptHeader() {
 	req.timeout = 0
 	req.isTLS = false
 }
+
+// bodyChanges drops the arguments and the form that were parsed from the body.
+func (req *Request) bodyChanges() {
+	if req.argsParsed || req.form != nil {
+		req.resetParsed()
+	}
+}
+
+func (req *Request) resetParsed() {
+	if req.argsParsed {
+		req.args.clear()
+		req.argsParsed, req.argsErr = false, nil
+	}
+	if req.form != nil {
+		req.resetForm()
+	}
+}
+
+// setSource makes content in transit the body stream.
+func (req *Request) setSource(source contentSource, size int) {
+	req.source = source
+	req.body.setStream(source, size)
+}
+
+// closeSource ends the reading of content in transit.
+func (req *Request) closeSource() {
+	if req.source != nil {
+		_ = req.source.Close()
+	}
+}
+
+// arrives reports whether the message is still arriving.
+func (req *Request) arrives() bool { return req.source != nil && !req.source.Ended() }
 
 // CopyTo makes dst a copy of the request, without its body stream.
 func (req *Request) CopyTo(dst *Request) {

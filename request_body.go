@@ -60,23 +60,6 @@ func (req *Request) AppendBody(p []byte) {
 // AppendBodyString appends to the body.
 func (req *Request) AppendBodyString(s string) { req.AppendBody(bytesconv.Bytes(s)) }
 
-// bodyChanges drops the arguments and the form that were parsed from the body.
-func (req *Request) bodyChanges() {
-	if req.argsParsed || req.form != nil {
-		req.resetParsed()
-	}
-}
-
-func (req *Request) resetParsed() {
-	if req.argsParsed {
-		req.args.clear()
-		req.argsParsed, req.argsErr = false, nil
-	}
-	if req.form != nil {
-		req.resetForm()
-	}
-}
-
 // SetBodyStream sets a stream as the body. It is read when the request is written, and
 // closed then if it is an io.Closer.
 //
@@ -128,22 +111,6 @@ func (req *Request) BodyWriteTo(w io.Writer) error {
 	}
 	return req.body.writeTo(w)
 }
-
-// setSource makes content in transit the body stream.
-func (req *Request) setSource(source contentSource, size int) {
-	req.source = source
-	req.body.setStream(source, size)
-}
-
-// closeSource ends the reading of content in transit.
-func (req *Request) closeSource() {
-	if req.source != nil {
-		_ = req.source.Close()
-	}
-}
-
-// arrives reports whether the message is still arriving.
-func (req *Request) arrives() bool { return req.source != nil && !req.source.Ended() }
 
 // ResetBody empties the body.
 func (req *Request) ResetBody() {

@@ -491,58 +491,6 @@ func (s *Server) logger() Logger {
 	return defaultLogger
 }
 
-// acquireCtx returns a context for a request of c.
-func (s *Server) acquireCtx(c *engine.Conn) *RequestCtx {
-	ctx := s.ctxs.Get().(*RequestCtx)
-	if ctx.s != s {
-		ctx.s, ctx.initLogger = s, nil
-		s.configureRequest(&ctx.Request)
-		s.configureResponse(&ctx.Response)
-	}
-	ctx.serveOn(c)
-	ctx.used = true
-	return ctx
-}
-
-// releaseCtx takes back a context.
-func (s *Server) releaseCtx(ctx *RequestCtx) {
-	if s.cleanCtx(ctx) {
-		s.ctxs.Put(ctx)
-	}
-}
-
-// cleanCtx prepares a context for another request. It returns false if the context must
-// not be reused.
-func (s *Server) cleanCtx(ctx *RequestCtx) bool {
-	if ctx.timedOut() {
-		// the handler may still use it
-		ctx.endShutdownFuncs()
-		return false
-	}
-	if ctx.used {
-		ctx.reset()
-	}
-	ctx.Request.Header.shrink()
-	ctx.Response.Header.shrink()
-	ctx.c = nil
-	if ctx.exchange != nil {
-		ctx.setExchange(nil)
-	}
-	return true
-}
-
-// configureRequest and configureResponse put the settings of the server into
-// messages that were reset.
-func (s *Server) configureRequest(req *Request) {
-	req.Header.state = s.set.request
-}
-
-func (s *Server) configureResponse(resp *Response) {
-	h := &resp.Header
-	h.state = s.set.response
-	h.serverName = s.name
-}
-
 // GetCurrentConcurrency returns the number of connections that are being served.
 func (s *Server) GetCurrentConcurrency() uint32 { return s.serving.Load() }
 

@@ -3,6 +3,9 @@ package clientconn
 import (
 	"net"
 	"syscall"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
 // State is the result of a Probe.
@@ -148,4 +151,151 @@ func newRoundTripper(c net.Conn) *roundTripper {
 	a := &roundTripper{raw: raw}
 	a.step = a.doStep
 	return a
+}
+
+// asyncWriter writes to a connection without waiting. It keeps the bytes that the connection does
+// not accept at once; a goroutine that may wait flushes them.
+//
+// TLS writes to a poster, so that one sending goroutine does not block the others, or TLS
+// itself. TLS never sees a partial write, so its connection stays usable.
+type asyncWriter struct {
+	conn net.Conn
+	raw  syscall.RawConn // nil if the system or the connection cannot write without waiting
+	step func(fd uintptr) bool
+
+	mu          lockorder.Mutex[lockorder.AsyncWriter]
+	unsent      []byte
+	flushMemory []byte // memory for unsent during a flush
+	flushing    bool   // bytes before those in unsent are being written
+	err         error  // of the connection, once it has failed
+
+	b     []byte // being written by step
+	sent  int
+	errno syscall.Errno
+}
+
+func newAsyncWriter(conn net.Conn) *asyncWriter {
+	p := &asyncWriter{conn: conn}
+	p.step = p.write
+	if tcp, ok := conn.(*net.TCPConn); ok && hasRawCalls {
+		p.raw, _ = tcp.SyscallConn()
+	}
+	return p
+}
+
+// add appends bytes to the unsent ones.
+func (p *asyncWriter) add(b []byte) {
+	p.mu.Lock()
+	p.unsent = append(p.unsent, b...)
+	p.mu.Unlock()
+}
+
+// post writes the bytes that were added before, and then b, as far as the connection accepts
+// them.
+func (p *asyncWriter) post(b []byte) (waits bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.err != nil:
+		return false, p.err
+	case p.flushing:
+		p.unsent = append(p.unsent, b...)
+		return true, nil
+	}
+	if len(p.unsent) > 0 {
+		p.unsent = append(p.unsent, b...)
+		b = p.unsent
+	}
+	n := 0
+	for p.raw != nil && n < len(b) {
+		p.b, p.sent, p.errno = b[n:], 0, 0
+		err := p.raw.Write(p.step)
+		p.b = nil
+		if err == nil && p.errno != 0 {
+			err = &net.OpError{Op: "write", Net: "tcp", Addr: p.conn.RemoteAddr(), Err: p.errno}
+		}
+		if err != nil {
+			p.err = err
+			return false, err
+		}
+		if p.sent == 0 {
+			break
+		}
+		n += p.sent
+	}
+	p.unsent = append(p.unsent[:0], b[n:]...)
+	if len(p.unsent) == 0 && cap(p.unsent) > maxFlushMemory {
+		p.unsent = nil
+	}
+	return len(p.unsent) > 0, nil
+}
+
+// flush writes all bytes that were added, and waits for the connection to accept them, at
+// most within for each part.
+func (p *asyncWriter) flush(g *Guard, within time.Duration) error {
+	for {
+		p.mu.Lock()
+		b, err := p.unsent, p.err
+		if len(b) == 0 || err != nil {
+			p.mu.Unlock()
+			return err
+		}
+		p.unsent, p.flushMemory, p.flushing = p.flushMemory, nil, true
+		p.mu.Unlock()
+		if err = g.LimitWrite(time.Now().Add(within)); err == nil {
+			_, err = p.conn.Write(b)
+		}
+		if err == nil {
+			err = g.LimitWrite(time.Time{})
+		}
+		p.mu.Lock()
+		p.flushing = false
+		if p.err = err; cap(b) <= maxFlushMemory {
+			p.flushMemory = b[:0]
+		}
+		p.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// maxFlushMemory is the largest memory kept for the next bytes.
+const maxFlushMemory = 64 << 10
+
+// StartPosting makes Post and Flush usable: from now on all writes use them. It is called once, by
+// the only user of the connection.
+func (c *Conn) StartPosting() {
+	if c.recordConn == nil {
+		c.async = newAsyncWriter(c.conn)
+		return
+	}
+	c.async = newAsyncWriter(c.recordConn.Conn)
+	c.recordConn.async.Store(c.async)
+}
+
+// Post writes b without waiting. waits means that some of it is left, and that Flush must be
+// called. Only one goroutine may call Post or Flush at a time.
+func (c *Conn) Post(b []byte) (waits bool, err error) {
+	if c.recordConn == nil {
+		return c.async.post(b)
+	}
+	if len(b) > 0 {
+		if _, err := c.conn.Write(b); err != nil {
+			return false, err
+		}
+	}
+	return c.async.post(nil)
+}
+
+// Flush writes the bytes that Post has left, and waits until the connection accepts them: at
+// most within for each part.
+func (c *Conn) Flush(within time.Duration) error { return c.async.flush(&c.Guard, within) }
+
+// HasUnsent reports whether Post or Flush has bytes to write: TLS answers some messages of
+// the peer by itself.
+func (c *Conn) HasUnsent() bool {
+	c.async.mu.Lock()
+	defer c.async.mu.Unlock()
+	return len(c.async.unsent) > 0
 }

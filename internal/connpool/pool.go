@@ -293,7 +293,7 @@ func (p *Pool[C]) CloseIdle() {
 // removeIdle removes idle connections, the oldest first, as long as condition holds for the
 // time when they became idle.
 func (p *Pool[C]) removeIdle(condition func(since time.Duration) bool) (dropped []C) {
-	for p.idle.n > 0 && condition(p.idle.first().since) {
+	for p.idle.n > 0 && condition(p.idle.at(0).since) {
 		dropped = append(dropped, p.idle.popFirst().conn)
 		p.freePlace()
 	}
@@ -418,8 +418,7 @@ type queue[C any] struct {
 	n    int
 }
 
-func (q *queue[C]) first() *idleConn[C] { return &q.ring[q.head] }
-
+// at returns the connection i places after the oldest.
 func (q *queue[C]) at(i int) *idleConn[C] { return &q.ring[(q.head+i)%len(q.ring)] }
 
 func (q *queue[C]) push(c idleConn[C]) {
@@ -435,8 +434,8 @@ func (q *queue[C]) push(c idleConn[C]) {
 }
 
 func (q *queue[C]) popFirst() idleConn[C] {
-	taken := *q.first()
-	*q.first() = idleConn[C]{}
+	taken := *q.at(0)
+	*q.at(0) = idleConn[C]{}
 	q.head = (q.head + 1) % len(q.ring)
 	q.n--
 	return taken

@@ -176,7 +176,7 @@ func (p *Pool[C]) idleShared() (n int) {
 // oldest returns the start of the longest idle time of all idle connections.
 func (p *Pool[C]) oldest() (since time.Duration, ok bool) {
 	if p.idle.n > 0 {
-		since, ok = p.idle.first().since, true
+		since, ok = p.idle.at(0).since, true
 	}
 	for _, s := range p.shared {
 		if s.users == 0 && (!ok || s.since < since) {

@@ -172,7 +172,7 @@ func (c *Conn) State() *Conn { return c }
 
 // Stopping reports whether the connection must end after its request: the server is
 // shutting down, or a shutdown gave up and left the connection open.
-func (c *Conn) Stopping() bool { return c.marks.Load()&leftByShutdown != 0 || c.Set.Stopping() }
+func (c *Conn) Stopping() bool { return c.marks.Load()&leftByShutdown != 0 || c.Set.stopping.Load() }
 
 // Abort makes the engine reset the connection instead of closing it cleanly. Any goroutine
 // may call it.
@@ -249,6 +249,13 @@ func (c *Conn) NoRequestYet() bool { return c.Requests == 0 && c.Empty == 0 }
 // EndOpening marks the opening, such as a PROXY header or a handshake, as done, as far as
 // the protocol is concerned.
 func (c *Conn) EndOpening() { c.change(stageOpening, stageWaiting) }
+
+// setState reports to the Host that a state of the connection begins.
+func (c *Conn) setState(state State) {
+	if s := c.Set; s.TracksState {
+		s.Host.StateChanged(c, state)
+	}
+}
 
 // Begin makes a waiting connection busy. It returns false if the server is shutting down.
 func (c *Conn) Begin() bool { return c.change(stageWaiting, stageBusy) }

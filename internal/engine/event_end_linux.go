@@ -116,7 +116,6 @@ func (c *eventConn) finish(reset bool) {
 	}
 	c.change(eventEnded)
 	defer c.unregister()
-	s := c.Set
 	c.markOwned()
 	c.recordAddresses()
 	if c.overTLS && !reset {
@@ -128,7 +127,7 @@ func (c *eventConn) finish(reset bool) {
 	} else {
 		c.net.Close(reset)
 	}
-	s.setState(&c.Conn, StateClosed)
+	c.setState(StateClosed)
 }
 
 // recordAddresses is called before the descriptor is closed or handed over: a hook may ask

@@ -108,7 +108,7 @@ func (c *eventConn) awaitingHeader() bool {
 // refuseClient sends a response on a connection of a client that has too many of them.
 func (c *eventConn) refuseClient(why error) {
 	s := c.Set
-	s.setState(&c.Conn, StateClosed)
+	c.setState(StateClosed)
 	if nc, err := c.removeFromSet(); err == nil {
 		go s.Host.Refuse(nc, why)
 	}

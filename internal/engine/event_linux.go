@@ -162,25 +162,19 @@ type protocolCache struct {
 	arrival Arrival
 }
 
-// cacheOf returns the cache of a poller, or an empty one for another goroutine.
-func cacheOf(p *netloop.Poller) *protocolCache {
-	if p == nil {
-		return new(protocolCache)
-	}
-	cache, _ := p.Local.(*protocolCache)
-	if cache == nil {
-		cache = new(protocolCache)
-		p.Local = cache
-	}
-	return cache
-}
-
 // Serve implements netloop.Handler.
 func (c *eventConn) Serve(p *netloop.Poller) bool {
-	cache := cacheOf(p)
+	var cache *protocolCache
 	var a Arrival
 	if p != nil {
+		cache, _ = p.Local.(*protocolCache)
 		a.At, a.Waited = p.EventTime()
+	}
+	if cache == nil {
+		cache = new(protocolCache)
+		if p != nil {
+			p.Local = cache
+		}
 	}
 	c.drained = false
 	if c.overTLS {
@@ -433,7 +427,7 @@ func (c *eventConn) readTimeoutError() error {
 // wake is called when the first bytes of a request have arrived.
 func (c *eventConn) wake() {
 	c.begin()
-	c.Set.setState(&c.Conn, StateActive)
+	c.setState(StateActive)
 }
 
 // await leaves the connection to its loop until more arrives. done is false if the time for
@@ -468,9 +462,9 @@ func (c *eventConn) park(cache *protocolCache) (alive bool) {
 	c.Conn.change(stageBusy, stageWaiting)
 	timeout := s.Limits.Idle
 	if timeout > 0 {
-		c.LimitReads(time.Time{})
+		c.replaceAppDeadline(waitRead, time.Time{})
 	}
-	s.setState(&c.Conn, StateIdle)
+	c.setState(StateIdle)
 	c.net.SetDeadline(c.waitFor(waitRead, timeout))
 	return true
 }
@@ -592,7 +586,7 @@ func (c *eventConn) hijack() bool {
 	take := c.p.Hijack()
 	_ = c.returnProtocol(nil)
 	c.SetEnd(EndHandedOver)
-	c.Set.setState(&c.Conn, StateHijacked)
+	c.setState(StateHijacked)
 	take(c.removeFromSet())
 	return false
 }

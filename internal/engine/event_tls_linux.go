@@ -183,7 +183,7 @@ func (c *eventConn) serveExternally(serve func() error) {
 		if err == nil {
 			_ = c.closeTransport(nc)
 		}
-		s.setState(&c.Conn, StateClosed)
+		c.setState(StateClosed)
 		c.unregister()
 	}()
 	if err != nil {

@@ -26,11 +26,8 @@ type handshakeLimiter struct {
 	extra    int // places beyond the limit
 	begun    queue[chan struct{}]
 	new      queue[*eventConn]
-	releases uint64 // how often a place was left
-
-	timer        *time.Timer // checks whether the queue moves; nil before it is first needed
-	timerRuns    bool
-	seenReleases uint64 // moves when the timer last fired
+	releases uint32 // how often a place was left: the progress of the queue
+	stall    workers.Stall
 }
 
 // stallTimeout is how long a queue may stand still before it gets another place.
@@ -63,7 +60,7 @@ func (h *handshakeLimiter) begin(c *eventConn) {
 		return
 	}
 	h.new.push(c)
-	h.startTimer()
+	h.stall.Start(stallTimeout, h.releases, h)
 }
 
 // acquire waits for a place.
@@ -75,7 +72,7 @@ func (h *handshakeLimiter) acquire() {
 	}
 	free := make(chan struct{})
 	h.begun.push(free)
-	h.startTimer()
+	h.stall.Start(stallTimeout, h.releases, h)
 	h.mu.Unlock()
 	<-free
 }
@@ -114,30 +111,16 @@ func (h *handshakeLimiter) admitNext() bool {
 	return ok
 }
 
-// startTimer starts the timer. mu is held.
-func (h *handshakeLimiter) startTimer() {
-	if h.timerRuns {
-		return
-	}
-	h.timerRuns, h.seenReleases = true, h.releases
-	if h.timer == nil {
-		h.timer = time.AfterFunc(stallTimeout, h.checkStalled)
-	} else {
-		h.timer.Reset(stallTimeout)
-	}
-}
-
-// checkStalled adds a place to a queue that has not moved.
-func (h *handshakeLimiter) checkStalled() {
+// CheckStall implements workers.Staller. It adds a place to a queue that has not moved.
+func (h *handshakeLimiter) CheckStall() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.releases == h.seenReleases && h.admitNext() {
+	if h.stall.Ended(h.releases) && h.admitNext() {
 		h.inUse++
 		h.extra++
 	}
-	h.seenReleases = h.releases
-	if h.timerRuns = h.begun.len()+h.new.len() > 0; h.timerRuns {
-		h.timer.Reset(stallTimeout)
+	if h.begun.len()+h.new.len() > 0 {
+		h.stall.Start(stallTimeout, h.releases, h)
 	}
 }
 

@@ -84,7 +84,7 @@ func TestALineThatStandsStillGetsAnotherPlace(t *testing.T) {
 		}
 		// an empty queue has no timer
 		at(time.Hour, 4)
-		if h.timerRuns {
+		if h.stall.Runs() {
 			t.Error("the timer goes on")
 		}
 	})

@@ -116,7 +116,7 @@ func (e *portable) serve() error {
 // close closes the connection and forgets it.
 func (e *portable) close() error {
 	err := e.closeTransport(e.NC)
-	e.Set.setState(&e.Conn, StateClosed)
+	e.setState(StateClosed)
 	e.unregister()
 	return err
 }
@@ -380,7 +380,7 @@ func (e *portable) hijack() {
 	_, _ = s.Host.ReleaseProtocol(e.p, false)
 	e.p = nil
 	e.SetEnd(EndHandedOver)
-	s.setState(&e.Conn, StateHijacked)
+	e.setState(StateHijacked)
 	e.hijacked = true
 	e.unregister()
 	take(nc, nil)

@@ -144,7 +144,7 @@ func (e *portable) prepareIdle() {
 		}
 	}
 	e.awake = false
-	e.Set.setState(&e.Conn, StateIdle)
+	e.setState(StateIdle)
 	e.awaitRequest()
 }
 
@@ -188,7 +188,7 @@ func (e *portable) began(n int) {
 	if n > 0 {
 		e.p.Received(n, Arrival{})
 	}
-	e.Set.setState(&e.Conn, StateActive)
+	e.setState(StateActive)
 	if e.Set.TracksState && !e.readUntil.IsZero() {
 		// the hook may have set another deadline for the wait
 		_ = e.nc.SetReadDeadline(e.readUntil)

@@ -116,13 +116,6 @@ func (s *Set) All(f func(c *Conn)) {
 	}
 }
 
-// setState reports to the Host that a state of a connection begins.
-func (s *Set) setState(c *Conn, state State) {
-	if s.TracksState {
-		s.Host.StateChanged(c, state)
-	}
-}
-
 func (s *Set) shardOf(c *Conn) *connShard { return &s.shards[c.ID%connShards] }
 
 // register adds a connection to the Set. from is its address, if known, and peer, the
@@ -147,7 +140,7 @@ func (s *Set) register(c *Conn, nc net.Conn, from rawsys.Address, peer netip.Add
 	c.Service = s.Service()
 	s.open.Add(1)
 	s.shardOf(c).add(c)
-	s.setState(c, StateNew)
+	c.setState(StateNew)
 }
 
 // unregister removes a connection from the Set.

@@ -6,7 +6,7 @@
 // allocate. Server, client, tests and fuzzers use the same code.
 //
 // Start with Head (head.go: start lines and fields), then framing.go (the length of the
-// content: RFC 9112 section 6.3 in one function), chunked.go, body.go (content of any
-// framing), encode.go (how content and connection options are sent), append.go (all output,
-// and the only sanitiser), host.go, conn.go (the phases of a server's connection).
+// content: RFC 9112 section 6.3 in one function; content of any framing), chunked.go,
+// encode.go (how content and connection options are sent; all output, and the only
+// sanitiser), target.go (targets and hosts), conn.go (the phases of a server's connection).
 package http1

@@ -22,15 +22,17 @@ const (
 	DefaultMaxFields = 500
 )
 
-func (l Limits) line() int   { return orDefault(l.Line, DefaultMaxLine) }
-func (l Limits) head() int   { return orDefault(l.Head, DefaultMaxHead) }
-func (l Limits) fields() int { return orDefault(l.Fields, DefaultMaxFields) }
-
-func orDefault(n, def int) int {
-	if n <= 0 {
-		return def
+// fill replaces the limits that are not set by their defaults.
+func (l *Limits) fill() {
+	if l.Line <= 0 {
+		l.Line = DefaultMaxLine
 	}
-	return n
+	if l.Head <= 0 {
+		l.Head = DefaultMaxHead
+	}
+	if l.Fields <= 0 {
+		l.Fields = DefaultMaxFields
+	}
 }
 
 // Role is the side that wrote a message.
@@ -57,7 +59,7 @@ type Head struct {
 	KeepNames bool    // leave names unchanged
 	KeepAll   bool    // index fields that have a slot or an effect of their own, too
 	Spaces    bool    // accept names with spaces in trailers, as in responses
-	Limits    Limits  // of this head
+	Limits    Limits  // of this head; the parsers set the defaults
 
 	next int // start of the first line that was not parsed yet
 	// seen is the position up to which that line was examined. The bytes before it are a
@@ -103,12 +105,13 @@ func (h *Head) Reset() {
 // content is not, it returns the length and the error of the framing.
 func (h *Head) Parse(role Role, b []byte, fields *field.List) (n int, err error) {
 	if h.next == 0 {
+		h.Limits.fill()
 		if role == Request {
 			n, err = h.requestLine(b)
 		} else {
 			n, err = h.statusLine(b)
 		}
-		if n == 0 || err != nil || role == Request && n-len("\r\n") > h.Limits.line() {
+		if n == 0 || err != nil || role == Request && n-len("\r\n") > h.Limits.Line {
 			return 0, h.startLineError(role, b, n, err)
 		}
 		h.next, h.Fields = n, n
@@ -117,7 +120,7 @@ func (h *Head) Parse(role Role, b []byte, fields *field.List) (n int, err error)
 	switch {
 	case err != nil:
 		return 0, err
-	case examined(b, n) > h.Limits.head():
+	case examined(b, n) > h.Limits.Head:
 		return 0, ErrLongHead
 	case n > 0:
 		err = h.frame(role)
@@ -128,11 +131,12 @@ func (h *Head) Parse(role Role, b []byte, fields *field.List) (n int, err error)
 // ParseTrailers parses a trailer section, which is a header section without a start
 // line, including the empty line that ends it.
 func (h *Head) ParseTrailers(b []byte, fields *field.List) (n int, err error) {
+	h.Limits.fill()
 	n, err = h.parseFields(trailers, b, fields)
 	switch {
 	case err == error(ErrManyFields):
 		return 0, ErrManyTrailers
-	case err == nil && examined(b, n) > h.Limits.head():
+	case err == nil && examined(b, n) > h.Limits.Head:
 		return 0, ErrLongTrailers
 	}
 	return n, err
@@ -153,9 +157,9 @@ func (h *Head) startLineError(role Role, b []byte, n int, err error) error {
 	switch {
 	case err != nil:
 		return err
-	case role == Request && lineSize(b, n) > h.Limits.line():
+	case role == Request && lineSize(b, n) > h.Limits.Line:
 		return ErrLongRequestLine
-	case n == 0 && len(b) > h.Limits.head():
+	case n == 0 && len(b) > h.Limits.Head:
 		return ErrLongHead
 	}
 	return nil

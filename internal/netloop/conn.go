@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -126,32 +127,41 @@ var ErrAgain error = syscall.EAGAIN
 
 // Read reads the bytes that have arrived. It returns ErrAgain if there are none,
 // and io.EOF at the end of the stream.
-func (c *Conn) Read(p []byte) (int, error) { return c.receive(p, false) }
+func (c *Conn) Read(p []byte) (n int, err error) {
+	for err == nil {
+		k, errno := rawsys.Recv(int(c.fd), p)
+		if k > 0 {
+			return k, nil
+		}
+		err = readFailed(errno)
+	}
+	return 0, err
+}
 
 // Peek is like Read, but leaves the bytes in the socket: they can be read again.
-func (c *Conn) Peek(p []byte) (int, error) { return c.receive(p, true) }
-
-// receive chooses the system call by a flag: a function value could not be
-// inlined, and every Read would pay for one more call.
-func (c *Conn) receive(p []byte, peek bool) (n int, err error) {
-	for {
-		var errno syscall.Errno
-		if peek {
-			n, errno = rawsys.Peek(int(c.fd), p)
-		} else {
-			n, errno = rawsys.Recv(int(c.fd), p)
+func (c *Conn) Peek(p []byte) (n int, err error) {
+	for err == nil {
+		k, errno := rawsys.Peek(int(c.fd), p)
+		if k > 0 {
+			return k, nil
 		}
-		switch {
-		case n > 0:
-			return n, nil
-		case errno == 0:
-			return 0, io.EOF
-		case errno == syscall.EAGAIN:
-			return 0, ErrAgain
-		case errno != syscall.EINTR:
-			return 0, os.NewSyscallError("read", errno)
-		}
+		err = readFailed(errno)
 	}
+	return 0, err
+}
+
+// readFailed returns the error of Read after a call of the system that has read nothing, or nil
+// if it must try again.
+func readFailed(errno syscall.Errno) error {
+	switch errno {
+	case 0:
+		return io.EOF
+	case syscall.EAGAIN:
+		return ErrAgain
+	case syscall.EINTR:
+		return nil
+	}
+	return os.NewSyscallError("read", errno)
 }
 
 // Urgent reports whether urgent data has arrived. A Read ends before such data even if
@@ -166,25 +176,18 @@ const writeAtOnce = 256 << 10
 // Write writes as much of head, and then of body, as there is room for. If more is left,
 // it returns ErrAgain, and the loop calls Serve when there is room again.
 func (c *Conn) Write(head, body []byte) (n int, err error) {
-	if len(body) == 0 {
-		return c.writeOne(head)
-	}
-	for n < len(head) {
-		// with one system call one packet can hold both
-		k, errno := rawsys.SendBoth(int(c.fd), head[n:], clip(body))
-		if k > 0 {
-			n += k
-		} else if err = c.writeFailed(errno); err != nil {
-			return n, err
+	for n < len(head)+len(body) {
+		var k int
+		var errno syscall.Errno
+		switch {
+		case n >= len(head):
+			k, errno = rawsys.Send(int(c.fd), clip(body[n-len(head):]))
+		case len(body) == 0:
+			k, errno = rawsys.Send(int(c.fd), clip(head[n:]))
+		default:
+			// with one system call one packet can hold both
+			k, errno = rawsys.SendBoth(int(c.fd), head[n:], clip(body))
 		}
-	}
-	k, err := c.writeOne(body[n-len(head):])
-	return n + k, err
-}
-
-func (c *Conn) writeOne(p []byte) (n int, err error) {
-	for n < len(p) {
-		k, errno := rawsys.Send(int(c.fd), clip(p[n:]))
 		if k > 0 {
 			n += k
 		} else if err = c.writeFailed(errno); err != nil {
@@ -293,14 +296,15 @@ func (c *Conn) ready(p *Poller, events uint32) {
 		// only now: it may need a lock that the woken goroutines hold
 		c.handler.PeerSent()
 	}
-	if c.acquire() {
+	if c.Acquire() {
 		c.run(p)
 	}
 }
 
-// acquire makes the caller the owner and returns true. If there is an owner, acquire makes
-// the owner serve the connection once more, and returns false.
-func (c *Conn) acquire() bool {
+// Acquire makes the caller the owner and returns true. If there is an owner, Acquire makes
+// the owner serve the connection once more, and returns false. An owner must call Close,
+// Remove or Release.
+func (c *Conn) Acquire() bool {
 	for {
 		switch c.state.Load() {
 		case stateIdle:
@@ -337,14 +341,10 @@ func (c *Conn) release() bool {
 	return false
 }
 
-// TryAcquire makes the caller the owner if there is none, and reports whether it did. An
-// owner must call Close, Remove or Release.
+// TryAcquire is Acquire that leaves an existing owner alone.
 func (c *Conn) TryAcquire() bool {
 	return c.state.CompareAndSwap(stateIdle, stateBusy)
 }
-
-// Acquire is like TryAcquire, but makes an existing owner serve the connection once more.
-func (c *Conn) Acquire() bool { return c.acquire() }
 
 // Close closes the connection, which the caller owns. If reset is set, the peer
 // gets a TCP reset.
@@ -398,7 +398,7 @@ func (c *Conn) Remove() (fd int) {
 	return int(c.fd)
 }
 
-// Release gives up the ownership from TryAcquire. The caller must not use the connection
+// Release gives up the ownership. The caller must not use the connection
 // afterwards: it may be closed at any time.
 func (c *Conn) Release() {
 	if !c.release() {
@@ -467,4 +467,65 @@ func (c *Conn) SetDeadline(d time.Duration) {
 	if planned := c.wheelTick.Load(); planned == 0 || at < planned {
 		c.loop.wheel.schedule(c)
 	}
+}
+
+// conns maps descriptors to connections. Descriptors are small numbers that the
+// system reuses, so a table of pages is enough.
+var conns table
+
+const (
+	pageBits = 10
+	pageSize = 1 << pageBits
+)
+
+type page [pageSize]atomic.Pointer[Conn]
+
+// table grows with the highest descriptor that it has seen. Its pages never move, so that
+// looking up a connection takes no lock.
+type table struct {
+	pages   atomic.Pointer[[]*page]
+	growing sync.Mutex
+}
+
+// get returns the connection with the descriptor fd, or nil.
+func (t *table) get(fd int) *Conn {
+	if slot := t.slot(fd); slot != nil {
+		return slot.Load()
+	}
+	return nil
+}
+
+func (t *table) put(fd int, c *Conn) {
+	slot := t.slot(fd)
+	for slot == nil {
+		t.grow(fd)
+		slot = t.slot(fd)
+	}
+	slot.Store(c)
+}
+
+func (t *table) slot(fd int) *atomic.Pointer[Conn] {
+	pages := t.pages.Load()
+	if n := fd >> pageBits; pages != nil && n < len(*pages) && (*pages)[n] != nil {
+		return &(*pages)[n][fd&(pageSize-1)]
+	}
+	return nil
+}
+
+// grow allocates the page of fd. It replaces the list of pages, since readers may
+// hold the old one.
+func (t *table) grow(fd int) {
+	t.growing.Lock()
+	defer t.growing.Unlock()
+	var old []*page
+	if pages := t.pages.Load(); pages != nil {
+		old = *pages
+	}
+	n := fd >> pageBits
+	pages := make([]*page, max(len(old), n+1))
+	copy(pages, old)
+	if pages[n] == nil {
+		pages[n] = new(page)
+	}
+	t.pages.Store(&pages)
 }

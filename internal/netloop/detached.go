@@ -102,7 +102,7 @@ func (d *Detached) Read(p []byte) (int, error) {
 		if err := d.check(reading); err != nil {
 			return 0, err
 		}
-		n, err := d.c.receive(p, false)
+		n, err := d.c.Read(p)
 		if err != ErrAgain {
 			return n, err
 		}
