@@ -16,8 +16,12 @@
 //		log.Fatal(err)
 //	}
 //
-// If the new process cannot be started, ends, or does not serve in time, it is killed, the reason
-// is logged, and the old process continues as before the signal.
+// If the new process cannot be started, ends, or does not serve in time, the reason is logged, and
+// the old process continues as before the signal. The new one gets SIGTERM, and is killed if it has
+// not ended within Server.ShutdownTimeout.
+//
+// A container ends when its first process does, so a service that is the first one cannot be replaced
+// inside: replace the container.
 //
 // docs/security.md lists everything that the new process inherits.
 //

@@ -29,13 +29,16 @@ import (
 // The processes of the tests run the test binary. These variables make it a server.
 const (
 	// roleEnv decides how a process replaces another one: it serves, exits, refuses to be ready,
-	// or is ready when gateEnv, a named pipe, is opened.
+	// is ready when gateEnv, a named pipe, is opened, or ends the process before it and waits for
+	// its own end.
 	roleEnv = "FASTHTTP_RESTART_TEST_ROLE"
 	gateEnv = "FASTHTTP_RESTART_TEST_GATE"
 	// listenEnv are the arguments of Listen, "tcp 127.0.0.1:0" each, separated by commas.
 	listenEnv = "FASTHTTP_RESTART_TEST_LISTEN"
 	// certEnv is the folder with the certificate; without it there is no TLS.
 	certEnv = "FASTHTTP_RESTART_TEST_CERT"
+	// portableEnv is set for the portable engine.
+	portableEnv = "FASTHTTP_RESTART_TEST_PORTABLE"
 )
 
 func TestMain(m *testing.M) {
@@ -75,10 +78,16 @@ func serve(role string, replaces bool) error {
 		}
 		_, _ = ctx.Write(ctx.PostBody())
 	}}
+	if role == "waits" {
+		s.ShutdownTimeout = time.Second // for a new process that does not end
+	}
+	if os.Getenv(portableEnv) != "" {
+		s.Engine = fasthttp.EnginePortable
+	}
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetHTTP2(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
-	r := &Runner{Server: s, IdleTime: time.Second, Ready: func(context.Context) error {
+	r := &Runner{Server: s, IdleTime: time.Second, Ready: func(ctx context.Context) error {
 		switch {
 		case role == "refuses" && replaces:
 			return errors.New("not today")
@@ -88,6 +97,12 @@ func serve(role string, replaces bool) error {
 				return err
 			}
 			_ = gate.Close()
+		case role == "ends" && replaces:
+			if err := syscall.Kill(os.Getppid(), syscall.SIGTERM); err != nil {
+				return err
+			}
+			<-ctx.Done()
+			return errors.Join(ctx.Err(), restarttest.Announce(os.Stdout, lns[0].Addr()))
 		}
 		return restarttest.Announce(os.Stdout, lns[0].Addr())
 	}}
@@ -205,7 +220,7 @@ func TestNoRequestFailsDuringRestarts(t *testing.T) {
 	if text := os.Getenv("FASTHTTP_RESTARTS"); text != "" {
 		restarts, _ = strconv.Atoi(text)
 	}
-	for name, network := range map[string]string{"TCP": "tcp", "TLS": "tcp", "UNIX": "unix"} {
+	for name, network := range map[string]string{"TCP": "tcp", "TCP, portable engine": "tcp", "TLS": "tcp", "UNIX": "unix"} {
 		t.Run(name, func(t *testing.T) {
 			m, dir := newManager(t), shortDir(t)
 			to := restarttest.Target{Network: network}
@@ -215,6 +230,9 @@ func TestNoRequestFailsDuringRestarts(t *testing.T) {
 			}
 			cmd := command("serves", listen)
 			cmd.Env = append(cmd.Env, m.env)
+			if name == "TCP, portable engine" {
+				cmd.Env = append(cmd.Env, portableEnv+"=1")
+			}
 			if name == "TLS" {
 				to.TLS = plantCertificate(t, dir)
 				cmd.Env = append(cmd.Env, certEnv+"="+dir)
@@ -384,4 +402,32 @@ func TestEndWhileANewProcessStarts(t *testing.T) {
 	m.expect(t, "RELOADING=1")
 	c.End(t)
 	m.expect(t, "STOPPING=1")
+}
+
+// TestNewProcessMayEndItsRequests ends a process while a new one, which may have requests, is not
+// ready: it gets a signal that it can handle.
+func TestNewProcessMayEndItsRequests(t *testing.T) {
+	m := newManager(t)
+	cmd := command("ends", "tcp 127.0.0.1:0")
+	cmd.Env = append(cmd.Env, m.env)
+	c := restarttest.Start(t, cmd)
+	m.expect(t, "READY=1")
+	c.Signal(t, syscall.SIGHUP)
+	m.expect(t, "RELOADING=1")
+	c.Next(t) // its line after the signal
+	c.Ended(t)
+}
+
+// TestNewProcessOfAnEndedOneEnds has a new process that was ready at the moment at which the old
+// one was told to end.
+func TestNewProcessOfAnEndedOneEnds(t *testing.T) {
+	cmd := exec.Command("sleep", "60")
+	servertest.Must(t, cmd.Start())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	l := &life{Runner: &Runner{Server: &fasthttp.Server{}}}
+	servertest.Must(t, l.yield(ctx, cmd.Process.Pid, nil))
+	if err := cmd.Wait(); err == nil || err.Error() != "signal: terminated" {
+		t.Errorf("the process ends with %v", err)
+	}
 }

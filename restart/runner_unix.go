@@ -34,8 +34,8 @@ import (
 //     GOAWAY, and WebSockets the status 1001.
 //
 // If ctx ends, Run shuts the server down and returns as Server.Run does, also while a new process
-// starts, which is killed then. It returns the errors of Server.Run, and
-// an error if one of the listeners cannot be handed over.
+// starts, which gets SIGTERM then. It returns the errors of Server.Run, and an error if one of the
+// listeners cannot be handed over.
 func (r *Runner) Run(ctx context.Context, lns ...net.Listener) error {
 	return r.run(ctx, lns, r.Server.Serve)
 }
@@ -117,7 +117,9 @@ func (l *life) supervise(ctx context.Context, restarts <-chan os.Signal) error {
 	leave := func(failed error) error {
 		cancel()
 		if successors != nil {
-			<-successors
+			if next := <-successors; next.err == nil {
+				return l.yield(ctx, next.pid, failed)
+			}
 		}
 		return l.stop(ctx, failed)
 	}
@@ -140,15 +142,24 @@ func (l *life) supervise(ctx context.Context, restarts <-chan os.Signal) error {
 			}()
 		case next := <-successors:
 			if next.err == nil {
-				l.notify("READY=1\nMAINPID=" + strconv.Itoa(next.pid))
-				l.leaving.Store(true)
-				return errors.Join(l.drain(ctx), l.end(ctx, nil))
+				return l.yield(ctx, next.pid, nil)
 			}
 			l.logf("restart: the new process does not serve, and this one goes on: %v", next.err)
 			l.notify("READY=1\nSTATUS=The last restart has failed")
 			signals, successors = restarts, nil
 		}
 	}
+}
+
+// yield leaves the service to a new process, and ends this one. If ctx has ended at the same time,
+// the new process has to end, too.
+func (l *life) yield(ctx context.Context, pid int, failed error) error {
+	l.notify("READY=1\nMAINPID=" + strconv.Itoa(pid))
+	if ctx.Err() != nil {
+		_ = syscall.Kill(pid, syscall.SIGTERM)
+	}
+	l.leaving.Store(true)
+	return errors.Join(l.drain(ctx), l.end(ctx, failed))
 }
 
 // watchdog returns the ticks at which the service manager wants to hear of this process.
@@ -291,10 +302,27 @@ func (r *Runner) start(ctx context.Context, names []string, lns []net.Listener) 
 	release := context.AfterFunc(ctx, func() { _ = ready.SetReadDeadline(time.Unix(1, 0)) })
 	defer release()
 	if _, err := ready.Read(make([]byte, 1)); err != nil {
-		_ = cmd.Process.Kill()
-		return 0, errors.Join(fmt.Errorf("restart: no report of process %d: %w", cmd.Process.Pid, err), <-ended)
+		return 0, errors.Join(fmt.Errorf("restart: no report of process %d: %w", cmd.Process.Pid, err), r.dismiss(cmd, ended))
 	}
 	return cmd.Process.Pid, nil
+}
+
+// dismiss ends a process, which may already have requests.
+func (r *Runner) dismiss(cmd *exec.Cmd, ended <-chan error) error {
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	limit := r.Server.ShutdownTimeout
+	if limit <= 0 {
+		limit = defaultShutdownTimeout
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case err := <-ended:
+		return err
+	case <-timer.C:
+		_ = cmd.Process.Kill()
+		return <-ended
+	}
 }
 
 // copyOf returns the socket of a listener for a new process to inherit. It does not use the method
