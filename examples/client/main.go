@@ -36,7 +36,7 @@ var client = &fasthttp.Client{
 	// an untrusted server must not exhaust the memory
 	MaxResponseBodySize: 8 << 20,
 	// try again if a host is down for a moment
-	RetryIfErr: fasthttp.RetryWithBackoff(fasthttp.Backoff{Base: 50*time.Millisecond, Limit: time.Second}),
+	RetryIfErr: fasthttp.RetryWithBackoff(fasthttp.Backoff{Base: 50 * time.Millisecond, Limit: time.Second}),
 }
 
 // run fetches the URIs one after the other.

@@ -25,7 +25,7 @@ type Options struct {
 	Varied  bool // send varying requests; not for MeasureSlow
 	TLS     bool // speak TLS; not for MeasureSlow, and not with Varied
 	Rate    int  // ordinary requests a second, for MeasureSlow
-	// Others builds more servers, if it is set, and names those that it cannot build.
+	// Others builds more servers, if it is set, and names the ones that it cannot build.
 	Others  func(ctx context.Context, dir, temp string) (servers []*rig.Server, missing []string)
 	Modules rig.Modules
 }
