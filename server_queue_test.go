@@ -205,7 +205,7 @@ func TestHTTP2RequestsWaitForAGoroutine(t *testing.T) {
 		{time.Minute, "200"},
 		{0, "200"},
 	} {
-		s := &Server{MaxQueueTime: test.limit, Handler: func(ctx *RequestCtx) {
+		s := &Server{MaxQueueTime: test.limit, StreamRequestBody: true, Handler: func(ctx *RequestCtx) {
 			if string(ctx.Path()) == "/slow" {
 				time.Sleep(time.Hour) // bubble: inBubble
 			}
@@ -213,10 +213,15 @@ func TestHTTP2RequestsWaitForAGoroutine(t *testing.T) {
 		s.Protocols.SetUnencryptedHTTP2(true)
 		inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
 			c := servertest.NewH2Conn(dial(), servertest.H2Client)
-			c.Raw(http2.ClientPreface).Settings().AckSettings().Get(1, "/slow").Get(3, "/quick").Flush()
-			quick := c.Response(3)
-			if got := quick.Status(); got != test.want || quick.Field("retry-after") != map[bool]string{true: "1"}[got == "503"] {
-				t.Errorf("with the limit %v: %v", test.limit, quick.Fields())
+			c.Raw(http2.ClientPreface).Settings().AckSettings().Get(1, "/slow").Get(3, "/quick")
+			// the content of this one never ends
+			c.Begin(5, false, "POST", "/quick")
+			c.Flush()
+			for _, id := range []uint32{3, 5} {
+				quick := c.Response(id)
+				if got := quick.Status(); got != test.want || quick.Field("retry-after") != map[bool]string{true: "1"}[got == "503"] {
+					t.Errorf("stream %d with the limit %v: %v", id, test.limit, quick.Fields())
+				}
 			}
 			if slow := c.Response(1); slow.Status() != "200" {
 				t.Errorf("the slow request gets %v", slow.Fields())

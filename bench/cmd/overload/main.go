@@ -40,8 +40,8 @@ func parseFlags(args []string, help io.Writer) (options, error) {
 	if _, err := flags.Parse(args); err != nil {
 		return opts, err
 	}
-	if opts.Conns < 1 || opts.Rounds < 1 {
-		return opts, errors.New("-conns and -rounds must be positive")
+	if opts.Conns < 1 || opts.Rounds < 1 || opts.Lasts <= 0 {
+		return opts, errors.New("-conns, -rounds and -lasts must be positive")
 	}
 	return opts, nil
 }

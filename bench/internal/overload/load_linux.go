@@ -1,11 +1,9 @@
 package overload
 
 import (
-	"bytes"
 	"errors"
 	"math/rand/v2"
 	"net/netip"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -29,15 +27,6 @@ type conn struct {
 	fd   int
 	due  time.Time // of the request
 	data []byte    // of the response
-}
-
-// Result has the figures of one load.
-type Result struct {
-	Offered  float64 // requests per second
-	Served   float64 // responses 200 per second
-	Refused  float64 // responses 503, as a part of all requests
-	Unsent   float64 // requests for which all connections were busy, as a part
-	P50, P99 time.Duration
 }
 
 // dial opens n connections.
@@ -165,17 +154,4 @@ func (c *client) receive(got func(took time.Duration, status int)) error {
 		}
 	}
 	return nil
-}
-
-// parse returns the status of a response, and reports whether all of it is there.
-func parse(data []byte) (status int, whole bool) {
-	head, body, whole := bytes.Cut(data, []byte("\r\n\r\n"))
-	if !whole || len(head) < len("HTTP/1.1 200") {
-		return 0, false
-	}
-	status, _ = strconv.Atoi(string(head[len("HTTP/1.1 "):len("HTTP/1.1 200")]))
-	_, length, _ := bytes.Cut(head, []byte("\r\nContent-Length: "))
-	length, _, _ = bytes.Cut(length, []byte("\r\n"))
-	size, err := strconv.Atoi(string(length))
-	return status, err == nil && len(body) >= size
 }

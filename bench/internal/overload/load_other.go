@@ -8,12 +8,6 @@ import (
 	"time"
 )
 
-// Result has the figures of one load.
-type Result struct {
-	Offered, Served, Refused, Unsent float64
-	P50, P99                         time.Duration
-}
-
 type client struct{}
 
 func dial(netip.AddrPort, int) (*client, error) {

@@ -3,6 +3,7 @@
 package overload
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -51,6 +52,15 @@ const (
 	// serverWord makes the program a server: see Serve.
 	serverWord = "overloaded"
 )
+
+// Result has the figures of one load.
+type Result struct {
+	Offered  float64 // requests per second
+	Served   float64 // responses 200 per second
+	Refused  float64 // responses 503, as a part of all requests
+	Unsent   float64 // requests for which all connections were busy, as a part
+	P50, P99 time.Duration
+}
 
 // Row has the figures of one kind of work, as medians of all rounds, and the ratios of the 99th
 // percentiles of the times of served requests to the one of the normal load.
@@ -253,7 +263,9 @@ func calibrate() float64 {
 // Note explains the table.
 const Note = "The client sends requests at random times, whether responses have come or not, over as many connections as\n" +
 	"needed. Normal is 0.7 of the capacity of the server, and overload 2 times of it. MaxQueueTime is the 99th percentile\n" +
-	"of the normal load. The ratios compare the 99th percentiles of served requests with the normal load.\n"
+	"of the normal load. The ratios compare the 99th percentiles of served requests with the normal load.\n" +
+	"The time that a handler waits for a processor after it has begun is not measured by the server: with handlers\n" +
+	"that wait first, as in the last row, requests begin at once and are late all the same.\n"
 
 // Markdown returns the report as Markdown.
 func (r *Report) Markdown() string {
@@ -276,3 +288,16 @@ func (r *Report) Markdown() string {
 }
 
 func rounded(d time.Duration) string { return d.Round(10 * time.Microsecond).String() }
+
+// parse returns the status of a response, and reports whether all of it is there.
+func parse(data []byte) (status int, whole bool) {
+	head, body, whole := bytes.Cut(data, []byte("\r\n\r\n"))
+	if !whole || len(head) < len("HTTP/1.1 200") {
+		return 0, false
+	}
+	status, _ = strconv.Atoi(string(head[len("HTTP/1.1 "):len("HTTP/1.1 200")]))
+	_, length, _ := bytes.Cut(head, []byte("\r\nContent-Length: "))
+	length, _, _ = bytes.Cut(length, []byte("\r\n"))
+	size, err := strconv.Atoi(string(length))
+	return status, err == nil && len(body) >= size
+}
