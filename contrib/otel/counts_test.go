@@ -144,7 +144,9 @@ func TestMetricsOfServersReachReaders(t *testing.T) {
 func TestDeltaMetricsHaveWhatIsNew(t *testing.T) {
 	m := NewMetrics()
 	s := series{method: methodOf([]byte("GET")), status: 200}
-	add := func(shard uint, took time.Duration) { m.server.record(context.Background(), shard, m.server.of(&s), took, 0, 10) }
+	add := func(shard uint, took time.Duration) {
+		m.server.record(context.Background(), shard, m.server.of(&s), took, 0, 10)
+	}
 	add(1, time.Second)
 	d := m.Delta()
 	if got := produced(t, d); len(got) != 0 {

@@ -24,7 +24,9 @@ func Middleware(next fasthttp.RequestHandler, opts ...Option) fasthttp.RequestHa
 		r := in.begin(ctx)
 		r.closes = true
 		ctx.SetUserValue(key{}, r)
-		ctx.SetContext(r.ctx)
+		if r.ctx != nil {
+			ctx.SetContext(r.ctx)
+		}
 		panics := true
 		defer func() { r.handlerEnded(ctx, panics) }()
 		next(ctx)

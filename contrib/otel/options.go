@@ -25,6 +25,7 @@ type config struct {
 	spanSizes  bool
 	counted    *Metrics
 	sampler    *ratioSampler
+	w3c        bool // propagator reads the fields of W3C alone
 }
 
 func newConfig(opts []Option) *config {
@@ -41,6 +42,7 @@ func newConfig(opts []Option) *config {
 	if c.propagator == nil {
 		c.propagator = otel.GetTextMapPropagator()
 	}
+	c.w3c = readsW3C(c.propagator)
 	return c
 }
 

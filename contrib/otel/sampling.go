@@ -85,6 +85,7 @@ type unsampled struct {
 	provider        trace.TracerProvider
 	low             uint64 // the second half of the trace ID, if there is no parent
 	root            bool   // there is no parent, or it does not count
+	from            remote // the parent, if the context does not have it
 	span            atomic.Pointer[unsampledSpan]
 }
 
@@ -137,9 +138,12 @@ func (u *unsampled) current() *unsampledSpan {
 		return s
 	}
 	c := trace.SpanContextConfig{SpanID: newSpanID()}
-	if u.root {
+	switch {
+	case u.root:
 		c.TraceID = newTraceID(u.low)
-	} else {
+	case u.from.id.IsValid():
+		c.TraceID, c.TraceFlags = u.from.id, u.from.flags.WithSampled(false)
+	default:
 		parent := trace.SpanContextFromContext(u.Context)
 		c.TraceID, c.TraceState, c.TraceFlags = parent.TraceID(), parent.TraceState(), parent.TraceFlags().WithSampled(false)
 	}

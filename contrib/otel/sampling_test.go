@@ -36,15 +36,24 @@ func TestSampleRatioFollowsTheParent(t *testing.T) {
 		public  bool
 		sampled bool
 		of      bool // the trace of the parent
+		plain   bool // the request has no tracestate
 	}{
-		{0, "", false, false, false},
-		{1, "", false, true, false},
-		{0, traceparent, false, true, true},
-		{1, unsampledParent, false, false, true},
-		{0, unsampledParent, false, false, true},
-		{0, traceparent, true, false, false},
-		{1, unsampledParent, true, true, false},
-		{1, "nonsense", false, true, false},
+		{0, "", false, false, false, false},
+		{0, "", false, false, false, true},
+		{1, "", false, true, false, false},
+		{1, "", false, true, false, true},
+		{0, traceparent, false, true, true, false},
+		{0, traceparent, false, true, true, true},
+		{1, unsampledParent, false, false, true, false},
+		{1, unsampledParent, false, false, true, true},
+		{0, unsampledParent, false, false, true, false},
+		{0, unsampledParent, false, false, true, true},
+		{0, traceparent, true, false, false, false},
+		{0, traceparent, true, false, false, true},
+		{1, unsampledParent, true, true, false, false},
+		{1, unsampledParent, true, true, false, true},
+		{1, "nonsense", false, true, false, false},
+		{1, "nonsense", false, true, false, true},
 	} {
 		options := []Option{WithSampleRatio(tt.ratio)}
 		if tt.public {
@@ -62,11 +71,15 @@ func TestSampleRatioFollowsTheParent(t *testing.T) {
 			child = inner.SpanContext()
 			inner.End()
 		}, append(c.options, options...)...)
-		run(h, "traceparent", tt.parent, "tracestate", "vendor=1")
+		state := ""
+		if !tt.plain {
+			state = "vendor=1"
+		}
+		run(h, "traceparent", tt.parent, "tracestate", state)
 		if seen.IsSampled() != tt.sampled || !seen.IsValid() || seen.IsRemote() {
 			t.Errorf("%+v: the handler sees %v", tt, seen)
 		}
-		if (seen.TraceID().String() == parentTrace) != tt.of || seen.SpanID().String() == parentSpan || (seen.TraceState().String() == "vendor=1") != tt.of {
+		if (seen.TraceID().String() == parentTrace) != tt.of || seen.SpanID().String() == parentSpan || (seen.TraceState().String() == "vendor=1") != (tt.of && !tt.plain) {
 			t.Errorf("%+v: the handler sees %v", tt, seen)
 		}
 		if child.IsSampled() != tt.sampled || child.TraceID() != seen.TraceID() || child.SpanID() == seen.SpanID() {
@@ -193,12 +206,15 @@ func TestUnsampledRequestAllocatesItsContextAlone(t *testing.T) {
 		WithPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})))
 	var ctx fasthttp.RequestCtx
 	ctx.Init(&fasthttp.Request{}, nil, nil)
-	if n := testing.AllocsPerRun(100, func() {
-		s.Handler(&ctx)
-		s.ResponseSent(&ctx, fasthttp.SentResponse{StatusCode: 200})
-		ctx.ResetUserValues()
-	}); n > 1 {
-		t.Errorf("%v allocations", n)
+	for _, parent := range []string{"", traceparent[:53] + "00"} {
+		ctx.Request.Header.Set("traceparent", parent)
+		if n := testing.AllocsPerRun(100, func() {
+			s.Handler(&ctx)
+			s.ResponseSent(&ctx, fasthttp.SentResponse{StatusCode: 200})
+			ctx.ResetUserValues()
+		}); n > 1 {
+			t.Errorf("%v allocations with the parent %q", n, parent)
+		}
 	}
 }
 
@@ -211,3 +227,47 @@ func TestSampleRatioWithoutTracesKeepsTheParent(t *testing.T) {
 	}, append(c.options, WithTracerProvider(noop.NewTracerProvider()))...)
 	run(h, "traceparent", traceparent)
 }
+
+func TestParentsAreReadAsThePropagatorDoes(t *testing.T) {
+	both := propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
+	for _, tt := range []struct {
+		p    propagation.TextMapPropagator
+		want bool
+	}{
+		{propagation.TraceContext{}, true},
+		{propagation.Baggage{}, false},
+		{both, true},
+		{propagation.NewCompositeTextMapPropagator(both, propagation.Baggage{}), true},
+		{propagation.NewCompositeTextMapPropagator(propagation.Baggage{}), false},
+		{propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, other{both}), false},
+		{other{both}, false},
+	} {
+		if got := readsW3C(tt.p); got != tt.want {
+			t.Errorf("%T %v: %v", tt.p, tt.p, got)
+		}
+	}
+	valid := 0
+	for _, text := range []string{
+		traceparent, traceparent[:53] + "00", traceparent[:53] + "02", traceparent[:53] + "03", traceparent[:53] + "04", "",
+		"00-" + parentTrace + "-0000000000000000-01", "00-00000000000000000000000000000000-" + parentSpan + "-01",
+		"01" + traceparent[2:], traceparent + "-more", traceparent[:54], "ff" + traceparent[2:], "00-0AF7651916cd43dd8448eb211c80319c-" + parentSpan + "-01",
+		"00-gaf7651916cd43dd8448eb211c80319c-" + parentSpan + "-01", "00_" + traceparent[3:], " " + traceparent,
+	} {
+		var req fasthttp.Request
+		req.Header.Set("traceparent", text)
+		want := trace.SpanContextFromContext(both.Extract(context.Background(), Carrier{&req.Header}))
+		got, plain := remoteOf(&req.Header)
+		if plain && (got.id != want.TraceID() || got.flags != want.TraceFlags()) {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+		if plain && got.id.IsValid() {
+			valid++
+		}
+	}
+	if valid < 4 {
+		t.Errorf("%d parents were read", valid)
+	}
+}
+
+// other is a propagator of another package.
+type other struct{ propagation.TextMapPropagator }

@@ -103,7 +103,9 @@ func Attach(s *fasthttp.Server, opts ...Option) {
 		}
 		r := in.begin(ctx)
 		ctx.SetUserValue(key{}, r)
-		ctx.SetContext(r.ctx)
+		if r.ctx != nil {
+			ctx.SetContext(r.ctx)
+		}
 		defer in.handled(ctx, r)
 		next(ctx)
 	}
@@ -145,31 +147,54 @@ func (in *instrumentation) begin(ctx *fasthttp.RequestCtx) *request {
 	default:
 		r.series.version = version10
 	}
-	parent := in.propagator.Extract(ctx.Context(), Carrier{h})
-	r.ctx, r.span = in.start(parent, ctx, r)
+	r.ctx, r.span = in.start(ctx, r)
 	in.count(r.shard, &r.series, 1)
 	return r
 }
 
 var serverKind = trace.WithSpanKind(trace.SpanKindServer)
 
-// start starts the span of a request.
-func (in *instrumentation) start(parent context.Context, ctx *fasthttp.RequestCtx, r *request) (context.Context, trace.Span) {
-	if !in.traces {
-		return parent, nil
+// start starts the span of a request, which is nil if the request is not sampled. The context is nil
+// if it is ctx.Context().
+func (in *instrumentation) start(ctx *fasthttp.RequestCtx, r *request) (context.Context, trace.Span) {
+	var from remote
+	plain := false
+	if in.w3c {
+		from, plain = remoteOf(&ctx.Request.Header)
 	}
-	if in.sampler == nil {
+	if plain && !from.id.IsValid() && !in.traces {
+		return nil, nil
+	}
+	parent := ctx.Context()
+	if plain && in.traces && in.sampler != nil {
+		if from.id.IsValid() && !from.flags.IsSampled() && !in.public {
+			return &unsampled{Context: parent, provider: in.tracers, from: from}, nil
+		}
+	} else {
+		parent, plain = in.propagator.Extract(parent, Carrier{&ctx.Request.Header}), false
+	}
+	switch {
+	case !in.traces:
+		return parent, nil
+	case in.sampler == nil:
 		return in.startSpan(parent, ctx, r)
 	}
-	left, begins := in.decide(parent, in.public)
-	switch {
-	case left != nil:
-		return left, nil
-	case begins != nil:
-		defer func() { begins.over = true }()
-		return in.startSpan(begins, ctx, r)
+	var begins *chosen
+	if !plain || !from.id.IsValid() || in.public {
+		var left *unsampled
+		if left, begins = in.decide(parent, in.public); left != nil {
+			return left, nil
+		}
 	}
-	return in.startSpan(parent, ctx, r)
+	if plain && from.id.IsValid() {
+		parent = in.propagator.Extract(parent, Carrier{&ctx.Request.Header})
+	}
+	if begins == nil {
+		return in.startSpan(parent, ctx, r)
+	}
+	begins.Context = parent
+	defer func() { begins.over = true }()
+	return in.startSpan(begins, ctx, r)
 }
 
 // startSpan starts the span of a request with the tracer.
@@ -353,11 +378,14 @@ func (r *request) end(sent fasthttp.SentResponse, size int64) {
 		s.failure = "no_response"
 	}
 	p := in.of(s)
+	recorded := r.ctx
+	if recorded == nil || r.span == nil && in.traces {
+		recorded = context.Background() // the meter would only ask for IDs
+	}
+	in.record(recorded, r.shard, p, time.Since(r.at), r.requestSize, size)
 	if r.span == nil {
-		in.record(context.Background(), r.shard, p, time.Since(r.at), r.requestSize, size)
 		return
 	}
-	in.record(r.ctx, r.shard, p, time.Since(r.at), r.requestSize, size)
 	if r.span.IsRecording() {
 		name := p.name
 		if p == in.overflow {
