@@ -141,7 +141,7 @@ func (ctx *RequestCtx) reset() {
 	if ctx.lateRun != nil {
 		ctx.lateRun = nil
 	}
-	if ctx.isLate() {
+	if ctx.loadPhase() != ctxOwn {
 		ctx.resetPhase()
 	}
 	ctx.fullDuplex = false

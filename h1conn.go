@@ -422,16 +422,7 @@ func (h *h1Conn) Output() (head, tail []byte, file *engine.FilePart) {
 
 // Written implements engine.Protocol.
 func (h *h1Conn) Written(n int64, err error) {
-	written := int(min(n, int64(len(h.out.B))))
-	h.out.B = h.out.B[:copy(h.out.B, h.out.B[written:])]
-	switch n -= int64(written); {
-	case n == 0:
-	case len(h.tail) > 0:
-		h.tail = h.tail[n:]
-	default:
-		h.file.Offset += n
-		h.file.Length -= n
-	}
+	h.countWritten(n)
 	switch {
 	case err == nil:
 		if len(h.out.B) == 0 && len(h.tail) == 0 && h.file.Length == 0 {
@@ -443,6 +434,22 @@ func (h *h1Conn) Written(n int64, err error) {
 	default:
 		h.x.abort(err)
 	}
+}
+
+// countWritten removes n written bytes from the output.
+func (h *h1Conn) countWritten(n int64) {
+	if n < int64(len(h.out.B)) {
+		h.out.B = h.out.B[:copy(h.out.B, h.out.B[n:])]
+		return
+	}
+	n -= int64(len(h.out.B))
+	h.out.B = h.out.B[:0]
+	if len(h.tail) > 0 {
+		h.tail = h.tail[n:]
+		return
+	}
+	h.file.Offset += n
+	h.file.Length -= n
 }
 
 // Idle implements engine.Protocol. It reports whether no request has begun.

@@ -13,13 +13,7 @@ func AppendUint(dst []byte, n int) []byte {
 	}
 	u := uint64(n)
 	at := len(dst)
-	// 1233/4096 is a little more than the decimal logarithm of 2, so digits is the number of
-	// digits or one less
-	digits := bits.Len64(u|1) * 1233 >> 12
-	if u|1 >= powers[digits] {
-		digits++
-	}
-	dst = slices.Grow(dst, maxDigits)[:at+digits]
+	dst = slices.Grow(dst, maxDigits)[:at+countDigits(u)]
 	i := len(dst)
 	for ; u >= 100; u /= 100 {
 		// two digits at once, since each division waits for the one before
@@ -48,6 +42,17 @@ var powers = func() (t [maxDigits]uint64) {
 	}
 	return t
 }()
+
+// countDigits returns the number of decimal digits of u.
+func countDigits(u uint64) int {
+	// 1233/4096 is a little more than the decimal logarithm of 2, so n is the
+	// number of digits or one less
+	n := bits.Len64(u|1) * 1233 >> 12
+	if u|1 >= powers[n] {
+		n++
+	}
+	return n
+}
 
 // ParseUint parses b as a decimal number. b must consist of digits, at least one,
 // and the number must fit into an int.

@@ -45,7 +45,7 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 func (h *Head) usualLines(role Role, b []byte, fields *field.List) (err error) {
 	effects, i := &effects[role], h.next
 	// lines that begin before until are not too many, and contain the words that are read
-	until := min(len(b)-shortestUsual+1, i+shortestLine*min(h.Limits.Fields-h.Lines, len(b)))
+	until := min(len(b)-shortestUsual+1, i+shortestLine*min(h.Limits.fields()-h.Lines, len(b)))
 	for ; i < until; h.Lines++ {
 		first, size := bytesconv.Word(b, i), 0
 		last := first
@@ -194,7 +194,7 @@ func (h *Head) anyLine(role Role, b []byte, fields *field.List) (end int, err er
 		}
 		return 0, err
 	}
-	if h.Lines >= h.Limits.Fields {
+	if h.Lines >= h.Limits.fields() {
 		return 0, ErrManyFields
 	}
 	h.Lines++

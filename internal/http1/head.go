@@ -22,17 +22,15 @@ const (
 	DefaultMaxFields = 500
 )
 
-// fill replaces the limits that are not set by their defaults.
-func (l *Limits) fill() {
-	if l.Line <= 0 {
-		l.Line = DefaultMaxLine
+func (l Limits) line() int   { return orDefault(l.Line, DefaultMaxLine) }
+func (l Limits) head() int   { return orDefault(l.Head, DefaultMaxHead) }
+func (l Limits) fields() int { return orDefault(l.Fields, DefaultMaxFields) }
+
+func orDefault(n, def int) int {
+	if n <= 0 {
+		return def
 	}
-	if l.Head <= 0 {
-		l.Head = DefaultMaxHead
-	}
-	if l.Fields <= 0 {
-		l.Fields = DefaultMaxFields
-	}
+	return n
 }
 
 // Role is the side that wrote a message.
@@ -59,7 +57,7 @@ type Head struct {
 	KeepNames bool    // leave names unchanged
 	KeepAll   bool    // index fields that have a slot or an effect of their own, too
 	Spaces    bool    // accept names with spaces in trailers, as in responses
-	Limits    Limits  // of this head; the parsers set the defaults
+	Limits    Limits  // of this head
 
 	next int // start of the first line that was not parsed yet
 	// seen is the position up to which that line was examined. The bytes before it are a
@@ -105,13 +103,12 @@ func (h *Head) Reset() {
 // content is not, it returns the length and the error of the framing.
 func (h *Head) Parse(role Role, b []byte, fields *field.List) (n int, err error) {
 	if h.next == 0 {
-		h.Limits.fill()
 		if role == Request {
 			n, err = h.requestLine(b)
 		} else {
 			n, err = h.statusLine(b)
 		}
-		if n == 0 || err != nil || role == Request && n-len("\r\n") > h.Limits.Line {
+		if n == 0 || err != nil || role == Request && n-len("\r\n") > h.Limits.line() {
 			return 0, h.startLineError(role, b, n, err)
 		}
 		h.next, h.Fields = n, n
@@ -120,7 +117,7 @@ func (h *Head) Parse(role Role, b []byte, fields *field.List) (n int, err error)
 	switch {
 	case err != nil:
 		return 0, err
-	case examined(b, n) > h.Limits.Head:
+	case examined(b, n) > h.Limits.head():
 		return 0, ErrLongHead
 	case n > 0:
 		err = h.frame(role)
@@ -131,12 +128,11 @@ func (h *Head) Parse(role Role, b []byte, fields *field.List) (n int, err error)
 // ParseTrailers parses a trailer section, which is a header section without a start
 // line, including the empty line that ends it.
 func (h *Head) ParseTrailers(b []byte, fields *field.List) (n int, err error) {
-	h.Limits.fill()
 	n, err = h.parseFields(trailers, b, fields)
 	switch {
 	case err == error(ErrManyFields):
 		return 0, ErrManyTrailers
-	case err == nil && examined(b, n) > h.Limits.Head:
+	case err == nil && examined(b, n) > h.Limits.head():
 		return 0, ErrLongTrailers
 	}
 	return n, err
@@ -157,9 +153,9 @@ func (h *Head) startLineError(role Role, b []byte, n int, err error) error {
 	switch {
 	case err != nil:
 		return err
-	case role == Request && lineSize(b, n) > h.Limits.Line:
+	case role == Request && lineSize(b, n) > h.Limits.line():
 		return ErrLongRequestLine
-	case n == 0 && len(b) > h.Limits.Head:
+	case n == 0 && len(b) > h.Limits.head():
 		return ErrLongHead
 	}
 	return nil
@@ -220,9 +216,12 @@ func (h *Head) requestLine(b []byte) (n int, err error) {
 	}
 	h.Target = field.Span{Off: uint32(target), Len: uint32(i - target)}
 	i++
-	if end := i + len(version) + len("\r\n"); end <= len(b) && isUsualEnd((*[10]byte)(b[i:end])) {
-		h.Minor, h.Version = 1, field.Span{Off: uint32(i), Len: uint32(len(version))}
-		return end, nil
+	if end := i + len(version) + len("\r\n"); end <= len(b) {
+		// nearly all request lines end like this
+		if last := (*[10]byte)(b[i:end]); binary.LittleEndian.Uint64(last[:]) == http11 && last[8] == '\r' && last[9] == '\n' {
+			h.Minor, h.Version = 1, field.Span{Off: uint32(i), Len: uint32(len(version))}
+			return end, nil
+		}
 	}
 	n, err = h.version(b[i:])
 	if n == 0 || err != nil {
@@ -230,11 +229,6 @@ func (h *Head) requestLine(b []byte) (n int, err error) {
 	}
 	h.Version = field.Span{Off: uint32(i), Len: uint32(n)}
 	return lineEnd(b, i+n)
-}
-
-// isUsualEnd reports whether a request line ends as nearly all do.
-func isUsualEnd(b *[10]byte) bool {
-	return binary.LittleEndian.Uint64(b[:]) == http11 && b[8] == '\r' && b[9] == '\n'
 }
 
 const (
