@@ -336,9 +336,6 @@ func TestConnStateNames(t *testing.T) {
 	}
 }
 
-func (panickingCloser) Read([]byte) (int, error) { return 0, io.EOF }
-func (panickingCloser) Close() error             { panic("broken hook") }
-
 func TestServerOptionsOfTheResponse(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		respond := func(s *fasthttp.Server, request string) servertest.Response {
