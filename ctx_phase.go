@@ -400,7 +400,7 @@ func (x *h1Exchange) resetCtx() {
 // another context. With AfterDisconnect a handler can make one that only a disconnect of the
 // client cancels: the function within of the program examples/app does that.
 //
-// Goroutines that the handler has started, such as those of database/sql, may call Done and
+// Goroutines that the handler has started, such as database/sql's, may call Done and
 // Err at any time. After the request was handled, Done and Err report on the server and on the
 // request to which the context then belongs. A goroutine that needs to know the end of this
 // request needs a context that the handler derives, and cancels before it returns.

@@ -100,7 +100,7 @@ var classes = func() (classes [256]uint8) {
 	return classes
 }()
 
-// indexSeparator returns the index of the first byte that is one of a class, or the length of text.
+// indexSeparator returns the index of the first byte in a class, or the length of text.
 func indexSeparator(text []byte, class uint8) int {
 	for i, c := range text {
 		if classes[c]&class != 0 {

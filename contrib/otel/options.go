@@ -70,7 +70,7 @@ func WithMetrics(m *Metrics) Option {
 // parent's. Otherwise it is by the trace ID, as in TraceIDRatioBased of the SDK: a
 // share of ratio is sampled.
 //
-// Of a request that is not sampled the tracer learns nothing: it has no span, and neither samplers
+// The tracer learns nothing of an unsampled request: it has no span, and neither samplers
 // nor processors see it. Its context has a span context, so that other spans and calls know the
 // decision: the trace ID and the trace state of the parent, or a random trace ID, a random span
 // ID, and the flags without the one for sampled. The IDs are made when they are needed first.

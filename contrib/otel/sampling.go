@@ -78,7 +78,7 @@ func newSpanID() (id trace.SpanID) {
 	return id
 }
 
-// unsampled is the context of a request that is not sampled. It is allocated for each request,
+// unsampled is the context of an unsampled request. It is allocated for each request,
 // since contexts derived from it may be used after the request.
 type unsampled struct {
 	context.Context // with the parent
@@ -154,7 +154,7 @@ func (u *unsampled) current() *unsampledSpan {
 	return s
 }
 
-// decide returns the context of a request that is not sampled, or nil if it is, and then the context
+// decide returns the context of an unsampled request, or nil for a sampled one, and then the context
 // to start a span with if that begins a trace. With isRoot a parent in ctx does not count.
 func (c *config) decide(ctx context.Context, isRoot bool) (*unsampled, *chosen) {
 	if !isRoot {

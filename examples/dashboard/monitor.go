@@ -129,7 +129,7 @@ func (m *monitor) publish(ctx context.Context) {
 	}
 }
 
-// snapshot returns the data of an event. times and scheduled are those of the last one, from
+// snapshot returns the data of an event. times and scheduled come from the last one,
 // which it continues.
 func (m *monitor) snapshot(times, scheduled *distribution) []byte {
 	now, waits := m.times.read(), schedulerWaits()

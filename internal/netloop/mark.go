@@ -84,7 +84,7 @@ func (m *marks) set(now func() time.Duration, at time.Duration) {
 }
 
 // take removes marks from fetched events, and returns how many events are left. It records
-// since when each of them has waited, or 0 if that is not known.
+// since when each of them has waited, or 0 if it is not known.
 func (m *marks) take(events []syscall.EpollEvent) (left int) {
 	dated := 0
 	for _, ev := range events {

@@ -177,7 +177,7 @@ func (r *renamer) rename(name string, text []byte) ([]byte, error) {
 		}), nil
 	}
 	if filepath.Base(name) == "go.mod" {
-		// the version is that of v1.77.0, which the replace line makes no difference to
+		// the version is v1.77.0: the replace line makes no difference to it
 		required := regexp.MustCompile(`(` + regexp.QuoteMeta(r.old) + `) v\S+`)
 		text = required.ReplaceAll(text, []byte("$1 "+r.version))
 	}
