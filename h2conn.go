@@ -46,8 +46,8 @@ type h2Conn struct {
 	first        *h2Exchange // the exchanges that were not released, linked by their after
 	free         *h2Exchange // exchanges for other requests, linked by their next
 	queue        h2Queue     // the exchanges to be served
-	waiting      int         // how many exchanges are in queue
-	running      int         // how many goroutines serve exchanges
+	waiting      int32       // how many exchanges are in queue
+	running      int32       // how many goroutines serve exchanges
 	leader       uint32      // the number of the goroutine that serves the queue alone, or 0
 	leaders      uint32      // how many leaders there have been
 	leaderServed uint32      // how many exchanges leaders have begun to serve: their progress
@@ -324,7 +324,7 @@ func (h *h2Conn) decide() (next engine.Action, feeds bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.leader != 0 {
-		h.startLeaderTimer(h.waiting)
+		h.startLeaderTimer(int(h.waiting))
 	} else if !h.leadQueued && h.link.HasReadGoroutine() && h.hasWork() {
 		// the engine's goroutine waits for input, so it cannot serve
 		h.leadQueued = true

@@ -129,7 +129,7 @@ func (h *h2Conn) HasWork() bool {
 
 // hasWork is HasWork for a caller that holds mu.
 func (h *h2Conn) hasWork() bool {
-	return h.queue.first != nil && h.leader == 0 && h.running < h.s.h2.limits.Streams
+	return h.queue.first != nil && h.leader == 0 && int(h.running) < h.s.h2.limits.Streams
 }
 
 // Work implements engine.Worker. It serves the requests that wait as their leader, or, while
@@ -149,7 +149,7 @@ func (h *h2Conn) Work() {
 	me := h.leaders
 	h.leader = me
 	h.running++
-	h.startLeaderTimer(h.waiting - 1)
+	h.startLeaderTimer(int(h.waiting) - 1)
 	h.mu.Unlock()
 	h.serve(me)
 }
@@ -158,8 +158,8 @@ func (h *h2Conn) Work() {
 func (h *h2Conn) spread() {
 	h.mu.Lock()
 	h.leadQueued = false
-	n := max(min(h.waiting, h.s.h2.limits.Streams-h.running), 0)
-	h.running += n
+	n := max(min(int(h.waiting), h.s.h2.limits.Streams-int(h.running)), 0)
+	h.running += int32(n)
 	h.mu.Unlock()
 	for range n {
 		h.s.h2.workers.Do(h2Task{h2Follow, h, nil})
@@ -274,7 +274,7 @@ func (h *h2Conn) CheckStall() {
 	h.mu.Lock()
 	stuck := h.leaderStall.Ended(h.leaderServed) && h.leader != 0
 	if h.leader != 0 && !stuck {
-		h.startLeaderTimer(h.waiting)
+		h.startLeaderTimer(int(h.waiting))
 	}
 	wake := false
 	if stuck {
