@@ -256,12 +256,12 @@ type Server struct {
 	// On the event engine a request waits from the moment when its connection is ready to be
 	// read until the server reads from it; pipelined requests that are read together have
 	// waited equally long. The server measures a lower bound: a wait may have been longer by a
-	// third, or by the time of the 64 requests that are handled before it. On EnginePortable
-	// the operating system and the Go scheduler decide whose turn it is, and do not say for how
-	// long a connection was ready: there only HTTP/2 requests are refused. With both engines,
-	// the time from the end of an HTTP/2 request until a goroutine serves it counts, too. Not
-	// measured are the waits of new connections until they are accepted, the waits for TLS
-	// handshakes, and the waits of handlers that have begun.
+	// third, or by the time of one handler. On EnginePortable the operating system and the Go
+	// scheduler decide whose turn it is, and do not say for how long a connection was ready:
+	// there only HTTP/2 requests are refused. With both engines, the time from the end of an
+	// HTTP/2 request until a goroutine serves it counts, too. Not measured are the waits of
+	// new connections until they are accepted, the waits for TLS handshakes, and the waits of
+	// handlers that have begun.
 	MaxQueueTime time.Duration
 
 	// SleepWhenConcurrencyLimitsExceeded is how long the server waits before it accepts

@@ -21,7 +21,8 @@ import (
 // was set. The time since then is a lower bound of its wait, and is too low by the distance of
 // two marks at most.
 //
-// Only the leader uses the marks, except that pollers read since for events in the queue.
+// Only the leader uses the marks, except that pollers read since for events in the queue, and set
+// marks while there is no leader.
 type marks struct {
 	spacing time.Duration // between two marks, at least
 	last    time.Duration // when a mark was last set

@@ -103,6 +103,20 @@ func TestEventsHaveWaitedSinceTheyWereFetched(t *testing.T) {
 	}
 }
 
+// Marks are also set while a batch is served, so that the events that arrive meanwhile are dated.
+func TestMarksAreSetWhileABatchIsServed(t *testing.T) {
+	const takes = 30 * time.Millisecond
+	b := newBacklog(t, 3, 40*time.Millisecond, takes)
+	began := b.clock.now()
+	b.times(3)
+	b.rest(b.loop, 0)
+	b.loop.mu.Lock()
+	defer b.loop.mu.Unlock()
+	if after := b.loop.marks.last - began; after != takes {
+		t.Errorf("the last mark was set after %v, want %v", after, takes)
+	}
+}
+
 // Events that do not fit into a batch wait in the set, which does not say since when.
 func TestEventsHaveWaitedSinceAMarkBehindThem(t *testing.T) {
 	const takes = 30 * time.Millisecond

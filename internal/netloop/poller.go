@@ -398,6 +398,10 @@ func (p *Poller) serve() {
 	ev := l.queue[l.next]
 	if l.marks != nil {
 		p.age = p.now - l.marks.since[l.next]
+		if l.fetched-l.next > 1 && !l.hasLeader {
+			// events that arrive while a long queue is served are dated, too
+			l.marks.set(l.now, p.now)
+		}
 	}
 	l.next++
 	l.serving++
