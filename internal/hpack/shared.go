@@ -12,8 +12,11 @@ import (
 
 // A Form encodes fields in another form than HPACK.
 type Form interface {
+	// AppendStatus is Encoder.AppendStatus.
 	AppendStatus(dst []byte, code int) []byte
+	// AppendLength is Encoder.AppendLength.
 	AppendLength(dst []byte, n int) []byte
+	// AppendField is Encoder.AppendField.
 	AppendField(dst []byte, id field.ID, name, value []byte, how Indexing) []byte
 	// State changes whenever a field may be encoded differently than before.
 	State() uint64
@@ -91,7 +94,7 @@ func ReadInt(p []byte, prefix uint) (n uint64, rest []byte, err error) {
 	return 0, nil, ErrTruncated
 }
 
-// AppendText appends text as a string, in Huffman code if that is shorter. The length has a
+// AppendText appends text as a string, in Huffman code if it is shorter then. The length has a
 // prefix of the given number of bits, and the bit above it marks Huffman code; first has the
 // bits before that one. If lower is set, the string is sent in lower case.
 func AppendText(dst []byte, first byte, prefix uint, text []byte, lower bool) []byte {

@@ -1,5 +1,5 @@
 // Package qpack is the compression of fields in HTTP/3 (RFC 9204). It does no I/O: the caller
-// passes the bytes of streams on. Integers, Huffman code and the rules for text are those of
+// passes the bytes of streams on. Integers, Huffman code and the rules for text are in
 // package hpack. Start with Decoder.Decode, and Encoder.AppendField.
 package qpack
 
@@ -275,7 +275,7 @@ func (d *Decoder) find(n uint64, inStatic bool, base uint64) *entry {
 	return d.t.at(at)
 }
 
-// indexed decodes a field that is in a table.
+// indexed decodes a field of a table.
 func (d *Decoder) indexed(l *field.List, e *field.Entry, p []byte, prefix uint, inStatic bool, base uint64) (rest []byte, err error) {
 	n, rest, err := hpack.ReadInt(p, prefix)
 	if err != nil {

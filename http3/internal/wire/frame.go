@@ -124,7 +124,7 @@ type Reader struct {
 // Init makes r read a stream whose HEADERS frames have up to limit bytes.
 func (r *Reader) Init(s Stream, limit int) { *r = Reader{stream: s, limit: uint64(max(limit, 0))} }
 
-// Interim records that the last HEADERS were those of an informational response.
+// Interim records that the last HEADERS began an informational response.
 func (r *Reader) Interim() { r.phase = begins }
 
 // Pending reports whether a frame has begun whose rest has not arrived.
@@ -265,7 +265,7 @@ func (r *Reader) check(t Type) *Error {
 	return nil
 }
 
-// Number reads the payload of a frame that is a single integer.
+// Number reads the payload of a frame with a single integer.
 func Number(payload []byte) (uint64, *Error) {
 	n, size := Varint(payload)
 	if size == 0 || size != len(payload) {
