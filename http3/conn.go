@@ -35,10 +35,11 @@ type conn struct {
 
 	control *quic.SendStream
 	acks    *quic.SendStream // of the decoder of QPACK
-	acking  sync.Mutex       // held while acks is written
+	acking  sync.Mutex       // held while acks is written, so that the order remains
 
 	mu      sync.Mutex // guards the fields below
 	decoder qpack.Decoder
+	unacked []byte        // instructions for acks that were not written
 	arrived chan struct{} // closed when insertions arrive; nil if no stream waits
 	blocked int           // how many streams wait
 	life    life
@@ -350,22 +351,26 @@ func (c *conn) serveEncoder(q *quic.ReceiveStream) *wire.Error {
 			close(c.arrived)
 			c.arrived = nil
 		}
-		acks := c.decoder.AppendIncrement(nil)
+		c.unacked = c.decoder.AppendIncrement(c.unacked)
 		c.mu.Unlock()
 		if err != nil {
 			return &wire.Error{Code: wire.EncoderStreamError, What: err.Error()}
 		}
-		c.acknowledge(acks)
+		c.acknowledge()
 		return nil
 	})
 }
 
-// acknowledge writes to the stream of the decoder.
-func (c *conn) acknowledge(acks []byte) {
-	if len(acks) > 0 {
-		c.acking.Lock()
-		defer c.acking.Unlock()
-		_, _ = c.acks.Write(acks)
+// acknowledge writes unacked to the stream of the decoder.
+func (c *conn) acknowledge() {
+	c.acking.Lock()
+	defer c.acking.Unlock()
+	c.mu.Lock()
+	b := c.unacked
+	c.unacked = nil
+	c.mu.Unlock()
+	if len(b) > 0 {
+		_, _ = c.acks.Write(b)
 	}
 }
 
@@ -391,19 +396,21 @@ func (c *conn) decode(l *field.List, id quic.StreamID, section []byte, until tim
 		came := c.await(arrived, until)
 		c.mu.Lock()
 		if c.blocked--; !came {
-			acks := c.decoder.AppendCancel(nil, uint64(id))
+			c.unacked = c.decoder.AppendCancel(c.unacked, uint64(id))
 			c.mu.Unlock()
-			c.acknowledge(acks)
+			c.acknowledge()
 			return errCancelled
 		}
 		needs, err = c.decoder.Decode(l, section, limits)
 	}
-	var acks []byte
-	if needs > 0 && (err == nil || err == qpack.ErrTooLarge) {
-		acks = c.decoder.AppendAck(nil, uint64(id), needs)
+	acks := needs > 0 && (err == nil || err == qpack.ErrTooLarge)
+	if acks {
+		c.unacked = c.decoder.AppendAck(c.unacked, uint64(id), needs)
 	}
 	c.mu.Unlock()
-	c.acknowledge(acks)
+	if acks {
+		c.acknowledge()
+	}
 	switch err {
 	case nil:
 		return nil

@@ -56,7 +56,7 @@ var messages = sync.Pool{New: func() any { return new(http2.Message) }}
 // encoder encodes the sections of all connections.
 var encoder = func() *hpack.Encoder {
 	e := new(hpack.Encoder)
-	e.InitForm(qpack.Encoder{})
+	e.InitForm()
 	return e
 }()
 

@@ -21,13 +21,12 @@ type Encoder struct {
 	peerTableSize uint32 // the size of the peer's decoder table
 	minimum       uint32 // the smallest size since the last block
 	resized       uint32 // how often the size was set
-	form          Form   // if it is not nil, it encodes the fields
 }
 
 // Init prepares e for a connection whose peer has not sent SETTINGS. Its table is never
 // larger than maxTable. e may be reused.
 func (e *Encoder) Init(maxTable uint32) {
-	e.limit = maxTable
+	e.limit = min(maxTable, usesForm-1)
 	e.peerTableSize, e.minimum = initialSize, initialSize
 	e.t.init(initialSize)
 	e.SetMaxTable(initialSize)
@@ -44,8 +43,8 @@ func (e *Encoder) SetMaxTable(n uint32) {
 
 // State changes whenever a field may be encoded differently than before.
 func (e *Encoder) State() uint64 {
-	if e.form != nil {
-		return e.form.State()
+	if e.limit == usesForm {
+		return form.State()
 	}
 	return uint64(e.resized)<<32 | uint64(e.t.next)
 }
@@ -79,8 +78,8 @@ const statusIndex = 8
 
 // AppendStatus appends the pseudo-field ":status". code has three digits.
 func (e *Encoder) AppendStatus(dst []byte, code int) []byte {
-	if e.form != nil {
-		return e.form.AppendStatus(dst, code)
+	if e.limit == usesForm {
+		return form.AppendStatus(dst, code)
 	}
 	switch code {
 	case 200:
@@ -104,8 +103,8 @@ func (e *Encoder) AppendStatus(dst []byte, code int) []byte {
 // AppendLength appends the field Content-Length. It is in no table, and nearly all values
 // are no shorter in Huffman code.
 func (e *Encoder) AppendLength(dst []byte, n int) []byte {
-	if e.form != nil {
-		return e.form.AppendLength(dst, n)
+	if e.limit == usesForm {
+		return form.AppendLength(dst, n)
 	}
 	const index = 28
 	dst = append(dst, 0x0f, index-0x0f, 0)
@@ -119,8 +118,8 @@ func (e *Encoder) AppendLength(dst []byte, n int) []byte {
 // in lower case. If id is not Unknown, name is not used. A field in a table is sent as its
 // index, unless how is Never.
 func (e *Encoder) AppendField(dst []byte, id field.ID, name, value []byte, how Indexing) []byte {
-	if e.form != nil {
-		return e.form.AppendField(dst, id, name, value, how)
+	if e.limit == usesForm {
+		return form.AppendField(dst, id, name, value, how)
 	}
 	nameIndex, full := staticFor(id, name, value)
 	if full && how != Never {

@@ -22,10 +22,17 @@ type Form interface {
 	State() uint64
 }
 
-// InitForm makes e encode all fields with f. Begin appends nothing then.
-func (e *Encoder) InitForm(f Form) {
-	*e = Encoder{form: f}
-}
+// form is the form of all encoders whose limit is usesForm. An Encoder of HPACK, of which each
+// connection has one, has no room for it.
+var form Form
+
+const usesForm = math.MaxUint32
+
+// SetForm sets the form for InitForm. It is called once, when a program is initialized.
+func SetForm(f Form) { form = f }
+
+// InitForm makes e encode all fields with the form of SetForm. Begin is not to be used then.
+func (e *Encoder) InitForm() { *e = Encoder{limit: usesForm} }
 
 // EntryOverhead is the size of a field or an entry in addition to its text.
 const EntryOverhead = entryOverhead

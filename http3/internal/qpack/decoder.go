@@ -74,7 +74,9 @@ func (d *Decoder) instruction(p []byte) (rest []byte, err error) {
 		if text, rest, err = hpack.ReadText(nil, p, 5, int(d.t.capacity)); err != nil {
 			return nil, err
 		}
-		return d.insert(text, len(text), rest)
+		name := entry{text: text, nameLen: len(text)}
+		name.id, name.flags = hpack.Examine(text[:len(text):len(text)], nil, d.normalize, nil)
+		return d.insert(name, rest)
 	case first&0x20 != 0:
 		n, rest, err := hpack.ReadInt(p, 5)
 		if err == nil && n > d.allowed {
@@ -117,18 +119,16 @@ func (d *Decoder) insertNamed(p []byte) (rest []byte, err error) {
 	if e == nil {
 		return nil, ErrEncoderStream
 	}
-	name := append([]byte(nil), e.name()...)
-	return d.insert(name, len(name), rest)
+	// the name was examined, and normalised, before
+	return d.insert(*e, rest)
 }
 
-// insert inserts an entry with the name in text, whose value follows in p.
-func (d *Decoder) insert(text []byte, nameLen int, p []byte) (rest []byte, err error) {
-	text, rest, err = hpack.ReadText(text, p, 7, int(d.t.capacity))
-	if err != nil {
+// insert inserts an entry with the name of another one. Its value follows in p.
+func (d *Decoder) insert(e entry, p []byte) (rest []byte, err error) {
+	if e.text, rest, err = hpack.ReadText(append([]byte(nil), e.name()...), p, 7, int(d.t.capacity)); err != nil {
 		return nil, err
 	}
-	e := entry{text: text, nameLen: nameLen}
-	e.id, e.flags = hpack.Examine(e.name(), e.value(), d.normalize, d.valid)
+	e.flags = e.flags&field.BadName | hpack.ExamineValue(e.id, e.value(), d.valid)
 	if !d.t.add(e) {
 		return nil, ErrEncoderStream
 	}

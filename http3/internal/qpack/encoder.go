@@ -12,7 +12,7 @@ import (
 // wait for each other, and all connections can share one Encoder.
 type Encoder struct{}
 
-var _ hpack.Form = Encoder{}
+func init() { hpack.SetForm(Encoder{}) }
 
 // Begin begins a section: one that requires no insertions.
 func (Encoder) Begin(dst []byte) []byte { return append(dst, 0, 0) }

@@ -87,7 +87,7 @@ func TestStatusesAreReadElsewhere(t *testing.T) {
 func TestEncoderDoesNotAllocate(t *testing.T) {
 	dst := make([]byte, 0, 4096)
 	var enc hpack.Encoder
-	enc.InitForm(Encoder{})
+	enc.InitForm()
 	name, value := []byte("X-Other"), []byte("some value")
 	if n := testing.AllocsPerRun(100, func() {
 		b := enc.AppendStatus(Encoder{}.Begin(dst), 200)
@@ -353,6 +353,24 @@ func TestDynamicTableAgainstAnEncoder(t *testing.T) {
 		}
 		if d.t.size != p.t.size || d.Inserted() != p.t.inserted() {
 			t.Fatalf("round %d: the tables differ", round)
+		}
+	}
+}
+
+// The static table has the names normalised, if that is asked for.
+func TestInsertedNamesAreNormalised(t *testing.T) {
+	var d Decoder
+	d.Init(220, true, nil)
+	if err := d.Feed(fromHex(t, "3fbd01 ff20 01 61 80 01 62 4a63 7573 746f 6d2d 6b65 79 01 63 80 01 64")); err != nil {
+		t.Fatal(err)
+	}
+	var l field.List
+	if _, err := d.Decode(&l, fromHex(t, "0500 80 81 82 83"), wide); err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range l.Entries {
+		if want := []string{"Custom-Key: d", "Custom-Key: c", "User-Agent: b", "User-Agent: a"}[i]; lines(&l)[i] != want || e.Flags != 0 {
+			t.Errorf("field %d is %q with the flags %b, want %q", i, lines(&l)[i], e.Flags, want)
 		}
 	}
 }
