@@ -54,7 +54,7 @@ type RequestCtx struct {
 	c         *engine.Conn
 	service   atomic.Pointer[engine.Service] // of c, or of the last connection
 	exchange  *exchange                      // while the handler runs
-	streaming *h2Exchange                    // while it sends the body stream of the response; timeoutMu guards it
+	streaming deadliner                      // while it sends the body stream of the response; timeoutMu guards it
 
 	requestNum uint64
 	receivedAt clock.Moment // when it was received, or the zero Moment

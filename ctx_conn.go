@@ -83,8 +83,16 @@ func (ctx *RequestCtx) RemoteIP() net.IP { return addrIP(ctx.RemoteAddr()) }
 func (ctx *RequestCtx) LocalIP() net.IP { return addrIP(ctx.LocalAddr()) }
 
 func addrIP(addr net.Addr) net.IP {
-	if a, ok := addr.(*net.TCPAddr); ok && a != nil {
-		return a.IP
+	switch a := addr.(type) {
+	case *net.TCPAddr:
+		if a != nil {
+			return a.IP
+		}
+	case *net.UDPAddr:
+		// of HTTP/3
+		if a != nil {
+			return a.IP
+		}
 	}
 	return net.IPv4zero
 }
@@ -95,8 +103,8 @@ func addrIP(addr net.Addr) net.IP {
 // ErrDeadlineUpdatesDisabled once the context no longer belongs to the handler, or else
 // the error of the connection.
 //
-// With HTTP/2 it is the deadline of this request alone, and the server checks it once a
-// second.
+// With HTTP/2 or HTTP/3 it is the deadline of this request alone. With HTTP/2 the server checks it
+// once a second.
 func (ctx *RequestCtx) SetReadDeadline(deadline time.Time) error {
 	ctx.timeoutMu.Lock()
 	defer ctx.timeoutMu.Unlock()
@@ -104,7 +112,7 @@ func (ctx *RequestCtx) SetReadDeadline(deadline time.Time) error {
 	if err != nil {
 		return err
 	}
-	if ctx.c.Variant == variantHTTP2 {
+	if ctx.c.Variant != 0 {
 		ctx.setStreamDeadlines(&deadline, nil)
 		return nil
 	}
@@ -122,24 +130,31 @@ func (ctx *RequestCtx) SetWriteDeadline(deadline time.Time) error {
 	if err != nil {
 		return err
 	}
-	if ctx.c.Variant == variantHTTP2 {
+	if ctx.c.Variant != 0 {
 		ctx.setStreamDeadlines(nil, &deadline)
 		return nil
 	}
 	return c.SetWriteDeadline(deadline)
 }
 
-// setStreamDeadlines sets deadlines of a request of HTTP/2, which shares its connection.
+// deadliner is an exchange with deadlines of its own, since its connection is shared.
+type deadliner interface{ setDeadlines(read, write *time.Time) }
+
+// setStreamDeadlines sets deadlines of a request of HTTP/2 or HTTP/3, which shares its connection.
 // timeoutMu is held.
 func (ctx *RequestCtx) setStreamDeadlines(read, write *time.Time) {
 	// the producer of a body stream continues after the handler has returned
 	x := ctx.streaming
 	if ctx.exchange != nil {
-		x, _ = ctx.exchange.t.(*h2Exchange)
+		x, _ = ctx.exchange.t.(deadliner)
 	}
-	if x == nil {
-		return
+	if x != nil {
+		x.setDeadlines(read, write)
 	}
+}
+
+// setDeadlines implements deadliner.
+func (x *h2Exchange) setDeadlines(read, write *time.Time) {
 	x.h.mu.Lock()
 	if read != nil {
 		x.readUntil = *read
@@ -339,7 +354,7 @@ func (ctx *RequestCtx) EnableFullDuplex() {
 func (ctx *RequestCtx) FullDuplex() bool {
 	ctx.timeoutMu.Lock()
 	defer ctx.timeoutMu.Unlock()
-	return ctx.fullDuplex || ctx.c != nil && ctx.c.Variant == variantHTTP2
+	return ctx.fullDuplex || ctx.c != nil && ctx.c.Variant != 0
 }
 
 // AfterDisconnect calls f in a goroutine of its own when the client ends the connection: it

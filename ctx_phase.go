@@ -330,7 +330,7 @@ func (ctx *RequestCtx) endExchanges() {
 }
 
 // setStreaming sets the exchange that sends the body stream of ctx, or nil.
-func (ctx *RequestCtx) setStreaming(x *h2Exchange) {
+func (ctx *RequestCtx) setStreaming(x deadliner) {
 	ctx.timeoutMu.Lock()
 	ctx.streaming = x
 	ctx.timeoutMu.Unlock()

@@ -104,8 +104,7 @@ func (h *ResponseHeader) appendBlockStart(dst []byte, enc *hpack.Encoder, start 
 		dst = appendBlockField(dst, enc, field.Server, nil, name)
 	}
 	if !h.is(undated) {
-		var text [32]byte
-		dst = appendBlockField(dst, enc, field.Date, nil, append(text[:0], date...))
+		dst = appendBlockField(dst, enc, field.Date, nil, bytesconv.Bytes(date))
 	}
 	if len(kind) > 0 {
 		dst = appendBlockField(dst, enc, field.ContentType, nil, kind)

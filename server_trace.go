@@ -67,7 +67,7 @@ type ServerTrace struct {
 // TracedResponse describes a response to ServerTrace.ResponseSent.
 type TracedResponse struct {
 	SentResponse
-	// Protocol is the protocol of the request: HTTP/1.0, HTTP/1.1 or HTTP/2.0. It is empty if
+	// Protocol is the protocol of the request: HTTP/1.0, HTTP/1.1, HTTP/2.0 or HTTP/3.0. It is empty if
 	// the connection was refused.
 	Protocol string
 	// Receiving is the time from the head of the request to the end of its body, if
@@ -130,6 +130,7 @@ const (
 	protocolHTTP10 = "HTTP/1.0"
 	protocolHTTP11 = "HTTP/1.1"
 	protocolHTTP2  = "HTTP/2.0"
+	protocolHTTP3  = "HTTP/3.0"
 )
 
 // traceTimes are the times of a traced request, of clock.Monotonic; 0 for events that have not
@@ -195,8 +196,8 @@ func (x *exchange) traceHead() {
 		ctx.traced = new(traceTimes)
 	}
 	*ctx.traced = traceTimes{head: clock.Monotonic()}
-	if ctx.requestNum = x.c.Requests + 1; x.c.Concurrent {
-		ctx.requestNum = x.c.Requests // counted already
+	if !x.c.Concurrent {
+		ctx.requestNum = x.c.Requests + 1 // else it was counted already
 	}
 	if ctx.receivedAt.IsZero() && !x.s.LazyRequestTime {
 		ctx.receivedAt = clock.MomentOf(ctx.traced.head)

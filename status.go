@@ -131,6 +131,7 @@ var (
 	strChunked       = []byte("chunked")
 	strHTTP11        = []byte("HTTP/1.1")
 	strHTTP2         = []byte("HTTP/2.0")
+	strHTTP3         = []byte("HTTP/3.0")
 	strMethodGet     = []byte(MethodGet)
 	strSlash         = []byte("/")
 	strCRLF          = []byte("\r\n")

@@ -44,6 +44,8 @@ func (r *record) capture(ctx *fasthttp.RequestCtx) {
 	switch {
 	case ctx.IsHTTP2():
 		r.protocol = "HTTP/2.0"
+	case string(h.Protocol()) == "HTTP/3.0":
+		r.protocol = "HTTP/3.0"
 	case h.IsHTTP11():
 		r.protocol = "HTTP/1.1"
 	default:

@@ -26,7 +26,7 @@ type Encoder struct {
 // Init prepares e for a connection whose peer has not sent SETTINGS. Its table is never
 // larger than maxTable. e may be reused.
 func (e *Encoder) Init(maxTable uint32) {
-	e.limit = maxTable
+	e.limit = min(maxTable, usesForm-1)
 	e.peerTableSize, e.minimum = initialSize, initialSize
 	e.t.init(initialSize)
 	e.SetMaxTable(initialSize)
@@ -42,7 +42,12 @@ func (e *Encoder) SetMaxTable(n uint32) {
 }
 
 // State changes whenever a field may be encoded differently than before.
-func (e *Encoder) State() uint64 { return uint64(e.resized)<<32 | uint64(e.t.next) }
+func (e *Encoder) State() uint64 {
+	if e.limit == usesForm {
+		return form.State()
+	}
+	return uint64(e.resized)<<32 | uint64(e.t.next)
+}
 
 // ReleaseTable empties the table and releases its memory.
 func (e *Encoder) ReleaseTable() {
@@ -73,6 +78,9 @@ const statusIndex = 8
 
 // AppendStatus appends the pseudo-field ":status". code has three digits.
 func (e *Encoder) AppendStatus(dst []byte, code int) []byte {
+	if e.limit == usesForm {
+		return form.AppendStatus(dst, code)
+	}
 	switch code {
 	case 200:
 		return append(dst, 0x80|statusIndex)
@@ -95,6 +103,9 @@ func (e *Encoder) AppendStatus(dst []byte, code int) []byte {
 // AppendLength appends the field Content-Length. It is in no table, and nearly all values
 // are no shorter in Huffman code.
 func (e *Encoder) AppendLength(dst []byte, n int) []byte {
+	if e.limit == usesForm {
+		return form.AppendLength(dst, n)
+	}
 	const index = 28
 	dst = append(dst, 0x0f, index-0x0f, 0)
 	at := len(dst)
@@ -107,6 +118,9 @@ func (e *Encoder) AppendLength(dst []byte, n int) []byte {
 // in lower case. If id is not Unknown, name is not used. A field in a table is sent as its
 // index, unless how is Never.
 func (e *Encoder) AppendField(dst []byte, id field.ID, name, value []byte, how Indexing) []byte {
+	if e.limit == usesForm {
+		return form.AppendField(dst, id, name, value, how)
+	}
 	nameIndex, full := staticFor(id, name, value)
 	if full && how != Never {
 		return append(dst, 0x80|byte(nameIndex))
@@ -238,9 +252,12 @@ func appendName(dst, name []byte) []byte {
 		return appendHuffman(appendInt(dst, 0x80, 7, uint32(n)), name, n, &lowerCodes)
 	}
 	dst = append(appendInt(dst, 0, 7, uint32(len(name))), name...)
-	ascii.ToLower(dst[len(dst)-len(name):])
+	lowerEnd(dst, len(name))
 	return dst
 }
+
+// lowerEnd makes the last n bytes of b lower case.
+func lowerEnd(b []byte, n int) { ascii.ToLower(b[len(b)-n:]) }
 
 // appendValue appends value as a string.
 func appendValue(dst, value []byte) []byte {

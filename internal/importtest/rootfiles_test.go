@@ -45,6 +45,7 @@ var rootLevels = [][]group{
 		{"server", []string{"server*.go", "timeout*.go", "compress*.go"}},
 		{"contexts", []string{"ctx*.go"}},
 		{"exchanges", []string{"exchange*.go", "h1*.go", "h2*.go"}},
+		{"exchanges over HTTP/3", []string{"h3*.go"}},
 		{"event connections", []string{"eventconn*.go"}},
 		{"pushed bodies", []string{"push*.go"}},
 	},

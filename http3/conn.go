@@ -1,0 +1,445 @@
+package http3
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/quic-go/quic-go"
+
+	"github.com/valyala/fasthttp/http3/internal/qpack"
+	"github.com/valyala/fasthttp/http3/internal/wire"
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/hpack"
+	"github.com/valyala/fasthttp/internal/http2"
+	bridge "github.com/valyala/fasthttp/internal/http3"
+)
+
+// life is how far a connection is.
+type life uint8
+
+const (
+	open      life = iota
+	goingAway      // the client was told to send no more requests, but some may be under way
+	draining       // the client knows which requests are not served
+	lives
+)
+
+// conn is a connection of the server.
+type conn struct {
+	s   *Server
+	q   *quic.Conn
+	own bridge.Conn
+
+	control *quic.SendStream
+	acks    *quic.SendStream // of the decoder of QPACK
+	acking  sync.Mutex       // held while acks is written, so that the order remains
+
+	mu      sync.Mutex // guards the fields below
+	decoder qpack.Decoder
+	unacked []byte        // instructions for acks that were not written
+	arrived chan struct{} // closed when insertions arrive; nil if no stream waits
+	blocked int           // how many streams wait
+	life    life
+	active  int
+	next    quic.StreamID // the id after the highest one that was accepted
+	final   quic.StreamID // while draining: requests from this one on are rejected
+	idle    *time.Timer   // ends the connection when it had no request for a while
+	peers   [4]bool       // the unidirectional streams of the client, by type
+	away    uint64        // of the client's last GOAWAY
+}
+
+// maxBlocked is how many streams may wait for entries of the dynamic table.
+const maxBlocked = 16
+
+func newConn(s *Server, q *quic.Conn, own bridge.Conn) *conn {
+	c := &conn{s: s, q: q, own: own, away: 1<<62 - 1}
+	c.decoder.Init(s.limits.Table, !s.limits.KeepNames, http2.ValidPseudo)
+	return c
+}
+
+// run serves the connection until it ends, and its requests have ended. The error is nil if the
+// server has ended it.
+func (c *conn) run() error {
+	c.mu.Lock()
+	c.startIdle()
+	c.mu.Unlock()
+	var uni, requests sync.WaitGroup
+	uni.Go(c.acceptUni)
+	var err error
+	for {
+		q, failed := c.q.AcceptStream(context.Background())
+		if failed != nil {
+			err = failed
+			break
+		}
+		if !c.begin(q) {
+			q.CancelRead(quic.StreamErrorCode(wire.RequestRejected))
+			q.CancelWrite(quic.StreamErrorCode(wire.RequestRejected))
+			continue
+		}
+		requests.Add(1)
+		c.s.workers.Do(&stream{c: c, q: q, done: requests.Done})
+	}
+	uni.Wait()
+	requests.Wait()
+	c.mu.Lock()
+	if c.idle != nil {
+		c.idle.Stop()
+	}
+	c.mu.Unlock()
+	return c.reason(err)
+}
+
+// reason returns the reason for the end of the connection, or nil if the server has ended it.
+func (c *conn) reason(err error) error {
+	if e, ok := errors.AsType[*quic.ApplicationError](err); ok {
+		switch {
+		case !e.Remote && wire.Code(e.ErrorCode) == wire.NoError:
+			return nil
+		case e.Remote:
+			return io.EOF
+		}
+	}
+	return err
+}
+
+// openStreams opens the streams of the server, and sends the settings.
+func (c *conn) openStreams() (err error) {
+	if c.control, err = c.q.OpenUniStreamSync(c.q.Context()); err != nil {
+		return err
+	}
+	settings := wire.Settings{TableCapacity: uint64(c.s.limits.Table), BlockedStreams: maxBlocked, SectionSize: uint64(c.s.limits.Section)}
+	if _, err = c.control.Write(settings.Append(wire.AppendVarint(nil, wire.StreamControl))); err != nil {
+		return err
+	}
+	if c.acks, err = c.q.OpenUniStreamSync(c.q.Context()); err != nil {
+		return err
+	}
+	_, err = c.acks.Write(wire.AppendVarint(nil, wire.StreamDecoder))
+	return err
+}
+
+// fail ends the connection because of a fault of the client.
+func (c *conn) fail(e *wire.Error) {
+	_ = c.q.CloseWithError(quic.ApplicationErrorCode(e.Code), e.What)
+}
+
+// begin counts a request, unless the client must send it elsewhere.
+func (c *conn) begin(q *quic.Stream) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.life == draining && q.StreamID() >= c.final {
+		return false
+	}
+	c.next = max(c.next, q.StreamID()+4)
+	if c.active++; c.idle != nil {
+		c.idle.Stop()
+	}
+	return true
+}
+
+// end is called when a request has ended.
+func (c *conn) end() {
+	c.mu.Lock()
+	c.active--
+	c.startIdle()
+	closes := c.life == draining && c.active == 0
+	c.mu.Unlock()
+	if closes {
+		c.close()
+	}
+}
+
+// startIdle starts the timer if there is no request. mu is held.
+func (c *conn) startIdle() {
+	timeout := c.s.limits.IdleTimeout
+	if c.active > 0 || timeout <= 0 {
+		return
+	}
+	if c.idle == nil {
+		c.idle = time.AfterFunc(timeout, c.goAway)
+	} else {
+		c.idle.Reset(timeout)
+	}
+}
+
+const (
+	// maxStreamID is the highest id of a request.
+	maxStreamID = 1<<62 - 4
+	// The time in which requests that the client has sent before it gets GOAWAY arrive, and in
+	// which it gets the last response, is some round trips, within limits.
+	minLinger, maxLinger = 50 * time.Millisecond, time.Second
+)
+
+// linger returns how long the connection waits for packets under way.
+func (c *conn) linger() time.Duration {
+	return min(max(3*c.q.ConnectionStats().SmoothedRTT, minLinger), maxLinger)
+}
+
+// goAway makes the connection end after its requests (RFC 9114 section 5.2): first the client is
+// told to send no more, and then which ones are not served.
+func (c *conn) goAway() {
+	c.mu.Lock()
+	begins := c.life == open
+	if begins {
+		c.life = goingAway
+	}
+	c.mu.Unlock()
+	if begins {
+		time.AfterFunc(c.linger(), c.drain)
+		c.sendGoAway(maxStreamID)
+	}
+}
+
+// drain is the second step of goAway.
+func (c *conn) drain() {
+	c.mu.Lock()
+	c.life, c.final = draining, c.next
+	closes := c.active == 0
+	c.mu.Unlock()
+	c.sendGoAway(uint64(c.final))
+	if closes {
+		c.close()
+	}
+}
+
+// sendGoAway sends GOAWAY. Its callers do not overlap, since linger is between them.
+func (c *conn) sendGoAway(id uint64) {
+	p := wire.AppendVarint(nil, id)
+	_ = c.control.SetWriteDeadline(time.Now().Add(maxLinger))
+	_, _ = c.control.Write(append(wire.AppendFrame(nil, wire.TypeGoAway, len(p)), p...))
+}
+
+// close closes the connection once the client has the last response.
+func (c *conn) close() {
+	time.AfterFunc(c.linger(), func() { _ = c.q.CloseWithError(quic.ApplicationErrorCode(wire.NoError), "") })
+}
+
+// acceptUni serves the unidirectional streams of the client.
+func (c *conn) acceptUni() {
+	var all sync.WaitGroup
+	defer all.Wait()
+	for {
+		q, err := c.q.AcceptUniStream(context.Background())
+		if err != nil {
+			return
+		}
+		all.Go(func() {
+			if e := c.serveUni(q); e != nil {
+				c.fail(e)
+			}
+		})
+	}
+}
+
+// serveUni serves a unidirectional stream (RFC 9114 section 6.2).
+func (c *conn) serveUni(q *quic.ReceiveStream) *wire.Error {
+	var head [8]byte
+	kind, size := uint64(0), 0
+	for n := 0; size == 0; n++ {
+		if k, err := q.Read(head[n : n+1]); k == 0 && err != nil {
+			return nil // a stream may be reset before its type arrives
+		}
+		kind, size = wire.Varint(head[:n+1])
+	}
+	switch kind {
+	case wire.StreamControl, wire.StreamEncoder, wire.StreamDecoder:
+	case wire.StreamPush:
+		return &wire.Error{Code: wire.StreamCreationError, What: "a push of a client"}
+	default:
+		q.CancelRead(quic.StreamErrorCode(wire.StreamCreationError))
+		return nil
+	}
+	c.mu.Lock()
+	twice := c.peers[kind]
+	c.peers[kind] = true
+	c.mu.Unlock()
+	if twice {
+		return &wire.Error{Code: wire.StreamCreationError, What: "a second stream of a type that is there once"}
+	}
+	var e *wire.Error
+	switch kind {
+	case wire.StreamControl:
+		e = c.serveControl(q)
+	case wire.StreamEncoder:
+		e = c.serveEncoder(q)
+	case wire.StreamDecoder:
+		var d qpack.PeerDecoder
+		e = each(q, func(p []byte) *wire.Error {
+			if err := d.Feed(p); err != nil {
+				return &wire.Error{Code: wire.DecoderStreamError, What: err.Error()}
+			}
+			return nil
+		})
+	}
+	if e == nil && c.q.Context().Err() == nil {
+		e = &wire.Error{Code: wire.ClosedCriticalStream, What: "a stream was closed that must stay open"}
+	}
+	return e
+}
+
+// each calls use with all that arrives on a stream.
+func each(q *quic.ReceiveStream, use func(p []byte) *wire.Error) *wire.Error {
+	b := make([]byte, 512)
+	for {
+		n, err := q.Read(b)
+		if n > 0 {
+			if e := use(b[:n]); e != nil {
+				return e
+			}
+		}
+		if err != nil {
+			return nil
+		}
+	}
+}
+
+// serveControl reads the control stream of the client.
+func (c *conn) serveControl(q *quic.ReceiveStream) *wire.Error {
+	var r wire.Reader
+	r.Init(wire.ControlOfClient, 0)
+	var held []byte
+	push := uint64(0)
+	return each(q, func(p []byte) *wire.Error {
+		held = append(held, p...)
+		for {
+			n, f, ok, _, e := r.Next(held)
+			if ok {
+				e = c.controlFrame(f, &push)
+			}
+			held = held[:copy(held, held[n:])]
+			if e != nil || !ok {
+				return e
+			}
+		}
+	})
+}
+
+// controlFrame handles a frame of the control stream.
+func (c *conn) controlFrame(f wire.Frame, push *uint64) *wire.Error {
+	switch f.Type {
+	case wire.TypeSettings:
+		return new(wire.Settings).Parse(f.Payload)
+	case wire.TypeGoAway:
+		// RFC 9114 section 5.2: the id of a push
+		id, e := wire.Number(f.Payload)
+		if e == nil && id > c.away {
+			e = &wire.Error{Code: wire.IDError, What: "GOAWAY with a higher id than before"}
+		}
+		c.away = id
+		return e
+	case wire.TypeMaxPushID:
+		id, e := wire.Number(f.Payload)
+		if e == nil && id < *push {
+			e = &wire.Error{Code: wire.IDError, What: "MAX_PUSH_ID with a lower id than before"}
+		}
+		*push = id
+		return e
+	}
+	return nil
+}
+
+// serveEncoder reads the stream of the client's encoder of QPACK.
+func (c *conn) serveEncoder(q *quic.ReceiveStream) *wire.Error {
+	return each(q, func(p []byte) *wire.Error {
+		c.mu.Lock()
+		err := c.decoder.Feed(p)
+		if c.arrived != nil {
+			close(c.arrived)
+			c.arrived = nil
+		}
+		c.unacked = c.decoder.AppendIncrement(c.unacked)
+		c.mu.Unlock()
+		if err != nil {
+			return &wire.Error{Code: wire.EncoderStreamError, What: err.Error()}
+		}
+		c.acknowledge()
+		return nil
+	})
+}
+
+// acknowledge writes unacked to the stream of the decoder.
+func (c *conn) acknowledge() {
+	c.acking.Lock()
+	defer c.acking.Unlock()
+	c.mu.Lock()
+	b := c.unacked
+	c.unacked = nil
+	c.mu.Unlock()
+	if len(b) > 0 {
+		_, _ = c.acks.Write(b)
+	}
+}
+
+// errTooLarge and errCancelled are errors of decode, which leave the connection open.
+var (
+	errTooLarge  = errors.New("http3: a field section is too large")
+	errCancelled = errors.New("http3: a field section needs entries that do not arrive")
+)
+
+// decode decodes a field section of a stream. It waits for entries of the dynamic table that it
+// needs, until the time in until if there is one. It ends the connection because of a fault.
+func (c *conn) decode(l *field.List, id quic.StreamID, section []byte, until time.Time) error {
+	limits := hpack.Limits{Size: c.s.limits.Section, Fields: c.s.limits.Fields}
+	c.mu.Lock()
+	needs, err := c.decoder.Decode(l, section, limits)
+	for err == qpack.ErrBlocked && c.blocked < maxBlocked {
+		if c.arrived == nil {
+			c.arrived = make(chan struct{})
+		}
+		arrived := c.arrived
+		c.blocked++
+		c.mu.Unlock()
+		came := c.await(arrived, until)
+		c.mu.Lock()
+		if c.blocked--; !came {
+			c.unacked = c.decoder.AppendCancel(c.unacked, uint64(id))
+			c.mu.Unlock()
+			c.acknowledge()
+			return errCancelled
+		}
+		needs, err = c.decoder.Decode(l, section, limits)
+	}
+	acks := needs > 0 && (err == nil || err == qpack.ErrTooLarge)
+	if acks {
+		c.unacked = c.decoder.AppendAck(c.unacked, uint64(id), needs)
+	}
+	c.mu.Unlock()
+	if acks {
+		c.acknowledge()
+	}
+	switch err {
+	case nil:
+		return nil
+	case qpack.ErrTooLarge:
+		return errTooLarge
+	case qpack.ErrExcessive:
+		c.fail(&wire.Error{Code: wire.ExcessiveLoad, What: err.Error()})
+	default:
+		c.fail(&wire.Error{Code: wire.DecompressionFailed, What: err.Error()})
+	}
+	return err
+}
+
+// blockedTime is how long a section may wait for entries if there is no limit for heads.
+const blockedTime = 30 * time.Second
+
+// await waits until entries arrive. It returns false if the connection or the time ends before.
+func (c *conn) await(arrived chan struct{}, until time.Time) bool {
+	wait := blockedTime
+	if !until.IsZero() {
+		wait = time.Until(until)
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-arrived:
+		return true
+	case <-timer.C:
+	case <-c.q.Context().Done():
+	}
+	return false
+}

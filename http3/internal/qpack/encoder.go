@@ -1,0 +1,137 @@
+package qpack
+
+import (
+	"errors"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/hpack"
+)
+
+// Encoder encodes field sections with the static table and literals alone, so sections never
+// wait for each other, and all connections can share one Encoder.
+type Encoder struct{}
+
+func init() { hpack.SetForm(Encoder{}) }
+
+// Begin begins a section: one that requires no insertions.
+func (Encoder) Begin(dst []byte) []byte { return append(dst, 0, 0) }
+
+// State implements hpack.Form. All fields are always encoded in the same way.
+func (Encoder) State() uint64 { return 0 }
+
+// statuses has the indices of statuses in the static table, plus one.
+var statuses = func() (t [1000]uint8) {
+	for i, f := range staticText {
+		if f.name == ":status" {
+			t[int(f.value[0]-'0')*100+int(f.value[1]-'0')*10+int(f.value[2]-'0')] = uint8(i + 1)
+		}
+	}
+	return t
+}()
+
+// statusIndex is the index of the name ":status".
+const statusIndex = 24
+
+// AppendStatus implements hpack.Form. code has three digits.
+func (Encoder) AppendStatus(dst []byte, code int) []byte {
+	if code > 0 && code < len(statuses) && statuses[code] != 0 {
+		return hpack.AppendInt(dst, 0xc0, 6, uint64(statuses[code]-1))
+	}
+	dst = hpack.AppendInt(dst, 0x50, 4, statusIndex)
+	return append(dst, 3, '0'+byte(code/100%10), '0'+byte(code/10%10), '0'+byte(code%10))
+}
+
+// lengthIndex is the index of Content-Length.
+const lengthIndex = 4
+
+// AppendLength implements hpack.Form.
+func (Encoder) AppendLength(dst []byte, n int) []byte {
+	if n == 0 {
+		return append(dst, 0xc0|lengthIndex)
+	}
+	dst = append(dst, 0x50|lengthIndex, 0)
+	at := len(dst)
+	dst = ascii.AppendUint(dst, n)
+	dst[at-1] = byte(len(dst) - at)
+	return dst
+}
+
+// AppendField implements hpack.Form.
+func (Encoder) AppendField(dst []byte, id field.ID, name, value []byte, how hpack.Indexing) []byte {
+	never := byte(0)
+	if how == hpack.Never {
+		never = 0x20
+	}
+	index, full := find(id, name, value)
+	switch {
+	case full && never == 0:
+		return hpack.AppendInt(dst, 0xc0, 6, uint64(index))
+	case index >= 0:
+		dst = hpack.AppendInt(dst, 0x50|never, 4, uint64(index))
+	default:
+		if id != field.Unknown {
+			name = hpack.LowerName(id)
+		}
+		dst = hpack.AppendText(dst, 0x20|never>>1, 3, name, true)
+	}
+	return hpack.AppendText(dst, 0, 7, value, false)
+}
+
+// find returns the index of a name in the static table, or -1, and whether the entry has the
+// value.
+func find(id field.ID, name, value []byte) (index int, full bool) {
+	from := 0
+	if id != field.Unknown {
+		if from = int(first[id]) - 1; from < 0 {
+			return -1, false
+		}
+		// entries with the same name follow one another, but for pseudo-fields and one more
+		name = static[from].name()
+	}
+	index = -1
+	for i := from; i < len(static); i++ {
+		e := &static[i]
+		if !ascii.EqualFold(e.name(), name) {
+			if index >= 0 && e.id != hpack.Status {
+				break
+			}
+			continue
+		}
+		if string(e.value()) == string(value) {
+			return i, true
+		}
+		if index < 0 {
+			index = i
+		}
+	}
+	return index, false
+}
+
+// Errors of PeerDecoder.
+var ErrDecoderStream = errors.New("http3: malformed instruction of a QPACK decoder")
+
+// PeerDecoder checks the stream of the peer's decoder (RFC 9204 section 4.4), for an Encoder
+// that has no dynamic table.
+type PeerDecoder struct{ partial []byte }
+
+// Feed takes bytes of the stream. Since nothing was inserted, nothing can be acknowledged; but
+// streams may be cancelled.
+func (d *PeerDecoder) Feed(p []byte) error {
+	p = append(d.partial, p...)
+	for len(p) > 0 {
+		if p[0]&0xc0 != 0x40 {
+			return ErrDecoderStream
+		}
+		_, rest, err := hpack.ReadInt(p, 6)
+		if err == hpack.ErrTruncated {
+			break
+		}
+		if err != nil {
+			return ErrDecoderStream
+		}
+		p = rest
+	}
+	d.partial = append(d.partial[:0], p...)
+	return nil
+}

@@ -1,0 +1,45 @@
+package http3
+
+import (
+	"fmt"
+	"net"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+)
+
+// aioquic, of Python, has a dynamic table.
+func TestClientOfAioquic(t *testing.T) {
+	if err := exec.Command("python3", "-c", "import aioquic").Run(); err != nil {
+		t.Skip("python3 has no aioquic")
+	}
+	_, addr := run(t, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		if !ctx.IsGet() {
+			if sum := ctx.Request.Header.PeekTrailer("X-Sum"); len(sum) > 0 {
+				ctx.Response.Header.SetTrailer("X-After")
+				ctx.Response.Header.SetBytesV("X-After", sum)
+			}
+			ctx.Write(ctx.PostBody())
+			return
+		}
+		fmt.Fprintf(ctx, "%s %s", ctx.Path(), ctx.Request.Header.Peek("X-Same"))
+	}})
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("python3", "testdata/aioquic_client.py", port).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var want strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&want, "get 200 /%d a value that is in the table\n", i)
+	}
+	want.WriteString("post 200 300000\ntrailers 200 abc 17\nmany 50\n")
+	if string(out) != want.String() {
+		t.Errorf("the client has printed\n%s", out)
+	}
+}

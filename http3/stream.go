@@ -1,0 +1,415 @@
+package http3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/quic-go/quic-go"
+
+	"github.com/valyala/fasthttp/http3/internal/qpack"
+	"github.com/valyala/fasthttp/http3/internal/wire"
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/hpack"
+	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/http2"
+	bridge "github.com/valyala/fasthttp/internal/http3"
+)
+
+// stream is the stream of a request. The fields of each direction belong to one goroutine at a
+// time.
+type stream struct {
+	c    *conn
+	q    *quic.Stream
+	done func()
+
+	// receiving
+	r        wire.Reader
+	in       *bufpool.Buffer
+	at       int // the bytes of in before it were used
+	eof      bool
+	data     []byte // content that was read and not returned
+	left     int64  // how much content follows according to Content-Length, or -1
+	trailers *field.List
+	over     error // why nothing more is received
+	headTill time.Time
+
+	// sending
+	room *bufpool.Buffer // of out
+	out  []byte
+	from int // where the section that was begun is in out
+
+	finished atomic.Bool // the server has ended its side
+}
+
+var _ bridge.Stream = (*stream)(nil)
+
+// messages is the pool of messages into which header sections are read.
+var messages = sync.Pool{New: func() any { return new(http2.Message) }}
+
+// encoder encodes the sections of all connections.
+var encoder = func() *hpack.Encoder {
+	e := new(hpack.Encoder)
+	e.InitForm()
+	return e
+}()
+
+// cancelled is the error of a stream that was reset, mostly by the client.
+type cancelled struct{ code wire.Code }
+
+func (c cancelled) Error() string {
+	return fmt.Sprintf("http3: the request was cancelled: %v", c.code)
+}
+
+// Unwrap returns the error of a connection that was reset, as with TCP.
+func (c cancelled) Unwrap() error { return syscall.ECONNRESET }
+
+// serve reads the head of the request, and serves it.
+func (s *stream) serve() {
+	defer s.done()
+	defer s.c.end()
+	if timeout := s.c.s.limits.HeadTimeout; timeout > 0 {
+		s.headTill = time.Now().Add(timeout)
+		_ = s.q.SetReadDeadline(s.headTill)
+	}
+	s.r.Init(wire.Request, int(s.c.s.limits.Section))
+	m := messages.Get().(*http2.Message)
+	defer messages.Put(m)
+	r := bridge.Request{Message: m}
+	err := s.head(&r)
+	if err != nil {
+		s.fault(wire.RequestIncomplete)
+		return
+	}
+	if !s.headTill.IsZero() {
+		_ = s.q.SetReadDeadline(time.Time{})
+	}
+	if !s.c.own.Serve(s, &r) {
+		// no other goroutine reads
+		bufpool.Put(s.in)
+		s.in = nil
+	}
+	s.release()
+}
+
+// release releases the memory for sending.
+func (s *stream) release() {
+	if s.room != nil {
+		s.room.B = s.out
+		bufpool.Put(s.room)
+		s.room, s.out = nil, nil
+	}
+}
+
+// head reads the head. If it returns an error the request is not served.
+func (s *stream) head(r *bridge.Request) error {
+	f, err := s.frame()
+	if err != nil {
+		return err
+	}
+	m := r.Message
+	m.Prepare(s.c.s.limits.KeepNames, false)
+	s.left = -1
+	if f.TooLarge {
+		r.Fault = bridge.LargeHead
+		return nil
+	}
+	switch err = s.c.decode(&m.Fields, s.q.StreamID(), f.Payload, s.headTill); {
+	case err == errTooLarge:
+		m.NoteMethod()
+		r.Fault = bridge.LargeHead
+		if m.Fields.Len() >= s.c.s.limits.Fields {
+			r.Fault = bridge.ManyFields
+		}
+		return nil
+	case err != nil:
+		return err
+	}
+	if r.End, err = s.ends(&m.Fields); err != nil {
+		return err
+	}
+	flaw, fault := m.CheckRequest(r.End)
+	switch {
+	case fault != nil:
+		s.fault(wire.MessageError)
+		return fault
+	case flaw == http2.ErrTarget:
+		r.Fault = bridge.BadTarget
+	case flaw != nil:
+		r.Fault = bridge.BadHost
+	}
+	if m.Head.Framing.Kind == http1.Length {
+		s.left = m.Head.Framing.Length
+	}
+	return nil
+}
+
+// ends reports whether the request ends with its head. One with a method that implies no content
+// mostly does, but its end may arrive a little later.
+func (s *stream) ends(fields *field.List) (bool, error) {
+	if !s.eof && s.at == len(s.in.B) && isPlain(fields) {
+		if err := s.fill(0); err != nil {
+			return false, err
+		}
+	}
+	return s.eof && s.at == len(s.in.B), nil
+}
+
+// isPlain reports whether a request is GET or HEAD, and nothing announces content.
+func isPlain(fields *field.List) (plain bool) {
+	for i, e := range fields.Entries {
+		switch e.ID {
+		case hpack.Method:
+			method := string(fields.Value(i))
+			plain = method == "GET" || method == "HEAD"
+		case field.ContentLength, field.Expect:
+			return false
+		}
+	}
+	return plain
+}
+
+// readSize is the size of a read.
+const readSize = 4 << 10
+
+// fill reads more. Need is how many bytes the frame has that has begun, if it is not 0.
+func (s *stream) fill(need int) error {
+	if s.in == nil {
+		s.in = bufpool.Get(readSize)
+	}
+	b := s.in
+	if s.at > 0 {
+		b.B = b.B[:copy(b.B, b.B[s.at:])]
+		s.at = 0
+	}
+	if need > cap(b.B) {
+		b.Grow(need - len(b.B))
+	}
+	if len(b.B) == cap(b.B) {
+		b.Grow(readSize)
+	}
+	n, err := s.q.Read(b.B[len(b.B):cap(b.B)])
+	b.B = b.B[:len(b.B)+n]
+	if err == io.EOF {
+		s.eof = true
+		return nil
+	}
+	if n > 0 {
+		return nil
+	}
+	return resetError(err)
+}
+
+// resetError returns the error for one of QUIC.
+func resetError(err error) error {
+	if e, ok := errors.AsType[*quic.StreamError](err); ok {
+		return cancelled{wire.Code(e.ErrorCode)}
+	}
+	return err
+}
+
+// frame returns the next frame. Its payload is valid until the next call. The error is io.EOF at the
+// end of the stream.
+func (s *stream) frame() (wire.Frame, error) {
+	if s.in == nil {
+		if err := s.fill(0); err != nil {
+			return wire.Frame{}, err
+		}
+	}
+	for {
+		n, f, ok, need, e := s.r.Next(s.in.B[s.at:])
+		s.at += n
+		switch {
+		case e != nil:
+			s.c.fail(e)
+			return f, e
+		case ok:
+			return f, nil
+		case s.eof && (s.r.Pending() || s.at < len(s.in.B)):
+			e = &wire.Error{Code: wire.FrameError, What: "a stream ends in the middle of a frame"}
+			s.c.fail(e)
+			return f, e
+		case s.eof:
+			return f, io.EOF
+		}
+		if err := s.fill(need); err != nil {
+			return f, err
+		}
+	}
+}
+
+// fault resets both sides of the stream because of a fault of the client.
+func (s *stream) fault(code wire.Code) {
+	s.finished.Store(true)
+	s.q.CancelRead(quic.StreamErrorCode(code))
+	s.q.CancelWrite(quic.StreamErrorCode(code))
+}
+
+// Next implements bridge.Stream.
+func (s *stream) Next(n int) ([]byte, error) {
+	for len(s.data) == 0 {
+		if s.over != nil {
+			return nil, s.over
+		}
+		if err := s.receive(); err != nil {
+			if !isTimeout(err) {
+				s.over = err
+			}
+			return nil, err
+		}
+	}
+	p := s.data[:min(n, len(s.data))]
+	s.data = s.data[len(p):]
+	return p, nil
+}
+
+func isTimeout(err error) bool {
+	t, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err)
+	return ok && t.Timeout()
+}
+
+// receive receives a piece of content, or trailers. It checks Content-Length.
+func (s *stream) receive() error {
+	f, err := s.frame()
+	switch {
+	case err == io.EOF && s.left > 0:
+		return s.malformed("the content is shorter than Content-Length")
+	case err != nil:
+		return err
+	case f.Type == wire.TypeHeaders:
+		return s.receiveTrailers(f)
+	}
+	s.data = f.Payload
+	if s.left >= 0 {
+		if s.left -= int64(len(f.Payload)); s.left < 0 {
+			s.data = nil
+			return s.malformed("the content is longer than Content-Length")
+		}
+	}
+	return nil
+}
+
+// malformed resets the stream.
+func (s *stream) malformed(what string) error {
+	s.fault(wire.MessageError)
+	return &wire.Error{Code: wire.MessageError, What: what}
+}
+
+// receiveTrailers decodes the trailer section.
+func (s *stream) receiveTrailers(f wire.Frame) error {
+	if f.TooLarge {
+		return s.malformed("the trailer section is too large")
+	}
+	var m http2.Message
+	m.Prepare(s.c.s.limits.KeepNames, false)
+	switch err := s.c.decode(&m.Fields, s.q.StreamID(), f.Payload, time.Time{}); {
+	case err == errTooLarge:
+		return s.malformed("the trailer section is too large")
+	case err != nil:
+		return err
+	}
+	if e := m.CheckTrailers(); e != nil {
+		return s.malformed(e.Error())
+	}
+	s.trailers = &m.Fields
+	return nil
+}
+
+// Trailers implements bridge.Stream.
+func (s *stream) Trailers() *field.List { return s.trailers }
+
+// BeginSection implements bridge.Stream.
+func (s *stream) BeginSection() ([]byte, *hpack.Encoder) {
+	if s.out == nil {
+		s.room = bufpool.Get(outSize)
+		s.out = s.room.B
+	}
+	s.from = len(s.out)
+	var room [wire.MaxFrameHead]byte
+	return qpack.Encoder{}.Begin(append(s.out, room[:]...)), encoder
+}
+
+// SendSection implements bridge.Stream.
+func (s *stream) SendSection(b []byte) {
+	section := b[s.from+wire.MaxFrameHead:]
+	var room [wire.MaxFrameHead]byte
+	head := wire.AppendFrame(room[:0], wire.TypeHeaders, len(section))
+	n := s.from + copy(b[s.from:], head)
+	n += copy(b[n:], section)
+	s.out = b[:n]
+}
+
+// outSize is the size of the first buffer for the output.
+const outSize = 1 << 10
+
+// keepSize is how many bytes are kept until Flush.
+const keepSize = 16 << 10
+
+// Write implements bridge.Stream.
+func (s *stream) Write(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	s.out = wire.AppendFrame(s.out, wire.TypeData, len(p))
+	if len(s.out)+len(p) <= keepSize {
+		s.out = append(s.out, p...)
+		return len(p), nil
+	}
+	if err := s.Flush(); err != nil {
+		return 0, err
+	}
+	n, err := s.q.Write(p)
+	return n, resetError(err)
+}
+
+// Flush implements bridge.Stream.
+func (s *stream) Flush() error {
+	if len(s.out) == 0 {
+		return nil
+	}
+	_, err := s.q.Write(s.out)
+	s.out = s.out[:0]
+	return resetError(err)
+}
+
+// End implements bridge.Stream.
+func (s *stream) End() error {
+	if err := s.Flush(); err != nil {
+		return err
+	}
+	s.finished.Store(true)
+	return s.q.Close()
+}
+
+// Reset implements bridge.Stream.
+func (s *stream) Reset() { s.fault(wire.InternalError) }
+
+// StopReading implements bridge.Stream.
+func (s *stream) StopReading() { s.q.CancelRead(quic.StreamErrorCode(wire.NoError)) }
+
+// SetReadDeadline implements bridge.Stream.
+func (s *stream) SetReadDeadline(t time.Time) error { return s.q.SetReadDeadline(t) }
+
+// SetWriteDeadline implements bridge.Stream.
+func (s *stream) SetWriteDeadline(t time.Time) error { return s.q.SetWriteDeadline(t) }
+
+// OnCancel implements bridge.Stream.
+func (s *stream) OnCancel(f func()) (stop func() bool) {
+	return context.AfterFunc(s.q.Context(), func() {
+		if !s.finished.Load() {
+			f()
+		}
+	})
+}
+
+// GoAway implements bridge.Stream.
+func (s *stream) GoAway() { s.c.goAway() }
