@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -217,14 +218,21 @@ func Serve() {
 			return addr, err
 		}
 		s := &fasthttp.Server{
-			MaxQueueTime: limit,
-			Logger:       silent{},
+			Logger: silent{},
 			Handler: func(ctx *fasthttp.RequestCtx) {
 				if waits > 0 {
 					time.Sleep(waits)
 				}
 				_, _ = fmt.Fprint(ctx, compute(turns)&1)
 			},
+		}
+		if limit > 0 {
+			// v1.77.0 has no such limit
+			limited, ok := any(s).(interface{ SetMaxQueueTime(time.Duration) })
+			if !ok {
+				return addr, errors.New("the server cannot limit the time in its queue")
+			}
+			limited.SetMaxQueueTime(limit)
 		}
 		go s.Serve(ln)
 		return ln.Addr().(*net.TCPAddr).AddrPort(), nil
