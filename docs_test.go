@@ -259,8 +259,8 @@ func declares(file *ast.File, name string) bool {
 	})
 }
 
-// testNames returns the names of all tests of this module. Names outside of the root
-// package have their folder in front.
+// testNames returns the names of all tests of this module, and of the module http3. Names
+// outside of the root package have their folder in front.
 func testNames(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
@@ -269,7 +269,7 @@ func testNames(t *testing.T) map[string]bool {
 			return err
 		}
 		base := path.Base(name)
-		if _, err := os.Stat(path.Join(name, "go.mod")); name != "." && (err == nil || base[0] == '.' || base == "testdata") {
+		if _, err := os.Stat(path.Join(name, "go.mod")); name != "." && name != "http3" && (err == nil || base[0] == '.' || base == "testdata") {
 			return fs.SkipDir
 		}
 		for test := range testsIn(t, name) {

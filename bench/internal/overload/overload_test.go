@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/bench/internal/progress"
 )
 
@@ -21,6 +22,9 @@ func TestMain(m *testing.M) {
 func TestRunMeasuresEachKindOfWork(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the client needs epoll")
+	}
+	if _, ok := any(new(fasthttp.Server)).(interface{ SetMaxQueueTime(time.Duration) }); !ok {
+		t.Skip("the server cannot limit the time in its queue")
 	}
 	r, err := Run(t.Context(), Options{Rounds: 1, Lasts: 20 * time.Millisecond, Conns: 20}, progress.NewLines(io.Discard))
 	if err != nil {
