@@ -224,7 +224,9 @@ func (h *h2Conn) next(me uint32, last *h2Exchange) *h2Exchange {
 			// the client may have reset the stream while the request waited
 			_, reset := x.abortErr.(h2Reset)
 			x.unwanted = reset && !x.broken
-			x.refuseLate()
+			if !x.unwanted && !x.broken {
+				x.refuseLate()
+			}
 			if leads {
 				x.leader = me
 				h.leaderServed++

@@ -109,6 +109,9 @@ func (h *h3Conn) Serve(stream http3.Stream, r *http3.Request) (lent bool) {
 	x := h3Exchanges.Get().(*h3Exchange)
 	x.h, x.stream = h, stream
 	x.s, x.c, x.t = h.s, h.c, x
+	if x.startOf != h.s {
+		x.start = nil
+	}
 	x.ctx = h.s.acquireCtx(h.c)
 	x.ctx.Request.isTLS = true
 	x.run(r, &lent)

@@ -35,6 +35,7 @@ type h3Exchange struct {
 	content *h3Content // of a streamed body, or nil
 	now     clock.Moment
 	start   *blockStart // of the last usual response, or nil; kept for other requests
+	startOf *Server     // which has sent start
 
 	// mu guards the beginning of the response, since goroutines of a handler may send informational
 	// ones

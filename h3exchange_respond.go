@@ -167,6 +167,7 @@ func (x *h3Exchange) report(sent SentResponse) {
 func (x *h3Exchange) release() {
 	closed := false
 	defer func() {
+		var reusable *RequestCtx
 		x.endBodyMemory()
 		// nothing else is sent
 		x.mu.Lock()
@@ -177,9 +178,7 @@ func (x *h3Exchange) release() {
 			if !closed || !x.mayReuseCtx() || ctx.lendsBody() && x.content != nil {
 				x.discardCtx()
 			} else {
-				x.ctx = nil
-				defer x.s.catchPanic("a user value")
-				x.s.releaseCtx(ctx)
+				x.ctx, reusable = nil, ctx
 			}
 		}
 		if x.content != nil {
@@ -187,9 +186,15 @@ func (x *h3Exchange) release() {
 		}
 		x.reset()
 		x.stream.StopReading()
+		s := x.s
 		if x.content == nil && !x.watched {
-			*x = h3Exchange{start: x.start}
+			*x = h3Exchange{start: x.start, startOf: s}
 			h3Exchanges.Put(x)
+		}
+		if reusable != nil {
+			// closing a user value may panic
+			defer s.catchPanic("a user value")
+			s.releaseCtx(reusable)
 		}
 	}()
 	ctx := x.ctx

@@ -106,18 +106,25 @@ func (c *conn) reason(err error) error {
 	return err
 }
 
+// openTime is how long a client may take to allow the streams of the server.
+const openTime = 10 * time.Second
+
 // openStreams opens the streams of the server, and sends the settings.
 func (c *conn) openStreams() (err error) {
-	if c.control, err = c.q.OpenUniStreamSync(c.q.Context()); err != nil {
+	ctx, cancel := context.WithTimeout(c.q.Context(), openTime)
+	defer cancel()
+	if c.control, err = c.q.OpenUniStreamSync(ctx); err != nil {
 		return err
 	}
+	_ = c.control.SetWriteDeadline(time.Now().Add(openTime))
 	settings := wire.Settings{TableCapacity: uint64(c.s.limits.Table), BlockedStreams: maxBlocked, SectionSize: uint64(c.s.limits.Section)}
 	if _, err = c.control.Write(settings.Append(wire.AppendVarint(nil, wire.StreamControl))); err != nil {
 		return err
 	}
-	if c.acks, err = c.q.OpenUniStreamSync(c.q.Context()); err != nil {
+	if c.acks, err = c.q.OpenUniStreamSync(ctx); err != nil {
 		return err
 	}
+	_ = c.acks.SetWriteDeadline(time.Now().Add(openTime))
 	_, err = c.acks.Write(wire.AppendVarint(nil, wire.StreamDecoder))
 	return err
 }
@@ -369,8 +376,13 @@ func (c *conn) acknowledge() {
 	b := c.unacked
 	c.unacked = nil
 	c.mu.Unlock()
-	if len(b) > 0 {
-		_, _ = c.acks.Write(b)
+	if len(b) == 0 {
+		return
+	}
+	// requests wait for the lock: a client that gives no credit must not hold them up
+	_ = c.acks.SetWriteDeadline(time.Now().Add(maxLinger))
+	if _, err := c.acks.Write(b); err != nil {
+		c.fail(&wire.Error{Code: wire.ExcessiveLoad, What: "the stream of the decoder is not read"})
 	}
 }
 
