@@ -17,7 +17,6 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -59,7 +58,6 @@ func run(ctx context.Context, addr, backend string, stdout io.Writer) error {
 		// received requests are answered, except for responses that do not end
 		ShutdownTimeout: 30 * time.Second,
 	}
-	context.AfterFunc(ctx, func() { p.leaving.Store(true) })
 
 	fmt.Fprintf(stdout, "reverseproxy listens on %s\n", ln.Addr())
 	err = server.Run(ctx, ln)
@@ -68,10 +66,9 @@ func run(ctx context.Context, addr, backend string, stdout io.Writer) error {
 }
 
 type proxy struct {
-	client  *fasthttp.HostClient
-	scheme  string
-	host    string
-	leaving atomic.Bool // the server shuts down
+	client *fasthttp.HostClient
+	scheme string
+	host   string
 }
 
 func newProxy(backend string) (*proxy, error) {
@@ -120,12 +117,7 @@ func (p *proxy) serve(ctx *fasthttp.RequestCtx) {
 	// forwarded, after this function has returned. It does not end when the server shuts down,
 	// although ctx does
 	callCtx, cancel := context.WithCancel(context.Background())
-	ctx.WatchDisconnect()
-	ctx.AfterFunc(func() {
-		if !p.leaving.Load() {
-			cancel()
-		}
-	})
+	ctx.AfterDisconnect(cancel)
 
 	e := &exchange{fasthttp.AcquireRequest(), fasthttp.AcquireResponse(), cancel}
 	p.fillRequest(ctx, e.req)
