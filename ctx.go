@@ -336,6 +336,28 @@ func (ctx *RequestCtx) Time() time.Time {
 	return ctx.receivedAt.Time()
 }
 
+// Duration returns how long ago the request was received: the time since Time, or 0 if that is
+// not known. If the server has ServerTrace.ResponseSent, it is the same time for all hooks that
+// are called when the response was sent: the clock is read once for them.
+func (ctx *RequestCtx) Duration() time.Duration {
+	if ctx.receivedAt.IsZero() {
+		if at := ctx.Time(); ctx.receivedAt.IsZero() {
+			if at.IsZero() {
+				return 0
+			}
+			return max(time.Since(at), 0)
+		}
+	}
+	now := time.Duration(0)
+	if ctx.traced != nil {
+		now = ctx.traced.sent
+	}
+	if now == 0 {
+		now = clock.Monotonic()
+	}
+	return max(ctx.receivedAt.Until(now), 0)
+}
+
 // ErrMissingFile reports that a multipart form has no file under the key.
 var ErrMissingFile = errors.New("fasthttp: there is no uploaded file associated with the given key")
 
@@ -461,26 +483,42 @@ func (ctx *RequestCtx) Value(key any) any {
 	}
 	value := ctx.Request.UserValue(key)
 	if value == nil && len(ctx.Request.values) > 0 {
-		if set, ok := ctx.Request.UserValue(contextKey{}).(context.Context); ok {
+		if set := ctx.setContext(); set != nil {
 			value = set.Value(key)
 		}
 	}
 	return value
 }
 
-// contextKey is the key of the user value with the context given to SetContext. So it is
-// shared with the other contexts of the request, and dropped, like any user value.
+// setContext returns the context given to SetContext, or returned by the function given to
+// SetContextFunc, or nil.
+func (ctx *RequestCtx) setContext() context.Context {
+	switch set := ctx.Request.UserValue(contextKey{}).(type) {
+	case context.Context:
+		return set
+	case contextFunc:
+		return set(ctx)
+	}
+	return nil
+}
+
+// contextKey is the key of the user value with the context given to SetContext, or the function
+// given to SetContextFunc. So it is shared with the other contexts of the request, and dropped,
+// like any user value.
 type contextKey struct{}
+
+// contextFunc is a function given to SetContextFunc.
+type contextFunc func(ctx *RequestCtx) context.Context
 
 // selfKey is the key for which a RequestCtx returns itself, to recognize the contexts that are
 // derived from it.
 type selfKey struct{}
 
-// Context returns the context given to SetContext. Without one, it returns a context for the
+// Context returns the context given to SetContext or SetContextFunc. Without one, it returns a context for the
 // request to derive others from: its Value returns user values, and it ends when ctx ends. It is
 // valid as long as ctx.
 func (ctx *RequestCtx) Context() context.Context {
-	if set, ok := ctx.Request.UserValue(contextKey{}).(context.Context); ok {
+	if set := ctx.setContext(); set != nil {
 		return set
 	}
 	return requestContext{ctx}
@@ -508,6 +546,19 @@ func (ctx *RequestCtx) SetContext(c context.Context) {
 		panic("fasthttp: SetContext needs a context derived from ctx.Context(), not from ctx")
 	}
 	ctx.SetUserValue(contextKey{}, c)
+}
+
+// SetContextFunc is SetContext for a context that few requests need, and that takes time to make: f
+// is called whenever ctx.Context() is called, or ctx.Value for a key without a user value. It
+// returns the same context for the same request each time, or nil for none. Several goroutines may
+// call it at once. It may use the values of ctx, but neither ctx.Context() nor ctx.Value; a
+// context to derive from is the one that ctx.Context() has returned before SetContextFunc was called.
+func (ctx *RequestCtx) SetContextFunc(f func(ctx *RequestCtx) context.Context) {
+	if f == nil {
+		ctx.RemoveUserValue(contextKey{})
+		return
+	}
+	ctx.SetUserValue(contextKey{}, contextFunc(f))
 }
 
 // requestContext is the context of a request without the context given to SetContext.

@@ -80,6 +80,82 @@ func TestContextIsReplacedAndRemoved(t *testing.T) {
 	}
 }
 
+// TestContextFuncTravelsWithTheRequest sets a function in a handler around others, on each engine.
+func TestContextFuncTravelsWithTheRequest(t *testing.T) {
+	inner := func(ctx *RequestCtx) {
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				if got := ctx.Value(spanKey{}); got != "span of value" {
+					t.Errorf("another goroutine finds %v", got)
+				}
+			})
+		}
+		all.Wait()
+		ctx.SetContext(context.WithValue(ctx.Context(), moreKey{}, "child"))
+	}
+	handlers := map[string]RequestHandler{
+		"plain":   inner,
+		"timeout": TimeoutHandler(inner, servertest.Never, "late"),
+	}
+	makeContext := func(ctx *RequestCtx) context.Context {
+		return context.WithValue(ctx.UserValue("base").(context.Context), spanKey{}, "span of "+ctx.UserValue("user").(string))
+	}
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			if ctx.Value(spanKey{}) != nil {
+				t.Error("a request has the context of another one")
+			}
+			ctx.SetUserValue("base", ctx.Context())
+			ctx.SetUserValue("user", "value")
+			ctx.SetContextFunc(makeContext)
+			handlers[string(ctx.Path()[1:])](ctx)
+			fmt.Fprint(ctx, ctx.Value(spanKey{}), ",", ctx.Value(moreKey{}), ",", ctx.Context().Value("user"), ",", ctx.Value("none"))
+		}})
+		c := ts.Dial()
+		for name := range handlers {
+			for range 2 {
+				c.Get("/" + name)
+				c.Expect(200, "span of value,child,value,<nil>")
+			}
+		}
+	})
+}
+
+func TestContextFuncIsCalledIfItIsNeeded(t *testing.T) {
+	var ctx RequestCtx
+	ctx.Init(&Request{}, nil, nil)
+	calls := 0
+	made := context.WithValue(context.Background(), spanKey{}, "span")
+	f := func(*RequestCtx) context.Context {
+		calls++
+		return made
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		ctx.SetContextFunc(f)
+		ctx.SetUserValue("user", made)
+		if ctx.Value("user") != any(made) || ctx.Done() == nil {
+			t.Error("the context is in the way of other values")
+		}
+		ctx.ResetUserValues()
+	}); n != 0 || calls != 0 {
+		t.Errorf("%v allocations, %d calls", n, calls)
+	}
+	ctx.SetContextFunc(f)
+	if ctx.Context() != made || ctx.Value(spanKey{}) != "span" || calls != 2 {
+		t.Errorf("the context is %v", ctx.Context())
+	}
+	ctx.SetContextFunc(func(*RequestCtx) context.Context { return nil })
+	if ctx.Context() != (requestContext{&ctx}) || ctx.Value(spanKey{}) != nil {
+		t.Errorf("the context is %v", ctx.Context())
+	}
+	ctx.SetContextFunc(f)
+	ctx.SetContextFunc(nil)
+	if ctx.Value(spanKey{}) != nil {
+		t.Error("the function was not removed")
+	}
+}
+
 // The contexts derived from Context end with the request, by AfterFunc, without a goroutine.
 func TestContextEndsWithTheServer(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {

@@ -112,12 +112,12 @@ func (x *exchange) reportSent(protocol string, sent SentResponse) {
 		if times := x.ctx.traced; times != nil {
 			times.durations(&traced)
 		}
-		x.clearTimes()
 		x.s.traceSent(x.ctx, traced)
 	}
 	if x.s.ResponseSent != nil {
 		x.s.reportSent(x.ctx, sent)
 	}
+	x.clearTimes() // of the hooks, too
 }
 
 // reportSent calls Server.ResponseSent.

@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp/internal/servertest"
 )
@@ -25,6 +26,87 @@ func TestNilTraceReadsNoClock(t *testing.T) {
 				if got := <-kept; got != traced {
 					t.Errorf("with a trace %t: times are kept: %t", traced, got)
 				}
+			}
+		}
+	})
+}
+
+// TestDurationIsTheSameForAllHooks asks for the duration of requests in handlers and in hooks.
+func TestDurationIsTheSameForAllHooks(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for _, lazy := range []bool{false, true} {
+			var handled, traced time.Duration
+			var sum time.Duration
+			done := make(chan time.Duration, 1)
+			s := &Server{LazyRequestTime: lazy, Handler: func(ctx *RequestCtx) { handled = ctx.Duration() }}
+			s.Trace = &ServerTrace{ResponseSent: func(ctx *RequestCtx, sent TracedResponse) {
+				traced = ctx.Duration()
+				sum = sent.Receiving + sent.Handling + sent.Sending
+			}}
+			s.ResponseSent = func(ctx *RequestCtx, _ SentResponse) {
+				if since := time.Since(ctx.Time()); since < traced || ctx.Duration() != traced || traced < handled {
+					t.Errorf("the duration is %v in the handler, then %v, and then %v of %v", handled, traced, ctx.Duration(), since)
+				}
+				done <- sum
+			}
+			ts := start(s)
+			c := ts.Dial()
+			for _, request := range []string{servertest.Post("/", "content"), servertest.Get("/"), "nonsense\r\n\r\n"} {
+				c.Send(request)
+				sum := servertest.Receive(t, "a response", done)
+				if parsed := request != "nonsense\r\n\r\n"; parsed && !lazy && (sum <= 0 || traced < sum-time.Millisecond) || !parsed && sum != 0 {
+					t.Errorf("%q: the parts are %v of %v", request, sum, traced)
+				}
+				handled = 0
+				if request != "nonsense\r\n\r\n" {
+					c.Expect(200, "")
+				}
+			}
+		}
+	})
+}
+
+func TestDurationWithoutAServer(t *testing.T) {
+	var ctx RequestCtx
+	if d := ctx.Duration(); d != 0 {
+		t.Errorf("the duration of no request is %v", d)
+	}
+	ctx.Init(&Request{}, nil, nil)
+	ctx.initTime = ctx.initTime.Add(-time.Hour)
+	if d := ctx.Duration(); d < time.Hour || d > 2*time.Hour {
+		t.Errorf("the duration is %v", d)
+	}
+}
+
+// TestHandlerBeginsWithTheHead checks when the clock need not be read again before a handler.
+func TestHandlerBeginsWithTheHead(t *testing.T) {
+	hook := func(*RequestCtx) {}
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for _, tc := range []struct {
+			name    string
+			s       Server
+			request string
+			head    bool // the handler begins with the head
+			body    bool // the handler begins with the body
+		}{
+			{"plain", Server{Trace: &ServerTrace{}}, servertest.Get("/"), true, false},
+			{"a body", Server{Trace: &ServerTrace{}}, servertest.Post("/", "content"), false, true},
+			{"a stream", Server{Trace: &ServerTrace{}, StreamRequestBody: true}, servertest.Post("/", "content"), false, false},
+			{"a hook for heads", Server{Trace: &ServerTrace{HeadReceived: hook}}, servertest.Get("/"), false, false},
+			{"a hook for bodies", Server{Trace: &ServerTrace{BodyReceived: hook}}, servertest.Post("/", "content"), false, false},
+			{"HeaderReceived", Server{Trace: &ServerTrace{}, HeaderReceived: func(*RequestHeader) (c RequestConfig) { return c }}, servertest.Get("/"), false, false},
+			{"ContinueHandler", Server{Trace: &ServerTrace{}, ContinueHandler: func(*RequestHeader) bool { return true }}, servertest.Get("/"), false, false},
+		} {
+			times := make(chan traceTimes, 1)
+			s := &Server{Trace: tc.s.Trace, StreamRequestBody: tc.s.StreamRequestBody, HeaderReceived: tc.s.HeaderReceived, ContinueHandler: tc.s.ContinueHandler}
+			s.Handler = func(ctx *RequestCtx) { times <- *ctx.traced }
+			ts := start(s)
+			c := ts.Dial()
+			c.Send(tc.request)
+			got := servertest.Receive(t, "the handler", times)
+			c.Expect(200, "")
+			if got.begun < max(got.head, got.body) || tc.head && got.begun != got.head || tc.body && got.begun != got.body {
+				t.Errorf("%s: the times are %+v", tc.name, got)
 			}
 		}
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // ServerTrace is a set of hooks for Server.Trace. Any of them may be nil.
@@ -135,9 +136,12 @@ const (
 
 // traceTimes are the times of a traced request, of clock.Monotonic; 0 for events that have not
 // occurred. They are only written if the server has a Trace.
-type traceTimes struct{ head, body, begun, ended time.Duration }
+type traceTimes struct {
+	head, body, begun, ended time.Duration
+	sent                     time.Duration // only while hooks for the response are called
+}
 
-// durations sets the durations of a response that was sent.
+// durations sets the durations of a response that was sent, and replaces the times by this one.
 func (t *traceTimes) durations(sent *TracedResponse) {
 	since := t.head
 	if t.body != 0 {
@@ -148,8 +152,9 @@ func (t *traceTimes) durations(sent *TracedResponse) {
 		sent.Handling = t.ended - t.begun
 		since = t.ended
 	}
+	*t = traceTimes{sent: clock.Monotonic()}
 	if since != 0 {
-		sent.Sending = clock.Monotonic() - since
+		sent.Sending = t.sent - since
 	}
 }
 
@@ -221,13 +226,33 @@ func (x *exchange) traceBody() {
 // handleTraced calls the handler.
 func (x *exchange) handleTraced() {
 	times := x.ctx.traced
-	times.begun = clock.Monotonic()
+	if times.begun = x.handlesAtOnce(); times.begun == 0 {
+		times.begun = clock.Monotonic()
+	}
 	x.callTrace(x.s.Trace.HandlerBegins)
 	defer func() {
 		times.ended = clock.Monotonic()
 		x.callTrace(x.s.Trace.HandlerEnds)
 	}()
 	x.s.Handler(x.ctx)
+}
+
+// handlesAtOnce returns the time of the head, or of the body, if the handler is called right after it:
+// the server has neither waited since, nor called a function of the application. Otherwise it
+// returns 0. To read the clock again would take longer than what is between.
+func (x *exchange) handlesAtOnce() time.Duration {
+	s, h, times := x.s, &x.ctx.Request.Header, x.ctx.traced
+	switch {
+	case h.isHTTP2():
+		return 0 // it may have waited for a goroutine
+	case times.body != 0:
+		if s.Trace.BodyReceived == nil {
+			return times.body
+		}
+	case s.Trace.HeadReceived == nil && s.HeaderReceived == nil && s.ExpectHandler == nil && s.ContinueHandler == nil && h.framing.Kind == http1.NoBody:
+		return times.head
+	}
+	return 0
 }
 
 // callTrace calls a hook for a request, unless it is nil.

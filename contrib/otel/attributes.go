@@ -53,12 +53,14 @@ const (
 	version10
 	version11
 	version2
+	version3
 )
 
 var versionAttributes = [...]attribute.KeyValue{
 	version10: semconv.NetworkProtocolVersion("1.0"),
 	version11: semconv.NetworkProtocolVersion("1.1"),
 	version2:  semconv.NetworkProtocolVersion("2"),
+	version3:  semconv.NetworkProtocolVersion("3"),
 }
 
 var schemeAttributes = [...]attribute.KeyValue{semconv.URLScheme("http"), semconv.URLScheme("https")}

@@ -84,10 +84,10 @@ func (t *tracing) start(ctx context.Context, s *series, req *fasthttp.Request) (
 	if spans && t.sampler != nil {
 		switch parent := trace.SpanContextFromContext(ctx); {
 		case !parent.IsValid():
-			if left, root := t.decide(ctx, true); left != nil {
-				spanned = left
+			if d := t.decide(ctx, true); d.sampled {
+				begins = &chosen{Context: ctx, low: d.low}
 			} else {
-				begins = root
+				spanned = &unsampled{Context: ctx, provider: t.tracers, low: d.low, root: true}
 			}
 		case !parent.IsSampled():
 			spanned = ctx
@@ -170,6 +170,8 @@ func (s *series) ended(err error, resp *fasthttp.Response) (received int64) {
 		s.failure = errorTypeOfStatus(s.status)
 	}
 	switch string(resp.Header.Protocol()) {
+	case "HTTP/3.0":
+		s.version = version3
 	case "HTTP/2.0":
 		s.version = version2
 	case "HTTP/1.0":

@@ -23,10 +23,7 @@ func Middleware(next fasthttp.RequestHandler, opts ...Option) fasthttp.RequestHa
 		}
 		r := in.begin(ctx)
 		r.closes = true
-		ctx.SetUserValue(key{}, r)
-		if r.ctx != nil {
-			ctx.SetContext(r.ctx)
-		}
+		r.share(ctx)
 		panics := true
 		defer func() { r.handlerEnded(ctx, panics) }()
 		next(ctx)
@@ -38,6 +35,12 @@ var _ io.Closer = (*request)(nil)
 
 // Close is called when the server drops the values of the request: its response was sent.
 func (r *request) Close() error {
+	if r.alone {
+		if r.ended {
+			r.release()
+		}
+		return nil
+	}
 	r.mu.Lock()
 	ends := r.closes && r.returned
 	status := r.status

@@ -78,8 +78,8 @@ func newSpanID() (id trace.SpanID) {
 	return id
 }
 
-// unsampled is the context of an unsampled request. It is allocated for each request,
-// since contexts derived from it may be used after the request.
+// unsampled is the context of an unsampled request or call. It is not used again for others, since
+// contexts derived from it may be used after the request.
 type unsampled struct {
 	context.Context // with the parent
 	provider        trace.TracerProvider
@@ -154,22 +154,20 @@ func (u *unsampled) current() *unsampledSpan {
 	return s
 }
 
-// decide returns the context of an unsampled request, or nil for a sampled one, and then the context
-// to start a span with if that begins a trace. With isRoot a parent in ctx does not count.
-func (c *config) decide(ctx context.Context, isRoot bool) (*unsampled, *chosen) {
+// decision is whether a request or a call is sampled.
+type decision struct {
+	sampled bool
+	root    bool   // it begins a trace
+	low     uint64 // the second half of the ID of that
+}
+
+// decide decides about a request or a call with the parent in ctx. With isRoot that does not count.
+func (c *config) decide(ctx context.Context, isRoot bool) decision {
 	if !isRoot {
-		parent := trace.SpanContextFromContext(ctx)
-		switch {
-		case !parent.IsValid():
-		case parent.IsSampled():
-			return nil, nil
-		default:
-			return &unsampled{Context: ctx, provider: c.tracers}, nil
+		if parent := trace.SpanContextFromContext(ctx); parent.IsValid() {
+			return decision{sampled: parent.IsSampled()}
 		}
 	}
 	low := rand.Uint64()
-	if c.sampler.samples(low) {
-		return nil, &chosen{Context: ctx, low: low}
-	}
-	return &unsampled{Context: ctx, provider: c.tracers, low: low, root: true}, nil
+	return decision{c.sampler.samples(low), true, low}
 }

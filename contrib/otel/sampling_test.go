@@ -8,8 +8,10 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/servertest"
+	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
@@ -195,7 +197,7 @@ func TestWhatIsDerivedFromAnUnsampledRequestStays(t *testing.T) {
 	}
 }
 
-func TestUnsampledRequestAllocatesItsContextAlone(t *testing.T) {
+func TestUnsampledRequestAllocatesNothing(t *testing.T) {
 	if servertest.RaceDetector {
 		t.Skip("the race detector drops what is pooled")
 	}
@@ -212,7 +214,7 @@ func TestUnsampledRequestAllocatesItsContextAlone(t *testing.T) {
 			s.Handler(&ctx)
 			s.ResponseSent(&ctx, fasthttp.SentResponse{StatusCode: 200})
 			ctx.ResetUserValues()
-		}); n > 1 {
+		}); n > 0 {
 			t.Errorf("%v allocations with the parent %q", n, parent)
 		}
 	}
@@ -226,6 +228,104 @@ func TestSampleRatioWithoutTracesKeepsTheParent(t *testing.T) {
 		}
 	}, append(c.options, WithTracerProvider(noop.NewTracerProvider()))...)
 	run(h, "traceparent", traceparent)
+}
+
+// TestParentWithoutTracesIsReadIfItIsNeeded compares the context of a handler with the propagator's.
+func TestParentWithoutTracesIsReadIfItIsNeeded(t *testing.T) {
+	metrics := NewMetrics()
+	p := propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
+	for _, fields := range [][]string{
+		{"traceparent", traceparent}, {"traceparent", traceparent[:53] + "00"}, {"traceparent", traceparent, "tracestate", "vendor=1"},
+		{"traceparent", traceparent, "baggage", "a=b"}, {"baggage", "a=b"}, {"traceparent", "nonsense"}, {},
+	} {
+		var want, wanted baggageAndSpan
+		asked := false
+		handle := func(ctx *fasthttp.RequestCtx) {
+			if !asked {
+				return
+			}
+			want = contentOf(p.Extract(context.Background(), Carrier{&ctx.Request.Header}))
+			ctx.Request.Header.Set("traceparent", traceparent[:36]+"1111111111111111-01")
+			if wanted = contentOf(ctx); wanted != contentOf(ctx.Context()) {
+				t.Errorf("%q: the context has %v, ctx %v", fields, contentOf(ctx.Context()), wanted)
+			}
+		}
+		s := &fasthttp.Server{Handler: handle}
+		Attach(s, WithMetrics(metrics), WithPropagator(p), WithTracerProvider(noop.NewTracerProvider()))
+		var ctx fasthttp.RequestCtx
+		serve := func() {
+			s.Handler(&ctx)
+			if s.ResponseSent(&ctx, fasthttp.SentResponse{StatusCode: 200}); asked && contentOf(&ctx) != wanted {
+				t.Errorf("%q: a later hook finds %v", fields, contentOf(&ctx))
+			}
+			ctx.ResetUserValues()
+		}
+		ctx.Init(&fasthttp.Request{}, nil, nil)
+		for i := 0; i < len(fields); i += 2 {
+			ctx.Request.Header.Set(fields[i], fields[i+1])
+		}
+		if n := testing.AllocsPerRun(100, serve); n > 0 && len(fields) == 2 && len(fields[1]) == len(traceparent) && !servertest.RaceDetector {
+			t.Errorf("%q: %v allocations", fields, n)
+		}
+		asked = true
+		serve()
+		if want != wanted {
+			t.Errorf("%q: the handler sees %v, the propagator %v", fields, wanted, want)
+		}
+	}
+}
+
+// baggageAndSpan is what a propagator adds to a context.
+type baggageAndSpan struct {
+	baggage, state  string
+	trace           trace.TraceID
+	span            trace.SpanID
+	flags           trace.TraceFlags
+	remote, isValid bool
+}
+
+func contentOf(ctx context.Context) baggageAndSpan {
+	sc := trace.SpanContextFromContext(ctx)
+	return baggageAndSpan{baggage.FromContext(ctx).String(), sc.TraceState().String(), sc.TraceID(), sc.SpanID(), sc.TraceFlags(), sc.IsRemote(), sc.IsValid()}
+}
+
+// TestExemplarsNameTheRemoteParent has a meter that keeps the trace of a sampled measurement.
+func TestExemplarsNameTheRemoteParent(t *testing.T) {
+	c := collect(WithTracerProvider(noop.NewTracerProvider()))
+	h := Middleware(func(*fasthttp.RequestCtx) {}, append(c.options, WithTracerProvider(noop.NewTracerProvider()))...)
+	run(h, "traceparent", traceparent)
+	var rm metricdata.ResourceMetrics
+	servertest.Must(t, c.reader.Collect(t.Context(), &rm))
+	found := false
+	for _, m := range rm.ScopeMetrics[0].Metrics {
+		if h, ok := m.Data.(metricdata.Histogram[float64]); ok {
+			for _, e := range h.DataPoints[0].Exemplars {
+				found = found || trace.TraceID(e.TraceID).String() == parentTrace
+			}
+		}
+	}
+	if !found {
+		t.Error("no exemplar has the trace of the parent")
+	}
+}
+
+func TestVersionOfRequests(t *testing.T) {
+	for protocol, want := range map[string]string{"HTTP/1.0": "1.0", "HTTP/1.1": "1.1", "HTTP/3.0": "3"} {
+		c := collect()
+		h := Middleware(func(*fasthttp.RequestCtx) {}, c.options...)
+		var ctx fasthttp.RequestCtx
+		ctx.Init(&fasthttp.Request{}, nil, nil)
+		ctx.Request.Header.SetProtocol(protocol)
+		h(&ctx)
+		check(t, protocol, attributesOf(c.next(t).Attributes()), "network.protocol.version", want)
+		check(t, protocol, only(t, c.metrics(t), "http.server.request.duration").attributes, "network.protocol.version", want)
+	}
+	var s series
+	var resp fasthttp.Response
+	resp.Header.SetProtocol([]byte("HTTP/3.0"))
+	if s.ended(nil, &resp); s.version != version3 {
+		t.Errorf("a call has the version %v", versionAttributes[s.version])
+	}
 }
 
 func TestParentsAreReadAsThePropagatorDoes(t *testing.T) {
@@ -257,7 +357,7 @@ func TestParentsAreReadAsThePropagatorDoes(t *testing.T) {
 		req.Header.Set("traceparent", text)
 		want := trace.SpanContextFromContext(both.Extract(context.Background(), Carrier{&req.Header}))
 		got, plain := remoteOf(&req.Header)
-		if plain && (got.id != want.TraceID() || got.flags != want.TraceFlags()) {
+		if plain && (got.id != want.TraceID() || got.span != want.SpanID() || got.flags != want.TraceFlags()) {
 			t.Errorf("%q: %v, want %v", text, got, want)
 		}
 		if plain && got.id.IsValid() {

@@ -60,16 +60,18 @@ func newTracer(c *config) (t trace.Tracer, traces bool) {
 // request is a request being handled.
 type request struct {
 	in   *instrumentation
-	ctx  context.Context // with the span
+	ctx  context.Context // with the span, or nil: it is made when something asks for it
 	span trace.Span      // or nil: the request is not sampled
+	late late            // how to make the context
 	at   time.Time       // when it was received
 	// shard is the shard to count in, one for all requests of a connection
 	shard uint
 
 	series       series
-	requestSize  int64 // of the body, or -1
-	responseSize int64 // of the body that the handler has set, or -1
-	head         bool  // the method is HEAD
+	took         time.Duration // until the response was sent, or 0
+	requestSize  int64         // of the body, or -1
+	responseSize int64         // of the body that the handler has set, or -1
+	head         bool          // the method is HEAD
 
 	// A handler that is late, or that resets its request, may use the request while it ends.
 	mu       sync.Mutex
@@ -102,10 +104,7 @@ func Attach(s *fasthttp.Server, opts ...Option) {
 			return
 		}
 		r := in.begin(ctx)
-		ctx.SetUserValue(key{}, r)
-		if r.ctx != nil {
-			ctx.SetContext(r.ctx)
-		}
+		r.share(ctx)
 		defer in.handled(ctx, r)
 		next(ctx)
 	}
@@ -115,6 +114,17 @@ func Attach(s *fasthttp.Server, opts ...Option) {
 		if before != nil {
 			before(ctx, sent)
 		}
+	}
+}
+
+// share gives the handlers of a request its context.
+func (r *request) share(ctx *fasthttp.RequestCtx) {
+	ctx.SetUserValue(key{}, r)
+	switch {
+	case r.ctx != nil:
+		ctx.SetContext(r.ctx)
+	case r.late.kind != lateNone:
+		ctx.SetContextFunc(lateContext)
 	}
 }
 
@@ -139,14 +149,7 @@ func (in *instrumentation) begin(ctx *fasthttp.RequestCtx) *request {
 	r.requestSize, r.responseSize = requestSize(&ctx.Request), -1
 	r.series.method = methodOf(h.Method())
 	r.series.secure = ctx.ClientScheme() == "https"
-	switch {
-	case ctx.IsHTTP2():
-		r.series.version = version2
-	case h.IsHTTP11():
-		r.series.version = version11
-	default:
-		r.series.version = version10
-	}
+	r.series.version = versionOf(ctx)
 	r.ctx, r.span = in.start(ctx, r)
 	in.count(r.shard, &r.series, 1)
 	return r
@@ -154,23 +157,40 @@ func (in *instrumentation) begin(ctx *fasthttp.RequestCtx) *request {
 
 var serverKind = trace.WithSpanKind(trace.SpanKindServer)
 
+// versionOf returns the version of a request.
+func versionOf(ctx *fasthttp.RequestCtx) version {
+	h := &ctx.Request.Header
+	switch {
+	case ctx.IsHTTP2():
+		return version2
+	case string(h.Protocol()) == "HTTP/3.0":
+		return version3
+	case h.IsHTTP11():
+		return version11
+	}
+	return version10
+}
+
 // start starts the span of a request, which is nil if the request is not sampled. The context is nil
-// if it is ctx.Context().
+// if r.late has it, or if it is ctx.Context().
 func (in *instrumentation) start(ctx *fasthttp.RequestCtx, r *request) (context.Context, trace.Span) {
 	var from remote
 	plain := false
 	if in.w3c {
 		from, plain = remoteOf(&ctx.Request.Header)
 	}
-	if plain && !from.id.IsValid() && !in.traces {
-		return nil, nil
-	}
 	parent := ctx.Context()
-	if plain && in.traces && in.sampler != nil {
-		if from.id.IsValid() && !from.flags.IsSampled() && !in.public {
-			return &unsampled{Context: parent, provider: in.tracers, from: from}, nil
+	named := from.id.IsValid()
+	switch {
+	case plain && !in.traces:
+		if named {
+			r.late = late{kind: lateRemote, base: parent, from: from}
 		}
-	} else {
+		return nil, nil
+	case plain && in.sampler != nil && named && !from.flags.IsSampled() && !in.public:
+		r.late = late{kind: lateUnsampled, base: parent, from: from}
+		return nil, nil
+	case !plain || in.sampler == nil:
 		parent, plain = in.propagator.Extract(parent, Carrier{&ctx.Request.Header}), false
 	}
 	switch {
@@ -180,13 +200,17 @@ func (in *instrumentation) start(ctx *fasthttp.RequestCtx, r *request) (context.
 		return in.startSpan(parent, ctx, r)
 	}
 	var begins *chosen
-	if !plain || !from.id.IsValid() || in.public {
-		var left *unsampled
-		if left, begins = in.decide(parent, in.public); left != nil {
-			return left, nil
+	if !plain || !named || in.public {
+		d := in.decide(parent, in.public)
+		if !d.sampled {
+			r.late = late{kind: lateUnsampled, base: parent, root: d.root, low: d.low}
+			return nil, nil
+		}
+		if d.root {
+			begins = &chosen{low: d.low}
 		}
 	}
-	if plain && from.id.IsValid() {
+	if plain && named {
 		parent = in.propagator.Extract(parent, Carrier{&ctx.Request.Header})
 	}
 	if begins == nil {
@@ -307,6 +331,7 @@ func (r *request) look(ctx *fasthttp.RequestCtx) {
 // sent is Server.ResponseSent.
 func (in *instrumentation) sent(ctx *fasthttp.RequestCtx, sent fasthttp.SentResponse) {
 	r, _ := ctx.UserValue(key{}).(*request)
+	mine := false
 	if r == nil {
 		in.mu.Lock()
 		if r = in.left[ctx.ID()]; r != nil {
@@ -324,7 +349,7 @@ func (in *instrumentation) sent(ctx *fasthttp.RequestCtx, sent fasthttp.SentResp
 		return
 	default:
 		r = in.begin(ctx)
-		r.alone = true
+		r.alone, mine = true, true
 		r.requestSize = -1 // the body may not have been received
 		r.responseSize = int64(ctx.Response.BodySize())
 	}
@@ -339,10 +364,12 @@ func (in *instrumentation) sent(ctx *fasthttp.RequestCtx, sent fasthttp.SentResp
 	if (size < 0 || sent.Err != nil) && size != 0 {
 		size = sentOfBody(ctx, sent)
 	}
-	r.end(sent, size)
 	if r.alone {
-		ctx.RemoveUserValue(key{})
-		r.release()
+		r.took = ctx.Duration()
+	}
+	r.end(sent, size)
+	if mine {
+		r.release() // otherwise Close does, since hooks may ask for the context
 	}
 }
 
@@ -357,11 +384,15 @@ func sentOfBody(ctx *fasthttp.RequestCtx, sent fasthttp.SentResponse) int64 {
 
 // end ends the span, and records the metrics.
 func (r *request) end(sent fasthttp.SentResponse, size int64) {
-	r.mu.Lock()
+	if !r.alone {
+		r.mu.Lock()
+	}
 	again := r.ended
 	r.ended = true
 	route := r.route
-	r.mu.Unlock()
+	if !r.alone {
+		r.mu.Unlock()
+	}
 	if again {
 		return
 	}
@@ -378,11 +409,15 @@ func (r *request) end(sent fasthttp.SentResponse, size int64) {
 		s.failure = "no_response"
 	}
 	p := in.of(s)
-	recorded := r.ctx
-	if recorded == nil || r.span == nil && in.traces {
-		recorded = context.Background() // the meter would only ask for IDs
+	took := r.took
+	if took == 0 {
+		took = time.Since(r.at)
 	}
-	in.record(recorded, r.shard, p, time.Since(r.at), r.requestSize, size)
+	if in.own {
+		p.count(r.shard, took, r.requestSize, size)
+	} else {
+		in.record(r.recorded(), r.shard, p, took, r.requestSize, size)
+	}
 	if r.span == nil {
 		return
 	}
@@ -394,6 +429,17 @@ func (r *request) end(sent fasthttp.SentResponse, size int64) {
 		r.annotate(s, name, sent, size)
 	}
 	r.span.End()
+}
+
+// recorded returns the context for a meter. For an unsampled request the meter would only ask for IDs.
+func (r *request) recorded() context.Context {
+	switch {
+	case r.late.kind == lateRemote:
+		return r.context()
+	case r.ctx == nil || r.span == nil && r.in.traces:
+		return context.Background()
+	}
+	return r.ctx
 }
 
 // annotate adds the attributes of the response to the span.

@@ -43,6 +43,7 @@ func countW3C(p propagation.TextMapPropagator) (parents, others int) {
 // remote is the parent that a request names. Its trace ID is invalid if there is none.
 type remote struct {
 	id    trace.TraceID
+	span  trace.SpanID
 	flags trace.TraceFlags
 }
 
@@ -64,15 +65,14 @@ func remoteOf(h *fasthttp.RequestHeader) (r remote, plain bool) {
 			return r, false
 		}
 	}
-	var span trace.SpanID
 	var flags [1]byte
-	for _, part := range [...]struct{ to, from []byte }{{r.id[:], text[3:35]}, {span[:], text[36:52]}, {flags[:], text[53:]}} {
+	for _, part := range [...]struct{ to, from []byte }{{r.id[:], text[3:35]}, {r.span[:], text[36:52]}, {flags[:], text[53:]}} {
 		if _, err := hex.Decode(part.to, part.from); err != nil {
 			return remote{}, false
 		}
 	}
 	r.flags = trace.TraceFlags(flags[0])
-	if !r.id.IsValid() || !span.IsValid() || r.flags&^(trace.FlagsSampled|trace.FlagsRandom) != 0 {
+	if !r.id.IsValid() || !r.span.IsValid() || r.flags&^(trace.FlagsSampled|trace.FlagsRandom) != 0 {
 		return remote{}, false
 	}
 	return r, true

@@ -121,6 +121,10 @@ func (m Moment) IsZero() bool { return m.of == nil }
 // Time returns the time of m, in local time and with a monotonic reading.
 func (m Moment) Time() time.Time { return m.of.base.Add(m.since) }
 
+// Until returns the time from m to the moment at which Monotonic returned at. m is not the zero
+// Moment, and was read from the shared Clock.
+func (m Moment) Until(at time.Duration) time.Duration { return at - m.since }
+
 // Second returns the number of the last tick's second, whose text Date returns.
 func (c *Clock) Second() int64 {
 	c.use()
