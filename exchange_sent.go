@@ -109,9 +109,10 @@ func (x *h1Exchange) unsent() int64 {
 func (x *exchange) reportSent(protocol string, sent SentResponse) {
 	if t := x.s.Trace; t != nil && t.ResponseSent != nil {
 		traced := TracedResponse{SentResponse: sent, Protocol: protocol}
-		if times := x.ctx.traced; times != nil {
-			times.durations(&traced)
+		if x.ctx.traced == nil {
+			x.ctx.traced = new(traceTimes) // the head could not be read
 		}
+		x.ctx.traced.durations(&traced)
 		x.s.traceSent(x.ctx, traced)
 	}
 	if x.s.ResponseSent != nil {

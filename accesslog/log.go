@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/valyala/fasthttp"
 )
@@ -105,7 +106,7 @@ func New(o Options) *Log {
 		o.Queue = DefaultQueue
 	}
 	l := &Log{options: o, secrets: newSecrets(o.Secret), left: map[uint64]*record{}}
-	l.records.New = func() any { return new(record) }
+	l.records.New = func() any { return newRecord() }
 	l.queue.begin(o.Queue)
 	go newWriter(l).run()
 	return l
@@ -190,7 +191,7 @@ func (l *Log) handled(ctx *fasthttp.RequestCtx, r *record) {
 func (l *Log) sent(ctx *fasthttp.RequestCtx, sent fasthttp.SentResponse) {
 	if r, _ := ctx.UserValue(l).(*record); r != nil {
 		ctx.RemoveUserValue(l)
-		l.add(ctx, r, sent)
+		l.add(ctx, r, ctx.Duration(), sent)
 		return
 	}
 	l.mu.Lock()
@@ -201,16 +202,16 @@ func (l *Log) sent(ctx *fasthttp.RequestCtx, sent fasthttp.SentResponse) {
 		r = l.records.Get().(*record)
 		r.captureRefused(ctx, sent.Refused)
 	}
-	l.add(ctx, r, sent)
+	l.add(ctx, r, max(time.Since(r.at), 0), sent)
 }
 
 // add adds a record to the queue, if it is one of the sample, and releases it.
-func (l *Log) add(ctx *fasthttp.RequestCtx, r *record, sent fasthttp.SentResponse) {
+func (l *Log) add(ctx *fasthttp.RequestCtx, r *record, taken time.Duration, sent fasthttp.SentResponse) {
 	if l.picks(sent) {
-		r.finish(sent)
 		if l.options.IDField != "" {
 			r.set(textID, ctx.Response.Header.Peek(l.options.IDField))
 		}
+		r.finish(taken, sent)
 		l.queue.add(r)
 	}
 	r.reset()

@@ -18,16 +18,21 @@ type queue struct {
 	ended   chan struct{}      // closed by the writer
 	most    int                // entries
 
+	_      [64]byte // the processors that add entries have the rest in their caches
 	mu     sync.Mutex
 	closed bool
 	batch
 }
 
-// batch is a list of entries with their texts.
+// batch is a list of entries, encoded, with their texts.
 type batch struct {
-	entries []entry
-	text    []byte
+	encoded  []byte
+	entries  int       // in encoded
+	failures []failure // of entries that have one
 }
+
+// textSize returns the size of the texts.
+func (b *batch) textSize() int { return len(b.encoded) - b.entries*headSize }
 
 func (q *queue) begin(most int) {
 	q.most = most
@@ -40,13 +45,16 @@ func (q *queue) begin(most int) {
 func (q *queue) add(r *record) {
 	q.mu.Lock()
 	// a single entry always fits
-	full := q.closed || len(q.entries) >= q.most || len(q.entries) > 0 && len(q.text)+len(r.text) > textOfEntry*q.most
+	full := q.closed || q.entries >= q.most || q.entries > 0 && q.textSize()+len(r.text)-headSize > textOfEntry*q.most
 	before := q.fill()
 	if !full {
-		q.entries = append(q.entries, r.entry)
-		q.text = append(q.text, r.text...)
+		q.encoded = append(q.encoded, r.text...)
+		q.entries++
+		if r.failed {
+			q.failures = append(q.failures, r.failure)
+		}
 	}
-	first, fill := len(q.entries) == 1, q.fill()
+	first, fill := q.entries == 1, q.fill()
 	q.mu.Unlock()
 	switch {
 	case full:
@@ -59,7 +67,7 @@ func (q *queue) add(r *record) {
 }
 
 // fill returns how full the queue is: twice most if it is full.
-func (q *queue) fill() int { return 2 * max(len(q.entries), len(q.text)/textOfEntry) }
+func (q *queue) fill() int { return 2 * max(q.entries, q.textSize()/textOfEntry) }
 
 func signal(c chan struct{}) {
 	select {
@@ -89,6 +97,6 @@ func (q *queue) end() bool {
 
 // clear empties a batch.
 func (b *batch) clear() {
-	clear(b.entries) // they refer to errors
-	b.entries, b.text = b.entries[:0], b.text[:0]
+	clear(b.failures) // they refer to errors
+	b.encoded, b.entries, b.failures = b.encoded[:0], 0, b.failures[:0]
 }

@@ -80,14 +80,23 @@ func (w *writer) run() {
 // drain writes the entries that wait.
 func (w *writer) drain() {
 	w.queue.swap(&w.batch)
-	text := w.batch.text
-	for i := range w.batch.entries {
-		e := &w.batch.entries[i]
+	failures := w.batch.failures
+	var e entry
+	for rest := w.batch.encoded; len(rest) > 0; {
+		e.decode(rest)
+		rest = rest[headSize:]
 		var values [texts][]byte
 		for j, n := range e.lengths {
-			values[j], text = text[:n], text[n:]
+			values[j], rest = rest[:n], rest[n:]
 		}
-		w.entry(e, &values)
+		if zone := values[textZone]; len(zone) > 0 {
+			e.client = e.client.WithZone(string(zone))
+		}
+		var failed failure
+		if e.failed {
+			failed, failures = failures[0], failures[1:]
+		}
+		w.entry(&e, &values, failed)
 		if w.pending++; len(w.out) >= outputSize {
 			w.write()
 		}
@@ -123,23 +132,23 @@ func (w *writer) report(last bool) {
 }
 
 // entry formats an entry.
-func (w *writer) entry(e *entry, values *[texts][]byte) {
+func (w *writer) entry(e *entry, values *[texts][]byte, failed failure) {
 	if w.handler != nil {
-		w.record(e, values)
+		w.record(e, values, failed)
 		return
 	}
 	out := appendAddr(w.out, e)
 	out = append(out, " - - ["...)
 	out = w.appendDate(out, e.at)
 	out = append(out, `] "`...)
-	if e.protocol == "" {
+	if e.protocol == protocolUnknown {
 		out = append(out, '-')
 	} else {
 		out = appendEscaped(out, values[textMethod])
 		out = append(out, ' ')
 		out = w.l.secrets.appendURL(out, values[textTarget])
 		out = append(out, ' ')
-		out = append(out, e.protocol...)
+		out = append(out, protocols[e.protocol]...)
 	}
 	out = append(out, `" `...)
 	if e.status == 0 {
@@ -184,25 +193,25 @@ func appendAddr(dst []byte, e *entry) []byte {
 func (w *writer) appendDate(dst []byte, at time.Time) []byte {
 	if second := at.Unix(); second != w.second || w.date == nil {
 		w.second = second
-		w.date = at.UTC().AppendFormat(w.date[:0], "02/Jan/2006:15:04:05 -0700")
+		w.date = at.AppendFormat(w.date[:0], "02/Jan/2006:15:04:05 -0700")
 	}
 	return append(dst, w.date...)
 }
 
 // record passes an entry to the handler.
-func (w *writer) record(e *entry, values *[texts][]byte) {
+func (w *writer) record(e *entry, values *[texts][]byte, failed failure) {
 	level := slog.LevelInfo
 	switch {
 	case e.status >= 500:
 		level = slog.LevelError
-	case e.err != nil:
+	case failed.err != nil:
 		level = slog.LevelWarn
 	}
 	ctx := context.Background()
 	if !w.handler.Enabled(ctx, level) {
 		return
 	}
-	r := slog.NewRecord(e.at.UTC(), level, "request", 0)
+	r := slog.NewRecord(e.at, level, "request", 0)
 	text := func(key string, value []byte) {
 		if len(value) > 0 {
 			r.AddAttrs(slog.String(key, string(value)))
@@ -213,16 +222,16 @@ func (w *writer) record(e *entry, values *[texts][]byte) {
 	}
 	text("method", appendEscaped(nil, values[textMethod]))
 	text("target", w.l.secrets.appendURL(nil, values[textTarget]))
-	text("protocol", []byte(e.protocol))
+	text("protocol", []byte(protocols[e.protocol]))
 	r.AddAttrs(slog.Int("status", e.status), slog.Int64("bytes", e.bytes), slog.Duration("duration", e.taken))
 	text("referer", w.l.secrets.appendURL(nil, values[textReferer]))
 	text("user_agent", appendEscaped(nil, values[textAgent]))
 	text("id", appendEscaped(nil, values[textID]))
-	if e.refused != nil {
-		r.AddAttrs(slog.String("refused", e.refused.Error()))
+	if failed.refused != nil {
+		r.AddAttrs(slog.String("refused", failed.refused.Error()))
 	}
-	if e.err != nil {
-		r.AddAttrs(slog.String("error", e.err.Error()))
+	if failed.err != nil {
+		r.AddAttrs(slog.String("error", failed.err.Error()))
 	}
 	if err := w.handler.Handle(ctx, r); err != nil {
 		w.err = err
