@@ -2,6 +2,8 @@ package fasthttpprometheus
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -29,6 +31,14 @@ type gauge struct {
 
 var _ prometheus.Collector = (*Client)(nil)
 
+// place is where to count: usually there is one for each processor.
+type place struct{ shard uint64 }
+
+var (
+	places    = sync.Pool{New: func() any { return &place{nextPlace.Add(1)} }}
+	nextPlace atomic.Uint64
+)
+
 // NewClient returns the metrics of a client. It has durations if Transport is a part of the
 // client's transport.
 func NewClient(c Doer, o Options) *Client {
@@ -55,14 +65,17 @@ func (m *Client) Transport(next fasthttp.RoundTripperContext) fasthttp.RoundTrip
 		if err == nil {
 			status = resp.StatusCode()
 		}
-		m.durations.observe(method, status, time.Since(at).Seconds())
+		took := time.Since(at)
+		p := places.Get().(*place)
+		m.durations.observe(p.shard, method, status, took)
+		places.Put(p)
 		return retry, err
 	})
 }
 
 // Describe describes the metrics.
 func (m *Client) Describe(descs chan<- *prometheus.Desc) {
-	m.durations.all.Describe(descs)
+	m.durations.Describe(descs)
 	for _, g := range m.gauges {
 		descs <- g.desc
 	}
@@ -70,7 +83,7 @@ func (m *Client) Describe(descs chan<- *prometheus.Desc) {
 
 // Collect collects the metrics.
 func (m *Client) Collect(metrics chan<- prometheus.Metric) {
-	m.durations.all.Collect(metrics)
+	m.durations.Collect(metrics)
 	for _, g := range m.gauges {
 		metrics <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, float64(g.read()))
 	}

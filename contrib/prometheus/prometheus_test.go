@@ -242,12 +242,12 @@ func TestEveryClientHasMetrics(t *testing.T) {
 func TestObservingAllocatesNothing(t *testing.T) {
 	o := Options{}
 	d := newDurations(&o, "server", "help", "none")
-	d.observe(1, 200, 1)
-	if n := testing.AllocsPerRun(100, func() { d.observe(1, 200, 1) }); n != 0 {
+	d.observe(1, 1, 200, 1)
+	if n := testing.AllocsPerRun(100, func() { d.observe(1, 1, 200, 1) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 	for _, status := range []int{-1, 0, 99, 100, 599, 600, 1 << 30} {
-		d.observe(methodUnknown, status, 1)
+		d.observe(1, methodUnknown, status, 1)
 	}
 }
 
@@ -258,8 +258,8 @@ func TestDashboardAsksForExportedMetrics(t *testing.T) {
 	server, client := NewServer(s, Options{ConnStates: true}), NewClient(c, Options{})
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(server, client)
-	server.durations.observe(1, 200, 1)
-	client.durations.observe(1, 200, 1)
+	server.durations.observe(1, 1, 200, 1)
+	client.durations.observe(1, 1, 200, 1)
 	server.refused.WithLabelValues("malformed").Inc()
 	exported := map[string]map[string]bool{}
 	for name, family := range scrape(t, registry) {

@@ -1,11 +1,6 @@
 package fasthttpprometheus
 
-import (
-	"strconv"
-	"sync/atomic"
-
-	"github.com/prometheus/client_golang/prometheus"
-)
+import "github.com/prometheus/client_golang/prometheus"
 
 // Options has the settings of a Server or a Client. The zero value is ready for use.
 type Options struct {
@@ -62,45 +57,4 @@ func methodOf(name []byte) int {
 		}
 	}
 	return 0
-}
-
-// durations is a histogram by method and status, whose parts are found without a look-up.
-type durations struct {
-	all   *prometheus.HistogramVec
-	none  string // the status of requests that have none
-	known [len(methods)][1 + statuses]atomic.Pointer[prometheus.Observer]
-}
-
-func newDurations(o *Options, subsystem, help, none string) *durations {
-	opts := prometheus.HistogramOpts{
-		Name: o.name(subsystem, "request_duration_seconds"), Help: help, ConstLabels: o.Labels, Buckets: o.Buckets,
-		NativeHistogramBucketFactor: o.NativeHistogramBucketFactor,
-	}
-	if opts.Buckets == nil {
-		opts.Buckets = usualBuckets
-	}
-	if o.NativeHistogramBucketFactor > 1 {
-		opts.NativeHistogramMaxBucketNumber = maxNativeBuckets
-	}
-	return &durations{all: prometheus.NewHistogramVec(opts, []string{"method", "status"}), none: none}
-}
-
-// observe adds a request. Statuses outside of 100 to 599 count as none.
-func (d *durations) observe(method, status int, seconds float64) {
-	at := status - firstStatus + 1
-	if at < 1 || at > statuses {
-		at = 0
-	}
-	known := &d.known[method][at]
-	o := known.Load()
-	if o == nil {
-		label := d.none
-		if at > 0 {
-			label = strconv.Itoa(status)
-		}
-		made := d.all.WithLabelValues(methods[method], label)
-		o = &made
-		known.Store(o)
-	}
-	(*o).Observe(seconds)
 }

@@ -20,9 +20,8 @@ type Server struct {
 	ended    *prometheus.CounterVec
 	reasons  [fasthttp.ConnEndAborted + 1]prometheus.Counter // of ended
 	accepted atomic.Uint64
-	bytes    atomic.Uint64
 	cutOff   atomic.Uint64
-	handlers atomic.Int64
+	counts   [shards]counts
 
 	conns  sync.Map // of net.Conn: a *atomic.Int32 with its state
 	states [fasthttp.StateIdle + 1]atomic.Int64
@@ -32,6 +31,16 @@ type Server struct {
 }
 
 var _ prometheus.Collector = (*Server)(nil)
+
+// counts are the counts that each request changes, of a part of the connections.
+type counts struct {
+	handlers atomic.Int64
+	bytes    atomic.Uint64
+	_        [112]byte // other processors change the next ones
+}
+
+// of returns the counts for a request.
+func (m *Server) of(ctx *fasthttp.RequestCtx) *counts { return &m.counts[ctx.ConnID()%shards] }
 
 // NewServer returns the metrics of a server. It is called before the server is started, and after
 // its hooks were set: it adds functions to Server.Trace, which it copies, and with
@@ -56,7 +65,7 @@ func NewServer(s *fasthttp.Server, o Options) *Server {
 	for why := range m.reasons {
 		m.reasons[why] = m.ended.WithLabelValues(fasthttp.ConnEnd(why).String())
 	}
-	m.vectors = []prometheus.Collector{m.durations.all, m.refused, m.ended}
+	m.vectors = []prometheus.Collector{m.durations, m.refused, m.ended}
 	m.attach(s)
 	return m
 }
@@ -83,13 +92,13 @@ func (m *Server) attach(s *fasthttp.Server) {
 		}
 	}
 	trace.HandlerBegins = func(ctx *fasthttp.RequestCtx) {
-		m.handlers.Add(1)
+		m.of(ctx).handlers.Add(1)
 		if before.HandlerBegins != nil {
 			before.HandlerBegins(ctx)
 		}
 	}
 	trace.HandlerEnds = func(ctx *fasthttp.RequestCtx) {
-		m.handlers.Add(-1)
+		m.of(ctx).handlers.Add(-1)
 		if before.HandlerEnds != nil {
 			before.HandlerEnds(ctx)
 		}
@@ -116,7 +125,7 @@ func (m *Server) attach(s *fasthttp.Server) {
 // sent counts a response.
 func (m *Server) sent(ctx *fasthttp.RequestCtx, sent fasthttp.TracedResponse) {
 	if sent.Bytes > 0 {
-		m.bytes.Add(uint64(sent.Bytes))
+		m.of(ctx).bytes.Add(uint64(sent.Bytes))
 	}
 	if sent.Err != nil {
 		m.cutOff.Add(1)
@@ -135,7 +144,7 @@ func (m *Server) sent(ctx *fasthttp.RequestCtx, sent fasthttp.TracedResponse) {
 	if at := ctx.Time(); took == 0 && !at.IsZero() {
 		took = max(time.Since(at), 0)
 	}
-	m.durations.observe(method, sent.StatusCode, took.Seconds())
+	m.durations.observe(ctx.ConnID(), method, sent.StatusCode, took)
 }
 
 // changed counts a connection in its new state.
@@ -187,10 +196,16 @@ func (m *Server) Collect(metrics chan<- prometheus.Metric) {
 	}
 	gauge(m.open, float64(m.server.GetOpenConnectionsCount()))
 	gauge(m.serving, float64(m.server.GetCurrentConcurrency()))
-	gauge(m.handlersDesc, float64(m.handlers.Load()))
+	var handlers int64
+	var bytes uint64
+	for i := range m.counts {
+		handlers += m.counts[i].handlers.Load()
+		bytes += m.counts[i].bytes.Load()
+	}
+	gauge(m.handlersDesc, float64(handlers))
 	counter(m.rejected, uint64(m.server.GetRejectedConnectionsCount()))
 	counter(m.acceptedDesc, m.accepted.Load())
-	counter(m.bytesDesc, m.bytes.Load())
+	counter(m.bytesDesc, bytes)
 	counter(m.cutOffDesc, m.cutOff.Load())
 	if m.tracks {
 		for state := range m.states {
