@@ -36,6 +36,7 @@ var packages = map[string]string{
 	"fasthttputil":    module + "/fasthttputil",
 	"pprofhandler":    module + "/pprofhandler",
 	"prefork":         module + "/prefork",
+	"restart":         module + "/restart",
 	"reuseport":       module + "/reuseport",
 	"websocket":       module + "/websocket",
 }

@@ -101,7 +101,6 @@ var protocolField = headerProtocol
 var (
 	errURL      = errors.New("websocket: the URL must begin with ws:// or wss://, and have a host and no user information")
 	errAnswer   = fmt.Errorf("%w: the server has accepted something that was not offered", ErrBadHandshake)
-	errStatus   = fmt.Errorf("%w: the status of the response is neither 101, nor a 2xx over HTTP/2", ErrBadHandshake)
 	errResponse = fmt.Errorf("%w: the response is not HTTP/1.1, or lacks Upgrade, Connection or the right Sec-WebSocket-Accept", ErrBadHandshake)
 )
 
@@ -383,12 +382,17 @@ func (d *Dialer) options() options {
 	}
 }
 
+// refusedWith returns the error of a response with this status.
+func refusedWith(status int) error {
+	return fmt.Errorf("%w: the status of the response is %d, and neither 101, nor a 2xx over HTTP/2", ErrBadHandshake, status)
+}
+
 // agreed checks the response, and returns the result of the handshake.
 func (d *Dialer) agreed(req *http.Request, resp *http.Response, key []byte) (a agreement, err error) {
 	accept := resp.Header["Sec-Websocket-Accept"]
 	switch {
 	case resp.StatusCode != http.StatusSwitchingProtocols:
-		return a, errStatus
+		return a, refusedWith(resp.StatusCode)
 	case !resp.ProtoAtLeast(1, 1):
 		return a, errResponse
 	case len(accept) != 1 || !ws.Accepts([]byte(accept[0]), key),

@@ -48,7 +48,7 @@ func (d *Dialer) dialHTTP2(ctx context.Context, req *http.Request) (*Conn, *http
 	nc, opened := resp.BodyStream().(net.Conn)
 	if !opened || result.StatusCode/100 != 2 {
 		result.Body = io.NopCloser(bytes.NewReader(beginningOf(resp)))
-		return nil, result, errStatus
+		return nil, result, refusedWith(result.StatusCode)
 	}
 	a, err := d.agreedTerms(req, result)
 	// the context is for the dial alone

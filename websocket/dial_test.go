@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -132,6 +133,8 @@ func TestDialRefusesResponses(t *testing.T) {
 			continue
 		case !tt.ok && !errors.Is(err, ErrBadHandshake):
 			t.Errorf("%s: %v", tt.name, err)
+		case tt.status != 101 && !strings.Contains(err.Error(), strconv.Itoa(tt.status)):
+			t.Errorf("%s: the error does not name the status: %v", tt.name, err)
 		}
 		if content, _ := io.ReadAll(resp.Body); resp.StatusCode != tt.status || string(content) != tt.content {
 			t.Errorf("%s: got %d %q", tt.name, resp.StatusCode, content)

@@ -463,6 +463,9 @@ func TestHTTP2DialsAreRefused(t *testing.T) {
 		if !errors.Is(err, websocket.ErrBadHandshake) || resp == nil || resp.StatusCode != 403 {
 			t.Fatalf("%v, %+v", err, resp)
 		}
+		if !strings.Contains(err.Error(), "403") {
+			t.Errorf("the error does not name the status: %v", err)
+		}
 		if p, err := io.ReadAll(resp.Body); len(p) != 1024 || err != nil {
 			t.Errorf("the content has %d bytes, %v", len(p), err)
 		}

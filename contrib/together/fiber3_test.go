@@ -2,6 +2,7 @@ package together
 
 import (
 	"errors"
+	"net"
 	"testing"
 
 	"github.com/gofiber/fiber/v3"
@@ -12,21 +13,21 @@ import (
 )
 
 func TestFiber3(t *testing.T) {
-	testApp(t, func() fasthttp.RequestHandler {
-		app := fiber.New()
-		app.Use(func(c fiber.Ctx) error { return otelfasthttp.Next(c.RequestCtx(), c.Next, c.FullPath) })
-		app.Use(recover.New())
-		app.Get("/", func(c fiber.Ctx) error { return c.SendString("root") })
-		app.Get("/users/:id", func(c fiber.Ctx) error { return c.SendString(spanOf(c.RequestCtx())) })
-		app.Get("/fails/:id", func(fiber.Ctx) error { return errors.New("broken") })
-		app.Get("/panics", func(fiber.Ctx) error { panic("on purpose") })
-		app.Get("/named", func(c fiber.Ctx) error {
-			otelfasthttp.SetRoute(c.RequestCtx(), "/other")
-			return nil
-		})
-		app.Group("/api").Post("/items/*", func(c fiber.Ctx) error { return c.SendStatus(201) })
-		return app.Handler()
+	app := fiber.New()
+	app.Use(func(c fiber.Ctx) error { return otelfasthttp.Next(c.RequestCtx(), c.Next, c.FullPath) })
+	app.Use(recover.New())
+	app.Get("/", func(c fiber.Ctx) error { return c.SendString("root") })
+	app.Get("/users/:id", func(c fiber.Ctx) error { return c.SendString(spanOf(c.RequestCtx())) })
+	app.Get("/fails/:id", func(fiber.Ctx) error { return errors.New("broken") })
+	app.Get("/panics", func(fiber.Ctx) error { panic("on purpose") })
+	app.Get("/named", func(c fiber.Ctx) error {
+		otelfasthttp.SetRoute(c.RequestCtx(), "/other")
+		return nil
 	})
+	app.Group("/api").Post("/items/*", func(c fiber.Ctx) error { return c.SendStatus(201) })
+	testApp(t, app.Server(), func(ln net.Listener) error {
+		return app.Listener(ln, fiber.ListenConfig{DisableStartupMessage: true})
+	}, app.Shutdown)
 }
 
 func spanOf(ctx *fasthttp.RequestCtx) string {

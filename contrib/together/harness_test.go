@@ -17,14 +17,14 @@ import (
 
 func TestMain(m *testing.M) { servertest.Main(m) }
 
-// testApp tests the spans and the metrics of an app with the routes of TestFiber3.
-func testApp(t *testing.T, app func() fasthttp.RequestHandler) {
+// testApp tests the spans and the metrics of an app with the routes of TestFiber3, which serves
+// with the server s that it has made.
+func testApp(t *testing.T, s *fasthttp.Server, serve func(ln net.Listener) error, shutdown func() error) {
 	spans, metrics := tracetest.NewSpanRecorder(), otelfasthttp.NewMetrics()
-	s := &fasthttp.Server{Handler: app()}
 	otelfasthttp.Attach(s, otelfasthttp.WithMetrics(metrics), otelfasthttp.WithTracerProvider(sdk.NewTracerProvider(sdk.WithSpanProcessor(spans))))
 	ln := fasthttputil.NewInmemoryListener()
 	served := make(chan error, 1)
-	go func() { served <- s.Serve(ln) }()
+	go func() { served <- serve(ln) }()
 	client := &fasthttp.HostClient{Addr: "app", Dial: func(string) (net.Conn, error) { return ln.Dial() }}
 	want := make(map[string]uint64)
 	for _, tt := range []struct {
@@ -84,6 +84,6 @@ func testApp(t *testing.T, app func() fasthttp.RequestHandler) {
 		t.Errorf("the routes are %v, want %v", got, want)
 	}
 	client.CloseIdleConnections()
-	servertest.Must(t, s.Shutdown())
+	servertest.Must(t, shutdown())
 	servertest.Must(t, servertest.Receive(t, "the end of the server", served))
 }
