@@ -55,10 +55,9 @@ func (x *clientExchange) nextHead() error {
 				cc.line.Recv.Discard(n)
 				if final {
 					cc.phases.Advance(http1.HeadEnds)
-				} else if trace := x.call.trace; trace != nil {
-					return traceInformational(trace, h)
+					return nil
 				}
-				return nil
+				return x.call.informed(x.req, h)
 			}
 		}
 		if err := x.receive(); err != nil {
@@ -375,6 +374,20 @@ func (s *clientStream) Write(p []byte) (int, error) {
 		return 0, errNotSwitched
 	}
 	return s.x.cc.line.Net().Write(p)
+}
+
+// CloseWrite ends the direction to the server, if the connection no longer speaks HTTP.
+func (s *clientStream) CloseWrite() error {
+	if s.guard.IsClosed() {
+		return errStreamClosed
+	}
+	if !s.switched {
+		return errNotSwitched
+	}
+	if half, ok := s.x.cc.line.Net().(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
 }
 
 var (
