@@ -264,6 +264,19 @@ func (s *clientStream) Read(p []byte) (int, error) {
 	return s.guard.Read(s, p)
 }
 
+// Received returns the size of the body if all of it has arrived, so that reading it does not
+// wait, or -1. It must be called before the first Read.
+func (s *clientStream) Received() int {
+	if s.x.frame.Kind == http1.Length && s.x.frame.Length == 0 {
+		// the connection may be another call's already
+		return 0
+	}
+	if s.x.frame.Kind != http1.Length || s.x.frame.Length > int64(len(s.x.cc.line.Recv.Peek())) || s.guard.IsClosed() {
+		return -1
+	}
+	return int(s.x.frame.Length)
+}
+
 // trailersTo makes h the header that gets the trailer section. No goroutine reads
 // meanwhile.
 func (s *clientStream) trailersTo(h *header) { s.body.trailersTo(h) }

@@ -98,8 +98,8 @@ type ReverseProxy struct {
 	once     sync.Once
 	target   proxyTarget
 	client   ReverseProxyClient
-	via      string // the part of the Via field after the version
-	unusable error  // the fields are inconsistent
+	vias     [4]string // values of Via, for HTTP/1.0, 1.1, 2 and 3
+	unusable error     // the fields are inconsistent
 }
 
 // NewReverseProxy returns a ReverseProxy for a target, or an error if target is not the URL of a
@@ -127,7 +127,9 @@ type proxyTarget struct {
 
 // setUp prepares the proxy for its first request.
 func (p *ReverseProxy) setUp() {
-	p.via = " " + cmp.Or(p.Via, "fasthttp")
+	for i, version := range []string{"1.0 ", "1.1 ", "2 ", "3 "} {
+		p.vias[i] = version + cmp.Or(p.Via, "fasthttp")
+	}
 	if p.Target != "" {
 		if p.target, p.unusable = parseTarget(p.Target); p.unusable != nil {
 			return

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/bufpool"
 )
 
 // proxyExchange is a request that a ReverseProxy forwards, and its response.
@@ -19,16 +20,16 @@ type proxyExchange struct {
 	p   *ReverseProxy
 	ctx *fasthttp.RequestCtx
 
-	req    *fasthttp.Request  // that the server gets
-	resp   *fasthttp.Response // of the server
-	body   *proxiedRequest    // the body of req, or nil if it is no stream
-	call   context.Context    // of the calls of the client
-	cancel context.CancelFunc // ends it
-	unhook func() bool        // ends the watching of the client
-	left   atomic.Bool        // the client has ended the connection
+	req      *fasthttp.Request  // that the server gets
+	resp     *fasthttp.Response // of the server
+	body     *proxiedRequest    // the body of req, or nil if it is no stream
+	protocol string             // to which the client wants to switch, or ""
+	left     atomic.Bool        // the client has ended the connection
 
-	protocol string // to which the client wants to switch, or ""
-	released bool
+	mu       sync.Mutex
+	done     chan struct{} // of the context; nil until something asks for it
+	unhook   func() bool   // keeps the client's end from closing done; not nil if done is open
+	released bool          // the exchange is over
 }
 
 // serve makes the response.
@@ -65,11 +66,11 @@ func (x *proxyExchange) serve() {
 			return
 		}
 	}
-	x.begin()
-	err := p.client.DoContext(x.call, x.req, x.resp)
+	x.req.OnInform = x.inform
+	err := p.client.DoContext(x, x.req, x.resp)
 	if err != nil && extended && errors.Is(err, fasthttp.ErrNoExtendedConnect) {
 		x.askForProtocol(false)
-		err = p.client.DoContext(x.call, x.req, x.resp)
+		err = p.client.DoContext(x, x.req, x.resp)
 	}
 	if err != nil {
 		x.fail(x.diagnose(err))
@@ -85,36 +86,78 @@ var (
 	errUnasked101 = errors.New("the server has switched to another protocol than the one asked for")
 )
 
-// begin prepares the calls of the exchange, which end when the client leaves.
-func (x *proxyExchange) begin() {
-	var base context.Context = proxyValues{x.ctx}
-	if lb, ok := x.p.client.(*fasthttp.LBClient); ok && lb.Timeout == 0 {
-		base = unlimited{base}
-	}
-	call, cancel := context.WithCancel(base)
-	x.call, x.cancel = call, cancel
-	x.unhook = x.ctx.AfterDisconnect(func() {
-		x.left.Store(true)
-		cancel()
-	})
-	x.req.OnInform = x.inform
-}
-
-// proxyValues is a context that has the values of the request, and does not end.
-type proxyValues struct{ ctx *fasthttp.RequestCtx }
-
-func (proxyValues) Deadline() (time.Time, bool) { return time.Time{}, false }
-func (proxyValues) Done() <-chan struct{}       { return nil }
-func (proxyValues) Err() error                  { return nil }
-func (v proxyValues) Value(key any) any         { return v.ctx.Value(key) }
-
-// unlimited is a context whose deadline is far away, for an LBClient that would set a near one.
-type unlimited struct{ context.Context }
+// A proxyExchange is the context of its calls: it has the values of the request, and ends when the
+// client leaves, or with the exchange.
+var _ context.Context = (*proxyExchange)(nil)
 
 // aVeryLongTime is longer than any exchange takes.
 const aVeryLongTime = 10 * 365 * 24 * time.Hour
 
-func (unlimited) Deadline() (time.Time, bool) { return time.Now().Add(aVeryLongTime), true }
+// Deadline implements context.Context. The deadline is far away for an LBClient that would set a
+// near one.
+func (x *proxyExchange) Deadline() (time.Time, bool) {
+	if lb, ok := x.p.client.(*fasthttp.LBClient); ok && lb.Timeout == 0 {
+		return time.Now().Add(aVeryLongTime), true
+	}
+	return time.Time{}, false
+}
+
+// Done implements context.Context.
+func (x *proxyExchange) Done() <-chan struct{} {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.done == nil {
+		done := make(chan struct{})
+		x.done = done
+		if x.released {
+			close(done)
+		} else {
+			x.unhook = x.ctx.AfterDisconnect(func() {
+				x.left.Store(true)
+				close(done)
+			})
+		}
+	}
+	return x.done
+}
+
+// AfterFunc is the method that context.AfterFunc looks for. A call that needs no channel costs less
+// by it.
+func (x *proxyExchange) AfterFunc(f func()) (stop func() bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.released {
+		go f()
+		return func() bool { return false }
+	}
+	return x.ctx.AfterDisconnect(func() {
+		x.left.Store(true)
+		f()
+	})
+}
+
+// Err implements context.Context.
+func (x *proxyExchange) Err() error {
+	if x.left.Load() {
+		return context.Canceled
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.released {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Value implements context.Context. A dial that goes on after its call may still ask.
+func (x *proxyExchange) Value(key any) any {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.released {
+		return nil
+	}
+	return x.ctx.Value(key)
+}
 
 // inform forwards an informational response. The server itself sends 100 (Continue) when the
 // content is read.
@@ -158,6 +201,7 @@ func (x *proxyExchange) copyResponse() {
 	switch {
 	case x.ctx.IsHead():
 		to.SkipBody = true
+	case x.copyReceived(stream):
 	case stream != nil:
 		// each piece that the server sends is forwarded at once
 		to.ImmediateHeaderFlush = true
@@ -167,6 +211,26 @@ func (x *proxyExchange) copyResponse() {
 		to.SwapBody(from.SwapBody(nil))
 	}
 	x.release()
+}
+
+// copyReceived copies a body to the response if all of it has arrived: it need not be forwarded as
+// a stream, which takes more time. Otherwise it does nothing, and returns false.
+func (x *proxyExchange) copyReceived(stream io.Reader) bool {
+	r, ok := stream.(interface{ Received() int })
+	if !ok {
+		return false
+	}
+	size := r.Received()
+	if size < 0 {
+		return false
+	}
+	buf := bufpool.Get(size)
+	defer bufpool.Put(buf)
+	buf.Grow(size)
+	buf.B = buf.B[:size]
+	n, _ := io.ReadFull(stream, buf.B)
+	x.ctx.Response.SetBody(buf.B[:n])
+	return n == size
 }
 
 // fail makes the response to an exchange that has failed.
@@ -185,17 +249,17 @@ func (x *proxyExchange) fail(status int, err error) {
 // release ends the exchange. If the response of the server was not read to its end, its
 // connection is closed.
 func (x *proxyExchange) release() {
+	x.mu.Lock()
 	if x.released || x.req == nil {
+		x.mu.Unlock()
 		return
 	}
 	x.released = true
-	if x.unhook != nil {
-		x.unhook()
+	if x.unhook != nil && x.unhook() {
+		close(x.done)
 	}
+	x.mu.Unlock()
 	_ = x.resp.CloseBodyStream()
-	if x.cancel != nil {
-		x.cancel()
-	}
 	x.body.end()
 	fasthttp.ReleaseRequest(x.req)
 	fasthttp.ReleaseResponse(x.resp)

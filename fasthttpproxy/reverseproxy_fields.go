@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/base64"
-	"iter"
 	"net/netip"
 
 	"github.com/valyala/fasthttp"
@@ -62,36 +61,51 @@ func kindOf(name []byte) fieldKind {
 	return fieldPasses
 }
 
-// proxyHeader has the methods that the headers of requests and responses share.
-type proxyHeader interface {
-	All() iter.Seq2[[]byte, []byte]
-	PeekAll(name string) [][]byte
-	DelBytes(name []byte)
-	ResetConnectionClose()
+// droppedFields collects the names of fields that are not forwarded: all of its kind, and the ones
+// that Connection fields name.
+type droppedFields struct {
+	keep  bool // fields of the kind fieldForwarded are forwarded
+	names []string
 }
 
-// dropFields removes the fields of h that are not forwarded, and the ones that its Connection fields
-// name. It keeps fieldForwarded if keep is set.
-func dropFields(h proxyHeader, keep bool) {
-	var room [8][]byte
-	drop := room[:0]
-	for name, value := range h.All() {
-		switch kind := kindOf(name); {
-		case kind == fieldPasses, kind == fieldForwarded && keep:
-			continue
-		case kind == fieldOfHop && len(name) == len("Connection") && ascii.EqualFoldString(name, fasthttp.HeaderConnection):
-			drop = appendNamed(drop, value)
-		}
-		drop = append(drop, bytes.Clone(name))
+// see looks at a field.
+func (d *droppedFields) see(name, value []byte) {
+	switch kind := kindOf(name); {
+	case kind == fieldPasses, kind == fieldForwarded && d.keep:
+		return
+	case kind == fieldOfHop && len(name) == len(fasthttp.HeaderConnection) && ascii.EqualFoldString(name, fasthttp.HeaderConnection):
+		d.names = append(appendNamed(d.names, value), fasthttp.HeaderConnection)
+	default:
+		d.names = append(d.names, string(name))
 	}
-	for _, name := range drop {
-		h.DelBytes(name)
+}
+
+// dropRequestFields removes the fields of a request that are not forwarded.
+func dropRequestFields(h *fasthttp.RequestHeader, keep bool) {
+	d := droppedFields{keep: keep}
+	for name, value := range h.All() {
+		d.see(name, value)
+	}
+	for _, name := range d.names {
+		h.Del(name)
+	}
+	h.ResetConnectionClose()
+}
+
+// dropResponseFields is dropRequestFields for a response.
+func dropResponseFields(h *fasthttp.ResponseHeader) {
+	d := droppedFields{keep: true}
+	for name, value := range h.All() {
+		d.see(name, value)
+	}
+	for _, name := range d.names {
+		h.Del(name)
 	}
 	h.ResetConnectionClose()
 }
 
 // appendNamed appends the names in a Connection field. Fields that delimit or route the message stay, whatever the field says.
-func appendNamed(drop [][]byte, value []byte) [][]byte {
+func appendNamed(drop []string, value []byte) []string {
 	for rest := value; rest != nil; {
 		var name []byte
 		if name, rest = ascii.NextElement(rest); len(name) == 0 {
@@ -103,13 +117,10 @@ func appendNamed(drop [][]byte, value []byte) [][]byte {
 			ascii.EqualFoldString(name, "close"), ascii.EqualFoldString(name, "keep-alive"):
 			continue
 		}
-		drop = append(drop, bytes.Clone(name))
+		drop = append(drop, string(name))
 	}
 	return drop
 }
-
-// dropResponseFields removes the fields of a response that are not forwarded.
-func dropResponseFields(h *fasthttp.ResponseHeader) { dropFields(h, true) }
 
 // fillRequest makes x.req the request for the server.
 func (x *proxyExchange) fillRequest() {
@@ -118,7 +129,7 @@ func (x *proxyExchange) fillRequest() {
 	keep := p.TrustForwarded != nil && p.TrustForwarded(ctx)
 	acceptsTrailers := listsTrailers(in)
 	in.CopyTo(out)
-	dropFields(out, keep)
+	dropRequestFields(out, keep)
 	out.SetNoDefaultContentType(true)
 	// the client may use another version
 	out.SetProtocol("HTTP/1.1")
@@ -127,16 +138,16 @@ func (x *proxyExchange) fillRequest() {
 		out.Set(fasthttp.HeaderConnection, "TE")
 	}
 	x.setForwarded(keep)
-	version := "1.1"
+	version := 1
 	switch string(in.Protocol()) {
 	case "HTTP/1.0":
-		version = "1.0"
+		version = 0
 	case "HTTP/2.0":
-		version = "2"
+		version = 2
 	case "HTTP/3.0":
-		version = "3"
+		version = 3
 	}
-	out.Add(fasthttp.HeaderVia, version+p.via)
+	out.Add(fasthttp.HeaderVia, p.vias[version])
 	x.setTarget()
 	if x.protocol == "" {
 		x.setBody()
