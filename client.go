@@ -550,6 +550,20 @@ func (x *clientExchange) reportSent() {
 	x.traceWrote(wroteHeaders, nil)
 }
 
+// informed reports a 1xx response to the trace and to the hook of the request. An error of either
+// ends the call.
+func (c *callState) informed(req *Request, h *ResponseHeader) error {
+	if c.trace != nil {
+		if err := traceInformational(c.trace, h); err != nil {
+			return err
+		}
+	}
+	if req.OnInform != nil {
+		return req.OnInform(h)
+	}
+	return nil
+}
+
 // traceInformational reports a 1xx response. An error of the hook ends the call.
 func traceInformational(t *httptrace.ClientTrace, h *ResponseHeader) error {
 	if h.StatusCode() == StatusContinue && t.Got100Continue != nil {

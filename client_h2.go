@@ -255,7 +255,7 @@ type h2Sender struct {
 	done     chan struct{} // closed at the end
 
 	content     []byte
-	hasTrailers bool
+	hasTrailers bool // there may be a trailer section
 
 	// guarded by the lock
 	trailers *header    // of the request, nil once the call has left it
@@ -335,7 +335,7 @@ func (s *h2Sender) send() error {
 	if err != nil {
 		return err
 	}
-	if !s.hasTrailers {
+	if !s.hasSection() {
 		return s.out.End(nil)
 	}
 	return s.out.End(func(dst []byte, enc *hpack.Encoder) []byte {
@@ -347,6 +347,17 @@ func (s *h2Sender) send() error {
 		}
 		return dst
 	})
+}
+
+// hasSection reports whether a trailer section follows. A stream may have added it to the header
+// at its end, as the body of a request that a proxy forwards does.
+func (s *h2Sender) hasSection() bool {
+	if !s.hasTrailers {
+		return false
+	}
+	s.c.Lock()
+	defer s.c.Unlock()
+	return s.trailers != nil && s.trailers.hasSection() || len(s.fields.Entries) > 0
 }
 
 // endSender ends the sending, when nothing waits for the rest of the request. The stream is

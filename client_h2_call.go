@@ -162,7 +162,7 @@ func (x *h2Call) begin(e http1.Encoding) (asks bool, err error) {
 		part = http2.SendWhole
 	}
 	x.bodyUse = x.decideBodyUse()
-	x.eager = x.call.trace != nil || x.hc.limitsResponses() || x.bodyUse == h2Streams
+	x.eager = x.reportsArrivals() || x.hc.limitsResponses() || x.bodyUse == h2Streams
 	expects := !whole && !x.tunnel && req.MayContinue()
 	c.Lock()
 	c.ReadPending()
@@ -250,7 +250,7 @@ func (x *h2Call) sendLocked(e http1.Encoding, content []byte) {
 	x.send = h2Sending
 	trailers := e.Kind == http1.Chunks && x.req.Header.hasSection()
 	if x.req.body.stream != nil || trailers {
-		x.sender = newH2Sender(x, e, content, trailers)
+		x.sender = newH2Sender(x, e, content, e.Kind == http1.Chunks)
 		return
 	}
 	x.p.conn.HTTP2().Send(x.stream, content, true)
@@ -377,9 +377,12 @@ type h2Arrivals struct {
 	hints []*ResponseHeader
 }
 
+// reportsArrivals reports whether a trace or a hook of the request wants to know what arrives.
+func (x *h2Call) reportsArrivals() bool { return x.call.trace != nil || x.req.OnInform != nil }
+
 // takeArrivals returns what traceArrivals must report. The lock is held.
 func (x *h2Call) takeArrivals() (a h2Arrivals) {
-	if x.call.trace == nil {
+	if !x.reportsArrivals() {
 		return a
 	}
 	a.hints, x.interim = x.interim, nil
@@ -387,17 +390,17 @@ func (x *h2Call) takeArrivals() (a h2Arrivals) {
 	return a
 }
 
-// traceArrivals reports arrivals to the trace.
+// traceArrivals reports arrivals to the trace, and to the hook of the request.
 func (x *h2Call) traceArrivals(a h2Arrivals) error {
 	t := x.call.trace
 	if a.first {
 		x.call.outcome = attemptResponded
-		if t.GotFirstResponseByte != nil {
+		if t != nil && t.GotFirstResponseByte != nil {
 			t.GotFirstResponseByte()
 		}
 	}
 	for _, h := range a.hints {
-		if err := traceInformational(t, h); err != nil {
+		if err := x.call.informed(x.req, h); err != nil {
 			return err
 		}
 	}
@@ -549,7 +552,7 @@ func (x *h2Call) receiveInterim(m *http2.Message) {
 		x.send = h2Granted
 		x.wake()
 	}
-	if x.call.trace != nil && x.resp != nil {
+	if x.reportsArrivals() && x.resp != nil {
 		h := new(ResponseHeader)
 		h.fillBlock(m)
 		x.interim = append(x.interim, h)

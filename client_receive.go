@@ -55,10 +55,9 @@ func (x *clientExchange) nextHead() error {
 				cc.line.Recv.Discard(n)
 				if final {
 					cc.phases.Advance(http1.HeadEnds)
-				} else if trace := x.call.trace; trace != nil {
-					return traceInformational(trace, h)
+					return nil
 				}
-				return nil
+				return x.call.informed(x.req, h)
 			}
 		}
 		if err := x.receive(); err != nil {
@@ -265,6 +264,19 @@ func (s *clientStream) Read(p []byte) (int, error) {
 	return s.guard.Read(s, p)
 }
 
+// Received returns the size of the body if all of it has arrived, so that reading it does not
+// wait, or -1. It must be called before the first Read.
+func (s *clientStream) Received() int {
+	if s.x.frame.Kind == http1.Length && s.x.frame.Length == 0 {
+		// the connection may be another call's already
+		return 0
+	}
+	if s.x.frame.Kind != http1.Length || s.x.frame.Length > int64(len(s.x.cc.line.Recv.Peek())) || s.guard.IsClosed() {
+		return -1
+	}
+	return int(s.x.frame.Length)
+}
+
 // trailersTo makes h the header that gets the trailer section. No goroutine reads
 // meanwhile.
 func (s *clientStream) trailersTo(h *header) { s.body.trailersTo(h) }
@@ -375,6 +387,20 @@ func (s *clientStream) Write(p []byte) (int, error) {
 		return 0, errNotSwitched
 	}
 	return s.x.cc.line.Net().Write(p)
+}
+
+// CloseWrite ends the direction to the server, if the connection no longer speaks HTTP.
+func (s *clientStream) CloseWrite() error {
+	if s.guard.IsClosed() {
+		return errStreamClosed
+	}
+	if !s.switched {
+		return errNotSwitched
+	}
+	if half, ok := s.x.cc.line.Net().(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
 }
 
 var (

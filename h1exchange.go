@@ -51,8 +51,8 @@ type h1Exchange struct {
 
 	toDrain     int        // how many bytes of the body may still be discarded, see drain
 	freeContent *h1Content // for the next streamed body, or nil
-	// continueMu is held while 100 (Continue) is sent, if duplex is set: one goroutine may
-	// be reading the body while another writes the response.
+	// continueMu is held while 100 (Continue), or another informational response, is sent, if
+	// duplex is set: one goroutine may be reading the body while another responds.
 	continueMu     lockorder.Mutex[lockorder.H1Exchange]
 	watching       atomic.Bool // the engine watches the client for the handler
 	readingRevoked atomic.Bool // a late handler has the body, and must read no more of it
@@ -351,6 +351,11 @@ func (x *h1Exchange) refuseUnread(framing http1.Framing) (engine.Action, bool) {
 
 // sendInterim implements serverTransport.
 func (x *h1Exchange) sendInterim(status int, h *ResponseHeader, only field.ID) error {
+	if x.duplex {
+		// another goroutine may be reading the body, and send 100 (Continue)
+		x.continueMu.Lock()
+		defer x.continueMu.Unlock()
+	}
 	out := x.h.output()
 	out.B = http1.AppendUsualStatusLine(out.B, status)
 	if only == 0 {
@@ -540,8 +545,12 @@ func (x *h1Exchange) drainOrClose(mayWait bool) {
 }
 
 // mayReadRequest reports whether sending the response may read the body of the request. That
-// is the case if the response body is a stream, unless the stream is of a file or of memory.
+// is the case if the response body is a stream, unless the stream is of a file or of memory, or
+// the handler has closed the body of the request.
 func (x *h1Exchange) mayReadRequest() bool {
+	if content, ok := x.ctx.Request.source.(*h1Content); ok && content.Closed() {
+		return false
+	}
 	stream := x.ctx.Response.body.stream
 	if e, ok := stream.(*bodyio.Encoded); ok {
 		stream = *e.Source()

@@ -197,6 +197,7 @@ func (h *header) appendListBlock(dst []byte, enc *hpack.Encoder, role http1.Role
 		case field.Connection, field.KeepAlive, field.ProxyConnection, field.TransferEncoding, field.Upgrade:
 			continue
 		case field.Te:
+			// it may be sent although Connection lists it (RFC 9113 section 8.2.2)
 			if role == http1.Response || !ascii.EqualFoldString(h.list.Bytes(e.Value), "trailers") {
 				continue
 			}
@@ -206,7 +207,7 @@ func (h *header) appendListBlock(dst []byte, enc *hpack.Encoder, role http1.Role
 				continue
 			}
 		}
-		if e.Flags&field.BadName != 0 || !h.isSent(role, e, says) || options && h.isOption(h.list.Bytes(e.Name)) {
+		if e.Flags&field.BadName != 0 || !h.isSent(role, e, says) || options && e.ID != field.Te && h.isOption(h.list.Bytes(e.Name)) {
 			continue
 		}
 		dst = appendBlockField(dst, enc, e.ID, h.list.Bytes(e.Name), h.list.Bytes(e.Value))

@@ -55,6 +55,12 @@ type Request struct {
 	// ErrRedirectBodyStream. Reset clears GetBody.
 	GetBody func() (io.Reader, error)
 
+	// OnInform, if it is not nil, gets the head of each informational (1xx) response that a
+	// client receives before the response to the request, such as 103 (Early Hints), on the
+	// goroutine of the call. An error ends the call. h is valid until OnInform returns. A
+	// PipelineClient does not call it. Reset clears OnInform, and CopyTo does not copy it.
+	OnInform func(h *ResponseHeader) error
+
 	body    body
 	uri     URI
 	args    Args
@@ -105,7 +111,7 @@ func (req *Request) resetExceptHeader() {
 	req.parsedVersion = 0
 	req.UseHostHeader = false
 	req.DisableRedirectPathNormalizing = false
-	req.GetBody = nil
+	req.GetBody, req.OnInform = nil, nil
 	req.timeout = 0
 	req.isTLS = false
 }

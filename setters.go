@@ -303,6 +303,9 @@ func (fs *FS) SetStrongETag(value bool) { fs.StrongETag = value }
 // SetGetBody sets Request.GetBody.
 func (req *Request) SetGetBody(value func() (io.Reader, error)) { req.GetBody = value }
 
+// SetOnInform sets Request.OnInform.
+func (req *Request) SetOnInform(value func(h *ResponseHeader) error) { req.OnInform = value }
+
 // SetPieceTimeout sets Response.PieceTimeout.
 func (resp *Response) SetPieceTimeout(value time.Duration) { resp.PieceTimeout = value }
 

@@ -1,5 +1,6 @@
 // Package fasthttpproxy lets clients connect through proxies: HTTP proxies, by
-// CONNECT, and SOCKS5 proxies.
+// CONNECT, and SOCKS5 proxies. It also has a handler that makes a server a proxy itself:
+// ReverseProxy.
 //
 // The functions return a fasthttp.DialFunc for Client.Dial, HostClient.Dial and
 // PipelineClient.Dial, for one proxy or for the proxies that the environment names. A Dialer
@@ -8,7 +9,7 @@
 // client with such a function ignores its own options for dialing; the options of the Dialer
 // apply.
 //
-// The package is built on the root package. A reader starts with Dialer.
+// The package is built on the root package. A reader starts with Dialer, or with ReverseProxy.
 package fasthttpproxy
 
 import (

@@ -30,3 +30,24 @@ func ExampleFasthttpHTTPDialerTimeout() {
 		log.Fatalf("the proxy answered with %d: %s", refused.StatusCode, refused.Body)
 	}
 }
+
+// The server forwards each request to one of two servers.
+func ExampleReverseProxy() {
+	balancer := &fasthttp.LBClient{Clients: []fasthttp.BalancingClient{
+		&fasthttp.HostClient{Addr: "10.0.0.1:8080"},
+		&fasthttp.HostClient{Addr: "10.0.0.2:8080"},
+	}}
+	proxy := &fasthttpproxy.ReverseProxy{
+		Client: balancer,
+		Rewrite: func(ctx *fasthttp.RequestCtx, req *fasthttp.Request) error {
+			req.Header.Set("X-Tenant", "a")
+			return nil
+		},
+		ModifyResponse: func(ctx *fasthttp.RequestCtx) error {
+			ctx.Response.Header.Del("X-Internal")
+			return nil
+		},
+	}
+	server := &fasthttp.Server{Handler: proxy.Handler, StreamRequestBody: true}
+	log.Fatal(server.ListenAndServe(":8080"))
+}

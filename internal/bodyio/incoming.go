@@ -12,7 +12,7 @@ import (
 // Incoming is the content of an HTTP/1 message, read while it arrives.
 //
 // The zero value has ended. Only one goroutine may use an Incoming at a time, except for
-// Ended. It must not be copied once it was started.
+// Ended and Closed. It must not be copied once it was started.
 type Incoming struct {
 	in      recvbuf.Source
 	to      Recipient
@@ -62,6 +62,9 @@ func (s *Incoming) Clear() { *s = Incoming{} }
 // Ended reports whether the message was read to its end. It may be called while
 // another goroutine reads.
 func (s *Incoming) Ended() bool { return s.phase.Load() == incomingEnded }
+
+// Closed reports whether the reader has closed s before the end of the message.
+func (s *Incoming) Closed() bool { return s.phase.Load() == incomingClosed }
 
 // Remaining returns the number of bytes of content that are left to read, if it is known.
 func (s *Incoming) Remaining() (n int64, known bool) {

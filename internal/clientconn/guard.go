@@ -204,8 +204,16 @@ func (g *Guard) MayRead() bool {
 // whether it was in time; otherwise the connection is unusable. stop is nil if ctx
 // never ends. ctx may be nil.
 func (g *Guard) Watch(ctx context.Context, reason func(context.Context) error) (stop func() bool) {
-	if ctx == nil || ctx.Done() == nil {
+	if ctx == nil {
 		return nil
 	}
-	return context.AfterFunc(ctx, func() { g.Cancel(reason(ctx)) })
+	cancel := func() { g.Cancel(reason(ctx)) }
+	if own, ok := ctx.(interface{ AfterFunc(func()) func() bool }); ok {
+		// it needs no channel, nor a context of its own
+		return own.AfterFunc(cancel)
+	}
+	if ctx.Done() == nil {
+		return nil
+	}
+	return context.AfterFunc(ctx, cancel)
 }

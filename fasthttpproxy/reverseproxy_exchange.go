@@ -1,0 +1,400 @@
+package fasthttpproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/bufpool"
+)
+
+// proxyExchange is a request that a ReverseProxy forwards, and its response.
+type proxyExchange struct {
+	p   *ReverseProxy
+	ctx *fasthttp.RequestCtx
+
+	req      *fasthttp.Request  // that the server gets
+	resp     *fasthttp.Response // of the server
+	body     *proxiedRequest    // the body of req, or nil if it is no stream
+	protocol string             // to which the client wants to switch, or ""
+	left     atomic.Bool        // the client has ended the connection
+
+	mu       sync.Mutex
+	done     chan struct{} // of the context; nil until something asks for it
+	unhook   func() bool   // keeps the client's end from closing done; not nil if done is open
+	released bool          // the exchange is over
+}
+
+// serve makes the response.
+func (x *proxyExchange) serve() {
+	p, ctx := x.p, x.ctx
+	if p.unusable != nil {
+		x.fail(fasthttp.StatusInternalServerError, p.unusable)
+		return
+	}
+	protocol, ok := p.upgrade(ctx)
+	if !ok {
+		x.fail(fasthttp.StatusNotImplemented, errNoTunnel)
+		return
+	}
+	x.protocol = protocol
+	hops, limited := maxForwards(&ctx.Request.Header)
+	if limited && hops == 0 {
+		answerLastHop(ctx)
+		return
+	}
+	x.req, x.resp = fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+	x.resp.StreamBody = true
+	x.fillRequest()
+	if limited {
+		x.req.Header.Set(fasthttp.HeaderMaxForwards, strconv.Itoa(hops-1))
+	}
+	extended := protocol != "" && p.speaksHTTP2()
+	if protocol != "" {
+		x.askForProtocol(extended)
+	}
+	if p.Rewrite != nil {
+		if err := p.Rewrite(ctx, x.req); err != nil {
+			x.fail(fasthttp.StatusBadGateway, err)
+			return
+		}
+	}
+	x.req.OnInform = x.inform
+	err := p.client.DoContext(x, x.req, x.resp)
+	if err != nil && extended && errors.Is(err, fasthttp.ErrNoExtendedConnect) {
+		x.askForProtocol(false)
+		err = p.client.DoContext(x, x.req, x.resp)
+	}
+	if err != nil {
+		x.fail(x.diagnose(err))
+		return
+	}
+	if err := x.respond(); err != nil {
+		x.fail(fasthttp.StatusBadGateway, err)
+	}
+}
+
+var (
+	errNoTunnel   = errors.New("fasthttpproxy: a ReverseProxy opens no tunnels of this kind")
+	errUnasked101 = errors.New("the server has switched to another protocol than the one asked for")
+)
+
+// A proxyExchange is the context of its calls: it has the values of the request, and ends when the
+// client leaves, or with the exchange.
+var _ context.Context = (*proxyExchange)(nil)
+
+// aVeryLongTime is longer than any exchange takes.
+const aVeryLongTime = 10 * 365 * 24 * time.Hour
+
+// Deadline implements context.Context. The deadline is far away for an LBClient that would set a
+// near one.
+func (x *proxyExchange) Deadline() (time.Time, bool) {
+	if lb, ok := x.p.client.(*fasthttp.LBClient); ok && lb.Timeout == 0 {
+		return time.Now().Add(aVeryLongTime), true
+	}
+	return time.Time{}, false
+}
+
+// Done implements context.Context.
+func (x *proxyExchange) Done() <-chan struct{} {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.done == nil {
+		done := make(chan struct{})
+		x.done = done
+		if x.released {
+			close(done)
+		} else {
+			x.unhook = x.ctx.AfterDisconnect(func() {
+				x.left.Store(true)
+				close(done)
+			})
+		}
+	}
+	return x.done
+}
+
+// AfterFunc is the method that context.AfterFunc looks for. A call that needs no channel costs less
+// by it.
+func (x *proxyExchange) AfterFunc(f func()) (stop func() bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.released {
+		go f()
+		return func() bool { return false }
+	}
+	return x.ctx.AfterDisconnect(func() {
+		x.left.Store(true)
+		f()
+	})
+}
+
+// Err implements context.Context.
+func (x *proxyExchange) Err() error {
+	if x.left.Load() {
+		return context.Canceled
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.released {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Value implements context.Context. A dial that goes on after its call may still ask.
+func (x *proxyExchange) Value(key any) any {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.released {
+		return nil
+	}
+	return x.ctx.Value(key)
+}
+
+// inform forwards an informational response. The server itself sends 100 (Continue) when the
+// content is read.
+func (x *proxyExchange) inform(h *fasthttp.ResponseHeader) error {
+	if h.StatusCode() == fasthttp.StatusContinue {
+		return nil
+	}
+	dropResponseFields(h)
+	return x.ctx.Inform(h)
+}
+
+// respond makes the response of the server the response of ctx. If it returns an error, the
+// response is not used.
+func (x *proxyExchange) respond() error {
+	status := x.resp.StatusCode()
+	switch switched := status == fasthttp.StatusSwitchingProtocols; {
+	case x.protocol == "" && switched:
+		return fmt.Errorf("%w: %w", ErrBadGateway, errUnasked101)
+	case x.protocol != "" && (switched || x.req.Header.IsConnect() && status/100 == 2):
+		return x.switchProtocol()
+	case x.ctx.IsConnect() && status/100 == 2:
+		// the client would take the response for the beginning of its protocol
+		return fmt.Errorf("%w: %w", ErrBadGateway, errUnasked101)
+	}
+	x.copyResponse()
+	if modify := x.p.ModifyResponse; modify != nil {
+		return modify(x.ctx)
+	}
+	return nil
+}
+
+// copyResponse copies the response of the server to ctx. The body of a stream is forwarded when
+// the handler has returned, and ends the exchange.
+func (x *proxyExchange) copyResponse() {
+	from, to := x.resp, &x.ctx.Response
+	size := from.Header.ContentLength()
+	from.Header.CopyTo(&to.Header)
+	dropResponseFields(&to.Header)
+	to.Header.SetNoDefaultContentType(true)
+	stream := from.BodyStream()
+	switch {
+	case x.ctx.IsHead():
+		to.SkipBody = true
+	case x.copyReceived(stream):
+	case stream != nil:
+		// each piece that the server sends is forwarded at once
+		to.ImmediateHeaderFlush = true
+		to.SetBodyStream(&proxiedResponse{stream: stream, x: x}, size)
+		return
+	default:
+		to.SwapBody(from.SwapBody(nil))
+	}
+	x.release()
+}
+
+// copyReceived copies a body to the response if all of it has arrived: it need not be forwarded as
+// a stream, which takes more time. Otherwise it does nothing, and returns false.
+func (x *proxyExchange) copyReceived(stream io.Reader) bool {
+	r, ok := stream.(interface{ Received() int })
+	if !ok {
+		return false
+	}
+	size := r.Received()
+	if size < 0 {
+		return false
+	}
+	buf := bufpool.Get(size)
+	defer bufpool.Put(buf)
+	buf.Grow(size)
+	buf.B = buf.B[:size]
+	n, _ := io.ReadFull(stream, buf.B)
+	x.ctx.Response.SetBody(buf.B[:n])
+	return n == size
+}
+
+// fail makes the response to an exchange that has failed.
+func (x *proxyExchange) fail(status int, err error) {
+	x.release()
+	ctx := x.ctx
+	ctx.Error(fasthttp.StatusMessage(status), status)
+	switch {
+	case x.p.ErrorHandler != nil:
+		x.p.ErrorHandler(ctx, err)
+	case !errors.Is(err, ErrClientLeft):
+		ctx.Logger().Printf("%v", err)
+	}
+}
+
+// release ends the exchange. If the response of the server was not read to its end, its
+// connection is closed.
+func (x *proxyExchange) release() {
+	x.mu.Lock()
+	if x.released || x.req == nil {
+		x.mu.Unlock()
+		return
+	}
+	x.released = true
+	if x.unhook != nil && x.unhook() {
+		close(x.done)
+	}
+	x.mu.Unlock()
+	_ = x.resp.CloseBodyStream()
+	x.body.end()
+	fasthttp.ReleaseRequest(x.req)
+	fasthttp.ReleaseResponse(x.resp)
+}
+
+// proxiedResponse is the body of a forwarded response. Its errors make the server abort the
+// response.
+type proxiedResponse struct {
+	stream io.Reader
+	x      *proxyExchange
+}
+
+// Read implements io.Reader. The trailer fields that arrive after the body become trailer fields
+// of the response.
+func (b *proxiedResponse) Read(p []byte) (int, error) {
+	n, err := b.stream.Read(p)
+	if err == io.EOF {
+		for name, value := range b.x.resp.Header.TrailerFields() {
+			// fields that were accepted on receipt can be sent
+			_ = b.x.ctx.Response.Header.AddTrailerFieldBytes(name, value)
+		}
+	}
+	return n, err
+}
+
+// SendsPieces implements fasthttp.PiecewiseStream.
+func (b *proxiedResponse) SendsPieces() bool { return true }
+
+// Close implements io.Closer. The server calls it after the response was sent, or has failed.
+func (b *proxiedResponse) Close() error {
+	b.x.release()
+	return nil
+}
+
+// proxiedRequest is the body of a request while it arrives. The client reads it on a goroutine of
+// its own, and may do so while the response is forwarded already.
+type proxiedRequest struct {
+	ctx    *fasthttp.RequestCtx
+	stream io.Reader
+	to     *fasthttp.RequestHeader // gets the trailer fields
+
+	mu      sync.Mutex
+	idle    sync.Cond // signals the end of reading
+	reading bool
+	closed  bool
+	err     error // of the stream
+}
+
+func newProxiedRequest(ctx *fasthttp.RequestCtx, stream io.Reader, to *fasthttp.RequestHeader) *proxiedRequest {
+	b := &proxiedRequest{ctx: ctx, stream: stream, to: to}
+	b.idle.L = &b.mu
+	return b
+}
+
+// Read implements io.Reader.
+func (b *proxiedRequest) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		return 0, net.ErrClosed
+	}
+	b.reading = true
+	b.mu.Unlock()
+	n, err := b.stream.Read(p)
+	if err == io.EOF {
+		for name, value := range b.ctx.Request.Header.TrailerFields() {
+			_ = b.to.AddTrailerFieldBytes(name, value)
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reading = false
+	if err != nil && err != io.EOF && !b.closed {
+		b.err = err
+	}
+	b.idle.Broadcast()
+	return n, err
+}
+
+// SendsPieces implements fasthttp.PiecewiseStream.
+func (b *proxiedRequest) SendsPieces() bool { return true }
+
+// Close implements io.Closer: the client reads no more. The server discards the rest.
+func (b *proxiedRequest) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.close()
+	return nil
+}
+
+// close is Close. mu is held.
+func (b *proxiedRequest) close() {
+	if b.closed {
+		return
+	}
+	b.closed = true
+	if c, ok := b.stream.(io.Closer); ok && !b.reading {
+		_ = c.Close()
+	}
+}
+
+// end ends the reading. When it returns, no goroutine reads from the client.
+func (b *proxiedRequest) end() {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.close()
+	if !b.reading {
+		return
+	}
+	b.interrupt()
+	for b.reading {
+		b.idle.Wait()
+	}
+}
+
+// interrupt ends a Read that waits for the client.
+func (b *proxiedRequest) interrupt() {
+	c, ok := b.stream.(io.Closer)
+	if ok && string(b.ctx.Request.Header.Protocol()) == "HTTP/2.0" {
+		// a stream may be closed while it is read
+		_ = c.Close()
+		return
+	}
+	_ = b.ctx.SetReadDeadline(time.Unix(1, 0))
+}
+
+// failure returns the error of reading from the client.
+func (b *proxiedRequest) failure() error {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
+}

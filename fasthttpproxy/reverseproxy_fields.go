@@ -1,0 +1,321 @@
+package fasthttpproxy
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"net/netip"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/ascii"
+)
+
+// fieldKind is how a proxy treats a field that it has received.
+type fieldKind uint8
+
+const (
+	fieldPasses    fieldKind = iota // it is forwarded
+	fieldOfHop                      // it concerns one connection only
+	fieldForwarded                  // a proxy names the client in it
+	fieldBarred                     // no server should get it from a client
+)
+
+// kindOf returns the kind of a field of requests or responses. Underscores count as hyphens, as
+// for servers that turn fields into variables: a client could otherwise send X_Forwarded_For.
+func kindOf(name []byte) fieldKind {
+	const longest = len("proxy-authentication-info")
+	if len(name) > longest || len(name) < len("te") {
+		return fieldPasses
+	}
+	switch name[0] | 0x20 {
+	case 'c', 'f', 'h', 'k', 'p', 't', 'u', 'x':
+	default:
+		return fieldPasses
+	}
+	var lower [longest]byte
+	underscores := false
+	for i, c := range name {
+		switch {
+		case c >= 'A' && c <= 'Z':
+			c |= 0x20
+		case c == '_':
+			c, underscores = '-', true
+		}
+		lower[i] = c
+	}
+	switch string(lower[:len(name)]) {
+	case "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization",
+		"proxy-authentication-info", "te", "transfer-encoding", "upgrade", "http2-settings":
+		return fieldOfHop
+	case "forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-port", "x-forwarded-server",
+		"x-forwarded-prefix", "x-forwarded-scheme", "x-forwarded-ssl", "x-real-ip":
+		return fieldForwarded
+	case "proxy":
+		// a CGI program would take it for the variable HTTP_PROXY
+		return fieldBarred
+	case "content-length", "host":
+		if underscores {
+			return fieldBarred
+		}
+	}
+	return fieldPasses
+}
+
+// droppedFields collects the names of fields that are not forwarded: all of its kind, and the ones
+// that Connection fields name.
+type droppedFields struct {
+	keep  bool // fields of the kind fieldForwarded are forwarded
+	names []string
+}
+
+// see looks at a field.
+func (d *droppedFields) see(name, value []byte) {
+	switch kind := kindOf(name); {
+	case kind == fieldPasses, kind == fieldForwarded && d.keep:
+		return
+	case kind == fieldOfHop && len(name) == len(fasthttp.HeaderConnection) && ascii.EqualFoldString(name, fasthttp.HeaderConnection):
+		d.names = append(appendNamed(d.names, value), fasthttp.HeaderConnection)
+	default:
+		d.names = append(d.names, string(name))
+	}
+}
+
+// dropRequestFields removes the fields of a request that are not forwarded.
+func dropRequestFields(h *fasthttp.RequestHeader, keep bool) {
+	d := droppedFields{keep: keep}
+	for name, value := range h.All() {
+		d.see(name, value)
+	}
+	for _, name := range d.names {
+		h.Del(name)
+	}
+	h.ResetConnectionClose()
+}
+
+// dropResponseFields is dropRequestFields for a response.
+func dropResponseFields(h *fasthttp.ResponseHeader) {
+	d := droppedFields{keep: true}
+	for name, value := range h.All() {
+		d.see(name, value)
+	}
+	for _, name := range d.names {
+		h.Del(name)
+	}
+	h.ResetConnectionClose()
+}
+
+// appendNamed appends the names in a Connection field. Fields that delimit or route the message stay, whatever the field says.
+func appendNamed(drop []string, value []byte) []string {
+	for rest := value; rest != nil; {
+		var name []byte
+		if name, rest = ascii.NextElement(rest); len(name) == 0 {
+			continue
+		}
+		switch {
+		case ascii.EqualFoldString(name, fasthttp.HeaderHost), ascii.EqualFoldString(name, fasthttp.HeaderContentLength),
+			ascii.EqualFoldString(name, fasthttp.HeaderContentType), ascii.EqualFoldString(name, fasthttp.HeaderMaxForwards),
+			ascii.EqualFoldString(name, "close"), ascii.EqualFoldString(name, "keep-alive"):
+			continue
+		}
+		drop = append(drop, string(name))
+	}
+	return drop
+}
+
+// fillRequest makes x.req the request for the server.
+func (x *proxyExchange) fillRequest() {
+	p, ctx := x.p, x.ctx
+	in, out := &ctx.Request.Header, &x.req.Header
+	keep := p.TrustForwarded != nil && p.TrustForwarded(ctx)
+	acceptsTrailers := listsTrailers(in)
+	in.CopyTo(out)
+	dropRequestFields(out, keep)
+	out.SetNoDefaultContentType(true)
+	// the client may use another version
+	out.SetProtocol("HTTP/1.1")
+	if acceptsTrailers {
+		out.Set(fasthttp.HeaderTE, "trailers")
+		out.Set(fasthttp.HeaderConnection, "TE")
+	}
+	x.setForwarded(keep)
+	version := 1
+	switch string(in.Protocol()) {
+	case "HTTP/1.0":
+		version = 0
+	case "HTTP/2.0":
+		version = 2
+	case "HTTP/3.0":
+		version = 3
+	}
+	out.Add(fasthttp.HeaderVia, p.vias[version])
+	x.setTarget()
+	if x.protocol == "" {
+		x.setBody()
+	}
+}
+
+// listsTrailers reports whether the client accepts trailer fields (RFC 9110 section 10.1.4).
+func listsTrailers(h *fasthttp.RequestHeader) bool {
+	for _, value := range h.PeekAll(fasthttp.HeaderTE) {
+		for rest := value; rest != nil; {
+			var coding []byte
+			if coding, rest = ascii.NextElement(rest); ascii.EqualFoldString(coding, "trailers") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// setTarget sets the URI and the host.
+func (x *proxyExchange) setTarget() {
+	p, req := x.p, x.req
+	target := &p.target
+	u := req.URI()
+	u.DisablePathNormalizing = true
+	if target.host == "" {
+		return
+	}
+	if p.PreserveHost {
+		req.UseHostHeader = true
+		req.Header.SetHostBytes(x.ctx.Request.Header.Host())
+	}
+	if target.path != "" {
+		path := append([]byte(target.path), u.PathOriginal()...)
+		query := bytes.Clone(u.QueryString())
+		u.SetPathBytes(path)
+		u.SetQueryStringBytes(query)
+	}
+	u.SetScheme(target.scheme)
+	u.SetHost(target.host)
+	if !p.PreserveHost {
+		req.SetHost(target.host)
+	}
+}
+
+// setBody sets the body, as a stream if it still arrives.
+func (x *proxyExchange) setBody() {
+	ctx, req := x.ctx, x.req
+	if stream := ctx.RequestBodyStream(); stream != nil && ctx.Request.IsBodyStream() {
+		// the response may begin, and informational responses may come, while it is read
+		ctx.EnableFullDuplex()
+		x.body = newProxiedRequest(ctx, stream, &req.Header)
+		req.SetBodyStream(x.body, ctx.Request.Header.ContentLength())
+		return
+	}
+	if body := ctx.Request.Body(); len(body) > 0 {
+		req.SetBodyRaw(body)
+	}
+	// the client has sent the content already
+	req.Header.Del(fasthttp.HeaderExpect)
+}
+
+// setForwarded sets the fields that name the client.
+func (x *proxyExchange) setForwarded(keep bool) {
+	ctx, out := x.ctx, &x.req.Header
+	peer, known := netip.AddrFromSlice(ctx.RemoteIP())
+	peer = peer.Unmap()
+	if known = known && !peer.IsUnspecified(); known {
+		var room [64]byte
+		value := room[:0]
+		if keep {
+			for _, before := range out.PeekAll(fasthttp.HeaderXForwardedFor) {
+				value = append(append(value, before...), ", "...)
+			}
+		}
+		out.SetBytesV(fasthttp.HeaderXForwardedFor, peer.AppendTo(value))
+	}
+	host := ctx.Request.Header.Host()
+	scheme := "http"
+	if ctx.IsTLS() {
+		scheme = "https"
+	}
+	if !keep || len(out.Peek(fasthttp.HeaderXForwardedHost)) == 0 {
+		out.SetBytesV(fasthttp.HeaderXForwardedHost, host)
+	}
+	if !keep || len(out.Peek(fasthttp.HeaderXForwardedProto)) == 0 {
+		out.Set(fasthttp.HeaderXForwardedProto, scheme)
+	}
+	if x.p.SendForwarded {
+		out.AddBytesV(fasthttp.HeaderForwarded, appendForwarded(nil, peer, known, host, scheme))
+	}
+}
+
+// appendForwarded appends an element of the field Forwarded (RFC 7239 section 4).
+func appendForwarded(dst []byte, peer netip.Addr, known bool, host []byte, scheme string) []byte {
+	dst = append(dst, "for="...)
+	switch {
+	case !known:
+		dst = append(dst, "unknown"...)
+	case peer.Is6():
+		dst = append(peer.AppendTo(append(dst, `"[`...)), `]"`...)
+	default:
+		dst = peer.AppendTo(dst)
+	}
+	if len(host) > 0 {
+		dst = append(dst, `;host="`...)
+		for _, c := range host {
+			if c == '"' || c == '\\' {
+				dst = append(dst, '\\')
+			}
+			dst = append(dst, c)
+		}
+		dst = append(dst, '"')
+	}
+	return append(append(dst, ";proto="...), scheme...)
+}
+
+// maxForwards returns the value of Max-Forwards, which only TRACE and OPTIONS heed (RFC 9110
+// section 7.6.2). limited is false if there is none.
+func maxForwards(h *fasthttp.RequestHeader) (hops int, limited bool) {
+	if !h.IsTrace() && !h.IsOptions() {
+		return 0, false
+	}
+	hops, err := fasthttp.ParseUint(h.Peek(fasthttp.HeaderMaxForwards))
+	return hops, err == nil
+}
+
+// answerLastHop answers a TRACE or OPTIONS request that is not to be forwarded. The response to
+// TRACE has no fields with secrets (RFC 9110 section 9.3.8).
+func answerLastHop(ctx *fasthttp.RequestCtx) {
+	if ctx.IsOptions() {
+		return
+	}
+	h := &ctx.Request.Header
+	var echo fasthttp.RequestHeader
+	h.CopyTo(&echo)
+	for _, name := range []string{fasthttp.HeaderAuthorization, fasthttp.HeaderCookie, fasthttp.HeaderProxyAuthorization} {
+		echo.Del(name)
+	}
+	ctx.SetContentType("message/http")
+	ctx.SetBody(echo.Header())
+}
+
+// askForProtocol makes x.req ask the server to switch to x.protocol: by an extended CONNECT of
+// HTTP/2, or by Upgrade.
+func (x *proxyExchange) askForProtocol(extended bool) {
+	h := &x.req.Header
+	if extended {
+		for _, name := range []string{fasthttp.HeaderConnection, fasthttp.HeaderUpgrade, fasthttp.HeaderSecWebSocketKey} {
+			h.Del(name)
+		}
+		h.SetConnectProtocol(x.protocol)
+		return
+	}
+	if h.IsConnect() {
+		h.SetConnectProtocol("")
+		h.SetMethod(fasthttp.MethodGet)
+	}
+	if x.protocol == webSocket && len(h.Peek(fasthttp.HeaderSecWebSocketKey)) == 0 {
+		h.Set(fasthttp.HeaderSecWebSocketKey, newWebSocketKey())
+	}
+	h.Set(fasthttp.HeaderConnection, "Upgrade")
+	h.Set(fasthttp.HeaderUpgrade, x.protocol)
+}
+
+// newWebSocketKey returns a key for an opening handshake (RFC 6455 section 4.1).
+func newWebSocketKey() string {
+	var key [16]byte
+	_, _ = rand.Read(key[:])
+	return base64.StdEncoding.EncodeToString(key[:])
+}
