@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/cookie"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
@@ -102,8 +103,13 @@ func (h *header) appendLines(l *fieldLines) {
 // receivedLine returns the line of a field if the block contains it in the form in which
 // it is written, as for received fields, or an empty span.
 func (h *header) receivedLine(e *field.Entry) (line field.Span) {
-	name, end, block := e.Name.Off+e.Name.Len, e.Value.Off+e.Value.Len, h.list.Block
-	if e.Value.Off == name+2 && int(end)+2 <= len(block) && string(block[name:name+2]) == ": " && string(block[end:end+2]) == "\r\n" {
+	const colon, lineEnd = ':' | ' '<<8, '\r' | '\n'<<8
+	value, end, block := e.Name.Off+e.Name.Len+2, e.Value.Off+e.Value.Len, h.list.Block
+	if e.Value.Off != value || int(end)+2 > len(block) {
+		return line
+	}
+	// each word of four bytes ends at the end of the line at the latest
+	if uint16(bytesconv.Half(block, int(value)-2)) == colon && bytesconv.Half(block, int(end)-2)>>16 == lineEnd {
 		line = field.Span{Off: e.Name.Off, Len: end + 2 - e.Name.Off}
 	}
 	return line

@@ -18,6 +18,14 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 		}
 		h.inValue, h.seen = false, 0
 	}
+	if h.seen == 0 && wide && !h.KeepAll {
+		if err := h.wideLines(role, b, fields); err != nil {
+			return 0, err
+		}
+		if i := h.next; i+1 < len(b) && b[i] == '\r' && b[i+1] == '\n' {
+			return i + len("\r\n"), nil
+		}
+	}
 	for {
 		if h.seen == 0 {
 			if err := h.usualLines(role, b, fields); err != nil {
@@ -442,21 +450,21 @@ const (
 
 // effect is the effect of a field line beside being in the list. The zero value is
 // noEffect.
-type effect uint8
+type effect = field.Effect
 
 const (
-	noEffect effect = iota
-	contentType
+	noEffect    effect = iota
+	contentType        // the first field.Slots are values that a walk collects
 	host
 	userAgent
 	server
 	contentEncoding
+	cookie     // field.EffectCookie
+	connection // field.EffectConnection
 	contentLength
 	transferEncoding
-	connection
 	expect
 	trailer
-	cookie
 )
 
 // effects holds, for each role, the fields that have an effect. It is an array, indexed by
