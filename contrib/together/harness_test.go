@@ -39,7 +39,11 @@ func testApp(t *testing.T, app func() fasthttp.RequestHandler) {
 		{"GET", "/panics", "/panics", 500, true},
 		{"GET", "/named", "/other", 200, false},
 		{"POST", "/api/items/7/8", "/api/items/*", 201, false},
+		{"POST", "/", "/", 500, true},
+		{"PATCH", "/", "/", 403, true},
 		{"GET", "/missing", "", 404, true},
+		{"POST", "/missing", "", 404, true},
+		{"DELETE", "/users/7", "", 405, true},
 	} {
 		var req fasthttp.Request
 		var resp fasthttp.Response
