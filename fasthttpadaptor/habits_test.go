@@ -3,6 +3,7 @@ package fasthttpadaptor
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -158,6 +159,31 @@ func TestVersions(t *testing.T) {
 		if got := string(req.Header.Protocol()); got != want {
 			t.Errorf("%q became %s, want %s", proto, got, want)
 		}
+	}
+}
+
+// TestRequestsOfStreamsHaveNoFieldsOfHTTP1 has requests with a body of unknown size.
+func TestRequestsOfStreamsHaveNoFieldsOfHTTP1(t *testing.T) {
+	for protocol, streams := range map[string]bool{"HTTP/1.1": false, "HTTP/2.0": true, "HTTP/3.0": true} {
+		var ctx fasthttp.RequestCtx
+		ctx.Init(new(fasthttp.Request), nil, nil)
+		h := &ctx.Request.Header
+		h.SetProtocol(protocol)
+		h.SetMethod("POST")
+		h.SetContentLength(-1)
+		h.Set("Expect", "100-continue")
+		var r http.Request
+		if err := ConvertRequest(&ctx, &r, true); err != nil {
+			t.Fatal(err)
+		}
+		if chunked, expects := len(r.TransferEncoding) > 0, r.Header.Get("Expect") != ""; chunked == streams || expects == streams {
+			t.Errorf("%s: the coding is %q, the fields are %v", protocol, r.TransferEncoding, r.Header)
+		}
+		NewFastHTTPHandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if _, _, err := http.NewResponseController(w).Hijack(); streams != errors.Is(err, errStreams) {
+				t.Errorf("%s: the connection is hijacked with %v", protocol, err)
+			}
+		})(&ctx)
 	}
 }
 

@@ -20,8 +20,8 @@ import (
 // failed.
 const hijackWait = 10 * time.Second
 
-// errHTTP2 is returned if the connection carries other requests, too.
-var errHTTP2 = fmt.Errorf("fasthttpadaptor: a connection of HTTP/2 cannot be hijacked: %w", http.ErrNotSupported)
+// errStreams is returned if the connection carries other requests, too.
+var errStreams = fmt.Errorf("fasthttpadaptor: a connection of HTTP/2 or HTTP/3 cannot be hijacked: %w", http.ErrNotSupported)
 
 var errNoConn = errors.New("fasthttpadaptor: the connection has failed before it could be handed over")
 
@@ -48,8 +48,8 @@ func (w *responseWriter) hijack() (net.Conn, error) {
 	case stateOver:
 		return nil, errOver
 	}
-	if w.http2 {
-		return nil, errHTTP2
+	if w.streams {
+		return nil, errStreams
 	}
 	var head []byte
 	switch {

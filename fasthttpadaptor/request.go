@@ -108,11 +108,11 @@ func convertFields(h *fasthttp.RequestHeader, r *http.Request) {
 	values := make([]string, 0, count)
 	header := make(http.Header, count)
 	r.Host, r.TransferEncoding, r.Trailer = "", nil, nil
-	http2 := r.ProtoMajor == 2
-	chunked := h.ContentLength() == -1 && !http2
+	streams := r.ProtoMajor >= 2 // HTTP/2 and HTTP/3
+	chunked := h.ContentLength() == -1 && !streams
 	for name, value := range h.All() {
 		key := http.CanonicalHeaderKey(string(name))
-		if http2 && key == "Expect" {
+		if streams && key == "Expect" {
 			// net/http keeps it for HTTP/1 only
 			continue
 		}

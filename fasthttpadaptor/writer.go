@@ -34,8 +34,8 @@ type responseWriter struct {
 	body    *requestBody // nil if the request has none
 	context *requestContext
 	isHead  bool
-	http2   bool
-	preset  int // the status that was set before the handler was called
+	streams bool // the connection carries other requests, too
+	preset  int  // the status that was set before the handler was called
 
 	header http.Header // of the handler
 
@@ -77,7 +77,7 @@ func newResponseWriter(ctx *fasthttp.RequestCtx, r *http.Request, body *requestB
 	return &responseWriter{
 		ctx: ctx, body: body, context: c,
 		isHead:    r.Method == http.MethodHead,
-		http2:     ctx.IsHTTP2(),
+		streams:   ctx.IsHTTP2() || r.ProtoMajor == 3,
 		preset:    presetStatus(&ctx.Response),
 		header:    make(http.Header),
 		length:    -1,

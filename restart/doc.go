@@ -20,6 +20,11 @@
 // the old process continues as before the signal. The new one gets SIGTERM, and is killed if it has
 // not ended within Server.ShutdownTimeout.
 //
+// A signal ends the process that gets it, and no other one, once the new process serves: SIGTERM for
+// the old one shortens the time in which its connections end, and the new one continues. To end the
+// service, signal the new process, which the service manager knows by MAINPID, or all processes of
+// the service, as systemd does. A signal for the old process before the new one serves ends both.
+//
 // A container ends when its first process does, so a service that is the first one cannot be replaced
 // inside: replace the container.
 //

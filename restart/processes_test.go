@@ -435,3 +435,32 @@ func TestNewProcessOfAnEndedOneEnds(t *testing.T) {
 		t.Errorf("the process ends with %v", err)
 	}
 }
+
+// TestSignalAfterTheHandOverEndsTheOldProcess ends a process while it drains a connection: the new
+// process must serve on.
+func TestSignalAfterTheHandOverEndsTheOldProcess(t *testing.T) {
+	next := exec.Command("sleep", "600")
+	servertest.Must(t, next.Start())
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	servertest.Must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}}
+	l := &life{Runner: &Runner{Server: s, IdleTime: time.Hour}, lns: []net.Listener{ln}, served: make(chan error, 1), serving: 1}
+	go func() { l.served <- s.Serve(ln) }()
+	conn, err := net.Dial("tcp", ln.Addr().String())
+	servertest.Must(t, err)
+	defer conn.Close()
+	_, err = conn.Write([]byte(servertest.Get("/")))
+	servertest.Must(t, err)
+	_, err = conn.Read(make([]byte, 1))
+	servertest.Must(t, err)
+	ended := make(chan error, 1)
+	go func() { ended <- l.yield(ctx, next.Process.Pid, nil) }()
+	servertest.Eventually(t, "the hand-over", l.leaving.Load)
+	cancel()
+	servertest.Must(t, servertest.Receive(t, "the end of the old process", ended))
+	servertest.Must(t, next.Process.Kill())
+	if err := next.Wait(); err == nil || err.Error() != "signal: killed" {
+		t.Errorf("the new process ends with %v", err)
+	}
+}

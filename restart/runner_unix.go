@@ -34,7 +34,8 @@ import (
 //     GOAWAY, and WebSockets the status 1001.
 //
 // If ctx ends, Run shuts the server down and returns as Server.Run does, also while a new process
-// starts, which gets SIGTERM then. It returns the errors of Server.Run, and an error if one of the
+// starts, which gets SIGTERM then. Once the new process serves, the end of ctx shortens the second step,
+// and the new process continues. It returns the errors of Server.Run, and an error if one of the
 // listeners cannot be handed over.
 func (r *Runner) Run(ctx context.Context, lns ...net.Listener) error {
 	return r.run(ctx, lns, r.Server.Serve)
@@ -152,7 +153,8 @@ func (l *life) supervise(ctx context.Context, restarts <-chan os.Signal) error {
 }
 
 // yield leaves the service to a new process, and ends this one. If ctx has ended at the same time,
-// the new process has to end, too.
+// the new process has to end, too: the service manager may not know it yet. If ctx ends later, the new
+// process must not end: a signal that hurries the old one would end the service.
 func (l *life) yield(ctx context.Context, pid int, failed error) error {
 	l.notify("READY=1\nMAINPID=" + strconv.Itoa(pid))
 	if ctx.Err() != nil {

@@ -1,6 +1,11 @@
 package otelfasthttp
 
-import "github.com/valyala/fasthttp"
+import (
+	"net/http"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+)
 
 // Next calls next for a middleware of a framework such as Fiber, whose router runs in the handler of
 // the server: it sets the route that route returns afterwards, and records the error of next in the
@@ -9,8 +14,8 @@ import "github.com/valyala/fasthttp"
 //	app.Use(func(c fiber.Ctx) error { return otelfasthttp.Next(c.RequestCtx(), c.Next, c.FullPath) })
 //
 // The server, or the handler, has Attach or Middleware as well. The route is not set if SetRoute
-// was called, and if next has failed and route returns the same as before: the path of the middleware,
-// since no route has matched. Next returns the error of next.
+// was called, and if next returns Fiber's error that no route has matched and route returns the same as
+// before: the path of the middleware. Next returns the error of next.
 func Next(ctx *fasthttp.RequestCtx, next func() error, route func() string) error {
 	before := route()
 	err := next()
@@ -21,7 +26,7 @@ func Next(ctx *fasthttp.RequestCtx, next func() error, route func() string) erro
 	if err != nil && r.span != nil {
 		r.span.RecordError(err)
 	}
-	if found := route(); err == nil || found != before {
+	if found := route(); err == nil || found != before || !isUnrouted(ctx, err) {
 		r.mu.Lock()
 		if r.route == "" {
 			r.route = found
@@ -29,4 +34,15 @@ func Next(ctx *fasthttp.RequestCtx, next func() error, route func() string) erro
 		r.mu.Unlock()
 	}
 	return err
+}
+
+// isUnrouted reports whether an error looks like one of Fiber if no route has matched. Its type has no
+// method that tells, and handlers may return the same error.
+func isUnrouted(ctx *fasthttp.RequestCtx, err error) bool {
+	text := err.Error()
+	if text == http.StatusText(http.StatusNotFound) || text == http.StatusText(http.StatusMethodNotAllowed) {
+		return true
+	}
+	rest, found := strings.CutPrefix(text, "Cannot ")
+	return found && strings.HasPrefix(rest, string(ctx.Method())+" ")
 }

@@ -78,8 +78,8 @@ func newSpanID() (id trace.SpanID) {
 	return id
 }
 
-// unsampled is the context of an unsampled request or call. It is not used again for others, since
-// contexts derived from it may be used after the request.
+// unsampled is the context of an unsampled request or call. It is never reused, since contexts
+// derived from it may outlive the request.
 type unsampled struct {
 	context.Context // with the parent
 	provider        trace.TracerProvider

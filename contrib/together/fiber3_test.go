@@ -17,6 +17,8 @@ func TestFiber3(t *testing.T) {
 	app.Use(func(c fiber.Ctx) error { return otelfasthttp.Next(c.RequestCtx(), c.Next, c.FullPath) })
 	app.Use(recover.New())
 	app.Get("/", func(c fiber.Ctx) error { return c.SendString("root") })
+	app.Post("/", func(fiber.Ctx) error { return errors.New("broken") })
+	app.Patch("/", func(fiber.Ctx) error { return fiber.ErrForbidden })
 	app.Get("/users/:id", func(c fiber.Ctx) error { return c.SendString(spanOf(c.RequestCtx())) })
 	app.Get("/fails/:id", func(fiber.Ctx) error { return errors.New("broken") })
 	app.Get("/panics", func(fiber.Ctx) error { panic("on purpose") })
