@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	fiber2 "github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v3"
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttptest"
 	"github.com/valyala/fasthttp/fasthttputil"
 	"github.com/valyala/fasthttp/internal/servertest"
 	"github.com/valyala/fasthttp/sse"
@@ -81,5 +83,29 @@ func TestFiberTestEndsSending(t *testing.T) {
 	servertest.Must(t, err)
 	if body, err := io.ReadAll(resp.Body); string(body) != "answered" || err != nil {
 		t.Errorf("the body is %q, %v", body, err)
+	}
+}
+
+// TestFiberServesWithoutListen uses the server of an app in other ways than app.Listen.
+func TestFiberServesWithoutListen(t *testing.T) {
+	app3 := fiber.New(fiber.Config{BodyLimit: 7})
+	app3.Get("/", func(c fiber.Ctx) error { return c.SendString("served") })
+	app3.Handler()
+	app2 := fiber2.New(fiber2.Config{BodyLimit: 7})
+	app2.Get("/", func(c *fiber2.Ctx) error { return c.SendString("served") })
+	app2.Handler()
+	for name, s := range map[string]*fasthttp.Server{"v3": app3.Server(), "v2": app2.Server()} {
+		server := fasthttptest.NewServer(t, s)
+		if status, body, err := server.Client.Get(nil, server.URL); status != 200 || string(body) != "served" || err != nil {
+			t.Errorf("%s: got %d %q, %v", name, status, body, err)
+		}
+		var req fasthttp.Request
+		var resp fasthttp.Response
+		req.Header.SetMethod("POST")
+		req.SetRequestURI(server.URL)
+		req.SetBodyString("12345678")
+		if err := server.Client.Do(&req, &resp); resp.StatusCode() != 413 || err != nil {
+			t.Errorf("%s: a large body gets %d, %v", name, resp.StatusCode(), err)
+		}
 	}
 }

@@ -35,7 +35,7 @@ func page(r *tcp.Report) string {
 		fmt.Fprintf(&b, "- left out: %s\n", what)
 	}
 	b.WriteString("\nNot measured: h2o, which answers varied paths from files only (see [HTTP/2](performance-rows.md#h2load-by-prior-knowledge)\n" +
-		"for it), uWebSockets and netty.\n\n" +
+		"for it), uWebSockets and netty, and gnet, which leaves the parsing of HTTP to programs.\n\n" +
 		"![Processor time of a request beside other servers](img/peers.svg)\n\n" +
 		"## Processor time of a request\n\n" +
 		"In µs, user and system; medians, ± the median absolute deviation. In parentheses: this fasthttp with its event engine over\n" +
