@@ -1,6 +1,7 @@
 package fasthttpproxy_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -381,4 +382,35 @@ func TestHooks(t *testing.T) {
 			t.Errorf("got %q with %v", content, resp.Header)
 		}
 	})
+}
+
+// A short response takes few allocations: the exchange, and the watching of the client.
+func TestAllocationsOfAnExchange(t *testing.T) {
+	if servertest.RaceDetector {
+		t.Skip("the race detector allocates")
+	}
+	back := servertest.Start(t, servertest.SocketEngines[1], &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		ctx.Success("text/plain", []byte("short"))
+	}}, roottest.Prepare)
+	p := &fasthttpproxy.ReverseProxy{Client: &fasthttp.HostClient{Addr: back.Listener.Addr().String()}}
+	r := servertest.Start(t, servertest.SocketEngines[1], served(t, p), roottest.Prepare)
+	c := r.Dial()
+	request, buf := []byte(servertest.Get("/a?b=c", "User-Agent: me", "Cookie: a=b")), make([]byte, 4096)
+	ask := func() {
+		if _, err := c.Conn.Write(request); err != nil {
+			t.Fatal(err)
+		}
+		for got := 0; !bytes.HasSuffix(buf[:got], []byte("\r\n\r\nshort")); {
+			n, err := c.Conn.Read(buf[got:])
+			if got += n; err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range 100 {
+		ask()
+	}
+	if n := testing.AllocsPerRun(1000, ask); n > 9 {
+		t.Errorf("%v allocations", n)
+	}
 }
