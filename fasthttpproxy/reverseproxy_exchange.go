@@ -151,7 +151,7 @@ func (x *proxyExchange) Err() error {
 	return nil
 }
 
-// Value implements context.Context. A dial that goes on after its call may still ask.
+// Value implements context.Context. A dial that outlives its call may still ask.
 func (x *proxyExchange) Value(key any) any {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -414,3 +414,43 @@ func TestAllocationsOfAnExchange(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// Early hints pass through whatever versions of HTTP the two sides speak.
+func TestEarlyHints(t *testing.T) {
+	upstreams(t, func(ctx *fasthttp.RequestCtx) {
+		ctx.Response.Header.Set("Link", "</a>")
+		if err := ctx.EarlyHints(); err != nil {
+			t.Error(err)
+		}
+		ctx.SetBodyString("ok")
+	}, func(t *testing.T, front *roottest.Server) {
+		var got []string
+		resp, content := askTraced(t, front, func(code int, h http.Header) { got = append(got, fmt.Sprint(code, h["Link"])) })
+		if resp.StatusCode != 200 || content != "ok" || fmt.Sprint(got) != "[103 [</a>]]" {
+			t.Errorf("got %v, %d %q", got, resp.StatusCode, content)
+		}
+	})
+}
+
+// A panic of a hook ends the exchange, and the connection of the call.
+func TestPanicsOfHooks(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start proxyStarter) {
+		ended := make(chan struct{}, 2)
+		peer := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+			if c.Request() != nil {
+				c.Send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf")
+				c.UntilClosed()
+				ended <- struct{}{}
+			}
+		})
+		r := start(served(t, &fasthttpproxy.ReverseProxy{
+			Target: peer.URL(""), ModifyResponse: func(*fasthttp.RequestCtx) error { panic("expected") },
+		}))
+		c := r.Dial()
+		c.Send(servertest.Get("/"))
+		if resp := c.Next("GET"); resp.StatusCode != 500 {
+			t.Errorf("got %d", resp.StatusCode)
+		}
+		servertest.Receive(t, "the end of the call", ended)
+	})
+}
