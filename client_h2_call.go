@@ -248,9 +248,8 @@ func (x *h2Call) sendContent(e http1.Encoding) {
 // sendLocked sends content, or prepares the sender for a stream. The lock is held.
 func (x *h2Call) sendLocked(e http1.Encoding, content []byte) {
 	x.send = h2Sending
-	trailers := e.Kind == http1.Chunks && x.req.Header.hasSection()
-	if x.req.body.stream != nil || trailers {
-		x.sender = newH2Sender(x, e, content, e.Kind == http1.Chunks)
+	if chunks := e.Kind == http1.Chunks; x.req.body.stream != nil || chunks && x.req.Header.hasSection() {
+		x.sender = newH2Sender(x, e, content, chunks)
 		return
 	}
 	x.p.conn.HTTP2().Send(x.stream, content, true)

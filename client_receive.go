@@ -221,7 +221,15 @@ func (x *clientExchange) streams() bool {
 	if x.switched() {
 		return x.resp.StreamBody || x.hc.StreamResponseBody
 	}
-	return x.frame.Kind != http1.NoBody
+	return x.frame.Kind != http1.NoBody && !x.buffersReceived()
+}
+
+// buffersReceived reports whether the body is read into memory although it could be a stream: see
+// bridge.BufferReceived.
+func (x *clientExchange) buffersReceived() bool {
+	length, limit := x.frame.Length, x.hc.MaxResponseBodySize
+	return x.resp.buffersReceived && x.frame.Kind == http1.Length && length <= int64(len(x.cc.line.Recv.Peek())) &&
+		(limit <= 0 || length <= int64(limit)) && x.sender == nil
 }
 
 // startStream leaves the body on the connection. The sending of the request may
@@ -262,19 +270,6 @@ func (x *clientExchange) startStream() error {
 // ends before the body does, and ErrTimeout when the time of the call is up.
 func (s *clientStream) Read(p []byte) (int, error) {
 	return s.guard.Read(s, p)
-}
-
-// Received returns the size of the body if all of it has arrived, so that reading it does not
-// wait, or -1. It must be called before the first Read.
-func (s *clientStream) Received() int {
-	if s.x.frame.Kind == http1.Length && s.x.frame.Length == 0 {
-		// the connection may be another call's already
-		return 0
-	}
-	if s.x.frame.Kind != http1.Length || s.x.frame.Length > int64(len(s.x.cc.line.Recv.Peek())) || s.guard.IsClosed() {
-		return -1
-	}
-	return int(s.x.frame.Length)
 }
 
 // trailersTo makes h the header that gets the trailer section. No goroutine reads

@@ -287,6 +287,7 @@ func init() {
 	bridge.HijackImmediately = func(ctx any) {
 		ctx.(*RequestCtx).hijackNoResponse, ctx.(*RequestCtx).hijackImmediately = true, true
 	}
+	bridge.BufferReceived = func(resp any) { resp.(*Response).buffersReceived = true }
 	bridge.ReleaseHijacked = func(ctx any) { ctx.(*RequestCtx).hijackReleases = true }
 }
 

@@ -65,6 +65,8 @@ type Response struct {
 	// skipsHead means that a client has set SkipBody after a HEAD request
 	skipsHead bool
 
+	buffersReceived bool // see bridge.BufferReceived
+
 	body body
 
 	remoteAddr, localAddr net.Addr
@@ -79,7 +81,7 @@ func (resp *Response) Reset() {
 func (resp *Response) resetExceptHeader() {
 	resp.ResetBody()
 	resp.SkipBody, resp.skipsHead = false, false
-	resp.StreamBody = false
+	resp.StreamBody, resp.buffersReceived = false, false
 	resp.ImmediateHeaderFlush, resp.PieceTimeout = false, 0
 	if resp.remoteAddr != nil || resp.localAddr != nil {
 		resp.remoteAddr, resp.localAddr = nil, nil

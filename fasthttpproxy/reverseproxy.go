@@ -99,6 +99,7 @@ type ReverseProxy struct {
 	target   proxyTarget
 	client   ReverseProxyClient
 	vias     [4]string // values of Via, for HTTP/1.0, 1.1, 2 and 3
+	oneHost  bool      // the client sends all requests to the same host, or to equivalent ones
 	unusable error     // the fields are inconsistent
 }
 
@@ -147,6 +148,23 @@ func (p *ReverseProxy) setUp() {
 	default:
 		p.unusable = errors.New("fasthttpproxy: a ReverseProxy needs a Target, a Client or a Rewrite function")
 	}
+	p.oneHost = isOneHost(p.client)
+}
+
+// isOneHost reports whether a client sends requests to its own hosts, whatever their URIs are.
+func isOneHost(client any) bool {
+	switch c := client.(type) {
+	case *fasthttp.HostClient:
+		return !c.AbsoluteForm
+	case *fasthttp.LBClient:
+		for _, one := range c.Clients {
+			if !isOneHost(one) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }
 
 // The settings of a client that the user has not chosen.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
-	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/bridge"
 )
 
 // proxyExchange is a request that a ReverseProxy forwards, and its response.
@@ -52,6 +52,8 @@ func (x *proxyExchange) serve() {
 	}
 	x.req, x.resp = fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	x.resp.StreamBody = true
+	// a body that need not be forwarded piece by piece takes less time
+	bridge.BufferReceived(x.resp)
 	x.fillRequest()
 	if limited {
 		x.req.Header.Set(fasthttp.HeaderMaxForwards, strconv.Itoa(hops-1))
@@ -149,7 +151,7 @@ func (x *proxyExchange) Err() error {
 	return nil
 }
 
-// Value implements context.Context. A dial that goes on after its call may still ask.
+// Value implements context.Context. A dial that outlives its call may still ask.
 func (x *proxyExchange) Value(key any) any {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -189,6 +191,9 @@ func (x *proxyExchange) respond() error {
 	return nil
 }
 
+// shortBody is the size up to which copying a body costs less than a new buffer.
+const shortBody = 16 << 10
+
 // copyResponse copies the response of the server to ctx. The body of a stream is forwarded when
 // the handler has returned, and ends the exchange.
 func (x *proxyExchange) copyResponse() {
@@ -201,36 +206,17 @@ func (x *proxyExchange) copyResponse() {
 	switch {
 	case x.ctx.IsHead():
 		to.SkipBody = true
-	case x.copyReceived(stream):
 	case stream != nil:
 		// each piece that the server sends is forwarded at once
 		to.ImmediateHeaderFlush = true
 		to.SetBodyStream(&proxiedResponse{stream: stream, x: x}, size)
 		return
+	case len(from.Body()) <= shortBody:
+		to.SetBody(from.Body())
 	default:
 		to.SwapBody(from.SwapBody(nil))
 	}
 	x.release()
-}
-
-// copyReceived copies a body to the response if all of it has arrived: it need not be forwarded as
-// a stream, which takes more time. Otherwise it does nothing, and returns false.
-func (x *proxyExchange) copyReceived(stream io.Reader) bool {
-	r, ok := stream.(interface{ Received() int })
-	if !ok {
-		return false
-	}
-	size := r.Received()
-	if size < 0 {
-		return false
-	}
-	buf := bufpool.Get(size)
-	defer bufpool.Put(buf)
-	buf.Grow(size)
-	buf.B = buf.B[:size]
-	n, _ := io.ReadFull(stream, buf.B)
-	x.ctx.Response.SetBody(buf.B[:n])
-	return n == size
 }
 
 // fail makes the response to an exchange that has failed.

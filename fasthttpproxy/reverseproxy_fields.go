@@ -171,6 +171,13 @@ func listsTrailers(h *fasthttp.RequestHeader) bool {
 func (x *proxyExchange) setTarget() {
 	p, req := x.p, x.req
 	target := &p.target
+	if p.oneHost && p.Rewrite == nil && target.path == "" && bytes.HasPrefix(req.Header.RequestURI(), []byte("/")) {
+		// the client needs no URI
+		if target.host != "" && !p.PreserveHost {
+			req.Header.SetHost(target.host)
+		}
+		return
+	}
 	u := req.URI()
 	u.DisablePathNormalizing = true
 	if target.host == "" {

@@ -1,6 +1,7 @@
 package fasthttpproxy_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -380,5 +381,76 @@ func TestHooks(t *testing.T) {
 		if content != "/y?a=1&b=2 for me (changed)" || resp.Header.Get("X-Modified") != "yes" {
 			t.Errorf("got %q with %v", content, resp.Header)
 		}
+	})
+}
+
+// A short response takes few allocations: the exchange, and the watching of the client.
+func TestAllocationsOfAnExchange(t *testing.T) {
+	if servertest.RaceDetector {
+		t.Skip("the race detector allocates")
+	}
+	back := servertest.Start(t, servertest.SocketEngines[1], &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		ctx.Success("text/plain", []byte("short"))
+	}}, roottest.Prepare)
+	p := &fasthttpproxy.ReverseProxy{Client: &fasthttp.HostClient{Addr: back.Listener.Addr().String()}}
+	r := servertest.Start(t, servertest.SocketEngines[1], served(t, p), roottest.Prepare)
+	c := r.Dial()
+	request, buf := []byte(servertest.Get("/a?b=c", "User-Agent: me", "Cookie: a=b")), make([]byte, 4096)
+	ask := func() {
+		if _, err := c.Conn.Write(request); err != nil {
+			t.Fatal(err)
+		}
+		for got := 0; !bytes.HasSuffix(buf[:got], []byte("\r\n\r\nshort")); {
+			n, err := c.Conn.Read(buf[got:])
+			if got += n; err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range 100 {
+		ask()
+	}
+	if n := testing.AllocsPerRun(1000, ask); n > 9 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// Early hints pass through whatever versions of HTTP the two sides speak.
+func TestEarlyHints(t *testing.T) {
+	upstreams(t, func(ctx *fasthttp.RequestCtx) {
+		ctx.Response.Header.Set("Link", "</a>")
+		if err := ctx.EarlyHints(); err != nil {
+			t.Error(err)
+		}
+		ctx.SetBodyString("ok")
+	}, func(t *testing.T, front *roottest.Server) {
+		var got []string
+		resp, content := askTraced(t, front, func(code int, h http.Header) { got = append(got, fmt.Sprint(code, h["Link"])) })
+		if resp.StatusCode != 200 || content != "ok" || fmt.Sprint(got) != "[103 [</a>]]" {
+			t.Errorf("got %v, %d %q", got, resp.StatusCode, content)
+		}
+	})
+}
+
+// A panic of a hook ends the exchange, and the connection of the call.
+func TestPanicsOfHooks(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start proxyStarter) {
+		ended := make(chan struct{}, 2)
+		peer := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+			if c.Request() != nil {
+				c.Send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf")
+				c.UntilClosed()
+				ended <- struct{}{}
+			}
+		})
+		r := start(served(t, &fasthttpproxy.ReverseProxy{
+			Target: peer.URL(""), ModifyResponse: func(*fasthttp.RequestCtx) error { panic("expected") },
+		}))
+		c := r.Dial()
+		c.Send(servertest.Get("/"))
+		if resp := c.Next("GET"); resp.StatusCode != 500 {
+			t.Errorf("got %d", resp.StatusCode)
+		}
+		servertest.Receive(t, "the end of the call", ended)
 	})
 }

@@ -1,5 +1,5 @@
-// Package bridge has the parts of the root package that fasthttpadaptor and websocket need
-// beyond its API.
+// Package bridge has the parts of the root package that fasthttpadaptor, fasthttpproxy and websocket
+// need beyond its API.
 // The root package sets the functions when it is initialized.
 package bridge
 
@@ -13,6 +13,9 @@ var (
 	// HijackImmediately makes the HijackHandler of a *fasthttp.RequestCtx get the connection
 	// without a response, and with what was not read of the body of the request.
 	HijackImmediately func(ctx any)
+	// BufferReceived makes a client read the body of a *fasthttp.Response with StreamBody into
+	// memory if all of it has arrived together with the head, until the response is reset.
+	BufferReceived func(resp any)
 	// ReleaseHijacked makes the request of a *fasthttp.RequestCtx end before the HijackHandler
 	// that was set last is called, which then must not use the context. The functions given to
 	// OnShutdown last until the HijackHandler returns.

@@ -113,15 +113,32 @@ type Watch struct {
 	onDisconnect funcs // called when the client has left
 }
 
-// funcs are functions that are called once.
-type funcs map[*func()]struct{}
+// funcs are functions that are called once. Mostly there is one.
+type funcs struct{ first *registered }
+
+// registered is one of them.
+type registered struct {
+	f    func()
+	next *registered
+}
 
 // call calls the functions, each in a goroutine of its own.
 func (fs *funcs) call() {
-	for f := range *fs {
-		go (*f)()
+	for r := fs.first; r != nil; r = r.next {
+		go r.f()
 	}
-	*fs = nil
+	fs.first = nil
+}
+
+// remove removes r, and reports whether it was there.
+func (fs *funcs) remove(r *registered) bool {
+	for at := &fs.first; *at != nil; at = &(*at).next {
+		if *at == r {
+			*at = r.next
+			return true
+		}
+	}
+	return false
 }
 
 // New returns the Watch of a request that has begun.
@@ -141,7 +158,7 @@ func (w *Watch) move(e event) phase {
 		w.onDisconnect.call()
 	}
 	if w.phase.handled() && !was.handled() {
-		w.onDone, w.onDisconnect = nil, nil
+		w.onDone, w.onDisconnect = funcs{}, funcs{}
 	}
 	return w.phase
 }
@@ -200,15 +217,11 @@ func (w *Watch) add(to *funcs, f func(), now func(phase) bool) (stop func() bool
 		go f()
 		return func() bool { return false }
 	}
-	if *to == nil {
-		*to = make(funcs)
-	}
-	(*to)[&f] = struct{}{}
+	r := &registered{f, to.first}
+	to.first = r
 	return func() bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		_, inTime := (*to)[&f]
-		delete(*to, &f)
-		return inTime
+		return to.remove(r)
 	}
 }
