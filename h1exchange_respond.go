@@ -112,8 +112,7 @@ func (x *h1Exchange) respondTimeout(isHead bool) (engine.Action, bool) {
 		_ = resp.body.closeStream()
 		return x.endAborted()
 	case reads:
-		resp.SkipBody = isHead
-		x.sendWhileReading(resp)
+		x.sendWhileReading(resp, isHead)
 		return engine.Close, true
 	}
 	return x.respond(isHead)
@@ -138,8 +137,7 @@ func (x *h1Exchange) respondWhileReading(isHead, ok bool) (engine.Action, bool) 
 	if x.c.IsAborted() {
 		x.nothingSent(errNoResponse)
 	} else {
-		resp.SkipBody = resp.SkipBody || isHead
-		x.sendWhileReading(resp)
+		x.sendWhileReading(resp, isHead)
 	}
 	if w := ctx.watch.Load(); w != nil {
 		x.endWatch(w, true)
@@ -151,8 +149,8 @@ func (x *h1Exchange) respondWhileReading(isHead, ok bool) (engine.Action, bool) 
 
 // sendWhileReading sends the last response on a connection from which a late handler may be
 // reading.
-func (x *h1Exchange) sendWhileReading(resp *Response) {
-	x.finishResponse()
+func (x *h1Exchange) sendWhileReading(resp *Response, isHead bool) {
+	x.finishResponse(isHead)
 	tunnel, _ := x.opensTunnel()
 	e := x.encode(tunnel, true)
 	resp.Header.record(e)
@@ -196,14 +194,9 @@ func (x *h1Exchange) ctxReplaced() {}
 // respond sends the response: it puts the response into out, or writes a body stream. If isHead
 // is set there is no body.
 func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
-	if x.s.ResponseReady != nil {
-		x.finishResponse()
-	}
+	x.finishResponse(isHead)
 	ctx := x.ctx
 	resp := &ctx.Response
-	if isHead {
-		resp.SkipBody = true
-	}
 	if ctx.Request.source != nil && !x.mayReadRequest() && !ctx.hijackImmediately {
 		// the response can then announce whether the connection closes because of the rest. This
 		// does not wait, since the peer may wait for the response before it sends more;

@@ -114,7 +114,12 @@ func (h *h3Conn) Serve(stream http3.Stream, r *http3.Request) (lent bool) {
 	}
 	x.ctx = h.s.acquireCtx(h.c)
 	x.ctx.Request.isTLS = true
-	x.run(r, &lent)
+	x.run(r)
+	lent = x.in != nil
+	if !lent && !x.watched {
+		*x = h3Exchange{start: x.start, startOf: x.s}
+		h3Exchanges.Put(x)
+	}
 	return lent
 }
 
@@ -122,13 +127,13 @@ func (h *h3Conn) Serve(stream http3.Stream, r *http3.Request) (lent bool) {
 func faultOf(f http3.Fault) error {
 	switch f {
 	case http3.LargeHead:
-		return errH2LargeHead
+		return errStreamLargeHead
 	case http3.ManyFields:
-		return errH2ManyFields
+		return errStreamManyFields
 	case http3.BadTarget:
-		return errH2Target
+		return errStreamTarget
 	case http3.BadHost:
-		return errH2Host
+		return errStreamHost
 	}
 	return nil
 }
