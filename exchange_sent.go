@@ -45,20 +45,9 @@ func (x *h1Exchange) stampRefused() {
 	}
 }
 
-// finishResponse calls Server.ResponseReady, and removes the body if isHead is set. Afterwards the
-// response is encoded.
-func (x *exchange) finishResponse(isHead bool) {
-	if x.s.ResponseReady != nil {
-		x.callReady()
-	}
-	if isHead {
-		x.ctx.Response.SkipBody = true
-	}
-}
-
-// callReady calls Server.ResponseReady, unless a HijackHandler sends the response.
-func (x *exchange) callReady() {
-	if x.ctx.hijack != nil && x.ctx.hijackNoResponse {
+// finishResponse calls Server.ResponseReady. Afterwards the response is encoded.
+func (x *exchange) finishResponse() {
+	if x.s.ResponseReady == nil || x.ctx.hijack != nil && x.ctx.hijackNoResponse {
 		return
 	}
 	defer x.s.catchPanic("ResponseReady")

@@ -17,12 +17,12 @@ import (
 // streamExchange is an exchange on one of the streams of a connection: of HTTP/2 or of HTTP/3.
 // Its streamTransport, an h2Exchange or an h3Exchange, receives the request and sends the response.
 //
-//	plan      counts the request, and decides how it continues, as admit does
-//	collect   takes a part of a body that is collected in memory; collected is called at its end
-//	makeResponse  calls the handler, or makes the response to a refused request
-//	prepare   makes the response one that a stream can carry, and decides its framing
-//	sendStream  sends a response whose body is a stream
-//	close     calls the application for the last time
+//	plan          decides how a request continues that was counted, as admit does
+//	collect       takes a part of a body that is collected in memory; collected follows its end
+//	makeResponse  parses a large form and calls the handler, or calls buildRefusal
+//	prepare       makes the response one that a stream can carry, and decides its framing
+//	sendStream    sends a response whose body is a stream
+//	close         calls the application for the last time
 //
 // failed and abandon continue after a panic.
 type streamExchange struct {
@@ -31,11 +31,13 @@ type streamExchange struct {
 	method   http1.MethodID
 	expect   expectation
 	extended bool // the request is an extended CONNECT (RFC 8441)
+	parses   bool // the body is a form, parsed before the handler is called
 	framing  http1.Framing
 	got      int64 // bytes of a body collected in memory
 	sent     int64 // bytes of the response
 
-	content *streamContent // of a streamed body, or nil
+	content   *streamContent  // of a streamed body, or nil
+	beginning *bufpool.Buffer // the beginning of the form, which was collected in memory
 }
 
 // streamTransport is the serverTransport of a streamExchange.
@@ -104,7 +106,7 @@ func (streamTimeout) Temporary() bool { return true }
 func (streamTimeout) Is(target error) bool { return target == os.ErrDeadlineExceeded }
 
 // plan decides how the exchange continues after the head of the request, which was counted. If
-// end is set there is no content. now and waited are those of count and admit.
+// end is set there is no content. waited is as for admit.
 func (x *streamExchange) plan(end bool, waited time.Duration) plan {
 	if x.refusal != nil {
 		x.clearTimes()
@@ -135,12 +137,11 @@ func (x *streamExchange) readTime() time.Duration {
 	return positive(x.terms.readTimeout, x.s.ReadTimeout)
 }
 
-// collect appends p to the body, which ends with it if end is set. It may set refusal. parses
-// reports whether the body is a form to be parsed as it arrives.
-func (x *streamExchange) collect(p []byte, end bool) (parses bool) {
+// collect appends p to the body, which ends with it if end is set. It may set refusal, or parses.
+func (x *streamExchange) collect(p []byte, end bool) {
 	if x.got += int64(len(p)); x.got > int64(x.bodyLimit()) {
 		x.refusal = ErrBodyTooLarge
-		return false
+		return
 	}
 	if len(p) > 0 {
 		body := &x.ctx.Request.body
@@ -150,11 +151,11 @@ func (x *streamExchange) collect(p []byte, end bool) (parses bool) {
 		body.write(p)
 		if room := body.capacity(); room > uncountedBody {
 			if x.refusal = x.reserveBodyMemory(room, len(p), end); x.refusal != nil {
-				return false
+				return
 			}
 		}
 	}
-	return x.refusal == nil && x.parsesForm(x.framing, x.got)
+	x.parses = x.refusal == nil && x.parsesForm(x.framing, x.got)
 }
 
 // collected is called at the end of a body that was collected.
@@ -166,16 +167,15 @@ func (x *streamExchange) collected() {
 	}
 }
 
-// receiveStream makes the body a stream: first the part in memory, whose buffer it returns, then
-// content.
-func (x *streamExchange) receiveStream(content *streamContent) (beginning *bufpool.Buffer) {
+// receiveStream makes the body a stream: first the part in memory, then content.
+func (x *streamExchange) receiveStream(content *streamContent) {
 	req := &x.ctx.Request
 	if len(req.body.bytes()) == 0 {
 		// the body may have a buffer from an earlier request
 		req.setSource(content, req.Header.contentLength)
-		return nil
+		return
 	}
-	return x.streamBody(content)
+	x.beginning = x.streamBody(content)
 }
 
 // formParsed implements serverTransport.
@@ -186,6 +186,9 @@ func (x *streamExchange) formParsed() {
 
 // makeResponse calls the handler, or makes the response to a request that is refused.
 func (x *streamExchange) makeResponse() {
+	if x.parses && x.refusal == nil {
+		x.refusal = x.parseForm(x.beginning)
+	}
 	switch {
 	case x.refusal != nil:
 		x.buildRefusal()
@@ -247,10 +250,15 @@ func (x *streamExchange) abandon() {
 // reports whether the connection takes no more requests. Afterwards the response is encoded.
 func (x *streamExchange) prepare(p *streamTraits) (e http1.Encoding, last bool) {
 	resp := &x.ctx.Response
-	x.checkResponse(p)
-	x.finishResponse(x.method == http1.MethodHead)
 	if x.s.ResponseReady != nil {
+		x.checkResponse(p) // the hook gets the response that is sent
+		x.finishResponse()
+	}
+	if status := resp.StatusCode(); status < StatusOK || status > 999 || x.ctx.hijack != nil || x.method == http1.MethodConnect {
 		x.checkResponse(p)
+	}
+	if x.method == http1.MethodHead {
+		resp.SkipBody = true
 	}
 	switch {
 	case x.method != http1.MethodConnect && resp.isUsual():

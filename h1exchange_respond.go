@@ -150,7 +150,8 @@ func (x *h1Exchange) respondWhileReading(isHead, ok bool) (engine.Action, bool) 
 // sendWhileReading sends the last response on a connection from which a late handler may be
 // reading.
 func (x *h1Exchange) sendWhileReading(resp *Response, isHead bool) {
-	x.finishResponse(isHead)
+	x.finishResponse()
+	resp.SkipBody = resp.SkipBody || isHead
 	tunnel, _ := x.opensTunnel()
 	e := x.encode(tunnel, true)
 	resp.Header.record(e)
@@ -194,9 +195,14 @@ func (x *h1Exchange) ctxReplaced() {}
 // respond sends the response: it puts the response into out, or writes a body stream. If isHead
 // is set there is no body.
 func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
-	x.finishResponse(isHead)
+	if x.s.ResponseReady != nil {
+		x.finishResponse()
+	}
 	ctx := x.ctx
 	resp := &ctx.Response
+	if isHead {
+		resp.SkipBody = true
+	}
 	if ctx.Request.source != nil && !x.mayReadRequest() && !ctx.hijackImmediately {
 		// the response can then announce whether the connection closes because of the rest. This
 		// does not wait, since the peer may wait for the response before it sends more;

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
@@ -20,7 +19,7 @@ import (
 //	                planCollect  take, for each frame of content
 //	                planStream, planParse  streamContent
 //	h2Conn.queue  waits for a goroutine that serves; from here on the exchange is its own
-//	serve         parseForm, for planParse; handle, or buildRefusal; reclaimCtx if needed
+//	run           makeResponse; calls the handler
 //	respond       puts the response into http2.Conn, or writes it piece by piece
 //	release       close, which calls the application, and finish, which ends the stream
 //
@@ -30,9 +29,6 @@ type h2Exchange struct {
 	h      *h2Conn
 	stream *http2.Stream
 	next   *h2Exchange // in h2Conn.queue, or in a list of unused exchanges
-
-	parses    bool            // the body is a form, parsed before the handler is called
-	beginning *bufpool.Buffer // the beginning of the form, which was collected in memory
 
 	// guarded by the mutex
 	phase         h2Phase
@@ -255,7 +251,7 @@ func (x *h2Exchange) take(p []byte, end bool) (serve bool) {
 		x.s.h2.workers.Do(h2Task{h2Release, nil, x})
 		return false
 	}
-	x.parses = x.collect(p, end)
+	x.collect(p, end)
 	if !x.doneFeeding(x.parses || end || x.refusal != nil) {
 		return false
 	}
@@ -373,7 +369,7 @@ func (x *h2Exchange) streamContent(end bool) {
 	x.h.mu.Lock()
 	x.content, x.in = &content.streamContent, &content.h2Incoming
 	x.h.mu.Unlock()
-	x.beginning = x.receiveStream(x.content)
+	x.receiveStream(x.content)
 }
 
 // h2Content is the content of an HTTP/2 request, and its input.

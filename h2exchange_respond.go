@@ -33,18 +33,10 @@ func (x *h2Exchange) run() (over bool) {
 			over = x.failed(recover())
 		}
 	}()
-	over = x.serve()
+	x.makeResponse()
+	over = x.respond()
 	ended = true
 	return over
-}
-
-// serve calls the handler, and sends the response.
-func (x *h2Exchange) serve() (over bool) {
-	if x.refusal == nil && x.parses {
-		x.refusal = x.parseForm(x.beginning)
-	}
-	x.makeResponse()
-	return x.respond()
 }
 
 // ctxReplaced implements serverTransport.
@@ -81,7 +73,9 @@ func (x *h2Exchange) respond() (over bool) {
 	}
 	resp := &x.ctx.Response
 	e, last := x.prepare(&h2Traits)
-	x.setDeadline(&x.writeUntil, x.responseTime())
+	if timeout := x.responseTime(); timeout > 0 {
+		x.setDeadline(&x.writeUntil, timeout)
+	}
 	if last {
 		x.h.mu.Lock()
 		x.h.startGoAway()

@@ -65,7 +65,7 @@ func (x *h2Exchange) connect() (opened bool) {
 func (x *h2Exchange) openTunnel() bool {
 	h, ctx := x.h, x.ctx
 	_ = ctx.Response.body.closeStream()
-	x.finishResponse(false)
+	x.finishResponse()
 	e := http1.Encoding{}
 	x.recordHead(e)
 	// the connection may end before the application asks for its addresses

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
@@ -110,10 +109,8 @@ func (x *h3Exchange) receive(end bool) error {
 	if next == planCollect {
 		return x.take()
 	}
-	beginning := x.streamContent()
-	if next == planParse {
-		x.refusal = x.parseForm(beginning)
-	}
+	x.parses = next == planParse
+	x.streamContent()
 	return nil
 }
 
@@ -137,11 +134,11 @@ func (x *h3Exchange) take() error {
 		case err != nil:
 			return truncatedError{err}
 		}
-		if x.collect(p, false) {
-			x.refusal = x.parseForm(x.streamContent())
-			return nil
+		x.collect(p, false)
+		if x.parses {
+			x.streamContent()
 		}
-		if x.refusal != nil {
+		if x.parses || x.refusal != nil {
 			return nil
 		}
 	}
@@ -174,9 +171,8 @@ var pastTime = time.Unix(1, 0)
 // ClaimStalledBody implements bodymem.Request. A goroutine serves each request.
 func (x *h3Exchange) ClaimStalledBody() (confirm func() (end func())) { return nil }
 
-// streamContent makes the body a stream: first the part in memory, whose buffer it returns, then the
-// rest as it arrives.
-func (x *h3Exchange) streamContent() (beginning *bufpool.Buffer) {
+// streamContent makes the body a stream: first the part in memory, then the rest as it arrives.
+func (x *h3Exchange) streamContent() {
 	content := new(h3Content)
 	content.streamContent.init(&x.streamExchange, &content.h3Incoming)
 	content.h3Incoming = h3Incoming{x: x, stream: x.stream, left: -1}
@@ -184,7 +180,7 @@ func (x *h3Exchange) streamContent() (beginning *bufpool.Buffer) {
 		content.left = x.framing.Length - int64(len(x.ctx.Request.body.bytes()))
 	}
 	x.content, x.in = &content.streamContent, &content.h3Incoming
-	return x.receiveStream(x.content)
+	x.receiveStream(x.content)
 }
 
 // ctxReplaced implements serverTransport.
