@@ -57,8 +57,7 @@ func (h *h3Host) Limits() http3.Limits {
 // Logf implements http3.Server.
 func (h *h3Host) Logf(format string, args ...any) { (*Server)(h).logger().Printf(format, args...) }
 
-// Accept implements http3.Server. Server.ConnState reports an accepted connection as active from
-// its beginning to its end.
+// Accept implements http3.Server.
 func (h *h3Host) Accept(nc net.Conn) (http3.Conn, error) {
 	s := (*Server)(h)
 	ip, err := s.admit(nc)
@@ -72,7 +71,6 @@ func (h *h3Host) Accept(nc net.Conn) (http3.Conn, error) {
 	}}
 	own.c.MarkEscaped()
 	(*host)(s).StateChanged(own.c, engine.StateNew)
-	(*host)(s).StateChanged(own.c, engine.StateActive)
 	return own, nil
 }
 
@@ -84,6 +82,15 @@ type h3Conn struct {
 	ip netip.Addr
 
 	mu sync.Mutex // guards the number of requests in c
+}
+
+// StateChanged implements http3.Conn.
+func (h *h3Conn) StateChanged(active bool) {
+	state := engine.StateIdle
+	if active {
+		state = engine.StateActive
+	}
+	(*host)(h.s).StateChanged(h.c, state)
 }
 
 // Close implements http3.Conn.

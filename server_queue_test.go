@@ -194,8 +194,8 @@ func TestRefusalOfLateRequestsAllocatesNothing(t *testing.T) {
 	}
 }
 
-// A request that was reset while it waited, or that a hook has broken, is not refused: nobody would
-// get the response.
+// A request that was reset while it waited, or that a hook has broken, is not refused, since its
+// client does not read the response.
 func TestHTTP2RefusesOnlyRequestsThatAreWanted(t *testing.T) {
 	s := &Server{}
 	s.set.maxQueueTime = time.Second
