@@ -200,3 +200,28 @@ func (r *policyReader) take(f wire.Frame) error {
 	}
 	return nil
 }
+
+// TestRequestsSmuggleNothing has the requests that integrationtests has over HTTP/2.
+func TestRequestsSmuggleNothing(t *testing.T) {
+	t.Parallel()
+	_, addr := run(t, &fasthttp.Server{Handler: policytest.TellAll, Logger: new(servertest.Log)})
+	for _, kind := range policytest.Smugglers() {
+		c := policyClient{raw: dial(t, addr)}
+		c.control()
+		for _, m := range kind {
+			got := c.Ask(m.Message())
+			isReset, status := got.Code == "PROTOCOL_ERROR", strconv.Itoa(got.Status)
+			switch m.Want {
+			case "", policytest.BadRequest:
+				isAnswered := status == policytest.BadRequest && !got.Cut
+				if isAnswered != (m.Want == policytest.BadRequest) && m.Trailers == nil || !isAnswered && !isReset {
+					t.Errorf("%s: %s, code %q", m.Name, status, got.Code)
+				}
+			default:
+				if got.Status != 200 || got.Content != m.Want {
+					t.Errorf("%s: %s %q, code %q, want %q", m.Name, status, got.Content, got.Code, m.Want)
+				}
+			}
+		}
+	}
+}
