@@ -19,8 +19,8 @@ import (
 )
 
 // exchange is a request that a server receives, and its response. It does the work common to
-// all protocols. Its transport, an h1Exchange or an h2Exchange, receives the request and sends
-// the response.
+// all protocols. Its transport, an h1Exchange, or the h2Exchange or h3Exchange of a
+// streamExchange, receives the request and sends the response.
 //
 // The life of an exchange:
 //
@@ -81,7 +81,7 @@ func (c *RequestConfig) terms() requestTerms {
 }
 
 // serverTransport carries the messages of an exchange: over an HTTP/1.1 connection, or over
-// an HTTP/2 stream.
+// a stream of HTTP/2 or HTTP/3.
 type serverTransport interface {
 	// Request has the methods for the case that other requests need the memory of the body.
 	bodymem.Request
@@ -228,6 +228,17 @@ func (x *exchange) bodyLimit() int {
 		return x.terms.maxBodySize
 	}
 	return x.s.set.maxBodySize
+}
+
+// writeTimeout returns how long writing the response may take, or 0 for no limit.
+func (x *exchange) writeTimeout() time.Duration {
+	return positive(x.terms.writeTimeout, x.s.WriteTimeout)
+}
+
+// servesLast reports whether, by its settings, the server ends a connection after the request with
+// this number.
+func (s *Server) servesLast(number uint64) bool {
+	return s.DisableKeepalive || s.MaxRequestsPerConn > 0 && number >= uint64(s.MaxRequestsPerConn)
 }
 
 // streamsBodies reports whether the handler gets the body as it arrives.

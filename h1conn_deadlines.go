@@ -178,14 +178,6 @@ func (x *h1Exchange) limitPiece() {
 	x.h.link.LimitWrites(x.h.writeUntil)
 }
 
-// writeTimeout returns how long writing the current response may take, or 0 for no limit.
-func (x *h1Exchange) writeTimeout() time.Duration {
-	if x.terms.writeTimeout > 0 {
-		return x.terms.writeTimeout
-	}
-	return x.s.WriteTimeout
-}
-
 // defaultBodyRateGrace is the default of Server.MinRequestBodyRateGrace.
 const defaultBodyRateGrace = 5 * time.Second
 

@@ -256,9 +256,8 @@ func (x *h1Exchange) flushNow() error {
 
 // wantsClose reports whether the connection should end after the current request.
 func (x *h1Exchange) wantsClose() bool {
-	s, ctx := x.s, x.ctx
-	return !x.h.phases.KeepAlive() || s.DisableKeepalive || x.c.Stopping() ||
-		s.MaxRequestsPerConn > 0 && x.c.Requests >= uint64(s.MaxRequestsPerConn) ||
+	ctx := x.ctx
+	return !x.h.phases.KeepAlive() || x.c.Stopping() || x.s.servesLast(x.c.Requests) ||
 		ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose()
 }
 

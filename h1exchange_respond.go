@@ -112,8 +112,7 @@ func (x *h1Exchange) respondTimeout(isHead bool) (engine.Action, bool) {
 		_ = resp.body.closeStream()
 		return x.endAborted()
 	case reads:
-		resp.SkipBody = isHead
-		x.sendWhileReading(resp)
+		x.sendWhileReading(resp, isHead)
 		return engine.Close, true
 	}
 	return x.respond(isHead)
@@ -138,8 +137,7 @@ func (x *h1Exchange) respondWhileReading(isHead, ok bool) (engine.Action, bool) 
 	if x.c.IsAborted() {
 		x.nothingSent(errNoResponse)
 	} else {
-		resp.SkipBody = resp.SkipBody || isHead
-		x.sendWhileReading(resp)
+		x.sendWhileReading(resp, isHead)
 	}
 	if w := ctx.watch.Load(); w != nil {
 		x.endWatch(w, true)
@@ -151,8 +149,9 @@ func (x *h1Exchange) respondWhileReading(isHead, ok bool) (engine.Action, bool) 
 
 // sendWhileReading sends the last response on a connection from which a late handler may be
 // reading.
-func (x *h1Exchange) sendWhileReading(resp *Response) {
+func (x *h1Exchange) sendWhileReading(resp *Response, isHead bool) {
 	x.finishResponse()
+	resp.SkipBody = resp.SkipBody || isHead
 	tunnel, _ := x.opensTunnel()
 	e := x.encode(tunnel, true)
 	resp.Header.record(e)

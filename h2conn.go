@@ -223,7 +223,7 @@ func (h *h2Conn) end(input h2Input) {
 	}
 	over := ended[:0]
 	for _, x := range ended {
-		if x.abort(errH2ConnEnded) {
+		if x.abort(errStreamConnEnded) {
 			over = append(over, x)
 		}
 	}
@@ -440,9 +440,9 @@ func (h *h2Conn) event(ev *http2.Event, m *http2.Message) *h2Exchange {
 		h.add(x)
 		x.feeding = true
 		if ev.Kind == http2.TooLarge {
-			x.refusal, x.method = errH2LargeHead, m.Head.MethodID
+			x.refusal, x.method = errStreamLargeHead, m.Head.MethodID
 			if m.Fields.Len() >= h.s.h2.limits.Fields {
-				x.refusal = errH2ManyFields
+				x.refusal = errStreamManyFields
 			}
 		} else {
 			x.fill(m)

@@ -1,14 +1,9 @@
 package fasthttp
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/bodyio"
-	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
@@ -21,27 +16,19 @@ import (
 // The life of a request:
 //
 //	headReceived  admit, on the goroutine of the engine; then, for its plan,
-//	                planCollect  collect, for each frame of content
-//	                planStream, planParse  receiveStream
+//	                planCollect  take, for each frame of content
+//	                planStream, planParse  streamContent
 //	h2Conn.queue  waits for a goroutine that serves; from here on the exchange is its own
-//	serve         parseForm, for planParse; handle, or buildRefusal; reclaimCtx if needed
+//	run           makeResponse; calls the handler
 //	respond       puts the response into http2.Conn, or writes it piece by piece
 //	release       close, which calls the application, and finish, which ends the stream
 //
 // The fields that both goroutines use are guarded by the mutex of the connection.
 type h2Exchange struct {
-	exchange
+	streamExchange
 	h      *h2Conn
 	stream *http2.Stream
 	next   *h2Exchange // in h2Conn.queue, or in a list of unused exchanges
-
-	method    http1.MethodID
-	framing   http1.Framing
-	expect    expectation
-	got       int64           // bytes of a body collected in memory
-	parses    bool            // the body is a form, parsed before the handler is called
-	extended  bool            // the request is an extended CONNECT (RFC 8441)
-	beginning *bufpool.Buffer // the beginning of the form, which was collected in memory
 
 	// guarded by the mutex
 	phase         h2Phase
@@ -49,7 +36,7 @@ type h2Exchange struct {
 	feeding       bool        // the engine is processing the head, or appending to the body
 	awaits100     bool        // the client waits for 100 (Continue)
 	abortErr      error       // why nothing more is sent or received, or nil
-	content       *h2Content  // of a streamed body, or nil
+	in            *h2Incoming // of content, or nil
 	watch         *watch.Watch
 	out           http2body.Outgoing // of a response written piece by piece
 	tunnel        *h2Tunnel          // which the application has taken over, or nil
@@ -62,7 +49,6 @@ type h2Exchange struct {
 	unwanted bool // the stream was reset early, so the handler is not called
 	broken   bool // a hook has panicked, so the handler is not called
 
-	sent   int64  // bytes of the response, including the frame of its head
 	leader uint32 // the number of the leader that serves it, or 0
 }
 
@@ -90,29 +76,14 @@ func (e h2Reset) Error() string {
 	return fmt.Sprintf("fasthttp: the client has reset the stream: %v", e.code)
 }
 
-// truncatedError is the error of reading content that was cut off. As with HTTP/1 it wraps
-// io.ErrUnexpectedEOF, whatever the reason.
-type truncatedError struct{ why error }
-
-func (e truncatedError) Error() string   { return e.why.Error() }
-func (e truncatedError) Unwrap() []error { return []error{e.why, io.ErrUnexpectedEOF} }
-
-var (
-	errH2ConnEnded  = errors.New("fasthttp: the connection of the request has ended")
-	errH2LargeHead  = headerError("request", http1.ErrLongHead)
-	errH2ManyFields = headerError("request", http1.ErrManyFields)
-	errH2Target     = headerError("request", http1.ErrTarget)
-	errH2Host       = headerError("request", http1.ErrHost)
-)
-
 // h2RequestError returns the error of a malformed request that gets a response: the same error as with
 // HTTP/1.
 func h2RequestError(e *http2.Error) error {
 	switch e {
 	case http2.ErrTarget:
-		return errH2Target
+		return errStreamTarget
 	case http2.ErrHost:
-		return errH2Host
+		return errStreamHost
 	}
 	return nil
 }
@@ -135,7 +106,7 @@ func (x *h2Exchange) fill(m *http2.Message) {
 func (x *h2Exchange) proceed(ev *http2.Event, m *http2.Message) (serve bool) {
 	switch ev.Kind {
 	case http2.Data:
-		return x.collect(ev.Payload, ev.End)
+		return x.take(ev.Payload, ev.End)
 	case http2.Reset:
 		// no other goroutine uses it
 		x.s.h2.workers.Do(h2Task{h2Release, nil, x})
@@ -158,7 +129,7 @@ func (x *h2Exchange) proceedAfterSection(ev *http2.Event, m *http2.Message) (ser
 	if x.feeding {
 		x.refusal = x.ctx.Request.Header.addSection(&m.Fields, x.s.AcceptTrailer)
 	}
-	return x.collect(ev.Payload, ev.End)
+	return x.take(ev.Payload, ev.End)
 }
 
 // recoverPanic is deferred: it turns a panic of a hook into the end of the exchange, by the goroutine
@@ -193,28 +164,9 @@ func (x *h2Exchange) doneFeeding(serve bool) bool {
 // served now. If end is set there is no content.
 func (x *h2Exchange) headReceived(end bool) (serve bool) {
 	x.count(&x.h.now)
-	if x.refusal != nil {
-		x.clearTimes()
+	next := x.plan(end, x.h.waited)
+	if next == planRefuse || next == planServe {
 		return true
-	}
-	framing := x.framing
-	switch {
-	case end:
-		framing.Kind = http1.NoBody
-	case framing.Kind == http1.NoBody:
-		framing.Kind = http1.UntilClose
-	}
-	next := x.admit(framing, x.expect, x.h.waited, x.method == http1.MethodConnect)
-	switch next {
-	case planRefuse:
-		return true
-	case planServe:
-		x.ctx.Request.finalizeEmpty()
-		return true
-	}
-	x.framing = framing
-	if framing.Kind != http1.Length {
-		x.ctx.Request.Header.contentLength = -1
 	}
 	if x.expect == expectsContinue {
 		x.h.mu.Lock()
@@ -222,10 +174,10 @@ func (x *h2Exchange) headReceived(end bool) (serve bool) {
 		x.h.mu.Unlock()
 	}
 	if !x.extended {
-		x.limitReading()
+		x.setDeadline(&x.readUntil, x.readTime())
 	}
 	if x.parses = next == planParse; x.parses || next == planStream {
-		x.receiveStream(false)
+		x.streamContent(false)
 		return true
 	}
 	x.send100()
@@ -265,16 +217,16 @@ func (x *h2Exchange) queue100() (wake bool) {
 	return h.Wakes()
 }
 
-// received takes content or trailers. It reports whether collect must be called, after mu was
+// received takes content or trailers. It reports whether take must be called, after mu was
 // released. mu is held.
 func (x *h2Exchange) received(ev *http2.Event, m *http2.Message) bool {
 	conn := &x.h.conn
 	n := len(ev.Payload)
-	if ev.Kind == http2.Trailers && x.content != nil {
-		x.content.in.PutTrailers(m)
+	if ev.Kind == http2.Trailers && x.in != nil {
+		x.in.PutTrailers(m)
 	}
 	switch {
-	case x.content != nil && x.content.in.Put(ev.Payload, ev.End):
+	case x.in != nil && x.in.Put(ev.Payload, ev.End):
 	case x.phase != h2Collects || x.abortErr != nil:
 		conn.Consumed(x.stream, n)
 	case x.s.set.maxBodySize >= x.bodyLimit() && !conn.Keep(x.stream, n):
@@ -290,41 +242,24 @@ func (x *h2Exchange) received(ev *http2.Event, m *http2.Message) bool {
 	return false
 }
 
-// collect appends p to the body. It reports whether the exchange must be served now: because
-// end is set, which ends the body, because the body is a large form, or because of an error.
-func (x *h2Exchange) collect(p []byte, end bool) (serve bool) {
+// take takes a part of a body that is collected. It reports whether the exchange must be served
+// now: because end is set, which ends the body, because the body is a large form, or because of an
+// error.
+func (x *h2Exchange) take(p []byte, end bool) (serve bool) {
 	if !x.feeding {
 		// the stream was reset, since there is no room for the body
 		x.s.h2.workers.Do(h2Task{h2Release, nil, x})
 		return false
 	}
-	body := &x.ctx.Request.body
-	if x.got += int64(len(p)); x.got > int64(x.bodyLimit()) {
-		x.refusal = ErrBodyTooLarge
-	} else if len(p) > 0 {
-		if left := x.framing.Length - x.got; x.framing.Kind == http1.Length && left > 0 && left <= uncountedBody {
-			body.makeRoom(len(p), int64(len(p))+left)
-		}
-		body.write(p)
-		if room := body.capacity(); room > uncountedBody {
-			x.refusal = x.reserveBodyMemory(room, len(p), end)
-		}
-	}
-	if x.refusal == nil {
-		x.parses = x.parsesForm(x.framing, x.got)
-	}
+	x.collect(p, end)
 	if !x.doneFeeding(x.parses || end || x.refusal != nil) {
 		return false
 	}
 	if x.parses {
-		x.receiveStream(end)
+		x.streamContent(end)
 		return true
 	}
-	x.bodyArrived()
-	x.ctx.Request.finalizeEmpty()
-	if x.s.Trace != nil && x.refusal == nil {
-		x.traceBody()
-	}
+	x.collected()
 	return true
 }
 
@@ -356,8 +291,8 @@ func (x *h2Exchange) abort(why error) bool {
 		return false
 	}
 	x.abortErr = why
-	if x.content != nil {
-		x.content.in.Fail(truncatedError{why})
+	if x.in != nil {
+		x.in.Fail(truncatedError{why})
 	}
 	if x.watch != nil {
 		x.watch.PeerGone(false)
@@ -372,16 +307,6 @@ func (x *h2Exchange) abort(why error) bool {
 		return true
 	}
 	return false
-}
-
-// limitReading and limitWriting set the deadlines for the rest of the request, and for the
-// response. They replace deadlines that the handler has set.
-func (x *h2Exchange) limitReading() {
-	x.setDeadline(&x.readUntil, positive(x.terms.readTimeout, x.s.ReadTimeout))
-}
-
-func (x *h2Exchange) limitWriting() {
-	x.setDeadline(&x.writeUntil, positive(x.terms.writeTimeout, x.s.WriteTimeout))
 }
 
 // limitPiece sets the deadline for the content that is passed to the connection, if pieces have
@@ -399,6 +324,8 @@ func (x *h2Exchange) limitPiece(next bool) {
 	x.h.mu.Unlock()
 }
 
+// setDeadline sets the deadline for the rest of the request or for the response, if there is one.
+// It replaces a deadline that the handler has set.
 func (x *h2Exchange) setDeadline(of *time.Time, timeout time.Duration) {
 	if timeout <= 0 {
 		return
@@ -414,10 +341,10 @@ func (x *h2Exchange) checkDeadlines() bool {
 	case x.abortErr != nil:
 	case !x.writeUntil.IsZero() && passed(x.writeUntil) && (!x.limitsPiece || x.stream.Unsent() > 0):
 		x.h.conn.Reset(x.stream, http2.Cancel)
-		return x.abort(errH2DeadlineExceeded)
+		return x.abort(errStreamDeadline)
 	case x.readUntil.IsZero() || !passed(x.readUntil) || x.stream.Receiving() >= http2.Ended:
-	case x.content != nil:
-		x.content.in.Fail(errH2DeadlineExceeded)
+	case x.in != nil:
+		x.in.Fail(errStreamDeadline)
 	case x.phase == h2Collects && !x.feeding:
 		x.phase = h2Serves
 		return true
@@ -431,166 +358,69 @@ func (x *h2Exchange) expired() {
 		x.s.h2.workers.Do(h2Task{h2Release, nil, x})
 		return
 	}
-	x.refusal = errH2DeadlineExceeded
+	x.refusal = errStreamDeadline
 	x.h.dispatch(x)
 }
 
-// errH2DeadlineExceeded is the error of a deadline that has passed.
-var errH2DeadlineExceeded error = h2Timeout{}
-
-type h2Timeout struct{}
-
-func (h2Timeout) Error() string   { return "fasthttp: the time for the request or its response is over" }
-func (h2Timeout) Timeout() bool   { return true }
-func (h2Timeout) Temporary() bool { return true }
-
-// Is reports whether target is os.ErrDeadlineExceeded, as for timeouts of a net.Conn.
-func (h2Timeout) Is(target error) bool { return target == os.ErrDeadlineExceeded }
-
-// receiveStream makes the body a stream: first the part in memory, then the rest as it arrives.
+// streamContent makes the body a stream: first the part in memory, then the rest as it arrives.
 // If end is set all of it has arrived.
-func (x *h2Exchange) receiveStream(end bool) {
-	req := &x.ctx.Request
-	content := newH2Content(x, end)
+func (x *h2Exchange) streamContent(end bool) {
+	content := x.newContent(end)
 	x.h.mu.Lock()
-	x.content = content
+	x.content, x.in = &content.streamContent, &content.h2Incoming
 	x.h.mu.Unlock()
-	if len(req.body.bytes()) == 0 {
-		// the body may have a buffer from an earlier request
-		req.setSource(content, req.Header.contentLength)
-		return
-	}
-	x.beginning = x.streamBody(content)
+	x.receiveStream(x.content)
 }
 
-// formParsed implements serverTransport.
-func (x *h2Exchange) formParsed() {
-	limit := drainLimit
-	x.content.Drain(&limit)
-}
-
-// h2Content is the content of an HTTP/2 request, read while it arrives.
-//
-// It outlives its exchange if a late handler still has it.
+// h2Content is the content of an HTTP/2 request, and its input.
 type h2Content struct {
-	h      *h2Conn
-	x      *h2Exchange // nil after the end of the exchange; guarded by the mutex of h
-	in     http2body.Incoming
-	accept trailerFilter
-
-	// used by the reader
-	trailerTarget *header // gets the trailer section
-	limited       bool
-	limit         int64
-	over          error // from Limit, or from the trailer section
-	done          bool  // io.EOF was returned
+	streamContent
+	h2Incoming
 }
 
-var (
-	_ contentSource       = (*h2Content)(nil)
-	_ ReadCloserWithError = (*h2Content)(nil)
-)
-
-// newH2Content returns the content of the request of x. If end is set all of it has arrived.
-func newH2Content(x *h2Exchange, end bool) *h2Content {
-	c := &h2Content{h: x.h, x: x, accept: x.s.AcceptTrailer, trailerTarget: &x.ctx.Request.Header.header}
-	c.in.Init(x.h, x.stream, x.framing)
+// newContent returns the content of the request. If end is set all of it has arrived.
+func (x *h2Exchange) newContent(end bool) *h2Content {
+	c := new(h2Content)
+	c.streamContent.init(&x.streamExchange, &c.h2Incoming)
+	c.h2Incoming.h, c.x = x.h, x
+	c.Init(x.h, x.stream, x.framing)
 	if end {
-		c.in.End()
+		c.End()
 	}
 	return c
 }
 
-// endExchange is called when the exchange ends. mu is held.
-func (c *h2Content) endExchange() {
-	c.x = nil
-	c.in.Detach(errReadingRevoked)
+// h2Incoming is the input of a request's content.
+type h2Incoming struct {
+	http2body.Incoming
+	h *h2Conn
+	x *h2Exchange // nil after the end of the exchange; guarded by the mutex of h
 }
 
-// Read implements io.Reader.
-func (c *h2Content) Read(p []byte) (int, error) {
-	if c.over != nil {
-		return 0, c.over
-	}
-	if len(p) == 0 {
-		return 0, nil
-	}
-	if c.limited && c.limit < int64(len(p)) {
-		// one more byte shows whether the content exceeds the limit
-		p = p[:c.limit+1]
-	}
+// endExchange is called when the exchange ends. mu is held.
+func (c *h2Incoming) endExchange() {
+	c.x = nil
+	c.Detach(errReadingRevoked)
+}
+
+// Read implements streamInput.
+func (c *h2Incoming) Read(p []byte) (int, error) {
 	c.h.mu.Lock()
 	says := c.x != nil && c.x.queue100()
 	c.h.mu.Unlock()
 	if says {
 		c.h.Wake()
 	}
-	n, err := c.in.Read(p)
-	if err == io.EOF && !c.done {
-		// the goroutine of the reader owns the header
-		c.done = true
-		if c.over = c.trailerTarget.addSection(c.in.Section(), c.accept); c.over != nil {
-			return 0, c.over
-		}
-	}
-	if c.limited && int64(n) > c.limit {
-		n, err, c.over = int(c.limit), ErrBodyTooLarge, ErrBodyTooLarge
-	}
-	c.limit -= int64(n)
-	return n, err
+	return c.Incoming.Read(p)
 }
 
-// Interrupt ends the reading now, even if a goroutine waits in Read. Package fasthttpadaptor
-// calls it, from any goroutine.
-func (c *h2Content) Interrupt() { _ = c.in.Close() }
-
-// Close implements io.Closer.
-func (c *h2Content) Close() error { return c.in.Close() }
-
-// CloseWithError implements ReadCloserWithError.
-func (c *h2Content) CloseWithError(error) error { return c.Close() }
-
-// Limit implements contentSource.
-func (c *h2Content) Limit(n int64) error {
-	if n = max(n, 0); !c.limited || n < c.limit {
-		c.limited, c.limit = true, n
-	}
+// Ahead implements streamInput.
+func (c *h2Incoming) Ahead() int64 {
 	c.h.mu.Lock()
 	defer c.h.mu.Unlock()
-	if left, known := c.in.Remaining(); known && left > c.limit || int64(c.in.Unread()) > c.limit {
-		c.over = ErrBodyTooLarge
+	n := int64(c.Unread())
+	if left, known := c.Remaining(); known {
+		n = max(n, left)
 	}
-	return c.over
+	return n
 }
-
-// Drain implements contentSource.
-func (c *h2Content) Drain(limit *int) bodyio.Drained {
-	buf := bufpool.Get(bodyReadSize)
-	defer bufpool.Put(buf)
-	for *limit > 0 {
-		n, err := c.Read(buf.B[:min(cap(buf.B), *limit)])
-		*limit -= n
-		if err == io.EOF {
-			return bodyio.DrainedAll
-		}
-		if err != nil {
-			break
-		}
-	}
-	return bodyio.DrainedNever
-}
-
-// DrainArrived implements contentSource. It discards nothing: unread content does not block
-// other streams.
-func (c *h2Content) DrainArrived(*int) bodyio.Drained {
-	if c.Ended() {
-		return bodyio.DrainedAll
-	}
-	return bodyio.DrainedNever
-}
-
-// Ended implements contentSource.
-func (c *h2Content) Ended() bool { return c.in.Ended() }
-
-// trailersTo implements contentSource.
-func (c *h2Content) trailersTo(h *header) { c.trailerTarget = h }

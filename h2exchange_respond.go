@@ -3,7 +3,6 @@ package fasthttp
 import (
 	"errors"
 
-	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/hpack"
 	"github.com/valyala/fasthttp/internal/http1"
@@ -11,7 +10,13 @@ import (
 	"github.com/valyala/fasthttp/internal/watch"
 )
 
-var _ serverTransport = (*h2Exchange)(nil)
+var _ streamTransport = (*h2Exchange)(nil)
+
+// h2Traits are the traits of HTTP/2.
+var h2Traits = streamTraits{name: protocolHTTP2, noConn: errH2Hijack, tunnels: true}
+
+// traits implements streamTransport.
+func (x *h2Exchange) traits() *streamTraits { return &h2Traits }
 
 // run serves the exchange. If over is true, it has ended: no other goroutine uses it, and the
 // caller closes and finishes it. If the handler panics, or ends its goroutine, run abandons
@@ -28,120 +33,50 @@ func (x *h2Exchange) run() (over bool) {
 			over = x.failed(recover())
 		}
 	}()
-	over = x.serve()
-	ended = true
-	return over
-}
-
-// failed continues after a panic with the value p, or, if p is nil, after the end of the goroutine.
-// If the handler has called a TimeoutError method before its panic, that response must be sent.
-func (x *h2Exchange) failed(p any) (over bool) {
-	if p == nil || x.s.logPanic(x.c, p) || !x.handling || x.reclaimCtx(false) != endedTimedOut {
-		x.abandon()
-		return false
-	}
-	x.replaceCtx()
-	ended := false
-	defer func() {
-		if ended {
-			return
-		}
-		if p := recover(); p != nil {
-			x.s.logPanic(x.c, p)
-		}
-		x.abandon()
-	}()
+	x.makeResponse()
 	over = x.respond()
 	ended = true
 	return over
 }
 
-// serve calls the handler, and sends the response.
-func (x *h2Exchange) serve() (over bool) {
-	if x.refusal == nil && x.parses {
-		x.refusal = x.parseForm(x.beginning)
-	}
-	if x.refusal != nil {
-		x.buildRefusal()
-		return x.respond()
-	}
-	if x.handle() {
-		return x.respond()
-	}
-	switch x.reclaimCtx(true) {
-	case endedTimedOut:
-		x.replaceCtx()
-	case endedInside:
-		x.ctxReplaced()
-	}
-	return x.respond()
-}
-
 // ctxReplaced implements serverTransport.
 func (x *h2Exchange) ctxReplaced() {
-	if x.content != nil {
+	if x.in != nil {
 		x.h.mu.Lock()
-		x.content.in.Fail(errReadingRevoked)
+		x.in.Fail(errReadingRevoked)
 		x.h.mu.Unlock()
 	}
 }
 
-// abandon ends a request whose handler, or a hook before it, has panicked or has ended its
-// goroutine. The context may be inconsistent, so it is not reused.
-func (x *h2Exchange) abandon() {
-	h := x.h
-	if x.reclaimCtx(false) == endedTimedOut {
-		// goroutines of the application still use it
-		x.replaceCtx()
-	}
-	ctx := x.ctx
-	h.mu.Lock()
-	h.conn.Reset(x.stream, http2.InternalError)
-	h.mu.Unlock()
-	// the hook may end the goroutine
-	defer func() {
-		x.detachBodyMemory(ctx)
-		ctx.Request.closeSource()
-		ctx.discard()
-		x.ctx = nil
-		x.release()
-	}()
-	x.report(SentResponse{Refused: x.refusal, Err: errNoResponse})
+// resetStream implements streamTransport.
+func (x *h2Exchange) resetStream() {
+	x.h.mu.Lock()
+	x.h.conn.Reset(x.stream, http2.InternalError)
+	x.h.mu.Unlock()
+}
+
+// cutOff implements streamTransport.
+func (x *h2Exchange) cutOff() error {
+	x.h.mu.Lock()
+	defer x.h.mu.Unlock()
+	return x.abortErr
 }
 
 // errH2Hijack is sent to the client, and logged, if a handler hijacks the connection.
 var errH2Hijack = errors.New("fasthttp: HTTP/2 has no connection for a handler to take over: use extended CONNECT (RFC 8441), or HTTP/1.1")
 
-// respond sends the response. over reports whether the exchange has ended; if not, the engine
-// still sends content, and then ends it.
+// respond implements streamTransport. If over is false, the engine still sends content, or the
+// application has taken over the stream.
 func (x *h2Exchange) respond() (over bool) {
-	s, ctx := x.s, x.ctx
 	if x.method == http1.MethodConnect && x.connect() {
 		return false
 	}
-	resp := &ctx.Response
-	switch status := resp.StatusCode(); {
-	case ctx.hijack != nil || status == StatusSwitchingProtocols:
-		s.logger().Printf("%v", errH2Hijack)
-		ctx.hijack, ctx.switched = nil, nil
-		ctx.Error(errH2Hijack.Error(), StatusNotImplemented)
-	case status < StatusOK, status > 999:
-		s.logger().Printf("fasthttp: the status %d of a response is none of a final one", status)
-		ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
+	resp := &x.ctx.Response
+	e, last := x.prepare(&h2Traits)
+	if timeout := x.responseTime(); timeout > 0 {
+		x.setDeadline(&x.writeUntil, timeout)
 	}
-	if s.ResponseReady != nil {
-		x.finishResponse()
-	}
-	if x.method == http1.MethodHead {
-		resp.SkipBody = true
-	}
-	e, ends := x.encode()
-	ends = ends || s.DisableKeepalive || s.MaxRequestsPerConn > 0 && ctx.requestNum >= uint64(s.MaxRequestsPerConn)
-	x.recordHead(e)
-	if resp.PieceTimeout == 0 || resp.body.stream == nil {
-		x.limitWriting()
-	}
-	if ends {
+	if last {
 		x.h.mu.Lock()
 		x.h.startGoAway()
 		x.h.mu.Unlock()
@@ -151,30 +86,13 @@ func (x *h2Exchange) respond() (over bool) {
 		_ = resp.body.closeStream()
 		return x.send(e, nil)
 	case resp.body.stream != nil:
-		x.sendStream(e)
+		x.sendStream(x, e)
 		return true
 	case e.Kind == http1.Chunks && resp.Header.trailers.Len() > 0:
 		x.sendWithTrailers(e)
 		return true
 	}
 	return x.send(e, resp.body.bytes())
-}
-
-// encode decides how the response is framed. ends reports whether the application wants the
-// connection to end.
-func (x *h2Exchange) encode() (e http1.Encoding, ends bool) {
-	resp := &x.ctx.Response
-	if x.method != http1.MethodConnect && resp.isUsual() {
-		return http1.Sized(len(resp.body.bytes())), false
-	}
-	o := resp.outgoing()
-	ends = o.Has(http1.AsksClose)
-	o.Terms &^= http1.LineIsOld | http1.LineIsReceived | http1.AsksClose
-	if e = o.Encode(); x.method == http1.MethodConnect && o.Status/100 == 2 {
-		// the content is a tunnel's, which has no length
-		e.Flags &^= http1.SendLength
-	}
-	return e, ends
 }
 
 // sendHead puts the head of the response into the output. It returns false if the stream has
@@ -232,35 +150,7 @@ func (x *h2Exchange) sendWithTrailers(e http1.Encoding) {
 	x.endStream(err)
 }
 
-// sendStream sends a response whose body is a stream. It may wait for the peer.
-func (x *h2Exchange) sendStream(e http1.Encoding) {
-	x.ctx.setStreaming(x)
-	defer x.ctx.setStreaming(nil)
-	resp := &x.ctx.Response
-	// the response stream may read the request body, and 100 (Continue) must be sent before
-	// the response
-	if x.content != nil && x.ctx.Request.arrives() {
-		x.send100()
-	}
-	err := x.writeHead(e)
-	if err == nil && resp.ImmediateHeaderFlush {
-		err = x.Flush()
-	}
-	if err != nil {
-		_ = resp.body.closeStream()
-	} else {
-		plain := e
-		if plain.Kind == http1.Chunks {
-			resp.body.unsize()
-			plain.Kind = http1.UntilClose
-		}
-		err = writeStream(x, &resp.body, plain, &resp.Header.header)
-	}
-	x.endStream(err)
-}
-
-// endStream ends a response that was written piece by piece. If err is not nil the response is
-// incomplete, and the stream is reset.
+// endStream implements streamTransport.
 func (x *h2Exchange) endStream(err error) {
 	h := x.h
 	if err == nil {
@@ -290,17 +180,6 @@ func (x *h2Exchange) wake() {
 	}
 }
 
-// report calls Server.ResponseSent.
-func (x *h2Exchange) report(sent SentResponse) {
-	if !x.s.set.reports {
-		return
-	}
-	if x.ctx.receivedAt.IsZero() && !x.s.LazyRequestTime {
-		x.ctx.receivedAt = clock.Read()
-	}
-	x.reportSent(protocolHTTP2, sent)
-}
-
 // release ends the exchange. No other goroutine uses it.
 func (x *h2Exchange) release() {
 	h := x.h
@@ -314,60 +193,12 @@ func (x *h2Exchange) release() {
 	h.reportStates()
 }
 
-// close is the part of release that may call the application.
-func (x *h2Exchange) close() {
-	ctx := x.ctx
-	switch {
-	case ctx == nil:
-	case !x.s.set.reports && x.bodyMemory == nil && ctx.watch.Load() == nil && !ctx.hasClosers() && !ctx.lendsBody():
-		// nothing of the application is called, as is usual
-		if !x.s.cleanCtx(ctx) {
-			x.ctx = nil
-			ctx.discard()
-		}
-	default:
-		x.closeCtx(ctx)
-	}
-}
-
-// closeCtx is close for an exchange with a context, which may call the application.
-func (x *h2Exchange) closeCtx(ctx *RequestCtx) {
-	returned := false
-	defer func() {
-		x.endBodyMemory()
-		if returned {
-			x.resetCtx()
-			return
-		}
-		// the hook has ended the goroutine, and other goroutines may have the context
-		x.ctx = nil
-		ctx.Request.closeSource()
-		ctx.discard()
-	}()
-	if w := ctx.watch.Load(); w != nil {
-		x.endWatch(w, ctx.lendsBody())
-	}
-	if x.s.set.reports {
-		x.h.mu.Lock()
-		cut := x.abortErr
-		x.h.mu.Unlock()
-		if x.phase != h2Collects && x.sent > 0 || cut != nil {
-			sent := SentResponse{Bytes: x.sent, Refused: x.refusal, Err: cut}
-			if x.sent > 0 {
-				sent.StatusCode = ctx.Response.StatusCode()
-			}
-			x.report(sent)
-		}
-	}
-	returned = true
-}
-
 // finish is the part of release after close. It reports whether the caller must wake the
 // engine. mu is held.
 func (x *h2Exchange) finish() (wake bool) {
 	h := x.h
-	if x.content != nil {
-		x.content.endExchange()
+	if x.in != nil {
+		x.in.endExchange()
 	}
 	h.conn.Release(x.stream)
 	if x.tunnel != nil {
@@ -379,20 +210,6 @@ func (x *h2Exchange) finish() (wake bool) {
 	return wake
 }
 
-// resetCtx makes the context ready for another request, if it can serve that.
-func (x *h2Exchange) resetCtx() {
-	if !x.mayReuseCtx() || x.ctx.lendsBody() && x.content != nil {
-		x.discardCtx()
-		return
-	}
-	ctx := x.ctx
-	x.ctx = nil
-	defer x.s.catchPanic("a user value")
-	if x.s.cleanCtx(ctx) {
-		x.ctx = ctx
-	}
-}
-
 // sendInterim implements serverTransport.
 func (x *h2Exchange) sendInterim(status int, h *ResponseHeader, only field.ID) error {
 	conn := &x.h.conn
@@ -401,15 +218,7 @@ func (x *h2Exchange) sendInterim(status int, h *ResponseHeader, only field.ID) e
 		defer x.h.mu.Unlock()
 		return x.writeErr()
 	}
-	enc := conn.Encoder()
-	b := enc.AppendStatus(conn.BeginHeaders(), status)
-	if only == 0 {
-		b = h.appendListBlock(b, enc, http1.Response, 0)
-	} else {
-		for i := h.list.FindID(only, 0); i >= 0; i = h.list.FindID(only, i+1) {
-			b = appendBlockField(b, enc, only, h.list.Name(i), h.list.Value(i))
-		}
-	}
+	b := appendInterim(conn.BeginHeaders(), conn.Encoder(), status, h, only)
 	conn.EndHeaders(x.stream, b, http2.SendInterim)
 	x.h.mu.Unlock()
 	x.wake()
@@ -434,9 +243,7 @@ func (x *h2Exchange) unwatchPeer() {
 	x.h.mu.Unlock()
 }
 
-var _ flushWriter = (*h2Exchange)(nil)
-
-// writeHead sends the head of a response whose content follows.
+// writeHead implements streamTransport.
 func (x *h2Exchange) writeHead(e http1.Encoding) error {
 	x.h.mu.Lock()
 	defer x.h.mu.Unlock()
@@ -452,7 +259,7 @@ func (x *h2Exchange) writeErr() error {
 	if x.abortErr != nil {
 		return x.abortErr
 	}
-	return errH2ConnEnded
+	return errStreamConnEnded
 }
 
 // Write implements flushWriter. It writes content of the response.

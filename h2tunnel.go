@@ -76,16 +76,17 @@ func (x *h2Exchange) openTunnel() bool {
 	// neither timeouts nor limits of requests apply to a tunnel
 	x.readUntil, x.writeUntil = time.Time{}, time.Time{}
 	if x.content == nil {
-		x.content = newH2Content(x, true)
+		content := x.newContent(true)
+		x.content, x.in = &content.streamContent, &content.h2Incoming
 	}
 	// one tunnel must not block others (RFC 9218 section 11)
 	h.conn.SetPriority(x.stream, []byte("i"))
 	opens := x.sendHead(e, http2.SendHead)
 	if opens {
-		t.Init(h, x.stream, &x.content.in, t.unused)
+		t.Init(h, x.stream, &x.in.Incoming, t.unused)
 		x.tunnel = t
 	}
-	if x.ends() {
+	if ctx.Response.ConnectionClose() || x.s.servesLast(ctx.requestNum) {
 		h.startGoAway()
 	}
 	wake = h.Wakes() || wake
@@ -97,16 +98,9 @@ func (x *h2Exchange) openTunnel() bool {
 		ctx.hijack, ctx.switched = nil, nil
 		return false
 	}
-	x.report(SentResponse{StatusCode: ctx.Response.StatusCode(), Bytes: x.sent})
+	x.report(&h2Traits, SentResponse{StatusCode: ctx.Response.StatusCode(), Bytes: x.sent})
 	x.giveTunnel(t)
 	return true
-}
-
-// ends reports whether the connection takes no more requests after this one.
-func (x *h2Exchange) ends() bool {
-	s, ctx := x.s, x.ctx
-	return s.DisableKeepalive || ctx.Response.ConnectionClose() ||
-		s.MaxRequestsPerConn > 0 && ctx.requestNum >= uint64(s.MaxRequestsPerConn)
 }
 
 // giveTunnel gives the tunnel to the application.

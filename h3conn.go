@@ -57,8 +57,7 @@ func (h *h3Host) Limits() http3.Limits {
 // Logf implements http3.Server.
 func (h *h3Host) Logf(format string, args ...any) { (*Server)(h).logger().Printf(format, args...) }
 
-// Accept implements http3.Server. Server.ConnState reports an accepted connection as active from
-// its beginning to its end.
+// Accept implements http3.Server.
 func (h *h3Host) Accept(nc net.Conn) (http3.Conn, error) {
 	s := (*Server)(h)
 	ip, err := s.admit(nc)
@@ -72,7 +71,6 @@ func (h *h3Host) Accept(nc net.Conn) (http3.Conn, error) {
 	}}
 	own.c.MarkEscaped()
 	(*host)(s).StateChanged(own.c, engine.StateNew)
-	(*host)(s).StateChanged(own.c, engine.StateActive)
 	return own, nil
 }
 
@@ -84,6 +82,15 @@ type h3Conn struct {
 	ip netip.Addr
 
 	mu sync.Mutex // guards the number of requests in c
+}
+
+// StateChanged implements http3.Conn.
+func (h *h3Conn) StateChanged(active bool) {
+	state := engine.StateIdle
+	if active {
+		state = engine.StateActive
+	}
+	(*host)(h.s).StateChanged(h.c, state)
 }
 
 // Close implements http3.Conn.
@@ -114,7 +121,12 @@ func (h *h3Conn) Serve(stream http3.Stream, r *http3.Request) (lent bool) {
 	}
 	x.ctx = h.s.acquireCtx(h.c)
 	x.ctx.Request.isTLS = true
-	x.run(r, &lent)
+	x.run(r)
+	lent = x.in != nil
+	if !lent && !x.watched {
+		*x = h3Exchange{start: x.start, startOf: x.s}
+		h3Exchanges.Put(x)
+	}
 	return lent
 }
 
@@ -122,13 +134,13 @@ func (h *h3Conn) Serve(stream http3.Stream, r *http3.Request) (lent bool) {
 func faultOf(f http3.Fault) error {
 	switch f {
 	case http3.LargeHead:
-		return errH2LargeHead
+		return errStreamLargeHead
 	case http3.ManyFields:
-		return errH2ManyFields
+		return errStreamManyFields
 	case http3.BadTarget:
-		return errH2Target
+		return errStreamTarget
 	case http3.BadHost:
-		return errH2Host
+		return errStreamHost
 	}
 	return nil
 }

@@ -8,9 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/bodyio"
-	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http3"
 	"github.com/valyala/fasthttp/internal/watch"
@@ -19,20 +18,15 @@ import (
 // h3Exchange is an exchange on an HTTP/3 stream. One goroutine serves it from the head of the
 // request to the end of the response, and waits for the client in Read and Write of the stream.
 //
-//	receive   admit; then, for its plan, collect or receiveStream
-//	serve     handle, or buildRefusal; reclaimCtx if needed
+//	receive   counts the request; then, for its plan, takes the body or makes it a stream
 //	respond   sends the response
-//	release   calls the application, and ends the stream
+//	release   close, which calls the application, and finish, which ends the stream
 type h3Exchange struct {
-	exchange
+	streamExchange
 	h      *h3Conn
 	stream http3.Stream
 
-	method  http1.MethodID
-	framing http1.Framing
-	expect  expectation
-
-	content *h3Content // of a streamed body, or nil
+	in      *h3Incoming // of content, or nil
 	now     clock.Moment
 	start   *blockStart // of the last usual response, or nil; kept for other requests
 	startOf *Server     // which has sent start
@@ -48,24 +42,24 @@ type h3Exchange struct {
 	stopWatch func() bool
 	watched   bool // so a call of PeerGone may still be under way
 
-	sent     int64 // bytes of the response
 	ended    bool  // the stream was ended or reset
 	abortErr error // why the response was cut off, or nil
 }
 
-// run serves the exchange, and releases it. It sets lent if the content was a stream.
-func (x *h3Exchange) run(r *http3.Request, lent *bool) {
-	ended := false
+// run serves the exchange, and releases it.
+func (x *h3Exchange) run(r *http3.Request) {
+	over, ended := false, false
 	defer func() {
 		if !ended {
 			// the panic is still on the stack
-			x.failed(recover())
+			over = x.failed(recover())
 		}
-		*lent = x.content != nil
-		x.release()
+		if over {
+			x.release()
+		}
 	}()
 	x.fill(r)
-	x.serve(r)
+	over = x.serve(r.End)
 	ended = true
 }
 
@@ -87,76 +81,15 @@ func (x *h3Exchange) fill(r *http3.Request) {
 	}
 }
 
-// failed continues after a panic with the value p, or, if p is nil, after the end of the
-// goroutine. If the handler has called a TimeoutError method before its panic, that response must
-// be sent.
-func (x *h3Exchange) failed(p any) {
-	if p == nil || x.s.logPanic(x.c, p) || !x.handling || x.reclaimCtx(false) != endedTimedOut {
-		x.abandon()
-		return
+// serve receives the content, calls the handler, and sends the response. If end is set there is no
+// content.
+func (x *h3Exchange) serve(end bool) (over bool) {
+	if x.abortErr = x.receive(end); x.abortErr != nil {
+		x.resetStream()
+		return true
 	}
-	x.replaceCtx()
-	ended := false
-	defer func() {
-		if ended {
-			return
-		}
-		if p := recover(); p != nil {
-			x.s.logPanic(x.c, p)
-		}
-		x.abandon()
-	}()
-	x.respond()
-	ended = true
-}
-
-// abandon ends a request whose handler, or a hook, has panicked or has ended its goroutine. The
-// context may be inconsistent, so it is not reused.
-func (x *h3Exchange) abandon() {
-	if x.reclaimCtx(false) == endedTimedOut {
-		// goroutines of the application still use it
-		x.replaceCtx()
-	}
-	ctx := x.ctx
-	x.reset()
-	// the hook may end the goroutine
-	defer func() {
-		x.detachBodyMemory(ctx)
-		ctx.Request.closeSource()
-		ctx.discard()
-		x.ctx = nil
-	}()
-	x.report(SentResponse{Refused: x.refusal, Err: errNoResponse})
-}
-
-// reset ends the stream without the end of a response.
-func (x *h3Exchange) reset() {
-	if !x.ended {
-		x.ended = true
-		x.stream.Reset()
-	}
-}
-
-// serve calls the handler, and sends the response.
-func (x *h3Exchange) serve(r *http3.Request) {
-	if x.abortErr = x.receive(r.End); x.abortErr != nil {
-		x.reset()
-		return
-	}
-	if x.refusal != nil {
-		x.buildRefusal()
-		x.respond()
-		return
-	}
-	if !x.handle() {
-		switch x.reclaimCtx(true) {
-		case endedTimedOut:
-			x.replaceCtx()
-		case endedInside:
-			x.ctxReplaced()
-		}
-	}
-	x.respond()
+	x.makeResponse()
+	return x.respond()
 }
 
 // receive receives the content for the handler. If the request must be refused, it sets refusal. It
@@ -165,66 +98,47 @@ func (x *h3Exchange) receive(end bool) error {
 	x.h.mu.Lock()
 	x.count(&x.now)
 	x.h.mu.Unlock()
-	if x.refusal != nil {
-		x.clearTimes()
+	next := x.plan(end, 0)
+	if next == planRefuse || next == planServe {
 		return nil
-	}
-	framing := x.framing
-	switch {
-	case end:
-		framing.Kind = http1.NoBody
-	case framing.Kind == http1.NoBody:
-		framing.Kind = http1.UntilClose
-	}
-	next := x.admit(framing, x.expect, 0, x.method == http1.MethodConnect)
-	switch next {
-	case planRefuse:
-		return nil
-	case planServe:
-		x.ctx.Request.finalizeEmpty()
-		return nil
-	}
-	x.framing = framing
-	if framing.Kind != http1.Length {
-		x.ctx.Request.Header.contentLength = -1
 	}
 	x.awaits100 = x.expect == expectsContinue
-	if timeout := positive(x.terms.readTimeout, x.s.ReadTimeout); timeout > 0 {
+	if timeout := x.readTime(); timeout > 0 {
 		_ = x.stream.SetReadDeadline(time.Now().Add(timeout))
 	}
 	if next == planCollect {
-		return x.collect()
+		return x.take()
 	}
-	beginning := x.receiveStream()
-	if next == planParse {
-		x.refusal = x.parseForm(beginning)
-	}
+	x.parses = next == planParse
+	x.streamContent()
 	return nil
 }
 
-// collect collects the body in memory.
-func (x *h3Exchange) collect() error {
+// take collects the body in memory.
+func (x *h3Exchange) take() error {
 	x.send100()
-	got := int64(0)
 	for {
 		p, err := x.next()
 		switch {
 		case x.refusal != nil:
 			return nil
 		case err == io.EOF:
-			return x.collected()
+			if fields := x.stream.Trailers(); fields != nil {
+				x.refusal = x.ctx.Request.Header.addSection(fields, x.s.AcceptTrailer)
+			}
+			x.collected()
+			return nil
 		case isTimeout(err):
-			x.refusal = errH2DeadlineExceeded
+			x.refusal = errStreamDeadline
 			return nil
 		case err != nil:
 			return truncatedError{err}
 		}
-		got += int64(len(p))
-		if x.refusal = x.keep(p, got); x.refusal != nil {
-			return nil
+		x.collect(p, false)
+		if x.parses {
+			x.streamContent()
 		}
-		if x.parsesForm(x.framing, got) {
-			x.refusal = x.parseForm(x.receiveStream())
+		if x.parses || x.refusal != nil {
 			return nil
 		}
 	}
@@ -244,35 +158,6 @@ func (x *h3Exchange) next() ([]byte, error) {
 	return p, err
 }
 
-// keep appends p to the body, which then has got bytes.
-func (x *h3Exchange) keep(p []byte, got int64) error {
-	if got > int64(x.bodyLimit()) {
-		return ErrBodyTooLarge
-	}
-	body := &x.ctx.Request.body
-	if left := x.framing.Length - got; x.framing.Kind == http1.Length && left > 0 && left <= uncountedBody {
-		body.makeRoom(len(p), int64(len(p))+left)
-	}
-	body.write(p)
-	if room := body.capacity(); room > uncountedBody {
-		return x.reserveBodyMemory(room, len(p), false)
-	}
-	return nil
-}
-
-// collected continues after the end of a body that was collected.
-func (x *h3Exchange) collected() error {
-	x.bodyArrived()
-	if fields := x.stream.Trailers(); fields != nil {
-		x.refusal = x.ctx.Request.Header.addSection(fields, x.s.AcceptTrailer)
-	}
-	x.ctx.Request.finalizeEmpty()
-	if x.s.Trace != nil && x.refusal == nil {
-		x.traceBody()
-	}
-	return nil
-}
-
 // InterruptBody implements bodymem.Request.
 func (x *h3Exchange) InterruptBody() {
 	_ = x.stream.SetReadDeadline(pastTime)
@@ -286,35 +171,22 @@ var pastTime = time.Unix(1, 0)
 // ClaimStalledBody implements bodymem.Request. A goroutine serves each request.
 func (x *h3Exchange) ClaimStalledBody() (confirm func() (end func())) { return nil }
 
-// receiveStream makes the body a stream: first the part in memory, then the rest as it arrives.
-func (x *h3Exchange) receiveStream() (beginning *bufpool.Buffer) {
-	req := &x.ctx.Request
-	x.content = &h3Content{x: x, stream: x.stream, accept: x.s.AcceptTrailer, trailerTarget: &req.Header.header}
-	x.content.left = -1
+// streamContent makes the body a stream: first the part in memory, then the rest as it arrives.
+func (x *h3Exchange) streamContent() {
+	content := new(h3Content)
+	content.streamContent.init(&x.streamExchange, &content.h3Incoming)
+	content.h3Incoming = h3Incoming{x: x, stream: x.stream, left: -1}
 	if x.framing.Kind == http1.Length {
-		x.content.left = x.framing.Length
+		content.left = x.framing.Length - int64(len(x.ctx.Request.body.bytes()))
 	}
-	if len(req.body.bytes()) == 0 {
-		// the body may have a buffer from an earlier request
-		req.setSource(x.content, req.Header.contentLength)
-		return nil
-	}
-	if x.content.left >= 0 {
-		x.content.left -= int64(len(req.body.bytes()))
-	}
-	return x.streamBody(x.content)
-}
-
-// formParsed implements serverTransport.
-func (x *h3Exchange) formParsed() {
-	limit := drainLimit
-	x.content.Drain(&limit)
+	x.content, x.in = &content.streamContent, &content.h3Incoming
+	x.receiveStream(x.content)
 }
 
 // ctxReplaced implements serverTransport.
 func (x *h3Exchange) ctxReplaced() {
-	if x.content != nil {
-		x.content.revoke()
+	if x.in != nil {
+		x.in.revoke()
 	}
 }
 
@@ -328,167 +200,80 @@ func (x *h3Exchange) setDeadlines(read, write *time.Time) {
 	}
 }
 
-// h3Content is the content of an HTTP/3 request, read while it arrives. It outlives its exchange
-// if a late handler still has it.
+// h3Content is the content of an HTTP/3 request, and its input.
 type h3Content struct {
-	x      *h3Exchange // not reused, since there is content
-	stream http3.Stream
-	accept trailerFilter
+	streamContent
+	h3Incoming
+}
 
-	// used by the reader
-	trailerTarget *header // gets the trailer section
-	left          int64   // how many bytes follow, or -1
-	limited       bool
-	limit         int64
-	over          error // why nothing more is read
+// h3Incoming is the input of a request's content. Its exchange is not reused.
+type h3Incoming struct {
+	x      *h3Exchange
+	stream http3.Stream
+	left   int64 // how many bytes follow, or -1; only the reader uses it
 
 	revoked, closed, ended atomic.Bool
 }
 
-var (
-	_ contentSource       = (*h3Content)(nil)
-	_ ReadCloserWithError = (*h3Content)(nil)
-)
-
 // revoke ends the reading for good, in whatever goroutine.
-func (c *h3Content) revoke() {
+func (c *h3Incoming) revoke() {
 	c.revoked.Store(true)
 	_ = c.stream.SetReadDeadline(pastTime)
 }
 
-// Read implements io.Reader.
-func (c *h3Content) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	if c.limited && c.limit < int64(len(p)) {
-		// one more byte shows whether the content exceeds the limit
-		p = p[:c.limit+1]
-	}
-	b, err := c.next(len(p))
-	return copy(p, b), err
-}
-
-// WriteTo implements io.WriterTo. It spares a copy.
-func (c *h3Content) WriteTo(w io.Writer) (n int64, err error) {
-	for {
-		b, err := c.next(math.MaxInt)
-		if len(b) > 0 {
-			k, failed := w.Write(b)
-			if n += int64(k); failed != nil {
-				return n, failed
-			}
-		}
-		if err == io.EOF {
-			return n, nil
-		}
-		if err != nil {
-			return n, err
-		}
-	}
-}
-
-// next returns up to n bytes of content.
-func (c *h3Content) next(n int) (b []byte, err error) {
-	switch {
-	case c.revoked.Load():
-		return nil, errReadingRevoked
-	case c.closed.Load():
-		return nil, errStreamClosed
-	case c.over != nil:
-		return nil, c.over
+// Read implements streamInput.
+func (c *h3Incoming) Read(p []byte) (n int, err error) {
+	if err = c.stopped(); err != nil {
+		return 0, err
 	}
 	c.x.send100()
-	b, err = c.stream.Next(n)
-	switch {
+	b, err := c.stream.Next(len(p))
+	switch stopped := c.stopped(); {
 	case err == nil:
-	case c.revoked.Load():
-		return nil, errReadingRevoked
-	case c.closed.Load():
-		return nil, errStreamClosed
-	case err == io.EOF:
-		if c.over = io.EOF; c.stream.Trailers() != nil {
-			if failed := c.trailerTarget.addSection(c.stream.Trailers(), c.accept); failed != nil {
-				c.over = failed
-			}
+		n = copy(p, b)
+		if c.left > 0 {
+			c.left -= int64(n)
 		}
+		return n, nil
+	case stopped != nil:
+		return 0, stopped
+	case err == io.EOF:
+		c.left = -1
 		c.ended.Store(true)
-		return nil, c.over
+		return 0, err
 	case isTimeout(err):
-		return nil, errH2DeadlineExceeded
-	default:
-		c.over = truncatedError{err}
-		return nil, c.over
+		return 0, errStreamDeadline
 	}
-	if c.left > 0 {
-		c.left -= int64(len(b))
-	}
-	if c.limited && int64(len(b)) > c.limit {
-		b, c.over = b[:c.limit], ErrBodyTooLarge
-		err = c.over
-	}
-	c.limit -= int64(len(b))
-	return b, err
+	return 0, truncatedError{err}
 }
 
-// Interrupt ends the reading now, even if a goroutine waits in Read. Package fasthttpadaptor calls
-// it, from any goroutine.
-func (c *h3Content) Interrupt() { _ = c.Close() }
+// stopped returns the error of reading that was revoked or closed, or nil.
+func (c *h3Incoming) stopped() error {
+	switch {
+	case c.revoked.Load():
+		return errReadingRevoked
+	case c.closed.Load():
+		return errStreamClosed
+	}
+	return nil
+}
 
-// Close implements io.Closer.
-func (c *h3Content) Close() error {
+// Close implements streamInput.
+func (c *h3Incoming) Close() error {
 	if !c.closed.Swap(true) && !c.ended.Load() {
 		_ = c.stream.SetReadDeadline(pastTime)
 	}
 	return nil
 }
 
-// CloseWithError implements ReadCloserWithError.
-func (c *h3Content) CloseWithError(error) error { return c.Close() }
+// Section implements streamInput.
+func (c *h3Incoming) Section() *field.List { return c.stream.Trailers() }
 
-// Limit implements contentSource.
-func (c *h3Content) Limit(n int64) error {
-	if n = max(n, 0); !c.limited || n < c.limit {
-		c.limited, c.limit = true, n
-	}
-	if c.left > c.limit {
-		c.over = ErrBodyTooLarge
-	}
-	if c.over == io.EOF {
-		return nil
-	}
-	return c.over
-}
+// Ahead implements streamInput.
+func (c *h3Incoming) Ahead() int64 { return max(c.left, 0) }
 
-// Drain implements contentSource.
-func (c *h3Content) Drain(limit *int) bodyio.Drained {
-	for *limit > 0 {
-		b, err := c.next(*limit)
-		*limit -= len(b)
-		if err == io.EOF {
-			return bodyio.DrainedAll
-		}
-		if err != nil {
-			break
-		}
-	}
-	return bodyio.DrainedNever
-}
-
-// DrainArrived implements contentSource. It discards nothing: unread content does not block other
-// streams.
-func (c *h3Content) DrainArrived(*int) bodyio.Drained {
-	if c.Ended() {
-		return bodyio.DrainedAll
-	}
-	return bodyio.DrainedNever
-}
-
-// Ended implements contentSource.
-func (c *h3Content) Ended() bool { return c.ended.Load() }
-
-// trailersTo implements contentSource.
-func (c *h3Content) trailersTo(h *header) { c.trailerTarget = h }
+// Ended implements streamInput.
+func (c *h3Incoming) Ended() bool { return c.ended.Load() }
 
 // isHTTP3 reports whether the message was received by HTTP/3.
 func (h *header) isHTTP3() bool {

@@ -85,7 +85,7 @@ func isCommon(err error) bool {
 	if _, ok := errors.AsType[h2Reset](err); ok {
 		return true
 	}
-	return isTimeout(err) || errors.Is(err, errH2ConnEnded) ||
+	return isTimeout(err) || errors.Is(err, errStreamConnEnded) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) ||
 		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)

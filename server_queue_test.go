@@ -194,6 +194,31 @@ func TestRefusalOfLateRequestsAllocatesNothing(t *testing.T) {
 	}
 }
 
+// A request that was reset while it waited, or that a hook has broken, is not refused, since its
+// client does not read the response.
+func TestHTTP2RefusesOnlyRequestsThatAreWanted(t *testing.T) {
+	s := &Server{}
+	s.set.maxQueueTime = time.Second
+	for _, test := range []struct {
+		name string
+		set  func(x *h2Exchange)
+		want error
+	}{
+		{"late", func(*h2Exchange) {}, ErrQueueTime},
+		{"in time", func(x *h2Exchange) { x.waitsSince = clock.Monotonic() }, nil},
+		{"reset", func(x *h2Exchange) { x.abortErr = h2Reset{} }, nil},
+		{"broken", func(x *h2Exchange) { x.broken = true }, nil},
+	} {
+		h, x := &h2Conn{s: s, waiting: 1, running: 1}, &h2Exchange{waitsSince: clock.Monotonic() - time.Minute}
+		x.s = s
+		test.set(x)
+		h.queue.push(x)
+		if h.next(0, nil) != x || x.refusal != test.want {
+			t.Errorf("%s: refused with %v, want %v", test.name, x.refusal, test.want)
+		}
+	}
+}
+
 // With HTTP/2 a request also waits for a goroutine that serves it: here for the timer that notices
 // that another handler of the connection is slow.
 func TestHTTP2RequestsWaitForAGoroutine(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/valyala/fasthttp/http3/internal/qpack"
 	"github.com/valyala/fasthttp/http3/internal/wire"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/hpack"
 	"github.com/valyala/fasthttp/internal/http2"
@@ -21,10 +22,10 @@ import (
 type life uint8
 
 const (
-	open      life = iota
-	goingAway      // the client was told to send no more requests, but some may be under way
-	draining       // the client knows which requests are not served
-	lives
+	opening life = iota // the server has not opened its streams yet
+	open
+	goingAway // the client was told to send no more requests, but some may be under way
+	draining  // the client knows which requests are not served
 )
 
 // conn is a connection of the server.
@@ -49,6 +50,11 @@ type conn struct {
 	idle    *time.Timer   // ends the connection when it had no request for a while
 	peers   [4]bool       // the unidirectional streams of the client, by type
 	away    uint64        // of the client's last GOAWAY
+	wasted  http2.Bucket  // for aborted requests
+	encodes bool          // the client has sent instructions of its encoder
+
+	reporting sync.Mutex // held while a state is reported, so that the order remains
+	reported  bool       // the connection was reported as active; reporting guards it
 }
 
 // maxBlocked is how many streams may wait for entries of the dynamic table.
@@ -56,9 +62,13 @@ const maxBlocked = 16
 
 func newConn(s *Server, q *quic.Conn, own bridge.Conn) *conn {
 	c := &conn{s: s, q: q, own: own, away: 1<<62 - 1}
+	c.wasted = http2.NewBucket(s.wasted, now())
 	c.decoder.Init(s.limits.Table, !s.limits.KeepNames, http2.ValidPseudo)
 	return c
 }
+
+// now returns the time in milliseconds, for buckets.
+func now() uint32 { return uint32(clock.Monotonic().Milliseconds()) }
 
 // run serves the connection until it ends, and its requests have ended. The error is nil if the
 // server has ended it.
@@ -78,6 +88,7 @@ func (c *conn) run() error {
 		if !c.begin(q) {
 			q.CancelRead(quic.StreamErrorCode(wire.RequestRejected))
 			q.CancelWrite(quic.StreamErrorCode(wire.RequestRejected))
+			c.cancel(q.StreamID(), nil)
 			continue
 		}
 		requests.Add(1)
@@ -106,11 +117,12 @@ func (c *conn) reason(err error) error {
 	return err
 }
 
-// openTime is how long a client may take to allow the streams of the server.
-const openTime = 10 * time.Second
+// defaultOpenTime is how long a client may take to allow the streams of the server.
+const defaultOpenTime = 10 * time.Second
 
 // openStreams opens the streams of the server, and sends the settings.
 func (c *conn) openStreams() (err error) {
+	openTime := c.s.openTime
 	ctx, cancel := context.WithTimeout(c.q.Context(), openTime)
 	defer cancel()
 	if c.control, err = c.q.OpenUniStreamSync(ctx); err != nil {
@@ -125,8 +137,13 @@ func (c *conn) openStreams() (err error) {
 		return err
 	}
 	_ = c.acks.SetWriteDeadline(time.Now().Add(openTime))
-	_, err = c.acks.Write(wire.AppendVarint(nil, wire.StreamDecoder))
-	return err
+	if _, err = c.acks.Write(wire.AppendVarint(nil, wire.StreamDecoder)); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.life = open
+	c.mu.Unlock()
+	return nil
 }
 
 // fail ends the connection because of a fault of the client.
@@ -160,6 +177,34 @@ func (c *conn) end() {
 	}
 }
 
+// reportState reports whether the connection has requests.
+func (c *conn) reportState() {
+	c.reporting.Lock()
+	defer c.reporting.Unlock()
+	c.mu.Lock()
+	active := c.active > 0
+	c.mu.Unlock()
+	if active != c.reported {
+		c.reported = active
+		c.own.StateChanged(active)
+	}
+}
+
+// judge counts a request that has ended. Too many that were aborted end the connection.
+func (c *conn) judge(aborted bool) {
+	c.mu.Lock()
+	within := true
+	if aborted {
+		within = c.wasted.Take(c.s.wasted, c.s.wastedRate, now())
+	} else {
+		c.wasted.PutBack(c.s.wasted)
+	}
+	c.mu.Unlock()
+	if !within {
+		c.fail(&wire.Error{Code: wire.ExcessiveLoad, What: "too many requests are aborted"})
+	}
+}
+
 // startIdle starts the timer if there is no request. mu is held.
 func (c *conn) startIdle() {
 	timeout := c.s.limits.IdleTimeout
@@ -187,15 +232,19 @@ func (c *conn) linger() time.Duration {
 }
 
 // goAway makes the connection end after its requests (RFC 9114 section 5.2): first the client is
-// told to send no more, and then which ones are not served.
+// told to send no more, and then which ones are not served. A connection that serves none yet ends
+// at once.
 func (c *conn) goAway() {
 	c.mu.Lock()
-	begins := c.life == open
-	if begins {
+	was := c.life
+	if was == open {
 		c.life = goingAway
 	}
 	c.mu.Unlock()
-	if begins {
+	switch was {
+	case opening:
+		_ = c.q.CloseWithError(quic.ApplicationErrorCode(wire.NoError), "")
+	case open:
 		time.AfterFunc(c.linger(), c.drain)
 		c.sendGoAway(maxStreamID)
 	}
@@ -353,6 +402,7 @@ func (c *conn) controlFrame(f wire.Frame, push *uint64) *wire.Error {
 func (c *conn) serveEncoder(q *quic.ReceiveStream) *wire.Error {
 	return each(q, func(p []byte) *wire.Error {
 		c.mu.Lock()
+		c.encodes = true
 		err := c.decoder.Feed(p)
 		if c.arrived != nil {
 			close(c.arrived)
@@ -368,13 +418,36 @@ func (c *conn) serveEncoder(q *quic.ReceiveStream) *wire.Error {
 	})
 }
 
-// acknowledge writes unacked to the stream of the decoder.
+// cancel tells the encoder of the client that sections of a stream are not decoded (RFC 9204
+// section 2.2.2.2). s is nil if nothing of it was read.
+func (c *conn) cancel(id quic.StreamID, s *stream) {
+	if c.s.limits.Table == 0 {
+		return
+	}
+	c.mu.Lock()
+	if s != nil {
+		s.cancelled = true
+	}
+	if c.encodes || len(c.unacked) < maxUnacked {
+		c.unacked = c.decoder.AppendCancel(c.unacked, uint64(id))
+	}
+	c.mu.Unlock()
+	c.acknowledge()
+}
+
+// maxUnacked is how many bytes are kept for a client that has not used its encoder yet.
+const maxUnacked = 1024
+
+// acknowledge writes unacked to the stream of the decoder. A client that does not use its encoder
+// need not read that stream.
 func (c *conn) acknowledge() {
 	c.acking.Lock()
 	defer c.acking.Unlock()
 	c.mu.Lock()
-	b := c.unacked
-	c.unacked = nil
+	var b []byte
+	if c.encodes {
+		b, c.unacked = c.unacked, nil
+	}
 	c.mu.Unlock()
 	if len(b) == 0 {
 		return
@@ -394,7 +467,7 @@ var (
 
 // decode decodes a field section of a stream. It waits for entries of the dynamic table that it
 // needs, until the time in until if there is one. It ends the connection because of a fault.
-func (c *conn) decode(l *field.List, id quic.StreamID, section []byte, until time.Time) error {
+func (c *conn) decode(l *field.List, s *stream, section []byte, until time.Time) error {
 	limits := hpack.Limits{Size: c.s.limits.Section, Fields: c.s.limits.Fields}
 	c.mu.Lock()
 	needs, err := c.decoder.Decode(l, section, limits)
@@ -408,16 +481,14 @@ func (c *conn) decode(l *field.List, id quic.StreamID, section []byte, until tim
 		came := c.await(arrived, until)
 		c.mu.Lock()
 		if c.blocked--; !came {
-			c.unacked = c.decoder.AppendCancel(c.unacked, uint64(id))
 			c.mu.Unlock()
-			c.acknowledge()
 			return errCancelled
 		}
 		needs, err = c.decoder.Decode(l, section, limits)
 	}
-	acks := needs > 0 && (err == nil || err == qpack.ErrTooLarge)
+	acks := needs > 0 && (err == nil || err == qpack.ErrTooLarge) && !s.cancelled
 	if acks {
-		c.unacked = c.decoder.AppendAck(c.unacked, uint64(id), needs)
+		c.unacked = c.decoder.AppendAck(c.unacked, uint64(s.q.StreamID()), needs)
 	}
 	c.mu.Unlock()
 	if acks {

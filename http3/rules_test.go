@@ -28,9 +28,14 @@ type raw struct {
 
 func dial(t *testing.T, addr string) raw {
 	t.Helper()
+	return dialWith(t, addr, nil)
+}
+
+func dialWith(t *testing.T, addr string, config *quic.Config) raw {
+	t.Helper()
 	within, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
-	q, err := quic.DialAddr(within, addr, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{NextProto}}, nil)
+	q, err := quic.DialAddr(within, addr, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{NextProto}}, config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,6 +78,57 @@ func (r raw) stream(end bool, b ...byte) *quic.Stream {
 	return s
 }
 
+// serverStream returns the bytes that arrive on a unidirectional stream of the server.
+func (r raw) serverStream(kind byte) <-chan []byte {
+	seen := make(chan []byte, 100)
+	go func() {
+		for {
+			s, err := r.q.AcceptUniStream(context.Background())
+			if err != nil {
+				return
+			}
+			var head [1]byte
+			if _, err := io.ReadFull(s, head[:]); err == nil && head[0] == kind {
+				each(s, func(p []byte) *wire.Error {
+					seen <- bytes.Clone(p)
+					return nil
+				})
+			}
+		}
+	}()
+	return seen
+}
+
+// serverControl returns the frames of the server's control stream after SETTINGS.
+func (r raw) serverControl() <-chan wire.Frame {
+	arrived, seen := r.serverStream(wire.StreamControl), make(chan wire.Frame, 10)
+	go func() {
+		var frames wire.Reader
+		frames.Init(wire.ControlOfServer, 0)
+		var held []byte
+		for {
+			select {
+			case p := <-arrived:
+				held = append(held, p...)
+			case <-r.q.Context().Done():
+				return
+			}
+			for {
+				n, f, ok, _, _ := frames.Next(held)
+				if ok && f.Type != wire.TypeSettings {
+					f.Payload = bytes.Clone(f.Payload)
+					seen <- f
+				}
+				held = held[:copy(held, held[n:])]
+				if !ok {
+					break
+				}
+			}
+		}
+	}()
+	return seen
+}
+
 // frames joins frames.
 func frames(all ...[]byte) []byte { return bytes.Join(all, nil) }
 
@@ -84,9 +140,9 @@ func frame(t wire.Type, payload string) []byte {
 func headers(fields ...string) []byte {
 	b := qpack.Encoder{}.Begin(nil)
 	for _, f := range fields {
-		i := strings.Index(f[1:], ":") + 1
+		i := strings.Index(f[1:], ": ") + 1
 		b = hpack.AppendText(b, 0x20, 3, []byte(f[:i]), false)
-		b = hpack.AppendText(b, 0, 7, []byte(strings.TrimPrefix(f[i+1:], " ")), false)
+		b = hpack.AppendText(b, 0, 7, []byte(f[i+2:]), false)
 	}
 	return append(wire.AppendFrame(nil, wire.TypeHeaders, len(b)), b...)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/http3/internal/wire"
+	"github.com/valyala/fasthttp/internal/http2"
 	bridge "github.com/valyala/fasthttp/internal/http3"
 	"github.com/valyala/fasthttp/internal/workers"
 )
@@ -52,6 +53,10 @@ type Server struct {
 	host    bridge.Server
 	limits  bridge.Limits
 	workers *workers.Pool[*stream]
+
+	openTime           time.Duration // for the client to allow the streams of the server
+	wasted, wastedRate int           // of the bucket for aborted requests, as in http2.Limits
+	quick              time.Duration // a request that the client aborts later does not count
 
 	mu        sync.Mutex
 	listeners map[*quic.Listener]struct{}
@@ -119,6 +124,12 @@ func (s *Server) prepare() error {
 			return
 		}
 		s.limits = s.host.Limits()
+		if s.openTime == 0 {
+			s.openTime = defaultOpenTime
+		}
+		if s.wasted == 0 {
+			s.wasted, s.wastedRate, s.quick = http2.DefaultWasted, http2.DefaultWastedRate, http2.QuickReset*time.Millisecond
+		}
 		s.workers = workers.New(10*time.Second, (*stream).serve)
 		s.conns, s.listeners = make(map[*conn]struct{}), make(map[*quic.Listener]struct{})
 	})
@@ -214,11 +225,6 @@ func (s *Server) serveConn(q *quic.Conn) {
 		return
 	}
 	c := newConn(s, q, own)
-	if err := c.openStreams(); err != nil {
-		_ = q.CloseWithError(quic.ApplicationErrorCode(wire.NoError), "")
-		own.Close(c.reason(err))
-		return
-	}
 	s.mu.Lock()
 	s.conns[c] = struct{}{}
 	stopping := s.stopping
@@ -226,7 +232,12 @@ func (s *Server) serveConn(q *quic.Conn) {
 	if stopping {
 		c.goAway()
 	}
-	err = c.run()
+	if err = c.openStreams(); err == nil {
+		err = c.run()
+	} else {
+		_ = q.CloseWithError(quic.ApplicationErrorCode(wire.NoError), "")
+		err = c.reason(err)
+	}
 	s.mu.Lock()
 	delete(s.conns, c)
 	if len(s.conns) == 0 && s.empty != nil {

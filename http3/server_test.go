@@ -25,6 +25,8 @@ import (
 	peer "github.com/quic-go/quic-go/http3"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/http3/internal/wire"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // wait is the time after which a test gives up.
@@ -51,10 +53,16 @@ func (q quiet) Printf(format string, args ...any) { q.t.Logf(format, args...) }
 // run runs a server, and returns its address.
 func run(t *testing.T, s *fasthttp.Server) (*Server, string) {
 	t.Helper()
-	if s.Logger == nil {
+	return runOver(t, &Server{Server: s})
+}
+
+// runOver is run for a Server with settings.
+func runOver(t *testing.T, over *Server) (*Server, string) {
+	t.Helper()
+	if s := over.Server; s.Logger == nil {
 		s.Logger = quiet{t}
 	}
-	over := &Server{Server: s, TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate()}}}
+	over.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate()}}
 	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +73,7 @@ func run(t *testing.T, s *fasthttp.Server) (*Server, string) {
 		if err := over.Close(); err != nil {
 			t.Error(err)
 		}
-		if err := <-served; err != nil {
+		if err := servertest.Receive(t, "the end of Serve", served); err != nil {
 			t.Error(err)
 		}
 		_ = pc.Close()
@@ -324,11 +332,11 @@ func TestHandlersLearnThatTheClientHasLeft(t *testing.T) {
 	}})
 	cancellable, cancel := context.WithCancel(context.Background())
 	req := request(t, "GET", "https://"+addr, nil).WithContext(cancellable)
-	go func() { <-begun; cancel() }()
+	go func() { servertest.Receive(t, "the request", begun); cancel() }()
 	if _, err := client(t).Do(req); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if err := <-ended; !errors.Is(err, context.Canceled) {
+	if err := servertest.Receive(t, "the end of the handler", ended); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -347,39 +355,35 @@ func TestReadTimeout(t *testing.T) {
 	}
 }
 
-// A shutdown lets requests end, and tells clients to send others elsewhere.
+// A shutdown tells clients to send no more requests, and lets the ones that it has end.
 func TestShutdownIsGraceful(t *testing.T) {
-	begun, release := make(chan struct{}), make(chan struct{})
-	s, addr := run(t, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
-		close(begun)
-		<-release
-		ctx.WriteString("done")
-	}})
-	c := client(t)
-	got := make(chan string, 1)
-	go func() {
-		resp, err := c.Get("https://" + addr)
-		if err != nil {
-			got <- err.Error()
-			return
-		}
-		defer resp.Body.Close()
-		b, err := io.ReadAll(resp.Body)
-		got <- fmt.Sprint(string(b), err)
-	}()
-	<-begun
+	t.Parallel()
+	gate := servertest.NewGate()
+	s, addr := run(t, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { gate.Pass("") }})
+	r := dial(t, addr)
+	r.control()
+	stream := r.stream(true, getHead()...)
+	servertest.Receive(t, "the request", gate.Entered)
 	ended := make(chan error, 1)
-	go func() { ended <- s.Shutdown(context.Background()) }()
-	select {
-	case err := <-ended:
-		t.Fatalf("it has ended before the request: %v", err)
-	case <-time.After(10 * time.Millisecond):
+	go func() {
+		err := s.Shutdown(context.Background())
+		if err == nil && !servertest.IsClosed(gate.Open) {
+			err = errors.New("it has ended before the request")
+		}
+		ended <- err
+	}()
+	seen := r.serverControl()
+	for _, last := range []uint64{maxStreamID, 4} {
+		f := servertest.Receive(t, "GOAWAY", seen)
+		if id, e := wire.Number(f.Payload); f.Type != wire.TypeGoAway || id != last || e != nil {
+			t.Errorf("the client gets frame %d with %x, want GOAWAY with %d", f.Type, f.Payload, last)
+		}
 	}
-	close(release)
-	if text := <-got; text != "done<nil>" {
-		t.Errorf("the response is %q", text)
+	close(gate.Open)
+	if got := r.response(stream); got != "200" {
+		t.Errorf("the response is %s", got)
 	}
-	if err := <-ended; err != nil {
+	if err := servertest.Receive(t, "the end of Shutdown", ended); err != nil {
 		t.Error(err)
 	}
 }

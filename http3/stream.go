@@ -45,7 +45,11 @@ type stream struct {
 	out  []byte
 	from int // where the section that was begun is in out
 
-	finished atomic.Bool // the server has ended its side
+	finished  atomic.Bool // the server has ended its side
+	received  atomic.Bool // all of the request was received
+	aborted   atomic.Bool // by the client
+	faulty    atomic.Bool // the client has made a fault
+	cancelled bool        // no more sections are decoded, see conn.cancel; guarded by the mutex of c
 }
 
 var _ bridge.Stream = (*stream)(nil)
@@ -72,8 +76,17 @@ func (c cancelled) Unwrap() error { return syscall.ECONNRESET }
 
 // serve reads the head of the request, and serves it.
 func (s *stream) serve() {
+	begun := time.Now()
 	defer s.done()
-	defer s.c.end()
+	defer func() {
+		if !s.received.Load() {
+			s.c.cancel(s.q.StreamID(), s)
+		}
+		s.c.judge(s.faulty.Load() || s.aborted.Load() && time.Since(begun) <= s.c.s.quick)
+		s.c.end()
+		s.c.reportState()
+	}()
+	s.c.reportState()
 	if timeout := s.c.s.limits.HeadTimeout; timeout > 0 {
 		s.headTill = time.Now().Add(timeout)
 		_ = s.q.SetReadDeadline(s.headTill)
@@ -84,7 +97,7 @@ func (s *stream) serve() {
 	r := bridge.Request{Message: m}
 	err := s.head(&r)
 	if err != nil {
-		s.fault(wire.RequestIncomplete)
+		s.blame(wire.RequestIncomplete)
 		return
 	}
 	if !s.headTill.IsZero() {
@@ -120,7 +133,7 @@ func (s *stream) head(r *bridge.Request) error {
 		r.Fault = bridge.LargeHead
 		return nil
 	}
-	switch err = s.c.decode(&m.Fields, s.q.StreamID(), f.Payload, s.headTill); {
+	switch err = s.c.decode(&m.Fields, s, f.Payload, s.headTill); {
 	case err == errTooLarge:
 		m.NoteMethod()
 		r.Fault = bridge.LargeHead
@@ -137,12 +150,15 @@ func (s *stream) head(r *bridge.Request) error {
 	flaw, fault := m.CheckRequest(r.End)
 	switch {
 	case fault != nil:
-		s.fault(wire.MessageError)
+		s.blame(wire.MessageError)
 		return fault
 	case flaw == http2.ErrTarget:
 		r.Fault = bridge.BadTarget
 	case flaw != nil:
 		r.Fault = bridge.BadHost
+	}
+	if flaw != nil {
+		s.faulty.Store(true)
 	}
 	if m.Head.Framing.Kind == http1.Length {
 		s.left = m.Head.Framing.Length
@@ -154,12 +170,26 @@ func (s *stream) head(r *bridge.Request) error {
 // mostly does, but its end may arrive a little later.
 func (s *stream) ends(fields *field.List) (bool, error) {
 	if !s.eof && s.at == len(s.in.B) && isPlain(fields) {
-		if err := s.fill(0); err != nil {
+		until := time.Now().Add(endTime)
+		if s.headTill.IsZero() || until.Before(s.headTill) {
+			_ = s.q.SetReadDeadline(until)
+		}
+		err := s.fill(0)
+		_ = s.q.SetReadDeadline(s.headTill)
+		if err != nil && !isTimeout(err) {
 			return false, err
 		}
 	}
-	return s.eof && s.at == len(s.in.B), nil
+	ends := s.eof && s.at == len(s.in.B)
+	if ends {
+		s.received.Store(true)
+	}
+	return ends, nil
 }
+
+// endTime is how long the end of a request without content may take to follow its head, before it
+// is served as one with content.
+const endTime = 10 * time.Millisecond
 
 // isPlain reports whether a request is GET or HEAD, and nothing announces content.
 func isPlain(fields *field.List) (plain bool) {
@@ -203,12 +233,15 @@ func (s *stream) fill(need int) error {
 	if n > 0 {
 		return nil
 	}
-	return resetError(err)
+	return s.resetError(err)
 }
 
 // resetError returns the error for one of QUIC.
-func resetError(err error) error {
+func (s *stream) resetError(err error) error {
 	if e, ok := errors.AsType[*quic.StreamError](err); ok {
+		if e.Remote {
+			s.aborted.Store(true)
+		}
 		return cancelled{wire.Code(e.ErrorCode)}
 	}
 	return err
@@ -236,6 +269,7 @@ func (s *stream) frame() (wire.Frame, error) {
 			s.c.fail(e)
 			return f, e
 		case s.eof:
+			s.received.Store(true)
 			return f, io.EOF
 		}
 		if err := s.fill(need); err != nil {
@@ -244,7 +278,13 @@ func (s *stream) frame() (wire.Frame, error) {
 	}
 }
 
-// fault resets both sides of the stream because of a fault of the client.
+// blame resets both sides of the stream because of a fault of the client.
+func (s *stream) blame(code wire.Code) {
+	s.faulty.Store(true)
+	s.fault(code)
+}
+
+// fault resets both sides of the stream.
 func (s *stream) fault(code wire.Code) {
 	s.finished.Store(true)
 	s.q.CancelRead(quic.StreamErrorCode(code))
@@ -300,7 +340,7 @@ func (s *stream) receive() error {
 
 // malformed resets the stream.
 func (s *stream) malformed(what string) error {
-	s.fault(wire.MessageError)
+	s.blame(wire.MessageError)
 	return &wire.Error{Code: wire.MessageError, What: what}
 }
 
@@ -311,7 +351,7 @@ func (s *stream) receiveTrailers(f wire.Frame) error {
 	}
 	var m http2.Message
 	m.Prepare(s.c.s.limits.KeepNames, false)
-	switch err := s.c.decode(&m.Fields, s.q.StreamID(), f.Payload, time.Time{}); {
+	switch err := s.c.decode(&m.Fields, s, f.Payload, time.Time{}); {
 	case err == errTooLarge:
 		return s.malformed("the trailer section is too large")
 	case err != nil:
@@ -368,7 +408,7 @@ func (s *stream) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := s.q.Write(p)
-	return n, resetError(err)
+	return n, s.resetError(err)
 }
 
 // Flush implements bridge.Stream.
@@ -378,7 +418,7 @@ func (s *stream) Flush() error {
 	}
 	_, err := s.q.Write(s.out)
 	s.out = s.out[:0]
-	return resetError(err)
+	return s.resetError(err)
 }
 
 // End implements bridge.Stream.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -16,16 +15,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// numbered returns a text of n bytes, in which every position looks different.
-func numbered(n int) string { return numbers()[:n] }
-
-var numbers = sync.OnceValue(func() string {
-	var b []byte
-	for i := 0; len(b) < 10<<20; i++ {
-		b = fmt.Appendf(b, "%07d\n", i)
-	}
-	return string(b)
-})
+// numbered returns n bytes, of which no eight are repeated.
+var numbered = servertest.Numbered
 
 func TestServerSendsBodiesOfAnySize(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,6 @@
 package integrationtests
 
 import (
-	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -25,12 +24,7 @@ func readsSome(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-func repeatedFields(n int, format string) (fields []string) {
-	for i := range n {
-		fields = append(fields, fmt.Sprintf(format, i))
-	}
-	return fields
-}
+var repeatedFields = servertest.RepeatedFields
 
 func TestServerFramesBodies(t *testing.T) {
 	t.Parallel()

@@ -15,219 +15,29 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/policytest"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// h2Message is a request that could mean something else in HTTP/1.1.
-type h2Message struct {
-	name     string
-	head     []string
-	content  []string // a DATA frame for each; if it is nil, the head ends the request
-	trailers []string
-	want     string // the request in the handler, in the form of tellRequest; "" or badRequest if the request is malformed
-}
-
-func (m *h2Message) send(c *h2Conn, id uint32) {
+// sendSmuggler sends a request that could mean something else in HTTP/1.1.
+func sendSmuggler(m *policytest.Smuggler, c *h2Conn, id uint32) {
 	flags := endHeaders
-	if m.content == nil && m.trailers == nil {
+	if m.Content == nil && m.Trailers == nil {
 		flags |= endStream
 	}
-	c.Headers(id, flags, m.head...)
-	for i, p := range m.content {
+	c.Headers(id, flags, m.Head...)
+	for i, p := range m.Content {
 		var flags http2.Flags
-		if i == len(m.content)-1 && m.trailers == nil {
+		if i == len(m.Content)-1 && m.Trailers == nil {
 			flags = endStream
 		}
 		c.Data(id, flags, p)
 	}
-	if m.trailers != nil {
-		c.Headers(id, whole, m.trailers...)
+	if m.Trailers != nil {
+		c.Headers(id, whole, m.Trailers...)
 	}
 	c.Flush()
 }
-
-// tellRequest answers with the parts of the request.
-func tellRequest(ctx *fasthttp.RequestCtx) {
-	fmt.Fprintf(ctx, "%s %s of %s", ctx.Method(), ctx.RequestURI(), ctx.Host())
-	for k, v := range ctx.Request.Header.All() {
-		switch string(k) {
-		case "Host", "Content-Type", "Content-Length", "User-Agent", "Trailer":
-		default:
-			fmt.Fprintf(ctx, ", %s=%q", k, v)
-		}
-	}
-	for k, v := range ctx.Request.Header.TrailerFields() {
-		fmt.Fprintf(ctx, ", the trailer %s=%q", k, v)
-	}
-	if body := ctx.Request.Body(); len(body) > 0 {
-		fmt.Fprintf(ctx, ": %s", body)
-	}
-}
-
-// withField returns a request with a field, and requestWith one with other pseudo-fields.
-func withField(name, value string) []string { return requestFields("GET", "/", name+": "+value) }
-
-func requestWith(pseudo ...string) []string { return pseudo }
-
-func postWith(fields ...string) []string { return requestFields("POST", "/", fields...) }
-
-const plainGet = "GET / of a"
-
-// badRequest is the response to a harmless malformed request.
-const badRequest = "400"
-
-// smugglers are the requests. Their order has no meaning.
-var smugglers = func() (all []h2Message) {
-	add := func(name, want string, head []string, content ...string) {
-		all = append(all, h2Message{name: name, want: want, head: head, content: content})
-	}
-	for name, value := range map[string]string{
-		"CR": "a\rb", "LF": "a\nb", "CR LF": "a\r\nX: y", "a whole request": "a\r\n\r\nGET /b HTTP/1.1\r\nHost: b\r\n\r\n",
-		"NUL": "a\x00b", "a blank before it": " a", "a blank behind it": "a ", "a tab before it": "\ta", "a tab behind it": "a\t", "nothing but a blank": " ",
-	} {
-		add("a value with "+name, "", withField("x", value))
-		add("a cookie with "+name, "", withField("cookie", value))
-		add("a content-type with "+name, "", withField("content-type", value))
-		add("a path with "+name, "", requestFields("GET", "/"+value))
-		add("a method with "+name, "", requestFields("GET"+value, "/"))
-		host := ""
-		if strings.HasSuffix(name, "before it") {
-			// it is inside the host
-			host = badRequest
-		}
-		add("a host with "+name, host, requestWith(":method: GET", ":scheme: http", ":path: /", ":authority: a"+value))
-		add("a scheme with "+name, "", requestWith(":method: GET", ":scheme: http"+value, ":path: /", ":authority: a"))
-		all = append(all, h2Message{name: "a trailer with " + name, head: postWith(), trailers: []string{"x: " + value}})
-	}
-	add("a value with blanks inside", plainGet+`, X="a \tb"`, withField("x", "a \tb"))
-	add("a value with text that is not ASCII", plainGet+`, X="\x80\xff"`, withField("x", "\x80\xff"))
-	add("a value of nothing", plainGet+`, X=""`, withField("x", ""))
-	for _, name := range []string{
-		"X", "xY", "Content-Length", "a b", " a", "a ", "a\tb", "a:b", "a\x00b", "a\rb", "a\nb", "a\r\nb", "a\x7f", "a\x80", "(a)", "a,b", `a"b`, "a/b", "a@b",
-	} {
-		add(fmt.Sprintf("the name %q", name), "", withField(name, "1"))
-		all = append(all, h2Message{name: fmt.Sprintf("the name %q of a trailer", name), head: postWith(), trailers: []string{name + ": 1"}})
-	}
-	for _, field := range []string{
-		"transfer-encoding: chunked", "transfer-encoding: identity", "transfer-encoding: x", "connection: close", "connection: keep-alive",
-		"connection: x", "connection: ", "keep-alive: timeout=5", "proxy-connection: close", "upgrade: h2c", "upgrade: websocket", "te: gzip",
-		"te: trailers, gzip", "te: chunked", "te: ",
-	} {
-		add(field, "", requestFields("GET", "/", field))
-		add(field+", with content", "", postWith(field), "0\r\n\r\n", "GET /b HTTP/1.1\r\nHost: b\r\n\r\n")
-		if !strings.HasPrefix(field, "te:") {
-			all = append(all, h2Message{name: field + ", as a trailer", head: postWith(), trailers: []string{field}})
-		}
-	}
-	add("te: trailers", plainGet+`, Te="trailers"`, withField("te", "trailers"))
-	return all
-}()
-
-// targets are requests for odd hosts, paths and methods.
-var targets = func() (all []h2Message) {
-	add := func(name, want string, head ...string) {
-		all = append(all, h2Message{name: name, want: want, head: head})
-	}
-	get := []string{":method: GET", ":scheme: http", ":path: /"}
-	with := func(fields ...string) []string { return append(get[:3:3], fields...) }
-	add("host twice", "", with(":authority: a", "host: a", "host: a")...)
-	add("host twice, alone", "", with("host: a", "host: a")...)
-	add("two hosts", "", with("host: a", "host: b")...)
-	add("host and another :authority", "", with(":authority: a", "host: b")...)
-	add("host and :authority", plainGet, with(":authority: a", "host: a")...)
-	add("host alone", plainGet, with("host: a")...)
-	add("neither of them", badRequest, get...)
-	add("host and an empty :authority", "", with(":authority: ", "host: b")...)
-	add("an empty host", badRequest, with("host: ")...)
-	add("an empty :authority", badRequest, with(":authority: ")...)
-	for _, host := range []string{"a b", "a/b", "u@a", "a?b", "a#b", "a\\b", "http://a", "a:b", "[::1", "a:80:80"} {
-		add(fmt.Sprintf("the authority %q", host), badRequest, with(":authority: "+host)...)
-		add(fmt.Sprintf("the host %q", host), badRequest, with("host: "+host)...)
-		add(fmt.Sprintf("the host %q twice", host), "", with("host: "+host, "host: "+host)...)
-		add(fmt.Sprintf("the authority %q, and Connection", host), "", with(":authority: "+host, "connection: close")...)
-		add(fmt.Sprintf("the authority %q, and a host", host), "", with(":authority: "+host, "host: a")...)
-	}
-	for _, host := range []string{"a,b", "u@a,b", "a\x00", "a\x01", "a\r\nHost: b"} {
-		add(fmt.Sprintf("the authority %q", host), "", with(":authority: "+host)...)
-		add(fmt.Sprintf("the host %q", host), "", with("host: "+host)...)
-	}
-	add("a port", "GET / of a:8080", with(":authority: a:8080")...)
-	for _, path := range []string{
-		"", "a", "**", "*/", "/a b", "/a\tb", "/a\x7fb", "/a#b", "http://b/", "?a", "\\", " /", "/ HTTP/1.1", "/ HTTP/1.1\r\nHost: b\r\n\r\n",
-	} {
-		add(fmt.Sprintf("the path %q", path), "", requestFields("GET", path)...)
-	}
-	for _, path := range []string{"/a?b=c", "//b/c", "/%0d%0aHost:%20b", "/%00", "/a;b", "/http://b/"} {
-		add(fmt.Sprintf("the path %q", path), "GET "+path+" of a", requestFields("GET", path)...)
-	}
-	for _, method := range []string{"GET", "POST", "FOO", "options", "OPTIONS2"} {
-		add("an asterisk of "+method, badRequest, requestFields(method, "*")...)
-		add("an asterisk of "+method+", and Upgrade", "", requestFields(method, "*", "upgrade: h2c")...)
-		add("an asterisk of "+method+", and a content-length", "", requestFields(method, "*", "content-length: 5")...)
-	}
-	add("an asterisk", "OPTIONS * of a", requestFields("OPTIONS", "*")...)
-	for _, method := range []string{"", "GE T", "GET ", "G:T", "G\x00", "GET / HTTP/1.1\r\nHost: b\r\n\r\nGET", "(", "G\x80"} {
-		add(fmt.Sprintf("the method %q", method), "", requestFields(method, "/")...)
-	}
-	add("the method PURGE", "PURGE / of a", requestFields("PURGE", "/")...)
-	add("the method get", "get / of a", requestFields("get", "/")...)
-	for _, scheme := range []string{"", "ht tp", "1http", "http:", "http://a/", "h\x00", "http/1.1\r\nHost: b"} {
-		add(fmt.Sprintf("the scheme %q", scheme), "", ":method: GET", ":scheme: "+scheme, ":path: /", ":authority: a")
-	}
-	usual := requestFields("GET", "/")
-	for i, line := range usual {
-		add(line+" twice", "", append(usual[:4:4], line)...)
-		add(line+" late", "", append(append(append([]string(nil), usual[:i]...), usual[i+1:]...), "x: y", line)...)
-		if i != 2 {
-			add(line+" missing", "", append(append([]string(nil), usual[:i]...), usual[i+1:]...)...)
-		}
-	}
-	add("an unknown pseudo-field", "", append(usual[:4:4], ":foo: bar")...)
-	add("a pseudo-field of nothing", "", append(usual[:4:4], ":: bar")...)
-	add(":status", "", append(usual[:4:4], ":status: 200")...)
-	add(":protocol", "", append(usual[:4:4], ":protocol: websocket")...)
-	add("extended CONNECT, which is off", "", ":method: CONNECT", ":protocol: websocket", ":scheme: http", ":path: /", ":authority: a")
-	add("CONNECT with a path", "", ":method: CONNECT", ":path: /", ":authority: a:443")
-	add("CONNECT with a scheme", "", ":method: CONNECT", ":scheme: http", ":authority: a:443")
-	add("CONNECT without a host", "", ":method: CONNECT")
-	add("CONNECT without a port", badRequest, ":method: CONNECT", ":authority: a")
-	add("CONNECT to a path", badRequest, ":method: CONNECT", ":authority: /a")
-	return all
-}()
-
-// lengths are requests whose content-length differs from the length of their content, and
-// requests with trailers.
-var lengths = func() (all []h2Message) {
-	add := func(name, want string, head []string, content ...string) {
-		all = append(all, h2Message{name: name, want: want, head: head, content: content})
-	}
-	const hello = "POST / of a: hello"
-	for _, length := range []string{"4", "6", "+5", "-5", "0x5", "5,5", "5, 5", "5.", "", "five", "5 5", "0", "18446744073709551621", "99999999999999999999"} {
-		add(fmt.Sprintf("content-length %q of 5", length), "", postWith("content-length: "+length), "hel", "lo")
-	}
-	add("content-length", hello, postWith("content-length: 5"), "hel", "lo")
-	add("no content-length", hello, postWith(), "hel", "lo")
-	add("content-length twice", "", postWith("content-length: 5", "content-length: 5"), "hello")
-	add("two of them", "", postWith("content-length: 5", "content-length: 6"), "hello")
-	add("content-length of nothing", "", postWith("content-length: 5"))
-	add("content-length 0", "POST / of a", postWith("content-length: 0"))
-	add("another request in the content", "POST / of a: "+servertest.Smuggled, postWith(), servertest.Smuggled)
-	add("another request in the content of GET", "GET / of a: "+servertest.Smuggled, requestFields("GET", "/"), servertest.Smuggled)
-	add("chunks in the content", "POST / of a: 0\r\n\r\n"+servertest.Smuggled, postWith(), "0\r\n\r\n"+servertest.Smuggled)
-	trailers := func(name, want string, head []string, lines ...string) {
-		all = append(all, h2Message{name: name, want: want, head: head, content: []string{"hello"}, trailers: lines})
-	}
-	trailers("trailers", `POST / of a, the trailer X="y": hello`, postWith(), "x: y")
-	trailers("trailers before the end of the content", "", postWith("content-length: 6"), "x: y")
-	for _, line := range []string{":path: /b", ":method: GET", ":status: 200", ":authority: b", ":foo: bar"} {
-		trailers(line+" as a trailer", "", postWith(), line)
-	}
-	// fields that frame or route a message cannot be trailers (RFC 9110 section 6.5.1)
-	for _, line := range []string{"host: b", "content-length: 6", "content-type: b", "trailer: b", "authorization: b", "cookie: b", "te: trailers"} {
-		trailers(line+" as a trailer", "", postWith(), line)
-	}
-	return all
-}()
 
 func TestHTTP2RequestsSmuggleNothing(t *testing.T) {
 	t.Parallel()
@@ -240,7 +50,7 @@ func testHTTP2RequestsSmuggleNothing(t *testing.T, e servertest.Engine) {
 	hc := &fasthttp.HostClient{Addr: p.Addr()}
 	t.Cleanup(hc.CloseIdleConnections)
 	ts := serveHTTP2(t, e, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
-		tellRequest(ctx)
+		policytest.TellAll(ctx)
 		told := bytes.Clone(ctx.Response.Body())
 		ctx.Request.URI().SetScheme("http")
 		if err := hc.Do(&ctx.Request, &ctx.Response); err != nil {
@@ -249,14 +59,14 @@ func testHTTP2RequestsSmuggleNothing(t *testing.T, e servertest.Engine) {
 		}
 		ctx.SetBody(told)
 	}})
-	for _, kind := range [][]h2Message{smugglers, targets, lengths} {
+	for _, kind := range policytest.Smugglers() {
 		c := greetHTTP2(ts).Listen()
 		for i := range kind {
 			// malformed requests are counted
 			if i%150 == 149 {
 				c = greetHTTP2(ts).Listen()
 			}
-			kind[i].check(t, c, id(uint32(i)), p)
+			checkSmuggler(t, &kind[i], c, id(uint32(i)), p)
 		}
 		if got := c.Verdict(); got != "" {
 			t.Errorf("the connection has ended: %s", got)
@@ -264,27 +74,27 @@ func testHTTP2RequestsSmuggleNothing(t *testing.T, e servertest.Engine) {
 	}
 }
 
-// check sends a request, and checks the result.
-func (m *h2Message) check(t *testing.T, c *h2Conn, id uint32, p *upstream) {
-	m.send(c, id)
+// checkSmuggler sends a request, and checks the result.
+func checkSmuggler(t *testing.T, m *policytest.Smuggler, c *h2Conn, id uint32, p *upstream) {
+	sendSmuggler(m, c, id)
 	got := c.Await(id)
 	passed := p.take()
-	if m.want == "" || m.want == badRequest {
+	if m.Want == "" || m.Want == policytest.BadRequest {
 		// a request with unacceptable trailers gets a response
-		isAnswered := got.Status() == badRequest && got.Reset == nil
-		if isAnswered != (m.want == badRequest) && m.trailers == nil || !isAnswered && got.String() != protocolFail {
-			t.Errorf("%s: %s", m.name, got)
+		isAnswered := got.Status() == policytest.BadRequest && got.Reset == nil
+		if isAnswered != (m.Want == policytest.BadRequest) && m.Trailers == nil || !isAnswered && got.String() != protocolFail {
+			t.Errorf("%s: %s", m.Name, got)
 		}
 		if passed != "" {
-			t.Errorf("%s is passed on: %q", m.name, passed)
+			t.Errorf("%s is passed on: %q", m.Name, passed)
 		}
 		return
 	}
-	if got.String() != "200 "+m.want {
-		t.Errorf("%s: %q, want %q", m.name, got, m.want)
+	if got.String() != "200 "+m.Want {
+		t.Errorf("%s: %q, want %q", m.Name, got, m.Want)
 	}
-	if err := checkPassedOn(passed, m.want); err != nil {
-		t.Errorf("%s: %v: %q", m.name, err, passed)
+	if err := checkPassedOn(passed, m.Want); err != nil {
+		t.Errorf("%s: %v: %q", m.Name, err, passed)
 	}
 }
 
@@ -333,7 +143,7 @@ var (
 )
 
 // checkPassedOn returns an error if an HTTP/1.1 request, read strictly, is wrong. told is the
-// result of tellRequest for it.
+// result of policytest.TellAll for it.
 func checkPassedOn(raw, told string) error {
 	head, content, ok := strings.Cut(raw, "\r\n\r\n")
 	if !ok {

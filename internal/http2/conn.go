@@ -53,8 +53,8 @@ type Conn struct {
 	now      uint32
 	begun    uint32 // when the connection began
 	stall    stall  // of sendWindow
-	wasted   bucket
-	glitches bucket
+	wasted   Bucket
+	glitches Bucket
 	answers  uint32 // frames without benefit that excuse has allowed
 	strays   int32  // how much content may be on its way for streams that were reset
 
@@ -104,8 +104,8 @@ func (c *Conn) Init(r Role, l *Limits, now uint32) {
 		peer:       peer{window: firstWindow, frame: DefaultFrame, streams: math.MaxUint32, last: maxID},
 		sendWindow: firstWindow,
 		recvWindow: firstWindow,
-		wasted:     bucket{int32(l.Wasted), now},
-		glitches:   bucket{int32(l.Glitches), now},
+		wasted:     NewBucket(l.Wasted, now),
+		glitches:   NewBucket(l.Glitches, now),
 	}
 	c.dec.Init(uint32(l.DecoderTable))
 	c.enc.Init(uint32(l.EncoderTable))
@@ -355,14 +355,14 @@ func (c *Conn) lose(s *Stream, e *Error) {
 
 // waste counts a stream without a good end, and glitch a frame without benefit.
 func (c *Conn) waste() *Error {
-	if !c.wasted.take(c.l.Wasted, c.l.WastedRate, c.now) {
+	if !c.wasted.Take(c.l.Wasted, c.l.WastedRate, c.now) {
 		return ErrWasted
 	}
 	return nil
 }
 
 func (c *Conn) glitch() *Error {
-	if !c.glitches.take(c.l.Glitches, c.l.GlitchRate, c.now) {
+	if !c.glitches.Take(c.l.Glitches, c.l.GlitchRate, c.now) {
 		return ErrGlitches
 	}
 	return nil

@@ -213,7 +213,7 @@ type Limits struct {
 	DecoderTable, EncoderTable int
 
 	// Wasted is the bucket for aborted streams: streams that the peer resets within
-	// quickReset, and streams that are reset for its fault. It holds Wasted tokens, and gets
+	// QuickReset, and streams that are reset for its fault. It holds Wasted tokens, and gets
 	// one for each stream that ended well and WastedRate a second. An empty one ends the
 	// connection. Defaults 1,000 and 1,000: a client may cancel all its requests several
 	// times, and requests that it does not cancel may arrive faster.
@@ -277,10 +277,10 @@ const (
 // heldFactor is how many times Limits.Streams the caller may hold.
 const heldFactor = 4
 
-// quickReset is how many milliseconds a stream must last for its reset not to count as
+// QuickReset is how many milliseconds a stream must last for its reset not to count as
 // wasted. Clients give up requests that take too long, all of them if the server is busy;
 // and Limits.Streams limits longer streams like any others.
-const quickReset = 5
+const QuickReset = 5
 
 // smallFrame is the size below which WINDOW_UPDATE counts as a glitch.
 const smallFrame = 256
@@ -313,16 +313,19 @@ func (l *Limits) Fill() {
 	l.DecoderTable = max(l.DecoderTable, DefaultTable)
 }
 
-// bucket is a token bucket: it counts how many more actions that cost more than they bring
-// a peer may cause. at is the time up to which it was filled.
-type bucket struct {
+// Bucket is a token bucket: it counts how many more actions that cost more than they bring
+// a peer may cause.
+type Bucket struct {
 	left int32
-	at   uint32
+	at   uint32 // the time up to which it was filled
 }
 
-// take takes one token from a bucket that holds most and gets rate a second. It reports
+// NewBucket returns a Bucket with tokens. now is in milliseconds.
+func NewBucket(tokens int, now uint32) Bucket { return Bucket{int32(tokens), now} }
+
+// Take takes one token from a bucket that holds most and gets rate a second. It reports
 // whether there was one.
-func (b *bucket) take(most, rate int, now uint32) bool {
+func (b *Bucket) Take(most, rate int, now uint32) bool {
 	if most < 0 {
 		return true
 	}
@@ -341,5 +344,5 @@ func (b *bucket) take(most, rate int, now uint32) bool {
 	return true
 }
 
-// putBack puts one token back.
-func (b *bucket) putBack(most int) { b.left = min(b.left+1, int32(most)) }
+// PutBack puts one token back.
+func (b *Bucket) PutBack(most int) { b.left = min(b.left+1, int32(most)) }

@@ -192,9 +192,9 @@ func TestTooLargeRequestsAreAnswered(t *testing.T) {
 }
 
 func TestBucketsAreFilledAgain(t *testing.T) {
-	b := bucket{left: 3, at: 1<<32 - 500}
+	b := Bucket{left: 3, at: 1<<32 - 500}
 	take := func(now uint32) (n int) {
-		for b.take(3, 10, now) {
+		for b.Take(3, 10, now) {
 			n++
 		}
 		return n
@@ -209,13 +209,13 @@ func TestBucketsAreFilledAgain(t *testing.T) {
 			t.Errorf("at %d there are %d, want %d", c.now, got, c.want)
 		}
 	}
-	b.putBack(3)
-	b.putBack(3)
+	b.PutBack(3)
+	b.PutBack(3)
 	if got := take(1 << 30); got != 2 {
 		t.Errorf("after two were given back, there are %d", got)
 	}
 	for range 5 {
-		b.putBack(3)
+		b.PutBack(3)
 	}
 	if got := take(1 << 30); got != 3 {
 		t.Errorf("after five were given back, there are %d", got)
@@ -248,7 +248,7 @@ func TestClientsMayGiveUp(t *testing.T) {
 	for _, test := range []struct {
 		after uint32
 		want  error
-	}{{quickReset, nil}, {quickReset - 1, ErrWasted}} {
+	}{{QuickReset, nil}, {QuickReset - 1, ErrWasted}} {
 		x := begin(t, Server, filled(Limits{Wasted: 20, WastedRate: -1}))
 		x.answer = func(ev Event) {
 			if ev.Kind == Reset {

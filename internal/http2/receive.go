@@ -158,7 +158,7 @@ func (c *Conn) receiveData(f *frame, p []byte) (Event, *Error) {
 	}
 	end := f.has(flagEndStream)
 	if len(p) > 0 {
-		c.glitches.putBack(c.l.Glitches)
+		c.glitches.PutBack(c.l.Glitches)
 	}
 	switch {
 	case end:
@@ -274,7 +274,7 @@ func (c *Conn) receiveReset(f *frame, p []byte) (Event, *Error) {
 	}
 	ev := Event{Kind: Reset, Stream: s, Code: Code(binary.BigEndian.Uint32(p))}
 	// a server may end a request that it has answered (RFC 9113 section 8.1)
-	wasted := c.role == Server && c.now-s.began < quickReset && !s.malformed || c.role == Client && s.Receiving() != Ended
+	wasted := c.role == Server && c.now-s.began < QuickReset && !s.malformed || c.role == Client && s.Receiving() != Ended
 	c.endStream(s, endByPeer)
 	if wasted {
 		return ev, c.waste()

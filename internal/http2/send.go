@@ -180,7 +180,7 @@ func (c *Conn) appendData(dst []byte, s *Stream, p []byte, end bool) []byte {
 	c.stall.sent += uint32(len(p))
 	c.excuse(answersEach)
 	if len(p) > 0 {
-		c.glitches.putBack(c.l.Glitches)
+		c.glitches.PutBack(c.l.Glitches)
 	}
 	if end {
 		s.move(sendsEnd)
@@ -243,8 +243,8 @@ func (c *Conn) closeIfDone(s *Stream) {
 		if s.malformed {
 			return
 		}
-		c.wasted.putBack(c.l.Wasted)
-		c.glitches.putBack(c.l.Glitches)
+		c.wasted.PutBack(c.l.Wasted)
+		c.glitches.PutBack(c.l.Glitches)
 	}
 }
 

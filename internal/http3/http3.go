@@ -93,6 +93,9 @@ type Conn interface {
 	// Serve serves a request, and returns when it has ended. It takes the lists of the message over.
 	// lent reports whether goroutines of a handler may still call Next.
 	Serve(s Stream, r *Request) (lent bool)
+	// StateChanged reports whether the connection has requests, if it had none before, or has none
+	// any more.
+	StateChanged(active bool)
 	// Close ends the connection, after its requests, because of err, which may be nil.
 	Close(err error)
 }

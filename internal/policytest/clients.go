@@ -1,4 +1,4 @@
-package integrationtests
+package policytest
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 
 	"golang.org/x/net/http2/hpack"
 
@@ -25,15 +26,15 @@ func readAllOf(ctx *fasthttp.RequestCtx) ([]byte, error) {
 	return ctx.PostBody(), nil
 }
 
-// policyH1 is a client of HTTP/1.1.
-type policyH1 struct {
+// h1Client is a client of HTTP/1.1.
+type h1Client struct {
 	*servertest.Conn
 	sent      chan struct{} // is closed once the request was sent
 	announced bool          // the last response announces the end of the connection
 }
 
 // head returns the head of the request in HTTP/1.1.
-func (r *policyRequest) head() string {
+func (r *Request) head() string {
 	if r.lines1 != nil {
 		return servertest.Head(r.lines1...)
 	}
@@ -51,7 +52,7 @@ func (r *policyRequest) head() string {
 }
 
 // pieces returns the content as HTTP/1.1 sends it, and the end of the message.
-func (r *policyRequest) pieces() (all []string) {
+func (r *Request) pieces() (all []string) {
 	for rest := r.content; rest != ""; {
 		part := rest[:min(len(rest), 64<<10)]
 		rest = rest[len(part):]
@@ -67,8 +68,8 @@ func (r *policyRequest) pieces() (all []string) {
 	return all
 }
 
-// ask implements policyClient.
-func (c *policyH1) ask(r *policyRequest) (got policyAnswer) {
+// ask implements Client.
+func (c *h1Client) ask(r *Request) (got Answer) {
 	c.T.Helper()
 	proceed := make(chan bool, 1)
 	c.sent = make(chan struct{})
@@ -101,11 +102,11 @@ func (c *policyH1) ask(r *policyRequest) (got policyAnswer) {
 			c.T.Fatalf("no response: %v", err)
 		}
 		if resp.Response == nil {
-			got.cut = true
+			got.Cut = true
 			return got
 		}
 		if resp.StatusCode/100 == 1 {
-			got.addInterim(resp.StatusCode, resp.Header)
+			got.AddInterim(resp.StatusCode, resp.Header)
 			if resp.StatusCode == 100 {
 				select {
 				case proceed <- true:
@@ -114,16 +115,16 @@ func (c *policyH1) ask(r *policyRequest) (got policyAnswer) {
 			}
 			continue
 		}
-		got.status, got.content, got.fields, got.trailers, got.cut = resp.StatusCode, resp.Content, resp.Header, resp.Trailer, err != nil
+		got.Status, got.Content, got.Fields, got.Trailers, got.Cut = resp.StatusCode, resp.Content, resp.Header, resp.Trailer, err != nil
 		c.announced = resp.Close
 		return got
 	}
 }
 
-// endsAfter implements policyClient.
-func (c *policyH1) endsAfter(r *policyRequest, got policyAnswer, want *policyOutcome) bool {
+// endsAfter implements Client.
+func (c *h1Client) endsAfter(r *Request, got Answer, want *outcome) bool {
 	c.T.Helper()
-	if got.status != 0 && c.announced != (want.ends && !want.unannounced) {
+	if got.Status != 0 && c.announced != (want.ends && !want.unannounced) {
 		c.T.Errorf("the response announces the end of the connection: %v", c.announced)
 	}
 	if want.ends {
@@ -132,38 +133,65 @@ func (c *policyH1) endsAfter(r *policyRequest, got policyAnswer, want *policyOut
 	return want.ends
 }
 
-// finish implements policyClient.
-func (c *policyH1) finish(r *policyRequest) {
+// finish implements Client.
+func (c *h1Client) finish(r *Request) {
 	c.T.Helper()
 	servertest.Receive(c.T, "the end of the request", c.sent)
 	c.Send(r.later)
 }
 
-// policyH2 is a client of HTTP/2.
-type policyH2 struct {
-	*h2Conn
-	isTLS bool
-	id    uint32 // of the last stream
-	sent  int    // content on all streams
+// Message is a request as HTTP/2 and HTTP/3 send it.
+type Message struct {
+	Section    []string // the lines of the head, with names in lower case
+	HasContent bool     // the stream does not end with the head
+	Content    string   // its content
+	Waits      bool     // the client sends the content only after 100 (Continue)
+	Open       bool     // the end of the message does not follow the content
+	Trailers   []string // lines, unless Open is set
+	Later      string   // is sent after the response
 }
 
-func newPolicyH2(ts *testServer) *policyH2 {
-	return &policyH2{h2Conn: greetHTTP2(ts), isTLS: ts.Engine.TLS}
+// Streams is a connection of a client that speaks HTTP/2 or HTTP/3.
+type Streams interface {
+	// Ask sends a request, and waits until it has ended.
+	Ask(m *Message) Answer
+	// Finish sends content that follows the response to the last request, and its end.
+	Finish(content string)
 }
 
-// lines returns the head of the request in HTTP/2.
-func (c *policyH2) lines(r *policyRequest) []string {
+// NewStreams returns the Client of a connection. scheme is that of its requests.
+func NewStreams(t testing.TB, scheme string, c Streams) Client { return &streams{t, scheme, c} }
+
+type streams struct {
+	t      testing.TB
+	scheme string
+	c      Streams
+}
+
+// ask implements Client.
+func (c *streams) ask(r *Request) Answer {
+	m := &Message{
+		Section: c.section(r), HasContent: r.hasContent(), Content: r.content, Waits: r.waits,
+		Open: r.open || r.later != "", Later: r.later,
+	}
+	if !m.Open {
+		for _, line := range r.trailers {
+			m.Trailers = append(m.Trailers, lowerName(line))
+		}
+	}
+	return c.c.Ask(m)
+}
+
+// section returns the head of the request.
+func (c *streams) section(r *Request) []string {
 	if r.lines2 != nil {
 		return r.lines2
 	}
-	host, scheme := r.host, "http"
+	host := r.host
 	if host == "" {
 		host = "a"
 	}
-	if c.isTLS {
-		scheme = "https"
-	}
-	lines := []string{":method: " + r.methodOf(), ":scheme: " + scheme, ":authority: " + host, ":path: " + r.targetOf()}
+	lines := []string{":method: " + r.methodOf(), ":scheme: " + c.scheme, ":authority: " + host, ":path: " + r.targetOf()}
 	for _, line := range r.fields {
 		lines = append(lines, lowerName(line))
 	}
@@ -179,19 +207,54 @@ func lowerName(line string) string {
 	return strings.ToLower(name) + ": " + strings.TrimPrefix(value, " ")
 }
 
-// ask implements policyClient.
-func (c *policyH2) ask(r *policyRequest) (got policyAnswer) {
+// endsAfter implements Client.
+func (c *streams) endsAfter(_ *Request, got Answer, want *outcome) bool {
+	c.t.Helper()
+	if got.Code != want.code && !(got.Code == "NO_ERROR" && want.code == "") {
+		c.t.Errorf("the stream is reset with %q, want %q", got.Code, want.code)
+	}
+	return false
+}
+
+// finish implements Client.
+func (c *streams) finish(r *Request) {
+	if r.later != "" {
+		c.c.Finish(r.later)
+	}
+}
+
+// NewHTTP1 returns the Client of a connection that speaks HTTP/1.1.
+func NewHTTP1(c *servertest.Conn) Client { return &h1Client{Conn: c} }
+
+// h2Client is a client of HTTP/2.
+type h2Client struct {
+	*servertest.H2Conn
+	id   uint32 // of the last stream
+	sent int    // content on all streams
+}
+
+// NewHTTP2 returns the Client of a new connection that speaks HTTP/2.
+func NewHTTP2(ts *servertest.Running[*fasthttp.Server]) Client {
+	scheme := "http"
+	if ts.Engine.TLS {
+		scheme = "https"
+	}
+	return NewStreams(ts.T, scheme, &h2Client{H2Conn: servertest.GreetH2(ts)})
+}
+
+// Ask implements Streams.
+func (c *h2Client) Ask(m *Message) (got Answer) {
 	c.T.Helper()
 	c.id += 2
 	id := c.id - 1
 	s := c.Stream(id)
-	c.Fields(id, !r.hasContent(), c.lines(r)...)
-	if r.waits {
+	c.Fields(id, !m.HasContent, m.Section...)
+	if m.Waits {
 		c.Flush()
 		c.Until("100 (Continue), or a response", func() bool { return proceeds(s) || s.Status() != "" || s.IsDone() })
 	}
-	if r.hasContent() && (!r.waits || proceeds(s)) {
-		c.sendContent(s, r)
+	if m.HasContent && (!m.Waits || proceeds(s)) {
+		c.sendContent(s, m)
 	} else {
 		c.Flush()
 	}
@@ -200,15 +263,15 @@ func (c *policyH2) ask(r *policyRequest) (got policyAnswer) {
 }
 
 // proceeds reports whether the server has sent 100 (Continue).
-func proceeds(s *h2Stream) bool {
-	return slices.ContainsFunc(s.Heads, func(head []hpack.HeaderField) bool { return fieldOf(head, ":status") == "100" })
+func proceeds(s *servertest.H2Stream) bool {
+	return slices.ContainsFunc(s.Heads, func(head []hpack.HeaderField) bool { return servertest.FieldOf(head, ":status") == "100" })
 }
 
 // sendContent sends content as the windows permit, until the stream has ended.
-func (c *policyH2) sendContent(s *h2Stream, r *policyRequest) {
+func (c *h2Client) sendContent(s *servertest.H2Stream, m *Message) {
 	c.T.Helper()
 	own := 0 // bytes sent on the stream
-	for rest := r.content; ; {
+	for rest := m.Content; ; {
 		may := min(65535+c.Granted[0]-c.sent, c.InitialWindow()+c.Granted[s.ID]-own, len(rest), 16<<10)
 		if may <= 0 && rest != "" {
 			c.Flush()
@@ -219,7 +282,7 @@ func (c *policyH2) sendContent(s *h2Stream, r *policyRequest) {
 			}
 			continue
 		}
-		last := may == len(rest) && !r.open && r.later == "" && r.trailers == nil
+		last := may == len(rest) && !m.Open && m.Trailers == nil
 		flags := servertest.EndStream
 		if !last {
 			flags = 0
@@ -232,27 +295,24 @@ func (c *policyH2) sendContent(s *h2Stream, r *policyRequest) {
 			break
 		}
 	}
-	if r.trailers != nil && !r.open {
-		var lines []string
-		for _, line := range r.trailers {
-			lines = append(lines, lowerName(line))
-		}
-		c.Fields(s.ID, true, lines...)
+	if m.Trailers != nil {
+		c.Fields(s.ID, true, m.Trailers...)
 	}
 	c.Flush()
 }
 
 // answerOf returns the response on a stream.
-func answerOf(s *h2Stream) (got policyAnswer) {
+func answerOf(s *servertest.H2Stream) (got Answer) {
 	for _, head := range s.Heads {
-		status, _ := strconv.Atoi(fieldOf(head, ":status"))
+		status, _ := strconv.Atoi(servertest.FieldOf(head, ":status"))
 		if status/100 != 1 {
 			break
 		}
-		got.addInterim(status, headerOf(head))
+		got.AddInterim(status, headerOf(head))
 	}
-	got.status, _ = strconv.Atoi(s.Status())
-	got.content, got.fields, got.trailers, got.cut = string(s.Content), headerOf(s.Fields()), headerOf(s.Trailers()), !s.Ended
+	got.Status, _ = strconv.Atoi(s.Status())
+	got.Content, got.Fields, got.Trailers, got.Cut = string(s.Content), headerOf(s.Fields()), headerOf(s.Trailers()), !s.Ended
+	got.Code = s.ResetCode()
 	return got
 }
 
@@ -266,19 +326,8 @@ func headerOf(fields []hpack.HeaderField) http.Header {
 	return h
 }
 
-// endsAfter implements policyClient.
-func (c *policyH2) endsAfter(r *policyRequest, got policyAnswer, want *policyOutcome) bool {
+// Finish implements Streams.
+func (c *h2Client) Finish(content string) {
 	c.T.Helper()
-	if code := c.Stream(c.id - 1).ResetCode(); code != want.code && !(code == "NO_ERROR" && want.code == "") {
-		c.T.Errorf("the stream is reset with %q, want %q", code, want.code)
-	}
-	return false
-}
-
-// finish implements policyClient.
-func (c *policyH2) finish(r *policyRequest) {
-	c.T.Helper()
-	if r.later != "" {
-		c.Data(c.id-1, servertest.EndStream, r.later).Flush()
-	}
+	c.Data(c.id-1, servertest.EndStream, content).Flush()
 }
