@@ -190,6 +190,7 @@ func (s *endless) Read(p []byte) (int, error) {
 }
 
 func TestServerDoesNotHoldBackWhatASizedStreamGave(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		open := make(chan struct{})
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
@@ -205,6 +206,7 @@ func TestServerDoesNotHoldBackWhatASizedStreamGave(t *testing.T) {
 }
 
 func TestFlushesOfAProducerReachTheClientAtOnce(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		goOn := make(chan struct{})
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
@@ -249,6 +251,7 @@ func TestFlushesOfAProducerReachTheClientAtOnce(t *testing.T) {
 }
 
 func TestReadersOfUnknownSizeReachTheClientAtOnce(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		r, w := io.Pipe()
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { ctx.SetBodyStream(r, -1) }})
@@ -275,6 +278,7 @@ func TestReadersOfUnknownSizeReachTheClientAtOnce(t *testing.T) {
 }
 
 func TestImmediateHeaderFlush(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		r, w := io.Pipe()
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
@@ -296,6 +300,7 @@ func TestImmediateHeaderFlush(t *testing.T) {
 }
 
 func TestProducerNoticesAClientThatLeaves(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		left := make(chan error, 1)
 		s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
@@ -326,6 +331,7 @@ func TestProducerNoticesAClientThatLeaves(t *testing.T) {
 }
 
 func TestStreamsAreClosed(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		var opened, closed atomic.Int32
 		stream := func() io.Reader {
@@ -367,6 +373,7 @@ func TestStreamsAreClosed(t *testing.T) {
 }
 
 func TestEarlyHints(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		goOn := make(chan struct{})
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
@@ -414,6 +421,7 @@ func TestEarlyHintsOfAContextWithoutAServer(t *testing.T) {
 }
 
 func TestTrailersOfTheRequest(t *testing.T) {
+	t.Parallel()
 	request := servertest.Chunked("/", "3\r\nabc\r\n0\r\nx-sum: 1\r\nX-More: 2\r\n\r\n", "Trailer: X-Sum")
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, streaming := range []bool{false, true} {
@@ -436,6 +444,7 @@ func TestTrailersOfTheRequest(t *testing.T) {
 }
 
 func TestTrailersOfTheResponse(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 			h := &ctx.Response.Header
@@ -503,6 +512,7 @@ func TestTrailersOfTheResponse(t *testing.T) {
 // TestInformationalStatusEndsTheConnection has handlers set an informational status.
 // The client would take the next response for the final one.
 func TestInformationalStatusEndsTheConnection(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 			code, _ := ctx.QueryArgs().GetUint("code")
@@ -522,6 +532,7 @@ func TestInformationalStatusEndsTheConnection(t *testing.T) {
 }
 
 func TestResetContentHasNoContent(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 			ctx.SetStatusCode(fasthttp.StatusResetContent)
