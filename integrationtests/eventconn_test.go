@@ -588,9 +588,8 @@ func TestSwitchedConnectionLeavesPeersThatReadNothing(t *testing.T) {
 				}
 				c := dialLines(t, ts, "line\n")
 				own := servertest.Receive(t, "the connection", made)
-				// some of the output has arrived, and the rest waits
-				_, err := c.R.Discard(1000)
-				servertest.Must(t, err)
+				// some of the output has arrived, and the rest waits, unless the time is over
+				_, _ = c.R.Discard(1000)
 				if how == "close later" {
 					_ = own.conn.Close()
 				}
