@@ -126,6 +126,7 @@ func readAll(ctx *RequestCtx) {
 }
 
 func TestHandlersReadContentThatIsNotOfHTTP1(t *testing.T) {
+	t.Parallel()
 	trailing := func() *pieces {
 		source := newPieces("one ", "two ", "three")
 		source.trailers = map[string]string{"X-Sum": "3"}

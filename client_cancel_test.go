@@ -69,6 +69,7 @@ func TestClientCancelBetweenStages(t *testing.T) {
 
 // If contexts end at random moments, no call continues and no connection stays counted.
 func TestClientCancelAtRandomMoments(t *testing.T) {
+	t.Parallel()
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for n := 0; c.Head(); n++ {
 			if n%3 == 0 {

@@ -168,6 +168,7 @@ func TestHTTP2ClientTrailers(t *testing.T) {
 }
 
 func TestHTTP2ClientStreams(t *testing.T) {
+	t.Parallel()
 	forTLSAndPlain(t, func(t *testing.T, url string, c *Client) {
 		c.StreamResponseBody = true
 		large := bytes.Repeat([]byte("0123456789abcdef"), 3<<20/16)
@@ -246,6 +247,7 @@ func TestHTTP2ClientTimes(t *testing.T) {
 }
 
 func TestHTTP2ClientSharesConnections(t *testing.T) {
+	t.Parallel()
 	var most, now atomic.Int32
 	full := make(chan struct{})
 	s := &Server{Concurrency: 1000, Handler: func(ctx *RequestCtx) {

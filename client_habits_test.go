@@ -54,6 +54,7 @@ type splitConn struct{ net.Conn }
 func (c splitConn) SetDeadline(time.Time) error { return nil }
 
 func TestClientSetsTheDeadlinesOfWrappersOneByOne(t *testing.T) {
+	t.Parallel()
 	p := servertest.Answering(t, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
 	for name, do := range map[string]func(hc *HostClient, req *Request, resp *Response) error{
 		"DoTimeout": func(hc *HostClient, req *Request, resp *Response) error {

@@ -10,6 +10,7 @@ import (
 // A connection parses all heads with one parser. No head changes the result of a
 // later one.
 func TestClientHeadsDoNotDependOnEarlierOnes(t *testing.T) {
+	t.Parallel()
 	const lines = "Server: x\r\ncontent-type: text/x\r\nSet-Cookie: a=b\r\nContent-Length: 2\r\nX-Own: \t1 \r\n\r\n"
 	heads := []string{
 		"HTTP/1.1 200 OK\r\n" + lines + "ok",

@@ -217,6 +217,7 @@ func TestClientTLSKeepsConnectionsInSpiteOfTickets(t *testing.T) {
 // If the caller passes no response, the client reuses the connection after a small
 // body, whatever the framing.
 func TestClientReusesConnectionsBehindUnwantedBodies(t *testing.T) {
+	t.Parallel()
 	var conns atomic.Int32
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		size, _ := strconv.Atoi(r.URL.Query().Get("size"))

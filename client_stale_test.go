@@ -375,6 +375,7 @@ func TestClientSetMaxConnsWakesWaiters(t *testing.T) {
 // Known failure 32: after thousands of calls with failing connections, timeouts and
 // few connections, the count of connections is right.
 func TestClientUnderStressLosesNoPlace(t *testing.T) {
+	t.Parallel()
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for n := 0; c.Request() != nil; n++ {
 			switch (c.Number + n) % 7 {

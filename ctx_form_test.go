@@ -26,6 +26,7 @@ func sendForm(target, form string, fields ...string) string {
 }
 
 func TestFormValueLooksInQueryThenBodyThenForm(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		value := func(ctx *RequestCtx) {
 			if v := ctx.FormValue("a"); v == nil {

@@ -194,6 +194,7 @@ func TestDocumentedLimitsAreThoseOfTheCode(t *testing.T) {
 // TestDocumentedTestsAreThere checks that the tests named in README.md, docs/http.md and
 // docs/security.md exist, and that docs/security.md names all fuzz tests.
 func TestDocumentedTestsAreThere(t *testing.T) {
+	t.Parallel()
 	all := testNames(t)
 	name := regexp.MustCompile("`((?:[a-z0-9/]+\\.)?(?:Test|Fuzz)[A-Za-z0-9]+)`")
 	fuzzed := map[string]bool{}
@@ -223,6 +224,7 @@ func TestDocumentedTestsAreThere(t *testing.T) {
 // TestDocumentedPlacesAreThere checks that the functions and files named in the tables of
 // docs/http.md exist.
 func TestDocumentedPlacesAreThere(t *testing.T) {
+	t.Parallel()
 	place := regexp.MustCompile("`([a-z0-9_/]+\\.go)`(?: `([A-Za-z.]+)`)?")
 	places := 0
 	for _, row := range servertest.TableRows(t, "docs/http.md", "Section") {

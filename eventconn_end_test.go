@@ -110,6 +110,7 @@ func (h *lateWords) Received(c *EventConn, p []byte) (n int) {
 // TestEventConnThatHasEndedLeavesPeersThatReadNothing has peers that end their input before the
 // output, and read nothing.
 func TestEventConnThatHasEndedLeavesPeersThatReadNothing(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		h := &lateWords{lastWords{size: 64 << 20, ended: make(chan error, 1)}, servertest.NewGate()}
 		ts := start(&Server{

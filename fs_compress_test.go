@@ -153,6 +153,7 @@ func TestCopiesAreMadeOnceAndKept(t *testing.T) {
 // The name of a copy may be as long as the system allows. Then there is no room for the suffix
 // of a temporary file.
 func TestCopiesOfFilesWithLongNames(t *testing.T) {
+	t.Parallel()
 	files := make(map[string]string)
 	for _, n := range []int{238, 239, 240, 241, 242} {
 		files[strings.Repeat("x", n)] = long

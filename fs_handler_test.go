@@ -565,6 +565,7 @@ func TestResponseSendFileStreamsTheFile(t *testing.T) {
 // The handler makes the field lines of a file for the first response, of any kind.
 // All responses have the same ones.
 func TestAnswersSayTheSameHoweverOftenTheyAreGiven(t *testing.T) {
+	t.Parallel()
 	root := plant(t, map[string]string{"a.txt": "text", "long.css": long, "list/b": "b", "list/c": "c"})
 	requests := [][]string{
 		{MethodGet, "/a.txt"},

@@ -184,6 +184,7 @@ func TestServeFileTakesRelativePaths(t *testing.T) {
 }
 
 func TestServeFSKeepsFileSystemsApart(t *testing.T) {
+	t.Parallel()
 	for i := range 3 * maxFileSystems {
 		text := fmt.Sprint("text ", i)
 		fsys := os.DirFS(plant(t, map[string]string{"a.txt": text}))
@@ -303,6 +304,7 @@ func TestLinksThatChangeWhileTheyAreFollowedLeadNowhereElse(t *testing.T) {
 
 // TestFilesUnderLoad runs all operations of a handler at the same time.
 func TestFilesUnderLoad(t *testing.T) {
+	t.Parallel()
 	root := plant(t, map[string]string{"small": "small", "long": long, "list/x": "x", "text.txt": long})
 	h := handlerOf(&FS{Root: root, CacheDuration: 1, Compress: true, AcceptByteRange: true, GenerateIndexPages: true})
 	var wg sync.WaitGroup

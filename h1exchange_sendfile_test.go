@@ -35,6 +35,7 @@ func (s *spanStream) Close() error {
 }
 
 func TestFilesAreSentByTheSystem(t *testing.T) {
+	t.Parallel()
 	content := make([]byte, 3<<20)
 	for i := range content {
 		content[i] = byte(i * 7 / 5)

@@ -179,6 +179,7 @@ func TestHandlerThatTimedOutReadsItsBodyOn(t *testing.T) {
 // TestTimeoutInAHook has hooks time out that run before the handler. The server must
 // not reuse their context for another request.
 func TestTimeoutInAHook(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		timeOut := func(ctx *RequestCtx) { ctx.TimeoutErrorWithCode("busy", 503) }
 		s := &Server{

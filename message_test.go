@@ -154,6 +154,7 @@ func TestNetHTTPReadsTheRequestsThatWeWrite(t *testing.T) {
 }
 
 func TestWeReadTheRequestsThatNetHTTPWrites(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(150) {
 		r := newRandomMessages(seed)
 		fields, body := r.fields(), r.body()
@@ -262,6 +263,7 @@ func TestNetHTTPReadsTheResponsesThatWeWrite(t *testing.T) {
 }
 
 func TestWeReadTheResponsesThatNetHTTPWrites(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(150) {
 		r := newRandomMessages(seed)
 		fields, body := r.fields(), r.body()

@@ -204,6 +204,7 @@ func TestBodiesStallWithTime(t *testing.T) {
 }
 
 func TestFormsThatAreSpooledCount(t *testing.T) {
+	t.Parallel()
 	const boundary = "Content-Type: multipart/form-data; boundary=b"
 	form := "--b\r\nContent-Disposition: form-data; name=f; filename=f\r\n\r\n"
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -251,6 +252,7 @@ func TestFormsThatAreSpooledCount(t *testing.T) {
 // The server refuses a request once, even if its body stays while the response waits
 // for the client.
 func TestRefusedBodiesAreNotRefusedAgain(t *testing.T) {
+	t.Parallel()
 	const size = 600_000
 	answer := make([]byte, 32<<20)
 	forEachEngine(t, func(t *testing.T, start starter) {

@@ -549,6 +549,7 @@ func TestProxyProtocolBeforeTrustedProxies(t *testing.T) {
 // The server reuses its memory for connections, and no address of an earlier one may
 // show.
 func TestProxyProtocolConnectionsAreUsedAgain(t *testing.T) {
+	t.Parallel()
 	forEachSocketEngine(t, func(t *testing.T, start starter) {
 		s := &Server{Handler: ends, ProxyProtocol: fromLocalhost()}
 		ts := start(s)

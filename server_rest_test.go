@@ -52,6 +52,7 @@ func expectEcho(t *testing.T, c net.Conn, method, path, body string) {
 
 // Whatever the request, the connection is in the state that the previous request has left.
 func TestManyConnectionsGoOnAfterTheyHaveWaited(t *testing.T) {
+	t.Parallel()
 	s := &Server{Handler: echo, IdleTimeout: time.Hour}
 	clients := crowd(t, s)
 	for round := range 3 {

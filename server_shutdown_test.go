@@ -262,6 +262,7 @@ func TestServeAgainAfterShutdown(t *testing.T) {
 // again and again. Each client gets a response or is cut off, and no connection is
 // left.
 func TestShutdownMeetsNewConnections(t *testing.T) {
+	t.Parallel()
 	rounds := servertest.Times(100)
 	forEachEngine(t, func(t *testing.T, start starter) {
 		s := &Server{Handler: func(ctx *RequestCtx) { ctx.SetBodyString("ok") }}

@@ -74,6 +74,7 @@ func TestTimeoutHandlerMeasuresTheHandler(t *testing.T) {
 // TimeoutHandler. The server does not touch a context that a late handler uses,
 // which the race detector would report, and no part of it reaches the client.
 func TestTimeoutHandlerLeavesItsContextToTheLateHandler(t *testing.T) {
+	t.Parallel()
 	for _, code := range []int{StatusRequestTimeout, StatusServiceUnavailable} {
 		forEachEngine(t, func(t *testing.T, start starter) {
 			goOn, ended := make(chan struct{}), make(chan *RequestCtx, 100)

@@ -130,6 +130,7 @@ func TestTLSReloaderLooksAtFilesNowAndThen(t *testing.T) {
 }
 
 func TestTLSReloaderChoosesByHost(t *testing.T) {
+	t.Parallel()
 	a, b := newCertFiles(t, "a.test"), newCertFiles(t, "b.test")
 	r, _ := newTestReloader(t, a)
 	if err := r.Add(b.cert, b.key); err != nil {

@@ -161,6 +161,7 @@ const get = "GET / HTTP/1.1\r\nHost: example.com\r\n\r\n"
 // A client must get the same response from a handler as with net/http, including
 // duplicate fields, the first status, trailers and aborts (known failure 55).
 func TestResponsesAreThoseOfNetHTTP(t *testing.T) {
+	t.Parallel()
 	large := strings.Repeat("large body ", 10_000)
 	tests := []struct {
 		name    string
@@ -429,6 +430,7 @@ func compare(t *testing.T, got, want reply) {
 
 // A handler must get the same request as from net/http.
 func TestRequestsAreThoseOfNetHTTP(t *testing.T) {
+	t.Parallel()
 	const host = "Host: example.com:80\r\n"
 	tests := []struct{ name, request string }{
 		{"plain", "GET /path?q=1 HTTP/1.1\r\n" + host + "\r\n"},

@@ -10,6 +10,7 @@ import (
 )
 
 func TestCookieJarOfNetHTTP(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/set":
@@ -47,6 +48,7 @@ func TestCookieJarOfNetHTTP(t *testing.T) {
 // A server gets its cookies back as it has set them, with their quotes. If several have the
 // same name, it gets all of them, the one with the longest path first.
 func TestCookieJarKeepsQuotesAndPaths(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, cookie := range []string{"a=root; Path=/", `q="v w"; Path=/`, "a=deep; Path=/x/y", "a=x; Path=/x", "a=other; Path=/z"} {
 			if r.URL.Path == "/set" {

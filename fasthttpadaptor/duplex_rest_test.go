@@ -16,6 +16,7 @@ import (
 // without full duplex. As with net/http, what is too large to be discarded before the response
 // is left to them, and the connection ends after it.
 func TestLargeBodyIsReadBesideTheResponse(t *testing.T) {
+	t.Parallel()
 	content := servertest.Noise(1 << 20)
 	for name, h := range map[string]http.HandlerFunc{
 		"echoed": func(w http.ResponseWriter, r *http.Request) {
@@ -56,6 +57,7 @@ func TestLargeBodyIsReadBesideTheResponse(t *testing.T) {
 
 // TestLargeBodyThatIsNotReadEndsTheConnection has handlers that do not read on.
 func TestLargeBodyThatIsNotReadEndsTheConnection(t *testing.T) {
+	t.Parallel()
 	for _, s := range allServers() {
 		t.Run(s.name, func(t *testing.T) {
 			c := s.start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -73,6 +75,7 @@ func TestLargeBodyThatIsNotReadEndsTheConnection(t *testing.T) {
 // TestHTTP2IsFullDuplexBehindNetHTTP has handlers behind both adaptors that answer while the request
 // arrives.
 func TestHTTP2IsFullDuplexBehindNetHTTP(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewUnstartedServer(NewHTTPHandler(NewFastHTTPHandlerFunc(echoLines)))
 	s.EnableHTTP2 = true
 	s.StartTLS()

@@ -48,6 +48,7 @@ func converse(t *testing.T, answers *bufio.Reader, out io.Writer, lines ...strin
 // TestHTTP2IsFullDuplex has net/http handlers that read and write concurrently without
 // EnableFullDuplex, which HTTP/2 does not need.
 func TestHTTP2IsFullDuplex(t *testing.T) {
+	t.Parallel()
 	readerEnd := make(chan error, 1)
 	readOn := func(r *http.Request) {
 		go func() {
@@ -157,6 +158,7 @@ func TestHTTP2IsFullDuplex(t *testing.T) {
 // TestContextEndsWhileTheBodyArrives has a client that cancels a request before it has sent all of
 // its content. An HTTP/2 connection reports that at once, even if the content is not read.
 func TestContextEndsWhileTheBodyArrives(t *testing.T) {
+	t.Parallel()
 	entered, ended := make(chan struct{}, 1), make(chan error, 1)
 	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		done := r.Context().Done()
@@ -198,6 +200,7 @@ func TestContextEndsWhileTheBodyArrives(t *testing.T) {
 // TestFullDuplexOfAHandlerAround has a fasthttp handler that enables full duplex before it calls
 // the net/http handler.
 func TestFullDuplexOfAHandlerAround(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []fasthttp.Engine{fasthttp.EngineAuto, fasthttp.EnginePortable} {
 		t.Run(fmt.Sprint(engine), func(t *testing.T) {
 			inner := NewFastHTTPHandlerFunc(echoLines)
@@ -225,6 +228,7 @@ func TestFullDuplexOfAHandlerAround(t *testing.T) {
 // TestFastHTTPHandlersInFullDuplexBehindNetHTTP is the opposite: responses of fasthttp handlers, in
 // net/http servers, that are sent while the request arrives.
 func TestFastHTTPHandlersInFullDuplexBehindNetHTTP(t *testing.T) {
+	t.Parallel()
 	handler := NewHTTPHandler(func(ctx *fasthttp.RequestCtx) {
 		body := ctx.RequestBodyStream()
 		ctx.Response.ImmediateHeaderFlush = true

@@ -14,6 +14,7 @@ import (
 // TestHandlerLeavesOutDate has handlers that set Date to nil, which is how net/http does
 // without it. The next response of the connection has it again.
 func TestHandlerLeavesOutDate(t *testing.T) {
+	t.Parallel()
 	h := func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/dated" {
 			w.Header()["Date"] = nil
@@ -57,6 +58,7 @@ func TestHandlerLeavesOutDate(t *testing.T) {
 // TestDateIsLeftOutUnderATimeoutHandler has a handler whose response passes from one context
 // to another.
 func TestDateIsLeftOutUnderATimeoutHandler(t *testing.T) {
+	t.Parallel()
 	h := NewFastHTTPHandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header()["Date"] = nil })
 	for name, engine := range map[string]fasthttp.Engine{"event": fasthttp.EngineAuto, "portable": fasthttp.EnginePortable} {
 		t.Run(name, func(t *testing.T) {
@@ -72,6 +74,7 @@ func TestDateIsLeftOutUnderATimeoutHandler(t *testing.T) {
 // TestHeadBehindNetHTTPHasTheLengthThatItSets has handlers behind net/http that answer HEAD with
 // a length, and without one.
 func TestHeadBehindNetHTTPHasTheLengthThatItSets(t *testing.T) {
+	t.Parallel()
 	for path, want := range map[string]string{"/none": "", "/0": "0", "/1234": "1234"} {
 		h := func(w http.ResponseWriter, r *http.Request) {
 			if want != "" {

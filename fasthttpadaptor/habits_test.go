@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) {
 	leaveWait = 10 * time.Millisecond
-	os.Exit(m.Run())
+	servertest.Main(m)
 }
 
 // serve serves until the test ends, and returns a connection to the server.
@@ -101,6 +100,7 @@ func TestResetEndsTheContextAtOnce(t *testing.T) {
 }
 
 func TestStatusSetAroundTheHandlerStays(t *testing.T) {
+	t.Parallel()
 	for want, h := range map[int]http.HandlerFunc{
 		403: func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "text") },
 		404: func(http.ResponseWriter, *http.Request) {},
@@ -127,6 +127,7 @@ func TestStatusSetAroundTheHandlerStays(t *testing.T) {
 }
 
 func TestVersions(t *testing.T) {
+	t.Parallel()
 	for protocol, want := range map[string]string{
 		"":         "HTTP/1.1 1.1",
 		"HTTP/1.1": "HTTP/1.1 1.1",
@@ -200,6 +201,7 @@ func (l *logBook) Printf(format string, args ...any) {
 }
 
 func TestPanicsAreLoggedOnce(t *testing.T) {
+	t.Parallel()
 	for name, h := range map[string]http.HandlerFunc{
 		"at once": func(http.ResponseWriter, *http.Request) { panic("broken here") },
 		"flushed": func(w http.ResponseWriter, _ *http.Request) {
@@ -239,6 +241,8 @@ func TestPanicsAreLoggedOnce(t *testing.T) {
 				c := serve(t, s, listenTCP)
 				send(t, c, method+" / HTTP/1.1\r\nHost: a\r\n\r\n")
 				_, _ = io.Copy(io.Discard, c)
+				// the server would wait for more bytes
+				_ = c.Close()
 				if err := s.Shutdown(); err != nil {
 					t.Fatal(err)
 				}
@@ -259,6 +263,7 @@ func TestPanicsAreLoggedOnce(t *testing.T) {
 // The deadline of a handler takes effect even if the server sets its own only after
 // the Flush has returned.
 func TestWriteDeadlineSetBehindAFlushHolds(t *testing.T) {
+	t.Parallel()
 	t.Run("event engine", func(t *testing.T) {
 		writeDeadlineHolds(t, fasthttp.EngineAuto, listenTCP, time.Second)
 	})
@@ -296,6 +301,7 @@ func writeDeadlineHolds(t *testing.T, engine fasthttp.Engine, listen listenFunc,
 }
 
 func TestConvertedRequestLeavesTheBodyToOthers(t *testing.T) {
+	t.Parallel()
 	for request, want := range map[string]string{
 		"Content-Length: 5\r\n\r\nhello":                            `"hello" <nil>, then "hello"`,
 		"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n": `"hello" <nil>, then "hello"`,
@@ -322,6 +328,7 @@ func TestConvertedRequestLeavesTheBodyToOthers(t *testing.T) {
 }
 
 func TestBarredTrailersAreFieldsOfTheHead(t *testing.T) {
+	t.Parallel()
 	for _, s := range servers {
 		for when, set := range map[string]func(w http.ResponseWriter){
 			"early": func(w http.ResponseWriter) {
@@ -355,6 +362,7 @@ func TestBarredTrailersAreFieldsOfTheHead(t *testing.T) {
 // A flushed response is not replaced by another one, even if only the end of the
 // connection can follow it.
 func TestFlushedHeadIsTheOnlyAnswer(t *testing.T) {
+	t.Parallel()
 	for _, value := range []any{"broken", http.ErrAbortHandler} {
 		eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
 			c := start(func(w http.ResponseWriter, _ *http.Request) {

@@ -81,6 +81,7 @@ func eachHijackServer(t *testing.T, h http.HandlerFunc, test func(t *testing.T, 
 // TestHijackDoesNotWaitForTheBody has a client that sends the rest of its body only when the
 // handler has the connection.
 func TestHijackDoesNotWaitForTheBody(t *testing.T) {
+	t.Parallel()
 	const head = "POST / HTTP/1.1\r\nHost: a\r\n"
 	for name, tt := range map[string]struct{ request, read, rest string }{
 		"nothing read":      {head + "Content-Length: 1000000\r\n\r\nhello", "", "hello"},
@@ -125,6 +126,7 @@ func TestHijackDoesNotWaitForTheBody(t *testing.T) {
 // TestHijackInTheMiddleOfAResponse has handlers that take the connection when a part of the
 // response was sent, and send the rest themselves.
 func TestHijackInTheMiddleOfAResponse(t *testing.T) {
+	t.Parallel()
 	piece := strings.Repeat("0123456789", 4<<10)
 	for name, tt := range map[string]struct {
 		fields  string
@@ -198,6 +200,7 @@ func TestHijackInTheMiddleOfAResponse(t *testing.T) {
 // TestHijackOfAResponseThatEndsTheConnection has responses after which the server would close the
 // connection, and one that reads the request at the same time.
 func TestHijackOfAResponseThatEndsTheConnection(t *testing.T) {
+	t.Parallel()
 	for name, request := range map[string]string{
 		"close":    "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 9\r\n\r\nhello",
 		"HTTP/1.0": "POST / HTTP/1.0\r\nHost: a\r\nContent-Length: 9\r\n\r\nhello",
@@ -239,6 +242,7 @@ func TestHijackOfAResponseThatEndsTheConnection(t *testing.T) {
 // TestDeadlinesEndWithHijack has handlers whose deadlines, which have passed, concern the hijacked
 // connection no more.
 func TestDeadlinesEndWithHijack(t *testing.T) {
+	t.Parallel()
 	for name, begins := range map[string]bool{"before the response": false, "in the middle of it": true} {
 		t.Run(name, func(t *testing.T) {
 			eachHijackServer(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -276,6 +280,7 @@ func TestDeadlinesEndWithHijack(t *testing.T) {
 // TestHijackOfAResponseThatIsNotTheConnection has a response whose stream is wrapped, or whose
 // ResponseWriter has no connection to give.
 func TestHijackOfAResponseThatIsNotTheConnection(t *testing.T) {
+	t.Parallel()
 	h := NewFastHTTPHandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
 		w.(http.Flusher).Flush()
@@ -304,6 +309,7 @@ func TestHijackOfAResponseThatIsNotTheConnection(t *testing.T) {
 // TestPanicsOfHijackersAreLoggedByTheServer has handlers that panic when they own the connection,
 // before and after they have closed it.
 func TestPanicsOfHijackersAreLoggedByTheServer(t *testing.T) {
+	t.Parallel()
 	for _, closed := range []bool{false, true} {
 		for _, begins := range []bool{false, true} {
 			for name, engine := range map[string]fasthttp.Engine{"event": fasthttp.EngineAuto, "portable": fasthttp.EnginePortable} {

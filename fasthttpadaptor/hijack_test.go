@@ -15,6 +15,7 @@ import (
 )
 
 func TestHijackedConnectionBelongsToTheHandler(t *testing.T) {
+	t.Parallel()
 	eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
 		over := make(chan struct{})
 		c := start(func(w http.ResponseWriter, r *http.Request) {
@@ -53,6 +54,7 @@ func TestHijackedConnectionBelongsToTheHandler(t *testing.T) {
 }
 
 func TestHijackedConnectionOutlivesTheHandler(t *testing.T) {
+	t.Parallel()
 	eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
 		conns := make(chan net.Conn, 1)
 		readers := make(chan io.Reader, 1)
@@ -77,6 +79,7 @@ func TestHijackedConnectionOutlivesTheHandler(t *testing.T) {
 }
 
 func TestHeaderMayBeWrittenBeforeHijack(t *testing.T) {
+	t.Parallel()
 	eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
 		c := start(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusOK)
@@ -105,6 +108,7 @@ func (arithmetic) Double(n int, twice *int) error { *twice = 2 * n; return nil }
 
 // net/rpc requests its protocol with CONNECT and a path.
 func TestServerOfPackageRPC(t *testing.T) {
+	t.Parallel()
 	eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
 		s := rpc.NewServer()
 		if err := s.RegisterName("Arithmetic", arithmetic{}); err != nil {
@@ -128,6 +132,7 @@ func TestServerOfPackageRPC(t *testing.T) {
 
 // A handler sends the response itself, so logs have its status from elsewhere.
 func TestAnUpgradeByHijackIsLoggedWithItsStatus(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		fields string
 		write  int

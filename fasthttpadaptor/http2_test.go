@@ -21,14 +21,17 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// http2Servers are a net/http server, with which the others are compared, and the adaptor on
-// both engines, with and without TLS and streamed bodies.
-var http2Servers = []struct {
+// http2Server is a way to serve HTTP/2 to a net/http handler.
+type http2Server struct {
 	name     string
 	tls, net bool
 	engine   fasthttp.Engine
 	streams  bool
-}{
+}
+
+// http2Servers are a net/http server, with which the others are compared, and the adaptor on
+// both engines, with and without TLS and streamed bodies.
+var http2Servers = []http2Server{
 	{name: "net/http", net: true},
 	{name: "event", streams: true},
 	{name: "event, TLS", streams: true, tls: true},
@@ -43,47 +46,54 @@ func overHTTP2(t *testing.T, h http.Handler, test func(t *testing.T, c *http.Cli
 	t.Helper()
 	for _, s := range http2Servers {
 		t.Run(s.name, func(t *testing.T) {
-			ln, err := net.Listen("tcp4", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			protocols := new(http.Protocols)
-			url := "http://" + ln.Addr().String()
-			if s.tls {
-				url = "https://" + ln.Addr().String()
-				protocols.SetHTTP2(true)
-			} else {
-				protocols.SetUnencryptedHTTP2(true)
-			}
-			if s.net {
-				ns := &http.Server{Handler: h, Protocols: protocols, ErrorLog: log.New(io.Discard, "", 0)}
-				go func() { _ = ns.Serve(ln) }()
-				t.Cleanup(func() { _ = ns.Close() })
-			} else {
-				fs := &fasthttp.Server{Handler: NewFastHTTPHandler(h), Engine: s.engine, StreamRequestBody: s.streams, Logger: testLogger{t}}
-				fs.Protocols.SetHTTP2(true)
-				fs.Protocols.SetUnencryptedHTTP2(true)
-				serve := func() error { return fs.Serve(ln) }
-				if s.tls {
-					cert, key := servertest.Certificate()
-					serve = func() error { return fs.ServeTLSEmbed(ln, cert, key) }
-				}
-				served := make(chan error, 1)
-				go func() { served <- serve() }()
-				t.Cleanup(func() {
-					servertest.ShutDown(t, fs)
-					// a test may end before Serve has begun
-					_ = ln.Close()
-					if err := <-served; err != nil {
-						t.Errorf("Serve: %v", err)
-					}
-				})
-			}
-			tr := &http.Transport{Protocols: protocols, TLSClientConfig: servertest.TrustCertificate(), DisableCompression: true, ExpectContinueTimeout: servertest.Patience}
-			t.Cleanup(tr.CloseIdleConnections)
-			test(t, &http.Client{Transport: tr, Timeout: servertest.Patience}, url, s.streams || s.net)
+			c, url := s.start(t, h)
+			test(t, c, url, s.streams || s.net)
 		})
 	}
+}
+
+// start serves a handler until the test ends.
+func (s http2Server) start(t *testing.T, h http.Handler) (c *http.Client, url string) {
+	t.Helper()
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	protocols := new(http.Protocols)
+	url = "http://" + ln.Addr().String()
+	if s.tls {
+		url = "https://" + ln.Addr().String()
+		protocols.SetHTTP2(true)
+	} else {
+		protocols.SetUnencryptedHTTP2(true)
+	}
+	if s.net {
+		ns := &http.Server{Handler: h, Protocols: protocols, ErrorLog: log.New(io.Discard, "", 0)}
+		go func() { _ = ns.Serve(ln) }()
+		t.Cleanup(func() { _ = ns.Close() })
+	} else {
+		fs := &fasthttp.Server{Handler: NewFastHTTPHandler(h), Engine: s.engine, StreamRequestBody: s.streams, Logger: testLogger{t}}
+		fs.Protocols.SetHTTP2(true)
+		fs.Protocols.SetUnencryptedHTTP2(true)
+		serve := func() error { return fs.Serve(ln) }
+		if s.tls {
+			cert, key := servertest.Certificate()
+			serve = func() error { return fs.ServeTLSEmbed(ln, cert, key) }
+		}
+		served := make(chan error, 1)
+		go func() { served <- serve() }()
+		t.Cleanup(func() {
+			servertest.ShutDown(t, fs)
+			// a test may end before Serve has begun
+			_ = ln.Close()
+			if err := <-served; err != nil {
+				t.Errorf("Serve: %v", err)
+			}
+		})
+	}
+	tr := &http.Transport{Protocols: protocols, TLSClientConfig: servertest.TrustCertificate(), DisableCompression: true, ExpectContinueTimeout: servertest.Patience}
+	t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr, Timeout: servertest.Patience}, url
 }
 
 // unsized hides the length of a body.
@@ -91,6 +101,7 @@ type unsized struct{ io.Reader }
 
 // TestHandlersGetTheRequestsOfHTTP2 compares requests with net/http's.
 func TestHandlersGetTheRequestsOfHTTP2(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, method, path string
 		body               io.Reader
@@ -163,6 +174,7 @@ func TestHandlersGetTheRequestsOfHTTP2(t *testing.T) {
 
 // TestHandlersAnswerOverHTTP2 compares responses with net/http's.
 func TestHandlersAnswerOverHTTP2(t *testing.T) {
+	t.Parallel()
 	large := strings.Repeat("0123456789", 20_000)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/small", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "small") })
@@ -264,6 +276,7 @@ func TestHandlersAnswerOverHTTP2(t *testing.T) {
 // TestHandlersSendAndReceiveAtOnceOverHTTP2 has pieces that are sent after the answer to the
 // one before has arrived.
 func TestHandlersSendAndReceiveAtOnceOverHTTP2(t *testing.T) {
+	t.Parallel()
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		_ = control.EnableFullDuplex()
@@ -306,6 +319,7 @@ func TestHandlersSendAndReceiveAtOnceOverHTTP2(t *testing.T) {
 
 // TestContextEndsWithItsStream has clients that cancel requests, but keep the connection.
 func TestContextEndsWithItsStream(t *testing.T) {
+	t.Parallel()
 	entered, ended := make(chan string, 10), make(chan error, 10)
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -354,6 +368,7 @@ func TestContextEndsWithItsStream(t *testing.T) {
 // TestFastHTTPHandlersOverHTTP2OfNetHTTP is the opposite: a net/http server that calls a
 // fasthttp handler.
 func TestFastHTTPHandlersOverHTTP2OfNetHTTP(t *testing.T) {
+	t.Parallel()
 	entered, ended := make(chan struct{}), make(chan error, 1)
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

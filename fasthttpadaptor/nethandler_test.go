@@ -28,6 +28,7 @@ func serveNet(t *testing.T, h fasthttp.RequestHandler) (addr string, url string)
 
 // A client must get the same response from a handler as from a fasthttp.Server.
 func TestHandlerOfFasthttpAnswersOnNetHTTP(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name    string
 		request string
@@ -142,6 +143,7 @@ func (r waitingReader) Read([]byte) (int, error) {
 }
 
 func TestHeadIsSentBeforeTheStreamIfAHandlerAsksForThat(t *testing.T) {
+	t.Parallel()
 	arrived := make(chan struct{})
 	_, url := serveNet(t, func(ctx *fasthttp.RequestCtx) {
 		ctx.Response.ImmediateHeaderFlush = true
@@ -157,6 +159,7 @@ func TestHeadIsSentBeforeTheStreamIfAHandlerAsksForThat(t *testing.T) {
 }
 
 func TestHandlerLogsToTheServerOfNetHTTP(t *testing.T) {
+	t.Parallel()
 	var b bytes.Buffer
 	s := httptest.NewUnstartedServer(NewHTTPHandler(func(ctx *fasthttp.RequestCtx) { ctx.Logger().Printf("from the handler") }))
 	s.Config.ErrorLog = log.New(&b, "", 0)
@@ -173,6 +176,7 @@ func TestHandlerLogsToTheServerOfNetHTTP(t *testing.T) {
 }
 
 func TestNetHTTPRequestIsThere(t *testing.T) {
+	t.Parallel()
 	_, url := serveNet(t, func(ctx *fasthttp.RequestCtx) {
 		r := NetHTTPRequest(ctx)
 		fmt.Fprint(ctx, r.URL.Path, " ", ctx.RemoteIP(), " ", ctx.LocalIP(), " ", ctx.IsTLS())
@@ -189,6 +193,7 @@ func TestNetHTTPRequestIsThere(t *testing.T) {
 }
 
 func TestFasthttpHandlerHijacksOnNetHTTP(t *testing.T) {
+	t.Parallel()
 	addr, _ := serveNet(t, func(ctx *fasthttp.RequestCtx) {
 		ctx.SetStatusCode(fasthttp.StatusSwitchingProtocols)
 		ctx.Hijack(func(c net.Conn) {
@@ -213,6 +218,7 @@ func TestFasthttpHandlerHijacksOnNetHTTP(t *testing.T) {
 
 // A handler converted twice behaves as before.
 func TestBridgeBothWays(t *testing.T) {
+	t.Parallel()
 	inner := func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		fmt.Fprintf(w, "%s %s %q %v", r.Method, r.URL, body, err)
@@ -229,6 +235,7 @@ func TestBridgeBothWays(t *testing.T) {
 
 // A converted request is written as net/http writes it.
 func TestConvertedRequestIsWrittenAsByNetHTTP(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name   string
 		method string
@@ -302,6 +309,7 @@ func TestConvertedRequestIsWrittenAsByNetHTTP(t *testing.T) {
 }
 
 func TestConvertedRequestKeepsItsTarget(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, method, uri, host, url string
 		header                       http.Header
@@ -340,6 +348,7 @@ func TestConvertedRequestKeepsItsTarget(t *testing.T) {
 }
 
 func TestConvertedRequestHasTheTrailersOfItsBodysEnd(t *testing.T) {
+	t.Parallel()
 	r := httptest.NewRequest("POST", "/", nil)
 	r.Trailer = http.Header{"X-Sum": nil, "Content-Length": {"5"}}
 	r.Body = io.NopCloser(io.MultiReader(strings.NewReader("hello"), trailerSetter{r}))
@@ -388,6 +397,7 @@ func TestTrailersTouchNoFieldOfAConvertedRequest(t *testing.T) {
 
 // net/http accepts these hosts, which do not form a URI.
 func TestHostsOfNetHTTPThatAreNone(t *testing.T) {
+	t.Parallel()
 	addr, _ := serveNet(t, func(ctx *fasthttp.RequestCtx) { fmt.Fprintf(ctx, "%s %s", ctx.Path(), ctx.Host()) })
 	for host, want := range map[string]string{
 		"h:99999": "", "[::1": "", "h:80:80": "", "h:x": "", "a b": "", "[::1]x": "", "h%41": "", "u@h": "",
@@ -425,6 +435,7 @@ func (s trailerSetter) Read([]byte) (int, error) {
 }
 
 func TestConvertedBodyIsNoLongerThanItsSize(t *testing.T) {
+	t.Parallel()
 	r := httptest.NewRequest("POST", "/", strings.NewReader("hello, world"))
 	r.ContentLength = 5
 	var req fasthttp.Request

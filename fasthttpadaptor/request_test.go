@@ -11,6 +11,7 @@ import (
 // A test of a handler makes its own request, with a body but without a
 // Content-Length.
 func TestBodyOfARequestThatWasNotReceivedIsThere(t *testing.T) {
+	t.Parallel()
 	const body = "put together"
 	for name, set := range map[string]func(req *fasthttp.Request){
 		"writer": func(req *fasthttp.Request) { _, _ = req.BodyWriter().Write([]byte(body)) },

@@ -25,43 +25,50 @@ type stoppable struct {
 	stop func() (over chan error)
 }
 
-// eachStoppable runs a test with servers on both engines, and with a net/http server.
-func eachStoppable(t *testing.T, h http.Handler, test func(t *testing.T, s *stoppable)) {
+// eachStoppable runs a test with servers on both engines, and with a net/http server, whose
+// Shutdown looks for idle connections of HTTP/2 once in a while. start serves a handler.
+func eachStoppable(t *testing.T, test func(t *testing.T, start func(h http.Handler) *stoppable)) {
 	t.Helper()
 	for _, name := range []string{"net/http", "event", "portable"} {
 		for _, secure := range []bool{false, true} {
 			for _, http2 := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s, TLS %v, HTTP/2 %v", name, secure, http2), func(t *testing.T) {
-					ln, err := net.Listen("tcp4", "127.0.0.1:0")
-					if err != nil {
-						t.Fatal(err)
-					}
-					protocols := new(http.Protocols)
-					switch {
-					case !http2:
-						protocols.SetHTTP1(true)
-					case secure:
-						protocols.SetHTTP2(true)
-					default:
-						protocols.SetUnencryptedHTTP2(true)
-					}
-					tr := &http.Transport{Protocols: protocols, TLSClientConfig: servertest.TrustCertificate()}
-					t.Cleanup(tr.CloseIdleConnections)
-					s := &stoppable{Client: &http.Client{Transport: tr, Timeout: servertest.Patience}, url: "http://" + ln.Addr().String()}
-					if secure {
-						s.url = "https://" + ln.Addr().String()
-					}
-					if name == "net/http" {
-						s.stop = serveStoppableNet(t, ln, h, protocols, secure)
-					} else {
-						engine := map[string]fasthttp.Engine{"event": fasthttp.EngineAuto, "portable": fasthttp.EnginePortable}[name]
-						s.stop = serveStoppable(t, ln, h, engine, secure)
-					}
-					test(t, s)
+					t.Parallel()
+					test(t, func(h http.Handler) *stoppable { return startStoppable(t, name, secure, http2, h) })
 				})
 			}
 		}
 	}
+}
+
+func startStoppable(t *testing.T, name string, secure, http2 bool, h http.Handler) *stoppable {
+	t.Helper()
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	protocols := new(http.Protocols)
+	switch {
+	case !http2:
+		protocols.SetHTTP1(true)
+	case secure:
+		protocols.SetHTTP2(true)
+	default:
+		protocols.SetUnencryptedHTTP2(true)
+	}
+	tr := &http.Transport{Protocols: protocols, TLSClientConfig: servertest.TrustCertificate()}
+	t.Cleanup(tr.CloseIdleConnections)
+	s := &stoppable{Client: &http.Client{Transport: tr, Timeout: servertest.Patience}, url: "http://" + ln.Addr().String()}
+	if secure {
+		s.url = "https://" + ln.Addr().String()
+	}
+	if name == "net/http" {
+		s.stop = serveStoppableNet(t, ln, h, protocols, secure)
+	} else {
+		engine := map[string]fasthttp.Engine{"event": fasthttp.EngineAuto, "portable": fasthttp.EnginePortable}[name]
+		s.stop = serveStoppable(t, ln, h, engine, secure)
+	}
+	return s
 }
 
 func serveStoppableNet(t *testing.T, ln net.Listener, h http.Handler, protocols *http.Protocols, secure bool) func() chan error {
@@ -129,20 +136,21 @@ func serveStoppable(t *testing.T, ln net.Listener, h http.Handler, engine fastht
 // TestShutdownLeavesContextsOfHandlers has a net/http reverse proxy, whose backend answers when
 // the proxy shuts down.
 func TestShutdownLeavesContextsOfHandlers(t *testing.T) {
-	asked, answer := make(chan bool, 1), make(chan bool, 1)
-	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		asked <- true
-		<-answer
-		_, _ = io.WriteString(w, "answer")
-	}))
-	defer backend.Close()
-	target, err := url.Parse(backend.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
-	eachStoppable(t, proxy, func(t *testing.T, s *stoppable) {
+	t.Parallel()
+	eachStoppable(t, func(t *testing.T, start func(h http.Handler) *stoppable) {
+		asked, answer := make(chan bool, 1), make(chan bool, 1)
+		backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			asked <- true
+			<-answer
+			_, _ = io.WriteString(w, "answer")
+		}))
+		defer backend.Close()
+		target, err := url.Parse(backend.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := start(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }})
 		got := make(chan string, 1)
 		go func() { got <- askFor(s) }()
 		servertest.Receive(t, "the request", asked)
@@ -173,55 +181,60 @@ func askFor(s *stoppable) string {
 // TestContextEndsWithTheClientAtAShutdown has clients that disconnect while the server is shutting
 // down, before and after the handler has called Done.
 func TestContextEndsWithTheClientAtAShutdown(t *testing.T) {
+	t.Parallel()
 	for _, asksLate := range []bool{false, true} {
-		entered, ask, asked, ended := make(chan bool, 1), make(chan bool, 1), make(chan bool, 1), make(chan error, 1)
-		gone := make(chan bool, 1)
-		handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			if !asksLate {
-				r.Context().Done()
-			}
-			entered <- true
-			<-ask
-			done := r.Context().Done()
-			if err := r.Context().Err(); err != nil {
-				t.Errorf("the context has ended with the server: %v", err)
-			}
-			asked <- true
-			<-done
-			ended <- r.Context().Err()
-			// a client that is about to close its connection would still take a response
-			servertest.Receive(t, "the end of the client", gone)
+		eachStoppable(t, func(t *testing.T, start func(h http.Handler) *stoppable) {
+			testClientLeavesAtAShutdown(t, asksLate, start)
 		})
-		eachStoppable(t, handler, func(t *testing.T, s *stoppable) {
-			ctx, leave := context.WithCancel(t.Context())
-			defer leave()
-			req, err := http.NewRequestWithContext(ctx, "GET", s.url, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			failed := make(chan error, 1)
-			go func() {
-				resp, err := s.Do(req)
-				if err == nil {
-					_ = resp.Body.Close()
-				}
-				failed <- err
-			}()
-			servertest.Receive(t, "the request", entered)
-			over := s.stop()
-			ask <- true
-			servertest.Receive(t, "the question for the context", asked)
-			leave()
-			if err := servertest.Receive(t, "the end of the context", ended); err != context.Canceled {
-				t.Errorf("Err is %v", err)
-			}
-			if err := servertest.Receive(t, "the end of the request", failed); err == nil {
-				t.Error("the request that was given up has a response")
-			}
-			gone <- true
-			if err := servertest.Receive(t, "the end of the shutdown", over); err != nil {
-				t.Errorf("Shutdown: %v", err)
-			}
-		})
+	}
+}
+
+func testClientLeavesAtAShutdown(t *testing.T, asksLate bool, start func(h http.Handler) *stoppable) {
+	entered, ask, asked, ended := make(chan bool, 1), make(chan bool, 1), make(chan bool, 1), make(chan error, 1)
+	gone := make(chan bool, 1)
+	s := start(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if !asksLate {
+			r.Context().Done()
+		}
+		entered <- true
+		<-ask
+		done := r.Context().Done()
+		if err := r.Context().Err(); err != nil {
+			t.Errorf("the context has ended with the server: %v", err)
+		}
+		asked <- true
+		<-done
+		ended <- r.Context().Err()
+		// a client that is about to close its connection would still take a response
+		servertest.Receive(t, "the end of the client", gone)
+	}))
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	req, err := http.NewRequestWithContext(ctx, "GET", s.url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := make(chan error, 1)
+	go func() {
+		resp, err := s.Do(req)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		failed <- err
+	}()
+	servertest.Receive(t, "the request", entered)
+	over := s.stop()
+	ask <- true
+	servertest.Receive(t, "the question for the context", asked)
+	leave()
+	if err := servertest.Receive(t, "the end of the context", ended); err != context.Canceled {
+		t.Errorf("Err is %v", err)
+	}
+	if err := servertest.Receive(t, "the end of the request", failed); err == nil {
+		t.Error("the request that was given up has a response")
+	}
+	gone <- true
+	if err := servertest.Receive(t, "the end of the shutdown", over); err != nil {
+		t.Errorf("Shutdown: %v", err)
 	}
 }

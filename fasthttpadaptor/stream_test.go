@@ -47,6 +47,7 @@ func expect(t *testing.T, r io.Reader, text string) {
 
 // Known failure 55: whole bodies were buffered.
 func TestBodyIsReadWhileItArrives(t *testing.T) {
+	t.Parallel()
 	eachServer(t, true, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
 		got := make(chan string)
 		c := start(func(_ http.ResponseWriter, r *http.Request) {
@@ -77,6 +78,7 @@ func TestBodyIsReadWhileItArrives(t *testing.T) {
 
 // A separate piece for each would cost a write to the connection.
 func TestShortWritesAreSentTogether(t *testing.T) {
+	t.Parallel()
 	eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
 		c := start(func(w http.ResponseWriter, _ *http.Request) {
 			w.(http.Flusher).Flush()
@@ -106,6 +108,7 @@ func TestShortWritesAreSentTogether(t *testing.T) {
 }
 
 func TestFlushedPiecesArriveWhileTheHandlerRuns(t *testing.T) {
+	t.Parallel()
 	for _, length := range []string{"", "6"} {
 		eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
 			next := make(chan struct{})
@@ -141,6 +144,7 @@ func TestFlushedPiecesArriveWhileTheHandlerRuns(t *testing.T) {
 }
 
 func TestFlushMayComeFromAnotherGoroutine(t *testing.T) {
+	t.Parallel()
 	eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
 		arrived := make(chan struct{})
 		c := start(func(w http.ResponseWriter, _ *http.Request) {
@@ -164,6 +168,7 @@ func TestFlushMayComeFromAnotherGoroutine(t *testing.T) {
 }
 
 func TestFullDuplex(t *testing.T) {
+	t.Parallel()
 	eachServer(t, true, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
 		c := start(func(w http.ResponseWriter, r *http.Request) {
 			rc := http.NewResponseController(w)
@@ -201,6 +206,7 @@ func TestFullDuplex(t *testing.T) {
 }
 
 func TestUnreadBodyIsDroppedWhenTheResponseBegins(t *testing.T) {
+	t.Parallel()
 	eachServer(t, true, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
 		readErr := make(chan error, 2)
 		c := start(func(w http.ResponseWriter, r *http.Request) {
@@ -223,6 +229,7 @@ func TestUnreadBodyIsDroppedWhenTheResponseBegins(t *testing.T) {
 }
 
 func TestConnectionIsUsedAgainAfterAStream(t *testing.T) {
+	t.Parallel()
 	eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
 		c := start(func(w http.ResponseWriter, r *http.Request) {
 			io.WriteString(w, r.URL.Path)
@@ -240,6 +247,7 @@ func TestConnectionIsUsedAgainAfterAStream(t *testing.T) {
 }
 
 func TestContextEndsWhenTheClientLeaves(t *testing.T) {
+	t.Parallel()
 	for _, flushed := range []bool{false, true} {
 		eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
 			began, ended := make(chan struct{}), make(chan error, 1)
@@ -265,6 +273,7 @@ func TestContextEndsWhenTheClientLeaves(t *testing.T) {
 }
 
 func TestContextEndsWhenTheClientLeavesAfterItsBody(t *testing.T) {
+	t.Parallel()
 	eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
 		began, ended := make(chan struct{}), make(chan error, 1)
 		c := start(func(_ http.ResponseWriter, r *http.Request) {
@@ -284,6 +293,7 @@ func TestContextEndsWhenTheClientLeavesAfterItsBody(t *testing.T) {
 }
 
 func TestContextEndsWithTheHandler(t *testing.T) {
+	t.Parallel()
 	eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
 		contexts := make(chan context.Context, 1)
 		c := start(func(_ http.ResponseWriter, r *http.Request) {
@@ -304,6 +314,7 @@ func TestContextEndsWithTheHandler(t *testing.T) {
 }
 
 func TestWritesFailWhenTheClientHasLeft(t *testing.T) {
+	t.Parallel()
 	eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
 		failed := make(chan error, 1)
 		c := start(func(w http.ResponseWriter, _ *http.Request) {
@@ -325,6 +336,7 @@ func TestWritesFailWhenTheClientHasLeft(t *testing.T) {
 }
 
 func TestInformationalResponses(t *testing.T) {
+	t.Parallel()
 	eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
 		received := make(chan struct{})
 		c := start(func(w http.ResponseWriter, _ *http.Request) {
@@ -355,6 +367,7 @@ func TestInformationalResponses(t *testing.T) {
 }
 
 func TestDeadlines(t *testing.T) {
+	t.Parallel()
 	eachServer(t, true, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
 		errs := make(chan error, 1)
 		c := start(func(w http.ResponseWriter, r *http.Request) {
@@ -390,6 +403,7 @@ func TestDeadlines(t *testing.T) {
 
 // Known failures 19 and 55.
 func TestPanicIsAnsweredWhereNothingWasSent(t *testing.T) {
+	t.Parallel()
 	for _, s := range servers {
 		t.Run(s.name, func(t *testing.T) {
 			c := s.start(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -404,6 +418,7 @@ func TestPanicIsAnsweredWhereNothingWasSent(t *testing.T) {
 }
 
 func TestUserValuesAreInTheContext(t *testing.T) {
+	t.Parallel()
 	type key struct{}
 	h := NewFastHTTPHandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, r.Context().Value("name"), r.Context().Value(key{}), r.Context().Value("none"))
@@ -419,6 +434,7 @@ func TestUserValuesAreInTheContext(t *testing.T) {
 }
 
 func TestFieldsSetAroundTheHandlerStay(t *testing.T) {
+	t.Parallel()
 	h := NewFastHTTPHandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Both", "inner")
 	})
@@ -436,6 +452,7 @@ func TestFieldsSetAroundTheHandlerStay(t *testing.T) {
 }
 
 func TestBadTargetIsRefused(t *testing.T) {
+	t.Parallel()
 	c := servers[0].start(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		t.Error("the handler was called")
 	}))()
@@ -447,6 +464,7 @@ func TestBadTargetIsRefused(t *testing.T) {
 // TestContextEndsWithoutALookAtTheEndOfTheBody has handlers that read as much of the body as there is,
 // and no more.
 func TestContextEndsWithoutALookAtTheEndOfTheBody(t *testing.T) {
+	t.Parallel()
 	for _, s := range allServers() {
 		if s.name == "behind net/http" {
 			// no handler sees there that the client leaves

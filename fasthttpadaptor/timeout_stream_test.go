@@ -36,6 +36,7 @@ func (s *closingStream) Close() error {
 // A context that a TimeoutError method has left to other goroutines has two streams: its own
 // is closed, and the stream of the response is sent, whatever happens meanwhile.
 func TestStreamsOfALeftContextBehindNetHTTP(t *testing.T) {
+	t.Parallel()
 	own := &closingStream{Reader: strings.NewReader("own")}
 	sent := &closingStream{Reader: strings.NewReader("sent")}
 	s := httptest.NewServer(NewHTTPHandler(func(ctx *fasthttp.RequestCtx) {

@@ -72,6 +72,7 @@ func eachTimeout(t *testing.T, test func(t *testing.T, start func(h http.Handler
 }
 
 func TestTrailersBehindAFlushUnderATimeoutHandler(t *testing.T) {
+	t.Parallel()
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Trailer", "X-Sum, X-Never")
 		w.Header().Set("X-Sum", "head")
@@ -102,6 +103,7 @@ func TestTrailersBehindAFlushUnderATimeoutHandler(t *testing.T) {
 // No other goroutine reads a request while a late handler sets its trailers. The
 // race detector reports a violation.
 func TestTrailersOfALateHandlerGoNowhere(t *testing.T) {
+	t.Parallel()
 	eachTimeout(t, func(t *testing.T, start func(http.Handler) (net.Conn, *bufio.Reader)) {
 		goOn, ended := make(chan struct{}), make(chan error, 10)
 		c, r := start(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -147,6 +149,7 @@ func TestTrailersOfALateHandlerGoNowhere(t *testing.T) {
 // A handler that has flushed may still read the body of its request, and gets the
 // trailers after it.
 func TestRequestTrailersBehindAFlushUnderATimeoutHandler(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []fasthttp.Engine{fasthttp.EngineAuto, fasthttp.EnginePortable} {
 		for _, around := range timeouts[:2] {
 			t.Run(fmt.Sprint(engine, " ", around.name), func(t *testing.T) {
@@ -195,6 +198,7 @@ func TestRequestTrailersBehindAFlushUnderATimeoutHandler(t *testing.T) {
 // A handler reads the body in another goroutine while its response begins. The race
 // detector reports if a timeout around it touches the trailers.
 func TestRequestTrailersArriveWhileTheResponseBegins(t *testing.T) {
+	t.Parallel()
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rc := http.NewResponseController(w)
 		_ = rc.EnableFullDuplex()

@@ -17,6 +17,7 @@ import (
 // A client must not be able to hide a field that a front end has set by announcing it
 // as a trailer, nor to send such a field as a trailer.
 func TestFieldsOfAFrontEndReachTheHandler(t *testing.T) {
+	t.Parallel()
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		before := fmt.Sprint(r.Trailer)
 		body, err := io.ReadAll(r.Body)
@@ -50,6 +51,7 @@ func TestFieldsOfAFrontEndReachTheHandler(t *testing.T) {
 // Trailers pass an http.Server with HTTP/2 in both directions, even with fields of the same
 // names.
 func TestTrailersOverHTTP2(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewUnstartedServer(NewHTTPHandler(func(ctx *fasthttp.RequestCtx) {
 		in, out := &ctx.Request.Header, &ctx.Response.Header
 		body := ctx.PostBody()
@@ -85,6 +87,7 @@ func TestTrailersOverHTTP2(t *testing.T) {
 // A fasthttp handler in net/http has the trailers of the request after it has read the
 // body, in whatever way it does that.
 func TestTrailersOfWhatNetHTTPHasReceived(t *testing.T) {
+	t.Parallel()
 	reads := map[string]func(ctx *fasthttp.RequestCtx) string{
 		"all": func(ctx *fasthttp.RequestCtx) string { return string(ctx.PostBody()) },
 		"stream": func(ctx *fasthttp.RequestCtx) string {
@@ -184,6 +187,7 @@ func TestTrailersOfWhatNetHTTPHasReceived(t *testing.T) {
 
 // Only the late handler itself gets the trailers of its request.
 func TestRequestTrailersOfALateHandlerBehindNetHTTP(t *testing.T) {
+	t.Parallel()
 	goOn, ended := make(chan struct{}), make(chan string, 1)
 	late := fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {
 		<-goOn

@@ -75,6 +75,7 @@ func TestClientSendsContentWhenTheServerAsksForIt(t *testing.T) {
 // not reuse the connection, because the server would take the next request for the
 // content.
 func TestClientKeepsContentThatTheServerDoesNotWant(t *testing.T) {
+	t.Parallel()
 	for name, content := range contents {
 		for _, response := range []string{
 			"HTTP/1.1 417 Expectation Failed\r\nContent-Length: 2\r\n\r\nno",
@@ -120,6 +121,7 @@ func TestClientKeepsContentThatTheServerDoesNotWant(t *testing.T) {
 // If a server ignores the expectation, the client sends the content after a while.
 // It ignores a 100 that arrives later.
 func TestClientDoesNotWaitForeverToSendContent(t *testing.T) {
+	t.Parallel()
 	cert, roots := servertest.CertificateFor(t, nil, net.IPv4(127, 0, 0, 1))
 	for _, secure := range []bool{false, true} {
 		for name, content := range contents {

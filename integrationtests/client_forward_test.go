@@ -13,6 +13,7 @@ import (
 // Forwarded messages have the version of the proxy, not of the received message (RFC 9110
 // section 2.5), and no HTTP/1.0 peer is sent chunks.
 func TestForwardedMessagesHaveTheVersionOfTheProxy(t *testing.T) {
+	t.Parallel()
 	unsized := func(req *fasthttp.Request) {
 		req.SetBodyStream(io.MultiReader(strings.NewReader("as"), strings.NewReader("ked")), -1)
 	}

@@ -141,6 +141,7 @@ func TestClientHeadLimit(t *testing.T) {
 
 // ReadBufferSize is the only limit of a head, if it is set.
 func TestClientHeadLimitsFollowReadBufferSize(t *testing.T) {
+	t.Parallel()
 	fields := func(n int) string {
 		return "HTTP/1.1 200 OK\r\n" + strings.Repeat("a:\r\n", n) + "Content-Length: 2\r\n\r\nok"
 	}

@@ -93,6 +93,7 @@ func TestClientStreamBeginsBeforeItsEnd(t *testing.T) {
 // Close before the end of a stream closes the connection, unless the rest of the
 // body has arrived. It never waits for the server.
 func TestClientStreamClosedEarly(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		response string
 		kept     bool
@@ -148,6 +149,7 @@ func TestClientStreamCutOff(t *testing.T) {
 
 // Known failure 42: a proxy forwards a truncated body as a truncated one.
 func TestProxyPassesTruncatedBodyOn(t *testing.T) {
+	t.Parallel()
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		c.Request()
 		c.Send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n")
@@ -252,6 +254,7 @@ func TestClientGetDoesNotStream(t *testing.T) {
 
 // Get resets its settings before it releases a request to the pool, even after a redirect.
 func TestClientStreamsAfterGetWasRedirected(t *testing.T) {
+	t.Parallel()
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for req := c.Request(); req != nil; req = c.Request() {
 			if req.URL.Path == "/from" {

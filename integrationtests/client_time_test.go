@@ -134,6 +134,7 @@ func TestClientDeadlineCoversEveryStage(t *testing.T) {
 // If a dial succeeds after the timeout of its call, the next call uses the
 // connection.
 func TestClientKeepsConnectionThatCameTooLate(t *testing.T) {
+	t.Parallel()
 	p := servertest.Answering(t, servertest.OK)
 	hc := hostFor(p)
 	gate := make(chan struct{})
@@ -172,6 +173,7 @@ func TestClientReadTimeout(t *testing.T) {
 }
 
 func TestClientWriteTimeout(t *testing.T) {
+	t.Parallel()
 	hold := make(chan struct{})
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) { <-hold })
 	defer close(hold)

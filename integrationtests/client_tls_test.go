@@ -37,6 +37,7 @@ func TestClientTLS(t *testing.T) {
 
 // Known failure 38: the certificate must match the host, for every form of an address.
 func TestClientTLSIsVerified(t *testing.T) {
+	t.Parallel()
 	cert, roots := servertest.CertificateFor(t, []string{"example.test"})
 	addr, _ := servertest.SecureServer(t, cert)
 	dial := func(string) (net.Conn, error) { return net.Dial("tcp4", addr) }

@@ -41,6 +41,7 @@ func (h *hang) handle(ctx *fasthttp.RequestCtx) {
 }
 
 func TestHandlerLearnsThatItsClientHasGone(t *testing.T) {
+	t.Parallel()
 	goodbyes := map[string]func(c *servertest.Conn){
 		"close": func(c *servertest.Conn) { _ = c.Close() },
 		"end of sending": func(c *servertest.Conn) {
@@ -88,6 +89,7 @@ func TestHandlerLearnsOfAResetAndOfAClientThatLeftBefore(t *testing.T) {
 }
 
 func TestWatchedContextEndsWithShutdown(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		h := newHang(true)
 		ts := start(&fasthttp.Server{Handler: h.handle})
@@ -140,6 +142,7 @@ func TestContextsDerivedFromAWatchedOneEndWell(t *testing.T) {
 
 // If a request arrives while the connection is watched, none of its bytes is lost.
 func TestWatchingLosesNoBytes(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		g := servertest.NewGate()
 		ts := start(&fasthttp.Server{CancelOnDisconnect: true, IdleTimeout: time.Minute, Handler: func(ctx *fasthttp.RequestCtx) {
@@ -181,6 +184,7 @@ func TestWithoutWatchingNobodyLearnsOfTheClient(t *testing.T) {
 // watch the client, under TimeoutHandler or not, the watch must not read any part of the next
 // request.
 func TestWatchOfAProducerTakesNothing(t *testing.T) {
+	t.Parallel()
 	produce := func(ctx *fasthttp.RequestCtx) {
 		ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
 			ctx.WatchDisconnect()
@@ -222,6 +226,7 @@ func tellEnd(entered, left chan<- string, before func(ctx *fasthttp.RequestCtx))
 
 // A TLS client may send close_notify, and leave the connection open.
 func TestEndOfTLSIsSeenWhileTheHandlerRuns(t *testing.T) {
+	t.Parallel()
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		for name, before := range map[string]func(ctx *fasthttp.RequestCtx){
 			"plainly":     func(*fasthttp.RequestCtx) {},
@@ -307,6 +312,7 @@ func TestProducerSeesTheEndOfTLS(t *testing.T) {
 
 // Until it is decrypted, a TLS 1.3 record with two bytes looks like a close_notify.
 func TestWatchingTLSLosesNoBytes(t *testing.T) {
+	t.Parallel()
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		servertest.ForEachTLSEngine(t, func(t *testing.T, e servertest.Engine) {
 			for _, size := range []int{1, 2, 3} {

@@ -2,6 +2,7 @@ package integrationtests
 
 import (
 	"bytes"
+	"sync"
 	"testing"
 
 	"github.com/valyala/fasthttp"
@@ -91,3 +92,6 @@ func dialLines(t *testing.T, ts *testServer, ahead string) *servertest.Conn {
 	}
 	return c
 }
+
+// unreadable is more than sockets take.
+var unreadable = sync.OnceValue(func() []byte { return make([]byte, 64<<20) })

@@ -17,6 +17,7 @@ import (
 )
 
 func TestSwitchedConnectionEchoes(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		handler, made := connsOf(echoes)
 		ts := start(&fasthttp.Server{Handler: handler})
@@ -61,6 +62,7 @@ func TestSwitchedConnectionEchoes(t *testing.T) {
 // A line longer than a buffer arrives whole, and a handler that consumes nothing of
 // 64 KiB ends the connection.
 func TestSwitchedConnectionGrowsItsBufferUpToALimit(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		handler, made := connsOf(echoes)
 		ts := start(&fasthttp.Server{Handler: handler})
@@ -82,6 +84,7 @@ func TestSwitchedConnectionGrowsItsBufferUpToALimit(t *testing.T) {
 }
 
 func TestSwitchedConnectionHoldsUpNothingWhileItsHandlerBlocks(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		g := servertest.NewGate()
 		handler, made := connsOf(func(c *lines) {
@@ -131,6 +134,7 @@ func TestSwitchedConnectionHoldsUpNothingWhileItsHandlerBlocks(t *testing.T) {
 }
 
 func TestSwitchedConnectionTakesOutputOfManyGoroutines(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		handler, made := connsOf(echoes)
 		ts := start(&fasthttp.Server{Handler: handler})
@@ -180,6 +184,7 @@ func TestSwitchedConnectionTakesOutputOfManyGoroutines(t *testing.T) {
 
 // A peer that does not read holds up no goroutine; Drained is called once it reads.
 func TestSwitchedConnectionNotifiesWhenThePeerReads(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		drained := make(chan int, 10)
 		handler, made := connsOf(func(c *lines) {
@@ -277,6 +282,7 @@ func TestSwitchedConnectionEndsForManyReasons(t *testing.T) {
 
 // A handler that ends its goroutine ends its connection alone.
 func TestSwitchedConnectionEndsWithTheGoroutineOfItsHandler(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		handler, made := connsOf(func(c *lines) {
 			c.line = func(c *lines, line string) {
@@ -349,6 +355,7 @@ func TestSwitchedConnectionNoticesAReset(t *testing.T) {
 
 // Output at the end of the input is still sent.
 func TestSwitchedConnectionAnswersAfterTheEndOfTheInput(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		handler, made := connsOf(echoes)
 		ts := start(&fasthttp.Server{Handler: handler})
@@ -411,6 +418,7 @@ func TestShutdownInformsSwitchedConnections(t *testing.T) {
 }
 
 func TestSwitchedConnectionsTick(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		handler, _ := connsOf(func(c *lines) {
 			n := 0
@@ -447,7 +455,7 @@ func TestSwitchedConnectionEndsIfThePeerReadsNothing(t *testing.T) {
 		handler, made := connsOf(func(c *lines) {
 			c.opened = func(c *lines) {
 				c.conn.SetWriteTimeout(servertest.Short)
-				if err := c.conn.AppendShared(make([]byte, 64<<20)); err != nil {
+				if err := c.conn.AppendShared(unreadable()); err != nil {
 					t.Error(err)
 				}
 				c.conn.Flush()
@@ -466,6 +474,7 @@ func TestSwitchedConnectionEndsIfThePeerReadsNothing(t *testing.T) {
 }
 
 func TestSwitchProtocolsIsDroppedIfTheConnectionEnds(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		handler, made := connsOf(echoes)
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
@@ -497,6 +506,7 @@ func TestSwitchProtocolsIsDroppedIfTheConnectionEnds(t *testing.T) {
 // The request of a switched connection is over: its values are closed, and its context serves
 // others.
 func TestSwitchProtocolsEndsTheRequest(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		closed := make(chan struct{}, 1)
 		handler, _ := connsOf(echoes)
@@ -517,6 +527,7 @@ func TestSwitchProtocolsEndsTheRequest(t *testing.T) {
 
 // Whichever goroutine calls a method that blocks, the peer waits, and no input is lost.
 func TestSwitchedConnectionPausesWhileAnotherGoroutineCallsItsHandler(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		g := servertest.NewGate()
 		handler, made := connsOf(func(c *lines) {
@@ -553,7 +564,7 @@ func TestSwitchedConnectionLeavesPeersThatReadNothing(t *testing.T) {
 			forEachEngine(t, func(t *testing.T, start starter) {
 				handler, made := connsOf(func(c *lines) {
 					c.line = func(c *lines, line string) {
-						_ = c.conn.AppendShared(make([]byte, 64<<20))
+						_ = c.conn.AppendShared(unreadable())
 						switch how {
 						case "no EndAfter":
 							c.conn.EndAfter(time.Hour)
@@ -577,9 +588,8 @@ func TestSwitchedConnectionLeavesPeersThatReadNothing(t *testing.T) {
 				}
 				c := dialLines(t, ts, "line\n")
 				own := servertest.Receive(t, "the connection", made)
-				// some of the output has arrived, and the rest waits
-				_, err := c.R.Discard(1000)
-				servertest.Must(t, err)
+				// some of the output has arrived, and the rest waits, unless the time is over
+				_, _ = c.R.Discard(1000)
 				if how == "close later" {
 					_ = own.conn.Close()
 				}

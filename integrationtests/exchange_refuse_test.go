@@ -79,6 +79,7 @@ func TestHeaderReceivedRefusesRequests(t *testing.T) {
 // TestHeaderReceivedChoosesStreams streams the body of one request, and buffers the body of
 // another.
 func TestHeaderReceivedChoosesStreams(t *testing.T) {
+	t.Parallel()
 	for _, streams := range []bool{false, true} {
 		forEachEngine(t, func(t *testing.T, start starter) {
 			modes := map[string]fasthttp.BodyMode{"/server": fasthttp.BodyModeServer, "/stream": fasthttp.BodyModeStream, "/buffer": fasthttp.BodyModeBuffer}

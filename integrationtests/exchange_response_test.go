@@ -181,6 +181,7 @@ func (s *endless) Read(p []byte) (int, error) {
 }
 
 func TestServerDoesNotHoldBackWhatASizedStreamGave(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		open := make(chan struct{})
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
@@ -196,6 +197,7 @@ func TestServerDoesNotHoldBackWhatASizedStreamGave(t *testing.T) {
 }
 
 func TestFlushesOfAProducerReachTheClientAtOnce(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		goOn := make(chan struct{})
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
@@ -240,6 +242,7 @@ func TestFlushesOfAProducerReachTheClientAtOnce(t *testing.T) {
 }
 
 func TestReadersOfUnknownSizeReachTheClientAtOnce(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		r, w := io.Pipe()
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { ctx.SetBodyStream(r, -1) }})
@@ -266,6 +269,7 @@ func TestReadersOfUnknownSizeReachTheClientAtOnce(t *testing.T) {
 }
 
 func TestImmediateHeaderFlush(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		r, w := io.Pipe()
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
@@ -287,6 +291,7 @@ func TestImmediateHeaderFlush(t *testing.T) {
 }
 
 func TestProducerNoticesAClientThatLeaves(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		left := make(chan error, 1)
 		s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
@@ -317,6 +322,7 @@ func TestProducerNoticesAClientThatLeaves(t *testing.T) {
 }
 
 func TestStreamsAreClosed(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		var opened, closed atomic.Int32
 		stream := func() io.Reader {
@@ -358,6 +364,7 @@ func TestStreamsAreClosed(t *testing.T) {
 }
 
 func TestEarlyHints(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		goOn := make(chan struct{})
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
@@ -405,6 +412,7 @@ func TestEarlyHintsOfAContextWithoutAServer(t *testing.T) {
 }
 
 func TestTrailersOfTheRequest(t *testing.T) {
+	t.Parallel()
 	request := servertest.Chunked("/", "3\r\nabc\r\n0\r\nx-sum: 1\r\nX-More: 2\r\n\r\n", "Trailer: X-Sum")
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, streaming := range []bool{false, true} {
@@ -427,6 +435,7 @@ func TestTrailersOfTheRequest(t *testing.T) {
 }
 
 func TestTrailersOfTheResponse(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 			h := &ctx.Response.Header
@@ -494,6 +503,7 @@ func TestTrailersOfTheResponse(t *testing.T) {
 // TestInformationalStatusEndsTheConnection has handlers set an informational status.
 // The client would take the next response for the final one.
 func TestInformationalStatusEndsTheConnection(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 			code, _ := ctx.QueryArgs().GetUint("code")
@@ -513,6 +523,7 @@ func TestInformationalStatusEndsTheConnection(t *testing.T) {
 }
 
 func TestResetContentHasNoContent(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 			ctx.SetStatusCode(fasthttp.StatusResetContent)

@@ -261,6 +261,7 @@ func TestResponseThatIsNotTakenIsLogged(t *testing.T) {
 }
 
 func TestRefusedConnectionsAreLogged(t *testing.T) {
+	t.Parallel()
 	servertest.ForEachTLSEngine(t, testRefusedConnectionsAreLogged)
 }
 
@@ -337,6 +338,7 @@ func TestTimeoutsAreLogged(t *testing.T) {
 }
 
 func TestResponseSentThatPanics(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: echo, ResponseSent: func(*fasthttp.RequestCtx, fasthttp.SentResponse) { panic(errors.New("out of paper")) }})
 		c := ts.Dial()

@@ -16,6 +16,7 @@ import (
 )
 
 func TestRequestBodyArrivesAsAStream(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		pieces := make(chan string)
 		ts := start(&fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) {
@@ -85,6 +86,7 @@ func TestRequestsWithoutBodyHaveNoStream(t *testing.T) {
 }
 
 func TestBufferedBodyHasAStream(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		limited := fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {
 			_, _ = io.CopyN(ctx, ctx.RequestBodyStream(), 2)
@@ -118,6 +120,7 @@ func TestBufferedBodyHasAStream(t *testing.T) {
 }
 
 func TestPostBodyOfAStream(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{StreamRequestBody: true, MaxRequestBodySize: 10, Handler: func(ctx *fasthttp.RequestCtx) {
 			// the limit does not apply to streams
@@ -138,6 +141,7 @@ func TestPostBodyOfAStream(t *testing.T) {
 }
 
 func TestUnreadBodyIsDrainedOrEndsTheConnection(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{StreamRequestBody: true, Handler: ignoresBody})
 		chunks := func(size int) string {
@@ -181,6 +185,7 @@ func TestUnreadBodyIsDrainedOrEndsTheConnection(t *testing.T) {
 // TestResponseDoesNotWaitForAnUnreadBody has clients send the rest of a body after
 // they have the response.
 func TestResponseDoesNotWaitForAnUnreadBody(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		large := strings.Repeat("x", servertest.CopyLimit+1)
 		ts := start(&fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) {
@@ -343,6 +348,7 @@ func TestRequestStreamThatIsBroken(t *testing.T) {
 // TestRequestStreamDoesNotReadTheNextRequest reads bodies in every possible way,
 // with more requests in the same buffer.
 func TestRequestStreamDoesNotReadTheNextRequest(t *testing.T) {
+	t.Parallel()
 	readers := map[string]func(r io.Reader) ([]byte, error){
 		"ReadAll": io.ReadAll,
 		"one byte": func(r io.Reader) (all []byte, err error) {

@@ -122,6 +122,7 @@ func TestPieceTimeoutBeginsWithEachPiece(t *testing.T) {
 // On each engine a client that does not read is left, although the limit of the server is
 // far away.
 func TestPieceTimeoutOnEachEngine(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for size, wrap := range map[int]func(h fasthttp.RequestHandler) fasthttp.RequestHandler{
 			1000:    unwrapped,
@@ -153,6 +154,7 @@ func TestPieceTimeoutOnEachEngine(t *testing.T) {
 // The time of a piece does not outlast its response: the next response has the limit of the
 // server again, and no limit if the server has none.
 func TestPieceTimeoutIsForOneResponse(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		c := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 			if ctx.Response.PieceTimeout != 0 {

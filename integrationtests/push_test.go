@@ -18,6 +18,7 @@ import (
 // Each piece is a chunk that is sent at once, and the connection serves the next requests after the
 // body, also if they have arrived before its end.
 func TestPushedPiecesAreChunks(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		handler, made := pushes(nil)
 		ts := start(&fasthttp.Server{Handler: handler})
@@ -64,6 +65,7 @@ func TestPushedPiecesAreChunks(t *testing.T) {
 // A body that ends at once, for many requests in a row: the connection switches there and back
 // while other goroutines still finish their calls.
 func TestPushedBodiesFollowEachOther(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		handler, made := pushes(nil)
 		ts := start(&fasthttp.Server{Handler: handler})
@@ -96,6 +98,7 @@ func TestPushedBodiesFollowEachOther(t *testing.T) {
 }
 
 func TestPushedBodyEndsTheConnectionIfItMust(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		handler, made := pushes(nil)
 		ts := start(&fasthttp.Server{Handler: handler})
@@ -121,6 +124,7 @@ func TestPushedBodyEndsTheConnectionIfItMust(t *testing.T) {
 
 // If the body is not sent, the handler only learns that it has ended.
 func TestPushedBodyThatIsNotSent(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		handler, made := pushes(func(ctx *fasthttp.RequestCtx, _ *pushed) {
 			switch {
@@ -276,12 +280,13 @@ func TestPushedBodyTicks(t *testing.T) {
 }
 
 func TestPushedPieceHasALimitedTime(t *testing.T) {
+	noise := sync.OnceValue(func() []byte { return servertest.Noise(64 << 20) })
 	forEachPush(t, func(t *testing.T, start func(s *fasthttp.Server) *pushClient) {
 		handler, made := pushes(func(ctx *fasthttp.RequestCtx, _ *pushed) { ctx.Response.PieceTimeout = servertest.Short })
 		cl := start(&fasthttp.Server{Handler: handler})
 		cl.open(t, "/")
 		p := beginning(t, made)
-		servertest.Must(t, p.push.Send(servertest.Noise(64<<20)))
+		servertest.Must(t, p.push.Send(noise()))
 		p.wantEnd(t, func(err error) bool { return err != nil })
 	})
 }

@@ -183,6 +183,7 @@ func TestRedirectLocation(t *testing.T) {
 // Whatever method set the credentials, and whatever the case of field names, the
 // client sends them only to their origin.
 func TestRedirectLeavesCredentialsBehindHoweverTheyWereSet(t *testing.T) {
+	t.Parallel()
 	names := []string{"Authorization", "authorization", "AUTHORIZATION", "proxy-authorization", "Proxy-AUTHorization", "cookie", "COOKIE", "cookie2", "Proxy-authenticate"}
 	setters := map[string]func(h *fasthttp.RequestHeader, name string){
 		"Set":            func(h *fasthttp.RequestHeader, name string) { h.Set(name, "secret=1") },

@@ -29,6 +29,7 @@ var cutBodies = map[string]struct {
 // A client disconnects in the middle of a body that the handler reads as it arrives: the
 // methods that read the body return no error, but the handler can get it.
 func TestErrorOfABodyThatWasCutOff(t *testing.T) {
+	t.Parallel()
 	for name, tc := range cutBodies {
 		t.Run(name, func(t *testing.T) {
 			type outcome struct {

@@ -51,6 +51,7 @@ func wireOf(t *testing.T, req *fasthttp.Request) (string, error) {
 
 // No setter puts a space or a control character into a request line.
 func TestRequestLinesHaveThreeParts(t *testing.T) {
+	t.Parallel()
 	hostile := []string{"GET /evil", "GET ", " GET", "G\tET", "GET\r\nX: y", "G\x00ET", "GET\x7f", "G\u00e4T", "G,T", "GET / HTTP/1.1\r\nHost: evil\r\n\r\nGET"}
 	targets := []string{"/a b", "/a HTTP/1.1\r\nX: y", "/a\tb", "/\x00", "/\x7f", "/a\nb", "/\r", " /a", "/a ", "x y", "* *", "http://h/a b", "http://h/\x01"}
 	setters := map[string]func(req *fasthttp.Request, s string){

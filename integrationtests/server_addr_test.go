@@ -11,6 +11,7 @@ import (
 
 // A log should have the addresses of clients that reset their connections.
 func TestAddressesAfterReset(t *testing.T) {
+	t.Parallel()
 	for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			testAddressesAfterReset(t, e)
@@ -99,6 +100,7 @@ func TestAddressesOfClosedConnections(t *testing.T) {
 
 // A socket for both versions of IP returns its peers' addresses in the form of IPv6.
 func TestAddressesOfBothVersions(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		listen, dial string
 		size         int

@@ -111,6 +111,7 @@ func saysNothing(t *testing.T, c *servertest.Conn, d time.Duration) {
 
 // A deadline in the past ends an idle connection at once.
 func TestDeadlineInThePast(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		conns := make(chan net.Conn, 1)
 		idle := make(chan struct{}, 1)

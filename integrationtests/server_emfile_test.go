@@ -210,6 +210,7 @@ func checkSaidOnce(t *testing.T, log *servertest.Log, text string) {
 
 // Listeners that share an address may belong to one server or to several.
 func TestServerOnListenersThatShareAPort(t *testing.T) {
+	t.Parallel()
 	const listeners = 3
 	config := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) (err error) {
 		ctl := raw.Control(func(fd uintptr) {

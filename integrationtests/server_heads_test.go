@@ -193,6 +193,7 @@ func TestServerChecksHost(t *testing.T) {
 // The server parses content by the first Content-Type line: a front end that checked
 // the request may have used that one.
 func TestFirstContentTypeOfARequestCounts(t *testing.T) {
+	t.Parallel()
 	const form, plain = "application/x-www-form-urlencoded", "text/plain"
 	cases := []struct {
 		lines, want, args string

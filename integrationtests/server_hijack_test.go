@@ -85,6 +85,7 @@ func nextHead(c *servertest.Conn, statusLine string) (fields string) {
 }
 
 func TestHijackGivesARealConnection(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		addrs := make(chan string, 1)
 		deadline := make(chan error, 1)
@@ -119,6 +120,7 @@ func TestHijackGivesARealConnection(t *testing.T) {
 }
 
 func TestHijackWithoutResponse(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 			if string(ctx.Path()) != "/hijack" {
@@ -144,6 +146,7 @@ func TestHijackWithoutResponse(t *testing.T) {
 }
 
 func TestHijackIsDroppedWhereTheConnectionEnds(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		hijacked := make(chan string, 10)
 		ts := start(&fasthttp.Server{MaxRequestsPerConn: 1, Handler: func(ctx *fasthttp.RequestCtx) {
@@ -183,6 +186,7 @@ func TestHijackIsDroppedWhereTheConnectionEnds(t *testing.T) {
 }
 
 func TestHijackAtShutdown(t *testing.T) {
+	t.Parallel()
 	for _, closes := range []bool{false, true} {
 		t.Run(fmt.Sprintf("CloseOnShutdown %v", closes), func(t *testing.T) {
 			forEachEngine(t, func(t *testing.T, start starter) {
@@ -224,6 +228,7 @@ func TestHijackAtShutdown(t *testing.T) {
 }
 
 func TestShutdownDoesNotWaitForHijackedConnections(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		s := &fasthttp.Server{Handler: upgrade, Concurrency: 1}
 		ts := start(s)
@@ -249,6 +254,7 @@ func TestShutdownDoesNotWaitForHijackedConnections(t *testing.T) {
 }
 
 func TestKeepHijackedConns(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		kept := make(chan net.Conn, 1)
 		ts := start(&fasthttp.Server{KeepHijackedConns: true, Handler: func(ctx *fasthttp.RequestCtx) {
@@ -281,6 +287,7 @@ const seenBefore = `POST /p a q=1 "y" "abc" -> 202 "taken"`
 // The server closes user values after the HijackHandler has returned. Until then the
 // request is unchanged.
 func TestHijackHandlerHasTheRequest(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, without := range []bool{false, true} {
 			hijacked, closed := make(chan string, 1), make(chan string, 1)
@@ -387,6 +394,7 @@ func TestHijackReadsAheadPieceByPiece(t *testing.T) {
 }
 
 func TestHijackBehindARequestStream(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) {
 			if string(ctx.Path()) == "/read" {
@@ -413,6 +421,7 @@ func TestHijackBehindARequestStream(t *testing.T) {
 }
 
 func TestHijackOfConnectIsATunnel(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 			ctx.Hijack(func(c net.Conn) { _, _ = io.Copy(c, io.LimitReader(c, 12)) })

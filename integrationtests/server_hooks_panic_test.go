@@ -158,6 +158,7 @@ func (panickingCloser) Read([]byte) (int, error) { return 0, io.EOF }
 func (panickingCloser) Close() error             { panic("broken hook") }
 
 func TestHandlerThatEndsItsGoroutineEndsOneConnection(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 			if string(ctx.Path()) == "/exit" {
@@ -178,6 +179,7 @@ func TestHandlerThatEndsItsGoroutineEndsOneConnection(t *testing.T) {
 
 // A server that has shut down has logged all panics: a connection is open until then.
 func TestShutdownWaitsForTheLogOfAPanic(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		logging, release := make(chan string, 1), make(chan struct{})
 		s := &fasthttp.Server{

@@ -18,6 +18,7 @@ import (
 )
 
 func TestContinueHandlerDecides(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		var asked []string
 		s := &fasthttp.Server{Handler: echo, ContinueHandler: func(h *fasthttp.RequestHeader) bool {
@@ -47,6 +48,7 @@ func TestContinueHandlerDecides(t *testing.T) {
 }
 
 func TestExpectHandlerDecides(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		s := &fasthttp.Server{
 			Handler:         echo,
@@ -80,6 +82,7 @@ func TestExpectHandlerDecides(t *testing.T) {
 }
 
 func TestServerSaysContinueWhenTheStreamIsRead(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		s := &fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) {
 			switch string(ctx.Path()) {
@@ -225,6 +228,7 @@ func TestErrorsAreLoggedOnce(t *testing.T) {
 // The server leaves a field out if its name is not a token, and logs the reason
 // once.
 func TestFieldsThatAreNotSentAreLoggedOnce(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, all := range []bool{false, true} {
 			ts := start(&fasthttp.Server{LogAllErrors: all, Handler: func(ctx *fasthttp.RequestCtx) {
@@ -337,6 +341,7 @@ func TestConnStateNames(t *testing.T) {
 }
 
 func TestServerOptionsOfTheResponse(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		respond := func(s *fasthttp.Server, request string) servertest.Response {
 			t.Helper()
@@ -459,6 +464,7 @@ func TestErrorHandlerGetsErrorsOfPackageNet(t *testing.T) {
 
 // Handlers and middleware see the Server field of a response.
 func TestHandlersSeeTheNameOfTheServer(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, s := range []*fasthttp.Server{{}, {Name: "mine"}, {NoDefaultServerHeader: true}} {
 			want := s.Name

@@ -18,6 +18,7 @@ import (
 // TestAnswerOfAHandlerThatTimedOutArrives has clients that do not read before they
 // have sent all their bytes, most of them after the response was sent.
 func TestAnswerOfAHandlerThatTimedOutArrives(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for name, read := range map[string]bool{"reading": true, "not reading": false} {
 			t.Run(name, func(t *testing.T) {
@@ -117,6 +118,7 @@ func TestRefusedUploadsHearWhy(t *testing.T) {
 // TestLastResponsesAreNotLostToWhatFollows has clients that continue to send while the last
 // response of the connection arrives.
 func TestLastResponsesAreNotLostToWhatFollows(t *testing.T) {
+	t.Parallel()
 	const size = 2 << 20
 	body := numbered(size)
 	for name, s := range map[string]*fasthttp.Server{

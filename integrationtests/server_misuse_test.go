@@ -81,6 +81,7 @@ func TestTLSOnAPlainPort(t *testing.T) {
 // TestConnOfAContextAfterItsEnd has a handler keep its connection. Later calls on it
 // fail as on a net.Conn that was closed.
 func TestConnOfAContextAfterItsEnd(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		kept := make(chan net.Conn, 1)
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {

@@ -31,6 +31,7 @@ func isOpen(t *testing.T, what string, done <-chan error) {
 // TestOnShutdownEndsHijackedConnections has a shutdown that waits for the HijackHandler, by
 // a function that was registered before the connection was handed over, or after it.
 func TestOnShutdownEndsHijackedConnections(t *testing.T) {
+	t.Parallel()
 	for _, early := range []bool{true, false} {
 		forEachEngine(t, func(t *testing.T, start starter) {
 			begun, leave, left := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -116,6 +117,7 @@ func shutDownOnceServing(t *testing.T, s *testServer) <-chan error {
 
 // TestOnShutdownLastsAsLongAsItsRequest has functions that must not be called.
 func TestOnShutdownLastsAsLongAsItsRequest(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ended := make(chan struct{})
 		var first func() bool
@@ -178,6 +180,7 @@ func TestOnShutdownWithALimit(t *testing.T) {
 
 // TestOnShutdownDuringOne registers a function after the shutdown has begun.
 func TestOnShutdownDuringOne(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		entered, called := make(chan struct{}), make(chan struct{})
 		s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
@@ -203,6 +206,7 @@ func TestOnShutdownDuringOne(t *testing.T) {
 // TestOnShutdownAsAShutdownBegins has handlers that learn of a shutdown while it begins: a function
 // added then has the time of the shutdown like any other.
 func TestOnShutdownAsAShutdownBegins(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		const handlers = 50
 		begun := make(chan struct{}, handlers)

@@ -79,6 +79,7 @@ func TestConnectionsInTheQueueGetTheirOptions(t *testing.T) {
 // Without probes, a server without IdleTimeout would keep the connections of clients that
 // have vanished.
 func TestServersProbeTheirPeers(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		on     bool
 		period time.Duration
@@ -119,6 +120,7 @@ func TestServersProbeTheirPeers(t *testing.T) {
 
 // The listeners of ListenAndServe have the default of package net, too.
 func TestOwnListenersProbeTheirPeers(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []fasthttp.Engine{fasthttp.EnginePortable, fasthttp.EngineEvent} {
 		for period, want := range map[time.Duration]int{0: 15, -1: 0} {
 			ln, err := net.Listen("tcp4", "127.0.0.1:0")

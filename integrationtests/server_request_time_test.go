@@ -14,6 +14,7 @@ import (
 // TestRequestTimeBehindASlowHandler sends a request while the handler of another one runs, on
 // the same connection and on another one: its time is the time of its own arrival.
 func TestRequestTimeBehindASlowHandler(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, same := range []bool{true, false} {
 			g := servertest.NewGate()
@@ -57,6 +58,7 @@ func TestRequestTimeBehindASlowHandler(t *testing.T) {
 // connection ends with the last byte: then the loop has nothing to read, calls the handler,
 // and reads the next request in the same turn.
 func TestRequestTimeBehindATurnWithoutInput(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, streams := range []bool{true, false} {
 			entered, open, times := make(chan bool), make(chan bool), make(chan time.Time, 1)

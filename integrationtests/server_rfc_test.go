@@ -264,6 +264,7 @@ func TestServerAnswersConnectWithoutAnyFraming(t *testing.T) {
 // CONNECT may have a path, as in package net/rpc. Then its response has content, like any
 // other. A front end may still take it for a tunnel, so the connection ends.
 func TestServerTakesConnectWithAPath(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 			asked := fmt.Sprintf("%s %s %s %s", ctx.Method(), ctx.Host(), ctx.Path(), ctx.RequestURI())
@@ -387,6 +388,7 @@ func TestServerFieldsOfTheConnection(t *testing.T) {
 // docs/security.md names these targets, which a rule for "/admin" in a front end
 // misses.
 func TestTargetsThatArePathsOfOthers(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 			fmt.Fprintf(ctx, "%s %v", ctx.Path(), bytes.Equal(ctx.Path(), ctx.URI().PathOriginal()))

@@ -28,7 +28,6 @@ const (
 	// clients may differ.
 	soakSeedVariable = "FASTHTTP_SOAK_SEED"
 
-	soakTime    = time.Second
 	soakClients = 32
 	// soakPatience is the time that a client waits for a single byte. Only a
 	// connection that hangs takes longer.
@@ -55,7 +54,7 @@ func TestSoak(t *testing.T) { servertest.Apart(t, testSoak) }
 func testSoak(t *testing.T) {
 	length, err := time.ParseDuration(os.Getenv(servertest.SoakVariable))
 	if err != nil {
-		length = soakTime
+		length = servertest.SoakTime()
 	}
 	seed, err := strconv.ParseUint(os.Getenv(soakSeedVariable), 10, 64)
 	if err != nil {
@@ -65,7 +64,7 @@ func testSoak(t *testing.T) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Logf("%s=%d", soakSeedVariable, seed)
 			// a first round creates permanent resources
-			newSoak(t, seed+1).run(e, soakTime/4)
+			newSoak(t, seed+1).run(e, servertest.SoakTime()/4)
 			s := newSoak(t, seed)
 			before := servertest.Measure(t)
 			s.run(e, length)
@@ -148,7 +147,7 @@ func (s *soak) run(e servertest.Engine, length time.Duration) {
 	defer time.AfterFunc(length, s.stop).Stop()
 	wg.Wait()
 	// a short run has too few of them to compare
-	if latest, plainest := time.Duration(s.latest.Load()), time.Duration(s.plainest.Load()); length > soakTime && latest > soakLateness*max(plainest, soakLeast) {
+	if latest, plainest := time.Duration(s.latest.Load()), time.Duration(s.plainest.Load()); length > servertest.SoakTime() && latest > soakLateness*max(plainest, soakLeast) {
 		s.t.Errorf("a timeout came %v late, and plain ones at most %v", latest, plainest)
 	}
 	for _, ts := range []*testServer{s.plain, s.timed, s.streaming, s.hasty} {

@@ -211,6 +211,7 @@ func testCloseNotifyMeetsRequestsAndResponses(t *testing.T, e servertest.Engine)
 // TestClosingClientsAndShutdownEndInOrder has a server and its clients end connections at
 // the same time.
 func TestClosingClientsAndShutdownEndInOrder(t *testing.T) {
+	t.Parallel()
 	servertest.ForEachTLSEngine(t, func(t *testing.T, e servertest.Engine) {
 		for round := range servertest.Times(20) {
 			ts := startServer(t, e, &fasthttp.Server{Handler: tellTLS})

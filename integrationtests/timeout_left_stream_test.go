@@ -115,6 +115,7 @@ var leavingHandlers = map[string]struct {
 // The streams of a context that a TimeoutError method has left to other goroutines: the one
 // that is sent arrives, and each is closed once, whichever goroutine has it.
 func TestStreamsOfALeftContextAreClosed(t *testing.T) {
+	t.Parallel()
 	for name, tc := range leavingHandlers {
 		for around, wrap := range map[string]func(fasthttp.RequestHandler) fasthttp.RequestHandler{
 			"bare":           func(h fasthttp.RequestHandler) fasthttp.RequestHandler { return h },
@@ -157,6 +158,7 @@ func TestStreamsOfALeftContextAreClosed(t *testing.T) {
 
 // A stream in the response to HEAD is closed without being sent.
 func TestStreamOfATimeoutResponseToHEAD(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		stream := newOnceClosed("content")
 		c := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {

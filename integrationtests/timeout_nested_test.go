@@ -12,6 +12,7 @@ import (
 // A late handler in a nested TimeoutHandler keeps its body, and sees no bytes of
 // later requests.
 func TestLateHandlerWithinAnotherKeepsItsBody(t *testing.T) {
+	t.Parallel()
 	lateHandlerKeepsItsBody(t, func(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
 		return fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) { inner(ctx) }, servertest.Never, "outer")
 	})
@@ -20,6 +21,7 @@ func TestLateHandlerWithinAnotherKeepsItsBody(t *testing.T) {
 // So does a late handler after which another TimeoutHandler runs for the same
 // request.
 func TestLateHandlerBeforeAnotherKeepsItsBody(t *testing.T) {
+	t.Parallel()
 	lateHandlerKeepsItsBody(t, func(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
 		next := fasthttp.TimeoutHandler(func(*fasthttp.RequestCtx) {}, servertest.Never, "next")
 		return func(ctx *fasthttp.RequestCtx) {

@@ -127,6 +127,7 @@ func TestContextWithALateReaderIsGivenAway(t *testing.T) {
 // If a handler continues after TimeoutError, a shutdown ends its context, even if it watches
 // its client.
 func TestShutdownEndsAHandlerAfterTimeoutError(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		begun, ended := make(chan struct{}), make(chan error, 1)
 		s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {

@@ -10,6 +10,7 @@ import (
 // Close of user values can read the request and the response before they are reset. Its reads
 // do not affect the next request.
 func TestUserValuesAreClosedBeforeTheRequestIsReset(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		closed := make(chan string, 1)
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {

@@ -90,6 +90,7 @@ func handedOut(v any) string {
 // If a handler or a caller writes to a returned slice, the next message of the
 // connection is unaffected.
 func TestWhatIsHandedOutIsNotRemembered(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		var seen [][2]string
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {

@@ -17,6 +17,7 @@ import (
 // TestReadsContinueAfterCancellations ends the contexts and deadlines of reads at any moment,
 // while a message arrives in small pieces: none is lost.
 func TestReadsContinueAfterCancellations(t *testing.T) {
+	t.Parallel()
 	for _, tt := range compressions {
 		for pairName, pair := range map[string]func(testing.TB) (net.Conn, net.Conn){"tcp": servertest.TCPPair, "pipe": pipe} {
 			t.Run(tt.name+"/"+pairName, func(t *testing.T) {

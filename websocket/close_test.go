@@ -171,6 +171,7 @@ func TestPings(t *testing.T) {
 
 // TestShutdown shuts a server down whose connections read, write, do both or neither.
 func TestShutdown(t *testing.T) {
+	t.Parallel()
 	handlers := map[string]func(c *Conn){
 		"echo": echo,
 		"reads": func(c *Conn) {
@@ -245,6 +246,7 @@ func TestShutdown(t *testing.T) {
 
 // TestShutdownWithoutAnAnswer has clients that do not answer, and a limit of the shutdown.
 func TestShutdownWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, byContext := range []bool{false, true} {
 			u := &Upgrader{CloseTimeout: servertest.Short}

@@ -29,6 +29,7 @@ var compressions = []struct {
 }
 
 func TestMessagesReturnUnchanged(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, tt := range compressions {
 			t.Run(tt.name, func(t *testing.T) {
@@ -95,6 +96,7 @@ func TestUnreadMessagesAreSkipped(t *testing.T) {
 
 // TestConcurrentWriters sends messages of all kinds from several goroutines.
 func TestConcurrentWriters(t *testing.T) {
+	t.Parallel()
 	for _, tt := range compressions {
 		t.Run(tt.name, func(t *testing.T) {
 			const writers, messages = 6, 40
@@ -180,6 +182,7 @@ func TestPingsAreAnswered(t *testing.T) {
 }
 
 func TestReadLimit(t *testing.T) {
+	t.Parallel()
 	zeros := make([]byte, 1<<20)
 	for _, tt := range compressions {
 		for _, byReader := range []bool{false, true} {
@@ -229,6 +232,7 @@ func TestReadLimit(t *testing.T) {
 
 // TestReadContext has a context that ends in the middle of a message, and a deadline.
 func TestReadContext(t *testing.T) {
+	t.Parallel()
 	for name, pair := range map[string]func(testing.TB) (net.Conn, net.Conn){"tcp": servertest.TCPPair, "memory": servertest.MemoryPair} {
 		t.Run(name, func(t *testing.T) {
 			c, s := connPair(t, pair, &Upgrader{}, &Dialer{})
@@ -288,6 +292,7 @@ func TestReadContext(t *testing.T) {
 
 // TestWriteContext ends contexts while the peer does not read.
 func TestWriteContext(t *testing.T) {
+	t.Parallel()
 	c, s := connPair(t, servertest.TCPPair, &Upgrader{}, &Dialer{})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -386,6 +391,7 @@ func TestJoinMessages(t *testing.T) {
 
 // TestPanicsClose has a handler that panics.
 func TestPanicsClose(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		s := start(serving(&Upgrader{}, func(c *Conn) { panic("on purpose") }))
 		c := dial(t, s, Dialer{})
@@ -398,6 +404,7 @@ func TestPanicsClose(t *testing.T) {
 
 // TestBytesAfterTheRequest sends messages together with the request.
 func TestBytesAfterTheRequest(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		s := start(serving(&Upgrader{}, echo))
 		c := s.Dial()

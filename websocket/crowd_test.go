@@ -16,6 +16,7 @@ import (
 // TestShutdownDuringUpgradesAndBroadcasts has clients that connect all the time: each one whose
 // connection was upgraded gets CloseGoingAway, after whole messages.
 func TestShutdownDuringUpgradesAndBroadcasts(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"Serve", "Upgrade", "ReleaseContext"} {
 		t.Run(kind, func(t *testing.T) {
 			forEachServerEngine(t, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {

@@ -23,9 +23,6 @@ import (
 )
 
 const (
-	// cutTime is how long the soak lasts on each engine, unless servertest.SoakVariable has the
-	// time for all of them.
-	cutTime    = time.Second
 	cutClients = 16
 	// cutGrowth is the number of bytes by which the heap may have grown in the end.
 	cutGrowth = 4 << 20
@@ -40,14 +37,14 @@ const (
 func TestSoakCuts(t *testing.T) { servertest.Apart(t, testSoakCuts) }
 
 func testSoakCuts(t *testing.T) {
-	length := cutTime
+	length := servertest.SoakTime()
 	if all, err := time.ParseDuration(os.Getenv(servertest.SoakVariable)); err == nil {
 		length = all / 4
 	}
 	for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			// a first round creates permanent resources
-			newCutSoak(t, e).run(cutTime / 2)
+			newCutSoak(t, e).run(servertest.SoakTime() / 4)
 			before := servertest.Measure(t)
 			s := newCutSoak(t, e)
 			s.run(length)

@@ -22,6 +22,7 @@ import (
 
 // TestDial connects by URLs, with cookies, fields and TLS.
 func TestDial(t *testing.T) {
+	t.Parallel()
 	for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			u := &Upgrader{}
@@ -147,6 +148,7 @@ func TestDialRefusesResponses(t *testing.T) {
 
 // TestDialEndsWithItsContext has servers that do not answer.
 func TestDialEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	silent := servertest.Silent(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	d := &Dialer{NetDialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {

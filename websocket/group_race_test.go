@@ -10,6 +10,7 @@ import (
 // again. The socket must know of its group whenever the group knows of it, since it leaves the
 // groups which it knows at its end.
 func TestGroupsAndSocketsAgree(t *testing.T) {
+	t.Parallel()
 	var g Group
 	s := new(Socket)
 	for round := range 20_000 {

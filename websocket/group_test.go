@@ -29,6 +29,7 @@ func text(format string, args ...any) websocket.Message {
 }
 
 func TestBroadcastReachesAllMembers(t *testing.T) {
+	t.Parallel()
 	forEachSocketEngine(t, func(t *testing.T, start socketStarter) {
 		var g websocket.Group
 		if sent, skipped := g.Broadcast(text("nobody"), nil); sent != 0 || skipped != 0 {
@@ -75,6 +76,7 @@ func TestBroadcastReachesAllMembers(t *testing.T) {
 
 // One slow reader holds up none of the others.
 func TestBroadcastSkipsSlowReaders(t *testing.T) {
+	t.Parallel()
 	forEachSocketEngine(t, func(t *testing.T, start socketStarter) {
 		var g websocket.Group
 		h, joined := members(&g)
@@ -106,6 +108,7 @@ func TestBroadcastSkipsSlowReaders(t *testing.T) {
 
 // One of a thousand members does not read, and the others have each message at once.
 func TestBroadcastToAThousand(t *testing.T) {
+	t.Parallel()
 	var g websocket.Group
 	h, joined := members(&g)
 	forEachSocketEngine(t, func(t *testing.T, start socketStarter) {
@@ -147,6 +150,7 @@ func TestBroadcastToAThousand(t *testing.T) {
 	})
 }
 
+// The broadcasts never pause, so nothing runs beside this test.
 func TestGroupsChangeWhileTheyBroadcast(t *testing.T) {
 	forEachSocketEngine(t, func(t *testing.T, start socketStarter) {
 		var g websocket.Group

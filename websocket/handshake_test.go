@@ -41,6 +41,7 @@ func opening(changes ...string) string {
 }
 
 func TestHandshakes(t *testing.T) {
+	t.Parallel()
 	key := "-Sec-WebSocket-Key"
 	tests := []struct {
 		name    string
@@ -127,6 +128,7 @@ func TestHandshakes(t *testing.T) {
 
 // TestHandshakeHooks has an Upgrader that makes the decisions by functions.
 func TestHandshakeHooks(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		u := &Upgrader{
 			CheckOrigin: func(ctx *fasthttp.RequestCtx) bool { return string(ctx.Request.Header.Peek("Origin")) == "null" },

@@ -10,6 +10,7 @@ import (
 
 // TestShutdownLeavesPeersThatDoNotRead has handlers that wait in the middle of a message.
 func TestShutdownLeavesPeersThatDoNotRead(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		entered, left := make(chan struct{}), make(chan struct{})
 		s := start(serving(&Upgrader{CloseTimeout: servertest.Short}, func(c *Conn) {
@@ -29,6 +30,7 @@ func TestShutdownLeavesPeersThatDoNotRead(t *testing.T) {
 
 // TestUpgradeWithinOtherHandlers upgrades in handlers that change contexts or responses.
 func TestUpgradeWithinOtherHandlers(t *testing.T) {
+	t.Parallel()
 	wraps := map[string]func(h fasthttp.RequestHandler) fasthttp.RequestHandler{
 		"timeout": func(h fasthttp.RequestHandler) fasthttp.RequestHandler {
 			return fasthttp.TimeoutHandler(h, servertest.Never, "late")
@@ -68,6 +70,7 @@ func TestUpgradeWithinOtherHandlers(t *testing.T) {
 
 // TestBodiesOfUpgradesAreNoFrames has requests with a body that the handler does not read.
 func TestBodiesOfUpgradesAreNoFrames(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, kind := range []string{"Upgrade", "Serve"} {
 			got := make(chan string, 10)

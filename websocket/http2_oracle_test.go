@@ -142,6 +142,7 @@ const permitting = "http2xconnect=1"
 
 // Sockets of this client are served by golang.org/x/net/http2, if that permits them.
 func TestXNetServesSockets(t *testing.T) {
+	t.Parallel()
 	t.Run("refuses", func(t *testing.T) {
 		if strings.Contains(os.Getenv("GODEBUG"), permitting) {
 			t.Skip("the process permits extended CONNECT")

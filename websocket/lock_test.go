@@ -82,6 +82,7 @@ func TestLockIsNotLostIfAWaiterGivesUp(t *testing.T) {
 // A goroutine that begins to wait just when the only other one gives up must not take the lock
 // from it: giving up would then last as long as the other one holds the lock.
 func TestGivingUpDoesNotWaitForOthers(t *testing.T) {
+	t.Parallel()
 	for range 20 {
 		var l lock
 		_ = l.lock(t.Context(), time.Time{})

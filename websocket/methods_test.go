@@ -18,6 +18,7 @@ import (
 // TestAllMethodsAtOnce calls the methods of both sides of a connection while others close it: all
 // of them return.
 func TestAllMethodsAtOnce(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, tt := range compressions {
 			u := &Upgrader{EnableCompression: tt.on, Compression: tt.c, CloseTimeout: servertest.Short, PingInterval: time.Millisecond, PongTimeout: servertest.Never}

@@ -30,6 +30,7 @@ func forBothForms(t *testing.T, test func(t *testing.T, path string, start serve
 // Requests of other methods and versions are no opening handshakes, whatever their fields are. The
 // connection continues, if its version permits that.
 func TestOtherRequestsOpenNothing(t *testing.T) {
+	t.Parallel()
 	forBothForms(t, func(t *testing.T, path string, start servertest.Starter[*fasthttp.Server]) {
 		handle, h := neverOpened(t)
 		ts := start(both(&websocket.Upgrader{}, handle, h))
@@ -64,6 +65,7 @@ func TestOtherRequestsOpenNothing(t *testing.T) {
 
 // A server with CloseOnShutdown opens no connection once it shuts down, and the client learns that.
 func TestNothingOpensAtAShutdownWithCloseOnShutdown(t *testing.T) {
+	t.Parallel()
 	forBothForms(t, func(t *testing.T, path string, start servertest.Starter[*fasthttp.Server]) {
 		g := servertest.NewGate()
 		handle, h := neverOpened(t)
@@ -92,6 +94,7 @@ func TestNothingOpensAtAShutdownWithCloseOnShutdown(t *testing.T) {
 
 // Connections that are open when a server with CloseOnShutdown shuts down have a closing handshake.
 func TestOpenSocketsEndAtAShutdownWithCloseOnShutdown(t *testing.T) {
+	t.Parallel()
 	forBothForms(t, func(t *testing.T, path string, start servertest.Starter[*fasthttp.Server]) {
 		s := both(&websocket.Upgrader{}, echoConn, &websocket.Handler{OnMessage: echoMessage})
 		s.CloseOnShutdown = true
@@ -108,6 +111,7 @@ func TestOpenSocketsEndAtAShutdownWithCloseOnShutdown(t *testing.T) {
 
 // A handshake that a TimeoutHandler has given up opens nothing, although its handler succeeds later.
 func TestHandshakesThatAreTooLateOpenNothing(t *testing.T) {
+	t.Parallel()
 	forBothForms(t, func(t *testing.T, path string, start servertest.Starter[*fasthttp.Server]) {
 		g := servertest.NewGate()
 		handle, h := neverOpened(t)

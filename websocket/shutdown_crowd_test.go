@@ -45,6 +45,7 @@ var crowdText = servertest.SampleText(crowdLarge)
 // all the time. Clients check the bytes that they get: whole messages, and then a Close frame with
 // the code 1001, and nothing else.
 func TestShutdownCutsNoMessage(t *testing.T) {
+	t.Parallel()
 	sockets := crowdSockets
 	if *socketsFlag > 0 {
 		sockets = *socketsFlag

@@ -67,6 +67,7 @@ func packedFrame(opcode ws.Opcode, payload []byte, fin bool) []byte {
 }
 
 func TestSocketCompresses(t *testing.T) {
+	t.Parallel()
 	for _, tt := range servertest.Some(t, socketCompressions) {
 		t.Run(tt.name, func(t *testing.T) {
 			u := &websocket.Upgrader{EnableCompression: true, Compression: tt.c}
@@ -105,6 +106,7 @@ func TestSocketCompresses(t *testing.T) {
 
 // The frames show which messages are compressed.
 func TestSocketCompressesFromItsThresholdOn(t *testing.T) {
+	t.Parallel()
 	u := &websocket.Upgrader{EnableCompression: true, Compression: websocket.Compression{Threshold: 100}}
 	forEachSocketEngineOf(t, u, func(t *testing.T, start socketStarter) {
 		ts := start(&websocket.Handler{OnMessage: echoMessage})
@@ -142,6 +144,7 @@ func TestSocketCompressesFromItsThresholdOn(t *testing.T) {
 
 // The limit holds while messages are decompressed, and text is checked afterwards.
 func TestSocketEndsForFaultsInCompressedMessages(t *testing.T) {
+	t.Parallel()
 	bomb := packed(make([]byte, 16<<20))
 	for _, tt := range []struct {
 		name  string
@@ -187,6 +190,7 @@ func TestSocketEndsForFaultsInCompressedMessages(t *testing.T) {
 
 // A socket without a limit decompresses whatever arrives.
 func TestSocketWithoutLimitDecompresses(t *testing.T) {
+	t.Parallel()
 	u := &websocket.Upgrader{EnableCompression: true}
 	forEachSocketEngineOf(t, u, func(t *testing.T, start socketStarter) {
 		c := dialCompressed(start(&websocket.Handler{MaxMessage: -1, OnMessage: echoMessage}), websocket.Compression{})
@@ -199,6 +203,7 @@ func TestSocketWithoutLimitDecompresses(t *testing.T) {
 // Messages that refer to earlier ones are in order if goroutines send them, prepared ones are
 // among them, or the queue is full in between.
 func TestSocketKeepsItsContext(t *testing.T) {
+	t.Parallel()
 	for _, tt := range socketCompressions {
 		t.Run(tt.name, func(t *testing.T) {
 			u := &websocket.Upgrader{EnableCompression: true, Compression: tt.c}
@@ -281,6 +286,7 @@ func TestSocketKeepsItsContext(t *testing.T) {
 
 // Members of a group may have agreed on different parameters.
 func TestBroadcastToCompressedMembers(t *testing.T) {
+	t.Parallel()
 	u := &websocket.Upgrader{EnableCompression: true, Compression: websocket.Compression{ContextTakeover: true, Threshold: 100}}
 	forEachSocketEngineOf(t, u, func(t *testing.T, start socketStarter) {
 		var g websocket.Group

@@ -127,13 +127,15 @@ func (p *socketPeer) expectClose(code int, reason string) {
 	}
 }
 
-// answerClose answers a Close frame, after which the server ends the connection.
+// answerClose answers a Close frame, after which the server ends the connection, and ends the
+// client's side, for which the server would wait a while.
 func (p *socketPeer) answerClose(code int) {
 	p.T.Helper()
 	b, err := ws.AppendClose(nil, ws.Code(code), "")
 	servertest.Must(p.T, err)
 	p.say(ws.Close, string(b))
 	p.expectNothing()
+	_ = p.Close()
 }
 
 // expectNothing waits for the end of the connection.

@@ -20,6 +20,7 @@ import (
 )
 
 func TestSocketEchoes(t *testing.T) {
+	t.Parallel()
 	forEachSocketEngine(t, func(t *testing.T, start socketStarter) {
 		onClose, ended := ends()
 		opened := make(chan *websocket.Socket, 1)
@@ -77,6 +78,7 @@ func TestSocketEchoes(t *testing.T) {
 }
 
 func TestSocketEndsForFaultsOfThePeer(t *testing.T) {
+	t.Parallel()
 	unmasked := ws.AppendFrame(nil, ws.Head{Opcode: ws.Text, Fin: true}, []byte("hello"))
 	large := ws.AppendHead(nil, ws.Head{Opcode: ws.Text, Fin: true, Masked: true}, 1001)
 	fragments := ws.AppendFrame(nil, ws.Head{Opcode: ws.Binary, Masked: true}, make([]byte, 900))
@@ -111,6 +113,7 @@ func TestSocketEndsForFaultsOfThePeer(t *testing.T) {
 }
 
 func TestSocketClosesAfterItsMessages(t *testing.T) {
+	t.Parallel()
 	forEachSocketEngine(t, func(t *testing.T, start socketStarter) {
 		onClose, ended := ends()
 		opened := make(chan *websocket.Socket, 1)
@@ -138,6 +141,7 @@ func TestSocketClosesAfterItsMessages(t *testing.T) {
 
 // A peer that vanishes has no Close frame.
 func TestSocketEndsWithThePeer(t *testing.T) {
+	t.Parallel()
 	forEachSocketEngine(t, func(t *testing.T, start socketStarter) {
 		onClose, ended := ends()
 		ts := start(&websocket.Handler{OnMessage: echoMessage, OnClose: onClose})
@@ -152,6 +156,7 @@ func TestSocketEndsWithThePeer(t *testing.T) {
 
 // OnMessage may block: other goroutines send, and the messages stay in order.
 func TestSocketSendsWhileOnMessageBlocks(t *testing.T) {
+	t.Parallel()
 	forEachSocketEngine(t, func(t *testing.T, start socketStarter) {
 		g := servertest.NewGate()
 		sockets := make(chan *websocket.Socket, 1)
@@ -178,6 +183,7 @@ func TestSocketSendsWhileOnMessageBlocks(t *testing.T) {
 }
 
 func TestSocketQueueIsBounded(t *testing.T) {
+	t.Parallel()
 	forEachSocketEngine(t, func(t *testing.T, start socketStarter) {
 		sockets, drained := make(chan *websocket.Socket, 1), make(chan int, 10)
 		h := &websocket.Handler{
@@ -230,6 +236,7 @@ func TestSocketQueueIsBounded(t *testing.T) {
 
 // A peer that sends Ping frames and reads none of the answers is no longer read itself.
 func TestSocketAnswersPingsWithinBounds(t *testing.T) {
+	t.Parallel()
 	forEachSocketEngine(t, func(t *testing.T, start socketStarter) {
 		sockets := make(chan *websocket.Socket, 1)
 		ts := start(&websocket.Handler{WriteTimeout: -1, OnMessage: echoMessage, OnOpen: func(s *websocket.Socket) { sockets <- s }})
@@ -265,6 +272,7 @@ func TestSocketAnswersPingsWithinBounds(t *testing.T) {
 
 // SendWait may be called by OnMessage for more than the queue holds.
 func TestSocketSendsMuchInOnMessage(t *testing.T) {
+	t.Parallel()
 	forEachSocketEngine(t, func(t *testing.T, start socketStarter) {
 		payload := []byte(strings.Repeat("m", 100<<10))
 		ts := start(&websocket.Handler{MaxQueue: 128 << 10, OnMessage: func(s *websocket.Socket, m websocket.Message) {
@@ -282,6 +290,7 @@ func TestSocketSendsMuchInOnMessage(t *testing.T) {
 }
 
 func TestShutdownClosesSockets(t *testing.T) {
+	t.Parallel()
 	forEachSocketEngine(t, func(t *testing.T, start socketStarter) {
 		g := servertest.NewGate()
 		onClose, ended := ends()
@@ -313,6 +322,7 @@ func TestShutdownClosesSockets(t *testing.T) {
 }
 
 func TestSocketEndsWithAPanicOfItsHandler(t *testing.T) {
+	t.Parallel()
 	forEachSocketEngine(t, func(t *testing.T, start socketStarter) {
 		onClose, ended := ends()
 		ts := start(&websocket.Handler{OnClose: onClose, OnMessage: func(s *websocket.Socket, m websocket.Message) {
@@ -418,6 +428,7 @@ func TestSocketLimitsTheClosingHandshake(t *testing.T) {
 }
 
 func TestSocketNeedNotWaitForTheClosingHandshake(t *testing.T) {
+	t.Parallel()
 	onClose, ended := ends()
 	h := &websocket.Handler{CloseTimeout: -1, OnClose: onClose, OnOpen: func(s *websocket.Socket) {
 		_ = s.Close(websocket.CloseGoingAway, "at once")

@@ -17,6 +17,7 @@ import (
 // TestSocketsEndOnceWhateverTheirHandlersDo has handlers that block, panic and end their
 // goroutines, and other goroutines that use the sockets meanwhile.
 func TestSocketsEndOnceWhateverTheirHandlersDo(t *testing.T) {
+	t.Parallel()
 	forEachSocketEngine(t, func(t *testing.T, start socketStarter) {
 		var opened, closed atomic.Int32
 		var group websocket.Group

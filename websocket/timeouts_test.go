@@ -16,6 +16,7 @@ import (
 // TestReleaseContextEndsTheRequestFirst upgrades within handlers that have contexts of their own.
 // The values of a request are closed when it ends.
 func TestReleaseContextEndsTheRequestFirst(t *testing.T) {
+	t.Parallel()
 	limit := func(h fasthttp.RequestHandler) fasthttp.RequestHandler {
 		return fasthttp.TimeoutHandler(h, servertest.Never, "late")
 	}
@@ -72,6 +73,7 @@ func TestReleaseContextEndsTheRequestFirst(t *testing.T) {
 // TestUpgradedConnectionsDoNotCount has more connections of both forms than a server serves: a
 // Conn does not count once it is upgraded, and a Socket does.
 func TestUpgradedConnectionsDoNotCount(t *testing.T) {
+	t.Parallel()
 	limits := map[string]*fasthttp.Server{"Concurrency": {Concurrency: 2}, "MaxConnsPerIP": {MaxConnsPerIP: 2}}
 	for _, kind := range []string{"Upgrade", "Serve"} {
 		for name, limit := range limits {

@@ -14,6 +14,7 @@ import (
 
 // TestFaultsEndTheConnection has bytes that the peer must not send, to each role.
 func TestFaultsEndTheConnection(t *testing.T) {
+	t.Parallel()
 	const key = "\x00\x00\x00\x00"
 	tests := []struct {
 		name, toServer, toClient string

@@ -424,10 +424,15 @@ func (c *Conn) ServeAgain() {
 	c.registerOutput()
 }
 
-// awaitRoom makes the loop call Serve once more when there is room for the output that waits.
+// awaitRoom makes the loop call Serve once more when there is room for the output that waits,
+// after a write that found none. While output waits, the system then sends that event without
+// another call of registerOutput, which would also repeat the event of input that nobody reads
+// yet, at once and without end.
 func (c *Conn) awaitRoom() {
-	c.set(flagOutput)
-	c.registerOutput()
+	if !c.has(flagOutput) {
+		c.set(flagOutput)
+		c.registerOutput()
+	}
 }
 
 // registerOutput makes the system send an event when there is room for output, or

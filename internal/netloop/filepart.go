@@ -107,7 +107,9 @@ func (c *Conn) SendFile(f *FilePart) error {
 			return err
 		}
 		if !whole || f.Length > 0 && f.Length <= stop {
-			c.awaitRoom()
+			// there may be room, of which the system would not tell again
+			c.set(flagOutput)
+			c.registerOutput()
 			return ErrAgain
 		}
 	}

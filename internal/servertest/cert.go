@@ -34,16 +34,22 @@ var Certificate = sync.OnceValues(func() (cert, key []byte) {
 	return cert, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
 })
 
-// TrustCertificate is the configuration of a client that trusts Certificate. With the race
-// detector it uses a group whose arithmetic is in assembly, which takes a quarter of the time:
-// the others are written in Go, and each access to memory is checked.
+// TrustCertificate is the configuration of a client that trusts Certificate. Most of them use a
+// group whose arithmetic is in assembly: the default takes several times as long, and most of
+// the time of many tests. One of groupTurns has the default, whose first message is longer than
+// a segment; with the race detector, which checks each access of the arithmetic, none has.
 func TrustCertificate() *tls.Config {
 	config := &tls.Config{RootCAs: trusted()}
-	if RaceDetector {
+	if RaceDetector || groups.Add(1)%groupTurns != 0 {
 		config.CurvePreferences = []tls.CurveID{tls.CurveP256}
 	}
 	return config
 }
+
+// groups counts the calls of TrustCertificate.
+var groups atomic.Uint32
+
+const groupTurns = 8
 
 // trusted has Certificate alone.
 var trusted = sync.OnceValue(func() *x509.CertPool {

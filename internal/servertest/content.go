@@ -1,9 +1,9 @@
 package servertest
 
 import (
-	"fmt"
 	"io"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 )
 
@@ -11,7 +11,11 @@ import (
 func SampleText(n int) []byte {
 	var b []byte
 	for i := 0; len(b) < n; i++ {
-		b = fmt.Appendf(b, "<li id=%q>item %d of the list</li>\n", fmt.Sprint("row", i), i*i)
+		b = append(b, `<li id="row`...)
+		b = strconv.AppendInt(b, int64(i), 10)
+		b = append(b, `">item `...)
+		b = strconv.AppendInt(b, int64(i*i), 10)
+		b = append(b, " of the list</li>\n"...)
 	}
 	return b[:n]
 }

@@ -3,6 +3,7 @@ package servertest
 import (
 	"os"
 	"testing"
+	"time"
 )
 
 // Sizes at which the server's behaviour changes. A test of the root package checks that
@@ -38,4 +39,13 @@ func Heavy(n int) int {
 		return n / 4
 	}
 	return n
+}
+
+// SoakTime is how long a soak of random choices lasts on an engine without SoakVariable. With
+// the race detector it is longer, since everything is slower.
+func SoakTime() time.Duration {
+	if RaceDetector {
+		return time.Second
+	}
+	return time.Second / 2
 }
