@@ -1,6 +1,7 @@
 package servertest
 
 import (
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"strconv"
