@@ -562,6 +562,10 @@ func (h *header) del(role http1.Role, k key) {
 	if h.is(trailing) {
 		h.removeTrailing(k, h.is(namesKept))
 	}
+	if !h.is(namesKept) {
+		h.removeNormalized(k)
+		return
+	}
 	h.removeFrom(h.findExact(k, 0), k)
 }
 
@@ -674,20 +678,4 @@ func (h *header) peekCanonical(role http1.Role, name []byte) []byte {
 		return nil
 	}
 	return h.peekAnnounced(k)
-}
-
-// setCanonical is set for a name that must match exactly and is not normalized.
-func (h *header) setCanonical(role http1.Role, name, value []byte) {
-	before := h.state & namesKept
-	h.state |= namesKept
-	if i := h.findPlain(role, name); i >= 0 {
-		k := key{name, h.list.Entries[i].ID}
-		if h.is(trailing) {
-			h.removeTrailing(k, true)
-		}
-		h.setOnly(i, k, value)
-	} else {
-		h.set(role, keyOf(name), value)
-	}
-	h.state = h.state&^namesKept | before
 }

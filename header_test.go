@@ -174,6 +174,37 @@ func TestHeaderPeekFindsNamesOfAnyCase(t *testing.T) {
 	})
 }
 
+// TestHeaderDelLeavesOtherSpellings renames fields by SetCanonical and Del, as proxies do before
+// they forward a handshake of WebSocket.
+func TestHeaderDelLeavesOtherSpellings(t *testing.T) {
+	forBothHeaders(t, func(t *testing.T, h anyHeader) {
+		for _, tt := range []struct{ usual, spelled string }{{"Sec-Websocket-Key", "Sec-WebSocket-Key"}, {"X-One", "x-ONE"}} {
+			h.Set(tt.usual, "1")
+			h.Add(tt.usual, "2")
+			h.SetCanonical([]byte(tt.spelled), []byte("3"))
+			h.Del(tt.usual)
+			if got := string(h.PeekCanonical([]byte(tt.spelled))); got != "3" {
+				t.Errorf("%s is %q after Del of %s", tt.spelled, got, tt.usual)
+			}
+			if got := h.PeekCanonical([]byte(tt.usual)); got != nil {
+				t.Errorf("%s is %q after Del", tt.usual, got)
+			}
+			// there is no other spelling
+			h.Del(tt.usual)
+			if got := h.PeekCanonical([]byte(tt.spelled)); got != nil {
+				t.Errorf("%s is %q after Del", tt.spelled, got)
+			}
+			// the spelling is the usual one
+			h.SetCanonical([]byte(tt.usual), []byte("1"))
+			h.Add(tt.usual, "2")
+			h.Del(tt.usual)
+			if got := h.Peek(tt.usual); got != nil {
+				t.Errorf("%s is %q after Del", tt.usual, got)
+			}
+		}
+	})
+}
+
 func TestHeaderPeekCanonicalTakesNamesToTheLetter(t *testing.T) {
 	forBothHeaders(t, func(t *testing.T, h anyHeader) {
 		h.SetCanonical([]byte("x-raw"), []byte("1"))

@@ -44,6 +44,10 @@ const (
 	BadValue
 	// Quoted marks a cookie that was received with quotes around its value.
 	Quoted
+
+	// Spelled marks a field of a header whose name the application has given another
+	// spelling than the usual one. Its bit is the one of NoValue, which only arguments have.
+	Spelled = NoValue
 )
 
 // Entry is one name/value pair: 20 bytes.

@@ -15,6 +15,7 @@ var sequences = []struct {
 	{"bytes-forms", []op{{"SetBytesK", "a-b", "1"}, {"SetBytesV", "c-d", "2"}, {"SetBytesKV", "e-f", "3"}, {"AddBytesK", "a-b", "4"}, {"AddBytesV", "c-d", "5"}, {"AddBytesKV", "e-f", "6"}, {"DelBytes", "C-D"}, {"PeekBytes", "a-b"}}},
 	{"normalise", []op{{"Set", "fOO-bAR-baz", "1"}, {"Set", "x", "2"}, {"Set", "x-", "3"}, {"Set", "-x", "4"}, {"Set", "a--b", "5"}, {"Set", "a_b", "6"}, {"Set", "www-authenticate", "7"}, {"Set", "ETAG", "8"}}},
 	{"canonical", []op{{"SetCanonical", "Foo-Bar", "1"}, {"SetCanonical", "foo-bar", "2"}, {"PeekCanonical", "foo-bar"}, {"PeekCanonical", "Foo-Bar"}, {"Peek", "foo-bar"}}},
+	{"canonical-rename", []op{{"Set", "Sec-Websocket-Key", "1"}, {"SetCanonical", "Sec-WebSocket-Key", "2"}, {"Del", "Sec-Websocket-Key"}, {"PeekCanonical", "Sec-WebSocket-Key"}, {"Set", "Foo-Bar", "1"}, {"SetCanonical", "FOO-bar", "2"}, {"Del", "foo-bar"}, {"PeekCanonical", "FOO-bar"}}},
 	{"canonical-special", []op{{"SetCanonical", "Server", "s"}, {"SetCanonical", "Content-Type", "t"}, {"SetCanonical", "Content-Length", "5"}, {"SetCanonical", "Connection", "close"}, {"SetCanonical", "Set-Cookie", "a=b; Secure"}, {"SetCanonical", "Date", "d"}}},
 	{"canonical-special-lower", []op{{"SetCanonical", "server", "s"}, {"SetCanonical", "content-type", "t"}, {"SetCanonical", "content-length", "5"}, {"SetCanonical", "connection", "close"}, {"SetCanonical", "set-cookie", "a=b"}}},
 	{"empty-value", []op{{"Set", "Foo", ""}, {"Set", "Server", ""}, {"Set", "Content-Type", ""}}},
