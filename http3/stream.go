@@ -22,12 +22,19 @@ import (
 	bridge "github.com/valyala/fasthttp/internal/http3"
 )
 
-// stream is the stream of a request. The fields of each direction belong to one goroutine at a
-// time.
+// stream is the stream of a request of the server.
 type stream struct {
-	c    *conn
+	message
+	c        *conn
+	done     func()
+	headTill time.Time
+}
+
+// message is the stream of a request in either role. The fields of each direction belong to one
+// goroutine at a time.
+type message struct {
+	link *session
 	q    *quic.Stream
-	done func()
 
 	// receiving
 	r        wire.Reader
@@ -38,14 +45,14 @@ type stream struct {
 	left     int64  // how much content follows according to Content-Length, or -1
 	trailers *field.List
 	over     error // why nothing more is received
-	headTill time.Time
 
 	// sending
 	room *bufpool.Buffer // of out
 	out  []byte
 	from int // where the section that was begun is in out
 
-	finished atomic.Bool // the server has ended its side
+	finished atomic.Bool // this side has ended
+	gone     atomic.Bool // this side does not wait for the peer any more
 }
 
 var _ bridge.Stream = (*stream)(nil)
@@ -61,7 +68,10 @@ var encoder = func() *hpack.Encoder {
 }()
 
 // cancelled is the error of a stream that was reset, mostly by the client.
-type cancelled struct{ code wire.Code }
+type cancelled struct {
+	code   wire.Code
+	remote bool
+}
 
 func (c cancelled) Error() string {
 	return fmt.Sprintf("http3: the request was cancelled: %v", c.code)
@@ -99,7 +109,7 @@ func (s *stream) serve() {
 }
 
 // release releases the memory for sending.
-func (s *stream) release() {
+func (s *message) release() {
 	if s.room != nil {
 		s.room.B = s.out
 		bufpool.Put(s.room)
@@ -120,7 +130,7 @@ func (s *stream) head(r *bridge.Request) error {
 		r.Fault = bridge.LargeHead
 		return nil
 	}
-	switch err = s.c.decode(&m.Fields, s.q.StreamID(), f.Payload, s.headTill); {
+	switch err = s.c.decode(&m.Fields, s.q.StreamID(), f.Payload, s.headTill, &s.gone); {
 	case err == errTooLarge:
 		m.NoteMethod()
 		r.Fault = bridge.LargeHead
@@ -179,7 +189,7 @@ func isPlain(fields *field.List) (plain bool) {
 const readSize = 4 << 10
 
 // fill reads more. Need is how many bytes the frame has that has begun, if it is not 0.
-func (s *stream) fill(need int) error {
+func (s *message) fill(need int) error {
 	if s.in == nil {
 		s.in = bufpool.Get(readSize)
 	}
@@ -209,14 +219,14 @@ func (s *stream) fill(need int) error {
 // resetError returns the error for one of QUIC.
 func resetError(err error) error {
 	if e, ok := errors.AsType[*quic.StreamError](err); ok {
-		return cancelled{wire.Code(e.ErrorCode)}
+		return cancelled{wire.Code(e.ErrorCode), e.Remote}
 	}
 	return err
 }
 
 // frame returns the next frame. Its payload is valid until the next call. The error is io.EOF at the
 // end of the stream.
-func (s *stream) frame() (wire.Frame, error) {
+func (s *message) frame() (wire.Frame, error) {
 	if s.in == nil {
 		if err := s.fill(0); err != nil {
 			return wire.Frame{}, err
@@ -227,13 +237,13 @@ func (s *stream) frame() (wire.Frame, error) {
 		s.at += n
 		switch {
 		case e != nil:
-			s.c.fail(e)
+			s.link.fail(e)
 			return f, e
 		case ok:
 			return f, nil
 		case s.eof && (s.r.Pending() || s.at < len(s.in.B)):
 			e = &wire.Error{Code: wire.FrameError, What: "a stream ends in the middle of a frame"}
-			s.c.fail(e)
+			s.link.fail(e)
 			return f, e
 		case s.eof:
 			return f, io.EOF
@@ -245,14 +255,14 @@ func (s *stream) frame() (wire.Frame, error) {
 }
 
 // fault resets both sides of the stream because of a fault of the client.
-func (s *stream) fault(code wire.Code) {
+func (s *message) fault(code wire.Code) {
 	s.finished.Store(true)
 	s.q.CancelRead(quic.StreamErrorCode(code))
 	s.q.CancelWrite(quic.StreamErrorCode(code))
 }
 
 // Next implements bridge.Stream.
-func (s *stream) Next(n int) ([]byte, error) {
+func (s *message) Next(n int) ([]byte, error) {
 	for len(s.data) == 0 {
 		if s.over != nil {
 			return nil, s.over
@@ -278,7 +288,7 @@ func isTimeout(err error) bool {
 }
 
 // receive receives a piece of content, or trailers. It checks Content-Length.
-func (s *stream) receive() error {
+func (s *message) receive() error {
 	f, err := s.frame()
 	switch {
 	case err == io.EOF && s.left > 0:
@@ -299,19 +309,19 @@ func (s *stream) receive() error {
 }
 
 // malformed resets the stream.
-func (s *stream) malformed(what string) error {
+func (s *message) malformed(what string) error {
 	s.fault(wire.MessageError)
 	return &wire.Error{Code: wire.MessageError, What: what}
 }
 
 // receiveTrailers decodes the trailer section.
-func (s *stream) receiveTrailers(f wire.Frame) error {
+func (s *message) receiveTrailers(f wire.Frame) error {
 	if f.TooLarge {
 		return s.malformed("the trailer section is too large")
 	}
 	var m http2.Message
-	m.Prepare(s.c.s.limits.KeepNames, false)
-	switch err := s.c.decode(&m.Fields, s.q.StreamID(), f.Payload, time.Time{}); {
+	m.Prepare(s.link.max.keepNames, false)
+	switch err := s.link.decode(&m.Fields, s.q.StreamID(), f.Payload, time.Time{}, &s.gone); {
 	case err == errTooLarge:
 		return s.malformed("the trailer section is too large")
 	case err != nil:
@@ -325,10 +335,10 @@ func (s *stream) receiveTrailers(f wire.Frame) error {
 }
 
 // Trailers implements bridge.Stream.
-func (s *stream) Trailers() *field.List { return s.trailers }
+func (s *message) Trailers() *field.List { return s.trailers }
 
 // BeginSection implements bridge.Stream.
-func (s *stream) BeginSection() ([]byte, *hpack.Encoder) {
+func (s *message) BeginSection() ([]byte, *hpack.Encoder) {
 	if s.out == nil {
 		s.room = bufpool.Get(outSize)
 		s.out = s.room.B
@@ -339,7 +349,7 @@ func (s *stream) BeginSection() ([]byte, *hpack.Encoder) {
 }
 
 // SendSection implements bridge.Stream.
-func (s *stream) SendSection(b []byte) {
+func (s *message) SendSection(b []byte) {
 	section := b[s.from+wire.MaxFrameHead:]
 	var room [wire.MaxFrameHead]byte
 	head := wire.AppendFrame(room[:0], wire.TypeHeaders, len(section))
@@ -355,7 +365,7 @@ const outSize = 1 << 10
 const keepSize = 16 << 10
 
 // Write implements bridge.Stream.
-func (s *stream) Write(p []byte) (int, error) {
+func (s *message) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
@@ -372,7 +382,7 @@ func (s *stream) Write(p []byte) (int, error) {
 }
 
 // Flush implements bridge.Stream.
-func (s *stream) Flush() error {
+func (s *message) Flush() error {
 	if len(s.out) == 0 {
 		return nil
 	}
@@ -382,7 +392,7 @@ func (s *stream) Flush() error {
 }
 
 // End implements bridge.Stream.
-func (s *stream) End() error {
+func (s *message) End() error {
 	if err := s.Flush(); err != nil {
 		return err
 	}
@@ -391,16 +401,16 @@ func (s *stream) End() error {
 }
 
 // Reset implements bridge.Stream.
-func (s *stream) Reset() { s.fault(wire.InternalError) }
+func (s *message) Reset() { s.fault(wire.InternalError) }
 
 // StopReading implements bridge.Stream.
-func (s *stream) StopReading() { s.q.CancelRead(quic.StreamErrorCode(wire.NoError)) }
+func (s *message) StopReading() { s.q.CancelRead(quic.StreamErrorCode(wire.NoError)) }
 
 // SetReadDeadline implements bridge.Stream.
-func (s *stream) SetReadDeadline(t time.Time) error { return s.q.SetReadDeadline(t) }
+func (s *message) SetReadDeadline(t time.Time) error { return s.q.SetReadDeadline(t) }
 
 // SetWriteDeadline implements bridge.Stream.
-func (s *stream) SetWriteDeadline(t time.Time) error { return s.q.SetWriteDeadline(t) }
+func (s *message) SetWriteDeadline(t time.Time) error { return s.q.SetWriteDeadline(t) }
 
 // OnCancel implements bridge.Stream.
 func (s *stream) OnCancel(f func()) (stop func() bool) {

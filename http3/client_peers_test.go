@@ -1,0 +1,82 @@
+package http3
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	peer "github.com/quic-go/quic-go/http3"
+
+	"github.com/valyala/fasthttp"
+	bridge "github.com/valyala/fasthttp/internal/http3"
+)
+
+// The server of quic-go/http3 has handlers of net/http.
+func TestClientOfTheServerOfQUICGo(t *testing.T) {
+	s := &peer.Server{TLSConfig: peer.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{certificate()}}), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Trailer", "X-After")
+		w.Header().Set("X-Seen", r.Method+" "+r.URL.Path+" "+r.Header.Get("X-Same"))
+		w.WriteHeader(http.StatusEarlyHints)
+		w.Write(b)
+		w.Header().Set("X-After", r.Trailer.Get("X-Sum"))
+	})}
+	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(pc) }()
+	defer func() {
+		_ = s.Close()
+		<-served
+		_ = pc.Close()
+	}()
+	c, transport := newClient(t)
+	for i, size := range []int{0, 1, 1000, 3 << 20} {
+		body := strings.Repeat("x", size)
+		resp, err := call(t, c, "https://"+pc.LocalAddr().String()+"/path", func(req *fasthttp.Request, _ *fasthttp.Response) {
+			req.Header.SetMethod("POST")
+			req.Header.Set("X-Same", "a value")
+			req.Header.SetTrailer("X-Sum")
+			req.Header.Set("X-Sum", "17")
+			req.SetBodyStream(strings.NewReader(body), -1)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(resp.Header.Peek("X-Seen")); got != "POST /path a value" || string(resp.Body()) != body || string(resp.Header.PeekTrailer("X-After")) != "17" {
+			t.Errorf("request %d: %q, %d bytes, %q", i, got, len(resp.Body()), resp.Header.PeekTrailer("X-After"))
+		}
+	}
+	awaitRequests(t, transport, 0)
+	down := make(chan error, 1)
+	go func() { down <- s.Shutdown(context.Background()) }()
+	if err := <-down; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestErrorsOfClientsWrapOthers(t *testing.T) {
+	for name, row := range map[string]struct{ err, is error }{
+		"loss":      {loss{io.ErrUnexpectedEOF}, fasthttp.ErrConnectionClosed},
+		"cause":     {loss{io.ErrUnexpectedEOF}, io.ErrUnexpectedEOF},
+		"rejection": {rejection{"x"}, bridge.ErrRejected},
+		"reset":     {&resetByServer{}, io.ErrUnexpectedEOF},
+	} {
+		if !errors.Is(row.err, row.is) {
+			t.Errorf("%s: %v is not %v", name, row.err, row.is)
+		}
+	}
+	if isTimeout(loss{context.DeadlineExceeded}) {
+		t.Error("the loss of a connection is a timeout")
+	}
+}
