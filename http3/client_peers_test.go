@@ -4,10 +4,15 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	peer "github.com/quic-go/quic-go/http3"
@@ -63,6 +68,67 @@ func TestClientOfTheServerOfQUICGo(t *testing.T) {
 	if err := <-down; err != nil {
 		t.Error(err)
 	}
+}
+
+// The server of aioquic, of Python, has a dynamic table.
+func TestClientOfTheServerOfAioquic(t *testing.T) {
+	python := pythonWith(t, "aioquic")
+	cert, key, err := fasthttp.GenerateTestCertificate("localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")}
+	for i, text := range [][]byte{cert, key} {
+		if err := os.WriteFile(names[i], text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	within, cancel := context.WithTimeout(context.Background(), wait)
+	defer cancel()
+	cmd := exec.CommandContext(within, python, "testdata/aioquic_server.py", names[0], names[1])
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = in.Close()
+		_ = cmd.Wait()
+	}()
+	var port int
+	if _, err := fmt.Fscan(out, &port); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := newClient(t)
+	var all sync.WaitGroup
+	for i := range 40 {
+		size := i * 1000
+		all.Go(func() {
+			path := fmt.Sprint("/", size)
+			resp, err := call(t, c, fmt.Sprint("https://localhost:", port, path), func(req *fasthttp.Request, _ *fasthttp.Response) {
+				req.Header.SetMethod("POST")
+				req.Header.Set("X-Same", "a value")
+				req.SetBodyString(strings.Repeat("x", size))
+			})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			h := &resp.Header
+			if got := string(h.Peek("X-Seen")); got != "POST "+path+" a value" || len(resp.Body()) != size ||
+				string(h.Peek("X-Same")) != "a value that is in the table" || string(h.PeekTrailer("X-After")) != "17" {
+				t.Errorf("%q, %d bytes, %q", got, len(resp.Body()), h.PeekTrailer("X-After"))
+			}
+		})
+	}
+	all.Wait()
 }
 
 func TestErrorsOfClientsWrapOthers(t *testing.T) {

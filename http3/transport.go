@@ -78,11 +78,11 @@ type Transport struct {
 	// package net, and each connection has a UDP socket of its own.
 	Dial func(ctx context.Context, addr string, config *tls.Config, quicConfig *quic.Config) (*quic.Conn, error)
 
-	once     sync.Once
-	rt       fasthttp.RoundTripperContext
-	life     context.Context // ends with Close
-	end      context.CancelFunc
-	running  sync.WaitGroup // connections and dials
+	once    sync.Once
+	rt      fasthttp.RoundTripperContext
+	life    context.Context // ends with Close
+	end     context.CancelFunc
+	running sync.WaitGroup // connections and dials
 
 	mu       sync.Mutex
 	hosts    map[bridge.ClientKey]*host

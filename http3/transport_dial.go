@@ -1,6 +1,7 @@
 package http3
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -56,7 +57,7 @@ func (t *Transport) dialAddr(ctx context.Context, key *bridge.ClientKey, addr st
 		host, port = strings.Trim(addr, "[]"), "443"
 	}
 	addr = net.JoinHostPort(host, port)
-	config := t.clientTLS(key.TLS, host)
+	config := t.clientTLS(key, host)
 	settings := t.clientQUIC(key)
 	if t.Dial != nil {
 		return t.Dial(ctx, addr, config, settings)
@@ -102,15 +103,15 @@ func dialUDP(ctx context.Context, to netip.AddrPort, config *tls.Config, setting
 }
 
 // clientTLS returns the configuration of TLS for a host.
-func (t *Transport) clientTLS(config *tls.Config, host string) *tls.Config {
-	given := config
+func (t *Transport) clientTLS(key *bridge.ClientKey, host string) *tls.Config {
+	given, config := key.TLS, key.TLS
 	if config == nil {
 		config = new(tls.Config)
 	}
 	config = config.Clone()
 	config.NextProtos, config.MinVersion = []string{NextProto}, tls.VersionTLS13
 	if config.ServerName == "" {
-		config.ServerName = host
+		config.ServerName = cmp.Or(key.ServerName, host)
 	}
 	if config.ClientSessionCache == nil {
 		t.mu.Lock()

@@ -60,6 +60,7 @@ type ClientStream interface {
 type ClientKey struct {
 	Addrs      string      // one or more, separated by commas
 	TLS        *tls.Config // of the client, or nil
+	ServerName string      // for TLS, or empty for the host of the address
 	Section    uint32      // the largest field section
 	Fields     int         // the number of its fields
 	Table      uint32      // the largest QPACK table of the decoder
