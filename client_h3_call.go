@@ -68,13 +68,15 @@ func (x *h3Call) roundTrip(hc *HostClient, req *Request, resp *Response, since t
 	if err == nil {
 		if !streams {
 			x.finish(x.recv == h2Complete)
+			x.traceWrote(wroteRequest, nil)
 		}
 		return false, nil
 	}
 	err = x.failed(err)
+	untouched = x.isUntouched(err)
 	x.finish(false)
 	x.traceWrote(wroteRequest, err)
-	return x.isUntouched(err), err
+	return untouched, err
 }
 
 // exchange runs until the response has arrived, as far as the caller waits for it.
@@ -369,9 +371,7 @@ func (x *h3Call) finish(complete bool) {
 		x.stream.StopSending()
 		x.stream.ReleaseSending()
 	}
-	if complete {
-		x.traceWrote(wroteRequest, nil)
-	} else {
+	if !complete {
 		x.stream.Cancel()
 	}
 	x.stream.Release(x.closes)

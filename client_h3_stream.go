@@ -81,4 +81,7 @@ func (s *h3Body) Interrupt() error {
 }
 
 // Release implements bodyio.GuardedStream.
-func (s *h3Body) Release(bool) { s.x.finish(s.ended) }
+func (s *h3Body) Release(bool) {
+	s.x.finish(s.ended)
+	s.x.traceWrote(wroteRequest, nil)
+}

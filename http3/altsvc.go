@@ -91,7 +91,7 @@ type origin struct {
 	tls  *tls.Config
 }
 
-// alternative is what a server has announced.
+// alternative is a service that was announced.
 type alternative struct {
 	a    *AltTransport
 	addr string
@@ -211,7 +211,7 @@ func (a *AltTransport) avoid(alt *alternative) {
 	alt.avoided = time.Now().Add(cmp.Or(max(a.AvoidTime, 0), DefaultAvoidTime))
 }
 
-// learn records what a response announces.
+// learn records the announcement of a response.
 func (a *AltTransport) learn(from origin, resp *fasthttp.Response) {
 	value := resp.Header.Peek(altSvc)
 	if len(value) == 0 {

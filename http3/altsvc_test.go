@@ -107,7 +107,7 @@ func TestAnnounceLeavesOtherResponsesAlone(t *testing.T) {
 	}
 }
 
-// Nobody answers on the port that was announced.
+// No server listens on the port of the announcement.
 func TestClientFallsBack(t *testing.T) {
 	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {

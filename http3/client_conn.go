@@ -124,20 +124,19 @@ func (c *clientConn) closeIfIdle() {
 	}
 }
 
-// tryOpen opens a stream, if there is room. full reports that there is none now.
+// tryOpen opens a stream, if there is room. full reports that there is none now. A connection that has
+// served a request is not used any more after maxAge, if there is one.
 func (c *clientConn) tryOpen(maxAge time.Duration) (s *clientStream, full bool) {
-	if maxAge > 0 && time.Since(c.born) >= maxAge {
-		c.mu.Lock()
-		closes := c.retireLocked()
-		c.mu.Unlock()
-		if closes {
-			c.close()
-		}
-		return nil, false
-	}
 	c.mu.Lock()
+	closes := false
+	if maxAge > 0 && c.lastUse != 0 && time.Since(c.born) >= maxAge {
+		closes = c.retireLocked()
+	}
 	retired := c.retired
 	c.mu.Unlock()
+	if closes {
+		c.close()
+	}
 	if retired {
 		return nil, false
 	}

@@ -56,7 +56,7 @@ type ClientStream interface {
 	Release(retire bool)
 }
 
-// ClientKey is what the requests of a connection have in common.
+// ClientKey has the properties that the requests of a connection share.
 type ClientKey struct {
 	Addrs      string      // one or more, separated by commas
 	TLS        *tls.Config // of the client, or nil
