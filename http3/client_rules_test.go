@@ -397,6 +397,33 @@ func TestClientWaitsForEntriesOfTheTable(t *testing.T) {
 	}
 }
 
+// Sections whose entries never come do not outlast the call.
+func TestClientTimeoutWhileASectionIsBlocked(t *testing.T) {
+	section := frame(wire.TypeHeaders, "\x02\x00\x80")
+	for name, response := range map[string][]byte{
+		"head":     section,
+		"trailers": frames(status("200"), frame(wire.TypeData, "abc"), section),
+	} {
+		addr := rawServer(t, settings(), func(q *quic.Conn) {
+			s, err := q.AcceptStream(context.Background())
+			if err != nil {
+				return
+			}
+			_, _ = s.Write(response)
+			_ = s.Close()
+			<-q.Context().Done()
+		})
+		c, transport := newClient(t)
+		req, resp := new(fasthttp.Request), new(fasthttp.Response)
+		req.SetRequestURI("https://" + addr)
+		began := time.Now()
+		if err := c.DoTimeout(req, resp, 300*time.Millisecond); err != fasthttp.ErrTimeout || time.Since(began) >= blockedTime {
+			t.Errorf("%s: %v after %v", name, err, time.Since(began))
+		}
+		awaitRequests(t, transport, 0)
+	}
+}
+
 func blockedStreams(t *Transport) (n int) {
 	for _, c := range t.all() {
 		c.mu.Lock()

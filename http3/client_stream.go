@@ -6,9 +6,8 @@ import (
 	"io"
 	"net"
 	"os"
-	"time"
-
 	"sync/atomic"
+	"time"
 
 	"github.com/quic-go/quic-go"
 
@@ -26,8 +25,7 @@ type clientStream struct {
 	message
 	c         *clientConn
 	idleSince time.Duration
-	rejected  atomic.Bool  // by GOAWAY
-	readBy    atomic.Int64 // the deadline for reading in nanoseconds of Unix time, or 0
+	rejected  atomic.Bool // by GOAWAY
 }
 
 var _ bridge.ClientStream = (*clientStream)(nil)
@@ -79,15 +77,9 @@ func (s *clientStream) Head(m *http2.Message, expectsNone bool) error {
 		return bridge.ErrLargeHead
 	}
 	m.Prepare(s.c.max.keepNames, false)
-	var until time.Time
-	if by := s.readBy.Load(); by != 0 {
-		until = time.Unix(0, by)
-	}
-	switch err := s.c.decode(&m.Fields, s.q.StreamID(), f.Payload, until, &s.gone); {
+	switch err := s.c.decode(&m.Fields, s.q.StreamID(), f.Payload, s.until(), &s.gone); {
 	case err == errTooLarge:
 		return bridge.ErrLargeHead
-	case err == errCancelled && !until.IsZero() && !s.gone.Load() && !time.Now().Before(until):
-		return os.ErrDeadlineExceeded
 	case err != nil:
 		return s.receiveError(err)
 	}
@@ -181,6 +173,9 @@ func (s *clientStream) receiveError(err error) error {
 			return &resetByServer{e.code}
 		}
 		return errStreamCancelled
+	}
+	if until := s.until(); err == errCancelled && !until.IsZero() && !s.gone.Load() && !time.Now().Before(until) {
+		return os.ErrDeadlineExceeded
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, wire.ErrFault) || err == errCancelled {
 		return err

@@ -53,6 +53,8 @@ type message struct {
 
 	finished atomic.Bool // this side has ended
 	gone     atomic.Bool // this side does not wait for the peer any more
+
+	readBy atomic.Int64 // of a client: the deadline for reading in nanoseconds of Unix time, or 0
 }
 
 var _ bridge.Stream = (*stream)(nil)
@@ -321,7 +323,7 @@ func (s *message) receiveTrailers(f wire.Frame) error {
 	}
 	var m http2.Message
 	m.Prepare(s.link.max.keepNames, false)
-	switch err := s.link.decode(&m.Fields, s.q.StreamID(), f.Payload, time.Time{}, &s.gone); {
+	switch err := s.link.decode(&m.Fields, s.q.StreamID(), f.Payload, s.until(), &s.gone); {
 	case err == errTooLarge:
 		return s.malformed("the trailer section is too large")
 	case err != nil:
@@ -332,6 +334,14 @@ func (s *message) receiveTrailers(f wire.Frame) error {
 	}
 	s.trailers = &m.Fields
 	return nil
+}
+
+// until returns the deadline for reading, or zero.
+func (s *message) until() (until time.Time) {
+	if by := s.readBy.Load(); by != 0 {
+		until = time.Unix(0, by)
+	}
+	return until
 }
 
 // Trailers implements bridge.Stream.
