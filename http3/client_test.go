@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http/httptrace"
 	"net/textproto"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -286,8 +287,15 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // A call that ends early resets its stream, and leaves the connection to others.
 func TestClientTimeoutsAndContexts(t *testing.T) {
-	gone := make(chan struct{}, 1)
+	// of each row, whose requests may arrive late
+	var events sync.Map
+	of := func(row string) (arrived, gone chan struct{}) {
+		both, _ := events.LoadOrStore(row, [2]chan struct{}{make(chan struct{}, 20), make(chan struct{}, 20)})
+		return both.([2]chan struct{})[0], both.([2]chan struct{})[1]
+	}
 	_, addr := run(t, &fasthttp.Server{CancelOnDisconnect: true, Handler: func(ctx *fasthttp.RequestCtx) {
+		arrived, gone := of(string(ctx.QueryArgs().Peek("row")))
+		arrived <- struct{}{}
 		switch string(ctx.Path()) {
 		case "/waits":
 			<-ctx.Done()
@@ -307,20 +315,30 @@ func TestClientTimeoutsAndContexts(t *testing.T) {
 	}})
 	c, transport := newClient(t)
 	cause := errors.New("the cause")
+	// a limit may be so short that the request does not arrive
+	within := func(req *fasthttp.Request, resp *fasthttp.Response) error {
+		arrived, _ := of(string(req.URI().QueryArgs().Peek("row")))
+		for limit := 100 * time.Millisecond; ; limit *= 2 {
+			err := c.DoTimeout(req, resp, limit)
+			if err != fasthttp.ErrTimeout || len(arrived) > 0 || limit > wait {
+				return err
+			}
+		}
+	}
 	for name, row := range map[string]struct {
 		path string
 		do   func(req *fasthttp.Request, resp *fasthttp.Response) error
 		want error
 	}{
-		"timeout": {"/waits", func(req *fasthttp.Request, resp *fasthttp.Response) error {
-			return c.DoTimeout(req, resp, 100*time.Millisecond)
-		}, fasthttp.ErrTimeout},
-		"timeout of a body": {"/stalls", func(req *fasthttp.Request, resp *fasthttp.Response) error {
-			return c.DoTimeout(req, resp, 100*time.Millisecond)
-		}, fasthttp.ErrTimeout},
+		"timeout":           {"/waits", within, fasthttp.ErrTimeout},
+		"timeout of a body": {"/stalls", within, fasthttp.ErrTimeout},
 		"context": {"/waits", func(req *fasthttp.Request, resp *fasthttp.Response) error {
 			ctx, cancel := context.WithCancelCause(context.Background())
-			time.AfterFunc(50*time.Millisecond, func() { cancel(cause) })
+			arrived, _ := of("context")
+			go func() {
+				<-arrived
+				cancel(cause)
+			}()
 			return c.DoContext(ctx, req, resp)
 		}, cause},
 		"context of a stream": {"/stalls", func(req *fasthttp.Request, resp *fasthttp.Response) error {
@@ -344,7 +362,8 @@ func TestClientTimeoutsAndContexts(t *testing.T) {
 		}, nil},
 	} {
 		req, resp := new(fasthttp.Request), new(fasthttp.Response)
-		req.SetRequestURI("https://" + addr + row.path)
+		req.SetRequestURI("https://" + addr + row.path + "?row=" + url.QueryEscape(name))
+		_, gone := of(name)
 		if err := row.do(req, resp); !errors.Is(err, row.want) {
 			t.Errorf("%s: %v", name, err)
 		}
