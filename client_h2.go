@@ -20,6 +20,7 @@ import (
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/http2body"
 	"github.com/valyala/fasthttp/internal/http2client"
+	"github.com/valyala/fasthttp/internal/http3"
 	"github.com/valyala/fasthttp/internal/sender"
 )
 
@@ -186,8 +187,10 @@ func (e h2CallReset) Error() string {
 
 // isRefusal reports whether err means that the server has not processed the request.
 func isRefusal(err error) bool {
-	reset, ok := errors.AsType[h2CallReset](err)
-	return ok && reset.code == http2.RefusedStream && reset.fault == nil
+	if reset, ok := errors.AsType[h2CallReset](err); ok {
+		return reset.code == http2.RefusedStream && reset.fault == nil
+	}
+	return errors.Is(err, http3.ErrRejected)
 }
 
 // backoff waits before a request is sent again that servers have refused the given
@@ -218,7 +221,15 @@ var errH2NoStream = errors.New("fasthttp: the connection takes no more requests"
 
 // appendHead appends the header section of the request.
 func (x *h2Call) appendHead(dst []byte, e http1.Encoding) []byte {
-	req, enc := x.req, x.p.conn.HTTP2().Encoder()
+	scheme := "http"
+	if x.hc.IsTLS {
+		scheme = "https"
+	}
+	return x.req.appendBlock(dst, x.p.conn.HTTP2().Encoder(), scheme, e, &x.pathed)
+}
+
+// appendBlock appends the header section of the request. pathed is memory for the path.
+func (req *Request) appendBlock(dst []byte, enc *hpack.Encoder, scheme string, e http1.Encoding, pathed *[]byte) []byte {
 	target := req.Header.target()
 	if req.uriParsed {
 		switch {
@@ -226,13 +237,9 @@ func (x *h2Call) appendHead(dst []byte, e http1.Encoding) []byte {
 			req.prepareTarget()
 			target = req.Header.target()
 		default:
-			x.pathed = req.appendPath(x.pathed[:0])
-			target = x.pathed
+			*pathed = req.appendPath((*pathed)[:0])
+			target = *pathed
 		}
-	}
-	scheme := "http"
-	if x.hc.IsTLS {
-		scheme = "https"
 	}
 	h := req.sentHeader()
 	dst = h.appendBlock(dst, enc, scheme, target, e)

@@ -161,7 +161,7 @@ func (x *h2Call) begin(e http1.Encoding) (asks bool, err error) {
 	if whole {
 		part = http2.SendWhole
 	}
-	x.bodyUse = x.decideBodyUse()
+	x.bodyUse = bodyUseOf(x.hc, x.call, x.resp)
 	x.eager = x.reportsArrivals() || x.hc.limitsResponses() || x.bodyUse == h2Streams
 	expects := !whole && !x.tunnel && req.MayContinue()
 	c.Lock()
@@ -207,15 +207,14 @@ func (x *h2Call) begin(e http1.Encoding) (asks bool, err error) {
 	return expects, nil
 }
 
-// decideBodyUse returns the use of the content.
-func (x *h2Call) decideBodyUse() h2BodyUse {
-	resp, hc := x.resp, x.hc
+// bodyUseOf returns the use of the content in a call.
+func bodyUseOf(hc *HostClient, call *callState, resp *Response) h2BodyUse {
 	switch {
 	case resp.SkipBody && !resp.skipsHead:
 		return h2Skips
-	case x.call.content == contentBuffered:
+	case call.content == contentBuffered:
 		return h2Buffers
-	case x.call.content == contentDiscarded:
+	case call.content == contentDiscarded:
 		return h2Discards
 	case resp.StreamBody, hc.StreamResponseBody:
 		return h2Streams

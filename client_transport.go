@@ -16,7 +16,8 @@ import (
 
 var defaultTransport = &transport{}
 
-type transport struct{}
+// transport makes attempts over the connections of the HostClient or, if h3 is not nil, by HTTP/3.
+type transport struct{ h3 *h3Connector }
 
 var _ RoundTripperContext = defaultTransport
 
@@ -51,13 +52,12 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 		return false, errBodyConsumed
 	}
 	for refusals := 0; ; {
-		cc, since, err := hc.acquire(call)
+		p, since, err := t.connect(hc, req)
 		if err != nil {
 			call.outcome = attemptUnreached
 			return true, err
 		}
-		call.upstream = cc.upstream
-		untouched, err := cc.protocol.roundTrip(hc, req, resp, since)
+		untouched, err := p.roundTrip(hc, req, resp, since)
 		if err == nil {
 			return false, nil
 		}
@@ -71,6 +71,20 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 		}
 		return !call.bodyConsumed && !errors.Is(err, ErrBodyTooLarge) && call.canceled() == nil, err
 	}
+}
+
+// connect returns a connection for the request, or a reservation of one, and since when it is idle,
+// on the clock: zero for a new one.
+func (t *transport) connect(hc *HostClient, req *Request) (attempter, time.Duration, error) {
+	if t.h3 != nil {
+		return t.h3.connect(hc, req)
+	}
+	cc, since, err := hc.acquire(&req.call)
+	if err != nil {
+		return nil, since, err
+	}
+	req.call.upstream = cc.upstream
+	return cc.protocol, since, nil
 }
 
 // isUntouched reports whether a request that failed with err may be sent again whatever
@@ -432,6 +446,18 @@ func (cc *clientConn) probesOnWrite(call *callState) bool {
 // clientProtocol is the protocol of one connection. It is chosen when the connection
 // was established, and with TLS when the two sides have agreed on it.
 type clientProtocol interface {
+	attempter
+	// pooled is called for a shared connection once the pool knows that.
+	pooled()
+	// reserve makes one more reservation, if there is room, and reports whether there
+	// was. It must not wait: the pool holds its lock.
+	reserve() bool
+	// Close closes the connection.
+	Close() error
+}
+
+// attempter sends a request once.
+type attempter interface {
 	// roundTrip sends req and fills resp, on a connection that the pool of hc has
 	// given to the caller. since is when it became idle, on the clock, and zero for a
 	// new one. roundTrip always gives up the connection, or the reservation, before
@@ -440,13 +466,6 @@ type clientProtocol interface {
 	// untouched reports whether a request that has failed may be sent again whatever
 	// its method, since the server has not processed it.
 	roundTrip(hc *HostClient, req *Request, resp *Response, since time.Duration) (untouched bool, err error)
-	// pooled is called for a shared connection once the pool knows that.
-	pooled()
-	// reserve makes one more reservation, if there is room, and reports whether there
-	// was. It must not wait: the pool holds its lock.
-	reserve() bool
-	// Close closes the connection.
-	Close() error
 }
 
 // agreeOnHTTP1 returns an error unless TLS has negotiated HTTP/1.1. The name is empty for a

@@ -28,30 +28,62 @@ const (
 	draining  // the client knows which requests are not served
 )
 
-// conn is a connection of the server.
-type conn struct {
-	s   *Server
-	q   *quic.Conn
-	own bridge.Conn
+// session is what the connections of a server and of a client have in common.
+type session struct {
+	q    *quic.Conn
+	role role
+	max  sectionLimits
 
 	control *quic.SendStream
 	acks    *quic.SendStream // of the decoder of QPACK
 	acking  sync.Mutex       // held while acks is written, so that the order remains
 
-	mu      sync.Mutex // guards the fields below
+	mu      sync.Mutex // guards the fields below, and those of the role
 	decoder qpack.Decoder
 	unacked []byte        // instructions for acks that were not written
 	arrived chan struct{} // closed when insertions arrive; nil if no stream waits
 	blocked int           // how many streams wait
-	life    life
-	active  int
-	next    quic.StreamID // the id after the highest one that was accepted
-	final   quic.StreamID // while draining: requests from this one on are rejected
-	idle    *time.Timer   // ends the connection when it had no request for a while
-	peers   [4]bool       // the unidirectional streams of the client, by type
-	away    uint64        // of the client's last GOAWAY
-	wasted  http2.Bucket  // for aborted requests
-	encodes bool          // the client has sent instructions of its encoder
+	peers   [4]bool       // the unidirectional streams of the peer, by type
+	away    uint64        // of the peer's last GOAWAY
+	encodes bool          // the peer has sent instructions of its encoder
+}
+
+// sectionLimits are the limits of a decoder.
+type sectionLimits struct {
+	hpack.Limits
+	keepNames bool
+	table     uint32
+}
+
+// role is what differs between a server and a client.
+type role interface {
+	// controlStream returns the kind of the peer's control stream, and pushFault the code for a
+	// push stream.
+	controlStream() wire.Stream
+	pushFault() wire.Code
+	// controlFrame handles a frame of the control stream.
+	controlFrame(f wire.Frame, push *uint64) *wire.Error
+}
+
+// init prepares the session of a connection.
+func (c *session) init(q *quic.Conn, r role, max sectionLimits) {
+	c.q, c.role, c.max, c.away = q, r, max, 1<<62-1
+	c.decoder.Init(max.table, !max.keepNames, http2.ValidPseudo)
+}
+
+// conn is a connection of the server.
+type conn struct {
+	session
+	s   *Server
+	own bridge.Conn
+
+	// guarded by mu
+	life   life
+	active int
+	next   quic.StreamID // the id after the highest one that was accepted
+	final  quic.StreamID // while draining: requests from this one on are rejected
+	idle   *time.Timer   // ends the connection when it had no request for a while
+	wasted http2.Bucket  // for aborted requests
 
 	reporting sync.Mutex // held while a state is reported, so that the order remains
 	reported  bool       // the connection was reported as active; reporting guards it
@@ -61,14 +93,18 @@ type conn struct {
 const maxBlocked = 16
 
 func newConn(s *Server, q *quic.Conn, own bridge.Conn) *conn {
-	c := &conn{s: s, q: q, own: own, away: 1<<62 - 1}
+	c := &conn{s: s, own: own}
+	c.init(q, c, sectionLimits{hpack.Limits{Size: s.limits.Section, Fields: s.limits.Fields}, s.limits.KeepNames, s.limits.Table})
 	c.wasted = http2.NewBucket(s.wasted, now())
-	c.decoder.Init(s.limits.Table, !s.limits.KeepNames, http2.ValidPseudo)
 	return c
 }
 
 // now returns the time in milliseconds, for buckets.
 func now() uint32 { return uint32(clock.Monotonic().Milliseconds()) }
+
+func (c *conn) controlStream() wire.Stream { return wire.ControlOfClient }
+
+func (c *conn) pushFault() wire.Code { return wire.StreamCreationError }
 
 // run serves the connection until it ends, and its requests have ended. The error is nil if the
 // server has ended it.
@@ -92,7 +128,7 @@ func (c *conn) run() error {
 			continue
 		}
 		requests.Add(1)
-		c.s.workers.Do(&stream{c: c, q: q, done: requests.Done})
+		c.s.workers.Do(&stream{message: message{link: &c.session, q: q}, c: c, done: requests.Done})
 	}
 	uni.Wait()
 	requests.Wait()
@@ -117,27 +153,12 @@ func (c *conn) reason(err error) error {
 	return err
 }
 
-// defaultOpenTime is how long a client may take to allow the streams of the server.
+// defaultOpenTime is how long a peer may take to allow the unidirectional streams.
 const defaultOpenTime = 10 * time.Second
 
-// openStreams opens the streams of the server, and sends the settings.
-func (c *conn) openStreams() (err error) {
-	openTime := c.s.openTime
-	ctx, cancel := context.WithTimeout(c.q.Context(), openTime)
-	defer cancel()
-	if c.control, err = c.q.OpenUniStreamSync(ctx); err != nil {
-		return err
-	}
-	_ = c.control.SetWriteDeadline(time.Now().Add(openTime))
-	settings := wire.Settings{TableCapacity: uint64(c.s.limits.Table), BlockedStreams: maxBlocked, SectionSize: uint64(c.s.limits.Section)}
-	if _, err = c.control.Write(settings.Append(wire.AppendVarint(nil, wire.StreamControl))); err != nil {
-		return err
-	}
-	if c.acks, err = c.q.OpenUniStreamSync(ctx); err != nil {
-		return err
-	}
-	_ = c.acks.SetWriteDeadline(time.Now().Add(openTime))
-	if _, err = c.acks.Write(wire.AppendVarint(nil, wire.StreamDecoder)); err != nil {
+// open is openStreams of a server, whose connection goes away at once before.
+func (c *conn) open() error {
+	if err := c.openStreams(c.s.openTime); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -146,8 +167,28 @@ func (c *conn) openStreams() (err error) {
 	return nil
 }
 
-// fail ends the connection because of a fault of the client.
-func (c *conn) fail(e *wire.Error) {
+// openStreams opens the unidirectional streams within a time, and sends the settings.
+func (c *session) openStreams(openTime time.Duration) (err error) {
+	ctx, cancel := context.WithTimeout(c.q.Context(), openTime)
+	defer cancel()
+	if c.control, err = c.q.OpenUniStreamSync(ctx); err != nil {
+		return err
+	}
+	_ = c.control.SetWriteDeadline(time.Now().Add(openTime))
+	settings := wire.Settings{TableCapacity: uint64(c.max.table), BlockedStreams: maxBlocked, SectionSize: uint64(c.max.Size)}
+	if _, err = c.control.Write(settings.Append(wire.AppendVarint(nil, wire.StreamControl))); err != nil {
+		return err
+	}
+	if c.acks, err = c.q.OpenUniStreamSync(ctx); err != nil {
+		return err
+	}
+	_ = c.acks.SetWriteDeadline(time.Now().Add(openTime))
+	_, err = c.acks.Write(wire.AppendVarint(nil, wire.StreamDecoder))
+	return err
+}
+
+// fail ends the connection because of a fault of the peer.
+func (c *session) fail(e *wire.Error) {
 	_ = c.q.CloseWithError(quic.ApplicationErrorCode(e.Code), e.What)
 }
 
@@ -274,8 +315,8 @@ func (c *conn) close() {
 	time.AfterFunc(c.linger(), func() { _ = c.q.CloseWithError(quic.ApplicationErrorCode(wire.NoError), "") })
 }
 
-// acceptUni serves the unidirectional streams of the client.
-func (c *conn) acceptUni() {
+// acceptUni serves the unidirectional streams of the peer.
+func (c *session) acceptUni() {
 	var all sync.WaitGroup
 	defer all.Wait()
 	for {
@@ -292,7 +333,7 @@ func (c *conn) acceptUni() {
 }
 
 // serveUni serves a unidirectional stream (RFC 9114 section 6.2).
-func (c *conn) serveUni(q *quic.ReceiveStream) *wire.Error {
+func (c *session) serveUni(q *quic.ReceiveStream) *wire.Error {
 	var head [8]byte
 	kind, size := uint64(0), 0
 	for n := 0; size == 0; n++ {
@@ -304,7 +345,7 @@ func (c *conn) serveUni(q *quic.ReceiveStream) *wire.Error {
 	switch kind {
 	case wire.StreamControl, wire.StreamEncoder, wire.StreamDecoder:
 	case wire.StreamPush:
-		return &wire.Error{Code: wire.StreamCreationError, What: "a push of a client"}
+		return &wire.Error{Code: c.role.pushFault(), What: "a push that was not permitted"}
 	default:
 		q.CancelRead(quic.StreamErrorCode(wire.StreamCreationError))
 		return nil
@@ -353,10 +394,10 @@ func each(q *quic.ReceiveStream, use func(p []byte) *wire.Error) *wire.Error {
 	}
 }
 
-// serveControl reads the control stream of the client.
-func (c *conn) serveControl(q *quic.ReceiveStream) *wire.Error {
+// serveControl reads the control stream of the peer.
+func (c *session) serveControl(q *quic.ReceiveStream) *wire.Error {
 	var r wire.Reader
-	r.Init(wire.ControlOfClient, 0)
+	r.Init(c.role.controlStream(), 0)
 	var held []byte
 	push := uint64(0)
 	return each(q, func(p []byte) *wire.Error {
@@ -364,7 +405,7 @@ func (c *conn) serveControl(q *quic.ReceiveStream) *wire.Error {
 		for {
 			n, f, ok, _, e := r.Next(held)
 			if ok {
-				e = c.controlFrame(f, &push)
+				e = c.role.controlFrame(f, &push)
 			}
 			held = held[:copy(held, held[n:])]
 			if e != nil || !ok {
@@ -398,8 +439,8 @@ func (c *conn) controlFrame(f wire.Frame, push *uint64) *wire.Error {
 	return nil
 }
 
-// serveEncoder reads the stream of the client's encoder of QPACK.
-func (c *conn) serveEncoder(q *quic.ReceiveStream) *wire.Error {
+// serveEncoder reads the stream of the peer's encoder of QPACK.
+func (c *session) serveEncoder(q *quic.ReceiveStream) *wire.Error {
 	return each(q, func(p []byte) *wire.Error {
 		c.mu.Lock()
 		c.encodes = true
@@ -418,29 +459,30 @@ func (c *conn) serveEncoder(q *quic.ReceiveStream) *wire.Error {
 	})
 }
 
-// cancel tells the encoder of the client that sections of a stream are not decoded (RFC 9204
-// section 2.2.2.2). s is nil if nothing of it was read.
-func (c *conn) cancel(id quic.StreamID, s *stream) {
-	if c.s.limits.Table == 0 {
+// cancel tells the encoder of the peer that sections of a stream are not decoded (RFC 9204
+// section 2.2.2.2). m is nil if nothing of it was read.
+func (c *session) cancel(id quic.StreamID, m *message) {
+	if c.max.table == 0 {
 		return
 	}
 	c.mu.Lock()
-	if s != nil {
-		s.cancelled = true
+	was := m != nil && m.cancelled
+	if m != nil {
+		m.cancelled = true
 	}
-	if c.encodes || len(c.unacked) < maxUnacked {
+	if !was && (c.encodes || len(c.unacked) < maxUnacked) {
 		c.unacked = c.decoder.AppendCancel(c.unacked, uint64(id))
 	}
 	c.mu.Unlock()
 	c.acknowledge()
 }
 
-// maxUnacked is how many bytes are kept for a client that has not used its encoder yet.
+// maxUnacked is how many bytes are kept for a peer that has not used its encoder yet.
 const maxUnacked = 1024
 
-// acknowledge writes unacked to the stream of the decoder. A client that does not use its encoder
+// acknowledge writes unacked to the stream of the decoder. A peer that does not use its encoder
 // need not read that stream.
-func (c *conn) acknowledge() {
+func (c *session) acknowledge() {
 	c.acking.Lock()
 	defer c.acking.Unlock()
 	c.mu.Lock()
@@ -452,7 +494,7 @@ func (c *conn) acknowledge() {
 	if len(b) == 0 {
 		return
 	}
-	// requests wait for the lock: a client that gives no credit must not hold them up
+	// requests wait for the lock: a peer that gives no credit must not hold them up
 	_ = c.acks.SetWriteDeadline(time.Now().Add(maxLinger))
 	if _, err := c.acks.Write(b); err != nil {
 		c.fail(&wire.Error{Code: wire.ExcessiveLoad, What: "the stream of the decoder is not read"})
@@ -466,11 +508,11 @@ var (
 )
 
 // decode decodes a field section of a stream. It waits for entries of the dynamic table that it
-// needs, until the time in until if there is one. It ends the connection because of a fault.
-func (c *conn) decode(l *field.List, s *stream, section []byte, until time.Time) error {
-	limits := hpack.Limits{Size: c.s.limits.Section, Fields: c.s.limits.Fields}
+// needs, until the time in until if there is one, or until wakeBlocked is called once gone of the
+// stream is set. It ends the connection because of a fault.
+func (c *session) decode(l *field.List, m *message, section []byte, until time.Time) error {
 	c.mu.Lock()
-	needs, err := c.decoder.Decode(l, section, limits)
+	needs, err := c.decoder.Decode(l, section, c.max.Limits)
 	for err == qpack.ErrBlocked && c.blocked < maxBlocked {
 		if c.arrived == nil {
 			c.arrived = make(chan struct{})
@@ -480,15 +522,15 @@ func (c *conn) decode(l *field.List, s *stream, section []byte, until time.Time)
 		c.mu.Unlock()
 		came := c.await(arrived, until)
 		c.mu.Lock()
-		if c.blocked--; !came {
+		if c.blocked--; !came || m.gone.Load() {
 			c.mu.Unlock()
 			return errCancelled
 		}
-		needs, err = c.decoder.Decode(l, section, limits)
+		needs, err = c.decoder.Decode(l, section, c.max.Limits)
 	}
-	acks := needs > 0 && (err == nil || err == qpack.ErrTooLarge) && !s.cancelled
+	acks := needs > 0 && (err == nil || err == qpack.ErrTooLarge) && !m.cancelled
 	if acks {
-		c.unacked = c.decoder.AppendAck(c.unacked, uint64(s.q.StreamID()), needs)
+		c.unacked = c.decoder.AppendAck(c.unacked, uint64(m.q.StreamID()), needs)
 	}
 	c.mu.Unlock()
 	if acks {
@@ -499,19 +541,30 @@ func (c *conn) decode(l *field.List, s *stream, section []byte, until time.Time)
 		return nil
 	case qpack.ErrTooLarge:
 		return errTooLarge
-	case qpack.ErrExcessive:
-		c.fail(&wire.Error{Code: wire.ExcessiveLoad, What: err.Error()})
-	default:
-		c.fail(&wire.Error{Code: wire.DecompressionFailed, What: err.Error()})
 	}
-	return err
+	e := &wire.Error{Code: wire.DecompressionFailed, What: err.Error()}
+	if err == qpack.ErrExcessive {
+		e.Code = wire.ExcessiveLoad
+	}
+	c.fail(e)
+	return e
+}
+
+// wakeBlocked wakes streams that wait for entries.
+func (c *session) wakeBlocked() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.arrived != nil {
+		close(c.arrived)
+		c.arrived = nil
+	}
 }
 
 // blockedTime is how long a section may wait for entries if there is no limit for heads.
 const blockedTime = 30 * time.Second
 
 // await waits until entries arrive. It returns false if the connection or the time ends before.
-func (c *conn) await(arrived chan struct{}, until time.Time) bool {
+func (c *session) await(arrived chan struct{}, until time.Time) bool {
 	wait := blockedTime
 	if !until.IsZero() {
 		wait = time.Until(until)

@@ -1,8 +1,10 @@
 package http3
 
 import (
+	"cmp"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -10,11 +12,20 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
+// pythonWith returns a Python that has a package. The variable FASTHTTP_PYTHON names another
+// one than python3.
+func pythonWith(t *testing.T, name string) string {
+	t.Helper()
+	python := cmp.Or(os.Getenv("FASTHTTP_PYTHON"), "python3")
+	if err := exec.Command(python, "-c", "import "+name).Run(); err != nil {
+		t.Skipf("%s has no %s", python, name)
+	}
+	return python
+}
+
 // aioquic, of Python, has a dynamic table.
 func TestClientOfAioquic(t *testing.T) {
-	if err := exec.Command("python3", "-c", "import aioquic").Run(); err != nil {
-		t.Skip("python3 has no aioquic")
-	}
+	python := pythonWith(t, "aioquic")
 	_, addr := run(t, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 		if !ctx.IsGet() {
 			if sum := ctx.Request.Header.PeekTrailer("X-Sum"); len(sum) > 0 {
@@ -30,7 +41,7 @@ func TestClientOfAioquic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command("python3", "testdata/aioquic_client.py", port).CombinedOutput()
+	out, err := exec.Command(python, "testdata/aioquic_client.py", port).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -1,5 +1,9 @@
-// Package http3 serves HTTP/3 with the handlers and settings of a fasthttp.Server. It has the
-// connections of github.com/quic-go/quic-go, so it is a module of its own.
+// Package http3 serves HTTP/3 with the handlers and settings of a fasthttp.Server, and sends the
+// requests of a fasthttp.Client by HTTP/3. It has the connections of github.com/quic-go/quic-go, so it is
+// a module of its own.
+//
+// Server serves requests, and Announce tells clients of the server over TCP about it. Transport is for
+// clients that know that their servers speak HTTP/3, and AltTransport for clients that find out.
 package http3
 
 import (
@@ -232,7 +236,7 @@ func (s *Server) serveConn(q *quic.Conn) {
 	if stopping {
 		c.goAway()
 	}
-	if err = c.openStreams(); err == nil {
+	if err = c.open(); err == nil {
 		err = c.run()
 	} else {
 		_ = q.CloseWithError(quic.ApplicationErrorCode(wire.NoError), "")

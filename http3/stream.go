@@ -22,12 +22,19 @@ import (
 	bridge "github.com/valyala/fasthttp/internal/http3"
 )
 
-// stream is the stream of a request. The fields of each direction belong to one goroutine at a
-// time.
+// stream is the stream of a request of the server.
 type stream struct {
-	c    *conn
+	message
+	c        *conn
+	done     func()
+	headTill time.Time
+}
+
+// message is the stream of a request in either role. The fields of each direction belong to one
+// goroutine at a time.
+type message struct {
+	link *session
 	q    *quic.Stream
-	done func()
 
 	// receiving
 	r        wire.Reader
@@ -38,18 +45,20 @@ type stream struct {
 	left     int64  // how much content follows according to Content-Length, or -1
 	trailers *field.List
 	over     error // why nothing more is received
-	headTill time.Time
 
 	// sending
 	room *bufpool.Buffer // of out
 	out  []byte
 	from int // where the section that was begun is in out
 
-	finished  atomic.Bool // the server has ended its side
-	received  atomic.Bool // all of the request was received
-	aborted   atomic.Bool // by the client
-	faulty    atomic.Bool // the client has made a fault
-	cancelled bool        // no more sections are decoded, see conn.cancel; guarded by the mutex of c
+	finished atomic.Bool // this side has ended
+	gone     atomic.Bool // this side does not wait for the peer any more
+	received atomic.Bool // all of the peer's message was received
+	aborted  atomic.Bool // by the peer
+	faulty   atomic.Bool // the peer has made a fault
+
+	cancelled bool         // no more sections are decoded, see session.cancel; guarded by the mutex of link
+	readBy    atomic.Int64 // of a client: the deadline for reading in nanoseconds of Unix time, or 0
 }
 
 var _ bridge.Stream = (*stream)(nil)
@@ -65,7 +74,10 @@ var encoder = func() *hpack.Encoder {
 }()
 
 // cancelled is the error of a stream that was reset, mostly by the client.
-type cancelled struct{ code wire.Code }
+type cancelled struct {
+	code   wire.Code
+	remote bool
+}
 
 func (c cancelled) Error() string {
 	return fmt.Sprintf("http3: the request was cancelled: %v", c.code)
@@ -80,7 +92,7 @@ func (s *stream) serve() {
 	defer s.done()
 	defer func() {
 		if !s.received.Load() {
-			s.c.cancel(s.q.StreamID(), s)
+			s.c.cancel(s.q.StreamID(), &s.message)
 		}
 		s.c.judge(s.faulty.Load() || s.aborted.Load() && time.Since(begun) <= s.c.s.quick)
 		s.c.end()
@@ -112,7 +124,7 @@ func (s *stream) serve() {
 }
 
 // release releases the memory for sending.
-func (s *stream) release() {
+func (s *message) release() {
 	if s.room != nil {
 		s.room.B = s.out
 		bufpool.Put(s.room)
@@ -133,7 +145,7 @@ func (s *stream) head(r *bridge.Request) error {
 		r.Fault = bridge.LargeHead
 		return nil
 	}
-	switch err = s.c.decode(&m.Fields, s, f.Payload, s.headTill); {
+	switch err = s.c.decode(&m.Fields, &s.message, f.Payload, s.headTill); {
 	case err == errTooLarge:
 		m.NoteMethod()
 		r.Fault = bridge.LargeHead
@@ -209,7 +221,7 @@ func isPlain(fields *field.List) (plain bool) {
 const readSize = 4 << 10
 
 // fill reads more. Need is how many bytes the frame has that has begun, if it is not 0.
-func (s *stream) fill(need int) error {
+func (s *message) fill(need int) error {
 	if s.in == nil {
 		s.in = bufpool.Get(readSize)
 	}
@@ -237,19 +249,19 @@ func (s *stream) fill(need int) error {
 }
 
 // resetError returns the error for one of QUIC.
-func (s *stream) resetError(err error) error {
+func (s *message) resetError(err error) error {
 	if e, ok := errors.AsType[*quic.StreamError](err); ok {
 		if e.Remote {
 			s.aborted.Store(true)
 		}
-		return cancelled{wire.Code(e.ErrorCode)}
+		return cancelled{wire.Code(e.ErrorCode), e.Remote}
 	}
 	return err
 }
 
 // frame returns the next frame. Its payload is valid until the next call. The error is io.EOF at the
 // end of the stream.
-func (s *stream) frame() (wire.Frame, error) {
+func (s *message) frame() (wire.Frame, error) {
 	if s.in == nil {
 		if err := s.fill(0); err != nil {
 			return wire.Frame{}, err
@@ -260,13 +272,13 @@ func (s *stream) frame() (wire.Frame, error) {
 		s.at += n
 		switch {
 		case e != nil:
-			s.c.fail(e)
+			s.link.fail(e)
 			return f, e
 		case ok:
 			return f, nil
 		case s.eof && (s.r.Pending() || s.at < len(s.in.B)):
 			e = &wire.Error{Code: wire.FrameError, What: "a stream ends in the middle of a frame"}
-			s.c.fail(e)
+			s.link.fail(e)
 			return f, e
 		case s.eof:
 			s.received.Store(true)
@@ -278,21 +290,21 @@ func (s *stream) frame() (wire.Frame, error) {
 	}
 }
 
-// blame resets both sides of the stream because of a fault of the client.
-func (s *stream) blame(code wire.Code) {
+// blame resets both sides of the stream because of a fault of the peer.
+func (s *message) blame(code wire.Code) {
 	s.faulty.Store(true)
 	s.fault(code)
 }
 
 // fault resets both sides of the stream.
-func (s *stream) fault(code wire.Code) {
+func (s *message) fault(code wire.Code) {
 	s.finished.Store(true)
 	s.q.CancelRead(quic.StreamErrorCode(code))
 	s.q.CancelWrite(quic.StreamErrorCode(code))
 }
 
 // Next implements bridge.Stream.
-func (s *stream) Next(n int) ([]byte, error) {
+func (s *message) Next(n int) ([]byte, error) {
 	for len(s.data) == 0 {
 		if s.over != nil {
 			return nil, s.over
@@ -318,7 +330,7 @@ func isTimeout(err error) bool {
 }
 
 // receive receives a piece of content, or trailers. It checks Content-Length.
-func (s *stream) receive() error {
+func (s *message) receive() error {
 	f, err := s.frame()
 	switch {
 	case err == io.EOF && s.left > 0:
@@ -339,19 +351,19 @@ func (s *stream) receive() error {
 }
 
 // malformed resets the stream.
-func (s *stream) malformed(what string) error {
+func (s *message) malformed(what string) error {
 	s.blame(wire.MessageError)
 	return &wire.Error{Code: wire.MessageError, What: what}
 }
 
 // receiveTrailers decodes the trailer section.
-func (s *stream) receiveTrailers(f wire.Frame) error {
+func (s *message) receiveTrailers(f wire.Frame) error {
 	if f.TooLarge {
 		return s.malformed("the trailer section is too large")
 	}
 	var m http2.Message
-	m.Prepare(s.c.s.limits.KeepNames, false)
-	switch err := s.c.decode(&m.Fields, s, f.Payload, time.Time{}); {
+	m.Prepare(s.link.max.keepNames, false)
+	switch err := s.link.decode(&m.Fields, s, f.Payload, s.until()); {
 	case err == errTooLarge:
 		return s.malformed("the trailer section is too large")
 	case err != nil:
@@ -364,11 +376,19 @@ func (s *stream) receiveTrailers(f wire.Frame) error {
 	return nil
 }
 
+// until returns the deadline for reading, or zero.
+func (s *message) until() (until time.Time) {
+	if by := s.readBy.Load(); by != 0 {
+		until = time.Unix(0, by)
+	}
+	return until
+}
+
 // Trailers implements bridge.Stream.
-func (s *stream) Trailers() *field.List { return s.trailers }
+func (s *message) Trailers() *field.List { return s.trailers }
 
 // BeginSection implements bridge.Stream.
-func (s *stream) BeginSection() ([]byte, *hpack.Encoder) {
+func (s *message) BeginSection() ([]byte, *hpack.Encoder) {
 	if s.out == nil {
 		s.room = bufpool.Get(outSize)
 		s.out = s.room.B
@@ -379,7 +399,7 @@ func (s *stream) BeginSection() ([]byte, *hpack.Encoder) {
 }
 
 // SendSection implements bridge.Stream.
-func (s *stream) SendSection(b []byte) {
+func (s *message) SendSection(b []byte) {
 	section := b[s.from+wire.MaxFrameHead:]
 	var room [wire.MaxFrameHead]byte
 	head := wire.AppendFrame(room[:0], wire.TypeHeaders, len(section))
@@ -395,7 +415,7 @@ const outSize = 1 << 10
 const keepSize = 16 << 10
 
 // Write implements bridge.Stream.
-func (s *stream) Write(p []byte) (int, error) {
+func (s *message) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
@@ -412,7 +432,7 @@ func (s *stream) Write(p []byte) (int, error) {
 }
 
 // Flush implements bridge.Stream.
-func (s *stream) Flush() error {
+func (s *message) Flush() error {
 	if len(s.out) == 0 {
 		return nil
 	}
@@ -422,7 +442,7 @@ func (s *stream) Flush() error {
 }
 
 // End implements bridge.Stream.
-func (s *stream) End() error {
+func (s *message) End() error {
 	if err := s.Flush(); err != nil {
 		return err
 	}
@@ -431,16 +451,16 @@ func (s *stream) End() error {
 }
 
 // Reset implements bridge.Stream.
-func (s *stream) Reset() { s.fault(wire.InternalError) }
+func (s *message) Reset() { s.fault(wire.InternalError) }
 
 // StopReading implements bridge.Stream.
-func (s *stream) StopReading() { s.q.CancelRead(quic.StreamErrorCode(wire.NoError)) }
+func (s *message) StopReading() { s.q.CancelRead(quic.StreamErrorCode(wire.NoError)) }
 
 // SetReadDeadline implements bridge.Stream.
-func (s *stream) SetReadDeadline(t time.Time) error { return s.q.SetReadDeadline(t) }
+func (s *message) SetReadDeadline(t time.Time) error { return s.q.SetReadDeadline(t) }
 
 // SetWriteDeadline implements bridge.Stream.
-func (s *stream) SetWriteDeadline(t time.Time) error { return s.q.SetWriteDeadline(t) }
+func (s *message) SetWriteDeadline(t time.Time) error { return s.q.SetWriteDeadline(t) }
 
 // OnCancel implements bridge.Stream.
 func (s *stream) OnCancel(f func()) (stop func() bool) {

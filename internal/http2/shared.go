@@ -24,6 +24,15 @@ func (m *Message) CheckRequest(end bool) (flaw, fault *Error) {
 	return flaw, fault
 }
 
+// CheckResponse is CheckRequest for the response to a request. none means that it has no content
+// whatever its status is.
+func (m *Message) CheckResponse(none bool) (fault *Error) {
+	if fault = m.checkResponse(); fault == nil && m.Head.Status >= 200 {
+		fault = m.frame(false, none || m.Head.Status == 204 || m.Head.Status == 304)
+	}
+	return fault
+}
+
 // CheckTrailers checks the fields of a trailer section.
 func (m *Message) CheckTrailers() *Error { return m.checkTrailers() }
 

@@ -1,6 +1,6 @@
 // Package http3 is between the root package and package http3, a module of its own that has the
 // connections of QUIC: a Stream carries a request and its response, and a
-// Server serves it. It does no I/O.
+// Server serves it; a Client opens a ClientStream for each request. It does no I/O.
 package http3
 
 import (

@@ -38,6 +38,7 @@ var rootLevels = [][]group{
 		"message*.go", "request*.go", "response*.go", "body*.go", "stream*.go", "multipart*.go",
 	}}},
 	{
+		{"client over HTTP/3", []string{"client_h3*.go"}},
 		{"client", []string{"client*.go", "hostclient*.go", "dialer*.go", "roundtrippers*.go"}},
 		// types with the methods of a client, which no call of Client or HostClient reaches
 		{"other clients", []string{"pipelineclient*.go", "lbclient*.go"}},

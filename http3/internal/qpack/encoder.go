@@ -2,6 +2,7 @@ package qpack
 
 import (
 	"errors"
+	"math"
 
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/field"
@@ -19,6 +20,24 @@ func (Encoder) Begin(dst []byte) []byte { return append(dst, 0, 0) }
 
 // State implements hpack.Form. All fields are always encoded in the same way.
 func (Encoder) State() uint64 { return 0 }
+
+// SectionSize returns the size of a section of an Encoder as RFC 9114 section 4.2.2 counts it.
+func SectionSize(section []byte) (size uint64) {
+	var d Decoder
+	d.Init(0, false, nil)
+	var l field.List
+	if _, err := d.Decode(&l, section, hpack.Limits{Size: math.MaxUint32, Fields: math.MaxInt32}); err != nil {
+		return math.MaxUint64
+	}
+	for _, e := range l.Entries {
+		size += uint64(e.Name.Len) + uint64(e.Value.Len) + hpack.EntryOverhead
+	}
+	return size
+}
+
+// MostExpansion is how many bytes of SectionSize a byte of a section has at most, with the static
+// table.
+const MostExpansion = 128
 
 // statuses has the indices of statuses in the static table, plus one.
 var statuses = func() (t [1000]uint8) {

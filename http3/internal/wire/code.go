@@ -2,7 +2,10 @@
 // passes the bytes of streams on. Start with Reader.Next.
 package wire
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Code is an error code (RFC 9114 section 8.1, RFC 9204 section 6).
 type Code uint64
@@ -54,5 +57,11 @@ type Error struct {
 	Code Code
 	What string
 }
+
+// ErrFault is wrapped by each Error.
+var ErrFault = errors.New("http3: the peer has violated the protocol")
+
+// Unwrap returns ErrFault.
+func (e *Error) Unwrap() error { return ErrFault }
 
 func (e *Error) Error() string { return "http3: " + e.What + " (" + e.Code.String() + ")" }

@@ -1,0 +1,279 @@
+package fasthttp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/hpack"
+	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/http2"
+	"github.com/valyala/fasthttp/internal/http3"
+	"github.com/valyala/fasthttp/internal/sender"
+)
+
+// h3Connector connects calls by HTTP/3. Package http3 has the connections.
+type h3Connector struct{ client http3.Client }
+
+func init() {
+	http3.NewTransport = func(c http3.Client) any { return &transport{h3: &h3Connector{c}} }
+}
+
+// errH3NeedsTLS reports a request for http: URIs.
+var errH3NeedsTLS = errors.New("fasthttp: HTTP/3 is for https URIs")
+
+// errH3Connect reports a request that only other versions can send.
+var errH3Connect = errors.New("fasthttp: the client of HTTP/3 sends no CONNECT requests")
+
+// connect opens a stream for a call.
+func (t *h3Connector) connect(hc *HostClient, req *Request) (attempter, time.Duration, error) {
+	call := &req.call
+	switch {
+	case !hc.IsTLS:
+		return nil, 0, errH3NeedsTLS
+	case req.Header.isExtended():
+		return nil, 0, ErrNoExtendedConnect
+	case req.Header.IsConnect():
+		return nil, 0, errH3Connect
+	}
+	if call.trace != nil {
+		traceGetConn(call, hc.Addr)
+	}
+	hc.lastUse.Store(int64(clock.Elapsed()))
+	wait := http3.ClientWait{Ctx: call.ctx, Until: call.deadline, Room: hc.MaxConnWaitTimeout, MaxDuration: hc.MaxConnDuration}
+	if wait.Ctx == nil {
+		wait.Ctx = context.Background()
+	}
+	stream, err := t.client.Open(hc.h3Key(), wait)
+	switch {
+	case err == nil:
+	case call.canceled() != nil:
+		return nil, 0, call.canceled()
+	case call.expired(), errors.Is(err, context.DeadlineExceeded):
+		return nil, 0, ErrTimeout
+	case err == http3.ErrNoRoom:
+		return nil, 0, ErrNoFreeConns
+	default:
+		return nil, 0, err
+	}
+	if remote := stream.Conn().RemoteAddr(); remote != nil && call.trace != nil {
+		call.upstream = remote.String()
+	} else {
+		call.upstream = hc.Addr
+	}
+	return &h3Call{hc: hc, stream: stream}, stream.IdleSince(), nil
+}
+
+// h3Key returns the key of the connections of c.
+func (c *HostClient) h3Key() *http3.ClientKey {
+	limits := http2.Limits{HeaderList: max(c.ReadBufferSize, 0)}
+	if c.ReadBufferSize > 0 {
+		limits.Fields = c.ReadBufferSize
+	}
+	limits.Fill()
+	return &http3.ClientKey{
+		Addrs: c.Addr, TLS: c.TLSConfig,
+		Section: uint32(limits.HeaderList), Fields: limits.Fields,
+		Table:      uint32(positive(c.HTTP2.MaxDecoderHeaderTableSize, h3ClientTable)),
+		KeepNames:  c.DisableHeaderNamesNormalizing,
+		Window:     uint64(max(c.HTTP2.MaxReceiveBufferPerStream, 0)),
+		ConnWindow: uint64(max(c.HTTP2.MaxReceiveBufferPerConnection, 0)),
+	}
+}
+
+// h3ClientTable is the default of the largest QPACK table.
+const h3ClientTable = 4096
+
+// h3Messages is the pool of messages into which heads are read.
+var h3Messages = sync.Pool{New: func() any { return new(http2.Message) }}
+
+// h3Sender sends the content of a request on a goroutine of its own, while the call waits for
+// the response: a stream, large content, or content followed by trailers.
+//
+// Once it has ended, it uses no memory of the caller except for a body stream, which is closed then.
+type h3Sender struct {
+	stream      http3.ClientStream
+	times       *h3Times
+	body        body // a stream, with its size; or nothing
+	source      *sender.Stream
+	borrowed    bool // the source reads memory that belongs to the caller
+	content     []byte
+	hasTrailers bool
+	done        chan struct{} // closed at the end
+	writeErr    error         // of stream
+
+	mu       sync.Mutex // guards the fields below
+	err      error      // why the call has failed, or nil
+	ended    bool       // all was sent
+	trailers *header    // of the request, nil once the call has left it
+	fields   field.List // the trailer section, then
+}
+
+var _ flushWriter = (*h3Sender)(nil)
+
+// newH3Sender makes a sender for the content of x.
+func newH3Sender(x *h3Call, e http1.Encoding, content []byte, trailers bool) *h3Sender {
+	s := &h3Sender{stream: x.stream, times: x.times, content: content, hasTrailers: trailers, done: make(chan struct{})}
+	req := x.req
+	if x.bodyUse == h2Streams {
+		// the call may return before all of it was sent
+		s.content = bytes.Clone(content)
+	}
+	if trailers {
+		s.trailers = &req.Header.header
+	}
+	if req.body.stream != nil {
+		x.call.bodyConsumed = true
+		if e.Kind == http1.Chunks {
+			req.body.unsize()
+		}
+		s.body = body{stream: req.body.stream, size: req.body.size}
+		req.body.stream = nil
+		s.source = sender.WrapStream(&s.body.stream)
+		_, s.borrowed = s.source.Reader.(*formStream)
+	}
+	return s
+}
+
+// run sends everything.
+func (s *h3Sender) run() {
+	defer close(s.done)
+	err := s.sendSafely()
+	s.stream.ReleaseSending()
+	if err == nil {
+		s.mu.Lock()
+		s.ended = true
+		s.mu.Unlock()
+		s.times.sent()
+		return
+	}
+	if s.writeErr != nil && !isTimeout(s.writeErr) {
+		// the response tells why
+		return
+	}
+	// the stream has failed, so the response may be to something other than the request
+	if s.writeErr != nil {
+		err = ErrTimeout
+	}
+	s.mu.Lock()
+	s.err = err
+	s.mu.Unlock()
+	s.stream.Cancel()
+}
+
+// failure returns why the call has failed, or nil.
+func (s *h3Sender) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// isSent reports whether all was sent.
+func (s *h3Sender) isSent() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
+}
+
+// sendSafely is send that turns a panic into an error.
+func (s *h3Sender) sendSafely() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = streamPanic("panic while sending a request", p)
+		}
+	}()
+	return s.send()
+}
+
+func (s *h3Sender) send() (err error) {
+	switch {
+	case s.source == nil:
+		_, err = s.Write(s.content)
+	case s.body.size >= 0:
+		err = s.body.writeFixed(s)
+	default:
+		err = s.body.writePlain(s)
+	}
+	if err != nil {
+		return err
+	}
+	if s.hasTrailers {
+		b, enc := s.stream.BeginSection()
+		if err := s.stream.SendSection(s.appendTrailers(b, enc)); err != nil {
+			return err
+		}
+	}
+	return s.note(s.stream.End())
+}
+
+func (s *h3Sender) appendTrailers(dst []byte, enc *hpack.Encoder) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.trailers != nil {
+		return s.trailers.appendTrailerBlock(dst, enc)
+	}
+	for i := range s.fields.Entries {
+		dst = appendBlockField(dst, enc, s.fields.Entries[i].ID, s.fields.Name(i), s.fields.Value(i))
+	}
+	return dst
+}
+
+// note records an error of the stream.
+func (s *h3Sender) note(err error) error {
+	if err != nil && s.writeErr == nil {
+		s.writeErr = err
+	}
+	return err
+}
+
+// Write implements flushWriter.
+func (s *h3Sender) Write(p []byte) (int, error) {
+	n, err := s.stream.Write(p)
+	return n, s.note(err)
+}
+
+// Flush implements flushWriter.
+func (s *h3Sender) Flush() error { return s.note(s.stream.Flush()) }
+
+// end ends the sending, when nothing waits for the rest of the request. It may take as long as
+// closing the source takes.
+func (s *h3Sender) end() {
+	if !s.isSent() {
+		s.stream.StopSending()
+	}
+	if s.source != nil {
+		s.source.CloseQuietly()
+	}
+	if s.borrowed || s.source == nil {
+		<-s.done
+	}
+}
+
+// finishBorrowed ends the sending of a form, which reads memory that belongs to the caller again
+// once the call has returned. The rest has a moment to be sent.
+func (s *h3Sender) finishBorrowed() {
+	timer := time.NewTimer(sender.ReuseTimeout)
+	defer timer.Stop()
+	select {
+	case <-s.done:
+	case <-timer.C:
+		s.end()
+	}
+}
+
+// detach copies the memory of the caller that the sender still needs.
+func (s *h3Sender) detach() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.trailers != nil {
+		for name, value := range s.trailers.eachTrailer {
+			s.fields.Add(bytesconv.String(name), bytesconv.String(value)).ID = field.Lookup(name)
+		}
+		s.trailers = nil
+	}
+}
