@@ -2,6 +2,7 @@ package http1
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -113,7 +114,7 @@ func wideSeeds() (seeds []string) {
 	for _, line := range []string{
 		"Accept:\x7f", "Accept: \x7f", "Accept: a\x00b", "Accept: a\tb", "Accept: a ", "Accept: a\t", "Accept:  a", "Accept:a", "Accept:", "Accept: ",
 		"Accept : a", " Accept: a", ": a", "Accept", "Accept: \xff\x80", "\xffccept: a", "Accept: a\n", "Accept: a\r", "Accept: a\r\n b", "Accept: a\r\n\tb",
-		"Connection: keep-alivf", "Connection: Keep-Alive", "Connection: close", "Content-Length: 1", "Content-Length: x", "Transfer-Encoding: chunked",
+		"Connection: keep-alivf", "Connection: keep-alivex", "Connection: keep-alive, close", "Connection: keep-ali", "Connection: Keep-Alive", "Connection: close", "Content-Length: 1", "Content-Length: x", "Transfer-Encoding: chunked",
 		"Content-Type: a\r\nContent-Type: b", "Content-Type:\r\nContent-Type: b", "Host: a\r\nHost: b", "te: a\r\nTE: a\r\ntE: b", "@ost: a", "Host@: a",
 		"Expect: 100-continue", "Trailer: Etag", "Set-Cookie: a=b\r\nset-cookie: c=d", "Server: a\r\nServer: b", "Content-Encoding: gzip", "age: 1",
 	} {
@@ -130,6 +131,43 @@ func TestWideLinesEqualOthers(t *testing.T) {
 	}
 	for _, text := range wideSeeds() {
 		checkWide(t, text)
+	}
+}
+
+// Names that differ from a known one in a bit, or in a few letters, so that some of them have
+// its place in the table of names.
+func TestWideLinesKnowNames(t *testing.T) {
+	if !wide {
+		t.Skip("this processor has no wide instructions that are used")
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for id := field.Unknown + 1; id <= field.XXssProtection; id++ {
+		name := []byte(id.String())
+		for bit := range 8 * len(name) {
+			name[bit/8] ^= 1 << (bit % 8)
+			checkName(t, name)
+			name[bit/8] ^= 1 << (bit % 8)
+		}
+		for range 600 {
+			other := append([]byte(nil), name...)
+			for range 3 {
+				other[random.IntN(len(other))] = byte('a' + random.IntN(26))
+			}
+			checkName(t, other)
+		}
+	}
+}
+
+// checkName compares the parsers for a line with a name.
+func checkName(t *testing.T, name []byte) {
+	t.Helper()
+	text := "GET / HTTP/1.1\r\n" + string(name) + ": keep-alive\r\nHost: a\r\n\r\n"
+	for _, settings := range []Head{{}, {KeepNames: true}} {
+		got, want := parseWith(true, Request, settings, text, 64, 0), parseWith(false, Request, settings, text, 64, 0)
+		if got.n != want.n || got.err != want.err || got.err == nil && (!bytes.Equal(got.text, want.text) ||
+			got.head != want.head || !equalEntries(got.fields.Entries, want.fields.Entries)) {
+			t.Errorf("%q: %+v, want %+v", text, got, want)
+		}
 	}
 }
 
