@@ -37,7 +37,7 @@ func (c *talker) PeerSent()    {}
 func (c *talker) Expire() bool { return true }
 
 // A peer that has sent more than is read, and that does not read, costs nothing: the input is
-// an event, but only once. When the peer reads, the output goes on.
+// an event, but only once. When the peer reads, the output continues.
 func TestPeerThatDoesNotReadIsNotServedAllTheTime(t *testing.T) {
 	w := newWorld(t, 1)
 	nc, fd := pair(t)
