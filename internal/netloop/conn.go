@@ -426,8 +426,8 @@ func (c *Conn) ServeAgain() {
 
 // awaitRoom makes the loop call Serve once more when there is room for the output that waits,
 // after a write that found none. While output waits, the system then sends that event without
-// another call of registerOutput, which would also repeat the event of input that nobody reads
-// yet, at once and without end.
+// another call of registerOutput, which would also repeat the event of input that is still
+// unread, at once and without end.
 func (c *Conn) awaitRoom() {
 	if !c.has(flagOutput) {
 		c.set(flagOutput)
