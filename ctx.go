@@ -336,7 +336,7 @@ func (ctx *RequestCtx) Time() time.Time {
 	return ctx.receivedAt.Time()
 }
 
-// Duration returns how long ago the request was received: the time since Time, or 0 if that is
+// Duration returns how long ago the request was received: the time since Time, or 0 if it is
 // not known. If the server has ServerTrace.ResponseSent, it is the same time for all hooks that
 // are called when the response was sent: the clock is read once for them.
 func (ctx *RequestCtx) Duration() time.Duration {

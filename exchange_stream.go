@@ -184,7 +184,7 @@ func (x *streamExchange) formParsed() {
 	x.content.Drain(&limit)
 }
 
-// makeResponse calls the handler, or makes the response to a request that is refused.
+// makeResponse calls the handler, or makes the response to a refused request.
 func (x *streamExchange) makeResponse() {
 	if x.parses && x.refusal == nil {
 		x.refusal = x.parseForm(x.beginning)
@@ -251,7 +251,7 @@ func (x *streamExchange) abandon() {
 func (x *streamExchange) prepare(p *streamTraits) (e http1.Encoding, last bool) {
 	resp := &x.ctx.Response
 	if x.s.ResponseReady != nil {
-		x.checkResponse(p) // the hook gets the response that is sent
+		x.checkResponse(p) // the hook gets the response to be sent
 		x.finishResponse()
 	}
 	if status := resp.StatusCode(); status < StatusOK || status > 999 || x.ctx.hijack != nil || x.method == http1.MethodConnect {

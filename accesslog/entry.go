@@ -143,7 +143,7 @@ func (r *record) capture(ctx *fasthttp.RequestCtx) {
 	r.set(textAgent, h.UserAgent())
 }
 
-// captureConn records what is known without a request.
+// captureConn records the facts that are known without a request.
 func (r *record) captureConn(ctx *fasthttp.RequestCtx) {
 	r.at = ctx.Time()
 	r.client = ctx.ClientIP()

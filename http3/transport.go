@@ -302,7 +302,7 @@ func (t *Transport) connect(h *host, d *dialing, from int) {
 	t.forget(h)
 }
 
-// forget removes a host that is not used. mu is held.
+// forget removes an unused host. mu is held.
 func (t *Transport) forget(h *host) {
 	if len(h.conns) == 0 && h.dial == nil && t.hosts[h.key] == h {
 		delete(t.hosts, h.key)

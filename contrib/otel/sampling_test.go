@@ -275,7 +275,7 @@ func TestParentWithoutTracesIsReadIfItIsNeeded(t *testing.T) {
 	}
 }
 
-// baggageAndSpan is what a propagator adds to a context.
+// baggageAndSpan are the values that a propagator adds to a context.
 type baggageAndSpan struct {
 	baggage, state  string
 	trace           trace.TraceID

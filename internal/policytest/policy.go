@@ -96,11 +96,11 @@ func (r *Request) announced() string {
 	return fmt.Sprint(len(r.content) + len(r.later))
 }
 
-// outcome is what becomes of a request.
+// outcome is the fate of a request.
 type outcome struct {
 	status   int // 0 if there is no response
 	content  string
-	fields   []string // lines that are among those of the response; "Name:" means that there is none
+	fields   []string // lines among the response's; "Name:" means that there is none
 	interim  []string // the informational responses, such as "103 Link: </a>"
 	trailers []string // lines
 	handled  bool     // the handler is called
@@ -140,7 +140,7 @@ func (o outcome) thenEnds() outcome {
 	return o
 }
 
-// refuses is the outcome of a request that is refused for an error.
+// refuses is the outcome of a request refused for an error.
 func refuses(status int, err error) outcome {
 	content := fasthttp.StatusMessage(status)
 	switch status {
@@ -160,7 +160,7 @@ func (e failureText) Error() string { return string(e) }
 // anySmallBuffer is any *fasthttp.ErrSmallBuffer.
 const anySmallBuffer failureText = "error when reading request headers: fasthttp: "
 
-// isFailure reports whether an error is the one that is wanted.
+// isFailure reports whether an error is the wanted one.
 func isFailure(got, want error) bool {
 	if want == anySmallBuffer {
 		_, ok := errors.AsType[*fasthttp.ErrSmallBuffer](got)
@@ -174,7 +174,7 @@ func isFailure(got, want error) bool {
 type witness struct {
 	t        *testing.T
 	handled  atomic.Int32
-	failures chan error // those that ErrorHandler gets
+	failures chan error // the errors that ErrorHandler gets
 	reports  chan report
 	entered  chan string   // from handlers that wait
 	release  chan struct{} // is closed at the end
@@ -271,7 +271,7 @@ func tellRequest(ctx *fasthttp.RequestCtx) {
 	ctx.SetBodyString(told.String())
 }
 
-// server returns the server of a case, and what witnesses it.
+// server returns the server of a case, and its witness.
 func (tc *testCase) server(t *testing.T) (*fasthttp.Server, *witness) {
 	w := &witness{
 		t: t, failures: make(chan error, 10), reports: make(chan report, 10),
@@ -512,7 +512,7 @@ func (o *outcome) check(t *testing.T, what string, r *Request, got Answer) {
 	}
 }
 
-// checkEnd checks what a server has told, once it was shut down.
+// checkEnd checks the reports of a server, once it was shut down.
 func (w *witness) checkEnd(ts *Server, want *outcome) {
 	t := w.t
 	t.Helper()
@@ -540,7 +540,7 @@ func (w *witness) checkEnd(ts *Server, want *outcome) {
 	}
 }
 
-// checkReport checks what ResponseSent was told.
+// checkReport checks the report to ResponseSent.
 func (w *witness) checkReport(want *outcome) {
 	t := w.t
 	t.Helper()

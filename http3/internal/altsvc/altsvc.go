@@ -23,7 +23,7 @@ const (
 	maxSeconds = 1 << 31
 )
 
-// ErrMalformed is the error of a value that is not one of Alt-Svc, or is too large.
+// ErrMalformed is the error of a value not of Alt-Svc, or too large.
 var ErrMalformed = errors.New("http3: malformed Alt-Svc")
 
 // Service is an alternative service.
