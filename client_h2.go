@@ -1,7 +1,6 @@
 package fasthttp
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,10 +10,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bodyio"
-	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/failover"
-	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/hpack"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
@@ -253,44 +250,19 @@ func (req *Request) appendBlock(dst []byte, enc *hpack.Encoder, scheme string, e
 // Once it has ended, it uses no memory of the caller except for a body stream, which is
 // closed then, or was given to it for good.
 type h2Sender struct {
-	c        *http2client.Conn
-	x        *h2Call // another call's, or none's, once out is cut
-	out      http2body.Outgoing
-	body     body // a stream, with its size; or nothing
-	stream   *sender.Stream
-	borrowed bool          // the stream reads memory that belongs to the caller
-	done     chan struct{} // closed at the end
+	c    *http2client.Conn
+	x    *h2Call // another call's, or none's, once out is cut
+	out  http2body.Outgoing
+	done chan struct{} // closed at the end
 
-	content     []byte
-	hasTrailers bool // there may be a trailer section
-
-	// guarded by the lock
-	trailers *header    // of the request, nil once the call has left it
-	fields   field.List // the trailer section, then
+	outgoingContent // the lock of the connection guards its section
 }
 
 // newH2Sender makes a sender for the content of x. The lock is held.
 func newH2Sender(x *h2Call, e http1.Encoding, content []byte, trailers bool) *h2Sender {
-	s := &h2Sender{c: x.p.conn, x: x, done: make(chan struct{}), hasTrailers: trailers}
-	if x.bodyUse == h2Streams {
-		// the call may return before all of it was sent
-		content = bytes.Clone(content)
-	}
-	s.content = content
-	if trailers {
-		s.trailers = &x.req.Header.header
-	}
+	s := &h2Sender{c: x.p.conn, x: x, done: make(chan struct{})}
+	s.take(x.call, x.req, e, content, x.bodyUse == h2Streams, trailers)
 	s.out.Init(x.p.conn, x.stream)
-	if req := x.req; req.body.stream != nil {
-		x.call.bodyConsumed = true
-		if e.Kind == http1.Chunks {
-			req.body.unsize()
-		}
-		s.body = body{stream: req.body.stream, size: req.body.size}
-		req.body.stream = nil
-		s.stream = sender.WrapStream(&s.body.stream)
-		_, s.borrowed = s.stream.Reader.(*formStream)
-	}
 	return s
 }
 
@@ -319,52 +291,24 @@ func (s *h2Sender) run() {
 	}
 }
 
-// sendSafely is send that turns a panic into an error.
+// sendSafely sends everything. A panic becomes an error.
 func (s *h2Sender) sendSafely() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = streamPanic("panic while sending a request", p)
 		}
 	}()
-	return s.send()
-}
-
-func (s *h2Sender) send() error {
-	var err error
-	switch {
-	case s.stream == nil:
-		_, err = s.out.Write(s.content)
-	case s.body.size >= 0:
-		err = s.body.writeFixed(&s.out)
-	default:
-		err = s.body.writePlain(&s.out)
-	}
-	if err != nil {
+	if err := s.send(&s.out); err != nil {
 		return err
 	}
-	if !s.hasSection() {
+	s.c.Lock()
+	// once out is cut, the header belongs to the caller
+	hasSection := s.out.Err() == nil && s.hasSection()
+	s.c.Unlock()
+	if !hasSection {
 		return s.out.End(nil)
 	}
-	return s.out.End(func(dst []byte, enc *hpack.Encoder) []byte {
-		if s.trailers != nil {
-			return s.trailers.appendTrailerBlock(dst, enc)
-		}
-		for i := range s.fields.Entries {
-			dst = appendBlockField(dst, enc, s.fields.Entries[i].ID, s.fields.Name(i), s.fields.Value(i))
-		}
-		return dst
-	})
-}
-
-// hasSection reports whether a trailer section follows. A stream may have added it to the header
-// at its end, as the body of a request that a proxy forwards does.
-func (s *h2Sender) hasSection() bool {
-	if !s.hasTrailers {
-		return false
-	}
-	s.c.Lock()
-	defer s.c.Unlock()
-	return s.trailers != nil && s.trailers.hasSection() || len(s.fields.Entries) > 0
+	return s.out.End(s.appendSection)
 }
 
 // endSender ends the sending, when nothing waits for the rest of the request. The stream is
@@ -405,21 +349,11 @@ func (x *h2Call) finishBorrowed() {
 // end completes the end of the sending, once out is cut. It may take as long as closing the
 // stream takes.
 func (s *h2Sender) end() {
-	if s.stream != nil {
-		s.stream.CloseQuietly()
+	if s.source != nil {
+		s.source.CloseQuietly()
 	}
-	if s.borrowed || s.stream == nil {
+	if s.borrowed || s.source == nil {
 		<-s.done
-	}
-}
-
-// detach copies the memory of the caller that the sender still needs. The lock is held.
-func (s *h2Sender) detach() {
-	if s.trailers != nil {
-		for name, value := range s.trailers.eachTrailer {
-			s.fields.Add(bytesconv.String(name), bytesconv.String(value)).ID = field.Lookup(name)
-		}
-		s.trailers = nil
 	}
 }
 

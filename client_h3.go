@@ -1,16 +1,12 @@
 package fasthttp
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"sync"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/clock"
-	"github.com/valyala/fasthttp/internal/field"
-	"github.com/valyala/fasthttp/internal/hpack"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/http3"
@@ -97,46 +93,24 @@ var h3Messages = sync.Pool{New: func() any { return new(http2.Message) }}
 //
 // Once it has ended, it uses no memory of the caller except for a body stream, which is closed then.
 type h3Sender struct {
-	stream      http3.ClientStream
-	times       *h3Times
-	body        body // a stream, with its size; or nothing
-	source      *sender.Stream
-	borrowed    bool // the source reads memory that belongs to the caller
-	content     []byte
-	hasTrailers bool
-	done        chan struct{} // closed at the end
-	writeErr    error         // of stream
+	stream   http3.ClientStream
+	times    *h3Times
+	done     chan struct{} // closed at the end
+	writeErr error         // of stream
 
-	mu       sync.Mutex // guards the fields below
-	err      error      // why the call has failed, or nil
-	ended    bool       // all was sent
-	trailers *header    // of the request, nil once the call has left it
-	fields   field.List // the trailer section, then
+	outgoingContent
+
+	mu    sync.Mutex // guards the fields below, and the section of the content
+	err   error      // why the call has failed, or nil
+	ended bool       // all was sent
 }
 
 var _ flushWriter = (*h3Sender)(nil)
 
 // newH3Sender makes a sender for the content of x.
 func newH3Sender(x *h3Call, e http1.Encoding, content []byte, trailers bool) *h3Sender {
-	s := &h3Sender{stream: x.stream, times: x.times, content: content, hasTrailers: trailers, done: make(chan struct{})}
-	req := x.req
-	if x.bodyUse == h2Streams {
-		// the call may return before all of it was sent
-		s.content = bytes.Clone(content)
-	}
-	if trailers {
-		s.trailers = &req.Header.header
-	}
-	if req.body.stream != nil {
-		x.call.bodyConsumed = true
-		if e.Kind == http1.Chunks {
-			req.body.unsize()
-		}
-		s.body = body{stream: req.body.stream, size: req.body.size}
-		req.body.stream = nil
-		s.source = sender.WrapStream(&s.body.stream)
-		_, s.borrowed = s.source.Reader.(*formStream)
-	}
+	s := &h3Sender{stream: x.stream, times: x.times, done: make(chan struct{})}
+	s.take(x.call, x.req, e, content, x.bodyUse == h2Streams, trailers)
 	return s
 }
 
@@ -180,47 +154,33 @@ func (s *h3Sender) isSent() bool {
 	return s.ended
 }
 
-// sendSafely is send that turns a panic into an error.
+// sendSafely sends everything. A panic becomes an error.
 func (s *h3Sender) sendSafely() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = streamPanic("panic while sending a request", p)
 		}
 	}()
-	return s.send()
-}
-
-func (s *h3Sender) send() (err error) {
-	switch {
-	case s.source == nil:
-		_, err = s.Write(s.content)
-	case s.body.size >= 0:
-		err = s.body.writeFixed(s)
-	default:
-		err = s.body.writePlain(s)
-	}
-	if err != nil {
+	if err := s.send(s); err != nil {
 		return err
 	}
-	if s.hasTrailers {
-		b, enc := s.stream.BeginSection()
-		if err := s.stream.SendSection(s.appendTrailers(b, enc)); err != nil {
-			return err
-		}
+	if err := s.sendSection(); err != nil {
+		return err
 	}
 	return s.note(s.stream.End())
 }
 
-func (s *h3Sender) appendTrailers(dst []byte, enc *hpack.Encoder) []byte {
+// sendSection sends the trailer section, if there is one.
+func (s *h3Sender) sendSection() error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.trailers != nil {
-		return s.trailers.appendTrailerBlock(dst, enc)
+	if !s.hasSection() {
+		s.mu.Unlock()
+		return nil
 	}
-	for i := range s.fields.Entries {
-		dst = appendBlockField(dst, enc, s.fields.Entries[i].ID, s.fields.Name(i), s.fields.Value(i))
-	}
-	return dst
+	b, enc := s.stream.BeginSection()
+	b = s.appendSection(b, enc)
+	s.mu.Unlock()
+	return s.stream.SendSection(b)
 }
 
 // note records an error of the stream.
@@ -243,7 +203,11 @@ func (s *h3Sender) Flush() error { return s.note(s.stream.Flush()) }
 // end ends the sending, when nothing waits for the rest of the request. It may take as long as
 // closing the source takes.
 func (s *h3Sender) end() {
-	if !s.isSent() {
+	s.mu.Lock()
+	sent := s.ended
+	s.trailers = nil // the header belongs to the caller
+	s.mu.Unlock()
+	if !sent {
 		s.stream.StopSending()
 	}
 	if s.source != nil {
@@ -270,10 +234,5 @@ func (s *h3Sender) finishBorrowed() {
 func (s *h3Sender) detach() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.trailers != nil {
-		for name, value := range s.trailers.eachTrailer {
-			s.fields.Add(bytesconv.String(name), bytesconv.String(value)).ID = field.Lookup(name)
-		}
-		s.trailers = nil
-	}
+	s.outgoingContent.detach()
 }

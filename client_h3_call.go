@@ -158,7 +158,7 @@ func (x *h3Call) content(e http1.Encoding) []byte {
 // sendContent starts a sender, once the head was sent.
 func (x *h3Call) sendContent(e http1.Encoding) {
 	x.send = h2Sending
-	x.sender = newH3Sender(x, e, x.content(e), e.Kind == http1.Chunks && x.req.Header.hasSection())
+	x.sender = newH3Sender(x, e, x.content(e), e.Kind == http1.Chunks)
 	go x.sender.run()
 }
 

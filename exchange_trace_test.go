@@ -84,18 +84,18 @@ func TestHandlerBeginsWithTheHead(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, tc := range []struct {
 			name    string
-			s       Server
+			s       *Server
 			request string
 			head    bool // the handler begins with the head
 			body    bool // the handler begins with the body
 		}{
-			{"plain", Server{Trace: &ServerTrace{}}, servertest.Get("/"), true, false},
-			{"a body", Server{Trace: &ServerTrace{}}, servertest.Post("/", "content"), false, true},
-			{"a stream", Server{Trace: &ServerTrace{}, StreamRequestBody: true}, servertest.Post("/", "content"), false, false},
-			{"a hook for heads", Server{Trace: &ServerTrace{HeadReceived: hook}}, servertest.Get("/"), false, false},
-			{"a hook for bodies", Server{Trace: &ServerTrace{BodyReceived: hook}}, servertest.Post("/", "content"), false, false},
-			{"HeaderReceived", Server{Trace: &ServerTrace{}, HeaderReceived: func(*RequestHeader) (c RequestConfig) { return c }}, servertest.Get("/"), false, false},
-			{"ContinueHandler", Server{Trace: &ServerTrace{}, ContinueHandler: func(*RequestHeader) bool { return true }}, servertest.Get("/"), false, false},
+			{"plain", &Server{Trace: &ServerTrace{}}, servertest.Get("/"), true, false},
+			{"a body", &Server{Trace: &ServerTrace{}}, servertest.Post("/", "content"), false, true},
+			{"a stream", &Server{Trace: &ServerTrace{}, StreamRequestBody: true}, servertest.Post("/", "content"), false, false},
+			{"a hook for heads", &Server{Trace: &ServerTrace{HeadReceived: hook}}, servertest.Get("/"), false, false},
+			{"a hook for bodies", &Server{Trace: &ServerTrace{BodyReceived: hook}}, servertest.Post("/", "content"), false, false},
+			{"HeaderReceived", &Server{Trace: &ServerTrace{}, HeaderReceived: func(*RequestHeader) (c RequestConfig) { return c }}, servertest.Get("/"), false, false},
+			{"ContinueHandler", &Server{Trace: &ServerTrace{}, ContinueHandler: func(*RequestHeader) bool { return true }}, servertest.Get("/"), false, false},
 		} {
 			times := make(chan traceTimes, 1)
 			s := &Server{Trace: tc.s.Trace, StreamRequestBody: tc.s.StreamRequestBody, HeaderReceived: tc.s.HeaderReceived, ContinueHandler: tc.s.ContinueHandler}

@@ -241,22 +241,33 @@ func TestClientTrailersAndInterimResponses(t *testing.T) {
 			WroteRequest:   func(httptrace.WroteRequestInfo) { wrote.Add(1) },
 		}
 	})
-	for _, streams := range []bool{false, true} {
+	for calls := range 4 {
+		streams, late := calls&1 != 0, calls&2 != 0
 		resp, err := call(t, c, "https://"+addr, func(req *fasthttp.Request, resp *fasthttp.Response) {
 			resp.StreamBody = streams
 			req.Header.SetMethod("POST")
-			req.Header.SetTrailer("X-Sum")
-			req.Header.Set("X-Sum", "17")
-			req.SetBodyStream(strings.NewReader("abc"), -1)
+			addTrailer := func() {
+				req.Header.SetTrailer("X-Sum")
+				req.Header.Set("X-Sum", "17")
+			}
+			if !late {
+				addTrailer()
+			}
+			req.SetBodyStream(io.MultiReader(strings.NewReader("abc"), readerFunc(func([]byte) (int, error) {
+				if late {
+					addTrailer()
+				}
+				return 0, io.EOF
+			})), -1)
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := string(resp.Body()); got != "content" || string(resp.Header.PeekTrailer("X-After")) != "17" {
-			t.Errorf("a stream: %v: %q, %q", streams, got, resp.Header.PeekTrailer("X-After"))
+			t.Errorf("a stream: %v, trailers by the stream: %v: %q, %q", streams, late, got, resp.Header.PeekTrailer("X-After"))
 		}
 	}
-	if hints.Load() != 103 || gotConn.Load() != 2 || wrote.Load() != 2 {
+	if hints.Load() != 103 || gotConn.Load() != 4 || wrote.Load() != 4 {
 		t.Error(hints.Load(), gotConn.Load(), wrote.Load())
 	}
 }
