@@ -45,7 +45,8 @@ TEXT ·appendLines(SB), NOSPLIT, $0-40
 	MOVQ Walk_At(BX), AX
 	MOVQ Walk_Until(BX), R8
 	SUBQ $3, DX
-	// 32 bytes for a name, and the three after it
+	// 32 bytes for a name and the three after it, and no less than a line with the byte
+	// after it: a name, a colon, a space, a value, and CRLF
 	SUBQ $4, DI
 	DECQ R8
 	CMPQ R8, DI
