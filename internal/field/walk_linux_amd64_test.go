@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/valyala/fasthttp/internal/ascii"
 	"golang.org/x/sys/unix"
 )
 
@@ -39,8 +40,8 @@ func walkTexts() (texts []string) {
 	return texts
 }
 
-// guardedPage returns the last page that can be accessed, with one before and after it that
-// cannot.
+// guardedPage returns three pages, and the first byte and the end of the one in the middle.
+// The others cannot be accessed.
 func guardedPage(t *testing.T) (pages []byte, first, end int) {
 	t.Helper()
 	size := os.Getpagesize()
@@ -101,7 +102,7 @@ func walkIn(t *testing.T, b []byte, w Walk, room int) walked {
 // checkWalk checks what was taken of a text by the rules for a usual line.
 func checkWalk(t *testing.T, text string, from int, got walked) {
 	t.Helper()
-	if !strings.EqualFold(got.text, text) {
+	if !ascii.EqualFoldString([]byte(text), got.text) {
 		t.Fatalf("%q became %q", text, got.text)
 	}
 	at, entries, lines := from, got.entries, 0
@@ -109,7 +110,7 @@ func checkWalk(t *testing.T, text string, from int, got walked) {
 		name, rest, _ := strings.Cut(got.text[at:], ": ")
 		value, rest, _ := strings.Cut(rest, "\r\n")
 		id, normal := LookupForm([]byte(name))
-		if id == Unknown || !normal && !got.walk.KeepNames || value == "" || value[0] <= ' ' || value[len(value)-1] <= ' ' ||
+		if id == Unknown || !normal || value == "" || value[0] <= ' ' || value[len(value)-1] <= ' ' ||
 			rest == "" || rest[0] == ' ' || rest[0] == '\t' || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			t.Fatalf("%q: the line at %d was taken", text, at)
 		}
@@ -158,7 +159,7 @@ func TestAppendLinesStaysInMemory(t *testing.T) {
 				checkWalk(t, text[:n], walk.At, got)
 				taken += got.walk.Lines
 
-				b = heap[:n : n+spare]
+				b = heap[: n : n+spare]
 				copy(b, text)
 				copy(b[n:n+spare], bytes.Repeat([]byte("\xff"), spare))
 				if want := walkIn(t, b, walk, room); !reflect.DeepEqual(got, want) {
@@ -197,10 +198,33 @@ func TestAppendLinesReadsLittleAfterTheText(t *testing.T) {
 	}
 }
 
-// The loop has the size of an entry in its arithmetic.
-func TestEntrySize(t *testing.T) {
+// AppendLines takes a line if the byte after it is there, and 32 bytes of memory, and if it
+// begins before Until.
+func TestAppendLinesTakesUsualLines(t *testing.T) {
+	if !Wide {
+		t.Skip("this processor has no wide instructions that are used")
+	}
+	for n := range 100 {
+		text := "GET / HTTP/1.1\r\nTe: " + strings.Repeat("v", n+1) + "\r\n"
+		for _, until := range []int{15, 16, 17} {
+			got := walkIn(t, append(make([]byte, 0, 200), text+"\r"...), Walk{At: 16, Until: until}, 1)
+			if checkWalk(t, text+"\r", 16, got); got.walk.At == len(text) != (until > 16) {
+				t.Errorf("%q was taken up to %d, before %d", text, got.walk.At, until)
+			}
+		}
+	}
+}
+
+// The loop trusts these sizes: the one of an entry is in its arithmetic, and it changes eight
+// bytes at the start of a line with a short name.
+func TestSizesForAppendLines(t *testing.T) {
 	if size := reflect.TypeFor[Entry]().Size(); size != entrySize {
 		t.Errorf("an entry has %d bytes, not %d", size, entrySize)
+	}
+	for id := Unknown + 1; id < numIDs; id++ {
+		if len(id.String()) < 2 {
+			t.Errorf("%v is too short", id)
+		}
 	}
 }
 
