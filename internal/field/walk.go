@@ -20,7 +20,7 @@ type Walk struct {
 	First, Last uint64 // the ends of its name, as in LookupWords
 
 	// for AppendLines alone
-	last int // the last position from which 32 bytes can be read
+	last int // the last position from which 32 bytes of a value are read
 	room int // for entries
 }
 

@@ -45,8 +45,8 @@ TEXT ·appendLines(SB), NOSPLIT, $0-40
 	MOVQ Walk_At(BX), AX
 	MOVQ Walk_Until(BX), R8
 	SUBQ $3, DX
-	// 32 bytes for a name, and the three after it
-	SUBQ $4, DI
+	// 32 bytes for a name and the three after it
+	SUBQ $3, DI
 	DECQ R8
 	CMPQ R8, DI
 	CMOVQLT R8, DI
@@ -248,10 +248,8 @@ foldEnds:
 	JMP known
 
 foldShort:
-	// nothing is written after the text
-	LEAQ 5(AX), R15
-	CMPQ R15, DX
-	JGT leaveName
+	// nothing is written after the text: no known name has one byte alone, and a line with
+	// two, and the byte after it, have eight
 	XORQ R12, (SI)(AX*1)
 	JMP known
 

@@ -104,6 +104,12 @@ func wideSeeds() (seeds []string) {
 		}
 	}
 	seeds = append(seeds, all[0]+"\r\n", all[1]+"\r\n")
+	for _, line := range []string{"Te: a\r\n", "cookie: a=b\r\n", "X: a\r\n"} {
+		seeds = append(seeds, request+strings.Repeat(line, 510)+"\r\n")
+	}
+	for _, n := range []int{4095, 4096, 1 << 16} {
+		seeds = append(seeds, request+"Te: "+strings.Repeat("v", n)+"\r\n\r\n", request+"Te"+strings.Repeat("v", n)+": a\r\n\r\n")
+	}
 	for n := range 72 {
 		value := strings.Repeat("v", n)
 		seeds = append(seeds,
@@ -113,7 +119,7 @@ func wideSeeds() (seeds []string) {
 	}
 	for _, line := range []string{
 		"Accept:\x7f", "Accept: \x7f", "Accept: a\x00b", "Accept: a\tb", "Accept: a ", "Accept: a\t", "Accept:  a", "Accept:a", "Accept:", "Accept: ",
-		"Accept : a", " Accept: a", ": a", "Accept", "Accept: \xff\x80", "\xffccept: a", "Accept: a\n", "Accept: a\r", "Accept: a\r\n b", "Accept: a\r\n\tb",
+		"Accept : a", " Accept: a", ": a", "Accept", "Accept: \xff\x80", "\xffccept: a", "Accept: a\rb", "Accept\t: a", "Te\x00: a", "Accept: a\n", "Accept: a\r", "Accept: a\r\n b", "Accept: a\r\n\tb",
 		"Connection: keep-alivf", "Connection: keep-alivex", "Connection: keep-alive, close", "Connection: keep-ali", "Connection: Keep-Alive", "Connection: close", "Content-Length: 1", "Content-Length: x", "Transfer-Encoding: chunked",
 		"Content-Type: a\r\nContent-Type: b", "Content-Type:\r\nContent-Type: b", "Host: a\r\nHost: b", "te: a\r\nTE: a\r\ntE: b", "@ost: a", "Host@: a",
 		"Expect: 100-continue", "Trailer: Etag", "Set-Cookie: a=b\r\nset-cookie: c=d", "Server: a\r\nServer: b", "Content-Encoding: gzip", "age: 1",
