@@ -59,13 +59,16 @@ type ReverseProxy struct {
 	//
 	// Paths are forwarded as the client has sent them, for example with dot segments that
 	// ctx.Path has resolved. If Rewrite decides by path, it should forward the path that it has
-	// checked: req.URI().SetPathBytes(ctx.Path()).
+	// checked, escaped again since ctx.Path is decoded:
+	// req.URI().SetPath((&url.URL{Path: string(ctx.Path())}).EscapedPath()). A path of Target
+	// must then be put in front of it.
 	Rewrite func(ctx *fasthttp.RequestCtx, req *fasthttp.Request) error
 
 	// ModifyResponse changes ctx.Response, the response of the server, before it is sent. Its
-	// body is a stream unless it is short. An error ends the exchange, and the client gets the
-	// response of ErrorHandler. It is also called before a protocol is switched, with the status
-	// 101 (or 200, with HTTP/2).
+	// body is a stream unless it is short. While the body of the request still arrives, it must not
+	// use ctx.Request.Header, which gets the trailer fields. An error ends the exchange, and the
+	// client gets the response of ErrorHandler. It is also called before a protocol is switched,
+	// with the status 101 (or 200, with HTTP/2).
 	ModifyResponse func(ctx *fasthttp.RequestCtx) error
 
 	// ErrorHandler makes the response to a request that has failed. ctx.Response has a status
@@ -147,6 +150,10 @@ func (p *ReverseProxy) setUp() {
 		}
 	default:
 		p.unusable = errors.New("fasthttpproxy: a ReverseProxy needs a Target, a Client or a Rewrite function")
+	}
+	if _, ok := p.client.(*fasthttp.Client); ok && p.Target == "" && p.Rewrite == nil {
+		// clients would choose the server
+		p.unusable = errors.New("fasthttpproxy: a ReverseProxy with a fasthttp.Client needs a Target or a Rewrite function")
 	}
 	p.oneHost = isOneHost(p.client)
 }

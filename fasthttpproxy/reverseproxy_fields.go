@@ -49,6 +49,10 @@ func kindOf(name []byte) fieldKind {
 		return fieldOfHop
 	case "forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-port", "x-forwarded-server",
 		"x-forwarded-prefix", "x-forwarded-scheme", "x-forwarded-ssl", "x-real-ip":
+		if underscores {
+			// a proxy that sets the usual field may forward this one
+			return fieldBarred
+		}
 		return fieldForwarded
 	case "proxy":
 		// a CGI program would take it for the variable HTTP_PROXY
@@ -187,7 +191,7 @@ func (x *proxyExchange) setTarget() {
 		req.UseHostHeader = true
 		req.Header.SetHostBytes(x.ctx.Request.Header.Host())
 	}
-	if target.path != "" {
+	if target.path != "" && string(u.PathOriginal()) != "*" {
 		path := append([]byte(target.path), u.PathOriginal()...)
 		query := bytes.Clone(u.QueryString())
 		u.SetPathBytes(path)
@@ -314,7 +318,12 @@ func (x *proxyExchange) askForProtocol(extended bool) {
 		h.SetMethod(fasthttp.MethodGet)
 	}
 	if x.protocol == webSocket && len(h.Peek(fasthttp.HeaderSecWebSocketKey)) == 0 {
-		h.Set(fasthttp.HeaderSecWebSocketKey, newWebSocketKey())
+		// an extended CONNECT that has failed had none
+		if key := x.ctx.Request.Header.Peek(fasthttp.HeaderSecWebSocketKey); len(key) > 0 {
+			h.SetBytesV(fasthttp.HeaderSecWebSocketKey, key)
+		} else {
+			h.Set(fasthttp.HeaderSecWebSocketKey, newWebSocketKey())
+		}
 	}
 	h.Set(fasthttp.HeaderConnection, "Upgrade")
 	h.Set(fasthttp.HeaderUpgrade, x.protocol)

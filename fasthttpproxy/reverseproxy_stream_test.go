@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -360,7 +361,7 @@ func TestHooks(t *testing.T) {
 		p := &fasthttpproxy.ReverseProxy{
 			Target: front.URL(""), Client: clientOf(front, front.HTTP2),
 			Rewrite: func(ctx *fasthttp.RequestCtx, req *fasthttp.Request) error {
-				req.URI().SetPathBytes(ctx.Path())
+				req.URI().SetPath((&url.URL{Path: string(ctx.Path())}).EscapedPath())
 				req.URI().QueryArgs().Add("b", "2")
 				req.Header.Set("X-Added", "me")
 				return nil

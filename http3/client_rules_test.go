@@ -16,6 +16,8 @@ import (
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/http3/internal/qpack"
 	"github.com/valyala/fasthttp/http3/internal/wire"
+	"github.com/valyala/fasthttp/internal/field"
+	bridge "github.com/valyala/fasthttp/internal/http3"
 )
 
 // rawServer runs a server that sends bytes which a test chooses. Each connection gets control on its
@@ -421,6 +423,54 @@ func TestClientTimeoutWhileASectionIsBlocked(t *testing.T) {
 			t.Errorf("%s: %v after %v", name, err, time.Since(began))
 		}
 		awaitRequests(t, transport, 0)
+	}
+}
+
+// A stream that was cancelled before its section was decoded does not wait for entries.
+func TestCancelledStreamDoesNotBlock(t *testing.T) {
+	addr := rawServer(t, settings(), func(q *quic.Conn) { <-q.Context().Done() })
+	_, transport := newClient(t)
+	transport.prepare()
+	key := bridge.ClientKey{Addrs: addr, TLS: &tls.Config{InsecureSkipVerify: true}, Section: 1000, Fields: 10, Table: 4096}
+	opened, err := transport.open(&key, bridge.ClientWait{Ctx: t.Context()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := opened.(*clientStream)
+	s.Cancel()
+	began := time.Now()
+	var fields field.List
+	if err := s.c.decode(&fields, &s.message, []byte{2, 0, 0x80}, time.Time{}); err != errCancelled || time.Since(began) >= blockedTime {
+		t.Errorf("%v after %v", err, time.Since(began))
+	}
+	s.ReleaseSending()
+	s.Release(false)
+}
+
+// A server that permits no streams does not hold up Close.
+func TestCloseWhileAServerPermitsNoStreams(t *testing.T) {
+	config := &tls.Config{Certificates: []tls.Certificate{certificate()}, NextProtos: []string{NextProto}}
+	ln, err := quic.ListenAddr("127.0.0.1:0", config, &quic.Config{MaxIncomingUniStreams: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	c, transport := newClient(t)
+	failed := make(chan error, 1)
+	go func() {
+		_, err := call(t, c, "https://"+ln.Addr().String(), nil)
+		failed <- err
+	}()
+	q, err := ln.Accept(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-q.HandshakeComplete()
+	if err := transport.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-failed; !errors.Is(err, ErrTransportClosed) {
+		t.Error(err)
 	}
 }
 

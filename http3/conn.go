@@ -514,6 +514,11 @@ func (c *session) decode(l *field.List, m *message, section []byte, until time.T
 	c.mu.Lock()
 	needs, err := c.decoder.Decode(l, section, c.max.Limits)
 	for err == qpack.ErrBlocked && c.blocked < maxBlocked {
+		if m.gone.Load() {
+			// wakeBlocked may have been called before this
+			c.mu.Unlock()
+			return errCancelled
+		}
 		if c.arrived == nil {
 			c.arrived = make(chan struct{})
 		}

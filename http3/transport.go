@@ -328,9 +328,14 @@ func (t *Transport) dial(h *host, from int) (*clientConn, error) {
 		idle = fasthttp.DefaultMaxIdleConnDuration
 	}
 	c := newClientConn(h, q, &h.key, idle)
+	// Close does not see the connection yet
+	defer context.AfterFunc(t.life, c.close)()
 	if err := c.openStreams(defaultOpenTime); err != nil {
 		c.retire()
 		c.close()
+		if t.life.Err() != nil {
+			return nil, ErrTransportClosed
+		}
 		return nil, lossOf(err)
 	}
 	return c, nil

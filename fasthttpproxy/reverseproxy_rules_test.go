@@ -1,0 +1,129 @@
+package fasthttpproxy_test
+
+import (
+	"crypto/sha1"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttpproxy"
+	"github.com/valyala/fasthttp/internal/roottest"
+	"github.com/valyala/fasthttp/internal/servertest"
+	"github.com/valyala/fasthttp/websocket"
+)
+
+// A path that Rewrite has checked has the same meaning for the server.
+func TestCheckedPaths(t *testing.T) {
+	peer, got := heads(t, servertest.OK)
+	p := &fasthttpproxy.ReverseProxy{Target: peer.URL("/base"), Rewrite: func(ctx *fasthttp.RequestCtx, req *fasthttp.Request) error {
+		req.URI().SetPath("/base" + (&url.URL{Path: string(ctx.Path())}).EscapedPath())
+		return nil
+	}}
+	c := servertest.Start(t, servertest.SocketEngines[1], served(t, p), roottest.Prepare).Dial()
+	for target, want := range map[string]string{
+		"/../a?q":              "/base/a?q",
+		"/%2561dmin":           "/base/%2561dmin",
+		"/x/%252e%252e/admin":  "/base/x/%252e%252e/admin",
+		"/x/%2e%2e/admin":      "/base/admin",
+		"/a%3Fb=1?c=2":         "/base/a%3Fb=1?c=2",
+		"/a%23b":               "/base/a%23b",
+		"/a%0d%0aX-Evil:%201":  "/base/a%0D%0AX-Evil:%201",
+		"http://b/%2561dmin?q": "/base/%2561dmin?q",
+	} {
+		c.Send(servertest.Head("GET "+target+" HTTP/1.1", "Host: b"))
+		if lines := servertest.Receive(t, target, got); lines[0] != "GET "+want+" HTTP/1.1" {
+			t.Errorf("%s: the server got %q, want %q", target, lines[0], want)
+		}
+		c.Expect(200, "ok")
+	}
+}
+
+// OPTIONS for the whole server has no path.
+func TestAsteriskWithAPath(t *testing.T) {
+	peer, got := heads(t, servertest.OK)
+	for _, preserve := range []bool{false, true} {
+		p := &fasthttpproxy.ReverseProxy{Target: peer.URL("/base"), PreserveHost: preserve}
+		c := servertest.Start(t, servertest.SocketEngines[1], served(t, p), roottest.Prepare).Dial()
+		c.Send(servertest.Head("OPTIONS * HTTP/1.1", "Host: b"))
+		lines := servertest.Receive(t, "the request", got)
+		if c.Expect(200, "ok"); lines[0] != "OPTIONS * HTTP/1.1" {
+			t.Errorf("the server got %q", lines)
+		}
+	}
+}
+
+// Clients do not choose the server.
+func TestNoServerIsChosenByClients(t *testing.T) {
+	other := servertest.Answering(t, servertest.OK)
+	errs := make(chan error, 1)
+	p := &fasthttpproxy.ReverseProxy{Client: new(fasthttp.Client), ErrorHandler: func(_ *fasthttp.RequestCtx, err error) { errs <- err }}
+	c := servertest.Start(t, servertest.SocketEngines[1], served(t, p), roottest.Prepare).Dial()
+	for _, text := range []string{
+		servertest.Head("GET "+other.URL("/")+" HTTP/1.1", "Host: a"),
+		servertest.Head("GET / HTTP/1.1", "Host: "+other.Addr()),
+	} {
+		c.Send(text)
+		c.Expect(500, "Internal Server Error")
+		if err := servertest.Receive(t, "the error", errs); errors.Is(err, fasthttpproxy.ErrBadGateway) {
+			t.Error(err)
+		}
+	}
+	other.Counts(0, 0)
+}
+
+// A trusted proxy may forward what it does not know. Servers could take it for what they know.
+func TestTrustedProxiesForwardUnderscores(t *testing.T) {
+	peer, got := heads(t, servertest.OK)
+	p := &fasthttpproxy.ReverseProxy{Target: peer.URL(""), TrustForwarded: func(*fasthttp.RequestCtx) bool { return true }}
+	c := servertest.Start(t, servertest.SocketEngines[1], served(t, p), roottest.Prepare).Dial()
+	c.Send(servertest.Get("/", "X-Real-IP: 192.0.2.1", "X_Forwarded_For: 192.0.2.66", "X_Real_IP: 192.0.2.66"))
+	lines := servertest.Receive(t, "the request", got)
+	c.Expect(200, "ok")
+	if text := strings.Join(lines, "\n"); strings.Contains(text, "192.0.2.66") || !strings.Contains(text, "192.0.2.1") {
+		t.Errorf("the server got %q", lines)
+	}
+}
+
+// A server without HTTP/2 answers the key of the client.
+func TestWebSocketsOfAServerWithoutHTTP2(t *testing.T) {
+	back := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		const guid = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+		sum := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + guid))
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		_, _ = io.WriteString(c, servertest.Head("HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", "Upgrade: websocket",
+			"Sec-WebSocket-Accept: "+base64.StdEncoding.EncodeToString(sum[:]))+"\x81\x05hello")
+		_, _ = io.CopyN(io.Discard, c, 1) // of the closing frame
+	}))
+	back.StartTLS()
+	t.Cleanup(back.Close)
+	roottest.Everywhere(t, func(t *testing.T, start func(s *fasthttp.Server) *roottest.Server) {
+		client := &fasthttp.HostClient{Addr: back.Listener.Addr().String(), IsTLS: true, TLSConfig: &tls.Config{InsecureSkipVerify: true}}
+		client.Protocols.SetHTTP1(true)
+		client.Protocols.SetHTTP2(true)
+		front := start(served(t, &fasthttpproxy.ReverseProxy{Target: back.URL, Client: client}))
+		d := websocket.Dialer{TLSClientConfig: servertest.TrustCertificate()}
+		if front.HTTP2 {
+			d.HTTP2Client = &fasthttp.Client{TLSConfig: servertest.TrustCertificate()}
+			d.HTTP2Client.Protocols.SetHTTP2(front.Engine.TLS)
+			d.HTTP2Client.Protocols.SetUnencryptedHTTP2(!front.Engine.TLS)
+			t.Cleanup(d.HTTP2Client.CloseIdleConnections)
+		}
+		c, _, err := d.DialContext(t.Context(), strings.Replace(front.URL("/ws"), "http", "ws", 1), nil)
+		servertest.Must(t, err)
+		defer c.Close()
+		if _, got, err := c.ReadMessage(); string(got) != "hello" || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
+}
