@@ -78,7 +78,7 @@ func TestNoServerIsChosenByClients(t *testing.T) {
 	other.Counts(0, 0)
 }
 
-// A trusted proxy may forward what it does not know. Servers could take it for what they know.
+// A trusted proxy may forward fields that it does not know. Servers could take them for known ones.
 func TestTrustedProxiesForwardUnderscores(t *testing.T) {
 	peer, got := heads(t, servertest.OK)
 	p := &fasthttpproxy.ReverseProxy{Target: peer.URL(""), TrustForwarded: func(*fasthttp.RequestCtx) bool { return true }}

@@ -294,7 +294,7 @@ func (a *AltTransport) CloseIdleConnections() {
 	a.h3.CloseIdleConnections()
 }
 
-// Close closes HTTP3, or the Transport that is used in its place.
+// Close closes HTTP3, or the Transport used in its place.
 func (a *AltTransport) Close() error {
 	a.prepare()
 	return a.h3.Close()

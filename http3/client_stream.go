@@ -213,7 +213,7 @@ type loss struct{ cause error }
 
 func (e loss) Error() string { return bridge.ErrLost.Error() + ": " + e.cause.Error() }
 
-// Unwrap leaves out a cause that is a timeout: it is not one of the call.
+// Unwrap leaves out a timeout as the cause: it is not one of the call.
 func (e loss) Unwrap() []error {
 	all := []error{bridge.ErrLost, fasthttp.ErrConnectionClosed}
 	if !isTimeout(e.cause) {

@@ -28,7 +28,7 @@ const (
 	draining  // the client knows which requests are not served
 )
 
-// session is what the connections of a server and of a client have in common.
+// session has the common parts of connections of a server and of a client.
 type session struct {
 	q    *quic.Conn
 	role role
@@ -55,7 +55,7 @@ type sectionLimits struct {
 	table     uint32
 }
 
-// role is what differs between a server and a client.
+// role has the differences between a server and a client.
 type role interface {
 	// controlStream returns the kind of the peer's control stream, and pushFault the code for a
 	// push stream.
