@@ -127,3 +127,29 @@ func TestWebSocketsOfAServerWithoutHTTP2(t *testing.T) {
 		}
 	})
 }
+
+// A ModifyResponse that reads the body does not make a response of a part of it.
+func TestModifiedCutResponses(t *testing.T) {
+	roottest.Everywhere(t, func(t *testing.T, start func(s *fasthttp.Server) *roottest.Server) {
+		peer := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+			if c.Request() != nil {
+				c.Send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n186a0\r\n" + strings.Repeat("a", 100_000) + "\r\n")
+			}
+		})
+		errs := make(chan error, 1)
+		s := start(served(t, &fasthttpproxy.ReverseProxy{
+			Target: peer.URL(""), ErrorHandler: func(_ *fasthttp.RequestCtx, err error) { errs <- err },
+			ModifyResponse: func(ctx *fasthttp.RequestCtx) error {
+				ctx.SetBody(append(ctx.Response.Body(), " and more"...))
+				return nil
+			},
+		}))
+		resp, content := s.MustAsk(t, "GET", "/", "")
+		if resp.StatusCode != 502 || content != "Bad Gateway" {
+			t.Errorf("got %d %.50q", resp.StatusCode, content)
+		}
+		if err := servertest.Receive(t, "the error", errs); !errors.Is(err, fasthttpproxy.ErrBadGateway) || !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
