@@ -241,7 +241,7 @@ func (p *ReverseProxy) speaksHTTP2() bool {
 }
 
 // upgrade returns the protocol to which the client wants to switch its connection, or "" if there
-// is none. ok is false if that is not allowed, and the request cannot be answered otherwise.
+// is none. ok is false if it is not allowed, and the request cannot be answered otherwise.
 func (p *ReverseProxy) upgrade(ctx *fasthttp.RequestCtx) (protocol string, ok bool) {
 	in := &ctx.Request.Header
 	if extended := ctx.ConnectProtocol(); extended != nil {

@@ -184,9 +184,16 @@ func (x *proxyExchange) respond() error {
 		// the client would take the response for the beginning of its protocol
 		return fmt.Errorf("%w: %w", ErrBadGateway, errUnasked101)
 	}
-	x.copyResponse()
+	stream := x.copyResponse()
 	if modify := x.p.ModifyResponse; modify != nil {
-		return modify(x.ctx)
+		if err := modify(x.ctx); err != nil {
+			return err
+		}
+		if stream != nil && stream.err != nil {
+			// it has got a part of the body
+			_, err := x.diagnose(stream.err)
+			return err
+		}
 	}
 	return nil
 }
@@ -196,7 +203,7 @@ const shortBody = 16 << 10
 
 // copyResponse copies the response of the server to ctx. The body of a stream is forwarded when
 // the handler has returned, and ends the exchange.
-func (x *proxyExchange) copyResponse() {
+func (x *proxyExchange) copyResponse() *proxiedResponse {
 	from, to := x.resp, &x.ctx.Response
 	size := from.Header.ContentLength()
 	from.Header.CopyTo(&to.Header)
@@ -209,14 +216,16 @@ func (x *proxyExchange) copyResponse() {
 	case stream != nil:
 		// each piece that the server sends is forwarded at once
 		to.ImmediateHeaderFlush = true
-		to.SetBodyStream(&proxiedResponse{stream: stream, x: x}, size)
-		return
+		body := &proxiedResponse{stream: stream, x: x}
+		to.SetBodyStream(body, size)
+		return body
 	case len(from.Body()) <= shortBody:
 		to.SetBody(from.Body())
 	default:
 		to.SwapBody(from.SwapBody(nil))
 	}
 	x.release()
+	return nil
 }
 
 // fail makes the response to an exchange that has failed.
@@ -256,6 +265,7 @@ func (x *proxyExchange) release() {
 type proxiedResponse struct {
 	stream io.Reader
 	x      *proxyExchange
+	err    error // of stream
 }
 
 // Read implements io.Reader. The trailer fields that arrive after the body become trailer fields
@@ -267,6 +277,8 @@ func (b *proxiedResponse) Read(p []byte) (int, error) {
 			// fields that were accepted on receipt can be sent
 			_ = b.x.ctx.Response.Header.AddTrailerFieldBytes(name, value)
 		}
+	} else if err != nil {
+		b.err = err
 	}
 	return n, err
 }

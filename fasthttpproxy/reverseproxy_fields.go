@@ -286,7 +286,7 @@ func maxForwards(h *fasthttp.RequestHeader) (hops int, limited bool) {
 	return hops, err == nil
 }
 
-// answerLastHop answers a TRACE or OPTIONS request not to be forwarded. The response to
+// answerLastHop answers a TRACE or OPTIONS request that goes no further. The response to
 // TRACE has no fields with secrets (RFC 9110 section 9.3.8).
 func answerLastHop(ctx *fasthttp.RequestCtx) {
 	if ctx.IsOptions() {

@@ -78,7 +78,7 @@ func TestNoServerIsChosenByClients(t *testing.T) {
 	other.Counts(0, 0)
 }
 
-// A trusted proxy may forward what it does not know. Servers could take it for what they know.
+// A trusted proxy may forward fields that it does not know. Servers could take them for known ones.
 func TestTrustedProxiesForwardUnderscores(t *testing.T) {
 	peer, got := heads(t, servertest.OK)
 	p := &fasthttpproxy.ReverseProxy{Target: peer.URL(""), TrustForwarded: func(*fasthttp.RequestCtx) bool { return true }}
@@ -124,6 +124,32 @@ func TestWebSocketsOfAServerWithoutHTTP2(t *testing.T) {
 		defer c.Close()
 		if _, got, err := c.ReadMessage(); string(got) != "hello" || err != nil {
 			t.Errorf("got %q, %v", got, err)
+		}
+	})
+}
+
+// A ModifyResponse that reads the body does not make a response of a part of it.
+func TestModifiedCutResponses(t *testing.T) {
+	roottest.Everywhere(t, func(t *testing.T, start func(s *fasthttp.Server) *roottest.Server) {
+		peer := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+			if c.Request() != nil {
+				c.Send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n186a0\r\n" + strings.Repeat("a", 100_000) + "\r\n")
+			}
+		})
+		errs := make(chan error, 1)
+		s := start(served(t, &fasthttpproxy.ReverseProxy{
+			Target: peer.URL(""), ErrorHandler: func(_ *fasthttp.RequestCtx, err error) { errs <- err },
+			ModifyResponse: func(ctx *fasthttp.RequestCtx) error {
+				ctx.SetBody(append(ctx.Response.Body(), " and more"...))
+				return nil
+			},
+		}))
+		resp, content := s.MustAsk(t, "GET", "/", "")
+		if resp.StatusCode != 502 || content != "Bad Gateway" {
+			t.Errorf("got %d %.50q", resp.StatusCode, content)
+		}
+		if err := servertest.Receive(t, "the error", errs); !errors.Is(err, fasthttpproxy.ErrBadGateway) || !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("got %v", err)
 		}
 	})
 }

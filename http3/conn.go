@@ -28,7 +28,7 @@ const (
 	draining  // the client knows which requests are not served
 )
 
-// session has the common part of connections of a server and of a client.
+// session has the common parts of connections of a server and of a client.
 type session struct {
 	q    *quic.Conn
 	role role
@@ -38,7 +38,7 @@ type session struct {
 	acks    *quic.SendStream // of the decoder of QPACK
 	acking  sync.Mutex       // held while acks is written, so that the order remains
 
-	mu      sync.Mutex // guards the fields below, and fields of the role
+	mu      sync.Mutex // guards the fields below, and those of the role
 	decoder qpack.Decoder
 	unacked []byte        // instructions for acks that were not written
 	arrived chan struct{} // closed when insertions arrive; nil if no stream waits
