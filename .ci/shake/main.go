@@ -7,6 +7,9 @@
 //
 //	go run ./.ci/shake -for 1h
 //	go run ./.ci/shake -race=false -run TestPipeline .
+//	go run ./.ci/shake -frozen 5s ./integrationtests
+//
+// With -frozen it stops them seldom and for long, as a machine that stands still.
 //
 // Without packages it uses the packages whose tests wait most.
 package main
@@ -32,14 +35,20 @@ import (
 
 var defaultPackages = []string{".", "./integrationtests", "./internal/netloop", "./internal/engine"}
 
-// A process is stopped for a time between the first two values, after it has run for a time
-// between the last two.
-const (
-	minStopped = 30 * time.Millisecond
-	maxStopped = 150 * time.Millisecond
-	minRunning = 50 * time.Millisecond
-	maxRunning = 300 * time.Millisecond
-)
+// rhythm is how a process is disturbed. It is stopped for a time between the first two values,
+// after it has run for a time between the last two.
+type rhythm struct {
+	minStopped, maxStopped time.Duration
+	minRunning, maxRunning time.Duration
+}
+
+// overloaded is the rhythm of a machine with too much work.
+var overloaded = rhythm{30 * time.Millisecond, 150 * time.Millisecond, 50 * time.Millisecond, 300 * time.Millisecond}
+
+// frozen is the rhythm of a machine that stands still for up to longest.
+func frozen(longest time.Duration) rhythm {
+	return rhythm{longest * 3 / 5, longest, 50 * time.Millisecond, 1500 * time.Millisecond}
+}
 
 type settings struct {
 	length  time.Duration // no round begins after this time
@@ -48,6 +57,7 @@ type settings struct {
 	plain   bool
 	race    bool
 	run     string
+	rhythm  rhythm
 	verbose bool
 }
 
@@ -59,8 +69,13 @@ func main() {
 	flag.BoolVar(&set.plain, "plain", true, "run binaries without the race detector")
 	flag.BoolVar(&set.race, "race", true, "run binaries with the race detector")
 	flag.StringVar(&set.run, "run", "", "run only tests that match the `pattern`")
+	longest := flag.Duration("frozen", 0, "stop the binaries for up to this `time`, and seldom")
 	flag.BoolVar(&set.verbose, "v", false, "print all that failed tests have printed")
 	flag.Parse()
+	set.rhythm = overloaded
+	if *longest > 0 {
+		set.rhythm = frozen(*longest)
+	}
 	packages := flag.Args()
 	if len(packages) == 0 {
 		packages = defaultPackages
@@ -193,7 +208,7 @@ func runOnce(ctx context.Context, set settings, k kind) []fault {
 	}
 	ended := make(chan struct{})
 	var disturbing sync.WaitGroup
-	disturbing.Go(func() { disturb(tests.Process.Pid, ended) })
+	disturbing.Go(func() { disturb(tests.Process.Pid, set.rhythm, ended) })
 	faults, readErr := read(events)
 	_ = convert.Wait()
 	err = tests.Wait()
@@ -211,12 +226,12 @@ func runOnce(ctx context.Context, set settings, k kind) []fault {
 }
 
 // disturb stops and continues the processes of a group until the first one has ended.
-func disturb(group int, ended <-chan struct{}) {
+func disturb(group int, r rhythm, ended <-chan struct{}) {
 	for {
 		for _, step := range []struct {
 			min, max time.Duration
 			then     syscall.Signal
-		}{{minRunning, maxRunning, syscall.SIGSTOP}, {minStopped, maxStopped, syscall.SIGCONT}} {
+		}{{r.minRunning, r.maxRunning, syscall.SIGSTOP}, {r.minStopped, r.maxStopped, syscall.SIGCONT}} {
 			select {
 			case <-ended:
 				return
