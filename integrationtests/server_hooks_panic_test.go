@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/servertest"
@@ -121,26 +120,30 @@ func TestHooksThatPanicEndOneConnection(t *testing.T) {
 // request does not arrive: after the deadline, or after the client has disconnected.
 func TestErrorHandlerThatPanicsEndsItsConnection(t *testing.T) {
 	t.Parallel()
-	server := func(timeout time.Duration) *fasthttp.Server {
+	server := func() *fasthttp.Server {
 		return &fasthttp.Server{
-			ReadTimeout: timeout, Handler: func(*fasthttp.RequestCtx) {},
+			Handler:      func(*fasthttp.RequestCtx) {},
 			ErrorHandler: func(_ *fasthttp.RequestCtx, err error) { panic(fmt.Sprintf("cannot bear %v", err)) },
 		}
 	}
 	for _, part := range []string{"GET / HT", servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 10") + "abc"} {
-		overTime(t, func(t *testing.T, start starter) {
-			ts := start(server(reach))
+		forEachEngine(t, func(t *testing.T, start starter) {
+			t.Parallel()
+			s := server()
+			lift := limitRequests(s)
+			ts := start(s)
 			c := ts.Dial()
 			c.Send(part)
 			c.ExpectCut()
 			ts.Log.WaitFor(t, "cannot bear", "timeout")
+			lift()
 			c = ts.Dial()
 			c.Get("/good")
 			c.Expect(200, "")
 		})
 		forEachEngine(t, func(t *testing.T, start starter) {
 			t.Parallel()
-			ts := start(server(servertest.Never))
+			ts := start(server())
 			c := ts.Dial()
 			c.Send(part)
 			_ = c.Close()

@@ -436,13 +436,14 @@ func TestErrorHandlerGetsErrorsOfPackageNet(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		t.Parallel()
 		errs := make(chan error, 10)
-		ts := start(&fasthttp.Server{
-			ReadTimeout: reach,
-			Handler:     func(*fasthttp.RequestCtx) {},
+		s := &fasthttp.Server{
+			Handler: func(*fasthttp.RequestCtx) {},
 			ErrorHandler: func(_ *fasthttp.RequestCtx, err error) {
 				errs <- err
 			},
-		})
+		}
+		limitRequests(s)
+		ts := start(s)
 		if !ts.Engine.Sockets {
 			t.Skip("it is no socket")
 		}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +23,25 @@ const reach = 2 * time.Second
 // pass waits for a time that a server or a client measures: in a bubble it passes at once.
 func pass(d time.Duration) {
 	time.Sleep(d) // real time: the event engine measures the time of the system
+}
+
+// limitRequests gives each request of a server a short time, from its first byte on, until lift is
+// called: a handshake, and a client that has not sent anything yet, have all the time they need. A
+// program's own deadline limits the head, and RequestConfig what follows it.
+func limitRequests(s *fasthttp.Server) (lift func()) {
+	var lifted atomic.Bool
+	s.ConnState = func(nc net.Conn, state fasthttp.ConnState) {
+		if state == fasthttp.StateActive && !lifted.Load() {
+			_ = nc.SetReadDeadline(time.Now().Add(servertest.Short))
+		}
+	}
+	s.HeaderReceived = func(*fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
+		if !lifted.Load() {
+			c.ReadTimeout = servertest.Short
+		}
+		return c
+	}
+	return func() { lifted.Store(true) }
 }
 
 // outlast waits until the server has ended a connection that began after all others, because
