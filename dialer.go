@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/dial"
+	"github.com/valyala/fasthttp/internal/patience"
 )
 
 const (
@@ -157,7 +158,7 @@ func FlushDNSCache() { defaultDialer.FlushDNSCache() }
 // addresses of the host are tried one after the other, each for its share of
 // the time. The error is an ErrDialWithUpstream.
 func (d *TCPDialer) Dial(addr string) (net.Conn, error) {
-	return d.DialTimeout(addr, DefaultDialTimeout)
+	return d.DialTimeout(addr, patience.Dial)
 }
 
 // DialTimeout is Dial with a timeout of its own. If timeout is not positive, it has
@@ -172,7 +173,7 @@ func (d *TCPDialer) DialTimeout(addr string, timeout time.Duration) (net.Conn, e
 // as an attempt has failed or 250 ms have passed. The first connection is returned, the
 // others are closed.
 func (d *TCPDialer) DialDualStack(addr string) (net.Conn, error) {
-	return d.DialDualStackTimeout(addr, DefaultDialTimeout)
+	return d.DialDualStackTimeout(addr, patience.Dial)
 }
 
 // DialDualStackTimeout is DialDualStack with a timeout of its own. If timeout is not
@@ -205,7 +206,7 @@ func (d *TCPDialer) DialContext(ctx context.Context, network, addr string) (net.
 		return nil, &ErrDialWithUpstream{addr, net.UnknownNetworkError(network)}
 	}
 	if _, ok := ctx.Deadline(); !ok {
-		limited, cancel := context.WithTimeout(ctx, DefaultDialTimeout)
+		limited, cancel := context.WithTimeout(ctx, patience.Dial)
 		defer cancel()
 		ctx = limited
 	}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/patience"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -100,6 +101,9 @@ func TestALookupEndsWhenNobodyWaits(t *testing.T) {
 }
 
 func TestADialEndsInTimeWhereTheResolverDoesNot(t *testing.T) {
+	if patience.DefaultDial != DefaultDialTimeout {
+		t.Errorf("a dial takes %v by default, want %v", patience.DefaultDial, DefaultDialTimeout)
+	}
 	synctest.Test(t, func(t *testing.T) {
 		resolver := &servertest.Resolver{Find: func(context.Context, string) ([]net.IPAddr, error) {
 			time.Sleep(time.Hour)
@@ -107,7 +111,7 @@ func TestADialEndsInTimeWhereTheResolverDoesNot(t *testing.T) {
 		}}
 		d := &TCPDialer{Resolver: resolver}
 		began := time.Now()
-		if _, err := d.Dial("name.test:80"); !errors.Is(err, ErrDialTimeout) || time.Since(began) != DefaultDialTimeout {
+		if _, err := d.Dial("name.test:80"); !errors.Is(err, ErrDialTimeout) || time.Since(began) != patience.Dial {
 			t.Errorf("the dial ended after %v with %v", time.Since(began), err)
 		}
 		time.Sleep(time.Hour) // longer than the test takes

@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/dial"
+	"github.com/valyala/fasthttp/internal/patience"
 )
 
 // splitAddrs returns the addresses of HostClient.Addr. Addresses for a dial function
@@ -211,7 +212,7 @@ func (c *HostClient) dial(call *callState, addr string) (conn net.Conn, late boo
 	case c.Dial != nil:
 		connect = func() (net.Conn, error) { return c.Dial(addr) }
 	default:
-		conn, err := c.dialContext(call, DefaultDialTimeout, addr, defaultDialer.DialContext)
+		conn, err := c.dialContext(call, patience.Dial, addr, defaultDialer.DialContext)
 		return conn, false, err
 	}
 	if call.done() != nil || c.DialTimeout == nil && timeout > 0 {

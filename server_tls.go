@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/patience"
 	"github.com/valyala/fasthttp/internal/servertls"
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
@@ -272,15 +273,12 @@ func transportOf(nc net.Conn) net.Conn {
 	return engine.Unproxied(nc)
 }
 
-// defaultHandshakeTimeout is how long a TLS handshake may take if Server.ReadTimeout
-// is not set.
-const defaultHandshakeTimeout = 10 * time.Second
-
+// handshakeTimeout returns how long a TLS handshake may take.
 func (s *Server) handshakeTimeout() time.Duration {
 	if s.ReadTimeout > 0 {
 		return s.ReadTimeout
 	}
-	return defaultHandshakeTimeout
+	return patience.Handshake
 }
 
 // beginTLS performs the handshake of a TLS connection, and returns the connection for

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/patience"
 	"golang.org/x/net/http/httpproxy"
 )
 
@@ -266,7 +267,7 @@ func (d *Dialer) through(p *proxy, addr string) (net.Conn, error) {
 }
 
 func (d *Dialer) timeout() time.Duration {
-	return cmp.Or(max(d.Timeout, 0), fasthttp.DefaultDialTimeout)
+	return cmp.Or(max(d.Timeout, 0), patience.Dial)
 }
 
 // network returns the network for the TCPDialer: for "tcp" DialDualStack selects the IP

@@ -25,7 +25,7 @@ const (
 // all folders below.
 var layers = [][]string{
 	{"internal/lockorder"},
-	{"internal/bytesconv", "internal/rawsys", "internal/netio", "internal/hostmap", "internal/failover", "internal/bridge"},
+	{"internal/bytesconv", "internal/rawsys", "internal/netio", "internal/hostmap", "internal/failover", "internal/bridge", "internal/patience"},
 	{"internal/ascii"},
 	{"internal/httpdate", "internal/bufpool", "internal/proxied", "internal/peers", "internal/watch"},
 	{"internal/clock", "internal/recvbuf"},

@@ -4,6 +4,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/patience"
 )
 
 // Sizes at which the server's behaviour changes. A test of the root package checks that
@@ -19,6 +21,9 @@ const (
 // SoakVariable is the environment variable for the duration of long-running tests, such as
 // "10m".
 const SoakVariable = "FASTHTTP_SOAK"
+
+// A dial or a handshake that must succeed has as long as anything else.
+func init() { patience.Extend(Patience) }
 
 // Times returns the number of random repetitions: n if the environment requests a soak, and
 // fewer otherwise.
