@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 	"golang.org/x/net/http/httpproxy"
 )
 
@@ -56,7 +57,7 @@ func TestPlainHTTPGoesToAProxyInAbsoluteForm(t *testing.T) {
 			if err := client.Do(req, resp); err != nil || resp.StatusCode() != 200 {
 				t.Fatalf("%s: %v, %d", tt.uri, err, resp.StatusCode())
 			}
-			if got := <-asked; got != tt.want {
+			if got := servertest.Receive(t, "the request", asked); got != tt.want {
 				t.Errorf("%s: the proxy was asked for %q, want %q", tt.uri, got, tt.want)
 			}
 		}
@@ -80,7 +81,7 @@ func TestPlainHTTPGoesToAProxyInAbsoluteForm(t *testing.T) {
 	if err := hc.Do(req, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := <-asked, "OPTIONS http://a.test a.test own"; got != want {
+	if got, want := servertest.Receive(t, "the request", asked), "OPTIONS http://a.test a.test own"; got != want {
 		t.Errorf("the proxy was asked for %q, want %q", got, want)
 	}
 	hc.CloseIdleConnections()
@@ -88,7 +89,7 @@ func TestPlainHTTPGoesToAProxyInAbsoluteForm(t *testing.T) {
 	if _, _, err := client.Get(nil, "https://a.test/"); err == nil {
 		t.Error("the proxy has opened a tunnel")
 	}
-	if got := <-asked; !strings.HasPrefix(got, "CONNECT a.test:443 ") {
+	if got := servertest.Receive(t, "the request", asked); !strings.HasPrefix(got, "CONNECT a.test:443 ") {
 		t.Errorf("the proxy was asked for %q", got)
 	}
 }
@@ -117,7 +118,7 @@ func TestAbsoluteFormOverTLSAndWithoutAProxy(t *testing.T) {
 			t.Errorf("%s: %v", uri, err)
 			continue
 		}
-		if got := <-asked; got != want {
+		if got := servertest.Receive(t, "the request", asked); got != want {
 			t.Errorf("%s: asked for %q, want %q", uri, got, want)
 		}
 	}

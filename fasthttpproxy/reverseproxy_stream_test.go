@@ -105,7 +105,7 @@ func TestPiecesBothWays(t *testing.T) {
 					sent <- err
 					return
 				}
-				<-next
+				servertest.Receive(t, "the piece", next)
 			}
 			sent <- w.Close()
 		}()
@@ -129,12 +129,7 @@ func TestPiecesBothWays(t *testing.T) {
 // A response that breaks off never looks like a whole one.
 func TestCutResponses(t *testing.T) {
 	roottest.Everywhere(t, func(t *testing.T, start func(s *fasthttp.Server) *roottest.Server) {
-		response := make(chan string, 1)
-		peer := servertest.NewPeer(t, func(c *servertest.PeerConn) {
-			if c.Request() != nil {
-				c.Send(<-response)
-			}
-		})
+		peer, response := told(t, 1)
 		s := start(served(t, &fasthttpproxy.ReverseProxy{Target: peer.URL("")}))
 		for _, text := range []string{
 			"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf of it",

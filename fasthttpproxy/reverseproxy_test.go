@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"strings"
@@ -45,6 +46,25 @@ func heads(t testing.TB, response string) (p *servertest.Peer, got chan []string
 			c.Send(response)
 		}
 	}), got
+}
+
+// told returns a peer that answers each request with the next text of responses, and ends a
+// connection after as many as most.
+func told(t testing.TB, most int) (p *servertest.Peer, responses chan<- string) {
+	next := make(chan string, 1)
+	return servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for range most {
+			if c.Request() == nil {
+				return
+			}
+			select {
+			case text := <-next:
+				c.Send(text)
+			case <-c.Peer.Ended():
+				return
+			}
+		}
+	}), next
 }
 
 // headOf reads the lines of a head.
@@ -264,12 +284,7 @@ func TestSmuggledRequests(t *testing.T) {
 
 func TestFieldsOfResponses(t *testing.T) {
 	roottest.Everywhere(t, func(t *testing.T, start func(s *fasthttp.Server) *roottest.Server) {
-		response := make(chan string, 1)
-		peer := servertest.NewPeer(t, func(c *servertest.PeerConn) {
-			for c.Request() != nil {
-				c.Send(<-response)
-			}
-		})
+		peer, response := told(t, math.MaxInt)
 		s := start(served(t, &fasthttpproxy.ReverseProxy{Target: peer.URL("")}))
 		for _, row := range []struct {
 			name   string

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // runTCP runs a server of HTTP/1.1 and HTTP/2 over TLS, and returns its port.
@@ -27,7 +28,7 @@ func runTCP(t *testing.T, s *fasthttp.Server) string {
 		if err := s.Shutdown(); err != nil {
 			t.Error(err)
 		}
-		if err := <-served; err != nil {
+		if err := servertest.Receive(t, "the end of Serve", served); err != nil {
 			t.Error(err)
 		}
 	})
@@ -58,6 +59,9 @@ func newAltClient(t *testing.T, a *AltTransport) *fasthttp.Client {
 			t.Error(err)
 		}
 	})
+	if a.ConnectTime == 0 {
+		a.ConnectTime = wait
+	}
 	c := &fasthttp.Client{Transport: a, TLSConfig: &tls.Config{InsecureSkipVerify: true}, Timeout: wait}
 	t.Cleanup(c.CloseIdleConnections)
 	return c

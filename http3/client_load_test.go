@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // A server that ends each connection after few requests refuses some that are under way.
@@ -99,15 +100,7 @@ func TestClientLeavesNothing(t *testing.T) {
 	if err := transport.Close(); err != nil {
 		t.Error(err)
 	}
-	for until := time.Now().Add(wait); ; {
-		stacks := clientGoroutines()
-		if len(stacks) == 0 {
-			break
-		}
-		if time.Now().After(until) {
-			t.Fatalf("%d goroutines are left\n%s", len(stacks), stacks[0])
-		}
-	}
+	servertest.Eventually(t, "no goroutines of clients", func() bool { return len(clientGoroutines()) == 0 })
 }
 
 // clientGoroutines returns the stacks of goroutines that work for clients. Servers keep some of theirs for

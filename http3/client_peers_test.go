@@ -19,6 +19,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	bridge "github.com/valyala/fasthttp/internal/http3"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // The server of quic-go/http3 has handlers of net/http.
@@ -42,7 +43,7 @@ func TestClientOfTheServerOfQUICGo(t *testing.T) {
 	go func() { served <- s.Serve(pc) }()
 	defer func() {
 		_ = s.Close()
-		<-served
+		servertest.Receive(t, "the end of Serve", served)
 		_ = pc.Close()
 	}()
 	c, transport := newClient(t)
@@ -65,7 +66,7 @@ func TestClientOfTheServerOfQUICGo(t *testing.T) {
 	awaitRequests(t, transport, 0)
 	down := make(chan error, 1)
 	go func() { down <- s.Shutdown(context.Background()) }()
-	if err := <-down; err != nil {
+	if err := servertest.Receive(t, "the end of Shutdown", down); err != nil {
 		t.Error(err)
 	}
 }

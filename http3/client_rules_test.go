@@ -18,6 +18,7 @@ import (
 	"github.com/valyala/fasthttp/http3/internal/wire"
 	"github.com/valyala/fasthttp/internal/field"
 	bridge "github.com/valyala/fasthttp/internal/http3"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // rawServer runs a server that sends bytes which a test chooses. Each connection gets control on its
@@ -25,14 +26,14 @@ import (
 func rawServer(t *testing.T, control []byte, serve func(q *quic.Conn)) (addr string) {
 	t.Helper()
 	config := &tls.Config{Certificates: []tls.Certificate{certificate()}, NextProtos: []string{NextProto}}
-	ln, err := quic.ListenAddr("127.0.0.1:0", config, nil)
+	ln, err := quic.ListenAddr("127.0.0.1:0", config, patient())
 	if err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan struct{})
 	t.Cleanup(func() {
 		_ = ln.Close()
-		<-done
+		servertest.Receive(t, "the end of the listener", done)
 	})
 	go func() {
 		defer close(done)
@@ -146,7 +147,7 @@ func TestResponsesThatClientsRefuseAndAccept(t *testing.T) {
 			if !row.conn {
 				return
 			}
-			end := <-ended
+			end := servertest.Receive(t, "the end of the connection", ended)
 			if e, ok := errors.AsType[*quic.ApplicationError](end); !ok || wire.Code(e.ErrorCode) != row.code {
 				t.Errorf("the server has got %v", end)
 			}
@@ -211,7 +212,7 @@ func TestConnectionsThatClientsRefuse(t *testing.T) {
 			if err == nil {
 				t.Error("there is a response")
 			}
-			end := <-ended
+			end := servertest.Receive(t, "the end of the connection", ended)
 			if e, ok := errors.AsType[*quic.ApplicationError](end); !ok || !e.Remote || wire.Code(e.ErrorCode) != row.code {
 				t.Errorf("the server has got %v, the client %v", end, err)
 			}
@@ -338,9 +339,7 @@ func TestClientObservesTheSectionSizeOfTheServer(t *testing.T) {
 	if _, err := call(t, c, "https://"+addr, nil); err != nil {
 		t.Fatal(err)
 	}
-	until := time.Now().Add(wait)
-	for transport.all()[0].peerSection.Load() == 0 && time.Now().Before(until) {
-	}
+	servertest.Eventually(t, "the settings", func() bool { return transport.all()[0].peerSection.Load() != 0 })
 	for size, want := range map[int]error{500: nil, 1000: ErrLargeRequest} {
 		_, err := call(t, c, "https://"+addr, func(req *fasthttp.Request, _ *fasthttp.Response) {
 			req.Header.Set("X-Large", strings.Repeat("x", size))
@@ -373,7 +372,7 @@ func TestClientWaitsForEntriesOfTheTable(t *testing.T) {
 			_ = s.Close()
 			close(sent)
 			if comes {
-				<-arrived
+				servertest.Receive(t, "the head", arrived)
 				_, _ = encoder.Write(insert)
 			}
 			<-q.Context().Done()
@@ -382,9 +381,8 @@ func TestClientWaitsForEntriesOfTheTable(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		go func() {
-			<-sent
-			for until := time.Now().Add(wait); blockedStreams(transport) == 0 && time.Now().Before(until); {
-			}
+			servertest.Receive(t, "the response", sent)
+			servertest.Eventually(t, "a section that waits", func() bool { return blockedStreams(transport) > 0 })
 			close(arrived)
 			if !comes {
 				cancel()
@@ -450,7 +448,7 @@ func TestCancelledStreamDoesNotBlock(t *testing.T) {
 // A server that permits no streams does not hold up Close.
 func TestCloseWhileAServerPermitsNoStreams(t *testing.T) {
 	config := &tls.Config{Certificates: []tls.Certificate{certificate()}, NextProtos: []string{NextProto}}
-	ln, err := quic.ListenAddr("127.0.0.1:0", config, &quic.Config{MaxIncomingUniStreams: -1})
+	ln, err := quic.ListenAddr("127.0.0.1:0", config, &quic.Config{MaxIncomingUniStreams: -1, HandshakeIdleTimeout: wait, MaxIdleTimeout: wait})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -465,11 +463,11 @@ func TestCloseWhileAServerPermitsNoStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-q.HandshakeComplete()
+	servertest.Receive(t, "the handshake", q.HandshakeComplete())
 	if err := transport.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := <-failed; !errors.Is(err, ErrTransportClosed) {
+	if err := servertest.Receive(t, "the call", failed); !errors.Is(err, ErrTransportClosed) {
 		t.Error(err)
 	}
 }

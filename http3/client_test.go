@@ -18,11 +18,12 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // newClient returns a client with a Transport. At its end it must have left nothing.
 func newClient(t *testing.T, configure ...func(*fasthttp.Client, *Transport)) (*fasthttp.Client, *Transport) {
-	transport := &Transport{}
+	transport := &Transport{DialTimeout: wait, QUICConfig: patient()}
 	c := &fasthttp.Client{Transport: transport, TLSConfig: &tls.Config{InsecureSkipVerify: true}, Timeout: wait}
 	for _, f := range configure {
 		f(c, transport)
@@ -47,6 +48,14 @@ func call(t *testing.T, c *fasthttp.Client, url string, prepare func(*fasthttp.R
 		prepare(req, resp)
 	}
 	return resp, c.Do(req, resp)
+}
+
+// await waits until a test releases a handler, or the server is closed because the test has failed.
+func await(ctx *fasthttp.RequestCtx, goOn <-chan struct{}) {
+	select {
+	case <-goOn:
+	case <-ctx.Done():
+	}
 }
 
 func echo(ctx *fasthttp.RequestCtx) {
@@ -119,7 +128,7 @@ func TestClientLimitsConnections(t *testing.T) {
 			close(release)
 		}
 		most.Store(max(most.Load(), running.Load()))
-		<-release
+		await(ctx, release)
 		running.Add(-1)
 	}})
 	c, transport := newClient(t, func(_ *fasthttp.Client, t *Transport) { t.MaxConnsPerHost = 2 })
@@ -138,10 +147,10 @@ func TestClientLimitsConnections(t *testing.T) {
 }
 
 func TestClientWaitsForRoomWithinItsLimit(t *testing.T) {
-	arrived, release := make(chan struct{}), make(chan struct{})
+	arrived, release := make(chan struct{}, 1), make(chan struct{})
 	_, addr := run(t, &fasthttp.Server{HTTP2: fasthttp.HTTP2Config{MaxConcurrentStreams: 1}, Handler: func(ctx *fasthttp.RequestCtx) {
 		arrived <- struct{}{}
-		<-release
+		await(ctx, release)
 	}})
 	c, _ := newClient(t, func(c *fasthttp.Client, t *Transport) {
 		t.MaxConnsPerHost, c.MaxConnWaitTimeout = 1, 10*time.Millisecond
@@ -151,12 +160,12 @@ func TestClientWaitsForRoomWithinItsLimit(t *testing.T) {
 		_, err := call(t, c, "https://"+addr, nil)
 		first <- err
 	}()
-	<-arrived
+	servertest.Receive(t, "the request", arrived)
 	if _, err := call(t, c, "https://"+addr, nil); err != fasthttp.ErrNoFreeConns {
 		t.Error(err)
 	}
 	close(release)
-	if err := <-first; err != nil {
+	if err := servertest.Receive(t, "the response", first); err != nil {
 		t.Error(err)
 	}
 }
@@ -211,16 +220,13 @@ func TestClientStreamsInBothDirections(t *testing.T) {
 // awaitRequests waits until the connections of a transport have n requests.
 func awaitRequests(t *testing.T, transport *Transport, n int) {
 	t.Helper()
-	until := time.Now().Add(wait)
-	for got := -1; got != n; {
-		got = 0
+	servertest.Eventually(t, fmt.Sprint(n, " requests"), func() bool {
+		got := 0
 		for _, c := range transport.all() {
 			got += c.requests()
 		}
-		if time.Now().After(until) {
-			t.Fatalf("%d requests", got)
-		}
-	}
+		return got == n
+	})
 }
 
 func TestClientTrailersAndInterimResponses(t *testing.T) {
@@ -347,7 +353,7 @@ func TestClientTimeoutsAndContexts(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			arrived, _ := of("context")
 			go func() {
-				<-arrived
+				servertest.Receive(t, "the request", arrived)
 				cancel(cause)
 			}()
 			return c.DoContext(ctx, req, resp)
@@ -434,11 +440,7 @@ func TestClientClosesIdleConnections(t *testing.T) {
 		if end != nil {
 			end(transport)
 		}
-		for until := time.Now().Add(wait); transport.ConnsCount() > 0; {
-			if time.Now().After(until) {
-				t.Fatalf("%s: the connection remains", name)
-			}
-		}
+		servertest.Eventually(t, name+": the end of the connection", func() bool { return transport.ConnsCount() == 0 })
 		if _, err := call(t, c, "https://"+addr, nil); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -457,9 +459,9 @@ func TestClosedTransport(t *testing.T) {
 		_, err := call(t, c, "https://"+addr, func(req *fasthttp.Request, _ *fasthttp.Response) { req.Header.SetMethod("POST") })
 		failed <- err
 	}()
-	<-arrived
+	servertest.Receive(t, "the request", arrived)
 	_ = transport.Close()
-	if err := <-failed; !errors.Is(err, fasthttp.ErrConnectionClosed) {
+	if err := servertest.Receive(t, "the call", failed); !errors.Is(err, fasthttp.ErrConnectionClosed) {
 		t.Error(err)
 	}
 	if _, err := call(t, c, "https://"+addr, nil); !errors.Is(err, ErrTransportClosed) {
@@ -479,7 +481,7 @@ func TestClientOfAServerThatShutsDown(t *testing.T) {
 	arrived, release := make(chan struct{}, 1), make(chan struct{})
 	s, addr := run(t, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 		arrived <- struct{}{}
-		<-release
+		await(ctx, release)
 		ctx.WriteString("done")
 	}})
 	c, _ := newClient(t)
@@ -491,14 +493,14 @@ func TestClientOfAServerThatShutsDown(t *testing.T) {
 		}
 		first <- err
 	}()
-	<-arrived
+	servertest.Receive(t, "the request", arrived)
 	over := make(chan error, 1)
 	go func() { over <- s.Shutdown(context.Background()) }()
 	close(release)
-	if err := <-first; err != nil {
+	if err := servertest.Receive(t, "the response", first); err != nil {
 		t.Error(err)
 	}
-	if err := <-over; err != nil {
+	if err := servertest.Receive(t, "the end of Shutdown", over); err != nil {
 		t.Error(err)
 	}
 }

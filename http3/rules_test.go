@@ -28,13 +28,14 @@ type raw struct {
 
 func dial(t *testing.T, addr string) raw {
 	t.Helper()
-	return dialWith(t, addr, nil)
+	return dialWith(t, addr, new(quic.Config))
 }
 
 func dialWith(t *testing.T, addr string, config *quic.Config) raw {
 	t.Helper()
 	within, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
+	config.HandshakeIdleTimeout, config.MaxIdleTimeout = wait, wait
 	q, err := quic.DialAddr(within, addr, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{NextProto}}, config)
 	if err != nil {
 		t.Fatal(err)

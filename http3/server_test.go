@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quic-go/quic-go"
 	peer "github.com/quic-go/quic-go/http3"
 
 	"github.com/valyala/fasthttp"
@@ -50,6 +51,11 @@ type quiet struct{ t *testing.T }
 
 func (q quiet) Printf(format string, args ...any) { q.t.Logf(format, args...) }
 
+// patient returns a configuration for a machine that may stand still for a while.
+func patient() *quic.Config {
+	return &quic.Config{HandshakeIdleTimeout: wait, MaxIdleTimeout: wait, KeepAlivePeriod: keepAlive}
+}
+
 // run runs a server, and returns its address.
 func run(t *testing.T, s *fasthttp.Server) (*Server, string) {
 	t.Helper()
@@ -61,6 +67,9 @@ func runOver(t *testing.T, over *Server) (*Server, string) {
 	t.Helper()
 	if s := over.Server; s.Logger == nil {
 		s.Logger = quiet{t}
+	}
+	if over.QUICConfig == nil {
+		over.QUICConfig = patient()
 	}
 	over.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate()}}
 	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
