@@ -544,14 +544,13 @@ func TestHTTP2ClientEndsIdleConnections(t *testing.T) {
 // TestHTTP2ClientPings has servers that fall silent while they have calls.
 func TestHTTP2ClientPings(t *testing.T) {
 	t.Parallel()
-	start := func(t *testing.T, within time.Duration) (*h2Peer, *fasthttp.HostClient, *h2Side) {
-		t.Parallel()
+	start := func(t testing.TB, within time.Duration) (*h2Peer, *fasthttp.HostClient, *h2Side) {
 		p := newH2Peer(t)
 		hc := p.client()
 		hc.HTTP2.SendPingTimeout, hc.HTTP2.PingTimeout = 2*servertest.Short, within
 		return p, hc, p.greeted(hc)
 	}
-	t.Run("answered", func(t *testing.T) {
+	runInTime(t, "answered", func(t testing.TB) {
 		p, hc, c := start(t, servertest.Patience)
 		call := p.get(hc, "/long")
 		r := c.Request()
@@ -560,7 +559,7 @@ func TestHTTP2ClientPings(t *testing.T) {
 		call.is(200, "late")
 		p.HasAccepted(1)
 	})
-	t.Run("silent", func(t *testing.T) {
+	runInTime(t, "silent", func(t testing.TB) {
 		p, hc, c := start(t, h2Limit)
 		c.Mute = true
 		get, post := p.get(hc, "/get"), p.post(hc, "/post", "pay")
@@ -578,7 +577,7 @@ func TestHTTP2ClientPings(t *testing.T) {
 		expectNoRequest(other)
 		servertest.Eventually(t, "one connection", func() bool { return hc.ConnsCount() == 1 })
 	})
-	t.Run("silent while idle", func(t *testing.T) {
+	runInTime(t, "silent while idle", func(t testing.TB) {
 		p, hc, c := start(t, h2Limit)
 		c.Mute = true
 		c.Ending()

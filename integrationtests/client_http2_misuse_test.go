@@ -115,8 +115,7 @@ func TestHTTP2ClientEndsManyCalls(t *testing.T) {
 			c.Flush()
 		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		runInTime(t, name, func(t testing.TB) {
 			p := newH2Peer(t)
 			hc := p.client()
 			c := p.greeted(hc, maxStreams, 1000)

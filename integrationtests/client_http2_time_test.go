@@ -101,8 +101,7 @@ func TestHTTP2ClientCallsEndAtEveryStage(t *testing.T) {
 	cause := errors.New("changed my mind")
 	for name, stage := range h2Stages {
 		for _, how := range []string{"timeout", "deadline of a context", "context"} {
-			t.Run(name+"/"+how, func(t *testing.T) {
-				t.Parallel()
+			runInTime(t, name+"/"+how, func(t testing.TB) {
 				p := newH2Peer(t)
 				hc := p.client()
 				hc.MaxConns, hc.ExpectContinueTimeout = 1, servertest.Never
@@ -164,8 +163,7 @@ func TestHTTP2ClientStreamsEndInTime(t *testing.T) {
 	cause := errors.New("changed my mind")
 	for _, how := range []string{"timeout", "context"} {
 		for _, some := range []bool{false, true} {
-			t.Run(fmt.Sprint(how, " after content ", some), func(t *testing.T) {
-				t.Parallel()
+			runInTime(t, fmt.Sprint(how, " after content ", some), func(t testing.TB) {
 				p := newH2Peer(t)
 				hc := p.client()
 				c := p.greeted(hc)
@@ -224,8 +222,7 @@ func TestHTTP2ClientTimeouts(t *testing.T) {
 		"ResponseHeaderTimeout":  {func(hc *fasthttp.HostClient) { hc.ResponseHeaderTimeout = h2Limit }, "pay", func(*h2Side, *h2Request) {}},
 		"WriteTimeout":           {func(hc *fasthttp.HostClient) { hc.WriteTimeout = h2Limit }, numbered(100_000), func(*h2Side, *h2Request) {}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		runInTime(t, name, func(t testing.TB) {
 			p := newH2Peer(t)
 			hc := p.client()
 			tt.set(hc)
@@ -242,8 +239,7 @@ func TestHTTP2ClientTimeouts(t *testing.T) {
 			p.HasAccepted(1)
 		})
 	}
-	t.Run("ResponseHeaderTimeout leaves the content its time", func(t *testing.T) {
-		t.Parallel()
+	runInTime(t, "ResponseHeaderTimeout leaves the content its time", func(t testing.TB) {
 		p := newH2Peer(t)
 		hc := p.client()
 		hc.ResponseHeaderTimeout = h2Limit

@@ -14,7 +14,7 @@ import (
 func TestEventsGoOnBeyondReadTimeout(t *testing.T) {
 	t.Parallel()
 	for _, forAll := range []bool{false, true} {
-		overTime(t, func(t *testing.T, start starter) {
+		overTime(t, func(t testing.TB, start starter) {
 			gone := make(chan struct{}, 1)
 			proceed := make(chan struct{})
 			s := &fasthttp.Server{ReadTimeout: reach, IdleTimeout: reach * 5 / 4, StreamRequestBody: forAll, CancelOnDisconnect: forAll}

@@ -35,7 +35,7 @@ func (l accessLog) note(ctx *fasthttp.RequestCtx, sent fasthttp.SentResponse) {
 	l <- line
 }
 
-func (l accessLog) expect(t *testing.T, want string) {
+func (l accessLog) expect(t testing.TB, want string) {
 	t.Helper()
 	if got := servertest.Receive(t, want, l); got != want {
 		t.Errorf("the log says %q, want %q", got, want)
@@ -309,8 +309,7 @@ func testRefusedConnectionsAreLogged(t *testing.T, e servertest.Engine) {
 // that still read.
 func TestTimeoutsAreLogged(t *testing.T) {
 	t.Parallel()
-	forEachEngine(t, func(t *testing.T, start starter) {
-		t.Parallel()
+	forEachEngineInTime(t, func(t testing.TB, start starter) {
 		log := make(accessLog, 10)
 		ended := make(chan struct{}, 1)
 		ts := start(&fasthttp.Server{ResponseSent: log.note, StreamRequestBody: true, ReadTimeout: reach,

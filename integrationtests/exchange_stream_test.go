@@ -275,11 +275,11 @@ func TestRequestStreamAsResponseStream(t *testing.T) {
 
 // testEcho reads a response piece by piece.
 type testEcho struct {
-	t    *testing.T
+	t    testing.TB
 	body io.Reader
 }
 
-func newTestEcho(t *testing.T, r *bufio.Reader) *testEcho {
+func newTestEcho(t testing.TB, r *bufio.Reader) *testEcho {
 	var resp fasthttp.Response
 	resp.StreamBody = true
 	if err := resp.Read(r); err != nil {

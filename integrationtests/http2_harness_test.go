@@ -42,6 +42,16 @@ func forEachHTTP2Client(t *testing.T, test func(t *testing.T, start http2Starter
 	}
 }
 
+// overHTTP2InTime is overHTTP2 for a test in which something must happen before a timeout expires.
+func overHTTP2InTime(t *testing.T, test func(t testing.TB, start http2Starter)) {
+	t.Parallel()
+	for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
+		runInTime(t, e.Name, func(t testing.TB) {
+			test(t, func(s *fasthttp.Server) *http2Server { return startHTTP2(t, e, s) })
+		})
+	}
+}
+
 func startHTTP2(t testing.TB, e servertest.Engine, s *fasthttp.Server) *http2Server {
 	t.Helper()
 	h := &http2Server{testServer: serveHTTP2(t, e, s)}

@@ -138,7 +138,7 @@ func TestDeadlinesOfTheApplicationEndWithTheNextRequest(t *testing.T) {
 	t.Parallel()
 	for _, streams := range []bool{false, true} {
 		for _, apart := range []bool{true, false} {
-			overTime(t, func(t *testing.T, start starter) {
+			overTime(t, func(t testing.TB, start starter) {
 				ts := start(&fasthttp.Server{StreamRequestBody: streams, IdleTimeout: reach * 5 / 4, Handler: func(ctx *fasthttp.RequestCtx) {
 					body := len(ctx.PostBody())
 					if string(ctx.Path()) == "/limit" {
@@ -213,7 +213,7 @@ func TestWriteDeadlineOfAHandler(t *testing.T) {
 // timeout of a request on another connection that begins later, but before the body.
 func TestReadTimeoutOfAStreamIsThatOfTheRequest(t *testing.T) {
 	t.Parallel()
-	overTime(t, func(t *testing.T, start starter) {
+	overTime(t, func(t testing.TB, start starter) {
 		failed := make(chan error, 10)
 		ts := start(&fasthttp.Server{StreamRequestBody: true, ReadTimeout: reach, IdleTimeout: farTime, Handler: func(ctx *fasthttp.RequestCtx) {
 			_, err := io.ReadAll(ctx.RequestBodyStream())

@@ -121,7 +121,7 @@ func TestPeerThatDoesNotReadIsNotRead(t *testing.T) {
 	const limit = 20_000
 	answer := bytes.Repeat([]byte("x"), 10_000)
 	request := "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n" + strings.Repeat("y", 5000)
-	overTimeOn(t, func(t *testing.T, e servertest.Engine) {
+	overTimeOn(t, func(t testing.TB, e servertest.Engine) {
 		stops := stopsForAWhile
 		if !e.Sockets {
 			stops = stopsInBubble

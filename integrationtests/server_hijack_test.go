@@ -35,7 +35,7 @@ func upgrade(ctx *fasthttp.RequestCtx) {
 
 func TestHijackHandsTheConnectionOver(t *testing.T) {
 	t.Parallel()
-	overTime(t, func(t *testing.T, start starter) {
+	overTime(t, func(t testing.TB, start starter) {
 		handler := func(ctx *fasthttp.RequestCtx) {
 			if string(ctx.Path()) != outlasting {
 				upgrade(ctx)

@@ -283,15 +283,12 @@ func TestSlowClientsOfHTTP2AreEnded(t *testing.T) {
 			continue
 		}
 		for _, e := range http2Engines(i) {
-			t.Run(slow.name+"/"+e.Name, func(t *testing.T) {
-				t.Parallel()
-				slow.run(t, e)
-			})
+			runInTime(t, slow.name+"/"+e.Name, func(t testing.TB) { slow.run(t, e) })
 		}
 	}
 }
 
-func (s *h2Slow) run(t *testing.T, e servertest.Engine) {
+func (s *h2Slow) run(t testing.TB, e servertest.Engine) {
 	server := &fasthttp.Server{Handler: slowHandler, Logger: noLog{}}
 	s.configure(server)
 	ts := serveHTTP2(t, e, server)

@@ -86,7 +86,7 @@ func TestManyConnectionsLinger(t *testing.T) {
 func TestRefusedUploadsHearWhy(t *testing.T) {
 	t.Parallel()
 	const size = 20 << 20
-	forEachEngine(t, func(t *testing.T, start starter) {
+	forEachEngineInTime(t, func(t testing.TB, start starter) {
 		ts := start(&fasthttp.Server{MaxRequestBodySize: 1 << 20, Handler: echo})
 		if !ts.Engine.Sockets {
 			t.Skip("connections in memory have no other end to close")
@@ -127,7 +127,7 @@ func TestLastResponsesAreNotLostToWhatFollows(t *testing.T) {
 		"no keep-alive":      {DisableKeepalive: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			forEachEngine(t, func(t *testing.T, start starter) {
+			forEachEngineInTime(t, func(t testing.TB, start starter) {
 				written := make(chan struct{}, 1)
 				ts := start(&fasthttp.Server{
 					MaxRequestsPerConn: s.MaxRequestsPerConn, DisableKeepalive: s.DisableKeepalive,

@@ -107,17 +107,37 @@ func holdClock() (release func()) {
 	}
 }
 
+// runInTime runs a part of a test, in parallel with others, in which something must happen before
+// reach has passed.
+func runInTime(t *testing.T, name string, test func(t testing.TB)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		servertest.Steady(t, reach, test)
+	})
+}
+
+// forEachEngineInTime is forEachEngine with runInTime.
+func forEachEngineInTime(t *testing.T, test func(t testing.TB, start starter)) {
+	t.Helper()
+	for _, e := range servertest.OfEachKind(t, servertest.Engines) {
+		runInTime(t, e.Name, func(t testing.TB) {
+			test(t, func(s *fasthttp.Server) *testServer { return startServer(t, e, s) })
+		})
+	}
+}
+
 // overTime runs a test of a server's timeouts: in a bubble with the portable engine, and in
 // real time on the event engine, which needs sockets.
-func overTime(t *testing.T, test func(t *testing.T, start starter)) {
+func overTime(t *testing.T, test func(t testing.TB, start starter)) {
 	t.Helper()
-	overTimeOn(t, func(t *testing.T, e servertest.Engine) {
+	overTimeOn(t, func(t testing.TB, e servertest.Engine) {
 		test(t, func(s *fasthttp.Server) *testServer { return startServer(t, e, s) })
 	})
 }
 
 // overTimeOn is overTime for tests that start their servers themselves.
-func overTimeOn(t *testing.T, test func(t *testing.T, e servertest.Engine)) {
+func overTimeOn(t *testing.T, test func(t testing.TB, e servertest.Engine)) {
 	t.Helper()
 	for _, e := range servertest.Engines {
 		switch {
@@ -127,10 +147,7 @@ func overTimeOn(t *testing.T, test func(t *testing.T, e servertest.Engine)) {
 				inBubble(t, func(t *testing.T) { test(t, e) })
 			})
 		case e.Kind == servertest.Event:
-			t.Run(e.Name, func(t *testing.T) {
-				t.Parallel()
-				test(t, e)
-			})
+			runInTime(t, e.Name, func(t testing.TB) { test(t, e) })
 		}
 	}
 }
