@@ -286,7 +286,7 @@ func TestCurlDecodesEveryCoding(t *testing.T) {
 						t.Skipf("this curl was built without %s", features[kind])
 					}
 					for _, path := range []string{"/", "/stream"} {
-						cmd := exec.CommandContext(t.Context(), curl, "--silent", "--show-error", "--fail", "--noproxy", "*", "--max-time", "20",
+						cmd := exec.CommandContext(t.Context(), curl, "--silent", "--show-error", "--fail", "--noproxy", "*", "--max-time", "60",
 							"--insecure", "--http1.1", "--compressed", "--header", "Accept-Encoding: "+kind.String(), "--dump-header", "/dev/stderr", origin+path)
 						var head strings.Builder
 						cmd.Stderr = &head

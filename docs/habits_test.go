@@ -267,7 +267,7 @@ func (h *habit) ask(t *testing.T, serve func(net.Listener) error, stop func() er
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	request := h.request

@@ -95,7 +95,7 @@ func dialer(t *testing.T, dial func() (net.Conn, error)) func() net.Conn {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = c.Close() })
-		_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
 		return c
 	}
 }

@@ -104,7 +104,7 @@ func TestHandlerOfFasthttpAnswersOnNetHTTP(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.Close()
-			_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+			_ = c.SetDeadline(time.Now().Add(time.Minute))
 			got := ask(t, c, test.request)
 
 			s := &fasthttp.Server{Handler: test.handler, Logger: testLogger{t}}
@@ -115,7 +115,7 @@ func TestHandlerOfFasthttpAnswersOnNetHTTP(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+			_ = c.SetDeadline(time.Now().Add(time.Minute))
 			want := ask(t, c, test.request)
 			_ = c.Close()
 			if err := s.Shutdown(); err != nil {
@@ -206,7 +206,7 @@ func TestFasthttpHandlerHijacksOnNetHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
 	send(t, c, "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nhello\n")
 	r := bufio.NewReader(c)
 	resp, err := http.ReadResponse(r, nil)
@@ -407,7 +407,7 @@ func TestHostsOfNetHTTPThatAreNone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
 		got := ask(t, c, "GET /admin HTTP/1.1\r\nHost: "+host+"\r\n\r\n")
 		_ = c.Close()
 		if want == "" && !strings.HasPrefix(got.status, "400") || want != "" && got.body != want {
@@ -419,7 +419,7 @@ func TestHostsOfNetHTTPThatAreNone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
 		if got := ask(t, c, method+" "+target+" HTTP/1.1\r\nHost: h:80\r\n\r\n"); !strings.HasPrefix(got.status, "200") {
 			t.Errorf("%s %s: %s", method, target, got.status)
 		}

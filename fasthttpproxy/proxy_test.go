@@ -173,7 +173,7 @@ func expectEcho(t *testing.T, conn net.Conn) (before string) {
 	t.Helper()
 	defer func() { _ = conn.Close() }()
 	const text = "through the tunnel"
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	if _, err := io.WriteString(conn, text); err != nil {
 		t.Fatal(err)
 	}

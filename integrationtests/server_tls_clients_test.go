@@ -78,7 +78,7 @@ func testCurlSpeaksTLS(t *testing.T, e servertest.Engine) {
 		{"keep-alive", []string{"-k", url + "/1", url + "/2"}, "TLS 1.3 HTTP/1.1 /1 \nTLS 1.3 HTTP/1.1 /2 \n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			args := append([]string{"--silent", "--show-error", "--fail", "--max-time", "20"}, tc.args...)
+			args := append([]string{"--silent", "--show-error", "--fail", "--max-time", "60"}, tc.args...)
 			if got := runProgram(t, curl, args...); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
@@ -87,7 +87,7 @@ func testCurlSpeaksTLS(t *testing.T, e servertest.Engine) {
 	ts.Log.CheckEmpty(t)
 
 	plain := strings.Replace(url, "https:", "http:", 1)
-	got := runProgram(t, curl, "--silent", "--show-error", "--max-time", "20", "--write-out", "%{http_code}", plain)
+	got := runProgram(t, curl, "--silent", "--show-error", "--max-time", "60", "--write-out", "%{http_code}", plain)
 	if want := "Client sent an HTTP request to an HTTPS server.\n400"; got != want {
 		t.Errorf("over plain HTTP: got %q, want %q", got, want)
 	}

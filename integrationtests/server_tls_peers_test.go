@@ -255,7 +255,7 @@ func TestLoadGeneratorsSpeakTLS(t *testing.T) {
 		want    string // the output on success
 		never   []string
 	}{
-		{"wrk", []string{"-t2", "-c64", "-d1s", "--timeout", "20s"}, "Requests/sec:", []string{"Socket errors", "Non-2xx"}},
+		{"wrk", []string{"-t2", "-c64", "-d1s", "--timeout", "60s"}, "Requests/sec:", []string{"Socket errors", "Non-2xx"}},
 		{"h2load", []string{"--h1", "-n3000", "-c64", "-m1"}, "3000 succeeded, 0 failed, 0 errored, 0 timeout", nil},
 	} {
 		t.Run(tc.program, func(t *testing.T) {

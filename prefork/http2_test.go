@@ -31,7 +31,7 @@ func TestChildrenSpeakHTTP2(t *testing.T) {
 				}
 				tr := &http.Transport{Protocols: protocols, TLSClientConfig: f.tls}
 				defer tr.CloseIdleConnections()
-				c := &http.Client{Transport: tr, Timeout: 20 * time.Second}
+				c := &http.Client{Transport: tr, Timeout: time.Minute}
 				get := func() (answer string, err error) {
 					resp, err := c.Get(origin + "/protocol")
 					if err != nil {

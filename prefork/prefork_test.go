@@ -230,7 +230,7 @@ func (f *family) line(t *testing.T, word string) string {
 // get sends a request to one of the children, which may not be listening yet.
 func (f *family) get(t *testing.T, path string) string {
 	t.Helper()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: f.tls}, Timeout: 20 * time.Second}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: f.tls}, Timeout: time.Minute}
 	origin := "http://" + f.addr
 	if f.tls != nil {
 		origin = "https://" + f.addr
@@ -259,7 +259,7 @@ func (f *family) wait(t *testing.T) error {
 	select {
 	case err := <-ended:
 		return err
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		_ = f.cmd.Process.Kill()
 		t.Fatal("the master does not end")
 		return nil

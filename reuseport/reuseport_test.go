@@ -110,7 +110,7 @@ func roundTrip(t *testing.T, addr net.Addr) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
 	if _, err := io.WriteString(c, "ping"); err != nil {
 		t.Fatal(err)
 	}

@@ -117,7 +117,7 @@ func TestSocketClosesAfterItsMessages(t *testing.T) {
 	forEachSocketEngine(t, func(t *testing.T, start socketStarter) {
 		onClose, ended := ends()
 		opened := make(chan *websocket.Socket, 1)
-		ts := start(&websocket.Handler{OnMessage: echoMessage, OnClose: onClose, OnOpen: func(s *websocket.Socket) { opened <- s }})
+		ts := start(&websocket.Handler{CloseTimeout: servertest.Patience, OnMessage: echoMessage, OnClose: onClose, OnOpen: func(s *websocket.Socket) { opened <- s }})
 		p := dialSocket(ts, "/", nil)
 		s := servertest.Receive(t, "OnOpen", opened)
 		servertest.Must(t, s.Send(websocket.BinaryMessage, make([]byte, 100<<10)))

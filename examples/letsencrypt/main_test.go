@@ -79,7 +79,7 @@ func TestRunServesHTTPSAndSendsBrowsersThere(t *testing.T) {
 		},
 	}
 	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, Timeout: 20 * time.Second}
+	client := &http.Client{Transport: transport, Timeout: time.Minute}
 
 	resp, err := client.Get("http://" + host + "/a?b=c")
 	if err != nil {
