@@ -14,6 +14,7 @@ import (
 // Goroutines of a handler may call Done and Err late, as database/sql does: by then the
 // handler may have returned, and the context may belong to another request, or to none.
 func TestDoneAndErrMayBeAskedAfterTheHandlerHasReturned(t *testing.T) {
+	t.Parallel()
 	for _, forAll := range []bool{false, true} {
 		for name, around := range map[string]func(fasthttp.RequestHandler) fasthttp.RequestHandler{
 			"bare":           func(h fasthttp.RequestHandler) fasthttp.RequestHandler { return h },

@@ -451,6 +451,7 @@ func TestSwitchedConnectionsTick(t *testing.T) {
 }
 
 func TestSwitchedConnectionEndsIfThePeerReadsNothing(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		handler, made := connsOf(func(c *lines) {
 			c.opened = func(c *lines) {
@@ -559,6 +560,7 @@ func TestSwitchedConnectionPausesWhileAnotherGoroutineCallsItsHandler(t *testing
 // A peer that reads nothing does not hold a closed connection forever: also if a write that has no
 // limit has begun before.
 func TestSwitchedConnectionLeavesPeersThatReadNothing(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"close", "close later", "no EndAfter"} {
 		t.Run(how, func(t *testing.T) {
 			forEachEngine(t, func(t *testing.T, start starter) {

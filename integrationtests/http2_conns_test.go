@@ -24,6 +24,7 @@ import (
 // TestHTTP2ConnectionClose has handlers that close the connection: the server sends GOAWAY,
 // answers all requests that it has accepted, and clients continue on another connection.
 func TestHTTP2ConnectionClose(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name     string
 		settings func(s *fasthttp.Server)

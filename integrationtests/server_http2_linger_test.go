@@ -14,6 +14,7 @@ import (
 // is not reset: a client that has sent everything, and so has finished, may take the reset for
 // its next request. Otherwise the server asks the client to stop sending.
 func TestHTTP2RequestThatWasAnsweredEarlyMayEnd(t *testing.T) {
+	t.Parallel()
 	forEachHTTP2(t, testHTTP2RequestThatWasAnsweredEarlyMayEnd)
 }
 

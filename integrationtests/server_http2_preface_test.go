@@ -93,7 +93,10 @@ func TestPrefaceWhereItIsNotPermitted(t *testing.T) {
 
 // The preface, and everything after it, may arrive in pieces of any size; bytes like its
 // beginning may be a request.
-func TestPrefaceInPieces(t *testing.T) { forEachHTTP2(t, testPrefaceInPieces) }
+func TestPrefaceInPieces(t *testing.T) {
+	t.Parallel()
+	forEachHTTP2(t, testPrefaceInPieces)
+}
 
 func testPrefaceInPieces(t *testing.T, e servertest.Engine) {
 	t.Parallel()
@@ -127,7 +130,10 @@ func testPrefaceInPieces(t *testing.T, e servertest.Engine) {
 
 // Server.ReadHeaderTimeout applies to the preface, in whatever pieces it arrives: it must not
 // have the longer timeout of the frames after it.
-func TestPrefaceInDripsHasTheTimeOfAHead(t *testing.T) { forEachHTTP2(t, testPrefaceInDrips) }
+func TestPrefaceInDripsHasTheTimeOfAHead(t *testing.T) {
+	t.Parallel()
+	forEachHTTP2(t, testPrefaceInDrips)
+}
 
 func testPrefaceInDrips(t *testing.T, e servertest.Engine) {
 	t.Parallel()

@@ -208,7 +208,10 @@ var passedBack = []struct{ raw, want string }{
 
 // HTTP/2 requests are forwarded by HTTP/1.1, and the responses back. The handler forwards
 // messages unchanged, as a simple proxy does.
-func TestHTTP2IsPassedOnByHTTP1(t *testing.T) { forEachHTTP2(t, testHTTP2IsPassedOnByHTTP1) }
+func TestHTTP2IsPassedOnByHTTP1(t *testing.T) {
+	t.Parallel()
+	forEachHTTP2(t, testHTTP2IsPassedOnByHTTP1)
+}
 
 func testHTTP2IsPassedOnByHTTP1(t *testing.T, e servertest.Engine) {
 	t.Parallel()

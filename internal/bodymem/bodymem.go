@@ -88,6 +88,8 @@ type shard struct {
 func (m *Memory) Begin(limit int64) {
 	m.limit = limit
 	m.quietUntil.Store(math.MinInt64)
+	// what the process has allocated for other servers is no garbage of these bodies
+	m.collected.Store(bufpool.Large())
 }
 
 // Used returns the number of counted bytes.

@@ -1,9 +1,12 @@
 package bodymem
 
 import (
+	"runtime"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
 )
 
 // request is the owner of a body that a test controls.
@@ -141,5 +144,28 @@ func TestBodiesThatArriveAfterAllStay(t *testing.T) {
 	}
 	if m.Used() != 100 {
 		t.Errorf("%d bytes in use", m.Used())
+	}
+}
+
+// A server collects the garbage of bodies, but not for what the process has allocated before.
+func TestGarbageFromBeforeIsNotCollected(t *testing.T) {
+	const size = 2 * collectMin
+	collections := func() uint32 {
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		return stats.NumForcedGC
+	}
+	bufpool.Get(size)
+	var m Memory
+	m.Begin(1 << 20)
+	before := collections()
+	m.Tidy()
+	if n := collections() - before; n != 0 {
+		t.Errorf("%d collections for garbage from before", n)
+	}
+	bufpool.Get(size)
+	m.Tidy()
+	if collections() == before {
+		t.Error("no collection for the garbage since then")
 	}
 }
