@@ -34,19 +34,25 @@ const (
 // secrets are the names of arguments whose values are not logged. A single goroutine uses them.
 type secrets struct {
 	names []string
-	known map[string]bool // results of has, by names as they were received
+	known [knownNames]knownName
 }
 
 const (
-	// mostKnown is how many names are known before they are forgotten.
-	mostKnown = 512
+	// knownNames is how many names are remembered. It is a power of two.
+	knownNames = 256
 	// longestKnown is the longest name that is remembered.
-	longestKnown = 32
+	longestKnown = 30
 )
+
+// knownName is a name as it was received, and the result of search for it.
+type knownName struct {
+	size   uint8 // of the name, and 1
+	secret bool
+	name   [longestKnown]byte
+}
 
 // newSecrets returns the known names and the given ones.
 func newSecrets(more []string) (s secrets) {
-	s.known = make(map[string]bool)
 	s.names = append(s.names, secretNames...)
 	for _, name := range more {
 		if plain, ok := plainName(nil, []byte(name)); ok {
@@ -208,18 +214,16 @@ func hasUser(text []byte) bool {
 
 // has reports whether the value of an argument is secret.
 func (s *secrets) has(name []byte) bool {
-	secret, known := s.known[string(name)]
-	if known {
-		return secret
+	n := len(name)
+	if n == 0 || n > longestKnown {
+		return s.search(name)
 	}
-	secret = s.search(name)
-	if len(name) <= longestKnown {
-		if len(s.known) >= mostKnown {
-			clear(s.known)
-		}
-		s.known[string(name)] = secret
+	k := &s.known[(uint(n)*29+uint(name[0])*5+uint(name[n/2])*11+uint(name[n-1]))%knownNames]
+	if int(k.size) != n+1 || string(k.name[:n]) != string(name) {
+		k.size, k.secret = uint8(n+1), s.search(name)
+		copy(k.name[:], name)
 	}
-	return secret
+	return k.secret
 }
 
 // search is has for a name that is not known.

@@ -148,16 +148,23 @@ func (w *writer) entry(e *entry, values *[texts][]byte, failed failure) {
 		out = append(out, protocols[e.protocol]...)
 	}
 	out = append(out, `" `...)
-	if e.status == 0 {
+	switch {
+	case e.status == 0:
 		out = append(out, '-')
-	} else {
+	case e.status > 0:
+		out = ascii.AppendUint(out, int(e.status))
+	default:
 		out = strconv.AppendInt(out, int64(e.status), 10)
 	}
 	out = append(out, ' ')
 	out = ascii.AppendUint(out, int(max(e.bytes, 0)))
 	if w.l.options.Format == Combined {
 		out = append(out, ` "`...)
-		out = w.l.secrets.appendURL(out, orMissing(values[textReferer]))
+		if referer := values[textReferer]; len(referer) > 0 {
+			out = w.l.secrets.appendURL(out, referer)
+		} else {
+			out = append(out, missing...)
+		}
 		out = append(out, `" "`...)
 		out = appendEscaped(out, orMissing(values[textAgent]))
 		out = append(out, '"')
