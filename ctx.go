@@ -337,8 +337,8 @@ func (ctx *RequestCtx) Time() time.Time {
 }
 
 // Duration returns how long ago the request was received: the time since Time, or 0 if it is
-// not known. If the server has ServerTrace.ResponseSent, it is the same time for all hooks that
-// are called when the response was sent: the clock is read once for them.
+// not known. It is the same time for all hooks that are called when the response was sent: the
+// clock is read once for them.
 func (ctx *RequestCtx) Duration() time.Duration {
 	if ctx.receivedAt.IsZero() {
 		if at := ctx.Time(); ctx.receivedAt.IsZero() {
@@ -349,8 +349,11 @@ func (ctx *RequestCtx) Duration() time.Duration {
 		}
 	}
 	now := time.Duration(0)
-	if ctx.traced != nil {
-		now = ctx.traced.sent
+	if t := ctx.traced; t != nil {
+		if t.sent == notAsked {
+			t.sent = clock.Monotonic()
+		}
+		now = t.sent
 	}
 	if now == 0 {
 		now = clock.Monotonic()

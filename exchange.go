@@ -145,7 +145,7 @@ func (x *exchange) admit(framing http1.Framing, expects expectation, waited time
 // examine is admit for a request that is not plain.
 func (x *exchange) examine(framing http1.Framing, expects expectation, waited time.Duration, isTunnel bool) plan {
 	s, h := x.s, &x.ctx.Request.Header
-	if s.Trace != nil {
+	if x.tracesHead(framing) {
 		x.traceHead()
 	}
 	if s.GetOnly && !h.IsGet() && !h.IsHead() && !h.isExtended() {

@@ -107,18 +107,19 @@ func (x *h1Exchange) unsent() int64 {
 
 // reportSent calls the hooks for a response.
 func (x *exchange) reportSent(protocol string, sent SentResponse) {
-	if t := x.s.Trace; t != nil && t.ResponseSent != nil {
+	if x.ctx.traced == nil {
+		x.ctx.traced = new(traceTimes)
+	}
+	x.ctx.traced.sent = notAsked
+	if x.s.set.timed {
 		traced := TracedResponse{SentResponse: sent, Protocol: protocol}
-		if x.ctx.traced == nil {
-			x.ctx.traced = new(traceTimes) // the head could not be read
-		}
 		x.ctx.traced.durations(&traced)
 		x.s.traceSent(x.ctx, traced)
 	}
 	if x.s.ResponseSent != nil {
 		x.s.reportSent(x.ctx, sent)
 	}
-	x.clearTimes() // of the hooks, too
+	*x.ctx.traced = traceTimes{} // the next request of the context has others
 }
 
 // reportSent calls Server.ResponseSent.

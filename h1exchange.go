@@ -137,7 +137,7 @@ func (x *h1Exchange) headReceived() (engine.Action, bool) {
 		expects = expectationOf(&h.head)
 	}
 	next := x.admit(framing, expects, h.waited, false)
-	if x.s.Trace != nil && x.h.now.IsZero() {
+	if x.h.now.IsZero() && x.tracesHead(framing) {
 		x.h.now = clock.MomentOf(x.ctx.traced.head)
 	}
 	if x.terms.readTimeout > 0 {

@@ -518,8 +518,9 @@ type settings struct {
 	// unencryptedHTTP2 allows HTTP/2 on connections without TLS, and onlyHTTP2 excludes
 	// HTTP/1 on all of them
 	unencryptedHTTP2, onlyHTTP2 bool
-	// reports is set if a hook is called for each response
-	reports bool
+	// reports is set if a hook is called for each response, and timed if that hook gets the
+	// durations of the request
+	reports, timed bool
 	// maxQueueTime is MaxQueueTime, or 0 for no limit
 	maxQueueTime time.Duration
 }
@@ -542,6 +543,7 @@ func (s *Server) settings() settings {
 
 		unencryptedHTTP2: s.Protocols.UnencryptedHTTP2(),
 		onlyHTTP2:        !s.Protocols.HTTP1(),
+		timed:            s.Trace != nil && s.Trace.ResponseSent != nil,
 		reports:          s.ResponseSent != nil || s.Trace != nil && s.Trace.ResponseSent != nil,
 	}
 	set.request, set.response = s.headerStates()

@@ -610,7 +610,7 @@ func (h *host) AdmitClient(c *engine.Conn) error { return (*Server)(h).admitClie
 
 // StateChanged implements engine.Host.
 func (h *host) StateChanged(c *engine.Conn, state engine.State) {
-	if h.Trace != nil {
+	if h.Trace != nil && state != engine.StateActive && state != engine.StateIdle {
 		(*Server)(h).traceState(c, state)
 	}
 	if h.ConnState != nil {

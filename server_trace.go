@@ -135,11 +135,15 @@ const (
 )
 
 // traceTimes are the times of a traced request, of clock.Monotonic; 0 for events that have not
-// occurred. They are only written if the server has a Trace.
+// occurred. They are only written if the server has hooks.
 type traceTimes struct {
 	head, body, begun, ended time.Duration
-	sent                     time.Duration // only while hooks for the response are called
+	// sent is only set while hooks for the response are called; before a hook has asked for it, it
+	// may be notAsked
+	sent time.Duration
 }
+
+const notAsked = -1
 
 // durations sets the durations of a response that was sent, and replaces the times by this one.
 func (t *traceTimes) durations(sent *TracedResponse) {
@@ -193,6 +197,13 @@ func (s *Server) traceSent(ctx *RequestCtx, sent TracedResponse) {
 	s.Trace.ResponseSent(ctx, sent)
 }
 
+// tracesHead reports whether traceHead is called for a request whose head was received: there is a
+// hook, or another one needs the time.
+func (x *exchange) tracesHead(framing http1.Framing) bool {
+	t := x.s.Trace
+	return t != nil && (x.s.set.timed || t.HeadReceived != nil || t.BodyReceived != nil && framing.Kind != http1.NoBody)
+}
+
 // traceHead is called when the head of a request was received. It gives the context the number
 // and the time of the request, which count sets again.
 func (x *exchange) traceHead() {
@@ -219,19 +230,25 @@ func (x *exchange) clearTimes() {
 
 // traceBody is called when the body of a request was received.
 func (x *exchange) traceBody() {
-	x.ctx.traced.body = clock.Monotonic()
+	if x.s.set.timed {
+		x.ctx.traced.body = clock.Monotonic()
+	}
 	x.callTrace(x.s.Trace.BodyReceived)
 }
 
 // handleTraced calls the handler.
 func (x *exchange) handleTraced() {
-	times := x.ctx.traced
-	if times.begun = x.handlesAtOnce(); times.begun == 0 {
-		times.begun = clock.Monotonic()
+	times, timed := x.ctx.traced, x.s.set.timed
+	if timed {
+		if times.begun = x.handlesAtOnce(); times.begun == 0 {
+			times.begun = clock.Monotonic()
+		}
 	}
 	x.callTrace(x.s.Trace.HandlerBegins)
 	defer func() {
-		times.ended = clock.Monotonic()
+		if timed {
+			times.ended = clock.Monotonic()
+		}
 		x.callTrace(x.s.Trace.HandlerEnds)
 	}()
 	x.s.Handler(x.ctx)

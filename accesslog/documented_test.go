@@ -13,6 +13,6 @@ func TestDocumentedLimits(t *testing.T) {
 		"bytes of their texts together, for each of these": servertest.Size(textOfEntry),
 		"method, request target or field, each":            servertest.Size(MaxValue),
 		"time between two reports of dropped entries":      reportInterval,
-		"names of arguments that a log remembers":          mostKnown,
+		"names of arguments that a log remembers":          knownNames,
 	})
 }

@@ -1,7 +1,6 @@
 package accesslog
 
 import (
-	"encoding/binary"
 	"net/netip"
 	"time"
 
@@ -30,98 +29,68 @@ const (
 
 var protocols = [...]string{protocol10: "HTTP/1.0", protocol11: "HTTP/1.1", protocol2: "HTTP/2.0", protocol3: "HTTP/3.0"}
 
-// entry is a request and its response. Its texts are elsewhere, one after the other.
+// entry is a request and its response. Its texts are elsewhere, one after the other. An entry has no
+// pointers, and is as small as it can be: the queue is memory that no processor has in its cache.
 type entry struct {
-	at       time.Time
+	second   int64 // of Unix
 	taken    time.Duration
-	client   netip.Addr // without its zone
-	protocol uint8
-	status   int
 	bytes    int64
-	failed   bool // there is a failure
+	addr     [16]byte
+	nano     int32
+	status   int32
 	lengths  [texts]uint16
+	protocol uint8
+	kind     uint8
 }
-
-// failure has the errors of an entry, which few of them have.
-type failure struct{ refused, err error }
-
-// The places in the encoding of an entry, which its texts follow. An encoded entry has no pointers,
-// and is less than half as large: the queue is memory that no processor has in its cache.
-const (
-	atSecond   = 0
-	atTaken    = atSecond + 8
-	atBytes    = atTaken + 8
-	atAddr     = atBytes + 8
-	atNano     = atAddr + 16
-	atStatus   = atNano + 4
-	atLengths  = atStatus + 4
-	atProtocol = atLengths + 2*texts
-	atKind     = atProtocol + 1
-	headSize   = atKind + 1
-)
 
 // The kinds of entries, as bits.
 const (
 	kindIPv4 = 1 << iota
 	kindIPv6
-	kindFailed
+	kindFailed // there is a failure
 )
 
-// encode writes e to the first headSize bytes of p.
-func (e *entry) encode(p []byte) {
-	kind := uint8(0)
+// failure has the errors of an entry, which few of them have.
+type failure struct{ refused, err error }
+
+// setClient sets the address of the client, without its zone.
+func (e *entry) setClient(client netip.Addr) {
+	e.addr = client.As16()
 	switch {
-	case e.client.Is4():
-		kind = kindIPv4
-	case e.client.IsValid():
-		kind = kindIPv6
+	case client.Is4():
+		e.kind |= kindIPv4
+	case client.IsValid():
+		e.kind |= kindIPv6
 	}
-	if e.failed {
-		kind |= kindFailed
-	}
-	addr := e.client.As16()
-	copy(p[atAddr:atAddr+len(addr)], addr[:])
-	binary.LittleEndian.PutUint64(p[atSecond:], uint64(e.at.Unix()))
-	binary.LittleEndian.PutUint32(p[atNano:], uint32(e.at.Nanosecond()))
-	binary.LittleEndian.PutUint64(p[atTaken:], uint64(e.taken))
-	binary.LittleEndian.PutUint64(p[atBytes:], uint64(e.bytes))
-	binary.LittleEndian.PutUint32(p[atStatus:], uint32(e.status))
-	for i, n := range e.lengths {
-		binary.LittleEndian.PutUint16(p[atLengths+2*i:], n)
-	}
-	p[atProtocol], p[atKind] = e.protocol, kind
 }
 
-// decode is the inverse of encode. The time is in UTC.
-func (e *entry) decode(p []byte) {
-	addr := netip.AddrFrom16([16]byte(p[atAddr:]))
-	switch kind := p[atKind]; {
-	case kind&kindIPv4 != 0:
-		e.client = addr.Unmap()
-	case kind&kindIPv6 != 0:
-		e.client = addr
+// client returns the address of the client.
+func (e *entry) client(zone []byte) netip.Addr {
+	switch addr := netip.AddrFrom16(e.addr); {
+	case e.kind&kindIPv4 != 0:
+		return addr.Unmap()
+	case e.kind&kindIPv6 == 0:
+		return netip.Addr{}
+	case len(zone) > 0:
+		return addr.WithZone(string(zone))
 	default:
-		e.client = netip.Addr{}
+		return addr
 	}
-	e.failed = p[atKind]&kindFailed != 0
-	e.at = time.Unix(int64(binary.LittleEndian.Uint64(p[atSecond:])), int64(binary.LittleEndian.Uint32(p[atNano:]))).UTC()
-	e.taken = time.Duration(binary.LittleEndian.Uint64(p[atTaken:]))
-	e.bytes = int64(binary.LittleEndian.Uint64(p[atBytes:]))
-	e.status = int(int32(binary.LittleEndian.Uint32(p[atStatus:])))
-	for i := range e.lengths {
-		e.lengths[i] = binary.LittleEndian.Uint16(p[atLengths+2*i:])
-	}
-	e.protocol = p[atProtocol]
 }
+
+// at returns the time of the request, in UTC.
+func (e *entry) at() time.Time { return time.Unix(e.second, int64(e.nano)).UTC() }
 
 // record is an entry being made.
 type record struct {
 	entry
-	failure failure
-	text    []byte // room for the encoded entry, and its texts
+	received time.Time
+	failure  failure
+	zone     string // of the address
+	text     []byte // its texts
 }
 
-func newRecord() *record { return &record{text: make([]byte, headSize, 2*headSize+textOfEntry)} }
+func newRecord() *record { return &record{text: make([]byte, 0, textOfEntry)} }
 
 // capture records a request.
 func (r *record) capture(ctx *fasthttp.RequestCtx) {
@@ -145,8 +114,12 @@ func (r *record) capture(ctx *fasthttp.RequestCtx) {
 
 // captureConn records the facts that are known without a request.
 func (r *record) captureConn(ctx *fasthttp.RequestCtx) {
-	r.at = ctx.Time()
-	r.client = ctx.ClientIP()
+	r.received = ctx.Time()
+	client := ctx.ClientIP()
+	r.setClient(client)
+	if zone := client.Zone(); zone != "" {
+		r.zone = zone
+	}
 }
 
 // captureRefused records a request that no handler has got. Of one that could not be read, and of
@@ -159,17 +132,17 @@ func (r *record) captureRefused(ctx *fasthttp.RequestCtx, refused error) {
 	r.captureConn(ctx)
 }
 
-// finish records a response, and encodes the entry.
+// finish records a response.
 func (r *record) finish(taken time.Duration, sent fasthttp.SentResponse) {
-	r.taken, r.status, r.bytes = taken, sent.StatusCode, sent.Bytes
-	r.failed = sent.Refused != nil || sent.Err != nil
-	if r.failed {
+	r.second, r.nano = r.received.Unix(), int32(r.received.Nanosecond())
+	r.taken, r.status, r.bytes = taken, int32(sent.StatusCode), sent.Bytes
+	if sent.Refused != nil || sent.Err != nil {
+		r.kind |= kindFailed
 		r.failure = failure{sent.Refused, sent.Err}
 	}
-	if zone := r.client.Zone(); zone != "" {
-		r.set(textZone, []byte(zone))
+	if r.zone != "" {
+		r.set(textZone, []byte(r.zone))
 	}
-	r.encode(r.text)
 }
 
 // set adds a text. They are added in their order.
@@ -185,4 +158,12 @@ func (r *record) set(text int, value []byte) {
 }
 
 // reset empties the record. It keeps no references to a request.
-func (r *record) reset() { r.entry, r.failure, r.text = entry{}, failure{}, r.text[:headSize] }
+func (r *record) reset() {
+	if r.kind&kindFailed != 0 {
+		r.failure = failure{}
+	}
+	if r.zone != "" {
+		r.zone = ""
+	}
+	r.entry, r.text = entry{}, r.text[:0]
+}

@@ -190,7 +190,7 @@ func (l *Log) handled(ctx *fasthttp.RequestCtx, r *record) {
 // sent adds an entry for a response.
 func (l *Log) sent(ctx *fasthttp.RequestCtx, sent fasthttp.SentResponse) {
 	if r, _ := ctx.UserValue(l).(*record); r != nil {
-		ctx.RemoveUserValue(l)
+		ctx.SetUserValue(l, nil)
 		l.add(ctx, r, ctx.Duration(), sent)
 		return
 	}
@@ -202,7 +202,7 @@ func (l *Log) sent(ctx *fasthttp.RequestCtx, sent fasthttp.SentResponse) {
 		r = l.records.Get().(*record)
 		r.captureRefused(ctx, sent.Refused)
 	}
-	l.add(ctx, r, max(time.Since(r.at), 0), sent)
+	l.add(ctx, r, max(time.Since(r.received), 0), sent)
 }
 
 // add adds a record to the queue, if it is one of the sample, and releases it.

@@ -24,15 +24,12 @@ type queue struct {
 	batch
 }
 
-// batch is a list of entries, encoded, with their texts.
+// batch is a list of entries.
 type batch struct {
-	encoded  []byte
-	entries  int       // in encoded
+	entries  []entry
+	texts    []byte    // of all entries
 	failures []failure // of entries that have one
 }
-
-// textSize returns the size of the texts.
-func (b *batch) textSize() int { return len(b.encoded) - b.entries*headSize }
 
 func (q *queue) begin(most int) {
 	q.most = most
@@ -44,30 +41,31 @@ func (q *queue) begin(most int) {
 // add adds a copy of a record, or drops it.
 func (q *queue) add(r *record) {
 	q.mu.Lock()
+	n := len(q.entries)
 	// a single entry always fits
-	full := q.closed || q.entries >= q.most || q.entries > 0 && q.textSize()+len(r.text)-headSize > textOfEntry*q.most
+	full := q.closed || n >= q.most || n > 0 && len(q.texts)+len(r.text) > textOfEntry*q.most
 	before := q.fill()
 	if !full {
-		q.encoded = append(q.encoded, r.text...)
-		q.entries++
-		if r.failed {
+		q.entries = append(q.entries, r.entry)
+		q.texts = append(q.texts, r.text...)
+		if r.kind&kindFailed != 0 {
 			q.failures = append(q.failures, r.failure)
 		}
 	}
-	first, fill := q.entries == 1, q.fill()
+	fill := q.fill()
 	q.mu.Unlock()
 	switch {
 	case full:
 		q.dropped.Add(1)
 	case before < q.most && fill >= q.most:
 		signal(q.hurry)
-	case first:
+	case n == 0:
 		signal(q.wake)
 	}
 }
 
 // fill returns how full the queue is: twice most if it is full.
-func (q *queue) fill() int { return 2 * max(q.entries, q.textSize()/textOfEntry) }
+func (q *queue) fill() int { return 2 * max(len(q.entries), len(q.texts)/textOfEntry) }
 
 func signal(c chan struct{}) {
 	select {
@@ -98,5 +96,5 @@ func (q *queue) end() bool {
 // clear empties a batch.
 func (b *batch) clear() {
 	clear(b.failures) // they refer to errors
-	b.encoded, b.entries, b.failures = b.encoded[:0], 0, b.failures[:0]
+	b.entries, b.texts, b.failures = b.entries[:0], b.texts[:0], b.failures[:0]
 }

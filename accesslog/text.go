@@ -3,6 +3,9 @@ package accesslog
 import (
 	"bytes"
 	"strings"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/bytesconv"
 )
 
 // mask replaces a secret.
@@ -31,19 +34,25 @@ const (
 // secrets are the names of arguments whose values are not logged. A single goroutine uses them.
 type secrets struct {
 	names []string
-	known map[string]bool // results of has, by names as they were received
+	known [knownNames]knownName
 }
 
 const (
-	// mostKnown is how many names are known before they are forgotten.
-	mostKnown = 512
+	// knownNames is how many names are remembered. It is a power of two.
+	knownNames = 256
 	// longestKnown is the longest name that is remembered.
-	longestKnown = 32
+	longestKnown = 30
 )
+
+// knownName is a name as it was received, and the result of search for it.
+type knownName struct {
+	size   uint8 // of the name, and 1
+	secret bool
+	name   [longestKnown]byte
+}
 
 // newSecrets returns the known names and the given ones.
 func newSecrets(more []string) (s secrets) {
-	s.known = make(map[string]bool)
 	s.names = append(s.names, secretNames...)
 	for _, name := range more {
 		if plain, ok := plainName(nil, []byte(name)); ok {
@@ -57,33 +66,36 @@ func newSecrets(more []string) (s secrets) {
 // secrets: values of arguments, and user names with passwords.
 func (s *secrets) appendURL(dst, url []byte) []byte {
 	// arguments of a path begin with a semicolon, such as jsessionid
-	end := indexSeparator(url, pathEnd)
-	dst = s.appendPath(dst, url[:end])
+	end, _, seen := scan(url, pathEnd)
+	dst = s.appendPath(dst, url[:end], seen)
 	for rest := url[end:]; len(rest) > 0; {
-		var name, value []byte
-		dst = append(dst, rest[0])
-		name, value, rest = nextArgument(rest[1:])
-		if s.within(name, deepestURL) {
+		dst, rest = append(dst, rest[0]), rest[1:]
+		end, equals, seen := scan(rest, argumentEnd)
+		name, value := rest[:equals], rest[equals:end]
+		rest = rest[end:]
+		if seen&suspicious != 0 && s.within(name, deepestURL) {
 			dst = append(dst, mask...)
 		} else {
-			dst = appendEscaped(dst, name)
+			dst = appendSeen(dst, name, seen)
 		}
 		switch {
 		case len(value) == 0:
-		case s.has(name) || s.within(value[1:], deepestURL):
+		case s.has(name) || seen&suspicious != 0 && s.within(value[1:], deepestURL):
 			dst = append(dst, "="+mask...)
 		default:
-			dst = appendEscaped(dst, value)
+			dst = appendSeen(dst, value, seen)
 		}
 	}
 	return dst
 }
 
-// The separators of a URL, as bits.
+// The classes of bytes in a URL, as bits.
 const (
 	pathEnd = 1 << iota
 	argumentEnd
-	escaped // for logs
+	equalsSign
+	suspicious // a user, or a URL within the URL, may be there
+	escaped    // for logs
 )
 
 // classes has the bits of each byte.
@@ -92,6 +104,10 @@ var classes = func() (classes [256]uint8) {
 		classes[c] |= pathEnd | argumentEnd
 	}
 	classes['&'] |= argumentEnd
+	classes['='] |= equalsSign
+	for _, c := range "@%" {
+		classes[c] |= suspicious
+	}
 	for c := range classes {
 		if c < ' ' || c > '~' || c == '"' || c == '\\' {
 			classes[c] |= escaped
@@ -100,32 +116,50 @@ var classes = func() (classes [256]uint8) {
 	return classes
 }()
 
-// indexSeparator returns the index of the first byte in a class, or the length of text.
-func indexSeparator(text []byte, class uint8) int {
+// scan returns the index of the first byte in a class, or the length of text. It also returns the
+// index of the first equals sign before it, or the same index, and the classes of the bytes before it.
+func scan(text []byte, class uint8) (end, equals int, seen uint8) {
+	end, equals = len(text), -1
 	for i, c := range text {
-		if classes[c]&class != 0 {
-			return i
+		is := classes[c]
+		if is == 0 {
+			continue
 		}
+		if is&class != 0 {
+			end = i
+			break
+		}
+		if is&equalsSign != 0 && equals < 0 {
+			equals = i
+		}
+		seen |= is
 	}
-	return len(text)
+	if equals < 0 {
+		equals = end
+	}
+	return end, equals, seen
+}
+
+// appendSeen appends a part of text in which scan has seen these classes.
+func appendSeen(dst, text []byte, seen uint8) []byte {
+	if seen&escaped == 0 {
+		return append(dst, text...)
+	}
+	return appendEscaped(dst, text)
 }
 
 // nextArgument returns the next name, its value with the equals sign before it, and the rest,
 // which begins with the separator.
 func nextArgument(text []byte) (name, value, rest []byte) {
-	end := indexSeparator(text, argumentEnd)
-	name, rest = text[:end], text[end:]
-	if equals := bytes.IndexByte(name, '='); equals >= 0 {
-		name, value = name[:equals], name[equals:]
-	}
-	return name, value, rest
+	end, equals, _ := scan(text, argumentEnd)
+	return text[:equals], text[equals:end], text[end:]
 }
 
 // appendPath appends a URL without a query, segment by segment. A user is searched in all of them,
-// since a path may have another URL in it.
-func (s *secrets) appendPath(dst, url []byte) []byte {
-	if bytes.IndexByte(url, '@') < 0 && bytes.IndexByte(url, '%') < 0 {
-		return appendEscaped(dst, url)
+// since a path may have another URL in it. seen are the classes of its bytes.
+func (s *secrets) appendPath(dst, url []byte, seen uint8) []byte {
+	if seen&suspicious == 0 {
+		return appendSeen(dst, url, seen)
 	}
 	for slashes, first := 0, true; len(url) > 0; first = false {
 		end := bytes.IndexAny(url, `/\`)
@@ -180,18 +214,16 @@ func hasUser(text []byte) bool {
 
 // has reports whether the value of an argument is secret.
 func (s *secrets) has(name []byte) bool {
-	secret, known := s.known[string(name)]
-	if known {
-		return secret
+	n := len(name)
+	if n == 0 || n > longestKnown {
+		return s.search(name)
 	}
-	secret = s.search(name)
-	if len(name) <= longestKnown {
-		if len(s.known) >= mostKnown {
-			clear(s.known)
-		}
-		s.known[string(name)] = secret
+	k := &s.known[(uint(n)*29+uint(name[0])*5+uint(name[n/2])*11+uint(name[n-1]))%knownNames]
+	if int(k.size) != n+1 || string(k.name[:n]) != string(name) {
+		k.size, k.secret = uint8(n+1), s.search(name)
+		copy(k.name[:], name)
 	}
-	return secret
+	return k.secret
 }
 
 // search is has for a name that is not known.
@@ -307,6 +339,9 @@ func lower(c byte) byte {
 // appendEscaped appends text for a log. Bytes other than printable ASCII, quotes and backslashes
 // are escaped, as in a Go string.
 func appendEscaped(dst, text []byte) []byte {
+	if isPlain(text) {
+		return append(dst, text...)
+	}
 	from := 0
 	for i, c := range text {
 		if classes[c]&escaped == 0 {
@@ -321,4 +356,26 @@ func appendEscaped(dst, text []byte) []byte {
 		dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
 	}
 	return append(dst, text[from:]...)
+}
+
+const ones = 0x0101010101010101
+
+// isPlain reports whether no byte of text needs to be escaped. It may return false for text of fewer
+// than eight bytes.
+func isPlain(text []byte) bool {
+	n := len(text)
+	if n < 8 {
+		return false
+	}
+	found := uint64(0)
+	for i := 0; i+8 <= n; i += 8 {
+		found |= notPlain(bytesconv.Word(text, i))
+	}
+	return (found|notPlain(bytesconv.Word(text, n-8)))&(0x80*ones) == 0
+}
+
+// notPlain returns a word that has the high bit of some byte if any byte of w needs to be escaped, and
+// of none otherwise.
+func notPlain(w uint64) uint64 {
+	return w | (w - ' '*ones) | (w + ones) | ascii.ZeroBytes(w^'"'*ones) | ascii.ZeroBytes(w^'\\'*ones)
 }

@@ -70,10 +70,21 @@ func TestSecretsAreReplaced(t *testing.T) {
 
 func TestTextIsEscaped(t *testing.T) {
 	for c := range 256 {
-		text := []byte{'a', byte(c), 'b'}
-		got := string(appendEscaped(nil, text))
-		if back, err := strconv.Unquote(`"` + got + `"`); err != nil || back != string(text) {
-			t.Errorf("%q became %q, which is %q, %v", text, got, back, err)
+		for size := range 26 {
+			for at := range size {
+				text := []byte(strings.Repeat("~ ", size))[:size]
+				text[at] = byte(c)
+				got := string(appendEscaped(nil, text))
+				if back, err := strconv.Unquote(`"` + got + `"`); err != nil || back != string(text) {
+					t.Errorf("%q became %q, which is %q, %v", text, got, back, err)
+				}
+				if printable := ' ' <= c && c <= '~'; printable && c != '"' && c != '\\' != (got == string(text)) || strings.IndexFunc(got, func(r rune) bool { return r < ' ' || r > '~' }) >= 0 {
+					t.Errorf("%q became %q", text, got)
+				}
+				if plain := isPlain(text); size >= 8 && plain != (got == string(text)) {
+					t.Errorf("isPlain(%q) is %v", text, plain)
+				}
+			}
 		}
 	}
 }

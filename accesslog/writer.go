@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"strconv"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/ascii"
 )
 
 const (
@@ -80,23 +82,18 @@ func (w *writer) run() {
 // drain writes the entries that wait.
 func (w *writer) drain() {
 	w.queue.swap(&w.batch)
-	failures := w.batch.failures
-	var e entry
-	for rest := w.batch.encoded; len(rest) > 0; {
-		e.decode(rest)
-		rest = rest[headSize:]
+	failures, rest := w.batch.failures, w.batch.texts
+	for i := range w.batch.entries {
+		e := &w.batch.entries[i]
 		var values [texts][]byte
 		for j, n := range e.lengths {
 			values[j], rest = rest[:n], rest[n:]
 		}
-		if zone := values[textZone]; len(zone) > 0 {
-			e.client = e.client.WithZone(string(zone))
-		}
 		var failed failure
-		if e.failed {
+		if e.kind&kindFailed != 0 {
 			failed, failures = failures[0], failures[1:]
 		}
-		w.entry(&e, &values, failed)
+		w.entry(e, &values, failed)
 		if w.pending++; len(w.out) >= outputSize {
 			w.write()
 		}
@@ -137,9 +134,9 @@ func (w *writer) entry(e *entry, values *[texts][]byte, failed failure) {
 		w.record(e, values, failed)
 		return
 	}
-	out := appendAddr(w.out, e)
+	out := appendAddr(w.out, e, values[textZone])
 	out = append(out, " - - ["...)
-	out = w.appendDate(out, e.at)
+	out = w.appendDate(out, e)
 	out = append(out, `] "`...)
 	if e.protocol == protocolUnknown {
 		out = append(out, '-')
@@ -151,16 +148,23 @@ func (w *writer) entry(e *entry, values *[texts][]byte, failed failure) {
 		out = append(out, protocols[e.protocol]...)
 	}
 	out = append(out, `" `...)
-	if e.status == 0 {
+	switch {
+	case e.status == 0:
 		out = append(out, '-')
-	} else {
+	case e.status > 0:
+		out = ascii.AppendUint(out, int(e.status))
+	default:
 		out = strconv.AppendInt(out, int64(e.status), 10)
 	}
 	out = append(out, ' ')
-	out = strconv.AppendInt(out, e.bytes, 10)
+	out = ascii.AppendUint(out, int(max(e.bytes, 0)))
 	if w.l.options.Format == Combined {
 		out = append(out, ` "`...)
-		out = w.l.secrets.appendURL(out, orMissing(values[textReferer]))
+		if referer := values[textReferer]; len(referer) > 0 {
+			out = w.l.secrets.appendURL(out, referer)
+		} else {
+			out = append(out, missing...)
+		}
 		out = append(out, `" "`...)
 		out = appendEscaped(out, orMissing(values[textAgent]))
 		out = append(out, '"')
@@ -182,18 +186,21 @@ func orMissing(value []byte) []byte {
 	return value
 }
 
-func appendAddr(dst []byte, e *entry) []byte {
-	if !e.client.IsValid() {
+func appendAddr(dst []byte, e *entry, zone []byte) []byte {
+	switch {
+	case e.kind&kindIPv4 != 0:
+		return ascii.AppendIPv4(dst, [4]byte(e.addr[12:]))
+	case e.kind&kindIPv6 == 0:
 		return append(dst, '-')
 	}
-	return e.client.AppendTo(dst)
+	return e.client(zone).AppendTo(dst)
 }
 
-// appendDate appends a time, which usually has the second of the last one.
-func (w *writer) appendDate(dst []byte, at time.Time) []byte {
-	if second := at.Unix(); second != w.second || w.date == nil {
-		w.second = second
-		w.date = at.AppendFormat(w.date[:0], "02/Jan/2006:15:04:05 -0700")
+// appendDate appends the time of an entry, which usually has the second of the last one.
+func (w *writer) appendDate(dst []byte, e *entry) []byte {
+	if e.second != w.second || w.date == nil {
+		w.second = e.second
+		w.date = e.at().AppendFormat(w.date[:0], "02/Jan/2006:15:04:05 -0700")
 	}
 	return append(dst, w.date...)
 }
@@ -211,19 +218,19 @@ func (w *writer) record(e *entry, values *[texts][]byte, failed failure) {
 	if !w.handler.Enabled(ctx, level) {
 		return
 	}
-	r := slog.NewRecord(e.at, level, "request", 0)
+	r := slog.NewRecord(e.at(), level, "request", 0)
 	text := func(key string, value []byte) {
 		if len(value) > 0 {
 			r.AddAttrs(slog.String(key, string(value)))
 		}
 	}
-	if e.client.IsValid() {
-		r.AddAttrs(slog.String("client", e.client.String()))
+	if client := e.client(values[textZone]); client.IsValid() {
+		r.AddAttrs(slog.String("client", client.String()))
 	}
 	text("method", appendEscaped(nil, values[textMethod]))
 	text("target", w.l.secrets.appendURL(nil, values[textTarget]))
 	text("protocol", []byte(protocols[e.protocol]))
-	r.AddAttrs(slog.Int("status", e.status), slog.Int64("bytes", e.bytes), slog.Duration("duration", e.taken))
+	r.AddAttrs(slog.Int("status", int(e.status)), slog.Int64("bytes", e.bytes), slog.Duration("duration", e.taken))
 	text("referer", w.l.secrets.appendURL(nil, values[textReferer]))
 	text("user_agent", appendEscaped(nil, values[textAgent]))
 	text("id", appendEscaped(nil, values[textID]))

@@ -19,7 +19,7 @@ import (
 func Next(ctx *fasthttp.RequestCtx, next func() error, route func() string) error {
 	before := route()
 	err := next()
-	r, _ := ctx.UserValue(key{}).(*request)
+	r, _ := ctx.UserValue(requestKey).(*request)
 	if r == nil || r == skipped {
 		return err
 	}

@@ -28,7 +28,7 @@ const (
 
 // lateContext returns the context of a request. It is for SetContextFunc.
 func lateContext(ctx *fasthttp.RequestCtx) context.Context {
-	r, _ := ctx.UserValue(key{}).(*request)
+	r, _ := ctx.UserValue(requestKey).(*request)
 	if r == nil || r.late.kind == lateNone {
 		return nil
 	}

@@ -68,7 +68,7 @@ func (r *request) handlerEnded(ctx *fasthttp.RequestCtx, panics bool) {
 	if r.head || status < 200 || status == 204 || status == 304 {
 		r.responseSize = 0
 	}
-	stream := resp == &ctx.Response && resp.IsBodyStream() && ctx.UserValue(key{}) == any(r)
+	stream := resp == &ctx.Response && resp.IsBodyStream() && ctx.UserValue(requestKey) == any(r)
 	r.mu.Lock()
 	r.returned, r.status = true, status
 	r.mu.Unlock()

@@ -163,8 +163,8 @@ type decision struct {
 
 // decide decides about a request or a call with the parent in ctx. With isRoot that does not count.
 func (c *config) decide(ctx context.Context, isRoot bool) decision {
-	if !isRoot {
-		if parent := trace.SpanContextFromContext(ctx); parent.IsValid() {
+	if span, ok := ctx.Value(spanKey).(trace.Span); ok && !isRoot {
+		if parent := span.SpanContext(); parent.IsValid() {
 			return decision{sampled: parent.IsSampled()}
 		}
 	}

@@ -23,7 +23,8 @@ type instrumentation struct {
 	*config
 	*instruments
 	tracer trace.Tracer
-	traces bool // tracer makes spans
+	traces bool             // tracer makes spans
+	server *fasthttp.Server // or nil, with Middleware
 
 	mu sync.Mutex
 	// left has the requests whose context was left to their handler, by their number
@@ -63,7 +64,7 @@ type request struct {
 	ctx  context.Context // with the span, or nil: it is made when something asks for it
 	span trace.Span      // or nil: the request is not sampled
 	late late            // how to make the context
-	at   time.Time       // when it was received
+	at   time.Time       // when it was received, or zero: it is not needed
 	// shard is the shard to count in, one for all requests of a connection
 	shard uint
 
@@ -83,8 +84,11 @@ type request struct {
 	closes   bool // it ends when it is closed, with Middleware
 }
 
-// key is the key of the user value with the request.
-type key struct{}
+// keyType is the type of requestKey. It has a size, so that its pointers differ.
+type keyType struct{ _ byte }
+
+// requestKey is the key of the user value with the request. Pointers are compared at once.
+var requestKey = new(keyType)
 
 // Attach traces and measures the requests of a server. It is called before the server is started,
 // and after Server.Handler and Server.ResponseSent were set: it puts functions around them.
@@ -96,10 +100,11 @@ type key struct{}
 // Server.ResponseSent has a cost of its own: pipelined responses are written one by one.
 func Attach(s *fasthttp.Server, opts ...Option) {
 	in := newInstrumentation(opts)
+	in.server = s
 	next := s.Handler
 	s.Handler = func(ctx *fasthttp.RequestCtx) {
 		if in.filter != nil && !in.filter(ctx) {
-			ctx.SetUserValue(key{}, skipped)
+			ctx.SetUserValue(requestKey, skipped)
 			next(ctx)
 			return
 		}
@@ -119,7 +124,7 @@ func Attach(s *fasthttp.Server, opts ...Option) {
 
 // share gives the handlers of a request its context.
 func (r *request) share(ctx *fasthttp.RequestCtx) {
-	ctx.SetUserValue(key{}, r)
+	ctx.SetUserValue(requestKey, r)
 	switch {
 	case r.ctx != nil:
 		ctx.SetContext(r.ctx)
@@ -134,7 +139,7 @@ var skipped = &request{ended: true}
 // SetRoute sets the route of the request, for its span and its metrics: the pattern that it has
 // matched, such as /users/{id}. It must not be the path, since each route has its own metrics.
 func SetRoute(ctx *fasthttp.RequestCtx, route string) {
-	if r, _ := ctx.UserValue(key{}).(*request); r != nil && r != skipped {
+	if r, _ := ctx.UserValue(requestKey).(*request); r != nil && r != skipped {
 		r.mu.Lock()
 		r.route = route
 		r.mu.Unlock()
@@ -145,7 +150,10 @@ func SetRoute(ctx *fasthttp.RequestCtx, route string) {
 func (in *instrumentation) begin(ctx *fasthttp.RequestCtx) *request {
 	h := &ctx.Request.Header
 	r := requests.Get().(*request)
-	r.in, r.at, r.shard, r.head = in, ctx.Time(), uint(ctx.ConnID()), h.IsHead()
+	r.in, r.shard, r.head = in, uint(ctx.ConnID()), h.IsHead()
+	if in.server == nil || in.server.LazyRequestTime {
+		r.received(ctx)
+	}
 	r.requestSize, r.responseSize = requestSize(&ctx.Request), -1
 	r.series.method = methodOf(h.Method())
 	r.series.secure = ctx.ClientScheme() == "https"
@@ -153,6 +161,13 @@ func (in *instrumentation) begin(ctx *fasthttp.RequestCtx) *request {
 	r.ctx, r.span = in.start(ctx, r)
 	in.count(r.shard, &r.series, 1)
 	return r
+}
+
+// received sets the time at which the request was received, unless it is known.
+func (r *request) received(ctx *fasthttp.RequestCtx) {
+	if r.at.IsZero() {
+		r.at = ctx.Time()
+	}
 }
 
 var serverKind = trace.WithSpanKind(trace.SpanKindServer)
@@ -226,6 +241,7 @@ func (in *instrumentation) startSpan(parent context.Context, ctx *fasthttp.Reque
 	space := scratches.Get().(*scratch)
 	defer space.release()
 	in.attributes(space, ctx, r)
+	r.received(ctx)
 	options := make([]trace.SpanStartOption, 0, 5)
 	options = append(options, serverKind, trace.WithTimestamp(r.at), trace.WithAttributes(space.attrs...))
 	if in.public {
@@ -289,11 +305,14 @@ func requestSize(req *fasthttp.Request) int64 {
 func (in *instrumentation) handled(ctx *fasthttp.RequestCtx, r *request) {
 	resp := ctx.LastTimeoutErrorResponse()
 	left := resp != nil && resp != &ctx.Response
+	if resp != nil {
+		r.received(ctx) // end reads the clock
+	}
 	if !left {
 		r.alone = resp == nil
 		r.look(ctx)
-		if ctx.UserValue(key{}) != any(r) {
-			ctx.SetUserValue(key{}, r) // the handler has reset the request
+		if ctx.UserValue(requestKey) != any(r) {
+			ctx.SetUserValue(requestKey, r) // the handler has reset the request
 		}
 		return
 	}
@@ -330,7 +349,7 @@ func (r *request) look(ctx *fasthttp.RequestCtx) {
 
 // sent is Server.ResponseSent.
 func (in *instrumentation) sent(ctx *fasthttp.RequestCtx, sent fasthttp.SentResponse) {
-	r, _ := ctx.UserValue(key{}).(*request)
+	r, _ := ctx.UserValue(requestKey).(*request)
 	mine := false
 	if r == nil {
 		in.mu.Lock()
@@ -364,7 +383,7 @@ func (in *instrumentation) sent(ctx *fasthttp.RequestCtx, sent fasthttp.SentResp
 	if (size < 0 || sent.Err != nil) && size != 0 {
 		size = sentOfBody(ctx, sent)
 	}
-	if r.alone {
+	if r.alone || r.at.IsZero() {
 		r.took = ctx.Duration()
 	}
 	r.end(sent, size)
@@ -410,7 +429,7 @@ func (r *request) end(sent fasthttp.SentResponse, size int64) {
 	}
 	p := in.of(s)
 	took := r.took
-	if took == 0 {
+	if took == 0 && !r.at.IsZero() {
 		took = time.Since(r.at)
 	}
 	if in.own {

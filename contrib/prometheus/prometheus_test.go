@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -163,27 +164,65 @@ func TestServerMetrics(t *testing.T) {
 	})
 }
 
+// TestDurationsIncludeTheBody sends the body of a request later than its head.
+func TestDurationsIncludeTheBody(t *testing.T) {
+	const late = 50 * time.Millisecond
+	for _, lazy := range []bool{false, true} {
+		servertest.ForEachEngine(t, onEngine, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
+			head := make(chan struct{}, 1)
+			s := &fasthttp.Server{LazyRequestTime: lazy, Handler: func(*fasthttp.RequestCtx) {}}
+			s.Trace = &fasthttp.ServerTrace{HeadReceived: func(*fasthttp.RequestCtx) { head <- struct{}{} }}
+			registry := prometheus.NewPedanticRegistry()
+			registry.MustRegister(NewServer(s, Options{}))
+			conn := start(s).Dial()
+			conn.Send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\n")
+			servertest.Receive(t, "the head", head)
+			received := time.Now()
+			for time.Since(received) < late {
+				runtime.Gosched()
+			}
+			conn.Send("body")
+			conn.Expect(200, "")
+			expect(t, registry, 1, "fasthttp_server_request_duration_seconds", "method", "POST")
+			sum := scrape(t, registry)["fasthttp_server_request_duration_seconds"].Metric[0].Histogram.GetSampleSum()
+			if sum < late.Seconds() {
+				t.Errorf("the request took %v, and its duration is %v s", time.Since(received), sum)
+			}
+		})
+	}
+}
+
 func TestServerTraceOfTheProgramIsKept(t *testing.T) {
+	for _, lazy := range []bool{false, true} {
+		testTraceIsKept(t, lazy)
+	}
+}
+
+func testTraceIsKept(t *testing.T, lazy bool) {
 	called := 0
 	own := &fasthttp.ServerTrace{
 		HandlerBegins: func(*fasthttp.RequestCtx) { called++ },
 		HandlerEnds:   func(*fasthttp.RequestCtx) { called++ },
 		HeadReceived:  func(*fasthttp.RequestCtx) { called++ },
+		BodyReceived:  func(*fasthttp.RequestCtx) { called++ },
 		ResponseSent:  func(*fasthttp.RequestCtx, fasthttp.TracedResponse) { called++ },
 		ConnAccepted:  func(uint64, net.Conn) { called++ },
 		ConnEnded:     func(uint64, net.Conn, fasthttp.ConnEnd) { called++ },
 	}
-	s := &fasthttp.Server{Trace: own}
+	s := &fasthttp.Server{Trace: own, LazyRequestTime: lazy}
+	s.ResponseSent = func(*fasthttp.RequestCtx, fasthttp.SentResponse) { called++ }
 	NewServer(s, Options{})
 	var ctx fasthttp.RequestCtx
 	ctx.Init(&fasthttp.Request{}, nil, nil)
 	s.Trace.HandlerBegins(&ctx)
 	s.Trace.HandlerEnds(&ctx)
 	s.Trace.HeadReceived(&ctx)
+	s.Trace.BodyReceived(&ctx)
+	s.ResponseSent(&ctx, fasthttp.SentResponse{})
 	s.Trace.ResponseSent(&ctx, fasthttp.TracedResponse{Protocol: "HTTP/1.1"})
 	s.Trace.ConnAccepted(1, nil)
 	s.Trace.ConnEnded(1, nil, fasthttp.ConnEndClient)
-	if called != 6 || s.Trace == own {
+	if called != 8 || s.Trace == own {
 		t.Errorf("%d hooks were called", called)
 	}
 }

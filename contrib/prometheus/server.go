@@ -43,8 +43,8 @@ type counts struct {
 func (m *Server) of(ctx *fasthttp.RequestCtx) *counts { return &m.counts[ctx.ConnID()%shards] }
 
 // NewServer returns the metrics of a server. It is called before the server is started, and after
-// its hooks were set: it adds functions to Server.Trace, which it copies, and with
-// Options.ConnStates to Server.ConnState.
+// its hooks were set: it adds functions to Server.ResponseSent and Server.Trace, which it copies, and
+// with Options.ConnStates to Server.ConnState.
 //
 // A duration is the time from the head of a request until its response was sent, or cut off, so
 // it includes body streams. Its status is the one that was sent: "none" if there was no response.
@@ -103,12 +103,7 @@ func (m *Server) attach(s *fasthttp.Server) {
 			before.HandlerEnds(ctx)
 		}
 	}
-	trace.ResponseSent = func(ctx *fasthttp.RequestCtx, sent fasthttp.TracedResponse) {
-		m.sent(ctx, sent)
-		if before.ResponseSent != nil {
-			before.ResponseSent(ctx, sent)
-		}
-	}
+	m.attachSent(s, &trace)
 	s.Trace = &trace
 	if !m.tracks {
 		return
@@ -122,8 +117,43 @@ func (m *Server) attach(s *fasthttp.Server) {
 	}
 }
 
+// receivingKey is the key of the user value with the time from the head of a request to the end of
+// its body.
+type receivingKey struct{}
+
+// attachSent adds the hook for responses. The server reads the clock less often without
+// ServerTrace.ResponseSent. With LazyRequestTime it does not know when a request has begun.
+func (m *Server) attachSent(s *fasthttp.Server, trace *fasthttp.ServerTrace) {
+	if s.LazyRequestTime {
+		before := trace.ResponseSent
+		trace.ResponseSent = func(ctx *fasthttp.RequestCtx, sent fasthttp.TracedResponse) {
+			m.sent(ctx, sent.SentResponse, sent.Protocol != "", sent.Receiving+sent.Handling+sent.Sending)
+			if before != nil {
+				before(ctx, sent)
+			}
+		}
+		return
+	}
+	received := trace.BodyReceived
+	trace.BodyReceived = func(ctx *fasthttp.RequestCtx) {
+		ctx.SetUserValue(receivingKey{}, ctx.Duration())
+		if received != nil {
+			received(ctx)
+		}
+	}
+	before := s.ResponseSent
+	s.ResponseSent = func(ctx *fasthttp.RequestCtx, sent fasthttp.SentResponse) {
+		// RequestCtx.Time is the time after the body
+		receiving, _ := ctx.UserValue(receivingKey{}).(time.Duration)
+		m.sent(ctx, sent, ctx.ConnRequestNum() > 0, receiving+ctx.Duration())
+		if before != nil {
+			before(ctx, sent)
+		}
+	}
+}
+
 // sent counts a response.
-func (m *Server) sent(ctx *fasthttp.RequestCtx, sent fasthttp.TracedResponse) {
+func (m *Server) sent(ctx *fasthttp.RequestCtx, sent fasthttp.SentResponse, isRequest bool, took time.Duration) {
 	if sent.Bytes > 0 {
 		m.of(ctx).bytes.Add(uint64(sent.Bytes))
 	}
@@ -133,16 +163,13 @@ func (m *Server) sent(ctx *fasthttp.RequestCtx, sent fasthttp.TracedResponse) {
 	if sent.Refused != nil {
 		m.refused.WithLabelValues(reasonOf(sent.Refused)).Inc()
 	}
-	if sent.Protocol == "" {
-		return // a connection, not a request
+	if !isRequest {
+		return // a connection
 	}
 	method := methodUnknown
-	if ctx.Request.Header.Len() > 0 {
+	// to count the fields takes longer
+	if h := &ctx.Request.Header; len(h.Host()) > 0 || h.Len() > 0 {
 		method = methodOf(ctx.Request.Header.Method())
-	}
-	took := sent.Receiving + sent.Handling + sent.Sending
-	if at := ctx.Time(); took == 0 && !at.IsZero() {
-		took = max(time.Since(at), 0)
 	}
 	m.durations.observe(ctx.ConnID(), method, sent.StatusCode, took)
 }

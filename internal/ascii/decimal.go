@@ -83,15 +83,30 @@ func parseShortFloat(b []byte) (f float64, ok bool) {
 	return float64(n) / float64(divisor), digits > 0 && digits <= maxDigits
 }
 
+// octet is the text of a part of an address, and a dot.
+type octet struct {
+	text [len("255.")]byte
+	size uint8
+}
+
+// octets holds all of them.
+var octets = func() (t [256]octet) {
+	for i := range t {
+		t[i].size = uint8(copy(t[i].text[:], append(AppendUint(nil, i), '.')))
+	}
+	return t
+}()
+
 // AppendIPv4 appends an address in dotted decimal form.
 func AppendIPv4(dst []byte, ip [4]byte) []byte {
-	for i, part := range ip {
-		if i > 0 {
-			dst = append(dst, '.')
-		}
-		dst = AppendUint(dst, int(part))
+	var text [4 * len("255.")]byte
+	n := 0
+	for _, part := range ip {
+		o := &octets[part]
+		copy(text[n:n+len(o.text)], o.text[:])
+		n += int(o.size)
 	}
-	return dst
+	return append(dst, text[:n-1]...)
 }
 
 // ParseIPv4 reads all of b as an IPv4 address in dotted decimal form. Numbers have

@@ -316,8 +316,13 @@ func wordsOf(name []byte) (w words) {
 	if n := len(name); n >= 8 {
 		return words{binary.LittleEndian.Uint64(name), binary.LittleEndian.Uint64(name[n-8:])}
 	}
-	for i, c := range name {
-		w.first |= uint64(c) << (8 * i)
+	if n := len(name); n >= 4 {
+		// the two halves may have bytes in common
+		w.first = uint64(binary.LittleEndian.Uint32(name)) | uint64(binary.LittleEndian.Uint32(name[n-4:]))<<(8*(n-4))
+	} else {
+		for i, c := range name {
+			w.first |= uint64(c) << (8 * i)
+		}
 	}
 	w.last = w.first
 	return w
