@@ -44,7 +44,11 @@ type Server struct {
 	args func(addr string, settings Settings) ([]string, error)
 	// cannot has the kinds of loads that the server does not have.
 	cannot []Ability
+	warm   int
 }
+
+// WarmSeconds is how long the server has to be under load before it is as fast as it gets.
+func (s *Server) WarmSeconds() int { return s.warm }
 
 // Ability is a kind of load that some servers do not have.
 type Ability string

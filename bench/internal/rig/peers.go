@@ -63,7 +63,10 @@ func (b *builder) inGo(ctx context.Context) {
 		if err == nil {
 			version, err = outputIn(ctx, folder, "go", "list", "-m", "-f", "{{.Version}}", peer[1])
 		}
-		b.add(err, peer[0], version, binary, peer[0])
+		s := b.add(err, peer[0], version, binary, peer[0])
+		if peer[0] == "nbio" {
+			s.cannot = []Ability{TLS} // its library chooses another cipher than the others
+		}
 	}
 }
 
@@ -140,7 +143,7 @@ func (b *builder) onNetty(ctx context.Context) {
 		}
 	}
 	classes := filepath.Join(target, "classes") + ":" + filepath.Join(libraries, "*")
-	b.add(err, "netty", version, "java", "-cp", classes, "Netty")
+	b.add(err, "netty", version, "java", "-cp", classes, "Netty").warm = 6
 }
 
 // foreign returns a server whose last arguments are those of all servers that are not part of

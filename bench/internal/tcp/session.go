@@ -92,6 +92,13 @@ func (s *session) measure(ctx context.Context, l load, server *rig.Server) (got 
 	if err := warmUp(process.Addr, l); err != nil {
 		return got, fmt.Errorf("warming up: %w", err)
 	}
+	if seconds := server.WarmSeconds(); seconds > 0 {
+		generate := s.generate
+		generate.seconds = seconds
+		if _, err := generate.run(ctx, l, process.Addr); err != nil {
+			return got, fmt.Errorf("warming up: %w", err)
+		}
+	}
 	begin, err := process.CPU()
 	if err != nil {
 		return got, err

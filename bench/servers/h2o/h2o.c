@@ -120,7 +120,8 @@ int main(int argc, char **argv)
 	handler = h2o_create_handler(h2o_config_register_path(host, "/", 0), sizeof(*handler));
 	handler->on_req = on_req;
 	h2o_context_init(&context, h2o_evloop_create(), &config);
-	h2o_timeout_init(context.loop, &delay, wait_ms);
+	/* The clock of the loop is behind by up to a millisecond. */
+	h2o_timeout_init(context.loop, &delay, wait_ms + 1);
 	accepting.ctx = &context;
 	accepting.hosts = config.hosts;
 	if (argc == 5 && (accepting.ssl_ctx = tls(argv[3], argv[4])) == NULL) {
