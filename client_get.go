@@ -332,7 +332,7 @@ func redirect(req *Request, resp *Response, content *resentContent) error {
 	} else if err != nil {
 		return err
 	}
-	if err := u.update(location); err != nil {
+	if err := u.UpdateBytesErr(location); err != nil {
 		return err
 	}
 	if !u.text.IsHTTP() {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/uri"
 )
 
 // SetStatusCode sets the status code of the response.
@@ -107,7 +108,8 @@ func (ctx *RequestCtx) NotModified() {
 }
 
 // Redirect sends the client to uri, which may be relative to the URI of the request:
-// Location is absolute, unless the request names no host, as one of HTTP/1.0 may.
+// Location is absolute, unless the request names no host, as one of HTTP/1.0 may. A uri that
+// has a scheme and no authority, such as "mailto:user@example.com", is sent as it is.
 // Behind a proxy of Server.TrustedProxies its scheme and host are ClientScheme and
 // ClientHost: the client does not know the ones that the proxy uses. A statusCode other
 // than 301, 302, 303, 307 and 308 is replaced by 302.
@@ -116,9 +118,14 @@ func (ctx *RequestCtx) Redirect(uri string, statusCode int) {
 }
 
 // RedirectBytes is Redirect for a byte slice.
-func (ctx *RequestCtx) RedirectBytes(uri []byte, statusCode int) {
+func (ctx *RequestCtx) RedirectBytes(location []byte, statusCode int) {
 	if !StatusCodeIsRedirect(statusCode) {
 		statusCode = StatusFound
+	}
+	ctx.Response.SetStatusCode(statusCode)
+	if uri.HasNoAuthority(location) {
+		ctx.Response.Header.setID(field.Location, location)
+		return
 	}
 	u := AcquireURI()
 	ctx.URI().CopyTo(u)
@@ -128,16 +135,15 @@ func (ctx *RequestCtx) RedirectBytes(uri []byte, statusCode int) {
 		u.SetScheme(ctx.ClientScheme())
 		u.SetHostBytes(host)
 	}
-	if err := u.update(uri); err == nil {
-		u.text.KeepQuestionMark(uri)
-		uri = u.FullURI()
+	if err := u.UpdateBytesErr(location); err == nil {
+		u.text.KeepQuestionMark(location)
+		location = u.FullURI()
 		if len(u.Host()) == 0 && len(host) == 0 {
-			uri = withoutAuthority(uri)
+			location = withoutAuthority(location)
 		}
 	}
 	// text other than a URI is sent as it is: the URI of this request would be a loop
-	ctx.Response.Header.setID(field.Location, uri)
-	ctx.Response.SetStatusCode(statusCode)
+	ctx.Response.Header.setID(field.Location, location)
 	ReleaseURI(u)
 }
 

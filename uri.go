@@ -327,12 +327,14 @@ func (u *URI) Update(newURI string) { u.UpdateBytes(bytesconv.Bytes(newURI)) }
 // u has its parts, as after Parse. After any other invalid reference u is empty. A
 // client does not send a request to either. Only the first form accepts a scheme:
 // "mailto:a@b" is a path.
-func (u *URI) UpdateBytes(newURI []byte) { _ = u.update(newURI) }
+func (u *URI) UpdateBytes(newURI []byte) { _ = u.UpdateBytesErr(newURI) }
 
-// update is UpdateBytes that returns the error of ref.
-func (u *URI) update(ref []byte) error {
-	err := u.text.Update(ref, u.DisablePathNormalizing)
-	if err != nil || len(ref) > 0 && ref[0] != '#' {
+// UpdateBytesErr is UpdateBytes, but returns the error that Parse has for the URI to which
+// newURI leads. A control character anywhere in newURI is an ErrorInvalidURI, in a query or
+// fragment too.
+func (u *URI) UpdateBytesErr(newURI []byte) error {
+	err := u.text.Update(newURI, u.DisablePathNormalizing)
+	if err != nil || len(newURI) > 0 && newURI[0] != '#' {
 		u.resetArgs()
 	}
 	return uriError(err)

@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -103,7 +104,7 @@ func TestURIUpdateByWhatIsNoURILeadsNowhere(t *testing.T) {
 	} {
 		u := mustParseURI(t, "https://u:p@h:1/a%zz/b?q=1#f")
 		u.QueryArgs().Set("r", "2")
-		if err := u.update([]byte(ref)); err == nil {
+		if err := u.UpdateBytesErr([]byte(ref)); err == nil {
 			t.Errorf("%q is taken", ref)
 		}
 		if got := u.String(); got != c.want {
@@ -132,6 +133,33 @@ func TestURIUpdateByWhatIsNoURILeadsNowhere(t *testing.T) {
 		u := mustParseURI(t, "http://h/a/b")
 		if u.Update(ref); u.String() != want {
 			t.Errorf("%q, which is no scheme, leads to %q, want %q", ref, u.String(), want)
+		}
+	}
+}
+
+// TestURIUpdateReturnsTheErrorOfParse checks that a reference with a control character is an
+// ErrorInvalidURI in each of its forms, and that other errors are those of Parse.
+func TestURIUpdateReturnsTheErrorOfParse(t *testing.T) {
+	for _, ref := range []string{"http://x/\x01", "//x\x7f", "/a\r\nb", "b\tc", "?q\x01", "#f\x01"} {
+		u := mustParseURI(t, "https://h/a?q=1#f")
+		if err := u.UpdateBytesErr([]byte(ref)); !errors.Is(err, ErrorInvalidURI) {
+			t.Errorf("%q: %v, want ErrorInvalidURI", ref, err)
+		}
+		if len(u.Host()) > 0 {
+			t.Errorf("%q leaves the host %q", ref, u.Host())
+		}
+	}
+	for _, ref := range []string{"http://x:y/", "http://[::1/", "http://a b/", "http://a%zz/", "http://a\\@b/", "http://x/%zz", "http://x/a b"} {
+		u := mustParseURI(t, "https://h/a?q=1#f")
+		want := new(URI).Parse(nil, []byte(ref))
+		if err := u.UpdateBytesErr([]byte(ref)); err != want {
+			t.Errorf("%q: %v, want %v", ref, err, want)
+		}
+	}
+	for _, ref := range []string{"", "b", "?q", "#f", "/a", "//x/a", "http://x/a"} {
+		u := mustParseURI(t, "https://h/a?q=1#f")
+		if err := u.UpdateBytesErr([]byte(ref)); err != nil {
+			t.Errorf("%q: %v", ref, err)
 		}
 	}
 }
@@ -191,7 +219,7 @@ func FuzzURIUpdate(f *testing.F) {
 			return
 		}
 		from := u.String()
-		if err := u.update([]byte(ref)); err != nil {
+		if err := u.UpdateBytesErr([]byte(ref)); err != nil {
 			checkLeft(t, &u, err)
 			if left := u.String(); leadsSomewhere(left) {
 				t.Fatalf("%q + %q: %v leaves %q", from, ref, err, left)

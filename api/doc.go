@@ -3,8 +3,9 @@
 //
 // fasthttp-1.77.txt lists that API, one feature a line: constants with their
 // values and types, variables, functions, types, fields and methods, without
-// the names of parameters. missing.txt has the lines of it that are not
-// there yet. It may only shrink: an implemented feature is taken off by
+// the names of parameters. fasthttp-1.78.txt has the lines that v1.78.0 adds.
+// missing.txt has the lines of both that are not there yet. It may only shrink:
+// an implemented feature is taken off by
 //
 //	go generate ./api
 //

@@ -94,6 +94,13 @@ func FindScheme(text []byte) (colon int, found bool) {
 	return 0, false
 }
 
+// HasNoAuthority reports whether text is an absolute URI that names no host, such as
+// "mailto:user@example.com": its scheme is not followed by two slashes.
+func HasNoAuthority(text []byte) bool {
+	end := bytes.IndexAny(text, ":/?#")
+	return end > 0 && text[end] == ':' && IsScheme(text[:end]) && !bytes.HasPrefix(text[end:], []byte("://"))
+}
+
 // IsScheme reports whether text is a scheme (RFC 3986 section 3.1), or nothing.
 func IsScheme(text []byte) bool {
 	for i, c := range text {

@@ -1,13 +1,13 @@
 // Command peers measures this fasthttp beside the servers of other libraries and languages:
-// hertz and nbio (Go), hyper and actix (Rust), nginx, and a loop in C that parses nothing. It
-// is run in the bench folder, on linux:
+// hertz and nbio (Go), hyper and actix (Rust), h2o (C), netty (Java), uWebSockets (C++), nginx, and
+// a loop in C that parses nothing. It is run in the bench folder, on linux:
 //
-//	go run ./cmd/peers            # about 7 minutes, and some minutes to compile the servers in Rust once
+//	go run ./cmd/peers            # about 30 minutes, and some minutes to compile the servers in Rust once
 //	go run ./cmd/peers -short     # a quick look
 //	go run ./cmd/peers -page      # only write the page anew
 //
-// wrk sends the requests of cmd/tcp -varied. A server that cannot be built on the machine is left
-// out, and named. The page is docs/peers.md, its chart docs/img/peers.svg; every sample is in
+// wrk sends the requests of cmd/tcp -varied, and others over TLS and to handlers that wait. A server
+// that cannot be built on the machine is left out, and named. The page is docs/peers.md, its chart docs/img/peers.svg; every sample is in
 // results/peers.json. The exit code is 1 if anything failed, and 2 if the command line is wrong.
 package main
 
@@ -18,7 +18,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 
 	"github.com/valyala/fasthttp/bench/internal/command"
 	"github.com/valyala/fasthttp/bench/internal/progress"
@@ -42,6 +41,7 @@ func parseFlags(args []string, help io.Writer) (options, error) {
 	flags.BoolVar(&opts.Pin, "pin", true, "keep the server on one core and the load on another, if there are two and taskset")
 	flags.StringVar(&opts.docs, "docs", "../docs", "folder to write peers.md to, and its chart to the folder img in it")
 	flags.BoolVar(&opts.page, "page", false, "write the page anew from results/peers.json, and measure nothing")
+	flags.Rows(&opts.Rows, "TLS")
 	flags.Modules(&opts.Modules)
 	flags.Out(&opts.out)
 	if _, err := flags.Parse(args); err != nil {
@@ -50,8 +50,7 @@ func parseFlags(args []string, help io.Writer) (options, error) {
 	if opts.Rounds < 1 || opts.Seconds < 1 {
 		return opts, errors.New("-rounds and -seconds must be at least 1")
 	}
-	opts.Varied, opts.Others = true, rig.BuildPeers
-	opts.Rows = regexp.MustCompile(`^(1 connection|64 connections|512 connections|64 connections, 16 requests pipelined), varied`)
+	opts.Others = rig.BuildPeers
 	return opts, nil
 }
 
@@ -72,6 +71,10 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 	docs := opts.docs
 	if !filepath.IsAbs(docs) {
 		docs = filepath.Join(dir, docs)
+	}
+	if opts.Rows.String() != "" { // a part is no page
+		_, err := io.WriteString(out, page(r))
+		return errors.Join(err, command.Failed(len(r.Failures), runs))
 	}
 	images := filepath.Join(docs, "img")
 	text := page(r)

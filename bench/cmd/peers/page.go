@@ -34,8 +34,9 @@ func page(r *tcp.Report) string {
 	for _, what := range r.Missing {
 		fmt.Fprintf(&b, "- left out: %s\n", what)
 	}
-	b.WriteString("\nNot measured: h2o, which answers varied paths from files only (see [HTTP/2](performance-rows.md#h2load-by-prior-knowledge)\n" +
-		"for it), uWebSockets and netty, and gnet, which leaves the parsing of HTTP to programs.\n\n" +
+	b.WriteString("\nThe answer of each server is compared with the expected one before it is measured. Not measured: gnet, which leaves the\n" +
+		"parsing of HTTP to programs. For HTTP/2 beside h2o and nghttpd see\n" +
+		"[HTTP/2](performance-rows.md#h2load-by-prior-knowledge).\n\n" +
 		"![Processor time of a request beside other servers](img/peers.svg)\n\n" +
 		"## Processor time of a request\n\n" +
 		"In µs, user and system; medians, ± the median absolute deviation. In parentheses: this fasthttp with its event engine over\n" +
@@ -54,11 +55,18 @@ func page(r *tcp.Report) string {
 		}
 		return text + fmt.Sprintf(" (%.2f%s)", stats.Median(all), star)
 	}
-	writeTable(&b, r, cells)
+	writeTable(&b, r, varied, cells)
+	b.WriteString("\nWith TLS 1.3 and TLS_AES_128_GCM_SHA256, and with handlers that wait, by a timer of the library or, in Go, by\n" +
+		"`time.Sleep`. These requests do not differ.\n")
+	writeTable(&b, r, others, cells)
 	b.WriteString("\n## Requests per second\n\nwith one processor for the server. With 64 connections and more wrk is often the limit.\n")
-	writeTable(&b, r, func(m, _ *tcp.Measurement) string { return fmt.Sprintf("%.0f", m.Rate.Median) })
+	rate := func(m, _ *tcp.Measurement) string { return fmt.Sprintf("%.0f", m.Rate.Median) }
+	writeTable(&b, r, varied, rate)
+	writeTable(&b, r, others, rate)
 	b.WriteString("\n## 99th percentile of latency, in µs\n")
-	writeTable(&b, r, func(m, _ *tcp.Measurement) string { return fmt.Sprintf("%.0f", m.P99.Median) })
+	p99 := func(m, _ *tcp.Measurement) string { return fmt.Sprintf("%.0f", m.P99.Median) }
+	writeTable(&b, r, varied, p99)
+	writeTable(&b, r, others, p99)
 	rig.WriteFailures(&b, r.Failures)
 	return b.String()
 }
@@ -85,15 +93,34 @@ func relative(row *tcp.Row, m *tcp.Measurement) float64 {
 	return stats.Ratio(1, stats.Median(rounds(ours, m)))
 }
 
-// writeTable writes a line for each server, and a column for each load.
-func writeTable(b *strings.Builder, r *tcp.Report, cell func(m, ours *tcp.Measurement) string) {
+// variedSuffix ends the names of loads with requests that differ.
+const variedSuffix = ", varied requests"
+
+// varied reports whether the requests of a load differ.
+func varied(row *tcp.Row) bool { return strings.HasSuffix(row.Name, variedSuffix) }
+
+func others(row *tcp.Row) bool { return !varied(row) }
+
+// writeTable writes a line for each server that has one of the chosen loads, and a column for
+// each of them.
+func writeTable(b *strings.Builder, r *tcp.Report, chosen func(*tcp.Row) bool, cell func(m, ours *tcp.Measurement) string) {
+	var rows []*tcp.Row
 	table := rig.Table{Header: []string{"server"}}
 	for _, row := range r.Rows {
-		table.Header = append(table.Header, strings.TrimSuffix(row.Name, ", varied requests"))
+		if chosen(row) {
+			rows = append(rows, row)
+			table.Header = append(table.Header, strings.TrimSuffix(row.Name, variedSuffix))
+		}
+	}
+	if len(rows) == 0 {
+		return
 	}
 	for _, name := range names(r) {
+		if !slices.ContainsFunc(rows, func(row *tcp.Row) bool { return row.Of(name) != nil }) {
+			continue
+		}
 		line := []string{name}
-		for _, row := range r.Rows {
+		for _, row := range rows {
 			text := rig.None
 			if m := row.Of(name); m != nil {
 				text = cell(m, row.Of(rig.Event))
@@ -107,18 +134,26 @@ func writeTable(b *strings.Builder, r *tcp.Report, cell func(m, ours *tcp.Measur
 
 // names returns the servers, the one with the least processor time first.
 func names(r *tcp.Report) []string {
+	row := shownRow(r)
+	if row == nil {
+		return nil
+	}
+	servers := slices.Clone(row.Servers)
+	slices.SortStableFunc(servers, func(a, b *tcp.Measurement) int { return cmp.Compare(relative(row, a), relative(row, b)) })
 	var all []string
-	for _, row := range r.Rows {
-		if row.Kind != tcp.Steady || row.Conns != shown && len(r.Rows) > 1 {
-			continue
-		}
-		servers := slices.Clone(row.Servers)
-		slices.SortStableFunc(servers, func(a, b *tcp.Measurement) int { return cmp.Compare(relative(row, a), relative(row, b)) })
-		for _, m := range servers {
-			all = append(all, m.Server)
-		}
+	for _, m := range servers {
+		all = append(all, m.Server)
 	}
 	return all
+}
+
+// shownRow returns the row of the chart, which has all servers, or nil.
+func shownRow(r *tcp.Report) *tcp.Row {
+	i := slices.IndexFunc(r.Rows, func(row *tcp.Row) bool { return row.Kind == tcp.Steady && row.Conns == shown && varied(row) })
+	if i < 0 {
+		return nil
+	}
+	return r.Rows[i]
 }
 
 var colours = map[string]plot.Colour{
@@ -136,17 +171,13 @@ func chart(r *tcp.Report) string {
 		Note:  fmt.Sprintf("Requests that differ, over %d connections. Shorter is better.", shown),
 		Foot:  fmt.Sprintf("%s, %s. Loopback, one thread of the server.", r.Machine.CPU, rig.Plural(r.Machine.Cores, "core")),
 	}
-	for _, row := range r.Rows {
-		if row.Kind != tcp.Steady || row.Conns != shown {
-			continue
-		}
-		for _, name := range names(r) {
-			v := relative(row, row.Of(name))
-			a.Bars = append(a.Bars, plot.Amount{
-				Label: cmp.Or(labels[name], name), Colour: cmp.Or(colours[name], plot.Other),
-				Value: v, Text: fmt.Sprintf("%.2f", v),
-			})
-		}
+	for _, name := range names(r) {
+		row := shownRow(r)
+		v := relative(row, row.Of(name))
+		a.Bars = append(a.Bars, plot.Amount{
+			Label: cmp.Or(labels[name], name), Colour: cmp.Or(colours[name], plot.Other),
+			Value: v, Text: fmt.Sprintf("%.2f", v),
+		})
 	}
 	return a.SVG()
 }

@@ -22,12 +22,14 @@ func TestPageComparesRounds(t *testing.T) {
 	r := &tcp.Report{Missing: []string{"hyper: no cargo"}, Rows: []*tcp.Row{
 		{Name: "64 connections, varied requests", Kind: tcp.Steady, Conns: 64, Servers: []*tcp.Measurement{measured(rig.Event, 2, 4, 8), measured("nbio", 4, 8, 16)}},
 		{Name: "512 connections, varied requests", Kind: tcp.Steady, Conns: 512, Servers: []*tcp.Measurement{measured("nbio", 3, 2, 4), measured(rig.Event, 2, 4, 2)}},
+		{Name: "512 connections, TLS", Kind: tcp.Steady, Conns: 512, Servers: []*tcp.Measurement{measured(rig.Event, 5, 5, 5)}},
 	}}
 	text := page(r)
 	for _, want := range []string{
 		"| nbio | 8.00 ±50% (0.50) | 3.00 ±33% (0.67\\*) |\n",
 		"| ours, event engine | 4.00 ±50% | 2.00 ±0% |\n",
 		"- left out: hyper: no cargo\n",
+		"| server | 512 connections, TLS |\n|---|---:|\n| ours, event engine | 5.00 ±0% |\n\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not have %q:\n%s", want, text)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/valyala/fasthttp/bench/internal/report"
@@ -40,8 +41,26 @@ type Server struct {
 	site *NginxSite // of nginx alone
 	dir  string     // of nginx, for its own files
 	// args returns the arguments of a server that is neither nginx nor part of this module.
-	args func(addr string, id *Identity) ([]string, error)
+	args func(addr string, settings Settings) ([]string, error)
+	// cannot has the kinds of loads that the server does not have.
+	cannot []Ability
+	warm   int
 }
+
+// WarmSeconds is how long the server has to be under load before it is as fast as it gets.
+func (s *Server) WarmSeconds() int { return s.warm }
+
+// Ability is a kind of load that some servers do not have.
+type Ability string
+
+// The kinds of loads that some servers do not have.
+const (
+	TLS     Ability = "TLS"
+	Waiting Ability = "handlers that wait"
+)
+
+// Can reports whether the server has a kind of load. All servers have the others.
+func (s *Server) Can(a Ability) bool { return !slices.Contains(s.cannot, a) }
 
 // Modules are the module files with which the two fasthttp servers are built.
 type Modules struct{ Ours, Upstream string }
@@ -94,7 +113,7 @@ func buildC(ctx context.Context, dir, temp, name, program string) (*Server, erro
 	if text, err := compile.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building floor/%s.c: %w\n%s", program, err, text)
 	}
-	return &Server{Name: name, Version: "C", binary: binary}, nil
+	return &Server{Name: name, Version: "C", binary: binary, cannot: []Ability{TLS, Waiting}}, nil
 }
 
 // BuildTLSLoop compiles the server that shows the cost of TLS alone, with a goroutine for each

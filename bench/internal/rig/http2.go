@@ -35,9 +35,9 @@ func NewNghttpd(ctx context.Context, root string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{Name: Nghttpd, Version: version, binary: path, args: func(addr string, id *Identity) ([]string, error) {
+	return &Server{Name: Nghttpd, Version: version, binary: path, args: func(addr string, settings Settings) ([]string, error) {
 		host, port, err := net.SplitHostPort(addr)
-		args := []string{"-a", host, "-d", root}
+		args, id := []string{"-a", host, "-d", root}, settings.Identity
 		if id == nil {
 			return append(args, "--no-tls", port), err
 		}
@@ -74,7 +74,7 @@ func NewH2O(ctx context.Context, temp, root string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{Name: H2O, Version: version, binary: path, args: func(addr string, id *Identity) ([]string, error) {
+	return &Server{Name: H2O, Version: version, binary: path, args: func(addr string, settings Settings) ([]string, error) {
 		host, port, err := net.SplitHostPort(addr)
 		if err != nil {
 			return nil, err
@@ -83,7 +83,7 @@ func NewH2O(ctx context.Context, temp, root string) (*Server, error) {
 		if os.Getuid() == 0 {
 			user = "user: root"
 		}
-		if id != nil {
+		if id := settings.Identity; id != nil {
 			ssl = strings.NewReplacer("CERT", id.Cert, "KEY", id.Key).Replace(h2oTLS)
 		}
 		file := filepath.Join(temp, "h2o.conf")
@@ -117,7 +117,7 @@ func (s *Server) startDaemon(ctx context.Context, settings Settings) (*Process, 
 	if err != nil {
 		return nil, err
 	}
-	args, err := s.args(addr, settings.Identity)
+	args, err := s.args(addr, settings)
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,7 @@ func NewNginx(ctx context.Context, temp string, site NginxSite) (*Server, error)
 	if err := os.MkdirAll(filepath.Join(dir, "temp"), 0o755); err != nil {
 		return nil, err
 	}
-	return &Server{Name: Nginx, Version: "nginx " + version, binary: path, site: &site, dir: dir}, nil
+	return &Server{Name: Nginx, Version: "nginx " + version, binary: path, site: &site, dir: dir, cannot: []Ability{Waiting}}, nil
 }
 
 // nginxProgram finds nginx, which on some systems is in the administrator's folders.

@@ -38,6 +38,22 @@ func Separate() (server, client Place, err error) {
 	return Place{cpus[0], taskset}, Place{otherCore(cpus, siblings), taskset}, nil
 }
 
+// Processor returns the place that is the i-th processor of this program.
+func Processor(i int) (Place, error) {
+	taskset, err := exec.LookPath("taskset")
+	if err != nil {
+		return Anywhere, fmt.Errorf("taskset is not installed (package util-linux): %w", err)
+	}
+	cpus, err := procfs.AllowedCPUs()
+	if err == nil && i >= len(cpus) {
+		err = fmt.Errorf("there are only %d processors", len(cpus))
+	}
+	if err != nil {
+		return Anywhere, err
+	}
+	return Place{cpus[i], taskset}, nil
+}
+
 // otherCore picks a processor that does not share its core with the first one,
 // if there is any.
 func otherCore(cpus, siblings []int) int {

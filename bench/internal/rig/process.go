@@ -26,6 +26,9 @@ type Settings struct {
 	Place     Place
 	Procs     int      // GOMAXPROCS
 	Args      []string // more of the command line
+	// Wait is how long handlers wait: WaitPath of mode Mixed, or any path of a server that is not
+	// part of this module.
+	Wait time.Duration
 	// Identity is the server's certificate for TLS, or nil for plain HTTP.
 	Identity *Identity
 	// HTTP2 enables HTTP/2, too. Servers that are neither nginx nor part of this module always
@@ -62,6 +65,9 @@ func (s *Server) Start(ctx context.Context, settings Settings) (*Process, error)
 	}
 	if id := settings.Identity; id != nil {
 		args = append(args, "-"+serving.CertFlag, id.Cert, "-"+serving.KeyFlag, id.Key)
+	}
+	if settings.Wait > 0 {
+		args = append(args, "-"+serving.WaitFlag, settings.Wait.String())
 	}
 	args = append(append(args, s.flags...), settings.Args...)
 	env := append([]string{"GOMAXPROCS=" + strconv.Itoa(settings.Procs)}, s.env...)

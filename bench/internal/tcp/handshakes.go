@@ -77,7 +77,7 @@ func (s *secureSession) start(ctx context.Context, server *rig.Server) (*rig.Pro
 	if err != nil {
 		return nil, err
 	}
-	if err := warmUp(process.Addr, true); err != nil {
+	if err := warmUp(process.Addr, load{tls: true}); err != nil {
 		return nil, errors.Join(fmt.Errorf("warming up: %w", err), process.Stop())
 	}
 	return process, nil

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/serving"
 	"github.com/valyala/fasthttp/bench/internal/traffic"
 	"github.com/valyala/fasthttp/bench/internal/wrk"
 )
@@ -21,7 +22,8 @@ import (
 const (
 	Steady    = "steady" // a request after each answer
 	Pipelined = "pipelined"
-	Churn     = "churn" // connections are closed after a few requests
+	Churn     = "churn"   // connections are closed after a few requests
+	Waiting   = "waiting" // a request after each answer, which the handler waits for
 )
 
 // load is one row: a load of wrk.
@@ -33,6 +35,13 @@ type load struct {
 	// cpuGoal is the most that the event engine's processor time for a request
 	// may be, as a share of upstream's.
 	cpuGoal float64
+	tls     bool
+	wait    time.Duration // of the handler
+}
+
+// isFor reports whether a server has this load.
+func (l load) isFor(server *rig.Server) bool {
+	return (!l.tls || server.Can(rig.TLS)) && (l.wait == 0 || server.Can(rig.Waiting))
 }
 
 var loads = []load{
@@ -78,10 +87,24 @@ func variedLoads() []load {
 // tlsLoads returns the loads over TLS. Connections are kept, so that handshakes do not count.
 func tlsLoads() []load {
 	return []load{
-		{name: "1 connection" + tlsSuffix, kind: Steady, conns: 1, cpuGoal: tlsMost},
-		{name: "64 connections" + tlsSuffix, kind: Steady, conns: 64, cpuGoal: tlsMost},
-		{name: "512 connections" + tlsSuffix, kind: Steady, conns: 512, cpuGoal: tlsMost},
+		{name: "1 connection" + tlsSuffix, kind: Steady, conns: 1, cpuGoal: tlsMost, tls: true},
+		{name: "64 connections" + tlsSuffix, kind: Steady, conns: 64, cpuGoal: tlsMost, tls: true},
+		{name: "512 connections" + tlsSuffix, kind: Steady, conns: 512, cpuGoal: tlsMost, tls: true},
 	}
+}
+
+// peerLoads returns the loads beside servers of other libraries.
+func peerLoads() []load {
+	var all []load
+	for _, l := range variedLoads() {
+		if l.kind != Churn && l.conns <= 512 {
+			all = append(all, l)
+		}
+	}
+	return append(append(all, tlsLoads()[1:]...),
+		load{name: "64 connections, handlers wait 1 ms", kind: Waiting, conns: 64, wait: time.Millisecond},
+		load{name: "512 connections, handlers wait 10 ms", kind: Waiting, conns: 512, wait: 10 * time.Millisecond},
+	)
 }
 
 const (
@@ -101,7 +124,6 @@ type generator struct {
 	place   rig.Place
 	seconds int
 	temp    string // folder for scripts
-	tls     bool
 }
 
 // spareTime is how much longer than requested wrk may take before it is killed: it waits for
@@ -143,6 +165,14 @@ func accept(r wrk.Result) error {
 	return nil
 }
 
+// path is the path of requests that do not vary.
+func (l load) path() string {
+	if l.wait > 0 {
+		return serving.WaitPath
+	}
+	return "/"
+}
+
 // command returns the command line of wrk.
 func (g *generator) command(l load, addr string) ([]string, error) {
 	threads := 1
@@ -165,8 +195,8 @@ func (g *generator) command(l load, addr string) ([]string, error) {
 		args = append(args, "-s", file)
 	}
 	scheme := "http://"
-	if g.tls {
+	if l.tls {
 		scheme = "https://"
 	}
-	return g.place.Command(g.program, append(args, scheme+addr+"/")...), nil
+	return g.place.Command(g.program, append(args, scheme+addr+l.path())...), nil
 }

@@ -69,7 +69,7 @@ func (s *session) report() *Report {
 		ServerPlace: s.place.String(),
 		ClientPlace: s.generate.place.String(),
 		Procs:       s.place.Procs(),
-		TLS:         s.identity != nil,
+		TLS:         !slices.ContainsFunc(s.loads, func(l load) bool { return !l.tls }),
 		Failures:    s.failures,
 	}
 	for _, l := range s.loads {

@@ -22,7 +22,7 @@ type session struct {
 	place    rig.Place // of the servers
 	generate generator
 	limit    int           // on open files of a process
-	identity *rig.Identity // nil for plain HTTP
+	identity *rig.Identity // nil if no load has TLS
 	log      progress.Log
 
 	samples  map[turns.Key][]sample
@@ -42,7 +42,7 @@ func (s sample) String() string {
 }
 
 func (s *session) runAll(ctx context.Context) (err error) {
-	plan := turns.Plan{Rounds: s.rounds, Log: s.log}
+	plan := turns.Plan{Rounds: s.rounds, Log: s.log, Skip: s.skips}
 	for _, l := range s.loads {
 		plan.Loads = append(plan.Loads, l.name)
 	}
@@ -55,6 +55,20 @@ func (s *session) runAll(ctx context.Context) (err error) {
 	return err
 }
 
+func (s *session) skips(load, server int) bool { return !s.loads[load].isFor(s.servers[server]) }
+
+// runs returns how many runs there are in all.
+func (s *session) runs() (n int) {
+	for _, l := range s.loads {
+		for _, server := range s.servers {
+			if l.isFor(server) {
+				n += s.rounds
+			}
+		}
+	}
+	return n
+}
+
 // spareFiles is how many descriptors a process needs besides its connections.
 const spareFiles = 100
 
@@ -63,13 +77,27 @@ func (s *session) measure(ctx context.Context, l load, server *rig.Server) (got 
 	if l.conns+spareFiles > s.limit {
 		return got, fmt.Errorf("a process may have only %d files open", s.limit)
 	}
-	process, err := server.Start(ctx, rig.Settings{Mode: serving.Plain, Place: s.place, Procs: s.place.Procs(), Identity: s.identity})
+	settings := rig.Settings{Mode: serving.Plain, Place: s.place, Procs: s.place.Procs(), Wait: l.wait}
+	if l.tls {
+		settings.Identity = s.identity
+	}
+	if l.wait > 0 {
+		settings.Mode = serving.Mixed
+	}
+	process, err := server.Start(ctx, settings)
 	if err != nil {
 		return got, err
 	}
 	defer func() { err = errors.Join(err, process.Stop()) }()
-	if err := warmUp(process.Addr, s.identity != nil); err != nil {
+	if err := warmUp(process.Addr, l); err != nil {
 		return got, fmt.Errorf("warming up: %w", err)
+	}
+	if seconds := server.WarmSeconds(); seconds > 0 {
+		generate := s.generate
+		generate.seconds = seconds
+		if _, err := generate.run(ctx, l, process.Addr); err != nil {
+			return got, fmt.Errorf("warming up: %w", err)
+		}
 	}
 	begin, err := process.CPU()
 	if err != nil {
@@ -97,20 +125,28 @@ func (s *session) measure(ctx context.Context, l load, server *rig.Server) (got 
 
 // warmUp checks the responses of a server, and takes it past its first requests, which are
 // slow.
-func warmUp(addr string, overTLS bool) error {
-	const conns, perConn, most = 8, 250, 5 * time.Second
+func warmUp(addr string, l load) error {
+	const conns, most = 8, 5 * time.Second
+	perConn := 250
+	if l.wait > 0 {
+		perConn = 10
+	}
 	deadline := time.Now().Add(most)
 	dial := probe.Dial
-	if overTLS {
+	if l.tls {
 		dial = probe.DialTLS
 	}
 	for range conns {
-		conn, err := dial("", addr, "/")
+		conn, err := dial("", addr, l.path())
 		if err != nil {
 			return err
 		}
 		for range perConn {
-			if err = conn.Get(); err != nil || time.Now().After(deadline) {
+			begin := time.Now()
+			if err = conn.Get(); err == nil && time.Since(begin) < l.wait {
+				err = fmt.Errorf("a handler that should wait for %v answers after %v", l.wait, time.Since(begin))
+			}
+			if err != nil || time.Now().After(deadline) {
 				break
 			}
 		}

@@ -114,7 +114,7 @@ func (s *slowSession) measure(ctx context.Context, server *rig.Server) (said []s
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, process.Stop()) }()
-	if err := warmUp(process.Addr, false); err != nil {
+	if err := warmUp(process.Addr, load{}); err != nil {
 		return nil, fmt.Errorf("warming up: %w", err)
 	}
 	for _, d := range disturbances {

@@ -25,7 +25,8 @@ type Options struct {
 	Varied  bool // send varying requests; not for MeasureSlow
 	TLS     bool // speak TLS; not for MeasureSlow, and not with Varied
 	Rate    int  // ordinary requests a second, for MeasureSlow
-	// Others builds more servers, if it is set, and names the ones that it cannot build.
+	// Others builds more servers, if it is set, and names the ones that it cannot build. The loads
+	// are then those of all kinds: varied requests, TLS, handlers that wait.
 	Others  func(ctx context.Context, dir, temp string) (servers []*rig.Server, missing []string)
 	Modules rig.Modules
 }
@@ -63,10 +64,12 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r
 	var missing []string
 	var identity *rig.Identity
 	other := func() (*rig.Server, error) { return rig.BuildFloor(ctx, dir, temp) }
-	if opts.TLS {
+	if opts.TLS || opts.Others != nil {
 		if identity, err = rig.NewIdentity(temp); err != nil {
 			return nil, 0, err
 		}
+	}
+	if opts.TLS {
 		other = func() (*rig.Server, error) { return rig.NewNginx(ctx, temp, rig.HelloSite()) }
 		loop, err := rig.BuildTLSLoop(ctx, dir, temp)
 		if err != nil {
@@ -102,7 +105,7 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r
 		rounds:   opts.Rounds,
 		seconds:  opts.Seconds,
 		place:    serverPlace,
-		generate: generator{program: wrkProgram, place: clientPlace, seconds: opts.Seconds, temp: temp, tls: opts.TLS},
+		generate: generator{program: wrkProgram, place: clientPlace, seconds: opts.Seconds, temp: temp},
 		identity: identity,
 		limit:    limit,
 		log:      log,
@@ -120,12 +123,14 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r
 	}
 	r = s.report()
 	r.Missing = missing
-	return r, opts.Rounds * len(s.loads) * len(servers), nil
+	return r, s.runs(), nil
 }
 
 // loads returns the loads among which Rows selects.
 func (o Options) loads() []load {
 	switch {
+	case o.Others != nil:
+		return peerLoads()
 	case o.TLS:
 		return tlsLoads()
 	case o.Varied:

@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -50,6 +51,28 @@ func TestGeneratorCommand(t *testing.T) {
 	}
 	if text, err := os.ReadFile(line[i+1]); err != nil || string(text) != "the script" {
 		t.Errorf("%q, %v", text, err)
+	}
+}
+
+func TestPeersGetOnlyTheLoadsThatTheyHave(t *testing.T) {
+	s := &session{rounds: 2, loads: peerLoads(), servers: []*rig.Server{{Name: rig.Event}}}
+	if got, want := s.runs(), 2*len(s.loads); got != want {
+		t.Errorf("%d runs, want %d", got, want)
+	}
+	g := generator{program: "wrk", place: rig.Anywhere, temp: t.TempDir()}
+	kinds := map[string]int{}
+	for i, l := range s.loads {
+		if s.skips(i, 0) {
+			t.Errorf("%q is left out", l.name)
+		}
+		line, err := g.command(l, "h:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds[line[len(line)-1]]++
+	}
+	if want := map[string]int{"http://h:1/": 4, "https://h:1/": 2, "http://h:1/wait": 2}; !maps.Equal(kinds, want) {
+		t.Errorf("loads are %v, want %v", kinds, want)
 	}
 }
 

@@ -36,7 +36,7 @@ func TestLoadsOverTLSAreCompared(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	g := generator{program: "wrk", place: rig.Anywhere, seconds: 1, tls: true}
+	g := generator{program: "wrk", place: rig.Anywhere, seconds: 1}
 	if line, err := g.command(s.loads[0], "127.0.0.1:1"); err != nil || line[len(line)-1] != "https://127.0.0.1:1/" {
 		t.Errorf("%q, %v", line, err)
 	}

@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/cloudwego/hertz v0.10.4
+	github.com/lesismal/llib v1.2.2
 	github.com/lesismal/nbio v1.6.8
 )
 
@@ -16,7 +17,6 @@ require (
 	github.com/cloudwego/netpoll v0.7.2 // indirect
 	github.com/fsnotify/fsnotify v1.5.4 // indirect
 	github.com/klauspost/cpuid/v2 v2.2.9 // indirect
-	github.com/lesismal/llib v1.2.2 // indirect
 	github.com/tidwall/gjson v1.14.4 // indirect
 	github.com/tidwall/match v1.1.1 // indirect
 	github.com/tidwall/pretty v1.2.0 // indirect
