@@ -68,6 +68,10 @@ func (x *proxyExchange) serve() {
 			return
 		}
 	}
+	if x.leavesTarget() {
+		x.fail(fasthttp.StatusBadRequest, errOutsideTarget)
+		return
+	}
 	x.req.OnInform = x.inform
 	err := p.client.DoContext(x, x.req, x.resp)
 	if err != nil && extended && errors.Is(err, fasthttp.ErrNoExtendedConnect) {
