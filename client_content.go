@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"bytes"
 
+	"github.com/valyala/fasthttp/internal/bridge"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/hpack"
@@ -20,7 +21,8 @@ type outgoingContent struct {
 	borrowed bool // the source reads memory that belongs to the caller
 
 	// guarded by a lock of the sender
-	trailers *header    // of the request, nil if there are none or the call has left it
+	trailers *header    // of the request or its stream, nil if there are none or the call has left it
+	own      bool       // the trailers belong to the stream
 	fields   field.List // the trailer section, then
 }
 
@@ -42,6 +44,9 @@ func (c *outgoingContent) take(call *callState, req *Request, e http1.Encoding, 
 		req.body.unsize()
 	}
 	c.body = body{stream: req.body.stream, size: req.body.size}
+	if own, ok := c.body.stream.(bridge.TrailerSource); ok && trailers {
+		c.trailers, c.own = &own.Trailers().(*RequestHeader).header, true
+	}
 	req.body.stream = nil
 	c.source = sender.WrapStream(&c.body.stream)
 	_, c.borrowed = c.source.Reader.(*formStream)
@@ -79,7 +84,7 @@ func (c *outgoingContent) appendSection(dst []byte, enc *hpack.Encoder) []byte {
 
 // detach copies the memory of the caller that is still needed. The lock is held.
 func (c *outgoingContent) detach() {
-	if c.trailers != nil {
+	if c.trailers != nil && !c.own {
 		for name, value := range c.trailers.eachTrailer {
 			c.fields.Add(bytesconv.String(name), bytesconv.String(value)).ID = field.Lookup(name)
 		}

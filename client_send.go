@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bodyio"
+	"github.com/valyala/fasthttp/internal/bridge"
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/clock"
@@ -256,7 +257,7 @@ type bodySender struct {
 	// take once the request is written
 	hc       *HostClient
 	deadline time.Time
-	header   *RequestHeader // has the trailers
+	header   *RequestHeader // has the trailers: the one of the request, or of its stream
 	body     body           // of the goroutine alone: the stream with its size
 }
 
@@ -274,6 +275,9 @@ func (x *clientExchange) startSender(out *bufpool.Buffer, content []byte) {
 			req.body.unsize()
 		}
 		s.body = body{stream: req.body.stream, size: req.body.size}
+		if own, ok := s.body.stream.(bridge.TrailerSource); ok {
+			s.header, r.OwnTrailers = own.Trailers().(*RequestHeader), true
+		}
 		req.body.stream = nil
 		r.Stream = sender.WrapStream(&s.body.stream)
 		_, r.Borrowed = r.Stream.Reader.(*formStream)

@@ -288,6 +288,7 @@ func init() {
 		ctx.(*RequestCtx).hijackNoResponse, ctx.(*RequestCtx).hijackImmediately = true, true
 	}
 	bridge.BufferReceived = func(resp any) { resp.(*Response).buffersReceived = true }
+	bridge.TrailersTo = func(ctx, header any) { ctx.(*RequestCtx).Request.pointStreamTo(header.(*RequestHeader)) }
 	bridge.ReleaseHijacked = func(ctx any) { ctx.(*RequestCtx).hijackReleases = true }
 }
 

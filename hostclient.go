@@ -186,7 +186,8 @@ type HostClient struct {
 	// HTTP/1.1 without TLS, whatever the set is. An HTTP/2 connection serves many calls at
 	// once, as many as the server permits; another connection is opened when the open ones
 	// have no room. AcquireConn, and requests to an HTTP proxy in absolute form, are for
-	// HTTP/1.1 only.
+	// HTTP/1.1 only. So are requests with Upgrade, such as the ones of WebSocket: if the set has
+	// HTTP1, they use HTTP/1.1 connections of their own, of which there may be MaxConns as well.
 	Protocols Protocols
 
 	// HTTP2 configures HTTP/2. The defaults of MaxReceiveBufferPerStream and
@@ -244,8 +245,9 @@ type HostClient struct {
 	addrs    []string
 	nextAddr atomic.Uint32
 	tls      clientconn.TLSConfigs
-	proxy    *proxyForm          // as AbsoluteForm wants it
-	h2       *http2client.Config // nil unless connections may speak HTTP/2
+	proxy    *proxyForm                 // as AbsoluteForm wants it
+	h2       *http2client.Config        // nil unless connections may speak HTTP/2
+	http1    atomic.Pointer[HostClient] // see forUpgrade; nil before the first such request
 
 	readers, writers sync.Pool
 	h2Calls          sync.Pool
@@ -372,14 +374,29 @@ func (c *HostClient) SetMaxConns(newMaxConns int) {
 	c.mu.Unlock()
 	_ = c.ready()
 	c.pool.SetMax(n)
+	if twin := c.http1.Load(); twin != nil {
+		twin.SetMaxConns(n)
+	}
 }
 
 // ConnsCount returns the number of connections, including connections that are being
 // established.
-func (c *HostClient) ConnsCount() int { return c.pool.Open() }
+func (c *HostClient) ConnsCount() int {
+	n := c.pool.Open()
+	if twin := c.http1.Load(); twin != nil {
+		n += twin.ConnsCount()
+	}
+	return n
+}
 
 // IdleConnsCount returns the number of idle connections.
-func (c *HostClient) IdleConnsCount() int { return c.pool.Idle() }
+func (c *HostClient) IdleConnsCount() int {
+	n := c.pool.Idle()
+	if twin := c.http1.Load(); twin != nil {
+		n += twin.IdleConnsCount()
+	}
+	return n
+}
 
 // PendingRequests returns the number of calls in progress, including calls that wait
 // for a connection.
@@ -396,7 +413,12 @@ func (c *HostClient) LastUseTime() time.Time {
 }
 
 // CloseIdleConnections closes all connections that no call uses.
-func (c *HostClient) CloseIdleConnections() { c.pool.CloseIdle() }
+func (c *HostClient) CloseIdleConnections() {
+	c.pool.CloseIdle()
+	if twin := c.http1.Load(); twin != nil {
+		twin.CloseIdleConnections()
+	}
+}
 
 // AcquireConn returns a connection for the caller alone: an idle one, or a new one.
 // reqTimeout, if it is not 0, limits the whole of waiting, dialing and the TLS

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"reflect"
 	"strings"
 	"time"
 
@@ -12,6 +13,33 @@ import (
 	"github.com/valyala/fasthttp/internal/dial"
 	"github.com/valyala/fasthttp/internal/patience"
 )
+
+// forUpgrade returns the client for a request that asks for another protocol by Upgrade, which HTTP/2
+// has not (RFC 9113 section 8.6): a client with the same settings that speaks HTTP/1.1 only. It
+// returns nil for other requests, and if c may not speak HTTP/1.1.
+func (c *HostClient) forUpgrade(req *Request) *HostClient {
+	if !c.Protocols.HTTP1() || !req.Header.ConnectionUpgrade() || len(req.Header.Peek(HeaderUpgrade)) == 0 {
+		return nil
+	}
+	if twin := c.http1.Load(); twin != nil {
+		return twin
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	twin := c.http1.Load()
+	if twin == nil {
+		twin = new(HostClient)
+		from, to := reflect.ValueOf(c).Elem(), reflect.ValueOf(twin).Elem()
+		for i := range from.NumField() {
+			if from.Type().Field(i).IsExported() {
+				to.Field(i).Set(from.Field(i))
+			}
+		}
+		twin.Protocols = Protocols{}
+		c.http1.Store(twin)
+	}
+	return twin
+}
 
 // splitAddrs returns the addresses of HostClient.Addr. Addresses for a dial function
 // of the application are left as they are: they may be paths of Unix sockets, or

@@ -546,15 +546,18 @@ type trailingStream interface {
 
 // pointStream makes the stream of the body add its trailer section to the request to. It does
 // not move the stream itself.
-func (req *Request) pointStream(to *Request) {
+func (req *Request) pointStream(to *Request) { req.pointStreamTo(&to.Header) }
+
+// pointStreamTo is pointStream for the header of a request.
+func (req *Request) pointStreamTo(h *RequestHeader) {
 	switch stream := req.body.stream.(type) {
 	case contentSource:
-		stream.trailersTo(&to.Header.header)
+		stream.trailersTo(&h.header)
 	case trailingStream:
-		stream.TrailersTo(to.Header.AddTrailerField)
+		stream.TrailersTo(h.AddTrailerField)
 	}
 	if req.source != nil {
-		req.source.trailersTo(&to.Header.header)
+		req.source.trailersTo(&h.header)
 	}
 }
 

@@ -41,7 +41,8 @@ import (
 // called concurrently.
 type ReverseProxy struct {
 	// Target is the URL of the server, "http://host:port" or "https://host:port". The path of
-	// a Target is put in front of the paths of requests. If Target is empty, requests go where
+	// a Target is put in front of the paths of requests; a request gets 400 (Bad Request) if its path
+	// would lead out of it by dot segments. If Target is empty, requests go where
 	// Client sends them, with the Host field of the client; then Client must be a HostClient
 	// or an LBClient, or Rewrite must set the URI.
 	Target string
@@ -65,10 +66,10 @@ type ReverseProxy struct {
 	Rewrite func(ctx *fasthttp.RequestCtx, req *fasthttp.Request) error
 
 	// ModifyResponse changes ctx.Response, the response of the server, before it is sent. Its
-	// body is a stream unless it is short. While the body of the request still arrives, it must not
-	// use ctx.Request.Header, which gets the trailer fields. An error ends the exchange, and the
-	// client gets the response of ErrorHandler. It is also called before a protocol is switched,
-	// with the status 101 (or 200, with HTTP/2).
+	// body is a stream unless it is short; a stream that reads it may replace it. ctx.Request.Header
+	// never gets the trailer fields of a body that is forwarded while it arrives. An error ends the
+	// exchange, and the client gets the response of ErrorHandler. It is also called before a protocol
+	// is switched, with the status 101 (or 200, with HTTP/2).
 	ModifyResponse func(ctx *fasthttp.RequestCtx) error
 
 	// ErrorHandler makes the response to a request that has failed. ctx.Response has a status

@@ -68,6 +68,10 @@ func (x *proxyExchange) serve() {
 			return
 		}
 	}
+	if x.leavesTarget() {
+		x.fail(fasthttp.StatusBadRequest, errOutsideTarget)
+		return
+	}
 	x.req.OnInform = x.inform
 	err := p.client.DoContext(x, x.req, x.resp)
 	if err != nil && extended && errors.Is(err, fasthttp.ErrNoExtendedConnect) {
@@ -186,15 +190,46 @@ func (x *proxyExchange) respond() error {
 	}
 	stream := x.copyResponse()
 	if modify := x.p.ModifyResponse; modify != nil {
-		if err := modify(x.ctx); err != nil {
-			return err
-		}
-		if stream != nil && stream.err != nil {
-			// it has got a part of the body
-			_, err := x.diagnose(stream.err)
-			return err
-		}
+		return x.modify(stream, modify)
 	}
+	return nil
+}
+
+// modify calls the ModifyResponse function. The body that it sets may read stream, the body of the
+// response of the server: replacing that one does not end the exchange yet.
+func (x *proxyExchange) modify(stream *proxiedResponse, modify func(ctx *fasthttp.RequestCtx) error) error {
+	if stream == nil {
+		return modify(x.ctx)
+	}
+	stream.isHeld = true
+	err := modify(x.ctx)
+	stream.isHeld = false
+	switch body := x.ctx.Response.BodyStream(); {
+	case err != nil:
+		return err
+	case stream.err != nil:
+		// modify has got a part of the body
+		_, err := x.diagnose(stream.err)
+		return err
+	case body == nil:
+		x.release()
+	case body != io.Reader(stream):
+		x.endWithRequest()
+	}
+	return nil
+}
+
+// endWithRequest makes the exchange end with the request of the client.
+func (x *proxyExchange) endWithRequest() { x.ctx.SetUserValue(endKey{}, exchangeEnd{x}) }
+
+// endKey is the key of the user value that ends an exchange.
+type endKey struct{}
+
+type exchangeEnd struct{ x *proxyExchange }
+
+// Close implements io.Closer. It is called when the request ends.
+func (e exchangeEnd) Close() error {
+	e.x.release()
 	return nil
 }
 
@@ -207,7 +242,7 @@ func (x *proxyExchange) copyResponse() *proxiedResponse {
 	from, to := x.resp, &x.ctx.Response
 	size := from.Header.ContentLength()
 	from.Header.CopyTo(&to.Header)
-	dropResponseFields(&to.Header)
+	dropped := dropResponseFields(&to.Header)
 	to.Header.SetNoDefaultContentType(true)
 	stream := from.BodyStream()
 	switch {
@@ -216,7 +251,7 @@ func (x *proxyExchange) copyResponse() *proxiedResponse {
 	case stream != nil:
 		// each piece that the server sends is forwarded at once
 		to.ImmediateHeaderFlush = true
-		body := &proxiedResponse{stream: stream, x: x}
+		body := &proxiedResponse{stream: stream, x: x, dropped: dropped}
 		to.SetBodyStream(body, size)
 		return body
 	case len(from.Body()) <= shortBody:
@@ -263,9 +298,11 @@ func (x *proxyExchange) release() {
 // proxiedResponse is the body of a forwarded response. Its errors make the server abort the
 // response.
 type proxiedResponse struct {
-	stream io.Reader
-	x      *proxyExchange
-	err    error // of stream
+	stream  io.Reader
+	x       *proxyExchange
+	dropped droppedFields
+	isHeld  bool  // the end of the body is not the end of the exchange
+	err     error // of stream
 }
 
 // Read implements io.Reader. The trailer fields that arrive after the body become trailer fields
@@ -274,8 +311,10 @@ func (b *proxiedResponse) Read(p []byte) (int, error) {
 	n, err := b.stream.Read(p)
 	if err == io.EOF {
 		for name, value := range b.x.resp.Header.TrailerFields() {
-			// fields that were accepted on receipt can be sent
-			_ = b.x.ctx.Response.Header.AddTrailerFieldBytes(name, value)
+			if !b.dropped.has(name) {
+				// fields that were accepted on receipt can be sent
+				_ = b.x.ctx.Response.Header.AddTrailerFieldBytes(name, value)
+			}
 		}
 	} else if err != nil {
 		b.err = err
@@ -288,7 +327,9 @@ func (b *proxiedResponse) SendsPieces() bool { return true }
 
 // Close implements io.Closer. The server calls it after the response was sent, or has failed.
 func (b *proxiedResponse) Close() error {
-	b.x.release()
+	if !b.isHeld {
+		b.x.release()
+	}
 	return nil
 }
 
@@ -297,7 +338,12 @@ func (b *proxiedResponse) Close() error {
 type proxiedRequest struct {
 	ctx    *fasthttp.RequestCtx
 	stream io.Reader
-	to     *fasthttp.RequestHeader // gets the trailer fields
+
+	// the header of the request of the client is not used for trailer fields: a function of the
+	// application may be reading it
+	received fasthttp.RequestHeader  // gets the trailer fields of the client
+	to       *fasthttp.RequestHeader // gets the ones that are forwarded
+	dropped  droppedFields
 
 	mu      sync.Mutex
 	idle    sync.Cond // signals the end of reading
@@ -306,10 +352,21 @@ type proxiedRequest struct {
 	err     error // of the stream
 }
 
-func newProxiedRequest(ctx *fasthttp.RequestCtx, stream io.Reader, to *fasthttp.RequestHeader) *proxiedRequest {
-	b := &proxiedRequest{ctx: ctx, stream: stream, to: to}
+func newProxiedRequest(ctx *fasthttp.RequestCtx, stream io.Reader, to *fasthttp.RequestHeader, dropped droppedFields) *proxiedRequest {
+	b := &proxiedRequest{ctx: ctx, stream: stream, to: to, dropped: dropped}
 	b.idle.L = &b.mu
+	bridge.TrailersTo(ctx, &b.received)
 	return b
+}
+
+// Trailers implements bridge.TrailerSource. The section begins with the fields of Rewrite.
+func (b *proxiedRequest) Trailers() any {
+	own := new(fasthttp.RequestHeader)
+	for name, value := range b.to.TrailerFields() {
+		_ = own.AddTrailerFieldBytes(name, value)
+	}
+	b.to = own
+	return own
 }
 
 // Read implements io.Reader.
@@ -323,8 +380,10 @@ func (b *proxiedRequest) Read(p []byte) (int, error) {
 	b.mu.Unlock()
 	n, err := b.stream.Read(p)
 	if err == io.EOF {
-		for name, value := range b.ctx.Request.Header.TrailerFields() {
-			_ = b.to.AddTrailerFieldBytes(name, value)
+		for name, value := range b.received.TrailerFields() {
+			if !b.dropped.has(name) {
+				_ = b.to.AddTrailerFieldBytes(name, value)
+			}
 		}
 	}
 	b.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"net/netip"
+	"slices"
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/ascii"
@@ -84,8 +85,13 @@ func (d *droppedFields) see(name, value []byte) {
 	}
 }
 
+// has reports whether a field of the trailer section is not forwarded either.
+func (d *droppedFields) has(name []byte) bool {
+	return slices.ContainsFunc(d.names, func(dropped string) bool { return ascii.EqualFoldString(name, dropped) })
+}
+
 // dropRequestFields removes the fields of a request that are not forwarded.
-func dropRequestFields(h *fasthttp.RequestHeader, keep bool) {
+func dropRequestFields(h *fasthttp.RequestHeader, keep bool) droppedFields {
 	d := droppedFields{keep: keep}
 	for name, value := range h.All() {
 		d.see(name, value)
@@ -94,10 +100,11 @@ func dropRequestFields(h *fasthttp.RequestHeader, keep bool) {
 		h.Del(name)
 	}
 	h.ResetConnectionClose()
+	return d
 }
 
 // dropResponseFields is dropRequestFields for a response.
-func dropResponseFields(h *fasthttp.ResponseHeader) {
+func dropResponseFields(h *fasthttp.ResponseHeader) droppedFields {
 	d := droppedFields{keep: true}
 	for name, value := range h.All() {
 		d.see(name, value)
@@ -106,6 +113,7 @@ func dropResponseFields(h *fasthttp.ResponseHeader) {
 		h.Del(name)
 	}
 	h.ResetConnectionClose()
+	return d
 }
 
 // appendNamed appends the names in a Connection field. Fields that delimit or route the message stay, whatever the field says.
@@ -133,7 +141,7 @@ func (x *proxyExchange) fillRequest() {
 	keep := p.TrustForwarded != nil && p.TrustForwarded(ctx)
 	acceptsTrailers := listsTrailers(in)
 	in.CopyTo(out)
-	dropRequestFields(out, keep)
+	dropped := dropRequestFields(out, keep)
 	out.SetNoDefaultContentType(true)
 	// the client may use another version
 	out.SetProtocol("HTTP/1.1")
@@ -154,7 +162,7 @@ func (x *proxyExchange) fillRequest() {
 	out.Add(fasthttp.HeaderVia, p.vias[version])
 	x.setTarget()
 	if x.protocol == "" {
-		x.setBody()
+		x.setBody(dropped)
 	}
 }
 
@@ -205,12 +213,12 @@ func (x *proxyExchange) setTarget() {
 }
 
 // setBody sets the body, as a stream if it still arrives.
-func (x *proxyExchange) setBody() {
+func (x *proxyExchange) setBody(dropped droppedFields) {
 	ctx, req := x.ctx, x.req
 	if stream := ctx.RequestBodyStream(); stream != nil && ctx.Request.IsBodyStream() {
 		// the response may begin, and informational responses may come, while it is read
 		ctx.EnableFullDuplex()
-		x.body = newProxiedRequest(ctx, stream, &req.Header)
+		x.body = newProxiedRequest(ctx, stream, &req.Header, dropped)
 		req.SetBodyStream(x.body, ctx.Request.Header.ContentLength())
 		return
 	}

@@ -44,19 +44,8 @@ func (x *proxyExchange) switchProtocol() error {
 		}
 	}
 	// the tunnel outlives the handler, and may never begin: the end of the request ends it
-	x.ctx.SetUserValue(tunnelKey{}, proxyTunnel{x})
+	x.endWithRequest()
 	x.ctx.Hijack(func(client net.Conn) { pipe(client, server) })
-	return nil
-}
-
-// tunnelKey is the key of the user value that ends a tunnel.
-type tunnelKey struct{}
-
-type proxyTunnel struct{ x *proxyExchange }
-
-// Close implements io.Closer. It is called when the request ends.
-func (t proxyTunnel) Close() error {
-	t.x.release()
 	return nil
 }
 

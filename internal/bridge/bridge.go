@@ -16,6 +16,9 @@ var (
 	// BufferReceived makes a client read the body of a *fasthttp.Response with StreamBody into
 	// memory if all of it has arrived together with the head, until the response is reset.
 	BufferReceived func(resp any)
+	// TrailersTo makes a *fasthttp.RequestHeader get the trailer fields that arrive while the body of
+	// the request of a *fasthttp.RequestCtx is read, instead of the header of that request.
+	TrailersTo func(ctx, header any)
 	// ReleaseHijacked makes the request of a *fasthttp.RequestCtx end before the HijackHandler
 	// that was set last is called, which then must not use the context. The functions given to
 	// OnShutdown last until the HijackHandler returns.
@@ -24,6 +27,13 @@ var (
 
 // ErrConnHijacked is the error of a ConnHijacker that ends the response in the middle.
 var ErrConnHijacked = errors.New("fasthttp: the connection was taken over")
+
+// TrailerSource is the body stream of a request that has the trailer fields that are sent after it.
+type TrailerSource interface {
+	// Trailers returns the *fasthttp.RequestHeader with the fields, which only the goroutine that
+	// reads the stream uses from then on. It is called before the stream is read.
+	Trailers() (header any)
+}
 
 // ConnHijacker is the body stream of a response that may take over the connection in the
 // middle of the response. What was read of it has been sent then, and nothing follows.

@@ -63,6 +63,9 @@ type Request struct {
 	Trailers Trailers
 	// ErrTimeout is the error for a connection that does not accept everything in time.
 	ErrTimeout error
+	// OwnTrailers means that the section belongs to the stream, which may still add to it, rather
+	// than to the caller.
+	OwnTrailers bool
 	// Chunked means that the content is sent in chunks.
 	Chunked bool
 	// Borrowed means that the stream reads memory that the caller keeps.
@@ -300,6 +303,9 @@ func (s *Sender) Detach() {
 		return
 	}
 	s.Content = bytes.Clone(s.Content)
+	if s.OwnTrailers {
+		return
+	}
 	if s.Trailers != nil && s.Stream != nil && s.Chunked {
 		s.tail = s.appendEnd(s.tail[:0])
 	}

@@ -1,0 +1,96 @@
+package fasthttpproxy_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttpproxy"
+	"github.com/valyala/fasthttp/internal/roottest"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// ModifyResponse may replace the body by a stream that reads it, or by something else.
+func TestModifiedBodies(t *testing.T) {
+	const size = 300_000
+	upperCase := func(ctx *fasthttp.RequestCtx) {
+		body := ctx.Response.BodyStream()
+		ctx.Response.SetBodyStream(servertest.ReadFunc(func(p []byte) (int, error) {
+			n, err := body.Read(p)
+			copy(p, bytes.ToUpper(p[:n]))
+			return n, err
+		}), -1)
+	}
+	roottest.Everywhere(t, func(t *testing.T, start func(s *fasthttp.Server) *roottest.Server) {
+		for _, http2 := range []bool{false, true} {
+			t.Run(fmt.Sprintf("upstreamHTTP2=%v", http2), func(t *testing.T) {
+				back := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+					_ = ctx.Response.Header.AnnounceTrailer("X-Sum")
+					ctx.SetBodyStream(&trailed{Reader: strings.NewReader(strings.Repeat("x", size)), h: &ctx.Response.Header}, -1)
+				}})
+				client := clientOf(back, http2)
+				// a connection that is not given back would be missed
+				client.MaxConns = 1
+				front := start(served(t, &fasthttpproxy.ReverseProxy{
+					Target: back.URL(""), Client: client,
+					ModifyResponse: func(ctx *fasthttp.RequestCtx) error {
+						switch string(ctx.Path()) {
+						case "/wrapped":
+							upperCase(ctx)
+						case "/twice":
+							upperCase(ctx)
+							upperCase(ctx)
+						case "/text":
+							ctx.SetBodyString("text")
+						case "/read":
+							all, err := io.ReadAll(ctx.Response.BodyStream())
+							ctx.Response.SetBodyRaw(bytes.ToUpper(all))
+							return err
+						case "/other":
+							ctx.Response.SetBodyStream(strings.NewReader("other"), -1)
+						}
+						return nil
+					},
+				}))
+				for path, want := range map[string]string{
+					"/wrapped": strings.Repeat("X", size), "/twice": strings.Repeat("X", size), "/read": strings.Repeat("X", size),
+					"/text": "text", "/other": "other", "/": strings.Repeat("x", size),
+				} {
+					resp, got := front.MustAsk(t, "GET", path, "", "TE", "trailers")
+					if got != want {
+						t.Errorf("%s: got %d bytes", path, len(got))
+					}
+					if whole := path == "/wrapped" || path == "/twice" || path == "/"; whole && resp.Trailer.Get("X-Sum") != "sum" {
+						t.Errorf("%s: got the trailers %v", path, resp.Trailer)
+					}
+				}
+			})
+		}
+	})
+}
+
+// A wrapped response that breaks off never looks like a whole one.
+func TestModifiedBodyThatBreaksOff(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start proxyStarter) {
+		peer := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+			if c.Request() != nil {
+				c.Send(servertest.Head("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + "4\r\nhalf\r\n")
+			}
+		})
+		c := start(served(t, &fasthttpproxy.ReverseProxy{Target: peer.URL(""), ModifyResponse: func(ctx *fasthttp.RequestCtx) error {
+			body := ctx.Response.BodyStream()
+			ctx.Response.SetBodyStream(servertest.ReadFunc(body.Read), -1)
+			return nil
+		}})).Dial()
+		c.Send(servertest.Get("/"))
+		resp, err := http.ReadResponse(c.R, nil)
+		servertest.Must(t, err)
+		if got, err := io.ReadAll(resp.Body); err == nil {
+			t.Errorf("got %q as the whole body", got)
+		}
+	})
+}
