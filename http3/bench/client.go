@@ -125,9 +125,8 @@ func exchange(c *quic.Conn, request, room []byte) (total int, err error) {
 	if _, err := s.Write(request); err != nil {
 		return 0, err
 	}
-	if err := s.Close(); err != nil {
-		return 0, err
-	}
+	// it fails if the server did not wait for the end of the request
+	_ = s.Close()
 	for {
 		n, err := s.Read(room)
 		total += n
@@ -197,10 +196,9 @@ func (s *server) idleMemory(n int) (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		if conns = append(conns, c); s.name != "none" {
-			if _, err := exchange(c, small, make([]byte, 4096)); err != nil {
-				return 0, err
-			}
+		conns = append(conns, c)
+		if _, err := exchange(c, small, make([]byte, 4096)); err != nil {
+			return 0, err
 		}
 	}
 	after, err := s.ask("live")
