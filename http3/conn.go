@@ -85,6 +85,8 @@ type conn struct {
 	idle   *time.Timer   // ends the connection when it had no request for a while
 	wasted http2.Bucket  // for aborted requests
 
+	requests sync.WaitGroup // of streams
+
 	reporting sync.Mutex // held while a state is reported, so that the order remains
 	reported  bool       // the connection was reported as active; reporting guards it
 }
@@ -112,7 +114,7 @@ func (c *conn) run() error {
 	c.mu.Lock()
 	c.startIdle()
 	c.mu.Unlock()
-	var uni, requests sync.WaitGroup
+	var uni sync.WaitGroup
 	uni.Go(c.acceptUni)
 	var err error
 	for {
@@ -127,11 +129,13 @@ func (c *conn) run() error {
 			c.cancel(q.StreamID(), nil)
 			continue
 		}
-		requests.Add(1)
-		c.s.workers.Do(&stream{message: message{link: &c.session, q: q}, c: c, done: requests.Done})
+		c.requests.Add(1)
+		s := streams.Get().(*stream)
+		s.c, s.link, s.q = c, &c.session, q
+		c.s.workers.Do(s)
 	}
 	uni.Wait()
-	requests.Wait()
+	c.requests.Wait()
 	c.mu.Lock()
 	if c.idle != nil {
 		c.idle.Stop()

@@ -26,9 +26,13 @@ import (
 type stream struct {
 	message
 	c        *conn
-	done     func()
 	headTill time.Time
+	request  bridge.Request
+	watched  atomic.Bool // the function of OnCancel may still use the stream
 }
+
+// streams is the pool of streams.
+var streams = sync.Pool{New: func() any { return new(stream) }}
 
 // message is the stream of a request in either role. The fields of each direction belong to one
 // goroutine at a time.
@@ -88,17 +92,21 @@ func (c cancelled) Unwrap() error { return syscall.ECONNRESET }
 
 // serve reads the head of the request, and serves it.
 func (s *stream) serve() {
-	begun := time.Now()
-	defer s.done()
+	c, begun, lent := s.c, time.Now(), true
+	defer c.requests.Done()
 	defer func() {
 		if !s.received.Load() {
 			s.c.cancel(s.q.StreamID(), &s.message)
 		}
 		s.c.judge(s.faulty.Load() || s.aborted.Load() && time.Since(begun) <= s.c.s.quick)
-		s.c.end()
-		s.c.reportState()
+		c.end()
+		c.reportState()
+		if !lent && !s.watched.Load() {
+			*s = stream{}
+			streams.Put(s)
+		}
 	}()
-	s.c.reportState()
+	c.reportState()
 	if timeout := s.c.s.limits.HeadTimeout; timeout > 0 {
 		s.headTill = time.Now().Add(timeout)
 		_ = s.q.SetReadDeadline(s.headTill)
@@ -106,16 +114,15 @@ func (s *stream) serve() {
 	s.r.Init(wire.Request, int(s.c.s.limits.Section))
 	m := messages.Get().(*http2.Message)
 	defer messages.Put(m)
-	r := bridge.Request{Message: m}
-	err := s.head(&r)
-	if err != nil {
+	s.request.Message = m
+	if err := s.head(); err != nil {
 		s.blame(wire.RequestIncomplete)
 		return
 	}
 	if !s.headTill.IsZero() {
 		_ = s.q.SetReadDeadline(time.Time{})
 	}
-	if !s.c.own.Serve(s, &r) {
+	if lent = c.own.Serve(s, &s.request); !lent {
 		// no other goroutine reads
 		bufpool.Put(s.in)
 		s.in = nil
@@ -133,11 +140,12 @@ func (s *message) release() {
 }
 
 // head reads the head. If it returns an error the request is not served.
-func (s *stream) head(r *bridge.Request) error {
+func (s *stream) head() error {
 	f, err := s.frame()
 	if err != nil {
 		return err
 	}
+	r := &s.request
 	m := r.Message
 	m.Prepare(s.c.s.limits.KeepNames, false)
 	s.left = -1
@@ -464,6 +472,7 @@ func (s *message) SetWriteDeadline(t time.Time) error { return s.q.SetWriteDeadl
 
 // OnCancel implements bridge.Stream.
 func (s *stream) OnCancel(f func()) (stop func() bool) {
+	s.watched.Store(true)
 	return context.AfterFunc(s.q.Context(), func() {
 		if !s.finished.Load() {
 			f()
