@@ -42,6 +42,7 @@ type h3Exchange struct {
 	stopWatch func() bool
 	watched   bool // so a call of PeerGone may still be under way
 
+	opened   bool  // the application has the stream, as a tunnel
 	ended    bool  // the stream was ended or reset
 	abortErr error // why the response was cut off, or nil
 }
@@ -78,6 +79,7 @@ func (x *h3Exchange) fill(r *http3.Request) {
 	x.expect = expectationOf(&m.Head)
 	if m.Protocol.Len > 0 {
 		h.slots[slotProtocol] = m.Protocol
+		x.extended = true
 	}
 }
 
@@ -175,7 +177,7 @@ func (x *h3Exchange) ClaimStalledBody() (confirm func() (end func())) { return n
 func (x *h3Exchange) streamContent() {
 	content := new(h3Content)
 	content.streamContent.init(&x.streamExchange, &content.h3Incoming)
-	content.h3Incoming = h3Incoming{x: x, stream: x.stream, left: -1}
+	content.h3Incoming.x, content.h3Incoming.stream, content.left = x, x.stream, -1
 	if x.framing.Kind == http1.Length {
 		content.left = x.framing.Length - int64(len(x.ctx.Request.body.bytes()))
 	}
@@ -212,6 +214,7 @@ type h3Incoming struct {
 	stream http3.Stream
 	left   int64 // how many bytes follow, or -1; only the reader uses it
 
+	mu                     sync.Mutex // held while a goroutine reads
 	revoked, closed, ended atomic.Bool
 }
 
@@ -223,6 +226,8 @@ func (c *h3Incoming) revoke() {
 
 // Read implements streamInput.
 func (c *h3Incoming) Read(p []byte) (n int, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if err = c.stopped(); err != nil {
 		return 0, err
 	}

@@ -12,16 +12,19 @@ import (
 var _ streamTransport = (*h3Exchange)(nil)
 
 // h3Traits are the traits of HTTP/3.
-var h3Traits = streamTraits{name: protocolHTTP3, noConn: errH3Hijack}
+var h3Traits = streamTraits{name: protocolHTTP3, noConn: errH3Hijack, tunnels: true}
 
 // traits implements streamTransport.
 func (x *h3Exchange) traits() *streamTraits { return &h3Traits }
 
 // errH3Hijack is sent to the client, and logged, if a handler hijacks the connection.
-var errH3Hijack = errors.New("fasthttp: HTTP/3 has no connection for a handler to take over: use HTTP/1.1, or HTTP/2 with extended CONNECT")
+var errH3Hijack = errors.New("fasthttp: HTTP/3 has no connection for a handler to take over: use extended CONNECT (RFC 9220), or HTTP/1.1")
 
 // respond implements streamTransport.
 func (x *h3Exchange) respond() (over bool) {
+	if x.method == http1.MethodConnect && x.connects() {
+		return x.openTunnel()
+	}
 	e, last := x.prepare(&h3Traits)
 	if timeout := x.responseTime(); timeout > 0 {
 		_ = x.stream.SetWriteDeadline(time.Now().Add(timeout))

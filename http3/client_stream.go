@@ -1,6 +1,7 @@
 package http3
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -110,6 +111,27 @@ func (s *clientStream) Next(n int) ([]byte, error) {
 	p, err := s.message.Next(n)
 	return p, s.receiveError(err)
 }
+
+// AwaitExtended implements bridge.ClientStream.
+func (s *clientStream) AwaitExtended(wait bridge.ClientWait) (accepts bool, err error) {
+	ctx := wait.Ctx
+	if !wait.Until.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, wait.Until)
+		defer cancel()
+	}
+	select {
+	case <-s.c.settled:
+		return s.c.extended.Load(), nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	case <-s.c.q.Context().Done():
+		return false, lossOf(context.Cause(s.c.q.Context()))
+	}
+}
+
+// BeginTunnel implements bridge.ClientStream.
+func (s *clientStream) BeginTunnel() { s.beginTunnel() }
 
 // SetReadDeadline implements bridge.ClientStream.
 func (s *clientStream) SetReadDeadline(t time.Time) error {

@@ -52,6 +52,7 @@ type session struct {
 type sectionLimits struct {
 	hpack.Limits
 	keepNames bool
+	extended  bool // extended CONNECT is permitted
 	table     uint32
 }
 
@@ -96,7 +97,9 @@ const maxBlocked = 16
 
 func newConn(s *Server, q *quic.Conn, own bridge.Conn) *conn {
 	c := &conn{s: s, own: own}
-	c.init(q, c, sectionLimits{hpack.Limits{Size: s.limits.Section, Fields: s.limits.Fields}, s.limits.KeepNames, s.limits.Table})
+	c.init(q, c, sectionLimits{
+		hpack.Limits{Size: s.limits.Section, Fields: s.limits.Fields}, s.limits.KeepNames, s.limits.Extended, s.limits.Table,
+	})
 	c.wasted = http2.NewBucket(s.wasted, now())
 	return c
 }
@@ -179,7 +182,7 @@ func (c *session) openStreams(openTime time.Duration) (err error) {
 		return err
 	}
 	_ = c.control.SetWriteDeadline(time.Now().Add(openTime))
-	settings := wire.Settings{TableCapacity: uint64(c.max.table), BlockedStreams: maxBlocked, SectionSize: uint64(c.max.Size)}
+	settings := wire.Settings{TableCapacity: uint64(c.max.table), BlockedStreams: maxBlocked, SectionSize: uint64(c.max.Size), ExtendedConnect: c.max.extended}
 	if _, err = c.control.Write(settings.Append(wire.AppendVarint(nil, wire.StreamControl))); err != nil {
 		return err
 	}

@@ -37,7 +37,9 @@ var ErrNoServer = errors.New("http3: Server.Server is nil")
 // and HTTP/2 at the same time. Shutdown of the one does not shut down the other. RequestCtx.Done
 // is closed by a shutdown of the fasthttp.Server.
 //
-// Hijack, SwitchProtocols and CONNECT are answered with 501 (Not Implemented).
+// Hijack and SwitchProtocols take over the stream of a CONNECT request, with the effect that they have
+// over HTTP/2; for other requests the answer is 501 (Not Implemented). HTTP2Config.ExtendedConnect
+// permits WebSockets (RFC 9220).
 type Server struct {
 	// Server has the handler and the settings. Of its HTTP2Config, MaxConcurrentStreams,
 	// MaxDecoderHeaderTableSize and the receive buffers apply here as well.

@@ -26,9 +26,11 @@ import (
 type stream struct {
 	message
 	c        *conn
+	begun    time.Time
 	headTill time.Time
 	request  bridge.Request
-	watched  atomic.Bool // the function of OnCancel may still use the stream
+	watched  atomic.Bool  // the function of OnCancel may still use the stream
+	users    atomic.Int32 // serve, and the owner of the tunnel
 }
 
 // streams is the pool of streams.
@@ -92,26 +94,16 @@ func (c cancelled) Unwrap() error { return syscall.ECONNRESET }
 
 // serve reads the head of the request, and serves it.
 func (s *stream) serve() {
-	c, begun, lent := s.c, time.Now(), true
-	defer c.requests.Done()
-	defer func() {
-		if !s.received.Load() {
-			s.c.cancel(s.q.StreamID(), &s.message)
-		}
-		s.c.judge(s.faulty.Load() || s.aborted.Load() && time.Since(begun) <= s.c.s.quick)
-		c.end()
-		c.reportState()
-		if !lent && !s.watched.Load() {
-			*s = stream{}
-			streams.Put(s)
-		}
-	}()
+	c, lent := s.c, true
+	s.begun = time.Now()
+	s.users.Store(1)
+	defer func() { s.leave(!lent) }()
 	c.reportState()
-	if timeout := s.c.s.limits.HeadTimeout; timeout > 0 {
-		s.headTill = time.Now().Add(timeout)
+	if timeout := c.s.limits.HeadTimeout; timeout > 0 {
+		s.headTill = s.begun.Add(timeout)
 		_ = s.q.SetReadDeadline(s.headTill)
 	}
-	s.r.Init(wire.Request, int(s.c.s.limits.Section))
+	s.r.Init(wire.Request, int(c.s.limits.Section))
 	m := messages.Get().(*http2.Message)
 	defer messages.Put(m)
 	s.request.Message = m
@@ -127,7 +119,27 @@ func (s *stream) serve() {
 		bufpool.Put(s.in)
 		s.in = nil
 	}
+}
+
+// leave is called when a user of the stream has ended. The last one ends the stream. reuse reports whether
+// no other goroutine uses it then.
+func (s *stream) leave(reuse bool) {
+	if s.users.Add(-1) > 0 {
+		return
+	}
+	c := s.c
+	defer c.requests.Done()
 	s.release()
+	if !s.received.Load() {
+		c.cancel(s.q.StreamID(), &s.message)
+	}
+	c.judge(s.faulty.Load() || s.aborted.Load() && time.Since(s.begun) <= c.s.quick)
+	c.end()
+	c.reportState()
+	if reuse && !s.watched.Load() {
+		*s = stream{}
+		streams.Put(s)
+	}
 }
 
 // release releases the memory for sending.
@@ -147,7 +159,7 @@ func (s *stream) head() error {
 	}
 	r := &s.request
 	m := r.Message
-	m.Prepare(s.c.s.limits.KeepNames, false)
+	m.Prepare(s.c.max.keepNames, s.c.max.extended)
 	s.left = -1
 	if f.TooLarge {
 		r.Fault = bridge.LargeHead
@@ -482,3 +494,21 @@ func (s *stream) OnCancel(f func()) (stop func() bool) {
 
 // GoAway implements bridge.Stream.
 func (s *stream) GoAway() { s.c.goAway() }
+
+// BeginTunnel implements bridge.Stream.
+func (s *stream) BeginTunnel() {
+	s.users.Add(1)
+	s.beginTunnel()
+}
+
+// beginTunnel makes the reader accept content alone. The caller receives.
+func (s *message) beginTunnel() {
+	s.r.Tunnel()
+	s.left = -1
+}
+
+// EndTunnel implements bridge.Stream.
+func (s *stream) EndTunnel() { s.leave(false) }
+
+// Cancel implements bridge.Stream.
+func (s *stream) Cancel() { s.fault(wire.RequestCancelled) }

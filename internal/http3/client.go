@@ -45,6 +45,13 @@ type ClientStream interface {
 	// Trailers returns the trailer section, or nil, once Next has returned io.EOF.
 	Trailers() *field.List
 
+	// AwaitExtended waits until the server has announced whether it accepts extended CONNECT.
+	AwaitExtended(wait ClientWait) (accepts bool, err error)
+	// BeginTunnel makes the stream a tunnel: only content is exchanged from here on.
+	BeginTunnel()
+	// StopReading tells the server that no more is received.
+	StopReading()
+
 	// SetReadDeadline and SetWriteDeadline limit the waits of one direction, also of one that has begun.
 	SetReadDeadline(t time.Time) error
 	// SetWriteDeadline: see SetReadDeadline.

@@ -45,6 +45,13 @@ type Stream interface {
 	OnCancel(f func()) (stop func() bool)
 	// GoAway makes the connection end after its requests.
 	GoAway()
+
+	// BeginTunnel is called during Serve: only content is exchanged from here on, and the stream
+	// is used until EndTunnel is called.
+	BeginTunnel()
+	EndTunnel()
+	// Cancel ends both directions at once, at the wish of the application.
+	Cancel()
 }
 
 // Fault is why a request is refused with a response.
@@ -74,6 +81,7 @@ type Limits struct {
 	HeadTimeout time.Duration // for a head, or 0
 	IdleTimeout time.Duration // without requests, or 0
 	KeepNames   bool          // names are not normalised
+	Extended    bool          // extended CONNECT is permitted
 	Window      uint64        // bytes of a request that were not read, or 0 for the default
 	ConnWindow  uint64        // the same for a connection
 }
