@@ -65,7 +65,7 @@ func (x *h3Call) startTunnel() {
 	x.detach()
 }
 
-// unused ends the stream. What was written is still sent.
+// unused ends the stream. Bytes that were written are still sent.
 func (t *h3ClientTunnel) unused() {
 	t.x.stream.ReleaseSending()
 	t.x.finish(true)

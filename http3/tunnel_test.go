@@ -130,8 +130,7 @@ func TestTunnels(t *testing.T) {
 	}
 }
 
-// What a side has written before it closes arrives, although the other side has granted no window
-// for it yet.
+// Bytes that a side has written before it closes arrive, although the other side has read none yet.
 func TestTunnelsAreClosedAfterTheirBytes(t *testing.T) {
 	text := strings.Repeat("0123456789abcdef", 1000)
 	ahead, received := make(chan struct{}, 1), make(chan string, 1)
@@ -221,7 +220,7 @@ func TestTunnelDeadlines(t *testing.T) {
 	check(nc)
 }
 
-// The ends of a tunnel that are none of a peer that has finished.
+// The ends of a tunnel whose peer has not finished.
 func TestTunnelsAreCut(t *testing.T) {
 	type result struct{ read, write error }
 	results := make(chan result, 1)
@@ -277,7 +276,7 @@ func TestTunnelsAreCut(t *testing.T) {
 	servertest.Receive(t, "the end", results)
 }
 
-// Frames in a tunnel, and messages whose tunnel nobody has taken.
+// Frames in a tunnel, and requests whose stream no handler has taken over.
 func TestTunnelsOnTheWire(t *testing.T) {
 	_, addr := run(t, &fasthttp.Server{HTTP2: fasthttp.HTTP2Config{ExtendedConnect: true}, Handler: func(ctx *fasthttp.RequestCtx) {
 		switch string(ctx.ConnectProtocol()) {

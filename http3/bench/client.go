@@ -66,7 +66,7 @@ func (s *server) stop() {
 	_ = s.cmd.Wait()
 }
 
-// ask sends a line to the server, and returns what it has used.
+// ask sends a line to the server, and returns its usage.
 func (s *server) ask(line string) (u used, err error) {
 	if _, err = io.WriteString(s.in, line+"\n"); err != nil {
 		return u, err
@@ -139,7 +139,7 @@ func exchange(c *quic.Conn, request, room []byte) (total int, err error) {
 	}
 }
 
-// cost is what a request costs: microseconds, allocations, and their bytes.
+// cost is the cost of a request: microseconds, allocations, and their bytes.
 type cost struct {
 	cpu, mallocs, bytes float64
 	response            int
@@ -178,7 +178,7 @@ func (s *server) measure(l load) (c cost, err error) {
 	return c, nil
 }
 
-// idleMemory returns what an idle connection takes, after a request.
+// idleMemory returns the memory of an idle connection, after a request.
 func (s *server) idleMemory(n int) (float64, error) {
 	before, err := s.ask("live")
 	if err != nil {

@@ -2,7 +2,7 @@
 
 // Command bench compares the processor time and the allocations of a request with HTTP/3: of this
 // module, and of quic-go's http3 with a handler of net/http. A third server responds with the same
-// number of bytes without HTTP, on streams of quic-go: what is above it is the server's own share.
+// number of bytes without HTTP, on streams of quic-go: the rest is the server's own share.
 //
 // Each server is a process of its own, and one client sends the same bytes to each in turn. The
 // figures are medians of the rounds.

@@ -35,7 +35,7 @@ var large = make([]byte, 64<<10)
 
 const hello = "Hello, World!"
 
-// used is what a server has used so far.
+// used is the usage of a server so far.
 type used struct {
 	CPU     time.Duration
 	Mallocs uint64
@@ -43,8 +43,8 @@ type used struct {
 	Live    uint64 // heap and stacks in use, after a collection if one was asked for
 }
 
-// serve is the process of a server. It prints its address, and for each line that it reads what
-// it has used; the line "live" has it collect garbage first.
+// serve is the process of a server. It prints its address, and for each line that it reads its
+// usage; the line "live" has it collect garbage first.
 func serve(kind, profile string) error {
 	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -158,7 +158,7 @@ var servers = map[string]func(pc net.PacketConn, config *tls.Config, size *atomi
 	"transport": serveTransport,
 }
 
-// serveTransport responds with bytes alone: what QUIC takes without HTTP.
+// serveTransport responds with bytes alone: the cost of QUIC without HTTP.
 func serveTransport(pc net.PacketConn, config *tls.Config, size *atomic.Int64) error {
 	ln, err := quic.Listen(pc, config, &quic.Config{MaxIncomingStreams: streams})
 	if err != nil {

@@ -11,13 +11,21 @@ import (
 // TunnelStream is the part of a stream that a Tunnel needs. One goroutine may receive while another
 // sends; the deadlines, StopReading and Cancel may be used by any goroutine.
 type TunnelStream interface {
+	// Next returns up to n bytes from the peer, as Stream.Next does.
 	Next(n int) ([]byte, error)
+	// Write sends bytes, of which a part may be kept until Flush.
 	Write(p []byte) (int, error)
+	// Flush sends the bytes that were kept.
 	Flush() error
+	// End is Flush, and ends the direction to the peer.
 	End() error
+	// StopReading tells the peer that no more is received.
 	StopReading()
+	// Cancel ends both directions at once.
 	Cancel()
+	// SetReadDeadline limits the waits of Next.
 	SetReadDeadline(t time.Time) error
+	// SetWriteDeadline limits the waits of the other direction.
 	SetWriteDeadline(t time.Time) error
 }
 
