@@ -27,6 +27,7 @@ type h3Exchange struct {
 	stream http3.Stream
 
 	in      *h3Incoming // of content, or nil
+	pacing  h3Pace
 	now     clock.Moment
 	start   *blockStart // of the last usual response, or nil; kept for other requests
 	startOf *Server     // which has sent start
@@ -106,7 +107,7 @@ func (x *h3Exchange) receive(end bool) error {
 	}
 	x.awaits100 = x.expect == expectsContinue
 	if timeout := x.readTime(); timeout > 0 {
-		_ = x.stream.SetReadDeadline(time.Now().Add(timeout))
+		x.limitReads(time.Now().Add(timeout))
 	}
 	if next == planCollect {
 		return x.take()
@@ -149,11 +150,16 @@ func (x *h3Exchange) take() error {
 // next returns the next content of a collected body. If it was ended because of its memory,
 // next sets refusal.
 func (x *h3Exchange) next() ([]byte, error) {
+	// it sets a deadline, which must not replace the one of InterruptBody
+	since := x.beginWait()
 	if x.bodyMemory == nil {
-		return x.stream.Next(math.MaxInt)
+		p, err := x.stream.Next(math.MaxInt)
+		x.endWait(since, len(p))
+		return p, err
 	}
 	x.bodyMemory.Block()
 	p, err := x.stream.Next(math.MaxInt)
+	x.endWait(since, len(p))
 	if !x.bodyMemory.Resumed() {
 		x.refusal = ErrRequestBodyMemory
 	}
@@ -195,7 +201,7 @@ func (x *h3Exchange) ctxReplaced() {
 // setDeadlines implements deadliner.
 func (x *h3Exchange) setDeadlines(read, write *time.Time) {
 	if read != nil {
-		_ = x.stream.SetReadDeadline(*read)
+		x.limitReads(*read)
 	}
 	if write != nil {
 		_ = x.stream.SetWriteDeadline(*write)
@@ -232,7 +238,13 @@ func (c *h3Incoming) Read(p []byte) (n int, err error) {
 		return 0, err
 	}
 	c.x.send100()
+	since := c.x.beginWait()
+	if err = c.stopped(); err != nil {
+		// beginWait may have replaced the deadline that was to end the reading
+		return 0, err
+	}
 	b, err := c.stream.Next(len(p))
+	c.x.endWait(since, len(b))
 	switch stopped := c.stopped(); {
 	case err == nil:
 		n = copy(p, b)
