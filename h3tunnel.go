@@ -29,8 +29,11 @@ func (x *h3Exchange) openTunnel() (over bool) {
 	// neither timeouts nor limits of requests apply to a tunnel
 	_ = x.stream.SetReadDeadline(time.Time{})
 	_ = x.stream.SetWriteDeadline(time.Time{})
-	_ = x.writeHead(e)
-	if err := x.stream.Flush(); err != nil {
+	err := x.writeHead(e)
+	if err == nil {
+		err = x.stream.Flush()
+	}
+	if err != nil {
 		ctx.hijack, ctx.switched = nil, nil
 		x.end(err)
 		return true

@@ -19,9 +19,8 @@ type clientConn struct {
 	host *host
 	born time.Time
 
-	peerSection atomic.Uint64 // the largest section that the server accepts, or 0
-	extended    atomic.Bool   // the server accepts extended CONNECT
-	settled     chan struct{} // closed when the settings of the server arrive
+	extended atomic.Bool   // the server accepts extended CONNECT
+	settled  chan struct{} // closed when the settings of the server arrive
 
 	noMore context.Context // ends when the connection takes no more requests
 	retire context.CancelFunc

@@ -13,7 +13,6 @@ import (
 	"github.com/quic-go/quic-go"
 
 	"github.com/valyala/fasthttp"
-	"github.com/valyala/fasthttp/http3/internal/qpack"
 	"github.com/valyala/fasthttp/http3/internal/wire"
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/http1"
@@ -36,17 +35,6 @@ func (s *clientStream) Conn() net.Conn { return netConn{s.c.q} }
 
 // IdleSince implements bridge.ClientStream.
 func (s *clientStream) IdleSince() time.Duration { return s.idleSince }
-
-// SendSection implements bridge.ClientStream.
-func (s *clientStream) SendSection(b []byte) error {
-	section := b[s.from+wire.MaxFrameHead:]
-	limit := s.c.peerSection.Load()
-	if limit > 0 && uint64(len(section))*qpack.MostExpansion > limit && qpack.SectionSize(section) > limit {
-		return bridge.ErrLargeRequest
-	}
-	s.message.SendSection(b)
-	return nil
-}
 
 // Write implements bridge.ClientStream.
 func (s *clientStream) Write(p []byte) (int, error) {

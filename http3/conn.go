@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/quic-go/quic-go"
@@ -33,6 +34,8 @@ type session struct {
 	q    *quic.Conn
 	role role
 	max  sectionLimits
+
+	peerSection atomic.Uint64 // the largest section that the peer accepts, or 0
 
 	control *quic.SendStream
 	acks    *quic.SendStream // of the decoder of QPACK
@@ -426,7 +429,10 @@ func (c *session) serveControl(q *quic.ReceiveStream) *wire.Error {
 func (c *conn) controlFrame(f wire.Frame, push *uint64) *wire.Error {
 	switch f.Type {
 	case wire.TypeSettings:
-		return new(wire.Settings).Parse(f.Payload)
+		var settings wire.Settings
+		e := settings.Parse(f.Payload)
+		c.peerSection.Store(settings.SectionSize)
+		return e
 	case wire.TypeGoAway:
 		// RFC 9114 section 5.2: the id of a push
 		id, e := wire.Number(f.Payload)

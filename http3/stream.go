@@ -419,13 +419,19 @@ func (s *message) BeginSection() ([]byte, *hpack.Encoder) {
 }
 
 // SendSection implements bridge.Stream.
-func (s *message) SendSection(b []byte) {
+func (s *message) SendSection(b []byte) error {
 	section := b[s.from+wire.MaxFrameHead:]
+	limit := s.link.peerSection.Load()
+	if limit > 0 && uint64(len(section))*qpack.MostExpansion > limit && qpack.SectionSize(section) > limit {
+		s.out = b[:s.from]
+		return bridge.ErrLargeSection
+	}
 	var room [wire.MaxFrameHead]byte
 	head := wire.AppendFrame(room[:0], wire.TypeHeaders, len(section))
 	n := s.from + copy(b[s.from:], head)
 	n += copy(b[n:], section)
 	s.out = b[:n]
+	return nil
 }
 
 // outSize is the size of the first buffer for the output.

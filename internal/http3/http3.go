@@ -23,9 +23,10 @@ type Stream interface {
 	Trailers() *field.List
 
 	// BeginSection returns a buffer to which the fields of a section are to be appended, with
-	// the encoder. SendSection takes it, and sends it with the next Flush.
+	// the encoder. SendSection takes it, and sends it with the next Flush, unless it returns
+	// ErrLargeSection because the client does not accept its size.
 	BeginSection() ([]byte, *hpack.Encoder)
-	SendSection(section []byte)
+	SendSection(section []byte) error
 	// Write sends content. It may keep a part of it until Flush.
 	Write(p []byte) (int, error)
 	Flush() error
