@@ -51,7 +51,8 @@ type Server struct {
 
 	// QUICConfig has the settings of QUIC. If it is nil they have their defaults. Streams, and the idle timeout if
 	// the fasthttp.Server has one, are set by this package. 0-RTT is refused unless it is allowed
-	// here: its requests can be replayed.
+	// here. Its requests are served once the handshake is over, which a replay cannot complete
+	// (RFC 8470 section 3), so no handler has to answer 425 (Too Early).
 	QUICConfig *quic.Config
 
 	once    sync.Once

@@ -410,3 +410,48 @@ func TestShutdownWaitsForTunnels(t *testing.T) {
 	servertest.Must(t, nc.Close())
 	servertest.Must(t, servertest.Receive(t, "Shutdown", ended))
 }
+
+// Frames that a client gets in a tunnel.
+func TestTunnelsOfClientsOnTheWire(t *testing.T) {
+	begin := append([]byte{wire.StreamControl}, (&wire.Settings{ExtendedConnect: true}).Append(nil)...)
+	for name, row := range map[string]struct {
+		bytes []byte
+		want  string
+		code  wire.Code
+	}{
+		"content":                    {frames(status("200"), frame(wire.TypeData, "abc")), "abc", 0},
+		"content-length, no meaning": {frames(status("200", "content-length: 1"), frame(wire.TypeData, "abc")), "abc", 0},
+		"unknown frames":             {frames(status("200"), frame(0x21, "x"), frame(wire.TypeData, "abc")), "abc", 0},
+		"after interim responses":    {frames(status("103"), status("200"), frame(wire.TypeData, "abc")), "abc", 0},
+		"HEADERS":                    {frames(status("200"), headers("a: b")), "", wire.FrameUnexpected},
+		"SETTINGS":                   {frames(status("200"), frame(wire.TypeSettings, "")), "", wire.FrameUnexpected},
+		"PUSH_PROMISE":               {frames(status("200"), frame(wire.TypePushPromise, "\x00")), "", wire.IDError},
+	} {
+		ended := make(chan error, 1)
+		addr := rawServer(t, begin, func(q *quic.Conn) {
+			s, err := q.AcceptStream(context.Background())
+			if err != nil {
+				return
+			}
+			_, _ = s.Write(row.bytes)
+			_ = s.Close()
+			<-q.Context().Done()
+			ended <- context.Cause(q.Context())
+		})
+		c, _ := newClient(t)
+		got, err := io.ReadAll(openTunnel(t, c, addr, "a"))
+		if row.code == 0 {
+			if string(got) != row.want || err != nil {
+				t.Errorf("%s: %q, %v", name, got, err)
+			}
+			continue
+		}
+		if !errors.Is(err, ErrProtocol) {
+			t.Errorf("%s: %v", name, err)
+		}
+		end := servertest.Receive(t, "the end of the connection", ended)
+		if e, ok := errors.AsType[*quic.ApplicationError](end); !ok || wire.Code(e.ErrorCode) != row.code {
+			t.Errorf("%s: the server has got %v", name, end)
+		}
+	}
+}
