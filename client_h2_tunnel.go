@@ -7,8 +7,8 @@ import (
 )
 
 // ErrNoExtendedConnect is the error of an extended CONNECT request, see
-// RequestHeader.SetConnectProtocol, that was not sent because the server does not speak HTTP/2,
-// or has not announced that it accepts such requests.
+// RequestHeader.SetConnectProtocol, that was not sent because the server speaks neither HTTP/2
+// nor HTTP/3, or has not announced that it accepts such requests.
 var ErrNoExtendedConnect = errors.New("fasthttp: the server does not accept extended CONNECT requests")
 
 // awaitSettings waits for the settings of the server: an extended CONNECT must not be sent before

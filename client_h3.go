@@ -23,19 +23,11 @@ func init() {
 // errH3NeedsTLS reports a request for http: URIs.
 var errH3NeedsTLS = errors.New("fasthttp: HTTP/3 is for https URIs")
 
-// errH3Connect reports a request that only other versions can send.
-var errH3Connect = errors.New("fasthttp: the client of HTTP/3 sends no CONNECT requests")
-
 // connect opens a stream for a call.
 func (t *h3Connector) connect(hc *HostClient, req *Request) (attempter, time.Duration, error) {
 	call := &req.call
-	switch {
-	case !hc.IsTLS:
+	if !hc.IsTLS {
 		return nil, 0, errH3NeedsTLS
-	case req.Header.isExtended():
-		return nil, 0, ErrNoExtendedConnect
-	case req.Header.IsConnect():
-		return nil, 0, errH3Connect
 	}
 	if call.trace != nil {
 		traceGetConn(call, hc.Addr)
@@ -46,6 +38,9 @@ func (t *h3Connector) connect(hc *HostClient, req *Request) (attempter, time.Dur
 		wait.Ctx = context.Background()
 	}
 	stream, err := t.client.Open(hc.h3Key(), wait)
+	if err == nil && req.Header.isExtended() {
+		err = awaitExtended(stream, wait)
+	}
 	switch {
 	case err == nil:
 	case call.canceled() != nil:

@@ -35,6 +35,7 @@ type h3Call struct {
 	recv    h2Receiving
 	bodyUse h2BodyUse
 	isHead  bool
+	tunnel  bool // the request is CONNECT
 	closes  bool // no other call may use the connection
 	hints   int  // informational responses received
 	framing http1.Framing
@@ -48,7 +49,7 @@ const h3Small = 8 << 10
 // roundTrip implements attempter. The body of the response keeps the stream until its end.
 func (x *h3Call) roundTrip(hc *HostClient, req *Request, resp *Response, since time.Duration) (untouched bool, err error) {
 	x.req, x.resp, x.call = req, resp, &req.call
-	x.isHead, x.closes = req.Header.IsHead(), req.Header.ConnectionClose()
+	x.isHead, x.tunnel, x.closes = req.Header.IsHead(), req.Header.IsConnect(), req.Header.ConnectionClose()
 	x.times = &h3Times{hc: hc, stream: x.stream, deadline: x.call.deadline}
 	over := false
 	defer func() {
@@ -92,7 +93,10 @@ func (x *h3Call) exchange() error {
 		_ = x.stream.SetWriteDeadline(writeBy)
 	}
 	x.times.limit(x.call.deadline)
-	e := x.req.encode(http1.LineIsOld | http1.LineIsReceived | http1.AsksClose)
+	var e http1.Encoding // of CONNECT, which has no content: the bytes after it are a tunnel's
+	if !x.tunnel {
+		e = x.req.encode(http1.LineIsOld | http1.LineIsReceived | http1.AsksClose)
+	}
 	x.bodyUse = bodyUseOf(x.hc, x.call, x.resp)
 	if err := x.begin(e); err != nil && !errors.Is(err, http3.ErrStopped) {
 		return err
@@ -108,6 +112,7 @@ func (x *h3Call) exchange() error {
 		}
 	}
 	x.times.headArrived()
+	x.endConnect()
 	return x.receiveBody()
 }
 
@@ -115,7 +120,7 @@ func (x *h3Call) exchange() error {
 // first. It starts a sender for other content.
 func (x *h3Call) begin(e http1.Encoding) error {
 	req := x.req
-	streams := req.body.stream != nil
+	streams := req.body.stream != nil && !x.tunnel
 	content := x.content(e)
 	trailers := e.Kind == http1.Chunks && req.Header.hasSection()
 	whole := !streams && len(content) == 0 && !trailers
@@ -124,6 +129,9 @@ func (x *h3Call) begin(e http1.Encoding) error {
 	if err := x.stream.SendSection(req.appendBlock(b, enc, "https", e, &x.pathed)); err != nil {
 		x.call.outcome = attemptUnreached
 		return err
+	}
+	if x.tunnel {
+		return x.sendConnect()
 	}
 	if asks || streams || trailers || len(content) > h3Small {
 		err := x.stream.Flush()
@@ -255,7 +263,7 @@ func (x *h3Call) receiveInterim(m *http2.Message) error {
 func (x *h3Call) receiveBody() error {
 	resp, limit := x.resp, x.hc.MaxResponseBodySize
 	switch {
-	case x.bodyUse == h2Skips:
+	case x.bodyUse == h2Skips, x.opens():
 		return nil
 	case x.bodyUse == h2Streams && (x.framing.Kind == http1.UntilClose || x.framing.Length > 0 || x.sender != nil && !x.sender.isSent()):
 		return nil
@@ -314,7 +322,13 @@ func (x *h3Call) accept(since time.Duration) (streams bool, err error) {
 		return false, errH2Misdirected
 	}
 	resp.ParseNetConn(x.stream.Conn())
-	if x.bodyUse == h2Streams && x.recv != h2Complete {
+	switch {
+	case x.opens() && x.bodyUse != h2Streams:
+		return false, nil
+	case x.opens():
+		x.startTunnel()
+		return true, nil
+	case x.bodyUse == h2Streams && x.recv != h2Complete:
 		x.startStream()
 		return true, nil
 	}

@@ -32,7 +32,11 @@ func (x *h3Call) startStream() {
 	s := &h3Body{x: x, trailerTarget: &resp.Header.header}
 	resp.body.setStream(s, resp.Header.contentLength)
 	resp.body.limit = x.hc.MaxResponseBodySize
-	// request and call belong to the caller again
+	x.detach()
+}
+
+// detach leaves request and call to the caller again.
+func (x *h3Call) detach() {
 	x.call = &callState{ctx: x.call.ctx, deadline: x.call.deadline, trace: x.call.trace, outcome: x.call.outcome}
 	x.req, x.resp = nil, nil
 }

@@ -227,7 +227,7 @@ func (ctx *RequestCtx) IsHead() bool { return ctx.Request.Header.IsHead() }
 func (ctx *RequestCtx) IsConnect() bool { return ctx.Request.Header.IsConnect() }
 
 // ConnectProtocol returns the protocol that an extended CONNECT request asks for (RFC 8441), such
-// as "websocket", or nil for any other request. There are such requests only over HTTP/2, with
+// as "websocket", or nil for any other request. There are such requests only over HTTP/2 and HTTP/3, with
 // HTTP2Config.ExtendedConnect. A handler that knows the protocol sets a 2xx status, and calls
 // Hijack or SwitchProtocols, whose connection is the stream of the request. Without such a call,
 // or a body stream in the response, a 2xx response is replaced by a 501.

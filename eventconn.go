@@ -400,7 +400,7 @@ func (c *EventConn) setFailed(err error) (resets bool) {
 // reset ends the connection below the engine, which finds out when it reads or writes.
 func (c *EventConn) reset() {
 	c.engineConn().Abort()
-	if t, ok := c.engineConn().NC.(*h2Tunnel); ok {
+	if t, ok := c.engineConn().NC.(tunnel); ok {
 		_ = t.Reset()
 	} else {
 		_ = c.engineConn().Set.Host.Transport(c.engineConn().NC).Close()
@@ -432,7 +432,7 @@ func (c *EventConn) LocalAddr() net.Addr {
 // TLSConnectionState returns the state of a TLS connection, or nil for another connection.
 func (c *EventConn) TLSConnectionState() *tls.ConnectionState {
 	switch over := c.netConn().(type) {
-	case *h2Tunnel:
+	case tunnel:
 		return over.tlsState()
 	case connTLSer:
 		state := over.ConnectionState()

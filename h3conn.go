@@ -48,6 +48,7 @@ func (h *h3Host) Limits() http3.Limits {
 		Table:       uint32(positive(c.MaxDecoderHeaderTableSize, h3Table)),
 		HeadTimeout: h.set.headTimeout,
 		IdleTimeout: h.set.idleTimeout,
+		Extended:    c.ExtendedConnect,
 		KeepNames:   h.DisableHeaderNamesNormalizing,
 		Window:      uint64(max(c.MaxReceiveBufferPerStream, 0)),
 		ConnWindow:  uint64(max(c.MaxReceiveBufferPerConnection, 0)),
@@ -122,7 +123,7 @@ func (h *h3Conn) Serve(stream http3.Stream, r *http3.Request) (lent bool) {
 	x.ctx = h.s.acquireCtx(h.c)
 	x.ctx.Request.isTLS = true
 	x.run(r)
-	lent = x.in != nil
+	lent = x.in != nil || x.opened
 	if !lent && !x.watched {
 		*x = h3Exchange{start: x.start, startOf: x.s}
 		h3Exchanges.Put(x)

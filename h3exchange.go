@@ -27,6 +27,7 @@ type h3Exchange struct {
 	stream http3.Stream
 
 	in      *h3Incoming // of content, or nil
+	pacing  h3Pace
 	now     clock.Moment
 	start   *blockStart // of the last usual response, or nil; kept for other requests
 	startOf *Server     // which has sent start
@@ -42,6 +43,7 @@ type h3Exchange struct {
 	stopWatch func() bool
 	watched   bool // so a call of PeerGone may still be under way
 
+	opened   bool  // the application has the stream, as a tunnel
 	ended    bool  // the stream was ended or reset
 	abortErr error // why the response was cut off, or nil
 }
@@ -78,6 +80,7 @@ func (x *h3Exchange) fill(r *http3.Request) {
 	x.expect = expectationOf(&m.Head)
 	if m.Protocol.Len > 0 {
 		h.slots[slotProtocol] = m.Protocol
+		x.extended = true
 	}
 }
 
@@ -104,7 +107,7 @@ func (x *h3Exchange) receive(end bool) error {
 	}
 	x.awaits100 = x.expect == expectsContinue
 	if timeout := x.readTime(); timeout > 0 {
-		_ = x.stream.SetReadDeadline(time.Now().Add(timeout))
+		x.limitReads(time.Now().Add(timeout))
 	}
 	if next == planCollect {
 		return x.take()
@@ -147,11 +150,16 @@ func (x *h3Exchange) take() error {
 // next returns the next content of a collected body. If it was ended because of its memory,
 // next sets refusal.
 func (x *h3Exchange) next() ([]byte, error) {
+	// it sets a deadline, which must not replace the one of InterruptBody
+	since := x.beginWait()
 	if x.bodyMemory == nil {
-		return x.stream.Next(math.MaxInt)
+		p, err := x.stream.Next(math.MaxInt)
+		x.endWait(since, len(p))
+		return p, err
 	}
 	x.bodyMemory.Block()
 	p, err := x.stream.Next(math.MaxInt)
+	x.endWait(since, len(p))
 	if !x.bodyMemory.Resumed() {
 		x.refusal = ErrRequestBodyMemory
 	}
@@ -175,7 +183,7 @@ func (x *h3Exchange) ClaimStalledBody() (confirm func() (end func())) { return n
 func (x *h3Exchange) streamContent() {
 	content := new(h3Content)
 	content.streamContent.init(&x.streamExchange, &content.h3Incoming)
-	content.h3Incoming = h3Incoming{x: x, stream: x.stream, left: -1}
+	content.h3Incoming.x, content.h3Incoming.stream, content.left = x, x.stream, -1
 	if x.framing.Kind == http1.Length {
 		content.left = x.framing.Length - int64(len(x.ctx.Request.body.bytes()))
 	}
@@ -193,7 +201,7 @@ func (x *h3Exchange) ctxReplaced() {
 // setDeadlines implements deadliner.
 func (x *h3Exchange) setDeadlines(read, write *time.Time) {
 	if read != nil {
-		_ = x.stream.SetReadDeadline(*read)
+		x.limitReads(*read)
 	}
 	if write != nil {
 		_ = x.stream.SetWriteDeadline(*write)
@@ -212,6 +220,7 @@ type h3Incoming struct {
 	stream http3.Stream
 	left   int64 // how many bytes follow, or -1; only the reader uses it
 
+	mu                     sync.Mutex // held while a goroutine reads
 	revoked, closed, ended atomic.Bool
 }
 
@@ -223,11 +232,19 @@ func (c *h3Incoming) revoke() {
 
 // Read implements streamInput.
 func (c *h3Incoming) Read(p []byte) (n int, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if err = c.stopped(); err != nil {
 		return 0, err
 	}
 	c.x.send100()
+	since := c.x.beginWait()
+	if err = c.stopped(); err != nil {
+		// beginWait may have replaced the deadline that was to end the reading
+		return 0, err
+	}
 	b, err := c.stream.Next(len(p))
+	c.x.endWait(since, len(b))
 	switch stopped := c.stopped(); {
 	case err == nil:
 		n = copy(p, b)

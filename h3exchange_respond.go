@@ -12,16 +12,19 @@ import (
 var _ streamTransport = (*h3Exchange)(nil)
 
 // h3Traits are the traits of HTTP/3.
-var h3Traits = streamTraits{name: protocolHTTP3, noConn: errH3Hijack}
+var h3Traits = streamTraits{name: protocolHTTP3, noConn: errH3Hijack, tunnels: true}
 
 // traits implements streamTransport.
 func (x *h3Exchange) traits() *streamTraits { return &h3Traits }
 
 // errH3Hijack is sent to the client, and logged, if a handler hijacks the connection.
-var errH3Hijack = errors.New("fasthttp: HTTP/3 has no connection for a handler to take over: use HTTP/1.1, or HTTP/2 with extended CONNECT")
+var errH3Hijack = errors.New("fasthttp: HTTP/3 has no connection for a handler to take over: use extended CONNECT (RFC 9220), or HTTP/1.1")
 
 // respond implements streamTransport.
 func (x *h3Exchange) respond() (over bool) {
+	if x.method == http1.MethodConnect && x.connects() {
+		return x.openTunnel()
+	}
 	e, last := x.prepare(&h3Traits)
 	if timeout := x.responseTime(); timeout > 0 {
 		_ = x.stream.SetWriteDeadline(time.Now().Add(timeout))
@@ -34,10 +37,9 @@ func (x *h3Exchange) respond() (over bool) {
 		x.sendStream(x, e)
 		return true
 	}
-	_ = x.writeHead(e)
-	if e.Kind == http1.NoBody {
+	if err := x.writeHead(e); err != nil || e.Kind == http1.NoBody {
 		_ = resp.body.closeStream()
-		x.end(nil)
+		x.end(err)
 		return true
 	}
 	_, err := x.Write(resp.body.bytes())
@@ -57,8 +59,11 @@ func (x *h3Exchange) writeHead(e http1.Encoding) error {
 	b, enc := x.stream.BeginSection()
 	from := len(b)
 	b = x.ctx.Response.Header.appendBlock(b, enc, &x.start, x.s.name, e)
-	x.sent += int64(len(b) - from)
-	x.stream.SendSection(b)
+	n := len(b) - from
+	if err := x.stream.SendSection(b); err != nil {
+		return err
+	}
+	x.sent += int64(n)
 	return nil
 }
 
@@ -66,7 +71,7 @@ func (x *h3Exchange) writeHead(e http1.Encoding) error {
 func (x *h3Exchange) endStream(err error) {
 	if h := &x.ctx.Response.Header; err == nil && h.hasSection() {
 		b, enc := x.stream.BeginSection()
-		x.stream.SendSection(h.appendTrailerBlock(b, enc))
+		err = x.stream.SendSection(h.appendTrailerBlock(b, enc))
 	}
 	x.end(err)
 }
@@ -148,7 +153,9 @@ func (x *h3Exchange) sendInterim(status int, h *ResponseHeader, only field.ID) e
 		return errStreamConnEnded
 	}
 	b, enc := x.stream.BeginSection()
-	x.stream.SendSection(appendInterim(b, enc, status, h, only))
+	if err := x.stream.SendSection(appendInterim(b, enc, status, h, only)); err != nil {
+		return err
+	}
 	return x.stream.Flush()
 }
 

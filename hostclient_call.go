@@ -351,7 +351,7 @@ func (c *HostClient) shouldRetry(req *Request, attempt int, err error) (reset, a
 // prepare prepares the request for sending to this host.
 func (c *HostClient) prepare(req *Request) error {
 	h := &req.Header
-	if c.h2 == nil && h.isExtended() {
+	if c.h2 == nil && c.Transport == nil && h.isExtended() {
 		return ErrNoExtendedConnect
 	}
 	req.call.proxy = c.proxy

@@ -100,7 +100,7 @@ type HTTP2Config struct {
 	MaxReceiveBufferPerStream     int
 
 	// ExtendedConnect makes a server accept extended CONNECT requests (RFC 8441), by which
-	// browsers open WebSockets on an HTTP/2 connection that they have, and announce that:
+	// browsers open WebSockets on an HTTP/2 or HTTP/3 connection that they have, and announce that:
 	// see RequestCtx.ConnectProtocol. The handlers of all paths for which pages open
 	// WebSockets must then accept such requests, as websocket.Upgrader does: browsers do not
 	// try HTTP/1.1 instead. It has no meaning for a client, which follows the announcement

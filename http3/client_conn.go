@@ -19,7 +19,8 @@ type clientConn struct {
 	host *host
 	born time.Time
 
-	peerSection atomic.Uint64 // the largest section that the server accepts, or 0
+	extended atomic.Bool   // the server accepts extended CONNECT
+	settled  chan struct{} // closed when the settings of the server arrive
 
 	noMore context.Context // ends when the connection takes no more requests
 	retire context.CancelFunc
@@ -35,9 +36,9 @@ type clientConn struct {
 
 // newClientConn makes a connection of q.
 func newClientConn(h *host, q *quic.Conn, key *bridge.ClientKey, idleTime time.Duration) *clientConn {
-	c := &clientConn{host: h, born: time.Now(), streams: make(map[quic.StreamID]*clientStream), idleTime: idleTime}
+	c := &clientConn{host: h, born: time.Now(), streams: make(map[quic.StreamID]*clientStream), settled: make(chan struct{}), idleTime: idleTime}
 	c.noMore, c.retire = context.WithCancel(context.Background())
-	c.init(q, c, sectionLimits{hpack.Limits{Size: key.Section, Fields: key.Fields}, key.KeepNames, key.Table})
+	c.init(q, c, sectionLimits{hpack.Limits{Size: key.Section, Fields: key.Fields}, key.KeepNames, false, key.Table})
 	return c
 }
 
@@ -64,6 +65,8 @@ func (c *clientConn) controlFrame(f wire.Frame, _ *uint64) *wire.Error {
 		var s wire.Settings
 		e := s.Parse(f.Payload)
 		c.peerSection.Store(s.SectionSize)
+		c.extended.Store(s.ExtendedConnect)
+		close(c.settled)
 		return e
 	case wire.TypeGoAway:
 		id, e := wire.Number(f.Payload)

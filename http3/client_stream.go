@@ -1,6 +1,7 @@
 package http3
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +13,6 @@ import (
 	"github.com/quic-go/quic-go"
 
 	"github.com/valyala/fasthttp"
-	"github.com/valyala/fasthttp/http3/internal/qpack"
 	"github.com/valyala/fasthttp/http3/internal/wire"
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/http1"
@@ -35,17 +35,6 @@ func (s *clientStream) Conn() net.Conn { return netConn{s.c.q} }
 
 // IdleSince implements bridge.ClientStream.
 func (s *clientStream) IdleSince() time.Duration { return s.idleSince }
-
-// SendSection implements bridge.ClientStream.
-func (s *clientStream) SendSection(b []byte) error {
-	section := b[s.from+wire.MaxFrameHead:]
-	limit := s.c.peerSection.Load()
-	if limit > 0 && uint64(len(section))*qpack.MostExpansion > limit && qpack.SectionSize(section) > limit {
-		return bridge.ErrLargeRequest
-	}
-	s.message.SendSection(b)
-	return nil
-}
 
 // Write implements bridge.ClientStream.
 func (s *clientStream) Write(p []byte) (int, error) {
@@ -110,6 +99,27 @@ func (s *clientStream) Next(n int) ([]byte, error) {
 	p, err := s.message.Next(n)
 	return p, s.receiveError(err)
 }
+
+// AwaitExtended implements bridge.ClientStream.
+func (s *clientStream) AwaitExtended(wait bridge.ClientWait) (accepts bool, err error) {
+	ctx := wait.Ctx
+	if !wait.Until.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, wait.Until)
+		defer cancel()
+	}
+	select {
+	case <-s.c.settled:
+		return s.c.extended.Load(), nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	case <-s.c.q.Context().Done():
+		return false, lossOf(context.Cause(s.c.q.Context()))
+	}
+}
+
+// BeginTunnel implements bridge.ClientStream.
+func (s *clientStream) BeginTunnel() { s.beginTunnel() }
 
 // SetReadDeadline implements bridge.ClientStream.
 func (s *clientStream) SetReadDeadline(t time.Time) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/quic-go/quic-go"
@@ -34,6 +35,8 @@ type session struct {
 	role role
 	max  sectionLimits
 
+	peerSection atomic.Uint64 // the largest section that the peer accepts, or 0
+
 	control *quic.SendStream
 	acks    *quic.SendStream // of the decoder of QPACK
 	acking  sync.Mutex       // held while acks is written, so that the order remains
@@ -52,6 +55,7 @@ type session struct {
 type sectionLimits struct {
 	hpack.Limits
 	keepNames bool
+	extended  bool // extended CONNECT is permitted
 	table     uint32
 }
 
@@ -85,6 +89,8 @@ type conn struct {
 	idle   *time.Timer   // ends the connection when it had no request for a while
 	wasted http2.Bucket  // for aborted requests
 
+	requests sync.WaitGroup // of streams
+
 	reporting sync.Mutex // held while a state is reported, so that the order remains
 	reported  bool       // the connection was reported as active; reporting guards it
 }
@@ -94,7 +100,9 @@ const maxBlocked = 16
 
 func newConn(s *Server, q *quic.Conn, own bridge.Conn) *conn {
 	c := &conn{s: s, own: own}
-	c.init(q, c, sectionLimits{hpack.Limits{Size: s.limits.Section, Fields: s.limits.Fields}, s.limits.KeepNames, s.limits.Table})
+	c.init(q, c, sectionLimits{
+		hpack.Limits{Size: s.limits.Section, Fields: s.limits.Fields}, s.limits.KeepNames, s.limits.Extended, s.limits.Table,
+	})
 	c.wasted = http2.NewBucket(s.wasted, now())
 	return c
 }
@@ -112,7 +120,7 @@ func (c *conn) run() error {
 	c.mu.Lock()
 	c.startIdle()
 	c.mu.Unlock()
-	var uni, requests sync.WaitGroup
+	var uni sync.WaitGroup
 	uni.Go(c.acceptUni)
 	var err error
 	for {
@@ -127,11 +135,13 @@ func (c *conn) run() error {
 			c.cancel(q.StreamID(), nil)
 			continue
 		}
-		requests.Add(1)
-		c.s.workers.Do(&stream{message: message{link: &c.session, q: q}, c: c, done: requests.Done})
+		c.requests.Add(1)
+		s := streams.Get().(*stream)
+		s.c, s.link, s.q = c, &c.session, q
+		c.s.workers.Do(s)
 	}
 	uni.Wait()
-	requests.Wait()
+	c.requests.Wait()
 	c.mu.Lock()
 	if c.idle != nil {
 		c.idle.Stop()
@@ -175,7 +185,7 @@ func (c *session) openStreams(openTime time.Duration) (err error) {
 		return err
 	}
 	_ = c.control.SetWriteDeadline(time.Now().Add(openTime))
-	settings := wire.Settings{TableCapacity: uint64(c.max.table), BlockedStreams: maxBlocked, SectionSize: uint64(c.max.Size)}
+	settings := wire.Settings{TableCapacity: uint64(c.max.table), BlockedStreams: maxBlocked, SectionSize: uint64(c.max.Size), ExtendedConnect: c.max.extended}
 	if _, err = c.control.Write(settings.Append(wire.AppendVarint(nil, wire.StreamControl))); err != nil {
 		return err
 	}
@@ -419,7 +429,10 @@ func (c *session) serveControl(q *quic.ReceiveStream) *wire.Error {
 func (c *conn) controlFrame(f wire.Frame, push *uint64) *wire.Error {
 	switch f.Type {
 	case wire.TypeSettings:
-		return new(wire.Settings).Parse(f.Payload)
+		var settings wire.Settings
+		e := settings.Parse(f.Payload)
+		c.peerSection.Store(settings.SectionSize)
+		return e
 	case wire.TypeGoAway:
 		// RFC 9114 section 5.2: the id of a push
 		id, e := wire.Number(f.Payload)

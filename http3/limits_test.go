@@ -2,8 +2,11 @@ package http3
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -274,4 +277,40 @@ func TestConnStatesOfRequests(t *testing.T) {
 	}
 	_ = r.q.CloseWithError(0, "")
 	expect(fasthttp.StateClosed)
+}
+
+// A body that arrives too slowly is refused, whether it is collected or read by the handler.
+func TestMinRequestBodyRate(t *testing.T) {
+	read := make(chan error, 1)
+	for _, row := range []struct {
+		streams, slow bool
+		want          string
+	}{{false, false, "200"}, {false, true, "408"}, {true, false, "200"}, {true, true, "200"}} {
+		grace := wait
+		if row.slow {
+			grace = servertest.Short
+		}
+		_, addr := run(t, &fasthttp.Server{
+			StreamRequestBody: row.streams, MinRequestBodyRate: 1000, MinRequestBodyRateGrace: grace,
+			Handler: func(ctx *fasthttp.RequestCtx) {
+				if row.streams && ctx.IsPost() {
+					_, err := io.ReadAll(ctx.RequestBodyStream())
+					read <- err
+				}
+			},
+		})
+		r := dial(t, addr)
+		r.control()
+		if got := r.response(r.stream(!row.slow, frames(method("POST"), frame(wire.TypeData, "a"))...)); got != row.want {
+			t.Errorf("%+v: %s", row, got)
+		}
+		if row.streams {
+			if err := servertest.Receive(t, "the end of the body", read); errors.Is(err, os.ErrDeadlineExceeded) != row.slow {
+				t.Errorf("%+v: the handler gets %v", row, err)
+			}
+		}
+		if got := r.response(r.stream(true, getHead()...)); got != "200" {
+			t.Errorf("%+v: another request of the connection: %s", row, got)
+		}
+	}
 }

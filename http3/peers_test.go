@@ -54,3 +54,19 @@ func TestClientOfAioquic(t *testing.T) {
 		t.Errorf("the client has printed\n%s", out)
 	}
 }
+
+// The rules of RFC 9114 that a server decides, by frames that aioquic sends.
+func TestRulesByAioquic(t *testing.T) {
+	python := pythonWith(t, "aioquic")
+	_, addr := run(t, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { ctx.PostBody() }})
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(python, "testdata/aioquic_probe.py", port).CombinedOutput()
+	if err != nil || !strings.HasSuffix(string(out), " rules, 0 broken\n") {
+		t.Errorf("%v\n%s", err, out)
+	} else {
+		t.Logf("%s", out)
+	}
+}

@@ -231,7 +231,7 @@ func TestRulesForRequests(t *testing.T) {
 		{"4.3.1", "H3_MESSAGE_ERROR", getHead("host: b")},
 		{"4.3.1", "200", headers(":method: GET", ":scheme: https", ":path: /", "host: a")},
 		{"4.4", "H3_MESSAGE_ERROR", headers(":method: CONNECT", ":scheme: https", ":authority: a:1", ":path: /")},
-		{"4.4", "501", headers(":method: CONNECT", ":authority: a:1")},
+		{"4.4", "200", headers(":method: CONNECT", ":authority: a:1")},
 		{"9", "200", frames([]byte{0x21, 2, 0, 0}, getHead(), []byte{0x40, 0x40, 1, 0})},
 		{"10.3", "H3_MESSAGE_ERROR", getHead("x: a\nb")},
 		{"RFC 9220", "H3_MESSAGE_ERROR", headers(":method: CONNECT", ":protocol: websocket", ":scheme: https", ":authority: a", ":path: /")},
@@ -293,6 +293,45 @@ func TestRulesForConnections(t *testing.T) {
 		row.do(r)
 		if got := r.ended(); got != row.want {
 			t.Errorf("section %s: %s, want %s", row.section, got, row.want)
+		}
+	}
+}
+
+// A client gets no field section that is larger than it accepts (RFC 9114 section 4.2.2).
+func TestSectionsThatTheClientDoesNotAccept(t *testing.T) {
+	_, addr := run(t, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		large := strings.Repeat("a", 1000)
+		switch string(ctx.QueryArgs().Peek("at")) {
+		case "head":
+			ctx.Response.Header.Set("X-Large", large)
+		case "trailers":
+			ctx.Response.Header.SetTrailer("X-Large")
+			ctx.Response.Header.Set("X-Large", large)
+			ctx.WriteString("content")
+		case "interim":
+			var hints fasthttp.ResponseHeader
+			hints.SetStatusCode(fasthttp.StatusEarlyHints)
+			hints.Set("Link", large)
+			if err := ctx.Inform(&hints); err == nil {
+				t.Error("a response that is too large was sent")
+			}
+		}
+	}})
+	r := dial(t, addr)
+	r.uni(append([]byte{wire.StreamControl}, (&wire.Settings{SectionSize: 600}).Append(nil)...)...)
+	accepted := func() bool {
+		s := r.stream(true, frames(headers(":method: GET", ":scheme: https", ":authority: a", ":path: /?at=head"))...)
+		return r.response(s) == "200"
+	}
+	for range 1000 {
+		// the settings may arrive after a request
+		if !accepted() {
+			break
+		}
+	}
+	for at, want := range map[string]string{"": "200", "head": "H3_INTERNAL_ERROR", "trailers": "H3_INTERNAL_ERROR", "interim": "200"} {
+		if got := r.response(r.stream(true, headers(":method: GET", ":scheme: https", ":authority: a", ":path: /?at="+at)...)); got != want {
+			t.Errorf("%q: %s, want %s", at, got, want)
 		}
 	}
 }

@@ -37,7 +37,9 @@ var ErrNoServer = errors.New("http3: Server.Server is nil")
 // and HTTP/2 at the same time. Shutdown of the one does not shut down the other. RequestCtx.Done
 // is closed by a shutdown of the fasthttp.Server.
 //
-// Hijack, SwitchProtocols and CONNECT are answered with 501 (Not Implemented).
+// Hijack and SwitchProtocols take over the stream of a CONNECT request, with the effect that they have
+// over HTTP/2; for other requests the answer is 501 (Not Implemented). HTTP2Config.ExtendedConnect
+// permits WebSockets (RFC 9220).
 type Server struct {
 	// Server has the handler and the settings. Of its HTTP2Config, MaxConcurrentStreams,
 	// MaxDecoderHeaderTableSize and the receive buffers apply here as well.
@@ -49,7 +51,8 @@ type Server struct {
 
 	// QUICConfig has the settings of QUIC. If it is nil they have their defaults. Streams, and the idle timeout if
 	// the fasthttp.Server has one, are set by this package. 0-RTT is refused unless it is allowed
-	// here: its requests can be replayed.
+	// here. Its requests are served once the handshake is over, which a replay cannot complete
+	// (RFC 8470 section 3), so no handler has to answer 425 (Too Early).
 	QUICConfig *quic.Config
 
 	once    sync.Once

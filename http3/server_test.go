@@ -423,3 +423,59 @@ func TestServerNeedsAHandler(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+// tickets tells when a ticket for another connection has arrived.
+type tickets struct {
+	tls.ClientSessionCache
+	arrived chan struct{}
+}
+
+func (c tickets) Put(key string, state *tls.ClientSessionState) {
+	c.ClientSessionCache.Put(key, state)
+	select {
+	case c.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// A request that was sent as 0-RTT data is served after the handshake (RFC 8470 section 3).
+func TestEarlyData(t *testing.T) {
+	for _, allowed := range []bool{false, true} {
+		_, addr := runOver(t, &Server{
+			QUICConfig: &quic.Config{Allow0RTT: allowed},
+			Server: &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+				if state := ctx.TLSConnectionState(); !state.HandshakeComplete {
+					t.Error("the handshake is not complete")
+				}
+			}},
+		})
+		config := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{NextProto}}
+		cache := tickets{tls.NewLRUClientSessionCache(1), make(chan struct{}, 1)}
+		config.ClientSessionCache = cache
+		for _, resumes := range []bool{false, true} {
+			within, cancel := context.WithTimeout(context.Background(), wait)
+			q, err := quic.DialAddrEarly(within, addr, config, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := raw{t, q}
+			r.control()
+			if got := r.response(r.stream(true, getHead()...)); got != "200" && (allowed || !resumes) {
+				t.Errorf("allowed: %v, resumes: %v: %s", allowed, resumes, got)
+			}
+			select {
+			case <-q.HandshakeComplete():
+			case <-within.Done():
+				t.Fatal("the handshake does not end")
+			}
+			cancel()
+			if !resumes {
+				servertest.Receive(t, "a ticket", cache.arrived)
+			}
+			if used := q.ConnectionState().Used0RTT; used != (allowed && resumes) {
+				t.Errorf("allowed: %v, resumes: %v, used: %v", allowed, resumes, used)
+			}
+			_ = q.CloseWithError(0x100, "")
+		}
+	}
+}

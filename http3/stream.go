@@ -26,9 +26,15 @@ import (
 type stream struct {
 	message
 	c        *conn
-	done     func()
+	begun    time.Time
 	headTill time.Time
+	request  bridge.Request
+	watched  atomic.Bool  // the function of OnCancel may still use the stream
+	users    atomic.Int32 // serve, and the owner of the tunnel
 }
+
+// streams is the pool of streams.
+var streams = sync.Pool{New: func() any { return new(stream) }}
 
 // message is the stream of a request in either role. The fields of each direction belong to one
 // goroutine at a time.
@@ -88,39 +94,52 @@ func (c cancelled) Unwrap() error { return syscall.ECONNRESET }
 
 // serve reads the head of the request, and serves it.
 func (s *stream) serve() {
-	begun := time.Now()
-	defer s.done()
-	defer func() {
-		if !s.received.Load() {
-			s.c.cancel(s.q.StreamID(), &s.message)
-		}
-		s.c.judge(s.faulty.Load() || s.aborted.Load() && time.Since(begun) <= s.c.s.quick)
-		s.c.end()
-		s.c.reportState()
-	}()
-	s.c.reportState()
-	if timeout := s.c.s.limits.HeadTimeout; timeout > 0 {
-		s.headTill = time.Now().Add(timeout)
+	c, lent := s.c, true
+	s.begun = time.Now()
+	s.users.Store(1)
+	defer func() { s.leave(!lent) }()
+	c.reportState()
+	if timeout := c.s.limits.HeadTimeout; timeout > 0 {
+		s.headTill = s.begun.Add(timeout)
 		_ = s.q.SetReadDeadline(s.headTill)
 	}
-	s.r.Init(wire.Request, int(s.c.s.limits.Section))
+	s.r.Init(wire.Request, int(c.s.limits.Section))
 	m := messages.Get().(*http2.Message)
 	defer messages.Put(m)
-	r := bridge.Request{Message: m}
-	err := s.head(&r)
-	if err != nil {
+	s.request.Message = m
+	if err := s.head(); err != nil {
 		s.blame(wire.RequestIncomplete)
 		return
 	}
 	if !s.headTill.IsZero() {
 		_ = s.q.SetReadDeadline(time.Time{})
 	}
-	if !s.c.own.Serve(s, &r) {
+	if lent = c.own.Serve(s, &s.request); !lent {
 		// no other goroutine reads
 		bufpool.Put(s.in)
 		s.in = nil
 	}
+}
+
+// leave is called when a user of the stream has ended. The last one ends the stream. reuse reports whether
+// no other goroutine uses it then.
+func (s *stream) leave(reuse bool) {
+	if s.users.Add(-1) > 0 {
+		return
+	}
+	c := s.c
+	defer c.requests.Done()
 	s.release()
+	if !s.received.Load() {
+		c.cancel(s.q.StreamID(), &s.message)
+	}
+	c.judge(s.faulty.Load() || s.aborted.Load() && time.Since(s.begun) <= c.s.quick)
+	c.end()
+	c.reportState()
+	if reuse && !s.watched.Load() {
+		*s = stream{}
+		streams.Put(s)
+	}
 }
 
 // release releases the memory for sending.
@@ -133,13 +152,14 @@ func (s *message) release() {
 }
 
 // head reads the head. If it returns an error the request is not served.
-func (s *stream) head(r *bridge.Request) error {
+func (s *stream) head() error {
 	f, err := s.frame()
 	if err != nil {
 		return err
 	}
+	r := &s.request
 	m := r.Message
-	m.Prepare(s.c.s.limits.KeepNames, false)
+	m.Prepare(s.c.max.keepNames, s.c.max.extended)
 	s.left = -1
 	if f.TooLarge {
 		r.Fault = bridge.LargeHead
@@ -399,13 +419,19 @@ func (s *message) BeginSection() ([]byte, *hpack.Encoder) {
 }
 
 // SendSection implements bridge.Stream.
-func (s *message) SendSection(b []byte) {
+func (s *message) SendSection(b []byte) error {
 	section := b[s.from+wire.MaxFrameHead:]
+	limit := s.link.peerSection.Load()
+	if limit > 0 && uint64(len(section))*qpack.MostExpansion > limit && qpack.SectionSize(section) > limit {
+		s.out = b[:s.from]
+		return bridge.ErrLargeSection
+	}
 	var room [wire.MaxFrameHead]byte
 	head := wire.AppendFrame(room[:0], wire.TypeHeaders, len(section))
 	n := s.from + copy(b[s.from:], head)
 	n += copy(b[n:], section)
 	s.out = b[:n]
+	return nil
 }
 
 // outSize is the size of the first buffer for the output.
@@ -464,6 +490,7 @@ func (s *message) SetWriteDeadline(t time.Time) error { return s.q.SetWriteDeadl
 
 // OnCancel implements bridge.Stream.
 func (s *stream) OnCancel(f func()) (stop func() bool) {
+	s.watched.Store(true)
 	return context.AfterFunc(s.q.Context(), func() {
 		if !s.finished.Load() {
 			f()
@@ -473,3 +500,21 @@ func (s *stream) OnCancel(f func()) (stop func() bool) {
 
 // GoAway implements bridge.Stream.
 func (s *stream) GoAway() { s.c.goAway() }
+
+// BeginTunnel implements bridge.Stream.
+func (s *stream) BeginTunnel() {
+	s.users.Add(1)
+	s.beginTunnel()
+}
+
+// beginTunnel makes the reader accept content alone. The caller receives.
+func (s *message) beginTunnel() {
+	s.r.Tunnel()
+	s.left = -1
+}
+
+// EndTunnel implements bridge.Stream.
+func (s *stream) EndTunnel() { s.leave(false) }
+
+// Cancel implements bridge.Stream.
+func (s *stream) Cancel() { s.fault(wire.RequestCancelled) }

@@ -33,7 +33,7 @@ var (
 	ErrProtocol = wire.ErrFault
 	// ErrLargeRequest is wrapped by the error of a request that was not sent because the server does
 	// not accept header sections of its size.
-	ErrLargeRequest = bridge.ErrLargeRequest
+	ErrLargeRequest = bridge.ErrLargeSection
 )
 
 // Transport sends requests by HTTP/3: assign it to Client.Transport or HostClient.Transport. All URIs

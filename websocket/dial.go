@@ -48,11 +48,12 @@ type Dialer struct {
 
 	// HTTP2Client opens connections over HTTP/2 (RFC 8441), if it is set: as streams of the
 	// HTTP/2 connections of this client, which its requests and other WebSockets share. Its
-	// Protocols must have HTTP/2, and its settings for connections apply instead of the fields
-	// above, except that its timeouts apply to the opening handshake alone. If the server
-	// speaks HTTP/1.1, or has not announced that it permits WebSockets over HTTP/2, they are
-	// opened over HTTP/1.1 with the fields above, provided that the Protocols of the client
-	// have HTTP/1; otherwise the error wraps fasthttp.ErrNoExtendedConnect.
+	// Protocols must have HTTP/2, or its Transport be an http3.Transport, for WebSockets over
+	// HTTP/3 (RFC 9220). Its settings for connections apply instead of the fields above, except
+	// that its timeouts apply to the opening handshake alone. If the server speaks HTTP/1.1,
+	// or has not announced that it permits WebSockets over HTTP/2, they are opened over
+	// HTTP/1.1 with the fields above, provided that the Protocols of the client have HTTP/1;
+	// otherwise the error wraps fasthttp.ErrNoExtendedConnect.
 	HTTP2Client *fasthttp.Client
 
 	// HandshakeTimeout limits the time of a dial, the opening handshake included. Zero means

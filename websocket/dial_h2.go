@@ -13,8 +13,8 @@ import (
 	"github.com/valyala/fasthttp/internal/ws"
 )
 
-// dialHTTP2 performs the opening handshake over HTTP/2 (RFC 8441 section 5), on a connection of
-// d.HTTP2Client. The error wraps fasthttp.ErrNoExtendedConnect if the server does not permit that.
+// dialHTTP2 performs the opening handshake over HTTP/2 (RFC 8441 section 5), or HTTP/3 (RFC 9220), on a
+// connection of d.HTTP2Client. The error wraps fasthttp.ErrNoExtendedConnect if the server does not permit that.
 func (d *Dialer) dialHTTP2(ctx context.Context, req *http.Request) (*Conn, *http.Response, error) {
 	r := fasthttp.AcquireRequest()
 	defer fasthttp.ReleaseRequest(r)
@@ -85,8 +85,12 @@ func responseOf(resp *fasthttp.Response, req *http.Request) *http.Response {
 		h.Add(string(name), string(value))
 	}
 	code := resp.StatusCode()
+	proto, major := "HTTP/2.0", 2
+	if string(resp.Header.Protocol()) == "HTTP/3.0" {
+		proto, major = "HTTP/3.0", 3
+	}
 	return &http.Response{
-		Status: http.StatusText(code), StatusCode: code, Proto: "HTTP/2.0", ProtoMajor: 2,
+		Status: http.StatusText(code), StatusCode: code, Proto: proto, ProtoMajor: major,
 		Header: h, ContentLength: -1, Body: http.NoBody, Request: req,
 	}
 }

@@ -148,7 +148,7 @@ func (u *Upgrader) check(ctx *fasthttp.RequestCtx) (status int, err error) {
 		return u.checkExtended(ctx, protocol)
 	}
 	switch {
-	case ctx.IsHTTP2():
+	case ctx.IsHTTP2(), string(h.Protocol()) == "HTTP/3.0":
 		return fasthttp.StatusNotImplemented, errProtocol
 	case !h.IsHTTP11():
 		return fasthttp.StatusUpgradeRequired, errProtocol

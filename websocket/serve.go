@@ -139,8 +139,8 @@ func either[T int | int64 | time.Duration](a, b, c T) T {
 // nothing arrives and nothing waits to be sent: an idle socket takes about 500 bytes. Socket.Data
 // returns data.
 //
-// The request is one of HTTP/1.1, or an extended CONNECT of HTTP/2 (RFC 8441), which the server
-// accepts with HTTP2Config.ExtendedConnect. Over HTTP/2 each socket has a goroutine and a buffer of
+// The request is one of HTTP/1.1, or an extended CONNECT of HTTP/2 or HTTP/3, which the server
+// accepts with HTTP2Config.ExtendedConnect. There each socket has a goroutine and a buffer of
 // 4 KiB, on every engine.
 //
 // If the request is not a valid opening handshake, Serve makes ctx.Response the refusal, and the

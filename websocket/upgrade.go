@@ -18,7 +18,7 @@ import (
 // Set-Cookie. The connection is closed, with a closing handshake, when handler returns. If
 // handler panics, the peer is sent CloseInternalServerErr.
 //
-// The request is one of HTTP/1.1, or an extended CONNECT of HTTP/2 (RFC 8441), which the server
+// The request is one of HTTP/1.1, or an extended CONNECT of HTTP/2 or HTTP/3, which the server
 // accepts with HTTP2Config.ExtendedConnect. The connection is the stream of the request then.
 //
 // If the request is not a valid opening handshake, or its origin is not allowed, Upgrade

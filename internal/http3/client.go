@@ -24,7 +24,7 @@ type ClientStream interface {
 	// BeginSection returns a buffer to which the fields of a section are to be appended, with
 	// the encoder. SendSection takes it, and sends it with the next Flush.
 	BeginSection() ([]byte, *hpack.Encoder)
-	// SendSection returns ErrLargeRequest if the server does not accept a section of this size.
+	// SendSection returns ErrLargeSection if the server does not accept a section of this size.
 	SendSection(section []byte) error
 	// Write sends content. It may keep a part of it until Flush.
 	Write(p []byte) (int, error)
@@ -44,6 +44,13 @@ type ClientStream interface {
 	Next(n int) ([]byte, error)
 	// Trailers returns the trailer section, or nil, once Next has returned io.EOF.
 	Trailers() *field.List
+
+	// AwaitExtended waits until the server has announced whether it accepts extended CONNECT.
+	AwaitExtended(wait ClientWait) (accepts bool, err error)
+	// BeginTunnel makes the stream a tunnel: only content is exchanged from here on.
+	BeginTunnel()
+	// StopReading tells the server that no more is received.
+	StopReading()
 
 	// SetReadDeadline and SetWriteDeadline limit the waits of one direction, also of one that has begun.
 	SetReadDeadline(t time.Time) error
@@ -95,8 +102,8 @@ var (
 	ErrLargeHead = errors.New("http3: the head of the response is too large")
 	// ErrStopped means that the server does not want the rest of the request.
 	ErrStopped = errors.New("http3: the server does not want the rest of the request")
-	// ErrLargeRequest means that the server does not accept the size of a header section.
-	ErrLargeRequest = errors.New("http3: a header section of the request is larger than the server accepts")
+	// ErrLargeSection means that the peer does not accept the size of a field section.
+	ErrLargeSection = errors.New("http3: a field section is larger than the peer accepts")
 )
 
 // NewTransport returns a RoundTripperContext of the root package with the connections of a client.

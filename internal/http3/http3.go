@@ -23,9 +23,10 @@ type Stream interface {
 	Trailers() *field.List
 
 	// BeginSection returns a buffer to which the fields of a section are to be appended, with
-	// the encoder. SendSection takes it, and sends it with the next Flush.
+	// the encoder. SendSection takes it, and sends it with the next Flush, unless it returns
+	// ErrLargeSection because the client does not accept its size.
 	BeginSection() ([]byte, *hpack.Encoder)
-	SendSection(section []byte)
+	SendSection(section []byte) error
 	// Write sends content. It may keep a part of it until Flush.
 	Write(p []byte) (int, error)
 	Flush() error
@@ -45,6 +46,13 @@ type Stream interface {
 	OnCancel(f func()) (stop func() bool)
 	// GoAway makes the connection end after its requests.
 	GoAway()
+
+	// BeginTunnel is called during Serve: only content is exchanged from here on, and the stream
+	// is used until EndTunnel is called.
+	BeginTunnel()
+	EndTunnel()
+	// Cancel ends both directions at once, at the wish of the application.
+	Cancel()
 }
 
 // Fault is why a request is refused with a response.
@@ -74,6 +82,7 @@ type Limits struct {
 	HeadTimeout time.Duration // for a head, or 0
 	IdleTimeout time.Duration // without requests, or 0
 	KeepNames   bool          // names are not normalised
+	Extended    bool          // extended CONNECT is permitted
 	Window      uint64        // bytes of a request that were not read, or 0 for the default
 	ConnWindow  uint64        // the same for a connection
 }

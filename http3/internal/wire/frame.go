@@ -91,6 +91,7 @@ const (
 	begins  phase = iota // nothing has arrived: HEADERS or SETTINGS must be first
 	content              // DATA and trailers, or any frame of the control stream, may follow
 	ended                // trailers have arrived
+	tunnel               // DATA alone may follow
 	phases
 )
 
@@ -126,6 +127,9 @@ func (r *Reader) Init(s Stream, limit int) { *r = Reader{stream: s, limit: uint6
 
 // Interim records that the last HEADERS began an informational response.
 func (r *Reader) Interim() { r.phase = begins }
+
+// Tunnel records that the stream is a tunnel, with DATA alone (RFC 9114 section 4.4).
+func (r *Reader) Tunnel() { r.phase = tunnel }
 
 // Pending reports whether a frame has begun whose rest has not arrived.
 func (r *Reader) Pending() bool { return r.skip > 0 || r.data > 0 }
@@ -234,11 +238,11 @@ func (r *Reader) check(t Type) *Error {
 	}
 	switch t {
 	case TypeData:
-		if control || r.phase != content {
+		if control || r.phase != content && r.phase != tunnel {
 			return &Error{FrameUnexpected, "DATA at the wrong place"}
 		}
 	case TypeHeaders:
-		if control || r.phase == ended {
+		if control || r.phase == ended || r.phase == tunnel {
 			return &Error{FrameUnexpected, "HEADERS at the wrong place"}
 		}
 	case TypePushPromise:
