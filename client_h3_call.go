@@ -251,12 +251,12 @@ func (x *h3Call) receiveInterim(m *http2.Message) error {
 	if m.Head.Status == StatusContinue && x.send == h2HeadSent {
 		x.send = h2Granted
 	}
-	if x.call.trace == nil {
+	if x.call.trace == nil && x.req.OnInform == nil {
 		return nil
 	}
 	h := new(ResponseHeader)
 	h.fillBlock(m)
-	return traceInformational(x.call.trace, h)
+	return x.call.informed(x.req, h)
 }
 
 // receiveBody receives the content, unless the caller reads it later.

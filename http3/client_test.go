@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttpproxy"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -247,10 +248,22 @@ func TestClientTrailersAndInterimResponses(t *testing.T) {
 			WroteRequest:   func(httptrace.WroteRequestInfo) { wrote.Add(1) },
 		}
 	})
-	for calls := range 4 {
-		streams, late := calls&1 != 0, calls&2 != 0
+	for calls := range 8 {
+		streams, late, informs := calls&1 != 0, calls&2 != 0, calls&4 != 0
+		var informed string
+		// with and without a trace
+		c := c
+		if informs {
+			c, _ = newClient(t)
+		}
 		resp, err := call(t, c, "https://"+addr, func(req *fasthttp.Request, resp *fasthttp.Response) {
 			resp.StreamBody = streams
+			if informs {
+				req.OnInform = func(h *fasthttp.ResponseHeader) error {
+					informed += fmt.Sprintf("%d %s", h.StatusCode(), h.Peek("Link"))
+					return nil
+				}
+			}
 			req.Header.SetMethod("POST")
 			addTrailer := func() {
 				req.Header.SetTrailer("X-Sum")
@@ -272,9 +285,36 @@ func TestClientTrailersAndInterimResponses(t *testing.T) {
 		if got := string(resp.Body()); got != "content" || string(resp.Header.PeekTrailer("X-After")) != "17" {
 			t.Errorf("a stream: %v, trailers by the stream: %v: %q, %q", streams, late, got, resp.Header.PeekTrailer("X-After"))
 		}
+		if informs && informed != "103 </a>" {
+			t.Errorf("a stream: %v: OnInform has got %q", streams, informed)
+		}
 	}
 	if hints.Load() != 103 || gotConn.Load() != 4 || wrote.Load() != 4 {
 		t.Error(hints.Load(), gotConn.Load(), wrote.Load())
+	}
+}
+
+// A proxy both of whose sides speak HTTP/3 passes on informational responses.
+func TestReverseProxyForwardsInterimResponses(t *testing.T) {
+	_, addr := run(t, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		ctx.Response.Header.Set("Link", "</a>")
+		if err := ctx.EarlyHints(); err != nil {
+			t.Error(err)
+		}
+	}})
+	upstream, _ := newClient(t)
+	proxy := &fasthttpproxy.ReverseProxy{Target: "https://" + addr, Client: upstream}
+	_, front := run(t, &fasthttp.Server{Handler: proxy.Handler})
+	c, _ := newClient(t)
+	var got []string
+	resp, err := call(t, c, "https://"+front, func(req *fasthttp.Request, _ *fasthttp.Response) {
+		req.OnInform = func(h *fasthttp.ResponseHeader) error {
+			got = append(got, fmt.Sprintf("%d %s", h.StatusCode(), h.Peek("Link")))
+			return nil
+		}
+	})
+	if err != nil || resp.StatusCode() != 200 || len(got) != 1 || got[0] != "103 </a>" {
+		t.Errorf("%d, %v, after %q", resp.StatusCode(), err, got)
 	}
 }
 
