@@ -294,7 +294,7 @@ func TestLinksThatChangeWhileTheyAreFollowedLeadNowhereElse(t *testing.T) {
 	}
 	wg.Wait()
 	close(stop)
-	if err := <-turned; err != nil {
+	if err := servertest.Receive(t, "the end of the turns", turned); err != nil {
 		t.Error(err)
 	}
 	if entries, err := os.ReadDir(filepath.Join(root, "../out")); err != nil || len(entries) != 1 {

@@ -201,7 +201,7 @@ func TestJSONHasAllAttributes(t *testing.T) {
 		if got["status"] != 413.0 || got["refused"] != fasthttp.ErrBodyTooLarge.Error() {
 			t.Errorf("got %v", got)
 		}
-		if a, b := <-called, <-called; a != 200 || b != 413 {
+		if a, b := servertest.Receive(t, "a report", called), servertest.Receive(t, "a report", called); a != 200 || b != 413 {
 			t.Errorf("the hook was called with %d and %d", a, b)
 		}
 	})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // server is a server of an http.Handler, on ln until the test ends.
@@ -72,7 +73,7 @@ func serveAll(t *testing.T, s *fasthttp.Server, listen listenFunc) (dial func() 
 		if err := s.Shutdown(); err != nil {
 			t.Errorf("Shutdown: %v", err)
 		}
-		if err := <-served; err != nil {
+		if err := servertest.Receive(t, "the end of Serve", served); err != nil {
 			t.Errorf("Serve: %v", err)
 		}
 	})

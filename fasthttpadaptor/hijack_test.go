@@ -46,7 +46,7 @@ func TestHijackedConnectionBelongsToTheHandler(t *testing.T) {
 		expect(t, c, "this is /path\n")
 		send(t, c, "lo\n")
 		expect(t, c, "you said hello\n")
-		<-over
+		servertest.Receive(t, "the end of the handler", over)
 		if rest, err := io.ReadAll(c); len(rest) > 0 || err != nil {
 			t.Errorf("the rest is %q, %v", rest, err)
 		}
@@ -67,9 +67,9 @@ func TestHijackedConnectionOutlivesTheHandler(t *testing.T) {
 			conns <- conn
 		})
 		send(t, c, get)
-		conn := <-conns
+		conn := servertest.Receive(t, "the connection", conns)
 		send(t, c, "ping")
-		expect(t, <-readers, "ping")
+		expect(t, servertest.Receive(t, "the reader", readers), "ping")
 		send(t, conn, "pong")
 		expect(t, c, "pong")
 		if err := conn.Close(); err != nil {

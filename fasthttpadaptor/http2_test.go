@@ -86,7 +86,7 @@ func (s http2Server) start(t *testing.T, h http.Handler) (c *http.Client, url st
 			servertest.ShutDown(t, fs)
 			// a test may end before Serve has begun
 			_ = ln.Close()
-			if err := <-served; err != nil {
+			if err := servertest.Receive(t, "the end of Serve", served); err != nil {
 				t.Errorf("Serve: %v", err)
 			}
 		})

@@ -66,11 +66,11 @@ func TestBodyIsReadWhileItArrives(t *testing.T) {
 		send(t, c, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\n")
 		for _, piece := range []string{"one ", "two "} {
 			send(t, c, piece)
-			if p := <-got; p != piece {
+			if p := servertest.Receive(t, "a piece", got); p != piece {
 				t.Errorf("read %q, want %q", p, piece)
 			}
 		}
-		if p := <-got; p != "EOF" {
+		if p := servertest.Receive(t, "the end", got); p != "EOF" {
 			t.Errorf("the body ends with %q", p)
 		}
 	})
@@ -221,7 +221,7 @@ func TestUnreadBodyIsDroppedWhenTheResponseBegins(t *testing.T) {
 			if got := readReply(t, r, "POST"); got.body != "done" || got.close {
 				t.Fatalf("the answer is %s", got)
 			}
-			if err := <-readErr; err != http.ErrBodyReadAfterClose {
+			if err := servertest.Receive(t, "the error", readErr); err != http.ErrBodyReadAfterClose {
 				t.Errorf("reading the body: %v", err)
 			}
 		}
@@ -255,7 +255,7 @@ func TestContextEndsWhenTheClientLeaves(t *testing.T) {
 				if flushed {
 					w.(http.Flusher).Flush()
 				}
-				ctx, cancel := context.WithTimeout(r.Context(), 20*time.Second)
+				ctx, cancel := context.WithTimeout(r.Context(), servertest.Patience)
 				defer cancel()
 				done := ctx.Done()
 				close(began)
@@ -263,9 +263,9 @@ func TestContextEndsWhenTheClientLeaves(t *testing.T) {
 				ended <- ctx.Err()
 			})
 			send(t, c, get)
-			<-began
+			servertest.Receive(t, "the request", began)
 			_ = c.Close()
-			if err := <-ended; err != context.Canceled {
+			if err := servertest.Receive(t, "the end of the handler", ended); err != context.Canceled {
 				t.Errorf("the context ended with %v", err)
 			}
 		})
@@ -284,9 +284,9 @@ func TestContextEndsWhenTheClientLeavesAfterItsBody(t *testing.T) {
 			ended <- r.Context().Err()
 		})
 		send(t, c, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello")
-		<-began
+		servertest.Receive(t, "the request", began)
 		_ = c.Close()
-		if err := <-ended; err != context.Canceled {
+		if err := servertest.Receive(t, "the end of the handler", ended); err != context.Canceled {
 			t.Errorf("the context ended with %v", err)
 		}
 	})
@@ -305,8 +305,8 @@ func TestContextEndsWithTheHandler(t *testing.T) {
 		if got := ask(t, c, get); got.status != "200 OK" {
 			t.Fatalf("the answer is %s", got)
 		}
-		ctx := <-contexts
-		<-ctx.Done()
+		ctx := servertest.Receive(t, "the context", contexts)
+		servertest.Receive(t, "its end", ctx.Done())
 		if err := ctx.Err(); err != context.Canceled {
 			t.Errorf("the context ended with %v", err)
 		}
@@ -329,7 +329,7 @@ func TestWritesFailWhenTheClientHasLeft(t *testing.T) {
 		send(t, c, get)
 		expect(t, c, "HTTP/1.1 200 OK\r\n")
 		_ = c.Close()
-		if err := <-failed; err == nil {
+		if err := servertest.Receive(t, "the error", failed); err == nil {
 			t.Error("no error")
 		}
 	})
@@ -378,7 +378,7 @@ func TestDeadlines(t *testing.T) {
 			errs <- err
 		})
 		send(t, c, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel")
-		if ne, ok := errors.AsType[net.Error](<-errs); !ok || !ne.Timeout() {
+		if ne, ok := errors.AsType[net.Error](servertest.Receive(t, "the error", errs)); !ok || !ne.Timeout() {
 			t.Errorf("reading the body: %v", ne)
 		}
 	})
@@ -395,7 +395,7 @@ func TestDeadlines(t *testing.T) {
 			errs <- err
 		})
 		send(t, c, get)
-		if err := <-errs; err == nil {
+		if err := servertest.Receive(t, "the error", errs); err == nil {
 			t.Error("no error")
 		}
 	})

@@ -249,7 +249,7 @@ func TestHTTP2ClientReceives(t *testing.T) {
 
 // readStream reads the response of a call to its end, and checks it.
 func readStream(call *h2Call, want, trailer string) error {
-	if err := <-call.done; err != nil {
+	if err := call.wait(); err != nil {
 		return err
 	}
 	content, err := io.ReadAll(streamOf(call.resp))

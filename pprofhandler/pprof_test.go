@@ -115,7 +115,7 @@ func TestProfileEndsWhenTheClientLeaves(t *testing.T) {
 	if err := s.Shutdown(); err != nil {
 		t.Error(err)
 	}
-	<-served
+	servertest.Receive(t, "the end of Serve", served)
 }
 
 func ask(target string) *fasthttp.RequestCtx {

@@ -96,7 +96,7 @@ func testCrowd(t *testing.T, e servertest.Engine, n int) {
 	}()
 	read(slow)
 	close(got)
-	if err := <-ends; err != io.EOF {
+	if err := servertest.Receive(t, "the end of the slow stream", ends); err != io.EOF {
 		t.Errorf("the slow stream ends with %v", err)
 	}
 	servertest.Must(t, servertest.Receive(t, "the end of Shutdown", done))
