@@ -116,11 +116,11 @@ func (s *http2Server) open(t testing.TB, req *http.Request) *http.Response {
 func (s *http2Server) do(t testing.TB, req *http.Request) servertest.Response {
 	t.Helper()
 	resp := s.open(t, req)
-	content, err := io.ReadAll(resp.Body)
+	content, err := servertest.ReadContent(resp)
 	if err != nil {
 		t.Fatalf("%s %s: %v after %d bytes of content", req.Method, req.URL.Path, err, len(content))
 	}
-	return servertest.Response{Response: resp, Content: string(content)}
+	return servertest.Response{Response: resp, Content: content}
 }
 
 // ask sends a request, and checks the response.

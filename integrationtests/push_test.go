@@ -280,7 +280,8 @@ func TestPushedBodyTicks(t *testing.T) {
 }
 
 func TestPushedPieceHasALimitedTime(t *testing.T) {
-	noise := sync.OnceValue(func() []byte { return servertest.Noise(64 << 20) })
+	// more than sockets take whose peer reads nothing; Send copies it
+	noise := sync.OnceValue(func() []byte { return servertest.Noise(24 << 20) })
 	forEachPush(t, func(t *testing.T, start func(s *fasthttp.Server) *pushClient) {
 		handler, made := pushes(func(ctx *fasthttp.RequestCtx, _ *pushed) { ctx.Response.PieceTimeout = servertest.Short })
 		cl := start(&fasthttp.Server{Handler: handler})
@@ -294,6 +295,7 @@ func TestPushedPieceHasALimitedTime(t *testing.T) {
 // On a connection the reason is the timeout itself.
 func TestPushedPieceTimeoutIsReported(t *testing.T) {
 	t.Parallel()
+	piece := fasthttp.NewPushPiece(unreadable())
 	forEachEngine(t, func(t *testing.T, start starter) {
 		handler, made := pushes(nil)
 		ts := start(&fasthttp.Server{Handler: handler, WriteTimeout: servertest.Short})
@@ -302,7 +304,7 @@ func TestPushedPieceTimeoutIsReported(t *testing.T) {
 		}
 		openHead(t, ts.Dial(), servertest.Get("/"))
 		p := beginning(t, made)
-		servertest.Must(t, p.push.SendPiece(fasthttp.NewPushPiece(make([]byte, 64<<20))))
+		servertest.Must(t, p.push.SendPiece(piece))
 		p.wantEnd(t, func(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) })
 	})
 }

@@ -191,12 +191,13 @@ func limitedBefore(ts *testServer, apart bool, next string) *servertest.Conn {
 // A write deadline that a handler sets applies if the server has no timeout.
 func TestWriteDeadlineOfAHandler(t *testing.T) {
 	t.Parallel()
+	large := strings.Repeat("x", 32<<20)
 	forEachEngine(t, func(t *testing.T, start starter) {
 		closed := make(chan struct{}, 1)
 		ts := start(&fasthttp.Server{
 			Handler: func(ctx *fasthttp.RequestCtx) {
 				_ = ctx.SetWriteDeadline(time.Now().Add(nearTime))
-				ctx.SetBodyString(strings.Repeat("x", 32<<20))
+				ctx.SetBodyString(large)
 			},
 			ConnState: func(_ net.Conn, state fasthttp.ConnState) {
 				if state == fasthttp.StateClosed {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"time"
 )
@@ -87,9 +88,23 @@ func ReadResponse(r *bufio.Reader, method string) (Response, error) {
 	if err != nil {
 		return Response{}, err
 	}
-	body, err := io.ReadAll(resp.Body)
-	return Response{resp, string(body)}, err
+	content, err := ReadContent(resp)
+	return Response{resp, content}, err
 }
+
+// ReadContent reads the content of a response. Unlike io.ReadAll it allocates the memory for
+// large content at once, if the length is known.
+func ReadContent(resp *http.Response) (string, error) {
+	var content strings.Builder
+	if resp.ContentLength > 0 && resp.ContentLength <= mostContent {
+		content.Grow(int(resp.ContentLength))
+	}
+	_, err := io.Copy(&content, resp.Body)
+	return content.String(), err
+}
+
+// mostContent is the largest length that ReadContent believes.
+const mostContent = 64 << 20
 
 // Expect reads the response to a GET and checks it.
 func (c *Conn) Expect(status int, body string) Response {

@@ -35,19 +35,24 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 const patienceStep = time.Second
 
 // holdsInTime waits until a condition holds, and reports whether it does within Patience. It
-// checks again at once in the beginning, and less often the longer it has waited.
+// checks again at once in the beginning, and less often the longer it has waited, or the longer a
+// check takes: some collect garbage, or read the stacks of all goroutines.
 func holdsInTime(holds func() bool) bool {
 	waited := time.Duration(0)
-	for looked := time.Now(); !holds(); {
+	for looked := time.Now(); ; {
+		begun := time.Now()
+		if holds() {
+			return true
+		}
 		now := time.Now()
 		waited += min(now.Sub(looked), patienceStep)
 		looked = now
 		if waited > Patience {
 			return false
 		}
-		time.Sleep(min(max(waited/8, time.Millisecond/4), 50*time.Millisecond)) // real time: nothing tells when to look again
+		pause := max(waited/8, 3*now.Sub(begun), time.Millisecond/4)
+		time.Sleep(min(pause, 50*time.Millisecond)) // real time: nothing tells when to look again
 	}
-	return true
 }
 
 // patiently calls try until it returns true, and reports whether it does within Patience. try
