@@ -263,6 +263,11 @@ type Server struct {
 	// HTTP/2 request until a goroutine serves it counts, too. Not measured are the waits of
 	// new connections until they are accepted, the waits for TLS handshakes, and the waits of
 	// handlers that have begun.
+	//
+	// So the limit holds for handlers that compute. A handler that waits first, for a database say,
+	// begins at once, and its wait for a processor after that is not measured: if the server is
+	// overloaded by such handlers, responses are late although some requests are refused. Limit the
+	// number of these handlers that run at the same time, too.
 	MaxQueueTime time.Duration
 
 	// SleepWhenConcurrencyLimitsExceeded is how long the server waits before it accepts

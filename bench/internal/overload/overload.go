@@ -71,6 +71,12 @@ type Row struct {
 	Limit                   time.Duration
 	Normal, Without, With   Result
 	WithoutRatio, WithRatio float64
+
+	// Handlers is how many handlers that wait could run at once in the load of Handled, which had
+	// the same Limit; 0 if the handler does not wait.
+	Handlers     int
+	Handled      Result
+	HandledRatio float64
 }
 
 // Report has the figures of a session.
@@ -106,32 +112,45 @@ func Run(ctx context.Context, opts Options, log *progress.Lines) (*Report, error
 // measure measures one kind of work.
 func measure(ctx context.Context, at rig.Place, w work, turns float64, opts Options) (Row, error) {
 	row := Row{Work: w.String()}
-	var capacities, limits []float64
-	var loads [3][]Result
+	var capacities, limits, handlers []float64
+	var loads [4][]Result
 	for range opts.Rounds {
-		run := func(limit time.Duration, rate float64, conns int) (Result, error) {
-			return loadServer(ctx, at, w, turns, limit, rate, conns, opts)
+		run := func(bounds bounds, rate float64, conns int) (Result, error) {
+			return loadServer(ctx, at, w, turns, bounds, rate, conns, opts)
 		}
-		most, err := run(0, 0, 64)
+		most, err := run(bounds{}, 0, 64)
 		if err != nil {
 			return row, err
 		}
-		usual, err := run(0, normal*most.Served, opts.Conns)
+		usual, err := run(bounds{}, normal*most.Served, opts.Conns)
 		if err != nil {
 			return row, err
 		}
-		without, err := run(0, over*most.Served, opts.Conns)
+		without, err := run(bounds{}, over*most.Served, opts.Conns)
 		if err != nil {
 			return row, err
 		}
-		with, err := run(usual.P99, over*most.Served, opts.Conns)
+		with, err := run(bounds{wait: usual.P99}, over*most.Served, opts.Conns)
 		if err != nil {
 			return row, err
+		}
+		results := []Result{usual, without, with}
+		if w.waits > 0 {
+			// as many as compute for a quarter of the limit together
+			at := bounds{wait: usual.P99, handlers: max(int(usual.P99/w.computes/4), 1)}
+			handled, err := run(at, over*most.Served, opts.Conns)
+			if err != nil {
+				return row, err
+			}
+			results, handlers = append(results, handled), append(handlers, float64(at.handlers))
 		}
 		capacities, limits = append(capacities, most.Served), append(limits, float64(usual.P99))
-		for i, result := range []Result{usual, without, with} {
+		for i, result := range results {
 			loads[i] = append(loads[i], result)
 		}
+	}
+	if w.waits > 0 {
+		row.Handlers, row.Handled, row.HandledRatio = int(stats.Median(handlers)), median(loads[3]), ratio(loads[3], loads[0])
 	}
 	row.Capacity, row.Limit = stats.Median(capacities), time.Duration(stats.Median(limits))
 	row.Normal, row.Without, row.With = median(loads[0]), median(loads[1]), median(loads[2])
@@ -168,9 +187,15 @@ func ratio(a, b []Result) float64 {
 	return stats.Median(ratios)
 }
 
+// bounds are the limits of a server, or 0.
+type bounds struct {
+	wait     time.Duration // MaxQueueTime
+	handlers int           // that run at once
+}
+
 // loadServer starts a server for one load.
-func loadServer(ctx context.Context, at rig.Place, w work, turns float64, limit time.Duration, rate float64, conns int, opts Options) (r Result, err error) {
-	line, err := rig.SelfCommand(at, serverWord, w.waits.String(), strconv.Itoa(int(turns*float64(w.computes))), limit.String())
+func loadServer(ctx context.Context, at rig.Place, w work, turns float64, limit bounds, rate float64, conns int, opts Options) (r Result, err error) {
+	line, err := rig.SelfCommand(at, serverWord, w.waits.String(), strconv.Itoa(int(turns*float64(w.computes))), limit.wait.String(), strconv.Itoa(limit.handlers))
 	if err != nil {
 		return r, err
 	}
@@ -213,6 +238,10 @@ func Serve() {
 		if err != nil {
 			return addr, err
 		}
+		handlers, err := strconv.Atoi(args[3])
+		if err != nil {
+			return addr, err
+		}
 		ln, err := net.Listen("tcp4", "127.0.0.1:0")
 		if err != nil {
 			return addr, err
@@ -226,6 +255,9 @@ func Serve() {
 				_, _ = fmt.Fprint(ctx, compute(turns)&1)
 			},
 		}
+		if handlers > 0 {
+			s.Handler = atOnce(handlers, s.Handler)
+		}
 		if limit > 0 {
 			// v1.77.0 has no such limit
 			limited, ok := any(s).(interface{ SetMaxQueueTime(time.Duration) })
@@ -237,6 +269,21 @@ func Serve() {
 		go s.Serve(ln)
 		return ln.Addr().(*net.TCPAddr).AddrPort(), nil
 	})
+}
+
+// atOnce returns a handler that calls next for n requests at the same time, and refuses others.
+func atOnce(n int, next fasthttp.RequestHandler) fasthttp.RequestHandler {
+	running := make(chan struct{}, n)
+	return func(ctx *fasthttp.RequestCtx) {
+		select {
+		case running <- struct{}{}:
+			defer func() { <-running }()
+			next(ctx)
+		default:
+			ctx.Error("busy", fasthttp.StatusServiceUnavailable)
+			ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "1")
+		}
+	}
 }
 
 type silent struct{}
@@ -273,26 +320,35 @@ const Note = "The client sends requests at random times, whether responses have 
 	"needed. Normal is 0.7 of the capacity of the server, and overload 2 times of it. MaxQueueTime is the 99th percentile\n" +
 	"of the normal load. The ratios compare the 99th percentiles of served requests with the normal load.\n" +
 	"The time that a handler waits for a processor after it has begun is not measured by the server: with handlers\n" +
-	"that wait first, as in the last row, requests begin at once and are late all the same.\n"
+	"that wait first, as in the last row, requests begin at once and are late all the same. For these the last column\n" +
+	"has a server that also refuses requests while so many handlers run that they compute for a quarter of MaxQueueTime.\n"
 
 // Markdown returns the report as Markdown.
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	r.WriteMarkdown(&b, "Overload")
 	b.WriteString("\n" + Note)
-	table := rig.Table{Header: []string{"the handler", "capacity/s", "p99 normal", "served/s, p99 without", "served/s, p99 with", "refused with", "ratio without", "ratio with"}}
+	table := rig.Table{Header: []string{"the handler", "capacity/s", "p99 normal", "served/s, p99 without", "served/s, p99 with", "refused with", "ratio without", "ratio with", "ratio with, and a limit of handlers"}}
 	for _, row := range r.Rows {
 		table.Rows = append(table.Rows, []string{
 			row.Work, fmt.Sprintf("%.0f", row.Capacity), rounded(row.Normal.P99),
 			fmt.Sprintf("%.0f, %s", row.Without.Served, rounded(row.Without.P99)),
 			fmt.Sprintf("%.0f, %s", row.With.Served, rounded(row.With.P99)),
 			fmt.Sprintf("%.0f %%", 100*row.With.Refused),
-			fmt.Sprintf("%.1f", row.WithoutRatio), fmt.Sprintf("%.2f", row.WithRatio),
+			fmt.Sprintf("%.1f", row.WithoutRatio), fmt.Sprintf("%.2f", row.WithRatio), row.handled(),
 		})
 	}
 	table.Write(&b)
 	rig.WriteFailures(&b, r.Failures)
 	return b.String()
+}
+
+// handled returns the figures of a limited number of handlers.
+func (r *Row) handled() string {
+	if r.Handlers == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f (%d handlers, %.0f/s)", r.HandledRatio, r.Handlers, r.Handled.Served)
 }
 
 func rounded(d time.Duration) string { return d.Round(10 * time.Microsecond).String() }

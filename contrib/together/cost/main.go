@@ -81,13 +81,13 @@ func prom(s *fasthttp.Server) (flush func()) {
 }
 
 // withOtel attaches contrib/otel. Batches of spans are exported.
-func withOtel(s *fasthttp.Server, sampler sdk.Sampler, reader *metric.ManualReader, opts ...otelfasthttp.Option) (flush func()) {
+func withOtel(s *fasthttp.Server, sampler sdk.Sampler, batcher sdk.TracerProviderOption, reader *metric.ManualReader, opts ...otelfasthttp.Option) (flush func()) {
 	var tracers *sdk.TracerProvider
 	opts = append(opts, propagator, otelfasthttp.WithMeterProvider(metric.NewMeterProvider(metric.WithReader(reader))))
 	if sampler == nil {
 		opts = append(opts, otelfasthttp.WithTracerProvider(noop.NewTracerProvider()))
 	} else {
-		tracers = sdk.NewTracerProvider(sdk.WithBatcher(discard{}), sdk.WithSampler(sampler))
+		tracers = sdk.NewTracerProvider(batcher, sdk.WithSampler(sampler))
 		opts = append(opts, otelfasthttp.WithTracerProvider(tracers))
 	}
 	otelfasthttp.Attach(s, opts...)
@@ -100,24 +100,29 @@ func withOtel(s *fasthttp.Server, sampler sdk.Sampler, reader *metric.ManualRead
 
 func metrics(s *fasthttp.Server) (flush func()) {
 	m := otelfasthttp.NewMetrics()
-	return withOtel(s, nil, metric.NewManualReader(metric.WithProducer(m)), otelfasthttp.WithMetrics(m))
+	return withOtel(s, nil, nil, metric.NewManualReader(metric.WithProducer(m)), otelfasthttp.WithMetrics(m))
 }
 
 func otel(s *fasthttp.Server) (flush func()) {
 	m := otelfasthttp.NewMetrics()
-	return withOtel(s, sdk.ParentBased(sdk.AlwaysSample()), metric.NewManualReader(metric.WithProducer(m)), otelfasthttp.WithMetrics(m), otelfasthttp.WithSampleRatio(.01))
+	return withOtel(s, sdk.ParentBased(sdk.AlwaysSample()), sdk.WithSpanProcessor(otelfasthttp.NewSpanBatcher(discard{}, otelfasthttp.SpanBatcherOptions{})), metric.NewManualReader(metric.WithProducer(m)), otelfasthttp.WithMetrics(m), otelfasthttp.WithSampleRatio(.01))
 }
 
 func sdkMetrics(s *fasthttp.Server) (flush func()) {
-	return withOtel(s, nil, metric.NewManualReader())
+	return withOtel(s, nil, nil, metric.NewManualReader())
 }
 
 func sdkOtel(s *fasthttp.Server) (flush func()) {
-	return withOtel(s, sdk.ParentBased(sdk.TraceIDRatioBased(.01)), metric.NewManualReader())
+	return withOtel(s, sdk.ParentBased(sdk.TraceIDRatioBased(.01)), sdk.WithBatcher(discard{}), metric.NewManualReader())
 }
 
 func all(s *fasthttp.Server) (flush func()) {
-	return withOtel(s, sdk.AlwaysSample(), metric.NewManualReader())
+	return withOtel(s, sdk.AlwaysSample(), sdk.WithBatcher(discard{}), metric.NewManualReader())
+}
+
+func allBatched(s *fasthttp.Server) (flush func()) {
+	m := otelfasthttp.NewMetrics()
+	return withOtel(s, sdk.AlwaysSample(), sdk.WithSpanProcessor(otelfasthttp.NewSpanBatcher(discard{}, otelfasthttp.SpanBatcherOptions{})), metric.NewManualReader(metric.WithProducer(m)), otelfasthttp.WithMetrics(m))
 }
 
 type attaches = []func(*fasthttp.Server) (flush func())
@@ -130,6 +135,7 @@ var rows = []row{
 	{"otel: metrics", attaches{metrics}},
 	{"otel: metrics, 1 % of traces", attaches{otel}},
 	{"access log, prometheus, otel: metrics, 1 % of traces", attaches{log, prom, otel}},
+	{"otel: metrics, all traces", attaches{allBatched}},
 	{"otel: metrics of a MeterProvider", attaches{sdkMetrics}},
 	{"otel: metrics and 1 % of traces by the SDK", attaches{sdkOtel}},
 	{"otel: metrics and all traces by the SDK", attaches{all}},
