@@ -88,7 +88,7 @@ type Report struct {
 }
 
 // Row has the figures of a setup. Ratio is the median of the ratios of processor times to the
-// first row's, round by round.
+// first row, round by round.
 type Row struct {
 	Setup string        `json:"setup"`
 	CPU   stats.Summary `json:"cpu_us_per_request"`
@@ -245,7 +245,7 @@ func (r *Report) markdown(opts options) string {
 	var b strings.Builder
 	r.WriteMarkdown(&b, "Ways to use several processors",
 		fmt.Sprintf("wrk with %s and varied requests, %s each, on the same processors", rig.Plural(opts.conns, "connection"), rig.Plural(opts.seconds, "second")),
-		"medians; the ratio of processor times is the median of those of single rounds")
+		"medians; the ratio of processor times is the median of the rounds' ratios")
 	table := rig.Table{Header: []string{"setup", "CPU µs a request", "÷ one process", "requests/s", "p99 µs"}}
 	for _, row := range r.Rows {
 		table.Rows = append(table.Rows, []string{

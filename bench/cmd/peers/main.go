@@ -2,7 +2,7 @@
 // hertz and nbio (Go), hyper and actix (Rust), h2o (C), netty (Java), uWebSockets (C++), nginx, and
 // a loop in C that parses nothing. It is run in the bench folder, on linux:
 //
-//	go run ./cmd/peers            # about 30 minutes, and some minutes to compile the servers in Rust once
+//	go run ./cmd/peers            # about 25 minutes, and some minutes to compile the servers in Rust once
 //	go run ./cmd/peers -short     # a quick look
 //	go run ./cmd/peers -page      # only write the page anew
 //

@@ -124,7 +124,7 @@ func (b *builder) onH2O(ctx context.Context) {
 	if err != nil {
 		err = fmt.Errorf("it needs libh2o; on Debian and Ubuntu, sudo apt-get install libh2o-evloop-dev libssl-dev: %w", err)
 	}
-	b.add(err, H2O, version, binary)
+	b.add(err, H2O, "with libh2o "+version, binary)
 }
 
 // nettyVersion is the element of servers/netty/pom.xml with netty's version, which is first.
@@ -146,9 +146,8 @@ func (b *builder) onNetty(ctx context.Context) {
 	b.add(err, "netty", version, "java", "-cp", classes, "Netty").warm = 6
 }
 
-// foreign returns a server whose last arguments are those of all servers that are not part of
-// this module: its address, how many milliseconds its handlers wait, and, for TLS, the
-// files of its certificate and key.
+// foreign returns a server that is not part of this module. Its last arguments are its address,
+// how many milliseconds its handlers wait, and, for TLS, the files of its certificate and key.
 func foreign(name, version, binary string, args ...string) *Server {
 	return &Server{Name: name, Version: name + " " + version, binary: binary, args: func(addr string, settings Settings) ([]string, error) {
 		line := append(args[:len(args):len(args)], addr, strconv.FormatInt(int64(settings.Wait/time.Millisecond), 10))

@@ -25,8 +25,8 @@ type Options struct {
 	Varied  bool // send varying requests; not for MeasureSlow
 	TLS     bool // speak TLS; not for MeasureSlow, and not with Varied
 	Rate    int  // ordinary requests a second, for MeasureSlow
-	// Others builds more servers, if it is set, and names the ones that it cannot build. The loads
-	// are then those of all kinds: varied requests, TLS, handlers that wait.
+	// Others builds more servers, if it is set, and names the ones that it cannot build. Then there
+	// are loads of all kinds: varied requests, TLS, handlers that wait.
 	Others  func(ctx context.Context, dir, temp string) (servers []*rig.Server, missing []string)
 	Modules rig.Modules
 }

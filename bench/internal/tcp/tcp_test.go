@@ -71,7 +71,7 @@ func TestPeersGetOnlyTheLoadsThatTheyHave(t *testing.T) {
 		}
 		kinds[line[len(line)-1]]++
 	}
-	if want := map[string]int{"http://h:1/": 4, "https://h:1/": 2, "http://h:1/wait": 2}; !maps.Equal(kinds, want) {
+	if want := map[string]int{"http://h:1/": 4, "https://h:1/": 1, "http://h:1/wait": 2}; !maps.Equal(kinds, want) {
 		t.Errorf("loads are %v, want %v", kinds, want)
 	}
 }

@@ -72,6 +72,10 @@ func (o WaitOptions) Runs() int {
 	return len(o.chosen()) * len(o.Conns) * len(o.Procs) * len(o.Servers)
 }
 
+// again reports whether rows with a missed goal are measured again. A quick look has one round,
+// and judges nothing.
+func (o WaitOptions) again() bool { return o.Rounds > 1 && o.Rounds < doubtRounds }
+
 // chosen returns the handlers to measure.
 func (o WaitOptions) chosen() []handler {
 	return slices.DeleteFunc(slices.Clone(handlers), func(h handler) bool { return !o.Only.MatchString(h.name) })
@@ -165,7 +169,7 @@ func MeasureWait(ctx context.Context, dir string, opts WaitOptions, log progress
 		return nil, 0, err
 	}
 	runs := opts.Rounds * opts.Runs()
-	if opts.Rounds < doubtRounds {
+	if opts.again() {
 		doubts := s.doubtful()
 		if err := s.runAgain(ctx, doubts); err != nil {
 			return nil, 0, err

@@ -170,6 +170,14 @@ func TestOnlyServersWithOneProcessorArePinned(t *testing.T) {
 	}
 }
 
+func TestAQuickLookMeasuresNothingAnew(t *testing.T) {
+	for rounds, want := range map[int]bool{1: false, 2: true, doubtRounds - 1: true, doubtRounds: false} {
+		if got := (WaitOptions{Rounds: rounds}).again(); got != want {
+			t.Errorf("with %d rounds: %v, want %v", rounds, got, want)
+		}
+	}
+}
+
 // A repeated measurement replaces the first one, and the table marks it.
 func TestRowsThatAreNotMetAreMeasuredAnew(t *testing.T) {
 	s := waited(map[string]float64{rig.Event: 90, rig.Portable: 100}, map[string]float64{rig.Event: 10, rig.Portable: 10})
