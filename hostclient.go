@@ -186,8 +186,9 @@ type HostClient struct {
 	// HTTP/1.1 without TLS, whatever the set is. An HTTP/2 connection serves many calls at
 	// once, as many as the server permits; another connection is opened when the open ones
 	// have no room. AcquireConn, and requests to an HTTP proxy in absolute form, are for
-	// HTTP/1.1 only. So are requests with Upgrade, such as the ones of WebSocket: if the set has
-	// HTTP1, they use HTTP/1.1 connections of their own, of which there may be MaxConns as well.
+	// HTTP/1.1 only. So are requests with Upgrade, such as the ones of WebSocket, if the response
+	// may be a stream, by which its caller uses the connection: if the set has HTTP1, they have
+	// HTTP/1.1 connections of their own, of which there may be MaxConns as well.
 	Protocols Protocols
 
 	// HTTP2 configures HTTP/2. The defaults of MaxReceiveBufferPerStream and

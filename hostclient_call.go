@@ -81,7 +81,7 @@ func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Respon
 		return err
 	}
 	if c.h2 != nil {
-		if twin := c.forUpgrade(req); twin != nil {
+		if twin := c.forUpgrade(req, resp); twin != nil {
 			return twin.call(ctx, req, resp, deadline)
 		}
 	}

@@ -16,9 +16,10 @@ import (
 
 // forUpgrade returns the client for a request that asks for another protocol by Upgrade, which HTTP/2
 // has not (RFC 9113 section 8.6): a client with the same settings that speaks HTTP/1.1 only. It
-// returns nil for other requests, and if c may not speak HTTP/1.1.
-func (c *HostClient) forUpgrade(req *Request) *HostClient {
-	if !c.Protocols.HTTP1() || !req.Header.ConnectionUpgrade() || len(req.Header.Peek(HeaderUpgrade)) == 0 {
+// returns nil for other requests, if the caller could not use the connection, and if c may not speak
+// HTTP/1.1.
+func (c *HostClient) forUpgrade(req *Request, resp *Response) *HostClient {
+	if resp == nil || !resp.StreamBody && !c.StreamResponseBody || !c.Protocols.HTTP1() || !req.Header.ConnectionUpgrade() || len(req.Header.Peek(HeaderUpgrade)) == 0 {
 		return nil
 	}
 	if twin := c.http1.Load(); twin != nil {
