@@ -81,14 +81,14 @@ func compare() error {
 			break
 		}
 	}
-	fmt.Printf("%-16s %30s %30s %9s %s\n", "", "processor time, µs a request", "allocations (bytes) a request", "", "")
+	fmt.Printf("%-16s %-38s %-38s %s\n", "", " processor time, µs a request", " allocations (bytes) a request", " fasthttp to net/http:")
 	fmt.Printf("%-16s", "load, streams")
 	for range 2 {
 		for _, s := range all {
 			fmt.Printf(" %12s", s.name)
 		}
 	}
-	fmt.Printf(" %7s %12s\n", "ratio", "above QUIC's")
+	fmt.Printf(" %7s %12s\n", "all", "above QUIC")
 	for _, l := range loads() {
 		if !strings.Contains(l.name, *only) {
 			continue
