@@ -218,7 +218,7 @@ func (x *streamCall) responded() {
 	}
 }
 
-// receiveInterim receives an informational response. It returns the head if that is to be reported.
+// receiveInterim receives an informational response. It returns the head if something reports it.
 func (x *streamCall) receiveInterim(m *http2.Message) (*ResponseHeader, error) {
 	if x.hints++; x.hints > maxInformational {
 		return nil, errTooManyInformational
