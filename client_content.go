@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"bytes"
+	"time"
 
 	"github.com/valyala/fasthttp/internal/bridge"
 	"github.com/valyala/fasthttp/internal/bytesconv"
@@ -18,7 +19,8 @@ type outgoingContent struct {
 	content  []byte
 	body     body // a stream, with its size; or nothing
 	source   *sender.Stream
-	borrowed bool // the source reads memory that belongs to the caller
+	borrowed bool          // the source reads memory that belongs to the caller
+	done     chan struct{} // closed at the end
 
 	// guarded by a lock of the sender
 	trailers *header    // of the request or its stream, nil if there are none or the call has left it
@@ -26,30 +28,44 @@ type outgoingContent struct {
 	fields   field.List // the trailer section, then
 }
 
-// take takes the content of req. If outlasts is set, the call may return before all of it was
-// sent.
-func (c *outgoingContent) take(call *callState, req *Request, e http1.Encoding, content []byte, outlasts, trailers bool) {
-	c.content = content
-	if outlasts {
+// take takes the content of the request of x, which is content if it is in memory.
+func (c *outgoingContent) take(x *streamCall, e http1.Encoding, content []byte) {
+	c.done, c.content = make(chan struct{}), content
+	if x.use == bodyStreamed {
+		// the call may return before all of it was sent
 		c.content = bytes.Clone(content)
 	}
-	if trailers {
+	req := x.req
+	if e.Kind == http1.Chunks {
 		c.trailers = &req.Header.header
 	}
 	if req.body.stream == nil {
 		return
 	}
-	call.bodyConsumed = true
+	x.call.bodyConsumed = true
 	if e.Kind == http1.Chunks {
 		req.body.unsize()
 	}
 	c.body = body{stream: req.body.stream, size: req.body.size}
-	if own, ok := c.body.stream.(bridge.TrailerSource); ok && trailers {
+	if own, ok := c.body.stream.(bridge.TrailerSource); ok && e.Kind == http1.Chunks {
 		c.trailers, c.own = &own.Trailers().(*RequestHeader).header, true
 	}
 	req.body.stream = nil
 	c.source = sender.WrapStream(&c.body.stream)
 	_, c.borrowed = c.source.Reader.(*formStream)
+}
+
+// sendSafely writes the content to w, and then calls finish. A panic becomes an error.
+func (c *outgoingContent) sendSafely(w flushWriter, finish func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = streamPanic("panic while sending a request", p)
+		}
+	}()
+	if err := c.send(w); err != nil {
+		return err
+	}
+	return finish()
 }
 
 // send writes the content to w.
@@ -89,5 +105,29 @@ func (c *outgoingContent) detach() {
 			c.fields.Add(bytesconv.String(name), bytesconv.String(value)).ID = field.Lookup(name)
 		}
 		c.trailers = nil
+	}
+}
+
+// end completes the end of the sending, once nothing more can be sent. It may take as long as
+// closing the stream takes.
+func (c *outgoingContent) end() {
+	if c.source != nil {
+		c.source.CloseQuietly()
+	}
+	if c.borrowed || c.source == nil {
+		<-c.done
+	}
+}
+
+// endsSoon waits a moment for the end of the sending, and reports whether it has come. The memory of a
+// form belongs to the caller again once the call has returned.
+func (c *outgoingContent) endsSoon() bool {
+	timer := time.NewTimer(sender.ReuseTimeout)
+	defer timer.Stop()
+	select {
+	case <-c.done:
+		return true
+	case <-timer.C:
+		return false
 	}
 }

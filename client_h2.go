@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/failover"
 	"github.com/valyala/fasthttp/internal/hpack"
@@ -250,18 +249,17 @@ func (req *Request) appendBlock(dst []byte, enc *hpack.Encoder, scheme string, e
 // Once it has ended, it uses no memory of the caller except for a body stream, which is
 // closed then, or was given to it for good.
 type h2Sender struct {
-	c    *http2client.Conn
-	x    *h2Call // another call's, or none's, once out is cut
-	out  http2body.Outgoing
-	done chan struct{} // closed at the end
+	c   *http2client.Conn
+	x   *h2Call // another call's, or none's, once out is cut
+	out http2body.Outgoing
 
 	outgoingContent // the lock of the connection guards its section
 }
 
 // newH2Sender makes a sender for the content of x. The lock is held.
-func newH2Sender(x *h2Call, e http1.Encoding, content []byte, trailers bool) *h2Sender {
-	s := &h2Sender{c: x.p.conn, x: x, done: make(chan struct{})}
-	s.take(x.call, x.req, e, content, x.bodyUse == h2Streams, trailers)
+func newH2Sender(x *h2Call, e http1.Encoding, content []byte) *h2Sender {
+	s := &h2Sender{c: x.p.conn, x: x}
+	s.take(&x.streamCall, e, content)
 	s.out.Init(x.p.conn, x.stream)
 	return s
 }
@@ -269,7 +267,7 @@ func newH2Sender(x *h2Call, e http1.Encoding, content []byte, trailers bool) *h2
 // run sends everything.
 func (s *h2Sender) run() {
 	defer close(s.done)
-	err := s.sendSafely()
+	err := s.sendSafely(&s.out, s.finish)
 	c := s.c
 	c.Lock()
 	if x := s.x; s.out.Err() == nil {
@@ -291,16 +289,8 @@ func (s *h2Sender) run() {
 	}
 }
 
-// sendSafely sends everything. A panic becomes an error.
-func (s *h2Sender) sendSafely() (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = streamPanic("panic while sending a request", p)
-		}
-	}()
-	if err := s.send(&s.out); err != nil {
-		return err
-	}
+// finish sends the trailer section, and the end.
+func (s *h2Sender) finish() error {
 	s.c.Lock()
 	// once out is cut, the header belongs to the caller
 	hasSection := s.out.Err() == nil && s.hasSection()
@@ -332,12 +322,8 @@ func (x *h2Call) finishBorrowed() {
 	c.Lock()
 	x.stopReadingConn()
 	c.Unlock()
-	timer := time.NewTimer(sender.ReuseTimeout)
-	defer timer.Stop()
-	select {
-	case <-s.done:
+	if s.endsSoon() {
 		return
-	case <-timer.C:
 	}
 	c.Lock()
 	s.out.Fail(sender.ErrAbandoned)
@@ -346,30 +332,14 @@ func (x *h2Call) finishBorrowed() {
 	s.end()
 }
 
-// end completes the end of the sending, once out is cut. It may take as long as closing the
-// stream takes.
-func (s *h2Sender) end() {
-	if s.source != nil {
-		s.source.CloseQuietly()
-	}
-	if s.borrowed || s.source == nil {
-		<-s.done
-	}
-}
-
-// h2Stream is the body of a response that the caller reads while it arrives. It holds the
-// stream of HTTP/2 until its end, or until it is closed; other calls use the connection
-// meanwhile.
-//
-// It may be closed while another goroutine reads from it: that read fails then. If the request
-// was CONNECT, it belongs to an h2ClientTunnel.
+// h2Stream is the callBody of HTTP/2. Other calls use the connection meanwhile. If the request was
+// CONNECT, it belongs to an h2ClientTunnel.
 type h2Stream struct {
-	x             *h2Call // has the reservation, until Release
-	c             *http2client.Conn
-	in            http2body.Incoming
-	guard         bodyio.ReadGuard
-	trailerTarget *header // gets the trailer section
-	done          bool    // to has got it
+	callBody
+	x    *h2Call // has the reservation, until Release
+	c    *http2client.Conn
+	in   http2body.Incoming
+	done bool // trailerTarget has got the trailer section
 
 	tunnel *http2body.Tunnel // nil unless the request was CONNECT
 	sender *h2Sender         // of the request, if it is still being sent
@@ -382,7 +352,8 @@ type h2Stream struct {
 // newH2Stream makes the body of the response of x, whose head has arrived. The lock is
 // held.
 func newH2Stream(x *h2Call, opens, end bool) *h2Stream {
-	s := &h2Stream{x: x, c: x.p.conn, stream: x.stream, trailerTarget: &x.resp.Header.header}
+	s := &h2Stream{x: x, c: x.p.conn, stream: x.stream}
+	s.guarded, s.trailerTarget = s, &x.resp.Header.header
 	framing := x.framing
 	if opens {
 		framing = http1.Framing{Kind: http1.UntilClose}
@@ -396,13 +367,11 @@ func newH2Stream(x *h2Call, opens, end bool) *h2Stream {
 	return s
 }
 
-// trailersTo makes h the header that gets the trailer section. No goroutine reads
-// meanwhile.
-func (s *h2Stream) trailersTo(h *header) { s.trailerTarget = h }
-
-// startStream leaves the body to the caller. The sending of the request may continue
-// meanwhile.
-func (x *h2Call) startStream() {
+// startStream implements callStream. The sending of the request may continue meanwhile.
+func (x *h2Call) startStream() bool {
+	if x.body == nil {
+		return false
+	}
 	s, resp, c := x.body, x.resp, x.p.conn
 	if x.sender != nil && x.sender.borrowed {
 		x.finishBorrowed()
@@ -422,19 +391,18 @@ func (x *h2Call) startStream() {
 	if x.sender != nil {
 		s.sender = x.sender
 		x.sender.detach()
-	} else if x.send < h2Sent {
+	} else if x.send < sendAll {
 		c.HTTP2().Own(x.stream)
 	}
-	x.call = &callState{ctx: ctx, deadline: deadline, trace: x.call.trace}
-	x.req, x.resp = nil, nil
+	x.outlive(deadline)
 	x.stopReadingConn()
 	_, known := s.in.Remaining()
-	empty := known && x.framing.Kind == http1.NoBody && s.tunnel == nil && x.send >= h2Sent
+	empty := known && x.framing.Kind == http1.NoBody && s.tunnel == nil && x.send >= sendAll
 	c.Unlock()
 	if empty {
 		// a caller that knows that the body is empty may never close it
 		s.guard.End(s, 0)
-		return
+		return true
 	}
 	if !deadline.IsZero() {
 		s.timer = time.AfterFunc(time.Until(deadline), func() { s.cancel(ErrTimeout) })
@@ -442,6 +410,7 @@ func (x *h2Call) startStream() {
 	if ctx != nil && ctx.Done() != nil {
 		s.stop = context.AfterFunc(ctx, func() { s.cancel(contextError(ctx)) })
 	}
+	return true
 }
 
 // cancel ends the stream early.
@@ -477,16 +446,6 @@ func (s *h2Stream) failWrites(err error) {
 	}
 }
 
-// Read implements io.Reader. It returns io.ErrUnexpectedEOF if the connection ends before the
-// body does, and ErrTimeout when the time of the call is up.
-func (s *h2Stream) Read(p []byte) (int, error) { return s.guard.Read(s, p) }
-
-// Close ends the stream, and has the server end it if it has not.
-func (s *h2Stream) Close() error { return s.guard.Close(s, 0) }
-
-// CloseWithError is Close.
-func (s *h2Stream) CloseWithError(error) error { return s.Close() }
-
 // Next implements bodyio.GuardedStream.
 func (s *h2Stream) Next(p []byte) (n int, done bool, err error) {
 	n, err = s.in.Read(p)
@@ -511,7 +470,7 @@ func (s *h2Stream) Release(bool) {
 		err = sender.ErrAbandoned
 	}
 	s.c.Unlock()
-	x.detach()
+	x.leave(nil)
 	if trace != nil && traced < wroteRequest {
 		traced.report(trace, wroteRequest, err)
 	}
@@ -543,5 +502,3 @@ func (s *h2Stream) Interrupt() error {
 	c.Unlock()
 	return nil
 }
-
-var _ ReadCloserWithError = (*h2Stream)(nil)

@@ -10,7 +10,6 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/http3"
-	"github.com/valyala/fasthttp/internal/sender"
 )
 
 // h3Connector connects calls by HTTP/3. Package http3 has the connections.
@@ -57,7 +56,7 @@ func (t *h3Connector) connect(hc *HostClient, req *Request) (attempter, time.Dur
 	} else {
 		call.upstream = hc.Addr
 	}
-	return &h3Call{hc: hc, stream: stream}, stream.IdleSince(), nil
+	return &h3Call{stream: stream}, stream.IdleSince(), nil
 }
 
 // h3Key returns the key of the connections of c.
@@ -90,8 +89,7 @@ var h3Messages = sync.Pool{New: func() any { return new(http2.Message) }}
 type h3Sender struct {
 	stream   http3.ClientStream
 	times    *h3Times
-	done     chan struct{} // closed at the end
-	writeErr error         // of stream
+	writeErr error // of stream
 
 	outgoingContent
 
@@ -103,16 +101,16 @@ type h3Sender struct {
 var _ flushWriter = (*h3Sender)(nil)
 
 // newH3Sender makes a sender for the content of x.
-func newH3Sender(x *h3Call, e http1.Encoding, content []byte, trailers bool) *h3Sender {
-	s := &h3Sender{stream: x.stream, times: x.times, done: make(chan struct{})}
-	s.take(x.call, x.req, e, content, x.bodyUse == h2Streams, trailers)
+func newH3Sender(x *h3Call, e http1.Encoding, content []byte) *h3Sender {
+	s := &h3Sender{stream: x.stream, times: x.times}
+	s.take(&x.streamCall, e, content)
 	return s
 }
 
 // run sends everything.
 func (s *h3Sender) run() {
 	defer close(s.done)
-	err := s.sendSafely()
+	err := s.sendSafely(s, s.finish)
 	s.stream.ReleaseSending()
 	if err == nil {
 		s.mu.Lock()
@@ -149,33 +147,20 @@ func (s *h3Sender) isSent() bool {
 	return s.ended
 }
 
-// sendSafely sends everything. A panic becomes an error.
-func (s *h3Sender) sendSafely() (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = streamPanic("panic while sending a request", p)
-		}
-	}()
-	if err := s.send(s); err != nil {
-		return err
-	}
-	if err := s.sendSection(); err != nil {
-		return err
-	}
-	return s.note(s.stream.End())
-}
-
-// sendSection sends the trailer section, if there is one.
-func (s *h3Sender) sendSection() error {
+// finish sends the trailer section, if there is one, and the end.
+func (s *h3Sender) finish() error {
 	s.mu.Lock()
 	if !s.hasSection() {
 		s.mu.Unlock()
-		return nil
+		return s.note(s.stream.End())
 	}
 	b, enc := s.stream.BeginSection()
 	b = s.appendSection(b, enc)
 	s.mu.Unlock()
-	return s.stream.SendSection(b)
+	if err := s.stream.SendSection(b); err != nil {
+		return err
+	}
+	return s.note(s.stream.End())
 }
 
 // note records an error of the stream.
@@ -195,8 +180,7 @@ func (s *h3Sender) Write(p []byte) (int, error) {
 // Flush implements flushWriter.
 func (s *h3Sender) Flush() error { return s.note(s.stream.Flush()) }
 
-// end ends the sending, when nothing waits for the rest of the request. It may take as long as
-// closing the source takes.
+// end ends the sending, when nothing waits for the rest of the request.
 func (s *h3Sender) end() {
 	s.mu.Lock()
 	sent := s.ended
@@ -205,24 +189,7 @@ func (s *h3Sender) end() {
 	if !sent {
 		s.stream.StopSending()
 	}
-	if s.source != nil {
-		s.source.CloseQuietly()
-	}
-	if s.borrowed || s.source == nil {
-		<-s.done
-	}
-}
-
-// finishBorrowed ends the sending of a form, which reads memory that belongs to the caller again
-// once the call has returned. The rest has a moment to be sent.
-func (s *h3Sender) finishBorrowed() {
-	timer := time.NewTimer(sender.ReuseTimeout)
-	defer timer.Stop()
-	select {
-	case <-s.done:
-	case <-timer.C:
-		s.end()
-	}
+	s.outgoingContent.end()
 }
 
 // detach copies the memory of the caller that the sender still needs.

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
@@ -17,96 +16,56 @@ import (
 	"github.com/valyala/fasthttp/internal/sender"
 )
 
-// h3Call is one request with its response, on a stream of HTTP/3. The goroutine of the call sends
-// the head, and little content in memory; a sender of its own sends other content. The goroutine
-// of the call waits for the response.
+// h3Call is a streamCall on a stream of HTTP/3. The goroutine of the call sends the head, and little
+// content in memory; a sender of its own sends other content. The goroutine of the call waits for
+// the response.
 type h3Call struct {
-	hc      *HostClient
-	req     *Request
-	resp    *Response
-	call    *callState
-	stream  http3.ClientStream
-	times   *h3Times
-	trace   tracedWrite
-	pathed  []byte // memory for the path
-	sender  *h3Sender
-	stop    func() bool // of watching the context, or nil
-	send    h2SendPhase
-	recv    h2Receiving
-	bodyUse h2BodyUse
-	isHead  bool
-	tunnel  bool // the request is CONNECT
-	closes  bool // no other call may use the connection
-	hints   int  // informational responses received
-	framing http1.Framing
+	streamCall
+	stream http3.ClientStream
+	times  *h3Times
+	sender *h3Sender
+	stop   func() bool // of watching the context, or nil
 }
 
-var _ attempter = (*h3Call)(nil)
+var (
+	_ attempter  = (*h3Call)(nil)
+	_ callStream = (*h3Call)(nil)
+)
 
 // h3Small is how much content the goroutine of the call sends together with the head.
 const h3Small = 8 << 10
 
 // roundTrip implements attempter. The body of the response keeps the stream until its end.
 func (x *h3Call) roundTrip(hc *HostClient, req *Request, resp *Response, since time.Duration) (untouched bool, err error) {
-	x.req, x.resp, x.call = req, resp, &req.call
-	x.isHead, x.tunnel, x.closes = req.Header.IsHead(), req.Header.IsConnect(), req.Header.ConnectionClose()
-	x.times = &h3Times{hc: hc, stream: x.stream, deadline: x.call.deadline}
-	over := false
-	defer func() {
-		if !over {
-			// a hook of the application has panicked
-			x.finish(false)
-		}
-	}()
-	if x.call.trace != nil {
-		traceGotConn(x.call, x.stream.Conn(), since)
-	}
-	streams := false
-	if err = x.exchange(); err == nil {
-		streams, err = x.accept(since)
-	}
-	over = true
-	if err == nil {
-		if !streams {
-			x.finish(x.recv == h2Complete)
-			x.traceWrote(wroteRequest, nil)
-		}
-		return false, nil
-	}
-	err = x.failed(err)
-	untouched = x.isUntouched(err)
-	x.finish(false)
-	x.traceWrote(wroteRequest, err)
-	return untouched, err
+	x.times = &h3Times{hc: hc, stream: x.stream, deadline: req.call.deadline}
+	return x.run(x, x.stream.Conn(), hc, req, resp, since)
 }
 
-// exchange runs until the response has arrived, as far as the caller waits for it.
+// exchange implements callStream.
 func (x *h3Call) exchange() error {
 	if x.call.done() != nil {
 		x.stop = context.AfterFunc(x.call.ctx, x.stream.Cancel)
 	}
-	writeBy := x.call.deadline
-	if timeout := x.hc.WriteTimeout; timeout > 0 {
-		writeBy = clock.Earliest(writeBy, time.Now().Add(timeout))
-	}
+	e, writeBy := x.begin()
 	if !writeBy.IsZero() {
 		_ = x.stream.SetWriteDeadline(writeBy)
 	}
 	x.times.limit(x.call.deadline)
-	var e http1.Encoding // of CONNECT, which has no content: the bytes after it are a tunnel's
-	if !x.tunnel {
-		e = x.req.encode(http1.LineIsOld | http1.LineIsReceived | http1.AsksClose)
-	}
-	x.bodyUse = bodyUseOf(x.hc, x.call, x.resp)
-	if err := x.begin(e); err != nil && !errors.Is(err, http3.ErrStopped) {
+	if err := x.open(e); err != nil && !errors.Is(err, http3.ErrStopped) {
 		return err
 	}
-	if x.send == h2HeadSent {
-		if err := x.awaitContinue(e); err != nil {
+	if x.send == sendAsks {
+		if err := x.awaitContinue(); err != nil {
 			return err
 		}
+		x.times.limit(x.call.deadline)
+		if x.wantsContent() {
+			x.sendContent(e)
+		} else {
+			x.stopSending()
+		}
 	}
-	for x.recv == h2AwaitsHead {
+	for x.recv == awaitsHead {
 		if err := x.nextHead(); err != nil {
 			return err
 		}
@@ -116,15 +75,12 @@ func (x *h3Call) exchange() error {
 	return x.receiveBody()
 }
 
-// begin sends the head, with content if it is small and in memory, unless the server is asked
+// open sends the head, with content if it is small and in memory, unless the server is asked
 // first. It starts a sender for other content.
-func (x *h3Call) begin(e http1.Encoding) error {
+func (x *h3Call) open(e http1.Encoding) error {
 	req := x.req
-	streams := req.body.stream != nil && !x.tunnel
-	content := x.content(e)
-	trailers := e.Kind == http1.Chunks && req.Header.hasSection()
-	whole := !streams && len(content) == 0 && !trailers
-	asks := !whole && req.MayContinue()
+	content, pieces := x.content(e)
+	asks := (pieces || len(content) > 0) && req.MayContinue()
 	b, enc := x.stream.BeginSection()
 	if err := x.stream.SendSection(req.appendBlock(b, enc, "https", e, &x.pathed)); err != nil {
 		x.call.outcome = attemptUnreached
@@ -133,74 +89,49 @@ func (x *h3Call) begin(e http1.Encoding) error {
 	if x.tunnel {
 		return x.sendConnect()
 	}
-	if asks || streams || trailers || len(content) > h3Small {
+	if asks || pieces || len(content) > h3Small {
 		err := x.stream.Flush()
 		x.traceWrote(wroteHeaders, err)
-		if x.send = h2HeadSent; !asks && err == nil {
+		if x.send = sendAsks; !asks && err == nil {
 			x.sendContent(e)
 		}
 		return err
 	}
-	x.send = h2Sending
+	x.send = sendsContent
 	_, err := x.stream.Write(content)
 	if err == nil {
 		err = x.stream.End()
 	}
 	x.stream.ReleaseSending()
 	x.traceWrote(wroteRequest, err)
-	if x.send = h2Stopped; err == nil {
-		x.send = h2Sent
+	if x.send = sendStopped; err == nil {
+		x.send = sendAll
 		x.times.sent()
 	}
 	return err
 }
 
-// content returns content in memory.
-func (x *h3Call) content(e http1.Encoding) []byte {
-	if x.req.body.stream != nil || e.Kind == http1.NoBody {
-		return nil
-	}
-	return x.req.content()
-}
-
 // sendContent starts a sender, once the head was sent.
 func (x *h3Call) sendContent(e http1.Encoding) {
-	x.send = h2Sending
-	x.sender = newH3Sender(x, e, x.content(e), e.Kind == http1.Chunks)
+	x.send = sendsContent
+	content, _ := x.content(e)
+	x.sender = newH3Sender(x, e, content)
 	go x.sender.run()
 }
 
-// awaitContinue waits until the server asks for the content, responds without it, or has
-// sent nothing for too long.
-func (x *h3Call) awaitContinue(e http1.Encoding) error {
-	if trace := x.call.trace; trace != nil && trace.Wait100Continue != nil {
-		trace.Wait100Continue()
+// awaitVerdict implements callStream.
+func (x *h3Call) awaitVerdict(until time.Time) (over bool, err error) {
+	x.times.limit(until)
+	if err = x.nextHead(); isTimeout(err) {
+		err = ErrTimeout
 	}
-	x.times.limit(clock.Earliest(x.call.deadline, time.Now().Add(x.hc.expectTimeout())))
-	for x.send == h2HeadSent && x.recv == h2AwaitsHead {
-		err := x.nextHead()
-		if isTimeout(err) && !x.call.expired() {
-			break
-		}
-		if err != nil {
-			return err
-		}
-	}
-	x.times.limit(x.call.deadline)
-	status := x.resp.Header.status
-	if x.recv == h2AwaitsHead || status/100 == 2 && x.framing.Kind != http1.NoBody {
-		// the rest of a response that has begun may depend on the content
-		x.sendContent(e)
-		return nil
-	}
-	x.stopSending()
-	return nil
+	return x.send != sendAsks || x.recv != awaitsHead, err
 }
 
 // stopSending ends the sending of a request whose rest is not needed.
 func (x *h3Call) stopSending() {
-	if x.send < h2Sending {
-		x.send = h2Stopped
+	if x.send < sendsContent {
+		x.send = sendStopped
 		x.stream.StopSending()
 		x.stream.ReleaseSending()
 		x.times.sent()
@@ -218,60 +149,37 @@ func (x *h3Call) nextHead() error {
 		return err
 	}
 	if x.call.outcome != attemptResponded {
-		if x.send == h2Sent || x.sender != nil && x.sender.isSent() {
+		if x.send == sendAll || x.sender != nil && x.sender.isSent() {
 			x.traceWrote(wroteRequest, nil)
 		}
-		x.call.outcome = attemptResponded
-		if t := x.call.trace; t != nil && t.GotFirstResponseByte != nil {
-			t.GotFirstResponseByte()
-		}
+		x.responded()
 	}
 	if m.Head.Status < StatusOK {
-		return x.receiveInterim(m)
+		h, err := x.receiveInterim(m)
+		if h == nil {
+			return err
+		}
+		return x.call.informed(x.req, h)
 	}
-	resp := x.resp
-	resp.reuse()
-	h := &resp.Header
-	h.setState(namesKept, h.is(namesKept) || x.hc.DisableHeaderNamesNormalizing)
-	x.framing = m.Head.Framing
-	h.fillBlock(m)
+	x.receiveHead(m, m.Head.Framing.Kind != http1.NoBody)
+	h := &x.resp.Header
 	h.line[lineVersion] = h.list.Append(strHTTP3)
-	if x.isHead {
-		resp.skipHead()
-	}
-	x.recv = h2AwaitsBody
 	return nil
-}
-
-// receiveInterim receives an informational response.
-func (x *h3Call) receiveInterim(m *http2.Message) error {
-	if x.hints++; x.hints > maxInformational {
-		return errTooManyInformational
-	}
-	if m.Head.Status == StatusContinue && x.send == h2HeadSent {
-		x.send = h2Granted
-	}
-	if x.call.trace == nil && x.req.OnInform == nil {
-		return nil
-	}
-	h := new(ResponseHeader)
-	h.fillBlock(m)
-	return x.call.informed(x.req, h)
 }
 
 // receiveBody receives the content, unless the caller reads it later.
 func (x *h3Call) receiveBody() error {
-	resp, limit := x.resp, x.hc.MaxResponseBodySize
+	resp := x.resp
 	switch {
-	case x.bodyUse == h2Skips, x.opens():
+	case x.use == bodySkipped, x.opens():
 		return nil
-	case x.bodyUse == h2Streams && (x.framing.Kind == http1.UntilClose || x.framing.Length > 0 || x.sender != nil && !x.sender.isSent()):
+	case x.use == bodyStreamed && (x.framing.Kind == http1.UntilClose || x.framing.Length > 0 || x.sender != nil && !x.sender.isSent()):
 		return nil
-	case x.framing.Kind == http1.Length && limit > 0 && x.framing.Length > int64(limit):
+	case x.isTooLong():
 		return ErrBodyTooLarge
 	}
-	resp.body.limit = limit
-	for got := int64(0); ; {
+	resp.body.limit = x.hc.MaxResponseBodySize
+	for {
 		p, err := x.stream.Next(math.MaxInt)
 		if err == io.EOF {
 			break
@@ -279,14 +187,8 @@ func (x *h3Call) receiveBody() error {
 		if err != nil {
 			return err
 		}
-		got += int64(len(p))
-		switch {
-		case limit > 0 && got > int64(limit):
-			return ErrBodyTooLarge
-		case x.bodyUse != h2Discards:
-			x.keep(p, got)
-		case got > maxDrained:
-			return nil
+		if over, err := x.collect(p); over {
+			return err
 		}
 	}
 	if fields := x.stream.Trailers(); fields != nil {
@@ -294,49 +196,12 @@ func (x *h3Call) receiveBody() error {
 			return err
 		}
 	}
-	if x.framing.Kind == http1.UntilClose && x.bodyUse == h2Buffers {
-		resp.Header.SetContentLength(len(resp.body.bytes()))
-	}
-	x.recv = h2Complete
+	x.complete()
 	return nil
 }
 
-// keep appends p to the body, which then has got bytes.
-func (x *h3Call) keep(p []byte, got int64) {
-	body := &x.resp.body
-	if x.framing.Kind == http1.Length {
-		if body.buf == nil {
-			body.buf = bufpool.Get(int(min(x.framing.Length, readStep)))
-		}
-		body.makeRoom(len(p), int64(len(p))+x.framing.Length-got)
-	}
-	body.write(p)
-}
-
-// accept accepts the response for the caller. It reports whether the stream belongs to the body now.
-func (x *h3Call) accept(since time.Duration) (streams bool, err error) {
-	resp := x.resp
-	if resp.Header.status == StatusMisdirectedRequest && since != 0 && !x.call.bodyConsumed && !x.call.misdirected {
-		// RFC 9110 section 15.5.20: another connection may reach another server
-		x.closes, x.call.misdirected = true, true
-		return false, errH2Misdirected
-	}
-	resp.ParseNetConn(x.stream.Conn())
-	switch {
-	case x.opens() && x.bodyUse != h2Streams:
-		return false, nil
-	case x.opens():
-		x.startTunnel()
-		return true, nil
-	case x.bodyUse == h2Streams && x.recv != h2Complete:
-		x.startStream()
-		return true, nil
-	}
-	return false, nil
-}
-
-// failed returns the error that the call gets for err.
-func (x *h3Call) failed(err error) error {
+// failure implements callStream.
+func (x *h3Call) failure(err error) error {
 	if canceled := x.call.canceled(); canceled != nil {
 		return canceled
 	}
@@ -356,19 +221,19 @@ func (x *h3Call) failed(err error) error {
 	return err
 }
 
-// isUntouched reports whether a request that failed with err may be sent again whatever its
-// method, since the server has not processed it; otherwise it sets the outcome of the call.
+// isUntouched implements callStream.
 func (x *h3Call) isUntouched(err error) bool {
-	call := x.call
-	switch {
-	case call.bodyConsumed:
-	case err == errH2Misdirected, errors.Is(err, http3.ErrRejected) && call.outcome != attemptResponded:
-		return true
+	untouched, known := x.isRefused(err)
+	if !known && errors.Is(err, http3.ErrLost) && x.call.outcome != attemptResponded {
+		x.call.outcome = attemptLost
 	}
-	if errors.Is(err, http3.ErrLost) && call.outcome != attemptResponded {
-		call.outcome = attemptLost
-	}
-	return false
+	return untouched
+}
+
+// leave implements callStream.
+func (x *h3Call) leave(err error) {
+	x.finish(err == nil && x.recv == receivedAll)
+	x.traceEnd(err)
 }
 
 // finish ends the exchange, which then no longer uses request and response.
@@ -380,8 +245,8 @@ func (x *h3Call) finish(complete bool) {
 	switch {
 	case x.sender != nil:
 		x.sender.end()
-	case x.send < h2Sending:
-		x.send = h2Stopped
+	case x.send < sendsContent:
+		x.send = sendStopped
 		x.stream.StopSending()
 		x.stream.ReleaseSending()
 	}
@@ -391,14 +256,79 @@ func (x *h3Call) finish(complete bool) {
 	x.stream.Release(x.closes)
 }
 
-// traceWrote is clientExchange.traceWrote.
-func (x *h3Call) traceWrote(upTo tracedWrite, err error) {
-	if t := x.call.trace; t != nil && x.trace < upTo {
-		if upTo == wroteRequest && err == nil && x.sender != nil && !x.sender.isSent() {
-			err = sender.ErrAbandoned
-		}
-		x.trace.report(t, upTo, err)
+// traceEnd reports the end of sending to the trace, at the end of the call.
+func (x *h3Call) traceEnd(err error) {
+	if err == nil && x.sender != nil && !x.sender.isSent() {
+		err = sender.ErrAbandoned
 	}
+	x.traceWrote(wroteRequest, err)
+}
+
+// h3Body is the callBody of HTTP/3. The server stops sending when it is closed.
+type h3Body struct {
+	callBody
+	x     *h3Call // without its request and response
+	ended bool    // all has arrived
+}
+
+// startStream implements callStream. The sending of the request may continue meanwhile.
+func (x *h3Call) startStream() bool {
+	switch {
+	case x.use != bodyStreamed || x.recv == receivedAll:
+		return false
+	case x.opens():
+		x.startTunnel()
+		return true
+	}
+	resp := x.resp
+	if x.sender != nil {
+		if x.sender.borrowed && !x.sender.endsSoon() {
+			x.sender.end()
+		}
+		x.sender.detach()
+	}
+	s := &h3Body{x: x}
+	s.guarded, s.trailerTarget = s, &resp.Header.header
+	resp.body.setStream(s, resp.Header.contentLength)
+	resp.body.limit = x.hc.MaxResponseBodySize
+	x.outlive(x.call.deadline)
+	return true
+}
+
+// Next implements bodyio.GuardedStream.
+func (s *h3Body) Next(p []byte) (n int, done bool, err error) {
+	if len(p) == 0 {
+		return 0, false, nil
+	}
+	b, err := s.x.stream.Next(len(p))
+	switch {
+	case err == nil:
+		return copy(p, b), false, nil
+	case err != io.EOF:
+		return 0, false, s.x.failure(err)
+	}
+	s.ended = true
+	if fields := s.x.stream.Trailers(); fields != nil {
+		if err := s.trailerTarget.addSection(fields, nil); err != nil {
+			return 0, true, err
+		}
+	}
+	return 0, true, io.EOF
+}
+
+// Discard implements bodyio.GuardedStream. Unread content does not block other calls.
+func (s *h3Body) Discard(time.Duration) {}
+
+// Interrupt implements bodyio.GuardedStream.
+func (s *h3Body) Interrupt() error {
+	s.x.stream.Cancel()
+	return nil
+}
+
+// Release implements bodyio.GuardedStream.
+func (s *h3Body) Release(bool) {
+	s.x.finish(s.ended)
+	s.x.traceEnd(nil)
 }
 
 // h3Times sets the time limits of a response. They depend on when the request was sent.

@@ -27,8 +27,8 @@ func awaitExtended(stream http3.ClientStream, wait http3.ClientWait) error {
 func (x *h3Call) sendConnect() error {
 	err := x.stream.Flush()
 	x.traceWrote(wroteRequest, err)
-	if x.send = h2Stopped; err == nil {
-		x.send = h2Sent
+	if x.send = sendStopped; err == nil {
+		x.send = sendAll
 		x.times.sent()
 	}
 	return err
@@ -62,7 +62,7 @@ func (x *h3Call) startTunnel() {
 	x.stream.BeginTunnel()
 	t.Init(x.stream, t.unused)
 	x.resp.body.setStream(t, -2)
-	x.detach()
+	x.outlive(x.call.deadline)
 }
 
 // unused ends the stream. Bytes that were written are still sent.
