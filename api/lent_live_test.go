@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"slices"
@@ -9,18 +10,22 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // meeting is a channel over which two goroutines exchange their slices.
 type meeting chan [][]byte
 
-func (m meeting) show(mine [][]byte) (others [][]byte) {
+// show waits for the other goroutine, which never comes if its call has failed: until ctx ends.
+func (m meeting) show(ctx context.Context, mine [][]byte) (others [][]byte) {
 	select {
 	case m <- mine:
 		return <-m
 	case others = <-m:
 		m <- mine
 		return others
+	case <-ctx.Done():
+		return nil
 	}
 }
 
@@ -53,6 +58,8 @@ func TestWhatServersAndClientsHandOutIsTheExchangesOwn(t *testing.T) {
 				}
 			}
 			handlers, callers := make(meeting), make(meeting)
+			both, part := context.WithTimeout(t.Context(), servertest.Patience)
+			defer part()
 			s := &fasthttp.Server{
 				Engine: engine,
 				Name:   "name",
@@ -69,7 +76,7 @@ func TestWhatServersAndClientsHandOutIsTheExchangesOwn(t *testing.T) {
 					ctx.SetUserValue("key", 1)
 					mine := inContextOf(ctx)
 					differs("request", mine)
-					if text, found := shared(mine, handlers.show(mine)); found {
+					if text, found := shared(mine, handlers.show(both, mine)); found {
 						t.Errorf("two handlers share the memory of %q", text)
 					}
 					if !overwrite(mine) {
@@ -100,10 +107,11 @@ func TestWhatServersAndClientsHandOutIsTheExchangesOwn(t *testing.T) {
 						}
 						if err := client.Do(req, resp); err != nil {
 							t.Error(err)
+							part()
 						}
 						mine := slices.Concat(everything(&resp.Header), everything(resp), everything(&req.Header))
 						differs("response", mine)
-						if text, found := shared(mine, callers.show(mine)); found {
+						if text, found := shared(mine, callers.show(both, mine)); found {
 							t.Errorf("two callers share the memory of %q", text)
 						}
 						if !overwrite(mine) {
