@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
+	"github.com/valyala/fasthttp/internal/sender"
 )
 
 // streamCall is one request with its response, on one of the streams of a connection: of HTTP/2 or of
@@ -110,7 +111,7 @@ func (x *streamCall) run(t callStream, nc net.Conn, hc *HostClient, req *Request
 		if !over {
 			// a hook of the application has panicked, so no other is called
 			x.trace = wroteRequest
-			t.leave(errNoResponse)
+			t.leave(sender.ErrAbandoned)
 		}
 	}()
 	if x.call.trace != nil {

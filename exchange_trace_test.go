@@ -91,6 +91,7 @@ func TestDurationWithoutAServer(t *testing.T) {
 // TestHandlerBeginsWithTheHead checks when the clock need not be read again before a handler.
 func TestHandlerBeginsWithTheHead(t *testing.T) {
 	hook := func(*RequestCtx) {}
+	timed := func(*RequestCtx, TracedResponse) {}
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, tc := range []struct {
 			name    string
@@ -99,13 +100,13 @@ func TestHandlerBeginsWithTheHead(t *testing.T) {
 			head    bool // the handler begins with the head
 			body    bool // the handler begins with the body
 		}{
-			{"plain", &Server{Trace: &ServerTrace{}}, servertest.Get("/"), true, false},
-			{"a body", &Server{Trace: &ServerTrace{}}, servertest.Post("/", "content"), false, true},
-			{"a stream", &Server{Trace: &ServerTrace{}, StreamRequestBody: true}, servertest.Post("/", "content"), false, false},
-			{"a hook for heads", &Server{Trace: &ServerTrace{HeadReceived: hook}}, servertest.Get("/"), false, false},
-			{"a hook for bodies", &Server{Trace: &ServerTrace{BodyReceived: hook}}, servertest.Post("/", "content"), false, false},
-			{"HeaderReceived", &Server{Trace: &ServerTrace{}, HeaderReceived: func(*RequestHeader) (c RequestConfig) { return c }}, servertest.Get("/"), false, false},
-			{"ContinueHandler", &Server{Trace: &ServerTrace{}, ContinueHandler: func(*RequestHeader) bool { return true }}, servertest.Get("/"), false, false},
+			{"plain", &Server{Trace: &ServerTrace{ResponseSent: timed}}, servertest.Get("/"), true, false},
+			{"a body", &Server{Trace: &ServerTrace{ResponseSent: timed}}, servertest.Post("/", "content"), false, true},
+			{"a stream", &Server{Trace: &ServerTrace{ResponseSent: timed}, StreamRequestBody: true}, servertest.Post("/", "content"), false, false},
+			{"a hook for heads", &Server{Trace: &ServerTrace{ResponseSent: timed, HeadReceived: hook}}, servertest.Get("/"), false, false},
+			{"a hook for bodies", &Server{Trace: &ServerTrace{ResponseSent: timed, BodyReceived: hook}}, servertest.Post("/", "content"), false, false},
+			{"HeaderReceived", &Server{Trace: &ServerTrace{ResponseSent: timed}, HeaderReceived: func(*RequestHeader) (c RequestConfig) { return c }}, servertest.Get("/"), false, false},
+			{"ContinueHandler", &Server{Trace: &ServerTrace{ResponseSent: timed}, ContinueHandler: func(*RequestHeader) bool { return true }}, servertest.Get("/"), false, false},
 		} {
 			times := make(chan traceTimes, 1)
 			s := &Server{Trace: tc.s.Trace, StreamRequestBody: tc.s.StreamRequestBody, HeaderReceived: tc.s.HeaderReceived, ContinueHandler: tc.s.ContinueHandler}
