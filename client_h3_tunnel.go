@@ -56,9 +56,11 @@ var (
 	_ ReadCloserWithError = (*h3ClientTunnel)(nil)
 )
 
-// startTunnel leaves the tunnel to the caller.
+// startTunnel leaves the tunnel to the caller. Of the time limits, only the one of the call applies to it.
 func (x *h3Call) startTunnel() {
 	t := &h3ClientTunnel{x: x}
+	_ = x.stream.SetReadDeadline(x.call.deadline)
+	_ = x.stream.SetWriteDeadline(x.call.deadline)
 	x.stream.BeginTunnel()
 	t.Init(x.stream, t.unused)
 	x.resp.body.setStream(t, -2)

@@ -394,7 +394,7 @@ func TestWebSockets(t *testing.T) {
 // The connection ends once its tunnels have ended.
 func TestShutdownWaitsForTunnels(t *testing.T) {
 	s, addr := run(t, hijacks(func(nc net.Conn) { _, _ = io.Copy(nc, nc) }))
-	c, _ := newClient(t)
+	c, _ := newClient(t, func(_ *fasthttp.Client, transport *Transport) { transport.closeTime = time.Millisecond })
 	nc := openTunnel(t, c, addr, "a")
 	ended := make(chan error, 1)
 	go func() { ended <- s.Shutdown(context.Background()) }()
