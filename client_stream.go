@@ -116,11 +116,8 @@ func (x *streamCall) run(t callStream, nc net.Conn, hc *HostClient, req *Request
 	if x.call.trace != nil {
 		traceGotConn(x.call, nc, since)
 	}
-	streams := false
 	if err = t.exchange(); err == nil {
-		if err = x.accept(nc, since); err == nil {
-			streams = t.startStream()
-		}
+		err = x.accept(nc, since)
 	}
 	over = true
 	switch {
@@ -128,8 +125,8 @@ func (x *streamCall) run(t callStream, nc net.Conn, hc *HostClient, req *Request
 		err = t.failure(err)
 		untouched = t.isUntouched(err)
 		t.leave(err)
-	case !streams:
-		// a stream leaves at its end, which may have been at once
+	case !t.startStream():
+		// a stream leaves at its end, which may have been at once, and then calls a hook
 		t.leave(nil)
 	}
 	return untouched, err
