@@ -48,7 +48,7 @@ type callStream interface {
 	// exchange sends the request and receives the response, as far as the caller waits for it.
 	exchange() error
 	// awaitVerdict waits for the next step of the server, at most until the given time: ErrTimeout
-	// then. over reports that the server has decided what becomes of the content.
+	// then. over reports that the server has decided about the content.
 	awaitVerdict(until time.Time) (over bool, err error)
 	// startStream leaves the body to the caller, and reports whether that reads it while it arrives:
 	// then the stream belongs to the body.
@@ -206,7 +206,7 @@ func (x *streamCall) wantsContent() bool {
 	return (x.send == sendGranted || x.recv == awaitsHead) && x.recv < receivedAll
 }
 
-// reportsArrivals reports whether a trace or a hook of the request wants to know what arrives.
+// reportsArrivals reports whether a trace or a hook of the request is told about arrivals.
 func (x *streamCall) reportsArrivals() bool { return x.call.trace != nil || x.req.OnInform != nil }
 
 // responded records that a response has begun.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// endedStream is a callStream of which the body ends at once. A hook that is called then panics.
+// endedStream is a callStream of which the body ends at once. A hook panics then.
 type endedStream struct{ left int }
 
 func (s *endedStream) exchange() error                      { return nil }

@@ -117,8 +117,8 @@ func (c *clientConn) retireLocked() (closes bool) {
 	return closes
 }
 
-// closeUnused closes the connection, which has no request. The server has time before to receive what was
-// written to a tunnel: with the connection it would lose what its program has not read yet.
+// closeUnused closes the connection, which has no request. The server has time before to receive the end of
+// a tunnel: with the connection it would lose bytes that its program has not read yet.
 func (c *clientConn) closeUnused() {
 	c.mu.Lock()
 	wait := time.Duration(0)

@@ -99,7 +99,7 @@ type host struct {
 	key   bridge.ClientKey
 	conns []*clientConn
 	dial  *dialing // nil if there is none
-	next  int      // the address that is tried first
+	next  int      // the address to try first
 }
 
 // dialing is a dial, for which calls wait.

@@ -51,7 +51,7 @@ func TestTimeoutsOfClientsDoNotApplyToTunnels(t *testing.T) {
 	servertest.Must(t, nc.Close())
 }
 
-// What was written before Close arrives, although the connection takes no more requests and has no other.
+// Bytes that were written before Close arrive, although the connection takes no more requests and has no other.
 func TestTheLastTunnelIsClosedAfterItsBytes(t *testing.T) {
 	text := servertest.SampleText(100_000)
 	received := make(chan error, 1)
