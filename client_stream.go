@@ -206,7 +206,7 @@ func (x *streamCall) wantsContent() bool {
 	return (x.send == sendGranted || x.recv == awaitsHead) && x.recv < receivedAll
 }
 
-// reportsArrivals reports whether a trace or a hook of the request is told about arrivals.
+// reportsArrivals reports whether a trace or a hook of the request follows what arrives.
 func (x *streamCall) reportsArrivals() bool { return x.call.trace != nil || x.req.OnInform != nil }
 
 // responded records that a response has begun.
