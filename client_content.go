@@ -98,7 +98,7 @@ func (c *outgoingContent) appendSection(dst []byte, enc *hpack.Encoder) []byte {
 	return dst
 }
 
-// detach copies the memory of the caller that is still needed. The lock is held.
+// detach copies the memory of the caller if it is still needed. The lock is held.
 func (c *outgoingContent) detach() {
 	if c.trailers != nil && !c.own {
 		for name, value := range c.trailers.eachTrailer {

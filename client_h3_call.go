@@ -248,6 +248,8 @@ func (x *h3Call) finish(complete bool) {
 	case x.send < sendsContent:
 		x.send = sendStopped
 		x.stream.StopSending()
+		fallthrough
+	default:
 		x.stream.ReleaseSending()
 	}
 	if !complete {

@@ -1,7 +1,9 @@
 package fasthttp
 
 import (
+	"io"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/http3"
@@ -48,7 +50,8 @@ func (x *h3Call) endConnect() {
 // h3ClientTunnel is the body of a 2xx response to CONNECT, which is a net.Conn.
 type h3ClientTunnel struct {
 	http3.Tunnel
-	x *h3Call // without its request and response
+	x         *h3Call     // without its request and response
+	unlimited atomic.Bool // the time limits of the call have no effect
 }
 
 var (
@@ -56,9 +59,11 @@ var (
 	_ ReadCloserWithError = (*h3ClientTunnel)(nil)
 )
 
-// startTunnel leaves the tunnel to the caller.
+// startTunnel leaves the tunnel to the caller. Of the time limits, only the one of the call applies to it.
 func (x *h3Call) startTunnel() {
 	t := &h3ClientTunnel{x: x}
+	_ = x.stream.SetReadDeadline(x.call.deadline)
+	_ = x.stream.SetWriteDeadline(x.call.deadline)
 	x.stream.BeginTunnel()
 	t.Init(x.stream, t.unused)
 	x.resp.body.setStream(t, -2)
@@ -71,11 +76,38 @@ func (t *h3ClientTunnel) unused() {
 	t.x.finish(true)
 }
 
+// Read implements net.Conn.
+func (t *h3ClientTunnel) Read(p []byte) (int, error) {
+	n, err := t.Tunnel.Read(p)
+	return n, t.reason(err)
+}
+
+// Write implements net.Conn.
+func (t *h3ClientTunnel) Write(p []byte) (int, error) {
+	n, err := t.Tunnel.Write(p)
+	return n, t.reason(err)
+}
+
+// reason returns the error for the caller: the time limits of the call may be the reason for err.
+func (t *h3ClientTunnel) reason(err error) error {
+	if err == nil || err == io.EOF || err == net.ErrClosed || t.unlimited.Load() {
+		return err
+	}
+	if canceled := t.x.call.canceled(); canceled != nil {
+		return canceled
+	}
+	if isTimeout(err) && t.x.call.expired() {
+		return ErrTimeout
+	}
+	return err
+}
+
 // CloseWithError is Close.
 func (t *h3ClientTunnel) CloseWithError(error) error { return t.Close() }
 
 // SetDeadline implements net.Conn. It also ends the effect of the time limits of the call.
 func (t *h3ClientTunnel) SetDeadline(at time.Time) error {
+	t.unlimited.Store(true)
 	if t.x.stop != nil {
 		t.x.stop()
 	}

@@ -49,7 +49,7 @@ type callStream interface {
 	// exchange sends the request and receives the response, as far as the caller waits for it.
 	exchange() error
 	// awaitVerdict waits for the next step of the server, at most until the given time: ErrTimeout
-	// then. over reports that the server has decided what becomes of the content.
+	// then. over reports that the server has decided about the content.
 	awaitVerdict(until time.Time) (over bool, err error)
 	// startStream leaves the body to the caller, and reports whether that reads it while it arrives:
 	// then the stream belongs to the body.
@@ -117,11 +117,8 @@ func (x *streamCall) run(t callStream, nc net.Conn, hc *HostClient, req *Request
 	if x.call.trace != nil {
 		traceGotConn(x.call, nc, since)
 	}
-	streams := false
 	if err = t.exchange(); err == nil {
-		if err = x.accept(nc, since); err == nil {
-			streams = t.startStream()
-		}
+		err = x.accept(nc, since)
 	}
 	over = true
 	switch {
@@ -129,8 +126,8 @@ func (x *streamCall) run(t callStream, nc net.Conn, hc *HostClient, req *Request
 		err = t.failure(err)
 		untouched = t.isUntouched(err)
 		t.leave(err)
-	case !streams:
-		// a stream leaves at its end, which may have been at once
+	case !t.startStream():
+		// a stream leaves at its end, which may have been at once, and then calls a hook
 		t.leave(nil)
 	}
 	return untouched, err
@@ -210,7 +207,7 @@ func (x *streamCall) wantsContent() bool {
 	return (x.send == sendGranted || x.recv == awaitsHead) && x.recv < receivedAll
 }
 
-// reportsArrivals reports whether a trace or a hook of the request wants to know what arrives.
+// reportsArrivals reports whether a trace or a hook of the request follows what arrives.
 func (x *streamCall) reportsArrivals() bool { return x.call.trace != nil || x.req.OnInform != nil }
 
 // responded records that a response has begun.

@@ -30,8 +30,11 @@ type clientConn struct {
 	retired  bool
 	closed   bool
 	lastUse  time.Duration // when a request ended, on the clock
+	tunneled time.Time     // when a tunnel ended
 	idle     *time.Timer   // closes the connection when it had no request for a while
 	idleTime time.Duration
+
+	closeTime time.Duration // for the server to receive the rest of a tunnel
 }
 
 // newClientConn makes a connection of q.
@@ -100,7 +103,7 @@ func (c *clientConn) goAway(id uint64) {
 		s.reject()
 	}
 	if closes {
-		c.close()
+		c.closeUnused()
 	}
 }
 
@@ -114,6 +117,23 @@ func (c *clientConn) retireLocked() (closes bool) {
 	return closes
 }
 
+// closeUnused closes the connection, which has no request. The server has time before to receive the end of
+// a tunnel: with the connection it would lose bytes that its program has not read yet.
+func (c *clientConn) closeUnused() {
+	c.mu.Lock()
+	wait := time.Duration(0)
+	if !c.tunneled.IsZero() {
+		wait = c.closeTime - time.Since(c.tunneled)
+	}
+	c.mu.Unlock()
+	if wait <= 0 {
+		c.close()
+		return
+	}
+	timer := time.AfterFunc(wait, c.close)
+	context.AfterFunc(c.q.Context(), func() { timer.Stop() })
+}
+
 // close closes the connection.
 func (c *clientConn) close() { _ = c.q.CloseWithError(quic.ApplicationErrorCode(wire.NoError), "") }
 
@@ -123,7 +143,7 @@ func (c *clientConn) closeIfIdle() {
 	closes := len(c.streams) == 0 && c.retireLocked()
 	c.mu.Unlock()
 	if closes {
-		c.close()
+		c.closeUnused()
 	}
 }
 
@@ -138,7 +158,7 @@ func (c *clientConn) tryOpen(maxAge time.Duration) (s *clientStream, full bool) 
 	retired := c.retired
 	c.mu.Unlock()
 	if closes {
-		c.close()
+		c.closeUnused()
 	}
 	if retired {
 		return nil, false
@@ -188,6 +208,9 @@ func (c *clientConn) end(s *clientStream, retire, cancelled bool) {
 	c.mu.Lock()
 	delete(c.streams, s.q.StreamID())
 	c.lastUse = clock.Elapsed()
+	if s.tunnel {
+		c.tunneled = time.Now()
+	}
 	retire = retire || c.retired
 	closes := retire && c.retireLocked()
 	if !retire && len(c.streams) == 0 {
@@ -196,7 +219,7 @@ func (c *clientConn) end(s *clientStream, retire, cancelled bool) {
 	c.mu.Unlock()
 	switch {
 	case closes:
-		c.close()
+		c.closeUnused()
 	case cancelled:
 		c.cancel(s.q.StreamID(), &s.message)
 	}

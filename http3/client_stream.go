@@ -25,6 +25,7 @@ type clientStream struct {
 	message
 	c         *clientConn
 	idleSince time.Duration
+	tunnel    bool
 	rejected  atomic.Bool // by GOAWAY
 }
 
@@ -119,7 +120,10 @@ func (s *clientStream) AwaitExtended(wait bridge.ClientWait) (accepts bool, err 
 }
 
 // BeginTunnel implements bridge.ClientStream.
-func (s *clientStream) BeginTunnel() { s.beginTunnel() }
+func (s *clientStream) BeginTunnel() {
+	s.tunnel = true
+	s.beginTunnel()
+}
 
 // SetReadDeadline implements bridge.ClientStream.
 func (s *clientStream) SetReadDeadline(t time.Time) error {

@@ -84,6 +84,8 @@ type Transport struct {
 	end     context.CancelFunc
 	running sync.WaitGroup // connections and dials
 
+	closeTime time.Duration // for the server to receive the rest of a tunnel before its connection is closed
+
 	mu       sync.Mutex
 	hosts    map[bridge.ClientKey]*host
 	sessions map[*tls.Config]tls.ClientSessionCache // a session is for one configuration alone
@@ -97,7 +99,7 @@ type host struct {
 	key   bridge.ClientKey
 	conns []*clientConn
 	dial  *dialing // nil if there is none
-	next  int      // the address that is tried first
+	next  int      // the address to try first
 }
 
 // dialing is a dial, for which calls wait.
@@ -328,6 +330,7 @@ func (t *Transport) dial(h *host, from int) (*clientConn, error) {
 		idle = fasthttp.DefaultMaxIdleConnDuration
 	}
 	c := newClientConn(h, q, &h.key, idle)
+	c.closeTime = cmp.Or(t.closeTime, defaultCloseTime)
 	// Close does not see the connection yet
 	defer context.AfterFunc(t.life, c.close)()
 	if err := c.openStreams(defaultOpenTime); err != nil {

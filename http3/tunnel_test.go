@@ -269,8 +269,11 @@ func TestTunnelsAreCut(t *testing.T) {
 	connectTo("a")(req, resp)
 	servertest.Must(t, c.DoContext(ctx, req, resp))
 	cancel()
-	if _, err := resp.BodyStream().(net.Conn).Read(make([]byte, 1)); err == nil || err == io.EOF {
-		t.Errorf("the context has ended: %v", err)
+	if _, err := resp.BodyStream().(net.Conn).Read(make([]byte, 1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("a read, and the context has ended: %v", err)
+	}
+	if _, err := resp.BodyStream().(net.Conn).Write(make([]byte, 1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("a write, and the context has ended: %v", err)
 	}
 	servertest.Must(t, resp.CloseBodyStream())
 	servertest.Receive(t, "the end", results)
@@ -394,7 +397,7 @@ func TestWebSockets(t *testing.T) {
 // The connection ends once its tunnels have ended.
 func TestShutdownWaitsForTunnels(t *testing.T) {
 	s, addr := run(t, hijacks(func(nc net.Conn) { _, _ = io.Copy(nc, nc) }))
-	c, _ := newClient(t)
+	c, _ := newClient(t, func(_ *fasthttp.Client, transport *Transport) { transport.closeTime = time.Millisecond })
 	nc := openTunnel(t, c, addr, "a")
 	ended := make(chan error, 1)
 	go func() { ended <- s.Shutdown(context.Background()) }()

@@ -1,6 +1,7 @@
 package http3
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -60,12 +61,12 @@ func (t *Tunnel) isClosed() bool {
 
 // reason returns the error for the caller.
 func (t *Tunnel) reason(err error) error {
-	timeout, ok := err.(net.Error)
 	switch {
 	case err == nil:
 	case t.isClosed():
 		return net.ErrClosed
-	case ok && timeout.Timeout():
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		// the loss of a connection may be a timeout as well
 		return os.ErrDeadlineExceeded
 	}
 	return err

@@ -357,7 +357,7 @@ func TestDynamicTableAgainstAnEncoder(t *testing.T) {
 	}
 }
 
-// The static table has the names normalised, if that is asked for.
+// The static table has the names normalised on request.
 func TestInsertedNamesAreNormalised(t *testing.T) {
 	var d Decoder
 	d.Init(220, true, nil)

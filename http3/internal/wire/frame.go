@@ -108,8 +108,8 @@ type Frame struct {
 // maxControl is the largest payload of a frame of the control stream.
 const maxControl = 1024
 
-// maxIdleFrames is how many frames without content a message may have: DATA without payload,
-// and frames of unknown types.
+// maxIdleFrames is how many more frames without content than with content a message may have: DATA
+// without payload, and frames of unknown types.
 const maxIdleFrames = 1000
 
 // Reader reads the frames of one stream in their order.
@@ -169,6 +169,8 @@ func (r *Reader) Next(b []byte) (n int, f Frame, ok bool, need int, err *Error) 
 			n += i + j
 			if r.data = length; length == 0 {
 				err = r.countIdle()
+			} else if r.idle > 0 {
+				r.idle--
 			}
 		case TypeHeaders:
 			if length > r.limit {

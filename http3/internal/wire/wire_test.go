@@ -134,6 +134,11 @@ func TestFramesWithoutContentAreLimited(t *testing.T) {
 		if _, _, err := read(Request, 10, append(b, fromHex(t, idle)...), 4096); err == nil || err.Code != ExcessiveLoad {
 			t.Errorf("%s: %v", idle, err)
 		}
+		// a tunnel may last for days: each frame with content permits one without
+		pairs := append([]byte{1, 0}, bytes.Repeat(fromHex(t, idle+" 00 01 61"), 3*maxIdleFrames)...)
+		if _, _, err := read(Request, 10, pairs, 4096); err != nil {
+			t.Errorf("%s between content: %v", idle, err)
+		}
 	}
 }
 
