@@ -119,7 +119,7 @@ func (c *outgoingContent) end() {
 	}
 }
 
-// endsSoon waits a moment for the end of the sending, and reports whether it has come. The memory of a
+// endsSoon waits a moment for the end of the sending, and reports whether it is over. The memory of a
 // form belongs to the caller again once the call has returned.
 func (c *outgoingContent) endsSoon() bool {
 	timer := time.NewTimer(sender.ReuseTimeout)
