@@ -109,7 +109,8 @@ func (ctx *RequestCtx) NotModified() {
 
 // Redirect sends the client to uri, which may be relative to the URI of the request:
 // Location is absolute, unless the request names no host, as one of HTTP/1.0 may. A uri that
-// has a scheme and no authority, such as "mailto:user@example.com", is sent as it is.
+// has a scheme and no authority, such as "mailto:user@example.com", is sent as it is; but
+// "http:example.com" and "https:example.com", which lead browsers to that host, are paths.
 // Behind a proxy of Server.TrustedProxies its scheme and host are ClientScheme and
 // ClientHost: the client does not know the ones that the proxy uses. A statusCode other
 // than 301, 302, 303, 307 and 308 is replaced by 302.

@@ -1,12 +1,17 @@
 package accesslog
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"math"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // TestEntriesKeepAddressesAndTimes has kinds of addresses, and times.
@@ -37,6 +42,21 @@ func TestEntriesKeepAddressesAndTimes(t *testing.T) {
 		}
 		if got := string(appendAddr(nil, &r.entry, r.text)); got != text {
 			t.Errorf("got %s, want %s", got, text)
+		}
+	}
+}
+
+// TestLargeResponsesHaveTheirSize has sizes at the limits of the types of numbers.
+func TestLargeResponsesHaveTheirSize(t *testing.T) {
+	for _, size := range []int64{0, math.MaxInt32, math.MaxInt32 + 1, math.MaxUint32, math.MaxUint32 + 1, math.MaxInt64} {
+		var out bytes.Buffer
+		l := New(Options{Writer: &out})
+		ctx := new(fasthttp.RequestCtx)
+		ctx.Init(new(fasthttp.Request), nil, nil)
+		l.sent(ctx, fasthttp.SentResponse{StatusCode: 200, Bytes: size})
+		servertest.Must(t, l.Close())
+		if want := fmt.Sprintf(" 200 %d \"", size); !strings.Contains(out.String(), want) {
+			t.Errorf("got %q, want %q", out.String(), want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package accesslog
 import (
 	"context"
 	"log/slog"
+	"math"
 	"strconv"
 	"time"
 
@@ -157,7 +158,12 @@ func (w *writer) entry(e *entry, values *[texts][]byte, failed failure) {
 		out = strconv.AppendInt(out, int64(e.status), 10)
 	}
 	out = append(out, ' ')
-	out = ascii.AppendUint(out, int(max(e.bytes, 0)))
+	if e.bytes >= 0 && e.bytes <= math.MaxInt32 {
+		out = ascii.AppendUint(out, int(e.bytes))
+	} else {
+		// an int may be smaller
+		out = strconv.AppendInt(out, max(e.bytes, 0), 10)
+	}
 	if w.l.options.Format == Combined {
 		out = append(out, ` "`...)
 		if referer := values[textReferer]; len(referer) > 0 {

@@ -202,8 +202,14 @@ func (x *proxyExchange) modify(stream *proxiedResponse, modify func(ctx *fasthtt
 		return modify(x.ctx)
 	}
 	stream.isHeld = true
+	returned := false
+	defer func() {
+		if !returned {
+			x.release() // modify has panicked, and the application may recover
+		}
+	}()
 	err := modify(x.ctx)
-	stream.isHeld = false
+	stream.isHeld, returned = false, true
 	switch body := x.ctx.Response.BodyStream(); {
 	case err != nil:
 		return err
@@ -220,10 +226,10 @@ func (x *proxyExchange) modify(stream *proxiedResponse, modify func(ctx *fasthtt
 }
 
 // endWithRequest makes the exchange end with the request of the client.
-func (x *proxyExchange) endWithRequest() { x.ctx.SetUserValue(endKey{}, exchangeEnd{x}) }
+func (x *proxyExchange) endWithRequest() { x.ctx.SetUserValue(endKey{x}, exchangeEnd{x}) }
 
-// endKey is the key of the user value that ends an exchange.
-type endKey struct{}
+// endKey is the key of the user value that ends an exchange. A handler may begin more than one.
+type endKey struct{ x *proxyExchange }
 
 type exchangeEnd struct{ x *proxyExchange }
 

@@ -42,8 +42,8 @@ func climb(segment []byte) (change, lowest int) {
 	end := func() {
 		switch {
 		case named || dots > 2:
-			// for other servers the names are a single one
-			change = 1
+			// for other servers it is part of a longer name
+			change = lowest + 1
 		case dots == 2:
 			change--
 			lowest = min(lowest, change)

@@ -25,7 +25,7 @@ func TestPathsStayBelowTheTarget(t *testing.T) {
 		}
 		for _, path := range []string{
 			"/", "/a", "/a/../b", "/a/b/../..", "/a/%2e%2e/b", "/..a", "/a..", "/...", "/a/.../..", "/./a", "/%2e/a", "/a;x/..", "/%252e%252e/a",
-			"//a", "/a%2fb/..",
+			"//a", "/a%2fb/..", "/a/..%2fb/..", "/a/b/..%2f..%2fc%2fd/..",
 		} {
 			c := s.Dial()
 			c.Send(servertest.Get(path))
@@ -38,6 +38,7 @@ func TestPathsStayBelowTheTarget(t *testing.T) {
 		for _, path := range []string{
 			"/..", "/../", "/../x", "/a/../../x", "/%2e%2e/x", "/.%2E/x", "/%2E./x", "/..%2fx", "/a%2f..%2F..%2fx", "/..%5cx", "/..\\x",
 			"/..;/x", "/..;a=b/x", "/%2e%2e%3b/x", "//../../x", "/a//../../x", "/./../x", "/%2e/%2e%2e/x", "/..%00/x", "/..%3f/x", "http://a/../x", "/a%2fb/../../", "/a%5cb/../..",
+			"/a/..%2fb/../..", "/a/..%5cb/../../x", "/a/b/..%2f..%2fc%2fd/../..", "/a/..\\b/../..",
 		} {
 			c := s.Dial()
 			c.Send(servertest.Get(path))

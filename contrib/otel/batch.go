@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"sync"
@@ -78,11 +79,18 @@ func (o *SpanBatcherOptions) fill() {
 	o.MaxQueueSize = firstPositive(o.MaxQueueSize, "OTEL_BSP_MAX_QUEUE_SIZE", sdktrace.DefaultMaxQueueSize)
 	o.MaxExportBatchSize = min(firstPositive(o.MaxExportBatchSize, "OTEL_BSP_MAX_EXPORT_BATCH_SIZE", sdktrace.DefaultMaxExportBatchSize), o.MaxQueueSize)
 	if o.ScheduleDelay <= 0 {
-		o.ScheduleDelay = time.Duration(firstPositive(0, "OTEL_BSP_SCHEDULE_DELAY", sdktrace.DefaultScheduleDelay)) * time.Millisecond
+		o.ScheduleDelay = milliseconds("OTEL_BSP_SCHEDULE_DELAY", sdktrace.DefaultScheduleDelay)
 	}
 	if o.ExportTimeout == 0 {
-		o.ExportTimeout = time.Duration(firstPositive(0, "OTEL_BSP_EXPORT_TIMEOUT", sdktrace.DefaultExportTimeout)) * time.Millisecond
+		o.ExportTimeout = milliseconds("OTEL_BSP_EXPORT_TIMEOUT", sdktrace.DefaultExportTimeout)
 	}
+}
+
+// milliseconds returns the time in an environment variable, or the usual one. A time that is longer than
+// any Duration becomes the longest.
+func milliseconds(variable string, usual int) time.Duration {
+	n := int64(firstPositive(0, variable, usual))
+	return time.Duration(min(n, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }
 
 // firstPositive returns the first positive value: set, the one of an environment variable, or usual.

@@ -3,6 +3,8 @@ package otelfasthttp
 import (
 	"context"
 	"errors"
+	"math"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -262,6 +264,13 @@ func TestSettingsOfTheEnvironment(t *testing.T) {
 	o.fill()
 	if o != (SpanBatcherOptions{100, 100, 70 * time.Millisecond, 90 * time.Millisecond}) {
 		t.Errorf("the settings are %+v", o)
+	}
+	// such times mean never
+	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", strconv.Itoa(math.MaxInt))
+	t.Setenv("OTEL_BSP_EXPORT_TIMEOUT", strconv.Itoa(math.MaxInt))
+	o = SpanBatcherOptions{}
+	if o.fill(); o.ScheduleDelay < 24*time.Hour || o.ExportTimeout < 24*time.Hour {
+		t.Errorf("the longest times became %v and %v", o.ScheduleDelay, o.ExportTimeout)
 	}
 	o = SpanBatcherOptions{1, 2, 3, -4}
 	if o.fill(); o != (SpanBatcherOptions{1, 1, 3, -4}) {

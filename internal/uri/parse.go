@@ -95,10 +95,16 @@ func FindScheme(text []byte) (colon int, found bool) {
 }
 
 // HasNoAuthority reports whether text is an absolute URI that names no host, such as
-// "mailto:user@example.com": its scheme is not followed by two slashes.
+// "mailto:user@example.com": its scheme is not followed by two slashes. "http:example.com" is no such
+// URI, since URIs of HTTP have an authority (RFC 9110 section 4.2); but browsers take it for
+// "http://example.com".
 func HasNoAuthority(text []byte) bool {
 	end := bytes.IndexAny(text, ":/?#")
-	return end > 0 && text[end] == ':' && IsScheme(text[:end]) && !bytes.HasPrefix(text[end:], []byte("://"))
+	if end <= 0 || text[end] != ':' || bytes.HasPrefix(text[end:], []byte("://")) {
+		return false
+	}
+	scheme := text[:end]
+	return IsScheme(scheme) && !ascii.EqualFoldString(scheme, "http") && !ascii.EqualFoldString(scheme, "https")
 }
 
 // IsScheme reports whether text is a scheme (RFC 3986 section 3.1), or nothing.
