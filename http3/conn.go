@@ -87,7 +87,6 @@ type conn struct {
 	next   quic.StreamID // the id after the highest one that was accepted
 	final  quic.StreamID // while draining: requests from this one on are rejected
 	idle   *time.Timer   // ends the connection when it had no request for a while
-	ended  time.Time     // when the last request ended
 	wasted http2.Bucket  // for aborted requests
 
 	requests sync.WaitGroup // of streams
@@ -221,7 +220,6 @@ func (c *conn) begin(q *quic.Stream) bool {
 func (c *conn) end() {
 	c.mu.Lock()
 	c.active--
-	c.ended = time.Now()
 	c.startIdle()
 	closes := c.life == draining && c.active == 0
 	c.mu.Unlock()
@@ -274,12 +272,9 @@ func (c *conn) startIdle() {
 const (
 	// maxStreamID is the highest id of a request.
 	maxStreamID = 1<<62 - 4
-	// The time in which requests arrive that the client has sent before it gets GOAWAY is some
-	// round trips, within limits.
+	// The time in which requests that the client has sent before it gets GOAWAY arrive, and in
+	// which it gets the last response, is some round trips, within limits.
 	minLinger, maxLinger = 50 * time.Millisecond, time.Second
-	// defaultCloseTime is how long a client may take, from the end of its last request, to close a
-	// connection of which it knows that the server needs it no more.
-	defaultCloseTime = 5 * time.Second
 )
 
 // linger returns how long the connection waits for packets under way.
@@ -325,15 +320,9 @@ func (c *conn) sendGoAway(id uint64) {
 	_, _ = c.control.Write(append(wire.AppendFrame(nil, wire.TypeGoAway, len(p)), p...))
 }
 
-// close closes the connection unless the client does, which knows when it has the last response:
-// QUIC does not tell, and a client that gets the end of a connection loses what its program has not
-// read yet. A client without a response lately need not have that time.
+// close closes the connection once the client has the last response.
 func (c *conn) close() {
-	c.mu.Lock()
-	wait := max(c.linger(), c.s.closeTime-time.Since(c.ended))
-	c.mu.Unlock()
-	timer := time.AfterFunc(wait, func() { _ = c.q.CloseWithError(quic.ApplicationErrorCode(wire.NoError), "") })
-	context.AfterFunc(c.q.Context(), func() { timer.Stop() })
+	time.AfterFunc(c.linger(), func() { _ = c.q.CloseWithError(quic.ApplicationErrorCode(wire.NoError), "") })
 }
 
 // acceptUni serves the unidirectional streams of the peer.

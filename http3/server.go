@@ -62,7 +62,6 @@ type Server struct {
 	workers *workers.Pool[*stream]
 
 	openTime           time.Duration // for the client to allow the streams of the server
-	closeTime          time.Duration // for the client to close a connection after its last response
 	wasted, wastedRate int           // of the bucket for aborted requests, as in http2.Limits
 	quick              time.Duration // a request that the client aborts later does not count
 
@@ -134,9 +133,6 @@ func (s *Server) prepare() error {
 		s.limits = s.host.Limits()
 		if s.openTime == 0 {
 			s.openTime = defaultOpenTime
-		}
-		if s.closeTime == 0 {
-			s.closeTime = defaultCloseTime
 		}
 		if s.wasted == 0 {
 			s.wasted, s.wastedRate, s.quick = http2.DefaultWasted, http2.DefaultWastedRate, http2.QuickReset*time.Millisecond

@@ -68,9 +68,6 @@ func runOver(t *testing.T, over *Server) (*Server, string) {
 	if s := over.Server; s.Logger == nil {
 		s.Logger = quiet{t}
 	}
-	if over.closeTime == 0 {
-		over.closeTime = wait
-	}
 	if over.QUICConfig == nil {
 		over.QUICConfig = patient()
 	}
@@ -395,42 +392,8 @@ func TestShutdownIsGraceful(t *testing.T) {
 	if got := r.response(stream); got != "200" {
 		t.Errorf("the response is %s", got)
 	}
-	_ = r.q.CloseWithError(quic.ApplicationErrorCode(wire.NoError), "")
 	if err := servertest.Receive(t, "the end of Shutdown", ended); err != nil {
 		t.Error(err)
-	}
-}
-
-// The server leaves it to a client to close the connection, for a while: only the client knows when it
-// has the last response.
-func TestClientsCloseConnectionsAfterTheLastResponse(t *testing.T) {
-	t.Parallel()
-	var clients []raw
-	var servers []*Server
-	ended := make(chan error, 2)
-	for _, closeTime := range []time.Duration{servertest.Never, 10 * minLinger} {
-		s, addr := runOver(t, &Server{Server: &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}}, closeTime: closeTime})
-		r := dial(t, addr)
-		r.control()
-		if got := r.response(r.stream(true, getHead()...)); got != "200" {
-			t.Errorf("the response is %s", got)
-		}
-		clients, servers = append(clients, r), append(servers, s)
-	}
-	for _, s := range servers {
-		go func() { ended <- s.Shutdown(context.Background()) }()
-	}
-	if got := clients[1].ended(); got != "H3_NO_ERROR" {
-		t.Errorf("the connection: %s", got)
-	}
-	if err := context.Cause(clients[0].q.Context()); err != nil {
-		t.Error("the server closes the connection: ", err)
-	}
-	_ = clients[0].q.CloseWithError(quic.ApplicationErrorCode(wire.NoError), "")
-	for range servers {
-		if err := servertest.Receive(t, "the end of Shutdown", ended); err != nil {
-			t.Error(err)
-		}
 	}
 }
 
