@@ -87,6 +87,8 @@ type conn struct {
 	next   quic.StreamID // the id after the highest one that was accepted
 	final  quic.StreamID // while draining: requests from this one on are rejected
 	idle   *time.Timer   // ends the connection when it had no request for a while
+	ended  time.Duration // when the last request has ended
+	last   *time.Timer   // closes the connection, which drains and has no request
 	wasted http2.Bucket  // for aborted requests
 
 	requests sync.WaitGroup // of streams
@@ -143,8 +145,10 @@ func (c *conn) run() error {
 	uni.Wait()
 	c.requests.Wait()
 	c.mu.Lock()
-	if c.idle != nil {
-		c.idle.Stop()
+	for _, timer := range []*time.Timer{c.idle, c.last} {
+		if timer != nil {
+			timer.Stop()
+		}
 	}
 	c.mu.Unlock()
 	return c.reason(err)
@@ -219,13 +223,12 @@ func (c *conn) begin(q *quic.Stream) bool {
 // end is called when a request has ended.
 func (c *conn) end() {
 	c.mu.Lock()
-	c.active--
-	c.startIdle()
-	closes := c.life == draining && c.active == 0
-	c.mu.Unlock()
-	if closes {
-		c.close()
+	defer c.mu.Unlock()
+	if c.active--; c.active == 0 {
+		c.ended = clock.Monotonic()
 	}
+	c.startIdle()
+	c.closeIfDrained()
 }
 
 // reportState reports whether the connection has requests.
@@ -272,8 +275,8 @@ func (c *conn) startIdle() {
 const (
 	// maxStreamID is the highest id of a request.
 	maxStreamID = 1<<62 - 4
-	// The time in which requests that the client has sent before it gets GOAWAY arrive, and in
-	// which it gets the last response, is some round trips, within limits.
+	// The time in which requests arrive that the client has sent before it gets GOAWAY is some round
+	// trips, within limits.
 	minLinger, maxLinger = 50 * time.Millisecond, time.Second
 )
 
@@ -305,12 +308,11 @@ func (c *conn) goAway() {
 func (c *conn) drain() {
 	c.mu.Lock()
 	c.life, c.final = draining, c.next
-	closes := c.active == 0
 	c.mu.Unlock()
 	c.sendGoAway(uint64(c.final))
-	if closes {
-		c.close()
-	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closeIfDrained()
 }
 
 // sendGoAway sends GOAWAY. Its callers do not overlap, since linger is between them.
@@ -320,9 +322,40 @@ func (c *conn) sendGoAway(id uint64) {
 	_, _ = c.control.Write(append(wire.AppendFrame(nil, wire.TypeGoAway, len(p)), p...))
 }
 
-// close closes the connection once the client has the last response.
+// defaultGrace is how long a client may take to get the last response, and to close the connection.
+const defaultGrace = 3 * time.Second
+
+// closeIfDrained starts the end of a connection that drains and has no request. QUIC does not report that
+// the client has the last response, and does not keep for it what has arrived before the end. So the client
+// closes the connection, unless it takes longer than the grace, or than the server keeps idle
+// connections. mu is held.
+func (c *conn) closeIfDrained() {
+	if c.life != draining || c.active > 0 {
+		return
+	}
+	wait := c.linger()
+	if c.next > 0 {
+		grace := c.s.grace
+		if idle := c.s.limits.IdleTimeout; idle > 0 {
+			grace = min(grace, idle)
+		}
+		wait = max(wait, grace-(clock.Monotonic()-c.ended))
+	}
+	if c.last == nil {
+		c.last = time.AfterFunc(wait, c.close)
+	} else {
+		c.last.Reset(wait)
+	}
+}
+
+// close closes the connection, unless a request has arrived late.
 func (c *conn) close() {
-	time.AfterFunc(c.linger(), func() { _ = c.q.CloseWithError(quic.ApplicationErrorCode(wire.NoError), "") })
+	c.mu.Lock()
+	unused := c.active == 0
+	c.mu.Unlock()
+	if unused {
+		_ = c.q.CloseWithError(quic.ApplicationErrorCode(wire.NoError), "")
+	}
 }
 
 // acceptUni serves the unidirectional streams of the peer.

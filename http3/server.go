@@ -63,6 +63,7 @@ type Server struct {
 
 	openTime           time.Duration // for the client to allow the streams of the server
 	wasted, wastedRate int           // of the bucket for aborted requests, as in http2.Limits
+	grace              time.Duration // for the client to get the last response, and to close the connection
 	quick              time.Duration // a request that the client aborts later does not count
 
 	mu        sync.Mutex
@@ -133,6 +134,9 @@ func (s *Server) prepare() error {
 		s.limits = s.host.Limits()
 		if s.openTime == 0 {
 			s.openTime = defaultOpenTime
+		}
+		if s.grace == 0 {
+			s.grace = defaultGrace
 		}
 		if s.wasted == 0 {
 			s.wasted, s.wastedRate, s.quick = http2.DefaultWasted, http2.DefaultWastedRate, http2.QuickReset*time.Millisecond
@@ -276,8 +280,9 @@ func (s *Server) awaitEmpty(ctx context.Context) error {
 }
 
 // Shutdown ends the server gracefully: it accepts no more connections, makes clients send no more
-// requests on the ones that there are, and waits until all requests have ended. If ctx ends earlier,
-// Shutdown ends all requests, and returns its error.
+// requests on the ones that there are, and waits until all requests have ended. After its last response, a
+// client has three seconds to close the connection. If ctx ends earlier, Shutdown ends all requests, and
+// returns its error.
 func (s *Server) Shutdown(ctx context.Context) error {
 	if err := s.prepare(); err != nil {
 		return err

@@ -392,6 +392,7 @@ func TestShutdownIsGraceful(t *testing.T) {
 	if got := r.response(stream); got != "200" {
 		t.Errorf("the response is %s", got)
 	}
+	_ = r.q.CloseWithError(0, "")
 	if err := servertest.Receive(t, "the end of Shutdown", ended); err != nil {
 		t.Error(err)
 	}

@@ -42,6 +42,7 @@ pub async fn run(port: u16, certificate: &str) -> Result<()> {
     both(&mut sender).await?;
     goaway(&mut sender).await?;
 
+    drop(sender); // closes the connection
     let end = driver.await?;
     println!("end {}", if end.is_h3_no_error() { "without error".into() } else { end.to_string() });
     endpoint.wait_idle().await;
