@@ -100,6 +100,9 @@ const keptPath = 4 << 10
 // errMisdirected reports that a response is 421. Callers never see it.
 var errMisdirected = errors.New("fasthttp: the server is not the right one for the request")
 
+// errHookPanicked ends a call. Callers never see it.
+var errHookPanicked = errors.New("fasthttp: a function of the application has panicked during the call")
+
 // run is roundTrip of attempter, on t. nc is the connection, for its addresses.
 func (x *streamCall) run(t callStream, nc net.Conn, hc *HostClient, req *Request, resp *Response, since time.Duration) (untouched bool, err error) {
 	x.t, x.hc, x.req, x.resp, x.call = t, hc, req, resp, &req.call
@@ -110,7 +113,7 @@ func (x *streamCall) run(t callStream, nc net.Conn, hc *HostClient, req *Request
 		if !over {
 			// a hook of the application has panicked, so no other is called
 			x.trace = wroteRequest
-			t.leave(errNoResponse)
+			t.leave(errHookPanicked)
 		}
 	}()
 	if x.call.trace != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/valyala/fasthttp/internal/files"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2body"
+	"github.com/valyala/fasthttp/internal/patience"
 	"github.com/valyala/fasthttp/internal/proxied"
 	"github.com/valyala/fasthttp/internal/servertest"
 	"github.com/valyala/fasthttp/internal/tlswire"
@@ -56,11 +57,11 @@ func documentedLimits() map[string]any {
 		"time that a client may lose against that rate":                                    set.bodyRateGrace,
 		"time for a response":                                                              nil,
 		"time between requests":                                                            nil,
-		"time for a TLS handshake":                                                         s.handshakeTimeout(),
+		"time for a TLS handshake":                                                         patience.DefaultHandshake, // tests have more
 		"silence before the system probes whether the peer is there":                       time.Duration(defaultKeepalive),
 		"TLS handshakes that compute at once, for each processor":                          engine.HandshakesPerProc,
 		"unsent answers to messages of TLS itself":                                         size(tlswire.MaxUnsent),
-		"time for a header of the PROXY protocol":                                          (&Server{ProxyProtocol: new(ProxyProtocol)}).proxyTimeout(),
+		"time for a header of the PROXY protocol":                                          patience.DefaultHandshake,
 		"header of the PROXY protocol":                                                     size(proxied.MaxSize),
 		"connections that are refused at once":                                             maxRefusals,
 		"TLS connections that are refused at once":                                         maxTLSRefusals,
