@@ -2,8 +2,10 @@ package fasthttp
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"math"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -131,7 +133,7 @@ func (x *h3Exchange) take() error {
 			}
 			x.collected()
 			return nil
-		case isTimeout(err):
+		case isH3Deadline(err):
 			x.refusal = errStreamDeadline
 			return nil
 		case err != nil:
@@ -258,11 +260,14 @@ func (c *h3Incoming) Read(p []byte) (n int, err error) {
 		c.left = -1
 		c.ended.Store(true)
 		return 0, err
-	case isTimeout(err):
+	case isH3Deadline(err):
 		return 0, errStreamDeadline
 	}
 	return 0, truncatedError{err}
 }
+
+// isH3Deadline reports whether a deadline has expired. The loss of a connection may be a timeout as well.
+func isH3Deadline(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
 // stopped returns the error of reading that was revoked or closed, or nil.
 func (c *h3Incoming) stopped() error {

@@ -322,7 +322,8 @@ func (c *conn) sendGoAway(id uint64) {
 	_, _ = c.control.Write(append(wire.AppendFrame(nil, wire.TypeGoAway, len(p)), p...))
 }
 
-// defaultGrace is how long a client may take to get the last response, and to close the connection.
+// defaultGrace is how long a client may take to get the last response, and to close the connection; and
+// how long a server may take to get the rest of a tunnel.
 const defaultGrace = 3 * time.Second
 
 // closeIfDrained starts the end of a connection that drains and has no request. QUIC does not report that

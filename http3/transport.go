@@ -330,7 +330,7 @@ func (t *Transport) dial(h *host, from int) (*clientConn, error) {
 		idle = fasthttp.DefaultMaxIdleConnDuration
 	}
 	c := newClientConn(h, q, &h.key, idle)
-	c.closeTime = cmp.Or(t.closeTime, defaultCloseTime)
+	c.closeTime = cmp.Or(t.closeTime, defaultGrace)
 	// Close does not see the connection yet
 	defer context.AfterFunc(t.life, c.close)()
 	if err := c.openStreams(defaultOpenTime); err != nil {

@@ -1,0 +1,32 @@
+package fasthttp
+
+import (
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/http3"
+)
+
+// lostH3 is a stream, and the error, of a connection whose client was silent for too long.
+type lostH3 struct{ http3.Stream }
+
+func (lostH3) Error() string                   { return "no recent network activity" }
+func (lostH3) Timeout() bool                   { return true }
+func (lostH3) Temporary() bool                 { return false }
+func (s lostH3) Next(int) ([]byte, error)      { return nil, s }
+func (lostH3) SetReadDeadline(time.Time) error { return nil }
+
+// The client of a lost connection was not too slow for a limit of the server: its request is incomplete.
+func TestBodyOfLostHTTP3Connection(t *testing.T) {
+	x := &h3Exchange{stream: lostH3{}}
+	x.s = new(Server)
+	if err := x.take(); !errors.Is(err, io.ErrUnexpectedEOF) || x.refusal != nil {
+		t.Errorf("a collected body: %v, refused with %v", err, x.refusal)
+	}
+	in := &h3Incoming{x: x, stream: x.stream}
+	if _, err := in.Read(make([]byte, 1)); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("a streamed body: %v", err)
+	}
+}
