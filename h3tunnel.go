@@ -8,7 +8,7 @@ import (
 )
 
 // h3Tunnel is the tunnel of an HTTP/3 stream (RFC 9114 section 4.4, RFC 9220). The directions end like
-// those of TCP: the end of the stream is its FIN, and a reset its RST.
+// the ones of TCP: the end of the stream is its FIN, and a reset its RST.
 type h3Tunnel struct {
 	http3.Tunnel
 	tunnelConn

@@ -138,7 +138,7 @@ func TestURIUpdateByWhatIsNoURILeadsNowhere(t *testing.T) {
 }
 
 // TestURIUpdateReturnsTheErrorOfParse checks that a reference with a control character is an
-// ErrorInvalidURI in each of its forms, and that other errors are those of Parse.
+// ErrorInvalidURI in each of its forms, and that other errors are the ones of Parse.
 func TestURIUpdateReturnsTheErrorOfParse(t *testing.T) {
 	for _, ref := range []string{"http://x/\x01", "//x\x7f", "/a\r\nb", "b\tc", "?q\x01", "#f\x01"} {
 		u := mustParseURI(t, "https://h/a?q=1#f")

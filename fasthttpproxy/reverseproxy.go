@@ -67,7 +67,7 @@ type ReverseProxy struct {
 
 	// ModifyResponse changes ctx.Response, the response of the server, before it is sent. Its
 	// body is a stream unless it is short; a stream that reads it may replace it. ctx.Request.Header
-	// never gets the trailer fields of a body that is forwarded while it arrives. An error ends the
+	// never gets the trailer fields of a body forwarded while it arrives. An error ends the
 	// exchange, and the client gets the response of ErrorHandler. It is also called before a protocol
 	// is switched, with the status 101 (or 200, with HTTP/2).
 	ModifyResponse func(ctx *fasthttp.RequestCtx) error

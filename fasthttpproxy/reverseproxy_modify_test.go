@@ -33,7 +33,7 @@ func TestModifiedBodies(t *testing.T) {
 					ctx.SetBodyStream(&trailed{Reader: strings.NewReader(strings.Repeat("x", size)), h: &ctx.Response.Header}, -1)
 				}})
 				client := clientOf(back, http2)
-				// a connection that is not given back would be missed
+				// a connection not given back would be missed
 				client.MaxConns = 1
 				front := start(served(t, &fasthttpproxy.ReverseProxy{
 					Target: back.URL(""), Client: client,

@@ -384,7 +384,7 @@ func TestWebSockets(t *testing.T) {
 				t.Errorf("%s: the server gets %v", path, err)
 			}
 		}
-		// a request that is no handshake
+		// a request, not a handshake
 		if resp, err := call(t, client, "https://"+addr+"/conn", nil); err != nil || resp.StatusCode() != fasthttp.StatusNotImplemented {
 			t.Errorf("GET: %d, %v", resp.StatusCode(), err)
 		}

@@ -146,7 +146,7 @@ func (b *builder) onNetty(ctx context.Context) {
 	b.add(err, "netty", version, "java", "-cp", classes, "Netty").warm = 6
 }
 
-// foreign returns a server that is not part of this module. Its last arguments are its address,
+// foreign returns a server of another module. Its last arguments are its address,
 // how many milliseconds its handlers wait, and, for TLS, the files of its certificate and key.
 func foreign(name, version, binary string, args ...string) *Server {
 	return &Server{Name: name, Version: name + " " + version, binary: binary, args: func(addr string, settings Settings) ([]string, error) {
