@@ -41,7 +41,7 @@ type session struct {
 	acks    *quic.SendStream // of the decoder of QPACK
 	acking  sync.Mutex       // held while acks is written, so that the order remains
 
-	mu      sync.Mutex // guards the fields below, and those of the role
+	mu      sync.Mutex // guards the fields below, and the ones of the role
 	decoder qpack.Decoder
 	unacked []byte        // instructions for acks that were not written
 	arrived chan struct{} // closed when insertions arrive; nil if no stream waits

@@ -297,7 +297,7 @@ func TestRulesForConnections(t *testing.T) {
 	}
 }
 
-// A client gets no field section that is larger than it accepts (RFC 9114 section 4.2.2).
+// A client gets no field section larger than it accepts (RFC 9114 section 4.2.2).
 func TestSectionsThatTheClientDoesNotAccept(t *testing.T) {
 	_, addr := run(t, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 		large := strings.Repeat("a", 1000)

@@ -44,7 +44,7 @@ var (
 // the limits of the client; requests for which these are the same share connections. Another one is
 // opened when the server permits no more requests on the first. Retries, time limits,
 // MaxResponseBodySize, ReadBufferSize, MaxConnDuration, MaxConnWaitTimeout, streams and traces
-// are those of the client. Its dial functions, MaxConns and Protocols do not apply.
+// are the client's. Its dial functions, MaxConns and Protocols do not apply.
 //
 // A request that the server rejects, or has not processed when it ends a connection by GOAWAY, is sent
 // again, unless its body was a stream. When the time of a call is up, or its context ends, the

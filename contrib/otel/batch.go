@@ -14,7 +14,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// SpanBatcherOptions has the settings of a SpanBatcher. A field that is 0 has the value of an
+// SpanBatcherOptions has the settings of a SpanBatcher. A zero field has the value of an
 // environment variable, or else the default of the specification.
 type SpanBatcherOptions struct {
 	// MaxQueueSize is how many spans can wait; OTEL_BSP_MAX_QUEUE_SIZE, or 2048. Further spans are
@@ -86,8 +86,8 @@ func (o *SpanBatcherOptions) fill() {
 	}
 }
 
-// milliseconds returns the time in an environment variable, or the usual one. A time that is longer than
-// any Duration becomes the longest.
+// milliseconds returns the time in an environment variable, or the usual one. A time beyond any
+// Duration becomes the longest.
 func milliseconds(variable string, usual int) time.Duration {
 	n := int64(firstPositive(0, variable, usual))
 	return time.Duration(min(n, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"regexp"
 	"runtime"
@@ -164,31 +165,74 @@ func TestServerMetrics(t *testing.T) {
 	})
 }
 
-// TestDurationsIncludeTheBody sends the body of a request later than its head.
+// TestDurationsIncludeTheBody sends the body of a request later than its head, to handlers that end
+// in several ways.
 func TestDurationsIncludeTheBody(t *testing.T) {
 	const late = 50 * time.Millisecond
-	for _, lazy := range []bool{false, true} {
-		servertest.ForEachEngine(t, onEngine, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
-			head := make(chan struct{}, 1)
-			s := &fasthttp.Server{LazyRequestTime: lazy, Handler: func(*fasthttp.RequestCtx) {}}
-			s.Trace = &fasthttp.ServerTrace{HeadReceived: func(*fasthttp.RequestCtx) { head <- struct{}{} }}
-			registry := prometheus.NewPedanticRegistry()
-			registry.MustRegister(NewServer(s, Options{}))
-			conn := start(s).Dial()
-			conn.Send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\n")
-			servertest.Receive(t, "the head", head)
-			received := time.Now()
-			for time.Since(received) < late {
-				runtime.Gosched()
-			}
-			conn.Send("body")
-			conn.Expect(200, "")
-			expect(t, registry, 1, "fasthttp_server_request_duration_seconds", "method", "POST")
-			sum := scrape(t, registry)["fasthttp_server_request_duration_seconds"].Metric[0].Histogram.GetSampleSum()
-			if sum < late.Seconds() {
-				t.Errorf("the request took %v, and its duration is %v s", time.Since(received), sum)
-			}
-		})
+	for name, handler := range map[string]fasthttp.RequestHandler{
+		"returns": func(*fasthttp.RequestCtx) {},
+		"late":    func(ctx *fasthttp.RequestCtx) { ctx.TimeoutError("late") },
+		"resets":  func(ctx *fasthttp.RequestCtx) { ctx.ResetUserValues() },
+		"panics":  func(*fasthttp.RequestCtx) { panic("of the handler") },
+		"aborts":  func(*fasthttp.RequestCtx) { panic(http.ErrAbortHandler) },
+		"exits":   func(*fasthttp.RequestCtx) { runtime.Goexit() },
+		"hijacks": func(ctx *fasthttp.RequestCtx) {
+			ctx.HijackSetNoResponse(true)
+			ctx.Hijack(func(net.Conn) {})
+		},
+	} {
+		for _, lazy := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/lazy=%v", name, lazy), func(t *testing.T) {
+				servertest.ForEachEngine(t, onEngine, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
+					head, sent := make(chan struct{}, 1), make(chan struct{}, 1)
+					s := &fasthttp.Server{LazyRequestTime: lazy, Handler: handler}
+					s.Trace = &fasthttp.ServerTrace{HeadReceived: func(*fasthttp.RequestCtx) { head <- struct{}{} }}
+					registry := prometheus.NewPedanticRegistry()
+					m := NewServer(s, Options{})
+					registry.MustRegister(m)
+					report := s.ResponseSent
+					s.ResponseSent = func(ctx *fasthttp.RequestCtx, r fasthttp.SentResponse) {
+						if report != nil {
+							report(ctx, r)
+						}
+						sent <- struct{}{}
+					}
+					conn := start(s).Dial()
+					conn.Send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\n")
+					servertest.Receive(t, "the head", head)
+					received := time.Now()
+					for time.Since(received) < late {
+						runtime.Gosched()
+					}
+					conn.Send("body")
+					servertest.Receive(t, "the report", sent)
+					metric := scrape(t, registry)["fasthttp_server_request_duration_seconds"].Metric[0]
+					if sum := metric.Histogram.GetSampleSum(); sum < late.Seconds() {
+						t.Errorf("the request took %v, and its duration is %v s", time.Since(received), sum)
+					}
+					for i := range m.bodies {
+						if n := m.bodies[i].waiting.Load(); n != 0 {
+							t.Errorf("%d times are kept", n)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestBodiesTakeNoMemory has times of bodies.
+func TestBodiesTakeNoMemory(t *testing.T) {
+	var b bodies
+	id := uint64(0)
+	if n := testing.AllocsPerRun(1000, func() {
+		id++
+		b.add(id, time.Second)
+		if b.take(id-1) != 0 || b.take(id) != time.Second || b.take(id) != 0 {
+			t.Error("another time")
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
 

@@ -22,6 +22,7 @@ type Server struct {
 	accepted atomic.Uint64
 	cutOff   atomic.Uint64
 	counts   [shards]counts
+	bodies   [shards]bodies
 
 	conns  sync.Map // of net.Conn: a *atomic.Int32 with its state
 	states [fasthttp.StateIdle + 1]atomic.Int64
@@ -117,10 +118,6 @@ func (m *Server) attach(s *fasthttp.Server) {
 	}
 }
 
-// receivingKey is the key of the user value with the time from the head of a request to the end of
-// its body.
-type receivingKey struct{}
-
 // attachSent adds the hook for responses. The server reads the clock less often without
 // ServerTrace.ResponseSent. With LazyRequestTime it does not know when a request has begun.
 func (m *Server) attachSent(s *fasthttp.Server, trace *fasthttp.ServerTrace) {
@@ -136,7 +133,7 @@ func (m *Server) attachSent(s *fasthttp.Server, trace *fasthttp.ServerTrace) {
 	}
 	received := trace.BodyReceived
 	trace.BodyReceived = func(ctx *fasthttp.RequestCtx) {
-		ctx.SetUserValue(receivingKey{}, ctx.Duration())
+		m.bodies[ctx.ConnID()%shards].add(ctx.ID(), ctx.Duration())
 		if received != nil {
 			received(ctx)
 		}
@@ -144,7 +141,7 @@ func (m *Server) attachSent(s *fasthttp.Server, trace *fasthttp.ServerTrace) {
 	before := s.ResponseSent
 	s.ResponseSent = func(ctx *fasthttp.RequestCtx, sent fasthttp.SentResponse) {
 		// RequestCtx.Time is the time after the body
-		receiving, _ := ctx.UserValue(receivingKey{}).(time.Duration)
+		receiving := m.bodies[ctx.ConnID()%shards].take(ctx.ID())
 		m.sent(ctx, sent, ctx.ConnRequestNum() > 0, receiving+ctx.Duration())
 		if before != nil {
 			before(ctx, sent)

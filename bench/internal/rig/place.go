@@ -38,7 +38,7 @@ func Separate() (server, client Place, err error) {
 	return Place{cpus[0], taskset}, Place{otherCore(cpus, siblings), taskset}, nil
 }
 
-// Processor returns the place that is the i-th processor of this program.
+// Processor returns the place of the i-th processor of this program.
 func Processor(i int) (Place, error) {
 	taskset, err := exec.LookPath("taskset")
 	if err != nil {
