@@ -404,13 +404,12 @@ func TestConnectionsEndAfterMaxRequests(t *testing.T) {
 	}})
 	c := client(t)
 	ids := map[string]bool{}
-	for range 6 {
+	// requests may arrive before the client gets GOAWAY
+	servertest.Eventually(t, "another connection", func() bool {
 		_, body := get(t, c, request(t, "GET", "https://"+addr, nil))
 		ids[strings.Fields(body)[0]] = true
-	}
-	if len(ids) < 2 {
-		t.Errorf("the connections are %v", ids)
-	}
+		return len(ids) > 1
+	})
 }
 
 func TestServerNeedsAHandler(t *testing.T) {
