@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +38,11 @@ func (c *HostClient) forUpgrade(req *Request, resp *Response) *HostClient {
 			}
 		}
 		twin.Protocols = Protocols{}
+		if own := c.TLSConfig; own != nil {
+			// a server that may choose HTTP/2 does so
+			twin.TLSConfig = own.Clone()
+			twin.TLSConfig.NextProtos = slices.DeleteFunc(slices.Clone(own.NextProtos), func(name string) bool { return name == "h2" })
+		}
 		c.http1.Store(twin)
 	}
 	return twin

@@ -28,8 +28,10 @@ func TestWebSocketsOfAServerWithoutExtendedConnect(t *testing.T) {
 				var protocols fasthttp.Protocols
 				protocols.SetHTTP1(true)
 				protocols.SetHTTP2(true)
+				config := servertest.TrustCertificate().Clone()
+				config.NextProtos = []string{"h2", "http/1.1"} // as a program may set it beside Protocols
 				host := &fasthttp.HostClient{
-					Addr: back.Listener.Addr().String(), IsTLS: true, TLSConfig: servertest.TrustCertificate(), Protocols: protocols,
+					Addr: back.Listener.Addr().String(), IsTLS: true, TLSConfig: config, Protocols: protocols,
 				}
 				client := map[string]fasthttpproxy.ReverseProxyClient{
 					"HostClient": host,
