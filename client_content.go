@@ -47,8 +47,12 @@ func (c *outgoingContent) take(x *streamCall, e http1.Encoding, content []byte) 
 		req.body.unsize()
 	}
 	c.body = body{stream: req.body.stream, size: req.body.size}
-	if own, ok := c.body.stream.(bridge.TrailerSource); ok && e.Kind == http1.Chunks {
-		c.trailers, c.own = &own.Trailers().(*RequestHeader).header, true
+	if source, ok := c.body.stream.(bridge.TrailerSource); ok {
+		// in any case the stream no longer adds to the header of the request, which the caller may use
+		own := source.Trailers().(*RequestHeader)
+		if e.Kind == http1.Chunks {
+			c.trailers, c.own = &own.header, true
+		}
 	}
 	req.body.stream = nil
 	c.source = sender.WrapStream(&c.body.stream)

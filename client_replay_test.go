@@ -251,8 +251,9 @@ func TestClientReusesConnectionsBehindUnwantedBodies(t *testing.T) {
 			servertest.Must(t, resp.CloseBodyStream())
 		}
 	}
-	// if the server gets no processor for long enough, a connection is lost
-	if n := conns.Load(); n > 3 {
+	// A connection is lost if the server gets no processor for long enough. Each of the four kinds of
+	// calls needs as many connections as calls if it does not reuse them.
+	if n := conns.Load(); n > calls/2 {
 		t.Errorf("%d connections for %d calls", n, 4*calls)
 	}
 	// a body larger than the client drains
