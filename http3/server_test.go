@@ -413,8 +413,8 @@ func TestConnectionsEndAfterMaxRequests(t *testing.T) {
 	}
 }
 
-// expectGoAway awaits the two frames of a graceful end, the second of which has the id of the first request
-// that is not served.
+// expectGoAway awaits the two frames of a graceful end. From the id of the second one on, requests are not
+// served.
 func expectGoAway(t *testing.T, seen <-chan wire.Frame, final uint64) {
 	t.Helper()
 	for _, last := range []uint64{maxStreamID, final} {
