@@ -327,9 +327,9 @@ func (c *conn) sendGoAway(id uint64) {
 const defaultGrace = 3 * time.Second
 
 // closeIfDrained starts the end of a connection that drains and has no request. QUIC does not report that
-// the client has the last response, and does not keep for it what has arrived before the end. So the client
-// closes the connection, unless it takes longer than the grace, or than the server keeps idle
-// connections. mu is held.
+// the client has the last response, and the end of a connection discards content that the client has not
+// read. So the client closes the connection, unless it takes longer than the grace, or than the server
+// keeps idle connections. mu is held.
 func (c *conn) closeIfDrained() {
 	if c.life != draining || c.active > 0 {
 		return

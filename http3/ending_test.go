@@ -60,12 +60,12 @@ func dialLossy(t *testing.T, addr string) (raw, *lossy) {
 	return raw{t, q}, l
 }
 
-// The end of a connection must not take the last response from a client that gets it late: quic-go
-// drops what the client has not read yet, and sends nothing again.
+// The end of a connection must not take the last response from a client that gets it late: after it, nothing
+// is sent again.
 func TestConnectionsEndOnceTheClientHasTheLastResponse(t *testing.T) {
 	t.Parallel()
 	gate := servertest.NewGate()
-	s, addr := runOver(t, &Server{grace: servertest.Never, Server: &fasthttp.Server{MaxRequestsPerConn: 1, Handler: func(*fasthttp.RequestCtx) { gate.Pass("") }}})
+	s, addr := run(t, &fasthttp.Server{MaxRequestsPerConn: 1, Handler: func(*fasthttp.RequestCtx) { gate.Pass("") }})
 	r, l := dialLossy(t, addr)
 	r.control()
 	stream := r.stream(true, getHead()...)
@@ -113,7 +113,7 @@ func TestClientsCloseConnectionsThatEnd(t *testing.T) {
 		"quic-go": func(t *testing.T, url string) { get(t, client(t), request(t, "GET", url, nil)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, addr := runOver(t, &Server{grace: servertest.Never, Server: &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}}})
+			s, addr := run(t, &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}})
 			get(t, "https://"+addr)
 			servertest.Soon(t, "Shutdown", func() { servertest.Must(t, s.Shutdown(context.Background())) })
 		})
