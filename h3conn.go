@@ -46,7 +46,7 @@ func (h *h3Host) Limits() http3.Limits {
 		Fields:      limits.Fields,
 		Streams:     positive(c.MaxConcurrentStreams, h3Streams),
 		Table:       uint32(positive(c.MaxDecoderHeaderTableSize, h3Table)),
-		Encoder:     uint32(positive(c.MaxEncoderHeaderTableSize, h3Table)),
+		Encoder:     uint32(max(c.MaxEncoderHeaderTableSize, 0)),
 		HeadTimeout: h.set.headTimeout,
 		IdleTimeout: h.set.idleTimeout,
 		Extended:    c.ExtendedConnect,

@@ -458,7 +458,7 @@ func (c *conn) controlFrame(f wire.Frame, push *uint64) *wire.Error {
 	return nil
 }
 
-// apply applies the settings of the peer to what is sent.
+// apply applies the settings of the peer to sent sections.
 func (c *session) apply(settings *wire.Settings) {
 	c.peerSection.Store(settings.SectionSize)
 	if t := qpack.NewEncoderTable(c.max.encoder, settings.TableCapacity); t != nil {

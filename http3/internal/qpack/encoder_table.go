@@ -8,10 +8,10 @@ import (
 	"github.com/valyala/fasthttp/internal/hpack"
 )
 
-// EncoderTable is the dynamic table of what one connection sends. Sections refer only to entries that the
+// EncoderTable is the dynamic table for the sections of one connection. They refer only to entries that the
 // peer's decoder has acknowledged, so none ever waits for entries.
 //
-// All methods, and those of its Sections, may be called by several goroutines at once.
+// Its methods may be called by several goroutines at once.
 type EncoderTable struct {
 	capacity   uint32
 	maxEntries uint64 // as the peer counts them, for the head of a section
@@ -22,12 +22,12 @@ type EncoderTable struct {
 	acked   uint32   // how many insertions the peer has acknowledged
 	sent    uint32   // how many insertions were taken by Instructions
 	pending []byte   // instructions that were not taken
-	writing bool     // somebody calls Instructions until there are none
+	writing bool     // a caller takes Instructions until there are none
 	waiting []sentSection
 	seen    [seenKeys]uint32 // keys of fields that were sent before, by a part of the key
 }
 
-// sentSection is a section that the peer has not acknowledged.
+// sentSection is an unacknowledged section.
 type sentSection struct {
 	stream uint64
 	oldest uint32 // the first entry that it refers to
@@ -70,7 +70,7 @@ func (t *EncoderTable) Instructions(dst []byte) []byte {
 // pin returns the count of sections of an entry.
 func (t *EncoderTable) pin(number uint32) *uint32 { return &t.pins[number&uint32(len(t.pins)-1)] }
 
-// lookup is what EncoderTable.find has found.
+// lookup is a result of EncoderTable.find.
 type lookup uint8
 
 const (
@@ -115,7 +115,8 @@ func (t *EncoderTable) note(s *Section, key uint32, id field.ID, index int, name
 	if last := &t.seen[key%seenKeys]; *last != key {
 		*last = key
 	} else if t.insert(key, id, index, name, value) {
-		s.inserts = true
+		// once it was evicted it must be seen twice again
+		*last, s.inserts = 0, true
 	}
 }
 
@@ -267,7 +268,7 @@ func (s *Section) End(b []byte) (section []byte, starts bool) {
 	return section, s.free(false)
 }
 
-// Drop ends a section that is not sent. Its result is starts of End.
+// Drop ends a section without sending it. Its result is starts of End.
 func (s *Section) Drop() (starts bool) { return s.free(true) }
 
 func (s *Section) free(drop bool) (starts bool) {

@@ -2,8 +2,11 @@ package qpack
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -33,7 +36,7 @@ type sentFields struct {
 	want    []lineField
 }
 
-// link is an encoder with the decoder of its peer, and what is on its way between them.
+// link is an encoder with the decoder of its peer, and the bytes on their way between them.
 type link struct {
 	t       testing.TB
 	enc     *EncoderTable
@@ -131,7 +134,7 @@ func (l *link) receive(i int) {
 	}
 }
 
-// settle delivers all that is on its way.
+// settle delivers everything.
 func (l *link) settle() {
 	l.t.Helper()
 	for len(l.pending) > 0 {
@@ -239,7 +242,7 @@ func TestEntriesInUseStay(t *testing.T) {
 	}
 }
 
-// A section that is not sent keeps no entry.
+// A dropped section keeps no entry.
 func TestDroppedSectionsFreeTheirEntries(t *testing.T) {
 	l := newLink(t, 50, 50)
 	old, late := lineField{"x-old", "value", hpack.Index}, lineField{"x-late", "value", hpack.Index}
@@ -306,7 +309,7 @@ func TestInstructionsOfThePeersDecoder(t *testing.T) {
 		l := newLink(t, 220, 220)
 		l.insert(lineField{"a", "b", hpack.Index})
 		l.send(4, lineField{"a", "b", hpack.Index})
-		// an insertion that is not acknowledged, and one that is not sent
+		// an unacknowledged insertion, and an unsent one
 		l.send(12, lineField{"c", "d", hpack.Index})
 		l.send(12, lineField{"c", "d", hpack.Index})
 		for range 2 {
@@ -471,6 +474,56 @@ func TestSectionsDoNotAllocate(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
+}
+
+// lsqpackDecodes decodes lines: "e", 0 and bytes of the encoder's stream, or "s", a stream and a section, as hex. No
+// section may wait.
+const lsqpackDecodes = `
+import sys, pylsqpack
+d = pylsqpack.Decoder(300, 0)
+for line in sys.stdin:
+    kind, stream, text = line.split()
+    if kind == "e":
+        d.feed_encoder(bytes.fromhex(text))
+    else:
+        print("|".join((name + b": " + value).decode() for name, value in d.feed_header(int(stream), bytes.fromhex(text))[1]))
+`
+
+// Sections with entries, and their instructions, are read by ls-qpack.
+func TestDynamicSectionsAreReadElsewhere(t *testing.T) {
+	python := cmp.Or(os.Getenv("FASTHTTP_PYTHON"), "python3")
+	if err := exec.Command(python, "-c", "import pylsqpack").Run(); err != nil {
+		t.Skipf("%s has no pylsqpack", python)
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	l := newLink(t, 300, 300)
+	var in, want strings.Builder
+	used := 0
+	for i := range 2000 {
+		var fields []lineField
+		var texts []string
+		for range 1 + r.IntN(4) {
+			f := lineField{[]string{"server", "x-one", ":authority", "cookie"}[r.IntN(4)], strings.Repeat("v", 1+r.IntN(3)), hpack.Index}
+			fields, texts = append(fields, f), append(texts, f.String())
+		}
+		section := l.send(uint64(4*i), fields...)
+		if section[0] != 0 {
+			used++
+		}
+		fmt.Fprintf(&in, "s %d %x\n", 4*i, section)
+		if len(l.stream) > 0 {
+			fmt.Fprintf(&in, "e 0 %x\n", l.stream)
+		}
+		fmt.Fprintln(&want, strings.Join(texts, "|"))
+		l.settle()
+	}
+	cmd := exec.Command(python, "-c", lsqpackDecodes)
+	cmd.Stdin = strings.NewReader(in.String())
+	out, err := cmd.CombinedOutput()
+	if err != nil || string(out) != want.String() || used < 500 {
+		t.Errorf("%v, the same %v, %d sections with entries", err, string(out) == want.String(), used)
+	}
+	t.Logf("%d sections with entries, %d insertions", used, l.dec.Inserted())
 }
 
 // heads are typical field sections: of a browser and its server, and of an API and its client.
