@@ -70,13 +70,14 @@ func (c *HostClient) h3Key() *http3.ClientKey {
 		Addrs: c.Addr, TLS: c.TLSConfig,
 		Section: uint32(limits.HeaderList), Fields: limits.Fields,
 		Table:      uint32(positive(c.HTTP2.MaxDecoderHeaderTableSize, h3ClientTable)),
+		Encoder:    uint32(max(c.HTTP2.MaxEncoderHeaderTableSize, 0)),
 		KeepNames:  c.DisableHeaderNamesNormalizing,
 		Window:     uint64(max(c.HTTP2.MaxReceiveBufferPerStream, 0)),
 		ConnWindow: uint64(max(c.HTTP2.MaxReceiveBufferPerConnection, 0)),
 	}
 }
 
-// h3ClientTable is the default of the largest QPACK table.
+// h3ClientTable is the default of the largest QPACK table of a decoder.
 const h3ClientTable = 4096
 
 // h3Messages is the pool of messages into which heads are read.

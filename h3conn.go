@@ -46,6 +46,7 @@ func (h *h3Host) Limits() http3.Limits {
 		Fields:      limits.Fields,
 		Streams:     positive(c.MaxConcurrentStreams, h3Streams),
 		Table:       uint32(positive(c.MaxDecoderHeaderTableSize, h3Table)),
+		Encoder:     uint32(max(c.MaxEncoderHeaderTableSize, 0)),
 		HeadTimeout: h.set.headTimeout,
 		IdleTimeout: h.set.idleTimeout,
 		Extended:    c.ExtendedConnect,

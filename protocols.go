@@ -81,7 +81,8 @@ type HTTP2Config struct {
 
 	// MaxDecoderHeaderTableSize and MaxEncoderHeaderTableSize limit the tables with which
 	// fields are compressed (RFC 7541), in bytes, of received and of sent fields. Both are
-	// 4,096 by default, and the first is never less than that.
+	// 4,096 by default, and the first is never less than that. HTTP/3 sends fields without a
+	// table unless the second is set: small messages cost more processor time with it.
 	MaxDecoderHeaderTableSize int
 	MaxEncoderHeaderTableSize int
 

@@ -107,7 +107,7 @@ func TestClientOfTheServerOfAioquic(t *testing.T) {
 	if _, err := fmt.Fscan(out, &port); err != nil {
 		t.Fatal(err)
 	}
-	c, _ := newClient(t)
+	c, _ := newClient(t, func(c *fasthttp.Client, _ *Transport) { c.HTTP2 = tables })
 	var all sync.WaitGroup
 	for i := range 40 {
 		size := i * 1000

@@ -37,6 +37,11 @@ type session struct {
 
 	peerSection atomic.Uint64 // the largest section that the peer accepts, or 0
 
+	// table is the encoder's, once the peer has announced one, and inserts its stream, which belongs to
+	// the goroutine of writeInserts.
+	table   atomic.Pointer[qpack.EncoderTable]
+	inserts *quic.SendStream
+
 	control *quic.SendStream
 	acks    *quic.SendStream // of the decoder of QPACK
 	acking  sync.Mutex       // held while acks is written, so that the order remains
@@ -57,6 +62,7 @@ type sectionLimits struct {
 	keepNames bool
 	extended  bool // extended CONNECT is permitted
 	table     uint32
+	encoder   uint32 // the largest table of the encoder
 }
 
 // role has the differences between a server and a client.
@@ -103,7 +109,7 @@ const maxBlocked = 16
 func newConn(s *Server, q *quic.Conn, own bridge.Conn) *conn {
 	c := &conn{s: s, own: own}
 	c.init(q, c, sectionLimits{
-		hpack.Limits{Size: s.limits.Section, Fields: s.limits.Fields}, s.limits.KeepNames, s.limits.Extended, s.limits.Table,
+		hpack.Limits{Size: s.limits.Section, Fields: s.limits.Fields}, s.limits.KeepNames, s.limits.Extended, s.limits.Table, s.limits.Encoder,
 	})
 	c.wasted = http2.NewBucket(s.wasted, now())
 	return c
@@ -410,7 +416,7 @@ func (c *session) serveUni(q *quic.ReceiveStream) *wire.Error {
 	case wire.StreamDecoder:
 		var d qpack.PeerDecoder
 		e = each(q, func(p []byte) *wire.Error {
-			if err := d.Feed(p); err != nil {
+			if err := d.Feed(p, c.table.Load()); err != nil {
 				return &wire.Error{Code: wire.DecoderStreamError, What: err.Error()}
 			}
 			return nil
@@ -465,7 +471,7 @@ func (c *conn) controlFrame(f wire.Frame, push *uint64) *wire.Error {
 	case wire.TypeSettings:
 		var settings wire.Settings
 		e := settings.Parse(f.Payload)
-		c.peerSection.Store(settings.SectionSize)
+		c.apply(&settings)
 		return e
 	case wire.TypeGoAway:
 		// RFC 9114 section 5.2: the id of a push
@@ -484,6 +490,37 @@ func (c *conn) controlFrame(f wire.Frame, push *uint64) *wire.Error {
 		return e
 	}
 	return nil
+}
+
+// apply applies the settings of the peer to sent sections.
+func (c *session) apply(settings *wire.Settings) {
+	c.peerSection.Store(settings.SectionSize)
+	if t := qpack.NewEncoderTable(c.max.encoder, settings.TableCapacity); t != nil {
+		c.table.Store(t)
+	}
+}
+
+// writeInserts writes the instructions of the encoder, in a goroutine of its own: no request waits for a
+// peer that does not read them.
+func (c *session) writeInserts(t *qpack.EncoderTable) {
+	var b []byte
+	if c.inserts == nil {
+		q, err := c.q.OpenUniStreamSync(c.q.Context())
+		if err != nil {
+			return
+		}
+		c.inserts, b = q, wire.AppendVarint(nil, wire.StreamEncoder)
+	}
+	for {
+		from := len(b)
+		if b = t.Instructions(b); len(b) == from {
+			return
+		}
+		if _, err := c.inserts.Write(b); err != nil {
+			return
+		}
+		b = b[:0]
+	}
 }
 
 // serveEncoder reads the stream of the peer's encoder of QPACK.

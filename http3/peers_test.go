@@ -26,7 +26,8 @@ func pythonWith(t *testing.T, name string) string {
 // aioquic, of Python, has a dynamic table.
 func TestClientOfAioquic(t *testing.T) {
 	python := pythonWith(t, "aioquic")
-	_, addr := run(t, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+	_, addr := run(t, &fasthttp.Server{HTTP2: tables, Handler: func(ctx *fasthttp.RequestCtx) {
+		ctx.Response.Header.Set("X-Repeated", "a value that is inserted")
 		if !ctx.IsGet() {
 			if sum := ctx.Request.Header.PeekTrailer("X-Sum"); len(sum) > 0 {
 				ctx.Response.Header.SetTrailer("X-After")

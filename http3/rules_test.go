@@ -244,7 +244,7 @@ func TestRulesForRequests(t *testing.T) {
 
 // The rules of RFC 9114 and RFC 9204 for connections.
 func TestRulesForConnections(t *testing.T) {
-	_, addr := run(t, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { ctx.PostBody() }})
+	_, addr := run(t, &fasthttp.Server{HTTP2: tables, Handler: func(ctx *fasthttp.RequestCtx) { ctx.PostBody() }})
 	request := func(b ...[]byte) func(r raw) {
 		return func(r raw) { r.control(); r.stream(false, frames(b...)...) }
 	}
@@ -287,6 +287,9 @@ func TestRulesForConnections(t *testing.T) {
 		{"RFC 9204 4.2", "H3_CLOSED_CRITICAL_STREAM", func(r raw) { _ = r.uni(wire.StreamEncoder).Close() }},
 		{"RFC 9204 4.3", "QPACK_ENCODER_STREAM_ERROR", func(r raw) { r.uni(wire.StreamEncoder, 0) }},
 		{"RFC 9204 4.4", "QPACK_DECODER_STREAM_ERROR", func(r raw) { r.uni(wire.StreamDecoder, 1) }},
+		{"RFC 9204 4.4", "QPACK_DECODER_STREAM_ERROR", func(r raw) { r.announce(); r.uni(wire.StreamDecoder, 0) }},
+		{"RFC 9204 4.4", "QPACK_DECODER_STREAM_ERROR", func(r raw) { r.announce(); r.uni(wire.StreamDecoder, 0x80) }},
+		{"RFC 9204 4.4", "QPACK_DECODER_STREAM_ERROR", func(r raw) { r.announce(); r.uni(wire.StreamDecoder, 0x3e) }},
 		{"RFC 9204 2.2.3", "QPACK_DECOMPRESSION_FAILED", request(frame(wire.TypeHeaders, "\x00\x00\x80"))},
 	} {
 		r := dial(t, addr)

@@ -57,6 +57,8 @@ type message struct {
 	out  []byte
 	from int // where the section that was begun is in out
 
+	section *qpack.Section // the section that was begun, if it uses a dynamic table
+
 	finished atomic.Bool // this side has ended
 	gone     atomic.Bool // this side does not wait for the peer any more
 	received atomic.Bool // all of the peer's message was received
@@ -72,10 +74,10 @@ var _ bridge.Stream = (*stream)(nil)
 // messages is the pool of messages into which header sections are read.
 var messages = sync.Pool{New: func() any { return new(http2.Message) }}
 
-// encoder encodes the sections of all connections.
+// encoder encodes the sections of all connections whose peers have no dynamic table.
 var encoder = func() *hpack.Encoder {
 	e := new(hpack.Encoder)
-	e.InitForm()
+	e.InitForm(qpack.Encoder{})
 	return e
 }()
 
@@ -415,14 +417,18 @@ func (s *message) BeginSection() ([]byte, *hpack.Encoder) {
 	}
 	s.from = len(s.out)
 	var room [wire.MaxFrameHead]byte
-	return qpack.Encoder{}.Begin(append(s.out, room[:]...)), encoder
+	b := append(s.out, room[:]...)
+	if t := s.link.table.Load(); t != nil {
+		b, s.section = t.Begin(b, uint64(s.q.StreamID()))
+		return b, &s.section.Encoder
+	}
+	return qpack.Encoder{}.Begin(b), encoder
 }
 
 // SendSection implements bridge.Stream.
 func (s *message) SendSection(b []byte) error {
-	section := b[s.from+wire.MaxFrameHead:]
-	limit := s.link.peerSection.Load()
-	if limit > 0 && uint64(len(section))*qpack.MostExpansion > limit && qpack.SectionSize(section) > limit {
+	section, ok := s.endSection(b)
+	if !ok {
 		s.out = b[:s.from]
 		return bridge.ErrLargeSection
 	}
@@ -432,6 +438,27 @@ func (s *message) SendSection(b []byte) error {
 	n += copy(b[n:], section)
 	s.out = b[:n]
 	return nil
+}
+
+// endSection returns the section at the end of b, unless it is larger than the peer accepts.
+func (s *message) endSection(b []byte) (section []byte, ok bool) {
+	limit := s.link.peerSection.Load()
+	own := s.section
+	if own == nil {
+		section = b[s.from+wire.MaxFrameHead:]
+		return section, limit == 0 || uint64(len(section))*qpack.MostExpansion <= limit || qpack.SectionSize(section) <= limit
+	}
+	s.section = nil
+	starts := false
+	if ok = limit == 0 || own.Size() <= limit; ok {
+		section, starts = own.End(b)
+	} else {
+		starts = own.Drop()
+	}
+	if starts {
+		go s.link.writeInserts(s.link.table.Load())
+	}
+	return section, ok
 }
 
 // outSize is the size of the first buffer for the output.

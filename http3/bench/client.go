@@ -22,7 +22,9 @@ import (
 	"github.com/quic-go/quic-go"
 
 	"github.com/valyala/fasthttp/http3"
+	ownqpack "github.com/valyala/fasthttp/http3/internal/qpack"
 	"github.com/valyala/fasthttp/http3/internal/wire"
+	"github.com/valyala/fasthttp/internal/hpack"
 )
 
 // server is the process of a server, with a connection to it.
@@ -33,10 +35,12 @@ type server struct {
 	in   io.WriteCloser
 	out  *bufio.Scanner
 	c    *quic.Conn
+
+	decoder *decoder // of the last connection, or nil
 }
 
 func start(name string) (*server, error) {
-	args := []string{"-serve", name}
+	args := []string{"-serve", name, "-table", fmt.Sprint(*table)}
 	if *profile != "" {
 		args = append(args, "-profile", *profile)
 	}
@@ -87,8 +91,68 @@ func (s *server) dial() (*quic.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = control.Write([]byte{wire.StreamControl, byte(wire.TypeSettings), 0})
+	settings := wire.Settings{TableCapacity: uint64(*table)}
+	if _, err = control.Write(settings.Append([]byte{wire.StreamControl})); err != nil || *table == 0 || s.name != "fasthttp" {
+		return c, err
+	}
+	s.decoder, err = newDecoder(c)
 	return c, err
+}
+
+// decoder acknowledges entries and sections of a server.
+type decoder struct {
+	mu      sync.Mutex // guards the fields below
+	acks    *quic.SendStream
+	entries ownqpack.Decoder
+}
+
+func newDecoder(c *quic.Conn) (*decoder, error) {
+	acks, err := c.OpenUniStream()
+	if err != nil {
+		return nil, err
+	}
+	d := &decoder{acks: acks}
+	d.entries.Init(uint32(*table), false, nil)
+	go func() {
+		for {
+			s, err := c.AcceptUniStream(context.Background())
+			if err != nil {
+				return
+			}
+			go d.read(s)
+		}
+	}()
+	_, err = acks.Write([]byte{wire.StreamDecoder})
+	return d, err
+}
+
+// read reads a stream of the server.
+func (d *decoder) read(s *quic.ReceiveStream) {
+	b := make([]byte, 1000)
+	n, err := s.Read(b[:1])
+	for encodes := n > 0 && b[0] == wire.StreamEncoder; encodes && err == nil; {
+		n, err = s.Read(b)
+		d.mu.Lock()
+		if d.entries.Feed(b[:n]) == nil {
+			_, _ = d.acks.Write(d.entries.AppendIncrement(nil))
+		}
+		d.mu.Unlock()
+	}
+}
+
+// note acknowledges the section at the beginning of a response, if it uses the table.
+func (d *decoder) note(s *quic.Stream, b []byte) {
+	const smallHead = 3 // of a HEADERS frame
+	at := smallHead - 1
+	if len(b) > 1 && b[1] >= 0x40 {
+		at = smallHead
+	}
+	if d == nil || len(b) <= at || b[at] == 0 {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, _ = d.acks.Write(hpack.AppendInt(nil, 0x80, 7, uint64(s.StreamID())))
 }
 
 // request returns the bytes of a request.
@@ -117,7 +181,7 @@ func request(method, path string, content []byte) []byte {
 }
 
 // exchange sends a request, and returns the number of bytes of its response.
-func exchange(c *quic.Conn, request, room []byte) (total int, err error) {
+func exchange(c *quic.Conn, d *decoder, request, room []byte) (total int, err error) {
 	s, err := c.OpenStreamSync(context.Background())
 	if err != nil {
 		return 0, err
@@ -129,6 +193,9 @@ func exchange(c *quic.Conn, request, room []byte) (total int, err error) {
 	_ = s.Close()
 	for {
 		n, err := s.Read(room)
+		if total == 0 {
+			d.note(s, room[:n])
+		}
 		total += n
 		if err == io.EOF {
 			return total, nil
@@ -147,7 +214,7 @@ type cost struct {
 
 // measure sends requests for a while.
 func (s *server) measure(l load) (c cost, err error) {
-	if c.response, err = exchange(s.c, l.request, make([]byte, 4096)); err != nil {
+	if c.response, err = exchange(s.c, s.decoder, l.request, make([]byte, 4096)); err != nil {
 		return c, err
 	}
 	before, err := s.ask("now")
@@ -162,7 +229,7 @@ func (s *server) measure(l load) (c cost, err error) {
 		all.Go(func() {
 			room := make([]byte, 32<<10)
 			for time.Now().Before(until) && failed[i] == nil {
-				_, failed[i] = exchange(s.c, l.request, room)
+				_, failed[i] = exchange(s.c, s.decoder, l.request, room)
 				total.Add(1)
 			}
 		})
@@ -197,7 +264,7 @@ func (s *server) idleMemory(n int) (float64, error) {
 			return 0, err
 		}
 		conns = append(conns, c)
-		if _, err := exchange(c, small, make([]byte, 4096)); err != nil {
+		if _, err := exchange(c, s.decoder, small, make([]byte, 4096)); err != nil {
 			return 0, err
 		}
 	}

@@ -25,6 +25,7 @@ var (
 	period  = flag.Duration("time", 300*time.Millisecond, "time of each measurement")
 	idle    = flag.Int("idle", 200, "idle connections whose memory is measured")
 	only    = flag.String("only", "", "a part of the names of the loads to run")
+	table   = flag.Uint("table", 0, "size of the QPACK table of the client, and of the server fasthttp")
 	role    = flag.String("serve", "", "internal: be this server")
 	profile = flag.String("profile", "", "write the profile of the server fasthttp to a file, and run no other")
 )

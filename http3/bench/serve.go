@@ -122,7 +122,7 @@ const streams = 250
 // servers are the servers that are compared.
 var servers = map[string]func(pc net.PacketConn, config *tls.Config, size *atomic.Int64) error{
 	"fasthttp": func(pc net.PacketConn, config *tls.Config, _ *atomic.Int64) error {
-		s := http3.Server{TLSConfig: config, Server: &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		s := http3.Server{TLSConfig: config, Server: &fasthttp.Server{HTTP2: fasthttp.HTTP2Config{MaxEncoderHeaderTableSize: int(*table)}, Handler: func(ctx *fasthttp.RequestCtx) {
 			switch string(ctx.Path()) {
 			case "/large":
 				ctx.Response.SetBodyRaw(large)

@@ -15,8 +15,8 @@ import (
 // Encoder does not examine text. The caller must make sure that RFC 9113 section 8.2.1
 // allows the names and values.
 type Encoder struct {
-	t             table
-	chains        chains
+	fields
+	form          Form   // encodes all fields if limit is usesForm
 	limit         uint32 // this side's limit on the size that the peer allows
 	peerTableSize uint32 // the size of the peer's decoder table
 	minimum       uint32 // the smallest size since the last block
@@ -44,7 +44,7 @@ func (e *Encoder) SetMaxTable(n uint32) {
 // State changes whenever a field may be encoded differently than before.
 func (e *Encoder) State() uint64 {
 	if e.limit == usesForm {
-		return form.State()
+		return e.form.State()
 	}
 	return uint64(e.resized)<<32 | uint64(e.t.next)
 }
@@ -79,7 +79,7 @@ const statusIndex = 8
 // AppendStatus appends the pseudo-field ":status". code has three digits.
 func (e *Encoder) AppendStatus(dst []byte, code int) []byte {
 	if e.limit == usesForm {
-		return form.AppendStatus(dst, code)
+		return e.form.AppendStatus(dst, code)
 	}
 	switch code {
 	case 200:
@@ -104,7 +104,7 @@ func (e *Encoder) AppendStatus(dst []byte, code int) []byte {
 // are no shorter in Huffman code.
 func (e *Encoder) AppendLength(dst []byte, n int) []byte {
 	if e.limit == usesForm {
-		return form.AppendLength(dst, n)
+		return e.form.AppendLength(dst, n)
 	}
 	const index = 28
 	dst = append(dst, 0x0f, index-0x0f, 0)
@@ -119,7 +119,7 @@ func (e *Encoder) AppendLength(dst []byte, n int) []byte {
 // index, unless how is Never.
 func (e *Encoder) AppendField(dst []byte, id field.ID, name, value []byte, how Indexing) []byte {
 	if e.limit == usesForm {
-		return form.AppendField(dst, id, name, value, how)
+		return e.form.AppendField(dst, id, name, value, how)
 	}
 	nameIndex, full := staticFor(id, name, value)
 	if full && how != Never {
@@ -177,19 +177,6 @@ func pseudoFor(name, value []byte) (index uint32, full bool) {
 		}
 	}
 	return index, false
-}
-
-// find returns the index in the dynamic table of a field with this key.
-func (e *Encoder) find(key uint32, id field.ID, name, value []byte) (index uint32, ok bool) {
-	for i := e.chains.newest(&e.t, key); i < e.t.n; {
-		known := e.t.at(i)
-		if known.id == id && string(e.t.value(known)) == string(value) &&
-			(id != field.Unknown || ascii.EqualFold(e.t.name(known), name)) {
-			return i, true
-		}
-		i = e.chains.older(&e.t, i)
-	}
-	return 0, false
 }
 
 // namesSearched is how many entries findName compares.
@@ -328,23 +315,43 @@ var indexing = [256]Indexing{
 	field.SecWebsocketKey: Plain, field.SecWebsocketAccept: Plain,
 }
 
+// fields is a dynamic table in which fields are found.
+type fields struct {
+	t      table
+	chains chains
+}
+
+// find returns the position of a field with this key, as in table.at.
+func (f *fields) find(key uint32, id field.ID, name, value []byte) (i uint32, ok bool) {
+	for i := f.chains.newest(&f.t, key); i < f.t.n; {
+		known := f.t.at(i)
+		if known.id == id && string(f.t.value(known)) == string(value) &&
+			(id != field.Unknown || ascii.EqualFold(f.t.name(known), name)) {
+			return i, true
+		}
+		i = f.chains.older(&f.t, i)
+	}
+	return 0, false
+}
+
 // chains finds the entries of a table by a key, which is a hash of name and value. An
 // entry's link has the number of the next older entry in the same chain. A chain ends at
 // the first number that the table no longer has, so evicting an entry changes nothing here.
 type chains struct {
-	heads []uint32 // the number of the newest entry, or any number
-	links []link   // at the same positions as in the table's ring
+	links []link // at the same positions as in the table's ring
 }
 
-type link struct{ key, older uint32 }
+// link has the key of an entry and the number of the next older one, and of another chain the
+// number of its newest entry, or any number.
+type link struct{ key, older, head uint32 }
 
 // newest returns the position, as in table.at, of the newest entry that may have key. It
 // is at least t.n if there is none.
 func (c *chains) newest(t *table, key uint32) uint32 {
-	if len(c.heads) == 0 {
+	if len(c.links) == 0 {
 		return t.n
 	}
-	i := t.next - 1 - c.heads[key&uint32(len(c.heads)-1)]
+	i := t.next - 1 - c.links[key&uint32(len(c.links)-1)].head
 	return c.skip(t, i, key)
 }
 
@@ -383,7 +390,7 @@ func (c *chains) skip(t *table, i, key uint32) uint32 {
 func (c *chains) add(t *table, key uint32) {
 	if size := uint32(len(t.ring)); len(c.links) != len(t.ring) {
 		old := *c
-		c.heads, c.links = make([]uint32, size), make([]link, size)
+		c.links = make([]link, size)
 		for i := t.n - 1; i > 0; i-- {
 			c.put(t.next-1-i, old.at(t, i).key)
 		}
@@ -393,8 +400,9 @@ func (c *chains) add(t *table, key uint32) {
 
 func (c *chains) put(number, key uint32) {
 	mask := uint32(len(c.links) - 1)
-	head := &c.heads[key&mask]
-	c.links[number&mask] = link{key, *head}
+	head := &c.links[key&mask].head
+	l := &c.links[number&mask]
+	l.key, l.older = key, *head
 	*head = number
 }
 

@@ -362,8 +362,8 @@ func TestChainsEndAtNumbersFromAnotherTime(t *testing.T) {
 	for i := range p.e.chains.links {
 		p.e.chains.links[i].older = p.e.t.next - 1
 	}
-	for i := range p.e.chains.heads {
-		p.e.chains.heads[i] = p.e.t.next - 2
+	for i := range p.e.chains.links {
+		p.e.chains.links[i].head = p.e.t.next - 2
 	}
 	p.begin()
 	p.add("not", "there", Index)

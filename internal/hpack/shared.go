@@ -22,17 +22,11 @@ type Form interface {
 	State() uint64
 }
 
-// form is the form of all encoders whose limit is usesForm. An Encoder of HPACK, of which each
-// connection has one, has no room for it.
-var form Form
-
+// usesForm is the limit of an Encoder that uses a Form.
 const usesForm = math.MaxUint32
 
-// SetForm sets the form for InitForm. It is called once, when a program is initialized.
-func SetForm(f Form) { form = f }
-
-// InitForm makes e encode all fields with the form of SetForm. Begin is not to be used then.
-func (e *Encoder) InitForm() { *e = Encoder{limit: usesForm} }
+// InitForm makes e encode all fields with f. Begin is not to be used then.
+func (e *Encoder) InitForm(f Form) { *e = Encoder{limit: usesForm, form: f} }
 
 // EntryOverhead is the size of a field or an entry in addition to its text.
 const EntryOverhead = entryOverhead
@@ -139,4 +133,38 @@ func ReadText(dst, p []byte, prefix uint, limit int) (text, rest []byte, err err
 		return dst, nil, ErrHuffman
 	}
 	return text, rest[n:], nil
+}
+
+// Dynamic is the dynamic table of an encoder. Its entries have numbers, which wrap around; the first one
+// has 0.
+type Dynamic struct{ f fields }
+
+// KeyOf returns the key of a field. The case of the name does not matter.
+func KeyOf(id field.ID, name, value []byte) uint32 { return keyOf(id, name, value) }
+
+// Find returns the number of the newest entry with a field.
+func (d *Dynamic) Find(key uint32, id field.ID, name, value []byte) (number uint32, ok bool) {
+	i, ok := d.f.find(key, id, name, value)
+	return d.f.t.next - 1 - i, ok
+}
+
+// Add adds an entry, whose size is at most max, and evicts the oldest ones until all fit in max.
+func (d *Dynamic) Add(max, key uint32, id field.ID, name, value []byte) {
+	d.f.t.max = max
+	d.f.t.add(name, value, id, 0)
+	d.f.chains.add(&d.f.t, key)
+}
+
+// Len returns how many entries there are, and Size their size.
+func (d *Dynamic) Len() uint32 { return d.f.t.n }
+
+// Size: see Len.
+func (d *Dynamic) Size() uint32 { return d.f.t.size }
+
+// Next returns the number of the next entry.
+func (d *Dynamic) Next() uint32 { return d.f.t.next }
+
+// SizeOf returns the size of an entry.
+func (d *Dynamic) SizeOf(number uint32) uint32 {
+	return d.f.t.at(d.f.t.next-1-number).len() + entryOverhead
 }

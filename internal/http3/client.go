@@ -71,6 +71,7 @@ type ClientKey struct {
 	Section    uint32      // the largest field section
 	Fields     int         // the number of its fields
 	Table      uint32      // the largest QPACK table of the decoder
+	Encoder    uint32      // the largest QPACK table of the encoder, or 0 for none
 	KeepNames  bool        // names are not normalised
 	Window     uint64      // bytes of a response that were not read, or 0 for the default
 	ConnWindow uint64      // the same for a connection

@@ -79,6 +79,7 @@ type Limits struct {
 	Fields      int           // the number of its fields
 	Streams     int           // concurrent requests
 	Table       uint32        // the largest QPACK table of a decoder
+	Encoder     uint32        // the largest QPACK table of an encoder, or 0 for none
 	HeadTimeout time.Duration // for a head, or 0
 	IdleTimeout time.Duration // without requests, or 0
 	KeepNames   bool          // names are not normalised

@@ -9,11 +9,9 @@ import (
 	"github.com/valyala/fasthttp/internal/hpack"
 )
 
-// Encoder encodes field sections with the static table and literals alone, so sections never
-// wait for each other, and all connections can share one Encoder.
+// Encoder encodes field sections with the static table and literals alone. All connections whose
+// peers have no dynamic table can share one Encoder; see EncoderTable for others.
 type Encoder struct{}
-
-func init() { hpack.SetForm(Encoder{}) }
 
 // Begin begins a section: one that requires no insertions.
 func (Encoder) Begin(dst []byte) []byte { return append(dst, 0, 0) }
@@ -83,15 +81,21 @@ func (Encoder) AppendField(dst []byte, id field.ID, name, value []byte, how hpac
 		never = 0x20
 	}
 	index, full := find(id, name, value)
-	switch {
-	case full && never == 0:
+	if full && never == 0 {
 		return hpack.AppendInt(dst, 0xc0, 6, uint64(index))
-	case index >= 0:
+	}
+	if index < 0 && id != field.Unknown {
+		name = hpack.LowerName(id)
+	}
+	return appendLiteral(dst, index, name, value, never)
+}
+
+// appendLiteral appends a field whose name has an index in the static table, or -1. never is 0x20 for a
+// field that no table may have, or 0.
+func appendLiteral(dst []byte, index int, name, value []byte, never byte) []byte {
+	if index >= 0 {
 		dst = hpack.AppendInt(dst, 0x50|never, 4, uint64(index))
-	default:
-		if id != field.Unknown {
-			name = hpack.LowerName(id)
-		}
+	} else {
 		dst = hpack.AppendText(dst, 0x20|never>>1, 3, name, true)
 	}
 	return hpack.AppendText(dst, 0, 7, value, false)
@@ -127,24 +131,34 @@ func find(id field.ID, name, value []byte) (index int, full bool) {
 	return index, false
 }
 
-// Errors of PeerDecoder.
+// ErrDecoderStream is the error of PeerDecoder.
 var ErrDecoderStream = errors.New("http3: malformed instruction of a QPACK decoder")
 
-// PeerDecoder checks the stream of the peer's decoder (RFC 9204 section 4.4), for an Encoder
-// that has no dynamic table.
+// PeerDecoder reads the stream of the peer's decoder (RFC 9204 section 4.4).
 type PeerDecoder struct{ partial []byte }
 
-// Feed takes bytes of the stream. Since nothing was inserted, nothing can be acknowledged; but
-// streams may be cancelled.
-func (d *PeerDecoder) Feed(p []byte) error {
-	p = append(d.partial, p...)
+// Feed takes bytes of the stream. Without a table nothing was inserted, so nothing can be acknowledged;
+// but streams may be cancelled.
+func (d *PeerDecoder) Feed(p []byte, t *EncoderTable) error {
+	if len(d.partial) > 0 {
+		d.partial = append(d.partial, p...)
+		p = d.partial
+	}
+	if t != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+	}
 	for len(p) > 0 {
-		if p[0]&0xc0 != 0x40 {
-			return ErrDecoderStream
+		prefix := uint(6)
+		if p[0]&0x80 != 0 {
+			prefix = 7
 		}
-		_, rest, err := hpack.ReadInt(p, 6)
+		n, rest, err := hpack.ReadInt(p, prefix)
 		if err == hpack.ErrTruncated {
 			break
+		}
+		if err == nil {
+			err = t.handle(p[0], n)
 		}
 		if err != nil {
 			return ErrDecoderStream
@@ -153,4 +167,20 @@ func (d *PeerDecoder) Feed(p []byte) error {
 	}
 	d.partial = append(d.partial[:0], p...)
 	return nil
+}
+
+// handle handles an instruction of the peer's decoder, whose first byte is given. t may be nil. mu is held.
+func (t *EncoderTable) handle(first byte, n uint64) error {
+	switch cancels := first&0xc0 == 0x40; {
+	case t == nil && cancels:
+		return nil
+	case t == nil:
+		return ErrDecoderStream
+	case cancels:
+		t.cancel(n)
+		return nil
+	case first&0x80 != 0:
+		return t.acknowledge(n)
+	}
+	return t.increment(n)
 }

@@ -87,7 +87,7 @@ func TestStatusesAreReadElsewhere(t *testing.T) {
 func TestEncoderDoesNotAllocate(t *testing.T) {
 	dst := make([]byte, 0, 4096)
 	var enc hpack.Encoder
-	enc.InitForm()
+	enc.InitForm(Encoder{})
 	name, value := []byte("X-Other"), []byte("some value")
 	if n := testing.AllocsPerRun(100, func() {
 		b := enc.AppendStatus(Encoder{}.Begin(dst), 200)
@@ -378,12 +378,12 @@ func TestInsertedNamesAreNormalised(t *testing.T) {
 func TestPeerDecoder(t *testing.T) {
 	var d PeerDecoder
 	for _, c := range fromHex(t, "40 7fff01 48") {
-		if err := d.Feed([]byte{c}); err != nil {
+		if err := d.Feed([]byte{c}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, stream := range []string{"80", "01", "7fffffffffffffffffffff00"} {
-		if err := new(PeerDecoder).Feed(fromHex(t, stream)); err != ErrDecoderStream {
+		if err := new(PeerDecoder).Feed(fromHex(t, stream), nil); err != ErrDecoderStream {
 			t.Errorf("%q: %v", stream, err)
 		}
 	}
