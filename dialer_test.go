@@ -49,40 +49,11 @@ func acceptUntilTheEnd(t *testing.T, ln net.Listener) {
 	})
 }
 
-// freePort returns a port on which no program listens until the test ends, at any of the
-// loopback addresses; the default is 127.0.0.1. On each address, another connection uses the
-// port as its local end. An address that the system does not have is ignored.
-func freePort(t *testing.T, addresses ...string) (port string) {
-	t.Helper()
-	if len(addresses) == 0 {
-		addresses = []string{"127.0.0.1"}
-	}
-	servertest.Eventually(t, "a port that is free", func() bool {
-		port = "0"
-		for _, a := range addresses {
-			ln, err := net.Listen("tcp", net.JoinHostPort(a, "0"))
-			if err != nil {
-				continue
-			}
-			t.Cleanup(func() { _ = ln.Close() })
-			from, _ := net.ResolveTCPAddr("tcp", net.JoinHostPort(a, port))
-			conn, err := (&net.Dialer{LocalAddr: from}).Dial("tcp", ln.Addr().String())
-			if err != nil {
-				return false
-			}
-			t.Cleanup(func() { _ = conn.Close() })
-			_, port, _ = net.SplitHostPort(conn.LocalAddr().String())
-		}
-		return true
-	})
-	return port
-}
-
 // listenBeside is listenOn for a port that another address refuses.
 func listenBeside(t *testing.T, addr, other string) (port string) {
 	t.Helper()
 	servertest.Eventually(t, "a port that is free", func() bool {
-		port = freePort(t, other)
+		port = servertest.FreePort(t, other)
 		ln, err := net.Listen("tcp", net.JoinHostPort(addr, port))
 		if errors.Is(err, syscall.EADDRINUSE) {
 			return false
@@ -142,7 +113,7 @@ func TestDialerConnectsOverBothVersions(t *testing.T) {
 func TestDialerErrorsNameTheUpstreamAndTheCause(t *testing.T) {
 	noSuchHost := &net.DNSError{Err: "no such host", Name: "name.test", IsNotFound: true}
 	failing := &servertest.Resolver{Find: func(context.Context, string) ([]net.IPAddr, error) { return nil, noSuchHost }}
-	refusing := freePort(t)
+	refusing := servertest.FreePort(t)
 	canceled, cancel := context.WithCancelCause(t.Context())
 	wentAway := errors.New("went away")
 	cancel(wentAway)
@@ -201,7 +172,7 @@ func TestDialerErrorsNameTheUpstreamAndTheCause(t *testing.T) {
 }
 
 func TestDialerReportsEveryAddressThatFailed(t *testing.T) {
-	port := freePort(t, "127.0.0.1", "127.0.0.2", "::1")
+	port := servertest.FreePort(t, "127.0.0.1", "127.0.0.2", "::1")
 	for network, addresses := range map[string][]string{
 		"tcp4": {"127.0.0.1", "127.0.0.2"},
 		"tcp":  {"127.0.0.1", "127.0.0.2", "::1"},

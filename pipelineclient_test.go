@@ -306,7 +306,7 @@ func TestPipelineDropsBytesNobodyAskedFor(t *testing.T) {
 
 func TestPipelineReportsDialErrors(t *testing.T) {
 	t.Parallel()
-	c := &PipelineClient{Addr: "127.0.0.1:" + freePort(t)}
+	c := &PipelineClient{Addr: "127.0.0.1:" + servertest.FreePort(t)}
 	for range 3 {
 		if _, err := pipelineGet(c, MethodGet, "/"); err == nil || upstreamOf(t, err) != c.Addr {
 			t.Error(err)

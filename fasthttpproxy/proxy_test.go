@@ -470,13 +470,8 @@ func TestDialerIsADialerForOthers(t *testing.T) {
 }
 
 func TestUnreachableProxyIsNamed(t *testing.T) {
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := ln.Addr().String()
-	_ = ln.Close()
-	_, err = FasthttpHTTPDialer(addr)("name.test:80")
+	addr := "127.0.0.1:" + servertest.FreePort(t)
+	_, err := FasthttpHTTPDialer(addr)("name.test:80")
 	if e, ok := errors.AsType[*fasthttp.ErrDialWithUpstream](err); !ok || e.Upstream != addr {
 		t.Errorf("the error is %v", err)
 	}

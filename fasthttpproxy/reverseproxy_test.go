@@ -363,8 +363,7 @@ func TestLastHop(t *testing.T) {
 // The error of a request that cannot be made has a status, and is one of the errors of the package.
 func TestFailures(t *testing.T) {
 	silent := servertest.Silent(t)
-	gone, _ := net.Listen("tcp4", "127.0.0.1:0")
-	_ = gone.Close()
+	gone := "127.0.0.1:" + servertest.FreePort(t)
 	roottest.Everywhere(t, func(t *testing.T, start func(s *fasthttp.Server) *roottest.Server) {
 		failing := fmt.Errorf("failing")
 		ok := servertest.Answering(t, servertest.OK)
@@ -375,7 +374,7 @@ func TestFailures(t *testing.T) {
 			status int
 			want   error
 		}{
-			{"nobody listens", &fasthttpproxy.ReverseProxy{Target: "http://" + gone.Addr().String()}, 502, fasthttpproxy.ErrBadGateway},
+			{"nobody listens", &fasthttpproxy.ReverseProxy{Target: "http://" + gone}, 502, fasthttpproxy.ErrBadGateway},
 			{"no response", &fasthttpproxy.ReverseProxy{Target: cut.URL("")}, 502, fasthttpproxy.ErrBadGateway},
 			{"no response in time", &fasthttpproxy.ReverseProxy{Client: &fasthttp.HostClient{Addr: silent.Addr(), ResponseHeaderTimeout: time.Millisecond}}, 504, fasthttpproxy.ErrGatewayTimeout},
 			{"no response in the time of a call", &fasthttpproxy.ReverseProxy{Client: &fasthttp.HostClient{Addr: silent.Addr(), Timeout: time.Millisecond}}, 504, fasthttp.ErrTimeout},
