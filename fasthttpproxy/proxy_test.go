@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 	"golang.org/x/net/http/httpproxy"
 )
 
