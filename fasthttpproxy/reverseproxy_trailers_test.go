@@ -64,7 +64,10 @@ func TestTrailersAfterTheBeginningOfTheResponse(t *testing.T) {
 				sent := make(chan error, 1)
 				go func() {
 					_, err := io.WriteString(w, "content")
-					<-begun
+					select {
+					case <-begun:
+					case <-t.Context().Done(): // the test has failed
+					}
 					req.Trailer.Set("X-Late", "late")
 					_ = w.Close()
 					sent <- err
