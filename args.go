@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/urlencoded"
@@ -54,7 +55,7 @@ func AcquireArgs() *Args { return argsPool.Get().(*Args) }
 // ReleaseArgs returns an Args from AcquireArgs to the pool. Neither it nor a slice
 // that its methods returned may be used after that.
 func ReleaseArgs(a *Args) {
-	poisonArgs(a)
+	a.poison()
 	a.Reset()
 	if !a.isLarge() {
 		argsPool.Put(a)
@@ -314,4 +315,10 @@ func (a *Args) VisitAll(f func(key, value []byte)) {
 	for key, value := range a.All() {
 		f(key, value)
 	}
+}
+
+// poison is Request.poison for arguments.
+func (a *Args) poison() {
+	bufpool.Poison(a.list.Block)
+	bufpool.Poison(a.query)
 }

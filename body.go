@@ -13,6 +13,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/coding"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/recvbuf"
 )
@@ -378,10 +379,10 @@ func (b *body) writePlain(w flushWriter) (err error) {
 
 // writeLastChunk writes the end of a chunked body: the last chunk and the trailer
 // section of h.
-func writeLastChunk(w flushWriter, h *header) error {
-	end := http1.AppendLastChunk(h.scratch[scratchTrailers][:0])
-	end = h.appendTrailers(end)
-	h.scratch[scratchTrailers] = end
+func writeLastChunk(w flushWriter, h *header.Header) error {
+	end := http1.AppendLastChunk(h.Scratch[header.ScratchTrailers][:0])
+	end = h.AppendTrailers(end)
+	h.Scratch[header.ScratchTrailers] = end
 	_, err := w.Write(end)
 	return err
 }
@@ -459,7 +460,7 @@ type receiver struct {
 	got     int64
 	// bodyOnly means that the caller reads the trailer section
 	bodyOnly bool
-	accept   trailerFilter // nil except for a server
+	accept   header.TrailerFilter // nil except for a server
 }
 
 func (r *receiver) start(f http1.Framing, limit int) error {
@@ -474,7 +475,7 @@ func (r *receiver) start(f http1.Framing, limit int) error {
 // feed reads the bytes of b that belong to the message, and returns their number.
 // They include the trailer section, which is added to h. done reports whether the
 // message is complete.
-func (r *receiver) feed(b []byte, dst *body, h *header) (n int, done bool, err error) {
+func (r *receiver) feed(b []byte, dst *body, h *header.Header) (n int, done bool, err error) {
 	for !r.decoder.Done() {
 		content, used, err := r.decoder.Next(b[n:])
 		n += used
@@ -500,7 +501,7 @@ func (r *receiver) feed(b []byte, dst *body, h *header) (n int, done bool, err e
 	if r.decoder.Kind() != http1.Chunks || r.bodyOnly {
 		return n, true, nil
 	}
-	used, err := h.feedTrailers(b[n:], r.accept)
+	used, err := h.FeedTrailers(b[n:], r.accept)
 	if err != nil {
 		return n, false, err
 	}
@@ -524,22 +525,22 @@ func brokenChunk(err error) error {
 
 // readBody reads the content of a message from in into dst, and the trailer section
 // after a chunked body into h.
-func readBody(in recvbuf.Source, f http1.Framing, limit int, dst *body, h *header) error {
+func readBody(in recvbuf.Source, f http1.Framing, limit int, dst *body, h *header.Header) error {
 	var r receiver
 	return r.read(in, f, limit, dst, h)
 }
 
 // readBodyOnly is like readBody, but leaves the trailer section after a chunked
 // body in the source: ReadTrailer reads it.
-func readBodyOnly(in recvbuf.Source, f http1.Framing, limit int, dst *body, h *header) error {
+func readBodyOnly(in recvbuf.Source, f http1.Framing, limit int, dst *body, h *header.Header) error {
 	r := receiver{bodyOnly: true}
 	return r.read(in, f, limit, dst, h)
 }
 
 // bodyReader is readBody or readBodyOnly.
-type bodyReader func(in recvbuf.Source, f http1.Framing, limit int, dst *body, h *header) error
+type bodyReader func(in recvbuf.Source, f http1.Framing, limit int, dst *body, h *header.Header) error
 
-func (r *receiver) read(in recvbuf.Source, f http1.Framing, limit int, dst *body, h *header) error {
+func (r *receiver) read(in recvbuf.Source, f http1.Framing, limit int, dst *body, h *header.Header) error {
 	if err := r.start(f, limit); err != nil {
 		return err
 	}
@@ -558,7 +559,7 @@ func (r *receiver) read(in recvbuf.Source, f http1.Framing, limit int, dst *body
 			return io.ErrUnexpectedEOF
 		case err == bufio.ErrBufferFull:
 			// only a trailer section stays in the buffer until it is whole
-			return atEnd(h.readTrailers(in, r.accept))
+			return atEnd(h.ReadTrailers(in, r.accept))
 		default:
 			return err
 		}
@@ -594,16 +595,16 @@ type contentSource interface {
 	// Ended reports whether the message was read to its end.
 	Ended() bool
 	// trailersTo makes h the header that gets the trailer section.
-	trailersTo(h *header)
+	trailersTo(h *header.Header)
 }
 
 // h1Content is the content of a message in HTTP/1. It must not be copied once it was
 // started.
 type h1Content struct {
 	bodyio.Incoming
-	h      *header
-	accept trailerFilter // nil except for a server
-	owner  *body         // which uses it again after closing it, or nil
+	h      *header.Header
+	accept header.TrailerFilter // nil except for a server
+	owner  *body                // which uses it again after closing it, or nil
 }
 
 var (
@@ -613,13 +614,13 @@ var (
 )
 
 // start makes c the content with framing f that begins in in.
-func (c *h1Content) start(in recvbuf.Source, f http1.Framing, h *header, accept trailerFilter) {
+func (c *h1Content) start(in recvbuf.Source, f http1.Framing, h *header.Header, accept header.TrailerFilter) {
 	c.h, c.accept = h, accept
 	c.Start(in, f, c)
 }
 
 // resume is start for content of which decoder has decoded a part.
-func (c *h1Content) resume(in recvbuf.Source, decoder http1.Body, h *header, accept trailerFilter) {
+func (c *h1Content) resume(in recvbuf.Source, decoder http1.Body, h *header.Header, accept header.TrailerFilter) {
 	c.h, c.accept = h, accept
 	c.Resume(in, decoder, c)
 }
@@ -631,24 +632,24 @@ func (c *h1Content) clear() {
 }
 
 // trailersTo implements contentSource.
-func (c *h1Content) trailersTo(h *header) { c.h = h }
+func (c *h1Content) trailersTo(h *header.Header) { c.h = h }
 
 // FeedTrailers implements bodyio.Recipient.
-func (c *h1Content) FeedTrailers(b []byte) (n int, err error) { return c.h.feedTrailers(b, c.accept) }
+func (c *h1Content) FeedTrailers(b []byte) (n int, err error) { return c.h.FeedTrailers(b, c.accept) }
 
 // BrokenChunk implements bodyio.Recipient.
 func (c *h1Content) BrokenChunk(err error) error { return brokenChunk(err) }
 
 // setStreamFrom makes the content still on r the stream of the body; h is the header of its
 // message.
-func (b *body) setStreamFrom(r *bufio.Reader, f http1.Framing, h *header) {
+func (b *body) setStreamFrom(r *bufio.Reader, f http1.Framing, h *header.Header) {
 	c := b.freeContent
 	if b.freeContent = nil; c == nil {
 		c = new(h1Content)
 	}
 	c.owner = b
 	c.start(recvbuf.Buffered{R: r}, f, h, nil)
-	b.setStream(c, h.contentLength)
+	b.setStream(c, h.Length)
 }
 
 // reclaim keeps a stream of setStreamFrom that b has closed for the next one. A stream that

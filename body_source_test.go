@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bodyio"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -25,7 +26,7 @@ type pieces struct {
 	arrived  int // pieces that are ready; a read waits for each of the others
 	trailers map[string]string
 
-	h      *header
+	h      *header.Header
 	room   int64
 	err    error
 	over   atomic.Bool
@@ -42,7 +43,7 @@ func (s *pieces) Read(p []byte) (int, error) {
 		return 0, s.err
 	case len(s.content) == 0:
 		for name, value := range s.trailers {
-			s.h.addTrailing(keyOf([]byte(name)), []byte(value))
+			s.h.AddTrailing(header.KeyOf([]byte(name)), []byte(value))
 		}
 		s.err = io.EOF
 		s.over.Store(true)
@@ -104,7 +105,7 @@ func (s *pieces) drained(what string, result bodyio.Drained) bodyio.Drained {
 
 func (s *pieces) Ended() bool { return s.over.Load() }
 
-func (s *pieces) trailersTo(h *header) { s.h = h }
+func (s *pieces) trailersTo(h *header.Header) { s.h = h }
 
 // from calls handler with a request whose body comes from source. The connection
 // itself has no more bytes.
@@ -113,7 +114,7 @@ func from(source *pieces, handler RequestHandler) RequestHandler {
 		if _, err := io.Copy(io.Discard, ctx.RequestBodyStream()); err != nil {
 			panic(err)
 		}
-		source.trailersTo(&ctx.Request.Header.header)
+		source.trailersTo(&ctx.Request.Header.head)
 		ctx.Request.setSource(source, -1)
 		handler(ctx)
 	}

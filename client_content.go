@@ -7,6 +7,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bridge"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/hpack"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/sender"
@@ -23,9 +24,9 @@ type outgoingContent struct {
 	done     chan struct{} // closed at the end
 
 	// guarded by a lock of the sender
-	trailers *header    // of the request or its stream, nil if there are none or the call has left it
-	own      bool       // the trailers belong to the stream
-	fields   field.List // the trailer section, then
+	trailers *header.Header // of the request or its stream, nil if there are none or the call has left it
+	own      bool           // the trailers belong to the stream
+	fields   field.List     // the trailer section, then
 }
 
 // take takes the content of the request of x, which is content if it is in memory.
@@ -37,7 +38,7 @@ func (c *outgoingContent) take(x *streamCall, e http1.Encoding, content []byte) 
 	}
 	req := x.req
 	if e.Kind == http1.Chunks {
-		c.trailers = &req.Header.header
+		c.trailers = &req.Header.head
 	}
 	if req.body.stream == nil {
 		return
@@ -51,7 +52,7 @@ func (c *outgoingContent) take(x *streamCall, e http1.Encoding, content []byte) 
 		// in any case the stream no longer adds to the header of the request, which the caller may use
 		own := source.Trailers().(*RequestHeader)
 		if e.Kind == http1.Chunks {
-			c.trailers, c.own = &own.header, true
+			c.trailers, c.own = &own.head, true
 		}
 	}
 	req.body.stream = nil
@@ -88,16 +89,16 @@ func (c *outgoingContent) send(w flushWriter) (err error) {
 // hasSection reports whether a trailer section follows. A stream may have added it to the header
 // at its end, as the body of a request that a proxy forwards does. The lock is held.
 func (c *outgoingContent) hasSection() bool {
-	return c.trailers != nil && c.trailers.hasSection() || len(c.fields.Entries) > 0
+	return c.trailers != nil && c.trailers.HasSection() || len(c.fields.Entries) > 0
 }
 
 // appendSection appends the trailer section. The lock is held.
 func (c *outgoingContent) appendSection(dst []byte, enc *hpack.Encoder) []byte {
 	if c.trailers != nil {
-		return c.trailers.appendTrailerBlock(dst, enc)
+		return c.trailers.AppendTrailerBlock(dst, enc)
 	}
 	for i := range c.fields.Entries {
-		dst = appendBlockField(dst, enc, c.fields.Entries[i].ID, c.fields.Name(i), c.fields.Value(i))
+		dst = header.AppendBlockField(dst, enc, c.fields.Entries[i].ID, c.fields.Name(i), c.fields.Value(i))
 	}
 	return dst
 }
@@ -105,7 +106,7 @@ func (c *outgoingContent) appendSection(dst []byte, enc *hpack.Encoder) []byte {
 // detach copies the memory of the caller if it is still needed. The lock is held.
 func (c *outgoingContent) detach() {
 	if c.trailers != nil && !c.own {
-		for name, value := range c.trailers.eachTrailer {
+		for name, value := range c.trailers.EachTrailer {
 			c.fields.Add(bytesconv.String(name), bytesconv.String(value)).ID = field.Lookup(name)
 		}
 		c.trailers = nil

@@ -371,7 +371,7 @@ var credentials = []string{
 // spelled.
 func removeCredentials(req *Request) {
 	for _, name := range credentials {
-		req.Header.delAnyCase(http1.Request, name)
+		req.Header.head.DelAnyCase(http1.Request, name)
 	}
 	req.UseHostHeader = false
 }
@@ -400,7 +400,7 @@ func removeContent(req *Request) {
 		HeaderContentType, HeaderContentLength, HeaderContentEncoding, HeaderContentLanguage, HeaderContentLocation,
 		HeaderTransferEncoding, HeaderTrailer, HeaderExpect,
 	} {
-		h.delAnyCase(http1.Request, name)
+		h.head.DelAnyCase(http1.Request, name)
 	}
 	h.SetContentLength(0)
 }
@@ -408,13 +408,13 @@ func removeContent(req *Request) {
 // setOnce returns the value of a field, or nil if it occurs twice with different
 // values: it is unclear which one counts.
 func (h *ResponseHeader) setOnce(id field.ID) []byte {
-	i := h.list.FindID(id, 0)
+	i := h.head.List.FindID(id, 0)
 	if i < 0 {
 		return nil
 	}
-	value := h.list.Value(i)
-	for i = h.list.FindID(id, i+1); i >= 0; i = h.list.FindID(id, i+1) {
-		if string(h.list.Value(i)) != string(value) {
+	value := h.head.List.Value(i)
+	for i = h.head.List.FindID(id, i+1); i >= 0; i = h.head.List.FindID(id, i+1) {
+		if string(h.head.List.Value(i)) != string(value) {
 			return nil
 		}
 	}

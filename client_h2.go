@@ -226,19 +226,19 @@ func (x *h2Call) appendHead(dst []byte, e http1.Encoding) []byte {
 
 // appendBlock appends the header section of the request. pathed is memory for the path.
 func (req *Request) appendBlock(dst []byte, enc *hpack.Encoder, scheme string, e http1.Encoding, pathed *[]byte) []byte {
-	target := req.Header.target()
+	target := req.Header.head.Target()
 	if req.uriParsed {
 		switch {
 		case req.sendsAuthority() || req.keepsTarget():
 			req.prepareTarget()
-			target = req.Header.target()
+			target = req.Header.head.Target()
 		default:
 			*pathed = req.appendPath((*pathed)[:0])
 			target = *pathed
 		}
 	}
 	h := req.sentHeader()
-	dst = h.appendBlock(dst, enc, scheme, target, e)
+	dst = h.head.AppendRequestBlock(dst, enc, scheme, target, e)
 	req.sent(h)
 	return dst
 }
@@ -353,7 +353,7 @@ type h2Stream struct {
 // held.
 func newH2Stream(x *h2Call, opens, end bool) *h2Stream {
 	s := &h2Stream{x: x, c: x.p.conn, stream: x.stream}
-	s.guarded, s.trailerTarget = s, &x.resp.Header.header
+	s.guarded, s.trailerTarget = s, &x.resp.Header.head
 	framing := x.framing
 	if opens {
 		framing = http1.Framing{Kind: http1.UntilClose}
@@ -383,7 +383,7 @@ func (x *h2Call) startStream() bool {
 	if s.tunnel != nil {
 		resp.body.setStream(&h2ClientTunnel{s, x.p.cc.line.Net()}, -2)
 	} else {
-		resp.body.setStream(s, resp.Header.contentLength)
+		resp.body.setStream(s, resp.Header.head.Length)
 	}
 	resp.body.limit = x.hc.MaxResponseBodySize
 	c.Lock()
@@ -452,7 +452,7 @@ func (s *h2Stream) Next(p []byte) (n int, done bool, err error) {
 	done = s.in.Ended()
 	if done && !s.done && (err == nil || err == io.EOF) {
 		s.done = true
-		if bad := s.trailerTarget.addSection(s.in.Section(), nil); bad != nil {
+		if bad := s.trailerTarget.AddSection(s.in.Section(), nil); bad != nil {
 			return n, true, bad
 		}
 	}

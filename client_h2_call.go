@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/http2client"
@@ -48,7 +49,7 @@ func (p *http2Client) roundTrip(hc *HostClient, req *Request, resp *Response, si
 
 // exchange implements callStream.
 func (x *h2Call) exchange() error {
-	if x.req.Header.isExtended() {
+	if x.req.Header.head.IsExtended() {
 		if err := x.awaitSettings(); err != nil {
 			return err
 		}
@@ -84,7 +85,7 @@ func (x *h2Call) open(e http1.Encoding) (asks bool, err error) {
 	c.Lock()
 	c.ReadPending()
 	conn := c.HTTP2()
-	if x.tunnel && req.Header.isExtended() && conn.Life() == http2.LifeOpen && !conn.PermitsExtendedConnect() {
+	if x.tunnel && req.Header.head.IsExtended() && conn.Life() == http2.LifeOpen && !conn.PermitsExtendedConnect() {
 		c.Unlock()
 		x.call.outcome = attemptUnreached
 		return false, ErrNoExtendedConnect
@@ -400,11 +401,11 @@ func (x *h2Call) putHead(end bool, m *http2.Message) {
 		return
 	}
 	x.receiveHead(m, !end)
-	status := x.resp.Header.status
+	status := x.resp.Header.StatusCode()
 	switch opens := x.tunnel && status/100 == 2; {
 	case opens && x.use != bodyStreamed, x.use == bodySkipped:
 		x.recv = receivedAll
-	case opens, x.use == bodyStreamed && (!end || x.send < sendAll || !x.isHead && !bodiless(status)):
+	case opens, x.use == bodyStreamed && (!end || x.send < sendAll || !x.isHead && !header.Bodiless(status)):
 		x.body = newH2Stream(x, opens, end)
 	case x.isTooLong():
 		x.fail(ErrBodyTooLarge)
@@ -443,7 +444,7 @@ func (x *h2Call) putTrailers(m *http2.Message) {
 		x.body.in.PutTrailers(m)
 	case x.recv != awaitsBody || x.resp == nil:
 	default:
-		if err := x.resp.Header.addSection(&m.Fields, nil); err != nil {
+		if err := x.resp.Header.head.AddSection(&m.Fields, nil); err != nil {
 			x.fail(err)
 			return
 		}

@@ -37,7 +37,7 @@ func (t *h3Connector) connect(hc *HostClient, req *Request) (attempter, time.Dur
 		wait.Ctx = context.Background()
 	}
 	stream, err := t.client.Open(hc.h3Key(), wait)
-	if err == nil && req.Header.isExtended() {
+	if err == nil && req.Header.head.IsExtended() {
 		err = awaitExtended(stream, wait)
 	}
 	switch {

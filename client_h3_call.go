@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/http3"
@@ -163,7 +164,7 @@ func (x *h3Call) nextHead() error {
 	}
 	x.receiveHead(m, m.Head.Framing.Kind != http1.NoBody)
 	h := &x.resp.Header
-	h.line[lineVersion] = h.list.Append(strHTTP3)
+	h.head.Line[header.LineVersion] = h.head.List.Append(strHTTP3)
 	return nil
 }
 
@@ -192,7 +193,7 @@ func (x *h3Call) receiveBody() error {
 		}
 	}
 	if fields := x.stream.Trailers(); fields != nil {
-		if err := resp.Header.addSection(fields, nil); err != nil {
+		if err := resp.Header.head.AddSection(fields, nil); err != nil {
 			return err
 		}
 	}
@@ -290,8 +291,8 @@ func (x *h3Call) startStream() bool {
 		x.sender.detach()
 	}
 	s := &h3Body{x: x}
-	s.guarded, s.trailerTarget = s, &resp.Header.header
-	resp.body.setStream(s, resp.Header.contentLength)
+	s.guarded, s.trailerTarget = s, &resp.Header.head
+	resp.body.setStream(s, resp.Header.head.Length)
 	resp.body.limit = x.hc.MaxResponseBodySize
 	x.outlive(x.call.deadline)
 	return true
@@ -311,7 +312,7 @@ func (s *h3Body) Next(p []byte) (n int, done bool, err error) {
 	}
 	s.ended = true
 	if fields := s.x.stream.Trailers(); fields != nil {
-		if err := s.trailerTarget.addSection(fields, nil); err != nil {
+		if err := s.trailerTarget.AddSection(fields, nil); err != nil {
 			return 0, true, err
 		}
 	}

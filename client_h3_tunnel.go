@@ -37,7 +37,7 @@ func (x *h3Call) sendConnect() error {
 }
 
 // opens reports whether the response has opened a tunnel.
-func (x *h3Call) opens() bool { return x.tunnel && x.resp.Header.status/100 == 2 }
+func (x *h3Call) opens() bool { return x.tunnel && x.resp.Header.head.Status/100 == 2 }
 
 // endConnect ends a CONNECT request that has opened no tunnel.
 func (x *h3Call) endConnect() {

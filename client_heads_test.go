@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -40,8 +41,8 @@ func TestClientHeadsDoNotDependOnEarlierOnes(t *testing.T) {
 			resp.Header.DisableNormalizing()
 		}
 		servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/")), resp))
-		resp.Header.setState(noDefaultDate, true)
-		return fmt.Sprintf("%q %q %d %v %q %q", resp.String(), resp.Header.rawHeaders(), resp.Header.ContentLength(),
+		resp.Header.head.SetState(header.NoDefaultDate, true)
+		return fmt.Sprintf("%q %q %d %v %q %q", resp.String(), resp.Header.head.RawHeaders(), resp.Header.ContentLength(),
 			resp.ConnectionClose(), resp.Header.Peek("x-own"), resp.Header.PeekCookie("a"))
 	}
 	var order []int

@@ -7,6 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -22,9 +23,9 @@ func (x *clientExchange) readHead() error {
 	x.frame = cc.head.FrameResponse(http1.Exchange{Head: x.isHead, Connect: x.isConnect})
 	if x.isHead {
 		x.resp.skipHead()
-		h.setState(closing, !cc.head.KeepsAlive())
+		h.head.SetState(header.Closing, !cc.head.KeepsAlive())
 	}
-	if h.status == StatusSwitchingProtocols || x.isConnect && h.status/100 == 2 {
+	if h.head.Status == StatusSwitchingProtocols || x.isConnect && h.head.Status/100 == 2 {
 		cc.phases.Advance(http1.ProtocolSwitches)
 	}
 	return nil
@@ -42,13 +43,13 @@ func (x *clientExchange) nextHead() error {
 	if cc.phases.Receiving() == http1.NotReceiving {
 		cc.phases.Advance(http1.AwaitsResponse)
 		x.resp.reuse()
-		h.setState(namesKept, h.is(namesKept) || x.hc.DisableHeaderNamesNormalizing)
+		h.head.SetState(header.NamesKept, h.head.Is(header.NamesKept) || x.hc.DisableHeaderNamesNormalizing)
 	}
 	for {
 		if b := cc.line.Recv.Peek(); len(b) > 0 {
 			n, final, err := x.heads.feed(h, &cc.head, x.hc.ReadBufferSize, b)
 			if err != nil {
-				h.reset(configured)
+				h.head.Reset(header.Configured)
 				return err
 			}
 			if n > 0 {
@@ -61,7 +62,7 @@ func (x *clientExchange) nextHead() error {
 			}
 		}
 		if err := x.receive(); err != nil {
-			h.reset(configured)
+			h.head.Reset(header.Configured)
 			return err
 		}
 	}
@@ -99,7 +100,7 @@ func (x *clientExchange) readBody() error {
 	if x.frame.Kind == http1.Length && (limit <= 0 || x.frame.Length <= int64(limit)) {
 		return x.readLength()
 	}
-	if err := readBody(&x.cc.line, x.frame, limit, &resp.body, &resp.Header.header); err != nil {
+	if err := readBody(&x.cc.line, x.frame, limit, &resp.body, &resp.Header.head); err != nil {
 		return err
 	}
 	if x.frame.Kind == http1.UntilClose {
@@ -154,15 +155,15 @@ type headReader struct {
 func (r *headReader) feed(h *ResponseHeader, head *http1.Head, bufferSize int, b []byte) (n int, final bool, err error) {
 	if r.h != h {
 		r.h = h
-		h.begin(head)
-		h.status = 0
+		h.head.Begin(head)
+		h.head.Status = 0
 		head.Limits = http1.Limits{}
 		if bufferSize > 0 {
 			// it alone is the limit: there may be as many fields as it has room for
-			head.Limits = headLimits(bufferSize)
+			head.Limits = header.HeadLimits(bufferSize)
 		}
 	}
-	n, err = h.feed(http1.Response, head, b)
+	n, err = h.head.Feed(http1.Response, head, b)
 	if err != nil {
 		return n, false, headerError("response", err)
 	}
@@ -170,12 +171,12 @@ func (r *headReader) feed(h *ResponseHeader, head *http1.Head, bufferSize int, b
 		return 0, false, nil
 	}
 	r.h = nil
-	h.status = head.Status
+	h.head.SetStatus(head.Status)
 	switch {
-	case h.status < http1.FirstStatus:
+	case h.head.Status < http1.FirstStatus:
 		// no class of responses begins with 0
 		return n, false, headerError("response", http1.ErrStatusLine)
-	case h.status/100 != 1 || h.status == StatusSwitchingProtocols:
+	case h.head.Status/100 != 1 || h.head.Status == StatusSwitchingProtocols:
 		return n, true, nil
 	case r.hints == maxInformational:
 		return n, false, errTooManyInformational
@@ -247,13 +248,13 @@ func (x *clientExchange) startStream() error {
 		x.sender.detach()
 	}
 	s := &clientStream{x: *x, switched: x.switched()}
-	s.body.start(&x.cc.line, x.frame, &resp.Header.header, nil)
+	s.body.start(&x.cc.line, x.frame, &resp.Header.head, nil)
 	// request and call belong to the caller again
 	s.x.call = &callState{ctx: x.call.ctx, deadline: x.call.deadline, trace: x.call.trace}
 	s.keepable = x.keepsConn()
 	s.x.req, s.x.resp = nil, nil
 	x.released = true
-	size := resp.Header.contentLength
+	size := resp.Header.head.Length
 	if x.switched() {
 		size = -2
 	}
@@ -274,7 +275,7 @@ func (s *clientStream) Read(p []byte) (int, error) {
 
 // trailersTo makes h the header that gets the trailer section. No goroutine reads
 // meanwhile.
-func (s *clientStream) trailersTo(h *header) { s.body.trailersTo(h) }
+func (s *clientStream) trailersTo(h *header.Header) { s.body.trailersTo(h) }
 
 // Next implements bodyio.GuardedStream.
 func (s *clientStream) Next(p []byte) (n int, done bool, err error) {

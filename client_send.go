@@ -230,7 +230,7 @@ func (x *clientExchange) awaitContinue() error {
 		if err := x.nextHead(); err != nil {
 			return err
 		}
-		if x.resp.Header.status == StatusContinue {
+		if x.resp.Header.head.Status == StatusContinue {
 			return x.sendExpected()
 		}
 	}
@@ -308,7 +308,7 @@ func (s *bodySender) Panicked(value any) error {
 }
 
 // AppendTrailers implements sender.Trailers.
-func (s *bodySender) AppendTrailers(dst []byte) []byte { return s.header.appendTrailers(dst) }
+func (s *bodySender) AppendTrailers(dst []byte) []byte { return s.header.head.AppendTrailers(dst) }
 
 // finish ends the sending, and returns how that went. If wait is set, it is given
 // a moment to end by itself.

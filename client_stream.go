@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/sender"
@@ -136,7 +137,7 @@ func (x *streamCall) run(t callStream, nc net.Conn, hc *HostClient, req *Request
 // accept accepts the response for the caller.
 func (x *streamCall) accept(nc net.Conn, since time.Duration) error {
 	resp := x.resp
-	if resp.Header.status == StatusMisdirectedRequest && since != 0 && !x.call.bodyConsumed && !x.call.misdirected {
+	if resp.Header.head.Status == StatusMisdirectedRequest && since != 0 && !x.call.bodyConsumed && !x.call.misdirected {
 		// RFC 9110 section 15.5.20: another connection may reach another server
 		x.closes, x.call.misdirected = true, true
 		return errMisdirected
@@ -178,7 +179,7 @@ func (x *streamCall) content(e http1.Encoding) (content []byte, pieces bool) {
 	case x.req.body.stream != nil:
 		return nil, true
 	case e.Kind != http1.NoBody:
-		return x.req.content(), e.Kind == http1.Chunks && x.req.Header.hasSection()
+		return x.req.content(), e.Kind == http1.Chunks && x.req.Header.head.HasSection()
 	}
 	return nil, false
 }
@@ -230,7 +231,7 @@ func (x *streamCall) receiveInterim(m *http2.Message) (*ResponseHeader, error) {
 		return nil, nil
 	}
 	h := new(ResponseHeader)
-	h.fillBlock(m)
+	h.head.FillResponseBlock(m)
 	return h, nil
 }
 
@@ -240,13 +241,13 @@ func (x *streamCall) receiveHead(m *http2.Message, follows bool) {
 	resp.reuse()
 	x.framing = m.Head.Framing
 	h := &resp.Header
-	h.setState(namesKept, h.is(namesKept) || x.hc.DisableHeaderNamesNormalizing)
-	h.fillBlock(m)
+	h.head.SetState(header.NamesKept, h.head.Is(header.NamesKept) || x.hc.DisableHeaderNamesNormalizing)
+	h.head.FillResponseBlock(m)
 	if x.isHead {
 		resp.skipHead()
 	}
 	x.recv = awaitsBody
-	if x.send == sendAsks && h.status/100 == 2 && follows {
+	if x.send == sendAsks && h.head.Status/100 == 2 && follows {
 		// the rest of the response may depend on the content
 		x.send = sendGranted
 	}
@@ -325,14 +326,14 @@ func (x *streamCall) outlive(deadline time.Time) {
 type callBody struct {
 	guarded       bodyio.GuardedStream
 	guard         bodyio.ReadGuard
-	trailerTarget *header // gets the trailer section
+	trailerTarget *header.Header // gets the trailer section
 }
 
 var _ ReadCloserWithError = (*callBody)(nil)
 
 // trailersTo makes h the header that gets the trailer section. No goroutine reads
 // meanwhile.
-func (s *callBody) trailersTo(h *header) { s.trailerTarget = h }
+func (s *callBody) trailersTo(h *header.Header) { s.trailerTarget = h }
 
 // Read implements io.Reader. It returns io.ErrUnexpectedEOF if the connection ends before the
 // body does, and ErrTimeout when the time of the call is up.

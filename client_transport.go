@@ -196,7 +196,7 @@ func (p http1Client) roundTrip(hc *HostClient, req *Request, resp *Response, sin
 // an error.
 func (x *clientExchange) exchange() error {
 	h := &x.req.Header
-	if h.isExtended() {
+	if h.head.IsExtended() {
 		// HTTP/1.1 has no such request
 		x.call.outcome = attemptUnreached
 		return ErrNoExtendedConnect

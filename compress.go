@@ -129,7 +129,7 @@ func (c bodyCompressor) encode(request *RequestHeader, resp *Response) {
 	}
 	resp.Header.varyBy(HeaderAcceptEncoding)
 	var accepted coding.Accepted
-	list := &request.list
+	list := &request.head.List
 	for i := list.FindID(field.AcceptEncoding, 0); i >= 0; i = list.FindID(field.AcceptEncoding, i+1) {
 		accepted.Add(list.Value(i))
 	}

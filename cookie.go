@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/cookie"
 	"github.com/valyala/fasthttp/internal/uri"
@@ -78,7 +79,7 @@ func AcquireCookie() *Cookie { return cookiePool.Get().(*Cookie) }
 // ReleaseCookie returns a Cookie from AcquireCookie to the pool. Neither it nor a
 // slice that its methods returned may be used after that.
 func ReleaseCookie(c *Cookie) {
-	poisonCookie(c)
+	c.poison()
 	c.Reset()
 	if c.set.Cap()+cap(c.text) <= maxKeptCookie {
 		cookiePool.Put(c)
@@ -224,4 +225,14 @@ func (c *Cookie) String() string { return string(c.Cookie()) }
 func (c *Cookie) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(c.Cookie())
 	return int64(n), err
+}
+
+// poison is Request.poison for a cookie.
+func (c *Cookie) poison() {
+	if !bufpool.Poisons {
+		return
+	}
+	for _, text := range [][]byte{c.set.Name, c.set.Value, c.set.Domain, c.set.Path, c.text} {
+		bufpool.Poison(text)
+	}
 }

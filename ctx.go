@@ -107,8 +107,8 @@ func (ctx *RequestCtx) reset() {
 		ctx.endShutdownFuncs()
 	}
 	ctx.Request.closeValues()
-	poisonRequest(&ctx.Request)
-	poisonResponse(&ctx.Response)
+	ctx.Request.poison()
+	ctx.Response.poison()
 	ctx.used = false
 	ctx.Request.KeepBodyBuffer = false
 	ctx.Response.KeepBodyBuffer = false
@@ -147,7 +147,7 @@ func (ctx *RequestCtx) reset() {
 	ctx.fullDuplex = false
 	ctx.hijackNoResponse, ctx.hijackDropped, ctx.hijackImmediately, ctx.hijackReleases = false, false, false, false
 	if ctx.s != nil {
-		ctx.Request.Header.state = ctx.s.set.request
+		ctx.Request.Header.head.State = ctx.s.set.request
 		ctx.s.configureResponse(&ctx.Response)
 	}
 }

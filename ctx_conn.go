@@ -10,6 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bridge"
 	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/header"
 )
 
 var zeroTCPAddr = engine.NoAddr
@@ -282,8 +283,8 @@ func (ctx *RequestCtx) String() string {
 // handlers of another kind: see package fasthttpadaptor.
 
 func init() {
-	bridge.OmitDate = func(header any) { header.(*ResponseHeader).setState(noDate, true) }
-	bridge.OmitsDate = func(header any) bool { return header.(*ResponseHeader).is(noDate) }
+	bridge.OmitDate = func(h any) { h.(*ResponseHeader).head.SetState(header.NoDate, true) }
+	bridge.OmitsDate = func(h any) bool { return h.(*ResponseHeader).head.Is(header.NoDate) }
 	bridge.HijackImmediately = func(ctx any) {
 		ctx.(*RequestCtx).hijackNoResponse, ctx.(*RequestCtx).hijackImmediately = true, true
 	}

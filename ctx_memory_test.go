@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/header"
 )
 
 // memoryOf returns how many bytes v refers to, including the spare capacity of slices. It
@@ -80,8 +81,8 @@ func TestContextsKeepLittleOfALargeRequest(t *testing.T) {
 		s := &Server{}
 		s.prepare()
 		ctx := s.acquireCtx(&engine.Conn{Set: &s.conns, Service: s.conns.Service()})
-		for _, h := range []*header{&ctx.Request.Header.header, &ctx.Response.Header.header} {
-			h.shrink()
+		for _, h := range []*header.Header{&ctx.Request.Header.head, &ctx.Response.Header.head} {
+			h.Shrink()
 		}
 		if err := ctx.Request.Read(bufio.NewReaderSize(strings.NewReader(text), 4<<20)); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -139,7 +139,7 @@ func (s *Server) acquireCtx(c *engine.Conn) *RequestCtx {
 	ctx := s.ctxs.Get().(*RequestCtx)
 	if ctx.s != s {
 		ctx.s, ctx.initLogger = s, nil
-		ctx.Request.Header.state = s.set.request
+		ctx.Request.Header.head.State = s.set.request
 		s.configureResponse(&ctx.Response)
 	}
 	ctx.serveOn(c)
@@ -165,8 +165,8 @@ func (s *Server) cleanCtx(ctx *RequestCtx) bool {
 	if ctx.used {
 		ctx.reset()
 	}
-	ctx.Request.Header.shrink()
-	ctx.Response.Header.shrink()
+	ctx.Request.Header.head.Shrink()
+	ctx.Response.Header.head.Shrink()
 	ctx.c = nil
 	if ctx.exchange != nil {
 		ctx.setExchange(nil)
@@ -177,8 +177,8 @@ func (s *Server) cleanCtx(ctx *RequestCtx) bool {
 // configureResponse puts the settings of the server into a response that was reset.
 func (s *Server) configureResponse(resp *Response) {
 	h := &resp.Header
-	h.state = s.set.response
-	h.serverName = s.name
+	h.head.State = s.set.response
+	h.head.ServerName = s.name
 }
 
 // runPhase is the phase of a timedRun. timeoutMu of its context guards it.

@@ -14,6 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/watch"
 )
@@ -148,7 +149,7 @@ func (x *exchange) examine(framing http1.Framing, expects expectation, waited ti
 	if x.tracesHead(framing) {
 		x.traceHead()
 	}
-	if s.GetOnly && !h.IsGet() && !h.IsHead() && !h.isExtended() {
+	if s.GetOnly && !h.IsGet() && !h.IsHead() && !h.head.IsExtended() {
 		return x.setRefusal(ErrGetOnly)
 	}
 	if s.HeaderReceived != nil {
@@ -270,8 +271,8 @@ func (x *exchange) count(received *clock.Moment) {
 func (x *exchange) buildRefusal() (isHead bool) {
 	ctx := x.ctx
 	h := &ctx.Request.Header
-	if x.refusal != ErrRequestRefused && !h.is(wasRead) {
-		h.reset(configured)
+	if x.refusal != ErrRequestRefused && !h.head.Is(header.WasRead) {
+		h.head.Reset(header.Configured)
 	}
 	isHead = h.IsHead()
 	switch {
@@ -373,14 +374,14 @@ func (ctx *RequestCtx) setTimeoutResponse(response timedOutResponse) {
 	resp := &ctx.Response
 	response.CopyTo(resp)
 	response.moveStreamTo(resp)
-	resp.Header.setState(noDefaultType, resp.Header.is(noDefaultType) || ctx.s.NoDefaultContentType)
-	resp.Header.setState(noDefaultDate, resp.Header.is(noDefaultDate) || ctx.s.NoDefaultDate)
+	resp.Header.head.SetState(header.NoDefaultType, resp.Header.head.Is(header.NoDefaultType) || ctx.s.NoDefaultContentType)
+	resp.Header.head.SetState(header.NoDefaultDate, resp.Header.head.Is(header.NoDefaultDate) || ctx.s.NoDefaultDate)
 }
 
 // recordHead is called before the response is sent with e. If the application may read the
 // response afterwards, recordHead records the fields that e adds.
 func (x *exchange) recordHead(e http1.Encoding) {
-	if x.s.set.reports || len(x.ctx.Request.values) > 0 || x.ctx.Response.Header.is(hasBadName) {
+	if x.s.set.reports || len(x.ctx.Request.values) > 0 || x.ctx.Response.Header.head.Is(header.HasBadName) {
 		x.recordFields(e)
 	}
 }
@@ -389,10 +390,10 @@ func (x *exchange) recordFields(e http1.Encoding) {
 	resp := &x.ctx.Response
 	if x.s.set.reports || len(x.ctx.Request.values) > 0 {
 		// user values may be closers, which may read the response
-		resp.Header.record(e)
+		resp.Header.head.RecordResponse(e)
 	}
-	if resp.Header.is(hasBadName) {
-		x.s.logBadName(&resp.Header.list)
+	if resp.Header.head.Is(header.HasBadName) {
+		x.s.logBadName(&resp.Header.head.List)
 	}
 }
 
@@ -421,7 +422,7 @@ func (x *exchange) inform(h *ResponseHeader) error {
 
 // earlyHints sends a 103 response with the Link fields of h, if there are any.
 func (x *exchange) earlyHints(h *ResponseHeader) error {
-	if h.list.FindID(field.Link, 0) < 0 {
+	if h.head.List.FindID(field.Link, 0) < 0 {
 		return nil
 	}
 	if err := x.t.sendInterim(StatusEarlyHints, h, field.Link); err != nil {
@@ -520,7 +521,7 @@ func (x *exchange) parsesForm(framing http1.Framing, got int64) bool {
 		return false
 	}
 	h := &x.ctx.Request.Header
-	return len(h.MultipartFormBoundary()) > 0 && h.list.FindID(field.ContentEncoding, 0) < 0
+	return len(h.MultipartFormBoundary()) > 0 && h.head.List.FindID(field.ContentEncoding, 0) < 0
 }
 
 // streamBody turns a body whose beginning is in memory into a stream: first the beginning, then

@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/hpack"
 	"github.com/valyala/fasthttp/internal/http1"
 )
@@ -126,7 +127,7 @@ func (x *streamExchange) plan(end bool, waited time.Duration) plan {
 		x.ctx.Request.finalizeEmpty()
 	default:
 		if x.framing = framing; framing.Kind != http1.Length {
-			x.ctx.Request.Header.contentLength = -1
+			x.ctx.Request.Header.head.Length = -1
 		}
 	}
 	return next
@@ -172,7 +173,7 @@ func (x *streamExchange) receiveStream(content *streamContent) {
 	req := &x.ctx.Request
 	if len(req.body.bytes()) == 0 {
 		// the body may have a buffer from an earlier request
-		req.setSource(content, req.Header.contentLength)
+		req.setSource(content, req.Header.head.Length)
 		return
 	}
 	x.beginning = x.streamBody(content)
@@ -321,7 +322,7 @@ func (x *streamExchange) sendStream(t streamTransport, e http1.Encoding) {
 			resp.body.unsize()
 			e.Kind = http1.UntilClose
 		}
-		err = writeStream(t, &resp.body, e, &resp.Header.header)
+		err = writeStream(t, &resp.body, e, &resp.Header.head)
 	}
 	t.endStream(err)
 }
@@ -332,10 +333,10 @@ func appendInterim(b []byte, enc *hpack.Encoder, status int, h *ResponseHeader, 
 	switch {
 	case h == nil:
 	case only == 0:
-		b = h.appendListBlock(b, enc, http1.Response, 0)
+		b = h.head.AppendListBlock(b, enc, http1.Response, 0)
 	default:
-		for i := h.list.FindID(only, 0); i >= 0; i = h.list.FindID(only, i+1) {
-			b = appendBlockField(b, enc, only, h.list.Name(i), h.list.Value(i))
+		for i := h.head.List.FindID(only, 0); i >= 0; i = h.head.List.FindID(only, i+1) {
+			b = header.AppendBlockField(b, enc, only, h.head.List.Name(i), h.head.List.Value(i))
 		}
 	}
 	return b
@@ -417,10 +418,10 @@ func (x *streamExchange) resetCtx() {
 // exchange if a late handler still has it.
 type streamContent struct {
 	in     streamInput
-	accept trailerFilter
+	accept header.TrailerFilter
 
 	// used by the reader
-	trailerTarget *header // gets the trailer section
+	trailerTarget *header.Header // gets the trailer section
 	limited       bool
 	limit         int64
 	over          error // from Limit, or from the trailer section
@@ -448,7 +449,7 @@ var (
 
 // init makes c the content of the request of x.
 func (c *streamContent) init(x *streamExchange, in streamInput) {
-	*c = streamContent{in: in, accept: x.s.AcceptTrailer, trailerTarget: &x.ctx.Request.Header.header}
+	*c = streamContent{in: in, accept: x.s.AcceptTrailer, trailerTarget: &x.ctx.Request.Header.head}
 }
 
 // Read implements io.Reader.
@@ -468,7 +469,7 @@ func (c *streamContent) Read(p []byte) (int, error) {
 		// the goroutine of the reader owns the header
 		c.done = true
 		if section := c.in.Section(); section != nil {
-			if c.over = c.trailerTarget.addSection(section, c.accept); c.over != nil {
+			if c.over = c.trailerTarget.AddSection(section, c.accept); c.over != nil {
 				return 0, c.over
 			}
 		}
@@ -531,4 +532,4 @@ func (c *streamContent) DrainArrived(*int) bodyio.Drained {
 func (c *streamContent) Ended() bool { return c.in.Ended() }
 
 // trailersTo implements contentSource.
-func (c *streamContent) trailersTo(h *header) { c.trailerTarget = h }
+func (c *streamContent) trailersTo(h *header.Header) { c.trailerTarget = h }

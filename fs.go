@@ -422,7 +422,7 @@ func (h *fileHandler) serve(ctx *RequestCtx, p []byte, end files.End) {
 			h.refuse(ctx, err)
 			return
 		}
-		c := h.finder.Choose(n, &ctx.Request.Header.list, ctx.IsHead())
+		c := h.finder.Choose(n, &ctx.Request.Header.head.List, ctx.IsHead())
 		if c.Acquire() {
 			h.send(ctx, n, c)
 			h.finder.Done(n)

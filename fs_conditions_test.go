@@ -117,7 +117,7 @@ func TestConditionsAreThoseOfTheModel(t *testing.T) {
 									fields[name] = value
 								}
 							}
-							got, want := cmp.Or(files.EvalPreconditions(&conditionHeader(fields).list, v), 200), model.status(fields)
+							got, want := cmp.Or(files.EvalPreconditions(&conditionHeader(fields).head.List, v), 200), model.status(fields)
 							seen[want]++
 							if got != want {
 								t.Fatalf("%s %v with %q: got %d, want %d", etag, modified, fields, got, want)
@@ -141,21 +141,21 @@ func TestIfRangeNeedsAStrongValidator(t *testing.T) {
 			model := conditionModel{etag, modified}
 			for _, value := range []string{`"a"`, `W/"a"`, `"b"`, `""`, "same", "before", "after", "nonsense"} {
 				h := conditionHeader(map[string]string{"If-Range": value})
-				if got, want := files.RangeApplies(&h.list, files.Validator{ETag: []byte(etag), Modified: modified}, now), model.rangeApplies(value); got != want {
+				if got, want := files.RangeApplies(&h.head.List, files.Validator{ETag: []byte(etag), Modified: modified}, now), model.rangeApplies(value); got != want {
 					t.Errorf("%s %v with %s: %v, want %v", etag, modified, value, got, want)
 				}
 			}
 		}
 	}
 	h := conditionHeader(map[string]string{"If-Range": "same"})
-	if files.RangeApplies(&h.list, files.Validator{Modified: modelTime}, modelTime.Add(time.Second-1)) {
+	if files.RangeApplies(&h.head.List, files.Validator{Modified: modelTime}, modelTime.Add(time.Second-1)) {
 		t.Error("a date within the second of the change counts as strong")
 	}
-	if !files.RangeApplies(&new(RequestHeader).list, files.Validator{}, now) {
+	if !files.RangeApplies(&new(RequestHeader).head.List, files.Validator{}, now) {
 		t.Error("a range without If-Range does not apply")
 	}
 	h = conditionHeader(map[string]string{"If-Range": `"b", "a"`})
-	if files.RangeApplies(&h.list, files.Validator{ETag: []byte(`"a"`)}, now) {
+	if files.RangeApplies(&h.head.List, files.Validator{ETag: []byte(`"a"`)}, now) {
 		t.Error("If-Range is taken for a list")
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -605,7 +606,7 @@ func TestAnswersSayTheSameHoweverOftenTheyAreGiven(t *testing.T) {
 		}
 		ask := func(h RequestHandler, r []string) string {
 			answer := askFor(t, h, r[0], r[1], r[2:]...)
-			answer.header.state |= noDefaultDate // the date may change in between
+			answer.header.head.State |= header.NoDefaultDate // the date may change in between
 			return answer.header.String()
 		}
 		var want []string

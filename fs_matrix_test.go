@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp/internal/files"
+	"github.com/valyala/fasthttp/internal/header"
 )
 
 // rangeModel has, by hand, the ranges of each Range field of the matrix, as first
@@ -191,7 +192,7 @@ func checkMatrix(t *testing.T, what string, h RequestHandler, method, target str
 		same.header.SetContentLength(length)
 		for _, h := range []*ResponseHeader{a.header, same.header} {
 			// the date may change between the two
-			h.setState(noDefaultDate, true)
+			h.head.SetState(header.NoDefaultDate, true)
 		}
 		if len(want.ranges) < 2 && a.header.String() != same.header.String() {
 			t.Fatalf("%s: the header is\n%s, that of GET\n%s", what, a.header, same.header)

@@ -14,6 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/files"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/uri"
 	"github.com/valyala/fasthttp/internal/urlencoded"
 )
@@ -202,7 +203,7 @@ func (h *fileHandler) send(ctx *RequestCtx, n *files.Node, c *files.Content) {
 	req, resp := &ctx.Request.Header, &ctx.Response
 	isRead := ctx.IsGet() || ctx.IsHead()
 	if isRead {
-		switch files.EvalPreconditions(&req.list, c.Validator()) {
+		switch files.EvalPreconditions(&req.head.List, c.Validator()) {
 		case StatusNotModified:
 			c.Release()
 			resp.ResetBody()
@@ -217,7 +218,7 @@ func (h *fileHandler) send(ctx *RequestCtx, n *files.Node, c *files.Content) {
 	}
 	var few [files.MaxRanges]files.Span
 	var spans []files.Span
-	if h.ranges && isRead && req.list.FindID(field.Range, 0) >= 0 && files.RangeApplies(&req.list, c.Validator(), clock.Now()) {
+	if h.ranges && isRead && req.head.List.FindID(field.Range, 0) >= 0 && files.RangeApplies(&req.head.List, c.Validator(), clock.Now()) {
 		var err error
 		if spans, err = files.ParseRanges(few[:0], req.peekID(field.Range), c.Size); err != nil {
 			c.Release()
@@ -237,15 +238,15 @@ func (h *fileHandler) send(ctx *RequestCtx, n *files.Node, c *files.Content) {
 // that the application has set. If the application has set no other field, the
 // fields set here are the same for all responses with this content, and are cached.
 func (h *fileHandler) setFields(resp *Response, n *files.Node, c *files.Content) {
-	if resp.Header.slots[slotContentType].Len == 0 {
+	if resp.Header.head.Slots[header.SlotContentType].Len == 0 {
 		resp.Header.SetContentTypeBytes(c.Type)
 	}
 	if c.Coding != "" {
 		resp.Header.SetContentEncoding(c.Coding)
 	}
-	alike := h.finder.IsCaching() && len(resp.Header.list.Entries) == 0 && resp.StatusCode() == StatusOK
-	if lines, ok := c.Fields.Load().(*fieldLines); alike && ok {
-		resp.Header.appendLines(lines)
+	alike := h.finder.IsCaching() && len(resp.Header.head.List.Entries) == 0 && resp.StatusCode() == StatusOK
+	if lines, ok := c.Fields.Load().(*header.Lines); alike && ok {
+		resp.Header.head.AppendLines(lines)
 		return
 	}
 	if h.ranges {
@@ -259,7 +260,7 @@ func (h *fileHandler) setFields(resp *Response, n *files.Node, c *files.Content)
 	}
 	h.setValidators(resp, n, c)
 	if alike {
-		c.Fields.Store(linesOf(&resp.Header.list))
+		c.Fields.Store(header.LinesOf(&resp.Header.head.List))
 	}
 }
 
@@ -356,7 +357,7 @@ func skipBody(resp *Response, size int64) {
 
 // setDefault sets a field, unless the application has set it.
 func setDefault(h *ResponseHeader, id field.ID, value []byte) {
-	if h.list.FindID(id, 0) < 0 {
+	if h.head.List.FindID(id, 0) < 0 {
 		h.setID(id, value)
 	}
 }

@@ -629,8 +629,8 @@ func (h *h1Conn) mayCacheCtx(ctx *RequestCtx, bare bool) bool {
 	if h.out != nil {
 		bufpool.Poison(h.out.B)
 	}
-	ctx.Request.Header.shrink()
-	ctx.Response.Header.shrink()
+	ctx.Request.Header.head.Shrink()
+	ctx.Response.Header.head.Shrink()
 	ctx.c = nil
 	return true
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -145,7 +146,9 @@ func (x *h1Exchange) limitRequest() {
 }
 
 // headRead reports whether the head of the current request was read completely.
-func (x *h1Exchange) headRead() bool { return x.ctx != nil && x.ctx.Request.Header.is(wasRead) }
+func (x *h1Exchange) headRead() bool {
+	return x.ctx != nil && x.ctx.Request.Header.head.Is(header.WasRead)
+}
 
 // requestTimeout returns the time after a timeout that starts with the current request. For
 // the first request, it starts with the connection.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -237,11 +238,11 @@ func TestConnectionsThatKeepNoContext(t *testing.T) {
 // A kept context holds no more memory than one of the pool.
 func TestKeptContextIsSmall(t *testing.T) {
 	x := driven(t, &Server{Handler: echo}, true)
-	answerOne(t, x, engine.WaitRequest, "GET / HTTP/1.1\r\nHost: a\r\nMuch: "+strings.Repeat("x", maxKeptBlock)+"\r\n\r\n")
+	answerOne(t, x, engine.WaitRequest, "GET / HTTP/1.1\r\nHost: a\r\nMuch: "+strings.Repeat("x", header.MaxKeptBlock)+"\r\n\r\n")
 	if x.x.ctx == nil {
 		t.Fatal("the connection has no context")
 	}
-	if size := cap(x.x.ctx.Request.Header.list.Block); size >= maxKeptBlock {
+	if size := cap(x.x.ctx.Request.Header.head.List.Block); size >= header.MaxKeptBlock {
 		t.Errorf("the header has a block of %d bytes", size)
 	}
 }

@@ -85,13 +85,13 @@ func (x *h1Exchange) advanceHead() (engine.Action, bool) {
 		x.begin()
 	}
 	h := &x.ctx.Request.Header
-	n, err := h.feed(http1.Request, &x.h.head, b)
+	n, err := h.head.Feed(http1.Request, &x.h.head, b)
 	if err == nil && n == 0 {
 		return x.h.flushThen(engine.Read), true
 	}
 	if err == nil {
 		x.h.consume(n)
-		err = x.h.head.CheckRequest(h.list.Block)
+		err = x.h.head.CheckRequest(h.head.List.Block)
 	}
 	if err != nil {
 		return x.refuse(requestError(b, err))
@@ -172,8 +172,8 @@ func (x *h1Exchange) headReceived() (engine.Action, bool) {
 		return x.flushFailed(err)
 	}
 	source := x.newSource()
-	source.start(x, framing, &x.ctx.Request.Header.header, x.s.AcceptTrailer)
-	x.ctx.Request.setSource(source, x.ctx.Request.Header.contentLength)
+	source.start(x, framing, &x.ctx.Request.Header.head, x.s.AcceptTrailer)
+	x.ctx.Request.setSource(source, x.ctx.Request.Header.head.Length)
 	if next == planParse {
 		return x.serveForm(nil)
 	}
@@ -210,7 +210,7 @@ func (x *h1Exchange) advanceBody() (engine.Action, bool) {
 			return x.refuse(err)
 		}
 	}
-	n, done, err := x.recv.feed(b, &req.body, &req.Header.header)
+	n, done, err := x.recv.feed(b, &req.body, &req.Header.head)
 	if n > 0 {
 		x.h.consume(n)
 	}
@@ -272,7 +272,7 @@ func (x *h1Exchange) parseRest(done bool) (engine.Action, bool) {
 	}
 	source := x.newSource()
 	if !done {
-		source.resume(x, x.recv.decoder, &x.ctx.Request.Header.header, x.s.AcceptTrailer)
+		source.resume(x, x.recv.decoder, &x.ctx.Request.Header.head, x.s.AcceptTrailer)
 	}
 	return x.serveForm(x.streamBody(source))
 }
@@ -339,7 +339,7 @@ func (x *h1Exchange) refuseUnread(framing http1.Framing) (engine.Action, bool) {
 	}
 	x.limitRequest()
 	source := x.newSource()
-	source.start(x, framing, &req.Header.header, nil)
+	source.start(x, framing, &req.Header.head, nil)
 	req.source = source
 	if x.drain(false) == bodyio.DrainedLater && framing.Kind == http1.Chunks {
 		// the length of the rest is unknown
@@ -358,10 +358,10 @@ func (x *h1Exchange) sendInterim(status int, h *ResponseHeader, only field.ID) e
 	out := x.h.output()
 	out.B = http1.AppendUsualStatusLine(out.B, status)
 	if only == 0 {
-		out.B = h.appendList(out.B, http1.Response, 0)
+		out.B = h.head.AppendList(out.B, http1.Response, 0)
 	} else {
-		for i := h.list.FindID(only, 0); i >= 0; i = h.list.FindID(only, i+1) {
-			out.B = http1.AppendKnown(out.B, only, h.list.Value(i))
+		for i := h.head.List.FindID(only, 0); i >= 0; i = h.head.List.FindID(only, i+1) {
+			out.B = http1.AppendKnown(out.B, only, h.head.List.Value(i))
 		}
 	}
 	out.B = append(out.B, strCRLF...)

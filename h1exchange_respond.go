@@ -154,14 +154,14 @@ func (x *h1Exchange) sendWhileReading(resp *Response, isHead bool) {
 	resp.SkipBody = resp.SkipBody || isHead
 	tunnel, _ := x.opensTunnel()
 	e := x.encode(tunnel, true)
-	resp.Header.record(e)
+	resp.Header.head.RecordResponse(e)
 	x.limitResponse()
 	x.beginSending(0)
 	out := countingWriter{w: x.c.NC}
 	w := bufio.NewWriter(&out)
-	_, err := w.Write(resp.Header.appendHead(nil, &x.s.start, e))
+	_, err := w.Write(resp.Header.head.AppendResponse(nil, &x.s.start, e))
 	if err == nil {
-		err = writeBody(w, &resp.body, e, &resp.Header.header)
+		err = writeBody(w, &resp.body, e, &resp.Header.head)
 	} else {
 		_ = resp.body.closeStream()
 	}
@@ -252,7 +252,7 @@ func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 	}
 	out := x.h.output()
 	from := len(out.B)
-	out.B = resp.Header.appendHead(out.B, &x.s.start, e)
+	out.B = resp.Header.head.AppendResponse(out.B, &x.s.start, e)
 	switch {
 	case e.Kind == http1.NoBody:
 		_ = resp.body.closeStream()
@@ -283,7 +283,7 @@ func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 // unchecked, so the server must not take them for requests.
 func (x *h1Exchange) opensTunnel() (tunnel, connected bool) {
 	connected = x.ctx.Response.StatusCode()/100 == 2
-	return connected && (x.ctx.hijack != nil || x.ctx.Request.Header.target()[0] != '/'), connected
+	return connected && (x.ctx.hijack != nil || x.ctx.Request.Header.head.Target()[0] != '/'), connected
 }
 
 // encode decides how the response is framed. If closing is set the connection ends after it.
@@ -311,7 +311,7 @@ func (x *h1Exchange) respondChunk(out *bufpool.Buffer) {
 		out.B = http1.AppendChunkEnd(out.B)
 	}
 	out.B = http1.AppendLastChunk(out.B)
-	out.B = resp.Header.appendTrailers(out.B)
+	out.B = resp.Header.head.AppendTrailers(out.B)
 }
 
 // largeResponse is the size in bytes above which the system may still hold much of a response
@@ -337,7 +337,7 @@ func (x *h1Exchange) respondStream(e http1.Encoding) {
 	}
 	out := x.h.output()
 	from := len(out.B)
-	out.B = resp.Header.appendHead(out.B, &x.s.start, e)
+	out.B = resp.Header.head.AppendResponse(out.B, &x.s.start, e)
 	if resp.PieceTimeout == 0 {
 		x.limitResponse()
 	} else {
@@ -396,7 +396,7 @@ func (x *h1Exchange) writeStream(w *streamOutput, e http1.Encoding) error {
 			return err
 		}
 	}
-	return writeStream(w, &resp.body, e, &resp.Header.header)
+	return writeStream(w, &resp.body, e, &resp.Header.head)
 }
 
 // sendFile makes the system copy a body from its file to the connection. It returns false, and
@@ -562,7 +562,7 @@ func (x *h1Exchange) queueFile(e http1.Encoding) bool {
 	}
 	out := x.h.output()
 	from := len(out.B)
-	out.B = resp.Header.appendHead(out.B, &x.s.start, e)
+	out.B = resp.Header.head.AppendResponse(out.B, &x.s.start, e)
 	x.h.file = engine.FilePart{File: file, Offset: offset, Length: length}
 	x.beginSending(len(out.B) - from + int(length))
 	x.h.phases.SetWriting(http1.WriteQueued)

@@ -9,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/http2body"
 	"github.com/valyala/fasthttp/internal/lockorder"
@@ -67,10 +68,10 @@ type h2Conn struct {
 	activity     h2Activity
 	freeCount    uint8 // how many exchanges the connection has put into free
 
-	reported chan struct{} // closed when nothing reports states any more, if release waits for that
-	start    *blockStart   // of the last usual response, or nil
-	now      clock.Moment  // when the bytes being fed arrived; zero until it is needed
-	waited   time.Duration // how long they had waited before, if it matters and is known
+	reported chan struct{}      // closed when nothing reports states any more, if release waits for that
+	start    *header.BlockStart // of the last usual response, or nil
+	now      clock.Moment       // when the bytes being fed arrived; zero until it is needed
+	waited   time.Duration      // how long they had waited before, if it matters and is known
 }
 
 // h2Output is the state of the output.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/http2body"
@@ -92,11 +93,11 @@ func h2RequestError(e *http2.Error) error {
 func (x *h2Exchange) fill(m *http2.Message) {
 	head := &m.Head
 	h := &x.ctx.Request.Header
-	h.fillBlock(http1.Request, m)
+	h.head.FillBlock(http1.Request, m)
 	x.method, x.framing = head.MethodID, head.Framing
 	x.expect = expectationOf(head)
 	if m.Protocol.Len > 0 {
-		h.slots[slotProtocol] = m.Protocol
+		h.head.Slots[header.SlotProtocol] = m.Protocol
 		x.extended = true
 	}
 }
@@ -127,7 +128,7 @@ func (x *h2Exchange) proceedAfterSection(ev *http2.Event, m *http2.Message) (ser
 		return x.headReceived(ev.End) || x.doneFeeding(false)
 	}
 	if x.feeding {
-		x.refusal = x.ctx.Request.Header.addSection(&m.Fields, x.s.AcceptTrailer)
+		x.refusal = x.ctx.Request.Header.head.AddSection(&m.Fields, x.s.AcceptTrailer)
 	}
 	return x.take(ev.Payload, ev.End)
 }

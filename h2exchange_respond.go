@@ -88,7 +88,7 @@ func (x *h2Exchange) respond() (over bool) {
 	case resp.body.stream != nil:
 		x.sendStream(x, e)
 		return true
-	case e.Kind == http1.Chunks && resp.Header.trailers.Len() > 0:
+	case e.Kind == http1.Chunks && resp.Header.head.Trailers.Len() > 0:
 		x.sendWithTrailers(e)
 		return true
 	}
@@ -104,11 +104,11 @@ func (x *h2Exchange) sendHead(e http1.Encoding, part http2.Part) bool {
 	}
 	b := conn.BeginHeaders()
 	from := len(b)
-	b = resp.Header.appendBlock(b, conn.Encoder(), &x.h.start, x.s.name, e)
+	b = resp.Header.head.AppendResponseBlock(b, conn.Encoder(), &x.h.start, x.s.name, e)
 	x.sent += int64(len(b) - from + http2.FrameHeadSize)
 	conn.EndHeaders(x.stream, b, part)
-	if i := resp.Header.list.FindID(field.Priority, 0); i >= 0 {
-		conn.SetPriority(x.stream, resp.Header.list.Value(i))
+	if i := resp.Header.head.List.FindID(field.Priority, 0); i >= 0 {
+		conn.SetPriority(x.stream, resp.Header.head.List.Value(i))
 	}
 	return true
 }
@@ -280,8 +280,8 @@ func (x *h2Exchange) Flush() error {
 // was taken.
 func (x *h2Exchange) endContent() error {
 	h := &x.ctx.Response.Header
-	if !h.hasSection() {
+	if !h.head.HasSection() {
 		return x.out.End(nil)
 	}
-	return x.out.End(func(dst []byte, enc *hpack.Encoder) []byte { return h.appendTrailerBlock(dst, enc) })
+	return x.out.End(func(dst []byte, enc *hpack.Encoder) []byte { return h.head.AppendTrailerBlock(dst, enc) })
 }

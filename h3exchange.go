@@ -12,6 +12,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http3"
 	"github.com/valyala/fasthttp/internal/watch"
@@ -31,8 +32,8 @@ type h3Exchange struct {
 	in      *h3Incoming // of content, or nil
 	pacing  h3Pace
 	now     clock.Moment
-	start   *blockStart // of the last usual response, or nil; kept for other requests
-	startOf *Server     // which has sent start
+	start   *header.BlockStart // of the last usual response, or nil; kept for other requests
+	startOf *Server            // which has sent start
 
 	// mu guards the beginning of the response, since goroutines of a handler may send informational
 	// ones
@@ -76,12 +77,12 @@ func (x *h3Exchange) fill(r *http3.Request) {
 		return
 	}
 	h := &x.ctx.Request.Header
-	h.fillBlock(http1.Request, m)
-	h.line[lineVersion] = h.list.Append(strHTTP3)
+	h.head.FillBlock(http1.Request, m)
+	h.head.Line[header.LineVersion] = h.head.List.Append(strHTTP3)
 	x.framing = m.Head.Framing
 	x.expect = expectationOf(&m.Head)
 	if m.Protocol.Len > 0 {
-		h.slots[slotProtocol] = m.Protocol
+		h.head.Slots[header.SlotProtocol] = m.Protocol
 		x.extended = true
 	}
 }
@@ -129,7 +130,7 @@ func (x *h3Exchange) take() error {
 			return nil
 		case err == io.EOF:
 			if fields := x.stream.Trailers(); fields != nil {
-				x.refusal = x.ctx.Request.Header.addSection(fields, x.s.AcceptTrailer)
+				x.refusal = x.ctx.Request.Header.head.AddSection(fields, x.s.AcceptTrailer)
 			}
 			x.collected()
 			return nil
@@ -298,6 +299,6 @@ func (c *h3Incoming) Ahead() int64 { return max(c.left, 0) }
 func (c *h3Incoming) Ended() bool { return c.ended.Load() }
 
 // isHTTP3 reports whether the message was received by HTTP/3.
-func (h *header) isHTTP3() bool {
-	return h.isHTTP2() && bytes.Equal(h.text(h.line[lineVersion]), strHTTP3)
+func (h *commonHeader) isHTTP3() bool {
+	return h.head.IsHTTP2() && bytes.Equal(h.head.Text(h.head.Line[header.LineVersion]), strHTTP3)
 }

@@ -58,7 +58,7 @@ func (x *h3Exchange) writeHead(e http1.Encoding) error {
 	x.begun = true
 	b, enc := x.stream.BeginSection()
 	from := len(b)
-	b = x.ctx.Response.Header.appendBlock(b, enc, &x.start, x.s.name, e)
+	b = x.ctx.Response.Header.head.AppendResponseBlock(b, enc, &x.start, x.s.name, e)
 	n := len(b) - from
 	if err := x.stream.SendSection(b); err != nil {
 		return err
@@ -69,9 +69,9 @@ func (x *h3Exchange) writeHead(e http1.Encoding) error {
 
 // endStream implements streamTransport.
 func (x *h3Exchange) endStream(err error) {
-	if h := &x.ctx.Response.Header; err == nil && h.hasSection() {
+	if h := &x.ctx.Response.Header; err == nil && h.head.HasSection() {
 		b, enc := x.stream.BeginSection()
-		err = x.stream.SendSection(h.appendTrailerBlock(b, enc))
+		err = x.stream.SendSection(h.head.AppendTrailerBlock(b, enc))
 	}
 	x.end(err)
 }

@@ -160,8 +160,8 @@ func TestARequestHeadIsNotLongerThanItsWrittenSize(t *testing.T) {
 	var h RequestHeader
 	check := func() {
 		t.Helper()
-		if n := len(h.AppendBytes(nil)); n > h.writtenSize() {
-			t.Errorf("%d bytes, at most %d were expected", n, h.writtenSize())
+		if n := len(h.AppendBytes(nil)); n > h.head.WrittenSize() {
+			t.Errorf("%d bytes, at most %d were expected", n, h.head.WrittenSize())
 		}
 	}
 	check()
@@ -205,9 +205,9 @@ func TestTextsOfVariousLengthsNeedNoNewMemory(t *testing.T) {
 	for range 3 {
 		set()
 	}
-	before := len(h.list.Block)
+	before := len(h.head.List.Block)
 	checkAllocs(t, "fields that are set again", set)
-	if after := len(h.list.Block); after != before {
+	if after := len(h.head.List.Block); after != before {
 		t.Errorf("the text has grown from %d to %d bytes", before, after)
 	}
 	want := "GET /" + text[:next*7%size] + " HTTP/1.1\r\n"

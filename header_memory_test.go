@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/valyala/fasthttp/internal/field"
 )
 
 func TestHeaderCopyIsDeep(t *testing.T) {
@@ -123,7 +121,7 @@ func TestHeaderThatIsChangedForEverStaysSmall(t *testing.T) {
 		h.SetRequestURI("/" + strings.Repeat("u", i%30))
 		h.SetCookie("a", strings.Repeat("v", i%60))
 	}
-	if size := cap(h.list.Block) + cap(h.cookies.Block); size > 64<<10 {
+	if size := cap(h.head.List.Block) + cap(h.head.Cookies.Block); size > 64<<10 {
 		t.Errorf("the header holds %d bytes", size)
 	}
 	if got := string(h.Peek("Foo")); got != strings.Repeat("x", 49) {
@@ -162,34 +160,5 @@ func TestHeaderOwnsWhatItLends(t *testing.T) {
 	clear(resp.ContentType())
 	if got, also := string(resp.ContentType()), string(other.ContentType()); got != defaultType || also != defaultType {
 		t.Errorf("%q and %q", got, also)
-	}
-}
-
-// A header keeps its memory for the next message, unless a piece of it is large.
-func TestHeaderDropsMemoryOfLargeMessages(t *testing.T) {
-	pieces := map[string]func(h *header, size int){
-		"text":              func(h *header, size int) { h.list.Block = make([]byte, 0, size) },
-		"fields":            func(h *header, size int) { h.list.Entries = make([]field.Entry, 0, size/32) },
-		"text of cookies":   func(h *header, size int) { h.cookies.Block = make([]byte, 0, size) },
-		"cookies":           func(h *header, size int) { h.cookies.Entries = make([]field.Entry, 0, size/32) },
-		"text of trailers":  func(h *header, size int) { h.trailers.Block = make([]byte, 0, size) },
-		"trailers":          func(h *header, size int) { h.trailers.Entries = make([]field.Entry, 0, size/32) },
-		"values in results": func(h *header, size int) { h.peeked = make([][]byte, 0, size/32) },
-	}
-	for i := range numScratch {
-		pieces[fmt.Sprint("composed text ", i)] = func(h *header, size int) { h.scratch[i] = make([]byte, 0, size) }
-	}
-	var small header
-	for name, grow := range pieces {
-		grow(&small, maxKeptBlock/2)
-		var large header
-		large.list.Block = make([]byte, 0, 1)
-		grow(&large, maxKeptBlock)
-		if large.shrink(); cap(large.list.Block) > 0 {
-			t.Errorf("%s: the memory is kept", name)
-		}
-	}
-	if small.shrink(); cap(small.list.Block) == 0 {
-		t.Error("memory of usual sizes is dropped")
 	}
 }

@@ -373,26 +373,6 @@ func TestAcceptTrailerDropsOthers(t *testing.T) {
 	})
 }
 
-func TestReleasedHeadersKeepNoLargeTrailers(t *testing.T) {
-	for name, fill := range map[string]func(h *header){
-		"names":  func(h *header) { _ = h.SetTrailer(strings.Repeat("x", 2*maxKeptBlock)) },
-		"fields": func(h *header) { _ = h.AddTrailerField("X", strings.Repeat("x", 2*maxKeptBlock)) },
-		"many fields": func(h *header) {
-			for range maxKeptBlock/32 + 1 {
-				_ = h.AddTrailerField("X", "")
-			}
-		},
-	} {
-		var h header
-		fill(&h)
-		h.reset(configured)
-		h.shrink()
-		if cap(h.trailers.Block) > maxKeptBlock || cap(h.trailers.Entries) > maxKeptBlock/32 {
-			t.Errorf("%s: %d bytes and %d entries are kept", name, cap(h.trailers.Block), cap(h.trailers.Entries))
-		}
-	}
-}
-
 func FuzzTrailersStayApart(f *testing.F) {
 	f.Add([]byte("X-A: 1\r\nTrailer: X-A, X-B\r\n"), []byte("X-A: 2\r\nx-b: 3\r\n\r\n"), false)
 	f.Add([]byte("Trailer: X_Real_Ip\r\nx-a:\r\n"), []byte("X_Real_Ip: 2\r\n\r\n"), true)

@@ -15,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp/internal/cookie"
 	"github.com/valyala/fasthttp/internal/failover"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2client"
 )
@@ -351,11 +352,11 @@ func (c *HostClient) shouldRetry(req *Request, attempt int, err error) (reset, a
 // prepare prepares the request for sending to this host.
 func (c *HostClient) prepare(req *Request) error {
 	h := &req.Header
-	if c.h2 == nil && c.Transport == nil && h.isExtended() {
+	if c.h2 == nil && c.Transport == nil && h.head.IsExtended() {
 		return ErrNoExtendedConnect
 	}
 	req.call.proxy = c.proxy
-	if req.uriParsed || len(h.Host()) == 0 || !h.targetIsPath() || c.proxy != nil {
+	if req.uriParsed || len(h.Host()) == 0 || !h.head.TargetIsPath() || c.proxy != nil {
 		if !req.uriParsed {
 			req.isTLS = c.IsTLS
 		}
@@ -376,7 +377,7 @@ func (c *HostClient) prepare(req *Request) error {
 	if c.DisableHeaderNamesNormalizing {
 		h.DisableNormalizing()
 	}
-	if len(h.UserAgent()) == 0 && !c.NoDefaultUserAgentHeader && !h.is(noSpecial) {
+	if len(h.UserAgent()) == 0 && !c.NoDefaultUserAgentHeader && !h.head.Is(header.NoSpecial) {
 		h.SetUserAgentBytes(c.userAgent())
 	}
 	return req.prepareParsed()
@@ -463,13 +464,13 @@ func (h *RequestHeader) addJarCookies(cookies iter.Seq2[string, string]) (added 
 	for name, value := range cookies {
 		name = string(cookie.Cleaned(bytesconv.Bytes(name)))
 		if !slices.Contains(added, name) {
-			if h.hasCookie(name) {
+			if h.head.HasCookie(name) {
 				continue
 			}
 			added = append(added, name)
 		}
-		h.moveCookies(http1.Request)
-		h.cookies.Add(name, bytesconv.String(cookie.Cleaned(bytesconv.Bytes(value))))
+		h.head.MoveCookies(http1.Request)
+		h.head.Cookies.Add(name, bytesconv.String(cookie.Cleaned(bytesconv.Bytes(value))))
 	}
 	return added
 }

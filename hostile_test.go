@@ -14,6 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/files"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/httpdate"
 	"github.com/valyala/fasthttp/internal/servertest"
@@ -96,7 +97,7 @@ var hostile = []struct {
 	{"a host of brackets", headed("http://[", repeated("[:")), parsedURI},
 	{"fields of a head", counted("X-%d: a\r\n"), func(in string) {
 		var h ResponseHeader
-		readLongHead(&h.header, http1.Response, "HTTP/1.1 200 OK\r\n"+in+"\r\n")
+		readLongHead(&h.head, http1.Response, "HTTP/1.1 200 OK\r\n"+in+"\r\n")
 	}},
 	{"lines of a field that is set", repeated("X: a\r\n"), func(in string) {
 		var h RequestHeader
@@ -112,12 +113,12 @@ var hostile = []struct {
 		var h RequestHeader
 		h.DisableNormalizing()
 		readField(&h, in+"Y: b")
-		h.delAnyCase(http1.Request, "X")
+		h.head.DelAnyCase(http1.Request, "X")
 	}},
 	{"lines of a known field that is removed", repeated("Accept-Ranges: a\r\n"), func(in string) {
 		var h ResponseHeader
-		readLongHead(&h.header, http1.Response, "HTTP/1.1 200 OK\r\n"+in+"\r\n")
-		h.removeID(field.AcceptRanges)
+		readLongHead(&h.head, http1.Response, "HTTP/1.1 200 OK\r\n"+in+"\r\n")
+		h.head.RemoveID(field.AcceptRanges)
 	}},
 	{"lines of options that are taken back", repeated("Connection: close, x\r\nConnection: close\r\n"), func(in string) {
 		var h RequestHeader
@@ -131,7 +132,7 @@ var hostile = []struct {
 	}},
 	{"lines of cookies that are set", repeated("Set-Cookie: a=b\r\n"), func(in string) {
 		var h ResponseHeader
-		readLongHead(&h.header, http1.Response, "HTTP/1.1 200 OK\r\n"+in+"\r\n")
+		readLongHead(&h.head, http1.Response, "HTTP/1.1 200 OK\r\n"+in+"\r\n")
 		h.PeekCookie("a")
 		h.DelCookie("a")
 	}},
@@ -147,7 +148,7 @@ var hostile = []struct {
 	}},
 	{"transfer codings", repeated("identity, "), func(in string) {
 		var h ResponseHeader
-		readLongHead(&h.header, http1.Response, "HTTP/1.1 200 OK\r\nTransfer-Encoding: "+in+"identity\r\n\r\n")
+		readLongHead(&h.head, http1.Response, "HTTP/1.1 200 OK\r\nTransfer-Encoding: "+in+"identity\r\n\r\n")
 	}},
 	{"a byte range", headed("bytes=", repeated("0-1,")), func(in string) { _, _, _ = ParseByteRange([]byte(in), 100) }},
 	{"addresses of proxies", repeated("10.0.0.2, "), clientBehind(plainTrust, "X-Forwarded-For")},
@@ -214,7 +215,7 @@ var hostile = []struct {
 	{"lines of entity tags", repeated("If-None-Match: \"a\", \"b\"\r\n"), func(in string) {
 		var h RequestHeader
 		readField(&h, in+"Y: b")
-		files.EvalPreconditions(&h.list, hostileValidator)
+		files.EvalPreconditions(&h.head.List, hostileValidator)
 	}},
 	{"ranges", headed("bytes=", counted("%d-,")), parsedRanges},
 	{"spaces of ranges", headed("bytes=0-1,", repeated(" \t")), parsedRanges},
@@ -288,7 +289,7 @@ func acceptedTypes(in string) {
 	}
 	var h RequestHeader
 	h.Set(HeaderAccept, in)
-	noFiles.Choose(n, &h.list, false)
+	noFiles.Choose(n, &h.head.List, false)
 }
 
 // nameOfFile does the work on a path before a file is opened.
@@ -365,8 +366,8 @@ func matchedTags(in string) {
 	var h RequestHeader
 	for _, name := range []string{HeaderIfMatch, HeaderIfNoneMatch, HeaderIfRange} {
 		h.Set(name, in)
-		files.EvalPreconditions(&h.list, hostileValidator)
-		files.RangeApplies(&h.list, hostileValidator, time.Now())
+		files.EvalPreconditions(&h.head.List, hostileValidator)
+		files.RangeApplies(&h.head.List, hostileValidator, time.Now())
 		h.Del(name)
 	}
 }
@@ -383,8 +384,8 @@ func datedBy(in string) {
 	var h RequestHeader
 	for _, name := range []string{HeaderIfModifiedSince, HeaderIfUnmodifiedSince, HeaderIfRange} {
 		h.Set(name, in)
-		files.EvalPreconditions(&h.list, hostileValidator)
-		files.RangeApplies(&h.list, hostileValidator, time.Now())
+		files.EvalPreconditions(&h.head.List, hostileValidator)
+		files.RangeApplies(&h.head.List, hostileValidator, time.Now())
 		h.Del(name)
 	}
 }
@@ -398,17 +399,17 @@ func parsedCookies(in string) {
 	h.Cookie("c")
 	h.DelCookie("c")
 	var resp ResponseHeader
-	readLongHead(&resp.header, http1.Response, "HTTP/1.1 200 OK\r\nSet-Cookie: "+in+"\r\n\r\n")
+	readLongHead(&resp.head, http1.Response, "HTTP/1.1 200 OK\r\nSet-Cookie: "+in+"\r\n\r\n")
 	resp.PeekCookie("c")
 }
 
 // readLongHead reads a head without the limits of length and of fields, as with a
 // large ReadBufferSize.
-func readLongHead(h *header, role http1.Role, head string) {
+func readLongHead(h *header.Header, role http1.Role, head string) {
 	var parser http1.Head
-	h.begin(&parser)
+	h.Begin(&parser)
 	parser.Limits = http1.Limits{Head: 2 * len(head), Line: 2 * len(head), Fields: len(head)}
-	if n, err := h.feed(role, &parser, []byte(head)); err != nil || n != len(head) {
+	if n, err := h.Feed(role, &parser, []byte(head)); err != nil || n != len(head) {
 		panic(fmt.Sprint("a head was not read: ", n, err))
 	}
 }
@@ -416,7 +417,7 @@ func readLongHead(h *header, role http1.Role, head string) {
 // readField reads a request head with a field, and does the work that a header
 // postpones until a program asks for the field.
 func readField(h *RequestHeader, line string) {
-	readLongHead(&h.header, http1.Request, "POST / HTTP/1.1\r\nHost: h\r\n"+line+"\r\n\r\n")
+	readLongHead(&h.head, http1.Request, "POST / HTTP/1.1\r\nHost: h\r\n"+line+"\r\n\r\n")
 	h.PeekAll(HeaderTrailer)
 	for range h.All() {
 	}

@@ -7,9 +7,11 @@ import (
 
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bodyio"
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/header"
 )
 
 const (
@@ -32,12 +34,12 @@ func AcquireRequest() *Request { return requests.Get().(*Request) }
 // ReleaseRequest returns req to the pool. Neither it nor a slice that its methods
 // returned may be used after that.
 func ReleaseRequest(req *Request) {
-	poisonRequest(req)
+	req.poison()
 	req.KeepBodyBuffer = false
 	req.Reset()
 	req.Header.EnableNormalizing()
 	req.Header.EnableSpecialHeader()
-	req.Header.shrink()
+	req.Header.head.Shrink()
 	requests.Put(req)
 }
 
@@ -49,11 +51,11 @@ func AcquireResponse() *Response { return responses.Get().(*Response) }
 // ReleaseResponse returns resp to the pool. Neither it nor a slice that its methods
 // returned may be used after that.
 func ReleaseResponse(resp *Response) {
-	poisonResponse(resp)
+	resp.poison()
 	resp.KeepBodyBuffer = false
 	resp.Reset()
 	resp.Header.EnableNormalizing()
-	resp.Header.shrink()
+	resp.Header.head.Shrink()
 	responses.Put(resp)
 }
 
@@ -153,7 +155,7 @@ func (req *Request) uncompressed(bound coding.Bound) ([]byte, error) {
 		return nil, err
 	}
 	var applied coding.Applied
-	list := &req.Header.list
+	list := &req.Header.head.List
 	for i := list.FindID(field.ContentEncoding, 0); i >= 0; i = list.FindID(field.ContentEncoding, i+1) {
 		if err := applied.Add(list.Value(i)); err != nil {
 			return nil, err
@@ -290,7 +292,7 @@ const minEncodedSize = 200
 // types with at least that many bytes.
 func (resp *Response) isEncodable(types *coding.TypeSet, least int) bool {
 	h := &resp.Header
-	if bodiless(h.StatusCode()) || h.StatusCode() == StatusPartialContent || len(h.ContentEncoding()) > 0 {
+	if header.Bodiless(h.StatusCode()) || h.StatusCode() == StatusPartialContent || len(h.ContentEncoding()) > 0 {
 		return false
 	}
 	size := len(resp.body.bytes())
@@ -299,13 +301,13 @@ func (resp *Response) isEncodable(types *coding.TypeSet, least int) bool {
 		size = resp.body.size
 	case size == 0 && resp.SkipBody:
 		// of the content for GET only the length is known
-		size = h.contentLength
+		size = h.head.Length
 	}
 	if size >= 0 && size < least || !types.Has(h.ContentType()) {
 		return false
 	}
-	for i := range h.list.Entries {
-		if coding.ForbiddenBy(h.list.Entries[i].ID, h.list.Name(i), h.list.Value(i)) {
+	for i := range h.head.List.Entries {
+		if coding.ForbiddenBy(h.head.List.Entries[i].ID, h.head.List.Name(i), h.head.List.Value(i)) {
 			return false
 		}
 	}
@@ -329,18 +331,18 @@ func (resp *Response) encode(c coding.Coding, level int) {
 	h.SetContentEncoding(c.String())
 	h.weakenTag()
 	// ranges would refer to the encoded content, which may differ for each response
-	h.removeID(field.AcceptRanges)
+	h.head.RemoveID(field.AcceptRanges)
 }
 
 // varyBy makes the Vary field list a field of the request on which the response
 // depends.
 func (h *ResponseHeader) varyBy(request string) {
 	first := -1
-	for i := h.list.FindID(field.Vary, 0); i >= 0; i = h.list.FindID(field.Vary, i+1) {
+	for i := h.head.List.FindID(field.Vary, 0); i >= 0; i = h.head.List.FindID(field.Vary, i+1) {
 		if first < 0 {
 			first = i
 		}
-		for rest := h.list.Value(i); rest != nil; {
+		for rest := h.head.List.Value(i); rest != nil; {
 			var name []byte
 			name, rest = ascii.NextElement(rest)
 			if string(name) == "*" || ascii.EqualFoldString(name, request) {
@@ -349,34 +351,61 @@ func (h *ResponseHeader) varyBy(request string) {
 		}
 	}
 	if first < 0 && request == HeaderAcceptEncoding {
-		h.appendLines(varyByCoding)
+		h.head.AppendLines(varyByCoding)
 		return
 	}
-	if first < 0 || len(h.list.Value(first)) == 0 {
+	if first < 0 || len(h.head.List.Value(first)) == 0 {
 		h.setID(field.Vary, bytesconv.Bytes(request))
 		return
 	}
 	// one line, since some recipients read only the first
 	var text [128]byte
-	value := append(text[:0], h.list.Value(first)...)
+	value := append(text[:0], h.head.List.Value(first)...)
 	value = append(append(value, strCommaSpace...), request...)
-	h.storeAt(first, value)
+	h.head.StoreAt(first, value)
 }
 
 // varyByCoding is the usual Vary field: "Accept-Encoding".
-var varyByCoding = func() *fieldLines {
+var varyByCoding = func() *header.Lines {
 	var h ResponseHeader
 	h.setID(field.Vary, []byte(HeaderAcceptEncoding))
-	return linesOf(&h.list)
+	return header.LinesOf(&h.head.List)
 }()
 
 // weakenTag makes a strong entity tag weak, so that the encoded and the plain content can
 // share it: a strong tag identifies the same bytes (RFC 9110 section 8.8.1).
 func (h *ResponseHeader) weakenTag() {
-	i := h.list.FindID(field.Etag, 0)
-	if i < 0 || !bytes.HasPrefix(h.list.Value(i), []byte{'"'}) {
+	i := h.head.List.FindID(field.Etag, 0)
+	if i < 0 || !bytes.HasPrefix(h.head.List.Value(i), []byte{'"'}) {
 		return
 	}
 	var text [128]byte
-	h.storeAt(i, append(append(text[:0], "W/"...), h.list.Value(i)...))
+	h.head.StoreAt(i, append(append(text[:0], "W/"...), h.head.List.Value(i)...))
+}
+
+// poison overwrites all memory that slices of the request can point to, in a program with
+// the tag fasthttp_poison: there a slice that is used too late is found. Memory of the
+// application, such as the slice of SetBodyRaw, is left.
+func (req *Request) poison() {
+	if !bufpool.Poisons {
+		return
+	}
+	req.Header.head.Poison()
+	req.body.poison()
+	req.uri.poison()
+	req.args.poison()
+}
+
+// poison is Request.poison for a response.
+func (resp *Response) poison() {
+	if bufpool.Poisons {
+		resp.Header.head.Poison()
+		resp.body.poison()
+	}
+}
+
+func (b *body) poison() {
+	if b.buf != nil {
+		bufpool.Poison(b.buf.B)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"github.com/valyala/fasthttp/internal/header"
 	"io"
 	"maps"
 	"math/rand/v2"
@@ -401,9 +402,9 @@ func TestReleasedMessagesLetGoOfLargeMemory(t *testing.T) {
 	_, _, _ = req.Header.Peek("Cookie"), req.String(), resp.String()
 	ReleaseRequest(req)
 	ReleaseResponse(resp)
-	for what, h := range map[string]*header{"request": &req.Header.header, "response": &resp.Header.header} {
-		size := cap(h.list.Block) + 20*cap(h.list.Entries) + cap(h.cookies.Block) + 20*cap(h.cookies.Entries)
-		for _, s := range h.scratch {
+	for what, h := range map[string]*header.Header{"request": &req.Header.head, "response": &resp.Header.head} {
+		size := cap(h.List.Block) + 20*cap(h.List.Entries) + cap(h.Cookies.Block) + 20*cap(h.Cookies.Entries)
+		for _, s := range h.Scratch {
 			size += cap(s)
 		}
 		if size > 256<<10 {

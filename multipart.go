@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/forms"
+	"github.com/valyala/fasthttp/internal/header"
 )
 
 // WriteMultipartForm writes f to w as the content of a multipart/form-data body: first
@@ -204,7 +205,7 @@ func (req *Request) parseForm(limit int64, start startForm) error {
 		bound = coding.ContentBound(int(limit))
 	}
 	var decoded formDecoder
-	encoded, err := start(&decoded, in, &req.Header.header, bound)
+	encoded, err := start(&decoded, in, &req.Header.head, bound)
 	if err != nil {
 		return formError(err)
 	}
@@ -230,7 +231,7 @@ func (req *Request) parseForm(limit int64, start startForm) error {
 		_ = req.body.closeStream()
 		if encoded {
 			// writeForm writes the form without a coding
-			req.Header.removeID(field.ContentEncoding)
+			req.Header.head.RemoveID(field.ContentEncoding)
 		}
 	}
 	req.form = &requestForm{form: form, read: limited.Count, only: streamed}
@@ -315,19 +316,19 @@ type formDecoder struct {
 // startForm makes the decoder read from in, and reports whether in has a content coding. It
 // is start or startPlain. Code that every server uses must not name start, or the linker
 // would include all decoders in every program with a server: a seventh of a small one.
-type startForm func(d *formDecoder, in io.Reader, h *header, bound coding.Bound) (encoded bool, err error)
+type startForm func(d *formDecoder, in io.Reader, h *header.Header, bound coding.Bound) (encoded bool, err error)
 
 // startPlain is the startForm for a form without a coding.
-func (d *formDecoder) startPlain(in io.Reader, _ *header, _ coding.Bound) (encoded bool, err error) {
+func (d *formDecoder) startPlain(in io.Reader, _ *header.Header, _ coding.Bound) (encoded bool, err error) {
 	d.Reader = in
 	return false, nil
 }
 
 // start is the startForm for the coding that h names, if any.
-func (d *formDecoder) start(in io.Reader, h *header, bound coding.Bound) (encoded bool, err error) {
+func (d *formDecoder) start(in io.Reader, h *header.Header, bound coding.Bound) (encoded bool, err error) {
 	var applied coding.Applied
-	for i := h.list.FindID(field.ContentEncoding, 0); i >= 0; i = h.list.FindID(field.ContentEncoding, i+1) {
-		if err := applied.Add(h.list.Value(i)); err != nil {
+	for i := h.List.FindID(field.ContentEncoding, 0); i >= 0; i = h.List.FindID(field.ContentEncoding, i+1) {
+		if err := applied.Add(h.List.Value(i)); err != nil {
 			return false, err
 		}
 	}

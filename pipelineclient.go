@@ -15,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/pipeline"
 	"github.com/valyala/fasthttp/internal/sender"
@@ -231,7 +232,7 @@ func (c *PipelineClient) do(ctx context.Context, req *Request, resp *Response, d
 func (c *PipelineClient) clear(resp *Response) {
 	resp.reuse()
 	h := &resp.Header
-	h.setState(namesKept, h.is(namesKept) || c.DisableHeaderNamesNormalizing)
+	h.head.SetState(header.NamesKept, h.head.Is(header.NamesKept) || c.DisableHeaderNamesNormalizing)
 }
 
 func (c *PipelineClient) init() {
@@ -347,14 +348,14 @@ func (c *PipelineClient) encode(call *pipelineCall, req *Request) error {
 	if c.DisableHeaderNamesNormalizing {
 		h.DisableNormalizing()
 	}
-	if len(h.UserAgent()) == 0 && !c.NoDefaultUserAgentHeader && !h.is(noSpecial) {
+	if len(h.UserAgent()) == 0 && !c.NoDefaultUserAgentHeader && !h.head.Is(header.NoSpecial) {
 		name := c.Name
 		if name == "" {
 			name = "fasthttp"
 		}
 		h.SetUserAgentBytes(bytesconv.Bytes(name))
 	}
-	if h.isExtended() {
+	if h.head.IsExtended() {
 		return req.refused(ErrNoExtendedConnect)
 	}
 	if err := req.prepareForServer(); err != nil {
@@ -364,7 +365,7 @@ func (c *PipelineClient) encode(call *pipelineCall, req *Request) error {
 		return req.refused(ErrHostClientRedirectToDifferentScheme)
 	}
 	call.Exchange, call.Idempotent = http1.Exchange{}, true
-	if !h.hasDefaultMethod() {
+	if !h.head.HasDefaultMethod() {
 		call.Exchange, call.Idempotent = http1.Exchange{Head: h.IsHead(), Connect: h.IsConnect()}, isIdempotent(req)
 	}
 	call.Closes = h.ConnectionClose()
@@ -516,7 +517,7 @@ func (r *pipelineReader) feed(b []byte) (n int, done bool, err error) {
 		resp.ParseNetConn(r.conn.line.Net())
 		if call.Exchange.Head {
 			resp.skipHead()
-			resp.Header.setState(closing, r.closes)
+			resp.Header.head.SetState(header.Closing, r.closes)
 		}
 	}
 	dst := &resp.body
@@ -524,7 +525,7 @@ func (r *pipelineReader) feed(b []byte) (n int, done bool, err error) {
 	if resp.SkipBody {
 		dst = &r.discarded().body
 	}
-	used, done, err := r.recv.feed(b[n:], dst, &resp.Header.header)
+	used, done, err := r.recv.feed(b[n:], dst, &resp.Header.head)
 	return n + used, done, err
 }
 
@@ -544,7 +545,7 @@ func (r *pipelineReader) feedHead(h *ResponseHeader, b []byte) (int, error) {
 		return n, err
 	}
 	frame := r.conn.head.FrameResponse(r.call.Exchange)
-	switched := h.status == StatusSwitchingProtocols || r.call.Exchange.Connect && h.status/100 == 2
+	switched := h.head.Status == StatusSwitchingProtocols || r.call.Exchange.Connect && h.head.Status/100 == 2
 	r.closes = r.call.Closes || switched || frame.MustClose || !r.conn.head.KeepsAlive()
 	r.inBody = true
 	return n, r.recv.start(frame, r.c.MaxResponseBodySize)

@@ -117,7 +117,7 @@ func (ctx *RequestCtx) PushBody(p *Push, h PushHandler) {
 	if resp.PieceTimeout == 0 {
 		resp.PieceTimeout = ctx.pieceTimeout()
 	}
-	if ctx.Request.Header.isHTTP2() || ctx.Request.arrives() {
+	if ctx.Request.Header.head.IsHTTP2() || ctx.Request.arrives() {
 		p.watch(ctx)
 	}
 }

@@ -56,7 +56,7 @@ func (e pushEvents) begin() {
 func (x *h1Exchange) beginPush(e http1.Encoding) bool {
 	ctx := x.ctx
 	body, ok := ctx.Response.body.stream.(pushBody)
-	if !ok || x.duplex || ctx.hijack != nil || ctx.Request.arrives() || ctx.Response.Header.trailers.Len() > 0 {
+	if !ok || x.duplex || ctx.hijack != nil || ctx.Request.arrives() || ctx.Response.Header.head.Trailers.Len() > 0 {
 		return false
 	}
 	p := body.p
@@ -76,7 +76,7 @@ func (x *h1Exchange) beginPush(e http1.Encoding) bool {
 func (x *h1Exchange) respondPush(e http1.Encoding) (engine.Action, bool) {
 	out := x.h.output()
 	from := len(out.B)
-	out.B = x.ctx.Response.Header.appendHead(out.B, &x.s.start, e)
+	out.B = x.ctx.Response.Header.head.AppendResponse(out.B, &x.s.start, e)
 	if x.s.set.reports {
 		x.beginSending(len(out.B) - from)
 		x.h.phases.SetWriting(http1.WriteQueued)

@@ -13,6 +13,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/recvbuf"
 	"github.com/valyala/fasthttp/internal/uri"
@@ -308,7 +309,7 @@ func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 // the same as for ReadBody. After an error the request is empty.
 func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	req.ResetBody()
-	err := readBody(recvbuf.Buffered{R: r}, req.Header.framing, maxBodySize, &req.body, &req.Header.header)
+	err := readBody(recvbuf.Buffered{R: r}, req.Header.head.Framing, maxBodySize, &req.body, &req.Header.head)
 	return req.bodyRead(err)
 }
 
@@ -328,8 +329,8 @@ func (req *Request) bodyRead(err error) error {
 func (req *Request) finalizeEmpty() {
 	h := &req.Header
 	switch {
-	case h.contentLength == -2 && !h.ignoresBody(),
-		h.contentLength == -1 && req.body.stream == nil && len(req.bodyBytes()) == 0:
+	case h.head.Length == -2 && !h.head.IgnoresBody(),
+		h.head.Length == -1 && req.body.stream == nil && len(req.bodyBytes()) == 0:
 		h.SetContentLength(0)
 	}
 }
@@ -340,12 +341,12 @@ func (req *Request) finalizeEmpty() {
 // the header does not determine the length of the body. The stream returns later
 // errors.
 func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
-	f := req.Header.framing
+	f := req.Header.head.Framing
 	req.ResetBody()
 	if f.Kind == http1.NoBody {
 		return req.bodyRead(nil)
 	}
-	req.body.setStreamFrom(r, f, &req.Header.header)
+	req.body.setStreamFrom(r, f, &req.Header.head)
 	return nil
 }
 
@@ -362,7 +363,7 @@ func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) er
 	case contentLength < 0:
 		return nil
 	}
-	if err := readBodyOnly(recvbuf.Buffered{R: r}, f, maxBodySize, &req.body, &req.Header.header); err != nil {
+	if err := readBodyOnly(recvbuf.Buffered{R: r}, f, maxBodySize, &req.body, &req.Header.head); err != nil {
 		return req.bodyRead(err)
 	}
 	if contentLength >= 0 {
@@ -390,7 +391,7 @@ func (req *Request) prepareHead() error {
 // prepareForServer is prepareHead for a client that sends the request to a server. Such
 // a request has no absolute target: appendHead writes the target to send.
 func (req *Request) prepareForServer() error {
-	if !req.uriParsed && !req.recallTarget() && (len(req.Header.Host()) == 0 || !req.Header.targetIsPath()) {
+	if !req.uriParsed && !req.recallTarget() && (len(req.Header.Host()) == 0 || !req.Header.head.TargetIsPath()) {
 		if err := req.parseNewTarget(); err != nil {
 			return err
 		}
@@ -416,14 +417,14 @@ func (req *Request) checkLine() error {
 	h := &req.Header
 	switch {
 	case !req.uriParsed:
-		return h.checkLine()
-	case h.hasDefaultLine():
+		return h.head.CheckLine()
+	case h.head.HasDefaultLine():
 		return nil
 	case req.sendsAuthority():
 		req.prepareTarget()
-		return h.checkLine()
+		return h.head.CheckLine()
 	}
-	return h.checkMethod()
+	return h.head.CheckMethod()
 }
 
 // prepareContent is the part of prepareHead for the body. It checks the request line
@@ -438,7 +439,7 @@ func (req *Request) prepareContent() error {
 		}
 	}
 	h := &req.Header
-	if h.line[lineMethod].Len == uint32(len(MethodTrace)) && h.IsTrace() {
+	if h.head.Line[header.LineMethod].Len == uint32(len(MethodTrace)) && h.IsTrace() {
 		// RFC 9110 section 9.3.8 forbids content
 		_ = req.body.closeStream()
 		return nil
@@ -453,24 +454,24 @@ func (req *Request) prepareContent() error {
 // terms of the header, and other protocols are without some of them.
 func (req *Request) encode(without http1.Terms) (e http1.Encoding) {
 	h := &req.Header
-	if req.body.stream != nil || len(h.trailers.Entries) > 0 || h.state&(closing|oldProtocol|peerVersion|noSpecial) != 0 {
+	if req.body.stream != nil || len(h.head.Trailers.Entries) > 0 || h.head.State&(header.Closing|header.OldProtocol|header.PeerVersion|header.NoSpecial) != 0 {
 		return req.encodeUnusual(without)
 	}
-	if size := len(req.content()); size > 0 || !h.ignoresBody() {
+	if size := len(req.content()); size > 0 || !h.head.IgnoresBody() {
 		e = http1.Sized(size)
 	}
-	h.header.record(e)
+	h.head.Record(e)
 	return e
 }
 
 // encodeUnusual is encode for any request.
 func (req *Request) encodeUnusual(without http1.Terms) http1.Encoding {
 	h := &req.Header
-	o := http1.Outgoing{Role: http1.Request, Terms: h.terms() &^ without}
+	o := http1.Outgoing{Role: http1.Request, Terms: h.head.Terms() &^ without}
 	switch {
 	case req.body.stream != nil:
 		// a trailer that only a peer has announced may never arrive
-		if h.trailers.HasOwn() {
+		if h.head.Trailers.HasOwn() {
 			o.Terms |= http1.HasTrailers
 		}
 		o.Content, o.Size = http1.SizedContent, req.body.size
@@ -479,18 +480,18 @@ func (req *Request) encodeUnusual(without http1.Terms) http1.Encoding {
 		}
 	default:
 		o.Size = len(req.content())
-		if o.Size > 0 || !h.ignoresBody() {
+		if o.Size > 0 || !h.head.IgnoresBody() {
 			o.Content = http1.SizedContent
 		}
-		if h.trailers.Len() > 0 && !h.IsTrace() {
+		if h.head.Trailers.Len() > 0 && !h.IsTrace() {
 			o.Terms |= http1.HasTrailers
 		}
 	}
 	e := o.Encode()
-	if e.Kind == http1.Chunks && req.body.stream == nil && o.Size > 0 && h.ContentType() == nil && !h.is(noDefaultType) {
+	if e.Kind == http1.Chunks && req.body.stream == nil && o.Size > 0 && h.ContentType() == nil && !h.head.Is(header.NoDefaultType) {
 		h.SetContentTypeBytes(strOctetStream)
 	}
-	h.record(e)
+	h.head.RecordRequest(e)
 	return e
 }
 
@@ -572,7 +573,7 @@ func (req *Request) sent(h *RequestHeader) {
 
 func releaseSent(h *RequestHeader) {
 	h.Reset()
-	h.shrink()
+	h.head.Shrink()
 	sentHeaders.Put(h)
 }
 
@@ -594,7 +595,7 @@ func (req *Request) Write(w *bufio.Writer) error {
 	}
 	e := req.encode(http1.LineIsReceived)
 	h := req.sentHeader()
-	err := h.write(w, e)
+	err := h.head.WriteRequest(w, e)
 	req.sent(h)
 	if err != nil {
 		_ = req.body.closeStream()
@@ -606,13 +607,13 @@ func (req *Request) Write(w *bufio.Writer) error {
 // writeContent writes the content of the request, whose head was written before.
 func (req *Request) writeContent(w flushWriter, e http1.Encoding) error {
 	if req.body.stream != nil {
-		return writeStream(w, &req.body, e, &req.Header.header)
+		return writeStream(w, &req.body, e, &req.Header.head)
 	}
-	return writeContent(w, req.content(), e, &req.Header.header)
+	return writeContent(w, req.content(), e, &req.Header.head)
 }
 
 // writeContent writes content as e specifies, and the trailers of h if they follow.
-func writeContent(w flushWriter, content []byte, e http1.Encoding, h *header) error {
+func writeContent(w flushWriter, content []byte, e http1.Encoding, h *header.Header) error {
 	if e.Kind != http1.Chunks {
 		_, err := w.Write(content)
 		return err
@@ -626,7 +627,7 @@ func writeContent(w flushWriter, content []byte, e http1.Encoding, h *header) er
 
 // writeStream is writeContent for the stream of b. If content of a known size is sent in
 // chunks, the stream checks that size itself.
-func writeStream(w flushWriter, b *body, e http1.Encoding, h *header) error {
+func writeStream(w flushWriter, b *body, e http1.Encoding, h *header.Header) error {
 	switch e.Kind {
 	case http1.Length:
 		return b.writeFixed(w)
@@ -642,7 +643,7 @@ func writeStream(w flushWriter, b *body, e http1.Encoding, h *header) error {
 
 // writeBody is writeContent for b, which may be a stream. If no content follows the
 // head according to e, it closes the stream.
-func writeBody(w flushWriter, b *body, e http1.Encoding, h *header) error {
+func writeBody(w flushWriter, b *body, e http1.Encoding, h *header.Header) error {
 	switch {
 	case e.Kind == http1.NoBody:
 		return b.closeStream()

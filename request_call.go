@@ -132,7 +132,7 @@ func (req *Request) parseTarget() error {
 // recallTarget uses the URI again if it was parsed from the same target, and reports
 // whether it was.
 func (req *Request) recallTarget() bool {
-	if !req.isKnown() || !bytes.Equal(req.uri.text.Source(), req.Header.target()) {
+	if !req.isKnown() || !bytes.Equal(req.uri.text.Source(), req.Header.head.Target()) {
 		return false
 	}
 	req.uriParsed, req.sameTarget = true, true

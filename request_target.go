@@ -19,12 +19,12 @@ func (req *Request) parseURI() error {
 	}
 	req.uriParsed = true
 	h := &req.Header
-	if target := h.target(); h.IsConnect() && http1.IsAuthority(target) {
+	if target := h.head.Target(); h.IsConnect() && http1.IsAuthority(target) {
 		// the target is the authority, and nothing else (RFC 9112 section 3.2.3)
 		return req.uri.parse(target, strSlash, req.isTLS)
 	}
-	err := req.uri.parse(h.Host(), h.target(), req.isTLS)
-	if h.hasReceivedTarget() {
+	err := req.uri.parse(h.Host(), h.head.Target(), req.isTLS)
+	if h.head.HasReceivedTarget() {
 		req.uri.text.KeepBadEscapes()
 	}
 	return err
@@ -61,7 +61,7 @@ func (req *Request) prepareTarget() {
 		host, _ := hostField(req.uri.Host())
 		h.SetRequestURIBytes(host)
 	default:
-		if target := req.uri.encodedTarget(); !bytes.Equal(target, h.target()) {
+		if target := req.uri.encodedTarget(); !bytes.Equal(target, h.head.Target()) {
 			h.SetRequestURIBytes(target)
 		}
 	}
@@ -71,28 +71,28 @@ func (req *Request) prepareTarget() {
 // received with a path keeps the path.
 func (req *Request) sendsAuthority() bool {
 	h := &req.Header
-	return h.IsConnect() && (h.receivedStart() == nil || h.target()[0] != '/') && !h.isExtended()
+	return h.IsConnect() && (h.head.ReceivedStart() == nil || h.head.Target()[0] != '/') && !h.head.IsExtended()
 }
 
 // keepsTarget reports whether the target is not a path, and the URI was parsed from it
 // and has not changed.
 func (req *Request) keepsTarget() bool {
 	h := &req.Header
-	if h.hasDefaultLine() {
+	if h.head.HasDefaultLine() {
 		return false
 	}
-	noPath := h.IsConnect() && http1.IsAuthority(h.target()) || h.IsOptions() && string(h.target()) == "*"
-	return noPath && bytes.Equal(req.uri.PathOriginal(), h.target())
+	noPath := h.IsConnect() && http1.IsAuthority(h.head.Target()) || h.IsOptions() && string(h.head.Target()) == "*"
+	return noPath && bytes.Equal(req.uri.PathOriginal(), h.head.Target())
 }
 
 // appendHead appends the head as e specifies it. It does not change the target in the header,
 // which the application sets for each request, and which may be longer than the sent target.
 func (req *Request) appendHead(dst []byte, e http1.Encoding) []byte {
 	if !req.uriParsed {
-		return req.Header.appendHead(dst, e)
+		return req.Header.head.AppendRequest(dst, e)
 	}
-	if req.call.proxy == nil && req.Header.hasPathMethod() && !req.uri.text.HasUser() {
-		return req.Header.appendAfterTarget(req.appendPath(req.Header.appendMethod(dst)), e)
+	if req.call.proxy == nil && req.Header.head.HasPathMethod() && !req.uri.text.HasUser() {
+		return req.Header.head.AppendAfterTarget(req.appendPath(req.Header.head.AppendMethod(dst)), e)
 	}
 	kept := req.keepsTarget()
 	prepares := req.sendsAuthority() || kept && req.call.proxy == nil
@@ -101,9 +101,9 @@ func (req *Request) appendHead(dst []byte, e http1.Encoding) []byte {
 	}
 	h := req.sentHeader()
 	if prepares {
-		dst = h.appendHead(dst, e)
+		dst = h.head.AppendRequest(dst, e)
 	} else {
-		dst = h.appendAfterTarget(req.appendTarget(h.appendMethod(dst), kept), e)
+		dst = h.head.AppendAfterTarget(req.appendTarget(h.head.AppendMethod(dst), kept), e)
 	}
 	req.sent(h)
 	return dst

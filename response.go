@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/files"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/recvbuf"
 )
@@ -99,8 +100,8 @@ func (resp *Response) reuse() {
 // startOver is reuse that empties the header, too.
 func (resp *Response) startOver() {
 	resp.reuse()
-	resp.Header.reset(configured)
-	resp.Header.status = 0
+	resp.Header.head.Reset(header.Configured)
+	resp.Header.head.Status = 0
 }
 
 // skipHead makes the response fit a HEAD request.
@@ -209,11 +210,11 @@ func (resp *Response) readContent(r *bufio.Reader, maxBodySize int, read bodyRea
 		resp.body.empty()
 	}
 	if resp.StreamBody && f.Kind != http1.NoBody {
-		resp.body.setStreamFrom(r, f, &resp.Header.header)
+		resp.body.setStreamFrom(r, f, &resp.Header.head)
 		resp.body.limit = maxBodySize
 		return nil
 	}
-	if err := read(recvbuf.Buffered{R: r}, f, maxBodySize, &resp.body, &resp.Header.header); err != nil {
+	if err := read(recvbuf.Buffered{R: r}, f, maxBodySize, &resp.body, &resp.Header.head); err != nil {
 		return err
 	}
 	if f.Kind == http1.UntilClose {
@@ -226,11 +227,11 @@ func (resp *Response) readContent(r *bufio.Reader, maxBodySize int, read bodyRea
 // caller, its ContentLength decides.
 func (resp *Response) framing() http1.Framing {
 	h := &resp.Header
-	if h.is(wasRead) {
-		return h.framing
+	if h.head.Is(header.WasRead) {
+		return h.head.Framing
 	}
 	switch n := h.ContentLength(); {
-	case bodiless(h.StatusCode()):
+	case header.Bodiless(h.StatusCode()):
 		return http1.Framing{}
 	case n >= 0:
 		return http1.Framing{Kind: http1.Length, Length: int64(n)}
@@ -245,35 +246,35 @@ func (resp *Response) framing() http1.Framing {
 func (resp *Response) isUsual() bool {
 	h := &resp.Header
 	return resp.body.stream == nil && !resp.SkipBody && h.StatusCode() == StatusOK &&
-		len(h.trailers.Entries) == 0 && h.state&(closing|oldProtocol|peerVersion) == 0
+		len(h.head.Trailers.Entries) == 0 && h.head.State&(header.Closing|header.OldProtocol|header.PeerVersion) == 0
 }
 
 // outgoing returns the properties that determine how the response is sent. A connection
 // adds its own terms.
 func (resp *Response) outgoing() http1.Outgoing {
 	h := &resp.Header
-	o := http1.Outgoing{Role: http1.Response, Content: http1.SizedContent, Status: h.StatusCode(), Terms: h.terms()}
+	o := http1.Outgoing{Role: http1.Response, Content: http1.SizedContent, Status: h.StatusCode(), Terms: h.head.Terms()}
 	if resp.SkipBody {
 		o.Terms |= http1.SkipsContent
 	}
 	switch {
-	case bodiless(o.Status):
+	case header.Bodiless(o.Status):
 		// a 304 may declare how long the content of a 200 would be
-		o.Content, o.Size = h.declared()
+		o.Content, o.Size = h.head.Declared()
 	case resp.body.stream != nil:
 		// a trailer that only a peer has announced may never arrive
-		if h.trailers.HasOwn() {
+		if h.head.Trailers.HasOwn() {
 			o.Terms |= http1.HasTrailers
 		}
 		if o.Size = resp.body.size; o.Size < 0 {
 			o.Content = http1.UnsizedContent
 		}
 	default:
-		if h.trailers.Len() > 0 {
+		if h.head.Trailers.Len() > 0 {
 			o.Terms |= http1.HasTrailers
 		}
 		if o.Size = len(resp.body.bytes()); o.Size == 0 && resp.SkipBody {
-			o.Content, o.Size = h.declared()
+			o.Content, o.Size = h.head.Declared()
 		}
 	}
 	return o
@@ -292,8 +293,8 @@ func (resp *Response) Write(w *bufio.Writer) error {
 		o.Terms = o.Terms&^http1.LineIsReceived | http1.ByApplication
 		e = o.Encode()
 	}
-	resp.Header.record(e)
-	if err := resp.Header.write(w, e); err != nil {
+	resp.Header.head.RecordResponse(e)
+	if err := resp.Header.head.WriteResponse(w, e); err != nil {
 		_ = resp.body.closeStream()
 		return err
 	}
@@ -303,7 +304,7 @@ func (resp *Response) Write(w *bufio.Writer) error {
 			return err
 		}
 	}
-	return writeBody(w, &resp.body, e, &resp.Header.header)
+	return writeBody(w, &resp.body, e, &resp.Header.head)
 }
 
 // WriteTo writes the response to w, with the errors of Write. It implements

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"github.com/valyala/fasthttp/internal/header"
 	"strings"
 	"testing"
 	"time"
@@ -374,7 +375,7 @@ func TestFieldsThatWerePutTogetherOnceAreFieldsLikeOthers(t *testing.T) {
 	}
 	var from ResponseHeader
 	set(&from)
-	lines := linesOf(&from.list)
+	lines := header.LinesOf(&from.head.List)
 	for name, change := range map[string]func(h *ResponseHeader){
 		"nothing":   func(*ResponseHeader) {},
 		"shorter":   func(h *ResponseHeader) { h.Set("Vary", "*") },
@@ -386,7 +387,7 @@ func TestFieldsThatWerePutTogetherOnceAreFieldsLikeOthers(t *testing.T) {
 		"weak tag":  func(h *ResponseHeader) { h.weakenTag() },
 		"varied":    func(h *ResponseHeader) { h.varyBy(HeaderAcceptEncoding) },
 		"trailer":   func(h *ResponseHeader) { _ = h.SetTrailer("X-Empty") },
-		"tidied":    func(h *ResponseHeader) { h.compact(); h.Set("Vary", "Accept, Range") },
+		"tidied":    func(h *ResponseHeader) { h.head.Compact(); h.Set("Vary", "Accept, Range") },
 		"copied":    func(h *ResponseHeader) { c := new(ResponseHeader); h.CopyTo(c); h.Reset(); c.CopyTo(h) },
 		"line end":  func(h *ResponseHeader) { h.Set("Vary", "a\r\n") },
 		"long line": func(h *ResponseHeader) { h.Set("Vary", strings.Repeat("a", 5000)); h.Set("Vary", "b") },
@@ -395,10 +396,10 @@ func TestFieldsThatWerePutTogetherOnceAreFieldsLikeOthers(t *testing.T) {
 		for range 2 {
 			for _, h := range []*ResponseHeader{&got, &want} {
 				h.Reset()
-				h.state |= noDefaultDate
+				h.head.State |= header.NoDefaultDate
 				h.SetContentType("a/b")
 			}
-			got.appendLines(lines)
+			got.head.AppendLines(lines)
 			set(&want)
 			change(&got)
 			change(&want)
@@ -408,7 +409,7 @@ func TestFieldsThatWerePutTogetherOnceAreFieldsLikeOthers(t *testing.T) {
 			if string(got.TrailerHeader()) != string(want.TrailerHeader()) {
 				t.Errorf("%s: trailers %q, want %q", name, got.TrailerHeader(), want.TrailerHeader())
 			}
-			if n := got.list.Len(); n != want.list.Len() {
+			if n := got.head.List.Len(); n != want.head.List.Len() {
 				t.Errorf("%s: %d fields", name, n)
 			}
 		}

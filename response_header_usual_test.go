@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/header"
 )
 
 // Responses with the same head share a cached one for each second. A response with
@@ -34,7 +35,7 @@ func TestUsualHeadIsForResponsesThatAreAlike(t *testing.T) {
 		"cookie by name":   func(h *ResponseHeader) { plain(h); h.Set("Set-Cookie", "a=b") },
 		"close":            func(h *ResponseHeader) { plain(h); h.SetConnectionClose() },
 		"trailer":          func(h *ResponseHeader) { plain(h); _ = h.SetTrailer("X-T") },
-		"no default date":  func(h *ResponseHeader) { plain(h); h.setState(noDefaultDate, true) },
+		"no default date":  func(h *ResponseHeader) { plain(h); h.head.SetState(header.NoDefaultDate, true) },
 		"removed and back": func(h *ResponseHeader) { plain(h); h.Set("X-A", "b"); h.Del("X-A") },
 	}
 	for first, setFirst := range variants {
@@ -43,14 +44,14 @@ func TestUsualHeadIsForResponsesThatAreAlike(t *testing.T) {
 			setFirst(&one)
 			setSecond(&other)
 			var got, want string
-			e := other.asSet()
+			e := other.head.ResponseAsSet()
 			for date := ""; date != clock.Date(); {
 				// until the two heads are written in the same second
 				date = clock.Date()
-				var start headPrefix
-				one.appendHead(nil, &start, one.asSet())
-				got = string(other.appendHead(nil, &start, e))
-				want = string(other.appendHead(nil, nil, e))
+				var start header.Prefix
+				one.head.AppendResponse(nil, &start, one.head.ResponseAsSet())
+				got = string(other.head.AppendResponse(nil, &start, e))
+				want = string(other.head.AppendResponse(nil, nil, e))
 			}
 			if got != want {
 				t.Errorf("%s after %s is\n%q, want\n%q", second, first, got, want)

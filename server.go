@@ -10,6 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bodymem"
 	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/lockorder"
 	"github.com/valyala/fasthttp/internal/peers"
@@ -377,7 +378,7 @@ type Server struct {
 	HTTP2 HTTP2Config
 
 	once  sync.Once
-	start headPrefix
+	start header.Prefix
 	name  string // the field Server of responses, or empty
 	ctxs  sync.Pool
 	runs  sync.Pool // of timedRun
@@ -467,7 +468,7 @@ func (s *Server) prepare() {
 		}
 		if !s.NoDefaultServerHeader {
 			s.name = name
-			s.start.server = http1.AppendField(nil, []byte(HeaderServer), []byte(name))
+			s.start.Server = http1.AppendField(nil, []byte(HeaderServer), []byte(name))
 		}
 		s.set = s.settings()
 		s.trust = newProxyTrust(&s.TrustedProxies)
@@ -512,7 +513,7 @@ func (s *Server) GetRejectedConnectionsCount() uint32 { return s.rejected.Load()
 type settings struct {
 	limits http1.Limits // of heads
 	// request and response are the configured states of headers that were reset
-	request, response   headerState
+	request, response   header.State
 	readSize, writeSize int // of buffers
 	maxBodySize         int
 	concurrency         int
@@ -565,19 +566,19 @@ func (s *Server) settings() settings {
 }
 
 // headerStates returns the states that the settings give to headers.
-func (s *Server) headerStates() (request, response headerState) {
+func (s *Server) headerStates() (request, response header.State) {
 	if s.DisableHeaderNamesNormalizing {
-		request = namesKept
+		request = header.NamesKept
 	}
 	response = request
 	if s.NoDefaultContentType {
-		response |= noDefaultType
+		response |= header.NoDefaultType
 	}
 	if s.NoDefaultDate {
-		response |= noDefaultDate
+		response |= header.NoDefaultDate
 	}
 	if len(s.name) > 0 {
-		response |= namesServer
+		response |= header.NamesServer
 	}
 	return request, response
 }

@@ -168,7 +168,7 @@ func (h *host) upgradeHTTP2(c *engine.Conn, l engine.Link, old *h1Conn) engine.P
 
 // IsHTTP2 reports whether the request arrived over HTTP/2.
 func (ctx *RequestCtx) IsHTTP2() bool {
-	return ctx.Request.Header.isHTTP2() && !ctx.Request.Header.isHTTP3()
+	return ctx.Request.Header.head.IsHTTP2() && !ctx.Request.Header.isHTTP3()
 }
 
 // checkPreface checks whether a connection begins with the preface of HTTP/2, which

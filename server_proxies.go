@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/peers"
 	"github.com/valyala/fasthttp/internal/proxied"
@@ -62,8 +63,8 @@ type TrustedProxies struct {
 // proxyTrust is the prepared form of TrustedProxies.
 type proxyTrust struct {
 	peers                 peers.Set
-	address, scheme, host key  // host has no name if there is none
-	standard              bool // address is the field Forwarded
+	address, scheme, host header.Key // host has no name if there is none
+	standard              bool       // address is the field Forwarded
 }
 
 // newProxyTrust returns nil if no proxy is trusted.
@@ -77,15 +78,15 @@ func newProxyTrust(t *TrustedProxies) *proxyTrust {
 		scheme:  namedKey(t.SchemeField, HeaderXForwardedProto),
 		host:    namedKey(t.HostField, ""),
 	}
-	trust.standard = trust.address.id == field.Forwarded
+	trust.standard = trust.address.ID == field.Forwarded
 	return trust
 }
 
-func namedKey(name, usual string) key {
+func namedKey(name, usual string) header.Key {
 	if name == "" {
 		name = usual
 	}
-	return keyOf([]byte(name))
+	return header.KeyOf([]byte(name))
 }
 
 // ClientIP returns the IP address of the client that sent the request, as far as the
@@ -119,7 +120,7 @@ func (ctx *RequestCtx) ClientScheme() string {
 			_, hop := ctx.clientHop()
 			said = hop.Proto
 		} else {
-			said = lastElement(&ctx.Request.Header.header, trust.scheme)
+			said = ctx.Request.Header.head.LastElement(trust.scheme)
 		}
 	}
 	switch {
@@ -145,8 +146,8 @@ func (ctx *RequestCtx) ClientHost() []byte {
 		if trust.standard {
 			_, hop := ctx.clientHop()
 			said = hop.Host
-		} else if len(trust.host.name) > 0 {
-			said = lastElement(&ctx.Request.Header.header, trust.host)
+		} else if len(trust.host.Name) > 0 {
+			said = ctx.Request.Header.head.LastElement(trust.host)
 		}
 	}
 	if len(said) > 0 && http1.ValidHost(said) {
@@ -172,9 +173,9 @@ func (ctx *RequestCtx) clientHop() (ip netip.Addr, hop proxied.Element) {
 	if trust == nil {
 		return ip, hop
 	}
-	h := &ctx.Request.Header.header
-	for i := h.lastField(trust.address, h.list.Len()); i >= 0; i = h.lastField(trust.address, i) {
-		for rest := h.list.Value(i); rest != nil; {
+	h := &ctx.Request.Header.head
+	for i := h.LastField(trust.address, h.List.Len()); i >= 0; i = h.LastField(trust.address, i) {
+		for rest := h.List.Value(i); rest != nil; {
 			var node []byte
 			if node, rest = proxied.Last(rest); len(node) == 0 {
 				continue
@@ -197,33 +198,6 @@ func (ctx *RequestCtx) clientHop() (ip netip.Addr, hop proxied.Element) {
 		}
 	}
 	return ip, hop
-}
-
-// lastElement returns the last element of a list that may have several lines, or
-// nil. Empty ones do not count.
-func lastElement(h *header, k key) []byte {
-	for i := h.lastField(k, h.list.Len()); i >= 0; i = h.lastField(k, i) {
-		for rest := h.list.Value(i); rest != nil; {
-			var last []byte
-			if last, rest = proxied.Last(rest); len(last) > 0 {
-				return last
-			}
-		}
-	}
-	return nil
-}
-
-// lastField returns the position of the last field of the header section with the
-// name k before a position, or -1. Fields of a trailer section are left out, since
-// front ends do not check those.
-func (h *header) lastField(k key, before int) int {
-	for i := before - 1; i >= 0; i-- {
-		e := &h.list.Entries[i]
-		if e.ID == k.id && e.Flags&field.InTrailers == 0 && (k.id != field.Unknown || ascii.EqualFold(h.list.Bytes(e.Name), k.name)) {
-			return i
-		}
-	}
-	return -1
 }
 
 // ProxyProtocol makes a Server read the PROXY protocol header, version 1 or 2, which

@@ -260,13 +260,13 @@ func (x *exchange) handleTraced() {
 func (x *exchange) handlesAtOnce() time.Duration {
 	s, h, times := x.s, &x.ctx.Request.Header, x.ctx.traced
 	switch {
-	case h.isHTTP2():
+	case h.head.IsHTTP2():
 		return 0 // it may have waited for a goroutine
 	case times.body != 0:
 		if s.Trace.BodyReceived == nil {
 			return times.body
 		}
-	case s.Trace.HeadReceived == nil && s.HeaderReceived == nil && s.ExpectHandler == nil && s.ContinueHandler == nil && h.framing.Kind == http1.NoBody:
+	case s.Trace.HeadReceived == nil && s.HeaderReceived == nil && s.ExpectHandler == nil && s.ContinueHandler == nil && h.head.Framing.Kind == http1.NoBody:
 		return times.head
 	}
 	return 0

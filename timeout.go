@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -357,8 +358,8 @@ func (resp timedOutResponse) moveStreamTo(dst *Response) {
 // it adds its trailer section to resp from now on: the response from which it was taken may be
 // reused meanwhile.
 func (resp *Response) pointStream() {
-	if stream, ok := resp.body.stream.(interface{ trailersTo(h *header) }); ok {
-		stream.trailersTo(&resp.Header.header)
+	if stream, ok := resp.body.stream.(interface{ trailersTo(h *header.Header) }); ok {
+		stream.trailersTo(&resp.Header.head)
 	}
 }
 
@@ -454,7 +455,7 @@ func (ctx *RequestCtx) copyBack(run *timedRun) {
 	from.moveStateTo(ctx)
 	ctx.adoptShutdownFuncs(from.takeShutdownFuncs())
 	if ctx.Response.body.stream != nil {
-		from.Response.Header.moveTrailers(&ctx.Response.Header.header)
+		from.Response.Header.head.MoveTrailers(&ctx.Response.Header.head)
 	}
 	// another goroutine may be reading the body, although the handler has returned
 	reading := ctx.fullDuplex && ctx.Response.body.stream != nil
@@ -504,7 +505,7 @@ func (ctx *RequestCtx) releaseRuns() {
 		before := run.previous
 		lent := run.ctx
 		lent.releaseRuns()
-		lent.Request.Header.trailerTarget, lent.Response.Header.trailerTarget = nil, nil
+		lent.Request.Header.head.TrailerTarget, lent.Response.Header.head.TrailerTarget = nil, nil
 		lent.watch.Store(nil)
 		lent.c = nil
 		lent.endExchange()
@@ -515,8 +516,8 @@ func (ctx *RequestCtx) releaseRuns() {
 			continue
 		}
 		lent.reset()
-		lent.Request.Header.shrink()
-		lent.Response.Header.shrink()
+		lent.Request.Header.head.Shrink()
+		lent.Response.Header.head.Shrink()
 		*run = timedRun{ctx: lent, start: run.start, done: run.done}
 		lent.s.pooledRuns().Put(run)
 		run = before
@@ -552,12 +553,12 @@ func (req *Request) pointStream(to *Request) { req.pointStreamTo(&to.Header) }
 func (req *Request) pointStreamTo(h *RequestHeader) {
 	switch stream := req.body.stream.(type) {
 	case contentSource:
-		stream.trailersTo(&h.header)
+		stream.trailersTo(&h.head)
 	case trailingStream:
 		stream.TrailersTo(h.AddTrailerField)
 	}
 	if req.source != nil {
-		req.source.trailersTo(&h.header)
+		req.source.trailersTo(&h.head)
 	}
 }
 
@@ -599,7 +600,7 @@ func (req *Request) copyBack(from *Request, late, reading bool) {
 	if !late && !reading {
 		req.pointStream(req)
 		if req.body.stream != nil {
-			from.Header.moveTrailers(&req.Header.header)
+			from.Header.head.MoveTrailers(&req.Header.head)
 		}
 	}
 	req.values.MoveFrom(&from.values)
@@ -642,23 +643,23 @@ func (resp *Response) overwriteWith(other *Response) {
 	h.SetStatusCode(other.StatusCode())
 	h.SetStatusMessage(from.StatusMessage())
 	for _, id := range contentFields {
-		h.del(http1.Response, key{id.Bytes(), id})
+		h.head.Del(http1.Response, header.KeyOfID(id))
 	}
 	for name := range from.All() {
-		if k := keyOf(name); k.id != field.SetCookie {
-			h.del(http1.Response, k)
+		if k := header.KeyOf(name); k.ID != field.SetCookie {
+			h.head.Del(http1.Response, k)
 		}
 	}
 	for name, value := range from.All() {
-		switch k := keyOf(name); k.id {
+		switch k := header.KeyOf(name); k.ID {
 		case field.ContentLength, field.TransferEncoding, field.ContentType:
 		default:
-			h.add(http1.Response, k, value)
+			h.head.Add(http1.Response, k, value)
 		}
 	}
-	h.SetContentTypeBytes(from.text(from.slots[slotContentType]))
-	h.setState(noDefaultType, h.is(noDefaultType) || from.is(noDefaultType))
-	h.setState(noDate, h.is(noDate) || from.is(noDate))
+	h.SetContentTypeBytes(from.head.Text(from.head.Slots[header.SlotContentType]))
+	h.head.SetState(header.NoDefaultType, h.head.Is(header.NoDefaultType) || from.head.Is(header.NoDefaultType))
+	h.head.SetState(header.NoDate, h.head.Is(header.NoDate) || from.head.Is(header.NoDate))
 	if other.ConnectionClose() {
 		h.SetConnectionClose()
 	}

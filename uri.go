@@ -5,6 +5,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/uri"
@@ -80,7 +81,7 @@ func AcquireURI() *URI { return uriPool.Get().(*URI) }
 // ReleaseURI returns a URI from AcquireURI to the pool. Neither it nor a slice or Args that
 // its methods returned may be used after that.
 func ReleaseURI(u *URI) {
-	poisonURI(u)
+	u.poison()
 	u.Reset()
 	uriPool.Put(u)
 }
@@ -402,4 +403,15 @@ func (u *URI) appendQuery(dst []byte) []byte {
 		return dst
 	}
 	return u.args.AppendBytes(append(dst, '?'))
+}
+
+// poison is Request.poison for a URI.
+func (u *URI) poison() {
+	if !bufpool.Poisons {
+		return
+	}
+	for _, text := range [][]byte{u.text.Memory(), u.full, u.shown, u.target} {
+		bufpool.Poison(text)
+	}
+	u.args.poison()
 }

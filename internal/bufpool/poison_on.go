@@ -4,6 +4,9 @@ package bufpool
 
 import "bytes"
 
+// Poisons reports whether the program was built with the tag fasthttp_poison.
+const Poisons = true
+
 // poisonByte is the byte that fills released memory. It occurs in no text, and is
 // easy to see in a dump.
 const poisonByte = 0xDB

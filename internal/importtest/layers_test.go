@@ -32,7 +32,7 @@ var layers = [][]string{
 	{"internal/field"},
 	{"internal/http1", "internal/hpack", "internal/urlencoded"},
 	{"internal/uri", "internal/cookie", "internal/forms", "internal/http2", "internal/ws"},
-	{"internal/http3"},
+	{"internal/http3", "internal/header"},
 	{"internal/coding", "internal/wsflate"},
 	{"internal/bodyio"},
 	{"internal/netloop", "internal/connpool", "internal/tlswire", "internal/dial", "internal/workers", "internal/servertls", "internal/userdata"},

@@ -1,7 +1,0 @@
-//go:build !fasthttp_poison
-
-package fasthttp
-
-func poisonURI(*URI)       {}
-func poisonArgs(*Args)     {}
-func poisonCookie(*Cookie) {}
