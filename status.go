@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -121,18 +122,12 @@ const (
 	MethodQuery   = "QUERY"   // the HTTP QUERY method of the IETF's httpbis group; safe, idempotent
 )
 
-// Texts of the protocol as bytes. They must not be modified.
 // defaultType is the Content-Type of a response if none was set.
-const defaultType = "text/plain; charset=utf-8"
+const defaultType = header.DefaultType
 
+// Texts of the protocol as bytes. They must not be modified.
 var (
-	strClose         = []byte("close")
-	strKeepAlive     = []byte("keep-alive")
-	strChunked       = []byte("chunked")
-	strHTTP11        = []byte("HTTP/1.1")
-	strHTTP2         = []byte("HTTP/2.0")
 	strHTTP3         = []byte("HTTP/3.0")
-	strMethodGet     = []byte(MethodGet)
 	strSlash         = []byte("/")
 	strCRLF          = []byte("\r\n")
 	strCommaSpace    = []byte(", ")
