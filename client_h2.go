@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/failover"
 	"github.com/valyala/fasthttp/internal/hpack"
 	"github.com/valyala/fasthttp/internal/http1"
@@ -84,8 +85,8 @@ func (c *HostClient) prepareHTTP2() {
 var errHTTP1Only = errors.New("fasthttp: the server does not speak HTTP/2, and the client nothing else")
 
 // agree reports whether TLS has negotiated HTTP/2. The name is empty for a server that does
-// not negotiate.
-func (c *HostClient) agree(negotiated string) (http2 bool, err error) {
+// not negotiate. Only a handshake that has offered HTTP/2 shows whether the server speaks it.
+func (c *HostClient) agree(negotiated string, need connpool.Need) (http2 bool, err error) {
 	if negotiated == "h2" && c.h2 != nil {
 		c.pool.OpenSerially(true)
 		return true, nil
@@ -96,7 +97,7 @@ func (c *HostClient) agree(negotiated string) (http2 bool, err error) {
 	if !c.Protocols.HTTP1() {
 		return false, errHTTP1Only
 	}
-	if c.h2 != nil {
+	if c.h2 != nil && need == connpool.Any {
 		c.pool.OpenSerially(false)
 	}
 	return false, nil

@@ -52,7 +52,7 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 		return false, errBodyConsumed
 	}
 	for refusals := 0; ; {
-		p, since, err := t.connect(hc, req)
+		p, since, err := t.connect(hc, req, resp)
 		if err != nil {
 			call.outcome = attemptUnreached
 			return true, err
@@ -75,10 +75,11 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 
 // connect returns a connection for the request, or a reservation of one, and since when it is idle,
 // on the clock: zero for a new one.
-func (t *transport) connect(hc *HostClient, req *Request) (attempter, time.Duration, error) {
+func (t *transport) connect(hc *HostClient, req *Request, resp *Response) (attempter, time.Duration, error) {
 	if t.h3 != nil {
 		return t.h3.connect(hc, req)
 	}
+	req.call.need = hc.connFor(req, resp)
 	cc, since, err := hc.acquire(&req.call)
 	if err != nil {
 		return nil, since, err

@@ -80,11 +80,6 @@ func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Respon
 	if err := c.ready(); err != nil {
 		return err
 	}
-	if c.h2 != nil {
-		if twin := c.forUpgrade(req, resp); twin != nil {
-			return twin.call(ctx, req, resp, deadline)
-		}
-	}
 	if limit := req.limitedTo(c.Timeout); limit > 0 {
 		deadline = clock.Earliest(deadline, time.Now().Add(limit))
 	}

@@ -2,7 +2,8 @@
 // ones, counts all of them, and queues the callers that wait for one.
 //
 // A Pool does not know the protocol of its connections, which decides whether a
-// connection has room for several users.
+// connection has room for several users. A caller says by its Need whether it can use
+// such a connection.
 //
 // Start with Pool.Get.
 package connpool
@@ -31,7 +32,12 @@ var (
 // free is passed directly to the first of them, so that no later caller overtakes it.
 //
 // A connection has one user, unless its holder calls Share: then it has a user for each
-// reservation, all of them in the one place.
+// reservation, all of them in the one place. While OpenSerially is set, callers with the Need
+// Any wait for shared connections, and leave the others to callers with the Need Own. If all
+// places are taken, a connection that the first waiting caller cannot use is closed for it: an
+// idle one at once, and a shared one once its users have returned it.
+//
+// A connection that is closed holds its place until Close has returned.
 //
 // A timer closes connections that are idle for MaxIdle. It runs only while there are any:
 // a pool has no goroutine of its own.
@@ -57,8 +63,10 @@ type Pool[C Conn] struct {
 	opening int // places in which a connection is being opened, in the phase inTurn
 	policy  openPolicy
 	idle    queue[C]
-	waiting waiters[C]
+	waiting [needs]waiters[C]
+	waits   uint64       // how many callers have waited
 	shared  []*shared[C] // connections whose reservations Get may return
+	closing []C          // connections that unlock closes; they hold their places
 
 	sweeper *time.Timer
 	armed   bool // sweeper will run
@@ -78,119 +86,135 @@ type Grant[C Conn] struct {
 	Since time.Duration // when it was last known to be usable, as clock.Elapsed
 }
 
+// Need is the kind of connection that a caller can use.
+type Need uint8
+
+const (
+	Any Need = iota // a connection of its own, or a reservation
+	Own             // a connection of its own
+	needs
+)
+
 // TryGet is Get without waiting: ok is false if Get would wait.
-func (p *Pool[C]) TryGet() (g Grant[C], ok bool) {
+func (p *Pool[C]) TryGet(need Need) (g Grant[C], ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.get()
+	return p.get(need)
 }
 
-func (p *Pool[C]) get() (g Grant[C], ok bool) {
-	if g, ok = p.popOpen(); ok {
+func (p *Pool[C]) get(need Need) (g Grant[C], ok bool) {
+	if g, ok = p.popOpen(need); ok {
 		return g, true
 	}
-	if !p.mayOpen() {
+	if !p.mayOpen(need) {
 		return g, false
 	}
-	p.beginOpen()
+	p.beginOpen(need)
 	return g, true
 }
 
 // Get returns an idle connection, or the permission to open one. If neither is available
 // it waits: until the time until, unless it is zero, or until done is closed, unless
 // it is nil.
-func (p *Pool[C]) Get(until time.Time, done <-chan struct{}) (Grant[C], error) {
+func (p *Pool[C]) Get(need Need, until time.Time, done <-chan struct{}) (Grant[C], error) {
 	p.mu.Lock()
-	if g, ok := p.get(); ok {
+	if g, ok := p.get(need); ok {
 		p.mu.Unlock()
 		return g, nil
 	}
-	w := p.waiting.add()
-	p.mu.Unlock()
+	p.waits++
+	w := p.waiting[need].add(need, p.waits)
+	p.makeRoom()
+	p.unlock()
 
 	g, err := w.wait(until, done)
-	if err != nil && !p.removeWaiter(w) {
+	if err != nil && !p.removeWaiter(need, w) {
 		// the place was granted at the last moment, and must not get lost
 		g, err = <-w.ready, nil
 	}
 	p.mu.Lock()
-	p.waiting.keep(w)
+	p.waiting[need].keep(w)
 	p.mu.Unlock()
 	return g, err
 }
 
 // removeWaiter removes w, whose caller gave up, from the queue. It reports whether w was still
 // there.
-func (p *Pool[C]) removeWaiter(w *waiter[C]) bool {
+func (p *Pool[C]) removeWaiter(need Need, w *waiter[C]) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.waiting.remove(w)
+	return p.waiting[need].remove(w)
 }
 
 // Replace closes a connection that its caller has found to be unusable, and returns
 // another one, or the permission to open one in its place. It does not wait: if c is
 // shared and still in use, there may be neither.
-func (p *Pool[C]) Replace(c C) (g Grant[C], ok bool) {
+func (p *Pool[C]) Replace(c C, need Need) (g Grant[C], ok bool) {
 	p.mu.Lock()
-	last, holds := p.retire(c)
-	switch g, ok = p.popOpen(); {
-	case ok && holds:
-		p.freePlace()
-	case holds && p.policy == openSerially:
-		p.freePlace()
-		g, ok = p.get()
-	case holds:
-		ok = true
-	case !ok:
-		g, ok = p.get()
+	if s := p.lookUp(c); s != nil {
+		p.giveUp(s)
+		p.unlock()
+		return p.TryGet(need)
 	}
-	p.mu.Unlock()
-	if last {
+	g, ok = p.popOpen(need)
+	passesPlace := !ok
+	switch {
+	case ok:
+		p.drop(c)
+	case need == Any && p.policy == openSerially:
+		p.freePlace()
+		g, ok = p.get(need)
+	default:
+		ok = true
+	}
+	p.unlock()
+	if passesPlace {
 		_ = c.Close()
 	}
 	return g, ok
 }
 
 // popOpen returns an open connection.
-func (p *Pool[C]) popOpen() (g Grant[C], ok bool) {
-	if len(p.shared) > 0 {
+func (p *Pool[C]) popOpen(need Need) (g Grant[C], ok bool) {
+	if len(p.shared) > 0 && need == Any {
 		if g, ok = p.reserve(); ok {
 			return g, true
 		}
 	}
-	if p.idle.n == 0 {
+	if p.idle.n == 0 || !p.takesIdle(need) {
 		return g, false
 	}
+	return p.popIdle(), true
+}
+
+// takesIdle reports whether callers use the connections of the queue of idle ones.
+func (p *Pool[C]) takesIdle(need Need) bool { return p.policy == openConcurrently || need == Own }
+
+func (p *Pool[C]) popIdle() Grant[C] {
 	var taken idleConn[C]
 	if p.OldestFirst {
 		taken = p.idle.popFirst()
 	} else {
 		taken = p.idle.popLast()
 	}
-	return Grant[C]{Conn: taken.conn, Found: true, Since: taken.since}, true
+	return Grant[C]{Conn: taken.conn, Found: true, Since: taken.since}
 }
 
 // Put returns a place with its connection, which another caller may use, or a reservation.
 // The connection is closed if there are too many. now is the result of clock.Elapsed.
 func (p *Pool[C]) Put(c C, now time.Duration) {
 	p.mu.Lock()
-	if len(p.shared) > 0 {
-		if s := p.lookUp(c); s != nil {
-			last := p.releaseReservation(s, now)
-			p.mu.Unlock()
-			if last {
-				_ = c.Close()
-			}
-			return
-		}
-	}
-	if p.open > p.Max {
-		p.freePlace()
-		p.mu.Unlock()
-		_ = c.Close()
+	if s := p.lookUp(c); s != nil {
+		p.releaseReservation(s, now)
+		p.unlock()
 		return
 	}
-	if w := p.waiting.first(); w != nil {
+	if p.open > p.Max {
+		p.drop(c)
+		p.unlock()
+		return
+	}
+	if w := p.first(p.takesIdle); w != nil {
 		w.ready <- Grant[C]{Conn: c, Found: true, Since: now}
 		p.mu.Unlock()
 		return
@@ -199,46 +223,66 @@ func (p *Pool[C]) Put(c C, now time.Duration) {
 	if !p.armed && p.MaxIdle > 0 {
 		p.arm(p.MaxIdle)
 	}
-	p.mu.Unlock()
+	p.makeRoom()
+	p.unlock()
 }
 
 // Discard returns a place or a reservation whose connection is unusable. The connection is
 // closed; if it is shared, when its last reservation is returned.
 func (p *Pool[C]) Discard(c C) {
 	p.mu.Lock()
-	last, holds := p.retire(c)
-	p.mu.Unlock()
-	if last {
-		_ = c.Close()
+	if s := p.lookUp(c); s != nil {
+		p.giveUp(s)
+	} else {
+		p.drop(c)
 	}
-	if holds {
-		p.mu.Lock()
-		p.freePlace()
-		p.mu.Unlock()
-	}
+	p.unlock()
 }
 
 // ReleasePlace returns a place in which no connection was opened.
-func (p *Pool[C]) ReleasePlace() {
+func (p *Pool[C]) ReleasePlace(need Need) {
 	p.mu.Lock()
-	p.openFailed()
+	p.openFailed(need)
 	p.freePlace()
-	p.mu.Unlock()
+	p.unlock()
 }
 
 // MarkLate marks a dial that its caller has abandoned: its place stays taken until Put or
 // ReleaseLatePlace. Callers that want to open a connection do not wait for the dial either.
-func (p *Pool[C]) MarkLate() {
+func (p *Pool[C]) MarkLate(need Need) {
 	p.mu.Lock()
-	p.openFailed()
+	p.openFailed(need)
 	p.admit()
-	p.mu.Unlock()
+	p.unlock()
 }
 
 // ReleaseLatePlace is ReleasePlace after MarkLate.
 func (p *Pool[C]) ReleaseLatePlace() {
 	p.mu.Lock()
 	p.freePlace()
+	p.unlock()
+}
+
+// drop makes unlock close c, which then gives up its place.
+func (p *Pool[C]) drop(c C) { p.closing = append(p.closing, c) }
+
+// unlock ends a change that may have dropped connections: it closes them without the lock.
+func (p *Pool[C]) unlock() {
+	for len(p.closing) > 0 {
+		closing := p.closing
+		p.closing = nil
+		p.mu.Unlock()
+		for _, c := range closing {
+			_ = c.Close()
+		}
+		p.mu.Lock()
+		p.open -= len(closing)
+		clear(closing)
+		if p.closing == nil {
+			p.closing = closing[:0]
+		}
+		p.admit()
+	}
 	p.mu.Unlock()
 }
 
@@ -250,13 +294,40 @@ func (p *Pool[C]) freePlace() {
 
 // admit gives all free places to waiters.
 func (p *Pool[C]) admit() {
-	for p.mayOpen() {
-		w := p.waiting.first()
-		if w == nil {
-			return
-		}
-		p.beginOpen()
+	for w := p.first(p.mayOpen); w != nil; w = p.first(p.mayOpen) {
+		p.beginOpen(w.need)
 		w.ready <- Grant[C]{}
+	}
+	p.makeRoom()
+}
+
+// first removes the caller that has waited longest from those whose need fits, or returns nil.
+func (p *Pool[C]) first(fits func(Need) bool) *waiter[C] {
+	var longest *waiter[C]
+	for need := range needs {
+		w := p.waiting[need].head
+		if w != nil && (longest == nil || w.turn < longest.turn) && fits(need) {
+			longest = w
+		}
+	}
+	if longest != nil {
+		p.waiting[longest.need].remove(longest)
+	}
+	return longest
+}
+
+// makeRoom drops a connection, or retires a shared one, if all places are taken and a caller
+// waits that cannot use it.
+func (p *Pool[C]) makeRoom() {
+	if p.open-len(p.closing) < p.Max {
+		return
+	}
+	own := p.waiting[Own].n
+	switch {
+	case own > 0:
+		p.retireFor(own)
+	case p.waiting[Any].n > 0 && !p.takesIdle(Any) && p.idle.n > 0 && (p.policy != openSerially || p.opening == 0):
+		p.drop(p.idle.popFirst().conn)
 	}
 }
 
@@ -266,16 +337,8 @@ func (p *Pool[C]) SetMax(n int) {
 	p.mu.Lock()
 	p.Max = max(n, 1)
 	p.admit()
-	var closing []C
-	for p.open > p.Max && p.idle.n > 0 {
-		closing = append(closing, p.idle.popFirst().conn)
-		p.open--
-	}
-	if p.open > p.Max {
-		closing = p.removeIdleShared(closing, func(time.Duration) bool { return p.open > p.Max })
-	}
-	p.mu.Unlock()
-	closeAll(closing)
+	p.dropIdle(func(time.Duration) bool { return p.open-len(p.closing) > p.Max })
+	p.unlock()
 }
 
 // CloseIdle closes all idle connections.
@@ -285,32 +348,29 @@ func (p *Pool[C]) CloseIdle() {
 		p.sweeper.Stop()
 		p.armed = false
 	}
-	closing := p.removeIdle(func(time.Duration) bool { return true })
-	p.mu.Unlock()
-	closeAll(closing)
+	p.dropIdle(func(time.Duration) bool { return true })
+	p.unlock()
 }
 
-// removeIdle removes idle connections, the oldest first, as long as condition holds for the
+// dropIdle drops idle connections, the oldest first, as long as condition holds for the
 // time when they became idle.
-func (p *Pool[C]) removeIdle(condition func(since time.Duration) bool) (dropped []C) {
+func (p *Pool[C]) dropIdle(condition func(since time.Duration) bool) {
 	for p.idle.n > 0 && condition(p.idle.at(0).since) {
-		dropped = append(dropped, p.idle.popFirst().conn)
-		p.freePlace()
+		p.drop(p.idle.popFirst().conn)
 	}
-	return p.removeIdleShared(dropped, condition)
+	p.dropIdleShared(condition)
 }
 
 // sweep closes the connections that were idle for too long.
 func (p *Pool[C]) sweep() {
 	now := time.Now()
 	p.mu.Lock()
-	closing := p.removeIdle(func(since time.Duration) bool { return now.Sub(clock.At(since)) >= p.MaxIdle })
+	p.dropIdle(func(since time.Duration) bool { return now.Sub(clock.At(since)) >= p.MaxIdle })
 	p.armed = false
 	if since, ok := p.oldest(); ok {
 		p.arm(p.MaxIdle - now.Sub(clock.At(since)))
 	}
-	p.mu.Unlock()
-	closeAll(closing)
+	p.unlock()
 }
 
 func (p *Pool[C]) arm(after time.Duration) {
@@ -320,12 +380,6 @@ func (p *Pool[C]) arm(after time.Duration) {
 		return
 	}
 	p.sweeper.Reset(after)
-}
-
-func closeAll[C Conn](conns []C) {
-	for _, c := range conns {
-		_ = c.Close()
-	}
 }
 
 // Open returns the number of taken places, including those of idle connections.
@@ -346,7 +400,7 @@ func (p *Pool[C]) Idle() int {
 func (p *Pool[C]) Waiting() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.waiting.n
+	return p.waiting[Any].n + p.waiting[Own].n
 }
 
 // openPolicy controls whether connections are opened one after the other. If one connection
@@ -362,34 +416,37 @@ const (
 	dialFailing
 )
 
-// OpenSerially makes the pool let callers open connections one after the other, or at any
-// time. The opening of a shared connection ends when HasRoom is called for it.
+// OpenSerially makes the pool let callers that can share a connection open them one after the
+// other, or at any time. The opening of a shared connection ends when HasRoom is called for it.
 func (p *Pool[C]) OpenSerially(on bool) {
 	p.mu.Lock()
 	switch {
 	case !on:
 		p.policy, p.opening = openConcurrently, 0
+		for p.idle.n > 0 && p.waiting[Any].n > 0 {
+			p.first(p.takesIdle).ready <- p.popIdle()
+		}
 	case p.policy == openConcurrently:
 		p.policy = openSerially
 	}
 	p.admit()
-	p.mu.Unlock()
+	p.unlock()
 }
 
 // mayOpen reports whether a caller may open a connection now.
-func (p *Pool[C]) mayOpen() bool {
-	return p.open < p.Max && (p.policy != openSerially || p.opening == 0)
+func (p *Pool[C]) mayOpen(need Need) bool {
+	return p.open < p.Max && (p.policy != openSerially || p.opening == 0 || need == Own)
 }
 
 // beginOpen takes a place for a connection that will be opened.
-func (p *Pool[C]) beginOpen() {
+func (p *Pool[C]) beginOpen(need Need) {
 	p.open++
-	if p.policy != openConcurrently {
+	if p.policy != openConcurrently && need == Any {
 		p.opening++
 	}
 }
 
-// opened records that a connection was opened in turn, and dropped that opening failed.
+// opened records that a connection was opened in turn, and openFailed that opening failed.
 func (p *Pool[C]) opened() {
 	p.opening = max(p.opening-1, 0)
 	if p.policy == dialFailing {
@@ -397,9 +454,12 @@ func (p *Pool[C]) opened() {
 	}
 }
 
-func (p *Pool[C]) openFailed() {
+func (p *Pool[C]) openFailed(need Need) {
+	if need == Own {
+		return
+	}
 	p.opening = max(p.opening-1, 0)
-	if p.policy == openSerially && p.waiting.n > 0 {
+	if p.policy == openSerially && p.waiting[Any].n > 0 {
 		p.policy = dialFailing
 	}
 }
@@ -454,6 +514,8 @@ func (q *queue[C]) popLast() idleConn[C] {
 type waiter[C Conn] struct {
 	prev, next *waiter[C]
 	queued     bool
+	need       Need
+	turn       uint64 // the number of the wait, which is smaller for a longer one
 	// ready has room for the one grant that a waiter gets, so that sending it never
 	// blocks
 	ready chan Grant[C]
@@ -506,7 +568,7 @@ type waiters[C Conn] struct {
 const maxStored = 1024
 
 // add puts a waiter at the end of the queue.
-func (q *waiters[C]) add() *waiter[C] {
+func (q *waiters[C]) add(need Need, turn uint64) *waiter[C] {
 	w := q.stock
 	if w == nil {
 		w = &waiter[C]{ready: make(chan Grant[C], 1)}
@@ -515,7 +577,7 @@ func (q *waiters[C]) add() *waiter[C] {
 		q.stored--
 		w.next = nil
 	}
-	w.queued = true
+	w.need, w.turn, w.queued = need, turn, true
 	w.prev = q.tail
 	if q.tail == nil {
 		q.head = w
@@ -545,15 +607,6 @@ func (q *waiters[C]) remove(w *waiter[C]) bool {
 	w.prev, w.next, w.queued = nil, nil, false
 	q.n--
 	return true
-}
-
-// first removes the first waiter from the queue, or returns nil.
-func (q *waiters[C]) first() *waiter[C] {
-	w := q.head
-	if w != nil {
-		q.remove(w)
-	}
-	return w
 }
 
 // keep puts w, which is neither in the queue nor in use, into the stock.

@@ -28,7 +28,8 @@ func (p *Pool[C]) Share(c C) {
 	p.mu.Lock()
 	p.shared = append(p.shared, &shared[C]{conn: c, users: 1, roomUnknown: true})
 	p.grantReservations()
-	p.mu.Unlock()
+	p.makeRoom()
+	p.unlock()
 }
 
 // HasRoom records that the number of users that the shared connection c accepts is known now.
@@ -40,7 +41,7 @@ func (p *Pool[C]) HasRoom(c C) {
 	}
 	p.grantReservations()
 	p.admit()
-	p.mu.Unlock()
+	p.unlock()
 }
 
 // settle ends the opening of a connection.
@@ -55,31 +56,49 @@ func (p *Pool[C]) settle(s *shared[C]) {
 // reservation is returned, possibly at once.
 func (p *Pool[C]) Retire(c C) {
 	p.mu.Lock()
-	s := p.lookUp(c)
-	last := false
-	if s != nil {
-		s.retired = true
-		p.settle(s)
-		if last = s.users == 0; last {
-			p.removeShared(s)
-			p.freePlace()
-		}
-		p.admit()
+	if s := p.lookUp(c); s != nil {
+		p.retire(s)
 	}
-	p.mu.Unlock()
-	if last {
-		_ = c.Close()
+	p.unlock()
+}
+
+// retire keeps s from further callers, and drops it if it has no users.
+func (p *Pool[C]) retire(s *shared[C]) {
+	s.retired = true
+	p.settle(s)
+	if s.users == 0 {
+		p.dropShared(s)
+	}
+	p.admit()
+}
+
+// retireFor retires shared connections, those with the fewest users, until as many are retired
+// as callers wait for a place.
+func (p *Pool[C]) retireFor(callers int) {
+	var least *shared[C]
+	for _, s := range p.shared {
+		switch {
+		case s.retired:
+			callers--
+		case least == nil || s.users < least.users:
+			least = s
+		}
+	}
+	if callers > 0 && least != nil {
+		p.retire(least)
 	}
 }
 
 // grantReservations gives reservations to waiters.
 func (p *Pool[C]) grantReservations() {
-	for p.waiting.n > 0 {
+	for q := &p.waiting[Any]; q.n > 0; {
 		g, ok := p.reserve()
 		if !ok {
 			return
 		}
-		p.waiting.first().ready <- g
+		w := q.head
+		q.remove(w)
+		w.ready <- g
 	}
 }
 
@@ -109,9 +128,9 @@ func (p *Pool[C]) lookUp(c C) *shared[C] {
 	return nil
 }
 
-// releaseReservation takes back a reservation, and reports whether the connection must be closed: it
-// was the last one of a retired connection, whose place is free now.
-func (p *Pool[C]) releaseReservation(s *shared[C], now time.Duration) (last bool) {
+// releaseReservation takes back a reservation. It drops the connection if that is retired and this
+// was the last one.
+func (p *Pool[C]) releaseReservation(s *shared[C], now time.Duration) {
 	s.users--
 	s.since = now
 	if p.open > p.Max {
@@ -119,48 +138,38 @@ func (p *Pool[C]) releaseReservation(s *shared[C], now time.Duration) (last bool
 	}
 	switch {
 	case s.retired && s.users == 0:
-		p.removeShared(s)
-		p.freePlace()
-		return true
+		p.dropShared(s)
+		return
 	case s.users == 0 && !p.armed && p.MaxIdle > 0:
 		p.arm(p.MaxIdle)
 	}
 	p.grantReservations()
-	return false
 }
 
-func (p *Pool[C]) removeShared(s *shared[C]) {
+// giveUp takes back a reservation of s, and retires s.
+func (p *Pool[C]) giveUp(s *shared[C]) {
+	s.retired = true
+	p.settle(s)
+	p.releaseReservation(s, 0)
+	p.admit()
+}
+
+// dropShared drops a connection without users.
+func (p *Pool[C]) dropShared(s *shared[C]) {
 	p.settle(s)
 	i := slices.Index(p.shared, s)
 	p.shared = slices.Delete(p.shared, i, i+1)
+	p.drop(s.conn)
 }
 
-// retire takes back a reservation of c and retires c, so that no further caller gets it.
-// last reports whether c must be closed. holds reports whether the caller has its place,
-// because c is not shared.
-func (p *Pool[C]) retire(c C) (last, holds bool) {
-	s := p.lookUp(c)
-	if s == nil {
-		return true, true
-	}
-	s.retired = true
-	p.settle(s)
-	last = p.releaseReservation(s, 0)
-	p.admit()
-	return last, false
-}
-
-// removeIdleShared removes the shared connections without users for which condition holds, as
-// removeIdle does.
-func (p *Pool[C]) removeIdleShared(dropped []C, condition func(since time.Duration) bool) []C {
+// dropIdleShared drops the shared connections without users for which condition holds, as
+// dropIdle does.
+func (p *Pool[C]) dropIdleShared(condition func(since time.Duration) bool) {
 	for i := len(p.shared) - 1; i >= 0; i-- {
 		if s := p.shared[i]; s.users == 0 && condition(s.since) {
-			dropped = append(dropped, s.conn)
-			p.removeShared(s)
-			p.freePlace()
+			p.dropShared(s)
 		}
 	}
-	return dropped
 }
 
 // idleShared returns the number of shared connections without users.
