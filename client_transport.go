@@ -79,7 +79,9 @@ func (t *transport) connect(hc *HostClient, req *Request, resp *Response) (attem
 	if t.h3 != nil {
 		return t.h3.connect(hc, req)
 	}
-	req.call.need = hc.connFor(req, resp)
+	if hc.h2 != nil {
+		req.call.need = hc.connFor(req, resp)
+	}
 	cc, since, err := hc.acquire(&req.call)
 	if err != nil {
 		return nil, since, err

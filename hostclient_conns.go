@@ -14,11 +14,11 @@ import (
 	"github.com/valyala/fasthttp/internal/patience"
 )
 
-// connFor returns the kind of connection that a request needs. A request that asks for another
+// connFor returns the kind of connection that a request needs, if there are several. A request that asks for another
 // protocol by Upgrade, which HTTP/2 has not (RFC 9113 section 8.6), needs one of HTTP/1.1, unless
 // its caller could not use the connection, or c may not speak HTTP/1.1.
 func (c *HostClient) connFor(req *Request, resp *Response) connpool.Need {
-	if c.h2 == nil || req.call.content != contentAsSet || !resp.StreamBody && !c.StreamResponseBody || !c.Protocols.HTTP1() ||
+	if req.call.content != contentAsSet || !resp.StreamBody && !c.StreamResponseBody || !c.Protocols.HTTP1() ||
 		!req.Header.ConnectionUpgrade() || len(req.Header.Peek(HeaderUpgrade)) == 0 {
 		return connpool.Any
 	}
@@ -98,7 +98,7 @@ func (c *HostClient) await(call *callState) (connpool.Grant[*clientConn], error)
 // or before the request is written (see probesOnWrite): the server may have closed it,
 // or sent unsolicited bytes, a moment ago.
 func (c *HostClient) usable(call *callState, cc *clientConn, now, since time.Duration) bool {
-	if now-since >= c.maxIdle() || c.MaxConnDuration > 0 && clock.At(now).Sub(cc.history.created) >= c.MaxConnDuration {
+	if now-since >= c.pool.MaxIdle || c.MaxConnDuration > 0 && clock.At(now).Sub(cc.history.created) >= c.MaxConnDuration {
 		return false
 	}
 	return cc.shared || cc.probesOnWrite(call) || cc.line.IsQuiet()

@@ -11,6 +11,7 @@ package connpool
 import (
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clock"
@@ -184,47 +185,50 @@ func (p *Pool[C]) popOpen(need Need) (g Grant[C], ok bool) {
 	if p.idle.n == 0 || !p.takesIdle(need) {
 		return g, false
 	}
-	return p.popIdle(), true
-}
-
-// takesIdle reports whether callers use the connections of the queue of idle ones.
-func (p *Pool[C]) takesIdle(need Need) bool { return p.policy == openConcurrently || need == Own }
-
-func (p *Pool[C]) popIdle() Grant[C] {
 	var taken idleConn[C]
 	if p.OldestFirst {
 		taken = p.idle.popFirst()
 	} else {
 		taken = p.idle.popLast()
 	}
-	return Grant[C]{Conn: taken.conn, Found: true, Since: taken.since}
+	return Grant[C]{Conn: taken.conn, Found: true, Since: taken.since}, true
 }
+
+// takesIdle reports whether callers use the connections of the queue of idle ones.
+func (p *Pool[C]) takesIdle(need Need) bool { return p.policy == openConcurrently || need == Own }
 
 // Put returns a place with its connection, which another caller may use, or a reservation.
 // The connection is closed if there are too many. now is the result of clock.Elapsed.
 func (p *Pool[C]) Put(c C, now time.Duration) {
 	p.mu.Lock()
-	if s := p.lookUp(c); s != nil {
+	waits := p.waiting[Any].n > 0 || p.waiting[Own].n > 0
+	switch s := p.lookUp(c); {
+	case s != nil:
 		p.releaseReservation(s, now)
-		p.unlock()
-		return
-	}
-	if p.open > p.Max {
+	case p.open > p.Max:
 		p.drop(c)
-		p.unlock()
-		return
+	case waits && p.passOn(c, now):
+	default:
+		p.idle.push(idleConn[C]{c, now})
+		if !p.armed && p.MaxIdle > 0 {
+			p.arm(p.MaxIdle)
+		}
 	}
+	p.unlock()
+}
+
+// passOn gives a connection to a caller that waits for it. If one waits for its place, it is
+// dropped.
+func (p *Pool[C]) passOn(c C, now time.Duration) bool {
 	if w := p.first(p.takesIdle); w != nil {
 		w.ready <- Grant[C]{Conn: c, Found: true, Since: now}
-		p.mu.Unlock()
-		return
+		return true
 	}
-	p.idle.push(idleConn[C]{c, now})
-	if !p.armed && p.MaxIdle > 0 {
-		p.arm(p.MaxIdle)
+	if p.open < p.Max {
+		return false
 	}
-	p.makeRoom()
-	p.unlock()
+	p.drop(c)
+	return true
 }
 
 // Discard returns a place or a reservation whose connection is unusable. The connection is
@@ -269,21 +273,25 @@ func (p *Pool[C]) drop(c C) { p.closing = append(p.closing, c) }
 // unlock ends a change that may have dropped connections: it closes them without the lock.
 func (p *Pool[C]) unlock() {
 	for len(p.closing) > 0 {
-		closing := p.closing
-		p.closing = nil
-		p.mu.Unlock()
-		for _, c := range closing {
-			_ = c.Close()
-		}
-		p.mu.Lock()
-		p.open -= len(closing)
-		clear(closing)
-		if p.closing == nil {
-			p.closing = closing[:0]
-		}
-		p.admit()
+		p.closeDropped()
 	}
 	p.mu.Unlock()
+}
+
+func (p *Pool[C]) closeDropped() {
+	closing := p.closing
+	p.closing = nil
+	p.mu.Unlock()
+	for _, c := range closing {
+		_ = c.Close()
+	}
+	p.mu.Lock()
+	p.open -= len(closing)
+	clear(closing)
+	if p.closing == nil {
+		p.closing = closing[:0]
+	}
+	p.admit()
 }
 
 // freePlace releases a place, and gives it to the first waiter.
@@ -358,7 +366,11 @@ func (p *Pool[C]) dropIdle(condition func(since time.Duration) bool) {
 	for p.idle.n > 0 && condition(p.idle.at(0).since) {
 		p.drop(p.idle.popFirst().conn)
 	}
-	p.dropIdleShared(condition)
+	for i := len(p.shared) - 1; i >= 0; i-- {
+		if s := p.shared[i]; s.users == 0 && condition(s.since) {
+			p.dropShared(s)
+		}
+	}
 }
 
 // sweep closes the connections that were idle for too long.
@@ -393,7 +405,13 @@ func (p *Pool[C]) Open() int {
 func (p *Pool[C]) Idle() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.idle.n + p.idleShared()
+	n := p.idle.n
+	for _, s := range p.shared {
+		if s.users == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // Waiting returns the number of waiting callers.
@@ -423,9 +441,7 @@ func (p *Pool[C]) OpenSerially(on bool) {
 	switch {
 	case !on:
 		p.policy, p.opening = openConcurrently, 0
-		for p.idle.n > 0 && p.waiting[Any].n > 0 {
-			p.first(p.takesIdle).ready <- p.popIdle()
-		}
+		p.grantOpen()
 	case p.policy == openConcurrently:
 		p.policy = openSerially
 	}
@@ -509,110 +525,170 @@ func (q *queue[C]) popLast() idleConn[C] {
 	return taken
 }
 
-// waiter is a waiting caller of Get. Waiters are reused: each has a channel and,
-// once it needed one, a timer.
-type waiter[C Conn] struct {
-	prev, next *waiter[C]
-	queued     bool
-	need       Need
-	turn       uint64 // the number of the wait, which is smaller for a longer one
-	// ready has room for the one grant that a waiter gets, so that sending it never
-	// blocks
-	ready chan Grant[C]
-	timer *time.Timer
+// shared is a connection that several callers use concurrently.
+type shared[C any] struct {
+	conn C
+	// users is the number of reservations that Get has given and that neither Put nor
+	// Discard has returned
+	users int
+	since time.Duration // when it became idle, if there are none
+	// retired means that no further caller gets it
+	retired bool
+	// roomUnknown means that HasRoom was not called yet: it may have more room than it knows
+	roomUnknown bool
 }
 
-// wait returns the grant of w, or the error if its caller has to give up.
-func (w *waiter[C]) wait(until time.Time, done <-chan struct{}) (Grant[C], error) {
-	var expired <-chan time.Time
-	if !until.IsZero() {
-		left := time.Until(until)
-		if w.timer == nil {
-			w.timer = time.NewTimer(left)
-		} else {
-			w.timer.Reset(left)
+// Share lets other callers use c, too. The caller holds c: it got c from Get, or opened it
+// in the place that Get gave. From now on every use of c is a reservation, and the caller
+// has the first one. Get gives another one whenever Pool.Reserve reports room for it. The
+// place becomes free when c is closed.
+func (p *Pool[C]) Share(c C) {
+	p.mu.Lock()
+	p.shared = append(p.shared, &shared[C]{conn: c, users: 1, roomUnknown: true})
+	p.grantOpen()
+	p.makeRoom()
+	p.unlock()
+}
+
+// HasRoom records that the number of users that the shared connection c accepts is known now.
+// It may have grown.
+func (p *Pool[C]) HasRoom(c C) {
+	p.mu.Lock()
+	if s := p.lookUp(c); s != nil {
+		p.settle(s)
+	}
+	p.grantOpen()
+	p.admit()
+	p.unlock()
+}
+
+// settle ends the opening of a connection.
+func (p *Pool[C]) settle(s *shared[C]) {
+	if s.roomUnknown {
+		s.roomUnknown = false
+		p.opened()
+	}
+}
+
+// Retire keeps the shared connection c from further callers. It is closed when its last
+// reservation is returned, possibly at once.
+func (p *Pool[C]) Retire(c C) {
+	p.mu.Lock()
+	if s := p.lookUp(c); s != nil {
+		p.retire(s)
+	}
+	p.unlock()
+}
+
+// retire keeps s from further callers, and drops it if it has no users.
+func (p *Pool[C]) retire(s *shared[C]) {
+	s.retired = true
+	p.settle(s)
+	if s.users == 0 {
+		p.dropShared(s)
+	}
+	p.admit()
+}
+
+// retireFor retires shared connections, those with the fewest users, until as many are retired
+// as callers wait for a place.
+func (p *Pool[C]) retireFor(callers int) {
+	var least *shared[C]
+	for _, s := range p.shared {
+		switch {
+		case s.retired:
+			callers--
+		case least == nil || s.users < least.users:
+			least = s
 		}
-		expired = w.timer.C
-		defer w.stopTimer()
 	}
-	select {
-	case g := <-w.ready:
-		return g, nil
-	case <-expired:
-		return Grant[C]{}, ErrTimeout
-	case <-done:
-		return Grant[C]{}, ErrCanceled
+	if callers > 0 && least != nil {
+		p.retire(least)
 	}
 }
 
-func (w *waiter[C]) stopTimer() {
-	if !w.timer.Stop() {
-		// needed with GODEBUG=asynctimerchan=1 only
-		select {
-		case <-w.timer.C:
-		default:
+// grantOpen gives open connections, mostly reservations, to waiters.
+func (p *Pool[C]) grantOpen() {
+	for q := &p.waiting[Any]; q.n > 0; {
+		g, ok := p.popOpen(Any)
+		if !ok {
+			return
+		}
+		w := q.head
+		q.remove(w)
+		w.ready <- g
+	}
+}
+
+// reserve returns a connection that has room for one more user.
+func (p *Pool[C]) reserve() (g Grant[C], ok bool) {
+	for _, s := range p.shared {
+		if s.retired || !p.Reserve(s.conn) {
+			continue
+		}
+		since := s.since
+		if s.users > 0 {
+			since = clock.Elapsed()
+		}
+		s.users++
+		return Grant[C]{Conn: s.conn, Found: true, Since: since}, true
+	}
+	return g, false
+}
+
+// lookUp returns the entry of a shared connection, or nil.
+func (p *Pool[C]) lookUp(c C) *shared[C] {
+	for _, s := range p.shared {
+		if s.conn == c {
+			return s
 		}
 	}
+	return nil
 }
 
-// waiters is a queue of them, and a stock of unused ones.
-type waiters[C Conn] struct {
-	head, tail *waiter[C]
-	n          int
-
-	stock  *waiter[C]
-	stored int
+// releaseReservation takes back a reservation. It drops the connection if that is retired and this
+// was the last one.
+func (p *Pool[C]) releaseReservation(s *shared[C], now time.Duration) {
+	s.users--
+	s.since = now
+	if p.open > p.Max {
+		s.retired = s.retired || s.users == 0
+	}
+	switch {
+	case s.retired && s.users == 0:
+		p.dropShared(s)
+		return
+	case s.users == 0 && !p.armed && p.MaxIdle > 0:
+		p.arm(p.MaxIdle)
+	}
+	p.grantOpen()
 }
 
-// maxStored is the largest number of waiters kept for other callers.
-const maxStored = 1024
-
-// add puts a waiter at the end of the queue.
-func (q *waiters[C]) add(need Need, turn uint64) *waiter[C] {
-	w := q.stock
-	if w == nil {
-		w = &waiter[C]{ready: make(chan Grant[C], 1)}
-	} else {
-		q.stock = w.next
-		q.stored--
-		w.next = nil
-	}
-	w.need, w.turn, w.queued = need, turn, true
-	w.prev = q.tail
-	if q.tail == nil {
-		q.head = w
-	} else {
-		q.tail.next = w
-	}
-	q.tail = w
-	q.n++
-	return w
+// giveUp takes back a reservation of s, and retires s.
+func (p *Pool[C]) giveUp(s *shared[C]) {
+	s.retired = true
+	p.settle(s)
+	p.releaseReservation(s, 0)
+	p.admit()
 }
 
-// remove removes w from the queue. It reports whether w was in it.
-func (q *waiters[C]) remove(w *waiter[C]) bool {
-	if !w.queued {
-		return false
-	}
-	if w.prev == nil {
-		q.head = w.next
-	} else {
-		w.prev.next = w.next
-	}
-	if w.next == nil {
-		q.tail = w.prev
-	} else {
-		w.next.prev = w.prev
-	}
-	w.prev, w.next, w.queued = nil, nil, false
-	q.n--
-	return true
+// dropShared drops a connection without users.
+func (p *Pool[C]) dropShared(s *shared[C]) {
+	p.settle(s)
+	i := slices.Index(p.shared, s)
+	p.shared = slices.Delete(p.shared, i, i+1)
+	p.drop(s.conn)
 }
 
-// keep puts w, which is neither in the queue nor in use, into the stock.
-func (q *waiters[C]) keep(w *waiter[C]) {
-	if q.stored < maxStored {
-		w.next, q.stock = q.stock, w
-		q.stored++
+// oldest returns the start of the longest idle time of all idle connections.
+func (p *Pool[C]) oldest() (since time.Duration, ok bool) {
+	if p.idle.n > 0 {
+		since, ok = p.idle.at(0).since, true
 	}
+	for _, s := range p.shared {
+		if s.users == 0 && (!ok || s.since < since) {
+			since, ok = s.since, true
+		}
+	}
+	return since, ok
 }
