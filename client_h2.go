@@ -12,7 +12,6 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/failover"
-	"github.com/valyala/fasthttp/internal/hpack"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/http2body"
@@ -216,34 +215,6 @@ const (
 // request goes through another connection.
 var errH2NoStream = errors.New("fasthttp: the connection takes no more requests")
 
-// appendHead appends the header section of the request.
-func (x *h2Call) appendHead(dst []byte, e http1.Encoding) []byte {
-	scheme := "http"
-	if x.hc.IsTLS {
-		scheme = "https"
-	}
-	return x.req.appendBlock(dst, x.p.conn.HTTP2().Encoder(), scheme, e, &x.pathed)
-}
-
-// appendBlock appends the header section of the request. pathed is memory for the path.
-func (req *Request) appendBlock(dst []byte, enc *hpack.Encoder, scheme string, e http1.Encoding, pathed *[]byte) []byte {
-	target := req.Header.target()
-	if req.uriParsed {
-		switch {
-		case req.sendsAuthority() || req.keepsTarget():
-			req.prepareTarget()
-			target = req.Header.target()
-		default:
-			*pathed = req.appendPath((*pathed)[:0])
-			target = *pathed
-		}
-	}
-	h := req.sentHeader()
-	dst = h.appendBlock(dst, enc, scheme, target, e)
-	req.sent(h)
-	return dst
-}
-
 // h2Sender sends the content of a request on a goroutine of its own, while the call waits for
 // the response: a stream, or content followed by trailers.
 //
@@ -282,12 +253,8 @@ func (s *h2Sender) run() {
 			x.sent()
 		}
 	}
-	wake := c.Wakes()
-	c.Unlock()
+	c.UnlockAndWake()
 	s.out.Release()
-	if wake {
-		c.Wake()
-	}
 }
 
 // finish sends the trailer section, and the end.
@@ -423,11 +390,7 @@ func (s *h2Stream) cancel(err error) {
 		s.failWrites(err)
 		c.HTTP2().Reset(s.stream, http2.Cancel)
 	}
-	wake := c.Wakes()
-	c.Unlock()
-	if wake {
-		c.Wake()
-	}
+	c.UnlockAndWake()
 }
 
 // beforeRelease is called before the stream of HTTP/2 is released. The lock is held.
