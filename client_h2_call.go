@@ -48,7 +48,7 @@ func (p *http2Client) roundTrip(hc *HostClient, req *Request, resp *Response, si
 
 // exchange implements callStream.
 func (x *h2Call) exchange() error {
-	if x.req.Header.isExtended() {
+	if x.tunnel && x.req.Header.isExtended() {
 		if err := x.awaitSettings(); err != nil {
 			return err
 		}

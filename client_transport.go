@@ -199,12 +199,12 @@ func (p http1Client) roundTrip(hc *HostClient, req *Request, resp *Response, sin
 // an error.
 func (x *clientExchange) exchange() error {
 	h := &x.req.Header
-	if h.isExtended() {
+	x.isHead, x.isConnect, x.closes = h.IsHead(), h.IsConnect(), h.ConnectionClose()
+	if x.isConnect && h.isExtended() {
 		// HTTP/1.1 has no such request
 		x.call.outcome = attemptUnreached
 		return ErrNoExtendedConnect
 	}
-	x.isHead, x.isConnect, x.closes = h.IsHead(), h.IsConnect(), h.ConnectionClose()
 	x.encoding = x.req.encode(0)
 	if x.call.ctx != nil {
 		x.stop = x.cc.line.Guard.Watch(x.call.ctx, contextError)

@@ -282,15 +282,6 @@ func (c *HostClient) ready() error {
 	return c.broken
 }
 
-// transport returns the RoundTripper for the attempts. It reads DefaultTransport each
-// time: the application may have assigned its own.
-func (c *HostClient) transport() RoundTripper {
-	if c.Transport == nil {
-		return DefaultTransport
-	}
-	return c.Transport
-}
-
 // dialsItself reports whether the application has a dial function of its own.
 func (c *HostClient) dialsItself() bool {
 	return c.DialContext != nil || c.DialTimeout != nil || c.Dial != nil

@@ -163,7 +163,10 @@ func (c *HostClient) attempts(req *Request, resp *Response) error {
 	if !call.deadline.IsZero() {
 		interval = time.Until(call.deadline)
 	}
-	content := contentOf(req)
+	var content resentContent
+	if c.MaxRetryAfter > 0 {
+		content = contentOf(req)
+	}
 	for attempt := 1; ; attempt++ {
 		if err := call.canceled(); err != nil {
 			return err
@@ -173,7 +176,11 @@ func (c *HostClient) attempts(req *Request, resp *Response) error {
 		}
 		var retry bool
 		var err error
-		t := c.transport()
+		t := c.Transport
+		if t == nil {
+			// read each time: the application may have assigned its own
+			t = DefaultTransport
+		}
 		if own, ok := t.(*transport); ok {
 			retry, err = own.RoundTrip(c, req, resp)
 		} else {

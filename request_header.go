@@ -69,6 +69,9 @@ func (h *RequestHeader) IsDelete() bool { return string(h.method()) == MethodDel
 // IsConnect reports whether the method is CONNECT.
 func (h *RequestHeader) IsConnect() bool { return string(h.method()) == MethodConnect }
 
+// isExtended reports whether the request is an extended CONNECT.
+func (h *RequestHeader) isExtended() bool { return h.slots[slotProtocol].Len > 0 && h.IsConnect() }
+
 // IsOptions reports whether the method is OPTIONS.
 func (h *RequestHeader) IsOptions() bool { return string(h.method()) == MethodOptions }
 

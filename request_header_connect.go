@@ -23,6 +23,3 @@ func (h *RequestHeader) SetConnectProtocol(protocol string) {
 	h.SetMethod(MethodConnect)
 	h.storeSlot(slotProtocol, bytesconv.Bytes(protocol))
 }
-
-// isExtended reports whether the request is an extended CONNECT.
-func (h *RequestHeader) isExtended() bool { return h.slots[slotProtocol].Len > 0 && h.IsConnect() }
