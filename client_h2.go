@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/failover"
-	"github.com/valyala/fasthttp/internal/hpack"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/http2body"
@@ -84,8 +84,8 @@ func (c *HostClient) prepareHTTP2() {
 var errHTTP1Only = errors.New("fasthttp: the server does not speak HTTP/2, and the client nothing else")
 
 // agree reports whether TLS has negotiated HTTP/2. The name is empty for a server that does
-// not negotiate.
-func (c *HostClient) agree(negotiated string) (http2 bool, err error) {
+// not negotiate. Only a handshake that has offered HTTP/2 shows whether the server speaks it.
+func (c *HostClient) agree(negotiated string, need connpool.Need) (http2 bool, err error) {
 	if negotiated == "h2" && c.h2 != nil {
 		c.pool.OpenSerially(true)
 		return true, nil
@@ -96,7 +96,7 @@ func (c *HostClient) agree(negotiated string) (http2 bool, err error) {
 	if !c.Protocols.HTTP1() {
 		return false, errHTTP1Only
 	}
-	if c.h2 != nil {
+	if c.h2 != nil && need == connpool.Any {
 		c.pool.OpenSerially(false)
 	}
 	return false, nil
@@ -215,34 +215,6 @@ const (
 // request goes through another connection.
 var errH2NoStream = errors.New("fasthttp: the connection takes no more requests")
 
-// appendHead appends the header section of the request.
-func (x *h2Call) appendHead(dst []byte, e http1.Encoding) []byte {
-	scheme := "http"
-	if x.hc.IsTLS {
-		scheme = "https"
-	}
-	return x.req.appendBlock(dst, x.p.conn.HTTP2().Encoder(), scheme, e, &x.pathed)
-}
-
-// appendBlock appends the header section of the request. pathed is memory for the path.
-func (req *Request) appendBlock(dst []byte, enc *hpack.Encoder, scheme string, e http1.Encoding, pathed *[]byte) []byte {
-	target := req.Header.head.Target()
-	if req.uriParsed {
-		switch {
-		case req.sendsAuthority() || req.keepsTarget():
-			req.prepareTarget()
-			target = req.Header.head.Target()
-		default:
-			*pathed = req.appendPath((*pathed)[:0])
-			target = *pathed
-		}
-	}
-	h := req.sentHeader()
-	dst = h.head.AppendRequestBlock(dst, enc, scheme, target, e)
-	req.sent(h)
-	return dst
-}
-
 // h2Sender sends the content of a request on a goroutine of its own, while the call waits for
 // the response: a stream, or content followed by trailers.
 //
@@ -281,12 +253,8 @@ func (s *h2Sender) run() {
 			x.sent()
 		}
 	}
-	wake := c.Wakes()
-	c.Unlock()
+	c.UnlockAndWake()
 	s.out.Release()
-	if wake {
-		c.Wake()
-	}
 }
 
 // finish sends the trailer section, and the end.
@@ -422,11 +390,7 @@ func (s *h2Stream) cancel(err error) {
 		s.failWrites(err)
 		c.HTTP2().Reset(s.stream, http2.Cancel)
 	}
-	wake := c.Wakes()
-	c.Unlock()
-	if wake {
-		c.Wake()
-	}
+	c.UnlockAndWake()
 }
 
 // beforeRelease is called before the stream of HTTP/2 is released. The lock is held.

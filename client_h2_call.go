@@ -49,7 +49,7 @@ func (p *http2Client) roundTrip(hc *HostClient, req *Request, resp *Response, si
 
 // exchange implements callStream.
 func (x *h2Call) exchange() error {
-	if x.req.Header.head.IsExtended() {
+	if x.tunnel && x.req.Header.head.IsExtended() {
 		if err := x.awaitSettings(); err != nil {
 			return err
 		}
@@ -59,7 +59,6 @@ func (x *h2Call) exchange() error {
 	if err != nil {
 		return err
 	}
-	x.p.conn.Wake()
 	x.traceWrote(wroteHeaders, nil)
 	if asks {
 		if err := x.awaitContinue(); err != nil {
@@ -80,7 +79,7 @@ func (x *h2Call) open(e http1.Encoding) (asks bool, err error) {
 	if whole {
 		part = http2.SendWhole
 	}
-	x.eager = x.reportsArrivals() || x.hc.limitsResponses() || x.use == bodyStreamed
+	x.eager = x.tells || x.hc.limitsResponses() || x.use == bodyStreamed
 	expects := !whole && !x.tunnel && req.MayContinue()
 	c.Lock()
 	c.ReadPending()
@@ -108,7 +107,7 @@ func (x *h2Call) open(e http1.Encoding) (asks bool, err error) {
 	case x.tunnel:
 		s.ExpectTunnel()
 	}
-	conn.EndHeaders(s, x.appendHead(conn.BeginHeaders(), e), part)
+	conn.EndHeaders(s, x.appendHead(conn.BeginHeaders(), conn.Encoder(), e), part)
 	x.readsConn = c.Begun(x.call.trace == nil && x.call.done() == nil)
 	switch {
 	case whole, x.tunnel:
@@ -118,10 +117,10 @@ func (x *h2Call) open(e http1.Encoding) (asks bool, err error) {
 	default:
 		x.sendLocked(e, content, pieces)
 	}
-	c.Unlock()
 	if x.sender != nil {
 		go x.sender.run()
 	}
+	c.UnlockAndWake()
 	return expects, nil
 }
 
@@ -135,11 +134,10 @@ func (x *h2Call) sendContent(e http1.Encoding) {
 	} else {
 		x.send = sendStopped
 	}
-	c.Unlock()
 	if x.sender != nil {
 		go x.sender.run()
 	}
-	c.Wake()
+	c.UnlockAndWake()
 }
 
 // sendLocked sends content, or prepares the sender for a stream. The lock is held.
@@ -158,8 +156,11 @@ func (x *h2Call) sendLocked(e http1.Encoding, content []byte, pieces bool) {
 // awaitVerdict implements callStream.
 func (x *h2Call) awaitVerdict(until time.Time) (over bool, err error) {
 	c := x.p.conn
+	var news h2Arrivals
 	c.Lock()
-	news := x.takeArrivals()
+	if x.tells {
+		news = x.takeArrivals()
+	}
 	over = x.send != sendAsks || x.recv != awaitsHead || x.fault != nil
 	c.Unlock()
 	if err := x.traceArrivals(news); err != nil || over {
@@ -174,19 +175,23 @@ func (x *h2Call) await(writeBy time.Time) error {
 	var headBy time.Time
 	c := x.p.conn
 	for {
+		var news h2Arrivals
 		c.Lock()
 		// all at one moment: what the response follows is reported before it
-		recv, fault, taken, news := x.recv, x.fault, x.isSent(), x.takeArrivals()
+		recv, fault, taken := x.recv, x.fault, x.eager && x.isSent()
+		if x.tells {
+			news = x.takeArrivals()
+		}
 		c.Unlock()
-		if x.eager {
-			if taken && !sent {
-				sent = true
-				x.traceWrote(wroteRequest, nil)
-				by = x.hc.responseBy(x.call.deadline)
-				if limit := x.hc.ResponseHeaderTimeout; limit > 0 {
-					headBy = time.Now().Add(limit)
-				}
+		if taken && !sent {
+			sent = true
+			x.traceWrote(wroteRequest, nil)
+			by = x.hc.responseBy(x.call.deadline)
+			if limit := x.hc.ResponseHeaderTimeout; limit > 0 {
+				headBy = time.Now().Add(limit)
 			}
+		}
+		if x.tells {
 			if err := x.traceArrivals(news); err != nil {
 				return err
 			}
@@ -257,11 +262,8 @@ type h2Arrivals struct {
 	hints []*ResponseHeader
 }
 
-// takeArrivals returns what traceArrivals must report. The lock is held.
+// takeArrivals returns what traceArrivals must report, if anything is told. The lock is held.
 func (x *h2Call) takeArrivals() (a h2Arrivals) {
-	if !x.reportsArrivals() {
-		return a
-	}
 	a.hints, x.interim = x.interim, nil
 	a.first = (x.recv > awaitsHead || len(a.hints) > 0) && x.call.outcome != attemptResponded
 	return a
@@ -321,11 +323,7 @@ func (x *h2Call) leave(error) {
 		x.stream = nil
 	}
 	x.stopReadingConn()
-	wake := c.Wakes()
-	c.Unlock()
-	if wake {
-		c.Wake()
-	}
+	c.UnlockAndWake()
 	x.p.release(x.closes)
 	select {
 	case <-x.signal:

@@ -83,7 +83,7 @@ func (x *h3Call) open(e http1.Encoding) error {
 	content, pieces := x.content(e)
 	asks := (pieces || len(content) > 0) && req.MayContinue()
 	b, enc := x.stream.BeginSection()
-	if err := x.stream.SendSection(req.appendBlock(b, enc, "https", e, &x.pathed)); err != nil {
+	if err := x.stream.SendSection(x.appendHead(b, enc, e)); err != nil {
 		x.call.outcome = attemptUnreached
 		return err
 	}

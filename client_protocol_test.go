@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -55,7 +56,7 @@ func TestClientSharesAConnection(t *testing.T) {
 	hc := hostFor(p)
 	hc.MaxConns = 1
 	servertest.Must(t, hc.ready())
-	if g, ok := hc.pool.TryGet(); !ok || g.Found {
+	if g, ok := hc.pool.TryGet(connpool.Any); !ok || g.Found {
 		t.Fatal("no connection is free")
 	}
 	cc, _, err := hc.connect(&callState{})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clientconn"
+	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/sender"
 	"github.com/valyala/fasthttp/internal/servertest"
 	"golang.org/x/net/http2"
@@ -136,7 +137,7 @@ func TestClientLooksAtEveryConnection(t *testing.T) {
 				req, resp := requestTo(t, MethodPost, p.URL("/")), responseFor(t)
 				prepare(hc, req)
 				servertest.Must(t, hc.Do(req, resp))
-				g, ok := hc.pool.TryGet()
+				g, ok := hc.pool.TryGet(connpool.Any)
 				if !ok || !g.Found {
 					t.Fatal("the connection was not kept")
 				}
@@ -175,7 +176,7 @@ func TestAcquireConnLooksAtConnections(t *testing.T) {
 	})
 	hc := hostFor(p)
 	servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/")), responseFor(t)))
-	g, _ := hc.pool.TryGet()
+	g, _ := hc.pool.TryGet(connpool.Any)
 	if !g.Found || !g.Conn.line.Probeable() {
 		t.Skip("connections cannot be looked at on this system")
 	}

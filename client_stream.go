@@ -9,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/header"
+	"github.com/valyala/fasthttp/internal/hpack"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/sender"
@@ -32,6 +33,7 @@ type streamCall struct {
 	call   *callState
 	trace  tracedWrite
 	closes bool   // no other call may use the connection
+	tells  bool   // a trace, or a hook of the request, follows what arrives
 	pathed []byte // memory for the path
 
 	resp    *Response // nil once the call has left it
@@ -107,6 +109,7 @@ func (x *streamCall) run(t callStream, nc net.Conn, hc *HostClient, req *Request
 	x.t, x.hc, x.req, x.resp, x.call = t, hc, req, resp, &req.call
 	h := &req.Header
 	x.isHead, x.tunnel, x.closes = h.IsHead(), h.IsConnect(), h.ConnectionClose()
+	x.tells = x.call.trace != nil || req.OnInform != nil
 	over := false
 	defer func() {
 		if !over {
@@ -118,8 +121,15 @@ func (x *streamCall) run(t callStream, nc net.Conn, hc *HostClient, req *Request
 	if x.call.trace != nil {
 		traceGotConn(x.call, nc, since)
 	}
-	if err = t.exchange(); err == nil {
-		err = x.accept(nc, since)
+	err = t.exchange()
+	switch {
+	case err != nil:
+	case x.resp.Header.head.Status == StatusMisdirectedRequest && since != 0 && !x.call.bodyConsumed && !x.call.misdirected:
+		// RFC 9110 section 15.5.20: another connection may reach another server
+		x.closes, x.call.misdirected = true, true
+		err = errMisdirected
+	default:
+		x.resp.ParseNetConn(nc)
 	}
 	over = true
 	switch {
@@ -132,18 +142,6 @@ func (x *streamCall) run(t callStream, nc net.Conn, hc *HostClient, req *Request
 		t.leave(nil)
 	}
 	return untouched, err
-}
-
-// accept accepts the response for the caller.
-func (x *streamCall) accept(nc net.Conn, since time.Duration) error {
-	resp := x.resp
-	if resp.Header.head.Status == StatusMisdirectedRequest && since != 0 && !x.call.bodyConsumed && !x.call.misdirected {
-		// RFC 9110 section 15.5.20: another connection may reach another server
-		x.closes, x.call.misdirected = true, true
-		return errMisdirected
-	}
-	resp.ParseNetConn(nc)
-	return nil
 }
 
 // begin decides how the content of the response is used and how the request is framed, and returns
@@ -168,6 +166,29 @@ func (x *streamCall) begin() (e http1.Encoding, writeBy time.Time) {
 		writeBy = clock.Earliest(writeBy, time.Now().Add(timeout))
 	}
 	return e, writeBy
+}
+
+// appendHead appends the header section of the request.
+func (x *streamCall) appendHead(dst []byte, enc *hpack.Encoder, e http1.Encoding) []byte {
+	req, scheme := x.req, "http"
+	if x.hc.IsTLS {
+		scheme = "https"
+	}
+	target := req.Header.head.Target()
+	if req.uriParsed {
+		switch {
+		case req.sendsAuthority() || req.keepsTarget():
+			req.prepareTarget()
+			target = req.Header.head.Target()
+		default:
+			x.pathed = req.appendPath(x.pathed[:0])
+			target = x.pathed
+		}
+	}
+	h := req.sentHeader()
+	dst = h.head.AppendRequestBlock(dst, enc, scheme, target, e)
+	req.sent(h)
+	return dst
 }
 
 // content returns content in memory. pieces reports whether a stream, or a trailer section, is to be
@@ -208,9 +229,6 @@ func (x *streamCall) wantsContent() bool {
 	return (x.send == sendGranted || x.recv == awaitsHead) && x.recv < receivedAll
 }
 
-// reportsArrivals reports whether a trace or a hook of the request follows what arrives.
-func (x *streamCall) reportsArrivals() bool { return x.call.trace != nil || x.req.OnInform != nil }
-
 // responded records that a response has begun.
 func (x *streamCall) responded() {
 	x.call.outcome = attemptResponded
@@ -227,7 +245,7 @@ func (x *streamCall) receiveInterim(m *http2.Message) (*ResponseHeader, error) {
 	if m.Head.Status == StatusContinue && x.send == sendAsks {
 		x.send = sendGranted
 	}
-	if x.resp == nil || !x.reportsArrivals() {
+	if x.resp == nil || !x.tells {
 		return nil, nil
 	}
 	h := new(ResponseHeader)

@@ -52,7 +52,7 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 		return false, errBodyConsumed
 	}
 	for refusals := 0; ; {
-		p, since, err := t.connect(hc, req)
+		p, since, err := t.connect(hc, req, resp)
 		if err != nil {
 			call.outcome = attemptUnreached
 			return true, err
@@ -75,9 +75,12 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 
 // connect returns a connection for the request, or a reservation of one, and since when it is idle,
 // on the clock: zero for a new one.
-func (t *transport) connect(hc *HostClient, req *Request) (attempter, time.Duration, error) {
+func (t *transport) connect(hc *HostClient, req *Request, resp *Response) (attempter, time.Duration, error) {
 	if t.h3 != nil {
 		return t.h3.connect(hc, req)
+	}
+	if hc.h2 != nil {
+		req.call.need = hc.connFor(req, resp)
 	}
 	cc, since, err := hc.acquire(&req.call)
 	if err != nil {
@@ -196,12 +199,12 @@ func (p http1Client) roundTrip(hc *HostClient, req *Request, resp *Response, sin
 // an error.
 func (x *clientExchange) exchange() error {
 	h := &x.req.Header
-	if h.head.IsExtended() {
+	x.isHead, x.isConnect, x.closes = h.IsHead(), h.IsConnect(), h.ConnectionClose()
+	if x.isConnect && h.head.IsExtended() {
 		// HTTP/1.1 has no such request
 		x.call.outcome = attemptUnreached
 		return ErrNoExtendedConnect
 	}
-	x.isHead, x.isConnect, x.closes = h.IsHead(), h.IsConnect(), h.ConnectionClose()
 	x.encoding = x.req.encode(0)
 	if x.call.ctx != nil {
 		x.stop = x.cc.line.Guard.Watch(x.call.ctx, contextError)

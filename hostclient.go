@@ -188,7 +188,8 @@ type HostClient struct {
 	// have no room. AcquireConn, and requests to an HTTP proxy in absolute form, are for
 	// HTTP/1.1 only. So are requests with Upgrade, such as the ones of WebSocket, if the response
 	// may be a stream, by which its caller uses the connection: if the set has HTTP1, they have
-	// HTTP/1.1 connections of their own, of which there may be MaxConns as well.
+	// HTTP/1.1 connections of their own, which count for MaxConns. If there are MaxConns already,
+	// an HTTP/2 connection is closed for such a call, as soon as no other call uses it.
 	Protocols Protocols
 
 	// HTTP2 configures HTTP/2. The defaults of MaxReceiveBufferPerStream and
@@ -246,9 +247,8 @@ type HostClient struct {
 	addrs    []string
 	nextAddr atomic.Uint32
 	tls      clientconn.TLSConfigs
-	proxy    *proxyForm                 // as AbsoluteForm wants it
-	h2       *http2client.Config        // nil unless connections may speak HTTP/2
-	http1    atomic.Pointer[HostClient] // see forUpgrade; nil before the first such request
+	proxy    *proxyForm          // as AbsoluteForm wants it
+	h2       *http2client.Config // nil unless connections may speak HTTP/2
 
 	readers, writers sync.Pool
 	h2Calls          sync.Pool
@@ -280,15 +280,6 @@ func (c *HostClient) ready() error {
 		}
 	})
 	return c.broken
-}
-
-// transport returns the RoundTripper for the attempts. It reads DefaultTransport each
-// time: the application may have assigned its own.
-func (c *HostClient) transport() RoundTripper {
-	if c.Transport == nil {
-		return DefaultTransport
-	}
-	return c.Transport
 }
 
 // dialsItself reports whether the application has a dial function of its own.
@@ -375,29 +366,14 @@ func (c *HostClient) SetMaxConns(newMaxConns int) {
 	c.mu.Unlock()
 	_ = c.ready()
 	c.pool.SetMax(n)
-	if twin := c.http1.Load(); twin != nil {
-		twin.SetMaxConns(n)
-	}
 }
 
 // ConnsCount returns the number of connections, including connections that are being
 // established.
-func (c *HostClient) ConnsCount() int {
-	n := c.pool.Open()
-	if twin := c.http1.Load(); twin != nil {
-		n += twin.ConnsCount()
-	}
-	return n
-}
+func (c *HostClient) ConnsCount() int { return c.pool.Open() }
 
 // IdleConnsCount returns the number of idle connections.
-func (c *HostClient) IdleConnsCount() int {
-	n := c.pool.Idle()
-	if twin := c.http1.Load(); twin != nil {
-		n += twin.IdleConnsCount()
-	}
-	return n
-}
+func (c *HostClient) IdleConnsCount() int { return c.pool.Idle() }
 
 // PendingRequests returns the number of calls in progress, including calls that wait
 // for a connection.
@@ -414,12 +390,7 @@ func (c *HostClient) LastUseTime() time.Time {
 }
 
 // CloseIdleConnections closes all connections that no call uses.
-func (c *HostClient) CloseIdleConnections() {
-	c.pool.CloseIdle()
-	if twin := c.http1.Load(); twin != nil {
-		twin.CloseIdleConnections()
-	}
-}
+func (c *HostClient) CloseIdleConnections() { c.pool.CloseIdle() }
 
 // AcquireConn returns a connection for the caller alone: an idle one, or a new one.
 // reqTimeout, if it is not 0, limits the whole of waiting, dialing and the TLS

@@ -81,11 +81,6 @@ func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Respon
 	if err := c.ready(); err != nil {
 		return err
 	}
-	if c.h2 != nil {
-		if twin := c.forUpgrade(req, resp); twin != nil {
-			return twin.call(ctx, req, resp, deadline)
-		}
-	}
 	if limit := req.limitedTo(c.Timeout); limit > 0 {
 		deadline = clock.Earliest(deadline, time.Now().Add(limit))
 	}
@@ -169,7 +164,10 @@ func (c *HostClient) attempts(req *Request, resp *Response) error {
 	if !call.deadline.IsZero() {
 		interval = time.Until(call.deadline)
 	}
-	content := contentOf(req)
+	var content resentContent
+	if c.MaxRetryAfter > 0 {
+		content = contentOf(req)
+	}
 	for attempt := 1; ; attempt++ {
 		if err := call.canceled(); err != nil {
 			return err
@@ -179,7 +177,11 @@ func (c *HostClient) attempts(req *Request, resp *Response) error {
 		}
 		var retry bool
 		var err error
-		t := c.transport()
+		t := c.Transport
+		if t == nil {
+			// read each time: the application may have assigned its own
+			t = DefaultTransport
+		}
 		if own, ok := t.(*transport); ok {
 			retry, err = own.RoundTrip(c, req, resp)
 		} else {

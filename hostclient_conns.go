@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -15,37 +14,15 @@ import (
 	"github.com/valyala/fasthttp/internal/patience"
 )
 
-// forUpgrade returns the client for a request that asks for another protocol by Upgrade, which HTTP/2
-// has not (RFC 9113 section 8.6): a client with the same settings that speaks HTTP/1.1 only. It
-// returns nil for other requests, if the caller could not use the connection, and if c may not speak
-// HTTP/1.1.
-func (c *HostClient) forUpgrade(req *Request, resp *Response) *HostClient {
-	if resp == nil || !resp.StreamBody && !c.StreamResponseBody || !c.Protocols.HTTP1() || !req.Header.ConnectionUpgrade() || len(req.Header.Peek(HeaderUpgrade)) == 0 {
-		return nil
+// connFor returns the kind of connection that a request needs, if there are several. A request that asks for another
+// protocol by Upgrade, which HTTP/2 has not (RFC 9113 section 8.6), needs one of HTTP/1.1, unless
+// its caller could not use the connection, or c may not speak HTTP/1.1.
+func (c *HostClient) connFor(req *Request, resp *Response) connpool.Need {
+	if req.call.content != contentAsSet || !resp.StreamBody && !c.StreamResponseBody || !c.Protocols.HTTP1() ||
+		!req.Header.ConnectionUpgrade() || len(req.Header.Peek(HeaderUpgrade)) == 0 {
+		return connpool.Any
 	}
-	if twin := c.http1.Load(); twin != nil {
-		return twin
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	twin := c.http1.Load()
-	if twin == nil {
-		twin = new(HostClient)
-		from, to := reflect.ValueOf(c).Elem(), reflect.ValueOf(twin).Elem()
-		for i := range from.NumField() {
-			if from.Type().Field(i).IsExported() {
-				to.Field(i).Set(from.Field(i))
-			}
-		}
-		twin.Protocols = Protocols{}
-		if own := c.TLSConfig; own != nil {
-			// a server that may choose HTTP/2 does so
-			twin.TLSConfig = own.Clone()
-			twin.TLSConfig.NextProtos = slices.DeleteFunc(slices.Clone(own.NextProtos), func(name string) bool { return name == "h2" })
-		}
-		c.http1.Store(twin)
-	}
-	return twin
+	return connpool.Own
 }
 
 // splitAddrs returns the addresses of HostClient.Addr. Addresses for a dial function
@@ -77,7 +54,7 @@ func (c *HostClient) acquire(call *callState) (cc *clientConn, since time.Durati
 	}
 	now := clock.Elapsed()
 	c.lastUse.Store(int64(now))
-	g, ok := c.pool.TryGet()
+	g, ok := c.pool.TryGet(call.need)
 	if !ok {
 		if g, err = c.await(call); err != nil {
 			return nil, since, err
@@ -88,7 +65,7 @@ func (c *HostClient) acquire(call *callState) (cc *clientConn, since time.Durati
 		if cc = g.Conn; c.usable(call, cc, now, g.Since) {
 			return cc, g.Since, nil
 		}
-		if g, ok = c.pool.Replace(cc); !ok {
+		if g, ok = c.pool.Replace(cc, call.need); !ok {
 			if g, err = c.await(call); err != nil {
 				return nil, since, err
 			}
@@ -105,7 +82,7 @@ func (c *HostClient) await(call *callState) (connpool.Grant[*clientConn], error)
 	if c.MaxConnWaitTimeout > 0 {
 		until = clock.Earliest(until, time.Now().Add(c.MaxConnWaitTimeout))
 	}
-	g, err := c.pool.Get(until, call.done())
+	g, err := c.pool.Get(call.need, until, call.done())
 	switch {
 	case err == nil:
 		return g, nil
@@ -121,7 +98,7 @@ func (c *HostClient) await(call *callState) (connpool.Grant[*clientConn], error)
 // or before the request is written (see probesOnWrite): the server may have closed it,
 // or sent unsolicited bytes, a moment ago.
 func (c *HostClient) usable(call *callState, cc *clientConn, now, since time.Duration) bool {
-	if now-since >= c.maxIdle() || c.MaxConnDuration > 0 && clock.At(now).Sub(cc.history.created) >= c.MaxConnDuration {
+	if now-since >= c.pool.MaxIdle || c.MaxConnDuration > 0 && clock.At(now).Sub(cc.history.created) >= c.MaxConnDuration {
 		return false
 	}
 	return cc.shared || cc.probesOnWrite(call) || cc.line.IsQuiet()
@@ -133,13 +110,13 @@ func (c *HostClient) open(call *callState) (cc *clientConn, err error) {
 	defer func() {
 		// even if a function of the application panics
 		if holds {
-			c.pool.ReleasePlace()
+			c.pool.ReleasePlace(call.need)
 		}
 	}()
 	cc, late, err := c.connect(call)
 	holds = err != nil && !late
 	if late {
-		c.pool.MarkLate()
+		c.pool.MarkLate(call.need)
 	}
 	if err == nil && cc.shared {
 		c.pool.Share(cc)
@@ -206,11 +183,14 @@ func (c *HostClient) secure(call *callState, cc *clientConn, config *tls.Config)
 	if t := call.trace; t != nil && t.TLSHandshakeStart != nil {
 		t.TLSHandshakeStart()
 	}
+	if call.need == connpool.Own {
+		config = withoutHTTP2(config)
+	}
 	stop := cc.line.Guard.Watch(call.ctx, contextError)
 	by := clock.Earliest(call.deadline, time.Now().Add(c.tlsTimeout()))
 	var http2 bool
 	state, err := cc.handshake(call.ctx, config, by, func(negotiated string) (err error) {
-		http2, err = c.agree(negotiated)
+		http2, err = c.agree(negotiated, call.need)
 		return err
 	})
 	if stop != nil && !stop() && err == nil {
@@ -304,4 +284,12 @@ func (c *HostClient) tlsConfig(addr string) (*tls.Config, error) {
 		return nil, nil
 	}
 	return c.tls.For(c.TLSConfig, addr, c.protocolNames)
+}
+
+// withoutHTTP2 returns a copy of config that does not offer HTTP/2: a server that may choose
+// HTTP/2 does so.
+func withoutHTTP2(config *tls.Config) *tls.Config {
+	config = config.Clone()
+	config.NextProtos = slices.DeleteFunc(slices.Clone(config.NextProtos), func(name string) bool { return name == "h2" })
+	return config
 }

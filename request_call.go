@@ -7,6 +7,7 @@ import (
 	"net/http/httptrace"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/uri"
 )
 
@@ -23,7 +24,8 @@ type callState struct {
 	purpose      callPurpose
 	content      contentUse
 	outcome      attemptOutcome
-	bodyConsumed bool // the body was a stream, which has been read
+	need         connpool.Need // of the last attempt
+	bodyConsumed bool          // the body was a stream, which has been read
 	// misdirected is set if a connection was given up because the server was not the right
 	// one
 	misdirected bool

@@ -20,11 +20,10 @@ type Guard struct {
 
 	mu       lockorder.Mutex[lockorder.Guard]
 	phase    responsePhase
-	apart    bool  // writeBy applies; otherwise readBy is the deadline of writing, too
-	plain    bool  // conn is of package net, whose SetDeadline sets both deadlines
-	canceled error // why the connection was canceled, or nil
-	readBy   time.Time
-	writeBy  time.Time
+	plain    bool      // conn is of package net, whose SetDeadline sets both deadlines
+	canceled error     // why the connection was canceled, or nil
+	readBy   time.Time // the deadline of reading
+	writeBy  time.Time // the deadline of writing
 	bodyBy   time.Time // becomes readBy after the head, in the phase headPending
 }
 
@@ -66,7 +65,7 @@ func (g *Guard) Renew() error {
 	if g.canceled != nil {
 		return g.canceled
 	}
-	g.readBy, g.apart = time.Time{}, false
+	g.readBy, g.writeBy = time.Time{}, time.Time{}
 	return g.setBoth(time.Time{})
 }
 
@@ -87,20 +86,12 @@ func (g *Guard) LimitRequest(by time.Time) error {
 	return g.set(by, by)
 }
 
-// writeLimit returns the deadline of writing. The mutex is held.
-func (g *Guard) writeLimit() time.Time {
-	if g.apart {
-		return g.writeBy
-	}
-	return g.readBy
-}
-
 // set is Limit with the mutex held.
 func (g *Guard) set(readBy, writeBy time.Time) error {
 	if g.canceled != nil {
 		return g.canceled
 	}
-	switch reads, writes := readBy != g.readBy, writeBy != g.writeLimit(); {
+	switch reads, writes := readBy != g.readBy, writeBy != g.writeBy; {
 	case reads && writes && readBy == writeBy:
 		_ = g.setBoth(readBy)
 	case reads && writes:
@@ -111,9 +102,7 @@ func (g *Guard) set(readBy, writeBy time.Time) error {
 	case writes:
 		_ = g.conn.SetWriteDeadline(writeBy)
 	}
-	if g.readBy, g.apart = readBy, readBy != writeBy; g.apart {
-		g.writeBy = writeBy
-	}
+	g.readBy, g.writeBy = readBy, writeBy
 	return nil
 }
 
@@ -124,7 +113,7 @@ func (g *Guard) LimitRead(by time.Time) error {
 	if g.phase == headPending {
 		g.phase = wholeResponse
 	}
-	return g.set(by, g.writeLimit())
+	return g.set(by, g.writeBy)
 }
 
 // LimitResponse sets the deadline of reading for an answer, as Limit does. Until
@@ -137,7 +126,7 @@ func (g *Guard) LimitResponse(headBy, by time.Time) error {
 		g.phase, g.bodyBy = headPending, by
 		by = clock.Earliest(headBy, by)
 	}
-	return g.set(by, g.writeLimit())
+	return g.set(by, g.writeBy)
 }
 
 // PassHead records that the head of the answer has arrived.
@@ -149,7 +138,7 @@ func (g *Guard) PassHead() error {
 		by = g.bodyBy
 	}
 	g.phase = headReceived
-	return g.set(by, g.writeLimit())
+	return g.set(by, g.writeBy)
 }
 
 // Shorten makes the deadline of reading an earlier one, as Limit does.
@@ -163,7 +152,7 @@ func (g *Guard) Shorten(by time.Time) error {
 // ShortenWrite makes the deadline of writing an earlier one, as Limit does.
 func (g *Guard) ShortenWrite(by time.Time) error {
 	g.mu.Lock()
-	by = clock.Earliest(g.writeLimit(), by)
+	by = clock.Earliest(g.writeBy, by)
 	g.mu.Unlock()
 	return g.LimitWrite(by)
 }

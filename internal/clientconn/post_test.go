@@ -133,7 +133,7 @@ func TestPostKeepsTheOrder(t *testing.T) {
 			if waited == 0 {
 				t.Error("the connection has taken everything at once")
 			}
-			if limit := p.line.Guard.writeLimit(); !limit.IsZero() {
+			if limit := p.line.Guard.writeBy; !limit.IsZero() {
 				t.Errorf("a deadline is left: %v", limit)
 			}
 		})

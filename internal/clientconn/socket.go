@@ -2,6 +2,7 @@ package clientconn
 
 import (
 	"net"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -163,8 +164,9 @@ type asyncWriter struct {
 	raw  syscall.RawConn // nil if the system or the connection cannot write without waiting
 	step func(fd uintptr) bool
 
+	hasUnsent   atomic.Bool // len(unsent) > 0
 	mu          lockorder.Mutex[lockorder.AsyncWriter]
-	unsent      []byte
+	unsent      []byte // setUnsent sets it
 	flushMemory []byte // memory for unsent during a flush
 	flushing    bool   // bytes before those in unsent are being written
 	err         error  // of the connection, once it has failed
@@ -186,8 +188,16 @@ func newAsyncWriter(conn net.Conn) *asyncWriter {
 // add appends bytes to the unsent ones.
 func (p *asyncWriter) add(b []byte) {
 	p.mu.Lock()
-	p.unsent = append(p.unsent, b...)
+	p.setUnsent(append(p.unsent, b...))
 	p.mu.Unlock()
+}
+
+// setUnsent sets the bytes that are left. The mutex is held.
+func (p *asyncWriter) setUnsent(b []byte) {
+	p.unsent = b
+	if some := len(b) > 0; some != p.hasUnsent.Load() {
+		p.hasUnsent.Store(some)
+	}
 }
 
 // post writes the bytes that were added before, and then b, as far as the connection accepts
@@ -199,11 +209,11 @@ func (p *asyncWriter) post(b []byte) (waits bool, err error) {
 	case p.err != nil:
 		return false, p.err
 	case p.flushing:
-		p.unsent = append(p.unsent, b...)
+		p.setUnsent(append(p.unsent, b...))
 		return true, nil
 	}
 	if len(p.unsent) > 0 {
-		p.unsent = append(p.unsent, b...)
+		p.setUnsent(append(p.unsent, b...))
 		b = p.unsent
 	}
 	n := 0
@@ -223,7 +233,7 @@ func (p *asyncWriter) post(b []byte) (waits bool, err error) {
 		}
 		n += p.sent
 	}
-	p.unsent = append(p.unsent[:0], b[n:]...)
+	p.setUnsent(append(p.unsent[:0], b[n:]...))
 	if len(p.unsent) == 0 && cap(p.unsent) > maxFlushMemory {
 		p.unsent = nil
 	}
@@ -240,7 +250,8 @@ func (p *asyncWriter) flush(g *Guard, within time.Duration) error {
 			p.mu.Unlock()
 			return err
 		}
-		p.unsent, p.flushMemory, p.flushing = p.flushMemory, nil, true
+		p.setUnsent(p.flushMemory)
+		p.flushMemory, p.flushing = nil, true
 		p.mu.Unlock()
 		if err = g.LimitWrite(time.Now().Add(within)); err == nil {
 			_, err = p.conn.Write(b)
@@ -294,8 +305,4 @@ func (c *Conn) Flush(within time.Duration) error { return c.async.flush(&c.Guard
 
 // HasUnsent reports whether Post or Flush has bytes to write: TLS answers some messages of
 // the peer by itself.
-func (c *Conn) HasUnsent() bool {
-	c.async.mu.Lock()
-	defer c.async.mu.Unlock()
-	return len(c.async.unsent) > 0
-}
+func (c *Conn) HasUnsent() bool { return c.async.hasUnsent.Load() }

@@ -2,7 +2,8 @@
 // ones, counts all of them, and queues the callers that wait for one.
 //
 // A Pool does not know the protocol of its connections, which decides whether a
-// connection has room for several users.
+// connection has room for several users. A caller says by its Need whether it can use
+// such a connection.
 //
 // Start with Pool.Get.
 package connpool
@@ -10,6 +11,7 @@ package connpool
 import (
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clock"
@@ -31,7 +33,12 @@ var (
 // free is passed directly to the first of them, so that no later caller overtakes it.
 //
 // A connection has one user, unless its holder calls Share: then it has a user for each
-// reservation, all of them in the one place.
+// reservation, all of them in the one place. While OpenSerially is set, callers with the Need
+// Any wait for shared connections, and leave the others to callers with the Need Own. If all
+// places are taken, a connection that the first waiting caller cannot use is closed for it: an
+// idle one at once, and a shared one once its users have returned it.
+//
+// A connection that is closed holds its place until Close has returned.
 //
 // A timer closes connections that are idle for MaxIdle. It runs only while there are any:
 // a pool has no goroutine of its own.
@@ -57,8 +64,10 @@ type Pool[C Conn] struct {
 	opening int // places in which a connection is being opened, in the phase inTurn
 	policy  openPolicy
 	idle    queue[C]
-	waiting waiters[C]
+	waiting [needs]waiters[C]
+	waits   uint64       // how many callers have waited
 	shared  []*shared[C] // connections whose reservations Get may return
+	closing []C          // connections that unlock closes; they hold their places
 
 	sweeper *time.Timer
 	armed   bool // sweeper will run
@@ -78,87 +87,102 @@ type Grant[C Conn] struct {
 	Since time.Duration // when it was last known to be usable, as clock.Elapsed
 }
 
+// Need is the kind of connection that a caller can use.
+type Need uint8
+
+const (
+	Any Need = iota // a connection of its own, or a reservation
+	Own             // a connection of its own
+	needs
+)
+
 // TryGet is Get without waiting: ok is false if Get would wait.
-func (p *Pool[C]) TryGet() (g Grant[C], ok bool) {
+func (p *Pool[C]) TryGet(need Need) (g Grant[C], ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.get()
+	return p.get(need)
 }
 
-func (p *Pool[C]) get() (g Grant[C], ok bool) {
-	if g, ok = p.popOpen(); ok {
+func (p *Pool[C]) get(need Need) (g Grant[C], ok bool) {
+	if g, ok = p.popOpen(need); ok {
 		return g, true
 	}
-	if !p.mayOpen() {
+	if !p.mayOpen(need) {
 		return g, false
 	}
-	p.beginOpen()
+	p.beginOpen(need)
 	return g, true
 }
 
 // Get returns an idle connection, or the permission to open one. If neither is available
 // it waits: until the time until, unless it is zero, or until done is closed, unless
 // it is nil.
-func (p *Pool[C]) Get(until time.Time, done <-chan struct{}) (Grant[C], error) {
+func (p *Pool[C]) Get(need Need, until time.Time, done <-chan struct{}) (Grant[C], error) {
 	p.mu.Lock()
-	if g, ok := p.get(); ok {
+	if g, ok := p.get(need); ok {
 		p.mu.Unlock()
 		return g, nil
 	}
-	w := p.waiting.add()
-	p.mu.Unlock()
+	p.waits++
+	w := p.waiting[need].add(need, p.waits)
+	p.makeRoom()
+	p.unlock()
 
 	g, err := w.wait(until, done)
-	if err != nil && !p.removeWaiter(w) {
+	if err != nil && !p.removeWaiter(need, w) {
 		// the place was granted at the last moment, and must not get lost
 		g, err = <-w.ready, nil
 	}
 	p.mu.Lock()
-	p.waiting.keep(w)
+	p.waiting[need].keep(w)
 	p.mu.Unlock()
 	return g, err
 }
 
 // removeWaiter removes w, whose caller gave up, from the queue. It reports whether w was still
 // there.
-func (p *Pool[C]) removeWaiter(w *waiter[C]) bool {
+func (p *Pool[C]) removeWaiter(need Need, w *waiter[C]) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.waiting.remove(w)
+	return p.waiting[need].remove(w)
 }
 
 // Replace closes a connection that its caller has found to be unusable, and returns
 // another one, or the permission to open one in its place. It does not wait: if c is
 // shared and still in use, there may be neither.
-func (p *Pool[C]) Replace(c C) (g Grant[C], ok bool) {
+func (p *Pool[C]) Replace(c C, need Need) (g Grant[C], ok bool) {
 	p.mu.Lock()
-	last, holds := p.retire(c)
-	switch g, ok = p.popOpen(); {
-	case ok && holds:
-		p.freePlace()
-	case holds && p.policy == openSerially:
-		p.freePlace()
-		g, ok = p.get()
-	case holds:
-		ok = true
-	case !ok:
-		g, ok = p.get()
+	if s := p.lookUp(c); s != nil {
+		p.giveUp(s)
+		p.unlock()
+		return p.TryGet(need)
 	}
-	p.mu.Unlock()
-	if last {
+	g, ok = p.popOpen(need)
+	passesPlace := !ok
+	switch {
+	case ok:
+		p.drop(c)
+	case need == Any && p.policy == openSerially:
+		p.freePlace()
+		g, ok = p.get(need)
+	default:
+		ok = true
+	}
+	p.unlock()
+	if passesPlace {
 		_ = c.Close()
 	}
 	return g, ok
 }
 
 // popOpen returns an open connection.
-func (p *Pool[C]) popOpen() (g Grant[C], ok bool) {
-	if len(p.shared) > 0 {
+func (p *Pool[C]) popOpen(need Need) (g Grant[C], ok bool) {
+	if len(p.shared) > 0 && need == Any {
 		if g, ok = p.reserve(); ok {
 			return g, true
 		}
 	}
-	if p.idle.n == 0 {
+	if p.idle.n == 0 || !p.takesIdle(need) {
 		return g, false
 	}
 	var taken idleConn[C]
@@ -170,76 +194,104 @@ func (p *Pool[C]) popOpen() (g Grant[C], ok bool) {
 	return Grant[C]{Conn: taken.conn, Found: true, Since: taken.since}, true
 }
 
+// takesIdle reports whether callers use the connections of the queue of idle ones.
+func (p *Pool[C]) takesIdle(need Need) bool { return p.policy == openConcurrently || need == Own }
+
 // Put returns a place with its connection, which another caller may use, or a reservation.
 // The connection is closed if there are too many. now is the result of clock.Elapsed.
 func (p *Pool[C]) Put(c C, now time.Duration) {
 	p.mu.Lock()
-	if len(p.shared) > 0 {
-		if s := p.lookUp(c); s != nil {
-			last := p.releaseReservation(s, now)
-			p.mu.Unlock()
-			if last {
-				_ = c.Close()
-			}
-			return
+	waits := p.waiting[Any].n > 0 || p.waiting[Own].n > 0
+	switch s := p.lookUp(c); {
+	case s != nil:
+		p.releaseReservation(s, now)
+	case p.open > p.Max:
+		p.drop(c)
+	case waits && p.passOn(c, now):
+	default:
+		p.idle.push(idleConn[C]{c, now})
+		if !p.armed && p.MaxIdle > 0 {
+			p.arm(p.MaxIdle)
 		}
 	}
-	if p.open > p.Max {
-		p.freePlace()
-		p.mu.Unlock()
-		_ = c.Close()
-		return
-	}
-	if w := p.waiting.first(); w != nil {
+	p.unlock()
+}
+
+// passOn gives a connection to a caller that waits for it. If one waits for its place, it is
+// dropped.
+func (p *Pool[C]) passOn(c C, now time.Duration) bool {
+	if w := p.first(p.takesIdle); w != nil {
 		w.ready <- Grant[C]{Conn: c, Found: true, Since: now}
-		p.mu.Unlock()
-		return
+		return true
 	}
-	p.idle.push(idleConn[C]{c, now})
-	if !p.armed && p.MaxIdle > 0 {
-		p.arm(p.MaxIdle)
+	if p.open < p.Max {
+		return false
 	}
-	p.mu.Unlock()
+	p.drop(c)
+	return true
 }
 
 // Discard returns a place or a reservation whose connection is unusable. The connection is
 // closed; if it is shared, when its last reservation is returned.
 func (p *Pool[C]) Discard(c C) {
 	p.mu.Lock()
-	last, holds := p.retire(c)
-	p.mu.Unlock()
-	if last {
-		_ = c.Close()
+	if s := p.lookUp(c); s != nil {
+		p.giveUp(s)
+	} else {
+		p.drop(c)
 	}
-	if holds {
-		p.mu.Lock()
-		p.freePlace()
-		p.mu.Unlock()
-	}
+	p.unlock()
 }
 
 // ReleasePlace returns a place in which no connection was opened.
-func (p *Pool[C]) ReleasePlace() {
+func (p *Pool[C]) ReleasePlace(need Need) {
 	p.mu.Lock()
-	p.openFailed()
+	p.openFailed(need)
 	p.freePlace()
-	p.mu.Unlock()
+	p.unlock()
 }
 
 // MarkLate marks a dial that its caller has abandoned: its place stays taken until Put or
 // ReleaseLatePlace. Callers that want to open a connection do not wait for the dial either.
-func (p *Pool[C]) MarkLate() {
+func (p *Pool[C]) MarkLate(need Need) {
 	p.mu.Lock()
-	p.openFailed()
+	p.openFailed(need)
 	p.admit()
-	p.mu.Unlock()
+	p.unlock()
 }
 
 // ReleaseLatePlace is ReleasePlace after MarkLate.
 func (p *Pool[C]) ReleaseLatePlace() {
 	p.mu.Lock()
 	p.freePlace()
+	p.unlock()
+}
+
+// drop makes unlock close c, which then gives up its place.
+func (p *Pool[C]) drop(c C) { p.closing = append(p.closing, c) }
+
+// unlock ends a change that may have dropped connections: it closes them without the lock.
+func (p *Pool[C]) unlock() {
+	for len(p.closing) > 0 {
+		p.closeDropped()
+	}
 	p.mu.Unlock()
+}
+
+func (p *Pool[C]) closeDropped() {
+	closing := p.closing
+	p.closing = nil
+	p.mu.Unlock()
+	for _, c := range closing {
+		_ = c.Close()
+	}
+	p.mu.Lock()
+	p.open -= len(closing)
+	clear(closing)
+	if p.closing == nil {
+		p.closing = closing[:0]
+	}
+	p.admit()
 }
 
 // freePlace releases a place, and gives it to the first waiter.
@@ -250,13 +302,40 @@ func (p *Pool[C]) freePlace() {
 
 // admit gives all free places to waiters.
 func (p *Pool[C]) admit() {
-	for p.mayOpen() {
-		w := p.waiting.first()
-		if w == nil {
-			return
-		}
-		p.beginOpen()
+	for w := p.first(p.mayOpen); w != nil; w = p.first(p.mayOpen) {
+		p.beginOpen(w.need)
 		w.ready <- Grant[C]{}
+	}
+	p.makeRoom()
+}
+
+// first removes the caller that has waited longest from those whose need fits, or returns nil.
+func (p *Pool[C]) first(fits func(Need) bool) *waiter[C] {
+	var longest *waiter[C]
+	for need := range needs {
+		w := p.waiting[need].head
+		if w != nil && (longest == nil || w.turn < longest.turn) && fits(need) {
+			longest = w
+		}
+	}
+	if longest != nil {
+		p.waiting[longest.need].remove(longest)
+	}
+	return longest
+}
+
+// makeRoom drops a connection, or retires a shared one, if all places are taken and a caller
+// waits that cannot use it.
+func (p *Pool[C]) makeRoom() {
+	if p.open-len(p.closing) < p.Max {
+		return
+	}
+	own := p.waiting[Own].n
+	switch {
+	case own > 0:
+		p.retireFor(own)
+	case p.waiting[Any].n > 0 && !p.takesIdle(Any) && p.idle.n > 0 && (p.policy != openSerially || p.opening == 0):
+		p.drop(p.idle.popFirst().conn)
 	}
 }
 
@@ -266,16 +345,8 @@ func (p *Pool[C]) SetMax(n int) {
 	p.mu.Lock()
 	p.Max = max(n, 1)
 	p.admit()
-	var closing []C
-	for p.open > p.Max && p.idle.n > 0 {
-		closing = append(closing, p.idle.popFirst().conn)
-		p.open--
-	}
-	if p.open > p.Max {
-		closing = p.removeIdleShared(closing, func(time.Duration) bool { return p.open > p.Max })
-	}
-	p.mu.Unlock()
-	closeAll(closing)
+	p.dropIdle(func(time.Duration) bool { return p.open-len(p.closing) > p.Max })
+	p.unlock()
 }
 
 // CloseIdle closes all idle connections.
@@ -285,32 +356,33 @@ func (p *Pool[C]) CloseIdle() {
 		p.sweeper.Stop()
 		p.armed = false
 	}
-	closing := p.removeIdle(func(time.Duration) bool { return true })
-	p.mu.Unlock()
-	closeAll(closing)
+	p.dropIdle(func(time.Duration) bool { return true })
+	p.unlock()
 }
 
-// removeIdle removes idle connections, the oldest first, as long as condition holds for the
+// dropIdle drops idle connections, the oldest first, as long as condition holds for the
 // time when they became idle.
-func (p *Pool[C]) removeIdle(condition func(since time.Duration) bool) (dropped []C) {
+func (p *Pool[C]) dropIdle(condition func(since time.Duration) bool) {
 	for p.idle.n > 0 && condition(p.idle.at(0).since) {
-		dropped = append(dropped, p.idle.popFirst().conn)
-		p.freePlace()
+		p.drop(p.idle.popFirst().conn)
 	}
-	return p.removeIdleShared(dropped, condition)
+	for i := len(p.shared) - 1; i >= 0; i-- {
+		if s := p.shared[i]; s.users == 0 && condition(s.since) {
+			p.dropShared(s)
+		}
+	}
 }
 
 // sweep closes the connections that were idle for too long.
 func (p *Pool[C]) sweep() {
 	now := time.Now()
 	p.mu.Lock()
-	closing := p.removeIdle(func(since time.Duration) bool { return now.Sub(clock.At(since)) >= p.MaxIdle })
+	p.dropIdle(func(since time.Duration) bool { return now.Sub(clock.At(since)) >= p.MaxIdle })
 	p.armed = false
 	if since, ok := p.oldest(); ok {
 		p.arm(p.MaxIdle - now.Sub(clock.At(since)))
 	}
-	p.mu.Unlock()
-	closeAll(closing)
+	p.unlock()
 }
 
 func (p *Pool[C]) arm(after time.Duration) {
@@ -320,12 +392,6 @@ func (p *Pool[C]) arm(after time.Duration) {
 		return
 	}
 	p.sweeper.Reset(after)
-}
-
-func closeAll[C Conn](conns []C) {
-	for _, c := range conns {
-		_ = c.Close()
-	}
 }
 
 // Open returns the number of taken places, including those of idle connections.
@@ -339,14 +405,20 @@ func (p *Pool[C]) Open() int {
 func (p *Pool[C]) Idle() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.idle.n + p.idleShared()
+	n := p.idle.n
+	for _, s := range p.shared {
+		if s.users == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // Waiting returns the number of waiting callers.
 func (p *Pool[C]) Waiting() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.waiting.n
+	return p.waiting[Any].n + p.waiting[Own].n
 }
 
 // openPolicy controls whether connections are opened one after the other. If one connection
@@ -362,34 +434,35 @@ const (
 	dialFailing
 )
 
-// OpenSerially makes the pool let callers open connections one after the other, or at any
-// time. The opening of a shared connection ends when HasRoom is called for it.
+// OpenSerially makes the pool let callers that can share a connection open them one after the
+// other, or at any time. The opening of a shared connection ends when HasRoom is called for it.
 func (p *Pool[C]) OpenSerially(on bool) {
 	p.mu.Lock()
 	switch {
 	case !on:
 		p.policy, p.opening = openConcurrently, 0
+		p.grantOpen()
 	case p.policy == openConcurrently:
 		p.policy = openSerially
 	}
 	p.admit()
-	p.mu.Unlock()
+	p.unlock()
 }
 
 // mayOpen reports whether a caller may open a connection now.
-func (p *Pool[C]) mayOpen() bool {
-	return p.open < p.Max && (p.policy != openSerially || p.opening == 0)
+func (p *Pool[C]) mayOpen(need Need) bool {
+	return p.open < p.Max && (p.policy != openSerially || p.opening == 0 || need == Own)
 }
 
 // beginOpen takes a place for a connection that will be opened.
-func (p *Pool[C]) beginOpen() {
+func (p *Pool[C]) beginOpen(need Need) {
 	p.open++
-	if p.policy != openConcurrently {
+	if p.policy != openConcurrently && need == Any {
 		p.opening++
 	}
 }
 
-// opened records that a connection was opened in turn, and dropped that opening failed.
+// opened records that a connection was opened in turn, and openFailed that opening failed.
 func (p *Pool[C]) opened() {
 	p.opening = max(p.opening-1, 0)
 	if p.policy == dialFailing {
@@ -397,9 +470,12 @@ func (p *Pool[C]) opened() {
 	}
 }
 
-func (p *Pool[C]) openFailed() {
+func (p *Pool[C]) openFailed(need Need) {
+	if need == Own {
+		return
+	}
 	p.opening = max(p.opening-1, 0)
-	if p.policy == openSerially && p.waiting.n > 0 {
+	if p.policy == openSerially && p.waiting[Any].n > 0 {
 		p.policy = dialFailing
 	}
 }
@@ -449,117 +525,170 @@ func (q *queue[C]) popLast() idleConn[C] {
 	return taken
 }
 
-// waiter is a waiting caller of Get. Waiters are reused: each has a channel and,
-// once it needed one, a timer.
-type waiter[C Conn] struct {
-	prev, next *waiter[C]
-	queued     bool
-	// ready has room for the one grant that a waiter gets, so that sending it never
-	// blocks
-	ready chan Grant[C]
-	timer *time.Timer
+// shared is a connection that several callers use concurrently.
+type shared[C any] struct {
+	conn C
+	// users is the number of reservations that Get has given and that neither Put nor
+	// Discard has returned
+	users int
+	since time.Duration // when it became idle, if there are none
+	// retired means that no further caller gets it
+	retired bool
+	// roomUnknown means that HasRoom was not called yet: it may have more room than it knows
+	roomUnknown bool
 }
 
-// wait returns the grant of w, or the error if its caller has to give up.
-func (w *waiter[C]) wait(until time.Time, done <-chan struct{}) (Grant[C], error) {
-	var expired <-chan time.Time
-	if !until.IsZero() {
-		left := time.Until(until)
-		if w.timer == nil {
-			w.timer = time.NewTimer(left)
-		} else {
-			w.timer.Reset(left)
+// Share lets other callers use c, too. The caller holds c: it got c from Get, or opened it
+// in the place that Get gave. From now on every use of c is a reservation, and the caller
+// has the first one. Get gives another one whenever Pool.Reserve reports room for it. The
+// place becomes free when c is closed.
+func (p *Pool[C]) Share(c C) {
+	p.mu.Lock()
+	p.shared = append(p.shared, &shared[C]{conn: c, users: 1, roomUnknown: true})
+	p.grantOpen()
+	p.makeRoom()
+	p.unlock()
+}
+
+// HasRoom records that the number of users that the shared connection c accepts is known now.
+// It may have grown.
+func (p *Pool[C]) HasRoom(c C) {
+	p.mu.Lock()
+	if s := p.lookUp(c); s != nil {
+		p.settle(s)
+	}
+	p.grantOpen()
+	p.admit()
+	p.unlock()
+}
+
+// settle ends the opening of a connection.
+func (p *Pool[C]) settle(s *shared[C]) {
+	if s.roomUnknown {
+		s.roomUnknown = false
+		p.opened()
+	}
+}
+
+// Retire keeps the shared connection c from further callers. It is closed when its last
+// reservation is returned, possibly at once.
+func (p *Pool[C]) Retire(c C) {
+	p.mu.Lock()
+	if s := p.lookUp(c); s != nil {
+		p.retire(s)
+	}
+	p.unlock()
+}
+
+// retire keeps s from further callers, and drops it if it has no users.
+func (p *Pool[C]) retire(s *shared[C]) {
+	s.retired = true
+	p.settle(s)
+	if s.users == 0 {
+		p.dropShared(s)
+	}
+	p.admit()
+}
+
+// retireFor retires shared connections, those with the fewest users, until as many are retired
+// as callers wait for a place.
+func (p *Pool[C]) retireFor(callers int) {
+	var least *shared[C]
+	for _, s := range p.shared {
+		switch {
+		case s.retired:
+			callers--
+		case least == nil || s.users < least.users:
+			least = s
 		}
-		expired = w.timer.C
-		defer w.stopTimer()
 	}
-	select {
-	case g := <-w.ready:
-		return g, nil
-	case <-expired:
-		return Grant[C]{}, ErrTimeout
-	case <-done:
-		return Grant[C]{}, ErrCanceled
+	if callers > 0 && least != nil {
+		p.retire(least)
 	}
 }
 
-func (w *waiter[C]) stopTimer() {
-	if !w.timer.Stop() {
-		// needed with GODEBUG=asynctimerchan=1 only
-		select {
-		case <-w.timer.C:
-		default:
+// grantOpen gives open connections, mostly reservations, to waiters.
+func (p *Pool[C]) grantOpen() {
+	for q := &p.waiting[Any]; q.n > 0; {
+		g, ok := p.popOpen(Any)
+		if !ok {
+			return
 		}
-	}
-}
-
-// waiters is a queue of them, and a stock of unused ones.
-type waiters[C Conn] struct {
-	head, tail *waiter[C]
-	n          int
-
-	stock  *waiter[C]
-	stored int
-}
-
-// maxStored is the largest number of waiters kept for other callers.
-const maxStored = 1024
-
-// add puts a waiter at the end of the queue.
-func (q *waiters[C]) add() *waiter[C] {
-	w := q.stock
-	if w == nil {
-		w = &waiter[C]{ready: make(chan Grant[C], 1)}
-	} else {
-		q.stock = w.next
-		q.stored--
-		w.next = nil
-	}
-	w.queued = true
-	w.prev = q.tail
-	if q.tail == nil {
-		q.head = w
-	} else {
-		q.tail.next = w
-	}
-	q.tail = w
-	q.n++
-	return w
-}
-
-// remove removes w from the queue. It reports whether w was in it.
-func (q *waiters[C]) remove(w *waiter[C]) bool {
-	if !w.queued {
-		return false
-	}
-	if w.prev == nil {
-		q.head = w.next
-	} else {
-		w.prev.next = w.next
-	}
-	if w.next == nil {
-		q.tail = w.prev
-	} else {
-		w.next.prev = w.prev
-	}
-	w.prev, w.next, w.queued = nil, nil, false
-	q.n--
-	return true
-}
-
-// first removes the first waiter from the queue, or returns nil.
-func (q *waiters[C]) first() *waiter[C] {
-	w := q.head
-	if w != nil {
+		w := q.head
 		q.remove(w)
+		w.ready <- g
 	}
-	return w
 }
 
-// keep puts w, which is neither in the queue nor in use, into the stock.
-func (q *waiters[C]) keep(w *waiter[C]) {
-	if q.stored < maxStored {
-		w.next, q.stock = q.stock, w
-		q.stored++
+// reserve returns a connection that has room for one more user.
+func (p *Pool[C]) reserve() (g Grant[C], ok bool) {
+	for _, s := range p.shared {
+		if s.retired || !p.Reserve(s.conn) {
+			continue
+		}
+		since := s.since
+		if s.users > 0 {
+			since = clock.Elapsed()
+		}
+		s.users++
+		return Grant[C]{Conn: s.conn, Found: true, Since: since}, true
 	}
+	return g, false
+}
+
+// lookUp returns the entry of a shared connection, or nil.
+func (p *Pool[C]) lookUp(c C) *shared[C] {
+	for _, s := range p.shared {
+		if s.conn == c {
+			return s
+		}
+	}
+	return nil
+}
+
+// releaseReservation takes back a reservation. It drops the connection if that is retired and this
+// was the last one.
+func (p *Pool[C]) releaseReservation(s *shared[C], now time.Duration) {
+	s.users--
+	s.since = now
+	if p.open > p.Max {
+		s.retired = s.retired || s.users == 0
+	}
+	switch {
+	case s.retired && s.users == 0:
+		p.dropShared(s)
+		return
+	case s.users == 0 && !p.armed && p.MaxIdle > 0:
+		p.arm(p.MaxIdle)
+	}
+	p.grantOpen()
+}
+
+// giveUp takes back a reservation of s, and retires s.
+func (p *Pool[C]) giveUp(s *shared[C]) {
+	s.retired = true
+	p.settle(s)
+	p.releaseReservation(s, 0)
+	p.admit()
+}
+
+// dropShared drops a connection without users.
+func (p *Pool[C]) dropShared(s *shared[C]) {
+	p.settle(s)
+	i := slices.Index(p.shared, s)
+	p.shared = slices.Delete(p.shared, i, i+1)
+	p.drop(s.conn)
+}
+
+// oldest returns the start of the longest idle time of all idle connections.
+func (p *Pool[C]) oldest() (since time.Duration, ok bool) {
+	if p.idle.n > 0 {
+		since, ok = p.idle.at(0).since, true
+	}
+	for _, s := range p.shared {
+		if s.users == 0 && (!ok || s.since < since) {
+			since, ok = s.since, true
+		}
+	}
+	return since, ok
 }

@@ -30,7 +30,7 @@ func newPool(size int) *Pool[*conn] { return &Pool[*conn]{Max: size} }
 
 func (p *Pool[C]) mustGet(t *testing.T) Grant[C] {
 	t.Helper()
-	g, ok := p.TryGet()
+	g, ok := p.TryGet(Any)
 	if !ok {
 		t.Fatal("there is no place")
 	}
@@ -93,7 +93,7 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 		order := make(chan int, 10)
 		for i := range 10 {
 			go func() {
-				if _, err := p.Get(time.Time{}, nil); err != nil {
+				if _, err := p.Get(Any, time.Time{}, nil); err != nil {
 					t.Error(err)
 				}
 				order <- i
@@ -104,7 +104,7 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 			if i%2 == 0 {
 				p.Put(&conn{id: i}, clock.Elapsed())
 			} else {
-				p.ReleasePlace()
+				p.ReleasePlace(Any)
 			}
 			if got := <-order; got != i {
 				t.Errorf("%d was served, want %d", got, i)
@@ -118,18 +118,18 @@ func TestWaitersGiveUp(t *testing.T) {
 		p := newPool(1)
 		p.mustGet(t)
 		start := time.Now()
-		if _, err := p.Get(start.Add(time.Second), nil); err != ErrTimeout || time.Since(start) != time.Second {
+		if _, err := p.Get(Any, start.Add(time.Second), nil); err != ErrTimeout || time.Since(start) != time.Second {
 			t.Errorf("got %v after %v", err, time.Since(start))
 		}
 		done := make(chan struct{})
 		time.AfterFunc(time.Second, func() { close(done) })
-		if _, err := p.Get(time.Time{}, done); err != ErrCanceled {
+		if _, err := p.Get(Any, time.Time{}, done); err != ErrCanceled {
 			t.Errorf("got %v", err)
 		}
 		if p.Waiting() != 0 || p.Open() != 1 {
 			t.Errorf("%d wait, %d are open", p.Waiting(), p.Open())
 		}
-		p.ReleasePlace()
+		p.ReleasePlace(Any)
 		if g := p.mustGet(t); g.Found {
 			t.Error("a connection came from nowhere")
 		}
@@ -143,7 +143,7 @@ func TestSetMaxAdmitsAndCloses(t *testing.T) {
 		var got atomic.Int32
 		for range 5 {
 			go func() {
-				if _, err := p.Get(time.Time{}, nil); err == nil {
+				if _, err := p.Get(Any, time.Time{}, nil); err == nil {
 					got.Add(1)
 				}
 			}()
@@ -215,11 +215,11 @@ func TestReplaceGivesThePlaceBack(t *testing.T) {
 	p.mustGet(t)
 	p.mustGet(t)
 	bad := &conn{id: 1}
-	if g, ok := p.Replace(bad); !ok || g.Found || p.Open() != 2 || !bad.closed.Load() {
+	if g, ok := p.Replace(bad, Any); !ok || g.Found || p.Open() != 2 || !bad.closed.Load() {
 		t.Errorf("got %+v, %v, %d open: want the leave to open one", g, ok, p.Open())
 	}
 	p.Put(&conn{id: 7}, clock.Elapsed())
-	if g, ok := p.Replace(&conn{id: 2}); !ok || g.Conn.id != 7 || p.Open() != 1 {
+	if g, ok := p.Replace(&conn{id: 2}, Any); !ok || g.Conn.id != 7 || p.Open() != 1 {
 		t.Errorf("got %+v, %v, %d open", g, ok, p.Open())
 	}
 }
@@ -243,7 +243,7 @@ func TestNoPlaceGetsLost(t *testing.T) {
 				done = make(chan struct{})
 				time.AfterFunc(rand.N(2*time.Millisecond), func() { close(done) })
 			}
-			g, err := p.Get(until, done)
+			g, err := p.Get(Any, until, done)
 			if err != nil {
 				return
 			}
@@ -259,7 +259,7 @@ func TestNoPlaceGetsLost(t *testing.T) {
 			inUse.Add(-1)
 			if rand.N(5) == 0 {
 				_ = g.Conn.Close()
-				p.ReleasePlace()
+				p.ReleasePlace(Any)
 				return
 			}
 			p.Put(g.Conn, clock.Elapsed())
@@ -281,7 +281,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	p.mustGet(t)
 	p.Put(&conn{}, clock.Elapsed())
 	n := testing.AllocsPerRun(1000, func() {
-		g, _ := p.TryGet()
+		g, _ := p.TryGet(Any)
 		p.Put(g.Conn, clock.Elapsed())
 	})
 	if n != 0 {

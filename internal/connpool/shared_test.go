@@ -65,7 +65,7 @@ func TestSharedConnectionHasAsManyUsersAsItTakes(t *testing.T) {
 			t.Errorf("%d open, %d idle", p.Open(), p.Idle())
 		}
 		second := openShared(t, p, 1)
-		if g, ok := p.TryGet(); ok {
+		if g, ok := p.TryGet(Any); ok {
 			t.Errorf("got %+v without room and without a place", g)
 		}
 		for range users {
@@ -89,7 +89,7 @@ func TestWaitersGetReservations(t *testing.T) {
 		got := make(chan *streams, 6)
 		for range 6 {
 			go func() {
-				g, err := p.Get(time.Time{}, nil)
+				g, err := p.Get(Any, time.Time{}, nil)
 				if err != nil || !g.Found {
 					t.Errorf("got %+v, %v", g, err)
 				}
@@ -125,7 +125,7 @@ func TestSharedConnectionIsClosedByItsLastUser(t *testing.T) {
 	p.mustGet(t)
 	s.room.Add(1)
 	p.Discard(s)
-	if g, ok := p.TryGet(); ok || s.closed.Load() {
+	if g, ok := p.TryGet(Any); ok || s.closed.Load() {
 		t.Errorf("got %+v, closed: %v, of a connection that is given up", g, s.closed.Load())
 	}
 	s.put(p)
@@ -143,16 +143,16 @@ func TestSharedConnectionIsReplaced(t *testing.T) {
 	p := sharing(1)
 	s := openShared(t, p, 2)
 	p.mustGet(t)
-	if g, ok := p.Replace(s); ok {
+	if g, ok := p.Replace(s, Any); ok {
 		t.Errorf("got %+v while the place is taken", g)
 	}
-	if g, ok := p.Replace(s); !ok || g.Found || !s.closed.Load() || p.Open() != 1 {
+	if g, ok := p.Replace(s, Any); !ok || g.Found || !s.closed.Load() || p.Open() != 1 {
 		t.Errorf("got %+v, %v, %d open: want the leave to open one", g, ok, p.Open())
 	}
-	p.ReleasePlace()
+	p.ReleasePlace(Any)
 	p.SetMax(2)
 	first, second := openShared(t, p, 1), openShared(t, p, 2)
-	if g, ok := p.Replace(first); !ok || g.Conn != second || !first.closed.Load() || p.Open() != 1 {
+	if g, ok := p.Replace(first, Any); !ok || g.Conn != second || !first.closed.Load() || p.Open() != 1 {
 		t.Errorf("got %+v, %v, %d open: want the other one", g, ok, p.Open())
 	}
 }
@@ -206,7 +206,7 @@ func TestNoReservationGetsLost(t *testing.T) {
 	for i := range 200 {
 		wg.Go(func() {
 			for j := range 50 {
-				g, err := p.Get(time.Time{}, nil)
+				g, err := p.Get(Any, time.Time{}, nil)
 				if err != nil {
 					t.Error(err)
 					return
@@ -247,7 +247,7 @@ func TestConnectionsAreOpenedInTurn(t *testing.T) {
 		got := make(chan Grant[*streams], 10)
 		for range 5 {
 			go func() {
-				g, err := p.Get(time.Time{}, nil)
+				g, err := p.Get(Any, time.Time{}, nil)
 				if err != nil {
 					t.Error(err)
 				}
@@ -273,19 +273,19 @@ func TestConnectionsAreOpenedInTurn(t *testing.T) {
 			t.Fatalf("%d callers go on, %d places are taken, %d wait", len(got), p.Open(), p.Waiting())
 		}
 		// opening it failed: the others need not try in turn
-		p.ReleasePlace()
+		p.ReleasePlace(Any)
 		synctest.Wait()
 		if len(got) != 5 || p.Open() != 2 {
 			t.Fatalf("%d callers go on, %d places are taken", len(got), p.Open())
 		}
-		if g, ok := p.TryGet(); !ok || g.Found {
+		if g, ok := p.TryGet(Any); !ok || g.Found {
 			t.Errorf("a caller has to wait for one that may not come: %+v", g)
 		}
-		p.ReleasePlace()
-		p.ReleasePlace()
+		p.ReleasePlace(Any)
+		p.ReleasePlace(Any)
 		p.OpenSerially(false)
 		for range 9 {
-			if g, ok := p.TryGet(); !ok || g.Found {
+			if g, ok := p.TryGet(Any); !ok || g.Found {
 				t.Errorf("a caller may not open a connection: %+v", g)
 			}
 		}
@@ -301,10 +301,10 @@ func TestRetiredConnectionsGiveWay(t *testing.T) {
 	if s.closed.Load() {
 		t.Error("a connection was closed under its user")
 	}
-	if g, ok := p.TryGet(); !ok || g.Found {
+	if g, ok := p.TryGet(Any); !ok || g.Found {
 		t.Errorf("%+v, %v: want the leave to open a connection", g, ok)
 	}
-	p.ReleasePlace()
+	p.ReleasePlace(Any)
 	s.put(p)
 	if !s.closed.Load() || p.Open() != 0 {
 		t.Errorf("closed: %v, %d places are taken", s.closed.Load(), p.Open())
@@ -317,4 +317,167 @@ func TestRetiredConnectionsGiveWay(t *testing.T) {
 	if !idle.closed.Load() || p.Open() != 0 || p.Idle() != 0 {
 		t.Errorf("closed: %v, %d places are taken", idle.closed.Load(), p.Open())
 	}
+}
+
+// openOwn opens a connection with one user in a place.
+func openOwn(t *testing.T, p *Pool[*streams]) *streams {
+	t.Helper()
+	if g, ok := p.TryGet(Own); !ok || g.Found {
+		t.Fatalf("got %+v, %v, want the leave to open a connection", g, ok)
+	}
+	return &streams{}
+}
+
+// A caller that needs a connection of its own does not get a reservation, and callers that can share
+// one leave it alone.
+func TestConnectionsOfBothKindsAreCounted(t *testing.T) {
+	p := sharing(3)
+	p.OpenSerially(true)
+	s := openShared(t, p, 3)
+	own := openOwn(t, p)
+	p.HasRoom(s)
+	p.Put(own, clock.Elapsed())
+	if p.Open() != 2 || p.Idle() != 1 {
+		t.Errorf("%d open, %d idle", p.Open(), p.Idle())
+	}
+	for range 2 {
+		if g, ok := p.TryGet(Any); !ok || g.Conn != s {
+			t.Errorf("got %+v, want a reservation", g)
+		}
+	}
+	if g, ok := p.TryGet(Any); !ok || g.Found {
+		t.Errorf("got %+v, want the leave to open a connection", g)
+	}
+	if g, ok := p.TryGet(Own); !ok || g.Conn != own {
+		t.Errorf("got %+v, want the connection with one user", g)
+	}
+	p.ReleasePlace(Any)
+	p.Put(own, clock.Elapsed())
+	for range 3 {
+		s.put(p)
+	}
+	if p.Open() != 2 || p.Idle() != 2 {
+		t.Errorf("at the end: %d open, %d idle", p.Open(), p.Idle())
+	}
+	p.CloseIdle()
+	if p.Open() != 0 || !s.closed.Load() || !own.closed.Load() {
+		t.Errorf("%d open after CloseIdle", p.Open())
+	}
+}
+
+// Opening a connection of one's own does not count as opening a shared one.
+func TestOwnConnectionsAreOpenedBesideOthers(t *testing.T) {
+	for name, end := range map[string]func(p *Pool[*streams], own *streams){
+		"put":    func(p *Pool[*streams], own *streams) { p.Put(own, clock.Elapsed()) },
+		"failed": func(p *Pool[*streams], _ *streams) { p.ReleasePlace(Own) },
+		"late":   func(p *Pool[*streams], _ *streams) { p.MarkLate(Own) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := sharing(3)
+			p.OpenSerially(true)
+			p.mustGet(t)
+			own := openOwn(t, p)
+			end(p, own)
+			if g, ok := p.TryGet(Any); ok {
+				t.Errorf("got %+v while a shared connection is being opened", g)
+			}
+		})
+	}
+}
+
+// If all places are taken by connections that a caller cannot use, an idle one is closed for it.
+func TestIdleConnectionsGiveWay(t *testing.T) {
+	p := sharing(1)
+	p.OpenSerially(true)
+	s := openShared(t, p, 1)
+	p.HasRoom(s)
+	s.put(p)
+	get := func(need Need) (g Grant[*streams]) {
+		t.Helper()
+		g, err := p.Get(need, time.Now().Add(servertest.Patience), nil)
+		servertest.Must(t, err)
+		return g
+	}
+	if g := get(Own); g.Found || !s.closed.Load() || p.Open() != 1 {
+		t.Fatalf("got %+v, closed: %v, %d open", g, s.closed.Load(), p.Open())
+	}
+	own := &streams{}
+	p.Put(own, clock.Elapsed())
+	if g := get(Own); g.Conn != own {
+		t.Fatalf("got %+v, want the idle connection", g)
+	}
+	p.Put(own, clock.Elapsed())
+	if g := get(Any); g.Found || !own.closed.Load() || p.Open() != 1 {
+		t.Fatalf("got %+v, closed: %v, %d open", g, own.closed.Load(), p.Open())
+	}
+}
+
+// A caller that needs a connection of its own gets the place of a shared connection when the users of
+// that have returned it, although others wait.
+func TestSharedConnectionsGiveWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := sharing(2)
+		p.OpenSerially(true)
+		busy, less := openShared(t, p, 2), (*streams)(nil)
+		p.HasRoom(busy)
+		p.mustGet(t)
+		less = openShared(t, p, 1)
+		p.HasRoom(less)
+		got := make(chan Grant[*streams], 2)
+		wait := func(need Need) {
+			go func() {
+				g, err := p.Get(need, time.Time{}, nil)
+				if err != nil {
+					t.Error(err)
+				}
+				got <- g
+			}()
+			synctest.Wait()
+		}
+		wait(Own)
+		wait(Any)
+		if p.Waiting() != 2 || less.closed.Load() {
+			t.Fatalf("%d wait, closed: %v", p.Waiting(), less.closed.Load())
+		}
+		less.put(p)
+		if g := <-got; g.Found || !less.closed.Load() || busy.closed.Load() || p.Open() != 2 || p.Waiting() != 1 {
+			t.Fatalf("got %+v, %d open, %d wait", g, p.Open(), p.Waiting())
+		}
+		// the other one stays
+		busy.put(p)
+		if g := <-got; g.Conn != busy {
+			t.Fatalf("got %+v, want a reservation", g)
+		}
+		// the connection of one user gives way as soon as a caller waits that cannot use it
+		wait(Any)
+		wait(Any)
+		busy.put(p)
+		<-got
+		own := &streams{}
+		p.Put(own, clock.Elapsed())
+		if g := <-got; g.Found || !own.closed.Load() || p.Open() != 2 {
+			t.Fatalf("got %+v, %d open", g, p.Open())
+		}
+	})
+}
+
+// If the host turns out to have no shared connections, idle ones serve the callers that waited.
+func TestIdleConnectionsServeAllOnceNoneAreShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := sharing(3)
+		p.OpenSerially(true)
+		own := openOwn(t, p)
+		p.mustGet(t)
+		got := make(chan Grant[*streams], 1)
+		go func() {
+			g, _ := p.Get(Any, time.Time{}, nil)
+			got <- g
+		}()
+		synctest.Wait()
+		p.Put(own, clock.Elapsed())
+		p.OpenSerially(false)
+		if g := <-got; g.Conn != own || p.Open() != 2 {
+			t.Errorf("got %+v, %d open", g, p.Open())
+		}
+	})
 }

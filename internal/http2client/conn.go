@@ -108,12 +108,13 @@ type Conn struct {
 	fault           error      // why the connection accepts no bytes
 	goAwayCode      http2.Code // the code with which the peer has ended the connection, if for a fault
 	readBy          time.Time  // the deadline for answers after that
+	readLimit       time.Time  // the present deadline of reading
 	feeding         bool       // the reader, of any kind, passes on the events of received bytes
 	full            bool       // there was more output than fits into the last write
 
 	out *bufpool.Buffer // of the writer
 
-	// bodies of goroutines: the methods write and wait
+	// bodies of goroutines: the methods write, with the lock, and wait
 	writes, waits func()
 }
 
@@ -198,7 +199,7 @@ var (
 func Begin(line *clientconn.Conn, cfg *Config, owner Events) *Conn {
 	c := &Conn{transport: line, cfg: cfg, events: owner}
 	c.readerCond.L = &c.mu
-	c.writes, c.waits = c.write, c.wait
+	c.writes, c.waits = func() { c.mu.Lock(); c.write() }, c.wait
 	line.StartPosting()
 	line.Recv.Size = smallInput
 	c.lastRead = now()
@@ -294,7 +295,12 @@ func (c *Conn) feed(in []byte) (used int, err error) {
 		used += n
 		switch ev.Kind {
 		case http2.Headers, http2.Interim, http2.Data, http2.Trailers, http2.Reset:
-			c.pass(ev, m)
+			if x, ok := ev.Stream.User.(Exchange); ok {
+				x.Receive(ev, m)
+			} else if len(ev.Payload) > 0 {
+				// unwanted content counts as consumed
+				c.conn.Consumed(ev.Stream, len(ev.Payload))
+			}
 		case http2.Settings:
 			settled, c.settled = true, true
 			c.settle()
@@ -335,15 +341,6 @@ func (c *Conn) feed(in []byte) (used int, err error) {
 		c.events.Ended()
 	}
 	return used, err
-}
-
-// pass passes an event on. Unwanted content counts as consumed.
-func (c *Conn) pass(ev *http2.Event, m *http2.Message) {
-	if x, ok := ev.Stream.User.(Exchange); ok {
-		x.Receive(ev, m)
-	} else if len(ev.Payload) > 0 {
-		c.conn.Consumed(ev.Stream, len(ev.Payload))
-	}
 }
 
 func (c *Conn) count(err error) {
@@ -425,11 +422,7 @@ func (c *Conn) Retire() {
 	if c.conn.Life() == http2.LifeOpen {
 		c.conn.Shutdown()
 	}
-	wake := c.Wakes()
-	c.mu.Unlock()
-	if wake {
-		c.Wake()
-	}
+	c.UnlockAndWake()
 	if tell {
 		c.events.Ended()
 	}
@@ -477,16 +470,24 @@ func (c *Conn) finish() {
 // all at once, a separate goroutine writes the rest.
 func (c *Conn) Wake() {
 	c.mu.Lock()
-	if c.writer != noWriter {
+	c.startWriting(c.writer == noWriter)
+}
+
+// UnlockAndWake is Unlock, and Wake if there is output.
+func (c *Conn) UnlockAndWake() { c.startWriting(c.Wakes()) }
+
+// startWriting releases the lock, and writes if writes is set: then there is no writer.
+func (c *Conn) startWriting(writes bool) {
+	if !writes {
 		c.mu.Unlock()
 		return
 	}
 	c.writer = inlineWriter
-	others := c.conn.Streams() > 1
-	c.mu.Unlock()
-	if others {
-		// they may be about to send something, which the same call can write
+	if c.conn.Streams() > 1 {
+		// others may be about to send something, which the same call can write
+		c.mu.Unlock()
 		runtime.Gosched()
+		c.mu.Lock()
 	}
 	c.write()
 }
@@ -494,31 +495,28 @@ func (c *Conn) Wake() {
 // maxInlineWrites is how often a goroutine also writes output that others have added meanwhile.
 const maxInlineWrites = 4
 
-// write writes as the writer, and gives up that role.
+// write writes as the writer, and gives up that role, or makes another goroutine continue. It
+// releases the lock.
 func (c *Conn) write() {
+	rest := c.writes
 	for range maxInlineWrites {
 		if !c.fetch() {
 			return
 		}
 		waits, err := c.transport.Post(c.out.B)
-		switch {
-		case err != nil:
+		if err != nil {
 			c.failWrites(err)
 			return
-		case waits:
-			c.startWriter(c.waits)
-			return
+		}
+		c.mu.Lock()
+		if waits {
+			rest = c.waits
+			break
 		}
 	}
-	c.startWriter(c.writes)
-}
-
-// startWriter makes another goroutine continue as the writer.
-func (c *Conn) startWriter(f func()) {
-	c.mu.Lock()
 	c.writer = writerGoroutine
 	c.mu.Unlock()
-	go f()
+	go rest()
 }
 
 // wait is write for a connection that does not accept bytes yet.
@@ -533,6 +531,7 @@ func (c *Conn) wait() {
 		c.failWrites(err)
 		return
 	}
+	c.mu.Lock()
 	c.write()
 }
 
@@ -542,9 +541,8 @@ const (
 	largeOutput = 64 << 10
 )
 
-// fetch takes output, or gives up the role of the writer if there is none.
+// fetch takes output, or gives up the role of the writer if there is none. It releases the lock.
 func (c *Conn) fetch() bool {
-	c.mu.Lock()
 	for s := c.conn.Drained(); s != nil; s = c.conn.Drained() {
 		if x, ok := s.User.(Exchange); ok {
 			x.ContentSent()
@@ -591,7 +589,7 @@ func (c *Conn) failWrites(err error) {
 	c.mu.Lock()
 	c.writer, c.fault = writeFailed, err
 	c.readBy = time.Now().Add(drainTime)
-	_ = c.transport.Guard.LimitRead(c.readBy)
+	c.limitRead(c.readBy)
 	tell := c.retire()
 	if c.room != nil {
 		c.room.Broadcast()
@@ -658,14 +656,14 @@ func (c *Conn) tick() {
 		c.conn.Trim()
 	}
 	c.arm()
-	wake := c.Wakes()
+	if err == nil && !lost {
+		c.UnlockAndWake()
+		return
+	}
 	c.mu.Unlock()
-	switch {
-	case err != nil:
+	if err != nil {
 		c.fail(err)
-	case lost:
+	} else {
 		_, _ = c.feed(nil)
-	case wake:
-		c.Wake()
 	}
 }

@@ -86,7 +86,9 @@ func (c *Conn) read() {
 				return
 			}
 			// it was for a call
-			_ = c.transport.Guard.LimitRead(time.Time{})
+			c.mu.Lock()
+			c.limitRead(time.Time{})
+			c.mu.Unlock()
 		}
 		c.mu.Lock()
 		if c.reader == readerGoroutine && c.mayPauseReading() {
@@ -111,7 +113,7 @@ func (c *Conn) ReadLoopInline(signal <-chan struct{}, until time.Time) (told boo
 	for {
 		c.mu.Lock()
 		// in this order: Interrupt uses the reverse
-		_ = c.transport.Guard.LimitRead(clock.Earliest(until, c.readBy))
+		c.limitRead(clock.Earliest(until, c.readBy))
 		c.mu.Unlock()
 		select {
 		case <-signal:
@@ -133,14 +135,22 @@ func (c *Conn) ReadLoopInline(signal <-chan struct{}, until time.Time) (told boo
 // Interrupt makes ReadLoopInline, which reads, check its signal. The lock is held.
 func (c *Conn) Interrupt() {
 	if c.reader == inlineReader && !c.feeding {
-		_ = c.transport.Guard.LimitRead(clientconn.PastDeadline)
+		c.limitRead(clientconn.PastDeadline)
+	}
+}
+
+// limitRead sets the deadline of reading. The lock is held.
+func (c *Conn) limitRead(by time.Time) {
+	if by != c.readLimit {
+		c.readLimit = by
+		_ = c.transport.Guard.LimitRead(by)
 	}
 }
 
 // StopReadInline is called when the caller no longer waits. It has released its stream, unless
 // another goroutine reads the stream. The lock is held.
 func (c *Conn) StopReadInline() {
-	_ = c.transport.Guard.LimitRead(c.readBy)
+	c.limitRead(c.readBy)
 	if c.mayPauseReading() {
 		c.setReader(noReader)
 	} else {
