@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/process"
 )
 
 // patience is the time that a program may take. It is far more than any of them
@@ -100,7 +101,7 @@ func eachEngine(t *testing.T, configure func() *fasthttp.Server, test func(t *te
 				if err := s.ShutdownWithContext(ctx); err != nil {
 					t.Errorf("Shutdown: %v", err)
 				}
-				if err := <-served; err != nil {
+				if err := process.Receive(t, "the end of Serve", served); err != nil {
 					t.Errorf("Serve: %v", err)
 				}
 			}()

@@ -13,6 +13,7 @@ import (
 	"github.com/summerwind/h2spec/spec"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // cases is the number of cases in strict mode.
@@ -70,7 +71,7 @@ func startServer(t *testing.T, engine fasthttp.Engine, secure bool) (port int) {
 		if err := s.Shutdown(); err != nil {
 			t.Errorf("Shutdown: %v", err)
 		}
-		if err := <-served; err != nil {
+		if err := servertest.Receive(t, "the end of Serve", served); err != nil {
 			t.Errorf("Serve: %v", err)
 		}
 	})

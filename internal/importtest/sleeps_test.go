@@ -1,6 +1,7 @@
 package importtest
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -103,12 +104,7 @@ type sleep struct {
 
 // sleepsOf returns all sleeps of tests, which are grouped by folder.
 func sleepsOf(fset *token.FileSet, folders map[string][]*ast.File) []sleep {
-	var everywhere map[string]bool
-	for dir, files := range folders {
-		if path.Base(dir) == shared {
-			everywhere = bubbles{}.in(files)
-		}
-	}
+	everywhere := sharedBubbles(folders)
 	var all []sleep
 	u := usesOf(fset, folders)
 	for _, files := range folders {
@@ -126,13 +122,13 @@ func sleepsOf(fset *token.FileSet, folders map[string][]*ast.File) []sleep {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b sleep) int {
-		if a.at.Filename != b.at.Filename {
-			return strings.Compare(a.at.Filename, b.at.Filename)
-		}
-		return a.at.Offset - b.at.Offset
-	})
+	slices.SortFunc(all, func(a, b sleep) int { return inOrder(a.at, b.at) })
 	return all
+}
+
+// inOrder compares places by file and offset.
+func inOrder(a, b token.Position) int {
+	return cmp.Or(strings.Compare(a.Filename, b.Filename), a.Offset-b.Offset)
 }
 
 // bubbles are the names of functions that call the functions they are given in bubbles, as
@@ -185,6 +181,16 @@ func (b bubbles) begins(call *ast.CallExpr) bool {
 		return isName(f, "synctest", "Test") || b.here[f.Sel.Name]
 	}
 	return false
+}
+
+// sharedBubbles returns the bubbles of the package that tests share.
+func sharedBubbles(folders map[string][]*ast.File) map[string]bool {
+	for dir, files := range folders {
+		if path.Base(dir) == shared {
+			return bubbles{}.in(files)
+		}
+	}
+	return nil
 }
 
 // walk calls f with all nodes, and whether they are in a bubble.
