@@ -105,7 +105,7 @@ func TestClientOfHyper(t *testing.T) {
 		case "/both":
 			ctx.SetBodyStream(ctx.RequestBodyStream(), -1)
 		case "/shutdown":
-			s := <-began
+			s := servertest.Receive(t, "the server", began)
 			go func() { down <- s.Shutdown(context.Background()) }()
 		case "/post", "/many", "/trailers":
 			body, err := io.ReadAll(ctx.RequestBodyStream())

@@ -16,8 +16,7 @@ import (
 //
 //	<-c // ends: REASON
 func TestReceivesHaveAnEnd(t *testing.T) {
-	fset := token.NewFileSet()
-	for _, at := range receivesOf(fset, testFiles(t, fset)) {
+	for _, at := range receivesOf(testFiles(t)) {
 		t.Errorf("%s: receives without a limit, and has no comment that says why", inModule(t, at))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -29,9 +30,8 @@ const maxSleeps = 20
 // are in a bubble, or have such a comment. It counts once for a caller that runs in bubbles
 // and in real time, and so does a sleep. Callers of its callers do not count.
 func TestSleepsAreFewAndSayWhy(t *testing.T) {
-	fset := token.NewFileSet()
 	realTime := 0
-	for _, s := range sleepsOf(fset, testFiles(t, fset)) {
+	for _, s := range sleepsOf(testFiles(t)) {
 		if s.bubble {
 			continue
 		}
@@ -58,10 +58,21 @@ func inModule(t *testing.T, at token.Position) string {
 	return fmt.Sprintf("%s:%d", filepath.ToSlash(name), at.Line)
 }
 
-// testFiles parses all tests of this module and of the modules in its folders, and their
+// testFiles returns all tests of this module and of the modules in its folders, and their
 // shared package. They are grouped by folder.
-func testFiles(t *testing.T, fset *token.FileSet) map[string][]*ast.File {
+func testFiles(t *testing.T) (*token.FileSet, map[string][]*ast.File) {
 	t.Helper()
+	folders, err := parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsedSet, folders
+}
+
+var parsedSet = token.NewFileSet() // the files of parsed
+
+// parsed parses the files of testFiles, once.
+var parsed = sync.OnceValues(func() (map[string][]*ast.File, error) {
 	folders := map[string][]*ast.File{}
 	err := filepath.WalkDir(moduleDir, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -78,15 +89,12 @@ func testFiles(t *testing.T, fset *token.FileSet) map[string][]*ast.File {
 		if ignored || !strings.HasSuffix(base, ".go") || !strings.HasSuffix(base, "_test.go") && path.Base(dir) != shared {
 			return nil
 		}
-		f, err := parser.ParseFile(fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		f, err := parser.ParseFile(parsedSet, name, nil, parser.ParseComments|parser.SkipObjectResolution)
 		folders[dir] = append(folders[dir], f)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return folders
-}
+	return folders, err
+})
 
 // shared is the package that tests share.
 const shared = "servertest"
