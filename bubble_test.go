@@ -38,7 +38,7 @@ func bubble(t *testing.T, test func(t *testing.T)) {
 	synctest.Test(t, test)
 	emptyTimers()
 	close(over)
-	<-kept
+	servertest.Receive(t, "the end of the other goroutine", kept)
 }
 
 func emptyTimers() {

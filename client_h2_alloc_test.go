@@ -85,7 +85,7 @@ func TestHTTP2CallsDoNotAllocate(t *testing.T) {
 					begin <- true
 				}
 				for range tt.callers {
-					<-over
+					<-over // ends: by Soon; Receive allocates
 				}
 			}
 			// goroutines and pools need some rounds until they allocate no more

@@ -72,7 +72,7 @@ func TestClientPostsAfterIdleCloseOfHTTP2Succeed(t *testing.T) {
 					go func() { done <- hc.Do(req, resp) }()
 					c := p.AcceptUnless(done)
 					if c == nil {
-						t.Fatalf("call %d: %v", i, <-done)
+						t.Fatalf("call %d: %v", i, servertest.Receive(t, "the end of the call", done))
 					}
 					c.Greet()
 					c.Respond(c.Whole(), "200", "ok")

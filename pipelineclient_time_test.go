@@ -248,6 +248,6 @@ func expectCallsOf(t *testing.T, c *PipelineClient, method, path string, n int) 
 		}()
 	}
 	for range n {
-		<-results
+		<-results // bubble: TestPipelineBatchesForMaxBatchDelay
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // functions are the functions without a receiver, and the methods of clients.
@@ -136,7 +137,7 @@ func clients(t *testing.T) (list []lender) {
 		if err := s.Shutdown(); err != nil {
 			t.Error(err)
 		}
-		if err := <-served; err != nil {
+		if err := servertest.Receive(t, "the end of Serve", served); err != nil {
 			t.Error(err)
 		}
 	})
@@ -144,27 +145,26 @@ func clients(t *testing.T) (list []lender) {
 	host := fasthttp.HostClient{Addr: ln.Addr().String()}
 	t.Cleanup(client.CloseIdleConnections)
 	t.Cleanup(host.CloseIdleConnections)
-	const patience = 20 * time.Second
 	url := "http://" + ln.Addr().String() + "/"
 	for line, get := range map[string]func() (int, []byte, error){
 		"func Get":         func() (int, []byte, error) { return fasthttp.Get(nil, url) },
 		"func GetContext":  func() (int, []byte, error) { return fasthttp.GetContext(context.Background(), nil, url) },
-		"func GetDeadline": func() (int, []byte, error) { return fasthttp.GetDeadline(nil, url, time.Now().Add(patience)) },
-		"func GetTimeout":  func() (int, []byte, error) { return fasthttp.GetTimeout(nil, url, patience) },
+		"func GetDeadline": func() (int, []byte, error) { return fasthttp.GetDeadline(nil, url, time.Now().Add(servertest.Patience)) },
+		"func GetTimeout":  func() (int, []byte, error) { return fasthttp.GetTimeout(nil, url, servertest.Patience) },
 		"func Post":        func() (int, []byte, error) { return fasthttp.Post(nil, url, nil) },
 		"func PostContext": func() (int, []byte, error) { return fasthttp.PostContext(context.Background(), nil, url, nil) },
 
 		"method (*Client) Get":         func() (int, []byte, error) { return client.Get(nil, url) },
 		"method (*Client) GetContext":  func() (int, []byte, error) { return client.GetContext(context.Background(), nil, url) },
-		"method (*Client) GetDeadline": func() (int, []byte, error) { return client.GetDeadline(nil, url, time.Now().Add(patience)) },
-		"method (*Client) GetTimeout":  func() (int, []byte, error) { return client.GetTimeout(nil, url, patience) },
+		"method (*Client) GetDeadline": func() (int, []byte, error) { return client.GetDeadline(nil, url, time.Now().Add(servertest.Patience)) },
+		"method (*Client) GetTimeout":  func() (int, []byte, error) { return client.GetTimeout(nil, url, servertest.Patience) },
 		"method (*Client) Post":        func() (int, []byte, error) { return client.Post(nil, url, nil) },
 		"method (*Client) PostContext": func() (int, []byte, error) { return client.PostContext(context.Background(), nil, url, nil) },
 
 		"method (*HostClient) Get":         func() (int, []byte, error) { return host.Get(nil, url) },
 		"method (*HostClient) GetContext":  func() (int, []byte, error) { return host.GetContext(context.Background(), nil, url) },
-		"method (*HostClient) GetDeadline": func() (int, []byte, error) { return host.GetDeadline(nil, url, time.Now().Add(patience)) },
-		"method (*HostClient) GetTimeout":  func() (int, []byte, error) { return host.GetTimeout(nil, url, patience) },
+		"method (*HostClient) GetDeadline": func() (int, []byte, error) { return host.GetDeadline(nil, url, time.Now().Add(servertest.Patience)) },
+		"method (*HostClient) GetTimeout":  func() (int, []byte, error) { return host.GetTimeout(nil, url, servertest.Patience) },
 		"method (*HostClient) Post":        func() (int, []byte, error) { return host.Post(nil, url, nil) },
 		"method (*HostClient) PostContext": func() (int, []byte, error) { return host.PostContext(context.Background(), nil, url, nil) },
 	} {

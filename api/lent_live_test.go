@@ -127,7 +127,7 @@ func TestWhatServersAndClientsHandOutIsTheExchangesOwn(t *testing.T) {
 			if err := s.Shutdown(); err != nil {
 				t.Error(err)
 			}
-			if err := <-served; err != nil {
+			if err := servertest.Receive(t, "the end of Serve", served); err != nil {
 				t.Error(err)
 			}
 		})

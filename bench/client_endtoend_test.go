@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/bench/internal/await"
 	"github.com/valyala/fasthttp/fasthttputil"
 )
 
@@ -58,7 +59,7 @@ func benchEndToEnd(b *testing.B, w wires, parallel, connections int) {
 	defer func() {
 		client.CloseIdleConnections()
 		_ = ln.Close()
-		<-served
+		await.Receive(b, "the end of Serve", served)
 	}()
 	callers(b, parallel, func() (func() error, func()) {
 		var buf []byte
@@ -98,7 +99,7 @@ func benchNetHTTPEndToEnd(b *testing.B, w wires, parallel, connections int) {
 	defer func() {
 		transport.CloseIdleConnections()
 		_ = server.Close()
-		<-served
+		await.Receive(b, "the end of Serve", served)
 	}()
 	callers(b, parallel, func() (func() error, func()) {
 		return func() error { return checkNetHTTP(client.Get(clientURL)) }, func() {}

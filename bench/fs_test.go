@@ -15,6 +15,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/valyala/fasthttp/bench/internal/await"
 	"github.com/valyala/fasthttp/bench/internal/cputime"
 )
 
@@ -162,7 +163,7 @@ func BenchmarkFilesTCP(b *testing.B) {
 			if err := s.Shutdown(); err != nil {
 				b.Fatal(err)
 			}
-			if err := <-served; err != nil {
+			if err := await.Receive(b, "the end of Serve", served); err != nil {
 				b.Fatal(err)
 			}
 		})

@@ -22,6 +22,7 @@ import (
 	"github.com/valyala/fasthttp/fasthttpadaptor"
 	"github.com/valyala/fasthttp/fasthttptest"
 	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // habit is something that a server of net/http does and one of this module does
@@ -260,7 +261,7 @@ func (h *habit) ask(t *testing.T, serve func(net.Listener) error, stop func() er
 	}()
 	defer func() {
 		_ = stop()
-		<-served
+		servertest.Receive(t, "the end of Serve", served)
 	}()
 	c, err := ln.Dial()
 	if err != nil {
@@ -357,8 +358,8 @@ func TestEventsOutlastTheTimeForResponses(t *testing.T) {
 			return fasthttp.RequestConfig{}
 		},
 		Handler: func(ctx *fasthttp.RequestCtx) {
-			start := ctx.Time()
 			ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+				start := time.Now() // the time for the response runs already
 				for time.Since(start) < 6*limit {
 					fmt.Fprint(w, "data: x\n\n")
 					if w.Flush() != nil {
@@ -444,7 +445,7 @@ func TestConnStateHasTheConnectionOfTheHandler(t *testing.T) {
 		if err := server.Shutdown(); err != nil {
 			t.Fatal(err)
 		}
-		if err := <-served; err != nil {
+		if err := servertest.Receive(t, "the end of Serve", served); err != nil {
 			t.Fatal(err)
 		}
 		for c := range zones.Range {
@@ -533,7 +534,7 @@ func TestListenAndServeIsForIPv4(t *testing.T) {
 	if err := server.Shutdown(); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-served; err != nil {
+	if err := servertest.Receive(t, "the end of Serve", served); err != nil {
 		t.Error(err)
 	}
 }

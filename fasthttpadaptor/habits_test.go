@@ -92,7 +92,7 @@ func TestResetEndsTheContextAtOnce(t *testing.T) {
 		})
 		c := serve(t, &fasthttp.Server{Engine: engine, Handler: h}, listenTCP)
 		send(t, c, get)
-		<-began
+		servertest.Receive(t, "the request", began)
 		_ = c.(*net.TCPConn).SetLinger(0)
 		_ = c.Close()
 		servertest.Receive(t, "the end of the context", ended)

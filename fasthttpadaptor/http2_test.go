@@ -360,7 +360,7 @@ func TestContextEndsWithItsStream(t *testing.T) {
 			if err := servertest.Receive(t, "the end of the context", ended); err != context.Canceled {
 				t.Errorf("%s: Err is %v", path, err)
 			}
-			<-failed
+			servertest.Receive(t, "the end of the call", failed)
 		}
 	})
 }

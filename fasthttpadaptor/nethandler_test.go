@@ -121,7 +121,7 @@ func TestHandlerOfFasthttpAnswersOnNetHTTP(t *testing.T) {
 			if err := s.Shutdown(); err != nil {
 				t.Error(err)
 			}
-			<-served
+			servertest.Receive(t, "the end of Serve", served)
 			if got.err != nil && want.err != nil {
 				got.body = want.body
 			}

@@ -120,7 +120,7 @@ func serveStoppable(t *testing.T, ln net.Listener, h http.Handler, engine fastht
 	t.Cleanup(func() {
 		servertest.ShutDown(t, s)
 		_ = ln.Close()
-		if err := <-served; err != nil {
+		if err := servertest.Receive(t, "the end of Serve", served); err != nil {
 			t.Errorf("Serve: %v", err)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // closingStream is a body stream that has nothing more once it is closed.
@@ -48,7 +49,7 @@ func TestStreamsOfALeftContextBehindNetHTTP(t *testing.T) {
 				defer close(called)
 				ctx.TimeoutErrorWithCode("again", fasthttp.StatusServiceUnavailable)
 			}()
-			<-called
+			servertest.Receive(t, "the call of the timeout", called)
 		}
 		resp := new(fasthttp.Response)
 		resp.SetStatusCode(fasthttp.StatusGatewayTimeout)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // timeouts are handlers around a net/http handler that time out after d.
@@ -130,13 +131,8 @@ func TestTrailersOfALateHandlerGoNowhere(t *testing.T) {
 			}
 			failed := 0
 			for range 2 {
-				select {
-				case err := <-ended:
-					if err != nil {
-						failed++
-					}
-				case <-time.After(20 * time.Second):
-					t.Fatal("a handler does not end")
+				if err := servertest.Receive(t, "the end of a handler", ended); err != nil {
+					failed++
 				}
 			}
 			if failed != 1 {

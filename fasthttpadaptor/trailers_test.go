@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // A client must not be able to hide a field that a front end has set by announcing it
@@ -208,12 +209,7 @@ func TestRequestTrailersOfALateHandlerBehindNetHTTP(t *testing.T) {
 	if w.Code != 408 || w.Body.String() != "late" || around != "" {
 		t.Errorf("got %d %q, trailer %q", w.Code, w.Body, around)
 	}
-	select {
-	case got := <-ended:
-		if got != "hello 5" {
-			t.Errorf("the late handler has %q", got)
-		}
-	case <-time.After(20 * time.Second):
-		t.Fatal("the handler does not end")
+	if got := servertest.Receive(t, "the end of the handler", ended); got != "hello 5" {
+		t.Errorf("the late handler has %q", got)
 	}
 }

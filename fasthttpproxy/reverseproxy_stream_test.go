@@ -149,22 +149,20 @@ func TestCutResponses(t *testing.T) {
 func TestExpectContinue(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start proxyStarter) {
 		peer := servertest.NewPeer(t, func(c *servertest.PeerConn) {
-			lines, ok := headOf(c.R)
-			if !ok {
-				return
+			// a connection that ends after its first response might take the second request
+			for lines, ok := headOf(c.R); ok; lines, ok = headOf(c.R) {
+				if len(named(lines, "Expect")) != 1 {
+					c.Fail("got %q", lines)
+				}
+				if strings.Contains(lines[0], "/refused") {
+					c.Send("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno")
+					c.Linger()
+					return
+				}
+				c.Send("HTTP/1.1 100 Continue\r\n\r\n")
+				c.Content("hello")
+				c.OK("fine")
 			}
-			if len(named(lines, "Expect")) != 1 {
-				c.Fail("got %q", lines)
-			}
-			if strings.Contains(lines[0], "/refused") {
-				c.Send("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno")
-				c.Linger()
-				return
-			}
-			c.Send("HTTP/1.1 100 Continue\r\n\r\n")
-			c.Content("hello")
-			c.OK("fine")
-			c.Linger()
 		})
 		client := &fasthttp.HostClient{Addr: peer.Addr(), ExpectContinueTimeout: time.Hour}
 		r := start(served(t, &fasthttpproxy.ReverseProxy{Client: client}))

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // The tests in this file check that the connections follow the contract of net.Conn, each with
@@ -44,7 +45,7 @@ var pairMakers = []struct {
 		if err != nil {
 			t.Fatalf("Dial: %v", err)
 		}
-		c2 = <-accepted
+		c2 = servertest.Receive(t, "the connection", accepted)
 		t.Cleanup(func() {
 			_ = ln.Close()
 			_ = c1.Close()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestInmemoryListenerDialWaitsForAccept(t *testing.T) {
@@ -82,7 +83,7 @@ func TestInmemoryListenerAddresses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			server := <-accepted
+			server := servertest.Receive(t, "the connection", accepted)
 			got := [4]string{
 				addrText(client.LocalAddr()), addrText(client.RemoteAddr()),
 				addrText(server.LocalAddr()), addrText(server.RemoteAddr()),
@@ -184,7 +185,7 @@ func TestInmemoryListenerCloseLeavesConnectionsOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := <-accepted
+	server := servertest.Receive(t, "the connection", accepted)
 	_ = ln.Close()
 	checkWrite(t, client, "request")
 	checkRead(t, server, "request")
@@ -313,7 +314,7 @@ func serveParallelClients(t *testing.T) {
 	if err := server.Shutdown(t.Context()); err != nil {
 		t.Errorf("Shutdown: %v", err)
 	}
-	if err := <-served; err != http.ErrServerClosed {
+	if err := servertest.Receive(t, "the end of Serve", served); err != http.ErrServerClosed {
 		t.Errorf("Serve: %v", err)
 	}
 }

@@ -46,7 +46,7 @@ var hyperPeer = sync.OnceValues(func() (string, error) {
 	defer cancel()
 	runCargo := func(args ...string) error {
 		cmd := exec.CommandContext(within, cargo, args...)
-		cmd.Dir, cmd.WaitDelay = filepath.Join("testdata", "hyper"), time.Second
+		cmd.Dir, cmd.WaitDelay = filepath.Join("testdata", "hyper"), wait
 		out, err := cmd.CombinedOutput()
 		if within.Err() != nil {
 			return fmt.Errorf("%w: cargo has taken %v", errNoHyper, hyperBuildTime)
@@ -105,7 +105,7 @@ func TestClientOfHyper(t *testing.T) {
 		case "/both":
 			ctx.SetBodyStream(ctx.RequestBodyStream(), -1)
 		case "/shutdown":
-			s := <-began
+			s := servertest.Receive(t, "the server", began)
 			go func() { down <- s.Shutdown(context.Background()) }()
 		case "/post", "/many", "/trailers":
 			body, err := io.ReadAll(ctx.RequestBodyStream())

@@ -18,6 +18,7 @@ import (
 	"github.com/valyala/fasthttp/http3/internal/wire"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/hpack"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // raw is a client that sends bytes which a test chooses.
@@ -349,7 +350,7 @@ func TestStreamsOfUnknownTypesAreIgnored(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _ = s.Write([]byte{0x21, 1, 2, 3})
-		<-s.Context().Done()
+		servertest.Receive(t, "the reset of the stream", s.Context().Done())
 	}
 	if got := r.response(r.stream(true, getHead()...)); got != "200" {
 		t.Errorf("the response is %s", got)

@@ -132,7 +132,7 @@ func TestEveryResponseIsLogged(t *testing.T) {
 		}
 		_ = c.Close()
 		if n := len(log); n > 0 {
-			t.Errorf("%d lines more: %s", n, <-log)
+			t.Errorf("%d lines more: %s", n, <-log) // ends: there are n
 		}
 	})
 }

@@ -425,7 +425,7 @@ func TestHTTP2ResponseSent(t *testing.T) {
 			log.expect(t, tc.log)
 		}
 		if n := len(log); n > 0 {
-			t.Errorf("%d lines more: %s", n, <-log)
+			t.Errorf("%d lines more: %s", n, <-log) // ends: there are n
 		}
 	})
 }

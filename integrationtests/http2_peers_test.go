@@ -108,7 +108,7 @@ func TestCurlSpeaksHTTP2(t *testing.T) {
 		}
 		run := func(args ...string) string {
 			t.Helper()
-			return runProgram(t, curl, append([]string{version, "-k", "--silent", "--show-error", "--fail", "--max-time", "60"}, args...)...)
+			return runProgram(t, curl, append([]string{version, "-k", "--silent", "--show-error", "--fail", "--max-time", programTime}, args...)...)
 		}
 		for _, tc := range []struct {
 			name, path, want string
@@ -128,7 +128,7 @@ func TestCurlSpeaksHTTP2(t *testing.T) {
 				t.Errorf("%s: got %d bytes %.100q, want %d", tc.name, len(got), got, len(tc.want))
 			}
 		}
-		cmd := exec.CommandContext(t.Context(), curl, version, "-k", "--silent", "--show-error", "--fail", "--max-time", "60",
+		cmd := exec.CommandContext(t.Context(), curl, version, "-k", "--silent", "--show-error", "--fail", "--max-time", programTime,
 			"-X", "POST", "--upload-file", "-", s.url("/echo/stream"))
 		cmd.Stdin = strings.NewReader(large)
 		if got, err := cmd.Output(); string(got) != large || err != nil {
@@ -153,7 +153,7 @@ func TestCurlSpeaksHTTP2(t *testing.T) {
 		}
 		if !s.Engine.TLS {
 			// there is no upgrade: the response is HTTP/1.1
-			got := runProgram(t, curl, "--http2", "--silent", "--show-error", "--fail", "--max-time", "60", s.url("/proto"))
+			got := runProgram(t, curl, "--http2", "--silent", "--show-error", "--fail", "--max-time", programTime, s.url("/proto"))
 			if got != "HTTP/1.1" {
 				t.Errorf("to a request for an upgrade: %q", got)
 			}
@@ -168,7 +168,7 @@ func TestNghttpSpeaksHTTP2(t *testing.T) {
 		file, large := bodyFile(t), numbered(http2PeerSize)
 		run := func(args ...string) string {
 			t.Helper()
-			return runProgram(t, nghttp, append([]string{"--no-verify-peer", "--timeout=60"}, args...)...)
+			return runProgram(t, nghttp, append([]string{"--no-verify-peer", "--timeout=" + programTime}, args...)...)
 		}
 		for _, tc := range []struct {
 			name, path, want string

@@ -86,31 +86,38 @@ func TestManyConnectionsLinger(t *testing.T) {
 func TestRefusedUploadsHearWhy(t *testing.T) {
 	t.Parallel()
 	const size = 20 << 20
-	forEachEngineInTime(t, func(t testing.TB, start starter) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		ts := start(&fasthttp.Server{MaxRequestBodySize: 1 << 20, Handler: echo})
 		if !ts.Engine.Sockets {
 			t.Skip("connections in memory have no other end to close")
 		}
+		// the server waits for more of a body for a limited time
 		for range uploads() {
-			c := ts.Dial()
-			c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: "+strconv.Itoa(size)))
-			sendZeros(c, size)
-			if resp := c.Next("POST"); resp.StatusCode != 413 || !resp.Close {
-				t.Fatalf("got %d, closes: %v", resp.StatusCode, resp.Close)
-			}
-			c.ExpectEnd()
+			servertest.Steady(t, reach, func(t testing.TB) {
+				nc, err := ts.Dialer()
+				servertest.Must(t, err)
+				c := servertest.NewConn(t, nc)
+				defer c.Close()
+				c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: "+strconv.Itoa(size)))
+				sendZeros(c, size)
+				if resp := c.Next("POST"); resp.StatusCode != 413 || !resp.Close {
+					t.Fatalf("got %d, closes: %v", resp.StatusCode, resp.Close)
+				}
+				c.ExpectEnd()
+			})
 		}
-		tr := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return ts.Dial().Conn, nil }}
+		tr := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return ts.Dialer() }}
 		defer tr.CloseIdleConnections()
 		for range uploads() {
-			resp, err := (&http.Client{Transport: tr}).Post("http://a/", "", io.LimitReader(zeros{}, size))
-			if err != nil {
-				t.Fatal(err)
-			}
-			_ = resp.Body.Close()
-			if resp.StatusCode != 413 {
-				t.Fatalf("got %d", resp.StatusCode)
-			}
+			servertest.Steady(t, reach, func(t testing.TB) {
+				resp, err := (&http.Client{Transport: tr}).Post("http://a/", "", io.LimitReader(zeros{}, size))
+				servertest.Must(t, err)
+				_ = resp.Body.Close()
+				if resp.StatusCode != 413 {
+					t.Fatalf("got %d", resp.StatusCode)
+				}
+			})
 		}
 	})
 }

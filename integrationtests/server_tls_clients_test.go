@@ -26,6 +26,10 @@ func program(t *testing.T, names ...string) string {
 	return ""
 }
 
+// programTime is how many seconds a program has. It is more than Patience, since programs cannot
+// tell that the machine stood still.
+const programTime = "300"
+
 // runProgram returns the output of a program.
 func runProgram(t *testing.T, path string, args ...string) string {
 	t.Helper()
@@ -78,7 +82,7 @@ func testCurlSpeaksTLS(t *testing.T, e servertest.Engine) {
 		{"keep-alive", []string{"-k", url + "/1", url + "/2"}, "TLS 1.3 HTTP/1.1 /1 \nTLS 1.3 HTTP/1.1 /2 \n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			args := append([]string{"--silent", "--show-error", "--fail", "--max-time", "60"}, tc.args...)
+			args := append([]string{"--silent", "--show-error", "--fail", "--max-time", programTime}, tc.args...)
 			if got := runProgram(t, curl, args...); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
@@ -87,7 +91,7 @@ func testCurlSpeaksTLS(t *testing.T, e servertest.Engine) {
 	ts.Log.CheckEmpty(t)
 
 	plain := strings.Replace(url, "https:", "http:", 1)
-	got := runProgram(t, curl, "--silent", "--show-error", "--max-time", "60", "--write-out", "%{http_code}", plain)
+	got := runProgram(t, curl, "--silent", "--show-error", "--max-time", programTime, "--write-out", "%{http_code}", plain)
 	if want := "Client sent an HTTP request to an HTTPS server.\n400"; got != want {
 		t.Errorf("over plain HTTP: got %q, want %q", got, want)
 	}
@@ -99,7 +103,7 @@ const pythonClient = `
 import http.client, ssl, sys
 context = ssl.create_default_context(cafile=sys.argv[2])
 context.minimum_version = context.maximum_version = getattr(ssl.TLSVersion, sys.argv[3])
-c = http.client.HTTPSConnection(sys.argv[1], timeout=20, context=context)
+c = http.client.HTTPSConnection(sys.argv[1], timeout=300, context=context)
 for method, path, body in ("GET", "/1", None), ("POST", "/2", "x" * 20000), ("GET", "/3", None):
     c.request(method, path, body)
     r = c.getresponse()

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/servertest"
@@ -45,7 +44,7 @@ func startDialogue(t *testing.T, path string, args ...string) *dialogue {
 	t.Helper()
 	d := &dialogue{t: t, cmd: exec.CommandContext(t.Context(), path, args...)}
 	d.cmd.Stdout, d.cmd.Stderr = &d.out, &d.out
-	d.cmd.WaitDelay = time.Second
+	d.cmd.WaitDelay = servertest.Patience
 	var err error
 	if d.in, err = d.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
@@ -233,11 +232,12 @@ func TestCurlUploadsOverTLS(t *testing.T) {
 		origin := "https://" + ts.Listener.Addr().String()
 		for _, version := range []string{"1.2", "1.3"} {
 			for _, path := range []string{"/", "/stream"} {
-				cmd := exec.CommandContext(t.Context(), curl, "-k", "--silent", "--show-error", "--fail", "--max-time", "60", "--noproxy", "*",
+				cmd := exec.CommandContext(t.Context(), curl, "-k", "--silent", "--show-error", "--fail", "--max-time", programTime, "--noproxy", "*",
 					"--tls-max", version, "--upload-file", "-", origin+path)
-				cmd.Stdin = bytes.NewReader(body)
+				var said bytes.Buffer
+				cmd.Stdin, cmd.Stderr = bytes.NewReader(body), &said
 				if got, err := cmd.Output(); err != nil || !bytes.Equal(got, body) {
-					t.Errorf("TLS %s, %s: %d bytes, %v", version, path, len(got), err)
+					t.Errorf("TLS %s, %s: %d bytes, %v, %s", version, path, len(got), err, &said)
 				}
 			}
 		}
@@ -255,7 +255,7 @@ func TestLoadGeneratorsSpeakTLS(t *testing.T) {
 		want    string // the output on success
 		never   []string
 	}{
-		{"wrk", []string{"-t2", "-c64", "-d1s", "--timeout", "60s"}, "Requests/sec:", []string{"Socket errors", "Non-2xx"}},
+		{"wrk", []string{"-t2", "-c64", "-d1s", "--timeout", programTime + "s"}, "Requests/sec:", []string{"Socket errors", "Non-2xx"}},
 		{"h2load", []string{"--h1", "-n3000", "-c64", "-m1"}, "3000 succeeded, 0 failed, 0 errored, 0 timeout", nil},
 	} {
 		t.Run(tc.program, func(t *testing.T) {

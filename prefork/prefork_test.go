@@ -596,7 +596,7 @@ func TestMasterIsWatchedUntilItIsGone(t *testing.T) {
 	called := make(chan struct{})
 	p := &Prefork{OnMasterDeath: func() { close(called) }}
 	p.watchMaster(1, func() int { return 2 }, nil)
-	<-called
+	servertest.Receive(t, "the call of OnMasterDeath", called)
 	stop := make(chan struct{})
 	close(stop)
 	p.OnMasterDeath = func() { t.Error("called though the child has ended first") }

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestListenersShareAnAddress(t *testing.T) {
@@ -30,7 +32,7 @@ func TestListenersShareAnAddress(t *testing.T) {
 				roundTrip(t, first.Addr())
 			}
 			_ = first.Close()
-			<-served
+			servertest.Receive(t, "the end of Serve", served)
 			for range 10 {
 				roundTrip(t, second.Addr())
 			}

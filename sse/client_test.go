@@ -258,7 +258,7 @@ func TestCurlReadsStreams(t *testing.T) {
 			protocol = "--http2-prior-knowledge"
 		}
 		got, err := exec.CommandContext(t.Context(), curl, "--silent", "--show-error", "--fail", "--noproxy", "*", "--no-buffer",
-			"--insecure", "--max-time", "120", protocol, ts.URL("/")).CombinedOutput()
+			"--insecure", "--max-time", "300", protocol, ts.URL("/")).CombinedOutput()
 		if want := "data: 0\n\ndata: 1\n\ndata: 2\n\n"; err != nil || string(got) != want {
 			t.Errorf("got %q, %v", got, err)
 		}

@@ -149,7 +149,7 @@ func TestPushedSendingAllocatesNothing(t *testing.T) {
 				}
 			}
 			stream.Close()
-			<-arrived
+			servertest.Receive(t, "the end of the response", arrived)
 		})
 	}
 }

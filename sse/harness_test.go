@@ -122,7 +122,7 @@ func inBubble(t *testing.T, test func(t *testing.T)) {
 	}()
 	defer func() {
 		close(stop)
-		<-stopped
+		servertest.Receive(t, "the end of the pace", stopped)
 	}()
 	synctest.Test(t, func(t *testing.T) {
 		// workers that are idle end by themselves

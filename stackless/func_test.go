@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestFuncIsCalledWithItsArgument(t *testing.T) {
@@ -61,7 +63,7 @@ func TestFuncRefusesCallsWhenItsQueueIsFull(t *testing.T) {
 			t.Error("the first call was refused")
 		}
 	})
-	<-busy
+	servertest.Receive(t, "the first call", busy)
 	// the test itself queues the second call, so that the result does not depend on when a
 	// goroutine runs
 	p.queue <- &call{done: make(chan struct{}, 1)}
@@ -110,7 +112,7 @@ func TestFuncPassesGoexitToItsCaller(t *testing.T) {
 			f(1)
 			returned = true
 		}()
-		<-ended
+		servertest.Receive(t, "the end of the goroutine", ended)
 		if returned {
 			t.Fatal("the call returned")
 		}

@@ -42,7 +42,7 @@ func TestHTTP2Echoes(t *testing.T) {
 					if got != websocket.TextMessage || !bytes.Equal(p, text) || err != nil {
 						t.Fatalf("%s: %d bytes of %d, %v", describe(path, compression), len(p), size, err)
 					}
-					servertest.Must(t, <-sent)
+					servertest.Must(t, servertest.Receive(t, "the end of the sender", sent))
 				}
 				w, err := c.NextWriter(websocket.BinaryMessage)
 				servertest.Must(t, err)

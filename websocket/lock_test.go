@@ -72,7 +72,7 @@ func TestLockIsNotLostIfAWaiterGivesUp(t *testing.T) {
 	l.waiters = 2
 	l.unlock()
 	l.giveUp()
-	<-l.turn
+	servertest.Receive(t, "the turn", l.turn)
 	l.unlock()
 	if l.held || l.waiters != 0 {
 		t.Errorf("held %v, %d wait", l.held, l.waiters)

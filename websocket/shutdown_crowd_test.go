@@ -100,7 +100,7 @@ func TestShutdownCutsNoMessage(t *testing.T) {
 		// the clients end after their lives at the latest, and so does this
 		servertest.Must(t, s.S.Shutdown())
 		took := time.Since(began)
-		<-gone
+		servertest.Receive(t, "the end of the clients", gone)
 		close(errs)
 		failed := 0
 		for err := range errs {

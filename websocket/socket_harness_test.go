@@ -179,6 +179,6 @@ func memoryServer(t *testing.T, h *websocket.Handler) (dial func() net.Conn, sto
 			return nc
 		}, func() {
 			servertest.Must(t, s.Shutdown())
-			servertest.Must(t, <-served)
+			servertest.Must(t, servertest.Receive(t, "the end of Serve", served))
 		}
 }

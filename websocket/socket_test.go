@@ -263,7 +263,7 @@ func TestSocketAnswersPingsWithinBounds(t *testing.T) {
 			most = max(most, s.Queued())
 			p.expect(ws.Pong, want)
 		}
-		<-sent
+		servertest.Receive(t, "the end of the sender", sent)
 		if most > 256<<10 {
 			t.Errorf("%d bytes of answers waited", most)
 		}

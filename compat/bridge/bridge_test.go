@@ -20,6 +20,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/fasthttpadaptor"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 var engines = map[string]fasthttp.Engine{"auto": fasthttp.EngineAuto, "portable": fasthttp.EnginePortable}
@@ -45,7 +46,7 @@ func eachEngine(t *testing.T, h http.Handler, f func(t *testing.T, addr string))
 			if err := s.Shutdown(); err != nil {
 				t.Errorf("Shutdown: %v", err)
 			}
-			if err := <-served; err != nil {
+			if err := servertest.Receive(t, "the end of Serve", served); err != nil {
 				t.Errorf("Serve: %v", err)
 			}
 		})

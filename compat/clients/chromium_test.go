@@ -436,7 +436,7 @@ func TestChromiumGetsEventsOverTLS(t *testing.T) {
 			if err := s.Shutdown(); err != nil {
 				t.Errorf("Shutdown: %v", err)
 			}
-			if err := <-served; err != nil {
+			if err := process.Receive(t, "the end of Serve", served); err != nil {
 				t.Errorf("Serve: %v", err)
 			}
 		})
@@ -510,7 +510,7 @@ func TestChromiumShowsPagesOverTLS(t *testing.T) {
 			if err := s.Shutdown(); err != nil {
 				t.Errorf("Shutdown: %v", err)
 			}
-			if err := <-served; err != nil {
+			if err := process.Receive(t, "the end of Serve", served); err != nil {
 				t.Errorf("Serve: %v", err)
 			}
 		})

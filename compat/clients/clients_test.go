@@ -15,11 +15,12 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/process"
 )
 
 // patience is the time that a program may take. It is far more than any of them
 // needs.
-const patience = 90 * time.Second
+const patience = 5 * time.Minute
 
 // program returns the path of the first of some programs that the machine has, or
 // skips the test.
@@ -41,7 +42,7 @@ func command(t *testing.T, path string, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.WaitDelay = 5 * time.Second
+	cmd.WaitDelay = patience
 	// the test does not use proxies of the machine
 	cmd.Env = append(os.Environ(), "NO_PROXY=*", "no_proxy=*", "http_proxy=", "HTTP_PROXY=")
 	return cmd
@@ -100,7 +101,7 @@ func eachEngine(t *testing.T, configure func() *fasthttp.Server, test func(t *te
 				if err := s.ShutdownWithContext(ctx); err != nil {
 					t.Errorf("Shutdown: %v", err)
 				}
-				if err := <-served; err != nil {
+				if err := process.Receive(t, "the end of Serve", served); err != nil {
 					t.Errorf("Serve: %v", err)
 				}
 			}()

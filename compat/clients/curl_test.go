@@ -18,7 +18,7 @@ import (
 // curl runs a curl that prints errors and has a timeout, and returns its output.
 func curl(t *testing.T, args ...string) string {
 	t.Helper()
-	args = append([]string{"--silent", "--show-error", "--noproxy", "*", "--max-time", "60"}, args...)
+	args = append([]string{"--silent", "--show-error", "--noproxy", "*", "--max-time", "300"}, args...)
 	return output(t, command(t, program(t, "curl"), args...))
 }
 
@@ -200,7 +200,7 @@ func TestCurlUploadsChunks(t *testing.T) {
 	bodies(t, func(t *testing.T, origin string) {
 		for _, size := range []int{0, 1, 100, 70_000, 5 << 20} {
 			content := noise(size)
-			cmd := command(t, path, "--silent", "--show-error", "--noproxy", "*", "--max-time", "60", "--fail",
+			cmd := command(t, path, "--silent", "--show-error", "--noproxy", "*", "--max-time", "300", "--fail",
 				"--upload-file", "-", "--request", "POST", origin+"/echo")
 			cmd.Stdin = bytes.NewReader(content)
 			if got := output(t, cmd); got != string(content) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/process"
 	"github.com/valyala/fasthttp/compat/internal/protocols"
 )
 
@@ -89,7 +90,7 @@ func TestChromiumSpeaksHTTP2(t *testing.T) {
 			}`); got != "AbortError" {
 				t.Errorf("the request that was given up ends with %s", got)
 			}
-			<-left
+			process.Receive(t, "the end of the handler", left)
 			mu.Lock()
 			n := len(conns)
 			mu.Unlock()
@@ -99,7 +100,7 @@ func TestChromiumSpeaksHTTP2(t *testing.T) {
 			if err := s.Shutdown(); err != nil {
 				t.Errorf("Shutdown: %v", err)
 			}
-			if err := <-served; err != nil {
+			if err := process.Receive(t, "the end of Serve", served); err != nil {
 				t.Errorf("Serve: %v", err)
 			}
 		})
@@ -153,7 +154,7 @@ func TestChromiumGetsEventsOverHTTP2(t *testing.T) {
 	if err := s.Shutdown(); err != nil {
 		t.Errorf("Shutdown: %v", err)
 	}
-	if err := <-served; err != nil {
+	if err := process.Receive(t, "the end of Serve", served); err != nil {
 		t.Errorf("Serve: %v", err)
 	}
 }

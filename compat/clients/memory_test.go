@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/process"
 )
 
 var echoSize = flag.Int64("echo.size", 64<<20, "how many bytes the tests of memory send")
@@ -258,7 +259,7 @@ func echoSized(t *testing.T, origin string, out io.Writer) {
 	if _, err := io.Copy(out, resp.Body); err != nil {
 		t.Errorf("the answer: %v", err)
 	}
-	if err := <-sent; err != nil {
+	if err := process.Receive(t, "the end of the request", sent); err != nil {
 		t.Errorf("the request: %v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/process"
 )
 
 // here reports whether the module is built with this tree.
@@ -36,7 +37,7 @@ func start(t *testing.T, a *App) string {
 		if err := a.Server.Shutdown(); err != nil {
 			t.Error(err)
 		}
-		<-served
+		process.Receive(t, "the end of Serve", served)
 	})
 	return ln.Addr().String()
 }
@@ -95,7 +96,7 @@ func TestAppWorksWithBothVersions(t *testing.T) {
 		if !here() {
 			continue
 		}
-		if got := <-lines; got.path != "/stream" || got.status != 200 || got.size < int64(len(want)) {
+		if got := process.Receive(t, "the line of the log", lines); got.path != "/stream" || got.status != 200 || got.size < int64(len(want)) {
 			t.Errorf("HTTP/2 %t: %+v", http2, got)
 		}
 	}
@@ -161,9 +162,9 @@ func TestHooksOfServerTrace(t *testing.T) {
 	}
 	client.CloseIdleConnections()
 	for _, want := range []string{"accepted", "head", "begins", "ends", "HTTP/1.1", "client"} {
-		got := <-events
+		got := process.Receive(t, "the next event", events)
 		if got == "body" {
-			got = <-events
+			got = process.Receive(t, "the next event", events)
 		}
 		if got != want {
 			t.Errorf("%s instead of %s", got, want)

@@ -156,7 +156,7 @@ func eachPair(t *testing.T, configure func(s *fasthttp.Server), test func(t *tes
 					if err := server.Shutdown(); err != nil {
 						t.Errorf("Shutdown: %v", err)
 					}
-					if err := <-served; err != nil {
+					if err := process.Receive(t, "the end of Serve", served); err != nil {
 						t.Errorf("Serve: %v", err)
 					}
 					s.checkConns(t, conns)

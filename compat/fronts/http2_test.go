@@ -75,7 +75,7 @@ func eachHTTP2Pair(t *testing.T, both bool, test func(t *testing.T, s *service, 
 				if err := server.ShutdownWithContext(ctx); err != nil {
 					t.Errorf("Shutdown: %v", err)
 				}
-				if err := <-served; err != nil {
+				if err := process.Receive(t, "the end of Serve", served); err != nil {
 					t.Errorf("Serve: %v", err)
 				}
 				s.checkLog(t, log)

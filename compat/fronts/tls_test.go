@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/process"
 )
 
 // reencrypting returns a front whose connections to the server speak TLS. nginx resumes
@@ -52,7 +53,7 @@ func TestFrontsReEncrypt(t *testing.T) {
 				if err := server.Shutdown(); err != nil {
 					t.Errorf("Shutdown: %v", err)
 				}
-				if err := <-served; err != nil {
+				if err := process.Receive(t, "the end of Serve", served); err != nil {
 					t.Errorf("Serve: %v", err)
 				}
 				if n := len(s.conns); n == 0 || n > len(s.seen)/2 {

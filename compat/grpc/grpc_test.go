@@ -21,10 +21,11 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // patience is how long a call may take. None takes that long unless something is wrong.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // plain is a codec for messages of plain bytes.
 type plain struct{}
@@ -110,7 +111,7 @@ func start(t *testing.T, server *fasthttp.Server, secure bool) *served {
 		}
 		// a skipped test may end before Serve has begun
 		_ = ln.Close()
-		if err := <-done; err != nil {
+		if err := servertest.Receive(t, "the end of Serve", done); err != nil {
 			t.Errorf("Serve: %v", err)
 		}
 	})
@@ -377,7 +378,7 @@ func TestShutdownWaitsForCalls(t *testing.T) {
 		if err := echo.RecvMsg(&rest); err != io.EOF {
 			t.Errorf("at the end: %v", err)
 		}
-		if err := <-stopped; err != nil {
+		if err := servertest.Receive(t, "the end of Shutdown", stopped); err != nil {
 			t.Errorf("Shutdown: %v", err)
 		}
 	})

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"testing"
-	"time"
 
 	"github.com/summerwind/h2spec/config"
 	"github.com/summerwind/h2spec/generic"
@@ -13,6 +12,7 @@ import (
 	"github.com/summerwind/h2spec/spec"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // cases is the number of cases in strict mode.
@@ -28,7 +28,7 @@ func TestServerKeepsTheRules(t *testing.T) {
 			t.Run(name+"/"+c.Scheme(), func(t *testing.T) {
 				t.Parallel()
 				c.Host, c.Port = "127.0.0.1", startServer(t, engine, c.TLS)
-				c.Path, c.Timeout, c.MaxHeaderLen, c.Strict = "/", 5*time.Second, 4000, true
+				c.Path, c.Timeout, c.MaxHeaderLen, c.Strict = "/", servertest.Patience, 4000, true
 				run := 0
 				for _, group := range []*spec.TestGroup{generic.Spec(), http2.Spec(), hpack.Spec()} {
 					run += runGroup(t, &c, group)
@@ -70,7 +70,7 @@ func startServer(t *testing.T, engine fasthttp.Engine, secure bool) (port int) {
 		if err := s.Shutdown(); err != nil {
 			t.Errorf("Shutdown: %v", err)
 		}
-		if err := <-served; err != nil {
+		if err := servertest.Receive(t, "the end of Serve", served); err != nil {
 			t.Errorf("Serve: %v", err)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 	"github.com/valyala/fasthttp/websocket"
 )
 
@@ -51,7 +52,7 @@ func serveOurs(t *testing.T, engine fasthttp.Engine, o options, upgrade func(ctx
 			t.Errorf("Shutdown: %v", err)
 		}
 		_ = ln.Close() // a test may be over before Serve has begun
-		if err := <-served; err != nil && !errors.Is(err, net.ErrClosed) {
+		if err := servertest.Receive(t, "the end of Serve", served); err != nil && !errors.Is(err, net.ErrClosed) {
 			t.Errorf("Serve: %v", err)
 		}
 	})

@@ -57,7 +57,7 @@ func fastServer(engine fasthttp.Engine) func(*testing.T, settings, chan<- error,
 			if err := srv.Shutdown(); err != nil {
 				t.Errorf("Shutdown: %v", err)
 			}
-			if err := <-served; err != nil {
+			if err := receive(t, served); err != nil {
 				t.Errorf("Serve: %v", err)
 			}
 		})

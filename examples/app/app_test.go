@@ -22,6 +22,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // service is the app in memory.
@@ -69,7 +70,7 @@ func start(t *testing.T, change func(a *app)) *service {
 	}()
 	s.stop = sync.OnceValue(func() error {
 		cancel()
-		return <-done
+		return servertest.Receive(t, "the end of run", done)
 	})
 	t.Cleanup(func() {
 		if err := s.stop(); err != nil {
@@ -284,7 +285,7 @@ func TestRequestsInProgressAreAnsweredAtShutdown(t *testing.T) {
 			t.Errorf("the request is answered with %s", resp.Status)
 		}
 	}()
-	<-b.begun
+	servertest.Receive(t, "the request", b.begun)
 	stopped := make(chan error, 1)
 	go func() { stopped <- s.stop() }()
 	// Done ends with the server, the context of the store does not
@@ -302,8 +303,8 @@ func TestRequestsInProgressAreAnsweredAtShutdown(t *testing.T) {
 	default:
 	}
 	close(b.goOn)
-	<-answered
-	if err := <-stopped; err != nil {
+	servertest.Receive(t, "the response", answered)
+	if err := servertest.Receive(t, "the end of the program", stopped); err != nil {
 		t.Error(err)
 	}
 }
@@ -324,7 +325,7 @@ func TestCallsEndWithTheirClient(t *testing.T) {
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("the client got %v", err)
 			}
-			if err := <-b.ended; !errors.Is(err, context.Canceled) {
+			if err := servertest.Receive(t, "the end of the call of the store", b.ended); !errors.Is(err, context.Canceled) {
 				t.Errorf("the store got %v", err)
 			}
 		})
@@ -396,7 +397,7 @@ func TestHandlersAreLimited(t *testing.T) {
 	}
 	ada.want("GET", "/api/notes/1", "", 503, "too much to do")
 	for range maxHandlers {
-		<-s.slots
+		servertest.Receive(t, "a place for a handler", s.slots)
 	}
 	ada.want("GET", "/api/notes/1", "", 404, "")
 }
@@ -482,7 +483,7 @@ func TestRunServesUntilItsContextEnds(t *testing.T) {
 	}
 	transport.CloseIdleConnections()
 	cancel()
-	if err := <-done; err != nil {
+	if err := servertest.Receive(t, "the end of run", done); err != nil {
 		t.Errorf("run returned %v", err)
 	}
 }

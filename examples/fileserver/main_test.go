@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // start runs the program until the test ends. It returns the URL from the first line of
@@ -36,16 +37,15 @@ func start(t *testing.T, args ...string) (url string, lines <-chan string, stop 
 		w.Close()
 	}()
 	t.Cleanup(cancel)
-	first, ok := <-said
+	first := servertest.Receive(t, "the first line", said)
+	_, url, ok := strings.Cut(first, " on ")
 	if !ok {
-		t.Fatalf("nothing was said: %v", <-done)
-	}
-	if _, url, ok = strings.Cut(first, " on "); !ok {
-		t.Fatalf("it begins with %q", first)
+		cancel()
+		t.Fatalf("it begins with %q, and ends with %v", first, servertest.Receive(t, "the end of run", done))
 	}
 	return url, said, func() error {
 		cancel()
-		return <-done
+		return servertest.Receive(t, "the end of run", done)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestItServesTheDirectoryAndSaysSo(t *testing.T) {
 		if resp.StatusCode != c.status || !strings.Contains(body, c.body) {
 			t.Errorf("%s: got %d %q", c.path, resp.StatusCode, body)
 		}
-		if line := <-lines; !strings.Contains(line, c.line) || !strings.HasPrefix(line, "127.0.0.1 ") {
+		if line := servertest.Receive(t, "the line of the log", lines); !strings.Contains(line, c.line) || !strings.HasPrefix(line, "127.0.0.1 ") {
 			t.Errorf("%s: the log says %q, want %q", c.path, line, c.line)
 		}
 	}

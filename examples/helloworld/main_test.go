@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestGreetTellsWhatItWasAsked(t *testing.T) {
@@ -57,7 +58,7 @@ func TestRunAnswersUntilItsContextEnds(t *testing.T) {
 	}
 
 	cancel()
-	if err := <-done; err != nil {
+	if err := servertest.Receive(t, "the end of run", done); err != nil {
 		t.Errorf("run returned %v", err)
 	}
 }

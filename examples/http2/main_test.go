@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/valyala/fasthttp/internal/servertest"
 	"golang.org/x/net/http2"
 )
 
@@ -29,7 +30,7 @@ func start(t *testing.T) (secure, plain string, stop func() error) {
 	}
 	return secure, plain, func() error {
 		cancel()
-		return <-done
+		return servertest.Receive(t, "the end of run", done)
 	}
 }
 
@@ -133,7 +134,7 @@ func TestShutdownTellsClientsOfHTTP2(t *testing.T) {
 	if streams != 0 {
 		t.Errorf("the last GOAWAY has the stream %d", streams)
 	}
-	if err := <-stopped; err != nil {
+	if err := servertest.Receive(t, "the end of run", stopped); err != nil {
 		t.Errorf("run returned %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestNotes(t *testing.T) {
@@ -79,7 +80,7 @@ func TestNotes(t *testing.T) {
 	}
 
 	cancel()
-	if err := <-done; err != nil {
+	if err := servertest.Receive(t, "the end of run", done); err != nil {
 		t.Errorf("run returned %v", err)
 	}
 }

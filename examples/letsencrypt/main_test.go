@@ -18,6 +18,7 @@ import (
 	"golang.org/x/crypto/acme"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 const host = "example.test"
@@ -48,7 +49,7 @@ func startExample(t *testing.T) (secure, plain string, roots *x509.CertPool) {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-done; err != nil {
+		if err := servertest.Receive(t, "the end of run", done); err != nil {
 			t.Errorf("run returned %v", err)
 		}
 	})

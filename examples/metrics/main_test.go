@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestRunCountsItsRequests(t *testing.T) {
@@ -65,7 +66,7 @@ func TestRunCountsItsRequests(t *testing.T) {
 	checkFormat(t, text)
 
 	cancel()
-	if err := <-done; err != nil {
+	if err := servertest.Receive(t, "the end of run", done); err != nil {
 		t.Errorf("run returned %v", err)
 	}
 }

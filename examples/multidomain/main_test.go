@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestEachDomainHasItsSiteAndItsCertificate(t *testing.T) {
@@ -53,7 +55,7 @@ func TestEachDomainHasItsSiteAndItsCertificate(t *testing.T) {
 		}
 	}
 	cancel()
-	if err := <-done; err != nil {
+	if err := servertest.Receive(t, "the end of run", done); err != nil {
 		t.Error(err)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // start starts a proxy in front of backend.
@@ -33,7 +35,7 @@ func start(t *testing.T, backend http.HandlerFunc) (base string) {
 	t.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
 		cancel()
-		if err := <-done; err != nil {
+		if err := servertest.Receive(t, "the end of run", done); err != nil {
 			t.Errorf("run returned %v", err)
 		}
 		server.Close()
@@ -276,12 +278,12 @@ func TestCallEndsWhenTheClientLeaves(t *testing.T) {
 			}
 			failed <- err
 		}()
-		<-began
+		servertest.Receive(t, "the request", began)
 		cancel()
-		if err := <-failed; err == nil {
+		if err := servertest.Receive(t, "the end of the call", failed); err == nil {
 			t.Error("the client did not fail")
 		}
-		<-ended
+		servertest.Receive(t, "the end of the handler", ended)
 	}
 }
 
@@ -337,7 +339,7 @@ func TestShutdownWaitsForTheOtherServer(t *testing.T) {
 	if got := read(t, resp, err); got != "late" {
 		t.Errorf("got %s %q", resp.Status, got)
 	}
-	if err := <-done; err != nil {
+	if err := servertest.Receive(t, "the end of run", done); err != nil {
 		t.Errorf("run returned %v", err)
 	}
 }

@@ -32,7 +32,7 @@ func start(t *testing.T) (h *hub, base string, shutDown func()) {
 		if err := s.Shutdown(); err != nil {
 			t.Errorf("Shutdown: %v", err)
 		}
-		if err := <-served; err != nil {
+		if err := servertest.Receive(t, "the end of Serve", served); err != nil {
 			t.Errorf("Serve: %v", err)
 		}
 	}
@@ -161,7 +161,7 @@ func TestRunServesThePage(t *testing.T) {
 		t.Errorf("the page is %q", body)
 	}
 	cancel()
-	if err := <-done; err != nil {
+	if err := servertest.Receive(t, "the end of run", done); err != nil {
 		t.Errorf("run returned %v", err)
 	}
 }

@@ -32,7 +32,7 @@ func start(t *testing.T) (addr string, end func()) {
 		t.Helper()
 		http.DefaultClient.CloseIdleConnections()
 		cancel()
-		if err := <-done; err != nil {
+		if err := servertest.Receive(t, "the end of run", done); err != nil {
 			t.Errorf("run returned %v", err)
 		}
 	}
@@ -88,7 +88,7 @@ func TestAllReceiveWhatOneSends(t *testing.T) {
 	for _, m := range members {
 		wantClose(t, m, websocket.CloseGoingAway)
 	}
-	<-ended
+	servertest.Receive(t, "the end of run", ended)
 }
 
 func TestEcho(t *testing.T) {

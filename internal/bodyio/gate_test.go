@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // gated is a stream of pieces; a piece that is nil waits for an interruption.
@@ -108,16 +110,16 @@ func TestGateInterruptsReads(t *testing.T) {
 		_, err := g.Read(s, nil)
 		read <- err
 	}()
-	<-s.waits
+	servertest.Receive(t, "the read that waits", s.waits)
 	if _, err := g.Read(s, nil); err != ErrClosed {
 		t.Errorf("the second reader gets %v", err)
 	}
 	closed := make(chan error)
 	go func() { closed <- g.Close(s, 0) }()
-	if err := <-read; err != ErrClosed {
+	if err := servertest.Receive(t, "the end of the read", read); err != ErrClosed {
 		t.Errorf("the reader gets %v", err)
 	}
-	if err := <-closed; err != nil {
+	if err := servertest.Receive(t, "the end of Close", closed); err != nil {
 		t.Error(err)
 	}
 	s.expect(t, 0, 1, 1)

@@ -66,7 +66,7 @@ func TestProducerMayBeAheadByTheWindow(t *testing.T) {
 	}, false, nil)
 	last := 0
 	for last < Window {
-		last = <-wrote
+		last = servertest.Receive(t, "a write", wrote)
 	}
 	r.mu.Lock()
 	filled := len(r.filled.B)
@@ -78,7 +78,7 @@ func TestProducerMayBeAheadByTheWindow(t *testing.T) {
 	if _, err := io.ReadFull(r, make([]byte, Window)); err != nil {
 		t.Fatal(err)
 	}
-	if next := <-wrote; next != last+1024 {
+	if next := servertest.Receive(t, "the next write", wrote); next != last+1024 {
 		t.Errorf("the producer has written %d", next)
 	}
 	_ = r.Close()

@@ -69,7 +69,7 @@ func newPosting(t *testing.T, dial func(t *testing.T) (client, server net.Conn),
 		go func() { shaken <- s.Handshake() }()
 		_, err := p.line.Handshake(t.Context(), &tls.Config{InsecureSkipVerify: true}, time.Time{}, func(*tls.ConnectionState) error { return nil })
 		servertest.Must(t, err)
-		servertest.Must(t, <-shaken)
+		servertest.Must(t, servertest.Receive(t, "the handshake", shaken))
 	}
 	p.line.StartPosting()
 	return p

@@ -5,6 +5,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestAside(t *testing.T) {
@@ -45,7 +47,7 @@ func TestAside(t *testing.T) {
 		}()
 		if tt.late {
 			proceed <- struct{}{}
-			if c := <-late; c != a {
+			if c := servertest.Receive(t, "the late connection", late); c != a {
 				t.Errorf("%s: the late connection is %v", name, c)
 			}
 		}

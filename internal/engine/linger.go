@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"errors"
 	"net"
+	"os"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
@@ -29,21 +31,29 @@ const (
 	LingerSize      = 64 << 20
 	LingerSmallSize = 256 << 10
 
+	// lingerLook is how long a goroutine that was woken late looks for bytes that have arrived
+	// meanwhile.
+	lingerLook = 10 * time.Millisecond
+
 	lingerRead = 16 << 10 // how much an event loop reads at once
 	// lingerSmallRead is how much a goroutine reads at once. It is small, since the goroutine
 	// holds its buffer while it waits.
 	lingerSmallRead = 4 << 10
 )
 
-// lingering counts the bytes that a connection has discarded.
+// lingering counts the bytes that a connection has discarded, and the time that it has waited
+// for them. A wait that ends late because the machine stood still counts as its limit: the peer
+// may have sent meanwhile.
 type lingering struct {
-	began     time.Duration // when it began, by clock.Monotonic
+	since     time.Duration // when the present wait began, by clock.Monotonic
+	granted   time.Duration // the limit of the present wait
+	waited    time.Duration // the sum of the waits before it
 	remaining int64         // how many more bytes are discarded
 	size      int64         // how many were discarded
 }
 
 func beginLingering(most int64) lingering {
-	return lingering{began: clock.Monotonic(), remaining: most}
+	return lingering{since: clock.Monotonic(), granted: LingerTime, remaining: most}
 }
 
 // discarded accounts for n bytes that have arrived.
@@ -54,12 +64,17 @@ func (l *lingering) discarded(n int) {
 
 // wait returns how long to wait for the next bytes, or 0 if the connection must be closed.
 func (l *lingering) wait(now time.Duration) time.Duration {
-	elapsed := now - l.began
-	if elapsed > LingerTime && l.size < int64(LingerRate*elapsed.Seconds()) {
+	l.waited += min(now-l.since, l.granted)
+	l.since = now
+	if l.waited > LingerTime && l.size < int64(LingerRate*l.waited.Seconds()) {
 		return 0
 	}
-	return max(min(LingerPause, LingerMaxTime-elapsed), 0)
+	l.granted = max(min(LingerPause, LingerMaxTime-l.waited), 0)
+	return l.granted
 }
+
+// isLate reports whether the present wait has ended much later than it should have.
+func (l *lingering) isLate(now time.Duration) bool { return now-l.since > l.granted+lingerLook }
 
 // LingerOn lingers on a connection of which this goroutine is the only reader. It discards
 // most bytes at most.
@@ -74,6 +89,10 @@ func LingerOn(nc net.Conn, most int64) {
 	for wait := LingerTime; wait > 0; wait = l.wait(clock.Monotonic()) {
 		_ = nc.SetReadDeadline(time.Now().Add(wait))
 		n, err := nc.Read(rest.B[:cap(rest.B)])
+		if errors.Is(err, os.ErrDeadlineExceeded) && l.isLate(clock.Monotonic()) {
+			_ = nc.SetReadDeadline(time.Now().Add(lingerLook))
+			n, err = nc.Read(rest.B[:cap(rest.B)])
+		}
 		if err != nil {
 			return
 		}

@@ -25,12 +25,35 @@ func TestLingeringIsBoundedByRateAndTime(t *testing.T) {
 		{"longer", LingerMaxTime + time.Hour, 1 << 30, 0},
 	} {
 		l := beginLingering(LingerSize)
+		l.granted = tt.elapsed
 		l.discarded(tt.size)
-		if got := l.wait(l.began + tt.elapsed); got != tt.want {
+		if got := l.wait(l.since + tt.elapsed); got != tt.want {
 			t.Errorf("%s: waits %v, want %v", tt.name, got, tt.want)
 		}
 		if l.remaining != LingerSize-int64(tt.size) {
 			t.Errorf("%s: %d bytes are left", tt.name, l.remaining)
+		}
+	}
+}
+
+// A machine that stands still, or has too much to do, takes no time from the peer.
+func TestLingeringForgivesAMachineThatIsLate(t *testing.T) {
+	l := beginLingering(LingerSize)
+	now := l.since
+	for _, tt := range []struct {
+		elapsed time.Duration
+		size    int
+		want    time.Duration
+	}{
+		{time.Minute, 1, LingerPause},                         // counts as LingerTime
+		{time.Minute, 3 * LingerRate, LingerPause},            // as LingerPause
+		{time.Second, LingerRate / 2, LingerPause},            // not late: 3.5 s
+		{time.Second - time.Millisecond, LingerRate/2 - 1, 0}, // 4.499 s are too long for 4 s' bytes
+	} {
+		now += tt.elapsed
+		l.discarded(tt.size)
+		if got := l.wait(now); got != tt.want {
+			t.Errorf("%d bytes after %v: waits %v, want %v", tt.size, tt.elapsed, got, tt.want)
 		}
 	}
 }
@@ -86,4 +109,36 @@ func TestLingerOnEnds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// lateConn is a connection whose reader is not woken for a long time after its first deadline.
+type lateConn struct {
+	halfConn
+	late bool
+}
+
+func (c *lateConn) Read(p []byte) (int, error) {
+	n, err := c.halfConn.Read(p)
+	if err != nil && !c.late {
+		c.late = true
+		time.Sleep(time.Minute) // bubble: TestLingerOnReadsWhatHasArrivedMeanwhile
+	}
+	return n, err
+}
+
+func TestLingerOnReadsWhatHasArrivedMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		sent := make(chan error, 1)
+		go func() {
+			time.Sleep(LingerTime + time.Second)
+			_, err := far.Write(make([]byte, 1<<20))
+			sent <- errors.Join(err, far.Close())
+		}()
+		LingerOn(&lateConn{halfConn: halfConn{Conn: near}}, LingerSize)
+		_ = near.Close()
+		if err := <-sent; err != nil {
+			t.Errorf("the peer cannot send: %v", err)
+		}
+	})
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"sync"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestEncodedContentIsBounded(t *testing.T) {
@@ -43,7 +45,7 @@ func TestEncodedContentIsBounded(t *testing.T) {
 			return []byte("x"), nil
 		})
 	})
-	<-begun
+	servertest.Receive(t, "the beginning of the encoding", begun)
 	if got := c.make(key(1002), func() ([]byte, error) { panic("twice") }); got != nil {
 		t.Errorf("got %q", got)
 	}

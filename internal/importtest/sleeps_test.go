@@ -1,6 +1,7 @@
 package importtest
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -28,9 +30,8 @@ const maxSleeps = 20
 // are in a bubble, or have such a comment. It counts once for a caller that runs in bubbles
 // and in real time, and so does a sleep. Callers of its callers do not count.
 func TestSleepsAreFewAndSayWhy(t *testing.T) {
-	fset := token.NewFileSet()
 	realTime := 0
-	for _, s := range sleepsOf(fset, testFiles(t, fset)) {
+	for _, s := range sleepsOf(testFiles(t)) {
 		if s.bubble {
 			continue
 		}
@@ -57,10 +58,21 @@ func inModule(t *testing.T, at token.Position) string {
 	return fmt.Sprintf("%s:%d", filepath.ToSlash(name), at.Line)
 }
 
-// testFiles parses all tests of this module and of the modules in its folders, and their
+// testFiles returns all tests of this module and of the modules in its folders, and their
 // shared package. They are grouped by folder.
-func testFiles(t *testing.T, fset *token.FileSet) map[string][]*ast.File {
+func testFiles(t *testing.T) (*token.FileSet, map[string][]*ast.File) {
 	t.Helper()
+	folders, err := parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsedSet, folders
+}
+
+var parsedSet = token.NewFileSet() // the files of parsed
+
+// parsed parses the files of testFiles, once.
+var parsed = sync.OnceValues(func() (map[string][]*ast.File, error) {
 	folders := map[string][]*ast.File{}
 	err := filepath.WalkDir(moduleDir, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -77,15 +89,12 @@ func testFiles(t *testing.T, fset *token.FileSet) map[string][]*ast.File {
 		if ignored || !strings.HasSuffix(base, ".go") || !strings.HasSuffix(base, "_test.go") && path.Base(dir) != shared {
 			return nil
 		}
-		f, err := parser.ParseFile(fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		f, err := parser.ParseFile(parsedSet, name, nil, parser.ParseComments|parser.SkipObjectResolution)
 		folders[dir] = append(folders[dir], f)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return folders
-}
+	return folders, err
+})
 
 // shared is the package that tests share.
 const shared = "servertest"
@@ -103,12 +112,7 @@ type sleep struct {
 
 // sleepsOf returns all sleeps of tests, which are grouped by folder.
 func sleepsOf(fset *token.FileSet, folders map[string][]*ast.File) []sleep {
-	var everywhere map[string]bool
-	for dir, files := range folders {
-		if path.Base(dir) == shared {
-			everywhere = bubbles{}.in(files)
-		}
-	}
+	everywhere := sharedBubbles(folders)
 	var all []sleep
 	u := usesOf(fset, folders)
 	for _, files := range folders {
@@ -126,13 +130,13 @@ func sleepsOf(fset *token.FileSet, folders map[string][]*ast.File) []sleep {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b sleep) int {
-		if a.at.Filename != b.at.Filename {
-			return strings.Compare(a.at.Filename, b.at.Filename)
-		}
-		return a.at.Offset - b.at.Offset
-	})
+	slices.SortFunc(all, func(a, b sleep) int { return inOrder(a.at, b.at) })
 	return all
+}
+
+// inOrder compares places by file and offset.
+func inOrder(a, b token.Position) int {
+	return cmp.Or(strings.Compare(a.Filename, b.Filename), a.Offset-b.Offset)
 }
 
 // bubbles are the names of functions that call the functions they are given in bubbles, as
@@ -185,6 +189,16 @@ func (b bubbles) begins(call *ast.CallExpr) bool {
 		return isName(f, "synctest", "Test") || b.here[f.Sel.Name]
 	}
 	return false
+}
+
+// sharedBubbles returns the bubbles of the package that tests share.
+func sharedBubbles(folders map[string][]*ast.File) map[string]bool {
+	for dir, files := range folders {
+		if path.Base(dir) == shared {
+			return bubbles{}.in(files)
+		}
+	}
+	return nil
 }
 
 // walk calls f with all nodes, and whether they are in a bubble.

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 )
 
 // failures makes fail record its texts.
@@ -13,6 +14,16 @@ func failures(t *testing.T) *[]string {
 	fail = func(text string) { *texts = append(*texts, text) }
 	t.Cleanup(func() { fail = before })
 	return texts
+}
+
+// await waits until c is closed. servertest, which could do that, imports this package.
+func await(t *testing.T, c <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-c:
+	case <-time.After(time.Minute):
+		t.Fatal("a goroutine hangs")
+	}
 }
 
 // use takes a lock, and releases it.
@@ -98,7 +109,7 @@ func TestLocksTakenTwiceFail(t *testing.T) {
 		defer ctx.Unlock()
 		ctx.Lock()
 	}()
-	<-done
+	await(t, done)
 	if want := "lockorder: fasthttp.RequestCtx.timeoutMu is taken twice"; text != want {
 		t.Errorf("%q, want %q", text, want)
 	}
@@ -178,7 +189,7 @@ func TestConditionsReleaseTheirLock(t *testing.T) {
 			cond.Wait()
 		}
 	})
-	<-begun
+	await(t, begun)
 	conn.Lock()
 	ready = true
 	conn.Unlock()

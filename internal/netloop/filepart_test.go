@@ -75,7 +75,7 @@ func TestFilePartsArriveWhole(t *testing.T) {
 				}
 			}
 			_ = syscall.Close(fd)
-			if want := append([]byte("head"), content[span[0]:span[0]+span[1]]...); !bytes.Equal(<-got, want) {
+			if want := append([]byte("head"), content[span[0]:span[0]+span[1]]...); !bytes.Equal(servertest.Receive(t, "the content", got), want) {
 				t.Errorf("%v, %v: other bytes arrived", span, errno)
 			}
 		}

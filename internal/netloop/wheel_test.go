@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // stillWheel returns a wheel whose timer does not run: the test sets the time.
@@ -134,7 +136,7 @@ func TestWheelSeesADeadlineThatIsSetMeanwhile(t *testing.T) {
 		w.mu.Lock()
 		w.advance(1010, nil)
 		w.mu.Unlock()
-		<-done
+		servertest.Receive(t, "the end of put", done)
 		if planned := c.wheelTick.Load(); planned == 0 || planned > 1020 {
 			t.Fatalf("checks again at tick %d, want 1020 at the latest", planned)
 		}

@@ -5,8 +5,8 @@ import (
 	"net"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/valyala/fasthttp/internal/servertest"
 	"golang.org/x/sys/unix"
 )
 
@@ -152,11 +152,7 @@ func TestClosingASocketThatLingersStopsNobody(t *testing.T) {
 	if n, _ := io.Copy(io.Discard, nc); n == 0 {
 		t.Error("nothing has come")
 	}
-	select {
-	case <-closed:
-	case <-time.After(20 * time.Second):
-		t.Fatal("never closed")
-	}
+	servertest.Receive(t, "the end of Close", closed)
 }
 
 func TestSetNonblock(t *testing.T) {

@@ -113,7 +113,7 @@ func newPairWith(t *testing.T, serving, asking *tls.Config) *pair {
 	p.client = tls.Client(end, asking)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Handshake() }()
-	if err := errors.Join(p.client.Handshake(), <-failed); err != nil {
+	if err := errors.Join(p.client.Handshake(), servertest.Receive(t, "the handshake of the server", failed)); err != nil {
 		t.Fatal(err)
 	}
 	end.sent = &p.sent
@@ -279,7 +279,7 @@ func TestWriteWhileAReadEnds(t *testing.T) {
 		}
 		w.waitless.Add(-1)
 		_ = w.push()
-		<-written
+		servertest.Receive(t, "the end of the write", written)
 		if n := w.unsent(); n > 0 {
 			t.Fatalf("%d bytes are left behind", n)
 		}

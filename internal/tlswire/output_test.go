@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // countedSocket counts calls of WriteNow.
@@ -187,10 +189,10 @@ func TestOutputThatFailsWaitsForAnotherWriter(t *testing.T) {
 		defer close(left)
 		_, _ = io.WriteString(w, "record"+strings.Repeat(".", minOverhead))
 	}()
-	<-entered
+	servertest.Receive(t, "the write", entered)
 	w.endOutput(true)
 	over.Store(true)
-	<-left
+	servertest.Receive(t, "the end of the write", left)
 	if w.waitless.Load() != 0 {
 		t.Error("a call is left")
 	}

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/http2/hpack"
 
+	"github.com/valyala/fasthttp/bench/internal/await"
 	"github.com/valyala/fasthttp/bench/internal/protocols"
 )
 
@@ -170,7 +171,7 @@ func TestFramesMayComeInPieces(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	<-ln.over
+	await.Receive(t, "the end of the connection", ln.over)
 	if c.answered != 1 || c.bodies != 1 || ln.err != nil {
 		t.Errorf("%d answers, %d contents, %v", c.answered, c.bodies, ln.err)
 	}

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/bench/internal/await"
 )
 
 const (
@@ -393,7 +395,7 @@ func TestPastDeadlineEndsALookAhead(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := <-ahead; !errors.Is(err, want) {
+		if err := await.Receive(t, "the look-ahead", ahead); !errors.Is(err, want) {
 			t.Fatalf("request %d: look-ahead: %v, want %v", i, err, want)
 		}
 		if err := c.SetReadDeadline(time.Time{}); err != nil {
@@ -428,7 +430,7 @@ func TestAnswerDuringALookAheadEndsTheTurn(t *testing.T) {
 	if _, err := io.WriteString(c, testResponse); err != nil {
 		t.Fatal(err)
 	}
-	if n := <-ahead; n != len(testRequest) {
+	if n := await.Receive(t, "the look-ahead", ahead); n != len(testRequest) {
 		t.Errorf("the look-ahead read %d bytes", n)
 	}
 }
@@ -457,7 +459,7 @@ func TestAcceptEndsWithClose(t *testing.T) {
 	}()
 	_ = ln.Close()
 	_ = ln.Close()
-	if err := <-result; !errors.Is(err, net.ErrClosed) {
+	if err := await.Receive(t, "the end of Accept", result); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("Accept: %v", err)
 	}
 }

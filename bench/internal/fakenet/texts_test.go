@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/bench/internal/await"
 )
 
 // numbered returns n requests. Each differs in length from its neighbours.
@@ -116,7 +118,7 @@ func TestOnePerRead(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			<-ahead
+			await.Receive(t, "the look-ahead", ahead)
 		}
 		if n, err := c.Read(buf); err != io.EOF {
 			t.Errorf("after the last request: %d, %v", n, err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/valyala/fasthttp/bench/internal/await"
 	"github.com/valyala/fasthttp/bench/internal/procfs"
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
@@ -191,12 +192,12 @@ func TestCrowdAnswersUntilItsEnd(t *testing.T) {
 		}
 	}
 	close(over)
-	if err := <-done; err != nil {
+	if err := await.Receive(t, "the answer", done); err != nil {
 		t.Error(err)
 	}
 	go func() { done <- answer(io.Discard, nil, outcome{}, asked, nil) }()
 	asked <- "sing"
-	if err := <-done; err == nil {
+	if err := await.Receive(t, "the answer", done); err == nil {
 		t.Error("it knows another word")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/valyala/fasthttp/bench/internal/await"
 	"github.com/valyala/fasthttp/bench/internal/protocols"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
@@ -96,7 +97,7 @@ func TestCrowdOpensItsConnections(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for range c.conns {
-		seen[<-from] = true
+		seen[await.Receive(t, "a client", from)] = true
 	}
 	for i := range c.conns {
 		if !seen[c.source(i)] {

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/valyala/fasthttp/bench/internal/await"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
@@ -56,7 +57,7 @@ func TestGetPutsPiecesTogether(t *testing.T) {
 	if err := c.Get(); err != nil {
 		t.Fatal(err)
 	}
-	if want := "GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n"; <-got != want {
+	if want := "GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n"; await.Receive(t, "the request", got) != want {
 		t.Errorf("sent %q", request)
 	}
 }

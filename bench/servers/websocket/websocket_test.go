@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 	"github.com/valyala/fasthttp/bench/internal/wsload"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestMain(m *testing.M) {
@@ -38,7 +39,7 @@ func TestEveryLibraryAnswers(t *testing.T) {
 			}()
 			t.Cleanup(func() {
 				_ = ln.Close()
-				<-ended
+				servertest.Receive(t, "the end of the server", ended)
 			})
 			for name, load := range map[string]wsload.Load{
 				"echo":      {Kind: wsload.Echo, Conns: 4, Size: 125, Depth: 1},
@@ -88,7 +89,7 @@ func TestEveryLibrarySpeaksTLS(t *testing.T) {
 			}()
 			t.Cleanup(func() {
 				_ = ln.Close()
-				<-ended
+				servertest.Receive(t, "the end of the server", ended)
 			})
 			load := wsload.Load{Kind: wsload.Idle, Addr: ln.Addr().String(), Conns: 3, Size: 125, Time: time.Second, TLS: true}
 			sockets, err := wsload.Start(t.Context(), rig.Anywhere, load)

@@ -14,7 +14,7 @@ import (
 
 // Patience limits every wait in these tests: a wait takes that long only if something is
 // wrong.
-const Patience = 30 * time.Second
+const Patience = time.Minute
 
 // Find returns the path of a program, or skips the test if it is not installed. The role is
 // the program's role in the test, as in "a peer".
@@ -77,4 +77,15 @@ func Await(t testing.TB, what string, try func() error) {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
+}
+
+// Receive returns the next value of c.
+func Receive[T any](t testing.TB, what string, c <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+	case <-time.After(Patience):
+		t.Fatalf("never came: %s", what)
+	}
+	return v
 }
