@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/policytest"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // ReadTimeout and WriteTimeout of a client limit the call that opens a tunnel, not the tunnel.
 func TestTimeoutsOfClientsDoNotApplyToTunnels(t *testing.T) {
-	_, addr := run(t, hijacks(func(nc net.Conn) {
+	_, addr := run(t, policytest.TunnelsTo(func(nc net.Conn) {
 		// as long as both limits take to expire
 		_ = nc.SetReadDeadline(time.Now().Add(3 * servertest.Short))
 		b := make([]byte, 1)
@@ -55,7 +56,7 @@ func TestTimeoutsOfClientsDoNotApplyToTunnels(t *testing.T) {
 func TestTheLastTunnelIsClosedAfterItsBytes(t *testing.T) {
 	text := servertest.SampleText(100_000)
 	received := make(chan error, 1)
-	_, addr := run(t, hijacks(func(nc net.Conn) {
+	_, addr := run(t, policytest.TunnelsTo(func(nc net.Conn) {
 		b, err := io.ReadAll(nc)
 		if err == nil && string(b) != string(text) {
 			err = errors.New("other bytes")

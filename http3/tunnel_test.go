@@ -6,8 +6,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +13,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/http3/internal/wire"
+	"github.com/valyala/fasthttp/internal/policytest"
 	"github.com/valyala/fasthttp/internal/servertest"
 	"github.com/valyala/fasthttp/websocket"
 )
@@ -32,210 +31,29 @@ func connectTo(protocol string) func(*fasthttp.Request, *fasthttp.Response) {
 }
 
 // openTunnel opens a tunnel to a server.
-func openTunnel(t *testing.T, c *fasthttp.Client, addr, protocol string) net.Conn {
+func openTunnel(t *testing.T, c *fasthttp.Client, addr string) net.Conn {
 	t.Helper()
-	resp, err := call(t, c, "https://"+addr+"/a?b=c", connectTo(protocol))
-	if err != nil {
-		t.Fatal(err)
-	}
-	nc, ok := resp.BodyStream().(net.Conn)
-	if !ok || resp.StatusCode() != 200 {
-		t.Fatalf("got %s with a %T", resp.Header.String(), resp.BodyStream())
-	}
-	servertest.Must(t, nc.SetDeadline(time.Time{}))
-	t.Cleanup(func() { _ = nc.Close() })
-	return nc
+	return policytest.TunnelServer{URL: "https://" + addr, Client: c}.Open(t, "a")
 }
 
-// hijacks returns a server whose tunnels handle serves.
-func hijacks(handle func(nc net.Conn)) *fasthttp.Server {
-	return &fasthttp.Server{
-		HTTP2:   fasthttp.HTTP2Config{ExtendedConnect: true},
-		Handler: func(ctx *fasthttp.RequestCtx) { ctx.Hijack(handle) },
-	}
-}
-
-type closeWriter interface{ CloseWrite() error }
-
-// resets ends a tunnel of a server at once.
-func resets(nc net.Conn) {
-	_ = nc.(interface{ UnsafeConn() net.Conn }).UnsafeConn().(interface{ Reset() error }).Reset()
-}
-
-// Tunnels carry any bytes both ways at once, beyond the windows, and each direction ends for
-// itself.
+// TestTunnels has the tests that integrationtests has over HTTP/2.
 func TestTunnels(t *testing.T) {
-	reported := make(chan fasthttp.SentResponse, 10)
-	s := &fasthttp.Server{
-		HTTP2:        fasthttp.HTTP2Config{ExtendedConnect: true},
-		ResponseSent: func(_ *fasthttp.RequestCtx, sent fasthttp.SentResponse) { reported <- sent },
-	}
-	s.Handler = func(ctx *fasthttp.RequestCtx) {
-		ctx.SetBodyString("not sent")
-		if protocol := ctx.ConnectProtocol(); protocol != nil && (string(protocol) != "upper/1" || string(ctx.RequestURI()) != "/a?b=c") {
-			t.Errorf("got %s %s", protocol, ctx.RequestURI())
-		}
-		ctx.Hijack(func(nc net.Conn) {
-			if nc.RemoteAddr().String() != ctx.RemoteAddr().String() || nc.LocalAddr().String() != ctx.LocalAddr().String() || !ctx.IsConnect() {
-				t.Errorf("the connection is from %v to %v", nc.RemoteAddr(), nc.LocalAddr())
-			}
-			b := make([]byte, 10_000)
-			for {
-				n, err := nc.Read(b)
-				if _, failed := nc.Write(bytes.ToUpper(b[:n])); failed != nil {
-					t.Error(failed)
-					return
-				}
-				if err != nil {
-					if err != io.EOF {
-						t.Error(err)
-					}
-					_, _ = nc.Write([]byte(" the end"))
-					return
-				}
-			}
-		})
-	}
-	_, addr := run(t, s)
-	c, transport := newClient(t)
-	for _, protocol := range []string{"", "upper/1"} {
-		nc := openTunnel(t, c, addr, protocol)
-		if sent := servertest.Receive(t, "ResponseSent", reported); sent.StatusCode != 200 || sent.Err != nil {
-			t.Errorf("reported %+v", sent)
-		}
-		text := strings.Repeat("0123456789abcdef", 3<<16)
-		written := make(chan error, 1)
-		go func() {
-			_, err := io.WriteString(nc, text)
-			written <- errors.Join(err, nc.(closeWriter).CloseWrite())
-		}()
-		got, err := io.ReadAll(nc)
-		if want := strings.ToUpper(text) + " the end"; string(got) != want || err != nil {
-			t.Errorf("%q: %d of %d bytes, %v", protocol, len(got), len(want), err)
-		}
-		servertest.Must(t, servertest.Receive(t, "the end of writing", written))
-		if _, err := nc.Write([]byte("x")); !errors.Is(err, net.ErrClosed) {
-			t.Errorf("a write after CloseWrite: %v", err)
-		}
-		servertest.Must(t, nc.Close())
-		if err := nc.Close(); !errors.Is(err, net.ErrClosed) {
-			t.Errorf("a second Close: %v", err)
-		}
-		if _, err := nc.Read(make([]byte, 1)); !errors.Is(err, net.ErrClosed) {
-			t.Errorf("a read after Close: %v", err)
-		}
-	}
-	if n := transport.ConnsCount(); n != 1 {
-		t.Errorf("%d connections", n)
-	}
+	policytest.RunTunnels(t, []policytest.TunnelTransport{{Name: "HTTP3", Start: func(t *testing.T, s *fasthttp.Server) policytest.TunnelServer {
+		_, addr := run(t, s)
+		c, transport := newClient(t)
+		return policytest.TunnelServer{URL: "https://" + addr, Client: c, Conns: transport.ConnsCount}
+	}}})
 }
 
-// Bytes that a side has written before it closes arrive, although the other side has read none yet.
-func TestTunnelsAreClosedAfterTheirBytes(t *testing.T) {
-	text := strings.Repeat("0123456789abcdef", 1000)
-	ahead, received := make(chan struct{}, 1), make(chan string, 1)
-	_, addr := run(t, hijacks(func(nc net.Conn) {
-		_, _ = io.WriteString(nc, text)
-		servertest.Receive(t, "the end of the client", ahead)
-		b, err := io.ReadAll(nc)
-		if err != nil {
-			t.Error(err)
-		}
-		received <- string(b)
-	}))
-	c, _ := newClient(t)
-	nc := openTunnel(t, c, addr, "a")
-	b := make([]byte, len(text))
-	if _, err := io.ReadFull(nc, b); string(b) != text || err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(nc, text); err != nil {
-		t.Fatal(err)
-	}
-	servertest.Must(t, nc.Close())
-	ahead <- struct{}{}
-	if got := servertest.Receive(t, "the bytes", received); got != text {
-		t.Errorf("%d bytes", len(got))
-	}
-}
-
-// Deadlines of both sides, also while a Read or a Write waits.
-func TestTunnelDeadlines(t *testing.T) {
-	check := func(nc net.Conn) {
-		b := make([]byte, 1)
-		servertest.Must(t, nc.SetReadDeadline(time.Now().Add(servertest.Short)))
-		for range 2 {
-			if n, err := nc.Read(b); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Errorf("a read: %d, %v", n, err)
-			}
-		}
-		servertest.Must(t, nc.SetReadDeadline(time.Time{}))
-		ended := make(chan error, 1)
-		go func() {
-			_, err := nc.Read(b)
-			ended <- err
-		}()
-		servertest.Must(t, nc.SetReadDeadline(time.Now()))
-		if err := servertest.Receive(t, "the read", ended); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("a read that waits: %v", err)
-		}
-		// more than fits into windows and buffers
-		large := make([]byte, 64<<20)
-		go func() {
-			_, err := nc.Write(large)
-			ended <- err
-		}()
-		servertest.Must(t, nc.SetWriteDeadline(time.Now().Add(servertest.Short)))
-		if err := servertest.Receive(t, "the write", ended); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("a write that waits: %v", err)
-		}
-		if _, err := nc.Write(b); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("a write after a part of a frame: %v", err)
-		}
-		servertest.Must(t, nc.SetDeadline(time.Time{}))
-		go func() {
-			_, err := nc.Read(b)
-			ended <- err
-		}()
-		servertest.Must(t, nc.Close())
-		if err := servertest.Receive(t, "the read", ended); !errors.Is(err, net.ErrClosed) {
-			t.Errorf("a read and Close: %v", err)
-		}
-		if err := nc.SetDeadline(time.Time{}); !errors.Is(err, net.ErrClosed) {
-			t.Errorf("a deadline after Close: %v", err)
-		}
-	}
-	conns := make(chan net.Conn, 1)
-	done := make(chan struct{})
-	defer close(done)
-	_, addr := run(t, hijacks(func(nc net.Conn) {
-		conns <- nc
-		servertest.Receive(t, "the end", done)
-	}))
-	c, _ := newClient(t)
-	openTunnel(t, c, addr, "a")
-	check(servertest.Receive(t, "the tunnel", conns))
-	nc := openTunnel(t, c, addr, "a")
-	servertest.Receive(t, "the tunnel", conns)
-	check(nc)
-}
-
-// The ends of a tunnel whose peer has not finished.
+// The ends of a tunnel by a client that has not finished.
 func TestTunnelsAreCut(t *testing.T) {
 	type result struct{ read, write error }
 	results := make(chan result, 1)
-	_, addr := run(t, &fasthttp.Server{HTTP2: fasthttp.HTTP2Config{ExtendedConnect: true}, Handler: func(ctx *fasthttp.RequestCtx) {
-		cut := string(ctx.ConnectProtocol()) == "reset"
-		ctx.Hijack(func(nc net.Conn) {
-			_, err := nc.Read(make([]byte, 1))
-			if cut {
-				resets(nc)
-				return
-			}
-			_, failed := nc.Write([]byte("a"))
-			results <- result{err, failed}
-		})
-	}})
+	_, addr := run(t, policytest.TunnelsTo(func(nc net.Conn) {
+		_, err := nc.Read(make([]byte, 1))
+		_, failed := nc.Write([]byte("a"))
+		results <- result{err, failed}
+	}))
 	for i, cut := range []func(r raw, s *quic.Stream){
 		func(_ raw, s *quic.Stream) {
 			s.CancelRead(quic.StreamErrorCode(wire.RequestCancelled))
@@ -254,29 +72,6 @@ func TestTunnelsAreCut(t *testing.T) {
 			t.Errorf("case %d: %v, %v", i, got.read, got.write)
 		}
 	}
-	c, _ := newClient(t)
-	nc := openTunnel(t, c, addr, "reset")
-	if _, err := io.WriteString(nc, "a"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := nc.Read(make([]byte, 1)); err == nil || err == io.EOF {
-		t.Errorf("a reset by the server: %v", err)
-	}
-	// by the context of the call
-	ctx, cancel := context.WithCancel(context.Background())
-	req, resp := new(fasthttp.Request), new(fasthttp.Response)
-	req.SetRequestURI("https://" + addr + "/")
-	connectTo("a")(req, resp)
-	servertest.Must(t, c.DoContext(ctx, req, resp))
-	cancel()
-	if _, err := resp.BodyStream().(net.Conn).Read(make([]byte, 1)); !errors.Is(err, context.Canceled) {
-		t.Errorf("a read, and the context has ended: %v", err)
-	}
-	if _, err := resp.BodyStream().(net.Conn).Write(make([]byte, 1)); !errors.Is(err, context.Canceled) {
-		t.Errorf("a write, and the context has ended: %v", err)
-	}
-	servertest.Must(t, resp.CloseBodyStream())
-	servertest.Receive(t, "the end", results)
 }
 
 // Frames in a tunnel, and requests whose stream no handler has taken over.
@@ -396,9 +191,9 @@ func TestWebSockets(t *testing.T) {
 
 // The connection ends once its tunnels have ended.
 func TestShutdownWaitsForTunnels(t *testing.T) {
-	s, addr := run(t, hijacks(func(nc net.Conn) { _, _ = io.Copy(nc, nc) }))
+	s, addr := run(t, policytest.TunnelsTo(func(nc net.Conn) { _, _ = io.Copy(nc, nc) }))
 	c, _ := newClient(t, func(_ *fasthttp.Client, transport *Transport) { transport.closeTime = time.Millisecond })
-	nc := openTunnel(t, c, addr, "a")
+	nc := openTunnel(t, c, addr)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Shutdown(context.Background()) }()
 	for _, text := range []string{"before", "after"} {
@@ -442,7 +237,7 @@ func TestTunnelsOfClientsOnTheWire(t *testing.T) {
 			ended <- context.Cause(q.Context())
 		})
 		c, _ := newClient(t)
-		got, err := io.ReadAll(openTunnel(t, c, addr, "a"))
+		got, err := io.ReadAll(openTunnel(t, c, addr))
 		if row.code == 0 {
 			if string(got) != row.want || err != nil {
 				t.Errorf("%s: %q, %v", name, got, err)

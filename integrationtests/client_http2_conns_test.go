@@ -544,14 +544,13 @@ func TestHTTP2ClientEndsIdleConnections(t *testing.T) {
 // TestHTTP2ClientPings has servers that fall silent while they have calls.
 func TestHTTP2ClientPings(t *testing.T) {
 	t.Parallel()
-	start := func(t testing.TB, within time.Duration) (*h2Peer, *fasthttp.HostClient, *h2Side) {
-		p := newH2Peer(t)
+	start := func(p *h2Peer, within time.Duration) (*fasthttp.HostClient, *h2Side) {
 		hc := p.client()
 		hc.HTTP2.SendPingTimeout, hc.HTTP2.PingTimeout = 2*servertest.Short, within
-		return p, hc, p.greeted(hc)
+		return hc, p.greeted(hc)
 	}
-	runInTime(t, "answered", func(t testing.TB) {
-		p, hc, c := start(t, servertest.Patience)
+	withH2PeerInTime(t, "answered", func(t testing.TB, p *h2Peer) {
+		hc, c := start(p, servertest.Patience)
 		call := p.get(hc, "/long")
 		r := c.Request()
 		c.Until("PING", func() bool { return c.Pings > 0 })
@@ -559,8 +558,8 @@ func TestHTTP2ClientPings(t *testing.T) {
 		call.is(200, "late")
 		p.HasAccepted(1)
 	})
-	runInTime(t, "silent", func(t testing.TB) {
-		p, hc, c := start(t, h2Limit)
+	withH2Peer(t, "silent", func(t testing.TB, p *h2Peer) {
+		hc, c := start(p, h2Limit)
 		c.Mute = true
 		get, post := p.get(hc, "/get"), p.post(hc, "/post", "pay")
 		c.Requests(2)
@@ -577,8 +576,8 @@ func TestHTTP2ClientPings(t *testing.T) {
 		expectNoRequest(other)
 		servertest.Eventually(t, "one connection", func() bool { return hc.ConnsCount() == 1 })
 	})
-	runInTime(t, "silent while idle", func(t testing.TB) {
-		p, hc, c := start(t, h2Limit)
+	withH2Peer(t, "silent while idle", func(t testing.TB, p *h2Peer) {
+		hc, c := start(p, h2Limit)
 		c.Mute = true
 		c.Ending()
 		servertest.Eventually(t, "no connection", func() bool { return hc.ConnsCount() == 0 })

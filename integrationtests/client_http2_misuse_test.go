@@ -115,8 +115,7 @@ func TestHTTP2ClientEndsManyCalls(t *testing.T) {
 			c.Flush()
 		}},
 	} {
-		runInTime(t, name, func(t testing.TB) {
-			p := newH2Peer(t)
+		withH2Peer(t, name, func(t testing.TB, p *h2Peer) {
 			hc := p.client()
 			c := p.greeted(hc, maxStreams, 1000)
 			stays := p.post(hc, "/stays", "pay")

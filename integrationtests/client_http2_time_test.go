@@ -101,8 +101,11 @@ func TestHTTP2ClientCallsEndAtEveryStage(t *testing.T) {
 	cause := errors.New("changed my mind")
 	for name, stage := range h2Stages {
 		for _, how := range []string{"timeout", "deadline of a context", "context"} {
-			runInTime(t, name+"/"+how, func(t testing.TB) {
-				p := newH2Peer(t)
+			with := withH2Peer
+			if how == "context" {
+				with = withH2PeerInTime
+			}
+			with(t, name+"/"+how, func(t testing.TB, p *h2Peer) {
 				hc := p.client()
 				hc.MaxConns, hc.ExpectContinueTimeout = 1, servertest.Never
 				c := p.greeted(hc)
@@ -163,8 +166,7 @@ func TestHTTP2ClientStreamsEndInTime(t *testing.T) {
 	cause := errors.New("changed my mind")
 	for _, how := range []string{"timeout", "context"} {
 		for _, some := range []bool{false, true} {
-			runInTime(t, fmt.Sprint(how, " after content ", some), func(t testing.TB) {
-				p := newH2Peer(t)
+			withH2Peer(t, fmt.Sprint(how, " after content ", some), func(t testing.TB, p *h2Peer) {
 				hc := p.client()
 				c := p.greeted(hc)
 				ctx, cancel := context.WithCancelCause(t.Context())
@@ -222,8 +224,12 @@ func TestHTTP2ClientTimeouts(t *testing.T) {
 		"ResponseHeaderTimeout":  {func(hc *fasthttp.HostClient) { hc.ResponseHeaderTimeout = h2Limit }, "pay", func(*h2Side, *h2Request) {}},
 		"WriteTimeout":           {func(hc *fasthttp.HostClient) { hc.WriteTimeout = h2Limit }, numbered(100_000), func(*h2Side, *h2Request) {}},
 	} {
-		runInTime(t, name, func(t testing.TB) {
-			p := newH2Peer(t)
+		with := withH2Peer
+		if name == "ReadTimeout" {
+			// is there over sockets, too
+			with = withH2PeerInTime
+		}
+		with(t, name, func(t testing.TB, p *h2Peer) {
 			hc := p.client()
 			tt.set(hc)
 			c := p.greeted(hc)
@@ -239,8 +245,7 @@ func TestHTTP2ClientTimeouts(t *testing.T) {
 			p.HasAccepted(1)
 		})
 	}
-	runInTime(t, "ResponseHeaderTimeout leaves the content its time", func(t testing.TB) {
-		p := newH2Peer(t)
+	withH2Peer(t, "ResponseHeaderTimeout leaves the content its time", func(t testing.TB, p *h2Peer) {
 		hc := p.client()
 		hc.ResponseHeaderTimeout = h2Limit
 		c := p.greeted(hc)
@@ -251,9 +256,7 @@ func TestHTTP2ClientTimeouts(t *testing.T) {
 		c.Data(r.ID, endStream, "late").Flush()
 		call.is(200, "late")
 	})
-	t.Run("MaxConnWaitTimeout", func(t *testing.T) {
-		t.Parallel()
-		p := newH2Peer(t)
+	withH2Peer(t, "MaxConnWaitTimeout", func(t testing.TB, p *h2Peer) {
 		hc := p.client()
 		hc.MaxConns, hc.MaxConnWaitTimeout = 1, servertest.Short
 		c := p.greeted(hc, maxStreams, 1)

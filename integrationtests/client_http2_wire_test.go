@@ -2,26 +2,49 @@ package integrationtests
 
 import (
 	"errors"
+	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // h2Peer is an HTTP/2 server with its clients.
-type h2Peer struct{ *servertest.H2Peer }
+type h2Peer struct {
+	*servertest.H2Peer
+	dial fasthttp.DialFuncWithTimeout // of its clients, unless it is nil
+}
 
-func newH2Peer(t testing.TB) *h2Peer { return &h2Peer{servertest.NewH2Peer(t)} }
+func newH2Peer(t testing.TB) *h2Peer { return &h2Peer{H2Peer: servertest.NewH2Peer(t)} }
+
+// withH2Peer runs a test of time: with a peer in memory, in a bubble.
+func withH2Peer(t *testing.T, name string, test func(t testing.TB, p *h2Peer)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		inBubble(t, func(t *testing.T) {
+			p := servertest.NewMemoryH2Peer(t)
+			test(t, &h2Peer{p, func(string, time.Duration) (net.Conn, error) { return p.Dial() }})
+		})
+	})
+}
+
+// withH2PeerInTime is withH2Peer with sockets, in real time.
+func withH2PeerInTime(t *testing.T, name string, test func(t testing.TB, p *h2Peer)) {
+	t.Helper()
+	runInTime(t, name, func(t testing.TB) { test(t, newH2Peer(t)) })
+}
 
 func newH2TLSPeer(t testing.TB, protos ...string) *h2Peer {
-	return &h2Peer{servertest.NewH2TLSPeer(t, protos...)}
+	return &h2Peer{H2Peer: servertest.NewH2TLSPeer(t, protos...)}
 }
 
 // client returns a client of p that speaks only HTTP/2. When the test ends, nothing of it must
 // be left.
 func (p *h2Peer) client() *fasthttp.HostClient {
-	hc := &fasthttp.HostClient{Addr: p.Addr(), IsTLS: p.TLS != nil, MaxIdleConnDuration: servertest.Never}
+	hc := &fasthttp.HostClient{Addr: p.Addr(), IsTLS: p.TLS != nil, DialTimeout: p.dial, MaxIdleConnDuration: servertest.Never}
 	if p.TLS != nil {
 		hc.Protocols.SetHTTP2(true)
 		hc.TLSConfig = servertest.TrustCertificate()

@@ -308,7 +308,7 @@ func testRefusedConnectionsAreLogged(t *testing.T, e servertest.Engine) {
 // that still read.
 func TestTimeoutsAreLogged(t *testing.T) {
 	t.Parallel()
-	forEachEngineInTime(t, func(t testing.TB, start starter) {
+	overTime(t, func(t testing.TB, start starter) {
 		log := make(accessLog, 10)
 		ended := make(chan struct{}, 1)
 		ts := start(&fasthttp.Server{ResponseSent: log.note, StreamRequestBody: true, ReadTimeout: reach,

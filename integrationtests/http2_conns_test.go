@@ -263,7 +263,7 @@ func TestHTTP2ConnState(t *testing.T) {
 
 // TestHTTP2IdleTimeout checks that only connections without requests end.
 func TestHTTP2IdleTimeout(t *testing.T) {
-	overHTTP2InTime(t, func(t testing.TB, start http2Starter) {
+	overHTTP2Time(t, func(t testing.TB, start http2Starter) {
 		g := servertest.NewGate()
 		s := start(&fasthttp.Server{IdleTimeout: reach, Handler: passing(g)})
 		c, idle := s.dialFrames(t), s.dialFrames(t)
@@ -280,7 +280,7 @@ func TestHTTP2IdleTimeout(t *testing.T) {
 // TestHTTP2ReadTimeout has requests that do not arrive in full. Other requests on the
 // connection continue.
 func TestHTTP2ReadTimeout(t *testing.T) {
-	overHTTP2InTime(t, func(t testing.TB, start http2Starter) {
+	overHTTP2Time(t, func(t testing.TB, start http2Starter) {
 		read := make(chan error, 1)
 		s := start(&fasthttp.Server{ReadTimeout: reach, IdleTimeout: servertest.Never, HeaderReceived: func(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
 			if string(h.RequestURI()) == "/stream" {
@@ -312,7 +312,7 @@ func TestHTTP2ReadTimeout(t *testing.T) {
 // TestHTTP2HandlersMayTakeLong has a client that sends everything at once, and then waits for
 // longer than a connection may take to begin.
 func TestHTTP2HandlersMayTakeLong(t *testing.T) {
-	overHTTP2InTime(t, func(t testing.TB, start http2Starter) {
+	overHTTP2Time(t, func(t testing.TB, start http2Starter) {
 		begun, proceed := make(chan struct{}), make(chan struct{})
 		s := start(&fasthttp.Server{ReadTimeout: reach, IdleTimeout: reach * 5 / 4, CancelOnDisconnect: true, Handler: func(ctx *fasthttp.RequestCtx) {
 			if string(ctx.Path()) == outlasting {
@@ -338,7 +338,7 @@ func TestHTTP2HandlersMayTakeLong(t *testing.T) {
 
 // TestHTTP2WriteTimeout has a client that opens no window for a response.
 func TestHTTP2WriteTimeout(t *testing.T) {
-	overHTTP2InTime(t, func(t testing.TB, start http2Starter) {
+	overHTTP2Time(t, func(t testing.TB, start http2Starter) {
 		log := make(accessLog, 10)
 		s := start(&fasthttp.Server{WriteTimeout: 2 * servertest.Short, ResponseSent: log.note, Handler: func(ctx *fasthttp.RequestCtx) {
 			switch string(ctx.Path()) {
@@ -398,7 +398,7 @@ func TestHTTP2OnOnePort(t *testing.T) {
 // TestHTTP2PingsAClientThatIsSilent has a client that answers them, and one that has
 // disappeared.
 func TestHTTP2PingsAClientThatIsSilent(t *testing.T) {
-	overHTTP2InTime(t, func(t testing.TB, start http2Starter) {
+	overHTTP2Time(t, func(t testing.TB, start http2Starter) {
 		server := &fasthttp.Server{Handler: echo}
 		server.HTTP2.SendPingTimeout, server.HTTP2.PingTimeout = servertest.Short, 3*reach // the other client answers in this time
 		s := start(server)

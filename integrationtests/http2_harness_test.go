@@ -42,14 +42,12 @@ func forEachHTTP2Client(t *testing.T, test func(t *testing.T, start http2Starter
 	}
 }
 
-// overHTTP2InTime is overHTTP2 for a test in which something must happen before a timeout expires.
-func overHTTP2InTime(t *testing.T, test func(t testing.TB, start http2Starter)) {
+// overHTTP2Time is overTime for HTTP/2.
+func overHTTP2Time(t *testing.T, test func(t testing.TB, start http2Starter)) {
 	t.Parallel()
-	for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
-		runInTime(t, e.Name, func(t testing.TB) {
-			test(t, func(s *fasthttp.Server) *http2Server { return startHTTP2(t, e, s) })
-		})
-	}
+	overTimeOn(t, func(t testing.TB, e servertest.Engine) {
+		test(t, func(s *fasthttp.Server) *http2Server { return startHTTP2(t, e, s) })
+	})
 }
 
 func startHTTP2(t testing.TB, e servertest.Engine, s *fasthttp.Server) *http2Server {

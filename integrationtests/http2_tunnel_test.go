@@ -2,19 +2,17 @@ package integrationtests
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
-	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/net/http2"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/policytest"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -30,104 +28,27 @@ func (s *http2Server) tunnelClient(t testing.TB) *fasthttp.HostClient {
 	return hc
 }
 
-// connectRequest returns an extended CONNECT, or a CONNECT if protocol is empty.
-func (s *http2Server) connectRequest(protocol string) *fasthttp.Request {
-	req := new(fasthttp.Request)
-	if protocol == "" {
-		req.Header.SetMethod("CONNECT")
-		req.SetRequestURI(s.url("/")) // its host is the target
-	} else {
-		req.SetRequestURI(s.url("/a?b=c"))
-		req.Header.SetConnectProtocol(protocol)
-	}
-	return req
+// tunnels returns the server for tunnels of a client.
+func (s *http2Server) tunnels(hc *fasthttp.HostClient) policytest.TunnelServer {
+	return policytest.TunnelServer{URL: s.url(""), Client: hc, Conns: hc.ConnsCount}
 }
 
 // openTunnel opens a tunnel.
 func (s *http2Server) openTunnel(t testing.TB, hc *fasthttp.HostClient, protocol string) net.Conn {
 	t.Helper()
-	resp := &fasthttp.Response{StreamBody: true}
-	servertest.Must(t, hc.DoTimeout(s.connectRequest(protocol), resp, servertest.Patience))
-	if resp.StatusCode() != 200 {
-		t.Fatalf("got %s", resp)
-	}
-	nc, ok := resp.BodyStream().(net.Conn)
-	if !ok {
-		t.Fatalf("the body is a %T", resp.BodyStream())
-	}
-	t.Cleanup(func() { _ = nc.Close() })
-	return nc
+	return s.tunnels(hc).Open(t, protocol)
 }
 
-type closeWriter interface{ CloseWrite() error }
-
-// Tunnels carry any bytes both ways at once, beyond the windows, and each direction ends for
-// itself.
+// TestHTTP2Tunnels has the tests that package http3 has over HTTP/3.
 func TestHTTP2Tunnels(t *testing.T) {
-	overHTTP2(t, func(t *testing.T, start http2Starter) {
-		reported := make(chan fasthttp.SentResponse, 10)
-		s := start(&fasthttp.Server{
-			HTTP2:        fasthttp.HTTP2Config{ExtendedConnect: true},
-			ResponseSent: func(_ *fasthttp.RequestCtx, sent fasthttp.SentResponse) { reported <- sent },
-			Handler: func(ctx *fasthttp.RequestCtx) {
-				ctx.SetBodyString("not sent")
-				if protocol := ctx.ConnectProtocol(); protocol != nil && (string(protocol) != "upper/1" || string(ctx.RequestURI()) != "/a?b=c" || string(ctx.Path()) != "/a") {
-					t.Errorf("got %s %s", protocol, ctx.RequestURI())
-				}
-				ctx.Hijack(func(nc net.Conn) {
-					if nc.RemoteAddr().String() != ctx.RemoteAddr().String() || nc.LocalAddr().String() != ctx.LocalAddr().String() || !ctx.IsConnect() {
-						t.Errorf("the connection is from %v to %v", nc.RemoteAddr(), nc.LocalAddr())
-					}
-					b := make([]byte, 10_000)
-					for {
-						n, err := nc.Read(b)
-						if _, failed := nc.Write(bytes.ToUpper(b[:n])); failed != nil {
-							t.Error(failed)
-							return
-						}
-						if err != nil {
-							if err != io.EOF {
-								t.Error(err)
-							}
-							_, _ = nc.Write([]byte(" the end"))
-							return
-						}
-					}
-				})
-			},
-		})
-		hc := s.tunnelClient(t)
-		for _, protocol := range []string{"", "upper/1"} {
-			nc := s.openTunnel(t, hc, protocol)
-			if sent := servertest.Receive(t, "ResponseSent", reported); sent.StatusCode != 200 || sent.Err != nil {
-				t.Errorf("reported %+v", sent)
-			}
-			text := numbered(3 << 20)
-			written := make(chan error, 1)
-			go func() {
-				_, err := io.WriteString(nc, text)
-				written <- errors.Join(err, nc.(closeWriter).CloseWrite())
-			}()
-			got, err := io.ReadAll(nc)
-			if want := strings.ToUpper(text) + " the end"; string(got) != want || err != nil {
-				t.Errorf("%q: %d of %d bytes, %v", protocol, len(got), len(want), err)
-			}
-			servertest.Must(t, servertest.Receive(t, "the end of writing", written))
-			if _, err := nc.Write([]byte("x")); !errors.Is(err, net.ErrClosed) {
-				t.Errorf("a write after CloseWrite: %v", err)
-			}
-			servertest.Must(t, nc.Close())
-			if err := nc.Close(); !errors.Is(err, net.ErrClosed) {
-				t.Errorf("a second Close: %v", err)
-			}
-			if _, err := nc.Read(make([]byte, 1)); !errors.Is(err, net.ErrClosed) {
-				t.Errorf("a read after Close: %v", err)
-			}
-		}
-		if n := hc.ConnsCount(); n != 1 {
-			t.Errorf("%d connections", n)
-		}
-	})
+	var all []policytest.TunnelTransport
+	for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
+		all = append(all, policytest.TunnelTransport{Name: e.Name, Start: func(t *testing.T, s *fasthttp.Server) policytest.TunnelServer {
+			ts := startHTTP2(t, e, s)
+			return ts.tunnels(ts.tunnelClient(t))
+		}})
+	}
+	policytest.RunTunnels(t, all)
 }
 
 // What a side has written before it closes arrives, although the other side has granted no window
@@ -184,89 +105,16 @@ func TestHTTP2TunnelsAreClosedAfterTheirBytes(t *testing.T) {
 	})
 }
 
-func TestHTTP2TunnelDeadlines(t *testing.T) {
-	overHTTP2(t, func(t *testing.T, start http2Starter) {
-		check := func(t *testing.T, nc net.Conn) {
-			b := make([]byte, 1)
-			servertest.Must(t, nc.SetReadDeadline(time.Now().Add(servertest.Short)))
-			for range 2 {
-				if n, err := nc.Read(b); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
-					t.Errorf("a read: %d, %v", n, err)
-				}
-			}
-			// a deadline set while a read waits
-			servertest.Must(t, nc.SetReadDeadline(time.Now().Add(servertest.Never)))
-			read := make(chan error, 1)
-			go func() {
-				_, err := nc.Read(b)
-				read <- err
-			}()
-			servertest.Must(t, nc.SetReadDeadline(time.Unix(1, 0)))
-			if err := servertest.Receive(t, "the end of a read", read); !errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Errorf("a read that waits: %v", err)
-			}
-			servertest.Must(t, nc.SetDeadline(time.Time{}))
-		}
-		results, checked := make(chan error, 1), make(chan struct{})
-		s := start(&fasthttp.Server{HTTP2: fasthttp.HTTP2Config{ExtendedConnect: true}, Handler: func(ctx *fasthttp.RequestCtx) {
-			ctx.Hijack(func(nc net.Conn) {
-				<-checked
-				check(t, nc)
-				if _, err := nc.Write([]byte("a")); err != nil {
-					t.Error(err)
-				}
-				// a writer whose peer does not read: the deadline is set while it waits
-				go func() {
-					n, err := 0, error(nil)
-					for err == nil && n < 100<<20 {
-						var k int
-						k, err = nc.Write(make([]byte, 100_000))
-						n += k
-					}
-					results <- err
-				}()
-				_, err := io.ReadFull(nc, make([]byte, 1))
-				if err != nil {
-					t.Error(err)
-				}
-				_ = nc.SetWriteDeadline(time.Unix(1, 0))
-				_, _ = io.Copy(io.Discard, nc)
-			})
-		}})
-		nc := s.openTunnel(t, s.tunnelClient(t), "upper/1")
-		check(t, nc)
-		close(checked)
-		if _, err := io.ReadFull(nc, make([]byte, 1)); err != nil {
-			t.Error(err)
-		}
-		if _, err := nc.Write([]byte("b")); err != nil {
-			t.Error(err)
-		}
-		if err := servertest.Receive(t, "the end of the writer", results); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("the writer: %v", err)
-		}
-		servertest.Must(t, nc.Close())
-	})
-}
-
-// A reset, and the end of the connection, fail both directions on the other side.
+// A reset by a client, and the end of its connection, fail both directions of the server.
 func TestHTTP2TunnelsAreCut(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		type result struct{ read, write error }
 		results := make(chan result, 1)
-		s := start(&fasthttp.Server{HTTP2: fasthttp.HTTP2Config{ExtendedConnect: true}, Handler: func(ctx *fasthttp.RequestCtx) {
-			resets := string(ctx.ConnectProtocol()) == "reset"
-			ctx.Hijack(func(nc net.Conn) {
-				if resets {
-					_ = nc.(interface{ UnsafeConn() net.Conn }).UnsafeConn().(interface{ Reset() error }).Reset()
-					return
-				}
-				_, err := nc.Read(make([]byte, 1))
-				_, failed := nc.Write([]byte("a"))
-				results <- result{err, failed}
-			})
-		}})
-		// by a client
+		s := start(policytest.TunnelsTo(func(nc net.Conn) {
+			_, err := nc.Read(make([]byte, 1))
+			_, failed := nc.Write([]byte("a"))
+			results <- result{err, failed}
+		}))
 		for i, cut := range []func(c *h2Conn){
 			func(c *h2Conn) { c.Must(c.WriteRSTStream(1, http2.ErrCodeCancel)) },
 			func(c *h2Conn) { _ = c.Close() },
@@ -279,39 +127,6 @@ func TestHTTP2TunnelsAreCut(t *testing.T) {
 			if r := servertest.Receive(t, "the end", results); r.read == nil || r.read == io.EOF || r.write == nil {
 				t.Errorf("case %d: %v, %v", i, r.read, r.write)
 			}
-		}
-		// by a server
-		hc := s.tunnelClient(t)
-		nc := s.openTunnel(t, hc, "reset")
-		if _, err := nc.Read(make([]byte, 1)); err == nil || err == io.EOF {
-			t.Errorf("a reset by the server: %v", err)
-		}
-		if _, err := nc.Write([]byte("a")); err == nil {
-			t.Error("a write after a reset by the server")
-		}
-		// by the limits of the call
-		for name, call := range map[string]func(req *fasthttp.Request, resp *fasthttp.Response) error{
-			"timeout": func(req *fasthttp.Request, resp *fasthttp.Response) error {
-				return hc.DoTimeout(req, resp, 10*servertest.Short)
-			},
-			"context": func(req *fasthttp.Request, resp *fasthttp.Response) error {
-				ctx, cancel := context.WithCancel(context.Background())
-				time.AfterFunc(10*servertest.Short, cancel)
-				return hc.DoContext(ctx, req, resp)
-			},
-		} {
-			resp := &fasthttp.Response{StreamBody: true}
-			if err := call(s.connectRequest("a"), resp); err != nil {
-				// the machine is slow
-				t.Logf("%s: %v", name, err)
-				continue
-			}
-			nc := resp.BodyStream().(net.Conn)
-			if _, err := nc.Read(make([]byte, 1)); err == nil || err == io.EOF {
-				t.Errorf("%s: %v", name, err)
-			}
-			servertest.Must(t, nc.Close())
-			servertest.Receive(t, "the end", results)
 		}
 	})
 }
@@ -344,7 +159,7 @@ func TestHTTP2TunnelsSwitchProtocols(t *testing.T) {
 		if c.conn.RemoteAddr().String() != nc.LocalAddr().String() || (c.conn.TLSConnectionState() != nil) != s.Engine.TLS {
 			t.Errorf("from %v, %v", c.conn.RemoteAddr(), c.conn.TLSConnectionState())
 		}
-		servertest.Must(t, nc.(closeWriter).CloseWrite())
+		servertest.Must(t, nc.(interface{ CloseWrite() error }).CloseWrite())
 		if err := servertest.Receive(t, "Ended", c.ended); err != io.EOF {
 			t.Errorf("ended with %v", err)
 		}
@@ -456,7 +271,7 @@ func TestHTTP2TunnelsAndShutdown(t *testing.T) {
 		late := make(chan int, 1)
 		go func() {
 			resp := &fasthttp.Response{StreamBody: true}
-			if err := hc.Do(s.connectRequest("late"), resp); err != nil {
+			if err := hc.Do(s.tunnels(hc).Connect("late"), resp); err != nil {
 				t.Error(err)
 			}
 			late <- resp.StatusCode()
@@ -491,7 +306,8 @@ func TestHTTP2ClientAsksForPermission(t *testing.T) {
 	t.Parallel()
 	refused := func(t *testing.T, do func(req *fasthttp.Request, resp *fasthttp.Response) error, s *http2Server) {
 		t.Helper()
-		if err := do(s.connectRequest("a"), &fasthttp.Response{StreamBody: true}); !errors.Is(err, fasthttp.ErrNoExtendedConnect) {
+		ts := policytest.TunnelServer{URL: s.url("")}
+		if err := do(ts.Connect("a"), &fasthttp.Response{StreamBody: true}); !errors.Is(err, fasthttp.ErrNoExtendedConnect) {
 			t.Errorf("got %v", err)
 		}
 	}

@@ -138,19 +138,22 @@ func TestDeadlinesOfTheApplicationEndWithTheNextRequest(t *testing.T) {
 	t.Parallel()
 	for _, streams := range []bool{false, true} {
 		for _, apart := range []bool{true, false} {
-			overTime(t, func(t testing.TB, start starter) {
-				ts := start(&fasthttp.Server{StreamRequestBody: streams, IdleTimeout: reach * 5 / 4, Handler: func(ctx *fasthttp.RequestCtx) {
-					body := len(ctx.PostBody())
-					if string(ctx.Path()) == "/limit" {
-						_ = ctx.SetReadDeadline(time.Now().Add(reach))
-						_ = ctx.Conn().SetWriteDeadline(time.Now().Add(reach))
-					}
-					fmt.Fprint(ctx, body)
-				}})
-				c := limitedBefore(ts, apart, servertest.Head("POST /half HTTP/1.1", "Host: a", "Content-Length: 6")+"abc")
-				outlast(ts)
-				c.Send("def")
-				c.Expect(200, "6")
+			t.Run(fmt.Sprintf("streams %v, apart %v", streams, apart), func(t *testing.T) {
+				t.Parallel()
+				overTime(t, func(t testing.TB, start starter) {
+					ts := start(&fasthttp.Server{StreamRequestBody: streams, IdleTimeout: reach * 5 / 4, Handler: func(ctx *fasthttp.RequestCtx) {
+						body := len(ctx.PostBody())
+						if string(ctx.Path()) == "/limit" {
+							_ = ctx.SetReadDeadline(time.Now().Add(reach))
+							_ = ctx.Conn().SetWriteDeadline(time.Now().Add(reach))
+						}
+						fmt.Fprint(ctx, body)
+					}})
+					c := limitedBefore(ts, apart, servertest.Head("POST /half HTTP/1.1", "Host: a", "Content-Length: 6")+"abc")
+					outlast(ts)
+					c.Send("def")
+					c.Expect(200, "6")
+				})
 			})
 		}
 	}

@@ -101,7 +101,7 @@ func TestHeldBodiesLeaveOthersAlone(t *testing.T) {
 	t.Parallel()
 	// the amount of garbage besides the memory for bodies depends on how often the garbage
 	// collector gets the processor
-	clients, memory, answers, most := 300, 128<<20, 50, int64(2*128<<20)
+	clients, memory, answers, most := 120, 128<<20, 50, int64(2*128<<20)
 	if isSoak() {
 		clients, memory, answers, most = 5000, 0, 10_000, servertest.DefaultBodyMemory+servertest.DefaultBodyMemory/4
 	}

@@ -85,26 +85,26 @@ func TestConnectionsOfHTTP2LeaveNothingBehind(t *testing.T) {
 }
 
 func testConnectionsOfHTTP2LeaveNothingBehind(t *testing.T) {
+	rounds := make(map[string]func())
 	for i, name := range slices.Sorted(maps.Keys(h2Leavings)) {
 		for _, e := range http2Engines(i) {
-			t.Run(name+"/"+e.Name, func(t *testing.T) {
-				// idle workers are not a leak
-				s := &fasthttp.Server{Handler: handleH2Leaving, Logger: noLog{}, MaxIdleWorkerDuration: time.Millisecond, StreamRequestBody: name == "in a streamed body"}
-				checkLeaving(t, serveHTTP2(t, e, s), h2Leavings[name])
-			})
+			// idle workers are not a leak
+			s := &fasthttp.Server{Handler: handleH2Leaving, Logger: noLog{}, MaxIdleWorkerDuration: time.Millisecond, StreamRequestBody: name == "in a streamed body"}
+			ts := serveHTTP2(t, e, s)
+			rounds[name+"/"+e.Name] = func() { leaveOneByOne(ts, h2Leavings[name]) }
 		}
 	}
+	expectNothingLeft(t, 1<<20, rounds)
 }
 
-func checkLeaving(t *testing.T, ts *testServer, leave func(c *h2Conn)) {
-	const crowd = 6 // connections one after the other
-	expectNothingLeft(t, 1<<20, func() {
-		for range crowd {
-			c := dialHTTP2(ts)
-			leave(c)
-			_ = c.Close()
-		}
-		ts.Conns = nil
-		servertest.Eventually(t, "the end of all connections", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })
-	})
+// leaveOneByOne opens connections to a server, one after the other, which all end in one way.
+func leaveOneByOne(ts *testServer, leave func(c *h2Conn)) {
+	const crowd = 6
+	for range crowd {
+		c := dialHTTP2(ts)
+		leave(c)
+		_ = c.Close()
+	}
+	ts.Conns = nil
+	servertest.Eventually(ts.T, "the end of all connections", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })
 }

@@ -132,12 +132,7 @@ func testPrefaceInPieces(t *testing.T, e servertest.Engine) {
 // have the longer timeout of the frames after it.
 func TestPrefaceInDripsHasTheTimeOfAHead(t *testing.T) {
 	t.Parallel()
-	forEachHTTP2(t, testPrefaceInDrips)
-}
-
-func testPrefaceInDrips(t *testing.T, e servertest.Engine) {
-	t.Parallel()
-	servertest.Steady(t, reach, func(t testing.TB) { checkPrefaceInDrips(t, e) })
+	overTimeOn(t, checkPrefaceInDrips)
 }
 
 func checkPrefaceInDrips(t testing.TB, e servertest.Engine) {

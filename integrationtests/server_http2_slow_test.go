@@ -274,18 +274,20 @@ var largeBody = make([]byte, 1<<20)
 
 func TestSlowClientsOfHTTP2AreEnded(t *testing.T) {
 	t.Parallel()
-	for i, slow := range slows {
-		t.Run(slow.name+"/in a bubble", func(t *testing.T) {
-			t.Parallel()
-			inBubble(t, func(t *testing.T) { slow.run(t, servertest.MemoryEngine) })
-		})
-		if slow.long && !isSoak() {
-			continue
+	sideBySide(t, func(run func(name string, test func(t testing.TB))) {
+		for i, slow := range slows {
+			t.Run(slow.name+"/in a bubble", func(t *testing.T) {
+				t.Parallel()
+				inBubble(t, func(t *testing.T) { slow.run(t, servertest.MemoryEngine) })
+			})
+			if slow.long && !isSoak() {
+				continue
+			}
+			for _, e := range http2Engines(i) {
+				run(slow.name+"/"+e.Name, func(t testing.TB) { slow.run(t, e) })
+			}
 		}
-		for _, e := range http2Engines(i) {
-			runInTime(t, slow.name+"/"+e.Name, func(t testing.TB) { slow.run(t, e) })
-		}
-	}
+	})
 }
 
 func (s *h2Slow) run(t testing.TB, e servertest.Engine) {
@@ -366,25 +368,18 @@ func checkUnread(t *testing.T, e servertest.Engine, path string, most int64, gre
 // WriteTimeout limits a response, even if the client repeatedly reads a part of it.
 func TestWriteTimeoutOfHTTP2EndsDrippingReaders(t *testing.T) {
 	t.Parallel()
-	t.Run("in a bubble", func(t *testing.T) {
-		t.Parallel()
-		inBubble(t, func(t *testing.T) {
-			begun := time.Now()
-			checkDrippingReader(t, servertest.MemoryEngine)
-			// the connection checks the time once a second; the writing handler notices after
-			// its next piece, up to a second later
-			if d := time.Since(begun); d < heldUp || d > heldUp+2500*time.Millisecond {
-				t.Errorf("it took %v", d)
-			}
-		})
-	})
-	forEachHTTP2(t, func(t *testing.T, e servertest.Engine) {
-		t.Parallel()
+	overTimeOn(t, func(t testing.TB, e servertest.Engine) {
+		begun := time.Now()
 		checkDrippingReader(t, e)
+		// the connection checks the time once a second; the writing handler notices after
+		// its next piece, up to a second later
+		if d := time.Since(begun); !e.Sockets && (d < heldUp || d > heldUp+2500*time.Millisecond) {
+			t.Errorf("it took %v", d)
+		}
 	})
 }
 
-func checkDrippingReader(t *testing.T, e servertest.Engine) {
+func checkDrippingReader(t testing.TB, e servertest.Engine) {
 	ended := make(chan struct{})
 	server := &fasthttp.Server{WriteTimeout: heldUp, Logger: noLog{}, Handler: func(ctx *fasthttp.RequestCtx) {
 		ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
@@ -409,15 +404,14 @@ func checkDrippingReader(t *testing.T, e servertest.Engine) {
 // has buffered; Server.ResponseSent is called for each.
 func TestUnreadResponsesOfHTTP2AreGivenUp(t *testing.T) {
 	t.Parallel()
-	forEachHTTP2(t, func(t *testing.T, e servertest.Engine) {
-		if e.Sockets {
-			t.Parallel()
-			checkGivenUp(t, e)
+	sideBySide(t, func(run func(name string, test func(t testing.TB))) {
+		for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
+			run(e.Name, func(t testing.TB) { checkGivenUp(t, e) })
 		}
 	})
 }
 
-func checkGivenUp(t *testing.T, e servertest.Engine) {
+func checkGivenUp(t testing.TB, e servertest.Engine) {
 	const most = 24
 	large := make([]byte, most<<20)
 	var told, cut atomic.Int32

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -161,63 +163,81 @@ func TestConnectionsLeaveNothingBehind(t *testing.T) {
 }
 
 func testConnectionsLeaveNothingBehind(t *testing.T) {
-	const crowd = 6 // concurrent connections
-	for name, leaving := range leavings {
-		t.Run(name, func(t *testing.T) {
-			for _, e := range servertest.OfEachKind(t, servertest.Engines) {
-				t.Run(e.Name, func(t *testing.T) {
-					// idle workers are not a leak
-					s := &fasthttp.Server{Handler: handleLeaving, Logger: noLog{}, MaxIdleWorkerDuration: time.Millisecond}
-					leaving.configure(s)
-					ts := startServer(t, e, s)
-					round := func() {
-						for range crowd {
-							nc, err := ts.Dialer()
-							switch {
-							case err == nil:
-								leaving.use(t, ts.Wrap(nc))
-							case timedOut[name] == nil:
-								t.Fatal(err)
-							}
-						}
-						for _, c := range ts.Conns {
-							if end := timedOut[name]; end != nil {
-								end(c)
-							}
-							_ = c.Close()
-						}
-						ts.Conns = nil
-						servertest.Eventually(t, "the end of all connections", func() bool { return s.GetOpenConnectionsCount() == 0 })
-					}
-					expectNothingLeft(t, 3<<20, round)
-				})
+	for _, e := range servertest.OfEachKind(t, servertest.Engines) {
+		t.Run(e.Name, func(t *testing.T) {
+			rounds := make(map[string]func())
+			for name, leaving := range leavings {
+				// idle workers are not a leak
+				s := &fasthttp.Server{Handler: handleLeaving, Logger: noLog{}, MaxIdleWorkerDuration: time.Millisecond}
+				leaving.configure(s)
+				ts := startServer(t, e, s)
+				rounds[name] = func() {
+					leaveInACrowd(t, ts, leaving.use, timedOut[name])
+				}
 			}
+			expectNothingLeft(t, 3<<20, rounds)
 		})
 	}
 }
 
-// expectNothingLeft runs rounds of connections, and expects that the rounds after the first
-// leave no goroutine or descriptor, and at most memory bytes.
-func expectNothingLeft(t *testing.T, memory int64, round func()) {
-	t.Helper()
-	const more = 2 // rounds
-	round()
-	before := servertest.Measure(t)
-	for range more {
-		round()
+// leaveInACrowd opens concurrent connections to a server, which all end in one way. end waits for
+// that, if the server ends them.
+func leaveInACrowd(t *testing.T, ts *testServer, leave func(t *testing.T, c *servertest.Conn), end func(c *servertest.Conn)) {
+	const crowd = 6
+	for range crowd {
+		nc, err := ts.Dialer()
+		switch {
+		case err == nil:
+			leave(t, ts.Wrap(nc))
+		case end == nil:
+			t.Fatal(err)
+		}
 	}
+	for _, c := range ts.Conns {
+		if end != nil {
+			end(c)
+		}
+		_ = c.Close()
+	}
+	ts.Conns = nil
+	servertest.Eventually(t, "the end of all connections", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })
+}
+
+// expectNothingLeft runs rounds of connections, each several times. It expects that, after the
+// first time, none of them leaves a goroutine or descriptor, and all together leave at most memory
+// bytes. The servers of all rounds still run then.
+func expectNothingLeft(t *testing.T, memory int64, rounds map[string]func()) {
+	t.Helper()
+	const more = 2 // times
+	names := slices.Sorted(maps.Keys(rounds))
+	for _, name := range names {
+		rounds[name]()
+	}
+	before := servertest.Measure(t)
 	after := before
+	what := "all rounds"
 	defer func() {
 		if t.Failed() {
-			t.Errorf("in use after the first round: %v; at last: %v\n%s", before, after, servertest.Stacks())
+			t.Errorf("%s: in use after the first time: %v; at last: %v\n%s", what, before, after, servertest.Stacks())
 		}
 	}()
 	// workers that have nothing to do end a moment later
-	servertest.Eventually(t, "the memory, files and goroutines of the first round", func() bool {
+	for _, name := range names {
+		what = name
+		pollers := servertest.Count(t).Pollers()
+		for range more {
+			rounds[name]()
+		}
+		servertest.Eventually(t, "the files and goroutines of the first time", func() bool {
+			after = servertest.Count(t)
+			return after.Others <= before.Others && after.Files <= before.Files &&
+				after.Pollers()-pollers <= maxIdlePollers
+		})
+	}
+	what = "all rounds"
+	servertest.Eventually(t, "the memory of the first time", func() bool {
 		after = servertest.Measure(t)
-		return after.Heap-before.Heap <= memory &&
-			after.Others <= before.Others && after.Files <= before.Files &&
-			after.Goroutines-after.Others <= maxIdlePollers
+		return after.Heap-before.Heap <= memory
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -107,8 +108,20 @@ func holdClock() (release func()) {
 	}
 }
 
-// runInTime runs a part of a test, in parallel with others, in which something must happen before
-// reach has passed.
+// sideBySide runs parts of a test, all at the same time, in each of which something must happen
+// before reach has passed. They mostly wait, so they are one of the parallel tests together.
+func sideBySide(t *testing.T, parts func(run func(name string, test func(t testing.TB)))) {
+	t.Helper()
+	var all sync.WaitGroup
+	defer all.Wait()
+	parts(func(name string, test func(t testing.TB)) {
+		all.Go(func() {
+			t.Run(name, func(t *testing.T) { servertest.Steady(t, reach, test) })
+		})
+	})
+}
+
+// runInTime runs one such part, in parallel with all other tests.
 func runInTime(t *testing.T, name string, test func(t testing.TB)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
@@ -139,17 +152,19 @@ func overTime(t *testing.T, test func(t testing.TB, start starter)) {
 // overTimeOn is overTime for tests that start their servers themselves.
 func overTimeOn(t *testing.T, test func(t testing.TB, e servertest.Engine)) {
 	t.Helper()
-	for _, e := range servertest.Engines {
-		switch {
-		case !e.Sockets:
-			t.Run(e.Name, func(t *testing.T) {
-				t.Parallel()
-				inBubble(t, func(t *testing.T) { test(t, e) })
-			})
-		case e.Kind == servertest.Event:
-			runInTime(t, e.Name, func(t testing.TB) { test(t, e) })
+	sideBySide(t, func(run func(name string, test func(t testing.TB))) {
+		for _, e := range servertest.Engines {
+			switch {
+			case !e.Sockets:
+				t.Run(e.Name, func(t *testing.T) {
+					t.Parallel()
+					inBubble(t, func(t *testing.T) { test(t, e) })
+				})
+			case e.Kind == servertest.Event:
+				run(e.Name, func(t testing.TB) { test(t, e) })
+			}
 		}
-	}
+	})
 }
 
 // clientInBubble returns a client whose connections, in memory, are served by serve. The client

@@ -1,5 +1,5 @@
 // Package policytest has tables of requests, with their outcome by every protocol: the policy
-// of a server. integrationtests runs them over HTTP/1.1 and HTTP/2, and package http3 over
+// of a server; and tests of tunnels. integrationtests runs them over HTTP/1.1 and HTTP/2, and package http3 over
 // HTTP/3.
 package policytest
 

@@ -95,16 +95,23 @@ func ReadResponse(r *bufio.Reader, method string) (Response, error) {
 // ReadContent reads the content of a response. Unlike io.ReadAll it allocates the memory for
 // large content at once, if the length is known.
 func ReadContent(resp *http.Response) (string, error) {
+	if resp.ContentLength < largeContent {
+		// most content is a few bytes, less than the buffer of io.Copy by far
+		b, err := io.ReadAll(resp.Body)
+		return string(b), err
+	}
 	var content strings.Builder
-	if resp.ContentLength > 0 && resp.ContentLength <= mostContent {
+	if resp.ContentLength <= mostContent {
 		content.Grow(int(resp.ContentLength))
 	}
 	_, err := io.Copy(&content, resp.Body)
 	return content.String(), err
 }
 
-// mostContent is the largest length that ReadContent believes.
-const mostContent = 64 << 20
+const (
+	largeContent = 16 << 10
+	mostContent  = 64 << 20 // is the largest length that ReadContent believes
+)
 
 // Expect reads the response to a GET and checks it.
 func (c *Conn) Expect(status int, body string) Response {

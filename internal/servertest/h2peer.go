@@ -23,8 +23,19 @@ type H2Peer struct {
 // NewH2Peer listens. The test must accept each connection.
 func NewH2Peer(t testing.TB) *H2Peer {
 	t.Helper()
+	return newH2Peer(t, NewPeer)
+}
+
+// NewMemoryH2Peer is NewH2Peer for connections in memory, which a testing/synctest bubble
+// needs.
+func NewMemoryH2Peer(t testing.TB) *H2Peer {
+	t.Helper()
+	return newH2Peer(t, NewMemoryPeer)
+}
+
+func newH2Peer(t testing.TB, listen func(t testing.TB, serve func(c *PeerConn)) *Peer) *H2Peer {
 	p := &H2Peer{Accepted: make(chan *PeerConn, 1000)}
-	p.Peer = NewPeer(t, func(c *PeerConn) {
+	p.Peer = listen(t, func(c *PeerConn) {
 		select {
 		case p.Accepted <- c:
 			<-c.Peer.Ended()

@@ -24,6 +24,9 @@ func (u Usage) String() string {
 	return fmt.Sprintf("%d goroutines (%d of no event loop), %d descriptors, %d KiB of memory", u.Goroutines, u.Others, u.Files, u.Heap>>10)
 }
 
+// Pollers is the number of goroutines that belong to an event loop.
+func (u Usage) Pollers() int { return u.Goroutines - u.Others }
+
 // Measure measures the usage. It empties pools first, which takes two rounds of the
 // collector.
 func Measure(t testing.TB) Usage {
@@ -31,9 +34,16 @@ func Measure(t testing.TB) Usage {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
+	u := Count(t)
+	u.Heap = int64(m.HeapAlloc)
+	return u
+}
+
+// Count is Measure without Heap, and costs little.
+func Count(t testing.TB) Usage {
 	goroutines := runtime.NumGoroutine()
 	pollers := bytes.Count(Stacks(), []byte("netloop.(*Poller).run("))
-	return Usage{goroutines, goroutines - pollers, OpenFiles(t), int64(m.HeapAlloc)}
+	return Usage{Goroutines: goroutines, Others: goroutines - pollers, Files: OpenFiles(t)}
 }
 
 // ExpectBack waits until there are no more goroutines than before, and expects no more
