@@ -10,6 +10,7 @@ import (
 	"testing/iotest"
 
 	"github.com/valyala/fasthttp/internal/bodyio"
+	"github.com/valyala/fasthttp/internal/content"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -168,25 +169,25 @@ func TestBodiesDecodeToNoMoreThanTheyMayHave(t *testing.T) {
 }
 
 func TestEncodedStreamsEncodeWhatTheyRead(t *testing.T) {
-	content := servertest.SampleText(200_000)
+	text := servertest.SampleText(200_000)
 	for _, h := range allHelpers {
 		for name, r := range map[string]io.Reader{
-			"whole":     bytes.NewReader(content),
-			"one byte":  iotest.OneByteReader(bytes.NewReader(content[:1000])),
-			"early end": iotest.DataErrReader(bytes.NewReader(content)),
+			"whole":     bytes.NewReader(text),
+			"one byte":  iotest.OneByteReader(bytes.NewReader(text[:1000])),
+			"early end": iotest.DataErrReader(bytes.NewReader(text)),
 			"nothing":   bytes.NewReader(nil),
 		} {
 			src := &servertest.CloseRecorder{Reader: r}
-			b := body{stream: src, size: -1}
-			b.encodeStream(h.coding, h.levels[0])
-			want := content
+			b := content.Body{Stream: src, Size: -1}
+			b.EncodeStream(h.coding, h.levels[0])
+			want := text
 			switch name {
 			case "one byte":
-				want = content[:1000]
+				want = text[:1000]
 			case "nothing":
 				want = nil
 			}
-			s := b.stream.(*bodyio.Encoded)
+			s := b.Stream.(*bodyio.Encoded)
 			encoded, err := io.ReadAll(iotest.HalfReader(s))
 			if err != nil {
 				t.Fatalf("%s, %s: %v", h.coding, name, err)
@@ -197,7 +198,7 @@ func TestEncodedStreamsEncodeWhatTheyRead(t *testing.T) {
 			if got, err := h.appendPlain(nil, encoded); err != nil || !bytes.Equal(got, want) {
 				t.Errorf("%s, %s: %d bytes, %v", h.coding, name, len(got), err)
 			}
-			if err := b.closeStream(); err != nil || src.Closed != 1 {
+			if err := b.CloseStream(); err != nil || src.Closed != 1 {
 				t.Errorf("%s, %s: closed %d times, %v", h.coding, name, src.Closed, err)
 			}
 		}

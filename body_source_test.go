@@ -105,7 +105,7 @@ func (s *pieces) drained(what string, result bodyio.Drained) bodyio.Drained {
 
 func (s *pieces) Ended() bool { return s.over.Load() }
 
-func (s *pieces) trailersTo(h *header.Header) { s.h = h }
+func (s *pieces) TrailersTo(h *header.Header) { s.h = h }
 
 // from calls handler with a request whose body comes from source. The connection
 // itself has no more bytes.
@@ -114,7 +114,7 @@ func from(source *pieces, handler RequestHandler) RequestHandler {
 		if _, err := io.Copy(io.Discard, ctx.RequestBodyStream()); err != nil {
 			panic(err)
 		}
-		source.trailersTo(&ctx.Request.Header.head)
+		source.TrailersTo(&ctx.Request.Header.head)
 		ctx.Request.setSource(source, -1)
 		handler(ctx)
 	}
@@ -421,7 +421,7 @@ func TestStreamThatIsLentIsNotUsedAgain(t *testing.T) {
 	// a spare one is not lent
 	req.shareWith(&other)
 	req.detachShared()
-	if other.body.freeContent != nil {
+	if other.body.FreeContent != nil {
 		t.Error("two requests have a spare stream")
 	}
 	second := next("second")
@@ -438,7 +438,7 @@ func TestStreamThatIsLentIsNotUsedAgain(t *testing.T) {
 	}
 	// and closed by another request, it is not
 	_ = other.CloseBodyStream()
-	if other.body.freeContent != nil {
+	if other.body.FreeContent != nil {
 		t.Error("a stream has two owners")
 	}
 }

@@ -74,7 +74,7 @@ func TestBodyStreamOfAnUnknownSizeIsSentInChunks(t *testing.T) {
 				}
 				stream := &closeCounter{Reader: r}
 				m.SetBodyStream(stream, size)
-				got := content(t, m)
+				got := contentText(t, m)
 				body, _, rest := chunksIn(t, got)
 				if !strings.HasPrefix(text, body) || len(body) != map[string]int{"nothing": 0, "empty reads": 1000}[name] && body != text || rest != "\r\n" || stream.n != 1 {
 					t.Errorf("%s: %s, %q after it, closed %d times", name, clipped(body), rest, stream.n)
@@ -245,7 +245,7 @@ func TestBodyReadsAStreamToItsEnd(t *testing.T) {
 			if m.IsBodyStream() {
 				t.Error("it is a stream still")
 			}
-			if got := content(t, m); got != long {
+			if got := contentText(t, m); got != long {
 				t.Errorf("size %d: %s is written", size, clipped(got))
 			}
 		}
@@ -296,12 +296,12 @@ func TestBodyWriteToIsUsedWhereTheStreamAllowsIt(t *testing.T) {
 	forBothMessages(t, func(t *testing.T, m anyMessage) {
 		plain := &countingReader{Reader: strings.NewReader("read")}
 		m.SetBodyStream(plain, -1)
-		if got := content(t, m); got != "4\r\nread\r\n0\r\n\r\n" || plain.reads == 0 {
+		if got := contentText(t, m); got != "4\r\nread\r\n0\r\n\r\n" || plain.reads == 0 {
 			t.Errorf("%q, %d reads", got, plain.reads)
 		}
 		willing := &choosyReader{countingReader: countingReader{Reader: strings.NewReader("read")}, writeTo: true}
 		m.SetBodyStream(willing, -1)
-		if got := content(t, m); got != "3\r\nby \r\n7\r\nWriteTo\r\n0\r\n\r\n" || willing.reads > 0 || willing.wrote != 1 {
+		if got := contentText(t, m); got != "3\r\nby \r\n7\r\nWriteTo\r\n0\r\n\r\n" || willing.reads > 0 || willing.wrote != 1 {
 			t.Errorf("%q, %d reads, %d writes", got, willing.reads, willing.wrote)
 		}
 		m.SetBodyStream(willing, -1)
@@ -310,7 +310,7 @@ func TestBodyWriteToIsUsedWhereTheStreamAllowsIt(t *testing.T) {
 		}
 		unwilling := &choosyReader{countingReader: countingReader{Reader: strings.NewReader("read")}}
 		m.SetBodyStream(unwilling, -1)
-		if got := content(t, m); got != "4\r\nread\r\n0\r\n\r\n" || unwilling.wrote > 0 {
+		if got := contentText(t, m); got != "4\r\nread\r\n0\r\n\r\n" || unwilling.wrote > 0 {
 			t.Errorf("%q, %d writes", got, unwilling.wrote)
 		}
 		unwilling = &choosyReader{countingReader: countingReader{Reader: strings.NewReader("read")}}
@@ -467,7 +467,7 @@ func TestBodyStreamWriter(t *testing.T) {
 		if !m.IsBodyStream() {
 			t.Error("it is no stream")
 		}
-		if body, _, rest := chunksIn(t, content(t, m)); body != "piece piece piece " || rest != "\r\n" {
+		if body, _, rest := chunksIn(t, contentText(t, m)); body != "piece piece piece " || rest != "\r\n" {
 			t.Errorf("%q, %q", body, rest)
 		}
 		m.SetBodyStreamWriter(func(*bufio.Writer) { panic("the producer panics") })

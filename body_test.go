@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"bytes"
 	"errors"
+	"github.com/valyala/fasthttp/internal/content"
 	"io"
 	"strings"
 	"testing"
@@ -44,7 +45,7 @@ func forBothMessages(t *testing.T, test func(t *testing.T, m anyMessage)) {
 }
 
 // content returns the bytes that m writes after its head.
-func content(t *testing.T, m anyMessage) string {
+func contentText(t *testing.T, m anyMessage) string {
 	t.Helper()
 	var out bytes.Buffer
 	if _, err := m.WriteTo(&out); err != nil {
@@ -61,7 +62,7 @@ func TestBodyIsSetAndAppended(t *testing.T) {
 			if got := string(m.Body()); got != want {
 				t.Errorf("%s: %q, want %q", what, got, want)
 			}
-			if got := content(t, m); got != want {
+			if got := contentText(t, m); got != want {
 				t.Errorf("%s: %q is written, want %q", what, got, want)
 			}
 		}
@@ -137,7 +138,7 @@ func TestBodyMaySetToPartsOfItself(t *testing.T) {
 			m.SetBodyString("abcdefgh")
 			change(m.Body())
 			taken()
-			if got := content(t, m); got != "cdefgh" {
+			if got := contentText(t, m); got != "cdefgh" {
 				t.Errorf("%s: %q", what, got)
 			}
 		}
@@ -208,7 +209,7 @@ func TestBodyWriteTo(t *testing.T) {
 }
 
 // bufferOf returns the body of a message.
-func bufferOf(m anyMessage) *body {
+func bufferOf(m anyMessage) *content.Body {
 	switch m := m.(type) {
 	case *Request:
 		return &m.body
@@ -254,7 +255,7 @@ func TestBodyBufferIsKeptWhereThatIsWanted(t *testing.T) {
 			t.Errorf("a buffer that is not too large was released")
 		}
 		m.ReleaseBody(1000)
-		if bufferOf(m).buf != nil || len(m.Body()) != 0 {
+		if bufferOf(m).Buf != nil || len(m.Body()) != 0 {
 			t.Error("the buffer was not released")
 		}
 	})
@@ -264,7 +265,7 @@ func TestBodyBufferIsKeptWhereThatIsWanted(t *testing.T) {
 	resp.SetBodyString("x")
 	ReleaseRequest(req)
 	ReleaseResponse(resp)
-	if req.KeepBodyBuffer || resp.KeepBodyBuffer || req.body.buf != nil || resp.body.buf != nil {
+	if req.KeepBodyBuffer || resp.KeepBodyBuffer || req.body.Buf != nil || resp.body.Buf != nil {
 		t.Error("a released message keeps its buffer")
 	}
 }
@@ -273,12 +274,12 @@ func TestBodyBufferGoesAwayWithReset(t *testing.T) {
 	forBothMessages(t, func(t *testing.T, m anyMessage) {
 		m.SetBodyString("x")
 		m.ResetBody()
-		if b := bufferOf(m).buf; b == nil || len(b.B) != 0 {
+		if b := bufferOf(m).Buf; b == nil || len(b.B) != 0 {
 			t.Error("a small buffer is not kept for the next body")
 		}
-		m.SetBody(make([]byte, ownBuffer+1))
+		m.SetBody(make([]byte, content.OwnBuffer+1))
 		m.ResetBody()
-		if bufferOf(m).buf != nil {
+		if bufferOf(m).Buf != nil {
 			t.Error("the buffer is still held")
 		}
 		m.SetBodyRaw([]byte("raw"))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bridge"
 	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/content"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/hpack"
@@ -18,7 +19,7 @@ import (
 // left it (detach), it uses no memory of the caller except for a body stream.
 type outgoingContent struct {
 	content  []byte
-	body     body // a stream, with its size; or nothing
+	body     content.Body // a stream, with its size; or nothing
 	source   *sender.Stream
 	borrowed bool          // the source reads memory that belongs to the caller
 	done     chan struct{} // closed at the end
@@ -29,34 +30,34 @@ type outgoingContent struct {
 	fields   field.List     // the trailer section, then
 }
 
-// take takes the content of the request of x, which is content if it is in memory.
-func (c *outgoingContent) take(x *streamCall, e http1.Encoding, content []byte) {
-	c.done, c.content = make(chan struct{}), content
+// take takes the content of the request of x, which is p if it is in memory.
+func (c *outgoingContent) take(x *streamCall, e http1.Encoding, p []byte) {
+	c.done, c.content = make(chan struct{}), p
 	if x.use == bodyStreamed {
 		// the call may return before all of it was sent
-		c.content = bytes.Clone(content)
+		c.content = bytes.Clone(p)
 	}
 	req := x.req
 	if e.Kind == http1.Chunks {
 		c.trailers = &req.Header.head
 	}
-	if req.body.stream == nil {
+	if req.body.Stream == nil {
 		return
 	}
 	x.call.bodyConsumed = true
 	if e.Kind == http1.Chunks {
-		req.body.unsize()
+		req.body.Unsize()
 	}
-	c.body = body{stream: req.body.stream, size: req.body.size}
-	if source, ok := c.body.stream.(bridge.TrailerSource); ok {
+	c.body = content.Body{Stream: req.body.Stream, Size: req.body.Size}
+	if source, ok := c.body.Stream.(bridge.TrailerSource); ok {
 		// in any case the stream no longer adds to the header of the request, which the caller may use
 		own := source.Trailers().(*RequestHeader)
 		if e.Kind == http1.Chunks {
 			c.trailers, c.own = &own.head, true
 		}
 	}
-	req.body.stream = nil
-	c.source = sender.WrapStream(&c.body.stream)
+	req.body.Stream = nil
+	c.source = sender.WrapStream(&c.body.Stream)
 	_, c.borrowed = c.source.Reader.(*formStream)
 }
 
@@ -78,10 +79,10 @@ func (c *outgoingContent) send(w flushWriter) (err error) {
 	switch {
 	case c.source == nil:
 		_, err = w.Write(c.content)
-	case c.body.size >= 0:
-		err = c.body.writeFixed(w)
+	case c.body.Size >= 0:
+		err = c.body.WriteFixed(w)
 	default:
-		err = c.body.writePlain(w)
+		err = c.body.WritePlain(w)
 	}
 	return err
 }

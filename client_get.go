@@ -308,7 +308,7 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 			return err
 		}
 		// the next request may need its connection
-		if s, ok := resp.body.stream.(*clientStream); ok {
+		if s, ok := resp.body.Stream.(*clientStream); ok {
 			s.drainSmall()
 		}
 		_ = resp.CloseBodyStream()

@@ -381,11 +381,11 @@ func (x *h2Call) startStream() bool {
 		deadline = clock.Earliest(deadline, time.Now().Add(timeout))
 	}
 	if s.tunnel != nil {
-		resp.body.setStream(&h2ClientTunnel{s, x.p.cc.line.Net()}, -2)
+		resp.body.SetStream(&h2ClientTunnel{s, x.p.cc.line.Net()}, -2)
 	} else {
-		resp.body.setStream(s, resp.Header.head.Length)
+		resp.body.SetStream(s, resp.Header.head.Length)
 	}
-	resp.body.limit = x.hc.MaxResponseBodySize
+	resp.body.Limit = x.hc.MaxResponseBodySize
 	c.Lock()
 	// request and call belong to the caller again
 	if x.sender != nil {

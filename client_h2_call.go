@@ -413,7 +413,7 @@ func (x *h2Call) putHead(end bool, m *http2.Message) {
 	case end:
 		x.recv = receivedAll
 	default:
-		x.resp.body.limit = x.hc.MaxResponseBodySize
+		x.resp.body.Limit = x.hc.MaxResponseBodySize
 	}
 	if x.eager || x.recv == receivedAll || x.send == sendAsks || x.send == sendGranted {
 		x.wake()

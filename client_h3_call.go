@@ -179,7 +179,7 @@ func (x *h3Call) receiveBody() error {
 	case x.isTooLong():
 		return ErrBodyTooLarge
 	}
-	resp.body.limit = x.hc.MaxResponseBodySize
+	resp.body.Limit = x.hc.MaxResponseBodySize
 	for {
 		p, err := x.stream.Next(math.MaxInt)
 		if err == io.EOF {
@@ -292,8 +292,8 @@ func (x *h3Call) startStream() bool {
 	}
 	s := &h3Body{x: x}
 	s.guarded, s.trailerTarget = s, &resp.Header.head
-	resp.body.setStream(s, resp.Header.head.Length)
-	resp.body.limit = x.hc.MaxResponseBodySize
+	resp.body.SetStream(s, resp.Header.head.Length)
+	resp.body.Limit = x.hc.MaxResponseBodySize
 	x.outlive(x.call.deadline)
 	return true
 }

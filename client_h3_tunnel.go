@@ -66,7 +66,7 @@ func (x *h3Call) startTunnel() {
 	_ = x.stream.SetWriteDeadline(x.call.deadline)
 	x.stream.BeginTunnel()
 	t.Init(x.stream, t.unused)
-	x.resp.body.setStream(t, -2)
+	x.resp.body.SetStream(t, -2)
 	x.outlive(x.call.deadline)
 }
 

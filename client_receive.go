@@ -7,6 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/content"
 	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 )
@@ -96,15 +97,15 @@ func (x *clientExchange) readBody() error {
 		return nil
 	}
 	limit := x.hc.MaxResponseBodySize
-	resp.body.limit = limit
+	resp.body.Limit = limit
 	if x.frame.Kind == http1.Length && (limit <= 0 || x.frame.Length <= int64(limit)) {
 		return x.readLength()
 	}
-	if err := readBody(&x.cc.line, x.frame, limit, &resp.body, &resp.Header.head); err != nil {
+	if err := content.Read(&x.cc.line, x.frame, limit, &resp.body, &resp.Header.head); err != nil {
 		return err
 	}
 	if x.frame.Kind == http1.UntilClose {
-		resp.Header.SetContentLength(len(resp.body.bytes()))
+		resp.Header.SetContentLength(len(resp.body.Bytes()))
 	}
 	return nil
 }
@@ -120,22 +121,22 @@ func (x *clientExchange) readLength() error {
 	b := cc.line.Recv.Peek()
 	n := int(min(int64(len(b)), left))
 	if left -= int64(n); n > 0 {
-		body.write(b[:n])
+		body.Write(b[:n])
 		cc.line.Recv.Discard(n)
 	}
 	for left > 0 {
 		step := int(min(left, readStep))
-		if body.buf == nil {
-			body.buf = bufpool.Get(step)
+		if body.Buf == nil {
+			body.Buf = bufpool.Get(step)
 		}
-		buf := body.buf
+		buf := body.Buf
 		buf.Grow(step)
 		room := buf.B[len(buf.B):cap(buf.B)]
 		n, err := cc.line.Read(room[:min(int64(len(room)), left)])
 		buf.B = buf.B[:len(buf.B)+n]
 		left -= int64(n)
 		if n == 0 {
-			return atEnd(err)
+			return content.AtEnd(err)
 		}
 	}
 	return nil
@@ -192,7 +193,7 @@ func (r *headReader) feed(h *ResponseHeader, head *http1.Head, bufferSize int, b
 // connection no longer speaks HTTP, because the response was 101 or the request was
 // CONNECT, the stream can be written to.
 type clientStream struct {
-	body h1Content
+	body content.Incoming
 	x    clientExchange
 	// keepable is set if the connection may be used for another request once the body
 	// was read
@@ -248,7 +249,7 @@ func (x *clientExchange) startStream() error {
 		x.sender.detach()
 	}
 	s := &clientStream{x: *x, switched: x.switched()}
-	s.body.start(&x.cc.line, x.frame, &resp.Header.head, nil)
+	s.body.StartIn(&x.cc.line, x.frame, &resp.Header.head, nil)
 	// request and call belong to the caller again
 	s.x.call = &callState{ctx: x.call.ctx, deadline: x.call.deadline, trace: x.call.trace}
 	s.keepable = x.keepsConn()
@@ -258,8 +259,8 @@ func (x *clientExchange) startStream() error {
 	if x.switched() {
 		size = -2
 	}
-	resp.body.setStream(s, size)
-	resp.body.limit = x.hc.MaxResponseBodySize
+	resp.body.SetStream(s, size)
+	resp.body.Limit = x.hc.MaxResponseBodySize
 	if x.frame.Kind == http1.Length && x.frame.Length == 0 && x.sender == nil {
 		// a caller that knows that the body is empty may never close it
 		s.guard.End(s, closeTime)
@@ -273,9 +274,9 @@ func (s *clientStream) Read(p []byte) (int, error) {
 	return s.guard.Read(s, p)
 }
 
-// trailersTo makes h the header that gets the trailer section. No goroutine reads
+// TrailersTo makes h the header that gets the trailer section. No goroutine reads
 // meanwhile.
-func (s *clientStream) trailersTo(h *header.Header) { s.body.trailersTo(h) }
+func (s *clientStream) TrailersTo(h *header.Header) { s.body.TrailersTo(h) }
 
 // Next implements bodyio.GuardedStream.
 func (s *clientStream) Next(p []byte) (n int, done bool, err error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/content"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/sender"
 )
@@ -22,7 +23,7 @@ func (x *clientExchange) send() error {
 	if err := x.limitWrite(); err != nil {
 		return err
 	}
-	content, streams := x.req.content(), x.req.body.stream != nil
+	content, streams := x.req.content(), x.req.body.Stream != nil
 	expects := (streams || len(content) > 0) && x.req.MayContinue()
 	atOnce := !expects && !streams && len(content) <= copyLimit && x.encoding.Kind != http1.Chunks &&
 		x.call.trace == nil && x.cc.line.CanRoundTrip()
@@ -144,7 +145,7 @@ func (x *clientExchange) sendContent(out *bufpool.Buffer, content []byte) error 
 // blocks reports whether sending the content may have to wait, for the peer or for a
 // stream of the application. size is how long the content is, if it is not a stream.
 func (x *clientExchange) blocks(size int) bool {
-	if stream := x.req.body.stream; stream != nil {
+	if stream := x.req.body.Stream; stream != nil {
 		size = -1
 		switch s := stream.(type) {
 		case *bytes.Reader:
@@ -172,8 +173,8 @@ func (x *clientExchange) write(out *bufpool.Buffer, content []byte) error {
 	req, cc := x.req, x.cc
 	var err error
 	switch {
-	case req.body.stream != nil || x.encoding.Kind == http1.Chunks:
-		x.call.bodyConsumed = req.body.stream != nil
+	case req.body.Stream != nil || x.encoding.Kind == http1.Chunks:
+		x.call.bodyConsumed = req.body.Stream != nil
 		w := &bodyio.Collector{W: &cc.line, Out: out}
 		if err = req.writeContent(w, x.encoding); err == nil {
 			err = w.Flush()
@@ -258,31 +259,31 @@ type bodySender struct {
 	hc       *HostClient
 	deadline time.Time
 	header   *RequestHeader // has the trailers: the one of the request, or of its stream
-	body     body           // of the goroutine alone: the stream with its size
+	body     content.Body   // of the goroutine alone: the stream with its size
 }
 
-// startSender leaves out and the content to a bodySender.
-func (x *clientExchange) startSender(out *bufpool.Buffer, content []byte) {
+// startSender leaves out and p, the content, to a bodySender.
+func (x *clientExchange) startSender(out *bufpool.Buffer, p []byte) {
 	req := x.req
 	s := &bodySender{hc: x.hc, deadline: x.call.deadline, header: &req.Header}
 	r := sender.Request{
 		Conn: &x.cc.line, Out: out, Trailers: s, ErrTimeout: ErrTimeout, Detaches: x.mayStream(),
 		Chunked: x.encoding.Kind == http1.Chunks,
 	}
-	if req.body.stream != nil {
+	if req.body.Stream != nil {
 		x.call.bodyConsumed = true
 		if r.Chunked {
-			req.body.unsize()
+			req.body.Unsize()
 		}
-		s.body = body{stream: req.body.stream, size: req.body.size}
-		if own, ok := s.body.stream.(bridge.TrailerSource); ok {
+		s.body = content.Body{Stream: req.body.Stream, Size: req.body.Size}
+		if own, ok := s.body.Stream.(bridge.TrailerSource); ok {
 			s.header, r.OwnTrailers = own.Trailers().(*RequestHeader), true
 		}
-		req.body.stream = nil
-		r.Stream = sender.WrapStream(&s.body.stream)
+		req.body.Stream = nil
+		r.Stream = sender.WrapStream(&s.body.Stream)
 		_, r.Borrowed = r.Stream.Reader.(*formStream)
 	} else {
-		r.Content = content
+		r.Content = p
 	}
 	x.sender, x.cc.line.Duplex = s, true
 	s.Start(r, s)
@@ -290,10 +291,10 @@ func (x *clientExchange) startSender(out *bufpool.Buffer, content []byte) {
 
 // WriteStream implements sender.Call.
 func (s *bodySender) WriteStream(w flushWriter) error {
-	if s.body.size >= 0 {
-		return s.body.writeFixed(w)
+	if s.body.Size >= 0 {
+		return s.body.WriteFixed(w)
 	}
-	return s.body.writeChunked(w)
+	return s.body.WriteChunked(w)
 }
 
 // LimitResponse implements sender.Call.

@@ -176,7 +176,7 @@ func (x *streamCall) content(e http1.Encoding) (content []byte, pieces bool) {
 	switch {
 	case x.tunnel:
 		return nil, false
-	case x.req.body.stream != nil:
+	case x.req.body.Stream != nil:
 		return nil, true
 	case e.Kind != http1.NoBody:
 		return x.req.content(), e.Kind == http1.Chunks && x.req.Header.head.HasSection()
@@ -270,12 +270,12 @@ func (x *streamCall) collect(p []byte) (over bool, err error) {
 	case len(p) > 0:
 		body := &x.resp.body
 		if x.framing.Kind == http1.Length {
-			if body.buf == nil {
-				body.buf = bufpool.Get(int(min(x.framing.Length, readStep)))
+			if body.Buf == nil {
+				body.Buf = bufpool.Get(int(min(x.framing.Length, readStep)))
 			}
-			body.makeRoom(len(p), int64(len(p))+x.framing.Length-x.got)
+			body.MakeRoom(len(p), int64(len(p))+x.framing.Length-x.got)
 		}
-		body.write(p)
+		body.Write(p)
 	}
 	return false, nil
 }
@@ -283,7 +283,7 @@ func (x *streamCall) collect(p []byte) (over bool, err error) {
 // complete records that the response was received.
 func (x *streamCall) complete() {
 	if x.framing.Kind == http1.UntilClose && x.use == bodyBuffered {
-		x.resp.Header.SetContentLength(len(x.resp.body.bytes()))
+		x.resp.Header.SetContentLength(len(x.resp.body.Bytes()))
 	}
 	x.recv = receivedAll
 }
@@ -331,9 +331,9 @@ type callBody struct {
 
 var _ ReadCloserWithError = (*callBody)(nil)
 
-// trailersTo makes h the header that gets the trailer section. No goroutine reads
+// TrailersTo makes h the header that gets the trailer section. No goroutine reads
 // meanwhile.
-func (s *callBody) trailersTo(h *header.Header) { s.trailerTarget = h }
+func (s *callBody) TrailersTo(h *header.Header) { s.trailerTarget = h }
 
 // Read implements io.Reader. It returns io.ErrUnexpectedEOF if the connection ends before the
 // body does, and ErrTimeout when the time of the call is up.

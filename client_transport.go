@@ -109,7 +109,7 @@ func (t *transport) roundTripAlone(ctx context.Context, hc *HostClient, req *Req
 	req.call = callState{purpose: callSends}
 	defer func() {
 		req.call = callState{}
-		_ = req.body.closeStream()
+		_ = req.body.CloseStream()
 	}()
 	if req.timeout > 0 {
 		req.call.deadline = time.Now().Add(req.timeout)

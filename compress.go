@@ -112,9 +112,9 @@ func (c bodyCompressor) handler(h RequestHandler) RequestHandler {
 		h(ctx)
 		// after a timeout another response than ctx.Response is sent
 		if !ctx.timedOut() {
-			pushed, isPushed := ctx.Response.body.stream.(pushBody)
+			pushed, isPushed := ctx.Response.body.Stream.(pushBody)
 			c.encode(&ctx.Request.Header, &ctx.Response)
-			if isPushed && ctx.Response.body.stream != io.Reader(pushed) {
+			if isPushed && ctx.Response.body.Stream != io.Reader(pushed) {
 				pushed.p.watch(ctx)
 			}
 		}

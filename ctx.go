@@ -14,6 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/content"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/lockorder"
 	"github.com/valyala/fasthttp/internal/watch"
@@ -90,7 +91,7 @@ type RequestCtx struct {
 // newRequestCtx returns a context for requests of s.
 func newRequestCtx(s *Server) *RequestCtx {
 	ctx := &RequestCtx{s: s}
-	ctx.Response.body.owner = ctx
+	ctx.Response.body.Owner = ctx
 	return ctx
 }
 
@@ -98,7 +99,7 @@ func newRequestCtx(s *Server) *RequestCtx {
 // streams.
 func (ctx *RequestCtx) hasClosers() bool {
 	req := &ctx.Request
-	return len(req.values) > 0 || req.source != nil || req.body.stream != nil || ctx.Response.body.stream != nil
+	return len(req.values) > 0 || req.source != nil || req.body.Stream != nil || ctx.Response.body.Stream != nil
 }
 
 // reset makes the context ready for the next request of its connection.
@@ -157,7 +158,7 @@ func (ctx *RequestCtx) discard() {
 	// a panic in a Close of the application matters no more than the one before it
 	defer func() { _ = recover() }()
 	ctx.endShutdownFuncs()
-	_ = ctx.Response.body.closeStream()
+	_ = ctx.Response.body.CloseStream()
 	ctx.Request.RemoveMultipartFormFiles()
 	ctx.Request.values.Reset()
 }
@@ -187,7 +188,7 @@ func (ctx *RequestCtx) init(conn net.Conn, logger Logger) {
 	c := &ctx.initConn
 	c.Set, c.NC, c.ID, c.Opened, c.Service, c.Requests = &ctx.s.conns, conn, engine.NewID(), now.Sub(clock.Began), ctx.s.conns.Service(), 1
 	ctx.serveOn(c)
-	ctx.Response.body.owner = ctx
+	ctx.Response.body.Owner = ctx
 	ctx.timeoutMu.Lock()
 	ctx.timeoutResponse.Store(nil)
 	ctx.move(ctxInit)
@@ -291,8 +292,8 @@ func (ctx *RequestCtx) PostBodyError() error { return ctx.Request.BodyError() }
 // a multipart form that was parsed while it arrived.
 func (ctx *RequestCtx) RequestBodyStream() io.Reader {
 	switch {
-	case ctx.Request.body.stream != nil:
-		return ctx.Request.body.stream
+	case ctx.Request.body.Stream != nil:
+		return ctx.Request.body.Stream
 	case ctx.content == nil && len(ctx.Request.bodyBytes()) > 0:
 		ctx.content = bytes.NewReader(ctx.Request.bodyBytes())
 	case ctx.content == nil:
@@ -459,11 +460,11 @@ func (ctx *RequestCtx) LimitRequestBody(limit int64) error {
 	req := &ctx.Request
 	limit = max(limit, 0)
 	// of a handler with a timeout, the context around it has the source
-	if source, ok := req.body.stream.(contentSource); ok {
+	if source, ok := req.body.Stream.(content.Source); ok {
 		return source.Limit(limit)
 	}
 	switch {
-	case req.onlyForm() && req.form.read > limit, int64(len(req.body.bytes())) > limit:
+	case req.onlyForm() && req.form.read > limit, int64(len(req.body.Bytes())) > limit:
 		return ErrBodyTooLarge
 	}
 	return nil

@@ -119,7 +119,7 @@ func checkPhase(t *testing.T, what string, ctx *RequestCtx) {
 	if phase.isTaken() && !ctx.timedOut() {
 		t.Errorf("after %s: a response was taken, and there is none", what)
 	}
-	if kept := ctx.recordStream(strings.NewReader("")); kept != (phase != ctxDetachedTaken) {
+	if kept := ctx.RecordStream(strings.NewReader("")); kept != (phase != ctxDetachedTaken) {
 		t.Errorf("after %s: it keeps a new stream: %v", what, kept)
 	}
 }

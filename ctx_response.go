@@ -62,7 +62,7 @@ func (ctx *RequestCtx) Write(p []byte) (int, error) {
 
 // WriteString appends s to the body of the response. It never fails.
 func (ctx *RequestCtx) WriteString(s string) (int, error) {
-	ctx.Response.body.append(bytesconv.Bytes(s))
+	ctx.Response.body.Append(bytesconv.Bytes(s))
 	return len(s), nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bodymem"
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/content"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/header"
@@ -182,7 +183,7 @@ func (x *exchange) examine(framing http1.Framing, expects expectation, waited ti
 			return x.setRefusal(ErrRequestRefused)
 		}
 	}
-	x.ctx.Request.body.limit = limit // also limits the decoded body
+	x.ctx.Request.body.Limit = limit // also limits the decoded body
 	return next
 }
 
@@ -313,7 +314,7 @@ func (x *exchange) handle() (alone bool) {
 		x.handleTraced()
 	}
 	x.handling = false
-	if x.s.CancelOnDisconnect || ctx.timedOut() || ctx.watch.Load() != nil || ctx.lendsBody() || ctx.Response.body.stream != nil {
+	if x.s.CancelOnDisconnect || ctx.timedOut() || ctx.watch.Load() != nil || ctx.lendsBody() || ctx.Response.body.Stream != nil {
 		return false
 	}
 	ctx.exchange = nil
@@ -343,7 +344,7 @@ func (x *exchange) reclaimCtx(ok bool) ending {
 	case !ok:
 		end = endedByPanic
 	}
-	streams := ok && end != endedTimedOut && ctx.Response.body.stream != nil
+	streams := ok && end != endedTimedOut && ctx.Response.body.Stream != nil
 	// goroutines with derived contexts may be calling methods of ctx
 	ctx.endExchanges()
 	if w := ctx.watch.Load(); w != nil && !streams {
@@ -526,11 +527,11 @@ func (x *exchange) parsesForm(framing http1.Framing, got int64) bool {
 
 // streamBody turns a body whose beginning is in memory into a stream: first the beginning, then
 // the content of source. The caller releases the buffer of the beginning once it was read.
-func (x *exchange) streamBody(source contentSource) (beginning *bufpool.Buffer) {
+func (x *exchange) streamBody(source content.Source) (beginning *bufpool.Buffer) {
 	req := &x.ctx.Request
-	beginning, req.body.buf = req.body.buf, nil
+	beginning, req.body.Buf = req.body.Buf, nil
 	req.source = source
-	req.body.setStream(io.MultiReader(bytes.NewReader(beginning.B), source), -1)
+	req.body.SetStream(io.MultiReader(bytes.NewReader(beginning.B), source), -1)
 	return beginning
 }
 

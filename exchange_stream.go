@@ -9,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/content"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/hpack"
@@ -147,10 +148,10 @@ func (x *streamExchange) collect(p []byte, end bool) {
 	if len(p) > 0 {
 		body := &x.ctx.Request.body
 		if left := x.framing.Length - x.got; x.framing.Kind == http1.Length && left > 0 && left <= uncountedBody {
-			body.makeRoom(len(p), int64(len(p))+left)
+			body.MakeRoom(len(p), int64(len(p))+left)
 		}
-		body.write(p)
-		if room := body.capacity(); room > uncountedBody {
+		body.Write(p)
+		if room := body.Capacity(); room > uncountedBody {
 			if x.refusal = x.reserveBodyMemory(room, len(p), end); x.refusal != nil {
 				return
 			}
@@ -171,7 +172,7 @@ func (x *streamExchange) collected() {
 // receiveStream makes the body a stream: first the part in memory, then content.
 func (x *streamExchange) receiveStream(content *streamContent) {
 	req := &x.ctx.Request
-	if len(req.body.bytes()) == 0 {
+	if len(req.body.Bytes()) == 0 {
 		// the body may have a buffer from an earlier request
 		req.setSource(content, req.Header.head.Length)
 		return
@@ -263,7 +264,7 @@ func (x *streamExchange) prepare(p *streamTraits) (e http1.Encoding, last bool) 
 	}
 	switch {
 	case x.method != http1.MethodConnect && resp.isUsual():
-		e = http1.Sized(len(resp.body.bytes()))
+		e = http1.Sized(len(resp.body.Bytes()))
 	default:
 		o := resp.outgoing()
 		last = o.Has(http1.AsksClose)
@@ -295,7 +296,7 @@ func (x *streamExchange) checkResponse(p *streamTraits) {
 // responseTime returns how long the response may take, or 0 for no limit. A stream may limit its
 // pieces instead.
 func (x *streamExchange) responseTime() time.Duration {
-	if resp := &x.ctx.Response; resp.PieceTimeout != 0 && resp.body.stream != nil {
+	if resp := &x.ctx.Response; resp.PieceTimeout != 0 && resp.body.Stream != nil {
 		return 0
 	}
 	return x.writeTimeout()
@@ -316,10 +317,10 @@ func (x *streamExchange) sendStream(t streamTransport, e http1.Encoding) {
 		err = t.Flush()
 	}
 	if err != nil {
-		_ = resp.body.closeStream()
+		_ = resp.body.CloseStream()
 	} else {
 		if e.Kind == http1.Chunks {
-			resp.body.unsize()
+			resp.body.Unsize()
 			e.Kind = http1.UntilClose
 		}
 		err = writeStream(t, &resp.body, e, &resp.Header.head)
@@ -443,7 +444,7 @@ type streamInput interface {
 }
 
 var (
-	_ contentSource       = (*streamContent)(nil)
+	_ content.Source      = (*streamContent)(nil)
 	_ ReadCloserWithError = (*streamContent)(nil)
 )
 
@@ -531,5 +532,5 @@ func (c *streamContent) DrainArrived(*int) bodyio.Drained {
 // Ended implements contentSource.
 func (c *streamContent) Ended() bool { return c.in.Ended() }
 
-// trailersTo implements contentSource.
-func (c *streamContent) trailersTo(h *header.Header) { c.trailerTarget = h }
+// TrailersTo implements contentSource.
+func (c *streamContent) TrailersTo(h *header.Header) { c.trailerTarget = h }

@@ -51,7 +51,7 @@ func (x *streamExchange) connects() bool {
 	ctx := x.ctx
 	switch succeeds := ctx.Response.StatusCode()/100 == 2; {
 	case !succeeds:
-	case ctx.hijack == nil && x.extended && ctx.Response.body.stream == nil:
+	case ctx.hijack == nil && x.extended && ctx.Response.body.Stream == nil:
 		// a client would take the response for the beginning of its protocol
 		ctx.Error(errUnconnected.Error(), StatusNotImplemented)
 	case ctx.hijack == nil || ctx.hijackNoResponse:
@@ -71,7 +71,7 @@ func (x *streamExchange) giveTunnel(t net.Conn, variant uint8) {
 	x.endBodyMemory()
 	x.ctx = nil
 	// the content belongs to the tunnel
-	ctx.Request.source, ctx.Request.body.stream = nil, nil
+	ctx.Request.source, ctx.Request.body.Stream = nil, nil
 	ctx.c = &engine.Conn{
 		Set: c.Set, NC: c.NC, ID: c.ID, Opened: c.Opened, Service: c.Service, IsTLS: c.IsTLS,
 		Requests: ctx.requestNum, Variant: variant,

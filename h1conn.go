@@ -84,7 +84,7 @@ func (h *h1Conn) attach(s *Server, c *engine.Conn, l engine.Link) {
 	h.s, h.c, h.link = s, c, l
 	h.x.s, h.x.c = s, c
 	c.NoWriteTimeout = s.WriteTimeout <= 0 && s.HeaderReceived == nil
-	h.x.recv.accept = s.AcceptTrailer
+	h.x.recv.Accept = s.AcceptTrailer
 	h.head.KeepNames, h.head.Limits = s.DisableHeaderNamesNormalizing, s.set.limits
 	if h.x.ctx != nil {
 		h.x.ctx.serveOn(c)
@@ -297,7 +297,7 @@ var _ engine.Protocol = (*h1Conn)(nil)
 func (h *h1Conn) ReadBuffer() []byte {
 	size := h.s.set.readSize
 	switch {
-	case h.phases.Reading() == http1.ReadBody && h.x.recv.decoder.Remaining() > bodyReadSize:
+	case h.phases.Reading() == http1.ReadBody && h.x.recv.Decoder.Remaining() > bodyReadSize:
 		size = max(size, bodyReadSize)
 	case h.filled && !h.link.HasReadGoroutine():
 		size = max(size, burstReadSize)

@@ -212,8 +212,8 @@ func (x *h1Exchange) paceUntil(until time.Time) time.Time {
 		return until
 	}
 	p, now := &x.pace, clock.Monotonic()
-	p.spend(x.s, now-p.since, x.recv.got-p.got)
-	p.since, p.got = now, x.recv.got
+	p.spend(x.s, now-p.since, x.recv.Got-p.got)
+	p.since, p.got = now, x.recv.Got
 	return earlier(until, time.Now().Add(p.left))
 }
 

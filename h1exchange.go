@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/content"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/files"
@@ -44,13 +45,13 @@ type h1Exchange struct {
 	exchange
 	h *h1Conn
 
-	recv     receiver
+	recv     content.Receiver
 	pace     pace
 	delivery delivery      // of the response, for Server.ResponseSent
 	output   *streamOutput // of the response whose body is a stream, while it is written
 
-	toDrain     int        // how many bytes of the body may still be discarded, see drain
-	freeContent *h1Content // for the next streamed body, or nil
+	toDrain     int               // how many bytes of the body may still be discarded, see drain
+	freeContent *content.Incoming // for the next streamed body, or nil
 	// continueMu is held while 100 (Continue), or another informational response, is sent, if
 	// duplex is set: one goroutine may be reading the body while another responds.
 	continueMu     lockorder.Mutex[lockorder.H1Exchange]
@@ -160,7 +161,7 @@ func (x *h1Exchange) headReceived() (engine.Action, bool) {
 		h.phases.SetWaiting(http1.WaitOpen)
 	}
 	if next == planCollect {
-		_ = x.recv.start(framing, x.bodyLimit()) // admit has checked the length
+		_ = x.recv.Start(framing, x.bodyLimit()) // admit has checked the length
 		x.send100()
 		h.phases.SetReading(http1.ReadBody)
 		return x.advanceBody()
@@ -172,7 +173,7 @@ func (x *h1Exchange) headReceived() (engine.Action, bool) {
 		return x.flushFailed(err)
 	}
 	source := x.newSource()
-	source.start(x, framing, &x.ctx.Request.Header.head, x.s.AcceptTrailer)
+	source.StartIn(x, framing, &x.ctx.Request.Header.head, x.s.AcceptTrailer)
 	x.ctx.Request.setSource(source, x.ctx.Request.Header.head.Length)
 	if next == planParse {
 		return x.serveForm(nil)
@@ -202,28 +203,28 @@ func (x *h1Exchange) send100() {
 func (x *h1Exchange) advanceBody() (engine.Action, bool) {
 	req := &x.ctx.Request
 	b := x.h.pending()
-	if len(b) == 0 && !x.recv.decoder.Done() {
+	if len(b) == 0 && !x.recv.Decoder.Done() {
 		return x.h.flushThen(engine.Read), true
 	}
-	if more := x.recv.grown(&req.body, len(b)); more > aheadRoom {
+	if more := x.recv.Grown(&req.body, len(b)); more > aheadRoom {
 		if err := x.growBody(more); err != nil {
 			return x.refuse(err)
 		}
 	}
-	n, done, err := x.recv.feed(b, &req.body, &req.Header.head)
+	n, done, err := x.recv.Feed(b, &req.body, &req.Header.head)
 	if n > 0 {
 		x.h.consume(n)
 	}
 	// a small body that has arrived is not counted, so reserveBodyMemory is not needed
-	if err == nil && (!done || x.recv.got > ownBuffer) {
-		if room := x.bodyRoom(req.body.capacity()); room > uncountedBody {
+	if err == nil && (!done || x.recv.Got > content.OwnBuffer) {
+		if room := x.bodyRoom(req.body.Capacity()); room > uncountedBody {
 			err = x.reserveBodyMemory(room, n, done)
 		}
 	}
 	if err != nil {
 		return x.refuse(err)
 	}
-	if x.parsesForm(x.h.head.Framing, x.recv.got) {
+	if x.parsesForm(x.h.head.Framing, x.recv.Got) {
 		return x.parseRest(done)
 	}
 	if !done {
@@ -272,7 +273,7 @@ func (x *h1Exchange) parseRest(done bool) (engine.Action, bool) {
 	}
 	source := x.newSource()
 	if !done {
-		source.resume(x, x.recv.decoder, &x.ctx.Request.Header.head, x.s.AcceptTrailer)
+		source.ResumeIn(x, x.recv.Decoder, &x.ctx.Request.Header.head, x.s.AcceptTrailer)
 	}
 	return x.serveForm(x.streamBody(source))
 }
@@ -339,7 +340,7 @@ func (x *h1Exchange) refuseUnread(framing http1.Framing) (engine.Action, bool) {
 	}
 	x.limitRequest()
 	source := x.newSource()
-	source.start(x, framing, &req.Header.head, nil)
+	source.StartIn(x, framing, &req.Header.head, nil)
 	req.source = source
 	if x.drain(false) == bodyio.DrainedLater && framing.Kind == http1.Chunks {
 		// the length of the rest is unknown
@@ -391,10 +392,10 @@ func (x *h1Exchange) mayReadAhead() bool {
 var _ recvbuf.Source = (*h1Exchange)(nil)
 
 // newSource returns a source for the body of the current request. The caller starts it.
-func (x *h1Exchange) newSource() *h1Content {
+func (x *h1Exchange) newSource() *content.Incoming {
 	c := x.freeContent
 	if x.freeContent = nil; c == nil {
-		c = new(h1Content)
+		c = new(content.Incoming)
 	}
 	x.toDrain = drainLimit
 	return c
@@ -402,9 +403,9 @@ func (x *h1Exchange) newSource() *h1Content {
 
 // reclaim keeps the source of a request that has ended, for another one. It is not called if
 // the context was left to the application, which may read from the source at any time.
-func (x *h1Exchange) reclaim(source contentSource) {
-	if c, ok := source.(*h1Content); ok {
-		c.clear()
+func (x *h1Exchange) reclaim(source content.Source) {
+	if c, ok := source.(*content.Incoming); ok {
+		c.Forget()
 		x.freeContent = c
 	}
 }
@@ -463,7 +464,7 @@ func (x *h1Exchange) send100AndFlush() error {
 // buffer has this size. For a large body that includes the space for reading, if the engine
 // keeps that while it waits.
 func (x *h1Exchange) bodyRoom(size int) int {
-	if x.h.link.HasReadGoroutine() && (x.h.in != nil && cap(x.h.in.B) >= bodyReadSize || x.recv.decoder.Remaining() > bodyReadSize) {
+	if x.h.link.HasReadGoroutine() && (x.h.in != nil && cap(x.h.in.B) >= bodyReadSize || x.recv.Decoder.Remaining() > bodyReadSize) {
 		size += bodyReadSize
 	}
 	return size
@@ -476,7 +477,7 @@ func (x *h1Exchange) growBody(size int) error {
 		return err
 	}
 	x.s.bodies.Tidy()
-	x.ctx.Request.body.grow(size)
+	x.ctx.Request.body.Grow(size)
 	return nil
 }
 
@@ -499,7 +500,7 @@ func (x *h1Exchange) awaitBody(conn net.Conn) (int, error) {
 func (x *h1Exchange) InterruptBody() {
 	x.h.link.Interrupt()
 	// the goroutine may get a processor much later
-	x.ctx.Request.body.releaseBuffer()
+	x.ctx.Request.body.ReleaseBuffer()
 }
 
 // ClaimStalledBody implements bodymem.Request.
@@ -547,10 +548,10 @@ func (x *h1Exchange) drainOrClose(mayWait bool) {
 // is the case if the response body is a stream, unless the stream is of a file or of memory, or
 // the handler has closed the body of the request.
 func (x *h1Exchange) mayReadRequest() bool {
-	if content, ok := x.ctx.Request.source.(*h1Content); ok && content.Closed() {
+	if content, ok := x.ctx.Request.source.(*content.Incoming); ok && content.Closed() {
 		return false
 	}
-	stream := x.ctx.Response.body.stream
+	stream := x.ctx.Response.body.Stream
 	if e, ok := stream.(*bodyio.Encoded); ok {
 		stream = *e.Source()
 	}

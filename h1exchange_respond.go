@@ -109,7 +109,7 @@ func (x *h1Exchange) respondTimeout(isHead bool) (engine.Action, bool) {
 	}
 	switch resp := &x.ctx.Response; {
 	case x.c.IsAborted():
-		_ = resp.body.closeStream()
+		_ = resp.body.CloseStream()
 		return x.endAborted()
 	case reads:
 		x.sendWhileReading(resp, isHead)
@@ -128,7 +128,7 @@ func (x *h1Exchange) respondWhileReading(isHead, ok bool) (engine.Action, bool) 
 	x.readingRevoked.Store(true)
 	resp := &ctx.Response
 	if !ok && !x.c.IsAborted() {
-		_ = resp.body.closeStream()
+		_ = resp.body.CloseStream()
 		resp.Reset()
 		x.s.configureResponse(resp)
 		resp.SetStatusCode(StatusInternalServerError)
@@ -163,7 +163,7 @@ func (x *h1Exchange) sendWhileReading(resp *Response, isHead bool) {
 	if err == nil {
 		err = writeBody(w, &resp.body, e, &resp.Header.head)
 	} else {
-		_ = resp.body.closeStream()
+		_ = resp.body.CloseStream()
 	}
 	if err == nil {
 		err = w.Flush()
@@ -224,7 +224,7 @@ func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 	if ctx.hijack != nil {
 		closing = x.prepareHijack(closing)
 	}
-	body := resp.body.bytes()
+	body := resp.body.Bytes()
 	var e http1.Encoding
 	if !closing && !tunnel && x.h.minor > 0 && resp.isUsual() {
 		e = http1.Sized(len(body))
@@ -240,7 +240,7 @@ func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 		}
 		x.endRequest()
 		return engine.Read, false
-	case resp.body.stream != nil && e.Kind != http1.NoBody:
+	case resp.body.Stream != nil && e.Kind != http1.NoBody:
 		if x.queueFile(e) {
 			return engine.Flush, true
 		}
@@ -255,7 +255,7 @@ func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 	out.B = resp.Header.head.AppendResponse(out.B, &x.s.start, e)
 	switch {
 	case e.Kind == http1.NoBody:
-		_ = resp.body.closeStream()
+		_ = resp.body.CloseStream()
 	case e.Kind == http1.Chunks:
 		x.respondChunk(out)
 	case len(body) <= copyLimit:
@@ -304,7 +304,7 @@ func (x *h1Exchange) encode(tunnel, closing bool) http1.Encoding {
 // respondChunk puts a body in memory into out as one chunk, and the trailers after it.
 func (x *h1Exchange) respondChunk(out *bufpool.Buffer) {
 	resp := &x.ctx.Response
-	if body := resp.body.bytes(); len(body) > 0 {
+	if body := resp.body.Bytes(); len(body) > 0 {
 		out.B = http1.AppendChunkStart(out.B, len(body))
 		out.Grow(len(body))
 		out.B = append(out.B, body...)
@@ -349,7 +349,7 @@ func (x *h1Exchange) respondStream(e http1.Encoding) {
 	w := streamOutput{x: x, conn: x.h.blocking(), from: from, sent: -int64(from)}
 	x.output = &w
 	defer func() { x.output = nil }()
-	taker, _ := resp.body.stream.(bridge.ConnHijacker)
+	taker, _ := resp.body.Stream.(bridge.ConnHijacker)
 	if taker != nil {
 		taker.OfferConn()
 	}
@@ -360,7 +360,7 @@ func (x *h1Exchange) respondStream(e http1.Encoding) {
 	if err == nil {
 		err = x.writeStream(&w, e)
 	} else {
-		_ = resp.body.closeStream()
+		_ = resp.body.CloseStream()
 	}
 	taken := taker != nil && err == bridge.ErrConnHijacked
 	if taken {
@@ -391,7 +391,7 @@ func (x *h1Exchange) respondStream(e http1.Encoding) {
 // writeStream writes a streamed body, by sendFile if possible.
 func (x *h1Exchange) writeStream(w *streamOutput, e http1.Encoding) error {
 	resp := &x.ctx.Response
-	if span, ok := resp.body.stream.(fileSpan); ok && e.Kind == http1.Length && e.Length > 0 && resp.PieceTimeout == 0 {
+	if span, ok := resp.body.Stream.(fileSpan); ok && e.Kind == http1.Length && e.Length > 0 && resp.PieceTimeout == 0 {
 		if known, err := x.sendFile(w, span); known {
 			return err
 		}
@@ -404,14 +404,14 @@ func (x *h1Exchange) writeStream(w *streamOutput, e http1.Encoding) error {
 func (x *h1Exchange) sendFile(w *streamOutput, span fileSpan) (known bool, err error) {
 	body := &x.ctx.Response.body
 	file, offset, length := span.span()
-	if file == nil || length != int64(body.size) {
+	if file == nil || length != int64(body.Size) {
 		return false, nil
 	}
 	send := engine.FileSender(w.conn)
 	if send == nil {
 		return false, nil
 	}
-	defer body.endStream(&err)
+	defer body.EndStream(&err)
 	out := x.h.output()
 	w.from, w.flushed = 0, true
 	sent, err := send(out.B, file, offset, length)
@@ -548,7 +548,7 @@ func (x *h1Exchange) prepareHijack(closing bool) bool {
 // a file, if its bytes are not sent unchanged, or if the engine does not send files.
 func (x *h1Exchange) queueFile(e http1.Encoding) bool {
 	resp := &x.ctx.Response
-	span, ok := resp.body.stream.(fileSpan)
+	span, ok := resp.body.Stream.(fileSpan)
 	if !ok || !x.h.link.SendsFiles() || resp.ImmediateHeaderFlush || resp.PieceTimeout != 0 || e.Kind != http1.Length {
 		return false
 	}
@@ -557,7 +557,7 @@ func (x *h1Exchange) queueFile(e http1.Encoding) bool {
 		return false
 	}
 	file, offset, length := span.span()
-	if file == nil || length <= 0 || length != int64(resp.body.size) {
+	if file == nil || length <= 0 || length != int64(resp.body.Size) {
 		return false
 	}
 	out := x.h.output()
@@ -572,7 +572,7 @@ func (x *h1Exchange) queueFile(e http1.Encoding) bool {
 // fileEnded is called if a file ends before the announced length was sent. The connection
 // ends, so that the peer notices; it still gets the bytes that were sent.
 func (x *h1Exchange) fileEnded() {
-	size := int64(x.ctx.Response.body.size)
+	size := int64(x.ctx.Response.body.Size)
 	err := shortFile(size-x.h.file.Length, size)
 	x.s.logWriteError(x.c, err)
 	x.h.fault = err

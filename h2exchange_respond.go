@@ -83,16 +83,16 @@ func (x *h2Exchange) respond() (over bool) {
 	}
 	switch {
 	case e.Kind == http1.NoBody:
-		_ = resp.body.closeStream()
+		_ = resp.body.CloseStream()
 		return x.send(e, nil)
-	case resp.body.stream != nil:
+	case resp.body.Stream != nil:
 		x.sendStream(x, e)
 		return true
 	case e.Kind == http1.Chunks && resp.Header.head.Trailers.Len() > 0:
 		x.sendWithTrailers(e)
 		return true
 	}
-	return x.send(e, resp.body.bytes())
+	return x.send(e, resp.body.Bytes())
 }
 
 // sendHead puts the head of the response into the output. It returns false if the stream has
@@ -145,7 +145,7 @@ func (x *h2Exchange) send(e http1.Encoding, body []byte) (over bool) {
 func (x *h2Exchange) sendWithTrailers(e http1.Encoding) {
 	err := x.writeHead(e)
 	if err == nil {
-		_, err = x.Write(x.ctx.Response.body.bytes())
+		_, err = x.Write(x.ctx.Response.body.Bytes())
 	}
 	x.endStream(err)
 }

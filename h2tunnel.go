@@ -22,7 +22,7 @@ var _ net.Conn = (*h2Tunnel)(nil)
 // EventHandler of SwitchProtocols. It returns false if the stream has ended.
 func (x *h2Exchange) openTunnel() bool {
 	h, ctx := x.h, x.ctx
-	_ = ctx.Response.body.closeStream()
+	_ = ctx.Response.body.CloseStream()
 	x.finishResponse()
 	e := http1.Encoding{}
 	x.recordHead(e)

@@ -173,7 +173,7 @@ func (x *h3Exchange) next() ([]byte, error) {
 func (x *h3Exchange) InterruptBody() {
 	_ = x.stream.SetReadDeadline(pastTime)
 	// the goroutine may get a processor much later
-	x.ctx.Request.body.releaseBuffer()
+	x.ctx.Request.body.ReleaseBuffer()
 }
 
 // pastTime is a deadline that has passed.
@@ -188,7 +188,7 @@ func (x *h3Exchange) streamContent() {
 	content.streamContent.init(&x.streamExchange, &content.h3Incoming)
 	content.h3Incoming.x, content.h3Incoming.stream, content.left = x, x.stream, -1
 	if x.framing.Kind == http1.Length {
-		content.left = x.framing.Length - int64(len(x.ctx.Request.body.bytes()))
+		content.left = x.framing.Length - int64(len(x.ctx.Request.body.Bytes()))
 	}
 	x.content, x.in = &content.streamContent, &content.h3Incoming
 	x.receiveStream(x.content)

@@ -33,16 +33,16 @@ func (x *h3Exchange) respond() (over bool) {
 		x.stream.GoAway()
 	}
 	resp := &x.ctx.Response
-	if e.Kind != http1.NoBody && resp.body.stream != nil {
+	if e.Kind != http1.NoBody && resp.body.Stream != nil {
 		x.sendStream(x, e)
 		return true
 	}
 	if err := x.writeHead(e); err != nil || e.Kind == http1.NoBody {
-		_ = resp.body.closeStream()
+		_ = resp.body.CloseStream()
 		x.end(err)
 		return true
 	}
-	_, err := x.Write(resp.body.bytes())
+	_, err := x.Write(resp.body.Bytes())
 	if e.Kind == http1.Chunks {
 		x.endStream(err)
 	} else {

@@ -18,7 +18,7 @@ type h3Tunnel struct {
 // EventHandler of SwitchProtocols. over reports that the stream has ended before.
 func (x *h3Exchange) openTunnel() (over bool) {
 	ctx := x.ctx
-	_ = ctx.Response.body.closeStream()
+	_ = ctx.Response.body.CloseStream()
 	x.finishResponse()
 	e := http1.Encoding{}
 	x.recordHead(e)

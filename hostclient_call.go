@@ -57,7 +57,7 @@ func (c *HostClient) call(ctx context.Context, req *Request, resp *Response, dea
 // refused closes the body stream of a request that err keeps from being sent.
 func (req *Request) refused(err error) error {
 	if req != nil {
-		_ = req.body.closeStream()
+		_ = req.body.CloseStream()
 	}
 	return err
 }
@@ -105,8 +105,8 @@ func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Respon
 // the body.
 func (req *Request) endCall() {
 	req.call = callState{content: req.call.content}
-	if req.body.stream != nil {
-		_ = req.body.closeStream()
+	if req.body.Stream != nil {
+		_ = req.body.CloseStream()
 	}
 }
 
@@ -151,7 +151,7 @@ func (c *HostClient) callDiscarding(req *Request) error {
 		req.call.content = contentDiscarded
 	}
 	err := c.attempts(req, resp)
-	if s, ok := resp.body.stream.(*clientStream); ok && err == nil {
+	if s, ok := resp.body.Stream.(*clientStream); ok && err == nil {
 		s.drainSmall()
 	}
 	return err
@@ -161,9 +161,9 @@ func (c *HostClient) callDiscarding(req *Request) error {
 // sense.
 func (c *HostClient) attempts(req *Request, resp *Response) error {
 	call := &req.call
-	if resp.body.stream != nil {
+	if resp.body.Stream != nil {
 		// it may hold the connection that the next attempt waits for
-		_ = resp.body.closeStream()
+		_ = resp.body.CloseStream()
 	}
 	var interval time.Duration
 	if !call.deadline.IsZero() {
@@ -220,7 +220,7 @@ type resentContent struct {
 }
 
 func contentOf(req *Request) resentContent {
-	return resentContent{streamed: req.body.stream != nil, size: req.body.size}
+	return resentContent{streamed: req.body.Stream != nil, size: req.body.Size}
 }
 
 // renew sets the stream of req again.
@@ -250,7 +250,7 @@ func (c *HostClient) awaitRetry(req *Request, resp *Response, content resentCont
 		return false, nil
 	}
 	// the next attempt may need its connection
-	if s, ok := resp.body.stream.(*clientStream); ok {
+	if s, ok := resp.body.Stream.(*clientStream); ok {
 		s.drainSmall()
 	}
 	_ = resp.CloseBodyStream()

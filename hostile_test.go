@@ -336,7 +336,7 @@ func decodedFrom(codings string) func(in string) {
 		var req Request
 		req.Header.SetContentEncoding(codings)
 		req.SetBodyRaw([]byte(in))
-		req.body.limit = DefaultMaxRequestBodySize
+		req.body.Limit = DefaultMaxRequestBodySize
 		_, _ = req.BodyUncompressed()
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/coding"
+	"github.com/valyala/fasthttp/internal/content"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/header"
 )
@@ -84,7 +85,7 @@ func messageText(m bodyio.Message) string {
 // has set for the request. For a body that was read without a limit it is 256 MiB. Use
 // BodyGunzipWithLimit for larger results.
 func (req *Request) BodyGunzip() ([]byte, error) {
-	return req.decoded(coding.Gzip, coding.ContentBound(req.body.limit))
+	return req.decoded(coding.Gzip, coding.ContentBound(req.body.Limit))
 }
 
 // BodyGunzipWithLimit is BodyGunzip with a limit of maxBodySize bytes for the result; 0 or
@@ -95,7 +96,7 @@ func (req *Request) BodyGunzipWithLimit(maxBodySize int) ([]byte, error) {
 
 // BodyInflate is like BodyGunzip, but decodes deflate, with or without the zlib header.
 func (req *Request) BodyInflate() ([]byte, error) {
-	return req.decoded(coding.Deflate, coding.ContentBound(req.body.limit))
+	return req.decoded(coding.Deflate, coding.ContentBound(req.body.Limit))
 }
 
 // BodyInflateWithLimit is BodyInflate with the limit of BodyGunzipWithLimit.
@@ -105,7 +106,7 @@ func (req *Request) BodyInflateWithLimit(maxBodySize int) ([]byte, error) {
 
 // BodyUnbrotli is like BodyGunzip, but decodes brotli.
 func (req *Request) BodyUnbrotli() ([]byte, error) {
-	return req.decoded(coding.Brotli, coding.ContentBound(req.body.limit))
+	return req.decoded(coding.Brotli, coding.ContentBound(req.body.Limit))
 }
 
 // BodyUnbrotliWithLimit is BodyUnbrotli with the limit of BodyGunzipWithLimit.
@@ -116,7 +117,7 @@ func (req *Request) BodyUnbrotliWithLimit(maxBodySize int) ([]byte, error) {
 // BodyUnzstd is like BodyGunzip, but decodes zstd. It also fails with ErrBodyTooLarge
 // if the body asks for a window of more than 8 MiB, which RFC 9659 forbids.
 func (req *Request) BodyUnzstd() ([]byte, error) {
-	return req.decoded(coding.Zstd, coding.ContentBound(req.body.limit))
+	return req.decoded(coding.Zstd, coding.ContentBound(req.body.Limit))
 }
 
 // BodyUnzstdWithLimit is BodyUnzstd with the limit of BodyGunzipWithLimit. The window
@@ -131,14 +132,14 @@ func (req *Request) BodyUnzstdWithLimit(maxBodySize int) ([]byte, error) {
 // ErrContentEncodingUnsupported for other codings or more. Each step has the limit of
 // BodyGunzip. Without a coding it returns the same slice as Body.
 func (req *Request) BodyUncompressed() ([]byte, error) {
-	return req.uncompressed(coding.ContentBound(req.body.limit))
+	return req.uncompressed(coding.ContentBound(req.body.Limit))
 }
 
 // BodyUncompressedWithLimit is BodyUncompressed with the limit of
 // BodyUnzstdWithLimit, which also applies to a body without codings.
 func (req *Request) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
-	content, err := req.uncompressed(coding.ExplicitBound(maxBodySize))
-	return within(maxBodySize, content, err)
+	plain, err := req.uncompressed(coding.ExplicitBound(maxBodySize))
+	return content.Within(maxBodySize, plain, err)
 }
 
 func (req *Request) decoded(c coding.Coding, bound coding.Bound) ([]byte, error) {
@@ -169,7 +170,7 @@ func (req *Request) loaded() ([]byte, error) {
 	if err := req.loadForm(); err != nil {
 		return nil, err
 	}
-	if err := req.body.load(); err != nil {
+	if err := req.body.Load(); err != nil {
 		return nil, err
 	}
 	return req.bodyBytes(), nil
@@ -179,7 +180,7 @@ func (req *Request) loaded() ([]byte, error) {
 // with ErrBodyTooLarge if the result exceeds the MaxResponseBodySize of the client, or
 // 256 MiB if it is not set.
 func (resp *Response) BodyGunzip() ([]byte, error) {
-	return resp.decoded(coding.Gzip, coding.ContentBound(resp.body.limit))
+	return resp.decoded(coding.Gzip, coding.ContentBound(resp.body.Limit))
 }
 
 // BodyGunzipWithLimit is BodyGunzip with a limit of maxBodySize bytes for the result; 0 or
@@ -190,7 +191,7 @@ func (resp *Response) BodyGunzipWithLimit(maxBodySize int) ([]byte, error) {
 
 // BodyInflate is like BodyGunzip, but decodes deflate, with or without the zlib header.
 func (resp *Response) BodyInflate() ([]byte, error) {
-	return resp.decoded(coding.Deflate, coding.ContentBound(resp.body.limit))
+	return resp.decoded(coding.Deflate, coding.ContentBound(resp.body.Limit))
 }
 
 // BodyInflateWithLimit is BodyInflate with the limit of BodyGunzipWithLimit.
@@ -200,7 +201,7 @@ func (resp *Response) BodyInflateWithLimit(maxBodySize int) ([]byte, error) {
 
 // BodyUnbrotli is like BodyGunzip, but decodes brotli.
 func (resp *Response) BodyUnbrotli() ([]byte, error) {
-	return resp.decoded(coding.Brotli, coding.ContentBound(resp.body.limit))
+	return resp.decoded(coding.Brotli, coding.ContentBound(resp.body.Limit))
 }
 
 // BodyUnbrotliWithLimit is BodyUnbrotli with the limit of BodyGunzipWithLimit.
@@ -211,7 +212,7 @@ func (resp *Response) BodyUnbrotliWithLimit(maxBodySize int) ([]byte, error) {
 // BodyUnzstd is like BodyGunzip, but decodes zstd. It also fails with ErrBodyTooLarge
 // if the body asks for a window of more than 8 MiB, which RFC 9659 forbids.
 func (resp *Response) BodyUnzstd() ([]byte, error) {
-	return resp.decoded(coding.Zstd, coding.ContentBound(resp.body.limit))
+	return resp.decoded(coding.Zstd, coding.ContentBound(resp.body.Limit))
 }
 
 // BodyUnzstdWithLimit is BodyUnzstd with the limit of BodyGunzipWithLimit. The window
@@ -226,32 +227,32 @@ func (resp *Response) BodyUnzstdWithLimit(maxBodySize int) ([]byte, error) {
 // ErrContentEncodingUnsupported for other codings or more. Each step has the limit of
 // BodyGunzip. Without a coding it returns the same slice as Body.
 func (resp *Response) BodyUncompressed() ([]byte, error) {
-	return resp.uncompressed(coding.ContentBound(resp.body.limit))
+	return resp.uncompressed(coding.ContentBound(resp.body.Limit))
 }
 
 // BodyUncompressedWithLimit is BodyUncompressed with the limit of
 // BodyUnzstdWithLimit, which also applies to a body without codings.
 func (resp *Response) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
-	content, err := resp.uncompressed(coding.ExplicitBound(maxBodySize))
-	return within(maxBodySize, content, err)
+	plain, err := resp.uncompressed(coding.ExplicitBound(maxBodySize))
+	return content.Within(maxBodySize, plain, err)
 }
 
 func (resp *Response) decoded(c coding.Coding, bound coding.Bound) ([]byte, error) {
-	if err := resp.body.load(); err != nil {
+	if err := resp.body.Load(); err != nil {
 		return nil, err
 	}
-	return coding.Decode(resp.body.bytes(), c, bound)
+	return coding.Decode(resp.body.Bytes(), c, bound)
 }
 
 func (resp *Response) uncompressed(bound coding.Bound) ([]byte, error) {
-	if err := resp.body.load(); err != nil {
+	if err := resp.body.Load(); err != nil {
 		return nil, err
 	}
 	var applied coding.Applied
 	if err := applied.Add(resp.Header.ContentEncoding()); err != nil {
 		return nil, err
 	}
-	return applied.Undo(resp.body.bytes(), bound)
+	return applied.Undo(resp.body.Bytes(), bound)
 }
 
 // WriteGzip is WriteGzipLevel at CompressDefaultCompression.
@@ -295,10 +296,10 @@ func (resp *Response) isEncodable(types *coding.TypeSet, least int) bool {
 	if header.Bodiless(h.StatusCode()) || h.StatusCode() == StatusPartialContent || len(h.ContentEncoding()) > 0 {
 		return false
 	}
-	size := len(resp.body.bytes())
+	size := len(resp.body.Bytes())
 	switch {
-	case resp.body.stream != nil:
-		size = resp.body.size
+	case resp.body.Stream != nil:
+		size = resp.body.Size
 	case size == 0 && resp.SkipBody:
 		// of the content for GET only the length is known
 		size = h.head.Length
@@ -319,14 +320,14 @@ func (resp *Response) isEncodable(types *coding.TypeSet, least int) bool {
 func (resp *Response) encode(c coding.Coding, level int) {
 	h := &resp.Header
 	switch {
-	case resp.body.stream != nil:
-		resp.body.encodeStream(c, level)
+	case resp.body.Stream != nil:
+		resp.body.EncodeStream(c, level)
 		h.SetContentLength(-1)
-	case len(resp.body.bytes()) == 0:
+	case len(resp.body.Bytes()) == 0:
 		// the encoded length of the content for GET is not known
 		h.SetContentLength(-1)
 	default:
-		resp.body.encode(c, level)
+		resp.body.Encode(c, level)
 	}
 	h.SetContentEncoding(c.String())
 	h.weakenTag()
@@ -391,7 +392,7 @@ func (req *Request) poison() {
 		return
 	}
 	req.Header.head.Poison()
-	req.body.poison()
+	req.body.Poison()
 	req.uri.poison()
 	req.args.poison()
 }
@@ -400,12 +401,6 @@ func (req *Request) poison() {
 func (resp *Response) poison() {
 	if bufpool.Poisons {
 		resp.Header.head.Poison()
-		resp.body.poison()
-	}
-}
-
-func (b *body) poison() {
-	if b.buf != nil {
-		bufpool.Poison(b.buf.B)
+		resp.body.Poison()
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/coding"
+	"github.com/valyala/fasthttp/internal/content"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/forms"
 	"github.com/valyala/fasthttp/internal/header"
@@ -125,7 +126,7 @@ func (f *requestForm) stale(req *Request, limit int64) bool {
 	if f.over > 0 {
 		switch {
 		case limit == 0 && f.encoded:
-			limit = coding.ContentBound(req.body.limit).Size
+			limit = coding.ContentBound(req.body.Limit).Size
 		case limit == 0:
 			return true
 		}
@@ -189,18 +190,18 @@ func (req *Request) parseForm(limit int64, start startForm) error {
 	if len(boundary) == 0 {
 		return ErrNoMultipartForm
 	}
-	content := req.body.bytes()
+	content := req.body.Bytes()
 	var in io.Reader = bytes.NewReader(content)
 	memory := int64(len(content))
-	streamed := req.body.stream != nil
+	streamed := req.body.Stream != nil
 	if streamed {
-		in, memory = req.body.stream, formMemory
-		if limit > 0 && int64(req.body.size) > limit {
+		in, memory = req.body.Stream, formMemory
+		if limit > 0 && int64(req.body.Size) > limit {
 			// the stream is not read, so the caller may try a higher limit
 			return formError(ErrBodyTooLarge)
 		}
 	}
-	bound := coding.ContentBound(req.body.limit)
+	bound := coding.ContentBound(req.body.Limit)
 	if limit > 0 {
 		bound = coding.ContentBound(int(limit))
 	}
@@ -228,7 +229,7 @@ func (req *Request) parseForm(limit int64, start startForm) error {
 		return err
 	}
 	if streamed {
-		_ = req.body.closeStream()
+		_ = req.body.CloseStream()
 		if encoded {
 			// writeForm writes the form without a coding
 			req.Header.head.RemoveID(field.ContentEncoding)
@@ -276,9 +277,9 @@ func (req *Request) loadForm() error {
 	if !req.onlyForm() {
 		return nil
 	}
-	req.body.empty()
-	if err := req.writeForm((*bodyWriter)(&req.body)); err != nil {
-		req.body.empty()
+	req.body.Empty()
+	if err := req.writeForm((*content.Writer)(&req.body)); err != nil {
+		req.body.Empty()
 		return err
 	}
 	req.form.only = false
@@ -301,7 +302,7 @@ func (req *Request) streamForm() error {
 	if err != nil {
 		return err
 	}
-	req.body.setStream(&formStream{form: form, boundary: boundary}, int(size))
+	req.body.SetStream(&formStream{form: form, boundary: boundary}, int(size))
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/content"
 	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/pipeline"
@@ -371,7 +372,7 @@ func (c *PipelineClient) encode(call *pipelineCall, req *Request) error {
 	call.Closes = h.ConnectionClose()
 	encoding := req.encode(0)
 	call.Out = req.appendHead(call.Out[:0], encoding)
-	if req.body.stream == nil && encoding.Kind != http1.Chunks {
+	if req.body.Stream == nil && encoding.Kind != http1.Chunks {
 		call.Out = append(call.Out, req.content()...)
 		return nil
 	}
@@ -414,8 +415,8 @@ func pipelineContextError(ctx context.Context) error {
 
 // streamBuffered makes the body that was read a stream.
 func (resp *Response) streamBuffered() {
-	body := resp.body.bytes()
-	resp.body.setStream(bytes.NewReader(body), len(body))
+	body := resp.body.Bytes()
+	resp.body.SetStream(bytes.NewReader(body), len(body))
 }
 
 // pipelineReader gives the calls that were sent on a connection their responses. It
@@ -429,7 +430,7 @@ type pipelineReader struct {
 	call   *pipelineCall // nil if no call was known when the last response ended
 	heads  headReader
 	inBody bool
-	recv   receiver
+	recv   content.Receiver
 	closes bool // it is the last one
 
 	discardTarget *Response // takes responses that no caller wants
@@ -521,11 +522,11 @@ func (r *pipelineReader) feed(b []byte) (n int, done bool, err error) {
 		}
 	}
 	dst := &resp.body
-	dst.limit = r.c.MaxResponseBodySize
+	dst.Limit = r.c.MaxResponseBodySize
 	if resp.SkipBody {
 		dst = &r.discarded().body
 	}
-	used, done, err := r.recv.feed(b[n:], dst, &resp.Header.head)
+	used, done, err := r.recv.Feed(b[n:], dst, &resp.Header.head)
 	return n + used, done, err
 }
 
@@ -548,7 +549,7 @@ func (r *pipelineReader) feedHead(h *ResponseHeader, b []byte) (int, error) {
 	switched := h.head.Status == StatusSwitchingProtocols || r.call.Exchange.Connect && h.head.Status/100 == 2
 	r.closes = r.call.Closes || switched || frame.MustClose || !r.conn.head.KeepsAlive()
 	r.inBody = true
-	return n, r.recv.start(frame, r.c.MaxResponseBodySize)
+	return n, r.recv.Start(frame, r.c.MaxResponseBodySize)
 }
 
 // done ends the current call.
@@ -566,10 +567,10 @@ func (r *pipelineReader) responseBegun() bool {
 // ends.
 func (r *pipelineReader) inputEnds(err error) error {
 	switch {
-	case err == io.EOF && r.inBody && r.recv.decoder.Kind() == http1.UntilClose:
+	case err == io.EOF && r.inBody && r.recv.Decoder.Kind() == http1.UntilClose:
 		r.call.Lock()
 		if resp := r.call.Response; resp != nil && !resp.SkipBody {
-			resp.Header.SetContentLength(len(resp.body.bytes()))
+			resp.Header.SetContentLength(len(resp.body.Bytes()))
 		}
 		r.call.Unlock()
 		r.closes = true

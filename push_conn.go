@@ -55,7 +55,7 @@ func (e pushEvents) begin() {
 // connection switch to that after the head.
 func (x *h1Exchange) beginPush(e http1.Encoding) bool {
 	ctx := x.ctx
-	body, ok := ctx.Response.body.stream.(pushBody)
+	body, ok := ctx.Response.body.Stream.(pushBody)
 	if !ok || x.duplex || ctx.hijack != nil || ctx.Request.arrives() || ctx.Response.Header.head.Trailers.Len() > 0 {
 		return false
 	}

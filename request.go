@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/content"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
@@ -62,12 +63,12 @@ type Request struct {
 	// PipelineClient does not call it. Reset clears OnInform, and CopyTo does not copy it.
 	OnInform func(h *ResponseHeader) error
 
-	body    body
+	body    content.Body
 	uri     URI
 	args    Args
 	values  userdata.List
-	source  contentSource // of the body that a server reads while it arrives, or nil
-	form    *requestForm  // the form, if it was parsed
+	source  content.Source // of the body that a server reads while it arrives, or nil
+	form    *requestForm   // the form, if it was parsed
 	timeout time.Duration
 	call    callState // the state of the client's call in progress
 	// parsedVersion was the version of uri when it was parsed from the target, so that a client
@@ -102,8 +103,8 @@ func (req *Request) closeValues() {
 func (req *Request) resetExceptHeader() {
 	req.closeValues()
 	req.bodyChanges()
-	if b := &req.body; b.buf != nil || b.raw != nil || b.stream != nil || b.broken != nil || b.limit != 0 {
-		b.reset(requestPool, req.KeepBodyBuffer)
+	if b := &req.body; b.Buf != nil || b.Raw != nil || b.Stream != nil || b.Broken != nil || b.Limit != 0 {
+		b.Reset(content.RequestPool, req.KeepBodyBuffer)
 	}
 	if req.uriParsed {
 		req.uri.Reset()
@@ -135,9 +136,9 @@ func (req *Request) resetParsed() {
 }
 
 // setSource makes content in transit the body stream.
-func (req *Request) setSource(source contentSource, size int) {
+func (req *Request) setSource(source content.Source, size int) {
 	req.source = source
-	req.body.setStream(source, size)
+	req.body.SetStream(source, size)
 }
 
 // closeSource ends the reading of content in transit.
@@ -166,13 +167,13 @@ func (req *Request) CopyTo(dst *Request) {
 	dst.DisableRedirectPathNormalizing = req.DisableRedirectPathNormalizing
 	dst.GetBody = req.GetBody
 	dst.timeout = req.timeout
-	dst.body.limit = req.body.limit
+	dst.body.Limit = req.body.Limit
 	dst.isTLS = req.isTLS
 	dst.values = append(dst.values[:0], req.values...)
 	if req.onlyForm() {
-		_ = req.writeForm((*bodyWriter)(&dst.body))
-	} else if p := req.body.bytes(); len(p) > 0 {
-		dst.body.set(p)
+		_ = req.writeForm((*content.Writer)(&dst.body))
+	} else if p := req.body.Bytes(); len(p) > 0 {
+		dst.body.Set(p)
 	}
 }
 
@@ -309,7 +310,7 @@ func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 // the same as for ReadBody. After an error the request is empty.
 func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	req.ResetBody()
-	err := readBody(recvbuf.Buffered{R: r}, req.Header.head.Framing, maxBodySize, &req.body, &req.Header.head)
+	err := content.Read(recvbuf.Buffered{R: r}, req.Header.head.Framing, maxBodySize, &req.body, &req.Header.head)
 	return req.bodyRead(err)
 }
 
@@ -330,7 +331,7 @@ func (req *Request) finalizeEmpty() {
 	h := &req.Header
 	switch {
 	case h.head.Length == -2 && !h.head.IgnoresBody(),
-		h.head.Length == -1 && req.body.stream == nil && len(req.bodyBytes()) == 0:
+		h.head.Length == -1 && req.body.Stream == nil && len(req.bodyBytes()) == 0:
 		h.SetContentLength(0)
 	}
 }
@@ -346,7 +347,7 @@ func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, pre
 	if f.Kind == http1.NoBody {
 		return req.bodyRead(nil)
 	}
-	req.body.setStreamFrom(r, f, &req.Header.head)
+	req.body.SetStreamFrom(r, f, &req.Header.head)
 	return nil
 }
 
@@ -363,11 +364,11 @@ func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) er
 	case contentLength < 0:
 		return nil
 	}
-	if err := readBodyOnly(recvbuf.Buffered{R: r}, f, maxBodySize, &req.body, &req.Header.head); err != nil {
+	if err := content.ReadOnly(recvbuf.Buffered{R: r}, f, maxBodySize, &req.body, &req.Header.head); err != nil {
 		return req.bodyRead(err)
 	}
 	if contentLength >= 0 {
-		req.Header.SetContentLength(len(req.body.bytes()))
+		req.Header.SetContentLength(len(req.body.Bytes()))
 	}
 	return req.bodyRead(nil)
 }
@@ -441,20 +442,20 @@ func (req *Request) prepareContent() error {
 	h := &req.Header
 	if h.head.Line[header.LineMethod].Len == uint32(len(MethodTrace)) && h.IsTrace() {
 		// RFC 9110 section 9.3.8 forbids content
-		_ = req.body.closeStream()
+		_ = req.body.CloseStream()
 		return nil
 	}
-	if req.body.stream != nil {
+	if req.body.Stream != nil {
 		return nil
 	}
-	return req.body.broken
+	return req.body.Broken
 }
 
 // encode decides how the request is sent, and sets its header accordingly. HTTP/1.1 has all the
 // terms of the header, and other protocols are without some of them.
 func (req *Request) encode(without http1.Terms) (e http1.Encoding) {
 	h := &req.Header
-	if req.body.stream != nil || len(h.head.Trailers.Entries) > 0 || h.head.State&(header.Closing|header.OldProtocol|header.PeerVersion|header.NoSpecial) != 0 {
+	if req.body.Stream != nil || len(h.head.Trailers.Entries) > 0 || h.head.State&(header.Closing|header.OldProtocol|header.PeerVersion|header.NoSpecial) != 0 {
 		return req.encodeUnusual(without)
 	}
 	if size := len(req.content()); size > 0 || !h.head.IgnoresBody() {
@@ -469,12 +470,12 @@ func (req *Request) encodeUnusual(without http1.Terms) http1.Encoding {
 	h := &req.Header
 	o := http1.Outgoing{Role: http1.Request, Terms: h.head.Terms() &^ without}
 	switch {
-	case req.body.stream != nil:
+	case req.body.Stream != nil:
 		// a trailer that only a peer has announced may never arrive
 		if h.head.Trailers.HasOwn() {
 			o.Terms |= http1.HasTrailers
 		}
-		o.Content, o.Size = http1.SizedContent, req.body.size
+		o.Content, o.Size = http1.SizedContent, req.body.Size
 		if o.Size < 0 {
 			o.Content = http1.UnsizedContent
 		}
@@ -488,7 +489,7 @@ func (req *Request) encodeUnusual(without http1.Terms) http1.Encoding {
 		}
 	}
 	e := o.Encode()
-	if e.Kind == http1.Chunks && req.body.stream == nil && o.Size > 0 && h.ContentType() == nil && !h.head.Is(header.NoDefaultType) {
+	if e.Kind == http1.Chunks && req.body.Stream == nil && o.Size > 0 && h.ContentType() == nil && !h.head.Is(header.NoDefaultType) {
 		h.SetContentTypeBytes(strOctetStream)
 	}
 	h.head.RecordRequest(e)
@@ -497,7 +498,7 @@ func (req *Request) encodeUnusual(without http1.Terms) http1.Encoding {
 
 // content returns the bytes that are sent as the body if it is not a stream.
 func (req *Request) content() []byte {
-	content := req.body.bytes()
+	content := req.body.Bytes()
 	if len(content) == 0 && req.argsParsed && req.args.Len() > 0 {
 		content = req.args.QueryString()
 	}
@@ -590,7 +591,7 @@ func releaseSent(h *RequestHeader) {
 // ErrBodyStreamWritePanic if the stream panics.
 func (req *Request) Write(w *bufio.Writer) error {
 	if err := req.prepareHead(); err != nil {
-		_ = req.body.closeStream()
+		_ = req.body.CloseStream()
 		return err
 	}
 	e := req.encode(http1.LineIsReceived)
@@ -598,7 +599,7 @@ func (req *Request) Write(w *bufio.Writer) error {
 	err := h.head.WriteRequest(w, e)
 	req.sent(h)
 	if err != nil {
-		_ = req.body.closeStream()
+		_ = req.body.CloseStream()
 		return err
 	}
 	return req.writeContent(w, e)
@@ -606,7 +607,7 @@ func (req *Request) Write(w *bufio.Writer) error {
 
 // writeContent writes the content of the request, whose head was written before.
 func (req *Request) writeContent(w flushWriter, e http1.Encoding) error {
-	if req.body.stream != nil {
+	if req.body.Stream != nil {
 		return writeStream(w, &req.body, e, &req.Header.head)
 	}
 	return writeContent(w, req.content(), e, &req.Header.head)
@@ -627,15 +628,15 @@ func writeContent(w flushWriter, content []byte, e http1.Encoding, h *header.Hea
 
 // writeStream is writeContent for the stream of b. If content of a known size is sent in
 // chunks, the stream checks that size itself.
-func writeStream(w flushWriter, b *body, e http1.Encoding, h *header.Header) error {
+func writeStream(w flushWriter, b *content.Body, e http1.Encoding, h *header.Header) error {
 	switch e.Kind {
 	case http1.Length:
-		return b.writeFixed(w)
+		return b.WriteFixed(w)
 	case http1.UntilClose:
-		return b.writePlain(w)
+		return b.WritePlain(w)
 	}
-	b.unsize()
-	if err := b.writeChunked(w); err != nil {
+	b.Unsize()
+	if err := b.WriteChunked(w); err != nil {
 		return err
 	}
 	return writeLastChunk(w, h)
@@ -643,14 +644,14 @@ func writeStream(w flushWriter, b *body, e http1.Encoding, h *header.Header) err
 
 // writeBody is writeContent for b, which may be a stream. If no content follows the
 // head according to e, it closes the stream.
-func writeBody(w flushWriter, b *body, e http1.Encoding, h *header.Header) error {
+func writeBody(w flushWriter, b *content.Body, e http1.Encoding, h *header.Header) error {
 	switch {
 	case e.Kind == http1.NoBody:
-		return b.closeStream()
-	case b.stream != nil:
+		return b.CloseStream()
+	case b.Stream != nil:
 		return writeStream(w, b, e, h)
 	}
-	return writeContent(w, b.bytes(), e, h)
+	return writeContent(w, b.Bytes(), e, h)
 }
 
 // WriteTo writes the request to w, with the errors of Write. It implements

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/content"
 )
 
 // Body returns the body. It reads a body stream to its end first. If that fails, it
@@ -13,7 +14,7 @@ import (
 // If MultipartForm has parsed a form from a stream, the body is the form as
 // WriteMultipartForm writes it.
 func (req *Request) Body() []byte {
-	if req.loadForm() != nil || req.body.load() != nil {
+	if req.loadForm() != nil || req.body.Load() != nil {
 		return nil
 	}
 	return req.bodyBytes()
@@ -25,20 +26,20 @@ func (req *Request) Body() []byte {
 // of them was called, or none has failed.
 func (req *Request) BodyError() error {
 	switch {
-	case req.body.broken != nil:
-		return req.body.broken
+	case req.body.Broken != nil:
+		return req.body.Broken
 	case req.form != nil && req.form.err != nil:
 		return req.form.err
 	}
 	return req.argsErr
 }
 
-func (req *Request) bodyBytes() []byte { return req.body.bytes() }
+func (req *Request) bodyBytes() []byte { return req.body.Bytes() }
 
 // SetBody sets the body to a copy of body.
 func (req *Request) SetBody(body []byte) {
 	req.bodyChanges()
-	req.body.set(body)
+	req.body.Set(body)
 }
 
 // SetBodyString sets the body.
@@ -48,13 +49,13 @@ func (req *Request) SetBodyString(body string) { req.SetBody(bytesconv.Bytes(bod
 // request uses it.
 func (req *Request) SetBodyRaw(body []byte) {
 	req.bodyChanges()
-	req.body.setRaw(body)
+	req.body.SetRaw(body)
 }
 
 // AppendBody appends a copy of p to the body.
 func (req *Request) AppendBody(p []byte) {
 	req.bodyChanges()
-	req.body.append(p)
+	req.body.Append(p)
 }
 
 // AppendBodyString appends to the body.
@@ -67,7 +68,7 @@ func (req *Request) AppendBodyString(s string) { req.AppendBody(bytesconv.Bytes(
 // the stream is sent in chunks up to its io.EOF.
 func (req *Request) SetBodyStream(bodyStream io.Reader, bodySize int) {
 	req.bodyChanges()
-	req.body.setStream(bodyStream, bodySize)
+	req.body.SetStream(bodyStream, bodySize)
 	req.Header.SetContentLength(max(bodySize, -1))
 }
 
@@ -82,24 +83,24 @@ func (req *Request) SetBodyStreamWriter(sw StreamWriter) {
 // with CloseBodyStream, unless the request is released. If MultipartForm has read the
 // stream, the result is an empty stream.
 func (req *Request) BodyStream() io.Reader {
-	if req.body.stream == nil && req.onlyForm() {
+	if req.body.Stream == nil && req.onlyForm() {
 		return http.NoBody
 	}
-	return req.body.stream
+	return req.body.Stream
 }
 
 // IsBodyStream reports whether the body is a stream, or was one before it was read
 // as a multipart form.
-func (req *Request) IsBodyStream() bool { return req.body.stream != nil || req.onlyForm() }
+func (req *Request) IsBodyStream() bool { return req.body.Stream != nil || req.onlyForm() }
 
 // CloseBodyStream closes the body stream, if there is one, and returns the error of
 // its Close method, if it has one.
-func (req *Request) CloseBodyStream() error { return req.body.closeStream() }
+func (req *Request) CloseBodyStream() error { return req.body.CloseStream() }
 
 // BodyWriter returns a writer that appends to the body.
 func (req *Request) BodyWriter() io.Writer {
 	req.bodyChanges()
-	return (*bodyWriter)(&req.body)
+	return (*content.Writer)(&req.body)
 }
 
 // BodyWriteTo writes the body to w. It reads a body stream to its end and closes it. It
@@ -109,13 +110,13 @@ func (req *Request) BodyWriteTo(w io.Writer) error {
 	if req.onlyForm() {
 		return req.writeForm(w)
 	}
-	return req.body.writeTo(w)
+	return req.body.SendTo(w)
 }
 
 // ResetBody empties the body.
 func (req *Request) ResetBody() {
 	req.bodyChanges()
-	req.body.reset(requestPool, req.KeepBodyBuffer)
+	req.body.Reset(content.RequestPool, req.KeepBodyBuffer)
 }
 
 // SwapBody sets the body to body, without copying it, and returns the bytes of the old
@@ -123,9 +124,9 @@ func (req *Request) ResetBody() {
 func (req *Request) SwapBody(body []byte) []byte {
 	_ = req.loadForm()
 	req.bodyChanges()
-	return req.body.swap(body)
+	return req.body.Swap(body)
 }
 
 // ReleaseBody drops the buffer of the body if it is larger than size bytes, so that it
 // is not reused for other requests.
-func (req *Request) ReleaseBody(size int) { req.body.shrink(size) }
+func (req *Request) ReleaseBody(size int) { req.body.Shrink(size) }

@@ -121,7 +121,7 @@ func TestMultipartFormIsParsedOnce(t *testing.T) {
 		if again, err := req.MultipartForm(); again != form || err != nil {
 			t.Errorf("%s: the second time it is %p, %v, not %p", name, again, err, form)
 		}
-		if req.body.stream != nil {
+		if req.body.Stream != nil {
 			t.Errorf("%s: there is a stream still", name)
 		}
 		req.Reset()
@@ -593,12 +593,12 @@ func TestOutcomeOfAFormIsRemembered(t *testing.T) {
 	}
 
 	req.SetBody(AppendGzipBytes(nil, []byte(form)))
-	req.body.limit = 1000
+	req.body.Limit = 1000
 	_, first = req.MultipartForm()
 	if _, again := req.MultipartForm(); !errors.Is(first, ErrBodyTooLarge) || again != first {
 		t.Errorf("got %v, and then %v", first, again)
 	}
-	req.body.limit = 0
+	req.body.Limit = 0
 	if _, err := req.MultipartForm(); err != nil {
 		t.Error(err)
 	}

@@ -136,8 +136,8 @@ func TestRequestReadHoldsNoMoreThanArrives(t *testing.T) {
 		if n > 200 {
 			t.Errorf("%q: %v allocations", message, n)
 		}
-		if req.body.buf != nil && cap(req.body.buf.B) > 1<<20 {
-			t.Errorf("%q: %d bytes are held", message, cap(req.body.buf.B))
+		if req.body.Buf != nil && cap(req.body.Buf.B) > 1<<20 {
+			t.Errorf("%q: %d bytes are held", message, cap(req.body.Buf.B))
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/content"
 	"github.com/valyala/fasthttp/internal/files"
 	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
@@ -68,7 +69,7 @@ type Response struct {
 
 	buffersReceived bool // see bridge.BufferReceived
 
-	body body
+	body content.Body
 
 	remoteAddr, localAddr net.Addr
 }
@@ -92,7 +93,7 @@ func (resp *Response) resetExceptHeader() {
 // reuse empties the response, except for its header, before it is read again. It keeps
 // the fields in which the application has set how to read it.
 func (resp *Response) reuse() {
-	resp.body.reset(responsePool, resp.KeepBodyBuffer)
+	resp.body.Reset(content.ResponsePool, resp.KeepBodyBuffer)
 	resp.SkipBody, resp.skipsHead = resp.SkipBody && !resp.skipsHead, false
 	resp.remoteAddr, resp.localAddr = nil, nil
 }
@@ -115,10 +116,10 @@ func (resp *Response) CopyTo(dst *Response) {
 	dst.Reset()
 	resp.Header.CopyTo(&dst.Header)
 	dst.SkipBody = resp.SkipBody
-	dst.body.limit = resp.body.limit
+	dst.body.Limit = resp.body.Limit
 	dst.remoteAddr, dst.localAddr = resp.remoteAddr, resp.localAddr
-	if p := resp.body.bytes(); len(p) > 0 {
-		dst.body.set(p)
+	if p := resp.body.Bytes(); len(p) > 0 {
+		dst.body.Set(p)
 	}
 }
 
@@ -164,8 +165,8 @@ func (resp *Response) Read(r *bufio.Reader) error { return resp.ReadLimitBody(r,
 // ReadLimitBody skips up to 32 informational responses before the final one. A 101 is
 // final.
 func (resp *Response) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
-	resp.body.empty()
-	resp.body.limit = 0
+	resp.body.Empty()
+	resp.body.Limit = 0
 	for informed := 0; ; informed++ {
 		err := resp.Header.Read(r)
 		if err == io.EOF && informed > 0 {
@@ -185,7 +186,7 @@ func (resp *Response) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 		resp.ResetBody()
 		return nil
 	}
-	return resp.readContent(r, maxBodySize, readBody)
+	return resp.readContent(r, maxBodySize, content.Read)
 }
 
 // maxInformational is how many 1xx responses may precede the final one.
@@ -198,27 +199,27 @@ var errTooManyInformational = errors.New("fasthttp: too many informational respo
 // body stays on r. Otherwise ReadBody does not read the trailer section after a chunked
 // body: Header.ReadTrailer does.
 func (resp *Response) ReadBody(r *bufio.Reader, maxBodySize int) error {
-	return resp.readContent(r, maxBodySize, readBodyOnly)
+	return resp.readContent(r, maxBodySize, content.ReadOnly)
 }
 
-func (resp *Response) readContent(r *bufio.Reader, maxBodySize int, read bodyReader) error {
+func (resp *Response) readContent(r *bufio.Reader, maxBodySize int, read content.Reader) error {
 	f := resp.framing()
 	if resp.StreamBody || f.Kind == http1.NoBody || f.Kind == http1.Length {
 		resp.ResetBody()
 	} else {
 		// the size is unknown, so keep the buffer of the last body
-		resp.body.empty()
+		resp.body.Empty()
 	}
 	if resp.StreamBody && f.Kind != http1.NoBody {
-		resp.body.setStreamFrom(r, f, &resp.Header.head)
-		resp.body.limit = maxBodySize
+		resp.body.SetStreamFrom(r, f, &resp.Header.head)
+		resp.body.Limit = maxBodySize
 		return nil
 	}
 	if err := read(recvbuf.Buffered{R: r}, f, maxBodySize, &resp.body, &resp.Header.head); err != nil {
 		return err
 	}
 	if f.Kind == http1.UntilClose {
-		resp.Header.SetContentLength(len(resp.body.bytes()))
+		resp.Header.SetContentLength(len(resp.body.Bytes()))
 	}
 	return nil
 }
@@ -245,7 +246,7 @@ func (resp *Response) framing() http1.Framing {
 // with all of its content, which is not a stream, and without trailers.
 func (resp *Response) isUsual() bool {
 	h := &resp.Header
-	return resp.body.stream == nil && !resp.SkipBody && h.StatusCode() == StatusOK &&
+	return resp.body.Stream == nil && !resp.SkipBody && h.StatusCode() == StatusOK &&
 		len(h.head.Trailers.Entries) == 0 && h.head.State&(header.Closing|header.OldProtocol|header.PeerVersion) == 0
 }
 
@@ -261,19 +262,19 @@ func (resp *Response) outgoing() http1.Outgoing {
 	case header.Bodiless(o.Status):
 		// a 304 may declare how long the content of a 200 would be
 		o.Content, o.Size = h.head.Declared()
-	case resp.body.stream != nil:
+	case resp.body.Stream != nil:
 		// a trailer that only a peer has announced may never arrive
 		if h.head.Trailers.HasOwn() {
 			o.Terms |= http1.HasTrailers
 		}
-		if o.Size = resp.body.size; o.Size < 0 {
+		if o.Size = resp.body.Size; o.Size < 0 {
 			o.Content = http1.UnsizedContent
 		}
 	default:
 		if h.head.Trailers.Len() > 0 {
 			o.Terms |= http1.HasTrailers
 		}
-		if o.Size = len(resp.body.bytes()); o.Size == 0 && resp.SkipBody {
+		if o.Size = len(resp.body.Bytes()); o.Size == 0 && resp.SkipBody {
 			o.Content, o.Size = h.head.Declared()
 		}
 	}
@@ -287,7 +288,7 @@ func (resp *Response) outgoing() http1.Outgoing {
 func (resp *Response) Write(w *bufio.Writer) error {
 	var e http1.Encoding
 	if resp.isUsual() {
-		e = http1.Sized(len(resp.body.bytes()))
+		e = http1.Sized(len(resp.body.Bytes()))
 	} else {
 		o := resp.outgoing()
 		o.Terms = o.Terms&^http1.LineIsReceived | http1.ByApplication
@@ -295,12 +296,12 @@ func (resp *Response) Write(w *bufio.Writer) error {
 	}
 	resp.Header.head.RecordResponse(e)
 	if err := resp.Header.head.WriteResponse(w, e); err != nil {
-		_ = resp.body.closeStream()
+		_ = resp.body.CloseStream()
 		return err
 	}
-	if resp.ImmediateHeaderFlush && resp.body.stream != nil && e.Kind != http1.NoBody {
+	if resp.ImmediateHeaderFlush && resp.body.Stream != nil && e.Kind != http1.NoBody {
 		if err := w.Flush(); err != nil {
-			_ = resp.body.closeStream()
+			_ = resp.body.CloseStream()
 			return err
 		}
 	}
@@ -323,41 +324,41 @@ func (resp *Response) String() string { return messageText(resp) }
 // has ended, and a large download is kept in memory. BodySize does not read the body, and
 // SentResponse.Bytes is the number of bytes sent.
 func (resp *Response) Body() []byte {
-	if resp.body.stream != nil {
-		if err := resp.body.load(); err != nil {
-			resp.body.set(bytesconv.Bytes(err.Error()))
+	if resp.body.Stream != nil {
+		if err := resp.body.Load(); err != nil {
+			resp.body.Set(bytesconv.Bytes(err.Error()))
 		}
 	}
-	return resp.body.bytes()
+	return resp.body.Bytes()
 }
 
 // BodySize returns the size of the body in bytes, without reading it. For a body stream it
 // is the size that was given to SetBodyStream, or -1 if it is not known. It is the size of
 // the body as it is set now, even if the body is not sent, as in a response to HEAD.
 func (resp *Response) BodySize() int {
-	if resp.body.stream != nil {
-		return max(resp.body.size, -1)
+	if resp.body.Stream != nil {
+		return max(resp.body.Size, -1)
 	}
-	return len(resp.body.bytes())
+	return len(resp.body.Bytes())
 }
 
 // SetBody sets the body to a copy of body.
-func (resp *Response) SetBody(body []byte) { resp.body.set(body) }
+func (resp *Response) SetBody(body []byte) { resp.body.Set(body) }
 
 // SetBodyString sets the body.
-func (resp *Response) SetBodyString(body string) { resp.body.set(bytesconv.Bytes(body)) }
+func (resp *Response) SetBodyString(body string) { resp.body.Set(bytesconv.Bytes(body)) }
 
 // SetBodyRaw sets the body without copying it: body must not be modified as long as the
 // response uses it.
 func (resp *Response) SetBodyRaw(body []byte) {
-	resp.body.setRaw(body)
+	resp.body.SetRaw(body)
 }
 
 // AppendBody appends a copy of p to the body.
-func (resp *Response) AppendBody(p []byte) { resp.body.append(p) }
+func (resp *Response) AppendBody(p []byte) { resp.body.Append(p) }
 
 // AppendBodyString appends to the body.
-func (resp *Response) AppendBodyString(s string) { resp.body.append(bytesconv.Bytes(s)) }
+func (resp *Response) AppendBodyString(s string) { resp.body.Append(bytesconv.Bytes(s)) }
 
 // SetBodyStream sets a stream as the body. It is read when the response is written, and
 // closed then if it is an io.Closer.
@@ -367,7 +368,7 @@ func (resp *Response) AppendBodyString(s string) { resp.body.append(bytesconv.By
 // panics or is too short, the server closes the connection within the message, so that
 // the client notices.
 func (resp *Response) SetBodyStream(bodyStream io.Reader, bodySize int) {
-	resp.body.setStream(bodyStream, bodySize)
+	resp.body.SetStream(bodyStream, bodySize)
 	resp.Header.SetContentLength(max(bodySize, -1))
 	if bodySize < -1 {
 		resp.SetConnectionClose()
@@ -383,34 +384,34 @@ func (resp *Response) SetBodyStreamWriter(sw StreamWriter) {
 // BodyStream returns the body stream, or nil if the body is not a stream. The stream of
 // a response that was read is a ReadCloserWithError. The caller must close it, with its
 // own method or with CloseBodyStream.
-func (resp *Response) BodyStream() io.Reader { return resp.body.stream }
+func (resp *Response) BodyStream() io.Reader { return resp.body.Stream }
 
 // IsBodyStream reports whether the body is a stream.
-func (resp *Response) IsBodyStream() bool { return resp.body.stream != nil }
+func (resp *Response) IsBodyStream() bool { return resp.body.Stream != nil }
 
 // CloseBodyStream closes the body stream, if there is one, and returns the error of
 // its Close method, if it has one.
-func (resp *Response) CloseBodyStream() error { return resp.body.closeStream() }
+func (resp *Response) CloseBodyStream() error { return resp.body.CloseStream() }
 
 // BodyWriter returns a writer that appends to the body. It must not be used
 // after the handler has returned.
-func (resp *Response) BodyWriter() io.Writer { return (*bodyWriter)(&resp.body) }
+func (resp *Response) BodyWriter() io.Writer { return (*content.Writer)(&resp.body) }
 
 // BodyWriteTo writes the body to w. It reads a body stream to its end and closes it. It
 // returns the error of w or of the stream, or ErrBodyStreamWritePanic if the stream
 // panics.
-func (resp *Response) BodyWriteTo(w io.Writer) error { return resp.body.writeTo(w) }
+func (resp *Response) BodyWriteTo(w io.Writer) error { return resp.body.SendTo(w) }
 
 // ResetBody empties the body.
-func (resp *Response) ResetBody() { resp.body.reset(responsePool, resp.KeepBodyBuffer) }
+func (resp *Response) ResetBody() { resp.body.Reset(content.ResponsePool, resp.KeepBodyBuffer) }
 
 // SwapBody sets the body to body, without copying it, and returns the bytes of the old
 // body. The response owns body after that.
-func (resp *Response) SwapBody(body []byte) []byte { return resp.body.swap(body) }
+func (resp *Response) SwapBody(body []byte) []byte { return resp.body.Swap(body) }
 
 // ReleaseBody drops the buffer of the body if it is larger than size bytes, so that it is
 // not reused for other responses.
-func (resp *Response) ReleaseBody(size int) { resp.body.shrink(size) }
+func (resp *Response) ReleaseBody(size int) { resp.body.Shrink(size) }
 
 // SendFile makes the content of a file the body, and sets the Last-Modified field to its
 // modification time. The file stays open until the response was sent, reset or released.

@@ -327,8 +327,8 @@ func TestReadingIntoAUsedResponseLeavesNothingOfIt(t *testing.T) {
 				t.Fatal(err, len(resp.Body()))
 			}
 			_ = resp.Read(bufio.NewReader(strings.NewReader(text)))
-			if got := string(resp.Body()); got != want || resp.body.limit != 0 {
-				t.Errorf("%q: %q, limit %d", text, got, resp.body.limit)
+			if got := string(resp.Body()); got != want || resp.body.Limit != 0 {
+				t.Errorf("%q: %q, limit %d", text, got, resp.body.Limit)
 			}
 		}
 	}

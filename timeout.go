@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/content"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
@@ -277,8 +278,8 @@ func timeoutErrorResponse(msg string, statusCode int) *Response {
 func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 	own := new(Response)
 	resp.CopyTo(own)
-	if stream, size := resp.body.detachStream(); stream != nil {
-		own.body.stream, own.body.size = stream, size
+	if stream, size := resp.body.DetachStream(); stream != nil {
+		own.body.Stream, own.body.Size = stream, size
 		own.pointStream()
 	}
 	own.ImmediateHeaderFlush, own.PieceTimeout = resp.ImmediateHeaderFlush, resp.PieceTimeout
@@ -291,7 +292,7 @@ func (ctx *RequestCtx) timeOut(resp *Response) {
 	unsent := ctx.timeOutLocked(resp)
 	ctx.timeoutMu.Unlock()
 	for _, stream := range unsent {
-		closeUnsent(stream)
+		content.CloseUnsent(stream)
 	}
 }
 
@@ -303,12 +304,12 @@ func (ctx *RequestCtx) timeOutLocked(resp *Response) (unsent []io.Reader) {
 	}
 	taken := ctx.loadPhase().isTaken()
 	if before := ctx.timeoutResponse.Load(); before != nil && !taken {
-		if stream, _ := before.body.detachStream(); stream != nil {
+		if stream, _ := before.body.DetachStream(); stream != nil {
 			unsent = append(unsent, stream)
 		}
 	}
 	if taken {
-		if stream, _ := resp.body.detachStream(); stream != nil {
+		if stream, _ := resp.body.DetachStream(); stream != nil {
 			unsent = append(unsent, stream)
 		}
 		if ctx.stream != nil {
@@ -330,18 +331,18 @@ type timedOutResponse struct {
 
 // takeTimeoutResponse returns the response that the client gets instead of the context's own.
 // If the context is left to goroutines of the handler, takeTimeoutResponse closes the stream of
-// the context's own response, which will not be sent; recordStream refuses later streams.
+// the context's own response, which will not be sent; RecordStream refuses later streams.
 func (ctx *RequestCtx) takeTimeoutResponse() (resp timedOutResponse) {
 	ctx.timeoutMu.Lock()
 	ctx.move(ctxTake)
 	resp.Response = ctx.timeoutResponse.Load()
-	resp.stream, resp.size = resp.body.detachStream()
+	resp.stream, resp.size = resp.body.DetachStream()
 	var unsent io.Reader
 	if ctx.loadPhase().isDetached() {
 		unsent, ctx.stream = ctx.stream, nil
 	}
 	ctx.timeoutMu.Unlock()
-	closeUnsent(unsent)
+	content.CloseUnsent(unsent)
 	return resp
 }
 
@@ -358,8 +359,8 @@ func (resp timedOutResponse) moveStreamTo(dst *Response) {
 // it adds its trailer section to resp from now on: the response from which it was taken may be
 // reused meanwhile.
 func (resp *Response) pointStream() {
-	if stream, ok := resp.body.stream.(interface{ trailersTo(h *header.Header) }); ok {
-		stream.trailersTo(&resp.Header.head)
+	if stream, ok := resp.body.Stream.(interface{ TrailersTo(h *header.Header) }); ok {
+		stream.TrailersTo(&resp.Header.head)
 	}
 }
 
@@ -370,9 +371,9 @@ func (resp *Response) withoutStream() *Response {
 	return own
 }
 
-// recordStream implements streamOwner. The stream will be sent unless the client has another
+// RecordStream implements streamOwner. The stream will be sent unless the client has another
 // response.
-func (ctx *RequestCtx) recordStream(r io.Reader) (sent bool) {
+func (ctx *RequestCtx) RecordStream(r io.Reader) (sent bool) {
 	ctx.timeoutMu.Lock()
 	defer ctx.timeoutMu.Unlock()
 	if ctx.loadPhase() == ctxDetachedTaken {
@@ -382,8 +383,8 @@ func (ctx *RequestCtx) recordStream(r io.Reader) (sent bool) {
 	return true
 }
 
-// claimStream implements streamOwner.
-func (ctx *RequestCtx) claimStream() bool {
+// ClaimStream implements streamOwner.
+func (ctx *RequestCtx) ClaimStream() bool {
 	ctx.timeoutMu.Lock()
 	defer ctx.timeoutMu.Unlock()
 	claimed := ctx.stream != nil
@@ -454,11 +455,11 @@ func (ctx *RequestCtx) copyBack(run *timedRun) {
 	from.endExchange()
 	from.moveStateTo(ctx)
 	ctx.adoptShutdownFuncs(from.takeShutdownFuncs())
-	if ctx.Response.body.stream != nil {
+	if ctx.Response.body.Stream != nil {
 		from.Response.Header.head.MoveTrailers(&ctx.Response.Header.head)
 	}
 	// another goroutine may be reading the body, although the handler has returned
-	reading := ctx.fullDuplex && ctx.Response.body.stream != nil
+	reading := ctx.fullDuplex && ctx.Response.body.Stream != nil
 	ctx.Request.copyBack(&from.Request, ctx.lendsBody() || from.lendsBody(), reading)
 	ctx.timeoutMu.Lock()
 	defer ctx.timeoutMu.Unlock()
@@ -530,9 +531,9 @@ func (ctx *RequestCtx) releaseRuns() {
 func (req *Request) shareWith(dst *Request) {
 	req.copyTextTo(dst)
 	dst.body = req.body
-	dst.body.freeContent = nil
-	if p := req.body.bytes(); p != nil {
-		dst.body.buf, dst.body.raw = nil, p
+	dst.body.FreeContent = nil
+	if p := req.body.Bytes(); p != nil {
+		dst.body.Buf, dst.body.Raw = nil, p
 	}
 	dst.pointStream(dst)
 	req.values.ShareWith(&dst.values)
@@ -551,14 +552,14 @@ func (req *Request) pointStream(to *Request) { req.pointStreamTo(&to.Header) }
 
 // pointStreamTo is pointStream for the header of a request.
 func (req *Request) pointStreamTo(h *RequestHeader) {
-	switch stream := req.body.stream.(type) {
-	case contentSource:
-		stream.trailersTo(&h.head)
+	switch stream := req.body.Stream.(type) {
+	case content.Source:
+		stream.TrailersTo(&h.head)
 	case trailingStream:
 		stream.TrailersTo(h.AddTrailerField)
 	}
 	if req.source != nil {
-		req.source.trailersTo(&h.head)
+		req.source.TrailersTo(&h.head)
 	}
 }
 
@@ -593,13 +594,13 @@ func (req *Request) copyBack(from *Request, late, reading bool) {
 	from.copyTargetTo(req)
 	own := req.body
 	req.body = from.body
-	if lent := from.body.raw; lent != nil && !late && sameBytes(lent, own.bytes()) {
-		req.body.raw, req.body.buf = own.raw, own.buf
+	if lent := from.body.Raw; lent != nil && !late && sameBytes(lent, own.Bytes()) {
+		req.body.Raw, req.body.Buf = own.Raw, own.Buf
 	}
-	from.body = body{}
+	from.body = content.Body{}
 	if !late && !reading {
 		req.pointStream(req)
-		if req.body.stream != nil {
+		if req.body.Stream != nil {
 			from.Header.head.MoveTrailers(&req.Header.head)
 		}
 	}
@@ -614,7 +615,7 @@ func sameBytes(a, b []byte) bool {
 
 // detachShared leaves the parts that were lent to a late handler to it.
 func (req *Request) detachShared() {
-	req.body = body{raw: req.body.bytes(), limit: req.body.limit}
+	req.body = content.Body{Raw: req.body.Bytes(), Limit: req.body.Limit}
 }
 
 // moveTo copies the response to dst, and moves its body there.
@@ -624,12 +625,12 @@ func (resp *Response) moveTo(dst *Response) {
 	dst.PieceTimeout = resp.PieceTimeout
 	dst.SkipBody, dst.skipsHead, dst.KeepBodyBuffer = resp.SkipBody, resp.skipsHead, resp.KeepBodyBuffer
 	dst.remoteAddr, dst.localAddr = resp.remoteAddr, resp.localAddr
-	from, to := resp.body.owner, dst.body.owner
-	stream, size := resp.body.detachStream()
-	dst.body, resp.body = resp.body, body{owner: from}
-	dst.body.owner = to
+	from, to := resp.body.Owner, dst.body.Owner
+	stream, size := resp.body.DetachStream()
+	dst.body, resp.body = resp.body, content.Body{Owner: from}
+	dst.body.Owner = to
 	if stream != nil {
-		dst.body.setStream(stream, size)
+		dst.body.SetStream(stream, size)
 	}
 }
 
@@ -663,8 +664,8 @@ func (resp *Response) overwriteWith(other *Response) {
 	if other.ConnectionClose() {
 		h.SetConnectionClose()
 	}
-	if p := other.body.bytes(); len(p) > 0 {
-		resp.body.set(p)
+	if p := other.body.Bytes(); len(p) > 0 {
+		resp.body.Set(p)
 	}
 }
 

@@ -324,7 +324,7 @@ func TestTimeoutWhileAnInnerHandlerEnds(t *testing.T) {
 		inner.limit(servertest.Never, "too slow", 408)
 		inner.end()
 		// this is called in the middle of taking back
-		inner.ctx.Request.body.stream = trailingReader{strings.NewReader(""), func() {
+		inner.ctx.Request.body.Stream = trailingReader{strings.NewReader(""), func() {
 			for range 10 {
 				runtime.Gosched()
 			}

@@ -35,6 +35,7 @@ var layers = [][]string{
 	{"internal/http3", "internal/header"},
 	{"internal/coding", "internal/wsflate"},
 	{"internal/bodyio"},
+	{"internal/content"},
 	{"internal/netloop", "internal/connpool", "internal/tlswire", "internal/dial", "internal/workers", "internal/servertls", "internal/userdata"},
 	{"internal/engine", "internal/files", "internal/clientconn", "internal/bodymem", "internal/http2body"},
 	{"internal/pipeline", "internal/sender", "internal/http2client"},
