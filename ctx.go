@@ -78,7 +78,7 @@ type RequestCtx struct {
 	stream          io.Reader                             // of the body of Response, unless it was closed; guarded by timeoutMu
 
 	freeOutput        *bufpool.Buffer // for output, which the pool of contexts keeps with the context
-	onShutdown        *shutdownFunc   // the function given last to OnShutdown
+	onShutdown        *watch.Func     // the function given last to OnShutdown
 	traced            *traceTimes     // of the request, or of an earlier one; nil if none was traced
 	hijack            HijackHandler
 	switched          *EventConn // see SwitchProtocols, which sets hijack as well

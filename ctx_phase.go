@@ -453,19 +453,18 @@ func (ctx *RequestCtx) OnShutdown(f func(context.Context)) (stop func() bool) {
 	if s == nil || s.bare || ctx.c == nil || service == nil || ctx.isLate() {
 		return func() bool { return false }
 	}
-	r := s.onStop.add(func(shutdown context.Context) {
+	ctx.onShutdown = s.onStop.Add(func(shutdown context.Context) {
 		defer s.catchPanic("a function given to OnShutdown")
 		f(shutdown)
-	}, ctx.c.ID, service)
-	r.next, ctx.onShutdown = ctx.onShutdown, r
-	return r.remove
+	}, ctx.c.ID, ctx.onShutdown, service.Done())
+	return ctx.onShutdown.Remove
 }
 
 // endShutdownFuncs ends the functions given to OnShutdown, since the request ends.
-func (ctx *RequestCtx) endShutdownFuncs() { ctx.takeShutdownFuncs().end() }
+func (ctx *RequestCtx) endShutdownFuncs() { ctx.takeShutdownFuncs().End() }
 
 // takeShutdownFuncs removes the functions given to OnShutdown from the context.
-func (ctx *RequestCtx) takeShutdownFuncs() *shutdownFunc {
+func (ctx *RequestCtx) takeShutdownFuncs() *watch.Func {
 	ctx.timeoutMu.Lock()
 	defer ctx.timeoutMu.Unlock()
 	r := ctx.onShutdown
@@ -475,15 +474,11 @@ func (ctx *RequestCtx) takeShutdownFuncs() *shutdownFunc {
 
 // adoptShutdownFuncs adds functions that takeShutdownFuncs has removed from another context of the
 // request, of which r is the last one, or nil.
-func (ctx *RequestCtx) adoptShutdownFuncs(r *shutdownFunc) {
+func (ctx *RequestCtx) adoptShutdownFuncs(r *watch.Func) {
 	if r == nil {
 		return
 	}
-	first := r
-	for first.next != nil {
-		first = first.next
-	}
 	ctx.timeoutMu.Lock()
 	defer ctx.timeoutMu.Unlock()
-	first.next, ctx.onShutdown = ctx.onShutdown, r
+	ctx.onShutdown = r.After(ctx.onShutdown)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/watch"
 )
 
 // serve calls the handler for the request that was read, and answers it.
@@ -602,7 +603,7 @@ func (x *h1Exchange) detachCtx() *RequestCtx {
 func (s *Server) runHijacked(ctx *RequestCtx, hc *hijackedConn) {
 	handler, returned := ctx.hijack, false
 	ctx.hijack = nil
-	var onShutdown *shutdownFunc
+	var onShutdown *watch.Func
 	if ctx.hijackReleases {
 		onShutdown = ctx.takeShutdownFuncs()
 		s.endHijacked(ctx, true)
@@ -615,7 +616,7 @@ func (s *Server) runHijacked(ctx *RequestCtx, hc *hijackedConn) {
 		if !returned || !s.KeepHijackedConns {
 			_ = hc.Close()
 		}
-		onShutdown.end()
+		onShutdown.End()
 		if ctx != nil {
 			s.endHijacked(ctx, returned)
 		}

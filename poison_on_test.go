@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/content"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -30,7 +31,7 @@ func (k keptSlices) checkPoisoned(t *testing.T) {
 // TestSlicesOfAHandlerArePoisonedBehindIt checks known failure 27: slices that a
 // handler keeps are overwritten after it returns.
 func TestSlicesOfAHandlerArePoisonedBehindIt(t *testing.T) {
-	for _, size := range []int{10, ownBuffer + 1, 100_000, 2 << 20} {
+	for _, size := range []int{10, content.OwnBuffer + 1, 100_000, 2 << 20} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			slices, own := keptSlices{}, []byte("own")
 			s := &Server{Handler: func(ctx *RequestCtx) {

@@ -410,7 +410,7 @@ type Server struct {
 	conns    engine.Set
 	watches  watch.Set
 	h2       h2Server
-	onStop   shutdownFuncs // of RequestCtx.OnShutdown
+	onStop   watch.Funcs   // of RequestCtx.OnShutdown
 	switched switchedConns // of RequestCtx.SwitchProtocols
 
 	mu    lockorder.Mutex[lockorder.Server]
@@ -615,15 +615,15 @@ func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Backgro
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
 	defer s.h2.trimWorkers()
-	s.onStop.announce(ctx)
-	defer s.onStop.end(ctx)
+	s.onStop.Announce(ctx)
+	defer s.onStop.End(ctx)
 	err := s.conns.Shutdown(ctx, func() {
 		s.watches.CancelAll()
 		s.h2.shutdown()
 		s.switched.shutdown()
-		s.onStop.begin()
+		s.onStop.Begin()
 	})
-	if late := s.onStop.wait(ctx); err == nil {
+	if late := s.onStop.Wait(ctx); err == nil {
 		err = late
 	}
 	return err

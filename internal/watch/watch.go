@@ -1,6 +1,7 @@
 // Package watch signals a request's cancellation: client disconnect or server shutdown.
 //
-// A Watch is the signal of one request, and a Set holds the Watches of a server. All phase
+// A Watch is the signal of one request, and a Set holds the Watches of a server. Funcs, in
+// shutdown.go, are functions that a shutdown calls. All phase
 // changes of a Watch are in one table, moves.
 package watch
 

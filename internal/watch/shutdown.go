@@ -1,38 +1,36 @@
-package fasthttp
+package watch
 
 import (
 	"context"
 	"sync"
-
-	"github.com/valyala/fasthttp/internal/engine"
 )
 
-// shutdownFunc is a function given to RequestCtx.OnShutdown.
-type shutdownFunc struct {
+// Func is a function that is called when the server shuts down while a request is served.
+type Func struct {
 	f      func(context.Context)
-	shard  *shutdownShard
-	next   *shutdownFunc // of the request
+	shard  *funcShard
+	next   *Func // of the request
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	before, after *shutdownFunc // in the shard; its mu guards them
-	listed        bool          // it is in the shard, and was not called; its mu guards it
+	before, after *Func // in the shard; its mu guards them
+	listed        bool  // it is in the shard, and was not called; its mu guards it
 }
 
-// shutdownShards is the number of lists of functions, so that requests on all processors do
+// numShards is the number of lists of functions, so that requests on all processors do
 // not contend for one lock.
-const shutdownShards = 16
+const numShards = 16
 
-// shutdownShard is one list of functions, on cache lines of its own.
-type shutdownShard struct {
+// funcShard is one list of functions, on cache lines of its own.
+type funcShard struct {
 	mu    sync.Mutex
-	first *shutdownFunc
+	first *Func
 	_     [112]byte
 }
 
-// shutdownFuncs are the functions that a server calls when it shuts down.
-type shutdownFuncs struct {
-	shards [shutdownShards]shutdownShard
+// Funcs are the functions that a server calls when it shuts down.
+type Funcs struct {
+	shards [numShards]funcShard
 
 	mu      sync.Mutex
 	running int             // functions that have not returned
@@ -40,10 +38,10 @@ type shutdownFuncs struct {
 	ctx     context.Context // of the shutdown that began last, or nil
 }
 
-// add lists a function, unless the service to which its request belongs has shut down: then
-// the function is called.
-func (s *shutdownFuncs) add(f func(context.Context), id uint64, service *engine.Service) *shutdownFunc {
-	r := &shutdownFunc{f: f, shard: &s.shards[id%shutdownShards], listed: true}
+// Add lists a function for the request whose function before is, or nil, on the connection id. If
+// stopped is closed, the service of the request has shut down: then the function is called.
+func (s *Funcs) Add(f func(context.Context), id uint64, before *Func, stopped <-chan struct{}) *Func {
+	r := &Func{f: f, next: before, shard: &s.shards[id%numShards], listed: true}
 	r.shard.mu.Lock()
 	if r.after = r.shard.first; r.after != nil {
 		r.after.before = r
@@ -52,7 +50,7 @@ func (s *shutdownFuncs) add(f func(context.Context), id uint64, service *engine.
 	r.shard.mu.Unlock()
 	// a shutdown closes the channel before it reads the lists
 	select {
-	case <-service.Done():
+	case <-stopped:
 		if r.take() {
 			s.call(r)
 		}
@@ -61,22 +59,22 @@ func (s *shutdownFuncs) add(f func(context.Context), id uint64, service *engine.
 	return r
 }
 
-// remove removes the function from its list, and reports whether it was there.
-func (r *shutdownFunc) remove() bool {
+// Remove removes the function from its list, and reports whether it was there.
+func (r *Func) Remove() bool {
 	r.shard.mu.Lock()
 	defer r.shard.mu.Unlock()
 	return r.unlink()
 }
 
-// take is remove for a function that is called then. Only such functions need a context.
-func (r *shutdownFunc) take() bool {
+// take is Remove for a function that is called then. Only such functions need a context.
+func (r *Func) take() bool {
 	r.shard.mu.Lock()
 	defer r.shard.mu.Unlock()
 	return r.takeLocked()
 }
 
 // takeLocked is take with the lock held.
-func (r *shutdownFunc) takeLocked() bool {
+func (r *Func) takeLocked() bool {
 	if !r.unlink() {
 		return false
 	}
@@ -84,9 +82,9 @@ func (r *shutdownFunc) takeLocked() bool {
 	return true
 }
 
-// end ends the functions of a request, of which r is the last one, or nil: they are not
+// End ends the functions of a request, of which r is the last one, or nil: they are not
 // called any more, and the contexts of running ones end.
-func (r *shutdownFunc) end() {
+func (r *Func) End() {
 	for ; r != nil; r = r.next {
 		r.shard.mu.Lock()
 		r.unlink()
@@ -98,8 +96,22 @@ func (r *shutdownFunc) end() {
 	}
 }
 
-// unlink is remove with the lock held.
-func (r *shutdownFunc) unlink() bool {
+// After makes the functions of which r is the last one follow older, the last one of others of
+// the same request, and returns r. Both may be nil.
+func (r *Func) After(older *Func) *Func {
+	if r == nil {
+		return older
+	}
+	first := r
+	for first.next != nil {
+		first = first.next
+	}
+	first.next = older
+	return r
+}
+
+// unlink is Remove with the lock held.
+func (r *Func) unlink() bool {
 	if !r.listed {
 		return false
 	}
@@ -118,7 +130,7 @@ func (r *shutdownFunc) unlink() bool {
 
 // call calls the function in a goroutine. Its context ends with the shutdown, or with the
 // request.
-func (s *shutdownFuncs) call(r *shutdownFunc) {
+func (s *Funcs) call(r *Func) {
 	s.mu.Lock()
 	s.running++
 	shutdown := s.ctx
@@ -136,7 +148,7 @@ func (s *shutdownFuncs) call(r *shutdownFunc) {
 	}()
 }
 
-func (s *shutdownFuncs) returned() {
+func (s *Funcs) returned() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.running--; s.running == 0 && s.ended != nil {
@@ -145,16 +157,16 @@ func (s *shutdownFuncs) returned() {
 	}
 }
 
-// announce records the context of a shutdown about to begin: once the channel of the service is
-// closed, add calls functions with it.
-func (s *shutdownFuncs) announce(ctx context.Context) {
+// Announce records the context of a shutdown about to begin: once the channel of the service is
+// closed, Add calls functions with it.
+func (s *Funcs) Announce(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ctx = ctx
 }
 
-// begin calls all functions. Functions that are added later are called by add.
-func (s *shutdownFuncs) begin() {
+// Begin calls all functions. Functions that are added later are called by Add.
+func (s *Funcs) Begin() {
 	for i := range s.shards {
 		shard := &s.shards[i]
 		for {
@@ -172,9 +184,9 @@ func (s *shutdownFuncs) begin() {
 	}
 }
 
-// wait waits until all functions have returned, or returns the error of ctx if that ends
+// Wait waits until all functions have returned, or returns the error of ctx if that ends
 // before.
-func (s *shutdownFuncs) wait(ctx context.Context) error {
+func (s *Funcs) Wait(ctx context.Context) error {
 	s.mu.Lock()
 	if s.running == 0 {
 		s.mu.Unlock()
@@ -193,8 +205,8 @@ func (s *shutdownFuncs) wait(ctx context.Context) error {
 	}
 }
 
-// end forgets the context of a shutdown about to return.
-func (s *shutdownFuncs) end(ctx context.Context) {
+// End forgets the context of a shutdown about to return.
+func (s *Funcs) End(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx == ctx {
