@@ -83,8 +83,8 @@ func (t *transport) connect(hc *HostClient, req *Request, resp *Response) (attem
 	if t.h3 != nil {
 		return t.h3.connect(hc, req)
 	}
-	if hc.h2 != nil {
-		req.call.need = hc.connFor(req, resp)
+	if hc.h2 != nil && (resp.StreamBody || hc.StreamResponseBody) {
+		req.call.need = hc.connFor(req)
 	}
 	cc, since, err := hc.acquire(&req.call)
 	if err != nil {
@@ -116,12 +116,11 @@ func (t *transport) roundTripAlone(ctx context.Context, hc *HostClient, req *Req
 // errBodyConsumed reports that a request cannot be sent again.
 var errBodyConsumed = errors.New("fasthttp: the body stream of the request was already read")
 
-// connFor returns the kind of connection that a request needs, if there are several. A request that asks for another
-// protocol by Upgrade, which HTTP/2 has not (RFC 9113 section 8.6), needs one of HTTP/1.1, unless
-// its caller could not use the connection, or c may not speak HTTP/1.1.
-func (c *HostClient) connFor(req *Request, resp *Response) connpool.Need {
-	if req.call.content != contentAsSet || !resp.StreamBody && !c.StreamResponseBody || !c.Protocols.HTTP1() ||
-		!req.Header.ConnectionUpgrade() || len(req.Header.Peek(HeaderUpgrade)) == 0 {
+// connFor returns the kind of connection that a request needs whose response may be a stream. If it
+// asks for another protocol by Upgrade, which HTTP/2 has not (RFC 9113 section 8.6), that is one of
+// HTTP/1.1, unless its caller could not use the connection, or c may not speak HTTP/1.1.
+func (c *HostClient) connFor(req *Request) connpool.Need {
+	if req.call.content != contentAsSet || !c.Protocols.HTTP1() || !req.Header.ConnectionUpgrade() || len(req.Header.Peek(HeaderUpgrade)) == 0 {
 		return connpool.Any
 	}
 	return connpool.Own

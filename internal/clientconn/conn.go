@@ -492,6 +492,9 @@ func (p *asyncWriter) post(b []byte) (waits bool, err error) {
 		}
 		n += p.sent
 	}
+	if n == len(b) && len(p.unsent) == 0 {
+		return false, nil
+	}
 	p.setUnsent(append(p.unsent[:0], b[n:]...))
 	if len(p.unsent) == 0 && cap(p.unsent) > maxFlushMemory {
 		p.unsent = nil
