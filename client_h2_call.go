@@ -262,7 +262,7 @@ type h2Arrivals struct {
 	hints []*ResponseHeader
 }
 
-// takeArrivals returns what traceArrivals must report, if anything is told. The lock is held.
+// takeArrivals returns what traceArrivals must report, for a call with tells. The lock is held.
 func (x *h2Call) takeArrivals() (a h2Arrivals) {
 	a.hints, x.interim = x.interim, nil
 	a.first = (x.recv > awaitsHead || len(a.hints) > 0) && x.call.outcome != attemptResponded

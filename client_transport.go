@@ -1,94 +1,21 @@
 package fasthttp
 
 import (
-	"context"
-	"crypto/tls"
+	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"net"
+	"strings"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/bodyio"
+	"github.com/valyala/fasthttp/internal/bridge"
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/content"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/sender"
 )
-
-var defaultTransport = &transport{}
-
-// transport makes attempts over the connections of the HostClient or, if h3 is not nil, by HTTP/3.
-type transport struct{ h3 *h3Connector }
-
-var _ RoundTripperContext = defaultTransport
-
-// RoundTripContext implements RoundTripperContext.
-func (t *transport) RoundTripContext(ctx context.Context, hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
-	call := &req.call
-	if call.purpose != callSends {
-		return t.roundTripAlone(ctx, hc, req, resp)
-	}
-	outer, deadline, trace := call.ctx, call.deadline, call.trace
-	defer func() { call.ctx, call.deadline, call.trace = outer, deadline, trace }()
-	hc.limitCall(call, ctx)
-	return t.RoundTrip(hc, req, resp)
-}
-
-// RoundTrip implements RoundTripper.
-//
-// RoundTrip may find only after sending a request that the peer has closed the
-// connection. It then sends the request again on another connection, but only if this
-// connection has carried a response before, and none of the request was written, or the
-// connection cannot be checked before use and was closed cleanly without a byte of a response.
-func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
-	if req.call.purpose != callSends {
-		return t.roundTripAlone(noContext, hc, req, resp)
-	}
-	call := &req.call
-	call.outcome, call.upstream = attemptPending, ""
-	if err := hc.prepare(req); err != nil {
-		return false, err
-	}
-	if call.bodyConsumed {
-		return false, errBodyConsumed
-	}
-	for refusals := 0; ; {
-		p, since, err := t.connect(hc, req, resp)
-		if err != nil {
-			call.outcome = attemptUnreached
-			return true, err
-		}
-		untouched, err := p.roundTrip(hc, req, resp, since)
-		if err == nil {
-			return false, nil
-		}
-		if isRefusal(err) || err == errH2NoStream && since == 0 {
-			// a server that wants no requests on new connections may never want any
-			refusals++
-			untouched = untouched && call.backoff(refusals, hc.maxAttempts())
-		}
-		if untouched {
-			continue
-		}
-		return !call.bodyConsumed && !errors.Is(err, ErrBodyTooLarge) && call.canceled() == nil, err
-	}
-}
-
-// connect returns a connection for the request, or a reservation of one, and since when it is idle,
-// on the clock: zero for a new one.
-func (t *transport) connect(hc *HostClient, req *Request, resp *Response) (attempter, time.Duration, error) {
-	if t.h3 != nil {
-		return t.h3.connect(hc, req)
-	}
-	if hc.h2 != nil {
-		req.call.need = hc.connFor(req, resp)
-	}
-	cc, since, err := hc.acquire(&req.call)
-	if err != nil {
-		return nil, since, err
-	}
-	req.call.upstream = cc.upstream
-	return cc.protocol, since, nil
-}
 
 // isUntouched reports whether a request that failed with err may be sent again whatever
 // its method, since the server has not processed it, or most probably not. The first request of
@@ -103,28 +30,6 @@ func (x *clientExchange) isUntouched(err error) bool {
 	}
 	return cc.line.Sent == 0 || err == io.EOF && !cc.line.Probeable()
 }
-
-// roundTripAlone is RoundTrip for a caller other than a HostClient. ctx may be nil.
-func (t *transport) roundTripAlone(ctx context.Context, hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
-	if err := hc.ready(); err != nil {
-		return false, err
-	}
-	req.call = callState{purpose: callSends}
-	defer func() {
-		req.call = callState{}
-		_ = req.body.CloseStream()
-	}()
-	if req.timeout > 0 {
-		req.call.deadline = time.Now().Add(req.timeout)
-	}
-	if ctx != nil {
-		hc.limitCall(&req.call, ctx)
-	}
-	return t.RoundTrip(hc, req, resp)
-}
-
-// errBodyConsumed reports that a request cannot be sent again.
-var errBodyConsumed = errors.New("fasthttp: the body stream of the request was already read")
 
 // clientExchange is one request with its response on one connection.
 type clientExchange struct {
@@ -193,6 +98,18 @@ func (p http1Client) roundTrip(hc *HostClient, req *Request, resp *Response, sin
 		call.outcome = attemptLost
 	}
 	return x.isUntouched(err), err
+}
+
+// pooled implements clientProtocol.
+func (http1Client) pooled() {}
+
+// reserve implements clientProtocol: the holder of the connection has the only
+// reservation.
+func (http1Client) reserve() bool { return false }
+
+// Close implements clientProtocol.
+func (p http1Client) Close() error {
+	return p.cc.line.Close()
 }
 
 // exchange sends the request and reads the response. It gives up the connection unless it returns
@@ -355,157 +272,317 @@ func (x *clientExchange) limitWrite() error {
 	return x.cc.line.Guard.LimitRequest(deadline)
 }
 
-// limitsResponses reports whether a response has other deadlines than its request.
-func (c *HostClient) limitsResponses() bool {
-	return c.ReadTimeout > 0 || c.WriteTimeout > 0 || c.ResponseHeaderTimeout > 0
-}
-
-// limitResponse gives the response to a request that was just written its deadlines,
-// in a call with the deadline.
-func (c *HostClient) limitResponse(g *clientconn.Guard, deadline time.Time) error {
-	by := c.responseBy(deadline)
-	if c.ResponseHeaderTimeout <= 0 {
-		return g.LimitRead(by)
+// send writes the request: its head alone if the request expects 100 (Continue), to find out
+// first whether the server wants the content (RFC 9110 section 10.1.1), and all of it otherwise. A
+// bodySender sends content that does not fit one write.
+func (x *clientExchange) send() error {
+	if err := x.limitWrite(); err != nil {
+		return err
 	}
-	return g.LimitResponse(time.Now().Add(c.ResponseHeaderTimeout), by)
-}
-
-// limitDraining is limitResponse for a request that could not be written to its end: only
-// a response that has arrived by then is of interest.
-func (c *HostClient) limitDraining(g *clientconn.Guard, deadline time.Time) error {
-	return g.LimitRead(clock.Earliest(c.responseBy(deadline), time.Now().Add(drainingTime)))
-}
-
-// responseBy returns the time by which the response to a request that was just written
-// must have arrived, in a call with the deadline.
-func (c *HostClient) responseBy(deadline time.Time) time.Time {
-	if c.ReadTimeout <= 0 {
-		return deadline
+	content, streams := x.req.content(), x.req.body.Stream != nil
+	expects := (streams || len(content) > 0) && x.req.MayContinue()
+	atOnce := !expects && !streams && len(content) <= copyLimit && x.encoding.Kind != http1.Chunks &&
+		x.call.trace == nil && x.cc.line.CanRoundTrip()
+	if !atOnce && x.probe == probePending && x.isStale() {
+		return errStale
 	}
-	return clock.Earliest(deadline, time.Now().Add(c.ReadTimeout))
-}
-
-// drainingTime is how long responses are waited for after requests can no longer be
-// sent.
-const drainingTime = 250 * time.Millisecond
-
-// clientConn is a connection of a client. A connection of a HostClient belongs to one
-// call, or to one body stream, or it is idle and belongs to the pool.
-type clientConn struct {
-	line   clientconn.Conn
-	phases http1.ClientConn
-	// hasResponded is set once a response was received on the connection
-	hasResponded bool
-	// shared means that the protocol permits several users at once
-	shared   bool
-	protocol clientProtocol
-	upstream string
-	head     http1.Head // of the response in progress
-	history  *connHistory
-}
-
-// connHistory is the history of a connection.
-type connHistory struct {
-	created time.Time
-	lastUse time.Duration // since created; AcquireConn sets it for LastUseTime
-}
-
-// adoptConn returns a clientConn for conn, which a dial function has returned for
-// addr.
-func adoptConn(conn net.Conn, addr string, size int) *clientConn {
-	cc := &clientConn{upstream: addr, history: &connHistory{created: time.Now()}}
-	cc.line.Attach(conn, size)
-	cc.phases.Open()
-	cc.protocol = http1Client{cc}
-	if remote := conn.RemoteAddr(); remote != nil {
-		cc.upstream = remote.String()
+	out := bufpool.Get(x.hc.writeSize())
+	out.B = x.req.appendHead(out.B, x.encoding)
+	if atOnce {
+		out.Grow(len(content))
+		out.B = append(out.B, content...)
+		return x.roundTrip(out)
 	}
-	return cc
+	if !expects {
+		return x.sendContent(out, content)
+	}
+	x.cc.phases.Advance(http1.SendsHead)
+	_, err := x.cc.line.Write(out.B)
+	x.cc.line.Recv.Adopt(out)
+	if err != nil {
+		x.stopSending()
+	}
+	x.traceWrote(wroteHeaders, err)
+	return err
 }
 
-// Conn returns the connection that HTTP is spoken through: a *tls.Conn if the client
-// speaks TLS.
-func (cc *clientConn) Conn() net.Conn { return cc.line.Net() }
-
-// CreatedTime returns when the connection was established.
-func (cc *clientConn) CreatedTime() time.Time { return cc.history.created }
-
-// LastUseTime returns when the connection last became idle; for a new one, when
-// it was established.
-func (cc *clientConn) LastUseTime() time.Time { return cc.history.created.Add(cc.history.lastUse) }
-
-// Close closes the connection.
-func (cc *clientConn) Close() error { return cc.protocol.Close() }
-
-func (cc *clientConn) reserve() bool { return cc.protocol.reserve() }
-
-// probesOnWrite reports whether a call checks an idle connection when it writes the
-// request, which costs less, rather than before the trace or the caller gets the
-// connection.
-func (cc *clientConn) probesOnWrite(call *callState) bool {
-	return cc.line.CanRoundTrip() && call.trace == nil && call.purpose != callAcquires
+// isStale checks an idle connection, and reports whether it is no longer usable.
+func (x *clientExchange) isStale() bool {
+	x.probe = probeDone
+	if !x.cc.line.IsQuiet() {
+		x.probe = probeStale
+	}
+	return x.probe == probeStale
 }
 
-// clientProtocol is the protocol of one connection. It is chosen when the connection
-// was established, and with TLS when the two sides have agreed on it.
-type clientProtocol interface {
-	attempter
-	// pooled is called for a shared connection once the pool knows that.
-	pooled()
-	// reserve makes one more reservation, if there is room, and reports whether there
-	// was. It must not wait: the pool holds its lock.
-	reserve() bool
-	// Close closes the connection.
-	Close() error
-}
+// errStale reports that nothing was written because the connection was no longer
+// usable. Callers never see it: the request goes through another connection.
+var errStale = errors.New("fasthttp: the connection was closed by the peer, or it said something unasked")
 
-// attempter sends a request once.
-type attempter interface {
-	// roundTrip sends req and fills resp, on a connection that the pool of hc has
-	// given to the caller. since is when it became idle, on the clock, and zero for a
-	// new one. roundTrip always gives up the connection, or the reservation, before
-	// it returns: to the pool, or to the stream of a body.
-	//
-	// untouched reports whether a request that has failed may be sent again whatever
-	// its method, since the server has not processed it.
-	roundTrip(hc *HostClient, req *Request, resp *Response, since time.Duration) (untouched bool, err error)
-}
-
-// agreeOnHTTP1 returns an error unless TLS has negotiated HTTP/1.1. The name is empty for a
-// server that does not negotiate.
-func agreeOnHTTP1(negotiated string) error {
-	switch negotiated {
-	case "", "http/1.1":
+// roundTrip sends the request, all of which is in out, and waits for the answer.
+func (x *clientExchange) roundTrip(out *bufpool.Buffer) error {
+	cc := x.cc
+	if x.hc.limitsResponses() {
+		if canceled := x.hc.limitResponse(&x.cc.line.Guard, x.call.deadline); canceled != nil {
+			bufpool.Put(out)
+			return canceled
+		}
+	}
+	asked := cc.line.RoundTrip(out)
+	if asked.State != clientconn.Quiet && x.probe == probePending && (asked.State != clientconn.Unknown || x.isStale()) {
+		x.probe = probeStale
+		bufpool.Put(out)
+		return errStale
+	}
+	cc.phases.Advance(http1.SendsRequest)
+	err := asked.SendErr
+	all := asked.Sent == len(out.B)
+	if !all && err == nil {
+		_, err = cc.line.Write(out.B[asked.Sent:])
+	}
+	if asked.Got > 0 {
+		x.call.outcome = attemptResponded
+		cc.line.Recv.Hold(out, asked.Got)
+	} else {
+		cc.line.Recv.Adopt(out)
+	}
+	switch {
+	case err != nil:
+		x.stopSending()
+		return err
+	case all:
+		cc.phases.Advance(http1.SendEnds)
 		return nil
 	}
-	return fmt.Errorf("fasthttp: the server speaks %s, not HTTP/1.1", negotiated)
+	return x.endSending()
 }
 
-// pooled implements clientProtocol.
-func (http1Client) pooled() {}
-
-// reserve implements clientProtocol: the holder of the connection has the only
-// reservation.
-func (http1Client) reserve() bool { return false }
-
-// Close implements clientProtocol.
-func (p http1Client) Close() error {
-	return p.cc.line.Close()
-}
-
-// handshakeTimeout limits a TLS handshake for which the application has not set
-// another time.
-const handshakeTimeout = 10 * time.Second
-
-// handshake starts TLS on the connection, before a deadline. agree gets the name of the
-// negotiated protocol. handshake returns the state of TLS even if it fails. ctx may be
-// nil.
-func (cc *clientConn) handshake(ctx context.Context, config *tls.Config, by time.Time, agree func(negotiated string) error) (tls.ConnectionState, error) {
-	state, err := cc.line.Handshake(ctx, config, by, func(state *tls.ConnectionState) (err error) {
-		return agree(state.NegotiatedProtocol)
-	})
-	if err != nil && isTimeout(err) && cc.line.Guard.Err() == nil {
-		err = ErrTLSHandshakeTimeout
+// endSending records that the request was written to its end; the deadlines of the
+// response are counted from then.
+func (x *clientExchange) endSending() error {
+	x.cc.phases.Advance(http1.SendEnds)
+	if x.hc.limitsResponses() {
+		return x.hc.limitResponse(&x.cc.line.Guard, x.call.deadline)
 	}
-	return state, err
+	return nil
+}
+
+// stopSending records that the request could not be written to its end.
+func (x *clientExchange) stopSending() {
+	event := http1.SendFails
+	switch err := x.cc.line.WriteErr; {
+	case err == nil:
+		// the content has failed, not the connection
+		event = http1.SendStops
+	case isTimeout(err):
+		event = http1.SendTimesOut
+	}
+	x.cc.phases.Advance(event)
+}
+
+// sendContent writes out, and then the content of the request: content, unless it is
+// a stream.
+func (x *clientExchange) sendContent(out *bufpool.Buffer, content []byte) error {
+	x.cc.phases.Advance(http1.SendsRequest)
+	if x.blocks(len(content)) {
+		x.startSender(out, content)
+		return nil
+	}
+	err := x.write(out, content)
+	x.cc.line.Recv.Adopt(out)
+	x.traceWrote(wroteRequest, err)
+	if err != nil {
+		x.stopSending()
+		return err
+	}
+	return x.endSending()
+}
+
+// blocks reports whether sending the content may have to wait, for the peer or for a
+// stream of the application. size is how long the content is, if it is not a stream.
+func (x *clientExchange) blocks(size int) bool {
+	if stream := x.req.body.Stream; stream != nil {
+		size = -1
+		switch s := stream.(type) {
+		case *bytes.Reader:
+			size = s.Len()
+		case *bytes.Buffer:
+			size = s.Len()
+		case *strings.Reader:
+			size = s.Len()
+		}
+	}
+	return size < 0 || size > copyLimit && size > x.oneWrite()
+}
+
+// oneWrite is how much goes out at once. Connections other than sockets have less
+// room.
+func (x *clientExchange) oneWrite() int {
+	if !x.cc.line.Probeable() {
+		return copyLimit
+	}
+	return sender.OneWrite
+}
+
+// write is sendContent for content that fits one write.
+func (x *clientExchange) write(out *bufpool.Buffer, content []byte) error {
+	req, cc := x.req, x.cc
+	var err error
+	switch {
+	case req.body.Stream != nil || x.encoding.Kind == http1.Chunks:
+		x.call.bodyConsumed = req.body.Stream != nil
+		w := &bodyio.Collector{W: &cc.line, Out: out}
+		if err = req.writeContent(w, x.encoding); err == nil {
+			err = w.Flush()
+		}
+	case len(content) <= copyLimit:
+		out.Grow(len(content))
+		out.B = append(out.B, content...)
+		_, err = cc.line.Write(out.B)
+	case len(out.B) == 0:
+		_, err = cc.line.Write(content)
+	default:
+		err = cc.line.WriteBoth(out.B, content)
+	}
+	return err
+}
+
+// defaultExpectTimeout is how long the client waits for a server to ask for the
+// content of a request: a server that ignores expectations does not answer before it
+// has all of it.
+const defaultExpectTimeout = time.Second
+
+func (c *HostClient) expectTimeout() time.Duration {
+	if c.ExpectContinueTimeout <= 0 {
+		return defaultExpectTimeout
+	}
+	return c.ExpectContinueTimeout
+}
+
+// awaitContinue waits until the server asks for the content, responds without it, or
+// has sent nothing for too long.
+func (x *clientExchange) awaitContinue() error {
+	if trace := x.call.trace; trace != nil && trace.Wait100Continue != nil {
+		trace.Wait100Continue()
+	}
+	cc, call := x.cc, x.call
+	until := time.Now().Add(x.hc.expectTimeout())
+	for x.awaitsHead() {
+		if len(cc.line.Recv.Peek()) == 0 {
+			if err := cc.line.Guard.LimitRead(clock.Earliest(call.deadline, until)); err != nil {
+				return err
+			}
+			err := x.receive()
+			if isTimeout(err) && !call.expired() && cc.line.Guard.Err() == nil {
+				return x.sendExpected()
+			}
+			if err != nil {
+				return err
+			}
+		}
+		// a response that has begun to arrive has the usual time
+		if err := x.hc.limitResponse(&x.cc.line.Guard, x.call.deadline); err != nil {
+			return err
+		}
+		if err := x.nextHead(); err != nil {
+			return err
+		}
+		if x.resp.Header.head.Status == StatusContinue {
+			return x.sendExpected()
+		}
+	}
+	cc.phases.Advance(http1.SendStops)
+	x.traceWrote(wroteRequest, nil)
+	if x.hc.limitsResponses() {
+		return x.hc.limitResponse(&x.cc.line.Guard, x.call.deadline)
+	}
+	return nil
+}
+
+// sendExpected writes the content of a request whose head was written before.
+func (x *clientExchange) sendExpected() error {
+	if err := x.limitWrite(); err != nil {
+		return err
+	}
+	return x.sendContent(bufpool.Get(x.hc.writeSize()), x.req.content())
+}
+
+// bodySender sends the content of a request while the call watches for the answer.
+type bodySender struct {
+	sender.Sender
+	// hc and deadline, the deadline of the call, determine how long the response may
+	// take once the request is written
+	hc       *HostClient
+	deadline time.Time
+	header   *RequestHeader // has the trailers: the one of the request, or of its stream
+	body     content.Body   // of the goroutine alone: the stream with its size
+}
+
+// startSender leaves out and p, the content, to a bodySender.
+func (x *clientExchange) startSender(out *bufpool.Buffer, p []byte) {
+	req := x.req
+	s := &bodySender{hc: x.hc, deadline: x.call.deadline, header: &req.Header}
+	r := sender.Request{
+		Conn: &x.cc.line, Out: out, Trailers: s, ErrTimeout: ErrTimeout, Detaches: x.mayStream(),
+		Chunked: x.encoding.Kind == http1.Chunks,
+	}
+	if req.body.Stream != nil {
+		x.call.bodyConsumed = true
+		if r.Chunked {
+			req.body.Unsize()
+		}
+		s.body = content.Body{Stream: req.body.Stream, Size: req.body.Size}
+		if own, ok := s.body.Stream.(bridge.TrailerSource); ok {
+			s.header, r.OwnTrailers = own.Trailers().(*RequestHeader), true
+		}
+		req.body.Stream = nil
+		r.Stream = sender.WrapStream(&s.body.Stream)
+		_, r.Borrowed = r.Stream.Reader.(*formStream)
+	} else {
+		r.Content = p
+	}
+	x.sender, x.cc.line.Duplex = s, true
+	s.Start(r, s)
+}
+
+// WriteStream implements sender.Call.
+func (s *bodySender) WriteStream(w flushWriter) error {
+	if s.body.Size >= 0 {
+		return s.body.WriteFixed(w)
+	}
+	return s.body.WriteChunked(w)
+}
+
+// LimitResponse implements sender.Call.
+func (s *bodySender) LimitResponse() { _ = s.hc.limitResponse(&s.Conn.Guard, s.deadline) }
+
+// LimitDraining implements sender.Call.
+func (s *bodySender) LimitDraining() { _ = s.hc.limitDraining(&s.Conn.Guard, s.deadline) }
+
+// Panicked implements sender.Call.
+func (s *bodySender) Panicked(value any) error {
+	return streamPanic("panic while sending a request", value)
+}
+
+// AppendTrailers implements sender.Trailers.
+func (s *bodySender) AppendTrailers(dst []byte) []byte { return s.header.head.AppendTrailers(dst) }
+
+// finish ends the sending, and returns how that went. If wait is set, it is given
+// a moment to end by itself.
+func (s *bodySender) finish(wait bool) (http1.SendPhase, error) {
+	if !wait {
+		return s.Finish(nil)
+	}
+	timer := time.NewTimer(sender.ReuseTimeout)
+	defer timer.Stop()
+	return s.Finish(timer.C)
+}
+
+// detach lets the sender continue after the call, if it can.
+func (s *bodySender) detach() {
+	if s.Borrowed {
+		_, _ = s.finish(true)
+		return
+	}
+	s.Detach()
 }

@@ -1,25 +1,126 @@
 package fasthttp
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/dial"
+	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/patience"
 )
 
-// connFor returns the kind of connection that a request needs, if there are several. A request that asks for another
-// protocol by Upgrade, which HTTP/2 has not (RFC 9113 section 8.6), needs one of HTTP/1.1, unless
-// its caller could not use the connection, or c may not speak HTTP/1.1.
-func (c *HostClient) connFor(req *Request, resp *Response) connpool.Need {
-	if req.call.content != contentAsSet || !resp.StreamBody && !c.StreamResponseBody || !c.Protocols.HTTP1() ||
-		!req.Header.ConnectionUpgrade() || len(req.Header.Peek(HeaderUpgrade)) == 0 {
+var defaultTransport = &transport{}
+
+// transport makes attempts over the connections of the HostClient or, if h3 is not nil, by HTTP/3.
+type transport struct{ h3 *h3Connector }
+
+var _ RoundTripperContext = defaultTransport
+
+// RoundTripContext implements RoundTripperContext.
+func (t *transport) RoundTripContext(ctx context.Context, hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
+	call := &req.call
+	if call.purpose != callSends {
+		return t.roundTripAlone(ctx, hc, req, resp)
+	}
+	outer, deadline, trace := call.ctx, call.deadline, call.trace
+	defer func() { call.ctx, call.deadline, call.trace = outer, deadline, trace }()
+	hc.limitCall(call, ctx)
+	return t.RoundTrip(hc, req, resp)
+}
+
+// RoundTrip implements RoundTripper.
+//
+// RoundTrip may find only after sending a request that the peer has closed the
+// connection. It then sends the request again on another connection, but only if this
+// connection has carried a response before, and none of the request was written, or the
+// connection cannot be checked before use and was closed cleanly without a byte of a response.
+func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
+	if req.call.purpose != callSends {
+		return t.roundTripAlone(noContext, hc, req, resp)
+	}
+	call := &req.call
+	call.outcome, call.upstream = attemptPending, ""
+	if err := hc.prepare(req); err != nil {
+		return false, err
+	}
+	if call.bodyConsumed {
+		return false, errBodyConsumed
+	}
+	for refusals := 0; ; {
+		p, since, err := t.connect(hc, req, resp)
+		if err != nil {
+			call.outcome = attemptUnreached
+			return true, err
+		}
+		untouched, err := p.roundTrip(hc, req, resp, since)
+		if err == nil {
+			return false, nil
+		}
+		if isRefusal(err) || err == errH2NoStream && since == 0 {
+			// a server that wants no requests on new connections may never want any
+			refusals++
+			untouched = untouched && call.backoff(refusals, hc.maxAttempts())
+		}
+		if untouched {
+			continue
+		}
+		return !call.bodyConsumed && !errors.Is(err, ErrBodyTooLarge) && call.canceled() == nil, err
+	}
+}
+
+// connect returns a connection for the request, or a reservation of one, and since when it is idle,
+// on the clock: zero for a new one.
+func (t *transport) connect(hc *HostClient, req *Request, resp *Response) (attempter, time.Duration, error) {
+	if t.h3 != nil {
+		return t.h3.connect(hc, req)
+	}
+	if hc.h2 != nil && (resp.StreamBody || hc.StreamResponseBody) {
+		req.call.need = hc.connFor(req)
+	}
+	cc, since, err := hc.acquire(&req.call)
+	if err != nil {
+		return nil, since, err
+	}
+	req.call.upstream = cc.upstream
+	return cc.protocol, since, nil
+}
+
+// roundTripAlone is RoundTrip for a caller other than a HostClient. ctx may be nil.
+func (t *transport) roundTripAlone(ctx context.Context, hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
+	if err := hc.ready(); err != nil {
+		return false, err
+	}
+	req.call = callState{purpose: callSends}
+	defer func() {
+		req.call = callState{}
+		_ = req.body.CloseStream()
+	}()
+	if req.timeout > 0 {
+		req.call.deadline = time.Now().Add(req.timeout)
+	}
+	if ctx != nil {
+		hc.limitCall(&req.call, ctx)
+	}
+	return t.RoundTrip(hc, req, resp)
+}
+
+// errBodyConsumed reports that a request cannot be sent again.
+var errBodyConsumed = errors.New("fasthttp: the body stream of the request was already read")
+
+// connFor returns the kind of connection that a request needs whose response may be a stream. If it
+// asks for another protocol by Upgrade, which HTTP/2 has not (RFC 9113 section 8.6), that is one of
+// HTTP/1.1, unless its caller could not use the connection, or c may not speak HTTP/1.1.
+func (c *HostClient) connFor(req *Request) connpool.Need {
+	if req.call.content != contentAsSet || !c.Protocols.HTTP1() || !req.Header.ConnectionUpgrade() || len(req.Header.Peek(HeaderUpgrade)) == 0 {
 		return connpool.Any
 	}
 	return connpool.Own
@@ -293,3 +394,146 @@ func withoutHTTP2(config *tls.Config) *tls.Config {
 	config.NextProtos = slices.DeleteFunc(slices.Clone(config.NextProtos), func(name string) bool { return name == "h2" })
 	return config
 }
+
+// clientConn is a connection of a client. A connection of a HostClient belongs to one
+// call, or to one body stream, or it is idle and belongs to the pool.
+type clientConn struct {
+	line   clientconn.Conn
+	phases http1.ClientConn
+	// hasResponded is set once a response was received on the connection
+	hasResponded bool
+	// shared means that the protocol permits several users at once
+	shared   bool
+	protocol clientProtocol
+	upstream string
+	head     http1.Head // of the response in progress
+	history  *connHistory
+}
+
+// connHistory is the history of a connection.
+type connHistory struct {
+	created time.Time
+	lastUse time.Duration // since created; AcquireConn sets it for LastUseTime
+}
+
+// adoptConn returns a clientConn for conn, which a dial function has returned for
+// addr.
+func adoptConn(conn net.Conn, addr string, size int) *clientConn {
+	cc := &clientConn{upstream: addr, history: &connHistory{created: time.Now()}}
+	cc.line.Attach(conn, size)
+	cc.phases.Open()
+	cc.protocol = http1Client{cc}
+	if remote := conn.RemoteAddr(); remote != nil {
+		cc.upstream = remote.String()
+	}
+	return cc
+}
+
+// Conn returns the connection that HTTP is spoken through: a *tls.Conn if the client
+// speaks TLS.
+func (cc *clientConn) Conn() net.Conn { return cc.line.Net() }
+
+// CreatedTime returns when the connection was established.
+func (cc *clientConn) CreatedTime() time.Time { return cc.history.created }
+
+// LastUseTime returns when the connection last became idle; for a new one, when
+// it was established.
+func (cc *clientConn) LastUseTime() time.Time { return cc.history.created.Add(cc.history.lastUse) }
+
+// Close closes the connection.
+func (cc *clientConn) Close() error { return cc.protocol.Close() }
+
+func (cc *clientConn) reserve() bool { return cc.protocol.reserve() }
+
+// probesOnWrite reports whether a call checks an idle connection when it writes the
+// request, which costs less, rather than before the trace or the caller gets the
+// connection.
+func (cc *clientConn) probesOnWrite(call *callState) bool {
+	return cc.line.CanRoundTrip() && call.trace == nil && call.purpose != callAcquires
+}
+
+// clientProtocol is the protocol of one connection. It is chosen when the connection
+// was established, and with TLS when the two sides have agreed on it.
+type clientProtocol interface {
+	attempter
+	// pooled is called for a shared connection once the pool knows that.
+	pooled()
+	// reserve makes one more reservation, if there is room, and reports whether there
+	// was. It must not wait: the pool holds its lock.
+	reserve() bool
+	// Close closes the connection.
+	Close() error
+}
+
+// attempter sends a request once.
+type attempter interface {
+	// roundTrip sends req and fills resp, on a connection that the pool of hc has
+	// given to the caller. since is when it became idle, on the clock, and zero for a
+	// new one. roundTrip always gives up the connection, or the reservation, before
+	// it returns: to the pool, or to the stream of a body.
+	//
+	// untouched reports whether a request that has failed may be sent again whatever
+	// its method, since the server has not processed it.
+	roundTrip(hc *HostClient, req *Request, resp *Response, since time.Duration) (untouched bool, err error)
+}
+
+// agreeOnHTTP1 returns an error unless TLS has negotiated HTTP/1.1. The name is empty for a
+// server that does not negotiate.
+func agreeOnHTTP1(negotiated string) error {
+	switch negotiated {
+	case "", "http/1.1":
+		return nil
+	}
+	return fmt.Errorf("fasthttp: the server speaks %s, not HTTP/1.1", negotiated)
+}
+
+// handshakeTimeout limits a TLS handshake for which the application has not set
+// another time.
+const handshakeTimeout = 10 * time.Second
+
+// handshake starts TLS on the connection, before a deadline. agree gets the name of the
+// negotiated protocol. handshake returns the state of TLS even if it fails. ctx may be
+// nil.
+func (cc *clientConn) handshake(ctx context.Context, config *tls.Config, by time.Time, agree func(negotiated string) error) (tls.ConnectionState, error) {
+	state, err := cc.line.Handshake(ctx, config, by, func(state *tls.ConnectionState) (err error) {
+		return agree(state.NegotiatedProtocol)
+	})
+	if err != nil && isTimeout(err) && cc.line.Guard.Err() == nil {
+		err = ErrTLSHandshakeTimeout
+	}
+	return state, err
+}
+
+// limitsResponses reports whether a response has other deadlines than its request.
+func (c *HostClient) limitsResponses() bool {
+	return c.ReadTimeout > 0 || c.WriteTimeout > 0 || c.ResponseHeaderTimeout > 0
+}
+
+// limitResponse gives the response to a request that was just written its deadlines,
+// in a call with the deadline.
+func (c *HostClient) limitResponse(g *clientconn.Guard, deadline time.Time) error {
+	by := c.responseBy(deadline)
+	if c.ResponseHeaderTimeout <= 0 {
+		return g.LimitRead(by)
+	}
+	return g.LimitResponse(time.Now().Add(c.ResponseHeaderTimeout), by)
+}
+
+// limitDraining is limitResponse for a request that could not be written to its end: only
+// a response that has arrived by then is of interest.
+func (c *HostClient) limitDraining(g *clientconn.Guard, deadline time.Time) error {
+	return g.LimitRead(clock.Earliest(c.responseBy(deadline), time.Now().Add(drainingTime)))
+}
+
+// responseBy returns the time by which the response to a request that was just written
+// must have arrived, in a call with the deadline.
+func (c *HostClient) responseBy(deadline time.Time) time.Time {
+	if c.ReadTimeout <= 0 {
+		return deadline
+	}
+	return clock.Earliest(deadline, time.Now().Add(c.ReadTimeout))
+}
+
+// drainingTime is how long responses are waited for after requests can no longer be
+// sent.
+const drainingTime = 250 * time.Millisecond

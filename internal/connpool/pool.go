@@ -129,22 +129,14 @@ func (p *Pool[C]) Get(need Need, until time.Time, done <-chan struct{}) (Grant[C
 	p.unlock()
 
 	g, err := w.wait(until, done)
-	if err != nil && !p.removeWaiter(need, w) {
+	p.mu.Lock()
+	if err != nil && !p.waiting[need].remove(w) {
 		// the place was granted at the last moment, and must not get lost
 		g, err = <-w.ready, nil
 	}
-	p.mu.Lock()
 	p.waiting[need].keep(w)
 	p.mu.Unlock()
 	return g, err
-}
-
-// removeWaiter removes w, whose caller gave up, from the queue. It reports whether w was still
-// there.
-func (p *Pool[C]) removeWaiter(need Need, w *waiter[C]) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.waiting[need].remove(w)
 }
 
 // Replace closes a connection that its caller has found to be unusable, and returns
@@ -272,26 +264,30 @@ func (p *Pool[C]) drop(c C) { p.closing = append(p.closing, c) }
 
 // unlock ends a change that may have dropped connections: it closes them without the lock.
 func (p *Pool[C]) unlock() {
-	for len(p.closing) > 0 {
+	if len(p.closing) > 0 {
 		p.closeDropped()
 	}
 	p.mu.Unlock()
 }
 
+// closeDropped closes the dropped connections, and gives their places to waiters. The lock is held,
+// but not while a connection is being closed.
 func (p *Pool[C]) closeDropped() {
-	closing := p.closing
-	p.closing = nil
-	p.mu.Unlock()
-	for _, c := range closing {
-		_ = c.Close()
+	for len(p.closing) > 0 {
+		closing := p.closing
+		p.closing = nil
+		p.mu.Unlock()
+		for _, c := range closing {
+			_ = c.Close()
+		}
+		p.mu.Lock()
+		p.open -= len(closing)
+		clear(closing)
+		if p.closing == nil {
+			p.closing = closing[:0]
+		}
+		p.admit()
 	}
-	p.mu.Lock()
-	p.open -= len(closing)
-	clear(closing)
-	if p.closing == nil {
-		p.closing = closing[:0]
-	}
-	p.admit()
 }
 
 // freePlace releases a place, and gives it to the first waiter.
@@ -661,7 +657,9 @@ func (p *Pool[C]) releaseReservation(s *shared[C], now time.Duration) {
 	case s.users == 0 && !p.armed && p.MaxIdle > 0:
 		p.arm(p.MaxIdle)
 	}
-	p.grantOpen()
+	if p.waiting[Any].n > 0 {
+		p.grantOpen()
+	}
 }
 
 // giveUp takes back a reservation of s, and retires s.
