@@ -102,57 +102,6 @@ func (ctx *RequestCtx) hasClosers() bool {
 	return len(req.values) > 0 || req.source != nil || req.body.Stream != nil || ctx.Response.body.Stream != nil
 }
 
-// reset makes the context ready for the next request of its connection.
-func (ctx *RequestCtx) reset() {
-	if ctx.onShutdown != nil {
-		ctx.endShutdownFuncs()
-	}
-	ctx.Request.closeValues()
-	ctx.Request.poison()
-	ctx.Response.poison()
-	ctx.used = false
-	ctx.Request.KeepBodyBuffer = false
-	ctx.Response.KeepBodyBuffer = false
-	if ctx.Request.source != nil {
-		// the handler may have put another stream in its place
-		ctx.Request.closeSource()
-		ctx.Request.source = nil
-	}
-	ctx.Request.Header.Reset()
-	ctx.Request.resetExceptHeader()
-	ctx.Response.Header.Reset()
-	ctx.Response.resetExceptHeader()
-	ctx.receivedAt, ctx.initTime = clock.Moment{}, time.Time{}
-	// pointers are only written if they must be: each write may need a write barrier
-	if ctx.remoteAddr != nil {
-		ctx.remoteAddr = nil
-	}
-	if ctx.hijack != nil {
-		ctx.hijack, ctx.switched = nil, nil
-	}
-	if ctx.watch.Load() != nil {
-		ctx.watch.Store(nil)
-	}
-	if ctx.content != nil {
-		ctx.content = nil
-	}
-	if ctx.run != nil {
-		ctx.releaseRuns()
-	}
-	if ctx.lateRun != nil {
-		ctx.lateRun = nil
-	}
-	if ctx.loadPhase() != ctxOwn {
-		ctx.resetPhase()
-	}
-	ctx.fullDuplex = false
-	ctx.hijackNoResponse, ctx.hijackDropped, ctx.hijackImmediately, ctx.hijackReleases = false, false, false, false
-	if ctx.s != nil {
-		ctx.Request.Header.head.State = ctx.s.set.request
-		ctx.s.configureResponse(&ctx.Response)
-	}
-}
-
 // discard releases the streams, files and values of a context that is not reused.
 func (ctx *RequestCtx) discard() {
 	// a panic in a Close of the application matters no more than the one before it

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/watch"
 )
@@ -172,6 +173,57 @@ func (s *Server) cleanCtx(ctx *RequestCtx) bool {
 		ctx.setExchange(nil)
 	}
 	return true
+}
+
+// reset makes the context ready for the next request of its connection.
+func (ctx *RequestCtx) reset() {
+	if ctx.onShutdown != nil {
+		ctx.endShutdownFuncs()
+	}
+	ctx.Request.closeValues()
+	ctx.Request.poison()
+	ctx.Response.poison()
+	ctx.used = false
+	ctx.Request.KeepBodyBuffer = false
+	ctx.Response.KeepBodyBuffer = false
+	if ctx.Request.source != nil {
+		// the handler may have put another stream in its place
+		ctx.Request.closeSource()
+		ctx.Request.source = nil
+	}
+	ctx.Request.Header.Reset()
+	ctx.Request.resetExceptHeader()
+	ctx.Response.Header.Reset()
+	ctx.Response.resetExceptHeader()
+	ctx.receivedAt, ctx.initTime = clock.Moment{}, time.Time{}
+	// pointers are only written if they must be: each write may need a write barrier
+	if ctx.remoteAddr != nil {
+		ctx.remoteAddr = nil
+	}
+	if ctx.hijack != nil {
+		ctx.hijack, ctx.switched = nil, nil
+	}
+	if ctx.watch.Load() != nil {
+		ctx.watch.Store(nil)
+	}
+	if ctx.content != nil {
+		ctx.content = nil
+	}
+	if ctx.run != nil {
+		ctx.releaseRuns()
+	}
+	if ctx.lateRun != nil {
+		ctx.lateRun = nil
+	}
+	if ctx.loadPhase() != ctxOwn {
+		ctx.resetPhase()
+	}
+	ctx.fullDuplex = false
+	ctx.hijackNoResponse, ctx.hijackDropped, ctx.hijackImmediately, ctx.hijackReleases = false, false, false, false
+	if ctx.s != nil {
+		ctx.Request.Header.head.State = ctx.s.set.request
+		ctx.s.configureResponse(&ctx.Response)
+	}
 }
 
 // configureResponse puts the settings of the server into a response that was reset.

@@ -136,7 +136,7 @@ func TestEventConnThatHasEndedLeavesPeersThatReadNothing(t *testing.T) {
 			return h.conn.is(s)
 		}
 		servertest.Eventually(t, "the other protocol", func() bool { return is(eventOpened) })
-		if h.conn.link.HasReadGoroutine() {
+		if h.conn.engineConn().HasReadGoroutine {
 			// while that goroutine waits for input, another one writes
 			servertest.Must(t, h.conn.AppendShared(make([]byte, h.size)))
 			h.conn.Flush()

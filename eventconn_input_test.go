@@ -24,7 +24,7 @@ func (h *swallows) Received(_ *EventConn, p []byte) (n int) {
 func drivenSwitched(t *testing.T, h EventHandler, c *EventConn, keepsSpace bool) *switchedConn {
 	s := &Server{}
 	s.prepare()
-	c.link, c.handler = noEngine{keepsSpace: keepsSpace, state: &engine.Conn{Set: &s.conns, Service: s.conns.Service()}}, h
+	c.link, c.handler = noEngine{state: &engine.Conn{Set: &s.conns, Service: s.conns.Service(), HasReadGoroutine: keepsSpace}}, h
 	p := (*switchedConn)(c)
 	if got := p.Step(); got != engine.Read {
 		t.Fatalf("the first step is %d", got)

@@ -132,7 +132,7 @@ func (c *EventConn) push() {
 	switch {
 	case c.returns:
 		c.pushReturning()
-	case c.link.HasReadGoroutine() || !c.link.Push():
+	case c.engineConn().HasReadGoroutine || !c.link.Push():
 		go c.link.Wake()
 	}
 }
@@ -149,7 +149,7 @@ func (c *EventConn) rouse() {
 // wake makes the engine write, and also call Step if steps is set. mu is held before and after
 // it, and not meanwhile.
 func (c *EventConn) wake(steps bool) {
-	counts := c.returns && c.link.HasReadGoroutine()
+	counts := c.returns && c.engineConn().HasReadGoroutine
 	if counts {
 		c.users++
 	}
@@ -187,7 +187,7 @@ func (c *EventConn) setCorked(on bool) {
 
 // inlines reports whether a goroutine of the connection calls the handler. mu is held.
 func (c *EventConn) inlines() bool {
-	return c.is(eventAttached) && c.link.HasReadGoroutine() && c.is(eventWorking)
+	return c.is(eventAttached) && c.engineConn().HasReadGoroutine && c.is(eventWorking)
 }
 
 // startCorkTimer limits the time for which output waits. mu is held.

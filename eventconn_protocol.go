@@ -136,7 +136,7 @@ func (p *switchedConn) ReadBuffer() []byte {
 func (c *EventConn) readSize() int {
 	switch {
 	case !c.flow.full && !c.is(eventMuch):
-	case !c.link.HasReadGoroutine():
+	case !c.engineConn().HasReadGoroutine:
 		return maxEventInput + headSpace
 	case c.flow.full:
 		return maxEventInput
@@ -189,7 +189,7 @@ func (p *switchedConn) Step() engine.Action {
 	}
 	c.state &^= eventReading | eventPaused
 	c.checkTime()
-	if c.link.HasReadGoroutine() && !c.is(eventWorking) {
+	if c.engineConn().HasReadGoroutine && !c.is(eventWorking) {
 		c.work(true)
 	}
 	switch {
@@ -367,7 +367,7 @@ func (p *switchedConn) Output() (head, tail []byte, file *engine.FilePart) {
 // writeSize returns how many of n bytes, which are at least maxEventPart, are written at once.
 // Where a write waits for the peer, no more than that counts as taken in the time for it.
 func (c *EventConn) writeSize(n int) int {
-	if n <= maxEventPart+headSpace && !c.link.HasReadGoroutine() {
+	if n <= maxEventPart+headSpace && !c.engineConn().HasReadGoroutine {
 		return n
 	}
 	return maxEventPart
@@ -441,7 +441,7 @@ func (p *switchedConn) Wait(w engine.Wait) (until time.Time) {
 	if w == engine.WaitWritable {
 		return c.writeUntil()
 	}
-	if !c.link.HasReadGoroutine() {
+	if !c.engineConn().HasReadGoroutine {
 		c.state &^= eventReading
 		c.trim()
 	}
@@ -497,7 +497,7 @@ func (c *EventConn) release(reuse bool) error {
 	}
 	c.signalProgress()
 	if f := c.flow; f != nil {
-		if reuse && (c.output == eventQuiet || !c.link.HasReadGoroutine()) {
+		if reuse && (c.output == eventQuiet || !c.engineConn().HasReadGoroutine) {
 			// no other goroutine writes it
 			for _, part := range f.parts[f.first:] {
 				bufpool.Put(part.buf)

@@ -113,7 +113,7 @@ func (c *EventConn) handle(call eventCall) {
 		p = c.pending()
 		c.state |= eventTaken
 	}
-	if c.link.HasReadGoroutine() {
+	if c.engineConn().HasReadGoroutine {
 		c.state |= eventCorked
 	}
 	c.mu.Unlock()

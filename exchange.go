@@ -482,11 +482,9 @@ func (x *exchange) bodyArrived() {
 // endBodyMemory is called when the exchange no longer uses the body. The body is still counted
 // while a late handler within a TimeoutHandler has it.
 func (x *exchange) endBodyMemory() {
-	switch {
-	case x.bodyMemory == nil:
-	case x.ctx != nil && x.ctx.lendsBody():
+	if x.ctx != nil && x.ctx.lendsBody() {
 		x.detachBodyMemory(x.ctx.lateRun.ctx)
-	default:
+	} else {
 		x.releaseBodyMemory()
 	}
 }

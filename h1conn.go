@@ -160,7 +160,7 @@ func (h *h1Conn) recoverPanic(p any, next *engine.Action) {
 func (h *h1Conn) afterPanic() (next engine.Action) {
 	defer func() { h.recoverPanic(recover(), &next) }()
 	next, wait := h.x.finishHandler(false)
-	if wait && !h.phases.ReadingDetached() {
+	if wait {
 		return next
 	}
 	return h.advance()
@@ -172,8 +172,6 @@ func (h *h1Conn) advance() engine.Action {
 		var next engine.Action
 		var wait bool
 		switch reading := h.phases.Reading(); {
-		case h.phases.ReadingDetached():
-			return engine.CloseDetached
 		case reading == http1.ReadEnded:
 			return h.flushThen(h.finalAction())
 		case h.phases.Writing() == http1.WriteQueued:
@@ -184,7 +182,7 @@ func (h *h1Conn) advance() engine.Action {
 			next, wait = h.x.advanceHead()
 		}
 		switch {
-		case wait && !h.phases.ReadingDetached():
+		case wait:
 			return next
 		case h.phases.Idle() && h.drained():
 			if next = h.flushThen(engine.Read); next == engine.Flush {
@@ -299,7 +297,7 @@ func (h *h1Conn) ReadBuffer() []byte {
 	switch {
 	case h.phases.Reading() == http1.ReadBody && h.x.recv.Decoder.Remaining() > bodyReadSize:
 		size = max(size, bodyReadSize)
-	case h.filled && !h.link.HasReadGoroutine():
+	case h.filled && !h.c.HasReadGoroutine:
 		size = max(size, burstReadSize)
 	default:
 		h.filled = false
@@ -422,7 +420,17 @@ func (h *h1Conn) Output() (head, tail []byte, file *engine.FilePart) {
 
 // Written implements engine.Protocol.
 func (h *h1Conn) Written(n int64, err error) {
-	h.countWritten(n)
+	if sent := int64(len(h.out.B)); n < sent {
+		h.out.B = h.out.B[:copy(h.out.B, h.out.B[n:])]
+	} else {
+		h.out.B = h.out.B[:0]
+		if n -= sent; len(h.tail) > 0 {
+			h.tail = h.tail[n:]
+		} else {
+			h.file.Offset += n
+			h.file.Length -= n
+		}
+	}
 	switch {
 	case err == nil:
 		if len(h.out.B) == 0 && len(h.tail) == 0 && h.file.Length == 0 {
@@ -434,22 +442,6 @@ func (h *h1Conn) Written(n int64, err error) {
 	default:
 		h.x.abort(err)
 	}
-}
-
-// countWritten removes n written bytes from the output.
-func (h *h1Conn) countWritten(n int64) {
-	if n < int64(len(h.out.B)) {
-		h.out.B = h.out.B[:copy(h.out.B, h.out.B[n:])]
-		return
-	}
-	n -= int64(len(h.out.B))
-	h.out.B = h.out.B[:0]
-	if len(h.tail) > 0 {
-		h.tail = h.tail[n:]
-		return
-	}
-	h.file.Offset += n
-	h.file.Length -= n
 }
 
 // Idle implements engine.Protocol. It reports whether no request has begun.
@@ -469,7 +461,7 @@ func (h *h1Conn) Wait(w engine.Wait) (until time.Time) {
 		if h.timing.over() {
 			return engine.PastDeadline
 		}
-		if !h.link.HasReadGoroutine() {
+		if !h.c.HasReadGoroutine {
 			h.shrinkReadBuffer()
 		} else if h.x.bodyMemory != nil {
 			h.x.bodyMemory.Block()
@@ -642,7 +634,7 @@ const maxCachedCtxs = 128
 // do. It reports whether it has done so.
 func (h *h1Conn) beginCachingCtx() bool {
 	keepers := &h.s.cachedCtxs
-	if keepers.Load() >= maxCachedCtxs || !h.link.HasReadGoroutine() || h.s.hasMany() {
+	if keepers.Load() >= maxCachedCtxs || !h.c.HasReadGoroutine || h.s.hasMany() {
 		return false
 	}
 	if h.cachesCtx = keepers.Add(1) <= maxCachedCtxs; !h.cachesCtx {

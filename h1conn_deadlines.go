@@ -220,9 +220,6 @@ func (x *h1Exchange) paceUntil(until time.Time) time.Time {
 // awaitPaced is awaitBody for a body that a handler reads, with its minimum rate. The time of
 // the handler does not count.
 func (x *h1Exchange) awaitPaced(conn net.Conn) (int, error) {
-	if x.s.MinRequestBodyRate <= 0 {
-		return x.awaitBody(conn)
-	}
 	p, now := &x.pace, time.Now()
 	if !p.begun {
 		p.spend(x.s, 0, 0)

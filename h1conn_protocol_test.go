@@ -15,14 +15,12 @@ import (
 // noEngine is the engine of an h1Conn that a test drives by hand.
 type noEngine struct {
 	engine.Link
-	keepsSpace bool
-	state      *engine.Conn
+	state *engine.Conn
 }
 
 func (noEngine) LimitReads(time.Time)      {}
 func (noEngine) LimitWrites(time.Time)     {}
 func (noEngine) ForgetDeadlines(time.Time) {}
-func (e noEngine) HasReadGoroutine() bool  { return e.keepsSpace }
 func (e noEngine) State() *engine.Conn     { return e.state }
 func (noEngine) SendsFiles() bool          { return false }
 
@@ -31,8 +29,8 @@ func driven(t *testing.T, s *Server, keepsSpace bool) *h1Conn {
 	s.prepare()
 	nc, other := net.Pipe()
 	t.Cleanup(func() { _, _ = nc.Close(), other.Close() })
-	c := &engine.Conn{Set: &s.conns, NC: nc, Service: s.conns.Service()}
-	return (*host)(s).AcquireProtocol(c, noEngine{keepsSpace: keepsSpace}, nil).(*h1Conn)
+	c := &engine.Conn{Set: &s.conns, NC: nc, Service: s.conns.Service(), HasReadGoroutine: keepsSpace}
+	return (*host)(s).AcquireProtocol(c, noEngine{}, nil).(*h1Conn)
 }
 
 func (h *h1Conn) give(text string) {

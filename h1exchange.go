@@ -134,11 +134,11 @@ func (x *h1Exchange) headReceived() (engine.Action, bool) {
 		h.phases.SetLife(http1.LifeLast)
 	}
 	expects := expectsNothing
-	if h.minor > 0 {
+	if h.minor > 0 && h.head.Has(http1.Expects) {
 		expects = expectationOf(&h.head)
 	}
 	next := x.admit(framing, expects, h.waited, false)
-	if x.h.now.IsZero() && x.tracesHead(framing) {
+	if x.s.Trace != nil && x.h.now.IsZero() && x.tracesHead(framing) {
 		x.h.now = clock.MomentOf(x.ctx.traced.head)
 	}
 	if x.terms.readTimeout > 0 {
@@ -335,7 +335,7 @@ func (x *h1Exchange) refuseUnread(framing http1.Framing) (engine.Action, bool) {
 		return x.respond(isHead)
 	}
 	x.h.phases.SetReading(http1.ReadStream)
-	if x.h.head.Has(http1.Expect100 | http1.ExpectOther) {
+	if x.h.head.Has(http1.Expects) {
 		x.h.phases.SetWaiting(http1.WaitOver)
 	}
 	x.limitRequest()
@@ -428,7 +428,12 @@ func (x *h1Exchange) Fill() error {
 	if err := x.send100AndFlush(); err != nil {
 		return err
 	}
-	n, err := x.awaitPaced(x.h.blocking())
+	n, err := 0, error(nil)
+	if conn := x.h.blocking(); x.s.MinRequestBodyRate > 0 {
+		n, err = x.awaitPaced(conn)
+	} else {
+		n, err = x.awaitBody(conn)
+	}
 	if n > 0 {
 		if x.bodyMemory != nil {
 			x.bodyMemory.Progress(n)
@@ -464,7 +469,7 @@ func (x *h1Exchange) send100AndFlush() error {
 // buffer has this size. For a large body that includes the space for reading, if the engine
 // keeps that while it waits.
 func (x *h1Exchange) bodyRoom(size int) int {
-	if x.h.link.HasReadGoroutine() && (x.h.in != nil && cap(x.h.in.B) >= bodyReadSize || x.recv.Decoder.Remaining() > bodyReadSize) {
+	if x.c.HasReadGoroutine && (x.h.in != nil && cap(x.h.in.B) >= bodyReadSize || x.recv.Decoder.Remaining() > bodyReadSize) {
 		size += bodyReadSize
 	}
 	return size

@@ -43,7 +43,9 @@ func (x *h1Exchange) finishHandler(ok bool) (engine.Action, bool) {
 // with http.ErrAbortHandler.
 func (x *h1Exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	if x.c.IsAborted() {
-		return x.endAborted()
+		x.nothingSent(errNoResponse)
+		x.h.phases.EndReading()
+		return engine.Close, false
 	}
 	// the context may be inconsistent, so it is not reused
 	left := x.ctx
@@ -60,13 +62,6 @@ func (x *h1Exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	x.ctx.Response.SetStatusCode(StatusInternalServerError)
 	x.ctx.Response.SetBodyString(StatusMessage(StatusInternalServerError))
 	return x.respondAndClose(isHead)
-}
-
-// endAborted ends a request whose handler has panicked with http.ErrAbortHandler.
-func (x *h1Exchange) endAborted() (engine.Action, bool) {
-	x.nothingSent(errNoResponse)
-	x.h.phases.EndReading()
-	return engine.Close, false
 }
 
 // abandon ends a request that gets no response, or no more of it, because code of the
@@ -111,12 +106,17 @@ func (x *h1Exchange) respondTimeout(isHead bool) (engine.Action, bool) {
 	switch resp := &x.ctx.Response; {
 	case x.c.IsAborted():
 		_ = resp.body.CloseStream()
-		return x.endAborted()
+		x.nothingSent(errNoResponse)
+		x.h.phases.EndReading()
 	case reads:
 		x.sendWhileReading(resp, isHead)
-		return engine.Close, true
+	default:
+		return x.respond(isHead)
 	}
-	return x.respond(isHead)
+	if reads {
+		return engine.CloseDetached, true
+	}
+	return engine.Close, false
 }
 
 // respondWhileReading answers if a handler within a TimeoutHandler is late and may be reading the
@@ -145,7 +145,7 @@ func (x *h1Exchange) respondWhileReading(isHead, ok bool) (engine.Action, bool) 
 	}
 	ctx.discard()
 	x.ctx = x.s.acquireCtx(x.c)
-	return engine.Close, true
+	return engine.CloseDetached, true
 }
 
 // sendWhileReading sends the last response on a connection from which a late handler may be
@@ -503,7 +503,9 @@ func (x *h1Exchange) endRequest() {
 		x.drainAfterResponse()
 	}
 	x.h.timing = timesWait
-	x.endBodyMemory()
+	if x.bodyMemory != nil {
+		x.endBodyMemory()
+	}
 	if x.pace.begun {
 		x.endPace()
 	}

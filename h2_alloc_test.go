@@ -206,10 +206,9 @@ func TestHTTP2HandlersThatWaitHoldUpNoOthers(t *testing.T) {
 // linkOfNothing is a link without a connection.
 type linkOfNothing struct{ engine.Link }
 
-func (linkOfNothing) HasReadGoroutine() bool { return false }
-func (linkOfNothing) Wake()                  {}
-func (linkOfNothing) Push() bool             { return true }
-func (linkOfNothing) Interrupt()             {}
+func (linkOfNothing) Wake()      {}
+func (linkOfNothing) Push() bool { return true }
+func (linkOfNothing) Interrupt() {}
 
 // A shutdown wakes the engines of the connections that it finds, so each must have its
 // protocol by then: an engine has it once it calls Step.
@@ -285,17 +284,12 @@ func TestHTTP2GoesOnIfOthersHaveWrittenWhatItStoppedFor(t *testing.T) {
 	}
 }
 
-// linkOfAReader is a link whose engine has a goroutine that waits for input.
-type linkOfAReader struct{ linkOfNothing }
-
-func (linkOfAReader) HasReadGoroutine() bool { return true }
-
 // While a worker is about to serve the requests of a connection, others that arrive ask for no
 // other worker: it would find nothing to do.
 func TestHTTP2AsksForOneLeader(t *testing.T) {
 	s := withHTTP2(&Server{Handler: echo})
 	s.prepare()
-	h := newH2Conn(s, &engine.Conn{Set: &s.conns}, linkOfAReader{})
+	h := newH2Conn(s, &engine.Conn{Set: &s.conns, HasReadGoroutine: true}, linkOfNothing{})
 	defer h.release()
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int32

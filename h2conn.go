@@ -165,7 +165,7 @@ func (h *h2Conn) Wakes() bool {
 // calls reportStates after it has released mu.
 func (h *h2Conn) add(x *h2Exchange) {
 	if h.activity != h2Busy {
-		h.begins()
+		h.move(h2FirstBegins)
 	}
 	x.after = h.first
 	if h.first != nil {
@@ -185,7 +185,8 @@ func (h *h2Conn) remove(x *h2Exchange) {
 	}
 	x.before, x.after = nil, nil
 	if h.first == nil {
-		h.ends()
+		h.idleSince = h2Now()
+		h.move(h2LastEnds)
 	}
 }
 
@@ -326,7 +327,7 @@ func (h *h2Conn) decide() (next engine.Action, feeds bool) {
 	defer h.mu.Unlock()
 	if h.leader != 0 {
 		h.startLeaderTimer(int(h.waiting))
-	} else if !h.leadQueued && h.link.HasReadGoroutine() && h.hasWork() {
+	} else if !h.leadQueued && h.c.HasReadGoroutine && h.hasWork() {
 		// the engine's goroutine waits for input, so it cannot serve
 		h.leadQueued = true
 		h.s.h2.workers.Do(h2Task{h2Lead, h, nil})
@@ -447,7 +448,9 @@ func (h *h2Conn) event(ev *http2.Event, m *http2.Message) *h2Exchange {
 			}
 		} else {
 			x.fill(m)
-			x.refusal = h2RequestError(ev.Err)
+			if ev.Err != nil {
+				x.refusal = h2RequestError(ev.Err)
+			}
 		}
 		return x
 	case http2.Data, http2.Trailers:
@@ -600,7 +603,7 @@ func (h *h2Conn) Wait(w engine.Wait) (until time.Time) {
 	case engine.WaitRequest, engine.WaitUnbuffered:
 		return afterTimeout(h.s.set.firstTimeout)
 	}
-	if h.in != nil && h.read == len(h.in.B) && !h.link.HasReadGoroutine() {
+	if h.in != nil && h.read == len(h.in.B) && !h.c.HasReadGoroutine {
 		bufpool.Put(h.in)
 		h.in, h.read = nil, 0
 	}

@@ -61,49 +61,30 @@ var h2ActivityMoves = [h2Activities][h2ActivityEvents]h2Activity{
 	h2IdleTrimmed:  {h2FirstBegins: h2Busy, h2LastEnds: h2NoActivity, h2Trims: h2IdleTrimmed},
 }
 
-// move applies the event.
-func (a *h2Activity) move(e h2ActivityEvent) {
-	next := h2ActivityMoves[*a][e]
-	if next == h2NoActivity {
-		panic("fasthttp: an HTTP/2 connection gets an event that its activity excludes")
-	}
-	*a = next
-}
-
 // isIdle reports whether the last request has ended.
 func (a h2Activity) isIdle() bool { return a == h2Idle || a == h2IdleTrimmed }
 
 // isTrimmed reports whether spare memory was released since the last request.
 func (a h2Activity) isTrimmed() bool { return a == h2FreshTrimmed || a == h2IdleTrimmed }
 
-// begins is called when a connection without requests gets one. mu is held.
-func (h *h2Conn) begins() {
-	idle := h.activity.isIdle()
-	h.activity.move(h2FirstBegins)
-	if idle {
-		h.changedState()
+// move applies the event to the activity. If the connection becomes idle or active by that, move
+// records it for reportStates. mu is held.
+func (h *h2Conn) move(e h2ActivityEvent) {
+	next := h2ActivityMoves[h.activity][e]
+	if next == h2NoActivity {
+		panic("fasthttp: an HTTP/2 connection gets an event that its activity excludes")
 	}
-}
-
-// ends is called when the last request has ended. mu is held.
-func (h *h2Conn) ends() {
-	h.idleSince = h2Now()
-	h.activity.move(h2LastEnds)
-	h.changedState()
+	if next.isIdle() != h.activity.isIdle() && h.s.ConnState != nil {
+		h.unreported++
+	}
+	h.activity = next
 }
 
 // trim releases spare memory of a connection without requests. mu is held.
 func (h *h2Conn) trim() {
-	h.activity.move(h2Trims)
+	h.move(h2Trims)
 	h.conn.Trim()
 	h.start = nil
-}
-
-// changedState records for reportStates that the connection has become idle or active. mu is held.
-func (h *h2Conn) changedState() {
-	if h.s.ConnState != nil {
-		h.unreported++
-	}
 }
 
 // reportStates calls Server.ConnState for the states that begin. mu is not held: the hook may

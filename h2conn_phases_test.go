@@ -45,7 +45,9 @@ func TestActivitiesOfHTTP2Connections(t *testing.T) {
 		"idle, trimmed":  {{"busy", "active"}, {"", ""}, {"idle, trimmed", ""}},
 	}
 	for from := range h2Activities {
-		for e, makes := range [h2ActivityEvents]func(*h2Conn){(*h2Conn).begins, (*h2Conn).ends, (*h2Conn).trim} {
+		for e, makes := range [h2ActivityEvents]func(*h2Conn){
+			func(h *h2Conn) { h.move(h2FirstBegins) }, func(h *h2Conn) { h.move(h2LastEnds) }, (*h2Conn).trim,
+		} {
 			var got result
 			s := &Server{Handler: echo, ConnState: func(_ net.Conn, state ConnState) { got.reported += state.String() }}
 			s.prepare()

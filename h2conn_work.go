@@ -224,7 +224,7 @@ func (h *h2Conn) next(me uint32, last *h2Exchange) *h2Exchange {
 			// the client may have reset the stream while the request waited
 			_, reset := x.abortErr.(h2Reset)
 			x.unwanted = reset && !x.broken
-			if !x.unwanted && !x.broken {
+			if x.waitsSince != 0 && !x.unwanted && !x.broken {
 				x.refuseLate()
 			}
 			if leads {

@@ -95,7 +95,9 @@ func (x *h2Exchange) fill(m *http2.Message) {
 	h := &x.ctx.Request.Header
 	h.head.FillBlock(http1.Request, m)
 	x.method, x.framing = head.MethodID, head.Framing
-	x.expect = expectationOf(head)
+	if head.Has(http1.Expects) {
+		x.expect = expectationOf(head)
+	}
 	if m.Protocol.Len > 0 {
 		h.head.Slots[header.SlotProtocol] = m.Protocol
 		x.extended = true
@@ -187,7 +189,7 @@ func (x *h2Exchange) headReceived(end bool) (serve bool) {
 
 // refuseLate refuses a request that has waited too long for a goroutine that serves it.
 func (x *h2Exchange) refuseLate() {
-	if x.waitsSince != 0 && x.refusal == nil && x.waitsTooLong(clock.Monotonic()-x.waitsSince) {
+	if x.refusal == nil && x.waitsTooLong(clock.Monotonic()-x.waitsSince) {
 		x.refusal = ErrQueueTime
 	}
 }

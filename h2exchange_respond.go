@@ -73,9 +73,7 @@ func (x *h2Exchange) respond() (over bool) {
 	}
 	resp := &x.ctx.Response
 	e, last := x.prepare(&h2Traits)
-	if timeout := x.responseTime(); timeout > 0 {
-		x.setDeadline(&x.writeUntil, timeout)
-	}
+	x.setDeadline(&x.writeUntil, x.responseTime())
 	if last {
 		x.h.mu.Lock()
 		x.h.startGoAway()

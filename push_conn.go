@@ -119,7 +119,7 @@ func (c *EventConn) mayReturn() bool {
 // pushReturning is push for a connection that speaks HTTP again later. No call of Link.Push may
 // reach the engine then.
 func (c *EventConn) pushReturning() {
-	if c.link.HasReadGoroutine() {
+	if c.engineConn().HasReadGoroutine {
 		go c.wakeReturning()
 		return
 	}

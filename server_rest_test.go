@@ -162,8 +162,8 @@ func TestConnectionsBesideACrowdAllocateLittle(t *testing.T) {
 			crowd(t, s)
 			each := testing.AllocsPerRun(200, func() {
 				h := (*host)(s)
-				c := &engine.Conn{Set: &s.conns, Service: s.conns.Service()}
-				p := h.AcquireProtocol(c, noEngine{keepsSpace: true}, nil).(*h1Conn)
+				c := &engine.Conn{Set: &s.conns, Service: s.conns.Service(), HasReadGoroutine: true}
+				p := h.AcquireProtocol(c, noEngine{}, nil).(*h1Conn)
 				p.Wait(engine.WaitRequest)
 				answerRequest(t, p, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
 				if last, _ := h.ReleaseProtocol(p, true); last != nil {
@@ -198,7 +198,7 @@ func TestConnectionThatWaitsLeavesItsProtocol(t *testing.T) {
 			t.Errorf("the connection waits with %v, bare: %t", space, bare)
 		}
 		until := time.Now().Add(time.Hour)
-		next := (*host)(s).ResumeProtocol(c, noEngine{keepsSpace: true}, space, until, until).(*h1Conn)
+		next := (*host)(s).ResumeProtocol(c, noEngine{}, space, until, until).(*h1Conn)
 		if next.c != c || next.readUntil != until || next.writeUntil != until || space != nil && next.in != space {
 			t.Error("the connection goes on in another way")
 		}

@@ -419,7 +419,7 @@ func (h *host) AcquireProtocol(c *engine.Conn, l engine.Link, last engine.Protoc
 	own, _ := last.(*h1Conn)
 	switch {
 	case own != nil:
-	case l.HasReadGoroutine():
+	case c.HasReadGoroutine:
 		own = s.parkedConn()
 	default:
 		own = h1Conns.Get().(*h1Conn)
@@ -438,9 +438,11 @@ func (h *host) ReleaseProtocol(p engine.Protocol, reuse bool) (last engine.Proto
 	}
 	own := p.(*h1Conn)
 	fault = own.fault
-	own.endCachingCtx()
 	if reuse && own.reusable() {
-		if !own.link.HasReadGoroutine() || !(*Server)(h).hasMany() {
+		if !own.c.HasReadGoroutine {
+			return own, fault
+		}
+		if own.endCachingCtx(); !(*Server)(h).hasMany() {
 			return own, fault
 		}
 		own.park()

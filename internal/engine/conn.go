@@ -138,6 +138,9 @@ type Conn struct {
 	Empty    uint8
 	// IsTLS is set for a TLS connection.
 	IsTLS bool
+	// HasReadGoroutine is set by the engine if a goroutine waits for input and holds the
+	// ReadBuffer of the protocol meanwhile.
+	HasReadGoroutine bool
 	// Concurrent is set if the protocol makes output at any time: see Link.Wake.
 	Concurrent bool
 	// NoWriteTimeout is set if the protocol never limits a wait for room. The engine need not
@@ -149,7 +152,6 @@ type Conn struct {
 	// Variant is for the Host, which may record here which protocol AcquireProtocol returns.
 	Variant        uint8
 	shutdownProbes uint8 // how often shutdowns have found it in stageProbed
-	counted        bool  // the result of Host.Admit was an address
 
 	marks atomic.Uint32 // see Abort, RecordEscape and SetEnd
 	stage atomic.Int32  // a stage
@@ -163,6 +165,7 @@ const (
 	aborted uint32 = 1 << iota
 	escaped
 	leftByShutdown // by a shutdown that gave up
+	counted        // the result of Host.Admit was an address
 
 	endShift = 8 // of the End, which is in the bits above the others
 )

@@ -240,9 +240,6 @@ func (c *eventConn) Interrupt() {
 // SendsFiles implements Link.
 func (c *eventConn) SendsFiles() bool { return !c.overTLS }
 
-// HasReadGoroutine implements Link.
-func (c *eventConn) HasReadGoroutine() bool { return false }
-
 // PeerGone implements netloop.Handler.
 func (c *eventConn) PeerGone() {
 	if e := c.extra.Load(); e != nil {

@@ -388,10 +388,10 @@ func (c *eventConn) receive(cache *protocolCache) bool {
 	var err error
 	if !c.overTLS {
 		n, err = c.net.Read(space)
-		c.drained = n < len(space) && !c.net.Urgent()
+		c.drained = n < len(space)
 	} else {
 		n, err = c.tls().ReadNow(space)
-		c.drained = c.tls().Drained() && !c.net.Urgent()
+		c.drained = c.tls().Drained()
 	}
 	switch {
 	case n > 0:
@@ -413,7 +413,7 @@ func (c *eventConn) receive(cache *protocolCache) bool {
 // hasReadAll reports whether another read, before the loop calls again, would find nothing.
 // A request that arrived while the last one was handled is answered, too, before the server
 // shuts down.
-func (c *eventConn) hasReadAll() bool { return c.drained && !c.net.Gone() && !c.Stopping() }
+func (c *eventConn) hasReadAll() bool { return c.drained && !c.net.MayHaveMore() && !c.Stopping() }
 
 // readTimeoutError is the error of a read for which nothing arrived in time.
 func (c *eventConn) readTimeoutError() error {

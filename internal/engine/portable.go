@@ -67,6 +67,7 @@ func (s *Set) newPortable(nc net.Conn, peer netip.Addr) *portable {
 	if e.cachedFor != s {
 		e.cached, e.cachedFor = nil, nil
 	}
+	e.HasReadGoroutine = true
 	s.register(&e.Conn, nc, rawsys.Address{}, peer)
 	return e
 }
@@ -319,9 +320,6 @@ func (e *portable) ClaimStalled(Protocol) (confirm func() (end func(err error)))
 
 // SendsFiles implements Link.
 func (e *portable) SendsFiles() bool { return false }
-
-// HasReadGoroutine implements Link.
-func (e *portable) HasReadGoroutine() bool { return true }
 
 // peerWatcher reads ahead while a handler runs, to detect the end of the connection. The byte
 // that it may read is the first one of another request.

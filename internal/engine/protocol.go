@@ -160,8 +160,6 @@ type Link interface {
 	ClaimStalled(p Protocol) (confirm func() (end func(err error)))
 	// SendsFiles reports whether Output may have a file.
 	SendsFiles() bool
-	// HasReadGoroutine reports whether a goroutine waits for input and holds ReadBuffer meanwhile.
-	HasReadGoroutine() bool
 	// Wake reports output made by a goroutine other than the engine's. The engine writes
 	// it, while the connection waits for input or soon after. If the protocol has set
 	// Conn.Concurrent, any goroutine may call it, even after the end of the connection. It

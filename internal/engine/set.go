@@ -122,6 +122,7 @@ func (s *Set) shardOf(c *Conn) *connShard { return &s.shards[c.ID%connShards] }
 // result of Host.Admit, is the address that it counts for.
 func (s *Set) register(c *Conn, nc net.Conn, from rawsys.Address, peer netip.Addr) {
 	c.Set, c.NC, c.peer = s, nc, from
+	c.marks.Store(0)
 	c.countFor(peer)
 	c.ID = NewID()
 	c.Opened = clock.Monotonic()
@@ -133,7 +134,6 @@ func (s *Set) register(c *Conn, nc net.Conn, from rawsys.Address, peer netip.Add
 	if c.IsTLS = isTLS; opening {
 		c.stage.Store(int32(stageOpening))
 	}
-	c.marks.Store(0)
 	if s.TracksState {
 		c.MarkEscaped()
 	}
@@ -147,7 +147,7 @@ func (s *Set) register(c *Conn, nc net.Conn, from rawsys.Address, peer netip.Add
 func (s *Set) unregister(c *Conn) {
 	s.shardOf(c).remove(c)
 	peer := netip.Addr{}
-	if c.counted {
+	if c.marks.Load()&counted != 0 {
 		peer = c.peer.Addr()
 	}
 	s.Host.ConnClosed(peer)
@@ -171,7 +171,12 @@ func (c *Conn) SetPeer(peer netip.Addr) {
 // countFor records the peer that the connection counts for, if there is one. It keeps the
 // peer's address unless the connection's own is known, which counts for the same.
 func (c *Conn) countFor(peer netip.Addr) {
-	if c.counted = peer.IsValid(); c.counted && !c.peer.Known() {
+	if !peer.IsValid() {
+		c.marks.And(^counted)
+		return
+	}
+	c.marks.Or(counted)
+	if !c.peer.Known() {
 		c.peer = rawsys.AddressOf(peer)
 	}
 }

@@ -47,13 +47,82 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 	}
 }
 
+// wide reports whether wideLines is used. Tests change it.
+var wide = field.Wide
+
+// wideLines is like usualLines if not all fields are kept. It uses instructions that examine
+// 32 bytes at once, and leaves more lines to others.
+func (h *Head) wideLines(role Role, b []byte, fields *field.List) (err error) {
+	w := field.Walk{Text: b, At: h.next, Effects: &effects[role], KeepNames: h.KeepNames}
+	// as in usualLines
+	w.Until = h.next + shortestLine*min(h.Limits.Fields-h.Lines, len(b))
+	for {
+		fields.AppendLines(&w)
+		h.Lines += w.Lines
+		if h.takeWalk(role, &w); w.Left == field.LeftLine {
+			break
+		}
+		id := w.ID
+		if w.Left == field.LeftName {
+			if id = h.lookUp(w.First, w.Last, b[w.At:w.At+w.Size]); id == badName {
+				break
+			}
+		}
+		from, keep := w.At+w.Size+len(": "), true
+		value := field.Span{Off: uint32(from), Len: uint32(w.Stop - from)}
+		if effect := w.Effects[id]; effect != noEffect {
+			if keep, err = h.apply(effect, role, b, value); err != nil {
+				return err
+			}
+		}
+		if keep {
+			e := fields.Extend()
+			e.Name, e.Value, e.ID = field.Span{Off: uint32(w.At), Len: uint32(w.Size)}, value, id
+		}
+		h.Lines++
+		w.At = w.Stop + len("\r\n")
+		w.Slots, w.Effective, w.Lines = [field.Slots]field.Span{}, 0, 0
+	}
+	h.next = w.At
+	return nil
+}
+
+// takeWalk records the effects of the lines that a walk took.
+func (h *Head) takeWalk(role Role, w *field.Walk) {
+	if w.Effective&field.HasCookie != 0 {
+		h.Flags |= HasCookie
+	}
+	if w.Effective&field.HasKeepAlive != 0 {
+		h.Flags |= KeepAlive
+	}
+	if role == Request {
+		if at := w.Slots[host-1]; at.Len > 0 {
+			h.noteHost(at)
+		}
+		if at := w.Slots[userAgent-1]; at.Len > 0 {
+			h.Slots[SlotUserAgent] = at
+		}
+	} else {
+		if at := w.Slots[server-1]; at.Len > 0 {
+			h.Slots[SlotServer] = at
+		}
+		if at := w.Slots[contentEncoding-1]; at.Len > 0 {
+			h.Slots[SlotContentEncoding] = at
+		}
+	}
+	if at := w.Slots[contentType-1]; at.Len > 0 && (role == Response || h.Slots[SlotContentType] == (field.Span{})) {
+		// as in apply
+		h.Slots[SlotContentType] = at
+	}
+}
+
 // usualLines parses field lines as long as they are complete and have the usual form: a
 // name, a colon, a space, a value without tabs, and CRLF. It leaves any other line, and the
 // lines at the end of b, to anyLine.
 func (h *Head) usualLines(role Role, b []byte, fields *field.List) (err error) {
 	effects, i := &effects[role], h.next
 	// lines that begin before until are not too many, and contain the words that are read
-	until := min(len(b)-shortestUsual+1, i+shortestLine*min(h.Limits.fields()-h.Lines, len(b)))
+	until := min(len(b)-shortestUsual+1, i+shortestLine*min(h.Limits.Fields-h.Lines, len(b)))
 	for ; i < until; h.Lines++ {
 		first, size := bytesconv.Word(b, i), 0
 		last := first
@@ -202,7 +271,7 @@ func (h *Head) anyLine(role Role, b []byte, fields *field.List) (end int, err er
 		}
 		return 0, err
 	}
-	if h.Lines >= h.Limits.fields() {
+	if h.Lines >= h.Limits.Fields {
 		return 0, ErrManyFields
 	}
 	h.Lines++
@@ -404,49 +473,6 @@ func requestLineEnd(b []byte, i int) (end int, err error) {
 	}
 	return i + 2, nil
 }
-
-// Facts holds the declarations of a head's fields about its framing and its connection. The
-// parser collects them in the same pass in which it reads the fields.
-type Facts struct {
-	ContentLength int64                // valid if HasLength is set
-	Slots         [NumSlots]field.Span // positions of values
-	Lines         int                  // the number of field lines
-	Flags         Flags                // the facts found
-}
-
-// Flags is a set of facts.
-type Flags uint16
-
-const (
-	HasLength   Flags = 1 << iota // Content-Length
-	HasCoding                     // any Transfer-Encoding
-	IsChunked                     // chunked is the last transfer coding
-	OtherCoding                   // a transfer coding other than chunked
-	Identity                      // every other coding is the old "identity"
-	Close                         // Connection: close
-	KeepAlive                     // Connection: keep-alive
-	Upgrade                       // Connection: upgrade
-	Expect100                     // Expect: 100-continue
-	ExpectOther                   // Expect: anything else
-	HasHost                       // one Host field
-	ManyHosts                     // more than one
-	HasTrailer                    // Trailer
-	HasCookie                     // Cookie, or Set-Cookie in a response
-)
-
-// Has reports whether any of the flags in set is set.
-func (f *Facts) Has(set Flags) bool { return f.Flags&set != 0 }
-
-// Slots of a Head: the values that nearly every message has, each of them once.
-const (
-	SlotContentType = iota
-	SlotHost        // of a request
-	SlotUserAgent   // of a request
-	NumSlots
-
-	SlotServer          = SlotHost      // of a response
-	SlotContentEncoding = SlotUserAgent // of a response
-)
 
 // effect is the effect of a field line beside being in the list. The zero value is
 // noEffect.

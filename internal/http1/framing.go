@@ -37,19 +37,11 @@ func (h *Head) FrameResponse(x Exchange) Framing {
 	return h.Framing
 }
 
-// frame decides the framing of a message, whose head was reset: RFC 9112 section 6.3. For
-// both roles the framing is decided only here and in frameMessage; FrameResponse applies the
-// rules that depend on the request.
-func (h *Head) frame(role Role) error {
-	if role == Request && h.Flags&(HasCoding|HasLength) == 0 {
-		// rule 7, as for most requests: Framing stays as Reset set it
-		return nil
-	}
-	return h.frameMessage(role)
-}
-
-// frameMessage applies the rules one by one.
-func (h *Head) frameMessage(role Role) (err error) {
+// frame decides the framing of a message: RFC 9112 section 6.3. For both roles the framing is
+// decided only here; FrameResponse applies the rules that depend on the request. Parse does
+// not call it for the requests of rule 7, which are most of them: their Framing stays as Reset
+// has set it.
+func (h *Head) frame(role Role) (err error) {
 	switch {
 	case role == Response && (h.Status/100 == 1 || h.Status == 204 || h.Status == 304):
 		// rule 1
@@ -82,15 +74,6 @@ func (h *Head) frameCoding(role Role) (Framing, error) {
 		return Framing{}, ErrUnsupportedCoding
 	}
 	return Framing{Kind: Chunks, MustClose: h.Has(HasLength) || h.Minor == 0, LooseChunks: role == Response}, nil
-}
-
-// KeepsAlive reports whether the sender of this head keeps the connection open after
-// the message (RFC 9112 section 9.3).
-func (h *Head) KeepsAlive() bool {
-	if h.Has(Close) {
-		return false
-	}
-	return h.Minor > 0 || h.Has(KeepAlive)
 }
 
 // Body extracts the content of one message from the bytes of its connection, for

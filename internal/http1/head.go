@@ -22,15 +22,17 @@ const (
 	DefaultMaxFields = 500
 )
 
-func (l Limits) line() int   { return orDefault(l.Line, DefaultMaxLine) }
-func (l Limits) head() int   { return orDefault(l.Head, DefaultMaxHead) }
-func (l Limits) fields() int { return orDefault(l.Fields, DefaultMaxFields) }
-
-func orDefault(n, def int) int {
-	if n <= 0 {
-		return def
+// fill replaces missing limits by their defaults.
+func (l *Limits) fill() {
+	if l.Line <= 0 {
+		l.Line = DefaultMaxLine
 	}
-	return n
+	if l.Head <= 0 {
+		l.Head = DefaultMaxHead
+	}
+	if l.Fields <= 0 {
+		l.Fields = DefaultMaxFields
+	}
 }
 
 // Role is the side that wrote a message.
@@ -78,6 +80,52 @@ type StartLine struct {
 	MethodID       MethodID   // of a request
 }
 
+// Facts holds the declarations of a head's fields about its framing and its connection. The
+// parser collects them in the same pass in which it reads the fields.
+type Facts struct {
+	ContentLength int64                // valid if HasLength is set
+	Slots         [NumSlots]field.Span // positions of values
+	Lines         int                  // the number of field lines
+	Flags         Flags                // the facts found
+}
+
+// Flags is a set of facts.
+type Flags uint16
+
+const (
+	HasLength   Flags = 1 << iota // Content-Length
+	HasCoding                     // any Transfer-Encoding
+	IsChunked                     // chunked is the last transfer coding
+	OtherCoding                   // a transfer coding other than chunked
+	Identity                      // every other coding is the old "identity"
+	Close                         // Connection: close
+	KeepAlive                     // Connection: keep-alive
+	Upgrade                       // Connection: upgrade
+	Expect100                     // Expect: 100-continue
+	ExpectOther                   // Expect: anything else
+	HasHost                       // one Host field
+	ManyHosts                     // more than one
+	HasTrailer                    // Trailer
+	HasCookie                     // Cookie, or Set-Cookie in a response
+)
+
+// Expects is the set of the flags of an Expect field.
+const Expects = Expect100 | ExpectOther
+
+// Has reports whether any of the flags in set is set.
+func (f *Facts) Has(set Flags) bool { return f.Flags&set != 0 }
+
+// Slots of a Head: the values that nearly every message has, each of them once.
+const (
+	SlotContentType = iota
+	SlotHost        // of a request
+	SlotUserAgent   // of a request
+	NumSlots
+
+	SlotServer          = SlotHost      // of a response
+	SlotContentEncoding = SlotUserAgent // of a response
+)
+
 // MethodID identifies a method that affects framing or connection, or that nearly all
 // requests have.
 type MethodID uint8
@@ -97,18 +145,28 @@ func (h *Head) Reset() {
 	h.next, h.seen, h.inValue = 0, 0, false
 }
 
+// KeepsAlive reports whether the sender of this head keeps the connection open after
+// the message (RFC 9112 section 9.3).
+func (h *Head) KeepsAlive() bool {
+	if h.Has(Close) {
+		return false
+	}
+	return h.Minor > 0 || h.Has(KeepAlive)
+}
+
 // Parse reads the head of a message from b, which begins with its first byte. It adds an
 // entry to fields for every field line without a slot. It returns the length of the head,
 // or 0 if b does not contain all of it. If the head is well-formed but the framing of the
 // content is not, it returns the length and the error of the framing.
 func (h *Head) Parse(role Role, b []byte, fields *field.List) (n int, err error) {
+	h.Limits.fill()
 	if h.next == 0 {
 		if role == Request {
 			n, err = h.requestLine(b)
 		} else {
 			n, err = h.statusLine(b)
 		}
-		if n == 0 || err != nil || role == Request && n-len("\r\n") > h.Limits.line() {
+		if n == 0 || err != nil || role == Request && n-len("\r\n") > h.Limits.Line {
 			return 0, h.startLineError(role, b, n, err)
 		}
 		h.next, h.Fields = n, n
@@ -117,9 +175,9 @@ func (h *Head) Parse(role Role, b []byte, fields *field.List) (n int, err error)
 	switch {
 	case err != nil:
 		return 0, err
-	case examined(b, n) > h.Limits.head():
+	case examined(b, n) > h.Limits.Head:
 		return 0, ErrLongHead
-	case n > 0:
+	case n > 0 && (role == Response || h.Has(HasCoding|HasLength)):
 		err = h.frame(role)
 	}
 	return n, err
@@ -128,11 +186,12 @@ func (h *Head) Parse(role Role, b []byte, fields *field.List) (n int, err error)
 // ParseTrailers parses a trailer section, which is a header section without a start
 // line, including the empty line that ends it.
 func (h *Head) ParseTrailers(b []byte, fields *field.List) (n int, err error) {
+	h.Limits.fill()
 	n, err = h.parseFields(trailers, b, fields)
 	switch {
 	case err == error(ErrManyFields):
 		return 0, ErrManyTrailers
-	case err == nil && examined(b, n) > h.Limits.head():
+	case err == nil && examined(b, n) > h.Limits.Head:
 		return 0, ErrLongTrailers
 	}
 	return n, err
@@ -153,9 +212,9 @@ func (h *Head) startLineError(role Role, b []byte, n int, err error) error {
 	switch {
 	case err != nil:
 		return err
-	case role == Request && lineSize(b, n) > h.Limits.line():
+	case role == Request && lineSize(b, n) > h.Limits.Line:
 		return ErrLongRequestLine
-	case n == 0 && len(b) > h.Limits.head():
+	case n == 0 && len(b) > h.Limits.Head:
 		return ErrLongHead
 	}
 	return nil

@@ -185,6 +185,7 @@ func TestWideLinesAreUsed(t *testing.T) {
 	}
 	h, fields := new(Head), new(field.List)
 	b := append(make([]byte, 0, 4096), benchHeads[1].raw...)
+	h.Limits.fill()
 	h.next, _ = h.requestLine(b)
 	if err := h.wideLines(Request, b, fields); err != nil || string(b[h.next:]) != "\r\n" {
 		t.Errorf("%q was left, error %v", b[h.next:], err)

@@ -75,11 +75,8 @@ func appendFrame32(dst []byte, kind frameType, id, n uint32) []byte {
 	return binary.BigEndian.AppendUint32(appendFrame(dst, kind, 0, id, 4), n)
 }
 
-// unpad returns the payload of a frame without its padding (RFC 9113 section 6.1).
-func (f *frame) unpad(p []byte) ([]byte, *Error) {
-	if !f.has(flagPadded) {
-		return p, nil
-	}
+// unpad returns the payload of a padded frame without its padding (RFC 9113 section 6.1).
+func unpad(p []byte) ([]byte, *Error) {
 	if len(p) == 0 {
 		return nil, ErrFrameSize
 	}

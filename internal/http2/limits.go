@@ -62,7 +62,9 @@ func (c *Conn) Keep(s *Stream, n int) bool {
 	c.moves = c.moves || c.favored == s.id
 	if c.favored == s.id && s.Receiving() >= Ended {
 		c.favored = 0
-		c.passOn()
+		if c.withheld {
+			c.passOn()
+		}
 	}
 	return true
 }
@@ -80,11 +82,11 @@ func (c *Conn) mayHave(s *Stream) bool {
 	return false
 }
 
-// passOn gives streams the window that was withheld: all of them if the limit permits,
+// passOn gives streams the window that is withheld: all of them if the limit permits,
 // otherwise the next one if none is favored.
 func (c *Conn) passOn() {
 	switch {
-	case !c.withheld || c.life == LifeClosed:
+	case c.life == LifeClosed:
 	case c.kept <= c.l.Bodies:
 		c.withheld, c.favored = false, 0
 		for s := range c.table.all {

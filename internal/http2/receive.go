@@ -130,9 +130,11 @@ func (c *Conn) receiveData(f *frame, p []byte) (Event, *Error) {
 	if c.isIdle(f.id) {
 		return Event{}, ErrIdleStream
 	}
-	p, err := f.unpad(p)
-	if err != nil {
-		return Event{}, err
+	if f.has(flagPadded) {
+		var err *Error
+		if p, err = unpad(p); err != nil {
+			return Event{}, err
+		}
 	}
 	// padding and its length count, and hold nothing to consume
 	size, padding := int32(f.size), int32(f.size-len(p))
@@ -358,9 +360,11 @@ func (c *Conn) receiveHeaders(f *frame, p []byte, m *Message) (Event, *Error) {
 	if f.id == 0 {
 		return Event{}, ErrStreamID
 	}
-	p, err := f.unpad(p)
-	if err != nil {
-		return Event{}, err
+	if f.has(flagPadded) {
+		var err *Error
+		if p, err = unpad(p); err != nil {
+			return Event{}, err
+		}
 	}
 	h := pendingHead{id: f.id, since: c.now, end: f.has(flagEndStream)}
 	if f.has(flagPriority) {

@@ -276,9 +276,13 @@ func (c *Conn) Release(s *Stream) {
 			c.endUnread(s)
 		}
 	}
-	c.unqueue(s)
+	if s.place != nowhere {
+		c.unqueue(s)
+	}
 	if c.life != LifeClosed {
-		c.creditConn(s.unread)
+		if s.unread > 0 {
+			c.creditConn(s.unread)
+		}
 	} else if s.id != 0 && !s.Closed() {
 		c.table.remove(s)
 		c.active--
@@ -288,7 +292,9 @@ func (c *Conn) Release(s *Stream) {
 	if c.favored == s.id {
 		c.favored = 0
 	}
-	c.passOn()
+	if c.withheld {
+		c.passOn()
+	}
 	c.held--
 	if !lingers {
 		c.discard(s)

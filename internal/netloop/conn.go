@@ -164,10 +164,10 @@ func readFailed(errno syscall.Errno) error {
 	return os.NewSyscallError("read", errno)
 }
 
-// Urgent reports whether urgent data has arrived. A Read ends before such data even if
-// there are bytes after it. So a Read that fills only a part of its buffer has not
-// necessarily read all bytes.
-func (c *Conn) Urgent() bool { return c.has(flagUrgent) }
+// MayHaveMore reports whether there may be more to read although a Read has filled only a part
+// of its buffer: a Read ends before urgent data even if there are bytes after it, and only
+// another Read sees the end of the stream.
+func (c *Conn) MayHaveMore() bool { return c.has(flagUrgent | flagGone) }
 
 // writeAtOnce limits the bytes of one write call: copying takes time, and the garbage
 // collector may be waiting for the call to end.
@@ -449,11 +449,28 @@ func (c *Conn) control(op int, events uint32) syscall.Errno {
 
 // find returns the connection that an event is for, or nil if it is closed.
 func find(ev syscall.EpollEvent) *Conn {
-	c := conns.get(int(ev.Fd))
-	if c == nil || c.generation.Load() != uint32(ev.Pad) {
-		return nil
+	if slot := conns.slot(int(ev.Fd)); slot != nil {
+		if c := slot.Load(); c != nil && c.generation.Load() == uint32(ev.Pad) {
+			return c
+		}
 	}
-	return c
+	return nil
+}
+
+// tick is the resolution of deadlines. Ticks are counted from the start of the
+// process in 64 bits, which do not wrap.
+const tick = 10 * time.Millisecond
+
+// tickOf returns the current tick. It is never 0, which means none.
+func tickOf(now time.Duration) uint64 { return uint64(now/tick) + 1 }
+
+// tickAfter returns the first tick at least d after now, or one that has passed
+// if d is negative.
+func tickAfter(now, d time.Duration) uint64 {
+	if d < 0 {
+		return tickOf(max(now+d, 0))
+	}
+	return tickOf(now) + uint64((min(d, 1<<62)+tick-1)/tick) + 1
 }
 
 // SetDeadline makes the loop call Expire after d, with the resolution of a tick. If the
@@ -492,14 +509,6 @@ type table struct {
 	growing sync.Mutex
 }
 
-// get returns the connection with the descriptor fd, or nil.
-func (t *table) get(fd int) *Conn {
-	if slot := t.slot(fd); slot != nil {
-		return slot.Load()
-	}
-	return nil
-}
-
 func (t *table) put(fd int, c *Conn) {
 	slot := t.slot(fd)
 	for slot == nil {
@@ -509,6 +518,7 @@ func (t *table) put(fd int, c *Conn) {
 	slot.Store(c)
 }
 
+// slot returns the place of the connection with the descriptor fd, or nil if the table has none.
 func (t *table) slot(fd int) *atomic.Pointer[Conn] {
 	pages := t.pages.Load()
 	if n := fd >> pageBits; pages != nil && n < len(*pages) && (*pages)[n] != nil {

@@ -126,7 +126,7 @@ func (c *reader) Serve(*Poller) bool {
 		for _, b := range buf[:max(n, 0)] {
 			c.got <- b
 		}
-		if err == ErrAgain || err == nil && n < len(buf) && !c.Urgent() {
+		if err == ErrAgain || err == nil && n < len(buf) && !c.has(flagUrgent) {
 			return true
 		}
 		if err != nil {

@@ -63,7 +63,8 @@ func (p *pace) record(took, now time.Duration) {
 // with and without nudges.
 type timerWaker struct {
 	fd int
-	// next is when the next nudge is due, on the clock. Only the leader uses it.
+	// next is when the next nudge is due, on the clock; 0 if there was none yet. Only the
+	// leader uses it.
 	next time.Duration
 
 	// the loop's mutex guards the rest

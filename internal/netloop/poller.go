@@ -272,7 +272,10 @@ func (p *Poller) poll(uintptr) bool {
 		return true
 	}
 	l.prediction.fetched(l.queue[:max(n, 0)], p.waited)
-	p.fetched = l.waker.remove(l.queue[:max(n, 0)])
+	p.fetched = max(n, 0)
+	if l.waker.next != 0 {
+		p.fetched = l.waker.remove(l.queue[:p.fetched])
+	}
 	if l.marks != nil {
 		p.fetched = l.marks.take(l.queue[:p.fetched])
 	}

@@ -10,22 +10,6 @@ import (
 	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
-// tick is the resolution of deadlines. Ticks are counted from the start of the
-// process in 64 bits, which do not wrap.
-const tick = 10 * time.Millisecond
-
-// tickOf returns the current tick. It is never 0, which means none.
-func tickOf(now time.Duration) uint64 { return uint64(now/tick) + 1 }
-
-// tickAfter returns the first tick at least d after now, or one that has passed
-// if d is negative.
-func tickAfter(now, d time.Duration) uint64 {
-	if d < 0 {
-		return tickOf(max(now+d, 0))
-	}
-	return tickOf(now) + uint64((min(d, 1<<62)+tick-1)/tick) + 1
-}
-
 // The wheel has a level for every 6 bits of a tick. A slot of the lowest level
 // holds the connections that are checked in one tick; a slot of each higher level
 // spans 64 times as many ticks.
