@@ -289,6 +289,16 @@ func init() {
 	}
 	bridge.BufferReceived = func(resp any) { resp.(*Response).buffersReceived = true }
 	bridge.TrailersTo = func(ctx, header any) { ctx.(*RequestCtx).Request.pointStreamTo(header.(*RequestHeader)) }
+	bridge.FieldList = func(of any, room int) (list any, trails bool) {
+		var h *header
+		if req, ok := of.(*RequestHeader); ok {
+			h = &req.header
+		} else {
+			h = &of.(*ResponseHeader).header
+		}
+		h.makeRoom(room)
+		return &h.list, len(h.trailers.Entries) > 0
+	}
 	bridge.ReleaseHijacked = func(ctx any) { ctx.(*RequestCtx).hijackReleases = true }
 }
 

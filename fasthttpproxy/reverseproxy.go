@@ -13,6 +13,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // ReverseProxy forwards requests to another server, or to several, and their responses to the
@@ -133,7 +134,9 @@ type proxyTarget struct {
 // setUp prepares the proxy for its first request.
 func (p *ReverseProxy) setUp() {
 	for i, version := range []string{"1.0 ", "1.1 ", "2 ", "3 "} {
-		p.vias[i] = version + cmp.Or(p.Via, "fasthttp")
+		via := []byte(version + cmp.Or(p.Via, "fasthttp"))
+		http1.Clean(via)
+		p.vias[i] = string(via)
 	}
 	if p.Target != "" {
 		if p.target, p.unusable = parseTarget(p.Target); p.unusable != nil {

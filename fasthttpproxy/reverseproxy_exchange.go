@@ -25,6 +25,9 @@ type proxyExchange struct {
 	body     *proxiedRequest    // the body of req, or nil if it is no stream
 	protocol string             // to which the client wants to switch, or ""
 	left     atomic.Bool        // the client has ended the connection
+	dropped  droppedFields      // from the request
+	replied  droppedFields      // from the response
+	text     [128]byte          // for the fields that are added
 
 	mu       sync.Mutex
 	done     chan struct{} // of the context; nil until something asks for it
@@ -171,7 +174,8 @@ func (x *proxyExchange) inform(h *fasthttp.ResponseHeader) error {
 	if h.StatusCode() == fasthttp.StatusContinue {
 		return nil
 	}
-	dropResponseFields(h)
+	dropped := droppedFields{keep: true}
+	dropped.removeFrom(h)
 	return x.ctx.Inform(h)
 }
 
@@ -248,7 +252,8 @@ func (x *proxyExchange) copyResponse() *proxiedResponse {
 	from, to := x.resp, &x.ctx.Response
 	size := from.Header.ContentLength()
 	from.Header.CopyTo(&to.Header)
-	dropped := dropResponseFields(&to.Header)
+	x.replied.keep = true
+	x.replied.removeFrom(&to.Header)
 	to.Header.SetNoDefaultContentType(true)
 	stream := from.BodyStream()
 	switch {
@@ -257,7 +262,7 @@ func (x *proxyExchange) copyResponse() *proxiedResponse {
 	case stream != nil:
 		// each piece that the server sends is forwarded at once
 		to.ImmediateHeaderFlush = true
-		body := &proxiedResponse{stream: stream, x: x, dropped: dropped}
+		body := &proxiedResponse{stream: stream, x: x}
 		to.SetBodyStream(body, size)
 		return body
 	case len(from.Body()) <= shortBody:
@@ -304,11 +309,10 @@ func (x *proxyExchange) release() {
 // proxiedResponse is the body of a forwarded response. Its errors make the server abort the
 // response.
 type proxiedResponse struct {
-	stream  io.Reader
-	x       *proxyExchange
-	dropped droppedFields
-	isHeld  bool  // the end of the body is not the end of the exchange
-	err     error // of stream
+	stream io.Reader
+	x      *proxyExchange
+	isHeld bool  // the end of the body is not the end of the exchange
+	err    error // of stream
 }
 
 // Read implements io.Reader. The trailer fields that arrive after the body become trailer fields
@@ -317,7 +321,7 @@ func (b *proxiedResponse) Read(p []byte) (int, error) {
 	n, err := b.stream.Read(p)
 	if err == io.EOF {
 		for name, value := range b.x.resp.Header.TrailerFields() {
-			if !b.dropped.has(name) {
+			if !b.x.replied.has(name) {
 				// fields that were accepted on receipt can be sent
 				_ = b.x.ctx.Response.Header.AddTrailerFieldBytes(name, value)
 			}
@@ -349,7 +353,7 @@ type proxiedRequest struct {
 	// application may be reading it
 	received fasthttp.RequestHeader  // gets the trailer fields of the client
 	to       *fasthttp.RequestHeader // gets the ones that are forwarded
-	dropped  droppedFields
+	dropped  *droppedFields
 
 	mu      sync.Mutex
 	idle    sync.Cond // signals the end of reading
@@ -358,7 +362,7 @@ type proxiedRequest struct {
 	err     error // of the stream
 }
 
-func newProxiedRequest(ctx *fasthttp.RequestCtx, stream io.Reader, to *fasthttp.RequestHeader, dropped droppedFields) *proxiedRequest {
+func newProxiedRequest(ctx *fasthttp.RequestCtx, stream io.Reader, to *fasthttp.RequestHeader, dropped *droppedFields) *proxiedRequest {
 	b := &proxiedRequest{ctx: ctx, stream: stream, to: to, dropped: dropped}
 	b.idle.L = &b.mu
 	bridge.TrailersTo(ctx, &b.received)

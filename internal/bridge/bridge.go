@@ -19,6 +19,11 @@ var (
 	// TrailersTo makes a *fasthttp.RequestHeader get the trailer fields that arrive while the body of
 	// the request of a *fasthttp.RequestCtx is read, instead of the header of that request.
 	TrailersTo func(ctx, header any)
+	// FieldList returns the *field.List with the fields of a *fasthttp.RequestHeader or
+	// *fasthttp.ResponseHeader that have no place of their own, for a caller that removes such fields, or
+	// adds ones that are valid and have well-known names. There is room for that much more text. trails is
+	// set if the header has names or fields of a trailer section.
+	FieldList func(header any, room int) (list any, trails bool)
 	// ReleaseHijacked makes the request of a *fasthttp.RequestCtx end before the HijackHandler
 	// that was set last is called, which then must not use the context. The functions given to
 	// OnShutdown last until the HijackHandler returns.
