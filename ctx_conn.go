@@ -10,6 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bridge"
 	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/watch"
 )
 
 var zeroTCPAddr = engine.NoAddr
@@ -299,6 +300,13 @@ func init() {
 		h.makeRoom(room)
 		return &h.list, len(h.trailers.Entries) > 0
 	}
+	bridge.HookDisconnect = func(ctx, hook any, who interface{ ClientLeft() }) bool {
+		w := ctx.(*RequestCtx).watchClient()
+		if w != nil {
+			w.HookDisconnect(hook.(*watch.Hook), who)
+		}
+		return w != nil
+	}
 	bridge.ReleaseHijacked = func(ctx any) { ctx.(*RequestCtx).hijackReleases = true }
 }
 
@@ -378,10 +386,7 @@ func (ctx *RequestCtx) FullDuplex() bool {
 //
 // It does nothing unless ctx belongs to a handler of a server.
 func (ctx *RequestCtx) AfterDisconnect(f func()) (stop func() bool) {
-	ctx.WatchDisconnect()
-	ctx.timeoutMu.Lock()
-	w := ctx.watched(true)
-	ctx.timeoutMu.Unlock()
+	w := ctx.watchClient()
 	if w == nil {
 		return func() bool { return false }
 	}

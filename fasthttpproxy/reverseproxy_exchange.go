@@ -13,6 +13,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/bridge"
+	"github.com/valyala/fasthttp/internal/watch"
 )
 
 // proxyExchange is a request that a ReverseProxy forwards, and its response.
@@ -29,10 +30,13 @@ type proxyExchange struct {
 	replied  droppedFields      // from the response
 	text     [128]byte          // for the fields that are added
 
+	hook watch.Hook // of the client's end
+
 	mu       sync.Mutex
-	done     chan struct{} // of the context; nil until something asks for it
-	unhook   func() bool   // keeps the client's end from closing done; not nil if done is open
-	released bool          // the exchange is over
+	cancels  bridge.Canceler // at the client's end
+	done     chan struct{}   // of the context; nil until something asks for it
+	unhook   func() bool     // keeps the client's end from closing done; not nil if done is open
+	released bool            // the exchange is over
 }
 
 // serve makes the response.
@@ -143,6 +147,35 @@ func (x *proxyExchange) AfterFunc(f func()) (stop func() bool) {
 		x.left.Store(true)
 		f()
 	})
+}
+
+// CancelAtEnd implements bridge.CancelingContext, by which the usual call needs no function either.
+func (x *proxyExchange) CancelAtEnd(c bridge.Canceler) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.released || x.cancels != nil || !bridge.HookDisconnect(x.ctx, &x.hook, x) {
+		return false
+	}
+	x.cancels = c
+	return true
+}
+
+// StopCanceling implements bridge.CancelingContext.
+func (x *proxyExchange) StopCanceling() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.cancels = nil
+	return x.hook.Stop()
+}
+
+// ClientLeft is called when the client has left. The call may be over then.
+func (x *proxyExchange) ClientLeft() {
+	x.left.Store(true)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.cancels != nil {
+		x.cancels.Cancel(context.Canceled)
+	}
 }
 
 // Err implements context.Context.

@@ -24,6 +24,9 @@ var (
 	// adds ones that are valid and have well-known names. There is room for that much more text. trails is
 	// set if the header has names or fields of a trailer section.
 	FieldList func(header any, room int) (list any, trails bool)
+	// HookDisconnect is AfterDisconnect of a *fasthttp.RequestCtx for the method of who, with a *watch.Hook
+	// as memory. It returns false if there is no client.
+	HookDisconnect func(ctx, hook any, who interface{ ClientLeft() }) bool
 	// ReleaseHijacked makes the request of a *fasthttp.RequestCtx end before the HijackHandler
 	// that was set last is called, which then must not use the context. The functions given to
 	// OnShutdown last until the HijackHandler returns.
@@ -50,3 +53,15 @@ type ConnHijacker interface {
 	// read.
 	HijackConn(ctx any)
 }
+
+// CancelingContext is a context that can cancel one call at its end without allocating.
+type CancelingContext interface {
+	// CancelAtEnd makes the end of the context call c.Cancel with its error, until StopCanceling. It
+	// returns false if it cannot.
+	CancelAtEnd(c Canceler) bool
+	// StopCanceling reports whether it was in time.
+	StopCanceling() bool
+}
+
+// Canceler cancels a call.
+type Canceler interface{ Cancel(err error) }
