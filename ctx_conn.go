@@ -300,6 +300,11 @@ func init() {
 		h.makeRoom(room)
 		return &h.list, len(h.trailers.Entries) > 0
 	}
+	bridge.MoveHeader = func(dst, src any) {
+		to, from := dst.(*ResponseHeader), src.(*ResponseHeader)
+		from.moveTo(&to.header)
+		to.status = from.status
+	}
 	bridge.HookDisconnect = func(ctx, hook any, who interface{ ClientLeft() }) bool {
 		w := ctx.(*RequestCtx).watchClient()
 		if w != nil {

@@ -204,12 +204,27 @@ func (h *header) copyTo(dst *header) {
 	dst.list.CopyFrom(&h.list)
 	dst.cookies.CopyFrom(&h.cookies)
 	dst.trailers.CopyFrom(&h.trailers.List)
+	h.copyRest(dst)
+}
+
+// copyRest copies all but the lists.
+func (h *header) copyRest(dst *header) {
 	dst.slots, dst.line, dst.slack, dst.raw = h.slots, h.line, h.slack, h.raw
 	dst.contentLength, dst.state = h.contentLength, h.state
 	dst.framing, dst.received = h.framing, h.received
 	if h.is(namesServer) {
 		dst.serverName = h.serverName
 	}
+}
+
+// moveTo is copyTo for a header that is reset next.
+func (h *header) moveTo(dst *header) {
+	h.ensureOwned()
+	dst.ensureOwned()
+	dst.list, h.list = h.list, dst.list
+	dst.cookies, h.cookies = h.cookies, dst.cookies
+	dst.trailers, h.trailers = h.trailers, dst.trailers
+	h.copyRest(dst)
 }
 
 // text returns the text of a span, or nil if it is empty.

@@ -23,6 +23,7 @@ type proxyExchange struct {
 
 	req      *fasthttp.Request  // that the server gets
 	resp     *fasthttp.Response // of the server
+	informer *informer          // its function is OnInform of req
 	body     *proxiedRequest    // the body of req, or nil if it is no stream
 	protocol string             // to which the client wants to switch, or ""
 	left     atomic.Bool        // the client has ended the connection
@@ -79,7 +80,9 @@ func (x *proxyExchange) serve() {
 		x.fail(fasthttp.StatusBadRequest, errOutsideTarget)
 		return
 	}
-	x.req.OnInform = x.inform
+	x.informer = informers.Get().(*informer)
+	x.informer.x.Store(x)
+	x.req.OnInform = x.informer.inform
 	err := p.client.DoContext(x, x.req, x.resp)
 	if err != nil && extended && errors.Is(err, fasthttp.ErrNoExtendedConnect) {
 		x.askForProtocol(false)
@@ -201,6 +204,24 @@ func (x *proxyExchange) Value(key any) any {
 	return x.ctx.Value(key)
 }
 
+// informer has a function that a request keeps during its call. It is reused, since each method value
+// would take memory.
+type informer struct {
+	x      atomic.Pointer[proxyExchange]
+	inform func(h *fasthttp.ResponseHeader) error
+}
+
+var informers = sync.Pool{New: func() any {
+	i := new(informer)
+	i.inform = func(h *fasthttp.ResponseHeader) error {
+		if x := i.x.Load(); x != nil {
+			return x.inform(h)
+		}
+		return nil
+	}
+	return i
+}}
+
 // inform forwards an informational response. The server itself sends 100 (Continue) when the
 // content is read.
 func (x *proxyExchange) inform(h *fasthttp.ResponseHeader) error {
@@ -284,11 +305,15 @@ const shortBody = 16 << 10
 func (x *proxyExchange) copyResponse() *proxiedResponse {
 	from, to := x.resp, &x.ctx.Response
 	size := from.Header.ContentLength()
-	from.Header.CopyTo(&to.Header)
+	stream := from.BodyStream()
+	if stream == nil {
+		bridge.MoveHeader(&to.Header, &from.Header)
+	} else {
+		from.Header.CopyTo(&to.Header)
+	}
 	x.replied.keep = true
 	x.replied.removeFrom(&to.Header)
 	to.Header.SetNoDefaultContentType(true)
-	stream := from.BodyStream()
 	switch {
 	case x.ctx.IsHead():
 		to.SkipBody = true
@@ -333,6 +358,10 @@ func (x *proxyExchange) release() {
 		close(x.done)
 	}
 	x.mu.Unlock()
+	if i := x.informer; i != nil {
+		i.x.Store(nil)
+		informers.Put(i)
+	}
 	_ = x.resp.CloseBodyStream()
 	x.body.end()
 	fasthttp.ReleaseRequest(x.req)
