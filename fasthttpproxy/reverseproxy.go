@@ -43,7 +43,7 @@ import (
 type ReverseProxy struct {
 	// Target is the URL of the server, "http://host:port" or "https://host:port". The path of
 	// a Target is put in front of the paths of requests; a request gets 400 (Bad Request) if its path
-	// would lead out of it by dot segments. If Target is empty, requests go where
+	// would lead out of it by dot segments, also if they are escaped, even twice. If Target is empty, requests go where
 	// Client sends them, with the Host field of the client; then Client must be a HostClient
 	// or an LBClient, or Rewrite must set the URI.
 	Target string
