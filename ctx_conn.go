@@ -305,10 +305,10 @@ func init() {
 		from.moveTo(&to.header)
 		to.status = from.status
 	}
-	bridge.HookDisconnect = func(ctx, hook any, who interface{ ClientLeft() }) bool {
+	bridge.HookDisconnect = func(ctx, hook any, target interface{ ClientLeft() }) bool {
 		w := ctx.(*RequestCtx).watchClient()
 		if w != nil {
-			w.HookDisconnect(hook.(*watch.Hook), who)
+			w.HookDisconnect(hook.(*watch.Hook), target)
 		}
 		return w != nil
 	}

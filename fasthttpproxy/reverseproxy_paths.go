@@ -20,8 +20,8 @@ func (x *proxyExchange) leavesTarget() bool {
 
 // climbs reports whether a path leads above its beginning by dot segments. Servers differ in what they
 // take for a dot segment, and for the end of a segment: it may be escaped, be a backslash, or have
-// parameters; and they may merge slashes. A server behind another one may decode the path once more, though
-// RFC 3986 section 2.4 forbids that. climbs believes the worst.
+// parameters; and they may merge slashes. Some decode the path twice, though RFC 3986 section 2.4
+// forbids that. climbs believes the worst.
 func climbs(path []byte) bool {
 	depth := 0
 	for rest, more := path, true; more; {

@@ -26,9 +26,9 @@ var (
 	FieldList func(header any, room int) (list any, trails bool)
 	// MoveHeader is CopyTo for a *fasthttp.ResponseHeader that is reset next.
 	MoveHeader func(dst, src any)
-	// HookDisconnect is AfterDisconnect of a *fasthttp.RequestCtx for the method of who, with a *watch.Hook
+	// HookDisconnect is AfterDisconnect of a *fasthttp.RequestCtx for a method of target, with a *watch.Hook
 	// as memory. It returns false if there is no client.
-	HookDisconnect func(ctx, hook any, who interface{ ClientLeft() }) bool
+	HookDisconnect func(ctx, hook any, target interface{ ClientLeft() }) bool
 	// ReleaseHijacked makes the request of a *fasthttp.RequestCtx end before the HijackHandler
 	// that was set last is called, which then must not use the context. The functions given to
 	// OnShutdown last until the HijackHandler returns.
@@ -66,4 +66,7 @@ type CancelingContext interface {
 }
 
 // Canceler cancels a call.
-type Canceler interface{ Cancel(err error) }
+type Canceler interface {
+	// Cancel makes the call fail with err.
+	Cancel(err error)
+}

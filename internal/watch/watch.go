@@ -123,16 +123,16 @@ type hooks struct{ first *Hook }
 
 // Hook is part of an object whose method is called once, in a goroutine of its own.
 type Hook struct {
-	who  interface{ ClientLeft() } // or nil
-	f    func()                    // if who is nil
-	w    *Watch
-	next *Hook
+	target interface{ ClientLeft() } // or nil
+	f      func()                    // if target is nil
+	w      *Watch
+	next   *Hook
 }
 
 // run calls the function.
 func (h *Hook) run() {
-	if h.who != nil {
-		go h.who.ClientLeft()
+	if h.target != nil {
+		go h.target.ClientLeft()
 	} else {
 		go h.f()
 	}
@@ -243,10 +243,10 @@ func (w *Watch) AfterDisconnect(f func()) (stop func() bool) {
 	return w.add(&w.onDisconnect, f, phase.disconnected)
 }
 
-// HookDisconnect is AfterDisconnect for a method of who. The memory for it is h, which belongs to the
+// HookDisconnect is AfterDisconnect for a method of target. The memory for it is h, which belongs to the
 // Watch until h.Stop or the end of the request. It must be zero, or stopped.
-func (w *Watch) HookDisconnect(h *Hook, who interface{ ClientLeft() }) {
-	*h = Hook{who: who, w: w}
+func (w *Watch) HookDisconnect(h *Hook, target interface{ ClientLeft() }) {
+	*h = Hook{target: target, w: w}
 	w.hook(&w.onDisconnect, h, phase.disconnected)
 }
 

@@ -5,7 +5,7 @@
 //	go run ./cmd/proxy          # about four minutes; needs nginx and haproxy to compare with
 //	go run ./cmd/proxy -short   # a quick look
 //
-// Each proxy has one processor; the load and the server behind it have another. The figure to look at is
+// Each proxy has one processor; the load and the server that answers have another. The figure to look at is
 // the processor time: the median over the rounds of its ratio to another proxy in the same round. The
 // table goes to standard output and to the files proxy.md and proxy.json in the results folder. The exit
 // code is 1 if anything failed, and 2 if the command line is wrong.
@@ -199,7 +199,7 @@ func medianRatio(of, by []sample) float64 {
 
 func (r *Report) markdown(opts options) string {
 	var b strings.Builder
-	r.WriteMarkdown(&b, "Proxies", "each has one processor; the load, "+opts.time.String()+" each, and the server behind have another",
+	r.WriteMarkdown(&b, "Proxies", "each has one processor; the load, "+opts.time.String()+" each, and the server that answers have another",
 		"medians; ratios of processor times are medians of the rounds' ratios")
 	table := rig.Table{Header: []string{"connections", "proxy", "CPU µs a request"}}
 	for _, other := range others {
