@@ -205,9 +205,6 @@ func (w *Watch) Done() <-chan struct{} {
 	return w.done
 }
 
-// Canceled reports whether the channel of Done is closed, and does not make one.
-func (w *Watch) Canceled() bool { return w.now().closed() }
-
 // Arm makes a disconnect of the client cancel the request. If the client got another
 // response already, the request is canceled at once.
 func (w *Watch) Arm() { w.move(arm) }
