@@ -53,7 +53,7 @@ type clientExchange struct {
 	// released is set once the exchange has given up the connection, to the pool or to
 	// the stream of the body
 	released bool
-	stop     func() bool // of watching the context
+	follows  clientconn.Following // the end of the context
 }
 
 // connProbe is the knowledge about an idle connection before the request is written.
@@ -124,7 +124,7 @@ func (x *clientExchange) exchange() error {
 	}
 	x.encoding = x.req.encode(0)
 	if x.call.ctx != nil {
-		x.stop = x.cc.line.Guard.Watch(x.call.ctx, contextError)
+		x.follows = x.cc.line.Guard.Follow(x.call.ctx, contextError)
 	}
 	err := x.send()
 	if err == nil && x.cc.phases.Sending() == http1.Asking {
@@ -203,12 +203,8 @@ func (x *clientExchange) finishSender(wait bool) error {
 
 // finish returns the connection to the pool, to be reused or to be closed.
 func (x *clientExchange) finish(keep bool) {
-	if stop := x.stop; stop != nil {
-		// if stop is too late, the end of the context cancels the connection
-		x.stop = nil
-		keep = stop() && keep
-	}
-	keep = keep && x.cc.phases.Reusable()
+	// if it is too late, the end of the context cancels the connection
+	keep = x.follows.Stop() && keep && x.cc.phases.Reusable()
 	if t := x.call.trace; keep && t != nil && t.PutIdleConn != nil {
 		x.tracePutIdle(t.PutIdleConn)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bridge"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/header"
+	"github.com/valyala/fasthttp/internal/watch"
 )
 
 var zeroTCPAddr = engine.NoAddr
@@ -290,6 +291,24 @@ func init() {
 	}
 	bridge.BufferReceived = func(resp any) { resp.(*Response).buffersReceived = true }
 	bridge.TrailersTo = func(ctx, header any) { ctx.(*RequestCtx).Request.pointStreamTo(header.(*RequestHeader)) }
+	bridge.FieldList = func(of any, room int) (list any, trails bool) {
+		var h *header.Header
+		if req, ok := of.(*RequestHeader); ok {
+			h = &req.head
+		} else {
+			h = &of.(*ResponseHeader).head
+		}
+		h.MakeRoom(room)
+		return &h.List, len(h.Trailers.Entries) > 0
+	}
+	bridge.MoveHeader = func(dst, src any) { src.(*ResponseHeader).head.MoveTo(&dst.(*ResponseHeader).head) }
+	bridge.HookDisconnect = func(ctx, hook any, target interface{ ClientLeft() }) bool {
+		w := ctx.(*RequestCtx).watchClient()
+		if w != nil {
+			w.HookDisconnect(hook.(*watch.Hook), target)
+		}
+		return w != nil
+	}
 	bridge.ReleaseHijacked = func(ctx any) { ctx.(*RequestCtx).hijackReleases = true }
 }
 
@@ -369,10 +388,7 @@ func (ctx *RequestCtx) FullDuplex() bool {
 //
 // It does nothing unless ctx belongs to a handler of a server.
 func (ctx *RequestCtx) AfterDisconnect(f func()) (stop func() bool) {
-	ctx.WatchDisconnect()
-	ctx.timeoutMu.Lock()
-	w := ctx.watched(true)
-	ctx.timeoutMu.Unlock()
+	w := ctx.watchClient()
 	if w == nil {
 		return func() bool { return false }
 	}

@@ -286,12 +286,17 @@ func (p runPhase) isLate() bool { return p == runLate || p == runLeft }
 //
 // WatchDisconnect does nothing unless ctx belongs to a running handler of a server.
 // Server.CancelOnDisconnect has the same effect for all requests.
-func (ctx *RequestCtx) WatchDisconnect() {
+func (ctx *RequestCtx) WatchDisconnect() { ctx.watchClient() }
+
+// watchClient is WatchDisconnect, and returns the watch of the request, or nil if there cannot be one.
+func (ctx *RequestCtx) watchClient() *watch.Watch {
 	ctx.timeoutMu.Lock()
 	defer ctx.timeoutMu.Unlock()
-	if w := ctx.watched(true); w != nil && ctx.ownsConn() {
+	w := ctx.watched(true)
+	if w != nil && ctx.ownsConn() {
 		ctx.exchange.t.watchPeer(w)
 	}
+	return w
 }
 
 // watched returns the watch of the request, or nil if there cannot be one. If arm is set it

@@ -147,9 +147,11 @@ func clients(t *testing.T) (list []lender) {
 	t.Cleanup(host.CloseIdleConnections)
 	url := "http://" + ln.Addr().String() + "/"
 	for line, get := range map[string]func() (int, []byte, error){
-		"func Get":         func() (int, []byte, error) { return fasthttp.Get(nil, url) },
-		"func GetContext":  func() (int, []byte, error) { return fasthttp.GetContext(context.Background(), nil, url) },
-		"func GetDeadline": func() (int, []byte, error) { return fasthttp.GetDeadline(nil, url, time.Now().Add(servertest.Patience)) },
+		"func Get":        func() (int, []byte, error) { return fasthttp.Get(nil, url) },
+		"func GetContext": func() (int, []byte, error) { return fasthttp.GetContext(context.Background(), nil, url) },
+		"func GetDeadline": func() (int, []byte, error) {
+			return fasthttp.GetDeadline(nil, url, time.Now().Add(servertest.Patience))
+		},
 		"func GetTimeout":  func() (int, []byte, error) { return fasthttp.GetTimeout(nil, url, servertest.Patience) },
 		"func Post":        func() (int, []byte, error) { return fasthttp.Post(nil, url, nil) },
 		"func PostContext": func() (int, []byte, error) { return fasthttp.PostContext(context.Background(), nil, url, nil) },

@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/valyala/fasthttp v1.77.0
+	github.com/valyala/fasthttp/bench/gateway v0.0.0
 	golang.org/x/net v0.62.0
 	golang.org/x/sys v0.49.0
 )
@@ -15,3 +16,5 @@ require (
 )
 
 replace github.com/valyala/fasthttp => ..
+
+replace github.com/valyala/fasthttp/bench/gateway => ./gateway/ours

@@ -6,6 +6,7 @@ replace github.com/molecule-man/go-brrr => ./brrrshim
 
 require (
 	github.com/valyala/fasthttp v1.77.0
+	github.com/valyala/fasthttp/bench/gateway v0.0.0
 	golang.org/x/net v0.62.0
 )
 
@@ -16,3 +17,5 @@ require (
 	github.com/valyala/bytebufferpool v1.0.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 )
+
+replace github.com/valyala/fasthttp/bench/gateway => ./gateway/upstream

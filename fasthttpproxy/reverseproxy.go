@@ -13,6 +13,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // ReverseProxy forwards requests to another server, or to several, and their responses to the
@@ -42,7 +43,7 @@ import (
 type ReverseProxy struct {
 	// Target is the URL of the server, "http://host:port" or "https://host:port". The path of
 	// a Target is put in front of the paths of requests; a request gets 400 (Bad Request) if its path
-	// would lead out of it by dot segments. If Target is empty, requests go where
+	// would lead out of it by dot segments, also if they are escaped, even twice. If Target is empty, requests go where
 	// Client sends them, with the Host field of the client; then Client must be a HostClient
 	// or an LBClient, or Rewrite must set the URI.
 	Target string
@@ -133,7 +134,9 @@ type proxyTarget struct {
 // setUp prepares the proxy for its first request.
 func (p *ReverseProxy) setUp() {
 	for i, version := range []string{"1.0 ", "1.1 ", "2 ", "3 "} {
-		p.vias[i] = version + cmp.Or(p.Via, "fasthttp")
+		via := []byte(version + cmp.Or(p.Via, "fasthttp"))
+		http1.Clean(via)
+		p.vias[i] = string(via)
 	}
 	if p.Target != "" {
 		if p.target, p.unusable = parseTarget(p.Target); p.unusable != nil {

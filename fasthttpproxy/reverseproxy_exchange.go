@@ -13,6 +13,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/bridge"
+	"github.com/valyala/fasthttp/internal/watch"
 )
 
 // proxyExchange is a request that a ReverseProxy forwards, and its response.
@@ -22,14 +23,21 @@ type proxyExchange struct {
 
 	req      *fasthttp.Request  // that the server gets
 	resp     *fasthttp.Response // of the server
+	informer *informer          // its function is OnInform of req
 	body     *proxiedRequest    // the body of req, or nil if it is no stream
 	protocol string             // to which the client wants to switch, or ""
 	left     atomic.Bool        // the client has ended the connection
+	dropped  droppedFields      // from the request
+	replied  droppedFields      // from the response
+	text     [128]byte          // for the fields that are added
+
+	hook watch.Hook // of the client's end
 
 	mu       sync.Mutex
-	done     chan struct{} // of the context; nil until something asks for it
-	unhook   func() bool   // keeps the client's end from closing done; not nil if done is open
-	released bool          // the exchange is over
+	cancels  bridge.Canceler // at the client's end
+	done     chan struct{}   // of the context; nil until something asks for it
+	unhook   func() bool     // keeps the client's end from closing done; not nil if done is open
+	released bool            // the exchange is over
 }
 
 // serve makes the response.
@@ -72,7 +80,9 @@ func (x *proxyExchange) serve() {
 		x.fail(fasthttp.StatusBadRequest, errOutsideTarget)
 		return
 	}
-	x.req.OnInform = x.inform
+	x.informer = informers.Get().(*informer)
+	x.informer.x.Store(x)
+	x.req.OnInform = x.informer.inform
 	err := p.client.DoContext(x, x.req, x.resp)
 	if err != nil && extended && errors.Is(err, fasthttp.ErrNoExtendedConnect) {
 		x.askForProtocol(false)
@@ -142,6 +152,35 @@ func (x *proxyExchange) AfterFunc(f func()) (stop func() bool) {
 	})
 }
 
+// CancelAtEnd implements bridge.CancelingContext, by which the usual call needs no function either.
+func (x *proxyExchange) CancelAtEnd(c bridge.Canceler) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.released || x.cancels != nil || !bridge.HookDisconnect(x.ctx, &x.hook, x) {
+		return false
+	}
+	x.cancels = c
+	return true
+}
+
+// StopCanceling implements bridge.CancelingContext.
+func (x *proxyExchange) StopCanceling() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.cancels = nil
+	return x.hook.Stop()
+}
+
+// ClientLeft is called when the client has left. The call may be over then.
+func (x *proxyExchange) ClientLeft() {
+	x.left.Store(true)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.cancels != nil {
+		x.cancels.Cancel(context.Canceled)
+	}
+}
+
 // Err implements context.Context.
 func (x *proxyExchange) Err() error {
 	if x.left.Load() {
@@ -165,13 +204,32 @@ func (x *proxyExchange) Value(key any) any {
 	return x.ctx.Value(key)
 }
 
+// informer has a function that a request keeps during its call. It is reused, since each method value
+// would take memory.
+type informer struct {
+	x      atomic.Pointer[proxyExchange]
+	inform func(h *fasthttp.ResponseHeader) error
+}
+
+var informers = sync.Pool{New: func() any {
+	i := new(informer)
+	i.inform = func(h *fasthttp.ResponseHeader) error {
+		if x := i.x.Load(); x != nil {
+			return x.inform(h)
+		}
+		return nil
+	}
+	return i
+}}
+
 // inform forwards an informational response. The server itself sends 100 (Continue) when the
 // content is read.
 func (x *proxyExchange) inform(h *fasthttp.ResponseHeader) error {
 	if h.StatusCode() == fasthttp.StatusContinue {
 		return nil
 	}
-	dropResponseFields(h)
+	dropped := droppedFields{keep: true}
+	dropped.removeFrom(h)
 	return x.ctx.Inform(h)
 }
 
@@ -247,17 +305,22 @@ const shortBody = 16 << 10
 func (x *proxyExchange) copyResponse() *proxiedResponse {
 	from, to := x.resp, &x.ctx.Response
 	size := from.Header.ContentLength()
-	from.Header.CopyTo(&to.Header)
-	dropped := dropResponseFields(&to.Header)
-	to.Header.SetNoDefaultContentType(true)
 	stream := from.BodyStream()
+	if stream == nil {
+		bridge.MoveHeader(&to.Header, &from.Header)
+	} else {
+		from.Header.CopyTo(&to.Header)
+	}
+	x.replied.keep = true
+	x.replied.removeFrom(&to.Header)
+	to.Header.SetNoDefaultContentType(true)
 	switch {
 	case x.ctx.IsHead():
 		to.SkipBody = true
 	case stream != nil:
 		// each piece that the server sends is forwarded at once
 		to.ImmediateHeaderFlush = true
-		body := &proxiedResponse{stream: stream, x: x, dropped: dropped}
+		body := &proxiedResponse{stream: stream, x: x}
 		to.SetBodyStream(body, size)
 		return body
 	case len(from.Body()) <= shortBody:
@@ -295,6 +358,10 @@ func (x *proxyExchange) release() {
 		close(x.done)
 	}
 	x.mu.Unlock()
+	if i := x.informer; i != nil {
+		i.x.Store(nil)
+		informers.Put(i)
+	}
 	_ = x.resp.CloseBodyStream()
 	x.body.end()
 	fasthttp.ReleaseRequest(x.req)
@@ -304,11 +371,10 @@ func (x *proxyExchange) release() {
 // proxiedResponse is the body of a forwarded response. Its errors make the server abort the
 // response.
 type proxiedResponse struct {
-	stream  io.Reader
-	x       *proxyExchange
-	dropped droppedFields
-	isHeld  bool  // the end of the body is not the end of the exchange
-	err     error // of stream
+	stream io.Reader
+	x      *proxyExchange
+	isHeld bool  // the end of the body is not the end of the exchange
+	err    error // of stream
 }
 
 // Read implements io.Reader. The trailer fields that arrive after the body become trailer fields
@@ -317,7 +383,7 @@ func (b *proxiedResponse) Read(p []byte) (int, error) {
 	n, err := b.stream.Read(p)
 	if err == io.EOF {
 		for name, value := range b.x.resp.Header.TrailerFields() {
-			if !b.dropped.has(name) {
+			if !b.x.replied.has(name) {
 				// fields that were accepted on receipt can be sent
 				_ = b.x.ctx.Response.Header.AddTrailerFieldBytes(name, value)
 			}
@@ -349,7 +415,7 @@ type proxiedRequest struct {
 	// application may be reading it
 	received fasthttp.RequestHeader  // gets the trailer fields of the client
 	to       *fasthttp.RequestHeader // gets the ones that are forwarded
-	dropped  droppedFields
+	dropped  *droppedFields
 
 	mu      sync.Mutex
 	idle    sync.Cond // signals the end of reading
@@ -358,7 +424,7 @@ type proxiedRequest struct {
 	err     error // of the stream
 }
 
-func newProxiedRequest(ctx *fasthttp.RequestCtx, stream io.Reader, to *fasthttp.RequestHeader, dropped droppedFields) *proxiedRequest {
+func newProxiedRequest(ctx *fasthttp.RequestCtx, stream io.Reader, to *fasthttp.RequestHeader, dropped *droppedFields) *proxiedRequest {
 	b := &proxiedRequest{ctx: ctx, stream: stream, to: to, dropped: dropped}
 	b.idle.L = &b.mu
 	bridge.TrailersTo(ctx, &b.received)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/bridge"
+	"github.com/valyala/fasthttp/internal/field"
 )
 
 // fieldKind is how a proxy treats a field that it has received.
@@ -66,23 +68,86 @@ func kindOf(name []byte) fieldKind {
 	return fieldPasses
 }
 
-// droppedFields collects the names of fields that are not forwarded: all of its kind, and the ones
+// kinds are the kinds of the fields with well-known names.
+var kinds = func() (all [field.NumIDs]fieldKind) {
+	for id := range all {
+		all[id] = kindOf(field.ID(id).Bytes())
+	}
+	return all
+}()
+
+// droppedFields removes the fields that are not forwarded from a header: all of its kind, and the ones
 // that Connection fields name.
 type droppedFields struct {
-	keep  bool // fields of the kind fieldForwarded are forwarded
-	names []string
+	keep     bool // fields of the kind fieldForwarded are forwarded
+	trailers bool // the sender accepts trailer fields (RFC 9110 section 10.1.4)
+	expects  bool // there is an Expect field, which stays
+	names    []string
+	options  []string           // of them, the ones that Connection fields name
+	room     [usualDrops]string // of names
 }
 
-// see looks at a field.
-func (d *droppedFields) see(name, value []byte) {
-	switch kind := kindOf(name); {
-	case kind == fieldPasses, kind == fieldForwarded && d.keep:
-		return
-	case kind == fieldOfHop && len(name) == len(fasthttp.HeaderConnection) && ascii.EqualFoldString(name, fasthttp.HeaderConnection):
-		d.names = append(appendNamed(d.names, value), fasthttp.HeaderConnection)
-	default:
-		d.names = append(d.names, string(name))
+// usualDrops is more than the fields of one connection that a usual message has.
+const usualDrops = 4
+
+// messageHeader is a *fasthttp.RequestHeader or a *fasthttp.ResponseHeader.
+type messageHeader interface {
+	Del(name string)
+	ResetConnectionClose()
+}
+
+// removeFrom removes the fields, and "close" of Connection.
+func (d *droppedFields) removeFrom(h messageHeader) {
+	fields, trails := bridge.FieldList(h, 0)
+	list := fields.(*field.List)
+	d.names = d.room[:0]
+	next := func(from int) int {
+		for ; from < len(list.Entries); from++ {
+			if d.takes(list, from) {
+				return from
+			}
+		}
+		return -1
 	}
+	list.RemoveEach(next(0), next)
+	for _, option := range d.options {
+		name, id := []byte(option), field.Lookup([]byte(option))
+		h.Del(option)
+		// names may be spelled as the client has spelled them
+		find := func(from int) int { return list.FindFold(id, name, from) }
+		list.RemoveEach(find(0), find)
+	}
+	d.names = append(d.names, d.options...)
+	if trails {
+		for _, name := range d.names {
+			h.Del(name)
+		}
+	}
+	h.ResetConnectionClose()
+}
+
+// takes reports whether the field at i is removed.
+func (d *droppedFields) takes(list *field.List, i int) bool {
+	e := &list.Entries[i]
+	kind, name := kinds[e.ID], e.ID.String()
+	if e.ID == field.Unknown {
+		kind = kindOf(list.Name(i))
+	}
+	switch {
+	case kind == fieldPasses:
+		d.expects = d.expects || e.ID == field.Expect
+		return false
+	case kind == fieldForwarded && d.keep:
+		return false
+	case e.ID == field.Connection:
+		d.options = appendNamed(d.options, list.Value(i))
+	case e.ID == field.Te:
+		d.trailers = d.trailers || listsTrailers(list.Value(i))
+	case e.ID == field.Unknown:
+		name = string(list.Name(i))
+	}
+	d.names = append(d.names, name)
+	return true
 }
 
 // has reports whether a field of the trailer section is not forwarded either.
@@ -90,30 +155,15 @@ func (d *droppedFields) has(name []byte) bool {
 	return slices.ContainsFunc(d.names, func(dropped string) bool { return ascii.EqualFoldString(name, dropped) })
 }
 
-// dropRequestFields removes the fields of a request that are not forwarded.
-func dropRequestFields(h *fasthttp.RequestHeader, keep bool) droppedFields {
-	d := droppedFields{keep: keep}
-	for name, value := range h.All() {
-		d.see(name, value)
+// listsTrailers reports whether the value of a TE field lists trailers.
+func listsTrailers(value []byte) bool {
+	for rest := value; rest != nil; {
+		var coding []byte
+		if coding, rest = ascii.NextElement(rest); ascii.EqualFoldString(coding, "trailers") {
+			return true
+		}
 	}
-	for _, name := range d.names {
-		h.Del(name)
-	}
-	h.ResetConnectionClose()
-	return d
-}
-
-// dropResponseFields is dropRequestFields for a response.
-func dropResponseFields(h *fasthttp.ResponseHeader) droppedFields {
-	d := droppedFields{keep: true}
-	for name, value := range h.All() {
-		d.see(name, value)
-	}
-	for _, name := range d.names {
-		h.Del(name)
-	}
-	h.ResetConnectionClose()
-	return d
+	return false
 }
 
 // appendNamed appends the names in a Connection field. Fields that delimit or route the message stay, whatever the field says.
@@ -126,7 +176,11 @@ func appendNamed(drop []string, value []byte) []string {
 		switch {
 		case ascii.EqualFoldString(name, fasthttp.HeaderHost), ascii.EqualFoldString(name, fasthttp.HeaderContentLength),
 			ascii.EqualFoldString(name, fasthttp.HeaderContentType), ascii.EqualFoldString(name, fasthttp.HeaderMaxForwards),
-			ascii.EqualFoldString(name, "close"), ascii.EqualFoldString(name, "keep-alive"):
+			ascii.EqualFoldString(name, "close"):
+			continue
+		}
+		if kindOf(name) == fieldOfHop {
+			// it is dropped in any case
 			continue
 		}
 		drop = append(drop, string(name))
@@ -138,20 +192,13 @@ func appendNamed(drop []string, value []byte) []string {
 func (x *proxyExchange) fillRequest() {
 	p, ctx := x.p, x.ctx
 	in, out := &ctx.Request.Header, &x.req.Header
-	keep := p.TrustForwarded != nil && p.TrustForwarded(ctx)
-	acceptsTrailers := listsTrailers(in)
+	x.dropped.keep = p.TrustForwarded != nil && p.TrustForwarded(ctx)
 	in.CopyTo(out)
-	dropped := dropRequestFields(out, keep)
+	x.dropped.removeFrom(out)
 	out.SetNoDefaultContentType(true)
-	// the client may use another version
-	out.SetProtocol("HTTP/1.1")
-	if acceptsTrailers {
-		out.Set(fasthttp.HeaderTE, "trailers")
-		out.Set(fasthttp.HeaderConnection, "TE")
-	}
-	x.setForwarded(keep)
 	version := 1
 	switch string(in.Protocol()) {
+	case "HTTP/1.1":
 	case "HTTP/1.0":
 		version = 0
 	case "HTTP/2.0":
@@ -159,24 +206,19 @@ func (x *proxyExchange) fillRequest() {
 	case "HTTP/3.0":
 		version = 3
 	}
-	out.Add(fasthttp.HeaderVia, p.vias[version])
+	if version != 1 {
+		// the client may use another version
+		out.SetProtocol("HTTP/1.1")
+	}
+	if x.dropped.trailers {
+		out.Set(fasthttp.HeaderTE, "trailers")
+		out.Set(fasthttp.HeaderConnection, "TE")
+	}
+	x.nameClient(p.vias[version])
 	x.setTarget()
 	if x.protocol == "" {
-		x.setBody(dropped)
+		x.setBody()
 	}
-}
-
-// listsTrailers reports whether the client accepts trailer fields (RFC 9110 section 10.1.4).
-func listsTrailers(h *fasthttp.RequestHeader) bool {
-	for _, value := range h.PeekAll(fasthttp.HeaderTE) {
-		for rest := value; rest != nil; {
-			var coding []byte
-			if coding, rest = ascii.NextElement(rest); ascii.EqualFoldString(coding, "trailers") {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // setTarget sets the URI and the host.
@@ -213,51 +255,121 @@ func (x *proxyExchange) setTarget() {
 }
 
 // setBody sets the body, as a stream if it still arrives.
-func (x *proxyExchange) setBody(dropped droppedFields) {
+func (x *proxyExchange) setBody() {
 	ctx, req := x.ctx, x.req
 	if stream := ctx.RequestBodyStream(); stream != nil && ctx.Request.IsBodyStream() {
 		// the response may begin, and informational responses may come, while it is read
 		ctx.EnableFullDuplex()
-		x.body = newProxiedRequest(ctx, stream, &req.Header, dropped)
+		x.body = newProxiedRequest(ctx, stream, &req.Header, &x.dropped)
 		req.SetBodyStream(x.body, ctx.Request.Header.ContentLength())
 		return
 	}
 	if body := ctx.Request.Body(); len(body) > 0 {
 		req.SetBodyRaw(body)
 	}
-	// the client has sent the content already
-	req.Header.Del(fasthttp.HeaderExpect)
+	if x.dropped.expects {
+		// the client has sent the content already
+		req.Header.Del(fasthttp.HeaderExpect)
+	}
 }
 
-// setForwarded sets the fields that name the client.
-func (x *proxyExchange) setForwarded(keep bool) {
+// nameClient adds the fields that name the client and the proxy.
+func (x *proxyExchange) nameClient(via string) {
 	ctx, out := x.ctx, &x.req.Header
 	peer, known := netip.AddrFromSlice(ctx.RemoteIP())
 	peer = peer.Unmap()
-	if known = known && !peer.IsUnspecified(); known {
-		var room [64]byte
-		value := room[:0]
-		if keep {
-			for _, before := range out.PeekAll(fasthttp.HeaderXForwardedFor) {
-				value = append(append(value, before...), ", "...)
-			}
-		}
-		out.SetBytesV(fasthttp.HeaderXForwardedFor, peer.AppendTo(value))
-	}
+	known = known && !peer.IsUnspecified()
 	host := ctx.Request.Header.Host()
 	scheme := "http"
 	if ctx.IsTLS() {
 		scheme = "https"
 	}
-	if !keep || len(out.Peek(fasthttp.HeaderXForwardedHost)) == 0 {
-		out.SetBytesV(fasthttp.HeaderXForwardedHost, host)
-	}
-	if !keep || len(out.Peek(fasthttp.HeaderXForwardedProto)) == 0 {
-		out.Set(fasthttp.HeaderXForwardedProto, scheme)
+	if x.dropped.keep {
+		x.keepForwarded(peer, known, host, scheme)
+	} else {
+		// none of these is in the header
+		lines := newLines{text: x.text[:0]}
+		if known {
+			lines.begin(field.XForwardedFor)
+			lines.text = peer.AppendTo(lines.text)
+			lines.end()
+		}
+		lines.begin(field.XForwardedHost)
+		lines.text = append(lines.text, host...)
+		lines.end()
+		lines.begin(field.XForwardedProto)
+		lines.text = append(lines.text, scheme...)
+		lines.end()
+		if !x.p.SendForwarded {
+			lines.begin(field.Via)
+			lines.text = append(lines.text, via...)
+			lines.end()
+			lines.addTo(out)
+			return
+		}
+		lines.addTo(out)
 	}
 	if x.p.SendForwarded {
 		out.AddBytesV(fasthttp.HeaderForwarded, appendForwarded(nil, peer, known, host, scheme))
 	}
+	out.Add(fasthttp.HeaderVia, via)
+}
+
+// keepForwarded adds to the fields of a trusted proxy.
+func (x *proxyExchange) keepForwarded(peer netip.Addr, known bool, host []byte, scheme string) {
+	out := &x.req.Header
+	if known {
+		var room [64]byte
+		value := room[:0]
+		for _, before := range out.PeekAll(fasthttp.HeaderXForwardedFor) {
+			value = append(append(value, before...), ", "...)
+		}
+		out.SetBytesV(fasthttp.HeaderXForwardedFor, peer.AppendTo(value))
+	}
+	if len(out.Peek(fasthttp.HeaderXForwardedHost)) == 0 {
+		out.SetBytesV(fasthttp.HeaderXForwardedHost, host)
+	}
+	if len(out.Peek(fasthttp.HeaderXForwardedProto)) == 0 {
+		out.Set(fasthttp.HeaderXForwardedProto, scheme)
+	}
+}
+
+// newLines are fields that are added to a header together, which costs less than one by one. The text
+// has the form in which it is sent; values must be valid.
+type newLines struct {
+	text    []byte
+	n       int
+	entries [4]field.Entry
+}
+
+// begin begins a field. Its value is appended to text.
+func (l *newLines) begin(id field.ID) {
+	e := &l.entries[l.n]
+	e.ID, e.Name.Off = id, uint32(len(l.text))
+	l.text = append(append(l.text, id.String()...), ": "...)
+	e.Name.Len = uint32(len(id.String()))
+	e.Value.Off = uint32(len(l.text))
+}
+
+// end ends it.
+func (l *newLines) end() {
+	e := &l.entries[l.n]
+	e.Value.Len = uint32(len(l.text)) - e.Value.Off
+	l.text = append(l.text, "\r\n"...)
+	l.n++
+}
+
+// addTo adds the fields to h.
+func (l *newLines) addTo(h *fasthttp.RequestHeader) {
+	fields, _ := bridge.FieldList(h, len(l.text))
+	list := fields.(*field.List)
+	at := list.Append(l.text).Off
+	for _, e := range l.entries[:l.n] {
+		e.Name.Off += at
+		e.Value.Off += at
+		list.Entries = append(list.Entries, e)
+	}
+	list.Changed = true
 }
 
 // appendForwarded appends an element of the field Forwarded (RFC 7239 section 4).

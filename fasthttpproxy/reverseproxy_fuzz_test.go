@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"net/url"
+	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,6 +28,11 @@ var fuzzMark = fmt.Sprintf("mark-%d", time.Now().UnixNano())
 const (
 	fuzzStreams  = 1 << iota // bodies of requests stream
 	fuzzAnswered             // the server sends the response of the input, and closes the connection
+	fuzzTarget               // Target has a path
+	fuzzUpgrades             // clients may switch to WebSocket, which the server does not unless fuzzAnswered is set
+	fuzzModifies             // ModifyResponse replaces bodies
+
+	fuzzSettings = fuzzModifies << 1
 )
 
 // FuzzReverseProxy sends a request through a proxy, and a response back. The server must find one
@@ -43,9 +50,12 @@ func FuzzReverseProxy(f *testing.F) {
 		servertest.Head("HEAD /a HTTP/1.0", "Connection: keep-alive", "X_Forwarded_For: a", "Proxy: b") + servertest.Get("/"),
 		servertest.Head("CONNECT b:1 HTTP/1.1", "Host: b:1") + inside,
 		servertest.Post("/", "", "Transfer-Encoding: chunked", "Content-Length: 5") + "0\r\n\r\n" + inside,
+		servertest.Get("/a/..%2f..;b/%252e%252e/c") + servertest.Get("http://a/b\\../..?c#d"),
 	} {
-		for settings := range byte(fuzzAnswered) {
-			f.Add([]byte(request), []byte(nil), settings)
+		for settings := range byte(fuzzSettings) {
+			if settings&fuzzAnswered == 0 {
+				f.Add([]byte(request), []byte(nil), settings)
+			}
 		}
 		if i > 1 {
 			continue
@@ -59,6 +69,7 @@ func FuzzReverseProxy(f *testing.F) {
 			servertest.Head("HTTP/1.1 304 Not Modified", "Content-Length: 5") + servertest.Head("HTTP/1.1 204 No Content"),
 		} {
 			f.Add([]byte(request), []byte(response), byte(fuzzAnswered))
+			f.Add([]byte(request), []byte(response), byte(fuzzAnswered|fuzzTarget|fuzzModifies))
 		}
 	}
 	f.Fuzz(func(t *testing.T, request, response []byte, settings byte) {
@@ -83,6 +94,21 @@ func fuzzProxy(t *testing.T, request, response []byte, settings byte) {
 			return nil
 		},
 		ErrorHandler: func(*fasthttp.RequestCtx, error) {},
+	}
+	if settings&fuzzTarget != 0 {
+		back.base = "/base"
+		p.Target += back.base
+	}
+	if back.upgrades = settings&fuzzUpgrades != 0 && !answered; back.upgrades {
+		p.UpgradeProtocols = nil
+	}
+	if settings&fuzzModifies != 0 {
+		p.ModifyResponse = func(ctx *fasthttp.RequestCtx) error {
+			if stream := ctx.Response.BodyStream(); stream != nil {
+				ctx.Response.SetBodyStream(io.MultiReader(stream), -1)
+			}
+			return nil
+		}
 	}
 	var methods []string // of the requests that the proxy has got
 	var busy sync.Mutex
@@ -158,6 +184,8 @@ type fuzzBackend struct {
 	t        *testing.T
 	response string
 	closes   bool
+	base     string // that all paths begin with
+	upgrades bool   // requests may ask for another protocol
 
 	running sync.WaitGroup
 	mu      sync.Mutex
@@ -204,6 +232,12 @@ func (b *fuzzBackend) serve(r *bufio.Reader, w io.Writer) bool {
 		b.t.Errorf("the server got %q and %q: %v", line, fields, err)
 		return false
 	}
+	if b.upgrades && strings.HasPrefix(line, "GET ") && len(fields["Upgrade"]) == 1 && fields["Upgrade"][0] == "websocket" &&
+		len(fields["Connection"]) == 1 && fields["Connection"][0] == "Upgrade" {
+		delete(fields, "Upgrade")
+		delete(fields, "Connection")
+	}
+	b.checkPath(line)
 	fuzzDropped(b.t, fields, []byte(line))
 	for _, name := range []string{"Te", "Connection"} {
 		if value := fields[name]; len(value) > 1 {
@@ -241,6 +275,25 @@ func (b *fuzzBackend) serve(r *bufio.Reader, w io.Writer) bool {
 	}
 	_, err = io.WriteString(w, response)
 	return err == nil && !b.closes
+}
+
+// checkPath checks that the path of a request line does not lead out of the base.
+func (b *fuzzBackend) checkPath(line string) {
+	target := strings.Fields(line)[1]
+	if b.base == "" || target == "*" {
+		return
+	}
+	target, _, _ = strings.Cut(target, "?")
+	for range 4 { // a server may decode the path more than once
+		if clean := path.Clean(target); clean != b.base && !strings.HasPrefix(clean, b.base+"/") {
+			b.t.Errorf("%q leads to %q", line, clean)
+		}
+		decoded, err := url.PathUnescape(target)
+		if err != nil {
+			return
+		}
+		target = decoded
+	}
 }
 
 // isEnd reports whether an error is the end of a connection.

@@ -20,7 +20,8 @@ func (x *proxyExchange) leavesTarget() bool {
 
 // climbs reports whether a path leads above its beginning by dot segments. Servers differ in what they
 // take for a dot segment, and for the end of a segment: it may be escaped, be a backslash, or have
-// parameters; and they may merge slashes. climbs believes the worst.
+// parameters; and they may merge slashes. Some decode the path twice, though RFC 3986 section 2.4
+// forbids that. climbs believes the worst.
 func climbs(path []byte) bool {
 	depth := 0
 	for rest, more := path, true; more; {
@@ -52,7 +53,7 @@ func climb(segment []byte) (change, lowest int) {
 	}
 	for i := 0; i < len(segment); i++ {
 		c := segment[i]
-		if c == '%' && i+2 < len(segment) && isHex(segment[i+1]) && isHex(segment[i+2]) {
+		for c == '%' && i+2 < len(segment) && isHex(segment[i+1]) && isHex(segment[i+2]) {
 			c = unhex(segment[i+1])<<4 | unhex(segment[i+2])
 			i += 2
 		}

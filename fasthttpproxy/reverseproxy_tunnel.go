@@ -25,7 +25,8 @@ func (x *proxyExchange) switchProtocol() error {
 	}
 	key := x.ctx.Request.Header.Peek(fasthttp.HeaderSecWebSocketKey)
 	from.CopyTo(to)
-	dropResponseFields(to)
+	x.replied.keep = true
+	x.replied.removeFrom(to)
 	to.SetNoDefaultContentType(true)
 	if x.ctx.IsConnect() {
 		to.SetStatusCode(fasthttp.StatusOK)

@@ -19,6 +19,16 @@ var (
 	// TrailersTo makes a *fasthttp.RequestHeader get the trailer fields that arrive while the body of
 	// the request of a *fasthttp.RequestCtx is read, instead of the header of that request.
 	TrailersTo func(ctx, header any)
+	// FieldList returns the *field.List with the fields of a *fasthttp.RequestHeader or
+	// *fasthttp.ResponseHeader that have no place of their own, for a caller that removes such fields, or
+	// adds ones that are valid and have well-known names. There is room for that much more text. trails is
+	// set if the header has names or fields of a trailer section.
+	FieldList func(header any, room int) (list any, trails bool)
+	// MoveHeader is CopyTo for a *fasthttp.ResponseHeader that is reset next.
+	MoveHeader func(dst, src any)
+	// HookDisconnect is AfterDisconnect of a *fasthttp.RequestCtx for a method of target, with a *watch.Hook
+	// as memory. It returns false if there is no client.
+	HookDisconnect func(ctx, hook any, target interface{ ClientLeft() }) bool
 	// ReleaseHijacked makes the request of a *fasthttp.RequestCtx end before the HijackHandler
 	// that was set last is called, which then must not use the context. The functions given to
 	// OnShutdown last until the HijackHandler returns.
@@ -44,4 +54,19 @@ type ConnHijacker interface {
 	// HijackConn calls Hijack of ctx, a *fasthttp.RequestCtx. It is called once ErrConnHijacked was
 	// read.
 	HijackConn(ctx any)
+}
+
+// CancelingContext is a context that can cancel one call at its end without allocating.
+type CancelingContext interface {
+	// CancelAtEnd makes the end of the context call c.Cancel with its error, until StopCanceling. It
+	// returns false if it cannot.
+	CancelAtEnd(c Canceler) bool
+	// StopCanceling reports whether it was in time.
+	StopCanceling() bool
+}
+
+// Canceler cancels a call.
+type Canceler interface {
+	// Cancel makes the call fail with err.
+	Cancel(err error)
 }

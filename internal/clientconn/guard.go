@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/bridge"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/lockorder"
 )
@@ -205,4 +206,32 @@ func (g *Guard) Watch(ctx context.Context, reason func(context.Context) error) (
 		return nil
 	}
 	return context.AfterFunc(ctx, cancel)
+}
+
+// Following is the watch for the end of a context.
+type Following struct {
+	own  bridge.CancelingContext
+	stop func() bool
+}
+
+// Follow is Watch for the usual call. It does not allocate if the context can do without.
+func (g *Guard) Follow(ctx context.Context, reason func(context.Context) error) Following {
+	if own, ok := ctx.(bridge.CancelingContext); ok && own.CancelAtEnd(g) {
+		return Following{own: own}
+	}
+	return Following{stop: g.Watch(ctx, reason)}
+}
+
+// Stop ends the watch, and reports whether it was in time; otherwise the connection is unusable. It
+// does nothing if it was called before.
+func (f *Following) Stop() bool {
+	own, stop := f.own, f.stop
+	*f = Following{}
+	switch {
+	case own != nil:
+		return own.StopCanceling()
+	case stop != nil:
+		return stop()
+	}
+	return true
 }

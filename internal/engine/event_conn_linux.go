@@ -26,10 +26,10 @@ type eventExtra struct {
 	tls       *tlswire.View // set from the start if it is a TLS connection
 	lingering lingering     // in eventLingering
 
-	watch atomic.Pointer[Watcher] // of the request being handled
 	probe alertProbe
 
 	mu            lockorder.Mutex[lockorder.EventExtra]
+	watch         Watcher // of the request being handled, or nil
 	local, remote net.Addr
 	proxied       *Endpoints     // the addresses from a PROXY header, or nil
 	appDeadlines  [2]appDeadline // for reading, and for writing
@@ -209,9 +209,21 @@ func (c *eventConn) Blocking(readUntil, writeUntil time.Time) net.Conn {
 	return c
 }
 
+func (e *eventExtra) setWatch(w Watcher) {
+	e.mu.Lock()
+	e.watch = w
+	e.mu.Unlock()
+}
+
+func (e *eventExtra) watching() Watcher {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.watch
+}
+
 // Watch implements Link.
 func (c *eventConn) Watch(w Watcher, mayRead bool) {
-	c.extras().watch.Store(&w)
+	c.extras().setWatch(w)
 	if c.net.Watch() {
 		w.PeerGone(!c.net.WasReset())
 	} else if c.overTLS && mayRead {
@@ -223,7 +235,7 @@ func (c *eventConn) Watch(w Watcher, mayRead bool) {
 // Unwatch implements Link.
 func (c *eventConn) Unwatch() (unlimited bool) {
 	c.net.Unwatch()
-	c.extras().watch.Store(nil)
+	c.extras().setWatch(nil)
 	if c.overTLS {
 		c.finishProbe()
 	}
@@ -243,8 +255,8 @@ func (c *eventConn) SendsFiles() bool { return !c.overTLS }
 // PeerGone implements netloop.Handler.
 func (c *eventConn) PeerGone() {
 	if e := c.extra.Load(); e != nil {
-		if w := e.watch.Load(); w != nil {
-			(*w).PeerGone(!c.net.WasReset())
+		if w := e.watching(); w != nil {
+			w.PeerGone(!c.net.WasReset())
 		}
 	}
 }

@@ -219,7 +219,7 @@ func (c *eventConn) probeForAlert(e *eventExtra) {
 	l := &e.probe
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	w := e.watch.Load()
+	w := e.watching()
 	if w == nil || l.found > 0 {
 		return
 	}
@@ -229,7 +229,7 @@ func (c *eventConn) probeForAlert(e *eventExtra) {
 		n, _ := c.net.Peek(next[:])
 		n, err := c.tls().ProbeCloseNotify(next[:n], l.first[:])
 		if l.found = n; err != nil {
-			(*w).PeerGone(err == io.EOF)
+			w.PeerGone(err == io.EOF)
 		}
 	})
 }

@@ -324,18 +324,28 @@ func (e *portable) SendsFiles() bool { return false }
 // peerWatcher reads ahead while a handler runs, to detect the end of the connection. The byte
 // that it may read is the first one of another request.
 type peerWatcher struct {
+	nc      net.Conn
+	w       Watcher
+	run     func() // watch
+	on      bool
 	stopped atomic.Bool
-	ended   chan struct{}
+	ended   chan struct{} // gets a value at the end
 	read    bool
 	first   [1]byte
 }
 
-func (r *peerWatcher) run(nc net.Conn, w Watcher) {
-	defer close(r.ended)
-	n, err := netio.Some(nc, r.first[:])
+func newPeerWatcher() *peerWatcher {
+	r := &peerWatcher{ended: make(chan struct{}, 1)}
+	r.run = r.watch
+	return r
+}
+
+func (r *peerWatcher) watch() {
+	defer func() { r.ended <- struct{}{} }()
+	n, err := netio.Some(r.nc, r.first[:])
 	r.read = n > 0
 	if err != nil && !r.stopped.Load() {
-		w.PeerGone(err == io.EOF)
+		r.w.PeerGone(err == io.EOF)
 	}
 }
 
@@ -345,20 +355,26 @@ func (e *portable) Watch(w Watcher, mayRead bool) {
 		return
 	}
 	_ = e.nc.SetReadDeadline(time.Time{})
-	e.watcher = &peerWatcher{ended: make(chan struct{})}
-	go e.watcher.run(e.nc, w)
+	if e.watcher == nil {
+		e.watcher = newPeerWatcher()
+	}
+	r := e.watcher
+	r.nc, r.w, r.on = e.nc, w, true
+	r.stopped.Store(false)
+	go r.run()
 }
 
 // Unwatch implements Link.
 func (e *portable) Unwatch() (unlimited bool) {
 	r := e.watcher
-	if r == nil {
+	if r == nil || !r.on {
 		return false
 	}
-	e.watcher = nil
+	r.on = false
 	r.stopped.Store(true)
 	_ = e.nc.SetReadDeadline(PastDeadline)
 	<-r.ended
+	r.w = nil
 	e.LimitReads(time.Time{})
 	if r.read {
 		e.p.ReadBuffer()[0] = r.first[0]

@@ -210,12 +210,27 @@ func (h *Header) CopyTo(dst *Header) {
 	dst.List.CopyFrom(&h.List)
 	dst.Cookies.CopyFrom(&h.Cookies)
 	dst.Trailers.CopyFrom(&h.Trailers.List)
+	h.copyRest(dst)
+}
+
+// copyRest copies all but the lists.
+func (h *Header) copyRest(dst *Header) {
 	dst.Slots, dst.Line, dst.slack, dst.raw = h.Slots, h.Line, h.slack, h.raw
 	dst.Length, dst.State, dst.Status = h.Length, h.State, h.Status
 	dst.Framing, dst.received = h.Framing, h.received
 	if h.Is(NamesServer) {
 		dst.ServerName = h.ServerName
 	}
+}
+
+// MoveTo is CopyTo for a header that is reset next.
+func (h *Header) MoveTo(dst *Header) {
+	h.ensureOwned()
+	dst.ensureOwned()
+	dst.List, h.List = h.List, dst.List
+	dst.Cookies, h.Cookies = h.Cookies, dst.Cookies
+	dst.Trailers, h.Trailers = h.Trailers, dst.Trailers
+	h.copyRest(dst)
 }
 
 // Text returns the text of a span, or nil if it is empty.
@@ -249,7 +264,7 @@ func (h *Header) store(s *field.Span, spare *uint16, text []byte) {
 	h.ensureOwned()
 	h.List.Pinned = true
 	if len(h.List.Block)+len(text) >= cap(h.List.Block) {
-		h.makeRoom(len(text))
+		h.MakeRoom(len(text))
 	}
 	// text may point into the block, so it must not be used after field.List.Store
 	unclean := ascii.HasControl(text)
@@ -263,9 +278,9 @@ func (h *Header) store(s *field.Span, spare *uint16, text []byte) {
 	}
 }
 
-// makeRoom is called before up to n bytes are stored. If the block would have to grow
-// although most of it is unused, makeRoom compacts it.
-func (h *Header) makeRoom(n int) {
+// MakeRoom is called before up to n bytes are stored. If the block would have to grow
+// although most of it is unused, MakeRoom compacts it.
+func (h *Header) MakeRoom(n int) {
 	h.ensureOwned()
 	h.List.Pinned = true
 	if len(h.List.Block)+n >= cap(h.List.Block) && h.List.IsSparse() {
@@ -478,7 +493,7 @@ func (h *Header) Add(role http1.Role, k Key, value []byte) {
 
 // append adds a field line to list.
 func (h *Header) append(k Key, value []byte) {
-	h.makeRoom(len(k.Name) + len(value))
+	h.MakeRoom(len(k.Name) + len(value))
 	var flags field.Flag
 	if k.ID == field.Unknown && !ascii.IsToken(k.Name) {
 		flags = field.BadName

@@ -90,7 +90,7 @@ func LinesOf(list *field.List) *Lines {
 
 // AppendLines adds fields to list, which must not have fields with these names.
 func (h *Header) AppendLines(l *Lines) {
-	h.makeRoom(len(l.text))
+	h.MakeRoom(len(l.text))
 	at := h.List.Append(l.text).Off
 	for _, e := range l.entries {
 		e.Name.Off += at

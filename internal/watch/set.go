@@ -10,7 +10,7 @@ import (
 // Set holds the Watches of a server, which a shutdown cancels.
 type Set struct {
 	mu   lockorder.Mutex[lockorder.WatchSet]
-	live map[*Watch]struct{}
+	live *Watch // the first one
 	// abandoned holds Watches whose handlers may continue for any time. Their end is not
 	// reported, in particular the end of goroutines that a handler has passed its context
 	// to. So they must not be kept from being garbage-collected.
@@ -21,17 +21,31 @@ type Set struct {
 func (s *Set) Add(w *Watch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.live == nil {
-		s.live = make(map[*Watch]struct{})
+	if w.after = s.live; w.after != nil {
+		w.after.before = w
 	}
-	s.live[w] = struct{}{}
+	s.live = w
+}
+
+// remove removes a Watch, if it is in the list. The lock is held.
+func (s *Set) remove(w *Watch) {
+	switch {
+	case w.before != nil:
+		w.before.after = w.after
+	case s.live == w:
+		s.live = w.after
+	}
+	if w.after != nil {
+		w.after.before = w.before
+	}
+	w.before, w.after = nil, nil
 }
 
 // Finish removes the Watch of a request that was handled. It is not canceled from now on.
 func (s *Set) Finish(w *Watch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.live, w)
+	s.remove(w)
 	w.move(finish)
 }
 
@@ -41,7 +55,7 @@ func (s *Set) Finish(w *Watch) {
 func (s *Set) Abandon(w *Watch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.live, w)
+	s.remove(w)
 	if w.move(abandon) != abandoned {
 		return
 	}
@@ -67,14 +81,18 @@ func (s *Set) forget(p weak.Pointer[Watch]) {
 func (s *Set) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.live) + len(s.abandoned)
+	n := len(s.abandoned)
+	for w := s.live; w != nil; w = w.after {
+		n++
+	}
+	return n
 }
 
 // CancelAll cancels all requests because the server shuts down.
 func (s *Set) CancelAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for w := range s.live {
+	for w := s.live; w != nil; w = w.after {
 		w.Cancel()
 	}
 	for p := range s.abandoned {

@@ -6,6 +6,8 @@
 package watch
 
 import (
+	"sync/atomic"
+
 	"github.com/valyala/fasthttp/internal/lockorder"
 )
 
@@ -106,36 +108,50 @@ func (p phase) handled() bool { return p == finished || p == over }
 
 // Watch signals the cancellation of a request by closing its channel.
 type Watch struct {
-	done chan struct{}
-
 	mu           lockorder.Mutex[lockorder.Watch]
 	phase        phase
-	onDone       funcs // called when the channel is closed
-	onDisconnect funcs // called when the client has left
+	isMade       atomic.Bool   // done is set
+	done         chan struct{} // nil until it is asked for
+	onDone       hooks         // called when the channel is closed
+	onDisconnect hooks         // called when the client has left
+
+	// the Watches before and after it in a Set, whose lock guards them
+	before, after *Watch
 }
 
-// funcs are functions that are called once. Mostly there is one.
-type funcs struct{ first *registered }
+// hooks are called once. Mostly there is one.
+type hooks struct{ first *Hook }
 
-// registered is one of them.
-type registered struct {
-	f    func()
-	next *registered
+// Hook is part of an object whose method is called once, in a goroutine of its own.
+type Hook struct {
+	target interface{ ClientLeft() } // or nil
+	f      func()                    // if target is nil
+	w      *Watch
+	next   *Hook
 }
 
-// call calls the functions, each in a goroutine of its own.
-func (fs *funcs) call() {
-	for r := fs.first; r != nil; r = r.next {
-		go r.f()
+// run calls the function.
+func (h *Hook) run() {
+	if h.target != nil {
+		go h.target.ClientLeft()
+	} else {
+		go h.f()
 	}
-	fs.first = nil
 }
 
-// remove removes r, and reports whether it was there.
-func (fs *funcs) remove(r *registered) bool {
-	for at := &fs.first; *at != nil; at = &(*at).next {
-		if *at == r {
-			*at = r.next
+// call calls the functions.
+func (hs *hooks) call() {
+	for h := hs.first; h != nil; h = h.next {
+		h.run()
+	}
+	hs.first = nil
+}
+
+// remove removes h, and reports whether it was there.
+func (hs *hooks) remove(h *Hook) bool {
+	for at := &hs.first; *at != nil; at = &(*at).next {
+		if *at == h {
+			*at = h.next
 			return true
 		}
 	}
@@ -143,7 +159,7 @@ func (fs *funcs) remove(r *registered) bool {
 }
 
 // New returns the Watch of a request that has begun.
-func New() *Watch { return &Watch{done: make(chan struct{})} }
+func New() *Watch { return new(Watch) }
 
 // move applies the event, and returns the phase that follows.
 func (w *Watch) move(e event) phase {
@@ -152,14 +168,16 @@ func (w *Watch) move(e event) phase {
 	was := w.phase
 	w.phase = moves[was][e]
 	if w.phase.closed() && !was.closed() {
-		close(w.done)
+		if w.done != nil {
+			close(w.done)
+		}
 		w.onDone.call()
 	}
 	if w.phase.disconnected() && !was.disconnected() {
 		w.onDisconnect.call()
 	}
 	if w.phase.handled() && !was.handled() {
-		w.onDone, w.onDisconnect = funcs{}, funcs{}
+		w.onDone, w.onDisconnect = hooks{}, hooks{}
 	}
 	return w.phase
 }
@@ -172,7 +190,21 @@ func (w *Watch) now() phase {
 }
 
 // Done returns the channel that is closed when the request is canceled.
-func (w *Watch) Done() <-chan struct{} { return w.done }
+func (w *Watch) Done() <-chan struct{} {
+	if w.isMade.Load() {
+		return w.done
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done == nil {
+		w.done = make(chan struct{})
+		if w.phase.closed() {
+			close(w.done)
+		}
+		w.isMade.Store(true)
+	}
+	return w.done
+}
 
 // Arm makes a disconnect of the client cancel the request. If the client got another
 // response already, the request is canceled at once.
@@ -209,20 +241,45 @@ func (w *Watch) AfterDisconnect(f func()) (stop func() bool) {
 	return w.add(&w.onDisconnect, f, phase.disconnected)
 }
 
+// HookDisconnect is AfterDisconnect for a method of target. The memory for it is h, which belongs to the
+// Watch until h.Stop or the end of the request. It must be zero, or stopped.
+func (w *Watch) HookDisconnect(h *Hook, target interface{ ClientLeft() }) {
+	*h = Hook{target: target, w: w}
+	w.hook(&w.onDisconnect, h, phase.disconnected)
+}
+
+// Stop makes the method not be called, and reports whether it was in time.
+func (h *Hook) Stop() bool {
+	if h.w == nil {
+		return false
+	}
+	h.w.mu.Lock()
+	defer h.w.mu.Unlock()
+	return h.w.onDisconnect.remove(h)
+}
+
 // add adds f to a list of functions that are called in a phase, or calls it if that has
 // begun.
-func (w *Watch) add(to *funcs, f func(), now func(phase) bool) (stop func() bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if now(w.phase) {
-		go f()
+func (w *Watch) add(to *hooks, f func(), now func(phase) bool) (stop func() bool) {
+	h := &Hook{f: f}
+	if !w.hook(to, h, now) {
 		return func() bool { return false }
 	}
-	r := &registered{f, to.first}
-	to.first = r
 	return func() bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		return to.remove(r)
+		return to.remove(h)
 	}
+}
+
+// hook is add for a Hook, and reports whether it was added.
+func (w *Watch) hook(to *hooks, h *Hook, now func(phase) bool) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if now(w.phase) {
+		h.run()
+		return false
+	}
+	h.next, to.first = to.first, h
+	return true
 }

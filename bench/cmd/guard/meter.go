@@ -37,6 +37,8 @@ var rows = []workload{
 	{"ServerPostVariedOnePerRead", 10_240},
 	{"ServerGetOnePerRead", 10_240},
 	{"ServerGetBrowserOnePerRead", 10_240},
+	{"ProxyRaw", 10_240},
+	{"ProxyReverse", 10_240},
 	{"HTTP2ServerGet1Stream", 10_240},
 	{"HTTP2ServerGet100Streams", 10_240},
 	{"HTTP2ServerGetVaried1Stream", 10_240},

@@ -1,6 +1,7 @@
 package procfs
 
 import (
+	"os"
 	"runtime"
 	"testing"
 )
@@ -77,5 +78,14 @@ func TestMemoryOfThisMachine(t *testing.T) {
 	}
 	if left, _, err := FilesLeft(); err != nil || left < 1 {
 		t.Errorf("%d files left, %v", left, err)
+	}
+}
+
+func TestThreadTime(t *testing.T) {
+	if used, err := ThreadTime(os.Getpid()); runtime.GOOS == "linux" && (used <= 0 || err != nil) {
+		t.Errorf("this process has used %v, %v", used, err)
+	}
+	if _, err := ThreadTime(-1); err == nil {
+		t.Error("a process that cannot exist has a time")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +24,30 @@ func CPUTime(pid int) (time.Duration, error) {
 		return 0, err
 	}
 	return ParseStat(string(text))
+}
+
+// ThreadTime is CPUTime in nanoseconds, but without threads that have ended.
+func ThreadTime(pid int) (sum time.Duration, err error) {
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	if err != nil || len(files) == 0 {
+		return 0, fmt.Errorf("procfs: no threads of process %d: %w", pid, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // it has ended meanwhile
+		}
+		if err != nil {
+			return 0, err
+		}
+		first, _, _ := strings.Cut(string(text), " ")
+		ns, err := strconv.ParseInt(first, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("procfs: schedstat is %q", text)
+		}
+		sum += time.Duration(ns)
+	}
+	return sum, nil
 }
 
 // ParseStat returns user and system time from the text of /proc/PID/stat.

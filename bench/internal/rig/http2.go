@@ -31,7 +31,7 @@ func PlantHello(temp string) (root string, err error) {
 // NewNghttpd returns the server of nghttp2 with the files of root. It returns an error if
 // nghttpd is not installed.
 func NewNghttpd(ctx context.Context, root string) (*Server, error) {
-	path, version, err := daemon(ctx, "nghttpd", "nghttp2-server")
+	path, version, err := daemon(ctx, "nghttpd", "nghttp2-server", "--version")
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ const h2oTLS = `  ssl:
 // NewH2O returns h2o with the files of root, and the folder temp for its configuration. It
 // returns an error if h2o is not installed.
 func NewH2O(ctx context.Context, temp, root string) (*Server, error) {
-	path, version, err := daemon(ctx, "h2o", "h2o")
+	path, version, err := daemon(ctx, "h2o", "h2o", "--version")
 	if err != nil {
 		return nil, err
 	}
@@ -93,8 +93,8 @@ func NewH2O(ctx context.Context, temp, root string) (*Server, error) {
 }
 
 // daemon finds an installed program, which may be in the administrator's folders, and asks for
-// its version.
-func daemon(ctx context.Context, name, debian string) (path, version string, err error) {
+// its version by flag.
+func daemon(ctx context.Context, name, debian, flag string) (path, version string, err error) {
 	for _, place := range []string{name, "/usr/sbin/" + name} {
 		if path, err = exec.LookPath(place); err == nil {
 			break
@@ -103,9 +103,9 @@ func daemon(ctx context.Context, name, debian string) (path, version string, err
 	if err != nil {
 		return "", "", fmt.Errorf("%s is not installed; on Debian and Ubuntu: sudo apt-get install %s", name, debian)
 	}
-	text, err := exec.CommandContext(ctx, path, "--version").CombinedOutput()
+	text, err := exec.CommandContext(ctx, path, flag).CombinedOutput()
 	if err != nil {
-		return "", "", fmt.Errorf("%s --version: %w", name, err)
+		return "", "", fmt.Errorf("%s %s: %w", name, flag, err)
 	}
 	version, _, _ = strings.Cut(string(text), "\n")
 	return path, version, nil

@@ -47,7 +47,8 @@ type Mode string
 const (
 	Plain    Mode = "plain"    // answers without delay, and ignores the path
 	Mixed    Mode = "mixed"    // implements SleepPath, SpinPath and WaitPath
-	Forwards Mode = "forwards" // forwards the response of Job.Backend
+	Forwards Mode = "forwards" // forwards requests to Job.Backend as they are
+	Proxies  Mode = "proxies"  // forwards them as a gateway does
 )
 
 // The flags of a server program that only some modes use.
@@ -113,9 +114,9 @@ type Counts struct {
 func Main(serve func(ln net.Listener, job Job) error) {
 	var job Job
 	addr := flag.String("addr", "127.0.0.1:0", "address to listen on")
-	mode := flag.String("mode", string(Plain), "plain, mixed to have slow paths as well, or forwards to ask another server")
+	mode := flag.String("mode", string(Plain), "plain, mixed to have slow paths as well, or forwards or proxies to ask another server")
 	flag.DurationVar(&job.Wait, WaitFlag, time.Millisecond, "with mixed: how long "+WaitPath+" takes")
-	flag.StringVar(&job.Backend, BackendFlag, "", "with forwards: address of the other server")
+	flag.StringVar(&job.Backend, BackendFlag, "", "with forwards or proxies: address of the other server")
 	flag.StringVar(&job.Cert, CertFlag, "", "file of a certificate, to speak TLS")
 	flag.StringVar(&job.Key, KeyFlag, "", "file of the certificate's key")
 	flag.BoolVar(&job.HTTP2, HTTP2Flag, false, "speak HTTP/2 beside HTTP/1, over TLS or by prior knowledge")
@@ -153,7 +154,7 @@ func (j Job) valid() bool {
 	switch j.Mode {
 	case Plain, Mixed:
 		return j.Backend == ""
-	case Forwards:
+	case Forwards, Proxies:
 		return j.Backend != ""
 	}
 	return false

@@ -8,6 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/valyala/fasthttp/bench/gateway"
 	"github.com/valyala/fasthttp/bench/internal/protocols"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
@@ -42,6 +43,8 @@ func handler(job serving.Job) fasthttp.RequestHandler {
 		}
 	case serving.Forwards:
 		return forward(job.Backend)
+	case serving.Proxies:
+		return gateway.New(client(job.Backend), job.Backend)
 	}
 	return answer
 }
@@ -50,10 +53,14 @@ func answer(ctx *fasthttp.RequestCtx) { ctx.Success(serving.ContentType, body) }
 
 // forward forwards to the backend with the library's own client.
 func forward(backend string) fasthttp.RequestHandler {
-	client := &fasthttp.HostClient{Addr: backend, MaxConns: serving.BackendConns}
+	client := client(backend)
 	return func(ctx *fasthttp.RequestCtx) {
 		if err := client.Do(&ctx.Request, &ctx.Response); err != nil {
 			ctx.Error(err.Error(), fasthttp.StatusBadGateway)
 		}
 	}
+}
+
+func client(backend string) *fasthttp.HostClient {
+	return &fasthttp.HostClient{Addr: backend, MaxConns: serving.BackendConns}
 }

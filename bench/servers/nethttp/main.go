@@ -38,7 +38,7 @@ func handler(job serving.Job) http.Handler {
 			job.Slow(r.URL.Path)
 			answer(w, r)
 		})
-	case serving.Forwards:
+	case serving.Forwards, serving.Proxies:
 		return forward(job.Backend)
 	}
 	return http.HandlerFunc(answer)
