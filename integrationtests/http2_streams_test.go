@@ -105,13 +105,16 @@ func TestHTTP2SlowReaderHoldsTheProducerUp(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		for path, answer := range kinds {
 			var produced atomic.Int64
-			s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			server := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 				if string(ctx.Path()) != path {
 					echo(ctx)
 					return
 				}
 				answer(ctx, &produced)
-			}})
+			}}
+			// a busy machine takes long for the other requests
+			server.HTTP2.WriteByteTimeout = servertest.Never
+			s := start(server)
 			c := s.dialFrames(t, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 20_000})
 			c.Begin(1, true, "GET", path)
 			f := c.Stream(1)

@@ -10,7 +10,7 @@ import (
 // The number of tests that run in parallel. Most tests wait more than they work, but the
 // default is one test for each processor. With the race detector they work much more.
 const (
-	parallel      = "24"
+	parallel      = "32"
 	parallelRaces = "8"
 )
 
