@@ -85,8 +85,10 @@ func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Respon
 		deadline = clock.Earliest(deadline, time.Now().Add(limit))
 	}
 	// only the use of the content was set before
-	call.purpose, call.deadline = callSends, deadline
-	c.limitCall(call, ctx)
+	call.purpose, call.deadline, call.trace = callSends, deadline, c.Trace
+	if ctx != nil {
+		c.limitCall(call, ctx)
+	}
 	switch {
 	case c.Jar != nil:
 		return c.callWithCookies(req, resp)

@@ -326,13 +326,9 @@ func (c *Conn) feed(in []byte) (used int, err error) {
 		ended = c.advance(retired)
 		c.settle()
 	}
-	flush := c.Wakes() || c.transport.HasUnsent()
-	c.mu.Unlock()
+	c.UnlockAndWake()
 	for _, fault := range faults {
 		c.count(fault)
-	}
-	if flush {
-		c.Wake()
 	}
 	if settled {
 		c.events.SettingsReceived()
@@ -470,15 +466,12 @@ func (c *Conn) finish() {
 // all at once, a separate goroutine writes the rest.
 func (c *Conn) Wake() {
 	c.mu.Lock()
-	c.startWriting(c.writer == noWriter)
+	c.UnlockAndWake()
 }
 
-// UnlockAndWake is Unlock, and Wake if there is output.
-func (c *Conn) UnlockAndWake() { c.startWriting(c.Wakes()) }
-
-// startWriting releases the lock, and writes if writes is set: then there is no writer.
-func (c *Conn) startWriting(writes bool) {
-	if !writes {
+// UnlockAndWake is Wake for a caller with the lock, which it releases.
+func (c *Conn) UnlockAndWake() {
+	if c.writer != noWriter || !c.conn.HasOutput() && !c.transport.HasUnsent() && c.life != closing {
 		c.mu.Unlock()
 		return
 	}
