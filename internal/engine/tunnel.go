@@ -13,7 +13,7 @@ import (
 func (s *Set) ServeTunnel(nc net.Conn, of *Conn, protocol func(c *Conn, l Link) Protocol) error {
 	e := &portable{nc: nc}
 	e.Set, e.NC, e.ID = s, nc, NewID()
-	e.Opened, e.Service, e.IsTLS, e.Concurrent = of.Opened, of.Service, of.IsTLS, true
+	e.Opened, e.Service, e.IsTLS, e.Concurrent, e.HasReadGoroutine = of.Opened, of.Service, of.IsTLS, true, true
 	e.MarkEscaped()
 	ended := false
 	defer func() {
