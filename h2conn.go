@@ -517,6 +517,7 @@ func (h *h2Conn) tick(now uint32) (feeds bool) {
 
 // Output implements engine.Protocol.
 func (h *h2Conn) Output() (head, tail []byte, file *engine.FilePart) {
+	var over []*h2Exchange
 	h.mu.Lock()
 	if h.out == nil {
 		if !h.conn.HasOutput() {
@@ -537,8 +538,8 @@ func (h *h2Conn) Output() (head, tail []byte, file *engine.FilePart) {
 		h.out = bufpool.Get(size)
 		h.out.B = h.conn.Output(h.out.B[:0], size)
 		h.fills = len(h.out.B) >= size-http2.MinOutput
+		over = h.drained()
 	}
-	over := h.drained()
 	b := h.out.B[h.sent:]
 	h.mu.Unlock()
 	for _, x := range over {
@@ -580,11 +581,7 @@ func (h *h2Conn) Written(n int64, err error) {
 	if err != nil && h.fault == nil {
 		h.fault = err
 	}
-	over := h.drained()
 	h.mu.Unlock()
-	for _, x := range over {
-		h.s.h2.workers.Do(h2Task{h2Release, nil, x})
-	}
 	if err != nil {
 		h.c.Abort()
 		h.end(h2Ended)
