@@ -24,7 +24,7 @@ var (
 	// adds ones that are valid and have well-known names. There is room for that much more text. trails is
 	// set if the header has names or fields of a trailer section.
 	FieldList func(header any, room int) (list any, trails bool)
-	// MoveHeader is CopyTo for a *fasthttp.ResponseHeader that is reset next.
+	// MoveHeader moves a *fasthttp.ResponseHeader, which is reset next.
 	MoveHeader func(dst, src any)
 	// HookDisconnect is AfterDisconnect of a *fasthttp.RequestCtx for a method of target, with a *watch.Hook
 	// as memory. It returns false if there is no client.

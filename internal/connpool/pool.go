@@ -38,7 +38,7 @@ var (
 // places are taken, a connection that the first waiting caller cannot use is closed for it: an
 // idle one at once, and a shared one once its users have returned it.
 //
-// A connection that is closed holds its place until Close has returned.
+// A closed connection holds its place until Close has returned.
 //
 // A timer closes connections that are idle for MaxIdle. It runs only while there are any:
 // a pool has no goroutine of its own.

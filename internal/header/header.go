@@ -77,7 +77,7 @@ const (
 	// the flags that reading a head does not change
 	Configured = NamesKept | NoSpecial | NoDefaultType | NoDefaultDate
 
-	// the flags of a response that is sent without Date
+	// the flags of a response sent without Date
 	undated = NoDefaultDate | NoDate
 )
 
@@ -223,7 +223,7 @@ func (h *Header) copyRest(dst *Header) {
 	}
 }
 
-// MoveTo is CopyTo for a header that is reset next.
+// MoveTo moves the header to dst, and is called before the header is reset.
 func (h *Header) MoveTo(dst *Header) {
 	h.ensureOwned()
 	dst.ensureOwned()

@@ -145,7 +145,7 @@ func (h *Header) AcceptsCoding(acceptEncoding []byte) bool {
 	return false
 }
 
-// AppendRequest appends the head of a message that is sent as e specifies.
+// AppendRequest appends the head of a message sent as e specifies.
 func (h *Header) AppendRequest(dst []byte, e http1.Encoding) []byte {
 	if line := h.ReceivedStart(); line != nil && !e.Flags.Has(http1.OwnVersion) {
 		return h.appendFields(append(dst, line...), e)
@@ -255,7 +255,7 @@ func (h *Header) IgnoresBody() bool {
 	return string(m) == methodGet || string(m) == methodHead
 }
 
-// WriteRequest writes the head of a message that is sent as e specifies, and whose request
+// WriteRequest writes the head of a message sent as e specifies, and whose request
 // line was checked.
 func (h *Header) WriteRequest(w *bufio.Writer, e http1.Encoding) error {
 	var head []byte

@@ -127,7 +127,7 @@ func appendDate(dst []byte, date string) []byte {
 	return append(append(append(dst, "Date: "...), date...), "\r\n"...)
 }
 
-// AppendResponse appends the head of a message that is sent as e specifies. start is the
+// AppendResponse appends the head of a message sent as e specifies. start is the
 // cached start of the usual response; it may be nil. Other responses get its Server
 // field.
 func (h *Header) AppendResponse(dst []byte, start *Prefix, e http1.Encoding) []byte {
@@ -199,7 +199,7 @@ func (h *Header) isReceivedStart(status int) bool {
 		reason.Off == version.Len+uint32(len(" 200 ")) && h.List.IsFrozen(reason)
 }
 
-// WriteResponse writes the head of a message that is sent as e specifies.
+// WriteResponse writes the head of a message sent as e specifies.
 func (h *Header) WriteResponse(w *bufio.Writer, e http1.Encoding) error {
 	var head []byte
 	if h.WrittenSize() <= w.Available() {
