@@ -81,6 +81,8 @@ func (x *h2Call) open(e http1.Encoding) (asks bool, err error) {
 	}
 	x.eager = x.tells || x.hc.limitsResponses() || x.use == bodyStreamed
 	expects := !whole && !x.tunnel && req.MayContinue()
+	// a method of the application's context is not called with the lock
+	readable := x.call.trace == nil && x.call.done() == nil
 	c.Lock()
 	c.ReadPending()
 	conn := c.HTTP2()
@@ -108,7 +110,7 @@ func (x *h2Call) open(e http1.Encoding) (asks bool, err error) {
 		s.ExpectTunnel()
 	}
 	conn.EndHeaders(s, x.appendHead(conn.BeginHeaders(), conn.Encoder(), e), part)
-	x.readsConn = c.Begun(x.call.trace == nil && x.call.done() == nil)
+	x.readsConn = c.Begun(readable)
 	switch {
 	case whole, x.tunnel:
 		x.send = sendAll

@@ -64,7 +64,8 @@ func TestLocksAgainstTheOrderFail(t *testing.T) {
 	var ctx, otherCtx checkedMutex[RequestCtx]
 	var conn, otherConn checkedMutex[H2Conn]
 	var watch checkedMutex[Watch]
-	var wire checkedMutex[Wire]
+	var pool checkedMutex[Workers]
+	var wheel checkedMutex[Wheel]
 	var hosts checkedRWMutex[Hosts]
 	for _, test := range []struct {
 		held, taken sync.Locker
@@ -74,7 +75,7 @@ func TestLocksAgainstTheOrderFail(t *testing.T) {
 		{&ctx, &otherCtx, ""},
 		{&conn, &ctx, "lockorder: fasthttp.RequestCtx.timeoutMu is taken while fasthttp.h2Conn.mu is held"},
 		{&conn, &otherConn, "lockorder: fasthttp.h2Conn.mu is taken while fasthttp.h2Conn.mu is held"},
-		{&watch, &wire, "lockorder: tlswire.wire.mu is taken while watch.Watch.mu is held, a leaf"},
+		{&pool, &wheel, "lockorder: netloop.wheel.mu is taken while workers.Pool.mu is held, a leaf"},
 		{&watch, &conn, "lockorder: fasthttp.h2Conn.mu is taken while watch.Watch.mu is held"},
 		{&hosts, &conn, "lockorder: fasthttp.h2Conn.mu is taken while hostmap.Hosts.mu is held"},
 	} {

@@ -24,7 +24,6 @@ type (
 	MemoryShard    struct{} // bodymem.shard.mu: bodies that arrive
 	H2Conn         struct{} // fasthttp.h2Conn.mu: connection and exchanges
 	AlertProbe     struct{} // engine.alertProbe.mu: one look only
-	Watch          struct{} // watch.Watch.mu: a request's cancellation
 	Wire           struct{} // tlswire.wire.mu: records being sent
 	EventExtra     struct{} // engine.eventExtra.mu: addresses and deadlines
 	Detached       struct{} // netloop.Detached.mu: blocking reads, writes
@@ -57,6 +56,7 @@ type (
 	FileTree       struct{} // files.confinedTree.mu: the open root
 	ClockStart     struct{} // clock.Clock.starting: starting the clock
 	PipeStream     struct{} // fasthttputil.stream.mu: bytes in memory
+	Watch          struct{} // watch.Watch.mu: a request's cancellation
 )
 
 // place is the place of a lock in the order.
@@ -74,7 +74,6 @@ const (
 	atMemoryShard
 	atH2Conn
 	atAlertProbe
-	atWatch
 	atWire
 	atEventExtra
 	atDetached
@@ -107,6 +106,7 @@ const (
 	atFileTree
 	atClockStart
 	atPipeStream
+	atWatch
 )
 
 func (ResponseWriter) place() place { return atResponseWriter }
@@ -120,7 +120,6 @@ func (MemorySearch) place() place   { return atMemorySearch }
 func (MemoryShard) place() place    { return atMemoryShard }
 func (H2Conn) place() place         { return atH2Conn }
 func (AlertProbe) place() place     { return atAlertProbe }
-func (Watch) place() place          { return atWatch }
 func (Wire) place() place           { return atWire }
 func (EventExtra) place() place     { return atEventExtra }
 func (Detached) place() place       { return atDetached }
@@ -153,6 +152,7 @@ func (CopyFolder) place() place     { return atCopyFolder }
 func (FileTree) place() place       { return atFileTree }
 func (ClockStart) place() place     { return atClockStart }
 func (PipeStream) place() place     { return atPipeStream }
+func (Watch) place() place          { return atWatch }
 
 // kind is a property of a lock.
 type kind uint8
@@ -185,7 +185,6 @@ var order = [...]entry{
 	atMemoryShard:    {"bodymem.shard.mu", outer},
 	atH2Conn:         {"fasthttp.h2Conn.mu", outer},
 	atAlertProbe:     {"engine.alertProbe.mu", outer},
-	atWatch:          {"watch.Watch.mu", leaf},
 	atWire:           {"tlswire.wire.mu", outer},
 	atEventExtra:     {"engine.eventExtra.mu", outer},
 	atDetached:       {"netloop.Detached.mu", leaf},
@@ -218,6 +217,7 @@ var order = [...]entry{
 	atFileTree:       {"files.confinedTree.mu", leaf},
 	atClockStart:     {"clock.Clock.starting", leaf},
 	atPipeStream:     {"fasthttputil.stream.mu", leaf},
+	atWatch:          {"watch.Watch.mu", leaf},
 }
 
 // String returns the name of the lock.
