@@ -164,7 +164,7 @@ func TestLastResponsesAreNotLostToWhatFollows(t *testing.T) {
 	}
 }
 
-// takeWhileSending reads a response as slowly as it sends bytes behind the request.
+// takeWhileSending reads a response as slowly as it sends bytes after the request.
 func takeWhileSending(c *servertest.Conn, body string) error {
 	c.ExpectLine("HTTP/1.1 200 OK\r\n")
 	for line := ""; line != "\r\n"; {
