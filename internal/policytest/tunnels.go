@@ -25,8 +25,8 @@ type TunnelTransport struct {
 
 // TunnelServer is a running server with a client.
 type TunnelServer struct {
-	URL    string // of the server, without a path
-	// Client calls the server. It is closed when the test ends.
+	URL string // of the server, without a path
+	// Client is a client of the server, in any form.
 	Client interface {
 		DoTimeout(req *fasthttp.Request, resp *fasthttp.Response, timeout time.Duration) error
 		DoContext(ctx context.Context, req *fasthttp.Request, resp *fasthttp.Response) error
