@@ -35,7 +35,7 @@ var servers = []server{
 
 var netHTTP = server{"net/http", startNetHTTP}
 
-func listenTCP(t *testing.T) (net.Listener, func() (net.Conn, error)) {
+func listenTCP(t testing.TB) (net.Listener, func() (net.Conn, error)) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -44,12 +44,12 @@ func listenTCP(t *testing.T) (net.Listener, func() (net.Conn, error)) {
 	return ln, func() (net.Conn, error) { return net.Dial("tcp", ln.Addr().String()) }
 }
 
-func listenMemory(*testing.T) (net.Listener, func() (net.Conn, error)) {
+func listenMemory(testing.TB) (net.Listener, func() (net.Conn, error)) {
 	ln := fasthttputil.NewInmemoryListener()
 	return ln, ln.Dial
 }
 
-type listenFunc func(t *testing.T) (net.Listener, func() (net.Conn, error))
+type listenFunc func(t testing.TB) (net.Listener, func() (net.Conn, error))
 
 func fasthttpServer(streams bool, engine fasthttp.Engine, listen listenFunc) func(*testing.T, http.Handler) func() net.Conn {
 	return func(t *testing.T, h http.Handler) func() net.Conn {
@@ -64,7 +64,7 @@ func fasthttpServer(streams bool, engine fasthttp.Engine, listen listenFunc) fun
 }
 
 // serveAll serves until the test ends; dial returns a connection to the server.
-func serveAll(t *testing.T, s *fasthttp.Server, listen listenFunc) (dial func() net.Conn) {
+func serveAll(t testing.TB, s *fasthttp.Server, listen listenFunc) (dial func() net.Conn) {
 	t.Helper()
 	ln, connect := listen(t)
 	served := make(chan error, 1)
@@ -88,7 +88,7 @@ func startNetHTTP(t *testing.T, h http.Handler) func() net.Conn {
 	return dialer(t, dial)
 }
 
-func dialer(t *testing.T, dial func() (net.Conn, error)) func() net.Conn {
+func dialer(t testing.TB, dial func() (net.Conn, error)) func() net.Conn {
 	return func() net.Conn {
 		t.Helper()
 		c, err := dial()
@@ -134,7 +134,7 @@ func (r reply) String() string {
 }
 
 // ask sends a request unchanged, and reads a response.
-func ask(t *testing.T, c net.Conn, raw string) reply {
+func ask(t testing.TB, c net.Conn, raw string) reply {
 	t.Helper()
 	if _, err := io.WriteString(c, raw); err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func ask(t *testing.T, c net.Conn, raw string) reply {
 	return readReply(t, bufio.NewReader(c), method)
 }
 
-func readReply(t *testing.T, r *bufio.Reader, method string) reply {
+func readReply(t testing.TB, r *bufio.Reader, method string) reply {
 	t.Helper()
 	resp, err := http.ReadResponse(r, &http.Request{Method: method})
 	if err != nil {

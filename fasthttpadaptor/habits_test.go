@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 }
 
 // serve serves until the test ends, and returns a connection to the server.
-func serve(t *testing.T, s *fasthttp.Server, listen listenFunc) net.Conn {
+func serve(t testing.TB, s *fasthttp.Server, listen listenFunc) net.Conn {
 	t.Helper()
 	return serveAll(t, s, listen)()
 }
@@ -265,7 +265,8 @@ func TestPanicsAreLoggedOnce(t *testing.T) {
 func TestWriteDeadlineSetBehindAFlushHolds(t *testing.T) {
 	t.Parallel()
 	t.Run("event engine", func(t *testing.T) {
-		writeDeadlineHolds(t, fasthttp.EngineAuto, listenTCP, time.Second)
+		const limit = time.Second
+		servertest.Steady(t, limit, func(t testing.TB) { writeDeadlineHolds(t, fasthttp.EngineAuto, listenTCP, limit) })
 	})
 	t.Run("portable engine", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -274,7 +275,7 @@ func TestWriteDeadlineSetBehindAFlushHolds(t *testing.T) {
 	})
 }
 
-func writeDeadlineHolds(t *testing.T, engine fasthttp.Engine, listen listenFunc, timeout time.Duration) {
+func writeDeadlineHolds(t testing.TB, engine fasthttp.Engine, listen listenFunc, timeout time.Duration) {
 	h := NewFastHTTPHandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		rc := http.NewResponseController(w)
 		_ = rc.Flush()

@@ -8,7 +8,7 @@ from h2.errors import ErrorCodes
 from h2 import events
 
 origin = urlsplit(sys.argv[1])
-sock = socket.create_connection((origin.hostname, origin.port), timeout=20)
+sock = socket.create_connection((origin.hostname, origin.port), timeout=300)
 if origin.scheme == "https":
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
