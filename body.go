@@ -30,9 +30,6 @@ var (
 	errShortStream  = bodyio.ErrShort
 )
 
-// copyStream copies all of r to w.
-func copyStream(w io.Writer, r io.Reader) (int64, error) { return bodyio.Copy(w, r) }
-
 // writeLastChunk writes the end of a chunked body: the last chunk and the trailer
 // section of h.
 func writeLastChunk(w flushWriter, h *header.Header) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/content"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/forms"
 	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/hpack"
 	"github.com/valyala/fasthttp/internal/http1"
@@ -58,7 +59,7 @@ func (c *outgoingContent) take(x *streamCall, e http1.Encoding, p []byte) {
 	}
 	req.body.Stream = nil
 	c.source = sender.WrapStream(&c.body.Stream)
-	_, c.borrowed = c.source.Reader.(*formStream)
+	_, c.borrowed = c.source.Reader.(*forms.Stream)
 }
 
 // sendSafely writes the content to w, and then calls finish. A panic becomes an error.

@@ -13,6 +13,7 @@ import (
 	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/content"
+	"github.com/valyala/fasthttp/internal/forms"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/sender"
 )
@@ -533,7 +534,7 @@ func (x *clientExchange) startSender(out *bufpool.Buffer, p []byte) {
 		}
 		req.body.Stream = nil
 		r.Stream = sender.WrapStream(&s.body.Stream)
-		_, r.Borrowed = r.Stream.Reader.(*formStream)
+		_, r.Borrowed = r.Stream.Reader.(*forms.Stream)
 	} else {
 		r.Content = p
 	}

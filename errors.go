@@ -3,6 +3,8 @@ package fasthttp
 import (
 	"errors"
 	"fmt"
+	"log"
+	"os"
 	"runtime/debug"
 
 	"github.com/valyala/fasthttp/internal/http1"
@@ -117,3 +119,12 @@ func isAbort(err error) bool {
 	}
 	return false
 }
+
+// Logger is the interface for writing log lines.
+type Logger interface {
+	// Printf writes a line. It takes the arguments of fmt.Printf, and must be safe for
+	// concurrent use.
+	Printf(format string, args ...any)
+}
+
+var defaultLogger Logger = log.New(os.Stderr, "", log.LstdFlags)

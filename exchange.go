@@ -15,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp/internal/content"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/forms"
 	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/watch"
@@ -543,7 +544,7 @@ func (x *exchange) parseForm(beginning *bufpool.Buffer) error {
 	if err := x.reserveBodyMemory(room, 0, false); err != nil {
 		return err
 	}
-	if err := x.ctx.Request.parseForm(int64(max(x.bodyLimit(), 0)), (*formDecoder).startPlain); err != nil {
+	if err := x.ctx.Request.parseForm(int64(max(x.bodyLimit(), 0)), forms.StartPlain); err != nil {
 		return err
 	}
 	bufpool.Put(beginning)

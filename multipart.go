@@ -1,7 +1,6 @@
 package fasthttp
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"github.com/valyala/fasthttp/internal/content"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/forms"
-	"github.com/valyala/fasthttp/internal/header"
 )
 
 // WriteMultipartForm writes f to w as the content of a multipart/form-data body: first
@@ -28,50 +26,7 @@ import (
 // RequestHeader.SetMultipartFormBoundary. WriteMultipartForm returns an error for other
 // boundaries, if a file cannot be read, and if w fails.
 func WriteMultipartForm(w io.Writer, f *multipart.Form, boundary string) error {
-	return forms.Write(w, f, boundary, copyFile)
-}
-
-// copyFile writes the content of an uploaded file.
-func copyFile(w io.Writer, fh *multipart.FileHeader) error {
-	f, err := fh.Open()
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = copyStream(w, f)
-	return err
-}
-
-// formStream is the text of a form as a body stream. The first Read starts a goroutine
-// that produces it.
-type formStream struct {
-	form     *multipart.Form
-	boundary string
-	r        io.ReadCloser
-	err      error // of the producer
-}
-
-// Read implements io.Reader.
-func (s *formStream) Read(p []byte) (int, error) {
-	if s.r == nil {
-		s.r = NewStreamReader(func(w *bufio.Writer) {
-			s.err = WriteMultipartForm(w, s.form, s.boundary)
-		})
-	}
-	n, err := s.r.Read(p)
-	if err == io.EOF && s.err != nil {
-		// at the end of the stream the producer has returned, and has set err before
-		err = s.err
-	}
-	return n, err
-}
-
-// Close ends the producer.
-func (s *formStream) Close() error {
-	if s.r == nil {
-		return nil
-	}
-	return s.r.Close()
+	return forms.Write(w, f, boundary)
 }
 
 // SaveMultipartFile copies the uploaded file fh to the file at path, which it creates, or
@@ -164,7 +119,7 @@ func (req *Request) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, er
 	limit := int64(max(maxBodySize, 0))
 	if req.form == nil || req.form.stale(req, limit) {
 		req.form = nil
-		if err := req.parseForm(limit, (*formDecoder).start); err != nil {
+		if err := req.parseForm(limit, forms.StartDecoded); err != nil {
 			return nil, err
 		}
 	}
@@ -185,7 +140,7 @@ func formError(err error) error {
 
 // parseForm parses the body into the form. It does not change a buffered body. A stream is
 // read, and only the form or the error is left of it.
-func (req *Request) parseForm(limit int64, start startForm) error {
+func (req *Request) parseForm(limit int64, start forms.Start) error {
 	boundary := req.Header.MultipartFormBoundary()
 	if len(boundary) == 0 {
 		return ErrNoMultipartForm
@@ -205,12 +160,12 @@ func (req *Request) parseForm(limit int64, start startForm) error {
 	if limit > 0 {
 		bound = coding.ContentBound(int(limit))
 	}
-	var decoded formDecoder
+	var decoded forms.Decoder
 	encoded, err := start(&decoded, in, &req.Header.head, bound)
 	if err != nil {
 		return formError(err)
 	}
-	defer decoded.release()
+	defer decoded.Release()
 	if encoded {
 		memory, limit = formMemory, bound.Size
 	}
@@ -302,52 +257,6 @@ func (req *Request) streamForm() error {
 	if err != nil {
 		return err
 	}
-	req.body.SetStream(&formStream{form: form, boundary: boundary}, int(size))
+	req.body.SetStream(forms.NewStream(form, boundary, producerPanic), int(size))
 	return nil
-}
-
-// formDecoder decodes the content coding of a form while it is read. It accepts one coding
-// at most: a second one would only serve to turn few bytes into very many, and no limit
-// applies to the content between the two.
-type formDecoder struct {
-	io.Reader
-	decoder *coding.Decoder // nil if there is no coding
-}
-
-// startForm makes the decoder read from in, and reports whether in has a content coding. It
-// is start or startPlain. Code that every server uses must not name start, or the linker
-// would include all decoders in every program with a server: a seventh of a small one.
-type startForm func(d *formDecoder, in io.Reader, h *header.Header, bound coding.Bound) (encoded bool, err error)
-
-// startPlain is the startForm for a form without a coding.
-func (d *formDecoder) startPlain(in io.Reader, _ *header.Header, _ coding.Bound) (encoded bool, err error) {
-	d.Reader = in
-	return false, nil
-}
-
-// start is the startForm for the coding that h names, if any.
-func (d *formDecoder) start(in io.Reader, h *header.Header, bound coding.Bound) (encoded bool, err error) {
-	var applied coding.Applied
-	for i := h.List.FindID(field.ContentEncoding, 0); i >= 0; i = h.List.FindID(field.ContentEncoding, i+1) {
-		if err := applied.Add(h.List.Value(i)); err != nil {
-			return false, err
-		}
-	}
-	d.Reader = in
-	switch codings := applied.All(); len(codings) {
-	case 0:
-		return false, nil
-	case 1:
-		d.decoder = coding.NewDecoder(codings[0], in, bound)
-		d.Reader = d.decoder
-		return true, nil
-	}
-	return false, ErrContentEncodingUnsupported
-}
-
-// release releases the decoder.
-func (d *formDecoder) release() {
-	if d.decoder != nil {
-		d.decoder.Release()
-	}
 }

@@ -2,7 +2,8 @@
 // parsed ones.
 //
 // Text of an untrusted form, such as the name of a file, cannot end a line of the
-// output. Start with Write in this file; spool.go has the temporary files.
+// output. Start with Write in this file; stream.go has the text of a form as a stream, and
+// decodes bodies, and spool.go has the temporary files.
 package forms
 
 import (
@@ -25,8 +26,13 @@ import (
 var ErrNoBoundary = errors.New("fasthttp: the boundary of a multipart form is empty")
 
 // Write writes a form to w: the values first, then the files, both in the order of
-// their keys. file writes the content of a file.
-func Write(w io.Writer, f *multipart.Form, boundary string, file func(w io.Writer, fh *multipart.FileHeader) error) error {
+// their keys.
+func Write(w io.Writer, f *multipart.Form, boundary string) error {
+	return write(w, f, boundary, copyFile)
+}
+
+// write is Write for which file writes the content of a file.
+func write(w io.Writer, f *multipart.Form, boundary string, file func(w io.Writer, fh *multipart.FileHeader) error) error {
 	if boundary == "" {
 		return ErrNoBoundary
 	}
@@ -91,7 +97,7 @@ func writable(h textproto.MIMEHeader) textproto.MIMEHeader {
 // Size returns the number of bytes that Write writes.
 func Size(f *multipart.Form, boundary string) (int64, error) {
 	var size byteCounter
-	err := Write(&size, f, boundary, func(_ io.Writer, fh *multipart.FileHeader) error {
+	err := write(&size, f, boundary, func(_ io.Writer, fh *multipart.FileHeader) error {
 		size += byteCounter(fh.Size)
 		return nil
 	})

@@ -24,7 +24,7 @@ func TestWhatIsWrittenEndsNoLine(t *testing.T) {
 	want := "--xx\r\nContent-Disposition: form-data; name=\"k %0D%0AX: y\\\"\"\r\n\r\na\r\nb\r\n" +
 		"--xx\r\nContent-Disposition: form-data; name=\"f  X-Evil: 1\"\r\n\r\nfile\r\n--xx--\r\n"
 	var out bytes.Buffer
-	err := Write(&out, form, "xx", func(w io.Writer, _ *multipart.FileHeader) error {
+	err := write(&out, form, "xx", func(w io.Writer, _ *multipart.FileHeader) error {
 		_, err := io.WriteString(w, "file")
 		return err
 	})
@@ -34,7 +34,7 @@ func TestWhatIsWrittenEndsNoLine(t *testing.T) {
 	if n, err := Size(form, "xx"); err != nil || n != int64(len(want)) {
 		t.Errorf("the size is %d, %v, want %d", n, err, len(want))
 	}
-	if err := Write(io.Discard, form, "", nil); err != ErrNoBoundary {
+	if err := write(io.Discard, form, "", nil); err != ErrNoBoundary {
 		t.Errorf("without a boundary: %v", err)
 	}
 }

@@ -27,7 +27,7 @@ type group struct {
 // the declarations of its own level and of the levels below.
 var rootLevels = [][]group{
 	{{"values", []string{
-		"doc.go", "errors.go", "logger.go", "headernames.go", "status.go",
+		"doc.go", "errors.go", "headernames.go", "status.go",
 		"args*.go", "uri*.go", "cookie*.go", "convert*.go", "timer.go",
 		"codec.go", "protocols.go",
 	}}},
