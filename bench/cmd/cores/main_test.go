@@ -1,24 +1,11 @@
 package main
 
 import (
-	"io"
 	"strings"
 	"testing"
 
 	"github.com/valyala/fasthttp/bench/internal/turns"
 )
-
-func TestFlags(t *testing.T) {
-	opts, err := parseFlags([]string{"-short", "-seconds", "3"}, io.Discard)
-	if err != nil || opts != (options{rounds: 1, seconds: 3, conns: 512, out: "results"}) {
-		t.Errorf("%+v, %v", opts, err)
-	}
-	for _, args := range []string{"-rounds 0", "-seconds 0", "-conns 0", "8"} {
-		if _, err := parseFlags(strings.Fields(args), io.Discard); err == nil {
-			t.Errorf("%s: accepted", args)
-		}
-	}
-}
 
 func TestSetupsAreComparedRoundByRound(t *testing.T) {
 	if n := len(setups(1)); n != 2 {

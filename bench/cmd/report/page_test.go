@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"flag"
@@ -20,13 +19,11 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/calls"
 	"github.com/valyala/fasthttp/bench/internal/files"
 	"github.com/valyala/fasthttp/bench/internal/gobench"
-	"github.com/valyala/fasthttp/bench/internal/h2load"
 	"github.com/valyala/fasthttp/bench/internal/idle"
 	"github.com/valyala/fasthttp/bench/internal/report"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/stats"
 	"github.com/valyala/fasthttp/bench/internal/tcp"
-	"github.com/valyala/fasthttp/bench/internal/ws"
 )
 
 var update = flag.Bool("update", false, "write what the page should look like")
@@ -298,59 +295,6 @@ func checkPages(t *testing.T, folder string) {
 	}
 }
 
-// TestPageOfParts writes pages that have only one part each, as on a machine that
-// lacks the other tools.
-func TestPageOfParts(t *testing.T) {
-	for name, leave := range map[string]func(all, r *results){
-		"nothing": func(_, _ *results) {},
-		"rows":    func(all, r *results) { r.Rows = all.Rows },
-		"no row":  func(_, r *results) { r.Rows = new(report.Report) },
-		"tcp":     func(all, r *results) { r.TCP = all.TCP },
-		"no load": func(_, r *results) { r.TCP = new(tcp.Report) },
-		"slow":    func(all, r *results) { r.Slow = all.Slow },
-		"wait":    func(all, r *results) { r.Wait = all.Wait },
-		"no wait": func(_, r *results) { r.Wait = new(tcp.WaitReport) },
-		"files":   func(all, r *results) { r.Files = all.Files },
-		"no file": func(_, r *results) { r.Files = new(files.Report) },
-		"idle":    func(all, r *results) { r.Idle = all.Idle },
-		"crowd":   func(all, r *results) { r.IdleMany = all.Idle },
-		"no crowd": func(_, r *results) {
-			r.Idle, r.IdleMany = new(idle.Report), new(idle.Report)
-		},
-		"varied":  func(all, r *results) { r.Varied = all.Varied },
-		"fill":    func(all, r *results) { r.Fill = all.Fill },
-		"no fill": func(_, r *results) { r.Fill = new(idle.FillReport) },
-		"calls":   func(all, r *results) { r.Calls = all.Calls },
-		"no call": func(_, r *results) { r.Calls = new(calls.Report) },
-		"size":    func(all, r *results) { r.Size = all.Size },
-		"tls":     func(all, r *results) { r.TLS = all.TLS },
-		"http2":   func(all, r *results) { r.HTTP2 = all.HTTP2 },
-		"no http2": func(_, r *results) {
-			r.HTTP2 = &http2Results{new(h2load.Report), new(h2load.Report), new(idle.Report)}
-		},
-		"ws":     func(all, r *results) { r.WS = all.WS },
-		"no ws":  func(_, r *results) { r.WS = new(ws.Report) },
-		"no tls": func(_, r *results) { r.TLS = new(tlsResults) },
-		"tls only of nothing": func(_, r *results) {
-			r.TLS = &tlsResults{new(tcp.Report), new(tcp.HandshakeReport), new(tcp.FloodReport), new(files.Report), new(idle.Report)}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := new(results)
-			leave(sample(), r)
-			p := samplePage(r)
-			folder := t.TempDir()
-			if err := p.write(folder); err != nil {
-				t.Fatal(err)
-			}
-			checkPages(t, folder)
-			if strings.Contains(p.front()+p.markdown(), "%!") || strings.Contains(p.summary(), "%!") {
-				t.Errorf("got\n%s", p.markdown())
-			}
-		})
-	}
-}
-
 func TestGoals(t *testing.T) {
 	want := map[string]struct {
 		verdict, figure string
@@ -438,79 +382,5 @@ func TestNotesAreOfGoals(t *testing.T) {
 	got := parseNotes("words\n\n## a\n\none\ntwo\n\n## b\nthree\n")
 	if !maps.Equal(got, map[string]string{"a": "one two", "b": "three"}) {
 		t.Errorf("got %v", got)
-	}
-}
-
-func TestMissingToolsAreNamed(t *testing.T) {
-	none := func(string) (string, error) { return "", os.ErrNotExist }
-	some := func(program string) (string, error) { return "/bin/" + program, nil }
-	if got := missing(none); len(got) < len(tools) {
-		t.Errorf("got %q", got)
-	}
-	for _, what := range missing(some) {
-		if !strings.Contains(what, "not Linux") {
-			t.Errorf("got %q", what)
-		}
-	}
-}
-
-func TestResultsAreReadAgain(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "folder", "report.json")
-	none, err := readResults(file)
-	if err != nil || none.Rows != nil {
-		t.Fatalf("without a file: %+v, %v", none, err)
-	}
-	want := sample()
-	if err := writeResults(file, want); err != nil {
-		t.Fatal(err)
-	}
-	got, err := readResults(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := json.Marshal(got)
-	if err != nil || !bytes.Equal(a, b) {
-		t.Errorf("%v: got\n%s\nwant\n%s", err, b, a)
-	}
-	if text := samplePage(got).markdown(); text != samplePage(want).markdown() {
-		t.Errorf("got\n%s", text)
-	}
-}
-
-func TestFlags(t *testing.T) {
-	tests := []struct {
-		args            string
-		rounds, seconds int // no rounds if refused
-		parts           int
-	}{
-		{"", 7, 4, len(parts)},
-		{"-short", 1, 1, len(parts)},
-		{"-short -rounds 3 -parts tcp,idle", 3, 1, 2},
-		{"-parts wait", 7, 4, 1},
-		{"-parts none", 7, 4, 0},
-		{"-parts tea", 0, 0, 0},
-		{"-rounds 0", 0, 0, 0},
-		{"rows", 0, 0, 0},
-	}
-	for _, test := range tests {
-		opts, err := parseFlags(strings.Fields(test.args), io.Discard)
-		if test.rounds == 0 {
-			if err == nil {
-				t.Errorf("%s: accepted", test.args)
-			}
-			continue
-		}
-		if err != nil || opts.rounds != test.rounds || opts.seconds != test.seconds || len(opts.parts) != test.parts {
-			t.Errorf("%s: %+v, %v", test.args, opts, err)
-		}
-		for _, p := range parts {
-			if p.estimate(opts) <= 0 {
-				t.Errorf("%s: %s takes no time", test.args, p.name)
-			}
-		}
 	}
 }

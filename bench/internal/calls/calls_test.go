@@ -4,8 +4,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,25 +12,11 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/protocols"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
-	"github.com/valyala/fasthttp/bench/internal/turns"
 )
 
 func TestMain(m *testing.M) {
 	Main()
 	m.Run()
-}
-
-func TestArgumentsSayWhatTheJobIs(t *testing.T) {
-	want := job{client: OursHTTP2, addr: "127.0.0.1:80", callers: 7, plain: true, varied: true, warm: time.Millisecond, time: time.Second}
-	got, err := parse(want.args()[1:])
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, %v", got, err)
-	}
-	for _, args := range []string{"-callers 0", "-warm -1s", "-time 0s", "-unknown"} {
-		if got, err := parse(strings.Fields(args)); err == nil {
-			t.Errorf("%s: %+v", args, got)
-		}
-	}
 }
 
 // server is a net/http server that answers like the measured ones, or with text.
@@ -97,52 +81,5 @@ func TestAnotherVersionIsNoticed(t *testing.T) {
 		if r, err := j.call(nil); err == nil {
 			t.Errorf("%s: %+v from a server that has no HTTP/2", client, r)
 		}
-	}
-}
-
-func TestReport(t *testing.T) {
-	s := &session{
-		Options: Options{Rounds: 3, Seconds: 5}, loads: loads[:2], place: rig.Anywhere, clientPlace: rig.Anywhere,
-		missing: []string{"taskset is not installed"}, failures: []string{"round 1: exit\nstatus"},
-		samples: map[turns.Key][]sample{},
-	}
-	add := func(l load, client string, cpu float64) {
-		for _, factor := range []float64{1, 0.99, 1.01} {
-			k := turns.Key{Load: l.name, Server: client}
-			s.samples[k] = append(s.samples[k], sample{rate: 1000, cpu: factor * cpu, allocs: 3, conns: 2})
-		}
-	}
-	add(loads[0], OursHTTP2, 12)
-	add(loads[0], NetHTTPHTTP2, 30)
-	add(loads[0], OursHTTP1, 12.1)
-	add(loads[0], Bare, 9)
-	add(loads[1], OursHTTP2, 6)
-	add(loads[1], NetHTTPHTTP2, 30)
-	r := s.report()
-	text := r.Markdown()
-	for _, want := range []string{
-		"# Clients over loopback sockets, with TLS\n",
-		"- taskset is not installed\n",
-		"\n## 1 caller\n",
-		"| ours, HTTP/2 | 1000 ±0% | 12.00 ±1% | 11.88 | 3.00 | 2 | – |\n",
-		"| net/http, HTTP/2 | 1000 ±0% | 30.00 ±1% | 29.70 | 3.00 | 2 | 0.40 |\n",
-		"| ours, HTTP/1.1 | 1000 ±0% | 12.10 ±1% | 11.98 | 3.00 | 2 | (0.99) |\n",
-		"| ready frames | 1000 ±0% | 9.00 ±1% | 8.91 | 3.00 | 2 | 1.33 |\n",
-		"| 1 caller | 0.40 | 0.33 | **not met** | 0.30 |\n",
-		"| 100 callers | 0.20 | 0.33 | met | – |\n",
-		"- round 1: exit status\n",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
-	}
-	s.Plain, s.Varied = true, true
-	text = s.report().Markdown()
-	if strings.Contains(text, "Goals") || !strings.Contains(text, "sockets, varied calls\n") {
-		t.Errorf("got\n%s", text)
-	}
-	delete(s.samples, turns.Key{Load: loads[1].name, Server: OursHTTP2})
-	if s.Plain = false; strings.Contains(s.report().Markdown(), "| 100 callers | ") {
-		t.Error("a goal without figures")
 	}
 }

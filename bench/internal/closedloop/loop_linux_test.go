@@ -111,16 +111,3 @@ func TestRunStartsAProcess(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
-
-func TestLoadEndsWithWhoeverAskedForIt(t *testing.T) {
-	stop := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-stop }))
-	defer server.Close()
-	defer close(stop)
-	over := make(chan struct{})
-	close(over)
-	load := Load{Addr: server.Listener.Addr().String(), Conns: 1, Path: "/", Every: 1, Time: time.Hour}
-	if r, err := load.run(over); err == nil {
-		t.Errorf("%+v", r)
-	}
-}

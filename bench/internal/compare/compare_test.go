@@ -60,29 +60,6 @@ func TestPlanRunsTheBuildsOfARowInTurn(t *testing.T) {
 	}
 }
 
-func TestPlanLeavesHTTP2OutForThePublishedBuild(t *testing.T) {
-	builds := testBuilds()
-	builds[1].version = "fasthttp v1.77.0"
-	got := describe(plan([]string{"HTTP2ServerGet", "NetHTTPHTTP2ServerGet"}, regexp.MustCompile(""), builds, []int{1, 8}))
-	want := []string{
-		"HTTP2ServerGet ours: a HTTP2ServerGet [1 8]",
-		"HTTP2ServerGet net/http: a NetHTTPHTTP2ServerGet [1 8]",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
-	}
-}
-
-func TestCommandRunsOneBenchmarkOnly(t *testing.T) {
-	s := step{benchmark: "ServerGet1ReqPerConn", binary: "a", procs: []int{1, 4}}
-	args := s.command(t.Context(), ".", "100x").Args
-	for _, want := range []string{"-test.run=^$", "-test.bench=^BenchmarkServerGet1ReqPerConn$", "-test.cpu=1,4", "-test.benchtime=100x"} {
-		if !slices.Contains(args, want) {
-			t.Errorf("%q lacks %s", args, want)
-		}
-	}
-}
-
 // output is the output of a step that succeeds.
 func output(s step, ns int) []byte {
 	text := "cpu: Some CPU\n"
@@ -165,51 +142,5 @@ func TestSessionRemembersFailuresAndGoesOn(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestSessionTakesAllPartsOfABenchmark(t *testing.T) {
-	s := newSession(1, func(_ context.Context, s step) ([]byte, error) {
-		large, small := s, s
-		large.benchmark += "/Large"
-		small.benchmark += "/Small"
-		return append(output(large, 1), output(small, 2)...), nil
-	})
-	if err := s.runAll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	var r report.Report
-	s.results.Finish(&r)
-	if len(r.Rows) != 4 || len(s.failures) != 0 {
-		t.Fatalf("%d rows, failures %q", len(r.Rows), s.failures)
-	}
-	if row := r.Rows[0]; row.Name != "ServerGet/Large" || len(row.Builds) != 3 {
-		t.Errorf("got %s with %d builds", row.Name, len(row.Builds))
-	}
-}
-
-func TestSessionEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	runs := 0
-	s := newSession(5, func(context.Context, step) ([]byte, error) {
-		runs++
-		cancel()
-		return nil, errors.New("killed")
-	})
-	if err := s.runAll(ctx); err == nil || runs != 1 {
-		t.Errorf("%d runs: %v", runs, err)
-	}
-}
-
-func TestTailKeepsTheLastLines(t *testing.T) {
-	var long strings.Builder
-	for i := range 100 {
-		fmt.Fprintf(&long, "line %d\n", i)
-	}
-	if got := tail([]byte(long.String())); !strings.HasSuffix(got, "line 99") || strings.Contains(got, "line 80") {
-		t.Errorf("got %q", got)
-	}
-	if got := tail(nil); got != "" {
-		t.Errorf("of nothing: %q", got)
 	}
 }

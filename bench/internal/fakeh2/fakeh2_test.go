@@ -122,20 +122,6 @@ func TestWrongResponsesAreNoticed(t *testing.T) {
 	}
 }
 
-func TestFirstResponseIsDecoded(t *testing.T) {
-	for _, change := range []string{"Content-Type", "Content-Length"} {
-		err := drive(t, Config{Messages: []Message{testMessage("/", "")}, Requests: 1, Clients: 1, Streams: 1},
-			serve(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", testType)
-				w.Header().Set(change, "14")
-				_, _ = io.WriteString(w, testBody)
-			}))
-		if err == nil || !strings.Contains(err.Error(), "with the fields") {
-			t.Errorf("%s: %v", change, err)
-		}
-	}
-}
-
 // TestFramesMayComeInPieces writes the frames of two responses byte by byte.
 func TestFramesMayComeInPieces(t *testing.T) {
 	ln, err := New(Config{Messages: []Message{testMessage("/", "")}, ContentType: testType, Body: testBody, Requests: 1, Clients: 1, Streams: 1})
@@ -176,23 +162,6 @@ func TestFramesMayComeInPieces(t *testing.T) {
 	}
 	if _, err := c.Write(body); err == nil {
 		t.Error("content of a stream that has ended is taken")
-	}
-}
-
-func TestClientRefusesSettingsThatItIsNotMadeFor(t *testing.T) {
-	for _, test := range []struct {
-		id    byte
-		value byte
-		ok    bool
-	}{{settingStreams, 7, true}, {settingStreams, 6, false}, {settingWindow, 7, true}, {settingWindow, 6, false}, {settingTable, 255, false}} {
-		ln, err := New(Config{Messages: []Message{testMessage("/", "content")}, Body: testBody, Requests: 1, Clients: 1, Streams: 7})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = ln.all[0].Write(appendFrame(nil, frameSettings, 0, []byte{0, test.id, 0, 0, 0, test.value}))
-		if (err == nil) != test.ok {
-			t.Errorf("setting %d is %d: %v", test.id, test.value, err)
-		}
 	}
 }
 
@@ -266,31 +235,5 @@ func TestWrongRequestsAreNoticed(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 		_ = nc.Close()
-	}
-}
-
-func TestMessagesThatFillTheTableAreRefused(t *testing.T) {
-	var messages []Message
-	for i := range 3 {
-		m := testMessage(fmt.Sprintf("/%d", i), "")
-		m.Fields[3].Changes = false
-		messages = append(messages, m)
-	}
-	if _, err := New(Config{Messages: messages, Body: testBody, Requests: 1, Clients: 1, Streams: 1}); err == nil {
-		t.Error("no error")
-	}
-}
-
-func TestUpdatesOfTheTableAreSkipped(t *testing.T) {
-	for block, want := range map[string]string{
-		"":                         "",
-		"\x88":                     "\x88",
-		"\x20\x3f\xe1\x1f\x88\x20": "\x88\x20",
-		"\x20":                     "",
-		"\x3f\xff":                 "",
-	} {
-		if got := SkipUpdates([]byte(block)); string(got) != want {
-			t.Errorf("%x: got %x, want %x", block, got, want)
-		}
 	}
 }

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 const (
@@ -119,23 +117,6 @@ func TestReadYieldsExactlyTheRequestsAtAnyBufferSize(t *testing.T) {
 	}
 }
 
-func TestReadFillsTheBuffer(t *testing.T) {
-	_, c := accepted(t, 1000)
-	buf := make([]byte, 4096)
-	for range 5 {
-		if n, err := c.Read(buf); n != len(buf) || err != nil {
-			t.Fatalf("Read: %d, %v", n, err)
-		}
-	}
-}
-
-func TestReadIntoNothing(t *testing.T) {
-	_, c := accepted(t, 1)
-	if n, err := c.Read(nil); n != 0 || err != nil {
-		t.Errorf("Read(nil): %d, %v", n, err)
-	}
-}
-
 func TestWriteCountsResponsesHoweverTheyAreCut(t *testing.T) {
 	const requests = 7
 	all := []byte(strings.Repeat(testResponse, requests))
@@ -216,16 +197,6 @@ func TestEarlyCloseIsNoticed(t *testing.T) {
 	}
 }
 
-func TestServeThatReturnsEarlyIsNoticed(t *testing.T) {
-	boom := errors.New("boom")
-	for _, result := range []error{nil, boom} {
-		err := drive(t, Config{Requests: 9, PerConn: 3, Clients: 2}, func(net.Listener) error { return result })
-		if !errors.Is(err, errServeReturned) || result != nil && !errors.Is(err, result) {
-			t.Errorf("Serve returned %v: %v", result, err)
-		}
-	}
-}
-
 func TestClientsSendTheirBudgetAndNoMore(t *testing.T) {
 	for _, cfg := range []Config{
 		{Requests: 1, PerConn: 1, Clients: 1},
@@ -267,47 +238,6 @@ func (c *countingConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.read += n
 	return n, err
-}
-
-func TestWarmUpServesEveryClientOnceBeforeTheStart(t *testing.T) {
-	const clients = 40
-	for _, perConn := range []int{1, 3} {
-		ln := listen(t, Config{Requests: 100, PerConn: perConn, Batch: 2, Clients: clients, Turns: 3, WarmUp: true})
-		go func() { _ = serveEach(responder(testResponse, 4096, 4096))(ln) }()
-		ln.Ready()
-		// A client with one request per connection is on its second one.
-		want := max(perConn-1, 1)
-		ln.mu.Lock()
-		for _, c := range ln.all {
-			if c.rest != want {
-				t.Errorf("%d requests per connection: %d to come after the warm-up, want %d", perConn, c.rest, want)
-			}
-		}
-		if ln.answered != clients || len(ln.idle) > 0 {
-			t.Errorf("%d answers, %d clients without a connection", ln.answered, len(ln.idle))
-		}
-		ln.mu.Unlock()
-		ln.Start()
-		if err := errors.Join(ln.Wait(), ln.Stop()); err != nil {
-			t.Error(err)
-		}
-		if ln.answered != clients+100 {
-			t.Errorf("%d answers", ln.answered)
-		}
-	}
-}
-
-// TestCrowdStaysConnected checks the listener at each request: of all clients, only
-// those with a turn may be without a connection.
-func TestCrowdStaysConnected(t *testing.T) {
-	const clients, turns = 200, 5
-	ln := listen(t, Config{Requests: 20_000, PerConn: 2, Batch: 1, Clients: clients, Turns: turns})
-	handle := responder(testResponse, 4096, 4096)
-	serve := serveEach(func(c net.Conn) { handle(observed{c, ln, t}) })
-	nothing := func() {}
-	if err := ln.Drive(serve, nothing, nothing); err != nil {
-		t.Error(err)
-	}
 }
 
 type observed struct {
@@ -365,119 +295,6 @@ type recording struct {
 func (c recording) Write(p []byte) (int, error) {
 	c.onWrite()
 	return c.Conn.Write(p)
-}
-
-// TestPastDeadlineEndsALookAhead reads as net/http does: it reads ahead before the response to
-// the last request of a turn is written.
-func TestPastDeadlineEndsALookAhead(t *testing.T) {
-	ln := listen(t, Config{Requests: 2, PerConn: 2, Batch: 1, Clients: 1})
-	ln.Start()
-	c, err := ln.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	buf := make([]byte, 4096)
-	for i := range 2 {
-		if n, err := c.Read(buf); n != len(testRequest) || err != nil {
-			t.Fatalf("request %d: Read: %d, %v", i, n, err)
-		}
-		ahead := make(chan error)
-		go func() {
-			_, err := c.Read(make([]byte, 1))
-			ahead <- err
-		}()
-		want := error(io.EOF)
-		if i == 0 {
-			want = os.ErrDeadlineExceeded
-			if err := c.SetReadDeadline(time.Unix(1, 0)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := <-ahead; !errors.Is(err, want) {
-			t.Fatalf("request %d: look-ahead: %v, want %v", i, err, want)
-		}
-		if err := c.SetReadDeadline(time.Time{}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(c, testResponse); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := errors.Join(c.Close(), ln.Wait(), ln.Stop()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestAnswerDuringALookAheadEndsTheTurn checks that a client gets its next turn
-// after the response is written, even if its server is blocked in a read.
-func TestAnswerDuringALookAheadEndsTheTurn(t *testing.T) {
-	ln := listen(t, Config{Requests: 2, PerConn: 2, Batch: 1, Clients: 1})
-	ln.Start()
-	c, err := ln.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Read(make([]byte, 4096)); err != nil {
-		t.Fatal(err)
-	}
-	ahead := make(chan int)
-	go func() {
-		n, _ := c.Read(make([]byte, 4096))
-		ahead <- n
-	}()
-	if _, err := io.WriteString(c, testResponse); err != nil {
-		t.Fatal(err)
-	}
-	if n := <-ahead; n != len(testRequest) {
-		t.Errorf("the look-ahead read %d bytes", n)
-	}
-}
-
-func TestSecondCloseIsRefused(t *testing.T) {
-	_, c := accepted(t, 1)
-	_, _ = c.Read(make([]byte, 4096))
-	_, _ = io.WriteString(c, testResponse)
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := c.Close(); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("second Close: %v", err)
-	}
-}
-
-func TestAcceptEndsWithClose(t *testing.T) {
-	ln := listen(t, Config{Requests: 1, PerConn: 1, Clients: 1})
-	if _, err := ln.Accept(); err != nil {
-		t.Fatal(err)
-	}
-	result := make(chan error)
-	go func() {
-		_, err := ln.Accept()
-		result <- err
-	}()
-	_ = ln.Close()
-	_ = ln.Close()
-	if err := <-result; !errors.Is(err, net.ErrClosed) {
-		t.Errorf("Accept: %v", err)
-	}
-}
-
-func TestImpossibleConfigsAreRefused(t *testing.T) {
-	for _, cfg := range []Config{
-		{},
-		{Requests: 1, PerConn: 1},
-		{Requests: 1, Clients: 1},
-		{PerConn: 1, Clients: 1},
-		{Requests: 1, PerConn: 1, Clients: 1, Turns: 2},
-		{Requests: 1, PerConn: 1, Clients: 1, Batch: -1},
-	} {
-		if _, err := New(config(cfg)); err == nil {
-			t.Errorf("%+v was accepted", cfg)
-		}
-	}
-	if _, err := New(Config{Requests: 1, PerConn: 1, Clients: 1}); err == nil {
-		t.Error("a config without a request was accepted")
-	}
 }
 
 func TestHarnessAllocatesNothing(t *testing.T) {
@@ -542,24 +359,4 @@ func FuzzCheckerAgreesWithItselfHoweverCut(f *testing.F) {
 			t.Errorf("whole: %d, %v; in pieces of %d: %d, %v", n, err, piece, m, cutErr)
 		}
 	})
-}
-
-// BenchmarkConnection measures the harness alone, without the goroutines of a
-// server: one connection with one request.
-func BenchmarkConnection(b *testing.B) {
-	ln := listen(b, Config{Requests: b.N, PerConn: 1, Clients: 1})
-	ln.Start()
-	buf := make([]byte, 4096)
-	answer := []byte(testResponse)
-	b.ReportAllocs()
-	for range b.N {
-		c, err := ln.Accept()
-		if err != nil {
-			b.Fatal(err)
-		}
-		_, _ = c.Read(buf)
-		_, _ = c.Write(answer)
-		_, _ = c.Read(buf)
-		_ = c.Close()
-	}
 }

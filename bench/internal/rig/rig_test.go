@@ -1,7 +1,6 @@
 package rig
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,25 +38,6 @@ func TestOtherCore(t *testing.T) {
 	}
 }
 
-func TestPlaceCommand(t *testing.T) {
-	tests := []struct {
-		place Place
-		want  []string
-		procs int
-	}{
-		{Anywhere, []string{"server", "-x"}, runtime.NumCPU()},
-		{Place{CPU: 3, taskset: "/a b/taskset"}, []string{"/a b/taskset", "-c", "3", "server", "-x"}, 1},
-	}
-	for _, test := range tests {
-		if got := test.place.Command("server", "-x"); !slices.Equal(got, test.want) {
-			t.Errorf("%v: %q", test.place, got)
-		}
-		if got := test.place.Procs(); got != test.procs {
-			t.Errorf("%v: %d processors", test.place, got)
-		}
-	}
-}
-
 func TestRatioText(t *testing.T) {
 	sum := func(samples ...float64) stats.Summary { return stats.Summarize(samples) }
 	tests := []struct {
@@ -76,16 +55,6 @@ func TestRatioText(t *testing.T) {
 		if got := NewRatio(test.of, test.by).String(); got != test.want {
 			t.Errorf("%v by %v: %s, want %s", test.of.Samples, test.by.Samples, got, test.want)
 		}
-	}
-}
-
-func TestTailKeepsTheEnd(t *testing.T) {
-	var keep tail
-	for i := range 10_000 {
-		fmt.Fprintf(&keep, "line %d\n", i)
-	}
-	if got := keep.String(); len(got) > maxTail || !strings.HasSuffix(got, "line 9999") {
-		t.Errorf("%d bytes, ends with %q", len(got), got[len(got)-20:])
 	}
 }
 
@@ -159,65 +128,6 @@ func TestChildThatFailsSaysWhy(t *testing.T) {
 	}
 	if err := child.Stop(); err == nil {
 		t.Error("stopped a program that had failed")
-	}
-}
-
-func TestChildEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	child := startTest(t, ctx, "stubborn")
-	if _, err := child.Line(ctx); err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	<-child.over
-}
-
-// TestChildEndsWithTheProgramThatStartedIt kills a program that has started a child.
-// The child must then end as well.
-func TestChildEndsWithTheProgramThatStartedIt(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only linux has /proc, to see that the process has ended")
-	}
-	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer read.Close()
-	parent := exec.CommandContext(t.Context(), os.Args[0])
-	parent.Env = append(os.Environ(), childVariable+"=parent")
-	stdin, err := parent.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stdin.Close()
-	parent.Stdout = write
-	// both processes hold it, and it closes with the last of them
-	alive, held, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer alive.Close()
-	parent.ExtraFiles = []*os.File{held}
-	if err := parent.Start(); err != nil {
-		t.Fatal(err)
-	}
-	_ = write.Close()
-	_ = held.Close()
-	_ = read.SetReadDeadline(time.Now().Add(patience))
-	number, err := bufio.NewReader(read).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat("/proc/" + strings.TrimSpace(number)); err != nil {
-		t.Fatal(err)
-	}
-	if err := parent.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = parent.Wait()
-	_ = alive.SetReadDeadline(time.Now().Add(patience))
-	if _, err := io.Copy(io.Discard, alive); err != nil {
-		t.Errorf("the child lives on: %v", err)
 	}
 }
 

@@ -1,7 +1,6 @@
 package turns
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -40,34 +39,5 @@ func TestServersTakeTurns(t *testing.T) {
 	}
 	if want := []string{"round 2, light, b: broken"}; !reflect.DeepEqual(failures, want) {
 		t.Errorf("failures %q, want %q", failures, want)
-	}
-}
-
-func TestServersAreSkipped(t *testing.T) {
-	p := plan(3)
-	p.Skip = func(load, server int) bool { return load == 1 && server == 0 }
-	runs := 0
-	samples, failures, err := Run(t.Context(), p, func(int, int) (number, error) {
-		runs++
-		return 1, nil
-	})
-	if err != nil || len(failures) > 0 || runs != 9 || p.Runs() != 3 {
-		t.Errorf("%d runs of %d in a round, failures %q, %v", runs, p.Runs(), failures, err)
-	}
-	if got := samples[Key{"heavy", "a"}]; got != nil {
-		t.Errorf("samples %v", got)
-	}
-}
-
-func TestTheEndOfTheContextEndsIt(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	runs := 0
-	_, _, err := Run(ctx, plan(2), func(int, int) (number, error) {
-		runs++
-		cancel()
-		return 0, ctx.Err()
-	})
-	if err == nil || runs != 1 {
-		t.Errorf("%d runs, %v", runs, err)
 	}
 }

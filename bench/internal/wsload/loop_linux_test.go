@@ -1,15 +1,11 @@
 package wsload
 
 import (
-	"context"
 	"errors"
-	"net"
 	"os"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
 const short = 100 * time.Millisecond
@@ -74,14 +70,6 @@ func TestABroadcastArrivesEverywhere(t *testing.T) {
 	}
 }
 
-func TestBroadcastsAtARate(t *testing.T) {
-	s := start(t, new(server))
-	l := Load{Kind: Broadcast, Addr: s.addr, Conns: 4, Size: 125, Rate: 200, Time: short}
-	if r, err := measured(l); err != nil || r.Messages != 20*l.Conns || r.Took < 19*short/20 {
-		t.Errorf("%+v, %v", r, err)
-	}
-}
-
 // TestADeafSocketIsSoonFull: a server must notice it within the time of a row.
 func TestADeafSocketIsSoonFull(t *testing.T) {
 	s := start(t, new(server))
@@ -111,33 +99,6 @@ func TestADeafSocketIsSoonFull(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-func TestIdleSocketsHaveOneMessage(t *testing.T) {
-	s := start(t, new(server))
-	p, err := Load{Kind: Idle, Addr: s.addr, Conns: 30, Size: 10, Warm: time.Hour, Time: short}.open(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.close()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.conns != 30 || s.messages != 30 {
-		t.Errorf("%d sockets, %d messages", s.conns, s.messages)
-	}
-}
-
-func TestAPingOfTheServerIsAnswered(t *testing.T) {
-	s := start(t, &server{answer: func(p []byte) []byte {
-		return append(frameOf(finBit|opPing, []byte("are you there?")), frameOf(finBit|opBinary, p)...)
-	}})
-	r, err := measured(Load{Kind: Echo, Addr: s.addr, Conns: 1, Size: 10, Depth: 1, Time: short})
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	// the pong after the last message may not have arrived
-	if err != nil || s.pongs < s.messages-1 || s.pongs == 0 {
-		t.Errorf("%+v, %v; %d messages, %d pongs", r, err, s.messages, s.pongs)
 	}
 }
 
@@ -171,91 +132,6 @@ func TestWrongAnswersAreErrors(t *testing.T) {
 			t.Errorf("%s: %+v", name, r)
 		} else if name == "close" && (!errors.Is(err, errClosed) || !strings.Contains(err.Error(), `1001 "bye"`)) {
 			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-func TestALoadIsAProcess(t *testing.T) {
-	s := start(t, new(server))
-	l := Load{Kind: Echo, Addr: s.addr, Conns: 4, Size: 125, Depth: 1, Warm: short / 2, Time: short}
-	sockets, err := Start(t.Context(), rig.Anywhere, l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.mu.Lock()
-	warm := s.messages
-	s.mu.Unlock()
-	r, err := sockets.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.mu.Lock()
-	if warm < 4 || r.Messages != s.messages-warm {
-		t.Errorf("%+v; %d messages, %d of them before", r, s.messages, warm)
-	}
-	s.mu.Unlock()
-	if err := sockets.Stop(); err != nil {
-		t.Error(err)
-	}
-	for range l.Conns {
-		select {
-		case <-s.ended:
-		case <-time.After(patience):
-			t.Fatal("the sockets are still open")
-		}
-	}
-}
-
-func TestALoadEndsWithItsContext(t *testing.T) {
-	hold := make(chan struct{})
-	s := start(t, &server{answer: func(p []byte) []byte { <-hold; return nil }})
-	ctx, cancel := context.WithCancel(t.Context())
-	failed := make(chan error)
-	go func() {
-		_, err := Start(ctx, rig.Anywhere, Load{Kind: Echo, Addr: s.addr, Conns: 1, Size: 1, Depth: 1, Time: time.Hour})
-		failed <- err
-	}()
-	cancel()
-	select {
-	case err := <-failed:
-		if err == nil {
-			t.Error("it is open")
-		}
-	case <-time.After(patience):
-		t.Error("it waits")
-	}
-	close(hold)
-}
-
-func TestLoadsThatCannotBeAreErrors(t *testing.T) {
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	good := Load{Kind: Echo, Addr: ln.Addr().String(), Conns: 1, Size: 1, Depth: 1, Time: short}
-	if err := good.valid(); err != nil {
-		t.Fatal(err)
-	}
-	for name, change := range map[string]func(*Load){
-		"no kind":              func(l *Load) { l.Kind = "tea" },
-		"no sockets":           func(l *Load) { l.Conns = 0 },
-		"no size":              func(l *Load) { l.Size = 0 },
-		"no depth":             func(l *Load) { l.Depth = 0 },
-		"no time":              func(l *Load) { l.Time = 0 },
-		"echo at a rate":       func(l *Load) { l.Rate = 5 },
-		"deaf echo":            func(l *Load) { l.Deaf = true },
-		"broadcast with pings": func(l *Load) { l.Kind, l.Ping = Broadcast, true },
-		"bytes in flight":      func(l *Load) { l.Bytes, l.Depth = true, 2 },
-		"idle fragments":       func(l *Load) { l.Kind, l.Fragments = Idle, true },
-		"echo over TLS":        func(l *Load) { l.TLS = true },
-		"nowhere":              func(l *Load) { l.Addr = "nowhere" },
-		"IPv6":                 func(l *Load) { l.Addr = "[::1]:80" },
-	} {
-		l := good
-		change(&l)
-		if _, err := Start(t.Context(), rig.Anywhere, l); err == nil {
-			t.Errorf("%s: accepted", name)
 		}
 	}
 }
