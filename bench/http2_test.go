@@ -95,59 +95,6 @@ func http2Config(messages []fakeh2.Message, requests, clients, streams int) fake
 	return fakeh2.Config{Messages: messages, ContentType: contentType, Body: answer, Requests: requests, Clients: clients, Streams: streams}
 }
 
-func BenchmarkHTTP2ServerGet1Stream(b *testing.B) {
-	benchHTTP2(b, answerGet, http2Gets, 1)
-}
-
-func BenchmarkHTTP2ServerGet100Streams(b *testing.B) {
-	benchHTTP2(b, answerGet, http2Gets, 100)
-}
-
-func BenchmarkHTTP2ServerGetVaried1Stream(b *testing.B) {
-	benchHTTP2(b, answerGet, http2Varied, 1)
-}
-
-func BenchmarkHTTP2ServerGetVaried100Streams(b *testing.B) {
-	benchHTTP2(b, answerGet, http2Varied, 100)
-}
-
-func BenchmarkHTTP2ServerPost1Stream(b *testing.B) {
-	benchHTTP2(b, answerVariedPost, http2Posts, 1)
-}
-
-func BenchmarkHTTP2ServerPost100Streams(b *testing.B) {
-	benchHTTP2(b, answerVariedPost, http2Posts, 100)
-}
-
-func BenchmarkNetHTTPHTTP2ServerGet1Stream(b *testing.B) {
-	benchNetHTTP2(b, answerNetHTTPGet, http2Gets, 1)
-}
-
-func BenchmarkNetHTTPHTTP2ServerGet100Streams(b *testing.B) {
-	benchNetHTTP2(b, answerNetHTTPGet, http2Gets, 100)
-}
-
-func BenchmarkNetHTTPHTTP2ServerGetVaried1Stream(b *testing.B) {
-	benchNetHTTP2(b, answerNetHTTPGet, http2Varied, 1)
-}
-
-func BenchmarkNetHTTPHTTP2ServerGetVaried100Streams(b *testing.B) {
-	benchNetHTTP2(b, answerNetHTTPGet, http2Varied, 100)
-}
-
-func BenchmarkNetHTTPHTTP2ServerPost1Stream(b *testing.B) {
-	benchNetHTTP2(b, answerNetHTTPVariedPost, http2Posts, 1)
-}
-
-func BenchmarkNetHTTPHTTP2ServerPost100Streams(b *testing.B) {
-	benchNetHTTP2(b, answerNetHTTPVariedPost, http2Posts, 100)
-}
-
-// BenchmarkHarnessHTTP2Get1Stream and similar benchmarks run a server that answers each
-// HEADERS frame without decoding it.
-func BenchmarkHarnessHTTP2Get1Stream(b *testing.B)    { driveHTTP2(b, serveBareHTTP2, http2Gets, 1) }
-func BenchmarkHarnessHTTP2Get100Streams(b *testing.B) { driveHTTP2(b, serveBareHTTP2, http2Gets, 100) }
-
 const (
 	prefaceSize   = 24
 	frameHeadSize = 9
