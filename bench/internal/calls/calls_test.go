@@ -45,13 +45,13 @@ func TestCallersCall(t *testing.T) {
 				continue
 			}
 			for _, varied := range []bool{true, false} {
-				j := job{client: client, addr: addr, callers: 5, plain: !secure, varied: varied, time: 20 * time.Millisecond}
+				j := job{Client: client, Addr: addr, Callers: 5, Plain: !secure, Varied: varied, Time: 20 * time.Millisecond}
 				r, err := j.run(t.Context(), rig.Anywhere)
-				for ; err == nil && r.Calls == 0 && j.time < time.Minute; r, err = j.run(t.Context(), rig.Anywhere) {
+				for ; err == nil && r.Calls == 0 && j.Time < time.Minute; r, err = j.run(t.Context(), rig.Anywhere) {
 					// a busy machine may leave it no time for a call
-					j.time *= 4
+					j.Time *= 4
 				}
-				if err != nil || r.Calls == 0 || r.Took < j.time || r.Conns < 1 || r.Conns > 6 {
+				if err != nil || r.Calls == 0 || r.Took < j.Time || r.Conns < 1 || r.Conns > 6 {
 					t.Errorf("%+v: %+v, %v", j, r, err)
 				}
 				if (client == OursHTTP2 || client == Bare) && r.Conns != 1 {
@@ -65,7 +65,7 @@ func TestCallersCall(t *testing.T) {
 func TestWrongResponsesAreNoticed(t *testing.T) {
 	addr := server(t, false, "something else").Listener.Addr().String()
 	for _, client := range append(clients, "another") {
-		j := job{client: client, addr: addr, callers: 1, plain: true, time: time.Hour}
+		j := job{Client: client, Addr: addr, Callers: 1, Plain: true, Time: time.Hour}
 		if _, err := j.run(t.Context(), rig.Anywhere); err == nil {
 			t.Errorf("%s: no error", client)
 		}
@@ -77,7 +77,7 @@ func TestAnotherVersionIsNoticed(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, serving.Body) }))
 	defer s.Close()
 	for _, client := range []string{OursHTTP2, NetHTTPHTTP2, Bare} {
-		j := job{client: client, addr: s.Listener.Addr().String(), callers: 1, plain: true, time: time.Millisecond}
+		j := job{Client: client, Addr: s.Listener.Addr().String(), Callers: 1, Plain: true, Time: time.Millisecond}
 		if r, err := j.call(nil); err == nil {
 			t.Errorf("%s: %+v from a server that has no HTTP/2", client, r)
 		}

@@ -5,8 +5,6 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"testing"
-
-	"github.com/valyala/fasthttp/bench/internal/wrk"
 )
 
 // TestAnswersAreChecked first uses net/http, which responds correctly, and then
@@ -54,27 +52,5 @@ func TestAnswersAreChecked(t *testing.T) {
 			}
 		}
 		server.Close()
-	}
-}
-
-func TestAcceptRefusesRunsThatFailed(t *testing.T) {
-	tests := []struct {
-		status int
-		result wrk.Result
-		ok     bool
-	}{
-		{200, wrk.Result{Requests: 1000, Errors: 10}, true},
-		{200, wrk.Result{Requests: 1000, Errors: 11}, false},
-		{200, wrk.Result{Requests: 1000, Refused: 1}, false},
-		{200, wrk.Result{}, false},
-		{404, wrk.Result{Requests: 1000, Refused: 1000}, true},
-		{404, wrk.Result{Requests: 1000, Refused: 999}, false},
-		{404, wrk.Result{Requests: 1000}, false},
-	}
-	for _, test := range tests {
-		l := load{status: test.status}
-		if err := l.accept(test.result); (err == nil) != test.ok {
-			t.Errorf("%d, %+v: %v", test.status, test.result, err)
-		}
 	}
 }

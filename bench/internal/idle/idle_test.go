@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/valyala/fasthttp/bench/internal/rig"
@@ -132,22 +131,6 @@ func TestCompareSharesGrowthAmongConnections(t *testing.T) {
 	for _, conns := range []int{50, 300} {
 		if _, err := compare(before, after, conns); err == nil {
 			t.Errorf("110 open connections passed for %d", conns)
-		}
-	}
-}
-
-func TestOverTLSHeapAndStacksCount(t *testing.T) {
-	for heap, met := range map[float64]bool{8000: true, 8001: false} {
-		s := &session{
-			servers: []*rig.Server{{Name: rig.Event}}, identity: new(rig.Identity), speaks: TLS, conns: 1000, procs: 1, rounds: 1,
-			samples: map[string][]sample{rig.Event: {{resident: 9000, heap: heap, stack: 192}}},
-		}
-		r := s.report()
-		if r.Goal == nil || r.Goal.Met != met {
-			t.Errorf("%.0f: %+v", heap, r.Goal)
-		}
-		if text := r.Markdown(); !strings.Contains(text, "# Idle connections over TLS\n") || !strings.Contains(text, "8192 bytes of heap and stacks for a connection.") {
-			t.Errorf("got\n%s", text)
 		}
 	}
 }

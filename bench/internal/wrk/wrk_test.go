@@ -204,3 +204,25 @@ func TestPipelineScriptMeasuresWholeBatches(t *testing.T) {
 		t.Errorf("%+v from %s", r, out)
 	}
 }
+
+func TestAcceptRefusesRunsThatFailed(t *testing.T) {
+	tests := []struct {
+		refused bool
+		result  Result
+		ok      bool
+	}{
+		{false, Result{Requests: 1000, Errors: 10}, true},
+		{false, Result{Requests: 1000, Errors: 11}, false},
+		{false, Result{Requests: 1000, Refused: 1}, false},
+		{false, Result{}, false},
+		{true, Result{Requests: 1000, Refused: 1000}, true},
+		{true, Result{Requests: 1000, Refused: 999}, false},
+		{true, Result{Requests: 1000}, false},
+	}
+	for _, test := range tests {
+		l := Load{Refused: test.refused}
+		if err := l.accept(test.result); (err == nil) != test.ok {
+			t.Errorf("%v, %+v: %v", test.refused, test.result, err)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/study"
 	"github.com/valyala/fasthttp/bench/internal/wsload"
 )
 
@@ -46,34 +47,32 @@ func TestMeasure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, runs, err := Measure(t.Context(), dir, Options{
-		Rounds: 1, Seconds: 1, Conns: 100,
-		Rows: regexp.MustCompile("125 B, 64 sockets$|idle"), Servers: regexp.MustCompile("^gorilla|C epoll"),
+	r, err := Measure(t.Context(), dir, Options{
+		Options: study.Options{Rounds: 1, Seconds: 1, Rows: regexp.MustCompile("125 B, 64 sockets$|idle")},
+		Conns:   100, Servers: regexp.MustCompile("^gorilla|C epoll"),
 	}, silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// On a busy machine a server may not get a measurable time.
-	busy := func(failure string) bool { return strings.Contains(failure, "used no processor time") }
-	if failures := slices.DeleteFunc(slices.Clone(r.Failures), busy); len(failures) > 0 || runs != 5 || len(r.Rows) != 3 {
-		t.Fatalf("%d runs, %d rows, failures %q", runs, len(r.Rows), failures)
+	busy := func(failure string) bool { return strings.Contains(failure, "of processor time") }
+	if failures := slices.DeleteFunc(slices.Clone(r.Failures), busy); len(failures) > 0 || r.Runs != 5 || len(r.Rows) != 3 {
+		t.Fatalf("%d runs, %d rows, failures %q", r.Runs, len(r.Rows), failures)
 	}
 	echo, idle, secured := r.Rows[0], r.Rows[1], r.Rows[2]
-	if len(echo.Servers)+len(r.Failures) != 2 || len(idle.Servers) != 2 || !idle.Idle || echo.Idle {
+	if len(echo.Servers)+len(r.Failures) != 2 || len(idle.Servers) != 2 {
 		t.Fatalf("%+v, %+v", echo, idle)
 	}
 	for _, m := range echo.Servers {
-		if m.CPU.Median <= 0 || m.Rate.Median <= 0 || m.P99.Median < m.P50.Median || (m.Allocs == nil) != (m.Server == rig.WebSocketFloor) {
+		f := m.Figures
+		if f[CPUs].Median <= 0 || f[rate].Median <= 0 || f[study.P99].Median < f[study.P50].Median || (len(f[allocs].Samples) == 0) != (m.Server == rig.WebSocketFloor) {
 			t.Errorf("%+v", m)
 		}
 	}
-	if m := idle.of("gorilla/websocket"); m.Goroutines.Median != 1 || m.Resident.Median <= 0 {
-		t.Errorf("idle: %+v", m)
+	if idle.Get("gorilla/websocket", goroutines).Median != 1 || idle.Get("gorilla/websocket", Resident).Median <= 0 {
+		t.Errorf("idle: %+v", idle)
 	}
-	if len(secured.Servers) != 1 || secured.Servers[0].Resident.Median <= 0 {
+	if len(secured.Servers) != 1 || secured.Servers[0].Figures[Resident].Median <= 0 {
 		t.Errorf("over TLS: %+v", secured)
-	}
-	if m := idle.of(rig.WebSocketFloor); m.Goroutines != nil {
-		t.Errorf("idle: %+v", m)
 	}
 }
