@@ -1,7 +1,6 @@
 package fakeh2
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -9,8 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"golang.org/x/net/http2/hpack"
 
 	"github.com/valyala/fasthttp/bench/internal/protocols"
 )
@@ -119,49 +116,6 @@ func TestWrongResponsesAreNoticed(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
-	}
-}
-
-// TestFramesMayComeInPieces writes the frames of two responses byte by byte.
-func TestFramesMayComeInPieces(t *testing.T) {
-	ln, err := New(Config{Messages: []Message{testMessage("/", "")}, ContentType: testType, Body: testBody, Requests: 1, Clients: 1, Streams: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := ln.all[0]
-	ln.busy.Store(1)
-	c.take(1)
-	buf := make([]byte, 1024)
-	n, err := c.Read(buf)
-	if err != nil || !bytes.HasPrefix(buf[:n], []byte(preface)) {
-		t.Fatalf("%q, %v", buf[:n], err)
-	}
-	if n, err = c.Read(buf); err != nil || buf[3] != frameHeaders {
-		t.Fatalf("%q, %v", buf[:n], err)
-	}
-	var block bytes.Buffer
-	encoder := hpack.NewEncoder(&block)
-	for _, f := range [][2]string{{":status", "200"}, {"content-type", testType}} {
-		if err := encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text := appendFrame(nil, frameHeaders, flagEndHeaders, block.Bytes())
-	text[8] = 1
-	body := appendFrame(nil, frameData, flagEndStream, []byte(testBody))
-	body[8] = 1
-	text = append(text, body...)
-	for i := range text {
-		if _, err := c.Write(text[i : i+1]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	<-ln.over
-	if c.answered != 1 || c.bodies != 1 || ln.err != nil {
-		t.Errorf("%d answers, %d contents, %v", c.answered, c.bodies, ln.err)
-	}
-	if _, err := c.Write(body); err == nil {
-		t.Error("content of a stream that has ended is taken")
 	}
 }
 

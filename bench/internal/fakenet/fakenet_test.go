@@ -180,23 +180,6 @@ func TestWrongResponsesAreNoticed(t *testing.T) {
 	}
 }
 
-func TestEarlyCloseIsNoticed(t *testing.T) {
-	closeAtOnce := func(c net.Conn) { _ = c.Close() }
-	afterOne := func(c net.Conn) {
-		_, _ = c.Read(make([]byte, len(testRequest)))
-		_, _ = c.Write([]byte(testResponse))
-		_ = c.Close()
-	}
-	for name, handle := range map[string]func(net.Conn){"before any response": closeAtOnce, "after one": afterOne} {
-		for _, batch := range []int{1, 3} {
-			cfg := Config{Requests: 9, PerConn: 3, Batch: batch, Clients: 2}
-			if err := drive(t, cfg, serveEach(handle)); err == nil {
-				t.Errorf("%s, batches of %d: went unnoticed", name, batch)
-			}
-		}
-	}
-}
-
 func TestClientsSendTheirBudgetAndNoMore(t *testing.T) {
 	for _, cfg := range []Config{
 		{Requests: 1, PerConn: 1, Clients: 1},
@@ -240,63 +223,6 @@ func (c *countingConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-type observed struct {
-	net.Conn
-	ln *Listener
-	t  *testing.T
-}
-
-func (c observed) Write(p []byte) (int, error) {
-	c.ln.mu.Lock()
-	connected, free := len(c.ln.all)-len(c.ln.idle), c.ln.turns
-	c.ln.mu.Unlock()
-	if least := c.ln.cfg.Clients - c.ln.cfg.Turns; connected < least {
-		c.t.Errorf("%d clients are connected, want at least %d", connected, least)
-	}
-	if free >= c.ln.cfg.Turns {
-		c.t.Errorf("%d turns are free while a request is served", free)
-	}
-	return c.Conn.Write(p)
-}
-
-func TestTurnsGoRound(t *testing.T) {
-	const clients = 5
-	ln := listen(t, Config{Requests: 4 * clients, PerConn: 4 * clients, Batch: 1, Clients: clients, Turns: 1})
-	var mu sync.Mutex
-	var order []int
-	served := map[net.Conn]int{}
-	handle := responder(testResponse, 4096, 4096)
-	serve := serveEach(func(c net.Conn) {
-		mu.Lock()
-		served[c] = len(served)
-		mu.Unlock()
-		handle(recording{c, func() {
-			mu.Lock()
-			order = append(order, served[c])
-			mu.Unlock()
-		}})
-	})
-	nothing := func() {}
-	if err := ln.Drive(serve, nothing, nothing); err != nil {
-		t.Fatal(err)
-	}
-	for i := range order {
-		if order[i] != order[i%clients] {
-			t.Fatalf("clients were served in the order %v", order)
-		}
-	}
-}
-
-type recording struct {
-	net.Conn
-	onWrite func()
-}
-
-func (c recording) Write(p []byte) (int, error) {
-	c.onWrite()
-	return c.Conn.Write(p)
-}
-
 func TestHarnessAllocatesNothing(t *testing.T) {
 	ln := listen(t, Config{Requests: 1 << 30, PerConn: 3, Clients: 1})
 	ln.Start()
@@ -316,47 +242,4 @@ func TestHarnessAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(100, connection); n != 0 {
 		t.Errorf("%v allocations per connection", n)
 	}
-}
-
-func FuzzCheckerAgreesWithItselfHoweverCut(f *testing.F) {
-	f.Add([]byte(testResponse+testResponse), 3)
-	f.Add([]byte(testResponse), 1000)
-	f.Add([]byte(strings.Replace(testResponse, "\r\n\r\n", "\r\n", 1)), 17)
-	f.Add([]byte("HTTP/1.1 200 OK\r\n\r\n"+testBody+testResponse), 20)
-	f.Add([]byte(testResponse+"HTTP/1.1 200 OK\r\n\r\n"+strings.Repeat("\r\n", 100)), 1)
-	f.Fuzz(func(t *testing.T, text []byte, piece int) {
-		if piece < 1 || len(text) > carryBytes {
-			return
-		}
-		var whole, cut checker
-		var want expectation
-		want.body = testBody
-		n, err := whole.feed(text, &want)
-		plain := 0
-		for rest := text; ; plain++ {
-			i := bytes.Index(rest, []byte(headEnd))
-			if i < 0 || len(rest) < i+len(headEnd)+len(testBody) {
-				break
-			}
-			rest = rest[i+len(headEnd)+len(testBody):]
-		}
-		if plain != n {
-			// the checker took a later empty line for the end of the head; no server
-			// writes such a head
-			return
-		}
-		m := 0
-		var cutErr error
-		for p := range chunks(text, piece) {
-			k, err := cut.feed(p, &want)
-			m += k
-			if err != nil {
-				cutErr = err
-				break
-			}
-		}
-		if n != m || (err == nil) != (cutErr == nil) {
-			t.Errorf("whole: %d, %v; in pieces of %d: %d, %v", n, err, piece, m, cutErr)
-		}
-	})
 }

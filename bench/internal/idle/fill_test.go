@@ -47,22 +47,6 @@ func TestFillHoldsConnectionsAndSendsARequestOverEach(t *testing.T) {
 	}
 }
 
-func TestLeastBoundDecides(t *testing.T) {
-	tests := []struct {
-		bounds []bound
-		want   string
-	}{
-		{[]bound{{5, "a"}}, "a"},
-		{[]bound{{5, "a"}, {4, "b"}, {6, "c"}}, "b"},
-		{[]bound{{5, "a"}, {5, "b"}}, "a"},
-	}
-	for _, test := range tests {
-		if got := least(test.bounds[0], test.bounds[1:]...); got.why != test.want {
-			t.Errorf("%v: %v", test.bounds, got)
-		}
-	}
-}
-
 func TestBounds(t *testing.T) {
 	const mib = 1 << 20
 	tests := []struct {
@@ -83,27 +67,6 @@ func TestBounds(t *testing.T) {
 	for _, test := range tests {
 		if test.bound.conns != test.conns || !strings.Contains(test.bound.why, test.why) {
 			t.Errorf("%s: %+v", test.name, test.bound)
-		}
-	}
-}
-
-func TestOpeningStopsBeforeMemoryIsUsedUp(t *testing.T) {
-	const mib = 1 << 20 // and 1024 of them are the reserve
-	tests := []struct {
-		room  int64
-		conns int
-		cost  float64
-		want  bool
-	}{
-		{2048 * mib, 1024, mib, true},
-		{1536 * mib, 1024, mib, true},
-		{1535 * mib, 1024, mib, false},
-		{512 * mib, 1000, 0, true},
-		{511 * mib, 1000, 0, false},
-	}
-	for _, test := range tests {
-		if got := fits(procfs.Memory{Total: 4096 * mib, Room: test.room}, test.conns, test.cost); got != test.want {
-			t.Errorf("%+v: %v", test, got)
 		}
 	}
 }

@@ -58,32 +58,3 @@ func TestChartsAreWellFormed(t *testing.T) {
 		}
 	}
 }
-
-func TestRatiosBeginAtOne(t *testing.T) {
-	text := (&Ratios{Series: []Series{{"x", Ours}}, Rows: []Row{{"fast", []float64{2}}, {"slow", []float64{0.5}}}}).SVG()
-	var fast, slow struct {
-		x, width string
-	}
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, `<rect class="ours"`) {
-			fast.x, fast.width = attr(line, "x"), attr(line, "width")
-		}
-		if strings.HasPrefix(line, `<rect class="worse"`) {
-			slow.x, slow.width = attr(line, "x"), attr(line, "width")
-		}
-	}
-	if fast.width == "" || fast.width != slow.width || fast.x == slow.x {
-		t.Errorf("twice as fast %+v, half as fast %+v", fast, slow)
-	}
-	for _, want := range []string{"2.00×", "0.50×", ">1×<"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("there is no %s", want)
-		}
-	}
-}
-
-func attr(line, name string) string {
-	_, rest, _ := strings.Cut(line, " "+name+`="`)
-	value, _, _ := strings.Cut(rest, `"`)
-	return value
-}

@@ -7,14 +7,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/valyala/fasthttp/bench/internal/probe"
-	"github.com/valyala/fasthttp/bench/internal/serving"
 	"github.com/valyala/fasthttp/bench/internal/stats"
 )
 
@@ -128,95 +123,5 @@ func TestChildThatFailsSaysWhy(t *testing.T) {
 	}
 	if err := child.Stop(); err == nil {
 		t.Error("stopped a program that had failed")
-	}
-}
-
-// patience is how long a test waits for an event that must happen.
-const patience = 20 * time.Second
-
-// TestServer uses the net/http server as the benchmarks do.
-func TestServer(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only linux has /proc, which has the figures")
-	}
-	goTool, err := exec.LookPath("go")
-	if err != nil {
-		t.Skip("the go command is missing")
-	}
-	binary := filepath.Join(t.TempDir(), "server")
-	compile := exec.CommandContext(t.Context(), goTool, "build", "-o", binary, benchModule+"/servers/nethttp")
-	if text, err := compile.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
-	server := &Server{Name: NetHTTP, binary: binary}
-	process, err := server.Start(t.Context(), Settings{Mode: serving.Mixed, ReusePort: true, Place: Anywhere, Procs: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer process.Stop()
-	second, err := server.Start(t.Context(), Settings{Addr: process.Addr, Mode: serving.Plain, ReusePort: true, Place: Anywhere, Procs: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := second.Stop(); err != nil {
-		t.Error(err)
-	}
-
-	empty, err := process.Usage(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	const conns = 20
-	for range conns {
-		conn, err := probe.Dial("127.0.0.2", process.Addr, "/")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		if err := conn.Get(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	full, err := process.Usage(t.Context())
-	// a goroutine that was about to end may have been counted
-	for range 100 {
-		if err != nil || full.Goroutines-empty.Goroutines == conns {
-			break
-		}
-		full, err = process.Usage(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := full.Descriptors - empty.Descriptors; got != conns {
-		t.Errorf("%d descriptors for %d connections", got, conns)
-	}
-	if got := full.Goroutines - empty.Goroutines; got != conns {
-		t.Errorf("%d goroutines for %d connections", got, conns)
-	}
-
-	if counts, err := process.Counts(t.Context()); err != nil || counts.Allocs == 0 || counts.Collections == 0 {
-		t.Errorf("after collections: %+v, %v", counts, err)
-	}
-	before, err := process.CPU()
-	if err != nil {
-		t.Fatal(err)
-	}
-	spin, err := probe.Dial("", process.Addr, serving.SpinPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer spin.Close()
-	if err := spin.Get(); err != nil {
-		t.Fatal(err)
-	}
-	if after, err := process.CPU(); err != nil || after <= before {
-		t.Errorf("computing for %v took from %v to %v, %v", serving.SpinTime, before, after, err)
-	}
-	if err := process.Stop(); err != nil {
-		t.Error(err)
-	}
-	if _, err := process.Usage(t.Context()); err == nil {
-		t.Error("it answers after it was stopped")
 	}
 }

@@ -231,6 +231,9 @@ func (k *Kind) text(row Row, got Figures) string {
 	var all []string
 	for _, c := range k.columns(&row) {
 		if v, ok := got[c.Figure]; ok && c.isFigure() && !math.IsNaN(v) {
+			if c.Share > 0 {
+				v *= c.Share
+			}
 			all = append(all, fmt.Sprintf("%.*f %s", c.Digits, v, c.title()))
 		}
 	}
