@@ -106,8 +106,7 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 			return err
 		}
 	}
-	bar := progress.NewBar(log, isTerminal(log))
-	if err := measure(ctx, dir, opts, all, bar); err != nil {
+	if err := measure(ctx, dir, opts, all, progress.NewLines(log)); err != nil {
 		return err
 	}
 	if all.empty() {
@@ -130,16 +129,6 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 		return fmt.Errorf("%d runs or parts failed; they are on the page", n)
 	}
 	return nil
-}
-
-// isTerminal reports whether w is a terminal, on which a bar can be drawn in place.
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&fs.ModeCharDevice != 0
 }
 
 // readResults reads the results of earlier runs, if there are any.

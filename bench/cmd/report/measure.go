@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,23 +102,13 @@ const (
 	webSocket  = "ws"
 )
 
-// measuring is a measurement over sockets. On an idle machine with two cores it takes so many runs
-// in a round, and some time besides the requested one for each.
+// measuring is a measurement over sockets.
 type measuring struct {
 	part, name string
 	label      string // of what is missing
 	few        bool   // its figures hardly vary between rounds
-	runs       int
-	spare      time.Duration
-	time       time.Duration // of a run, if it is not the requested one
 	measure    func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error)
 }
-
-// crowdTime is the time to open a crowd of connections, and loadSpare the spare time of a load.
-const (
-	crowdTime = 12 * time.Second
-	loadSpare = 500 * time.Millisecond
-)
 
 // sockets measures servers with options of package tcp.
 func sockets(measure func(context.Context, string, tcp.Options, progress.Log) (*study.Report, error), change func(*tcp.Options)) func(context.Context, string, options, progress.Log) (*study.Report, error) {
@@ -153,11 +142,11 @@ func holding(opts idle.Options, shortConns int) func(context.Context, string, op
 }
 
 var studies = []measuring{
-	{part: "varied", name: varied, runs: 30, measure: sockets(tcp.Measure, func(o *tcp.Options) { o.Varied = true })},
-	{part: "tcp", name: repeated, runs: 30, measure: sockets(tcp.Measure, nil)},
-	{part: "slow", name: slow, few: true, runs: 12, measure: sockets(tcp.MeasureSlow, nil)},
+	{part: "varied", name: varied, measure: sockets(tcp.Measure, func(o *tcp.Options) { o.Varied = true })},
+	{part: "tcp", name: repeated, measure: sockets(tcp.Measure, nil)},
+	{part: "slow", name: slow, few: true, measure: sockets(tcp.MeasureSlow, nil)},
 	{
-		part: "wait", name: wait, few: true, runs: 168, spare: 300 * time.Millisecond, time: time.Second,
+		part: "wait", name: wait, few: true,
 		measure: func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error) {
 			w := tcp.WaitOptions{
 				Options: o.study(), Time: time.Second, Only: regexp.MustCompile(""),
@@ -169,30 +158,30 @@ var studies = []measuring{
 			return tcp.MeasureWait(ctx, dir, w, log)
 		},
 	},
-	{part: "files", name: file, few: true, runs: 28, measure: secure(files.Measure, false)},
-	{part: "idle", name: idleOne, few: true, runs: 4, time: crowdTime, measure: holding(idle.Options{Procs: 1, Speaks: idle.HTTP1}, 0)},
+	{part: "files", name: file, few: true, measure: secure(files.Measure, false)},
+	{part: "idle", name: idleOne, few: true, measure: holding(idle.Options{Procs: 1, Speaks: idle.HTTP1}, 0)},
 	{
-		part: "crowd", name: idleMany, few: true, runs: 1, time: 2 * crowdTime,
+		part: "crowd", name: idleMany, few: true,
 		measure: holding(idle.Options{Procs: idle.ManyProcs, Speaks: idle.HTTP1, Servers: []string{rig.Event}}, 2000),
 	},
 	{
-		part: "calls", name: call, label: "Clients of HTTP/2: ", runs: 12,
+		part: "calls", name: call, label: "Clients of HTTP/2: ",
 		measure: func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error) {
 			opts := calls.Options{Options: o.study()}
 			opts.TLS = true
 			return calls.Measure(ctx, dir, opts, log)
 		},
 	},
-	{part: "tls", name: tlsLoads, label: "TLS: ", runs: 18, measure: sockets(tcp.Measure, func(o *tcp.Options) { o.TLS = true })},
-	{part: "tls", name: handshakes, label: "TLS: ", few: true, runs: 10, measure: sockets(tcp.MeasureHandshakes, nil)},
-	{part: "tls", name: flood, label: "TLS: ", few: true, runs: 12, spare: 2 * time.Second, measure: sockets(tcp.MeasureFlood, nil)},
-	{part: "tls", name: tlsFiles, label: "TLS: ", few: true, runs: 8, measure: secure(files.Measure, true)},
-	{part: "tls", name: tlsIdle, label: "TLS: ", few: true, runs: 4, time: crowdTime, measure: holding(idle.Options{Procs: 1, Speaks: idle.TLS}, 2000)},
-	{part: "http2", name: http2, label: "HTTP/2: ", runs: 18, measure: secure(h2load.Measure, false)},
-	{part: "http2", name: http2TLS, label: "HTTP/2: ", few: true, runs: 18, measure: secure(h2load.Measure, true)},
-	{part: "http2", name: http2Idle, label: "HTTP/2: ", few: true, runs: 3, time: crowdTime, measure: holding(idle.Options{Procs: 1, Speaks: idle.HTTP2}, 2000)},
+	{part: "tls", name: tlsLoads, label: "TLS: ", measure: sockets(tcp.Measure, func(o *tcp.Options) { o.TLS = true })},
+	{part: "tls", name: handshakes, label: "TLS: ", few: true, measure: sockets(tcp.MeasureHandshakes, nil)},
+	{part: "tls", name: flood, label: "TLS: ", few: true, measure: sockets(tcp.MeasureFlood, nil)},
+	{part: "tls", name: tlsFiles, label: "TLS: ", few: true, measure: secure(files.Measure, true)},
+	{part: "tls", name: tlsIdle, label: "TLS: ", few: true, measure: holding(idle.Options{Procs: 1, Speaks: idle.TLS}, 2000)},
+	{part: "http2", name: http2, label: "HTTP/2: ", measure: secure(h2load.Measure, false)},
+	{part: "http2", name: http2TLS, label: "HTTP/2: ", few: true, measure: secure(h2load.Measure, true)},
+	{part: "http2", name: http2Idle, label: "HTTP/2: ", few: true, measure: holding(idle.Options{Procs: 1, Speaks: idle.HTTP2}, 2000)},
 	{
-		part: "ws", name: webSocket, label: "WebSocket: ", few: true, runs: 130, spare: 1200 * time.Millisecond,
+		part: "ws", name: webSocket, label: "WebSocket: ", few: true,
 		measure: func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error) {
 			opts := ws.Options{Options: o.study(), Conns: 10_000, Servers: regexp.MustCompile("")}
 			if o.short {
@@ -211,70 +200,27 @@ func (o options) study() study.Options {
 // fewer is the number of rounds for measurements that hardly vary between rounds.
 func fewer(o options) int { return min(o.rounds, 3) }
 
-func (m measuring) estimate(o options) time.Duration {
-	rounds := o.rounds
-	if m.few {
-		rounds = fewer(o)
-	}
-	run := cmp.Or(m.time, time.Duration(o.seconds)*time.Second) + cmp.Or(m.spare, loadSpare)
-	return 5*time.Second + time.Duration(rounds*m.runs)*run
-}
-
 // part is a separate measurement. A part without functions has those of studies.
 type part struct {
-	name     string
-	estimate func(options) time.Duration
-	measure  func(ctx context.Context, dir string, opts options, all *results, log progress.Log) error
+	name    string
+	measure func(ctx context.Context, dir string, opts options, all *results, log progress.Log) error
 }
 
-// The duration of the rows on an idle machine with two cores, besides the requested times: the
-// runs of a binary in a round, with one or two benchmarks in each, and the extra time of each. The
-// time to fill a machine is estimated from a guessed number of connections and a rate.
-const (
-	benchRuns  = 372
-	benchSpare = 120 * time.Millisecond
-	fillTime   = 2 * time.Minute
-	fillConns  = 2_000_000
-	fillRate   = 3000
-)
-
 var parts = []part{
-	{"rows", func(o options) time.Duration {
-		each := time.Second / 2 // if it is a number of operations
-		if d, err := time.ParseDuration(o.benchtime); err == nil {
-			each = d
-		}
-		return 20*time.Second + time.Duration(o.rounds)*benchRuns*(benchSpare+3*each)
-	}, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
+	{"rows", func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
 		all.Rows, _, err = compare.Measure(ctx, dir, compare.Options{Rounds: o.rounds, Benchtime: o.benchtime, Rows: o.rows, Modules: o.modules}, log)
 		return err
 	}},
 	{name: "varied"}, {name: "tcp"}, {name: "slow"}, {name: "wait"}, {name: "files"}, {name: "idle"}, {name: "crowd"},
-	{"fill", func(o options) time.Duration {
-		return fillTime + time.Duration(cmp.Or(o.conns, fillConns))*time.Second/fillRate
-	}, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
+	{"fill", func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
 		all.Fill, err = idle.Fill(ctx, dir, idle.FillOptions{Conns: o.conns, Modules: o.modules}, log)
 		return err
 	}},
 	{name: "calls"}, {name: "tls"}, {name: "http2"}, {name: "ws"},
-	{"size", func(options) time.Duration {
-		return 8 * time.Second
-	}, func(ctx context.Context, dir string, o options, all *results, _ progress.Log) (err error) {
+	{"size", func(ctx context.Context, dir string, o options, all *results, _ progress.Log) (err error) {
 		all.Size, err = binsize.Measure(ctx, dir, o.modules)
 		return err
 	}},
-}
-
-func (p part) takes(o options) (all time.Duration) {
-	if p.estimate != nil {
-		return p.estimate(o)
-	}
-	for _, s := range studies {
-		if s.part == p.name {
-			all += s.estimate(o)
-		}
-	}
-	return all
 }
 
 // run measures the part. If one of its measurements fails, it continues with the next.
@@ -340,10 +286,10 @@ func missing(look func(string) (string, error)) []string {
 
 // measure measures the requested parts. It records the failure of a part and continues
 // with the others. It returns an error only if the session was interrupted.
-func measure(ctx context.Context, dir string, opts options, all *results, bar *progress.Bar) error {
+func measure(ctx context.Context, dir string, opts options, all *results, log progress.Log) error {
 	all.Missing = missing(exec.LookPath)
 	for _, what := range all.Missing {
-		bar.Note(what)
+		log.Note(what)
 	}
 	if len(opts.parts) == 0 {
 		return nil
@@ -360,22 +306,20 @@ func measure(ctx context.Context, dir string, opts options, all *results, bar *p
 	for _, p := range parts {
 		if slices.Contains(opts.parts, p.name) {
 			chosen = append(chosen, p)
-			bar.Expect(p.name, p.takes(opts))
 		}
 	}
 	for _, p := range chosen {
-		bar.Next()
-		err := p.run(ctx, dir, opts, all, bar)
+		log.Note("part " + p.name)
+		err := p.run(ctx, dir, opts, all, log)
 		if ctx.Err() != nil {
 			return errors.New("interrupted")
 		}
 		delete(all.Failed, p.name)
 		if err != nil {
 			all.Failed[p.name] = err.Error()
-			bar.Note(fmt.Sprintf("%s: FAILED: %v", p.name, err))
+			log.Note(fmt.Sprintf("%s: FAILED: %v", p.name, err))
 		}
 		all.Short[p.name] = opts.short
 	}
-	bar.Next()
 	return nil
 }

@@ -242,7 +242,8 @@ func (k *Kind) Markdown(r *Report) string {
 	}
 	k.WriteTables(&b, r, "##")
 	if k.Goals != nil {
-		if goals := k.Goals(r); len(goals) > 0 {
+		goals := slices.DeleteFunc(k.Goals(r), func(g Goal) bool { return g.Figure == "" })
+		if len(goals) > 0 {
 			b.WriteString("\n## Goals of the event engine\n")
 			WriteGoals(&b, goals)
 		}
