@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -229,7 +230,7 @@ func (r calling) netHTTP(b *testing.B) {
 	}
 	connect := dial(b)
 	transport := &http.Transport{
-		Dial:                func(_, addr string) (net.Conn, error) { return connect(addr) },
+		DialContext:         func(_ context.Context, _, addr string) (net.Conn, error) { return connect(addr) },
 		MaxIdleConnsPerHost: r.most(),
 		MaxConnsPerHost:     r.most(),
 		DisableCompression:  true,

@@ -105,7 +105,7 @@ const (
 // measuring is a measurement over sockets.
 type measuring struct {
 	part, name string
-	label      string // of what is missing
+	label      string // of missing tools
 	few        bool   // its figures hardly vary between rounds
 	measure    func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error)
 }

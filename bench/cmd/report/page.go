@@ -84,7 +84,7 @@ func (p *page) writeMachine(b *strings.Builder) {
 	fmt.Fprintf(b, "- date: %s\n", p.Date)
 }
 
-// writeHead describes the figures: the machine, how they were measured, and what is missing.
+// writeHead describes the figures: the machine, how they were measured, and missing tools.
 func (p *page) writeHead(b *strings.Builder) {
 	p.writeMachine(b)
 	if p.Rows != nil {

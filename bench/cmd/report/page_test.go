@@ -69,7 +69,7 @@ func measured(rows ...*study.Row) *study.Report {
 	return r
 }
 
-// missed adds what is missing and failed.
+// missed adds a missing tool and a failure.
 func missed(r *study.Report, what, failure string) *study.Report {
 	r.Missing, r.Failures = []string{what}, []string{failure}
 	return r

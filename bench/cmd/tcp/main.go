@@ -7,7 +7,7 @@
 //	go run ./cmd/tcp -tls     # the same over TLS 1.3, with connections that are kept
 //	go run ./cmd/tcp -handshakes  # new connections over TLS 1.3
 //	go run ./cmd/tcp -flood   # established ones while others do not finish their handshakes
-//	go run ./cmd/tcp -slow    # what slow handlers do to the requests beside them
+//	go run ./cmd/tcp -slow    # requests beside slow ones
 //	go run ./cmd/tcp -wait    # handlers that all wait a little
 //	go run ./cmd/tcp -wait -only 'sleep300us|mix' -conns 64 -procs 1 -servers event,portable
 //

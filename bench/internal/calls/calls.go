@@ -17,7 +17,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/study"
 )
 
-// Options select what to measure.
+// Options select the rows, and how they are measured.
 type Options struct {
 	study.Options
 	Varied bool // no two calls in a row are alike
@@ -52,9 +52,9 @@ const (
 	conns     = "connections"
 )
 
-// Kind is the kind of these measurements. What it calls servers are the clients.
+// Kind is the kind of these measurements, in which clients take the place of servers.
 var Kind = &study.Kind{
-	Name: "calls", Title: "Clients over loopback sockets", Client: "callers", What: "client",
+	Name: "calls", Title: "Clients over loopback sockets", Client: "callers", Measured: "client",
 	Note: "CPU is the processor time for a call, user and system, of the process that calls, and the least of all rounds is that of\n" +
 		"the one that other programs on the machine disturbed least. Connections are those that were dialed. Ready frames are no\n" +
 		"client: they are requests that were encoded before, those of all callers in one write, and only the ends of the responses\n" +

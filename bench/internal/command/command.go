@@ -43,7 +43,7 @@ func Main[O any](name string, parse func(args []string, help io.Writer) (O, erro
 	}
 }
 
-// Result is what a measuring command has to show.
+// Result is the result of a measuring command.
 type Result struct {
 	Name         string // of its files
 	Markdown     string

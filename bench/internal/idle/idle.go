@@ -15,7 +15,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
-// Options select what to measure.
+// Options select the rows, and how they are measured.
 type Options struct {
 	study.Options
 	Conns   int // of each server process; 0 for as many as its descriptors allow

@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
-// session says how the processes of both ends are started.
+// session has the settings of the processes of both ends.
 type session struct {
 	identity *rig.Identity // nil without TLS
 	speaks   Protocol

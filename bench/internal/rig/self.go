@@ -26,14 +26,14 @@ func AskSelf[R any](ctx context.Context, place Place, word string, env []string,
 	return r, err
 }
 
-// Hear reads a result that a child prints. what is the name of the child in errors.
-func (c *Child) Hear(ctx context.Context, what string, r any) error {
+// Hear reads a result that a child prints. Errors have the name of the child.
+func (c *Child) Hear(ctx context.Context, name string, r any) error {
 	said, err := c.Line(ctx)
 	if err == nil {
 		err = json.Unmarshal([]byte(said), r)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }

@@ -187,14 +187,14 @@ func (c Column) cell(r *Report, row *Row, m *Measurement) string {
 	return fmt.Sprintf("%.*f", c.Digits, s.Median)
 }
 
-// Kind says what the report of a measurement is like.
+// Kind describes the report of a measurement.
 type Kind struct {
-	Name    string // of the files with the results
-	Title   string
-	Client  string // what loads the servers
-	What    string // "" if the servers are servers
-	Note    string // explains the figures
-	Columns []Column
+	Name     string // of the files with the results
+	Title    string
+	Client   string // the name of the load
+	Measured string // "" if servers are measured
+	Note     string // explains the figures
+	Columns  []Column
 	// Idle are the columns of rows of kind IdleRow, if they have others.
 	Idle []Column
 	// One writes one table for all rows instead of one for each; its title is that of the
@@ -292,7 +292,7 @@ func (k *Kind) WriteTables(b *strings.Builder, r *Report, level string) {
 			name += ", " + rig.Plural(row.Conns, "connection")
 		}
 		fmt.Fprintf(b, "\n%s %s\n", level, name)
-		table := rig.Table{Header: k.header(row, cmp.Or(k.What, "server"))}
+		table := rig.Table{Header: k.header(row, cmp.Or(k.Measured, "server"))}
 		for _, m := range row.Servers {
 			table.Rows = append(table.Rows, append([]string{m.Server}, k.cells(r, row, m)...))
 		}

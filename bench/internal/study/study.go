@@ -1,6 +1,6 @@
-// Package study has what all measurements over sockets have in common: they put loads on
+// Package study has the common parts of all measurements over sockets: they put loads on
 // servers, round after round, and compare the figures. A measurement begins with New, adds its
-// servers, and calls Measure with its loads. Its Kind says how the Report is written.
+// servers, and calls Measure with its loads. Its Kind describes the Report.
 package study
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/stats"
 )
 
-// Options select what to measure.
+// Options select the rows, and how they are measured.
 type Options struct {
 	Rounds  int
 	Seconds int  // that a run takes
@@ -36,7 +36,7 @@ type Study struct {
 	// Dir is the bench folder, and Temp a folder for files of the measurement.
 	Dir, Temp string
 	Limit     int // on open files of a process
-	// Place is the place of the servers, and ClientPlace of what loads them.
+	// Place is the place of the servers, and ClientPlace of their load.
 	Place, ClientPlace rig.Place
 	Identity           *rig.Identity // nil without TLS
 	Servers            []*rig.Server
@@ -71,7 +71,7 @@ func New(dir string, kind *Kind, opts Options, log progress.Log) (s *Study, err 
 // Close removes the files of the measurement.
 func (s *Study) Close() { _ = os.RemoveAll(s.Temp) }
 
-// Miss notes what is missing.
+// Miss notes a missing server or tool.
 func (s *Study) Miss(what string) {
 	s.missing = append(s.missing, what)
 	s.Log.Note(what)

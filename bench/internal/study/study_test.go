@@ -17,7 +17,7 @@ type load string
 func (l load) Row() Row                 { return Row{Name: string(l)} }
 func (l load) IsFor(s *rig.Server) bool { return l != "tls" || s.Name != "c" }
 
-// TestServersTakeTurns checks the order of runs, and what becomes of their figures.
+// TestServersTakeTurns checks the order of runs, and their figures.
 func TestServersTakeTurns(t *testing.T) {
 	kind := &Kind{Title: "T", Columns: []Column{
 		{Figure: Rate, Spread: true}, {Figure: Rate, Title: "÷ b", To: "b"}, {Figure: Rate, Title: "a ÷ this", From: "a"},

@@ -77,7 +77,7 @@ const (
 // Varies reports whether the requests of a row vary.
 func Varies(row *study.Row) bool { return strings.HasSuffix(row.Name, variedSuffix) }
 
-// Short returns the name of a row without what all varied rows have in common.
+// Short returns the name of a row without the suffix of varied rows.
 func Short(row *study.Row) string { return strings.TrimSuffix(row.Name, variedSuffix) }
 
 // variedLoads returns the same loads, with varying requests: each differs from the one

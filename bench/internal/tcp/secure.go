@@ -148,7 +148,7 @@ var Flood = &study.Kind{
 	},
 }
 
-// The goals for the event engine beside half-open handshakes: by what factor the p99 of
+// The goals for the event engine beside half-open handshakes: the factor by which the p99 of
 // established connections may grow, how many bytes of heap and stacks it may hold for each, and
 // which share of them the server must hold.
 const (

@@ -84,8 +84,8 @@ var Slow = &study.Kind{
 	},
 }
 
-// The goals for the p99 of ordinary requests on the event engine beside slow ones: by what factor
-// it may grow, and what it may be of net/http's beside handlers that compute. There its growth
+// The goals for the p99 of ordinary requests on the event engine beside slow ones: the factor by
+// which it may grow, and its share of net/http's beside handlers that compute. There its growth
 // depends on the scheduler as much as on the server, so the goal is to be about as good as
 // net/http.
 const (

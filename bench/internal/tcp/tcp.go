@@ -19,7 +19,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/wrk"
 )
 
-// Options select what to measure.
+// Options select the loads, and how they are measured.
 type Options struct {
 	study.Options
 	Varied bool // send varying requests; not with TLS
@@ -59,7 +59,7 @@ var (
 	OverTLS  = kind("tcp-tls", "Connections are kept.\n", rig.Nginx, rig.Nginx, TLSGoals)
 )
 
-// Kind returns the kind of what Measure measures.
+// Kind returns the kind of the measurements of Measure.
 func (o Options) Kind() *study.Kind {
 	switch {
 	case o.TLS:

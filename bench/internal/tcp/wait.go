@@ -28,7 +28,7 @@ type handler struct {
 	every int
 }
 
-// The beginnings of the names of handlers, and what they mean.
+// The beginnings of the names of handlers, and their meanings.
 var handlerNames = []struct{ name, text string }{
 	{"sleep", "`sleep1ms` sleeps for 1 ms, and so on"},
 	{"proxy", "`proxy` asks a server that sleeps for 1 ms, with the library's own client"},
@@ -45,7 +45,7 @@ var handlers = []handler{
 	{"mix", serving.Mixed, time.Millisecond, 10},
 }
 
-// WaitOptions select what MeasureWait measures.
+// WaitOptions select the rows of MeasureWait.
 type WaitOptions struct {
 	study.Options
 	Time    time.Duration  // that a run takes

@@ -86,7 +86,7 @@ func (l Load) config() (*tls.Config, error) {
 	return config, err
 }
 
-// recorder keeps what is written to it.
+// recorder keeps the written bytes.
 type recorder struct {
 	net.Conn
 	text []byte
@@ -98,7 +98,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Read implements net.Conn: nobody answers.
+// Read implements net.Conn.
 func (r *recorder) Read([]byte) (int, error) { return 0, io.EOF }
 
 // Close implements net.Conn.

@@ -18,7 +18,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/wsload"
 )
 
-// Options select what to measure.
+// Options select the rows, and how they are measured.
 type Options struct {
 	study.Options
 	Conns   int // sockets of the rows with many
@@ -51,7 +51,7 @@ const (
 	tlsConns = 1000 // idle sockets over TLS, which take longer to open
 )
 
-// Of the broadcasts beside a socket that does not read: what the kernel holds for that socket is
+// Of the broadcasts beside a socket that does not read: the buffers of the kernel for it are
 // full within a second.
 const (
 	deafSize  = 16 << 10
