@@ -6,13 +6,10 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/valyala/fasthttp"
 
 	"github.com/valyala/fasthttp/bench/internal/cputime"
 )
@@ -115,27 +112,6 @@ func (c *answeringConn) SetWriteDeadline(time.Time) error { return nil }
 
 var loopback = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}
 
-// answerTCP serves connections with the same responses, and returns a function that
-// connects to it.
-func answerTCP(b *testing.B) (dial func(string) (net.Conn, error)) {
-	b.Helper()
-	return serveTCP(b, func(nc net.Conn) {
-		buf, n := make([]byte, 4096), 0
-		for {
-			k, err := nc.Read(buf[n:])
-			if err != nil {
-				return
-			}
-			if n += k; requestEnd(buf[:n]) {
-				n = 0
-				if _, err := nc.Write(clientAnswerBytes); err != nil {
-					return
-				}
-			}
-		}
-	})
-}
-
 // serveTCP serves connections until the end of the benchmark, and returns a function that
 // connects to it.
 func serveTCP(b testing.TB, serve func(net.Conn)) (dial func(string) (net.Conn, error)) {
@@ -219,79 +195,6 @@ const (
 
 var errWrongAnswer = errors.New("the client returned something else than the answer")
 
-// benchClient measures calls of one Client.
-func benchClient(b *testing.B, kind callKind, dial func(string) (net.Conn, error), parallel int) {
-	b.Helper()
-	client := &fasthttp.Client{Dial: dial, MaxConnsPerHost: parallel}
-	defer client.CloseIdleConnections()
-	callers(b, parallel, func() (func() error, func()) {
-		req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
-		if kind == postCall {
-			req.Header.SetMethod(fasthttp.MethodPost)
-			req.Header.SetContentType("application/x-www-form-urlencoded")
-			req.SetBodyString(postBody)
-		}
-		call := func() (err error) {
-			req.SetRequestURI(clientURL)
-			if kind == getTimeoutCall {
-				err = client.DoTimeout(req, resp, time.Minute)
-			} else {
-				err = client.Do(req, resp)
-			}
-			if err == nil && (resp.StatusCode() != 200 || !bytes.Equal(resp.Body(), answerBytes)) {
-				err = errWrongAnswer
-			}
-			return err
-		}
-		return call, func() {
-			fasthttp.ReleaseRequest(req)
-			fasthttp.ReleaseResponse(resp)
-		}
-	})
-}
-
-// netHTTPClient returns a net/http client for parallel callers.
-func netHTTPClient(dial func(string) (net.Conn, error), parallel int) *http.Client {
-	return &http.Client{Transport: &http.Transport{
-		Dial:                func(_, addr string) (net.Conn, error) { return dial(addr) },
-		MaxIdleConnsPerHost: parallel,
-		MaxConnsPerHost:     parallel,
-		DisableCompression:  true,
-	}}
-}
-
-// benchNetHTTPClient is benchClient for net/http.
-func benchNetHTTPClient(b *testing.B, kind callKind, dial func(string) (net.Conn, error), parallel int) {
-	b.Helper()
-	client := netHTTPClient(dial, parallel)
-	defer client.CloseIdleConnections()
-	if kind == getTimeoutCall {
-		client.Timeout = time.Minute
-	}
-	callers(b, parallel, func() (func() error, func()) {
-		call := func() error {
-			if kind == postCall {
-				return checkNetHTTP(client.Post(clientURL, "application/x-www-form-urlencoded", bytes.NewReader(postBodyBytes)))
-			}
-			return checkNetHTTP(client.Get(clientURL))
-		}
-		return call, func() {}
-	})
-}
-
-// checkNetHTTP reads the response to a call of net/http.
-func checkNetHTTP(resp *http.Response, err error) error {
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err == nil && (resp.StatusCode != 200 || !bytes.Equal(body, answerBytes)) {
-		err = errWrongAnswer
-	}
-	return err
-}
-
 // benchHarnessClient measures callers that write a prepared request and read the
 // response without parsing it. No client can be faster than that with this server.
 func benchHarnessClient(b *testing.B, dial func(string) (net.Conn, error), parallel int) {
@@ -315,162 +218,4 @@ func benchHarnessClient(b *testing.B, dial func(string) (net.Conn, error), paral
 		}
 		return call, func() { _ = nc.Close() }
 	})
-}
-
-func BenchmarkHarnessClient1CallersTCP(b *testing.B) { benchHarnessClient(b, answerTCP(b), 1) }
-
-func BenchmarkHarnessClient100CallersTCP(b *testing.B) { benchHarnessClient(b, answerTCP(b), 100) }
-
-func BenchmarkHarnessClient1KCallersTCP(b *testing.B) { benchHarnessClient(b, answerTCP(b), 1000) }
-
-func BenchmarkHarnessClient100CallersMemory(b *testing.B) {
-	benchHarnessClient(b, dialAnswering, 100)
-}
-
-func BenchmarkClientGet1CallersMemory(b *testing.B) { benchClient(b, getCall, dialAnswering, 1) }
-
-func BenchmarkClientGet10CallersMemory(b *testing.B) { benchClient(b, getCall, dialAnswering, 10) }
-
-func BenchmarkClientGet100CallersMemory(b *testing.B) { benchClient(b, getCall, dialAnswering, 100) }
-
-func BenchmarkClientGet1KCallersMemory(b *testing.B) { benchClient(b, getCall, dialAnswering, 1000) }
-
-func BenchmarkClientGet10KCallersMemory(b *testing.B) {
-	benchClient(b, getCall, dialAnswering, 10_000)
-}
-
-func BenchmarkClientGet1CallersTCP(b *testing.B) { benchClient(b, getCall, answerTCP(b), 1) }
-
-func BenchmarkClientGet10CallersTCP(b *testing.B) { benchClient(b, getCall, answerTCP(b), 10) }
-
-func BenchmarkClientGet100CallersTCP(b *testing.B) { benchClient(b, getCall, answerTCP(b), 100) }
-
-func BenchmarkClientGet1KCallersTCP(b *testing.B) { benchClient(b, getCall, answerTCP(b), 1000) }
-
-func BenchmarkClientGetTimeout1CallersMemory(b *testing.B) {
-	benchClient(b, getTimeoutCall, dialAnswering, 1)
-}
-
-func BenchmarkClientGetTimeout10CallersMemory(b *testing.B) {
-	benchClient(b, getTimeoutCall, dialAnswering, 10)
-}
-
-func BenchmarkClientGetTimeout100CallersMemory(b *testing.B) {
-	benchClient(b, getTimeoutCall, dialAnswering, 100)
-}
-
-func BenchmarkClientGetTimeout1KCallersMemory(b *testing.B) {
-	benchClient(b, getTimeoutCall, dialAnswering, 1000)
-}
-
-func BenchmarkClientGetTimeout10KCallersMemory(b *testing.B) {
-	benchClient(b, getTimeoutCall, dialAnswering, 10_000)
-}
-
-func BenchmarkClientGetTimeout1CallersTCP(b *testing.B) {
-	benchClient(b, getTimeoutCall, answerTCP(b), 1)
-}
-
-func BenchmarkClientGetTimeout10CallersTCP(b *testing.B) {
-	benchClient(b, getTimeoutCall, answerTCP(b), 10)
-}
-
-func BenchmarkClientGetTimeout100CallersTCP(b *testing.B) {
-	benchClient(b, getTimeoutCall, answerTCP(b), 100)
-}
-
-func BenchmarkClientGetTimeout1KCallersTCP(b *testing.B) {
-	benchClient(b, getTimeoutCall, answerTCP(b), 1000)
-}
-
-func BenchmarkClientPost1CallersMemory(b *testing.B) { benchClient(b, postCall, dialAnswering, 1) }
-
-func BenchmarkClientPost10CallersMemory(b *testing.B) { benchClient(b, postCall, dialAnswering, 10) }
-
-func BenchmarkClientPost100CallersMemory(b *testing.B) { benchClient(b, postCall, dialAnswering, 100) }
-
-func BenchmarkClientPost1KCallersMemory(b *testing.B) { benchClient(b, postCall, dialAnswering, 1000) }
-
-func BenchmarkClientPost10KCallersMemory(b *testing.B) {
-	benchClient(b, postCall, dialAnswering, 10_000)
-}
-
-func BenchmarkClientPost1CallersTCP(b *testing.B) { benchClient(b, postCall, answerTCP(b), 1) }
-
-func BenchmarkClientPost10CallersTCP(b *testing.B) { benchClient(b, postCall, answerTCP(b), 10) }
-
-func BenchmarkClientPost100CallersTCP(b *testing.B) { benchClient(b, postCall, answerTCP(b), 100) }
-
-func BenchmarkClientPost1KCallersTCP(b *testing.B) { benchClient(b, postCall, answerTCP(b), 1000) }
-
-func BenchmarkNetHTTPClientGet1CallersMemory(b *testing.B) {
-	benchNetHTTPClient(b, getCall, dialAnswering, 1)
-}
-
-func BenchmarkNetHTTPClientGet10CallersMemory(b *testing.B) {
-	benchNetHTTPClient(b, getCall, dialAnswering, 10)
-}
-
-func BenchmarkNetHTTPClientGet100CallersMemory(b *testing.B) {
-	benchNetHTTPClient(b, getCall, dialAnswering, 100)
-}
-
-func BenchmarkNetHTTPClientGet1KCallersMemory(b *testing.B) {
-	benchNetHTTPClient(b, getCall, dialAnswering, 1000)
-}
-
-func BenchmarkNetHTTPClientGet10KCallersMemory(b *testing.B) {
-	benchNetHTTPClient(b, getCall, dialAnswering, 10_000)
-}
-
-func BenchmarkNetHTTPClientGet1CallersTCP(b *testing.B) {
-	benchNetHTTPClient(b, getCall, answerTCP(b), 1)
-}
-
-func BenchmarkNetHTTPClientGet10CallersTCP(b *testing.B) {
-	benchNetHTTPClient(b, getCall, answerTCP(b), 10)
-}
-
-func BenchmarkNetHTTPClientGet100CallersTCP(b *testing.B) {
-	benchNetHTTPClient(b, getCall, answerTCP(b), 100)
-}
-
-func BenchmarkNetHTTPClientGet1KCallersTCP(b *testing.B) {
-	benchNetHTTPClient(b, getCall, answerTCP(b), 1000)
-}
-
-func BenchmarkNetHTTPClientPost1CallersMemory(b *testing.B) {
-	benchNetHTTPClient(b, postCall, dialAnswering, 1)
-}
-
-func BenchmarkNetHTTPClientPost10CallersMemory(b *testing.B) {
-	benchNetHTTPClient(b, postCall, dialAnswering, 10)
-}
-
-func BenchmarkNetHTTPClientPost100CallersMemory(b *testing.B) {
-	benchNetHTTPClient(b, postCall, dialAnswering, 100)
-}
-
-func BenchmarkNetHTTPClientPost1KCallersMemory(b *testing.B) {
-	benchNetHTTPClient(b, postCall, dialAnswering, 1000)
-}
-
-func BenchmarkNetHTTPClientPost10KCallersMemory(b *testing.B) {
-	benchNetHTTPClient(b, postCall, dialAnswering, 10_000)
-}
-
-func BenchmarkNetHTTPClientPost1CallersTCP(b *testing.B) {
-	benchNetHTTPClient(b, postCall, answerTCP(b), 1)
-}
-
-func BenchmarkNetHTTPClientPost10CallersTCP(b *testing.B) {
-	benchNetHTTPClient(b, postCall, answerTCP(b), 10)
-}
-
-func BenchmarkNetHTTPClientPost100CallersTCP(b *testing.B) {
-	benchNetHTTPClient(b, postCall, answerTCP(b), 100)
-}
-
-func BenchmarkNetHTTPClientPost1KCallersTCP(b *testing.B) {
-	benchNetHTTPClient(b, postCall, answerTCP(b), 1000)
 }

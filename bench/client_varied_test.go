@@ -3,9 +3,7 @@ package bench
 import (
 	"bufio"
 	"bytes"
-	"io"
 	"net"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -73,99 +71,6 @@ func inTurn(callers *atomic.Int64) func() *traffic.Call {
 // declares.
 func wholeAnswer(status, length int, body []byte) bool {
 	return status == 200 && length == len(body) && body[0] == '{' && body[len(body)-1] == '}'
-}
-
-// benchVariedClient is benchClient with requests and responses that all differ from
-// the one before.
-func benchVariedClient(b *testing.B, kind callKind, parallel int) {
-	b.Helper()
-	client := &fasthttp.Client{Dial: dialAPI(), MaxConnsPerHost: parallel}
-	defer client.CloseIdleConnections()
-	var started atomic.Int64
-	callers(b, parallel, func() (func() error, func()) {
-		req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
-		next := inTurn(&started)
-		if kind == postCall {
-			req.Header.SetMethod(fasthttp.MethodPost)
-			req.Header.SetContentType("application/json")
-		}
-		call := func() error {
-			c := next()
-			req.SetRequestURI(c.URL)
-			req.Header.Set("X-Request-Id", c.ID)
-			if kind == postCall {
-				req.SetBody(c.Body)
-			}
-			err := client.Do(req, resp)
-			if err == nil && !wholeAnswer(resp.StatusCode(), resp.Header.ContentLength(), resp.Body()) {
-				err = errWrongAnswer
-			}
-			return err
-		}
-		return call, func() {
-			fasthttp.ReleaseRequest(req)
-			fasthttp.ReleaseResponse(resp)
-		}
-	})
-}
-
-// benchNetHTTPVariedClient is benchVariedClient for net/http.
-func benchNetHTTPVariedClient(b *testing.B, kind callKind, parallel int) {
-	b.Helper()
-	dial := dialAPI()
-	client := netHTTPClient(dial, parallel)
-	defer client.CloseIdleConnections()
-	var started atomic.Int64
-	callers(b, parallel, func() (func() error, func()) {
-		next := inTurn(&started)
-		call := func() error {
-			c := next()
-			method, body := http.MethodGet, io.Reader(nil)
-			if kind == postCall {
-				method, body = http.MethodPost, bytes.NewReader(c.Body)
-			}
-			req, err := http.NewRequest(method, c.URL, body)
-			if err != nil {
-				return err
-			}
-			req.Header.Set("X-Request-Id", c.ID)
-			if kind == postCall {
-				req.Header.Set("Content-Type", "application/json")
-			}
-			resp, err := client.Do(req)
-			if err != nil {
-				return err
-			}
-			defer resp.Body.Close()
-			got, err := io.ReadAll(resp.Body)
-			if err == nil && !wholeAnswer(resp.StatusCode, int(resp.ContentLength), got) {
-				err = errWrongAnswer
-			}
-			return err
-		}
-		return call, func() {}
-	})
-}
-
-func BenchmarkClientGetVaried1CallersMemory(b *testing.B)   { benchVariedClient(b, getCall, 1) }
-func BenchmarkClientGetVaried64CallersMemory(b *testing.B)  { benchVariedClient(b, getCall, 64) }
-func BenchmarkClientPostVaried1CallersMemory(b *testing.B)  { benchVariedClient(b, postCall, 1) }
-func BenchmarkClientPostVaried64CallersMemory(b *testing.B) { benchVariedClient(b, postCall, 64) }
-
-func BenchmarkNetHTTPClientGetVaried1CallersMemory(b *testing.B) {
-	benchNetHTTPVariedClient(b, getCall, 1)
-}
-
-func BenchmarkNetHTTPClientGetVaried64CallersMemory(b *testing.B) {
-	benchNetHTTPVariedClient(b, getCall, 64)
-}
-
-func BenchmarkNetHTTPClientPostVaried1CallersMemory(b *testing.B) {
-	benchNetHTTPVariedClient(b, postCall, 1)
-}
-
-func BenchmarkNetHTTPClientPostVaried64CallersMemory(b *testing.B) {
-	benchNetHTTPVariedClient(b, postCall, 64)
 }
 
 // readInTurn measures read with several heads in turn.

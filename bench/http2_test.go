@@ -95,59 +95,6 @@ func http2Config(messages []fakeh2.Message, requests, clients, streams int) fake
 	return fakeh2.Config{Messages: messages, ContentType: contentType, Body: answer, Requests: requests, Clients: clients, Streams: streams}
 }
 
-func BenchmarkHTTP2ServerGet1Stream(b *testing.B) {
-	benchHTTP2(b, answerGet, http2Gets, 1)
-}
-
-func BenchmarkHTTP2ServerGet100Streams(b *testing.B) {
-	benchHTTP2(b, answerGet, http2Gets, 100)
-}
-
-func BenchmarkHTTP2ServerGetVaried1Stream(b *testing.B) {
-	benchHTTP2(b, answerGet, http2Varied, 1)
-}
-
-func BenchmarkHTTP2ServerGetVaried100Streams(b *testing.B) {
-	benchHTTP2(b, answerGet, http2Varied, 100)
-}
-
-func BenchmarkHTTP2ServerPost1Stream(b *testing.B) {
-	benchHTTP2(b, answerVariedPost, http2Posts, 1)
-}
-
-func BenchmarkHTTP2ServerPost100Streams(b *testing.B) {
-	benchHTTP2(b, answerVariedPost, http2Posts, 100)
-}
-
-func BenchmarkNetHTTPHTTP2ServerGet1Stream(b *testing.B) {
-	benchNetHTTP2(b, answerNetHTTPGet, http2Gets, 1)
-}
-
-func BenchmarkNetHTTPHTTP2ServerGet100Streams(b *testing.B) {
-	benchNetHTTP2(b, answerNetHTTPGet, http2Gets, 100)
-}
-
-func BenchmarkNetHTTPHTTP2ServerGetVaried1Stream(b *testing.B) {
-	benchNetHTTP2(b, answerNetHTTPGet, http2Varied, 1)
-}
-
-func BenchmarkNetHTTPHTTP2ServerGetVaried100Streams(b *testing.B) {
-	benchNetHTTP2(b, answerNetHTTPGet, http2Varied, 100)
-}
-
-func BenchmarkNetHTTPHTTP2ServerPost1Stream(b *testing.B) {
-	benchNetHTTP2(b, answerNetHTTPVariedPost, http2Posts, 1)
-}
-
-func BenchmarkNetHTTPHTTP2ServerPost100Streams(b *testing.B) {
-	benchNetHTTP2(b, answerNetHTTPVariedPost, http2Posts, 100)
-}
-
-// BenchmarkHarnessHTTP2Get1Stream and similar benchmarks run a server that answers each
-// HEADERS frame without decoding it.
-func BenchmarkHarnessHTTP2Get1Stream(b *testing.B)    { driveHTTP2(b, serveBareHTTP2, http2Gets, 1) }
-func BenchmarkHarnessHTTP2Get100Streams(b *testing.B) { driveHTTP2(b, serveBareHTTP2, http2Gets, 100) }
-
 const (
 	prefaceSize   = 24
 	frameHeadSize = 9
@@ -213,58 +160,5 @@ func serveBareHTTP2Conn(c net.Conn) {
 		if _, err := c.Write(out); err != nil {
 			return
 		}
-	}
-}
-
-// TestServersAnswerHTTP2 runs every kind of row once, with few requests.
-func TestServersAnswerHTTP2(t *testing.T) {
-	servers := []struct {
-		name  string
-		serve func(t *testing.T) func(net.Listener) error
-		posts bool
-	}{
-		{"fasthttp GET", http2Server(answerGet), false},
-		{"fasthttp POST", http2Server(answerVariedPost), true},
-		{"net/http GET", netHTTP2Server(answerNetHTTPGet), false},
-		{"net/http POST", netHTTP2Server(answerNetHTTPVariedPost), true},
-		{"bare", func(*testing.T) func(net.Listener) error { return serveBareHTTP2 }, false},
-	}
-	for _, server := range servers {
-		messages := [][]fakeh2.Message{http2Gets, http2Varied}
-		if server.posts {
-			messages = [][]fakeh2.Message{http2Posts}
-		}
-		for _, m := range messages {
-			for _, shape := range []struct{ requests, clients, streams int }{{1, 1, 1}, {3, 5, 1}, {1000, 2, 1}, {3000, 3, 100}} {
-				t.Run(fmt.Sprintf("%s/%d messages, %+v", server.name, len(m), shape), func(t *testing.T) {
-					ln, err := fakeh2.New(http2Config(m, shape.requests, shape.clients, shape.streams))
-					if err != nil {
-						t.Fatal(err)
-					}
-					nothing := func() {}
-					if err := ln.Drive(server.serve(t), nothing, nothing); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-		}
-	}
-}
-
-func http2Server(handler fasthttp.RequestHandler) func(t *testing.T) func(net.Listener) error {
-	return func(t *testing.T) func(net.Listener) error {
-		s := &fasthttp.Server{Handler: handler}
-		if !protocols.EnableHTTP2(s) {
-			t.Skip("this fasthttp has no HTTP/2")
-		}
-		return s.Serve
-	}
-}
-
-func netHTTP2Server(handler http.HandlerFunc) func(t *testing.T) func(net.Listener) error {
-	return func(*testing.T) func(net.Listener) error {
-		s := &http.Server{Handler: handler}
-		protocols.EnableHTTP2(s)
-		return s.Serve
 	}
 }

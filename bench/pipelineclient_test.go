@@ -9,8 +9,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/valyala/fasthttp"
 )
 
 // pipelinedAnswers are responses to as many requests as are likely to arrive at
@@ -145,56 +143,4 @@ func answerPipelined(b *testing.B) (dial func(string) (net.Conn, error)) {
 			}
 		}
 	})
-}
-
-// benchPipeline measures calls of one PipelineClient with one connection.
-func benchPipeline(b *testing.B, kind callKind, dial func(string) (net.Conn, error), parallel int) {
-	b.Helper()
-	client := &fasthttp.PipelineClient{
-		Addr: "shop.example.com:80", Dial: dial,
-		MaxPendingRequests: parallel, MaxIdleConnDuration: 50 * time.Millisecond,
-	}
-	callers(b, parallel, func() (func() error, func()) {
-		req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
-		call := func() (err error) {
-			req.SetRequestURI(clientURL)
-			if kind == getTimeoutCall {
-				err = client.DoTimeout(req, resp, time.Minute)
-			} else {
-				err = client.Do(req, resp)
-			}
-			if err == nil && (resp.StatusCode() != 200 || !bytes.Equal(resp.Body(), answerBytes)) {
-				err = errWrongAnswer
-			}
-			return err
-		}
-		return call, func() {
-			fasthttp.ReleaseRequest(req)
-			fasthttp.ReleaseResponse(resp)
-		}
-	})
-}
-
-func BenchmarkPipelineClientDo1(b *testing.B)    { benchPipeline(b, getCall, dialPipeline, 1) }
-func BenchmarkPipelineClientDo10(b *testing.B)   { benchPipeline(b, getCall, dialPipeline, 10) }
-func BenchmarkPipelineClientDo100(b *testing.B)  { benchPipeline(b, getCall, dialPipeline, 100) }
-func BenchmarkPipelineClientDo1000(b *testing.B) { benchPipeline(b, getCall, dialPipeline, 1000) }
-func BenchmarkPipelineClientDo10K(b *testing.B)  { benchPipeline(b, getCall, dialPipeline, 10_000) }
-
-func BenchmarkPipelineClientDoTimeout100(b *testing.B) {
-	benchPipeline(b, getTimeoutCall, dialPipeline, 100)
-}
-
-func BenchmarkPipelineClientVaried1(b *testing.B) { benchPipeline(b, getCall, dialVariedPipeline, 1) }
-
-func BenchmarkPipelineClientVaried100(b *testing.B) {
-	benchPipeline(b, getCall, dialVariedPipeline, 100)
-}
-
-func BenchmarkPipelineClientTCP1(b *testing.B) { benchPipeline(b, getCall, answerPipelined(b), 1) }
-func BenchmarkPipelineClientTCP100(b *testing.B) {
-	benchPipeline(b, getCall, answerPipelined(b), 100)
-}
-func BenchmarkPipelineClientTCP1000(b *testing.B) {
-	benchPipeline(b, getCall, answerPipelined(b), 1000)
 }

@@ -48,28 +48,6 @@ const (
 // fewClients is the number of clients that keep all processors busy.
 func fewClients() int { return 2 * runtime.GOMAXPROCS(0) }
 
-// benchServer measures serve with a few clients that never pause.
-func benchServer(b *testing.B, serve func(net.Listener) error, request []byte, perConn int) {
-	drive(b, serve, fakenet.Config{
-		Texts:   [][]byte{request},
-		PerConn: perConn,
-		Clients: fewClients(),
-	})
-}
-
-// benchCrowd measures serve with ten thousand open connections. At any time a few of
-// them, in turn, have pending requests.
-func benchCrowd(b *testing.B, serve func(net.Listener) error, request []byte, perConn int) {
-	drive(b, serve, fakenet.Config{
-		Texts:   [][]byte{request},
-		PerConn: perConn,
-		Batch:   min(perConn, manyBatch),
-		Clients: manyClients,
-		Turns:   fewClients(),
-		WarmUp:  true,
-	})
-}
-
 func drive(b *testing.B, serve func(net.Listener) error, cfg fakenet.Config) {
 	b.Helper()
 	cfg.ContentType, cfg.Body, cfg.Requests = contentType, answer, b.N
@@ -162,84 +140,6 @@ func serveNetHTTPPost(ln net.Listener) error {
 	return s.Serve(ln)
 }
 
-func BenchmarkServerGet1ReqPerConn(b *testing.B)   { benchServer(b, serveGet, getRequest, 1) }
-func BenchmarkServerGet2ReqPerConn(b *testing.B)   { benchServer(b, serveGet, getRequest, 2) }
-func BenchmarkServerGet10ReqPerConn(b *testing.B)  { benchServer(b, serveGet, getRequest, 10) }
-func BenchmarkServerGet10KReqPerConn(b *testing.B) { benchServer(b, serveGet, getRequest, 10_000) }
-
-func BenchmarkServerPost1ReqPerConn(b *testing.B)   { benchServer(b, servePost, postRequest, 1) }
-func BenchmarkServerPost2ReqPerConn(b *testing.B)   { benchServer(b, servePost, postRequest, 2) }
-func BenchmarkServerPost10ReqPerConn(b *testing.B)  { benchServer(b, servePost, postRequest, 10) }
-func BenchmarkServerPost10KReqPerConn(b *testing.B) { benchServer(b, servePost, postRequest, 10_000) }
-
-func BenchmarkServerGet1ReqPerConn10KClients(b *testing.B)  { benchCrowd(b, serveGet, getRequest, 1) }
-func BenchmarkServerGet2ReqPerConn10KClients(b *testing.B)  { benchCrowd(b, serveGet, getRequest, 2) }
-func BenchmarkServerGet10ReqPerConn10KClients(b *testing.B) { benchCrowd(b, serveGet, getRequest, 10) }
-func BenchmarkServerGet100ReqPerConn10KClients(b *testing.B) {
-	benchCrowd(b, serveGet, getRequest, 100)
-}
-
-func BenchmarkNetHTTPServerGet1ReqPerConn(b *testing.B) {
-	benchServer(b, serveNetHTTPGet, getRequest, 1)
-}
-
-func BenchmarkNetHTTPServerGet2ReqPerConn(b *testing.B) {
-	benchServer(b, serveNetHTTPGet, getRequest, 2)
-}
-
-func BenchmarkNetHTTPServerGet10ReqPerConn(b *testing.B) {
-	benchServer(b, serveNetHTTPGet, getRequest, 10)
-}
-
-func BenchmarkNetHTTPServerGet10KReqPerConn(b *testing.B) {
-	benchServer(b, serveNetHTTPGet, getRequest, 10_000)
-}
-
-func BenchmarkNetHTTPServerPost1ReqPerConn(b *testing.B) {
-	benchServer(b, serveNetHTTPPost, postRequest, 1)
-}
-
-func BenchmarkNetHTTPServerPost2ReqPerConn(b *testing.B) {
-	benchServer(b, serveNetHTTPPost, postRequest, 2)
-}
-
-func BenchmarkNetHTTPServerPost10ReqPerConn(b *testing.B) {
-	benchServer(b, serveNetHTTPPost, postRequest, 10)
-}
-
-func BenchmarkNetHTTPServerPost10KReqPerConn(b *testing.B) {
-	benchServer(b, serveNetHTTPPost, postRequest, 10_000)
-}
-
-func BenchmarkNetHTTPServerGet1ReqPerConn10KClients(b *testing.B) {
-	benchCrowd(b, serveNetHTTPGet, getRequest, 1)
-}
-
-func BenchmarkNetHTTPServerGet2ReqPerConn10KClients(b *testing.B) {
-	benchCrowd(b, serveNetHTTPGet, getRequest, 2)
-}
-
-func BenchmarkNetHTTPServerGet10ReqPerConn10KClients(b *testing.B) {
-	benchCrowd(b, serveNetHTTPGet, getRequest, 10)
-}
-
-func BenchmarkNetHTTPServerGet100ReqPerConn10KClients(b *testing.B) {
-	benchCrowd(b, serveNetHTTPGet, getRequest, 100)
-}
-
-// BenchmarkHarnessGet1ReqPerConn and similar benchmarks run a server that only finds the
-// ends of requests and writes responses: they measure the costs of the harness itself and
-// of the goroutines that every server needs.
-func BenchmarkHarnessGet1ReqPerConn(b *testing.B)   { benchServer(b, serveBare, getRequest, 1) }
-func BenchmarkHarnessGet10KReqPerConn(b *testing.B) { benchServer(b, serveBare, getRequest, 10_000) }
-func BenchmarkHarnessGet1ReqPerConn10KClients(b *testing.B) {
-	benchCrowd(b, serveBare, getRequest, 1)
-}
-
-func BenchmarkHarnessGet100ReqPerConn10KClients(b *testing.B) {
-	benchCrowd(b, serveBare, getRequest, 100)
-}
-
 const (
 	bareBuffer = 4096
 	bareAnswer = "HTTP/1.1 200 OK\r\nServer: bare\r\nDate: Tue, 15 Nov 1994 08:12:31 GMT\r\n" +
@@ -286,14 +186,6 @@ func bareWorker(c net.Conn, next <-chan net.Conn) {
 			}
 		}
 		_ = c.Close()
-	}
-}
-
-func TestRequestsHaveTheSizeOfABrowsers(t *testing.T) {
-	for _, request := range [][]byte{getRequest, postRequest} {
-		if len(request) < 220 || len(request) > 340 {
-			t.Errorf("%d bytes: %s", len(request), request)
-		}
 	}
 }
 

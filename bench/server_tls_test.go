@@ -109,8 +109,3 @@ func serveNetHTTPTLS(ln net.Listener, cert tls.Certificate) (stop func() error) 
 		return err
 	}
 }
-
-func BenchmarkTLSServerGetTCP(b *testing.B)              { benchTLS(b, serveTLS, getTexts) }
-func BenchmarkTLSServerGetVariedTCP(b *testing.B)        { benchTLS(b, serveTLS, visitors) }
-func BenchmarkNetHTTPTLSServerGetTCP(b *testing.B)       { benchTLS(b, serveNetHTTPTLS, getTexts) }
-func BenchmarkNetHTTPTLSServerGetVariedTCP(b *testing.B) { benchTLS(b, serveNetHTTPTLS, visitors) }

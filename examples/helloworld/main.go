@@ -43,17 +43,7 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 		IdleTimeout:  time.Minute,
 	}
 	fmt.Fprintf(stdout, "helloworld listens on %s\n", ln.Addr())
-	// Server.Run does it in one call; this program is also built with v1.77.0, to compare sizes
-	over := make(chan error, 1)
-	stop := context.AfterFunc(ctx, func() {
-		over <- server.Shutdown()
-		_ = ln.Close() // the server may not have begun, and then it does not serve
-	})
-	err = server.Serve(ln)
-	if stop() {
-		return err
-	}
-	return <-over
+	return server.Run(ctx, ln)
 }
 
 // greet is the handler. It writes to ctx as to any io.Writer. The response is sent after it

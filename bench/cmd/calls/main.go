@@ -15,67 +15,23 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io"
 
 	"github.com/valyala/fasthttp/bench/internal/calls"
 	"github.com/valyala/fasthttp/bench/internal/command"
 	"github.com/valyala/fasthttp/bench/internal/progress"
-	"github.com/valyala/fasthttp/bench/internal/rig"
 )
-
-type options struct {
-	calls.Options
-	out string
-}
 
 func main() {
 	calls.Main()
-	command.Main("calls", parseFlags, run)
-}
-
-func parseFlags(args []string, help io.Writer) (options, error) {
-	var opts options
-	flags := command.New("calls", help)
-	flags.Rounds(&opts.Rounds, 5, 1)
-	flags.Int(&opts.Seconds, "seconds", 3, 1, "how long a run takes")
-	flags.BoolVar(&opts.Pin, "pin", true, "keep the server on one core and the callers on another, if there are two and taskset")
-	flags.BoolVar(&opts.Plain, "plain", false, "do without TLS")
-	flags.BoolVar(&opts.Varied, "varied", false, "make calls of which no two in a row are alike, instead of one again and again")
-	flags.Rows(&opts.Rows, "'100 callers'")
-	flags.Out(&opts.out)
-	if _, err := flags.Parse(args); err != nil {
-		return opts, err
-	}
-	if opts.Rounds < 1 || opts.Seconds < 1 {
-		return opts, errors.New("-rounds and -seconds must be at least 1")
-	}
-	return opts, nil
-}
-
-// name is the name of the files with the results.
-func (o options) name() string {
-	name := "calls"
-	if o.Plain {
-		name += "-plain"
-	}
-	if o.Varied {
-		name += "-varied"
-	}
-	return name
-}
-
-func run(ctx context.Context, opts options, out, log io.Writer) error {
-	dir, err := rig.BenchDir(ctx)
-	if err != nil {
-		return err
-	}
-	r, runs, err := calls.Measure(ctx, dir, opts.Options, progress.NewLines(log))
-	if err != nil {
-		return err
-	}
-	if err := rig.WriteResults(out, dir, opts.out, opts.name(), r.Markdown(), r); err != nil {
-		return err
-	}
-	return command.Failed(len(r.Failures), runs)
+	command.Measure("calls", func(f *command.Flags) command.Run {
+		var opts calls.Options
+		f.Study(&opts.Options, 5, 3, "'100 callers'")
+		plain := f.Bool("plain", false, "do without TLS")
+		f.BoolVar(&opts.Varied, "varied", false, "make calls of which no two in a row are alike, instead of one again and again")
+		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
+			opts.TLS = !*plain
+			r, err := calls.Measure(ctx, dir, opts, log)
+			return command.Of(calls.Kind, r, err, command.Suffix{Wanted: *plain, Name: "plain"}, command.Suffix{Wanted: opts.Varied, Name: "varied"})
+		}
+	})
 }

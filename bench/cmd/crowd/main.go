@@ -13,51 +13,25 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io"
 
 	"github.com/valyala/fasthttp/bench/internal/command"
 	"github.com/valyala/fasthttp/bench/internal/idle"
 	"github.com/valyala/fasthttp/bench/internal/progress"
-	"github.com/valyala/fasthttp/bench/internal/rig"
 )
-
-type options struct {
-	idle.FillOptions
-	out string
-}
 
 func main() {
 	idle.Crowd()
-	command.Main("crowd", parseFlags, run)
-}
-
-func parseFlags(args []string, help io.Writer) (options, error) {
-	var opts options
-	flags := command.New("crowd", help)
-	flags.Int(&opts.Conns, "conns", 0, 20_000, "connections to all processes together; 0 for as many as descriptors and memory allow")
-	flags.Modules(&opts.Modules)
-	flags.Out(&opts.out)
-	if _, err := flags.Parse(args); err != nil {
-		return opts, err
-	}
-	if opts.Conns < 0 {
-		return opts, errors.New("-conns must not be negative")
-	}
-	return opts, nil
-}
-
-func run(ctx context.Context, opts options, out, log io.Writer) error {
-	dir, err := rig.BenchDir(ctx)
-	if err != nil {
-		return err
-	}
-	r, err := idle.Fill(ctx, dir, opts.FillOptions, progress.NewLines(log))
-	if err != nil {
-		return err
-	}
-	if err := rig.WriteResults(out, dir, opts.out, "crowd", r.Markdown(), r); err != nil {
-		return err
-	}
-	return command.Failed(r.Failed())
+	command.Measure("crowd", func(f *command.Flags) command.Run {
+		var opts idle.FillOptions
+		f.Number(&opts.Conns, "conns", 0, 20_000, 0, "connections to all processes together; 0 for as many as descriptors and memory allow")
+		f.Modules(&opts.Modules)
+		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
+			r, err := idle.Fill(ctx, dir, opts, log)
+			if err != nil {
+				return command.Result{}, err
+			}
+			failed, runs := r.Failed()
+			return command.Result{Name: "crowd", Markdown: r.Markdown(), Value: r, Failed: failed, Runs: runs}, nil
+		}
+	})
 }

@@ -12,56 +12,21 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io"
 
 	"github.com/valyala/fasthttp/bench/internal/command"
 	"github.com/valyala/fasthttp/bench/internal/files"
 	"github.com/valyala/fasthttp/bench/internal/progress"
-	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/study"
 )
 
-type options struct {
-	files.Options
-	out string
-}
-
-func main() { command.Main("files", parseFlags, run) }
-
-func parseFlags(args []string, help io.Writer) (options, error) {
-	var opts options
-	flags := command.New("files", help)
-	flags.Rounds(&opts.Rounds, 3, 1)
-	flags.Int(&opts.Seconds, "seconds", 5, 1, "how long a run takes")
-	flags.BoolVar(&opts.Pin, "pin", true, "keep the server on one core and wrk on another, if there are two and taskset")
-	flags.BoolVar(&opts.TLS, "tls", false, "measure large files over TLS 1.3 instead")
-	flags.Rows(&opts.Rows, "'MiB' or 304")
-	flags.Modules(&opts.Modules)
-	flags.Out(&opts.out)
-	if _, err := flags.Parse(args); err != nil {
-		return opts, err
-	}
-	if opts.Rounds < 1 || opts.Seconds < 1 {
-		return opts, errors.New("-rounds and -seconds must be at least 1")
-	}
-	return opts, nil
-}
-
-func run(ctx context.Context, opts options, out, log io.Writer) error {
-	dir, err := rig.BenchDir(ctx)
-	if err != nil {
-		return err
-	}
-	r, runs, err := files.Measure(ctx, dir, opts.Options, progress.NewLines(log))
-	if err != nil {
-		return err
-	}
-	name := "files"
-	if opts.TLS {
-		name = "files-tls"
-	}
-	if err := rig.WriteResults(out, dir, opts.out, name, r.Markdown(), r); err != nil {
-		return err
-	}
-	return command.Failed(len(r.Failures), runs)
+func main() {
+	command.Measure("files", func(f *command.Flags) command.Run {
+		var opts study.Options
+		f.Study(&opts, 3, 5, "'MiB' or 304")
+		f.BoolVar(&opts.TLS, "tls", false, "measure large files over TLS 1.3 instead")
+		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
+			r, err := files.Measure(ctx, dir, opts, log)
+			return command.Of(files.Kind, r, err, command.Suffix{Wanted: opts.TLS, Name: "tls"})
+		}
+	})
 }

@@ -64,7 +64,7 @@ var rows = []workload{
 	{"CookieParse", 10_000},
 }
 
-// sizeRow is the row for the size of examples/helloworld. Its bound only has bytes.
+// sizeRow is the row for the size of a small program, servers/small. Its bound only has bytes.
 const sizeRow = "helloworld"
 
 // usesNetwork reports whether the benchmark waits for the system.

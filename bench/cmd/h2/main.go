@@ -13,56 +13,21 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io"
 
 	"github.com/valyala/fasthttp/bench/internal/command"
 	"github.com/valyala/fasthttp/bench/internal/h2load"
 	"github.com/valyala/fasthttp/bench/internal/progress"
-	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/study"
 )
 
-type options struct {
-	h2load.Options
-	out string
-}
-
-func main() { command.Main("h2", parseFlags, run) }
-
-func parseFlags(args []string, help io.Writer) (options, error) {
-	var opts options
-	flags := command.New("h2", help)
-	flags.Rounds(&opts.Rounds, 5, 1)
-	flags.Int(&opts.Seconds, "seconds", 4, 1, "how long a run takes")
-	flags.BoolVar(&opts.Pin, "pin", true, "keep the server on one core and h2load on another, if there are two and taskset")
-	flags.BoolVar(&opts.TLS, "tls", false, "speak TLS 1.3")
-	flags.Rows(&opts.Rows, "'100 streams'")
-	flags.Modules(&opts.Modules)
-	flags.Out(&opts.out)
-	if _, err := flags.Parse(args); err != nil {
-		return opts, err
-	}
-	if opts.Rounds < 1 || opts.Seconds < 1 {
-		return opts, errors.New("-rounds and -seconds must be at least 1")
-	}
-	return opts, nil
-}
-
-func run(ctx context.Context, opts options, out, log io.Writer) error {
-	dir, err := rig.BenchDir(ctx)
-	if err != nil {
-		return err
-	}
-	r, runs, err := h2load.Measure(ctx, dir, opts.Options, progress.NewLines(log))
-	if err != nil {
-		return err
-	}
-	name := "h2"
-	if opts.TLS {
-		name = "h2-tls"
-	}
-	if err := rig.WriteResults(out, dir, opts.out, name, r.Markdown(), r); err != nil {
-		return err
-	}
-	return command.Failed(len(r.Failures), runs)
+func main() {
+	command.Measure("h2", func(f *command.Flags) command.Run {
+		var opts study.Options
+		f.Study(&opts, 5, 4, "'64 connections'")
+		f.BoolVar(&opts.TLS, "tls", false, "measure over TLS 1.3 instead")
+		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
+			r, err := h2load.Measure(ctx, dir, opts, log)
+			return command.Of(h2load.Kind, r, err, command.Suffix{Wanted: opts.TLS, Name: "tls"})
+		}
+	})
 }

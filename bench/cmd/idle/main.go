@@ -16,76 +16,39 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/valyala/fasthttp/bench/internal/command"
 	"github.com/valyala/fasthttp/bench/internal/idle"
 	"github.com/valyala/fasthttp/bench/internal/progress"
-	"github.com/valyala/fasthttp/bench/internal/rig"
 )
-
-type options struct {
-	idle.Options
-	out string
-}
 
 func main() {
 	idle.Crowd()
-	command.Main("idle", parseFlags, run)
-}
-
-func parseFlags(args []string, help io.Writer) (options, error) {
-	var opts options
-	flags := command.New("idle", help)
-	flags.Int(&opts.Conns, "conns", 0, 2000, "connections for each server process; 0 for as many as its descriptors allow, up to 50000")
-	flags.IntVar(&opts.Procs, "procs", 1, "server processes; more than one listen on the same port, with SO_REUSEPORT")
-	overTLS := flags.Bool("tls", false, fmt.Sprintf("speak TLS 1.3, over %d connections unless -conns says something else", idle.TLSConns))
-	http2 := flags.Bool("http2", false, "speak HTTP/2 without TLS")
-	flags.Rounds(&opts.Rounds, 3, 1)
-	flags.Modules(&opts.Modules)
-	flags.Out(&opts.out)
-	if _, err := flags.Parse(args); err != nil {
-		return opts, err
-	}
-	opts.Speaks = idle.HTTP1
-	switch {
-	case *overTLS && *http2:
-		return opts, errors.New("-tls and -http2 are two measurements")
-	case *overTLS:
-		opts.Speaks = idle.TLS
-	case *http2:
-		opts.Speaks = idle.HTTP2
-	}
-	if opts.Rounds < 1 {
-		return opts, errors.New("-rounds must be at least 1")
-	}
-	if opts.Procs < 1 || opts.Procs > idle.MostProcs {
-		return opts, fmt.Errorf("-procs must be from 1 to %d", idle.MostProcs)
-	}
-	if opts.Conns < 0 || opts.Conns > idle.MostConns {
-		return opts, fmt.Errorf("-conns must be from 0 to %d", idle.MostConns)
-	}
-	return opts, nil
-}
-
-func run(ctx context.Context, opts options, out, log io.Writer) error {
-	dir, err := rig.BenchDir(ctx)
-	if err != nil {
-		return err
-	}
-	r, runs, err := idle.Measure(ctx, dir, opts.Options, progress.NewLines(log))
-	if err != nil {
-		return err
-	}
-	name := "idle"
-	if opts.Speaks != idle.HTTP1 {
-		name += "-" + string(opts.Speaks)
-	}
-	if opts.Procs > 1 {
-		name = fmt.Sprintf("%s-%d", name, opts.Procs)
-	}
-	if err := rig.WriteResults(out, dir, opts.out, name, r.Markdown(), r); err != nil {
-		return err
-	}
-	return command.Failed(len(r.Failures), runs)
+	command.Measure("idle", func(f *command.Flags) command.Run {
+		opts := idle.Options{Speaks: idle.HTTP1}
+		f.Number(&opts.Conns, "conns", 0, 2000, 0, "connections for each server process; 0 for as many as its descriptors allow, up to 50000")
+		f.Int(&opts.Procs, "procs", 1, 1, "server processes; more than one listen on the same port, with SO_REUSEPORT")
+		overTLS := f.Bool("tls", false, fmt.Sprintf("speak TLS 1.3, over %d connections unless -conns says something else", idle.TLSConns))
+		http2 := f.Bool("http2", false, "speak HTTP/2 without TLS")
+		f.Rounds(&opts.Rounds, 3, 1)
+		f.Modules(&opts.Modules)
+		f.Check(func() error {
+			switch {
+			case *overTLS && *http2:
+				return errors.New("-tls and -http2 are two measurements")
+			case *overTLS:
+				opts.Speaks = idle.TLS
+			case *http2:
+				opts.Speaks = idle.HTTP2
+			}
+			if opts.Procs > idle.MostProcs || opts.Conns > idle.MostConns {
+				return fmt.Errorf("at most -procs %d and -conns %d", idle.MostProcs, idle.MostConns)
+			}
+			return nil
+		})
+		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
+			r, err := idle.Measure(ctx, dir, opts, log)
+			return command.Of(idle.Kind(opts.Speaks), r, err, command.Suffix{Wanted: opts.Procs > 1, Name: fmt.Sprint(opts.Procs)})
+		}
+	})
 }

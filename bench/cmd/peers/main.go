@@ -22,6 +22,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/command"
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/study"
 	"github.com/valyala/fasthttp/bench/internal/tcp"
 )
 
@@ -36,19 +37,12 @@ func main() { command.Main("peers", parseFlags, run) }
 func parseFlags(args []string, help io.Writer) (options, error) {
 	var opts options
 	flags := command.New("peers", help)
-	flags.Rounds(&opts.Rounds, 5, 1)
-	flags.Int(&opts.Seconds, "seconds", 2, 1, "how long a run takes")
-	flags.BoolVar(&opts.Pin, "pin", true, "keep the server on one core and the load on another, if there are two and taskset")
+	flags.Study(&opts.Options.Options, 5, 2, "TLS")
 	flags.StringVar(&opts.docs, "docs", "../docs", "folder to write peers.md to, and its chart to the folder img in it")
 	flags.BoolVar(&opts.page, "page", false, "write the page anew from results/peers.json, and measure nothing")
-	flags.Rows(&opts.Rows, "TLS")
-	flags.Modules(&opts.Modules)
 	flags.Out(&opts.out)
 	if _, err := flags.Parse(args); err != nil {
 		return opts, err
-	}
-	if opts.Rounds < 1 || opts.Seconds < 1 {
-		return opts, errors.New("-rounds and -seconds must be at least 1")
 	}
 	opts.Others = rig.BuildPeers
 	return opts, nil
@@ -59,11 +53,11 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	r, runs := new(tcp.Report), 0
+	r := new(study.Report)
 	if opts.page {
 		err = readResults(filepath.Join(dir, opts.out, "peers.json"), r)
 	} else {
-		r, runs, err = tcp.Measure(ctx, dir, opts.Options, progress.NewLines(log))
+		r, err = tcp.Measure(ctx, dir, opts.Options, progress.NewLines(log))
 	}
 	if err != nil {
 		return err
@@ -74,7 +68,7 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 	}
 	if opts.Rows.String() != "" { // a part is no page
 		_, err := io.WriteString(out, page(r))
-		return errors.Join(err, command.Failed(len(r.Failures), runs))
+		return err
 	}
 	images := filepath.Join(docs, "img")
 	text := page(r)
@@ -82,14 +76,13 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 		os.MkdirAll(images, 0o755),
 		os.WriteFile(filepath.Join(docs, "peers.md"), []byte(text), 0o644),
 		os.WriteFile(filepath.Join(images, "peers.svg"), []byte(chart(r)), 0o644),
-		rig.WriteResults(out, dir, opts.out, "peers", text, r),
 	); err != nil {
 		return err
 	}
-	return command.Failed(len(r.Failures), runs)
+	return command.Show(out, dir, opts.out, command.Result{Name: "peers", Markdown: text, Value: r, Failed: len(r.Failures), Runs: r.Runs})
 }
 
-func readResults(file string, r *tcp.Report) error {
+func readResults(file string, r *study.Report) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/plot"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/stats"
+	"github.com/valyala/fasthttp/bench/internal/study"
 	"github.com/valyala/fasthttp/bench/internal/tcp"
 )
 
@@ -16,7 +17,7 @@ import (
 const shown = 512
 
 // page returns docs/peers.md.
-func page(r *tcp.Report) string {
+func page(r *study.Report) string {
 	var b strings.Builder
 	b.WriteString("# Beside servers of other languages\n\n" +
 		"This page is written by `go run ./cmd/peers` in the folder `bench`. All servers answer varied requests, like those of\n" +
@@ -43,12 +44,13 @@ func page(r *tcp.Report) string {
 		"the server of the line; below 1 this fasthttp takes less. These are medians of the ratios of single rounds, which other\n" +
 		"programs on the machine disturb less than the times. A star marks ratios that may be chance: one of the rounds has the\n" +
 		"opposite order.\n")
-	cells := func(m, ours *tcp.Measurement) string {
-		text := fmt.Sprintf("%.2f ±%.0f%%", m.CPU.Median, 100*m.CPU.Spread())
-		if m == ours || ours == nil {
+	cells := func(row *study.Row, server string) string {
+		cpu := row.Get(server, study.CPUs)
+		text := fmt.Sprintf("%.2f ±%.0f%%", cpu.Median, 100*cpu.Spread())
+		if server == rig.Event || row.Of(rig.Event) == nil {
 			return text
 		}
-		all := rounds(ours, m)
+		all := row.Rounds(study.CPUs, rig.Event, server)
 		star := ""
 		if slices.Min(all) < 1 && slices.Max(all) > 1 {
 			star = `\*`
@@ -60,70 +62,57 @@ func page(r *tcp.Report) string {
 		"`time.Sleep`. These requests do not differ.\n")
 	writeTable(&b, r, others, cells)
 	b.WriteString("\n## Requests per second\n\nwith one processor for the server. With 64 connections and more wrk is often the limit.\n")
-	rate := func(m, _ *tcp.Measurement) string { return fmt.Sprintf("%.0f", m.Rate.Median) }
+	rate := func(row *study.Row, server string) string {
+		return fmt.Sprintf("%.0f", row.Get(server, study.Rate).Median)
+	}
 	writeTable(&b, r, varied, rate)
 	writeTable(&b, r, others, rate)
 	b.WriteString("\n## 99th percentile of latency, in µs\n")
-	p99 := func(m, _ *tcp.Measurement) string { return fmt.Sprintf("%.0f", m.P99.Median) }
+	p99 := func(row *study.Row, server string) string {
+		return fmt.Sprintf("%.0f", row.Get(server, study.P99).Median)
+	}
 	writeTable(&b, r, varied, p99)
 	writeTable(&b, r, others, p99)
 	rig.WriteFailures(&b, r.Failures)
 	return b.String()
 }
 
-// rounds returns the ratios of the processor times of single rounds, or of the medians if a
-// round failed.
-func rounds(ours, other *tcp.Measurement) []float64 {
-	if len(ours.CPU.Samples) != len(other.CPU.Samples) {
-		return []float64{stats.Ratio(ours.CPU.Median, other.CPU.Median)}
-	}
-	var all []float64
-	for i, v := range ours.CPU.Samples {
-		all = append(all, stats.Ratio(v, other.CPU.Samples[i]))
-	}
-	return all
-}
-
 // relative returns the processor time of a server over the event engine's.
-func relative(row *tcp.Row, m *tcp.Measurement) float64 {
-	ours := row.Of(rig.Event)
-	if ours == nil {
-		return m.CPU.Median
+func relative(row *study.Row, server string) float64 {
+	if row.Of(rig.Event) == nil {
+		return row.Get(server, study.CPUs).Median
 	}
-	return stats.Ratio(1, stats.Median(rounds(ours, m)))
+	return stats.Ratio(1, stats.Median(row.Rounds(study.CPUs, rig.Event, server)))
 }
-
-// variedSuffix ends the names of loads with requests that differ.
-const variedSuffix = ", varied requests"
 
 // varied reports whether the requests of a load differ.
-func varied(row *tcp.Row) bool { return strings.HasSuffix(row.Name, variedSuffix) }
+func varied(row *study.Row) bool { return tcp.Varies(row) }
 
-func others(row *tcp.Row) bool { return !varied(row) }
+func others(row *study.Row) bool { return !tcp.Varies(row) }
 
 // writeTable writes a line for each server that has one of the chosen loads, and a column for
 // each of them.
-func writeTable(b *strings.Builder, r *tcp.Report, chosen func(*tcp.Row) bool, cell func(m, ours *tcp.Measurement) string) {
-	var rows []*tcp.Row
+func writeTable(b *strings.Builder, r *study.Report, chosen func(*study.Row) bool, cell func(row *study.Row, server string) string) {
+	var rows []*study.Row
 	table := rig.Table{Header: []string{"server"}}
 	for _, row := range r.Rows {
 		if chosen(row) {
 			rows = append(rows, row)
-			table.Header = append(table.Header, strings.TrimSuffix(row.Name, variedSuffix))
+			table.Header = append(table.Header, tcp.Short(row))
 		}
 	}
 	if len(rows) == 0 {
 		return
 	}
 	for _, name := range names(r) {
-		if !slices.ContainsFunc(rows, func(row *tcp.Row) bool { return row.Of(name) != nil }) {
+		if !slices.ContainsFunc(rows, func(row *study.Row) bool { return row.Of(name) != nil }) {
 			continue
 		}
 		line := []string{name}
 		for _, row := range rows {
 			text := rig.None
-			if m := row.Of(name); m != nil {
-				text = cell(m, row.Of(rig.Event))
+			if row.Of(name) != nil {
+				text = cell(row, name)
 			}
 			line = append(line, text)
 		}
@@ -133,27 +122,22 @@ func writeTable(b *strings.Builder, r *tcp.Report, chosen func(*tcp.Row) bool, c
 }
 
 // names returns the servers, the one with the least processor time first.
-func names(r *tcp.Report) []string {
+func names(r *study.Report) []string {
 	row := shownRow(r)
 	if row == nil {
 		return nil
 	}
-	servers := slices.Clone(row.Servers)
-	slices.SortStableFunc(servers, func(a, b *tcp.Measurement) int { return cmp.Compare(relative(row, a), relative(row, b)) })
 	var all []string
-	for _, m := range servers {
+	for _, m := range row.Servers {
 		all = append(all, m.Server)
 	}
+	slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(relative(row, a), relative(row, b)) })
 	return all
 }
 
 // shownRow returns the row of the chart, which has all servers, or nil.
-func shownRow(r *tcp.Report) *tcp.Row {
-	i := slices.IndexFunc(r.Rows, func(row *tcp.Row) bool { return row.Kind == tcp.Steady && row.Conns == shown && varied(row) })
-	if i < 0 {
-		return nil
-	}
-	return r.Rows[i]
+func shownRow(r *study.Report) *study.Row {
+	return r.Find(func(row *study.Row) bool { return row.Kind == tcp.Steady && row.Conns == shown && varied(row) })
 }
 
 var colours = map[string]plot.Colour{
@@ -165,7 +149,7 @@ var labels = map[string]string{
 }
 
 // chart draws the processor times of the shown load, relative to the event engine's.
-func chart(r *tcp.Report) string {
+func chart(r *study.Report) string {
 	a := plot.Amounts{
 		Title: "Processor time of a request, relative to this server",
 		Note:  fmt.Sprintf("Requests that differ, over %d connections. Shorter is better.", shown),
@@ -173,7 +157,7 @@ func chart(r *tcp.Report) string {
 	}
 	for _, name := range names(r) {
 		row := shownRow(r)
-		v := relative(row, row.Of(name))
+		v := relative(row, name)
 		a.Bars = append(a.Bars, plot.Amount{
 			Label: cmp.Or(labels[name], name), Colour: cmp.Or(colours[name], plot.Other),
 			Value: v, Text: fmt.Sprintf("%.2f", v),

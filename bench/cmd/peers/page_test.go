@@ -9,20 +9,21 @@ import (
 
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/stats"
+	"github.com/valyala/fasthttp/bench/internal/study"
 	"github.com/valyala/fasthttp/bench/internal/tcp"
 )
 
-func measured(server string, cpu ...float64) *tcp.Measurement {
-	return &tcp.Measurement{Server: server, CPU: stats.Summarize(cpu), Rate: stats.Summarize([]float64{1000}), P99: stats.Summarize([]float64{90})}
+func measured(server string, cpu ...float64) *study.Measurement {
+	return &study.Measurement{Server: server, Figures: map[string]stats.Summary{study.CPUs: stats.Summarize(cpu)}}
 }
 
 // TestPageComparesRounds checks that the page compares the rounds of both servers one by one,
 // and marks a ratio that may be chance.
 func TestPageComparesRounds(t *testing.T) {
-	r := &tcp.Report{Missing: []string{"hyper: no cargo"}, Rows: []*tcp.Row{
-		{Name: "64 connections, varied requests", Kind: tcp.Steady, Conns: 64, Servers: []*tcp.Measurement{measured(rig.Event, 2, 4, 8), measured("nbio", 4, 8, 16)}},
-		{Name: "512 connections, varied requests", Kind: tcp.Steady, Conns: 512, Servers: []*tcp.Measurement{measured("nbio", 3, 2, 4), measured(rig.Event, 2, 4, 2)}},
-		{Name: "512 connections, TLS", Kind: tcp.Steady, Conns: 512, Servers: []*tcp.Measurement{measured(rig.Event, 5, 5, 5)}},
+	r := &study.Report{Missing: []string{"hyper: no cargo"}, Rows: []*study.Row{
+		{Name: "64 connections, varied requests", Kind: tcp.Steady, Conns: 64, Servers: []*study.Measurement{measured(rig.Event, 2, 4, 8), measured("nbio", 4, 8, 16)}},
+		{Name: "512 connections, varied requests", Kind: tcp.Steady, Conns: 512, Servers: []*study.Measurement{measured("nbio", 3, 2, 4), measured(rig.Event, 2, 4, 2)}},
+		{Name: "512 connections, TLS", Kind: tcp.Steady, Conns: 512, Servers: []*study.Measurement{measured(rig.Event, 5, 5, 5)}},
 	}}
 	text := page(r)
 	for _, want := range []string{
@@ -47,7 +48,7 @@ func TestPageComparesRounds(t *testing.T) {
 	if !errors.Is(err, io.EOF) || !strings.Contains(svg, ">1.50<") || strings.Contains(svg, "NaN") {
 		t.Errorf("%v\n%s", err, svg)
 	}
-	if page(new(tcp.Report)) == "" || chart(new(tcp.Report)) == "" {
+	if page(new(study.Report)) == "" || chart(new(study.Report)) == "" {
 		t.Error("a report without rows has no page")
 	}
 }

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/valyala/fasthttp/bench/internal/idle"
 	"github.com/valyala/fasthttp/bench/internal/plot"
 	"github.com/valyala/fasthttp/bench/internal/report"
 	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/study"
 	"github.com/valyala/fasthttp/bench/internal/tcp"
 )
 
@@ -29,6 +32,10 @@ const (
 	cpuVariedChart     = "cpu-varied.svg"
 	cpuChart           = "cpu.svg"
 	idleChart          = "idle.svg"
+	requestChart       = "request.svg"
+	http2Chart         = "http2.svg"
+	waitChart          = "wait.svg"
+	phasesChart        = "phases.svg"
 )
 
 // charts draws all charts for which there are figures.
@@ -43,19 +50,83 @@ func charts(r *results) []chart {
 			ratioChart(r.Rows, clientsChart, "Client, repeated messages: times as fast as upstream v1.77.0", "Calls over connections in memory and over TCP. Longer is better.", on(r, "Benchmarks of a client and its server in one process."), report.Clients),
 			ratioChart(r.Rows, valuesChart, "Values, compression, files: times as fast as upstream v1.77.0", "From the most gained to the least.", on(r, "Benchmarks of single calls, in a loop that keeps caches warm."), report.Values, report.Compression, report.Files))
 	}
-	for _, c := range []struct {
-		file, of string
-		loads    *tcp.Report
-	}{{cpuVariedChart, "requests that differ", r.Varied}, {cpuChart, "repeated requests", r.TCP}} {
-		if c.loads != nil {
-			all = append(all, chart{c.file, "Processor time for a request against connections, " + c.of, cpuLines(r, c.loads, c.of).SVG()})
+	for _, c := range []struct{ file, of, loads string }{{cpuVariedChart, "requests that differ", varied}, {cpuChart, "repeated requests", repeated}} {
+		if loads := r.Sockets[c.loads]; loads != nil {
+			all = append(all, chart{c.file, "Processor time for a request against connections, " + c.of, cpuLines(r, loads, c.of).SVG()})
 		}
 	}
-	if r.Idle != nil {
-		all = append(all, chart{idleChart, "Memory of an idle connection", idleBars(r).SVG()})
+	if row := idle.Of(r.Sockets[idleOne]); row != nil {
+		all = append(all, chart{idleChart, "Memory of an idle connection", idleBars(r, row).SVG()})
 	}
-	all = append(all, frontCharts(r)...)
+	loopback := on(r, "Loopback, one thread of the server.")
+	all = append(all, rowBars(tcp.LoadOf(r.Sockets[varied], tcp.Steady, 512), study.CPUs, decimal, requestChart, "Processor time of a request, 512 connections", plot.Amounts{
+		Title: "Processor time of the server for a request, in µs",
+		Note:  "Requests that differ, over 512 connections. Shorter is better.", Foot: loopback,
+	}))
+	if row := http2Row(r.Sockets[http2]); row != nil {
+		all = append(all, rowBars(row, study.CPUs, decimal, http2Chart, "Processor time of a request of HTTP/2", plot.Amounts{
+			Title: "HTTP/2: processor time of the server for a request, in µs",
+			Note:  row.Name + ", by prior knowledge. Shorter is better.", Foot: loopback + " v1.77.0 has no HTTP/2.",
+		}))
+	}
+	all = append(all, rowBars(waitRow(r.Sockets[wait]), study.Rate, whole, waitChart, "Requests a second with handlers that wait", plot.Amounts{
+		Title: fmt.Sprintf("Requests a second with a handler that waits for %v", frontWait),
+		Note:  fmt.Sprintf("%s, one processor for the server. Longer is better.", rig.Plural(frontConns, "connection")),
+		Foot:  on(r, "Loopback; each connection sends a request after each answer."),
+	}))
+	if r.Rows != nil {
+		all = append(all, chart{phasesChart, "Instructions of a request by parts of the work", phaseBars().SVG()})
+	}
 	return slices.DeleteFunc(all, func(c chart) bool { return c.svg == "" })
+}
+
+// rowBars draws a figure of all servers with bars from 0 on, in the order of legends. These charts
+// are seen by readers that do not know the engines yet.
+func rowBars(row *study.Row, figure string, show func(float64) string, file, alt string, a plot.Amounts) chart {
+	if row == nil {
+		return chart{}
+	}
+	servers := slices.Clone(serverOrder)
+	for _, m := range row.Servers {
+		if !slices.Contains(servers, m.Server) {
+			servers = append(servers, m.Server)
+		}
+	}
+	for _, server := range servers {
+		if row.Of(server) == nil {
+			continue
+		}
+		s, known := series[server]
+		if !known {
+			s = plot.Series{Name: server, Colour: plot.Floor}
+		}
+		if server == rig.Event || server == rig.Portable {
+			s.Name = "this, " + s.Name
+		}
+		v := row.Get(server, figure).Median
+		a.Bars = append(a.Bars, plot.Amount{Label: s.Name, Colour: s.Colour, Value: v, Text: show(v)})
+	}
+	return chart{file, alt, a.SVG()}
+}
+
+// phase matches a row of the table of phases: the part, and its instructions after the change.
+// The sum is bold, and no part.
+var phase = regexp.MustCompile(`(?m)^\| ([a-z][^|]*) \| -?\d+ \| (-?\d+) \|$`)
+
+func phaseBars() *plot.Amounts {
+	a := &plot.Amounts{
+		Title: "Instructions of a request by parts of the work",
+		Note:  "A varied GET of 610 bytes over a connection in memory, without the system.",
+		Foot:  "Counted by valgrind. The engine reads, writes and waits; reset makes memory ready for the next request.",
+	}
+	for _, m := range phase.FindAllStringSubmatch(phases, -1) {
+		n, err := strconv.Atoi(m[2])
+		if err != nil || n <= 0 || m[1] == "harness" {
+			continue
+		}
+		a.Bars = append(a.Bars, plot.Amount{Label: m[1], Colour: plot.Ours, Value: float64(n), Text: thousands(n)})
+	}
+	return a
 }
 
 // ratioChart draws the rows of some groups. If all of them were run on one processor only,
@@ -141,14 +212,14 @@ func on(r *results, what string) string {
 	return fmt.Sprintf("%s, %s. %s", r.Machine.CPU, rig.Plural(r.Machine.Cores, "core"), what)
 }
 
-func cpuLines(r *results, loads *tcp.Report, of string) *plot.Lines {
+func cpuLines(r *results, loads *study.Report, of string) *plot.Lines {
 	l := &plot.Lines{
 		Title: "Processor time of the server for a request, in µs: " + of,
 		Note:  "13-byte answers over loopback, with wrk. Lower is better; the C loop is what the system calls cost.",
 		Foot:  on(r, "No network, and one thread of the server: neither rates nor latency."),
 		X:     "connections",
 	}
-	var rows []*tcp.Row
+	var rows []*study.Row
 	for _, row := range loads.Rows {
 		if row.Kind == tcp.Steady {
 			rows = append(rows, row)
@@ -159,11 +230,8 @@ func cpuLines(r *results, loads *tcp.Report, of string) *plot.Lines {
 		line := plot.Line{Series: series[server], Dashed: server == rig.Floor}
 		there := false
 		for _, row := range rows {
-			v := 0.0
-			if m := row.Of(server); m != nil {
-				v, there = m.CPU.Median, true
-			}
-			line.Values = append(line.Values, v)
+			there = there || row.Of(server) != nil
+			line.Values = append(line.Values, row.Get(server, study.CPUs).Median)
 		}
 		if there {
 			l.Lines = append(l.Lines, line)
@@ -172,18 +240,16 @@ func cpuLines(r *results, loads *tcp.Report, of string) *plot.Lines {
 	return l
 }
 
-func idleBars(r *results) *plot.Amounts {
+func idleBars(r *results, row *study.Row) *plot.Amounts {
 	a := &plot.Amounts{
 		Title: "Resident memory of an idle connection, in bytes",
-		Note:  fmt.Sprintf("%s connections in one process, each after one request. Shorter is better.", thousands(r.Idle.Conns)),
+		Note:  fmt.Sprintf("%s connections in one process, each after one request. Shorter is better.", thousands(row.Conns)),
 		Foot:  on(r, "Without the kernel's memory for sockets, which all pay alike."),
 	}
 	for _, server := range serverOrder {
-		if m := idleOf(r.Idle, server); m != nil {
-			a.Bars = append(a.Bars, plot.Amount{
-				Label: series[server].Name, Colour: series[server].Colour,
-				Value: m.Resident.Median, Text: thousands(int(m.Resident.Median + 0.5)),
-			})
+		if row.Of(server) != nil {
+			v := row.Get(server, idle.Resident).Median
+			a.Bars = append(a.Bars, plot.Amount{Label: series[server].Name, Colour: series[server].Colour, Value: v, Text: whole(v)})
 		}
 	}
 	return a

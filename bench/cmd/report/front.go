@@ -1,14 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/calls"
-	"github.com/valyala/fasthttp/bench/internal/h2load"
 	"github.com/valyala/fasthttp/bench/internal/idle"
 	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/study"
 	"github.com/valyala/fasthttp/bench/internal/tcp"
 )
 
@@ -24,9 +25,7 @@ func (p *page) front() string {
 		"languages.\n\n")
 	p.writeMachine(&b)
 	table := rig.Table{Header: []string{"What", "this", "v1.77.0", "net/http", "best other", "Command, in `bench`"}}
-	for _, d := range p.decisions() {
-		table.Rows = append(table.Rows, d.cells())
-	}
+	table.Rows = p.decisions()
 	if len(table.Rows) > 0 {
 		b.WriteString("\nLess is better, except in the rows with requests/s and connections held. \"Best other\" is the best of the servers that\n" +
 			"were installed; the C loop makes the system calls of a server, and parses nothing.\n")
@@ -40,90 +39,107 @@ func (p *page) front() string {
 	return b.String()
 }
 
-// decision is a row of the first page. A figure that was not measured is empty.
+// decision is a row of the first page: a figure of a row of a measurement.
 type decision struct {
-	what, ours, upstream, netHTTP, other, command string
+	what    string
+	row     *study.Row
+	figure  string
+	show    func(float64) string
+	command string
+	// others are the servers of the last column, of which the best counts.
+	others []string
+}
+
+func (d decision) of(server string) string {
+	s := d.row.Get(server, d.figure)
+	if len(s.Samples) == 0 {
+		return ""
+	}
+	return d.show(s.Median)
 }
 
 func (d decision) cells() []string {
-	row := []string{d.what, d.ours, d.upstream, d.netHTTP, d.other, "`go run ./cmd/" + d.command + "`"}
-	for i, cell := range row {
-		if cell == "" {
-			row[i] = rig.None
+	best := ""
+	least := 0.0
+	for _, server := range d.others {
+		if v := d.row.Get(server, d.figure).Median; v > 0 && (best == "" || v < least) {
+			best, least = d.of(server)+" ("+cmp.Or(map[string]string{rig.Floor: "C loop"}[server], server)+")", v
 		}
 	}
-	return row
+	cells := []string{d.of(rig.Event), d.of(rig.Upstream), d.of(rig.NetHTTP), best}
+	if d.row.Of(calls.OursHTTP2) != nil {
+		cells = []string{d.of(calls.OursHTTP2), "", d.of(calls.NetHTTPHTTP2), ""}
+	}
+	return d.line(cells...)
 }
 
-// decisions returns the rows for which ours has a figure.
-func (p *page) decisions() []decision {
+// line returns the cells of a line. An empty cell was not measured.
+func (d decision) line(cells ...string) []string {
+	for i, cell := range cells {
+		cells[i] = cmp.Or(cell, rig.None)
+	}
+	return append(append([]string{d.what}, cells...), "`go run ./cmd/"+d.command+"`")
+}
+
+// decisions returns the lines for which ours has a figure.
+func (p *page) decisions() (lines [][]string) {
+	of := p.Sockets
 	var all []decision
-	add := func(d decision) {
-		if d.ours != "" {
-			all = append(all, d)
+	for _, conns := range []int{1, 64, 512} {
+		all = append(all, decision{
+			fmt.Sprintf("processor time of a request, %s, µs", rig.Plural(conns, "connection")),
+			tcp.LoadOf(of[varied], tcp.Steady, conns), study.CPUs, decimal, "tcp -varied", []string{rig.Floor},
+		})
+	}
+	all = append(all,
+		decision{"99th percentile of latency, 512 connections, µs", tcp.LoadOf(of[varied], tcp.Steady, 512), study.P99, whole, "tcp -varied", []string{rig.Floor}},
+		decision{"processor time of a request over TLS, 64 connections, µs", tcp.LoadOf(of[tlsLoads], tcp.Steady, 64), study.CPUs, decimal, "tcp -tls", []string{rig.Nginx}},
+		decision{
+			fmt.Sprintf("requests/s with a handler that waits for %v, %s, one processor", frontWait, rig.Plural(frontConns, "connection")),
+			waitRow(of[wait]), study.Rate, whole, "tcp -wait -only " + frontHandler, nil,
+		},
+		decision{"99th percentile of latency beside requests that compute for 50 ms, µs", of[slow].Named(tcp.Computing), study.P99, whole, "tcp -slow", nil})
+	if row := http2Row(of[http2]); row != nil {
+		all = append(all, decision{"processor time of a request of HTTP/2, " + row.Name + ", µs", row, study.CPUs, decimal, "h2", []string{rig.Nghttpd, rig.H2O, rig.Nginx}})
+	}
+	all = append(all,
+		decision{"processor time of a client's call over HTTP/2 and TLS, 100 callers, µs", of[call].Named("100 callers"), calls.CPUs, decimal, "calls", nil},
+		decision{"memory of an idle connection, bytes", idle.Of(of[idleOne]), idle.Resident, whole, "idle", nil})
+	for _, d := range all {
+		if d.row.Of(rig.Event) != nil || d.row.Of(calls.OursHTTP2) != nil {
+			lines = append(lines, d.cells())
 		}
 	}
-	for _, conns := range []int{1, 64, 512} {
-		row := loadOf(p.Varied, tcp.Steady, conns)
-		add(loadDecision(row, fmt.Sprintf("processor time of a request, %s, µs", rig.Plural(conns, "connection")), rig.Floor, "tcp -varied", cpuOf))
+	if ours := p.held(rig.Event); ours != nil {
+		d := decision{what: fmt.Sprintf("idle connections held in %.0f GiB, with those of the clients and the kernel", float64(ours.Total)/(1<<30)), command: "crowd"}
+		upstream := ""
+		if other := p.held(rig.Upstream); other != nil {
+			upstream = thousands(other.Held)
+		}
+		lines = append(lines, d.line(thousands(ours.Held), upstream, "", ""))
 	}
-	add(loadDecision(loadOf(p.Varied, tcp.Steady, 512), "99th percentile of latency, 512 connections, µs", rig.Floor, "tcp -varied", p99Of))
-	if p.TLS != nil {
-		add(loadDecision(loadOf(p.TLS.Loads, tcp.Steady, 64), "processor time of a request over TLS, 64 connections, µs", rig.Nginx, "tcp -tls", cpuOf))
-	}
-	add(p.waitDecision())
-	add(p.slowDecision())
-	add(p.http2Decision())
-	add(p.callDecision())
-	add(p.idleDecision())
-	add(p.fillDecision())
 	if p.Size != nil {
-		add(decision{"size of `examples/helloworld`, bytes", thousands(int(p.Size.Ours)), thousands(int(p.Size.Upstream)), "", "", "report -parts size"})
+		d := decision{what: "size of a small program, bytes", command: "report -parts size"}
+		lines = append(lines, d.line(thousands(int(p.Size.Ours)), thousands(int(p.Size.Upstream)), "", ""))
 	}
-	return all
+	return lines
 }
 
-func cpuOf(m *tcp.Measurement) string { return decimal(m.CPU.Median) }
-func p99Of(m *tcp.Measurement) string { return whole(m.P99.Median) }
+func (p *page) held(server string) *idle.Filled {
+	if p.Fill != nil {
+		for _, f := range p.Fill.Servers {
+			if f.Server == server {
+				return f
+			}
+		}
+	}
+	return nil
+}
 
 // decimal writes a time of some microseconds, and whole a larger figure.
-func decimal(v float64) string {
-	if v <= 0 {
-		return ""
-	}
-	return fmt.Sprintf("%.2f", v)
-}
+func decimal(v float64) string { return fmt.Sprintf("%.2f", v) }
 
-func whole(v float64) string {
-	if v <= 0 {
-		return ""
-	}
-	return thousands(int(v + 0.5))
-}
-
-// named adds the name of another server to its figure.
-func named(figure, server string) string {
-	if figure == "" {
-		return ""
-	}
-	if server == rig.Floor {
-		server = "C loop"
-	}
-	return figure + " (" + server + ")"
-}
-
-func loadDecision(row *tcp.Row, what, other, command string, of func(*tcp.Measurement) string) decision {
-	if row == nil {
-		return decision{}
-	}
-	figure := func(server string) string {
-		if m := row.Of(server); m != nil {
-			return of(m)
-		}
-		return ""
-	}
-	return decision{what, figure(rig.Event), figure(rig.Upstream), figure(rig.NetHTTP), named(figure(other), other), command}
-}
+func whole(v float64) string { return thousands(int(v + 0.5)) }
 
 // The handler and the load of the first page: the wait is short, and the connections are so few
 // that the processor is idle if a server wakes up late.
@@ -133,148 +149,13 @@ const (
 	frontConns   = 64
 )
 
-func (p *page) waitRow() *tcp.WaitRow {
-	if p.Wait == nil {
-		return nil
-	}
-	for _, row := range p.Wait.Rows {
-		if row.Handler == frontHandler && row.Conns == frontConns && row.Procs == 1 {
-			return row
-		}
-	}
-	return nil
-}
-
-func (p *page) waitDecision() decision {
-	row := p.waitRow()
-	if row == nil {
-		return decision{}
-	}
-	d := decision{
-		what:    fmt.Sprintf("requests/s with a handler that waits for %v, %s, one processor", frontWait, rig.Plural(frontConns, "connection")),
-		command: "tcp -wait -only " + frontHandler,
-	}
-	for _, m := range row.Servers {
-		switch m.Server {
-		case rig.Event:
-			d.ours = whole(m.Rate.Median)
-		case rig.Upstream:
-			d.upstream = whole(m.Rate.Median)
-		case rig.NetHTTP:
-			d.netHTTP = whole(m.Rate.Median)
-		}
-	}
-	return d
-}
-
-func (p *page) slowDecision() decision {
-	if p.Slow == nil {
-		return decision{}
-	}
-	figure := func(server string) string {
-		if row := p.Slow.Of(server, tcp.Computing); row != nil {
-			return whole(row.P99.Median)
-		}
-		return ""
-	}
-	return decision{
-		"99th percentile of latency beside requests that compute for 50 ms, µs",
-		figure(rig.Event), figure(rig.Upstream), figure(rig.NetHTTP), "", "tcp -slow",
-	}
+func waitRow(r *study.Report) *study.Row {
+	return r.Find(func(row *study.Row) bool {
+		return row.Kind == frontHandler && row.Conns == frontConns && row.Procs == 1
+	})
 }
 
 // http2Row returns the load of HTTP/2 with 64 connections.
-func (p *page) http2Row() *h2load.Row {
-	if p.HTTP2 == nil || p.HTTP2.Plain == nil {
-		return nil
-	}
-	for _, row := range p.HTTP2.Plain.Rows {
-		if strings.HasPrefix(row.Name, "64 ") {
-			return row
-		}
-	}
-	return nil
-}
-
-func (p *page) http2Decision() decision {
-	row := p.http2Row()
-	if row == nil {
-		return decision{}
-	}
-	d := decision{what: "processor time of a request of HTTP/2, " + row.Name + ", µs", command: "h2"}
-	best := 0.0
-	for _, m := range row.Servers {
-		switch m.Server {
-		case rig.Event:
-			d.ours = decimal(m.CPU.Median)
-		case rig.NetHTTP:
-			d.netHTTP = decimal(m.CPU.Median)
-		case rig.Portable:
-		default:
-			if best == 0 || m.CPU.Median < best {
-				best, d.other = m.CPU.Median, named(decimal(m.CPU.Median), m.Server)
-			}
-		}
-	}
-	return d
-}
-
-func (p *page) callDecision() decision {
-	if p.Calls == nil {
-		return decision{}
-	}
-	for _, row := range p.Calls.Rows {
-		if row.Name != "100 callers" {
-			continue
-		}
-		d := decision{what: "processor time of a client's call over HTTP/2 and TLS, " + row.Name + ", µs", command: "calls"}
-		for _, m := range row.Clients {
-			switch m.Client {
-			case calls.OursHTTP2:
-				d.ours = decimal(m.CPU.Median)
-			case calls.NetHTTPHTTP2:
-				d.netHTTP = decimal(m.CPU.Median)
-			}
-		}
-		return d
-	}
-	return decision{}
-}
-
-func (p *page) idleDecision() decision {
-	figure := func(server string) string {
-		if m := idleOf(p.Idle, server); m != nil {
-			return whole(m.Resident.Median)
-		}
-		return ""
-	}
-	return decision{"memory of an idle connection, bytes", figure(rig.Event), figure(rig.Upstream), figure(rig.NetHTTP), "", "idle"}
-}
-
-func (p *page) fillDecision() decision {
-	if p.Fill == nil {
-		return decision{}
-	}
-	held := func(server string) string {
-		for _, f := range p.Fill.Servers {
-			if f.Server == server {
-				return whole(float64(f.Held))
-			}
-		}
-		return ""
-	}
-	d := decision{"idle connections held, with their clients on the same machine", held(rig.Event), held(rig.Upstream), "", "", "crowd"}
-	if of := filledOf(p.Fill, rig.Event); of != nil {
-		d.what = fmt.Sprintf("idle connections held in %.0f GiB, with those of the clients and the kernel", float64(of.Total)/(1<<30))
-	}
-	return d
-}
-
-func filledOf(r *idle.FillReport, server string) *idle.Filled {
-	for _, f := range r.Servers {
-		if f.Server == server {
-			return f
-		}
-	}
-	return nil
+func http2Row(r *study.Report) *study.Row {
+	return r.Find(func(row *study.Row) bool { return strings.HasPrefix(row.Name, "64 ") })
 }

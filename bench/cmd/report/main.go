@@ -62,7 +62,7 @@ func parseFlags(args []string, help io.Writer) (options, error) {
 	flags.Rounds(&opts.rounds, 7, 1)
 	flags.Text(&opts.benchtime, "benchtime", "200ms", "20ms", "how long each benchmark runs")
 	flags.Int(&opts.seconds, "seconds", 4, 1, "how long each load over sockets lasts")
-	flags.Int(&opts.conns, "conns", 0, 20_000, "connections that the part fill opens; 0 for as many as fit")
+	flags.Number(&opts.conns, "conns", 0, 20_000, 0, "connections that the part fill opens; 0 for as many as fit")
 	flags.Rows(&opts.rows, "ServerGet; for benchmarks only")
 	flags.Modules(&opts.modules)
 	flags.Out(&opts.out)
@@ -72,9 +72,6 @@ func parseFlags(args []string, help io.Writer) (options, error) {
 	var err error
 	if opts.short, err = flags.Parse(args); err != nil {
 		return opts, err
-	}
-	if opts.rounds < 1 || opts.seconds < 1 || opts.conns < 0 {
-		return opts, errors.New("-rounds and -seconds must be at least 1, and -conns not negative")
 	}
 	switch *list {
 	case "all":
@@ -109,8 +106,7 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 			return err
 		}
 	}
-	bar := progress.NewBar(log, isTerminal(log))
-	if err := measure(ctx, dir, opts, all, bar); err != nil {
+	if err := measure(ctx, dir, opts, all, progress.NewLines(log)); err != nil {
 		return err
 	}
 	if all.empty() {
@@ -133,16 +129,6 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 		return fmt.Errorf("%d runs or parts failed; they are on the page", n)
 	}
 	return nil
-}
-
-// isTerminal reports whether w is a terminal, on which a bar can be drawn in place.
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&fs.ModeCharDevice != 0
 }
 
 // readResults reads the results of earlier runs, if there are any.

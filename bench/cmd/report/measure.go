@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,11 +14,14 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/calls"
 	"github.com/valyala/fasthttp/bench/internal/compare"
 	"github.com/valyala/fasthttp/bench/internal/files"
+	"github.com/valyala/fasthttp/bench/internal/h2load"
 	"github.com/valyala/fasthttp/bench/internal/idle"
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/report"
 	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/study"
 	"github.com/valyala/fasthttp/bench/internal/tcp"
+	"github.com/valyala/fasthttp/bench/internal/wrk"
 	"github.com/valyala/fasthttp/bench/internal/ws"
 )
 
@@ -31,31 +33,20 @@ type results struct {
 	Failed  map[string]string `json:"failed"` // parts that could not be measured, and why
 	Missing []string          `json:"missing"`
 
-	Rows     *report.Report   `json:"rows"`
-	Varied   *tcp.Report      `json:"varied"` // over sockets
-	TCP      *tcp.Report      `json:"tcp"`
-	Slow     *tcp.SlowReport  `json:"slow"`
-	Wait     *tcp.WaitReport  `json:"wait"`
-	Files    *files.Report    `json:"files"`
-	Idle     *idle.Report     `json:"idle"`
-	IdleMany *idle.Report     `json:"idle_many"`
-	Fill     *idle.FillReport `json:"fill"`
-	Calls    *calls.Report    `json:"calls"`
-	Size     *binsize.Report  `json:"size"`
-	TLS      *tlsResults      `json:"tls"`
-	HTTP2    *http2Results    `json:"http2"`
-	WS       *ws.Report       `json:"ws"`
+	Rows *report.Report   `json:"rows"`
+	Fill *idle.FillReport `json:"fill"`
+	Size *binsize.Report  `json:"size"`
+	// Sockets has the measurements over sockets by their names in studies.
+	Sockets map[string]*study.Report `json:"sockets"`
 }
 
 // empty reports whether nothing was measured.
 func (r *results) empty() bool {
-	return r.Rows == nil && r.Varied == nil && r.TCP == nil && r.Slow == nil && r.Wait == nil && r.Files == nil && r.Idle == nil &&
-		r.IdleMany == nil && r.Fill == nil && r.Calls == nil && r.Size == nil && r.TLS == nil && r.HTTP2 == nil && r.WS == nil
+	return r.Rows == nil && r.Fill == nil && r.Size == nil && len(r.Sockets) == 0
 }
 
 // failures lists the failures of all parts.
-func (r *results) failures() []string {
-	var all []string
+func (r *results) failures() (all []string) {
 	for _, p := range parts {
 		if why := r.Failed[p.name]; why != "" {
 			all = append(all, p.name+": "+why)
@@ -64,182 +55,196 @@ func (r *results) failures() []string {
 	if r.Rows != nil {
 		all = append(all, r.Rows.Failures...)
 	}
-	for _, loads := range []*tcp.Report{r.Varied, r.TCP} {
-		if loads != nil {
-			all = append(all, loads.Failures...)
-		}
-	}
-	if r.Slow != nil {
-		all = append(all, r.Slow.Failures...)
-	}
-	if r.Wait != nil {
-		all = append(all, r.Wait.Failures...)
-	}
-	if r.Files != nil {
-		all = append(all, r.Files.Failures...)
-	}
-	for _, m := range []*idle.Report{r.Idle, r.IdleMany} {
-		if m != nil {
-			all = append(all, m.Failures...)
+	for _, s := range studies {
+		if got := r.Sockets[s.name]; got != nil {
+			all = append(all, got.Failures...)
 		}
 	}
 	if r.Fill != nil {
 		all = append(all, r.Fill.Failures...)
 	}
-	if r.Calls != nil {
-		all = append(all, r.Calls.Failures...)
-	}
-	if r.TLS != nil {
-		all = append(all, r.TLS.failures()...)
-	}
-	if r.HTTP2 != nil {
-		all = append(all, r.HTTP2.failures()...)
-	}
-	if r.WS != nil {
-		all = append(all, r.WS.Failures...)
+	return all
+}
+
+// lacking lists the servers and tools that were not installed.
+func (r *results) lacking() []string {
+	all := slices.Clone(r.Missing)
+	for _, s := range studies {
+		if got := r.Sockets[s.name]; got != nil {
+			for _, what := range got.Missing {
+				if what = s.label + what; !slices.Contains(all, what) {
+					all = append(all, what)
+				}
+			}
+		}
 	}
 	return all
 }
 
-// part is a separate measurement.
-type part struct {
-	name     string
-	estimate func(options) time.Duration
-	measure  func(ctx context.Context, dir string, opts options, all *results, log progress.Log) error
-}
-
-// crowdProcs is how many processes hold the second crowd of idle connections. The first crowd
-// has one process.
-const crowdProcs = 8
-
-// The duration of parts on an idle machine with two cores, besides the requested times: the
-// number of runs in a round, and the extra time of each run.
+// The names of the measurements over sockets.
 const (
-	benchRuns  = 372 // of a binary, one or two benchmarks in each
-	benchSpare = 120 * time.Millisecond
-	loadRuns   = 30
-	loadSpare  = 500 * time.Millisecond
-	slowRuns   = 12
-	fileRuns   = 28
-	waitSpare  = 300 * time.Millisecond
-	crowdTime  = 12 * time.Second
-	callRuns   = 12
-	// fillTime is the time to fill a machine, without the time to open the connections. That
-	// is estimated from a guessed number of connections and a rate.
-	fillTime  = 2 * time.Minute
-	fillConns = 2_000_000
-	fillRate  = 3000
+	varied     = "varied"
+	repeated   = "tcp"
+	slow       = "slow"
+	wait       = "wait"
+	file       = "files"
+	idleOne    = "idle"
+	idleMany   = "crowd"
+	call       = "calls"
+	tlsLoads   = "tls"
+	handshakes = "tls-handshakes"
+	flood      = "tls-flood"
+	tlsFiles   = "tls-files"
+	tlsIdle    = "tls-idle"
+	http2      = "http2"
+	http2TLS   = "http2-tls"
+	http2Idle  = "http2-idle"
+	webSocket  = "ws"
 )
 
-func loadEstimate(o options) time.Duration {
-	return 5*time.Second + time.Duration(o.rounds)*loadRuns*(loadSpare+time.Duration(o.seconds)*time.Second)
+// measuring is a measurement over sockets.
+type measuring struct {
+	part, name string
+	label      string // of missing tools
+	few        bool   // its figures hardly vary between rounds
+	measure    func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error)
 }
 
-// everything matches all rows.
-var everything = regexp.MustCompile("")
-
-var parts = []part{
-	{"rows", func(o options) time.Duration {
-		return 20*time.Second + time.Duration(o.rounds)*benchRuns*(benchSpare+3*benchtime(o.benchtime))
-	}, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
-		all.Rows, _, err = compare.Measure(ctx, dir, compare.Options{Rounds: o.rounds, Benchtime: o.benchtime, Rows: o.rows, Modules: o.modules}, log)
-		return err
-	}},
-	{"varied", loadEstimate, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
-		opts := tcpOptions(o)
-		opts.Varied = true
-		all.Varied, _, err = tcp.Measure(ctx, dir, opts, log)
-		return err
-	}},
-	{"tcp", loadEstimate, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
-		all.TCP, _, err = tcp.Measure(ctx, dir, tcpOptions(o), log)
-		return err
-	}},
-	{"slow", func(o options) time.Duration {
-		return time.Duration(fewer(o)) * slowRuns * (loadSpare + time.Duration(o.seconds)*time.Second)
-	}, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
-		o.rounds = fewer(o)
-		all.Slow, _, err = tcp.MeasureSlow(ctx, dir, tcpOptions(o), log)
-		return err
-	}},
-	{"wait", func(o options) time.Duration {
-		w := waitOptions(o)
-		return 5*time.Second + time.Duration(w.Rounds*w.Runs())*(waitSpare+w.Time)
-	}, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
-		all.Wait, _, err = tcp.MeasureWait(ctx, dir, waitOptions(o), log)
-		return err
-	}},
-	{"files", func(o options) time.Duration {
-		return 5*time.Second + time.Duration(fewer(o))*fileRuns*(loadSpare+time.Duration(o.seconds)*time.Second)
-	}, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
-		all.Files, _, err = files.Measure(ctx, dir, files.Options{Rounds: fewer(o), Seconds: o.seconds, Pin: true, Rows: everything, Modules: o.modules}, log)
-		return err
-	}},
-	{"idle", func(o options) time.Duration {
-		return time.Duration(fewer(o)) * 4 * crowdTime
-	}, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
-		all.Idle, _, err = idle.Measure(ctx, dir, idle.Options{Procs: 1, Rounds: fewer(o), Modules: o.modules}, log)
-		return err
-	}},
-	{"crowd", func(o options) time.Duration {
-		return time.Duration(fewer(o)) * 2 * crowdTime
-	}, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
-		many := idle.Options{Procs: crowdProcs, Rounds: fewer(o), Servers: []string{rig.Event}, Modules: o.modules}
-		if o.short {
-			many.Conns = 2000
+// sockets measures servers with options of package tcp.
+func sockets(measure func(context.Context, string, tcp.Options, progress.Log) (*study.Report, error), change func(*tcp.Options)) func(context.Context, string, options, progress.Log) (*study.Report, error) {
+	return func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error) {
+		opts := tcp.Options{Options: o.study(), Rate: 2000}
+		if change != nil {
+			change(&opts)
 		}
-		all.IdleMany, _, err = idle.Measure(ctx, dir, many, log)
-		return err
-	}},
-	{"fill", func(o options) time.Duration {
-		return fillTime + time.Duration(cmp.Or(o.conns, fillConns))*time.Second/fillRate
-	}, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
-		all.Fill, err = idle.Fill(ctx, dir, idle.FillOptions{Conns: o.conns, Modules: o.modules}, log)
-		return err
-	}},
-	{"calls", func(o options) time.Duration {
-		return 5*time.Second + time.Duration(o.rounds)*callRuns*(loadSpare+time.Duration(o.seconds)*time.Second)
-	}, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
-		all.Calls, _, err = calls.Measure(ctx, dir, calls.Options{Rounds: o.rounds, Seconds: o.seconds, Pin: true, Rows: everything}, log)
-		return err
-	}},
-	{"tls", tlsEstimate, measureTLS},
-	{"http2", http2Estimate, measureHTTP2},
-	{"ws", wsEstimate, measureWS},
-	{"size", func(options) time.Duration {
-		return 8 * time.Second
-	}, func(ctx context.Context, dir string, o options, all *results, _ progress.Log) (err error) {
-		all.Size, err = binsize.Measure(ctx, dir, o.modules)
-		return err
-	}},
+		return measure(ctx, dir, opts, log)
+	}
 }
 
-func tcpOptions(o options) tcp.Options {
-	return tcp.Options{Rounds: o.rounds, Seconds: o.seconds, Pin: true, Rows: everything, Rate: 2000, Modules: o.modules}
+// secure measures servers with TLS if tls is set.
+func secure(measure func(context.Context, string, study.Options, progress.Log) (*study.Report, error), tls bool) func(context.Context, string, options, progress.Log) (*study.Report, error) {
+	return func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error) {
+		opts := o.study()
+		opts.TLS = tls
+		return measure(ctx, dir, opts, log)
+	}
 }
 
-// waitOptions select all loads. There are many runs, so each is short.
-func waitOptions(o options) tcp.WaitOptions {
-	w := tcp.WaitOptions{
-		Rounds: fewer(o), Time: time.Second, Pin: true, Only: everything,
-		Conns: tcp.WaitConns(), Procs: tcp.WaitProcs(), Servers: tcp.WaitServers, Modules: o.modules,
+// holding measures idle connections.
+func holding(opts idle.Options, shortConns int) func(context.Context, string, options, progress.Log) (*study.Report, error) {
+	return func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error) {
+		opts := opts
+		if opts.Options = o.study(); o.short {
+			opts.Conns = shortConns
+		}
+		return idle.Measure(ctx, dir, opts, log)
 	}
-	if o.short {
-		w.Time = 200 * time.Millisecond
-	}
-	return w
+}
+
+var studies = []measuring{
+	{part: "varied", name: varied, measure: sockets(tcp.Measure, func(o *tcp.Options) { o.Varied = true })},
+	{part: "tcp", name: repeated, measure: sockets(tcp.Measure, nil)},
+	{part: "slow", name: slow, few: true, measure: sockets(tcp.MeasureSlow, nil)},
+	{
+		part: "wait", name: wait, few: true,
+		measure: func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error) {
+			w := tcp.WaitOptions{
+				Options: o.study(), Time: time.Second, Only: regexp.MustCompile(""),
+				Conns: tcp.WaitConns(), GoProcs: tcp.WaitProcs(), Servers: tcp.WaitServers,
+			}
+			if o.short {
+				w.Time = 200 * time.Millisecond
+			}
+			return tcp.MeasureWait(ctx, dir, w, log)
+		},
+	},
+	{part: "files", name: file, few: true, measure: secure(files.Measure, false)},
+	{part: "idle", name: idleOne, few: true, measure: holding(idle.Options{Procs: 1, Speaks: idle.HTTP1}, 0)},
+	{
+		part: "crowd", name: idleMany, few: true,
+		measure: holding(idle.Options{Procs: idle.ManyProcs, Speaks: idle.HTTP1, Servers: []string{rig.Event}}, 2000),
+	},
+	{
+		part: "calls", name: call, label: "Clients of HTTP/2: ",
+		measure: func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error) {
+			opts := calls.Options{Options: o.study()}
+			opts.TLS = true
+			return calls.Measure(ctx, dir, opts, log)
+		},
+	},
+	{part: "tls", name: tlsLoads, label: "TLS: ", measure: sockets(tcp.Measure, func(o *tcp.Options) { o.TLS = true })},
+	{part: "tls", name: handshakes, label: "TLS: ", few: true, measure: sockets(tcp.MeasureHandshakes, nil)},
+	{part: "tls", name: flood, label: "TLS: ", few: true, measure: sockets(tcp.MeasureFlood, nil)},
+	{part: "tls", name: tlsFiles, label: "TLS: ", few: true, measure: secure(files.Measure, true)},
+	{part: "tls", name: tlsIdle, label: "TLS: ", few: true, measure: holding(idle.Options{Procs: 1, Speaks: idle.TLS}, 2000)},
+	{part: "http2", name: http2, label: "HTTP/2: ", measure: secure(h2load.Measure, false)},
+	{part: "http2", name: http2TLS, label: "HTTP/2: ", few: true, measure: secure(h2load.Measure, true)},
+	{part: "http2", name: http2Idle, label: "HTTP/2: ", few: true, measure: holding(idle.Options{Procs: 1, Speaks: idle.HTTP2}, 2000)},
+	{
+		part: "ws", name: webSocket, label: "WebSocket: ", few: true,
+		measure: func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error) {
+			opts := ws.Options{Options: o.study(), Conns: 10_000, Servers: regexp.MustCompile("")}
+			if o.short {
+				opts.Conns = 2000
+			}
+			return ws.Measure(ctx, dir, opts, log)
+		},
+	},
+}
+
+// study returns the options of a measurement over sockets.
+func (o options) study() study.Options {
+	return study.Options{Rounds: o.rounds, Seconds: o.seconds, Pin: true, Modules: o.modules}
 }
 
 // fewer is the number of rounds for measurements that hardly vary between rounds.
 func fewer(o options) int { return min(o.rounds, 3) }
 
-// benchtime is how long a benchmark runs; a number of operations is taken for
-// half a second.
-func benchtime(text string) time.Duration {
-	if d, err := time.ParseDuration(text); err == nil {
-		return d
+// part is a separate measurement. A part without functions has those of studies.
+type part struct {
+	name    string
+	measure func(ctx context.Context, dir string, opts options, all *results, log progress.Log) error
+}
+
+var parts = []part{
+	{"rows", func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
+		all.Rows, _, err = compare.Measure(ctx, dir, compare.Options{Rounds: o.rounds, Benchtime: o.benchtime, Rows: o.rows, Modules: o.modules}, log)
+		return err
+	}},
+	{name: "varied"}, {name: "tcp"}, {name: "slow"}, {name: "wait"}, {name: "files"}, {name: "idle"}, {name: "crowd"},
+	{"fill", func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
+		all.Fill, err = idle.Fill(ctx, dir, idle.FillOptions{Conns: o.conns, Modules: o.modules}, log)
+		return err
+	}},
+	{name: "calls"}, {name: "tls"}, {name: "http2"}, {name: "ws"},
+	{"size", func(ctx context.Context, dir string, o options, all *results, _ progress.Log) (err error) {
+		all.Size, err = binsize.Measure(ctx, dir, o.modules)
+		return err
+	}},
+}
+
+// run measures the part. If one of its measurements fails, it continues with the next.
+func (p part) run(ctx context.Context, dir string, o options, all *results, log progress.Log) error {
+	if p.measure != nil {
+		return p.measure(ctx, dir, o, all, log)
 	}
-	return time.Second / 2
+	var errs []error
+	for _, s := range studies {
+		if s.part != p.name {
+			continue
+		}
+		o := o
+		if s.few {
+			o.rounds = fewer(o)
+		}
+		r, err := s.measure(ctx, dir, o, log)
+		if err == nil {
+			all.Sockets[s.name] = r
+		} else if !errors.Is(err, wrk.ErrMissing) && !errors.Is(err, h2load.ErrMissing) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func partNames() []string {
@@ -281,10 +286,10 @@ func missing(look func(string) (string, error)) []string {
 
 // measure measures the requested parts. It records the failure of a part and continues
 // with the others. It returns an error only if the session was interrupted.
-func measure(ctx context.Context, dir string, opts options, all *results, bar *progress.Bar) error {
+func measure(ctx context.Context, dir string, opts options, all *results, log progress.Log) error {
 	all.Missing = missing(exec.LookPath)
 	for _, what := range all.Missing {
-		bar.Note(what)
+		log.Note(what)
 	}
 	if len(opts.parts) == 0 {
 		return nil
@@ -294,26 +299,27 @@ func measure(ctx context.Context, dir string, opts options, all *results, bar *p
 	if all.Short == nil {
 		all.Short, all.Failed = map[string]bool{}, map[string]string{}
 	}
+	if all.Sockets == nil {
+		all.Sockets = map[string]*study.Report{}
+	}
 	var chosen []part
 	for _, p := range parts {
 		if slices.Contains(opts.parts, p.name) {
 			chosen = append(chosen, p)
-			bar.Expect(p.name, p.estimate(opts))
 		}
 	}
 	for _, p := range chosen {
-		bar.Next()
-		err := p.measure(ctx, dir, opts, all, bar)
+		log.Note("part " + p.name)
+		err := p.run(ctx, dir, opts, all, log)
 		if ctx.Err() != nil {
 			return errors.New("interrupted")
 		}
 		delete(all.Failed, p.name)
-		if err != nil && !errors.Is(err, tcp.ErrNoWrk) && !errors.Is(err, files.ErrNoWrk) {
+		if err != nil {
 			all.Failed[p.name] = err.Error()
-			bar.Note(fmt.Sprintf("%s: FAILED: %v", p.name, err))
+			log.Note(fmt.Sprintf("%s: FAILED: %v", p.name, err))
 		}
 		all.Short[p.name] = opts.short
 	}
-	bar.Next()
 	return nil
 }

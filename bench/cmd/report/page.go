@@ -9,10 +9,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/valyala/fasthttp/bench/internal/calls"
+	"github.com/valyala/fasthttp/bench/internal/files"
+	"github.com/valyala/fasthttp/bench/internal/h2load"
 	"github.com/valyala/fasthttp/bench/internal/idle"
 	"github.com/valyala/fasthttp/bench/internal/report"
 	"github.com/valyala/fasthttp/bench/internal/rig"
-	"github.com/valyala/fasthttp/bench/internal/stats"
+	"github.com/valyala/fasthttp/bench/internal/study"
+	"github.com/valyala/fasthttp/bench/internal/tcp"
+	"github.com/valyala/fasthttp/bench/internal/ws"
 )
 
 // page is docs/performance.md, the first page, and docs/performance-rows.md with all rows.
@@ -79,13 +84,13 @@ func (p *page) writeMachine(b *strings.Builder) {
 	fmt.Fprintf(b, "- date: %s\n", p.Date)
 }
 
-// writeHead describes the figures: the machine, how they were measured, and what is missing.
+// writeHead describes the figures: the machine, how they were measured, and missing tools.
 func (p *page) writeHead(b *strings.Builder) {
 	p.writeMachine(b)
 	if p.Rows != nil {
 		fmt.Fprintf(b, "- benchmarks: %s of %s each, in turn\n", rig.Plural(p.Rows.Rounds, "round"), p.Rows.Benchtime)
 	}
-	if loads := cmp.Or(p.Varied, p.TCP); loads != nil {
+	if loads := cmp.Or(p.Sockets[varied], p.Sockets[repeated]); loads != nil {
 		fmt.Fprintf(b, "- loads over sockets: %s of %s each, in turn; servers %s, GOMAXPROCS %d; wrk %s\n",
 			rig.Plural(loads.Rounds, "round"), rig.Plural(loads.Seconds, "second"), loads.ServerPlace, loads.Procs, loads.ClientPlace)
 	}
@@ -99,32 +104,7 @@ func (p *page) writeHead(b *strings.Builder) {
 		fmt.Fprintf(b, "\n**Rough figures**: these parts are of a short run (`-short`), which shows that everything works, and little more: %s.\n",
 			strings.Join(short, ", "))
 	}
-	lacking := slices.Clone(p.Missing)
-	if loads := cmp.Or(p.Varied, p.TCP); loads != nil {
-		lacking = append(lacking, loads.Missing...)
-	}
-	if p.Calls != nil {
-		for _, what := range p.Calls.Missing {
-			lacking = append(lacking, "Clients of HTTP/2: "+what)
-		}
-	}
-	if p.Wait != nil {
-		lacking = append(lacking, p.Wait.Missing...)
-	}
-	if p.Files != nil {
-		lacking = append(lacking, p.Files.Missing...)
-	}
-	if p.TLS != nil {
-		lacking = append(lacking, p.TLS.missing()...)
-	}
-	if p.HTTP2 != nil {
-		lacking = append(lacking, p.HTTP2.missing()...)
-	}
-	if p.WS != nil {
-		for _, what := range p.WS.Missing {
-			lacking = append(lacking, "WebSocket: "+what)
-		}
-	}
+	lacking := p.lacking()
 	if len(lacking) > 0 {
 		b.WriteString("\nWhat is missing here:\n\n")
 		for _, what := range lacking {
@@ -143,14 +123,10 @@ func (p *page) version(name string) string {
 	if name == report.Ours {
 		server = rig.Event
 	}
-	if loads := cmp.Or(p.Varied, p.TCP); loads != nil {
-		all = append(all, loads.Versions)
-	}
-	if p.Wait != nil {
-		all = append(all, p.Wait.Versions)
-	}
-	if p.Idle != nil {
-		all = append(all, p.Idle.Versions)
+	for _, s := range studies {
+		if got := p.Sockets[s.name]; got != nil {
+			all = append(all, got.Versions)
+		}
 	}
 	if p.Size != nil {
 		all = append(all, p.Size.Versions)
@@ -169,13 +145,13 @@ func (p *page) writeGoals(b *strings.Builder) {
 	var rows strings.Builder
 	var lacking []goal
 	for _, g := range p.goals {
-		if g.figure != "" && !g.met {
+		if g.Figure != "" && !g.Met {
 			lacking = append(lacking, g)
 		}
-		if g.met && g.figure != "" {
+		if g.Met && g.Figure != "" {
 			met++
 		}
-		fmt.Fprintf(&rows, "| %s | %s | %s |\n", g.text, cmp.Or(g.figure, rig.None), g.verdict())
+		fmt.Fprintf(&rows, "| %s | %s | %s |\n", g.Text, cmp.Or(g.Figure, rig.None), g.Verdict())
 	}
 	fmt.Fprintf(b, "\n%d of %d are met.\n\n| goal | measured | |\n|---|---|---|\n%s", met, len(p.goals), rows.String())
 	if len(lacking) == 0 {
@@ -183,8 +159,8 @@ func (p *page) writeGoals(b *strings.Builder) {
 	}
 	b.WriteString("\n### What holds back those that are not met\n\n")
 	for _, g := range lacking {
-		why := strings.TrimSpace(g.evidence + " " + p.notes[g.id])
-		fmt.Fprintf(b, "- **%s.** %s\n", g.text, cmp.Or(why, "Not investigated yet."))
+		why := strings.TrimSpace(g.Evidence + " " + p.notes[g.ID])
+		fmt.Fprintf(b, "- **%s.** %s\n", g.Text, cmp.Or(why, "Not investigated yet."))
 	}
 }
 
@@ -208,7 +184,8 @@ var phases string
 
 // writeTraffic writes the measurements of servers and clients with varied messages.
 func (p *page) writeTraffic(b *strings.Builder) {
-	if p.Rows == nil && p.Varied == nil {
+	loads := p.Sockets[varied]
+	if p.Rows == nil && loads == nil {
 		return
 	}
 	b.WriteString("\n## Requests that differ\n\n" +
@@ -226,10 +203,10 @@ func (p *page) writeTraffic(b *strings.Builder) {
 		b.WriteString(phases)
 		p.figure(b, phasesChart)
 	}
-	if p.Varied != nil {
+	if loads != nil {
 		b.WriteString("\n### Servers over sockets\n" + loadNote)
 		p.figure(b, cpuVariedChart)
-		p.Varied.WriteTables(b, "####")
+		tcp.Varied.WriteTables(b, loads, "####")
 	}
 	if p.Rows != nil {
 		b.WriteString("\n### Clients\n\n" +
@@ -245,7 +222,8 @@ const loadNote = "\nwrk over loopback. CPU is the server's processor time for a 
 
 // writeRepeated writes the measurements with one repeated message.
 func (p *page) writeRepeated(b *strings.Builder) {
-	if p.Rows == nil && p.TCP == nil {
+	loads := p.Sockets[repeated]
+	if p.Rows == nil && loads == nil {
 		return
 	}
 	b.WriteString("\n## The same message again and again\n\n" +
@@ -257,10 +235,10 @@ func (p *page) writeRepeated(b *strings.Builder) {
 		p.figure(b, serversChart)
 		p.Rows.WriteTables(b, "####", report.Servers)
 	}
-	if p.TCP != nil {
+	if loads != nil {
 		b.WriteString("\n### Servers over sockets, repeated requests\n" + loadNote)
 		p.figure(b, cpuChart)
-		p.TCP.WriteTables(b, "####")
+		tcp.Repeated.WriteTables(b, loads, "####")
 	}
 	if p.Rows != nil {
 		b.WriteString("\n### Clients, repeated messages\n")
@@ -289,49 +267,136 @@ func (p *page) writeValues(b *strings.Builder) {
 	p.Rows.WriteTables(b, "###", report.Values, report.Compression, report.Files)
 }
 
+// in describes how a measurement was made.
+func in(r *study.Report, client string) string {
+	return fmt.Sprintf("%s of %s each, in turn; servers %s, GOMAXPROCS %d; %s %s.",
+		rig.Plural(r.Rounds, "round"), rig.Plural(r.Seconds, "second"), r.ServerPlace, r.Procs, client, r.ClientPlace)
+}
+
+// section writes a heading, a text and the tables of a measurement, if there is one. level is the
+// Markdown prefix of the headings of tables.
+func section(b *strings.Builder, r *study.Report, k *study.Kind, level, text string) {
+	if r != nil {
+		b.WriteString(text)
+		k.WriteTables(b, r, level)
+	}
+}
+
 func (p *page) writeWait(b *strings.Builder) {
-	if p.Wait == nil && p.Slow == nil {
+	waits, beside := p.Sockets[wait], p.Sockets[slow]
+	if waits == nil && beside == nil {
 		return
 	}
 	b.WriteString("\n## Handlers that wait\n")
-	if p.Wait != nil {
-		fmt.Fprintf(b, "\n%s of %v each, in turn. With GOMAXPROCS 1 the server is %s, what asks it and the backend %s;\n"+
-			"else nothing is pinned.\n", rig.Plural(p.Wait.Rounds, "round"), p.Wait.Time, p.Wait.ServerPlace, p.Wait.ClientPlace)
-		p.Wait.WriteTables(b, "###")
+	if waits != nil {
+		section(b, waits, tcp.Wait, "###", fmt.Sprintf("\n%s, in turn. With GOMAXPROCS 1 the server is %s, what asks it and the backend %s;\n"+
+			"else nothing is pinned.\n", rig.Plural(waits.Rounds, "round"), waits.ServerPlace, waits.ClientPlace))
 	}
-	if p.Slow != nil {
-		fmt.Fprintf(b, "\n### Beside slow requests\n\n%d ordinary requests a second, and slow ones on other connections; nothing is pinned.\n", p.Slow.Rate)
-		p.Slow.WriteTable(b)
+	section(b, beside, tcp.Slow, "", "\n### Beside slow requests\n\n2000 ordinary requests a second, and slow ones on other connections; nothing is pinned.\n")
+}
+
+// writeTLS writes the measurements over TLS.
+func (p *page) writeTLS(b *strings.Builder) {
+	hasRows := p.Rows != nil && slices.ContainsFunc(p.Rows.Rows, func(row *report.Row) bool { return report.Group(row.Name) == report.TLSServers })
+	of := p.Sockets
+	if !hasRows && of[tlsLoads] == nil && of[handshakes] == nil && of[flood] == nil && of[tlsFiles] == nil && of[tlsIdle] == nil {
+		return
+	}
+	b.WriteString("\n## TLS\n\n" +
+		"All servers have the same certificate of ECDSA on P-256, and speak TLS 1.3 with X25519 and AES-128-GCM.\n")
+	section(b, of[tlsLoads], tcp.OverTLS, "###", "\nwrk over connections that it keeps. The handshakes of a run are a part of the processor time.\n")
+	if hasRows {
+		b.WriteString("\n### Server and client in one process\n\n" +
+			"A client of crypto/tls sends a request on each of eight connections, and then reads the responses. It takes about as much\n" +
+			"as the server, in all columns.\n")
+		p.Rows.WriteTables(b, "####", report.TLSServers)
+	}
+	section(b, of[handshakes], tcp.Handshakes, "####", "\n### New connections\n\n"+
+		"A client connects, performs a handshake, sends one request, and waits for the end of the connection.\n")
+	section(b, of[flood], tcp.Flood, "", "\n### Beside floods\n\n"+
+		"The requests of established connections beside clients that send half of a ClientHello and nothing more, or whole ones\n"+
+		"as fast as they go.\n")
+	section(b, of[tlsFiles], files.Kind, "####", "\n### Files\n\nCPU is the server's processor time for a request; \"with wrk\" that of the client is added.\n")
+	if row := idle.Of(of[tlsIdle]); row != nil {
+		section(b, of[tlsIdle], idle.Kind(idle.TLS), "", fmt.Sprintf("\n### Idle connections\n\n%s connections after one request each.\n", thousands(row.Conns)))
+	}
+}
+
+// writeHTTP2 writes the measurements of HTTP/2, in memory and over sockets.
+func (p *page) writeHTTP2(b *strings.Builder) {
+	hasRows := p.Rows != nil && slices.ContainsFunc(p.Rows.Rows, func(row *report.Row) bool { return report.IsHTTP2(row.Name) })
+	of := p.Sockets
+	if !hasRows && of[http2] == nil && of[http2TLS] == nil && of[http2Idle] == nil && of[call] == nil {
+		return
+	}
+	b.WriteString("\n## HTTP/2\n\nUpstream has none, so ours is compared with net/http and with servers in C.\n")
+	if hasRows {
+		b.WriteString("\nIn memory: each client keeps one or 100 streams busy on its connection. In the varied rows path, cookie and request id\n" +
+			"differ from request to request, and are sent as literals; all other fields are in the table of the connection. The\n" +
+			"callers of a client share one connection, in memory or over TCP.\n")
+		p.Rows.WriteTables(b, "###", report.HTTP2Servers, report.HTTP2Clients)
+	}
+	for _, name := range []string{http2, http2TLS} {
+		loads := of[name]
+		if loads == nil {
+			continue
+		}
+		how := "by prior knowledge"
+		if loads.TLS {
+			how = "over TLS 1.3"
+		}
+		fmt.Fprintf(b, "\n### h2load, %s\n\n%s\nCPU is the server's processor time for a request, user and system. nghttpd and h2o answer with a file of 13 bytes.\n", how, in(loads, "h2load"))
+		if loads.Date != "" && loads.Date != p.Date {
+			fmt.Fprintf(b, "Measured on %s, %s.\n", loads.Date, loads.Versions[rig.Event])
+		}
+		h2load.Kind.WriteTables(b, loads, "####")
+	}
+	if row := idle.Of(of[http2Idle]); row != nil {
+		section(b, of[http2Idle], idle.Kind(idle.HTTP2), "", fmt.Sprintf("\n### Idle connections of HTTP/2\n\n%s connections without TLS, after one request each.\n", thousands(row.Conns)))
+	}
+	if r := of[call]; r != nil {
+		section(b, r, calls.Kind, "####", fmt.Sprintf("\n### Clients of HTTP/2 over sockets\n\n%s All of it is over TLS 1.3. CPU is the\n"+
+			"processor time for a call of the process that calls. Ready frames are no client: they were encoded before, those of all\n"+
+			"callers go in one write, and only the ends of the responses are looked for. No client takes less with crypto/tls.\n", in(r, "callers")))
+	}
+}
+
+func (p *page) writeWS(b *strings.Builder) {
+	if r := p.Sockets[webSocket]; r != nil {
+		section(b, r, ws.Kind, "###", fmt.Sprintf("\n## WebSocket\n\n%s\nCPU is the server's processor time for a message; one\n"+
+			"that is broadcast counts once for each socket. The ratios are less than 1 where the server of the line takes less. The\n"+
+			"C loop checks nothing.\n", in(r, "load")))
 	}
 }
 
 func (p *page) writeFiles(b *strings.Builder) {
-	if p.Files == nil {
+	r := p.Sockets[file]
+	if r == nil {
 		return
 	}
 	b.WriteString("\n## Files over sockets\n\n" +
 		"CPU is the server's processor time for a request; \"with wrk\" that of the client is added, which for large files pays\n" +
 		"for a part of what the server sends.\n")
-	if p.Files.Nginx != "" {
-		fmt.Fprintf(b, "nginx is %s.\n", p.Files.Nginx)
+	if nginx := r.Versions[rig.Nginx]; nginx != "" {
+		fmt.Fprintf(b, "nginx is %s.\n", nginx)
 	}
-	p.Files.WriteTables(b, "###")
+	files.Kind.WriteTables(b, r, "###")
 }
 
 func (p *page) writeIdle(b *strings.Builder) {
-	if p.Idle == nil && p.IdleMany == nil && p.Fill == nil {
+	one, many := p.Sockets[idleOne], p.Sockets[idleMany]
+	if one == nil && many == nil && p.Fill == nil {
 		return
 	}
 	b.WriteString("\n## Idle connections\n\n" +
 		"Each had one request and waits for the next. Resident is what the process holds more for each of them; the kernel's\n" +
 		"memory for sockets is not in it.\n")
-	if p.Idle != nil {
+	if one != nil {
 		p.figure(b, idleChart)
-		p.Idle.WriteTable(b)
+		idle.Kind(idle.HTTP1).WriteTables(b, one, "")
 	}
-	if p.IdleMany != nil {
-		fmt.Fprintf(b, "\n%s connections of %d processes that share a port:\n", thousands(p.IdleMany.Conns), p.IdleMany.Procs)
-		p.IdleMany.WriteTable(b)
+	if row := idle.Of(many); row != nil {
+		section(b, many, idle.Kind(idle.HTTP1), "", fmt.Sprintf("\n%s connections of %d processes that share a port:\n", thousands(row.Conns), row.Procs))
 	}
 	b.WriteString("\n### As many connections as fit\n\n" +
 		"`go run ./cmd/crowd` in the folder `bench` opens as many connections as the machine's descriptors and memory allow, or\n" +
@@ -363,17 +428,12 @@ func (p *page) writeNetHTTP(b *strings.Builder) {
 			add(fmt.Sprintf("time, %s, GOMAXPROCS %d (geometric mean)", strings.ToLower(mean.Group[:1])+mean.Group[1:], mean.Procs), mean.Ratios[report.NetHTTP])
 		}
 	}
-	if p.TCP != nil {
-		for _, row := range p.TCP.Rows {
-			ours, other := row.Of(rig.Event), row.Of(rig.NetHTTP)
-			if ours != nil && other != nil {
-				add("processor time over sockets, "+row.Name, stats.Ratio(other.CPU.Median, ours.CPU.Median))
-			}
+	if loads := p.Sockets[repeated]; loads != nil {
+		for _, row := range loads.Rows {
+			add("processor time over sockets, "+row.Name, row.Ratio(study.CPUs, rig.NetHTTP, rig.Event).Value)
 		}
 	}
-	if ours, other := idleOf(p.Idle, rig.Event), idleOf(p.Idle, rig.NetHTTP); ours != nil && other != nil {
-		add("memory of an idle connection", stats.Ratio(other.Resident.Median, ours.Resident.Median))
-	}
+	add("memory of an idle connection", idle.Of(p.Sockets[idleOne]).Ratio(idle.Resident, rig.NetHTTP, rig.Event).Value)
 	if len(table.Rows) == 0 {
 		return
 	}
@@ -385,7 +445,7 @@ func (p *page) writeNetHTTP(b *strings.Builder) {
 func (p *page) summary() string {
 	var b strings.Builder
 	for _, g := range p.goals {
-		fmt.Fprintf(&b, "%-14s %-22s %s: %s\n", strings.Trim(g.verdict(), "*"), g.id, g.text, cmp.Or(g.figure, rig.None))
+		fmt.Fprintf(&b, "%-14s %-22s %s: %s\n", strings.Trim(g.Verdict(), "*"), g.ID, g.Text, cmp.Or(g.Figure, rig.None))
 	}
 	return b.String()
 }

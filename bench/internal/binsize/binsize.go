@@ -24,9 +24,9 @@ type Report struct {
 func (r *Report) Ratio() float64 { return float64(r.Ours) / float64(r.Upstream) }
 
 // program is the folder of the program.
-const program = "examples/helloworld"
+const program = "bench/servers/small"
 
-// Measure builds examples/helloworld with both module files of dir, which is the
+// Measure builds the program with both module files of dir, which is the
 // bench folder.
 func Measure(ctx context.Context, dir string, modules rig.Modules) (*Report, error) {
 	r := &Report{Program: program, Versions: map[string]string{}}
@@ -48,8 +48,7 @@ func Measure(ctx context.Context, dir string, modules rig.Modules) (*Report, err
 	return r, nil
 }
 
-// Size builds examples/helloworld with a module file of dir and returns its size in bytes. The
-// profile in the same folder is not used: the same source must be built in the same way.
+// Size builds the program with a module file of dir and returns its size in bytes.
 func Size(ctx context.Context, dir, modfile string) (int64, error) {
 	temp, err := os.MkdirTemp("", "fasthttp-bench-")
 	if err != nil {
@@ -57,9 +56,7 @@ func Size(ctx context.Context, dir, modfile string) (int64, error) {
 	}
 	defer os.RemoveAll(temp)
 	binary := filepath.Join(temp, "program")
-	// A file argument belongs to the module in which the command runs, wherever the file is.
-	source := filepath.Join(dir, "..", filepath.FromSlash(program), "main.go")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-pgo=off", "-modfile="+modfile, "-o", binary, source)
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-pgo=off", "-modfile="+modfile, "-o", binary, "./servers/small")
 	build.Dir = dir
 	if text, err := build.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("building %s with %s: %w\n%s", program, modfile, err, text)

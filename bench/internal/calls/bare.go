@@ -55,11 +55,11 @@ var (
 
 // newBare connects to the server of c.
 func newBare(c *client) (*bare, error) {
-	conn, err := c.dial(c.job.addr)
+	conn, err := c.dial(c.job.Addr)
 	if err != nil {
 		return nil, err
 	}
-	if !c.job.plain {
+	if !c.job.Plain {
 		config := tlsConfig.Clone()
 		config.NextProtos = []string{"h2"}
 		secure := tls.Client(conn, config)
@@ -87,13 +87,13 @@ func newBare(c *client) (*bare, error) {
 // block encodes a call with only the static table of RFC 7541 appendix A.
 func block(call *traffic.Call, j job) []byte {
 	scheme := byte(7)
-	if j.plain {
+	if j.Plain {
 		scheme = 6
 	}
 	_, rest, _ := strings.Cut(call.URL, "//")
 	_, target, _ := strings.Cut(rest, "/")
 	b := []byte{0x80 | 2, 0x80 | scheme} // GET, and the scheme
-	b = appendText(append(b, 1), j.addr) // :authority
+	b = appendText(append(b, 1), j.Addr) // :authority
 	b = appendText(append(b, 4), "/"+target)
 	if call.ID != "" {
 		b = appendText(appendText(append(b, 0), "x-request-id"), call.ID)

@@ -40,11 +40,11 @@ type client struct {
 }
 
 func newClient(j job) *client {
-	c := &client{job: j, url: "https://" + j.addr}
-	if j.plain {
-		c.url = "http://" + j.addr
+	c := &client{job: j, url: "https://" + j.Addr}
+	if j.Plain {
+		c.url = "http://" + j.Addr
 	}
-	if j.varied {
+	if j.Varied {
 		c.calls = traffic.Calls()
 		for i := range c.calls {
 			_, rest, _ := strings.Cut(c.calls[i].URL, "//")
@@ -89,28 +89,28 @@ type crew struct {
 
 func (c *client) prepare() (crew, error) {
 	var err error
-	all := crew{size: c.job.callers, each: 1}
-	switch c.job.client {
+	all := crew{size: c.job.Callers, each: 1}
+	switch c.job.Client {
 	case OursHTTP1, OursHTTP2:
 		all.newCaller, err = c.ours()
 	case NetHTTPHTTP2:
 		all.newCaller, err = c.netHTTP()
 	case Bare:
-		all.size, all.each = 1, c.job.callers
+		all.size, all.each = 1, c.job.Callers
 		var b *bare
 		if b, err = newBare(c); err == nil {
 			all.newCaller = func() func() error { return func() error { return b.calls(all.each) } }
 		}
 	default:
-		err = fmt.Errorf("there is no client %q", c.job.client)
+		err = fmt.Errorf("there is no client %q", c.job.Client)
 	}
 	return all, err
 }
 
 func (c *client) ours() (func() func() error, error) {
-	ours := &fasthttp.Client{TLSConfig: tlsConfig.Clone(), MaxConnsPerHost: c.job.callers, Dial: c.dial}
+	ours := &fasthttp.Client{TLSConfig: tlsConfig.Clone(), MaxConnsPerHost: c.job.Callers, Dial: c.dial}
 	want := "HTTP/1.1"
-	if c.job.client == OursHTTP2 {
+	if c.job.Client == OursHTTP2 {
 		if want = "HTTP/2.0"; !protocols.OnlyHTTP2(ours) {
 			return nil, errNoHTTP2
 		}

@@ -6,28 +6,21 @@ package calls
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"regexp"
-	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
-	"github.com/valyala/fasthttp/bench/internal/turns"
+	"github.com/valyala/fasthttp/bench/internal/study"
 )
 
-// Options select what to measure.
+// Options select the rows, and how they are measured.
 type Options struct {
-	Rounds  int
-	Seconds int // that a run takes
-	Pin     bool
-	Plain   bool // no TLS
-	Varied  bool // no two calls in a row are alike
-	Rows    *regexp.Regexp
+	study.Options
+	Varied bool // no two calls in a row are alike
 }
 
 // load is one row.
@@ -35,6 +28,12 @@ type load struct {
 	name    string
 	callers int
 }
+
+// Row implements study.Load.
+func (l load) Row() study.Row { return study.Row{Name: l.name} }
+
+// IsFor implements study.Load.
+func (l load) IsFor(*rig.Server) bool { return true }
 
 var loads = []load{{"1 caller", 1}, {"100 callers", 100}, {"1000 callers", 1000}}
 
@@ -45,108 +44,96 @@ const streams = 1000
 // warm is how long calls are made before they count.
 const warm = 500 * time.Millisecond
 
-// session runs all loads on all clients, round after round.
-type session struct {
-	Options
-	server             *rig.Server
-	identity           *rig.Identity // nil for plain HTTP
-	loads              []load
-	place, clientPlace rig.Place
-	log                progress.Log
+// The figures of a client.
+const (
+	CPUs      = "CPU µs/call"
+	callRate  = "calls/s"
+	callAlloc = "allocs/call"
+	conns     = "connections"
+)
 
-	samples  map[turns.Key][]sample
-	missing  []string
-	failures []string
+// Kind is the kind of these measurements, in which clients take the place of servers.
+var Kind = &study.Kind{
+	Name: "calls", Title: "Clients over loopback sockets", Client: "callers", Measured: "client",
+	Note: "CPU is the processor time for a call, user and system, of the process that calls, and the least of all rounds is that of\n" +
+		"the one that other programs on the machine disturbed least. Connections are those that were dialed. Ready frames are no\n" +
+		"client: they are requests that were encoded before, those of all callers in one write, and only the ends of the responses\n" +
+		"are looked for, so that the row shows what TLS and the system take.\n",
+	Columns: []study.Column{
+		{Figure: callRate, Spread: true},
+		{Figure: CPUs, Digits: 2, Spread: true},
+		{Figure: CPUs, Title: "least", Digits: 2, Least: true},
+		{Figure: callAlloc, Digits: 2},
+		{Figure: conns},
+		{Figure: CPUs, Title: "CPU: ours with HTTP/2 ÷ this", From: OursHTTP2},
+	},
+	Goals: func(r *study.Report) []study.Goal {
+		if !r.TLS {
+			return nil
+		}
+		return Goals(r)
+	},
+}
+
+// most is the largest processor time of a call over TLS, as a share of net/http's.
+const most = 1. / 3
+
+// Goals judges our client with HTTP/2 over TLS. The report may be nil.
+func Goals(r *study.Report) (all []study.Goal) {
+	for _, l := range loads {
+		g := study.Goal{
+			ID:   "calls-" + l.name[:strings.IndexByte(l.name, ' ')],
+			Text: fmt.Sprintf("HTTP/2 over TLS, %s: processor time for a call at most %.2f of net/http's client", l.name, most),
+		}
+		row := r.Named(l.name)
+		ratio := row.Ratio(CPUs, OursHTTP2, NetHTTPHTTP2)
+		g.Judge(ratio, ratio.Value <= most, "%s", ratio)
+		if bare := row.Ratio(CPUs, Bare, NetHTTPHTTP2); bare.Value > 0 && g.Figure != "" {
+			g.Figure += fmt.Sprintf(" (ready frames: %.2f)", bare.Value)
+			g.Evidence = fmt.Sprintf("A loop that sends ready frames and parses nothing is at %.2f.", bare.Value)
+		}
+		all = append(all, g)
+	}
+	return all
 }
 
 // Measure builds the server in dir, which is the bench folder, and measures the clients. The
-// program must have called Main. The report has the failed runs; runs is the number of all
-// runs.
-func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r *Report, runs int, err error) {
-	if _, err := rig.RaiseFileLimit(); err != nil {
-		return nil, 0, err
-	}
-	temp, err := os.MkdirTemp("", "fasthttp-bench-")
+// program must have called Main.
+func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (*study.Report, error) {
+	s, err := study.New(dir, Kind, opts.Options, log)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	defer os.RemoveAll(temp)
-	s := &session{Options: opts, place: rig.Anywhere, clientPlace: rig.Anywhere, log: log}
-	s.loads = slices.DeleteFunc(slices.Clone(loads), func(l load) bool { return !opts.Rows.MatchString(l.name) })
-	if len(s.loads) == 0 {
-		return nil, 0, fmt.Errorf("no row matches %q", opts.Rows)
-	}
-	if !opts.Plain {
-		if s.identity, err = rig.NewIdentity(temp); err != nil {
-			return nil, 0, err
-		}
-	}
-	if opts.Pin {
-		if s.place, s.clientPlace, err = rig.Separate(); err != nil {
-			s.missing = append(s.missing, "nothing is pinned: "+err.Error())
-		}
-	}
+	defer s.Close()
 	log.Note("building the server")
-	if s.server, err = rig.BuildEvent(ctx, dir, temp); err != nil {
-		return nil, 0, err
-	}
-	log.Note(fmt.Sprintf("server: %v; callers: %v", s.place, s.clientPlace))
-	if err := s.runAll(ctx); err != nil {
-		return nil, 0, err
-	}
-	r = s.report()
-	r.Head = rig.NewHead([]*rig.Server{s.server}, opts.Rounds)
-	return r, opts.Rounds * len(s.loads) * len(clients), nil
-}
-
-// sample is one run.
-type sample struct {
-	rate   float64 // calls a second
-	cpu    float64 // µs of the callers' processor time for a call
-	allocs float64 // for a call
-	conns  float64
-}
-
-func (s sample) String() string {
-	return fmt.Sprintf("%.0f calls/s, %.2f µs CPU, %.2f allocations, %.0f connections", s.rate, s.cpu, s.allocs, s.conns)
-}
-
-func (s *session) runAll(ctx context.Context) (err error) {
-	plan := turns.Plan{Rounds: s.Rounds, Servers: clients, Log: s.log}
-	for _, l := range s.loads {
-		plan.Loads = append(plan.Loads, l.name)
-	}
-	s.samples, s.failures, err = turns.Run(ctx, plan, func(load, client int) (sample, error) {
-		return s.measure(ctx, s.loads[load], clients[client])
-	})
-	return err
-}
-
-// measure runs one load on one client, with a fresh server.
-func (s *session) measure(ctx context.Context, l load, client string) (got sample, err error) {
-	process, err := s.server.Start(ctx, rig.Settings{
-		Mode: serving.Plain, Place: s.place, Procs: s.place.Procs(), Identity: s.identity, HTTP2: true,
-		Args: []string{"-" + serving.StreamsFlag, strconv.Itoa(streams)},
-	})
+	server, err := rig.BuildEvent(ctx, dir, s.Temp)
 	if err != nil {
-		return got, err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, process.Stop()) }()
-	r, err := job{
-		client: client, addr: process.Addr, callers: l.callers, plain: s.Plain, varied: s.Varied,
-		warm: warm, time: time.Duration(s.Seconds) * time.Second,
-	}.run(ctx, s.clientPlace)
-	if err != nil {
-		return got, err
+	for _, client := range clients {
+		s.Servers = append(s.Servers, &rig.Server{Name: client})
 	}
-	if r.Calls == 0 || r.CPU <= 0 {
-		return got, fmt.Errorf("%d calls took %v of processor time", r.Calls, r.CPU)
+	r, err := study.Measure(ctx, s, loads, func(ctx context.Context, l load, client *rig.Server) (study.Figures, error) {
+		settings := rig.Settings{
+			Mode: serving.Plain, Identity: s.Identity, HTTP2: true, Args: []string{"-" + serving.StreamsFlag, strconv.Itoa(streams)},
+		}
+		return s.With(ctx, server, settings, func(process *rig.Process) (study.Figures, error) {
+			r, err := job{
+				Client: client.Name, Addr: process.Addr, Callers: l.callers, Plain: !s.TLS, Varied: opts.Varied,
+				Warm: warm, Time: time.Duration(s.Seconds) * time.Second,
+			}.run(ctx, s.ClientPlace)
+			if err != nil {
+				return nil, err
+			}
+			if r.Calls == 0 || r.CPU <= 0 {
+				return nil, fmt.Errorf("%d calls took %v of processor time", r.Calls, r.CPU)
+			}
+			n := float64(r.Calls)
+			return study.Figures{callRate: n / r.Took.Seconds(), CPUs: study.Micros(r.CPU) / n, callAlloc: float64(r.Allocs) / n, conns: float64(r.Conns)}, nil
+		})
+	})
+	if err == nil {
+		r.Versions = map[string]string{rig.Event: server.Version}
 	}
-	calls := float64(r.Calls)
-	return sample{
-		rate:   calls / r.Took.Seconds(),
-		cpu:    float64(r.CPU) / float64(time.Microsecond) / calls,
-		allocs: float64(r.Allocs) / calls,
-		conns:  float64(r.Conns),
-	}, nil
+	return r, err
 }

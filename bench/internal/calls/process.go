@@ -3,9 +3,7 @@ package calls
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -17,12 +15,12 @@ import (
 
 // job is the task of a process of callers.
 type job struct {
-	client        string
-	addr          string
-	callers       int
-	plain, varied bool
-	// warm is how long calls are made before they count, and time how long they count.
-	warm, time time.Duration
+	Client        string
+	Addr          string
+	Callers       int
+	Plain, Varied bool
+	// Warm is how long calls are made before they count, and Time how long they count.
+	Warm, Time time.Duration
 }
 
 // result is the result of a job.
@@ -42,48 +40,19 @@ const spareTime = time.Minute
 
 // run does the job in a separate process.
 func (j job) run(ctx context.Context, place rig.Place) (result, error) {
-	ctx, cancel := context.WithTimeout(ctx, j.warm+j.time+spareTime)
+	ctx, cancel := context.WithTimeout(ctx, j.Warm+j.Time+spareTime)
 	defer cancel()
-	return rig.AskSelf[result](ctx, place, "callers", []string{fmt.Sprintf("GOMAXPROCS=%d", place.Procs())}, j.args()...)
-}
-
-// args returns the arguments for Main.
-func (j job) args() []string {
-	return []string{
-		word, "-client", j.client, "-addr", j.addr, "-callers", fmt.Sprint(j.callers), "-plain=" + fmt.Sprint(j.plain),
-		"-varied=" + fmt.Sprint(j.varied), "-warm", j.warm.String(), "-time", j.time.String(),
-	}
+	return rig.AskSelf[result](ctx, place, word, []string{fmt.Sprintf("GOMAXPROCS=%d", place.Procs())}, j)
 }
 
 // Main runs the process as callers if its arguments request that, and then does not return.
 func Main() {
-	rig.AnswerAs(word, "callers", func(ctx context.Context, args []string) (r result, err error) {
-		j, err := parse(args)
-		if err != nil {
-			return r, err
+	rig.AnswerAs(word, func(ctx context.Context, j job) (r result, err error) {
+		if j.Callers < 1 || j.Warm < 0 || j.Time <= 0 {
+			return r, fmt.Errorf("these are no callers: %+v", j)
 		}
 		return j.call(ctx.Done())
 	})
-}
-
-func parse(args []string) (job, error) {
-	var j job
-	flags := flag.NewFlagSet(word, flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // the error is enough
-	flags.StringVar(&j.client, "client", "", "which client calls")
-	flags.StringVar(&j.addr, "addr", "", "address of the server")
-	flags.IntVar(&j.callers, "callers", 1, "how many goroutines call")
-	flags.BoolVar(&j.plain, "plain", false, "the server speaks no TLS")
-	flags.BoolVar(&j.varied, "varied", false, "no two calls in a row are alike")
-	flags.DurationVar(&j.warm, "warm", 0, "time to make calls that do not count")
-	flags.DurationVar(&j.time, "time", time.Second, "time to make calls that count")
-	if err := flags.Parse(args); err != nil {
-		return j, err
-	}
-	if j.callers < 1 || j.warm < 0 || j.time <= 0 {
-		return j, fmt.Errorf("these are no callers: %+v", j)
-	}
-	return j, nil
 }
 
 // counter counts the calls of one caller. No two counters share a cache line.
@@ -126,11 +95,11 @@ func (j job) call(over <-chan struct{}) (result, error) {
 		return n
 	}
 	var before, after runtime.MemStats
-	err = j.wait(j.warm, failed, over)
+	err = j.wait(j.Warm, failed, over)
 	runtime.ReadMemStats(&before)
 	calls, cpu, begin := sum(), cputime.Used(), time.Now()
 	if err == nil {
-		err = j.wait(j.time, failed, over)
+		err = j.wait(j.Time, failed, over)
 	}
 	r := result{Calls: sum() - calls, CPU: cputime.Used() - cpu, Took: time.Since(begin)}
 	runtime.ReadMemStats(&after)

@@ -11,9 +11,7 @@ package closedloop
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/rig"
@@ -51,44 +49,16 @@ const spareTime = giveUp + 10*time.Second
 func Run(ctx context.Context, place rig.Place, load Load) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, load.Warm+load.Time+spareTime)
 	defer cancel()
-	return rig.AskSelf[Result](ctx, place, "load", []string{"GOMAXPROCS=1", "GOGC=off"}, load.args()...)
-}
-
-// args returns the arguments for Main.
-func (l Load) args() []string {
-	return []string{
-		word, "-addr", l.Addr, "-conns", fmt.Sprint(l.Conns), "-path", l.Path, "-every", fmt.Sprint(l.Every),
-		"-warm", l.Warm.String(), "-time", l.Time.String(),
-	}
+	return rig.AskSelf[Result](ctx, place, word, []string{"GOMAXPROCS=1", "GOGC=off"}, load)
 }
 
 // Main runs the process as a closed loop if its arguments request that, and then does not
 // return.
 func Main() {
-	rig.AnswerAs(word, "closed loop", func(ctx context.Context, args []string) (r Result, err error) {
-		load, err := parse(args)
-		if err != nil {
-			return r, err
+	rig.AnswerAs(word, func(ctx context.Context, load Load) (r Result, err error) {
+		if load.Conns < 1 || load.Every < 1 || load.Warm < 0 || load.Time <= 0 {
+			return r, fmt.Errorf("this is no load: %+v", load)
 		}
 		return load.run(ctx.Done())
 	})
-}
-
-func parse(args []string) (Load, error) {
-	var l Load
-	flags := flag.NewFlagSet(word, flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // the error is enough
-	flags.StringVar(&l.Addr, "addr", "", "address of the server")
-	flags.IntVar(&l.Conns, "conns", 1, "number of connections")
-	flags.StringVar(&l.Path, "path", "/", "what to ask for")
-	flags.IntVar(&l.Every, "every", 1, "ask for it with one in so many requests")
-	flags.DurationVar(&l.Warm, "warm", 0, "time to send requests that do not count")
-	flags.DurationVar(&l.Time, "time", time.Second, "time to send requests that count")
-	if err := flags.Parse(args); err != nil {
-		return l, err
-	}
-	if l.Conns < 1 || l.Every < 1 || l.Warm < 0 || l.Time <= 0 {
-		return l, fmt.Errorf("this is no load: %+v", l)
-	}
-	return l, nil
 }

@@ -1,7 +1,6 @@
 package closedloop
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -10,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
@@ -90,37 +88,5 @@ func TestWrongAnswersAreErrors(t *testing.T) {
 			t.Errorf("%s: %+v", name, r)
 		}
 		server.Close()
-	}
-}
-
-func TestRunStartsAProcess(t *testing.T) {
-	addr, all, _ := start(t)
-	load := Load{Addr: addr, Conns: 2, Path: serving.WaitPath, Every: 1, Time: 2 * wait}
-	r, err := Run(t.Context(), rig.Anywhere, load)
-	if err != nil || int64(r.Sent) != all.Load() || r.P50 < wait {
-		t.Errorf("%+v, %v; %d came", r, err, all.Load())
-	}
-	load.Addr = "nowhere"
-	if r, err := Run(t.Context(), rig.Anywhere, load); err == nil || !strings.Contains(err.Error(), "closed loop") {
-		t.Errorf("%+v, %v", r, err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	load.Addr = addr
-	if r, err := Run(ctx, rig.Anywhere, load); err == nil {
-		t.Errorf("%+v", r)
-	}
-}
-
-func TestLoadEndsWithWhoeverAskedForIt(t *testing.T) {
-	stop := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-stop }))
-	defer server.Close()
-	defer close(stop)
-	over := make(chan struct{})
-	close(over)
-	load := Load{Addr: server.Listener.Addr().String(), Conns: 1, Path: "/", Every: 1, Time: time.Hour}
-	if r, err := load.run(over); err == nil {
-		t.Errorf("%+v", r)
 	}
 }

@@ -18,7 +18,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/study"
 )
 
 // Main parses the command line and runs the command. An interrupt ends it. The exit code is 1
@@ -41,11 +43,81 @@ func Main[O any](name string, parse func(args []string, help io.Writer) (O, erro
 	}
 }
 
+// Result is the result of a measuring command.
+type Result struct {
+	Name         string // of its files
+	Markdown     string
+	Value        any // for the file with every sample
+	Failed, Runs int
+}
+
+// Of returns the result of a measurement over sockets. suffixes are added to the name of its
+// files if they are wanted.
+func Of(k *study.Kind, r *study.Report, err error, suffixes ...Suffix) (Result, error) {
+	if err != nil {
+		return Result{}, err
+	}
+	name := k.Name
+	for _, s := range suffixes {
+		if s.Wanted {
+			name += "-" + s.Name
+		}
+	}
+	return Result{name, k.Markdown(r), r, len(r.Failures), r.Runs}, nil
+}
+
+// Suffix is a part of a name.
+type Suffix struct {
+	Wanted bool
+	Name   string
+}
+
+// Show writes a result to out and into the folder for results, and returns an error if a run has
+// failed.
+func Show(out io.Writer, dir, folder string, r Result) error {
+	if err := rig.WriteResults(out, dir, folder, r.Name, r.Markdown, r.Value); err != nil {
+		return err
+	}
+	if r.Failed == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d runs failed", r.Failed, r.Runs)
+}
+
+// Run measures. dir is the bench folder.
+type Run func(ctx context.Context, dir string, log progress.Log) (Result, error)
+
+// Measure is the main function of a measuring command. define defines its flags, beside -out.
+func Measure(name string, define func(f *Flags) Run) {
+	type options struct {
+		out string
+		run Run
+	}
+	Main(name, func(args []string, help io.Writer) (o options, err error) {
+		f := New(name, help)
+		o.run = define(f)
+		f.Out(&o.out)
+		_, err = f.Parse(args)
+		return o, err
+	}, func(ctx context.Context, o options, out, log io.Writer) error {
+		dir, err := rig.BenchDir(ctx)
+		if err != nil {
+			return err
+		}
+		r, err := o.run(ctx, dir, progress.NewLines(log))
+		if err != nil {
+			return err
+		}
+		return Show(out, dir, o.out, r)
+	})
+}
+
 // Flags are the flags of a command. Some of them have another default when
 // -short is given.
 type Flags struct {
 	*flag.FlagSet
-	short map[string]string
+	short  map[string]string
+	checks []func() error
 }
 
 // New returns an empty set of flags. Their help text is written to help.
@@ -55,10 +127,36 @@ func New(name string, help io.Writer) *Flags {
 	return f
 }
 
-// Int defines a number, with a default and a default for -short.
+// Int defines a number of at least 1, with a default and a default for -short.
 func (f *Flags) Int(p *int, name string, value, short int, usage string) {
+	f.Number(p, name, value, short, 1, usage)
+}
+
+// Number is Int with another least number.
+func (f *Flags) Number(p *int, name string, value, short, least int, usage string) {
 	f.IntVar(p, name, value, usage)
 	f.short[name] = strconv.Itoa(short)
+	f.Check(func() error {
+		if *p < least {
+			return fmt.Errorf("-%s must be at least %d", name, least)
+		}
+		return nil
+	})
+}
+
+// Check adds a check of the flags that Parse makes.
+func (f *Flags) Check(check func() error) { f.checks = append(f.checks, check) }
+
+// Study defines the flags of measurements over sockets, with their defaults for -rounds and
+// -seconds, and an example for -rows; without an example there is no -rows.
+func (f *Flags) Study(o *study.Options, rounds, seconds int, example string) {
+	f.Rounds(&o.Rounds, rounds, 1)
+	f.Int(&o.Seconds, "seconds", seconds, 1, "how long a run takes")
+	f.BoolVar(&o.Pin, "pin", true, "keep the servers on one core and the load on another, if there are two and taskset")
+	f.Modules(&o.Modules)
+	if example != "" {
+		f.Rows(&o.Rows, example)
+	}
 }
 
 // Text defines a text, with a default and a default for -short.
@@ -117,22 +215,18 @@ func (f *Flags) Parse(args []string) (short bool, err error) {
 	if f.NArg() > 0 {
 		return short, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
-	if !short {
-		return false, nil
+	if short {
+		f.Visit(func(given *flag.Flag) { delete(f.short, given.Name) })
+		for name, value := range f.short {
+			if err := f.Set(name, value); err != nil {
+				return short, err
+			}
+		}
 	}
-	f.Visit(func(given *flag.Flag) { delete(f.short, given.Name) })
-	for name, value := range f.short {
-		if err := f.Set(name, value); err != nil {
+	for _, check := range f.checks {
+		if err := check(); err != nil {
 			return short, err
 		}
 	}
 	return short, nil
-}
-
-// Failed returns the error of a session in which n of all runs failed.
-func Failed(n, all int) error {
-	if n == 0 {
-		return nil
-	}
-	return fmt.Errorf("%d of %d runs failed", n, all)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
-// Options select what to measure.
+// Options select the rows, and how they are measured.
 type Options struct {
 	Rounds    int
 	Benchtime string // as go test -benchtime has it

@@ -1,7 +1,6 @@
 package fakeh2
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -10,9 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/net/http2/hpack"
-
-	"github.com/valyala/fasthttp/bench/internal/await"
 	"github.com/valyala/fasthttp/bench/internal/protocols"
 )
 
@@ -123,80 +119,6 @@ func TestWrongResponsesAreNoticed(t *testing.T) {
 	}
 }
 
-func TestFirstResponseIsDecoded(t *testing.T) {
-	for _, change := range []string{"Content-Type", "Content-Length"} {
-		err := drive(t, Config{Messages: []Message{testMessage("/", "")}, Requests: 1, Clients: 1, Streams: 1},
-			serve(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", testType)
-				w.Header().Set(change, "14")
-				_, _ = io.WriteString(w, testBody)
-			}))
-		if err == nil || !strings.Contains(err.Error(), "with the fields") {
-			t.Errorf("%s: %v", change, err)
-		}
-	}
-}
-
-// TestFramesMayComeInPieces writes the frames of two responses byte by byte.
-func TestFramesMayComeInPieces(t *testing.T) {
-	ln, err := New(Config{Messages: []Message{testMessage("/", "")}, ContentType: testType, Body: testBody, Requests: 1, Clients: 1, Streams: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := ln.all[0]
-	ln.busy.Store(1)
-	c.take(1)
-	buf := make([]byte, 1024)
-	n, err := c.Read(buf)
-	if err != nil || !bytes.HasPrefix(buf[:n], []byte(preface)) {
-		t.Fatalf("%q, %v", buf[:n], err)
-	}
-	if n, err = c.Read(buf); err != nil || buf[3] != frameHeaders {
-		t.Fatalf("%q, %v", buf[:n], err)
-	}
-	var block bytes.Buffer
-	encoder := hpack.NewEncoder(&block)
-	for _, f := range [][2]string{{":status", "200"}, {"content-type", testType}} {
-		if err := encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text := appendFrame(nil, frameHeaders, flagEndHeaders, block.Bytes())
-	text[8] = 1
-	body := appendFrame(nil, frameData, flagEndStream, []byte(testBody))
-	body[8] = 1
-	text = append(text, body...)
-	for i := range text {
-		if _, err := c.Write(text[i : i+1]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	await.Receive(t, "the end of the connection", ln.over)
-	if c.answered != 1 || c.bodies != 1 || ln.err != nil {
-		t.Errorf("%d answers, %d contents, %v", c.answered, c.bodies, ln.err)
-	}
-	if _, err := c.Write(body); err == nil {
-		t.Error("content of a stream that has ended is taken")
-	}
-}
-
-func TestClientRefusesSettingsThatItIsNotMadeFor(t *testing.T) {
-	for _, test := range []struct {
-		id    byte
-		value byte
-		ok    bool
-	}{{settingStreams, 7, true}, {settingStreams, 6, false}, {settingWindow, 7, true}, {settingWindow, 6, false}, {settingTable, 255, false}} {
-		ln, err := New(Config{Messages: []Message{testMessage("/", "content")}, Body: testBody, Requests: 1, Clients: 1, Streams: 7})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = ln.all[0].Write(appendFrame(nil, frameSettings, 0, []byte{0, test.id, 0, 0, 0, test.value}))
-		if (err == nil) != test.ok {
-			t.Errorf("setting %d is %d: %v", test.id, test.value, err)
-		}
-	}
-}
-
 // dialServer returns a net/http client whose connections lead to s.
 func dialServer(s *Server) *http.Client {
 	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return s.Dial(), nil }}
@@ -267,31 +189,5 @@ func TestWrongRequestsAreNoticed(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 		_ = nc.Close()
-	}
-}
-
-func TestMessagesThatFillTheTableAreRefused(t *testing.T) {
-	var messages []Message
-	for i := range 3 {
-		m := testMessage(fmt.Sprintf("/%d", i), "")
-		m.Fields[3].Changes = false
-		messages = append(messages, m)
-	}
-	if _, err := New(Config{Messages: messages, Body: testBody, Requests: 1, Clients: 1, Streams: 1}); err == nil {
-		t.Error("no error")
-	}
-}
-
-func TestUpdatesOfTheTableAreSkipped(t *testing.T) {
-	for block, want := range map[string]string{
-		"":                         "",
-		"\x88":                     "\x88",
-		"\x20\x3f\xe1\x1f\x88\x20": "\x88\x20",
-		"\x20":                     "",
-		"\x3f\xff":                 "",
-	} {
-		if got := SkipUpdates([]byte(block)); string(got) != want {
-			t.Errorf("%x: got %x, want %x", block, got, want)
-		}
 	}
 }

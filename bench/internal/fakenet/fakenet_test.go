@@ -6,13 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"testing"
-	"time"
-
-	"github.com/valyala/fasthttp/bench/internal/await"
 )
 
 const (
@@ -121,23 +117,6 @@ func TestReadYieldsExactlyTheRequestsAtAnyBufferSize(t *testing.T) {
 	}
 }
 
-func TestReadFillsTheBuffer(t *testing.T) {
-	_, c := accepted(t, 1000)
-	buf := make([]byte, 4096)
-	for range 5 {
-		if n, err := c.Read(buf); n != len(buf) || err != nil {
-			t.Fatalf("Read: %d, %v", n, err)
-		}
-	}
-}
-
-func TestReadIntoNothing(t *testing.T) {
-	_, c := accepted(t, 1)
-	if n, err := c.Read(nil); n != 0 || err != nil {
-		t.Errorf("Read(nil): %d, %v", n, err)
-	}
-}
-
 func TestWriteCountsResponsesHoweverTheyAreCut(t *testing.T) {
 	const requests = 7
 	all := []byte(strings.Repeat(testResponse, requests))
@@ -201,33 +180,6 @@ func TestWrongResponsesAreNoticed(t *testing.T) {
 	}
 }
 
-func TestEarlyCloseIsNoticed(t *testing.T) {
-	closeAtOnce := func(c net.Conn) { _ = c.Close() }
-	afterOne := func(c net.Conn) {
-		_, _ = c.Read(make([]byte, len(testRequest)))
-		_, _ = c.Write([]byte(testResponse))
-		_ = c.Close()
-	}
-	for name, handle := range map[string]func(net.Conn){"before any response": closeAtOnce, "after one": afterOne} {
-		for _, batch := range []int{1, 3} {
-			cfg := Config{Requests: 9, PerConn: 3, Batch: batch, Clients: 2}
-			if err := drive(t, cfg, serveEach(handle)); err == nil {
-				t.Errorf("%s, batches of %d: went unnoticed", name, batch)
-			}
-		}
-	}
-}
-
-func TestServeThatReturnsEarlyIsNoticed(t *testing.T) {
-	boom := errors.New("boom")
-	for _, result := range []error{nil, boom} {
-		err := drive(t, Config{Requests: 9, PerConn: 3, Clients: 2}, func(net.Listener) error { return result })
-		if !errors.Is(err, errServeReturned) || result != nil && !errors.Is(err, result) {
-			t.Errorf("Serve returned %v: %v", result, err)
-		}
-	}
-}
-
 func TestClientsSendTheirBudgetAndNoMore(t *testing.T) {
 	for _, cfg := range []Config{
 		{Requests: 1, PerConn: 1, Clients: 1},
@@ -271,217 +223,6 @@ func (c *countingConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func TestWarmUpServesEveryClientOnceBeforeTheStart(t *testing.T) {
-	const clients = 40
-	for _, perConn := range []int{1, 3} {
-		ln := listen(t, Config{Requests: 100, PerConn: perConn, Batch: 2, Clients: clients, Turns: 3, WarmUp: true})
-		go func() { _ = serveEach(responder(testResponse, 4096, 4096))(ln) }()
-		ln.Ready()
-		// A client with one request per connection is on its second one.
-		want := max(perConn-1, 1)
-		ln.mu.Lock()
-		for _, c := range ln.all {
-			if c.rest != want {
-				t.Errorf("%d requests per connection: %d to come after the warm-up, want %d", perConn, c.rest, want)
-			}
-		}
-		if ln.answered != clients || len(ln.idle) > 0 {
-			t.Errorf("%d answers, %d clients without a connection", ln.answered, len(ln.idle))
-		}
-		ln.mu.Unlock()
-		ln.Start()
-		if err := errors.Join(ln.Wait(), ln.Stop()); err != nil {
-			t.Error(err)
-		}
-		if ln.answered != clients+100 {
-			t.Errorf("%d answers", ln.answered)
-		}
-	}
-}
-
-// TestCrowdStaysConnected checks the listener at each request: of all clients, only
-// those with a turn may be without a connection.
-func TestCrowdStaysConnected(t *testing.T) {
-	const clients, turns = 200, 5
-	ln := listen(t, Config{Requests: 20_000, PerConn: 2, Batch: 1, Clients: clients, Turns: turns})
-	handle := responder(testResponse, 4096, 4096)
-	serve := serveEach(func(c net.Conn) { handle(observed{c, ln, t}) })
-	nothing := func() {}
-	if err := ln.Drive(serve, nothing, nothing); err != nil {
-		t.Error(err)
-	}
-}
-
-type observed struct {
-	net.Conn
-	ln *Listener
-	t  *testing.T
-}
-
-func (c observed) Write(p []byte) (int, error) {
-	c.ln.mu.Lock()
-	connected, free := len(c.ln.all)-len(c.ln.idle), c.ln.turns
-	c.ln.mu.Unlock()
-	if least := c.ln.cfg.Clients - c.ln.cfg.Turns; connected < least {
-		c.t.Errorf("%d clients are connected, want at least %d", connected, least)
-	}
-	if free >= c.ln.cfg.Turns {
-		c.t.Errorf("%d turns are free while a request is served", free)
-	}
-	return c.Conn.Write(p)
-}
-
-func TestTurnsGoRound(t *testing.T) {
-	const clients = 5
-	ln := listen(t, Config{Requests: 4 * clients, PerConn: 4 * clients, Batch: 1, Clients: clients, Turns: 1})
-	var mu sync.Mutex
-	var order []int
-	served := map[net.Conn]int{}
-	handle := responder(testResponse, 4096, 4096)
-	serve := serveEach(func(c net.Conn) {
-		mu.Lock()
-		served[c] = len(served)
-		mu.Unlock()
-		handle(recording{c, func() {
-			mu.Lock()
-			order = append(order, served[c])
-			mu.Unlock()
-		}})
-	})
-	nothing := func() {}
-	if err := ln.Drive(serve, nothing, nothing); err != nil {
-		t.Fatal(err)
-	}
-	for i := range order {
-		if order[i] != order[i%clients] {
-			t.Fatalf("clients were served in the order %v", order)
-		}
-	}
-}
-
-type recording struct {
-	net.Conn
-	onWrite func()
-}
-
-func (c recording) Write(p []byte) (int, error) {
-	c.onWrite()
-	return c.Conn.Write(p)
-}
-
-// TestPastDeadlineEndsALookAhead reads as net/http does: it reads ahead before the response to
-// the last request of a turn is written.
-func TestPastDeadlineEndsALookAhead(t *testing.T) {
-	ln := listen(t, Config{Requests: 2, PerConn: 2, Batch: 1, Clients: 1})
-	ln.Start()
-	c, err := ln.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	buf := make([]byte, 4096)
-	for i := range 2 {
-		if n, err := c.Read(buf); n != len(testRequest) || err != nil {
-			t.Fatalf("request %d: Read: %d, %v", i, n, err)
-		}
-		ahead := make(chan error)
-		go func() {
-			_, err := c.Read(make([]byte, 1))
-			ahead <- err
-		}()
-		want := error(io.EOF)
-		if i == 0 {
-			want = os.ErrDeadlineExceeded
-			if err := c.SetReadDeadline(time.Unix(1, 0)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := await.Receive(t, "the look-ahead", ahead); !errors.Is(err, want) {
-			t.Fatalf("request %d: look-ahead: %v, want %v", i, err, want)
-		}
-		if err := c.SetReadDeadline(time.Time{}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(c, testResponse); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := errors.Join(c.Close(), ln.Wait(), ln.Stop()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestAnswerDuringALookAheadEndsTheTurn checks that a client gets its next turn
-// after the response is written, even if its server is blocked in a read.
-func TestAnswerDuringALookAheadEndsTheTurn(t *testing.T) {
-	ln := listen(t, Config{Requests: 2, PerConn: 2, Batch: 1, Clients: 1})
-	ln.Start()
-	c, err := ln.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Read(make([]byte, 4096)); err != nil {
-		t.Fatal(err)
-	}
-	ahead := make(chan int)
-	go func() {
-		n, _ := c.Read(make([]byte, 4096))
-		ahead <- n
-	}()
-	if _, err := io.WriteString(c, testResponse); err != nil {
-		t.Fatal(err)
-	}
-	if n := await.Receive(t, "the look-ahead", ahead); n != len(testRequest) {
-		t.Errorf("the look-ahead read %d bytes", n)
-	}
-}
-
-func TestSecondCloseIsRefused(t *testing.T) {
-	_, c := accepted(t, 1)
-	_, _ = c.Read(make([]byte, 4096))
-	_, _ = io.WriteString(c, testResponse)
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := c.Close(); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("second Close: %v", err)
-	}
-}
-
-func TestAcceptEndsWithClose(t *testing.T) {
-	ln := listen(t, Config{Requests: 1, PerConn: 1, Clients: 1})
-	if _, err := ln.Accept(); err != nil {
-		t.Fatal(err)
-	}
-	result := make(chan error)
-	go func() {
-		_, err := ln.Accept()
-		result <- err
-	}()
-	_ = ln.Close()
-	_ = ln.Close()
-	if err := await.Receive(t, "the end of Accept", result); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("Accept: %v", err)
-	}
-}
-
-func TestImpossibleConfigsAreRefused(t *testing.T) {
-	for _, cfg := range []Config{
-		{},
-		{Requests: 1, PerConn: 1},
-		{Requests: 1, Clients: 1},
-		{PerConn: 1, Clients: 1},
-		{Requests: 1, PerConn: 1, Clients: 1, Turns: 2},
-		{Requests: 1, PerConn: 1, Clients: 1, Batch: -1},
-	} {
-		if _, err := New(config(cfg)); err == nil {
-			t.Errorf("%+v was accepted", cfg)
-		}
-	}
-	if _, err := New(Config{Requests: 1, PerConn: 1, Clients: 1}); err == nil {
-		t.Error("a config without a request was accepted")
-	}
-}
-
 func TestHarnessAllocatesNothing(t *testing.T) {
 	ln := listen(t, Config{Requests: 1 << 30, PerConn: 3, Clients: 1})
 	ln.Start()
@@ -500,68 +241,5 @@ func TestHarnessAllocatesNothing(t *testing.T) {
 	connection()
 	if n := testing.AllocsPerRun(100, connection); n != 0 {
 		t.Errorf("%v allocations per connection", n)
-	}
-}
-
-func FuzzCheckerAgreesWithItselfHoweverCut(f *testing.F) {
-	f.Add([]byte(testResponse+testResponse), 3)
-	f.Add([]byte(testResponse), 1000)
-	f.Add([]byte(strings.Replace(testResponse, "\r\n\r\n", "\r\n", 1)), 17)
-	f.Add([]byte("HTTP/1.1 200 OK\r\n\r\n"+testBody+testResponse), 20)
-	f.Add([]byte(testResponse+"HTTP/1.1 200 OK\r\n\r\n"+strings.Repeat("\r\n", 100)), 1)
-	f.Fuzz(func(t *testing.T, text []byte, piece int) {
-		if piece < 1 || len(text) > carryBytes {
-			return
-		}
-		var whole, cut checker
-		var want expectation
-		want.body = testBody
-		n, err := whole.feed(text, &want)
-		plain := 0
-		for rest := text; ; plain++ {
-			i := bytes.Index(rest, []byte(headEnd))
-			if i < 0 || len(rest) < i+len(headEnd)+len(testBody) {
-				break
-			}
-			rest = rest[i+len(headEnd)+len(testBody):]
-		}
-		if plain != n {
-			// the checker took a later empty line for the end of the head; no server
-			// writes such a head
-			return
-		}
-		m := 0
-		var cutErr error
-		for p := range chunks(text, piece) {
-			k, err := cut.feed(p, &want)
-			m += k
-			if err != nil {
-				cutErr = err
-				break
-			}
-		}
-		if n != m || (err == nil) != (cutErr == nil) {
-			t.Errorf("whole: %d, %v; in pieces of %d: %d, %v", n, err, piece, m, cutErr)
-		}
-	})
-}
-
-// BenchmarkConnection measures the harness alone, without the goroutines of a
-// server: one connection with one request.
-func BenchmarkConnection(b *testing.B) {
-	ln := listen(b, Config{Requests: b.N, PerConn: 1, Clients: 1})
-	ln.Start()
-	buf := make([]byte, 4096)
-	answer := []byte(testResponse)
-	b.ReportAllocs()
-	for range b.N {
-		c, err := ln.Accept()
-		if err != nil {
-			b.Fatal(err)
-		}
-		_, _ = c.Read(buf)
-		_, _ = c.Write(answer)
-		_, _ = c.Read(buf)
-		_ = c.Close()
 	}
 }

@@ -151,21 +151,6 @@ func TestResponseBeforeTheRequestIsNoticed(t *testing.T) {
 	}
 }
 
-func TestOnePerReadServesTheBudget(t *testing.T) {
-	for _, cfg := range []Config{
-		{Requests: 1, PerConn: 1, Clients: 1},
-		{Requests: 1000, PerConn: 7, Clients: 3},
-		{Requests: 1000, PerConn: 7, Batch: 3, Clients: 30, Turns: 1},
-		{Requests: 1000, PerConn: 5000, Clients: 2},
-		{Requests: 1000, PerConn: 70, Batch: 10, Clients: 20, Turns: 3, WarmUp: true},
-	} {
-		cfg.OnePerRead = true
-		if err := drive(t, cfg, serveEach(responder(testResponse, 4096, 100))); err != nil {
-			t.Errorf("%+v: %v", cfg, err)
-		}
-	}
-}
-
 func TestOnePerReadAllocatesNothing(t *testing.T) {
 	ln := listen(t, Config{Texts: numbered(5), Requests: 1 << 30, PerConn: 1 << 20, Clients: 1, OnePerRead: true})
 	ln.Start()
@@ -182,22 +167,5 @@ func TestOnePerReadAllocatesNothing(t *testing.T) {
 	exchange()
 	if n := testing.AllocsPerRun(100, exchange); n != 0 {
 		t.Errorf("%v allocations for a request", n)
-	}
-}
-
-// BenchmarkOnePerRead measures the cost of a request without its server.
-func BenchmarkOnePerRead(b *testing.B) {
-	ln := listen(b, Config{Texts: numbered(256), Requests: b.N, PerConn: b.N, Clients: 1, OnePerRead: true})
-	ln.Start()
-	c, err := ln.Accept()
-	if err != nil {
-		b.Fatal(err)
-	}
-	buf := make([]byte, 4096)
-	response := []byte(testResponse)
-	b.ReportAllocs()
-	for b.Loop() {
-		_, _ = c.Read(buf)
-		_, _ = c.Write(response)
 	}
 }

@@ -4,31 +4,19 @@
 package files
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"regexp"
-	"time"
+	"slices"
+	"strings"
 
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
+	"github.com/valyala/fasthttp/bench/internal/study"
+	"github.com/valyala/fasthttp/bench/internal/wrk"
 )
-
-// Options select what to measure.
-type Options struct {
-	Rounds  int
-	Seconds int // that a run takes
-	Pin     bool
-	TLS     bool
-	Rows    *regexp.Regexp
-	Modules rig.Modules
-}
-
-// ErrNoWrk is returned if the load generator is not installed.
-var ErrNoWrk = errors.New("the load generator wrk is not installed; on Debian and Ubuntu: sudo apt-get install wrk")
 
 // site returns the configuration that nginx's manual recommends for serving files. Missing
 // files are not cached, since the other servers do not cache them either.
@@ -48,76 +36,124 @@ func site(root string) rig.NginxSite {
 	}
 }
 
-// Measure builds the servers in dir, which is the bench folder, and measures them. The report
-// has the failed runs; runs is the number of all runs.
-func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r *Report, runs int, err error) {
-	wrkProgram, err := exec.LookPath("wrk")
+const (
+	both         = "with wrk" // processor time of server and client
+	errorsFigure = "socket errors"
+)
+
+// Kind is the kind of these measurements.
+var Kind = &study.Kind{
+	Name: "files", Title: "Servers of files over loopback sockets", Client: "wrk",
+	Note: "CPU is the server's processor time for a request, user and system; \"with wrk\" that of the client is added. Over loopback\n" +
+		"the system does much of the work of sending on behalf of whoever happens to run: for large files a server that sends in\n" +
+		"small pieces has the client pay, so look at the sum of both. With TLS the goals are for server and client together.\n",
+	Columns: []study.Column{
+		{Figure: study.Rate, Spread: true},
+		{Figure: study.CPUs, Digits: 2, Spread: true},
+		{Figure: both, Digits: 2, Spread: true},
+		{Figure: study.CPUs, Title: "CPU ÷ upstream", To: rig.Upstream},
+		{Figure: study.CPUs, Title: "CPU ÷ nginx", To: rig.Nginx},
+		{Figure: both, Title: "with wrk ÷ upstream", To: rig.Upstream},
+		{Figure: both, Title: "with wrk ÷ nginx", To: rig.Nginx},
+		{Figure: errorsFigure, Sum: true},
+	},
+	More: func(r *study.Report) []string { return []string{cmp.Or(r.Versions[rig.Nginx], "no nginx")} },
+	Goals: func(r *study.Report) []study.Goal {
+		if r.TLS {
+			return TLSGoals(r)
+		}
+		return Goals(r)
+	},
+}
+
+// Goals combines the goals of all rows: one for each other server. The report may be nil.
+func Goals(r *study.Report) []study.Goal {
+	all := []study.Goal{
+		{ID: "files-upstream", Text: "Files over sockets: processor time for a request no more than upstream's"},
+		{ID: "files-nginx", Text: "Files over sockets: processor time for a request at most 1.3 of nginx's, 1.1 for large files"},
+	}
+	for i, to := range []string{rig.Upstream, rig.Nginx} {
+		var missed []string
+		worst, share := "", 0.0
+		for _, l := range loads {
+			ratio := r.Named(l.name).Ratio(study.CPUs, rig.Event, to)
+			if ratio.Value == 0 {
+				continue
+			}
+			most := 1.0
+			met := study.NoWorse(ratio)
+			if to == rig.Nginx {
+				most, met = l.nginxGoal, ratio.Value <= l.nginxGoal
+			}
+			if !met {
+				missed = append(missed, fmt.Sprintf("%s %.2f", l.name, ratio.Value))
+			}
+			if ratio.Value/most > share {
+				worst, share = fmt.Sprintf("%.2f at most (%s)", ratio.Value, l.name), ratio.Value/most
+			}
+		}
+		if all[i].Met, all[i].Figure = worst != "" && len(missed) == 0, worst; len(missed) > 0 {
+			all[i].Figure = "not with " + strings.Join(missed, ", ")
+		}
+	}
+	return all
+}
+
+// tlsMost is the most processor time of server and client together over TLS, as a share of their
+// time with upstream.
+const tlsMost = 1.05
+
+// TLSGoals combines the goals of all rows over TLS. The report may be nil.
+func TLSGoals(r *study.Report) []study.Goal {
+	g := study.Goal{ID: "tls-files", Text: fmt.Sprintf("Files over TLS: processor time of server and client at most %.2f of that with upstream", tlsMost), Met: true}
+	var figures []string
+	for _, l := range large() {
+		if ratio := r.Named(l.name).Ratio(both, rig.Event, rig.Upstream); ratio.Value > 0 {
+			g.Met = g.Met && ratio.Value <= tlsMost
+			figures = append(figures, fmt.Sprintf("%s %.2f", l.name, ratio.Value))
+		}
+	}
+	g.Figure = strings.Join(figures, ", ")
+	return []study.Goal{g}
+}
+
+// Measure measures the servers. dir is the bench folder.
+func Measure(ctx context.Context, dir string, opts study.Options, log progress.Log) (*study.Report, error) {
+	if _, err := exec.LookPath("wrk"); err != nil {
+		return nil, wrk.ErrMissing
+	}
+	s, err := study.New(dir, Kind, opts, log)
 	if err != nil {
-		return nil, 0, ErrNoWrk
+		return nil, err
 	}
-	temp, err := os.MkdirTemp("", "fasthttp-bench-")
+	defer s.Close()
+	root, err := plant(s.Temp)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	defer os.RemoveAll(temp)
-	root, err := plant(temp)
-	if err != nil {
-		return nil, 0, err
+	if s.Servers, err = rig.BuildFiles(ctx, dir, s.Temp, opts.Modules); err != nil {
+		return nil, err
 	}
-	log.Note(fmt.Sprintf("building the servers (%s, %s)", opts.Modules.Ours, opts.Modules.Upstream))
-	servers, err := rig.BuildFiles(ctx, dir, temp, opts.Modules)
-	if err != nil {
-		return nil, 0, err
-	}
-	s := &session{
-		root: root, rounds: opts.Rounds, seconds: opts.Seconds, wrk: wrkProgram,
-		place: rig.Anywhere, clientPlace: rig.Anywhere, log: log,
-	}
+	s.Add(rig.NewNginx(ctx, s.Temp, site(root)))
+	all, scheme := slices.Clone(loads), "http://"
 	if opts.TLS {
-		if s.identity, err = rig.NewIdentity(temp); err != nil {
-			return nil, 0, err
-		}
+		all, scheme = large(), "https://"
 	}
-	if opts.Pin {
-		if s.place, s.clientPlace, err = rig.Separate(); err != nil {
-			s.miss("nothing is pinned: " + err.Error())
-		}
-	}
-	s.servers = servers
-	if nginx, err := rig.NewNginx(ctx, temp, site(root)); err != nil {
-		s.miss("measuring without nginx: " + err.Error())
-	} else {
-		s.nginx = nginx.Version
-		s.servers = append(s.servers, nginx)
-	}
-	log.Note(fmt.Sprintf("servers: %v; wrk: %v", s.place, s.clientPlace))
-	for _, l := range s.rows() {
-		if opts.Rows.MatchString(l.name) {
-			s.loads = append(s.loads, l)
-		}
-	}
-	if len(s.loads) == 0 {
-		return nil, 0, fmt.Errorf("no row matches %q", opts.Rows)
-	}
-	if err := s.runAll(ctx); err != nil {
-		return nil, 0, err
-	}
-	r = s.report()
-	r.Head = rig.NewHead(servers, opts.Rounds)
-	return r, opts.Rounds * len(s.loads) * len(s.servers), nil
-}
-
-func (s *session) miss(what string) {
-	s.missing = append(s.missing, what)
-	s.log.Note(what)
-}
-
-// start runs a server of the files.
-func (s *session) start(ctx context.Context, server *rig.Server) (*rig.Process, error) {
-	return server.Start(ctx, rig.Settings{
-		Mode: serving.Plain, Place: s.place, Procs: s.place.Procs(), Args: []string{"-root", s.root}, Identity: s.identity,
+	return study.Measure(ctx, s, all, func(ctx context.Context, l load, server *rig.Server) (study.Figures, error) {
+		settings := rig.Settings{Mode: serving.Plain, Args: []string{"-root", root}, Identity: s.Identity}
+		return s.With(ctx, server, settings, func(process *rig.Process) (study.Figures, error) {
+			url := scheme + process.Addr
+			if err := l.warmUp(ctx, url); err != nil {
+				return nil, fmt.Errorf("warming up: %w", err)
+			}
+			var r wrk.Result
+			cpu, err := study.CPU(process, func() (n int, err error) {
+				r, err = wrk.Run(ctx, s.ClientPlace, s.Temp, wrk.Load{
+					URL: url + l.path, Conns: l.conns, Seconds: s.Seconds, Field: l.field, Refused: l.status >= 400,
+				})
+				return r.Requests, err
+			})
+			return study.Figures{study.Rate: r.Rate, study.CPUs: cpu, both: cpu + study.Micros(r.CPU)/float64(max(1, r.Requests)), errorsFigure: float64(r.Errors)}, err
+		})
 	})
 }
-
-// micros converts a time to µs, the unit of the figures.
-func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

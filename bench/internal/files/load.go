@@ -1,6 +1,10 @@
 package files
 
 import (
+	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/study"
+	"slices"
+
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -10,13 +14,11 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/probe"
-	"github.com/valyala/fasthttp/bench/internal/wrk"
 )
 
 // load is one row: the request that wrk sends.
@@ -31,44 +33,33 @@ type load struct {
 	// nginxGoal is the most that the event engine's processor time for a request
 	// may be, as a share of nginx's.
 	nginxGoal float64
-	// bothGoal, if not 0, replaces the other goals: the most processor time of server and
-	// client together, as a share of their time with upstream.
-	bothGoal float64
 }
 
 const (
-	small = 1.3
-	large = 1.1
+	smallMost = 1.3
+	largeMost = 1.1
 )
 
 var loads = []load{
-	{name: "1 KiB, cached", path: "/1k.txt", conns: 64, status: 200, size: 1 << 10, nginxGoal: small},
-	{name: "64 KiB", path: "/64k.txt", conns: 16, status: 200, size: 64 << 10, nginxGoal: small},
-	{name: "1 MiB", path: "/1m.txt", conns: 8, status: 200, size: 1 << 20, nginxGoal: large},
-	{name: "100 MiB", path: "/100m.txt", conns: 4, status: 200, size: 100 << 20, nginxGoal: large},
-	{name: "gzip of 64 KiB", path: "/64k.txt", field: "Accept-Encoding: gzip", conns: 64, status: 200, coding: "gzip", size: 64 << 10, nginxGoal: small},
-	{name: "304", path: "/1k.txt", field: "If-Modified-Since: " + changed.Format(http.TimeFormat), conns: 64, status: 304, nginxGoal: small},
-	{name: "404", path: "/nothing", conns: 64, status: 404, size: -1, nginxGoal: small},
+	{name: "1 KiB, cached", path: "/1k.txt", conns: 64, status: 200, size: 1 << 10, nginxGoal: smallMost},
+	{name: "64 KiB", path: "/64k.txt", conns: 16, status: 200, size: 64 << 10, nginxGoal: smallMost},
+	{name: "1 MiB", path: "/1m.txt", conns: 8, status: 200, size: 1 << 20, nginxGoal: largeMost},
+	{name: "100 MiB", path: "/100m.txt", conns: 4, status: 200, size: 100 << 20, nginxGoal: largeMost},
+	{name: "gzip of 64 KiB", path: "/64k.txt", field: "Accept-Encoding: gzip", conns: 64, status: 200, coding: "gzip", size: 64 << 10, nginxGoal: smallMost},
+	{name: "304", path: "/1k.txt", field: "If-Modified-Since: " + changed.Format(http.TimeFormat), conns: 64, status: 304, nginxGoal: smallMost},
+	{name: "404", path: "/nothing", conns: 64, status: 404, size: -1, nginxGoal: smallMost},
 }
 
-// rows returns the loads to measure. Over TLS these are the loads for which the server
-// encrypts much.
-func (s *session) rows() []load {
-	if s.identity == nil {
-		return loads
-	}
-	var large []load
-	for _, l := range loads {
-		if l.coding == "" && l.size >= 1<<20 {
-			l.bothGoal = tlsMost
-			large = append(large, l)
-		}
-	}
-	return large
-}
+// Row implements study.Load.
+func (l load) Row() study.Row { return study.Row{Name: l.name, Conns: l.conns} }
 
-// tlsMost is the bothGoal of loads over TLS.
-const tlsMost = 1.05
+// IsFor implements study.Load.
+func (l load) IsFor(*rig.Server) bool { return true }
+
+// large returns the loads for which a server encrypts much.
+func large() []load {
+	return slices.DeleteFunc(slices.Clone(loads), func(l load) bool { return l.coding != "" || l.size < 1<<20 })
+}
 
 // changed is the modification time of the files.
 var changed = time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
@@ -104,14 +95,6 @@ func plant(temp string) (root string, err error) {
 		}
 	}
 	return root, nil
-}
-
-// url returns the beginning of the URLs of all files of a server.
-func (s *session) url(addr string) string {
-	if s.identity != nil {
-		return "https://" + addr
-	}
-	return "http://" + addr
 }
 
 // ask sends the request of a row to a server, and returns an error if the response is wrong.
@@ -160,52 +143,4 @@ func (l *load) warmUp(ctx context.Context, url string) error {
 		}
 	}
 	return nil
-}
-
-// spareTime is how much longer than requested wrk may take before it is killed.
-const spareTime = time.Minute
-
-// run puts the load on a server. used is the processor time of wrk.
-func (s *session) run(ctx context.Context, l load, url string) (r wrk.Result, used time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(s.seconds)*time.Second+spareTime)
-	defer cancel()
-	line := s.command(l, url)
-	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
-	said, err := cmd.CombinedOutput()
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err != nil {
-		return r, 0, fmt.Errorf("wrk: %w: %s", err, strings.TrimSpace(string(said)))
-	}
-	if r, err = wrk.Parse(string(said)); err != nil {
-		return r, 0, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said)))
-	}
-	return r, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), l.accept(r)
-}
-
-// accept returns an error for a result that does not measure the server's speed.
-func (l *load) accept(r wrk.Result) error {
-	refused := 0
-	if l.status >= 400 {
-		refused = r.Requests
-	}
-	switch {
-	case r.Requests == 0:
-		return errors.New("no request was answered")
-	case r.Refused != refused:
-		return fmt.Errorf("%d of %d requests were refused", r.Refused, r.Requests)
-	case r.Errors > r.Requests/100:
-		return fmt.Errorf("%d socket errors at %d requests", r.Errors, r.Requests)
-	}
-	return nil
-}
-
-// command returns the command line of wrk.
-func (s *session) command(l load, url string) []string {
-	args := []string{"-t1", fmt.Sprintf("-c%d", l.conns), fmt.Sprintf("-d%ds", s.seconds), "--latency", "--timeout", "10s"}
-	if l.field != "" {
-		args = append(args, "-H", l.field)
-	}
-	return s.clientPlace.Command(s.wrk, append(args, url+l.path)...)
 }

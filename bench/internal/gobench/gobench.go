@@ -88,9 +88,9 @@ func parseResult(name string, iterations int, metrics []string) (Result, error) 
 	return result, nil
 }
 
-// splitName splits BenchmarkName-4. For one processor there is no number.
+// splitName splits BenchmarkName-4, or BenchmarkRow/Name-4. For one processor there is no number.
 func splitName(name string) (string, int) {
-	name = strings.TrimPrefix(name, "Benchmark")
+	name = strings.TrimPrefix(strings.TrimPrefix(name, "Benchmark"), "Row/")
 	i := strings.LastIndexByte(name, '-')
 	if i < 0 {
 		return name, 1

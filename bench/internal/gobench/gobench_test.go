@@ -55,25 +55,3 @@ func TestParseRefusesResultsItDoesNotUnderstand(t *testing.T) {
 		}
 	}
 }
-
-func TestParseFindsNothingInOtherOutput(t *testing.T) {
-	for _, text := range []string{"", "PASS\n", "BenchmarkX\n", "--- FAIL: BenchmarkX\n", "Benchmarks took 3 seconds\n", "panic: 10 ns/op\n"} {
-		log, err := Parse(strings.NewReader(text))
-		if err != nil || len(log.Results) != 0 {
-			t.Errorf("%q: %+v, %v", text, log, err)
-		}
-	}
-}
-
-func FuzzParse(f *testing.F) {
-	f.Add("BenchmarkX-8 10 12 ns/op 3 B/op 1 allocs/op\n")
-	f.Add("cpu: x\nBenchmarkX 10 12 ns/op\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		log, _ := Parse(strings.NewReader(text))
-		for _, result := range log.Results {
-			if result.Procs < 1 {
-				t.Errorf("%+v", result)
-			}
-		}
-	})
-}

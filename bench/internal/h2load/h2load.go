@@ -7,30 +7,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"regexp"
-	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
-	"github.com/valyala/fasthttp/bench/internal/turns"
+	"github.com/valyala/fasthttp/bench/internal/study"
 )
 
-// Options select what to measure.
-type Options struct {
-	Rounds  int
-	Seconds int // that a run takes
-	Pin     bool
-	TLS     bool
-	Rows    *regexp.Regexp
-	Modules rig.Modules
-}
-
-// ErrNoH2load is returned if the load generator is not installed.
-var ErrNoH2load = errors.New("the load generator h2load is not installed; on Debian and Ubuntu: sudo apt-get install nghttp2-client")
+// ErrMissing is returned if the load generator is not installed.
+var ErrMissing = errors.New("the load generator h2load is not installed; on Debian and Ubuntu: sudo apt-get install nghttp2-client")
 
 // load is one row: the number of connections of h2load, and of streams on each.
 type load struct {
@@ -41,157 +31,167 @@ type load struct {
 	toNghttpd, toH2O float64
 }
 
+// Row implements study.Load.
+func (l load) Row() study.Row { return study.Row{Name: l.name} }
+
+// IsFor implements study.Load.
+func (l load) IsFor(*rig.Server) bool { return true }
+
 var loads = []load{
 	{name: "1 connection x 100 streams", conns: 1, streams: 100, toNghttpd: 0.45, toH2O: 0.7},
 	{name: "64 connections x 10 streams", conns: 64, streams: 10, toNghttpd: 0.65},
 	{name: "512 connections x 1 stream", conns: 512, streams: 1},
 }
 
-// session runs all loads on all servers, round after round.
-type session struct {
-	servers            []*rig.Server
-	identity           *rig.Identity // nil for plain HTTP
-	loads              []load
-	rounds, seconds    int
-	h2load             string
-	place, clientPlace rig.Place
-	log                progress.Log
-
-	samples  map[turns.Key][]sample
-	missing  []string
-	failures []string
+// Kind is the kind of these measurements.
+var Kind = &study.Kind{
+	Name: "h2", Title: "Servers of HTTP/2 over loopback sockets", Client: "h2load",
+	Note: "CPU is the server's processor time for a request, user and system, and the least of all rounds is that of the one that\n" +
+		"other programs on the machine disturbed least.\n",
+	Columns: []study.Column{
+		{Figure: study.Rate, Spread: true},
+		{Figure: study.CPUs, Digits: 2, Spread: true},
+		{Figure: study.CPUs, Title: "least", Digits: 2, Least: true},
+		{Figure: study.CPUs, Title: "CPU: event ÷ this", From: rig.Event},
+	},
+	More: func(r *study.Report) (versions []string) {
+		for _, name := range []string{rig.Nghttpd, rig.H2O, rig.Nginx} {
+			if version := r.Versions[name]; version != "" {
+				versions = append(versions, version)
+			}
+		}
+		return versions
+	},
+	Goals: func(r *study.Report) []study.Goal {
+		if r.TLS {
+			return nil
+		}
+		return Goals(r)
+	},
 }
 
-// Measure builds the servers in dir, which is the bench folder, and measures them. The report
-// has the failed runs; runs is the number of all runs.
-func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r *Report, runs int, err error) {
+// Goals judges the event engine by prior knowledge. The report may be nil.
+func Goals(r *study.Report) (all []study.Goal) {
+	for _, l := range loads {
+		for _, to := range []struct {
+			server string
+			most   float64
+		}{{rig.Nghttpd, l.toNghttpd}, {rig.H2O, l.toH2O}} {
+			if to.most == 0 {
+				continue
+			}
+			g := study.Goal{
+				ID:   fmt.Sprintf("http2-%s-%d", to.server, l.conns),
+				Text: fmt.Sprintf("HTTP/2, %s: processor time for a request at most %.2f of %s's", l.name, to.most, to.server),
+			}
+			ratio := r.Named(l.name).Ratio(study.CPUs, rig.Event, to.server)
+			g.Judge(ratio, ratio.Value <= to.most, "%s", ratio)
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// Measure measures the servers. dir is the bench folder.
+func Measure(ctx context.Context, dir string, opts study.Options, log progress.Log) (*study.Report, error) {
 	program, err := exec.LookPath("h2load")
 	if err != nil {
-		return nil, 0, ErrNoH2load
+		return nil, ErrMissing
 	}
-	temp, err := os.MkdirTemp("", "fasthttp-bench-")
+	s, err := study.New(dir, Kind, opts, log)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	defer os.RemoveAll(temp)
-	s := &session{
-		rounds: opts.Rounds, seconds: opts.Seconds, h2load: program,
-		place: rig.Anywhere, clientPlace: rig.Anywhere, log: log,
+	defer s.Close()
+	if err := s.Build(ctx, rig.Upstream); err != nil { // which has no HTTP/2
+		return nil, err
 	}
-	for _, l := range loads {
-		if opts.Rows.MatchString(l.name) {
-			s.loads = append(s.loads, l)
-		}
-	}
-	if len(s.loads) == 0 {
-		return nil, 0, fmt.Errorf("no row matches %q", opts.Rows)
-	}
-	if opts.TLS {
-		if s.identity, err = rig.NewIdentity(temp); err != nil {
-			return nil, 0, err
-		}
-	}
-	if opts.Pin {
-		if s.place, s.clientPlace, err = rig.Separate(); err != nil {
-			s.miss("nothing is pinned: " + err.Error())
-		}
-	}
-	if err := s.prepare(ctx, dir, temp, opts.Modules); err != nil {
-		return nil, 0, err
-	}
-	log.Note(fmt.Sprintf("servers: %v; h2load: %v", s.place, s.clientPlace))
-	if err := s.runAll(ctx); err != nil {
-		return nil, 0, err
-	}
-	r = s.report()
-	r.Head = rig.NewHead(s.servers, opts.Rounds)
-	return r, opts.Rounds * len(s.loads) * len(s.servers), nil
-}
-
-// prepare builds the servers of this module, and finds the installed ones.
-func (s *session) prepare(ctx context.Context, dir, temp string, modules rig.Modules) error {
-	s.log.Note(fmt.Sprintf("building the servers (%s)", modules.Ours))
-	servers, err := rig.Build(ctx, dir, temp, modules)
+	root, err := rig.PlantHello(s.Temp)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.servers = slices.DeleteFunc(servers, func(server *rig.Server) bool { return server.Name == rig.Upstream })
-	root, err := rig.PlantHello(temp)
-	if err != nil {
-		return err
-	}
-	for _, find := range []func() (*rig.Server, error){
-		func() (*rig.Server, error) { return rig.NewNghttpd(ctx, root) },
-		func() (*rig.Server, error) { return rig.NewH2O(ctx, temp, root) },
-		func() (*rig.Server, error) { return rig.NewNginx(ctx, temp, rig.HelloSite()) },
-	} {
-		if server, err := find(); err != nil {
-			s.miss(err.Error())
-		} else {
-			s.servers = append(s.servers, server)
-		}
-	}
-	return nil
-}
-
-func (s *session) miss(what string) {
-	s.missing = append(s.missing, what)
-	s.log.Note(what)
-}
-
-// sample is one run.
-type sample struct {
-	rate float64 // requests a second
-	cpu  float64 // µs of the server's processor time for a request
-}
-
-func (s sample) String() string {
-	return fmt.Sprintf("%.0f requests/s, %.2f µs CPU", s.rate, s.cpu)
-}
-
-func (s *session) runAll(ctx context.Context) (err error) {
-	plan := turns.Plan{Rounds: s.rounds, Log: s.log}
-	for _, l := range s.loads {
-		plan.Loads = append(plan.Loads, l.name)
-	}
-	for _, server := range s.servers {
-		plan.Servers = append(plan.Servers, server.Name)
-	}
-	s.samples, s.failures, err = turns.Run(ctx, plan, func(load, server int) (sample, error) {
-		return s.measure(ctx, s.loads[load], s.servers[server])
+	s.Add(rig.NewNghttpd(ctx, root))
+	s.Add(rig.NewH2O(ctx, s.Temp, root))
+	s.Add(rig.NewNginx(ctx, s.Temp, rig.HelloSite()))
+	return study.Measure(ctx, s, loads, func(ctx context.Context, l load, server *rig.Server) (study.Figures, error) {
+		return s.With(ctx, server, rig.Settings{Mode: serving.Plain, Identity: s.Identity, HTTP2: true}, func(process *rig.Process) (study.Figures, error) {
+			run := func(howLong ...string) (result, error) {
+				return l.run(ctx, s, program, process.Addr, howLong...)
+			}
+			if _, err := run("-n", fmt.Sprint(warmUp*l.conns*l.streams)); err != nil {
+				return nil, fmt.Errorf("warming up: %w", err)
+			}
+			var r result
+			cpu, err := study.CPU(process, func() (n int, err error) {
+				r, err = run("-D", fmt.Sprint(s.Seconds))
+				return r.requests, err
+			})
+			return study.Figures{study.Rate: r.rate, study.CPUs: cpu}, err
+		})
 	})
-	return err
 }
 
-// measure runs one load on a fresh server.
-func (s *session) measure(ctx context.Context, l load, server *rig.Server) (got sample, err error) {
-	process, err := server.Start(ctx, rig.Settings{
-		Mode: serving.Plain, Place: s.place, Procs: s.place.Procs(), Identity: s.identity, HTTP2: true,
-	})
+const (
+	// warmUp is how many requests each stream has before the measurement.
+	warmUp = 20
+	// spareTime is how much longer than requested h2load may take before it is killed.
+	spareTime = time.Minute
+)
+
+// result is h2load's result of a run.
+type result struct {
+	requests int
+	rate     float64 // a second
+}
+
+// run puts a load on a server. howLong are the arguments for its duration. The cipher is the one
+// that crypto/tls chooses.
+func (l load) run(ctx context.Context, s *study.Study, program, addr string, howLong ...string) (r result, err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(s.Seconds)*time.Second+spareTime)
+	defer cancel()
+	args := append([]string{"-t", "1", "-c", strconv.Itoa(l.conns), "-m", strconv.Itoa(l.streams)}, howLong...)
+	scheme := "http://"
+	if s.TLS {
+		scheme = "https://"
+		args = append(args, "--npn-list=h2", "--tls13-ciphers=TLS_AES_128_GCM_SHA256")
+	}
+	line := s.ClientPlace.Command(program, append(args, scheme+addr+"/")...)
+	said, err := exec.CommandContext(ctx, line[0], line[1:]...).CombinedOutput()
+	if err = errors.Join(err, ctx.Err()); err == nil {
+		r, err = parse(string(said))
+	}
 	if err != nil {
-		return got, err
+		err = fmt.Errorf("h2load: %w: %s", err, strings.TrimSpace(string(said)))
 	}
-	defer func() { err = errors.Join(err, process.Stop()) }()
-	if _, err := s.run(ctx, l, process.Addr, "-n", fmt.Sprint(warmUp*l.conns*l.streams)); err != nil {
-		return got, fmt.Errorf("warming up: %w", err)
+	return r, err
+}
+
+var (
+	finishedLine = regexp.MustCompile(`(?m)^finished in \S+, ([0-9.]+) req/s`)
+	requestsLine = regexp.MustCompile(`(?m)^requests: \d+ total, \d+ started, (\d+) done, (\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout`)
+	statusLine   = regexp.MustCompile(`(?m)^status codes: \d+ 2xx, 0 3xx, 0 4xx, 0 5xx$`)
+	protocolLine = regexp.MustCompile(`(?m)^Application protocol: h2c?$`)
+)
+
+// parse parses the output of h2load, and returns an error for a run with failed requests.
+func parse(text string) (result, error) {
+	finished, requests := finishedLine.FindStringSubmatch(text), requestsLine.FindStringSubmatch(text)
+	if finished == nil || requests == nil {
+		return result{}, errors.New("no figures")
 	}
-	begin, err := process.CPU()
+	if !protocolLine.MatchString(text) {
+		return result{}, errors.New("the protocol is not HTTP/2")
+	}
+	done, err := strconv.Atoi(requests[1])
 	if err != nil {
-		return got, err
+		return result{}, err
 	}
-	result, err := s.run(ctx, l, process.Addr, "-D", fmt.Sprint(s.seconds))
+	rate, err := strconv.ParseFloat(finished[1], 64)
 	if err != nil {
-		return got, err
+		return result{}, err
 	}
-	end, err := process.CPU()
-	if err != nil {
-		return got, err
+	if done == 0 || requests[2] != requests[1] || requests[3] != "0" || requests[4] != "0" || requests[5] != "0" || !statusLine.MatchString(text) {
+		return result{}, fmt.Errorf("requests failed: %s", requests[0])
 	}
-	if end <= begin {
-		return got, fmt.Errorf("the server used no processor time for %d requests", result.requests)
-	}
-	return sample{
-		rate: result.rate,
-		cpu:  float64(end-begin) / float64(time.Microsecond) / float64(result.requests),
-	}, nil
+	return result{requests: done, rate: rate}, nil
 }

@@ -1,12 +1,13 @@
 package idle
 
 import (
+	"github.com/valyala/fasthttp/bench/internal/study"
+
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/procfs"
@@ -22,32 +23,29 @@ type FillOptions struct {
 	each int // connections of a server process; 0 for as many as its descriptors allow
 }
 
-// filled are the servers that Fill measures.
-var filled = []string{rig.Event, rig.Upstream}
-
 // Fill builds the servers in dir, which is the bench folder. With each server it opens as many
 // connections as the machine allows, to processes that share a port, and sends one request
 // over each connection. The program must have called Crowd. A server that failed is in the
 // report.
 func Fill(ctx context.Context, dir string, opts FillOptions, log progress.Log) (*FillReport, error) {
-	limit, err := rig.RaiseFileLimit()
+	s, err := study.New(dir, &study.Kind{}, study.Options{Modules: opts.Modules}, log)
 	if err != nil {
 		return nil, err
 	}
+	defer s.Close()
+	limit := s.Limit
 	each, err := connsFor(opts.each, 2, limit) // 2, since the processes share a port
 	if err != nil {
 		return nil, err
 	}
-	temp, err := os.MkdirTemp("", "fasthttp-bench-")
+	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(temp)
-	self, servers, err := build(ctx, dir, temp, opts.Modules, log)
-	if err != nil {
+	if err := s.Build(ctx, rig.Portable, rig.NetHTTP); err != nil {
 		return nil, err
 	}
-	servers = slices.DeleteFunc(servers, func(s *rig.Server) bool { return !slices.Contains(filled, s.Name) })
+	servers := s.Servers
 	r := &FillReport{Head: rig.NewHead(servers, 1)}
 	for _, server := range servers {
 		f := &filler{server: server, asked: opts.Conns, each: each, limit: limit, self: self, log: log}

@@ -4,23 +4,24 @@
 package idle
 
 import (
+	"github.com/valyala/fasthttp/bench/internal/study"
+	"slices"
+
 	"context"
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
-// Options select what to measure.
+// Options select the rows, and how they are measured.
 type Options struct {
+	study.Options
 	Conns   int // of each server process; 0 for as many as its descriptors allow
 	Procs   int // server processes, which share a port
-	Rounds  int
 	Speaks  Protocol
 	Servers []string // by their names; none for all
-	Modules rig.Modules
 }
 
 // The bounds of Procs and Conns: the most that a machine should be expected to handle.
@@ -29,66 +30,162 @@ const (
 	MostConns = 150_000
 )
 
-// Measure builds the servers in dir, which is the bench folder, and measures them. The program
-// must have called Crowd. The report has the failed runs; runs is the number of all runs.
-func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r *Report, runs int, err error) {
-	limit, err := rig.RaiseFileLimit()
-	if err != nil {
-		return nil, 0, err
+// The figures of a connection, and the bytes of all.
+const (
+	Resident   = "resident bytes/connection"
+	heap       = "heap bytes/connection"
+	stack      = "stack bytes/connection"
+	Goroutines = "goroutines/connection"
+	total      = "resident in total"
+)
+
+var oneRow = ""
+
+// Kind returns the kind of measurements of a protocol.
+func Kind(speaks Protocol) *study.Kind {
+	k := &study.Kind{
+		Name: "idle", Title: "Idle connections", Client: "clients", One: &oneRow, Goals: Goals,
+		Note: "Each connection had one request and waits for the next. Figures are what came with the connections, after garbage\n" +
+			"collection, divided by their number. Resident is VmRSS; it holds heap and stacks. The kernel's own memory for sockets is\n" +
+			"not in it, and is the same for all.\n",
+		Columns: []study.Column{
+			{Figure: Resident, Spread: true}, {Figure: heap}, {Figure: stack}, {Figure: Goroutines, Digits: 2},
+			{Figure: total, Digits: 1, Share: 1. / (1 << 20)},
+			{Figure: Resident, Title: "resident ÷ " + rig.Upstream, To: rig.Upstream},
+		},
+		More: func(r *study.Report) []string {
+			processes := "1 server process"
+			if n := r.Rows[0].Procs; n > 1 {
+				processes = fmt.Sprintf("%d server processes that share a port", n)
+			}
+			return []string{fmt.Sprintf("%s, %s", rig.Plural(r.Rows[0].Conns, "connection"), processes)}
+		},
 	}
-	if opts.Speaks == TLS && opts.Conns == 0 {
-		opts.Conns = min(TLSConns, max(1, limit-spareFiles))
+	switch speaks {
+	case TLS:
+		k.Name, k.Goals = "idle-tls", TLSGoals
+	case HTTP2: // which upstream lacks
+		k.Name, k.Title, k.Goals = "idle-http2", "Idle connections of HTTP/2", HTTP2Goals
+		k.Columns[5] = study.Column{Figure: Resident, Title: "resident ÷ " + rig.NetHTTP, To: rig.NetHTTP}
 	}
-	if opts.Conns, err = connsFor(opts.Conns, opts.Procs, limit); err != nil {
-		return nil, 0, err
-	}
-	temp, err := os.MkdirTemp("", "fasthttp-bench-")
-	if err != nil {
-		return nil, 0, err
-	}
-	defer os.RemoveAll(temp)
-	self, servers, err := build(ctx, dir, temp, opts.Modules, log)
-	if err != nil {
-		return nil, 0, err
-	}
-	if len(opts.Servers) > 0 {
-		servers = slices.DeleteFunc(servers, func(s *rig.Server) bool { return !slices.Contains(opts.Servers, s.Name) })
-	}
-	if opts.Speaks == HTTP2 { // which upstream lacks
-		servers = slices.DeleteFunc(servers, func(s *rig.Server) bool { return s.Name == rig.Upstream })
-	}
-	var identity *rig.Identity
-	if opts.Speaks == TLS {
-		if identity, err = rig.NewIdentity(temp); err != nil {
-			return nil, 0, err
-		}
-	}
-	s := &session{
-		identity: identity,
-		speaks:   opts.Speaks,
-		servers:  servers,
-		conns:    opts.Conns,
-		procs:    opts.Procs,
-		cores:    rig.Anywhere.Procs(),
-		rounds:   opts.Rounds,
-		crowds:   crowds(opts.Conns*opts.Procs, limit, opts.Speaks),
-		self:     self,
-		log:      log,
-	}
-	if err := s.runAll(ctx); err != nil {
-		return nil, 0, err
-	}
-	return s.report(), opts.Rounds * len(servers), nil
+	return k
 }
 
-// build compiles the servers into temp. self is this program's file.
-func build(ctx context.Context, dir, temp string, modules rig.Modules, log progress.Log) (self string, servers []*rig.Server, err error) {
-	if self, err = os.Executable(); err != nil {
-		return "", nil, err
+// Of returns the only row of a report, which may be nil.
+func Of(r *study.Report) *study.Row { return r.Find(func(*study.Row) bool { return true }) }
+
+// ManyProcs is how many processes share a port in the measurement of a crowd.
+const ManyProcs = 8
+
+// The goals for the event engine, in bytes of an idle connection: resident ones, with one process
+// and with several, and with HTTP/2; and of heap and stacks over TLS, most of which belongs to
+// crypto/tls.
+const (
+	residentMost = 300
+	manyMost     = 400
+	http2Most    = 1600
+	tlsMost      = 8 << 10
+	// spareGoroutines is how many goroutines a connection may have on average, since the
+	// server's own goroutines are divided by all connections.
+	spareGoroutines = 0.01
+)
+
+// judge judges bytes of a connection.
+func judge(g study.Goal, r *study.Report, most float64, figures ...string) study.Goal {
+	if m := Of(r).Of(rig.Event); m != nil {
+		bytes := 0.0
+		for _, name := range figures {
+			bytes += m.Figures[name].Median
+		}
+		g.Figure, g.Met = fmt.Sprintf("%.0f bytes, %d connections", bytes, Of(r).Conns), bytes <= most
 	}
-	log.Note(fmt.Sprintf("building the servers (%s, %s)", modules.Ours, modules.Upstream))
-	servers, err = rig.Build(ctx, dir, temp, modules)
-	return self, servers, err
+	return g
+}
+
+func noGoroutine(g study.Goal, r *study.Report) study.Goal {
+	if m := Of(r).Of(rig.Event); m != nil {
+		n := m.Figures[Goroutines].Median
+		g.Figure, g.Met = fmt.Sprintf("%.2f", n), n <= spareGoroutines
+	}
+	return g
+}
+
+// Goals judges the event engine. The report may be nil.
+func Goals(r *study.Report) []study.Goal {
+	if row := Of(r); row != nil && row.Procs > 1 {
+		return ManyGoals(r)
+	}
+	return []study.Goal{
+		judge(study.Goal{ID: "idle", Text: fmt.Sprintf("Idle connection: at most %d bytes with as many as a process may have, or 19,000", residentMost)}, r, residentMost, Resident),
+		noGoroutine(study.Goal{ID: "idle-goroutines", Text: "Idle connection: no goroutine"}, r),
+	}
+}
+
+// ManyGoals is Goals for ManyProcs processes.
+func ManyGoals(r *study.Report) []study.Goal {
+	g := study.Goal{ID: "idle-crowd", Text: fmt.Sprintf("Idle connection: at most %d bytes in each of %d processes", manyMost, ManyProcs)}
+	return []study.Goal{judge(g, r, manyMost, Resident)}
+}
+
+// TLSGoals is Goals for connections over TLS.
+func TLSGoals(r *study.Report) []study.Goal {
+	return []study.Goal{
+		judge(study.Goal{ID: "tls-idle", Text: fmt.Sprintf("Idle connection over TLS: at most %d bytes of heap and stacks", tlsMost)}, r, tlsMost, heap, stack),
+		noGoroutine(study.Goal{ID: "tls-idle-goroutines", Text: "Idle connection over TLS: no goroutine"}, r),
+	}
+}
+
+// HTTP2Goals is Goals for connections of HTTP/2.
+func HTTP2Goals(r *study.Report) []study.Goal {
+	g := study.Goal{ID: "http2-idle", Text: fmt.Sprintf("Idle connection of HTTP/2: at most %d bytes", http2Most)}
+	return []study.Goal{judge(g, r, http2Most, Resident)}
+}
+
+// held is the only load: connections of some processes.
+type held struct{ conns, procs int }
+
+// Row implements study.Load.
+func (h held) Row() study.Row {
+	return study.Row{Name: rig.Plural(h.conns, "connection"), Conns: h.conns, Procs: h.procs}
+}
+
+// IsFor implements study.Load.
+func (h held) IsFor(*rig.Server) bool { return true }
+
+// Measure builds the servers in dir, which is the bench folder, and measures them. The program
+// must have called Crowd.
+func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (*study.Report, error) {
+	opts.TLS, opts.Pin = opts.Speaks == TLS, false
+	s, err := study.New(dir, Kind(opts.Speaks), opts.Options, log)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	if opts.TLS && opts.Conns == 0 {
+		opts.Conns = min(TLSConns, max(1, s.Limit-spareFiles))
+	}
+	conns, err := connsFor(opts.Conns, opts.Procs, s.Limit)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Build(ctx); err != nil {
+		return nil, err
+	}
+	s.Servers = slices.DeleteFunc(s.Servers, func(server *rig.Server) bool {
+		return len(opts.Servers) > 0 && !slices.Contains(opts.Servers, server.Name) || opts.Speaks == HTTP2 && server.Name == rig.Upstream
+	})
+	all := &session{
+		identity: s.Identity, speaks: opts.Speaks, procs: opts.Procs, cores: rig.Anywhere.Procs(),
+		crowds: crowds(conns*opts.Procs, s.Limit, opts.Speaks), self: self,
+	}
+	return study.Measure(ctx, s, []held{{conns * opts.Procs, opts.Procs}}, func(ctx context.Context, _ held, server *rig.Server) (study.Figures, error) {
+		got, err := all.measure(ctx, server)
+		return study.Figures{Resident: got.resident, heap: got.heap, stack: got.stack, Goroutines: got.goroutines, total: got.total}, err
+	})
 }
 
 // TLSConns is the default number of connections over TLS, which take longer to open.

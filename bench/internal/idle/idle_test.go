@@ -1,7 +1,6 @@
 package idle
 
 import (
-	"errors"
 	"io"
 	"math"
 	"net"
@@ -9,11 +8,8 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/valyala/fasthttp/bench/internal/await"
-	"github.com/valyala/fasthttp/bench/internal/protocols"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
@@ -97,7 +93,7 @@ func TestCrowdOpensItsConnections(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for range c.conns {
-		seen[await.Receive(t, "a client", from)] = true
+		seen[<-from] = true
 	}
 	for i := range c.conns {
 		if !seen[c.source(i)] {
@@ -135,115 +131,6 @@ func TestCompareSharesGrowthAmongConnections(t *testing.T) {
 	for _, conns := range []int{50, 300} {
 		if _, err := compare(before, after, conns); err == nil {
 			t.Errorf("110 open connections passed for %d", conns)
-		}
-	}
-}
-
-func TestMarkdown(t *testing.T) {
-	s := &session{
-		servers: []*rig.Server{{Name: rig.Event}, {Name: rig.Upstream}, {Name: rig.NetHTTP}},
-		conns:   1000, procs: 8, rounds: 1,
-		samples: map[string][]sample{
-			rig.Event:    {{resident: 300, heap: 250, stack: 3, goroutines: 0.001, total: 12 << 20}},
-			rig.Upstream: {{resident: 6000, heap: 2500, stack: 4000, goroutines: 1, total: 120 << 20}},
-		},
-		failures: []string{"round 1, net/http: it has\nended"},
-	}
-	text := s.report().Markdown()
-	for _, want := range []string{
-		"- 8000 connections, 8 server processes that share a port\n",
-		"| ours, event engine | 300 ±0% | 250 | 3 | 0.00 | 12.0 MiB | 0.05 |\n",
-		"| upstream | 6000 ±0% | 2500 | 4000 | 1.00 | 120.0 MiB | – |\n",
-		"at most 400 resident bytes for a connection. It has 300: met.\n",
-		"- round 1, net/http: it has ended\n",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
-	}
-	s.samples[rig.Event][0].resident = 401
-	if text := s.report().Markdown(); !strings.Contains(text, "It has 401: **not met**.\n") {
-		t.Errorf("got\n%s", text)
-	}
-}
-
-func TestOverTLSHeapAndStacksCount(t *testing.T) {
-	for heap, met := range map[float64]bool{8000: true, 8001: false} {
-		s := &session{
-			servers: []*rig.Server{{Name: rig.Event}}, identity: new(rig.Identity), speaks: TLS, conns: 1000, procs: 1, rounds: 1,
-			samples: map[string][]sample{rig.Event: {{resident: 9000, heap: heap, stack: 192}}},
-		}
-		r := s.report()
-		if r.Goal == nil || r.Goal.Met != met {
-			t.Errorf("%.0f: %+v", heap, r.Goal)
-		}
-		if text := r.Markdown(); !strings.Contains(text, "# Idle connections over TLS\n") || !strings.Contains(text, "8192 bytes of heap and stacks for a connection.") {
-			t.Errorf("got\n%s", text)
-		}
-	}
-}
-
-func TestCrowdSpeaksTLS(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only linux has a whole network of loopback addresses")
-	}
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, serving.Body)
-	}))
-	defer server.Close()
-	c := crowd{network: 8, conns: 4, speaks: TLS}
-	conns, err := c.open(server.Listener.Addr().String(), make(chan struct{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, conn := range conns {
-		if err := errors.Join(conn.Get(), conn.Close()); err != nil {
-			t.Error(err)
-		}
-	}
-	c.speaks = HTTP1
-	if _, err := c.open(server.Listener.Addr().String(), make(chan struct{})); err == nil {
-		t.Error("plain connections to a server of TLS")
-	}
-}
-
-func TestCrowdSpeaksHTTP2(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only linux has a whole network of loopback addresses")
-	}
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ProtoMajor != 2 {
-			w.WriteHeader(http.StatusHTTPVersionNotSupported)
-		}
-		_, _ = io.WriteString(w, serving.Body)
-	}))
-	protocols.EnableHTTP2(server.Config)
-	server.Start()
-	defer server.Close()
-	c := crowd{network: 9, conns: 4, speaks: HTTP2}
-	conns, err := c.open(server.Listener.Addr().String(), make(chan struct{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, conn := range conns {
-		if err := errors.Join(conn.Get(), conn.Close()); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-func TestReportOfHTTP2ComparesWithNetHTTP(t *testing.T) {
-	s := &session{
-		servers: []*rig.Server{{Name: rig.Event}, {Name: rig.NetHTTP}}, speaks: HTTP2, conns: 1000, procs: 1, rounds: 1,
-		samples: map[string][]sample{rig.Event: {{resident: 1600, total: 1 << 20}}, rig.NetHTTP: {{resident: 16000, total: 1 << 20}}},
-	}
-	text := s.report().Markdown()
-	for _, want := range []string{
-		"# Idle connections of HTTP/2\n", " | resident ÷ net/http |\n", "| ours, event engine | 1600 ±0% | 0 | 0 | 0.00 | 1.0 MiB | 0.10 |\n",
-		"at most 1600 resident bytes for a connection. It has 1600: met.\n",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
 }

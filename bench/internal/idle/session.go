@@ -6,56 +6,24 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
-// session measures all servers, round after round.
+// session has the settings of the processes of both ends.
 type session struct {
-	servers  []*rig.Server
 	identity *rig.Identity // nil without TLS
 	speaks   Protocol
-	conns    int // of each process
-	procs    int
-	cores    int // of each process: GOMAXPROCS
-	rounds   int
+	procs    int // server processes
+	cores    int // of each: GOMAXPROCS
 	crowds   []crowd
 	self     string // this program's file
-	log      progress.Log
-
-	samples  map[string][]sample // by server
-	failures []string
 }
 
 // sample is one measurement: the cost of a connection, and the total of all server processes.
 type sample struct {
 	resident, heap, stack, goroutines float64 // a connection; sizes in bytes
 	total                             float64 // bytes resident with all connections
-}
-
-// runAll records a failed measurement and continues; it stops only when ctx ends.
-func (s *session) runAll(ctx context.Context) error {
-	s.samples = map[string][]sample{}
-	all := s.rounds * len(s.servers)
-	s.log.Plan(all, float64(all))
-	for round := range s.rounds {
-		for _, server := range s.servers {
-			s.log.Begin(fmt.Sprintf("round %d/%d  %s", round+1, s.rounds, server.Name))
-			got, err := s.measure(ctx, server)
-			if ctx.Err() != nil {
-				return errors.New("interrupted")
-			}
-			if err != nil {
-				s.failures = append(s.failures, fmt.Sprintf("round %d, %s: %v", round+1, server.Name, err))
-				s.log.End(1, fmt.Sprintf("FAILED: %v", err))
-				continue
-			}
-			s.samples[server.Name] = append(s.samples[server.Name], got)
-			s.log.End(1, fmt.Sprintf("%.0f bytes and %.2f goroutines a connection", got.resident, got.goroutines))
-		}
-	}
-	return nil
 }
 
 // measure starts server processes, opens all connections, and compares the usage of the

@@ -5,7 +5,6 @@ package overload
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -90,15 +89,15 @@ type Report struct {
 func (r *Report) Failed() (n, all int) { return len(r.Failures), len(works) }
 
 // Run measures.
-func Run(ctx context.Context, opts Options, log *progress.Lines) (*Report, error) {
+func Run(ctx context.Context, opts Options, log progress.Log) (*Report, error) {
 	r := &Report{Head: rig.NewHead(nil, opts.Rounds)}
-	server, _, err := rig.Separate()
+	place, _, err := rig.Separate()
 	if err != nil {
-		server = rig.Anywhere
+		place = rig.Anywhere
 	}
 	turns := calibrate()
 	for _, w := range works {
-		row, err := measure(ctx, server, w, turns, opts)
+		row, err := measure(ctx, place, w, turns, opts)
 		if err != nil {
 			r.Failures = append(r.Failures, fmt.Sprintf("%v: %v", w, err))
 			continue
@@ -195,7 +194,7 @@ type bounds struct {
 
 // loadServer starts a server for one load.
 func loadServer(ctx context.Context, at rig.Place, w work, turns float64, limit bounds, rate float64, conns int, opts Options) (r Result, err error) {
-	line, err := rig.SelfCommand(at, serverWord, w.waits.String(), strconv.Itoa(int(turns*float64(w.computes))), limit.wait.String(), strconv.Itoa(limit.handlers))
+	line, err := rig.SelfCommand(at, serverWord, server{w.waits, int(turns * float64(w.computes)), limit.wait, limit.handlers})
 	if err != nil {
 		return r, err
 	}
@@ -204,12 +203,8 @@ func loadServer(ctx context.Context, at rig.Place, w work, turns float64, limit 
 		return r, err
 	}
 	defer child.Stop()
-	text, err := child.Line(ctx)
-	if err != nil {
-		return r, err
-	}
 	var addr netip.AddrPort
-	if err := json.Unmarshal([]byte(text), &addr); err != nil {
+	if err := child.Hear(ctx, "server", &addr); err != nil {
 		return r, err
 	}
 	c, err := dial(addr, conns)
@@ -223,25 +218,18 @@ func loadServer(ctx context.Context, at rig.Place, w work, turns float64, limit 
 	return c.load(rate, opts.Lasts)
 }
 
+// server is the job of a server: how long its handler waits, in how many turns it computes, and
+// the limits.
+type server struct {
+	Waits    time.Duration
+	Turns    int
+	Limit    time.Duration
+	Handlers int
+}
+
 // Serve makes the program a server if it was started as one by Run, and then does not return.
 func Serve() {
-	rig.AnswerAs(serverWord, "overloaded server", func(_ context.Context, args []string) (addr netip.AddrPort, err error) {
-		waits, err := time.ParseDuration(args[0])
-		if err != nil {
-			return addr, err
-		}
-		turns, err := strconv.Atoi(args[1])
-		if err != nil {
-			return addr, err
-		}
-		limit, err := time.ParseDuration(args[2])
-		if err != nil {
-			return addr, err
-		}
-		handlers, err := strconv.Atoi(args[3])
-		if err != nil {
-			return addr, err
-		}
+	rig.AnswerAs(serverWord, func(_ context.Context, job server) (addr netip.AddrPort, err error) {
 		ln, err := net.Listen("tcp4", "127.0.0.1:0")
 		if err != nil {
 			return addr, err
@@ -249,22 +237,22 @@ func Serve() {
 		s := &fasthttp.Server{
 			Logger: silent{},
 			Handler: func(ctx *fasthttp.RequestCtx) {
-				if waits > 0 {
-					time.Sleep(waits)
+				if job.Waits > 0 {
+					time.Sleep(job.Waits)
 				}
-				_, _ = fmt.Fprint(ctx, compute(turns)&1)
+				_, _ = fmt.Fprint(ctx, compute(job.Turns)&1)
 			},
 		}
-		if handlers > 0 {
-			s.Handler = atOnce(handlers, s.Handler)
+		if job.Handlers > 0 {
+			s.Handler = atOnce(job.Handlers, s.Handler)
 		}
-		if limit > 0 {
+		if job.Limit > 0 {
 			// v1.77.0 has no such limit
 			limited, ok := any(s).(interface{ SetMaxQueueTime(time.Duration) })
 			if !ok {
 				return addr, errors.New("the server cannot limit the time in its queue")
 			}
-			limited.SetMaxQueueTime(limit)
+			limited.SetMaxQueueTime(job.Limit)
 		}
 		go s.Serve(ln)
 		return ln.Addr().(*net.TCPAddr).AddrPort(), nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -57,68 +56,5 @@ func TestChartsAreWellFormed(t *testing.T) {
 		if !strings.Contains(text, "prefers-color-scheme: dark") {
 			t.Errorf("%s: no colours for the dark", name)
 		}
-	}
-}
-
-func TestRatiosBeginAtOne(t *testing.T) {
-	text := (&Ratios{Series: []Series{{"x", Ours}}, Rows: []Row{{"fast", []float64{2}}, {"slow", []float64{0.5}}}}).SVG()
-	var fast, slow struct {
-		x, width string
-	}
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, `<rect class="ours"`) {
-			fast.x, fast.width = attr(line, "x"), attr(line, "width")
-		}
-		if strings.HasPrefix(line, `<rect class="worse"`) {
-			slow.x, slow.width = attr(line, "x"), attr(line, "width")
-		}
-	}
-	if fast.width == "" || fast.width != slow.width || fast.x == slow.x {
-		t.Errorf("twice as fast %+v, half as fast %+v", fast, slow)
-	}
-	for _, want := range []string{"2.00×", "0.50×", ">1×<"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("there is no %s", want)
-		}
-	}
-}
-
-func attr(line, name string) string {
-	_, rest, _ := strings.Cut(line, " "+name+`="`)
-	value, _, _ := strings.Cut(rest, `"`)
-	return value
-}
-
-func TestStepsAreRound(t *testing.T) {
-	for _, test := range []struct {
-		most float64
-		want []float64
-	}{
-		{17, []float64{0, 5, 10, 15, 20}},
-		{5, []float64{0, 1, 2, 3, 4, 5}},
-		{0, []float64{0, 0.2, 0.4, 0.6, 0.8, 1}},
-	} {
-		got := steps(test.most, 5)
-		if !slices.EqualFunc(got, test.want, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }) {
-			t.Errorf("%g: got %v, want %v", test.most, got, test.want)
-		}
-	}
-}
-
-func TestNamesOfLinesDoNotOverlap(t *testing.T) {
-	l := &Lines{Places: []string{"1", "2"}}
-	for range 8 {
-		l.Lines = append(l.Lines, Line{Series{"same", Ours}, false, []float64{1, 0.01}})
-	}
-	l.Lines = append(l.Lines, Line{Series{"high", Other}, false, []float64{1, 1}})
-	var ys []string
-	for line := range strings.Lines(l.SVG()) {
-		if strings.Contains(line, ">same<") {
-			ys = append(ys, attr(line, "y"))
-		}
-	}
-	slices.Sort(ys)
-	if len(ys) != 8 || len(slices.Compact(ys)) != 8 {
-		t.Errorf("got %v", ys)
 	}
 }

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -51,26 +50,5 @@ func TestHTTP2Get(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestHTTP2FramesMayComeInPieces(t *testing.T) {
-	client, server := net.Pipe()
-	defer server.Close()
-	c := &HTTP2Conn{conn: newConn(client, "localhost", "/"), host: "localhost", next: 1}
-	defer c.Close()
-	text := appendFrame(nil, 0, frameSettings, 0, 0)
-	text = append(appendFrame(text, 1, frameHeaders, flagEndHeaders, 1), field200)
-	text = append(appendFrame(text, len(serving.Body), frameData, flagEndStream, 1), serving.Body...)
-	go func() {
-		go func() { _, _ = io.Copy(io.Discard, server) }()
-		for i := range text {
-			if _, err := server.Write(text[i : i+1]); err != nil {
-				return
-			}
-		}
-	}()
-	if err := c.Get(); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -4,12 +4,10 @@ import (
 	"crypto/tls"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 
-	"github.com/valyala/fasthttp/bench/internal/await"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
@@ -35,44 +33,6 @@ func TestCheck(t *testing.T) {
 		if whole != test.whole || (err == nil) != test.ok {
 			t.Errorf("%s: %v, %v", test.name, whole, err)
 		}
-	}
-}
-
-func TestGetPutsPiecesTogether(t *testing.T) {
-	client, server := net.Pipe()
-	defer server.Close()
-	c := newConn(client, "localhost", "/x")
-	defer c.Close()
-	request := make([]byte, 256)
-	got := make(chan string, 1)
-	go func() {
-		n, _ := server.Read(request)
-		got <- string(request[:n])
-		for i := range len(response) {
-			if _, err := server.Write([]byte(response[i : i+1])); err != nil {
-				return
-			}
-		}
-	}()
-	if err := c.Get(); err != nil {
-		t.Fatal(err)
-	}
-	if want := "GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n"; await.Receive(t, "the request", got) != want {
-		t.Errorf("sent %q", request)
-	}
-}
-
-func TestGetNoticesTheEnd(t *testing.T) {
-	client, server := net.Pipe()
-	c := newConn(client, "localhost", "/")
-	defer c.Close()
-	go func() {
-		_, _ = server.Read(make([]byte, 256))
-		_, _ = server.Write([]byte(response[:20]))
-		_ = server.Close()
-	}()
-	if err := c.Get(); err == nil {
-		t.Error("half a response was enough")
 	}
 }
 

@@ -1,8 +1,6 @@
 package procfs
 
 import (
-	"os"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -74,23 +72,5 @@ func TestParseCPUList(t *testing.T) {
 		if (err == nil) != (test.want != nil) || !slices.Equal(got, test.want) {
 			t.Errorf("%q: %v, %v", test.text, got, err)
 		}
-	}
-}
-
-func TestFiguresOfThisProcess(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only linux has /proc as it is read here")
-	}
-	if _, err := CPUTime(os.Getpid()); err != nil {
-		t.Error(err)
-	}
-	if size, err := Resident(os.Getpid()); err != nil || size < 1<<20 {
-		t.Errorf("%d bytes resident, %v", size, err)
-	}
-	if n, err := Descriptors(os.Getpid()); err != nil || n < 3 {
-		t.Errorf("%d descriptors, %v", n, err)
-	}
-	if cpus, err := AllowedCPUs(); err != nil || len(cpus) != runtime.NumCPU() {
-		t.Errorf("processors %v, %v, but there are %d", cpus, err, runtime.NumCPU())
 	}
 }

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"encoding/json"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/valyala/fasthttp/bench/internal/gobench"
@@ -94,84 +92,6 @@ func TestMeansAreTakenPerGroupAndProcessors(t *testing.T) {
 	}
 	if m := means[2]; m.Group != "Values" || m.Procs != 1 {
 		t.Errorf("got %+v", m)
-	}
-}
-
-func TestMarkdown(t *testing.T) {
-	r := sample()
-	r.Failures = []string{"round 2, ServerPost, net/http:\nexit status 1"}
-	const head = `# Benchmark comparison
-
-- ours: this tree
-- upstream: v1.77.0
-- machine: Some CPU, 4 cores, linux/amd64, kernel 6.1
-- Go: go1.26
-- date: 2026-01-02, 3 rounds of 1s each
-`
-	const tables = `
-## Servers, repeated requests, GOMAXPROCS 1
-
-| row | ours | upstream | net/http | upstream ÷ ours | net/http ÷ ours | CPU: upstream ÷ ours | CPU: net/http ÷ ours | B/op: ours / upstream / net/http | allocs/op: ours / upstream / net/http |
-|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|
-| ServerGet | 100 ±10% | 200 ±5% | 1000 ±0% | 2.00 | 10.00 | 4.00 | – | 0 / 3 / 2400 | 0 / 1 / 22 |
-| ServerPost | 100 ±0% | 50.0 ±0% | – | 0.50 | – | (1.00) | – | 0 / 0 / – | 0 / 0 / – |
-| **geometric mean** |  |  |  | **1.00** | **10.00** | **2.00** | – |  |  |
-
-## Servers, repeated requests, GOMAXPROCS 4
-
-| row | ours | upstream | upstream ÷ ours | CPU: upstream ÷ ours | B/op: ours / upstream | allocs/op: ours / upstream |
-|---|---:|---:|---:|---:|---:|---:|
-| ServerGet | 50.0 ±20% | – | – | – | 0 / – | 0 / – |
-| **geometric mean** |  |  | – | – |  |  |
-
-## Values, GOMAXPROCS 1
-
-| row | ours | upstream | upstream ÷ ours | CPU: upstream ÷ ours | B/op: ours / upstream | allocs/op: ours / upstream |
-|---|---:|---:|---:|---:|---:|---:|
-| ArgsParse | 3.25 ±8% | 3.50 ±11% | (1.08) | 2.15 | 0 / 0 | 0 / 0 |
-| **geometric mean** |  |  | **1.08** | **2.15** |  |  |
-
-## Failures
-
-- round 2, ServerPost, net/http: exit status 1
-`
-	text := r.Markdown()
-	if !strings.HasPrefix(text, head) {
-		t.Errorf("got head\n%s\nwant\n%s", text, head)
-	}
-	if !strings.HasSuffix(text, tables) {
-		t.Errorf("got tables\n%s\nwant\n%s", text, tables)
-	}
-}
-
-func TestJSONHoldsEverySample(t *testing.T) {
-	want := sample()
-	text, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got Report
-	if err := json.Unmarshal(text, &got); err != nil {
-		t.Fatal(err)
-	}
-	if len(got.Rows) != len(want.Rows) || got.Machine != want.Machine || got.Versions[Upstream] != "v1.77.0" {
-		t.Fatalf("got %s", text)
-	}
-	for i, row := range got.Rows {
-		for build, m := range want.Rows[i].Builds {
-			if got := row.Builds[build]; got == nil || len(got.NsPerOp.Samples) != len(m.NsPerOp.Samples) {
-				t.Errorf("%s, %s: got %+v, want %+v", row.Name, build, got, m)
-			}
-		}
-	}
-}
-
-func TestNames(t *testing.T) {
-	if name := TwinName("ServerGet"); !IsTwin(name) || IsServer(name) {
-		t.Errorf("%s: twin %v, server %v", name, IsTwin(name), IsServer(name))
-	}
-	if IsTwin("ServerGet") || !IsServer("ServerGet") || !IsServer("ServerGetProxiedOnePerRead") || IsServer("ArgsParse") {
-		t.Error("rows of this module are taken for something else")
 	}
 }
 

@@ -1,23 +1,15 @@
 package rig
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/valyala/fasthttp/bench/internal/await"
-	"github.com/valyala/fasthttp/bench/internal/probe"
-	"github.com/valyala/fasthttp/bench/internal/serving"
 	"github.com/valyala/fasthttp/bench/internal/stats"
 )
 
@@ -41,25 +33,6 @@ func TestOtherCore(t *testing.T) {
 	}
 }
 
-func TestPlaceCommand(t *testing.T) {
-	tests := []struct {
-		place Place
-		want  []string
-		procs int
-	}{
-		{Anywhere, []string{"server", "-x"}, runtime.NumCPU()},
-		{Place{CPU: 3, taskset: "/a b/taskset"}, []string{"/a b/taskset", "-c", "3", "server", "-x"}, 1},
-	}
-	for _, test := range tests {
-		if got := test.place.Command("server", "-x"); !slices.Equal(got, test.want) {
-			t.Errorf("%v: %q", test.place, got)
-		}
-		if got := test.place.Procs(); got != test.procs {
-			t.Errorf("%v: %d processors", test.place, got)
-		}
-	}
-}
-
 func TestRatioText(t *testing.T) {
 	sum := func(samples ...float64) stats.Summary { return stats.Summarize(samples) }
 	tests := []struct {
@@ -77,16 +50,6 @@ func TestRatioText(t *testing.T) {
 		if got := NewRatio(test.of, test.by).String(); got != test.want {
 			t.Errorf("%v by %v: %s, want %s", test.of.Samples, test.by.Samples, got, test.want)
 		}
-	}
-}
-
-func TestTailKeepsTheEnd(t *testing.T) {
-	var keep tail
-	for i := range 10_000 {
-		fmt.Fprintf(&keep, "line %d\n", i)
-	}
-	if got := keep.String(); len(got) > maxTail || !strings.HasSuffix(got, "line 9999") {
-		t.Errorf("%d bytes, ends with %q", len(got), got[len(got)-20:])
 	}
 }
 
@@ -150,7 +113,7 @@ func TestChildAnswersUntilItIsStopped(t *testing.T) {
 
 func TestChildThatFailsSaysWhy(t *testing.T) {
 	child := startTest(t, t.Context(), "fail")
-	await.Receive(t, "the end of the child", child.over)
+	<-child.over
 	if got, err := child.Line(t.Context()); err != nil || got != "last words" {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -160,154 +123,5 @@ func TestChildThatFailsSaysWhy(t *testing.T) {
 	}
 	if err := child.Stop(); err == nil {
 		t.Error("stopped a program that had failed")
-	}
-}
-
-func TestChildEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	child := startTest(t, ctx, "stubborn")
-	if _, err := child.Line(ctx); err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	await.Receive(t, "the end of the child", child.over)
-}
-
-// TestChildEndsWithTheProgramThatStartedIt kills a program that has started a child.
-// The child must then end as well.
-func TestChildEndsWithTheProgramThatStartedIt(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only linux has /proc, to see that the process has ended")
-	}
-	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer read.Close()
-	parent := exec.CommandContext(t.Context(), os.Args[0])
-	parent.Env = append(os.Environ(), childVariable+"=parent")
-	stdin, err := parent.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stdin.Close()
-	parent.Stdout = write
-	// both processes hold it, and it closes with the last of them
-	alive, held, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer alive.Close()
-	parent.ExtraFiles = []*os.File{held}
-	if err := parent.Start(); err != nil {
-		t.Fatal(err)
-	}
-	_ = write.Close()
-	_ = held.Close()
-	_ = read.SetReadDeadline(time.Now().Add(patience))
-	number, err := bufio.NewReader(read).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat("/proc/" + strings.TrimSpace(number)); err != nil {
-		t.Fatal(err)
-	}
-	if err := parent.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = parent.Wait()
-	_ = alive.SetReadDeadline(time.Now().Add(patience))
-	if _, err := io.Copy(io.Discard, alive); err != nil {
-		t.Errorf("the child lives on: %v", err)
-	}
-}
-
-// patience is how long a test waits for an event that must happen.
-const patience = time.Minute
-
-// TestServer uses the net/http server as the benchmarks do.
-func TestServer(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only linux has /proc, which has the figures")
-	}
-	goTool, err := exec.LookPath("go")
-	if err != nil {
-		t.Skip("the go command is missing")
-	}
-	binary := filepath.Join(t.TempDir(), "server")
-	compile := exec.CommandContext(t.Context(), goTool, "build", "-o", binary, benchModule+"/servers/nethttp")
-	if text, err := compile.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
-	server := &Server{Name: NetHTTP, binary: binary}
-	process, err := server.Start(t.Context(), Settings{Mode: serving.Mixed, ReusePort: true, Place: Anywhere, Procs: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer process.Stop()
-	second, err := server.Start(t.Context(), Settings{Addr: process.Addr, Mode: serving.Plain, ReusePort: true, Place: Anywhere, Procs: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := second.Stop(); err != nil {
-		t.Error(err)
-	}
-
-	empty, err := process.Usage(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	const conns = 20
-	for range conns {
-		conn, err := probe.Dial("127.0.0.2", process.Addr, "/")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		if err := conn.Get(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	full, err := process.Usage(t.Context())
-	// a goroutine that was about to end may have been counted
-	for range 100 {
-		if err != nil || full.Goroutines-empty.Goroutines == conns {
-			break
-		}
-		full, err = process.Usage(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := full.Descriptors - empty.Descriptors; got != conns {
-		t.Errorf("%d descriptors for %d connections", got, conns)
-	}
-	if got := full.Goroutines - empty.Goroutines; got != conns {
-		t.Errorf("%d goroutines for %d connections", got, conns)
-	}
-
-	if counts, err := process.Counts(t.Context()); err != nil || counts.Allocs == 0 || counts.Collections == 0 {
-		t.Errorf("after collections: %+v, %v", counts, err)
-	}
-	before, err := process.CPU()
-	if err != nil {
-		t.Fatal(err)
-	}
-	spin, err := probe.Dial("", process.Addr, serving.SpinPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer spin.Close()
-	if err := spin.Get(); err != nil {
-		t.Fatal(err)
-	}
-	if after, err := process.CPU(); err != nil || after <= before {
-		t.Errorf("computing for %v took from %v to %v, %v", serving.SpinTime, before, after, err)
-	}
-	if err := process.Stop(); err != nil {
-		t.Error(err)
-	}
-	if _, err := process.Usage(t.Context()); err == nil {
-		t.Error("it answers after it was stopped")
 	}
 }

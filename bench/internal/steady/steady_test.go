@@ -1,33 +1,15 @@
 package steady
 
 import (
-	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/probe"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
-
-func TestEachTellsEqualErrorsOnce(t *testing.T) {
-	err := Each(9, func(i int) error {
-		if i%3 == 0 {
-			return nil
-		}
-		return errors.New(strings.Repeat("x", i%3))
-	})
-	if lines := strings.Split(err.Error(), "\n"); len(lines) != 2 {
-		t.Errorf("got %q", lines)
-	}
-	if err := Each(3, func(int) error { return nil }); err != nil {
-		t.Error(err)
-	}
-}
 
 // If a request is late because of a slow one before it, its time begins when it was due.
 func TestLateRequestsCountFromWhenTheyWereDue(t *testing.T) {
@@ -52,19 +34,5 @@ func TestLateRequestsCountFromWhenTheyWereDue(t *testing.T) {
 		if due := time.Duration(i) * 5 * time.Millisecond; took < slow-due {
 			t.Errorf("request %d took %v", i, took)
 		}
-	}
-}
-
-func TestRunEndsWithItsContext(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, serving.Body)
-	}))
-	defer server.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if times, err := Run(ctx, Load{Conns: 2, Rate: 10, Time: time.Hour}, func() (*probe.Conn, error) {
-		return probe.Dial("", server.Listener.Addr().String(), "/")
-	}); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, %v", times, err)
 	}
 }

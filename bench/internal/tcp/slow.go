@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -16,11 +14,18 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/serving"
 	"github.com/valyala/fasthttp/bench/internal/stats"
 	"github.com/valyala/fasthttp/bench/internal/steady"
-	"github.com/valyala/fasthttp/bench/internal/turns"
+	"github.com/valyala/fasthttp/bench/internal/study"
 )
 
 // ordinaryConns is the number of connections for the ordinary requests of a mixed load.
 const ordinaryConns = 64
+
+// The bounds of Options.Rate. With fewer requests a run would have hardly any slow one; with more, the
+// requests that compute would keep a processor busy alone.
+const (
+	LeastRate = 200
+	MostRate  = 10_000
+)
 
 // disturbance is slow requests beside the ordinary ones, on separate connections.
 type disturbance struct {
@@ -31,14 +36,24 @@ type disturbance struct {
 	takes time.Duration
 }
 
-// Computing is the name of the slow requests that keep processors busy.
-const Computing = "1 request in 1000 computes 50 ms"
+// The names of the slow requests.
+const (
+	sleeps    = "1 request in 100 sleeps 1 s"
+	Computing = "1 request in 1000 computes 50 ms" // keeps processors busy
+)
 
+// disturbances are the rows. The first has no slow requests; the others are compared with it.
 var disturbances = []disturbance{
 	{name: "none"},
-	{"1 request in 100 sleeps 1 s", serving.SleepPath, 100, serving.SleepTime},
+	{sleeps, serving.SleepPath, 100, serving.SleepTime},
 	{Computing, serving.SpinPath, 1000, serving.SpinTime},
 }
+
+// Row implements study.Load.
+func (d disturbance) Row() study.Row { return study.Row{Name: d.name} }
+
+// IsFor implements study.Load.
+func (d disturbance) IsFor(*rig.Server) bool { return true }
 
 // schedule returns the schedule of slow requests: each of conns connections sends one every
 // interval.
@@ -49,118 +64,110 @@ func (d disturbance) schedule(rate int) (conns int, interval time.Duration) {
 	return conns, time.Duration(float64(conns) / perSecond * float64(time.Second))
 }
 
-// mixedSample is one run of ordinary requests beside slow ones.
-type mixedSample struct {
-	p50, p99       float64 // µs, of the ordinary requests
-	ordinary, slow int     // requests
+// slowFigure is how many slow requests were answered.
+const slowFigure = "slow answered"
+
+var besideSlow = "slow requests"
+
+// Slow is the kind of requests beside slow ones.
+var Slow = &study.Kind{
+	Name: "tcp-slow", Title: "Requests beside slow ones", Client: "load", One: &besideSlow, Goals: SlowGoals,
+	Note: fmt.Sprintf("Latencies are those of the ordinary requests, over %d connections. A request that computes keeps a processor busy: with\n"+
+		"one or two of them in the machine, the ratio to the same server without slow requests is about the scheduler as much as\n"+
+		"about the server.\n", ordinaryConns),
+	Columns: []study.Column{
+		{Figure: slowFigure, Sum: true},
+		{Figure: study.P50, Spread: true},
+		{Figure: study.P99, Spread: true},
+		{Figure: study.P99, Title: "p99 ÷ without", ToRow: true},
+		{Figure: study.P99, Title: "p99 ÷ net/http", To: rig.NetHTTP},
+	},
 }
 
-// slowSession runs all disturbances on all servers, round after round.
-type slowSession struct {
-	servers []*rig.Server
-	rounds  int
-	seconds int
-	rate    int
-	log     progress.Log
+// The goals for the p99 of ordinary requests on the event engine beside slow ones: the factor by
+// which it may grow, and its share of net/http's beside handlers that compute. There its growth
+// depends on the scheduler as much as on the server, so the goal is to be about as good as
+// net/http.
+const (
+	slowMost        = 2
+	slowNetHTTPMost = 1.5
+)
 
-	samples  map[turns.Key][]mixedSample // the load is the disturbance
-	failures []string
-}
-
-// MeasureSlow measures requests beside slow ones. dir is the bench folder.
-func MeasureSlow(ctx context.Context, dir string, opts Options, log progress.Log) (*SlowReport, int, error) {
-	temp, err := os.MkdirTemp("", "fasthttp-bench-")
-	if err != nil {
-		return nil, 0, err
+// SlowGoals judges the event engine beside slow requests. The report may be nil.
+func SlowGoals(r *study.Report) []study.Goal {
+	all := []study.Goal{
+		{ID: "slow-sleep", Text: fmt.Sprintf("p99 of others at most %d× where 1 request in 100 sleeps for 1 s", slowMost)},
+		{ID: "slow-spin", Text: fmt.Sprintf("p99 of others at most %d× where 1 request in 1000 computes for 50 ms", slowMost)},
 	}
-	defer os.RemoveAll(temp)
-	servers, err := opts.build(ctx, dir, temp, log)
-	if err != nil {
-		return nil, 0, err
-	}
-	s := &slowSession{servers: servers, rounds: opts.Rounds, seconds: opts.Seconds, rate: opts.Rate, log: log}
-	if err := s.runAll(ctx); err != nil {
-		return nil, 0, err
-	}
-	return s.report(), opts.Rounds * len(servers), nil
-}
-
-func (s *slowSession) runAll(ctx context.Context) error {
-	s.samples = map[turns.Key][]mixedSample{}
-	all := s.rounds * len(s.servers)
-	s.log.Plan(all, float64(all))
-	for round := range s.rounds {
-		for _, server := range s.servers {
-			s.log.Begin(fmt.Sprintf("round %d/%d  %s", round+1, s.rounds, server.Name))
-			said, err := s.measure(ctx, server)
-			if ctx.Err() != nil {
-				return errors.New("interrupted")
-			}
-			if err != nil {
-				s.failures = append(s.failures, fmt.Sprintf("round %d, %s: %v", round+1, server.Name, err))
-				said = append(said, fmt.Sprintf("FAILED: %v", err))
-			}
-			s.log.End(1, strings.Join(said, "  "))
+	for i, name := range []string{sleeps, Computing} {
+		grown := func(server string) rig.Ratio {
+			return rig.NewRatio(r.Named(name).Get(server, study.P99), r.Named(disturbances[0].name).Get(server, study.P99))
+		}
+		ratio := grown(rig.Event)
+		all[i].Judge(ratio, ratio.Value <= slowMost, "%.2f×", ratio.Value)
+		if upstream := grown(rig.Upstream); upstream.Value > 0 && ratio.Value > 0 {
+			all[i].Figure += fmt.Sprintf(" (upstream: %.2f×)", upstream.Value)
 		}
 	}
-	return nil
+	g := study.Goal{ID: "slow-spin-nethttp", Text: fmt.Sprintf("p99 of others at most %.1f of net/http's where 1 request in 1000 computes for 50 ms", slowNetHTTPMost)}
+	row := r.Named(Computing)
+	ratio := row.Ratio(study.P99, rig.Event, rig.NetHTTP)
+	g.Judge(ratio, ratio.Value <= slowNetHTTPMost, "%.2f (%.0f µs of %.0f µs)",
+		ratio.Value, row.Get(rig.Event, study.P99).Median, row.Get(rig.NetHTTP, study.P99).Median)
+	return append(all, g)
 }
 
-// measure starts a server and runs all disturbances on it. It returns a line about each
-// disturbance.
-func (s *slowSession) measure(ctx context.Context, server *rig.Server) (said []string, err error) {
-	process, err := server.Start(ctx, rig.Settings{Mode: serving.Mixed, Place: rig.Anywhere, Procs: rig.Anywhere.Procs()})
+// MeasureSlow measures requests beside slow ones. Nothing is pinned, since a request that
+// computes takes a core.
+func MeasureSlow(ctx context.Context, dir string, opts Options, log progress.Log) (*study.Report, error) {
+	opts.Pin = false
+	s, err := study.New(dir, Slow, opts.Options, log)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, process.Stop()) }()
-	if err := warmUp(process.Addr, load{}); err != nil {
-		return nil, fmt.Errorf("warming up: %w", err)
+	defer s.Close()
+	if err := s.Build(ctx); err != nil {
+		return nil, err
 	}
-	for _, d := range disturbances {
-		got, err := mix(ctx, process.Addr, d, s.rate, time.Duration(s.seconds)*time.Second)
-		if err != nil {
-			return said, fmt.Errorf("slow requests: %s: %w", d.name, err)
-		}
-		k := turns.Key{Load: d.name, Server: server.Name}
-		s.samples[k] = append(s.samples[k], got)
-		said = append(said, fmt.Sprintf("p99 %.0f µs beside %s", got.p99, rig.Plural(got.slow, "slow request")))
-	}
-	return said, nil
+	return study.Measure(ctx, s, disturbances, func(ctx context.Context, d disturbance, server *rig.Server) (study.Figures, error) {
+		return s.With(ctx, server, rig.Settings{Mode: serving.Mixed}, func(process *rig.Process) (study.Figures, error) {
+			if err := warmUp(process.Addr, load{}); err != nil {
+				return nil, fmt.Errorf("warming up: %w", err)
+			}
+			return mix(ctx, process.Addr, d, opts.Rate, time.Duration(s.Seconds)*time.Second)
+		})
+	})
 }
 
 // settleTime is how long slow requests are sent before ordinary ones are measured.
 const settleTime = 200 * time.Millisecond
 
 // mix sends ordinary requests for a time, and slow ones beside them.
-func mix(ctx context.Context, addr string, d disturbance, rate int, duration time.Duration) (mixedSample, error) {
-	var got mixedSample
+func mix(ctx context.Context, addr string, d disturbance, rate int, duration time.Duration) (study.Figures, error) {
 	ctx, cancel := context.WithTimeout(ctx, settleTime+2*duration+10*time.Second)
 	defer cancel()
 	slowCtx, stopSlow := context.WithCancel(ctx)
 	defer stopSlow()
 
-	var slowDone atomic.Int64
+	var slow atomic.Int64
 	slowErr := make(chan error, 1)
-	go func() {
-		slowErr <- disturb(slowCtx, addr, d, rate, &slowDone)
-	}()
+	go func() { slowErr <- disturb(slowCtx, addr, d, rate, &slow) }()
 	if !steady.Sleep(ctx, settleTime) {
-		return got, errors.Join(ctx.Err(), <-slowErr)
+		return nil, errors.Join(ctx.Err(), <-slowErr)
 	}
 	times, err := steady.Run(ctx, steady.Load{Conns: ordinaryConns, Rate: rate, Time: duration}, func() (*probe.Conn, error) {
 		return probe.Dial("", addr, "/")
 	})
 	stopSlow()
 	if err := errors.Join(err, <-slowErr); err != nil {
-		return got, err
+		return nil, err
 	}
-	got.slow, got.ordinary = int(slowDone.Load()), len(times)
-	if d.path != "" && got.slow == 0 {
-		return got, errors.New("no slow request was answered")
+	if d.path != "" && slow.Load() == 0 {
+		return nil, errors.New("no slow request was answered")
 	}
-	got.p50, got.p99 = micros(stats.Percentile(times, 50)), micros(stats.Percentile(times, 99))
-	return got, nil
+	return study.Figures{
+		study.P50: study.Micros(stats.Percentile(times, 50)), study.P99: study.Micros(stats.Percentile(times, 99)), slowFigure: float64(slow.Load()),
+	}, nil
 }
 
 // disturb sends slow requests until ctx ends, and counts the responses.

@@ -1,149 +1,186 @@
 // Package tcp measures servers over loopback sockets: this fasthttp with its event engine and
 // with its portable one, the published fasthttp, net/http, and a loop in C that shows the cost
-// of the system calls alone. Start with Measure and MeasureSlow.
+// of the system calls alone. Start with Measure, and for other questions with MeasureSlow,
+// MeasureWait, MeasureHandshakes and MeasureFlood.
 package tcp
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"regexp"
 	"time"
 
+	"github.com/valyala/fasthttp/bench/internal/probe"
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/serving"
+	"github.com/valyala/fasthttp/bench/internal/study"
+	"github.com/valyala/fasthttp/bench/internal/wrk"
 )
 
-// Options select what to measure.
+// Options select the loads, and how they are measured.
 type Options struct {
-	Rounds  int
-	Seconds int // that a run takes
-	Pin     bool
-	Rows    *regexp.Regexp
-	Varied  bool // send varying requests; not for MeasureSlow
-	TLS     bool // speak TLS; not for MeasureSlow, and not with Varied
-	Rate    int  // ordinary requests a second, for MeasureSlow
+	study.Options
+	Varied bool // send varying requests; not with TLS
+	Rate   int  // ordinary requests a second, for MeasureSlow
 	// Others builds more servers, if it is set, and names the ones that it cannot build. Then there
 	// are loads of all kinds: varied requests, TLS, handlers that wait.
-	Others  func(ctx context.Context, dir, temp string) (servers []*rig.Server, missing []string)
-	Modules rig.Modules
+	Others func(ctx context.Context, dir, temp string) (servers []*rig.Server, missing []string)
 }
 
-// The bounds of Rate. With fewer requests a run would have hardly any slow one; with more, the
-// requests that compute would keep a processor busy alone.
-const (
-	LeastRate = 200
-	MostRate  = 10_000
+// errorsFigure is how many connects, reads and writes failed.
+const errorsFigure = "socket errors"
+
+func kind(name, note, reference, referenceName string, goals func(*study.Report) []study.Goal) *study.Kind {
+	return &study.Kind{
+		Name: name, Title: "Servers over loopback sockets", Client: "wrk", Goals: goals,
+		Overview: []string{rig.Event, rig.Portable, rig.Upstream, rig.NetHTTP, reference},
+		Note: note + "CPU is the server's processor time for a request, user and system. Latencies are as wrk reports them, pipelined ones\n" +
+			"those of whole batches.\n",
+		Columns: []study.Column{
+			{Figure: study.Rate, Spread: true},
+			{Figure: study.CPUs, Digits: 2, Spread: true},
+			{Figure: study.P50, Spread: true},
+			{Figure: study.P99, Spread: true},
+			{Figure: study.Rate, Title: "requests/s ÷ upstream", To: rig.Upstream},
+			{Figure: study.CPUs, Title: "CPU ÷ upstream", To: rig.Upstream},
+			{Figure: study.P99, Title: "p99 ÷ upstream", To: rig.Upstream},
+			{Figure: study.CPUs, Title: "CPU ÷ " + referenceName, To: reference},
+			{Figure: errorsFigure, Sum: true},
+		},
+	}
+}
+
+// The kinds of measurements with wrk.
+var (
+	Repeated = kind("tcp", "All requests are the same.\n", rig.Floor, "C loop", Goals)
+	Varied   = kind("tcp-varied", "No two requests in a row are alike.\n", rig.Floor, "C loop", nil)
+	OverTLS  = kind("tcp-tls", "Connections are kept.\n", rig.Nginx, rig.Nginx, TLSGoals)
 )
 
-// ErrNoWrk is returned if the load generator is not installed.
-var ErrNoWrk = errors.New("the load generator wrk is not installed; on Debian and Ubuntu: sudo apt-get install wrk")
+// Kind returns the kind of the measurements of Measure.
+func (o Options) Kind() *study.Kind {
+	switch {
+	case o.TLS:
+		return OverTLS
+	case o.Varied || o.Others != nil:
+		return Varied
+	}
+	return Repeated
+}
 
-// Measure builds the servers in dir, which is the bench folder, and measures them. The report
-// has the failed runs; runs is the number of all runs.
-func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r *Report, runs int, err error) {
-	limit, err := rig.RaiseFileLimit()
-	if err != nil {
-		return nil, 0, err
+// Measure measures the servers in dir, which is the bench folder, with wrk.
+func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (*study.Report, error) {
+	if _, err := exec.LookPath("wrk"); err != nil {
+		return nil, wrk.ErrMissing
 	}
-	wrkProgram, err := exec.LookPath("wrk")
-	if err != nil {
-		return nil, 0, ErrNoWrk
+	all, certified := loads, opts.Options
+	switch {
+	case opts.Others != nil:
+		all, certified.TLS = peerLoads(), true
+	case opts.TLS:
+		all = tlsLoads()
+	case opts.Varied:
+		all = variedLoads()
 	}
-	temp, err := os.MkdirTemp("", "fasthttp-bench-")
+	s, err := study.New(dir, opts.Kind(), certified, log)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	defer os.RemoveAll(temp)
-	servers, err := opts.build(ctx, dir, temp, log)
-	if err != nil {
-		return nil, 0, err
-	}
-	var missing []string
-	var identity *rig.Identity
-	other := func() (*rig.Server, error) { return rig.BuildFloor(ctx, dir, temp) }
-	if opts.TLS || opts.Others != nil {
-		if identity, err = rig.NewIdentity(temp); err != nil {
-			return nil, 0, err
-		}
+	defer s.Close()
+	if err := s.Build(ctx); err != nil {
+		return nil, err
 	}
 	if opts.TLS {
-		other = func() (*rig.Server, error) { return rig.NewNginx(ctx, temp, rig.HelloSite()) }
-		loop, err := rig.BuildTLSLoop(ctx, dir, temp)
-		if err != nil {
-			return nil, 0, err
-		}
-		servers = append(servers, loop)
-	}
-	if server, err := other(); err != nil {
-		missing = append(missing, err.Error())
-		log.Note("measuring without it: " + err.Error())
+		s.Add(rig.BuildTLSLoop(ctx, dir, s.Temp))
+		s.Add(rig.NewNginx(ctx, s.Temp, rig.HelloSite()))
 	} else {
-		servers = append(servers, server)
+		s.Add(rig.BuildFloor(ctx, dir, s.Temp))
 	}
-
 	if opts.Others != nil {
-		others, without := opts.Others(ctx, dir, temp)
-		servers, missing = append(servers, others...), append(missing, without...)
+		others, without := opts.Others(ctx, dir, s.Temp)
+		s.Servers = append(s.Servers, others...)
 		for _, what := range without {
-			log.Note("measuring without it: " + what)
+			s.Miss(what)
 		}
 	}
+	r, err := study.Measure(ctx, s, all, func(ctx context.Context, l load, server *rig.Server) (study.Figures, error) {
+		return measure(ctx, s, l, server)
+	})
+	if err == nil {
+		r.TLS = opts.TLS
+	}
+	return r, err
+}
 
-	serverPlace, clientPlace := rig.Anywhere, rig.Anywhere
-	if opts.Pin {
-		if serverPlace, clientPlace, err = rig.Separate(); err != nil {
-			missing = append(missing, "nothing is pinned: "+err.Error())
-			log.Note("nothing is pinned: " + err.Error())
+// spareFiles is how many descriptors a process needs besides its connections.
+const spareFiles = 100
+
+// measure runs one load on a fresh server.
+func measure(ctx context.Context, s *study.Study, l load, server *rig.Server) (study.Figures, error) {
+	if l.conns+spareFiles > s.Limit {
+		return nil, fmt.Errorf("a process may have only %d files open", s.Limit)
+	}
+	settings := rig.Settings{Mode: serving.Plain, Wait: l.wait}
+	if l.tls {
+		settings.Identity = s.Identity
+	}
+	if l.wait > 0 {
+		settings.Mode = serving.Mixed
+	}
+	return s.With(ctx, server, settings, func(process *rig.Process) (study.Figures, error) {
+		if err := warmUp(process.Addr, l); err != nil {
+			return nil, fmt.Errorf("warming up: %w", err)
+		}
+		work := wrk.Load{URL: l.url(process.Addr), Conns: l.conns, Script: l.script, Seconds: server.WarmSeconds()}
+		if work.Seconds > 0 {
+			if _, err := wrk.Run(ctx, s.ClientPlace, s.Temp, work); err != nil {
+				return nil, fmt.Errorf("warming up: %w", err)
+			}
+		}
+		work.Seconds = s.Seconds
+		var r wrk.Result
+		cpu, err := study.CPU(process, func() (n int, err error) {
+			r, err = wrk.Run(ctx, s.ClientPlace, s.Temp, work)
+			return r.Requests, err
+		})
+		return study.Figures{
+			study.Rate: r.Rate, study.CPUs: cpu, study.P50: study.Micros(r.P50), study.P99: study.Micros(r.P99), errorsFigure: float64(r.Errors),
+		}, err
+	})
+}
+
+// warmUp checks the responses of a server, and takes it past its first requests, which are
+// slow.
+func warmUp(addr string, l load) error {
+	const conns, most = 8, 5 * time.Second
+	perConn := 250
+	if l.wait > 0 {
+		perConn = 10
+	}
+	deadline := time.Now().Add(most)
+	dial := probe.Dial
+	if l.tls {
+		dial = probe.DialTLS
+	}
+	for range conns {
+		conn, err := dial("", addr, l.path())
+		if err != nil {
+			return err
+		}
+		for range perConn {
+			begin := time.Now()
+			if err = conn.Get(); err == nil && time.Since(begin) < l.wait {
+				err = fmt.Errorf("a handler that should wait for %v answers after %v", l.wait, time.Since(begin))
+			}
+			if err != nil || time.Now().After(deadline) {
+				break
+			}
+		}
+		if err = errors.Join(err, conn.Close()); err != nil {
+			return err
 		}
 	}
-	log.Note(fmt.Sprintf("servers: %v; wrk: %v", serverPlace, clientPlace))
-	s := &session{
-		servers:  servers,
-		rounds:   opts.Rounds,
-		seconds:  opts.Seconds,
-		place:    serverPlace,
-		generate: generator{program: wrkProgram, place: clientPlace, seconds: opts.Seconds, temp: temp},
-		identity: identity,
-		limit:    limit,
-		log:      log,
-	}
-	for _, l := range opts.loads() {
-		if opts.Rows.MatchString(l.name) {
-			s.loads = append(s.loads, l)
-		}
-	}
-	if len(s.loads) == 0 {
-		return nil, 0, fmt.Errorf("no row matches %q", opts.Rows)
-	}
-	if err := s.runAll(ctx); err != nil {
-		return nil, 0, err
-	}
-	r = s.report()
-	r.Missing = missing
-	return r, s.runs(), nil
+	return nil
 }
-
-// loads returns the loads among which Rows selects.
-func (o Options) loads() []load {
-	switch {
-	case o.Others != nil:
-		return peerLoads()
-	case o.TLS:
-		return tlsLoads()
-	case o.Varied:
-		return variedLoads()
-	}
-	return loads
-}
-
-// build builds the servers that are written in Go.
-func (o Options) build(ctx context.Context, dir, temp string, log progress.Log) ([]*rig.Server, error) {
-	log.Note(fmt.Sprintf("building the servers (%s, %s)", o.Modules.Ours, o.Modules.Upstream))
-	return rig.Build(ctx, dir, temp, o.Modules)
-}
-
-// micros converts a time to µs, the unit of the figures.
-func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
 	"regexp"
 	"runtime"
 	"slices"
@@ -16,7 +14,8 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
-	"github.com/valyala/fasthttp/bench/internal/turns"
+	"github.com/valyala/fasthttp/bench/internal/stats"
+	"github.com/valyala/fasthttp/bench/internal/study"
 )
 
 // handler is a handler that waits.
@@ -29,33 +28,31 @@ type handler struct {
 	every int
 }
 
-// The beginnings of the names of handlers.
-const (
-	sleeping = "sleep"
-	proxying = "proxy"
-	mixing   = "mix"
-)
-
-var handlers = []handler{
-	{sleeping + "100us", serving.Mixed, 100 * time.Microsecond, 1},
-	{sleeping + "300us", serving.Mixed, 300 * time.Microsecond, 1},
-	{sleeping + "1ms", serving.Mixed, time.Millisecond, 1},
-	{sleeping + "2.5ms", serving.Mixed, 2500 * time.Microsecond, 1},
-	{sleeping + "10ms", serving.Mixed, 10 * time.Millisecond, 1},
-	{proxying, serving.Forwards, time.Millisecond, 1},
-	{mixing, serving.Mixed, time.Millisecond, 10},
+// The beginnings of the names of handlers, and their meanings.
+var handlerNames = []struct{ name, text string }{
+	{"sleep", "`sleep1ms` sleeps for 1 ms, and so on"},
+	{"proxy", "`proxy` asks a server that sleeps for 1 ms, with the library's own client"},
+	{"mix", "`mix` sleeps for 1 ms in one request of 10"},
 }
 
-// WaitOptions select what MeasureWait measures.
+var handlers = []handler{
+	{"sleep100us", serving.Mixed, 100 * time.Microsecond, 1},
+	{"sleep300us", serving.Mixed, 300 * time.Microsecond, 1},
+	{"sleep1ms", serving.Mixed, time.Millisecond, 1},
+	{"sleep2.5ms", serving.Mixed, 2500 * time.Microsecond, 1},
+	{"sleep10ms", serving.Mixed, 10 * time.Millisecond, 1},
+	{"proxy", serving.Forwards, time.Millisecond, 1},
+	{"mix", serving.Mixed, time.Millisecond, 10},
+}
+
+// WaitOptions select the rows of MeasureWait.
 type WaitOptions struct {
-	Rounds  int
+	study.Options
 	Time    time.Duration  // that a run takes
-	Pin     bool           // a server with GOMAXPROCS 1 to a core
 	Only    *regexp.Regexp // names of handlers
 	Conns   []int
-	Procs   []int    // GOMAXPROCS
+	GoProcs []int    // GOMAXPROCS
 	Servers []string // by their names in rig
-	Modules rig.Modules
 }
 
 // WaitServers are the servers of MeasureWait.
@@ -67,18 +64,21 @@ func WaitConns() []int { return []int{16, 64, 512} }
 // WaitProcs returns the values of GOMAXPROCS in turn: one, and all processors.
 func WaitProcs() []int { return slices.Compact([]int{1, runtime.NumCPU()}) }
 
-// Runs is how many runs there are in a round.
-func (o WaitOptions) Runs() int {
-	return len(o.chosen()) * len(o.Conns) * len(o.Procs) * len(o.Servers)
-}
+// PerRound is how many runs there are in a round.
+func (o WaitOptions) PerRound() int { return len(o.loads()) * len(o.Servers) }
 
-// again reports whether rows with a missed goal are measured again. A quick look has one round,
-// and judges nothing.
-func (o WaitOptions) again() bool { return o.Rounds > 1 && o.Rounds < doubtRounds }
-
-// chosen returns the handlers to measure.
-func (o WaitOptions) chosen() []handler {
-	return slices.DeleteFunc(slices.Clone(handlers), func(h handler) bool { return !o.Only.MatchString(h.name) })
+// loads returns the loads to measure.
+func (o WaitOptions) loads() (all []waitLoad) {
+	for _, procs := range o.GoProcs {
+		for _, h := range handlers {
+			for _, conns := range o.Conns {
+				if o.Only.MatchString(h.name) {
+					all = append(all, waitLoad{h, conns, procs})
+				}
+			}
+		}
+	}
+	return all
 }
 
 // waitLoad is a load on all servers.
@@ -88,210 +88,274 @@ type waitLoad struct {
 	procs   int
 }
 
-func (l waitLoad) String() string {
-	return fmt.Sprintf("%s, %d connections, GOMAXPROCS %d", l.handler.name, l.conns, l.procs)
+// Row implements study.Load.
+func (l waitLoad) Row() study.Row {
+	name := fmt.Sprintf("%s, %d connections, GOMAXPROCS %d", l.handler.name, l.conns, l.procs)
+	return study.Row{Name: name, Kind: l.handler.name, Conns: l.conns, Procs: l.procs}
 }
 
-// waitSample is one run.
-type waitSample struct {
-	rate     float64 // requests a second
-	cpu      float64 // µs of the server's processor time for a request
-	p50, p99 float64 // µs
-}
-
-func (s waitSample) String() string {
-	return fmt.Sprintf("%.0f requests/s, p99 %.0f µs, %.1f µs CPU", s.rate, s.p99, s.cpu)
-}
-
-// waitSession runs all loads on all servers, round after round.
-type waitSession struct {
-	servers []*rig.Server
-	backend *rig.Server
-	loads   []waitLoad
-	rounds  int
-	time    time.Duration
-	// alone is the place of a server with GOMAXPROCS 1, and asking the place of its clients.
-	alone, asking rig.Place
-	log           progress.Log
-
-	samples  map[turns.Key][]waitSample // the load is the text of the waitLoad
-	failures []string
-	doubts   map[waitLoad]bool // the loads that were measured again
-}
+// IsFor implements study.Load.
+func (l waitLoad) IsFor(*rig.Server) bool { return true }
 
 // doubtRounds is the number of rounds in which a row with a missed goal is measured again:
 // with few rounds on a machine that shares its processors, some of the many cells miss their
 // goals by chance. Only these rounds count then.
 const doubtRounds = 9
 
+// Wait is the kind of handlers that wait.
+var Wait = &study.Kind{
+	Name: "tcp-wait", Title: "Handlers that wait", Client: "load and backend", Tables: writeWait, Goals: WaitGoals,
+	Note:    fmt.Sprintf("%v of each run do not count. Nothing is pinned but with GOMAXPROCS 1.\n", warmTime),
+	Columns: []study.Column{{Figure: study.Rate}, {Figure: study.P99}, {Figure: study.CPUs, Digits: 1}},
+}
+
 // MeasureWait measures handlers that wait. dir is the bench folder. The program
 // must call closedloop.Main before anything else.
-func MeasureWait(ctx context.Context, dir string, opts WaitOptions, log progress.Log) (*WaitReport, int, error) {
-	if opts.Runs() == 0 {
-		return nil, 0, fmt.Errorf("no handler matches %q", opts.Only)
-	}
-	if _, err := rig.RaiseFileLimit(); err != nil {
-		return nil, 0, err
-	}
-	temp, err := os.MkdirTemp("", "fasthttp-bench-")
-	if err != nil {
-		return nil, 0, err
-	}
-	defer os.RemoveAll(temp)
-	servers, err := Options{Modules: opts.Modules}.build(ctx, dir, temp, log)
-	if err != nil {
-		return nil, 0, err
-	}
-	s := &waitSession{rounds: opts.Rounds, time: opts.Time, alone: rig.Anywhere, asking: rig.Anywhere, log: log}
-	for _, server := range servers {
-		if server.Name == rig.Portable {
-			s.backend = server
-		}
-		if slices.Contains(opts.Servers, server.Name) {
-			s.servers = append(s.servers, server)
-		}
-	}
-	var missing []string
-	if opts.Pin && slices.Contains(opts.Procs, 1) {
-		if s.alone, s.asking, err = rig.Separate(); err != nil {
-			missing = append(missing, "nothing is pinned: "+err.Error())
-			log.Note("nothing is pinned: " + err.Error())
-		}
-	}
-	for _, procs := range opts.Procs {
-		for _, h := range opts.chosen() {
-			for _, conns := range opts.Conns {
-				s.loads = append(s.loads, waitLoad{h, conns, procs})
-			}
-		}
-	}
-	if err := s.runAll(ctx); err != nil {
-		return nil, 0, err
-	}
-	runs := opts.Rounds * opts.Runs()
-	if opts.again() {
-		doubts := s.doubtful()
-		if err := s.runAgain(ctx, doubts); err != nil {
-			return nil, 0, err
-		}
-		runs += doubtRounds * len(doubts) * len(s.servers)
-	}
-	r := s.report()
-	r.Missing = missing
-	return r, runs, nil
-}
-
-func (s *waitSession) runAll(ctx context.Context) (err error) {
-	s.samples, s.failures, err = s.run(ctx, s.loads, s.rounds)
-	return err
-}
-
-// doubtful returns the loads whose goals are not met.
-func (s *waitSession) doubtful() (loads []waitLoad) {
-	for i, row := range s.report().Rows {
-		if row.missed() {
-			loads = append(loads, s.loads[i])
-		}
-	}
-	return loads
-}
-
-// runAgain measures loads again.
-func (s *waitSession) runAgain(ctx context.Context, loads []waitLoad) error {
+func MeasureWait(ctx context.Context, dir string, opts WaitOptions, log progress.Log) (*study.Report, error) {
+	loads := opts.loads()
 	if len(loads) == 0 {
-		return nil
+		return nil, fmt.Errorf("no handler matches %q", opts.Only)
 	}
-	s.log.Note(fmt.Sprintf("%s not met; measured anew with %s", rig.Plural(len(loads), "row"), rig.Plural(doubtRounds, "round")))
-	samples, failures, err := s.run(ctx, loads, doubtRounds)
-	maps.Copy(s.samples, samples)
-	s.failures = append(s.failures, failures...)
-	s.doubts = make(map[waitLoad]bool)
-	for _, l := range loads {
-		s.doubts[l] = true
+	opts.Rows = nil
+	s, err := study.New(dir, Wait, opts.Options, log)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	defer s.Close()
+	if err := s.Build(ctx); err != nil {
+		return nil, err
+	}
+	backend := s.Servers[slices.IndexFunc(s.Servers, func(server *rig.Server) bool { return server.Name == rig.Portable })]
+	s.Servers = slices.DeleteFunc(s.Servers, func(server *rig.Server) bool { return !slices.Contains(opts.Servers, server.Name) })
+	measure := func(ctx context.Context, l waitLoad, server *rig.Server) (study.Figures, error) {
+		return l.measure(ctx, s, server, backend, opts.Time)
+	}
+	r, err := study.Measure(ctx, s, loads, measure)
+	if err != nil || opts.Rounds == 1 || opts.Rounds >= doubtRounds { // a quick look judges nothing
+		return r, err
+	}
+	var doubts []waitLoad
+	for i, row := range r.Rows {
+		if missed(row) {
+			doubts = append(doubts, loads[i])
+		}
+	}
+	if len(doubts) == 0 {
+		return r, nil
+	}
+	log.Note(fmt.Sprintf("%s not met; measured anew with %s", rig.Plural(len(doubts), "row"), rig.Plural(doubtRounds, "round")))
+	s.Rounds = doubtRounds
+	again, err := study.Measure(ctx, s, doubts, measure)
+	if err == nil {
+		replace(r, again)
+	}
+	return r, err
 }
 
-func (s *waitSession) run(ctx context.Context, loads []waitLoad, rounds int) (map[turns.Key][]waitSample, []string, error) {
-	plan := turns.Plan{Rounds: rounds, Log: s.log}
-	for _, l := range loads {
-		plan.Loads = append(plan.Loads, l.String())
+// replace replaces the rows that were measured again.
+func replace(r, again *study.Report) {
+	for i, row := range r.Rows {
+		if other := again.Named(row.Name); other != nil {
+			other.Again = true
+			r.Rows[i] = other
+		}
 	}
-	for _, server := range s.servers {
-		plan.Servers = append(plan.Servers, server.Name)
-	}
-	return turns.Run(ctx, plan, func(load, server int) (waitSample, error) {
-		return s.measure(ctx, loads[load], s.servers[server])
-	})
-}
-
-// places returns the place of the server, and the place of the load and the backend.
-func (s *waitSession) places(l waitLoad) (server, others rig.Place) {
-	if l.procs == 1 {
-		return s.alone, s.asking
-	}
-	return rig.Anywhere, rig.Anywhere
+	r.Failures, r.Runs = append(r.Failures, again.Failures...), r.Runs+again.Runs
 }
 
 // warmTime is how long a server is under load before anything counts: it makes its goroutines,
 // connects to its backend, and learns how its handlers behave.
 const warmTime = 150 * time.Millisecond
 
-// measure runs one load on a fresh server.
-func (s *waitSession) measure(ctx context.Context, l waitLoad, server *rig.Server) (got waitSample, err error) {
-	place, others := s.places(l)
+// measure runs one load on a fresh server. Only one with GOMAXPROCS 1 is pinned.
+func (l waitLoad) measure(ctx context.Context, s *study.Study, server, backend *rig.Server, lasts time.Duration) (got study.Figures, err error) {
+	place, others := s.Place, s.ClientPlace
+	if l.procs != 1 {
+		place, others = rig.Anywhere, rig.Anywhere
+	}
 	settings := rig.Settings{Mode: l.handler.mode, Place: place, Procs: l.procs}
-	if l.handler.mode == serving.Forwards {
-		backend, err := s.backend.Start(ctx, rig.Settings{Mode: serving.Mixed, Place: others, Procs: others.Procs(), Args: waitArgs(l.handler)})
+	waits := []string{"-" + serving.WaitFlag, l.handler.wait.String()}
+	if settings.Args = waits; l.handler.mode == serving.Forwards {
+		behind, err := backend.Start(ctx, rig.Settings{Mode: serving.Mixed, Place: others, Procs: others.Procs(), Args: waits})
 		if err != nil {
-			return got, fmt.Errorf("backend: %w", err)
+			return nil, fmt.Errorf("backend: %w", err)
 		}
-		defer func() { err = errors.Join(err, backend.Stop()) }()
-		settings.Args = []string{"-" + serving.BackendFlag, backend.Addr}
-	} else {
-		settings.Args = waitArgs(l.handler)
+		defer func() { err = errors.Join(err, behind.Stop()) }()
+		settings.Args = []string{"-" + serving.BackendFlag, behind.Addr}
 	}
-	process, err := server.Start(ctx, settings)
-	if err != nil {
-		return got, err
-	}
-	defer func() { err = errors.Join(err, process.Stop()) }()
-	begin, err := process.CPU()
-	if err != nil {
-		return got, err
-	}
-	result, err := closedloop.Run(ctx, others, closedloop.Load{
-		Addr: process.Addr, Conns: l.conns, Path: serving.WaitPath, Every: l.handler.every, Warm: warmTime, Time: s.time,
+	return s.With(ctx, server, settings, func(process *rig.Process) (study.Figures, error) {
+		var r closedloop.Result
+		cpu, err := study.CPU(process, func() (n int, err error) {
+			r, err = closedloop.Run(ctx, others, closedloop.Load{
+				Addr: process.Addr, Conns: l.conns, Path: serving.WaitPath, Every: l.handler.every, Warm: warmTime, Time: lasts,
+			})
+			return r.Sent, err
+		})
+		return study.Figures{study.Rate: r.Rate, study.CPUs: cpu, study.P50: study.Micros(r.P50), study.P99: study.Micros(r.P99)}, err
 	})
-	if err != nil {
-		return got, err
-	}
-	end, err := process.CPU()
-	if err != nil {
-		return got, err
-	}
-	return waitSample{
-		rate: result.Rate,
-		cpu:  micros(end-begin) / float64(result.Sent),
-		p50:  micros(result.P50),
-		p99:  micros(result.P99),
-	}, nil
 }
 
-// waitArgs make a server wait as the handler does.
-func waitArgs(h handler) []string { return []string{"-" + serving.WaitFlag, h.wait.String()} }
+// The goals for the event engine with handlers that wait, relative to the best of the other
+// servers, which need not be the same one for both.
+const (
+	waitRateLeast = 0.95
+	waitP99Most   = 1.1
+)
 
-// explain explains the handlers.
-func explain(names []string) string {
-	var all []string
-	for _, kind := range []struct{ name, text string }{
-		{sleeping, "`sleep1ms` sleeps for 1 ms, and so on"},
-		{proxying, "`proxy` asks a server that sleeps for 1 ms, with the library's own client"},
-		{mixing, "`mix` sleeps for 1 ms in one request of 10"},
-	} {
-		if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, kind.name) }) {
-			all = append(all, kind.text)
+// waitGoals are the figures with a goal.
+var waitGoals = []struct {
+	figure, short string
+	better        func(a, b float64) bool
+	met           func(rig.Ratio) bool
+}{
+	{study.Rate, "requests/s", func(a, b float64) bool { return a > b }, func(r rig.Ratio) bool { return r.Value >= waitRateLeast }},
+	{study.P99, "p99", func(a, b float64) bool { return a < b }, func(r rig.Ratio) bool { return r.Value > 0 && r.Value <= waitP99Most }},
+}
+
+// toBest returns the ratio of the event engine to the best other server, which is 0 if all runs
+// of the event engine failed. It reports whether there is another server.
+func toBest(row *study.Row, figure string, better func(a, b float64) bool) (r rig.Ratio, judged bool) {
+	var best *stats.Summary
+	for _, m := range row.Servers {
+		if s := m.Figures[figure]; m.Server != rig.Event && (best == nil || better(s.Median, best.Median)) {
+			best = &s
 		}
 	}
-	return strings.Join(all, "; ")
+	if best == nil {
+		return r, false
+	}
+	return rig.NewRatio(row.Get(rig.Event, figure), *best), true
+}
+
+func missed(row *study.Row) bool {
+	for _, g := range waitGoals {
+		if ratio, judged := toBest(row, g.figure, g.better); judged && !g.met(ratio) {
+			return true
+		}
+	}
+	return false
+}
+
+// verdict reports whether the goals are met, or names the missed ones. A name is in
+// parentheses if the goal may be missed by chance.
+func verdict(row *study.Row) string {
+	var names []string
+	for _, g := range waitGoals {
+		ratio, judged := toBest(row, g.figure, g.better)
+		switch {
+		case !judged:
+			return rig.None
+		case g.met(ratio):
+		case ratio.Overlaps:
+			names = append(names, "("+g.short+")")
+		default:
+			names = append(names, g.short)
+		}
+	}
+	if len(names) == 0 {
+		return rig.Met(true)
+	}
+	return rig.Met(false) + ": " + strings.Join(names, ", ")
+}
+
+// mostNamed is how many of the rows that miss a goal are named.
+const mostNamed = 6
+
+// WaitGoals combines the goals of all rows. The report may be nil.
+func WaitGoals(r *study.Report) []study.Goal {
+	all := []study.Goal{
+		{ID: "wait-rate", Text: fmt.Sprintf("Handlers that wait: requests/s at least %.2f of the best other server's, in each row", waitRateLeast)},
+		{ID: "wait-p99", Text: fmt.Sprintf("Handlers that wait: p99 at most %.1f of the best other server's, in each row", waitP99Most)},
+	}
+	if r == nil {
+		return all
+	}
+	for i, g := range waitGoals {
+		judged := 0
+		var names []string
+		for _, row := range r.Rows {
+			ratio, ok := toBest(row, g.figure, g.better)
+			if !ok {
+				continue
+			}
+			if judged++; !g.met(ratio) {
+				names = append(names, row.Name+": "+ratio.String())
+			}
+		}
+		if judged == 0 {
+			continue
+		}
+		all[i].Met, all[i].Figure = len(names) == 0, fmt.Sprintf("%d of %d rows", judged-len(names), judged)
+		if n := len(names); n > mostNamed {
+			names = append(names[:mostNamed], fmt.Sprintf("and %d more", n-mostNamed))
+		}
+		if len(names) > 0 {
+			all[i].Figure += "; not " + strings.Join(names, "; ")
+		}
+	}
+	return all
+}
+
+// waitColumns are the servers in tables.
+var waitColumns = map[string]string{rig.Event: "event", rig.Portable: "portable", rig.Upstream: "upstream", rig.NetHTTP: "net/http"}
+
+// writeWait explains the measurement and writes a table for each GOMAXPROCS, each under a
+// heading; level is the Markdown prefix of the heading.
+func writeWait(b *strings.Builder, r *study.Report, level string) {
+	var procs []int
+	var texts []string
+	for _, kind := range handlerNames {
+		if r.Find(func(row *study.Row) bool { return strings.HasPrefix(row.Kind, kind.name) }) != nil {
+			texts = append(texts, kind.text)
+		}
+	}
+	for _, row := range r.Rows {
+		if !slices.Contains(procs, row.Procs) {
+			procs = append(procs, row.Procs)
+		}
+	}
+	fmt.Fprintf(b, "\nEach connection sends a request after each answer; no latency is corrected.\n%s.\n", strings.Join(texts, "; "))
+	fmt.Fprintf(b, "Figures are medians. The event engine is compared with the best of the others, which need not be the same one for\n"+
+		"requests/s and for p99. The ratio is to be at least %.2f of requests/s, and at most %.2f of p99. It is in parentheses\n"+
+		"where the two ranges of samples overlap; so does what is not met, as that may be chance then.\n", waitRateLeast, waitP99Most)
+	if r.Find(func(row *study.Row) bool { return row.Again }) != nil {
+		fmt.Fprintf(b, "A row with a star was not met at first. It was measured anew in %d rounds, which count alone.\n", doubtRounds)
+	}
+	for _, n := range procs {
+		fmt.Fprintf(b, "\n%s GOMAXPROCS %d\n", level, n)
+		table := rig.Table{Header: []string{"handler, connections"}}
+		for _, g := range waitGoals {
+			for _, server := range WaitServers {
+				table.Header = append(table.Header, g.figure+" "+waitColumns[server])
+			}
+			table.Header = append(table.Header, "event ÷ best other")
+		}
+		table.Header = append(table.Header, "")
+		for _, row := range r.Rows {
+			if row.Procs == n {
+				table.Rows = append(table.Rows, waitCells(row))
+			}
+		}
+		table.Write(b)
+	}
+}
+
+// waitCells returns the cells of a table row.
+func waitCells(row *study.Row) []string {
+	cells := []string{fmt.Sprintf("%s, %d", row.Kind, row.Conns)}
+	if row.Again {
+		cells[0] += " \\*"
+	}
+	for _, g := range waitGoals {
+		for _, server := range WaitServers {
+			text := rig.None
+			if row.Of(server) != nil {
+				text = fmt.Sprintf("%.0f", row.Get(server, g.figure).Median)
+			}
+			cells = append(cells, text)
+		}
+		ratio, _ := toBest(row, g.figure, g.better)
+		cells = append(cells, ratio.String())
+	}
+	return append(cells, verdict(row))
 }

@@ -2,7 +2,10 @@ package tlsload
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"slices"
 	"sync"
@@ -12,7 +15,6 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/probe"
 	"github.com/valyala/fasthttp/bench/internal/stats"
 	"github.com/valyala/fasthttp/bench/internal/steady"
-	"github.com/valyala/fasthttp/bench/internal/tls13"
 )
 
 // lastRequest returns a request that asks the server to close the connection after its
@@ -21,54 +23,100 @@ func (l Load) lastRequest() []byte {
 	return []byte("GET / HTTP/1.1\r\nHost: " + l.Addr + "\r\nConnection: close\r\n\r\n")
 }
 
-// exchange performs one connection of a handshake client.
-func (l Load) exchange(client *tls13.Client, request []byte) (*tls13.Ticket, error) {
+// exchange performs one connection of a handshake client, and reports whether it resumed a
+// session.
+func (l Load) exchange(config *tls.Config) (resumed bool, err error) {
 	nc, err := net.DialTimeout("tcp4", l.Addr, patience)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	defer nc.Close()
 	if err := nc.SetDeadline(time.Now().Add(patience)); err != nil {
-		return nil, err
-	}
-	var response []byte
-	ticket, err := client.Exchange(nc, request, func(p []byte) (bool, error) {
-		response = append(response, p...)
-		_, err := probe.Check(response)
 		return false, err
-	})
+	}
+	client := tls.Client(nc, config)
+	if _, err := client.Write(l.lastRequest()); err != nil {
+		return false, err
+	}
+	response, err := io.ReadAll(client)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	if whole, err := probe.Check(response); err != nil || !whole {
-		return nil, errors.Join(errors.New("the response is not whole"), err)
+	whole, err := probe.Check(response)
+	if err == nil && !whole {
+		err = errors.New("the response is not whole")
 	}
-	return ticket, nil
+	return client.ConnectionState().DidResume, err
 }
 
-// client returns the client of the handshakes, with a session if it must resume one.
-func (l Load) client() (*tls13.Client, error) {
-	client, err := tls13.New()
-	if err != nil || l.Kind != Resumed {
-		return client, err
+// oneSession is a cache that keeps the first session, to resume it again and again.
+type oneSession struct {
+	mu    sync.Mutex
+	first *tls.ClientSessionState
+}
+
+// Get implements tls.ClientSessionCache.
+func (s *oneSession) Get(string) (*tls.ClientSessionState, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.first, s.first != nil
+}
+
+// Put implements tls.ClientSessionCache.
+func (s *oneSession) Put(_ string, session *tls.ClientSessionState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.first == nil {
+		s.first = session
 	}
-	ticket, err := l.exchange(client, l.lastRequest())
-	if err != nil {
-		return nil, err
+}
+
+// config returns the configuration of the handshakes, with a session if they must resume one.
+func (l Load) config() (*tls.Config, error) {
+	config := probe.TLSConfig()
+	if l.Kind != Resumed {
+		return config, nil
 	}
-	if ticket == nil {
-		return nil, errors.New("the server gives no tickets")
+	cache := new(oneSession)
+	config.ServerName, config.ClientSessionCache = "localhost", cache
+	_, err := l.exchange(config)
+	if err == nil && cache.first == nil {
+		err = errors.New("the server gives no tickets")
 	}
-	return client.Resume(ticket), nil
+	return config, err
+}
+
+// recorder keeps the written bytes.
+type recorder struct {
+	net.Conn
+	text []byte
+}
+
+// Write implements net.Conn.
+func (r *recorder) Write(p []byte) (int, error) {
+	r.text = append(r.text, p...)
+	return len(p), nil
+}
+
+// Read implements net.Conn.
+func (r *recorder) Read([]byte) (int, error) { return 0, io.EOF }
+
+// Close implements net.Conn.
+func (r *recorder) Close() error { return nil }
+
+// hello returns a ClientHello.
+func hello() []byte {
+	r := new(recorder)
+	_ = tls.Client(r, probe.TLSConfig()).Handshake()
+	return r.text
 }
 
 // shake performs handshakes as fast as possible.
 func (l Load) shake(ctx context.Context) (r Result, err error) {
-	client, err := l.client()
+	config, err := l.config()
 	if err != nil {
 		return r, err
 	}
-	request := l.lastRequest()
 	lists := make([][]time.Duration, l.Conns)
 	var all atomic.Int64
 	begin := time.Now()
@@ -79,7 +127,11 @@ func (l Load) shake(ctx context.Context) (r Result, err error) {
 			if from.After(last) {
 				return nil
 			}
-			if _, err := l.exchange(client, request); err != nil {
+			resumed, err := l.exchange(config)
+			if err == nil && resumed != (l.Kind == Resumed) {
+				err = fmt.Errorf("resumed: %v", resumed)
+			}
+			if err != nil {
 				return err
 			}
 			all.Add(1)
@@ -134,11 +186,8 @@ func (l Load) dialAndSay(p []byte) (net.Conn, error) {
 // holdHalf is a flood of HalfOpen clients. The end of the process closes their connections:
 // with its low priority it may take long to close each.
 func (l Load) holdHalf(ctx context.Context, open func() error) (r Result, err error) {
-	client, err := tls13.New()
-	if err != nil {
-		return r, err
-	}
-	half := client.Hello()[:len(client.Hello())/2]
+	half := hello()
+	half = half[:len(half)/2]
 	held := make([]net.Conn, l.Conns)
 	for i := range held {
 		if held[i], err = l.dialAndSay(half); err != nil {
@@ -166,10 +215,7 @@ func (l Load) holdHalf(ctx context.Context, open func() error) (r Result, err er
 
 // greet is a flood of Hellos.
 func (l Load) greet(ctx context.Context, open func() error) (r Result, err error) {
-	client, err := tls13.New()
-	if err != nil {
-		return r, err
-	}
+	text := hello()
 	var all atomic.Int64
 	var once sync.Once
 	var opened error
@@ -186,7 +232,7 @@ func (l Load) greet(ctx context.Context, open func() error) (r Result, err error
 		}()
 		b := make([]byte, 4<<10)
 		for ctx.Err() == nil {
-			nc, err := l.dialAndSay(client.Hello())
+			nc, err := l.dialAndSay(text)
 			if err != nil {
 				return err
 			}

@@ -5,10 +5,8 @@ package tlsload
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"time"
 
@@ -65,48 +63,14 @@ const (
 	patience = 10 * time.Second
 )
 
-// command returns the environment and the command line of the process.
-func (l Load) command(place rig.Place) (env, line []string, err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, nil, err
-	}
-	text, err := json.Marshal(l)
-	if err != nil {
-		return nil, nil, err
-	}
-	return []string{"GOMAXPROCS=1", "GOGC=400"}, place.Command(self, word, string(text)), nil
-}
+// environment is that of a load.
+var environment = []string{"GOMAXPROCS=1", "GOGC=400"}
 
 // Run puts a load on a server. The program must call Main before anything else.
-func Run(ctx context.Context, place rig.Place, l Load) (r Result, err error) {
+func Run(ctx context.Context, place rig.Place, l Load) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.Warm+l.Time+spareTime)
 	defer cancel()
-	env, line, err := l.command(place)
-	if err != nil {
-		return r, err
-	}
-	child, err := rig.StartChild(ctx, env, line)
-	if err != nil {
-		return r, fmt.Errorf("starting the load: %w", err)
-	}
-	defer func() {
-		if stopped := child.Stop(); err == nil {
-			err = stopped
-		}
-	}()
-	return result(ctx, child)
-}
-
-func result(ctx context.Context, child *rig.Child) (r Result, err error) {
-	text, err := child.Line(ctx)
-	if err == nil {
-		err = json.Unmarshal([]byte(text), &r)
-	}
-	if err != nil {
-		err = fmt.Errorf("load: %w", err)
-	}
-	return r, err
+	return rig.AskSelf[Result](ctx, place, word, environment, l)
 }
 
 // Flood is a load that runs until it is stopped.
@@ -116,14 +80,14 @@ type Flood struct{ child *rig.Child }
 // that it does not take processor time from other clients. The program must call Main before
 // anything else.
 func Start(ctx context.Context, place rig.Place, l Load) (*Flood, error) {
-	env, line, err := l.command(place)
+	line, err := rig.SelfCommand(place, word, l)
 	if err != nil {
 		return nil, err
 	}
 	if nice, err := exec.LookPath("nice"); err == nil {
 		line = append([]string{nice, "-n", "10"}, line...)
 	}
-	child, err := rig.StartChild(ctx, env, line)
+	child, err := rig.StartChild(ctx, environment, line)
 	if err != nil {
 		return nil, fmt.Errorf("starting the flood: %w", err)
 	}
@@ -138,23 +102,16 @@ func Start(ctx context.Context, place rig.Place, l Load) (*Flood, error) {
 }
 
 // Stop ends the flood.
-func (f *Flood) Stop(ctx context.Context) (Result, error) {
-	if err := f.child.Stop(); err != nil {
-		return Result{}, err
+func (f *Flood) Stop(ctx context.Context) (r Result, err error) {
+	if err = f.child.Stop(); err == nil {
+		err = f.child.Hear(ctx, "flood", &r)
 	}
-	return result(ctx, f.child)
+	return r, err
 }
 
 // Main runs the process as a load if its arguments request that, and then does not return.
 func Main() {
-	rig.AnswerAs(word, "load", func(ctx context.Context, args []string) (r Result, err error) {
-		if len(args) != 1 {
-			return r, errors.New("want one argument")
-		}
-		var l Load
-		if err := json.Unmarshal([]byte(args[0]), &l); err != nil {
-			return r, err
-		}
+	rig.AnswerAs(word, func(ctx context.Context, l Load) (Result, error) {
 		return l.run(ctx, func() error {
 			_, err := fmt.Println(openWord)
 			return err

@@ -108,19 +108,3 @@ func TestFloodsGoOnUntilTheyAreStopped(t *testing.T) {
 		}
 	}
 }
-
-func TestLoadsThatCannotBeAreErrors(t *testing.T) {
-	for _, l := range []Load{
-		{Kind: Full, Addr: "nowhere", Conns: 1, Time: short},
-		{Kind: Full, Addr: "127.0.0.1:1", Time: short},
-		{Kind: Steady, Addr: "127.0.0.1:1", Conns: 1, Time: short},
-		{Kind: "tea", Addr: "127.0.0.1:1", Conns: 1, Time: short},
-	} {
-		if r, err := Run(t.Context(), rig.Anywhere, l); err == nil {
-			t.Errorf("%+v: %+v", l, r)
-		}
-	}
-	if _, err := Start(t.Context(), rig.Anywhere, Load{Kind: HalfOpen, Addr: "nowhere", Conns: 1, Rate: 1}); err == nil {
-		t.Error("a flood of nothing is under way")
-	}
-}

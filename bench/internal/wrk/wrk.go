@@ -1,4 +1,4 @@
-// Package wrk reads the output of the load generator wrk, and generates its scripts.
+// Package wrk runs the load generator wrk, reads its output, and generates its scripts.
 package wrk
 
 import (
@@ -16,6 +16,7 @@ type Result struct {
 	Duration time.Duration // rounded by wrk to hundredths of a second
 	Rate     float64       // requests a second
 	P50, P99 time.Duration
+	CPU      time.Duration // of wrk
 
 	// Errors is the number of failed connects, reads and writes and of
 	// requests without an answer in time.

@@ -108,27 +108,6 @@ func start(t *testing.T, script, url string) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, out
 }
 
-func TestChurnScriptEndsConnections(t *testing.T) {
-	var stayed, left atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if r.Close {
-			left.Add(1)
-		} else {
-			stayed.Add(1)
-		}
-	}))
-	defer server.Close()
-	cmd, out := start(t, ChurnScript(3), server.URL)
-	if err := cmd.Wait(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	server.Close()
-	// wrk tries the script before it begins, and may stop in the middle
-	if s, l := stayed.Load(), left.Load(); l == 0 || s < 2*l-4 || s > 2*l+4 {
-		t.Errorf("%d requests to stay, %d to leave", s, l)
-	}
-}
-
 // batchServer responds to batches of requests, some time after each batch is
 // complete. Now and then it takes longer.
 func batchServer(t *testing.T, size int, usual, slow time.Duration, slowEach int) net.Listener {
@@ -223,5 +202,27 @@ func TestPipelineScriptMeasuresWholeBatches(t *testing.T) {
 	}
 	if r.Requests == 0 || r.P50 < usual || r.P99 < slow {
 		t.Errorf("%+v from %s", r, out)
+	}
+}
+
+func TestAcceptRefusesRunsThatFailed(t *testing.T) {
+	tests := []struct {
+		refused bool
+		result  Result
+		ok      bool
+	}{
+		{false, Result{Requests: 1000, Errors: 10}, true},
+		{false, Result{Requests: 1000, Errors: 11}, false},
+		{false, Result{Requests: 1000, Refused: 1}, false},
+		{false, Result{}, false},
+		{true, Result{Requests: 1000, Refused: 1000}, true},
+		{true, Result{Requests: 1000, Refused: 999}, false},
+		{true, Result{Requests: 1000}, false},
+	}
+	for _, test := range tests {
+		l := Load{Refused: test.refused}
+		if err := l.accept(test.result); (err == nil) != test.ok {
+			t.Errorf("%v, %+v: %v", test.refused, test.result, err)
+		}
 	}
 }

@@ -16,7 +16,7 @@ const (
 	maskBit = 0x80
 )
 
-// variants is how many different messages there are: what arrives at a wrong place or time is
+// variants is how many different messages there are: text that arrives at a wrong place or time is
 // noticed.
 const variants = 16
 

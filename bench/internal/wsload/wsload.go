@@ -112,15 +112,11 @@ func Start(ctx context.Context, place rig.Place, l Load) (*Sockets, error) {
 	if err := l.valid(); err != nil {
 		return nil, err
 	}
-	self, err := os.Executable()
+	line, err := rig.SelfCommand(place, word, l)
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(l)
-	if err != nil {
-		return nil, err
-	}
-	child, err := rig.StartChild(ctx, []string{"GOMAXPROCS=1", "GOGC=off"}, place.Command(self, word, string(text)))
+	child, err := rig.StartChild(ctx, []string{"GOMAXPROCS=1", "GOGC=off"}, line)
 	if err != nil {
 		return nil, fmt.Errorf("starting the load: %w", err)
 	}
@@ -140,13 +136,7 @@ func (s *Sockets) Run(ctx context.Context) (r Result, err error) {
 	if err := s.child.Say(goWord); err != nil {
 		return r, fmt.Errorf("load: %w", err)
 	}
-	line, err := s.child.Line(ctx)
-	if err == nil {
-		err = json.Unmarshal([]byte(line), &r)
-	}
-	if err != nil {
-		err = fmt.Errorf("load: %w", err)
-	}
+	err = s.child.Hear(ctx, "load", &r)
 	return r, err
 }
 

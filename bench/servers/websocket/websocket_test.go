@@ -102,37 +102,3 @@ func TestEveryLibrarySpeaksTLS(t *testing.T) {
 		})
 	}
 }
-
-func TestLibrariesAreFoundByTheirNames(t *testing.T) {
-	seen := map[string]bool{}
-	for i, l := range libraries {
-		if got, err := find(l.name); err != nil || got.name != l.name {
-			t.Errorf("%s: %q, %v", l.name, got.name, err)
-		}
-		if seen[l.name] || i > 0 && l.place <= libraries[i-1].place {
-			t.Errorf("%s has the name or the place of another", l.name)
-		}
-		seen[l.name] = true
-	}
-	if !seen[rig.FasthttpWebSocket] {
-		t.Errorf("there is no %s, with which the others are compared", rig.FasthttpWebSocket)
-	}
-	if _, err := find("tea"); err == nil {
-		t.Error("there is a library tea")
-	}
-}
-
-func TestAGroupHasThoseThatHaveNotLeft(t *testing.T) {
-	var g group[int]
-	for i := range 4 {
-		g.join(i)
-	}
-	g.leave(1)
-	g.leave(9)
-	g.leave(3)
-	sum := 0
-	g.each(func(i int) { sum += 1 << i })
-	if sum != 1<<0|1<<2 {
-		t.Errorf("members %b", sum)
-	}
-}
