@@ -3,6 +3,7 @@ package ops
 
 import (
 	"fmt"
+	"os"
 	"reflect"
 	"strconv"
 
@@ -24,11 +25,14 @@ type Sequence = struct {
 type Set map[string]any
 
 // Apply makes a call on a value, which is a pointer. It returns the result as text, which is
-// empty if there is none.
+// empty if there is none. A call that is not in the set ends the program.
 func (s Set) Apply(on any, o Op) string {
 	f, found := s[o[0]]
 	if !found {
-		panic("unknown operation " + o[0])
+		// a panic would be a result that two modules agree on
+		report.Flush()
+		fmt.Fprintf(os.Stderr, "unknown operation %q\n", o[0])
+		os.Exit(2)
 	}
 	call := reflect.ValueOf(f)
 	in := []reflect.Value{reflect.ValueOf(on)}

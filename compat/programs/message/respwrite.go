@@ -94,7 +94,11 @@ var responseCalls = ops.Set{
 	"StreamWriter": func(resp *fasthttp.Response, parts ...string) { resp.SetBodyStreamWriter(writeAll(parts)) },
 	"CloseStream":  (*fasthttp.Response).CloseBodyStream,
 	"ReadBody":     (*fasthttp.Response).Body,
-	"BodyWriteTo":  func(resp *fasthttp.Response) string { return written(resp.BodyWriteTo) },
+	"Uncompressed": func(resp *fasthttp.Response) string {
+		body, err := resp.BodyUncompressed()
+		return report.ErrClass(err) + " " + string(body)
+	},
+	"BodyWriteTo": func(resp *fasthttp.Response) string { return written(resp.BodyWriteTo) },
 }
 
 func runResponseWrites() {
