@@ -78,3 +78,14 @@ func Await(t testing.TB, what string, try func() error) {
 		time.Sleep(5 * time.Millisecond)
 	}
 }
+
+// Receive returns what arrives on a channel.
+func Receive[T any](t testing.TB, what string, from <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-from:
+	case <-time.After(Patience):
+		t.Fatalf("never seen: %s", what)
+	}
+	return v
+}
