@@ -22,6 +22,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // service is the app in memory.
@@ -457,21 +458,17 @@ func TestRefusedRequestsAreLogged(t *testing.T) {
 	}
 }
 
+// program returns the program with settings for tests.
+func program(c config) servertest.Program {
+	c.addr, c.admin, c.grace = "127.0.0.1:0", "127.0.0.1:0", time.Minute
+	return func(ctx context.Context, stdout io.Writer) error { return run(ctx, c, stdout, io.Discard) }
+}
+
 func TestRunServesUntilItsContextEnds(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	stdout, w := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		done <- run(ctx, config{addr: "127.0.0.1:0", admin: "127.0.0.1:0", rate: 10, grace: time.Minute}, w, io.Discard)
-	}()
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	words := strings.Fields(line)
+	p := program(config{rate: 10}).Start(t)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
-	resp, err := (&http.Client{Transport: transport}).Get("https://" + words[3] + "/app.js")
+	resp, err := (&http.Client{Transport: transport}).Get("https://" + p.Words[3] + "/app.js")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -481,10 +478,7 @@ func TestRunServesUntilItsContextEnds(t *testing.T) {
 		t.Errorf("got %s over %s with %v", resp.Status, resp.Proto, resp.Header)
 	}
 	transport.CloseIdleConnections()
-	cancel()
-	if err := <-done; err != nil {
-		t.Errorf("run returned %v", err)
-	}
+	p.End()
 }
 
 func TestRunFailsWhereItCannotServe(t *testing.T) {
@@ -527,11 +521,7 @@ func TestServeEndsWithEitherListener(t *testing.T) {
 // A signal may arrive before the servers have begun.
 func TestServeEndsAtOnce(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := run(ctx, config{addr: "127.0.0.1:0", admin: "127.0.0.1:0", grace: time.Minute}, io.Discard, io.Discard); err != nil {
-		t.Errorf("run returned %v", err)
-	}
+	program(config{}).EndsAtOnce(t)
 }
 
 func TestCertificatesAreRenewed(t *testing.T) {

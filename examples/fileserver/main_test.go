@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // start runs the program until the test ends. It returns the URL from the first line of
@@ -154,9 +155,7 @@ func TestItRefusesWhatMakesNoSense(t *testing.T) {
 
 // A signal may arrive before the server has begun.
 func TestRunEndsAtOnce(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := run(ctx, []string{"-addr", "127.0.0.1:0", t.TempDir()}, io.Discard); err != nil {
-		t.Errorf("run returned %v", err)
-	}
+	servertest.Program(func(ctx context.Context, stdout io.Writer) error {
+		return run(ctx, []string{"-addr", "127.0.0.1:0", t.TempDir()}, stdout)
+	}).EndsAtOnce(t)
 }

@@ -71,7 +71,7 @@ func Peeks(c *report.Case, all func(name string) [][]byte, first func(name strin
 	}
 }
 
-// A Head is raw input. What is behind its end stays in the reader.
+// A Head is raw input. What comes after its end stays in the reader.
 type Head = struct{ ID, Raw string }
 
 // Reads reads all of the heads, some of them with each of the modes, too, and a whole head that

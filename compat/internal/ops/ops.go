@@ -50,15 +50,15 @@ func (s Set) Apply(on any, o Op) string {
 	return result(call.Type().Out(0), out[0].Interface())
 }
 
-// Play makes the calls on a value and prints their results. It calls after, if there is one,
-// behind each of them.
-func (s Set) Play(c *report.Case, on any, calls []Op, after func(i int)) {
+// Play makes the calls on a value and prints their results. It calls then, unless that is nil,
+// after each of them.
+func (s Set) Play(c *report.Case, on any, calls []Op, then func(i int)) {
 	for i, o := range calls {
 		if r := s.Apply(on, o); r != "" {
 			c.Str(fmt.Sprintf("%d.%s", i, o[0]), r)
 		}
-		if after != nil {
-			after(i)
+		if then != nil {
+			then(i)
 		}
 	}
 }
