@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/process"
 	"github.com/valyala/fasthttp/compat/internal/protocols"
 	"github.com/valyala/fasthttp/compat/internal/serving"
-	"github.com/valyala/fasthttp/compat/internal/process"
 )
 
 // eventSource is a page that keeps the events of an EventSource.
