@@ -42,7 +42,7 @@ func command(t *testing.T, path string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.WaitDelay = 5 * time.Second
 	// the test does not use proxies of the machine
-	cmd.Env = append(os.Environ(), "NO_PROXY=*", "no_proxy=*", "http_proxy=", "HTTP_PROXY=")
+	cmd.Env = append(os.Environ(), "NO_PROXY=*", "no_proxy=*", "http_proxy=", "HTTP_PROXY=", "PYTHONDONTWRITEBYTECODE=1")
 	return cmd
 }
 

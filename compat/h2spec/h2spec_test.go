@@ -3,6 +3,7 @@ package h2spec
 import (
 	"fmt"
 	"net"
+	"strconv"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/summerwind/h2spec/spec"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/serving"
 )
 
 // cases is the number of cases in strict mode.
@@ -43,14 +45,6 @@ func TestServerKeepsTheRules(t *testing.T) {
 
 // startServer starts a server, which is shut down when the test ends, and returns its port.
 func startServer(t *testing.T, engine fasthttp.Engine, secure bool) (port int) {
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, key, err := fasthttp.GenerateTestCertificate("127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := &fasthttp.Server{
 		Handler: func(ctx *fasthttp.RequestCtx) { ctx.SetBodyString("some content") },
 		Engine:  engine,
@@ -58,23 +52,15 @@ func startServer(t *testing.T, engine fasthttp.Engine, secure bool) (port int) {
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetHTTP2(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
-	served := make(chan error, 1)
-	go func() {
-		if secure {
-			served <- s.ServeTLSEmbed(ln, cert, key)
-		} else {
-			served <- s.Serve(ln)
-		}
-	}()
-	t.Cleanup(func() {
-		if err := s.Shutdown(); err != nil {
-			t.Errorf("Shutdown: %v", err)
-		}
-		if err := <-served; err != nil {
-			t.Errorf("Serve: %v", err)
-		}
-	})
-	return ln.Addr().(*net.TCPAddr).Port
+	addr, _ := serving.Start(t, s, serving.Options{Secure: secure})
+	_, text, err := net.SplitHostPort(addr)
+	if err == nil {
+		port, err = strconv.Atoi(text)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
 }
 
 // runGroup runs the cases of a group and of its subgroups, and returns their number.
