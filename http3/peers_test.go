@@ -73,7 +73,7 @@ func ofPeers(ctx *fasthttp.RequestCtx) {
 	ctx.Write(body)
 }
 
-// wantPrinted checks what such a client has printed, with the values of the field X-Same, and rest.
+// wantPrinted checks the output of such a client, with the values of the field X-Same, and rest.
 func wantPrinted(t *testing.T, out []byte, same, rest string) {
 	t.Helper()
 	var want strings.Builder

@@ -1,4 +1,4 @@
-// Package contribtest has what the tests of the modules in contrib share.
+// Package contribtest has helpers for the tests of the modules in contrib.
 package contribtest
 
 import (

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A Program is what main calls: it serves until its context ends, and writes to stdout.
+// A Program is a server that main calls: it serves until its context ends, and writes to stdout.
 type Program func(ctx context.Context, stdout io.Writer) error
 
 // Start runs the program until the end of the test.

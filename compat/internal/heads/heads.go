@@ -1,4 +1,4 @@
-// Package heads has what the programs reqheader and respheader share: they pass the same kinds of
+// Package heads is shared by the programs reqheader and respheader, which pass the same kinds of
 // input to RequestHeader and to ResponseHeader.
 package heads
 
@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/fasthttp/compat/internal/report"
 )
 
-// A Header is what all programs use of a RequestHeader and a ResponseHeader.
+// A Header is a RequestHeader or a ResponseHeader.
 type Header[H any] interface {
 	*H
 	All() iter.Seq2[[]byte, []byte]
@@ -60,7 +60,7 @@ func (p *Program[H, P]) play(id string, calls []ops.Op, dump func(*report.Case, 
 	})
 }
 
-// Peeks prints what a header has for each of the names.
+// Peeks prints the values of each of the names.
 func Peeks(c *report.Case, all func(name string) [][]byte, first func(name string) []byte, names ...string) {
 	for _, k := range names {
 		list := all(k)
@@ -112,7 +112,7 @@ func (p *Program[H, P]) Trailers(read func(c *report.Case, h P, r *bufio.Reader)
 	}
 }
 
-// read prints what f reads from the raw text, and how many bytes it has taken.
+// read prints the header that f reads from the raw text, and how many bytes it has taken.
 func (p *Program[H, P]) read(id, raw string, f func(*report.Case, P, *bufio.Reader) error) {
 	report.Run(id, func(c *report.Case) {
 		h := P(new(H))

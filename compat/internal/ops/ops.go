@@ -21,7 +21,7 @@ type Sequence = struct {
 }
 
 // A Set has calls by their names. Each is a function, such as a method expression, whose first
-// parameter is what it is called on. The others are strings, byte slices, numbers or booleans.
+// parameter is its receiver. The others are strings, byte slices, numbers or booleans.
 type Set map[string]any
 
 // Apply makes a call on a value, which is a pointer. It returns the result as text, which is

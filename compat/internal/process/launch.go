@@ -24,7 +24,7 @@ func Command(t *testing.T, role, name string, args ...string) *exec.Cmd {
 }
 
 // Launch starts a program. The end of the test ends it at the latest, and a test that fails logs
-// what it has written to stderr.
+// the output on stderr.
 func Launch(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	var complaints bytes.Buffer
@@ -100,7 +100,7 @@ var NginxArgs = []string{"-e", "stderr", "-p", ".", "-c", "conf"}
 
 // StartFront runs a proxy in a folder of its own, with a configuration in the file conf. That has
 // 127.0.0.1:IN and 127.0.0.1:OUT in place of the addresses of the proxy and of a server. stop ends
-// the proxy and returns what it has written to stdout. The end of the test ends it, too.
+// the proxy and returns its output on stdout. The end of the test ends it, too.
 func StartFront(t *testing.T, program, config, out string, args ...string) (in string, stop func() (log string)) {
 	t.Helper()
 	cmd := Command(t, "a front end", program, args...)

@@ -79,7 +79,7 @@ func Await(t testing.TB, what string, try func() error) {
 	}
 }
 
-// Receive returns what arrives on a channel.
+// Receive returns the next value of a channel.
 func Receive[T any](t testing.TB, what string, from <-chan T) (v T) {
 	t.Helper()
 	select {

@@ -21,7 +21,7 @@ func Visited(visit func(func(k, v []byte))) (pairs []string) {
 	return pairs
 }
 
-// Copied prints copies of what an iterator yields.
+// Copied prints copies of the values of an iterator.
 func (c *Case) Copied(field string, seq iter.Seq[[]byte]) {
 	var list [][]byte
 	for b := range seq {

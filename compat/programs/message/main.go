@@ -21,7 +21,7 @@ func main() {
 	runResponseWrites()
 }
 
-// read prints what f reads from the raw text, and how many bytes it leaves. dump reports whether
+// read prints the message that f reads from the raw text, and how many bytes it leaves. dump reports whether
 // the body could be read.
 func read[M any](id, raw string, f func(*M, *bufio.Reader) error, dump func(*report.Case, *M) bool) {
 	report.Run(id, func(c *report.Case) {
@@ -36,7 +36,7 @@ func read[M any](id, raw string, f func(*M, *bufio.Reader) error, dump func(*rep
 	})
 }
 
-// write prints what a message writes. Then it calls after, which returns the other method that
+// write prints the output of a message. Then it calls after, which returns the other method that
 // writes, or nil if a message can be written only once.
 func write(c *report.Case, first func(*bufio.Writer) error, after func() (writeTo func(io.Writer) (int64, error))) {
 	var buf bytes.Buffer

@@ -134,7 +134,7 @@ var requestCalls = ops.Set{
 	"BodyWriteTo":   func(req *fasthttp.Request) string { return written(req.BodyWriteTo) },
 }
 
-// written returns the error of a call, and what it has written.
+// written returns the error of a call, and its output.
 func written(writeTo func(io.Writer) error) string {
 	var buf bytes.Buffer
 	err := writeTo(&buf)
