@@ -85,35 +85,17 @@ func TestClientOfTheServerOfAioquic(t *testing.T) {
 		}
 	}
 	within, cancel := context.WithTimeout(context.Background(), wait)
-	defer cancel()
+	t.Cleanup(cancel)
 	cmd := exec.CommandContext(within, python, "testdata/aioquic_server.py", names[0], names[1])
 	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = in.Close()
-		_ = cmd.Wait()
-	}()
-	var port int
-	if _, err := fmt.Fscan(out, &port); err != nil {
-		t.Fatal(err)
-	}
+	url := runPeer(t, cmd)
 	c, _ := newClient(t, func(c *fasthttp.Client, _ *Transport) { c.HTTP2 = tables })
 	var all sync.WaitGroup
 	for i := range 40 {
 		size := i * 1000
 		all.Go(func() {
 			path := fmt.Sprint("/", size)
-			resp, err := call(t, c, fmt.Sprint("https://localhost:", port, path), func(req *fasthttp.Request, _ *fasthttp.Response) {
+			resp, err := call(t, c, url+path, func(req *fasthttp.Request, _ *fasthttp.Response) {
 				req.Header.SetMethod("POST")
 				req.Header.Set("X-Same", "a value")
 				req.SetBodyString(strings.Repeat("x", size))

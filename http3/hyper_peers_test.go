@@ -1,7 +1,6 @@
 package http3
 
 import (
-	"bytes"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -107,18 +106,8 @@ func TestClientOfHyper(t *testing.T) {
 		case "/shutdown":
 			s := servertest.Receive(t, "the server", began)
 			go func() { down <- s.Shutdown(context.Background()) }()
-		case "/post", "/many", "/trailers":
-			body, err := io.ReadAll(ctx.RequestBodyStream())
-			if err != nil {
-				t.Error(err)
-			}
-			if sum := ctx.Request.Header.PeekTrailer("X-Sum"); len(sum) > 0 {
-				ctx.Response.Header.SetTrailer("X-After")
-				ctx.Response.Header.SetBytesV("X-After", sum)
-			}
-			ctx.Write(body)
 		default:
-			fmt.Fprintf(ctx, "%s %s", ctx.Path(), ctx.Request.Header.Peek("X-Same"))
+			ofPeers(ctx)
 		}
 	}})
 	began <- s
@@ -129,15 +118,7 @@ func TestClientOfHyper(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	var want strings.Builder
-	for i := range 20 {
-		fmt.Fprintf(&want, "get 200 /%d a value\n", i)
-	}
-	want.WriteString("post 200 300000\ntrailers 200 abc 17\nmany 50\n")
-	want.WriteString("both 200\nboth 1\nboth 1001\nboth 31001\nboth ends true\ngoaway before after\nend without error\n")
-	if string(out) != want.String() {
-		t.Errorf("the client has printed\n%s", out)
-	}
+	wantPrinted(t, out, "a value", "both 200\nboth 1\nboth 1001\nboth 31001\nboth ends true\ngoaway before after\nend without error\n")
 	if err := servertest.Receive(t, "the end of Shutdown", down); err != nil {
 		t.Error(err)
 	}
@@ -148,32 +129,8 @@ func runHyper(t *testing.T) string {
 	t.Helper()
 	cert, key := certificateFiles(t)
 	within, cancel := context.WithTimeout(context.Background(), wait)
-	cmd := hyper(t, within, "server", cert, key)
-	var faults bytes.Buffer
-	cmd.Stderr = &faults
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = in.Close()
-		if err := cmd.Wait(); err != nil || faults.Len() > 0 {
-			t.Errorf("the server: %v\n%s", err, faults.Bytes())
-		}
-		cancel()
-	})
-	var port int
-	if _, err := fmt.Fscan(out, &port); err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprint("https://localhost:", port)
+	t.Cleanup(cancel)
+	return runPeer(t, hyper(t, within, "server", cert, key))
 }
 
 // The server is h3, of hyper, on quinn. It echoes, and its responses have the number of the connection.

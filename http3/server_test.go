@@ -175,24 +175,27 @@ func TestManyRequestsAtOnce(t *testing.T) {
 	all.Wait()
 }
 
+// upperCase reads the body of the request while it sends the body of the response.
+func upperCase(ctx *fasthttp.RequestCtx) {
+	ctx.Response.ImmediateHeaderFlush = true
+	in := ctx.RequestBodyStream()
+	ctx.Response.SetBodyStreamWriter(func(w *bufio.Writer) {
+		buf := make([]byte, 100)
+		for {
+			n, err := in.Read(buf)
+			w.Write(bytes.ToUpper(buf[:n]))
+			w.Flush()
+			if err != nil {
+				fmt.Fprint(w, err)
+				return
+			}
+		}
+	})
+}
+
 // The body of the request is read while the body of the response is sent.
 func TestStreamsInBothDirections(t *testing.T) {
-	_, addr := run(t, &fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) {
-		ctx.Response.ImmediateHeaderFlush = true
-		in := ctx.RequestBodyStream()
-		ctx.Response.SetBodyStreamWriter(func(w *bufio.Writer) {
-			buf := make([]byte, 100)
-			for {
-				n, err := in.Read(buf)
-				w.Write(bytes.ToUpper(buf[:n]))
-				w.Flush()
-				if err != nil {
-					fmt.Fprint(w, err)
-					return
-				}
-			}
-		})
-	}})
+	_, addr := run(t, &fasthttp.Server{StreamRequestBody: true, Handler: upperCase})
 	body, send := io.Pipe()
 	req := request(t, "POST", "https://"+addr, body)
 	resp, err := client(t).Do(req)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -19,8 +18,8 @@ import (
 	gorilla "github.com/gorilla/websocket"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/serving"
 	"github.com/valyala/fasthttp/fasthttpadaptor"
-	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 var engines = map[string]fasthttp.Engine{"auto": fasthttp.EngineAuto, "portable": fasthttp.EnginePortable}
@@ -30,25 +29,15 @@ func eachEngine(t *testing.T, h http.Handler, f func(t *testing.T, addr string))
 	t.Helper()
 	for name, engine := range engines {
 		t.Run(name, func(t *testing.T) {
-			ln, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
 			s := &fasthttp.Server{
 				Handler:           fasthttpadaptor.NewFastHTTPHandler(h),
 				StreamRequestBody: true,
 				Engine:            engine,
 			}
-			served := make(chan error, 1)
-			go func() { served <- s.Serve(ln) }()
-			f(t, ln.Addr().String())
+			addr, stop := serving.Start(t, s, serving.Options{})
+			f(t, addr)
 			http.DefaultClient.CloseIdleConnections()
-			if err := s.Shutdown(); err != nil {
-				t.Errorf("Shutdown: %v", err)
-			}
-			if err := servertest.Receive(t, "the end of Serve", served); err != nil {
-				t.Errorf("Serve: %v", err)
-			}
+			stop()
 		})
 	}
 }

@@ -6,6 +6,7 @@ require (
 	github.com/coder/websocket v1.8.15
 	github.com/gorilla/websocket v1.5.3
 	github.com/valyala/fasthttp v1.77.0
+	github.com/valyala/fasthttp/compat v0.0.0-00010101000000-000000000000
 )
 
 require (
@@ -16,4 +17,7 @@ require (
 	golang.org/x/text v0.43.0 // indirect
 )
 
-replace github.com/valyala/fasthttp => ../..
+replace (
+	github.com/valyala/fasthttp => ../..
+	github.com/valyala/fasthttp/compat => ..
+)

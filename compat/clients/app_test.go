@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"net/http"
 	"net/http/cookiejar"
-	"os/exec"
 	"testing"
 )
 
@@ -13,31 +12,16 @@ import (
 // logs in, posts a note with a picture, sees another user's note at once, removes one, and
 // logs out.
 func TestChromiumUsesTheApp(t *testing.T) {
-	skipOriginal(t)
-	program(t, "chromium", "chromium-browser", "google-chrome")
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("there is no go to build the example with")
-	}
 	origin := "https://" + startExample(t, "app", "-addr", "127.0.0.1:0", "-admin", "127.0.0.1:0")[3]
 	b := startBrowser(t, "--ignore-certificate-errors")
 	b.open(origin + "/")
-	// await waits until a condition holds
-	await := func(condition string) {
-		t.Helper()
-		if got := b.run(`new Promise(resolve => {
-			const look = () => (` + condition + `) ? resolve('yes') : setTimeout(look, 5)
-			look()
-		})`); got != "yes" {
-			t.Fatalf("%s: %s", condition, got)
-		}
-	}
 
-	await(`!login.hidden && add.hidden`)
+	b.await(`!login.hidden && add.hidden`)
 	b.run(`login.elements.name.value = 'ada'; login.requestSubmit()`)
-	await(`login.hidden && !add.hidden && document.getElementById('name').textContent === 'ada'`)
+	b.await(`login.hidden && !add.hidden && document.getElementById('name').textContent === 'ada'`)
 
 	b.run(`add.elements.text.value = '<b>not bold</b>'; add.requestSubmit()`)
-	await(`notes.children.length === 1 && notes.innerText.includes('<b>not bold</b>')`)
+	b.await(`notes.children.length === 1 && notes.innerText.includes('<b>not bold</b>')`)
 
 	b.run(`new Promise(resolve => {
 		const canvas = document.createElement('canvas')
@@ -51,7 +35,7 @@ func TestChromiumUsesTheApp(t *testing.T) {
 			resolve('')
 		})
 	})`)
-	await(`document.querySelector('#note2 img')?.naturalWidth === 8`)
+	b.await(`document.querySelector('#note2 img')?.naturalWidth === 8`)
 
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -62,21 +46,21 @@ func TestChromiumUsesTheApp(t *testing.T) {
 	bob := &http.Client{Transport: transport, Jar: jar}
 	post(t, bob, origin+"/api/session", `{"name":"bob"}`)
 	post(t, bob, origin+"/api/notes", `{"text":"from elsewhere"}`)
-	await(`notes.children.length === 3 && notes.firstChild.innerText.includes('from elsewhere')`)
+	b.await(`notes.children.length === 3 && notes.firstChild.innerText.includes('from elsewhere')`)
 	if got := b.run(`document.querySelectorAll('#notes button').length`); got != "2" {
 		t.Errorf("ada may remove %s notes", got)
 	}
 
 	b.run(`document.querySelector('#note1 button').click()`)
-	await(`notes.children.length === 2 && document.getElementById('note1') === null`)
+	b.await(`notes.children.length === 2 && document.getElementById('note1') === null`)
 	if got := b.run(`error.textContent + performance.getEntriesByType('navigation')[0].nextHopProtocol + getComputedStyle(notes).listStyleType`); got != "h2none" {
 		t.Errorf("error, protocol and style are %q", got)
 	}
 
 	b.run(`logout.requestSubmit()`)
-	await(`!login.hidden && add.hidden && notes.children.length === 0`)
+	b.await(`!login.hidden && add.hidden && notes.children.length === 0`)
 	b.run(`login.elements.name.value = 'ada'; login.requestSubmit()`)
-	await(`notes.children.length === 2`)
+	b.await(`notes.children.length === 2`)
 }
 
 // post posts JSON, which must be accepted.

@@ -6,21 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/valyala/fasthttp"
-	"github.com/valyala/fasthttp/compat/internal/process"
+	"github.com/valyala/fasthttp/compat/internal/serving"
 )
 
 // patience is the time that a program may take. It is far more than any of them
 // needs.
-const patience = 5 * time.Minute
+const patience = 90 * time.Second
 
 // program returns the path of the first of some programs that the machine has, or
 // skips the test.
@@ -42,9 +40,9 @@ func command(t *testing.T, path string, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.WaitDelay = patience
+	cmd.WaitDelay = 5 * time.Second
 	// the test does not use proxies of the machine
-	cmd.Env = append(os.Environ(), "NO_PROXY=*", "no_proxy=*", "http_proxy=", "HTTP_PROXY=")
+	cmd.Env = append(os.Environ(), "NO_PROXY=*", "no_proxy=*", "http_proxy=", "HTTP_PROXY=", "PYTHONDONTWRITEBYTECODE=1")
 	return cmd
 }
 
@@ -65,14 +63,8 @@ func output(t *testing.T, cmd *exec.Cmd) string {
 // has no engines.
 func skipOriginal(t *testing.T) {
 	t.Helper()
-	if _, ok := reflect.TypeFor[fasthttp.Server]().FieldByName("Engine"); !ok {
-		t.Skip("these are no tests for v1.77.0")
-	}
+	serving.SkipOriginal(t, "these are no tests for v1.77.0")
 }
-
-// wrapped hides a TCP listener from the server, which then serves with a goroutine
-// for each connection.
-type wrapped struct{ net.Listener }
 
 // eachEngine runs a test with a server for each way to serve. configure returns a
 // server for each of them.
@@ -81,39 +73,16 @@ func eachEngine(t *testing.T, configure func() *fasthttp.Server, test func(t *te
 	skipOriginal(t)
 	for _, engine := range []string{"auto", "portable"} {
 		t.Run(engine, func(t *testing.T) {
-			ln, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			origin := "http://" + ln.Addr().String()
-			if engine == "portable" {
-				ln = wrapped{ln}
-			}
 			s := configure()
 			if s.Logger == nil {
-				s.Logger = logger{t}
+				s.Logger = serving.Logger{T: t}
 			}
-			served := make(chan error, 1)
-			go func() { served <- s.Serve(ln) }()
-			defer func() {
-				ctx, cancel := context.WithTimeout(context.Background(), patience)
-				defer cancel()
-				if err := s.ShutdownWithContext(ctx); err != nil {
-					t.Errorf("Shutdown: %v", err)
-				}
-				if err := process.Receive(t, "the end of Serve", served); err != nil {
-					t.Errorf("Serve: %v", err)
-				}
-			}()
-			test(t, origin)
+			addr, stop := serving.Start(t, s, serving.Options{Portable: engine == "portable"})
+			defer stop()
+			test(t, "http://"+addr)
 		})
 	}
 }
-
-// logger fails the test if the server logs a line.
-type logger struct{ t *testing.T }
-
-func (l logger) Printf(format string, args ...any) { l.t.Errorf("the server logs: "+format, args...) }
 
 // text returns n bytes that can be compressed. The scripts in testdata make the same
 // bytes.

@@ -13,34 +13,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
-	"github.com/valyala/fasthttp/compat/internal/process"
+	"github.com/valyala/fasthttp/compat/internal/serving"
 )
-
-// here reports whether the module is built with this tree.
-func here() bool {
-	_, ours := any(&fasthttp.Client{}).(interface {
-		DoContext(ctx context.Context, req *fasthttp.Request, resp *fasthttp.Response) error
-	})
-	return ours
-}
-
-// start serves an App until the test ends, and returns its address.
-func start(t *testing.T, a *App) string {
-	t.Helper()
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error, 1)
-	go func() { served <- a.Server.Serve(ln) }()
-	t.Cleanup(func() {
-		if err := a.Server.Shutdown(); err != nil {
-			t.Error(err)
-		}
-		process.Receive(t, "the end of Serve", served)
-	})
-	return ln.Addr().String()
-}
 
 func TestAppWorksWithBothVersions(t *testing.T) {
 	type line struct {
@@ -61,12 +35,12 @@ func TestAppWorksWithBothVersions(t *testing.T) {
 		ctx.Response.Header.Set("Streamed", map[bool]string{true: "yes", false: "no"}[ctx.RequestBodyStream() != nil])
 		_, _ = io.WriteString(ctx, ClientIP(ctx))
 	})
-	addr := start(t, app)
-	if here() != (len(app.Missing) == 0) {
+	addr, _ := serving.Start(t, &app.Server, serving.Options{})
+	if !serving.IsOriginal() != (len(app.Missing) == 0) {
 		t.Errorf("missing: %q", app.Missing)
 	}
 	versions := []bool{false}
-	if here() {
+	if !serving.IsOriginal() {
 		versions = append(versions, true)
 	}
 	for _, http2 := range versions {
@@ -87,16 +61,16 @@ func TestAppWorksWithBothVersions(t *testing.T) {
 		_ = resp.Body.Close()
 		client.CloseIdleConnections()
 		want, streamed := "127.0.0.1", "no"
-		if here() {
+		if !serving.IsOriginal() {
 			want, streamed = "192.0.2.7", "yes"
 		}
 		if err != nil || string(body) != want || resp.ProtoMajor == 2 != http2 || resp.Header.Get("Streamed") != streamed {
 			t.Errorf("HTTP/2 %t: %s, streamed %s, %q, %v", http2, resp.Proto, resp.Header.Get("Streamed"), body, err)
 		}
-		if !here() {
+		if serving.IsOriginal() {
 			continue
 		}
-		if got := process.Receive(t, "the line of the log", lines); got.path != "/stream" || got.status != 200 || got.size < int64(len(want)) {
+		if got := <-lines; got.path != "/stream" || got.status != 200 || got.size < int64(len(want)) {
 			t.Errorf("HTTP/2 %t: %+v", http2, got)
 		}
 	}
@@ -104,7 +78,7 @@ func TestAppWorksWithBothVersions(t *testing.T) {
 
 func TestClientDialsWithBothVersions(t *testing.T) {
 	app := New(Config{}, func(ctx *fasthttp.RequestCtx) { _, _ = io.WriteString(ctx, "dialed") })
-	addr := start(t, app)
+	addr, _ := serving.Start(t, &app.Server, serving.Options{})
 	var limited []bool
 	client := NewClient(time.Minute, func(ctx context.Context, network, addr string) (net.Conn, error) {
 		_, ok := ctx.Deadline()
@@ -115,7 +89,7 @@ func TestClientDialsWithBothVersions(t *testing.T) {
 	if err != nil || status != 200 || string(body) != "dialed" {
 		t.Errorf("%d, %q, %v", status, body, err)
 	}
-	if want := []bool{here()}; !slices.Equal(limited, want) {
+	if want := []bool{!serving.IsOriginal()}; !slices.Equal(limited, want) {
 		t.Errorf("the context of dial had a deadline: %t, want %t", limited, want)
 	}
 	client.CloseIdleConnections()
@@ -135,7 +109,7 @@ func TestHooksOfServerTrace(t *testing.T) {
 		SetTraceResponseSent(value func(ctx *fasthttp.RequestCtx, statusCode int, bytes int64, refused, err error, protocol string, receiving, handling, sending time.Duration))
 		SetTraceConnEnded(value func(id uint64, conn net.Conn, why string))
 	})
-	if ok != here() {
+	if ok != !serving.IsOriginal() {
 		t.Fatalf("the methods are found: %t", ok)
 	}
 	if !ok {
@@ -155,16 +129,16 @@ func TestHooksOfServerTrace(t *testing.T) {
 	})
 	s.SetTraceConnEnded(func(_ uint64, _ net.Conn, why string) { events <- why })
 	app.Server.Handler = func(*fasthttp.RequestCtx) {}
-	addr := start(t, &app)
+	addr, _ := serving.Start(t, &app.Server, serving.Options{})
 	client := NewClient(time.Minute, new(net.Dialer).DialContext)
 	if _, _, err := client.Post(nil, "http://"+addr+"/", nil); err != nil {
 		t.Fatal(err)
 	}
 	client.CloseIdleConnections()
 	for _, want := range []string{"accepted", "head", "begins", "ends", "HTTP/1.1", "client"} {
-		got := process.Receive(t, "the next event", events)
+		got := <-events
 		if got == "body" {
-			got = process.Receive(t, "the next event", events)
+			got = <-events
 		}
 		if got != want {
 			t.Errorf("%s instead of %s", got, want)

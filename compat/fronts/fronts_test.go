@@ -17,11 +17,8 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/compat/internal/process"
+	"github.com/valyala/fasthttp/compat/internal/serving"
 )
-
-// wrapped hides a TCP listener from the server, which then serves with a goroutine
-// for each connection.
-type wrapped struct{ net.Listener }
 
 // service is a server that records its requests.
 type service struct {
@@ -116,9 +113,7 @@ var setups = []setup{
 // skipOriginal skips a test if it is built with v1.77.0, which lacks the feature.
 func skipOriginal(t *testing.T) {
 	t.Helper()
-	if _, ok := any(new(fasthttp.RequestHeader)).(trailers); !ok {
-		t.Skip("these are no tests for v1.77.0")
-	}
+	serving.SkipOriginal(t, "these are no tests for v1.77.0")
 }
 
 // eachPair runs a test with every front before every kind of server, and then checks
@@ -135,16 +130,8 @@ func eachPair(t *testing.T, configure func(s *fasthttp.Server), test func(t *tes
 				if configure != nil {
 					configure(server)
 				}
-				ln, err := net.Listen("tcp4", "127.0.0.1:0")
-				if err != nil {
-					t.Fatal(err)
-				}
-				tap := newTap(t, ln.Addr().String())
-				if how.portable {
-					ln = wrapped{ln}
-				}
-				served := make(chan error, 1)
-				go func() { served <- server.Serve(ln) }()
+				addr, shutDown := serving.Start(t, server, serving.Options{Portable: how.portable})
+				tap := newTap(t, addr)
 				var stop func() string
 				in := ""
 				defer func() {
@@ -153,12 +140,7 @@ func eachPair(t *testing.T, configure func(s *fasthttp.Server), test func(t *tes
 						log = stop()
 					}
 					conns := tap.close()
-					if err := server.Shutdown(); err != nil {
-						t.Errorf("Shutdown: %v", err)
-					}
-					if err := process.Receive(t, "the end of Serve", served); err != nil {
-						t.Errorf("Serve: %v", err)
-					}
+					shutDown()
 					s.checkConns(t, conns)
 					s.checkLog(t, log)
 				}()

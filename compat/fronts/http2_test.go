@@ -1,10 +1,8 @@
 package fronts
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -13,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/compat/internal/process"
 	"github.com/valyala/fasthttp/compat/internal/protocols"
+	"github.com/valyala/fasthttp/compat/internal/serving"
 )
 
 // upgrading returns haproxy with connections to the server that speak HTTP/2. With
@@ -34,10 +33,6 @@ func upgrading(secure, both bool) *front {
 // eachHTTP2Pair runs a test with haproxy before a server that speaks HTTP/2 with it.
 func eachHTTP2Pair(t *testing.T, both bool, test func(t *testing.T, s *service, in string)) {
 	skipOriginal(t)
-	cert, key, err := fasthttp.GenerateTestCertificate("127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, secure := range []bool{false, true} {
 		f := upgrading(secure, both)
 		for _, how := range setups {
@@ -51,33 +46,11 @@ func eachHTTP2Pair(t *testing.T, both bool, test func(t *testing.T, s *service, 
 					s.serve(ctx)
 				}}
 				protocols.AddHTTP2(server)
-				ln, err := net.Listen("tcp4", "127.0.0.1:0")
-				if err != nil {
-					t.Fatal(err)
-				}
-				out := ln.Addr().String()
-				if how.portable {
-					ln = wrapped{ln}
-				}
-				served := make(chan error, 1)
-				go func() {
-					if secure {
-						served <- server.ServeTLSEmbed(ln, cert, key)
-					} else {
-						served <- server.Serve(ln)
-					}
-				}()
+				out, shutDown := serving.Start(t, server, serving.Options{Portable: how.portable, Secure: secure})
 				in, stop := f.start(t, out)
 				test(t, s, in)
 				log := stop()
-				ctx, cancel := context.WithTimeout(context.Background(), process.Patience)
-				defer cancel()
-				if err := server.ShutdownWithContext(ctx); err != nil {
-					t.Errorf("Shutdown: %v", err)
-				}
-				if err := process.Receive(t, "the end of Serve", served); err != nil {
-					t.Errorf("Serve: %v", err)
-				}
+				shutDown()
 				s.checkLog(t, log)
 			})
 		}

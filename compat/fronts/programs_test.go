@@ -1,13 +1,7 @@
 package fronts
 
 import (
-	"bytes"
-	"context"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/valyala/fasthttp/compat/internal/process"
@@ -16,8 +10,7 @@ import (
 // front is a proxy that sends its requests to a server.
 type front struct {
 	name, program string
-	// config is the configuration file, with IN and OUT in place of the ports. args are the
-	// arguments of the program, which runs in the folder of the file.
+	// config and args are those of process.StartFront.
 	config string
 	args   []string
 	// passesTrailers is set if trailers of requests reach the server.
@@ -57,26 +50,14 @@ backend out
 	server sent 127.0.0.1:OUT
 `
 
-const nginxConf = `
-daemon off;
-master_process off;
-pid nginx.pid;
-error_log stderr crit;
-events {}
-http {
+const nginxConf = process.NginxHead + `
 	log_format front "$sent $status $request_uri";
 	map $upstream_addr $sent { default sent; "" none; }
 	access_log /dev/stdout front;
-	client_body_temp_path temp;
-	proxy_temp_path temp;
-	fastcgi_temp_path temp;
-	uwsgi_temp_path temp;
-	scgi_temp_path temp;
 	client_header_timeout 1s;
 	client_body_timeout 1s;
 	keepalive_timeout 1s;
 	lingering_timeout 1s;
-	client_max_body_size 16m;
 	upstream out {
 		server 127.0.0.1:OUT;
 		keepalive 16;
@@ -104,7 +85,7 @@ func haproxy(name, option string) front {
 }
 
 func nginx(name, option string) front {
-	return front{name, "nginx", strings.Replace(nginxConf, "OPTION", option, 1), []string{"-e", "stderr", "-p", ".", "-c", "conf"}, false, false}
+	return front{name, "nginx", strings.Replace(nginxConf, "OPTION", option, 1), process.NginxArgs, false, false}
 }
 
 var fronts = []front{
@@ -117,41 +98,5 @@ var fronts = []front{
 // start runs the front between two addresses. stop ends it and returns its log.
 func (f *front) start(t *testing.T, out string) (in string, stop func() (log string)) {
 	t.Helper()
-	path := process.Find(t, f.program, "a front end")
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "temp"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	inPort, outPort := process.FreePort(t), out[strings.LastIndexByte(out, ':')+1:]
-	config := strings.NewReplacer(":IN", ":"+inPort, ":OUT", ":"+outPort).Replace(f.config)
-	if err := os.WriteFile(filepath.Join(dir, "conf"), []byte(config), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*process.Patience)
-	cmd := exec.CommandContext(ctx, path, f.args...)
-	var stdout, stderr bytes.Buffer
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, &stdout, &stderr, process.Patience
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := false
-	stop = func() string {
-		if !ended {
-			ended = true
-			// both end at once, after they have written their logs
-			_ = cmd.Process.Signal(syscall.SIGTERM)
-			_ = cmd.Wait()
-			cancel()
-		}
-		return stdout.String()
-	}
-	t.Cleanup(func() {
-		stop()
-		if t.Failed() {
-			t.Logf("%s says:\n%s", f.program, stderr.Bytes())
-		}
-	})
-	in = "127.0.0.1:" + inPort
-	process.AwaitListener(t, in)
-	return in, stop
+	return process.StartFront(t, f.program, f.config, out, f.args...)
 }

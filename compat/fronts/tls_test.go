@@ -1,12 +1,11 @@
 package fronts
 
 import (
-	"net"
 	"strings"
 	"testing"
 
 	"github.com/valyala/fasthttp"
-	"github.com/valyala/fasthttp/compat/internal/process"
+	"github.com/valyala/fasthttp/compat/internal/serving"
 )
 
 // reencrypting returns a front whose connections to the server speak TLS. nginx resumes
@@ -24,10 +23,6 @@ func reencrypting(f front, version string) *front {
 // they keep.
 func TestFrontsReEncrypt(t *testing.T) {
 	skipOriginal(t)
-	cert, key, err := fasthttp.GenerateTestCertificate("127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, f := range []*front{
 		reencrypting(fronts[0], "1.2"), reencrypting(fronts[0], "1.3"),
 		reencrypting(fronts[2], "1.2"), reencrypting(fronts[2], "1.3"),
@@ -37,25 +32,11 @@ func TestFrontsReEncrypt(t *testing.T) {
 				t.Parallel()
 				s := &service{conns: make(map[string][]string)}
 				server := &fasthttp.Server{Handler: s.serve, StreamRequestBody: how.stream, Logger: logger{t}}
-				ln, err := net.Listen("tcp4", "127.0.0.1:0")
-				if err != nil {
-					t.Fatal(err)
-				}
-				out := ln.Addr().String()
-				if how.portable {
-					ln = wrapped{ln}
-				}
-				served := make(chan error, 1)
-				go func() { served <- server.ServeTLSEmbed(ln, cert, key) }()
+				out, shutDown := serving.Start(t, server, serving.Options{Portable: how.portable, Secure: true})
 				in, stop := f.start(t, out)
 				askSound(t, s, func() *client { return dial(t, in) })
 				log := stop()
-				if err := server.Shutdown(); err != nil {
-					t.Errorf("Shutdown: %v", err)
-				}
-				if err := process.Receive(t, "the end of Serve", served); err != nil {
-					t.Errorf("Serve: %v", err)
-				}
+				shutDown()
 				if n := len(s.conns); n == 0 || n > len(s.seen)/2 {
 					t.Errorf("%d connections for %d requests", n, len(s.seen))
 				}

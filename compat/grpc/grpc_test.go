@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
-	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -21,11 +20,11 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/valyala/fasthttp"
-	"github.com/valyala/fasthttp/internal/servertest"
+	"github.com/valyala/fasthttp/compat/internal/serving"
 )
 
 // patience is how long a call may take. None takes that long unless something is wrong.
-const patience = time.Minute
+const patience = 30 * time.Second
 
 // plain is a codec for messages of plain bytes.
 type plain struct{}
@@ -38,11 +37,6 @@ func (plain) Unmarshal(data []byte, v any) error {
 	*v.(*[]byte) = bytes.Clone(data)
 	return nil
 }
-
-// logger fails the test if the server logs a line.
-type logger struct{ t *testing.T }
-
-func (l logger) Printf(format string, args ...any) { l.t.Errorf("the server logs: "+format, args...) }
 
 // served is a server of the service.
 type served struct {
@@ -68,7 +62,7 @@ func eachServer(t *testing.T, configure func(s *fasthttp.Server), test func(t *t
 			name := map[fasthttp.Engine]string{fasthttp.EngineAuto: "auto", fasthttp.EnginePortable: "portable"}[engine]
 			t.Run(fmt.Sprintf("%s/TLS %v", name, secure), func(t *testing.T) {
 				t.Parallel()
-				server := &fasthttp.Server{StreamRequestBody: true, Engine: engine, Logger: logger{t}}
+				server := &fasthttp.Server{StreamRequestBody: true, Engine: engine, Logger: serving.Logger{T: t}}
 				if configure != nil {
 					configure(server)
 				}
@@ -85,36 +79,13 @@ func start(t *testing.T, server *fasthttp.Server, secure bool) *served {
 	server.Handler = func(ctx *fasthttp.RequestCtx) { s.handler(ctx) }
 	server.Protocols.SetHTTP2(true)
 	server.Protocols.SetUnencryptedHTTP2(true)
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.addr = ln.Addr().String()
-	done := make(chan error, 1)
 	if secure {
-		cert, key, err := fasthttp.GenerateTestCertificate("127.0.0.1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		cert, _ := serving.Certificate()
 		s.roots = x509.NewCertPool()
 		s.roots.AppendCertsFromPEM(cert)
 		s.creds = credentials.NewTLS(&tls.Config{RootCAs: s.roots})
-		go func() { done <- server.ServeTLSEmbed(ln, cert, key) }()
-	} else {
-		go func() { done <- server.Serve(ln) }()
 	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		if err := server.ShutdownWithContext(ctx); err != nil {
-			t.Errorf("Shutdown: %v", err)
-		}
-		// a skipped test may end before Serve has begun
-		_ = ln.Close()
-		if err := servertest.Receive(t, "the end of Serve", done); err != nil {
-			t.Errorf("Serve: %v", err)
-		}
-	})
+	s.addr, _ = serving.Start(t, server, serving.Options{Secure: secure})
 	return s
 }
 
@@ -378,7 +349,7 @@ func TestShutdownWaitsForCalls(t *testing.T) {
 		if err := echo.RecvMsg(&rest); err != io.EOF {
 			t.Errorf("at the end: %v", err)
 		}
-		if err := servertest.Receive(t, "the end of Shutdown", stopped); err != nil {
+		if err := <-stopped; err != nil {
 			t.Errorf("Shutdown: %v", err)
 		}
 	})

@@ -1,13 +1,7 @@
 package grpc
 
 import (
-	"bytes"
-	"context"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"google.golang.org/grpc/credentials/insecure"
@@ -16,21 +10,9 @@ import (
 	"github.com/valyala/fasthttp/compat/internal/process"
 )
 
-// nginxConf is a front end for a gRPC service, with IN and OUT in place of the ports.
-const nginxConf = `
-daemon off;
-master_process off;
-pid nginx.pid;
-error_log stderr error;
-events {}
-http {
+// nginxConf is a front end for a gRPC service.
+const nginxConf = process.NginxHead + `
 	access_log off;
-	client_body_temp_path temp;
-	proxy_temp_path temp;
-	fastcgi_temp_path temp;
-	uwsgi_temp_path temp;
-	scgi_temp_path temp;
-	client_max_body_size 16m;
 	upstream out {
 		server 127.0.0.1:OUT;
 		keepalive 16;
@@ -47,37 +29,12 @@ http {
 // startNginx runs nginx in front of a server.
 func startNginx(t *testing.T, s *served) (addr string) {
 	t.Helper()
-	path := process.Find(t, "nginx", "a front end for gRPC")
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "temp"), 0o755); err != nil {
-		t.Fatal(err)
-	}
 	scheme := "grpc"
 	if s.tls {
 		scheme = "grpcs"
 	}
-	in := "127.0.0.1:" + process.FreePort(t)
-	config := strings.NewReplacer("127.0.0.1:IN", in, "127.0.0.1:OUT", s.addr, "SCHEME", scheme).Replace(nginxConf)
-	if err := os.WriteFile(filepath.Join(dir, "conf"), []byte(config), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
-	cmd := exec.CommandContext(ctx, path, "-e", "stderr", "-p", ".", "-c", "conf")
-	var stderr bytes.Buffer
-	cmd.Dir, cmd.Stderr, cmd.WaitDelay = dir, &stderr, patience
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
-		cancel()
-		if t.Failed() {
-			t.Logf("nginx says:\n%s", stderr.Bytes())
-		}
-	})
-	process.AwaitListener(t, in)
-	return in
+	addr, _ = process.StartFront(t, "nginx", strings.Replace(nginxConf, "SCHEME", scheme, 1), s.addr, process.NginxArgs...)
+	return addr
 }
 
 func TestCallsThroughNginx(t *testing.T) {

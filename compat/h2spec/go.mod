@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/summerwind/h2spec v2.2.1+incompatible
 	github.com/valyala/fasthttp v1.77.0
+	github.com/valyala/fasthttp/compat v0.0.0-00010101000000-000000000000
 )
 
 require (
@@ -18,4 +19,7 @@ require (
 	golang.org/x/text v0.43.0 // indirect
 )
 
-replace github.com/valyala/fasthttp => ../..
+replace (
+	github.com/valyala/fasthttp => ../..
+	github.com/valyala/fasthttp/compat => ..
+)

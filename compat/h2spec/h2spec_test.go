@@ -3,7 +3,9 @@ package h2spec
 import (
 	"fmt"
 	"net"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/summerwind/h2spec/config"
 	"github.com/summerwind/h2spec/generic"
@@ -12,7 +14,7 @@ import (
 	"github.com/summerwind/h2spec/spec"
 
 	"github.com/valyala/fasthttp"
-	"github.com/valyala/fasthttp/internal/servertest"
+	"github.com/valyala/fasthttp/compat/internal/serving"
 )
 
 // cases is the number of cases in strict mode.
@@ -28,7 +30,7 @@ func TestServerKeepsTheRules(t *testing.T) {
 			t.Run(name+"/"+c.Scheme(), func(t *testing.T) {
 				t.Parallel()
 				c.Host, c.Port = "127.0.0.1", startServer(t, engine, c.TLS)
-				c.Path, c.Timeout, c.MaxHeaderLen, c.Strict = "/", servertest.Patience, 4000, true
+				c.Path, c.Timeout, c.MaxHeaderLen, c.Strict = "/", 5*time.Second, 4000, true
 				run := 0
 				for _, group := range []*spec.TestGroup{generic.Spec(), http2.Spec(), hpack.Spec()} {
 					run += runGroup(t, &c, group)
@@ -43,14 +45,6 @@ func TestServerKeepsTheRules(t *testing.T) {
 
 // startServer starts a server, which is shut down when the test ends, and returns its port.
 func startServer(t *testing.T, engine fasthttp.Engine, secure bool) (port int) {
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, key, err := fasthttp.GenerateTestCertificate("127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := &fasthttp.Server{
 		Handler: func(ctx *fasthttp.RequestCtx) { ctx.SetBodyString("some content") },
 		Engine:  engine,
@@ -58,23 +52,15 @@ func startServer(t *testing.T, engine fasthttp.Engine, secure bool) (port int) {
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetHTTP2(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
-	served := make(chan error, 1)
-	go func() {
-		if secure {
-			served <- s.ServeTLSEmbed(ln, cert, key)
-		} else {
-			served <- s.Serve(ln)
-		}
-	}()
-	t.Cleanup(func() {
-		if err := s.Shutdown(); err != nil {
-			t.Errorf("Shutdown: %v", err)
-		}
-		if err := servertest.Receive(t, "the end of Serve", served); err != nil {
-			t.Errorf("Serve: %v", err)
-		}
-	})
-	return ln.Addr().(*net.TCPAddr).Port
+	addr, _ := serving.Start(t, s, serving.Options{Secure: secure})
+	_, text, err := net.SplitHostPort(addr)
+	if err == nil {
+		port, err = strconv.Atoi(text)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
 }
 
 // runGroup runs the cases of a group and of its subgroups, and returns their number.

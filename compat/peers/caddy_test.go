@@ -46,24 +46,16 @@ https://localhost:SECURE {
 // MiB, over HTTP and TLS. It returns the addresses of both, and the folder of
 // Caddy's certificates.
 func caddy(t *testing.T) (plain, secure, data string) {
-	cmd := program(t, "caddy", "run", "--config", "Caddyfile", "--adapter", "caddyfile")
+	cmd := process.Command(t, "a peer", "caddy", "run", "--config", "Caddyfile", "--adapter", "caddyfile")
 	cmd.Dir = t.TempDir()
 	plain, secure = process.FreePort(t), process.FreePort(t)
-	for name, content := range map[string]string{
+	process.WriteFiles(t, cmd.Dir, map[string]string{
 		"Caddyfile":   strings.NewReplacer("PLAIN", plain, "SECURE", secure).Replace(caddyfile),
 		"files/text":  strings.Repeat("a line of text\n", 100),
 		"files/large": string(largeFile()),
-	} {
-		name = filepath.Join(cmd.Dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	cmd.Env = append(os.Environ(), "HOME="+cmd.Dir, "XDG_DATA_HOME="+cmd.Dir, "XDG_CONFIG_HOME="+cmd.Dir)
-	launch(t, cmd)
+	process.Launch(t, cmd)
 	plain, secure = "127.0.0.1:"+plain, "localhost:"+secure
 	process.AwaitListener(t, plain)
 	process.AwaitListener(t, secure)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/compat/internal/process"
+	"github.com/valyala/fasthttp/compat/internal/serving"
 )
 
 // httpbin starts httpbin with gunicorn in front, and returns its address. It tries the first
@@ -27,10 +28,10 @@ func httpbin(t *testing.T) string {
 		t.Skip("httpbin and gunicorn are not installed, so nothing is known about them as peers")
 	}
 	addr := "127.0.0.1:" + process.FreePort(t)
-	cmd := program(t, python, "-m", "gunicorn", "--bind", addr, "--worker-class", "gthread", "--threads", "8",
+	cmd := process.Command(t, "a peer", python, "-m", "gunicorn", "--bind", addr, "--worker-class", "gthread", "--threads", "8",
 		"--keep-alive", "60", "--log-level", "error", "httpbin:app")
 	cmd.Dir = t.TempDir()
-	launch(t, cmd)
+	process.Launch(t, cmd)
 	process.AwaitListener(t, addr)
 	return addr
 }
@@ -131,7 +132,7 @@ func TestHTTPBinRedirects(t *testing.T) {
 
 // Known failure 37.
 func TestHTTPBinRedirectsForms(t *testing.T) {
-	onlyHere(t, "v1.77.0 sends the content of a POST again with the GET that it becomes")
+	serving.SkipOriginal(t, "v1.77.0 sends the content of a POST again with the GET that it becomes")
 	c := newCaller(t, httpbin(t))
 	for status, method := range map[int]string{301: "GET", 302: "GET", 303: "GET", 307: "POST", 308: "POST"} {
 		c.prepare("POST", fmt.Sprintf("/redirect-to?url=/anything&status_code=%d", status))

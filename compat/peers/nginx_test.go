@@ -4,29 +4,16 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/compat/internal/process"
+	"github.com/valyala/fasthttp/compat/internal/serving"
 )
 
-const nginxConf = `
-daemon off;
-master_process off;
-pid nginx.pid;
-error_log stderr error;
-events {}
-http {
+const nginxConf = process.NginxHead + `
 	access_log off;
-	client_body_temp_path temp;
-	proxy_temp_path temp;
-	fastcgi_temp_path temp;
-	uwsgi_temp_path temp;
-	scgi_temp_path temp;
-	client_max_body_size 16m;
 	keepalive_requests 100000;
 	gzip on;
 	gzip_types text/plain;
@@ -48,28 +35,17 @@ http {
 // nginx starts an nginx that serves the file text, 100 lines, and the file large,
 // 3 MiB, and returns its address.
 func nginx(t *testing.T) string {
-	dir := t.TempDir()
-	port := process.FreePort(t)
-	for name, content := range map[string]string{
-		"nginx.conf":    strings.Replace(nginxConf, "PORT", port, 1),
+	cmd := process.Command(t, "a peer", "nginx", process.NginxArgs...)
+	cmd.Dir = t.TempDir()
+	addr := "127.0.0.1:" + process.FreePort(t)
+	process.WriteFiles(t, cmd.Dir, map[string]string{
+		"conf":          strings.Replace(nginxConf, "127.0.0.1:PORT", addr, 1),
 		"files/text":    strings.Repeat("a line of text\n", 100),
 		"files/large":   string(largeFile()),
 		"files/upload/": "",
 		"temp/":         "",
-	} {
-		name = filepath.Join(dir, filepath.FromSlash(name)+"x")
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if content == "" {
-			continue
-		}
-		if err := os.WriteFile(strings.TrimSuffix(name, "x"), []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	launch(t, program(t, "nginx", "-e", "stderr", "-p", dir, "-c", "nginx.conf"))
-	addr := "127.0.0.1:" + port
+	})
+	process.Launch(t, cmd)
 	process.AwaitListener(t, addr)
 	return addr
 }
@@ -175,7 +151,7 @@ func TestNginxAnswersPipelines(t *testing.T) {
 // nginx ends each connection after seven requests, while the other requests of the
 // pipeline are on their way.
 func TestNginxMayEndPipelines(t *testing.T) {
-	onlyHere(t, "v1.77.0 fails the calls after the end")
+	serving.SkipOriginal(t, "v1.77.0 fails the calls after the end")
 	addr := nginx(t)
 	client := &fasthttp.PipelineClient{Addr: addr, ReadTimeout: process.Patience, WriteTimeout: process.Patience}
 	pipeline(t, addr, client, 100, func(i int, req *fasthttp.Request) {

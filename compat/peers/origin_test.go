@@ -18,6 +18,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/compat/internal/process"
+	"github.com/valyala/fasthttp/compat/internal/serving"
 )
 
 // An origin is a server with the same resources in several languages. Each of its responses
@@ -38,8 +39,12 @@ import (
 //	/truncate less than Content-Length declares
 //	/truncate-chunked  no last chunk
 var origins = map[string]func(t *testing.T) string{
-	"node":    func(t *testing.T) string { return launchOnAnyPort(t, program(t, "node", "testdata/origin.js")) },
-	"asyncio": func(t *testing.T) string { return launchOnAnyPort(t, program(t, "python3", "testdata/origin.py")) },
+	"node": func(t *testing.T) string {
+		return process.LaunchOnAnyPort(t, process.Command(t, "a peer", "node", "testdata/origin.js"))
+	},
+	"asyncio": func(t *testing.T) string {
+		return process.LaunchOnAnyPort(t, process.Command(t, "a peer", "python3", "testdata/origin.py"))
+	},
 	"nethttp": netHTTPOrigin,
 }
 
@@ -385,7 +390,7 @@ func TestOriginsMayCloseConnections(t *testing.T) {
 // response without notice, and are never sent twice. A POST sent while the server closes
 // fails: the client cannot know whether the server has read it.
 func TestOriginsMayDropConnections(t *testing.T) {
-	onlyHere(t, "v1.77.0 fails if the server has closed the connection")
+	serving.SkipOriginal(t, "v1.77.0 fails if the server has closed the connection")
 	eachOrigin(t, func(t *testing.T, c *caller) {
 		if strings.HasSuffix(t.Name(), "/node") {
 			t.Skip("Node closes its half of the connection only and goes on reading: it has taken in a request that meets the close, which must fail then")
@@ -413,7 +418,7 @@ func TestOriginsMayDropConnections(t *testing.T) {
 // Known failure 30: a truncated response is an error of the kind
 // io.ErrUnexpectedEOF, and the client does not repeat its request.
 func TestOriginsMayTruncate(t *testing.T) {
-	onlyHere(t, "v1.77.0 repeats such requests")
+	serving.SkipOriginal(t, "v1.77.0 repeats such requests")
 	eachOrigin(t, func(t *testing.T, c *caller) {
 		for _, path := range []string{"/truncate", "/truncate-chunked"} {
 			c.prepare("GET", "/hello")
@@ -466,7 +471,7 @@ func TestOriginsStreamResponses(t *testing.T) {
 
 // Known failure 31.
 func TestOriginsServeManyCallsAtOnce(t *testing.T) {
-	onlyHere(t, "v1.77.0 refuses calls beyond its limit of connections")
+	serving.SkipOriginal(t, "v1.77.0 refuses calls beyond its limit of connections")
 	eachOrigin(t, func(t *testing.T, c *caller) {
 		client := &fasthttp.Client{}
 		defer client.CloseIdleConnections()

@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"github.com/valyala/fasthttp/compat/internal/process"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,12 +18,12 @@ func TestPythonServesFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			text := strings.Repeat("a line of text\n", 10_000)
-			cmd := program(t, "python3", script, version)
+			cmd := process.Command(t, "a peer", "python3", script, version)
 			cmd.Dir = t.TempDir()
 			if err := os.WriteFile(filepath.Join(cmd.Dir, "text"), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			c := newCaller(t, launchOnAnyPort(t, cmd))
+			c := newCaller(t, process.LaunchOnAnyPort(t, cmd))
 			ports := make(map[int]bool)
 			for range 10 {
 				c.prepare("GET", "/text")

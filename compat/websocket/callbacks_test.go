@@ -1,15 +1,13 @@
 package websocket
 
 import (
-	"errors"
-	"net"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/valyala/fasthttp"
-	"github.com/valyala/fasthttp/internal/servertest"
+	"github.com/valyala/fasthttp/compat/internal/serving"
 	"github.com/valyala/fasthttp/websocket"
 )
 
@@ -22,10 +20,6 @@ var engines = []struct {
 // serveOurs starts a server of this module, which the end of the test shuts down. Requests other
 // than upgrades get the files in testdata, and may post the result of a page.
 func serveOurs(t *testing.T, engine fasthttp.Engine, o options, upgrade func(ctx *fasthttp.RequestCtx)) (addr string) {
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := &fasthttp.Server{Engine: engine, Handler: func(ctx *fasthttp.RequestCtx) {
 		switch {
 		case o.page == nil || websocket.IsWebSocketUpgrade(ctx):
@@ -37,26 +31,8 @@ func serveOurs(t *testing.T, engine fasthttp.Engine, o options, upgrade func(ctx
 			fasthttp.ServeFileUncompressed(ctx, filepath.Join("testdata", filepath.Base(string(ctx.Path()))))
 		}
 	}}
-	served := make(chan error, 1)
-	if o.tls {
-		cert, key, err := fasthttp.GenerateTestCertificate("127.0.0.1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		go func() { served <- s.ServeTLSEmbed(ln, cert, key) }()
-	} else {
-		go func() { served <- s.Serve(ln) }()
-	}
-	t.Cleanup(func() {
-		if err := s.Shutdown(); err != nil {
-			t.Errorf("Shutdown: %v", err)
-		}
-		_ = ln.Close() // a test may be over before Serve has begun
-		if err := servertest.Receive(t, "the end of Serve", served); err != nil && !errors.Is(err, net.ErrClosed) {
-			t.Errorf("Serve: %v", err)
-		}
-	})
-	return ln.Addr().String()
+	addr, _ = serving.Start(t, s, serving.Options{Secure: o.tls})
+	return addr
 }
 
 // target is the data of a socket: the path and the ID of its request.

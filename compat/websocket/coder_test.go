@@ -34,15 +34,7 @@ func (l *coderLink) write(kind int, parts ...[]byte) error {
 		return l.c.Write(context.Background(), websocket.MessageType(kind), parts[0])
 	}
 	w, err := l.c.Writer(context.Background(), websocket.MessageType(kind))
-	if err != nil {
-		return err
-	}
-	for _, p := range parts {
-		if _, err := w.Write(p); err != nil {
-			return err
-		}
-	}
-	return w.Close()
+	return writeParts(w, err, parts)
 }
 
 func (l *coderLink) read() (int, []byte, error) { return l.next() }

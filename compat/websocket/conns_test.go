@@ -28,18 +28,6 @@ func connLinkOf(c *websocket.Conn) *connLink {
 		return err
 	})
 	l.format = websocket.FormatCloseMessage
-	l.parts = func(kind int, parts [][]byte) error {
-		w, err := c.NextWriter(kind)
-		if err != nil {
-			return err
-		}
-		for _, p := range parts {
-			if _, err := w.Write(p); err != nil {
-				return err
-			}
-		}
-		return w.Close()
-	}
 	return l
 }
 

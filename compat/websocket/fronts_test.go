@@ -1,13 +1,6 @@
 package websocket
 
 import (
-	"bytes"
-	"context"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/valyala/fasthttp/compat/internal/process"
@@ -15,32 +8,18 @@ import (
 
 // front is a proxy between clients and a server.
 type front struct {
-	program string
-	// config is its configuration, with IN and OUT in place of the addresses. It runs in the
-	// folder of this file, with these arguments.
-	config string
-	args   []string
+	program, config string
+	args            []string
 }
 
 var fronts = []front{
-	{"nginx", `
-daemon off;
-master_process off;
-pid nginx.pid;
-error_log stderr crit;
-events {}
-http {
+	{"nginx", process.NginxHead + `
 	access_log off;
-	client_body_temp_path temp;
-	proxy_temp_path temp;
-	fastcgi_temp_path temp;
-	uwsgi_temp_path temp;
-	scgi_temp_path temp;
 	map $http_upgrade $connection_upgrade { default upgrade; '' close; }
 	server {
-		listen IN;
+		listen 127.0.0.1:IN;
 		location / {
-			proxy_pass http://OUT;
+			proxy_pass http://127.0.0.1:OUT;
 			proxy_http_version 1.1;
 			proxy_set_header Host $http_host;
 			proxy_set_header Upgrade $http_upgrade;
@@ -49,7 +28,7 @@ http {
 		}
 	}
 }
-`, []string{"-e", "stderr", "-p", ".", "-c", "conf"}},
+`, process.NginxArgs},
 	{"haproxy", `
 defaults
 	mode http
@@ -58,43 +37,11 @@ defaults
 	timeout server 60s
 	timeout tunnel 60s
 frontend in
-	bind IN
+	bind 127.0.0.1:IN
 	default_backend out
 backend out
-	server sent OUT
+	server sent 127.0.0.1:OUT
 `, []string{"-db", "-f", "conf"}},
-}
-
-// start runs the front between two addresses, until the end of the test.
-func (f *front) start(t *testing.T, out string) (in string) {
-	t.Helper()
-	path := process.Find(t, f.program, "a front end")
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "temp"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	in = "127.0.0.1:" + process.FreePort(t)
-	config := strings.NewReplacer("IN;", in+";", "bind IN", "bind "+in, "OUT", out).Replace(f.config)
-	if err := os.WriteFile(filepath.Join(dir, "conf"), []byte(config), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
-	cmd := exec.CommandContext(ctx, path, f.args...)
-	var stderr bytes.Buffer
-	cmd.Dir, cmd.Stderr, cmd.WaitDelay = dir, &stderr, patience
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
-		cancel()
-		if t.Failed() {
-			t.Logf("%s has written:\n%s", f.program, stderr.Bytes())
-		}
-	})
-	process.AwaitListener(t, in)
-	return in
 }
 
 func TestBehindFronts(t *testing.T) {
@@ -107,7 +54,8 @@ func TestBehindFronts(t *testing.T) {
 						t.Parallel()
 						o := options{compress: compress}
 						tp := newTap(t, s.start(t, o))
-						exercise(t, c.dial, "ws://"+f.start(t, tp.addr()), o)
+						in, _ := process.StartFront(t, f.program, f.config, tp.addr(), f.args...)
+						exercise(t, c.dial, "ws://"+in, o)
 						checkTraffic(t, tp, compress)
 					})
 				}

@@ -29,18 +29,6 @@ func gorillaClosed(err error) error {
 func gorillaLink(c *websocket.Conn) *connLink {
 	l := newConnLink(c, gorillaClosed)
 	l.format = websocket.FormatCloseMessage
-	l.parts = func(kind int, parts [][]byte) error {
-		w, err := c.NextWriter(kind)
-		if err != nil {
-			return err
-		}
-		for _, p := range parts {
-			if _, err := w.Write(p); err != nil {
-				return err
-			}
-		}
-		return w.Close()
-	}
 	return l
 }
 

@@ -3,6 +3,7 @@ package websocket
 import (
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/valyala/fasthttp/compat/internal/process"
@@ -105,6 +106,7 @@ func (b *inbox) end() error {
 type conn interface {
 	ReadMessage() (int, []byte, error)
 	WriteMessage(int, []byte) error
+	NextWriter(int) (io.WriteCloser, error)
 	WriteControl(int, []byte, time.Time) error
 	SetPongHandler(func(string) error)
 	SetReadLimit(int64)
@@ -116,7 +118,6 @@ type conn interface {
 type connLink struct {
 	*inbox
 	c      conn
-	parts  func(kind int, parts [][]byte) error
 	format func(code int, reason string) []byte
 	pongs  chan string
 }
@@ -140,7 +141,21 @@ func (l *connLink) write(kind int, parts ...[]byte) error {
 	if len(parts) == 1 {
 		return l.c.WriteMessage(kind, parts[0])
 	}
-	return l.parts(kind, parts)
+	w, err := l.c.NextWriter(kind)
+	return writeParts(w, err, parts)
+}
+
+// writeParts writes a message to a writer, unless that could not be made.
+func writeParts(w io.WriteCloser, err error, parts [][]byte) error {
+	for _, p := range parts {
+		if err == nil {
+			_, err = w.Write(p)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return w.Close()
 }
 
 func (l *connLink) read() (int, []byte, error) { return l.next() }

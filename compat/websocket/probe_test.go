@@ -346,17 +346,20 @@ func fill(text string, req *http.Request) string {
 
 const patience = process.Patience
 
+// runProbe runs a row, which may be inapplicable.
+func runProbe(t *testing.T, name string, check func() error, failed func(name string, err error)) {
+	t.Run(name, func(t *testing.T) {
+		if err := check(); errors.Is(err, errInapplicable) {
+			t.Skip(err)
+		} else if err != nil {
+			failed(name, err)
+		}
+	})
+}
+
 // checkServer runs all rows for servers.
 func checkServer(t *testing.T, p probe, addr string, failed func(name string, err error)) {
-	run := func(name string, check func() error) {
-		t.Run(name, func(t *testing.T) {
-			if err := check(); errors.Is(err, errInapplicable) {
-				t.Skip(err)
-			} else if err != nil {
-				failed(name, err)
-			}
-		})
-	}
+	run := func(name string, check func() error) { runProbe(t, name, check, failed) }
 	for i := range openings {
 		run("opening: "+openings[i].name, func() error { return p.opening(addr, &openings[i]) })
 	}
@@ -371,15 +374,7 @@ func checkServer(t *testing.T, p probe, addr string, failed func(name string, er
 
 // checkClient runs all rows for clients.
 func checkClient(t *testing.T, p probe, dial clientUnderTest, failed func(name string, err error)) {
-	run := func(name string, check func() error) {
-		t.Run(name, func(t *testing.T) {
-			if err := check(); errors.Is(err, errInapplicable) {
-				t.Skip(err)
-			} else if err != nil {
-				failed(name, err)
-			}
-		})
-	}
+	run := func(name string, check func() error) { runProbe(t, name, check, failed) }
 	for i := range replies {
 		run("reply: "+replies[i].name, func() error { return p.reply(dial, &replies[i]) })
 	}

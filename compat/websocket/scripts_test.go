@@ -122,31 +122,7 @@ func startScript(t *testing.T, o options, path string, args ...string) (addr str
 	if o.tls {
 		args = append(args, certificate(t)...)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
-	cmd := exec.CommandContext(ctx, path, args...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	stdout, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		cancel()
-		if t.Failed() {
-			t.Logf("the server has written:\n%s", stderr.Bytes())
-		}
-	})
-	line := make([]byte, 16)
-	n, err := stdout.Read(line)
-	if err != nil {
-		t.Fatalf("the server has no port: %v", err)
-	}
-	return "127.0.0.1:" + strings.TrimSpace(string(line[:n]))
+	return process.LaunchOnAnyPort(t, process.Command(t, "a peer", path, args...))
 }
 
 // certificate returns the names of files with the certificate of net/http/httptest, and its key.

@@ -102,27 +102,10 @@ func (w *walk) value(v ssa.Value, at ssa.Instruction, to root) {
 
 // operandOf returns the operand to which the result of an instruction refers.
 func operandOf(v ssa.Value) ssa.Value {
-	switch v := v.(type) {
-	case *ssa.IndexAddr:
-		return v.X
-	case *ssa.Index:
-		return v.X
-	case *ssa.Lookup:
-		return v.X
-	case *ssa.Slice:
-		return v.X
-	case *ssa.SliceToArrayPointer:
-		return v.X
-	case *ssa.ChangeType:
-		return v.X
-	case *ssa.ChangeInterface:
-		return v.X
-	case *ssa.MakeInterface:
-		return v.X
-	case *ssa.TypeAssert:
-		return v.X
-	case *ssa.Range:
-		return v.X
+	switch v.(type) {
+	case *ssa.IndexAddr, *ssa.Index, *ssa.Lookup, *ssa.Slice, *ssa.SliceToArrayPointer, *ssa.ChangeType,
+		*ssa.ChangeInterface, *ssa.MakeInterface, *ssa.TypeAssert, *ssa.Range:
+		return *v.(ssa.Instruction).Operands(nil)[0]
 	}
 	return nil
 }

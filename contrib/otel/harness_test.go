@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/contribtest"
 	"github.com/valyala/fasthttp/internal/servertest"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
@@ -47,7 +48,7 @@ func start(t testing.TB, e servertest.Engine, http2 bool, s *fasthttp.Server) *s
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetHTTP2(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
-	ts := &server{Running: servertest.Start(t, e, s, onEngine), http2: http2}
+	ts := &server{Running: servertest.Start(t, e, s, contribtest.OnEngine), http2: http2}
 	var p http.Protocols
 	switch {
 	case !http2:
@@ -61,18 +62,6 @@ func start(t testing.TB, e servertest.Engine, http2 bool, s *fasthttp.Server) *s
 	t.Cleanup(tr.CloseIdleConnections)
 	ts.client = &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return ts
-}
-
-func onEngine(s *fasthttp.Server, e servertest.Engine) (log *servertest.Log) {
-	switch e.Kind {
-	case servertest.Portable:
-		s.Engine = fasthttp.EnginePortable
-	case servertest.Event:
-		s.Engine = fasthttp.EngineEvent
-	}
-	log = &servertest.Log{}
-	s.Logger = log
-	return log
 }
 
 // ask sends a request, and returns the status; 0 if there is no response, or it is cut off.

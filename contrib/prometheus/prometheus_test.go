@@ -21,22 +21,11 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/fasthttpadaptor"
+	"github.com/valyala/fasthttp/internal/contribtest"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestMain(m *testing.M) { servertest.Main(m) }
-
-func onEngine(s *fasthttp.Server, e servertest.Engine) (log *servertest.Log) {
-	switch e.Kind {
-	case servertest.Portable:
-		s.Engine = fasthttp.EnginePortable
-	case servertest.Event:
-		s.Engine = fasthttp.EngineEvent
-	}
-	log = &servertest.Log{}
-	s.Logger = log
-	return log
-}
 
 // scrape gets the metrics of a registry from a server, and parses them.
 func scrape(t testing.TB, registry *prometheus.Registry) map[string]*dto.MetricFamily {
@@ -90,7 +79,7 @@ func expect(t *testing.T, registry *prometheus.Registry, want float64, name stri
 }
 
 func TestServerMetrics(t *testing.T) {
-	servertest.ForEachEngine(t, onEngine, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
+	servertest.ForEachEngine(t, contribtest.OnEngine, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
 		entered, resume := make(chan struct{}), make(chan struct{})
 		hooked := make(chan fasthttp.ConnState, 100)
 		s := &fasthttp.Server{
@@ -183,7 +172,7 @@ func TestDurationsIncludeTheBody(t *testing.T) {
 	} {
 		for _, lazy := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/lazy=%v", name, lazy), func(t *testing.T) {
-				servertest.ForEachEngine(t, onEngine, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
+				servertest.ForEachEngine(t, contribtest.OnEngine, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
 					head, sent := make(chan struct{}, 1), make(chan struct{}, 1)
 					s := &fasthttp.Server{LazyRequestTime: lazy, Handler: handler}
 					s.Trace = &fasthttp.ServerTrace{HeadReceived: func(*fasthttp.RequestCtx) { head <- struct{}{} }}
@@ -272,7 +261,7 @@ func testTraceIsKept(t *testing.T, lazy bool) {
 }
 
 func TestClientMetrics(t *testing.T) {
-	servertest.ForEachEngine(t, onEngine, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
+	servertest.ForEachEngine(t, contribtest.OnEngine, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { ctx.SetStatusCode(404) }})
 		c := &fasthttp.HostClient{Addr: "h", Dial: func(string) (net.Conn, error) { return ts.Dialer() }}
 		m := NewClient(c, Options{})

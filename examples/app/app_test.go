@@ -70,7 +70,7 @@ func start(t *testing.T, change func(a *app)) *service {
 	}()
 	s.stop = sync.OnceValue(func() error {
 		cancel()
-		return servertest.Receive(t, "the end of run", done)
+		return <-done
 	})
 	t.Cleanup(func() {
 		if err := s.stop(); err != nil {
@@ -285,7 +285,7 @@ func TestRequestsInProgressAreAnsweredAtShutdown(t *testing.T) {
 			t.Errorf("the request is answered with %s", resp.Status)
 		}
 	}()
-	servertest.Receive(t, "the request", b.begun)
+	<-b.begun
 	stopped := make(chan error, 1)
 	go func() { stopped <- s.stop() }()
 	// Done ends with the server, the context of the store does not
@@ -303,8 +303,8 @@ func TestRequestsInProgressAreAnsweredAtShutdown(t *testing.T) {
 	default:
 	}
 	close(b.goOn)
-	servertest.Receive(t, "the response", answered)
-	if err := servertest.Receive(t, "the end of the program", stopped); err != nil {
+	<-answered
+	if err := <-stopped; err != nil {
 		t.Error(err)
 	}
 }
@@ -325,7 +325,7 @@ func TestCallsEndWithTheirClient(t *testing.T) {
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("the client got %v", err)
 			}
-			if err := servertest.Receive(t, "the end of the call of the store", b.ended); !errors.Is(err, context.Canceled) {
+			if err := <-b.ended; !errors.Is(err, context.Canceled) {
 				t.Errorf("the store got %v", err)
 			}
 		})
@@ -397,7 +397,7 @@ func TestHandlersAreLimited(t *testing.T) {
 	}
 	ada.want("GET", "/api/notes/1", "", 503, "too much to do")
 	for range maxHandlers {
-		servertest.Receive(t, "a place for a handler", s.slots)
+		<-s.slots
 	}
 	ada.want("GET", "/api/notes/1", "", 404, "")
 }
@@ -458,21 +458,17 @@ func TestRefusedRequestsAreLogged(t *testing.T) {
 	}
 }
 
+// program returns the program with settings for tests.
+func program(c config) servertest.Program {
+	c.addr, c.admin, c.grace = "127.0.0.1:0", "127.0.0.1:0", time.Minute
+	return func(ctx context.Context, stdout io.Writer) error { return run(ctx, c, stdout, io.Discard) }
+}
+
 func TestRunServesUntilItsContextEnds(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	stdout, w := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		done <- run(ctx, config{addr: "127.0.0.1:0", admin: "127.0.0.1:0", rate: 10, grace: time.Minute}, w, io.Discard)
-	}()
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	words := strings.Fields(line)
+	p := program(config{rate: 10}).Start(t)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
-	resp, err := (&http.Client{Transport: transport}).Get("https://" + words[3] + "/app.js")
+	resp, err := (&http.Client{Transport: transport}).Get("https://" + p.Words[3] + "/app.js")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -482,10 +478,7 @@ func TestRunServesUntilItsContextEnds(t *testing.T) {
 		t.Errorf("got %s over %s with %v", resp.Status, resp.Proto, resp.Header)
 	}
 	transport.CloseIdleConnections()
-	cancel()
-	if err := servertest.Receive(t, "the end of run", done); err != nil {
-		t.Errorf("run returned %v", err)
-	}
+	p.End()
 }
 
 func TestRunFailsWhereItCannotServe(t *testing.T) {
@@ -528,11 +521,7 @@ func TestServeEndsWithEitherListener(t *testing.T) {
 // A signal may arrive before the servers have begun.
 func TestServeEndsAtOnce(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := run(ctx, config{addr: "127.0.0.1:0", admin: "127.0.0.1:0", grace: time.Minute}, io.Discard, io.Discard); err != nil {
-		t.Errorf("run returned %v", err)
-	}
+	program(config{}).EndsAtOnce(t)
 }
 
 func TestCertificatesAreRenewed(t *testing.T) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,21 +17,11 @@ import (
 // start runs the program, and returns the addresses of the service and of the page.
 func start(t *testing.T, demo bool) (service, page string) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	stdout, w := io.Pipe()
-	done := make(chan error, 1)
-	go func() { done <- run(ctx, "127.0.0.1:0", "127.0.0.1:0", demo, w) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := servertest.Receive(t, "the end of the program", done); err != nil {
-			t.Errorf("run: %v", err)
-		}
-	})
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	servertest.Must(t, err)
-	words := strings.Fields(line)
+	words := servertest.Program(func(ctx context.Context, stdout io.Writer) error {
+		return run(ctx, "127.0.0.1:0", "127.0.0.1:0", demo, stdout)
+	}).Start(t).Words
 	if len(words) != 6 {
-		t.Fatalf("the program says %q", line)
+		t.Fatalf("the program says %q", words)
 	}
 	return "http://" + words[2], "http://" + words[5]
 }

@@ -154,9 +154,7 @@ func TestItRefusesWhatMakesNoSense(t *testing.T) {
 
 // A signal may arrive before the server has begun.
 func TestRunEndsAtOnce(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := run(ctx, []string{"-addr", "127.0.0.1:0", t.TempDir()}, io.Discard); err != nil {
-		t.Errorf("run returned %v", err)
-	}
+	servertest.Program(func(ctx context.Context, stdout io.Writer) error {
+		return run(ctx, []string{"-addr", "127.0.0.1:0", t.TempDir()}, stdout)
+	}).EndsAtOnce(t)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -13,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -29,6 +27,7 @@ import (
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/examples/grpc/boardpb"
 	"github.com/valyala/fasthttp/examples/grpc/boardpb/boardpbconnect"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // patience is how long anything may take. Nothing takes that long unless something is wrong.
@@ -36,10 +35,9 @@ const patience = time.Minute
 
 // running is the program.
 type running struct {
+	*servertest.RunningProgram
 	addr string
 	tls  *tls.Config // nil without TLS
-	end  context.CancelFunc
-	done func() error // waits until run has returned
 }
 
 // eachProgram runs a test with TLS and without.
@@ -65,23 +63,10 @@ func start(t *testing.T, secure bool) *running {
 		r.tls = &tls.Config{RootCAs: x509.NewCertPool()}
 		r.tls.RootCAs.AppendCertsFromPEM(cert)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	r.end = cancel
-	stdout, w := io.Pipe()
-	result := make(chan error, 1)
-	go func() { result <- run(ctx, "127.0.0.1:0", certFile, keyFile, w) }()
-	r.done = sync.OnceValue(func() error { return <-result })
-	t.Cleanup(func() {
-		r.end()
-		if err := r.done(); err != nil {
-			t.Errorf("run returned %v", err)
-		}
-	})
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.addr = strings.TrimSpace(strings.TrimPrefix(line, "grpc listens on "))
+	r.RunningProgram = servertest.Program(func(ctx context.Context, stdout io.Writer) error {
+		return run(ctx, "127.0.0.1:0", certFile, keyFile, stdout)
+	}).Start(t)
+	r.addr = r.Addr()
 	return r
 }
 
@@ -403,7 +388,7 @@ func TestOrderlyEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r.end()
+		r.Cancel()
 		expect(grpc_health_v1.HealthCheckResponse_NOT_SERVING)
 		stopWatching()
 		for name, end := range ends {
@@ -411,9 +396,7 @@ func TestOrderlyEnd(t *testing.T) {
 				t.Errorf("%s: Talk ends with %v", name, err)
 			}
 		}
-		if err := r.done(); err != nil {
-			t.Errorf("run returned %v", err)
-		}
+		r.End()
 	})
 }
 
@@ -428,8 +411,5 @@ func TestCallsThatDoNotEndAreCutOff(t *testing.T) {
 	if _, err := watch.Recv(); err != nil {
 		t.Fatal(err)
 	}
-	r.end()
-	if err := r.done(); err != nil {
-		t.Errorf("run returned %v", err)
-	}
+	r.End()
 }

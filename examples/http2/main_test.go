@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -10,28 +9,23 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/valyala/fasthttp/internal/servertest"
 	"golang.org/x/net/http2"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
+var program servertest.Program = func(ctx context.Context, stdout io.Writer) error {
+	return run(ctx, "127.0.0.1:0", "127.0.0.1:0", stdout)
+}
+
 // start runs the program, and returns the addresses that it listens on.
-func start(t *testing.T) (secure, plain string, stop func() error) {
+func start(t *testing.T) (secure, plain string, p *servertest.RunningProgram) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	stdout, w := io.Pipe()
-	done := make(chan error, 1)
-	go func() { done <- run(ctx, "127.0.0.1:0", "127.0.0.1:0", w) }()
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
+	p = program.Start(t)
+	if len(p.Words) != 6 {
+		t.Fatalf("the program says %q", p.Words)
 	}
-	if _, err := fmt.Sscanf(line, "http2 listens on %s and %s\n", &secure, &plain); err != nil {
-		t.Fatalf("%q: %v", line, err)
-	}
-	return secure, plain, func() error {
-		cancel()
-		return servertest.Receive(t, "the end of run", done)
-	}
+	return p.Words[3], p.Words[5], p
 }
 
 // speaks returns a net/http client that speaks only the versions that set selects.
@@ -45,7 +39,7 @@ func speaks(set func(p *http.Protocols)) *http.Client {
 }
 
 func TestBothVersionsAreServedOnBothPorts(t *testing.T) {
-	secure, plain, stop := start(t)
+	secure, plain, p := start(t)
 	for _, c := range []struct {
 		url  string
 		set  func(p *http.Protocols)
@@ -74,14 +68,12 @@ func TestBothVersionsAreServedOnBothPorts(t *testing.T) {
 		}
 		client.CloseIdleConnections()
 	}
-	if err := stop(); err != nil {
-		t.Errorf("run returned %v", err)
-	}
+	p.End()
 }
 
 // The server announces its shutdown to an HTTP/2 client, although the connection is open.
 func TestShutdownTellsClientsOfHTTP2(t *testing.T) {
-	secure, _, stop := start(t)
+	secure, _, p := start(t)
 	c, err := tls.Dial("tcp", secure, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +89,6 @@ func TestShutdownTellsClientsOfHTTP2(t *testing.T) {
 	if err := f.WriteSettings(); err != nil {
 		t.Fatal(err)
 	}
-	stopped := make(chan error, 1)
 	streams := uint32(0)
 	for {
 		frame, err := f.ReadFrame()
@@ -111,7 +102,7 @@ func TestShutdownTellsClientsOfHTTP2(t *testing.T) {
 		case *http2.SettingsFrame:
 			if frame.IsAck() {
 				// the server has read the request
-				go func() { stopped <- stop() }()
+				p.Cancel()
 				continue
 			}
 			if n, ok := frame.Value(http2.SettingMaxConcurrentStreams); !ok || n != 100 {
@@ -134,9 +125,7 @@ func TestShutdownTellsClientsOfHTTP2(t *testing.T) {
 	if streams != 0 {
 		t.Errorf("the last GOAWAY has the stream %d", streams)
 	}
-	if err := servertest.Receive(t, "the end of run", stopped); err != nil {
-		t.Errorf("run returned %v", err)
-	}
+	p.End()
 }
 
 func TestAddressesThatCannotBeUsed(t *testing.T) {
@@ -148,10 +137,4 @@ func TestAddressesThatCannotBeUsed(t *testing.T) {
 }
 
 // A signal may arrive before the server has begun.
-func TestRunEndsAtOnce(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := run(ctx, "127.0.0.1:0", "127.0.0.1:0", io.Discard); err != nil {
-		t.Errorf("run returned %v", err)
-	}
-}
+func TestRunEndsAtOnce(t *testing.T) { program.EndsAtOnce(t) }

@@ -4,47 +4,30 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"fmt"
 	"io"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // wait is the time after which the test gives up.
 const wait = 60 * time.Second
 
 func TestOneAddressHasThreeVersions(t *testing.T) {
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	r, w := io.Pipe()
-	served := make(chan error, 1)
-	go func() {
-		err := run(ctx, "127.0.0.1:0", w)
-		_ = w.CloseWithError(fmt.Errorf("the server has ended: %w", err))
-		served <- err
-	}()
-	var addr string
-	if _, err := fmt.Fscanf(r, "http3 listens on %s\n", &addr); err != nil {
-		t.Fatal(err)
-	}
-	within, cancel := context.WithTimeout(ctx, wait)
+	p := servertest.Program(func(ctx context.Context, stdout io.Writer) error {
+		return run(ctx, "127.0.0.1:0", stdout)
+	}).Start(t)
+	within, cancel := context.WithTimeout(t.Context(), wait)
 	defer cancel()
 	var out bytes.Buffer
-	if err := get(within, "https://"+addr, &tls.Config{InsecureSkipVerify: true}, &out); err != nil {
+	if err := get(within, "https://"+p.Addr(), &tls.Config{InsecureSkipVerify: true}, &out); err != nil {
 		t.Fatal(err)
 	}
 	want := "HTTP/2.0: Hello over HTTP/2.0!\n" + strings.Repeat("HTTP/3.0: Hello over HTTP/3.0!\n", 2)
 	if out.String() != want {
 		t.Errorf("the client has printed\n%s", &out)
 	}
-	stop()
-	select {
-	case err := <-served:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(wait):
-		t.Error("the server does not end")
-	}
+	p.End()
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -14,17 +13,14 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
+// program is the server of a test.
+var program servertest.Program = func(ctx context.Context, stdout io.Writer) error {
+	return run(ctx, "127.0.0.1:0", stdout)
+}
+
 func TestNotes(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	stdout, w := io.Pipe()
-	done := make(chan error, 1)
-	go func() { done <- run(ctx, "127.0.0.1:0", w) }()
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	words := strings.Fields(line)
-	base := "http://" + words[len(words)-1]
+	p := program.Start(t)
+	base := "http://" + p.Addr()
 
 	steps := []struct {
 		method, path, body string
@@ -78,21 +74,11 @@ func TestNotes(t *testing.T) {
 	if resp.StatusCode != http.StatusUnsupportedMediaType {
 		t.Errorf("plain text is answered with %d", resp.StatusCode)
 	}
-
-	cancel()
-	if err := servertest.Receive(t, "the end of run", done); err != nil {
-		t.Errorf("run returned %v", err)
-	}
+	p.End()
 }
 
 // A signal may arrive before the server has begun.
-func TestRunEndsAtOnce(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := run(ctx, "127.0.0.1:0", io.Discard); err != nil {
-		t.Errorf("run returned %v", err)
-	}
-}
+func TestRunEndsAtOnce(t *testing.T) { program.EndsAtOnce(t) }
 
 func TestMemoryIsLimited(t *testing.T) {
 	n := &notes{all: make(map[int]note)}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
@@ -23,6 +22,13 @@ import (
 
 const host = "example.test"
 
+// program returns the program with a folder for certificates.
+func program(cache, directory string) servertest.Program {
+	return func(ctx context.Context, stdout io.Writer) error {
+		return run(ctx, options{https: "127.0.0.1:0", http: "127.0.0.1:0", cache: cache, hosts: []string{host}, directory: directory}, stdout)
+	}
+}
+
 // startExample runs the example with a certificate in its cache, so that it does not
 // request one. It returns the addresses of the listeners and the roots to trust.
 func startExample(t *testing.T) (secure, plain string, roots *x509.CertPool) {
@@ -37,27 +43,7 @@ func startExample(t *testing.T) (secure, plain string, roots *x509.CertPool) {
 	if err := os.WriteFile(filepath.Join(cache, host), bytes.Join([][]byte{key, cert}, nil), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	stdout, w := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		done <- run(ctx, options{
-			https: "127.0.0.1:0", http: "127.0.0.1:0", cache: cache, hosts: []string{host},
-			directory: "http://127.0.0.1:1/never-requested",
-		}, w)
-		_ = w.Close()
-	}()
-	t.Cleanup(func() {
-		cancel()
-		if err := servertest.Receive(t, "the end of run", done); err != nil {
-			t.Errorf("run returned %v", err)
-		}
-	})
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	words := strings.Fields(line)
+	words := program(cache, "http://127.0.0.1:1/never-requested").Start(t).Words
 	return words[3], words[5], roots
 }
 
@@ -157,10 +143,4 @@ func TestRunNeedsHostsAndAddresses(t *testing.T) {
 }
 
 // A signal may arrive before the server has begun.
-func TestRunEndsAtOnce(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := run(ctx, options{https: "127.0.0.1:0", http: "127.0.0.1:0", cache: t.TempDir(), hosts: []string{host}}, io.Discard); err != nil {
-		t.Errorf("run returned %v", err)
-	}
-}
+func TestRunEndsAtOnce(t *testing.T) { program(t.TempDir(), "").EndsAtOnce(t) }

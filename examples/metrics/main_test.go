@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -15,17 +14,14 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
+// program is the server of a test.
+var program servertest.Program = func(ctx context.Context, stdout io.Writer) error {
+	return run(ctx, "127.0.0.1:0", stdout)
+}
+
 func TestRunCountsItsRequests(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	stdout, w := io.Pipe()
-	done := make(chan error, 1)
-	go func() { done <- run(ctx, "127.0.0.1:0", w) }()
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	words := strings.Fields(line)
-	base := "http://" + words[len(words)-1]
+	p := program.Start(t)
+	base := "http://" + p.Addr()
 
 	get := func(method, path string) string {
 		t.Helper()
@@ -64,11 +60,7 @@ func TestRunCountsItsRequests(t *testing.T) {
 		}
 	}
 	checkFormat(t, text)
-
-	cancel()
-	if err := servertest.Receive(t, "the end of run", done); err != nil {
-		t.Errorf("run returned %v", err)
-	}
+	p.End()
 }
 
 // checkFormat checks each line against the grammar of the format.
@@ -110,10 +102,4 @@ func TestPanicsAreCounted(t *testing.T) {
 }
 
 // A signal may arrive before the server has begun.
-func TestRunEndsAtOnce(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := run(ctx, "127.0.0.1:0", io.Discard); err != nil {
-		t.Errorf("run returned %v", err)
-	}
-}
+func TestRunEndsAtOnce(t *testing.T) { program.EndsAtOnce(t) }

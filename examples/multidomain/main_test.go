@@ -1,33 +1,27 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
+// program is the server of a test.
+var program servertest.Program = func(ctx context.Context, stdout io.Writer) error {
+	return run(ctx, "127.0.0.1:0", stdout)
+}
+
 func TestEachDomainHasItsSiteAndItsCertificate(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	stdout, w := io.Pipe()
-	done := make(chan error, 1)
-	go func() { done <- run(ctx, "127.0.0.1:0", w) }()
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	words := strings.Fields(line)
-	addr := words[len(words)-1]
+	p := program.Start(t)
 
 	client := &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, network, addr)
+			return new(net.Dialer).DialContext(ctx, network, p.Addr())
 		},
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 	}}
@@ -54,10 +48,7 @@ func TestEachDomainHasItsSiteAndItsCertificate(t *testing.T) {
 			t.Errorf("%s: the certificate is for %v", c.url, cert.DNSNames)
 		}
 	}
-	cancel()
-	if err := servertest.Receive(t, "the end of run", done); err != nil {
-		t.Error(err)
-	}
+	p.End()
 }
 
 func TestDomain(t *testing.T) {
@@ -69,10 +60,4 @@ func TestDomain(t *testing.T) {
 }
 
 // A signal may arrive before the server has begun.
-func TestRunEndsAtOnce(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := run(ctx, "127.0.0.1:0", io.Discard); err != nil {
-		t.Errorf("run returned %v", err)
-	}
-}
+func TestRunEndsAtOnce(t *testing.T) { program.EndsAtOnce(t) }

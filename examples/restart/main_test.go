@@ -70,9 +70,7 @@ func TestNoRequestFailsDuringRestarts(t *testing.T) {
 
 // A signal may arrive before the server has begun.
 func TestRunEndsAtOnce(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := run(ctx, "127.0.0.1:0", io.Discard); err != nil {
-		t.Errorf("run returned %v", err)
-	}
+	servertest.Program(func(ctx context.Context, stdout io.Writer) error {
+		return run(ctx, "127.0.0.1:0", stdout)
+	}).EndsAtOnce(t)
 }

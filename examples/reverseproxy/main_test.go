@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -18,30 +17,26 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
+// program returns the proxy in front of a server.
+func program(backend string) servertest.Program {
+	return func(ctx context.Context, stdout io.Writer) error {
+		return run(ctx, "127.0.0.1:0", backend, stdout)
+	}
+}
+
 // start starts a proxy in front of backend.
 func start(t *testing.T, backend http.HandlerFunc) (base string) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(backend)
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.Start()
-	ctx, cancel := context.WithCancel(context.Background())
-	stdout, w := io.Pipe()
-	done := make(chan error, 1)
-	go func() { done <- run(ctx, "127.0.0.1:0", server.URL, w) }()
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := program(server.URL).Start(t)
 	t.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
-		cancel()
-		if err := servertest.Receive(t, "the end of run", done); err != nil {
-			t.Errorf("run returned %v", err)
-		}
+		p.End()
 		server.Close()
 	})
-	words := strings.Fields(line)
-	return "http://" + words[len(words)-1]
+	return "http://" + p.Addr()
 }
 
 func read(t *testing.T, resp *http.Response, err error) string {
@@ -278,12 +273,12 @@ func TestCallEndsWhenTheClientLeaves(t *testing.T) {
 			}
 			failed <- err
 		}()
-		servertest.Receive(t, "the request", began)
+		<-began
 		cancel()
-		if err := servertest.Receive(t, "the end of the call", failed); err == nil {
+		if err := <-failed; err == nil {
 			t.Error("the client did not fail")
 		}
-		servertest.Receive(t, "the end of the handler", ended)
+		<-ended
 	}
 }
 
@@ -312,22 +307,13 @@ func TestShutdownWaitsForTheOtherServer(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	stdout, w := io.Pipe()
-	done := make(chan error, 1)
-	go func() { done <- run(ctx, "127.0.0.1:0", server.URL, w) }()
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	words := strings.Fields(line)
-	addr := words[len(words)-1]
+	p := program(server.URL).Start(t)
 	go func() {
 		<-begun
-		cancel()
+		p.Cancel()
 		// when the listener is closed, the shutdown has begun
 		for {
-			c, err := net.Dial("tcp", addr)
+			c, err := net.Dial("tcp", p.Addr())
 			if err != nil {
 				break
 			}
@@ -335,20 +321,12 @@ func TestShutdownWaitsForTheOtherServer(t *testing.T) {
 		}
 		close(goOn)
 	}()
-	resp, err := http.Get("http://" + addr + "/")
+	resp, err := http.Get("http://" + p.Addr() + "/")
 	if got := read(t, resp, err); got != "late" {
 		t.Errorf("got %s %q", resp.Status, got)
 	}
-	if err := servertest.Receive(t, "the end of run", done); err != nil {
-		t.Errorf("run returned %v", err)
-	}
+	p.End()
 }
 
 // A signal may arrive before the server has begun.
-func TestRunEndsAtOnce(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := run(ctx, "127.0.0.1:0", "http://127.0.0.1:1", io.Discard); err != nil {
-		t.Errorf("run returned %v", err)
-	}
-}
+func TestRunEndsAtOnce(t *testing.T) { program("http://127.0.0.1:1").EndsAtOnce(t) }

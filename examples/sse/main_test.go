@@ -15,6 +15,11 @@ import (
 	"github.com/valyala/fasthttp/sse"
 )
 
+// program is the server of a test.
+var program servertest.Program = func(ctx context.Context, stdout io.Writer) error {
+	return run(ctx, "127.0.0.1:0", stdout)
+}
+
 // start serves a hub and returns it.
 func start(t *testing.T) (h *hub, base string, shutDown func()) {
 	t.Helper()
@@ -32,7 +37,7 @@ func start(t *testing.T) (h *hub, base string, shutDown func()) {
 		if err := s.Shutdown(); err != nil {
 			t.Errorf("Shutdown: %v", err)
 		}
-		if err := servertest.Receive(t, "the end of Serve", served); err != nil {
+		if err := <-served; err != nil {
 			t.Errorf("Serve: %v", err)
 		}
 	}
@@ -139,16 +144,8 @@ func TestClientsThatReconnectGetWhatTheyHaveMissed(t *testing.T) {
 }
 
 func TestRunServesThePage(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	stdout, w := io.Pipe()
-	done := make(chan error, 1)
-	go func() { done <- run(ctx, "127.0.0.1:0", w) }()
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	words := strings.Fields(line)
-	resp, err := http.Get("http://" + words[len(words)-1] + "/")
+	p := program.Start(t)
+	resp, err := http.Get("http://" + p.Addr() + "/")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,17 +157,8 @@ func TestRunServesThePage(t *testing.T) {
 	if !strings.Contains(string(body), "EventSource('/events')") {
 		t.Errorf("the page is %q", body)
 	}
-	cancel()
-	if err := servertest.Receive(t, "the end of run", done); err != nil {
-		t.Errorf("run returned %v", err)
-	}
+	p.End()
 }
 
 // A signal may arrive before the server has begun.
-func TestRunEndsAtOnce(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := run(ctx, "127.0.0.1:0", io.Discard); err != nil {
-		t.Errorf("run returned %v", err)
-	}
-}
+func TestRunEndsAtOnce(t *testing.T) { program.EndsAtOnce(t) }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -17,24 +16,17 @@ import (
 	"github.com/valyala/fasthttp/websocket"
 )
 
+// program is the server of a test.
+var program servertest.Program = func(ctx context.Context, stdout io.Writer) error {
+	return run(ctx, "127.0.0.1:0", stdout)
+}
+
 func start(t *testing.T) (addr string, end func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	stdout, w := io.Pipe()
-	done := make(chan error, 1)
-	go func() { done <- run(ctx, "127.0.0.1:0", w) }()
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	words := strings.Fields(line)
-	return words[len(words)-1], func() {
-		t.Helper()
+	p := program.Start(t)
+	return p.Addr(), func() {
 		http.DefaultClient.CloseIdleConnections()
-		cancel()
-		if err := servertest.Receive(t, "the end of run", done); err != nil {
-			t.Errorf("run returned %v", err)
-		}
+		p.End()
 	}
 }
 
@@ -88,7 +80,7 @@ func TestAllReceiveWhatOneSends(t *testing.T) {
 	for _, m := range members {
 		wantClose(t, m, websocket.CloseGoingAway)
 	}
-	servertest.Receive(t, "the end of run", ended)
+	<-ended
 }
 
 func TestEcho(t *testing.T) {
@@ -237,10 +229,4 @@ func TestPageIsServed(t *testing.T) {
 }
 
 // A signal may arrive before the server has begun.
-func TestRunEndsAtOnce(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := run(ctx, "127.0.0.1:0", io.Discard); err != nil {
-		t.Errorf("run returned %v", err)
-	}
-}
+func TestRunEndsAtOnce(t *testing.T) { program.EndsAtOnce(t) }

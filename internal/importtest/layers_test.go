@@ -44,7 +44,7 @@ var layers = [][]string{
 		"accesslog", "cors", "expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "requestid", "sse", "stackless", "tcplisten",
 	},
 	{"fasthttptest", "pprofhandler", "reuseport", "restart", "internal/servertest", "websocket"},
-	{"internal/policytest", "internal/restarttest", "internal/roottest", "prefork"},
+	{"internal/contribtest", "internal/policytest", "internal/restarttest", "internal/roottest", "prefork"},
 	{"examples/...", "api", "docs", "integrationtests", "internal/importtest", "internal/rename"},
 }
 

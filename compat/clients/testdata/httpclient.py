@@ -4,21 +4,9 @@ import http.client
 import os
 import sys
 
+from common import check, text
+
 address = sys.argv[1]
-
-
-def text(n):
-    out, i = bytearray(), 0
-    while len(out) < n:
-        out += b"line %d\n" % i
-        i += 1
-    return bytes(out[:n])
-
-
-def check(name, got, want):
-    if got != want:
-        sys.exit("%s: got %.200r, want %.200r" % (name, got, want))
-
 
 c = http.client.HTTPConnection(address, timeout=60)
 c.connect()

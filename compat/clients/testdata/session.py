@@ -5,21 +5,9 @@ import sys
 
 import requests
 
+from common import check, text
+
 origin = "http://" + sys.argv[1]
-
-
-def text(n):
-    out, i = bytearray(), 0
-    while len(out) < n:
-        out += b"line %d\n" % i
-        i += 1
-    return bytes(out[:n])
-
-
-def check(name, got, want):
-    if got != want:
-        sys.exit("%s: got %.200r, want %.200r" % (name, got, want))
-
 
 s = requests.Session()
 s.trust_env = False

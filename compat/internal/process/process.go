@@ -14,7 +14,7 @@ import (
 
 // Patience limits every wait in these tests: a wait takes that long only if something is
 // wrong.
-const Patience = time.Minute
+const Patience = 30 * time.Second
 
 // Find returns the path of a program, or skips the test if it is not installed. The role is
 // the program's role in the test, as in "a peer".
@@ -79,13 +79,13 @@ func Await(t testing.TB, what string, try func() error) {
 	}
 }
 
-// Receive returns the next value of c.
-func Receive[T any](t testing.TB, what string, c <-chan T) (v T) {
+// Receive returns the next value of a channel.
+func Receive[T any](t testing.TB, what string, from <-chan T) (v T) {
 	t.Helper()
 	select {
-	case v = <-c:
+	case v = <-from:
 	case <-time.After(Patience):
-		t.Fatalf("never came: %s", what)
+		t.Fatalf("never seen: %s", what)
 	}
 	return v
 }

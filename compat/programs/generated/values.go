@@ -147,20 +147,12 @@ func runCookies() {
 	each("cookie", 1000, pair, cookiePieces, cookieTags, func(c *report.Case, in string) {
 		var h fasthttp.RequestHeader
 		h.Set("Cookie", in)
-		var pairs []string
-		for k, v := range h.Cookies() {
-			pairs = append(pairs, report.Pair(k, v))
-		}
-		c.Pairs("all", pairs)
+		c.Pairs("all", report.PairsOf(h.Cookies()))
 		c.Bytes("a", h.Cookie("a"))
 		c.Bytes("field", h.Peek("Cookie"))
 		h.SetCookie("b", "new")
 		h.DelCookie("a")
 		// The order of the remaining pairs is not documented.
-		pairs = nil
-		for k, v := range h.Cookies() {
-			pairs = append(pairs, report.Pair(k, v))
-		}
-		c.Sorted("changed", pairs)
+		c.Sorted("changed", report.PairsOf(h.Cookies()))
 	})
 }

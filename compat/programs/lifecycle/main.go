@@ -80,9 +80,7 @@ func hijacked(c *report.Case, without bool) {
 			events <- fmt.Sprint("hijacked ", seen(ctx), " ", ctx.UserValue("key") != nil)
 		})
 	}}
-	pipe := fasthttputil.NewPipeConns()
-	served := make(chan error, 1)
-	go func() { served <- s.ServeConn(pipe.Conn1()) }()
+	pipe, served := serve(s)
 	if _, err := io.WriteString(pipe.Conn2(), request); err != nil {
 		panic(err)
 	}
@@ -90,6 +88,18 @@ func hijacked(c *report.Case, without bool) {
 	events <- "released"
 	close(release)
 	<-closed
+	tell(c, events)
+}
+
+// serve serves one side of a pipe.
+func serve(s *fasthttp.Server) (pipe *fasthttputil.PipeConns, served chan error) {
+	pipe, served = fasthttputil.NewPipeConns(), make(chan error, 1)
+	go func() { served <- s.ServeConn(pipe.Conn1()) }()
+	return pipe, served
+}
+
+// tell prints the events, which are complete.
+func tell(c *report.Case, events chan string) {
 	close(events)
 	n := 0
 	for e := range events {
@@ -106,9 +116,7 @@ func closers(c *report.Case) {
 		ctx.SetUserValue("key", closer(func() { events <- fmt.Sprintf("closed %s %s", seen(ctx), ctx.Response.Header.Server()) }))
 		ctx.SetBodyString("resp")
 	}}
-	pipe := fasthttputil.NewPipeConns()
-	served := make(chan error, 1)
-	go func() { served <- s.ServeConn(pipe.Conn1()) }()
+	pipe, served := serve(s)
 	r := bufio.NewReader(pipe.Conn2())
 	for _, raw := range []string{request, "GET /next HTTP/1.1\r\nHost: b\r\nConnection: close\r\n\r\n"} {
 		var resp fasthttp.Response
@@ -116,12 +124,7 @@ func closers(c *report.Case) {
 		c.Val("err", resp.Read(r) == nil)
 	}
 	<-served
-	close(events)
-	n := 0
-	for e := range events {
-		n++
-		c.Val(fmt.Sprint("event-", n), e)
-	}
+	tell(c, events)
 }
 
 // early reports that a response is sent before the rest of the body is received.
@@ -131,9 +134,7 @@ func early(c *report.Case, raw string) {
 		n, err := io.ReadFull(ctx.RequestBodyStream(), b)
 		fmt.Fprintf(ctx, "%s %v", b[:n], err)
 	}}
-	pipe := fasthttputil.NewPipeConns()
-	served := make(chan error, 1)
-	go func() { served <- s.ServeConn(pipe.Conn1()) }()
+	pipe, served := serve(s)
 	_, _ = io.WriteString(pipe.Conn2(), "POST / HTTP/1.1\r\nHost: a\r\n"+raw)
 	var resp fasthttp.Response
 	err := resp.Read(bufio.NewReader(pipe.Conn2()))
@@ -157,9 +158,7 @@ func names(c *report.Case, name string) {
 		h.Del("Server")
 		c.Val("deleted", string(h.Server()))
 	}}
-	pipe := fasthttputil.NewPipeConns()
-	served := make(chan error, 1)
-	go func() { served <- s.ServeConn(pipe.Conn1()) }()
+	pipe, served := serve(s)
 	_, _ = io.WriteString(pipe.Conn2(), "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 	var resp fasthttp.Response
 	c.Val("err", resp.Read(bufio.NewReader(pipe.Conn2())) == nil)

@@ -192,11 +192,7 @@ func dumpRequest(c *report.Case, req *fasthttp.Request) bool {
 	}
 	c.Bytes("body", []byte(brief(string(req.Body()))))
 	c.Bytes("post-args", req.PostArgs().QueryString())
-	var trailers [][]byte
-	for t := range req.Header.Trailers() {
-		trailers = append(trailers, append([]byte(nil), t...))
-	}
-	c.List("trailers", trailers)
+	c.Copied("trailers", req.Header.Trailers())
 	for _, k := range []string{"Foo", "Host", "Content-Length", "Transfer-Encoding"} {
 		c.List("peek-all "+k, req.Header.PeekAll(k))
 	}
@@ -226,19 +222,7 @@ func dumpStream(c *report.Case, req *fasthttp.Request) bool {
 func runRequestReads() {
 	for _, x := range requests {
 		read := func(mode string, f func(*fasthttp.Request, *bufio.Reader) error) {
-			report.Run("request/"+mode+"/"+x.id, func(c *report.Case) {
-				var req fasthttp.Request
-				src := strings.NewReader(x.raw)
-				br := bufio.NewReader(src)
-				err := f(&req, br)
-				c.Err("err", err)
-				if err != nil {
-					return
-				}
-				if dumpRequest(c, &req) {
-					c.Val("rest", src.Len()+br.Buffered())
-				}
-			})
+			read("request/"+mode+"/"+x.id, x.raw, f, dumpRequest)
 		}
 		read("read", func(req *fasthttp.Request, br *bufio.Reader) error { return req.Read(br) })
 		read("limit-10", func(req *fasthttp.Request, br *bufio.Reader) error { return req.ReadLimitBody(br, 10) })

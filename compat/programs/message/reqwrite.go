@@ -9,23 +9,13 @@ import (
 	"strings"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/ops"
 	"github.com/valyala/fasthttp/compat/internal/report"
 )
 
-type op []string
+type op = ops.Op
 
-func num(s string) int {
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		panic(err)
-	}
-	return n
-}
-
-var requestSequences = []struct {
-	id  string
-	ops []op
-}{
+var requestSequences = []ops.Sequence{
 	{"zero", nil},
 	{"host-only", []op{{"Host", "h"}}},
 	{"get", []op{{"URI", "http://h/p?q#f"}}},
@@ -106,71 +96,49 @@ var requestSequences = []struct {
 	{"multipart-type-no-form", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Type", "multipart/form-data; boundary=x"}, {"Body", "x"}}},
 }
 
-func applyRequest(req *fasthttp.Request, o op) string {
-	a := o[1:]
-	switch o[0] {
-	case "URI":
-		req.SetRequestURI(a[0])
-	case "SetURI":
+// requestCalls has the operations by their names.
+var requestCalls = ops.Set{
+	"URI": (*fasthttp.Request).SetRequestURI,
+	"SetURI": func(req *fasthttp.Request, raw string) error {
 		var u fasthttp.URI
-		err := u.Parse(nil, []byte(a[0]))
+		err := u.Parse(nil, []byte(raw))
 		req.SetURI(&u)
-		return report.ErrClass(err)
-	case "SetURINil":
-		req.SetURI(nil)
-	case "Host":
-		req.SetHost(a[0])
-	case "Method":
-		req.Header.SetMethod(a[0])
-	case "Proto":
-		req.Header.SetProtocol(a[0])
-	case "Type":
-		req.Header.SetContentType(a[0])
-	case "Header":
-		req.Header.Set(a[0], a[1])
-	case "Trailer":
-		return report.ErrClass(req.Header.AddTrailer(a[0]))
-	case "Body":
-		req.SetBodyString(a[0])
-	case "BodyRaw":
-		req.SetBodyRaw([]byte(a[0]))
-	case "Append":
-		req.AppendBodyString(a[0])
-	case "BodyWriter":
-		_, err := req.BodyWriter().Write([]byte(a[0]))
-		return report.ErrClass(err)
-	case "Swap":
-		return string(req.SwapBody([]byte(a[0])))
-	case "ResetBody":
-		req.ResetBody()
-	case "Reset":
-		req.Reset()
-	case "PostArg":
-		req.PostArgs().Add(a[0], a[1])
-	case "QueryArg":
-		req.URI().QueryArgs().Add(a[0], a[1])
-	case "Close":
-		req.SetConnectionClose()
-	case "UseHostHeader":
-		req.UseHostHeader = true
-	case "Stream":
-		req.SetBodyStream(stream(a[0]), num(a[1]))
-	case "StreamWriter":
-		req.SetBodyStreamWriter(writeAll(a))
-	case "RequestURI":
-		return string(req.RequestURI())
-	case "CloseStream":
-		return report.ErrClass(req.CloseBodyStream())
-	case "ReadBody":
-		return string(req.Body())
-	case "BodyWriteTo":
-		var buf bytes.Buffer
-		err := req.BodyWriteTo(&buf)
-		return report.ErrClass(err) + " " + buf.String()
-	default:
-		panic("unknown operation " + o[0])
-	}
-	return ""
+		return err
+	},
+	"SetURINil": func(req *fasthttp.Request) { req.SetURI(nil) },
+	"Host":      (*fasthttp.Request).SetHost,
+	"Method":    func(req *fasthttp.Request, a string) { req.Header.SetMethod(a) },
+	"Proto":     func(req *fasthttp.Request, a string) { req.Header.SetProtocol(a) },
+	"Type":      func(req *fasthttp.Request, a string) { req.Header.SetContentType(a) },
+	"Header":    func(req *fasthttp.Request, a, b string) { req.Header.Set(a, b) },
+	"Trailer":   func(req *fasthttp.Request, a string) error { return req.Header.AddTrailer(a) },
+	"Body":      (*fasthttp.Request).SetBodyString,
+	"BodyRaw":   (*fasthttp.Request).SetBodyRaw,
+	"Append":    (*fasthttp.Request).AppendBodyString,
+	"BodyWriter": func(req *fasthttp.Request, b []byte) error {
+		_, err := req.BodyWriter().Write(b)
+		return err
+	},
+	"Swap":          (*fasthttp.Request).SwapBody,
+	"ResetBody":     (*fasthttp.Request).ResetBody,
+	"Reset":         (*fasthttp.Request).Reset,
+	"PostArg":       func(req *fasthttp.Request, a, b string) { req.PostArgs().Add(a, b) },
+	"QueryArg":      func(req *fasthttp.Request, a, b string) { req.URI().QueryArgs().Add(a, b) },
+	"Close":         (*fasthttp.Request).SetConnectionClose,
+	"UseHostHeader": func(req *fasthttp.Request) { req.UseHostHeader = true },
+	"Stream":        func(req *fasthttp.Request, kind string, size int) { req.SetBodyStream(stream(kind), size) },
+	"StreamWriter":  func(req *fasthttp.Request, parts ...string) { req.SetBodyStreamWriter(writeAll(parts)) },
+	"RequestURI":    (*fasthttp.Request).RequestURI,
+	"CloseStream":   (*fasthttp.Request).CloseBodyStream,
+	"ReadBody":      (*fasthttp.Request).Body,
+	"BodyWriteTo":   func(req *fasthttp.Request) string { return written(req.BodyWriteTo) },
+}
+
+// written returns the error of a call, and its output.
+func written(writeTo func(io.Writer) error) string {
+	var buf bytes.Buffer
+	err := writeTo(&buf)
+	return report.ErrClass(err) + " " + buf.String()
 }
 
 func writeAll(parts []string) fasthttp.StreamWriter {
@@ -188,24 +156,17 @@ func writeAll(parts []string) fasthttp.StreamWriter {
 
 func runRequestWrites() {
 	for _, x := range requestSequences {
-		sequenceRequest("request/write/"+x.id, x.ops)
+		sequenceRequest("request/write/"+x.ID, x.Ops)
 	}
-	kinds := []string{"empty", "hello", "one-by-one", "long", "big", "broken", "broken-at-once", "eof-with-data", "empty-reads", "closer", "limited", "panics"}
-	for _, kind := range kinds {
-		for _, size := range []string{"-1", "-2", "0", "3", "5", "11", "200", "10000"} {
-			sequenceRequest("request/stream/"+kind+"/"+size, []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Stream", kind, size}})
-		}
+	for _, stream := range streams() {
+		sequenceRequest("request/stream/"+stream[1]+"/"+stream[2], []op{{"URI", "http://h/p"}, {"Method", "POST"}, stream})
 	}
 }
 
-func sequenceRequest(id string, ops []op) {
+func sequenceRequest(id string, calls []op) {
 	report.Run(id, func(c *report.Case) {
 		var req fasthttp.Request
-		for i, o := range ops {
-			if r := applyRequest(&req, o); r != "" {
-				c.Str(fmt.Sprintf("%d.%s", i, o[0]), r)
-			}
-		}
+		requestCalls.Play(c, &req, calls, nil)
 		c.Bytes("host", req.Host())
 		c.Val("is-stream", req.IsBodyStream())
 		if !req.IsBodyStream() {
@@ -219,21 +180,14 @@ func sequenceRequest(id string, ops []op) {
 }
 
 func writeRequest(c *report.Case, req *fasthttp.Request) {
-	var buf bytes.Buffer
-	bw := bufio.NewWriter(&buf)
-	err := req.Write(bw)
-	c.Err("write-err", err)
-	if err == nil {
-		c.Err("flush-err", bw.Flush())
-		c.Str("wire", brief(whole(buf.String())))
+	write(c, req.Write, func() (writeTo func(io.Writer) (int64, error)) {
 		c.Bytes("uri-after", req.URI().FullURI())
 		c.Bytes("host-after", req.Host())
-		if !req.IsBodyStream() {
-			var again bytes.Buffer
-			n, err := req.WriteTo(&again)
-			c.Val("write-to", fmt.Sprint(n == int64(again.Len()), report.ErrClass(err), again.String() == buf.String()))
+		if req.IsBodyStream() {
+			return nil
 		}
-	}
+		return req.WriteTo
+	})
 	c.Bytes("body-after", []byte(brief(string(req.Body()))))
 }
 
@@ -273,7 +227,7 @@ func runRequestHosts() {
 			report.Run("request/host"+name, func(c *report.Case) {
 				var req fasthttp.Request
 				for _, o := range prefix {
-					applyRequest(&req, o)
+					requestCalls.Apply(&req, o)
 				}
 				c.Bytes("host", req.Host())
 				c.Bytes("header-host", req.Header.Host())

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/compat/internal/report"
@@ -122,24 +121,6 @@ var responses = []struct{ id, raw string }{
 	{"gzip-named", ok + "Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\nhello"},
 }
 
-// maskDate hides the value of a generated Date field, which is the current time.
-func maskDate(s string) string {
-	const name = "\r\nDate: "
-	i := strings.Index(s, name)
-	if i < 0 {
-		return s
-	}
-	i += len(name)
-	value, rest, ok := strings.Cut(s[i:], "\r\n")
-	if !ok {
-		return s
-	}
-	if _, err := time.Parse(time.RFC1123, value); err != nil {
-		return s
-	}
-	return s[:i] + "DATE\r\n" + rest
-}
-
 // dumpResponse reports whether the body could be read.
 func dumpResponse(c *report.Case, resp *fasthttp.Response) bool {
 	c.Val("status", resp.StatusCode())
@@ -157,19 +138,15 @@ func dumpResponse(c *report.Case, resp *fasthttp.Response) bool {
 		}
 	}
 	c.Bytes("body", []byte(brief(string(resp.Body()))))
-	var trailers [][]byte
-	for t := range resp.Header.Trailers() {
-		trailers = append(trailers, append([]byte(nil), t...))
-	}
-	c.List("trailers", trailers)
+	c.Copied("trailers", resp.Header.Trailers())
 	for _, k := range []string{"Foo", "Content-Type", "Connection", "Content-Length", "Transfer-Encoding", "Set-Cookie"} {
 		c.List("peek-all "+k, resp.Header.PeekAll(k))
 	}
-	c.Str("head", maskDate(resp.Header.String()))
-	c.Str("string", brief(maskDate(resp.String())))
+	c.Str("head", report.MaskDates(resp.Header.String()))
+	c.Str("string", brief(report.MaskDates(resp.String())))
 	var dst fasthttp.Response
 	resp.CopyTo(&dst)
-	if s := maskDate(dst.String()); s != maskDate(resp.String()) {
+	if s := report.MaskDates(dst.String()); s != report.MaskDates(resp.String()) {
 		c.Str("copy", s)
 	}
 	return true
@@ -178,19 +155,7 @@ func dumpResponse(c *report.Case, resp *fasthttp.Response) bool {
 func runResponseReads() {
 	for _, x := range responses {
 		read := func(mode string, f func(*fasthttp.Response, *bufio.Reader) error) {
-			report.Run("response/"+mode+"/"+x.id, func(c *report.Case) {
-				var resp fasthttp.Response
-				src := strings.NewReader(x.raw)
-				br := bufio.NewReader(src)
-				err := f(&resp, br)
-				c.Err("err", err)
-				if err != nil {
-					return
-				}
-				if dumpResponse(c, &resp) {
-					c.Val("rest", src.Len()+br.Buffered())
-				}
-			})
+			read("response/"+mode+"/"+x.id, x.raw, f, dumpResponse)
 		}
 		read("read", func(resp *fasthttp.Response, br *bufio.Reader) error { return resp.Read(br) })
 		read("limit-10", func(resp *fasthttp.Response, br *bufio.Reader) error { return resp.ReadLimitBody(br, 10) })

@@ -1,18 +1,14 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"fmt"
+	"io"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/ops"
 	"github.com/valyala/fasthttp/compat/internal/report"
 )
 
-var responseSequences = []struct {
-	id  string
-	ops []op
-}{
+var responseSequences = []ops.Sequence{
 	{"zero", nil},
 	{"body", []op{{"Body", "hello"}}},
 	{"body-empty", []op{{"Body", ""}}},
@@ -66,71 +62,49 @@ var responseSequences = []struct {
 	{"odd-encoding", []op{{"Header", "Content-Encoding", "foo"}, {"Body", "plain"}, {"Uncompressed"}}},
 }
 
-func applyResponse(resp *fasthttp.Response, o op) string {
-	a := o[1:]
-	switch o[0] {
-	case "Status":
-		resp.SetStatusCode(num(a[0]))
-	case "Message":
-		resp.Header.SetStatusMessage([]byte(a[0]))
-	case "Proto":
-		resp.Header.SetProtocol([]byte(a[0]))
-	case "Type":
-		resp.Header.SetContentType(a[0])
-	case "NoDefaultType":
-		resp.Header.SetNoDefaultContentType(true)
-	case "Header":
-		resp.Header.Set(a[0], a[1])
-	case "Cookie":
+// responseCalls has the operations by their names.
+var responseCalls = ops.Set{
+	"Status":        (*fasthttp.Response).SetStatusCode,
+	"Message":       func(resp *fasthttp.Response, a []byte) { resp.Header.SetStatusMessage(a) },
+	"Proto":         func(resp *fasthttp.Response, a []byte) { resp.Header.SetProtocol(a) },
+	"Type":          func(resp *fasthttp.Response, a string) { resp.Header.SetContentType(a) },
+	"NoDefaultType": func(resp *fasthttp.Response) { resp.Header.SetNoDefaultContentType(true) },
+	"Header":        func(resp *fasthttp.Response, a, b string) { resp.Header.Set(a, b) },
+	"Cookie": func(resp *fasthttp.Response, key, value string) {
 		var k fasthttp.Cookie
-		k.SetKey(a[0])
-		k.SetValue(a[1])
+		k.SetKey(key)
+		k.SetValue(value)
 		resp.Header.SetCookie(&k)
-	case "Trailer":
-		return report.ErrClass(resp.Header.AddTrailer(a[0]))
-	case "Body":
-		resp.SetBodyString(a[0])
-	case "BodyRaw":
-		resp.SetBodyRaw([]byte(a[0]))
-	case "Append":
-		resp.AppendBodyString(a[0])
-	case "BodyWriter":
-		_, err := resp.BodyWriter().Write([]byte(a[0]))
-		return report.ErrClass(err)
-	case "Swap":
-		return string(resp.SwapBody([]byte(a[0])))
-	case "ResetBody":
-		resp.ResetBody()
-	case "Reset":
-		resp.Reset()
-	case "SkipBody":
-		resp.SkipBody = true
-	case "Immediate":
-		resp.ImmediateHeaderFlush = true
-	case "Close":
-		resp.SetConnectionClose()
-	case "Stream":
-		resp.SetBodyStream(stream(a[0]), num(a[1]))
-	case "StreamWriter":
-		resp.SetBodyStreamWriter(writeAll(a))
-	case "CloseStream":
-		return report.ErrClass(resp.CloseBodyStream())
-	case "ReadBody":
-		return string(resp.Body())
-	case "BodyWriteTo":
-		var buf bytes.Buffer
-		err := resp.BodyWriteTo(&buf)
-		return report.ErrClass(err) + " " + buf.String()
-	default:
-		panic("unknown operation " + o[0])
-	}
-	return ""
+	},
+	"Trailer": func(resp *fasthttp.Response, a string) error { return resp.Header.AddTrailer(a) },
+	"Body":    (*fasthttp.Response).SetBodyString,
+	"BodyRaw": (*fasthttp.Response).SetBodyRaw,
+	"Append":  (*fasthttp.Response).AppendBodyString,
+	"BodyWriter": func(resp *fasthttp.Response, b []byte) error {
+		_, err := resp.BodyWriter().Write(b)
+		return err
+	},
+	"Swap":         (*fasthttp.Response).SwapBody,
+	"ResetBody":    (*fasthttp.Response).ResetBody,
+	"Reset":        (*fasthttp.Response).Reset,
+	"SkipBody":     func(resp *fasthttp.Response) { resp.SkipBody = true },
+	"Immediate":    func(resp *fasthttp.Response) { resp.ImmediateHeaderFlush = true },
+	"Close":        (*fasthttp.Response).SetConnectionClose,
+	"Stream":       func(resp *fasthttp.Response, kind string, size int) { resp.SetBodyStream(stream(kind), size) },
+	"StreamWriter": func(resp *fasthttp.Response, parts ...string) { resp.SetBodyStreamWriter(writeAll(parts)) },
+	"CloseStream":  (*fasthttp.Response).CloseBodyStream,
+	"ReadBody":     (*fasthttp.Response).Body,
+	"Uncompressed": func(resp *fasthttp.Response) string {
+		body, err := resp.BodyUncompressed()
+		return report.ErrClass(err) + " " + string(body)
+	},
+	"BodyWriteTo": func(resp *fasthttp.Response) string { return written(resp.BodyWriteTo) },
 }
 
 func runResponseWrites() {
 	for _, x := range responseSequences {
 		// The bytes of a compressed body may differ, so the wire form omits it.
-		sequenceResponse("response/write/"+x.id, x.ops, x.id != "gzip-body")
+		sequenceResponse("response/write/"+x.ID, x.Ops, x.ID != "gzip-body")
 	}
 	for _, code := range []string{"0", "99", "100", "101", "103", "199", "200", "201", "204", "205", "206", "304", "301", "404", "500", "599", "999", "1000", "-1"} {
 		sequenceResponse("response/status/"+code, []op{{"Status", code}}, true)
@@ -138,21 +112,15 @@ func runResponseWrites() {
 		sequenceResponse("response/status-stream/"+code, []op{{"Status", code}, {"Stream", "hello", "5"}}, true)
 		sequenceResponse("response/status-chunked/"+code, []op{{"Status", code}, {"Stream", "hello", "-1"}}, true)
 	}
-	for _, kind := range []string{"empty", "hello", "one-by-one", "long", "big", "broken", "broken-at-once", "eof-with-data", "empty-reads", "closer", "limited", "panics"} {
-		for _, size := range []string{"-1", "-2", "0", "3", "5", "11", "200", "10000"} {
-			sequenceResponse("response/stream/"+kind+"/"+size, []op{{"Stream", kind, size}}, true)
-		}
+	for _, stream := range streams() {
+		sequenceResponse("response/stream/"+stream[1]+"/"+stream[2], []op{stream}, true)
 	}
 }
 
-func sequenceResponse(id string, ops []op, wire bool) {
+func sequenceResponse(id string, calls []op, wire bool) {
 	report.Run(id, func(c *report.Case) {
 		var resp fasthttp.Response
-		for i, o := range ops {
-			if r := applyResponse(&resp, o); r != "" {
-				c.Str(fmt.Sprintf("%d.%s", i, o[0]), r)
-			}
-		}
+		responseCalls.Play(c, &resp, calls, nil)
 		if !wire {
 			return
 		}
@@ -161,21 +129,14 @@ func sequenceResponse(id string, ops []op, wire bool) {
 			c.Bytes("body", resp.Body())
 			var copied fasthttp.Response
 			resp.CopyTo(&copied)
-			c.Str("copy", maskDate(copied.String()))
+			c.Str("copy", report.MaskDates(copied.String()))
 		}
-		var buf bytes.Buffer
-		bw := bufio.NewWriter(&buf)
-		err := resp.Write(bw)
-		c.Err("write-err", err)
-		if err == nil {
-			c.Err("flush-err", bw.Flush())
-			c.Str("wire", brief(whole(maskDate(buf.String()))))
-			if !resp.IsBodyStream() {
-				var again bytes.Buffer
-				n, err := resp.WriteTo(&again)
-				c.Val("write-to", fmt.Sprint(n == int64(again.Len()), report.ErrClass(err), maskDate(again.String()) == maskDate(buf.String())))
+		write(c, resp.Write, func() (writeTo func(io.Writer) (int64, error)) {
+			if resp.IsBodyStream() {
+				return nil
 			}
-		}
+			return resp.WriteTo
+		})
 		c.Bytes("body-after", []byte(brief(string(resp.Body()))))
 		c.Val("length-after", resp.Header.ContentLength())
 	})

@@ -88,3 +88,13 @@ type closer struct {
 }
 
 func (c *closer) Close() error { c.closed++; return nil }
+
+// streams returns a call of Stream for each kind of stream with each size.
+func streams() (calls []op) {
+	for _, kind := range []string{"empty", "hello", "one-by-one", "long", "big", "broken", "broken-at-once", "eof-with-data", "empty-reads", "closer", "limited", "panics"} {
+		for _, size := range []string{"-1", "-2", "0", "3", "5", "11", "200", "10000"} {
+			calls = append(calls, op{"Stream", kind, size})
+		}
+	}
+	return calls
+}

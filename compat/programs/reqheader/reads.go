@@ -1,16 +1,13 @@
 package main
 
 import (
-	"bufio"
-	"fmt"
 	"strings"
 
-	"github.com/valyala/fasthttp"
-	"github.com/valyala/fasthttp/compat/internal/report"
+	"github.com/valyala/fasthttp/compat/internal/heads"
 )
 
 // head is a raw request head; bytes after it stay in the reader.
-var heads = []struct{ id, raw string }{
+var inputs = []heads.Head{
 	{"minimal", "GET / HTTP/1.1\r\nHost: h\r\n\r\n"},
 	{"no-host-11", "GET / HTTP/1.1\r\n\r\n"},
 	{"no-host-10", "GET / HTTP/1.0\r\n\r\n"},
@@ -229,82 +226,4 @@ var heads = []struct{ id, raw string }{
 	{"fields-600", "GET / HTTP/1.1\r\nHost: h\r\n" + strings.Repeat("A: b\r\n", 600) + "\r\n"},
 	{"garbage", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"},
 	{"garbage-crlf", "\x16\x03\x01\r\n\r\n"},
-}
-
-func runReads() {
-	for _, x := range heads {
-		read("read/"+x.id, x.raw, nil)
-	}
-	for _, x := range heads {
-		if strings.Contains(x.id, "names") || strings.HasPrefix(x.id, "dup") || strings.HasPrefix(x.id, "conn") || strings.HasPrefix(x.id, "fold") {
-			read("read-raw/"+x.id, x.raw, func(h *fasthttp.RequestHeader) { h.DisableNormalizing() })
-			read("read-plain/"+x.id, x.raw, func(h *fasthttp.RequestHeader) { h.DisableSpecialHeader() })
-		}
-	}
-	whole := "POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nFoo: bar\r\n\r\n"
-	for n := range len(whole) {
-		read(fmt.Sprintf("read-cut/%02d", n), whole[:n], nil)
-	}
-}
-
-// read prints the result of Read for the raw head, and how many bytes it read.
-func read(id, raw string, setup func(*fasthttp.RequestHeader)) {
-	report.Run(id, func(c *report.Case) {
-		var h fasthttp.RequestHeader
-		if setup != nil {
-			setup(&h)
-		}
-		src := strings.NewReader(raw)
-		br := bufio.NewReader(src)
-		err := h.Read(br)
-		c.Err("err", err)
-		if err != nil {
-			return
-		}
-		c.Val("consumed", len(raw)-src.Len()-br.Buffered())
-		dump(c, &h)
-	})
-}
-
-var trailerBlocks = []struct{ id, raw string }{
-	{"none", "\r\n"},
-	{"one", "Foo: bar\r\n\r\n"},
-	{"two", "Foo: bar\r\nBaz: qux\r\n\r\nrest"},
-	{"dup", "Foo: bar\r\nFoo: qux\r\n\r\n"},
-	{"unannounced", "Other: x\r\n\r\n"},
-	{"forbidden", "Content-Length: 5\r\n\r\n"},
-	{"forbidden-te", "Transfer-Encoding: chunked\r\n\r\n"},
-	{"forbidden-host", "Host: x\r\n\r\n"},
-	{"bad-name", "Fo o: x\r\n\r\n"},
-	{"nocolon", "Foo\r\n\r\n"},
-	{"empty-name", ": x\r\n\r\n"},
-	{"fold", "Foo: a\r\n b\r\n\r\n"},
-	{"lf", "Foo: a\n\n"},
-	{"cut", "Foo: a\r\n"},
-	{"cut-2", "Foo"},
-	{"empty", ""},
-	{"nul", "Foo: a\x00b\r\n\r\n"},
-	{"many", strings.Repeat("Foo: x\r\n", 150) + "\r\n"},
-	{"long", "Foo: " + strings.Repeat("x", 5000) + "\r\n\r\n"},
-}
-
-func runTrailerReads() {
-	for _, x := range trailerBlocks {
-		report.Run("trailer/"+x.id, func(c *report.Case) {
-			var h fasthttp.RequestHeader
-			h.SetMethod("POST")
-			h.SetHost("h")
-			h.SetContentLength(-1)
-			c.Err("announce", h.SetTrailer("Foo, Baz"))
-			src := strings.NewReader(x.raw)
-			br := bufio.NewReader(src)
-			err := h.ReadTrailer(br)
-			c.Err("err", err)
-			if err != nil {
-				return
-			}
-			c.Val("consumed", len(x.raw)-src.Len()-br.Buffered())
-			dump(c, &h)
-		})
-	}
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/compat/internal/report"
@@ -86,7 +85,7 @@ func describe(c *report.Case, h *recorder, conn *script, raw string) {
 		c.Str(fmt.Sprintf("seen.%d", i), line)
 	}
 	answers(c, out, strings.HasPrefix(raw, "HEAD "))
-	c.Str("out", maskDates(out))
+	c.Str("out", report.MaskDates(out))
 }
 
 // sortedLines sorts lines: the order of fields with different names has no meaning (RFC 9110
@@ -135,25 +134,6 @@ func answers(c *report.Case, out string, head bool) {
 	c.Pairs("statuses", statuses)
 	c.Pairs("closing", closes)
 	c.Val("kept", kept)
-}
-
-func maskDates(s string) string {
-	const name = "\r\nDate: "
-	var b strings.Builder
-	for {
-		head, rest, ok := strings.Cut(s, name)
-		b.WriteString(head)
-		if !ok {
-			return b.String()
-		}
-		value, after, _ := strings.Cut(rest, "\r\n")
-		b.WriteString(name)
-		if _, err := time.Parse(time.RFC1123, value); err == nil {
-			value = "DATE"
-		}
-		b.WriteString(value)
-		s = "\r\n" + after
-	}
 }
 
 // recorder is the handler, and records its requests.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/ops"
 	"github.com/valyala/fasthttp/compat/internal/report"
 )
 
@@ -22,14 +23,8 @@ var queries = []string{
 
 func dumpArgs(c *report.Case, a *fasthttp.Args) {
 	c.Val("len", a.Len())
-	var pairs []string
-	for k, v := range a.All() {
-		pairs = append(pairs, report.Pair(k, v))
-	}
-	c.Pairs("all", pairs)
-	pairs = nil
-	a.VisitAll(func(k, v []byte) { pairs = append(pairs, report.Pair(k, v)) })
-	c.Pairs("visit", pairs)
+	c.Pairs("all", report.PairsOf(a.All()))
+	c.Pairs("visit", report.Visited(a.VisitAll))
 	c.Bytes("query", a.QueryString())
 	c.Str("string", a.String())
 	c.Bytes("append", a.AppendBytes([]byte("x")))
@@ -89,10 +84,10 @@ func runArgs() {
 		}
 	}
 	for _, x := range argSequences {
-		report.Run("args-seq/"+x.id, func(c *report.Case) {
+		report.Run("args-seq/"+x.ID, func(c *report.Case) {
 			var a fasthttp.Args
-			for i, o := range x.ops {
-				applyArgs(&a, o)
+			for i, o := range x.Ops {
+				argCalls.Apply(&a, o)
 				c.Str(fmt.Sprintf("%d.%s", i, o[0]), a.String())
 			}
 			dumpArgs(c, &a)
@@ -112,79 +107,45 @@ func runArgs() {
 	}
 }
 
-var argSequences = []struct {
-	id  string
-	ops [][]string
-}{
-	{"set", [][]string{{"Set", "a", "1"}, {"Set", "b", "2"}, {"Set", "a", "3"}}},
-	{"add", [][]string{{"Add", "a", "1"}, {"Add", "b", "2"}, {"Add", "a", "3"}, {"Set", "a", "4"}}},
-	{"add-set-dup", [][]string{{"Parse", "a=1&b=2&a=3&c=4&a=5"}, {"Set", "a", "x"}}},
-	{"del", [][]string{{"Parse", "a=1&b=2&a=3&c=4"}, {"Del", "a"}, {"Del", "none"}, {"DelBytes", "c"}, {"Del", "b"}}},
-	{"novalue", [][]string{{"SetNoValue", "a"}, {"AddNoValue", "b"}, {"AddNoValue", "a"}, {"SetNoValue", "a"}, {"Set", "b", ""}, {"Set", "b", "x"}, {"SetNoValue", "b"}}},
-	{"novalue-bytes", [][]string{{"SetBytesKNoValue", "a"}, {"AddBytesKNoValue", "b"}, {"AddBytesKNoValue", "b"}}},
-	{"novalue-empty", [][]string{{"AddNoValue", ""}, {"AddNoValue", "a"}, {"Add", "", ""}, {"Add", "", "v"}}},
-	{"bytes", [][]string{{"SetBytesK", "a", "1"}, {"SetBytesV", "b", "2"}, {"SetBytesKV", "c", "3"}, {"AddBytesK", "a", "4"}, {"AddBytesV", "b", "5"}, {"AddBytesKV", "c", "6"}}},
-	{"uint", [][]string{{"SetUint", "a", "7"}, {"SetUint", "a", "0"}, {"SetUintBytes", "b", "123456789"}}},
-	{"uint-negative", [][]string{{"SetUint", "a", "-7"}}},
-	{"sort", [][]string{{"Parse", "c=1&a=2&b=3&a=1&c=0"}, {"Sort"}}},
-	{"sort-keys", [][]string{{"Parse", "c=1&a=2&b=3&a=1&c=0"}, {"SortKeys"}}},
-	{"sort-back", [][]string{{"Parse", "c=1&a=2&b=3&a=1&c=0"}, {"SortBack"}}},
-	{"sort-novalue", [][]string{{"Parse", "c&a=&b&a&c=0"}, {"Sort"}}},
-	{"parse-resets", [][]string{{"Parse", "a=1&b=2"}, {"Parse", "c=3"}, {"Parse", ""}}},
-	{"hostile", [][]string{{"Add", "a\r\nb", "c\r\nd"}, {"Add", "x=y&z", "1&2=3"}, {"Add", "\x00", "\xff"}, {"Add", "é", "日"}, {"Add", " ", "+"}, {"Add", "%41", "%"}}},
-	{"case", [][]string{{"Set", "A", "1"}, {"Set", "a", "2"}, {"Del", "A"}}},
+var argSequences = []ops.Sequence{
+	{"set", []ops.Op{{"Set", "a", "1"}, {"Set", "b", "2"}, {"Set", "a", "3"}}},
+	{"add", []ops.Op{{"Add", "a", "1"}, {"Add", "b", "2"}, {"Add", "a", "3"}, {"Set", "a", "4"}}},
+	{"add-set-dup", []ops.Op{{"Parse", "a=1&b=2&a=3&c=4&a=5"}, {"Set", "a", "x"}}},
+	{"del", []ops.Op{{"Parse", "a=1&b=2&a=3&c=4"}, {"Del", "a"}, {"Del", "none"}, {"DelBytes", "c"}, {"Del", "b"}}},
+	{"novalue", []ops.Op{{"SetNoValue", "a"}, {"AddNoValue", "b"}, {"AddNoValue", "a"}, {"SetNoValue", "a"}, {"Set", "b", ""}, {"Set", "b", "x"}, {"SetNoValue", "b"}}},
+	{"novalue-bytes", []ops.Op{{"SetBytesKNoValue", "a"}, {"AddBytesKNoValue", "b"}, {"AddBytesKNoValue", "b"}}},
+	{"novalue-empty", []ops.Op{{"AddNoValue", ""}, {"AddNoValue", "a"}, {"Add", "", ""}, {"Add", "", "v"}}},
+	{"bytes", []ops.Op{{"SetBytesK", "a", "1"}, {"SetBytesV", "b", "2"}, {"SetBytesKV", "c", "3"}, {"AddBytesK", "a", "4"}, {"AddBytesV", "b", "5"}, {"AddBytesKV", "c", "6"}}},
+	{"uint", []ops.Op{{"SetUint", "a", "7"}, {"SetUint", "a", "0"}, {"SetUintBytes", "b", "123456789"}}},
+	{"uint-negative", []ops.Op{{"SetUint", "a", "-7"}}},
+	{"sort", []ops.Op{{"Parse", "c=1&a=2&b=3&a=1&c=0"}, {"Sort"}}},
+	{"sort-keys", []ops.Op{{"Parse", "c=1&a=2&b=3&a=1&c=0"}, {"SortKeys"}}},
+	{"sort-back", []ops.Op{{"Parse", "c=1&a=2&b=3&a=1&c=0"}, {"SortBack"}}},
+	{"sort-novalue", []ops.Op{{"Parse", "c&a=&b&a&c=0"}, {"Sort"}}},
+	{"parse-resets", []ops.Op{{"Parse", "a=1&b=2"}, {"Parse", "c=3"}, {"Parse", ""}}},
+	{"hostile", []ops.Op{{"Add", "a\r\nb", "c\r\nd"}, {"Add", "x=y&z", "1&2=3"}, {"Add", "\x00", "\xff"}, {"Add", "é", "日"}, {"Add", " ", "+"}, {"Add", "%41", "%"}}},
+	{"case", []ops.Op{{"Set", "A", "1"}, {"Set", "a", "2"}, {"Del", "A"}}},
 }
 
-func applyArgs(a *fasthttp.Args, o []string) {
-	num := func(s string) int {
-		n, err := strconv.Atoi(s)
-		if err != nil {
-			panic(err)
-		}
-		return n
-	}
-	switch o[0] {
-	case "Parse":
-		a.Parse(o[1])
-	case "Set":
-		a.Set(o[1], o[2])
-	case "Add":
-		a.Add(o[1], o[2])
-	case "SetBytesK":
-		a.SetBytesK([]byte(o[1]), o[2])
-	case "SetBytesV":
-		a.SetBytesV(o[1], []byte(o[2]))
-	case "SetBytesKV":
-		a.SetBytesKV([]byte(o[1]), []byte(o[2]))
-	case "AddBytesK":
-		a.AddBytesK([]byte(o[1]), o[2])
-	case "AddBytesV":
-		a.AddBytesV(o[1], []byte(o[2]))
-	case "AddBytesKV":
-		a.AddBytesKV([]byte(o[1]), []byte(o[2]))
-	case "SetNoValue":
-		a.SetNoValue(o[1])
-	case "AddNoValue":
-		a.AddNoValue(o[1])
-	case "SetBytesKNoValue":
-		a.SetBytesKNoValue([]byte(o[1]))
-	case "AddBytesKNoValue":
-		a.AddBytesKNoValue([]byte(o[1]))
-	case "Del":
-		a.Del(o[1])
-	case "DelBytes":
-		a.DelBytes([]byte(o[1]))
-	case "SetUint":
-		a.SetUint(o[1], num(o[2]))
-	case "SetUintBytes":
-		a.SetUintBytes([]byte(o[1]), num(o[2]))
-	case "Sort":
-		a.Sort(bytes.Compare)
-	case "SortBack":
-		a.Sort(func(x, y []byte) int { return bytes.Compare(y, x) })
-	case "SortKeys":
-		a.SortKeys(bytes.Compare)
-	default:
-		panic("unknown operation " + o[0])
-	}
+var argCalls = ops.Set{
+	"Parse":            (*fasthttp.Args).Parse,
+	"Set":              (*fasthttp.Args).Set,
+	"Add":              (*fasthttp.Args).Add,
+	"SetBytesK":        (*fasthttp.Args).SetBytesK,
+	"SetBytesV":        (*fasthttp.Args).SetBytesV,
+	"SetBytesKV":       (*fasthttp.Args).SetBytesKV,
+	"AddBytesK":        (*fasthttp.Args).AddBytesK,
+	"AddBytesV":        (*fasthttp.Args).AddBytesV,
+	"AddBytesKV":       (*fasthttp.Args).AddBytesKV,
+	"SetNoValue":       (*fasthttp.Args).SetNoValue,
+	"AddNoValue":       (*fasthttp.Args).AddNoValue,
+	"SetBytesKNoValue": (*fasthttp.Args).SetBytesKNoValue,
+	"AddBytesKNoValue": (*fasthttp.Args).AddBytesKNoValue,
+	"Del":              (*fasthttp.Args).Del,
+	"DelBytes":         (*fasthttp.Args).DelBytes,
+	"SetUint":          (*fasthttp.Args).SetUint,
+	"SetUintBytes":     (*fasthttp.Args).SetUintBytes,
+	"Sort":             func(a *fasthttp.Args) { a.Sort(bytes.Compare) },
+	"SortBack":         func(a *fasthttp.Args) { a.Sort(func(x, y []byte) int { return bytes.Compare(y, x) }) },
+	"SortKeys":         func(a *fasthttp.Args) { a.SortKeys(bytes.Compare) },
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/ops"
 	"github.com/valyala/fasthttp/compat/internal/report"
 )
 
@@ -70,14 +71,9 @@ func runCookie() {
 		})
 	}
 	for _, x := range cookieSequences {
-		report.Run("cookie-seq/"+x.id, func(c *report.Case) {
+		report.Run("cookie-seq/"+x.ID, func(c *report.Case) {
 			var k fasthttp.Cookie
-			for i, o := range x.ops {
-				if r := applyCookie(&k, o); r != "" {
-					c.Str(fmt.Sprintf("%d.%s", i, o[0]), r)
-				}
-				c.Str(fmt.Sprintf("%d.string", i), k.String())
-			}
+			cookieCalls.Play(c, &k, x.Ops, func(i int) { c.Str(fmt.Sprintf("%d.string", i), k.String()) })
 			dumpCookie(c, &k)
 		})
 	}
@@ -88,7 +84,7 @@ func runCookie() {
 				var k fasthttp.Cookie
 				k.SetKey("k")
 				k.SetValue("v")
-				applyCookie(&k, []string{setter, s})
+				cookieCalls.Apply(&k, ops.Op{setter, s})
 				c.Str("set-"+setter, k.String())
 			}
 			var k fasthttp.Cookie
@@ -102,71 +98,41 @@ func runCookie() {
 	}
 }
 
-var cookieSequences = []struct {
-	id  string
-	ops [][]string
-}{
+var cookieSequences = []ops.Sequence{
 	{"zero", nil},
-	{"plain", [][]string{{"Key", "a"}, {"Value", "b"}, {"Path", "/x"}, {"Domain", "d.com"}, {"Secure", "1"}, {"HTTPOnly", "1"}, {"MaxAge", "5"}}},
-	{"key-empty", [][]string{{"Value", "b"}, {"Secure", "1"}}},
-	{"value-empty", [][]string{{"Key", "a"}, {"Path", "/"}}},
-	{"path", [][]string{{"Key", "a"}, {"Path", "x"}, {"Path", "/a/../b"}, {"Path", "/a;b"}, {"Path", "/a b"}, {"Path", "/é"}, {"Path", "/a\r\nb"}, {"Path", "/%41"}, {"Path", ""}, {"Path", "//a"}}},
-	{"domain", [][]string{{"Key", "a"}, {"Domain", "X.com"}, {"Domain", "a;b"}, {"Domain", "a\r\nb"}, {"Domain", ""}, {"Domain", ".x"}}},
-	{"hostile-value", [][]string{{"Key", "a"}, {"Value", "b;c"}, {"Value", "b\r\nc"}, {"Value", "b\x00c"}, {"Value", "\"q\""}, {"Value", "a,b c"}, {"Value", "é"}}},
-	{"hostile-key", [][]string{{"Value", "v"}, {"Key", "a;b"}, {"Key", "a=b"}, {"Key", "a\r\nb"}, {"Key", "a b"}, {"Key", "a\x00"}}},
-	{"max-age", [][]string{{"Key", "a"}, {"MaxAge", "0"}, {"MaxAge", "-1"}, {"MaxAge", "-100"}, {"MaxAge", "10"}, {"MaxAge", "0"}}},
-	{"expire", [][]string{{"Key", "a"}, {"Expire", "0"}, {"Expire", "1257894000"}, {"Expire", "1700000000"}, {"Expire", "-1"}, {"ExpireZero"}, {"ExpireDelete"}, {"ExpireUnlimited"}}},
-	{"expire-and-age", [][]string{{"Key", "a"}, {"Expire", "1700000000"}, {"MaxAge", "5"}, {"MaxAge", "0"}, {"MaxAge", "-5"}}},
-	{"samesite", [][]string{{"Key", "a"}, {"SameSite", "0"}, {"SameSite", "1"}, {"SameSite", "2"}, {"SameSite", "3"}, {"SameSite", "4"}, {"SameSite", "2"}, {"SameSite", "5"}, {"SameSite", "-1"}}},
-	{"samesite-none-insecure", [][]string{{"Key", "a"}, {"SameSite", "4"}, {"Secure", "0"}}},
-	{"partitioned", [][]string{{"Key", "a"}, {"Partitioned", "1"}, {"Secure", "0"}, {"Path", "/x"}, {"Partitioned", "0"}}},
-	{"secure-off", [][]string{{"Key", "a"}, {"Secure", "1"}, {"Secure", "0"}, {"HTTPOnly", "1"}, {"HTTPOnly", "0"}}},
-	{"parse-resets", [][]string{{"Key", "a"}, {"Path", "/x"}, {"Secure", "1"}, {"MaxAge", "5"}, {"Parse", "z=y"}}},
-	{"parse-fails", [][]string{{"Key", "a"}, {"Value", "v"}, {"Parse", "z=y; max-age=x"}}},
-	{"reset", [][]string{{"Key", "a"}, {"Value", "v"}, {"Secure", "1"}, {"SameSite", "2"}, {"Partitioned", "1"}, {"Reset"}}},
+	{"plain", []ops.Op{{"Key", "a"}, {"Value", "b"}, {"Path", "/x"}, {"Domain", "d.com"}, {"Secure", "1"}, {"HTTPOnly", "1"}, {"MaxAge", "5"}}},
+	{"key-empty", []ops.Op{{"Value", "b"}, {"Secure", "1"}}},
+	{"value-empty", []ops.Op{{"Key", "a"}, {"Path", "/"}}},
+	{"path", []ops.Op{{"Key", "a"}, {"Path", "x"}, {"Path", "/a/../b"}, {"Path", "/a;b"}, {"Path", "/a b"}, {"Path", "/é"}, {"Path", "/a\r\nb"}, {"Path", "/%41"}, {"Path", ""}, {"Path", "//a"}}},
+	{"domain", []ops.Op{{"Key", "a"}, {"Domain", "X.com"}, {"Domain", "a;b"}, {"Domain", "a\r\nb"}, {"Domain", ""}, {"Domain", ".x"}}},
+	{"hostile-value", []ops.Op{{"Key", "a"}, {"Value", "b;c"}, {"Value", "b\r\nc"}, {"Value", "b\x00c"}, {"Value", "\"q\""}, {"Value", "a,b c"}, {"Value", "é"}}},
+	{"hostile-key", []ops.Op{{"Value", "v"}, {"Key", "a;b"}, {"Key", "a=b"}, {"Key", "a\r\nb"}, {"Key", "a b"}, {"Key", "a\x00"}}},
+	{"max-age", []ops.Op{{"Key", "a"}, {"MaxAge", "0"}, {"MaxAge", "-1"}, {"MaxAge", "-100"}, {"MaxAge", "10"}, {"MaxAge", "0"}}},
+	{"expire", []ops.Op{{"Key", "a"}, {"Expire", "0"}, {"Expire", "1257894000"}, {"Expire", "1700000000"}, {"Expire", "-1"}, {"ExpireZero"}, {"ExpireDelete"}, {"ExpireUnlimited"}}},
+	{"expire-and-age", []ops.Op{{"Key", "a"}, {"Expire", "1700000000"}, {"MaxAge", "5"}, {"MaxAge", "0"}, {"MaxAge", "-5"}}},
+	{"samesite", []ops.Op{{"Key", "a"}, {"SameSite", "0"}, {"SameSite", "1"}, {"SameSite", "2"}, {"SameSite", "3"}, {"SameSite", "4"}, {"SameSite", "2"}, {"SameSite", "5"}, {"SameSite", "-1"}}},
+	{"samesite-none-insecure", []ops.Op{{"Key", "a"}, {"SameSite", "4"}, {"Secure", "0"}}},
+	{"partitioned", []ops.Op{{"Key", "a"}, {"Partitioned", "1"}, {"Secure", "0"}, {"Path", "/x"}, {"Partitioned", "0"}}},
+	{"secure-off", []ops.Op{{"Key", "a"}, {"Secure", "1"}, {"Secure", "0"}, {"HTTPOnly", "1"}, {"HTTPOnly", "0"}}},
+	{"parse-resets", []ops.Op{{"Key", "a"}, {"Path", "/x"}, {"Secure", "1"}, {"MaxAge", "5"}, {"Parse", "z=y"}}},
+	{"parse-fails", []ops.Op{{"Key", "a"}, {"Value", "v"}, {"Parse", "z=y; max-age=x"}}},
+	{"reset", []ops.Op{{"Key", "a"}, {"Value", "v"}, {"Secure", "1"}, {"SameSite", "2"}, {"Partitioned", "1"}, {"Reset"}}},
 }
 
-func applyCookie(k *fasthttp.Cookie, o []string) string {
-	num := func() int {
-		n, err := strconv.Atoi(o[1])
-		if err != nil {
-			panic(err)
-		}
-		return n
-	}
-	switch o[0] {
-	case "Key":
-		k.SetKey(o[1])
-	case "Value":
-		k.SetValue(o[1])
-	case "Path":
-		k.SetPath(o[1])
-	case "Domain":
-		k.SetDomain(o[1])
-	case "Secure":
-		k.SetSecure(o[1] == "1")
-	case "HTTPOnly":
-		k.SetHTTPOnly(o[1] == "1")
-	case "Partitioned":
-		k.SetPartitioned(o[1] == "1")
-	case "MaxAge":
-		k.SetMaxAge(num())
-	case "Expire":
-		k.SetExpire(time.Unix(int64(num()), 0))
-	case "ExpireZero":
-		k.SetExpire(time.Time{})
-	case "ExpireDelete":
-		k.SetExpire(fasthttp.CookieExpireDelete)
-	case "ExpireUnlimited":
-		k.SetExpire(fasthttp.CookieExpireUnlimited)
-	case "SameSite":
-		k.SetSameSite(fasthttp.CookieSameSite(num()))
-	case "Reset":
-		k.Reset()
-	case "Parse":
-		return report.ErrClass(k.Parse(o[1]))
-	default:
-		panic("unknown operation " + o[0])
-	}
-	return ""
+var cookieCalls = ops.Set{
+	"Key":             (*fasthttp.Cookie).SetKey,
+	"Value":           (*fasthttp.Cookie).SetValue,
+	"Path":            (*fasthttp.Cookie).SetPath,
+	"Domain":          (*fasthttp.Cookie).SetDomain,
+	"Secure":          (*fasthttp.Cookie).SetSecure,
+	"HTTPOnly":        (*fasthttp.Cookie).SetHTTPOnly,
+	"Partitioned":     (*fasthttp.Cookie).SetPartitioned,
+	"MaxAge":          (*fasthttp.Cookie).SetMaxAge,
+	"Expire":          func(k *fasthttp.Cookie, seconds int) { k.SetExpire(time.Unix(int64(seconds), 0)) },
+	"ExpireZero":      func(k *fasthttp.Cookie) { k.SetExpire(time.Time{}) },
+	"ExpireDelete":    func(k *fasthttp.Cookie) { k.SetExpire(fasthttp.CookieExpireDelete) },
+	"ExpireUnlimited": func(k *fasthttp.Cookie) { k.SetExpire(fasthttp.CookieExpireUnlimited) },
+	"SameSite":        (*fasthttp.Cookie).SetSameSite,
+	"Reset":           (*fasthttp.Cookie).Reset,
+	"Parse":           (*fasthttp.Cookie).Parse,
 }

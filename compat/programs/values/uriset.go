@@ -4,86 +4,62 @@ import (
 	"fmt"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/ops"
 	"github.com/valyala/fasthttp/compat/internal/report"
 )
 
-var uriSequences = []struct {
-	id  string
-	ops [][]string
-}{
+var uriSequences = []ops.Sequence{
 	{"zero", nil},
-	{"scheme", [][]string{{"Scheme", "HTTPS"}, {"Scheme", "x y"}, {"Scheme", ""}, {"Scheme", "a\r\nb"}}},
-	{"host", [][]string{{"Host", "A.com:80"}, {"Host", ""}, {"Host", "a b"}, {"Host", "u@h"}, {"Host", "[::1]"}, {"Host", "a\r\nb"}, {"Host", "a/b?c#d"}, {"Host", "É"}}},
-	{"path", [][]string{{"Path", "/a/../b"}, {"Path", "a"}, {"Path", ""}, {"Path", "//a"}, {"Path", "/a%20b c"}, {"Path", "/a?b#c"}, {"Path", "/é"}, {"Path", "/%zz"}, {"Path", "/\r\n"}, {"Path", "/a%2fb"}, {"Path", "/a+b"}, {"Path", "/a/./b//c/"}, {"Path", "*"}}},
-	{"query", [][]string{{"Query", "a=b"}, {"Query", "?a"}, {"Query", "a b"}, {"Query", "a#b"}, {"Query", "é"}, {"Query", "\r\n"}, {"Query", ""}}},
-	{"hash", [][]string{{"Hash", "a"}, {"Hash", "#a"}, {"Hash", "a b"}, {"Hash", "\r\n"}, {"Hash", ""}}},
-	{"user", [][]string{{"Username", "u"}, {"Password", "p"}, {"Username", "u:v@w/x"}, {"Password", "p:q@r"}, {"Username", ""}, {"Password", ""}}},
-	{"query-args", [][]string{{"Query", "a=1&b=2"}, {"ArgSet", "a", "3"}, {"ArgAdd", "c", "é &="}, {"ArgDel", "b"}, {"Query", "z=1"}, {"ArgSet", "y", "2"}}},
-	{"args-emptied", [][]string{{"Query", "a=1"}, {"ArgDel", "a"}}},
-	{"args-raw-kept", [][]string{{"Parse", "/a?x=%zz&y=+%20"}, {"ArgPeek", "x"}, {"ArgPeek", "y"}}},
-	{"copy", [][]string{{"Parse", "http://u:p@h:1/a/../b?c=d#e"}, {"Copy"}}},
-	{"copy-args", [][]string{{"Parse", "http://h/a?c=d"}, {"ArgSet", "c", "x"}, {"Copy"}}},
-	{"copy-flag", [][]string{{"Plain"}, {"Parse", "http://h/a/../b"}, {"Copy"}, {"Path", "/x/../y"}}},
-	{"reset", [][]string{{"Plain"}, {"Parse", "http://u:p@h/a?b#c"}, {"Reset"}, {"Path", "/x/../y"}}},
-	{"plain-path", [][]string{{"Plain"}, {"Path", "/x/../y"}, {"Path", "a b"}, {"Path", "/é"}, {"Path", ""}, {"Path", "//"}, {"Path", "/a%20b"}, {"Path", "/a?b"}}},
-	{"parse-then-set", [][]string{{"Parse", "http://h/a/b?c#d"}, {"Path", "/new path"}, {"Host", "g"}, {"Scheme", "https"}}},
-	{"parse-twice", [][]string{{"Parse", "http://u:p@h/a/b?c=1#d"}, {"ArgPeek", "c"}, {"Parse", "/x"}, {"ArgPeek", "c"}}},
+	{"scheme", []ops.Op{{"Scheme", "HTTPS"}, {"Scheme", "x y"}, {"Scheme", ""}, {"Scheme", "a\r\nb"}}},
+	{"host", []ops.Op{{"Host", "A.com:80"}, {"Host", ""}, {"Host", "a b"}, {"Host", "u@h"}, {"Host", "[::1]"}, {"Host", "a\r\nb"}, {"Host", "a/b?c#d"}, {"Host", "É"}}},
+	{"path", []ops.Op{{"Path", "/a/../b"}, {"Path", "a"}, {"Path", ""}, {"Path", "//a"}, {"Path", "/a%20b c"}, {"Path", "/a?b#c"}, {"Path", "/é"}, {"Path", "/%zz"}, {"Path", "/\r\n"}, {"Path", "/a%2fb"}, {"Path", "/a+b"}, {"Path", "/a/./b//c/"}, {"Path", "*"}}},
+	{"query", []ops.Op{{"Query", "a=b"}, {"Query", "?a"}, {"Query", "a b"}, {"Query", "a#b"}, {"Query", "é"}, {"Query", "\r\n"}, {"Query", ""}}},
+	{"hash", []ops.Op{{"Hash", "a"}, {"Hash", "#a"}, {"Hash", "a b"}, {"Hash", "\r\n"}, {"Hash", ""}}},
+	{"user", []ops.Op{{"Username", "u"}, {"Password", "p"}, {"Username", "u:v@w/x"}, {"Password", "p:q@r"}, {"Username", ""}, {"Password", ""}}},
+	{"query-args", []ops.Op{{"Query", "a=1&b=2"}, {"ArgSet", "a", "3"}, {"ArgAdd", "c", "é &="}, {"ArgDel", "b"}, {"Query", "z=1"}, {"ArgSet", "y", "2"}}},
+	{"args-emptied", []ops.Op{{"Query", "a=1"}, {"ArgDel", "a"}}},
+	{"args-raw-kept", []ops.Op{{"Parse", "/a?x=%zz&y=+%20"}, {"ArgPeek", "x"}, {"ArgPeek", "y"}}},
+	{"copy", []ops.Op{{"Parse", "http://u:p@h:1/a/../b?c=d#e"}, {"Copy"}}},
+	{"copy-args", []ops.Op{{"Parse", "http://h/a?c=d"}, {"ArgSet", "c", "x"}, {"Copy"}}},
+	{"copy-flag", []ops.Op{{"Plain"}, {"Parse", "http://h/a/../b"}, {"Copy"}, {"Path", "/x/../y"}}},
+	{"reset", []ops.Op{{"Plain"}, {"Parse", "http://u:p@h/a?b#c"}, {"Reset"}, {"Path", "/x/../y"}}},
+	{"plain-path", []ops.Op{{"Plain"}, {"Path", "/x/../y"}, {"Path", "a b"}, {"Path", "/é"}, {"Path", ""}, {"Path", "//"}, {"Path", "/a%20b"}, {"Path", "/a?b"}}},
+	{"parse-then-set", []ops.Op{{"Parse", "http://h/a/b?c#d"}, {"Path", "/new path"}, {"Host", "g"}, {"Scheme", "https"}}},
+	{"parse-twice", []ops.Op{{"Parse", "http://u:p@h/a/b?c=1#d"}, {"ArgPeek", "c"}, {"Parse", "/x"}, {"ArgPeek", "c"}}},
 }
 
-func applyURI(u *fasthttp.URI, o []string) string {
-	switch o[0] {
-	case "Scheme":
-		u.SetScheme(o[1])
-	case "Host":
-		u.SetHost(o[1])
-	case "Path":
-		u.SetPath(o[1])
-	case "Query":
-		u.SetQueryString(o[1])
-	case "Hash":
-		u.SetHash(o[1])
-	case "Username":
-		u.SetUsername(o[1])
-	case "Password":
-		u.SetPassword(o[1])
-	case "ArgSet":
-		u.QueryArgs().Set(o[1], o[2])
-	case "ArgAdd":
-		u.QueryArgs().Add(o[1], o[2])
-	case "ArgDel":
-		u.QueryArgs().Del(o[1])
-	case "ArgPeek":
-		return string(u.QueryArgs().Peek(o[1]))
-	case "Plain":
-		u.DisablePathNormalizing = true
-	case "Copy":
+var uriCalls = ops.Set{
+	"Scheme":   (*fasthttp.URI).SetScheme,
+	"Host":     (*fasthttp.URI).SetHost,
+	"Path":     (*fasthttp.URI).SetPath,
+	"Query":    (*fasthttp.URI).SetQueryString,
+	"Hash":     (*fasthttp.URI).SetHash,
+	"Username": (*fasthttp.URI).SetUsername,
+	"Password": (*fasthttp.URI).SetPassword,
+	"ArgSet":   func(u *fasthttp.URI, a, b string) { u.QueryArgs().Set(a, b) },
+	"ArgAdd":   func(u *fasthttp.URI, a, b string) { u.QueryArgs().Add(a, b) },
+	"ArgDel":   func(u *fasthttp.URI, a string) { u.QueryArgs().Del(a) },
+	"ArgPeek":  func(u *fasthttp.URI, a string) []byte { return u.QueryArgs().Peek(a) },
+	"Plain":    func(u *fasthttp.URI) { u.DisablePathNormalizing = true },
+	"Copy": func(u *fasthttp.URI) {
 		var v fasthttp.URI
 		u.CopyTo(&v)
 		v.CopyTo(u)
-	case "Reset":
-		u.Reset()
-	case "Parse":
-		return report.ErrClass(u.Parse(nil, []byte(o[1])))
-	case "Update":
-		u.Update(o[1])
-	default:
-		panic("unknown operation " + o[0])
-	}
-	return ""
+	},
+	"Reset":  (*fasthttp.URI).Reset,
+	"Parse":  func(u *fasthttp.URI, raw []byte) error { return u.Parse(nil, raw) },
+	"Update": (*fasthttp.URI).Update,
 }
 
 func runURISetters() {
 	for _, x := range uriSequences {
-		report.Run("uri-seq/"+x.id, func(c *report.Case) {
+		report.Run("uri-seq/"+x.ID, func(c *report.Case) {
 			var u fasthttp.URI
-			for i, o := range x.ops {
-				if r := applyURI(&u, o); r != "" {
-					c.Str(fmt.Sprintf("%d.%s", i, o[0]), r)
-				}
+			uriCalls.Play(c, &u, x.Ops, func(i int) {
 				c.Str(fmt.Sprintf("%d.full", i), u.String())
 				c.Str(fmt.Sprintf("%d.request", i), string(u.RequestURI()))
 				c.Str(fmt.Sprintf("%d.path", i), string(u.Path()))
-			}
+			})
 			dumpURI(c, &u)
 		})
 	}
