@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
-	"github.com/valyala/fasthttp/fasthttputil"
-
+	"github.com/valyala/fasthttp/bench/internal/await"
 	"github.com/valyala/fasthttp/bench/internal/fakeh2"
 	"github.com/valyala/fasthttp/bench/internal/protocols"
+	"github.com/valyala/fasthttp/fasthttputil"
 )
 
 // wires is the kind of connection between client and server.
@@ -80,7 +80,7 @@ func serving(b *testing.B, w wires, serve serve) dialing {
 	go func() { served <- serve(ln) }()
 	b.Cleanup(func() {
 		_ = ln.Close()
-		<-served
+		await.Receive(b, "the end of Serve", served)
 	})
 	return dial
 }

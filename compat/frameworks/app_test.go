@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/process"
 	"github.com/valyala/fasthttp/compat/internal/serving"
 )
 
@@ -70,7 +71,7 @@ func TestAppWorksWithBothVersions(t *testing.T) {
 		if serving.IsOriginal() {
 			continue
 		}
-		if got := <-lines; got.path != "/stream" || got.status != 200 || got.size < int64(len(want)) {
+		if got := process.Receive(t, "the line of the log", lines); got.path != "/stream" || got.status != 200 || got.size < int64(len(want)) {
 			t.Errorf("HTTP/2 %t: %+v", http2, got)
 		}
 	}
@@ -136,9 +137,9 @@ func TestHooksOfServerTrace(t *testing.T) {
 	}
 	client.CloseIdleConnections()
 	for _, want := range []string{"accepted", "head", "begins", "ends", "HTTP/1.1", "client"} {
-		got := <-events
+		got := process.Receive(t, "the next event", events)
 		if got == "body" {
-			got = <-events
+			got = process.Receive(t, "the next event", events)
 		}
 		if got != want {
 			t.Errorf("%s instead of %s", got, want)

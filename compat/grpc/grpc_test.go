@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/process"
 	"github.com/valyala/fasthttp/compat/internal/serving"
 )
 
@@ -349,7 +350,7 @@ func TestShutdownWaitsForCalls(t *testing.T) {
 		if err := echo.RecvMsg(&rest); err != io.EOF {
 			t.Errorf("at the end: %v", err)
 		}
-		if err := <-stopped; err != nil {
+		if err := process.Receive(t, "the end of Shutdown", stopped); err != nil {
 			t.Errorf("Shutdown: %v", err)
 		}
 	})

@@ -285,7 +285,7 @@ func TestRequestsInProgressAreAnsweredAtShutdown(t *testing.T) {
 			t.Errorf("the request is answered with %s", resp.Status)
 		}
 	}()
-	<-b.begun
+	servertest.Receive(t, "the request", b.begun)
 	stopped := make(chan error, 1)
 	go func() { stopped <- s.stop() }()
 	// Done ends with the server, the context of the store does not
@@ -303,8 +303,8 @@ func TestRequestsInProgressAreAnsweredAtShutdown(t *testing.T) {
 	default:
 	}
 	close(b.goOn)
-	<-answered
-	if err := <-stopped; err != nil {
+	servertest.Receive(t, "the response", answered)
+	if err := servertest.Receive(t, "the end of the program", stopped); err != nil {
 		t.Error(err)
 	}
 }
@@ -318,14 +318,14 @@ func TestCallsEndWithTheirClient(t *testing.T) {
 			ada := s.user("ada", old)
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
-				<-b.begun
+				servertest.Receive(t, "the request", b.begun)
 				cancel()
 			}()
 			_, err := ada.Do(newRequest(ctx, t, "GET", "/api/notes", "", nil))
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("the client got %v", err)
 			}
-			if err := <-b.ended; !errors.Is(err, context.Canceled) {
+			if err := servertest.Receive(t, "the end of the call of the store", b.ended); !errors.Is(err, context.Canceled) {
 				t.Errorf("the store got %v", err)
 			}
 		})
@@ -397,7 +397,7 @@ func TestHandlersAreLimited(t *testing.T) {
 	}
 	ada.want("GET", "/api/notes/1", "", 503, "too much to do")
 	for range maxHandlers {
-		<-s.slots
+		servertest.Receive(t, "a place for a handler", s.slots)
 	}
 	ada.want("GET", "/api/notes/1", "", 404, "")
 }

@@ -273,12 +273,12 @@ func TestCallEndsWhenTheClientLeaves(t *testing.T) {
 			}
 			failed <- err
 		}()
-		<-began
+		servertest.Receive(t, "the request", began)
 		cancel()
-		if err := <-failed; err == nil {
+		if err := servertest.Receive(t, "the end of the call", failed); err == nil {
 			t.Error("the client did not fail")
 		}
-		<-ended
+		servertest.Receive(t, "the end of the handler", ended)
 	}
 }
 

@@ -80,7 +80,7 @@ func TestAllReceiveWhatOneSends(t *testing.T) {
 	for _, m := range members {
 		wantClose(t, m, websocket.CloseGoingAway)
 	}
-	<-ended
+	servertest.Receive(t, "the end of run", ended)
 }
 
 func TestEcho(t *testing.T) {

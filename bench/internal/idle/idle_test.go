@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/valyala/fasthttp/bench/internal/await"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
@@ -93,7 +94,7 @@ func TestCrowdOpensItsConnections(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for range c.conns {
-		seen[<-from] = true
+		seen[await.Receive(t, "a client", from)] = true
 	}
 	for i := range c.conns {
 		if !seen[c.source(i)] {

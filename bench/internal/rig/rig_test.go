@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/valyala/fasthttp/bench/internal/await"
 	"github.com/valyala/fasthttp/bench/internal/stats"
 )
 
@@ -113,7 +114,7 @@ func TestChildAnswersUntilItIsStopped(t *testing.T) {
 
 func TestChildThatFailsSaysWhy(t *testing.T) {
 	child := startTest(t, t.Context(), "fail")
-	<-child.over
+	await.Receive(t, "the end of the child", child.over)
 	if got, err := child.Line(t.Context()); err != nil || got != "last words" {
 		t.Errorf("%q, %v", got, err)
 	}
