@@ -40,7 +40,7 @@ type secrets struct {
 const (
 	// knownNames is how many names are remembered. It is a power of two.
 	knownNames = 256
-	// longestKnown is the longest name that is remembered.
+	// longestKnown is the longest remembered name.
 	longestKnown = 30
 )
 

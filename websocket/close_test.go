@@ -275,7 +275,8 @@ func TestShutdownWithoutAnAnswer(t *testing.T) {
 				cancel()
 			}
 			err := servertest.Receive(t, "the end of Shutdown", done)
-			if byContext && err != context.Canceled || !byContext && err != nil {
+			// the connection may be gone before Shutdown looks at its context
+			if err != nil && !(byContext && err == context.Canceled) {
 				t.Errorf("Shutdown returned %v", err)
 			}
 			servertest.Receive(t, "the end of the handler", left)

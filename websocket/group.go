@@ -110,7 +110,7 @@ func (g *Group) Len() int {
 // Broadcast sends a message to each member, as Socket.Send does: it waits for none of them, so a
 // slow reader does not delay the others. The message is framed once, and
 // compressed once for members that have agreed on the same window; they share its memory. It
-// returns the number of members to which the message was sent, and of those that were skipped
+// returns the number of members to which the message was sent, and the number skipped
 // because their queue is full; members whose connection is closing count as neither.
 //
 // onFull is called for each skipped member, unless it is nil. It may close the socket, or remove

@@ -136,7 +136,7 @@ func (f *flow) checkGo(fn *ssa.Function, instr *ssa.Go) {
 	f.note(fn, found, instr, used...)
 }
 
-// checkSend checks a value that is sent. A channel that was made in the same function counts
+// checkSend checks a sent value. A channel that was made in the same function counts
 // if a goroutine that may outlive it has the channel.
 func (f *flow) checkSend(fn *ssa.Function, at ssa.Instruction, pos token.Pos, channel, v ssa.Value) {
 	if !carries(v.Type()) || f.joined(at) {

@@ -60,7 +60,7 @@ type Pool[C Conn] struct {
 
 	_       cpu.CacheLinePad // every call writes the following fields
 	mu      lockorder.Mutex[lockorder.ConnPool]
-	open    int // places taken, including those of idle connections
+	open    int // places taken, idle connections included
 	opening int // places in which a connection is being opened, in the phase inTurn
 	policy  openPolicy
 	idle    queue[C]
@@ -390,7 +390,7 @@ func (p *Pool[C]) arm(after time.Duration) {
 	p.sweeper.Reset(after)
 }
 
-// Open returns the number of taken places, including those of idle connections.
+// Open returns the number of taken places, idle connections included.
 func (p *Pool[C]) Open() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

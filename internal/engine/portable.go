@@ -135,7 +135,7 @@ func (e *portable) release() {
 	if e.HasEscaped() {
 		return
 	}
-	e.Set, e.NC, e.p, e.nc, e.awaiter, e.pairWriter = nil, nil, nil, nil, nil, nil
+	e.Set, e.NC, e.p, e.nc, e.awaiter, e.pairWriter, e.watcher = nil, nil, nil, nil, nil, nil, nil
 	e.awake, e.limited, e.hijacked = false, [2]bool{}, false
 	e.interrupted.Store(false)
 	e.readUntil, e.writeUntil = time.Time{}, time.Time{}

@@ -169,8 +169,8 @@ func isFailure(got, want error) bool {
 	return errors.Is(got, want) || got != nil && want != nil && got.Error() == want.Error()
 }
 
-// witness records what a server does with a request, except for those of the test itself,
-// whose targets are probePath and holdPath.
+// witness records what a server does with a request, unless the test itself sends it, to probePath
+// or holdPath.
 type witness struct {
 	t        *testing.T
 	handled  atomic.Int32
@@ -181,7 +181,7 @@ type witness struct {
 	ended    sync.WaitGroup
 	// abandons means that user values are not closed: the context is left to the handler.
 	abandons bool
-	values   atomic.Int32 // user values that were set, less those that were closed
+	values   atomic.Int32 // user values that were set, less the closed ones
 }
 
 type report struct {

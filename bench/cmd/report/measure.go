@@ -200,7 +200,7 @@ func (o options) study() study.Options {
 // fewer is the number of rounds for measurements that hardly vary between rounds.
 func fewer(o options) int { return min(o.rounds, 3) }
 
-// part is a separate measurement. A part without functions has those of studies.
+// part is a separate measurement. A part without functions is a study.
 type part struct {
 	name    string
 	measure func(ctx context.Context, dir string, opts options, all *results, log progress.Log) error

@@ -104,7 +104,7 @@ type Memory struct {
 	StackInUse uint64 `json:"stack_in_use"`
 }
 
-// Counts are those of a server so far.
+// Counts are a server's counts so far.
 type Counts struct {
 	Allocs      uint64 `json:"allocations"`
 	Collections uint32 `json:"garbage_collections"`

@@ -146,7 +146,7 @@ type Load interface {
 	IsFor(server *rig.Server) bool
 }
 
-// Figures are those of one run, by their names. A figure that is not a number is missing.
+// Figures are the figures of one run, by their names. NaN marks a missing figure.
 type Figures map[string]float64
 
 // Measure puts each load on each server in every round. The servers take turns, so that other

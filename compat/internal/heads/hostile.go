@@ -14,7 +14,7 @@ var hostile = []string{
 	strings.Repeat("x", 300),
 }
 
-// Hostile passes every hostile string to every setter: to those of all fields, to those that own
+// Hostile passes every hostile string to every setter: to the setters of all fields, to those that own
 // returns, and to Set with each of the names.
 func (p *Program[H, P]) Hostile(own func(s string) []ops.Sequence, names ...string) {
 	for i, s := range hostile {
