@@ -45,8 +45,8 @@ backend back
 	server one BACKEND
 `
 
-// BuildProxies compiles the proxies, and finds nginx and haproxy. missing says why for each
-// of the two that it does not find. StartProxy starts them. backend is the server that they ask.
+// BuildProxies compiles the proxies, and finds nginx and haproxy. missing has the reason for each
+// of the two if it finds none. StartProxy starts them. backend is the server that they ask.
 func BuildProxies(ctx context.Context, dir, temp string, modules Modules) (proxies []*Server, backend *Server, missing []string, err error) {
 	ours, err := build(ctx, dir, temp, "ours", modules.Ours, "fasthttp")
 	if err != nil {
