@@ -65,7 +65,7 @@ var rows = []workload{
 }
 
 // sizeRow is the row for the size of a small program, servers/small. Its bound only has bytes.
-const sizeRow = "helloworld"
+const sizeRow = "small"
 
 // usesNetwork reports whether the benchmark waits for the system.
 func (w workload) usesNetwork() bool { return strings.HasSuffix(w.name, "TCP") }
