@@ -61,20 +61,7 @@ func (h *Header) keepInHeader(k Key) {
 // addPeerTrailers adds the names in the Trailer field of a peer as hints. They do not make
 // trailers of fields that are in the header section or are set later: otherwise a
 // client could make a proxy withhold a field that the proxy sets.
-func (h *Header) addPeerTrailers(list []byte) {
-	for rest := list; rest != nil; {
-		var name []byte
-		name, rest = ascii.NextElement(rest)
-		if len(name) == 0 {
-			continue
-		}
-		k := KeyOf(name)
-		if h.Trailers.IsFullFor(k.ID, k.Name) {
-			return
-		}
-		_ = h.announce(k, field.ByPeer)
-	}
-}
+func (h *Header) addPeerTrailers(list []byte) { _ = h.AnnounceList(list, field.ByPeer) }
 
 // announce adds a trailer name. It returns false if the name must not be a trailer.
 func (h *Header) announce(k Key, flags field.Flag) bool {
