@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
-	"github.com/valyala/fasthttp/internal/contribtest"
+	"github.com/valyala/fasthttp/internal/roottest"
 	"github.com/valyala/fasthttp/internal/servertest"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
@@ -48,7 +48,7 @@ func start(t testing.TB, e servertest.Engine, http2 bool, s *fasthttp.Server) *s
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetHTTP2(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
-	ts := &server{Running: servertest.Start(t, e, s, contribtest.OnEngine), http2: http2}
+	ts := &server{Running: servertest.Start(t, e, s, roottest.Prepare), http2: http2}
 	var p http.Protocols
 	switch {
 	case !http2:

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
-	"github.com/valyala/fasthttp/internal/contribtest"
+	"github.com/valyala/fasthttp/internal/roottest"
 	"github.com/valyala/fasthttp/internal/servertest"
 	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/codes"
@@ -248,7 +248,7 @@ func TestServerReportsRefusedRequests(t *testing.T) {
 }
 
 func TestServerAttributesAreBoundedAndValid(t *testing.T) {
-	servertest.ForEachEngine(t, contribtest.OnEngine, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
+	servertest.ForEachEngine(t, roottest.Prepare, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
 		c := collect()
 		s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {}}
 		Attach(s, c.options...)

@@ -21,7 +21,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/fasthttpadaptor"
-	"github.com/valyala/fasthttp/internal/contribtest"
+	"github.com/valyala/fasthttp/internal/roottest"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -79,7 +79,7 @@ func expect(t *testing.T, registry *prometheus.Registry, want float64, name stri
 }
 
 func TestServerMetrics(t *testing.T) {
-	servertest.ForEachEngine(t, contribtest.OnEngine, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
+	servertest.ForEachEngine(t, roottest.Prepare, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
 		entered, resume := make(chan struct{}), make(chan struct{})
 		hooked := make(chan fasthttp.ConnState, 100)
 		s := &fasthttp.Server{
@@ -172,7 +172,7 @@ func TestDurationsIncludeTheBody(t *testing.T) {
 	} {
 		for _, lazy := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/lazy=%v", name, lazy), func(t *testing.T) {
-				servertest.ForEachEngine(t, contribtest.OnEngine, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
+				servertest.ForEachEngine(t, roottest.Prepare, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
 					head, sent := make(chan struct{}, 1), make(chan struct{}, 1)
 					s := &fasthttp.Server{LazyRequestTime: lazy, Handler: handler}
 					s.Trace = &fasthttp.ServerTrace{HeadReceived: func(*fasthttp.RequestCtx) { head <- struct{}{} }}
@@ -261,7 +261,7 @@ func testTraceIsKept(t *testing.T, lazy bool) {
 }
 
 func TestClientMetrics(t *testing.T) {
-	servertest.ForEachEngine(t, contribtest.OnEngine, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
+	servertest.ForEachEngine(t, roottest.Prepare, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { ctx.SetStatusCode(404) }})
 		c := &fasthttp.HostClient{Addr: "h", Dial: func(string) (net.Conn, error) { return ts.Dialer() }}
 		m := NewClient(c, Options{})

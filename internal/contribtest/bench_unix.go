@@ -1,5 +1,6 @@
 //go:build unix
 
+// Package contribtest has helpers for the benchmarks of the modules in contrib.
 package contribtest
 
 import (
