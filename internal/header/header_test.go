@@ -3,9 +3,11 @@ package header
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 func TestReleasedHeadersKeepNoLargeTrailers(t *testing.T) {
@@ -54,5 +56,46 @@ func TestHeaderDropsMemoryOfLargeMessages(t *testing.T) {
 	}
 	if small.Shrink(); cap(small.List.Block) == 0 {
 		t.Error("memory of usual sizes is dropped")
+	}
+}
+
+// Tests of applications copy a request as a value: changing the copy must leave the
+// original as it is, whatever is changed.
+func TestChangingAHeaderCopiedAsAValueLeavesTheOriginal(t *testing.T) {
+	const head = "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nX-Sum: 1\r\nContent-Length: 2\r\nX-Last: 2\r\nTrailer: x-sum\r\n\r\n"
+	describe := func(h *Header) string {
+		var copied Header
+		h.CopyTo(&copied)
+		return fmt.Sprintf("%s%s%q", copied.AppendRequest(nil, copied.AsSet()), copied.TrailerSection(), copied.TrailerNames())
+	}
+	for name, change := range map[string]func(h *Header){
+		"SetTrailers":       func(h *Header) { _ = h.SetTrailers([]byte("x-other")) },
+		"AddTrailers":       func(h *Header) { _ = h.AddTrailers([]byte("x-sum, x-end")) },
+		"Set Trailer":       func(h *Header) { h.Set(http1.Request, KeyOfID(field.Trailer), []byte("X-Other")) },
+		"Del Trailer":       func(h *Header) { h.Del(http1.Request, KeyOfID(field.Trailer)) },
+		"ResetClose":        (*Header).ResetClose,
+		"no Content-Length": func(h *Header) { h.SetState(NoSpecial, true); h.setOwnLength() },
+	} {
+		var h, copied Header
+		var received http1.Head
+		h.Begin(&received)
+		received.KeepAll = true
+		if n, err := h.Feed(http1.Request, &received, []byte(head)); n != len(head) || err != nil {
+			t.Fatalf("%d of %d bytes were read: %v", n, len(head), err)
+		}
+		if err := h.AnnounceList([]byte("x-end"), field.OnlyTrailers); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.AddTrailerField([]byte("X-End"), []byte("3")); err != nil {
+			t.Fatal(err)
+		}
+		h.append(KeyOfID(field.ContentLength), []byte("2"))
+		h.append(KeyOf([]byte("X-End")), []byte("4"))
+		want := describe(&h)
+		reflect.ValueOf(&copied).Elem().Set(reflect.ValueOf(&h).Elem())
+		change(&copied)
+		if got := describe(&h); got != want {
+			t.Errorf("%s has changed the original to %q, want %q", name, got, want)
+		}
 	}
 }

@@ -294,6 +294,7 @@ func (h *Header) ResetClose() {
 	if !h.Is(Closing) {
 		return
 	}
+	h.ensureOwned()
 	h.State &^= Closing
 	for i := h.findClose(0); i >= 0; i = h.findClose(i + 1) {
 		if others := withoutClose(h.List.Value(i)); len(others) > 0 {

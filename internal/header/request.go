@@ -115,7 +115,10 @@ func (h *Header) setOwnLength() {
 	if !bytes.Equal(h.List.Value(at), length) {
 		h.StoreAt(at, length)
 	}
-	h.List.RemoveID(field.ContentLength, at+1)
+	if h.List.FindID(field.ContentLength, at+1) >= 0 {
+		h.ensureOwned()
+		h.List.RemoveID(field.ContentLength, at+1)
+	}
 }
 
 // SetByteRange sets the Range field.

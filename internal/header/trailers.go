@@ -51,6 +51,7 @@ func (h *Header) keepInHeader(k Key) {
 	if i := h.Trailers.Announced(k.ID, k.Name); i < 0 || h.Trailers.Entries[i].Flags&field.ByPeer == 0 {
 		return
 	}
+	h.ensureOwned()
 	for i := h.List.FindFold(k.ID, k.Name, 0); i >= 0; i = h.List.FindFold(k.ID, k.Name, i+1) {
 		if e := &h.List.Entries[i]; h.List.IsFrozen(e.Value) {
 			e.Flags |= field.InHeader
@@ -68,6 +69,7 @@ func (h *Header) announce(k Key, flags field.Flag) bool {
 	if !http1.MayBeTrailer(k.Name) {
 		return false
 	}
+	h.ensureOwned()
 	if !h.Trailers.Reannounce(k.ID, k.Name, flags) {
 		h.addTrailer(k, nil, flags)
 	}
@@ -83,6 +85,7 @@ func (h *Header) addTrailer(k Key, value []byte, flags field.Flag) {
 // removeTrailerNames removes the announced names. Fields of the trailer section stay
 // there: they are never part of the header section.
 func (h *Header) removeTrailerNames() {
+	h.ensureOwned()
 	if !h.Is(trailing) {
 		h.Trailers.Reset()
 		return
