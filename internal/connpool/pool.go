@@ -68,6 +68,7 @@ type Pool[C Conn] struct {
 	waits   uint64       // how many callers have waited
 	shared  []*shared[C] // connections whose reservations Get may return
 	closing []C          // connections that unlock closes; they hold their places
+	leaving int          // those, and the ones that are being closed
 
 	sweeper *time.Timer
 	armed   bool // sweeper will run
@@ -197,7 +198,7 @@ func (p *Pool[C]) Put(c C, now time.Duration) {
 	switch s := p.lookUp(c); {
 	case s != nil:
 		p.releaseReservation(s, now)
-	case p.open > p.Max:
+	case p.staying() > p.Max:
 		p.drop(c)
 	case waits && p.passOn(c, now):
 	default:
@@ -205,21 +206,20 @@ func (p *Pool[C]) Put(c C, now time.Duration) {
 		if !p.armed && p.MaxIdle > 0 {
 			p.arm(p.MaxIdle)
 		}
+		if waits {
+			p.makeRoom()
+		}
 	}
 	p.unlock()
 }
 
-// passOn gives a connection to a caller that waits for it. If one waits for its place, it is
-// dropped.
+// passOn gives a connection to a caller that waits for it.
 func (p *Pool[C]) passOn(c C, now time.Duration) bool {
-	if w := p.first(p.takesIdle); w != nil {
-		w.ready <- Grant[C]{Conn: c, Found: true, Since: now}
-		return true
-	}
-	if p.open < p.Max {
+	w := p.first(p.takesIdle)
+	if w == nil {
 		return false
 	}
-	p.drop(c)
+	w.ready <- Grant[C]{Conn: c, Found: true, Since: now}
 	return true
 }
 
@@ -260,7 +260,10 @@ func (p *Pool[C]) ReleaseLatePlace() {
 }
 
 // drop makes unlock close c, which then gives up its place.
-func (p *Pool[C]) drop(c C) { p.closing = append(p.closing, c) }
+func (p *Pool[C]) drop(c C) {
+	p.closing = append(p.closing, c)
+	p.leaving++
+}
 
 // unlock ends a change that may have dropped connections: it closes them without the lock.
 func (p *Pool[C]) unlock() {
@@ -282,6 +285,7 @@ func (p *Pool[C]) closeDropped() {
 		}
 		p.mu.Lock()
 		p.open -= len(closing)
+		p.leaving -= len(closing)
 		clear(closing)
 		if p.closing == nil {
 			p.closing = closing[:0]
@@ -289,6 +293,9 @@ func (p *Pool[C]) closeDropped() {
 		p.admit()
 	}
 }
+
+// staying returns the number of places that no dropped connection holds.
+func (p *Pool[C]) staying() int { return p.open - p.leaving }
 
 // freePlace releases a place, and gives it to the first waiter.
 func (p *Pool[C]) freePlace() {
@@ -323,7 +330,7 @@ func (p *Pool[C]) first(fits func(Need) bool) *waiter[C] {
 // makeRoom drops a connection, or retires a shared one, if all places are taken and a caller
 // waits that cannot use it.
 func (p *Pool[C]) makeRoom() {
-	if p.open-len(p.closing) < p.Max {
+	if p.staying() < p.Max {
 		return
 	}
 	own := p.waiting[Own].n
@@ -341,7 +348,7 @@ func (p *Pool[C]) SetMax(n int) {
 	p.mu.Lock()
 	p.Max = max(n, 1)
 	p.admit()
-	p.dropIdle(func(time.Duration) bool { return p.open-len(p.closing) > p.Max })
+	p.dropIdle(func(time.Duration) bool { return p.staying() > p.Max })
 	p.unlock()
 }
 
@@ -647,7 +654,7 @@ func (p *Pool[C]) lookUp(c C) *shared[C] {
 func (p *Pool[C]) releaseReservation(s *shared[C], now time.Duration) {
 	s.users--
 	s.since = now
-	if p.open > p.Max {
+	if p.staying() > p.Max {
 		s.retired = s.retired || s.users == 0
 	}
 	switch {

@@ -26,6 +26,15 @@ func (c *conn) Close() error {
 	return nil
 }
 
+// inBubble is synctest.Test for tests of which one may start the clock.
+func inBubble(t *testing.T, test func(t *testing.T)) {
+	synctest.Test(t, func(t *testing.T) {
+		// the clock ends when it is unused
+		t.Cleanup(func() { time.Sleep(time.Hour) }) // bubble: within synctest.Test
+		test(t)
+	})
+}
+
 func newPool(size int) *Pool[*conn] { return &Pool[*conn]{Max: size} }
 
 func (p *Pool[C]) mustGet(t *testing.T) Grant[C] {
@@ -87,7 +96,7 @@ func TestQueueIsARing(t *testing.T) {
 }
 
 func TestWaitersAreServedInOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		p := newPool(1)
 		p.mustGet(t)
 		order := make(chan int, 10)
@@ -114,7 +123,7 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 }
 
 func TestWaitersGiveUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		p := newPool(1)
 		p.mustGet(t)
 		start := time.Now()
@@ -137,7 +146,7 @@ func TestWaitersGiveUp(t *testing.T) {
 }
 
 func TestSetMaxAdmitsAndCloses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		p := newPool(1)
 		p.mustGet(t)
 		var got atomic.Int32

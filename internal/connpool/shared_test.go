@@ -83,7 +83,7 @@ func TestSharedConnectionHasAsManyUsersAsItTakes(t *testing.T) {
 }
 
 func TestWaitersGetReservations(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		p := sharing(1)
 		p.mustGet(t)
 		got := make(chan *streams, 6)
@@ -240,7 +240,7 @@ func TestNoReservationGetsLost(t *testing.T) {
 
 // While a connection is being opened that many callers can share, they wait for it.
 func TestConnectionsAreOpenedInTurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		p := sharing(10)
 		p.OpenSerially(true)
 		p.mustGet(t)
@@ -415,7 +415,7 @@ func TestIdleConnectionsGiveWay(t *testing.T) {
 // A caller that needs a connection of its own gets the place of a shared connection when the users of
 // that have returned it, although others wait.
 func TestSharedConnectionsGiveWay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		p := sharing(2)
 		p.OpenSerially(true)
 		busy, less := openShared(t, p, 2), (*streams)(nil)
@@ -463,7 +463,7 @@ func TestSharedConnectionsGiveWay(t *testing.T) {
 
 // If the host turns out to have no shared connections, idle ones serve the callers that waited.
 func TestIdleConnectionsServeAllOnceNoneAreShared(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		p := sharing(3)
 		p.OpenSerially(true)
 		own := openOwn(t, p)
@@ -477,6 +477,85 @@ func TestIdleConnectionsServeAllOnceNoneAreShared(t *testing.T) {
 		p.Put(own, clock.Elapsed())
 		p.OpenSerially(false)
 		if g := <-got; g.Conn != own || p.Open() != 2 {
+			t.Errorf("got %+v, %d open", g, p.Open())
+		}
+	})
+}
+
+// slowStreams is a connection whose Close waits.
+type slowStreams struct {
+	streams
+	may chan struct{} // closed when Close may continue
+}
+
+func (s *slowStreams) Close() error {
+	<-s.may
+	return s.streams.Close()
+}
+
+// While a connection is being closed for a waiting caller, no other one gives way to the same caller.
+func TestOneConnectionGivesWayToOneCaller(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		p := &Pool[*slowStreams]{Max: 3, Reserve: func(s *slowStreams) bool { return s.reserve() }}
+		p.OpenSerially(true)
+		may := make(chan struct{})
+		var conns [3]*slowStreams
+		for i := range conns {
+			p.mustGet(t)
+			conns[i] = &slowStreams{may: may}
+			p.Share(conns[i])
+			p.HasRoom(conns[i])
+		}
+		p.Put(conns[0], clock.Elapsed())
+		got := make(chan Grant[*slowStreams], 1)
+		go func() {
+			g, err := p.Get(Own, time.Time{}, nil)
+			if err != nil {
+				t.Error(err)
+			}
+			got <- g
+		}()
+		synctest.Wait()
+		for _, used := range conns[1:] {
+			p.HasRoom(used)
+		}
+		close(may)
+		if g := <-got; g.Found || p.Open() != 3 {
+			t.Errorf("got %+v, %d open", g, p.Open())
+		}
+		for _, used := range conns[1:] {
+			used.room.Store(1)
+			if g, ok := p.TryGet(Any); !ok || g.Conn != used {
+				t.Errorf("got %+v, want the connection in use", g)
+			}
+		}
+	})
+}
+
+// A caller that waits for the opening of a shared connection needs no place of another one.
+func TestIdleConnectionStaysDuringAnOpening(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		p := sharing(2)
+		p.OpenSerially(true)
+		own := openOwn(t, p)
+		p.mustGet(t)
+		got := make(chan Grant[*streams], 1)
+		go func() {
+			g, err := p.Get(Any, time.Time{}, nil)
+			if err != nil {
+				t.Error(err)
+			}
+			got <- g
+		}()
+		synctest.Wait()
+		p.Put(own, clock.Elapsed())
+		if own.closed.Load() {
+			t.Error("the connection was closed")
+		}
+		s := &streams{}
+		s.room.Store(1)
+		p.Share(s)
+		if g := <-got; g.Conn != s || p.Open() != 2 {
 			t.Errorf("got %+v, %d open", g, p.Open())
 		}
 	})
