@@ -24,7 +24,7 @@ func TestOthersGetTheirTurnBesideALoop(t *testing.T) {
 
 func othersGetTheirTurn(t *testing.T, waits bool) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	const conns = 4 * batchSize
+	const conns = 8 * batchSize
 	clock := newHandClock()
 	w := newWorldAt(t, 1, clock.now)
 	l := w.g.get(0)
