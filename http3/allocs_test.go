@@ -16,7 +16,7 @@ import (
 func bareServer(t *testing.T) string {
 	t.Helper()
 	config := &tls.Config{Certificates: []tls.Certificate{certificate()}, NextProtos: []string{NextProto}}
-	ln, err := quic.ListenAddr("127.0.0.1:0", config, &quic.Config{MaxIncomingStreams: 250})
+	ln, err := quic.ListenAddr("127.0.0.1:0", config, &quic.Config{MaxIncomingStreams: 250, HandshakeIdleTimeout: wait, MaxIdleTimeout: wait})
 	if err != nil {
 		t.Fatal(err)
 	}

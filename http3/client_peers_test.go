@@ -24,7 +24,7 @@ import (
 
 // The server of quic-go/http3 has handlers of net/http.
 func TestClientOfTheServerOfQUICGo(t *testing.T) {
-	s := &peer.Server{TLSConfig: peer.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{certificate()}}), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := &peer.Server{QUICConfig: patient(), TLSConfig: peer.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{certificate()}}), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, err := io.ReadAll(r.Body)
 		if err != nil {
 			t.Error(err)

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quic-go/quic-go"
 
@@ -20,23 +21,28 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// noStreams makes a client that allows no unidirectional stream of the server.
-func noStreams(t *testing.T, addr string) raw {
-	return dialWith(t, addr, &quic.Config{MaxIncomingUniStreams: -1})
-}
+// noStreams is for a client that allows no unidirectional stream of the server.
+func noStreams() *quic.Config { return &quic.Config{MaxIncomingUniStreams: -1} }
 
 func TestClientsMustAllowTheStreamsOfTheServer(t *testing.T) {
 	t.Parallel()
-	_, addr := runOver(t, &Server{Server: &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}}, openTime: servertest.Short})
-	if got := noStreams(t, addr).ended(); got != "H3_NO_ERROR" {
-		t.Errorf("the connection: %s", got)
-	}
+	servertest.Doubling(t, func(limit time.Duration) error {
+		_, addr := runOver(t, &Server{Server: &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}}, openTime: limit})
+		r, err := tryDial(t, addr, noStreams())
+		if err != nil {
+			return err
+		}
+		if got := r.ended(); got != "H3_NO_ERROR" {
+			return errors.New(got)
+		}
+		return nil
+	})
 }
 
 func TestShutdownEndsConnectionsThatAreOpening(t *testing.T) {
 	t.Parallel()
 	s, addr := runOver(t, &Server{Server: &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}}, openTime: servertest.Never})
-	r := noStreams(t, addr)
+	r := dialWith(t, addr, noStreams())
 	servertest.Eventually(t, "the connection", func() bool { return s.open() == 1 })
 	servertest.Soon(t, "Shutdown", func() { servertest.Must(t, s.Shutdown(context.Background())) })
 	if got := r.ended(); got != "H3_NO_ERROR" {

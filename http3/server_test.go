@@ -96,7 +96,7 @@ func runOver(t *testing.T, over *Server) (*Server, string) {
 
 // client returns a client of quic-go.
 func client(t *testing.T) *http.Client {
-	transport := &peer.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	transport := &peer.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, QUICConfig: patient()}
 	t.Cleanup(func() { _ = transport.Close() })
 	return &http.Client{Transport: transport, Timeout: wait}
 }
@@ -358,17 +358,22 @@ func TestHandlersLearnThatTheClientHasLeft(t *testing.T) {
 }
 
 func TestReadTimeout(t *testing.T) {
-	_, addr := run(t, &fasthttp.Server{ReadTimeout: 50 * time.Millisecond, Handler: func(ctx *fasthttp.RequestCtx) {}})
-	body, send := io.Pipe()
-	defer send.Close()
-	resp, err := client(t).Do(request(t, "POST", "https://"+addr, body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	if resp.StatusCode != fasthttp.StatusRequestTimeout {
-		t.Errorf("the status is %d", resp.StatusCode)
-	}
+	c := client(t)
+	// the limit applies to the head as well
+	servertest.Doubling(t, func(limit time.Duration) error {
+		_, addr := run(t, &fasthttp.Server{ReadTimeout: limit, Handler: func(ctx *fasthttp.RequestCtx) {}})
+		body, send := io.Pipe()
+		defer send.Close()
+		resp, err := c.Do(request(t, "POST", "https://"+addr, body))
+		if err != nil {
+			return err
+		}
+		resp.Body.Close()
+		if resp.StatusCode != fasthttp.StatusRequestTimeout {
+			return fmt.Errorf("the status is %d", resp.StatusCode)
+		}
+		return nil
+	})
 }
 
 // A shutdown tells clients to send no more requests, and lets the ones that it has end.
@@ -457,8 +462,10 @@ func (c tickets) Put(key string, state *tls.ClientSessionState) {
 // A request that was sent as 0-RTT data is served after the handshake (RFC 8470 section 3).
 func TestEarlyData(t *testing.T) {
 	for _, allowed := range []bool{false, true} {
+		conf := patient()
+		conf.Allow0RTT = allowed
 		_, addr := runOver(t, &Server{
-			QUICConfig: &quic.Config{Allow0RTT: allowed},
+			QUICConfig: conf,
 			Server: &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 				if state := ctx.TLSConnectionState(); !state.HandshakeComplete {
 					t.Error("the handshake is not complete")
@@ -470,7 +477,7 @@ func TestEarlyData(t *testing.T) {
 		config.ClientSessionCache = cache
 		for _, resumes := range []bool{false, true} {
 			within, cancel := context.WithTimeout(context.Background(), wait)
-			q, err := quic.DialAddrEarly(within, addr, config, nil)
+			q, err := quic.DialAddrEarly(within, addr, config, patient())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,6 +15,7 @@ import (
 
 // opening is a server whose handler opens streams, and the streams and their ends.
 func opening(o sse.Options) (s *fasthttp.Server, streams <-chan *sse.Stream, ends <-chan error) {
+	o = calm(o)
 	opened, closed := make(chan *sse.Stream, 100), make(chan error, 100)
 	return &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 		o.Open(ctx, sse.Handler{
@@ -26,6 +27,7 @@ func opening(o sse.Options) (s *fasthttp.Server, streams <-chan *sse.Stream, end
 
 // openingTopic is a server of a topic without goroutines.
 func openingTopic(o sse.Options, topic *sse.Topic) *fasthttp.Server {
+	o = calm(o)
 	return &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { topic.Open(ctx, o) }}
 }
 
@@ -99,10 +101,10 @@ func TestTopicReachesAllPushedStreams(t *testing.T) {
 		streams := make(chan *sse.Stream, 10)
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 			if string(ctx.Path()) == "/goroutine" {
-				sse.Serve(ctx, topic.Serve)
+				calm(sse.Options{}).Serve(ctx, topic.Serve)
 				return
 			}
-			sse.Open(ctx, sse.Handler{OnOpen: func(s *sse.Stream) {
+			calm(sse.Options{}).Open(ctx, sse.Handler{OnOpen: func(s *sse.Stream) {
 				topic.Join(s)
 				topic.Join(s)
 				other.Join(s)

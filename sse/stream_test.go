@@ -2,6 +2,7 @@ package sse_test
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -19,8 +20,17 @@ import (
 // data is an event with data alone.
 func data(text string) sse.Event { return sse.Event{Data: []byte(text)} }
 
-// serving is a server whose handler calls sse.Serve.
+// calm makes options that are not set for a machine that may stand still: no comment comes between
+// events, and no client is left.
+func calm(o sse.Options) sse.Options {
+	o.Heartbeat = cmp.Or(o.Heartbeat, servertest.Never)
+	o.WriteTimeout = cmp.Or(o.WriteTimeout, servertest.Never)
+	return o
+}
+
+// serving is a server whose handler calls Options.Serve.
 func serving(o sse.Options, f func(s *sse.Stream)) *fasthttp.Server {
+	o = calm(o)
 	return &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { o.Serve(ctx, f) }}
 }
 
@@ -191,22 +201,29 @@ func TestShutdownEndsStreams(t *testing.T) {
 // far away, and one that reads stays longer than the limit of the server.
 func TestClientsThatDoNotReadAreLeft(t *testing.T) {
 	everywhere(t, func(t *testing.T, start starter) {
-		left, opened := make(chan error, 1), make(chan struct{})
-		// the first event must be sent in time, however busy the machine is
-		s := serving(sse.Options{WriteTimeout: time.Second, Heartbeat: -1}, func(s *sse.Stream) {
-			err := s.Send(data("a"))
-			servertest.Receive(t, "the client", opened)
-			for err == nil {
-				err = s.Send(sse.Event{Data: repeated(10_000)})
+		servertest.Doubling(t, func(limit time.Duration) error {
+			left, opened := make(chan error, 1), make(chan struct{})
+			s := serving(sse.Options{WriteTimeout: limit, Heartbeat: -1}, func(s *sse.Stream) {
+				err := s.Send(data("a"))
+				servertest.Receive(t, "the client", opened)
+				for err == nil {
+					err = s.Send(sse.Event{Data: repeated(10_000)})
+				}
+				left <- err
+			})
+			s.WriteTimeout = servertest.Never
+			o := start(s).open(t, "/")
+			// it is late for a machine that stands still
+			first, err := o.r.ReadString('a')
+			close(opened)
+			if left := servertest.Receive(t, "the end of the stream", left); !errors.Is(left, sse.ErrEnded) {
+				t.Errorf("Send returns %v", left)
 			}
-			left <- err
+			if err != nil {
+				return fmt.Errorf("the client gets %q, %w", first, err)
+			}
+			return nil
 		})
-		s.WriteTimeout = servertest.Never
-		start(s).open(t, "/").want("data: a\n\n")
-		close(opened)
-		if err := servertest.Receive(t, "the end of the stream", left); !errors.Is(err, sse.ErrEnded) {
-			t.Errorf("Send returns %v", err)
-		}
 	})
 }
 

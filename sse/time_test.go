@@ -60,13 +60,13 @@ func TestQuietStreamsHaveHeartbeats(t *testing.T) {
 	var send chan string
 	overTime(t, func() *fasthttp.Server {
 		send = make(chan string)
-		s := serving(sse.Options{}, func(s *sse.Stream) {
-			for text := range send {
-				servertest.Must(t, s.Send(data(text)))
-			}
-		})
-		s.WriteTimeout = time.Second
-		return s
+		return &fasthttp.Server{WriteTimeout: time.Second, Handler: func(ctx *fasthttp.RequestCtx) {
+			sse.Serve(ctx, func(s *sse.Stream) {
+				for text := range send {
+					servertest.Must(t, s.Send(data(text)))
+				}
+			})
+		}}
 	}, func(t *testing.T, open func() *opened) {
 		o := open()
 		began := time.Now()

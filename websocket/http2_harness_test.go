@@ -1,6 +1,7 @@
 package websocket_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -63,6 +64,7 @@ func (s *http2Server) try(path string, d websocket.Dialer, h http.Header) (*webs
 	ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
 	defer cancel()
 	d.HTTP2Client = s.client
+	d.CloseTimeout = cmp.Or(d.CloseTimeout, closing)
 	return d.DialContext(ctx, s.url(path), h)
 }
 
@@ -83,6 +85,7 @@ func (s *http2Server) dial(t testing.TB, path string, d websocket.Dialer) *webso
 // both returns a server with both forms: on /conn Upgrade with handle, and on /socket Serve with
 // h.
 func both(u *websocket.Upgrader, handle func(c *websocket.Conn), h *websocket.Handler) *fasthttp.Server {
+	u.CloseTimeout = cmp.Or(u.CloseTimeout, closing)
 	return &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 		if string(ctx.Path()) == "/socket" {
 			_ = u.Serve(ctx, h, nil)

@@ -2,6 +2,7 @@ package websocket
 
 import (
 	"bytes"
+	"cmp"
 	"net"
 	"net/http"
 	"testing"
@@ -26,8 +27,12 @@ func forEachEngine(t *testing.T, test func(t *testing.T, start starter)) {
 	servertest.ForEachEngine(t, prepare, test)
 }
 
+// closing is how long a closing handshake may take if its time is not the subject of a test.
+const closing = 2 * servertest.Patience
+
 // serving returns a server whose handler upgrades all requests.
 func serving(u *Upgrader, handler func(c *Conn)) *fasthttp.Server {
+	u.CloseTimeout = cmp.Or(u.CloseTimeout, closing)
 	return &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { _ = u.Upgrade(ctx, handler) }}
 }
 
@@ -54,6 +59,7 @@ func dial(t testing.TB, s *testServer, d Dialer) *Conn {
 }
 
 func dialHeader(s *testServer, d Dialer, h http.Header) (*Conn, *http.Response, error) {
+	d.CloseTimeout = cmp.Or(d.CloseTimeout, closing)
 	// the dialer of the server does TLS, too
 	d.NetDial = func(string, string) (net.Conn, error) { return s.Dialer() }
 	return d.Dial("ws://example.com/path", h)

@@ -1,6 +1,7 @@
 package websocket_test
 
 import (
+	"cmp"
 	"net"
 	"testing"
 
@@ -10,6 +11,9 @@ import (
 	"github.com/valyala/fasthttp/internal/ws"
 	"github.com/valyala/fasthttp/websocket"
 )
+
+// closing is how long a closing handshake may take if its time is not the subject of a test.
+const closing = 2 * servertest.Patience
 
 type socketServer = servertest.Running[*fasthttp.Server]
 
@@ -28,6 +32,8 @@ func forEachSocketEngine(t *testing.T, test func(t *testing.T, start socketStart
 func forEachSocketEngineOf(t *testing.T, u *websocket.Upgrader, test func(t *testing.T, start socketStarter)) {
 	servertest.ForEachEngine(t, prepareServer, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
 		test(t, func(h *websocket.Handler) *socketServer {
+			h.CloseTimeout = cmp.Or(h.CloseTimeout, u.CloseTimeout, closing)
+			h.WriteTimeout = cmp.Or(h.WriteTimeout, u.WriteTimeout, closing)
 			return start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 				_ = u.Serve(ctx, h, string(ctx.Path()))
 			}})

@@ -36,7 +36,7 @@ func TestReleaseContextEndsTheRequestFirst(t *testing.T) {
 						look := func() { inTime <- servertest.IsClosed(ended) }
 						s := start(&fasthttp.Server{Handler: wrap(func(ctx *fasthttp.RequestCtx) {
 							ctx.SetUserValue("value", servertest.CloserFunc(func() { close(ended) }))
-							u := &Upgrader{ReleaseContext: releases}
+							u := &Upgrader{ReleaseContext: releases, CloseTimeout: closing}
 							_ = u.Upgrade(ctx, func(c *Conn) {
 								look()
 								echo(c)

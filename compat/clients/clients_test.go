@@ -40,7 +40,7 @@ func command(t *testing.T, path string, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.WaitDelay = 5 * time.Second
+	cmd.WaitDelay = patience
 	// the test does not use proxies of the machine
 	cmd.Env = append(os.Environ(), "NO_PROXY=*", "no_proxy=*", "http_proxy=", "HTTP_PROXY=", "PYTHONDONTWRITEBYTECODE=1")
 	return cmd

@@ -25,7 +25,7 @@ import (
 )
 
 // patience is how long a call may take. None takes that long unless something is wrong.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // plain is a codec for messages of plain bytes.
 type plain struct{}

@@ -5,7 +5,6 @@ import (
 	"net"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/summerwind/h2spec/config"
 	"github.com/summerwind/h2spec/generic"
@@ -14,6 +13,7 @@ import (
 	"github.com/summerwind/h2spec/spec"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/process"
 	"github.com/valyala/fasthttp/compat/internal/serving"
 )
 
@@ -30,7 +30,7 @@ func TestServerKeepsTheRules(t *testing.T) {
 			t.Run(name+"/"+c.Scheme(), func(t *testing.T) {
 				t.Parallel()
 				c.Host, c.Port = "127.0.0.1", startServer(t, engine, c.TLS)
-				c.Path, c.Timeout, c.MaxHeaderLen, c.Strict = "/", 5*time.Second, 4000, true
+				c.Path, c.Timeout, c.MaxHeaderLen, c.Strict = "/", process.Patience, 4000, true
 				run := 0
 				for _, group := range []*spec.TestGroup{generic.Spec(), http2.Spec(), hpack.Spec()} {
 					run += runGroup(t, &c, group)

@@ -27,7 +27,7 @@ func start(t *testing.T, demo bool) (service, page string) {
 }
 
 func newClient(t *testing.T) *fasthttp.Client {
-	client := new(fasthttp.Client)
+	client := &fasthttp.Client{MaxIdleConnDuration: servertest.Never} // its connections are counted
 	t.Cleanup(client.CloseIdleConnections)
 	return client
 }

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	// a test that fails ends its processes
-	time.AfterFunc(2*time.Minute, func() { os.Exit(4) })
+	time.AfterFunc(5*time.Minute, func() { os.Exit(4) })
 	if err := run(ctx, addr, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -161,10 +161,14 @@ func TestAskerLeavesTheRest(t *testing.T) {
 	if asked.State != Quiet || asked.Sent == 0 || asked.Sent == len(b) || asked.SendErr != nil || asked.RecvErr != nil {
 		t.Errorf("%+v", asked)
 	}
-	asked = a.RoundTrip(client, b, b)
-	if asked.Sent != 0 || asked.SendErr != nil {
-		t.Errorf("without room: %+v", asked)
-	}
+	// the system may still move bytes from one socket to the other, which makes room
+	servertest.Eventually(t, "no room", func() bool {
+		asked = a.RoundTrip(client, b, b)
+		if asked.State != Quiet || asked.SendErr != nil || asked.RecvErr != nil {
+			t.Fatalf("later: %+v", asked)
+		}
+		return asked.Sent == 0
+	})
 }
 
 // An asker must not look below a wrapper, which may count, log or change the bytes.

@@ -116,6 +116,22 @@ func Soon(t testing.TB, what string, f func()) {
 	}
 }
 
+// Doubling runs a test in real time whose limit expires, but not before other things have happened.
+// It begins with Short. Since a machine may be slow, or stand still, a failed attempt is repeated
+// with a limit of twice the length, up to Patience.
+func Doubling(t testing.TB, attempt func(limit time.Duration) error) {
+	t.Helper()
+	for limit := Short; ; limit *= 2 {
+		err := attempt(limit)
+		if err == nil {
+			return
+		}
+		if limit > Patience {
+			t.Fatalf("with a limit of %v: %v", limit, err)
+		}
+	}
+}
+
 // Must fails a test if a call failed.
 func Must(t testing.TB, err error) {
 	t.Helper()

@@ -3,6 +3,7 @@ package tlsload
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/valyala/fasthttp/bench/internal/longer"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
@@ -25,7 +27,7 @@ func TestMain(m *testing.M) {
 type server struct {
 	addr                        string
 	accepted, requests, resumed atomic.Int64
-	conns                       chan struct{} // a value for each of the first connections
+	conns                       chan struct{} // a value follows each connection, unless it is full
 }
 
 func start(t *testing.T) *server {
@@ -59,18 +61,21 @@ const short = 100 * time.Millisecond
 
 func TestHandshakesAreWhatTheyAreCalled(t *testing.T) {
 	for _, kind := range []Kind{Full, Resumed} {
-		s := start(t)
-		r, err := Run(t.Context(), rig.Anywhere, Load{Kind: kind, Addr: s.addr, Conns: 4, Warm: short / 2, Time: 10 * short})
-		if err != nil || r.Done < 4 || r.Rate <= 0 || r.P50 <= 0 || r.P99 < r.P50 {
-			t.Fatalf("%s: %+v, %v", kind, r, err)
-		}
-		want, resumed := int64(r.Done), int64(0)
-		if kind == Resumed {
-			want, resumed = want+1, want
-		}
-		if s.requests.Load() != want || s.resumed.Load() != resumed || s.accepted.Load() != want {
-			t.Errorf("%s: %d done; %d requests, %d resumed, %d connections", kind, r.Done, s.requests.Load(), s.resumed.Load(), s.accepted.Load())
-		}
+		longer.Until(t, 10*short, func(length time.Duration) error {
+			s := start(t)
+			r, err := Run(t.Context(), rig.Anywhere, Load{Kind: kind, Addr: s.addr, Conns: 4, Warm: short / 2, Time: length})
+			if err != nil || r.Done < 4 || r.Rate <= 0 || r.P50 <= 0 || r.P99 < r.P50 {
+				return fmt.Errorf("%s: %+v, %v", kind, r, err)
+			}
+			want, resumed := int64(r.Done), int64(0)
+			if kind == Resumed {
+				want, resumed = want+1, want
+			}
+			if s.requests.Load() != want || s.resumed.Load() != resumed || s.accepted.Load() != want {
+				t.Errorf("%s: %d done; %d requests, %d resumed, %d connections", kind, r.Done, s.requests.Load(), s.resumed.Load(), s.accepted.Load())
+			}
+			return nil
+		})
 	}
 }
 
@@ -92,16 +97,24 @@ func TestFloodsGoOnUntilTheyAreStopped(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", kind, err)
 		}
-		for range 16 {
+		await := func() {
+			t.Helper()
 			select {
 			case <-s.conns:
-			case <-time.After(patience):
+			case <-time.After(time.Minute):
 				t.Fatalf("%s: %d connections", kind, s.accepted.Load())
 			}
 		}
+		for range 16 {
+			await()
+		}
 		r, err := flood.Stop(context.WithoutCancel(t.Context()))
-		if err != nil || r.Done < 8 || r.Rate <= 0 || int64(r.Done) > s.accepted.Load()+8 {
+		if err != nil || r.Done < 8 || r.Rate <= 0 {
 			t.Errorf("%s: %+v, %v, %d connections", kind, r, err, s.accepted.Load())
+		}
+		// the server may have to accept the rest yet
+		for int64(r.Done) > s.accepted.Load()+8 {
+			await()
 		}
 		if s.requests.Load() != 0 {
 			t.Errorf("%s: %d requests", kind, s.requests.Load())

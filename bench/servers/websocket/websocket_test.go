@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"net"
 	"os"
 	"runtime"
@@ -8,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/valyala/fasthttp/bench/internal/longer"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 	"github.com/valyala/fasthttp/bench/internal/wsload"
@@ -50,18 +53,19 @@ func TestEveryLibraryAnswers(t *testing.T) {
 				"fragments": {Kind: wsload.Echo, Conns: 2, Size: 125, Depth: 1, Fragments: true},
 				"broadcast": {Kind: wsload.Broadcast, Conns: 5, Size: 125},
 			} {
-				load.Addr, load.Time = ln.Addr().String(), short
-				sockets, err := wsload.Start(t.Context(), rig.Anywhere, load)
-				if err != nil {
-					t.Errorf("%s: %v", name, err)
-					continue
-				}
-				if r, err := sockets.Run(t.Context()); err != nil || r.Messages < load.Conns {
-					t.Errorf("%s: %+v, %v", name, r, err)
-				}
-				if err := sockets.Stop(); err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
+				load.Addr = ln.Addr().String()
+				longer.Until(t, short, func(length time.Duration) error {
+					load.Time = length
+					sockets, err := wsload.Start(t.Context(), rig.Anywhere, load)
+					if err != nil {
+						return fmt.Errorf("%s: %w", name, err)
+					}
+					r, err := sockets.Run(t.Context())
+					if err = errors.Join(err, sockets.Stop()); err != nil || r.Messages < load.Conns {
+						return fmt.Errorf("%s: %+v, %v", name, r, err)
+					}
+					return nil
+				})
 			}
 		})
 	}

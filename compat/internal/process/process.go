@@ -14,7 +14,7 @@ import (
 
 // Patience limits every wait in these tests: a wait takes that long only if something is
 // wrong.
-const Patience = 30 * time.Second
+const Patience = time.Minute
 
 // Find returns the path of a program, or skips the test if it is not installed. The role is
 // the program's role in the test, as in "a peer".

@@ -26,6 +26,9 @@ type application struct {
 	mu       sync.Mutex
 }
 
+// over is closed when the handler of /slow may end, which is after its response.
+var over = make(chan struct{})
+
 // handle is the router, with the middleware of every handler.
 func (a *application) handle(ctx *fasthttp.RequestCtx) {
 	a.mu.Lock()
@@ -69,7 +72,7 @@ func (a *application) handle(ctx *fasthttp.RequestCtx) {
 			}
 		})
 	case p == "/slow":
-		fasthttp.TimeoutHandler(func(*fasthttp.RequestCtx) { time.Sleep(300 * time.Millisecond) }, 20*time.Millisecond, "too slow")(ctx)
+		fasthttp.TimeoutHandler(func(*fasthttp.RequestCtx) { <-over }, 20*time.Millisecond, "too slow")(ctx)
 	case p == "/old":
 		ctx.Redirect("/hello/you?"+ctx.QueryArgs().String(), fasthttp.StatusMovedPermanently)
 	case p == "/stats":

@@ -97,7 +97,7 @@ func (u *user) do(name, method, path string, set func(req *fasthttp.Request)) {
 		if set != nil {
 			set(req)
 		}
-		if err := u.client.DoTimeout(req, resp, 30*time.Second); err != nil {
+		if err := u.client.DoTimeout(req, resp, time.Minute); err != nil {
 			c.Err("err", err)
 			return
 		}
@@ -186,6 +186,7 @@ func visit(u *user) {
 	u.do("proxy/missing", "GET", "/proxy/nothing", nil)
 	u.do("stream", "GET", "/stream?n=5", nil)
 	u.do("slow", "GET", "/slow", nil)
+	close(over)
 	u.do("redirect", "GET", "/old?keep=this", nil)
 	report.Run("redirect/followed", func(c *report.Case) {
 		status, body, err := u.client.Get(nil, u.base+"/old?keep=this")

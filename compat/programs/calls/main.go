@@ -49,15 +49,15 @@ type getter func(dst []byte, url string) (int, []byte, error)
 
 func runCalls(base string) {
 	client, hc := &fasthttp.Client{}, &fasthttp.HostClient{Addr: base[len("http://"):]}
-	later := func() time.Time { return time.Now().Add(20 * time.Second) }
+	later := func() time.Time { return time.Now().Add(time.Minute) }
 	var args fasthttp.Args
 	args.Set("a", "b c")
 	getters := map[string]getter{
 		"Get": fasthttp.Get, "Client.Get": client.Get, "HostClient.Get": hc.Get,
 		"Post": func(dst []byte, url string) (int, []byte, error) { return fasthttp.Post(dst, url, &args) }, "Client.Post": func(dst []byte, url string) (int, []byte, error) { return client.Post(dst, url, &args) }, "HostClient.Post": func(dst []byte, url string) (int, []byte, error) { return hc.Post(dst, url, nil) },
 		"GetTimeout": func(dst []byte, url string) (int, []byte, error) {
-			return fasthttp.GetTimeout(dst, url, 20*time.Second)
-		}, "Client.GetTimeout": func(dst []byte, url string) (int, []byte, error) { return client.GetTimeout(dst, url, 20*time.Second) }, "HostClient.GetTimeout": func(dst []byte, url string) (int, []byte, error) { return hc.GetTimeout(dst, url, 20*time.Second) },
+			return fasthttp.GetTimeout(dst, url, time.Minute)
+		}, "Client.GetTimeout": func(dst []byte, url string) (int, []byte, error) { return client.GetTimeout(dst, url, time.Minute) }, "HostClient.GetTimeout": func(dst []byte, url string) (int, []byte, error) { return hc.GetTimeout(dst, url, time.Minute) },
 		"GetDeadline": func(dst []byte, url string) (int, []byte, error) { return fasthttp.GetDeadline(dst, url, later()) }, "Client.GetDeadline": func(dst []byte, url string) (int, []byte, error) { return client.GetDeadline(dst, url, later()) }, "HostClient.GetDeadline": func(dst []byte, url string) (int, []byte, error) { return hc.GetDeadline(dst, url, later()) },
 		"in no time": func(dst []byte, url string) (int, []byte, error) { return fasthttp.GetTimeout(dst, url, -1) },
 	}
@@ -75,7 +75,7 @@ func runCalls(base string) {
 	doers := map[string]doer{
 		"Do": fasthttp.Do, "Client.Do": client.Do, "HostClient.Do": hc.Do, "PipelineClient.Do": pc.Do,
 		"DoTimeout": func(req *fasthttp.Request, resp *fasthttp.Response) error {
-			return fasthttp.DoTimeout(req, resp, 20*time.Second)
+			return fasthttp.DoTimeout(req, resp, time.Minute)
 		},
 		"DoDeadline": func(req *fasthttp.Request, resp *fasthttp.Response) error {
 			return fasthttp.DoDeadline(req, resp, later())

@@ -33,7 +33,7 @@ func runConns() {
 					var req fasthttp.Request
 					resp := fasthttp.AcquireResponse()
 					req.SetRequestURI("http://name.test/")
-					err := hc.DoTimeout(&req, resp, 5*time.Second)
+					err := hc.DoTimeout(&req, resp, time.Minute)
 					n := fmt.Sprint(i)
 					c.Err("err"+n, err)
 					c.Val("stream"+n, resp.BodyStream() != nil)

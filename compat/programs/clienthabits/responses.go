@@ -96,8 +96,8 @@ func runHeads() {
 			var req fasthttp.Request
 			var resp fasthttp.Response
 			req.SetRequestURI("http://name.test/")
-			c.Err("host client", hc.DoTimeout(&req, &resp, 5*time.Second))
-			c.Err("pipeline client", pc.DoTimeout(&req, &resp, 5*time.Second))
+			c.Err("host client", hc.DoTimeout(&req, &resp, time.Minute))
+			c.Err("pipeline client", pc.DoTimeout(&req, &resp, time.Minute))
 			c.Err("response", resp.Read(bufio.NewReaderSize(strings.NewReader(text), size)))
 			c.Err("header", resp.Header.Read(bufio.NewReaderSize(strings.NewReader(text), size)))
 		})

@@ -74,7 +74,7 @@ func runDialer() {
 		addr := strings.ReplaceAll(in.addr, "PORT", port)
 		for kind, dial := range report.Sorted(map[string]func(d *fasthttp.TCPDialer) (net.Conn, error){
 			"plain":   func(d *fasthttp.TCPDialer) (net.Conn, error) { return d.Dial(addr) },
-			"timeout": func(d *fasthttp.TCPDialer) (net.Conn, error) { return d.DialTimeout(addr, 5*time.Second) },
+			"timeout": func(d *fasthttp.TCPDialer) (net.Conn, error) { return d.DialTimeout(addr, time.Minute) },
 			"dual":    func(d *fasthttp.TCPDialer) (net.Conn, error) { return d.DialDualStack(addr) },
 			"late":    func(d *fasthttp.TCPDialer) (net.Conn, error) { return d.DialTimeout(addr, 0) },
 		}) {

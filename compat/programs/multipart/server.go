@@ -92,14 +92,17 @@ func runLookup() {
 }
 
 func runTimeouts() {
+	over := make(chan struct{})
+	defer close(over)
+	waits := func(*fasthttp.RequestCtx) { <-over }
 	for _, t := range []struct {
 		id string
 		h  fasthttp.RequestHandler
 	}{
 		{"in-time", fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) { ctx.SetBodyString("in time") }, time.Hour, "late")},
-		{"late", fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) { time.Sleep(200 * time.Millisecond) }, time.Millisecond, "late")},
-		{"late-code", fasthttp.TimeoutWithCodeHandler(func(ctx *fasthttp.RequestCtx) { time.Sleep(200 * time.Millisecond) }, time.Millisecond, "late", 503)},
-		{"late-no-message", fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) { time.Sleep(200 * time.Millisecond) }, time.Millisecond, "")},
+		{"late", fasthttp.TimeoutHandler(waits, time.Millisecond, "late")},
+		{"late-code", fasthttp.TimeoutWithCodeHandler(waits, time.Millisecond, "late", 503)},
+		{"late-no-message", fasthttp.TimeoutHandler(waits, time.Millisecond, "")},
 		{"own", fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) { ctx.TimeoutErrorWithCode("own", 504) }, time.Hour, "late")},
 	} {
 		report.Run("timeout/"+t.id, func(c *report.Case) {
@@ -107,7 +110,7 @@ func runTimeouts() {
 		})
 	}
 	report.Run("timeout/too-many", func(c *report.Case) {
-		h := fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) { time.Sleep(200 * time.Millisecond) }, time.Millisecond, "late")
+		h := fasthttp.TimeoutHandler(waits, time.Millisecond, "late")
 		get := "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 		c.Str("out", serve(&fasthttp.Server{Handler: h, Concurrency: 2}, get+get+get))
 	})

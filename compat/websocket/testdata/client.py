@@ -23,11 +23,11 @@ def check(what, got, want):
 
 
 def dial(path, **options):
-    return connect(url + path, compression=compression, max_size=2 << 20, proxy=None, open_timeout=30, close_timeout=30, **options)
+    return connect(url + path, compression=compression, max_size=2 << 20, proxy=None, open_timeout=60, close_timeout=60, **options)
 
 
 def receive(ws):
-    return ws.recv(timeout=30)
+    return ws.recv(timeout=60)
 
 
 def closed(ws):

@@ -43,7 +43,7 @@ def handle(ws):
             ws.close(int(code), reason)
         elif target.path == "/seen":
             with noted:
-                noted.wait_for(lambda: name in notes, timeout=30)
+                noted.wait_for(lambda: name in notes, timeout=60)
             ws.send(notes.get(name, "no note"))
             ws.recv()
         else:
