@@ -520,12 +520,16 @@ func (ctx *RequestCtx) OnShutdown(f func(context.Context)) (stop func() bool) {
 // endShutdownFuncs ends the functions given to OnShutdown, since the request ends.
 func (ctx *RequestCtx) endShutdownFuncs() { ctx.takeShutdownFuncs().End() }
 
-// takeShutdownFuncs removes the functions given to OnShutdown from the context.
+// takeShutdownFuncs removes the functions given to OnShutdown from the context, and from the
+// contexts lent from it.
 func (ctx *RequestCtx) takeShutdownFuncs() *watch.Func {
 	ctx.timeoutMu.Lock()
 	defer ctx.timeoutMu.Unlock()
 	r := ctx.onShutdown
 	ctx.onShutdown = nil
+	for run := range ctx.runs() {
+		r = run.ctx.takeShutdownFuncs().After(r)
+	}
 	return r
 }
 

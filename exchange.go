@@ -368,6 +368,7 @@ func (x *exchange) replaceCtx() {
 		x.ctx.receivedAt = left.receivedAt
 	}
 	x.ctx.setTimeoutResponse(left.takeTimeoutResponse())
+	x.ctx.adoptShutdownFuncs(left.takeShutdownFuncs())
 	x.t.ctxReplaced()
 }
 

@@ -213,3 +213,16 @@ func (s *Funcs) End(ctx context.Context) {
 		s.ctx = nil
 	}
 }
+
+// Len returns the number of functions that a shutdown would call.
+func (s *Funcs) Len() (n int) {
+	for i := range s.shards {
+		shard := &s.shards[i]
+		shard.mu.Lock()
+		for r := shard.first; r != nil; r = r.after {
+			n++
+		}
+		shard.mu.Unlock()
+	}
+	return n
+}

@@ -28,6 +28,9 @@ func TestShutdownCallsTheFunctionsOfRequests(t *testing.T) {
 		add("of the same shard", 1+numShards, nil)
 		ended := add("ended, second", 2, add("ended", 2, nil))
 		removed := add("removed", 3, nil)
+		if n := funcs.Len(); n != 5 {
+			t.Errorf("there are %d functions", n)
+		}
 		ended.End()
 		if !removed.Remove() || removed.Remove() {
 			t.Error("a function is not removed exactly once")
