@@ -395,7 +395,8 @@ func (ctx *RequestCtx) setStreaming(x deadliner) {
 
 // AfterFunc calls f in its own goroutine when the Done channel is closed. The returned function
 // stop cancels that, and reports whether it has prevented the call. f is not called after the
-// handler has returned, or, if the response is a stream, after that was sent.
+// handler has returned; if the response is a stream, after that was sent; or after its
+// HijackHandler has returned.
 //
 // Package context uses AfterFunc for contexts derived from ctx. So they need no goroutine, and
 // do not use ctx after it belongs to another request.

@@ -492,7 +492,10 @@ func (x *h1Exchange) abort(err error) {
 // still arrive before the peer has a large response.
 func (x *h1Exchange) endRequest() {
 	ctx := x.ctx
-	if w := ctx.watch.Load(); w != nil {
+	isHijacked := ctx.hijack != nil && !ctx.hijackDropped
+	if w := ctx.watch.Load(); w != nil && isHijacked {
+		x.unwatchPeer() // endHijacked ends the watch
+	} else if w != nil {
 		x.endWatch(w, ctx.lendsBody())
 	}
 	large := x.delivery.size > largeResponse
@@ -510,7 +513,7 @@ func (x *h1Exchange) endRequest() {
 		x.endPace()
 	}
 	switch {
-	case ctx.hijack != nil && !ctx.hijackDropped:
+	case isHijacked:
 		x.h.phases.EndReading()
 		x.h.phases.SetLife(http1.LifeHijacked)
 		return
@@ -631,7 +634,11 @@ func (s *Server) runHijacked(ctx *RequestCtx, hc *hijackedConn) {
 // not reused if the handler did not return or the Done channel was closed.
 func (s *Server) endHijacked(ctx *RequestCtx, returned bool) {
 	defer s.catchPanic("a user value")
-	if w := ctx.watch.Load(); !returned || w != nil && !w.Finished() {
+	w := ctx.watch.Load()
+	if w != nil {
+		s.watches.Finish(w)
+	}
+	if !returned || w != nil && !w.Finished() {
 		ctx.discard()
 		return
 	}
