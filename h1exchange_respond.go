@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bridge"
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/watch"
 )
@@ -284,7 +285,9 @@ func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 // unchecked, so the server must not take them for requests.
 func (x *h1Exchange) opensTunnel() (tunnel, connected bool) {
 	connected = x.ctx.Response.StatusCode()/100 == 2
-	return connected && (x.ctx.hijack != nil || x.ctx.Request.Header.head.Target()[0] != '/'), connected
+	h := &x.ctx.Request.Header.head
+	// a context that has replaced another one has no target
+	return connected && (x.ctx.hijack != nil || !h.Is(header.WasRead) || h.Target()[0] != '/'), connected
 }
 
 // encode decides how the response is framed. If closing is set the connection ends after it.
