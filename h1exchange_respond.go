@@ -504,6 +504,8 @@ func (x *h1Exchange) endRequest() {
 	large := x.delivery.size > largeResponse
 	if x.s.set.reports {
 		x.sent()
+	} else if large {
+		x.delivery.size = 0 // the next response may be a small one
 	}
 	if ctx.Request.source != nil && !ctx.hijackImmediately {
 		x.drainAfterResponse()
