@@ -385,3 +385,26 @@ func TestLargeResponseBeforeTheLastOne(t *testing.T) {
 	x.write()
 	expectAction(t, x, engine.Close)
 }
+
+// The body of a late handler is counted as long as it has the body, also if the client does not
+// get the other response.
+func TestBodyOfALateHandlerIsCountedAfterAFailedWrite(t *testing.T) {
+	goOn := make(chan struct{})
+	defer close(goOn)
+	late := TimeoutHandler(func(*RequestCtx) { <-goOn }, servertest.Short, strings.Repeat("late", copyLimit))
+	x := driven(t, &Server{Handler: late}, false)
+	x.give(servertest.Post("/", strings.Repeat("x", 8*uncountedBody)))
+	next := x.Step()
+	for next == engine.Read {
+		next = x.Step()
+	}
+	if next != engine.Flush {
+		t.Fatalf("the step is %d", next)
+	}
+	s := x.s
+	x.Written(0, net.ErrClosed)
+	_, _ = (*host)(s).ReleaseProtocol(x, false)
+	if s.bodies.Used() == 0 {
+		t.Error("the body is not counted")
+	}
+}
